@@ -1,0 +1,127 @@
+package results
+
+// SchemaVersion is the version of the journal and CSV layout written by this
+// build. Readers accept every version up to it.
+const SchemaVersion = 1
+
+// Verdict says what a run's numbers are worth.
+type Verdict string
+
+// The four verdicts. Only OK runs enter statistics.
+const (
+	OK          Verdict = "ok"
+	Unsupported Verdict = "unsupported" // could not run here: Reason says which call refused, Fix what to do
+	Invalid     Verdict = "invalid"     // ran, but a gate failed: Reason says which
+	Failed      Verdict = "failed"      // an error ended it: Reason is that error
+)
+
+// Record is one run of one cell: a line of the journal.
+type Record struct {
+	Schema    int    `json:"schema"`
+	RunID     string `json:"run_id"`     // unique in the journal
+	SessionID string `json:"session_id"` // one invocation of the tool
+	Cell      Cell   `json:"cell"`
+	Block     int    `json:"block"` // interleaving block, from 0
+	Seq       int    `json:"seq"`   // position in the session, from 0
+	Rep       int    `json:"rep"`   // repetition of the cell, from 0; a warm-up counts apart
+	Warmup    bool   `json:"warmup"`
+
+	StartUTCNs int64 `json:"start_utc_ns,omitempty"` // beginning of the steady window, wall clock of the controller
+
+	SUT Host `json:"sut"` // the receiver's host
+	TG  Host `json:"tg"`  // the sender's host
+
+	Verdict  Verdict  `json:"verdict"`
+	Reason   string   `json:"reason,omitempty"`
+	Fix      string   `json:"fix,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	Flags    []string `json:"flags,omitempty"` // short machine-readable marks, such as "shared-machine"
+}
+
+// Cell is one combination of factors. Runs with equal cells are repetitions of
+// the same measurement. Zero values mean "left as found".
+type Cell struct {
+	ID           string `json:"id"` // readable and unique in a plan: "tcp/sendfile"
+	RX           string `json:"rx_mode"`
+	TX           string `json:"tx_mode"`
+	GRO          *bool  `json:"gro,omitempty"`
+	HWGRO        *bool  `json:"hw_gro,omitempty"`
+	BigTCPBytes  int    `json:"big_tcp_bytes,omitempty"`
+	CPULayout    string `json:"cpu_layout,omitempty"` // "1cpu" or "2cpu"
+	RXBufLen     int    `json:"rx_buf_len,omitempty"`
+	MTU          int    `json:"mtu,omitempty"`
+	MessageBytes int    `json:"message_bytes,omitempty"`
+	ReadBytes    int    `json:"read_bytes,omitempty"`
+	Touch        string `json:"touch,omitempty"` // none, read or verify
+	Congestion   string `json:"congestion,omitempty"`
+}
+
+// Host is one end's half of a run. Nil figures were not measured.
+type Host struct {
+	Name string `json:"name,omitempty"`
+	Env  Env    `json:"env"`
+
+	DurationS      *float64 `json:"duration_s,omitempty"`      // length of the steady window on this host's clock, seconds
+	Bytes          *uint64  `json:"bytes,omitempty"`           // payload bytes in the steady window
+	TotalBytes     *uint64  `json:"total_bytes,omitempty"`     // payload bytes of the whole flow
+	ThroughputGbps *float64 `json:"throughput_gbps,omitempty"` // 1e9 bits of payload per second
+
+	CPUAppCores  *float64 `json:"cpu_app_cores,omitempty"`  // user and nice; 1.0 = one CPU fully busy
+	CPUSysCores  *float64 `json:"cpu_sys_cores,omitempty"`  // system
+	CPUSoftCores *float64 `json:"cpu_soft_cores,omitempty"` // softirq and irq
+	CPUBusyCores *float64 `json:"cpu_busy_cores,omitempty"` // wall - d(idle) - d(iowait)
+	IOWaitCores  *float64 `json:"iowait_cores,omitempty"`
+	StatCoverage *float64 `json:"stat_coverage,omitempty"` // sum of the /proc/stat columns / wall; 1.0 is right
+
+	PowerW      *float64 `json:"power_w,omitempty"`
+	PowerIdleW  *float64 `json:"power_idle_w,omitempty"`
+	PowerSource string   `json:"power_source,omitempty"`
+
+	ZeroCopyBytes *uint64 `json:"zero_copy_bytes,omitempty"`
+	CopiedBytes   *uint64 `json:"copied_bytes,omitempty"`
+	LinearBytes   *uint64 `json:"linear_bytes,omitempty"`
+	Mismatches    *uint64 `json:"mismatches,omitempty"` // payload bytes that differ; nil unless touch is verify
+	Retrans       *uint64 `json:"retrans,omitempty"`    // segments, from TCP_INFO
+	RXDrops       *uint64 `json:"rx_drops,omitempty"`   // packets, interface and softnet
+
+	Metrics []Metric `json:"metrics,omitempty"`
+	Series  []Series `json:"series,omitempty"`
+}
+
+// Metric is one named figure of one host in one run: a row of metrics.csv.
+type Metric struct {
+	Name    string  `json:"metric"`
+	Unit    string  `json:"unit"` // "bytes", "packets", "s", "1" for a plain number...
+	Value   float64 `json:"value"`
+	Source  string  `json:"source"`            // where it was read: "TCP_INFO", "/proc/net/snmp"
+	Quality string  `json:"quality,omitempty"` // empty is good; else why to doubt it
+}
+
+// Series is one figure over time: rows of samples.csv. T and V have the same
+// length.
+type Series struct {
+	Name string    `json:"metric"`
+	Unit string    `json:"unit"`
+	T    []int64   `json:"t_ns"` // since the start of the steady window, nanoseconds; negative before it
+	V    []float64 `json:"v"`
+}
+
+// Env is what a number depends on besides the cell. Empty means unknown.
+type Env struct {
+	Hostname     string `json:"hostname,omitempty"`
+	BootID       string `json:"boot_id,omitempty"`
+	Kernel       string `json:"kernel,omitempty"`
+	Driver       string `json:"driver,omitempty"`
+	Firmware     string `json:"firmware,omitempty"`
+	Dev          string `json:"dev,omitempty"`
+	CPUModel     string `json:"cpu_model,omitempty"`
+	CPUs         int    `json:"cpus,omitempty"` // online
+	Governor     string `json:"governor,omitempty"`
+	Mitigations  string `json:"mitigations,omitempty"`
+	Congestion   string `json:"congestion,omitempty"` // of the flow's socket, as the kernel reports it
+	IRQCPU       string `json:"irq_cpu,omitempty"`    // CPU list that ran NET_RX softirq during the run
+	AppCPU       string `json:"app_cpu,omitempty"`    // CPU list of the data-path thread
+	CPUsMeasured string `json:"cpus_measured,omitempty"`
+	ToolVersion  string `json:"tool_version,omitempty"`
+	GoVersion    string `json:"go_version,omitempty"`
+}

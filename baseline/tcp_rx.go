@@ -1,0 +1,73 @@
+package baseline
+
+import (
+	"github.com/zcbench/zcbench/sock"
+	"github.com/zcbench/zcbench/stream"
+	"golang.org/x/sys/unix"
+)
+
+// DefaultReadBytes is what one receive call of a copying mode asks for unless
+// told otherwise. Below 128 KiB the calls themselves begin to cost; far above,
+// the data falls out of the L2 cache between the copy and its reader.
+const DefaultReadBytes = 256 << 10
+
+// waitMs bounds one sleep, so that an aborted run is noticed.
+const waitMs = 100
+
+// TCPReceiver is the mode tcp: recv(2) into one message-sized user buffer,
+// piece after piece, as an application does that wants whole messages.
+type TCPReceiver struct {
+	opt   stream.Options
+	buf   *stream.Buffer
+	touch *stream.Toucher
+	wait  sock.Waiter
+}
+
+// NewTCPReceiver allocates the buffer.
+func NewTCPReceiver(o stream.Options) (*TCPReceiver, error) {
+	buf, err := stream.NewBuffer(o.MessageBytes)
+	if err != nil {
+		return nil, err
+	}
+	return &TCPReceiver{opt: o, buf: buf}, nil
+}
+
+// Attach prepares the payload check.
+func (r *TCPReceiver) Attach(_ *stream.Conn, h stream.Hello) error {
+	r.touch = stream.NewToucher(r.opt.Touch, int(h.PeriodBytes))
+	return nil
+}
+
+// Receive reads until the sender ends the flow.
+func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
+	message, read, at := r.buf.Bytes(), readBytes(r.opt), 0
+	for {
+		n, errno := sock.Recv(c.FD, message[at:min(at+read, len(message))], unix.MSG_DONTWAIT)
+		m.Call()
+		switch {
+		case n > 0 && errno == 0:
+			r.touch.Next(message[at:at+n], m)
+			m.Bytes(n)
+			if at += n; at == len(message) {
+				at = 0
+			}
+		case errno == 0:
+			return c.Aborted()
+		case errno == unix.EAGAIN:
+			r.wait.Wait(c.FD, unix.POLLIN, waitMs)
+			m.Wait()
+		case errno != unix.EINTR:
+			return stream.ReceiveError(c, "recv", errno)
+		}
+	}
+}
+
+// Close frees the buffer.
+func (r *TCPReceiver) Close() error { return r.buf.Close() }
+
+func readBytes(o stream.Options) int {
+	if o.ReadBytes > 0 {
+		return min(o.ReadBytes, o.MessageBytes)
+	}
+	return min(DefaultReadBytes, o.MessageBytes)
+}

@@ -1,0 +1,49 @@
+package baseline
+
+import (
+	"github.com/zcbench/zcbench/sock"
+	"github.com/zcbench/zcbench/stream"
+	"golang.org/x/sys/unix"
+)
+
+// TruncReceiver is the mode tcp-trunc: recv(2) with MSG_TRUNC, for which TCP
+// drops the payload in the kernel. It bounds what any receiver could gain by
+// not copying; no application can use the data.
+type TruncReceiver struct {
+	read int
+	wait sock.Waiter
+}
+
+// NewTruncReceiver needs no memory.
+func NewTruncReceiver(o stream.Options) (*TruncReceiver, error) {
+	read := o.ReadBytes
+	if read == 0 {
+		read = max(DefaultReadBytes, o.MessageBytes)
+	}
+	return &TruncReceiver{read: read}, nil
+}
+
+// Attach does nothing.
+func (r *TruncReceiver) Attach(*stream.Conn, stream.Hello) error { return nil }
+
+// Receive drops payload until the sender ends the flow.
+func (r *TruncReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
+	for {
+		n, errno := sock.Discard(c.FD, r.read)
+		m.Call()
+		switch {
+		case n > 0 && errno == 0:
+			m.Bytes(n)
+		case errno == 0:
+			return c.Aborted()
+		case errno == unix.EAGAIN:
+			r.wait.Wait(c.FD, unix.POLLIN, waitMs)
+			m.Wait()
+		case errno != unix.EINTR:
+			return stream.ReceiveError(c, "recv with MSG_TRUNC", errno)
+		}
+	}
+}
+
+// Close does nothing.
+func (r *TruncReceiver) Close() error { return nil }

@@ -1,0 +1,31 @@
+package baseline
+
+import (
+	"sync"
+
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/uring"
+)
+
+var probeRing = sync.OnceValue(uring.Probe)
+
+// ProbeUringReceiver tries what the receive mode uring needs.
+func ProbeUringReceiver() error {
+	f := probeRing()
+	return lacking("uring", f.Ring, f.RecvMultishot)
+}
+
+// ProbeUringSender tries what the send mode uring needs.
+func ProbeUringSender() error {
+	f := probeRing()
+	return lacking("uring", f.Ring)
+}
+
+func lacking(mode string, needed ...uring.Feature) error {
+	for _, f := range needed {
+		if !f.Supported {
+			return &stream.Unsupported{Mode: mode, Op: f.Name, Err: f.Err(), How: f.Fix}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package baseline
+
+import (
+	"time"
+
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/uring"
+	"golang.org/x/sys/unix"
+)
+
+// UringReceiver is the receive mode uring: one multishot recv that the kernel
+// serves from a ring of provided buffers. The kernel copies, but the
+// application makes no call per buffer.
+//
+// The buffers together are as large as one message and no fewer than
+// minUringBuffers, each as large as one read of the mode tcp.
+type UringReceiver struct {
+	opt   stream.Options
+	ring  *uring.Ring
+	bufs  *uring.BufRing
+	touch *stream.Toucher
+
+	bundle bool // one completion may cover several buffers (6.10)
+	fd     int
+	ended  bool
+}
+
+const (
+	minUringBuffers = 8
+	maxUringBuffers = 4096
+	uringGroup      = 0
+)
+
+// NewUringReceiver makes the ring, owned by the calling thread, and its buffers.
+func NewUringReceiver(o stream.Options) (*UringReceiver, error) {
+	ring, err := uring.NewBest(uring.Options{SQEntries: 8, CQEntries: maxUringBuffers, SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
+	if err != nil {
+		return nil, &stream.Unsupported{Mode: "uring", Op: "make a ring", Err: err, How: stream.FixOf(err)}
+	}
+	size := readBytes(o)
+	n := minUringBuffers
+	for n < maxUringBuffers && n*size < o.MessageBytes {
+		n *= 2
+	}
+	bufs, err := ring.NewBufRing(uring.BufRingOptions{Group: uringGroup, Entries: n, Size: size})
+	if err != nil {
+		ring.Close()
+		return nil, &stream.Unsupported{Mode: "uring", Op: "register provided buffers", Err: err, How: stream.FixOf(err)}
+	}
+	return &UringReceiver{opt: o, ring: ring, bufs: bufs, bundle: true}, nil
+}
+
+// Attach prepares the payload check.
+func (r *UringReceiver) Attach(c *stream.Conn, h stream.Hello) error {
+	r.fd = c.FD
+	r.touch = stream.NewToucher(r.opt.Touch, int(h.PeriodBytes))
+	return nil
+}
+
+// arm issues the multishot receive; the next enter submits it.
+func (r *UringReceiver) arm() {
+	r.ring.GetSQE().RecvMultishot(r.fd, uringGroup, r.bundle, 0)
+}
+
+// Receive takes completions until the sender ends the flow.
+func (r *UringReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
+	r.arm()
+	for !r.ended {
+		if err := enter(r.ring, m); err != nil {
+			return stream.ReceiveError(c, "io_uring recv", err)
+		}
+		if r.ring.CQReady() == 0 && c.Aborted() != nil {
+			break
+		}
+		if err := r.take(c, m); err != nil {
+			return err
+		}
+	}
+	return c.Aborted()
+}
+
+// enter brings completions: without sleeping if there are any.
+func enter(ring *uring.Ring, m *stream.Meter) error {
+	if ring.CQReady() > 0 {
+		return nil
+	}
+	m.Call()
+	if _, err := ring.SubmitAndGetEvents(); err != nil || ring.CQReady() > 0 {
+		return err
+	}
+	m.Wait()
+	_, err := ring.SubmitAndWait(1, waitMs*time.Millisecond)
+	return err
+}
+
+// take handles the completions that are there.
+func (r *UringReceiver) take(c *stream.Conn, m *stream.Meter) error {
+	n := r.ring.CQReady()
+	again := false
+	for i := range n {
+		cqe := r.ring.CQEAt(i)
+		for s := r.bufs.Spans(*cqe); s.Next(); s.Recycle() {
+			r.touch.Next(s.Bytes(), m)
+			m.Bytes(len(s.Bytes()))
+		}
+		rearm, err := r.judge(c, *cqe, m)
+		if err != nil {
+			return err
+		}
+		again = again || rearm
+	}
+	r.bufs.Advance()
+	r.ring.Advance(n)
+	if again && !r.ended {
+		r.arm()
+	}
+	return nil
+}
+
+// judge says whether the request behind cqe is to be issued again.
+func (r *UringReceiver) judge(c *stream.Conn, cqe uring.CQE, m *stream.Meter) (rearm bool, err error) {
+	errno := cqe.Errno()
+	switch {
+	case cqe.More():
+		return false, nil
+	case errno == unix.ENOBUFS: // the group ran dry: nothing is lost
+		m.Overflow()
+	case errno == unix.EINVAL && r.bundle && m.Snapshot().Bytes == 0:
+		r.bundle = false // a kernel before 6.10
+	case errno != 0:
+		return false, stream.ReceiveError(c, "io_uring recv", errno)
+	case cqe.Res == 0:
+		r.ended = true
+		return false, nil
+	}
+	m.Rearm()
+	return true, nil
+}
+
+// Close closes the ring and frees the buffers.
+func (r *UringReceiver) Close() error {
+	return r.ring.Close()
+}

@@ -1,0 +1,63 @@
+package baseline
+
+import (
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/uring"
+	"golang.org/x/sys/unix"
+)
+
+// UringSender is the send mode uring: io_uring send of message after message,
+// one request in flight, because several on one stream may overtake each other.
+type UringSender struct{ ring *uring.Ring }
+
+// NewUringSender makes the ring, owned by the calling thread.
+func NewUringSender(stream.Options) (*UringSender, error) {
+	ring, err := uring.NewBest(uring.Options{SQEntries: 8, SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
+	if err != nil {
+		return nil, &stream.Unsupported{Mode: "uring", Op: "make a ring", Err: err, How: stream.FixOf(err)}
+	}
+	return &UringSender{ring: ring}, nil
+}
+
+// Send sends until c.Stopping.
+func (s *UringSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+	for k := uint64(0); ; k++ {
+		for rest := p.Message(k); len(rest) > 0; {
+			if c.Stopping() {
+				return c.Aborted()
+			}
+			n, err := s.sendOne(c, rest, m)
+			if err != nil {
+				return stream.SendError(c, "io_uring send", err)
+			}
+			rest = rest[n:]
+		}
+	}
+}
+
+// sendOne sends as much of p as the socket takes at once.
+func (s *UringSender) sendOne(c *stream.Conn, p []byte, m *stream.Meter) (int, error) {
+	s.ring.GetSQE().Send(c.FD, p, unix.MSG_NOSIGNAL, 0)
+	for {
+		if err := enter(s.ring, m); err != nil {
+			return 0, err
+		}
+		cqe, ok := s.ring.PeekCQE()
+		if !ok {
+			continue // Abort completes the request, so this ends
+		}
+		s.ring.Advance(1)
+		switch errno := cqe.Errno(); errno {
+		case 0:
+			m.Bytes(int(cqe.Res))
+			return int(cqe.Res), nil
+		case unix.EINTR, unix.EAGAIN:
+			return 0, nil
+		default:
+			return 0, errno
+		}
+	}
+}
+
+// Close closes the ring.
+func (s *UringSender) Close() error { return s.ring.Close() }

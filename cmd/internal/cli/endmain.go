@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/endpoint"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/wire"
+)
+
+// OpenEnd prepares an end. The error of a spec that no host could run is a
+// usage error; that of a mode that this host cannot run prints as a report.
+func OpenEnd(cmd *cobra.Command, spec wire.EndSpec, asJSON bool) (*endpoint.End, error) {
+	end, err := endpoint.Open(spec)
+	if err == nil {
+		return end, nil
+	}
+	if u := (*endpoint.UsageError)(nil); errors.As(err, &u) {
+		return nil, UsageError(u)
+	}
+	r := wire.EndResult{Verdict: results.Failed, Reason: err.Error(), Fix: stream.FixOf(err)}
+	if u := (*stream.Unsupported)(nil); errors.As(err, &u) {
+		r.Verdict = results.Unsupported
+	}
+	if asJSON {
+		return nil, NewEndReport(cmd.Name(), spec, r, false).Print(cmd.OutOrStdout(), cmd.ErrOrStderr(), true)
+	}
+	return nil, err
+}
+
+// RunEnd runs an end on its own and prints the report. Ending ctx stops a
+// sender in order; ending it twice is the caller's.
+func RunEnd(cmd *cobra.Command, end *endpoint.End, spec wire.EndSpec, sch wire.Schedule, asJSON bool) error {
+	r := end.Run(cmd.Context(), sch)
+	err := end.Close()
+	if err != nil && r.Verdict == results.OK {
+		r.Verdict, r.Reason, r.Fix = results.Failed, err.Error(), stream.FixOf(err)
+	}
+	if errors.Is(context.Cause(cmd.Context()), context.Canceled) && r.Verdict == results.Failed {
+		r.Reason = "interrupted: " + r.Reason
+	}
+	mode, _ := stream.LookupMode(spec.Role, spec.Mode)
+	return NewEndReport(cmd.Name(), spec, r, mode.ZeroCopy).Print(cmd.OutOrStdout(), cmd.ErrOrStderr(), asJSON)
+}
+
+// CheckDuration refuses a duration that measures nothing.
+func CheckDuration(cmd *cobra.Command, d time.Duration) error {
+	if cmd.Flags().Changed("duration") && d <= 0 {
+		return Usagef("--duration %v: must be more than 0", d)
+	}
+	return nil
+}

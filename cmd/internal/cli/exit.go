@@ -1,0 +1,96 @@
+// Package cli is what the commands share: exit statuses, error printing and the
+// flags of one end of a flow.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/stream"
+)
+
+// The exit statuses of all commands.
+const (
+	Done   = 0 // did what was asked
+	Failed = 1 // a run failed or is invalid
+	Usage  = 2 // wrong usage or input
+)
+
+// StatusError ends a command with a status. Err may be nil when everything has
+// been said already.
+type StatusError struct {
+	Status int
+	Err    error
+}
+
+func (e *StatusError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit status %d", e.Status)
+	}
+	return e.Err.Error()
+}
+
+func (e *StatusError) Unwrap() error { return e.Err }
+
+// UsageError is wrong usage or input.
+func UsageError(err error) error { return &StatusError{Usage, err} }
+
+// Usagef is UsageError of a formatted message.
+func Usagef(format string, args ...any) error { return UsageError(fmt.Errorf(format, args...)) }
+
+// Quiet ends with a status after everything has been said.
+func Quiet(status int) error { return &StatusError{status, nil} }
+
+// Main runs a command and returns the process's exit status. The first SIGINT
+// or SIGTERM ends the command's context, a second one the process.
+func Main(cmd *cobra.Command, args []string, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(args)
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return Usagef("%w\nsee: %s --help", err, c.CommandPath())
+	})
+	return report(cmd.ExecuteContext(ctx), cmd.Name(), stderr)
+}
+
+func report(err error, name string, stderr io.Writer) int {
+	if err == nil {
+		return Done
+	}
+	status := Failed
+	var s *StatusError
+	switch {
+	case errors.As(err, &s):
+		status = s.Status
+		if s.Err == nil {
+			return status
+		}
+	case fromCobra(err):
+		status = Usage
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", name, err)
+	if fix := stream.FixOf(err); fix != "" {
+		fmt.Fprintf(stderr, "  fix: %s\n", fix)
+	}
+	return status
+}
+
+// fromCobra recognises the errors that cobra makes itself, which have no type:
+// wrong commands and argument counts.
+func fromCobra(err error) bool {
+	for _, s := range []string{"unknown command", "accepts ", "requires at least", "requires at most", "required flag"} {
+		if strings.HasPrefix(err.Error(), s) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/version"
+	"github.com/zcbench/zcbench/wire"
+)
+
+// EndReport is what zcrecv and zcsend print with --json. Absent fields were not
+// measured.
+type EndReport struct {
+	Tool           string           `json:"tool"`
+	Version        string           `json:"tool_version"`
+	Role           stream.Role      `json:"role"`
+	Mode           string           `json:"mode"`
+	Verdict        results.Verdict  `json:"verdict"`
+	Reason         string           `json:"reason,omitempty"`
+	Fix            string           `json:"fix,omitempty"`
+	Bytes          uint64           `json:"bytes"`
+	PeerBytes      *uint64          `json:"peer_bytes,omitempty"`
+	DurationS      float64          `json:"duration_s"`
+	ThroughputGbps float64          `json:"throughput_gbps"`
+	CPUUserS       float64          `json:"cpu_user_s"` // of the process, over the flow
+	CPUSysS        float64          `json:"cpu_sys_s"`
+	CPUSPerGB      *float64         `json:"cpu_s_per_gb,omitempty"` // 1e9 bytes
+	ZeroCopyBytes  *uint64          `json:"zero_copy_bytes,omitempty"`
+	CopiedBytes    *uint64          `json:"copied_bytes,omitempty"`
+	LinearBytes    *uint64          `json:"linear_bytes,omitempty"`
+	Mismatches     *uint64          `json:"mismatches,omitempty"`
+	Retrans        *uint64          `json:"retrans,omitempty"`
+	Calls          uint64           `json:"calls"`
+	Congestion     string           `json:"congestion,omitempty"`
+	Strangers      uint64           `json:"strangers"`
+	Warnings       []string         `json:"warnings,omitempty"`
+	Metrics        []results.Metric `json:"metrics,omitempty"`
+}
+
+// NewEndReport makes the report of one end that ran on its own.
+func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, zeroCopy bool) EndReport {
+	rep := EndReport{Tool: tool, Version: version.Tool(), Role: s.Role, Mode: s.Mode, Verdict: r.Verdict, Reason: r.Reason, Fix: r.Fix,
+		Bytes: r.Total.Bytes, PeerBytes: r.PeerBytes, DurationS: float64(r.FlowNs) / 1e9, CPUUserS: r.ProcUserS, CPUSysS: r.ProcSysS,
+		Calls: r.Total.Calls, Congestion: r.Host.Env.Congestion, Strangers: r.Strangers, Warnings: r.Warnings,
+		Retrans: r.Host.Retrans, Metrics: r.Host.Metrics}
+	if r.FlowNs > 0 {
+		rep.ThroughputGbps = float64(rep.Bytes) * 8 / float64(r.FlowNs)
+	}
+	if rep.Bytes > 0 {
+		c := (rep.CPUUserS + rep.CPUSysS) / (float64(rep.Bytes) / 1e9)
+		rep.CPUSPerGB = &c
+	}
+	if zeroCopy {
+		rep.ZeroCopyBytes, rep.CopiedBytes, rep.LinearBytes = &r.Total.ZeroCopyBytes, &r.Total.CopiedBytes, &r.Total.LinearBytes
+	}
+	if s.Touch == stream.TouchVerify {
+		rep.Mismatches = &r.Total.Mismatches
+	}
+	return rep
+}
+
+// Print writes the report for people, or as JSON, and returns the exit status
+// that belongs to it.
+func (r EndReport) Print(out, stderr io.Writer, asJSON bool) error {
+	if asJSON {
+		enc := json.NewEncoder(out)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(r); err != nil {
+			return fmt.Errorf("write the result: %w", err)
+		}
+	} else {
+		r.text(out)
+	}
+	if r.Verdict == results.OK {
+		return nil
+	}
+	fmt.Fprintf(stderr, "%s: %s: %s\n", r.Tool, r.Verdict, r.Reason)
+	if r.Fix != "" {
+		fmt.Fprintf(stderr, "  fix: %s\n", r.Fix)
+	}
+	return Quiet(Failed)
+}
+
+func (r EndReport) text(out io.Writer) {
+	fmt.Fprintf(out, "%-12s %8.2f Gbit/s  %.2f GB in %v", r.Mode, r.ThroughputGbps, float64(r.Bytes)/1e9, time.Duration(r.DurationS*1e9).Round(time.Millisecond))
+	if r.CPUSPerGB != nil {
+		fmt.Fprintf(out, "  cpu %.3f s/GB (user %.2f s, sys %.2f s)", *r.CPUSPerGB, r.CPUUserS, r.CPUSysS)
+	}
+	if r.Retrans != nil && *r.Retrans > 0 {
+		fmt.Fprintf(out, "  retransmits %d", *r.Retrans)
+	}
+	if r.CopiedBytes != nil {
+		fmt.Fprintf(out, "  zero copy %.2f GB, copied %.2f GB", float64(*r.ZeroCopyBytes)/1e9, float64(*r.CopiedBytes+*r.LinearBytes)/1e9)
+	}
+	if r.Mismatches != nil {
+		fmt.Fprintf(out, "  verified, %d bytes wrong", *r.Mismatches)
+	}
+	fmt.Fprintf(out, "  %s\n", r.Verdict)
+	for _, w := range r.Warnings {
+		fmt.Fprintf(out, "  note: %s\n", w)
+	}
+}

@@ -1,0 +1,68 @@
+// Command zcrecv is the receiving end of one TCP flow, on its own.
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/units"
+	"github.com/zcbench/zcbench/version"
+)
+
+func main() { os.Exit(cli.Main(command(), os.Args[1:], os.Stderr)) }
+
+func command() *cobra.Command {
+	var (
+		end    = cli.End{Role: stream.RX}
+		listen string
+		touch  string
+		read   units.Bytes
+		wait   time.Duration
+	)
+	cmd := &cobra.Command{
+		Use:   "zcrecv [flags]",
+		Short: "Receive one TCP flow from zcsend and say how fast it was and what it cost",
+		Long: `zcrecv listens, takes one flow from zcsend, prints throughput and CPU time and ends.
+
+Connections that do not open with the flow's cookie are closed and counted.
+Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
+		Example: "  zcrecv --mode uring --listen 10.0.0.1:5201 --duration 10s\n  zcrecv --listen [::1]:5201 --touch verify --json",
+		Args:    cobra.NoArgs,
+		Version: version.Tool(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cli.CheckDuration(cmd, end.Duration); err != nil {
+				return err
+			}
+			spec, err := end.Spec(listen)
+			if err != nil {
+				return err
+			}
+			spec.Touch, spec.ReadBytes = stream.Touch(touch), int(read)
+			sch, err := end.Schedule(wait)
+			if err != nil {
+				return err
+			}
+			e, err := cli.OpenEnd(cmd, spec, end.JSON)
+			if err != nil {
+				return err
+			}
+			if !end.JSON {
+				fmt.Fprintf(cmd.ErrOrStderr(), "zcrecv: listening on %s, mode %s\n", e.Addr(), spec.Mode)
+			}
+			return cli.RunEnd(cmd, e, spec, sch, end.JSON)
+		},
+	}
+	end.AddFlags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&listen, "listen", ":5201", "address and port of the data port; port 0 takes a free one")
+	f.DurationVar(&end.Duration, "duration", 0, "how long to receive (default: as long as the sender wishes)")
+	f.StringVar(&touch, "touch", "none", "what to do with the payload: none, read (every cache line), verify (every byte by its position)")
+	f.Var(&read, "read-size", "most bytes of one receive call; 0: the mode's default")
+	f.DurationVar(&wait, "accept-timeout", 0, "how long to wait for the sender; 0 waits for ever")
+	cmd.RegisterFlagCompletionFunc("touch", cobra.FixedCompletions([]string{"none", "read", "verify"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}

@@ -1,0 +1,59 @@
+// Command zcsend is the sending end of one TCP flow, on its own.
+package main
+
+import (
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/units"
+	"github.com/zcbench/zcbench/version"
+)
+
+func main() { os.Exit(cli.Main(command(), os.Args[1:], os.Stderr)) }
+
+func command() *cobra.Command {
+	var (
+		end  = cli.End{Role: stream.TX}
+		pace units.BitRate
+		wait time.Duration
+	)
+	cmd := &cobra.Command{
+		Use:   "zcsend [flags] ADDR:PORT",
+		Short: "Send one TCP flow to zcrecv and say how fast it was and what it cost",
+		Long: `zcsend connects to zcrecv, sends one flow, prints throughput and CPU time and ends.
+
+Throughput is what the receiver had read when it said so.
+Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
+		Example: "  zcsend --mode uring-zc 10.0.0.1:5201\n  zcsend --mode sendfile --duration 5s --congestion cubic --pace 10G [fd00::1]:5201",
+		Args:    cobra.ExactArgs(1),
+		Version: version.Tool(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.CheckDuration(cmd, end.Duration); err != nil {
+				return err
+			}
+			spec, err := end.Spec(args[0])
+			if err != nil {
+				return err
+			}
+			spec.PaceBitsPS = uint64(pace)
+			sch, err := end.Schedule(wait)
+			if err != nil {
+				return err
+			}
+			e, err := cli.OpenEnd(cmd, spec, end.JSON)
+			if err != nil {
+				return err
+			}
+			return cli.RunEnd(cmd, e, spec, sch, end.JSON)
+		},
+	}
+	end.AddFlags(cmd)
+	f := cmd.Flags()
+	f.DurationVar(&end.Duration, "duration", 0, "how long to send (default: as the receiver wishes, else 10s)")
+	f.Var(&pace, "pace", "most bits per second, paced by the kernel (suffixes K, M, G: powers of 1000); 0 does not pace")
+	f.DurationVar(&wait, "connect-timeout", 5*time.Second, "how long to try while nothing listens at ADDR:PORT")
+	return cmd
+}

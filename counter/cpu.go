@@ -1,0 +1,297 @@
+package counter
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// CPUSnapshot is /proc/stat at one moment: one entry per online CPU.
+type CPUSnapshot struct {
+	AtNs   int64      // CLOCK_MONOTONIC, middle of the read
+	ReadNs int64      // how long the read took: AtNs is right to half of it
+	CPUs   []CPUTicks // ascending by CPU
+	// SampledIdle is set on a kernel whose idle column is tick-sampled too, so
+	// that the residual is no better than the columns.
+	SampledIdle bool
+}
+
+// ReadCPU reads /proc/stat with the clock read right before and after it.
+func ReadCPU(fs FS) (CPUSnapshot, error) {
+	s := CPUSnapshot{SampledIdle: sampledIdle(line(fs.procPath("cmdline")))}
+	f, err := os.Open(fs.procPath("stat"))
+	if err != nil {
+		return s, fmt.Errorf("read cpu columns: %w: mount /proc", err)
+	}
+	defer f.Close()
+	// One read of the cpu lines is one pass of show_stat: the columns of all
+	// CPUs belong together. What comes after them may be cut off.
+	buf := make([]byte, statBufLen)
+	from := Monotonic()
+	n, err := f.ReadAt(buf, 0)
+	to := Monotonic()
+	if n == 0 && err != nil {
+		return s, fmt.Errorf("read cpu columns: %w: mount /proc", err)
+	}
+	s.AtNs, s.ReadNs = from+(to-from)/2, to-from
+	if s.CPUs, err = parseStat(wholeLines(buf[:n], n == len(buf)), nil); err != nil {
+		return s, err
+	}
+	if len(s.CPUs) == 0 {
+		return s, fmt.Errorf("read cpu columns: no cpu lines in %s: mount /proc", f.Name())
+	}
+	return s, nil
+}
+
+// statBufLen holds the cpu lines of 2048 CPUs up for years, about 100 bytes each.
+const statBufLen = 256 << 10
+
+// wholeLines drops a last line that the buffer's end cut through.
+func wholeLines(b []byte, full bool) []byte {
+	if !full {
+		return b
+	}
+	return b[:bytes.LastIndexByte(b, '\n')+1]
+}
+
+// sampledIdle reports whether the command line turns the measured idle time off
+// (kernel/time/tick-sched.c, setup_tick_nohz; kernel/time/hrtimer.c).
+func sampledIdle(cmdline string) bool {
+	for w := range strings.FieldsSeq(cmdline) {
+		switch w {
+		case "nohz=off", "nohz=0", "highres=off", "highres=0":
+			return true
+		}
+	}
+	return false
+}
+
+// CPUFigures are processor times over a window in cores: 1.0 is one CPU for the
+// whole window. Nil is not measured.
+type CPUFigures struct {
+	BusyCores   *float64 // wall - d(idle) - d(iowait), within 0 and wall; stolen time is in it
+	AppCores    *float64 // user and nice, as their share of busy
+	SysCores    *float64 // system, as its share of busy
+	SoftCores   *float64 // softirq and irq, as their share of busy
+	IOWaitCores *float64 // idle with I/O outstanding
+	StealCores  *float64 // what a hypervisor took, as it says
+	Coverage    *float64 // sum of all columns / wall; 1.0 is right
+
+	// UncertaintyCores bounds the error of BusyCores that rounding to USER_HZ
+	// and the length of the two reads cause: one tick for the idle column and
+	// one for iowait where that moved, over the wall clock.
+	UncertaintyCores float64
+	// SplitTicks is on how many column ticks the proportions rest. Few ticks
+	// make a coarse split.
+	SplitTicks uint64
+}
+
+// OneCPUUsage is the window on one CPU.
+type OneCPUUsage struct {
+	CPU int
+	CPUFigures
+	Flags []string // why to doubt the figures; empty is good
+}
+
+// CPUUsage is the window on a set of CPUs: sums over them, except Coverage,
+// which is their mean.
+type CPUUsage struct {
+	WallS float64
+	CPUFigures
+	PerCPU []OneCPUUsage // ascending by CPU
+	Flags  []string      // of the sums and of every CPU in them
+}
+
+// Quality joins the flags for results.Metric; "" is good.
+func (u CPUUsage) Quality() string { return strings.Join(u.Flags, "; ") }
+
+// Quality joins the flags for results.Metric; "" is good.
+func (u OneCPUUsage) Quality() string { return strings.Join(u.Flags, "; ") }
+
+// Limits past which a figure carries a flag, in cores or as a share.
+const (
+	uncertaintyLimit = 0.02 // a window under half a second
+	coverageLimit    = 0.05 // distance from 1.0
+	stealLimit       = 0.01
+	unsplitLimit     = 0.10 // share of the sum's busy whose split is unknown
+)
+
+// Usage compares two snapshots on the given CPUs, nil for all that either
+// snapshot has. A CPU that was not online at both ends has no figures and a
+// flag, and the sums leave it out.
+func Usage(before, after CPUSnapshot, cpus []int) CPUUsage {
+	u := CPUUsage{WallS: float64(after.AtNs-before.AtNs) / 1e9}
+	if u.WallS <= 0 {
+		u.WallS = 0
+		u.Flags = append(u.Flags, "the window has no length")
+		return u
+	}
+	if cpus == nil {
+		cpus = union(before.CPUs, after.CPUs)
+	}
+	slack := float64(before.ReadNs+after.ReadNs) / 2e9
+	for _, c := range slices.Compact(slices.Sorted(slices.Values(cpus))) {
+		u.PerCPU = append(u.PerCPU, oneUsage(c, find(before.CPUs, c), find(after.CPUs, c), u.WallS, slack))
+	}
+	u.addUp()
+	if before.SampledIdle || after.SampledIdle {
+		u.Flags = append(u.Flags, "idle time is tick-sampled (nohz or highres is off): busy can be as wrong as the columns")
+	}
+	return u
+}
+
+func union(a, b []CPUTicks) []int {
+	var out []int
+	for _, t := range append(slices.Clone(a), b...) {
+		out = append(out, t.CPU)
+	}
+	return out
+}
+
+func find(ts []CPUTicks, cpu int) *CPUTicks {
+	for i := range ts {
+		if ts[i].CPU == cpu {
+			return &ts[i]
+		}
+	}
+	return nil
+}
+
+func oneUsage(cpu int, b, a *CPUTicks, wall, slack float64) OneCPUUsage {
+	u := OneCPUUsage{CPU: cpu}
+	switch {
+	case b == nil && a == nil:
+		u.Flags = []string{fmt.Sprintf("CPU %d is not online", cpu)}
+	case b == nil:
+		u.Flags = []string{fmt.Sprintf("CPU %d came online in the window", cpu)}
+	case a == nil:
+		u.Flags = []string{fmt.Sprintf("CPU %d went offline in the window", cpu)}
+	// The idle counter may step back by a rounding; a real fall is a counter
+	// that started again.
+	case a.Idle+2 < b.Idle:
+		u.Flags = []string{fmt.Sprintf("CPU %d: idle fell by %d ticks: it was offline in the window", cpu, b.Idle-a.Idle)}
+	default:
+		u.fill(*b, *a, wall, slack)
+	}
+	return u
+}
+
+// fill computes the figures of a CPU that was online at both ends.
+func (u *OneCPUUsage) fill(b, a CPUTicks, wall, slack float64) {
+	cores := func(ticks uint64) float64 { return float64(ticks) / userHZ / wall }
+	idle, _ := since(b.Idle, a.Idle)
+	iowait, fell := since(b.IOWait, a.IOWait)
+	if fell {
+		u.flag("iowait fell by %d ticks and counts as 0", b.IOWait-a.IOWait)
+	}
+	steal, _ := since(b.Steal, a.Steal)
+	u.UncertaintyCores = 1.0/userHZ/wall + slack/wall
+	if a.IOWait != b.IOWait {
+		u.UncertaintyCores += 1.0 / userHZ / wall
+	}
+	raw := 1 - cores(idle) - cores(iowait)
+	if raw < -u.UncertaintyCores {
+		u.flag("idle time is %.3f cores longer than the wall clock", -raw)
+	}
+	u.BusyCores = ptr(min(cores(a.User+a.System+a.Nice+a.SoftIRQ+a.IRQ-b.User-b.System-b.Nice-b.SoftIRQ-b.IRQ), 1))
+	u.IOWaitCores, u.StealCores = ptr(cores(iowait)), ptr(cores(steal))
+	u.split(b, a)
+	// Iowait as it was read: a fall shows in coverage too.
+	u.Coverage = ptr((float64(a.sum()) - float64(b.sum())) / userHZ / wall)
+	u.judge()
+}
+
+// split divides busy by the ratio of the sampled columns.
+func (u *OneCPUUsage) split(b, a CPUTicks) {
+	user, f1 := since(b.User+b.Nice, a.User+a.Nice)
+	sys, f2 := since(b.System, a.System)
+	soft, f3 := since(b.IRQ+b.SoftIRQ, a.IRQ+a.SoftIRQ)
+	if f1 || f2 || f3 {
+		u.flag("a cpu column fell and counts as 0")
+	}
+	u.SplitTicks = user + sys + soft
+	busy := *u.BusyCores
+	switch {
+	case u.SplitTicks > 0:
+		share := busy / float64(u.SplitTicks)
+		u.AppCores, u.SysCores, u.SoftCores = ptr(share*float64(user)), ptr(share*float64(sys)), ptr(share*float64(soft))
+	case busy == 0:
+		u.AppCores, u.SysCores, u.SoftCores = ptr(0.0), ptr(0.0), ptr(0.0)
+	case busy > u.UncertaintyCores+1e-6: // less is rounding, not a load
+		u.flag("app/sys/soft unknown: no tick fell into the busy time")
+	}
+}
+
+func (u *OneCPUUsage) judge() {
+	if u.UncertaintyCores > uncertaintyLimit {
+		u.flag("right to %.3f cores only: 1/%d s ticks in a short window", u.UncertaintyCores, userHZ)
+	}
+	if d := *u.Coverage - 1; d > coverageLimit+u.UncertaintyCores || d < -coverageLimit-u.UncertaintyCores {
+		u.flag("columns cover %.2f of the wall clock: the split is an estimate", *u.Coverage)
+	}
+	if *u.StealCores > stealLimit {
+		u.flag("%.3f cores were stolen by the hypervisor, inside busy", *u.StealCores)
+	}
+}
+
+func (u *OneCPUUsage) flag(format string, args ...any) {
+	u.Flags = append(u.Flags, fmt.Sprintf("CPU %d: ", u.CPU)+fmt.Sprintf(format, args...))
+}
+
+// addUp fills the sums from PerCPU.
+func (u *CPUUsage) addUp() {
+	var busy, split, app, sys, soft, iowait, steal, coverage float64
+	n := 0
+	for _, c := range u.PerCPU {
+		u.Flags = append(u.Flags, c.Flags...)
+		if c.BusyCores == nil {
+			continue
+		}
+		n++
+		busy += *c.BusyCores
+		iowait += *c.IOWaitCores
+		steal += *c.StealCores
+		coverage += *c.Coverage
+		u.UncertaintyCores += c.UncertaintyCores
+		u.SplitTicks += c.SplitTicks
+		if c.AppCores != nil {
+			split += *c.BusyCores
+			app, sys, soft = app+*c.AppCores, sys+*c.SysCores, soft+*c.SoftCores
+		}
+	}
+	if n == 0 {
+		u.Flags = append(u.Flags, "no CPU was online at both ends")
+		return
+	}
+	u.BusyCores, u.IOWaitCores, u.StealCores, u.Coverage = ptr(busy), ptr(iowait), ptr(steal), ptr(coverage/float64(n))
+	u.addUpSplit(busy, split, app, sys, soft)
+}
+
+// addUpSplit spreads the busy time of CPUs without a split over the known
+// proportions while it is a small part, and gives none when it is not.
+func (u *CPUUsage) addUpSplit(busy, split, app, sys, soft float64) {
+	if unknown := busy - split; unknown > unsplitLimit*busy && unknown > 0 {
+		if unknown > u.UncertaintyCores+1e-6 {
+			u.Flags = append(u.Flags, fmt.Sprintf("app/sys/soft unknown for %.3f of %.3f busy cores", unknown, busy))
+		}
+		return
+	}
+	scale := 1.0
+	if split > 0 {
+		scale = busy / split
+	}
+	u.AppCores, u.SysCores, u.SoftCores = ptr(app*scale), ptr(sys*scale), ptr(soft*scale)
+}
+
+// since is the growth of a counter that should never fall; a fall is 0 and
+// reported.
+func since(before, after uint64) (d uint64, fell bool) {
+	if after < before {
+		return 0, true
+	}
+	return after - before, false
+}
+
+func ptr[T any](v T) *T { return &v }

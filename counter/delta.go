@@ -1,0 +1,347 @@
+package counter
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// Change is what happened between two snapshots. Parts that either of them
+// lacks are nil.
+type Change struct {
+	CPU     CPUUsage
+	Foreign []ForeignLoad
+	Threads []ThreadDelta
+	Softirq []SoftirqDelta
+	Softnet []SoftnetDelta
+	Netstat []NetstatDelta
+	TCP     *TCPInfo
+	// NetRXCPUs is where received packets were processed, as [NetRXCPUs] says.
+	NetRXCPUs string
+	// Warnings are those of both snapshots and what the window itself shows,
+	// each once.
+	Warnings []string
+
+	rxDrops *uint64
+}
+
+// Delta compares two snapshots of one host: rows for metrics.csv, and the same
+// figures to compute with. Names are in lower_snake_case and begin with their
+// area: cpu0_busy_cores, softnet_cpu0_processed, tcp_info_rtt_us. Counters of
+// the protocols and rarely counting ones have a row only when they changed.
+func Delta(before, after Snapshot) ([]results.Metric, Change) {
+	cfg := after.Config
+	c := Change{CPU: Usage(before.CPU, after.CPU, cfg.CPUs), NetRXCPUs: NetRXCPUs(before, after)}
+	c.Warnings = append(slices.Clone(before.Warnings), after.Warnings...)
+	var rows rows
+	rows.cpu(c.CPU)
+	if before.Threads != nil && after.Threads != nil {
+		c.Threads = ThreadsBetween(before.Threads, after.Threads)
+		c.Foreign = Foreign(c.CPU, ownThreads(c.Threads, before.Rusage, after.Rusage), cfg.ForeignThreshold)
+		rows.threads(c.Threads, cfg.Threads, c.CPU.WallS)
+		rows.foreign(c.Foreign)
+		rows.process(before.Rusage, after.Rusage, c.CPU.WallS)
+	}
+	c.Softirq = SoftirqsBetween(before.Softirq, after.Softirq)
+	c.Softnet = SoftnetBetween(before.Softnet, after.Softnet)
+	rows.softirqs(c.Softirq, cfg.CPUs)
+	rows.softnet(c.Softnet, cfg.CPUs)
+	c.addLink(&rows, before.Link, after.Link)
+	if before.TCP != nil && after.TCP != nil {
+		c.TCP = ptr(TCPInfoBetween(*before.TCP, *after.TCP))
+		rows.tcp(*c.TCP)
+	}
+	if before.Netstat != nil && after.Netstat != nil {
+		c.Netstat = NetstatBetween(before.Netstat, after.Netstat)
+		rows.netstat(c.Netstat)
+	}
+	rows.cost(before, after)
+	c.warn()
+	return rows.out, c
+}
+
+// warn adds what the window shows, and drops repetitions.
+func (c *Change) warn() {
+	c.Warnings = append(c.Warnings, c.CPU.Flags...)
+	for _, f := range c.Foreign {
+		if f.Quality != "" {
+			c.Warnings = append(c.Warnings, f.Quality)
+		}
+	}
+	for _, n := range c.Netstat {
+		if n.Flag != "" {
+			c.Warnings = append(c.Warnings, n.Name+": "+n.Flag)
+		}
+	}
+	var once []string
+	for _, w := range c.Warnings {
+		if !slices.Contains(once, w) {
+			once = append(once, w)
+		}
+	}
+	c.Warnings = once
+}
+
+// ownThreads adds, as one roaming thread, what the process used beyond its
+// living threads: threads that ended in the window.
+func ownThreads(ts []ThreadDelta, before, after Rusage) []ThreadDelta {
+	rest := after.RunNs - before.RunNs
+	for _, t := range ts {
+		rest -= t.RunNs
+	}
+	if rest <= 0 {
+		return ts
+	}
+	return append(slices.Clip(ts), ThreadDelta{CPU: -1, RunNs: rest, Name: "ended"})
+}
+
+// Fill sets the fields of h that these counters measure and leaves the others
+// alone. RXDrops are the interface's, which include those of its backlog; the
+// softnet counter stands in for a run without an interface.
+func (c Change) Fill(h *results.Host) {
+	h.CPUBusyCores, h.CPUAppCores = c.CPU.BusyCores, c.CPU.AppCores
+	h.CPUSysCores, h.CPUSoftCores = c.CPU.SysCores, c.CPU.SoftCores
+	h.IOWaitCores, h.StatCoverage = c.CPU.IOWaitCores, c.CPU.Coverage
+	var cpus []int
+	for _, u := range c.CPU.PerCPU {
+		if u.BusyCores != nil {
+			cpus = append(cpus, u.CPU)
+		}
+	}
+	h.Env.CPUsMeasured, h.Env.IRQCPU = FormatCPUList(cpus), c.NetRXCPUs
+	if c.TCP != nil {
+		h.Env.Congestion = c.TCP.Congestion
+		if v, ok := c.TCP.Get("total_retrans"); ok {
+			h.Retrans = &v
+		}
+	}
+	h.RXDrops = c.rxDrops
+	if h.RXDrops == nil && c.Softnet != nil {
+		var n uint64
+		for _, s := range c.Softnet {
+			n += s.Dropped
+		}
+		h.RXDrops = &n
+	}
+}
+
+// rows collects metrics in the order in which they are added.
+type rows struct{ out []results.Metric }
+
+func (r *rows) add(name, unit string, v float64, source, quality string) {
+	r.out = append(r.out, results.Metric{Name: name, Unit: unit, Value: v, Source: source, Quality: quality})
+}
+
+// maybe adds a figure unless it was not measured.
+func (r *rows) maybe(name, unit string, v *float64, source, quality string) {
+	if v != nil {
+		r.add(name, unit, *v, source, quality)
+	}
+}
+
+const statSource = "/proc/stat"
+
+func (r *rows) cpu(u CPUUsage) {
+	r.add("cpu_window_s", "s", u.WallS, "CLOCK_MONOTONIC", "")
+	r.figures("cpu", u.CPUFigures, u.Quality())
+	for _, c := range u.PerCPU {
+		r.figures(fmt.Sprintf("cpu%d", c.CPU), c.CPUFigures, c.Quality())
+	}
+}
+
+func (r *rows) figures(prefix string, f CPUFigures, quality string) {
+	r.maybe(prefix+"_busy_cores", "cores", f.BusyCores, statSource, quality)
+	r.maybe(prefix+"_app_cores", "cores", f.AppCores, statSource, quality)
+	r.maybe(prefix+"_sys_cores", "cores", f.SysCores, statSource, quality)
+	r.maybe(prefix+"_soft_cores", "cores", f.SoftCores, statSource, quality)
+	r.maybe(prefix+"_iowait_cores", "cores", f.IOWaitCores, statSource, quality)
+	r.maybe(prefix+"_steal_cores", "cores", f.StealCores, statSource, quality)
+	r.maybe(prefix+"_stat_coverage", "1", f.Coverage, statSource, quality)
+	if f.BusyCores != nil {
+		r.add(prefix+"_uncertainty_cores", "cores", f.UncertaintyCores, statSource, "")
+	}
+}
+
+// threads reports the named threads one by one, and all pinned ones by CPU.
+func (r *rows) threads(ts []ThreadDelta, names map[string]int, wall float64) {
+	if wall <= 0 {
+		return
+	}
+	pinned := map[int]int64{}
+	for _, t := range ts {
+		if t.CPU >= 0 {
+			pinned[t.CPU] += t.RunNs
+		}
+	}
+	for _, c := range slices.Sorted(maps.Keys(pinned)) {
+		r.add(fmt.Sprintf("thread_cpu%d_run_cores", c), "cores", float64(pinned[c])/1e9/wall, "CLOCK_THREAD_CPUTIME_ID", "")
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		i := slices.IndexFunc(ts, func(t ThreadDelta) bool { return t.TID == names[name] })
+		if i >= 0 {
+			r.thread("thread_"+snake(name), ts[i], wall)
+		}
+	}
+}
+
+func (r *rows) thread(prefix string, t ThreadDelta, wall float64) {
+	quality := ""
+	if t.New {
+		quality = "the thread began in the window"
+	}
+	cores := func(ns int64) float64 { return float64(ns) / 1e9 / wall }
+	r.add(prefix+"_run_cores", "cores", cores(t.RunNs), "CLOCK_THREAD_CPUTIME_ID", quality)
+	r.add(prefix+"_user_cores", "cores", cores(t.UserNs), "/proc/PID/task/TID/stat", quality)
+	r.add(prefix+"_sys_cores", "cores", cores(t.SysNs), "/proc/PID/task/TID/stat", quality)
+	r.add(prefix+"_wait_cores", "cores", cores(int64(t.WaitNs)), "/proc/PID/task/TID/schedstat", quality)
+	r.add(prefix+"_voluntary_switches", "1", float64(t.Voluntary), "/proc/PID/task/TID/status", quality)
+	r.add(prefix+"_involuntary_switches", "1", float64(t.Involuntary), "/proc/PID/task/TID/status", quality)
+}
+
+func (r *rows) foreign(fs []ForeignLoad) {
+	const source = "/proc/stat - CLOCK_THREAD_CPUTIME_ID"
+	for _, f := range fs {
+		r.maybe(fmt.Sprintf("foreign_cpu%d_low_cores", f.CPU), "cores", f.LowCores, source, f.Quality)
+		r.maybe(fmt.Sprintf("foreign_cpu%d_high_cores", f.CPU), "cores", f.HighCores, source, f.Quality)
+	}
+}
+
+func (r *rows) process(b, a Rusage, wall float64) {
+	if wall <= 0 || a.RunNs == 0 {
+		return
+	}
+	r.add("process_run_cores", "cores", float64(a.RunNs-b.RunNs)/1e9/wall, "CLOCK_PROCESS_CPUTIME_ID", "")
+	r.add("process_user_cores", "cores", float64(a.UserNs-b.UserNs)/1e9/wall, "getrusage", "")
+	r.add("process_sys_cores", "cores", float64(a.SysNs-b.SysNs)/1e9/wall, "getrusage", "")
+	r.add("process_voluntary_switches", "1", float64(a.Voluntary-b.Voluntary), "getrusage", "")
+	r.add("process_involuntary_switches", "1", float64(a.Involuntary-b.Involuntary), "getrusage", "")
+	r.add("process_minor_faults", "1", float64(a.MinorFaults-b.MinorFaults), "getrusage", "")
+	r.add("process_major_faults", "1", float64(a.MajorFaults-b.MajorFaults), "getrusage", "")
+}
+
+func (r *rows) softirqs(ds []SoftirqDelta, cpus []int) {
+	for _, d := range ds {
+		if d.NetRX+d.NetTX == 0 && !slices.Contains(cpus, d.CPU) {
+			continue
+		}
+		prefix := fmt.Sprintf("softirq_cpu%d_", d.CPU)
+		r.add(prefix+"net_rx", "1", float64(d.NetRX), "/proc/softirqs", "")
+		r.add(prefix+"net_tx", "1", float64(d.NetTX), "/proc/softirqs", "")
+	}
+}
+
+func (r *rows) softnet(ds []SoftnetDelta, cpus []int) {
+	for _, d := range ds {
+		if d.Processed+d.Dropped == 0 && !slices.Contains(cpus, d.CPU) {
+			continue
+		}
+		const source = "/proc/net/softnet_stat"
+		prefix := fmt.Sprintf("softnet_cpu%d_", d.CPU)
+		r.add(prefix+"processed", "packets", float64(d.Processed), source, "")
+		r.add(prefix+"dropped", "packets", float64(d.Dropped), source, "")
+		r.add(prefix+"time_squeeze", "1", float64(d.TimeSqueeze), source, "")
+		r.add(prefix+"received_rps", "1", float64(d.ReceivedRPS), source, "")
+		r.add(prefix+"flow_limit", "1", float64(d.FlowLimit), source, "")
+		r.add(prefix+"backlog", "packets", float64(d.Backlog), source, "")
+	}
+}
+
+// addLink reports the interface's counters and the settings at the end of the
+// window; a setting that changed in it is a warning.
+func (c *Change) addLink(r *rows, b, a *LinkStats) {
+	if b == nil || a == nil {
+		return
+	}
+	const source = "rtnetlink"
+	if b.Index != a.Index {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("not measured: interface %s was replaced in the window", a.Name))
+		return
+	}
+	for _, k := range linkCounters {
+		d, fell := since(k.of(&b.Counters), k.of(&a.Counters))
+		quality := ""
+		if fell {
+			quality = "the counter fell: it was reset in the window"
+		}
+		if k.always || d != 0 || fell {
+			r.add("link_"+k.name, k.unit, float64(d), source, quality)
+		}
+	}
+	r.add("link_mtu", "bytes", float64(a.MTU), source, "")
+	for _, s := range a.settings() {
+		if s.value != 0 {
+			r.add("link_"+s.name, "bytes", float64(s.value), source, "")
+		}
+	}
+	if b.MTU != a.MTU || b.settings() != a.settings() {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("settings of interface %s changed in the window", a.Name))
+	}
+	dropped, _ := since(b.Counters.RxDropped+b.Counters.RxMissedErrors, a.Counters.RxDropped+a.Counters.RxMissedErrors)
+	c.rxDrops = &dropped
+}
+
+type linkSetting struct {
+	name  string
+	value uint32
+}
+
+func (l *LinkStats) settings() [5]linkSetting {
+	return [...]linkSetting{
+		{"gso_max_size", l.GSOMaxSize}, {"gro_max_size", l.GROMaxSize},
+		{"gso_ipv4_max_size", l.GSOIPv4MaxSize}, {"gro_ipv4_max_size", l.GROIPv4MaxSize},
+		{"tso_max_size", l.TSOMaxSize},
+	}
+}
+
+func (r *rows) tcp(t TCPInfo) {
+	for _, f := range t.Fields {
+		r.add("tcp_info_"+f.Name, f.Unit, float64(f.Value), "TCP_INFO", "")
+	}
+}
+
+func (r *rows) netstat(ds []NetstatDelta) {
+	for _, d := range ds {
+		unit := "1"
+		if strings.HasSuffix(d.Name, "Octets") {
+			unit = "bytes"
+		}
+		r.add("netstat_"+snake(d.Name), unit, float64(d.Delta), d.Source, d.Flag)
+	}
+}
+
+// cost reports what both snapshots cost. Neither lies in the window of the CPU
+// columns when the second was taken with Config.End.
+func (r *rows) cost(b, a Snapshot) {
+	r.add("counter_snapshot_cpu_ns", "ns", float64(b.CostNs+a.CostNs), "CLOCK_THREAD_CPUTIME_ID", "")
+	r.add("counter_snapshot_wall_ns", "ns", float64(b.TookNs+a.TookNs), "CLOCK_MONOTONIC", "")
+}
+
+// snake turns a kernel name into lower_snake_case, keeping runs of capitals
+// together: "TcpExtTCPRcvCoalesce" is "tcp_ext_tcp_rcv_coalesce".
+func snake(name string) string {
+	var b strings.Builder
+	rs := []rune(name)
+	for i, c := range rs {
+		if !unicode.IsLetter(c) && !unicode.IsDigit(c) {
+			c = '_'
+		}
+		if i > 0 && unicode.IsUpper(c) && startsWord(rs, i) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
+}
+
+// startsWord reports whether the capital at i begins a word: after a lower-case
+// letter or digit, or as the last capital of a run that goes on in lower case.
+func startsWord(rs []rune, i int) bool {
+	if unicode.IsLower(rs[i-1]) || unicode.IsDigit(rs[i-1]) {
+		return true
+	}
+	return unicode.IsUpper(rs[i-1]) && i+1 < len(rs) && unicode.IsLower(rs[i+1])
+}

@@ -1,0 +1,138 @@
+package counter
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// ReadEnv describes this host: what a figure depends on besides the cell. dev
+// is the interface whose driver and firmware are named, "" for none; it is
+// looked up in the calling thread's network namespace. Fields that cannot be
+// read stay empty; only those that every host should have are in the warnings.
+// The flow's fields (Congestion, IRQCPU, AppCPU) are left to the caller.
+func ReadEnv(fs FS, dev string) (results.Env, []string) {
+	env := results.Env{
+		Hostname:    line(fs.procPath("sys/kernel/hostname")),
+		BootID:      line(fs.procPath("sys/kernel/random/boot_id")),
+		Kernel:      line(fs.procPath("sys/kernel/osrelease")),
+		CPUModel:    cpuModel(fs),
+		Mitigations: mitigations(fs),
+		Dev:         dev,
+		GoVersion:   runtime.Version(),
+	}
+	var warnings []string
+	online, err := OnlineCPUs(fs)
+	if err != nil {
+		warnings = append(warnings, err.Error())
+	}
+	env.CPUs, env.Governor = len(online), governor(fs, online)
+	if dev == "" {
+		return env, warnings
+	}
+	env.Driver, env.Firmware, err = DriverInfo(dev)
+	if err != nil {
+		warnings = append(warnings, err.Error())
+	}
+	return env, warnings
+}
+
+// OnlineCPUs lists the CPUs of /sys/devices/system/cpu/online.
+func OnlineCPUs(fs FS) ([]int, error) {
+	b, err := os.ReadFile(fs.sysPath("devices/system/cpu/online"))
+	if err != nil {
+		return nil, fmt.Errorf("list online cpus: %w: mount /sys", err)
+	}
+	cpus, err := ParseCPUList(string(b))
+	if err != nil {
+		return nil, fmt.Errorf("list online cpus: %w", err)
+	}
+	return cpus, nil
+}
+
+// cpuModel is the model name of the first CPU, or that of the board where
+// /proc/cpuinfo has no model name (arm64).
+func cpuModel(fs FS) string {
+	if p, err := fs.procfs(); err == nil {
+		if infos, err := p.CPUInfo(); err == nil && len(infos) > 0 && infos[0].ModelName != "" {
+			return infos[0].ModelName
+		}
+	}
+	return strings.TrimRight(line(fs.sysPath("firmware/devicetree/base/model")), "\x00")
+}
+
+// governor names the cpufreq governors in use, joined by "+" where CPUs differ;
+// "" on a host without cpufreq.
+func governor(fs FS, cpus []int) string {
+	var names []string
+	for _, c := range cpus {
+		g := line(fs.sysPath("devices/system/cpu", fmt.Sprintf("cpu%d", c), "cpufreq/scaling_governor"))
+		if g != "" && !slices.Contains(names, g) {
+			names = append(names, g)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, "+")
+}
+
+// mitigations sums up /sys/devices/system/cpu/vulnerabilities and what the
+// command line asked for: "mitigations=auto; mitigated: retbleed spectre_v1;
+// vulnerable: mds". "not affected" is a CPU without any; "" is not known.
+func mitigations(fs FS) string {
+	var parts []string
+	for w := range strings.FieldsSeq(line(fs.procPath("cmdline"))) {
+		if strings.HasPrefix(w, "mitigations=") {
+			parts = append(parts, w)
+		}
+	}
+	files, err := filepath.Glob(fs.sysPath("devices/system/cpu/vulnerabilities/*"))
+	if err != nil || len(files) == 0 {
+		return strings.Join(parts, "; ")
+	}
+	var mitigated, vulnerable []string
+	for _, f := range files { // Glob sorts
+		switch s := line(f); {
+		case strings.Contains(s, "ulnerable"): // also "Mitigation: ...; BHI: Vulnerable"
+			vulnerable = append(vulnerable, filepath.Base(f))
+		case strings.Contains(s, "Mitigation"):
+			mitigated = append(mitigated, filepath.Base(f))
+		}
+	}
+	if mitigated != nil {
+		parts = append(parts, "mitigated: "+strings.Join(mitigated, " "))
+	}
+	if vulnerable != nil {
+		parts = append(parts, "vulnerable: "+strings.Join(vulnerable, " "))
+	}
+	if mitigated == nil && vulnerable == nil {
+		parts = append(parts, "not affected")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// DriverInfo names an interface's driver and firmware (ETHTOOL_GDRVINFO,
+// net/ethtool/ioctl.c). Firmware is "" where the driver reports none. It fails
+// with ENODEV for no such interface and EOPNOTSUPP for a driver without ethtool.
+func DriverInfo(dev string) (driver, firmware string, err error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return "", "", fmt.Errorf("read driver of %s: %w", dev, err)
+	}
+	defer unix.Close(fd)
+	info, err := unix.IoctlGetEthtoolDrvinfo(fd, dev)
+	if err != nil {
+		return "", "", fmt.Errorf("read driver of %s: %w: name an interface that has ethtool support", dev, err)
+	}
+	firmware = unix.ByteSliceToString(info.Fw_version[:])
+	if firmware == "N/A" {
+		firmware = ""
+	}
+	return unix.ByteSliceToString(info.Driver[:]), firmware, nil
+}

@@ -1,0 +1,76 @@
+package counter
+
+import "fmt"
+
+// DefaultForeignThreshold is the foreign load, in cores, from which a measured
+// CPU counts as shared: 2 % of it.
+const DefaultForeignThreshold = 0.02
+
+// ForeignLoad is how much of one CPU went to work that is not the benchmark's.
+//
+// Softirq time makes it a range. Without CONFIG_IRQ_TIME_ACCOUNTING the softirq
+// column is tick-sampled, and a softirq that interrupted a benchmark thread is
+// already in that thread's clock, while one that ran from idle or in ksoftirqd
+// is not. Which was which is not recorded. So:
+//
+//	HighCores = busy - own threads              no softirq was outside of them
+//	LowCores  = HighCores - softirq - stolen    all of it was
+//
+// and the truth lies between, give or take UncertaintyCores. The error of the
+// range is thus at most softirq + stolen of that CPU; both ends meet on a CPU
+// that takes no interrupts. The benchmark's own threads that are not pinned may
+// have run here too, which lowers LowCores by as much as they used.
+type ForeignLoad struct {
+	CPU                 int
+	LowCores, HighCores *float64 // nil: busy was not measured
+	UncertaintyCores    float64
+	// Quality is "" for none beyond the threshold, else text such as "foreign
+	// load 0.23 cores on CPU 1".
+	Quality string
+}
+
+// Foreign compares the busy time of every CPU in usage with what the
+// benchmark's threads used there over the same window. A threshold of 0 is
+// [DefaultForeignThreshold].
+//
+// Only load that LowCores shows beyond doubt is called foreign; a range that
+// reaches past the threshold is called possible. Call it on CPUs that the
+// benchmark's threads are pinned to, or that nobody should use.
+func Foreign(usage CPUUsage, threads []ThreadDelta, threshold float64) []ForeignLoad {
+	if threshold == 0 {
+		threshold = DefaultForeignThreshold
+	}
+	own := map[int]float64{} // by CPU; -1 is not pinned
+	if usage.WallS > 0 {
+		for _, t := range threads {
+			own[t.CPU] += float64(t.RunNs) / 1e9 / usage.WallS
+		}
+	}
+	var out []ForeignLoad
+	for _, c := range usage.PerCPU {
+		out = append(out, foreignOn(c, own[c.CPU], own[-1], threshold))
+	}
+	return out
+}
+
+func foreignOn(c OneCPUUsage, pinned, roaming, threshold float64) ForeignLoad {
+	f := ForeignLoad{CPU: c.CPU, UncertaintyCores: c.UncertaintyCores}
+	if c.BusyCores == nil {
+		f.Quality = fmt.Sprintf("foreign load on CPU %d not measured: %s", c.CPU, c.Quality())
+		return f
+	}
+	high := max(*c.BusyCores-pinned, 0)
+	outside := high // an unknown split: all of it can be softirq
+	if c.SoftCores != nil {
+		outside = *c.SoftCores + *c.StealCores
+	}
+	low := max(high-outside-roaming, 0)
+	f.LowCores, f.HighCores = &low, &high
+	switch {
+	case low > threshold+c.UncertaintyCores:
+		f.Quality = fmt.Sprintf("foreign load %.2f cores on CPU %d", low, c.CPU)
+	case high > threshold+c.UncertaintyCores:
+		f.Quality = fmt.Sprintf("possible foreign load %.2f to %.2f cores on CPU %d", low, high, c.CPU)
+	}
+	return f
+}

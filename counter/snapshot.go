@@ -1,0 +1,120 @@
+package counter
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/prometheus/procfs"
+)
+
+// Config says what a snapshot reads. The zero value is everything that needs no
+// name, on the running host.
+type Config struct {
+	FS FS
+	// CPUs are the measured CPUs, nil for all online ones.
+	CPUs []int
+	// Dev is the interface to read, "" for none.
+	Dev string
+	// SocketFD is the flow's TCP socket, 0 for none.
+	SocketFD int
+	// Threads names threads of this process whose own CPU time is reported,
+	// such as "data_path": their TIDs.
+	Threads map[string]int
+	// ForeignThreshold is the foreign load in cores that gets a flag, 0 for
+	// DefaultForeignThreshold.
+	ForeignThreshold float64
+	// End is set for the snapshot that ends the window. Taking one costs
+	// fractions of a millisecond of CPU time; so that this lies outside the
+	// window, the one that begins it reads the CPU columns last, and the one
+	// that ends it reads them first, the rest in mirrored order.
+	End bool
+}
+
+// Snapshot is every counter at one edge of the window. A part that could not be
+// read is nil or zero and has a warning.
+type Snapshot struct {
+	Config  Config
+	CPU     CPUSnapshot
+	Threads []ThreadTimes // of this process
+	Rusage  Rusage
+	TCP     *TCPInfo
+	Link    *LinkStats
+	Softnet []procfs.SoftnetStat
+	Softirq Softirqs
+	Netstat Netstat
+
+	CostNs   int64 // CPU time that taking it used on its thread
+	TookNs   int64 // and how long it took
+	Warnings []string
+}
+
+// Take reads a snapshot on the calling thread: the network counters are those
+// of its namespace. A part that this host does not have is missing with a
+// warning. It fails only when the CPU columns, without which no window is worth
+// anything, cannot be read.
+func Take(cfg Config) (Snapshot, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	from, cpuFrom := Monotonic(), ownThreadClock()
+	s := Snapshot{Config: cfg}
+	parts := s.parts()
+	var err error
+	for i := range parts {
+		p := parts[i]
+		if cfg.End {
+			p = parts[len(parts)-1-i]
+		}
+		switch perr := p.read(); {
+		case perr == nil:
+		case p.must:
+			err = errors.Join(err, perr)
+		default:
+			s.Warnings = append(s.Warnings, "not measured: "+perr.Error())
+		}
+	}
+	s.TookNs, s.CostNs = Monotonic()-from, ownThreadClock()-cpuFrom
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("take snapshot: %w", err)
+	}
+	return s, nil
+}
+
+type part struct {
+	must bool
+	read func() error
+}
+
+// parts lists the readers in the order of a beginning snapshot: from what is
+// least tied to the window's edge to the CPU columns, with the thread clocks
+// next to those because foreign load is their difference.
+func (s *Snapshot) parts() []part {
+	fs := s.Config.FS
+	parts := []part{
+		{read: func() (err error) { s.Netstat, err = ReadNetstat(fs); return }},
+		{read: func() (err error) { s.Softirq, err = ReadSoftirqs(fs); return }},
+		{read: func() (err error) { s.Softnet, err = ReadSoftnet(fs); return }},
+	}
+	if dev := s.Config.Dev; dev != "" {
+		parts = append(parts, part{read: func() error {
+			l, err := ReadLink(dev)
+			if err == nil {
+				s.Link = &l
+			}
+			return err
+		}})
+	}
+	if fd := s.Config.SocketFD; fd != 0 {
+		parts = append(parts, part{read: func() error {
+			t, err := ReadTCPInfo(fd)
+			if err == nil {
+				s.TCP = &t
+			}
+			return err
+		}})
+	}
+	return append(parts,
+		part{read: func() (err error) { s.Rusage, err = ReadRusage(); return }},
+		part{read: func() (err error) { s.Threads, err = ReadThreads(fs, 0); return }},
+		part{must: true, read: func() (err error) { s.CPU, err = ReadCPU(fs); return }})
+}

@@ -1,0 +1,319 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"slices"
+
+	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/modes"
+	"github.com/zcbench/zcbench/sock"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/wire"
+	"golang.org/x/sys/unix"
+)
+
+// UsageError is a spec that cannot be run anywhere: the caller's mistake.
+type UsageError struct{ Err error }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// End is one end of a flow, ready to run once.
+type End struct {
+	spec  wire.EndSpec
+	path  modes.Path
+	opts  stream.Options
+	meter stream.Meter
+
+	port    *stream.Port    // RX
+	payload *stream.Payload // TX
+	worker  *worker
+}
+
+// Check finds what is wrong with a spec without touching the host.
+func Check(s wire.EndSpec) error {
+	_, _, err := resolve(s)
+	return err
+}
+
+func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
+	usage := func(format string, args ...any) (modes.Path, stream.Options, error) {
+		return modes.Path{}, stream.Options{}, &UsageError{fmt.Errorf(format, args...)}
+	}
+	if s.Role != stream.RX && s.Role != stream.TX {
+		return usage("unknown role %q", s.Role)
+	}
+	path, err := modes.Find(s.Role, s.Mode)
+	if err != nil {
+		return usage("%w", err)
+	}
+	o := stream.Options{MessageBytes: s.MessageBytes, ReadBytes: s.ReadBytes, Touch: s.Touch,
+		Socket: sock.Options{RcvBuf: s.RcvBuf, SndBuf: s.SndBuf, Congestion: s.Congestion, PaceBitsPS: s.PaceBitsPS,
+			ZeroCopy: s.Role == stream.TX && s.Mode == "msg-zerocopy"}}
+	if o.MessageBytes == 0 {
+		o.MessageBytes = stream.DefaultMessageBytes
+	}
+	if o.Touch == "" {
+		o.Touch = stream.TouchNone
+	}
+	if err := o.Check(); err != nil {
+		return usage("%w", err)
+	}
+	if _, err := stream.ParseTouch(string(o.Touch)); err != nil {
+		return usage("%w", err)
+	}
+	if path.NoPayload && o.Touch != stream.TouchNone {
+		return usage("%s never has the payload in its hands, so touch %q is impossible; use --touch none", s.Mode, o.Touch)
+	}
+	if s.RcvBuf < 0 || s.SndBuf < 0 || s.RcvBuf > 1<<30 || s.SndBuf > 1<<30 {
+		return usage("socket buffer sizes must be 1..%d bytes, or 0 for the kernel's default", 1<<30)
+	}
+	if err := checkCPU(s.CPU); err != nil {
+		return usage("%w", err)
+	}
+	if _, _, err := net.SplitHostPort(s.Addr); err != nil {
+		return usage("address %q: %v; it is ADDR:PORT, IPv6 in brackets", s.Addr, err)
+	}
+	return path, o, nil
+}
+
+func checkCPU(cpu int) error {
+	if cpu == -1 {
+		return nil
+	}
+	online, err := counter.OnlineCPUs(counter.FS{})
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(online, cpu) {
+		return fmt.Errorf("CPU %d is not online here; online are %s", cpu, counter.FormatCPUList(online))
+	}
+	return nil
+}
+
+// Open prepares an end: all memory, rings and the data port. A mode that this
+// host cannot run is an [*stream.Unsupported].
+func Open(s wire.EndSpec) (*End, error) {
+	path, o, err := resolve(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := path.Probe(); err != nil {
+		return nil, err
+	}
+	e := &End{spec: s, path: path, opts: o}
+	if err := e.open(); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *End) open() (err error) {
+	if e.spec.Role == stream.RX {
+		if e.port, err = stream.Listen(e.spec.Addr, e.spec.Cookie, e.opts.Socket); err != nil {
+			return err
+		}
+	} else if e.payload, err = stream.NewPayload(e.opts.MessageBytes); err != nil {
+		return err
+	}
+	e.worker = newWorker(e)
+	return e.worker.prepared()
+}
+
+// Addr is the data port's address, of a receiving end.
+func (e *End) Addr() net.Addr { return e.port.Addr() }
+
+// Progress is the number of payload bytes so far.
+func (e *End) Progress() uint64 { return e.meter.Snapshot().Bytes }
+
+// Close frees everything. An end that still runs is aborted first.
+func (e *End) Close() error {
+	var err error
+	if e.worker != nil {
+		err = e.worker.close()
+	}
+	if e.port != nil {
+		err = errors.Join(err, e.port.Close())
+	}
+	if e.payload != nil {
+		err = errors.Join(err, e.payload.Close())
+	}
+	return err
+}
+
+// pin binds the calling thread to cpu; -1 leaves it be.
+func pin(cpu int) error {
+	if cpu < 0 {
+		return nil
+	}
+	var set unix.CPUSet
+	set.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return &stream.Error{Op: fmt.Sprintf("pin the data-path thread to CPU %d", cpu), Err: err,
+			How: "choose a CPU that this process may use (taskset -p shows them)"}
+	}
+	return nil
+}
+
+// worker is the data-path thread. Paths are built, run and freed on it: an
+// io_uring made for a single issuer belongs to its thread.
+type worker struct {
+	end *End
+	tid int
+
+	ready  chan error      // the path was built, or why not
+	orders chan orders     // one run, or closed for none
+	flow   chan flowStart  // the flow is open, or why not
+	ended  chan flowResult // the path returned
+	finish chan struct{}   // the last counters were read: the socket may close
+	gone   chan struct{}   // the thread has freed everything
+	closed bool
+	freed  error
+
+	cancel context.CancelCauseFunc // of the current run
+}
+
+type orders struct {
+	ctx context.Context
+	sch wire.Schedule
+}
+
+type flowStart struct {
+	conn  *stream.Conn
+	hello stream.Hello // RX
+	wish  int64        // TX: the duration that the receiver wishes, ns
+	err   error
+}
+
+type flowResult struct {
+	err       error
+	atNs      int64
+	peer      *stream.Farewell // TX
+	farewell  error
+	sentBytes uint64
+}
+
+func newWorker(e *End) *worker {
+	w := &worker{end: e, ready: make(chan error, 1), orders: make(chan orders), flow: make(chan flowStart, 1),
+		ended: make(chan flowResult, 1), finish: make(chan struct{}), gone: make(chan struct{})}
+	go w.run()
+	return w
+}
+
+func (w *worker) prepared() error { return <-w.ready }
+
+// run is the life of the thread, which ends with its affinity.
+func (w *worker) run() {
+	defer close(w.gone)
+	runtime.LockOSThread()
+	w.tid = unix.Gettid()
+	if err := pin(w.end.spec.CPU); err != nil {
+		w.ready <- err
+		return
+	}
+	if w.end.spec.Role == stream.RX {
+		w.receive()
+	} else {
+		w.send()
+	}
+}
+
+func (w *worker) receive() {
+	path, err := w.end.path.NewReceiver(w.end.opts)
+	w.ready <- err
+	if err != nil {
+		return
+	}
+	defer func() { w.freed = errors.Join(w.freed, path.Close()) }()
+	o, ok := <-w.orders
+	if !ok {
+		return
+	}
+	conn, hello, err := w.end.port.Accept(o.ctx)
+	if err == nil {
+		defer conn.Close()
+		if err = path.Attach(conn, hello); err == nil {
+			err = conn.Welcome(stream.Welcome{Duration: duration(o.sch.DurationNs)})
+		}
+	}
+	w.flow <- flowStart{conn: conn, hello: hello, err: err}
+	if err != nil {
+		return
+	}
+	res := flowResult{err: path.Receive(conn, &w.end.meter), atNs: counter.Monotonic()}
+	if res.err == nil {
+		c := w.end.meter.Snapshot()
+		res.farewell = conn.SendFarewell(stream.Farewell{Bytes: c.Bytes, Mismatches: c.Mismatches, Verified: w.end.opts.Touch == stream.TouchVerify})
+	}
+	w.ended <- res
+	<-w.finish
+}
+
+func (w *worker) send() {
+	path, err := w.end.path.NewSender(w.end.opts)
+	w.ready <- err
+	if err != nil {
+		return
+	}
+	defer func() { w.freed = errors.Join(w.freed, path.Close()) }()
+	o, ok := <-w.orders
+	if !ok {
+		return
+	}
+	start := w.connect(o)
+	w.flow <- start
+	if start.err != nil {
+		return
+	}
+	defer start.conn.Close()
+	w.ended <- w.sendFlow(path, start.conn, o.sch)
+	<-w.finish
+}
+
+func (w *worker) connect(o orders) flowStart {
+	if err := sleepUntil(o.ctx, o.sch.StartNs); err != nil {
+		return flowStart{err: err}
+	}
+	h := stream.Hello{Cookie: w.end.spec.Cookie, TXMode: w.end.spec.Mode, MessageBytes: uint64(w.end.opts.MessageBytes),
+		PeriodBytes: uint64(w.end.payload.PeriodBytes()), Duration: duration(o.sch.DurationNs)}
+	ctx, cancel := o.ctx, func() {}
+	if o.sch.PeerWaitNs > 0 {
+		ctx, cancel = context.WithTimeout(o.ctx, duration(o.sch.PeerWaitNs))
+	}
+	defer cancel()
+	conn, welcome, err := stream.Dial(ctx, w.end.spec.Addr, h, w.end.opts.Socket)
+	return flowStart{conn: conn, wish: welcome.Duration.Nanoseconds(), err: err}
+}
+
+func (w *worker) sendFlow(path stream.Sender, conn *stream.Conn, sch wire.Schedule) flowResult {
+	res := flowResult{err: path.Send(conn, w.end.payload, &w.end.meter)}
+	if res.err == nil {
+		res.err = conn.EndOfSend()
+	}
+	if res.err == nil {
+		f, err := conn.ReadFarewell(graceEnd(sch))
+		if res.farewell = err; err == nil {
+			res.peer = &f
+		}
+	}
+	res.atNs = counter.Monotonic()
+	return res
+}
+
+// close ends the thread and waits for it.
+func (w *worker) close() error {
+	if !w.closed {
+		w.closed = true
+		if w.cancel != nil {
+			w.cancel(stream.ErrAborted)
+		}
+		close(w.orders)
+		<-w.gone
+	}
+	return w.freed
+}

@@ -1,0 +1,141 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/zcbench/zcbench/modes"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/wire"
+)
+
+// DefaultMaxCopied is the share of payload that a zero-copy mode may copy.
+const DefaultMaxCopied = 0.01
+
+// judge makes the result out of what was measured and what went wrong.
+func (r *run) judge(err error) wire.EndResult {
+	total := r.end.meter.Snapshot()
+	res := wire.EndResult{Host: r.host(), Total: total, Warnings: r.warnings}
+	if r.result.peer != nil {
+		res.PeerBytes = &r.result.peer.Bytes
+	}
+	if r.result.atNs > 0 {
+		res.FlowNs = r.result.atNs - r.startNs
+		res.ProcUserS = float64(r.usage[1].UserNs-r.usage[0].UserNs) / 1e9
+		res.ProcSysS = float64(r.usage[1].SysNs-r.usage[0].SysNs) / 1e9
+	}
+	if r.from.taken && r.to.taken {
+		res.FromNs, res.ToNs = r.from.atNs, r.to.atNs
+		res.Window = r.to.flow.Sub(r.from.flow)
+	}
+	if r.end.port != nil {
+		if res.Strangers = r.end.port.Strangers(); res.Strangers > 0 {
+			res.Warnings = append(res.Warnings, fmt.Sprintf("%d connections to the data port were not the flow and were closed", res.Strangers))
+		}
+	}
+	if err != nil {
+		res.Verdict, res.Reason, res.Fix = verdictOf(err), err.Error(), stream.FixOf(err)
+		return res
+	}
+	res.Verdict = results.OK
+	for _, gate := range []func(stream.Counters, *wire.EndResult) (string, string){r.gateBytes, r.gatePayload, r.gateZeroCopy} {
+		if reason, fix := gate(total, &res); reason != "" {
+			res.Verdict, res.Reason, res.Fix = results.Invalid, reason, fix
+			break
+		}
+	}
+	return res
+}
+
+func verdictOf(err error) results.Verdict {
+	if u := (*stream.Unsupported)(nil); errors.As(err, &u) {
+		return results.Unsupported
+	}
+	return results.Failed
+}
+
+// gateBytes: something flowed, and the receiver got what the sender sent.
+func (r *run) gateBytes(c stream.Counters, res *wire.EndResult) (reason, fix string) {
+	if c.Bytes == 0 {
+		return "no payload byte passed", "check the other end's message"
+	}
+	if p := res.PeerBytes; p != nil && *p != c.Bytes {
+		return fmt.Sprintf("byte counts differ: %d sent, %d received", c.Bytes, *p), "this is a bug of the data path, or of the kernel: please report it"
+	}
+	return "", ""
+}
+
+// gatePayload: verified payload was right.
+func (r *run) gatePayload(c stream.Counters, res *wire.EndResult) (reason, fix string) {
+	const how = "memory was overwritten or misplaced on the way: repeat with --rx tcp to tell the network from the mode"
+	if c.Mismatches > 0 {
+		return fmt.Sprintf("%d payload bytes are wrong, the first at flow position %d", c.Mismatches, c.FirstMismatch-1), how
+	}
+	if p := r.result.peer; p != nil && p.Mismatches > 0 {
+		return fmt.Sprintf("the receiver found %d wrong payload bytes", p.Mismatches), how
+	}
+	return "", ""
+}
+
+// gateZeroCopy: a mode that claims zero copy has the kernel's word for it.
+func (r *run) gateZeroCopy(c stream.Counters, _ *wire.EndResult) (reason, fix string) {
+	if !r.end.path.ZeroCopy {
+		return "", ""
+	}
+	limit := DefaultMaxCopied
+	if r.sch.MaxCopiedFrac != nil {
+		limit = *r.sch.MaxCopiedFrac
+	}
+	known := c.ZeroCopyBytes + c.CopiedBytes + c.LinearBytes
+	if known == 0 {
+		return "the kernel gave no evidence of zero copy", "see `zcbench doctor` for what the mode needs"
+	}
+	frac := float64(c.CopiedBytes+c.LinearBytes) / float64(known)
+	if frac <= limit {
+		return "", ""
+	}
+	how := "allow it with --max-copied, or look for what makes the kernel copy"
+	if r.end.spec.Role == stream.TX {
+		how = "loopback and veth always copy such payload when they deliver it, as does a NIC without scatter-gather: use a real NIC (ethtool -k DEV: tx-scatter-gather on), or allow it with --max-copied"
+	}
+	return fmt.Sprintf("the kernel copied %.1f %% of the payload of %s (limit %g %%)", 100*frac, r.end.spec.Mode, 100*limit), how
+}
+
+// fillFlow fills the figures of the flow itself.
+func (r *run) fillFlow(h *results.Host) {
+	w := r.to.flow.Sub(r.from.flow)
+	seconds := float64(r.to.atNs-r.from.atNs) / 1e9
+	gbps := float64(w.Bytes) * 8 / 1e9 / seconds
+	total := r.end.meter.Snapshot().Bytes
+	h.DurationS, h.Bytes, h.TotalBytes, h.ThroughputGbps = &seconds, &w.Bytes, &total, &gbps
+	if r.end.path.ZeroCopy {
+		h.ZeroCopyBytes, h.CopiedBytes, h.LinearBytes = &w.ZeroCopyBytes, &w.CopiedBytes, &w.LinearBytes
+	}
+	if r.end.opts.Touch == stream.TouchVerify {
+		h.Mismatches = &w.Mismatches
+	}
+	h.Metrics = append(h.Metrics, flowMetrics(w, seconds, r.end.path)...)
+}
+
+// flowMetrics are the data path's own counters over the window.
+func flowMetrics(w stream.Counters, seconds float64, path modes.Path) []results.Metric {
+	const src = "data path"
+	ms := []results.Metric{
+		{Name: "flow_calls", Unit: "1", Value: float64(w.Calls), Source: src},
+		{Name: "flow_waits", Unit: "1", Value: float64(w.Waits), Source: src},
+		{Name: "flow_calls_per_second", Unit: "1/s", Value: float64(w.Calls) / seconds, Source: src},
+	}
+	if w.Bytes > 0 {
+		ms = append(ms, results.Metric{Name: "flow_calls_per_mb", Unit: "1/MB", Value: float64(w.Calls) / (float64(w.Bytes) / 1e6), Source: src})
+	}
+	if path.UsesRing() {
+		ms = append(ms, results.Metric{Name: "uring_rearms", Unit: "1", Value: float64(w.Rearms), Source: src},
+			results.Metric{Name: "uring_overflows", Unit: "1", Value: float64(w.Overflows), Source: src})
+	}
+	if w.Completions > 0 {
+		ms = append(ms, results.Metric{Name: "zerocopy_completions", Unit: "1", Value: float64(w.Completions), Source: src},
+			results.Metric{Name: "zerocopy_completions_copied", Unit: "1", Value: float64(w.CopiedCompletions), Source: src})
+	}
+	return ms
+}

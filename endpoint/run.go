@@ -1,0 +1,277 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/sock"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/wire"
+)
+
+// run is one flow under way.
+type run struct {
+	end   *End
+	sch   wire.Schedule
+	conn  *stream.Conn
+	start flowStart
+
+	startNs    int64 // the flow opened
+	from, to   edge
+	sampler    *counter.Sampler
+	congestion string
+	usage      [2]counter.Rusage // of the process, at the flow's beginning and end
+	result     flowResult
+	warnings   []string
+}
+
+// edge is the counters at one end of the window.
+type edge struct {
+	taken bool
+	atNs  int64 // when flow was read
+	flow  stream.Counters
+	host  counter.Snapshot
+}
+
+// Run runs the flow once. Ending ctx aborts it. It always returns a result: what
+// went wrong is in its verdict.
+func (e *End) Run(ctx context.Context, sch wire.Schedule) wire.EndResult {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	e.worker.cancel = cancel
+	r := &run{end: e, sch: sch}
+	err := r.do(ctx)
+	return r.judge(err)
+}
+
+func (r *run) do(ctx context.Context) error {
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	defer close(r.end.worker.finish)
+	stop := context.AfterFunc(ctx, r.conn.Abort)
+	defer stop()
+	r.startSampler()
+	err := r.measure(ctx)
+	if err != nil {
+		r.conn.Abort()
+	}
+	r.awaitEnd()
+	if !r.to.taken && r.from.taken && r.sch.ToNs == 0 {
+		err = errors.Join(err, r.take(&r.to, true))
+	}
+	return errors.Join(err, r.flowError())
+}
+
+// open waits for the flow.
+func (r *run) open(ctx context.Context) error {
+	w := r.end.worker
+	actx, cancel := ctx, func() {}
+	if r.sch.PeerWaitNs > 0 && r.end.spec.Role == stream.RX {
+		actx, cancel = context.WithTimeout(ctx, duration(r.sch.PeerWaitNs))
+	}
+	defer cancel()
+	w.orders <- orders{actx, r.sch}
+	r.start = <-w.flow
+	if r.start.err != nil {
+		return r.start.err
+	}
+	r.conn, r.startNs = r.start.conn, counter.Monotonic()
+	r.congestion, _ = sock.Congestion(r.conn.FD)
+	r.usage[0], _ = counter.ReadRusage()
+	return nil
+}
+
+// measure reads the counters at both edges of the window and stops a sender.
+func (r *run) measure(ctx context.Context) error {
+	if err := r.pass(ctx, r.sch.FromNs); err != nil {
+		return err
+	}
+	if err := r.take(&r.from, false); err != nil {
+		return err
+	}
+	if r.sch.ToNs > 0 {
+		if err := r.pass(ctx, r.sch.ToNs); err != nil {
+			return err
+		}
+		if err := r.take(&r.to, true); err != nil {
+			return err
+		}
+	}
+	stopNs := r.stopNs()
+	if r.end.spec.Role == stream.RX {
+		// The sender stops; this end only sees to it that the flow ends.
+		return r.passOrEnd(ctx, stopNs+int64(orDefault(r.sch.GraceNs, defaultGrace)), true)
+	}
+	err := r.passOrEnd(ctx, stopNs, false)
+	r.conn.Stop()
+	return err
+}
+
+// stopNs is when the sender stops: as scheduled, or after the shorter of what
+// the two ends wish.
+func (r *run) stopNs() int64 {
+	if r.sch.StopNs > 0 {
+		return r.sch.StopNs
+	}
+	mine, theirs := r.sch.DurationNs, r.start.wish
+	if r.end.spec.Role == stream.RX {
+		theirs = r.start.hello.Duration.Nanoseconds()
+	}
+	switch {
+	case mine == 0 && theirs == 0:
+		mine = int64(DefaultDuration)
+	case mine == 0, theirs > 0 && theirs < mine:
+		mine = theirs
+	}
+	return r.startNs + mine
+}
+
+var errEndedEarly = errors.New("the flow ended before its time")
+
+// pass waits until ns; a flow that ends before is an error.
+func (r *run) pass(ctx context.Context, ns int64) error {
+	if ns == 0 {
+		return nil
+	}
+	if err := r.passOrEnd(ctx, ns, false); err != nil {
+		return err
+	}
+	if r.result.atNs != 0 {
+		return errEndedEarly
+	}
+	return nil
+}
+
+// passOrEnd waits until ns or the end of the flow, whichever is first, watching
+// that the flow does not stall. With must, reaching ns is an error.
+func (r *run) passOrEnd(ctx context.Context, ns int64, must bool) error {
+	if r.result.atNs != 0 {
+		return nil
+	}
+	tick := time.NewTicker(250 * time.Millisecond)
+	defer tick.Stop()
+	timer := time.NewTimer(duration(ns - counter.Monotonic()))
+	defer timer.Stop()
+	stall := newStallWatch(&r.end.meter, orDefault(r.sch.StallNs, defaultStall))
+	for {
+		select {
+		case r.result = <-r.end.worker.ended:
+			return nil
+		case <-timer.C:
+			if must {
+				return fmt.Errorf("the sender did not end the flow within %v of its time", orDefault(r.sch.GraceNs, defaultGrace))
+			}
+			return nil
+		case <-tick.C:
+			if err := stall.check(); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// awaitEnd waits for the data path to return; every path does after Stop or
+// Abort.
+func (r *run) awaitEnd() {
+	if r.result.atNs == 0 {
+		r.result = <-r.end.worker.ended
+	}
+	r.usage[1], _ = counter.ReadRusage()
+}
+
+// stallWatch notices a flow without progress.
+type stallWatch struct {
+	meter *stream.Meter
+	limit time.Duration
+	bytes uint64
+	since time.Time
+}
+
+func newStallWatch(m *stream.Meter, limit time.Duration) *stallWatch {
+	return &stallWatch{meter: m, limit: limit, bytes: m.Snapshot().Bytes, since: time.Now()}
+}
+
+func (s *stallWatch) check() error {
+	if b := s.meter.Snapshot().Bytes; b != s.bytes {
+		s.bytes, s.since = b, time.Now()
+	}
+	if time.Since(s.since) > s.limit {
+		return &stream.Error{Op: fmt.Sprintf("no payload byte for %v, after %d bytes", s.limit, s.bytes),
+			How: "check the link and the other end; its own message says more if it still lives"}
+	}
+	return nil
+}
+
+// flowError is what the data path itself reported.
+func (r *run) flowError() error {
+	switch {
+	case r.result.err != nil:
+		return r.result.err
+	case r.result.farewell != nil:
+		return r.result.farewell
+	}
+	return nil
+}
+
+// take reads the counters at an edge. The flow's bytes and the clock are read
+// next to the CPU columns, which lie on the window's side.
+func (r *run) take(e *edge, end bool) error {
+	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, SocketFD: r.conn.FD,
+		Threads: map[string]int{"data_path": r.end.worker.tid}, End: end}
+	if end {
+		e.flow, e.atNs = r.end.meter.Snapshot(), counter.Monotonic()
+	}
+	var err error
+	e.host, err = counter.Take(cfg)
+	if !end {
+		e.flow, e.atNs = r.end.meter.Snapshot(), counter.Monotonic()
+	}
+	e.taken = err == nil
+	return err
+}
+
+func (r *run) startSampler() {
+	if r.end.spec.SampleMs == 0 {
+		return
+	}
+	length := r.stopNs() - r.startNs
+	s, err := counter.StartSampler(counter.SamplerConfig{CPUs: r.end.spec.MeasureCPUs, Interval: time.Duration(r.end.spec.SampleMs) * time.Millisecond,
+		Bytes: r.end.Progress, Expect: duration(length) + time.Second})
+	if err != nil {
+		r.warnings = append(r.warnings, "no time series: "+err.Error())
+		return
+	}
+	r.sampler = s
+}
+
+// host fills the figures of the steady window.
+func (r *run) host() results.Host {
+	env, warn := counter.ReadEnv(counter.FS{}, r.end.spec.Dev)
+	r.warnings = append(r.warnings, warn...)
+	h := results.Host{Env: env}
+	h.Env.Congestion = r.congestion
+	if cpu := r.end.spec.CPU; cpu >= 0 {
+		h.Env.AppCPU = counter.FormatCPUList([]int{cpu})
+	}
+	if r.sampler != nil {
+		s := r.sampler.Stop(r.from.atNs)
+		h.Series, h.Metrics = s.Series, s.Metrics
+		r.warnings = append(r.warnings, s.Warnings...)
+	}
+	if !r.from.taken || !r.to.taken {
+		return h
+	}
+	rows, change := counter.Delta(r.from.host, r.to.host)
+	h.Metrics = append(rows, h.Metrics...)
+	r.warnings = append(r.warnings, change.Warnings...)
+	change.Fill(&h)
+	r.fillFlow(&h)
+	return h
+}

@@ -1,0 +1,53 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Spec says where an end lives.
+type Spec struct {
+	Kind  string // "local" or "netns"
+	Netns string // path of the namespace, for netns
+	Name  string // what results call it
+}
+
+// netnsDir is where ip-netns(8) keeps named namespaces.
+const netnsDir = "/run/netns"
+
+// ParseSpec reads "local", "netns:NAME" (a name as of ip-netns(8)) or
+// "netns:/PATH" (a namespace file, such as /proc/PID/ns/net).
+func ParseSpec(s string) (Spec, error) {
+	kind, rest, has := strings.Cut(s, ":")
+	switch {
+	case s == "local":
+		return Spec{Kind: "local", Name: "local"}, nil
+	case kind == "netns" && has && rest != "":
+		path := rest
+		if !strings.Contains(rest, "/") {
+			path = filepath.Join(netnsDir, rest)
+		}
+		return Spec{Kind: "netns", Netns: path, Name: s}, nil
+	case kind == "ssh":
+		return Spec{}, fmt.Errorf("host %q: ssh hosts are not built yet; use local or netns:NAME", s)
+	}
+	return Spec{}, fmt.Errorf("host %q: not one of local, netns:NAME", s)
+}
+
+// check gives a good error for a namespace that is not there.
+func (s Spec) check() error {
+	if s.Kind != "netns" {
+		return nil
+	}
+	_, err := os.Stat(s.Netns)
+	if errors.Is(err, os.ErrNotExist) && filepath.Dir(s.Netns) == netnsDir {
+		return fmt.Errorf("host %s: no such network namespace: %s (make it with: ip netns add %s)", s.Name, s.Netns, filepath.Base(s.Netns))
+	}
+	if err != nil {
+		return fmt.Errorf("host %s: %w", s.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+// Package modes is the catalogue: which data path serves which mode, and
+// whether it can run here. A path that zcbench has a name but no code for is in
+// it too, as unsupported: a mode never silently becomes another.
+package modes
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zcbench/zcbench/baseline"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/zc/msgzc"
+	"github.com/zcbench/zcbench/zc/uringzc"
+)
+
+// Path is a mode with its implementation.
+type Path struct {
+	stream.Mode
+	// Probe tries whether the mode can run on this host: nil, or an
+	// [*stream.Unsupported] with reason and fix. It leaves nothing behind.
+	Probe func() error
+
+	// One of the two is set, for a mode that can be built at all. They are to
+	// be called on the thread that will run the path.
+	NewReceiver func(stream.Options) (stream.Receiver, error)
+	NewSender   func(stream.Options) (stream.Sender, error)
+}
+
+// receiver adapts a constructor to the contract.
+func receiver[R stream.Receiver](f func(stream.Options) (R, error)) func(stream.Options) (stream.Receiver, error) {
+	return func(o stream.Options) (stream.Receiver, error) {
+		r, err := f(o)
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	}
+}
+
+func sender[S stream.Sender](f func(stream.Options) (S, error)) func(stream.Options) (stream.Sender, error) {
+	return func(o stream.Options) (stream.Sender, error) {
+		s, err := f(o)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+}
+
+// paths binds names to code.
+var paths = map[stream.Role]map[string]Path{
+	stream.RX: {
+		"tcp":       {NewReceiver: receiver(baseline.NewTCPReceiver)},
+		"tcp-trunc": {NewReceiver: receiver(baseline.NewTruncReceiver)},
+		"uring":     {NewReceiver: receiver(baseline.NewUringReceiver), Probe: baseline.ProbeUringReceiver},
+	},
+	stream.TX: {
+		"tcp":          {NewSender: sender(baseline.NewTCPSender)},
+		"sendfile":     {NewSender: sender(baseline.NewSendfileSender)},
+		"msg-zerocopy": {NewSender: sender(msgzc.New), Probe: msgzc.Probe},
+		"uring":        {NewSender: sender(baseline.NewUringSender), Probe: baseline.ProbeUringSender},
+		"uring-zc":     {NewSender: sender(uringzc.New), Probe: uringzc.Probe},
+	},
+}
+
+// All lists every mode in table order.
+func All() []Path {
+	var all []Path
+	for _, m := range stream.Modes {
+		all = append(all, resolve(m))
+	}
+	return all
+}
+
+// Find returns the path of a mode. An unknown name is an error that lists the
+// names.
+func Find(role stream.Role, name string) (Path, error) {
+	m, err := stream.LookupMode(role, name)
+	if err != nil {
+		return Path{}, err
+	}
+	return resolve(m), nil
+}
+
+func resolve(m stream.Mode) Path {
+	p, built := paths[m.Role][m.Name]
+	p.Mode = m
+	switch {
+	case !built:
+		p.Probe = func() error {
+			return &stream.Unsupported{Mode: m.Name, Op: fmt.Sprintf("this version of zcbench has no %s path for it yet", m.Role),
+				How: "use a later version of zcbench; `zcbench doctor` says whether this kernel would be ready"}
+		}
+	case p.Probe == nil:
+		p.Probe = func() error { return nil }
+	}
+	return p
+}
+
+// UsesRing reports whether the path works through an io_uring.
+func (p Path) UsesRing() bool {
+	return strings.HasPrefix(p.Name, "uring") || strings.HasPrefix(p.Name, "zcrx")
+}

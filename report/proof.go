@@ -1,0 +1,38 @@
+package report
+
+import "github.com/zcbench/zcbench/results"
+
+// Proof is where the payload of a cell's ok runs went at one host, in bytes.
+type Proof struct {
+	ZeroCopy uint64 `json:"zero_copy_bytes"`
+	Copied   uint64 `json:"copied_bytes"`
+	Linear   uint64 `json:"linear_bytes"` // copied too: it came in the packet's head
+}
+
+// CopiedPercent is the share of the payload that was copied, 0 to 100.
+func (p *Proof) CopiedPercent() float64 {
+	copied := float64(p.Copied) + float64(p.Linear)
+	return 100 * copied / (copied + float64(p.ZeroCopy))
+}
+
+// proof adds up the evidence of the runs; nil if none has any.
+func proof(runs []*results.Record, host func(*results.Record) *results.Host) *Proof {
+	var p Proof
+	for _, r := range runs {
+		h := host(r)
+		p.ZeroCopy += value(h.ZeroCopyBytes)
+		p.Copied += value(h.CopiedBytes)
+		p.Linear += value(h.LinearBytes)
+	}
+	if p == (Proof{}) {
+		return nil
+	}
+	return &p
+}
+
+func value(p *uint64) uint64 {
+	if p == nil {
+		return 0
+	}
+	return *p
+}

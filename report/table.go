@@ -1,0 +1,219 @@
+package report
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Width is the number of columns a table keeps to.
+const Width = 100
+
+// Most that a terminal shows; the JSON and the HTML have everything.
+const (
+	maxStops = 20
+	maxNotes = 12
+	maxLines = 5 // journal lines not used
+)
+
+// Table writes the summary for a terminal: a row per cell, then the reasons
+// and fixes that the rows cite by number, then flags and warnings.
+func Table(w io.Writer, s *Summary) error {
+	b := bufio.NewWriter(w)
+	writeRows(b, s)
+	writeLegend(b)
+	writeStops(b, s.Stops)
+	writeNotes(b, s)
+	return b.Flush()
+}
+
+// JSON writes the summary as one indented object.
+func JSON(w io.Writer, s *Summary) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(s)
+}
+
+// head is the two header lines of the table; > aligns to the right.
+var head = []struct{ top, unit, align string }{
+	{"RX mode", "", "<"},
+	{"TX mode", "", "<"},
+	{"Gbit/s", "median", ">"},
+	{"95 % interval", "Gbit/s", ">"},
+	{"busy", "SUT", ">"},
+	{"cores", "TG", ">"},
+	{"ns/kB", "SUT", ">"},
+	{"copied", "% RX", ">"},
+	{"", "% TX", ">"},
+	{"verdict", "", "<"},
+}
+
+func tableRow(c *Cell) []string {
+	v := verdict(c)
+	if len(c.Stops) > 0 {
+		v += " " + cites(c.Stops)
+	}
+	return []string{
+		plain(c.Cell.RX), plain(c.Cell.TX),
+		median(c.SUT.ThroughputGbps, fixed2), interval(c.SUT.ThroughputGbps, fixed2),
+		median(c.SUT.BusyCores, fixed2), median(c.TG.BusyCores, fixed2),
+		median(c.SUT.NsPerKB, digits3),
+		copied(c.SUT.Proof), copied(c.TG.Proof),
+		v,
+	}
+}
+
+// cites is "[1]" or "[1 2 3]"; a cell that stopped for many reasons names a few.
+func cites(numbers []int) string {
+	const most = 3
+	more := ""
+	if len(numbers) > most {
+		numbers, more = numbers[:most], " ..."
+	}
+	return strings.TrimSuffix(fmt.Sprint(numbers), "]") + more + "]"
+}
+
+func writeRows(b *bufio.Writer, s *Summary) {
+	top, unit := make([]string, len(head)), make([]string, len(head))
+	for i, h := range head {
+		top[i], unit[i] = h.top, h.unit
+	}
+	rows := [][]string{top, unit}
+	for i := range s.Cells {
+		rows = append(rows, tableRow(&s.Cells[i]))
+	}
+	widths, gap := layout(rows)
+	under := settings(s.Cells)
+	for i, r := range rows {
+		writeRow(b, r, widths, gap)
+		if i >= 2 && under[i-2] != "" {
+			wrap(b, "  ", "  ", under[i-2])
+		}
+	}
+	if len(s.Cells) == 0 {
+		b.WriteString("no runs\n")
+	}
+}
+
+// layout finds the width of each column and of the gap between them. Only the
+// last column may have to be broken to keep to Width.
+func layout(rows [][]string) (widths []int, gap int) {
+	widths = make([]int, len(head))
+	total := 0
+	for i := range head {
+		for _, r := range rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
+		}
+		total += widths[i]
+	}
+	gap = 2
+	if total+gap*(len(head)-1) > Width {
+		gap = 1
+	}
+	return widths, gap
+}
+
+func writeRow(b *bufio.Writer, fields []string, widths []int, gap int) {
+	var line strings.Builder
+	last := len(fields) - 1
+	for i, f := range fields[:last] {
+		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(f))
+		if head[i].align == ">" {
+			line.WriteString(pad + f)
+		} else {
+			line.WriteString(f + pad)
+		}
+		line.WriteString(strings.Repeat(" ", gap))
+	}
+	if fields[last] == "" {
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		return
+	}
+	wrap(b, line.String(), strings.Repeat(" ", utf8.RuneCountInString(line.String())), fields[last])
+}
+
+func writeLegend(b *bufio.Writer) {
+	b.WriteString("\n")
+	wrap(b, "", "", "SUT = receiver, TG = sender. Gbit/s is payload, 1e9 bits. busy = wall - idle - iowait, 1.00 = one CPU. "+
+		"ns/kB = busy CPU time per 1000 bytes. \"-\" = not measured. Only ok runs are in the numbers, warm-ups are not.")
+}
+
+func writeStops(b *bufio.Writer, stops []Stop) {
+	for i, s := range stops {
+		if i == maxStops {
+			fmt.Fprintf(b, "\n... and %s: see the HTML report or the journal\n", plural(len(stops)-i, "more reason"))
+			return
+		}
+		b.WriteString("\n")
+		number := fmt.Sprintf("[%d] ", s.Number)
+		indent := strings.Repeat(" ", len(number))
+		reason := s.Reason
+		if reason == "" {
+			reason = "no reason given"
+		}
+		wrap(b, number, indent, fmt.Sprintf("%s: %s", s.Verdict, plain(reason)))
+		if s.Fix != "" {
+			wrap(b, indent+"fix: ", indent+"     ", plain(s.Fix))
+		}
+		wrap(b, indent+"in:  ", indent+"     ", plain(strings.Join(s.Cells, ", "))+" ("+plural(s.Runs, "run")+")")
+	}
+}
+
+func writeNotes(b *bufio.Writer, s *Summary) {
+	lines := noteLines(s)
+	if len(lines) == 0 {
+		return
+	}
+	b.WriteString("\nnotes\n")
+	for i, l := range lines {
+		if i == maxNotes {
+			fmt.Fprintf(b, "  ... and %s: see the HTML report or the journal\n", plural(len(lines)-i, "more note"))
+			break
+		}
+		wrap(b, "  - ", "    ", plain(l))
+	}
+}
+
+// noteLines is all that a reader of the numbers should know besides.
+func noteLines(s *Summary) []string {
+	var out []string
+	for i, p := range s.Skipped {
+		if i == maxLines {
+			out = append(out, fmt.Sprintf("and %s of the journal not used", plural(len(s.Skipped)-i, "more line")))
+			break
+		}
+		out = append(out, "journal not used: "+p.String())
+	}
+	for _, m := range []struct {
+		role string
+		Machine
+	}{{"SUT", s.SUT}, {"TG", s.TG}} {
+		for _, name := range m.Mixed {
+			out = append(out, fmt.Sprintf("%s: %s differs between runs: these are not numbers of one machine", m.role, name))
+		}
+	}
+	for _, n := range s.Notes {
+		out = append(out, fmt.Sprintf("%s (%s)", n.Text, plural(n.Count, n.Unit)))
+	}
+	return out
+}
+
+// wrap writes text in lines of at most Width columns where its words allow it.
+func wrap(b *bufio.Writer, first, rest, text string) {
+	line, empty := first, true
+	for _, word := range strings.Fields(text) {
+		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > Width {
+			b.WriteString(line + "\n")
+			line, empty = rest, true
+		}
+		if !empty {
+			line += " "
+		}
+		line += word
+		empty = false
+	}
+	b.WriteString(line + "\n")
+}

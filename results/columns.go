@@ -1,0 +1,350 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Role says which end of the flow a host was.
+type Role string
+
+// The two roles.
+const (
+	RoleSUT Role = "sut" // system under test: the receiver
+	RoleTG  Role = "tg"  // traffic generator: the sender
+)
+
+// row is one line of runs.csv: one host's half of a run.
+type row struct {
+	rec  *Record
+	role Role
+	host *Host
+}
+
+// column is one column of runs.csv: how a row's field is written and read.
+type column struct {
+	name string
+	get  func(*row) string
+	set  func(*row, string) error
+}
+
+// columns are those of runs.csv in their order. The order up to tool_version
+// is a contract: new columns go to the end.
+var columns = []column{
+	intCol("schema_version", func(r *row) *int { return &r.rec.Schema }),
+	textCol("run_id", func(r *row) *string { return &r.rec.RunID }),
+	textCol("cell_id", func(r *row) *string { return &r.rec.Cell.ID }),
+	textCol("session_id", func(r *row) *string { return &r.rec.SessionID }),
+	intCol("block", func(r *row) *int { return &r.rec.Block }),
+	intCol("seq", func(r *row) *int { return &r.rec.Seq }),
+	intCol("rep", func(r *row) *int { return &r.rec.Rep }),
+	{"warmup", func(r *row) string { return strconv.FormatBool(r.rec.Warmup) }, setWarmup},
+	{"host", hostLabel, setHost},
+	{"role", func(r *row) string { return string(r.role) }, setRole},
+	textCol("rx_mode", func(r *row) *string { return &r.rec.Cell.RX }),
+	textCol("tx_mode", func(r *row) *string { return &r.rec.Cell.TX }),
+	boolCol("gro", func(r *row) **bool { return &r.rec.Cell.GRO }),
+	boolCol("hw_gro", func(r *row) **bool { return &r.rec.Cell.HWGRO }),
+	foundCol("big_tcp_bytes", func(r *row) *int { return &r.rec.Cell.BigTCPBytes }),
+	textCol("cpu_layout", func(r *row) *string { return &r.rec.Cell.CPULayout }),
+	foundCol("rx_buf_len", func(r *row) *int { return &r.rec.Cell.RXBufLen }),
+	foundCol("mtu", func(r *row) *int { return &r.rec.Cell.MTU }),
+	foundCol("message_bytes", func(r *row) *int { return &r.rec.Cell.MessageBytes }),
+	{"start_utc_ns", getStart, setStart},
+	floatCol("duration_s", func(r *row) **float64 { return &r.host.DurationS }),
+	countCol("bytes", func(r *row) **uint64 { return &r.host.Bytes }),
+	floatCol("throughput_gbps", func(r *row) **float64 { return &r.host.ThroughputGbps }),
+	floatCol("cpu_app_cores", func(r *row) **float64 { return &r.host.CPUAppCores }),
+	floatCol("cpu_sys_cores", func(r *row) **float64 { return &r.host.CPUSysCores }),
+	floatCol("cpu_soft_cores", func(r *row) **float64 { return &r.host.CPUSoftCores }),
+	floatCol("cpu_busy_cores", func(r *row) **float64 { return &r.host.CPUBusyCores }),
+	floatCol("iowait_cores", func(r *row) **float64 { return &r.host.IOWaitCores }),
+	floatCol("stat_coverage", func(r *row) **float64 { return &r.host.StatCoverage }),
+	floatCol("power_w", func(r *row) **float64 { return &r.host.PowerW }),
+	floatCol("power_idle_w", func(r *row) **float64 { return &r.host.PowerIdleW }),
+	textCol("power_source", func(r *row) *string { return &r.host.PowerSource }),
+	computedCol("roi_cpu", (*Host).ROICPU),
+	computedCol("roi_power", (*Host).ROIPower),
+	computedCol("ns_per_kb", (*Host).NsPerKB),
+	computedCol("joule_per_gb", (*Host).JoulePerGB),
+	countCol("zero_copy_bytes", func(r *row) **uint64 { return &r.host.ZeroCopyBytes }),
+	countCol("copied_bytes", func(r *row) **uint64 { return &r.host.CopiedBytes }),
+	countCol("linear_bytes", func(r *row) **uint64 { return &r.host.LinearBytes }),
+	countCol("mismatches", func(r *row) **uint64 { return &r.host.Mismatches }),
+	countCol("retrans", func(r *row) **uint64 { return &r.host.Retrans }),
+	countCol("rx_drops", func(r *row) **uint64 { return &r.host.RXDrops }),
+	{"verdict", func(r *row) string { return string(r.rec.Verdict) }, setVerdict},
+	textCol("reason", func(r *row) *string { return &r.rec.Reason }),
+	listCol("flags", func(r *row) *[]string { return &r.rec.Flags }),
+
+	textCol("kernel", func(r *row) *string { return &r.host.Env.Kernel }),
+	textCol("driver", func(r *row) *string { return &r.host.Env.Driver }),
+	textCol("firmware", func(r *row) *string { return &r.host.Env.Firmware }),
+	textCol("cpu_model", func(r *row) *string { return &r.host.Env.CPUModel }),
+	textCol("governor", func(r *row) *string { return &r.host.Env.Governor }),
+	textCol("mitigations", func(r *row) *string { return &r.host.Env.Mitigations }),
+	textCol("irq_cpu", func(r *row) *string { return &r.host.Env.IRQCPU }),
+	textCol("app_cpu", func(r *row) *string { return &r.host.Env.AppCPU }),
+	textCol("tool_version", func(r *row) *string { return &r.host.Env.ToolVersion }),
+
+	textCol("hostname", func(r *row) *string { return &r.host.Env.Hostname }),
+	textCol("boot_id", func(r *row) *string { return &r.host.Env.BootID }),
+	textCol("dev", func(r *row) *string { return &r.host.Env.Dev }),
+	foundCol("cpus", func(r *row) *int { return &r.host.Env.CPUs }),
+	textCol("cpus_measured", func(r *row) *string { return &r.host.Env.CPUsMeasured }),
+	textCol("congestion", func(r *row) *string { return &r.host.Env.Congestion }),
+	textCol("go_version", func(r *row) *string { return &r.host.Env.GoVersion }),
+	textCol("congestion_asked", func(r *row) *string { return &r.rec.Cell.Congestion }),
+	foundCol("read_bytes", func(r *row) *int { return &r.rec.Cell.ReadBytes }),
+	textCol("touch", func(r *row) *string { return &r.rec.Cell.Touch }),
+	countCol("total_bytes", func(r *row) **uint64 { return &r.host.TotalBytes }),
+	textCol("fix", func(r *row) *string { return &r.rec.Fix }),
+	listCol("warnings", func(r *row) *[]string { return &r.rec.Warnings }),
+}
+
+func textCol(name string, at func(*row) *string) column {
+	return column{name,
+		func(r *row) string { return oneLine(*at(r)) },
+		func(r *row, s string) error { *at(r) = s; return nil }}
+}
+
+// intCol is a number that is always there.
+func intCol(name string, at func(*row) *int) column {
+	return column{name,
+		func(r *row) string { return strconv.Itoa(*at(r)) },
+		func(r *row, s string) (err error) { *at(r), err = parseInt(s); return err }}
+}
+
+// foundCol is a number whose zero means "left as found" or "unknown": empty.
+func foundCol(name string, at func(*row) *int) column {
+	c := intCol(name, at)
+	get := c.get
+	c.get = func(r *row) string {
+		if *at(r) == 0 {
+			return ""
+		}
+		return get(r)
+	}
+	return optional(c)
+}
+
+func boolCol(name string, at func(*row) **bool) column {
+	return optional(column{name,
+		func(r *row) string {
+			if *at(r) == nil {
+				return ""
+			}
+			return strconv.FormatBool(**at(r))
+		},
+		func(r *row, s string) error {
+			v, err := parseBool(s)
+			*at(r) = &v
+			return err
+		}})
+}
+
+func floatCol(name string, at func(*row) **float64) column {
+	return optional(column{name,
+		func(r *row) string { return formatFloat(*at(r)) },
+		func(r *row, s string) error {
+			v, err := parseFloat(s)
+			*at(r) = &v
+			return err
+		}})
+}
+
+func countCol(name string, at func(*row) **uint64) column {
+	return optional(column{name,
+		func(r *row) string {
+			if *at(r) == nil {
+				return ""
+			}
+			return strconv.FormatUint(**at(r), 10)
+		},
+		func(r *row, s string) error {
+			v, err := strconv.ParseUint(s, 10, 64)
+			*at(r) = &v
+			return numError(s, "a whole number from 0", err)
+		}})
+}
+
+// computedCol follows from other columns; it is checked when read and not kept.
+func computedCol(name string, f func(*Host) *float64) column {
+	return optional(column{name,
+		func(r *row) string { return formatFloat(f(r.host)) },
+		func(_ *row, s string) error { _, err := parseFloat(s); return err }})
+}
+
+func listCol(name string, at func(*row) *[]string) column {
+	return column{name,
+		func(r *row) string { return joinList(*at(r)) },
+		func(r *row, s string) error { *at(r) = splitList(s); return nil }}
+}
+
+// optional makes an empty field leave the record as it is: not measured.
+func optional(c column) column {
+	set := c.set
+	c.set = func(r *row, s string) error {
+		if s == "" {
+			return nil
+		}
+		return set(r, s)
+	}
+	return c
+}
+
+func setWarmup(r *row, s string) (err error) {
+	r.rec.Warmup, err = parseBool(s)
+	return err
+}
+
+func setRole(r *row, s string) error {
+	r.role = Role(s)
+	if r.role != RoleSUT && r.role != RoleTG {
+		return fmt.Errorf("%q is not sut or tg", s)
+	}
+	return nil
+}
+
+func setVerdict(r *row, s string) error {
+	r.rec.Verdict = Verdict(s)
+	return r.rec.Verdict.validate()
+}
+
+func getStart(r *row) string {
+	if r.rec.StartUTCNs == 0 {
+		return ""
+	}
+	return strconv.FormatInt(r.rec.StartUTCNs, 10)
+}
+
+func setStart(r *row, s string) (err error) {
+	if s == "" {
+		return nil
+	}
+	r.rec.StartUTCNs, err = strconv.ParseInt(s, 10, 64)
+	return numError(s, "a whole number", err)
+}
+
+// hostLabel names a host so that run_id and host together are unique: a run
+// between two ends of the same name gets the role appended.
+func hostLabel(r *row) string {
+	return hostName(r.rec, r.role)
+}
+
+func hostName(rec *Record, role Role) string {
+	name, other := oneLine(rec.SUT.Name), oneLine(rec.TG.Name)
+	if role == RoleTG {
+		name, other = other, name
+	}
+	if name == other || trimRole(name, role) != name {
+		return name + "#" + string(role)
+	}
+	return name
+}
+
+// setHost keeps the label; the role, which comes later, tells what to cut off.
+func setHost(r *row, s string) error {
+	r.host.Name = s
+	return nil
+}
+
+func trimRole(name string, role Role) string {
+	return strings.TrimSuffix(name, "#"+string(role))
+}
+
+// oneLine keeps a row a line: scripts that read CSV by lines are many. The
+// journal has the text as it was.
+func oneLine(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
+		}
+		return c
+	}, s)
+}
+
+// joinList writes a list as a;b with \; and \\ for those characters in a word.
+func joinList(words []string) string {
+	esc := strings.NewReplacer(`\`, `\\`, `;`, `\;`)
+	var out []string
+	for _, w := range words {
+		if w != "" {
+			out = append(out, esc.Replace(oneLine(w)))
+		}
+	}
+	return strings.Join(out, ";")
+}
+
+func splitList(s string) []string {
+	var out []string
+	var word strings.Builder
+	end := func() {
+		if word.Len() > 0 {
+			out = append(out, word.String())
+		}
+		word.Reset()
+	}
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+			word.WriteByte(s[i])
+		case s[i] == ';':
+			end()
+		default:
+			word.WriteByte(s[i])
+		}
+	}
+	end()
+	return out
+}
+
+// formatFloat writes the shortest text that reads back as the same number.
+func formatFloat(v *float64) string {
+	if v == nil || finite(*v) == nil {
+		return ""
+	}
+	format := byte('f')
+	if a := math.Abs(*v); a != 0 && (a < 1e-6 || a >= 1e21) {
+		format = 'e'
+	}
+	return strconv.FormatFloat(*v, format, -1, 64)
+}
+
+func parseFloat(s string) (float64, error) {
+	v, err := strconv.ParseFloat(s, 64)
+	// Go also takes 0x1p4, inf and nan: no measurement is written like that.
+	if err == nil && strings.Trim(s, "0123456789.eE+-") != "" {
+		err = strconv.ErrSyntax
+	}
+	return v, numError(s, "a number", err)
+}
+
+func parseInt(s string) (int, error) {
+	v, err := strconv.Atoi(s)
+	return v, numError(s, "a whole number", err)
+}
+
+func parseBool(s string) (bool, error) {
+	if s != "true" && s != "false" {
+		return false, fmt.Errorf("%q is not true or false", s)
+	}
+	return s == "true", nil
+}
+
+func numError(s, want string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("%q is out of range", s)
+	case s == "":
+		return errors.New("empty")
+	}
+	return fmt.Errorf("%q is not %s", s, want)
+}

@@ -1,0 +1,113 @@
+package results
+
+import (
+	"encoding/csv"
+	"io"
+	"path/filepath"
+	"strconv"
+)
+
+// WriteCSV makes runs.csv, metrics.csv and samples.csv in dir from the records
+// of a journal, each file all or nothing. It replaces older ones.
+func WriteCSV(dir string, recs []Record) error {
+	files := []struct {
+		name  string
+		write func(io.Writer, []Record) error
+	}{
+		{RunsFile, WriteRuns},
+		{MetricsFile, WriteMetrics},
+		{SamplesFile, WriteSamples},
+	}
+	for _, f := range files {
+		err := WriteFile(filepath.Join(dir, f.name), func(w io.Writer) error { return f.write(w, recs) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteRuns writes runs.csv: a header and, for every run, a row for the
+// receiver and a row for the sender. An empty field was not measured.
+func WriteRuns(w io.Writer, recs []Record) error {
+	c := csv.NewWriter(w)
+	fields := make([]string, len(columns))
+	for i := range columns {
+		fields[i] = columns[i].name
+	}
+	if err := c.Write(fields); err != nil {
+		return err
+	}
+	for i := range recs {
+		for _, e := range ends(&recs[i]) {
+			for k := range columns {
+				fields[k] = columns[k].get(&e)
+			}
+			if err := c.Write(fields); err != nil {
+				return err
+			}
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+// WriteMetrics writes metrics.csv: a row for every metric of every run and
+// host.
+func WriteMetrics(w io.Writer, recs []Record) error {
+	c := csv.NewWriter(w)
+	if err := c.Write([]string{"run_id", "host", "metric", "unit", "value", "source", "quality"}); err != nil {
+		return err
+	}
+	for i := range recs {
+		for _, e := range ends(&recs[i]) {
+			label := hostLabel(&e)
+			for _, m := range e.host.Metrics {
+				err := c.Write([]string{oneLine(recs[i].RunID), label, oneLine(m.Name), oneLine(m.Unit),
+					formatFloat(&m.Value), oneLine(m.Source), oneLine(m.Quality)})
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+// WriteSamples writes samples.csv: a row for every value of every series. t_ns
+// counts from the start of the steady window.
+func WriteSamples(w io.Writer, recs []Record) error {
+	c := csv.NewWriter(w)
+	if err := c.Write([]string{"run_id", "host", "metric", "unit", "t_ns", "value"}); err != nil {
+		return err
+	}
+	for i := range recs {
+		for _, e := range ends(&recs[i]) {
+			label := hostLabel(&e)
+			for _, s := range e.host.Series {
+				if err := writeSeries(c, recs[i].RunID, label, s); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+func writeSeries(c *csv.Writer, runID, label string, s Series) error {
+	fields := []string{oneLine(runID), label, oneLine(s.Name), oneLine(s.Unit), "", ""}
+	for i := range min(len(s.T), len(s.V)) {
+		fields[4] = strconv.FormatInt(s.T[i], 10)
+		fields[5] = formatFloat(&s.V[i])
+		if err := c.Write(fields); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func ends(r *Record) [2]row {
+	return [2]row{{r, RoleSUT, &r.SUT}, {r, RoleTG, &r.TG}}
+}

@@ -1,0 +1,219 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Names of the files in a results folder.
+const (
+	JournalFile = "journal.jsonl"
+	RunsFile    = "runs.csv"
+	MetricsFile = "metrics.csv"
+	SamplesFile = "samples.csv"
+	ReportFile  = "report.html"
+)
+
+// MaxLine is the longest journal line, in bytes with its newline. Writers
+// refuse more, readers skip it, so that a corrupt file cannot eat the memory.
+const MaxLine = 64 << 20
+
+const journalKind = "zcbench-journal"
+
+// ErrExists and ErrLocked are the two reasons why [Create] refuses a folder
+// that could be written to.
+var (
+	ErrExists = errors.New("the folder already has results")
+	ErrLocked = errors.New("another process is writing this journal")
+)
+
+// Header is the first line of a journal.
+type Header struct {
+	Kind         string `json:"kind"` // "zcbench-journal"
+	Schema       int    `json:"schema"`
+	ToolVersion  string `json:"tool_version"`
+	SessionID    string `json:"session_id"`     // of the session that created the journal; records carry their own
+	CreatedUTCNs int64  `json:"created_utc_ns"` // wall clock, nanoseconds since 1970
+
+	// Cells is the plan in its order, if it was known when the journal was
+	// created. Reports list cells in this order, with those that never ran.
+	Cells []Cell `json:"cells,omitempty"`
+}
+
+// Writer appends records to a journal. It holds an exclusive lock on the file
+// until Close. It is not safe for concurrent use: runs come one at a time.
+type Writer struct {
+	f     *os.File
+	order order
+	size  int64 // up to the end of the last complete line
+	err   error // set when the file's end is not known to be sound
+}
+
+// Create makes the folder dir if it is missing and starts a journal in it. It
+// fills in h's Kind and Schema, and CreatedUTCNs if that is 0.
+//
+// A folder that has a journal, a CSV or a report already is refused with
+// [ErrExists], or [ErrLocked] while another process is writing there. Other
+// errors are *[fs.PathError] with the path and the errno.
+func Create(dir string, h Header) (*Writer, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("create results folder: %w", err)
+	}
+	for _, name := range []string{RunsFile, MetricsFile, SamplesFile, ReportFile} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return nil, existsError(filepath.Join(dir, name))
+		}
+	}
+	path := filepath.Join(dir, JournalFile)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, existsError(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create journal: %w", err)
+	}
+	w := &Writer{f: f, order: newOrder()}
+	if err := w.start(dir, h); err != nil {
+		// The file is ours (O_EXCL): a journal without header helps nobody.
+		f.Close()
+		os.Remove(path)
+		return nil, fmt.Errorf("create journal: %w", err)
+	}
+	return w, nil
+}
+
+func (w *Writer) start(dir string, h Header) error {
+	if err := lock(w.f); err != nil {
+		return err
+	}
+	h.Kind, h.Schema = journalKind, SchemaVersion
+	if h.CreatedUTCNs == 0 {
+		h.CreatedUTCNs = time.Now().UnixNano()
+	}
+	if err := w.writeLine(h); err != nil {
+		return err
+	}
+	// The folder's own name lives in its parent, which we may not be allowed to
+	// open: then the folder is not ours to make safe.
+	if err := syncDir(filepath.Dir(filepath.Clean(dir))); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// Append writes one record and returns when it is on the disk. A zero
+// r.Schema is filled in.
+//
+// Refused, with nothing written: a record that a reader would not use (no
+// run id, an unknown verdict, a run id that is there already, a seq that does
+// not grow within its session), one with a figure that is not finite, and one
+// longer than [MaxLine]. After a failed write the journal is cut back to its
+// last complete line, so that a later Append is sound.
+func (w *Writer) Append(r Record) error {
+	if w.err != nil {
+		return w.err
+	}
+	if r.Schema == 0 {
+		r.Schema = SchemaVersion
+	}
+	err := r.validate()
+	if err == nil {
+		err = w.order.check(&r)
+	}
+	if err == nil {
+		err = w.writeLine(r)
+	}
+	if err != nil {
+		return fmt.Errorf("append run %q to journal: %w", r.RunID, err)
+	}
+	w.order.add(&r)
+	return nil
+}
+
+func (w *Writer) writeLine(v any) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf) // ends the line with \n, escapes every other one
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	if buf.Len() > MaxLine {
+		return fmt.Errorf("line of %d bytes, the most is %d", buf.Len(), MaxLine)
+	}
+	n, err := w.f.Write(buf.Bytes())
+	if err == nil {
+		err = w.f.Sync()
+	}
+	if err == nil {
+		w.size += int64(n)
+		return nil
+	}
+	// A torn line here would swallow the next one.
+	if terr := w.f.Truncate(w.size); terr != nil {
+		w.err = fmt.Errorf("journal is broken: %w; and its torn end could not be cut off: %v", err, terr)
+		return w.err
+	}
+	return err
+}
+
+// Path returns the journal's path.
+func (w *Writer) Path() string { return w.f.Name() }
+
+// Close releases the lock. Records are on the disk already.
+func (w *Writer) Close() error { return w.f.Close() }
+
+// lock takes the exclusive lock of a journal just created. A second Create may
+// hold it for an instant to see whether it is taken, hence the retries.
+func lock(f *os.File) error {
+	for range 100 {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EWOULDBLOCK):
+			time.Sleep(10 * time.Millisecond)
+		default:
+			return &fs.PathError{Op: "flock", Path: f.Name(), Err: err}
+		}
+	}
+	return &fs.PathError{Op: "flock", Path: f.Name(), Err: ErrLocked}
+}
+
+func existsError(path string) error {
+	if filepath.Base(path) == JournalFile && locked(path) {
+		return fmt.Errorf("%w: %s; wait for it to end or choose another folder", ErrLocked, path)
+	}
+	return fmt.Errorf("%w: %s; choose another folder or move this one away", ErrExists, path)
+}
+
+func locked(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	// Some file systems (9p, some FUSE) cannot sync a folder: there is nothing
+	// more to do there, and the run must not fail for it.
+	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+)
+
+// VersionError says that a file was written by a newer zcbench.
+type VersionError struct {
+	Got, Known int
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("schema version %d is newer than %d, the newest this build reads; use the zcbench that wrote it or a newer one", e.Got, e.Known)
+}
+
+func checkSchema(v int) error {
+	switch {
+	case v > SchemaVersion:
+		return &VersionError{Got: v, Known: SchemaVersion}
+	case v < 1:
+		return fmt.Errorf("no schema version (%d)", v)
+	}
+	return nil
+}
+
+// validate says why a record is not one that can be used.
+func (r *Record) validate() error {
+	if err := checkSchema(r.Schema); err != nil {
+		return err
+	}
+	switch {
+	case r.RunID == "":
+		return errors.New("no run_id")
+	case r.Cell.ID == "":
+		return errors.New("no cell id")
+	case r.Seq < 0:
+		return fmt.Errorf("negative seq %d", r.Seq)
+	}
+	if err := r.Verdict.validate(); err != nil {
+		return err
+	}
+	for _, h := range []*Host{&r.SUT, &r.TG} {
+		for i := range h.Series {
+			if s := &h.Series[i]; len(s.T) != len(s.V) {
+				return fmt.Errorf("series %q of host %q has %d times and %d values", s.Name, h.Name, len(s.T), len(s.V))
+			}
+		}
+	}
+	return nil
+}
+
+func (v Verdict) validate() error {
+	switch v {
+	case OK, Unsupported, Invalid, Failed:
+		return nil
+	}
+	return fmt.Errorf("unknown verdict %q: want ok, unsupported, invalid or failed", string(v))
+}
+
+// order knows the run ids and positions of a journal so far. Positions are
+// compared within a session: a resumed plan starts again at 0.
+type order struct {
+	ids map[string]bool
+	seq map[string]int
+}
+
+func newOrder() order {
+	return order{ids: map[string]bool{}, seq: map[string]int{}}
+}
+
+func (o order) check(r *Record) error {
+	if o.ids[r.RunID] {
+		return fmt.Errorf("duplicate run_id %q", r.RunID)
+	}
+	if last, ok := o.seq[r.SessionID]; ok && r.Seq <= last {
+		return fmt.Errorf("run %q is out of order: seq %d after %d in session %q", r.RunID, r.Seq, last, r.SessionID)
+	}
+	return nil
+}
+
+func (o order) add(r *Record) {
+	o.ids[r.RunID] = true
+	o.seq[r.SessionID] = r.Seq
+}

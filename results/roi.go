@@ -1,0 +1,69 @@
+package results
+
+import "math"
+
+// ROI is the return on what a run costs: throughputGbps^n / cost^m.
+//
+// throughputGbps is in Gbit/s (1e9 bits of payload per second). cost is either
+// compute, in cores summed over all CPUs (1.0 = one CPU fully busy), or power
+// in watts; for a total over both hosts it is the sum of theirs. The reference
+// experiment uses n = 2 and m = 1. With n = 2 and m = 1 the unit is
+// (Gbit/s)^2 per core or per watt.
+//
+// A cost that is not above 0 gives NaN: a run that costs nothing was not
+// measured.
+func ROI(throughputGbps, n, cost, m float64) float64 {
+	if !(cost > 0) {
+		return math.NaN()
+	}
+	return math.Pow(throughputGbps, n) / math.Pow(cost, m)
+}
+
+// ROICPU is [ROI] of this host's throughput and busy cores with n = 2, m = 1,
+// in (Gbit/s)^2 per core; nil if either was not measured.
+func (h *Host) ROICPU() *float64 { return roi(h.ThroughputGbps, h.CPUBusyCores) }
+
+// ROIPower is [ROI] of this host's throughput and gross power with n = 2,
+// m = 1, in (Gbit/s)^2 per watt; nil if either was not measured.
+func (h *Host) ROIPower() *float64 { return roi(h.ThroughputGbps, h.PowerW) }
+
+func roi(t, cost *float64) *float64 {
+	if t == nil || cost == nil {
+		return nil
+	}
+	return finite(ROI(*t, 2, *cost, 1))
+}
+
+// NsPerKB is the CPU time this host was busy for each 1000 bytes of payload,
+// in nanoseconds: busy cores x duration / bytes. Nil if not measured or no
+// byte went over. Where only the throughput is known it is used instead.
+func (h *Host) NsPerKB() *float64 {
+	switch {
+	case h.CPUBusyCores == nil:
+		return nil
+	case h.DurationS != nil && h.Bytes != nil:
+		return finite(*h.CPUBusyCores * *h.DurationS * 1e9 / (float64(*h.Bytes) / 1000))
+	case h.ThroughputGbps != nil:
+		const bitsPerKB = 8000 // 1 Gbit/s is 1 bit per nanosecond
+		return finite(*h.CPUBusyCores * bitsPerKB / *h.ThroughputGbps)
+	}
+	return nil
+}
+
+// JoulePerGB is the gross energy this host used for each 1e9 bytes of payload;
+// nil if not measured or no byte went over.
+func (h *Host) JoulePerGB() *float64 {
+	if h.PowerW == nil || h.DurationS == nil || h.Bytes == nil {
+		return nil
+	}
+	return finite(*h.PowerW * *h.DurationS / (float64(*h.Bytes) / 1e9))
+}
+
+// finite turns a figure that does not exist (a division by zero) into "not
+// measured".
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,108 @@
+package sock
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Options are the options of a flow's socket. Zero values leave the kernel's
+// defaults.
+type Options struct {
+	RcvBuf     int    // SO_RCVBUF, bytes; the kernel doubles it and switches auto-tuning off
+	SndBuf     int    // SO_SNDBUF, bytes; likewise
+	Congestion string // TCP_CONGESTION, such as "cubic"
+	PaceBitsPS uint64 // SO_MAX_PACING_RATE, payload and headers, bits per second
+	ZeroCopy   bool   // SO_ZEROCOPY, for MSG_ZEROCOPY
+}
+
+// Error is a failed socket option with what to do about it.
+type Error struct {
+	Op  string
+	Err error
+	fix string
+}
+
+func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// Fix says what the user can do about it.
+func (e *Error) Fix() string { return e.fix }
+
+// Apply sets o on fd. It belongs before connect or listen: the window scale is
+// chosen from the buffer sizes at the handshake.
+func (o Options) Apply(fd int) error {
+	if o.RcvBuf > 0 {
+		if err := setBuffer(fd, unix.SO_RCVBUF, unix.SO_RCVBUFFORCE, "SO_RCVBUF", "net.core.rmem_max", o.RcvBuf); err != nil {
+			return err
+		}
+	}
+	if o.SndBuf > 0 {
+		if err := setBuffer(fd, unix.SO_SNDBUF, unix.SO_SNDBUFFORCE, "SO_SNDBUF", "net.core.wmem_max", o.SndBuf); err != nil {
+			return err
+		}
+	}
+	if o.Congestion != "" {
+		if err := setCongestion(fd, o.Congestion); err != nil {
+			return err
+		}
+	}
+	if o.PaceBitsPS > 0 {
+		if err := unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, o.PaceBitsPS/8); err != nil {
+			return &Error{"setsockopt SO_MAX_PACING_RATE", err, "leave --pace out: this kernel does not pace sockets"}
+		}
+	}
+	if o.ZeroCopy {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ZEROCOPY, 1); err != nil {
+			return &Error{"setsockopt SO_ZEROCOPY", err, "MSG_ZEROCOPY on TCP needs kernel 4.14 or later"}
+		}
+	}
+	return nil
+}
+
+// setBuffer sets a buffer size past the system's limit where it may
+// (CAP_NET_ADMIN), and refuses a size that the kernel would silently cut.
+func setBuffer(fd, opt, force int, name, limit string, n int) error {
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, n) == nil {
+		return nil
+	}
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, opt, n); err != nil {
+		return &Error{fmt.Sprintf("setsockopt %s %d", name, n), err, "choose another size"}
+	}
+	got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, opt)
+	if err != nil {
+		return &Error{"getsockopt " + name, err, ""}
+	}
+	if got < 2*n {
+		return &Error{fmt.Sprintf("setsockopt %s %d", name, n), fmt.Errorf("the kernel cut it to %d", got/2),
+			fmt.Sprintf("run as root, or: sysctl -w %s=%d", limit, n)}
+	}
+	return nil
+}
+
+func setCongestion(fd int, name string) error {
+	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
+	if err == nil {
+		return nil
+	}
+	fix := "modprobe tcp_" + name
+	if errors.Is(err, unix.EPERM) {
+		fix = "run as root, or: sysctl -w net.ipv4.tcp_allowed_congestion_control='" + name + " ...'"
+	}
+	if b, rerr := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control"); rerr == nil {
+		fix += "; available now: " + strings.TrimSpace(string(b))
+	}
+	return &Error{"setsockopt TCP_CONGESTION " + name, err, fix}
+}
+
+// Congestion returns the congestion control that the kernel uses for fd.
+func Congestion(fd int) (string, error) {
+	s, err := unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+	if err != nil {
+		return "", &Error{"getsockopt TCP_CONGESTION", err, ""}
+	}
+	return s, nil
+}

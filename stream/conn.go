@@ -1,0 +1,97 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrAborted ends a data path whose run was called off.
+var ErrAborted = errors.New("the run was aborted")
+
+// Conn is the flow's socket: non-blocking, and not known to the Go runtime's
+// poller.
+type Conn struct {
+	FD            int
+	Local, Remote netip.AddrPort
+
+	stopping atomic.Bool
+	aborted  atomic.Bool
+	mu       sync.Mutex // Abort must not shut down whatever has the number after Close
+}
+
+// Detach takes the socket out of c, which it closes.
+func Detach(c *net.TCPConn) (*Conn, error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	fd, cerr := -1, error(nil)
+	err = raw.Control(func(orig uintptr) {
+		// The duplicate shares O_NONBLOCK with the original but not its
+		// registration with the runtime's epoll.
+		fd, cerr = unix.FcntlInt(orig, unix.F_DUPFD_CLOEXEC, 0)
+	})
+	if err = errors.Join(err, cerr); err != nil {
+		return nil, fmt.Errorf("duplicate the flow's socket: %w", err)
+	}
+	out := &Conn{FD: fd, Local: addrPort(c.LocalAddr()), Remote: addrPort(c.RemoteAddr())}
+	return out, c.Close()
+}
+
+func addrPort(a net.Addr) netip.AddrPort {
+	if t, ok := a.(*net.TCPAddr); ok {
+		return t.AddrPort()
+	}
+	return netip.AddrPort{}
+}
+
+// Stop asks a sender to end the flow after the current call.
+func (c *Conn) Stop() { c.stopping.Store(true) }
+
+// Stopping reports whether Stop or Abort was called.
+func (c *Conn) Stopping() bool { return c.stopping.Load() }
+
+// Abort ends the flow at once, at both ends.
+func (c *Conn) Abort() {
+	c.aborted.Store(true)
+	c.stopping.Store(true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.FD >= 0 {
+		unix.Shutdown(c.FD, unix.SHUT_RDWR)
+	}
+}
+
+// Aborted returns [ErrAborted] after Abort, else nil.
+func (c *Conn) Aborted() error {
+	if c.aborted.Load() {
+		return ErrAborted
+	}
+	return nil
+}
+
+// EndOfSend tells the peer that no payload follows.
+func (c *Conn) EndOfSend() error {
+	if err := unix.Shutdown(c.FD, unix.SHUT_WR); err != nil {
+		return fmt.Errorf("shutdown the sending side: %w", err)
+	}
+	return nil
+}
+
+// Close closes the socket. Data still to be sent is sent first.
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.FD < 0 {
+		return nil
+	}
+	fd := c.FD
+	c.FD = -1
+	return unix.Close(fd)
+}

@@ -1,0 +1,146 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/zcbench/zcbench/sock"
+	"golang.org/x/sys/unix"
+)
+
+// Dial opens a flow to the data port at addr: it connects, says h and waits for
+// the receiver's welcome. While nothing listens there it tries again, until ctx
+// ends.
+func Dial(ctx context.Context, addr string, h Hello, o sock.Options) (*Conn, Welcome, error) {
+	for {
+		c, w, err := dialOnce(ctx, addr, h, o)
+		if err == nil || !errors.Is(err, unix.ECONNREFUSED) {
+			return c, w, err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, Welcome{}, &Error{"connect to " + addr, unix.ECONNREFUSED, "start the receiver first, or check its address and port"}
+		}
+	}
+}
+
+func dialOnce(ctx context.Context, addr string, h Hello, o sock.Options) (*Conn, Welcome, error) {
+	d := net.Dialer{Control: control(o)}
+	d.SetMultipathTCP(false)
+	nc, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, Welcome{}, dialError(addr, err)
+	}
+	c, err := Detach(nc.(*net.TCPConn))
+	if err != nil {
+		return nil, Welcome{}, err
+	}
+	w, err := c.introduce(ctx, h)
+	if err != nil {
+		c.Close()
+		return nil, Welcome{}, err
+	}
+	return c, w, nil
+}
+
+func dialError(addr string, err error) error {
+	how := FixOf(err)
+	switch {
+	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
+		how = "no route to the receiver: check addresses, link and routes (ip route get)"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, unix.ETIMEDOUT):
+		how = "no answer: check the link, the address and firewalls between the hosts"
+	}
+	return &Error{"connect to " + addr, err, how}
+}
+
+// introduce says hello and reads the welcome.
+func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
+	b, err := h.AppendBinary(nil)
+	if err != nil {
+		return Welcome{}, err
+	}
+	if err := c.writeAll(b); err != nil {
+		return Welcome{}, fmt.Errorf("send hello: %w", err)
+	}
+	limit := time.Now().Add(10 * time.Second)
+	if d, ok := ctx.Deadline(); ok && d.Before(limit) {
+		limit = d
+	}
+	var in [welcomeSize]byte
+	if err := c.readFull(in[:], limit); err != nil {
+		return Welcome{}, &Error{"wait for the receiver's welcome", err,
+			"the receiver closes connections with a wrong cookie and every connection beside its flow: check --cookie on both ends, and that nothing else uses that port"}
+	}
+	return ParseWelcome(in[:])
+}
+
+// Welcome tells the sender to begin.
+func (c *Conn) Welcome(w Welcome) error {
+	b, err := w.AppendBinary(nil)
+	if err != nil {
+		return err
+	}
+	if err := c.writeAll(b); err != nil {
+		return fmt.Errorf("send welcome: %w", err)
+	}
+	return nil
+}
+
+// SendFarewell is the receiver's last word.
+func (c *Conn) SendFarewell(f Farewell) error {
+	b, err := f.AppendBinary(nil)
+	if err != nil {
+		return err
+	}
+	if err := c.writeAll(b); err != nil {
+		return fmt.Errorf("send farewell: %w", err)
+	}
+	return nil
+}
+
+// ReadFarewell is the sender's wait for the receiver's account, until limit.
+func (c *Conn) ReadFarewell(limit time.Time) (Farewell, error) {
+	var in [farewellSize]byte
+	if err := c.readFull(in[:], limit); err != nil {
+		return Farewell{}, &Error{"wait for the receiver's account of the flow", err, "the receiver ended before it had read everything: its own message says why"}
+	}
+	return ParseFarewell(in[:])
+}
+
+// writeAll sends a frame, which the socket buffer of a new connection holds.
+func (c *Conn) writeAll(b []byte) error {
+	n, errno := sock.Send(c.FD, b, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+	if errno != 0 {
+		return errno
+	}
+	if n != len(b) {
+		return fmt.Errorf("the socket took %d of %d bytes", n, len(b))
+	}
+	return nil
+}
+
+// readFull reads a frame, sleeping in short steps so that Abort is heard.
+func (c *Conn) readFull(b []byte, limit time.Time) error {
+	var w sock.Waiter
+	for len(b) > 0 {
+		n, errno := sock.Recv(c.FD, b, unix.MSG_DONTWAIT)
+		switch {
+		case errno == 0 && n == 0:
+			return errors.Join(errors.New("the peer closed the connection"), c.Aborted())
+		case errno == 0:
+			b = b[n:]
+		case errno != unix.EAGAIN && errno != unix.EINTR:
+			return errno
+		case time.Now().After(limit):
+			return context.DeadlineExceeded
+		default:
+			w.Wait(c.FD, unix.POLLIN, 50)
+		}
+	}
+	return nil
+}

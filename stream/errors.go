@@ -1,0 +1,84 @@
+package stream
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// Unsupported says that a mode cannot run on this host: which call refused, and
+// what to do about it.
+type Unsupported struct {
+	Mode string
+	Op   string // the call or check that refused
+	Err  error  // its errno
+	How  string // the fix
+}
+
+func (e *Unsupported) Error() string {
+	s := e.Mode + " is not supported here: " + e.Op
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+func (e *Unsupported) Unwrap() error { return e.Err }
+
+// Fix says what the user can do about it.
+func (e *Unsupported) Fix() string { return e.How }
+
+// Error is a failed operation with what to do about it.
+type Error struct {
+	Op  string
+	Err error
+	How string
+}
+
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Op
+	}
+	return e.Op + ": " + e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Fix says what the user can do about it.
+func (e *Error) Fix() string { return e.How }
+
+// FixOf returns the fix that any error in err's chain knows, or "".
+func FixOf(err error) string {
+	var f interface {
+		error
+		Fix() string
+	}
+	if errors.As(err, &f) {
+		return f.Fix()
+	}
+	return ""
+}
+
+// ReceiveError names what a failed receive call on c means.
+func ReceiveError(c *Conn, op string, err error) error {
+	return flowError(c, op, err, "sender")
+}
+
+// SendError names what a failed send call on c means.
+func SendError(c *Conn, op string, err error) error {
+	return flowError(c, op, err, "receiver")
+}
+
+func flowError(c *Conn, op string, err error, peer string) error {
+	if aborted := c.Aborted(); aborted != nil {
+		return aborted
+	}
+	how := ""
+	switch {
+	case errors.Is(err, unix.ECONNRESET), errors.Is(err, unix.EPIPE):
+		how = "the " + peer + " broke off: its own message says why"
+	case errors.Is(err, unix.ETIMEDOUT):
+		how = "the " + peer + "'s host no longer answers: check link and host"
+	}
+	return &Error{Op: op, Err: err, How: how}
+}

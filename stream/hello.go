@@ -1,0 +1,200 @@
+package stream
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"time"
+)
+
+// Cookie names a flow. Only a sender that knows it is measured.
+type Cookie [16]byte
+
+// NewCookie returns a random cookie.
+func NewCookie() Cookie {
+	var c Cookie
+	rand.Read(c[:]) // never fails (crypto/rand)
+	return c
+}
+
+func (c Cookie) String() string { return hex.EncodeToString(c[:]) }
+
+// MarshalText gives the cookie in hexadecimal.
+func (c Cookie) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText takes 32 hexadecimal digits.
+func (c *Cookie) UnmarshalText(b []byte) error {
+	if len(b) != 32 {
+		return fmt.Errorf("cookie has %d characters, not 32 hexadecimal digits", len(b))
+	}
+	if _, err := hex.Decode(c[:], b); err != nil {
+		return fmt.Errorf("cookie %q: %w", b, err)
+	}
+	return nil
+}
+
+// The three fixed-size frames of the data port, all big-endian, each ending in
+// the CRC-32C of what precedes it. The sender opens with a Hello, the receiver
+// answers Welcome, then payload flows one way until end of stream, then the
+// receiver answers Farewell. Sizes are fixed so that a stranger can neither
+// make the receiver allocate nor keep it reading.
+const (
+	helloSize    = 72
+	welcomeSize  = 20
+	farewellSize = 36
+)
+
+var (
+	helloMagic    = [4]byte{'Z', 'C', 'H', '1'}
+	welcomeMagic  = [4]byte{'Z', 'C', 'W', '1'}
+	farewellMagic = [4]byte{'Z', 'C', 'F', '1'}
+	castagnoli    = crc32.MakeTable(crc32.Castagnoli)
+)
+
+// Hello opens a flow.
+type Hello struct {
+	Cookie       Cookie
+	TXMode       string // at most 24 ASCII characters
+	MessageBytes uint64
+	PeriodBytes  uint64        // of the payload pattern, see [Payload]
+	Duration     time.Duration // that the sender will send; 0: the receiver decides; milliseconds on the wire
+}
+
+// Welcome tells the sender to begin.
+type Welcome struct {
+	// Duration that the receiver wants; 0: the sender decides. Milliseconds on
+	// the wire.
+	Duration time.Duration
+}
+
+// Farewell is the receiver's account of the flow.
+type Farewell struct {
+	Bytes      uint64
+	Mismatches uint64
+	Verified   bool // the receiver compared the payload
+}
+
+func seal(b []byte) []byte { return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)) }
+
+// open checks size, magic and CRC of a frame and returns its body.
+func open(b []byte, name string, magic [4]byte, size int) ([]byte, error) {
+	if len(b) != size {
+		return nil, fmt.Errorf("%s has %d bytes, not %d", name, len(b), size)
+	}
+	if !bytes.Equal(b[:4], magic[:]) {
+		return nil, fmt.Errorf("%s begins with %q, not %q: no zcbench peer of this version", name, b[:4], magic[:])
+	}
+	if binary.BigEndian.Uint32(b[size-4:]) != crc32.Checksum(b[:size-4], castagnoli) {
+		return nil, fmt.Errorf("%s: bad checksum at byte %d", name, size-4)
+	}
+	return b[4 : size-4], nil
+}
+
+func appendDuration(b []byte, d time.Duration) []byte {
+	return binary.BigEndian.AppendUint64(b, uint64(max(d, 0).Milliseconds()))
+}
+
+func parseDuration(b []byte) (time.Duration, error) {
+	ms := binary.BigEndian.Uint64(b)
+	if ms > uint64((1<<62)/time.Millisecond) {
+		return 0, fmt.Errorf("duration of %d ms is out of range", ms)
+	}
+	return time.Duration(ms) * time.Millisecond, nil
+}
+
+// AppendBinary encodes h.
+func (h Hello) AppendBinary(b []byte) ([]byte, error) {
+	if len(h.TXMode) > 24 {
+		return nil, fmt.Errorf("hello: mode name %q is longer than 24 bytes", h.TXMode)
+	}
+	start := len(b)
+	b = append(b, helloMagic[:]...)
+	b = append(b, h.Cookie[:]...)
+	b = binary.BigEndian.AppendUint64(b, h.MessageBytes)
+	b = binary.BigEndian.AppendUint64(b, h.PeriodBytes)
+	b = appendDuration(b, h.Duration)
+	var name [24]byte
+	copy(name[:], h.TXMode)
+	b = append(b, name[:]...)
+	return append(b[:start], seal(b[start:])...), nil
+}
+
+// ParseHello decodes a hello.
+func ParseHello(b []byte) (Hello, error) {
+	body, err := open(b, "hello", helloMagic, helloSize)
+	if err != nil {
+		return Hello{}, err
+	}
+	h := Hello{Cookie: Cookie(body[:16]), MessageBytes: binary.BigEndian.Uint64(body[16:]), PeriodBytes: binary.BigEndian.Uint64(body[24:])}
+	if h.Duration, err = parseDuration(body[32:]); err != nil {
+		return Hello{}, fmt.Errorf("hello: byte 36: %w", err)
+	}
+	name, pad, _ := bytes.Cut(body[40:], []byte{0})
+	for i, c := range name {
+		if c < '!' || c > '~' {
+			return Hello{}, fmt.Errorf("hello: byte %d of the mode name is not printable ASCII", i)
+		}
+	}
+	if len(bytes.TrimLeft(pad, "\x00")) != 0 {
+		return Hello{}, errors.New("hello: garbage after the mode name")
+	}
+	if h.TXMode = string(name); h.MessageBytes == 0 || h.MessageBytes > MaxMessageBytes {
+		return Hello{}, fmt.Errorf("hello: message size %d bytes is outside 1..%d", h.MessageBytes, MaxMessageBytes)
+	}
+	if h.PeriodBytes == 0 || h.PeriodBytes > MaxPeriodBytes || h.PeriodBytes%8 != 0 {
+		return Hello{}, fmt.Errorf("hello: payload period of %d bytes is no multiple of 8 in 8..%d", h.PeriodBytes, MaxPeriodBytes)
+	}
+	return h, nil
+}
+
+// AppendBinary encodes w.
+func (w Welcome) AppendBinary(b []byte) ([]byte, error) {
+	start := len(b)
+	b = appendDuration(append(b, welcomeMagic[:]...), w.Duration)
+	b = append(b, 0, 0, 0, 0) // reserved
+	return append(b[:start], seal(b[start:])...), nil
+}
+
+// ParseWelcome decodes a welcome.
+func ParseWelcome(b []byte) (Welcome, error) {
+	body, err := open(b, "welcome", welcomeMagic, welcomeSize)
+	if err != nil {
+		return Welcome{}, err
+	}
+	d, err := parseDuration(body)
+	if err != nil {
+		return Welcome{}, fmt.Errorf("welcome: byte 4: %w", err)
+	}
+	return Welcome{Duration: d}, nil
+}
+
+// AppendBinary encodes f.
+func (f Farewell) AppendBinary(b []byte) ([]byte, error) {
+	start := len(b)
+	b = binary.BigEndian.AppendUint64(append(b, farewellMagic[:]...), f.Bytes)
+	b = binary.BigEndian.AppendUint64(b, f.Mismatches)
+	var flags uint64
+	if f.Verified {
+		flags = 1
+	}
+	b = binary.BigEndian.AppendUint64(b, flags)
+	b = append(b, 0, 0, 0, 0) // reserved
+	return append(b[:start], seal(b[start:])...), nil
+}
+
+// ParseFarewell decodes a farewell.
+func ParseFarewell(b []byte) (Farewell, error) {
+	body, err := open(b, "farewell", farewellMagic, farewellSize)
+	if err != nil {
+		return Farewell{}, err
+	}
+	flags := binary.BigEndian.Uint64(body[16:])
+	if flags > 1 {
+		return Farewell{}, fmt.Errorf("farewell: unknown flags %#x at byte 20", flags)
+	}
+	return Farewell{Bytes: binary.BigEndian.Uint64(body), Mismatches: binary.BigEndian.Uint64(body[8:]), Verified: flags == 1}, nil
+}

@@ -1,0 +1,67 @@
+package stream
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Role is which end of the flow a mode serves.
+type Role string
+
+// The two roles. The receiver runs on the SUT, the sender on the TG.
+const (
+	RX Role = "rx"
+	TX Role = "tx"
+)
+
+// Mode is the name and the promise of one data path.
+type Mode struct {
+	Name    string
+	Role    Role
+	Summary string
+
+	// ZeroCopy: the mode claims that the kernel does not copy, so a run that
+	// copied is invalid.
+	ZeroCopy bool
+	// NoPayload: the application never gets the bytes, so it cannot touch them.
+	NoPayload bool
+}
+
+// Modes are all modes by the names of the field, in the order tables show them.
+var Modes = []Mode{
+	{Name: "tcp", Role: RX, Summary: "recv into a user buffer"},
+	{Name: "tcp-trunc", Role: RX, Summary: "recv with MSG_TRUNC: the kernel drops the payload, the no-copy ceiling", NoPayload: true},
+	{Name: "tcp-mmap", Role: RX, Summary: "TCP_ZEROCOPY_RECEIVE: payload pages mapped into the application", ZeroCopy: true},
+	{Name: "uring", Role: RX, Summary: "io_uring multishot recv with a provided-buffer ring"},
+	{Name: "zcrx", Role: RX, Summary: "io_uring zero-copy receive: the NIC writes into user memory", ZeroCopy: true},
+	{Name: "zcrx-nodev", Role: RX, Summary: "io_uring zcrx without a device queue: same interface, all payload copied"},
+	{Name: "devmem", Role: RX, Summary: "devmem TCP: the NIC writes into a dmabuf", ZeroCopy: true},
+
+	{Name: "tcp", Role: TX, Summary: "send from a user buffer"},
+	{Name: "sendfile", Role: TX, Summary: "sendfile from page cache memory"},
+	{Name: "msg-zerocopy", Role: TX, Summary: "send with MSG_ZEROCOPY, completions from the error queue", ZeroCopy: true},
+	{Name: "uring", Role: TX, Summary: "io_uring send"},
+	{Name: "uring-zc", Role: TX, Summary: "io_uring SEND_ZC from registered buffers", ZeroCopy: true},
+	{Name: "devmem", Role: TX, Summary: "devmem TCP send from a dmabuf", ZeroCopy: true},
+}
+
+// Names lists the modes of a role in table order.
+func Names(role Role) []string {
+	var names []string
+	for _, m := range Modes {
+		if m.Role == role {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// LookupMode finds a mode by role and name. The error lists the names.
+func LookupMode(role Role, name string) (Mode, error) {
+	for _, m := range Modes {
+		if m.Role == role && m.Name == name {
+			return m, nil
+		}
+	}
+	return Mode{}, fmt.Errorf("unknown %s mode %q; the %s modes are %s", role, name, role, strings.Join(Names(role), ", "))
+}

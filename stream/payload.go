@@ -1,0 +1,115 @@
+package stream
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Payload is the memory that a sender sends from: message k begins at flow
+// position k*size and holds the pattern of that position, so that it can be
+// sent again and again without being rewritten.
+//
+// The pattern repeats after a period of a prime number of pages. Memory that is
+// handed back too early shows later bytes of the flow, most often a power of
+// two of pages later; no such distance is a multiple of the period, so the
+// verifier sees it.
+//
+// The memory is a memfd, so that sendfile can send it too.
+type Payload struct {
+	FD     int
+	mem    []byte
+	size   int
+	period int
+}
+
+// MaxPeriodBytes bounds the pattern's period and so what a verifier allocates.
+const MaxPeriodBytes = 251 * 4096
+
+// periodFor chooses the period for a message size: short messages get a short
+// period, so that the memory a sender walks through stays as small as its
+// message.
+func periodFor(messageBytes int) int {
+	for _, p := range []int{251, 127, 61} {
+		if messageBytes >= p*4096 {
+			return p * 4096
+		}
+	}
+	return 31 * 4096
+}
+
+// NewPayload makes the payload for messages of size bytes, all pages present.
+func NewPayload(size int) (*Payload, error) {
+	period := periodFor(size)
+	n := pageUp(period + size)
+	fd, err := unix.MemfdCreate("zcbench-payload", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("memfd_create for the payload: %w", err)
+	}
+	if err = unix.Ftruncate(fd, int64(n)); err == nil {
+		var mem []byte
+		mem, err = unix.Mmap(fd, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+		if err == nil {
+			fillPattern(mem, period)
+			return &Payload{FD: fd, mem: mem, size: size, period: period}, nil
+		}
+	}
+	unix.Close(fd)
+	return nil, &Error{fmt.Sprintf("map %d bytes of payload", n), err, "choose a smaller --message-size"}
+}
+
+// fillPattern writes the pattern for flow positions 0..len(mem).
+func fillPattern(mem []byte, period int) {
+	first := mem[:min(period, len(mem))]
+	for i := 0; i < len(first); i += 8 {
+		var w [8]byte
+		binary.LittleEndian.PutUint64(w[:], patternWord(uint64(i/8)))
+		copy(first[i:], w[:])
+	}
+	for n := len(first); n < len(mem); n *= 2 {
+		copy(mem[n:], mem[:n])
+	}
+}
+
+// patternWord is SplitMix64 (Steele, Lea, Flood 2014) at step i: neighbouring
+// words share nothing.
+func patternWord(i uint64) uint64 {
+	z := (i + 1) * 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+func pageUp(n int) int { return (n + 4095) &^ 4095 }
+
+// MessageBytes is the message size.
+func (p *Payload) MessageBytes() int { return p.size }
+
+// PeriodBytes is the pattern's period.
+func (p *Payload) PeriodBytes() int { return p.period }
+
+// Offset is where in the memory message k begins.
+func (p *Payload) Offset(k uint64) int {
+	return int(k * uint64(p.size) % uint64(p.period))
+}
+
+// Message is message k.
+func (p *Payload) Message(k uint64) []byte {
+	off := p.Offset(k)
+	return p.mem[off : off+p.size]
+}
+
+// Memory is all of the payload's memory, for registering it with a ring.
+func (p *Payload) Memory() []byte { return p.mem }
+
+// Close unmaps the memory.
+func (p *Payload) Close() error {
+	if p.mem == nil {
+		return nil
+	}
+	err := unix.Munmap(p.mem)
+	p.mem = nil
+	unix.Close(p.FD)
+	return err
+}

@@ -1,0 +1,180 @@
+package stream
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/zcbench/zcbench/sock"
+	"golang.org/x/sys/unix"
+)
+
+// handshakeTime is how long a connection may take to say hello. A flow's own
+// hello is in flight when it connects.
+const handshakeTime = 3 * time.Second
+
+// maxPending is how many connections may be in their handshake at once. One
+// more closes the oldest: a crowd of silent strangers cannot keep the flow out.
+const maxPending = 16
+
+// Port is a data port: it takes one flow, the one with the cookie, and closes
+// and counts every other connection, before, during and after it.
+type Port struct {
+	ln        net.Listener
+	cookie    Cookie
+	flow      chan accepted
+	strangers atomic.Uint64
+
+	mu      sync.Mutex
+	taken   bool
+	closed  bool
+	pending []net.Conn // oldest first
+}
+
+type accepted struct {
+	conn  *net.TCPConn
+	hello Hello
+}
+
+// Listen opens the data port at addr ("10.0.0.1:5201", "[::1]:0") with o on the
+// listening socket, from which the flow's socket inherits it.
+func Listen(addr string, cookie Cookie, o sock.Options) (*Port, error) {
+	lc := net.ListenConfig{Control: control(o)}
+	lc.SetMultipathTCP(false) // the default since Go 1.24; the flow is to be plain TCP
+	ln, err := lc.Listen(context.Background(), "tcp", addr)
+	if err != nil {
+		return nil, listenError(addr, err)
+	}
+	p := &Port{ln: ln, cookie: cookie, flow: make(chan accepted, 1)}
+	go p.acceptLoop()
+	return p, nil
+}
+
+func control(o sock.Options) func(string, string, syscall.RawConn) error {
+	return func(_, _ string, c syscall.RawConn) error {
+		var serr error
+		err := c.Control(func(fd uintptr) { serr = o.Apply(int(fd)) })
+		return errors.Join(err, serr)
+	}
+}
+
+func listenError(addr string, err error) error {
+	how := ""
+	switch {
+	case errors.Is(err, unix.EADDRINUSE):
+		how = "another program listens there: choose another port, or 0 for a free one (ss -ltnp shows who)"
+	case errors.Is(err, unix.EADDRNOTAVAIL):
+		how = "no interface of this host (or namespace) has that address"
+	case errors.Is(err, unix.EACCES):
+		how = "ports below 1024 need root"
+	default:
+		how = FixOf(err)
+	}
+	return &Error{"listen on " + addr, err, how}
+}
+
+// Addr is where the port listens.
+func (p *Port) Addr() net.Addr { return p.ln.Addr() }
+
+// Strangers is how many connections were closed because they were not the flow.
+func (p *Port) Strangers() uint64 { return p.strangers.Load() }
+
+func (p *Port) acceptLoop() {
+	for {
+		c, err := p.ln.Accept()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			time.Sleep(10 * time.Millisecond) // out of descriptors: let some close
+			continue
+		}
+		if p.admit(c) {
+			go p.handshake(c)
+		}
+	}
+}
+
+// admit puts c among the pending, at the cost of the oldest if there are many.
+func (p *Port) admit(c net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.taken || p.closed {
+		p.strangers.Add(1)
+		c.Close()
+		return false
+	}
+	if len(p.pending) == maxPending {
+		p.pending[0].Close() // its handshake fails and counts it
+		p.pending = p.pending[1:]
+	}
+	p.pending = append(p.pending, c)
+	return true
+}
+
+func (p *Port) handshake(c net.Conn) {
+	c.SetDeadline(time.Now().Add(handshakeTime))
+	var b [helloSize]byte
+	_, err := io.ReadFull(c, b[:])
+	h, perr := ParseHello(b[:])
+	ok := err == nil && perr == nil && subtle.ConstantTimeCompare(h.Cookie[:], p.cookie[:]) == 1
+	if ok = p.settle(c, ok); !ok {
+		p.strangers.Add(1)
+		c.Close()
+		return
+	}
+	c.SetDeadline(time.Time{})
+	p.flow <- accepted{c.(*net.TCPConn), h}
+}
+
+// settle takes c from the pending; it reports whether c becomes the flow.
+func (p *Port) settle(c net.Conn, ok bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, q := range p.pending {
+		if q == c {
+			p.pending = append(p.pending[:i:i], p.pending[i+1:]...)
+			break
+		}
+	}
+	if !ok || p.taken || p.closed {
+		return false
+	}
+	p.taken = true
+	return true
+}
+
+// Accept waits for the flow. The peer waits for [Conn.Welcome].
+func (p *Port) Accept(ctx context.Context) (*Conn, Hello, error) {
+	select {
+	case a := <-p.flow:
+		conn, err := Detach(a.conn)
+		return conn, a.hello, err
+	case <-ctx.Done():
+		return nil, Hello{}, &Error{"wait for the sender on " + p.Addr().String(), context.Cause(ctx),
+			fmt.Sprintf("start the sender with the same cookie; connections refused so far: %d", p.Strangers())}
+	}
+}
+
+// Close stops listening and drops what is pending.
+func (p *Port) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	for _, c := range p.pending {
+		c.Close()
+	}
+	p.mu.Unlock()
+	select {
+	case a := <-p.flow:
+		a.conn.Close()
+	default:
+	}
+	return p.ln.Close()
+}

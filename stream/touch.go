@@ -1,0 +1,97 @@
+package stream
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+)
+
+// Touch says what the receiving application does with the payload.
+type Touch string
+
+// The three ways to treat received payload.
+const (
+	TouchNone   Touch = "none"   // leave it
+	TouchRead   Touch = "read"   // load one word of every cache line
+	TouchVerify Touch = "verify" // compare every byte with the pattern of its position
+)
+
+// ParseTouch checks a name.
+func ParseTouch(s string) (Touch, error) {
+	switch t := Touch(s); t {
+	case TouchNone, TouchRead, TouchVerify:
+		return t, nil
+	}
+	return "", fmt.Errorf("unknown touch %q; it is one of none, read, verify", s)
+}
+
+// Toucher treats the payload of one flow, in flow order.
+type Toucher struct {
+	touch  Touch
+	pos    uint64
+	period uint64
+	ref    []byte // two periods, so that any piece of up to one period lies in it whole
+	sum    uint64 // keeps the reads alive
+}
+
+// NewToucher prepares for a flow whose pattern has the given period in bytes.
+func NewToucher(t Touch, period int) *Toucher {
+	c := &Toucher{touch: t, period: uint64(period)}
+	if t == TouchVerify {
+		c.ref = make([]byte, 2*period)
+		fillPattern(c.ref, period)
+	}
+	return c
+}
+
+// Next treats p, the bytes that follow those of the last call.
+func (c *Toucher) Next(p []byte, m *Meter) {
+	switch c.touch {
+	case TouchRead:
+		c.read(p)
+	case TouchVerify:
+		c.verify(p, m)
+	}
+	c.pos += uint64(len(p))
+}
+
+// Skip passes over n bytes that the application cannot see.
+func (c *Toucher) Skip(n int) { c.pos += uint64(n) }
+
+func (c *Toucher) read(p []byte) {
+	sum := c.sum
+	for len(p) >= 64 {
+		sum += binary.LittleEndian.Uint64(p)
+		p = p[64:]
+	}
+	for _, b := range p {
+		sum += uint64(b)
+	}
+	c.sum = sum
+}
+
+func (c *Toucher) verify(p []byte, m *Meter) {
+	pos := c.pos
+	for len(p) > 0 {
+		n := min(len(p), int(c.period))
+		off := int(pos % c.period)
+		if want := c.ref[off : off+n]; !bytes.Equal(p[:n], want) {
+			countMismatch(p[:n], want, pos, m)
+		}
+		p, pos = p[n:], pos+uint64(n)
+	}
+}
+
+// countMismatch counts differing bytes; got and want have equal length.
+func countMismatch(got, want []byte, pos uint64, m *Meter) {
+	first, n := -1, 0
+	for i := range got {
+		if got[i] != want[i] {
+			if first < 0 {
+				first = i
+			}
+			n++
+		}
+	}
+	m.Mismatch(pos+uint64(first), n)
+}

@@ -1,0 +1,27 @@
+package uring
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// NewBest is New that leaves out, newest first, what this kernel does not know
+// among NoSQArray, DeferTaskrun, SingleIssuer, RegisterFD and SubmitAll: options
+// that make a ring cheaper and change nothing else. Ring.Has tells what is left.
+func NewBest(o Options) (*Ring, error) {
+	r, err := New(o)
+	for _, drop := range []func(*Options){
+		func(o *Options) { o.NoSQArray = false },
+		func(o *Options) { o.DeferTaskrun = false },
+		func(o *Options) { o.SingleIssuer = false },
+		func(o *Options) { o.RegisterFD, o.SubmitAll = false, false },
+	} {
+		if !errors.Is(err, unix.EINVAL) {
+			break
+		}
+		drop(&o)
+		r, err = New(o)
+	}
+	return r, err
+}

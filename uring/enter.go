@@ -1,0 +1,133 @@
+package uring
+
+import (
+	"math"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Submit gives the kernel all entries handed out and does not sleep. It returns
+// how many the kernel took: fewer than there were when one was refused (see
+// Options.SubmitAll); the next submit continues behind it. With nothing to
+// submit it makes no system call.
+//
+// It fails with an [*OpError]: EEXIST on the wrong thread, EBADFD before Enable,
+// EAGAIN and ENOMEM for want of memory.
+func (r *Ring) Submit() (int, error) {
+	if r.closed {
+		return 0, ErrClosed
+	}
+	n := r.sq.flush()
+	if n == 0 {
+		return 0, nil
+	}
+	return r.enterNow(n, 0)
+}
+
+// SubmitAndGetEvents is Submit that also brings in completions: those that wait
+// for this thread (DeferTaskrun, CoopTaskrun) and those that overflowed. It
+// always makes a system call and never sleeps. It fails as Submit does, and with
+// EBADR when completions were lost.
+func (r *Ring) SubmitAndGetEvents() (int, error) {
+	if r.closed {
+		return 0, ErrClosed
+	}
+	return r.enterNow(r.sq.flush(), enterGetEvents)
+}
+
+// SubmitAndWait is SubmitAndGetEvents that sleeps until n completions can be
+// taken or timeout has passed; a negative timeout is forever. A timeout is no
+// error: CQReady tells. It makes no system call when there is nothing to submit
+// and n completions are there. A signal does not end it.
+func (r *Ring) SubmitAndWait(n int, timeout time.Duration) (int, error) {
+	if timeout == 0 || n <= 0 {
+		return r.SubmitAndGetEvents()
+	}
+	if r.closed {
+		return 0, ErrClosed
+	}
+	var deadline time.Time
+	if timeout > 0 {
+		deadline = time.Now().Add(timeout)
+	}
+	submitted := 0
+	for {
+		todo := r.sq.flush()
+		if todo == 0 && r.CQReady() >= n {
+			return submitted, nil
+		}
+		k, errno := r.enterWait(todo, n, timeout)
+		submitted += k
+		switch errno {
+		case 0, unix.ETIME:
+			return submitted, nil
+		case unix.EINTR:
+		default:
+			return submitted, opError("io_uring_enter", errno)
+		}
+		if timeout > 0 {
+			if timeout = time.Until(deadline); timeout <= 0 {
+				return submitted, nil
+			}
+		}
+	}
+}
+
+// enterNow is io_uring_enter(2) that cannot sleep, unknown to the scheduler.
+func (r *Ring) enterNow(submit uint32, flags uintptr) (int, error) {
+	for {
+		r.count()
+		n, _, errno := unix.RawSyscall6(unix.SYS_IO_URING_ENTER, r.enterFD, uintptr(submit), 0, flags|r.enterFlags, 0, 0)
+		switch errno {
+		case 0:
+			return int(n), nil
+		case unix.EINTR:
+		default:
+			return 0, opError("io_uring_enter", errno)
+		}
+	}
+}
+
+// enterWait is io_uring_enter(2) that may sleep: the scheduler is told. A signal
+// or timeout after a submission is not reported by the kernel, nor here.
+func (r *Ring) enterWait(submit uint32, wait int, timeout time.Duration) (int, unix.Errno) {
+	r.count()
+	r.sleeps++
+	w := r.wait
+	w.arg = getEventsArg{}
+	if timeout > 0 {
+		w.ts = durationSpec(timeout)
+		w.arg.ts = uint64(uintptr(unsafe.Pointer(&w.ts)))
+	}
+	flags := enterGetEvents | enterExtArg | r.enterFlags
+	if r.features.Has(FeatNoIowait) {
+		flags |= enterNoIowait
+	}
+	k, _, errno := unix.Syscall6(unix.SYS_IO_URING_ENTER, r.enterFD, uintptr(submit), uintptr(min(wait, math.MaxUint32)), flags,
+		uintptr(unsafe.Pointer(&w.arg)), unsafe.Sizeof(w.arg))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(k), 0
+}
+
+// count keeps the books for a call that is about to be made.
+func (r *Ring) count() {
+	r.enters++
+	if r.Overflowed() {
+		r.backlogs++
+	}
+}
+
+// Enters counts the system calls made by Submit, SubmitAndGetEvents and
+// SubmitAndWait.
+func (r *Ring) Enters() uint64 { return r.enters }
+
+// Sleeps counts those that could sleep.
+func (r *Ring) Sleeps() uint64 { return r.sleeps }
+
+func durationSpec(d time.Duration) timespec {
+	return timespec{sec: int64(d / time.Second), nsec: int64(d % time.Second)}
+}

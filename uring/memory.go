@@ -1,0 +1,96 @@
+package uring
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Pages says which pages back a [Memory].
+type Pages int
+
+const (
+	PagesBase        Pages = iota // the machine's base page
+	PagesTransparent              // asks for transparent huge pages; the kernel may decline silently
+	PagesHuge                     // 2 MiB pages of hugetlbfs; ENOMEM where too few are reserved
+)
+
+// hugePage is the size of the pages asked for with PagesHuge, in bytes.
+const hugePage = 2 << 20
+
+// Memory is bytes outside of the Go heap, present from the start: no fault is
+// taken on the data path.
+type Memory struct {
+	mapping []byte // as mapped
+	bytes   []byte // the part handed out
+}
+
+// NewMemory maps size bytes (at least 1) of zeros. It fails with an [*OpError]:
+// ENOMEM where there is not that much memory, or not that many huge pages.
+func NewMemory(size int, pages Pages) (*Memory, error) {
+	if size <= 0 {
+		return nil, fmt.Errorf("uring: memory of %d bytes", size)
+	}
+	length, flags := roundUp(size, unix.Getpagesize()), unix.MAP_PRIVATE|unix.MAP_ANONYMOUS
+	switch pages {
+	case PagesTransparent:
+		length += hugePage // room to begin at a huge page
+	case PagesHuge:
+		length = roundUp(size, hugePage)
+		flags |= unix.MAP_HUGETLB | unix.MAP_HUGE_2MB | unix.MAP_POPULATE
+	default:
+		flags |= unix.MAP_POPULATE
+	}
+	b, err := unix.Mmap(-1, 0, length, unix.PROT_READ|unix.PROT_WRITE, flags)
+	if err != nil {
+		return nil, mapError(err, size, pages)
+	}
+	m := &Memory{mapping: b, bytes: b[:size:size]}
+	if pages == PagesTransparent {
+		m.alignHuge(size)
+	}
+	return m, nil
+}
+
+// alignHuge moves bytes to a huge page boundary, asks for huge pages and
+// touches each page: populating at mmap would have come before the advice.
+func (m *Memory) alignHuge(size int) {
+	skip := -int(uintptr(unsafe.Pointer(&m.mapping[0]))) & (hugePage - 1)
+	m.bytes = m.mapping[skip : skip+size : skip+size]
+	// Refused where the kernel has no transparent huge pages: base pages do.
+	_ = unix.Madvise(m.bytes, unix.MADV_HUGEPAGE)
+	for i := 0; i < size; i += unix.Getpagesize() {
+		m.bytes[i] = 0
+	}
+}
+
+// Bytes is the memory. It must not be touched after Close.
+func (m *Memory) Bytes() []byte { return m.bytes }
+
+// Close unmaps the memory; no request may use it any more.
+func (m *Memory) Close() error {
+	if m == nil || m.mapping == nil {
+		return nil
+	}
+	b := m.mapping
+	m.mapping, m.bytes = nil, nil
+	return unix.Munmap(b)
+}
+
+func mapError(err error, size int, pages Pages) error {
+	errno, _ := err.(unix.Errno)
+	fix := "not enough free memory: use fewer or smaller buffers"
+	if pages == PagesHuge {
+		fix = fmt.Sprintf("reserve 2 MiB pages: sysctl vm.nr_hugepages=%d or more, or use transparent ones", roundUp(size, hugePage)/hugePage)
+	}
+	return &OpError{Op: fmt.Sprintf("mmap of %d bytes", size), Errno: errno, Fix: fix}
+}
+
+// roundUp rounds n up to a multiple of unit, a power of two.
+func roundUp(n, unit int) int { return (n + unit - 1) &^ (unit - 1) }
+
+// address is what the kernel is told of b: its first byte, 0 for an empty one.
+func address(b []byte) uint64 {
+	return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
+}

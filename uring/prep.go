@@ -1,0 +1,116 @@
+package uring
+
+import (
+	"time"
+	"unsafe"
+)
+
+// The methods of SQE that begin a request assign every field, then return the
+// entry for FixedFile, Link and PollFirst to add to. user is handed back in the
+// completion. Kernel side: io_uring/net.c, poll.c, timeout.c, cancel.c.
+
+// Nop does nothing and completes with 0.
+func (s *SQE) Nop(user uint64) *SQE {
+	*s = SQE{Opcode: opNop, FD: -1, UserData: user}
+	return s
+}
+
+// Recv reads once into buf. The result is a byte count, 0 at the end of the flow.
+func (s *SQE) Recv(fd int, buf []byte, msgFlags int, user uint64) *SQE {
+	*s = SQE{Opcode: opRecv, FD: int32(fd), Addr: address(buf), Len: uint32(len(buf)), OpFlags: uint32(msgFlags), UserData: user}
+	return s
+}
+
+// RecvMultishot reads again and again into the buffers of a group (6.0). Each
+// completion has HasBuffer set and goes through [BufRing.Spans]. One without
+// More ends the request: 0 at the end of the flow, -ENOBUFS when the group ran
+// dry or, with a byte count, when the completion queue was full, after which it
+// is to be issued again: a queue of a few thousand entries avoids it. With bundle (6.10) one completion
+// covers as many consecutive buffers as there was data for.
+func (s *SQE) RecvMultishot(fd int, group uint16, bundle bool, user uint64) *SQE {
+	ioprio := uint16(recvMultishot)
+	if bundle {
+		ioprio |= recvsendBundle
+	}
+	*s = SQE{Opcode: opRecv, Flags: sqeBufferSelect, Ioprio: ioprio, FD: int32(fd), UserData: user, BufIndex: group}
+	return s
+}
+
+// Send writes buf, with flags as of send(2): MSG_WAITALL sends all of it before
+// it completes. The result is a byte count.
+func (s *SQE) Send(fd int, buf []byte, msgFlags int, user uint64) *SQE {
+	*s = SQE{Opcode: opSend, FD: int32(fd), Addr: address(buf), Len: uint32(len(buf)), OpFlags: uint32(msgFlags), UserData: user}
+	return s
+}
+
+// SendZC writes buf without copying it (6.0; with report 6.2). Two completions
+// come: the byte count, with More set, and a Notif, until which buf must not
+// change. With report the notification tells by Copied whether the kernel did
+// copy. EOPNOTSUPP where the protocol cannot.
+func (s *SQE) SendZC(fd int, buf []byte, msgFlags int, report bool, user uint64) *SQE {
+	s.Send(fd, buf, msgFlags, user)
+	s.Opcode = opSendZC
+	if report {
+		s.Ioprio = sendZCReportUsage
+	}
+	return s
+}
+
+// SendZCFixed is SendZC of bytes inside of buffer index of RegisterBuffers: the
+// pages are pinned already. EFAULT when buf is not inside.
+func (s *SQE) SendZCFixed(fd int, index int, buf []byte, msgFlags int, report bool, user uint64) *SQE {
+	s.SendZC(fd, buf, msgFlags, report, user)
+	s.Ioprio |= recvsendFixedBuf
+	s.BufIndex = uint16(index)
+	return s
+}
+
+// PollAdd waits once for events as of poll(2): unix.POLLIN and so on. The result
+// is the events seen.
+func (s *SQE) PollAdd(fd int, events uint32, user uint64) *SQE {
+	if !littleEndian { // poll32_events is word-reversed there
+		events = events<<16 | events>>16
+	}
+	*s = SQE{Opcode: opPollAdd, FD: int32(fd), OpFlags: events, UserData: user}
+	return s
+}
+
+// Cancel ends the requests with user data target, all of them. The result is how
+// many, 0 for none; each of them completes with -ECANCELED (5.19).
+func (s *SQE) Cancel(target, user uint64) *SQE {
+	*s = SQE{Opcode: opAsyncCancel, FD: -1, Addr: target, OpFlags: cancelAll, UserData: user}
+	return s
+}
+
+// CancelFD ends all requests on fd, as Cancel does (5.19).
+func (s *SQE) CancelFD(fd int, user uint64) *SQE {
+	*s = SQE{Opcode: opAsyncCancel, FD: int32(fd), OpFlags: cancelAll | cancelFD, UserData: user}
+	return s
+}
+
+// PrepTimeout fills s, an entry that GetSQE just handed out, with a timer that
+// completes with -ETIME after d, or with 0 after count other completions when
+// count is not 0.
+func (r *Ring) PrepTimeout(s *SQE, d time.Duration, count uint32, user uint64) *SQE {
+	// The kernel reads the time while it submits, so each entry has one.
+	i := (uintptr(unsafe.Pointer(s)) - uintptr(unsafe.Pointer(&r.sq.sqes[0]))) / unsafe.Sizeof(SQE{})
+	t := &r.times[i]
+	*t = durationSpec(d)
+	*s = SQE{Opcode: opTimeout, FD: -1, Off: uint64(count), Addr: uint64(uintptr(unsafe.Pointer(t))), Len: 1, UserData: user}
+	return s
+}
+
+// FixedFile says that the descriptor given is an index into RegisterFiles.
+func (s *SQE) FixedFile() *SQE { s.Flags |= sqeFixedFile; return s }
+
+// Link starts the next entry only when this one is done.
+func (s *SQE) Link() *SQE { s.Flags |= sqeLink; return s }
+
+// PollFirst makes send or recv wait for the socket before trying (5.19).
+func (s *SQE) PollFirst() *SQE { s.Ioprio |= recvsendPollFirst; return s }
+
+// littleEndian is how this machine stores words.
+var littleEndian = func() bool {
+	x := uint16(1)
+	return *(*byte)(unsafe.Pointer(&x)) == 1
+}()

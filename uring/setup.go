@@ -1,0 +1,158 @@
+package uring
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// defaultSQEntries is the size of a submission queue that nobody chose.
+const defaultSQEntries = 256
+
+// Options are the choices for [New]. The zero value is a ring of 256 and 512
+// entries that any thread may use, on any kernel from 5.11.
+type Options struct {
+	SQEntries uint32 // submission queue entries, rounded up to a power of two, at most 32768; 0 is 256
+	CQEntries uint32 // completion queue entries, rounded up likewise, at most 65536; 0 is twice SQEntries
+	Clamp     bool   // sizes above the limits are lowered, not refused
+
+	SingleIssuer bool // one thread submits: 6.0
+	DeferTaskrun bool // completions are worked out only when this thread asks: 6.1, needs SingleIssuer
+	CoopTaskrun  bool // no interrupt of this thread to work out completions: 5.19
+	TaskrunFlag  bool // TaskrunPending works: 5.19, needs DeferTaskrun or CoopTaskrun
+	SubmitAll    bool // a refused entry does not stop the batch: 5.18
+	CQE32        bool // completions of 32 bytes: 5.19
+	NoSQArray    bool // no index array between queue and entries: 6.6
+	Disabled     bool // nothing runs until Enable, whose thread then owns the ring
+	RegisterFD   bool // the owning thread registers the ring's descriptor: 5.18
+}
+
+// setupFlag is one choice in terms of the kernel.
+type setupFlag struct {
+	bit, needs   uint32
+	name, kernel string
+}
+
+// setupFlags is what the error for EINVAL is made of.
+var setupFlags = []setupFlag{
+	{setupSubmitAll, 0, "IORING_SETUP_SUBMIT_ALL", "5.18"},
+	{setupCoopTaskrun, 0, "IORING_SETUP_COOP_TASKRUN", "5.19"},
+	{setupTaskrunFlag, setupCoopTaskrun, "IORING_SETUP_TASKRUN_FLAG", "5.19"},
+	{setupCQE32, 0, "IORING_SETUP_CQE32", "5.19"},
+	{setupSingleIssuer, 0, "IORING_SETUP_SINGLE_ISSUER", "6.0"},
+	{setupDeferTaskrun, setupSingleIssuer, "IORING_SETUP_DEFER_TASKRUN", "6.1"},
+	{setupNoSQArray, 0, "IORING_SETUP_NO_SQARRAY", "6.6"},
+}
+
+// params translates o for the kernel.
+func (o Options) params() params {
+	p := params{cqEntries: o.CQEntries}
+	for _, c := range []struct {
+		on  bool
+		bit uint32
+	}{
+		{o.CQEntries != 0, setupCQSize}, {o.Clamp, setupClamp},
+		{o.SingleIssuer, setupSingleIssuer}, {o.DeferTaskrun, setupDeferTaskrun},
+		{o.CoopTaskrun, setupCoopTaskrun}, {o.TaskrunFlag, setupTaskrunFlag},
+		{o.SubmitAll, setupSubmitAll}, {o.CQE32, setupCQE32},
+		{o.NoSQArray, setupNoSQArray}, {o.Disabled, setupDisabled},
+	} {
+		if c.on {
+			p.flags |= c.bit
+		}
+	}
+	return p
+}
+
+// New makes a ring. It fails with an [*OpError] that names the fix: ENOSYS and
+// EPERM where io_uring is absent or forbidden, EINVAL where the kernel is too old
+// for an option or two options contradict, ENOMEM where memory or the limit on
+// locked memory does not suffice. A failed New leaves nothing behind.
+func New(o Options) (*Ring, error) {
+	if o.SQEntries == 0 {
+		o.SQEntries = defaultSQEntries
+	}
+	p := o.params()
+	fd, errno := setup(o.SQEntries, &p)
+	if errno != 0 {
+		return nil, setupError(o, errno)
+	}
+	r := &Ring{fd: fd, setup: p.flags, features: p.features, registerFD: o.RegisterFD}
+	r.enterFD = uintptr(fd)
+	if err := r.open(&p); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// open does what New does once there is a descriptor.
+func (r *Ring) open(p *params) error {
+	if !p.features.Has(FeatSingleMmap | FeatNoDrop | FeatSubmitStable | FeatExtArg) {
+		return &OpError{Op: "io_uring_setup", Errno: unix.EOPNOTSUPP, Fix: "use Linux 5.11 or later (IORING_FEAT_EXT_ARG)"}
+	}
+	if err := r.mapQueues(p); err != nil {
+		return err
+	}
+	if r.registerFD && p.flags&setupDisabled == 0 {
+		return r.registerRingFD()
+	}
+	return nil
+}
+
+// setup is io_uring_setup(2).
+func setup(entries uint32, p *params) (int, unix.Errno) {
+	fd, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, uintptr(entries), uintptr(unsafe.Pointer(p)), 0)
+	return int(fd), errno
+}
+
+// setupError explains why there is no ring.
+func setupError(o Options, errno unix.Errno) error {
+	e := &OpError{Op: "io_uring_setup", Errno: errno, Fix: fixFor(errno)}
+	if errno == unix.EINVAL {
+		e.Fix = o.fixInvalid()
+	}
+	return e
+}
+
+// fixInvalid finds the option at fault: first by the rules that all kernels
+// share, then by asking the kernel for each flag alone.
+func (o Options) fixInvalid() string {
+	const maxSQ, maxCQ = 32768, 65536
+	cq := o.CQEntries
+	switch {
+	case !o.Clamp && o.SQEntries > maxSQ:
+		return fmt.Sprintf("SQEntries %d is above %d: lower it or set Clamp", o.SQEntries, maxSQ)
+	case !o.Clamp && cq > maxCQ:
+		return fmt.Sprintf("CQEntries %d is above %d: lower it or set Clamp", cq, maxCQ)
+	case cq != 0 && cq < o.SQEntries:
+		return fmt.Sprintf("CQEntries %d is below SQEntries %d: raise it", cq, o.SQEntries)
+	case o.DeferTaskrun && !o.SingleIssuer:
+		return "DeferTaskrun needs SingleIssuer: set both"
+	case o.TaskrunFlag && !o.DeferTaskrun && !o.CoopTaskrun:
+		return "TaskrunFlag needs DeferTaskrun or CoopTaskrun: set one"
+	}
+	var missing []string
+	flags := o.params().flags
+	for _, f := range setupFlags {
+		if flags&f.bit != 0 && trySetup(f.bit|f.needs) == unix.EINVAL {
+			missing = append(missing, f.name+" (Linux "+f.kernel+")")
+		}
+	}
+	if len(missing) == 0 {
+		return "the kernel refuses this combination of options"
+	}
+	return "this kernel does not know " + strings.Join(missing, ", ") + ": use a later kernel or leave it out"
+}
+
+// trySetup makes a ring of one entry with flags and drops it.
+func trySetup(flags uint32) unix.Errno {
+	p := params{flags: flags}
+	fd, errno := setup(1, &p)
+	if errno == 0 {
+		_ = unix.Close(fd)
+	}
+	return errno
+}

@@ -1,0 +1,22 @@
+package msgzc
+
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/sock"
+	"github.com/zcbench/zcbench/stream"
+	"golang.org/x/sys/unix"
+)
+
+// Probe tries whether TCP sockets take SO_ZEROCOPY.
+func Probe() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("make a TCP socket: %w", err)
+	}
+	defer unix.Close(fd)
+	if err := (sock.Options{ZeroCopy: true}).Apply(fd); err != nil {
+		return &stream.Unsupported{Mode: "msg-zerocopy", Op: "SO_ZEROCOPY", Err: err, How: stream.FixOf(err)}
+	}
+	return nil
+}

@@ -1,0 +1,18 @@
+package uringzc
+
+import (
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/uring"
+)
+
+// Probe tries what the mode needs: SEND_ZC from registered buffers, and the
+// report that tells copied sends from others.
+func Probe() error {
+	f := uring.Probe()
+	for _, need := range []uring.Feature{f.Ring, f.SendZC, f.SendZCReport, f.RegisteredBuffers} {
+		if !need.Supported {
+			return &stream.Unsupported{Mode: "uring-zc", Op: need.Name, Err: need.Err(), How: need.Fix}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+// Package uringzc is the send mode uring-zc: io_uring SEND_ZC (kernel 6.0) from
+// registered buffers. The kernel notifies when it lets go of the memory and,
+// asked by IORING_SEND_ZC_REPORT_USAGE (6.2), whether it copied after all.
+package uringzc
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/uring"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// window is how many requests may be without their notification.
+	window = 256
+	// waitTime bounds one sleep, so that an aborted run is noticed.
+	waitTime = 100 * time.Millisecond
+	// drainTime is how long the last notifications may take without progress.
+	drainTime = 10 * time.Second
+)
+
+// Sender sends with SEND_ZC, one request in flight and up to window
+// notifications owed.
+type Sender struct {
+	ring *uring.Ring
+
+	free    [window]uint16 // slots that owe nothing: free[:nfree]
+	nfree   int
+	size    [window]uint32 // bytes of the request in a slot
+	pending int            // notifications owed
+
+	sent   int // result of the request in flight
+	errno  unix.Errno
+	flying bool
+}
+
+// New makes the ring, owned by the calling thread.
+func New(stream.Options) (*Sender, error) {
+	ring, err := uring.NewBest(uring.Options{SQEntries: 8, CQEntries: 4 * window, SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
+	if err != nil {
+		return nil, &stream.Unsupported{Mode: "uring-zc", Op: "make a ring", Err: err, How: stream.FixOf(err)}
+	}
+	s := &Sender{ring: ring, nfree: window}
+	for i := range s.free {
+		s.free[i] = uint16(i)
+	}
+	return s, nil
+}
+
+// Send sends until c.Stopping, then waits for all notifications.
+func (s *Sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+	if err := s.ring.RegisterBuffers([][]byte{p.Memory()}); err != nil {
+		return &stream.Unsupported{Mode: "uring-zc", Op: fmt.Sprintf("register %d bytes of payload", len(p.Memory())), Err: err, How: stream.FixOf(err)}
+	}
+	err := s.sendAll(c, p, m)
+	return errors.Join(err, s.drain(c, m, err != nil))
+}
+
+func (s *Sender) sendAll(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+	for k := uint64(0); ; k++ {
+		for rest := p.Message(k); len(rest) > 0; {
+			if c.Stopping() {
+				return c.Aborted()
+			}
+			n, err := s.sendOne(c, rest, m)
+			if err != nil {
+				return stream.SendError(c, "io_uring send_zc", err)
+			}
+			rest = rest[n:]
+		}
+	}
+}
+
+// sendOne sends as much of p as the socket takes at once. It returns 0 when a
+// slot had to be waited for.
+func (s *Sender) sendOne(c *stream.Conn, p []byte, m *stream.Meter) (int, error) {
+	if s.nfree == 0 {
+		return 0, s.take(m)
+	}
+	s.nfree--
+	slot := s.free[s.nfree]
+	s.ring.GetSQE().SendZCFixed(c.FD, 0, p, unix.MSG_NOSIGNAL, true, uint64(slot))
+	for s.flying = true; s.flying; {
+		if err := s.take(m); err != nil {
+			return 0, err
+		}
+	}
+	switch s.errno {
+	case 0:
+		m.Bytes(s.sent)
+		return s.sent, nil
+	case unix.EINTR, unix.EAGAIN:
+		return 0, nil
+	}
+	return 0, s.errno
+}
+
+// take waits for completions if there are none and handles all that are there.
+func (s *Sender) take(m *stream.Meter) error {
+	if s.ring.CQReady() == 0 {
+		m.Call()
+		if _, err := s.ring.SubmitAndGetEvents(); err != nil {
+			return err
+		}
+	}
+	if s.ring.CQReady() == 0 {
+		m.Wait()
+		if _, err := s.ring.SubmitAndWait(1, waitTime); err != nil {
+			return err
+		}
+	}
+	n := s.ring.CQReady()
+	for i := range n {
+		s.handle(*s.ring.CQEAt(i), m)
+	}
+	s.ring.Advance(n)
+	return nil
+}
+
+// handle books one completion: the request's own, or its notification.
+func (s *Sender) handle(cqe uring.CQE, m *stream.Meter) {
+	slot := uint16(cqe.UserData)
+	if !cqe.Notif() {
+		s.flying = false
+		s.sent, s.errno = int(max(cqe.Res, 0)), cqe.Errno()
+		s.size[slot] = uint32(s.sent)
+		if cqe.More() {
+			s.pending++
+			return // the slot is free with its notification
+		}
+	} else {
+		s.pending--
+		if cqe.Copied() {
+			m.Copied(uint64(s.size[slot]))
+		} else {
+			m.ZeroCopy(uint64(s.size[slot]))
+		}
+		m.Completion(1, cqe.Copied())
+	}
+	s.free[s.nfree] = slot
+	s.nfree++
+}
+
+// drain waits for the notifications still owed, unless the flow is broken.
+func (s *Sender) drain(c *stream.Conn, m *stream.Meter, broken bool) error {
+	last, left := time.Now(), s.pending
+	for s.pending > 0 && !broken && c.Aborted() == nil {
+		if err := s.take(m); err != nil {
+			return err
+		}
+		if s.pending < left {
+			last, left = time.Now(), s.pending
+		}
+		if time.Since(last) > drainTime {
+			return fmt.Errorf("%d SEND_ZC notifications missing after %v", s.pending, drainTime)
+		}
+	}
+	return nil
+}
+
+// Close closes the ring, which unpins the memory.
+func (s *Sender) Close() error { return s.ring.Close() }

@@ -71,7 +71,7 @@ func sampledIdle(cmdline string) bool {
 // CPUFigures are processor times over a window in cores: 1.0 is one CPU for the
 // whole window. Nil is not measured.
 type CPUFigures struct {
-	BusyCores   *float64 // wall - d(idle) - d(iowait), within 0 and wall; stolen time is in it
+	BusyCores   *float64 // wall - d(idle) - d(iowait), within 0 and wall; time stolen while not idle is in it
 	AppCores    *float64 // user and nice, as their share of busy
 	SysCores    *float64 // system, as its share of busy
 	SoftCores   *float64 // softirq and irq, as their share of busy
@@ -195,7 +195,7 @@ func (u *OneCPUUsage) fill(b, a CPUTicks, wall, slack float64) {
 	if raw < -u.UncertaintyCores {
 		u.flag("idle time is %.3f cores longer than the wall clock", -raw)
 	}
-	u.BusyCores = ptr(min(cores(a.User+a.System+a.Nice+a.SoftIRQ+a.IRQ-b.User-b.System-b.Nice-b.SoftIRQ-b.IRQ), 1))
+	u.BusyCores = ptr(min(max(raw, 0), 1))
 	u.IOWaitCores, u.StealCores = ptr(cores(iowait)), ptr(cores(steal))
 	u.split(b, a)
 	// Iowait as it was read: a fall shows in coverage too.
@@ -232,7 +232,7 @@ func (u *OneCPUUsage) judge() {
 		u.flag("columns cover %.2f of the wall clock: the split is an estimate", *u.Coverage)
 	}
 	if *u.StealCores > stealLimit {
-		u.flag("%.3f cores were stolen by the hypervisor, inside busy", *u.StealCores)
+		u.flag("%.3f cores were stolen by the hypervisor, inside busy as far as the CPU was not idle", *u.StealCores)
 	}
 }
 

@@ -135,11 +135,11 @@ func (h *Host) syncClock(ctx context.Context) error {
 	best := int64(-1)
 	for range 16 {
 		var c wire.Clock
-		t0 := monotonic()
+		t0 := Monotonic()
 		if err := h.Call(ctx, wire.OpClock, nil, &c); err != nil {
 			return err
 		}
-		t1 := monotonic()
+		t1 := Monotonic()
 		if rtt := t1 - t0; best < 0 || rtt < best {
 			best = rtt
 			h.OffsetNs = c.MonotonicNs - (t0 + rtt/2)
@@ -149,7 +149,8 @@ func (h *Host) syncClock(ctx context.Context) error {
 	return nil
 }
 
-func monotonic() int64 {
+// Monotonic is the controller's CLOCK_MONOTONIC, nanoseconds.
+func Monotonic() int64 {
 	var ts unix.Timespec
 	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // cannot fail for this clock
 	return ts.Nano()
@@ -290,4 +291,14 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.TrimSpace(string(t.b))
+}
+
+// Err returns why the agent no longer answers, nil while it does.
+func (h *Host) Err() error {
+	select {
+	case <-h.done:
+		return h.dead
+	default:
+		return nil
+	}
 }

@@ -8,7 +8,7 @@ import (
 
 // NewBest is New that leaves out, newest first, what this kernel does not know
 // among NoSQArray, DeferTaskrun, SingleIssuer, RegisterFD and SubmitAll: options
-// that make a ring cheaper and change nothing else. Ring.Has tells what is left.
+// that make a ring cheaper and change nothing else.
 func NewBest(o Options) (*Ring, error) {
 	r, err := New(o)
 	for _, drop := range []func(*Options){

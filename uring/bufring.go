@@ -97,14 +97,14 @@ func (b *BufRing) open(o BufRingOptions) (err error) {
 }
 
 func bufRingError(o BufRingOptions, errno unix.Errno) error {
-	e := &OpError{Op: fmt.Sprintf("register pbuf ring %d", o.Group), Errno: errno, Fix: fixFor(errno)}
+	e := &OpError{Op: fmt.Sprintf("register pbuf ring %d", o.Group), Errno: errno, How: fixFor(errno)}
 	switch {
 	case errno == unix.EEXIST:
-		e.Fix = "choose another group, or " + fixThread
+		e.How = "choose another group, or " + fixThread
 	case errno == unix.EINVAL && o.Incremental:
-		e.Fix = "use Linux 6.12 or later (IOU_PBUF_RING_INC), or leave out Incremental"
+		e.How = "use Linux 6.12 or later (IOU_PBUF_RING_INC), or leave out Incremental"
 	case errno == unix.EINVAL:
-		e.Fix = "use Linux 5.19 or later (IORING_REGISTER_PBUF_RING)"
+		e.How = "use Linux 5.19 or later (IORING_REGISTER_PBUF_RING)"
 	}
 	return e
 }

@@ -16,17 +16,14 @@ var ErrClosed = errors.New("uring: ring is closed")
 type OpError struct {
 	Op    string     // what was attempted: "io_uring_setup", "register pbuf ring"
 	Errno unix.Errno // what the kernel answered
-	Fix   string     // what to do about it; empty where nothing is known
+	How   string     // what to do about it; empty where nothing is known
 }
 
-// Error names the operation, the errno, and the fix.
+// Error names the operation and the errno.
 func (e *OpError) Error() string {
 	s := e.Op + ": " + e.Errno.Error()
 	if name := unix.ErrnoName(e.Errno); name != "" {
 		s += " (" + name + ")"
-	}
-	if e.Fix != "" {
-		s += ": " + e.Fix
 	}
 	return s
 }
@@ -34,12 +31,15 @@ func (e *OpError) Error() string {
 // Unwrap gives the errno.
 func (e *OpError) Unwrap() error { return e.Errno }
 
+// Fix says what the user can do about it.
+func (e *OpError) Fix() string { return e.How }
+
 // opError is nil for errno 0.
 func opError(op string, errno unix.Errno) error {
 	if errno == 0 {
 		return nil
 	}
-	return &OpError{Op: op, Errno: errno, Fix: fixFor(errno)}
+	return &OpError{Op: op, Errno: errno, How: fixFor(errno)}
 }
 
 const (

@@ -84,7 +84,7 @@ func mapError(err error, size int, pages Pages) error {
 	if pages == PagesHuge {
 		fix = fmt.Sprintf("reserve 2 MiB pages: sysctl vm.nr_hugepages=%d or more, or use transparent ones", roundUp(size, hugePage)/hugePage)
 	}
-	return &OpError{Op: fmt.Sprintf("mmap of %d bytes", size), Errno: errno, Fix: fix}
+	return &OpError{Op: fmt.Sprintf("mmap of %d bytes", size), Errno: errno, How: fix}
 }
 
 // roundUp rounds n up to a multiple of unit, a power of two.

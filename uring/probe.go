@@ -26,7 +26,7 @@ func (f Feature) Err() error {
 		return nil
 	}
 	if f.Errno != 0 {
-		return &OpError{Op: f.Name, Errno: f.Errno, Fix: f.Fix}
+		return &OpError{Op: f.Name, Errno: f.Errno, How: f.Fix}
 	}
 	return fmt.Errorf("%s: %s: %s", f.Name, f.Reason, f.Fix)
 }
@@ -113,8 +113,8 @@ func (f *Feature) judge(err error) {
 	}
 	f.Errno = op.Errno
 	f.Reason = op.Op + ": " + op.Errno.Error()
-	if op.Fix != "" {
-		f.Fix = op.Fix
+	if op.How != "" {
+		f.Fix = op.How
 	}
 }
 
@@ -304,9 +304,9 @@ func tryZcrx() error {
 	case 0:
 		return errors.New("the kernel took a garbage registration")
 	case unix.EPERM:
-		e.Fix = "run as root or with CAP_NET_ADMIN"
+		e.How = "run as root or with CAP_NET_ADMIN"
 	default: // EINVAL before 6.15, EOPNOTSUPP where it is left out
-		e.Fix = "use Linux 6.15 or later, built with CONFIG_IO_URING_ZCRX (needs CONFIG_INET, CONFIG_PAGE_POOL and CONFIG_NET_RX_BUSY_POLL)"
+		e.How = "use Linux 6.15 or later, built with CONFIG_IO_URING_ZCRX (needs CONFIG_INET, CONFIG_PAGE_POOL and CONFIG_NET_RX_BUSY_POLL)"
 	}
 	return e
 }

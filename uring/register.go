@@ -26,9 +26,9 @@ func (r *Ring) Enable() error {
 		return ErrClosed
 	}
 	if _, errno := r.register(registerEnableRings, nil, 0); errno != 0 {
-		e := &OpError{Op: "enable ring", Errno: errno, Fix: fixFor(errno)}
+		e := &OpError{Op: "enable ring", Errno: errno, How: fixFor(errno)}
 		if errno == unix.EBADFD {
-			e.Fix = "the ring runs already: set Options.Disabled, and call Enable once"
+			e.How = "the ring runs already: set Options.Disabled, and call Enable once"
 		}
 		return e
 	}
@@ -42,12 +42,12 @@ func (r *Ring) Enable() error {
 func (r *Ring) registerRingFD() error {
 	up := rsrcUpdate{offset: ^uint32(0), data: uint64(r.fd)} // any free index
 	if _, errno := r.register(registerRingFDs, unsafe.Pointer(&up), 1); errno != 0 {
-		e := &OpError{Op: "register ring descriptor", Errno: errno, Fix: fixFor(errno)}
+		e := &OpError{Op: "register ring descriptor", Errno: errno, How: fixFor(errno)}
 		switch errno {
 		case unix.EINVAL:
-			e.Fix = "use Linux 5.18 or later, or leave out Options.RegisterFD"
+			e.How = "use Linux 5.18 or later, or leave out Options.RegisterFD"
 		case unix.EBUSY:
-			e.Fix = "this thread has 16 registered rings already: close one on this thread"
+			e.How = "this thread has 16 registered rings already: close one on this thread"
 		}
 		return e
 	}
@@ -101,9 +101,9 @@ func (r *Ring) RegisterBuffers(bufs [][]byte) error {
 		total += len(b)
 	}
 	if _, errno := r.register(registerBuffers, unsafe.Pointer(&iov[0]), len(iov)); errno != 0 {
-		e := &OpError{Op: fmt.Sprintf("register %d buffers of %d bytes in all", len(bufs), total), Errno: errno, Fix: fixFor(errno)}
+		e := &OpError{Op: fmt.Sprintf("register %d buffers of %d bytes in all", len(bufs), total), Errno: errno, How: fixFor(errno)}
 		if errno == unix.EBUSY {
-			e.Fix = "unregister the buffers that are registered first"
+			e.How = "unregister the buffers that are registered first"
 		}
 		return e
 	}

@@ -91,7 +91,7 @@ func New(o Options) (*Ring, error) {
 // open does what New does once there is a descriptor.
 func (r *Ring) open(p *params) error {
 	if !p.features.Has(FeatSingleMmap | FeatNoDrop | FeatSubmitStable | FeatExtArg) {
-		return &OpError{Op: "io_uring_setup", Errno: unix.EOPNOTSUPP, Fix: "use Linux 5.11 or later (IORING_FEAT_EXT_ARG)"}
+		return &OpError{Op: "io_uring_setup", Errno: unix.EOPNOTSUPP, How: "use Linux 5.11 or later (IORING_FEAT_EXT_ARG)"}
 	}
 	if err := r.mapQueues(p); err != nil {
 		return err
@@ -110,9 +110,9 @@ func setup(entries uint32, p *params) (int, unix.Errno) {
 
 // setupError explains why there is no ring.
 func setupError(o Options, errno unix.Errno) error {
-	e := &OpError{Op: "io_uring_setup", Errno: errno, Fix: fixFor(errno)}
+	e := &OpError{Op: "io_uring_setup", Errno: errno, How: fixFor(errno)}
 	if errno == unix.EINVAL {
-		e.Fix = o.fixInvalid()
+		e.How = o.fixInvalid()
 	}
 	return e
 }

@@ -1,0 +1,195 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/endpoint"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/version"
+	"github.com/zcbench/zcbench/wire"
+)
+
+// Agent serves one controller.
+type Agent struct {
+	dec *wire.Decoder
+	enc *wire.Encoder
+
+	greeted bool
+	running sync.WaitGroup
+
+	mu     sync.Mutex
+	end    *endpoint.End
+	cancel context.CancelCauseFunc // of the run under way; nil when there is none
+	used   bool                    // the end has run
+}
+
+// Serve answers requests from in on out until in ends. A message that is none
+// is an error with its position.
+func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	a := &Agent{dec: wire.NewDecoder(in), enc: wire.NewEncoder(out)}
+	defer a.shutdown()
+	for {
+		var req wire.Request
+		err := a.dec.Decode(&req)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("standard input: %w", err)
+		}
+		if err := a.handle(ctx, req); err != nil {
+			return err
+		}
+	}
+}
+
+// shutdown ends what runs and waits for it.
+func (a *Agent) shutdown() {
+	a.abort()
+	a.running.Wait()
+	a.closeEnd()
+}
+
+// handle answers one request. Its error is a broken output.
+func (a *Agent) handle(ctx context.Context, req wire.Request) error {
+	if req.Op != wire.OpHello && !a.greeted {
+		return a.refuse(req, errors.New("say hello first"))
+	}
+	if req.Op == wire.OpRun {
+		return a.startRun(ctx, req)
+	}
+	result, err := a.answer(req)
+	if err != nil {
+		return a.refuse(req, err)
+	}
+	return a.reply(req, result)
+}
+
+func (a *Agent) answer(req wire.Request) (any, error) {
+	switch req.Op {
+	case wire.OpHello:
+		return a.hello(req)
+	case wire.OpClock:
+		return wire.Clock{MonotonicNs: counter.Monotonic()}, nil
+	case wire.OpModes:
+		return Modes(), nil
+	case wire.OpCheck:
+		return Checks(), nil
+	case wire.OpAddrs:
+		return Interfaces()
+	case wire.OpOpen:
+		return a.open(req)
+	case wire.OpAbort:
+		a.abort()
+		return struct{}{}, nil
+	case wire.OpClose:
+		return struct{}{}, a.closeEnd()
+	}
+	return nil, fmt.Errorf("unknown request %q", req.Op)
+}
+
+func (a *Agent) reply(req wire.Request, result any) error {
+	b, err := json.Marshal(result)
+	if err != nil {
+		return a.refuse(req, fmt.Errorf("%s: encode the answer: %w", req.Op, err))
+	}
+	return a.enc.Encode(wire.Response{ID: req.ID, Result: b})
+}
+
+func (a *Agent) refuse(req wire.Request, err error) error {
+	e := &wire.Error{Message: err.Error(), How: stream.FixOf(err), Verdict: results.Failed}
+	if u := (*stream.Unsupported)(nil); errors.As(err, &u) {
+		e.Verdict = results.Unsupported
+	}
+	return a.enc.Encode(wire.Response{ID: req.ID, Error: e})
+}
+
+func (a *Agent) hello(req wire.Request) (any, error) {
+	var h wire.Hello
+	if err := req.Decode(&h); err != nil {
+		return nil, err
+	}
+	if h.Version != wire.Version || h.ToolVersion != version.Tool() {
+		return nil, &stream.Error{Op: fmt.Sprintf("versions differ: controller %s (protocol %d), agent %s (protocol %d)", h.ToolVersion, h.Version, version.Tool(), wire.Version),
+			How: "use the same zcbench on both hosts"}
+	}
+	a.greeted = true
+	return identity()
+}
+
+func (a *Agent) open(req wire.Request) (any, error) {
+	var s wire.EndSpec
+	if err := req.Decode(&s); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.end != nil {
+		return nil, errors.New("an end is open already: close it first")
+	}
+	end, err := endpoint.Open(s)
+	if err != nil {
+		return nil, err
+	}
+	a.end, a.used = end, false
+	if s.Role == stream.RX {
+		return wire.Opened{Addr: end.Addr().String()}, nil
+	}
+	return wire.Opened{}, nil
+}
+
+// startRun answers when the run has ended.
+func (a *Agent) startRun(ctx context.Context, req wire.Request) error {
+	var sch wire.Schedule
+	if err := req.Decode(&sch); err != nil {
+		return a.refuse(req, err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.end == nil || a.used {
+		return a.refuse(req, errors.New("run: no end is open that has not run yet"))
+	}
+	rctx, cancel := context.WithCancelCause(ctx)
+	a.cancel, a.used = cancel, true
+	end := a.end
+	a.running.Go(func() {
+		res := end.Run(rctx, sch)
+		a.mu.Lock()
+		a.cancel = nil
+		a.mu.Unlock()
+		cancel(nil)
+		// A broken output means that the controller is gone; the input ends too.
+		_ = a.reply(req, res)
+	})
+	return nil
+}
+
+func (a *Agent) abort() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cancel != nil {
+		a.cancel(stream.ErrAborted)
+	}
+}
+
+// closeEnd frees the end, which must not be running.
+func (a *Agent) closeEnd() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cancel != nil {
+		return errors.New("close: the flow still runs: abort it first")
+	}
+	if a.end == nil {
+		return nil
+	}
+	err := a.end.Close()
+	a.end = nil
+	return err
+}

@@ -1,0 +1,131 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/uring"
+	"github.com/zcbench/zcbench/wire"
+	"golang.org/x/sys/unix"
+)
+
+// Checks looks at what the modes depend on, beside the modes themselves.
+func Checks() []wire.Check {
+	out := []wire.Check{kernel(), capabilities(), memlock()}
+	for _, s := range []struct {
+		name string
+		want int64
+		why  string
+	}{
+		{"net.core.rmem_max", 64 << 20, "larger --rcvbuf than this needs root"},
+		{"net.core.wmem_max", 64 << 20, "larger --sndbuf than this needs root"},
+		{"net.core.optmem_max", 1 << 20, "MSG_ZEROCOPY notifications are charged to it"},
+	} {
+		out = append(out, sysctl(s.name, s.want, s.why))
+	}
+	out = append(out, tcpMem("tcp_rmem"), tcpMem("tcp_wmem"))
+	return append(out, uringChecks()...)
+}
+
+func kernel() wire.Check {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return wire.Check{Name: "kernel", Status: "warn", Found: "uname: " + err.Error()}
+	}
+	return wire.Check{Name: "kernel", Status: "ok", Found: unix.ByteSliceToString(u.Release[:]) + " " + unix.ByteSliceToString(u.Machine[:])}
+}
+
+func capabilities() wire.Check {
+	c := wire.Check{Name: "capabilities", Needed: "CAP_NET_ADMIN for queues, buffers and namespaces", Status: "ok"}
+	h := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var d [2]unix.CapUserData
+	if err := unix.Capget(&h, &d[0]); err != nil {
+		c.Status, c.Found = "warn", "capget: "+err.Error()
+		return c
+	}
+	if d[unix.CAP_NET_ADMIN/32].Effective&(1<<(unix.CAP_NET_ADMIN%32)) != 0 {
+		c.Found = "CAP_NET_ADMIN"
+		return c
+	}
+	c.Status, c.Found, c.Fix = "warn", fmt.Sprintf("no CAP_NET_ADMIN (uid %d)", os.Getuid()), "run as root, or: setcap cap_net_admin,cap_sys_admin,cap_ipc_lock+ep on the binary"
+	return c
+}
+
+func memlock() wire.Check {
+	c := wire.Check{Name: "memlock limit", Needed: "unlimited, or CAP_IPC_LOCK, for registered buffers and pinned pages", Status: "ok"}
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &l); err != nil {
+		c.Status, c.Found = "warn", "getrlimit: "+err.Error()
+		return c
+	}
+	switch {
+	case l.Cur == unix.RLIM_INFINITY:
+		c.Found = "unlimited"
+	case os.Geteuid() == 0:
+		c.Found = fmt.Sprintf("%d KiB, but root is exempt", l.Cur/1024)
+	default:
+		c.Found = fmt.Sprintf("%d KiB", l.Cur/1024)
+		c.Status, c.Fix = "warn", "ulimit -l unlimited (limits.conf: memlock)"
+	}
+	return c
+}
+
+func sysctl(name string, want int64, why string) wire.Check {
+	c := wire.Check{Name: name, Needed: fmt.Sprintf("%d or more is comfortable: %s", want, why), Status: "ok"}
+	v, err := readSysctl(name)
+	if err != nil {
+		c.Status, c.Found = "warn", err.Error()
+		return c
+	}
+	c.Found = v
+	if n, err := strconv.ParseInt(v, 10, 64); err != nil || n < want {
+		c.Status, c.Fix = "warn", fmt.Sprintf("sysctl -w %s=%d", name, want)
+	}
+	return c
+}
+
+// tcpMem looks at the upper end of TCP's buffer auto-tuning.
+func tcpMem(name string) wire.Check {
+	const want = 32 << 20
+	full := "net.ipv4." + name
+	c := wire.Check{Name: full, Needed: "the third figure bounds the window: 2 x bandwidth x round trip", Status: "ok"}
+	v, err := readSysctl(full)
+	if err != nil {
+		c.Status, c.Found = "warn", err.Error()
+		return c
+	}
+	c.Found = v
+	f := strings.Fields(v)
+	if n, err := strconv.ParseInt(f[len(f)-1], 10, 64); err != nil || n < want {
+		c.Status, c.Fix = "warn", fmt.Sprintf("sysctl -w %s='4096 131072 536870912'", full)
+	}
+	return c
+}
+
+func readSysctl(name string) (string, error) {
+	b, err := os.ReadFile("/proc/sys/" + strings.ReplaceAll(name, ".", "/"))
+	if err != nil {
+		return "", err
+	}
+	v := strings.Join(strings.Fields(string(b)), " ")
+	if v == "" {
+		return "", fmt.Errorf("%s is empty", name)
+	}
+	return v, nil
+}
+
+// uringChecks are io_uring's features, each attempted just now.
+func uringChecks() []wire.Check {
+	f := uring.Probe()
+	var out []wire.Check
+	for _, x := range f.List() {
+		c := wire.Check{Name: x.Name, Needed: "Linux " + x.Kernel, Status: "ok", Found: "works"}
+		if !x.Supported {
+			c.Status, c.Found, c.Fix = "lacking", x.Reason, x.Fix
+		}
+		out = append(out, c)
+	}
+	return out
+}

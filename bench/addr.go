@@ -1,0 +1,99 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/wire"
+)
+
+// FindPath fills in the address and interfaces of the flow: those given, else
+// the only ones there are.
+func (o *Options) FindPath(ctx context.Context, sut, tg *host.Host, addr, dev, tgDev string, ipv6 bool) error {
+	o.Addr, o.SUTDev, o.TGDev = addr, dev, tgDev
+	if addr != "" {
+		if _, err := netip.ParseAddr(addr); err != nil {
+			return fmt.Errorf("--addr: %w", err)
+		}
+	} else {
+		a, i, err := findAddr(ctx, sut, tg, dev, ipv6)
+		if err != nil {
+			return err
+		}
+		o.Addr, o.SUTDev, o.MTU = a, i.Name, i.MTU
+	}
+	if tgDev == "" && o.SUTDev != "" {
+		// A sender with several interfaces just has no interface counters.
+		if _, i, err := findAddr(ctx, tg, sut, "", strings.Contains(o.Addr, ":")); err == nil {
+			o.TGDev = i.Name
+		}
+	}
+	return nil
+}
+
+// findAddr chooses the SUT's address for the flow: that of dev if it is named;
+// the loopback address if both ends are in one namespace; else that of the only
+// interface that is up. With ipv6 it takes an IPv6 address. It returns the
+// interface too, without a name for loopback.
+func findAddr(ctx context.Context, sut, tg *host.Host, dev string, ipv6 bool) (addr string, iface wire.Interface, err error) {
+	none := wire.Interface{}
+	var all []wire.Interface
+	if err := sut.Call(ctx, wire.OpAddrs, nil, &all); err != nil {
+		return "", none, fmt.Errorf("ask %s for its addresses: %w", sut.Spec.Name, err)
+	}
+	if dev == "" && sut.SameMachine(tg) && sut.Info.NetNS == tg.Info.NetNS {
+		if ipv6 {
+			return "::1", none, nil
+		}
+		return "127.0.0.1", none, nil
+	}
+	var found []wire.Interface
+	for _, i := range all {
+		if (dev == "" && i.Up && !i.Loopback || dev != "" && i.Name == dev) && pick(i.Addrs, ipv6) != "" {
+			found = append(found, i)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return pick(found[0].Addrs, ipv6), found[0], nil
+	case len(found) > 1:
+		return "", none, fmt.Errorf("%s has several interfaces with addresses: choose one with --dev: %s", sut.Spec.Name, names(found))
+	case dev != "":
+		return "", none, fmt.Errorf("%s has no interface %s with %s address; there are: %s", sut.Spec.Name, dev, family(ipv6), names(all))
+	}
+	return "", none, fmt.Errorf("%s has no interface that is up with %s address; there are: %s", sut.Spec.Name, family(ipv6), names(all))
+}
+
+func family(ipv6 bool) string {
+	if ipv6 {
+		return "an IPv6"
+	}
+	return "an IPv4"
+}
+
+func pick(addrs []string, ipv6 bool) string {
+	for _, a := range addrs {
+		if ip, err := netip.ParseAddr(a); err == nil && ip.Is6() == ipv6 {
+			return a
+		}
+	}
+	return ""
+}
+
+func names(is []wire.Interface) string {
+	var out []string
+	for _, i := range is {
+		s := i.Name
+		if !i.Up {
+			s += " (down)"
+		}
+		out = append(out, s)
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, ", ")
+}

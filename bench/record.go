@@ -1,0 +1,137 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/wire"
+)
+
+// Flags of a record.
+const (
+	FlagSharedMachine = "shared-machine" // both ends on one kernel: CPU figures are those of the pinned CPUs
+	FlagSharedCPU     = "shared-cpu"     // and on one CPU, or not pinned: CPU figures cannot be told apart
+)
+
+// fill completes a record with what both ends said.
+func (r *Runner) fill(rec *results.Record, out outcome) {
+	rec.StartUTCNs = out.startUTCNs
+	r.fillEnd(&rec.SUT, r.SUT, out.sut)
+	r.fillEnd(&rec.TG, r.TG, out.tg)
+	rec.Warnings = append(named("SUT", out.sut.Warnings), named("TG", out.tg.Warnings)...)
+	rec.Flags = append(slices.Clone(out.sut.Flags), out.tg.Flags...)
+	r.markSharing(rec)
+	rec.Verdict, rec.Reason, rec.Fix = verdict(out)
+}
+
+// fillEnd takes an end's figures, and keeps what the agent said of its host.
+func (r *Runner) fillEnd(h *results.Host, agent *host.Host, res wire.EndResult) {
+	if res.Verdict == "" {
+		return // it never ran
+	}
+	name := h.Name
+	*h = res.Host
+	h.Name = name
+	h.Env.ToolVersion = agent.Info.ToolVersion
+	h.Metrics = append(h.Metrics,
+		results.Metric{Name: "strangers", Unit: "1", Value: float64(res.Strangers), Source: "data port"},
+		results.Metric{Name: "clock_offset_uncertainty_ns", Unit: "ns", Value: float64(agent.UncertaintyNs), Source: "agent round trip"})
+}
+
+func named(end string, warnings []string) []string {
+	var out []string
+	for _, w := range warnings {
+		out = append(out, end+": "+w)
+	}
+	return out
+}
+
+// markSharing says whose CPU time it is when both ends run on one machine.
+func (r *Runner) markSharing(rec *results.Record) {
+	if !r.SUT.SameMachine(r.TG) {
+		return
+	}
+	rec.Flags = append(rec.Flags, FlagSharedMachine)
+	if r.Opt.SUTCPU < 0 || r.Opt.TGCPU < 0 || r.Opt.SUTCPU == r.Opt.TGCPU {
+		rec.Flags = append(rec.Flags, FlagSharedCPU)
+		rec.Warnings = append(rec.Warnings, "both ends share a machine and are not pinned to different CPUs: CPU figures cannot be told apart and are left out")
+		dropCPU(&rec.SUT)
+		dropCPU(&rec.TG)
+		return
+	}
+	if irq := rec.SUT.Env.IRQCPU; irq != "" && irq != fmt.Sprint(r.Opt.SUTCPU) {
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the receive softirq ran on CPU %s, the SUT is measured on CPU %d: the sender's CPU pays for it", irq, r.Opt.SUTCPU))
+	}
+}
+
+func dropCPU(h *results.Host) {
+	h.CPUAppCores, h.CPUSysCores, h.CPUSoftCores, h.CPUBusyCores, h.IOWaitCores, h.StatCoverage = nil, nil, nil, nil, nil, nil
+}
+
+// severity orders verdicts: the worse end decides.
+var severity = map[results.Verdict]int{results.OK: 0, results.Invalid: 1, results.Unsupported: 2, results.Failed: 3}
+
+// said is one end's part of the verdict.
+type said struct {
+	end     string
+	verdict results.Verdict
+	reason  string
+	fix     string
+}
+
+func sayEnd(end string, res wire.EndResult, err error) said {
+	if err == nil {
+		return said{end, res.Verdict, res.Reason, res.Fix}
+	}
+	s := said{end: end, verdict: results.Failed, reason: err.Error(), fix: stream.FixOf(err)}
+	if w, ok := err.(*wire.Error); ok {
+		s.verdict = w.Verdict
+	}
+	return s
+}
+
+// verdict joins the two ends' verdicts, and compares their byte counts.
+func verdict(out outcome) (v results.Verdict, reason, fix string) {
+	ends := []said{sayEnd("SUT", out.sut, out.sutErr), sayEnd("TG", out.tg, out.tgErr)}
+	v = results.OK
+	for _, e := range ends {
+		if severity[e.verdict] > severity[v] {
+			v = e.verdict
+		}
+	}
+	if v == results.OK {
+		if s, t := out.sut.Total.Bytes, out.tg.Total.Bytes; s != t {
+			return results.Invalid, fmt.Sprintf("byte counts differ: %d sent, %d received", t, s), "this is a bug of a data path, or of the kernel: please report it"
+		}
+		return v, "", ""
+	}
+	var reasons []string
+	for _, e := range ends {
+		if e.verdict != v || e.reason == "" || consequence(e, ends) {
+			continue
+		}
+		reasons = append(reasons, e.end+": "+e.reason)
+		if fix == "" {
+			fix = e.fix
+		}
+	}
+	return v, strings.Join(reasons, "; "), fix
+}
+
+// consequence: an end that was only called off says nothing new.
+func consequence(e said, ends []said) bool {
+	aborted := func(s said) bool { return strings.Contains(s.reason, stream.ErrAborted.Error()) }
+	if !aborted(e) {
+		return false
+	}
+	for _, o := range ends {
+		if o.end != e.end && o.verdict == e.verdict && !aborted(o) {
+			return true
+		}
+	}
+	return false
+}

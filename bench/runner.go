@@ -1,0 +1,188 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/wire"
+)
+
+// Options are what the runs of a session have in common.
+type Options struct {
+	Duration time.Duration // of the steady window
+	RampUp   time.Duration // cut before it
+	RampDown time.Duration // cut after it
+
+	Addr           string // the SUT's address on the path to be measured, without port
+	Port           int    // of the data port; 0 takes a free one
+	SUTDev, TGDev  string // interfaces whose counters belong to the run; "" for none
+	SUTCPU, TGCPU  int    // of the data-path threads; -1 does not pin
+	ReadBytes      int
+	RcvBuf, SndBuf int
+	PaceBitsPS     uint64
+	MTU            int      // of the path, for the record
+	MaxCopied      *float64 // fraction; nil is the default
+	SampleInterval time.Duration
+	Stall          time.Duration
+	WarmupDuration time.Duration // window of a warm-up run; 0: Duration
+}
+
+// Runner runs cells between two hosts.
+type Runner struct {
+	SUT, TG *host.Host
+	Opt     Options
+	Session string
+
+	seq int
+}
+
+// startDelay is how far ahead of the controller's clock a run starts, so that
+// both agents know of it in time.
+const startDelay = 20 * time.Millisecond
+
+// Run runs one repetition and returns its record; what went wrong is in the
+// verdict. Ending ctx aborts the run.
+func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
+	rec := r.record(p)
+	out := r.flow(ctx, p)
+	r.fill(&rec, out)
+	return rec
+}
+
+// record begins the record of a run.
+func (r *Runner) record(p matrix.Run) results.Record {
+	rec := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprintf("%s-%05d", r.Session, r.seq), SessionID: r.Session,
+		Cell: p.Cell, Block: p.Block, Seq: r.seq, Rep: p.Rep, Warmup: p.Warmup}
+	r.seq++
+	rec.SUT = results.Host{Name: r.SUT.Spec.Name, Env: r.SUT.Info.Env}
+	rec.TG = results.Host{Name: r.TG.Spec.Name, Env: r.TG.Info.Env}
+	return rec
+}
+
+// Unsupported records a cell that cannot run, without trying.
+func (r *Runner) Unsupported(p matrix.Run, reason, fix string) results.Record {
+	rec := r.record(p)
+	rec.Verdict, rec.Reason, rec.Fix = results.Unsupported, reason, fix
+	return rec
+}
+
+// outcome is what both ends said about a run.
+type outcome struct {
+	sut, tg       wire.EndResult
+	sutErr, tgErr error
+	startUTCNs    int64 // of the steady window
+}
+
+// flow opens both ends, runs them and closes them.
+func (r *Runner) flow(ctx context.Context, p matrix.Run) (out outcome) {
+	cookie := stream.NewCookie()
+	var opened wire.Opened
+	addr := net.JoinHostPort(r.Opt.Addr, fmt.Sprint(r.Opt.Port))
+	if out.sutErr = r.SUT.Call(ctx, wire.OpOpen, r.spec(p.Cell, stream.RX, addr, cookie), &opened); out.sutErr != nil {
+		return out
+	}
+	defer r.close(r.SUT, &out.sutErr)
+	if out.tgErr = r.TG.Call(ctx, wire.OpOpen, r.spec(p.Cell, stream.TX, opened.Addr, cookie), nil); out.tgErr != nil {
+		return out
+	}
+	defer r.close(r.TG, &out.tgErr)
+	r.runBoth(ctx, p, &out)
+	return out
+}
+
+// close frees an end, also when the run's context has ended.
+func (r *Runner) close(h *host.Host, err *error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	if cerr := h.Call(ctx, wire.OpClose, nil, nil); cerr != nil && *err == nil {
+		*err = cerr
+	}
+}
+
+func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stream.Cookie) wire.EndSpec {
+	s := RXSpec(c, r.Opt, addr)
+	if role == stream.TX {
+		s = txSpec(c, r.Opt, addr)
+	}
+	s.Cookie = cookie
+	if r.SUT.SameMachine(r.TG) && s.CPU >= 0 {
+		s.MeasureCPUs = []int{s.CPU} // the rest of the machine is not this end's alone
+	}
+	return s
+}
+
+// RXSpec is the receiving end of a cell.
+func RXSpec(c results.Cell, o Options, addr string) wire.EndSpec {
+	return wire.EndSpec{Role: stream.RX, Mode: c.RX, Addr: addr, Dev: o.SUTDev, CPU: o.SUTCPU, MessageBytes: c.MessageBytes,
+		ReadBytes: c.ReadBytes, Touch: stream.Touch(c.Touch), Congestion: c.Congestion, RcvBuf: o.RcvBuf, SndBuf: o.SndBuf,
+		SampleMs: int(o.SampleInterval.Milliseconds())}
+}
+
+func txSpec(c results.Cell, o Options, addr string) wire.EndSpec {
+	return wire.EndSpec{Role: stream.TX, Mode: c.TX, Addr: addr, Dev: o.TGDev, CPU: o.TGCPU, MessageBytes: c.MessageBytes,
+		Congestion: c.Congestion, RcvBuf: o.RcvBuf, SndBuf: o.SndBuf, PaceBitsPS: o.PaceBitsPS,
+		SampleMs: int(o.SampleInterval.Milliseconds())}
+}
+
+// runBoth starts both ends on one clock and waits for both. When one fails, the
+// other is called off: it would only wait for nothing.
+func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
+	startNs := host.Monotonic() + int64(startDelay)
+	window := r.Opt.window(p.Warmup)
+	out.startUTCNs = time.Now().Add(startDelay + r.Opt.RampUp).UnixNano()
+	type answer struct {
+		h   *host.Host
+		res wire.EndResult
+		err error
+	}
+	answers := make(chan answer, 2)
+	call := func(h *host.Host) {
+		var res wire.EndResult
+		// Aborting goes through OpAbort, so that the end's own account comes back.
+		err := h.Call(context.WithoutCancel(ctx), wire.OpRun, r.schedule(h, startNs, window), &res)
+		answers <- answer{h, res, err}
+	}
+	go call(r.SUT)
+	go call(r.TG)
+	stop := context.AfterFunc(ctx, func() { r.abort(r.SUT); r.abort(r.TG) })
+	defer stop()
+	for n := range 2 {
+		a := <-answers
+		if a.h == r.SUT {
+			out.sut, out.sutErr = a.res, a.err
+		} else {
+			out.tg, out.tgErr = a.res, a.err
+		}
+		if bad := a.err != nil || a.res.Verdict == results.Failed; bad && n == 0 {
+			r.abort(r.other(a.h))
+		}
+	}
+}
+
+func (r *Runner) other(h *host.Host) *host.Host {
+	if h == r.SUT {
+		return r.TG
+	}
+	return r.SUT
+}
+
+func (r *Runner) abort(h *host.Host) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = h.Call(ctx, wire.OpAbort, nil, nil) // an agent that is gone has aborted
+}
+
+// schedule translates the run's times from the controller's clock to h's.
+func (r *Runner) schedule(h *host.Host, startNs int64, window time.Duration) wire.Schedule {
+	start := startNs + h.OffsetNs
+	from := start + int64(r.Opt.RampUp)
+	to := from + int64(window)
+	return wire.Schedule{StartNs: start, FromNs: from, ToNs: to, StopNs: to + int64(r.Opt.RampDown),
+		PeerWaitNs: int64(10 * time.Second), StallNs: int64(r.Opt.Stall), MaxCopiedFrac: r.Opt.MaxCopied}
+}

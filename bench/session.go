@@ -1,0 +1,131 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/report"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Progress hears of a plan's course. All calls come from one goroutine.
+type Progress interface {
+	// Plan is called once, with the number of runs and how long they will take.
+	Plan(runs int, estimate time.Duration)
+	// Begin is called before a run that is really made.
+	Begin(p matrix.Run)
+	// Done is called after each run, also one that was only recorded.
+	Done(rec results.Record)
+	// End is called once.
+	End()
+}
+
+// Session plays a plan: one run at a time, each in the journal before the next.
+type Session struct {
+	Runner   *Runner
+	Journal  *results.Writer // nil keeps nothing
+	Progress Progress        // nil is silent
+	// AbortOnCancel calls off the run under way when the context ends, instead
+	// of letting it finish.
+	AbortOnCancel bool
+	// Missing says why a cell cannot run; nil where it can.
+	Missing func(results.Cell) *Missing
+}
+
+// Missing is why a cell cannot run on these hosts, and what to do about it.
+type Missing struct{ Reason, Fix string }
+
+// Play runs the plan until its end or that of ctx, which lets the run under way
+// finish. It returns all records. Its error is a journal that could not be
+// written, or an agent that is gone: then nothing more can run.
+func (s *Session) Play(ctx context.Context, plan []matrix.Run) ([]results.Record, error) {
+	if s.Progress != nil {
+		s.Progress.Plan(len(plan), s.estimate(plan))
+		defer s.Progress.End()
+	}
+	var recs []results.Record
+	for _, p := range plan {
+		if err := context.Cause(ctx); err != nil {
+			return recs, fmt.Errorf("stopped after %d of %d runs: %w", len(recs), len(plan), err)
+		}
+		rec := s.one(ctx, p)
+		recs = append(recs, rec)
+		if s.Journal != nil {
+			if err := s.Journal.Append(rec); err != nil {
+				return recs, err
+			}
+		}
+		if s.Progress != nil {
+			s.Progress.Done(rec)
+		}
+		if err := errors.Join(s.Runner.SUT.Err(), s.Runner.TG.Err()); err != nil {
+			return recs, err
+		}
+	}
+	return recs, nil
+}
+
+func (s *Session) one(ctx context.Context, p matrix.Run) results.Record {
+	if m := s.missing(p.Cell); m != nil {
+		return s.Runner.Unsupported(p, m.Reason, m.Fix)
+	}
+	if s.Progress != nil {
+		s.Progress.Begin(p)
+	}
+	if !s.AbortOnCancel {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return s.Runner.Run(ctx, p)
+}
+
+func (s *Session) missing(c results.Cell) *Missing {
+	if s.Missing == nil {
+		return nil
+	}
+	return s.Missing(c)
+}
+
+// overhead is what a run takes beside its window and cuts: opening, closing and
+// reading counters.
+const overhead = 150 * time.Millisecond
+
+func (s *Session) estimate(plan []matrix.Run) time.Duration {
+	var d time.Duration
+	for _, p := range plan {
+		if s.missing(p.Cell) == nil {
+			d += s.Runner.Opt.length(p.Warmup) + overhead
+		}
+	}
+	return d
+}
+
+// length is how long a flow lasts.
+func (o Options) length(warmup bool) time.Duration {
+	return startDelay + o.RampUp + o.window(warmup) + o.RampDown
+}
+
+func (o Options) window(warmup bool) time.Duration {
+	if warmup && o.WarmupDuration > 0 {
+		return o.WarmupDuration
+	}
+	return o.Duration
+}
+
+// Derive makes all that can be made of a folder's journal: the CSV files and the
+// HTML report. It replaces what is there.
+func Derive(dir string) (results.Journal, error) {
+	j, err := results.Read(filepath.Join(dir, results.JournalFile))
+	if err != nil {
+		return j, err
+	}
+	if err := results.WriteCSV(dir, j.Records); err != nil {
+		return j, err
+	}
+	err = results.WriteFile(filepath.Join(dir, results.ReportFile), func(w io.Writer) error { return report.HTML(w, report.Summarize(j)) })
+	return j, err
+}

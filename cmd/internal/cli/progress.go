@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/cheggaaa/pb/v3"
+	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
+)
+
+// NewProgress shows a plan's course: a bar on a terminal, else a line a run.
+func NewProgress(w io.Writer) bench.Progress {
+	if f, ok := w.(*os.File); ok {
+		if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {
+			return &barProgress{w: w}
+		}
+	}
+	return &lineProgress{w: w}
+}
+
+// what names a run for people.
+func what(c results.Cell, rep int, warmup bool) string {
+	if warmup {
+		return c.ID + " warm-up"
+	}
+	return fmt.Sprintf("%s #%d", c.ID, rep+1)
+}
+
+// how says how a run ended.
+func how(r results.Record) string {
+	if r.Verdict == results.OK && r.SUT.ThroughputGbps != nil {
+		return fmt.Sprintf("%.1f Gbit/s", *r.SUT.ThroughputGbps)
+	}
+	return string(r.Verdict)
+}
+
+type lineProgress struct {
+	w       io.Writer
+	n, runs int
+}
+
+func (p *lineProgress) Plan(runs int, estimate time.Duration) {
+	p.runs = runs
+	fmt.Fprintf(p.w, "%d runs, about %v\n", runs, estimate.Round(time.Second))
+}
+
+func (p *lineProgress) Begin(matrix.Run) {}
+
+func (p *lineProgress) Done(r results.Record) {
+	p.n++
+	fmt.Fprintf(p.w, "[%3d/%d] %-30s %s\n", p.n, p.runs, what(r.Cell, r.Rep, r.Warmup), how(r))
+}
+
+func (p *lineProgress) End() {}
+
+type barProgress struct {
+	w    io.Writer
+	bar  *pb.ProgressBar
+	last string
+}
+
+const barTemplate pb.ProgressBarTemplate = `{{counters . }} {{bar . "[" "=" ">" " " "]"}} {{rtime . "%s left"}}  {{string . "what"}}`
+
+func (p *barProgress) Plan(runs int, estimate time.Duration) {
+	fmt.Fprintf(p.w, "%d runs, about %v; Ctrl-C ends after the current run and keeps everything\n", runs, estimate.Round(time.Second))
+	p.bar = barTemplate.New(runs).SetWriter(p.w).SetRefreshRate(200 * time.Millisecond).SetMaxWidth(100).Start()
+}
+
+func (p *barProgress) Begin(r matrix.Run) {
+	p.bar.Set("what", what(r.Cell, r.Rep, r.Warmup)+p.last)
+}
+
+func (p *barProgress) Done(r results.Record) {
+	p.last = " (last: " + how(r) + ")"
+	p.bar.Increment()
+}
+
+func (p *barProgress) End() { p.bar.Finish() }

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/report"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/units"
+	"github.com/zcbench/zcbench/version"
+	"github.com/zcbench/zcbench/veth"
+)
+
+func demoCommand() *cobra.Command {
+	o := bench.DemoOptions{ToolVersion: version.Tool()}
+	message := units.Bytes(stream.DefaultMessageBytes)
+	var rx, tx []string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Make two hosts out of network namespaces and run every mode this kernel can run",
+		Long: `demo makes two network namespaces joined by a veth link, runs every receive mode
+against every send mode that this kernel can run, interleaved, with a discarded
+warm-up of each, prints a table and writes the results to --out. It needs root
+and leaves nothing behind but the results.
+
+What veth cannot show: it has no hardware, and it copies payload that was sent
+with zero copy when it delivers it. The table says so; such runs are invalid.
+
+Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Repetitions < 1 || o.Duration < 100*time.Millisecond {
+				return cli.Usagef("--repetitions must be at least 1 and --duration at least 100ms")
+			}
+			if message < 1 || message > stream.MaxMessageBytes {
+				return cli.Usagef("--message-size must be 1..%d bytes", stream.MaxMessageBytes)
+			}
+			if o.MTU < 1280 || o.MTU > 65535 {
+				return cli.Usagef("--mtu must be 1280..65535")
+			}
+			only, err := onlyModes(rx, tx)
+			if err != nil {
+				return err
+			}
+			if os.Geteuid() != 0 {
+				return cli.Usagef("demo makes network namespaces and must run as root: sudo zcbench demo")
+			}
+			o.MessageBytes, o.Only = int(message), only
+			o.Progress = cli.NewProgress(cmd.ErrOrStderr())
+			recs, err := bench.Demo(cmd.Context(), o)
+			return finish(cmd, o.Dir, recs, err, asJSON)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Dir, "out", "out/demo", "folder for the results; must not have any yet")
+	f.IntVar(&o.Repetitions, "repetitions", 6, "runs of each pair of modes that count")
+	f.DurationVar(&o.Duration, "duration", 800*time.Millisecond, "steady window of each run")
+	f.IntVar(&o.MTU, "mtu", veth.DefaultMTU, "MTU of the link")
+	f.Var(&message, "message-size", "application message in bytes (suffixes K, M, G: powers of 1024)")
+	f.Uint64Var(&o.Seed, "seed", 1, "of the order of the runs")
+	f.StringSliceVar(&rx, "rx", nil, "receive modes to run (default: all)")
+	f.StringSliceVar(&tx, "tx", nil, "send modes to run (default: all)")
+	f.BoolVar(&asJSON, "json", false, "print the summary as JSON")
+	cmd.RegisterFlagCompletionFunc("rx", cobra.FixedCompletions(stream.Names(stream.RX), cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("tx", cobra.FixedCompletions(stream.Names(stream.TX), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// onlyModes makes a filter of the modes asked for.
+func onlyModes(rx, tx []string) (func(results.Cell) bool, error) {
+	want := map[string]bool{}
+	for role, names := range map[stream.Role][]string{stream.RX: rx, stream.TX: tx} {
+		for _, n := range names {
+			if _, err := stream.LookupMode(role, n); err != nil {
+				return nil, cli.UsageError(err)
+			}
+			want[string(role)+n] = true
+		}
+	}
+	return func(c results.Cell) bool {
+		return (len(rx) == 0 || want["rx"+c.RX]) && (len(tx) == 0 || want["tx"+c.TX])
+	}, nil
+}
+
+// finish derives the files, prints the table and says how it ended. Invalid runs
+// do not fail a demo: on veth some modes cannot be anything else.
+func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error, asJSON bool) error {
+	if runErr != nil && len(recs) == 0 {
+		return outError(runErr)
+	}
+	j, err := bench.Derive(dir)
+	if err != nil {
+		return errors.Join(runErr, err)
+	}
+	if err := printSummary(cmd, report.Summarize(j), asJSON); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "\nresults: %s (%s)\n", dir, strings.Join([]string{results.JournalFile, results.RunsFile, results.MetricsFile, results.SamplesFile, results.ReportFile}, ", "))
+	if runErr != nil {
+		return runErr
+	}
+	for _, r := range recs {
+		if r.Verdict == results.Failed {
+			return cli.Quiet(cli.Failed)
+		}
+	}
+	return nil
+}
+
+// outError adds what to do about a folder that cannot take results.
+func outError(err error) error {
+	if errors.Is(err, results.ErrExists) || errors.Is(err, results.ErrLocked) {
+		return cli.Usagef("--out: %w: choose another folder, or move the old results away", err)
+	}
+	if pe := (*os.PathError)(nil); errors.As(err, &pe) {
+		return cli.Usagef("--out: %w: choose a folder that can be written", err)
+	}
+	return err
+}
+
+func printSummary(cmd *cobra.Command, s *report.Summary, asJSON bool) error {
+	if asJSON {
+		return report.JSON(cmd.OutOrStdout(), s)
+	}
+	return report.Table(cmd.OutOrStdout(), s)
+}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/endpoint"
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/report"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/units"
+	"github.com/zcbench/zcbench/version"
+)
+
+// runFlags are the flags of `zcbench run`.
+type runFlags struct {
+	sut, tg        string
+	rx, tx         string
+	dev, tgDev     string
+	addr           string
+	ipv6           bool
+	out            string
+	reps           int
+	warmup         bool
+	json           bool
+	touch          string
+	congestion     string
+	message, read  units.Bytes
+	rcvbuf, sndbuf units.Bytes
+	pace           units.BitRate
+	maxCopied      float64
+	sutCPU, tgCPU  int
+	opt            bench.Options
+}
+
+// autoCPU lets the tool choose a CPU.
+const autoCPU = -2
+
+func runCommand() *cobra.Command {
+	f := runFlags{message: stream.DefaultMessageBytes}
+	cmd := &cobra.Command{
+		Use:   "run --sut HOST --tg HOST --rx MODE --tx MODE",
+		Short: "Measure one pair of modes between two hosts",
+		Long: `run measures one flow from the TG (sender) to the SUT (receiver).
+
+HOST is local, or netns:NAME for a network namespace of this machine (as made by
+ip netns add; a NAME with a slash is a path such as /proc/PID/ns/net).
+
+Only the steady part of the flow is measured: --ramp-up before and --ramp-down
+after the --duration are cut. Ctrl-C calls the run off.
+
+Exit status: 0 done, 1 a run failed, is invalid or unsupported, 2 wrong usage.`,
+		Example: "  zcbench run --sut netns:a --tg netns:b --rx uring --tx sendfile --duration 10s --out out/first\n  zcbench run --sut local --tg local --rx tcp --tx tcp --json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	f.define(cmd)
+	return cmd
+}
+
+func (f *runFlags) define(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.sut, "sut", "", "host of the receiver")
+	fs.StringVar(&f.tg, "tg", "", "host of the sender")
+	fs.StringVar(&f.rx, "rx", "tcp", "receive mode")
+	fs.StringVar(&f.tx, "tx", "tcp", "send mode")
+	fs.StringVar(&f.dev, "dev", "", "the SUT's interface (default: its only one)")
+	fs.StringVar(&f.tgDev, "tg-dev", "", "the TG's interface, for its counters (default: its only one)")
+	fs.StringVar(&f.addr, "addr", "", "the SUT's address (default: of --dev)")
+	fs.BoolVarP(&f.ipv6, "ipv6", "6", false, "use the SUT's IPv6 address")
+	fs.IntVar(&f.opt.Port, "port", 0, "data port; 0 takes a free one")
+	fs.DurationVar(&f.opt.Duration, "duration", 10*time.Second, "steady window")
+	fs.DurationVar(&f.opt.RampUp, "ramp-up", time.Second, "cut before the window")
+	fs.DurationVar(&f.opt.RampDown, "ramp-down", 200*time.Millisecond, "cut after the window")
+	fs.IntVar(&f.reps, "repetitions", 1, "runs")
+	fs.BoolVar(&f.warmup, "warmup", false, "make a discarded run first")
+	fs.StringVar(&f.out, "out", "", "folder for the results; must not have any yet (default: only print)")
+	fs.BoolVar(&f.json, "json", false, "print the records as JSON, one a line")
+	fs.StringVar(&f.touch, "touch", "none", "what the receiver does with the payload: none, read, verify")
+	fs.StringVar(&f.congestion, "congestion", "", "congestion control of the flow's sockets (default: the hosts')")
+	fs.Var(&f.message, "message-size", "application message in bytes (suffixes K, M, G: powers of 1024)")
+	fs.Var(&f.read, "read-size", "most bytes of one receive call; 0: the mode's default")
+	fs.Var(&f.rcvbuf, "rcvbuf", "SO_RCVBUF in bytes; 0 leaves the kernel's auto-tuning")
+	fs.Var(&f.sndbuf, "sndbuf", "SO_SNDBUF in bytes; 0 leaves the kernel's auto-tuning")
+	fs.Var(&f.pace, "pace", "most bits per second, paced by the kernel (suffixes K, M, G: powers of 1000)")
+	fs.Float64Var(&f.maxCopied, "max-copied", 100*endpoint.DefaultMaxCopied, "percent of the payload that the kernel may copy before a zero-copy run is invalid")
+	fs.IntVar(&f.sutCPU, "sut-cpu", autoCPU, "CPU of the receiving thread; -1 does not pin (default: chosen)")
+	fs.IntVar(&f.tgCPU, "tg-cpu", autoCPU, "CPU of the sending thread; -1 does not pin (default: chosen)")
+	fs.DurationVar(&f.opt.SampleInterval, "sample-interval", 100*time.Millisecond, "of the time series; 0 takes none")
+	fs.DurationVar(&f.opt.Stall, "stall", 10*time.Second, "a flow without a byte for so long has failed")
+	cmd.MarkFlagRequired("sut")
+	cmd.MarkFlagRequired("tg")
+	for flag, role := range map[string]stream.Role{"rx": stream.RX, "tx": stream.TX} {
+		cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(stream.Names(role), cobra.ShellCompDirectiveNoFileComp))
+	}
+	cmd.RegisterFlagCompletionFunc("touch", cobra.FixedCompletions([]string{"none", "read", "verify"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// check refuses what no host could run.
+func (f *runFlags) check() error {
+	for role, name := range map[stream.Role]string{stream.RX: f.rx, stream.TX: f.tx} {
+		if _, err := stream.LookupMode(role, name); err != nil {
+			return cli.UsageError(err)
+		}
+	}
+	if f.opt.Duration < 100*time.Millisecond || f.opt.RampUp < 0 || f.opt.RampDown < 0 {
+		return cli.Usagef("--duration must be at least 100ms, --ramp-up and --ramp-down not negative")
+	}
+	if f.reps < 1 {
+		return cli.Usagef("--repetitions must be at least 1")
+	}
+	if f.maxCopied < 0 || f.maxCopied > 100 {
+		return cli.Usagef("--max-copied %g: must be 0 to 100 percent", f.maxCopied)
+	}
+	if s := f.opt.SampleInterval; s != 0 && s < 20*time.Millisecond {
+		return cli.Usagef("--sample-interval must be 0 or at least 20ms")
+	}
+	for _, h := range []string{f.sut, f.tg} {
+		if _, err := host.ParseSpec(h); err != nil {
+			return cli.UsageError(err)
+		}
+	}
+	spec := endpoint.Check(bench.RXSpec(f.cell(), f.options(), "127.0.0.1:0"))
+	if u := (*endpoint.UsageError)(nil); errors.As(spec, &u) {
+		return cli.UsageError(u)
+	}
+	return nil
+}
+
+func (f *runFlags) cell() results.Cell {
+	return results.Cell{ID: f.rx + "/" + f.tx, RX: f.rx, TX: f.tx, MessageBytes: int(f.message), ReadBytes: int(f.read), Touch: f.touch, Congestion: f.congestion}
+}
+
+func (f *runFlags) options() bench.Options {
+	o := f.opt
+	o.RcvBuf, o.SndBuf, o.PaceBitsPS = int(f.rcvbuf), int(f.sndbuf), uint64(f.pace)
+	frac := f.maxCopied / 100
+	o.MaxCopied = &frac
+	o.SUTCPU, o.TGCPU = -1, -1
+	return o
+}
+
+func (f *runFlags) run(cmd *cobra.Command) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	sut, err := host.Dial(ctx, f.sut, host.Options{ToolVersion: version.Tool()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sut.Close()) }()
+	tg, err := host.Dial(ctx, f.tg, host.Options{ToolVersion: version.Tool()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, tg.Close()) }()
+	session, err := f.session(ctx, sut, tg)
+	if err != nil {
+		return err
+	}
+	session.Progress = cli.NewProgress(cmd.ErrOrStderr())
+	plan := matrix.Interleave([]results.Cell{f.cellOn(session.Runner)}, f.reps, f.warmup, 0)
+	recs, err := session.Play(ctx, plan)
+	if session.Journal != nil {
+		err = errors.Join(err, session.Journal.Close())
+	}
+	return f.finish(cmd, recs, err)
+}
+
+// cellOn is the cell with what was found out about the path.
+func (f *runFlags) cellOn(r *bench.Runner) results.Cell {
+	c := f.cell()
+	c.MTU = r.Opt.MTU
+	return c
+}
+
+func (f *runFlags) session(ctx context.Context, sut, tg *host.Host) (*bench.Session, error) {
+	o := f.options()
+	if err := o.FindPath(ctx, sut, tg, f.addr, f.dev, f.tgDev, f.ipv6); err != nil {
+		return nil, cli.UsageError(err)
+	}
+	o.SUTCPU, o.TGCPU = bench.DefaultCPUs(sut, tg)
+	if f.sutCPU != autoCPU {
+		o.SUTCPU = f.sutCPU
+	}
+	if f.tgCPU != autoCPU {
+		o.TGCPU = f.tgCPU
+	}
+	s := &bench.Session{Runner: &bench.Runner{SUT: sut, TG: tg, Opt: o, Session: bench.NewSession()}, AbortOnCancel: true}
+	if f.out != "" {
+		j, err := results.Create(f.out, results.Header{ToolVersion: version.Tool(), SessionID: s.Runner.Session, Cells: []results.Cell{f.cellOn(s.Runner)}})
+		if err != nil {
+			return nil, outError(err)
+		}
+		s.Journal = j
+	}
+	return s, nil
+}
+
+func (f *runFlags) finish(cmd *cobra.Command, recs []results.Record, runErr error) error {
+	j := results.Journal{Records: recs}
+	if f.out != "" {
+		var err error
+		if j, err = bench.Derive(f.out); err != nil {
+			return errors.Join(runErr, err)
+		}
+	}
+	if f.json {
+		enc := json.NewEncoder(cmd.OutOrStdout())
+		for _, r := range recs {
+			if err := enc.Encode(r); err != nil {
+				return fmt.Errorf("write the records: %w", err)
+			}
+		}
+	} else if len(recs) > 0 {
+		if err := report.Table(cmd.OutOrStdout(), report.Summarize(j)); err != nil {
+			return err
+		}
+	}
+	if runErr != nil {
+		return runErr
+	}
+	for _, r := range recs {
+		if r.Verdict != results.OK {
+			return cli.Quiet(cli.Failed)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package counter
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+func TestSnake(t *testing.T) {
+	for in, want := range map[string]string{
+		"TcpRetransSegs": "tcp_retrans_segs", "TcpExtTCPRcvCoalesce": "tcp_ext_tcp_rcv_coalesce",
+		"IpExtInECT0Pkts": "ip_ext_in_ect0_pkts", "Ip6InReceives": "ip6_in_receives",
+		"TcpExtTcpTimeoutRehash": "tcp_ext_tcp_timeout_rehash", "data_path": "data_path", "a-b": "a_b", "": "",
+	} {
+		if got := snake(in); got != want {
+			t.Errorf("snake(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestTakeDelta runs the whole walk on this host around one loopback flow.
+func TestTakeDelta(t *testing.T) {
+	c, a := exchange(t, 1<<20)
+	cfg := Config{Dev: "lo", SocketFD: socketFD(t, a), Threads: map[string]int{"main": mainTID()}}
+	before, err := Take(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 8 << 20
+	for range 4 {
+		send(t, c, a, n/4)
+		time.Sleep(20 * time.Millisecond)
+	}
+	cfg.End = true
+	after, err := Take(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ms, ch := Delta(before, after)
+	names := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	seen := map[string]bool{}
+	for _, m := range ms {
+		if !names.MatchString(m.Name) || m.Unit == "" || m.Source == "" || seen[m.Name] {
+			t.Errorf("metric %+v: bad name, no unit, no source, or twice", m)
+		}
+		seen[m.Name] = true
+	}
+	if v := metric(t, ms, "tcp_info_bytes_received"); v.Value != n || v.Source != "TCP_INFO" {
+		t.Errorf("%+v, want %d bytes", v, n)
+	}
+	if v := metric(t, ms, "link_rx_bytes"); v.Value < n {
+		t.Errorf("%+v, want at least %d", v, n)
+	}
+	for _, name := range []string{"cpu_busy_cores", "cpu_window_s", "process_run_cores", "thread_main_run_cores", "netstat_tcp_in_segs", "counter_snapshot_cpu_ns", "link_mtu"} {
+		metric(t, ms, name)
+	}
+	cost := metric(t, ms, "counter_snapshot_cpu_ns").Value
+	t.Logf("both snapshots cost %.2f ms of CPU time", cost/1e6)
+	if cost <= 0 {
+		t.Error("taking a snapshot cost nothing")
+	}
+	var h results.Host
+	ch.Fill(&h)
+	if h.CPUBusyCores == nil || h.Retrans == nil || h.RXDrops == nil || h.StatCoverage == nil || h.Env.Congestion == "" || h.Env.CPUsMeasured == "" || h.Env.IRQCPU == "" {
+		t.Errorf("host not filled: %+v", h)
+	}
+}
+
+func mainTID() int {
+	ts, err := ReadThreads(FS{}, 0)
+	if err != nil || len(ts) == 0 {
+		return 0
+	}
+	return ts[0].TID
+}
+
+// What a host does not have is missing with a warning, and never a row of 0.
+func TestDeltaMissingParts(t *testing.T) {
+	bare, err := NewFS("testdata/bare", "testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{FS: bare, Dev: "nosuchdev0", SocketFD: 1 << 20, CPUs: []int{0}}
+	before, err := Take(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.End = true
+	after, err := Take(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ms, ch := Delta(before, after)
+	for _, m := range ms {
+		for _, area := range []string{"link_", "tcp_info_", "netstat_", "softnet_", "softirq_"} {
+			if strings.HasPrefix(m.Name, area) {
+				t.Errorf("%+v was not measured", m)
+			}
+		}
+	}
+	all := strings.Join(ch.Warnings, "\n")
+	for _, want := range []string{"interface nosuchdev0", "TCP_INFO", "softnet", "softirqs", "protocol counters", "threads"} {
+		if n := strings.Count(all, "not measured: read "+want); n != 1 {
+			t.Errorf("%d warnings name %s, want one:\n%s", n, want, all)
+		}
+	}
+	var h results.Host
+	ch.Fill(&h)
+	if h.RXDrops != nil || h.Retrans != nil || h.Env.IRQCPU != "" {
+		t.Errorf("filled from nothing: %+v", h)
+	}
+}
+
+func TestTakeFailsWithoutCPUColumns(t *testing.T) {
+	if _, err := Take(Config{FS: FS{proc: "testdata", sys: "testdata"}}); err == nil {
+		t.Error("no error")
+	}
+}
+
+// Threads that ended in the window are the process' rest, and not pinned.
+func TestOwnThreadsEnded(t *testing.T) {
+	ts := ownThreads([]ThreadDelta{{CPU: 1, RunNs: 70}}, Rusage{RunNs: 100}, Rusage{RunNs: 200})
+	if len(ts) != 2 || ts[1].RunNs != 30 || ts[1].CPU != -1 {
+		t.Errorf("%+v", ts)
+	}
+}

@@ -1,0 +1,49 @@
+package counter
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/procfs"
+)
+
+func TestSoftnetBetween(t *testing.T) {
+	before, err := ReadSoftnet(fixture(t, "before"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := ReadSoftnet(fixture(t, "after"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// CPU 1 wraps; CPU 3 went offline and CPU 2 came.
+	want := []SoftnetDelta{
+		{CPU: 0, Processed: 16},
+		{CPU: 1, Processed: 1000, Dropped: 2, TimeSqueeze: 5, ReceivedRPS: 7, FlowLimit: 1, Backlog: 9},
+	}
+	if diff := cmp.Diff(want, SoftnetBetween(before, after)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := NetRXCPUs(Snapshot{Softnet: before}, Snapshot{Softnet: after}); got != "1" {
+		t.Errorf("NetRXCPUs = %q, want CPU 1", got)
+	}
+}
+
+func TestNetRXCPUs(t *testing.T) {
+	for _, tt := range []struct {
+		packets []uint32
+		want    string
+	}{
+		{nil, ""}, {[]uint32{0, 0}, ""}, {[]uint32{900, 100}, "0"}, {[]uint32{899, 101}, "0-1"},
+		{[]uint32{50, 0, 50, 5}, "0,2"}, {[]uint32{1}, "0"},
+	} {
+		var b, a Snapshot
+		for c, n := range tt.packets {
+			b.Softnet = append(b.Softnet, procfs.SoftnetStat{Index: uint32(c), Processed: 7})
+			a.Softnet = append(a.Softnet, procfs.SoftnetStat{Index: uint32(c), Processed: 7 + n})
+		}
+		if got := NetRXCPUs(b, a); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.packets, got, tt.want)
+		}
+	}
+}

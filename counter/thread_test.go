@@ -1,0 +1,106 @@
+package counter
+
+import (
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+func TestReadThreads(t *testing.T) {
+	before, err := ReadThreads(fixture(t, "before"), 4711)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []ThreadTimes{{PID: 4711, TID: 4711, Name: "a (b) c", RunNs: 1505000000, WaitNs: 75272, Timeslices: 20,
+		UserNs: 1e9, SysNs: 5e8, LastCPU: 0, Pinned: -1, Voluntary: 30, Involuntary: 4}}
+	if diff := cmp.Diff(want, before); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	after, err := ReadThreads(fixture(t, "after"), 4711)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The second thread is new, and its kernel has no schedstat.
+	deltas := []ThreadDelta{
+		{PID: 4711, TID: 4711, Name: "a (b) c", RunNs: 1e9, UserNs: 5e8, SysNs: 5e8, WaitNs: 20000, Timeslices: 20, Voluntary: 20, Involuntary: 1, CPU: -1},
+		{PID: 4711, TID: 4712, Name: "worker", RunNs: 5e7, UserNs: 3e7, SysNs: 2e7, Voluntary: 1, CPU: -1, New: true},
+	}
+	if diff := cmp.Diff(deltas, ThreadsBetween(before, after)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := ReadThreads(fixture(t, "before"), 1); err == nil {
+		t.Error("a process that is not there did not fail")
+	}
+}
+
+// A pinned thread that runs for a known time shows with that time and its CPU.
+func TestThreadClock(t *testing.T) {
+	cpu := lastAllowedCPU(t)
+	tid, work, done := make(chan int), make(chan struct{}), make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // the thread ends pinned
+		var set unix.CPUSet
+		set.Set(cpu)
+		_ = unix.SchedSetaffinity(0, &set) // a failure shows as CPU -1
+		tid <- unix.Gettid()
+		<-work
+		for from := ownThreadClock(); ownThreadClock()-from < int64(50*time.Millisecond); {
+		}
+		done <- struct{}{}
+		<-work
+	}()
+	burner := <-tid
+	before, err := ReadThreads(FS{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work <- struct{}{}
+	<-done
+	defer close(work)
+	after, err := ReadThreads(FS{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range ThreadsBetween(before, after) {
+		if d.TID != burner {
+			continue
+		}
+		if d.CPU != cpu || d.RunNs < int64(50*time.Millisecond) || d.RunNs > int64(60*time.Millisecond) {
+			t.Errorf("thread ran %v on CPU %d, want 50ms on CPU %d", time.Duration(d.RunNs), d.CPU, cpu)
+		}
+		return
+	}
+	t.Error("the thread is not listed")
+}
+
+func TestThreadClockRefuses(t *testing.T) {
+	if _, err := ThreadClock(1 << 22); err == nil {
+		t.Error("the clock of no thread did not fail")
+	}
+}
+
+func TestReadRusage(t *testing.T) {
+	ru, err := ReadRusage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ts, err := ReadThreads(FS{}, os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum int64
+	for _, th := range ts {
+		sum += th.RunNs
+	}
+	again, err := ReadRusage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ru.RunNs <= 0 || sum > again.RunNs {
+		t.Errorf("process ran %d ns, then %d; its threads %d", ru.RunNs, again.RunNs, sum)
+	}
+}

@@ -1,0 +1,72 @@
+package uring
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestProbe(t *testing.T) {
+	fds, maps := openFDs(t), mappings(t)
+	fs := Probe()
+	for _, f := range fs.List() {
+		t.Logf("%-28s %-5v since %-5s %s %s", f.Name, f.Supported, f.Kernel, f.Reason, f.Fix)
+		if f.Name == "" || f.Kernel == "" {
+			t.Errorf("a feature without a name or kernel: %+v", f)
+		}
+		if f.Supported != (f.Err() == nil) {
+			t.Errorf("%s: supported %v but error %v", f.Name, f.Supported, f.Err())
+		}
+		if !f.Supported && (f.Reason == "" || f.Fix == "") {
+			t.Errorf("%s: no reason or no fix: %+v", f.Name, f)
+		}
+	}
+	if !fs.Ring.Supported && (fs.RecvMultishot.Supported || fs.SendZC.Supported) {
+		t.Error("features without a ring")
+	}
+	if n := openFDs(t); n != fds {
+		t.Errorf("descriptors: %d before, %d after", fds, n)
+	}
+	if n := mappings(t); n > maps+4 { // the Go runtime maps some of its own
+		t.Errorf("mappings: %d before, %d after", maps, n)
+	}
+}
+
+func TestFeatureJudge(t *testing.T) {
+	f := Feature{Name: "IORING_X", Kernel: "6.5"}
+	f.judge(opError("attempt", unix.EINVAL))
+	if f.Supported || f.Errno != unix.EINVAL || !strings.Contains(f.Fix, "Linux 6.5") {
+		t.Errorf("EINVAL judged as %+v", f)
+	}
+	if !errors.Is(f.Err(), unix.EINVAL) {
+		t.Errorf("error %v is not EINVAL", f.Err())
+	}
+	f = Feature{Name: "IORING_OP_SEND_ZC", Kernel: "6.0"}
+	f.judge(errNoLoopback)
+	if !strings.Contains(f.Fix, "lo up") || f.Err() == nil {
+		t.Errorf("no loopback judged as %+v", f)
+	}
+}
+
+// openFDs counts the open descriptors of this process.
+func openFDs(t *testing.T) int {
+	t.Helper()
+	d, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(d)
+}
+
+// mappings counts the memory mappings of this process.
+func mappings(t *testing.T) int {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(b), "\n")
+}

@@ -1,0 +1,356 @@
+package uring
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// variants are the rings that each behaviour must hold on.
+var variants = map[string]Options{
+	"plain":    {SQEntries: 8},
+	"coop":     {SQEntries: 8, CoopTaskrun: true, SubmitAll: true},
+	"deferred": {SQEntries: 8, SingleIssuer: true, DeferTaskrun: true, TaskrunFlag: true, RegisterFD: true, NoSQArray: true, SubmitAll: true},
+	"cqe32":    {SQEntries: 8, SingleIssuer: true, DeferTaskrun: true, CQE32: true},
+}
+
+func eachVariant(t *testing.T, f func(*testing.T, *Ring)) {
+	for name, o := range variants {
+		t.Run(name, func(t *testing.T) { f(t, newRing(t, o)) })
+	}
+}
+
+// take returns the next completion, waiting up to ten seconds.
+func take(t testing.TB, r *Ring) CQE {
+	t.Helper()
+	if _, err := r.SubmitAndWait(1, 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	c, ok := r.PeekCQE()
+	if !ok {
+		t.Fatal("no completion")
+	}
+	r.Advance(1)
+	return c
+}
+
+func TestNopRoundTrips(t *testing.T) {
+	eachVariant(t, func(t *testing.T, r *Ring) {
+		for round := uint64(0); round < 100; round++ { // runs around both queues
+			for i := range uint64(5) {
+				r.GetSQE().Nop(round*10 + i)
+			}
+			if n, err := r.SubmitAndGetEvents(); n != 5 || err != nil {
+				t.Fatalf("submitted %d: %v", n, err)
+			}
+			if r.CQReady() != 5 {
+				t.Fatalf("%d completions of 5", r.CQReady())
+			}
+			for i := range 5 {
+				c := r.CQEAt(i)
+				if c.UserData != round*10+uint64(i) || c.Res != 0 || c.More() || c.HasBuffer() {
+					t.Fatalf("round %d, completion %d: %+v", round, i, *c)
+				}
+			}
+			r.Advance(5)
+		}
+		if r.Overflow() != 0 || r.Dropped() != 0 || r.Enters() != 100 || r.Sleeps() != 0 {
+			t.Errorf("overflow %d, dropped %d, enters %d, sleeps %d", r.Overflow(), r.Dropped(), r.Enters(), r.Sleeps())
+		}
+	})
+}
+
+func TestSubmitWithoutEntries(t *testing.T) {
+	r := newRing(t, Options{SQEntries: 4})
+	if n, err := r.Submit(); n != 0 || err != nil || r.Enters() != 0 {
+		t.Errorf("submitted %d, %v, in %d calls", n, err, r.Enters())
+	}
+	if _, ok := r.PeekCQE(); ok {
+		t.Error("a completion of nothing")
+	}
+}
+
+func TestFullSQ(t *testing.T) {
+	eachVariant(t, func(t *testing.T, r *Ring) {
+		for i := range r.SQEntries() {
+			if r.SQSpace() != r.SQEntries()-i {
+				t.Fatalf("space %d after %d entries", r.SQSpace(), i)
+			}
+			r.GetSQE().Nop(uint64(i))
+		}
+		if r.GetSQE() != nil || r.GetSQE() != nil {
+			t.Fatal("an entry from a full queue")
+		}
+		if n, err := r.Submit(); n != r.SQEntries() || err != nil {
+			t.Fatalf("submitted %d: %v", n, err)
+		}
+		if r.GetSQE() == nil {
+			t.Fatal("no entry after a submit")
+		}
+	})
+}
+
+// Twice as many completions as there is room for: none is lost.
+func TestCQOverflow(t *testing.T) {
+	r := newRing(t, Options{SQEntries: 4, CQEntries: 4})
+	const total = 12
+	for i := range uint64(total) {
+		s := r.GetSQE()
+		if s == nil {
+			t.Fatal("queue full")
+		}
+		s.Nop(i)
+		if _, err := r.Submit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.CQReady() != 4 || !r.Overflowed() {
+		t.Fatalf("%d completions ready, overflowed %v", r.CQReady(), r.Overflowed())
+	}
+	for want := uint64(0); want < total; {
+		n := r.CQReady()
+		for i := range n {
+			if u := r.CQEAt(i).UserData; u != want {
+				t.Fatalf("completion %d, want %d", u, want)
+			}
+			want++
+		}
+		r.Advance(n)
+		if _, err := r.SubmitAndGetEvents(); err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 && r.CQReady() == 0 && want < total {
+			t.Fatalf("lost all from %d on", want)
+		}
+	}
+	if r.Overflow() != 0 || r.Overflowed() || r.Backlogs() == 0 {
+		t.Errorf("lost %d, overflowed %v, backlogs %d", r.Overflow(), r.Overflowed(), r.Backlogs())
+	}
+}
+
+func TestWaitTimeout(t *testing.T) {
+	eachVariant(t, func(t *testing.T, r *Ring) {
+		start := time.Now()
+		n, err := r.SubmitAndWait(1, 30*time.Millisecond)
+		if n != 0 || err != nil || r.CQReady() != 0 {
+			t.Fatalf("submitted %d, %v, %d ready", n, err, r.CQReady())
+		}
+		if d := time.Since(start); d < 30*time.Millisecond || d > 5*time.Second {
+			t.Errorf("waited %v", d)
+		}
+		if r.Sleeps() != 1 {
+			t.Errorf("%d sleeps", r.Sleeps())
+		}
+		r.GetSQE().Nop(1) // fewer completions than waited for
+		if n, err = r.SubmitAndWait(2, time.Millisecond); n != 1 || err != nil || r.CQReady() != 1 {
+			t.Errorf("submitted %d, %v, %d ready", n, err, r.CQReady())
+		}
+	})
+}
+
+// Signals do not cut a wait short.
+func TestWaitSignals(t *testing.T) {
+	r := newRing(t, Options{SQEntries: 4})
+	tid := unix.Gettid()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 20 {
+			time.Sleep(5 * time.Millisecond)
+			_ = unix.Tgkill(unix.Getpid(), tid, unix.SIGURG)
+		}
+	}()
+	start := time.Now()
+	if _, err := r.SubmitAndWait(1, 150*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(start); d < 150*time.Millisecond {
+		t.Errorf("woken after %v", d)
+	}
+	<-done
+	if r.Sleeps() < 2 {
+		t.Log("no signal arrived during the wait")
+	}
+}
+
+func TestTimeoutRequest(t *testing.T) {
+	eachVariant(t, func(t *testing.T, r *Ring) {
+		r.PrepTimeout(r.GetSQE(), time.Hour, 0, 1)
+		r.PrepTimeout(r.GetSQE(), 10*time.Millisecond, 0, 2)
+		if c := take(t, r); c.UserData != 2 || c.Errno() != unix.ETIME {
+			t.Errorf("completion %+v", c)
+		}
+	})
+}
+
+func TestPoll(t *testing.T) {
+	eachVariant(t, func(t *testing.T, r *Ring) {
+		a, b := tcpPair(t)
+		r.GetSQE().PollAdd(b, unix.POLLIN, 7)
+		if _, err := r.SubmitAndGetEvents(); err != nil || r.CQReady() != 0 {
+			t.Fatalf("%d completions, %v", r.CQReady(), err)
+		}
+		if _, err := unix.Write(a, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if c := take(t, r); c.UserData != 7 || c.Res&unix.POLLIN == 0 {
+			t.Errorf("completion %+v", c)
+		}
+	})
+}
+
+func TestCancel(t *testing.T) {
+	eachVariant(t, func(t *testing.T, r *Ring) {
+		_, b := tcpPair(t)
+		r.GetSQE().PollAdd(b, unix.POLLIN, 7)
+		r.GetSQE().PollAdd(b, unix.POLLIN, 8)
+		r.GetSQE().Cancel(7, 9)
+		got := map[uint64]CQE{}
+		for range 2 {
+			c := take(t, r)
+			got[c.UserData] = c
+		}
+		if got[7].Errno() != unix.ECANCELED || got[9].Res != 1 {
+			t.Errorf("completions %+v", got)
+		}
+		r.GetSQE().CancelFD(b, 10)
+		for range 2 {
+			c := take(t, r)
+			got[c.UserData] = c
+		}
+		if got[8].Errno() != unix.ECANCELED || got[10].Res != 1 {
+			t.Errorf("completions %+v", got)
+		}
+		r.GetSQE().Cancel(7, 11)
+		if c := take(t, r); c.UserData != 11 || c.Res != 0 {
+			t.Errorf("cancelling nothing: %+v", c)
+		}
+	})
+}
+
+// An entry holds nothing of the request before.
+func TestNoStaleFields(t *testing.T) {
+	dirty := SQE{Opcode: 255, Flags: 255, Ioprio: 0xffff, FD: -9, Off: ^uint64(0), Addr: ^uint64(0), Len: ^uint32(0), OpFlags: ^uint32(0),
+		UserData: ^uint64(0), BufIndex: 0xffff, Personality: 0xffff, FileIndex: ^uint32(0), Addr3: ^uint64(0), Pad: ^uint64(0)}
+	for name, prep := range map[string]func(*SQE){
+		"nop":    func(s *SQE) { s.Nop(1) },
+		"recv":   func(s *SQE) { s.Recv(3, nil, 0, 1) },
+		"multi":  func(s *SQE) { s.RecvMultishot(3, 4, true, 1) },
+		"send":   func(s *SQE) { s.Send(3, nil, 0, 1) },
+		"sendzc": func(s *SQE) { s.SendZC(3, nil, 0, true, 1) },
+		"fixed":  func(s *SQE) { s.SendZCFixed(3, 2, nil, 0, true, 1) },
+		"poll":   func(s *SQE) { s.PollAdd(3, 1, 1) },
+		"cancel": func(s *SQE) { s.Cancel(3, 1) },
+		"fd":     func(s *SQE) { s.CancelFD(3, 1) },
+	} {
+		old, fresh := dirty, SQE{}
+		prep(&old)
+		prep(&fresh)
+		if old != fresh {
+			t.Errorf("%s: %+v over a used entry, %+v over a fresh one", name, old, fresh)
+		}
+	}
+}
+
+func TestWrongThread(t *testing.T) {
+	r := newRing(t, Options{SQEntries: 4, SingleIssuer: true})
+	r.GetSQE().Nop(1)
+	var err error
+	onDoomedThread(func() { _, err = r.Submit() })
+	if !errors.Is(err, unix.EEXIST) || !strings.Contains(told(err), "LockOSThread") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A disabled ring is made here, and enabled, used and closed by another thread.
+func TestEnable(t *testing.T) {
+	r, err := New(Options{SQEntries: 4, SingleIssuer: true, DeferTaskrun: true, RegisterFD: true, Disabled: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.GetSQE().Nop(5)
+	if _, err = r.Submit(); !errors.Is(err, unix.EBADFD) || !strings.Contains(told(err), "Enable") {
+		t.Errorf("submit before enabling: %v", err)
+	}
+	onDoomedThread(func() {
+		if err = r.Enable(); err != nil {
+			return
+		}
+		if _, err = r.SubmitAndWait(1, time.Second); err != nil {
+			return
+		}
+		if c, ok := r.PeekCQE(); !ok || c.UserData != 5 {
+			err = errors.New("no completion")
+		}
+		if again := r.Enable(); !errors.Is(again, unix.EBADFD) {
+			err = errors.Join(err, again, errors.New("enabled twice"))
+		}
+		err = errors.Join(err, r.Close())
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCloseElsewhere(t *testing.T) {
+	fds := openFDs(t)
+	var err error
+	onDoomedThread(func() {
+		var r *Ring
+		if r, err = New(Options{SQEntries: 4, SingleIssuer: true, RegisterFD: true}); err != nil {
+			return
+		}
+		done := make(chan error)
+		go func() {
+			runtime.LockOSThread()
+			done <- r.Close()
+		}()
+		err = <-done
+	})
+	if err == nil || !strings.Contains(told(err), "another thread") {
+		t.Errorf("error %v", err)
+	}
+	if n := openFDs(t); n != fds {
+		t.Errorf("descriptors: %d before, %d after", fds, n)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	r, err := New(Options{SQEntries: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, e1 := r.Submit()
+	_, e2 := r.SubmitAndGetEvents()
+	_, e3 := r.SubmitAndWait(1, -1)
+	_, e4 := r.NewBufRing(BufRingOptions{Entries: 1, Size: 1})
+	for i, err := range []error{e1, e2, e3, e4, r.Enable(), r.RegisterBuffers(nil), r.RegisterFiles(nil), r.UpdateFile(0, -1)} {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("call %d on a closed ring: %v", i, err)
+		}
+	}
+	if r.Overflow() != 0 || r.Dropped() != 0 {
+		t.Error("counters of a closed ring")
+	}
+}
+
+// tcpPair is a TCP connection over loopback that the test closes.
+func tcpPair(t testing.TB) (int, int) {
+	t.Helper()
+	a, b, err := loopback()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = unix.Close(a)
+		_ = unix.Close(b)
+	})
+	return a, b
+}

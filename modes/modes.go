@@ -4,7 +4,6 @@
 package modes
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/zcbench/zcbench/baseline"
@@ -88,8 +87,8 @@ func resolve(m stream.Mode) Path {
 	switch {
 	case !built:
 		p.Probe = func() error {
-			return &stream.Unsupported{Mode: m.Name, Op: fmt.Sprintf("this version of zcbench has no %s path for it yet", m.Role),
-				How: "use a later version of zcbench; `zcbench doctor` says whether this kernel would be ready"}
+			return &stream.Unsupported{Mode: m.Name, Op: "this version of zcbench has no data path for it yet",
+				How: "use a later version of zcbench"}
 		}
 	case p.Probe == nil:
 		p.Probe = func() error { return nil }

@@ -151,6 +151,7 @@ type stopKey struct {
 
 type stopList struct {
 	list    []Stop
+	reasons []*blend
 	numbers map[stopKey]int
 }
 
@@ -189,14 +190,17 @@ func (c *Cell) count(r *results.Record) {
 }
 
 func (l *stopList) add(c *Cell, r *results.Record) {
-	k := stopKey{r.Verdict, r.Reason, r.Fix}
+	k := stopKey{r.Verdict, mask(r.Reason), r.Fix}
 	n := l.numbers[k]
 	if n == 0 {
 		n = len(l.list) + 1
 		l.numbers[k] = n
-		l.list = append(l.list, Stop{Number: n, Verdict: r.Verdict, Reason: r.Reason, Fix: r.Fix})
+		l.list = append(l.list, Stop{Number: n, Verdict: r.Verdict, Fix: r.Fix})
+		l.reasons = append(l.reasons, newBlend(r.Reason))
 	}
 	s := &l.list[n-1]
+	l.reasons[n-1].add(r.Reason)
+	s.Reason = l.reasons[n-1].String()
 	s.Runs++
 	if !slices.Contains(c.Stops, n) {
 		c.Stops = append(c.Stops, n)
@@ -238,14 +242,17 @@ func end(runs []*results.Record, host func(*results.Record) *results.Host) End {
 // statistics have to say about the throughput, which leads the table.
 func notes(recs []results.Record, cells []Cell) []Note {
 	var out []Note
+	var blends []*blend
 	at := map[Note]int{}
 	add := func(text, unit string) {
-		k := Note{Text: text, Unit: unit}
+		k := Note{Text: mask(text), Unit: unit}
 		if _, ok := at[k]; !ok {
 			at[k] = len(out)
 			out = append(out, k)
+			blends = append(blends, newBlend(text))
 		}
 		out[at[k]].Count++
+		blends[at[k]].add(text)
 	}
 	for i := range recs {
 		for _, text := range distinct(slices.Concat(recs[i].Flags, recs[i].Warnings)) {
@@ -258,6 +265,9 @@ func notes(recs []results.Record, cells []Cell) []Note {
 				add(text, "cell")
 			}
 		}
+	}
+	for i := range out {
+		out[i].Text = blends[i].String()
 	}
 	return out
 }

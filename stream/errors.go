@@ -15,12 +15,14 @@ type Unsupported struct {
 	How  string // the fix
 }
 
-func (e *Unsupported) Error() string {
-	s := e.Mode + " is not supported here: " + e.Op
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
+func (e *Unsupported) Error() string { return e.Mode + " is not supported here: " + e.Reason() }
+
+// Reason is the error without the mode's name, for where that is said already.
+func (e *Unsupported) Reason() string {
+	if e.Err == nil {
+		return e.Op
 	}
-	return s
+	return e.Op + ": " + e.Err.Error()
 }
 
 func (e *Unsupported) Unwrap() error { return e.Err }

@@ -64,7 +64,7 @@ func (r *Runner) markSharing(rec *results.Record) {
 		return
 	}
 	if irq := rec.SUT.Env.IRQCPU; irq != "" && irq != fmt.Sprint(r.Opt.SUTCPU) {
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the receive softirq ran on CPU %s, the SUT is measured on CPU %d: the sender's CPU pays for it", irq, r.Opt.SUTCPU))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the network softirqs of both ends ran on CPU %s: the SUT, measured on CPU %d, did not bear all of its own", irq, r.Opt.SUTCPU))
 	}
 }
 

@@ -191,11 +191,10 @@ type flowStart struct {
 }
 
 type flowResult struct {
-	err       error
-	atNs      int64
-	peer      *stream.Farewell // TX
-	farewell  error
-	sentBytes uint64
+	err      error
+	atNs     int64
+	peer     *stream.Farewell // TX
+	farewell error
 }
 
 func newWorker(e *End) *worker {

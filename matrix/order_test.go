@@ -46,10 +46,11 @@ func TestInterleaveSeed(t *testing.T) {
 		}
 		return s
 	}
-	if first(1) != first(1) {
-		t.Error("equal seeds gave different orders")
+	one := first(1)
+	if again := first(1); again != one {
+		t.Errorf("equal seeds gave the orders %s and %s", one, again)
 	}
-	if first(1) == first(2) {
+	if first(2) == one {
 		t.Error("different seeds gave one order")
 	}
 }

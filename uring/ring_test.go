@@ -82,8 +82,10 @@ func TestFullSQ(t *testing.T) {
 			}
 			r.GetSQE().Nop(uint64(i))
 		}
-		if r.GetSQE() != nil || r.GetSQE() != nil {
-			t.Fatal("an entry from a full queue")
+		for range 2 { // also when asked again
+			if r.GetSQE() != nil {
+				t.Fatal("an entry from a full queue")
+			}
 		}
 		if n, err := r.Submit(); n != r.SQEntries() || err != nil {
 			t.Fatalf("submitted %d: %v", n, err)

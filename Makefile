@@ -1,0 +1,68 @@
+# zcbench: `make demo` measures, `make test` tests, `make help` lists the rest.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+GO      ?= go
+OUT     ?= out/demo
+CACHE   ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zcbench
+TOOLS   := $(CACHE)/tools
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -s -w -X github.com/zcbench/zcbench/version.tool=$(VERSION)
+
+GOTESTSUM   := $(TOOLS)/gotestsum-v1.13.0
+STATICCHECK := $(TOOLS)/staticcheck-v0.7.0
+
+.PHONY: help
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/zcbench, bin/zcrecv and bin/zcsend, static
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/zcbench ./cmd/zcrecv ./cmd/zcsend
+
+.PHONY: demo
+demo: build ## run every mode this kernel can run between two namespaces (root; 2 minutes), results in out/demo
+	@if [ -e '$(OUT)' ]; then old="$(OUT)-$$(date -r '$(OUT)' +%Y%m%d-%H%M%S)"; mv -T '$(OUT)' "$$old"; echo "earlier results moved to $$old"; fi
+	bin/zcbench demo --out '$(OUT)'
+
+.PHONY: test
+test: deps-test build $(GOTESTSUM) ## run every test this machine can run; ends with what was skipped and why
+	mk/test.sh '$(GOTESTSUM)'
+
+.PHONY: bench
+bench: deps-bench build ## compare speed and CPU with iperf3 over the same veth pair, interleaved (root; some minutes)
+	$(GO) run ./bench/versus
+
+.PHONY: lint
+lint: $(STATICCHECK) ## gofmt, go vet, staticcheck
+	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt would change:"; echo "$$bad"; exit 1; fi
+	$(GO) vet ./...
+	'$(STATICCHECK)' ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (10s) each
+	mk/fuzz.sh '$(or $(FUZZTIME),10s)'
+
+.PHONY: clean
+clean: ## remove what was built; results in out/ stay
+	rm -rf bin
+
+# Tools and packages: installed once, then everything works offline.
+
+$(GOTESTSUM):
+	@mkdir -p '$(TOOLS)'
+	GOBIN='$(TOOLS)' $(GO) install gotest.tools/gotestsum@v1.13.0
+	@mv '$(TOOLS)/gotestsum' '$@'
+
+$(STATICCHECK):
+	@mkdir -p '$(TOOLS)'
+	GOBIN='$(TOOLS)' $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.7.0
+	@mv '$(TOOLS)/staticcheck' '$@'
+
+.PHONY: deps-test deps-bench
+deps-test:
+	@mk/apt.sh gcc:gcc libc6-dev:/usr/include/stdlib.h
+deps-bench:
+	@mk/apt.sh iperf3:iperf3

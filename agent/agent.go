@@ -28,6 +28,7 @@ type Agent struct {
 	end    *endpoint.End
 	cancel context.CancelCauseFunc // of the run under way; nil when there is none
 	used   bool                    // the end has run
+	off    bool                    // the end was called off before its run
 }
 
 // Serve answers requests from in on out until in ends. A message that is none
@@ -138,7 +139,7 @@ func (a *Agent) open(req wire.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.end, a.used = end, false
+	a.end, a.used, a.off = end, false, false
 	if s.Role == stream.RX {
 		return wire.Opened{Addr: end.Addr().String()}, nil
 	}
@@ -158,6 +159,9 @@ func (a *Agent) startRun(ctx context.Context, req wire.Request) error {
 	}
 	rctx, cancel := context.WithCancelCause(ctx)
 	a.cancel, a.used = cancel, true
+	if a.off {
+		cancel(stream.ErrAborted)
+	}
 	end := a.end
 	a.running.Go(func() {
 		res := end.Run(rctx, sch)
@@ -171,9 +175,12 @@ func (a *Agent) startRun(ctx context.Context, req wire.Request) error {
 	return nil
 }
 
+// abort ends the run under way. The abort of an open end may overtake its run:
+// then that ends at once.
 func (a *Agent) abort() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.off = a.end != nil
 	if a.cancel != nil {
 		a.cancel(stream.ErrAborted)
 	}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/units"
+)
+
+// Comparison is two ways to run the same flow and what is asked of the ratio
+// ours / theirs.
+type Comparison struct {
+	Name         string
+	Ours, Theirs Contender
+	Throughput   Target
+	CPU          Target // of receiver CPU seconds per GB
+	Note         string // what a reader must know about the pair
+}
+
+// The buffer sizes that are compared.
+const (
+	small = 128 << 10
+	large = 1 << 20
+)
+
+// comparisons are all pairs, for an iperf3 that can do what its help says.
+func comparisons(t Tools) []Comparison {
+	faster := AtLeast(1.0, 0.97)
+	var cs []Comparison
+	for _, size := range []int{small, large} {
+		cpu := AtMost(1.15)
+		if size == large {
+			cpu = AtMost(1.0)
+		}
+		cs = append(cs,
+			Comparison{Name: name("tcp", size), Ours: t.zcbench("tcp", "tcp", size), Theirs: t.iperf3(size), Throughput: faster, CPU: cpu},
+			Comparison{Name: name("sendfile", size), Ours: t.zcbench("tcp", "sendfile", size), Theirs: t.iperf3(size, "-Z"), Throughput: faster},
+			Comparison{Name: name("uring", size), Ours: t.zcbench("uring", "tcp", size), Theirs: t.iperf3(size), Throughput: faster},
+			trunc(t, size, faster))
+	}
+	return cs
+}
+
+func name(what string, size int) string {
+	return fmt.Sprintf("%s %s", what, units.Bytes(size))
+}
+
+// trunc pairs the mode tcp-trunc with iperf3's own MSG_TRUNC, which came with
+// 3.17, and with its fastest mode where it has none.
+func trunc(t Tools, size int, faster Target) Comparison {
+	c := Comparison{Name: name("tcp-trunc", size), Ours: t.zcbench("tcp-trunc", "tcp", size), Throughput: faster}
+	if t.SkipRxCopy {
+		c.Theirs = t.iperf3(size, "--skip-rx-copy")
+		return c
+	}
+	c.Theirs = t.iperf3(size, "-Z")
+	c.Note = fmt.Sprintf("%s has no --skip-rx-copy (3.17 and later have): tcp-trunc is held against -Z, the fastest that it has, which still copies at the receiver", t.IperfVersion)
+	return c
+}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -26,6 +27,34 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 	rec.Flags = append(slices.Clone(out.sut.Flags), out.tg.Flags...)
 	r.markSharing(rec)
 	rec.Verdict, rec.Reason, rec.Fix = verdict(out)
+	if rec.Verdict == results.OK {
+		r.gateWindow(rec)
+	}
+}
+
+// maxWindowError is how far the steady window may be from what was asked for, as
+// a share of it.
+const maxWindowError = 0.25
+
+// gateWindow: both ends measured about as long as they should. On a host that is
+// overloaded they come too late to read their counters; what was counted in a
+// window that is all but missing is no rate.
+func (r *Runner) gateWindow(rec *results.Record) {
+	want := r.Opt.window(rec.Warmup).Seconds()
+	for _, e := range []struct {
+		name string
+		h    *results.Host
+	}{{"SUT", &rec.SUT}, {"TG", &rec.TG}} {
+		if d := e.h.DurationS; d == nil || math.Abs(*d-want) > maxWindowError*want {
+			got := "nothing"
+			if d != nil {
+				got = fmt.Sprintf("%.3g s", *d)
+			}
+			rec.Verdict, rec.Reason = results.Invalid, fmt.Sprintf("%s: the steady window was %s instead of %.3g s: the host could not keep time", e.name, got, want)
+			rec.Fix = "stop what else runs there, or measure longer (--duration)"
+			return
+		}
+	}
 }
 
 // fillEnd takes an end's figures, and keeps what the agent said of its host.
@@ -81,15 +110,16 @@ type said struct {
 	verdict results.Verdict
 	reason  string
 	fix     string
+	gone    bool // its agent did not answer
 }
 
 func sayEnd(end string, res wire.EndResult, err error) said {
 	if err == nil {
-		return said{end, res.Verdict, res.Reason, res.Fix}
+		return said{end: end, verdict: res.Verdict, reason: res.Reason, fix: res.Fix}
 	}
-	s := said{end: end, verdict: results.Failed, reason: err.Error(), fix: stream.FixOf(err)}
+	s := said{end: end, verdict: results.Failed, reason: err.Error(), fix: stream.FixOf(err), gone: true}
 	if w, ok := err.(*wire.Error); ok {
-		s.verdict = w.Verdict
+		s.verdict, s.gone = w.Verdict, false
 	}
 	return s
 }
@@ -109,6 +139,9 @@ func verdict(out outcome) (v results.Verdict, reason, fix string) {
 		}
 		return v, "", ""
 	}
+	if v == results.Failed && out.calledOff != nil {
+		return v, "the run was called off: " + out.calledOff.Error(), "" // what the ends say follows from that
+	}
 	var reasons []string
 	for _, e := range ends {
 		if e.verdict != v || e.reason == "" || consequence(e, ends) {
@@ -122,14 +155,12 @@ func verdict(out outcome) (v results.Verdict, reason, fix string) {
 	return v, strings.Join(reasons, "; "), fix
 }
 
-// consequence: an end that was only called off says nothing new.
+// consequence: an end that was only called off, or whose peer's agent is gone,
+// says nothing new.
 func consequence(e said, ends []said) bool {
 	aborted := func(s said) bool { return strings.Contains(s.reason, stream.ErrAborted.Error()) }
-	if !aborted(e) {
-		return false
-	}
 	for _, o := range ends {
-		if o.end != e.end && o.verdict == e.verdict && !aborted(o) {
+		if o.end != e.end && o.verdict == e.verdict && (o.gone && !e.gone || aborted(e) && !aborted(o)) {
 			return true
 		}
 	}

@@ -125,17 +125,14 @@ func (p *Port) handshake(c net.Conn) {
 	_, err := io.ReadFull(c, b[:])
 	h, perr := ParseHello(b[:])
 	ok := err == nil && perr == nil && subtle.ConstantTimeCompare(h.Cookie[:], p.cookie[:]) == 1
-	if ok = p.settle(c, ok); !ok {
+	if !p.settle(c, h, ok) {
 		p.strangers.Add(1)
 		c.Close()
-		return
 	}
-	c.SetDeadline(time.Time{})
-	p.flow <- accepted{c.(*net.TCPConn), h}
 }
 
-// settle takes c from the pending; it reports whether c becomes the flow.
-func (p *Port) settle(c net.Conn, ok bool) bool {
+// settle takes c from the pending; it reports whether c became the flow.
+func (p *Port) settle(c net.Conn, h Hello, ok bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, q := range p.pending {
@@ -148,6 +145,8 @@ func (p *Port) settle(c net.Conn, ok bool) bool {
 		return false
 	}
 	p.taken = true
+	c.SetDeadline(time.Time{})
+	p.flow <- accepted{c.(*net.TCPConn), h} // under the lock, so that Close finds it; there is room for the one
 	return true
 }
 

@@ -40,7 +40,7 @@ func (r Request) Decode(v any) error {
 	if len(r.Params) == 0 {
 		return fmt.Errorf("%s: parameters missing", r.Op)
 	}
-	if err := decodeStrict(r.Params, v); err != nil {
+	if err := decodeObject(r.Params, v); err != nil {
 		return fmt.Errorf("%s: %w", r.Op, err)
 	}
 	return nil

@@ -23,6 +23,13 @@ func NewProgress(w io.Writer) bench.Progress {
 	return &lineProgress{w: w}
 }
 
+func count(runs int) string {
+	if runs == 1 {
+		return "1 run"
+	}
+	return fmt.Sprintf("%d runs", runs)
+}
+
 // what names a run for people.
 func what(c results.Cell, rep int, warmup bool) string {
 	if warmup {
@@ -46,7 +53,7 @@ type lineProgress struct {
 
 func (p *lineProgress) Plan(runs int, estimate time.Duration) {
 	p.runs = runs
-	fmt.Fprintf(p.w, "%d runs, about %v\n", runs, estimate.Round(time.Second))
+	fmt.Fprintf(p.w, "%s, about %v\n", count(runs), estimate.Round(time.Second))
 }
 
 func (p *lineProgress) Begin(matrix.Run) {}
@@ -67,7 +74,7 @@ type barProgress struct {
 const barTemplate pb.ProgressBarTemplate = `{{counters . }} {{bar . "[" "=" ">" " " "]"}} {{rtime . "%s left"}}  {{string . "what"}}`
 
 func (p *barProgress) Plan(runs int, estimate time.Duration) {
-	fmt.Fprintf(p.w, "%d runs, about %v; Ctrl-C ends after the current run and keeps everything\n", runs, estimate.Round(time.Second))
+	fmt.Fprintf(p.w, "%s, about %v; Ctrl-C ends early and keeps what is finished\n", count(runs), estimate.Round(time.Second))
 	p.bar = barTemplate.New(runs).SetWriter(p.w).SetRefreshRate(200 * time.Millisecond).SetMaxWidth(100).Start()
 }
 

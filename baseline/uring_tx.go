@@ -1,6 +1,8 @@
 package baseline
 
 import (
+	"time"
+
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/uring"
 	"golang.org/x/sys/unix"
@@ -57,6 +59,20 @@ func (s *UringSender) sendOne(c *stream.Conn, p []byte, m *stream.Meter) (int, e
 			return 0, errno
 		}
 	}
+}
+
+// enter brings completions: without sleeping if there are any.
+func enter(ring *uring.Ring, m *stream.Meter) error {
+	if ring.CQReady() > 0 {
+		return nil
+	}
+	m.Call()
+	if _, err := ring.SubmitAndGetEvents(); err != nil || ring.CQReady() > 0 {
+		return err
+	}
+	m.Wait()
+	_, err := ring.SubmitAndWait(1, waitMs*time.Millisecond)
+	return err
 }
 
 // Close closes the ring.

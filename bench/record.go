@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -27,34 +26,6 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 	rec.Flags = append(slices.Clone(out.sut.Flags), out.tg.Flags...)
 	r.markSharing(rec)
 	rec.Verdict, rec.Reason, rec.Fix = verdict(out)
-	if rec.Verdict == results.OK {
-		r.gateWindow(rec)
-	}
-}
-
-// maxWindowError is how far the steady window may be from what was asked for, as
-// a share of it.
-const maxWindowError = 0.25
-
-// gateWindow: both ends measured about as long as they should. On a host that is
-// overloaded they come too late to read their counters; what was counted in a
-// window that is all but missing is no rate.
-func (r *Runner) gateWindow(rec *results.Record) {
-	want := r.Opt.window(rec.Warmup).Seconds()
-	for _, e := range []struct {
-		name string
-		h    *results.Host
-	}{{"SUT", &rec.SUT}, {"TG", &rec.TG}} {
-		if d := e.h.DurationS; d == nil || math.Abs(*d-want) > maxWindowError*want {
-			got := "nothing"
-			if d != nil {
-				got = fmt.Sprintf("%.3g s", *d)
-			}
-			rec.Verdict, rec.Reason = results.Invalid, fmt.Sprintf("%s: the steady window was %s instead of %.3g s: the host could not keep time", e.name, got, want)
-			rec.Fix = "stop what else runs there, or measure longer (--duration)"
-			return
-		}
-	}
 }
 
 // fillEnd takes an end's figures, and keeps what the agent said of its host.
@@ -106,16 +77,17 @@ var severity = map[results.Verdict]int{results.OK: 0, results.Invalid: 1, result
 
 // said is one end's part of the verdict.
 type said struct {
-	end     string
-	verdict results.Verdict
-	reason  string
-	fix     string
-	gone    bool // its agent did not answer
+	end        string
+	verdict    results.Verdict
+	reason     string
+	fix        string
+	blamesPeer bool // the cause is at the other end
+	gone       bool // its agent did not answer
 }
 
 func sayEnd(end string, res wire.EndResult, err error) said {
 	if err == nil {
-		return said{end: end, verdict: res.Verdict, reason: res.Reason, fix: res.Fix}
+		return said{end: end, verdict: res.Verdict, reason: res.Reason, fix: res.Fix, blamesPeer: res.BlamesPeer}
 	}
 	s := said{end: end, verdict: results.Failed, reason: err.Error(), fix: stream.FixOf(err), gone: true}
 	if w, ok := err.(*wire.Error); ok {
@@ -126,7 +98,7 @@ func sayEnd(end string, res wire.EndResult, err error) said {
 
 // verdict joins the two ends' verdicts, and compares their byte counts.
 func verdict(out outcome) (v results.Verdict, reason, fix string) {
-	ends := []said{sayEnd("SUT", out.sut, out.sutErr), sayEnd("TG", out.tg, out.tgErr)}
+	ends := causes([]said{sayEnd("SUT", out.sut, out.sutErr), sayEnd("TG", out.tg, out.tgErr)})
 	v = results.OK
 	for _, e := range ends {
 		if severity[e.verdict] > severity[v] {
@@ -144,7 +116,7 @@ func verdict(out outcome) (v results.Verdict, reason, fix string) {
 	}
 	var reasons []string
 	for _, e := range ends {
-		if e.verdict != v || e.reason == "" || consequence(e, ends) {
+		if e.verdict != v || e.reason == "" {
 			continue
 		}
 		reasons = append(reasons, e.end+": "+e.reason)
@@ -155,14 +127,17 @@ func verdict(out outcome) (v results.Verdict, reason, fix string) {
 	return v, strings.Join(reasons, "; "), fix
 }
 
-// consequence: an end that was only called off, or whose peer's agent is gone,
-// says nothing new.
-func consequence(e said, ends []said) bool {
-	aborted := func(s said) bool { return strings.Contains(s.reason, stream.ErrAborted.Error()) }
-	for _, o := range ends {
-		if o.end != e.end && o.verdict == e.verdict && (o.gone && !e.gone || aborted(e) && !aborted(o)) {
-			return true
+// causes leaves out an end that only suffers from what the other one says: it
+// blames that one, or the other one's agent is gone.
+func causes(ends []said) []said {
+	stopped := func(e said) bool { return severity[e.verdict] >= severity[results.Unsupported] }
+	var out []said
+	for i, e := range ends {
+		o := ends[1-i]
+		if stopped(e) && stopped(o) && (e.blamesPeer && !o.blamesPeer || o.gone && !e.gone) {
+			continue
 		}
+		out = append(out, e)
 	}
-	return false
+	return out
 }

@@ -154,11 +154,11 @@ func TestCloseWhileRunning(t *testing.T) {
 		}
 		began := time.Now()
 		closeEnd(t, r)
-		if got := within(t, res, time.Second); got.Verdict != results.Failed || !strings.Contains(got.Reason, "aborted") || time.Since(began) > time.Second {
+		if got := within(t, res, slow); got.Verdict != results.Failed || !strings.Contains(got.Reason, "aborted") || time.Since(began) > slow {
 			t.Errorf("%s: after %v: %s %q", name, time.Since(began), got.Verdict, got.Reason)
 		}
 		if meet {
-			if got := within(t, sent, time.Second); got.Verdict != results.Failed {
+			if got := within(t, sent, slow); got.Verdict != results.Failed {
 				t.Errorf("%s: sender %s %q", name, got.Verdict, got.Reason)
 			}
 		}
@@ -194,7 +194,7 @@ func TestPinnedThreadAndItsFigures(t *testing.T) {
 		t.Errorf("CPU time of the process: %v user, %v system, in %v", r.ProcUserS, r.ProcSysS, time.Duration(r.FlowNs))
 	}
 	for _, res := range []wire.EndResult{r, s} {
-		if d := time.Duration(res.FlowNs); d < 295*time.Millisecond || d > time.Second {
+		if d := time.Duration(res.FlowNs); d < 295*time.Millisecond || d > 5*time.Second {
 			t.Errorf("the flow of 300 ms lasted %v", d)
 		}
 		if res.Host.TotalBytes == nil || *res.Host.TotalBytes != res.Total.Bytes || res.Host.Bytes == nil || *res.Host.Bytes > res.Total.Bytes {
@@ -233,8 +233,8 @@ func TestStrangersAreCountedAndTheFlowRuns(t *testing.T) {
 		c.Write([]byte("hello?"))
 		c.Close()
 	}
-	got := within(t, res, 3*time.Second)
-	checkMoved(t, got, within(t, sent, 3*time.Second), "tcp")
+	got := within(t, res, 10*time.Second)
+	checkMoved(t, got, within(t, sent, 10*time.Second), "tcp")
 	if got.Strangers != 20 || !strings.Contains(strings.Join(got.Warnings, "\n"), "20 connections") {
 		t.Errorf("%d strangers; warnings %q", got.Strangers, got.Warnings)
 	}

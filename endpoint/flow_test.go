@@ -19,6 +19,11 @@ const (
 	kib  = 1 << 10
 	mib  = 1 << 20
 	loop = "127.0.0.1:0"
+
+	// slow is how long an end may take that should take no time: far more than
+	// it needs, far less than any of our own time-outs, on a machine that has
+	// more to do.
+	slow = 2 * time.Second
 )
 
 // all lets a zero-copy mode copy everything, as loopback does.

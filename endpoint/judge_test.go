@@ -80,6 +80,28 @@ func TestNoPayloadIsInvalid(t *testing.T) {
 	}
 }
 
+func TestWindowGate(t *testing.T) {
+	for _, c := range []struct {
+		sch      wire.Schedule
+		from, to int64
+		bytes    uint64
+		say      string
+	}{
+		{wire.Schedule{}, 0, 0, 0, ""}, // no window
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2001 * ms, 1, ""},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1400 * ms, 2001 * ms, 1, ""},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1600 * ms, 2000 * ms, 1, "read as 400ms: its edges came 600ms and 0s late"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 3500 * ms, 1, "read as 2.5s"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2000 * ms, 0, "no payload byte passed in the window"},
+	} {
+		res := wire.EndResult{FromNs: c.from, ToNs: c.to, Window: stream.Counters{Bytes: c.bytes}}
+		reason, fix := (&run{sch: c.sch}).gateWindow(stream.Counters{}, &res)
+		if (c.say == "") != (reason == "") || !strings.Contains(reason, c.say) || (reason != "") != (fix != "") {
+			t.Errorf("%+v: %q; fix %q", c, reason, fix)
+		}
+	}
+}
+
 func TestZeroCopyGate(t *testing.T) {
 	half := 0.5
 	for _, c := range []struct {

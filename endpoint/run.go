@@ -181,11 +181,11 @@ func (r *run) early(stopNs int64) error {
 	if r.result.err != nil || took >= planned-planned/20-100*time.Millisecond {
 		return nil
 	}
-	return &stream.Error{Op: fmt.Sprintf("the sender ended the flow after %v of %v", took.Round(time.Millisecond), planned.Round(time.Millisecond)),
+	return &stream.Error{Peer: true, Op: fmt.Sprintf("the sender ended the flow after %v of %v", took.Round(time.Millisecond), planned.Round(time.Millisecond)),
 		How: "it was stopped or killed: its own message says more"}
 }
 
-var errEndedEarly = &stream.Error{Op: "the flow ended before its time", How: "the other end, most often the sender, broke off: its own message says why"}
+var errEndedEarly = &stream.Error{Peer: true, Op: "the flow ended before its time", How: "the other end, most often the sender, broke off: its own message says why"}
 
 // pass waits until ns; a flow that ends before is an error.
 func (r *run) pass(ctx context.Context, ns int64) error {

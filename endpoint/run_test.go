@@ -89,7 +89,7 @@ func TestReceiverGoesAwayMidFlow(t *testing.T) {
 			time.Sleep(30 * time.Millisecond)
 			leave(t, c)
 			t.Log(tx, name)
-			failed(t, within(t, res, time.Second), "the receiver broke off")
+			failed(t, within(t, res, slow), "the receiver broke off")
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestSenderGoesAwayMidFlow(t *testing.T) {
 		halt()
 		t.Log(rx, "reset")
 		reset(t, c)
-		failed(t, within(t, res, time.Second), "the sender broke off")
+		failed(t, within(t, res, slow), "the sender broke off")
 	}
 }
 
@@ -124,7 +124,7 @@ func TestSenderIsKilledMidFlow(t *testing.T) {
 			flows(t, r)
 			c.Close()
 			t.Log(rx, name)
-			failed(t, within(t, res, time.Second), "ended", "sender")
+			failed(t, within(t, res, slow), "ended", "sender")
 		}
 	}
 }
@@ -148,7 +148,7 @@ func TestCalledOffIsPromptAndLeavesNothing(t *testing.T) {
 			e, stop := aborted(t, a.role, a.mode, size, ctx, phase == 1)
 			time.Sleep(30 * time.Millisecond)
 			cancel(stream.ErrAborted)
-			r := within(t, e.res, time.Second)
+			r := within(t, e.res, slow)
 			if t.Log(a, phase); r.Reason != stream.ErrAborted.Error() && phase == 1 {
 				t.Errorf("%v: %q", a, r.Reason)
 			}

@@ -25,7 +25,7 @@ func Dial(ctx context.Context, addr string, h Hello, o sock.Options) (*Conn, Wel
 			case <-time.After(20 * time.Millisecond):
 				continue
 			case <-ctx.Done():
-				err = &Error{"connect to " + addr, unix.ECONNREFUSED, "start the receiver first, or check its address and port"}
+				err = &Error{Op: "connect to " + addr, Err: unix.ECONNREFUSED, Peer: true, How: "start the receiver first, or check its address and port"}
 			}
 		}
 		if why := context.Cause(ctx); err != nil && why != nil && !errors.Is(why, context.DeadlineExceeded) {
@@ -62,7 +62,7 @@ func dialError(addr string, err error) error {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, unix.ETIMEDOUT):
 		how = "no answer: check the link, the address and firewalls between the hosts"
 	}
-	return &Error{"connect to " + addr, err, how}
+	return &Error{Op: "connect to " + addr, Err: err, How: how}
 }
 
 // introduce says hello and reads the welcome.
@@ -78,8 +78,8 @@ func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
 	defer cancel()
 	var in [welcomeSize]byte
 	if err := c.readFull(ctx, in[:]); err != nil {
-		return Welcome{}, &Error{"wait for the receiver's welcome", err,
-			"the receiver closes connections with a wrong cookie and every connection beside its flow: check --cookie on both ends, and that nothing else uses that port"}
+		return Welcome{}, &Error{Op: "wait for the receiver's welcome", Err: err, Peer: true,
+			How: "the receiver closes connections with a wrong cookie and every connection beside its flow: check --cookie on both ends, and that nothing else uses that port"}
 	}
 	return ParseWelcome(in[:])
 }
@@ -103,7 +103,7 @@ func (c *Conn) SendFarewell(f Farewell) error {
 		return err
 	}
 	if err := c.writeAll(b); err != nil {
-		return fmt.Errorf("send farewell: %w", err)
+		return &Error{Op: "send farewell", Err: err, Peer: true, How: "the sender did not wait for it: its own message says why"}
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (c *Conn) ReadFarewell(limit time.Time) (Farewell, error) {
 	defer cancel()
 	var in [farewellSize]byte
 	if err := c.readFull(ctx, in[:]); err != nil {
-		return Farewell{}, &Error{"wait for the receiver's account of the flow", err, "the receiver ended before it had read everything: its own message says why"}
+		return Farewell{}, &Error{Op: "wait for the receiver's account of the flow", Err: err, Peer: true, How: "the receiver ended before it had read everything: its own message says why"}
 	}
 	return ParseFarewell(in[:])
 }

@@ -77,7 +77,7 @@ func listenError(addr string, err error) error {
 	default:
 		how = FixOf(err)
 	}
-	return &Error{"listen on " + addr, err, how}
+	return &Error{Op: "listen on " + addr, Err: err, How: how}
 }
 
 // Addr is where the port listens.
@@ -157,8 +157,8 @@ func (p *Port) Accept(ctx context.Context) (*Conn, Hello, error) {
 		conn, err := Detach(a.conn)
 		return conn, a.hello, err
 	case <-ctx.Done():
-		return nil, Hello{}, &Error{"wait for the sender on " + p.Addr().String(), context.Cause(ctx),
-			fmt.Sprintf("start the sender with the same cookie; connections refused so far: %d", p.Strangers())}
+		return nil, Hello{}, &Error{Op: "wait for the sender on " + p.Addr().String(), Err: context.Cause(ctx), Peer: true,
+			How: fmt.Sprintf("start the sender with the same cookie; connections refused so far: %d", p.Strangers())}
 	}
 }
 

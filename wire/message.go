@@ -166,6 +166,9 @@ type EndResult struct {
 	Verdict results.Verdict `json:"verdict"`
 	Reason  string          `json:"reason,omitempty"`
 	Fix     string          `json:"fix,omitempty"`
+	// BlamesPeer: the reason only says that the other end broke off, or that the
+	// run was called off.
+	BlamesPeer bool `json:"blames_peer,omitempty"`
 
 	Host      results.Host    `json:"host"`
 	Total     stream.Counters `json:"total"`                // the whole flow

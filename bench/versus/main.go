@@ -80,7 +80,7 @@ not met, 2 wrong usage.`,
 	f.IntVar(&o.tools.ReceiverCPU, "receiver-cpu", 1, "core of the receiver")
 	f.StringVar(&o.tools.Congestion, "congestion", o.tools.Congestion, "congestion control of both")
 	f.Var(&o.bufMax, "tcp-buf-max", "upper end of the kernel's socket buffer auto-tuning; 0: as this host has it")
-	f.Float64Var(&o.maxForeign, "max-foreign", 0.2, "run a pair again when others kept more than so many cores busy during a run")
+	f.Float64Var(&o.maxForeign, "max-foreign", 0.3, "run a pair again when others kept more than so many cores busy during a run")
 	f.IntVar(&o.retries, "retries", 3, "how often at most")
 	f.IntVar(&o.nice, "nice", -20, "nice value of both tools' processes, so that other work disturbs them less; 0 changes nothing")
 	f.StringVar(&o.only, "only", "", "run only the comparisons whose name matches this regular expression, such as '^tcp '")

@@ -22,7 +22,7 @@ func OpenEnd(cmd *cobra.Command, spec wire.EndSpec, asJSON bool) (*endpoint.End,
 	if u := (*endpoint.UsageError)(nil); errors.As(err, &u) {
 		return nil, UsageError(u)
 	}
-	r := wire.EndResult{Verdict: results.Failed, Reason: err.Error(), Fix: stream.FixOf(err)}
+	r := wire.EndResult{Verdict: results.Failed, Reason: stream.ReasonOf(err), Fix: stream.FixOf(err)}
 	if u := (*stream.Unsupported)(nil); errors.As(err, &u) {
 		r.Verdict = results.Unsupported
 	}

@@ -141,3 +141,8 @@ func (r *UringReceiver) judge(c *stream.Conn, cqe uring.CQE, m *stream.Meter) (r
 func (r *UringReceiver) Close() error {
 	return r.ring.Close()
 }
+
+// Evidence says how the ring was made.
+func (r *UringReceiver) Evidence() stream.Evidence {
+	return stream.Evidence{Figures: stream.RingFigures(r.ring)}
+}

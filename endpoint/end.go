@@ -219,6 +219,7 @@ type flowResult struct {
 	atNs     int64
 	peer     *stream.Farewell // TX
 	farewell error
+	evidence stream.Evidence
 }
 
 func newWorker(e *End) *worker {
@@ -272,6 +273,9 @@ func (w *worker) receive() {
 		return
 	}
 	res := flowResult{err: path.Receive(conn, &w.end.meter), atNs: counter.Monotonic()}
+	if witness, ok := path.(stream.Witness); ok {
+		res.evidence = witness.Evidence()
+	}
 	if res.err == nil {
 		c := w.end.meter.Snapshot()
 		res.farewell = conn.SendFarewell(stream.Farewell{Bytes: c.Bytes, Mismatches: c.Mismatches, Verified: w.end.opts.Touch == stream.TouchVerify})
@@ -328,6 +332,9 @@ func (w *worker) sendFlow(path stream.Sender, conn *stream.Conn, sch wire.Schedu
 		}
 	}
 	res.atNs = counter.Monotonic()
+	if witness, ok := path.(stream.Witness); ok {
+		res.evidence = witness.Evidence()
+	}
 	return res
 }
 

@@ -89,9 +89,10 @@ func TestWindowGate(t *testing.T) {
 	}{
 		{wire.Schedule{}, 0, 0, 0, ""}, // no window
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2001 * ms, 1, ""},
-		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1400 * ms, 2001 * ms, 1, ""},
-		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1600 * ms, 2000 * ms, 1, "read as 400ms: its edges came 600ms and 0s late"},
-		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 3500 * ms, 1, "read as 2.5s"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1240 * ms, 2001 * ms, 1, ""},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1500 * ms, 2500 * ms, 1, ""}, // both as late
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1260 * ms, 2000 * ms, 1, "read as 740ms: its edges came 260ms and 0s late"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2260 * ms, 1, "read as 1.26s"},
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2000 * ms, 0, "no payload byte passed in the window"},
 	} {
 		res := wire.EndResult{FromNs: c.from, ToNs: c.to, Window: stream.Counters{Bytes: c.bytes}}

@@ -18,10 +18,11 @@ import (
 //
 // The memory is a memfd, so that sendfile can send it too.
 type Payload struct {
-	FD     int
-	mem    []byte
-	size   int
-	period int
+	FD      int
+	mapping *sharedMap
+	mem     []byte
+	size    int
+	period  int
 }
 
 // MaxPeriodBytes bounds the pattern's period and so what a verifier allocates.
@@ -43,17 +44,18 @@ func periodFor(messageBytes int) int {
 // NewPayload makes the payload for messages of size bytes, all pages present.
 func NewPayload(size int) (*Payload, error) {
 	period := periodFor(size)
-	n := pageUp(period + size)
+	n := (period + size + hugePage - 1) &^ (hugePage - 1)
 	fd, err := unix.MemfdCreate("zcbench-payload", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("memfd_create for the payload: %w", err)
 	}
 	if err = unix.Ftruncate(fd, int64(n)); err == nil {
-		var mem []byte
-		mem, err = unix.Mmap(fd, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
-		if err == nil {
+		var m *sharedMap
+		if m, err = mapShared(fd, n); err == nil {
+			mem := m.bytes()[:pageUp(period+size)]
 			fillPattern(mem, period)
-			return &Payload{FD: fd, mem: mem, size: size, period: period}, nil
+			m.collapse()
+			return &Payload{FD: fd, mapping: m, mem: mem, size: size, period: period}, nil
 		}
 	}
 	unix.Close(fd)
@@ -109,7 +111,7 @@ func (p *Payload) Close() error {
 	if p.mem == nil {
 		return nil
 	}
-	err := unix.Munmap(p.mem)
+	err := p.mapping.close()
 	p.mem = nil
 	unix.Close(p.FD)
 	return err

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/report"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
@@ -54,7 +55,7 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 				return cli.Usagef("demo makes network namespaces and must run as root: sudo zcbench demo")
 			}
 			o.MessageBytes, o.Only = int(message), only
-			o.Progress = cli.NewProgress(cmd.ErrOrStderr())
+			o.Progress = progress.New(cmd.ErrOrStderr())
 			recs, err := bench.Demo(cmd.Context(), o)
 			return finish(cmd, o.Dir, recs, err, asJSON)
 		},

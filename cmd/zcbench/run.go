@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/endpoint"
 	"github.com/zcbench/zcbench/host"
@@ -181,7 +182,7 @@ func (f *runFlags) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	session.Progress = cli.NewProgress(cmd.ErrOrStderr())
+	session.Progress = progress.New(cmd.ErrOrStderr())
 	plan := matrix.Interleave([]results.Cell{f.cellOn(session.Runner)}, f.reps, f.warmup, 0)
 	recs, err := session.Play(ctx, plan)
 	if session.Journal != nil {

@@ -59,11 +59,13 @@ func (r *run) do(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, r.conn.Abort)
 	defer stop()
 	r.startSampler()
+	calm := hurry()
 	err := r.measure(ctx)
 	if err != nil {
 		r.conn.Abort()
 	}
 	r.awaitEnd()
+	calm()
 	if !r.to.taken && r.from.taken && r.sch.ToNs == 0 {
 		err = errors.Join(err, r.take(&r.to, true))
 	}

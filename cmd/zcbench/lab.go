@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zcbench/zcbench/lab"
+)
+
+// labExit is an error that carries the process's exit status. err is nil when
+// the guest's command ended with that status and has said itself why.
+type labExit struct {
+	code int
+	err  error
+}
+
+func (e *labExit) Error() string {
+	if e.err != nil {
+		return e.err.Error()
+	}
+	return "exit status " + strconv.Itoa(e.code)
+}
+
+func (e *labExit) Unwrap() error { return e.err }
+
+// newLabCommand is zcbench lab.
+func newLabCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "lab",
+		Short: "A virtual machine with a virtual NIC that can do zero-copy receive",
+	}
+	c.AddCommand(newLabBuildCommand(), newLabExecCommand())
+	return c
+}
+
+func newLabBuildCommand() *cobra.Command {
+	var o lab.BuildOptions
+	c := &cobra.Command{
+		Use:   "build",
+		Short: "Fetch kernels and toolchain into the cache and build the soft NIC",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			built, err := lab.Build(cmd.Context(), o, cmd.ErrOrStderr())
+			if err != nil {
+				return &labExit{lab.ExitTrouble, err}
+			}
+			for _, b := range built {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\t%s\t%s\n", b.Suite, b.Release, b.Vmlinuz, b.Module)
+			}
+			return nil
+		},
+	}
+	f := c.Flags()
+	f.StringSliceVar(&o.Kernels, "kernel", nil, "suite or release prefix, or all (default "+lab.Suites[0]+")")
+	f.BoolVar(&o.Refresh, "refresh", false, "look for newer versions although the cache holds some")
+	f.StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")
+	return c
+}
+
+func newLabExecCommand() *cobra.Command {
+	var o lab.ExecOptions
+	c := &cobra.Command{
+		Use:   "exec [flags] -- CMD [ARG...]",
+		Short: "Boot the lab and run one static program in it",
+		Long: `Boot the lab, run CMD in it and end with CMD's exit status. The soft NIC's two
+ends are up in the network namespaces sut (sn0, 10.77.0.1, fd00:77::1) and tg
+(sn1, 10.77.0.2, fd00:77::2). Files that CMD leaves under $OUT come back.
+
+Exit status: CMD's own; 124 when its time is up; 125 when the lab could not be
+built or booted, or the guest's kernel complained; 126 when CMD cannot be run;
+127 when it is not there.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Args = args
+			exit, err := lab.Exec(cmd.Context(), o)
+			if exit == 0 && err == nil {
+				return nil
+			}
+			return &labExit{exit, err}
+		},
+	}
+	f := c.Flags()
+	f.SetInterspersed(false)
+	f.StringVar(&o.Kernel, "kernel", "", "suite or release prefix (default "+lab.Suites[0]+")")
+	f.IntVar(&o.CPUs, "cpus", lab.DefaultCPUs, "processors")
+	f.IntVar(&o.MemMiB, "mem", lab.DefaultMemMiB, "memory, MiB")
+	f.DurationVar(&o.Timeout, "timeout", lab.DefaultTimeout, "time limit for CMD")
+	f.StringVar(&o.Out, "out", "", "folder for files left under the guest's $OUT (default $OUT, else "+lab.DefaultOut+")")
+	f.StringArrayVar(&o.Files, "file", nil, "carry this file or folder to the same path in the guest (repeatable)")
+	f.StringArrayVar(&o.Env, "env", nil, "set NAME=VALUE for CMD (repeatable)")
+	f.StringVar(&o.Module, "softnic", "", `parameters for the soft NIC, such as "inline=1"`)
+	f.IntVar(&o.MTU, "mtu", 0, "MTU of both ends (default 4148: a page of payload)")
+	f.BoolVar(&o.NoKVM, "no-kvm", false, "emulate even where KVM works")
+	f.StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")
+	return c
+}

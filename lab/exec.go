@@ -38,7 +38,7 @@ type ExecOptions struct {
 	Out     string        // where files under the guest's $OUT go; empty: $OUT, else DefaultOut
 	Files   []string      // more files or folders to carry, to the same absolute path
 	Env     []string      // NAME=VALUE for the command
-	Module  string        // parameters for softnic.ko: "inline=1"
+	Module  string        // parameters for softnic.ko: "inline_dma=1"
 	MTU     int           // of both ends; 0: guest.DefaultMTU
 	Init    string        // program to run as /init, which calls guest.Main; empty: this one
 	NoKVM   bool          // emulate even where KVM works

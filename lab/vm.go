@@ -85,8 +85,7 @@ func (c *vmConfig) args() []string {
 	}
 	// panic=-1 reboots at once, which -no-reboot turns into QEMU's end; an oops
 	// leaves locks held, so it panics too.
-	const cmdline = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off rdinit=/init " +
-		"nokaslr random.trust_cpu=on tsc=reliable clocksource_failover=0 workqueue.power_efficient=0"
+	const cmdline = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off rdinit=/init tsc=reliable"
 	return []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-nic", "none",
 		"-machine", "pc", "-accel", accel, "-cpu", cpu,

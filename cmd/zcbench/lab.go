@@ -90,7 +90,7 @@ built or booted, or the guest's kernel complained; 126 when CMD cannot be run;
 	f.StringVar(&o.Out, "out", "", "folder for files left under the guest's $OUT (default $OUT, else "+lab.DefaultOut+")")
 	f.StringArrayVar(&o.Files, "file", nil, "carry this file or folder to the same path in the guest (repeatable)")
 	f.StringArrayVar(&o.Env, "env", nil, "set NAME=VALUE for CMD (repeatable)")
-	f.StringVar(&o.Module, "softnic", "", `parameters for the soft NIC, such as "inline=1"`)
+	f.StringVar(&o.Module, "softnic", "", `parameters for the soft NIC, such as "inline_dma=1"`)
 	f.IntVar(&o.MTU, "mtu", 0, "MTU of both ends (default 4148: a page of payload)")
 	f.BoolVar(&o.NoKVM, "no-kvm", false, "emulate even where KVM works")
 	f.StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")

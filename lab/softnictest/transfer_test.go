@@ -140,3 +140,8 @@ func dialTimeout(t testing.TB, l net.Listener, limit time.Duration) (net.Conn, e
 	}
 	return r.c, r.err
 }
+
+// dialAddr connects from the current namespace.
+func dialAddr(a netip.AddrPort) (io.WriteCloser, error) {
+	return net.DialTimeout("tcp", a.String(), 10*time.Second)
+}

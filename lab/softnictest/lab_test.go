@@ -34,10 +34,16 @@ func in[T any](t testing.TB, ns string, f func() (T, error)) T {
 	}
 	c := make(chan result)
 	go func() {
-		// The thread ends with its goroutine: it never runs anything else in
-		// the wrong namespace.
+		// The thread ends with its goroutine, so it never runs anything else in
+		// the wrong namespace. The process's first thread cannot end and would
+		// keep the namespace alive: hence the way back.
 		runtime.LockOSThread()
 		var r result
+		home, err := netns.Get()
+		if err == nil {
+			defer home.Close()
+			defer netns.Set(home)
+		}
 		h, err := netns.GetFromName(ns)
 		if err == nil {
 			defer h.Close()

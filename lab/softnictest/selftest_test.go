@@ -159,6 +159,7 @@ func sendTo(t *testing.T, f family, port uint16, data []byte) {
 }
 
 func TestSelftestDevmemRX(t *testing.T) {
+	selftest(t, "ncdevmem")
 	for i, f := range []family{v4, v6} {
 		t.Run(fmt.Sprintf("ipv%d", f), func(t *testing.T) {
 			port := uint16(6101 + i)
@@ -177,6 +178,7 @@ func TestSelftestDevmemRX(t *testing.T) {
 
 // A segment of any size is split: nothing arrives in the linear part (-L).
 func TestSelftestDevmemHDS(t *testing.T) {
+	selftest(t, "ncdevmem")
 	for i, n := range []int{1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			port := uint16(6201 + i)

@@ -50,8 +50,11 @@ func (c *cache) makeModule(ctx context.Context, k *Kernel, log io.Writer) error 
 		var out bytes.Buffer
 		err := c.inToolchain(ctx, k, tmp, &out, "make", "-C", "/usr/src/linux-headers-"+k.Release, "M=/mnt", "modules")
 		if err != nil {
-			return &Error{"build softnic.ko for " + k.Release, fmt.Errorf("%w:\n%s", err, out.String()),
-				"building needs root, or unprivileged user namespaces"}
+			fix := ""
+			if !strings.Contains(out.String(), "make: ") { // it never got there
+				fix = "entering the toolchain needs root, or unprivileged user namespaces"
+			}
+			return &Error{"build softnic.ko for " + k.Release, fmt.Errorf("%w:\n%s", err, out.String()), fix}
 		}
 		if i := strings.Index(out.String(), "warning:"); i >= 0 {
 			fmt.Fprintf(log, "lab: the compiler warned:\n%s", out.String())

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -48,7 +49,8 @@ func (c *cache) makeModule(ctx context.Context, k *Kernel, log io.Writer) error 
 			return err
 		}
 		var out bytes.Buffer
-		err := c.inToolchain(ctx, k, tmp, &out, "make", "-C", "/usr/src/linux-headers-"+k.Release, "M=/mnt", "modules")
+		err := inRoot(ctx, c.path("toolchains", k.toolchain()), tmp, &out,
+			"make", "-C", "/usr/src/linux-headers-"+k.Release, "M=/mnt", "modules")
 		if err != nil {
 			fix := ""
 			if !strings.Contains(out.String(), "make: ") { // it never got there
@@ -82,16 +84,18 @@ func writeSources(dir string) error {
 }
 
 // keepOnly removes everything else from dir.
-func keepOnly(dir, name string) error {
-	if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-		return err
+func keepOnly(dir string, names ...string) error {
+	for _, n := range names {
+		if _, err := os.Stat(filepath.Join(dir, n)); err != nil {
+			return err
+		}
 	}
 	all, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range all {
-		if e.Name() == name {
+		if slices.Contains(names, e.Name()) {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {

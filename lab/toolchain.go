@@ -25,34 +25,41 @@ func (c *cache) makeToolchain(ctx context.Context, a *apt, k *Kernel, log io.Wri
 	if c.has("toolchains", k.toolchain()) {
 		return nil
 	}
-	pkgs := append([]string{"linux-headers-" + k.Release}, toolchainPackages...)
-	files, err := a.closure(ctx, pkgs)
-	if err != nil {
+	err := c.folder(func(tmp string) (err error) {
+		fmt.Fprintf(log, "lab: %s: fetching the module toolchain\n", k.Release)
+		k.Toolchain, err = unpackRoot(ctx, a, tmp, append([]string{"linux-headers-" + k.Release}, toolchainPackages...), log)
 		return err
-	}
-	var size int64
-	k.Toolchain = k.Toolchain[:0]
-	for _, f := range files {
-		size += f.Size
-		k.Toolchain = append(k.Toolchain, f.Name)
-	}
-	fmt.Fprintf(log, "lab: %s: fetching the module toolchain: %d packages, %d MB\n", k.Release, len(files), size/1e6)
-	if err := a.fetch(ctx, pkgs); err != nil {
-		return err
-	}
-	defer a.clean()
-	err = c.folder(func(tmp string) error {
-		if err := mergedUsr(tmp); err != nil {
-			return err
-		}
-		for _, f := range files {
-			if err := unpackDeb(ctx, filepath.Join(a.dir, "archives", f.Name), tmp); err != nil {
-				return err
-			}
-		}
-		return alternatives(tmp)
 	}, "toolchains", k.toolchain())
 	return wrap("unpack the module toolchain", err)
+}
+
+// unpackRoot makes dir a root file system of pkgs and all they depend on, and
+// returns the names of the archives that went into it.
+func unpackRoot(ctx context.Context, a *apt, dir string, pkgs []string, log io.Writer) ([]string, error) {
+	files, err := a.closure(ctx, pkgs)
+	if err != nil {
+		return nil, err
+	}
+	var size int64
+	var names []string
+	for _, f := range files {
+		size += f.Size
+		names = append(names, f.Name)
+	}
+	fmt.Fprintf(log, "lab: %d packages, %d MB\n", len(files), size/1e6)
+	if err := a.fetch(ctx, pkgs); err != nil {
+		return nil, err
+	}
+	defer a.clean()
+	if err := mergedUsr(dir); err != nil {
+		return nil, err
+	}
+	for _, n := range names {
+		if err := unpackDeb(ctx, filepath.Join(a.dir, "archives", n), dir); err != nil {
+			return nil, err
+		}
+	}
+	return names, alternatives(dir)
 }
 
 // mergedUsr creates the links from / into /usr that Debian's installer makes
@@ -96,9 +103,9 @@ mount --rbind /dev "$root/dev"
 mount --bind "$work" "$root/mnt"
 exec chroot "$root" "$@"`
 
-// inToolchain runs a command in the toolchain of k with work as /mnt. An
+// inRoot runs a command in the root file system at root with work as /mnt. An
 // unprivileged user gets there through a user namespace.
-func (c *cache) inToolchain(ctx context.Context, k *Kernel, work string, log io.Writer, args ...string) error {
+func inRoot(ctx context.Context, root, work string, log io.Writer, args ...string) error {
 	if err := needTools("unshare", "chroot"); err != nil {
 		return err
 	}
@@ -106,7 +113,7 @@ func (c *cache) inToolchain(ctx context.Context, k *Kernel, work string, log io.
 	if os.Geteuid() != 0 {
 		argv = append(argv, "--map-root-user")
 	}
-	argv = append(argv, "/bin/sh", "-c", enterRoot, "sh", c.path("toolchains", k.toolchain()), work)
+	argv = append(argv, "/bin/sh", "-c", enterRoot, "sh", root, work)
 	cmd := exec.CommandContext(ctx, "unshare", append(argv, args...)...)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "HOME=/tmp"}
 	cmd.Stdout, cmd.Stderr = log, log

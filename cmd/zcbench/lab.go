@@ -31,7 +31,7 @@ func newLabCommand() *cobra.Command {
 		Use:   "lab",
 		Short: "A virtual machine with a virtual NIC that can do zero-copy receive",
 	}
-	c.AddCommand(newLabBuildCommand(), newLabExecCommand())
+	c.AddCommand(newLabBuildCommand(), newLabExecCommand(), newLabSelftestsCommand())
 	return c
 }
 
@@ -56,6 +56,25 @@ func newLabBuildCommand() *cobra.Command {
 	f.StringSliceVar(&o.Kernels, "kernel", nil, "suite or release prefix, or all (default "+lab.Suites[0]+")")
 	f.BoolVar(&o.Refresh, "refresh", false, "look for newer versions although the cache holds some")
 	f.StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")
+	return c
+}
+
+func newLabSelftestsCommand() *cobra.Command {
+	var o lab.BuildOptions
+	c := &cobra.Command{
+		Use:   "selftests",
+		Short: "Build the kernel's own zero-copy selftest programs and print their folder",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := lab.Selftests(cmd.Context(), o, cmd.ErrOrStderr())
+			if err != nil {
+				return &labExit{lab.ExitTrouble, err}
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), dir)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")
 	return c
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -86,7 +87,27 @@ func Build(ctx context.Context, o BuildOptions, log io.Writer) ([]Built, error) 
 		}
 		built = append(built, b)
 	}
+	if o.Refresh {
+		c.prune(&lf)
+	}
 	return built, nil
+}
+
+// prune removes kernels, toolchains and modules that lock.json no longer names.
+func (c *cache) prune(lf *lockFile) {
+	for dir, name := range map[string]func(*Kernel) string{
+		"kernels":    func(k *Kernel) string { return k.Release },
+		"toolchains": (*Kernel).toolchain,
+		"modules":    func(k *Kernel) string { return moduleKey(k.Release) },
+		"selftests":  func(k *Kernel) string { return k.Release },
+	} {
+		entries, _ := os.ReadDir(c.path(dir))
+		for _, e := range entries {
+			if !slices.ContainsFunc(lf.Kernels, func(k *Kernel) bool { return name(k) == e.Name() }) {
+				os.RemoveAll(c.path(dir, e.Name()))
+			}
+		}
+	}
 }
 
 // pick turns the user's words for kernels into suites.

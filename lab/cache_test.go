@@ -65,3 +65,26 @@ func TestJSONRoundTrip(t *testing.T) {
 		t.Error("half a file was accepted")
 	}
 }
+
+func TestPruneKeepsWhatIsLocked(t *testing.T) {
+	c := testCache(t)
+	k := &Kernel{Suite: "sid", Release: "7.2.13+deb14-amd64"}
+	keep := [][]string{{"kernels", k.Release}, {"toolchains", k.toolchain()}, {"modules", moduleKey(k.Release)}}
+	gone := [][]string{{"kernels", "7.2.1+deb14-amd64"}, {"toolchains", "sid-7.2.1+deb14-amd64"}, {"modules", k.Release + "-0123456789ab"}}
+	for _, e := range append(keep, gone...) {
+		if err := os.MkdirAll(c.path(e...), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.prune(&lockFile{Kernels: []*Kernel{k}})
+	for _, e := range keep {
+		if !c.has(e...) {
+			t.Errorf("%v is gone", e)
+		}
+	}
+	for _, e := range gone {
+		if c.has(e...) {
+			t.Errorf("%v is still there", e)
+		}
+	}
+}

@@ -31,6 +31,7 @@ lab: lab-bin ## Fetch and build what the lab needs
 
 test-lab: lab ## Run the soft NIC's tests in the VM
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make test-lab: $$why"; exit 0; fi; \
+	CGO_ENABLED=0 ZCBENCH_LAB_TEST=1 go test -count=1 -run TestIntegration ./lab || exit 1; \
 	for k in $(LAB_KERNELS); do \
 		echo "== lab tests on $$k"; \
 		CGO_ENABLED=0 go test -count=1 -exec "$(CURDIR)/bin/zcbench lab exec --kernel $$k --timeout $(LAB_TIMEOUT) --" ./lab/softnictest || exit 1; \

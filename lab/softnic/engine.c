@@ -5,7 +5,6 @@
  * see only what a real NIC leaves to them; or, with inline_dma=1, the sender's own
  * context.
  */
-#include <linux/dma-direct.h>
 #include <linux/kthread.h>
 #include <linux/smp.h>
 

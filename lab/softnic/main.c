@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Module: parameters, the card (one platform device) and its two ports. */
-#include <linux/dma-direct.h>
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>

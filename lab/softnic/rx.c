@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The driver's receiving half: NAPI turns completions into skbs and posts buffers. */
-#include <linux/dma-direct.h>
-
 #include "softnic.h"
 
 /* Give the engine new buffers. NAPI context. */
-void sn_rx_refill(struct sn_rx_mem *m, struct sn_rxq *rxq)
+void sn_rx_refill(struct sn_channel *ch)
 {
+	struct sn_rx_mem *m = &ch->rx.mem;
 	u32 post = m->post;
 
 	while (post - m->give < m->size) {
 		struct sn_rx_buf *b = &m->bufs[post & (m->size - 1)];
 		netmem_ref netmem = page_pool_dev_alloc_netmems(m->pp);
 
-		if (!netmem) {
-			WRITE_ONCE(rxq->alloc_fail, rxq->alloc_fail + 1);
+		if (netmem) {
+			b->netmem = netmem;
+			b->dma = page_pool_get_dma_addr_netmem(netmem);
+		}
+		if (!netmem || !sn_reachable(ch->sn, b->dma)) {
+			WRITE_ONCE(ch->rx.alloc_fail, ch->rx.alloc_fail + 1);
+			if (netmem)
+				page_pool_recycle_direct_netmem(m->pp, netmem);
 			break;
 		}
-		b->netmem = netmem;
-		b->dma = page_pool_get_dma_addr_netmem(netmem);
 		post++;
 	}
 	smp_store_release(&m->post, post);
@@ -136,7 +139,7 @@ int sn_poll(struct napi_struct *napi, int budget)
 		work++;
 	}
 	if (budget)
-		sn_rx_refill(m, &ch->rx);
+		sn_rx_refill(ch);
 	if (READ_ONCE(peer->stalled))
 		sn_engine_kick(peer);
 	if (work < budget)

@@ -4,7 +4,6 @@
  * not cut it) into what the receiver gets, split headers from payload, write
  * both into posted buffers and post completions.
  */
-#include <linux/dma-direct.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/tcp.h>

@@ -19,6 +19,7 @@
 #ifndef SOFTNIC_H
 #define SOFTNIC_H
 
+#include <linux/dma-direct.h>
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>
 #include <linux/netdevice.h>
@@ -191,6 +192,15 @@ struct sn_dev {
 	struct sn_channel ch[SN_QUEUES_MAX];
 };
 
+/*
+ * Whether the hardware can reach what a DMA address stands for: a dma-buf may be
+ * memory of another device, which has no place in the direct map.
+ */
+static inline bool sn_reachable(const struct sn_dev *sn, dma_addr_t addr)
+{
+	return pfn_valid(PHYS_PFN(dma_to_phys(sn->dma, addr)));
+}
+
 /* main.c: module parameters */
 extern bool sn_inline;
 int sn_irq_cpu(unsigned int queue);
@@ -227,7 +237,7 @@ void sn_parse(const u8 *pkt, u32 len, struct sn_flow *f);
 
 /* rx.c */
 int sn_poll(struct napi_struct *napi, int budget);
-void sn_rx_refill(struct sn_rx_mem *m, struct sn_rxq *rxq);
+void sn_rx_refill(struct sn_channel *ch);
 
 /* queue.c */
 extern const struct netdev_queue_mgmt_ops sn_queue_mgmt_ops;

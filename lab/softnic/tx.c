@@ -40,7 +40,7 @@ static int tx_map(struct sn_dev *sn, struct sn_tx_desc *d, struct sk_buff *skb)
 
 		addr = frag ? skb_frag_dma_map(sn->dma, frag, 0, len, DMA_TO_DEVICE) :
 			      dma_map_single(sn->dma, skb->data, len, DMA_TO_DEVICE);
-		if (!niov && dma_mapping_error(sn->dma, addr)) {
+		if (niov ? !sn_reachable(sn, addr) : dma_mapping_error(sn->dma, addr)) {
 			tx_unmap(sn, d);
 			return -ENOMEM;
 		}

@@ -1,7 +1,12 @@
 package softnictest
 
 import (
+	"bytes"
+	"fmt"
+	"net"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +27,11 @@ func TestNamespacesAndModuleComeAndGo(t *testing.T) {
 	b := mustBind(t, u, boundQueue)
 	l := listen(t, v4, 5057)
 	c := dial(t, l)
+	// Without lingering: if the receiver's last packet is lost with its device,
+	// the sender's orphan would try for minutes, and keep its namespace.
+	if err := c.(*net.TCPConn).SetLinger(0); err != nil {
+		t.Fatal(err)
+	}
 	go c.Write(payload(8 << 20)) // nobody reads: it ends with the connection
 	for _, e := range guest.Ends {
 		if err := netns.DeleteNamed(e.NS); err != nil {
@@ -62,7 +72,30 @@ func waitDevices(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	t.Fatal("the soft NICs did not come back from their deleted namespaces")
+	t.Fatalf("the soft NICs did not come back from their deleted namespaces; threads in namespaces other than the first:\n%s", strangers())
+}
+
+// strangers lists the threads of this machine that are in another network
+// namespace than its first process: what can keep a namespace alive, besides
+// sockets.
+func strangers() string {
+	home, _ := os.Readlink("/proc/1/ns/net")
+	var b strings.Builder
+	tasks, _ := filepath.Glob("/proc/[0-9]*/task/*")
+	for _, p := range tasks {
+		ns, err := os.Readlink(p + "/ns/net")
+		if err == nil && ns != home {
+			comm, _ := os.ReadFile(p + "/comm")
+			fmt.Fprintf(&b, "%s %s %s\n", p, ns, bytes.TrimSpace(comm))
+		}
+	}
+	fds, _ := filepath.Glob("/proc/[0-9]*/fd/*")
+	for _, p := range fds {
+		if to, err := os.Readlink(p); err == nil && (strings.HasPrefix(to, "net:") || strings.HasPrefix(to, "socket:")) {
+			fmt.Fprintf(&b, "%s -> %s\n", p, to)
+		}
+	}
+	return b.String()
 }
 
 func reload(t *testing.T) {

@@ -39,7 +39,7 @@
 #define SN_KEY			40
 #define SN_CONTEXTS		16	/* including the default, 0 */
 #define SN_RULES		64
-#define SN_PAUSE_MS		20	/* longest a paused packet waits for a buffer */
+#define SN_PAUSE_MS		250	/* longest a paused packet waits for a buffer: longer than an emulated CPU waits for its turn */
 
 /* ---- TX ---- */
 

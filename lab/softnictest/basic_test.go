@@ -43,6 +43,10 @@ func TestTransfers(t *testing.T) {
 						c := count(t)
 						transfer(t, listen(t, f, 5001), 8<<20, patience)
 						checkShape(t, c, 8<<20, gro, hds == splitOn)
+						// Flow control: the engine waits for buffers.
+						if got := c.sum("no_buffer"); inline == "N" && got != 0 {
+							t.Errorf("%d packets were lost for want of buffers", got)
+						}
 					})
 				}
 			}

@@ -2,5 +2,5 @@
 // and check the module against what the rest of zcbench relies on. Outside the
 // lab they skip.
 //
-//	CGO_ENABLED=0 go test -exec "bin/zcbench lab exec --" ./lab/softnictest
+//	CGO_ENABLED=0 go test -exec "$PWD/bin/zcbench lab exec --" ./lab/softnictest
 package softnictest

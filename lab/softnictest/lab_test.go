@@ -17,7 +17,7 @@ var rx, tx = guest.Ends[0], guest.Ends[1]
 func needLab(t testing.TB) {
 	t.Helper()
 	if os.Getenv(guest.Env) == "" {
-		t.Skip(`needs the lab's guest: go test -exec "bin/zcbench lab exec --" ./lab/softnictest`)
+		t.Skip(`needs the lab's guest: go test -exec "$PWD/bin/zcbench lab exec --" ./lab/softnictest`)
 	}
 	if _, err := os.Stat("/sys/module/softnic"); err != nil {
 		t.Fatalf("this is the lab's guest, but the soft NIC is not loaded: %v", err)

@@ -166,7 +166,7 @@ func makeImage(o *ExecOptions, cmd *command, dir, module string, spec *guest.Spe
 		}
 	}
 	for _, p := range cmd.returns {
-		ram.addDirs(p[1:])
+		ram.addWritable(p)
 	}
 	for _, p := range append([]string{filepath.Join(dir, "testdata")}, o.Files...) {
 		if p, err = filepath.Abs(p); err != nil {

@@ -64,6 +64,16 @@ func (r *initramfs) addDirs(name string) {
 	}
 }
 
+// addWritable makes sure that the command can write to the absolute path: the
+// folders above it exist, and it does itself where it is a folder on the host.
+func (r *initramfs) addWritable(p string) {
+	name := cpio.Normalize(p)
+	r.addDirs(name)
+	if st, err := os.Stat(p); err == nil && st.IsDir() {
+		r.add(cpio.Directory(name, 0o755))
+	}
+}
+
 // addFile carries the host's file to the guest's absolute path.
 func (r *initramfs) addFile(guestPath, hostPath string) error {
 	f, err := os.Open(hostPath)

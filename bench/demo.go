@@ -60,8 +60,8 @@ func Demo(ctx context.Context, o DemoOptions) (recs []results.Record, err error)
 }
 
 func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results.Record, error) {
-	opt := Options{Duration: o.Duration, WarmupDuration: min(o.Duration, 300*time.Millisecond),
-		RampUp: 200 * time.Millisecond, RampDown: 50 * time.Millisecond, SampleInterval: 100 * time.Millisecond}
+	opt := Options{Duration: o.Duration, WarmupDuration: min(o.Duration, max(300*time.Millisecond, o.Duration/3)),
+		RampUp: max(200*time.Millisecond, o.Duration/4), RampDown: 50 * time.Millisecond, SampleInterval: 100 * time.Millisecond}
 	if err := opt.FindPath(ctx, sut, tg, "", o.Dev, "", false); err != nil {
 		return nil, err
 	}

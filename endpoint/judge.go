@@ -92,8 +92,9 @@ func (r *run) gateWindow(_ stream.Counters, res *wire.EndResult) (reason, fix st
 	asked, got := duration(r.sch.ToNs-r.sch.FromNs), duration(res.ToNs-res.FromNs)
 	switch {
 	case got < asked-asked/4, got > asked+asked/4:
-		return fmt.Sprintf("the window of %v was read as %v: its edges came %v and %v late", asked.Round(time.Millisecond), got.Round(time.Microsecond),
-			duration(res.FromNs-r.sch.FromNs).Round(time.Millisecond), duration(res.ToNs-r.sch.ToNs).Round(time.Millisecond)), how
+		ms := func(ns int64) float64 { return float64(ns) / 1e6 }
+		return fmt.Sprintf("the window of %v was read as %.1f ms, its edges %.1f ms and %.1f ms late", asked.Round(time.Millisecond),
+			ms(int64(got)), ms(res.FromNs-r.sch.FromNs), ms(res.ToNs-r.sch.ToNs)), how
 	case res.Window.Bytes == 0:
 		return fmt.Sprintf("no payload byte passed in the window of %v", asked.Round(time.Millisecond)), how
 	}

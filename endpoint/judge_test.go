@@ -91,8 +91,8 @@ func TestWindowGate(t *testing.T) {
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2001 * ms, 1, ""},
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1240 * ms, 2001 * ms, 1, ""},
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1500 * ms, 2500 * ms, 1, ""}, // both as late
-		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1260 * ms, 2000 * ms, 1, "read as 740ms: its edges came 260ms and 0s late"},
-		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2260 * ms, 1, "read as 1.26s"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1260 * ms, 2000 * ms, 1, "read as 740.0 ms, its edges 260.0 ms and 0.0 ms late"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2260 * ms, 1, "read as 1260.0 ms"},
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2000 * ms, 0, "no payload byte passed in the window"},
 	} {
 		res := wire.EndResult{FromNs: c.from, ToNs: c.to, Window: stream.Counters{Bytes: c.bytes}}

@@ -80,7 +80,8 @@ be built or booted, or the guest's kernel complained; 2 wrong usage or input.`,
 			if err := results.Vacant(o.Out); err != nil {
 				return outError(err)
 			}
-			demo := []string{"zcbench", "demo", "--out", guest.OutDir, "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender}
+			demo := []string{"zcbench", "demo", "--out", guest.OutDir, "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender,
+				"--duration", "2s"} // counters are read slowly there: a short window would not be kept
 			o.Args = append(demo, args...)
 			exit, err := lab.Exec(cmd.Context(), o)
 			if exit == 0 && err == nil {

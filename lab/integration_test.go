@@ -102,6 +102,9 @@ func checkFiles(t *testing.T, out, stderr string) {
 
 func needIntegration(t *testing.T) {
 	t.Helper()
+	if why := os.Getenv("ZCBENCH_LAB_WHY"); why != "" {
+		t.Skip("no lab here: " + why)
+	}
 	if os.Getenv(integrationEnv) == "" {
 		t.Skipf("boots the lab: set %s=1, or run make test-lab", integrationEnv)
 	}

@@ -19,17 +19,15 @@ define lab_why
 $$(sh mk/lab-need.sh $(LAB_PACKAGES))
 endef
 
-.PHONY: lab test-lab lab-selftests lab-boots lab-bin
+export LAB_KERNELS LAB_PACKAGES
 
-lab-bin:
-	@mkdir -p bin
-	CGO_ENABLED=0 go build -o bin/zcbench ./cmd/zcbench
+.PHONY: lab test-lab lab-selftests lab-boots
 
-lab: lab-bin ## Fetch and build what the lab needs
+lab: build ## fetch and build what the lab (VM with the soft NIC) needs
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make lab: $$why"; exit 0; fi; \
 	bin/zcbench lab build --kernel all
 
-test-lab: lab ## Run the soft NIC's tests in the VM
+test-lab: lab ## run the soft NIC's tests in the VM
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make test-lab: $$why"; exit 0; fi; \
 	CGO_ENABLED=0 ZCBENCH_LAB_TEST=1 go test -count=1 -run TestIntegration ./lab || exit 1; \
 	for k in $(LAB_KERNELS); do \
@@ -37,12 +35,12 @@ test-lab: lab ## Run the soft NIC's tests in the VM
 		CGO_ENABLED=0 go test -count=1 -exec "$(CURDIR)/bin/zcbench lab exec --kernel $$k --timeout $(LAB_TIMEOUT) --" ./lab/softnictest || exit 1; \
 	done
 
-lab-selftests: lab ## Run the kernel's own zero-copy selftests on the soft NIC
+lab-selftests: lab ## run the kernel's own zero-copy selftests on the soft NIC
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make lab-selftests: $$why"; exit 0; fi; \
 	dir=$$(bin/zcbench lab selftests) || exit 1; \
 	CGO_ENABLED=0 go test -count=1 -v -run TestSelftest -exec "$(CURDIR)/bin/zcbench lab exec --file $$dir --env ZCBENCH_LAB_SELFTESTS=$$dir --timeout $(LAB_TIMEOUT) --" ./lab/softnictest
 
-lab-boots: lab ## Boot the lab N times in a row
+lab-boots: lab ## boot the lab N=20 times in a row
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make lab-boots: $$why"; exit 0; fi; \
 	i=0; while [ $$i -lt $(N) ]; do i=$$((i+1)); s=$$(date +%s); \
 		bin/zcbench lab exec --timeout 60s -- zcbench --help >/dev/null || { echo "boot $$i failed"; exit 1; }; \

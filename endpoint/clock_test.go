@@ -64,13 +64,10 @@ func TestScheduleIsHonoured(t *testing.T) {
 	for _, tx := range runnable(t, stream.TX) {
 		t.Run(tx, func(t *testing.T) {
 			var err error
-			for range 3 {
+			for range 6 {
 				if err = onSchedule(t, tx); !errors.Is(err, errBusy) {
 					break
 				}
-			}
-			if errors.Is(err, errBusy) {
-				t.Skip(err)
 			}
 			if err != nil {
 				t.Error(err)
@@ -86,11 +83,12 @@ func onSchedule(t *testing.T, tx string) error {
 	r, s := runEnds(t, rxEnd, txEnd, sch, sch)
 	for _, res := range []wire.EndResult{r, s} {
 		early, late := res.FromNs-sch.FromNs, res.ToNs-sch.ToNs
-		if res.FromNs != 0 && (early < 0 || late < 0) {
+		// The first edge is read ahead of its time by what reading it took before.
+		if res.FromNs != 0 && (early < -50*ms || late < 0) {
 			t.Errorf("%s: the window began %d us late and ended %d us late", tx, early/1000, late/1000)
 		}
 		switch w := res.Window.Bytes; {
-		case res.FromNs != 0 && (early > 50*ms || late > 50*ms):
+		case res.FromNs != 0 && (early > 80*ms || late > 80*ms):
 			return fmt.Errorf("%w: the window began %d us late and ended %d us late", errBusy, early/1000, late/1000)
 		case res.Verdict != results.OK:
 			return fmt.Errorf("%s: %s", res.Verdict, res.Reason)

@@ -3,6 +3,7 @@ package softnictest
 import (
 	"os"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/vishvananda/netns"
@@ -22,7 +23,16 @@ func needLab(t testing.TB) {
 	if _, err := os.Stat("/sys/module/softnic"); err != nil {
 		t.Fatalf("this is the lab's guest, but the soft NIC is not loaded: %v", err)
 	}
+	fewRetries.Do(func() {
+		for _, e := range guest.Ends {
+			do(t, e.NS, func() error { return os.WriteFile("/proc/sys/net/ipv4/tcp_orphan_retries", []byte("1"), 0o644) })
+		}
+	})
 }
+
+// fewRetries: a closed socket whose last data a test has lost tries for minutes,
+// and keeps its namespace alive as long.
+var fewRetries sync.Once
 
 // in runs f on a thread that is in the named namespace. Sockets opened by f
 // stay there.

@@ -43,7 +43,7 @@ func Demo(ctx context.Context, o DemoOptions) (recs []results.Record, err error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, tg.Close()) }()
-	support, err := AskSupport(ctx, sut, tg)
+	support, err := AskSupport(ctx, sut, tg, pair.SUT.Dev, pair.TG.Dev)
 	if err != nil {
 		return nil, err
 	}

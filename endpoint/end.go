@@ -52,7 +52,7 @@ func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
 		return usage("%w", err)
 	}
 	o := stream.Options{MessageBytes: s.MessageBytes, ReadBytes: s.ReadBytes, Touch: s.Touch,
-		Socket: sock.Options{RcvBuf: s.RcvBuf, SndBuf: s.SndBuf, Congestion: s.Congestion, PaceBitsPS: s.PaceBitsPS,
+		NIC: s.NIC, Socket: sock.Options{RcvBuf: s.RcvBuf, SndBuf: s.SndBuf, Congestion: s.Congestion, PaceBitsPS: s.PaceBitsPS,
 			ZeroCopy: s.Role == stream.TX && s.Mode == "msg-zerocopy"}}
 	if o.MessageBytes == 0 {
 		o.MessageBytes = stream.DefaultMessageBytes
@@ -103,6 +103,9 @@ func Open(s wire.EndSpec) (*End, error) {
 		return nil, err
 	}
 	if err := path.Probe(); err != nil {
+		return nil, err
+	}
+	if o.NIC.Dev, err = flowDev(path, s); err != nil {
 		return nil, err
 	}
 	e := &End{spec: s, path: path, opts: o}
@@ -195,6 +198,7 @@ type flowResult struct {
 	atNs     int64
 	peer     *stream.Farewell // TX
 	farewell error
+	evidence stream.Evidence
 }
 
 func newWorker(e *End) *worker {
@@ -245,6 +249,9 @@ func (w *worker) receive() {
 		return
 	}
 	res := flowResult{err: path.Receive(conn, &w.end.meter), atNs: counter.Monotonic()}
+	if witness, ok := path.(stream.Witness); ok {
+		res.evidence = witness.Evidence()
+	}
 	if res.err == nil {
 		c := w.end.meter.Snapshot()
 		res.farewell = conn.SendFarewell(stream.Farewell{Bytes: c.Bytes, Mismatches: c.Mismatches, Verified: w.end.opts.Touch == stream.TouchVerify})

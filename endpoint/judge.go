@@ -34,6 +34,7 @@ func (r *run) judge(err error) wire.EndResult {
 			res.Warnings = append(res.Warnings, fmt.Sprintf("%d connections to the data port were not the flow and were closed", res.Strangers))
 		}
 	}
+	res.Warnings = append(res.Warnings, r.result.evidence.Notes...)
 	if err != nil {
 		res.Verdict, res.Reason, res.Fix = verdictOf(err), err.Error(), stream.FixOf(err)
 		return res
@@ -95,11 +96,14 @@ func (r *run) gateZeroCopy(c stream.Counters, _ *wire.EndResult) (reason, fix st
 	if frac <= limit {
 		return "", ""
 	}
-	how := "allow it with --max-copied, or look for what makes the kernel copy"
+	how, why := "allow it with --max-copied, or look for what makes the kernel copy", ""
+	if e := r.result.evidence; e.Why != "" {
+		why, how = ": "+e.Why, e.Fix
+	}
 	if r.end.spec.Role == stream.TX {
 		how = "loopback and veth always copy such payload when they deliver it, as does a NIC without scatter-gather: use a real NIC (ethtool -k DEV: tx-scatter-gather on), or allow it with --max-copied"
 	}
-	return fmt.Sprintf("the kernel copied %.1f %% of the payload of %s (limit %g %%)", 100*frac, r.end.spec.Mode, 100*limit), how
+	return fmt.Sprintf("the kernel copied %.1f %% of the payload of %s (limit %g %%)%s", 100*frac, r.end.spec.Mode, 100*limit, why), how
 }
 
 // fillFlow fills the figures of the flow itself.
@@ -116,6 +120,9 @@ func (r *run) fillFlow(h *results.Host) {
 		h.Mismatches = &w.Mismatches
 	}
 	h.Metrics = append(h.Metrics, flowMetrics(w, seconds, r.end.path)...)
+	for _, f := range r.result.evidence.Figures {
+		h.Metrics = append(h.Metrics, results.Metric{Name: f.Name, Unit: f.Unit, Value: f.Value, Source: "data path, whole flow"})
+	}
 }
 
 // flowMetrics are the data path's own counters over the window.

@@ -1,0 +1,24 @@
+package stream
+
+// Evidence is what a data path found out about how the kernel served its flow,
+// beside the bytes in its [Counters].
+type Evidence struct {
+	Why     string   // why payload was copied, as far as it can be told; "" where it was not
+	Fix     string   // what to do about that
+	Notes   []string // what a reader of the figures should know
+	Figures []Figure
+}
+
+// Figure is one named number of a data path.
+type Figure struct {
+	Name  string
+	Unit  string // "bytes", or "1" for a plain number
+	Value float64
+}
+
+// Witness is a data path that can give evidence.
+type Witness interface {
+	// Evidence is called on the data path's thread when Receive or Send has
+	// returned, before the socket is closed.
+	Evidence() Evidence
+}

@@ -12,23 +12,39 @@ import (
 // idle is what happened since the last payload.
 type idle struct {
 	since time.Time
-	fails int  // times that the NIC found no buffer
-	told  bool // the kernel told so, and will not again before it is asked to
+	fails int    // times that the kernel told that the NIC found no buffer
+	lost  uint64 // the queue's counters of that, when the time began
+	known bool   // the driver has such counters
+	told  bool   // the kernel told, and will not again before it is asked to
 }
 
 const (
 	// starvedAfter is how long a flow may bring nothing while the NIC finds no
 	// buffer: TCP has tried again several times by then.
 	starvedAfter = 2 * time.Second
-	// starvedFails is how often the NIC must have found none.
-	starvedFails = 3
 )
+
+// begin notes where an idle time begins.
+func (r *Receiver) beginIdle() {
+	r.idle.since, r.idle.fails = time.Now(), 0
+	r.idle.lost, r.idle.known = r.lost()
+}
+
+// lost is how often the queue wanted for a buffer, by the driver's counters.
+func (r *Receiver) lost() (n uint64, known bool) {
+	if r.dev == nil {
+		return 0, false
+	}
+	all, err := r.dev.QueueStats()
+	s, ok := all[r.queue.ID]
+	return s.AllocFail + s.Drops, err == nil && ok
+}
 
 // idleTick is called when a wait brought no payload. It tells a NIC without
 // buffers from a sender without data.
 func (r *Receiver) idleTick(c *stream.Conn) error {
 	if r.idle.since.IsZero() {
-		r.idle.since = time.Now()
+		r.beginIdle()
 	}
 	if r.dev == nil || r.held.count() == 0 || c.Aborted() != nil || r.ended {
 		return nil
@@ -37,12 +53,7 @@ func (r *Receiver) idleTick(c *stream.Conn) error {
 		r.idle.told = false
 		_ = r.z.ArmEvent(uring.ZcrxAllocFail) // refused only when it is armed
 	}
-	quiet := time.Since(r.idle.since)
-	tried := r.idle.fails >= starvedFails
-	if !r.proof.counts { // a kernel without events
-		tried = r.held.bytes >= r.area.size()/4*3
-	}
-	if quiet < starvedAfter || !tried {
+	if time.Since(r.idle.since) < starvedAfter || !r.wanted() {
 		return nil
 	}
 	return &stream.Error{
@@ -51,12 +62,24 @@ func (r *Receiver) idleTick(c *stream.Conn) error {
 		How: "hold less (--hold), or give the NIC a larger area (--area-size)"}
 }
 
+// wanted reports whether the NIC wanted for a buffer during the idle time.
+func (r *Receiver) wanted() bool {
+	now, _ := r.lost()
+	switch {
+	case r.idle.fails > 0, r.idle.known && now > r.idle.lost:
+		return true
+	case r.idle.known, r.proof.counts: // a kernel with events
+		return false
+	}
+	return r.held.bytes >= r.area.size()/4*3
+}
+
 // copyStarved is called when the kernel had no buffer to copy payload to. Then
 // those in the refill ring come back; when there are none, only waiting helps,
 // and where the kernel cannot copy, nothing does.
 func (r *Receiver) copyStarved() error {
 	if r.idle.since.IsZero() {
-		r.idle.since = time.Now()
+		r.beginIdle()
 	}
 	if r.area.kind == stream.AreaUdmabuf {
 		where, fix := r.whereabouts()

@@ -31,7 +31,7 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 				return err
 			}
 		} else {
-			r.idle.since, r.idle.fails = time.Time{}, 0
+			r.idle.since = time.Time{}
 		}
 		if r.held.full() {
 			r.makeRoom(m)

@@ -384,10 +384,10 @@ func TestLabRefused(t *testing.T) {
 		want string
 		fix  string
 	}{
-		"no such queue":        {stream.NICQueue{Queue: &far}, "find RX queue 99", "ethtool -L"},
-		"huge pages missing":   {stream.NICQueue{Area: stream.AreaHuge, AreaBytes: 1 << 30}, "mmap of 1073741824 bytes", "vm.nr_hugepages"},
-		"udmabuf limit":        {stream.NICQueue{Area: stream.AreaUdmabuf, AreaBytes: 256 << 20}, "UDMABUF_CREATE", "size_limit_mb"},
-		"buffer too long":      {stream.NICQueue{Area: stream.AreaUdmabuf, BufLen: 16384}, "not contiguous", "--area huge"},
+		"no such queue":      {stream.NICQueue{Queue: &far}, "find RX queue 99", "ethtool -L"},
+		"huge pages missing": {stream.NICQueue{Area: stream.AreaHuge, AreaBytes: 1 << 30}, "mmap of 1073741824 bytes", "vm.nr_hugepages"},
+		"udmabuf limit":      {stream.NICQueue{Area: stream.AreaUdmabuf, AreaBytes: 256 << 20}, "UDMABUF_CREATE", "size_limit_mb"},
+		"buffer too long":    {stream.NICQueue{Area: stream.AreaUdmabuf, BufLen: 16384}, "not contiguous", "--area huge"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := transfer{family: "ipv4", bytes: 1, nic: c.q}.run(t)

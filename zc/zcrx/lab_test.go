@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/uring"
 	"github.com/zcbench/zcbench/zc/zcrx"
 	"golang.org/x/sys/unix"
 )
@@ -291,6 +292,37 @@ func TestLabWrongQueue(t *testing.T) {
 	if o.evidence.Why != want || o.evidence.Fix == "" {
 		t.Errorf("why %q, want %q; fix %q", o.evidence.Why, want, o.evidence.Fix)
 	}
+}
+
+// Kernels that do not count what they copy (before 7.2), and cannot be told to
+// empty the refill ring (before 6.19): the bytes are sorted by the queue that
+// the flow is seen on.
+func TestLabOlderKernels(t *testing.T) {
+	needLab(t)
+	queue, other := 3, 1
+	t.Run("7.0", func(t *testing.T) {
+		defer zcrx.PretendKernel(uring.ZcrxFeatures{Known: true, BufLen: true, DMABuf: true, Ctrl: 2})()
+		o, err := transfer{family: "ipv4", bytes: 32 << 20, nic: stream.NICQueue{Queue: &queue, SteerTo: &other}}.run(t)
+		if err = errors.Join(err, o.err); err != nil {
+			t.Fatal(err)
+		}
+		if c := o.counters; c.Bytes != 32<<20 || c.CopiedBytes != c.Bytes || !strings.Contains(o.evidence.Why, "landed on queue 1") {
+			t.Errorf("%+v; %s", c, o.evidence.Why)
+		}
+	})
+	t.Run("6.15", func(t *testing.T) {
+		defer zcrx.PretendKernel(uring.ZcrxFeatures{})()
+		x := transfer{family: "ipv4", bytes: 32 << 20, nic: stream.NICQueue{Queue: &queue}}
+		o, err := x.run(t)
+		if err = errors.Join(err, o.err); err != nil || o.counters.ZeroCopyBytes != 32<<20 || len(o.evidence.Notes) != 1 {
+			t.Errorf("%v: %+v, notes %q", err, o.counters, o.evidence.Notes)
+		}
+		// What was copied to cannot come back: the flow ends with the area.
+		x.nic.SteerTo, x.nic.AreaBytes = &other, 4<<20
+		if o, err = x.run(t); err != nil || !contains(o.err, "landed on queue 1, the provider is on queue 3") || !contains(o.err, "starved") {
+			t.Errorf("%v; %v after %d bytes", err, o.err, o.counters.Bytes)
+		}
+	})
 }
 
 // A dmabuf cannot be copied to: the flow fails, and says where it went.

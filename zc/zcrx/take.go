@@ -80,6 +80,9 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 	d.Done()
 	if bytes > 0 {
 		m.Bytes(bytes)
+		if r.proof.taken == 0 {
+			r.proof.look(r.fd, r.queue.NAPI)
+		}
 		_, copied := r.z.Copies()
 		r.proof.account(uint64(bytes), copied, m)
 	}

@@ -3,6 +3,7 @@ package zcrx
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/stream"
@@ -43,10 +44,24 @@ func chooseQueue(d *nic.Device, want *int) (nic.Queue, error) {
 			return q, unsupported(Mode, err)
 		}
 	}
-	if err := available(d, q); err != nil {
-		return q, err
+	return awaitFree(d, q)
+}
+
+// freeWithin is how long a queue that is taken may take to become free: the
+// kernel closes the ring of a process that has ended in its own time.
+const freeWithin = time.Second
+
+// awaitFree waits a moment for a queue that is taken.
+func awaitFree(d *nic.Device, q nic.Queue) (nic.Queue, error) {
+	for end := time.Now().Add(freeWithin); ; time.Sleep(10 * time.Millisecond) {
+		err := available(d, q)
+		if err == nil || time.Now().After(end) {
+			return q, err
+		}
+		if q, err = d.Queue(q.ID); err != nil {
+			return q, unsupported(Mode, err)
+		}
 	}
-	return q, nil
 }
 
 // available says why a queue cannot be taken over, by what it is used for.
@@ -58,7 +73,7 @@ func available(d *nic.Device, q nic.Queue) error {
 		return &stream.Unsupported{Mode: Mode, Op: fmt.Sprintf("RX queue %d of %s is leased to a virtual interface", q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue"}
 	case q.Provider != nic.ProviderNone:
 		return &stream.Unsupported{Mode: Mode, Op: fmt.Sprintf("RX %v of %s is taken already", q, d.Name), Err: unix.EEXIST,
-			How: "choose another with --queue, or end the program that holds it (a ring that was closed just now may still take a moment)"}
+			How: "choose another with --queue, or end the program that holds it"}
 	}
 	return nil
 }

@@ -105,6 +105,8 @@ func (r *Receiver) Evidence() stream.Evidence {
 	figure("zcrx_refill_entries", "1", float64(r.z.RefillEntries()))
 	figure("zcrx_flushes", "1", float64(r.stats.flushes))
 	figure("zcrx_no_memory", "1", float64(r.stats.noMemory))
+	figure("uring_backlogs", "1", float64(r.ring.Backlogs()))
+	figure("uring_lost", "1", float64(r.ring.Overflow()))
 	if r.proof.counts {
 		figure("zcrx_copies", "1", float64(count))
 		figure("zcrx_copied_bytes", "bytes", float64(bytes))

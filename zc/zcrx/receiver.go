@@ -122,7 +122,7 @@ func (r *Receiver) prepare() (err error) {
 	}
 	// One request is in flight; the completion queue is the one that matters.
 	r.ring, err = uring.New(uring.Options{SQEntries: min(8, uint32(cq)), CQEntries: uint32(cq), SingleIssuer: true, DeferTaskrun: true, SubmitAll: true,
-		CQE32: true, RegisterFD: true})
+		CQE32: true, NoSQArray: true, RegisterFD: true})
 	if err != nil {
 		return unsupported(r.mode, err)
 	}

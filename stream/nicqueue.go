@@ -3,6 +3,7 @@ package stream
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // AreaKind is what backs the memory that a NIC writes payload into.
@@ -11,12 +12,13 @@ type AreaKind string
 // The kinds of area.
 const (
 	AreaPages   AreaKind = "pages"   // the machine's base pages
+	AreaTHP     AreaKind = "thp"     // transparent huge pages, where the kernel has some to give
 	AreaHuge    AreaKind = "huge"    // 2 MiB pages of hugetlbfs: what buffers longer than a page need
 	AreaUdmabuf AreaKind = "udmabuf" // base pages behind a dmabuf
 )
 
 // AreaKinds are all kinds, the default first.
-var AreaKinds = []string{string(AreaPages), string(AreaHuge), string(AreaUdmabuf)}
+var AreaKinds = []string{string(AreaPages), string(AreaTHP), string(AreaHuge), string(AreaUdmabuf)}
 
 // NICQueue are the choices of a receive path that takes over a queue of a NIC.
 // Zero values let the path choose.
@@ -50,7 +52,7 @@ func (q NICQueue) check() error {
 	switch {
 	case q.Queue != nil && *q.Queue < 0, q.SteerTo != nil && *q.SteerTo < 0:
 		return fmt.Errorf("RX queues are numbered from 0")
-	case q.Area != "" && q.Area != AreaPages && q.Area != AreaHuge && q.Area != AreaUdmabuf:
+	case q.Area != "" && !slices.Contains(AreaKinds, string(q.Area)):
 		return fmt.Errorf("unknown kind of area %q; it is one of %v", q.Area, AreaKinds)
 	case q.AreaBytes < 0 || q.AreaBytes > MaxAreaBytes:
 		return fmt.Errorf("area of %d bytes is outside 1..%d (or 0 for the default)", q.AreaBytes, MaxAreaBytes)

@@ -38,6 +38,8 @@ func newArea(q stream.NICQueue) (*area, error) {
 		a.dma, err = dmabuf.NewUdmabuf(size)
 	case stream.AreaHuge:
 		a.mem, err = uring.NewMemory(size, uring.PagesHuge)
+	case stream.AreaTHP:
+		a.mem, err = uring.NewMemory(size, uring.PagesTransparent)
 	default:
 		a.mem, err = uring.NewMemory(size, uring.PagesBase)
 	}

@@ -264,7 +264,7 @@ func mustBeZeroCopy(t *testing.T, x transfer) outcome {
 func TestLabAreas(t *testing.T) {
 	needLab(t)
 	for _, family := range []string{"ipv4", "ipv6"} {
-		for _, area := range []stream.NICQueue{{}, {Area: stream.AreaHuge, AreaBytes: 32 << 20}, {Area: stream.AreaUdmabuf, AreaBytes: 32 << 20},
+		for _, area := range []stream.NICQueue{{}, {Area: stream.AreaTHP, BufLen: 8192}, {Area: stream.AreaHuge, AreaBytes: 32 << 20}, {Area: stream.AreaUdmabuf, AreaBytes: 32 << 20},
 			{BufLen: 16384, AreaBytes: 32 << 20}} {
 			for _, gro := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%s/%d/hwgro=%v", family, area.Area, area.BufLen, gro), func(t *testing.T) {
@@ -429,6 +429,65 @@ func TestLabRefused(t *testing.T) {
 			t.Logf("%v; fix: %s", err, stream.FixOf(err))
 		})
 	}
+}
+
+// refusal opens a receiver that cannot be had, after prepare in its thread.
+func refusal(t *testing.T, prepare func() (back func(), err error)) error {
+	t.Helper()
+	before := deviceState(t)
+	_, err := inNS(rxNS, func() (struct{}, error) {
+		back, err := prepare()
+		if err != nil {
+			t.Error(err)
+			return struct{}{}, nil
+		}
+		defer back()
+		r, err := zcrx.New(stream.Options{MessageBytes: 1 << 20, Touch: stream.TouchNone, NIC: stream.NICQueue{Dev: rxDev}})
+		if err == nil {
+			err = r.Close()
+		}
+		return struct{}{}, err
+	})
+	if after := deviceState(t); after != before {
+		t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
+	}
+	return err
+}
+
+func TestLabXDPAttached(t *testing.T) {
+	needLab(t)
+	var probed error
+	err := refusal(t, func() (func(), error) {
+		back, err := attachXDP(rxDev)
+		if err == nil {
+			probed = zcrx.ProbeDevice(rxDev)
+		}
+		return back, err
+	})
+	for _, err := range []error{err, probed} {
+		if !contains(err, "XDP program is attached to sn0") || !strings.Contains(stream.FixOf(err), "xdp off") {
+			t.Errorf("%v; fix: %s", err, stream.FixOf(err))
+		}
+	}
+}
+
+// Without the capability nothing is changed, and the error says what is missing.
+func TestLabWithoutCapability(t *testing.T) {
+	needLab(t)
+	err := refusal(t, func() (func(), error) {
+		// Only this thread loses it, and the thread ends with the attempt.
+		h := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		var d [2]unix.CapUserData
+		if err := unix.Capget(&h, &d[0]); err != nil {
+			return nil, err
+		}
+		d[0].Effective &^= 1 << unix.CAP_NET_ADMIN
+		return func() {}, unix.Capset(&h, &d[0])
+	})
+	if !errors.Is(err, unix.EPERM) || !strings.Contains(stream.FixOf(err), "CAP_NET_ADMIN") {
+		t.Errorf("%v; fix: %s", err, stream.FixOf(err))
+	}
+	t.Logf("%v; fix: %s", err, stream.FixOf(err))
 }
 
 // The queue that one receiver has is refused to another.

@@ -30,6 +30,7 @@ type Receiver struct {
 
 	dev     *nic.Device // nil without a device
 	queue   nic.Queue   // that is taken over, as it was found bound
+	bound   bool        // it is ours
 	changes nic.Changes // of the device
 
 	area *area
@@ -96,6 +97,7 @@ func (r *Receiver) takeOver() (err error) {
 	if err := r.prepare(); err != nil {
 		return err
 	}
+	r.bound = true
 	// The queue was restarted: its NAPI instance may have another number.
 	if r.queue, err = r.dev.Queue(r.queue.ID); err != nil {
 		return err
@@ -190,8 +192,8 @@ func (r *Receiver) Close() error {
 // awaitUnbound waits until the queue that was ours has no provider: the kernel
 // closes a ring in its own time.
 func (r *Receiver) awaitUnbound() error {
-	if r.queue.Provider != nic.ProviderIOUring {
-		return nil // it never was
+	if !r.bound {
+		return nil
 	}
 	for end := time.Now().Add(unboundWithin); ; time.Sleep(5 * time.Millisecond) {
 		q, err := r.dev.Queue(r.queue.ID)

@@ -8,8 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waitTime bounds one sleep, so that an aborted or starving run is noticed.
-const waitTime = 100 * time.Millisecond
+const (
+	// waitTime bounds one sleep, so that an aborted or starving run is noticed.
+	waitTime = 100 * time.Millisecond
+	// backlogTime bounds it while buffers wait for room in the refill ring: the
+	// kernel does not say when it has taken some.
+	backlogTime = time.Millisecond
+)
 
 // arm issues the multishot receive; the next enter submits it.
 func (r *Receiver) arm() { r.ring.GetSQE().RecvZC(r.fd, r.z.ID(), userRecv) }
@@ -50,8 +55,12 @@ func (r *Receiver) enter(m *stream.Meter) error {
 		return err
 	}
 	r.proof.look(r.fd, r.queue.NAPI)
+	wait := waitTime
+	if r.held.bytes > r.opt.NIC.HoldBytes {
+		wait = backlogTime
+	}
 	m.Wait()
-	_, err := r.ring.SubmitAndWait(1, waitTime)
+	_, err := r.ring.SubmitAndWait(1, wait)
 	return err
 }
 

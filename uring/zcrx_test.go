@@ -197,7 +197,8 @@ func TestZcrxNoDevice(t *testing.T) {
 				if v.got != total {
 					t.Errorf("%d bytes of %d", v.got, total)
 				}
-				if _, n := z.Copies(); z.Counts() && n != total {
+				// TCP may move some bytes to a packet's linear part, which is not counted.
+				if _, n := z.Copies(); z.Counts() && (n > total || n < total/100*99) {
 					t.Errorf("the kernel says that it copied %d bytes of %d", n, total)
 				}
 				t.Logf("%d pages, refill ring of %d, CQ of %d: -ENOSPC %d times, -ENOMEM %d times", size.pages, z.RefillEntries(), size.cq, v.nospc, v.nomem)

@@ -111,7 +111,7 @@ func (r *Receiver) cause(o uring.ZcrxOptions, errno unix.Errno) (why, fix string
 			return err.Error(), stream.FixOf(err)
 		}
 		if long && errno == unix.ERANGE {
-			return fmt.Sprintf("the area of %s is not contiguous in pieces of %d bytes", r.area.kind, o.BufLen), "use --area huge"
+			return fmt.Sprintf("the area of %s is not contiguous in pieces of %d bytes", r.area.kind, o.BufLen), "use --area huge, or thp"
 		}
 		if long {
 			return fmt.Sprintf("the driver takes no receive buffers of %d bytes, or the kernel is older than 7.0", o.BufLen), "leave --rx-buf-len out, or choose another"

@@ -44,13 +44,14 @@ func TestProof(t *testing.T) {
 		counter      []uint64 // after each taking of 100 bytes
 		zero, copied uint64
 	}{
-		"none":    {proof{counts: true}, []uint64{0, 0, 0}, 300, 0},
-		"all":     {proof{counts: true}, []uint64{100, 200, 300}, 0, 300},
-		"ahead":   {proof{counts: true}, []uint64{150, 150, 150}, 150, 150},
-		"late":    {proof{counts: true}, []uint64{0, 0, 40}, 260, 40},
-		"no NIC":  {proof{copiesAll: true}, []uint64{0, 0, 0}, 0, 300},
-		"unseen":  {proof{}, []uint64{0, 0, 0}, 300, 0},
-		"strayed": {proof{elsewhere: true}, []uint64{0, 0, 0}, 0, 300},
+		"no NIC, counted": {proof{counts: true, copiesAll: true}, []uint64{60, 160, 260}, 0, 260},
+		"none":            {proof{counts: true}, []uint64{0, 0, 0}, 300, 0},
+		"all":             {proof{counts: true}, []uint64{100, 200, 300}, 0, 300},
+		"ahead":           {proof{counts: true}, []uint64{150, 150, 150}, 150, 150},
+		"late":            {proof{counts: true}, []uint64{0, 0, 40}, 260, 40},
+		"no NIC":          {proof{copiesAll: true}, []uint64{0, 0, 0}, 0, 300},
+		"unseen":          {proof{}, []uint64{0, 0, 0}, 300, 0},
+		"strayed":         {proof{elsewhere: true}, []uint64{0, 0, 0}, 0, 300},
 	} {
 		var m stream.Meter
 		p := c.p
@@ -59,6 +60,9 @@ func TestProof(t *testing.T) {
 		}
 		if s := m.Snapshot(); s.ZeroCopyBytes != c.zero || s.CopiedBytes != c.copied || p.taken != 300 {
 			t.Errorf("%s: %d and %d, want %d and %d", name, s.ZeroCopyBytes, s.CopiedBytes, c.zero, c.copied)
+		}
+		if s := m.Snapshot(); c.p.copiesAll && s.CopiedBytes+s.LinearBytes != 300 {
+			t.Errorf("%s: %d copied and %d linear of 300", name, s.CopiedBytes, s.LinearBytes)
 		}
 		if p.copying() != (c.copied > 0) {
 			t.Errorf("%s: copying %v", name, p.copying())

@@ -26,20 +26,20 @@ type proof struct {
 func (p *proof) account(n, counter uint64, m *stream.Meter) {
 	copied := uint64(0)
 	switch {
-	case p.copiesAll, !p.counts && p.elsewhere:
-		copied = n
 	case p.counts:
 		p.owed += counter - p.seen
 		p.seen = counter
 		copied = min(p.owed, n)
 		p.owed -= copied
+	case p.copiesAll, p.elsewhere:
+		copied = n
 	}
 	p.copied += copied
 	p.taken += n
-	if copied > 0 {
-		m.Copied(copied)
-	}
-	if n > copied {
+	m.Copied(copied)
+	if p.copiesAll { // what the counter leaves out came in packets' linear parts
+		m.Linear(n - copied)
+	} else {
 		m.ZeroCopy(n - copied)
 	}
 }

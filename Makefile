@@ -49,6 +49,8 @@ fuzz: ## run every fuzz target for FUZZTIME (10s) each
 clean: ## remove what was built; results in out/ stay
 	rm -rf bin
 
+include mk/lab.mk
+
 # Tools and packages: installed once, then everything works offline.
 
 $(GOTESTSUM):

@@ -115,7 +115,7 @@ func (a *Agent) reply(req wire.Request, result any) error {
 }
 
 func (a *Agent) refuse(req wire.Request, err error) error {
-	e := &wire.Error{Message: reason(err), How: stream.FixOf(err), Verdict: results.Failed}
+	e := &wire.Error{Message: stream.ReasonOf(err), How: stream.FixOf(err), Verdict: results.Failed}
 	if u := (*stream.Unsupported)(nil); errors.As(err, &u) {
 		e.Verdict = results.Unsupported
 	}

@@ -327,7 +327,7 @@ func TestEndOfInputEndsEverything(t *testing.T) {
 			if state == "flowing" {
 				tx := greeted(t)
 				tx.ok(wire.OpOpen, wire.EndSpec{Role: stream.TX, Mode: "tcp", Addr: addr, MessageBytes: 1 << 16, CPU: -1, PaceBitsPS: 200e6}, nil)
-				run := tx.send(wire.OpRun, wire.Schedule{DurationNs: int64(time.Minute)})
+				run := tx.send(wire.OpRun, wire.Schedule{DurationNs: int64(time.Minute), PeerWaitNs: int64(2 * time.Second)})
 				defer func() {
 					var r wire.EndResult
 					if err := tx.answer(run).Decode(&r); err != nil || r.Verdict != results.Failed || r.Reason == "" {

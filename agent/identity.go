@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -37,19 +36,11 @@ func Modes(dev string) []wire.ModeSupport {
 	for _, p := range modes.All() {
 		m := wire.ModeSupport{Role: p.Role, Name: p.Name, Summary: p.Summary, Supported: true}
 		if err := p.Support(dev); err != nil {
-			m.Supported, m.Reason, m.Fix = false, reason(err), stream.FixOf(err)
+			m.Supported, m.Reason, m.Fix = false, stream.ReasonOf(err), stream.FixOf(err)
 		}
 		out = append(out, m)
 	}
 	return out
-}
-
-// reason is an error's text; of a mode that cannot run, without its name.
-func reason(err error) string {
-	if u := (*stream.Unsupported)(nil); errors.As(err, &u) {
-		return u.Reason()
-	}
-	return err.Error()
 }
 
 // Interfaces lists the network interfaces of this agent's namespace with their

@@ -12,8 +12,10 @@ import (
 // serves from a ring of provided buffers. The kernel copies, but the
 // application makes no call per buffer.
 //
-// The buffers together are as large as one message and no fewer than
-// minUringBuffers, each as large as one read of the mode tcp.
+// The buffers together are as large as one message, and no fewer than
+// minUringBuffers. Each is as large as one read of the mode tcp; where a read is
+// most of a message, smaller, for the kernel goes through all of them in turn:
+// more memory than the message would only take the data out of the cache.
 type UringReceiver struct {
 	opt   stream.Options
 	ring  *uring.Ring
@@ -27,6 +29,7 @@ type UringReceiver struct {
 
 const (
 	minUringBuffers = 8
+	smallUringBytes = 128 << 10 // a buffer is not made smaller than this
 	maxUringBuffers = 4096
 	uringGroup      = 0
 )
@@ -37,17 +40,23 @@ func NewUringReceiver(o stream.Options) (*UringReceiver, error) {
 	if err != nil {
 		return nil, &stream.Unsupported{Mode: "uring", Op: "make a ring", Err: err, How: stream.FixOf(err)}
 	}
-	size := readBytes(o)
-	n := minUringBuffers
-	for n < maxUringBuffers && n*size < o.MessageBytes {
-		n *= 2
-	}
+	n, size := uringLayout(o)
 	bufs, err := ring.NewBufRing(uring.BufRingOptions{Group: uringGroup, Entries: n, Size: size})
 	if err != nil {
 		ring.Close()
 		return nil, &stream.Unsupported{Mode: "uring", Op: "register provided buffers", Err: err, How: stream.FixOf(err)}
 	}
 	return &UringReceiver{opt: o, ring: ring, bufs: bufs, bundle: true}, nil
+}
+
+// uringLayout is how many buffers there are, a power of two, and of what size.
+func uringLayout(o stream.Options) (n, size int) {
+	size = min(readBytes(o), max(smallUringBytes, o.MessageBytes/minUringBuffers))
+	n = minUringBuffers
+	for n < maxUringBuffers && n*size < o.MessageBytes {
+		n *= 2
+	}
+	return n, size
 }
 
 // Attach prepares the payload check.
@@ -66,8 +75,13 @@ func (r *UringReceiver) arm() {
 func (r *UringReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	r.arm()
 	for !r.ended {
-		if err := enter(r.ring, m); err != nil {
-			return stream.ReceiveError(c, "io_uring recv", err)
+		if r.ring.CQReady() == 0 {
+			// One call that may sleep: asking before without sleeping costs more
+			// than it saves, because here the receiver waits most of the time.
+			m.Wait()
+			if _, err := r.ring.SubmitAndWait(1, waitMs*time.Millisecond); err != nil {
+				return stream.ReceiveError(c, "io_uring recv", err)
+			}
 		}
 		if r.ring.CQReady() == 0 && c.Aborted() != nil {
 			break
@@ -77,20 +91,6 @@ func (r *UringReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		}
 	}
 	return c.Aborted()
-}
-
-// enter brings completions: without sleeping if there are any.
-func enter(ring *uring.Ring, m *stream.Meter) error {
-	if ring.CQReady() > 0 {
-		return nil
-	}
-	m.Call()
-	if _, err := ring.SubmitAndGetEvents(); err != nil || ring.CQReady() > 0 {
-		return err
-	}
-	m.Wait()
-	_, err := ring.SubmitAndWait(1, waitMs*time.Millisecond)
-	return err
 }
 
 // take handles the completions that are there.
@@ -140,4 +140,9 @@ func (r *UringReceiver) judge(c *stream.Conn, cqe uring.CQE, m *stream.Meter) (r
 // Close closes the ring and frees the buffers.
 func (r *UringReceiver) Close() error {
 	return r.ring.Close()
+}
+
+// Evidence says how the ring was made.
+func (r *UringReceiver) Evidence() stream.Evidence {
+	return stream.Evidence{Figures: stream.RingFigures(r.ring)}
 }

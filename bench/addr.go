@@ -39,12 +39,22 @@ func (o *Options) FindPath(ctx context.Context, sut, tg *host.Host, addr, dev, t
 // interface that is up. With ipv6 it takes an IPv6 address. It returns the
 // interface too, without a name for loopback.
 func findAddr(ctx context.Context, sut, tg *host.Host, dev string, ipv6 bool) (addr string, iface wire.Interface, err error) {
-	none := wire.Interface{}
 	var all []wire.Interface
 	if err := sut.Call(ctx, wire.OpAddrs, nil, &all); err != nil {
-		return "", none, fmt.Errorf("ask %s for its addresses: %w", sut.Spec.Name, err)
+		return "", wire.Interface{}, fmt.Errorf("ask %s for its addresses: %w", sut.Spec.Name, err)
 	}
-	if dev == "" && sut.SameMachine(tg) && sut.Info.NetNS == tg.Info.NetNS {
+	addr, iface, err = chooseAddr(all, sut.SameMachine(tg) && sut.Info.NetNS == tg.Info.NetNS, dev, ipv6)
+	if err != nil {
+		err = fmt.Errorf("%s has %w", sut.Spec.Name, err)
+	}
+	return addr, iface, err
+}
+
+// chooseAddr is findAddr among all interfaces of the SUT; its error goes on
+// after "HOST has".
+func chooseAddr(all []wire.Interface, sameNetns bool, dev string, ipv6 bool) (addr string, iface wire.Interface, err error) {
+	none := wire.Interface{}
+	if dev == "" && sameNetns {
 		if ipv6 {
 			return "::1", none, nil
 		}
@@ -57,14 +67,16 @@ func findAddr(ctx context.Context, sut, tg *host.Host, dev string, ipv6 bool) (a
 		}
 	}
 	switch {
+	case len(found) == 1 && !found[0].Up:
+		return "", none, fmt.Errorf("the interface %s down: ip link set %s up", dev, dev)
 	case len(found) == 1:
 		return pick(found[0].Addrs, ipv6), found[0], nil
 	case len(found) > 1:
-		return "", none, fmt.Errorf("%s has several interfaces with addresses: choose one with --dev: %s", sut.Spec.Name, names(found))
+		return "", none, fmt.Errorf("several interfaces with addresses: choose one with --dev: %s", names(found))
 	case dev != "":
-		return "", none, fmt.Errorf("%s has no interface %s with %s address; there are: %s", sut.Spec.Name, dev, family(ipv6), names(all))
+		return "", none, fmt.Errorf("no interface %s with %s address; there are: %s", dev, family(ipv6), names(all))
 	}
-	return "", none, fmt.Errorf("%s has no interface that is up with %s address; there are: %s", sut.Spec.Name, family(ipv6), names(all))
+	return "", none, fmt.Errorf("no interface that is up with %s address; there are: %s", family(ipv6), names(all))
 }
 
 func family(ipv6 bool) string {

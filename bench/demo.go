@@ -12,47 +12,66 @@ import (
 	"github.com/zcbench/zcbench/veth"
 )
 
-// DemoOptions are the choices of [Demo]; all must be set.
+// DemoOptions are the choices of [Demo].
 type DemoOptions struct {
 	Dir          string // for the results
 	ToolVersion  string
 	Repetitions  int
 	Duration     time.Duration
-	MTU          int
+	MTU          int // of the link that the demo makes
 	MessageBytes int
 	Seed         uint64
 	Only         func(results.Cell) bool // nil: all cells
 	Progress     Progress
+
+	// SUT and TG are hosts with a link between them, and Dev the SUT's
+	// interface where it has several. Both empty: the demo makes two hosts out
+	// of network namespaces.
+	SUT, TG, Dev string
 }
 
-// Demo makes two hosts out of network namespaces and runs every receive mode
-// against every send mode that this kernel can run. It returns the records.
+// Demo runs every receive mode against every send mode that two hosts can run.
+// It returns the records.
 func Demo(ctx context.Context, o DemoOptions) (recs []results.Record, err error) {
-	pair, err := veth.New(veth.Options{MTU: o.MTU})
-	if err != nil {
+	if err := results.Vacant(o.Dir); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, pair.Close()) }()
-	sut, err := host.Dial(ctx, "netns:"+pair.SUT.Netns.Path(), host.Options{ToolVersion: o.ToolVersion, Name: "sut"})
+	names := [2]string{}
+	if o.SUT == "" && o.TG == "" {
+		pair, err := veth.New(veth.Options{MTU: o.MTU})
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, pair.Close()) }()
+		o.SUT, o.TG = "netns:"+pair.SUT.Netns.Path(), "netns:"+pair.TG.Netns.Path()
+		names = [2]string{"sut", "tg"}
+	}
+	sut, err := host.Dial(ctx, o.SUT, host.Options{ToolVersion: o.ToolVersion, Name: names[0]})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, sut.Close()) }()
-	tg, err := host.Dial(ctx, "netns:"+pair.TG.Netns.Path(), host.Options{ToolVersion: o.ToolVersion, Name: "tg"})
+	tg, err := host.Dial(ctx, o.TG, host.Options{ToolVersion: o.ToolVersion, Name: names[1]})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, tg.Close()) }()
-	support, err := AskSupport(ctx, sut, tg, pair.SUT.Dev, pair.TG.Dev)
+	return demoRuns(ctx, o, sut, tg)
+}
+
+func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results.Record, error) {
+	opt := Options{Duration: o.Duration, WarmupDuration: min(o.Duration, max(300*time.Millisecond, o.Duration/3)),
+		RampUp: max(200*time.Millisecond, o.Duration/4), RampDown: 50 * time.Millisecond, SampleInterval: 100 * time.Millisecond}
+	if err := opt.FindPath(ctx, sut, tg, "", o.Dev, "", false); err != nil {
+		return nil, err
+	}
+	opt.SUTCPU, opt.TGCPU = DefaultCPUs(sut, tg)
+	support, err := AskSupport(ctx, sut, tg, opt.SUTDev, opt.TGDev)
 	if err != nil {
 		return nil, err
 	}
-	return demoRuns(ctx, o, pair, sut, tg, support)
-}
-
-func demoRuns(ctx context.Context, o DemoOptions, pair *veth.Pair, sut, tg *host.Host, support Support) ([]results.Record, error) {
 	var cells []results.Cell
-	for _, c := range support.Cells(results.Cell{MTU: o.MTU, MessageBytes: o.MessageBytes, Touch: "none", Congestion: "cubic"}) {
+	for _, c := range support.Cells(results.Cell{MTU: opt.MTU, MessageBytes: o.MessageBytes, Touch: "none", Congestion: "cubic"}) {
 		if o.Only == nil || o.Only(c) {
 			cells = append(cells, c)
 		}
@@ -62,11 +81,7 @@ func demoRuns(ctx context.Context, o DemoOptions, pair *veth.Pair, sut, tg *host
 	if err != nil {
 		return nil, err
 	}
-	sutCPU, tgCPU := DefaultCPUs(sut, tg)
-	runner := &Runner{SUT: sut, TG: tg, Session: session, Opt: Options{Duration: o.Duration, WarmupDuration: min(o.Duration, 300*time.Millisecond),
-		RampUp: 200 * time.Millisecond, RampDown: 50 * time.Millisecond, Addr: pair.SUT.IPv4.String(),
-		MTU: o.MTU, SUTDev: pair.SUT.Dev, TGDev: pair.TG.Dev, SUTCPU: sutCPU, TGCPU: tgCPU, SampleInterval: 100 * time.Millisecond}}
-	s := &Session{Runner: runner, Journal: journal, Progress: o.Progress, Missing: support.Missing}
+	s := &Session{Runner: &Runner{SUT: sut, TG: tg, Session: session, Opt: opt}, Journal: journal, Progress: o.Progress, Missing: support.Missing}
 	recs, err := s.Play(ctx, planOnce(matrix.Interleave(cells, o.Repetitions, true, o.Seed), support.Missing))
 	return recs, errors.Join(err, journal.Close())
 }

@@ -77,26 +77,28 @@ var severity = map[results.Verdict]int{results.OK: 0, results.Invalid: 1, result
 
 // said is one end's part of the verdict.
 type said struct {
-	end     string
-	verdict results.Verdict
-	reason  string
-	fix     string
+	end        string
+	verdict    results.Verdict
+	reason     string
+	fix        string
+	blamesPeer bool // the cause is at the other end
+	gone       bool // its agent did not answer
 }
 
 func sayEnd(end string, res wire.EndResult, err error) said {
 	if err == nil {
-		return said{end, res.Verdict, res.Reason, res.Fix}
+		return said{end: end, verdict: res.Verdict, reason: res.Reason, fix: res.Fix, blamesPeer: res.BlamesPeer}
 	}
-	s := said{end: end, verdict: results.Failed, reason: err.Error(), fix: stream.FixOf(err)}
+	s := said{end: end, verdict: results.Failed, reason: err.Error(), fix: stream.FixOf(err), gone: true}
 	if w, ok := err.(*wire.Error); ok {
-		s.verdict = w.Verdict
+		s.verdict, s.gone = w.Verdict, false
 	}
 	return s
 }
 
 // verdict joins the two ends' verdicts, and compares their byte counts.
 func verdict(out outcome) (v results.Verdict, reason, fix string) {
-	ends := []said{sayEnd("SUT", out.sut, out.sutErr), sayEnd("TG", out.tg, out.tgErr)}
+	ends := causes([]said{sayEnd("SUT", out.sut, out.sutErr), sayEnd("TG", out.tg, out.tgErr)})
 	v = results.OK
 	for _, e := range ends {
 		if severity[e.verdict] > severity[v] {
@@ -109,9 +111,12 @@ func verdict(out outcome) (v results.Verdict, reason, fix string) {
 		}
 		return v, "", ""
 	}
+	if v == results.Failed && out.calledOff != nil {
+		return v, "the run was called off: " + out.calledOff.Error(), "" // what the ends say follows from that
+	}
 	var reasons []string
 	for _, e := range ends {
-		if e.verdict != v || e.reason == "" || consequence(e, ends) {
+		if e.verdict != v || e.reason == "" {
 			continue
 		}
 		reasons = append(reasons, e.end+": "+e.reason)
@@ -122,16 +127,17 @@ func verdict(out outcome) (v results.Verdict, reason, fix string) {
 	return v, strings.Join(reasons, "; "), fix
 }
 
-// consequence: an end that was only called off says nothing new.
-func consequence(e said, ends []said) bool {
-	aborted := func(s said) bool { return strings.Contains(s.reason, stream.ErrAborted.Error()) }
-	if !aborted(e) {
-		return false
-	}
-	for _, o := range ends {
-		if o.end != e.end && o.verdict == e.verdict && !aborted(o) {
-			return true
+// causes leaves out an end that only suffers from what the other one says: it
+// blames that one, or the other one's agent is gone.
+func causes(ends []said) []said {
+	stopped := func(e said) bool { return severity[e.verdict] >= severity[results.Unsupported] }
+	var out []said
+	for i, e := range ends {
+		o := ends[1-i]
+		if stopped(e) && stopped(o) && (e.blamesPeer && !o.blamesPeer || o.gone && !e.gone) {
+			continue
 		}
+		out = append(out, e)
 	}
-	return false
+	return out
 }

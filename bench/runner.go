@@ -52,6 +52,7 @@ const startDelay = 20 * time.Millisecond
 func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 	rec := r.record(p)
 	out := r.flow(ctx, p)
+	out.calledOff = context.Cause(ctx)
 	r.fill(&rec, out)
 	return rec
 }
@@ -77,6 +78,7 @@ func (r *Runner) Unsupported(p matrix.Run, reason, fix string) results.Record {
 type outcome struct {
 	sut, tg       wire.EndResult
 	sutErr, tgErr error
+	calledOff     error // why the controller called the run off
 	startUTCNs    int64 // of the steady window
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/modes"
@@ -75,10 +76,30 @@ func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
 	if err := checkCPU(s.CPU); err != nil {
 		return usage("%w", err)
 	}
-	if _, _, err := net.SplitHostPort(s.Addr); err != nil {
-		return usage("address %q: %v; it is ADDR:PORT, IPv6 in brackets", s.Addr, err)
+	if err := checkAddr(s); err != nil {
+		return usage("address %q: %w; it is ADDR:PORT, IPv6 in brackets", s.Addr, err)
 	}
 	return path, o, nil
+}
+
+func checkAddr(s wire.EndSpec) error {
+	host, name, err := net.SplitHostPort(s.Addr)
+	if ae := (*net.AddrError)(nil); errors.As(err, &ae) {
+		return errors.New(ae.Err)
+	}
+	if err != nil {
+		return err
+	}
+	port, err := net.LookupPort("tcp", name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("port %q is not in 0..65535", name)
+	case s.Role == stream.TX && port == 0:
+		return errors.New("no port to connect to")
+	case s.Role == stream.TX && host == "":
+		return errors.New("no host to connect to")
+	}
+	return nil
 }
 
 func checkCPU(cpu int) error {
@@ -170,15 +191,17 @@ type worker struct {
 	tid int
 
 	ready  chan error      // the path was built, or why not
-	orders chan orders     // one run, or closed for none
+	orders chan orders     // one run
+	quit   chan struct{}   // closed: no run will come
 	flow   chan flowStart  // the flow is open, or why not
 	ended  chan flowResult // the path returned
 	finish chan struct{}   // the last counters were read: the socket may close
 	gone   chan struct{}   // the thread has freed everything
-	closed bool
-	freed  error
+	freed  error           // valid when gone
 
-	cancel context.CancelCauseFunc // of the current run
+	mu     sync.Mutex
+	closed bool
+	cancel context.CancelCauseFunc // of the run, once it has begun
 }
 
 type orders struct {
@@ -188,6 +211,7 @@ type orders struct {
 
 type flowStart struct {
 	conn  *stream.Conn
+	atNs  int64        // when payload could begin
 	hello stream.Hello // RX
 	wish  int64        // TX: the duration that the receiver wishes, ns
 	err   error
@@ -202,7 +226,7 @@ type flowResult struct {
 }
 
 func newWorker(e *End) *worker {
-	w := &worker{end: e, ready: make(chan error, 1), orders: make(chan orders), flow: make(chan flowStart, 1),
+	w := &worker{end: e, ready: make(chan error, 1), orders: make(chan orders), quit: make(chan struct{}), flow: make(chan flowStart, 1),
 		ended: make(chan flowResult, 1), finish: make(chan struct{}), gone: make(chan struct{})}
 	go w.run()
 	return w
@@ -233,18 +257,21 @@ func (w *worker) receive() {
 		return
 	}
 	defer func() { w.freed = errors.Join(w.freed, path.Close()) }()
-	o, ok := <-w.orders
+	o, ok := w.order()
 	if !ok {
 		return
 	}
 	conn, hello, err := w.end.port.Accept(o.ctx)
 	if err == nil {
 		defer conn.Close()
-		if err = path.Attach(conn, hello); err == nil {
-			err = conn.Welcome(stream.Welcome{Duration: duration(o.sch.DurationNs)})
-		}
+		err = path.Attach(conn, hello)
 	}
-	w.flow <- flowStart{conn: conn, hello: hello, err: err}
+	start := flowStart{conn: conn, hello: hello, atNs: counter.Monotonic()} // not after the sender's
+	if err == nil {
+		err = conn.Welcome(stream.Welcome{Duration: duration(o.sch.DurationNs)})
+	}
+	start.err = err
+	w.flow <- start
 	if err != nil {
 		return
 	}
@@ -267,7 +294,7 @@ func (w *worker) send() {
 		return
 	}
 	defer func() { w.freed = errors.Join(w.freed, path.Close()) }()
-	o, ok := <-w.orders
+	o, ok := w.order()
 	if !ok {
 		return
 	}
@@ -293,7 +320,7 @@ func (w *worker) connect(o orders) flowStart {
 	}
 	defer cancel()
 	conn, welcome, err := stream.Dial(ctx, w.end.spec.Addr, h, w.end.opts.Socket)
-	return flowStart{conn: conn, wish: welcome.Duration.Nanoseconds(), err: err}
+	return flowStart{conn: conn, atNs: counter.Monotonic(), wish: welcome.Duration.Nanoseconds(), err: err}
 }
 
 func (w *worker) sendFlow(path stream.Sender, conn *stream.Conn, sch wire.Schedule) flowResult {
@@ -308,18 +335,48 @@ func (w *worker) sendFlow(path stream.Sender, conn *stream.Conn, sch wire.Schedu
 		}
 	}
 	res.atNs = counter.Monotonic()
+	if witness, ok := path.(stream.Witness); ok {
+		res.evidence = witness.Evidence()
+	}
 	return res
+}
+
+// begin takes the one run of this end; cancel calls it off.
+func (w *worker) begin(cancel context.CancelCauseFunc) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.closed:
+		return errors.New("this end is closed")
+	case w.cancel != nil:
+		return errors.New("an end runs once: open another one")
+	}
+	w.cancel = cancel
+	return nil
+}
+
+// order waits for the run; false when there will be none.
+func (w *worker) order() (orders, bool) {
+	select {
+	case o := <-w.orders:
+		return o, true
+	case <-w.quit:
+		return orders{}, false
+	}
 }
 
 // close ends the thread and waits for it.
 func (w *worker) close() error {
-	if !w.closed {
-		w.closed = true
-		if w.cancel != nil {
-			w.cancel(stream.ErrAborted)
+	w.mu.Lock()
+	first, cancel := !w.closed, w.cancel
+	w.closed = true
+	w.mu.Unlock()
+	if first {
+		if cancel != nil {
+			cancel(stream.ErrAborted)
 		}
-		close(w.orders)
-		<-w.gone
+		close(w.quit)
 	}
+	<-w.gone
 	return w.freed
 }

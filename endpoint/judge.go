@@ -3,6 +3,7 @@ package endpoint
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/zcbench/zcbench/modes"
 	"github.com/zcbench/zcbench/results"
@@ -36,11 +37,12 @@ func (r *run) judge(err error) wire.EndResult {
 	}
 	res.Warnings = append(res.Warnings, r.result.evidence.Notes...)
 	if err != nil {
-		res.Verdict, res.Reason, res.Fix = verdictOf(err), err.Error(), stream.FixOf(err)
+		res.Verdict, res.Reason, res.Fix = verdictOf(err), stream.ReasonOf(err), stream.FixOf(err)
+		res.BlamesPeer = stream.BlamesPeer(err)
 		return res
 	}
 	res.Verdict = results.OK
-	for _, gate := range []func(stream.Counters, *wire.EndResult) (string, string){r.gateBytes, r.gatePayload, r.gateZeroCopy} {
+	for _, gate := range []func(stream.Counters, *wire.EndResult) (string, string){r.gateBytes, r.gatePayload, r.gateWindow, r.gateZeroCopy} {
 		if reason, fix := gate(total, &res); reason != "" {
 			res.Verdict, res.Reason, res.Fix = results.Invalid, reason, fix
 			break
@@ -75,6 +77,26 @@ func (r *run) gatePayload(c stream.Counters, res *wire.EndResult) (reason, fix s
 	}
 	if p := r.result.peer; p != nil && p.Mismatches > 0 {
 		return fmt.Sprintf("the receiver found %d wrong payload bytes", p.Mismatches), how
+	}
+	return "", ""
+}
+
+// gateWindow: the figures are of the window that was asked for, and payload
+// passed in it. Its edges are read late where other work keeps this thread off
+// the CPUs.
+func (r *run) gateWindow(_ stream.Counters, res *wire.EndResult) (reason, fix string) {
+	if r.sch.ToNs == 0 {
+		return "", ""
+	}
+	const how = "other work keeps the CPUs: end it, give the benchmark CPUs of its own, or measure longer"
+	asked, got := duration(r.sch.ToNs-r.sch.FromNs), duration(res.ToNs-res.FromNs)
+	switch {
+	case got < asked-asked/4, got > asked+asked/4:
+		ms := func(ns int64) float64 { return float64(ns) / 1e6 }
+		return fmt.Sprintf("the window of %v was read as %.1f ms, its edges %.1f ms and %.1f ms late", asked.Round(time.Millisecond),
+			ms(int64(got)), ms(res.FromNs-r.sch.FromNs), ms(res.ToNs-r.sch.ToNs)), how
+	case res.Window.Bytes == 0:
+		return fmt.Sprintf("no payload byte passed in the window of %v", asked.Round(time.Millisecond)), how
 	}
 	return "", ""
 }

@@ -22,6 +22,7 @@ type run struct {
 
 	startNs    int64 // the flow opened
 	from, to   edge
+	stall      *stallWatch
 	sampler    *counter.Sampler
 	congestion string
 	usage      [2]counter.Rusage // of the process, at the flow's beginning and end
@@ -42,9 +43,11 @@ type edge struct {
 func (e *End) Run(ctx context.Context, sch wire.Schedule) wire.EndResult {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	e.worker.cancel = cancel
 	r := &run{end: e, sch: sch}
-	err := r.do(ctx)
+	err := e.worker.begin(cancel)
+	if err == nil {
+		err = r.do(ctx)
+	}
 	return r.judge(err)
 }
 
@@ -56,15 +59,24 @@ func (r *run) do(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, r.conn.Abort)
 	defer stop()
 	r.startSampler()
+	calm := hurry()
 	err := r.measure(ctx)
 	if err != nil {
 		r.conn.Abort()
 	}
 	r.awaitEnd()
+	calm()
 	if !r.to.taken && r.from.taken && r.sch.ToNs == 0 {
 		err = errors.Join(err, r.take(&r.to, true))
 	}
-	return errors.Join(err, r.flowError())
+	switch ferr := r.flowError(); {
+	case ferr == nil, err != nil && errors.Is(ferr, stream.ErrAborted):
+		return err // the path was only called off
+	case err == nil, err == errEndedEarly:
+		return ferr // which is why
+	default:
+		return fmt.Errorf("%w; %w", err, ferr)
+	}
 }
 
 // open waits for the flow.
@@ -72,15 +84,21 @@ func (r *run) open(ctx context.Context) error {
 	w := r.end.worker
 	actx, cancel := ctx, func() {}
 	if r.sch.PeerWaitNs > 0 && r.end.spec.Role == stream.RX {
-		actx, cancel = context.WithTimeout(ctx, duration(r.sch.PeerWaitNs))
+		wait := duration(r.sch.PeerWaitNs)
+		actx, cancel = context.WithTimeoutCause(ctx, wait, fmt.Errorf("it did not come within %v", wait))
 	}
 	defer cancel()
-	w.orders <- orders{actx, r.sch}
+	select {
+	case w.orders <- orders{actx, r.sch}:
+	case <-w.gone:
+		return stream.ErrAborted
+	}
 	r.start = <-w.flow
 	if r.start.err != nil {
 		return r.start.err
 	}
-	r.conn, r.startNs = r.start.conn, counter.Monotonic()
+	r.conn, r.startNs = r.start.conn, r.start.atNs
+	r.stall = newStallWatch(&r.end.meter, orDefault(r.sch.StallNs, defaultStall))
 	r.congestion, _ = sock.Congestion(r.conn.FD)
 	r.usage[0], _ = counter.ReadRusage()
 	return nil
@@ -88,8 +106,10 @@ func (r *run) open(ctx context.Context) error {
 
 // measure reads the counters at both edges of the window and stops a sender.
 func (r *run) measure(ctx context.Context) error {
-	if err := r.pass(ctx, r.sch.FromNs); err != nil {
-		return err
+	if r.sch.FromNs > 0 {
+		if err := r.pass(ctx, r.sch.FromNs-r.rehearse()); err != nil {
+			return err
+		}
 	}
 	if err := r.take(&r.from, false); err != nil {
 		return err
@@ -105,11 +125,48 @@ func (r *run) measure(ctx context.Context) error {
 	stopNs := r.stopNs()
 	if r.end.spec.Role == stream.RX {
 		// The sender stops; this end only sees to it that the flow ends.
-		return r.passOrEnd(ctx, stopNs+int64(orDefault(r.sch.GraceNs, defaultGrace)), true)
+		if err := r.passOrEnd(ctx, stopNs+int64(orDefault(r.sch.GraceNs, defaultGrace)), true); err != nil {
+			return err
+		}
+		return r.early(stopNs)
 	}
 	err := r.passOrEnd(ctx, stopNs, false)
 	r.conn.Stop()
-	return err
+	if err != nil {
+		return err
+	}
+	return r.finish(ctx)
+}
+
+// finish waits for the last of a sender's flow: that the kernel lets go of the
+// payload and the receiver gives its account.
+func (r *run) finish(ctx context.Context) error {
+	if r.result.atNs != 0 {
+		return nil
+	}
+	grace := orDefault(r.sch.GraceNs, defaultGrace)
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case r.result = <-r.end.worker.ended:
+		return nil
+	case <-timer.C:
+		return &stream.Error{Op: fmt.Sprintf("the receiver did not take and confirm the last of the payload within %v of the stop", grace),
+			How: "check the link and the receiver: its own message says more if it still lives"}
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// rehearse reads the counters once for nothing and returns how long that took,
+// in nanoseconds. A snapshot that begins the window reads the CPU columns last;
+// begun so much before its time, it ends in time also on a slow machine.
+func (r *run) rehearse() int64 {
+	var e edge
+	if r.take(&e, false) != nil {
+		return 0
+	}
+	return min(e.host.TookNs, (r.sch.FromNs-r.startNs)/2)
 }
 
 // stopNs is when the sender stops: as scheduled, or after the shorter of what
@@ -131,7 +188,19 @@ func (r *run) stopNs() int64 {
 	return r.startNs + mine
 }
 
-var errEndedEarly = errors.New("the flow ended before its time")
+// early is the error of a receiver whose sender ended the flow long before
+// stopNs. A sender that is killed ends it like one that is done: the kernel
+// closes its socket.
+func (r *run) early(stopNs int64) error {
+	planned, took := duration(stopNs-r.startNs), duration(r.result.atNs-r.startNs)
+	if r.result.err != nil || took >= planned-planned/20-100*time.Millisecond {
+		return nil
+	}
+	return &stream.Error{Peer: true, Op: fmt.Sprintf("the sender ended the flow after %v of %v", took.Round(time.Millisecond), planned.Round(time.Millisecond)),
+		How: "it was stopped or killed: its own message says more"}
+}
+
+var errEndedEarly = &stream.Error{Peer: true, Op: "the flow ended before its time", How: "the other end, most often the sender, broke off: its own message says why"}
 
 // pass waits until ns; a flow that ends before is an error.
 func (r *run) pass(ctx context.Context, ns int64) error {
@@ -153,22 +222,22 @@ func (r *run) passOrEnd(ctx context.Context, ns int64, must bool) error {
 	if r.result.atNs != 0 {
 		return nil
 	}
-	tick := time.NewTicker(250 * time.Millisecond)
+	tick := time.NewTicker(min(250*time.Millisecond, max(r.stall.limit/4, time.Millisecond)))
 	defer tick.Stop()
 	timer := time.NewTimer(duration(ns - counter.Monotonic()))
 	defer timer.Stop()
-	stall := newStallWatch(&r.end.meter, orDefault(r.sch.StallNs, defaultStall))
 	for {
 		select {
 		case r.result = <-r.end.worker.ended:
 			return nil
 		case <-timer.C:
 			if must {
-				return fmt.Errorf("the sender did not end the flow within %v of its time", orDefault(r.sch.GraceNs, defaultGrace))
+				return &stream.Error{Op: fmt.Sprintf("the sender did not end the flow within %v of its time", orDefault(r.sch.GraceNs, defaultGrace)),
+					How: "check the sender: its own message says more if it still lives"}
 			}
 			return nil
 		case <-tick.C:
-			if err := stall.check(); err != nil {
+			if err := r.stall.check(); err != nil {
 				return err
 			}
 		case <-ctx.Done():

@@ -9,11 +9,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/zcbench/zcbench/veth"
 	"github.com/zcbench/zcbench/wire"
 	"golang.org/x/sys/unix"
 )
@@ -62,7 +62,11 @@ func Dial(ctx context.Context, spec string, o Options) (*Host, error) {
 		return nil, fmt.Errorf("host %s: start the agent: %w", s.Name, err)
 	}
 	if err := h.greet(ctx, o.ToolVersion); err != nil {
+		dead := h.Err()
 		h.Close()
+		if dead != nil {
+			return nil, dead
+		}
 		return nil, fmt.Errorf("host %s: %w", s.Name, err)
 	}
 	return h, nil
@@ -81,6 +85,7 @@ func (h *Host) start(o Options) error {
 	// The agent must outlive a Ctrl-C at the terminal by the moment that it
 	// takes the controller to end the run: it gets no signal of its own.
 	h.cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	h.cmd.WaitDelay = time.Second // for a child of the agent's that holds its output
 	stdin, err := h.cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -97,31 +102,27 @@ func (h *Host) start(o Options) error {
 	return nil
 }
 
-// startIn starts cmd inside the spec's namespace: a child is born in the
-// namespace of the thread that forks it.
+// startIn starts cmd inside the spec's namespace.
 func startIn(s Spec, cmd *exec.Cmd) error {
 	if s.Kind != "netns" {
 		return cmd.Start()
 	}
-	f, err := os.Open(s.Netns)
+	ns, err := veth.OpenNetns(s.Netns)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread goes with the goroutine
-		if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
-			done <- fmt.Errorf("setns %s: %w (run as root)", s.Netns, err)
-			return
-		}
-		done <- cmd.Start()
-	}()
-	return <-done
+	defer ns.Close()
+	return ns.Do(cmd.Start)
 }
 
+// greetTime is how long an agent may take to start and answer.
+const greetTime = 20 * time.Second
+
+// endTime is how long an agent may take to end after its input has.
+const endTime = 5 * time.Second
+
 func (h *Host) greet(ctx context.Context, version string) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeoutCause(ctx, greetTime, fmt.Errorf("the agent did not answer within %v", greetTime))
 	defer cancel()
 	if err := h.Call(ctx, wire.OpHello, wire.Hello{Version: wire.Version, ToolVersion: version}, &h.Info); err != nil {
 		return err
@@ -232,7 +233,10 @@ func (h *Host) readLoop(r io.Reader) {
 // fail records why the agent is gone.
 func (h *Host) fail(err error) {
 	h.stdin.Close()
+	// One that speaks nonsense may not care for its input either.
+	killer := time.AfterFunc(endTime, h.kill)
 	werr := h.cmd.Wait()
+	killer.Stop()
 	if errors.Is(err, io.EOF) {
 		err = errors.New("the agent ended")
 		if werr != nil {
@@ -254,13 +258,16 @@ func (h *Host) Close() error {
 	h.stdin.Close()
 	select {
 	case <-h.done:
-	case <-time.After(5 * time.Second):
-		h.cmd.Process.Kill()
+	case <-time.After(endTime):
+		h.kill()
 		<-h.done
 		return fmt.Errorf("host %s: the agent did not end by itself and was killed", h.Spec.Name)
 	}
 	return nil
 }
+
+// kill ends the agent and what it has started.
+func (h *Host) kill() { unix.Kill(-h.cmd.Process.Pid, unix.SIGKILL) }
 
 // PID is the agent's process.
 func (h *Host) PID() int { return h.cmd.Process.Pid }

@@ -15,6 +15,15 @@ type Spec struct {
 	Name  string // what results call it
 }
 
+// SpecError is a host that does not exist, or a word that names none: the
+// caller's mistake.
+type SpecError struct{ Err error }
+
+func (e *SpecError) Error() string { return e.Err.Error() }
+func (e *SpecError) Unwrap() error { return e.Err }
+
+func specErrorf(format string, args ...any) error { return &SpecError{fmt.Errorf(format, args...)} }
+
 // netnsDir is where ip-netns(8) keeps named namespaces.
 const netnsDir = "/run/netns"
 
@@ -25,16 +34,16 @@ func ParseSpec(s string) (Spec, error) {
 	switch {
 	case s == "local":
 		return Spec{Kind: "local", Name: "local"}, nil
-	case kind == "netns" && has && rest != "":
+	case kind == "netns" && has && rest != "" && rest != "." && rest != "..":
 		path := rest
 		if !strings.Contains(rest, "/") {
 			path = filepath.Join(netnsDir, rest)
 		}
 		return Spec{Kind: "netns", Netns: path, Name: s}, nil
 	case kind == "ssh":
-		return Spec{}, fmt.Errorf("host %q: ssh hosts are not built yet; use local or netns:NAME", s)
+		return Spec{}, specErrorf("host %q: ssh hosts are not built yet; use local or netns:NAME", s)
 	}
-	return Spec{}, fmt.Errorf("host %q: not one of local, netns:NAME", s)
+	return Spec{}, specErrorf("host %q: not one of local, netns:NAME", s)
 }
 
 // check gives a good error for a namespace that is not there.
@@ -44,10 +53,10 @@ func (s Spec) check() error {
 	}
 	_, err := os.Stat(s.Netns)
 	if errors.Is(err, os.ErrNotExist) && filepath.Dir(s.Netns) == netnsDir {
-		return fmt.Errorf("host %s: no such network namespace: %s (make it with: ip netns add %s)", s.Name, s.Netns, filepath.Base(s.Netns))
+		return specErrorf("host %s: no such network namespace: %s (make it with: ip netns add %s)", s.Name, s.Netns, filepath.Base(s.Netns))
 	}
 	if err != nil {
-		return fmt.Errorf("host %s: %w", s.Name, err)
+		return specErrorf("host %s: %w", s.Name, err)
 	}
 	return nil
 }

@@ -1,8 +1,47 @@
 #!/usr/bin/env bash
-# test.sh GOTESTSUM runs all tests: once with the race detector, and without it
-# those whose subject the detector would change (allocations, timing).
+# test.sh GOTESTSUM runs every test this machine can run and ends with a summary
+# of what failed and what was skipped and why.
+#
+#   1. all packages on this machine, with the race detector
+#   2. the soft NIC's and the data paths' tests in the lab, on every kernel it has
+#
+# Packages run one after another: several of them load both ends of a flow, and
+# measure.
 set -euo pipefail
-gotestsum=$1
-export CGO_ENABLED=1
 
-"$gotestsum" --format pkgname-and-test-fails --format-hide-empty-pkg -- -race -timeout 20m ./...
+if [ $# = 1 ]; then
+	exec "$1" --format pkgname-and-test-fails --format-hide-empty-pkg --raw-command -- "$0"
+fi
+
+status=0
+here=$PWD
+lab_kernels=${LAB_KERNELS:-sid trixie-backports}
+lab_packages="./lab/softnictest ./uring ./nic ./dmabuf ./zc/zcrx"
+
+# 1. This machine. Building first lets -p 1 order only the running.
+mapfile -t packages < <(go list ./... | grep -v '/lab$\|/lab/softnictest$')
+export CGO_ENABLED=1
+go vet ./... >&2 || status=1
+go test -race -run '^$' "${packages[@]}" >/dev/null || status=1
+go test -json -race -count=1 -p 1 -timeout 20m "${packages[@]}" || status=1
+
+# 2. The lab: its own tests, then those that run in it. Both need static
+# binaries. The kernel's own selftest programs have a target of their own
+# (make lab-selftests): building them takes hundreds of megabytes.
+export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1
+ZCBENCH_LAB_WHY=$(sh mk/lab-need.sh $LAB_PACKAGES)
+export ZCBENCH_LAB_WHY
+go test -json -count=1 -timeout 15m ./lab || status=1
+if [ -n "$ZCBENCH_LAB_WHY" ]; then
+	echo "SKIPPED: the tests that run in the lab: $ZCBENCH_LAB_WHY" >&2
+	exit $status
+fi
+for kernel in $lab_kernels; do
+	if ! "$here/bin/zcbench" lab build --kernel "$kernel" >&2; then
+		echo "FAILED: the lab could not be built for $kernel" >&2
+		status=1
+		continue
+	fi
+	go test -json -count=1 -timeout 15m -skip TestSelftest -exec "$here/bin/zcbench lab exec --kernel $kernel --timeout 10m --" $lab_packages || status=1
+done
+exit $status

@@ -10,19 +10,21 @@ import (
 
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/lab/guest"
 )
 
 // inLab runs f in the lab's receiving namespace, on a thread of its own, with
 // the soft NIC opened.
 func inLab(t *testing.T, f func(t *testing.T, d *Device)) {
 	t.Helper()
-	if os.Getenv("ZCBENCH_LAB") == "" {
-		t.Skip("needs the lab's guest: zcbench lab exec -- nic.test")
+	if os.Getenv(guest.Env) == "" {
+		t.Skip(`needs the lab's guest: go test -exec "$PWD/bin/zcbench lab exec --" ./nic`)
 	}
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // ends with the goroutine: it is in another namespace
-		h, err := netns.GetFromName("sut")
+		h, err := netns.GetFromName(guest.NSReceiver)
 		if err == nil {
 			defer h.Close()
 			err = netns.Set(h)
@@ -31,7 +33,7 @@ func inLab(t *testing.T, f func(t *testing.T, d *Device)) {
 			done <- err
 			return
 		}
-		d, err := Open("sn0")
+		d, err := Open(guest.Ends[0].Dev)
 		if err == nil {
 			defer d.Close()
 			defer func() {

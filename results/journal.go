@@ -67,10 +67,8 @@ func Create(dir string, h Header) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("create results folder: %w", err)
 	}
-	for _, name := range []string{RunsFile, MetricsFile, SamplesFile, ReportFile} {
-		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			return nil, existsError(filepath.Join(dir, name))
-		}
+	if err := vacant(dir, RunsFile, MetricsFile, SamplesFile, ReportFile); err != nil {
+		return nil, err
 	}
 	path := filepath.Join(dir, JournalFile)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o666)
@@ -88,6 +86,21 @@ func Create(dir string, h Header) (*Writer, error) {
 		return nil, fmt.Errorf("create journal: %w", err)
 	}
 	return w, nil
+}
+
+// Vacant returns [ErrExists] for a folder that has results. A folder that does
+// not exist has none. It is for looking before long work; Create looks again.
+func Vacant(dir string) error {
+	return vacant(dir, JournalFile, RunsFile, MetricsFile, SamplesFile, ReportFile)
+}
+
+func vacant(dir string, names ...string) error {
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return existsError(filepath.Join(dir, name))
+		}
+	}
+	return nil
 }
 
 func (w *Writer) start(dir string, h Header) error {

@@ -51,7 +51,7 @@ func (o Options) Apply(fd int) error {
 		}
 	}
 	if o.PaceBitsPS > 0 {
-		if err := unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, o.PaceBitsPS/8); err != nil {
+		if err := unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, max(o.PaceBitsPS/8, 1)); err != nil {
 			return &Error{"setsockopt SO_MAX_PACING_RATE", err, "leave --pace out: this kernel does not pace sockets"}
 		}
 	}

@@ -8,18 +8,18 @@ import (
 
 // Buffer is memory outside the Go heap, page-aligned and with all pages
 // present, so that the data path neither faults nor concerns the collector.
-type Buffer struct{ mem []byte }
+type Buffer struct{ mapping, mem []byte }
 
 // NewBuffer maps n bytes, in huge pages where the kernel has them ready.
 func NewBuffer(n int) (*Buffer, error) {
 	mem, err := unix.Mmap(-1, 0, pageUp(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
-		return nil, &Error{fmt.Sprintf("map a buffer of %d bytes", n), err, "choose a smaller --message-size or --read-size"}
+		return nil, &Error{Op: fmt.Sprintf("map a buffer of %d bytes", n), Err: err, How: "choose a smaller --message-size or --read-size"}
 	}
 	unix.Madvise(mem, unix.MADV_HUGEPAGE) // a wish: the buffer works without
 	// MADV_POPULATE_WRITE came with 5.14; before it the pages come on first use.
 	unix.Madvise(mem, unix.MADV_POPULATE_WRITE)
-	return &Buffer{mem[:n:n]}, nil
+	return &Buffer{mem, mem[:n:n]}, nil
 }
 
 // Bytes is the memory.
@@ -27,10 +27,10 @@ func (b *Buffer) Bytes() []byte { return b.mem }
 
 // Close unmaps it.
 func (b *Buffer) Close() error {
-	if b.mem == nil {
+	if b.mapping == nil {
 		return nil
 	}
-	err := unix.Munmap(b.mem[:pageUp(len(b.mem)):cap(b.mem)])
-	b.mem = nil
+	err := unix.Munmap(b.mapping)
+	b.mapping, b.mem = nil, nil
 	return err
 }

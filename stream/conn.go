@@ -57,13 +57,16 @@ func (c *Conn) Stop() { c.stopping.Store(true) }
 // Stopping reports whether Stop or Abort was called.
 func (c *Conn) Stopping() bool { return c.stopping.Load() }
 
-// Abort ends the flow at once, at both ends.
+// Abort ends the flow at once: calls on the socket return, and Close resets the
+// connection. Without the reset a receiver that has closed its window and then
+// closes in good order would leave the sender waiting for the window.
 func (c *Conn) Abort() {
 	c.aborted.Store(true)
 	c.stopping.Store(true)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.FD >= 0 {
+		unix.SetsockoptLinger(c.FD, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 		unix.Shutdown(c.FD, unix.SHUT_RDWR)
 	}
 }
@@ -84,7 +87,8 @@ func (c *Conn) EndOfSend() error {
 	return nil
 }
 
-// Close closes the socket. Data still to be sent is sent first.
+// Close closes the socket. Data still to be sent is sent first, unless Abort was
+// called.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

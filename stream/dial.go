@@ -15,16 +15,23 @@ import (
 // the receiver's welcome. While nothing listens there it tries again, until ctx
 // ends.
 func Dial(ctx context.Context, addr string, h Hello, o sock.Options) (*Conn, Welcome, error) {
+	refused := false
 	for {
 		c, w, err := dialOnce(ctx, addr, h, o)
-		if err == nil || !errors.Is(err, unix.ECONNREFUSED) {
-			return c, w, err
+		// The time may run out in the middle of one more attempt.
+		refused = errors.Is(err, unix.ECONNREFUSED) || refused && err != nil && ctx.Err() != nil
+		if refused {
+			select {
+			case <-time.After(20 * time.Millisecond):
+				continue
+			case <-ctx.Done():
+				err = &Error{Op: "connect to " + addr, Err: unix.ECONNREFUSED, Peer: true, How: "start the receiver first, or check its address and port"}
+			}
 		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return nil, Welcome{}, &Error{"connect to " + addr, unix.ECONNREFUSED, "start the receiver first, or check its address and port"}
+		if why := context.Cause(ctx); err != nil && why != nil && !errors.Is(why, context.DeadlineExceeded) {
+			err = &Error{Op: "connect to " + addr, Err: why} // called off, whatever that broke
 		}
+		return c, w, err
 	}
 }
 
@@ -55,7 +62,7 @@ func dialError(addr string, err error) error {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, unix.ETIMEDOUT):
 		how = "no answer: check the link, the address and firewalls between the hosts"
 	}
-	return &Error{"connect to " + addr, err, how}
+	return &Error{Op: "connect to " + addr, Err: err, How: how}
 }
 
 // introduce says hello and reads the welcome.
@@ -67,14 +74,12 @@ func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
 	if err := c.writeAll(b); err != nil {
 		return Welcome{}, fmt.Errorf("send hello: %w", err)
 	}
-	limit := time.Now().Add(10 * time.Second)
-	if d, ok := ctx.Deadline(); ok && d.Before(limit) {
-		limit = d
-	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
 	var in [welcomeSize]byte
-	if err := c.readFull(in[:], limit); err != nil {
-		return Welcome{}, &Error{"wait for the receiver's welcome", err,
-			"the receiver closes connections with a wrong cookie and every connection beside its flow: check --cookie on both ends, and that nothing else uses that port"}
+	if err := c.readFull(ctx, in[:]); err != nil {
+		return Welcome{}, &Error{Op: "wait for the receiver's welcome", Err: err, Peer: true,
+			How: "the receiver closes connections with a wrong cookie and every connection beside its flow: check --cookie on both ends, and that nothing else uses that port"}
 	}
 	return ParseWelcome(in[:])
 }
@@ -98,16 +103,18 @@ func (c *Conn) SendFarewell(f Farewell) error {
 		return err
 	}
 	if err := c.writeAll(b); err != nil {
-		return fmt.Errorf("send farewell: %w", err)
+		return &Error{Op: "send farewell", Err: err, Peer: true, How: "the sender did not wait for it: its own message says why"}
 	}
 	return nil
 }
 
 // ReadFarewell is the sender's wait for the receiver's account, until limit.
 func (c *Conn) ReadFarewell(limit time.Time) (Farewell, error) {
+	ctx, cancel := context.WithDeadline(context.Background(), limit)
+	defer cancel()
 	var in [farewellSize]byte
-	if err := c.readFull(in[:], limit); err != nil {
-		return Farewell{}, &Error{"wait for the receiver's account of the flow", err, "the receiver ended before it had read everything: its own message says why"}
+	if err := c.readFull(ctx, in[:]); err != nil {
+		return Farewell{}, &Error{Op: "wait for the receiver's account of the flow", Err: err, Peer: true, How: "the receiver ended before it had read everything: its own message says why"}
 	}
 	return ParseFarewell(in[:])
 }
@@ -124,8 +131,9 @@ func (c *Conn) writeAll(b []byte) error {
 	return nil
 }
 
-// readFull reads a frame, sleeping in short steps so that Abort is heard.
-func (c *Conn) readFull(b []byte, limit time.Time) error {
+// readFull reads a frame, sleeping in short steps so that the end of ctx is
+// heard.
+func (c *Conn) readFull(ctx context.Context, b []byte) error {
 	var w sock.Waiter
 	for len(b) > 0 {
 		n, errno := sock.Recv(c.FD, b, unix.MSG_DONTWAIT)
@@ -136,8 +144,8 @@ func (c *Conn) readFull(b []byte, limit time.Time) error {
 			b = b[n:]
 		case errno != unix.EAGAIN && errno != unix.EINTR:
 			return errno
-		case time.Now().After(limit):
-			return context.DeadlineExceeded
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
 		default:
 			w.Wait(c.FD, unix.POLLIN, 50)
 		}

@@ -32,9 +32,10 @@ func (e *Unsupported) Fix() string { return e.How }
 
 // Error is a failed operation with what to do about it.
 type Error struct {
-	Op  string
-	Err error
-	How string
+	Op   string
+	Err  error
+	How  string
+	Peer bool // the cause lies at the other end
 }
 
 func (e *Error) Error() string {
@@ -48,6 +49,23 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Fix says what the user can do about it.
 func (e *Error) Fix() string { return e.How }
+
+// BlamesPeer reports whether err only says that the other end, or whoever called
+// the run off, ended the flow.
+func BlamesPeer(err error) bool {
+	var e *Error
+	return errors.Is(err, ErrAborted) || errors.As(err, &e) && e.Peer
+}
+
+// ReasonOf is err's text; of a mode that is not supported, without its name,
+// which stands beside every reason.
+func ReasonOf(err error) string {
+	var u *Unsupported
+	if errors.As(err, &u) {
+		return u.Reason()
+	}
+	return err.Error()
+}
 
 // FixOf returns the fix that any error in err's chain knows, or "".
 func FixOf(err error) string {
@@ -75,12 +93,12 @@ func flowError(c *Conn, op string, err error, peer string) error {
 	if aborted := c.Aborted(); aborted != nil {
 		return aborted
 	}
-	how := ""
+	how, broke := "", errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE)
 	switch {
-	case errors.Is(err, unix.ECONNRESET), errors.Is(err, unix.EPIPE):
+	case broke:
 		how = "the " + peer + " broke off: its own message says why"
 	case errors.Is(err, unix.ETIMEDOUT):
 		how = "the " + peer + "'s host no longer answers: check link and host"
 	}
-	return &Error{Op: op, Err: err, How: how}
+	return &Error{Op: op, Err: err, How: how, Peer: broke}
 }

@@ -94,8 +94,13 @@ func open(b []byte, name string, magic [4]byte, size int) ([]byte, error) {
 	return b[4 : size-4], nil
 }
 
+// appendDuration rounds up: a wish of less than a millisecond is not none.
 func appendDuration(b []byte, d time.Duration) []byte {
-	return binary.BigEndian.AppendUint64(b, uint64(max(d, 0).Milliseconds()))
+	ms := max(d, 0).Milliseconds()
+	if d > time.Duration(ms)*time.Millisecond {
+		ms++
+	}
+	return binary.BigEndian.AppendUint64(b, uint64(ms))
 }
 
 func parseDuration(b []byte) (time.Duration, error) {

@@ -77,7 +77,7 @@ func listenError(addr string, err error) error {
 	default:
 		how = FixOf(err)
 	}
-	return &Error{"listen on " + addr, err, how}
+	return &Error{Op: "listen on " + addr, Err: err, How: how}
 }
 
 // Addr is where the port listens.
@@ -125,17 +125,14 @@ func (p *Port) handshake(c net.Conn) {
 	_, err := io.ReadFull(c, b[:])
 	h, perr := ParseHello(b[:])
 	ok := err == nil && perr == nil && subtle.ConstantTimeCompare(h.Cookie[:], p.cookie[:]) == 1
-	if ok = p.settle(c, ok); !ok {
+	if !p.settle(c, h, ok) {
 		p.strangers.Add(1)
 		c.Close()
-		return
 	}
-	c.SetDeadline(time.Time{})
-	p.flow <- accepted{c.(*net.TCPConn), h}
 }
 
-// settle takes c from the pending; it reports whether c becomes the flow.
-func (p *Port) settle(c net.Conn, ok bool) bool {
+// settle takes c from the pending; it reports whether c became the flow.
+func (p *Port) settle(c net.Conn, h Hello, ok bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, q := range p.pending {
@@ -148,6 +145,8 @@ func (p *Port) settle(c net.Conn, ok bool) bool {
 		return false
 	}
 	p.taken = true
+	c.SetDeadline(time.Time{})
+	p.flow <- accepted{c.(*net.TCPConn), h} // under the lock, so that Close finds it; there is room for the one
 	return true
 }
 
@@ -158,8 +157,8 @@ func (p *Port) Accept(ctx context.Context) (*Conn, Hello, error) {
 		conn, err := Detach(a.conn)
 		return conn, a.hello, err
 	case <-ctx.Done():
-		return nil, Hello{}, &Error{"wait for the sender on " + p.Addr().String(), context.Cause(ctx),
-			fmt.Sprintf("start the sender with the same cookie; connections refused so far: %d", p.Strangers())}
+		return nil, Hello{}, &Error{Op: "wait for the sender on " + p.Addr().String(), Err: context.Cause(ctx), Peer: true,
+			How: fmt.Sprintf("start the sender with the same cookie; connections refused so far: %d", p.Strangers())}
 	}
 }
 

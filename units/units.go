@@ -64,7 +64,11 @@ func ParseBitRate(s string) (BitRate, error) {
 	case f > 1e15:
 		return 0, fmt.Errorf("bit rate %q is too large", s)
 	}
-	return BitRate(f), nil
+	whole := math.Round(f) // 1.001K is a little less than 1001 in binary
+	if math.Abs(f-whole) > 1e-12*f {
+		return 0, fmt.Errorf("bit rate %q is not a whole number of bits per second", s)
+	}
+	return BitRate(whole), nil
 }
 
 // String prints the size with the largest suffix that leaves a whole number.

@@ -25,3 +25,10 @@ func NewBest(o Options) (*Ring, error) {
 	}
 	return r, err
 }
+
+// SingleIssuer and DeferTaskrun report how the ring was made: NewBest may have
+// left them out.
+func (r *Ring) SingleIssuer() bool { return r.setup&setupSingleIssuer != 0 }
+
+// DeferTaskrun is described at [Ring.SingleIssuer].
+func (r *Ring) DeferTaskrun() bool { return r.setup&setupDeferTaskrun != 0 }

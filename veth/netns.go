@@ -1,6 +1,7 @@
 package veth
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -30,21 +31,46 @@ func NewNetns() (*Netns, error) {
 	return ns, err
 }
 
+// OpenNetns opens the namespace at path, such as /run/netns/NAME or
+// /proc/PID/ns/net.
+func OpenNetns(path string) (*Netns, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the network namespace: %w", err)
+	}
+	return &Netns{f}, nil
+}
+
 // onOwnThread runs f on a thread that ends with it, so that f may change the
-// thread's namespace for good.
+// thread's namespace for good. The process's main thread does not end with its
+// goroutine: it would stay in the namespace, which /proc/PID/ns/net shows, and
+// keep it alive. So another one is taken while this goroutine holds that.
 func onOwnThread(f func() error) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // never unlocked: the thread goes with the goroutine
-		done <- f()
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			err := onOwnThread(f)
+			runtime.UnlockOSThread()
+			done <- err
+			return
+		}
+		done <- f() // never unlocked: the thread goes with the goroutine
 	}()
 	return <-done
 }
 
-// Do runs f on a thread inside the namespace.
+// Do runs f on a thread inside the namespace. A process that f starts is born
+// there.
 func (n *Netns) Do(f func() error) error {
 	return onOwnThread(func() error {
-		if err := unix.Setns(int(n.f.Fd()), unix.CLONE_NEWNET); err != nil {
+		err := unix.Setns(int(n.f.Fd()), unix.CLONE_NEWNET)
+		switch {
+		case errors.Is(err, unix.EPERM):
+			return fmt.Errorf("enter the network namespace: setns: %w (run as root)", err)
+		case errors.Is(err, unix.EINVAL):
+			return fmt.Errorf("enter the network namespace: setns: %w (%s is no network namespace)", err, n.f.Name())
+		case err != nil:
 			return fmt.Errorf("enter the network namespace: setns: %w", err)
 		}
 		return f()

@@ -53,7 +53,7 @@ func (d *Decoder) Decode(v any) error {
 		return err
 	}
 	d.line++
-	return d.at(decodeStrict(line, v))
+	return d.at(decodeObject(line, v))
 }
 
 func (d *Decoder) at(err error) error {
@@ -80,6 +80,15 @@ func (d *Decoder) readLine() ([]byte, error) {
 			return nil, err
 		}
 	}
+}
+
+// decodeObject is decodeStrict that takes objects only: to encoding/json an
+// empty line is the end of input and null is any object.
+func decodeObject(b []byte, v any) error {
+	if rest := bytes.TrimSpace(b); len(rest) == 0 || rest[0] != '{' {
+		return errors.New("byte 0: no JSON object")
+	}
+	return decodeStrict(b, v)
 }
 
 func decodeStrict(b []byte, v any) error {

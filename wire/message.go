@@ -40,7 +40,7 @@ func (r Request) Decode(v any) error {
 	if len(r.Params) == 0 {
 		return fmt.Errorf("%s: parameters missing", r.Op)
 	}
-	if err := decodeStrict(r.Params, v); err != nil {
+	if err := decodeObject(r.Params, v); err != nil {
 		return fmt.Errorf("%s: %w", r.Op, err)
 	}
 	return nil
@@ -174,6 +174,9 @@ type EndResult struct {
 	Verdict results.Verdict `json:"verdict"`
 	Reason  string          `json:"reason,omitempty"`
 	Fix     string          `json:"fix,omitempty"`
+	// BlamesPeer: the reason only says that the other end broke off, or that the
+	// run was called off.
+	BlamesPeer bool `json:"blames_peer,omitempty"`
 
 	Host      results.Host    `json:"host"`
 	Total     stream.Counters `json:"total"`                // the whole flow

@@ -52,7 +52,22 @@ func trunc(t Tools, size int, faster Target) Comparison {
 		c.Theirs = t.iperf3(size, "--skip-rx-copy")
 		return c
 	}
-	c.Theirs = t.iperf3(size, "-Z")
-	c.Note = fmt.Sprintf("%s has no --skip-rx-copy (3.17 and later have): tcp-trunc is held against -Z, the fastest that it has, which still copies at the receiver", t.IperfVersion)
+	// -Z is its fastest; with the same kind of sender, what is left between the
+	// two is the receiver.
+	c.Ours, c.Theirs = t.zcbench("tcp-trunc", "sendfile", size), t.iperf3(size, "-Z")
+	c.Note = fmt.Sprintf("%s has no --skip-rx-copy (later versions have): sendfile to tcp-trunc is held against -Z, the fastest that it has, which still copies at the receiver", t.IperfVersion)
 	return c
+}
+
+// builds are all pairs of two builds of zcbench; nothing is asked of them.
+func builds(ours, theirs Tools) []Comparison {
+	var cs []Comparison
+	for _, size := range []int{small, large} {
+		for _, m := range []struct{ name, rx, tx string }{{"tcp", "tcp", "tcp"}, {"sendfile", "tcp", "sendfile"}, {"uring", "uring", "tcp"}, {"tcp-trunc", "tcp-trunc", "tcp"}} {
+			c := Comparison{Name: name(m.name, size), Ours: ours.zcbench(m.rx, m.tx, size), Theirs: theirs.zcbench(m.rx, m.tx, size)}
+			c.Theirs.Name = "the other build"
+			cs = append(cs, c)
+		}
+	}
+	return cs
 }

@@ -15,6 +15,7 @@ type Measured struct {
 	Gbps     float64 `json:"gbps"`
 	RxCPUPGB float64 `json:"rx_cpu_s_per_gb"` // CPU seconds of the receiver's process per 1e9 bytes
 	TxCPUPGB float64 `json:"tx_cpu_s_per_gb"`
+	Foreign  float64 `json:"foreign_cores"` // cores that others kept busy meanwhile
 	softirq  softirqs
 }
 
@@ -22,17 +23,17 @@ type Measured struct {
 const slack = 15 * time.Second
 
 // measure runs one flow: receiver in the SUT's namespace, sender in the TG's.
-func measure(ctx context.Context, pair *veth.Pair, c Contender, port int, d time.Duration) (Measured, error) {
+func measure(ctx context.Context, pair *veth.Pair, c Contender, port, nice int, d time.Duration) (Measured, error) {
 	parent := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, d+slack, fmt.Errorf("the run did not end within %v", d+slack))
 	defer cancel()
 	addr := pair.SUT.IPv4.String()
-	rx, err := startIn(ctx, pair.SUT.Netns, c.Receiver(addr, port))
+	rx, err := startIn(ctx, pair.SUT.Netns, nice, c.Receiver(addr, port))
 	if err != nil {
 		return Measured{}, err
 	}
-	before, serr := counter.ReadSoftirqs(counter.FS{})
-	tx, err := startSender(ctx, pair, c, rx, addr, port)
+	before := readMachine()
+	tx, err := startSender(ctx, pair, c, rx, addr, port, nice)
 	if err != nil {
 		cancel() // ends the receiver
 		rx.wait()
@@ -47,7 +48,7 @@ func measure(ctx context.Context, pair *veth.Pair, c Contender, port int, d time
 		cancel()
 		rx.wait()
 	}
-	after, serr2 := counter.ReadSoftirqs(counter.FS{})
+	after := readMachine()
 	if err != nil {
 		return Measured{}, failure(parent, c, errors.Join(err, context.Cause(ctx)), rx, tx)
 	}
@@ -57,15 +58,16 @@ func measure(ctx context.Context, pair *veth.Pair, c Contender, port int, d time
 	}
 	gb := float64(f.Bytes) / 1e9
 	m := Measured{Gbps: gb * 8 / f.Seconds, RxCPUPGB: rx.cpu().Seconds() / gb, TxCPUPGB: tx.cpu().Seconds() / gb}
-	if serr == nil && serr2 == nil {
-		m.softirq = softirqs{}.add(counter.SoftirqsBetween(before, after))
+	if before.err == nil && after.err == nil {
+		m.softirq = softirqs{}.add(counter.SoftirqsBetween(before.softirqs, after.softirqs))
+		m.Foreign = foreignCores(before, after, rx.cpu()+tx.cpu())
 	}
 	return m, nil
 }
 
 // startSender starts the sender when the receiver listens. A receiver that ended
 // before may have said why: its outcome is the error.
-func startSender(ctx context.Context, pair *veth.Pair, c Contender, rx *process, addr string, port int) (*process, error) {
+func startSender(ctx context.Context, pair *veth.Pair, c Contender, rx *process, addr string, port, nice int) (*process, error) {
 	if err := rx.listening(ctx, port); err != nil {
 		select {
 		case <-rx.done:
@@ -77,7 +79,7 @@ func startSender(ctx context.Context, pair *veth.Pair, c Contender, rx *process,
 		}
 		return nil, fmt.Errorf("receiver: %w", err)
 	}
-	return startIn(ctx, pair.TG.Netns, c.Sender(addr, port))
+	return startIn(ctx, pair.TG.Netns, nice, c.Sender(addr, port))
 }
 
 // failure names the run and adds what its processes said.

@@ -41,10 +41,16 @@ func status(err error) int {
 type options struct {
 	tools       Tools
 	iperf3, bin string
+	against     string
+	rival       Tools // of the folder against
 	mtu, reps   int
 	bufMax      units.Bytes
 	only        string
 	json, gate  bool
+
+	maxForeign float64
+	retries    int
+	nice       int
 }
 
 func command() *cobra.Command {
@@ -66,6 +72,7 @@ not met, 2 wrong usage.`,
 	f := cmd.Flags()
 	f.StringVar(&o.iperf3, "iperf3", "iperf3", "iperf3, by name or path")
 	f.StringVar(&o.bin, "bin", "bin", "folder of zcrecv and zcsend")
+	f.StringVar(&o.against, "against", "", "compare with the zcrecv and zcsend of this folder, such as those of a release, and not with iperf3")
 	f.IntVar(&o.mtu, "mtu", 1500, "MTU of the veth pair")
 	f.IntVar(&o.reps, "reps", 8, "pairs of runs per comparison, after one warm-up; 6 or more give intervals")
 	f.DurationVar(&o.tools.Duration, "duration", 2*time.Second, "length of one run, whole seconds (iperf3 has no others)")
@@ -73,6 +80,9 @@ not met, 2 wrong usage.`,
 	f.IntVar(&o.tools.ReceiverCPU, "receiver-cpu", 1, "core of the receiver")
 	f.StringVar(&o.tools.Congestion, "congestion", o.tools.Congestion, "congestion control of both")
 	f.Var(&o.bufMax, "tcp-buf-max", "upper end of the kernel's socket buffer auto-tuning; 0: as this host has it")
+	f.Float64Var(&o.maxForeign, "max-foreign", 0.3, "run a pair again when others kept more than so many cores busy during a run")
+	f.IntVar(&o.retries, "retries", 3, "how often at most")
+	f.IntVar(&o.nice, "nice", -20, "nice value of both tools' processes, so that other work disturbs them less; 0 changes nothing")
 	f.StringVar(&o.only, "only", "", "run only the comparisons whose name matches this regular expression, such as '^tcp '")
 	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
 	f.BoolVar(&o.gate, "gate", false, "exit with 1 when a target is not met")
@@ -88,6 +98,10 @@ func (o *options) check() error {
 		return usageError{fmt.Errorf("--reps %d: must be 1 to 1000", o.reps)}
 	case o.mtu < 1280 || o.mtu > 65535:
 		return usageError{fmt.Errorf("--mtu %d: must be 1280 to 65535", o.mtu)}
+	case o.nice < -20 || o.nice > 19:
+		return usageError{fmt.Errorf("--nice %d: must be -20 to 19", o.nice)}
+	case o.retries < 0 || o.retries > 100:
+		return usageError{fmt.Errorf("--retries %d: must be 0 to 100", o.retries)}
 	case o.tools.SenderCPU < 0 || o.tools.ReceiverCPU < 0:
 		return usageError{errors.New("--sender-cpu and --receiver-cpu are numbers of cores, from 0")}
 	}
@@ -101,7 +115,7 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	if err := o.tools.find(o.iperf3, o.bin); err != nil {
+	if err := o.find(); err != nil {
 		return err
 	}
 	outcomes := newOutcomes(o.chosen())
@@ -119,7 +133,7 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 		}
 	}
 	rep := newReport(o)
-	runErr := perform(ctx, pair, outcomes, o, newProgress(progress))
+	runErr := (&performer{pair: pair, opts: o, progress: newProgress(progress)}).perform(ctx, outcomes)
 	rep.finish(outcomes)
 	if err := o.print(out, rep); err != nil {
 		return errors.Join(runErr, fmt.Errorf("write the result: %w", err))
@@ -133,10 +147,26 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	return nil
 }
 
+// find finds the programs.
+func (o *options) find() error {
+	if err := o.tools.findZcbench(o.bin); err != nil {
+		return err
+	}
+	if o.against == "" {
+		return o.tools.findIperf3(o.iperf3)
+	}
+	o.rival = o.tools
+	return o.rival.findZcbench(o.against)
+}
+
 func (o *options) chosen() []Comparison {
 	re := regexp.MustCompile(o.only) // checked
+	all := comparisons(o.tools)
+	if o.against != "" {
+		all = builds(o.tools, o.rival)
+	}
 	var cs []Comparison
-	for _, c := range comparisons(o.tools) {
+	for _, c := range all {
 		if re.MatchString(c.Name) {
 			cs = append(cs, c)
 		}

@@ -5,6 +5,8 @@ package main
 type Outcome struct {
 	Comparison   Comparison
 	Ours, Theirs []Measured
+	Repeated     int    // pairs run again because others disturbed them
+	Disturbed    int    // pairs that count although others disturbed them
 	Unsupported  string // why it could not run
 	softirq      [2]softirqs
 }
@@ -17,17 +19,16 @@ func newOutcomes(cs []Comparison) []*Outcome {
 	return os
 }
 
-// add takes a run that counts.
-func (o *Outcome) add(ours bool, m Measured) {
-	side := 1
-	if ours {
-		side = 0
-		o.Ours = append(o.Ours, m)
-	} else {
-		o.Theirs = append(o.Theirs, m)
+// add takes a pair that counts.
+func (o *Outcome) add(ours, theirs Measured, disturbed bool) {
+	o.Ours, o.Theirs = append(o.Ours, ours), append(o.Theirs, theirs)
+	if disturbed {
+		o.Disturbed++
 	}
-	for cpu, n := range m.softirq {
-		o.softirq[side][cpu] += n
+	for side, m := range []Measured{ours, theirs} {
+		for cpu, n := range m.softirq {
+			o.softirq[side][cpu] += n
+		}
 	}
 }
 
@@ -37,7 +38,9 @@ type summary struct {
 	Ours              string     `json:"ours"`
 	Theirs            string     `json:"theirs"`
 	Pairs             int        `json:"pairs"`
-	OursGbps          float64    `json:"ours_gbps"` // medians
+	Repeated          int        `json:"pairs_repeated"`  // others disturbed them: run again
+	Disturbed         int        `json:"pairs_disturbed"` // others disturbed them every time: counted all the same
+	OursGbps          float64    `json:"ours_gbps"`       // medians
 	TheirsGbps        float64    `json:"theirs_gbps"`
 	Throughput        Ratio      `json:"throughput_ratio"`
 	ThroughputTarget  Target     `json:"throughput_target"`
@@ -57,13 +60,11 @@ type summary struct {
 }
 
 func (o *Outcome) summary() summary {
-	n := min(len(o.Ours), len(o.Theirs)) // an interrupted round is left out
-	ours, theirs := o.Ours[:n], o.Theirs[:n]
-	c := o.Comparison
-	s := summary{Comparison: c.Name, Ours: c.Ours.Name, Theirs: c.Theirs.Name, Pairs: n, Note: c.Note, Unsupported: o.Unsupported,
-		ThroughputTarget: c.Throughput, CPUTarget: c.CPU, OursRuns: ours, TheirsRuns: theirs,
+	c, ours, theirs := o.Comparison, o.Ours, o.Theirs
+	s := summary{Comparison: c.Name, Ours: c.Ours.Name, Theirs: c.Theirs.Name, Pairs: len(ours), Repeated: o.Repeated, Disturbed: o.Disturbed,
+		Note: c.Note, Unsupported: o.Unsupported, ThroughputTarget: c.Throughput, CPUTarget: c.CPU, OursRuns: ours, TheirsRuns: theirs,
 		OursSoftirq: o.softirq[0].String(), TheirsSoftirq: o.softirq[1].String()}
-	if n == 0 {
+	if s.Pairs == 0 {
 		s.ThroughputVerdict, s.CPUVerdict = c.Throughput.Judge(Ratio{}), c.CPU.Judge(Ratio{})
 		return s
 	}

@@ -23,19 +23,26 @@ type process struct {
 
 // startIn starts a command line inside ns. Ending ctx ends the process: asked
 // first, killed after two seconds.
-func startIn(ctx context.Context, ns *veth.Netns, line []string) (*process, error) {
+func startIn(ctx context.Context, ns *veth.Netns, nice int, line []string) (*process, error) {
 	p := &process{cmd: exec.CommandContext(ctx, line[0], line[1:]...), done: make(chan error, 1)}
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
 	p.cmd.WaitDelay = 2 * time.Second
-	// A group of its own: Ctrl-C at the terminal reaches it through ctx only.
+	// A session of its own: Ctrl-C at the terminal reaches it through ctx only,
+	// and the scheduler's autogroup, which goes by sessions, holds it alone.
 	// Pdeathsig is sent when the forking thread ends, which is why that thread
 	// waits for the process: a killed versus leaves nothing behind.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error, 1)
 	go func() {
 		err := ns.Do(func() error {
-			err := p.cmd.Start()
+			err := favour(nice)
+			if err == nil {
+				err = p.cmd.Start() // inherits the thread's priority
+			}
+			if err == nil {
+				favourGroup(p.cmd.Process.Pid, nice)
+			}
 			started <- err
 			if err == nil {
 				p.done <- p.cmd.Wait()
@@ -50,6 +57,22 @@ func startIn(ctx context.Context, ns *veth.Netns, line []string) (*process, erro
 		return nil, fmt.Errorf("start %s: %w", line[0], err)
 	}
 	return p, nil
+}
+
+// favour sets the nice value of the calling thread: an end of a flow is to run
+// when it can, whatever else the machine does.
+func favour(nice int) error {
+	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, nice); err != nil {
+		return fmt.Errorf("set nice value %d: %w", nice, err)
+	}
+	return nil
+}
+
+// favourGroup sets the nice value of the process's autogroup, without which its
+// own would only count among the processes of its session (sched(7)). A kernel
+// without autogroups has no such file, and needs none.
+func favourGroup(pid, nice int) {
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), fmt.Append(nil, nice), 0)
 }
 
 // wait waits for the process to end. Its exit status is no error here: what it

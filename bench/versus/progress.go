@@ -11,30 +11,37 @@ const startCost = 150 * time.Millisecond
 
 // progress shows the plan's course, one line a run.
 type progress struct {
-	w    io.Writer
-	n, m int
+	w         io.Writer
+	pairs, at int
+	last      Pair
 }
 
 func newProgress(w io.Writer) *progress { return &progress{w: w} }
 
-func (p *progress) begin(runs int, d time.Duration) {
-	p.m = runs
-	fmt.Fprintf(p.w, "%d runs, about %v; Ctrl-C shows what there is until then\n", runs, (time.Duration(runs) * (d + startCost)).Round(time.Second))
+func (p *progress) begin(pairs int, d time.Duration) {
+	p.pairs = pairs
+	fmt.Fprintf(p.w, "%d pairs of runs, about %v, longer when others disturb; Ctrl-C shows what there is until then\n",
+		pairs, (2 * time.Duration(pairs) * (d + startCost)).Round(time.Second))
 }
 
-func (p *progress) run(comparison, contender string, rep int) {
-	p.n++
-	what := fmt.Sprintf("#%d", rep+1)
-	if rep < 0 {
+func (p *progress) run(comparison, contender string, at Pair) {
+	if p.at == 0 || at != p.last {
+		p.at++
+		p.last = at
+	}
+	what := fmt.Sprintf("#%d", at.Rep+1)
+	if at.Rep < 0 {
 		what = "warm-up"
 	}
-	fmt.Fprintf(p.w, "[%*d/%d] %-15s %-8s %-26s", len(fmt.Sprint(p.m)), p.n, p.m, comparison, what, contender)
+	fmt.Fprintf(p.w, "[%*d/%d] %-14s %-8s %-26s", len(fmt.Sprint(p.pairs)), p.at, p.pairs, comparison, what, contender)
 }
 
-func (p *progress) ran(m Measured) {
-	fmt.Fprintf(p.w, " %6.1f Gbit/s  rx %.3f  tx %.3f s/GB\n", m.Gbps, m.RxCPUPGB, m.TxCPUPGB)
+func (p *progress) ran(m Measured, err error) {
+	if err != nil {
+		fmt.Fprintln(p.w, " failed")
+		return
+	}
+	fmt.Fprintf(p.w, " %6.1f Gbit/s  rx %.3f  tx %.3f s/GB  others %.2f cores\n", m.Gbps, m.RxCPUPGB, m.TxCPUPGB, m.Foreign)
 }
-
-func (p *progress) skip() { p.n++ }
 
 func (p *progress) end() { fmt.Fprintln(p.w) }

@@ -24,22 +24,26 @@ type Tools struct {
 	Duration               time.Duration
 }
 
-// find fills in the programs: iperf3 by name or path, ours in folder bin.
-func (t *Tools) find(iperf3, bin string) error {
-	var err error
+// findIperf3 finds iperf3 by name or path and asks it what it can.
+func (t *Tools) findIperf3(iperf3 string) (err error) {
 	if t.Iperf3, err = exec.LookPath(iperf3); err != nil {
 		return fmt.Errorf("find iperf3: %w (install it: apt-get install iperf3)", err)
 	}
+	return t.askIperf3()
+}
+
+// findZcbench finds zcrecv and zcsend in a folder.
+func (t *Tools) findZcbench(bin string) (err error) {
 	for path, name := range map[*string]string{&t.Zcrecv: "zcrecv", &t.Zcsend: "zcsend"} {
 		// Absolute, so that exec does not look for it on PATH.
 		if *path, err = filepath.Abs(filepath.Join(bin, name)); err == nil {
 			_, err = os.Stat(*path)
 		}
 		if err != nil {
-			return fmt.Errorf("find %s: %w (build it: make build, or name the folder with --bin)", name, err)
+			return fmt.Errorf("find %s: %w (build it: make build, or name its folder)", name, err)
 		}
 	}
-	return t.askIperf3()
+	return nil
 }
 
 // askIperf3 learns the version and what the help offers. Some versions end

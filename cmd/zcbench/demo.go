@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/cmd/internal/progress"
+	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/report"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
@@ -31,6 +33,8 @@ against every send mode that this kernel can run, interleaved, with a discarded
 warm-up of each, prints a table and writes the results to --out. It needs root
 and leaves nothing behind but the results.
 
+With --sut and --tg it runs on two hosts that have a link already.
+
 What veth cannot show: it has no hardware, and it copies payload that was sent
 with zero copy when it delivers it. The table says so; such runs are invalid.
 
@@ -50,11 +54,19 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 			if err != nil {
 				return err
 			}
-			if os.Geteuid() != 0 {
+			if (o.SUT == "") != (o.TG == "") || o.Dev != "" && o.SUT == "" {
+				return cli.Usagef("--sut and --tg go together, and --dev with them")
+			}
+			for _, h := range []string{o.SUT, o.TG} {
+				if _, err := host.ParseSpec(h); h != "" && err != nil {
+					return cli.UsageError(err)
+				}
+			}
+			if o.SUT == "" && os.Geteuid() != 0 {
 				return cli.Usagef("demo makes network namespaces and must run as root: sudo zcbench demo")
 			}
 			o.MessageBytes, o.Only = int(message), only
-			o.Progress = cli.NewProgress(cmd.ErrOrStderr())
+			o.Progress = progress.New(cmd.ErrOrStderr())
 			recs, err := bench.Demo(cmd.Context(), o)
 			return finish(cmd, o.Dir, recs, err, asJSON)
 		},
@@ -66,6 +78,9 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 	f.IntVar(&o.MTU, "mtu", veth.DefaultMTU, "MTU of the link")
 	f.Var(&message, "message-size", "application message in bytes (suffixes K, M, G: powers of 1024)")
 	f.Uint64Var(&o.Seed, "seed", 1, "of the order of the runs")
+	f.StringVar(&o.SUT, "sut", "", "run on this receiver host instead of a namespace of our own (with --tg)")
+	f.StringVar(&o.TG, "tg", "", "run on this sender host instead of a namespace of our own (with --sut)")
+	f.StringVar(&o.Dev, "dev", "", "with --sut: its interface, where it has several")
 	f.StringSliceVar(&rx, "rx", nil, "receive modes to run (default: all)")
 	f.StringSliceVar(&tx, "tx", nil, "send modes to run (default: all)")
 	f.BoolVar(&asJSON, "json", false, "print the summary as JSON")

@@ -7,10 +7,16 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/version"
 )
 
-func main() { os.Exit(cli.Main(command(), os.Args[1:], os.Stderr)) }
+func main() {
+	if guest.IsInit() {
+		guest.Main() // this program is the lab's init too
+	}
+	os.Exit(cli.Main(command(), os.Args[1:], os.Stderr))
+}
 
 func command() *cobra.Command {
 	cmd := &cobra.Command{
@@ -22,6 +28,6 @@ func command() *cobra.Command {
 Exit status: 0 done, 1 a run failed or is invalid, 2 wrong usage or input.`,
 		Version: version.Tool(),
 	}
-	cmd.AddCommand(demoCommand(), runCommand(), doctorCommand(), reportCommand(), exportCommand(), agentCommand())
+	cmd.AddCommand(demoCommand(), runCommand(), doctorCommand(), reportCommand(), exportCommand(), labCommand(), agentCommand())
 	return cmd
 }

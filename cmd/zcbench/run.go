@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/cmd/internal/progress"
+	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/endpoint"
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
@@ -116,10 +119,22 @@ func (f *runFlags) check() error {
 	if f.opt.Duration < 100*time.Millisecond || f.opt.RampUp < 0 || f.opt.RampDown < 0 {
 		return cli.Usagef("--duration must be at least 100ms, --ramp-up and --ramp-down not negative")
 	}
+	if f.message < 1 {
+		return cli.Usagef("--message-size must be at least 1 byte")
+	}
 	if f.reps < 1 {
 		return cli.Usagef("--repetitions must be at least 1")
 	}
-	if f.maxCopied < 0 || f.maxCopied > 100 {
+	if p := f.opt.Port; p < 0 || p > 65535 {
+		return cli.Usagef("--port %d: must be 0..65535", p)
+	}
+	if f.opt.Stall < 0 {
+		return cli.Usagef("--stall %v: must not be negative", f.opt.Stall)
+	}
+	if err := cli.CheckPace(f.pace); err != nil {
+		return err
+	}
+	if !(f.maxCopied >= 0 && f.maxCopied <= 100) { // NaN too
 		return cli.Usagef("--max-copied %g: must be 0 to 100 percent", f.maxCopied)
 	}
 	if s := f.opt.SampleInterval; s != 0 && s < 20*time.Millisecond {
@@ -171,7 +186,7 @@ func (f *runFlags) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	session.Progress = cli.NewProgress(cmd.ErrOrStderr())
+	session.Progress = progress.New(cmd.ErrOrStderr())
 	plan := matrix.Interleave([]results.Cell{f.cellOn(session.Runner)}, f.reps, f.warmup, 0)
 	recs, err := session.Play(ctx, plan)
 	if session.Journal != nil {
@@ -198,6 +213,15 @@ func (f *runFlags) session(ctx context.Context, sut, tg *host.Host) (*bench.Sess
 	}
 	if f.tgCPU != autoCPU {
 		o.TGCPU = f.tgCPU
+	}
+	for _, x := range []struct {
+		flag string
+		cpu  int
+		h    *host.Host
+	}{{"--sut-cpu", o.SUTCPU, sut}, {"--tg-cpu", o.TGCPU, tg}} {
+		if x.cpu != -1 && !slices.Contains(x.h.Info.OnlineCPUs, x.cpu) {
+			return nil, cli.Usagef("%s: CPU %d is not online on %s; online are %s", x.flag, x.cpu, x.h.Spec.Name, counter.FormatCPUList(x.h.Info.OnlineCPUs))
+		}
 	}
 	s := &bench.Session{Runner: &bench.Runner{SUT: sut, TG: tg, Opt: o, Session: bench.NewSession()}, AbortOnCancel: true}
 	if f.out != "" {

@@ -38,6 +38,9 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 			if err != nil {
 				return err
 			}
+			if err := cli.CheckPace(pace); err != nil {
+				return err
+			}
 			spec.PaceBitsPS = uint64(pace)
 			sch, err := end.Schedule(wait)
 			if err != nil {
@@ -54,6 +57,6 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 	f := cmd.Flags()
 	f.DurationVar(&end.Duration, "duration", 0, "how long to send (default: as the receiver wishes, else 10s)")
 	f.Var(&pace, "pace", "most bits per second, paced by the kernel (suffixes K, M, G: powers of 1000); 0 does not pace")
-	f.DurationVar(&wait, "connect-timeout", 5*time.Second, "how long to try while nothing listens at ADDR:PORT")
+	f.DurationVar(&wait, "connect-timeout", 5*time.Second, "how long to try while nothing listens at ADDR:PORT; 0 tries for ever")
 	return cmd
 }

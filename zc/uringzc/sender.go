@@ -6,6 +6,7 @@ package uringzc
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/stream"
@@ -16,6 +17,9 @@ import (
 const (
 	// window is how many requests may be without their notification.
 	window = 256
+	// maxRegister is the most that the kernel takes as one registered buffer
+	// (io_uring/rsrc.c, io_buffer_validate).
+	maxRegister = 1 << 30
 	// waitTime bounds one sleep, so that an aborted run is noticed.
 	waitTime = 100 * time.Millisecond
 	// drainTime is how long the last notifications may take without progress.
@@ -25,7 +29,8 @@ const (
 // Sender sends with SEND_ZC, one request in flight and up to window
 // notifications owed.
 type Sender struct {
-	ring *uring.Ring
+	ring  *uring.Ring
+	chunk int // bytes of each registered buffer
 
 	free    [window]uint16 // slots that owe nothing: free[:nfree]
 	nfree   int
@@ -43,7 +48,7 @@ func New(stream.Options) (*Sender, error) {
 	if err != nil {
 		return nil, &stream.Unsupported{Mode: "uring-zc", Op: "make a ring", Err: err, How: stream.FixOf(err)}
 	}
-	s := &Sender{ring: ring, nfree: window}
+	s := &Sender{ring: ring, chunk: maxRegister, nfree: window}
 	for i := range s.free {
 		s.free[i] = uint16(i)
 	}
@@ -52,7 +57,7 @@ func New(stream.Options) (*Sender, error) {
 
 // Send sends until c.Stopping, then waits for all notifications.
 func (s *Sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
-	if err := s.ring.RegisterBuffers([][]byte{p.Memory()}); err != nil {
+	if err := s.ring.RegisterBuffers(slices.Collect(slices.Chunk(p.Memory(), s.chunk))); err != nil {
 		return &stream.Unsupported{Mode: "uring-zc", Op: fmt.Sprintf("register %d bytes of payload", len(p.Memory())), Err: err, How: stream.FixOf(err)}
 	}
 	err := s.sendAll(c, p, m)
@@ -60,29 +65,31 @@ func (s *Sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error 
 }
 
 func (s *Sender) sendAll(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+	mem := p.Memory()
 	for k := uint64(0); ; k++ {
-		for rest := p.Message(k); len(rest) > 0; {
+		for off, end := p.Offset(k), p.Offset(k)+p.MessageBytes(); off < end; {
 			if c.Stopping() {
 				return c.Aborted()
 			}
-			n, err := s.sendOne(c, rest, m)
+			index := off / s.chunk
+			n, err := s.sendOne(c, index, mem[off:min(end, (index+1)*s.chunk)], m)
 			if err != nil {
 				return stream.SendError(c, "io_uring send_zc", err)
 			}
-			rest = rest[n:]
+			off += n
 		}
 	}
 }
 
-// sendOne sends as much of p as the socket takes at once. It returns 0 when a
-// slot had to be waited for.
-func (s *Sender) sendOne(c *stream.Conn, p []byte, m *stream.Meter) (int, error) {
+// sendOne sends as much of p, which lies in registered buffer index, as the
+// socket takes at once. It returns 0 when a slot had to be waited for.
+func (s *Sender) sendOne(c *stream.Conn, index int, p []byte, m *stream.Meter) (int, error) {
 	if s.nfree == 0 {
 		return 0, s.take(m)
 	}
 	s.nfree--
 	slot := s.free[s.nfree]
-	s.ring.GetSQE().SendZCFixed(c.FD, 0, p, unix.MSG_NOSIGNAL, true, uint64(slot))
+	s.ring.GetSQE().SendZCFixed(c.FD, index, p, unix.MSG_NOSIGNAL, true, uint64(slot))
 	for s.flying = true; s.flying; {
 		if err := s.take(m); err != nil {
 			return 0, err
@@ -163,3 +170,8 @@ func (s *Sender) drain(c *stream.Conn, m *stream.Meter, broken bool) error {
 
 // Close closes the ring, which unpins the memory.
 func (s *Sender) Close() error { return s.ring.Close() }
+
+// Evidence says how the ring was made.
+func (s *Sender) Evidence() stream.Evidence {
+	return stream.Evidence{Figures: stream.RingFigures(s.ring)}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"runtime"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/vishvananda/netns"
+	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
@@ -21,17 +23,18 @@ import (
 )
 
 // The lab's two ends of the wire: a namespace and a soft NIC each.
-const (
-	rxNS, rxDev = "sut", "sn0"
-	txNS        = "tg"
+var (
+	rxNS, rxDev = guest.Ends[0].NS, guest.Ends[0].Dev
+	txNS        = guest.Ends[1].NS
+	addrs       = map[string]string{"ipv4": address(guest.Ends[0].V4), "ipv6": address(guest.Ends[0].V6)}
 )
 
-var addrs = map[string]string{"ipv4": "10.77.0.1", "ipv6": "fd00:77::1"}
+func address(prefix string) string { return netip.MustParsePrefix(prefix).Addr().String() }
 
 func needLab(t testing.TB) {
 	t.Helper()
-	if os.Getenv("ZCBENCH_LAB") == "" {
-		t.Skip("needs the lab's guest, with a NIC that can: zcbench lab exec -- zcrx.test")
+	if os.Getenv(guest.Env) == "" {
+		t.Skip(`needs the lab's guest, with a NIC that can: go test -exec "$PWD/bin/zcbench lab exec --" ./zc/zcrx`)
 	}
 }
 

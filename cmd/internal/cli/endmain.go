@@ -22,7 +22,7 @@ func OpenEnd(cmd *cobra.Command, spec wire.EndSpec, asJSON bool) (*endpoint.End,
 	if u := (*endpoint.UsageError)(nil); errors.As(err, &u) {
 		return nil, UsageError(u)
 	}
-	r := wire.EndResult{Verdict: results.Failed, Reason: err.Error(), Fix: stream.FixOf(err)}
+	r := wire.EndResult{Verdict: results.Failed, Reason: stream.ReasonOf(err), Fix: stream.FixOf(err)}
 	if u := (*stream.Unsupported)(nil); errors.As(err, &u) {
 		r.Verdict = results.Unsupported
 	}
@@ -32,8 +32,8 @@ func OpenEnd(cmd *cobra.Command, spec wire.EndSpec, asJSON bool) (*endpoint.End,
 	return nil, err
 }
 
-// RunEnd runs an end on its own and prints the report. Ending ctx stops a
-// sender in order; ending it twice is the caller's.
+// RunEnd runs an end on its own and prints the report. Ending the command's
+// context breaks the flow off.
 func RunEnd(cmd *cobra.Command, end *endpoint.End, spec wire.EndSpec, sch wire.Schedule, asJSON bool) error {
 	r := end.Run(cmd.Context(), sch)
 	err := end.Close()

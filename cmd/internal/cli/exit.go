@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/stream"
 )
 
@@ -59,10 +60,12 @@ func Main(cmd *cobra.Command, args []string, stderr io.Writer) int {
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return Usagef("%w\nsee: %s --help", err, c.CommandPath())
 	})
-	return report(cmd.ExecuteContext(ctx), cmd.Name(), stderr)
+	ran, err := cmd.ExecuteContextC(ctx)
+	return report(err, cmd.Name(), ran, stderr)
 }
 
-func report(err error, name string, stderr io.Writer) int {
+// report says what went wrong in ran, a command of the program name.
+func report(err error, name string, ran *cobra.Command, stderr io.Writer) int {
 	if err == nil {
 		return Done
 	}
@@ -75,6 +78,10 @@ func report(err error, name string, stderr io.Writer) int {
 			return status
 		}
 	case fromCobra(err):
+		status = Usage
+		err = fmt.Errorf("%w\nusage: %s\nsee: %s --help", err, ran.UseLine(), ran.CommandPath())
+	}
+	if h := (*host.SpecError)(nil); errors.As(err, &h) {
 		status = Usage
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)

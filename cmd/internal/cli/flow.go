@@ -57,10 +57,25 @@ func (e *End) Spec(addr string) (wire.EndSpec, error) {
 	return s, nil
 }
 
+// waitFlag names the flag of the time to wait for the other end.
+var waitFlag = map[stream.Role]string{stream.RX: "--accept-timeout", stream.TX: "--connect-timeout"}
+
+// CheckPace refuses a rate at which not even the handshake would come through.
+func CheckPace(r units.BitRate) error {
+	const least = units.BitRate(1e6)
+	if r > 0 && r < least {
+		return Usagef("--pace %v: must be 0 or at least %s", r, least)
+	}
+	return nil
+}
+
 // Schedule makes the schedule of an end that runs on its own.
 func (e *End) Schedule(peerWait time.Duration) (wire.Schedule, error) {
+	if peerWait < 0 {
+		return wire.Schedule{}, Usagef("%s %v: must not be negative", waitFlag[e.Role], peerWait)
+	}
 	s := wire.Schedule{DurationNs: int64(e.Duration), PeerWaitNs: int64(peerWait)}
-	if e.MaxCopied < 0 || e.MaxCopied > 100 {
+	if !(e.MaxCopied >= 0 && e.MaxCopied <= 100) { // NaN too
 		return s, Usagef("--max-copied %g: must be 0 to 100 percent", e.MaxCopied)
 	}
 	frac := e.MaxCopied / 100

@@ -1,4 +1,7 @@
-package cli
+// Package progress shows the course of a plan. It stands apart from package cli so
+// that the small commands do not carry the terminal library, whose start-up costs
+// tens of milliseconds of CPU time.
+package progress
 
 import (
 	"fmt"
@@ -13,14 +16,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NewProgress shows a plan's course: a bar on a terminal, else a line a run.
-func NewProgress(w io.Writer) bench.Progress {
+// New shows a plan's course: a bar on a terminal, else a line a run.
+func New(w io.Writer) bench.Progress {
 	if f, ok := w.(*os.File); ok {
 		if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {
 			return &barProgress{w: w}
 		}
 	}
 	return &lineProgress{w: w}
+}
+
+func count(runs int) string {
+	if runs == 1 {
+		return "1 run"
+	}
+	return fmt.Sprintf("%d runs", runs)
 }
 
 // what names a run for people.
@@ -46,7 +56,7 @@ type lineProgress struct {
 
 func (p *lineProgress) Plan(runs int, estimate time.Duration) {
 	p.runs = runs
-	fmt.Fprintf(p.w, "%d runs, about %v\n", runs, estimate.Round(time.Second))
+	fmt.Fprintf(p.w, "%s, about %v\n", count(runs), estimate.Round(time.Second))
 }
 
 func (p *lineProgress) Begin(matrix.Run) {}
@@ -67,7 +77,7 @@ type barProgress struct {
 const barTemplate pb.ProgressBarTemplate = `{{counters . }} {{bar . "[" "=" ">" " " "]"}} {{rtime . "%s left"}}  {{string . "what"}}`
 
 func (p *barProgress) Plan(runs int, estimate time.Duration) {
-	fmt.Fprintf(p.w, "%d runs, about %v; Ctrl-C ends after the current run and keeps everything\n", runs, estimate.Round(time.Second))
+	fmt.Fprintf(p.w, "%s, about %v; Ctrl-C ends early and keeps what is finished\n", count(runs), estimate.Round(time.Second))
 	p.bar = barTemplate.New(runs).SetWriter(p.w).SetRefreshRate(200 * time.Millisecond).SetMaxWidth(100).Start()
 }
 

@@ -1,0 +1,116 @@
+package baseline
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/sock"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/stream/streamtest"
+	"golang.org/x/sys/unix"
+)
+
+func needUring(t *testing.T) {
+	t.Helper()
+	if err := ProbeUringReceiver(); err != nil {
+		t.Skip(err)
+	}
+	runtime.LockOSThread() // the ring belongs to the thread
+	t.Cleanup(runtime.UnlockOSThread)
+}
+
+// The buffers cover a message, but not with too few or too many.
+func TestUringBuffers(t *testing.T) {
+	needUring(t)
+	for _, c := range []struct{ message, read, n, size int }{
+		{1, 0, 8, 1},
+		{4096, 0, 8, 4096},
+		{64 << 20, 0, 256, 256 << 10},
+		{1 << 20, 1000, 2048, 1000},
+		{1 << 20, 1, 4096, 1},
+		{100, 1 << 20, 8, 100},
+	} {
+		r, err := NewUringReceiver(stream.Options{MessageBytes: c.message, ReadBytes: c.read})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.bufs.Entries() != c.n || r.bufs.Size() != c.size {
+			t.Errorf("message %d, read %d: %d buffers of %d, not %d of %d", c.message, c.read, r.bufs.Entries(), r.bufs.Size(), c.n, c.size)
+		}
+		for range 2 {
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// More comes at once than there are buffers for: the request ends for want of
+// them, is issued again, and nothing is lost, with bundles and without.
+func TestUringRunsOutOfBuffers(t *testing.T) {
+	needUring(t)
+	const total = 40_000
+	for _, bundle := range []bool{true, false} {
+		for _, size := range []int{1, 7, 100, 4096} {
+			p, m := streamtest.Payload(t, total), new(stream.Meter)
+			rx, tx, h := streamtest.Flow(t, p, sock.Options{})
+			if n, errno := sock.Send(tx.FD, p.Message(0), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); n != total || errno != 0 {
+				t.Fatalf("sent %d: %v", n, errno)
+			}
+			tx.EndOfSend()
+			r, err := NewUringReceiver(stream.Options{MessageBytes: size, Touch: stream.TouchVerify})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.bundle = bundle
+			if err := r.Attach(rx, h); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Receive(rx, m); err != nil {
+				t.Fatal(err)
+			}
+			c := m.Snapshot()
+			if c.Bytes != total || c.Mismatches != 0 {
+				t.Errorf("bundle %v, buffers of %d: %d bytes, %d wrong", bundle, size, c.Bytes, c.Mismatches)
+			}
+			// The kernel ends a bundle that takes the last buffer without an error.
+			if c.Rearms == 0 || !bundle && (c.Overflows == 0 || c.Rearms < c.Overflows) {
+				t.Errorf("bundle %v, buffers of %d: %d overflows, %d rearms", bundle, size, c.Overflows, c.Rearms)
+			}
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestUringReceiverSleepsBetweenBursts(t *testing.T) {
+	needUring(t)
+	p, m := streamtest.Payload(t, 4096), new(stream.Meter)
+	rx, tx, h := streamtest.Flow(t, p, sock.Options{})
+	r, err := NewUringReceiver(stream.Options{MessageBytes: 4096, Touch: stream.TouchVerify})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := r.Attach(rx, h); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for k := range uint64(4) {
+			time.Sleep(60 * time.Millisecond)
+			sock.Send(tx.FD, p.Message(k), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		}
+		tx.EndOfSend()
+	}()
+	err = r.Receive(rx, m)
+	if <-done; err != nil {
+		t.Fatal(err)
+	}
+	if c := m.Snapshot(); c.Bytes != 4*4096 || c.Mismatches != 0 || c.Calls > 60 {
+		t.Errorf("%+v: a receiver that spins makes many calls", c)
+	}
+}

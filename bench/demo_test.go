@@ -1,0 +1,65 @@
+package bench
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/wire"
+)
+
+func TestPlanOnce(t *testing.T) {
+	cells := []results.Cell{{ID: "a", RX: "tcp"}, {ID: "b", RX: "devmem"}, {ID: "c", RX: "uring"}}
+	missing := func(c results.Cell) *Missing {
+		if c.RX == "devmem" {
+			return &Missing{"reason", "fix"}
+		}
+		return nil
+	}
+	for _, warmup := range []bool{true, false} {
+		runs, warmups := map[string]int{}, map[string]int{}
+		for _, p := range planOnce(matrix.Interleave(cells, 4, warmup, 3), missing) {
+			if p.Warmup {
+				warmups[p.Cell.ID]++
+			} else {
+				runs[p.Cell.ID]++
+			}
+		}
+		wu := 0
+		if warmup {
+			wu = 1
+		}
+		if runs["a"] != 4 || runs["c"] != 4 || runs["b"] != 1 || warmups["a"] != wu || warmups["b"] != 0 {
+			t.Errorf("warm-up %v: runs %v, warm-ups %v", warmup, runs, warmups)
+		}
+	}
+}
+
+func TestDefaultCPUs(t *testing.T) {
+	on := func(boot string, cpus ...int) *host.Host {
+		return &host.Host{Info: wire.HelloResult{OnlineCPUs: cpus, Env: results.Env{BootID: boot}}}
+	}
+	for _, x := range []struct {
+		name         string
+		sut, tg      *host.Host
+		wantS, wantT int
+	}{
+		{"one machine", on("m", 0, 1, 2, 3), on("m", 0, 1, 2, 3), 3, 0},
+		{"one machine, holes", on("m", 2, 5, 9), on("m", 2, 5, 9), 9, 2},
+		{"one CPU", on("m", 0), on("m", 0), 0, 0},
+		{"two machines", on("m", 0, 1), on("n", 0, 1, 2, 3), 1, 3},
+		{"unknown machines", on("", 0, 1), on("", 0, 1), 1, 1},
+	} {
+		if s, g := DefaultCPUs(x.sut, x.tg); s != x.wantS || g != x.wantT {
+			t.Errorf("%s: %d and %d, want %d and %d", x.name, s, g, x.wantS, x.wantT)
+		}
+	}
+}
+
+func TestNewSession(t *testing.T) {
+	if s := NewSession(); !regexp.MustCompile(`^20\d{6}-\d{6}\d{3}$`).MatchString(s) {
+		t.Errorf("session %q", s)
+	}
+}

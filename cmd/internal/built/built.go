@@ -1,0 +1,111 @@
+// Package built makes the commands for tests that run them as a user does.
+package built
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var commands struct {
+	sync.Once
+	dir string
+	err error
+}
+
+// Main runs a package's tests and removes what was built for them.
+func Main(m *testing.M) int {
+	defer func() { os.RemoveAll(commands.dir) }()
+	return m.Run()
+}
+
+// Dir is a folder with zcbench, zcrecv and zcsend, static as in a release, built
+// once a test process.
+func Dir(t testing.TB) string {
+	t.Helper()
+	commands.Do(func() { commands.dir, commands.err = build() })
+	if commands.err != nil {
+		t.Fatal(commands.err)
+	}
+	return commands.dir
+}
+
+func build() (string, error) {
+	dir, err := os.MkdirTemp("", "zcbench-test-")
+	if err != nil {
+		return "", err
+	}
+	const module = "github.com/zcbench/zcbench/cmd/"
+	cmd := exec.Command("go", "build", "-o", dir+"/", module+"zcbench", module+"zcrecv", module+"zcsend")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("build the commands: %w\n%s", err, out)
+	}
+	return dir, nil
+}
+
+// Process is a command under way.
+type Process struct {
+	*exec.Cmd
+	Out, Err bytes.Buffer // not to be read before Wait
+
+	t    testing.TB
+	done chan struct{}
+}
+
+// Start starts a command. The test's end kills it.
+func Start(t testing.TB, name string, args ...string) *Process {
+	t.Helper()
+	p := &Process{Cmd: exec.Command(filepath.Join(Dir(t), name), args...), t: t, done: make(chan struct{})}
+	p.Dir = t.TempDir()
+	p.Stdout, p.Stderr = &p.Out, &p.Err
+	p.WaitDelay = 2 * time.Second
+	if err := p.Cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.done)
+		if err := p.Cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+			fmt.Fprintln(&p.Err, err)
+		}
+	}()
+	t.Cleanup(func() {
+		p.Process.Kill()
+		<-p.done
+	})
+	return p
+}
+
+// Signal sends a signal.
+func (p *Process) Signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Wait waits for the end and returns the exit status; -1 is a signal.
+func (p *Process) Wait(limit time.Duration) int {
+	p.t.Helper()
+	select {
+	case <-p.done:
+		return p.ProcessState.ExitCode()
+	case <-time.After(limit):
+		p.Process.Signal(syscall.SIGQUIT) // says where it hangs
+		select {
+		case <-p.done:
+		case <-time.After(2 * time.Second):
+			p.Process.Kill()
+			<-p.done
+		}
+		p.t.Fatalf("%v did not end within %v\nstdout: %s\nstderr: %s", p.Args, limit, &p.Out, &p.Err)
+	}
+	panic("unreachable")
+}

@@ -1,0 +1,445 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/veth"
+	"golang.org/x/sys/unix"
+)
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes network namespaces")
+	}
+}
+
+// demo starts a short demo into a new folder.
+func demo(t *testing.T, flags ...string) (p *built.Process, out string) {
+	t.Helper()
+	needRoot(t)
+	out = filepath.Join(t.TempDir(), "out")
+	args := []string{"demo", "--out", out, "--rx", "tcp,uring", "--tx", "tcp,sendfile", "--duration", "200ms", "--message-size", "1M"}
+	return built.Start(t, "zcbench", append(args, flags...)...), out
+}
+
+// agentsOf are the processes that p started.
+func agentsOf(t *testing.T, p *built.Process) []int {
+	t.Helper()
+	var out []int
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.Process.Pid))
+	for _, task := range tasks {
+		b, _ := os.ReadFile(task)
+		for _, f := range strings.Fields(string(b)) {
+			pid := 0
+			fmt.Sscan(f, &pid)
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// mustEnd waits up to 2 s for processes to be gone, and with them what they hold.
+func mustEnd(t *testing.T, pids []int) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		pids = slices.DeleteFunc(pids, func(pid int) bool { return !running(pid) })
+		if len(pids) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Errorf("processes %v still live", pids)
+			return
+		}
+	}
+}
+
+// running reports whether a process lives; a zombie, which waits for whoever
+// adopted it, does not.
+func running(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, _ := strings.Cut(string(b), ") ")
+	return err == nil && !strings.HasPrefix(state, "Z")
+}
+
+// whatIsThere are the interfaces and named namespaces that the caller can see.
+func whatIsThere(t *testing.T) string {
+	t.Helper()
+	var out []string
+	for _, dir := range []string{"/sys/class/net", "/run/netns"} {
+		es, _ := os.ReadDir(dir)
+		for _, e := range es {
+			out = append(out, e.Name())
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// waitForRuns waits until the journal has n lines of runs.
+func waitForRuns(t *testing.T, out string, n int) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		b, _ := os.ReadFile(filepath.Join(out, results.JournalFile))
+		if strings.Count(string(b), "\n") >= n+1 {
+			return
+		}
+	}
+	t.Fatalf("no %d runs in %s", n, out)
+}
+
+func journal(t *testing.T, out string) results.Journal {
+	t.Helper()
+	j, err := results.Read(filepath.Join(out, results.JournalFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func table(t *testing.T, path string) (header []string, rows []map[string]string) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%s: %v", path, err)
+	}
+	for _, r := range all[1:] {
+		row := map[string]string{}
+		for i, name := range all[0] {
+			row[name] = r[i]
+		}
+		rows = append(rows, row)
+	}
+	return all[0], rows
+}
+
+// The columns that the tool's users rely on.
+const contract = "schema_version,run_id,cell_id,session_id,block,seq,rep,warmup,host,role,rx_mode,tx_mode,gro,hw_gro,big_tcp_bytes," +
+	"cpu_layout,rx_buf_len,mtu,message_bytes,start_utc_ns,duration_s,bytes,throughput_gbps,cpu_app_cores,cpu_sys_cores,cpu_soft_cores,cpu_busy_cores,iowait_cores," +
+	"stat_coverage,power_w,power_idle_w,power_source,roi_cpu,roi_power,ns_per_kb,joule_per_gb,zero_copy_bytes,copied_bytes,linear_bytes,mismatches,retrans,rx_drops," +
+	"verdict,reason,flags"
+
+func TestIntegrationDemo(t *testing.T) {
+	before := whatIsThere(t)
+	p, out := demo(t, "--repetitions", "2")
+	waitForRuns(t, out, 1)
+	agents := agentsOf(t, p)
+	if during := whatIsThere(t); during != before {
+		t.Errorf("the demo shows in the caller's namespace: %s, before %s", during, before)
+	}
+	if got := p.Wait(60 * time.Second); got != 0 || len(agents) != 2 {
+		t.Fatalf("exit status %d, agents %v\n%s%s", got, agents, &p.Out, &p.Err)
+	}
+	mustEnd(t, agents)
+	for _, want := range []string{"RX mode", "Gbit/s", "95 % interval", "busy", "verdict", "tcp      sendfile", "uring    tcp"} {
+		if !strings.Contains(p.Out.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, &p.Out)
+		}
+	}
+	if e := p.Err.String(); !strings.Contains(e, "12 runs, about") || !strings.Contains(e, "[ 12/12]") || !strings.Contains(e, "results: "+out) {
+		t.Errorf("progress: %s", e)
+	}
+
+	header, rows := table(t, filepath.Join(out, results.RunsFile))
+	if !strings.HasPrefix(strings.Join(header, ","), contract+",") {
+		t.Errorf("runs.csv begins with\n%s, want\n%s", strings.Join(header, ","), contract)
+	}
+	for _, name := range strings.Split("kernel,driver,firmware,cpu_model,governor,mitigations,irq_cpu,app_cpu,tool_version", ",") {
+		if !slices.Contains(header, name) {
+			t.Errorf("runs.csv has no column %s", name)
+		}
+	}
+	if len(rows) != 24 {
+		t.Errorf("%d rows in runs.csv, want 12 runs x 2 hosts", len(rows))
+	}
+	for _, r := range rows {
+		for _, name := range []string{"run_id", "session_id", "duration_s", "bytes", "throughput_gbps", "cpu_busy_cores", "stat_coverage", "kernel", "driver", "mtu"} {
+			if r[name] == "" && r["verdict"] == "ok" {
+				t.Errorf("%s %s: no %s", r["run_id"], r["role"], name)
+			}
+		}
+		for _, name := range []string{"power_w", "joule_per_gb", "zero_copy_bytes", "mismatches", "gro"} { // not measured here
+			if r[name] != "" {
+				t.Errorf("%s %s: %s is %q", r["run_id"], r["role"], name, r[name])
+			}
+		}
+	}
+	for file, want := range map[string]string{results.MetricsFile: "run_id,host,metric,unit,value,source,quality", results.SamplesFile: "run_id,host,metric,unit,t_ns,value"} {
+		header, rows := table(t, filepath.Join(out, file))
+		if strings.Join(header, ",") != want || len(rows) < 24 {
+			t.Errorf("%s: %d rows, header %v, want %s", file, len(rows), header, want)
+		}
+	}
+	if j := journal(t, out); len(j.Records) != 12 || len(j.Skipped) != 0 || len(j.Header.Cells) != 4 {
+		t.Errorf("journal: %d records, %d cells, skipped %v", len(j.Records), len(j.Header.Cells), j.Skipped)
+	}
+	if html, err := os.ReadFile(filepath.Join(out, results.ReportFile)); err != nil || !strings.Contains(string(html), "</html>") {
+		t.Errorf("report.html: %d bytes, %v", len(html), err)
+	}
+	again(t, out)
+}
+
+// again: a folder that has results is refused, and nothing in it changes.
+func again(t *testing.T, out string) {
+	t.Helper()
+	files := func() map[string]string {
+		m := map[string]string{}
+		es, _ := os.ReadDir(out)
+		for _, e := range es {
+			b, _ := os.ReadFile(filepath.Join(out, e.Name()))
+			i, _ := e.Info()
+			m[e.Name()] = fmt.Sprint(i.ModTime(), len(b), string(b))
+		}
+		return m
+	}
+	before := files()
+	for _, args := range [][]string{{"demo", "--out", out}, {"run", "--sut", "local", "--tg", "local", "--out", out}} {
+		p := built.Start(t, "zcbench", args...)
+		if got := p.Wait(10 * time.Second); got != 2 || !strings.Contains(p.Err.String(), "--out: the folder already has results") || p.Out.Len() > 0 {
+			t.Errorf("%v: exit status %d: %s%s", args[0], got, &p.Err, &p.Out)
+		}
+	}
+	for name, was := range files() {
+		if before[name] != was {
+			t.Errorf("%s was changed", name)
+		}
+	}
+	// A report is made of the same files, to the same end.
+	p := built.Start(t, "zcbench", "report", "--json", out)
+	if got := p.Wait(10 * time.Second); got != 0 || !json.Valid(p.Out.Bytes()) {
+		t.Errorf("report --json: exit status %d: %s%s", got, &p.Err, &p.Out)
+	}
+}
+
+func TestIntegrationDemoKilled(t *testing.T) {
+	before := whatIsThere(t)
+	p, out := demo(t, "--repetitions", "30")
+	waitForRuns(t, out, 3)
+	agents := agentsOf(t, p)
+	if len(agents) != 2 {
+		t.Errorf("agents %v", agents)
+	}
+	p.Signal(syscall.SIGKILL)
+	p.Wait(5 * time.Second)
+	mustEnd(t, agents)
+	if after := whatIsThere(t); after != before {
+		t.Errorf("left behind: %s, before %s", after, before)
+	}
+	n := len(journal(t, out).Records)
+	if n < 3 {
+		t.Errorf("%d runs kept", n)
+	}
+	// As if the kill had hit the write of a line.
+	f, err := os.OpenFile(filepath.Join(out, results.JournalFile), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.WriteString(`{"schema":1,"run_id":"torn`)
+	f.Close()
+	export := built.Start(t, "zcbench", "export", "--csv", out)
+	if got := export.Wait(10 * time.Second); got != 0 || !strings.Contains(export.Err.String(), "torn") {
+		t.Errorf("export: exit status %d: %s%s", got, &export.Out, &export.Err)
+	}
+	if _, rows := table(t, filepath.Join(out, results.RunsFile)); len(rows) != 2*n {
+		t.Errorf("%d rows of %d runs", len(rows), n)
+	}
+	report := built.Start(t, "zcbench", "report", out)
+	if got := report.Wait(10 * time.Second); got != 0 || !strings.Contains(report.Out.String(), "torn") || !strings.Contains(report.Out.String(), "RX mode") {
+		t.Errorf("report: exit status %d: %s%s", got, &report.Out, &report.Err)
+	}
+}
+
+func TestIntegrationDemoInterrupted(t *testing.T) {
+	p, out := demo(t, "--repetitions", "30")
+	waitForRuns(t, out, 2)
+	agents := agentsOf(t, p)
+	p.Signal(syscall.SIGINT)
+	if got := p.Wait(10 * time.Second); got != 1 {
+		t.Errorf("exit status %d", got)
+	}
+	mustEnd(t, agents)
+	j := journal(t, out)
+	n := len(j.Records)
+	if want := fmt.Sprintf("zcbench: stopped after %d of 124 runs", n); !strings.Contains(p.Err.String(), want) || n < 2 || n > 20 {
+		t.Errorf("%d runs; stderr lacks %q: %s", n, want, &p.Err)
+	}
+	for _, r := range j.Records {
+		if r.Verdict == results.Failed {
+			t.Errorf("%s: %s", r.RunID, r.Reason)
+		}
+	}
+	if _, rows := table(t, filepath.Join(out, results.RunsFile)); len(rows) != 2*n || !strings.Contains(p.Out.String(), "RX mode") {
+		t.Errorf("%d rows of %d runs; stdout:\n%s", len(rows), n, &p.Out)
+	}
+	if _, err := os.Stat(filepath.Join(out, results.ReportFile)); err != nil {
+		t.Error(err)
+	}
+}
+
+// named makes two namespaces with names, as a user would with ip netns add.
+func named(t *testing.T) (pair *veth.Pair, sut, tg string) {
+	t.Helper()
+	needRoot(t)
+	pair, err := veth.New(veth.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pair.Close() })
+	if err := os.MkdirAll("/run/netns", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	bind := func(e veth.End) string {
+		name := fmt.Sprintf("zcbench-test-%d-%s", os.Getpid(), e.Dev)
+		path := filepath.Join("/run/netns", name)
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o444)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		t.Cleanup(func() { os.Remove(path) })
+		if err := unix.Mount(e.Netns.Path(), path, "", unix.MS_BIND, ""); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Unmount(path, unix.MNT_DETACH) })
+		return name
+	}
+	return pair, bind(pair.SUT), bind(pair.TG)
+}
+
+func TestIntegrationRun(t *testing.T) {
+	pair, sut, tg := named(t)
+	for _, x := range []struct {
+		name  string
+		flags []string
+		want  results.Cell
+	}{
+		{"finds the path", nil, results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp", MTU: veth.DefaultMTU}},
+		{"with --dev", []string{"--dev", pair.SUT.Dev, "--tg-dev", pair.TG.Dev, "--rx", "uring", "--tx", "sendfile"}, results.Cell{ID: "uring/sendfile", RX: "uring", TX: "sendfile", MTU: veth.DefaultMTU}},
+		{"IPv6, --out", []string{"-6", "--out", filepath.Join(t.TempDir(), "out"), "--repetitions", "2", "--warmup", "--touch", "verify"}, results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp", MTU: veth.DefaultMTU, Touch: "verify"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			args := []string{"run", "--sut", "netns:" + sut, "--tg", "netns:" + tg, "--json", "--duration", "300ms", "--ramp-up", "100ms", "--ramp-down", "50ms", "--message-size", "1M"}
+			p := built.Start(t, "zcbench", append(args, x.flags...)...)
+			got := p.Wait(20 * time.Second)
+			var recs []results.Record
+			lines := bufio.NewScanner(strings.NewReader(p.Out.String()))
+			lines.Buffer(nil, 1<<24)
+			for lines.Scan() {
+				var r results.Record
+				dec := json.NewDecoder(strings.NewReader(lines.Text()))
+				dec.DisallowUnknownFields()
+				if err := dec.Decode(&r); err != nil {
+					t.Fatalf("line %d is no record: %v: %s", len(recs)+1, err, lines.Text())
+				}
+				recs = append(recs, r)
+			}
+			want := 1
+			if slices.Contains(x.flags, "--warmup") {
+				want = 3
+			}
+			if len(recs) != want || got > 1 {
+				t.Fatalf("exit status %d, %d records, want %d\n%s", got, len(recs), want, &p.Err)
+			}
+			bad := 0
+			for _, r := range recs {
+				if r.Verdict != results.OK {
+					bad = 1
+					t.Logf("%s: %s", r.Verdict, r.Reason) // a busy machine
+				}
+				if r.Verdict == results.Failed || r.Cell.ID != x.want.ID || r.Cell.RX != x.want.RX || r.Cell.TX != x.want.TX || r.Cell.MTU != x.want.MTU {
+					t.Errorf("%s: %s: %+v", r.Verdict, r.Reason, r.Cell)
+				}
+				if r.SUT.Env.Dev != pair.SUT.Dev || r.TG.Env.Dev != pair.TG.Dev || r.SUT.Name != "netns:"+sut {
+					t.Errorf("SUT %q on %q, TG on %q", r.SUT.Name, r.SUT.Env.Dev, r.TG.Env.Dev)
+				}
+				if (r.SUT.Mismatches != nil) != (x.want.Touch == "verify") {
+					t.Errorf("mismatches: %v", r.SUT.Mismatches)
+				}
+			}
+			if got != bad {
+				t.Errorf("exit status %d with %d bad runs", got, bad)
+			}
+			if i := slices.Index(x.flags, "--out"); i >= 0 {
+				if j := journal(t, x.flags[i+1]); len(j.Records) != want {
+					t.Errorf("journal has %d records", len(j.Records))
+				}
+			}
+		})
+	}
+}
+
+// Ctrl-C calls a run off: the record says so, and --out keeps it.
+func TestIntegrationRunInterrupted(t *testing.T) {
+	_, sut, tg := named(t)
+	out := filepath.Join(t.TempDir(), "out")
+	p := built.Start(t, "zcbench", "run", "--sut", "netns:"+sut, "--tg", "netns:"+tg, "--duration", "1m", "--pace", "500M", "--message-size", "1M", "--out", out)
+	waitForRuns(t, out, 0)
+	time.Sleep(300 * time.Millisecond)
+	agents := agentsOf(t, p)
+	p.Signal(syscall.SIGINT)
+	if got := p.Wait(5 * time.Second); got != 1 || !strings.Contains(p.Out.String(), "called off: interrupt") {
+		t.Errorf("exit status %d: %s", got, &p.Err)
+	}
+	mustEnd(t, agents)
+	if j := journal(t, out); len(j.Records) != 1 || j.Records[0].Verdict != results.Failed || !strings.HasPrefix(j.Records[0].Reason, "the run was called off: interrupt") {
+		t.Errorf("%+v", j.Records)
+	}
+}
+
+// An agent that is killed ends the run with a reason, for people and on disk.
+func TestIntegrationRunAgentKilled(t *testing.T) {
+	_, sut, tg := named(t)
+	out := filepath.Join(t.TempDir(), "out")
+	p := built.Start(t, "zcbench", "run", "--sut", "netns:"+sut, "--tg", "netns:"+tg, "--duration", "1m", "--pace", "500M", "--message-size", "1M", "--out", out)
+	waitForRuns(t, out, 0)
+	time.Sleep(300 * time.Millisecond)
+	agents := agentsOf(t, p)
+	if len(agents) != 2 {
+		t.Fatalf("agents %v", agents)
+	}
+	unix.Kill(agents[0], unix.SIGKILL)
+	if got := p.Wait(10 * time.Second); got != 1 || !strings.Contains(p.Err.String(), "killed") || !strings.Contains(p.Out.String(), "killed") {
+		t.Errorf("exit status %d: %s%s", got, &p.Err, &p.Out)
+	}
+	mustEnd(t, agents)
+	if j := journal(t, out); len(j.Records) != 1 || j.Records[0].Verdict != results.Failed || !strings.Contains(j.Records[0].Reason, "killed") {
+		t.Errorf("%+v", j.Records)
+	}
+}
+
+func TestDoctorJSON(t *testing.T) {
+	p := built.Start(t, "zcbench", "doctor", "--json", "--dev", "lo")
+	if got := p.Wait(10 * time.Second); got != 0 || p.Err.Len() > 0 {
+		t.Fatalf("exit status %d: %s", got, &p.Err)
+	}
+	var d diagnosis
+	dec := json.NewDecoder(strings.NewReader(p.Out.String()))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Host != "local" || len(d.Checks) < 5 || len(d.Modes) != 13 || d.Dev == nil || d.Dev.Name != "lo" || d.ToolVersion == "" {
+		t.Errorf("%+v", d)
+	}
+	for _, m := range d.Modes {
+		if !m.Supported && (m.Reason == "" || m.Fix == "") {
+			t.Errorf("%s %s: unsupported without reason or fix", m.Role, m.Name)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/lab"
+	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/results"
+)
+
+// labCommand is zcbench lab.
+func labCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "lab",
+		Short: "A virtual machine with a virtual NIC that can do zero-copy receive",
+	}
+	c.AddCommand(labBuildCommand(), labExecCommand(), labDemoCommand(), labSelftestsCommand())
+	return c
+}
+
+func labBuildCommand() *cobra.Command {
+	var o lab.BuildOptions
+	c := &cobra.Command{
+		Use:   "build",
+		Short: "Fetch kernels and toolchain into the cache and build the soft NIC",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			built, err := lab.Build(cmd.Context(), o, cmd.ErrOrStderr())
+			if err != nil {
+				return &cli.StatusError{Status: lab.ExitTrouble, Err: err}
+			}
+			for _, b := range built {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\t%s\t%s\n", b.Suite, b.Release, b.Vmlinuz, b.Module)
+			}
+			return nil
+		},
+	}
+	f := c.Flags()
+	f.StringSliceVar(&o.Kernels, "kernel", nil, "suite or release prefix, or all (default "+lab.Suites[0]+")")
+	f.BoolVar(&o.Refresh, "refresh", false, "look for newer versions although the cache holds some")
+	f.StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")
+	return c
+}
+
+func labSelftestsCommand() *cobra.Command {
+	var o lab.BuildOptions
+	c := &cobra.Command{
+		Use:   "selftests",
+		Short: "Build the kernel's own zero-copy selftest programs and print their folder",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := lab.Selftests(cmd.Context(), o, cmd.ErrOrStderr())
+			if err != nil {
+				return &cli.StatusError{Status: lab.ExitTrouble, Err: err}
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), dir)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")
+	return c
+}
+
+func labDemoCommand() *cobra.Command {
+	var o lab.ExecOptions
+	c := &cobra.Command{
+		Use:   "demo [flags] [-- DEMO-FLAGS...]",
+		Short: "Run the demo inside the lab, over the soft NIC",
+		Long: `Boot the lab and run "zcbench demo" in it, over the soft NIC: every mode that the
+lab's kernel can run. Flags after -- go to the demo, such as --repetitions 2.
+
+The guest is emulated and its NIC is software: the table checks that modes work
+and what they copy. Its speeds mean nothing.
+
+Exit status: the demo's own; 124 when its time is up, 125 when the lab could not
+be built or booted, or the guest's kernel complained; 2 wrong usage or input.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := results.Vacant(o.Out); err != nil {
+				return outError(err)
+			}
+			demo := []string{"zcbench", "demo", "--out", guest.OutDir, "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender,
+				"--duration", "2s"} // counters are read slowly there: a short window would not be kept
+			o.Args = append(demo, args...)
+			exit, err := lab.Exec(cmd.Context(), o)
+			if exit == 0 && err == nil {
+				fmt.Fprintf(cmd.ErrOrStderr(), "brought back to %s\n", o.Out)
+				return nil
+			}
+			return &cli.StatusError{Status: exit, Err: err}
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.Out, "out", "out/lab-demo", "folder for the results; must not have any yet")
+	vmFlags(c, &o)
+	return c
+}
+
+// vmFlags are the flags of the machine.
+func vmFlags(c *cobra.Command, o *lab.ExecOptions) {
+	f := c.Flags()
+	f.StringVar(&o.Kernel, "kernel", "", "suite or release prefix (default "+lab.Suites[0]+")")
+	f.IntVar(&o.CPUs, "cpus", lab.DefaultCPUs, "processors")
+	f.IntVar(&o.MemMiB, "mem", lab.DefaultMemMiB, "memory, MiB")
+	f.DurationVar(&o.Timeout, "timeout", lab.DefaultTimeout, "time limit, counted from power-on")
+	f.StringVar(&o.Module, "softnic", "", `parameters for the soft NIC, such as "inline_dma=1"`)
+	f.IntVar(&o.MTU, "mtu", 0, "MTU of both ends (default 4148: a page of payload)")
+	f.BoolVar(&o.NoKVM, "no-kvm", false, "emulate even where KVM works")
+	f.StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")
+}
+
+func labExecCommand() *cobra.Command {
+	var o lab.ExecOptions
+	c := &cobra.Command{
+		Use:   "exec [flags] -- CMD [ARG...]",
+		Short: "Boot the lab and run one static program in it",
+		Long: `Boot the lab, run CMD in it and end with CMD's exit status. The soft NIC's two
+ends are up in the network namespaces sut (sn0, 10.77.0.1, fd00:77::1) and tg
+(sn1, 10.77.0.2, fd00:77::2). Files that CMD leaves under $OUT come back.
+
+Exit status: CMD's own; 124 when its time is up; 125 when the lab could not be
+built or booted, or the guest's kernel complained; 126 when CMD cannot be run;
+127 when it is not there.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Args = args
+			exit, err := lab.Exec(cmd.Context(), o)
+			if exit == 0 && err == nil {
+				return nil
+			}
+			return &cli.StatusError{Status: exit, Err: err}
+		},
+	}
+	f := c.Flags()
+	f.SetInterspersed(false)
+	f.StringVar(&o.Out, "out", "", "folder for files left under the guest's $OUT (default $OUT, else "+lab.DefaultOut+")")
+	f.StringArrayVar(&o.Files, "file", nil, "carry this file or folder to the same path in the guest (repeatable)")
+	f.StringArrayVar(&o.Env, "env", nil, "set NAME=VALUE for CMD (repeatable)")
+	vmFlags(c, &o)
+	return c
+}

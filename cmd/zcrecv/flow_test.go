@@ -1,0 +1,244 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/results"
+)
+
+func TestMain(m *testing.M) { os.Exit(built.Main(m)) }
+
+// port is a free port of a loopback address.
+func port(t *testing.T, ip string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
+	if err != nil {
+		t.Skip(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// decode reads the one JSON object that must be all of stdout.
+func decode(t *testing.T, p *built.Process) cli.EndReport {
+	t.Helper()
+	var r cli.EndReport
+	dec := json.NewDecoder(strings.NewReader(p.Out.String()))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&r); err != nil || dec.More() {
+		t.Fatalf("%v: stdout is not one object: %v\n%s\nstderr: %s", p.Args, err, &p.Out, &p.Err)
+	}
+	var keys map[string]any
+	if err := json.Unmarshal(p.Out.Bytes(), &keys); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []string{"mode", "bytes", "duration_s", "throughput_gbps", "cpu_user_s", "cpu_sys_s", "verdict"} {
+		if _, ok := keys[k]; !ok {
+			t.Errorf("%v: no %q", p.Args, k)
+		}
+	}
+	return r
+}
+
+func TestPairs(t *testing.T) {
+	for _, x := range []struct {
+		name, ip   string
+		recv, send []string
+		want       time.Duration
+		gbps       float64 // asked for
+		mismatches bool    // reported
+	}{
+		{name: "receiver decides", ip: "127.0.0.1", recv: []string{"--duration", "300ms"}, want: 300 * time.Millisecond},
+		{name: "sender decides", ip: "127.0.0.1", send: []string{"--duration", "300ms"}, want: 300 * time.Millisecond},
+		{name: "the shorter decides", ip: "127.0.0.1", recv: []string{"--duration", "5s"}, send: []string{"--duration", "400ms"}, want: 400 * time.Millisecond},
+		{name: "the shorter decides 2", ip: "127.0.0.1", recv: []string{"--duration", "400ms"}, send: []string{"--duration", "5s"}, want: 400 * time.Millisecond},
+		{name: "IPv6", ip: "::1", recv: []string{"--duration", "300ms"}, want: 300 * time.Millisecond},
+		{name: "verify", ip: "127.0.0.1", recv: []string{"--touch", "verify", "--message-size", "100000"}, send: []string{"--duration", "300ms", "--message-size", "77777", "--mode", "sendfile", "--pace", "2G"}, want: 300 * time.Millisecond, gbps: 2, mismatches: true},
+		{name: "uring", ip: "127.0.0.1", recv: []string{"--mode", "uring", "--touch", "read", "--cpu", "0"}, send: []string{"--mode", "uring", "--duration", "300ms"}, want: 300 * time.Millisecond},
+		{name: "trunc", ip: "127.0.0.1", recv: []string{"--mode", "tcp-trunc", "--rcvbuf", "1M"}, send: []string{"--sndbuf", "1M", "--congestion", "cubic", "--duration", "300ms"}, want: 300 * time.Millisecond},
+		{name: "cookie", ip: "127.0.0.1", recv: []string{"--cookie", strings.Repeat("ab", 16)}, send: []string{"--duration", "200ms", "--cookie", strings.Repeat("AB", 16)}, want: 200 * time.Millisecond},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			addr := port(t, x.ip)
+			// The sender may come first.
+			send := built.Start(t, "zcsend", append([]string{"--json", addr}, x.send...)...)
+			recv := built.Start(t, "zcrecv", append([]string{"--json", "--listen", addr}, x.recv...)...)
+			rs, ss := recv.Wait(20*time.Second), send.Wait(20*time.Second)
+			if rs != 0 || ss != 0 {
+				t.Fatalf("exit status %d and %d\n%s%s\n%s%s", rs, ss, &recv.Out, &recv.Err, &send.Out, &send.Err)
+			}
+			if recv.Err.Len()+send.Err.Len() > 0 {
+				t.Errorf("--json said on stderr: %s%s", &recv.Err, &send.Err)
+			}
+			r, s := decode(t, recv), decode(t, send)
+			if r.Verdict != results.OK || s.Verdict != results.OK || r.Bytes == 0 || r.Bytes != s.Bytes || s.PeerBytes == nil || *s.PeerBytes != r.Bytes {
+				t.Errorf("%s, %d bytes; %s, %d bytes", r.Verdict, r.Bytes, s.Verdict, s.Bytes)
+			}
+			for _, e := range []cli.EndReport{r, s} {
+				if d := time.Duration(e.DurationS * 1e9); d < x.want-x.want/5 || d > x.want+time.Second {
+					t.Errorf("%s took %v, want %v", e.Tool, d, x.want)
+				}
+				if e.CPUUserS+e.CPUSysS <= 0 || e.Calls == 0 || e.Congestion == "" || e.Retrans == nil {
+					t.Errorf("%s lacks something: %+v", e.Tool, e)
+				}
+				if want := float64(e.Bytes) * 8 / e.DurationS / 1e9; e.ThroughputGbps < 0.99*want || e.ThroughputGbps > 1.01*want {
+					t.Errorf("%s: %g Gbit/s, but %d bytes in %g s", e.Tool, e.ThroughputGbps, e.Bytes, e.DurationS)
+				}
+			}
+			if x.gbps > 0 && r.ThroughputGbps > 1.1*x.gbps {
+				t.Errorf("%g Gbit/s at a pace of %g", r.ThroughputGbps, x.gbps)
+			}
+			if (r.Mismatches != nil) != x.mismatches || r.Mismatches != nil && *r.Mismatches != 0 {
+				t.Errorf("mismatches %v", r.Mismatches)
+			}
+		})
+	}
+}
+
+// A pace is honoured within 10 %. A machine that is busy with something else may
+// be slower, so one flow of three will do for the lower limit.
+func TestPace(t *testing.T) {
+	const want = 0.4
+	var got []float64
+	for range 3 {
+		addr := port(t, "127.0.0.1")
+		recv := built.Start(t, "zcrecv", "--json", "--listen", addr)
+		send := built.Start(t, "zcsend", "--json", "--duration", "1s", "--pace", "400M", "--message-size", "1M", addr)
+		if a, b := send.Wait(10*time.Second), recv.Wait(10*time.Second); a != 0 || b != 0 {
+			t.Fatalf("exit status %d and %d: %s%s", a, b, &send.Err, &recv.Err)
+		}
+		gbps := decode(t, recv).ThroughputGbps
+		if gbps > 1.1*want {
+			t.Fatalf("%g Gbit/s at a pace of %g", gbps, want)
+		}
+		if got = append(got, gbps); gbps > 0.9*want {
+			return
+		}
+	}
+	t.Errorf("%v Gbit/s at a pace of %g", got, want)
+}
+
+// flowing starts a pair that flows for a minute.
+func flowing(t *testing.T, flags ...string) (recv, send *built.Process) {
+	t.Helper()
+	addr := port(t, "127.0.0.1")
+	recv = built.Start(t, "zcrecv", append([]string{"--listen", addr}, flags...)...)
+	send = built.Start(t, "zcsend", append([]string{"--pace", "100M", "--message-size", "64K", "--duration", "1m", addr}, flags...)...)
+	time.Sleep(700 * time.Millisecond)
+	return recv, send
+}
+
+// Whatever ends one end ends the other at once, and neither calls it a success.
+func TestPeerGone(t *testing.T) {
+	for _, x := range []struct {
+		victim string
+		sig    syscall.Signal
+		recv   string
+		send   string
+	}{
+		{"zcsend", syscall.SIGKILL, "the sender ended the flow after", ""},
+		{"zcrecv", syscall.SIGKILL, "", "the receiver broke off"},
+		{"zcsend", syscall.SIGINT, "the sender ended the flow after", "interrupted"},
+		{"zcrecv", syscall.SIGINT, "interrupted", "the receiver broke off"},
+		{"zcrecv", syscall.SIGTERM, "interrupted", "the receiver broke off"},
+	} {
+		t.Run(fmt.Sprint(x.victim, " ", x.sig), func(t *testing.T) {
+			recv, send := flowing(t)
+			victim := recv
+			if x.victim == "zcsend" {
+				victim = send
+			}
+			begin := time.Now()
+			victim.Signal(x.sig)
+			for _, e := range []struct {
+				p    *built.Process
+				want string
+			}{{recv, x.recv}, {send, x.send}} {
+				got := e.p.Wait(5 * time.Second)
+				if e.want == "" {
+					continue // it was killed
+				}
+				if got != 1 || !strings.Contains(e.p.Err.String(), e.want) {
+					t.Errorf("%s: exit status %d, want 1; stderr %q, want %q", e.p.Args[0], got, &e.p.Err, e.want)
+				}
+				for _, line := range strings.Split(strings.TrimSpace(e.p.Err.String()), "\n") {
+					if !strings.HasPrefix(line, "zc") && !strings.HasPrefix(line, "  fix: ") {
+						t.Errorf("%s: stray line %q", e.p.Args[0], line)
+					}
+				}
+			}
+			if took := time.Since(begin); took > 3*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+func TestPeerGoneJSON(t *testing.T) {
+	recv, send := flowing(t, "--json")
+	send.Signal(syscall.SIGKILL)
+	if got := recv.Wait(5 * time.Second); got != 1 {
+		t.Errorf("exit status %d", got)
+	}
+	r := decode(t, recv)
+	if r.Verdict != results.Failed || r.Reason == "" || strings.Contains(r.Reason, "\n") || r.Fix == "" || r.Bytes == 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestInterruptedWaiting(t *testing.T) {
+	addr := port(t, "127.0.0.1")
+	for name, args := range map[string][]string{"zcrecv": {"--listen", addr}, "zcsend": {"--connect-timeout", "1m", port(t, "127.0.0.1")}} {
+		p := built.Start(t, name, args...)
+		time.Sleep(300 * time.Millisecond)
+		p.Signal(syscall.SIGINT)
+		if got := p.Wait(3 * time.Second); got != 1 || !strings.Contains(p.Err.String(), "interrupt") {
+			t.Errorf("%s: exit status %d: %s", name, got, &p.Err)
+		}
+	}
+}
+
+// A stranger is told what is wrong; the receiver goes on waiting and counts.
+func TestWrongCookie(t *testing.T) {
+	addr := port(t, "127.0.0.1")
+	cookie := strings.Repeat("12", 16)
+	recv := built.Start(t, "zcrecv", "--json", "--listen", addr, "--cookie", cookie)
+	stranger := built.Start(t, "zcsend", addr)
+	if got := stranger.Wait(5 * time.Second); got != 1 || !strings.Contains(stranger.Err.String(), "--cookie") {
+		t.Errorf("wrong cookie: exit status %d: %s", got, &stranger.Err)
+	}
+	send := built.Start(t, "zcsend", "--json", "--duration", "200ms", "--cookie", cookie, addr)
+	if a, b := send.Wait(5*time.Second), recv.Wait(5*time.Second); a != 0 || b != 0 {
+		t.Errorf("exit status %d and %d: %s%s", a, b, &send.Err, &recv.Err)
+	}
+	if r := decode(t, recv); r.Strangers != 1 || r.Verdict != results.OK {
+		t.Errorf("%d strangers, %s", r.Strangers, r.Verdict)
+	}
+}
+
+// People get one line of result on stdout.
+func TestTextResult(t *testing.T) {
+	addr := port(t, "127.0.0.1")
+	recv := built.Start(t, "zcrecv", "--listen", addr)
+	send := built.Start(t, "zcsend", "--duration", "200ms", addr)
+	if a, b := send.Wait(5*time.Second), recv.Wait(5*time.Second); a != 0 || b != 0 {
+		t.Fatalf("exit status %d and %d: %s%s", a, b, &send.Err, &recv.Err)
+	}
+	for _, p := range []*built.Process{recv, send} {
+		if out := p.Out.String(); !strings.HasPrefix(out, "tcp ") || !strings.Contains(out, "Gbit/s") || !strings.Contains(out, "s/GB") {
+			t.Errorf("%s: %q", p.Args[0], out)
+		}
+	}
+	if want := "zcrecv: listening on " + addr + ", mode tcp\n"; recv.Err.String() != want || send.Err.Len() != 0 {
+		t.Errorf("stderr %q and %q, want %q", &recv.Err, &send.Err, want)
+	}
+}

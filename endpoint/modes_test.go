@@ -1,0 +1,110 @@
+package endpoint
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/stream/streamtest"
+	"github.com/zcbench/zcbench/wire"
+)
+
+// Every receive mode takes what every send mode sends: each byte, in its place,
+// in messages of all sizes, over IPv4 and IPv6.
+func TestAllModesMovePayload(t *testing.T) {
+	sizes := []int{1, 64, 4 * kib, 4*kib + 1, 128 * kib, mib, 64 * mib}
+	if testing.Short() {
+		sizes = []int{64, 4*kib + 1, mib}
+	}
+	receivers, senders := runnable(t, stream.RX), runnable(t, stream.TX)
+	for _, size := range sizes {
+		for _, ip := range []string{"127.0.0.1:0", "[::1]:0"} {
+			for _, rx := range receivers {
+				for _, tx := range senders {
+					t.Run(fmt.Sprintf("%d/%s/%s-%s", size, ip, rx, tx), func(t *testing.T) {
+						spec := rxSpec(rx, size)
+						spec.Addr = ip
+						r, s := runBoth(t, spec, txSpec(tx, size), short(40*time.Millisecond), short(40*time.Millisecond))
+						checkMoved(t, r, s, tx)
+					})
+				}
+			}
+		}
+	}
+}
+
+// checkMoved checks what must hold for every good flow.
+func checkMoved(t testing.TB, r, s wire.EndResult, tx string) {
+	t.Helper()
+	if r.Verdict != results.OK || s.Verdict != results.OK {
+		t.Fatalf("receiver %s: %s; sender %s: %s", r.Verdict, r.Reason, s.Verdict, s.Reason)
+	}
+	if r.Total.Bytes == 0 || r.Total.Bytes != s.Total.Bytes || s.PeerBytes == nil || *s.PeerBytes != r.Total.Bytes {
+		t.Errorf("sent %d bytes, received %d, told %v", s.Total.Bytes, r.Total.Bytes, s.PeerBytes)
+	}
+	if r.Total.Mismatches != 0 {
+		t.Errorf("%d wrong bytes, first at %d", r.Total.Mismatches, r.Total.FirstMismatch-1)
+	}
+	c := s.Total
+	if m, _ := stream.LookupMode(stream.TX, tx); m.ZeroCopy {
+		if c.Completions == 0 || c.CopiedCompletions != c.Completions || c.CopiedBytes != c.Bytes || c.ZeroCopyBytes != 0 {
+			t.Errorf("loopback copies all: %+v", c)
+		}
+	} else if c.ZeroCopyBytes+c.CopiedBytes+c.Completions != 0 {
+		t.Errorf("%s claims evidence: %+v", tx, c)
+	}
+}
+
+// The two ends need not agree on sizes.
+func TestUnequalMessageAndReadSizes(t *testing.T) {
+	for _, rx := range runnable(t, stream.RX) {
+		for _, c := range []struct{ rxSize, read, txSize int }{{1 * mib, 0, 100}, {100, 0, mib}, {8 * kib, 7, 9 * kib}, {5 * kib, mib, 300 * kib}} {
+			spec := rxSpec(rx, c.rxSize)
+			spec.ReadBytes = c.read
+			r, s := runBoth(t, spec, txSpec("tcp", c.txSize), short(40*time.Millisecond), short(40*time.Millisecond))
+			checkMoved(t, r, s, "tcp")
+		}
+	}
+}
+
+func TestZeroCopyThatCopiedIsInvalid(t *testing.T) {
+	for _, tx := range runnable(t, stream.TX) {
+		m, _ := stream.LookupMode(stream.TX, tx)
+		if !m.ZeroCopy {
+			continue
+		}
+		for _, limit := range []wire.Frac{nil, new(float64)} {
+			sch := short(40 * time.Millisecond)
+			sch.MaxCopiedFrac = limit
+			r, s := runBoth(t, rxSpec("tcp", mib), txSpec(tx, mib), short(time.Second), sch)
+			if s.Verdict != results.Invalid || !strings.Contains(s.Reason, "copied 100.0 %") || !strings.Contains(s.Reason, tx) || !strings.Contains(s.Fix, "--max-copied") {
+				t.Errorf("%s: %s: %s; fix %q", tx, s.Verdict, s.Reason, s.Fix)
+			}
+			if r.Verdict != results.OK {
+				t.Errorf("%s: the receiver, which makes no such claim: %s: %s", tx, r.Verdict, r.Reason)
+			}
+		}
+	}
+}
+
+// Nothing stays behind after a flow, or after many.
+func TestModesLeaveNothingBehind(t *testing.T) {
+	const size = 8*mib + 1
+	once := func(rx, tx string) {
+		r, s := runBoth(t, rxSpec(rx, size), txSpec(tx, size), short(20*time.Millisecond), short(20*time.Millisecond))
+		checkMoved(t, r, s, tx)
+	}
+	once("tcp", "tcp") // what the process makes once
+	for _, rx := range runnable(t, stream.RX) {
+		for _, tx := range runnable(t, stream.TX) {
+			before := streamtest.Holding(t)
+			once(rx, tx)
+			once(rx, tx)
+			once(rx, tx)
+			streamtest.NoMore(t, before, 2*size)
+		}
+	}
+}

@@ -1,0 +1,361 @@
+package host_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/agent"
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/version"
+	"github.com/zcbench/zcbench/veth"
+	"github.com/zcbench/zcbench/wire"
+	"golang.org/x/sys/unix"
+)
+
+// agentEnv chooses how this test binary behaves as an agent; empty: well.
+const agentEnv = "ZCBENCH_TEST_AGENT"
+
+// TestMain lets this test binary be the agent that Dial starts.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "agent" {
+		os.Exit(beAgent(os.Getenv(agentEnv)))
+	}
+	os.Exit(m.Run())
+}
+
+func beAgent(how string) int {
+	switch how {
+	case "garbage":
+		fmt.Println("welcome to this host!")
+		io.Copy(io.Discard, os.Stdin)
+	case "deaf garbage":
+		fmt.Println("welcome to this host!")
+		time.Sleep(time.Minute)
+	case "silent":
+		io.Copy(io.Discard, os.Stdin)
+	case "deaf":
+		time.Sleep(time.Minute)
+	case "dying":
+		bufio.NewReader(os.Stdin).ReadString('\n')
+		fmt.Fprintln(os.Stderr, "out of luck")
+		return 3
+	case "stranger":
+		fmt.Println(`{"id":77,"result":{}}`)
+		io.Copy(io.Discard, os.Stdin)
+	default:
+		if err := agent.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+	}
+	return 0
+}
+
+func options() host.Options { return host.Options{ToolVersion: version.Tool()} }
+
+func dial(t *testing.T, spec string) *host.Host {
+	t.Helper()
+	h, err := host.Dial(t.Context(), spec, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+// alive reports whether a process exists.
+func alive(pid int) bool { return unix.Kill(pid, 0) == nil }
+
+func TestDialLocal(t *testing.T) {
+	h := dial(t, "local")
+	if h.Info.PID != h.PID() || h.PID() == os.Getpid() || h.Spec.Name != "local" {
+		t.Errorf("agent says it is process %d, started was %d, name %q", h.Info.PID, h.PID(), h.Spec.Name)
+	}
+	if pgid, err := unix.Getpgid(h.PID()); err != nil || pgid == unix.Getpgrp() {
+		t.Errorf("the agent is in the terminal's process group (%d, %v): a Ctrl-C would kill it", pgid, err)
+	}
+	var ms []wire.ModeSupport
+	if err := h.Call(t.Context(), wire.OpModes, nil, &ms); err != nil || len(ms) != len(stream.Modes) {
+		t.Errorf("%d modes, %v; want %d", len(ms), err, len(stream.Modes))
+	}
+	if h.Err() != nil {
+		t.Errorf("a living agent has ended: %v", h.Err())
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if alive(h.PID()) {
+		t.Errorf("process %d lives after Close", h.PID())
+	}
+	if err := h.Call(t.Context(), wire.OpClock, nil, nil); err == nil || !strings.Contains(err.Error(), "local") {
+		t.Errorf("call after Close: %v", err)
+	}
+	if err := h.Close(); err != nil {
+		t.Errorf("second Close: %v", err)
+	}
+}
+
+func TestClockOfOneMachine(t *testing.T) {
+	h := dial(t, "local")
+	if h.UncertaintyNs <= 0 || h.UncertaintyNs > int64(100*time.Millisecond) {
+		t.Fatalf("uncertainty %d ns", h.UncertaintyNs)
+	}
+	// One kernel, one clock: the true offset is 0.
+	if o := h.OffsetNs; o > h.UncertaintyNs+1 || -o > h.UncertaintyNs+1 {
+		t.Errorf("offset %d ns, uncertainty %d ns: the truth, 0, is not within", o, h.UncertaintyNs)
+	}
+	if o := dial(t, "local"); !h.SameMachine(o) || h.Info.NetNS != o.Info.NetNS {
+		t.Errorf("two local agents are not on one machine and namespace: %+v %+v", h.Info, o.Info)
+	}
+}
+
+// Many calls at once get their own answers.
+func TestCallsAtOnce(t *testing.T) {
+	h := dial(t, "local")
+	errs := make(chan error)
+	for i := range 32 {
+		go func() {
+			var c wire.Clock
+			if i%2 == 0 {
+				if err := h.Call(t.Context(), wire.OpClock, nil, &c); err != nil || c.MonotonicNs == 0 {
+					errs <- fmt.Errorf("clock: %+v %v", c, err)
+					return
+				}
+			} else if err := h.Call(t.Context(), wire.Op(fmt.Sprint("op", i)), nil, &c); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("op%d\"", i)) {
+				errs <- fmt.Errorf("op%d: %v", i, err)
+				return
+			}
+			errs <- nil
+		}()
+	}
+	for range 32 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestIntegrationDialNetns(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes network namespaces")
+	}
+	pair, err := veth.New(veth.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pair.Close()
+	name := fmt.Sprintf("zcbench-test-%d", os.Getpid())
+	bind(t, pair.SUT.Netns.Path(), filepath.Join("/run/netns", name))
+	local := dial(t, "local")
+	byPath, byName := dial(t, "netns:"+pair.SUT.Netns.Path()), dial(t, "netns:"+name)
+	if byName.Spec.Name != "netns:"+name {
+		t.Errorf("called %q", byName.Spec.Name)
+	}
+	if byPath.Info.NetNS != byName.Info.NetNS || byName.Info.NetNS == local.Info.NetNS {
+		t.Errorf("namespaces: by path %s, by name %s, local %s", byPath.Info.NetNS, byName.Info.NetNS, local.Info.NetNS)
+	}
+	if !byPath.SameMachine(local) {
+		t.Error("a namespace is on another machine")
+	}
+	var is []wire.Interface
+	if err := byName.Call(t.Context(), wire.OpAddrs, nil, &is); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, i := range is {
+		found = found || i.Name == pair.SUT.Dev && i.Up && i.MTU == veth.DefaultMTU && len(i.Addrs) > 0 && i.Addrs[0] == pair.SUT.IPv4.String()
+	}
+	if !found {
+		t.Errorf("%s is not among the agent's interfaces: %+v", pair.SUT.Dev, is)
+	}
+}
+
+// bind gives the namespace at path a name, as ip netns add does.
+func bind(t *testing.T, path, name string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL, 0o444)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	t.Cleanup(func() { os.Remove(name) })
+	if err := unix.Mount(path, name, "", unix.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Unmount(name, unix.MNT_DETACH) })
+}
+
+func TestDialBadSpec(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for spec, want := range map[string][]string{
+		"nowhere":                  {`"nowhere"`, "local", "netns:NAME"},
+		"ssh:a":                    {"ssh"},
+		"netns:no-such-one":        {"netns:no-such-one", "no such network namespace", "ip netns add no-such-one"},
+		"netns:/proc/self/ns/nope": {"/proc/self/ns/nope", "no such file"},
+	} {
+		h, err := host.Dial(t.Context(), spec, options())
+		if err == nil {
+			h.Close()
+			t.Errorf("%s: dialled", spec)
+			continue
+		}
+		if e := (*host.SpecError)(nil); !errors.As(err, &e) {
+			t.Errorf("%s: %T is no SpecError", spec, err)
+		}
+		for _, w := range want {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%s: %q lacks %q", spec, err, w)
+			}
+		}
+	}
+	if os.Geteuid() != 0 {
+		return
+	}
+	_, err := host.Dial(t.Context(), "netns:"+file, options())
+	if err == nil || !strings.Contains(err.Error(), "no network namespace") || strings.Contains(err.Error(), "run as root") {
+		t.Errorf("a file that is no namespace: %v", err)
+	}
+}
+
+func TestDialNoSuchProgram(t *testing.T) {
+	o := options()
+	o.Binary = "/no/such/program"
+	if _, err := host.Dial(t.Context(), "local", o); err == nil || !strings.Contains(err.Error(), "start the agent") || !strings.Contains(err.Error(), o.Binary) {
+		t.Errorf("no such program: %v", err)
+	}
+}
+
+func TestDialVersionsDiffer(t *testing.T) {
+	_, err := host.Dial(t.Context(), "local", host.Options{ToolVersion: "v9.9.9", Name: "box"})
+	if err == nil {
+		t.Fatal("greeted an agent of another version")
+	}
+	for _, want := range []string{"host box", "v9.9.9", version.Tool()} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q lacks %q", err, want)
+		}
+	}
+	if stream.FixOf(err) == "" {
+		t.Error("no fix")
+	}
+}
+
+func TestBadAgents(t *testing.T) {
+	for how, want := range map[string]string{
+		"garbage":      "message 1",
+		"stranger":     "answer 77",
+		"dying":        "out of luck",
+		"silent":       "patience",
+		"deaf garbage": "message 1",
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Setenv(agentEnv, how)
+			limit := time.Minute
+			if how == "silent" {
+				limit = 300 * time.Millisecond
+			}
+			ctx, cancel := context.WithTimeoutCause(t.Context(), limit, errors.New("out of patience"))
+			defer cancel()
+			begin := time.Now()
+			o := options()
+			o.Name = "box"
+			h, err := host.Dial(ctx, "local", o)
+			if err == nil {
+				h.Close()
+				t.Fatal("greeted")
+			}
+			if !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "host box: ") || strings.Count(err.Error(), "host box") != 1 {
+				t.Errorf("%q; want host box once and %q", err, want)
+			}
+			if d := time.Since(begin); d > 9*time.Second {
+				t.Errorf("took %v", d)
+			}
+		})
+	}
+}
+
+// An agent that ignores the end of its input is killed.
+func TestCloseKillsTheDeaf(t *testing.T) {
+	t.Setenv(agentEnv, "deaf")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := host.Dial(ctx, "local", options()); err == nil {
+		t.Fatal("greeted")
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, pid := range strings.Fields(string(children)) {
+		cmdline, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+		if strings.HasSuffix(string(cmdline), "\x00agent\x00") {
+			t.Errorf("agent %s lives", pid)
+		}
+	}
+}
+
+// An agent that is killed ends the calls that wait for it.
+func TestAgentKilled(t *testing.T) {
+	h := dial(t, "local")
+	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Mode: "tcp", Addr: "127.0.0.1:0", CPU: -1, MessageBytes: 1 << 16}, nil); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- h.Call(t.Context(), wire.OpRun, wire.Schedule{}, nil) }()
+	time.Sleep(50 * time.Millisecond)
+	unix.Kill(h.PID(), unix.SIGKILL)
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "host local") || !strings.Contains(err.Error(), "killed") {
+			t.Errorf("call to a killed agent: %v", err)
+		}
+	case <-time.After(2 * time.Second):
+		t.Fatal("the call did not end")
+	}
+	if h.Err() == nil {
+		t.Error("Err is nil after the agent's end")
+	}
+	if err := h.Call(t.Context(), wire.OpClock, nil, nil); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("next call: %v", err)
+	}
+	if err := h.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+func TestCallGivesUpWithItsContext(t *testing.T) {
+	h := dial(t, "local")
+	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Mode: "tcp", Addr: "127.0.0.1:0", CPU: -1, MessageBytes: 1 << 16}, nil); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("no more time"))
+	if err := h.Call(ctx, wire.OpRun, wire.Schedule{}, nil); err == nil || !strings.Contains(err.Error(), "no more time") {
+		t.Errorf("%v", err)
+	}
+	// The late answer to the forgotten question does no harm.
+	if err := h.Call(t.Context(), wire.OpAbort, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		if err := h.Call(t.Context(), wire.OpClock, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

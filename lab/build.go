@@ -1,0 +1,224 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Suites are the Debian suites whose newest kernel the lab knows; the first is
+// the default.
+var Suites = []string{"sid", "trixie-backports"}
+
+// Kernel is what set-up resolved for one suite: an entry of lock.json.
+type Kernel struct {
+	Suite     string     `json:"suite"`
+	Release   string     `json:"release"`             // uname -r: "7.2.13+deb14-amd64"
+	Image     debPackage `json:"image"`               // the package with vmlinuz
+	Toolchain []string   `json:"toolchain,omitempty"` // the archives the module toolchain was unpacked from
+	Resolved  time.Time  `json:"resolved"`
+}
+
+func (k *Kernel) toolchain() string { return k.Suite + "-" + k.Release }
+
+// lockFile is lock.json: the versions that this cache holds or will fetch.
+type lockFile struct {
+	Kernels []*Kernel `json:"kernels"`
+}
+
+func (l *lockFile) find(suite string) *Kernel {
+	for _, k := range l.Kernels {
+		if k.Suite == suite {
+			return k
+		}
+	}
+	return nil
+}
+
+// BuildOptions says what to prepare. The zero value prepares the default
+// kernel in the default cache.
+type BuildOptions struct {
+	Cache   string   // folder; empty: zcbench/lab under the user's cache folder
+	Kernels []string // suites or prefixes of a release; "all" for every suite; empty: the default suite
+	Refresh bool     // resolve the newest versions again
+}
+
+// Built is one kernel that is ready to boot.
+type Built struct {
+	Suite, Release string
+	Vmlinuz        string // path of the kernel image
+	Module         string // path of softnic.ko
+}
+
+// Build makes the kernels ready to boot. What the cache holds is used without
+// any network; a second call takes milliseconds. Progress goes to log.
+func Build(ctx context.Context, o BuildOptions, log io.Writer) ([]Built, error) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return nil, errorf("check the machine", "use an x86-64 Linux machine", "the lab does not know %s/%s", runtime.GOOS, runtime.GOARCH)
+	}
+	c, err := openCache(o.Cache)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := c.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	var lf lockFile
+	if err := c.readJSON(&lf, "lock.json"); err != nil {
+		return nil, &Error{"read the cache", err, "remove that file"}
+	}
+	suites, err := pick(o.Kernels, &lf)
+	if err != nil {
+		return nil, err
+	}
+	var built []Built
+	for _, s := range suites {
+		b, err := c.build(ctx, s, &lf, o.Refresh, log)
+		if err != nil {
+			return nil, err
+		}
+		built = append(built, b)
+	}
+	if o.Refresh {
+		c.prune(&lf)
+	}
+	return built, nil
+}
+
+// prune removes kernels, toolchains and modules that lock.json no longer names.
+func (c *cache) prune(lf *lockFile) {
+	for dir, name := range map[string]func(*Kernel) string{
+		"kernels":    func(k *Kernel) string { return k.Release },
+		"toolchains": (*Kernel).toolchain,
+		"modules":    func(k *Kernel) string { return moduleKey(k.Release) },
+		"selftests":  func(k *Kernel) string { return k.Release },
+	} {
+		entries, _ := os.ReadDir(c.path(dir))
+		for _, e := range entries {
+			if !slices.ContainsFunc(lf.Kernels, func(k *Kernel) bool { return name(k) == e.Name() }) {
+				os.RemoveAll(c.path(dir, e.Name()))
+			}
+		}
+	}
+}
+
+// pick turns the user's words for kernels into suites.
+func pick(words []string, lf *lockFile) ([]string, error) {
+	var suites []string
+	if len(words) == 0 {
+		words = Suites[:1]
+	}
+	for _, w := range words {
+		if w == "all" {
+			suites = append(suites, Suites...)
+			continue
+		}
+		s, err := suiteOf(w, lf)
+		if err != nil {
+			return nil, err
+		}
+		suites = append(suites, s)
+	}
+	slices.Sort(suites)
+	return slices.Compact(suites), nil
+}
+
+func suiteOf(word string, lf *lockFile) (string, error) {
+	if slices.Contains(Suites, word) {
+		return word, nil
+	}
+	var known []string
+	for _, k := range lf.Kernels {
+		if strings.HasPrefix(k.Release, word) {
+			return k.Suite, nil
+		}
+		known = append(known, k.Release)
+	}
+	return "", errorf("choose kernel "+word, fmt.Sprintf("say one of %s, or a prefix of a release in the cache (%s)",
+		strings.Join(Suites, ", "), strings.Join(known, ", ")), "not known")
+}
+
+// build brings one suite's kernel from whatever state the cache is in to
+// ready. Only steps that are missing need apt.
+func (c *cache) build(ctx context.Context, suite string, lf *lockFile, refresh bool, log io.Writer) (Built, error) {
+	k := lf.find(suite)
+	var a *apt
+	need := k == nil || refresh || !c.has("kernels", k.Release) ||
+		(!c.has("toolchains", k.toolchain()) && !c.has("modules", moduleKey(k.Release)))
+	if need {
+		var err error
+		if a, err = newApt(ctx, c, suite); err != nil {
+			return Built{}, err
+		}
+		if k, err = c.resolve(ctx, a, lf, log); err != nil {
+			return Built{}, err
+		}
+		if err := c.makeKernel(ctx, a, k, log); err != nil {
+			return Built{}, err
+		}
+		if err := c.makeToolchain(ctx, a, k, log); err != nil {
+			return Built{}, err
+		}
+		if err := c.writeJSON(lf, "lock.json"); err != nil {
+			return Built{}, &Error{Op: "write lock.json", Err: err}
+		}
+	}
+	if err := c.makeModule(ctx, k, log); err != nil {
+		return Built{}, err
+	}
+	return Built{suite, k.Release, c.path("kernels", k.Release, "vmlinuz"),
+		c.path("modules", moduleKey(k.Release), "softnic.ko")}, nil
+}
+
+// resolve asks Debian for the suite's newest kernel and enters it into the
+// lock file. The package lists are fetched again: an archive drops the files of
+// superseded versions, so old lists lead to downloads that fail.
+func (c *cache) resolve(ctx context.Context, a *apt, lf *lockFile, log io.Writer) (*Kernel, error) {
+	fmt.Fprintf(log, "lab: %s: looking for the newest kernel\n", a.suite)
+	if err := a.update(ctx); err != nil {
+		return nil, err
+	}
+	all, err := a.packages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	release, image, err := newestKernel(all)
+	if err != nil {
+		return nil, &Error{Op: "choose a kernel of " + a.suite, Err: err}
+	}
+	if k := lf.find(a.suite); k != nil && k.Release == release && k.Image == image {
+		return k, nil
+	}
+	fmt.Fprintf(log, "lab: %s: newest kernel is %s\n", a.suite, release)
+	k := &Kernel{Suite: a.suite, Release: release, Image: image, Resolved: time.Now().UTC().Truncate(time.Second)}
+	lf.Kernels = slices.DeleteFunc(lf.Kernels, func(old *Kernel) bool { return old.Suite == a.suite })
+	lf.Kernels = append(lf.Kernels, k)
+	return k, nil
+}
+
+// makeKernel fetches the kernel image.
+func (c *cache) makeKernel(ctx context.Context, a *apt, k *Kernel, log io.Writer) error {
+	if c.has("kernels", k.Release) {
+		return nil
+	}
+	fmt.Fprintf(log, "lab: %s: fetching %s, %d MB\n", k.Release, k.Image.Name, k.Image.Size/1e6)
+	err := c.folder(func(tmp string) error {
+		deb, err := a.download(ctx, k.Image, tmp)
+		if err != nil {
+			return err
+		}
+		if err := unpackDeb(ctx, deb, filepath.Join(tmp, "x")); err != nil {
+			return err
+		}
+		return takeVmlinuz(tmp, k.Release)
+	}, "kernels", k.Release)
+	return wrap("unpack "+k.Image.Name, err)
+}

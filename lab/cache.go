@@ -1,0 +1,158 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// cache is the folder that holds everything the lab fetched or built. Layout:
+//
+//	lock.json                  the versions resolved at set-up
+//	apt/SUITE/                 private apt state (package lists, archives while they are being unpacked)
+//	kernels/RELEASE/           vmlinuz, kernel.json
+//	toolchains/SUITE-RELEASE/  an unpacked Debian with the compiler and headers of that kernel
+//	modules/RELEASE-HASH/      softnic.ko, HASH over the module's sources
+//	accel.json                 whether KVM boots these kernels here
+//
+// An entry appears under its name by rename(2) once it is complete: what has
+// the name is whole.
+type cache struct {
+	dir string
+}
+
+// openCache creates the cache folder: dir, or zcbench/lab under
+// $XDG_CACHE_HOME (by default ~/.cache).
+func openCache(dir string) (*cache, error) {
+	if dir == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return nil, &Error{"find the cache folder", err, "set XDG_CACHE_HOME or HOME"}
+		}
+		dir = filepath.Join(base, "zcbench", "lab")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, &Error{"create the cache folder", err, "set XDG_CACHE_HOME to a folder you can write"}
+	}
+	return &cache{dir}, nil
+}
+
+func (c *cache) path(elem ...string) string {
+	return filepath.Join(append([]string{c.dir}, elem...)...)
+}
+
+// has reports whether the entry is there, and so complete.
+func (c *cache) has(elem ...string) bool {
+	_, err := os.Stat(c.path(elem...))
+	return err == nil
+}
+
+// lock holds off every other process that changes the cache. The kernel
+// releases it when the process ends, however it ends.
+func (c *cache) lock() (unlock func(), err error) {
+	f, err := os.OpenFile(c.path("lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, &Error{Op: "open the cache lock", Err: err}
+	}
+	for {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, &Error{Op: "flock the cache", Err: err}
+	}
+	return func() { f.Close() }, nil
+}
+
+// folder makes the entry at elem by running fill in a temporary folder beside
+// it; the entry gets its name only when fill succeeded.
+func (c *cache) folder(fill func(tmp string) error, elem ...string) error {
+	dst := c.path(elem...)
+	if err := os.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
+		return err
+	}
+	c.sweep(filepath.Dir(dst))
+	tmp, err := os.MkdirTemp(filepath.Dir(dst), tempPrefix)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return err
+	}
+	if err := fill(tmp); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(dst); err != nil {
+		return err
+	}
+	return os.Rename(tmp, dst)
+}
+
+const tempPrefix = ".partial-"
+
+// sweep removes what an interrupted set-up left. The caller holds the lock.
+func (c *cache) sweep(dir string) {
+	old, _ := filepath.Glob(filepath.Join(dir, tempPrefix+"*"))
+	for _, p := range old {
+		os.RemoveAll(p)
+	}
+}
+
+// readJSON fills v from the entry; a missing entry leaves v as it is.
+func (c *cache) readJSON(v any, elem ...string) error {
+	b, err := os.ReadFile(c.path(elem...))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("%s: %w", c.path(elem...), err)
+	}
+	return nil
+}
+
+// writeJSON replaces the entry by v in one step.
+func (c *cache) writeJSON(v any, elem ...string) error {
+	b, err := json.MarshalIndent(v, "", "\t")
+	if err != nil {
+		return err
+	}
+	return writeFileAtomic(c.path(elem...), append(b, '\n'), 0o644)
+}
+
+// writeFileAtomic writes a file so that readers see the old or the new
+// content, never a part.
+func writeFileAtomic(path string, data []byte, mode os.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if _, err = f.Write(data); err == nil {
+		err = f.Chmod(mode)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,110 @@
+package lab
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/zcbench/zcbench/lab/guest"
+)
+
+// command is the program to run in the guest and what has to travel with it.
+type command struct {
+	args    []string
+	carry   string   // host path of the program; empty when the guest has it
+	returns []string // absolute paths of files it writes that must come back
+}
+
+// testFlags are the flags by which go test tells a test binary to write a
+// file or, for outputdir and gocoverdir, files into a folder.
+var testFlags = map[string]bool{
+	"blockprofile": true, "coverprofile": true, "cpuprofile": true, "gocoverdir": true, "memprofile": true,
+	"mutexprofile": true, "outputdir": true, "trace": true,
+}
+
+// newCommand looks up args[0] on the host, as a shell would. A program that is
+// nowhere on the host may still be in the guest (zcbench is).
+func newCommand(args []string, self, dir string) (*command, error) {
+	c := &command{}
+	p, err := exec.LookPath(args[0])
+	switch {
+	case err == nil || errors.Is(err, exec.ErrDot):
+		if p, err = filepath.Abs(p); err != nil {
+			return nil, err
+		}
+		if err := checkStatic(p); err != nil {
+			fix := "give a static x86-64 program"
+			if errors.Is(err, errDynamic) {
+				fix = "build it with CGO_ENABLED=0, or link it with -static: the guest has no libraries"
+			}
+			return nil, &Error{"check " + args[0], err, fix}
+		}
+		if !sameFile(p, self) {
+			c.carry = p
+		} else {
+			p = "/init"
+		}
+	case args[0] == "zcbench":
+		p = "/init"
+	default:
+		return nil, &notFoundError{args[0], err}
+	}
+	c.args = append(c.args, p)
+	for _, a := range args[1:] {
+		c.addArg(a, dir)
+	}
+	return c, nil
+}
+
+// addArg passes an argument on. Of go test's flags it drops the one that
+// would make go test cache a result which depends on more than the test, and
+// notes the files that others name.
+func (c *command) addArg(arg, dir string) {
+	name, value, ok := strings.Cut(arg, "=")
+	if name == "-test.testlogfile" {
+		return
+	}
+	c.args = append(c.args, arg)
+	flag, isTest := strings.CutPrefix(name, "-test.")
+	if !ok || !isTest || !testFlags[flag] {
+		return
+	}
+	if !filepath.IsAbs(value) {
+		value = filepath.Join(dir, value)
+	}
+	c.returns = append(c.returns, value)
+}
+
+// notFoundError is the shells' exit status 127.
+type notFoundError struct {
+	name string
+	err  error
+}
+
+func (e *notFoundError) Error() string { return "lab: " + e.name + ": " + e.err.Error() }
+func (e *notFoundError) Unwrap() error { return e.err }
+
+func sameFile(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// env passes on what a Go test may look at, and nothing else of the host.
+func guestEnv(extra []string) []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		switch name {
+		case "GODEBUG", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "GOGC", "TZ":
+			env = append(env, kv)
+		default:
+			if strings.HasPrefix(name, "ZCBENCH_") && name != guest.Env {
+				env = append(env, kv)
+			}
+		}
+	}
+	return append(env, extra...)
+}

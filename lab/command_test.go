@@ -1,0 +1,68 @@
+package lab
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func static(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	src := filepath.Join(dir, "m.go")
+	if err := os.WriteFile(src, []byte("package main\nfunc main() {}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(dir, "m")
+	cmd := exec.Command("go", "build", "-o", bin, src)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+func TestNewCommand(t *testing.T) {
+	bin := static(t)
+	c, err := newCommand([]string{bin, "-test.testlogfile=/tmp/l", "-test.coverprofile=c.out", "-test.trace=/t/x", "a=b"}, "/nonexistent", "/work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{bin, "-test.coverprofile=c.out", "-test.trace=/t/x", "a=b"}, c.args); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"/work/c.out", "/t/x"}, c.returns); diff != "" {
+		t.Error(diff)
+	}
+	if c.carry != bin {
+		t.Errorf("carries %q", c.carry)
+	}
+	// This program is in the guest already.
+	if c, err = newCommand([]string{bin}, bin, "/"); err != nil || c.carry != "" || c.args[0] != "/init" {
+		t.Errorf("itself: %+v, %v", c, err)
+	}
+	if c, err = newCommand([]string{"zcbench"}, bin, "/"); err != nil || c.args[0] != "/init" {
+		t.Errorf("zcbench: %+v, %v", c, err)
+	}
+}
+
+func TestNewCommandRefuses(t *testing.T) {
+	var nf *notFoundError
+	if _, err := newCommand([]string{"there-is-no-such-program"}, "/", "/"); !errors.As(err, &nf) {
+		t.Errorf("a missing program: %v", err)
+	}
+	if _, err := newCommand([]string{"sh"}, "/", "/"); !errors.Is(err, errDynamic) {
+		t.Errorf("the system's shell: %v, want a word on dynamic linking", err)
+	}
+	script := filepath.Join(t.TempDir(), "s")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newCommand([]string{script}, "/", "/"); err == nil {
+		t.Error("a script was accepted: the guest has no shell")
+	}
+}

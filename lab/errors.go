@@ -1,0 +1,46 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Exit statuses of Exec that are not the guest command's own. They follow
+// timeout(1) and the container runtimes.
+const (
+	ExitTimeout = 124 // the time limit ended the command
+	ExitTrouble = 125 // the lab could not be built or booted, or the guest kernel complained
+	ExitNotExec = 126 // the command was found but could not be run in the guest
+	ExitNotFind = 127 // the command does not exist
+)
+
+// Error is a failure of the lab itself, never of the command run in it.
+type Error struct {
+	Op  string // what was being done: "resolve kernel sid"
+	Err error  // why it failed, with the errno where there is one
+	Fix string // what the user can do about it; may be empty
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("lab: %s: %v", e.Op, e.Err)
+	if e.Fix != "" {
+		s += "; " + e.Fix
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// errorf builds an Error whose cause is formatted as by fmt.Errorf.
+func errorf(op, fix, format string, args ...any) *Error {
+	return &Error{Op: op, Err: fmt.Errorf(format, args...), Fix: fix}
+}
+
+// wrap keeps an *Error as it is and gives any other error an operation.
+func wrap(op string, err error) error {
+	var e *Error
+	if err == nil || errors.As(err, &e) {
+		return err
+	}
+	return &Error{Op: op, Err: err}
+}

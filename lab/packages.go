@@ -1,0 +1,109 @@
+package lab
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// debPackage is one paragraph of a Debian Packages index
+// (deb822 format, see deb-control(5)).
+type debPackage struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	SHA256  string `json:"sha256"`
+	Size    int64  `json:"size"` // bytes
+}
+
+// parsePackages reads a Packages index. Continuation lines and other fields
+// are skipped.
+func parsePackages(r io.Reader) ([]debPackage, error) {
+	var all []debPackage
+	var p debPackage
+	flush := func() {
+		if p.Name != "" {
+			all = append(all, p)
+		}
+		p = debPackage{}
+	}
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		line := s.Text()
+		if line == "" {
+			flush()
+			continue
+		}
+		key, value, ok := strings.Cut(line, ": ")
+		if !ok || line[0] == ' ' {
+			continue
+		}
+		switch key {
+		case "Package":
+			p.Name = value
+		case "Version":
+			p.Version = value
+		case "SHA256":
+			p.SHA256 = value
+		case "Size":
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("packages index: %s: bad Size %q", p.Name, value)
+			}
+			p.Size = n
+		}
+	}
+	flush()
+	return all, s.Err()
+}
+
+// kernelImage matches the packages that hold a bootable image and nothing
+// else: signed, or not yet signed.
+var kernelImage = regexp.MustCompile(`^linux-binary-(unsigned-)?(\d+)\.(\d+)\.(\d+)\+(\S+)-amd64$`)
+
+// newestKernel picks the newest 7.x (or later) kernel that has an image and the
+// headers to build a module for it. Variants (cloud, rt) do not match.
+func newestKernel(all []debPackage) (release string, image debPackage, err error) {
+	headers := map[string]bool{}
+	for _, p := range all {
+		if r, ok := strings.CutPrefix(p.Name, "linux-headers-"); ok {
+			headers[r] = true
+		}
+	}
+	var best [3]int
+	for _, p := range all {
+		m := kernelImage.FindStringSubmatch(p.Name)
+		if m == nil || strings.Contains(m[5], "-") {
+			continue
+		}
+		v := [3]int{atoi(m[2]), atoi(m[3]), atoi(m[4])}
+		rel := fmt.Sprintf("%d.%d.%d+%s-amd64", v[0], v[1], v[2], m[5])
+		if v[0] < 7 || !headers[rel] || less(v, best) {
+			continue
+		}
+		// Of the same kernel, signed and unsigned images are equally good.
+		best, release, image = v, rel, p
+	}
+	if release == "" {
+		return "", image, fmt.Errorf("no kernel 7.0 or later with headers among %d packages", len(all))
+	}
+	return release, image, nil
+}
+
+func less(a, b [3]int) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return a[i] < b[i]
+		}
+	}
+	return false
+}
+
+// atoi is for strings a regular expression has already found to be digits.
+func atoi(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}

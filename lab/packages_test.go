@@ -1,0 +1,102 @@
+package lab
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// index is a Packages index as apt-cache dumpavail prints it.
+func index(names ...string) string {
+	var b strings.Builder
+	for _, n := range names {
+		b.WriteString("Package: " + n + "\nVersion: 1-" + n + "\nSize: 42\nDescription: x\n Package: trap\nSHA256: ab\n\n")
+	}
+	return b.String()
+}
+
+func TestNewestKernel(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		index string
+		want  string // image; empty: an error
+	}{
+		{"versions are numbers", index(
+			"linux-binary-7.2.9+deb13-amd64", "linux-headers-7.2.9+deb13-amd64",
+			"linux-binary-7.2.12+deb13-amd64", "linux-headers-7.2.12+deb13-amd64"), "linux-binary-7.2.12+deb13-amd64"},
+		{"no headers, no module", index(
+			"linux-binary-7.3.4+deb13-amd64", "linux-binary-7.2.1+deb13-amd64", "linux-headers-7.2.1+deb13-amd64"), "linux-binary-7.2.1+deb13-amd64"},
+		{"not yet signed", index(
+			"linux-binary-unsigned-7.3.4+deb13-amd64", "linux-headers-7.3.4+deb13-amd64",
+			"linux-binary-7.2.1+deb13-amd64", "linux-headers-7.2.1+deb13-amd64"), "linux-binary-unsigned-7.3.4+deb13-amd64"},
+		{"variants do not count", index(
+			"linux-binary-7.3.4+deb13-rt-amd64", "linux-headers-7.3.4+deb13-rt-amd64",
+			"linux-binary-7.3.4+deb13-cloud-amd64", "linux-headers-7.3.4+deb13-cloud-amd64"), ""},
+		{"too old", index("linux-binary-6.19.14+deb13-amd64", "linux-headers-6.19.14+deb13-amd64"), ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			all, err := parsePackages(strings.NewReader(tc.index))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, image, err := newestKernel(all)
+			if image.Name != tc.want || (err != nil) != (tc.want == "") {
+				t.Errorf("got %q, %v; want %q", image.Name, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestParsePackages(t *testing.T) {
+	got, err := parsePackages(strings.NewReader(index("a", "b")))
+	want := []debPackage{{"a", "1-a", "ab", 42}, {"b", "1-b", "ab", 42}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if _, err := parsePackages(strings.NewReader("Package: a\nSize: big\n")); err == nil {
+		t.Error("a size that is no number was accepted")
+	}
+}
+
+func TestMirrorFromTargets(t *testing.T) {
+	const lines = `Google|Google|Packages|https://packages.example/apt
+Debian|Debian-Security|Packages|http://security.example/debian-security
+Debian|Debian|Components|http://wrong.example/debian
+Debian|Debian|Packages|https://mirror.example/debian/
+Debian|Debian|Packages|https://second.example/debian
+`
+	if got := mirrorFromTargets(lines); got != "https://mirror.example/debian" {
+		t.Errorf("got %s", got)
+	}
+	if got := mirrorFromTargets("Ubuntu|Ubuntu|Packages|http://archive.example/ubuntu\n"); got != debianDefault {
+		t.Errorf("on Ubuntu: got %s", got)
+	}
+}
+
+func TestParseURIs(t *testing.T) {
+	got, err := parseURIs("'http://h/p/a_1.deb' a_1.deb 123 SHA256:00\n'http://h/b%3a2.deb' b_1%3a2.deb 4 SHA256:11\n")
+	want := []archiveFile{{"a_1.deb", 123}, {"b_1%3a2.deb", 4}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if _, err := parseURIs("Reading package lists...\n"); err == nil {
+		t.Error("no file was no error")
+	}
+}
+
+func TestPick(t *testing.T) {
+	lf := &lockFile{Kernels: []*Kernel{{Suite: "sid", Release: "7.2.13+deb14-amd64"}, {Suite: "trixie-backports", Release: "7.3.4+deb13-amd64"}}}
+	for word, want := range map[string]string{"7.3": "trixie-backports", "7.2.13+deb14-amd64": "sid", "sid": "sid"} {
+		got, err := pick([]string{word}, lf)
+		if err != nil || !cmp.Equal(got, []string{want}) {
+			t.Errorf("%s: got %v, %v", word, got, err)
+		}
+	}
+	if _, err := pick([]string{"6.1"}, lf); err == nil || !strings.Contains(err.Error(), "trixie-backports") {
+		t.Errorf("an unknown kernel: %v, want an error that names the choices", err)
+	}
+	if got, err := pick([]string{"all"}, lf); err != nil || !cmp.Equal(got, Suites) {
+		t.Errorf("all: got %v, %v", got, err)
+	}
+}

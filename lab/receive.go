@@ -1,0 +1,78 @@
+package lab
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/zcbench/zcbench/lab/guest"
+)
+
+// receiveTar unpacks what the guest sends back: files under guest.OutDir into
+// out, which is created only when there are any, and files at or under the
+// paths of returns to where they are named. Nothing else is taken: the guest
+// runs whatever it was given.
+func receiveTar(r io.Reader, out string, returns []string) error {
+	tr := tar.NewReader(r)
+	for {
+		h, err := tr.Next()
+		if err == io.EOF {
+			_, err = io.Copy(io.Discard, r)
+			return err
+		}
+		if err != nil {
+			if errors.Is(err, io.ErrUnexpectedEOF) {
+				err = errors.New("the guest died while sending")
+			}
+			return err
+		}
+		to, err := destination(h.Name, out, returns)
+		if err == nil && h.Typeflag == tar.TypeReg {
+			err = writeStream(to, tr, os.FileMode(h.Mode).Perm())
+		}
+		if err != nil {
+			io.Copy(io.Discard, r) // let the guest finish
+			return err
+		}
+	}
+}
+
+// destination is the host path for the archive's entry.
+func destination(name, out string, returns []string) (string, error) {
+	p := filepath.Clean("/" + name)
+	if rel, ok := strings.CutPrefix(p+"/", guest.OutDir+"/"); ok {
+		return filepath.Join(out, rel), nil
+	}
+	for _, r := range returns {
+		if p == r || strings.HasPrefix(p, r+"/") {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("the guest sent %q, which nobody asked for", name)
+}
+
+// writeStream replaces the file at path by what r holds.
+func writeStream(path string, r io.Reader, mode os.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if _, err = io.Copy(f, r); err == nil {
+		err = f.Chmod(mode)
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

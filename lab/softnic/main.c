@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Module: parameters, the card (one platform device) and its two ports. */
+#include <linux/dma-mapping.h>
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <generated/utsrelease.h>
+
+#include "softnic.h"
+
+#ifndef CONFIG_64BIT
+#error "softnic reaches all memory through the direct map: 64-bit kernels only"
+#endif
+
+static unsigned int queues = 8;
+module_param(queues, uint, 0444);
+MODULE_PARM_DESC(queues, "most queues per device, 1 to 16 (default 8)");
+
+static unsigned int channels = 4;
+module_param(channels, uint, 0444);
+MODULE_PARM_DESC(channels, "queues in use at start (default 4)");
+
+bool sn_inline;
+module_param_named(inline_dma, sn_inline, bool, 0644);
+MODULE_PARM_DESC(inline_dma, "move data in the sender's context instead of by the engine threads (default off)");
+
+static struct net_device *ports[2];
+static struct platform_device *card;
+static DEFINE_MUTEX(param_lock);
+
+static int engine_cpus[2] = { -1, -1 };
+static int irq_cpus[SN_QUEUES_MAX] = { [0 ... SN_QUEUES_MAX - 1] = -1 };
+
+/* A parameter that is a list of CPUs, one per port or queue; -1: any. */
+static int cpus_set(const char *val, int *cpus, unsigned int max)
+{
+	char *buf, *s, *word;
+	int new[SN_QUEUES_MAX];
+	unsigned int n = 0;
+	int err = 0;
+
+	buf = kstrdup(val, GFP_KERNEL);
+	if (!buf)
+		return -ENOMEM;
+	for (s = strim(buf); !err && (word = strsep(&s, ",")); n++) {
+		if (n == max) {
+			err = -E2BIG;
+			break;
+		}
+		err = kstrtoint(word, 10, &new[n]);
+		if (!err && (new[n] < -1 || new[n] >= (int)nr_cpu_ids))
+			err = -ERANGE;
+	}
+	kfree(buf);
+	if (err)
+		return err;
+	while (n-- > 0)
+		WRITE_ONCE(cpus[n], new[n]);
+	return 0;
+}
+
+static int cpus_get(char *buf, const int *cpus, unsigned int max)
+{
+	int len = 0;
+	unsigned int i;
+
+	for (i = 0; i < max; i++)
+		len += sysfs_emit_at(buf, len, "%s%d", i ? "," : "", cpus[i]);
+	return len + sysfs_emit_at(buf, len, "\n");
+}
+
+static int engine_cpus_set(const char *val, const struct kernel_param *kp)
+{
+	int i, err = cpus_set(val, engine_cpus, 2);
+
+	mutex_lock(&param_lock);
+	for (i = 0; !err && i < 2; i++)
+		if (ports[i])
+			sn_engine_set_cpu(netdev_priv(ports[i]));
+	mutex_unlock(&param_lock);
+	return err;
+}
+
+static int engine_cpus_get(char *buf, const struct kernel_param *kp)
+{
+	return cpus_get(buf, engine_cpus, 2);
+}
+
+static const struct kernel_param_ops engine_cpus_ops = { .set = engine_cpus_set, .get = engine_cpus_get };
+module_param_cb(engine_cpus, &engine_cpus_ops, NULL, 0644);
+MODULE_PARM_DESC(engine_cpus, "CPUs of the two engine threads, such as 2,3 (default any)");
+
+static int irq_cpus_set(const char *val, const struct kernel_param *kp)
+{
+	return cpus_set(val, irq_cpus, SN_QUEUES_MAX);
+}
+
+static int irq_cpus_get(char *buf, const struct kernel_param *kp)
+{
+	return cpus_get(buf, irq_cpus, SN_QUEUES_MAX);
+}
+
+static const struct kernel_param_ops irq_cpus_ops = { .set = irq_cpus_set, .get = irq_cpus_get };
+module_param_cb(irq_cpus, &irq_cpus_ops, NULL, 0644);
+MODULE_PARM_DESC(irq_cpus, "CPUs that take the queues' interrupts (default: queue modulo CPUs)");
+
+int sn_irq_cpu(unsigned int queue)
+{
+	int cpu = READ_ONCE(irq_cpus[queue]);
+
+	if (cpu < 0)
+		cpu = queue % num_online_cpus();
+	return cpu_online(cpu) ? cpu : -1;
+}
+
+int sn_engine_cpu(unsigned int port)
+{
+	return READ_ONCE(engine_cpus[port]);
+}
+
+/*
+ * The hardware writes to the direct map of what a DMA address stands for. That
+ * is wrong behind an IOMMU or with bounce buffers: find out before any harm.
+ */
+static int check_direct(struct device *dev)
+{
+	struct page *page = alloc_page(GFP_KERNEL);
+	dma_addr_t dma;
+	int err = 0;
+
+	if (!page)
+		return -ENOMEM;
+	dma = dma_map_page(dev, page, 0, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	if (dma_mapping_error(dev, dma) || dma_to_phys(dev, dma) != page_to_phys(page)) {
+		dev_err(dev, "DMA addresses are not physical addresses here (IOMMU or bounce buffers): cannot work\n");
+		err = -EOPNOTSUPP;
+	}
+	if (!dma_mapping_error(dev, dma))
+		dma_unmap_page(dev, dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	__free_page(page);
+	return err;
+}
+
+static int create_card(void)
+{
+	int err;
+
+	card = platform_device_register_simple("softnic", PLATFORM_DEVID_NONE, NULL, 0);
+	if (IS_ERR(card))
+		return PTR_ERR(card);
+	err = dma_coerce_mask_and_coherent(&card->dev, DMA_BIT_MASK(64));
+	if (!err)
+		err = check_direct(&card->dev);
+	if (err)
+		platform_device_unregister(card);
+	return err;
+}
+
+static void destroy_ports(void)
+{
+	struct net_device *gone[2];
+	int i;
+
+	mutex_lock(&param_lock);
+	for (i = 0; i < 2; i++) {
+		gone[i] = ports[i];
+		ports[i] = NULL;
+	}
+	mutex_unlock(&param_lock);
+	/* Each may still look at the other: take both off the wire first. */
+	for (i = 0; i < 2; i++)
+		if (gone[i] && gone[i]->reg_state == NETREG_REGISTERED)
+			unregister_netdev(gone[i]);
+	for (i = 0; i < 2; i++)
+		if (gone[i])
+			sn_engine_stop(netdev_priv(gone[i]));
+	for (i = 0; i < 2; i++)
+		if (gone[i])
+			sn_netdev_destroy(gone[i]);
+}
+
+static int create_ports(void)
+{
+	struct sn_dev *sn[2];
+	int i, err;
+
+	for (i = 0; i < 2; i++) {
+		ports[i] = sn_netdev_create(&card->dev, i, queues);
+		if (IS_ERR(ports[i])) {
+			err = PTR_ERR(ports[i]);
+			ports[i] = NULL;
+			return err;
+		}
+		sn[i] = netdev_priv(ports[i]);
+	}
+	sn[0]->peer = sn[1];
+	sn[1]->peer = sn[0];
+	for (i = 0; i < 2; i++) {
+		err = netif_set_real_num_queues(ports[i], channels, channels);
+		if (!err)
+			err = sn_engine_start(sn[i]);
+		if (!err)
+			err = register_netdev(ports[i]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int __init softnic_init(void)
+{
+	int err;
+
+	if (queues < 1 || queues > SN_QUEUES_MAX || channels < 1 || channels > queues) {
+		pr_err("softnic: queues=%u must be 1 to %u, channels=%u 1 to queues\n", queues, SN_QUEUES_MAX, channels);
+		return -EINVAL;
+	}
+	err = create_card();
+	if (err)
+		return err;
+	err = create_ports();
+	if (err) {
+		destroy_ports();
+		platform_device_unregister(card);
+		return err;
+	}
+	pr_info("softnic: %s and %s, %u of %u queues, %s, built for %s\n", ports[0]->name, ports[1]->name,
+		channels, queues, sn_inline ? "in-line" : "engine threads", UTS_RELEASE);
+	return 0;
+}
+
+static void __exit softnic_exit(void)
+{
+	destroy_ports();
+	platform_device_unregister(card);
+}
+
+module_init(softnic_init);
+module_exit(softnic_exit);
+MODULE_AUTHOR("The zcbench authors");
+MODULE_DESCRIPTION("A pair of virtual NICs that can do zero-copy receive");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("1.0 built for " UTS_RELEASE);
+MODULE_IMPORT_NS("NETDEV_INTERNAL");

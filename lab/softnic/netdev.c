@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The network device: creation, up and down, and changing its rings and channels. */
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <net/netdev_lock.h>
+#include <net/netdev_queues.h>
+
+#include "softnic.h"
+
+/* The rings of all channels. */
+struct sn_rings {
+	struct sn_rx_mem rx[SN_QUEUES_MAX];
+	struct sn_txq	 tx[SN_QUEUES_MAX];
+};
+
+static void rings_free(struct sn_rings *r)
+{
+	int i;
+
+	for (i = 0; r && i < SN_QUEUES_MAX; i++) {
+		sn_rx_mem_free(&r->rx[i]);
+		sn_tx_free(&r->tx[i]);
+	}
+	kvfree(r);
+}
+
+static struct sn_rings *rings_alloc(struct sn_dev *sn, unsigned int channels, u32 rx_ring, u32 tx_ring)
+{
+	struct sn_rings *r = kvzalloc(sizeof(*r), GFP_KERNEL);
+	struct netdev_queue_config qcfg;
+	unsigned int i;
+	int err = r ? 0 : -ENOMEM;
+
+	for (i = 0; !err && i < channels; i++) {
+		netdev_queue_config(sn->netdev, i, &qcfg);
+		err = sn_rx_mem_alloc(sn, &qcfg, &r->rx[i], i, rx_ring);
+		if (err)
+			memset(&r->rx[i], 0, sizeof(r->rx[i]));
+		else
+			err = sn_tx_alloc(&r->tx[i], tx_ring);
+	}
+	if (!err)
+		return r;
+	rings_free(r);
+	return ERR_PTR(err);
+}
+
+/* Put @r's rings into the stopped channels; @r gets those that were there. */
+static void rings_swap(struct sn_dev *sn, struct sn_rings *r)
+{
+	int i;
+
+	for (i = 0; i < SN_QUEUES_MAX; i++) {
+		struct sn_txq *tx = &sn->ch[i].tx, *new = &r->tx[i];
+
+		swap(sn->ch[i].rx.mem, r->rx[i]);
+		spin_lock_bh(&tx->lock);
+		swap(tx->ring, new->ring);
+		swap(tx->size, new->size);
+		swap(tx->prod, new->prod);
+		swap(tx->cons, new->cons);
+		swap(tx->clean, new->clean);
+		spin_unlock_bh(&tx->lock);
+	}
+}
+
+static void channel_up(struct sn_channel *ch)
+{
+	struct net_device *dev = ch->sn->netdev;
+
+	netif_napi_add_config_locked(dev, &ch->napi, sn_poll, ch->idx);
+	netif_queue_set_napi(dev, ch->idx, NETDEV_QUEUE_TYPE_RX, &ch->napi);
+	netif_queue_set_napi(dev, ch->idx, NETDEV_QUEUE_TYPE_TX, &ch->napi);
+	sn_rx_start(ch);
+	spin_lock_bh(&ch->tx.lock);
+	ch->tx.running = true;
+	spin_unlock_bh(&ch->tx.lock);
+}
+
+static void channel_down(struct sn_channel *ch)
+{
+	struct net_device *dev = ch->sn->netdev;
+
+	spin_lock_bh(&ch->tx.lock);
+	ch->tx.running = false;
+	spin_unlock_bh(&ch->tx.lock);
+	sn_rx_stop(ch);
+	sn_tx_flush(ch);
+	netif_queue_set_napi(dev, ch->idx, NETDEV_QUEUE_TYPE_RX, NULL);
+	netif_queue_set_napi(dev, ch->idx, NETDEV_QUEUE_TYPE_TX, NULL);
+	__netif_napi_del_locked(&ch->napi);
+}
+
+static void sn_up(struct sn_dev *sn)
+{
+	unsigned int i;
+
+	for (i = 0; i < sn->netdev->real_num_rx_queues; i++)
+		channel_up(&sn->ch[i]);
+	netif_tx_start_all_queues(sn->netdev);
+}
+
+static void sn_down(struct sn_dev *sn)
+{
+	unsigned int i;
+
+	netif_tx_disable(sn->netdev);
+	for (i = 0; i < sn->netdev->real_num_rx_queues; i++)
+		channel_down(&sn->ch[i]);
+	synchronize_net();
+}
+
+/* Change channels and ring sizes; on failure all is as before. */
+int sn_reconfigure(struct sn_dev *sn, unsigned int channels, u32 rx_ring, u32 tx_ring)
+{
+	struct sn_rings *r = NULL;
+	int err;
+
+	if (sn->up) {
+		r = rings_alloc(sn, channels, rx_ring, tx_ring);
+		if (IS_ERR(r))
+			return PTR_ERR(r);
+		sn_down(sn);
+		rings_swap(sn, r);
+	}
+	err = netif_set_real_num_queues(sn->netdev, channels, channels);
+	if (err && sn->up)
+		rings_swap(sn, r);
+	if (!err) {
+		sn->rx_ring = rx_ring;
+		sn->tx_ring = tx_ring;
+	}
+	if (sn->up)
+		sn_up(sn);
+	rings_free(r);
+	return err;
+}
+
+/* There is a carrier while both ends are up. */
+void sn_link_update(struct sn_dev *sn)
+{
+	struct sn_dev *ends[2] = { sn, sn->peer };
+	bool up = sn->up && sn->peer->up;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (ends[i]->netdev->reg_state != NETREG_REGISTERED)
+			continue;
+		if (up)
+			netif_carrier_on(ends[i]->netdev);
+		else
+			netif_carrier_off(ends[i]->netdev);
+	}
+}
+
+static int sn_open(struct net_device *dev)
+{
+	struct sn_dev *sn = netdev_priv(dev);
+	struct sn_rings *r = rings_alloc(sn, dev->real_num_rx_queues, sn->rx_ring, sn->tx_ring);
+
+	if (IS_ERR(r))
+		return PTR_ERR(r);
+	rings_swap(sn, r);
+	rings_free(r);
+	sn_up(sn);
+	sn->up = true;
+	sn_link_update(sn);
+	return 0;
+}
+
+static int sn_stop(struct net_device *dev)
+{
+	struct sn_dev *sn = netdev_priv(dev);
+	struct sn_rings *r = kvzalloc(sizeof(*r), GFP_KERNEL | __GFP_NOFAIL);
+
+	sn->up = false;
+	sn_link_update(sn);
+	sn_down(sn);
+	rings_swap(sn, r);
+	rings_free(r);
+	return 0;
+}
+
+/* The parser wants the headers of a large send in one slot and no IPv6 extensions. */
+static netdev_features_t sn_features_check(struct sk_buff *skb, struct net_device *dev, netdev_features_t features)
+{
+	unsigned int l3 = skb_network_offset(skb), l4;
+
+	if (!skb_is_gso(skb))
+		return features;
+	l4 = skb_transport_offset(skb);
+	if (skb_tcp_all_headers(skb) > SN_HDR_MAX || skb_headlen(skb) < skb_tcp_all_headers(skb) ||
+	    (skb_shinfo(skb)->gso_type & SKB_GSO_TCPV6 && l4 - l3 != sizeof(struct ipv6hdr)))
+		return features & ~NETIF_F_GSO_MASK;
+	return features;
+}
+
+static const struct net_device_ops sn_netdev_ops = {
+	.ndo_open		= sn_open,
+	.ndo_stop		= sn_stop,
+	.ndo_start_xmit		= sn_start_xmit,
+	.ndo_features_check	= sn_features_check,
+	.ndo_get_stats64	= sn_get_stats64,
+	.ndo_set_mac_address	= eth_mac_addr,
+	.ndo_validate_addr	= eth_validate_addr,
+};
+
+static void init_features(struct net_device *dev)
+{
+	dev->hw_features = NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_TSO | NETIF_F_TSO6 | NETIF_F_RXCSUM |
+			   NETIF_F_RXHASH | NETIF_F_NTUPLE | NETIF_F_GRO_HW;
+	/* rx-gro-hw is off until asked for: on the wire there are packets of an MSS. */
+	dev->features = (dev->hw_features & ~NETIF_F_GRO_HW) | NETIF_F_HIGHDMA;
+	dev->priv_flags |= IFF_LIVE_ADDR_CHANGE | IFF_DISABLE_NETPOLL;
+	dev->min_mtu = ETH_MIN_MTU;
+	dev->max_mtu = SN_MTU_MAX;
+	dev->netmem_tx = NETMEM_TX_DMA;
+	netif_set_tso_max_size(dev, SN_TSO_MAX);
+}
+
+static void init_channel(struct sn_dev *sn, unsigned int idx)
+{
+	struct sn_channel *ch = &sn->ch[idx];
+
+	ch->sn = sn;
+	ch->idx = idx;
+	spin_lock_init(&ch->rx.lock);
+	spin_lock_init(&ch->tx.lock);
+	INIT_CSD(&ch->irq, sn_irq, ch);
+}
+
+/* Create a device that is not yet registered. */
+struct net_device *sn_netdev_create(struct device *dma, unsigned int port, unsigned int queues)
+{
+	struct net_device *dev = alloc_etherdev_mqs(sizeof(struct sn_dev), queues, queues);
+	struct sn_dev *sn;
+	unsigned int i;
+	int err;
+
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+	SET_NETDEV_DEV(dev, dma);
+	strscpy(dev->name, "sn%d");
+	dev->dev_port = port;
+	eth_hw_addr_random(dev);
+	dev->netdev_ops = &sn_netdev_ops;
+	dev->ethtool_ops = &sn_ethtool_ops;
+	dev->stat_ops = &sn_stat_ops;
+	dev->queue_mgmt_ops = &sn_queue_mgmt_ops;
+	init_features(dev);
+	netif_carrier_off(dev);
+	sn = netdev_priv(dev);
+	sn->netdev = dev;
+	sn->dma = dma;
+	sn->port = port;
+	sn->rx_ring = SN_RING_DEF;
+	sn->tx_ring = SN_RING_DEF;
+	sn->pause = true;
+	for (i = 0; i < SN_QUEUES_MAX; i++)
+		init_channel(sn, i);
+	err = sn_steer_init(sn, min(queues, 4u));
+	if (err) {
+		free_netdev(dev);
+		return ERR_PTR(err);
+	}
+	return dev;
+}
+
+void sn_netdev_destroy(struct net_device *dev)
+{
+	sn_steer_destroy(netdev_priv(dev));
+	free_netdev(dev);
+}

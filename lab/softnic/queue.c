@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receive queues: their memory, and the operations by which the core replaces
+ * it while the device runs (include/net/netdev_queues.h). This is what makes
+ * memory providers possible.
+ */
+#include <net/netdev_lock.h>
+#include <net/netdev_queues.h>
+#include <net/netdev_rx_queue.h>
+
+#include "softnic.h"
+
+/*
+ * The pool takes its pages from the queue's memory provider, if one is bound.
+ * A provider insists on the device it mapped for (io_uring/zcrx.c,
+ * net/core/devmem.c), on DMA_FROM_DEVICE and on its own buffer size.
+ */
+static struct page_pool *create_pool(struct sn_dev *sn, int idx, u32 size, u32 buf_size)
+{
+	struct page_pool_params pp = {
+		.order		= get_order(buf_size),
+		.pool_size	= size,
+		.nid		= NUMA_NO_NODE,
+		.dev		= sn->dma,
+		.dma_dir	= DMA_FROM_DEVICE,
+		.max_len	= buf_size,
+		.netdev		= sn->netdev,
+		.queue_idx	= idx,
+		.flags		= PP_FLAG_DMA_MAP | PP_FLAG_DMA_SYNC_DEV | PP_FLAG_ALLOW_UNREADABLE_NETMEM,
+	};
+
+	return page_pool_create(&pp);
+}
+
+int sn_rx_mem_alloc(struct sn_dev *sn, struct netdev_queue_config *qcfg, struct sn_rx_mem *m, int idx, u32 size)
+{
+	memset(m, 0, sizeof(*m));
+	m->size = size;
+	m->buf_size = qcfg->rx_page_size ?: PAGE_SIZE;
+	m->bufs = kvcalloc(size, sizeof(*m->bufs), GFP_KERNEL);
+	m->cqes = kvcalloc(size, sizeof(*m->cqes), GFP_KERNEL);
+	m->hdrs = kvcalloc(size, sizeof(*m->hdrs), GFP_KERNEL);
+	if (m->bufs && m->cqes && m->hdrs) {
+		m->pp = create_pool(sn, idx, size, m->buf_size);
+		if (!IS_ERR(m->pp))
+			return 0;
+	} else {
+		m->pp = ERR_PTR(-ENOMEM);
+	}
+	kvfree(m->bufs);
+	kvfree(m->cqes);
+	kvfree(m->hdrs);
+	return PTR_ERR(m->pp);
+}
+
+/* The queue does not run: every buffer between give and post is ours. */
+void sn_rx_mem_free(struct sn_rx_mem *m)
+{
+	if (!m->pp)
+		return;
+	for (; m->cq_cons != m->cq_prod; m->cq_cons++)
+		kfree(m->cqes[m->cq_cons & (m->size - 1)].big);
+	for (; m->give != m->post; m->give++)
+		page_pool_put_full_netmem(m->pp, m->bufs[m->give & (m->size - 1)].netmem, false);
+	page_pool_destroy(m->pp);
+	kvfree(m->bufs);
+	kvfree(m->cqes);
+	kvfree(m->hdrs);
+	memset(m, 0, sizeof(*m));
+}
+
+/* The channel's memory is in place and its NAPI added: let it run. */
+void sn_rx_start(struct sn_channel *ch)
+{
+	page_pool_enable_direct_recycling(ch->rx.mem.pp, &ch->napi);
+	napi_enable_locked(&ch->napi);
+	spin_lock_bh(&ch->rx.lock);
+	ch->rx.running = true;
+	/* Fills the ring, and cleans up what was sent while NAPI was off. */
+	napi_schedule(&ch->napi);
+	spin_unlock_bh(&ch->rx.lock);
+}
+
+void sn_rx_stop(struct sn_channel *ch)
+{
+	spin_lock_bh(&ch->rx.lock);
+	ch->rx.running = false;
+	spin_unlock_bh(&ch->rx.lock);
+	napi_disable_locked(&ch->napi);
+	page_pool_disable_direct_recycling(ch->rx.mem.pp);
+}
+
+static int queue_mem_alloc(struct net_device *dev, struct netdev_queue_config *qcfg, void *mem, int idx)
+{
+	struct sn_dev *sn = netdev_priv(dev);
+
+	return sn_rx_mem_alloc(sn, qcfg, mem, idx, sn->rx_ring);
+}
+
+static void queue_mem_free(struct net_device *dev, void *mem)
+{
+	sn_rx_mem_free(mem);
+}
+
+static int queue_start(struct net_device *dev, struct netdev_queue_config *qcfg, void *mem, int idx)
+{
+	struct sn_dev *sn = netdev_priv(dev);
+	struct sn_channel *ch = &sn->ch[idx];
+
+	ch->rx.mem = *(struct sn_rx_mem *)mem;
+	memset(mem, 0, sizeof(struct sn_rx_mem));
+	sn_rx_start(ch);
+	return 0;
+}
+
+static int queue_stop(struct net_device *dev, void *mem, int idx)
+{
+	struct sn_dev *sn = netdev_priv(dev);
+	struct sn_channel *ch = &sn->ch[idx];
+
+	sn_rx_stop(ch);
+	*(struct sn_rx_mem *)mem = ch->rx.mem;
+	memset(&ch->rx.mem, 0, sizeof(ch->rx.mem));
+	return 0;
+}
+
+static void queue_default_qcfg(struct net_device *dev, struct netdev_queue_config *qcfg)
+{
+	qcfg->rx_page_size = PAGE_SIZE;
+}
+
+static int queue_validate_qcfg(struct net_device *dev, struct netdev_queue_config *qcfg,
+			       struct netlink_ext_ack *extack)
+{
+	if (!is_power_of_2(qcfg->rx_page_size) || qcfg->rx_page_size < PAGE_SIZE ||
+	    qcfg->rx_page_size > SN_RX_PAGE_MAX) {
+		NL_SET_ERR_MSG_MOD(extack, "rx_page_size must be a power of two from a page to 2 MiB");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static struct device *queue_dma_dev(struct net_device *dev, int idx)
+{
+	struct sn_dev *sn = netdev_priv(dev);
+
+	return sn->dma;
+}
+
+const struct netdev_queue_mgmt_ops sn_queue_mgmt_ops = {
+	.ndo_queue_mem_size	= sizeof(struct sn_rx_mem),
+	.ndo_queue_mem_alloc	= queue_mem_alloc,
+	.ndo_queue_mem_free	= queue_mem_free,
+	.ndo_queue_start	= queue_start,
+	.ndo_queue_stop		= queue_stop,
+	.ndo_default_qcfg	= queue_default_qcfg,
+	.ndo_validate_qcfg	= queue_validate_qcfg,
+	.ndo_queue_get_dma_dev	= queue_dma_dev,
+	.supported_params	= QCFG_RX_PAGE_SIZE,
+};

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The driver's receiving half: NAPI turns completions into skbs and posts buffers. */
+#include "softnic.h"
+
+/* Give the engine new buffers. NAPI context. */
+void sn_rx_refill(struct sn_channel *ch)
+{
+	struct sn_rx_mem *m = &ch->rx.mem;
+	u32 post = m->post;
+
+	while (post - m->give < m->size) {
+		struct sn_rx_buf *b = &m->bufs[post & (m->size - 1)];
+		netmem_ref netmem = page_pool_dev_alloc_netmems(m->pp);
+
+		if (netmem) {
+			b->netmem = netmem;
+			b->dma = page_pool_get_dma_addr_netmem(netmem);
+		}
+		if (!netmem || !sn_reachable(ch->sn, b->dma)) {
+			WRITE_ONCE(ch->rx.alloc_fail, ch->rx.alloc_fail + 1);
+			if (netmem)
+				page_pool_recycle_direct_netmem(m->pp, netmem);
+			break;
+		}
+		post++;
+	}
+	smp_store_release(&m->post, post);
+}
+
+/* The next buffer the engine has filled, or given up. */
+static netmem_ref take_buf(struct sn_rx_mem *m)
+{
+	return m->bufs[m->give++ & (m->size - 1)].netmem;
+}
+
+/* Hang the completion's buffers onto @skb; the first @skip bytes are in it already. */
+static void add_frags(struct sn_rx_mem *m, struct sk_buff *skb, const struct sn_rx_cqe *cqe, u32 skip)
+{
+	u32 left = cqe->data_len;
+	int i;
+
+	for (i = 0; i < cqe->bufs; i++) {
+		netmem_ref netmem = take_buf(m);
+		u32 n = min(left, m->buf_size);
+
+		left -= n;
+		page_pool_dma_sync_netmem_for_cpu(m->pp, netmem, 0, n);
+		if (n <= skip) {
+			/* Nothing left of it: all of it was pulled. */
+			page_pool_recycle_direct_netmem(m->pp, netmem);
+			skip -= n;
+			continue;
+		}
+		skb_add_rx_frag_netmem(skb, skb_shinfo(skb)->nr_frags, netmem, skip, n - skip, m->buf_size);
+		skip = 0;
+	}
+	skb_mark_for_recycle(skb);
+}
+
+static void drop_bufs(struct sn_rx_mem *m, const struct sn_rx_cqe *cqe)
+{
+	int i;
+
+	for (i = 0; i < cqe->bufs; i++)
+		page_pool_recycle_direct_netmem(m->pp, take_buf(m));
+}
+
+/* An skb with the completion's bytes, or NULL with its buffers given back. */
+static struct sk_buff *build(struct sn_channel *ch, struct sn_rx_mem *m, struct sn_rx_cqe *cqe, const u8 *slot)
+{
+	const void *head = cqe->big ?: slot;
+	u32 head_len = cqe->big ? cqe->big_len : cqe->hdr_len;
+	struct sk_buff *skb = napi_alloc_skb(&ch->napi, head_len);
+
+	if (skb && cqe->bufs && !cqe->split) {
+		struct sn_rx_buf *b = &m->bufs[m->give & (m->size - 1)];
+
+		page_pool_dma_sync_netmem_for_cpu(m->pp, b->netmem, 0, head_len);
+		head = netmem_address(b->netmem);
+	}
+	if (skb) {
+		skb_put_data(skb, head, head_len);
+		if (cqe->bufs)
+			add_frags(m, skb, cqe, cqe->split ? 0 : head_len);
+	} else {
+		drop_bufs(m, cqe);
+		WRITE_ONCE(ch->rx.alloc_fail, ch->rx.alloc_fail + 1);
+	}
+	kfree(cqe->big);
+	cqe->big = NULL;
+	return skb;
+}
+
+/* Tell the stack what the hardware found out. */
+static void describe(struct sn_channel *ch, struct sk_buff *skb, const struct sn_rx_cqe *cqe)
+{
+	struct net_device *dev = ch->sn->netdev;
+
+	if (cqe->flags & SN_RX_CSUM_PARTIAL) {
+		/* The checksum is the pseudo header's, as the sender wrote it: nothing on
+		 * this wire can damage a packet, and if it is forwarded it will be summed.
+		 */
+		skb->ip_summed = CHECKSUM_PARTIAL;
+		skb->csum_start = skb_headroom(skb) + cqe->csum_start;
+		skb->csum_offset = cqe->csum_offset;
+	} else if ((cqe->flags & SN_RX_CSUM_OK) && (dev->features & NETIF_F_RXCSUM)) {
+		skb->ip_summed = CHECKSUM_UNNECESSARY;
+	}
+	if (cqe->gso_size) {
+		skb_shinfo(skb)->gso_size = cqe->gso_size;
+		skb_shinfo(skb)->gso_segs = cqe->gso_segs;
+		skb_shinfo(skb)->gso_type = cqe->flags & SN_RX_V6 ? SKB_GSO_TCPV6 : SKB_GSO_TCPV4;
+	}
+	if (dev->features & NETIF_F_RXHASH)
+		skb_set_hash(skb, cqe->hash, PKT_HASH_TYPE_L4);
+	skb_record_rx_queue(skb, ch->idx);
+	skb->protocol = eth_type_trans(skb, dev);
+}
+
+int sn_poll(struct napi_struct *napi, int budget)
+{
+	struct sn_channel *ch = container_of(napi, struct sn_channel, napi);
+	struct sn_rx_mem *m = &ch->rx.mem;
+	struct sn_dev *peer = ch->sn->peer;
+	int work = 0;
+
+	sn_tx_clean(ch, budget);
+	while (work < budget && m->cq_cons != smp_load_acquire(&m->cq_prod)) {
+		u32 i = m->cq_cons & (m->size - 1);
+		struct sn_rx_cqe *cqe = &m->cqes[i];
+		struct sk_buff *skb = build(ch, m, cqe, m->hdrs[i]);
+
+		if (skb) {
+			describe(ch, skb, cqe);
+			napi_gro_receive(napi, skb);
+		}
+		/* The slot's contents have been copied: the engine may have it again. */
+		smp_store_release(&m->cq_cons, m->cq_cons + 1);
+		work++;
+	}
+	if (budget)
+		sn_rx_refill(ch);
+	if (READ_ONCE(peer->stalled))
+		sn_engine_kick(peer);
+	if (work < budget)
+		napi_complete_done(napi, work);
+	return work;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * softnic: a pair of virtual Ethernet devices joined by a wire, built like a
+ * NIC that can do zero-copy receive: descriptor rings, a DMA engine, header
+ * split, steering, and receive queues whose buffers may come from a memory
+ * provider (io_uring zero-copy receive, devmem TCP).
+ *
+ * Who does what:
+ *   driver, sender    ndo_start_xmit maps a packet and posts a TX descriptor (tx.c)
+ *   "hardware"        the DMA engine takes it, segments it (segment.c), parses and
+ *                     steers it (parse.c, steer.c), writes it into posted RX buffers
+ *                     and posts RX completions (engine.c)
+ *   driver, receiver  NAPI turns completions into skbs and posts new buffers (rx.c)
+ *
+ * The hardware half knows memory by DMA address only. It reaches it through the
+ * kernel's direct map, which works alike for kernel pages, user pages pinned by
+ * io_uring and udmabuf; it never looks into an skb's payload pages.
+ */
+#ifndef SOFTNIC_H
+#define SOFTNIC_H
+
+#include <linux/dma-direct.h>
+#include <linux/etherdevice.h>
+#include <linux/ethtool.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <net/netdev_queues.h>
+#include <net/page_pool/helpers.h>
+
+#define SN_QUEUES_MAX		16
+#define SN_RING_DEF		512
+#define SN_RING_MAX		4096
+#define SN_RING_MIN		4
+#define SN_RX_PAGE_MAX		SZ_2M
+#define SN_MTU_MAX		9600
+#define SN_TSO_MAX		GSO_MAX_SIZE
+#define SN_HDR_MAX		256	/* of a split packet; also the copy-break */
+#define SN_INDIR		128
+#define SN_KEY			40
+#define SN_CONTEXTS		16	/* including the default, 0 */
+#define SN_RULES		64
+#define SN_PAUSE_MS		250	/* longest a paused packet waits for a buffer: longer than an emulated CPU waits for its turn */
+
+/* ---- TX ---- */
+
+/* One packet, mapped for the device. */
+struct sn_tx_desc {
+	struct sk_buff	*skb;
+	u32		len;		/* bytes on the ring: what BQL counts */
+	u32		netmem;		/* of them, bytes in memory the kernel cannot read */
+	u32		done;		/* payload bytes the engine has delivered */
+	unsigned long	since;		/* jiffies of the first refusal, 0: none */
+	u16		mss;		/* 0: no segmentation */
+	u16		hdr_len;	/* with mss: all headers */
+	u16		csum_start;	/* 0: the checksum needs no work */
+	u16		csum_offset;
+	u8		nr;
+	struct {
+		dma_addr_t	addr;
+		u32		len;
+		bool		unmap;
+	} seg[MAX_SKB_FRAGS + 1];
+};
+
+/*
+ * Single producer (ndo_start_xmit, under the TX queue lock), single engine
+ * (under @lock), single cleaner (NAPI). Indexes run freely.
+ */
+struct sn_txq {
+	struct sn_tx_desc *ring;
+	u32		size;		/* a power of two */
+	u32		prod;
+	u32		cons;		/* engine */
+	u32		clean;
+	spinlock_t	lock;
+	bool		running;
+	u64		packets, bytes, netmem_bytes, drops, paused;
+};
+
+/* ---- RX ---- */
+
+struct sn_rx_buf {
+	netmem_ref	netmem;
+	dma_addr_t	dma;
+};
+
+#define SN_RX_CSUM_OK		BIT(0)
+#define SN_RX_CSUM_PARTIAL	BIT(1)
+#define SN_RX_V6		BIT(2)
+
+/* One received packet: where its bytes are and what the hardware knows of it. */
+struct sn_rx_cqe {
+	void		*big;		/* linear packet larger than a header slot */
+	u32		data_len;	/* bytes in @bufs buffers of the ring */
+	u32		hash;
+	u16		hdr_len;	/* bytes in the header slot; unsplit: to pull from the data */
+	u16		big_len;
+	u16		bufs;
+	u16		gso_size;
+	u16		gso_segs;
+	u16		csum_start;
+	u16		csum_offset;
+	u8		flags;
+	bool		split;		/* headers are in the slot, payload in the buffers */
+};
+
+/*
+ * The memory of one receive queue: what a queue restart replaces
+ * (net/core/netdev_rx_queue.c). Buffers go round in order: posted by NAPI,
+ * taken by the engine, handed up by NAPI.
+ */
+struct sn_rx_mem {
+	struct page_pool *pp;
+	struct sn_rx_buf *bufs;
+	struct sn_rx_cqe *cqes;
+	u8		(*hdrs)[SN_HDR_MAX];
+	u32		size;		/* of both rings, a power of two */
+	u32		buf_size;	/* bytes: the pool's page order */
+	u32		post, take, give;	/* buffers: NAPI, engine, NAPI */
+	u32		cq_prod, cq_cons;	/* completions: engine, NAPI */
+};
+
+struct sn_rxq {
+	struct sn_rx_mem mem;
+	spinlock_t	lock;		/* the engine's side */
+	bool		running;
+	/* counted by the engine */
+	u64		packets, bytes, wire_packets;
+	u64		kernel_bytes, kernel_bufs;	/* payload written to kernel pages */
+	u64		provider_bytes, provider_bufs;	/* payload written to provider memory */
+	u64		linear_bytes;		/* written to header slots and linear buffers */
+	u64		split_packets, hw_gro_packets, hw_gro_bytes, hw_gro_wire;
+	u64		no_buffer, csum_bad;
+	/* counted by NAPI */
+	u64		alloc_fail, interrupts;
+};
+
+/* One channel: an RX queue, a TX queue and the NAPI that serves both. */
+struct sn_channel {
+	struct sn_dev	*sn;
+	unsigned int	idx;
+	struct sn_rxq	rx;
+	struct sn_txq	tx;
+	struct napi_struct napi;
+	call_single_data_t irq;
+	unsigned long	irq_pending;
+} ____cacheline_aligned;
+
+/* ---- steering: one immutable snapshot, replaced as a whole (steer.c) ---- */
+
+struct sn_flow {			/* what the parser found */
+	u8	l4;			/* IPPROTO_TCP, IPPROTO_UDP, or 0: not IP or neither */
+	bool	v6;
+	u16	l3_off, l4_off, hdr_len;
+	__be32	src[4], dst[4];		/* IPv4: [0] */
+	__be16	sport, dport;
+};
+
+struct sn_rule {
+	bool	used;
+	struct ethtool_rx_flow_spec fs;
+	u32	context;
+};
+
+struct sn_steer {
+	struct rcu_head	rcu;
+	u8	key[SN_KEY];
+	bool	ctx_used[SN_CONTEXTS];
+	u8	indir[SN_CONTEXTS][SN_INDIR];
+	struct sn_rule rule[SN_RULES];
+};
+
+/* ---- the device ---- */
+
+struct sn_dev {
+	struct net_device *netdev;
+	struct device	*dma;
+	struct sn_dev	*peer;
+	unsigned int	port;
+	struct task_struct *engine;
+	bool		idle;		/* the engine sleeps */
+	bool		stalled;	/* ... because the peer has no buffers */
+	bool		up;
+	/* header split as configured; dev->cfg is replaced under the data path's feet */
+	bool		hds;
+	u32		hds_thresh;
+	bool		pause;
+	u32		rx_ring, tx_ring;
+	u64		engine_packets, engine_sleeps;
+	u64		steer_drops, link_drops;
+	struct sn_steer __rcu *steer;
+	struct sn_channel ch[SN_QUEUES_MAX];
+};
+
+/*
+ * Whether the hardware can reach what a DMA address stands for: a dma-buf may be
+ * memory of another device, which has no place in the direct map.
+ */
+static inline bool sn_reachable(const struct sn_dev *sn, dma_addr_t addr)
+{
+	return pfn_valid(PHYS_PFN(dma_to_phys(sn->dma, addr)));
+}
+
+/* main.c: module parameters */
+extern bool sn_inline;
+int sn_irq_cpu(unsigned int queue);
+int sn_engine_cpu(unsigned int port);
+
+/* netdev.c */
+struct net_device *sn_netdev_create(struct device *dma, unsigned int port, unsigned int queues);
+void sn_netdev_destroy(struct net_device *dev);
+int sn_reconfigure(struct sn_dev *sn, unsigned int channels, u32 rx_ring, u32 tx_ring);
+void sn_link_update(struct sn_dev *sn);
+
+/* tx.c */
+netdev_tx_t sn_start_xmit(struct sk_buff *skb, struct net_device *dev);
+int sn_tx_alloc(struct sn_txq *txq, u32 size);
+void sn_tx_free(struct sn_txq *txq);
+void sn_tx_clean(struct sn_channel *ch, int budget);
+void sn_tx_flush(struct sn_channel *ch);
+
+/* engine.c */
+int sn_engine_start(struct sn_dev *sn);
+void sn_engine_stop(struct sn_dev *sn);
+void sn_engine_kick(struct sn_dev *sn);
+bool sn_engine_run(struct sn_channel *ch);
+void sn_engine_set_cpu(struct sn_dev *sn);
+void sn_raise(struct sn_channel *ch);
+void sn_irq(void *ch);
+void sn_dma_read(const struct sn_dev *sn, const struct sn_tx_desc *d, u32 off, void *to, u32 len);
+
+/* segment.c */
+bool sn_deliver(struct sn_dev *to, struct sn_tx_desc *d);
+
+/* parse.c */
+void sn_parse(const u8 *pkt, u32 len, struct sn_flow *f);
+
+/* rx.c */
+int sn_poll(struct napi_struct *napi, int budget);
+void sn_rx_refill(struct sn_channel *ch);
+
+/* queue.c */
+extern const struct netdev_queue_mgmt_ops sn_queue_mgmt_ops;
+int sn_rx_mem_alloc(struct sn_dev *sn, struct netdev_queue_config *qcfg, struct sn_rx_mem *m, int idx, u32 size);
+void sn_rx_mem_free(struct sn_rx_mem *m);
+void sn_rx_start(struct sn_channel *ch);
+void sn_rx_stop(struct sn_channel *ch);
+
+/* steer.c */
+int sn_steer_init(struct sn_dev *sn, unsigned int queues);
+void sn_steer_destroy(struct sn_dev *sn);
+void sn_steer_spread(struct sn_dev *sn, unsigned int queues);
+int sn_steer_queue(struct sn_dev *sn, const struct sn_flow *f, u32 *hash);
+struct sn_steer *sn_steer_edit(struct sn_dev *sn);
+void sn_steer_commit(struct sn_dev *sn, struct sn_steer *s);
+struct sn_steer *sn_steer_get(struct sn_dev *sn);
+
+/* ethtool.c, stats.c */
+extern const struct ethtool_ops sn_ethtool_ops;
+extern const struct netdev_stat_ops sn_stat_ops;
+void sn_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *s);
+int sn_stats_count(struct net_device *dev);
+void sn_stats_strings(struct net_device *dev, u8 *p);
+void sn_stats_values(struct net_device *dev, u64 *p);
+
+#endif

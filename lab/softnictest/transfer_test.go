@@ -1,0 +1,147 @@
+package softnictest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+)
+
+// addr is the receiver's address.
+func (f family) addr() netip.Addr {
+	s := rx.V4
+	if f == v6 {
+		s = rx.V6
+	}
+	return netip.MustParsePrefix(s).Addr()
+}
+
+type family int
+
+const (
+	v4 family = 4
+	v6 family = 6
+)
+
+// payload is n bytes without a short period.
+func payload(n int) []byte {
+	b := make([]byte, n)
+	r := rand.NewChaCha8([32]byte{1, 2, 3})
+	r.Read(b)
+	return b
+}
+
+// listen opens a TCP port at the receiver.
+func listen(t testing.TB, f family, port uint16) net.Listener {
+	t.Helper()
+	l := in(t, rx.NS, func() (net.Listener, error) {
+		return net.Listen("tcp", netip.AddrPortFrom(f.addr(), port).String())
+	})
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// dial connects from the sender's end. The listener's backlog answers.
+func dial(t testing.TB, l net.Listener) net.Conn {
+	t.Helper()
+	c := in(t, tx.NS, func() (net.Conn, error) {
+		return net.DialTimeout("tcp", l.Addr().String(), 10*time.Second)
+	})
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// send writes data to c in the background and closes the sending side.
+func send(c net.Conn, data []byte) <-chan error {
+	errc := make(chan error, 1)
+	go func() {
+		_, err := c.Write(data)
+		errc <- errors.Join(err, c.(*net.TCPConn).CloseWrite())
+	}()
+	return errc
+}
+
+// transfer sends n bytes to the listener and checks that they arrive unchanged
+// within limit.
+func transfer(t testing.TB, l net.Listener, n int, limit time.Duration) {
+	t.Helper()
+	if err := tryTransfer(t, l, n, limit); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tryTransfer(t testing.TB, l net.Listener, n int, limit time.Duration) error {
+	data := payload(n)
+	c := dial(t, l)
+	r, err := l.Accept()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	defer c.Close()
+	deadline := time.Now().Add(limit)
+	c.SetDeadline(deadline)
+	r.SetDeadline(deadline)
+	sent := send(c, data)
+	got, err := io.ReadAll(r)
+	if err := errors.Join(err, <-sent); err != nil {
+		return fmt.Errorf("after %d of %d bytes: %w", len(got), n, err)
+	}
+	if !bytes.Equal(got, data) {
+		return fmt.Errorf("received %d bytes, sha256 %x; sent %d, %x", len(got), sha256.Sum256(got), n, sha256.Sum256(data))
+	}
+	return nil
+}
+
+// traffic sends small transfers one after the other until stopped, and fails
+// the test if one is damaged or hangs.
+func traffic(t testing.TB, l net.Listener) (stop func() int) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	n := 0
+	go func() {
+		var err error
+		for ctx.Err() == nil && err == nil {
+			err = tryTransfer(t, l, 1<<20, 30*time.Second)
+			n++
+		}
+		done <- err
+	}()
+	return func() int {
+		t.Helper()
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("traffic: %v", err)
+		}
+		return n
+	}
+}
+
+// dialTimeout connects from the sender's end or says why not.
+func dialTimeout(t testing.TB, l net.Listener, limit time.Duration) (net.Conn, error) {
+	t.Helper()
+	type result struct {
+		c   net.Conn
+		err error
+	}
+	r := in(t, tx.NS, func() (result, error) {
+		c, err := net.DialTimeout("tcp", l.Addr().String(), limit)
+		return result{c, err}, nil
+	})
+	if r.err == nil {
+		r.c.Close()
+	}
+	return r.c, r.err
+}
+
+// dialAddr connects from the current namespace.
+func dialAddr(a netip.AddrPort) (io.WriteCloser, error) {
+	return net.DialTimeout("tcp", a.String(), 10*time.Second)
+}

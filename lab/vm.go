@@ -1,0 +1,169 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/zcbench/zcbench/lab/guest"
+)
+
+// vmConfig is one machine to boot.
+type vmConfig struct {
+	vmlinuz   string
+	initramfs *os.File
+	kvm       bool
+	cpus      int
+	memMiB    int
+}
+
+// vm is a running machine. Its process ends when the context does, and with
+// this process in any case.
+type vm struct {
+	ports   map[string]*os.File // the host's ends of the virtio-serial ports
+	console *tail               // what the kernel wrote to the serial console, and QEMU's own messages
+	done    chan struct{}       // closed when the process has ended
+	err     error               // how; valid after done
+}
+
+// startVM boots a machine.
+func startVM(ctx context.Context, c vmConfig) (*vm, error) {
+	if err := needTools("qemu-system-x86_64"); err != nil {
+		return nil, err
+	}
+	m := &vm{ports: map[string]*os.File{}, console: newTail(64 << 10), done: make(chan struct{})}
+	args, extra, err := m.channels(c.args())
+	if err != nil {
+		m.closePorts()
+		return nil, err
+	}
+	args = append(args, "-initrd", "/proc/self/fd/"+strconv.Itoa(3+len(extra)))
+	extra = append(extra, c.initramfs)
+	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", args...)
+	cmd.ExtraFiles = extra
+	cmd.Stdout, cmd.Stderr = m.console, m.console
+	// Setpgid: a terminal's Ctrl-C is for us to handle, not for QEMU.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	started := make(chan error)
+	go func() {
+		// Pdeathsig goes off when the thread that forked ends: keep it.
+		runtime.LockOSThread()
+		err := cmd.Start()
+		for _, f := range extra[:len(extra)-1] {
+			f.Close() // QEMU's ends
+		}
+		started <- err
+		if err == nil {
+			m.err = cmd.Wait()
+			close(m.done)
+		}
+	}()
+	if err := <-started; err != nil {
+		m.closePorts()
+		return nil, &Error{"start qemu-system-x86_64", err, ""}
+	}
+	return m, nil
+}
+
+// args are QEMU's arguments but for channels and initramfs.
+//
+// Under TCG the processor has no fast string copies (erms, fsrm): TCG executes
+// rep movsb byte by byte, and a kernel that trusts it would make copying look
+// far worse, and so zero copy far better, than it is. la57 costs a page table
+// level for nothing.
+//
+// One thread runs all emulated processors. With a thread each, QEMU 7.2 now and
+// then keeps executing the breakpoint that the kernel has already patched away
+// when it switches a static key, as every bind and unbind of a memory provider
+// does: "Oops: int3", once in a few runs of the lab's tests.
+func (c *vmConfig) args() []string {
+	accel, cpu := "tcg,thread=single", "max,-erms,-fsrm,-la57"
+	if c.kvm {
+		accel, cpu = "kvm", "host"
+	}
+	// panic=-1 reboots at once, which -no-reboot turns into QEMU's end; an oops
+	// leaves locks held, so it panics too.
+	const cmdline = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off rdinit=/init tsc=reliable"
+	return []string{
+		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-nic", "none",
+		"-machine", "pc", "-accel", accel, "-cpu", cpu,
+		"-smp", strconv.Itoa(c.cpus), "-m", strconv.Itoa(c.memMiB) + "M",
+		"-kernel", c.vmlinuz, "-append", cmdline,
+		"-serial", "stdio",
+	}
+}
+
+// channels adds the virtio-serial ports: for each a pair of connected sockets,
+// one of which QEMU inherits.
+func (m *vm) channels(args []string) ([]string, []*os.File, error) {
+	args = append(args, "-device", "virtio-serial-pci,max_ports=8")
+	var extra []*os.File
+	for i, name := range guest.Ports {
+		fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return nil, nil, &Error{Op: "socketpair", Err: err}
+		}
+		// Non-blocking, so that Close interrupts a Read.
+		syscall.SetNonblock(fds[0], true)
+		m.ports[name] = os.NewFile(uintptr(fds[0]), name)
+		extra = append(extra, os.NewFile(uintptr(fds[1]), name))
+		id := "c" + strconv.Itoa(i)
+		args = append(args,
+			"-chardev", fmt.Sprintf("socket,id=%s,fd=%d", id, 3+i),
+			"-device", fmt.Sprintf("virtserialport,chardev=%s,nr=%d,name=%s", id, i+1, name))
+	}
+	return args, extra, nil
+}
+
+func (m *vm) closePorts() {
+	for _, f := range m.ports {
+		f.Close()
+	}
+}
+
+// wait returns when QEMU has ended, or after limit with false.
+func (m *vm) wait(limit time.Duration) bool {
+	select {
+	case <-m.done:
+		return true
+	case <-time.After(limit):
+		return false
+	}
+}
+
+// tail keeps the last bytes written to it.
+type tail struct {
+	mu  sync.Mutex
+	max int
+	buf []byte
+}
+
+func newTail(max int) *tail { return &tail{max: max} }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p...)
+	if len(t.buf) > 2*t.max {
+		t.buf = append(t.buf[:0], t.buf[len(t.buf)-t.max:]...)
+	}
+	return len(p), nil
+}
+
+// lines returns the last n lines.
+func (t *tail) lines(n int) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := bytes.Split(bytes.TrimSpace(bytes.ReplaceAll(t.buf, []byte("\r"), nil)), []byte("\n"))
+	if len(l) > n {
+		l = l[len(l)-n:]
+	}
+	return bytes.Join(l, []byte("\n"))
+}

@@ -1,0 +1,47 @@
+# The lab: a VM with the soft NIC. Included by the main Makefile.
+#
+#   make lab            fetch kernels and toolchain into the user's cache, build the soft NIC
+#   make test-lab       run the soft NIC's tests in the VM, on every kernel the lab knows
+#   make lab-selftests  build the kernel's own selftest programs and run them on the soft NIC
+#   make lab-boots      boot N times in a row (N=20): none may hang or complain
+#
+# Where the lab cannot be had, each says why and what to do, and skips: a
+# machine without it can still build and test everything else.
+
+LAB_KERNELS ?= sid trixie-backports
+LAB_PACKAGES = qemu-system-x86 apt dpkg util-linux debian-archive-keyring
+LAB_TIMEOUT ?= 5m
+N ?= 20
+
+# lab_why prints why the lab cannot be had here, or nothing. It installs what is
+# missing where it may: as root on Debian or Ubuntu.
+define lab_why
+$$(sh mk/lab-need.sh $(LAB_PACKAGES))
+endef
+
+export LAB_KERNELS LAB_PACKAGES
+
+.PHONY: lab test-lab lab-selftests lab-boots
+
+lab: build ## fetch and build what the lab (VM with the soft NIC) needs
+	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make lab: $$why"; exit 0; fi; \
+	bin/zcbench lab build --kernel all
+
+test-lab: lab ## run the soft NIC's tests in the VM
+	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make test-lab: $$why"; exit 0; fi; \
+	CGO_ENABLED=0 ZCBENCH_LAB_TEST=1 go test -count=1 -run TestIntegration ./lab || exit 1; \
+	for k in $(LAB_KERNELS); do \
+		echo "== lab tests on $$k"; \
+		CGO_ENABLED=0 go test -count=1 -exec "$(CURDIR)/bin/zcbench lab exec --kernel $$k --timeout $(LAB_TIMEOUT) --" ./lab/softnictest || exit 1; \
+	done
+
+lab-selftests: lab ## run the kernel's own zero-copy selftests on the soft NIC
+	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make lab-selftests: $$why"; exit 0; fi; \
+	dir=$$(bin/zcbench lab selftests) || exit 1; \
+	CGO_ENABLED=0 go test -count=1 -v -run TestSelftest -exec "$(CURDIR)/bin/zcbench lab exec --file $$dir --env ZCBENCH_LAB_SELFTESTS=$$dir --timeout $(LAB_TIMEOUT) --" ./lab/softnictest
+
+lab-boots: lab ## boot the lab N=20 times in a row
+	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make lab-boots: $$why"; exit 0; fi; \
+	i=0; while [ $$i -lt $(N) ]; do i=$$((i+1)); s=$$(date +%s); \
+		bin/zcbench lab exec --timeout 60s -- zcbench --help >/dev/null || { echo "boot $$i failed"; exit 1; }; \
+		echo "boot $$i: $$(($$(date +%s)-s)) s"; done

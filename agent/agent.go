@@ -80,7 +80,7 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 	case wire.OpClock:
 		return wire.Clock{MonotonicNs: counter.Monotonic()}, nil
 	case wire.OpModes:
-		return Modes(), nil
+		return a.modes(req)
 	case wire.OpCheck:
 		return Checks(), nil
 	case wire.OpAddrs:
@@ -94,6 +94,16 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 		return struct{}{}, a.closeEnd()
 	}
 	return nil, fmt.Errorf("unknown request %q", req.Op)
+}
+
+func (a *Agent) modes(req wire.Request) (any, error) {
+	var p wire.ModesParams
+	if len(req.Params) > 0 {
+		if err := req.Decode(&p); err != nil {
+			return nil, err
+		}
+	}
+	return Modes(p.Dev), nil
 }
 
 func (a *Agent) reply(req wire.Request, result any) error {

@@ -30,12 +30,12 @@ func identity() (wire.HelloResult, error) {
 	return h, nil
 }
 
-// Modes tries every mode on this host.
-func Modes() []wire.ModeSupport {
+// Modes tries every mode on this host, and on interface dev if one is named.
+func Modes(dev string) []wire.ModeSupport {
 	var out []wire.ModeSupport
 	for _, p := range modes.All() {
 		m := wire.ModeSupport{Role: p.Role, Name: p.Name, Summary: p.Summary, Supported: true}
-		if err := p.Probe(); err != nil {
+		if err := p.Support(dev); err != nil {
 			m.Supported, m.Reason, m.Fix = false, stream.ReasonOf(err), stream.FixOf(err)
 		}
 		out = append(out, m)

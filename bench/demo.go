@@ -66,7 +66,7 @@ func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results
 		return nil, err
 	}
 	opt.SUTCPU, opt.TGCPU = DefaultCPUs(sut, tg)
-	support, err := AskSupport(ctx, sut, tg)
+	support, err := AskSupport(ctx, sut, tg, opt.SUTDev, opt.TGDev)
 	if err != nil {
 		return nil, err
 	}

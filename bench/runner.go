@@ -26,8 +26,9 @@ type Options struct {
 	ReadBytes      int
 	RcvBuf, SndBuf int
 	PaceBitsPS     uint64
-	MTU            int      // of the path, for the record
-	MaxCopied      *float64 // fraction; nil is the default
+	NIC            stream.NICQueue // of a receive mode that takes a queue over; the cell's RXBufLen counts
+	MTU            int             // of the path, for the record
+	MaxCopied      *float64        // fraction; nil is the default
 	SampleInterval time.Duration
 	Stall          time.Duration
 	WarmupDuration time.Duration // window of a warm-up run; 0: Duration
@@ -121,8 +122,9 @@ func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stre
 
 // RXSpec is the receiving end of a cell.
 func RXSpec(c results.Cell, o Options, addr string) wire.EndSpec {
+	o.NIC.BufLen = c.RXBufLen
 	return wire.EndSpec{Role: stream.RX, Mode: c.RX, Addr: addr, Dev: o.SUTDev, CPU: o.SUTCPU, MessageBytes: c.MessageBytes,
-		ReadBytes: c.ReadBytes, Touch: stream.Touch(c.Touch), Congestion: c.Congestion, RcvBuf: o.RcvBuf, SndBuf: o.SndBuf,
+		ReadBytes: c.ReadBytes, Touch: stream.Touch(c.Touch), NIC: o.NIC, Congestion: c.Congestion, RcvBuf: o.RcvBuf, SndBuf: o.SndBuf,
 		SampleMs: int(o.SampleInterval.Milliseconds())}
 }
 

@@ -14,16 +14,17 @@ import (
 // modes on the TG.
 type Support struct{ RX, TX []wire.ModeSupport }
 
-// AskSupport lets both agents try their modes.
-func AskSupport(ctx context.Context, sut, tg *host.Host) (Support, error) {
+// AskSupport lets both agents try their modes, on the interfaces that are named.
+func AskSupport(ctx context.Context, sut, tg *host.Host, sutDev, tgDev string) (Support, error) {
 	var s Support
 	for _, ask := range []struct {
 		h    *host.Host
 		role stream.Role
+		dev  string
 		into *[]wire.ModeSupport
-	}{{sut, stream.RX, &s.RX}, {tg, stream.TX, &s.TX}} {
+	}{{sut, stream.RX, sutDev, &s.RX}, {tg, stream.TX, tgDev, &s.TX}} {
 		var all []wire.ModeSupport
-		if err := ask.h.Call(ctx, wire.OpModes, nil, &all); err != nil {
+		if err := ask.h.Call(ctx, wire.OpModes, wire.ModesParams{Dev: ask.dev}, &all); err != nil {
 			return s, fmt.Errorf("ask %s for its modes: %w", ask.h.Spec.Name, err)
 		}
 		for _, m := range all {

@@ -53,7 +53,7 @@ func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
 		return usage("%w", err)
 	}
 	o := stream.Options{MessageBytes: s.MessageBytes, ReadBytes: s.ReadBytes, Touch: s.Touch,
-		Socket: sock.Options{RcvBuf: s.RcvBuf, SndBuf: s.SndBuf, Congestion: s.Congestion, PaceBitsPS: s.PaceBitsPS,
+		NIC: s.NIC, Socket: sock.Options{RcvBuf: s.RcvBuf, SndBuf: s.SndBuf, Congestion: s.Congestion, PaceBitsPS: s.PaceBitsPS,
 			ZeroCopy: s.Role == stream.TX && s.Mode == "msg-zerocopy"}}
 	if o.MessageBytes == 0 {
 		o.MessageBytes = stream.DefaultMessageBytes
@@ -124,6 +124,9 @@ func Open(s wire.EndSpec) (*End, error) {
 		return nil, err
 	}
 	if err := path.Probe(); err != nil {
+		return nil, err
+	}
+	if o.NIC.Dev, err = flowDev(path, s); err != nil {
 		return nil, err
 	}
 	e := &End{spec: s, path: path, opts: o}

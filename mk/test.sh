@@ -16,7 +16,7 @@ fi
 status=0
 here=$PWD
 lab_kernels=${LAB_KERNELS:-sid trixie-backports}
-lab_packages=./lab/softnictest
+lab_packages="./lab/softnictest ./uring ./nic ./dmabuf ./zc/zcrx"
 
 # 1. This machine. Building first lets -p 1 order only the running.
 mapfile -t packages < <(go list ./... | grep -v '/lab$\|/lab/softnictest$')

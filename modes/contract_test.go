@@ -22,7 +22,7 @@ func each(t *testing.T, role stream.Role, f func(*testing.T, Path)) {
 			continue
 		}
 		t.Run(fmt.Sprintf("%s/%s", role, p.Name), func(t *testing.T) {
-			if err := p.Probe(); err != nil {
+			if err := p.Support("lo"); err != nil {
 				t.Skip(err)
 			}
 			f(t, p)
@@ -206,7 +206,7 @@ func TestPathsEndOnAbort(t *testing.T) {
 // An operation is one message of 128 KiB.
 func BenchmarkReceive(b *testing.B) {
 	for _, p := range All() {
-		if p.NewReceiver == nil || p.Probe() != nil {
+		if p.NewReceiver == nil || p.Support("lo") != nil {
 			continue
 		}
 		b.Run(p.Name, func(b *testing.B) {
@@ -227,7 +227,7 @@ func BenchmarkReceive(b *testing.B) {
 
 func BenchmarkSend(b *testing.B) {
 	for _, p := range All() {
-		if p.NewSender == nil || p.Probe() != nil {
+		if p.NewSender == nil || p.Support("lo") != nil {
 			continue
 		}
 		b.Run(p.Name, func(b *testing.B) {

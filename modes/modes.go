@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/zc/msgzc"
 	"github.com/zcbench/zcbench/zc/uringzc"
+	"github.com/zcbench/zcbench/zc/zcrx"
 )
 
 // Path is a mode with its implementation.
@@ -18,6 +19,10 @@ type Path struct {
 	// Probe tries whether the mode can run on this host: nil, or an
 	// [*stream.Unsupported] with reason and fix. It leaves nothing behind.
 	Probe func() error
+
+	// ProbeDevice tries whether the mode can run on an interface of this host,
+	// and changes nothing there; nil where the interface does not matter.
+	ProbeDevice func(dev string) error
 
 	// One of the two is set, for a mode that can be built at all. They are to
 	// be called on the thread that will run the path.
@@ -49,9 +54,11 @@ func sender[S stream.Sender](f func(stream.Options) (S, error)) func(stream.Opti
 // paths binds names to code.
 var paths = map[stream.Role]map[string]Path{
 	stream.RX: {
-		"tcp":       {NewReceiver: receiver(baseline.NewTCPReceiver)},
-		"tcp-trunc": {NewReceiver: receiver(baseline.NewTruncReceiver)},
-		"uring":     {NewReceiver: receiver(baseline.NewUringReceiver), Probe: baseline.ProbeUringReceiver},
+		"tcp":        {NewReceiver: receiver(baseline.NewTCPReceiver)},
+		"tcp-trunc":  {NewReceiver: receiver(baseline.NewTruncReceiver)},
+		"uring":      {NewReceiver: receiver(baseline.NewUringReceiver), Probe: baseline.ProbeUringReceiver},
+		"zcrx":       {NewReceiver: receiver(zcrx.New), Probe: zcrx.Probe, ProbeDevice: zcrx.ProbeDevice},
+		"zcrx-nodev": {NewReceiver: receiver(zcrx.NewNoDevice), Probe: zcrx.ProbeNoDevice},
 	},
 	stream.TX: {
 		"tcp":          {NewSender: sender(baseline.NewTCPSender)},
@@ -94,6 +101,15 @@ func resolve(m stream.Mode) Path {
 		p.Probe = func() error { return nil }
 	}
 	return p
+}
+
+// Support tries whether the mode can run on this host, and on interface dev if
+// one is named: nil, or why not.
+func (p Path) Support(dev string) error {
+	if dev != "" && p.ProbeDevice != nil {
+		return p.ProbeDevice(dev)
+	}
+	return p.Probe()
 }
 
 // UsesRing reports whether the path works through an io_uring.

@@ -23,6 +23,11 @@ type Mode struct {
 	// ZeroCopy: the mode claims that the kernel does not copy, so a run that
 	// copied is invalid.
 	ZeroCopy bool
+	// NICQueue: the mode takes a queue of a NIC over, see [NICQueue], or at least
+	// its memory.
+	NICQueue bool
+	// NeedsDev: it needs to know the interface that the flow comes in by.
+	NeedsDev bool
 	// NoPayload: the application never gets the bytes, so it cannot touch them.
 	NoPayload bool
 }
@@ -33,8 +38,8 @@ var Modes = []Mode{
 	{Name: "tcp-trunc", Role: RX, Summary: "recv with MSG_TRUNC: the kernel drops the payload, the no-copy ceiling", NoPayload: true},
 	{Name: "tcp-mmap", Role: RX, Summary: "TCP_ZEROCOPY_RECEIVE: payload pages mapped into the application", ZeroCopy: true},
 	{Name: "uring", Role: RX, Summary: "io_uring multishot recv with a provided-buffer ring"},
-	{Name: "zcrx", Role: RX, Summary: "io_uring zero-copy receive: the NIC writes into user memory", ZeroCopy: true},
-	{Name: "zcrx-nodev", Role: RX, Summary: "io_uring zcrx without a device queue: same interface, all payload copied"},
+	{Name: "zcrx", Role: RX, Summary: "io_uring zero-copy receive: the NIC writes into user memory", ZeroCopy: true, NICQueue: true, NeedsDev: true},
+	{Name: "zcrx-nodev", Role: RX, Summary: "io_uring zcrx without a device queue: same interface, all payload copied", NICQueue: true},
 	{Name: "devmem", Role: RX, Summary: "devmem TCP: the NIC writes into a dmabuf", ZeroCopy: true},
 
 	{Name: "tcp", Role: TX, Summary: "send from a user buffer"},

@@ -17,6 +17,8 @@ type Options struct {
 	ReadBytes int
 	Touch     Touch
 	Socket    sock.Options
+	// NIC is for paths whose mode has NICQueue.
+	NIC NICQueue
 }
 
 // Limits of [Options].
@@ -33,7 +35,7 @@ func (o Options) Check() error {
 	if o.ReadBytes < 0 || o.ReadBytes > MaxMessageBytes {
 		return fmt.Errorf("read size %d bytes is outside 1..%d (or 0 for the mode's default)", o.ReadBytes, MaxMessageBytes)
 	}
-	return nil
+	return o.NIC.check()
 }
 
 // Receiver is a receive data path for one flow.

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CQReady is how many completions can be taken now.
+// CQReady is how many completions can be taken now; with Options.CQEMixed, how
+// many slots of 16 bytes they take up.
 func (r *Ring) CQReady() int {
 	return int(atomic.LoadUint32(r.cq.tail) - r.cq.next)
 }

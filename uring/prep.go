@@ -36,6 +36,17 @@ func (s *SQE) RecvMultishot(fd int, group uint16, bundle bool, user uint64) *SQE
 	return s
 }
 
+// RecvZC reads again and again from a TCP socket into the buffers of the
+// interface queue zcrx (6.15). Each completion with More brings the bytes that
+// [Zcrx.Bytes] shows, and each must be refilled. One without More ends the
+// request: 0 at the end of the flow; -ENOSPC when the completion queue was full
+// and -ENOMEM when there was no buffer to copy to, after which it is to be issued
+// again and nothing is lost; EPROTONOSUPPORT for a socket that is not TCP.
+func (s *SQE) RecvZC(fd int, zcrx uint32, user uint64) *SQE {
+	*s = SQE{Opcode: opRecvZC, Ioprio: recvMultishot, FD: int32(fd), UserData: user, FileIndex: zcrx}
+	return s
+}
+
 // Send writes buf, with flags as of send(2): MSG_WAITALL sends all of it before
 // it completes. The result is a byte count.
 func (s *SQE) Send(fd int, buf []byte, msgFlags int, user uint64) *SQE {

@@ -37,6 +37,7 @@ type Features struct {
 	SingleIssuer      Feature
 	DeferTaskrun      Feature
 	CQE32             Feature
+	CQEMixed          Feature
 	NoSQArray         Feature
 	RegisteredRing    Feature
 	NoIowait          Feature
@@ -46,14 +47,20 @@ type Features struct {
 	SendZC            Feature
 	SendZCReport      Feature
 	RegisteredBuffers Feature
+	BusyPoll          Feature
+	Resize            Feature
 	Zcrx              Feature // the kernel has it; whether a NIC can is another question
+	ZcrxNoDevice      Feature // without a NIC: all payload copied
+	ZcrxFlush         Feature // the refill ring can be emptied without a NIC
+	ZcrxStats         Feature // the kernel counts what it copies
 }
 
 // List is all features, in the order to print them.
 func (f *Features) List() []*Feature {
 	return []*Feature{
-		&f.Ring, &f.SingleIssuer, &f.DeferTaskrun, &f.CQE32, &f.NoSQArray, &f.RegisteredRing, &f.NoIowait, &f.RecvMultishot,
-		&f.RecvBundle, &f.IncrementalBuf, &f.SendZC, &f.SendZCReport, &f.RegisteredBuffers, &f.Zcrx,
+		&f.Ring, &f.SingleIssuer, &f.DeferTaskrun, &f.CQE32, &f.CQEMixed, &f.NoSQArray, &f.RegisteredRing, &f.NoIowait, &f.RecvMultishot,
+		&f.RecvBundle, &f.IncrementalBuf, &f.SendZC, &f.SendZCReport, &f.RegisteredBuffers, &f.BusyPoll, &f.Resize,
+		&f.Zcrx, &f.ZcrxNoDevice, &f.ZcrxFlush, &f.ZcrxStats,
 	}
 }
 
@@ -70,6 +77,7 @@ var probes = []struct {
 	{func(f *Features) *Feature { return &f.SingleIssuer }, "IORING_SETUP_SINGLE_ISSUER", "6.0", tryOptions(Options{SQEntries: 4, SingleIssuer: true})},
 	{func(f *Features) *Feature { return &f.DeferTaskrun }, "IORING_SETUP_DEFER_TASKRUN", "6.1", tryOptions(Options{SQEntries: 4, SingleIssuer: true, DeferTaskrun: true})},
 	{func(f *Features) *Feature { return &f.CQE32 }, "IORING_SETUP_CQE32", "5.19", tryOptions(Options{SQEntries: 4, CQE32: true})},
+	{func(f *Features) *Feature { return &f.CQEMixed }, "IORING_SETUP_CQE_MIXED", "6.18", tryOptions(Options{SQEntries: 4, CQEMixed: true})},
 	{func(f *Features) *Feature { return &f.NoSQArray }, "IORING_SETUP_NO_SQARRAY", "6.6", tryOptions(Options{SQEntries: 4, NoSQArray: true})},
 	{func(f *Features) *Feature { return &f.RegisteredRing }, "IORING_REGISTER_RING_FDS", "5.18", tryOptions(Options{SQEntries: 4, RegisterFD: true})},
 	{func(f *Features) *Feature { return &f.NoIowait }, "IORING_ENTER_NO_IOWAIT", "6.15", tryNoIowait},
@@ -79,7 +87,12 @@ var probes = []struct {
 	{func(f *Features) *Feature { return &f.SendZC }, "IORING_OP_SEND_ZC", "6.0", func() error { return trySendZC(false) }},
 	{func(f *Features) *Feature { return &f.SendZCReport }, "IORING_SEND_ZC_REPORT_USAGE", "6.2", func() error { return trySendZC(true) }},
 	{func(f *Features) *Feature { return &f.RegisteredBuffers }, "IORING_REGISTER_BUFFERS", "5.11", tryBuffers},
+	{func(f *Features) *Feature { return &f.BusyPoll }, "IORING_REGISTER_NAPI", "6.9", tryBusyPoll},
+	{func(f *Features) *Feature { return &f.Resize }, "IORING_REGISTER_RESIZE_RINGS", "6.13", tryResize},
 	{func(f *Features) *Feature { return &f.Zcrx }, "IORING_REGISTER_ZCRX_IFQ", "6.15", tryZcrx},
+	{func(f *Features) *Feature { return &f.ZcrxNoDevice }, "ZCRX_REG_NODEV", "7.1", func() error { return tryNoDevice(false, false) }},
+	{func(f *Features) *Feature { return &f.ZcrxFlush }, "ZCRX_CTRL_FLUSH_RQ", "6.19", func() error { return tryNoDevice(true, false) }},
+	{func(f *Features) *Feature { return &f.ZcrxStats }, "ZCRX_EVENT_DESC_FLAG_STATS", "7.2", func() error { return tryNoDevice(false, true) }},
 }
 
 // Probe attempts each feature, a few milliseconds in all, and leaves nothing
@@ -285,28 +298,4 @@ func tryBuffers() error {
 		return err
 	}
 	return r.UnregisterBuffers()
-}
-
-// tryZcrx hands over an address that nobody has: a kernel with zero-copy
-// receive gets as far as reading it, EFAULT (io_uring/zcrx.c).
-func tryZcrx() error {
-	r, err := New(Options{SQEntries: 4, SingleIssuer: true, DeferTaskrun: true, CQE32: true})
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	const nowhere = 1
-	_, _, errno := unix.Syscall6(unix.SYS_IO_URING_REGISTER, uintptr(r.fd), registerZcrxIfq, nowhere, 1, 0, 0)
-	e := &OpError{Op: "register zcrx interface queue", Errno: errno}
-	switch errno {
-	case unix.EFAULT:
-		return nil
-	case 0:
-		return errors.New("the kernel took a garbage registration")
-	case unix.EPERM:
-		e.How = "run as root or with CAP_NET_ADMIN"
-	default: // EINVAL before 6.15, EOPNOTSUPP where it is left out
-		e.How = "use Linux 6.15 or later, built with CONFIG_IO_URING_ZCRX (needs CONFIG_INET, CONFIG_PAGE_POOL and CONFIG_NET_RX_BUSY_POLL)"
-	}
-	return e
 }

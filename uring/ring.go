@@ -34,6 +34,7 @@ type Ring struct {
 	enters, sleeps, backlogs uint64
 
 	bufRings []*BufRing
+	zcrx     []*Zcrx
 	buffers  bool // fixed buffers are registered
 	files    bool // fixed files are registered
 }
@@ -59,6 +60,7 @@ type completionQueue struct {
 	head, tail, overflow *uint32
 	cqes                 []CQE
 	mask, shift          uint32
+	mixed                bool   // completions of both sizes: see Drain
 	next                 uint32 // our copy of *head
 }
 
@@ -67,6 +69,7 @@ func (r *Ring) mapQueues(p *params) error {
 	if p.flags&setupCQE32 != 0 {
 		r.cq.shift = 1
 	}
+	r.cq.mixed = p.flags&setupCQEMixed != 0
 	cqes := p.cqEntries << r.cq.shift
 	size := p.cqOff.cqes + cqes*uint32(unsafe.Sizeof(CQE{}))
 	if p.flags&setupNoSQArray == 0 {
@@ -173,6 +176,10 @@ func (r *Ring) Close() error {
 	}
 	errs = append(errs, unix.Close(r.fd))
 	r.fd = -1
+	for _, z := range r.zcrx {
+		errs = append(errs, z.unmap())
+	}
+	r.zcrx = nil
 	return errors.Join(errs...)
 }
 

@@ -25,6 +25,7 @@ type Options struct {
 	TaskrunFlag  bool // TaskrunPending works: 5.19, needs DeferTaskrun or CoopTaskrun
 	SubmitAll    bool // a refused entry does not stop the batch: 5.18
 	CQE32        bool // completions of 32 bytes: 5.19
+	CQEMixed     bool // completions of 16 and 32 bytes in one queue, to be taken with Drain: 6.18
 	NoSQArray    bool // no index array between queue and entries: 6.6
 	Disabled     bool // nothing runs until Enable, whose thread then owns the ring
 	RegisterFD   bool // the owning thread registers the ring's descriptor: 5.18
@@ -45,6 +46,7 @@ var setupFlags = []setupFlag{
 	{setupSingleIssuer, 0, "IORING_SETUP_SINGLE_ISSUER", "6.0"},
 	{setupDeferTaskrun, setupSingleIssuer, "IORING_SETUP_DEFER_TASKRUN", "6.1"},
 	{setupNoSQArray, 0, "IORING_SETUP_NO_SQARRAY", "6.6"},
+	{setupCQEMixed, 0, "IORING_SETUP_CQE_MIXED", "6.18"},
 }
 
 // params translates o for the kernel.
@@ -58,6 +60,7 @@ func (o Options) params() params {
 		{o.SingleIssuer, setupSingleIssuer}, {o.DeferTaskrun, setupDeferTaskrun},
 		{o.CoopTaskrun, setupCoopTaskrun}, {o.TaskrunFlag, setupTaskrunFlag},
 		{o.SubmitAll, setupSubmitAll}, {o.CQE32, setupCQE32},
+		{o.CQEMixed, setupCQEMixed},
 		{o.NoSQArray, setupNoSQArray}, {o.Disabled, setupDisabled},
 	} {
 		if c.on {
@@ -131,6 +134,8 @@ func (o Options) fixInvalid() string {
 		return fmt.Sprintf("CQEntries %d is below SQEntries %d: raise it", cq, o.SQEntries)
 	case o.DeferTaskrun && !o.SingleIssuer:
 		return "DeferTaskrun needs SingleIssuer: set both"
+	case o.CQE32 && o.CQEMixed:
+		return "CQE32 and CQEMixed exclude each other: set one"
 	case o.TaskrunFlag && !o.DeferTaskrun && !o.CoopTaskrun:
 		return "TaskrunFlag needs DeferTaskrun or CoopTaskrun: set one"
 	}

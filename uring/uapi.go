@@ -36,6 +36,7 @@ const (
 	setupSingleIssuer = 1 << 12 // 6.0
 	setupDeferTaskrun = 1 << 13 // 6.1
 	setupNoSQArray    = 1 << 16 // 6.6
+	setupCQEMixed     = 1 << 18 // 6.18
 )
 
 // FeatureBits are the features that io_uring_setup(2) reports: IORING_FEAT_*.
@@ -89,6 +90,7 @@ const (
 	unregisterPbufRing  = 23 // 5.19
 	registerSyncCancel  = 24 // 6.0
 	registerZcrxIfq     = 32 // 6.15
+	registerResizeRings = 33 // 6.13
 )
 
 // Flags in the ioprio field of send and recv: IORING_RECVSEND_*,
@@ -106,10 +108,15 @@ const (
 	cqeBuffer       = 1 << 0
 	cqeMore         = 1 << 1
 	cqeSockNonEmpty = 1 << 2
-	cqeNotif        = 1 << 3 // 6.0
-	cqeBufMore      = 1 << 4 // 6.12
+	cqeNotif        = 1 << 3  // 6.0
+	cqeBufMore      = 1 << 4  // 6.12
+	cqeSkip         = 1 << 5  // 6.18: filler, to be ignored
+	cqe32           = 1 << 15 // 6.18: 32 bytes on a ring of both sizes
 	cqeBufferShift  = 16
 )
+
+// nopCQE32 makes a nop complete with 32 bytes (IORING_NOP_CQE32, 6.18).
+const nopCQE32 = 1 << 5
 
 // notifCopied in the result of a notification says that the kernel copied
 // (IORING_NOTIF_USAGE_ZC_COPIED).

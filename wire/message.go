@@ -19,7 +19,7 @@ type Op string
 const (
 	OpHello Op = "hello" // Hello -> HelloResult; must come first
 	OpClock Op = "clock" // nothing -> Clock
-	OpModes Op = "modes" // nothing -> []ModeSupport
+	OpModes Op = "modes" // ModesParams, or nothing -> []ModeSupport
 	OpCheck Op = "check" // nothing -> []Check
 	OpAddrs Op = "addrs" // nothing -> []Interface
 	OpOpen  Op = "open"  // EndSpec -> Opened; prepares one end of a flow
@@ -89,6 +89,11 @@ type Clock struct {
 	MonotonicNs int64 `json:"monotonic_ns"`
 }
 
+// ModesParams says what the modes are to run on.
+type ModesParams struct {
+	Dev string `json:"dev,omitempty"` // interface; "": only what does not depend on one
+}
+
 // ModeSupport is whether one mode can run on the agent's host.
 type ModeSupport struct {
 	Role      stream.Role `json:"role"`
@@ -131,6 +136,9 @@ type EndSpec struct {
 	SndBuf       int           `json:"sndbuf,omitempty"`
 	Congestion   string        `json:"congestion,omitempty"`
 	PaceBitsPS   uint64        `json:"pace_bits_ps,omitempty"`
+	// NIC is for receive modes that take a queue over; its Dev is empty: the
+	// interface is Dev above.
+	NIC stream.NICQueue `json:"nic,omitzero"`
 
 	CPU         int   `json:"cpu"`                    // of the data-path thread; -1: not pinned
 	MeasureCPUs []int `json:"measure_cpus,omitempty"` // whose time is this end's; empty: all

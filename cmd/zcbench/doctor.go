@@ -65,7 +65,7 @@ func diagnose(cmd *cobra.Command, spec, dev string) (*diagnosis, error) {
 	if err := h.Call(ctx, wire.OpCheck, nil, &d.Checks); err != nil {
 		return nil, err
 	}
-	if err := h.Call(ctx, wire.OpModes, nil, &d.Modes); err != nil {
+	if err := h.Call(ctx, wire.OpModes, wire.ModesParams{Dev: dev}, &d.Modes); err != nil {
 		return nil, err
 	}
 	if dev == "" {

@@ -41,6 +41,7 @@ type runFlags struct {
 	pace           units.BitRate
 	maxCopied      float64
 	sutCPU, tgCPU  int
+	queue          cli.NICQueue
 	opt            bench.Options
 }
 
@@ -70,6 +71,7 @@ Exit status: 0 done, 1 a run failed, is invalid or unsupported, 2 wrong usage.`,
 }
 
 func (f *runFlags) define(cmd *cobra.Command) {
+	f.queue.AddFlags(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.sut, "sut", "", "host of the receiver")
 	fs.StringVar(&f.tg, "tg", "", "host of the sender")
@@ -151,12 +153,14 @@ func (f *runFlags) check() error {
 }
 
 func (f *runFlags) cell() results.Cell {
-	return results.Cell{ID: f.rx + "/" + f.tx, RX: f.rx, TX: f.tx, MessageBytes: int(f.message), ReadBytes: int(f.read), Touch: f.touch, Congestion: f.congestion}
+	return results.Cell{ID: f.rx + "/" + f.tx, RX: f.rx, TX: f.tx, MessageBytes: int(f.message), ReadBytes: int(f.read), Touch: f.touch, Congestion: f.congestion,
+		RXBufLen: f.queue.Options().BufLen}
 }
 
 func (f *runFlags) options() bench.Options {
 	o := f.opt
 	o.RcvBuf, o.SndBuf, o.PaceBitsPS = int(f.rcvbuf), int(f.sndbuf), uint64(f.pace)
+	o.NIC = f.queue.Options()
 	frac := f.maxCopied / 100
 	o.MaxCopied = &frac
 	o.SUTCPU, o.TGCPU = -1, -1

@@ -22,6 +22,8 @@ func command() *cobra.Command {
 		touch  string
 		read   units.Bytes
 		wait   time.Duration
+		dev    string
+		queue  cli.NICQueue
 	)
 	cmd := &cobra.Command{
 		Use:   "zcrecv [flags]",
@@ -42,6 +44,7 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 				return err
 			}
 			spec.Touch, spec.ReadBytes = stream.Touch(touch), int(read)
+			spec.Dev, spec.NIC = dev, queue.Options()
 			sch, err := end.Schedule(wait)
 			if err != nil {
 				return err
@@ -57,11 +60,13 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 		},
 	}
 	end.AddFlags(cmd)
+	queue.AddFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&listen, "listen", ":5201", "address and port of the data port; port 0 takes a free one")
 	f.DurationVar(&end.Duration, "duration", 0, "how long to receive (default: as long as the sender wishes)")
 	f.StringVar(&touch, "touch", "none", "what to do with the payload: none, read (every cache line), verify (every byte by its position)")
 	f.Var(&read, "read-size", "most bytes of one receive call; 0: the mode's default")
+	f.StringVar(&dev, "dev", "", "interface that the flow comes in by, for its counters, and for zcrx (default: the one that has the address)")
 	f.DurationVar(&wait, "accept-timeout", 0, "how long to wait for the sender; 0 waits for ever")
 	cmd.RegisterFlagCompletionFunc("touch", cobra.FixedCompletions([]string{"none", "read", "verify"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -1,0 +1,42 @@
+package endpoint
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/zcbench/zcbench/modes"
+	"github.com/zcbench/zcbench/wire"
+)
+
+// flowDev is the interface that the flow of an end comes in by, for a mode that
+// must know it: the one named, else the one that has the address to listen on.
+func flowDev(p modes.Path, s wire.EndSpec) (string, error) {
+	if !p.NeedsDev || s.Dev != "" {
+		return s.Dev, nil
+	}
+	host, _, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		return "", &UsageError{err}
+	}
+	addr, err := netip.ParseAddr(host)
+	if err != nil || addr.IsUnspecified() {
+		return "", &UsageError{fmt.Errorf("%s must know the interface: name it with --dev, or listen on its address", s.Mode)}
+	}
+	all, err := net.Interfaces()
+	if err != nil {
+		return "", fmt.Errorf("list network interfaces: %w", err)
+	}
+	for _, i := range all {
+		addrs, err := i.Addrs()
+		if err != nil {
+			return "", fmt.Errorf("list addresses of %s: %w", i.Name, err)
+		}
+		for _, a := range addrs {
+			if n, ok := a.(*net.IPNet); ok && n.IP.String() == addr.WithZone("").Unmap().String() {
+				return i.Name, nil
+			}
+		}
+	}
+	return "", &UsageError{fmt.Errorf("no interface of this host (or namespace) has the address %v", addr)}
+}

@@ -1,0 +1,54 @@
+package nic
+
+// Numbers of include/uapi/linux/netdev.h, generic netlink family netdev
+// (Documentation/netlink/specs/netdev.yaml).
+const (
+	cmdPagePoolGet = 5  // NETDEV_CMD_PAGE_POOL_GET, 6.8
+	cmdQueueGet    = 10 // NETDEV_CMD_QUEUE_GET, 6.8
+	cmdQStatsGet   = 12 // NETDEV_CMD_QSTATS_GET, 6.9
+)
+
+// NETDEV_A_QUEUE_*.
+const (
+	attrQueueID      = 1
+	attrQueueIfindex = 2
+	attrQueueType    = 3
+	attrQueueNAPI    = 4
+	attrQueueDMABuf  = 5 // 6.12
+	attrQueueIOUring = 6 // 6.15
+	attrQueueXSK     = 7 // 6.15
+	attrQueueLease   = 8 // 7.1
+)
+
+// NETDEV_A_IO_URING_PROVIDER_INFO_*.
+const attrProviderBufLen = 1 // 7.0
+
+// NETDEV_A_PAGE_POOL_*.
+const (
+	attrPoolID          = 1
+	attrPoolIfindex     = 2
+	attrPoolNAPI        = 3
+	attrPoolInflight    = 4
+	attrPoolInflightMem = 5
+	attrPoolDetach      = 6
+	attrPoolDMABuf      = 7
+	attrPoolIOUring     = 8
+)
+
+// NETDEV_A_QSTATS_*.
+const (
+	attrQStatsIfindex = 1
+	attrQStatsType    = 2
+	attrQStatsID      = 3
+	attrQStatsScope   = 4
+	attrQStatsPackets = 8
+	attrQStatsBytes   = 9
+	attrQStatsAllocs  = 12 // RX_ALLOC_FAIL
+	attrQStatsDrops   = 13 // RX_HW_DROPS
+)
+
+// Values: enum netdev_queue_type, enum netdev_qstats_scope.
+const (
+	queueRX    = 0
+	scopeQueue = 1
+)

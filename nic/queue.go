@@ -1,0 +1,237 @@
+package nic
+
+import (
+	"fmt"
+
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Provider is who a queue's buffers come from.
+type Provider string
+
+// The providers that a queue can have, beside the kernel's own memory.
+const (
+	ProviderNone    Provider = ""
+	ProviderIOUring Provider = "io_uring"
+	ProviderDMABuf  Provider = "dmabuf"
+	ProviderXSK     Provider = "AF_XDP"
+)
+
+// Queue is one RX queue.
+type Queue struct {
+	ID       int
+	NAPI     uint32 // its NAPI instance, as SO_INCOMING_NAPI_ID tells; 0: none
+	Provider Provider
+	DMABuf   uint32 // the binding's number, of a dmabuf
+	BufLen   int    // bytes, of an io_uring provider; 0: not told (before 7.0)
+	Leased   bool   // to a virtual interface (7.1)
+}
+
+func (q Queue) String() string {
+	if q.Provider == ProviderNone {
+		return fmt.Sprintf("queue %d", q.ID)
+	}
+	return fmt.Sprintf("queue %d with memory of %s", q.ID, q.Provider)
+}
+
+// Queues lists the interface's RX queues (netdev queue-get, 6.8).
+func (d *Device) Queues() ([]Queue, error) {
+	msgs, err := d.ask(d.netdev, cmdQueueGet, netlink.Dump, func(ae *netlink.AttributeEncoder) {
+		ae.Uint32(attrQueueIfindex, uint32(d.Index))
+	})
+	var out []Queue
+	for _, m := range msgs {
+		q, rx, derr := decodeQueue(m.Data)
+		if derr != nil {
+			return nil, failed(d.op("list the queues"), derr, nil)
+		}
+		if rx {
+			out = append(out, q)
+		}
+	}
+	if err != nil {
+		return nil, failed(d.op("list the queues"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "use Linux 6.8 or later"})
+	}
+	return out, nil
+}
+
+// Queue reads RX queue id. It fails with ENOENT or EINVAL when there is none.
+func (d *Device) Queue(id int) (Queue, error) {
+	all, err := d.Queues()
+	if err != nil {
+		return Queue{}, err
+	}
+	for _, q := range all {
+		if q.ID == id {
+			return q, nil
+		}
+	}
+	return Queue{}, failed(fmt.Sprintf("find RX queue %d of %s", id, d.Name), unix.ENOENT, map[unix.Errno]string{
+		unix.ENOENT: fmt.Sprintf("%s has %d RX queues, from 0: choose one, or make more (ethtool -L %s combined N)", d.Name, len(all), d.Name)})
+}
+
+// QueueOfNAPI finds the RX queue that a NAPI instance serves: where the packets
+// of a socket with that SO_INCOMING_NAPI_ID came from. ok is false when none is.
+func (d *Device) QueueOfNAPI(napi uint32) (q Queue, ok bool, err error) {
+	all, err := d.Queues()
+	for _, q := range all {
+		if napi != 0 && q.NAPI == napi {
+			return q, true, nil
+		}
+	}
+	return Queue{}, false, err
+}
+
+func decodeQueue(b []byte) (q Queue, rx bool, err error) {
+	ad, err := netlink.NewAttributeDecoder(b)
+	if err != nil {
+		return q, false, err
+	}
+	for ad.Next() {
+		switch ad.Type() {
+		case attrQueueID:
+			q.ID = int(ad.Uint32())
+		case attrQueueType:
+			rx = ad.Uint32() == queueRX
+		case attrQueueNAPI:
+			q.NAPI = ad.Uint32()
+		case attrQueueDMABuf:
+			q.Provider, q.DMABuf = ProviderDMABuf, ad.Uint32()
+		case attrQueueIOUring:
+			q.Provider = ProviderIOUring
+			ad.Nested(func(n *netlink.AttributeDecoder) error {
+				for n.Next() {
+					if n.Type() == attrProviderBufLen {
+						q.BufLen = int(uintOf(n))
+					}
+				}
+				return n.Err()
+			})
+		case attrQueueXSK:
+			q.Provider = ProviderXSK
+		case attrQueueLease:
+			q.Leased = true
+		}
+	}
+	return q, rx, ad.Err()
+}
+
+// uintOf reads an attribute of type uint: 4 or 8 bytes (nla_put_uint).
+func uintOf(ad *netlink.AttributeDecoder) uint64 {
+	if len(ad.Bytes()) == 8 {
+		return ad.Uint64()
+	}
+	return uint64(ad.Uint32())
+}
+
+// PagePool is one pool of receive buffers.
+type PagePool struct {
+	ID            uint64
+	NAPI          uint32
+	Provider      Provider
+	Inflight      uint64 // buffers that are out, the pool's own cache of up to 64 included
+	InflightBytes uint64
+	Detached      bool // its queue is gone; it waits for the buffers that are out
+}
+
+// PagePools lists the interface's pools (netdev page-pool-get, 6.8).
+func (d *Device) PagePools() ([]PagePool, error) {
+	msgs, err := d.ask(d.netdev, cmdPagePoolGet, netlink.Dump, func(*netlink.AttributeEncoder) {})
+	if err != nil {
+		return nil, failed(d.op("list the page pools"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "use Linux 6.8 or later, with CONFIG_PAGE_POOL"})
+	}
+	var out []PagePool
+	for _, m := range msgs {
+		p, index, err := decodePool(m.Data)
+		if err != nil {
+			return nil, failed(d.op("list the page pools"), err, nil)
+		}
+		if index == d.Index {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+func decodePool(b []byte) (p PagePool, index int, err error) {
+	ad, err := netlink.NewAttributeDecoder(b)
+	if err != nil {
+		return p, 0, err
+	}
+	for ad.Next() {
+		switch ad.Type() {
+		case attrPoolID:
+			p.ID = uintOf(ad)
+		case attrPoolIfindex:
+			index = int(ad.Uint32())
+		case attrPoolNAPI:
+			p.NAPI = uint32(uintOf(ad))
+		case attrPoolInflight:
+			p.Inflight = uintOf(ad)
+		case attrPoolInflightMem:
+			p.InflightBytes = uintOf(ad)
+		case attrPoolDetach:
+			p.Detached = true
+		case attrPoolDMABuf:
+			p.Provider = ProviderDMABuf
+		case attrPoolIOUring:
+			p.Provider = ProviderIOUring
+		}
+	}
+	return p, index, ad.Err()
+}
+
+// QueueStats are an RX queue's counters since the driver counts.
+type QueueStats struct {
+	Packets, Bytes uint64
+	AllocFail      uint64 // no buffer was to be had
+	Drops          uint64 // packets lost for want of a buffer, or otherwise by the NIC
+}
+
+// QueueStats reads the counters of every RX queue, by queue (netdev qstats-get,
+// 6.9). A driver without them answers EOPNOTSUPP.
+func (d *Device) QueueStats() (map[int]QueueStats, error) {
+	msgs, err := d.ask(d.netdev, cmdQStatsGet, netlink.Dump, func(ae *netlink.AttributeEncoder) {
+		ae.Uint32(attrQStatsIfindex, uint32(d.Index))
+		ae.Uint32(attrQStatsScope, scopeQueue) // a uint: 4 bytes do
+	})
+	if err != nil {
+		return nil, failed(d.op("read the queues' counters"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "the driver has no per-queue counters by netlink"})
+	}
+	out := map[int]QueueStats{}
+	for _, m := range msgs {
+		id, s, rx, err := decodeQStats(m.Data)
+		if err != nil {
+			return nil, failed(d.op("read the queues' counters"), err, nil)
+		}
+		if rx {
+			out[id] = s
+		}
+	}
+	return out, nil
+}
+
+func decodeQStats(b []byte) (id int, s QueueStats, rx bool, err error) {
+	ad, err := netlink.NewAttributeDecoder(b)
+	if err != nil {
+		return 0, s, false, err
+	}
+	for ad.Next() {
+		switch ad.Type() {
+		case attrQStatsID:
+			id = int(ad.Uint32())
+		case attrQStatsType:
+			rx = ad.Uint32() == queueRX
+		case attrQStatsPackets:
+			s.Packets = uintOf(ad)
+		case attrQStatsBytes:
+			s.Bytes = uintOf(ad)
+		case attrQStatsAllocs:
+			s.AllocFail = uintOf(ad)
+		case attrQStatsDrops:
+			s.Drops = uintOf(ad)
+		}
+	}
+	return id, s, rx, ad.Err()
+}

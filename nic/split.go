@@ -1,0 +1,95 @@
+package nic
+
+import (
+	"fmt"
+
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Split is ETHTOOL_TCP_DATA_SPLIT_* of include/uapi/linux/ethtool.h.
+type Split uint8
+
+// The states of header split.
+const (
+	SplitUnknown Split = 0 // the driver decides, or does not say
+	SplitOff     Split = 1
+	SplitOn      Split = 2
+)
+
+func (s Split) String() string {
+	switch s {
+	case SplitUnknown:
+		return "auto"
+	case SplitOff:
+		return "off"
+	case SplitOn:
+		return "on"
+	}
+	return fmt.Sprintf("split(%d)", uint8(s))
+}
+
+// HeaderSplit says whether the NIC writes payload and headers to different
+// memory (ETHTOOL_A_RINGS_TCP_DATA_SPLIT).
+type HeaderSplit struct {
+	State Split
+	// Threshold is the payload size, in bytes, up to which a packet is not split
+	// (ETHTOOL_A_RINGS_HDS_THRESH); 0 splits all. -1: the driver has none.
+	Threshold int
+}
+
+func (h HeaderSplit) String() string {
+	if h.Threshold < 0 {
+		return fmt.Sprintf("tcp-data-split %v", h.State)
+	}
+	return fmt.Sprintf("tcp-data-split %v, hds-thresh %d", h.State, h.Threshold)
+}
+
+// ringsHeader is attribute 1 of every request of the family ethtool.
+func (d *Device) ringsHeader(ae *netlink.AttributeEncoder) {
+	ae.Nested(unix.ETHTOOL_A_RINGS_HEADER, func(h *netlink.AttributeEncoder) error {
+		h.Uint32(unix.ETHTOOL_A_HEADER_DEV_INDEX, uint32(d.Index))
+		return nil
+	})
+}
+
+// HeaderSplit reads the state (net/ethtool/rings.c). A driver without ring
+// parameters answers EOPNOTSUPP.
+func (d *Device) HeaderSplit() (HeaderSplit, error) {
+	h := HeaderSplit{Threshold: -1}
+	msgs, err := d.ask(d.ethtool, unix.ETHTOOL_MSG_RINGS_GET, 0, d.ringsHeader)
+	if err == nil {
+		err = each(msgs, func(ad *netlink.AttributeDecoder) {
+			switch ad.Type() {
+			case unix.ETHTOOL_A_RINGS_TCP_DATA_SPLIT:
+				h.State = Split(ad.Uint8())
+			case unix.ETHTOOL_A_RINGS_HDS_THRESH:
+				h.Threshold = int(ad.Uint32())
+			}
+		})
+	}
+	if err != nil {
+		return h, failed(d.op("read header split"), err, map[unix.Errno]string{
+			unix.EOPNOTSUPP: "the driver has no ring parameters, so no header split: use a NIC and driver that have it"})
+	}
+	return h, nil
+}
+
+// SetHeaderSplit sets state and threshold; a Threshold of -1 leaves it. The
+// driver may answer EOPNOTSUPP or EINVAL: EINVAL also when XDP is attached, or
+// when split is to go off while a queue has a memory provider.
+func (d *Device) SetHeaderSplit(h HeaderSplit) error {
+	_, err := d.ask(d.ethtool, unix.ETHTOOL_MSG_RINGS_SET, netlink.Acknowledge, func(ae *netlink.AttributeEncoder) {
+		d.ringsHeader(ae)
+		ae.Uint8(unix.ETHTOOL_A_RINGS_TCP_DATA_SPLIT, uint8(h.State))
+		if h.Threshold >= 0 {
+			ae.Uint32(unix.ETHTOOL_A_RINGS_HDS_THRESH, uint32(h.Threshold))
+		}
+	})
+	if err == nil {
+		return nil
+	}
+	return failed(d.op("set %v", h), err, map[unix.Errno]string{
+		unix.EOPNOTSUPP: "the driver cannot split headers from payload: use a NIC and driver that can (bnxt, mlx5, gve DQO-RDA, fbnic)",
+		unix.EINVAL:     "detach XDP programs (ip link set dev " + d.Name + " xdp off), close whatever holds one of its queues; mlx5 wants rx-gro-hw on first (ethtool -K " + d.Name + " rx-gro-hw on)"})
+}

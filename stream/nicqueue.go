@@ -1,0 +1,69 @@
+package stream
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// AreaKind is what backs the memory that a NIC writes payload into.
+type AreaKind string
+
+// The kinds of area.
+const (
+	AreaPages   AreaKind = "pages"   // the machine's base pages
+	AreaTHP     AreaKind = "thp"     // transparent huge pages, where the kernel has some to give
+	AreaHuge    AreaKind = "huge"    // 2 MiB pages of hugetlbfs: what buffers longer than a page need
+	AreaUdmabuf AreaKind = "udmabuf" // base pages behind a dmabuf
+)
+
+// AreaKinds are all kinds, the default first.
+var AreaKinds = []string{string(AreaPages), string(AreaTHP), string(AreaHuge), string(AreaUdmabuf)}
+
+// NICQueue are the choices of a receive path that takes over a queue of a NIC.
+// Zero values let the path choose.
+type NICQueue struct {
+	Dev   string `json:"dev,omitempty"`   // the interface; empty: the one that has the flow's address
+	Queue *int   `json:"queue,omitempty"` // its RX queue; nil: the last
+	// SteerTo sends the flow to another queue than the one taken over: a control
+	// run, which shows that copying would be noticed.
+	SteerTo *int `json:"steer_to,omitempty"`
+
+	Area          AreaKind `json:"area,omitempty"`           // "": pages, or huge where BufLen is longer than a page
+	AreaBytes     int      `json:"area_bytes,omitempty"`     // of memory for payload; 0: DefaultAreaBytes
+	BufLen        int      `json:"buf_len,omitempty"`        // bytes of one of its buffers, a power of two; 0: a page
+	RefillEntries int      `json:"refill_entries,omitempty"` // of the ring by which buffers go back; 0: as many as there are buffers
+	CQEntries     int      `json:"cq_entries,omitempty"`     // of the completion queue; 0: DefaultZCCQEntries
+	HoldBytes     int      `json:"hold_bytes,omitempty"`     // payload that the application keeps before it gives the oldest back
+}
+
+// Limits and defaults of [NICQueue].
+const (
+	DefaultAreaBytes   = 64 << 20
+	MaxAreaBytes       = 16 << 30
+	MaxBufLen          = 2 << 20
+	MaxRefillEntries   = 32768
+	DefaultZCCQEntries = 8192
+	MaxCQEntries       = 65536
+)
+
+// check refuses what no NIC can do.
+func (q NICQueue) check() error {
+	switch {
+	case q.Queue != nil && *q.Queue < 0, q.SteerTo != nil && *q.SteerTo < 0:
+		return fmt.Errorf("RX queues are numbered from 0")
+	case q.Area != "" && !slices.Contains(AreaKinds, string(q.Area)):
+		return fmt.Errorf("unknown kind of area %q; it is one of %v", q.Area, AreaKinds)
+	case q.AreaBytes < 0 || q.AreaBytes > MaxAreaBytes:
+		return fmt.Errorf("area of %d bytes is outside 1..%d (or 0 for the default)", q.AreaBytes, MaxAreaBytes)
+	case q.BufLen < 0 || q.BufLen > MaxBufLen || q.BufLen != 0 && (q.BufLen < 4096 || bits.OnesCount(uint(q.BufLen)) != 1):
+		return fmt.Errorf("receive buffers of %d bytes: must be a power of two in 4096..%d (or 0 for a page)", q.BufLen, MaxBufLen)
+	case q.RefillEntries < 0 || q.RefillEntries > MaxRefillEntries:
+		return fmt.Errorf("refill ring of %d entries is outside 1..%d (or 0 for the default)", q.RefillEntries, MaxRefillEntries)
+	case q.CQEntries < 0 || q.CQEntries > MaxCQEntries:
+		return fmt.Errorf("completion queue of %d entries is outside 1..%d (or 0 for the default)", q.CQEntries, MaxCQEntries)
+	case q.HoldBytes < 0 || q.HoldBytes > MaxAreaBytes:
+		return fmt.Errorf("hold of %d bytes is outside 0..%d", q.HoldBytes, MaxAreaBytes)
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package uring
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Resize gives the ring queues of other sizes, while requests are in flight
+// (IORING_REGISTER_RESIZE_RINGS, 6.13). Sizes are as in [Options]; 0 for cq is
+// twice sq. The ring needs DeferTaskrun, and NoSQArray because the kernel does not
+// say where the new queue's index array is; all entries handed out must have been
+// submitted and all completions taken. It fails with EINVAL on another ring or
+// before 6.13, EOVERFLOW when completions came meanwhile that do not fit.
+func (r *Ring) Resize(sq, cq uint32) error {
+	if r.closed {
+		return ErrClosed
+	}
+	if r.sq.next != atomic.LoadUint32(r.sq.head) || r.CQReady() > 0 {
+		return errors.New("uring: resize: submit all entries and take all completions first")
+	}
+	if r.setup&setupNoSQArray == 0 {
+		return r.resizeError(sq, cq, unix.EINVAL)
+	}
+	p := params{sqEntries: sq, cqEntries: cq}
+	if cq != 0 {
+		p.flags |= setupCQSize
+	}
+	if _, errno := r.register(registerResizeRings, unsafe.Pointer(&p), 1); errno != 0 {
+		return r.resizeError(sq, cq, errno)
+	}
+	// The kernel has the new queues, with heads and tails as they were; the old
+	// mappings show memory that it no longer looks at.
+	next := r.sq.next
+	old := []*[]byte{&r.entries, &r.queues}
+	var errs []error
+	for _, m := range old {
+		errs = append(errs, unix.Munmap(*m))
+		*m = nil
+	}
+	scratch := r.scratch
+	p.flags |= r.setup & (setupCQE32 | setupCQEMixed | setupNoSQArray)
+	errs = append(errs, r.mapQueues(&p), scratch.Close())
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	r.sq.next, r.cq.next = next, atomic.LoadUint32(r.cq.head)
+	return nil
+}
+
+func (r *Ring) resizeError(sq, cq uint32, errno unix.Errno) error {
+	e := &OpError{Op: fmt.Sprintf("resize the ring to %d and %d entries", sq, cq), Errno: errno, How: fixFor(errno)}
+	switch {
+	case errno == unix.EOVERFLOW:
+		e.How = "take the completions and try again, or choose a larger completion queue"
+	case errno == unix.EINVAL && r.setup&(setupDeferTaskrun|setupNoSQArray) != setupDeferTaskrun|setupNoSQArray:
+		e.How = "make the ring with Options.DeferTaskrun and NoSQArray"
+	case errno == unix.EINVAL:
+		e.How = "use Linux 6.13 or later, and sizes within the limits of Options"
+	}
+	return e
+}

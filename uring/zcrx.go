@@ -1,0 +1,261 @@
+package uring
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// ZcrxArea is the memory that a NIC writes payload into.
+type ZcrxArea struct {
+	// Bytes is the memory as the application sees it, page-aligned and a
+	// multiple of the buffer size: of [NewMemory], or the mapping of the dmabuf.
+	// It must live until the ring is closed. A buffer longer than a page needs
+	// memory that is contiguous in pieces of its size: PagesHuge.
+	Bytes []byte
+	// DMABuf says that the kernel is to take the memory from the dmabuf FD, all
+	// of it (6.16), rather than from Bytes. The kernel cannot write to it, so it
+	// cannot fall back to copying.
+	DMABuf bool
+	FD     int
+}
+
+// ZcrxOptions describe an interface queue for zero-copy receive.
+type ZcrxOptions struct {
+	IfIndex int // the interface, in the calling thread's network namespace
+	Queue   int // its RX queue, from 0
+	// NoDevice makes one that belongs to no NIC: all payload is copied into the
+	// area (ZCRX_REG_NODEV, 7.1). IfIndex and Queue must be 0.
+	NoDevice bool
+
+	Area ZcrxArea
+	// BufLen is the buffers' size in bytes, a power of two of at least a page; 0
+	// is a page and asks nothing of the driver. Else 7.0.
+	BufLen int
+	// RefillEntries is the size of the ring by which buffers go back, rounded up
+	// to a power of two, at most 32768 or with Options.Clamp lowered to it.
+	RefillEntries int
+
+	// Stats asks the kernel to count what it copies: see Zcrx.Copies (7.2).
+	Stats bool
+	// Events are told by completions with user data EventUser, the event in
+	// their result, each once until Zcrx.ArmEvent (7.2).
+	Events    []ZcrxEvent
+	EventUser uint64
+}
+
+// Zcrx is a registered interface queue: from [Ring.NewZcrx] until the ring is
+// closed, the NIC's queue takes its buffers from the area. Kernel side:
+// io_uring/zcrx.c.
+type Zcrx struct {
+	ring   *Ring
+	id     uint32
+	area   []byte
+	token  uint64
+	bufLen int
+
+	region *Memory // of the refill ring, which the kernel shares
+	head   *uint32
+	tail   *uint32
+	rqes   []zcrxRqe
+	next   uint32 // one past the last entry written; ahead of *tail until Publish
+	stats  *zcrxStats
+}
+
+// zcrxArg is all that a registration points at, in memory that does not move.
+type zcrxArg struct {
+	reg    zcrxIfqReg
+	area   zcrxAreaReg
+	region regionDesc
+	event  zcrxEventDesc
+}
+
+// refillHeader is room for what precedes the entries in a refill ring; the
+// kernel says where they begin, 64 bytes in at most up to 7.2.
+const refillHeader = 4096
+
+// NewZcrx registers an interface queue. The ring needs SingleIssuer, DeferTaskrun
+// and CQE32 or CQEMixed (6.15), the caller CAP_NET_ADMIN in the initial user
+// namespace. There is no way to unregister but closing the ring.
+//
+// It fails with an [*OpError] whose fix is what the errno alone can tell; the
+// kernel gives no text with it. EPERM: no CAP_NET_ADMIN. ENODEV: no such
+// interface. EOPNOTSUPP: driver or kernel without it, or the driver without
+// BufLen. EINVAL: header split off, or its threshold not 0, or a bad size.
+// ERANGE: no such queue, or memory not contiguous for BufLen. EEXIST: the queue
+// has a provider, or an XDP program is attached. EBUSY: AF_XDP has the queue.
+// ENOMEM: the limit on locked memory.
+func (r *Ring) NewZcrx(o ZcrxOptions) (*Zcrx, error) {
+	if r.closed {
+		return nil, ErrClosed
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	z := &Zcrx{ring: r, area: o.Area.Bytes}
+	if err := z.open(o); err != nil {
+		return nil, errors.Join(err, z.unmap())
+	}
+	r.zcrx = append(r.zcrx, z)
+	return z, nil
+}
+
+func (o ZcrxOptions) check() error {
+	switch {
+	case len(o.Area.Bytes) == 0:
+		return errors.New("uring: zcrx area of 0 bytes")
+	case o.BufLen != 0 && (o.BufLen&(o.BufLen-1) != 0 || o.BufLen < unix.Getpagesize()):
+		return fmt.Errorf("uring: zcrx buffers of %d bytes: must be a power of two of at least %d", o.BufLen, unix.Getpagesize())
+	case len(o.Area.Bytes)%max(o.BufLen, unix.Getpagesize()) != 0:
+		return fmt.Errorf("uring: zcrx area of %d bytes is no multiple of the buffer size", len(o.Area.Bytes))
+	case o.RefillEntries < 1 || o.RefillEntries > 1<<30:
+		return fmt.Errorf("uring: refill ring of %d entries: must be 1 to %d", o.RefillEntries, maxRefillEntries)
+	}
+	return nil
+}
+
+// open maps the refill ring's memory and registers.
+func (z *Zcrx) open(o ZcrxOptions) (err error) {
+	entries := 1 << bits.Len(uint(o.RefillEntries-1))
+	statsOff := refillHeader + min(entries, maxRefillEntries)*int(unsafe.Sizeof(zcrxRqe{}))
+	if z.region, err = NewMemory(statsOff+unix.Getpagesize(), PagesBase); err != nil {
+		return err
+	}
+	mem, err := NewMemory(int(unsafe.Sizeof(zcrxArg{})), PagesBase)
+	if err != nil {
+		return err
+	}
+	defer mem.Close()
+	arg := (*zcrxArg)(unsafe.Pointer(&mem.bytes[0]))
+	o.fill(arg, z.region, entries, statsOff)
+	if _, errno := z.ring.register(registerZcrxIfq, unsafe.Pointer(&arg.reg), 1); errno != 0 {
+		return o.explain(errno)
+	}
+	base := unsafe.Pointer(&z.region.bytes[0])
+	z.id, z.token, z.bufLen = arg.reg.zcrxID, arg.area.token, int(arg.reg.rxBufLen)
+	if z.bufLen == 0 { // a kernel that knows only pages
+		z.bufLen = unix.Getpagesize()
+	}
+	z.head = (*uint32)(unsafe.Add(base, arg.reg.offsets.head))
+	z.tail = (*uint32)(unsafe.Add(base, arg.reg.offsets.tail))
+	z.rqes = unsafe.Slice((*zcrxRqe)(unsafe.Add(base, arg.reg.offsets.rqes)), arg.reg.rqEntries)
+	z.next = atomic.LoadUint32(z.tail)
+	if o.Stats {
+		z.stats = (*zcrxStats)(unsafe.Add(base, statsOff))
+	}
+	return nil
+}
+
+// fill writes the registration; addresses in it are those of mapped memory.
+func (o ZcrxOptions) fill(a *zcrxArg, region *Memory, entries, statsOff int) {
+	at := func(p unsafe.Pointer) uint64 { return uint64(uintptr(p)) }
+	a.region = regionDesc{userAddr: address(region.bytes), size: uint64(roundUp(len(region.bytes), unix.Getpagesize())), flags: memRegionUser}
+	a.area = zcrxAreaReg{addr: address(o.Area.Bytes), len: uint64(len(o.Area.Bytes))}
+	if o.Area.DMABuf {
+		a.area.addr, a.area.flags, a.area.dmabufFD = 0, zcrxAreaDMABuf, uint32(o.Area.FD)
+	}
+	a.reg = zcrxIfqReg{ifIdx: uint32(o.IfIndex), ifRxq: uint32(o.Queue), rqEntries: uint32(entries), rxBufLen: uint32(o.BufLen),
+		areaPtr: at(unsafe.Pointer(&a.area)), regionPtr: at(unsafe.Pointer(&a.region))}
+	if o.NoDevice {
+		a.reg.flags = zcrxRegNoDev
+	}
+	if o.Stats || len(o.Events) > 0 {
+		a.event.userData = o.EventUser
+		for _, e := range o.Events {
+			a.event.typeMask |= 1 << e
+		}
+		if o.Stats {
+			a.event.flags, a.event.statsOffset = zcrxEventDescStats, uint64(statsOff)
+		}
+		a.reg.eventDesc = at(unsafe.Pointer(&a.event))
+	}
+}
+
+// explain says of a refused registration what its errno and its options tell.
+func (o ZcrxOptions) explain(errno unix.Errno) error {
+	e := &OpError{Op: "register zcrx interface queue", Errno: errno}
+	const kernel = "use Linux 6.15 or later, built with CONFIG_IO_URING_ZCRX (needs CONFIG_INET, CONFIG_PAGE_POOL and CONFIG_NET_RX_BUSY_POLL)"
+	switch errno {
+	case unix.EPERM:
+		e.How = "run as root or with CAP_NET_ADMIN, in the initial user namespace"
+	case unix.ENODEV:
+		e.How = "no such interface in this network namespace"
+	case unix.EOPNOTSUPP:
+		e.How = "the driver has no queue operations for memory providers; or " + kernel
+		if o.BufLen > unix.Getpagesize() {
+			e.How = "the driver cannot use buffers longer than a page: leave BufLen at 0, or " + e.How
+		}
+	case unix.ERANGE:
+		e.How = "the interface has no such queue"
+		if o.BufLen > unix.Getpagesize() {
+			e.How += ", or the memory is not contiguous in pieces of BufLen: use huge pages"
+		}
+	case unix.EEXIST:
+		e.How = "the queue has a memory provider already, or an XDP program is attached to the interface; or " + fixThread
+	case unix.EBUSY:
+		e.How = "AF_XDP uses the queue, or it is leased: choose another"
+	case unix.ENODATA:
+		e.How = "the driver ignored the provider's memory: report it, this is a bug of the driver"
+	case unix.ENOMEM:
+		e.How = fixMemlock
+	case unix.EFAULT:
+		e.How = "the area is not mapped memory"
+	case unix.EINVAL:
+		e.How = o.fixInvalid(kernel)
+	}
+	return e
+}
+
+func (o ZcrxOptions) fixInvalid(kernel string) string {
+	switch {
+	case o.NoDevice:
+		return "use Linux 7.1 or later (ZCRX_REG_NODEV)"
+	case o.Stats || len(o.Events) > 0:
+		return "leave out Stats and Events before Linux 7.2; else switch header split on (tcp-data-split on, hds-thresh 0)"
+	case o.BufLen != 0:
+		return "leave BufLen at 0 before Linux 7.0; else switch header split on (tcp-data-split on, hds-thresh 0)"
+	}
+	return "switch header split on (tcp-data-split on, hds-thresh 0), give the ring SingleIssuer, DeferTaskrun and CQE32; or " + kernel
+}
+
+// ID is the interface queue's number on its ring, for SQE.RecvZC.
+func (z *Zcrx) ID() uint32 { return z.id }
+
+// BufLen is the size of the area's buffers in bytes.
+func (z *Zcrx) BufLen() int { return z.bufLen }
+
+// Buffers is how many buffers the area has.
+func (z *Zcrx) Buffers() int { return len(z.area) / z.bufLen }
+
+// Bytes are the payload that a completion of SQE.RecvZC brought, in place:
+// extra is its second half. They are the application's until they are refilled.
+func (z *Zcrx) Bytes(c *CQE, extra *[2]uint64) []byte {
+	at := extra[0] &^ zcrxAreaMask
+	end := at + uint64(c.Res)
+	return z.area[at:end:end]
+}
+
+// unmap frees the refill ring's memory, which the kernel pins as long as it
+// needs it.
+func (z *Zcrx) unmap() error {
+	z.head, z.tail, z.rqes, z.stats = nil, nil, nil, nil
+	return z.region.Close()
+}
+
+// Counts reports whether the kernel counts what it copies.
+func (z *Zcrx) Counts() bool { return z.stats != nil }
+
+// Copies are how many pieces of payload and how many bytes the kernel has copied
+// from other memory into the area since the registration, 0 without
+// ZcrxOptions.Stats (struct zcrx_stats, 7.2). Payload in the linear part of a
+// packet is copied too, but not counted.
+func (z *Zcrx) Copies() (count, bytes uint64) {
+	if z.stats == nil {
+		return 0, 0
+	}
+	return atomic.LoadUint64(&z.stats.copyCount), atomic.LoadUint64(&z.stats.copyBytes)
+}

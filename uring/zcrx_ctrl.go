@@ -1,0 +1,47 @@
+package uring
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Flush makes the kernel take all that is in the refill ring now
+// (ZCRX_CTRL_FLUSH_RQ, 6.19). It is needed where no NIC does so: on an interface
+// queue without a device, and for a flow that the NIC delivers elsewhere. It
+// fails with EINVAL before 6.19.
+func (z *Zcrx) Flush() error {
+	return z.ctrl("flush the zcrx refill ring", &zcrxCtrl{op: zcrxCtrlFlushRQ}, "6.19")
+}
+
+// Export gives a descriptor by which another ring can use the interface queue
+// (ZCRX_CTRL_EXPORT, 6.19), to be closed by the caller. The queue lives until the
+// last of its rings and descriptors is closed.
+func (z *Zcrx) Export() (fd int, err error) {
+	c := &zcrxCtrl{op: zcrxCtrlExport}
+	if err := z.ctrl("export the zcrx interface queue", c, "6.19"); err != nil {
+		return -1, err
+	}
+	return int(c.arg[0]), nil
+}
+
+// ArmEvent lets an event that was told be told again (ZCRX_CTRL_ARM_EVENT, 7.2).
+// It fails with EINVAL when it was not told since.
+func (z *Zcrx) ArmEvent(e ZcrxEvent) error {
+	c := &zcrxCtrl{op: zcrxCtrlArmEvent}
+	c.arg[0] = uint32(e)
+	return z.ctrl("arm a zcrx event", c, "7.2")
+}
+
+func (z *Zcrx) ctrl(op string, c *zcrxCtrl, kernel string) error {
+	if z.ring.closed {
+		return ErrClosed
+	}
+	c.zcrxID = z.id
+	// Without a count, other than all other operations: io_zcrx_ctrl.
+	_, errno := z.ring.register(registerZcrxCtrl, unsafe.Pointer(c), 0)
+	if errno == unix.EINVAL || errno == unix.EOPNOTSUPP {
+		return &OpError{Op: op, Errno: errno, How: "use Linux " + kernel + " or later"}
+	}
+	return opError(op, errno)
+}

@@ -1,0 +1,84 @@
+package uring
+
+import (
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// zcrxRing are the options without which the kernel refuses an interface queue.
+var zcrxRing = Options{SQEntries: 4, SingleIssuer: true, DeferTaskrun: true, CQE32: true}
+
+// tryZcrx hands over an address that nobody has: a kernel with zero-copy
+// receive gets as far as reading it, EFAULT (io_uring/zcrx.c).
+func tryZcrx() error {
+	r, err := New(zcrxRing)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	const nowhere = 1
+	_, _, errno := unix.Syscall6(unix.SYS_IO_URING_REGISTER, uintptr(r.fd), registerZcrxIfq, nowhere, 1, 0, 0)
+	e := &OpError{Op: "register zcrx interface queue", Errno: errno}
+	switch errno {
+	case unix.EFAULT:
+		return nil
+	case 0:
+		return errors.New("the kernel took a garbage registration")
+	case unix.EPERM:
+		e.How = "run as root or with CAP_NET_ADMIN"
+	default: // EINVAL before 6.15, EOPNOTSUPP where it is left out
+		e.How = "use Linux 6.15 or later, built with CONFIG_IO_URING_ZCRX (needs CONFIG_INET, CONFIG_PAGE_POOL and CONFIG_NET_RX_BUSY_POLL)"
+	}
+	return e
+}
+
+// tryNoDevice registers a small interface queue that belongs to no NIC, which is
+// all of zero-copy receive that can be tried without one.
+func tryNoDevice(flush, stats bool) error {
+	if err := tryZcrx(); err != nil {
+		return err
+	}
+	r, err := New(zcrxRing)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	m, err := NewMemory(16*unix.Getpagesize(), PagesBase)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	z, err := r.NewZcrx(ZcrxOptions{NoDevice: true, Area: ZcrxArea{Bytes: m.Bytes()}, RefillEntries: 16, Stats: stats})
+	if err != nil || !flush {
+		return err
+	}
+	return z.Flush()
+}
+
+func tryBusyPoll() error {
+	r, err := New(Options{SQEntries: 4})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := r.RegisterBusyPoll(BusyPoll{Time: time.Microsecond}); err != nil {
+		return err
+	}
+	return r.UnregisterBusyPoll()
+}
+
+func tryResize() error {
+	r, err := New(Options{SQEntries: 4, SingleIssuer: true, DeferTaskrun: true, NoSQArray: true})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := r.Resize(8, 0); err != nil {
+		return err
+	}
+	r.GetSQE().Nop(1)
+	_, err = r.await()
+	return err
+}

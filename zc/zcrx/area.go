@@ -1,0 +1,64 @@
+package zcrx
+
+import (
+	"github.com/zcbench/zcbench/dmabuf"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/uring"
+)
+
+// area is the memory that payload is written into.
+type area struct {
+	kind stream.AreaKind
+	mem  *uring.Memory
+	dma  *dmabuf.Udmabuf
+}
+
+// newArea allocates what the options ask for, in whole huge pages.
+func newArea(q stream.NICQueue) (*area, error) {
+	const huge = 2 << 20
+	size := q.AreaBytes
+	if size == 0 {
+		size = stream.DefaultAreaBytes
+	}
+	unit := max(q.BufLen, 4096)
+	a := &area{kind: q.Area}
+	if a.kind == "" {
+		a.kind = stream.AreaPages
+		if q.BufLen > 4096 {
+			a.kind = stream.AreaHuge
+		}
+	}
+	if a.kind == stream.AreaHuge {
+		unit = huge
+	}
+	size = (size + unit - 1) / unit * unit
+	var err error
+	switch a.kind {
+	case stream.AreaUdmabuf:
+		a.dma, err = dmabuf.NewUdmabuf(size)
+	case stream.AreaHuge:
+		a.mem, err = uring.NewMemory(size, uring.PagesHuge)
+	case stream.AreaTHP:
+		a.mem, err = uring.NewMemory(size, uring.PagesTransparent)
+	default:
+		a.mem, err = uring.NewMemory(size, uring.PagesBase)
+	}
+	return a, err
+}
+
+// registration is the area as a ring takes it.
+func (a *area) registration() uring.ZcrxArea {
+	if a.dma != nil {
+		return uring.ZcrxArea{Bytes: a.dma.Bytes(), DMABuf: true, FD: a.dma.FD}
+	}
+	return uring.ZcrxArea{Bytes: a.mem.Bytes()}
+}
+
+func (a *area) size() int { return len(a.registration().Bytes) }
+
+func (a *area) close() error {
+	if a.dma != nil {
+		return a.dma.Close()
+	}
+	return a.mem.Close()
+}

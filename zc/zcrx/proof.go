@@ -1,0 +1,146 @@
+package zcrx
+
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/stream"
+	"golang.org/x/sys/unix"
+)
+
+// proof sorts the flow's bytes into copied and not copied, by what the kernel
+// says.
+type proof struct {
+	counts    bool   // the kernel counts the bytes it copies
+	copiesAll bool   // there is no NIC that could do without
+	seen      uint64 // of its counter
+	owed      uint64 // bytes counted by it that have not been taken yet
+	copied    uint64 // bytes taken so far that were copied
+	taken     uint64
+	elsewhere bool // without a counter: the flow was last seen on another queue
+}
+
+// account sorts n bytes that were taken; counter is what the kernel's stands at.
+// The kernel counts when it queues a completion, so it may be ahead of what was
+// taken, never behind.
+func (p *proof) account(n, counter uint64, m *stream.Meter) {
+	copied := uint64(0)
+	switch {
+	case p.counts:
+		p.owed += counter - p.seen
+		p.seen = counter
+		copied = min(p.owed, n)
+		p.owed -= copied
+	case p.copiesAll, p.elsewhere:
+		copied = n
+	}
+	p.copied += copied
+	p.taken += n
+	m.Copied(copied)
+	if p.copiesAll { // what the counter leaves out came in packets' linear parts
+		m.Linear(n - copied)
+	} else {
+		m.ZeroCopy(n - copied)
+	}
+}
+
+// copying reports whether payload is being copied to the area: then no NIC takes
+// buffers from the refill ring.
+func (p *proof) copying() bool { return p.copiesAll || p.copied > 0 || p.elsewhere }
+
+// look finds out, where the kernel does not count, whether the flow comes by the
+// queue of NAPI instance napi. It is called before a sleep, so it costs nothing
+// that matters.
+func (p *proof) look(fd int, napi uint32) {
+	if p.counts || p.copiesAll {
+		return
+	}
+	if id, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID); err == nil && id != 0 {
+		p.elsewhere = uint32(id) != napi
+	}
+}
+
+// landed is the RX queue that the flow's last packet came by; ok is false when it
+// cannot be told.
+func (r *Receiver) landed() (q nic.Queue, ok bool) {
+	id, err := unix.GetsockoptInt(r.fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID)
+	if err != nil || id == 0 {
+		return q, false
+	}
+	q, ok, err = r.dev.QueueOfNAPI(uint32(id))
+	return q, ok && err == nil
+}
+
+// whereabouts says where the flow came in, other than where it should have, and
+// what to do about it.
+func (r *Receiver) whereabouts() (where, fix string) {
+	q, ok := r.landed()
+	if !ok {
+		return fmt.Sprintf("which queue the flow landed on cannot be told (no SO_INCOMING_NAPI_ID); the provider is on queue %d", r.queue.ID),
+			"check that the driver tells its NAPI instances (ethtool -S " + r.dev.Name + " shows bytes per queue) and its ntuple rules (ethtool -n " + r.dev.Name + ")"
+	}
+	if q.ID != r.queue.ID {
+		return fmt.Sprintf("the flow landed on queue %d, the provider is on queue %d", q.ID, r.queue.ID),
+			"look for a rule that steers it elsewhere (ethtool -n " + r.dev.Name + "), leave --steer-queue out, or choose --queue " + fmt.Sprint(q.ID)
+	}
+	h, err := r.dev.HeaderSplit()
+	if err != nil || h.State != nic.SplitOn || h.Threshold > 0 {
+		return fmt.Sprintf("the flow landed on queue %d as it should, but headers are not split any more: %v", q.ID, h),
+			"keep others from changing the rings of " + r.dev.Name
+	}
+	return fmt.Sprintf("the flow landed on queue %d, where the provider is: packets came before it was steered, or the driver pulled payload out of the provider's memory", q.ID),
+		"look at the driver's counters: ethtool -S " + r.dev.Name
+}
+
+// Evidence tells what was seen of the flow and its queue.
+func (r *Receiver) Evidence() stream.Evidence {
+	var e stream.Evidence
+	figure := func(name, unit string, v float64) {
+		e.Figures = append(e.Figures, stream.Figure{Name: name, Unit: unit, Value: v})
+	}
+	count, bytes := r.z.Copies()
+	figure("zcrx_pieces", "1", float64(r.stats.pieces))
+	figure("zcrx_buffers", "1", float64(r.z.Buffers()))
+	figure("zcrx_buffer_bytes", "bytes", float64(r.z.BufLen()))
+	figure("zcrx_refill_entries", "1", float64(r.z.RefillEntries()))
+	figure("zcrx_flushes", "1", float64(r.stats.flushes))
+	figure("zcrx_no_memory", "1", float64(r.stats.noMemory))
+	figure("uring_backlogs", "1", float64(r.ring.Backlogs()))
+	figure("uring_lost", "1", float64(r.ring.Overflow()))
+	if r.proof.counts {
+		figure("zcrx_copies", "1", float64(count))
+		figure("zcrx_copied_bytes", "bytes", float64(bytes))
+	}
+	if r.stats.early > 0 {
+		e.Notes = append(e.Notes, fmt.Sprintf("%d pieces were given back before --hold was reached: no more than %d pieces can be held", r.stats.early, maxHeld))
+	}
+	if r.dev != nil {
+		r.testify(&e, figure)
+	}
+	return e
+}
+
+// testify adds what the device says.
+func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v float64)) {
+	figure("zcrx_queue", "1", float64(r.queue.ID))
+	figure("zcrx_alloc_fail_events", "1", float64(r.stats.allocFails))
+	if q, ok := r.landed(); ok {
+		figure("zcrx_flow_queue", "1", float64(q.ID))
+	}
+	bound := 0.0
+	if q, err := r.dev.Queue(r.queue.ID); err == nil && q.Provider == nic.ProviderIOUring {
+		bound = 1
+	} else {
+		e.Notes = append(e.Notes, fmt.Sprintf("the provider of RX queue %d was gone when the flow ended", r.queue.ID))
+	}
+	figure("zcrx_provider_bound", "1", bound)
+	if !r.proof.counts {
+		e.Notes = append(e.Notes, "this kernel does not count what zero-copy receive copies (Linux 7.2 does): bytes are sorted by the queue that the flow was seen on")
+	}
+	if h, err := r.dev.HeaderSplit(); err == nil && (h.State != nic.SplitOn || h.Threshold > 0) {
+		e.Notes = append(e.Notes, fmt.Sprintf("headers were not split at the end of the flow (%v): payload in the packets' linear part was copied and is not counted", h))
+	}
+	if r.proof.copied > 0 {
+		e.Why, e.Fix = r.whereabouts()
+	}
+}

@@ -1,0 +1,107 @@
+package zcrx
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/uring"
+	"golang.org/x/sys/unix"
+)
+
+// idle is what happened since the last payload.
+type idle struct {
+	since time.Time
+	fails int    // times that the kernel told that the NIC found no buffer
+	lost  uint64 // the queue's counters of that, when the time began
+	known bool   // the driver has such counters
+	told  bool   // the kernel told, and will not again before it is asked to
+}
+
+const (
+	// starvedAfter is how long a flow may bring nothing while the NIC finds no
+	// buffer: TCP has tried again several times by then.
+	starvedAfter = 2 * time.Second
+)
+
+// begin notes where an idle time begins.
+func (r *Receiver) beginIdle() {
+	r.idle.since, r.idle.fails = time.Now(), 0
+	r.idle.lost, r.idle.known = r.lost()
+}
+
+// lost is how often the queue wanted for a buffer, by the driver's counters.
+func (r *Receiver) lost() (n uint64, known bool) {
+	if r.dev == nil {
+		return 0, false
+	}
+	all, err := r.dev.QueueStats()
+	s, ok := all[r.queue.ID]
+	return s.AllocFail + s.Drops, err == nil && ok
+}
+
+// idleTick is called when a wait brought no payload. It tells a NIC without
+// buffers from a sender without data.
+func (r *Receiver) idleTick(c *stream.Conn) error {
+	if r.idle.since.IsZero() {
+		r.beginIdle()
+	}
+	if r.dev == nil || r.held.count() == 0 || c.Aborted() != nil || r.ended {
+		return nil
+	}
+	if r.idle.told {
+		r.idle.told = false
+		_ = r.z.ArmEvent(uring.ZcrxAllocFail) // refused only when it is armed
+	}
+	if time.Since(r.idle.since) < starvedAfter || !r.wanted() {
+		return nil
+	}
+	return &stream.Error{
+		Op: fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d pieces of %d bytes in all, of an area of %d buffers of %d bytes",
+			r.queue.ID, r.held.count(), r.held.bytes, r.z.Buffers(), r.z.BufLen()),
+		How: "hold less (--hold), or give the NIC a larger area (--area-size)"}
+}
+
+// wanted reports whether the NIC wanted for a buffer during the idle time.
+func (r *Receiver) wanted() bool {
+	now, _ := r.lost()
+	switch {
+	case r.idle.fails > 0, r.idle.known && now > r.idle.lost:
+		return true
+	case r.idle.known, r.proof.counts: // a kernel with events
+		return false
+	}
+	return r.held.bytes >= r.area.size()/4*3
+}
+
+// copyStarved is called when the kernel had no buffer to copy payload to. Then
+// those in the refill ring come back; when there are none, only waiting helps,
+// and where the kernel cannot copy, nothing does.
+func (r *Receiver) copyStarved() error {
+	if r.idle.since.IsZero() {
+		r.beginIdle()
+	}
+	if r.area.kind == stream.AreaUdmabuf {
+		where, fix := r.whereabouts()
+		return &stream.Error{Op: "io_uring recv_zc: the kernel had to copy, but cannot write to a dmabuf: " + where, Err: unix.ENOMEM, How: fix}
+	}
+	if time.Since(r.idle.since) < starvedAfter {
+		// Nobody tells when a buffer is free again.
+		if r.flushNow = true; r.z.RefillSpace() == r.z.RefillEntries() && r.held.bytes <= r.opt.NIC.HoldBytes {
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	}
+	op := fmt.Sprintf("starved: the kernel copies, and finds no buffer to copy to: the application holds %d pieces of %d bytes in all, of an area of %d buffers of %d bytes",
+		r.held.count(), r.held.bytes, r.z.Buffers(), r.z.BufLen())
+	how := "hold less (--hold), or choose a larger area (--area-size)"
+	if r.dev != nil {
+		where, fix := r.whereabouts()
+		op += "; " + where
+		if !r.flushes {
+			fix += "; before Linux 6.19 buffers that were copied to never come back"
+		}
+		how = fix
+	}
+	return &stream.Error{Op: op, Err: unix.ENOMEM, How: how}
+}

@@ -1,0 +1,184 @@
+package zcrx
+
+import (
+	"time"
+
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/uring"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// waitTime bounds one sleep, so that an aborted or starving run is noticed.
+	waitTime = 100 * time.Millisecond
+	// backlogTime bounds it while buffers wait for room in the refill ring: the
+	// kernel does not say when it has taken some.
+	backlogTime = time.Millisecond
+)
+
+// arm issues the multishot receive; the next enter submits it.
+func (r *Receiver) arm() { r.ring.GetSQE().RecvZC(r.fd, r.z.ID(), userRecv) }
+
+// Receive takes payload until the sender ends the flow. Nothing is allocated per
+// completion.
+func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
+	r.arm()
+	for !r.ended {
+		if err := r.enter(m); err != nil {
+			return stream.ReceiveError(c, "io_uring recv_zc", err)
+		}
+		bytes, err := r.take(c, m)
+		if err != nil {
+			return err
+		}
+		if bytes == 0 {
+			if err := r.idleTick(c); err != nil {
+				return err
+			}
+		} else {
+			r.idle.since = time.Time{}
+		}
+		if r.held.full() {
+			r.makeRoom(m)
+		}
+	}
+	return c.Aborted()
+}
+
+// enter brings completions: without sleeping if there are any.
+func (r *Receiver) enter(m *stream.Meter) error {
+	if r.ring.CQReady() > 0 {
+		return nil
+	}
+	m.Call()
+	if _, err := r.ring.SubmitAndGetEvents(); err != nil || r.ring.CQReady() > 0 {
+		return err
+	}
+	r.proof.look(r.fd, r.queue.NAPI)
+	wait := waitTime
+	if r.held.bytes > r.opt.NIC.HoldBytes {
+		wait = backlogTime
+	}
+	m.Wait()
+	_, err := r.ring.SubmitAndWait(1, wait)
+	return err
+}
+
+// take handles the completions that are there and gives back what is not held.
+func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) {
+	again := false
+	d := r.ring.Drain()
+	for !r.held.full() && d.Next() {
+		cqe := d.CQE()
+		switch {
+		case cqe.UserData == userEvent:
+			r.event(uring.ZcrxEvent(cqe.Res))
+		case cqe.More():
+			payload := r.z.Bytes(cqe, d.Extra())
+			r.touch.Next(payload, m)
+			r.held.push(d.Extra()[0], uint32(len(payload)))
+			bytes += len(payload)
+			r.stats.pieces++
+		default:
+			if again, err = r.judge(c, *cqe, m); err != nil {
+				d.Done()
+				return bytes, err
+			}
+		}
+	}
+	d.Done()
+	if bytes > 0 {
+		m.Bytes(bytes)
+		if r.proof.taken == 0 {
+			r.proof.look(r.fd, r.queue.NAPI)
+		}
+		_, copied := r.z.Copies()
+		r.proof.account(uint64(bytes), copied, m)
+	}
+	r.refill(m)
+	if again {
+		r.arm()
+	}
+	return bytes, nil
+}
+
+// event notes what the kernel tells of the interface queue.
+func (r *Receiver) event(e uring.ZcrxEvent) {
+	if e == uring.ZcrxAllocFail {
+		r.stats.allocFails++
+		r.idle.told = true
+		r.idle.fails++
+	}
+}
+
+// judge says of a completion that ends the request whether it is to be issued
+// again.
+func (r *Receiver) judge(c *stream.Conn, cqe uring.CQE, m *stream.Meter) (again bool, err error) {
+	switch errno := cqe.Errno(); {
+	case errno == 0:
+		r.ended = true // the kernel ends a multishot request with 0 at the end of the flow only
+		return false, nil
+	case errno == unix.ENOSPC: // the completion queue was full; payload stays in the socket
+		m.Overflow()
+	case errno == unix.ENOMEM: // no buffer to copy to: some come back now
+		r.stats.noMemory++
+		m.Overflow()
+		if err := r.copyStarved(); err != nil {
+			return false, err
+		}
+	default:
+		return false, stream.ReceiveError(c, "io_uring recv_zc", errno)
+	}
+	m.Rearm()
+	return true, nil
+}
+
+// refill gives back all pieces but the youngest that are to be held, as far as
+// the refill ring takes them, and shows them to the kernel at once.
+func (r *Receiver) refill(m *stream.Meter) {
+	n := 0
+	for r.held.count() > 0 && (r.held.bytes > r.opt.NIC.HoldBytes || r.ended) {
+		p := r.held.oldest()
+		if !r.z.Refill(p.off, p.len) {
+			break
+		}
+		r.held.pop()
+		n++
+	}
+	if n > 0 {
+		r.z.Publish()
+	}
+	// Nobody takes from the refill ring of a flow that is copied.
+	if r.proof.copying() && (r.flushNow || r.z.RefillEntries()-r.z.RefillSpace() >= r.flushAt) {
+		r.flush(m)
+	}
+	r.flushNow = false
+}
+
+// flush makes the kernel take what is in the refill ring.
+func (r *Receiver) flush(m *stream.Meter) {
+	if !r.flushes || r.z.RefillSpace() == r.z.RefillEntries() {
+		return
+	}
+	m.Call()
+	r.stats.flushes++
+	if r.z.Flush() != nil {
+		r.flushes = false // a kernel before 6.19: what is in the ring stays there
+	}
+}
+
+// makeRoom is for an application that has all the pieces it can keep account of:
+// it gives the oldest back earlier than --hold wants, or waits for the NIC.
+func (r *Receiver) makeRoom(m *stream.Meter) {
+	p := r.held.oldest()
+	if r.z.Refill(p.off, p.len) {
+		r.held.pop()
+		r.z.Publish()
+		r.stats.early++
+		return
+	}
+	if r.flush(m); r.z.RefillSpace() == 0 {
+		time.Sleep(time.Millisecond)
+		m.Wait()
+	}
+}

@@ -74,7 +74,7 @@ func helper(what string) int {
 }
 
 // exec runs a helper in the guest.
-func execHelper(t *testing.T, what string, o ExecOptions) (exit int, err error, stdout, log string) {
+func execHelper(t *testing.T, what string, o ExecOptions) (exit int, stdout, log string, err error) {
 	t.Helper()
 	var out, errs, logs bytes.Buffer
 	o.Args = []string{os.Args[0]}
@@ -86,7 +86,7 @@ func execHelper(t *testing.T, what string, o ExecOptions) (exit int, err error, 
 	if what == "files" {
 		checkFiles(t, o.Out, errs.String())
 	}
-	return exit, err, out.String(), logs.String()
+	return exit, out.String(), logs.String(), err
 }
 
 func checkFiles(t *testing.T, out, stderr string) {
@@ -133,17 +133,17 @@ func noQEMULeft(t *testing.T) {
 
 func TestIntegrationLabExitStatus(t *testing.T) {
 	needIntegration(t)
-	exit, err, stdout, _ := execHelper(t, "files", ExecOptions{})
+	exit, stdout, _, err := execHelper(t, "files", ExecOptions{})
 	if exit != 42 || err != nil {
 		t.Errorf("exit status %d, %v; want 42", exit, err)
 	}
 	if stdout != "to stdout\ncarried into the guest\n" {
 		t.Errorf("standard output is %q", stdout)
 	}
-	if exit, err, _, _ := execHelper(t, "killed", ExecOptions{}); exit != 128+15 || err != nil {
+	if exit, _, _, err := execHelper(t, "killed", ExecOptions{}); exit != 128+15 || err != nil {
 		t.Errorf("killed by SIGTERM: %d, %v", exit, err)
 	}
-	if exit, err, _, _ := execHelper(t, "orphan", ExecOptions{}); exit != 0 || err != nil {
+	if exit, _, _, err := execHelper(t, "orphan", ExecOptions{}); exit != 0 || err != nil {
 		t.Errorf("with an orphan: %d, %v", exit, err)
 	}
 }
@@ -151,7 +151,7 @@ func TestIntegrationLabExitStatus(t *testing.T) {
 func TestIntegrationLabTimeout(t *testing.T) {
 	needIntegration(t)
 	start := time.Now()
-	exit, err, _, _ := execHelper(t, "hang", ExecOptions{Timeout: 15 * time.Second})
+	exit, _, _, err := execHelper(t, "hang", ExecOptions{Timeout: 15 * time.Second})
 	if exit != ExitTimeout || err == nil {
 		t.Errorf("exit status %d, %v; want %d", exit, err, ExitTimeout)
 	}
@@ -163,7 +163,7 @@ func TestIntegrationLabTimeout(t *testing.T) {
 // A kernel that complains fails the run although the command was content.
 func TestIntegrationLabComplaint(t *testing.T) {
 	needIntegration(t)
-	exit, err, _, log := execHelper(t, "warn", ExecOptions{})
+	exit, _, log, err := execHelper(t, "warn", ExecOptions{})
 	if exit != ExitTrouble || err == nil || !strings.Contains(log, "WARNING: made by a test") {
 		t.Errorf("exit status %d, %v; log:\n%s", exit, err, log)
 	}
@@ -171,7 +171,7 @@ func TestIntegrationLabComplaint(t *testing.T) {
 
 func TestIntegrationLabPanic(t *testing.T) {
 	needIntegration(t)
-	exit, err, _, log := execHelper(t, "panic", ExecOptions{})
+	exit, _, log, err := execHelper(t, "panic", ExecOptions{})
 	if exit != ExitTrouble || err == nil || !strings.Contains(log, "sysrq triggered crash") {
 		t.Errorf("exit status %d, %v; log:\n%s", exit, err, log)
 	}

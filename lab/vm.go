@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/zcbench/zcbench/lab/guest"
 )
@@ -125,16 +124,6 @@ func (m *vm) channels(args []string) ([]string, []*os.File, error) {
 func (m *vm) closePorts() {
 	for _, f := range m.ports {
 		f.Close()
-	}
-}
-
-// wait returns when QEMU has ended, or after limit with false.
-func (m *vm) wait(limit time.Duration) bool {
-	select {
-	case <-m.done:
-		return true
-	case <-time.After(limit):
-		return false
 	}
 }
 

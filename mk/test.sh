@@ -42,6 +42,6 @@ for kernel in $lab_kernels; do
 		status=1
 		continue
 	fi
-	go test -json -count=1 -timeout 15m -skip TestSelftest -exec "$here/bin/zcbench lab exec --kernel $kernel --timeout 10m --" $lab_packages || status=1
+	go test -json -short -count=1 -p 1 -timeout 15m -skip TestSelftest -exec "$here/bin/zcbench lab exec --kernel $kernel --timeout 10m --" $lab_packages || status=1
 done
 exit $status

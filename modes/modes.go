@@ -112,6 +112,9 @@ func (p Path) Support(dev string) error {
 	return p.Probe()
 }
 
+// Built reports whether this version of zcbench has code for the mode.
+func (p Path) Built() bool { return p.NewReceiver != nil || p.NewSender != nil }
+
 // UsesRing reports whether the path works through an io_uring.
 func (p Path) UsesRing() bool {
 	return strings.HasPrefix(p.Name, "uring") || strings.HasPrefix(p.Name, "zcrx")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
@@ -81,7 +82,7 @@ be built or booted, or the guest's kernel complained; 2 wrong usage or input.`,
 				return outError(err)
 			}
 			demo := []string{"zcbench", "demo", "--out", guest.OutDir, "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender,
-				"--duration", "2s"} // counters are read slowly there: a short window would not be kept
+				"--duration", "1500ms"} // counters are read slowly there: a short window would not be kept
 			o.Args = append(demo, args...)
 			exit, err := lab.Exec(cmd.Context(), o)
 			if exit == 0 && err == nil {
@@ -94,6 +95,8 @@ be built or booted, or the guest's kernel complained; 2 wrong usage or input.`,
 	f := c.Flags()
 	f.StringVar(&o.Out, "out", "out/lab-demo", "folder for the results; must not have any yet")
 	vmFlags(c, &o)
+	o.Timeout = 30 * time.Minute // some 180 runs
+	f.Lookup("timeout").DefValue = o.Timeout.String()
 	return c
 }
 

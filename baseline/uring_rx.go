@@ -41,7 +41,7 @@ func NewUringReceiver(o stream.Options) (*UringReceiver, error) {
 		return nil, &stream.Unsupported{Mode: "uring", Op: "make a ring", Err: err, How: stream.FixOf(err)}
 	}
 	n, size := uringLayout(o)
-	bufs, err := ring.NewBufRing(uring.BufRingOptions{Group: uringGroup, Entries: n, Size: size})
+	bufs, err := ring.NewBufRing(uring.BufRingOptions{Group: uringGroup, Entries: n, Size: size, Pages: uring.PagesTransparent})
 	if err != nil {
 		ring.Close()
 		return nil, &stream.Unsupported{Mode: "uring", Op: "register provided buffers", Err: err, How: stream.FixOf(err)}

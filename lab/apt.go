@@ -19,9 +19,8 @@ import (
 // Debian's archive.
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
-// debianDefault is the mirror Debian documents for everybody; used only where
-// the system's own apt configuration names no Debian archive.
-const debianDefault = "http://deb.debian.org/debian"
+// mirrorEnv overrides the mirror that is found in the system's configuration.
+const mirrorEnv = "ZCBENCH_DEBIAN_MIRROR"
 
 // apt runs Debian's package tools against one suite with state of its own: the
 // system's package lists and installed packages are neither read nor changed.
@@ -91,33 +90,47 @@ Acquire::Retries "3";
 }
 
 // debianMirror is ZCBENCH_DEBIAN_MIRROR, or the Debian archive that this
-// system installs from, or Debian's default.
+// system installs from.
 func debianMirror(ctx context.Context) (string, error) {
-	if m := os.Getenv("ZCBENCH_DEBIAN_MIRROR"); m != "" {
+	if m := os.Getenv(mirrorEnv); m != "" {
 		u, err := url.Parse(m)
 		if err != nil || u.Scheme == "" {
-			return "", errorf("read ZCBENCH_DEBIAN_MIRROR", "give a URL such as "+debianDefault, "bad URL %q", m)
+			return "", errorf("read "+mirrorEnv, "give the URL of a Debian mirror, up to and with /debian", "bad URL %q", m)
 		}
 		return strings.TrimSuffix(m, "/"), nil
 	}
 	out, err := exec.CommandContext(ctx, "apt-get", "indextargets", "--format",
 		"$(ORIGIN)|$(LABEL)|$(CREATED_BY)|$(REPO_URI)").Output()
 	if err != nil {
-		return debianDefault, nil
+		return "", &Error{"list this system's package sources with apt-get indextargets", err, ""}
 	}
-	return mirrorFromTargets(string(out)), nil
+	mirror := mirrorFromTargets(string(out))
+	if mirror == "" {
+		return "", errorf("find a Debian mirror", "set "+mirrorEnv+" to the URL of one, up to and with /debian", "this system's package sources name none")
+	}
+	return mirror, nil
 }
 
 // mirrorFromTargets picks the Debian archive from the lines ORIGIN|LABEL|KIND|URI
-// of apt-get indextargets. The security archive does not carry other suites.
+// of apt-get indextargets, "" where there is none. The security archive does not
+// carry other suites. Before the first apt-get update nothing but the URI is
+// known: then its usual ending tells.
 func mirrorFromTargets(lines string) string {
+	guess := ""
 	for line := range strings.Lines(lines) {
 		f := strings.Split(strings.TrimSpace(line), "|")
-		if len(f) == 4 && f[0] == "Debian" && f[1] == "Debian" && f[2] == "Packages" {
-			return strings.TrimSuffix(f[3], "/")
+		if len(f) != 4 || f[2] != "Packages" {
+			continue
+		}
+		uri := strings.TrimSuffix(f[3], "/")
+		if f[0] == "Debian" && f[1] == "Debian" {
+			return uri
+		}
+		if f[0] == "" && guess == "" && strings.HasSuffix(uri, "/debian") {
+			guess = uri
 		}
 	}
-	return debianDefault
+	return guess
 }
 
 // run executes one of apt's programs with the private configuration.

@@ -28,14 +28,14 @@ func static(t *testing.T) string {
 
 func TestNewCommand(t *testing.T) {
 	bin := static(t)
-	c, err := newCommand([]string{bin, "-test.testlogfile=/tmp/l", "-test.coverprofile=c.out", "-test.trace=/t/x", "a=b"}, "/nonexistent", "/work")
+	c, err := newCommand([]string{bin, "-test.testlogfile=/tmp/l", "-test.coverprofile=c.out", "-test.trace=/t/x", "a=b"}, "/nonexistent", "/src")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{bin, "-test.coverprofile=c.out", "-test.trace=/t/x", "a=b"}, c.args); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"/work/c.out", "/t/x"}, c.returns); diff != "" {
+	if diff := cmp.Diff([]string{"/src/c.out", "/t/x"}, c.returns); diff != "" {
 		t.Error(diff)
 	}
 	if c.carry != bin {

@@ -69,8 +69,11 @@ Debian|Debian|Packages|https://second.example/debian
 	if got := mirrorFromTargets(lines); got != "https://mirror.example/debian" {
 		t.Errorf("got %s", got)
 	}
-	if got := mirrorFromTargets("Ubuntu|Ubuntu|Packages|http://archive.example/ubuntu\n"); got != debianDefault {
+	if got := mirrorFromTargets("Ubuntu|Ubuntu|Packages|http://archive.example/ubuntu\n"); got != "" {
 		t.Errorf("on Ubuntu: got %s", got)
+	}
+	if got := mirrorFromTargets("||Packages|http://a.example/debian-security/\n||Packages|http://a.example/debian/\n"); got != "http://a.example/debian" {
+		t.Errorf("before the first update: got %s", got)
 	}
 }
 

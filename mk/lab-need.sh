@@ -5,6 +5,8 @@
 [ "$(uname -s)/$(uname -m)" = Linux/x86_64 ] || { echo "needs x86-64 Linux, this is $(uname -s)/$(uname -m)"; exit; }
 command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
 	{ echo "needs Debian or Ubuntu: dpkg and apt are not installed"; exit; }
+[ -n "${ZCBENCH_DEBIAN_MIRROR:-}" ] || apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -q '/debian/*$' ||
+	{ echo "needs a Debian mirror, and this system's package sources name none: set ZCBENCH_DEBIAN_MIRROR to the URL of one"; exit; }
 missing=
 for p in "$@"; do
 	case $(dpkg-query -W -f='${Status}' "$p" 2>/dev/null) in

@@ -29,6 +29,7 @@ demo: build ## run every mode this kernel can run between two namespaces (root; 
 
 .PHONY: test
 test: deps-test build $(GOTESTSUM) ## run every test this machine can run; ends with what was skipped and why
+	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true # the tests say what failed
 	mk/test.sh '$(GOTESTSUM)'
 
 .PHONY: bench

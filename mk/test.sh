@@ -32,7 +32,7 @@ go test -json -race -count=1 -p 1 -timeout 20m -skip "$in_lab" "${packages[@]}" 
 # binaries. The kernel's own selftest programs have a target of their own
 # (make lab-selftests): building them takes hundreds of megabytes.
 export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1
-ZCBENCH_LAB_WHY=$(sh mk/lab-need.sh $LAB_PACKAGES)
+ZCBENCH_LAB_WHY=$(sh mk/lab-need.sh $LAB_PACKAGES 2>/dev/null)
 export ZCBENCH_LAB_WHY
 go test -json -count=1 -timeout 15m ./lab || status=1
 if [ -n "$ZCBENCH_LAB_WHY" ]; then
@@ -40,8 +40,8 @@ if [ -n "$ZCBENCH_LAB_WHY" ]; then
 	exit $status
 fi
 for kernel in $lab_kernels; do
-	if ! "$here/bin/zcbench" lab build --kernel "$kernel" >/dev/null; then
-		echo "FAILED: the lab could not be built for $kernel" >&2
+	if ! said=$("$here/bin/zcbench" lab build --kernel "$kernel" 2>&1); then
+		echo "FAILED: the lab could not be built for $kernel: $said" >&2
 		status=1
 		continue
 	fi

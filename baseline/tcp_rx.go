@@ -1,6 +1,8 @@
 package baseline
 
 import (
+	"time"
+
 	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
 	"golang.org/x/sys/unix"
@@ -20,7 +22,6 @@ type TCPReceiver struct {
 	opt   stream.Options
 	buf   *stream.Buffer
 	touch *stream.Toucher
-	wait  sock.Waiter
 }
 
 // NewTCPReceiver allocates the buffer.
@@ -41,9 +42,12 @@ func (r *TCPReceiver) Attach(_ *stream.Conn, h stream.Hello) error {
 // Receive reads until the sender ends the flow.
 func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	message, read, at := r.buf.Bytes(), readBytes(r.opt), 0
+	if err := sock.Blocking(c.FD, waitMs*time.Millisecond); err != nil {
+		return err
+	}
 	for {
-		n, errno := sock.Recv(c.FD, message[at:min(at+read, len(message))], unix.MSG_DONTWAIT)
-		m.Call()
+		n, errno := sock.Recv(c.FD, message[at:min(at+read, len(message))], 0)
+		m.Wait()
 		switch {
 		case n > 0 && errno == 0:
 			r.touch.Next(message[at:at+n], m)
@@ -53,10 +57,7 @@ func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 			}
 		case errno == 0:
 			return c.Aborted()
-		case errno == unix.EAGAIN:
-			r.wait.Wait(c.FD, unix.POLLIN, waitMs)
-			m.Wait()
-		case errno != unix.EINTR:
+		case errno != unix.EINTR && errno != unix.EAGAIN:
 			return stream.ReceiveError(c, "recv", errno)
 		}
 	}

@@ -1,6 +1,8 @@
 package baseline
 
 import (
+	"time"
+
 	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
 	"golang.org/x/sys/unix"
@@ -11,7 +13,6 @@ import (
 // not copying; no application can use the data.
 type TruncReceiver struct {
 	read int
-	wait sock.Waiter
 }
 
 // NewTruncReceiver needs no memory.
@@ -28,18 +29,18 @@ func (r *TruncReceiver) Attach(*stream.Conn, stream.Hello) error { return nil }
 
 // Receive drops payload until the sender ends the flow.
 func (r *TruncReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
+	if err := sock.Blocking(c.FD, waitMs*time.Millisecond); err != nil {
+		return err
+	}
 	for {
-		n, errno := sock.Discard(c.FD, r.read)
-		m.Call()
+		n, errno := sock.Discard(c.FD, r.read, 0)
+		m.Wait()
 		switch {
 		case n > 0 && errno == 0:
 			m.Bytes(n)
 		case errno == 0:
 			return c.Aborted()
-		case errno == unix.EAGAIN:
-			r.wait.Wait(c.FD, unix.POLLIN, waitMs)
-			m.Wait()
-		case errno != unix.EINTR:
+		case errno != unix.EINTR && errno != unix.EAGAIN:
 			return stream.ReceiveError(c, "recv with MSG_TRUNC", errno)
 		}
 	}

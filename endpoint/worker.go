@@ -68,7 +68,14 @@ type flowResult struct {
 	evidence stream.Evidence
 }
 
+// spareProcessors gives the Go scheduler Ps beyond those that data paths keep
+// while they sleep: it is not told of their system calls. With one per CPU a
+// host of one CPU, or a process bound to one, would have none left for the
+// agent.
+var spareProcessors = sync.OnceFunc(func() { runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))) })
+
 func newWorker(e *End) *worker {
+	spareProcessors()
 	w := &worker{end: e, ready: make(chan error, 1), orders: make(chan orders), quit: make(chan struct{}), flow: make(chan flowStart, 1),
 		ended: make(chan flowResult, 1), finish: make(chan struct{}), gone: make(chan struct{})}
 	go w.run()

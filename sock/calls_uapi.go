@@ -7,18 +7,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Recv is recvfrom(2) without an address. With flags MSG_DONTWAIT it never
-// sleeps; that flag is the caller's to set. n is valid when errno is 0; 0 means
-// end of stream.
+// Recv is recvfrom(2) without an address. It sleeps as [Blocking] says, or never
+// with MSG_DONTWAIT in flags. n is valid when errno is 0; 0 means end of stream.
 func Recv(fd int, p []byte, flags int) (n int, errno unix.Errno) {
 	r, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), uintptr(flags), 0, 0)
 	return int(r), e
 }
 
-// Discard is recvfrom(2) with MSG_TRUNC: the kernel drops up to n bytes of a
-// TCP stream without copying them (net/ipv4/tcp.c, tcp_recvmsg_locked).
-func Discard(fd, n int) (int, unix.Errno) {
-	r, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), 0, uintptr(n), unix.MSG_TRUNC|unix.MSG_DONTWAIT, 0, 0)
+// Discard is Recv with MSG_TRUNC: the kernel drops up to n bytes of a TCP stream
+// without copying them (net/ipv4/tcp.c, tcp_recvmsg_locked).
+func Discard(fd, n, flags int) (int, unix.Errno) {
+	r, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), 0, uintptr(n), uintptr(flags|unix.MSG_TRUNC), 0, 0)
 	return int(r), e
 }
 
@@ -52,10 +51,17 @@ type Waiter struct {
 
 // Wait sleeps until fd has one of events (unix.POLLIN...) or timeoutMs have
 // passed, and returns what it has; 0 is a time-out. A signal counts as one.
+//
+// The Go scheduler is not told that the thread sleeps: it would hand the
+// thread's P on and have to find another one for it at the end of every sleep.
+// When it wants the thread it sends a signal, which ends the sleep; noinline
+// leaves the caller a place where it can be had.
+//
+//go:noinline
 func (w *Waiter) Wait(fd int, events int16, timeoutMs int) (revents int16, errno unix.Errno) {
 	w.pfd = pollFd{fd: int32(fd), events: events}
 	w.ts = unix.Timespec{Sec: int64(timeoutMs / 1000), Nsec: int64(timeoutMs%1000) * 1e6}
-	_, _, e := unix.Syscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&w.pfd)), 1, uintptr(unsafe.Pointer(&w.ts)), 0, 0, 0)
+	_, _, e := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&w.pfd)), 1, uintptr(unsafe.Pointer(&w.ts)), 0, 0, 0)
 	if e == unix.EINTR {
 		return 0, 0
 	}

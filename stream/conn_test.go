@@ -16,12 +16,20 @@ func wakes(c *stream.Conn, events int16) <-chan int16 {
 	got := make(chan int16, 1)
 	fd := c.FD
 	go func() {
-		var w sock.Waiter
-		r, _ := w.Wait(fd, events, 3000)
-		got <- r
+		got <- await(fd, events, 3*time.Second)
 	}()
 	time.Sleep(20 * time.Millisecond) // let it sleep
 	return got
+}
+
+// await sleeps until fd has one of events, also when a signal ends a sleep.
+func await(fd int, events int16, limit time.Duration) int16 {
+	var w sock.Waiter
+	for end := time.Now().Add(limit); ; {
+		if r, _ := w.Wait(fd, events, int(limit.Milliseconds())); r != 0 || time.Now().After(end) {
+			return r
+		}
+	}
 }
 
 func TestAbortWakesBothEnds(t *testing.T) {
@@ -70,8 +78,7 @@ func TestAbortedReceiverBreaksAFullSender(t *testing.T) {
 	var w sock.Waiter
 	for full := false; !full; {
 		if _, errno := sock.Send(tx.FD, b, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); errno == unix.EAGAIN {
-			r, _ := w.Wait(tx.FD, unix.POLLOUT, 100)
-			full = r == 0
+			full = await(tx.FD, unix.POLLOUT, 100*time.Millisecond) == 0
 		}
 	}
 	rx.Abort()

@@ -52,7 +52,7 @@ func (r *Ring) SubmitAndWait(n int, timeout time.Duration) (int, error) {
 	if timeout > 0 {
 		deadline = time.Now().Add(timeout)
 	}
-	submitted := 0
+	submitted, n := 0, min(n, r.CQEntries()) // as the kernel does
 	for {
 		todo := r.sq.flush()
 		if todo == 0 && r.CQReady() >= n {
@@ -60,11 +60,10 @@ func (r *Ring) SubmitAndWait(n int, timeout time.Duration) (int, error) {
 		}
 		k, errno := r.enterWait(todo, n, timeout)
 		submitted += k
-		switch errno {
-		case 0, unix.ETIME:
+		switch {
+		case errno == unix.ETIME, errno == 0 && r.CQReady() >= n:
 			return submitted, nil
-		case unix.EINTR:
-		default:
+		case errno != 0 && errno != unix.EINTR:
 			return submitted, opError("io_uring_enter", errno)
 		}
 		if timeout > 0 {
@@ -90,8 +89,13 @@ func (r *Ring) enterNow(submit uint32, flags uintptr) (int, error) {
 	}
 }
 
-// enterWait is io_uring_enter(2) that may sleep: the scheduler is told. A signal
-// or timeout after a submission is not reported by the kernel, nor here.
+// enterWait is io_uring_enter(2) that may sleep. The scheduler is not told: it
+// would hand the thread's P on and have to find one at the end of every sleep.
+// When it wants the thread, its signal ends the sleep, and noinline leaves the
+// caller's loop a place where it can be had. A signal or timeout after a
+// submission is not reported by the kernel, nor here.
+//
+//go:noinline
 func (r *Ring) enterWait(submit uint32, wait int, timeout time.Duration) (int, unix.Errno) {
 	r.count()
 	r.sleeps++
@@ -105,7 +109,7 @@ func (r *Ring) enterWait(submit uint32, wait int, timeout time.Duration) (int, u
 	if r.features.Has(FeatNoIowait) {
 		flags |= enterNoIowait
 	}
-	k, _, errno := unix.Syscall6(unix.SYS_IO_URING_ENTER, r.enterFD, uintptr(submit), uintptr(min(wait, math.MaxUint32)), flags,
+	k, _, errno := unix.RawSyscall6(unix.SYS_IO_URING_ENTER, r.enterFD, uintptr(submit), uintptr(min(wait, math.MaxUint32)), flags,
 		uintptr(unsafe.Pointer(&w.arg)), unsafe.Sizeof(w.arg))
 	if errno != 0 {
 		return 0, errno

@@ -144,8 +144,8 @@ func TestWaitTimeout(t *testing.T) {
 		if d := time.Since(start); d < 30*time.Millisecond || d > 5*time.Second {
 			t.Errorf("waited %v", d)
 		}
-		if r.Sleeps() != 1 {
-			t.Errorf("%d sleeps", r.Sleeps())
+		if r.Sleeps() == 0 { // more than one: the runtime's signals
+			t.Error("no sleep counted")
 		}
 		r.GetSQE().Nop(1) // fewer completions than waited for
 		if n, err = r.SubmitAndWait(2, time.Millisecond); n != 1 || err != nil || r.CQReady() != 1 {

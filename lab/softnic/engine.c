@@ -78,6 +78,7 @@ bool sn_engine_run(struct sn_channel *ch)
 		txq->packets++;
 		txq->bytes += d->len;
 		txq->netmem_bytes += d->netmem;
+		txq->big_packets += d->len > ETH_HLEN + GSO_LEGACY_MAX_SIZE;
 		smp_store_release(&txq->cons, txq->cons + 1);
 		n++;
 	}

@@ -75,6 +75,7 @@ struct sn_txq {
 	spinlock_t	lock;
 	bool		running;
 	u64		packets, bytes, netmem_bytes, drops, paused;
+	u64		big_packets;	/* above 64 KiB: BIG TCP */
 };
 
 /* ---- RX ---- */

@@ -24,7 +24,7 @@ static const struct sn_stat rx_stats[] = {
 };
 
 static const struct sn_stat tx_stats[] = {
-	TX(packets), TX(bytes), TX(netmem_bytes), TX(drops), TX(paused),
+	TX(packets), TX(bytes), TX(netmem_bytes), TX(drops), TX(paused), TX(big_packets),
 };
 
 static const struct sn_stat dev_stats[] = {

@@ -42,7 +42,12 @@ func payload(n int) []byte {
 func listen(t testing.TB, f family, port uint16) net.Listener {
 	t.Helper()
 	l := in(t, rx.NS, func() (net.Listener, error) {
-		return net.Listen("tcp", netip.AddrPortFrom(f.addr(), port).String())
+		// Plain TCP: Go listens with MPTCP where it can, and the kernel keeps an
+		// MPTCP socket that was never accepted, with its namespace, for a minute
+		// after its end.
+		var lc net.ListenConfig
+		lc.SetMultipathTCP(false)
+		return lc.Listen(context.Background(), "tcp", netip.AddrPortFrom(f.addr(), port).String())
 	})
 	t.Cleanup(func() { l.Close() })
 	return l
@@ -51,8 +56,15 @@ func listen(t testing.TB, f family, port uint16) net.Listener {
 // dial connects from the sender's end. The listener's backlog answers.
 func dial(t testing.TB, l net.Listener) net.Conn {
 	t.Helper()
+	return dialFrom(t, l, 0)
+}
+
+// dialFrom is dial from a given port, if it is not 0.
+func dialFrom(t testing.TB, l net.Listener, port int) net.Conn {
+	t.Helper()
 	c := in(t, tx.NS, func() (net.Conn, error) {
-		return net.DialTimeout("tcp", l.Addr().String(), 10*time.Second)
+		d := net.Dialer{Timeout: 10 * time.Second, LocalAddr: &net.TCPAddr{Port: port}}
+		return d.Dial("tcp", l.Addr().String())
 	})
 	t.Cleanup(func() { c.Close() })
 	return c
@@ -78,8 +90,12 @@ func transfer(t testing.TB, l net.Listener, n int, limit time.Duration) {
 }
 
 func tryTransfer(t testing.TB, l net.Listener, n int, limit time.Duration) error {
+	return transferOver(dial(t, l), l, n, limit)
+}
+
+// transferOver is tryTransfer over c, the listener's next connection.
+func transferOver(c net.Conn, l net.Listener, n int, limit time.Duration) error {
 	data := payload(n)
-	c := dial(t, l)
 	r, err := l.Accept()
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ func Sink(c *stream.Conn) <-chan struct{} {
 		defer close(done)
 		var w sock.Waiter
 		for {
-			n, errno := sock.Discard(c.FD, 1<<20)
+			n, errno := sock.Discard(c.FD, 1<<20, unix.MSG_DONTWAIT)
 			switch {
 			case errno == unix.EAGAIN:
 				w.Wait(c.FD, unix.POLLIN, 50)

@@ -1,0 +1,25 @@
+package sock
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Blocking lets calls on the socket fd sleep, for at most limit at a time: then
+// they fail with EAGAIN. A signal ends them with EINTR, because the kernel does
+// not restart calls on a socket that has a time limit (signal(7)); so the Go
+// runtime, which is not told of [Recv], gets its thread when it asks for it.
+//
+// One call that sleeps costs less than one that finds nothing, a poll, and
+// another one.
+func Blocking(fd int, limit time.Duration) error {
+	tv := unix.NsecToTimeval(limit.Nanoseconds())
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv); err != nil {
+		return &Error{Op: "setsockopt SO_RCVTIMEO", Err: err}
+	}
+	if err := unix.SetNonblock(fd, false); err != nil {
+		return &Error{Op: "fcntl F_SETFL", Err: err}
+	}
+	return nil
+}

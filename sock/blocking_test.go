@@ -1,0 +1,83 @@
+package sock
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestBlocking(t *testing.T) {
+	rx, tx := pair(t, "127.0.0.1:0", Options{})
+	if err := Blocking(rx, 20*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	begin, b := time.Now(), make([]byte, 4)
+	if _, errno := Recv(rx, b, 0); errno != unix.EAGAIN && errno != unix.EINTR {
+		t.Errorf("nothing to receive: %v", errno)
+	} else if errno == unix.EAGAIN && time.Since(begin) < 15*time.Millisecond {
+		t.Errorf("did not sleep: %v", time.Since(begin))
+	}
+	go func() {
+		time.Sleep(5 * time.Millisecond)
+		Send(tx, []byte("late"), unix.MSG_NOSIGNAL)
+	}()
+	n, errno := Recv(rx, b, 0)
+	for errno == unix.EAGAIN || errno == unix.EINTR {
+		n, errno = Recv(rx, b, 0)
+	}
+	if errno != 0 || string(b[:n]) != "late" {
+		t.Errorf("received %q, %v", b[:n], errno)
+	}
+	if err := Blocking(-1, time.Second); err == nil {
+		t.Error("no error for a descriptor that is none")
+	}
+}
+
+// The collector must not wait for a receiver that sleeps: with limits this long
+// the test would run into its own.
+func TestBlockingLeavesTheCollectorAlone(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	rx, _ := pair(t, "127.0.0.1:0", Options{})
+	if err := Blocking(rx, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan unix.Errno)
+	go func() {
+		runtime.LockOSThread()
+		b := make([]byte, 1)
+		for {
+			if n, errno := Recv(rx, b, 0); errno != unix.EINTR {
+				done <- errno
+				_ = n
+				return
+			}
+		}
+	}()
+	var w Waiter
+	polled := make(chan struct{})
+	stop := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer close(polled)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				w.Wait(rx, unix.POLLPRI, 3600e3)
+			}
+		}
+	}()
+	for range 20 {
+		time.Sleep(time.Millisecond)
+		runtime.GC()
+	}
+	close(stop)
+	unix.Shutdown(rx, unix.SHUT_RDWR)
+	if errno := <-done; errno != 0 {
+		t.Error(errno)
+	}
+	<-polled
+}

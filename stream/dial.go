@@ -102,10 +102,37 @@ func (c *Conn) SendFarewell(f Farewell) error {
 	if err != nil {
 		return err
 	}
-	if err := c.writeAll(b); err != nil {
-		return &Error{Op: "send farewell", Err: err, Peer: true, How: "the sender did not wait for it: its own message says why"}
+	err = c.writeAll(b)
+	if err == nil {
+		err = c.delivered(time.Second)
+	}
+	if err != nil {
+		return &Error{Op: "the sender ended the flow and did not wait for the receiver's account of it", Err: err, Peer: true,
+			How: "it was killed or gave up, perhaps before its time: its own message says why"}
 	}
 	return nil
+}
+
+// delivered waits, at most so long, until the peer's kernel has acknowledged
+// everything. A sender that was killed is no different from one that has ended
+// its flow until then: both send a FIN. But its kernel answers data with a reset.
+func (c *Conn) delivered(limit time.Duration) error {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		left, err := unix.IoctlGetInt(c.FD, unix.SIOCOUTQ)
+		if err != nil {
+			return err
+		}
+		// After it: a reset empties the queue.
+		if errno, err := unix.GetsockoptInt(c.FD, unix.SOL_SOCKET, unix.SO_ERROR); err != nil {
+			return err
+		} else if errno != 0 {
+			return unix.Errno(errno)
+		}
+		if left == 0 {
+			return nil
+		}
+	}
+	return nil // a slow path: its sender says what is wrong
 }
 
 // ReadFarewell is the sender's wait for the receiver's account, until limit.

@@ -261,3 +261,15 @@ func TestListenErrorsNameTheFix(t *testing.T) {
 		}
 	}
 }
+
+// A sender that was killed looks like one that is done until it is spoken to.
+func TestFarewellToAKilledSender(t *testing.T) {
+	c := stream.NewCookie()
+	rx, tx := meet(t, listen(t, c), helloOf(c))
+	if err := tx.Close(); err != nil { // as the kernel does for a killed process
+		t.Fatal(err)
+	}
+	if err := rx.SendFarewell(stream.Farewell{}); !errors.Is(err, unix.ECONNRESET) && !errors.Is(err, unix.EPIPE) {
+		t.Errorf("%v", err)
+	}
+}

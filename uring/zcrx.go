@@ -64,6 +64,7 @@ type Zcrx struct {
 	rqes   []zcrxRqe
 	next   uint32 // one past the last entry written; ahead of *tail until Publish
 	stats  *zcrxStats
+	flush  zcrxCtrl // argument of Flush
 }
 
 // zcrxArg is all that a registration points at, in memory that does not move.

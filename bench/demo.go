@@ -22,6 +22,7 @@ type DemoOptions struct {
 	MessageBytes int
 	Seed         uint64
 	Only         func(results.Cell) bool // nil: all cells
+	UringEngine  string                  // of the modes that use io_uring; "" is the default
 	Progress     Progress
 
 	// SUT and TG are hosts with a link between them, and Dev the SUT's
@@ -61,7 +62,7 @@ func Demo(ctx context.Context, o DemoOptions) (recs []results.Record, err error)
 
 func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results.Record, error) {
 	opt := Options{Duration: o.Duration, WarmupDuration: min(o.Duration, max(300*time.Millisecond, o.Duration/3)),
-		RampUp: max(200*time.Millisecond, o.Duration/4), RampDown: 50 * time.Millisecond, SampleInterval: 100 * time.Millisecond}
+		RampUp: max(200*time.Millisecond, o.Duration/4), RampDown: 50 * time.Millisecond, SampleInterval: 100 * time.Millisecond, UringEngine: o.UringEngine}
 	if err := opt.FindPath(ctx, sut, tg, "", o.Dev, "", false); err != nil {
 		return nil, err
 	}

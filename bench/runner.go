@@ -27,6 +27,7 @@ type Options struct {
 	RcvBuf, SndBuf int
 	PaceBitsPS     uint64
 	NIC            stream.NICQueue // of a receive mode that takes a queue over; the cell's RXBufLen counts
+	UringEngine    string          // of the modes that use io_uring; "" is the default
 	MTU            int             // of the path, for the record
 	MaxCopied      *float64        // fraction; nil is the default
 	SampleInterval time.Duration
@@ -125,13 +126,21 @@ func RXSpec(c results.Cell, o Options, addr string) wire.EndSpec {
 	o.NIC.BufLen = c.RXBufLen
 	return wire.EndSpec{Role: stream.RX, Mode: c.RX, Addr: addr, Dev: o.SUTDev, CPU: o.SUTCPU, MessageBytes: c.MessageBytes,
 		ReadBytes: c.ReadBytes, Touch: stream.Touch(c.Touch), NIC: o.NIC, Congestion: c.Congestion, RcvBuf: o.RcvBuf, SndBuf: o.SndBuf,
-		SampleMs: int(o.SampleInterval.Milliseconds())}
+		UringEngine: o.uringEngine(stream.RX, c.RX), SampleMs: int(o.SampleInterval.Milliseconds())}
+}
+
+// uringEngine is the engine of a mode: none for one that uses no io_uring.
+func (o Options) uringEngine(role stream.Role, mode string) string {
+	if m, err := stream.LookupMode(role, mode); err != nil || !m.UsesRing() {
+		return ""
+	}
+	return o.UringEngine
 }
 
 func txSpec(c results.Cell, o Options, addr string) wire.EndSpec {
 	return wire.EndSpec{Role: stream.TX, Mode: c.TX, Addr: addr, Dev: o.TGDev, CPU: o.TGCPU, MessageBytes: c.MessageBytes,
 		Congestion: c.Congestion, RcvBuf: o.RcvBuf, SndBuf: o.SndBuf, PaceBitsPS: o.PaceBitsPS,
-		SampleMs: int(o.SampleInterval.Milliseconds())}
+		UringEngine: o.uringEngine(stream.TX, c.TX), SampleMs: int(o.SampleInterval.Milliseconds())}
 }
 
 // runBoth starts both ends on one clock and waits for both. When one fails, the

@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/modes"
 	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/uring"
 	"github.com/zcbench/zcbench/wire"
 )
 
@@ -49,7 +50,7 @@ func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
 		return usage("%w", err)
 	}
 	o := stream.Options{MessageBytes: s.MessageBytes, ReadBytes: s.ReadBytes, Touch: s.Touch,
-		NIC: s.NIC, Socket: sock.Options{RcvBuf: s.RcvBuf, SndBuf: s.SndBuf, Congestion: s.Congestion, PaceBitsPS: s.PaceBitsPS,
+		NIC: s.NIC, UringEngine: s.UringEngine, Socket: sock.Options{RcvBuf: s.RcvBuf, SndBuf: s.SndBuf, Congestion: s.Congestion, PaceBitsPS: s.PaceBitsPS,
 			ZeroCopy: s.Role == stream.TX && s.Mode == "msg-zerocopy"}}
 	if o.MessageBytes == 0 {
 		o.MessageBytes = stream.DefaultMessageBytes
@@ -65,6 +66,12 @@ func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
 	}
 	if path.NoPayload && o.Touch != stream.TouchNone {
 		return usage("%s never has the payload in its hands, so touch %q is impossible; use --touch none", s.Mode, o.Touch)
+	}
+	if err := uring.Engine(s.UringEngine).Check(); err != nil {
+		return usage("--uring-engine: %w", err)
+	}
+	if s.UringEngine != "" && !path.UsesRing() {
+		return usage("--uring-engine %s: %s uses no io_uring; leave it out", s.UringEngine, s.Mode)
 	}
 	if s.RcvBuf < 0 || s.SndBuf < 0 || s.RcvBuf > 1<<30 || s.SndBuf > 1<<30 {
 		return usage("socket buffer sizes must be 1..%d bytes, or 0 for the kernel's default", 1<<30)

@@ -56,6 +56,8 @@ func TestCheckRefusesEachMistake(t *testing.T) {
 		"negative CPU":       {func(s *wire.EndSpec) { s.CPU = -2 }, "CPU -2 is not online"},
 		"address":            {func(s *wire.EndSpec) { s.Addr = "" }, "ADDR:PORT"},
 		"no port":            {func(s *wire.EndSpec) { s.Addr = "10.0.0.1" }, "ADDR:PORT"},
+		"unknown engine":     {func(s *wire.EndSpec) { s.Mode, s.UringEngine = "uring", "nosuch" }, "unknown io_uring engine"},
+		"engine of no use":   {func(s *wire.EndSpec) { s.UringEngine = "native" }, "tcp uses no io_uring"},
 		"bare IPv6":          {func(s *wire.EndSpec) { s.Addr = "fd00::1:5201" }, "IPv6 in brackets"},
 	} {
 		s := rxSpec("tcp", kib)

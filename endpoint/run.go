@@ -325,7 +325,7 @@ func (r *run) host() results.Host {
 	env, warn := counter.ReadEnv(counter.FS{}, r.end.spec.Dev)
 	r.warnings = append(r.warnings, warn...)
 	h := results.Host{Env: env}
-	h.Env.Congestion = r.congestion
+	h.Env.Congestion, h.Env.UringEngine = r.congestion, r.result.evidence.UringEngine
 	if cpu := r.end.spec.CPU; cpu >= 0 {
 		h.Env.AppCPU = counter.FormatCPUList([]int{cpu})
 	}

@@ -4,8 +4,6 @@
 package modes
 
 import (
-	"strings"
-
 	"github.com/zcbench/zcbench/baseline"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/zc/msgzc"
@@ -114,8 +112,3 @@ func (p Path) Support(dev string) error {
 
 // Built reports whether this version of zcbench has code for the mode.
 func (p Path) Built() bool { return p.NewReceiver != nil || p.NewSender != nil }
-
-// UsesRing reports whether the path works through an io_uring.
-func (p Path) UsesRing() bool {
-	return strings.HasPrefix(p.Name, "uring") || strings.HasPrefix(p.Name, "zcrx")
-}

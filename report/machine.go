@@ -43,6 +43,7 @@ func facts(e results.Env) []Fact {
 		{Name: "softirq on CPU", Value: e.IRQCPU, perRun: true},
 		{Name: "application on CPU", Value: e.AppCPU, perRun: true},
 		{Name: "congestion control", Value: e.Congestion, perRun: true},
+		{Name: "io_uring engine", Value: e.UringEngine, perRun: true},
 		{Name: "zcbench", Value: e.ToolVersion},
 		{Name: "Go", Value: e.GoVersion},
 	}

@@ -104,6 +104,7 @@ var columns = []column{
 	countCol("total_bytes", func(r *row) **uint64 { return &r.host.TotalBytes }),
 	textCol("fix", func(r *row) *string { return &r.rec.Fix }),
 	listCol("warnings", func(r *row) *[]string { return &r.rec.Warnings }),
+	textCol("uring_engine", func(r *row) *string { return &r.host.Env.UringEngine }),
 }
 
 func textCol(name string, at func(*row) *string) column {

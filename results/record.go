@@ -124,4 +124,5 @@ type Env struct {
 	CPUsMeasured string `json:"cpus_measured,omitempty"`
 	ToolVersion  string `json:"tool_version,omitempty"`
 	GoVersion    string `json:"go_version,omitempty"`
+	UringEngine  string `json:"uring_engine,omitempty"` // that the data path used; empty: none
 }

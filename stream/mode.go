@@ -32,6 +32,11 @@ type Mode struct {
 	NoPayload bool
 }
 
+// UsesRing reports whether the mode works through an io_uring.
+func (m Mode) UsesRing() bool {
+	return strings.HasPrefix(m.Name, "uring") || strings.HasPrefix(m.Name, "zcrx")
+}
+
 // Modes are all modes by the names of the field, in the order tables show them.
 var Modes = []Mode{
 	{Name: "tcp", Role: RX, Summary: "recv into a user buffer"},

@@ -139,6 +139,8 @@ type EndSpec struct {
 	// NIC is for receive modes that take a queue over; its Dev is empty: the
 	// interface is Dev above.
 	NIC stream.NICQueue `json:"nic,omitzero"`
+	// UringEngine is for modes that use io_uring; "" is the default engine.
+	UringEngine string `json:"uring_engine,omitempty"`
 
 	CPU         int   `json:"cpu"`                    // of the data-path thread; -1: not pinned
 	MeasureCPUs []int `json:"measure_cpus,omitempty"` // whose time is this end's; empty: all

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,6 +55,9 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 			if err != nil {
 				return err
 			}
+			if err := cli.CheckUringEngine(o.UringEngine, demoModes(rx, tx)...); err != nil {
+				return err
+			}
 			if (o.SUT == "") != (o.TG == "") || o.Dev != "" && o.SUT == "" {
 				return cli.Usagef("--sut and --tg go together, and --dev with them")
 			}
@@ -83,6 +87,7 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 	f.StringVar(&o.Dev, "dev", "", "with --sut: its interface, where it has several")
 	f.StringSliceVar(&rx, "rx", nil, "receive modes to run (default: all)")
 	f.StringSliceVar(&tx, "tx", nil, "send modes to run (default: all)")
+	cli.UringEngineFlag(cmd, &o.UringEngine)
 	f.BoolVar(&asJSON, "json", false, "print the summary as JSON")
 	cmd.RegisterFlagCompletionFunc("rx", cobra.FixedCompletions(stream.Names(stream.RX), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("tx", cobra.FixedCompletions(stream.Names(stream.TX), cobra.ShellCompDirectiveNoFileComp))
@@ -103,6 +108,18 @@ func onlyModes(rx, tx []string) (func(results.Cell) bool, error) {
 	return func(c results.Cell) bool {
 		return (len(rx) == 0 || want["rx"+c.RX]) && (len(tx) == 0 || want["tx"+c.TX])
 	}, nil
+}
+
+// demoModes are the modes that a demo of rx and tx plays, where both are known.
+func demoModes(rx, tx []string) []stream.Mode {
+	var all []stream.Mode
+	for _, m := range stream.Modes {
+		names := map[stream.Role][]string{stream.RX: rx, stream.TX: tx}[m.Role]
+		if len(names) == 0 || slices.Contains(names, m.Name) {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 // finish derives the files, prints the table and says how it ended. Invalid runs

@@ -72,6 +72,7 @@ Exit status: 0 done, 1 a run failed, is invalid or unsupported, 2 wrong usage.`,
 
 func (f *runFlags) define(cmd *cobra.Command) {
 	f.queue.AddFlags(cmd)
+	cli.UringEngineFlag(cmd, &f.opt.UringEngine)
 	fs := cmd.Flags()
 	fs.StringVar(&f.sut, "sut", "", "host of the receiver")
 	fs.StringVar(&f.tg, "tg", "", "host of the sender")
@@ -111,10 +112,19 @@ func (f *runFlags) define(cmd *cobra.Command) {
 
 // check refuses what no host could run.
 func (f *runFlags) check() error {
-	for role, name := range map[stream.Role]string{stream.RX: f.rx, stream.TX: f.tx} {
-		if _, err := stream.LookupMode(role, name); err != nil {
+	var asked []stream.Mode
+	for _, end := range []struct {
+		role stream.Role
+		name string
+	}{{stream.RX, f.rx}, {stream.TX, f.tx}} {
+		m, err := stream.LookupMode(end.role, end.name)
+		if err != nil {
 			return cli.UsageError(err)
 		}
+		asked = append(asked, m)
+	}
+	if err := cli.CheckUringEngine(f.opt.UringEngine, asked...); err != nil {
+		return err
 	}
 	if f.opt.Duration < 100*time.Millisecond || f.opt.RampUp < 0 || f.opt.RampDown < 0 {
 		return cli.Usagef("--duration must be at least 100ms, --ramp-up and --ramp-down not negative")

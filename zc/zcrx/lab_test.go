@@ -17,6 +17,7 @@ import (
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/stream/streamtest"
 	"github.com/zcbench/zcbench/uring"
 	"github.com/zcbench/zcbench/zc/zcrx"
 	"golang.org/x/sys/unix"
@@ -70,6 +71,7 @@ type transfer struct {
 	nic      stream.NICQueue
 	noDevice bool
 	touch    stream.Touch // "": verify
+	engine   string       // of io_uring; "": the default
 
 	reset bool                       // the sender breaks off half way
 	begun func(r *zcrx.Receiver)     // called before the first payload byte
@@ -140,7 +142,7 @@ func (x transfer) receive() (o outcome, err error) {
 		defer d.Close()
 		defer back()
 	}
-	opt := stream.Options{MessageBytes: 1 << 20, Touch: x.touch, NIC: x.nic}
+	opt := stream.Options{MessageBytes: 1 << 20, Touch: x.touch, NIC: x.nic, UringEngine: x.engine}
 	if opt.Touch == "" {
 		opt.Touch = stream.TouchVerify
 	}
@@ -276,6 +278,42 @@ func TestLabAreas(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Every engine that is built in moves the flow, through ample rings and through
+// small ones, with a NIC and without, and says that it did.
+func TestLabEngines(t *testing.T) {
+	needLab(t)
+	streamtest.EachEngine(t, func(t *testing.T, engine string) {
+		for name, q := range map[string]stream.NICQueue{
+			"pages":   {},
+			"huge":    {Area: stream.AreaHuge, AreaBytes: 8 << 20, BufLen: 16384},
+			"small":   {RefillEntries: 8, AreaBytes: 4 << 20, HoldBytes: 1 << 20},
+			"CQ of 8": {CQEntries: 8},
+		} {
+			t.Run(name, func(t *testing.T) {
+				o := mustBeZeroCopy(t, transfer{family: "ipv6", bytes: 12 << 20, nic: q, engine: engine})
+				if o.evidence.UringEngine != engine {
+					t.Errorf("served by %q", o.evidence.UringEngine)
+				}
+				if name == "CQ of 8" && o.counters.Overflows == 0 {
+					t.Error("the completion queue never was full")
+				}
+			})
+		}
+		t.Run("no device", func(t *testing.T) {
+			o, err := transfer{family: "ipv4", bytes: 12 << 20, noDevice: true, nic: stream.NICQueue{AreaBytes: 1 << 20, RefillEntries: 8, CQEntries: 32}, engine: engine}.run(t)
+			if u := (*stream.Unsupported)(nil); errors.As(err, &u) && zcrx.ProbeNoDevice() != nil {
+				t.Skip(err)
+			}
+			if err = errors.Join(err, o.err); err != nil {
+				t.Fatal(err)
+			}
+			if c := o.counters; c.Bytes != 12<<20 || c.Mismatches != 0 || c.CopiedBytes+c.LinearBytes != c.Bytes || o.evidence.UringEngine != engine {
+				t.Errorf("%+v by %q", c, o.evidence.UringEngine)
+			}
+		})
+	})
 }
 
 // The flow goes elsewhere: everything is copied, of which the kernel counts all
@@ -565,9 +603,13 @@ func TestLabGiB(t *testing.T) {
 // short one.
 func TestLabAllocations(t *testing.T) {
 	needLab(t)
+	streamtest.EachEngine(t, testLabAllocations)
+}
+
+func testLabAllocations(t *testing.T, engine string) {
 	allocs := func(bytes int) uint64 {
 		var a, b runtime.MemStats
-		x := transfer{family: "ipv4", bytes: bytes, touch: stream.TouchNone, begun: func(*zcrx.Receiver) { runtime.ReadMemStats(&a) }}
+		x := transfer{engine: engine, family: "ipv4", bytes: bytes, touch: stream.TouchNone, begun: func(*zcrx.Receiver) { runtime.ReadMemStats(&a) }}
 		mustBeZeroCopy(t, x)
 		runtime.ReadMemStats(&b)
 		return b.Mallocs - a.Mallocs

@@ -94,7 +94,7 @@ func (r *Receiver) whereabouts() (where, fix string) {
 
 // Evidence tells what was seen of the flow and its queue.
 func (r *Receiver) Evidence() stream.Evidence {
-	var e stream.Evidence
+	e := stream.Evidence{UringEngine: string(r.ring.Engine())}
 	figure := func(name, unit string, v float64) {
 		e.Figures = append(e.Figures, stream.Figure{Name: name, Unit: unit, Value: v})
 	}

@@ -123,7 +123,7 @@ func (r *Receiver) prepare() (err error) {
 		cq = stream.DefaultZCCQEntries
 	}
 	// One request is in flight; the completion queue is the one that matters.
-	r.ring, err = uring.New(uring.Options{SQEntries: min(8, uint32(cq)), CQEntries: uint32(cq), SingleIssuer: true, DeferTaskrun: true, SubmitAll: true,
+	r.ring, err = uring.NewBest(uring.Options{Engine: uring.Engine(r.opt.UringEngine), SQEntries: min(8, uint32(cq)), CQEntries: uint32(cq), SingleIssuer: true, DeferTaskrun: true, SubmitAll: true,
 		CQE32: true, NoSQArray: true, RegisterFD: true})
 	if err != nil {
 		return unsupported(r.mode, err)

@@ -31,8 +31,8 @@
 // # The hot path
 //
 // Filling, submitting, waiting and reaping allocate nothing. Submit and
-// SubmitAndGetEvents never sleep, so the native engine enters the kernel without
-// telling the Go scheduler; SubmitAndWait may sleep and tells it.
+// SubmitAndGetEvents never sleep. The native engine does not tell the Go scheduler
+// of its calls, also not of sleeping in SubmitAndWait; giouring does of all.
 //
 // The oldest kernel is 5.11 (waiting with a timeout). What needs a newer one
 // says so.

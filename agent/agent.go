@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/endpoint"
@@ -18,11 +19,12 @@ import (
 
 // Agent serves one controller.
 type Agent struct {
-	dec *wire.Decoder
-	enc *wire.Encoder
+	enc   *wire.Encoder
+	inbox *inbox
 
-	greeted bool
-	running sync.WaitGroup
+	greeted  bool
+	running  sync.WaitGroup
+	replying sync.WaitGroup // to runs that have ended
 
 	mu     sync.Mutex
 	end    *endpoint.End
@@ -31,19 +33,20 @@ type Agent struct {
 	off    bool                    // the end was called off before its run
 }
 
-// Serve answers requests from in on out until in ends. A message that is none
-// is an error with its position.
+// Serve answers requests from in on out until in ends, the controller is silent
+// for longer than it promised, or ctx ends. A message that is none is an error
+// with its position.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	a := &Agent{dec: wire.NewDecoder(in), enc: wire.NewEncoder(out)}
+	a := &Agent{enc: wire.NewEncoder(out)}
+	a.inbox = openInbox(in, a.enc)
 	defer a.shutdown()
 	for {
-		var req wire.Request
-		err := a.dec.Decode(&req)
+		req, err := a.inbox.next(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return fmt.Errorf("standard input: %w", err)
+			return err
 		}
 		if err := a.handle(ctx, req); err != nil {
 			return err
@@ -51,12 +54,23 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// shutdown ends what runs and waits for it.
+// shutdown ends what runs and waits for it. An answer that nobody takes does not
+// hold it up: what was changed on the host is undone before.
 func (a *Agent) shutdown() {
 	a.abort()
 	a.running.Wait()
 	a.closeEnd()
+	a.inbox.close()
+	answered := make(chan struct{})
+	go func() { a.replying.Wait(); close(answered) }()
+	select {
+	case <-answered:
+	case <-time.After(replyTime):
+	}
 }
+
+// replyTime is how long the last answers may take once the agent ends.
+const replyTime = 2 * time.Second
 
 // handle answers one request. Its error is a broken output.
 func (a *Agent) handle(ctx context.Context, req wire.Request) error {
@@ -132,6 +146,7 @@ func (a *Agent) hello(req wire.Request) (any, error) {
 			How: "use the same zcbench on both hosts"}
 	}
 	a.greeted = true
+	a.inbox.expect(time.Duration(h.SilenceNs))
 	return identity()
 }
 
@@ -180,7 +195,7 @@ func (a *Agent) startRun(ctx context.Context, req wire.Request) error {
 		a.mu.Unlock()
 		cancel(nil)
 		// A broken output means that the controller is gone; the input ends too.
-		_ = a.reply(req, res)
+		a.replying.Go(func() { _ = a.reply(req, res) })
 	})
 	return nil
 }

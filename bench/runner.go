@@ -45,8 +45,13 @@ type Runner struct {
 }
 
 // startDelay is how far ahead of the controller's clock a run starts, so that
-// both agents know of it in time.
+// both agents know of it in time. A slow link adds to it, see [Runner.delay].
 const startDelay = 20 * time.Millisecond
+
+// delay is startDelay and two round trips to the farther host.
+func (r *Runner) delay() time.Duration {
+	return startDelay + 4*time.Duration(max(r.SUT.UncertaintyNs, r.TG.UncertaintyNs))
+}
 
 // Run runs one repetition and returns its record; what went wrong is in the
 // verdict. Ending ctx aborts the run.
@@ -85,6 +90,9 @@ type outcome struct {
 
 // flow opens both ends, runs them and closes them.
 func (r *Runner) flow(ctx context.Context, p matrix.Run) (out outcome) {
+	if out.sutErr, out.tgErr = r.SUT.SyncClock(ctx), r.TG.SyncClock(ctx); out.sutErr != nil || out.tgErr != nil {
+		return out
+	}
 	cookie := stream.NewCookie()
 	var opened wire.Opened
 	addr := net.JoinHostPort(r.Opt.Addr, fmt.Sprint(r.Opt.Port))
@@ -146,9 +154,10 @@ func txSpec(c results.Cell, o Options, addr string) wire.EndSpec {
 // runBoth starts both ends on one clock and waits for both. When one fails, the
 // other is called off: it would only wait for nothing.
 func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
-	startNs := host.Monotonic() + int64(startDelay)
+	delay := r.delay()
+	startNs := host.Monotonic() + int64(delay)
 	window := r.Opt.window(p.Warmup)
-	out.startUTCNs = time.Now().Add(startDelay + r.Opt.RampUp).UnixNano()
+	out.startUTCNs = time.Now().Add(delay + r.Opt.RampUp).UnixNano()
 	type answer struct {
 		h   *host.Host
 		res wire.EndResult

@@ -18,6 +18,7 @@ type Op string
 // The requests, with their parameters and results.
 const (
 	OpHello Op = "hello" // Hello -> HelloResult; must come first
+	OpAlive Op = "alive" // nothing -> nothing; answered also while another request is worked on
 	OpClock Op = "clock" // nothing -> Clock
 	OpModes Op = "modes" // ModesParams, or nothing -> []ModeSupport
 	OpCheck Op = "check" // nothing -> []Check
@@ -72,6 +73,9 @@ func (e *Error) Fix() string { return e.How }
 type Hello struct {
 	Version     int    `json:"version"`
 	ToolVersion string `json:"tool_version"`
+	// SilenceNs: a controller that says nothing for so long is lost, nanoseconds;
+	// 0: only the end of input tells.
+	SilenceNs int64 `json:"silence_ns,omitempty"`
 }
 
 // HelloResult is who the agent is.

@@ -34,7 +34,8 @@ against every send mode that this kernel can run, interleaved, with a discarded
 warm-up of each, prints a table and writes the results to --out. It needs root
 and leaves nothing behind but the results.
 
-With --sut and --tg it runs on two hosts that have a link already.
+With --sut and --tg it runs on two hosts that have a link already, such as
+ssh:root@hosta and ssh:root@hostb.
 
 What veth cannot show: it has no hardware, and it copies payload that was sent
 with zero copy when it delivers it. The table says so; such runs are invalid.

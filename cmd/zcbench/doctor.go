@@ -48,7 +48,7 @@ version numbers, and changes nothing. It sends some bytes over 127.0.0.1.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&hostSpec, "host", "local", "host to look at: local or netns:NAME")
+	f.StringVar(&hostSpec, "host", "local", "host to look at: "+host.Forms)
 	f.StringVar(&dev, "dev", "", "interface to look at")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd

@@ -55,14 +55,17 @@ func runCommand() *cobra.Command {
 		Short: "Measure one pair of modes between two hosts",
 		Long: `run measures one flow from the TG (sender) to the SUT (receiver).
 
-HOST is local, or netns:NAME for a network namespace of this machine (as made by
-ip netns add; a NAME with a slash is a path such as /proc/PID/ns/net).
+HOST is local, netns:NAME for a network namespace of this machine (as made by ip
+netns add; a NAME with a slash is a path such as /proc/PID/ns/net), or
+ssh:[USER@]HOST for another machine, reached by the system's ssh with its
+configuration, keys and agent; ssh+sudo:USER@HOST runs as root by sudo -n there.
+This program is copied to ~/.cache/zcbench/agent there. See docs/hosts.md.
 
 Only the steady part of the flow is measured: --ramp-up before and --ramp-down
 after the --duration are cut. Ctrl-C calls the run off.
 
 Exit status: 0 done, 1 a run failed, is invalid or unsupported, 2 wrong usage.`,
-		Example: "  zcbench run --sut netns:a --tg netns:b --rx uring --tx sendfile --duration 10s --out out/first\n  zcbench run --sut local --tg local --rx tcp --tx tcp --json",
+		Example: "  zcbench run --sut netns:a --tg netns:b --rx uring --tx sendfile --duration 10s --out out/first\n  zcbench run --sut local --tg local --rx tcp --tx tcp --json\n  zcbench run --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1 --rx tcp --tx tcp --out out/hosts",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}

@@ -73,6 +73,6 @@ $(STATICCHECK):
 
 .PHONY: deps-test deps-bench
 deps-test:
-	@mk/apt.sh gcc:gcc libc6-dev:/usr/include/stdlib.h
+	@mk/apt.sh gcc:gcc libc6-dev:/usr/include/stdlib.h openssh-server:/usr/sbin/sshd openssh-client:ssh
 deps-bench:
 	@mk/apt.sh iperf3:iperf3

@@ -453,3 +453,35 @@ func FuzzServe(f *testing.F) {
 		}
 	})
 }
+
+// silentAfter greets an agent with a limit of silence and lets it run.
+func silentAfter(t *testing.T, limit time.Duration) *client {
+	t.Helper()
+	c := serve(t)
+	c.ok(wire.OpHello, wire.Hello{Version: wire.Version, ToolVersion: version.Tool(), SilenceNs: int64(limit)}, nil)
+	return c
+}
+
+// A controller that is silent for longer than it promised is lost: the link may
+// be dead without an end of input.
+func TestSilentController(t *testing.T) {
+	c := silentAfter(t, 300*time.Millisecond)
+	addr := c.openRX()
+	c.send(wire.OpRun, wire.Schedule{})
+	if err := c.end(3 * time.Second); err == nil || !strings.Contains(err.Error(), "nothing heard of the controller") || stream.FixOf(err) == "" {
+		t.Errorf("%v", err)
+	}
+	if !free(addr) {
+		t.Errorf("%s still listens", addr)
+	}
+}
+
+// Signs of life are answered, and do.
+func TestSignsOfLife(t *testing.T) {
+	c := silentAfter(t, 400*time.Millisecond)
+	for range 12 {
+		c.ok(wire.OpAlive, nil, nil)
+		time.Sleep(100 * time.Millisecond)
+	}
+	c.openRX()
+}

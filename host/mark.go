@@ -56,7 +56,8 @@ func parseFar(s string) (farHost, error) {
 
 // firstLines is the beginning of what somebody printed, on one line.
 func firstLines(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
+	s = strings.Map(printable, s)
 	const most = 200
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "..."

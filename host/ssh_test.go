@@ -399,7 +399,6 @@ func TestIntegrationSSHLinkLost(t *testing.T) {
 		}
 		var ppid int
 		_, rest, _ := strings.Cut(string(b), ") ")
-		fmt.Sscanf(rest, "%*c %d", &ppid)
 		fmt.Sscan(strings.Fields(rest)[1], &ppid)
 		return ppid
 	}

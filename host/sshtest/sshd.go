@@ -26,8 +26,7 @@ type Server struct {
 	// Client is the file for ssh -F. It knows the server as "box", too.
 	Client string
 
-	t   testing.TB
-	cmd *exec.Cmd
+	t testing.TB
 }
 
 // sshd does not start by a relative path, and is not on everybody's PATH.
@@ -48,7 +47,7 @@ func Start(t testing.TB, ns *veth.Netns, addr string, env ...string) *Server {
 	s.separation()
 	s.keys()
 	s.configure(env)
-	s.start(ns)
+	s.Also(ns, addr)
 	return s
 }
 
@@ -78,7 +77,7 @@ func (s *Server) keys() {
 // KnowHost makes the client expect the key of a file in Dir from the server.
 func (s *Server) KnowHost(file string) {
 	key := strings.Join(strings.Fields(s.read(file))[:2], " ")
-	s.Write("known_hosts", fmt.Sprintf("%s,box %s\n", s.Addr, key))
+	s.Write("known_hosts", fmt.Sprintf("* %s\n", key))
 }
 
 func (s *Server) configure(env []string) {
@@ -90,20 +89,19 @@ func (s *Server) configure(env []string) {
 	for _, e := range env {
 		set += fmt.Sprintf(" %q", e)
 	}
-	s.Write("sshd_config", fmt.Sprintf(`ListenAddress %s
-Port 22
-HostKey %[2]s/host_key
-AuthorizedKeysFile %[2]s/authorized_keys
+	s.Write("sshd_config", fmt.Sprintf(`Port 22
+HostKey %[1]s/host_key
+AuthorizedKeysFile %[1]s/authorized_keys
 PidFile none
-UsePAM %[3]s
+UsePAM %[2]s
 StrictModes no
 PermitRootLogin yes
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 MaxStartups 100
 UseDNS no
-%[4]s
-`, s.Addr, s.Dir, pam, set))
+%[3]s
+`, s.Dir, pam, set))
 	s.Write("ssh_config", fmt.Sprintf(`Host box
   HostName %s
   HostKeyAlias box
@@ -118,23 +116,27 @@ Host *
 `, s.Addr, s.Dir))
 }
 
-func (s *Server) start(ns *veth.Netns) {
+// Also starts an sshd that differs in namespace and address only.
+func (s *Server) Also(ns *veth.Netns, addr string) {
 	s.t.Helper()
-	log, err := os.Create(filepath.Join(s.Dir, "log"))
+	log, err := os.Create(filepath.Join(s.Dir, "log-"+addr))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer log.Close()
-	s.cmd = exec.Command(program, "-D", "-e", "-f", filepath.Join(s.Dir, "sshd_config"))
-	s.cmd.Stderr = log
-	s.cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
-	if err := ns.Do(s.cmd.Start); err != nil {
+	cmd := exec.Command(program, "-D", "-e", "-f", filepath.Join(s.Dir, "sshd_config"), "-o", "ListenAddress="+addr)
+	cmd.Stderr = log
+	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	if err := ns.Do(cmd.Start); err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(s.Stop)
+	s.t.Cleanup(func() { // logins go on until their clients end
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		err := ns.Do(func() error {
-			c, err := net.DialTimeout("tcp", net.JoinHostPort(s.Addr, "22"), time.Second)
+			c, err := net.DialTimeout("tcp", net.JoinHostPort(addr, "22"), time.Second)
 			if err == nil {
 				c.Close()
 			}
@@ -144,16 +146,8 @@ func (s *Server) start(ns *veth.Netns) {
 		case err == nil:
 			return
 		case time.Now().After(end):
-			s.t.Fatalf("sshd does not answer: %v\n%s", err, s.read("log"))
+			s.t.Fatalf("sshd does not answer: %v\n%s", err, s.read("log-"+addr))
 		}
-	}
-}
-
-// Stop ends the sshd that listens; logins go on.
-func (s *Server) Stop() {
-	if s.cmd.ProcessState == nil {
-		s.cmd.Process.Kill()
-		s.cmd.Wait()
 	}
 }
 

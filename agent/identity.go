@@ -7,6 +7,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/modes"
+	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/version"
 	"github.com/zcbench/zcbench/wire"
@@ -54,6 +55,9 @@ func Interfaces() ([]wire.Interface, error) {
 	for _, l := range links {
 		a := l.Attrs()
 		i := wire.Interface{Name: a.Name, Up: a.RawFlags&unix.IFF_UP != 0, Loopback: a.RawFlags&unix.IFF_LOOPBACK != 0, MTU: a.MTU}
+		if i.NearCPUs, err = place.Near(a.Name); err != nil {
+			return nil, err
+		}
 		for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 			addrs, err := netlink.AddrList(l, family)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/veth"
 )
@@ -29,6 +30,8 @@ type DemoOptions struct {
 	// interface where it has several. Both empty: the demo makes two hosts out
 	// of network namespaces.
 	SUT, TG, Dev string
+
+	Layout place.Layout // of the SUT's CPUs
 }
 
 // Demo runs every receive mode against every send mode that two hosts can run.
@@ -66,13 +69,15 @@ func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results
 	if err := opt.FindPath(ctx, sut, tg, "", o.Dev, "", false); err != nil {
 		return nil, err
 	}
-	opt.SUTCPU, opt.TGCPU = DefaultCPUs(sut, tg)
+	if err := opt.PlaceCPUs(ctx, sut, tg); err != nil {
+		return nil, err
+	}
 	support, err := AskSupport(ctx, sut, tg, opt.SUTDev, opt.TGDev)
 	if err != nil {
 		return nil, err
 	}
 	var cells []results.Cell
-	for _, c := range support.Cells(results.Cell{MTU: opt.MTU, MessageBytes: o.MessageBytes, Touch: "none", Congestion: "cubic"}) {
+	for _, c := range support.Cells(results.Cell{MTU: opt.MTU, MessageBytes: o.MessageBytes, Touch: "none", Congestion: "cubic", CPULayout: string(o.Layout)}) {
 		if o.Only == nil || o.Only(c) {
 			cells = append(cells, c)
 		}
@@ -100,17 +105,6 @@ func planOnce(plan []matrix.Run, missing func(results.Cell) *Missing) []matrix.R
 		}
 	}
 	return out
-}
-
-// DefaultCPUs chooses the CPUs of the data-path threads: on one machine two
-// different ones, as far apart as they are numbered; on two machines the last
-// of each, which is least likely to serve interrupts.
-func DefaultCPUs(sut, tg *host.Host) (sutCPU, tgCPU int) {
-	last := func(h *host.Host) int { return h.Info.OnlineCPUs[len(h.Info.OnlineCPUs)-1] }
-	if sut.SameMachine(tg) {
-		return last(sut), tg.Info.OnlineCPUs[0]
-	}
-	return last(sut), last(tg)
 }
 
 // NewSession names a session after the time, to the millisecond, in UTC.

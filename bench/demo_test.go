@@ -4,10 +4,8 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/wire"
 )
 
 func TestPlanOnce(t *testing.T) {
@@ -33,27 +31,6 @@ func TestPlanOnce(t *testing.T) {
 		}
 		if runs["a"] != 4 || runs["c"] != 4 || runs["b"] != 1 || warmups["a"] != wu || warmups["b"] != 0 {
 			t.Errorf("warm-up %v: runs %v, warm-ups %v", warmup, runs, warmups)
-		}
-	}
-}
-
-func TestDefaultCPUs(t *testing.T) {
-	on := func(boot string, cpus ...int) *host.Host {
-		return &host.Host{Info: wire.HelloResult{OnlineCPUs: cpus, Env: results.Env{BootID: boot}}}
-	}
-	for _, x := range []struct {
-		name         string
-		sut, tg      *host.Host
-		wantS, wantT int
-	}{
-		{"one machine", on("m", 0, 1, 2, 3), on("m", 0, 1, 2, 3), 3, 0},
-		{"one machine, holes", on("m", 2, 5, 9), on("m", 2, 5, 9), 9, 2},
-		{"one CPU", on("m", 0), on("m", 0), 0, 0},
-		{"two machines", on("m", 0, 1), on("n", 0, 1, 2, 3), 1, 3},
-		{"unknown machines", on("", 0, 1), on("", 0, 1), 1, 1},
-	} {
-		if s, g := DefaultCPUs(x.sut, x.tg); s != x.wantS || g != x.wantT {
-			t.Errorf("%s: %d and %d, want %d and %d", x.name, s, g, x.wantS, x.wantT)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/wire"
@@ -19,10 +20,14 @@ type Options struct {
 	RampUp   time.Duration // cut before it
 	RampDown time.Duration // cut after it
 
-	Addr           string // the SUT's address on the path to be measured, without port
-	Port           int    // of the data port; 0 takes a free one
-	SUTDev, TGDev  string // interfaces whose counters belong to the run; "" for none
-	SUTCPU, TGCPU  int    // of the data-path threads; -1 does not pin
+	Addr          string // the SUT's address on the path to be measured, without port
+	Port          int    // of the data port; 0 takes a free one
+	SUTDev, TGDev string // interfaces whose counters belong to the run; "" for none
+	SUTCPU, TGCPU int    // of the data-path threads; -1 does not pin
+	// SUTSoftirqCPU and TGSoftirqCPU are where the softirq goes in a cell with two
+	// CPUs; with one it goes to the data-path thread's.
+	SUTSoftirqCPU, TGSoftirqCPU int
+
 	ReadBytes      int
 	RcvBuf, SndBuf int
 	PaceBitsPS     uint64
@@ -123,9 +128,7 @@ func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stre
 		s = txSpec(c, r.Opt, addr)
 	}
 	s.Cookie = cookie
-	if r.SUT.SameMachine(r.TG) && s.CPU >= 0 {
-		s.MeasureCPUs = []int{s.CPU} // the rest of the machine is not this end's alone
-	}
+	r.placeEnd(&s, place.Layout(c.CPULayout))
 	return s
 }
 

@@ -67,10 +67,12 @@ func newRig(t *testing.T) *rig {
 		return h
 	}
 	r := &rig{pair: pair, sut: dial(pair.SUT, "sut"), tg: dial(pair.TG, "tg"), dir: filepath.Join(t.TempDir(), "out"), heard: &heard{}}
-	sutCPU, tgCPU := DefaultCPUs(r.sut, r.tg)
 	runner := &Runner{SUT: r.sut, TG: r.tg, Session: NewSession(), Opt: Options{Duration: 200 * time.Millisecond, RampUp: 50 * time.Millisecond, RampDown: 30 * time.Millisecond,
-		Addr: pair.SUT.IPv4.String(), MTU: veth.DefaultMTU, SUTDev: pair.SUT.Dev, TGDev: pair.TG.Dev, SUTCPU: sutCPU, TGCPU: tgCPU, SampleInterval: 20 * time.Millisecond,
+		Addr: pair.SUT.IPv4.String(), MTU: veth.DefaultMTU, SUTDev: pair.SUT.Dev, TGDev: pair.TG.Dev, SampleInterval: 20 * time.Millisecond,
 		PaceBitsPS: 2e9}}
+	if err := runner.Opt.PlaceCPUs(t.Context(), r.sut, r.tg); err != nil {
+		t.Fatal(err)
+	}
 	journal, err := results.Create(r.dir, results.Header{ToolVersion: version.Tool(), SessionID: runner.Session})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/modes"
+	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/uring"
@@ -25,6 +27,7 @@ type End struct {
 	spec  wire.EndSpec
 	path  modes.Path
 	opts  stream.Options
+	place *place.Placement // nil: the softirq is left as found
 	meter stream.Meter
 
 	port    *stream.Port    // RX
@@ -78,6 +81,11 @@ func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
 	}
 	if err := checkCPU(s.CPU); err != nil {
 		return usage("%w", err)
+	}
+	if s.SoftirqCPU != nil {
+		if err := checkCPU(*s.SoftirqCPU); err != nil || *s.SoftirqCPU < 0 {
+			return usage("softirq: %w", cmp.Or(err, errors.New("no CPU named")))
+		}
 	}
 	if err := checkAddr(s); err != nil {
 		return usage("address %q: %w; it is ADDR:PORT, IPv6 in brackets", s.Addr, err)
@@ -141,6 +149,9 @@ func Open(s wire.EndSpec) (*End, error) {
 }
 
 func (e *End) open() (err error) {
+	if err := e.placeSoftirq(); err != nil {
+		return err
+	}
 	if e.spec.Role == stream.RX {
 		if e.port, err = stream.Listen(e.spec.Addr, e.spec.Cookie, e.opts.Socket); err != nil {
 			return err
@@ -169,6 +180,10 @@ func (e *End) Close() error {
 	}
 	if e.payload != nil {
 		err = errors.Join(err, e.payload.Close())
+	}
+	if e.place != nil {
+		err = errors.Join(err, e.place.Undo())
+		e.place = nil
 	}
 	return err
 }

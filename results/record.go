@@ -121,6 +121,7 @@ type Env struct {
 	Congestion   string `json:"congestion,omitempty"` // of the flow's socket, as the kernel reports it
 	IRQCPU       string `json:"irq_cpu,omitempty"`    // CPU list that ran NET_RX softirq during the run
 	AppCPU       string `json:"app_cpu,omitempty"`    // CPU list of the data-path thread
+	Placement    string `json:"placement,omitempty"`  // how the receive softirq was put where it ran; empty: left as found
 	CPUsMeasured string `json:"cpus_measured,omitempty"`
 	ToolVersion  string `json:"tool_version,omitempty"`
 	GoVersion    string `json:"go_version,omitempty"`

@@ -123,7 +123,8 @@ type Interface struct {
 	Up       bool     `json:"up"`
 	Loopback bool     `json:"loopback"`
 	MTU      int      `json:"mtu"`
-	Addrs    []string `json:"addrs"` // without prefix length, IPv4 first
+	Addrs    []string `json:"addrs"`               // without prefix length, IPv4 first
+	NearCPUs []int    `json:"near_cpus,omitempty"` // online CPUs of its NUMA node, one of each core
 }
 
 // EndSpec is one end of a flow.
@@ -146,7 +147,10 @@ type EndSpec struct {
 	// UringEngine is for modes that use io_uring; "" is the default engine.
 	UringEngine string `json:"uring_engine,omitempty"`
 
-	CPU         int   `json:"cpu"`                    // of the data-path thread; -1: not pinned
+	CPU int `json:"cpu"` // of the data-path thread; -1: not pinned
+	// SoftirqCPU is where the receive softirq of Dev (of loopback, where that is
+	// empty) is put and must run; nil leaves it as found.
+	SoftirqCPU  *int  `json:"softirq_cpu,omitempty"`
 	MeasureCPUs []int `json:"measure_cpus,omitempty"` // whose time is this end's; empty: all
 	SampleMs    int   `json:"sample_ms,omitempty"`    // interval of the time series; 0: none
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/report"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
@@ -25,6 +26,7 @@ func demoCommand() *cobra.Command {
 	o := bench.DemoOptions{ToolVersion: version.Tool()}
 	message := units.Bytes(stream.DefaultMessageBytes)
 	var rx, tx []string
+	var layout string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -59,6 +61,9 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 			if err := cli.CheckUringEngine(o.UringEngine, demoModes(rx, tx)...); err != nil {
 				return err
 			}
+			if o.Layout, err = place.ParseLayout(layout); err != nil {
+				return cli.Usagef("--layout: %w", err)
+			}
 			if (o.SUT == "") != (o.TG == "") || o.Dev != "" && o.SUT == "" {
 				return cli.Usagef("--sut and --tg go together, and --dev with them")
 			}
@@ -89,6 +94,7 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 	f.StringSliceVar(&rx, "rx", nil, "receive modes to run (default: all)")
 	f.StringSliceVar(&tx, "tx", nil, "send modes to run (default: all)")
 	cli.UringEngineFlag(cmd, &o.UringEngine)
+	f.StringVar(&layout, "layout", "", "1cpu: softirq and application on one CPU; 2cpu: each on its own (default: as found)")
 	f.BoolVar(&asJSON, "json", false, "print the summary as JSON")
 	cmd.RegisterFlagCompletionFunc("rx", cobra.FixedCompletions(stream.Names(stream.RX), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("tx", cobra.FixedCompletions(stream.Names(stream.TX), cobra.ShellCompDirectiveNoFileComp))

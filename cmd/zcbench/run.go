@@ -42,6 +42,7 @@ type runFlags struct {
 	maxCopied      float64
 	sutCPU, tgCPU  int
 	queue          cli.NICQueue
+	place          placeFlags
 	opt            bench.Options
 }
 
@@ -76,6 +77,7 @@ Exit status: 0 done, 1 a run failed, is invalid or unsupported, 2 wrong usage.`,
 func (f *runFlags) define(cmd *cobra.Command) {
 	f.queue.AddFlags(cmd)
 	cli.UringEngineFlag(cmd, &f.opt.UringEngine)
+	f.place.addFlags(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.sut, "sut", "", "host of the receiver")
 	fs.StringVar(&f.tg, "tg", "", "host of the sender")
@@ -153,6 +155,9 @@ func (f *runFlags) check() error {
 	if s := f.opt.SampleInterval; s != 0 && s < 20*time.Millisecond {
 		return cli.Usagef("--sample-interval must be 0 or at least 20ms")
 	}
+	if err := f.place.check(f.sutCPU, f.tgCPU); err != nil {
+		return err
+	}
 	for _, h := range []string{f.sut, f.tg} {
 		if _, err := host.ParseSpec(h); err != nil {
 			return cli.UsageError(err)
@@ -167,7 +172,7 @@ func (f *runFlags) check() error {
 
 func (f *runFlags) cell() results.Cell {
 	return results.Cell{ID: f.rx + "/" + f.tx, RX: f.rx, TX: f.tx, MessageBytes: int(f.message), ReadBytes: int(f.read), Touch: f.touch, Congestion: f.congestion,
-		RXBufLen: f.queue.Options().BufLen}
+		RXBufLen: f.queue.Options().BufLen, CPULayout: string(f.place.layout)}
 }
 
 func (f *runFlags) options() bench.Options {
@@ -220,7 +225,10 @@ func (f *runFlags) session(ctx context.Context, sut, tg *host.Host) (*bench.Sess
 	if err := o.FindPath(ctx, sut, tg, f.addr, f.dev, f.tgDev, f.ipv6); err != nil {
 		return nil, cli.UsageError(err)
 	}
-	o.SUTCPU, o.TGCPU = bench.DefaultCPUs(sut, tg)
+	if err := o.PlaceCPUs(ctx, sut, tg); err != nil {
+		return nil, err
+	}
+	f.place.apply(&o)
 	if f.sutCPU != autoCPU {
 		o.SUTCPU = f.sutCPU
 	}
@@ -235,6 +243,9 @@ func (f *runFlags) session(ctx context.Context, sut, tg *host.Host) (*bench.Sess
 		if x.cpu != -1 && !slices.Contains(x.h.Info.OnlineCPUs, x.cpu) {
 			return nil, cli.Usagef("%s: CPU %d is not online on %s; online are %s", x.flag, x.cpu, x.h.Spec.Name, counter.FormatCPUList(x.h.Info.OnlineCPUs))
 		}
+	}
+	if err := f.place.fits(o, sut, tg); err != nil {
+		return nil, err
 	}
 	s := &bench.Session{Runner: &bench.Runner{SUT: sut, TG: tg, Opt: o, Session: bench.NewSession()}, AbortOnCancel: true}
 	if f.out != "" {

@@ -40,6 +40,14 @@ func (k knob) get() (string, error) {
 	return strings.TrimSpace(string(b)), k.explain("read", err)
 }
 
+// public is the path by which a user finds it.
+func (k knob) public(dev string) string {
+	if kind, n, _ := strings.Cut(k.name, " "); kind == "rps" {
+		return "/sys/class/net/" + dev + "/queues/rx-" + n + "/rps_cpus"
+	}
+	return k.path
+}
+
 func (k knob) set(v string) error {
 	return k.explain("set "+v+" to", os.WriteFile(k.path, []byte(v), 0))
 }

@@ -124,7 +124,8 @@ func (p *Placement) Undo() error {
 		case err != nil:
 			errs = append(errs, err)
 		case now != c.set:
-			errs = append(errs, fmt.Errorf("restore %s of %s to %s: it was set to %s by us and to %s by somebody else: left alone", c.name, p.Dev, c.before, c.set, now))
+			errs = append(errs, &stream.Error{Op: fmt.Sprintf("the CPU layout was not kept: %s of %s was %s, we set it to %s and somebody else to %s: left alone", c.name, p.Dev, c.before, c.set, now),
+				How: "systemctl stop irqbalance, or whatever else moves interrupts; by hand: echo " + c.before + " > " + c.public(p.Dev)})
 		default:
 			errs = append(errs, c.knob.set(c.before))
 		}

@@ -99,6 +99,12 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 		return Checks(), nil
 	case wire.OpAddrs:
 		return Interfaces()
+	case wire.OpRoute:
+		var p wire.RouteParams
+		if err := req.Decode(&p); err != nil {
+			return nil, err
+		}
+		return route(p.Addr)
 	case wire.OpOpen:
 		return a.open(req)
 	case wire.OpAbort:

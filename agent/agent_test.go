@@ -7,10 +7,12 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/endpoint"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/version"
@@ -484,4 +486,32 @@ func TestSignsOfLife(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	c.openRX()
+}
+
+func TestRoute(t *testing.T) {
+	c := greeted(t)
+	var r wire.Route
+	c.ok(wire.OpRoute, wire.RouteParams{Addr: "127.0.0.1"}, &r)
+	if r.Dev != "lo" {
+		t.Errorf("127.0.0.1 is reached by %q", r.Dev)
+	}
+	c.refused(wire.OpRoute, wire.RouteParams{Addr: "hosta"}, `"hosta" is no address`)
+	c.refused(wire.OpRoute, nil, "parameters missing")
+}
+
+// The CPUs next to an interface are of this machine.
+func TestInterfacesHaveCPUs(t *testing.T) {
+	is, err := Interfaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range is {
+		if len(i.NearCPUs) == 0 || slices.ContainsFunc(i.NearCPUs, func(c int) bool { return checkOnline(c) != nil }) {
+			t.Errorf("%s: CPUs %v", i.Name, i.NearCPUs)
+		}
+	}
+}
+
+func checkOnline(cpu int) error {
+	return endpoint.Check(wire.EndSpec{Role: stream.RX, Mode: "tcp", Addr: "127.0.0.1:0", CPU: cpu})
 }

@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
+	"net"
 	"os"
 
 	"github.com/vishvananda/netlink"
@@ -72,4 +74,21 @@ func Interfaces() ([]wire.Interface, error) {
 		out = append(out, i)
 	}
 	return out, nil
+}
+
+// route asks the kernel by which interface packets to addr leave.
+func route(addr string) (wire.Route, error) {
+	ip := net.ParseIP(addr)
+	if ip == nil {
+		return wire.Route{}, fmt.Errorf("route: %q is no address", addr)
+	}
+	rs, err := netlink.RouteGet(ip)
+	if err != nil || len(rs) == 0 {
+		return wire.Route{}, &stream.Error{Op: "find the route to " + addr, Err: cmp.Or(err, error(unix.ENETUNREACH)), How: "give the interface on the wire an address in the same network: ip addr add ADDRESS/24 dev DEV"}
+	}
+	link, err := netlink.LinkByIndex(rs[0].LinkIndex)
+	if err != nil {
+		return wire.Route{}, fmt.Errorf("find the interface of the route to %s: %w", addr, err)
+	}
+	return wire.Route{Dev: link.Attrs().Name}, nil
 }

@@ -24,6 +24,8 @@ type Host struct {
 	// within UncertaintyNs (half the fastest round trip).
 	OffsetNs, UncertaintyNs int64
 
+	syncedNs, syncedBound int64 // when the offset was measured, and how well
+
 	proc *process
 	enc  *wire.Encoder
 
@@ -123,12 +125,16 @@ func (h *Host) greet(ctx context.Context, version string) error {
 	return h.SyncClock(ctx)
 }
 
+// maxDrift is how fast two machines' clocks may part, as a fraction: quartz is
+// good to 100 ppm, and NTP, which disciplines the clock, to far less.
+const maxDrift = 100e-6
+
 // SyncClock measures the offset of the agent's clock as NTP does: the fastest
-// of some round trips bounds the error by half its length.
-// Clocks of two machines drift apart by some microseconds a second: a long session
-// repeats it. No other call may be under way that needs the figures.
+// of some round trips bounds the error by half its length. Clocks of two machines
+// drift apart: a long session repeats it. An older figure is kept while it is the
+// better one. No other call may be under way that needs the figures.
 func (h *Host) SyncClock(ctx context.Context) error {
-	best := int64(-1)
+	best, offset, at := int64(-1), int64(0), int64(0)
 	for range 16 {
 		var c wire.Clock
 		t0 := Monotonic()
@@ -137,11 +143,15 @@ func (h *Host) SyncClock(ctx context.Context) error {
 		}
 		t1 := Monotonic()
 		if rtt := t1 - t0; best < 0 || rtt < best {
-			best = rtt
-			h.OffsetNs = c.MonotonicNs - (t0 + rtt/2)
-			h.UncertaintyNs = rtt / 2
+			best, offset, at = rtt, c.MonotonicNs-(t0+rtt/2), t1
 		}
 	}
+	if old := h.syncedBound + int64(maxDrift*float64(at-h.syncedNs)); h.syncedNs != 0 && old <= best/2 {
+		h.UncertaintyNs = old
+		return nil
+	}
+	h.OffsetNs, h.UncertaintyNs = offset, best/2
+	h.syncedNs, h.syncedBound = at, best/2
 	return nil
 }
 

@@ -23,6 +23,7 @@ const (
 	OpModes Op = "modes" // ModesParams, or nothing -> []ModeSupport
 	OpCheck Op = "check" // nothing -> []Check
 	OpAddrs Op = "addrs" // nothing -> []Interface
+	OpRoute Op = "route" // RouteParams -> Route
 	OpOpen  Op = "open"  // EndSpec -> Opened; prepares one end of a flow
 	OpRun   Op = "run"   // Schedule -> EndResult; answered when the flow has ended
 	OpAbort Op = "abort" // nothing -> nothing; ends the flow, OpRun is still answered
@@ -125,6 +126,16 @@ type Interface struct {
 	MTU      int      `json:"mtu"`
 	Addrs    []string `json:"addrs"`               // without prefix length, IPv4 first
 	NearCPUs []int    `json:"near_cpus,omitempty"` // online CPUs of its NUMA node, one of each core
+}
+
+// RouteParams asks how a peer is reached.
+type RouteParams struct {
+	Addr string `json:"addr"`
+}
+
+// Route is how packets to a peer leave.
+type Route struct {
+	Dev string `json:"dev"`
 }
 
 // EndSpec is one end of a flow.

@@ -402,6 +402,7 @@ func TestIntegrationSSHLinkLost(t *testing.T) {
 		fmt.Sscan(strings.Fields(rest)[1], &ppid)
 		return ppid
 	}
+	f := newFar(t)
 	for _, c := range []struct {
 		name  string
 		sever func(f *far, h *host.Host)
@@ -418,7 +419,7 @@ func TestIntegrationSSHLinkLost(t *testing.T) {
 		}, "the connection is lost: ", 12 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := newFar(t)
+			f := f.on(t)
 			h := f.mustDial("ssh:box")
 			addr, ended := running(t, h, f.Addr+":0")
 			c.sever(f, h)
@@ -439,12 +440,16 @@ func TestIntegrationSSHLinkLost(t *testing.T) {
 			}
 			t.Logf("the far agent is gone %v after", time.Since(began).Round(time.Millisecond))
 			f.pair.SUT.Netns.Do(func() error {
-				l, err := net.Listen("tcp", addr)
-				if err != nil {
-					t.Errorf("the data port is still there: %v", err)
-					return nil
+				for end := time.Now().Add(2 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+					l, err := net.Listen("tcp", addr)
+					if err == nil {
+						return l.Close()
+					}
+					if time.Now().After(end) {
+						t.Errorf("the data port is still there: %v", err)
+						return nil
+					}
 				}
-				return l.Close()
 			})
 			if err := h.Close(); err != nil {
 				t.Errorf("Close: %v", err)

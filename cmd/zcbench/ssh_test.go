@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -67,9 +68,16 @@ func (h *twoHosts) run(out, duration string) []string {
 
 func TestIntegrationRunSSH(t *testing.T) {
 	h := newTwoHosts(t)
-	out := filepath.Join(t.TempDir(), "out")
-	p := h.start(t, append(h.run(out, "400ms"), "--repetitions", "2")...)
-	if got := p.Wait(60 * time.Second); got != 0 {
+	var out string
+	var p *built.Process
+	for range 5 {
+		out = filepath.Join(t.TempDir(), "out")
+		p = h.start(t, append(h.run(out, "400ms"), "--repetitions", "2")...)
+		if p.Wait(60*time.Second) == 0 || !strings.Contains(p.Out.String(), "other work keeps the CPUs") {
+			break
+		}
+	}
+	if got := p.Wait(time.Second); got != 0 {
 		t.Fatalf("exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	j := journal(t, out)
@@ -141,15 +149,37 @@ func (h *twoHosts) waitForFlow(t *testing.T) {
 	}
 }
 
+// settings are what a layout sets on both hosts.
+func (h *twoHosts) settings(t *testing.T) string {
+	t.Helper()
+	var both []string
+	for _, e := range []veth.End{h.pair.SUT, h.pair.TG} {
+		err := e.Netns.Do(func() error {
+			out, err := exec.Command("unshare", "-m", "sh", "-c", "mount -t sysfs sysfs /sys && cat /sys/class/net/"+e.Dev+"/queues/rx-0/rps_cpus").Output()
+			both = append(both, strings.TrimSpace(string(out)))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return strings.Join(both, " ")
+}
+
 // Whatever is killed in the middle of a run: all ends soon, and the controller,
-// if it lives, says what happened and has it in the journal.
+// if it lives, says what happened and has it in the journal. What was set on the
+// hosts is as it was.
 func TestIntegrationRunSSHKilled(t *testing.T) {
 	for _, who := range []string{"SUT's ssh", "TG's ssh", "controller"} {
 		t.Run(who, func(t *testing.T) {
 			h := newTwoHosts(t)
 			out := filepath.Join(t.TempDir(), "out")
-			p := h.start(t, h.run(out, "30s")...)
+			found := h.settings(t)
+			p := h.start(t, append(h.run(out, "30s"), "--layout", "1cpu")...)
 			h.waitForFlow(t)
+			if h.settings(t) == found {
+				t.Error("the layout set nothing")
+			}
 			agents, ssh := h.agents(), h.sshOf(t, p)
 			if len(agents) != 2 || ssh[0] == 0 || ssh[1] == 0 {
 				t.Fatalf("agents %v, ssh %v", agents, ssh)
@@ -164,6 +194,9 @@ func TestIntegrationRunSSHKilled(t *testing.T) {
 			}
 			got := p.Wait(15 * time.Second)
 			mustEnd(t, agents)
+			if now := h.settings(t); now != found {
+				t.Errorf("the hosts have RPS %s, had %s", now, found)
+			}
 			if who == "controller" {
 				mustEnd(t, ssh)
 				return

@@ -38,8 +38,9 @@ func TestIntegrationLayouts(t *testing.T) {
 	}
 	before := rps(t, r.pair.SUT, "")
 	opt := r.Runner.Opt
+	r.Runner.Opt.RampDown = 200 * time.Millisecond
 	for layout, soft := range map[string]int{"1cpu": opt.SUTCPU, "2cpu": opt.SUTSoftirqCPU} {
-		rec := r.Runner.Run(t.Context(), matrix.Run{Cell: results.Cell{ID: layout, RX: "tcp", TX: "tcp", MessageBytes: 1 << 17, CPULayout: layout}})
+		rec := r.inPeace(t, func() results.Record { return r.oneFlow(t, layout) })
 		if rec.Verdict != results.OK {
 			t.Errorf("%s: %s: %s", layout, rec.Verdict, rec.Reason)
 			continue
@@ -62,13 +63,31 @@ func TestIntegrationLayouts(t *testing.T) {
 	}
 }
 
+func (r *rig) oneFlow(t *testing.T, layout string) results.Record {
+	return r.Runner.Run(t.Context(), matrix.Run{Cell: results.Cell{ID: layout, RX: "tcp", TX: "tcp", MessageBytes: 1 << 17, CPULayout: layout}})
+}
+
+// inPeace repeats a run that other work on this machine spoiled: its edges came
+// late, so that the window, or the flow, had passed.
+func (r *rig) inPeace(t *testing.T, run func() results.Record) (rec results.Record) {
+	t.Helper()
+	for range 5 {
+		rec = run()
+		if !strings.Contains(rec.Reason, "the window of ") && !strings.Contains(rec.Reason, "before its time") && !strings.Contains(rec.Reason, "too few packets") {
+			break
+		}
+		t.Logf("again: %s", rec.Reason)
+	}
+	return rec
+}
+
 // A layout that somebody undoes in the middle of a run is no measurement.
 func TestIntegrationLayoutNotKept(t *testing.T) {
 	r := newRig(t)
 	if n := len(r.sut.Info.OnlineCPUs); n < 2 {
 		t.Skipf("needs 2 CPUs, this machine has %d", n)
 	}
-	r.Runner.Opt.Duration = 800 * time.Millisecond
+	r.Runner.Opt.Duration, r.Runner.Opt.RampDown = 800*time.Millisecond, 200*time.Millisecond
 	for _, x := range []struct {
 		name, want string
 		back       bool
@@ -79,17 +98,18 @@ func TestIntegrationLayoutNotKept(t *testing.T) {
 		{"for a while", "the CPU layout was not obtained: the flow's softirq ran on CPU", true, results.Invalid},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			done := make(chan results.Record)
-			go func() {
-				done <- r.Runner.Run(t.Context(), matrix.Run{Cell: results.Cell{ID: "1cpu", RX: "tcp", TX: "tcp", MessageBytes: 1 << 17, CPULayout: "1cpu"}})
-			}()
-			time.Sleep(300 * time.Millisecond)
-			ours := rps(t, r.pair.SUT, "1") // CPU 0, the TG's
-			if x.back {
+			rec := r.inPeace(t, func() results.Record {
+				rps(t, r.pair.SUT, "0") // what the attempt before has left
+				done := make(chan results.Record)
+				go func() { done <- r.oneFlow(t, "1cpu") }()
 				time.Sleep(300 * time.Millisecond)
-				rps(t, r.pair.SUT, ours)
-			}
-			rec := <-done
+				ours := rps(t, r.pair.SUT, "1") // CPU 0, the TG's
+				if x.back {
+					time.Sleep(300 * time.Millisecond)
+					rps(t, r.pair.SUT, ours)
+				}
+				return <-done
+			})
 			if rec.Verdict != x.verdict || !strings.Contains(rec.Reason, x.want) || rec.Fix == "" {
 				t.Errorf("%s: %s; fix %q", rec.Verdict, rec.Reason, rec.Fix)
 			}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -130,9 +131,13 @@ func (s *Server) Also(ns *veth.Netns, addr string) {
 	if err := ns.Do(cmd.Start); err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(func() { // logins go on until their clients end
+	s.t.Cleanup(func() {
+		logins := children(cmd.Process.Pid) // one whose link is dead would wait for it
 		cmd.Process.Kill()
 		cmd.Wait()
+		for _, pid := range logins {
+			unix.Kill(pid, unix.SIGKILL)
+		}
 	})
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		err := ns.Do(func() error {
@@ -149,6 +154,17 @@ func (s *Server) Also(ns *veth.Netns, addr string) {
 			s.t.Fatalf("sshd does not answer: %v\n%s", err, s.read("log-"+addr))
 		}
 	}
+}
+
+// children are the processes that pid has started and that live.
+func children(pid int) (out []int) {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
+	for f := range strings.FieldsSeq(string(b)) {
+		if n, err := strconv.Atoi(f); err == nil {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // Write writes a file in Dir.

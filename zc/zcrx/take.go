@@ -54,7 +54,7 @@ func (r *Receiver) enter(m *stream.Meter) error {
 	if _, err := r.ring.SubmitAndGetEvents(); err != nil || r.ring.CQReady() > 0 {
 		return err
 	}
-	r.proof.look(r.fd, r.queue.NAPI)
+	r.look()
 	wait := waitTime
 	if r.held.bytes > r.opt.NIC.HoldBytes {
 		wait = backlogTime
@@ -90,7 +90,7 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 	if bytes > 0 {
 		m.Bytes(bytes)
 		if r.proof.taken == 0 {
-			r.proof.look(r.fd, r.queue.NAPI)
+			r.look()
 		}
 		_, copied := r.z.Copies()
 		r.proof.account(uint64(bytes), copied, m)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/zc/held"
 	"golang.org/x/sys/unix"
 )
 
@@ -87,7 +88,7 @@ func (r *Receiver) Evidence() stream.Evidence {
 		figure("zcrx_copied_bytes", "bytes", float64(bytes))
 	}
 	if r.stats.early > 0 {
-		e.Notes = append(e.Notes, fmt.Sprintf("%d pieces were given back before --hold was reached: no more than %d pieces can be held", r.stats.early, maxHeld))
+		e.Notes = append(e.Notes, fmt.Sprintf("%d pieces were given back before --hold was reached: no more than %d pieces can be held", r.stats.early, held.Max))
 	}
 	if r.queue != nil {
 		r.testify(&e, figure)

@@ -6,6 +6,7 @@ import (
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/uring"
+	"github.com/zcbench/zcbench/zc/held"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 )
 
@@ -34,7 +35,7 @@ type Receiver struct {
 	z    *uring.Zcrx
 
 	touch *stream.Toucher
-	held  *held
+	held  *held.Queue
 	proof proof
 	fd    int
 	ended bool
@@ -119,7 +120,7 @@ func (r *Receiver) prepare() (err error) {
 	}
 	r.flushes = features.Ctrl > 0
 	r.flushAt = min(r.z.RefillEntries(), r.z.Buffers()) / 2
-	r.held = new(held)
+	r.held = new(held.Queue)
 	r.proof = proof{counts: r.z.Counts(), copiesAll: r.queue == nil}
 	return nil
 }

@@ -39,7 +39,7 @@ func (r *Receiver) idleTick(c *stream.Conn) error {
 	if r.idle.since.IsZero() {
 		r.beginIdle()
 	}
-	if r.queue == nil || r.held.count() == 0 || c.Aborted() != nil || r.ended {
+	if r.queue == nil || r.held.Count() == 0 || c.Aborted() != nil || r.ended {
 		return nil
 	}
 	if r.idle.told {
@@ -51,7 +51,7 @@ func (r *Receiver) idleTick(c *stream.Conn) error {
 	}
 	return &stream.Error{
 		Op: fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d pieces of %d bytes in all, of an area of %d buffers of %d bytes",
-			r.queue.ID, r.held.count(), r.held.bytes, r.z.Buffers(), r.z.BufLen()),
+			r.queue.ID, r.held.Count(), r.held.Bytes(), r.z.Buffers(), r.z.BufLen()),
 		How: "hold less (--hold), or give the NIC a larger area (--area-size)"}
 }
 
@@ -64,7 +64,7 @@ func (r *Receiver) wanted() bool {
 	case r.idle.known, r.proof.counts: // a kernel with events
 		return false
 	}
-	return r.held.bytes >= r.area.size()/4*3
+	return r.held.Bytes() >= r.area.size()/4*3
 }
 
 // copyStarved is called when the kernel had no buffer to copy payload to. Then
@@ -80,13 +80,13 @@ func (r *Receiver) copyStarved() error {
 	}
 	if time.Since(r.idle.since) < nicqueue.StarvedAfter {
 		// Nobody tells when a buffer is free again.
-		if r.flushNow = true; r.z.RefillSpace() == r.z.RefillEntries() && r.held.bytes <= r.opt.NIC.HoldBytes {
+		if r.flushNow = true; r.z.RefillSpace() == r.z.RefillEntries() && r.held.Bytes() <= r.opt.NIC.HoldBytes {
 			time.Sleep(time.Millisecond)
 		}
 		return nil
 	}
 	op := fmt.Sprintf("starved: the kernel copies, and finds no buffer to copy to: the application holds %d pieces of %d bytes in all, of an area of %d buffers of %d bytes",
-		r.held.count(), r.held.bytes, r.z.Buffers(), r.z.BufLen())
+		r.held.Count(), r.held.Bytes(), r.z.Buffers(), r.z.BufLen())
 	how := "hold less (--hold), or choose a larger area (--area-size)"
 	if r.queue != nil {
 		where, fix := r.queue.Whereabouts(r.fd)

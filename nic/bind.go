@@ -71,6 +71,26 @@ func (d *Device) BindTX(fd int) (*Binding, error) {
 	})
 }
 
+// CanBind reports whether the kernel has bind-rx, or bind-tx, by asking for an
+// interface that there is not.
+func CanBind(tx bool) error {
+	d := &Device{Name: "an interface", Index: 1<<31 - 1, ioctlFD: -1}
+	defer d.Close()
+	if err := d.open(); err != nil {
+		return err
+	}
+	var err error
+	if tx {
+		_, err = d.BindTX(0)
+	} else {
+		_, err = d.BindRX(0, 0)
+	}
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EPERM) {
+		return err
+	}
+	return nil
+}
+
 func (d *Device) bind(cmd uint8, op string, how map[unix.Errno]string, fill func(*netlink.AttributeEncoder)) (*Binding, error) {
 	// The binding belongs to the socket that asked for it.
 	conn, err := genetlink.Dial(nil)

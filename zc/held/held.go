@@ -40,6 +40,9 @@ func (q *Queue) Push(id uint64, n uint32) {
 // Oldest is the piece that Pop removes; there must be one.
 func (q *Queue) Oldest() Piece { return q.pieces[q.first%Max] }
 
+// At is the i-th oldest piece; there must be so many.
+func (q *Queue) At(i int) Piece { return q.pieces[(q.first+uint32(i))%Max] }
+
 // Pop removes the oldest piece.
 func (q *Queue) Pop() {
 	q.bytes -= int(q.Oldest().Len)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/zcbench/zcbench/dmabuf"
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/uring"
@@ -14,9 +15,12 @@ func Unsupported(mode string, err error) error {
 	u := &stream.Unsupported{Mode: mode, Op: err.Error(), How: stream.FixOf(err)}
 	var op *uring.OpError
 	var ne *nic.Error
+	var de *dmabuf.Error
 	switch {
 	case errors.As(err, &op):
 		u.Op, u.Err = op.Op, op.Errno
+	case errors.As(err, &de):
+		u.Op, u.Err = de.Op, de.Err
 	case errors.As(err, &ne):
 		u.Op, u.Err = ne.Op, ne.Err
 		if ne.Why != "" {

@@ -1,0 +1,47 @@
+package devmem
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/zc/nicqueue"
+)
+
+// idle is since when the flow has brought nothing, and how often its queue had
+// wanted for a buffer by then.
+type idle struct {
+	since time.Time
+	lost  uint64
+	known bool // the driver has such counters
+}
+
+func (i *idle) flowing() { i.since = time.Time{} }
+
+// idleTick is called when a wait brought no payload. It tells a NIC without
+// buffers from a sender without data.
+func (r *Receiver) idleTick(c *stream.Conn) error {
+	if r.idle.since.IsZero() {
+		r.idle.since = time.Now()
+		r.idle.lost, r.idle.known = r.queue.Lost()
+	}
+	if c.Aborted() != nil || time.Since(r.idle.since) < nicqueue.StarvedAfter || !r.wanted() {
+		return nil
+	}
+	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d fragments of %d bytes in all, of memory of %d bytes",
+		r.queue.ID, r.tokens.held.Count(), r.tokens.held.Bytes(), r.mem.Size())
+	if r.tokens.held.Count() == 0 {
+		return &stream.Error{Op: op + "; the rest is in the socket, behind packets that were lost",
+			How: "give the NIC more memory (--area-size), or let less be on its way (--rcvbuf)"}
+	}
+	return &stream.Error{Op: op, How: "hold less (--hold), or give the NIC more memory (--area-size)"}
+}
+
+// wanted reports whether the NIC wanted for a buffer during the idle time.
+func (r *Receiver) wanted() bool {
+	if r.idle.known {
+		now, _ := r.queue.Lost()
+		return now > r.idle.lost
+	}
+	return r.tokens.held.Bytes() >= r.mem.Size()/4*3
+}

@@ -56,7 +56,7 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 			if !end.JSON {
 				fmt.Fprintf(cmd.ErrOrStderr(), "zcrecv: listening on %s, mode %s\n", e.Addr(), spec.Mode)
 			}
-			return cli.RunEnd(cmd, e, spec, sch, end.JSON)
+			return cli.RunEnd(cmd, e, spec, sch, cli.Output{JSON: end.JSON, Verbose: end.Verbose})
 		},
 	}
 	end.AddFlags(cmd)

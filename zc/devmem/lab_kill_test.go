@@ -28,7 +28,7 @@ func TestKilledReceiver(t *testing.T) {
 // until they are journaled.
 func TestLabKilled(t *testing.T) {
 	labtest.Need(t)
-	for range 3 {
+	for range 2 {
 		labtest.Kill(t, "TestKilledReceiver", killEnv, 3)
 		mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 8 << 20})
 	}

@@ -24,6 +24,7 @@ type End struct {
 	Cookie    string
 	MaxCopied float64
 	JSON      bool
+	Verbose   bool
 }
 
 // AddFlags defines the flags.
@@ -39,6 +40,7 @@ func (e *End) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&e.Cookie, "cookie", "", "32 hexadecimal digits that both ends must agree on (default: all zero)")
 	f.Float64Var(&e.MaxCopied, "max-copied", 100*endpoint.DefaultMaxCopied, "percent of the payload that the kernel may copy before a zero-copy run is invalid")
 	f.BoolVar(&e.JSON, "json", false, "print the result as one JSON object")
+	f.BoolVar(&e.Verbose, "verbose", false, VerboseUsage)
 	cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(stream.Names(e.Role), cobra.ShellCompDirectiveNoFileComp))
 }
 

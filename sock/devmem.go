@@ -29,6 +29,9 @@ type DevmemFrags struct {
 	err  error
 }
 
+// Fragments goes through control messages.
+func Fragments(control []byte) DevmemFrags { return DevmemFrags{rest: control} }
+
 // Next returns the next fragment; ok is false at the end, or at control messages
 // that are none, see Err. Control messages of other kinds are passed over.
 func (f *DevmemFrags) Next() (frag DevmemFrag, ok bool) {

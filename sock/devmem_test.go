@@ -44,7 +44,7 @@ func dmabufCmsg(f DevmemFrag) []byte {
 }
 
 func all(control []byte) (out []DevmemFrag, err error) {
-	f := DevmemFrags{rest: control}
+	f := Fragments(control)
 	for {
 		frag, ok := f.Next()
 		if !ok {
@@ -71,7 +71,7 @@ func TestDevmemFrags(t *testing.T) {
 		t.Error(d)
 	}
 	if n := testing.AllocsPerRun(100, func() {
-		f := DevmemFrags{rest: control}
+		f := Fragments(control)
 		for _, ok := f.Next(); ok; _, ok = f.Next() {
 		}
 	}); n != 0 {

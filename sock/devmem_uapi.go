@@ -47,7 +47,7 @@ func (r *DevmemReader) Recv(fd int) (n int, frags DevmemFrags, truncated bool, e
 	if e != 0 {
 		return 0, DevmemFrags{}, false, e
 	}
-	return int(k), DevmemFrags{rest: r.control[:r.msg.Controllen]}, r.msg.Flags&unix.MSG_CTRUNC != 0, 0
+	return int(k), Fragments(r.control[:r.msg.Controllen]), r.msg.Flags&unix.MSG_CTRUNC != 0, 0
 }
 
 // TokenRange is struct dmabuf_token of include/uapi/linux/uio.h: fragments with

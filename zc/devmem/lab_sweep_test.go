@@ -13,9 +13,6 @@ import (
 	"github.com/zcbench/zcbench/zc/labtest"
 )
 
-// sweepEnv asks for the sweep, which takes minutes.
-const sweepEnv = "ZCBENCH_TEST_SWEEP"
-
 // figures of a run, per GB of payload.
 type figures struct{ frags, recvmsg, setsockopt, calls, gbps float64 }
 
@@ -24,8 +21,8 @@ type figures struct{ frags, recvmsg, setsockopt, calls, gbps float64 }
 // docs/devmem.md.
 func TestLabSweep(t *testing.T) {
 	labtest.Need(t)
-	if os.Getenv(sweepEnv) == "" {
-		t.Skip("takes minutes; set " + sweepEnv + "=1")
+	if os.Getenv(longEnv) == "" {
+		t.Skip("takes minutes; set " + longEnv + "=1")
 	}
 	type cell struct {
 		read  string

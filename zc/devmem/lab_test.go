@@ -424,7 +424,10 @@ func sendOverLoopback() error {
 	return s.Send(c, p, new(stream.Meter))
 }
 
-// All bytes of a GiB, for each sender.
+// longEnv asks for the tests that take minutes.
+const longEnv = "ZCBENCH_TEST_LONG"
+
+// All bytes of a GiB, from memory to memory, and if asked for, from each sender.
 func TestLabGiB(t *testing.T) {
 	labtest.Need(t)
 	if testing.Short() {
@@ -432,6 +435,9 @@ func TestLabGiB(t *testing.T) {
 	}
 	for name, tx := range senders {
 		t.Run(name, func(t *testing.T) {
+			if name != "devmem" && os.Getenv(longEnv) == "" {
+				t.Skip("takes a minute; set " + longEnv + "=1")
+			}
 			mustBeZeroCopy(t, labtest.Transfer{Family: "ipv6", Bytes: 1 << 30, TX: tx, ZeroCopy: tx != nil})
 		})
 	}

@@ -133,6 +133,8 @@ func (r *Receiver) sort(n int, frags sock.DevmemFrags, m *stream.Meter) (got int
 		}
 		if mem != nil {
 			r.touch.Next(mem[f.Offset:f.Offset+uint64(f.Size)], m)
+		} else {
+			r.touch.Skip(int(f.Size))
 		}
 		r.tokens.take(f.Token, f.Size)
 		inside += uint64(f.Size)

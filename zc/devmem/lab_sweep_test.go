@@ -66,6 +66,9 @@ func measure(t *testing.T, read string, batch int) figures {
 	if jerr := json.Unmarshal(out, &r); jerr != nil || r.SUT.TotalBytes == nil || *r.SUT.TotalBytes == 0 {
 		t.Fatalf("%v: %v %v: %s", cmd.Args, err, jerr, out)
 	}
+	if r.Verdict != results.OK {
+		t.Fatalf("%v: %s: %s; %v", cmd.Args, r.Verdict, r.Reason, r.SUT.Metrics)
+	}
 	if *r.SUT.CopiedBytes+*r.SUT.LinearBytes != 0 {
 		t.Errorf("copied %d, linear %d bytes", *r.SUT.CopiedBytes, *r.SUT.LinearBytes)
 	}
@@ -79,6 +82,7 @@ func measure(t *testing.T, read string, batch int) figures {
 		return 0
 	}
 	gb := float64(*r.SUT.TotalBytes) / 1e9
+	t.Logf("read size %s, batch %d: %.2f Gbit/s, %d retransmits, %v recvmsg, %v setsockopt", read, batch, *r.SUT.ThroughputGbps, *r.TG.Retrans, metric("devmem_recvmsg_calls"), metric("devmem_setsockopt_calls"))
 	return figures{frags: metric("devmem_frags") / gb, recvmsg: (metric("devmem_recvmsg_calls") - metric("devmem_recvmsg_empty")) / gb,
 		setsockopt: metric("devmem_setsockopt_calls") / gb, calls: metric("flow_calls_per_mb") * 1000, gbps: *r.SUT.ThroughputGbps}
 }

@@ -112,14 +112,14 @@ func TestDevmemReaderOrdinary(t *testing.T) {
 	r := NewDevmemReader(linear, make([]byte, 100*DevmemControlBytes))
 	send(t, tx, []byte("hello"), 0)
 	await(t, rx, unix.POLLIN)
-	n, frags, truncated, errno := r.Recv(rx)
+	n, frags, truncated, errno := r.Recv(rx, unix.MSG_DONTWAIT)
 	if errno == unix.EOPNOTSUPP || errno == unix.EINVAL {
 		t.Skip("this kernel has no MSG_SOCK_DEVMEM")
 	}
 	if _, some := frags.Next(); n != 5 || some || truncated || errno != 0 || string(linear[:5]) != "hello" {
 		t.Errorf("%d bytes, %v %v %v", n, some, truncated, errno)
 	}
-	if n := testing.AllocsPerRun(100, func() { r.Recv(rx) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { r.Recv(rx, unix.MSG_DONTWAIT) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

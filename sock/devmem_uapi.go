@@ -36,14 +36,17 @@ func NewDevmemReader(linear, control []byte) *DevmemReader {
 	return &DevmemReader{linear: linear, control: control}
 }
 
-// Recv is recvmsg(2) with MSG_SOCK_DEVMEM and MSG_DONTWAIT. n counts all payload:
+// Recv is recvmsg(2) with MSG_SOCK_DEVMEM. It sleeps as [Blocking] says, or never
+// with MSG_DONTWAIT in flags. n counts all payload:
 // where frags has any, n is their sum; else the bytes are ordinary ones, in
 // linear[:n]. truncated: control messages were lost (MSG_CTRUNC). n of 0 without
 // an error is the end of the stream.
-func (r *DevmemReader) Recv(fd int) (n int, frags DevmemFrags, truncated bool, errno unix.Errno) {
+//
+//go:noinline
+func (r *DevmemReader) Recv(fd, flags int) (n int, frags DevmemFrags, truncated bool, errno unix.Errno) {
 	r.iov = unix.Iovec{Base: unsafe.SliceData(r.linear), Len: uint64(len(r.linear))}
 	r.msg = unix.Msghdr{Iov: &r.iov, Iovlen: 1, Control: unsafe.SliceData(r.control), Controllen: uint64(len(r.control))}
-	k, _, e := unix.RawSyscall6(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.msg)), unix.MSG_SOCK_DEVMEM|unix.MSG_DONTWAIT, 0, 0, 0)
+	k, _, e := unix.RawSyscall6(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.msg)), uintptr(unix.MSG_SOCK_DEVMEM|flags), 0, 0, 0)
 	if e != 0 {
 		return 0, DevmemFrags{}, false, e
 	}

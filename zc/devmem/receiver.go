@@ -35,7 +35,6 @@ type Receiver struct {
 	frags           int // that one read can bring at most
 	touch           *stream.Toucher
 	tokens          *tokens
-	wait            sock.Waiter
 	fd              int
 	ended           bool
 

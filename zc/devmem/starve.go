@@ -18,14 +18,21 @@ type idle struct {
 
 func (i *idle) flowing() { i.since = time.Time{} }
 
-// idleTick is called when a wait brought no payload. It tells a NIC without
-// buffers from a sender without data.
-func (r *Receiver) idleTick(c *stream.Conn) error {
+// idleTick is called when a sleep brought no payload. When there has been none for a while, the NIC gets what has been gathered. It tells a
+// NIC without buffers from a sender without data.
+func (r *Receiver) idleTick(c *stream.Conn, m *stream.Meter) error {
 	if r.idle.since.IsZero() {
 		r.idle.since = time.Now()
 		r.idle.lost, r.idle.known = r.queue.Lost()
 	}
-	if c.Aborted() != nil || time.Since(r.idle.since) < nicqueue.StarvedAfter || !r.wanted() {
+	idle := time.Since(r.idle.since)
+	if c.Aborted() != nil || idle < waitTime {
+		return nil
+	}
+	if err := r.tokens.giveRipe(r.fd, m); err != nil {
+		return err
+	}
+	if idle < nicqueue.StarvedAfter || !r.wanted() {
 		return nil
 	}
 	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d fragments of %d bytes in all, of memory of %d bytes",

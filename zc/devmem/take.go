@@ -3,6 +3,7 @@ package devmem
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/zcbench/zcbench/dmabuf"
 	"github.com/zcbench/zcbench/sock"
@@ -10,18 +11,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waitMs bounds one sleep, so that an aborted or starving run is noticed.
-const waitMs = 100
+// waitTime bounds one sleep, so that an aborted or starving run is noticed.
+const waitTime = 100 * time.Millisecond
 
 // Receive takes payload until the sender ends the flow. Nothing is allocated per
 // call.
 func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
+	if err := sock.Blocking(r.fd, waitTime); err != nil {
+		return err
+	}
 	for {
 		if err := r.tokens.makeRoom(r.fd, r.frags, m); err != nil {
 			return err
 		}
-		n, frags, truncated, errno := r.reader.Recv(r.fd)
-		m.Call()
+		n, frags, truncated, errno := r.reader.Recv(r.fd, 0)
+		m.Wait()
 		r.reads.calls++
 		switch {
 		case errno == 0 && n > 0:
@@ -35,10 +39,12 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 			return r.end(c, m)
 		case errno == unix.EAGAIN:
 			r.reads.empty++
-			if err := r.rest(c, m); err != nil {
+			if err := r.idleTick(c, m); err != nil {
 				return err
 			}
-		case errno != unix.EINTR:
+		case errno == unix.EINTR:
+			r.reads.empty++
+		default:
 			return r.failed(c, errno)
 		}
 	}
@@ -65,19 +71,6 @@ func (r *Receiver) failed(c *stream.Conn, errno unix.Errno) error {
 		return &stream.Error{Op: op + ": the payload is in memory of another program: " + where, Err: errno, How: fix}
 	}
 	return stream.ReceiveError(c, op, errno)
-}
-
-// rest waits for payload. When none comes, the NIC gets what has been gathered.
-func (r *Receiver) rest(c *stream.Conn, m *stream.Meter) error {
-	events, _ := r.wait.Wait(r.fd, unix.POLLIN, waitMs)
-	m.Wait()
-	if events != 0 {
-		return nil
-	}
-	if err := r.tokens.giveRipe(r.fd, m); err != nil {
-		return err
-	}
-	return r.idleTick(c)
 }
 
 // take treats the payload of one read of n bytes.

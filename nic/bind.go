@@ -109,7 +109,8 @@ func (d *Device) bind(cmd uint8, op string, how map[unix.Errno]string, fill func
 		})
 	}
 	if err != nil {
-		return nil, errors.Join(failed(op, err, how), b.Close())
+		_ = b.Close() // it holds nothing
+		return nil, failed(op, err, how)
 	}
 	return b, nil
 }

@@ -59,8 +59,8 @@ func mustBeZeroCopy(t *testing.T, x labtest.Transfer) labtest.Outcome {
 	if c.ZeroCopyBytes != c.Bytes || c.CopiedBytes != 0 || c.LinearBytes != 0 {
 		t.Errorf("%d bytes without a copy, %d copied, %d linear: %s", c.ZeroCopyBytes, c.CopiedBytes, c.LinearBytes, o.Evidence.Why)
 	}
-	if o.Figure("devmem_provider_bound") != 1 || o.Figure("devmem_flow_queue") != o.Figure("devmem_queue") {
-		t.Errorf("binding %v, flow on queue %v of %v", o.Figure("devmem_provider_bound"), o.Figure("devmem_flow_queue"), o.Figure("devmem_queue"))
+	if o.Figure("devmem_provider_bound") != 1 || o.Figure("devmem_pool_bound") != 1 || o.Figure("devmem_flow_queue") != o.Figure("devmem_queue") {
+		t.Errorf("binding %v, in a pool %v, flow on queue %v of %v", o.Figure("devmem_provider_bound"), o.Figure("devmem_pool_bound"), o.Figure("devmem_flow_queue"), o.Figure("devmem_queue"))
 	}
 	if r, f := o.Figure("devmem_tokens_received"), o.Figure("devmem_tokens_freed"); r != f || r < 1 {
 		t.Errorf("%v tokens received, %v freed", r, f)

@@ -48,9 +48,14 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 		e.Notes = append(e.Notes, fmt.Sprintf("the binding of RX queue %d was gone when the flow ended", q.ID))
 	}
 	figure("devmem_provider_bound", "1", bound)
+	pool := 0.0
 	if n, known, err := r.inflight(); err == nil && known {
+		pool = 1
 		figure("devmem_pool_inflight", "1", float64(n))
+	} else if bound == 1 {
+		e.Notes = append(e.Notes, "no page pool shows the binding: the driver does not say which pool its queue uses")
 	}
+	figure("devmem_pool_bound", "1", pool)
 	if h, err := q.Dev.HeaderSplit(); err == nil && (h.State != nic.SplitOn || h.Threshold > 0) {
 		e.Notes = append(e.Notes, fmt.Sprintf("headers were not split at the end of the flow (%v)", h))
 	}

@@ -2,6 +2,7 @@ package devmem
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/zcbench/zcbench/stream"
@@ -44,11 +45,21 @@ func (r *Receiver) idleTick(c *stream.Conn, m *stream.Meter) error {
 	return &stream.Error{Op: op, How: "hold less (--hold), or give the NIC more memory (--area-size)"}
 }
 
-// wanted reports whether the NIC wanted for a buffer during the idle time.
+// spare is how many buffers may be left, in the pool's own cache and in pieces,
+// when a NIC finds none.
+const spare = 64
+
+// wanted reports whether the NIC wants for a buffer: it did during the idle time,
+// or all memory is out and the application has it. A NIC that holds packets back
+// until it has buffers again counts nothing.
 func (r *Receiver) wanted() bool {
-	if r.idle.known {
-		now, _ := r.queue.Lost()
-		return now > r.idle.lost
+	if now, _ := r.queue.Lost(); r.idle.known && now > r.idle.lost {
+		return true
 	}
-	return r.tokens.held.Bytes() >= r.mem.Size()/4*3
+	all := r.mem.Size() / os.Getpagesize()
+	if r.tokens.held.Count() < all-spare {
+		return false
+	}
+	out, known, err := r.inflight()
+	return err != nil || !known || int(out) >= all-spare
 }

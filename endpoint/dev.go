@@ -6,11 +6,14 @@ import (
 	"net/netip"
 
 	"github.com/zcbench/zcbench/modes"
+	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/wire"
 )
 
-// flowDev is the interface that the flow of an end comes in by, for a mode that
-// must know it: the one named, else the one that has the address to listen on.
+// flowDev is the interface that the flow of an end comes in or leaves by, for a
+// mode that must know it: the one named, else the one that has the address to
+// listen on, or that the route to the receiver leaves by.
 func flowDev(p modes.Path, s wire.EndSpec) (string, error) {
 	if !p.NeedsDev || s.Dev != "" {
 		return s.Dev, nil
@@ -18,6 +21,9 @@ func flowDev(p modes.Path, s wire.EndSpec) (string, error) {
 	host, _, err := net.SplitHostPort(s.Addr)
 	if err != nil {
 		return "", &UsageError{err}
+	}
+	if s.Role == stream.TX {
+		return routeDev(host)
 	}
 	addr, err := netip.ParseAddr(host)
 	if err != nil || addr.IsUnspecified() {
@@ -39,4 +45,13 @@ func flowDev(p modes.Path, s wire.EndSpec) (string, error) {
 		}
 	}
 	return "", &UsageError{fmt.Errorf("no interface of this host (or namespace) has the address %v", addr)}
+}
+
+// routeDev is the interface by which host, a name or an address, is reached.
+func routeDev(host string) (string, error) {
+	ip, err := net.ResolveIPAddr("ip", host)
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", host, err)
+	}
+	return nic.RouteDev(ip.IP)
 }

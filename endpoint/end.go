@@ -54,7 +54,7 @@ func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
 	}
 	o := stream.Options{MessageBytes: s.MessageBytes, ReadBytes: s.ReadBytes, Touch: s.Touch,
 		NIC: s.NIC, UringEngine: s.UringEngine, Socket: sock.Options{RcvBuf: s.RcvBuf, SndBuf: s.SndBuf, Congestion: s.Congestion, PaceBitsPS: s.PaceBitsPS,
-			ZeroCopy: s.Role == stream.TX && s.Mode == "msg-zerocopy"}}
+			ZeroCopy: s.Role == stream.TX && (s.Mode == "msg-zerocopy" || s.Mode == "devmem")}}
 	if o.MessageBytes == 0 {
 		o.MessageBytes = stream.DefaultMessageBytes
 	}
@@ -75,6 +75,12 @@ func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
 	}
 	if s.UringEngine != "" && !path.UsesRing() {
 		return usage("--uring-engine %s: %s uses no io_uring; leave it out", s.UringEngine, s.Mode)
+	}
+	if a := s.NIC.Area; path.DMABuf && a != "" && !slices.Contains(stream.DMABufKinds, a) {
+		return usage("%s cannot have memory of the kind %q; its kinds are %v", s.Mode, a, stream.DMABufKinds)
+	}
+	if path.DMABuf && s.NIC.BufLen > 4096 {
+		return usage("%s has receive buffers of a page only, not of %d bytes", s.Mode, s.NIC.BufLen)
 	}
 	if s.RcvBuf < 0 || s.SndBuf < 0 || s.RcvBuf > 1<<30 || s.SndBuf > 1<<30 {
 		return usage("socket buffer sizes must be 1..%d bytes, or 0 for the kernel's default", 1<<30)

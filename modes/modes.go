@@ -6,6 +6,7 @@ package modes
 import (
 	"github.com/zcbench/zcbench/baseline"
 	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/zc/devmem"
 	"github.com/zcbench/zcbench/zc/msgzc"
 	"github.com/zcbench/zcbench/zc/uringzc"
 	"github.com/zcbench/zcbench/zc/zcrx"
@@ -57,6 +58,7 @@ var paths = map[stream.Role]map[string]Path{
 		"uring":      {NewReceiver: receiver(baseline.NewUringReceiver), Probe: baseline.ProbeUringReceiver},
 		"zcrx":       {NewReceiver: receiver(zcrx.New), Probe: zcrx.Probe, ProbeDevice: zcrx.ProbeDevice},
 		"zcrx-nodev": {NewReceiver: receiver(zcrx.NewNoDevice), Probe: zcrx.ProbeNoDevice},
+		"devmem":     {NewReceiver: receiver(devmem.New), Probe: devmem.Probe, ProbeDevice: devmem.ProbeDevice},
 	},
 	stream.TX: {
 		"tcp":          {NewSender: sender(baseline.NewTCPSender)},
@@ -64,6 +66,7 @@ var paths = map[stream.Role]map[string]Path{
 		"msg-zerocopy": {NewSender: sender(msgzc.New), Probe: msgzc.Probe},
 		"uring":        {NewSender: sender(baseline.NewUringSender), Probe: baseline.ProbeUringSender},
 		"uring-zc":     {NewSender: sender(uringzc.New), Probe: uringzc.Probe},
+		"devmem":       {NewSender: sender(devmem.NewSender), Probe: devmem.ProbeSend, ProbeDevice: devmem.ProbeSendDevice},
 	},
 }
 

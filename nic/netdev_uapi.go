@@ -6,6 +6,8 @@ const (
 	cmdPagePoolGet = 5  // NETDEV_CMD_PAGE_POOL_GET, 6.8
 	cmdQueueGet    = 10 // NETDEV_CMD_QUEUE_GET, 6.8
 	cmdQStatsGet   = 12 // NETDEV_CMD_QSTATS_GET, 6.9
+	cmdBindRX      = 13 // NETDEV_CMD_BIND_RX, 6.12
+	cmdBindTX      = 15 // NETDEV_CMD_BIND_TX, 6.16
 )
 
 // NETDEV_A_QUEUE_*.
@@ -33,6 +35,14 @@ const (
 	attrPoolDetach      = 6
 	attrPoolDMABuf      = 7
 	attrPoolIOUring     = 8
+)
+
+// NETDEV_A_DMABUF_*.
+const (
+	attrDMABufIfindex = 1
+	attrDMABufQueues  = 2
+	attrDMABufFD      = 3
+	attrDMABufID      = 4
 )
 
 // NETDEV_A_QSTATS_*.

@@ -75,6 +75,24 @@ func (d *Device) HeaderSplit() (HeaderSplit, error) {
 	return h, nil
 }
 
+// RingEntries reads how many buffers an RX ring of the interface holds
+// (ETHTOOL_A_RINGS_RX).
+func (d *Device) RingEntries() (int, error) {
+	n := 0
+	msgs, err := d.ask(d.ethtool, unix.ETHTOOL_MSG_RINGS_GET, 0, d.ringsHeader)
+	if err == nil {
+		err = each(msgs, func(ad *netlink.AttributeDecoder) {
+			if ad.Type() == unix.ETHTOOL_A_RINGS_RX {
+				n = int(ad.Uint32())
+			}
+		})
+	}
+	if err != nil {
+		return 0, failed(d.op("read the ring size"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "the driver has no ring parameters: use a NIC and driver that have them"})
+	}
+	return n, nil
+}
+
 // SetHeaderSplit sets state and threshold; a Threshold of -1 leaves it. The
 // driver may answer EOPNOTSUPP or EINVAL: EINVAL also when XDP is attached, or
 // when split is to go off while a queue has a memory provider.

@@ -34,6 +34,7 @@ type runFlags struct {
 	reps           int
 	warmup         bool
 	json           bool
+	verbose        bool
 	touch          string
 	congestion     string
 	message, read  units.Bytes
@@ -95,6 +96,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	fs.BoolVar(&f.warmup, "warmup", false, "make a discarded run first")
 	fs.StringVar(&f.out, "out", "", "folder for the results; must not have any yet (default: only print)")
 	fs.BoolVar(&f.json, "json", false, "print the records as JSON, one a line")
+	fs.BoolVar(&f.verbose, "verbose", false, cli.VerboseUsage)
 	fs.StringVar(&f.touch, "touch", "none", "what the receiver does with the payload: none, read, verify")
 	fs.StringVar(&f.congestion, "congestion", "", "congestion control of the flow's sockets (default: the hosts')")
 	fs.Var(&f.message, "message-size", "application message in bytes (suffixes K, M, G: powers of 1024)")
@@ -277,6 +279,7 @@ func (f *runFlags) finish(cmd *cobra.Command, recs []results.Record, runErr erro
 		if err := report.Table(cmd.OutOrStdout(), report.Summarize(j)); err != nil {
 			return err
 		}
+		f.dataPaths(cmd, recs)
 	}
 	if runErr != nil {
 		return runErr
@@ -287,4 +290,16 @@ func (f *runFlags) finish(cmd *cobra.Command, recs []results.Record, runErr erro
 		}
 	}
 	return nil
+}
+
+// dataPaths prints what --verbose asks for.
+func (f *runFlags) dataPaths(cmd *cobra.Command, recs []results.Record) {
+	if !f.verbose {
+		return
+	}
+	for _, r := range recs {
+		fmt.Fprintf(cmd.OutOrStdout(), "\nrun %s, figures of the data paths\n", r.RunID)
+		cli.DataPath(cmd.OutOrStdout(), "SUT", r.SUT.Metrics)
+		cli.DataPath(cmd.OutOrStdout(), "TG", r.TG.Metrics)
+	}
 }

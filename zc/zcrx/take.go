@@ -38,7 +38,7 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		} else {
 			r.idle.since = time.Time{}
 		}
-		if r.held.full() {
+		if r.held.Full() {
 			r.makeRoom(m)
 		}
 	}
@@ -54,9 +54,9 @@ func (r *Receiver) enter(m *stream.Meter) error {
 	if _, err := r.ring.SubmitAndGetEvents(); err != nil || r.ring.CQReady() > 0 {
 		return err
 	}
-	r.proof.look(r.fd, r.queue.NAPI)
+	r.look()
 	wait := waitTime
-	if r.held.bytes > r.opt.NIC.HoldBytes {
+	if r.held.Bytes() > r.opt.NIC.HoldBytes {
 		wait = backlogTime
 	}
 	m.Wait()
@@ -68,7 +68,7 @@ func (r *Receiver) enter(m *stream.Meter) error {
 func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) {
 	again := false
 	d := r.ring.Drain()
-	for !r.held.full() && d.Next() {
+	for !r.held.Full() && d.Next() {
 		cqe := d.CQE()
 		switch {
 		case cqe.UserData == userEvent:
@@ -76,7 +76,7 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 		case cqe.More():
 			payload := r.z.Bytes(cqe, d.Extra())
 			r.touch.Next(payload, m)
-			r.held.push(d.Extra()[0], uint32(len(payload)))
+			r.held.Push(d.Extra()[0], uint32(len(payload)))
 			bytes += len(payload)
 			r.stats.pieces++
 		default:
@@ -90,7 +90,7 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 	if bytes > 0 {
 		m.Bytes(bytes)
 		if r.proof.taken == 0 {
-			r.proof.look(r.fd, r.queue.NAPI)
+			r.look()
 		}
 		_, copied := r.z.Copies()
 		r.proof.account(uint64(bytes), copied, m)
@@ -137,12 +137,12 @@ func (r *Receiver) judge(c *stream.Conn, cqe uring.CQE, m *stream.Meter) (again 
 // the refill ring takes them, and shows them to the kernel at once.
 func (r *Receiver) refill(m *stream.Meter) {
 	n := 0
-	for r.held.count() > 0 && (r.held.bytes > r.opt.NIC.HoldBytes || r.ended) {
-		p := r.held.oldest()
-		if !r.z.Refill(p.off, p.len) {
+	for r.held.Count() > 0 && (r.held.Bytes() > r.opt.NIC.HoldBytes || r.ended) {
+		p := r.held.Oldest()
+		if !r.z.Refill(p.ID, p.Len) {
 			break
 		}
-		r.held.pop()
+		r.held.Pop()
 		n++
 	}
 	if n > 0 {
@@ -170,9 +170,9 @@ func (r *Receiver) flush(m *stream.Meter) {
 // makeRoom is for an application that has all the pieces it can keep account of:
 // it gives the oldest back earlier than --hold wants, or waits for the NIC.
 func (r *Receiver) makeRoom(m *stream.Meter) {
-	p := r.held.oldest()
-	if r.z.Refill(p.off, p.len) {
-		r.held.pop()
+	p := r.held.Oldest()
+	if r.z.Refill(p.ID, p.Len) {
+		r.held.Pop()
 		r.z.Publish()
 		r.stats.early++
 		return

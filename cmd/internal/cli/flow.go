@@ -25,6 +25,7 @@ type End struct {
 	MaxCopied float64
 	Engine    string // of io_uring
 	JSON      bool
+	Verbose   bool
 }
 
 // AddFlags defines the flags.
@@ -41,6 +42,7 @@ func (e *End) AddFlags(cmd *cobra.Command) {
 	f.Float64Var(&e.MaxCopied, "max-copied", 100*endpoint.DefaultMaxCopied, "percent of the payload that the kernel may copy before a zero-copy run is invalid")
 	UringEngineFlag(cmd, &e.Engine)
 	f.BoolVar(&e.JSON, "json", false, "print the result as one JSON object")
+	f.BoolVar(&e.Verbose, "verbose", false, VerboseUsage)
 	cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(stream.Names(e.Role), cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -1,4 +1,4 @@
-package zcrx_test
+package labtest
 
 import (
 	"testing"
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hwGRO sets the feature rx-gro-hw for a transfer.
-func hwGRO(t *testing.T, on bool) func(*nic.Device) func() {
+// HWGRO sets the feature rx-gro-hw for a transfer.
+func HWGRO(t *testing.T, on bool) func(*nic.Device) func() {
 	return func(d *nic.Device) func() {
 		if err := setFeature(d.Name, "rx-gro-hw", on); err != nil {
 			t.Errorf("rx-gro-hw: %v", err)

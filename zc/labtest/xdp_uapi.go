@@ -1,4 +1,4 @@
-package zcrx_test
+package labtest
 
 import (
 	"structs"
@@ -19,9 +19,9 @@ type bpfLoad struct {
 	_        [64]byte
 }
 
-// attachXDP attaches a program that passes every packet, as the kernel's own
+// AttachXDP attaches a program that passes every packet, as the kernel's own
 // generic XDP, and returns the way back.
-func attachXDP(dev string) (detach func(), err error) {
+func AttachXDP(dev string) (detach func(), err error) {
 	const (
 		progLoad = 5                  // BPF_PROG_LOAD
 		typeXDP  = 6                  // BPF_PROG_TYPE_XDP

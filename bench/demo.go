@@ -91,11 +91,11 @@ func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results
 // A demo that may choose its windows takes no longer than DemoTime on a machine
 // that is not slow, as long as no window falls below minDemoWindow.
 const (
-	DemoTime      = 150 * time.Second
+	DemoTime      = 130 * time.Second
 	maxDemoWindow = 800 * time.Millisecond
 	minDemoWindow = 250 * time.Millisecond
 	// demoOverhead is what a run takes beside its window: opening, ramps, closing.
-	demoOverhead = 400 * time.Millisecond
+	demoOverhead = 450 * time.Millisecond
 )
 
 // demoTimes sets the windows of a demo; window 0 lets the number of runs decide.

@@ -76,9 +76,9 @@ func kperf(programs string) contender {
 }
 
 // ncdevmem is tools/testing/selftests/drivers/net/hw/ncdevmem.c of the kernel. It
-// writes what it receives to its standard output, which nobody reads here.
+// writes a line about each fragment, which nobody reads here.
 func ncdevmem(programs string) contender {
 	p := filepath.Join(programs, "ncdevmem")
 	return contender{name: "ncdevmem", group: devmemGroup, needs: []string{p}, pin: true, prepare: true, listens: port,
-		receive: []string{p, "-l", "-n", "-f", rxEnd.Dev, "-s", rxAddr, "-p", strconv.Itoa(port), "-t", strconv.Itoa(queue), "-q", "1", "-v", "7"}, send: plainSender()}
+		receive: []string{p, "-l", "-n", "-f", rxEnd.Dev, "-s", rxAddr, "-p", strconv.Itoa(port), "-t", strconv.Itoa(queue), "-q", "1"}, send: plainSender()}
 }

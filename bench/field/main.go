@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -77,5 +78,7 @@ func contenders(bin, programs string) ([]contender, error) {
 	if len(out) < 2 {
 		return nil, fmt.Errorf("nothing to compare with in %q", programs)
 	}
-	return out, nil
+	return slices.DeleteFunc(out, func(c contender) bool { // alone in its group
+		return !slices.ContainsFunc(out, func(o contender) bool { return o.group == c.group && o.name != c.name })
+	}), nil
 }

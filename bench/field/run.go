@@ -118,7 +118,7 @@ func (b *bench) measure(rx, tx *process) measured {
 	if err := b.await(tx, func() bool { return b.received() > start+(8<<20) }); err != nil {
 		return measured{err: fmt.Errorf("nothing flows into memory of a provider: %w: %s%s", err, &rx.err, &tx.err)}
 	}
-	time.Sleep(500 * time.Millisecond)
+	time.Sleep(200 * time.Millisecond)
 	var e [2]struct {
 		at               time.Time
 		bytes, cpu, soft uint64
@@ -144,7 +144,9 @@ func (b *bench) prepare(c *nic.Changes) error {
 	if err := c.KeepFree(b.dev, queue); err != nil {
 		return err
 	}
-	at := func(addr string, port uint16) netip.AddrPort { return netip.AddrPortFrom(netip.MustParseAddr(addr), port) }
+	at := func(addr string, port uint16) netip.AddrPort {
+		return netip.AddrPortFrom(netip.MustParseAddr(addr), port)
+	}
 	return c.Steer(b.dev, at(rxAddr, port), at(txAddr, fromPort), queue)
 }
 

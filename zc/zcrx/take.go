@@ -70,7 +70,8 @@ func (r *Receiver) enter(m *stream.Meter) error {
 
 // take handles the completions that are there and gives back what is not held.
 func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) {
-	again := false
+	again, pieces := false, 0
+	looks, holds := r.opt.Touch != stream.TouchNone, r.opt.NIC.HoldBytes > 0
 	d := r.ring.Drain()
 	for !r.held.full() && d.Next() {
 		cqe := d.CQE()
@@ -78,11 +79,15 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 		case cqe.UserData == userEvent:
 			r.event(uring.ZcrxEvent(cqe.Res))
 		case cqe.More():
-			payload := r.z.Bytes(cqe, d.Extra())
-			r.touch.Next(payload, m)
-			r.held.push(d.Extra()[0], uint32(len(payload)))
-			bytes += len(payload)
-			r.stats.pieces++
+			if looks {
+				r.touch.Next(r.z.Bytes(cqe, d.Extra()), m)
+			}
+			// What is not held goes back at once, without being put into a list.
+			if off, n := d.Extra()[0], uint32(cqe.Res); holds || r.held.count() > 0 || !r.z.Refill(off, n) {
+				r.held.push(off, n)
+			}
+			bytes += int(cqe.Res)
+			pieces++
 		default:
 			if again, err = r.judge(c, *cqe, m); err != nil {
 				d.Done()
@@ -92,6 +97,8 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 	}
 	d.Done()
 	if bytes > 0 {
+		r.z.Publish()
+		r.stats.pieces += uint64(pieces)
 		m.Bytes(bytes)
 		if r.proof.taken == 0 {
 			r.proof.look(r.fd, r.queue.NAPI)

@@ -14,8 +14,8 @@
 # part of this repository.
 
 FIELD  ?= $(CACHE)/field
-BLOCKS ?= 4
-WINDOW ?= 3s
+BLOCKS ?= 3
+WINDOW ?= 250ms
 
 .PHONY: field bench-lab
 
@@ -26,5 +26,5 @@ bench-lab: lab field ## compare zero-copy receive with the field's C programs, i
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make bench-lab: $$why"; exit 0; fi; \
 	[ -x '$(FIELD)/bin/zcrx' ] || [ -x '$(FIELD)/bin/kperf-server' ] || { echo "SKIPPED: make bench-lab: nothing to compare with; mk/field.mk says what goes into $(FIELD)"; exit 0; }; \
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o bin/field ./bench/field || exit 1; \
-	bin/zcbench lab exec --timeout 30m --file '$(CURDIR)/bin/zcrecv' --file '$(CURDIR)/bin/zcsend' --file '$(FIELD)/bin' -- \
+	bin/zcbench lab exec --count-time --timeout 60m --file '$(CURDIR)/bin/zcrecv' --file '$(CURDIR)/bin/zcsend' --file '$(FIELD)/bin' -- \
 		'$(CURDIR)/bin/field' --bin '$(CURDIR)/bin' --programs '$(FIELD)/bin' --blocks $(BLOCKS) --window $(WINDOW)

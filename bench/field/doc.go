@@ -6,6 +6,8 @@
 // machine favours nobody. Every program is judged by the same evidence: bytes are
 // those that the NIC wrote into memory of a provider, CPU time is what the
 // scheduler gave the receiving process and its children, both between two moments
-// of a steady flow. Nobody looks at the payload. What the lab's processor does in
-// a second says nothing; the ratios of neighbouring runs do.
+// of a steady flow. Nobody looks at the payload. The lab runs it with clocks that
+// count instructions (zcbench lab exec --count-time), so that what else the host
+// does changes nothing; a nanosecond is an instruction then, of all processors
+// together, not time of a real one.
 package main

@@ -53,8 +53,8 @@ func command() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&b.bin, "bin", "", "folder with zcrecv and zcsend")
 	f.StringVar(&b.programs, "programs", "", "folder with the others: zcrx (of liburing), kperf-server and kperf-client, ncdevmem; each may be missing")
-	f.IntVar(&b.blocks, "blocks", 4, "blocks of runs; each has every program twice")
-	f.DurationVar(&b.window, "window", 3*time.Second, "what is measured of each run")
+	f.IntVar(&b.blocks, "blocks", 3, "blocks of runs; each has every program twice")
+	f.DurationVar(&b.window, "window", 250*time.Millisecond, "what is measured of each run")
 	cmd.AddCommand(sendCommand())
 	return cmd
 }

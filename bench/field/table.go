@@ -42,8 +42,8 @@ func printTable(out io.Writer, all []contender, runs map[string][]measured) erro
 	_, err := fmt.Fprint(out, `
 Figures are medians. RATIO is ours / theirs over pairs of neighbouring runs: Hodges-Lehmann estimate
 [exact interval of the Wilcoxon signed-rank distribution, at least 95 %; it needs 6 pairs].
-RX CPU is the time of the receiving process and its children. The lab's processor may be emulated:
-speeds mean nothing, ratios of neighbouring runs do.
+RX CPU is the time of the receiving process and its children. With --count-time a nanosecond is an
+instruction of the emulated processors; speeds mean nothing, ratios of neighbouring runs do.
 `)
 	return err
 }

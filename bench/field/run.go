@@ -80,7 +80,11 @@ func (b *bench) run(ctx context.Context, c contender) (m measured) {
 	defer cancel()
 	var changes nic.Changes
 	// When the receiver is dead, the kernel frees its queue in its own time.
-	defer func() { m.err = errors.Join(m.err, b.awaitFree(), changes.Undo()) }()
+	// So it does its sockets, which keep the next one from its port.
+	defer func() {
+		m.err = errors.Join(m.err, b.awaitFree(), changes.Undo())
+		time.Sleep(time.Second)
+	}()
 	if c.prepare {
 		if m.err = b.prepare(&changes); m.err != nil {
 			return m

@@ -20,6 +20,9 @@ func (r *Receiver) Evidence() stream.Evidence {
 	figure("tcpmmap_mapped_bytes", "bytes", r.stats.mapped)
 	figure("tcpmmap_copied_bytes", "bytes", r.stats.copied)
 	figure("tcpmmap_window_bytes", "bytes", uint64(len(r.window)))
+	if r.conn == nil { // no flow came
+		return e
+	}
 	o := r.observe()
 	if o.segment > 0 {
 		figure("tcp_rcv_segment_bytes", "bytes", uint64(o.segment))

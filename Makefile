@@ -58,6 +58,7 @@ clean: ## remove what was built; results in out/ stay
 	rm -rf bin
 
 include mk/lab.mk
+include mk/field.mk
 
 # Tools and packages: installed once, then everything works offline.
 

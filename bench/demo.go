@@ -18,8 +18,8 @@ type DemoOptions struct {
 	Dir          string // for the results
 	ToolVersion  string
 	Repetitions  int
-	Duration     time.Duration
-	MTU          int // of the link that the demo makes
+	Duration     time.Duration // steady window of each run; 0: what fits, see [DemoTime]
+	MTU          int           // of the link that the demo makes
 	MessageBytes int
 	Seed         uint64
 	Only         func(results.Cell) bool // nil: all cells
@@ -64,8 +64,7 @@ func Demo(ctx context.Context, o DemoOptions) (recs []results.Record, err error)
 }
 
 func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results.Record, error) {
-	opt := Options{Duration: o.Duration, WarmupDuration: min(o.Duration, max(300*time.Millisecond, o.Duration/3)),
-		RampUp: max(200*time.Millisecond, o.Duration/4), RampDown: 50 * time.Millisecond, SampleInterval: 100 * time.Millisecond, UringEngine: o.UringEngine}
+	opt := Options{SampleInterval: 100 * time.Millisecond, UringEngine: o.UringEngine}
 	if err := opt.FindPath(ctx, sut, tg, "", o.Dev, "", false); err != nil {
 		return nil, err
 	}
@@ -82,14 +81,41 @@ func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results
 			cells = append(cells, c)
 		}
 	}
+	plan := planOnce(matrix.Interleave(cells, o.Repetitions, true, o.Seed), support.Missing)
+	opt.demoTimes(o.Duration, plan, support.Missing)
 	session := NewSession()
 	journal, err := results.Create(o.Dir, results.Header{ToolVersion: o.ToolVersion, SessionID: session, Cells: cells})
 	if err != nil {
 		return nil, err
 	}
 	s := &Session{Runner: &Runner{SUT: sut, TG: tg, Session: session, Opt: opt}, Journal: journal, Progress: o.Progress, Missing: support.Missing}
-	recs, err := s.Play(ctx, planOnce(matrix.Interleave(cells, o.Repetitions, true, o.Seed), support.Missing))
+	recs, err := s.Play(ctx, plan)
 	return recs, errors.Join(err, journal.Close())
+}
+
+// A demo that may choose its windows takes no longer than DemoTime on a machine
+// that is not slow, as long as no window falls below minDemoWindow.
+const (
+	DemoTime      = 130 * time.Second
+	maxDemoWindow = 800 * time.Millisecond
+	minDemoWindow = 250 * time.Millisecond
+	// demoOverhead is what a run takes beside its window: opening, ramps, closing.
+	demoOverhead = 450 * time.Millisecond
+)
+
+// demoTimes sets the windows of a demo; window 0 lets the number of runs decide.
+func (o *Options) demoTimes(window time.Duration, plan []matrix.Run, missing func(results.Cell) *Missing) {
+	if window == 0 {
+		runs := time.Duration(0)
+		for _, p := range plan {
+			if missing(p.Cell) == nil {
+				runs++
+			}
+		}
+		window = min(max(DemoTime/max(runs, 1)-demoOverhead, minDemoWindow), maxDemoWindow).Round(10 * time.Millisecond)
+	}
+	o.Duration, o.WarmupDuration = window, min(window, max(300*time.Millisecond, window/3))
+	o.RampUp, o.RampDown = max(200*time.Millisecond, window/4), 50*time.Millisecond
 }
 
 // planOnce keeps a cell that cannot run once in the plan, as no warm-up: it is

@@ -3,6 +3,7 @@ package bench
 import (
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
@@ -31,6 +32,24 @@ func TestPlanOnce(t *testing.T) {
 		}
 		if runs["a"] != 4 || runs["c"] != 4 || runs["b"] != 1 || warmups["a"] != wu || warmups["b"] != 0 {
 			t.Errorf("warm-up %v: runs %v, warm-ups %v", warmup, runs, warmups)
+		}
+	}
+}
+
+// The windows get shorter with more cells, not the demo longer.
+func TestDemoTimes(t *testing.T) {
+	none := func(results.Cell) *Missing { return nil }
+	for _, x := range []struct {
+		asked time.Duration
+		runs  int
+		want  time.Duration
+	}{{0, 10, maxDemoWindow}, {0, 104, maxDemoWindow}, {0, 175, 290 * time.Millisecond}, {0, 10000, minDemoWindow}, {time.Second, 10000, time.Second}} {
+		var o Options
+		if o.demoTimes(x.asked, make([]matrix.Run, x.runs), none); o.Duration != x.want {
+			t.Errorf("%d runs, %v asked: %v, want %v", x.runs, x.asked, o.Duration, x.want)
+		}
+		if all := time.Duration(x.runs) * (o.Duration + demoOverhead); x.asked == 0 && o.Duration > minDemoWindow && all > DemoTime+time.Second {
+			t.Errorf("%d runs of %v take %v", x.runs, o.Duration, all)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -29,22 +30,11 @@ func flowDev(p modes.Path, s wire.EndSpec) (string, error) {
 	if err != nil || addr.IsUnspecified() {
 		return "", &UsageError{fmt.Errorf("%s must know the interface: name it with --dev, or listen on its address", s.Mode)}
 	}
-	all, err := net.Interfaces()
-	if err != nil {
-		return "", fmt.Errorf("list network interfaces: %w", err)
+	dev, err := nic.Having(addr)
+	if errors.Is(err, nic.ErrNoInterface) {
+		return "", &UsageError{err}
 	}
-	for _, i := range all {
-		addrs, err := i.Addrs()
-		if err != nil {
-			return "", fmt.Errorf("list addresses of %s: %w", i.Name, err)
-		}
-		for _, a := range addrs {
-			if n, ok := a.(*net.IPNet); ok && n.IP.String() == addr.WithZone("").Unmap().String() {
-				return i.Name, nil
-			}
-		}
-	}
-	return "", &UsageError{fmt.Errorf("no interface of this host (or namespace) has the address %v", addr)}
+	return dev, err
 }
 
 // routeDev is the interface by which host, a name or an address, is reached.

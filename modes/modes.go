@@ -8,6 +8,7 @@ import (
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/zc/devmem"
 	"github.com/zcbench/zcbench/zc/msgzc"
+	"github.com/zcbench/zcbench/zc/tcpmmap"
 	"github.com/zcbench/zcbench/zc/uringzc"
 	"github.com/zcbench/zcbench/zc/zcrx"
 )
@@ -55,6 +56,7 @@ var paths = map[stream.Role]map[string]Path{
 	stream.RX: {
 		"tcp":        {NewReceiver: receiver(baseline.NewTCPReceiver)},
 		"tcp-trunc":  {NewReceiver: receiver(baseline.NewTruncReceiver)},
+		"tcp-mmap":   {NewReceiver: receiver(tcpmmap.New), Probe: tcpmmap.Probe},
 		"uring":      {NewReceiver: receiver(baseline.NewUringReceiver), Probe: baseline.ProbeUringReceiver},
 		"zcrx":       {NewReceiver: receiver(zcrx.New), Probe: zcrx.Probe, ProbeDevice: zcrx.ProbeDevice},
 		"zcrx-nodev": {NewReceiver: receiver(zcrx.NewNoDevice), Probe: zcrx.ProbeNoDevice},

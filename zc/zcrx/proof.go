@@ -49,11 +49,14 @@ func (p *proof) account(n, counter uint64, m *stream.Meter) {
 // buffers from the refill ring.
 func (p *proof) copying() bool { return p.copiesAll || p.copied > 0 || p.elsewhere }
 
+// watches reports whether the evidence is the queue that the flow is seen on.
+func (p *proof) watches() bool { return !p.counts && !p.copiesAll }
+
 // look finds out, where the kernel does not count, whether the flow comes by the
 // queue of NAPI instance napi. It is called before a sleep, so it costs nothing
 // that matters.
 func (p *proof) look(fd int, napi uint32) {
-	if p.counts || p.copiesAll {
+	if !p.watches() {
 		return
 	}
 	if id, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID); err == nil && id != 0 {

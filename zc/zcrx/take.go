@@ -45,16 +45,20 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	return c.Aborted()
 }
 
-// enter brings completions: without sleeping if there are any.
+// enter brings completions, sleeping until there are any. Where the kernel
+// counts what it copies, that is one call whether it sleeps or not; where it does
+// not, the queue that the flow comes by is looked at before every sleep.
 func (r *Receiver) enter(m *stream.Meter) error {
 	if r.ring.CQReady() > 0 {
 		return nil
 	}
-	m.Call()
-	if _, err := r.ring.SubmitAndGetEvents(); err != nil || r.ring.CQReady() > 0 {
-		return err
+	if r.proof.watches() {
+		m.Call()
+		if _, err := r.ring.SubmitAndGetEvents(); err != nil || r.ring.CQReady() > 0 {
+			return err
+		}
+		r.look()
 	}
-	r.look()
 	wait := waitTime
 	if r.held.Bytes() > r.opt.NIC.HoldBytes {
 		wait = backlogTime
@@ -66,7 +70,8 @@ func (r *Receiver) enter(m *stream.Meter) error {
 
 // take handles the completions that are there and gives back what is not held.
 func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) {
-	again := false
+	again, pieces := false, 0
+	looks, holds := r.opt.Touch != stream.TouchNone, r.opt.NIC.HoldBytes > 0
 	d := r.ring.Drain()
 	for !r.held.Full() && d.Next() {
 		cqe := d.CQE()
@@ -74,11 +79,15 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 		case cqe.UserData == userEvent:
 			r.event(uring.ZcrxEvent(cqe.Res))
 		case cqe.More():
-			payload := r.z.Bytes(cqe, d.Extra())
-			r.touch.Next(payload, m)
-			r.held.Push(d.Extra()[0], uint32(len(payload)))
-			bytes += len(payload)
-			r.stats.pieces++
+			if looks {
+				r.touch.Next(r.z.Bytes(cqe, d.Extra()), m)
+			}
+			// What is not held goes back at once, without being put into a list.
+			if off, n := d.Extra()[0], uint32(cqe.Res); holds || r.held.Count() > 0 || !r.z.Refill(off, n) {
+				r.held.Push(off, n)
+			}
+			bytes += int(cqe.Res)
+			pieces++
 		default:
 			if again, err = r.judge(c, *cqe, m); err != nil {
 				d.Done()
@@ -88,6 +97,8 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 	}
 	d.Done()
 	if bytes > 0 {
+		r.z.Publish()
+		r.stats.pieces += uint64(pieces)
 		m.Bytes(bytes)
 		if r.proof.taken == 0 {
 			r.look()

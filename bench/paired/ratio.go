@@ -1,6 +1,8 @@
-package main
+// Package paired compares two contenders by runs that lay next to each other.
+package paired
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -27,8 +29,8 @@ const confidence = 0.95
 // HasInterval reports whether there were enough pairs for an interval.
 func (r Ratio) HasInterval() bool { return r.Confidence > 0 }
 
-// PairedRatio compares ours with theirs; both are positive and of equal length.
-func PairedRatio(ours, theirs []float64) Ratio {
+// Compare compares ours with theirs; both are positive and of equal length.
+func Compare(ours, theirs []float64) Ratio {
 	logs := make([]float64, len(ours))
 	for i := range ours {
 		logs[i] = math.Log(ours[i] / theirs[i])
@@ -38,7 +40,7 @@ func PairedRatio(ours, theirs []float64) Ratio {
 		return r
 	}
 	walsh := walshAverages(logs)
-	r.Estimate = math.Exp(median(walsh))
+	r.Estimate = math.Exp(Median(walsh))
 	if k, conf := signedRank(r.N); k > 0 {
 		r.Lo, r.Hi, r.Confidence = math.Exp(walsh[k-1]), math.Exp(walsh[len(walsh)-k]), conf
 	}
@@ -81,8 +83,8 @@ func signedRank(n int) (k int, conf float64) {
 	return k, conf
 }
 
-// median of v, which it does not change.
-func median(v []float64) float64 {
+// Median of v, which it does not change.
+func Median(v []float64) float64 {
 	s := slices.Sorted(slices.Values(v))
 	n := len(s)
 	switch {
@@ -92,4 +94,12 @@ func median(v []float64) float64 {
 		return s[n/2]
 	}
 	return (s[n/2-1] + s[n/2]) / 2
+}
+
+// String is the ratio with its interval.
+func (r Ratio) String() string {
+	if !r.HasInterval() {
+		return fmt.Sprintf("%.3f", r.Estimate)
+	}
+	return fmt.Sprintf("%.3f [%.3f..%.3f]", r.Estimate, r.Lo, r.Hi)
 }

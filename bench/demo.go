@@ -10,7 +10,6 @@ import (
 	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/veth"
 )
 
 // DemoOptions are the choices of [Demo].
@@ -40,27 +39,12 @@ func Demo(ctx context.Context, o DemoOptions) (recs []results.Record, err error)
 	if err := results.Vacant(o.Dir); err != nil {
 		return nil, err
 	}
-	names := [2]string{}
-	if o.SUT == "" && o.TG == "" {
-		pair, err := veth.New(veth.Options{MTU: o.MTU})
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, pair.Close()) }()
-		o.SUT, o.TG = "netns:"+pair.SUT.Netns.Path(), "netns:"+pair.TG.Netns.Path()
-		names = [2]string{"sut", "tg"}
-	}
-	sut, err := host.Dial(ctx, o.SUT, host.Options{ToolVersion: o.ToolVersion, Name: names[0]})
+	hosts, err := openHosts(ctx, o.SUT, o.TG, o.MTU, o.ToolVersion)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, sut.Close()) }()
-	tg, err := host.Dial(ctx, o.TG, host.Options{ToolVersion: o.ToolVersion, Name: names[1]})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, tg.Close()) }()
-	return demoRuns(ctx, o, sut, tg)
+	defer func() { err = errors.Join(err, hosts.Close()) }()
+	return demoRuns(ctx, o, hosts.SUT, hosts.TG)
 }
 
 func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results.Record, error) {

@@ -45,6 +45,8 @@ type Runner struct {
 	SUT, TG *host.Host
 	Opt     Options
 	Session string
+	// ForCell changes the options for one cell; nil leaves them.
+	ForCell func(results.Cell, Options) Options
 
 	seq int
 }
@@ -61,6 +63,10 @@ func (r *Runner) delay() time.Duration {
 // Run runs one repetition and returns its record; what went wrong is in the
 // verdict. Ending ctx aborts the run.
 func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
+	if r.ForCell != nil {
+		defer func(o Options) { r.Opt = o }(r.Opt)
+		r.Opt = r.ForCell(p.Cell, r.Opt)
+	}
 	rec := r.record(p)
 	out := r.flow(ctx, p)
 	out.calledOff = context.Cause(ctx)

@@ -135,11 +135,11 @@ func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error,
 	if runErr != nil && len(recs) == 0 {
 		return outError(runErr)
 	}
-	j, err := bench.Derive(dir)
+	_, summary, err := bench.Derive(dir)
 	if err != nil {
 		return errors.Join(runErr, err)
 	}
-	if err := printSummary(cmd, report.Summarize(j), asJSON); err != nil {
+	if err := printSummary(cmd, summary, asJSON); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "\nresults: %s (%s)\n", dir, strings.Join([]string{results.JournalFile, results.RunsFile, results.MetricsFile, results.SamplesFile, results.ReportFile}, ", "))

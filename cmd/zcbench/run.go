@@ -264,7 +264,7 @@ func (f *runFlags) finish(cmd *cobra.Command, recs []results.Record, runErr erro
 	j := results.Journal{Records: recs}
 	if f.out != "" {
 		var err error
-		if j, err = bench.Derive(f.out); err != nil {
+		if j, _, err = bench.Derive(f.out); err != nil {
 			return errors.Join(runErr, err)
 		}
 	}

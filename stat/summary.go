@@ -1,4 +1,4 @@
-package report
+package stat
 
 import (
 	"math"
@@ -11,9 +11,9 @@ import (
 // end at order statistics, so the real one is a little higher: 0.969 at n = 6.
 const Confidence = 0.95
 
-// Stat sums up one figure over the runs of a cell. Its fields have the unit of
+// Summary sums up one figure over the runs of a cell. Its fields have the unit of
 // the figure, except CV and Confidence.
-type Stat struct {
+type Summary struct {
 	N      int     `json:"n"`
 	Median float64 `json:"median"`
 
@@ -37,15 +37,15 @@ type Stat struct {
 	Warnings []string  `json:"warnings,omitempty"`
 }
 
-// NewStat sums up values, which are in the order of their runs and finite. It
+// Summarize sums up values, which are in the order of their runs and finite. It
 // returns nil if there are none.
-func NewStat(values []float64) *Stat {
+func Summarize(values []float64) *Summary {
 	if len(values) == 0 {
 		return nil
 	}
 	sample := benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
 	sum := benchmath.AssumeNothing.Summary(sample, Confidence)
-	s := &Stat{
+	s := &Summary{
 		N: len(values), Median: sum.Center,
 		Mean: mean(values), Min: slices.Min(values), Max: slices.Max(values),
 		Values: slices.Clone(values),
@@ -53,15 +53,48 @@ func NewStat(values []float64) *Stat {
 	if !math.IsInf(sum.Lo, 0) && !math.IsInf(sum.Hi, 0) {
 		s.Lo, s.Hi, s.Confidence = &sum.Lo, &sum.Hi, &sum.Confidence
 	}
-	if s.N >= 3 {
-		m := mean(values[1 : s.N-1])
-		s.SeedTrimMean = &m
-	}
-	s.CV = cv(values, s.Mean)
+	s.SeedTrimMean = SeedTrimMean(values)
+	s.CV = CV(values)
 	for _, w := range slices.Concat(sample.Warnings, sum.Warnings) {
 		s.Warnings = append(s.Warnings, w.Error())
 	}
 	return s
+}
+
+// SeedTrimMean leaves out the first and the last value, in the order of the
+// runs, and returns the mean of the rest; nil below 3 values.
+func SeedTrimMean(values []float64) *float64 {
+	if len(values) < 3 {
+		return nil
+	}
+	m := mean(values[1 : len(values)-1])
+	return &m
+}
+
+// CV is the coefficient of variation, standard deviation / |mean|: 0.01 = 1 %.
+// It is nil below 2 values and at mean 0.
+func CV(values []float64) *float64 {
+	m := mean(values)
+	if len(values) < 2 || m == 0 {
+		return nil
+	}
+	var ss float64
+	for _, x := range values {
+		ss += (x - m) * (x - m)
+	}
+	c := math.Sqrt(ss/float64(len(values)-1)) / math.Abs(m)
+	return &c
+}
+
+// RelativeWidth is how wide the interval of the median is: half of it over the
+// median, 0.01 = +-1 %. It is nil where there is no interval, or no median to
+// measure by.
+func (s *Summary) RelativeWidth() *float64 {
+	if s == nil || s.Lo == nil || s.Median == 0 {
+		return nil
+	}
+	w := (*s.Hi - *s.Lo) / 2 / math.Abs(s.Median)
+	return &w
 }
 
 func mean(v []float64) float64 {
@@ -70,16 +103,4 @@ func mean(v []float64) float64 {
 		sum += x
 	}
 	return sum / float64(len(v))
-}
-
-func cv(v []float64, mean float64) *float64 {
-	if len(v) < 2 || mean == 0 {
-		return nil
-	}
-	var ss float64
-	for _, x := range v {
-		ss += (x - mean) * (x - mean)
-	}
-	c := math.Sqrt(ss/float64(len(v)-1)) / math.Abs(mean)
-	return &c
 }

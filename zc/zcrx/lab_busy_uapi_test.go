@@ -161,11 +161,11 @@ func TestLabBusyQueue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var probed error
 			err := labtest.Refusal(t, labtest.Opener(zcrx.New), func() (func(), error) {
-				back, err := x.hold()
+				release, err := x.hold()
 				if err == nil {
 					probed = zcrx.ProbeDevice(labtest.RXDev)
 				}
-				return back, err
+				return func() { release(); labtest.AwaitFree(t, 3) }, err // the kernel lets go of it later
 			})
 			for _, err := range []error{err, probed} {
 				if !errors.Is(err, unix.EBUSY) || !labtest.Contains(err, x.want) || !strings.Contains(stream.FixOf(err), "--queue") {

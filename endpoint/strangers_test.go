@@ -119,6 +119,8 @@ func underAttack(t *testing.T, rx string) error {
 	time.Sleep(50 * time.Millisecond)
 	now := counter.Monotonic() + 300*ms
 	sch := wire.Schedule{StartNs: now, FromNs: now + 150*ms, ToNs: now + 650*ms, StopNs: now + 750*ms, PeerWaitNs: 5000 * ms, StallNs: 3000 * ms}
+	all := 1.0 // loopback may copy
+	sch.MaxCopiedFrac = &all
 	during := time.AfterFunc(time.Duration(500)*time.Millisecond, c.late)
 	defer during.Stop()
 	rxDone, txDone := background(t.Context(), r, sch), background(t.Context(), s, sch)

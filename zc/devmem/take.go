@@ -75,7 +75,7 @@ func (r *Receiver) failed(c *stream.Conn, errno unix.Errno) error {
 
 // take treats the payload of one read of n bytes.
 func (r *Receiver) take(n int, frags sock.DevmemFrags, m *stream.Meter) error {
-	r.idle.flowing()
+	r.idle.flowing(n)
 	looks := r.opt.Touch != stream.TouchNone && r.mem.Bytes() != nil
 	if looks {
 		m.Call()

@@ -113,11 +113,23 @@ func (c *command) Info() Info     { return c.info }
 func (c *command) SpentNs() int64 { return c.spent.Load() }
 
 func (c *command) Read(ctx context.Context, v []int64) error {
-	if c.child == nil {
-		if err := c.start(); err != nil {
+	for {
+		begun := c.child == nil
+		if begun {
+			if err := c.start(); err != nil {
+				return err
+			}
+		}
+		again, err := c.next(ctx, v)
+		if !again || begun { // a run that ended since the last reading is followed by another
 			return err
 		}
 	}
+}
+
+// next takes the newest line of the run under way. With again the run had ended
+// well before and left no line of now.
+func (c *command) next(ctx context.Context, v []int64) (again bool, err error) {
 	asked := counter.Monotonic()
 	var last *stamped
 	for {
@@ -132,7 +144,7 @@ func (c *command) Read(ctx context.Context, v []int64) error {
 		}
 		// What lay there since before the last reading's time is no reading of now.
 		if last != nil && asked-last.ns < int64(c.info.MinInterval) {
-			return c.parse(last.text, v)
+			return false, c.parse(last.text, v)
 		}
 		select {
 		case l, ok := <-c.child.lines:
@@ -142,22 +154,22 @@ func (c *command) Read(ctx context.Context, v []int64) error {
 			last = &l
 		case <-ctx.Done():
 			c.stop()
-			return errors.New("the command printed nothing in time")
+			return false, errors.New("the command printed nothing in time")
 		}
 	}
 }
 
 // ended takes the last line of a command that is over.
-func (c *command) ended(last *stamped, asked int64, v []int64) error {
+func (c *command) ended(last *stamped, asked int64, v []int64) (again bool, err error) {
 	ch := c.child
 	c.stop()
 	switch {
 	case ch.err != nil:
-		return fmt.Errorf("the command failed: %w%s", ch.err, ch.words())
+		return false, fmt.Errorf("the command failed: %w%s", ch.err, ch.words())
 	case last == nil || asked-last.ns >= int64(c.info.MinInterval):
-		return errors.New("the command ended and printed nothing" + ch.words())
+		return true, errors.New("the command ended and printed nothing" + ch.words())
 	}
-	return c.parse(last.text, v)
+	return false, c.parse(last.text, v)
 }
 
 func (c *command) start() error {

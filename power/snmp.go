@@ -77,7 +77,7 @@ func parseSNMP(s Spec) (snmpPlan, error) {
 		return p, err
 	}
 	switch {
-	case vendor == "apc" && outlets != nil:
+	case vendor == "apc" && len(outlets) > 0:
 		for _, o := range outlets {
 			p.oids = append(p.oids, apcOutletWatts+o)
 		}
@@ -88,7 +88,7 @@ func parseSNMP(s Spec) (snmpPlan, error) {
 		p.scale, p.resolution = 10, 10
 	case vendor == "raritan":
 		table, digits, which := raritanInlet, raritanInletUnit, inlets
-		if outlets != nil {
+		if len(outlets) > 0 {
 			table, digits, which = raritanOutlet, raritanOutletUnit, outlets
 		}
 		for _, w := range which {

@@ -2,6 +2,7 @@ package power
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -33,7 +34,11 @@ func (s Spec) full() string {
 	if len(s.Options) == 0 {
 		return s.String()
 	}
-	return s.String() + "?" + s.Options.Encode()
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(s.Options)) {
+		out = append(out, k+"="+s.Options.Get(k))
+	}
+	return s.String() + "?" + strings.Join(out, "&")
 }
 
 // MarshalText writes the spec without its host.
@@ -67,9 +72,10 @@ func ParseSpec(text string) (Spec, error) {
 		return s, fmt.Errorf("power source %q: unknown; there are %s", s.Name, strings.Join(Names(), ", "))
 	}
 	if hasOptions {
-		var err error
-		if s.Options, err = url.ParseQuery(options); err != nil {
-			return s, fmt.Errorf("power source %s: options after the question mark: %w", s.Name, err)
+		s.Options = url.Values{}
+		for o := range strings.SplitSeq(options, "&") {
+			key, value, _ := strings.Cut(o, "=")
+			s.Options.Add(key, value)
 		}
 	}
 	for name, values := range s.Options {

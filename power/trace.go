@@ -202,3 +202,19 @@ func readings(n int) string {
 	}
 	return "too few readings"
 }
+
+// Watts is sample i of channel c: its reading, or for a counter the mean since
+// the sample before. It is not ok where there is none.
+func (t *Trace) Watts(c, i int) (w float64, ok bool) {
+	s := t.Samples[i]
+	if s.V[c] == None {
+		return 0, false
+	}
+	if t.Info.Channels[c].Kind == Power {
+		return float64(s.V[c]) / 1e6, true
+	}
+	if i == 0 || s.Gap || t.Samples[i-1].V[c] == None {
+		return 0, false
+	}
+	return watts(s.V[c]-t.Samples[i-1].V[c], s.AtNs-t.Samples[i-1].AtNs), true
+}

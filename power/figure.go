@@ -85,6 +85,7 @@ type Figure struct {
 // Measure makes the figure of one source.
 func Measure(t Trace, at Times) Figure {
 	f := Figure{Source: t.Info.Name, Scope: t.Info.Scope}
+	t.before, t.after = at.GuardNs, at.GuardNs
 	load, err := t.Sum(at.Load.FromNs, at.Load.ToNs)
 	if err != nil {
 		f.Why = err.Error()
@@ -106,6 +107,7 @@ func Measure(t Trace, at Times) Figure {
 
 // idle is the mean of the idle windows; its N is 0 where there is none.
 func (f *Figure) idle(t Trace, at Times) Mean {
+	t.after = 0 // the next run may begin
 	var idle Mean
 	var means []Mean
 	for _, w := range []Window{at.IdleBefore, at.IdleAfter} {

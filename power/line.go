@@ -83,10 +83,11 @@ func (c *lineClient) exchange(ctx context.Context, question string) (string, err
 }
 
 func (c *lineClient) readLine(ctx context.Context) (string, error) {
-	if err := c.conn.SetDeadline(deadline(ctx)); err != nil {
+	conn := c.conn
+	if err := conn.SetDeadline(deadline(ctx)); err != nil {
 		return "", err
 	}
-	stop := context.AfterFunc(ctx, func() { c.conn.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	b, err := c.r.ReadSlice('\n')
 	switch {

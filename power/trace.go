@@ -21,6 +21,11 @@ type Trace struct {
 	Samples  []Sample      // in order of time
 	Failures []Failure     // readings that failed, the newest last
 	Failed   int           // how many, which may be more than are kept
+
+	// before and after are how far outside of an interval the conditions are
+	// still those inside, nanoseconds: there a sensor's nearest reading serves
+	// for the edge.
+	before, after int64
 }
 
 // Failure is a reading that failed.
@@ -46,21 +51,24 @@ func (m *Missing) Error() string { return m.Why }
 
 // Limits of what counts as measured.
 const (
-	leastCovered = 0.8 // of the interval must lie between the first and the last reading
+	leastCovered = 0.8 // of the interval must lie between a counter's first and last reading
 	mostMissed   = 3.5 // intervals without a reading are a source that stopped answering
 )
 
 // Mean is that of channel c in [fromNs, toNs]. Its error is a [*Missing].
 func (t *Trace) Mean(c int, fromNs, toNs int64) (Mean, error) {
-	in := t.inside(c, fromNs, toNs)
-	counts := t.Info.Channels[c].Kind == Energy
-	if err := t.check(in, fromNs, toNs, counts); err != nil {
-		return Mean{}, err
-	}
-	if counts {
+	if t.Info.Channels[c].Kind == Energy {
+		in := t.inside(c, fromNs, toNs)
+		if err := t.check(in, fromNs, toNs, true); err != nil {
+			return Mean{}, err
+		}
 		return energyMean(in, c), nil
 	}
-	return powerMean(in, c), nil
+	in := t.around(c, fromNs, toNs)
+	if err := t.check(in, fromNs, toNs, false); err != nil {
+		return Mean{}, err
+	}
+	return powerMean(clip(in, c, fromNs, toNs), c), nil
 }
 
 // Sum is the mean of the sum of the channels that are no Part.
@@ -121,6 +129,39 @@ func (t *Trace) inside(c int, fromNs, toNs int64) []Sample {
 	return in
 }
 
+// around are the samples inside and the nearest on either side, where that is
+// no further off than a reading and a half.
+func (t *Trace) around(c int, fromNs, toNs int64) []Sample {
+	near := t.Interval.Nanoseconds() * 3 / 2
+	in := t.inside(c, fromNs-min(near, t.before), toNs+min(near, t.after))
+	for len(in) > 1 && in[1].AtNs <= fromNs {
+		in = in[1:]
+	}
+	for n := len(in); n > 1 && in[n-2].AtNs >= toNs; n-- {
+		in = in[:n-1]
+	}
+	return in
+}
+
+// clip moves the outermost samples to the edges, along the line to the next.
+func clip(in []Sample, c int, fromNs, toNs int64) []Sample {
+	in = slices.Clone(in)
+	edge := func(at int64, a, b Sample) Sample {
+		share := float64(at-a.AtNs) / float64(b.AtNs-a.AtNs)
+		v := slices.Clone(a.V)
+		v[c] = a.V[c] + int64(share*float64(b.V[c]-a.V[c]))
+		return Sample{AtNs: at, V: v}
+	}
+	if n := len(in); in[n-1].AtNs > toNs && in[n-2].AtNs < toNs {
+		in[n-1] = edge(toNs, in[n-2], in[n-1])
+	}
+	if in[0].AtNs < fromNs && in[1].AtNs > fromNs {
+		in[0] = edge(fromNs, in[0], in[1])
+	}
+	return in
+}
+
+// check refuses samples that do not stand for the interval.
 func (t *Trace) check(in []Sample, fromNs, toNs int64, counts bool) error {
 	length := toNs - fromNs
 	because := ""
@@ -135,7 +176,7 @@ func (t *Trace) check(in []Sample, fromNs, toNs int64, counts bool) error {
 	if slices.ContainsFunc(in, func(s Sample) bool { return s.Gap }) {
 		return &Missing{"energy was lost between two readings" + because}
 	}
-	first, last := in[0].AtNs, in[len(in)-1].AtNs
+	first, last := max(in[0].AtNs, fromNs), min(in[len(in)-1].AtNs, toNs)
 	longest := int64(0)
 	for i := 1; i < len(in); i++ {
 		longest = max(longest, in[i].AtNs-in[i-1].AtNs)
@@ -146,7 +187,13 @@ func (t *Trace) check(in []Sample, fromNs, toNs int64, counts bool) error {
 	if !counts && longest > most {
 		return &Missing{"it did not answer for " + seconds(longest) + because}
 	}
-	if float64(last-first) < leastCovered*float64(length) {
+	// At an edge a sensor may lack one reading.
+	slack := t.Interval.Nanoseconds() * 3 / 2
+	enough := first-fromNs <= slack && toNs-last <= slack && last > first
+	if counts || t.Interval == 0 {
+		enough = float64(last-first) >= leastCovered*float64(length)
+	}
+	if !enough {
 		return &Missing{"its readings cover " + seconds(last-first) + " of " + seconds(length) + " only" + because}
 	}
 	return nil

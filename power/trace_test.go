@@ -43,6 +43,24 @@ func TestMeanOfPower(t *testing.T) {
 	}
 }
 
+// In the guard the load is that of the window: the nearest reading there serves
+// for the window's edge. Beyond it none does.
+func TestMeanWithGuard(t *testing.T) {
+	x := meter(100, 200, 300, 300)
+	half := second / 2
+	if _, err := x.Sum(second+half, 2*second+half); err == nil {
+		t.Error("one reading made a mean")
+	}
+	x.before, x.after = second, second
+	if m, err := x.Sum(second+half, 2*second+half); err != nil || m.Watts != 287.5 { // 250..300, then 300
+		t.Errorf("%v, %v", m, err)
+	}
+	x.before = second / 10
+	if m, err := x.Sum(second+half, 2*second+half); err != nil || m.Watts != 300 {
+		t.Errorf("a reading before the guard was used: %v, %v", m, err)
+	}
+}
+
 // A source that stops answering has no figure, whatever it said before.
 func TestStoppedSource(t *testing.T) {
 	dead := meter(100, 100, 100, 100, -1, -1, -1, -1, -1, -1)

@@ -86,7 +86,7 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 			return finish(cmd, o.Dir, recs, err, asJSON)
 		},
 	}
-	watts.AddFlags(cmd, time.Second, 500*time.Millisecond)
+	watts.AddFlags(cmd, 2*time.Second, time.Second)
 	f := cmd.Flags()
 	f.StringVar(&o.Dir, "out", "out/demo", "folder for the results; must not have any yet")
 	f.IntVar(&o.Repetitions, "repetitions", 6, "runs of each pair of modes that count")

@@ -74,6 +74,6 @@ $(STATICCHECK):
 
 .PHONY: deps-test deps-bench
 deps-test:
-	@mk/apt.sh gcc:gcc libc6-dev:/usr/include/stdlib.h openssh-server:/usr/sbin/sshd openssh-client:ssh iproute2:ip iputils-ping:ping gnuplot-nox:gnuplot
+	@mk/apt.sh gcc:gcc libc6-dev:/usr/include/stdlib.h openssh-server:/usr/sbin/sshd openssh-client:ssh iproute2:ip iputils-ping:ping gnuplot-nox:gnuplot snmpd:/usr/sbin/snmpd
 deps-bench:
 	@mk/apt.sh iperf3:iperf3

@@ -42,6 +42,7 @@ type powerEnd struct {
 	host   *host.Host
 	role   string
 	order  []string // sources as the user named them; the first is the primary one
+	first  string   // the primary one with its options
 	inBand bool
 	local  *power.Sampler // of the controller
 }
@@ -63,7 +64,7 @@ func StartPower(ctx context.Context, o PowerOptions, r *Runner) (*PowerMeter, er
 		}
 		m.Sources = append(m.Sources, names...)
 	}
-	m.shared = r.SUT.SameMachine(r.TG) && len(m.ends[0].order) > 0 && len(m.ends[1].order) > 0 && m.ends[0].order[0] == m.ends[1].order[0]
+	m.shared = r.SUT.SameMachine(r.TG) && m.ends[0].first == m.ends[1].first
 	r.Opt.RampUp, r.Opt.RampDown = max(r.Opt.RampUp, o.Guard), max(r.Opt.RampDown, o.Guard)
 	return m, nil
 }
@@ -75,7 +76,10 @@ func (e *powerEnd) start(ctx context.Context, o PowerOptions) (names []string, e
 		if s.Host != "" && s.Host != e.role {
 			continue
 		}
-		e.order = append(e.order, s.String())
+		if e.order = append(e.order, s.String()); e.first == "" {
+			text, _ := s.MarshalText() // cannot fail
+			e.first = string(text)
+		}
 		if s.InBand() {
 			req.Sources = append(req.Sources, s)
 		} else {

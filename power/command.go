@@ -74,7 +74,7 @@ func openCommand(s Spec) (*command, error) {
 		return nil, err
 	}
 	c := &command{text: s.Target, parse: parseWatts, info: Info{Name: s.String(), Scope: scope, MinInterval: time.Second, Uncertainty: s.declared(math.NaN()),
-		Channels: []Channel{{Name: "watts", Kind: Power, Scope: scope}}, Device: s.Target}}
+		Channels: []Channel{{Name: "watts", Kind: Power, Scope: scope}}, Device: s.String()}}
 	if err := c.try(); err != nil {
 		return nil, err
 	}

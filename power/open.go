@@ -64,7 +64,7 @@ func ParseSpecs(texts []string) (specs []Spec, auto bool, err error) {
 		if slices.ContainsFunc(specs, func(o Spec) bool {
 			return o.String() == s.String() && (o.Host == s.Host || o.Host == "" || s.Host == "")
 		}) {
-			err = errors.Join(err, fmt.Errorf("power source %s is named twice", s))
+			err = errors.Join(err, fmt.Errorf("power source %s is named twice: give one a name of its own, ?name=other", s))
 		}
 		specs = append(specs, s)
 	}

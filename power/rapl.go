@@ -18,7 +18,14 @@ import (
 
 var raplKind = kind{inBand: true, summary: "energy counters of the CPU packages (powercap)", example: "rapl",
 	options: []string{"root"},
-	open:    func(s Spec) (Source, error) { return openRAPL(raplRoot(s), s.declared(raplUncertainty)) },
+	open: func(s Spec) (Source, error) {
+		r, err := openRAPL(raplRoot(s), s.declared(raplUncertainty))
+		if err != nil {
+			return nil, err
+		}
+		r.info.Name = s.String()
+		return r, nil
+	},
 	survey: func() (string, error) {
 		r, err := openRAPL(raplRoot(Spec{}), raplUncertainty)
 		if err != nil {

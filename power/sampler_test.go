@@ -94,6 +94,12 @@ func TestCommand(t *testing.T) {
 	if v, err := readLong(t, once); err != nil || v != 143_500_000 {
 		t.Errorf("%v, %v", v, err)
 	}
+	if n := mustOpen(t, "command=/bin/echo 5").Info().Name; n != "command=echo" {
+		t.Errorf("its name is %q", n)
+	}
+	if n := mustOpen(t, "command=echo 5 # pass?name=meter&scope=wall").Info().Name; n != "command=meter" {
+		t.Errorf("its name is %q", n)
+	}
 	if once.(Spender).SpentNs() <= 0 {
 		t.Error("running it costs nothing?")
 	}

@@ -21,24 +21,37 @@ type Spec struct {
 	Options url.Values
 }
 
-// String is the spec without options, which is how results name the source.
+// String is how results name the source: its target without options, or its
+// option name. A command is named by its program: its arguments may be nobody's
+// business.
 func (s Spec) String() string {
-	if s.Target == "" {
+	target := s.Target
+	switch words := strings.Fields(s.Target); {
+	case s.Options.Get("name") != "":
+		target = s.Options.Get("name")
+	case s.Name == "command" && len(words) > 0:
+		target = words[0][strings.LastIndexByte(words[0], '/')+1:]
+	}
+	if target == "" {
 		return s.Name
 	}
-	return s.Name + "=" + s.Target
+	return s.Name + "=" + target
 }
 
 // full is the spec as it was given, with its options.
 func (s Spec) full() string {
+	text := s.Name
+	if s.Target != "" {
+		text += "=" + s.Target
+	}
 	if len(s.Options) == 0 {
-		return s.String()
+		return text
 	}
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(s.Options)) {
 		out = append(out, k+"="+s.Options.Get(k))
 	}
-	return s.String() + "?" + strings.Join(out, "&")
+	return text + "?" + strings.Join(out, "&")
 }
 
 // MarshalText writes the spec without its host.
@@ -108,7 +121,7 @@ func cutOptions(text string) (rest, options string, found bool) {
 }
 
 // commonOptions are those of every source.
-var commonOptions = []string{"uncertainty"}
+var commonOptions = []string{"uncertainty", "name"}
 
 // uncertainty is the option of that name, "1%" or "0.01", else def.
 func (s Spec) uncertainty(def float64) (float64, error) {

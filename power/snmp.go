@@ -116,7 +116,7 @@ func (p *snmpPlan) generic(oid, scale string) error {
 		p.oids = append(p.oids, "."+strings.TrimPrefix(o, "."))
 	}
 	if len(p.oids) == 0 {
-		return errors.New("oid needs the option oid=.1.3.6.1...")
+		return errors.New("vendor oid needs the option oid, such as oid=.1.3.6.1.4.1.318.1.1.26.4.3.1.5.1")
 	}
 	v, err := strconv.ParseFloat(scale, 64)
 	if err != nil || !(v > 0) || math.IsInf(v, 0) {

@@ -57,18 +57,15 @@ const (
 
 // Mean is that of channel c in [fromNs, toNs]. Its error is a [*Missing].
 func (t *Trace) Mean(c int, fromNs, toNs int64) (Mean, error) {
-	if t.Info.Channels[c].Kind == Energy {
-		in := t.inside(c, fromNs, toNs)
-		if err := t.check(in, fromNs, toNs, true); err != nil {
-			return Mean{}, err
-		}
-		return energyMean(in, c), nil
-	}
+	counts := t.Info.Channels[c].Kind == Energy
 	in := t.around(c, fromNs, toNs)
-	if err := t.check(in, fromNs, toNs, false); err != nil {
+	if err := t.check(in, fromNs, toNs, counts); err != nil {
 		return Mean{}, err
 	}
-	return powerMean(clip(in, c, fromNs, toNs), c), nil
+	if in = clip(in, c, fromNs, toNs); counts {
+		return energyMean(in, c), nil
+	}
+	return powerMean(in, c), nil
 }
 
 // Sum is the mean of the sum of the channels that are no Part.
@@ -129,10 +126,13 @@ func (t *Trace) inside(c int, fromNs, toNs int64) []Sample {
 	return in
 }
 
-// around are the samples inside and the nearest on either side, where that is
-// no further off than a reading and a half.
+// around are the samples inside and the nearest on either side: a sensor's where
+// it is no further off than a reading and a half, a counter's in all of the guard.
 func (t *Trace) around(c int, fromNs, toNs int64) []Sample {
 	near := t.Interval.Nanoseconds() * 3 / 2
+	if t.Info.Channels[c].Kind == Energy {
+		near = max(t.before, t.after)
+	}
 	in := t.inside(c, fromNs-min(near, t.before), toNs+min(near, t.after))
 	for len(in) > 1 && in[1].AtNs <= fromNs {
 		in = in[1:]

@@ -55,6 +55,13 @@ func TestMeanWithGuard(t *testing.T) {
 	if m, err := x.Sum(second+half, 2*second+half); err != nil || m.Watts != 287.5 { // 250..300, then 300
 		t.Errorf("%v, %v", m, err)
 	}
+	// A counter at 100 W in the guard before and 300 W from then on.
+	e := meter(0, 100, 400, 700, 1000)
+	e.Info.Channels[0].Kind = Energy
+	e.before, e.after = second, second
+	if m, err := e.Sum(second+half, 3*second+half); err != nil || m.Watts != 300 {
+		t.Errorf("a counter: %v, %v", m, err)
+	}
 	x.before = second / 10
 	if m, err := x.Sum(second+half, 2*second+half); err != nil || m.Watts != 300 {
 		t.Errorf("a reading before the guard was used: %v, %v", m, err)

@@ -24,8 +24,8 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## build bin/zcbench, bin/zcrecv and bin/zcsend, static, with both io_uring engines
-	CGO_ENABLED=0 $(GO) build $(ENGINES) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/zcbench ./cmd/zcrecv ./cmd/zcsend
+build: ## build bin/zcbench, bin/zcrecv and bin/zcsend, static, with both io_uring engines, and bin/zcnvml, which loads a library
+	CGO_ENABLED=0 $(GO) build $(ENGINES) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/zcbench ./cmd/zcrecv ./cmd/zcsend ./cmd/zcnvml
 
 .PHONY: demo
 demo: build ## run every mode this kernel can run between two namespaces (root; 2 minutes), results in out/demo
@@ -74,6 +74,6 @@ $(STATICCHECK):
 
 .PHONY: deps-test deps-bench
 deps-test:
-	@mk/apt.sh gcc:gcc libc6-dev:/usr/include/stdlib.h openssh-server:/usr/sbin/sshd openssh-client:ssh iproute2:ip iputils-ping:ping gnuplot-nox:gnuplot
+	@mk/apt.sh gcc:gcc libc6-dev:/usr/include/stdlib.h openssh-server:/usr/sbin/sshd openssh-client:ssh iproute2:ip iputils-ping:ping gnuplot-nox:gnuplot snmpd:/usr/sbin/snmpd
 deps-bench:
 	@mk/apt.sh iperf3:iperf3

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/endpoint"
+	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/version"
@@ -25,6 +26,7 @@ type Agent struct {
 	greeted  bool
 	running  sync.WaitGroup
 	replying sync.WaitGroup // to runs that have ended
+	power    *power.Sampler // nil until asked for
 
 	mu     sync.Mutex
 	end    *endpoint.End
@@ -67,6 +69,7 @@ func (a *Agent) shutdown() {
 	case <-answered:
 	case <-time.After(replyTime):
 	}
+	a.stopPower()
 }
 
 // replyTime is how long the last answers may take once the agent ends.
@@ -107,6 +110,10 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 		return route(p.Addr)
 	case wire.OpOpen:
 		return a.open(req)
+	case wire.OpPowerStart:
+		return a.startPower(req)
+	case wire.OpPowerRead:
+		return a.readPower(req)
 	case wire.OpAbort:
 		a.abort()
 		return struct{}{}, nil

@@ -26,7 +26,7 @@ func Checks() []wire.Check {
 		out = append(out, sysctl(s.name, s.want, s.why))
 	}
 	out = append(out, tcpMem("tcp_rmem"), tcpMem("tcp_wmem"))
-	return append(out, uringChecks()...)
+	return append(append(append(out, uringChecks()...), pmuChecks()...), powerChecks()...)
 }
 
 func kernel() wire.Check {

@@ -24,6 +24,8 @@ type DemoOptions struct {
 	Only         func(results.Cell) bool // nil: all cells
 	UringEngine  string                  // of the modes that use io_uring; "" is the default
 	Progress     Progress
+	// StartPower begins to measure power; nil: it is not measured.
+	StartPower func(*Runner) (*PowerMeter, error)
 
 	// SUT and TG are hosts with a link between them, and Dev the SUT's
 	// interface where it has several. Both empty: the demo makes two hosts out
@@ -68,11 +70,18 @@ func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results
 	plan := planOnce(matrix.Interleave(cells, o.Repetitions, true, o.Seed), support.Missing)
 	opt.demoTimes(o.Duration, plan, support.Missing)
 	session := NewSession()
+	runner := &Runner{SUT: sut, TG: tg, Session: session, Opt: opt}
+	if o.StartPower != nil {
+		if runner.Power, err = o.StartPower(runner); err != nil {
+			return nil, err
+		}
+		defer runner.Power.Close()
+	}
 	journal, err := results.Create(o.Dir, results.Header{ToolVersion: o.ToolVersion, SessionID: session, Cells: cells})
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Runner: &Runner{SUT: sut, TG: tg, Session: session, Opt: opt}, Journal: journal, Progress: o.Progress, Missing: support.Missing}
+	s := &Session{Runner: runner, Journal: journal, Progress: o.Progress, Missing: support.Missing}
 	recs, err := s.Play(ctx, plan)
 	return recs, errors.Join(err, journal.Close())
 }

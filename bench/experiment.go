@@ -25,6 +25,9 @@ type Experiment struct {
 	ToolVersion string
 	Progress    Progress
 
+	// StartPower begins to measure power; nil: it is not measured.
+	StartPower func(*Runner) (*PowerMeter, error)
+
 	Resume bool // go on where the journal in Dir ends
 	Force  bool // also where plan, program or hosts are not those of the journal
 	Note   func(format string, args ...any)
@@ -150,8 +153,14 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		return nil, err
 	}
 	plan := planOnce(e.Spec.Runs(), st.missing)
-	s := &Session{Runner: &Runner{SUT: st.SUT, TG: st.TG, Session: session, Opt: st.opt, ForCell: st.forCell},
-		Progress: e.Progress, Missing: st.missing, Gates: e.Spec.Gates}
+	runner := &Runner{SUT: st.SUT, TG: st.TG, Session: session, Opt: st.opt, ForCell: st.forCell}
+	if e.StartPower != nil {
+		if runner.Power, err = e.StartPower(runner); err != nil {
+			return nil, err
+		}
+		defer runner.Power.Close()
+	}
+	s := &Session{Runner: runner, Progress: e.Progress, Missing: st.missing, Gates: e.Spec.Gates}
 	if e.Spec.Adaptive != nil {
 		s.Enough = NewAdaptive(*e.Spec.Adaptive)
 	}

@@ -47,6 +47,7 @@ type Runner struct {
 	Session string
 	// ForCell changes the options for one cell; nil leaves them.
 	ForCell func(results.Cell, Options) Options
+	Power   *PowerMeter // nil: power is not measured
 
 	seq int
 }
@@ -68,9 +69,11 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 		r.Opt = r.ForCell(p.Cell, r.Opt)
 	}
 	rec := r.record(p)
+	r.Power.before(ctx, p.Warmup)
 	out := r.flow(ctx, p)
 	out.calledOff = context.Cause(ctx)
 	r.fill(&rec, out)
+	r.Power.after(ctx, &rec, out)
 	return rec
 }
 

@@ -110,7 +110,7 @@ func (s *Session) estimate(plan []matrix.Run) time.Duration {
 	var d time.Duration
 	for _, p := range plan {
 		if s.missing(p.Cell) == nil {
-			d += s.Runner.Opt.length(p.Warmup) + overhead
+			d += s.Runner.Opt.length(p.Warmup) + overhead + s.Runner.Power.Extra(p.Warmup)
 		}
 	}
 	return d

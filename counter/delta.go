@@ -40,6 +40,13 @@ func Delta(before, after Snapshot) ([]results.Metric, Change) {
 	c.Warnings = append(slices.Clone(before.Warnings), after.Warnings...)
 	var rows rows
 	rows.cpu(c.CPU)
+	rows.idleStates(IdleStatesBetween(before.IdleStates, after.IdleStates), c.CPU.WallS)
+	if w := rows.throttle(before.Throttle, after.Throttle); w != "" {
+		c.Warnings = append(c.Warnings, w)
+	}
+	if cfg.PMU != nil {
+		rows.pmu(cfg.PMU.cpus, before.PMU, after.PMU, c.CPU.WallS)
+	}
 	if before.Threads != nil && after.Threads != nil {
 		c.Threads = ThreadsBetween(before.Threads, after.Threads)
 		c.Foreign = Foreign(c.CPU, ownThreads(c.Threads, before.Rusage, after.Rusage), cfg.ForeignThreshold)

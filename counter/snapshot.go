@@ -29,6 +29,9 @@ type Config struct {
 	// window, the one that begins it reads the CPU columns last, and the one
 	// that ends it reads them first, the rest in mirrored order.
 	End bool
+	// PMU is read too, unless it is nil. Both snapshots of a window must have
+	// the same.
+	PMU *PMU
 }
 
 // Snapshot is every counter at one edge of the window. A part that could not be
@@ -44,6 +47,10 @@ type Snapshot struct {
 	Softirq Softirqs
 	Netstat Netstat
 	Heat    Heat // of the snapshot that ends the window
+
+	IdleStates []IdleState
+	Throttle   []Throttle
+	PMU        PMUCounts
 
 	CostNs   int64 // CPU time that taking it used on its thread
 	TookNs   int64 // and how long it took
@@ -102,6 +109,9 @@ func (s *Snapshot) parts() []part {
 		{read: func() (err error) { s.Softirq, err = ReadSoftirqs(fs); return }},
 		{read: func() (err error) { s.Softnet, err = ReadSoftnet(fs); return }},
 	}
+	parts = append(parts,
+		part{read: func() (err error) { s.Throttle, err = ReadThrottle(fs, s.Config.CPUs); return }},
+		part{read: func() (err error) { s.IdleStates, err = ReadIdleStates(fs, s.Config.CPUs); return }})
 	if dev := s.Config.Dev; dev != "" {
 		parts = append(parts, part{read: func() error {
 			l, err := ReadLink(dev)
@@ -122,6 +132,7 @@ func (s *Snapshot) parts() []part {
 	}
 	return append(parts,
 		part{read: func() (err error) { s.Rusage, err = ReadRusage(); return }},
+		part{read: func() (err error) { s.PMU, err = s.Config.PMU.Read(); return }},
 		part{read: func() (err error) { s.Threads, err = ReadThreads(fs, 0); return }},
 		part{must: true, read: func() (err error) { s.CPU, err = ReadCPU(fs); return }})
 }

@@ -3,6 +3,7 @@ package endpoint
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/modes"
@@ -142,9 +143,19 @@ func (r *run) fillFlow(h *results.Host) {
 		h.Mismatches = &w.Mismatches
 	}
 	h.Metrics = append(h.Metrics, flowMetrics(w, seconds, r.end.path)...)
+	h.Metrics = append(h.Metrics, cyclesPerByte(h.Metrics, w.Bytes)...)
 	for _, f := range r.result.evidence.Figures {
 		h.Metrics = append(h.Metrics, results.Metric{Name: f.Name, Unit: f.Unit, Value: f.Value, Source: "data path, whole flow"})
 	}
+}
+
+// cyclesPerByte is nothing where the processor's cycles were not counted.
+func cyclesPerByte(ms []results.Metric, bytes uint64) []results.Metric {
+	i := slices.IndexFunc(ms, func(m results.Metric) bool { return m.Name == "pmu_cycles" })
+	if i < 0 || bytes == 0 {
+		return nil
+	}
+	return []results.Metric{{Name: "cycles_per_byte", Unit: "1/byte", Value: ms[i].Value / float64(bytes), Source: ms[i].Source, Quality: ms[i].Quality}}
 }
 
 // flowMetrics are the data path's own counters over the window.

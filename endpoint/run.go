@@ -25,6 +25,7 @@ type run struct {
 	from, to   edge
 	stall      *stallWatch
 	sampler    *counter.Sampler
+	pmu        *counter.PMU
 	congestion string
 	usage      [2]counter.Rusage // of the process, at the flow's beginning and end
 	result     flowResult
@@ -63,6 +64,8 @@ func (r *run) do(ctx context.Context) error {
 	defer close(r.end.worker.finish)
 	stop := context.AfterFunc(ctx, r.conn.Abort)
 	defer stop()
+	r.pmu = counter.OpenPMU(counter.FS{}, r.end.spec.MeasureCPUs)
+	defer r.pmu.Close()
 	r.startSampler()
 	calm := hurry()
 	err := r.measure(ctx)
@@ -301,7 +304,7 @@ func (r *run) flowError() error {
 // next to the CPU columns, which lie on the window's side.
 func (r *run) take(e *edge, end bool) error {
 	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, SocketFD: r.conn.FD,
-		Threads: map[string]int{"data_path": r.end.worker.tid}, End: end}
+		Threads: map[string]int{"data_path": r.end.worker.tid}, End: end, PMU: r.pmu}
 	if end {
 		e.flow, e.atNs = r.end.meter.Snapshot(), counter.Monotonic()
 	}

@@ -33,3 +33,6 @@ fi
 case " ${missing[*]} " in
 *" openssh-server "*) systemctl disable ssh.service ssh.socket >/dev/null 2>&1 || true ;;
 esac
+case " ${missing[*]} " in
+*" snmpd "*) systemctl disable snmpd.service >/dev/null 2>&1 || true ;;
+esac

@@ -25,6 +25,8 @@ type Summary struct {
 	SUT Machine `json:"sut"` // the receivers' host
 	TG  Machine `json:"tg"`  // the senders' host
 
+	ROI *ROI `json:"roi,omitempty"`
+
 	Skipped []results.Problem `json:"skipped,omitempty"` // journal lines not used
 }
 
@@ -87,6 +89,7 @@ func Summarize(j results.Journal) *Summary {
 		s.Cells = append(s.Cells, stops.cell(g))
 	}
 	s.Stops = stops.list
+	s.ROI = roiOf(groups)
 	for i := range j.Records {
 		if j.Records[i].Warmup {
 			s.Warmup++

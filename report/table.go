@@ -25,6 +25,7 @@ func Table(w io.Writer, s *Summary) error {
 	b := bufio.NewWriter(w)
 	writeRows(b, s)
 	writeLegend(b)
+	writeROI(b, s.ROI)
 	writeStops(b, s.Stops)
 	writeNotes(b, s)
 	return b.Flush()

@@ -110,6 +110,8 @@ var columns = []column{
 	floatCol("cpu_mhz", func(r *row) **float64 { return &r.host.CPUMHz }),
 	floatCol("cpu_temp_c", func(r *row) **float64 { return &r.host.CPUTempC }),
 	textCol("source", func(r *row) *string { return &r.rec.Source }),
+	totalCol("roi_cpu_total", CostCPU),
+	totalCol("roi_power_total", CostPower),
 }
 
 func textCol(name string, at func(*row) *string) column {
@@ -182,6 +184,13 @@ func countCol(name string, at func(*row) **uint64) column {
 func computedCol(name string, f func(*Host) *float64) column {
 	return optional(column{name,
 		func(r *row) string { return formatFloat(f(r.host)) },
+		func(_ *row, s string) error { _, err := parseFloat(s); return err }})
+}
+
+// totalCol is the return on both ends' cost together, the same in both rows.
+func totalCol(name string, cost Cost) column {
+	return optional(column{name,
+		func(r *row) string { return formatFloat(r.rec.ROI(Total, cost, 2, 1)) },
 		func(_ *row, s string) error { _, err := parseFloat(s); return err }})
 }
 

@@ -27,6 +27,7 @@ func demoCommand() *cobra.Command {
 	message := units.Bytes(stream.DefaultMessageBytes)
 	var rx, tx []string
 	var layout string
+	var watts cli.Power
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -75,12 +76,17 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 			if o.SUT == "" && os.Geteuid() != 0 {
 				return cli.Usagef("demo makes network namespaces and must run as root: sudo zcbench demo")
 			}
+			if _, err := watts.Options(); err != nil {
+				return err
+			}
 			o.MessageBytes, o.Only = int(message), only
+			o.StartPower = func(r *bench.Runner) (*bench.PowerMeter, error) { return watts.Start(cmd, r) }
 			o.Progress = progress.New(cmd.ErrOrStderr())
 			recs, err := bench.Demo(cmd.Context(), o)
 			return finish(cmd, o.Dir, recs, err, asJSON)
 		},
 	}
+	watts.AddFlags(cmd, 2*time.Second, time.Second)
 	f := cmd.Flags()
 	f.StringVar(&o.Dir, "out", "out/demo", "folder for the results; must not have any yet")
 	f.IntVar(&o.Repetitions, "repetitions", 6, "runs of each pair of modes that count")

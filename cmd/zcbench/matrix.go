@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
@@ -12,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/version"
 )
 
@@ -32,6 +34,7 @@ usage or input.`,
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
+	f.power.AddFlags(cmd, 10*time.Second, power.LeastGuard)
 	fs := cmd.Flags()
 	fs.StringVar(&f.out, "out", "", "folder for the results (default: out/NAME, NAME from the file)")
 	fs.BoolVar(&f.dry, "dry-run", false, "print the plan, what cannot run and why, and how long it takes; run nothing")
@@ -47,11 +50,15 @@ usage or input.`,
 type matrixFlags struct {
 	out, sut, tg, dev        string
 	dry, resume, force, json bool
+	power                    cli.Power
 }
 
 func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	spec, err := f.spec(path)
 	if err != nil {
+		return err
+	}
+	if _, err := f.power.Options(); err != nil {
 		return err
 	}
 	if f.out == "" {
@@ -60,6 +67,7 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.New(cmd.ErrOrStderr()),
 		Resume: f.resume || f.force, Force: f.force,
 		Note: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) }}
+	e.StartPower = func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) }
 	if f.dry {
 		return e.DryRun(cmd.Context(), cmd.OutOrStdout())
 	}

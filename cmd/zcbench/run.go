@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/endpoint"
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/report"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
@@ -44,6 +45,7 @@ type runFlags struct {
 	sutCPU, tgCPU  int
 	queue          cli.NICQueue
 	place          placeFlags
+	power          cli.Power
 	opt            bench.Options
 }
 
@@ -79,6 +81,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	f.queue.AddFlags(cmd)
 	cli.UringEngineFlag(cmd, &f.opt.UringEngine)
 	f.place.addFlags(cmd)
+	f.power.AddFlags(cmd, 10*time.Second, power.LeastGuard)
 	fs := cmd.Flags()
 	fs.StringVar(&f.sut, "sut", "", "host of the receiver")
 	fs.StringVar(&f.tg, "tg", "", "host of the sender")
@@ -160,6 +163,9 @@ func (f *runFlags) check() error {
 	if err := f.place.check(f.sutCPU, f.tgCPU); err != nil {
 		return err
 	}
+	if _, err := f.power.Options(); err != nil {
+		return err
+	}
 	for _, h := range []string{f.sut, f.tg} {
 		if _, err := host.ParseSpec(h); err != nil {
 			return cli.UsageError(err)
@@ -206,6 +212,10 @@ func (f *runFlags) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
+	if session.Runner.Power, err = f.power.Start(cmd, session.Runner); err != nil {
+		return err
+	}
+	defer session.Runner.Power.Close()
 	session.Progress = progress.New(cmd.ErrOrStderr())
 	plan := matrix.Interleave([]results.Cell{f.cellOn(session.Runner)}, f.reps, f.warmup, 0)
 	recs, err := session.Play(ctx, plan)

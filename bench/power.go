@@ -1,0 +1,255 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/wire"
+)
+
+// PowerOptions say how power is measured beside the runs. Without sources it is
+// not.
+type PowerOptions struct {
+	Sources  []power.Spec
+	Auto     bool
+	Interval time.Duration // between readings; 0: the default
+	Idle     time.Duration // of rest that is measured before the first run and after each
+	Guard    time.Duration // of load on both sides of the window, and of rest before Idle
+}
+
+// On reports whether power is measured.
+func (o PowerOptions) On() bool { return len(o.Sources) > 0 || o.Auto }
+
+// PowerMeter samples on both hosts from StartPower until Close. A host's own
+// instruments are read by its agent, those on the network by the controller.
+type PowerMeter struct {
+	opt     PowerOptions
+	ends    [2]powerEnd
+	rested  power.Window // the last idle window, controller's clock; zero after load
+	shared  bool         // one instrument for both ends
+	Sources []string     // what is read where, for the user
+}
+
+// powerEnd is one host's instruments.
+type powerEnd struct {
+	host   *host.Host
+	role   string
+	order  []string // sources as the user named them; the first is the primary one
+	first  string   // the primary one with its options
+	inBand bool
+	local  *power.Sampler // of the controller
+}
+
+// StartPower begins to sample. It lengthens the ramps of the runs to the guard.
+func StartPower(ctx context.Context, o PowerOptions, r *Runner) (*PowerMeter, error) {
+	if !o.On() {
+		return nil, nil
+	}
+	if o.Interval == 0 {
+		o.Interval = power.DefaultInterval
+	}
+	m := &PowerMeter{opt: o, ends: [2]powerEnd{{host: r.SUT, role: "sut"}, {host: r.TG, role: "tg"}}}
+	for i := range m.ends {
+		names, err := m.ends[i].start(ctx, o)
+		if err != nil {
+			m.Close()
+			return nil, fmt.Errorf("power on host %s: %w", m.ends[i].host.Spec.Name, err)
+		}
+		m.Sources = append(m.Sources, names...)
+	}
+	m.shared = r.SUT.SameMachine(r.TG) && m.ends[0].first == m.ends[1].first
+	r.Opt.RampUp, r.Opt.RampDown = max(r.Opt.RampUp, o.Guard), max(r.Opt.RampDown, o.Guard)
+	return m, nil
+}
+
+func (e *powerEnd) start(ctx context.Context, o PowerOptions) (names []string, err error) {
+	req := wire.PowerStart{Auto: o.Auto, IntervalMs: int(o.Interval.Milliseconds())}
+	var outOfBand []power.Spec
+	for _, s := range o.Sources {
+		if s.Host != "" && s.Host != e.role {
+			continue
+		}
+		if e.order = append(e.order, s.String()); e.first == "" {
+			text, _ := s.MarshalText() // cannot fail
+			e.first = string(text)
+		}
+		if s.InBand() {
+			req.Sources = append(req.Sources, s)
+		} else {
+			outOfBand = append(outOfBand, s)
+		}
+	}
+	say := func(name string, scope power.Scope, device string) {
+		names = append(names, fmt.Sprintf("%s: %s (%s): %s", e.role, name, scope, device))
+	}
+	if req.Auto || len(req.Sources) > 0 {
+		var got []wire.PowerSource
+		if err := e.host.Call(ctx, wire.OpPowerStart, req, &got); err != nil {
+			return nil, err
+		}
+		e.inBand = true
+		for _, s := range got {
+			say(s.Name, s.Scope, s.Device)
+			if !slices.Contains(e.order, s.Name) {
+				e.order = append(e.order, s.Name) // found by auto
+			}
+		}
+	}
+	if len(outOfBand) == 0 {
+		return names, nil
+	}
+	sources, err := power.OpenAll(outOfBand, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sources {
+		i := s.Info()
+		say(i.Name, i.Scope, i.Device)
+	}
+	e.local = power.Start(sources, o.Interval)
+	return names, nil
+}
+
+// Close ends the controller's own sampling; an agent's ends with it.
+func (m *PowerMeter) Close() error {
+	if m == nil {
+		return nil
+	}
+	var err error
+	for _, e := range m.ends {
+		if e.local != nil {
+			err = errors.Join(err, e.local.Close())
+		}
+	}
+	return err
+}
+
+// Extra is what measuring power adds to a run.
+func (m *PowerMeter) Extra(warmup bool) time.Duration {
+	if m == nil || warmup {
+		return 0
+	}
+	return m.opt.Guard + m.opt.Idle
+}
+
+// before rests and measures the idle power before a run, unless the rest after
+// the last run serves for this one too.
+func (m *PowerMeter) before(ctx context.Context, warmup bool) {
+	if m != nil && !warmup && m.rested.Zero() {
+		m.rest(ctx)
+	}
+}
+
+// rest lets the guard pass and then the idle window.
+func (m *PowerMeter) rest(ctx context.Context) {
+	m.rested = power.Window{}
+	if m.opt.Idle <= 0 || !pause(ctx, m.opt.Guard) {
+		return
+	}
+	from := counter.Monotonic()
+	if pause(ctx, m.opt.Idle) {
+		m.rested = power.Window{FromNs: from, ToNs: counter.Monotonic()}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// after rests after a run and enters the figures of it. A warm-up has none.
+func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome) {
+	if m == nil {
+		return
+	}
+	idleBefore := m.rested
+	m.rested = power.Window{} // there was load
+	if rec.Warmup || out.sut.ToNs == 0 && out.tg.ToNs == 0 {
+		return
+	}
+	m.rest(ctx)
+	for i, res := range []wire.EndResult{out.sut, out.tg} {
+		e, h := &m.ends[i], &rec.SUT
+		if i == 1 {
+			h = &rec.TG
+		}
+		if res.ToNs == 0 || len(e.order) == 0 {
+			continue
+		}
+		off := e.host.OffsetNs
+		at := power.Times{Load: power.Window{FromNs: res.FromNs, ToNs: res.ToNs}, IdleBefore: idleBefore.Add(off), IdleAfter: m.rested.Add(off),
+			GuardNs: int64(m.opt.Guard), SkewNs: e.host.UncertaintyNs}
+		warnings, flags := e.fill(h, at)
+		rec.Warnings = append(rec.Warnings, named(map[int]string{0: "SUT", 1: "TG"}[i], warnings)...)
+		for _, f := range flags {
+			if !slices.Contains(rec.Flags, f) {
+				rec.Flags = append(rec.Flags, f)
+			}
+		}
+	}
+	m.markShared(rec)
+}
+
+// markShared says that one instrument saw both ends.
+func (m *PowerMeter) markShared(rec *results.Record) {
+	if m.shared && rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
+		rec.Flags = append(rec.Flags, results.FlagSharedPower)
+		rec.Warnings = append(rec.Warnings, "both ends share a machine: power is that of both ends together, in each row")
+	}
+}
+
+// fill enters one host's figures; at is on the agent's clock.
+func (e *powerEnd) fill(h *results.Host, at power.Times) (warnings, flags []string) {
+	var all []power.Figure
+	if e.inBand {
+		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second) // also when the run was called off
+		defer cancel()
+		var r wire.PowerReading
+		if err := e.host.Call(ctx, wire.OpPowerRead, wire.PowerRead{Times: at, Forget: forget(at)}, &r); err != nil {
+			warnings = append(warnings, "power: "+err.Error())
+		}
+		all = append(all, r.Figures...)
+		h.Metrics = append(h.Metrics, r.Cost...)
+	}
+	if e.local != nil {
+		figures, cost := e.local.Measure(e.onOurClock(at))
+		e.local.Forget(forget(e.onOurClock(at)))
+		all = append(all, figures...)
+		h.Metrics = append(h.Metrics, cost...)
+	}
+	slices.SortStableFunc(all, func(a, b power.Figure) int { return slices.Index(e.order, a.Source) - slices.Index(e.order, b.Source) })
+	if len(all) == 0 || all[0].Source != e.order[0] {
+		all = slices.Insert(all, 0, power.Figure{Source: e.order[0], Why: "not read", Flags: []string{power.FlagMissing}})
+	}
+	w, flags := power.Fill(h, all)
+	return append(warnings, w...), flags
+}
+
+// forget is the moment before which no later run needs readings: the rest after
+// this run is the next one's before.
+func forget(at power.Times) int64 {
+	if at.IdleAfter.Zero() {
+		return at.Load.ToNs
+	}
+	return at.IdleAfter.FromNs - int64(2*time.Second)
+}
+
+// onOurClock moves times from the agent's clock to the controller's.
+func (e *powerEnd) onOurClock(at power.Times) power.Times {
+	off := -e.host.OffsetNs
+	at.Load, at.IdleBefore, at.IdleAfter = at.Load.Add(off), at.IdleBefore.Add(off), at.IdleAfter.Add(off)
+	return at
+}

@@ -1,0 +1,190 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
+)
+
+// withPower lets a rig measure power with the given sources.
+func (r *rig) withPower(t *testing.T, sources ...string) *PowerMeter {
+	t.Helper()
+	specs, auto, err := power.ParseSpecs(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := StartPower(t.Context(), PowerOptions{Sources: specs, Auto: auto, Interval: 20 * time.Millisecond, Idle: 500 * time.Millisecond, Guard: 300 * time.Millisecond}, r.Runner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	r.Runner.Power, r.Runner.Opt.Duration = m, 500*time.Millisecond
+	return m
+}
+
+// powercap is a tree whose package draws watts[i] from the moment that a test
+// writes; what the kernel counts, a goroutine does here.
+func powercap(t *testing.T, watts float64) string {
+	t.Helper()
+	root := t.TempDir()
+	dir := filepath.Join(root, "intel-rapl:0")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	put := func(name, text string) {
+		tmp := filepath.Join(dir, name+".new")
+		if err := os.WriteFile(tmp, []byte(text+"\n"), 0o644); err != nil {
+			t.Error(err)
+		}
+		if err := os.Rename(tmp, filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	put("name", "package-0")
+	put("max_energy_range_uj", "262143328850")
+	if err := os.WriteFile(filepath.Join(dir, "energy_uj"), []byte("0000000000000000\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "energy_uj"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer f.Close()
+		start := time.Now()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-time.After(time.Millisecond):
+				f.WriteAt(fmt.Appendf(nil, "%016d\n", int64(watts*float64(time.Since(start).Microseconds()))), 0)
+			}
+		}
+	}()
+	t.Cleanup(func() { close(quit); <-done })
+	return root
+}
+
+func TestIntegrationPower(t *testing.T) {
+	r := newRig(t)
+	file := filepath.Join(t.TempDir(), "meter.csv")
+	start := time.Now()
+	if err := os.WriteFile(file, fmt.Appendf(nil, "%.3f,300\n", float64(start.UnixMilli()-1000)/1e3), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.withPower(t, "sut:rapl?root="+powercap(t, 80), "tg:rapl?root="+powercap(t, 50), "command=while :; do echo 120; sleep 0.05; done?uncertainty=1%", "sut:csv="+file)
+	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, true, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rec := range recs {
+		if rec.Verdict != results.OK {
+			t.Fatalf("%s: %s", rec.Verdict, rec.Reason)
+		}
+		if rec.Warmup {
+			if rec.SUT.PowerW != nil || rec.SUT.PowerSource != "" {
+				t.Error("a warm-up has power")
+			}
+			continue
+		}
+		for _, x := range []struct {
+			h    results.Host
+			want float64
+		}{{rec.SUT, 80}, {rec.TG, 50}} {
+			if x.h.PowerW == nil || x.h.PowerIdleW == nil || math.Abs(*x.h.PowerW-x.want) > x.want/4 || math.Abs(*x.h.PowerIdleW-x.want) > x.want/4 || x.h.PowerSource != "rapl" {
+				t.Errorf("%s: power %v W, idle %v W, of %q; want about %v (warnings %q)", x.h.Name, deref(x.h.PowerW), deref(x.h.PowerIdleW), x.h.PowerSource, x.want, rec.Warnings)
+				continue
+			}
+			if want := *x.h.PowerW * *x.h.DurationS / (float64(*x.h.Bytes) / 1e9); *x.h.JoulePerGB() != want {
+				t.Errorf("%v J/GB, want %v", *x.h.JoulePerGB(), want)
+			}
+			if i := slices.IndexFunc(x.h.Series, func(s results.Series) bool { return s.Name == "power_rapl_package_0_w" }); i < 0 || x.h.Series[i].T[0] >= 0 {
+				t.Errorf("%s: no series from before the window", x.h.Name)
+			}
+			for _, name := range []string{"power_rapl_w", "power_rapl_net_w", "power_rapl_sampler_cores", "power_sampler_cores", "power_command_while_sampler_cores"} {
+				if !slices.ContainsFunc(x.h.Metrics, func(m results.Metric) bool { return m.Name == name }) {
+					t.Errorf("%s: no metric %s", x.h.Name, name)
+				}
+			}
+		}
+		if slices.Contains(rec.Flags, results.FlagSharedPower) {
+			t.Error("the ends have an instrument each, but it is taken for one")
+		}
+		if !slices.Contains(rec.Flags, power.FlagShortGuard) {
+			t.Errorf("flags %q", rec.Flags)
+		}
+		if !slices.ContainsFunc(rec.Warnings, func(w string) bool { return strings.HasPrefix(w, "SUT: power source csv=") }) {
+			t.Errorf("nothing is said of the log without readings: %q", rec.Warnings)
+		}
+	}
+}
+
+// A source that stops in the middle of a session leaves the figure empty and
+// says why; the runs go on.
+func TestIntegrationPowerStops(t *testing.T) {
+	r := newRig(t)
+	flag := filepath.Join(t.TempDir(), "stop")
+	r.withPower(t, "sut:command=[ ! -e "+flag+" ] || exec sleep 60; echo 100")
+	r.heard.onBegin = func(n int) {
+		if n == 1 {
+			if err := os.WriteFile(flag, nil, 0o644); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(1500 * time.Millisecond)
+		}
+	}
+	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, false, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := recs[1]
+	if last.SUT.PowerW != nil || last.SUT.PowerIdleW != nil || !slices.Contains(last.Flags, power.FlagMissing) {
+		t.Errorf("%s, power %v, flags %q", last.Verdict, deref(last.SUT.PowerW), last.Flags)
+	}
+	if !slices.ContainsFunc(last.Warnings, func(w string) bool { return strings.Contains(w, "power source command=[: no reading") }) {
+		t.Errorf("warnings %q", last.Warnings)
+	}
+	if last.TG.PowerSource != "" {
+		t.Error("the sender has no source, but a figure")
+	}
+}
+
+// One instrument for both ends is counted once.
+func TestIntegrationSharedPower(t *testing.T) {
+	r := newRig(t)
+	r.withPower(t, "rapl?root="+powercap(t, 80))
+	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 1, false, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := recs[0]
+	if !slices.Contains(rec.Flags, results.FlagSharedPower) || rec.SUT.PowerW == nil || *rec.ROI(results.Total, results.CostPower, 2, 1) != *rec.SUT.ROIPower() {
+		t.Errorf("flags %q, power %v, warnings %q", rec.Flags, deref(rec.SUT.PowerW), rec.Warnings)
+	}
+}
+
+func TestPowerSourceThatIsNotThere(t *testing.T) {
+	r := newRig(t)
+	_, err := StartPower(t.Context(), PowerOptions{Sources: []power.Spec{{Name: "rapl", Options: map[string][]string{"root": {"/nonexistent"}}}}}, r.Runner)
+	if err == nil || !strings.Contains(err.Error(), "host sut") || !strings.Contains(err.Error(), "no powercap") {
+		t.Errorf("%v", err)
+	}
+}
+
+func deref(v *float64) any {
+	if v == nil {
+		return "not measured"
+	}
+	return *v
+}

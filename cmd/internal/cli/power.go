@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/power"
+)
+
+// Power are the flags of commands that measure power beside their runs.
+type Power struct {
+	sources               []string
+	interval, idle, guard time.Duration
+}
+
+// AddFlags defines the flags, with the given rest and guard unless the user says
+// otherwise.
+func (p *Power) AddFlags(cmd *cobra.Command, idle, guard time.Duration) {
+	f := cmd.Flags()
+	f.StringSliceVar(&p.sources, "power", nil, "power sources, the first makes power_w: auto, or as `zcbench power --source list` shows; sut:NAME and tg:NAME are for one host")
+	f.DurationVar(&p.interval, "power-interval", power.DefaultInterval, "between two readings of a source, where it can be so fast")
+	f.DurationVar(&p.idle, "power-idle", idle, "of rest whose power is measured before the runs and after each; 0 measures none")
+	f.DurationVar(&p.guard, "power-guard", guard, "of load on both sides of the window, and of rest before --power-idle; SPEC asks for 10s")
+}
+
+// Options reads the flags.
+func (p *Power) Options() (bench.PowerOptions, error) {
+	o := bench.PowerOptions{Interval: p.interval, Idle: p.idle, Guard: p.guard}
+	var err error
+	if o.Sources, o.Auto, err = power.ParseSpecs(p.sources); err != nil {
+		return o, UsageError(err)
+	}
+	if p.interval < 10*time.Millisecond || p.interval > time.Second {
+		return o, Usagef("--power-interval %v: must be 10ms to 1s", p.interval)
+	}
+	if p.idle < 0 || p.guard < 0 {
+		return o, Usagef("--power-idle and --power-guard must not be negative")
+	}
+	return o, nil
+}
+
+// Start begins to sample for a runner and says on standard error what is read.
+// Without sources it returns nil.
+func (p *Power) Start(cmd *cobra.Command, r *bench.Runner) (*bench.PowerMeter, error) {
+	o, err := p.Options()
+	if err != nil {
+		return nil, err
+	}
+	m, err := bench.StartPower(cmd.Context(), o, r)
+	if err != nil {
+		return nil, UsageError(err)
+	}
+	if m == nil {
+		return nil, nil
+	}
+	for _, s := range m.Sources {
+		fmt.Fprintln(cmd.ErrOrStderr(), "power: "+s)
+	}
+	if len(m.Sources) == 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), "power: no source found; zcbench doctor says why")
+	}
+	return m, nil
+}

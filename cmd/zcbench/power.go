@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/power"
+)
+
+// powerFlags are the flags of `zcbench power`.
+type powerFlags struct {
+	sources            []string
+	interval, duration time.Duration
+	every              time.Duration
+	csv                string
+}
+
+func powerCommand() *cobra.Command {
+	var f powerFlags
+	cmd := &cobra.Command{
+		Use:   "power [--source list | --source NAME...]",
+		Short: "Try power sources: what is there, and what it reads now",
+		Long: `power reads power sources on this host and shows what they say, until Ctrl-C or
+for --duration. --source list says which sources there are and why not. Without
+--source it reads all that are here and need no target.
+
+Passwords and SNMP communities are taken from the environment, for example
+ZCBENCH_REDFISH_USER and ZCBENCH_REDFISH_PASSWORD, or from a file that only its
+owner may read (option secrets=FILE). See docs/power.md.
+
+Exit status: 0 done, 1 a source had no reading at all, 2 wrong usage or no such source.`,
+		Example: "  zcbench power --source list\n  zcbench power --source rapl --source 'snmp=apc@pdu.example?outlet=3' --csv watts.csv",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	fs := cmd.Flags()
+	fs.StringSliceVar(&f.sources, "source", nil, "a source (repeat for several), or list")
+	fs.DurationVar(&f.interval, "interval", power.DefaultInterval, "between two readings of a source, where it can be so fast")
+	fs.DurationVar(&f.every, "every", time.Second, "between two tables")
+	fs.DurationVar(&f.duration, "duration", 0, "end after this time (default: on Ctrl-C)")
+	fs.StringVar(&f.csv, "csv", "", "write every reading to this file, - for standard output: t_ns,source,channel,watts")
+	return cmd
+}
+
+func (f *powerFlags) run(cmd *cobra.Command) error {
+	if len(f.sources) == 1 && f.sources[0] == "list" {
+		listSources(cmd.OutOrStdout())
+		return nil
+	}
+	if f.interval < 10*time.Millisecond || f.every < 100*time.Millisecond || f.duration < 0 {
+		return cli.Usagef("--interval must be at least 10ms, --every at least 100ms, --duration not negative")
+	}
+	specs, auto, err := power.ParseSpecs(f.sources)
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	sources, err := power.OpenAll(specs, auto || len(specs) == 0)
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	if len(sources) == 0 {
+		return cli.Usagef("no power source is here: zcbench power --source list says why")
+	}
+	return f.watch(cmd, sources)
+}
+
+func listSources(w io.Writer) {
+	for _, s := range power.Survey() {
+		state := "ok"
+		switch {
+		case s.Target:
+			state = "ask"
+		case s.Why != "":
+			state = "lacking"
+		}
+		fmt.Fprintf(w, "%-8s %-9s %s\n", state, s.Name, s.Summary)
+		switch {
+		case s.Here != "":
+			fmt.Fprintf(w, "%18s %s\n", "", s.Here)
+		case s.Why != "":
+			fmt.Fprintf(w, "%18s %s\n", "", s.Why)
+		}
+		if s.Fix != "" {
+			fmt.Fprintf(w, "%18s fix: %s\n", "", s.Fix)
+		}
+		fmt.Fprintf(w, "%18s --source %s\n", "", s.Example)
+	}
+}
+
+func (f *powerFlags) watch(cmd *cobra.Command, sources []power.Source) (err error) {
+	ctx := cmd.Context()
+	if f.duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.duration)
+		defer cancel()
+	}
+	table, rows, err := f.outputs(cmd)
+	if err != nil {
+		return err
+	}
+	for _, s := range sources {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s (%s): %s\n", s.Info().Name, s.Info().Scope, s.Info().Device)
+	}
+	started := counter.Monotonic()
+	sampler := power.Start(sources, f.interval)
+	defer sampler.Close()
+	tick := time.NewTicker(f.every)
+	defer tick.Stop()
+	lines, last := 0, started
+	for {
+		done := false
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			done = true
+		}
+		now := counter.Monotonic()
+		traces := sampler.Traces(started, now)
+		if rows != nil {
+			if err := writeReadings(rows, traces, started, last, now); err != nil {
+				return err
+			}
+		}
+		last = now
+		if table != nil {
+			lines = powerTable(table, traces, sampler.Cost(), now, f.every, lines)
+		}
+		if done {
+			return anyReading(traces)
+		}
+	}
+}
+
+// outputs are where the table and the CSV go; nil where they are not wanted.
+func (f *powerFlags) outputs(cmd *cobra.Command) (table io.Writer, rows *csv.Writer, err error) {
+	switch f.csv {
+	case "":
+		return cmd.OutOrStdout(), nil, nil
+	case "-":
+		rows = csv.NewWriter(cmd.OutOrStdout())
+	default:
+		file, err := os.OpenFile(f.csv, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil {
+			return nil, nil, cli.UsageError(err)
+		}
+		table, rows = cmd.OutOrStdout(), csv.NewWriter(file)
+	}
+	err = rows.Write([]string{"t_ns", "source", "channel", "watts"})
+	return table, rows, err
+}
+
+// writeReadings writes what was read in (from, to].
+func writeReadings(w *csv.Writer, traces []power.Trace, started, from, to int64) error {
+	for _, t := range traces {
+		for c, ch := range t.Info.Channels {
+			for i, s := range t.Samples {
+				watts, ok := t.Watts(c, i)
+				if !ok || s.AtNs <= from || s.AtNs > to {
+					continue
+				}
+				if err := w.Write([]string{strconv.FormatInt(s.AtNs-started, 10), t.Info.Name, ch.Name, strconv.FormatFloat(watts, 'f', -1, 64)}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// powerTable prints a line per channel; on a terminal it takes the place of the
+// table before. It returns its number of lines.
+func powerTable(w io.Writer, traces []power.Trace, cost []power.Cost, now int64, every time.Duration, before int) int {
+	if f, ok := w.(*os.File); ok && before > 0 && isatty.IsTerminal(f.Fd()) {
+		fmt.Fprintf(w, "\x1b[%dA\x1b[J", before)
+	}
+	lines := 1
+	fmt.Fprintf(w, "%-32s %-18s %10s %10s %10s %7s %7s\n", "source", "channel", "W now", "W mean", "W max", "failed", "cores")
+	for i, t := range traces {
+		for c, ch := range t.Info.Channels {
+			lines++
+			current, mean, most := "-", "-", "-"
+			if len(t.Samples) > 1 {
+				if m, err := t.Mean(c, t.Samples[0].AtNs, t.Samples[len(t.Samples)-1].AtNs); err == nil {
+					mean, most = fmt.Sprintf("%.2f", m.Watts), fmt.Sprintf("%.2f", m.Max)
+				}
+			}
+			// An old reading is not what it draws now.
+			if k := len(t.Samples) - 1; k >= 0 && now-t.Samples[k].AtNs < int64(2*max(every, t.Interval)) {
+				if x, ok := t.Watts(c, k); ok {
+					current = fmt.Sprintf("%.2f", x)
+				}
+			}
+			name := ch.Name
+			if ch.Part {
+				name += " (part)"
+			}
+			fmt.Fprintf(w, "%-32.32s %-18.18s %10s %10s %10s %7d %7.4f\n", t.Info.Name, name, current, mean, most, t.Failed, cost[i].Cores)
+		}
+		if n := len(t.Failures); n > 0 {
+			lines++
+			fmt.Fprintf(w, "    last failure %.1f s ago: %.90s\n", float64(now-t.Failures[n-1].AtNs)/1e9, t.Failures[n-1].Why)
+		}
+	}
+	return lines
+}
+
+func anyReading(traces []power.Trace) error {
+	for _, t := range traces {
+		if len(t.Samples) == 0 {
+			return fmt.Errorf("power source %s had no reading", t.Info.Name)
+		}
+	}
+	return nil
+}

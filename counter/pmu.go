@@ -1,0 +1,184 @@
+package counter
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// PMU counts, per CPU, what perf_event_open(2) lets count there: cycles of the
+// processor's own counters, and APERF, MPERF and TSC of the msr PMU
+// (arch/x86/events/msr.c). A counter that is not there is missing, with the
+// reason; the zero value has none.
+type PMU struct {
+	cpus   []int
+	events []pmuEvent
+	// Missing says of each event that cannot be counted why not.
+	Missing map[string]string
+}
+
+type pmuEvent struct {
+	name string
+	fds  []int // by position in cpus
+}
+
+// PMUCounts are counter values by event, one per CPU.
+type PMUCounts map[string][]uint64
+
+// The events.
+const (
+	pmuCycles = "cycles"
+	pmuAPERF  = "aperf"
+	pmuMPERF  = "mperf"
+	pmuTSC    = "tsc"
+)
+
+// OpenPMU begins to count on cpus, nil for all online ones. It never fails: what
+// cannot be counted is Missing. It needs CAP_PERFMON or
+// kernel.perf_event_paranoid below 1.
+func OpenPMU(fs FS, cpus []int) *PMU {
+	p := &PMU{Missing: map[string]string{}}
+	if cpus == nil {
+		var err error
+		if cpus, err = OnlineCPUs(fs); err != nil {
+			p.Missing[pmuCycles] = err.Error()
+			return p
+		}
+	}
+	p.cpus = cpus
+	p.open(pmuCycles, unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_CPU_CYCLES})
+	for _, name := range []string{pmuAPERF, pmuMPERF, pmuTSC} {
+		attr, err := msrEvent(fs, name)
+		if err != nil {
+			p.Missing[name] = err.Error()
+			continue
+		}
+		p.open(name, attr)
+	}
+	return p
+}
+
+// msrEvent is an event of the msr PMU as sysfs describes it.
+func msrEvent(fs FS, name string) (unix.PerfEventAttr, error) {
+	root := fs.sysPath("bus/event_source/devices/msr")
+	kind, err := strconv.ParseUint(line(filepath.Join(root, "type")), 10, 32)
+	if err != nil {
+		return unix.PerfEventAttr{}, errors.New("no msr PMU (CONFIG_PERF_EVENTS_..., x86 only)")
+	}
+	text, ok := strings.CutPrefix(line(filepath.Join(root, "events", name)), "event=")
+	config, err := strconv.ParseUint(text, 0, 64)
+	if !ok || err != nil {
+		return unix.PerfEventAttr{}, fmt.Errorf("the msr PMU has no event %s here, as in most virtual machines", name)
+	}
+	return unix.PerfEventAttr{Type: uint32(kind), Config: config}, nil
+}
+
+func (p *PMU) open(name string, attr unix.PerfEventAttr) {
+	attr.Size = unix.PERF_ATTR_SIZE_VER0
+	attr.Read_format = unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING
+	e := pmuEvent{name: name}
+	for _, c := range p.cpus {
+		fd, err := unix.PerfEventOpen(&attr, -1, c, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		if err != nil {
+			closeAll(e.fds)
+			p.Missing[name] = perfReason(err)
+			return
+		}
+		e.fds = append(e.fds, fd)
+	}
+	p.events = append(p.events, e)
+}
+
+func perfReason(err error) string {
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.EOPNOTSUPP):
+		return fmt.Sprintf("perf_event_open: %v: this processor, or the virtual machine, has no such counter", err)
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+		return fmt.Sprintf("perf_event_open: %v: run as root, or sysctl -w kernel.perf_event_paranoid=0", err)
+	}
+	return fmt.Sprintf("perf_event_open: %v", err)
+}
+
+// Read reads all counters. An event that shared its counter with others of the
+// machine is scaled up by the time it had one, as perf does.
+func (p *PMU) Read() (PMUCounts, error) {
+	if p == nil || len(p.events) == 0 {
+		return nil, nil
+	}
+	out := PMUCounts{}
+	for _, e := range p.events {
+		for i, fd := range e.fds {
+			var b [24]byte
+			if n, err := unix.Read(fd, b[:]); err != nil || n != len(b) {
+				return nil, fmt.Errorf("read counter %s of CPU %d: %d bytes, %w", e.name, p.cpus[i], n, err)
+			}
+			v, enabled, running := binary.NativeEndian.Uint64(b[:]), binary.NativeEndian.Uint64(b[8:]), binary.NativeEndian.Uint64(b[16:])
+			if running > 0 && running < enabled {
+				v = uint64(float64(v) * float64(enabled) / float64(running))
+			}
+			out[e.name] = append(out[e.name], v)
+		}
+	}
+	return out, nil
+}
+
+// Close ends counting.
+func (p *PMU) Close() {
+	if p == nil {
+		return
+	}
+	for _, e := range p.events {
+		closeAll(e.fds)
+	}
+	p.events = nil
+}
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+}
+
+// pmu reports cycles per second and per CPU, and the frequency while not idle:
+// APERF and MPERF count only then, MPERF at the rate of the TSC.
+func (r *rows) pmu(cpus []int, b, a PMUCounts, wall float64) {
+	if wall <= 0 || b == nil || a == nil {
+		return
+	}
+	growth := func(name string, i int) (float64, bool) {
+		if len(a[name]) <= i || len(b[name]) <= i || a[name][i] < b[name][i] {
+			return 0, false
+		}
+		return float64(a[name][i] - b[name][i]), true
+	}
+	var cycles, aperf, mperf, tsc float64
+	for i, c := range cpus {
+		if v, ok := growth(pmuCycles, i); ok {
+			r.add(fmt.Sprintf("pmu_cpu%d_cycles_per_s", c), "1/s", v/wall, "perf_event cycles", "")
+			cycles += v
+		}
+		x, ok1 := growth(pmuAPERF, i)
+		y, ok2 := growth(pmuMPERF, i)
+		z, ok3 := growth(pmuTSC, i)
+		if !ok1 || !ok2 || !ok3 {
+			continue
+		}
+		aperf, mperf, tsc = aperf+x, mperf+y, tsc+z
+		if y > 0 {
+			r.add(fmt.Sprintf("pmu_cpu%d_ghz", c), "GHz", x/y*z/wall/1e9, msrSource, "")
+		}
+	}
+	if len(a[pmuCycles]) > 0 {
+		r.add("pmu_cycles", "1", cycles, "perf_event cycles", "")
+	}
+	if mperf > 0 && len(cpus) > 0 {
+		r.add("pmu_ghz", "GHz", aperf/mperf*tsc/float64(len(cpus))/wall/1e9, msrSource, "")
+	}
+}
+
+const msrSource = "perf_event msr: aperf / mperf x tsc"

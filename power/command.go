@@ -1,0 +1,258 @@
+package power
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zcbench/zcbench/counter"
+	"golang.org/x/sys/unix"
+)
+
+var commandKind = kind{inBand: true, summary: "any command that prints watts", example: "command='ipmitool dcmi power reading | sed -n s/.*Inst.*:.//p'",
+	options: []string{"scope"},
+	check: func(s Spec) error {
+		if _, err := commandScope(s); err != nil {
+			return err
+		}
+		return needTarget("a command")(s)
+	},
+	open: func(s Spec) (Source, error) { return openCommand(s) }}
+
+func commandScope(s Spec) (Scope, error) {
+	scope := Scope(s.Options.Get("scope"))
+	if scope == "" {
+		return ScopeBoard, nil
+	}
+	if _, ok := rank[scope]; !ok {
+		return "", fmt.Errorf("scope %q: must be device, gpu, package, board, outlet or wall", string(scope))
+	}
+	return scope, nil
+}
+
+// command runs a shell command whose lines are watts. One that goes on printing
+// is kept running and its newest line taken; one that ends is run anew for every
+// reading.
+type command struct {
+	info  Info
+	text  string
+	parse func(string, []int64) error
+	spent atomic.Int64
+
+	child *child
+}
+
+// child is one run of the command.
+type child struct {
+	cmd   *exec.Cmd
+	lines chan stamped
+	done  chan struct{}
+
+	mu     sync.Mutex
+	stderr []byte
+	err    error
+}
+
+// stamped is a line and when it came: a line is worth something only then.
+type stamped struct {
+	text string
+	ns   int64
+}
+
+func openCommand(s Spec) (*command, error) {
+	scope, err := commandScope(s)
+	if err != nil {
+		return nil, err
+	}
+	c := &command{text: s.Target, parse: parseWatts, info: Info{Name: s.String(), Scope: scope, MinInterval: time.Second, Uncertainty: s.declared(math.NaN()),
+		Channels: []Channel{{Name: "watts", Kind: Power, Scope: scope}}, Device: s.String()}}
+	if err := c.try(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// try takes one reading.
+func (c *command) try() error {
+	ctx, cancel := context.WithTimeout(context.Background(), readTime)
+	defer cancel()
+	if err := c.Read(ctx, make([]int64, len(c.info.Channels))); err != nil {
+		c.Close()
+		return err
+	}
+	return nil
+}
+
+// parseWatts reads a line with a number of watts, "143.5" or "143.5 W".
+func parseWatts(line string, v []int64) error {
+	f := strings.Fields(line)
+	if len(f) == 2 && (strings.EqualFold(f[1], "w") || strings.EqualFold(f[1], "watts")) {
+		f = f[:1]
+	}
+	if len(f) != 1 {
+		return fmt.Errorf("it prints %q, which is no number of watts", short(line))
+	}
+	w, err := strconv.ParseFloat(f[0], 64)
+	if err != nil {
+		return fmt.Errorf("it prints %q, which is no number of watts", short(line))
+	}
+	v[0], err = micro(w)
+	return err
+}
+
+func (c *command) Info() Info     { return c.info }
+func (c *command) SpentNs() int64 { return c.spent.Load() }
+
+func (c *command) Read(ctx context.Context, v []int64) error {
+	for {
+		begun := c.child == nil
+		if begun {
+			if err := c.start(); err != nil {
+				return err
+			}
+		}
+		again, err := c.next(ctx, v)
+		if !again || begun { // a run that ended since the last reading is followed by another
+			return err
+		}
+	}
+}
+
+// next takes the newest line of the run under way. With again the run had ended
+// well before and left no line of now.
+func (c *command) next(ctx context.Context, v []int64) (again bool, err error) {
+	asked := counter.Monotonic()
+	var last *stamped
+	for {
+		select { // the newest of what is there
+		case l, ok := <-c.child.lines:
+			if ok {
+				last = &l
+				continue
+			}
+			return c.ended(last, asked, v)
+		default:
+		}
+		// What lay there since before the last reading's time is no reading of now.
+		if last != nil && asked-last.ns < int64(c.info.MinInterval) {
+			return false, c.parse(last.text, v)
+		}
+		select {
+		case l, ok := <-c.child.lines:
+			if !ok {
+				return c.ended(last, asked, v)
+			}
+			last = &l
+		case <-ctx.Done():
+			c.stop()
+			return false, errors.New("the command printed nothing in time")
+		}
+	}
+}
+
+// ended takes the last line of a command that is over.
+func (c *command) ended(last *stamped, asked int64, v []int64) (again bool, err error) {
+	ch := c.child
+	c.stop()
+	switch {
+	case ch.err != nil:
+		return false, fmt.Errorf("the command failed: %w%s", ch.err, ch.words())
+	case last == nil || asked-last.ns >= int64(c.info.MinInterval):
+		return true, errors.New("the command ended and printed nothing" + ch.words())
+	}
+	return false, c.parse(last.text, v)
+}
+
+func (c *command) start() error {
+	ch := &child{cmd: exec.Command("/bin/sh", "-c", c.text), lines: make(chan stamped, 64), done: make(chan struct{})}
+	ch.cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
+	ch.cmd.WaitDelay = time.Second
+	stdout, err := ch.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	ch.cmd.Stderr = ch
+	if err := ch.cmd.Start(); err != nil {
+		return err
+	}
+	c.child = ch
+	go ch.run(stdout, &c.spent)
+	return nil
+}
+
+func (ch *child) run(stdout io.Reader, spent *atomic.Int64) {
+	defer close(ch.done)
+	lines := bufio.NewScanner(io.LimitReader(stdout, 1<<30))
+	lines.Buffer(make([]byte, mostLine), mostLine)
+	for lines.Scan() {
+		if strings.TrimSpace(lines.Text()) == "" {
+			continue
+		}
+		l := stamped{lines.Text(), counter.Monotonic()}
+		for sent := false; !sent; {
+			select {
+			case ch.lines <- l:
+				sent = true
+			default:
+				select { // full: the oldest goes
+				case <-ch.lines:
+				default:
+				}
+			}
+		}
+	}
+	err := ch.cmd.Wait()
+	if st := ch.cmd.ProcessState; st != nil {
+		spent.Add(int64(st.UserTime() + st.SystemTime()))
+	}
+	ch.mu.Lock()
+	ch.err = err
+	if lines.Err() != nil {
+		ch.err = lines.Err()
+	}
+	ch.mu.Unlock()
+	close(ch.lines)
+}
+
+// Write keeps the beginning of what the command says on standard error.
+func (ch *child) Write(p []byte) (int, error) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	if room := 200 - len(ch.stderr); room > 0 {
+		ch.stderr = append(ch.stderr, p[:min(room, len(p))]...)
+	}
+	return len(p), nil
+}
+
+func (ch *child) words() string {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	if s := strings.TrimSpace(string(ch.stderr)); s != "" {
+		return ": " + short(s)
+	}
+	return ""
+}
+
+// stop ends the command and all that it started.
+func (c *command) stop() {
+	if c.child == nil {
+		return
+	}
+	unix.Kill(-c.child.cmd.Process.Pid, unix.SIGKILL)
+	<-c.child.done
+	c.child = nil
+}
+
+func (c *command) Close() error {
+	c.stop()
+	return nil
+}

@@ -1,0 +1,317 @@
+package power
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// Window is an interval of CLOCK_MONOTONIC, nanoseconds; zero is none.
+type Window struct {
+	FromNs int64 `json:"from_ns"`
+	ToNs   int64 `json:"to_ns"`
+}
+
+// Zero reports whether there is no window.
+func (w Window) Zero() bool { return w.ToNs <= w.FromNs }
+
+// Add moves a window to another clock.
+func (w Window) Add(ns int64) Window {
+	if w.Zero() {
+		return w
+	}
+	return Window{w.FromNs + ns, w.ToNs + ns}
+}
+
+// Times are the windows of one run on one clock.
+type Times struct {
+	Load       Window `json:"load"`        // the steady window
+	IdleBefore Window `json:"idle_before"` // no load of ours, before the run
+	IdleAfter  Window `json:"idle_after"`  // and after it
+	GuardNs    int64  `json:"guard_ns"`    // of load around Load, and of rest before an idle window
+	SkewNs     int64  `json:"skew_ns"`     // by how much the windows can be wrong against the flow's
+}
+
+// All spans all windows.
+func (t Times) All() Window {
+	out := t.Load
+	for _, w := range []Window{t.IdleBefore, t.IdleAfter} {
+		if !w.Zero() {
+			out.FromNs, out.ToNs = min(out.FromNs, w.FromNs), max(out.ToNs, w.ToNs)
+		}
+	}
+	return out
+}
+
+// The gates of SPECpower and MLPerf Power. A figure past one is flagged, not
+// deleted.
+const (
+	MostIdleDrift   = 0.02 // of the idle power, between before and after
+	MostUncertainty = 0.01 // of a reading
+	MostSkew        = 50 * time.Millisecond
+	LeastGuard      = 10 * time.Second
+)
+
+// Flags of a run's record.
+const (
+	FlagIdleDrift  = "power-idle-drift"  // idle power before and after differ by more than MostIdleDrift
+	FlagNoIdle     = "power-no-idle"     // idle power was not measured both before and after
+	FlagShortGuard = "power-guard-short" // less than LeastGuard at both ends
+	FlagSkew       = "power-clock-skew"  // the clocks agree to no better than MostSkew
+	FlagMissing    = "power-missing"     // the primary source has no figure
+)
+
+// Figure is what one source measured of one run.
+type Figure struct {
+	Source string `json:"source"` // as Spec.String
+	Scope  Scope  `json:"scope"`
+
+	GrossW *float64 `json:"gross_w,omitempty"` // mean of the steady window
+	IdleW  *float64 `json:"idle_w,omitempty"`  // mean of idle before and after
+	// GrossU and NetU bound the error of GrossW and of GrossW - IdleW, watts.
+	GrossU *float64 `json:"gross_uncertainty_w,omitempty"`
+	NetU   *float64 `json:"net_uncertainty_w,omitempty"`
+
+	Why     string           `json:"why,omitempty"` // there is no GrossW, or no IdleW
+	Quality string           `json:"quality,omitempty"`
+	Flags   []string         `json:"flags,omitempty"`
+	Metrics []results.Metric `json:"metrics,omitempty"`
+	Series  []results.Series `json:"series,omitempty"`
+}
+
+// Measure makes the figure of one source.
+func Measure(t Trace, at Times) Figure {
+	f := Figure{Source: t.Info.Name, Scope: t.Info.Scope}
+	t.before, t.after = at.GuardNs, at.GuardNs
+	load, err := t.Sum(at.Load.FromNs, at.Load.ToNs)
+	if err != nil {
+		f.Why = err.Error()
+		f.Flags = append(f.Flags, FlagMissing)
+	}
+	f.Series = t.series(f.slug(), at)
+	f.add("failed_readings", "1", float64(t.failedIn(at.All())), "")
+	if err != nil {
+		return f
+	}
+	f.GrossW = &load.Watts
+	f.Quality = t.doubts(load, at)
+	idle := f.idle(t, at)
+	f.uncertainty(t, load, idle)
+	f.gates(at)
+	f.metrics(t, load, at)
+	return f
+}
+
+// idle is the mean of the idle windows; its N is 0 where there is none.
+func (f *Figure) idle(t Trace, at Times) Mean {
+	t.after = 0 // the next run may begin
+	var idle Mean
+	var means []Mean
+	for _, w := range []Window{at.IdleBefore, at.IdleAfter} {
+		if w.Zero() {
+			continue
+		}
+		m, err := t.Sum(w.FromNs, w.ToNs)
+		if err != nil {
+			f.Why = "idle power: " + err.Error()
+			continue
+		}
+		means = append(means, m)
+	}
+	if len(means) < 2 {
+		f.Flags = append(f.Flags, FlagNoIdle)
+	}
+	for _, m := range means {
+		idle.Watts += m.Watts / float64(len(means))
+		idle.N += m.N
+		idle.StdDev = max(idle.StdDev, m.StdDev)
+	}
+	if len(means) == 0 {
+		return idle
+	}
+	f.IdleW = &idle.Watts
+	if len(means) == 2 && idle.Watts > 0 {
+		drift := math.Abs(means[0].Watts-means[1].Watts) / idle.Watts
+		quality := ""
+		if drift > MostIdleDrift {
+			f.Flags = append(f.Flags, FlagIdleDrift)
+			quality = fmt.Sprintf("idle power went from %.1f to %.1f W", means[0].Watts, means[1].Watts)
+		}
+		f.add("idle_drift", "1", drift, quality)
+	}
+	return idle
+}
+
+// uncertainty adds what the instrument declares, its resolution and the scatter
+// of its readings. What an instrument reads too high or too low by a share it
+// does so for load and idle alike, so that of the difference only that share is
+// uncertain.
+func (f *Figure) uncertainty(t Trace, load, idle Mean) {
+	rel := t.Info.Uncertainty
+	if math.IsNaN(rel) {
+		return
+	}
+	rest := t.scatter(load)
+	u := math.Hypot(rel*load.Watts, rest)
+	f.GrossU = &u
+	if f.IdleW != nil {
+		net := math.Hypot(rel*(load.Watts-idle.Watts), math.Hypot(rest, t.scatter(idle)))
+		f.NetU = &net
+	}
+}
+
+func (t Trace) scatter(m Mean) float64 {
+	var step float64
+	for _, c := range t.Info.Channels {
+		if !c.Part && c.Kind == Power {
+			step = math.Hypot(step, c.Resolution/math.Sqrt(12))
+		}
+	}
+	return math.Hypot(step, m.StdDev/math.Sqrt(float64(max(m.N, 1))))
+}
+
+func (f *Figure) gates(at Times) {
+	if at.GuardNs < int64(LeastGuard) {
+		f.Flags = append(f.Flags, FlagShortGuard)
+	}
+	if at.SkewNs > int64(MostSkew) {
+		f.Flags = append(f.Flags, FlagSkew)
+	}
+}
+
+// doubts says why the load's mean may mislead.
+func (t Trace) doubts(load Mean, at Times) string {
+	var out []string
+	if a := t.Info.Averages; a > 0 && at.GuardNs < int64(a) {
+		out = append(out, fmt.Sprintf("the instrument averages over %v, more than the guard of %v", a, time.Duration(at.GuardNs)))
+	}
+	switch u := t.Info.Uncertainty; {
+	case math.IsNaN(u):
+		out = append(out, "its uncertainty is not known")
+	case u > MostUncertainty:
+		out = append(out, fmt.Sprintf("its uncertainty of %g %% is above %g %%", 100*u, 100*MostUncertainty))
+	}
+	if load.Equal && load.N >= 10 {
+		out = append(out, fmt.Sprintf("all %d readings are equal: the instrument may be stuck", load.N))
+	}
+	if load.Min >= 0 && load.Watts > 0 && load.Max > 5*load.Watts {
+		out = append(out, fmt.Sprintf("a reading jumped to %.1f W", load.Max))
+	}
+	return strings.Join(out, "; ")
+}
+
+// slug is the source's name in metrics.
+func (f *Figure) slug() string { return "power_" + snake(f.Source) }
+
+func (f *Figure) add(name, unit string, v float64, quality string) {
+	f.Metrics = append(f.Metrics, results.Metric{Name: f.slug() + "_" + name, Unit: unit, Value: v, Source: f.Source, Quality: quality})
+}
+
+func (f *Figure) metrics(t Trace, load Mean, at Times) {
+	f.add("w", "W", load.Watts, f.Quality)
+	f.add("min_w", "W", load.Min, "")
+	f.add("max_w", "W", load.Max, "")
+	f.add("readings", "1", float64(load.N), "")
+	f.add("covered_s", "s", load.Covered.Seconds(), "")
+	if f.GrossU != nil {
+		f.add("uncertainty_w", "W", *f.GrossU, "")
+	}
+	if f.IdleW != nil {
+		quality := ""
+		for _, flag := range f.Flags {
+			if flag == FlagIdleDrift || flag == FlagNoIdle {
+				quality = flag
+			}
+		}
+		f.add("idle_w", "W", *f.IdleW, quality)
+		f.add("net_w", "W", load.Watts-*f.IdleW, quality)
+		if f.NetU != nil {
+			f.add("net_uncertainty_w", "W", *f.NetU, quality)
+		}
+	}
+	if len(t.Info.Channels) < 2 {
+		return
+	}
+	for c, ch := range t.Info.Channels {
+		if m, err := t.Mean(c, at.Load.FromNs, at.Load.ToNs); err == nil {
+			f.add(ch.Name+"_w", "W", m.Watts, "")
+		}
+	}
+}
+
+func (t Trace) failedIn(w Window) (n int) {
+	for _, x := range t.Failures {
+		if x.AtNs >= w.FromNs && x.AtNs <= w.ToNs {
+			n++
+		}
+	}
+	return n
+}
+
+// series are the readings of all windows, as watts, with times since the load's
+// beginning. That of a counter is the mean since the reading before.
+func (t Trace) series(slug string, at Times) []results.Series {
+	all := at.All()
+	var out []results.Series
+	for c, ch := range t.Info.Channels {
+		s := results.Series{Name: slug + "_" + ch.Name + "_w", Unit: "W"}
+		in := t.inside(c, all.FromNs, all.ToNs)
+		for i, x := range in {
+			w := float64(x.V[c]) / 1e6
+			if ch.Kind == Energy {
+				if i == 0 || x.Gap {
+					continue
+				}
+				w = watts(x.V[c]-in[i-1].V[c], x.AtNs-in[i-1].AtNs)
+			}
+			s.T, s.V = append(s.T, x.AtNs-at.Load.FromNs), append(s.V, w)
+		}
+		if len(s.T) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Fill enters the figures of one host's sources. The first is the primary one:
+// only it can be power_w. Another never takes its place, because what another
+// instrument sees is not comparable.
+func Fill(h *results.Host, figures []Figure) (warnings, flags []string) {
+	for i, f := range figures {
+		h.Metrics, h.Series = append(h.Metrics, f.Metrics...), append(h.Series, f.Series...)
+		f.perByte(h)
+		if f.Why != "" {
+			warnings = append(warnings, fmt.Sprintf("power source %s: %s", f.Source, f.Why))
+		}
+		if i == 0 {
+			h.PowerW, h.PowerIdleW, h.PowerSource = f.GrossW, f.IdleW, f.Source
+			flags = f.Flags
+		}
+	}
+	return warnings, flags
+}
+
+// perByte adds energy per payload, gross and above idle, with the share that
+// the power's uncertainty gives it.
+func (f *Figure) perByte(h *results.Host) {
+	if f.GrossW == nil || h.DurationS == nil || h.Bytes == nil || *h.Bytes == 0 {
+		return
+	}
+	perGB := *h.DurationS / (float64(*h.Bytes) / 1e9)
+	add := func(name string, w float64, quality string) {
+		h.Metrics = append(h.Metrics, results.Metric{Name: f.slug() + "_" + name, Unit: "J/GB", Value: w * perGB, Source: f.Source, Quality: quality})
+	}
+	add("joule_per_gb", *f.GrossW, f.Quality)
+	if f.GrossU != nil {
+		add("joule_per_gb_uncertainty", *f.GrossU, "")
+	}
+	if f.IdleW != nil {
+		add("net_joule_per_gb", *f.GrossW-*f.IdleW, f.Quality)
+	}
+	if f.NetU != nil {
+		add("net_joule_per_gb_uncertainty", *f.NetU, "")
+	}
+}

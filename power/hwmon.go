@@ -1,0 +1,156 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+var hwmonKind = kind{inBand: true, summary: "board sensors (hwmon powerN_average, powerN_input)", example: "hwmon=power_meter",
+	options: []string{"root", "label"},
+	open:    func(s Spec) (Source, error) { return openHwmon(s) },
+	survey: func() (string, error) {
+		h, err := openHwmon(Spec{Name: "hwmon"})
+		if err != nil {
+			return "", err
+		}
+		defer h.Close()
+		return h.info.Device, nil
+	}}
+
+// hwmon reads power sensors (Documentation/hwmon/sysfs-interface): powerN_average
+// where there is one, else powerN_input, in microwatts. The target names the
+// device (its file "name", such as power_meter for ACPI); without one all are
+// read. One device's sensors may contain each other, which no file says: with
+// more than one sensor only ACPI's meter, or the one named by the option label,
+// is summed.
+type hwmon struct {
+	info  Info
+	files []*os.File
+}
+
+// acpiMeter is the device of the ACPI power meter: the whole machine.
+const acpiMeter = "power_meter"
+
+func openHwmon(s Spec) (*hwmon, error) {
+	root := s.Options.Get("root")
+	if root == "" {
+		root = "/sys/class/hwmon"
+	}
+	dirs, _ := filepath.Glob(filepath.Join(root, "hwmon*"))
+	h := &hwmon{info: Info{Name: s.String(), Scope: ScopeDevice, MinInterval: 100 * time.Millisecond, Uncertainty: s.declared(0.05)}}
+	var refused error
+	for _, d := range dirs {
+		name := firstLine(filepath.Join(d, "name"))
+		if s.Target != "" && s.Target != name {
+			continue
+		}
+		refused = errors.Join(refused, h.addDevice(d, name))
+	}
+	if len(h.files) == 0 {
+		if refused != nil {
+			return nil, &Unavailable{fmt.Sprintf("no power sensor can be read: %v", refused), "run as root"}
+		}
+		return nil, &Unavailable{fmt.Sprintf("no power sensor in %s", root), "load the board's sensor driver (acpi_power_meter, ina2xx, ...)"}
+	}
+	if err := h.choose(s.Options.Get("label")); err != nil {
+		h.Close()
+		return nil, err
+	}
+	h.info.Device = strings.Join(channelNames(h.info.Channels), " ")
+	return h, nil
+}
+
+func (h *hwmon) addDevice(dir, name string) (refused error) {
+	files, _ := filepath.Glob(filepath.Join(dir, "power*_*"))
+	slices.Sort(files) // power1_average before power1_input
+	done := map[string]bool{}
+	for _, path := range files {
+		sensor, what, _ := strings.Cut(filepath.Base(path), "_")
+		if what != "average" && what != "input" || done[sensor] {
+			continue
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			refused = errors.Join(refused, err)
+			continue
+		}
+		done[sensor] = true
+		label := firstLine(filepath.Join(dir, sensor+"_label"))
+		if label == "" {
+			label = sensor
+		}
+		c := Channel{Name: snake(name + "_" + label), Kind: Power, Scope: ScopeDevice, Part: true}
+		if name == acpiMeter {
+			c.Scope = ScopeBoard
+		}
+		if slices.ContainsFunc(h.info.Channels, func(o Channel) bool { return o.Name == c.Name }) {
+			c.Name += "_" + snake(filepath.Base(dir))
+		}
+		h.files = append(h.files, f)
+		h.info.Channels = append(h.info.Channels, c)
+	}
+	return refused
+}
+
+// choose marks the sensors that the source's sum is made of.
+func (h *hwmon) choose(label string) error {
+	pick := func(f func(Channel) bool) (n int) {
+		for i := range h.info.Channels {
+			if c := &h.info.Channels[i]; f(*c) {
+				c.Part = false
+				h.info.Scope = c.Scope
+				n++
+			}
+		}
+		return n
+	}
+	switch {
+	case label != "":
+		if pick(func(c Channel) bool { return strings.HasSuffix(c.Name, "_"+snake(label)) }) == 0 {
+			return fmt.Errorf("no sensor has the label %q; there are %s", label, strings.Join(channelNames(h.info.Channels), ", "))
+		}
+	case len(h.info.Channels) == 1:
+		pick(func(Channel) bool { return true })
+	default:
+		pick(func(c Channel) bool { return c.Scope == ScopeBoard })
+	}
+	return nil
+}
+
+func (h *hwmon) Info() Info { return h.info }
+
+func (h *hwmon) Read(_ context.Context, v []int64) error {
+	for i, f := range h.files {
+		uw, err := preadInt(f)
+		if err != nil {
+			return fmt.Errorf("%s: %w", h.info.Channels[i].Name, err)
+		}
+		if v[i], err = micro(float64(uw) / 1e6); err != nil {
+			return fmt.Errorf("%s: %w", h.info.Channels[i].Name, err)
+		}
+	}
+	return nil
+}
+
+func (h *hwmon) Close() error {
+	var err error
+	for _, f := range h.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+func firstLine(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	s, _, _ := strings.Cut(string(b), "\n")
+	return strings.TrimSpace(s)
+}

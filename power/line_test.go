@@ -1,0 +1,239 @@
+package power
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// lineServer answers lines as handle says; "" answers nothing, "\x00" drops the
+// connection.
+type lineServer struct {
+	addr  string
+	conns atomic.Int32
+}
+
+func serveLines(t *testing.T, ending string, handle func(line string) string) *lineServer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	s := &lineServer{addr: l.Addr().String()}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s.conns.Add(1)
+			go func() {
+				defer c.Close()
+				in := bufio.NewReader(c)
+				for {
+					line, err := in.ReadString('\n')
+					if err != nil {
+						return
+					}
+					if !strings.HasSuffix(line, ending) {
+						return // PTDaemon takes CR LF only
+					}
+					answer := handle(strings.TrimSuffix(line, ending))
+					if answer == "\x00" {
+						return
+					}
+					if answer != "" {
+						fmt.Fprintf(c, "%s%s", answer, ending)
+					}
+				}
+			}()
+		}
+	}()
+	return s
+}
+
+func open(t *testing.T, text string) (Source, error) {
+	t.Helper()
+	s, err := ParseSpec(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := Open(s)
+	if err == nil {
+		t.Cleanup(func() { src.Close() })
+	}
+	return src, err
+}
+
+func mustOpen(t *testing.T, text string) Source {
+	t.Helper()
+	src, err := open(t, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+// readOne is one reading with a short patience.
+func readOne(t *testing.T, src Source) (int64, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	v := []int64{None}
+	err := src.Read(ctx, v)
+	return v[0], err
+}
+
+const ptdLine = "Time,01-22-2021 15:05:14.313,Watts,%s,Volts,227.370000,Amps,0.204340,PF,0.494400,Mark,zcbench"
+
+// ptd is a PTDaemon whose answer to RL can be set.
+func ptd(t *testing.T, rl *atomic.Value, asked *atomic.Value) *lineServer {
+	return serveLines(t, "\r\n", func(line string) string {
+		if asked != nil {
+			asked.Store(line)
+		}
+		switch {
+		case line == "Hello":
+			return "Hello, PTDaemon here!"
+		case line == "Identify":
+			return "Identify,WT333E,version=1.9.2-abcdef"
+		case strings.HasPrefix(line, "Go,1000,0,zcbench"):
+			return "Starting untimed measurement, maximum 500000 samples at 1000ms with 0 rampup samples"
+		case line == "Stop":
+			return "Stopping untimed measurement"
+		case line == "RL":
+			return rl.Load().(string)
+		}
+		return "Error: Unknown command"
+	})
+}
+
+func TestPTDaemon(t *testing.T) {
+	var rl, asked atomic.Value
+	set := func(watts ...string) {
+		lines := []string{fmt.Sprintf("Last %d samples", len(watts))}
+		for _, w := range watts {
+			lines = append(lines, fmt.Sprintf(ptdLine, w))
+		}
+		rl.Store(strings.Join(lines, "\r\n"))
+	}
+	set()
+	srv := ptd(t, &rl, &asked)
+	src := mustOpen(t, "ptdaemon="+srv.addr)
+	if d := src.Info().Device; !strings.Contains(d, "WT333E") {
+		t.Errorf("device %q", d)
+	}
+	if v, err := readOne(t, src); err != nil || v != None {
+		t.Errorf("no new line: %v, %v; want no value and no error", v, err)
+	}
+	set("22.970000", "23.125000")
+	if v, err := readOne(t, src); err != nil || v != 23_125_000 {
+		t.Errorf("%v, %v", v, err)
+	}
+	for answer, say := range map[string]string{"Last x samples": "Last N samples", "?": "Last N samples", "\x00": "closed", "": "no answer in time",
+		"Last 1 samples\r\nrubbish": "no log line", "Last 1 samples\r\n" + fmt.Sprintf(ptdLine, "-1.000000"): "no reading",
+		"Last 1 samples\r\n" + fmt.Sprintf(ptdLine, "9e99"): "implausible", "Last 2 samples\r\n" + fmt.Sprintf(ptdLine, "1"): "no answer in time"} {
+		rl.Store(answer)
+		if _, err := readOne(t, src); err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("%q: error %v, want %q", answer, err, say)
+		}
+		set("50")
+		if v, err := readOne(t, src); err != nil || v != 50e6 {
+			t.Errorf("after %q: %v, %v: it does not come back", answer, v, err)
+		}
+	}
+	if srv.conns.Load() < 2 {
+		t.Error("it never connected anew")
+	}
+	src.Close()
+	if asked.Load() != "Stop" {
+		t.Errorf("its last word was %q, not Stop", asked.Load())
+	}
+	other := serveLines(t, "\r\n", func(string) string { return "220 mail.example ESMTP" })
+	if _, err := open(t, "ptdaemon="+other.addr); err == nil || !strings.Contains(err.Error(), "no PTDaemon") {
+		t.Errorf("another server: %v", err)
+	}
+}
+
+func TestSCPI(t *testing.T) {
+	var answer atomic.Value
+	answer.Store("1.2345E+02")
+	srv := serveLines(t, "\n", func(line string) string {
+		switch line {
+		case "*IDN?":
+			return "YOKOGAWA,WT333E,91K000000,F1.04"
+		case ":NUMERIC:NORMAL:VALUE? 3":
+			return answer.Load().(string)
+		}
+		return ""
+	})
+	src := mustOpen(t, "scpi="+srv.addr+"?uncertainty=0.1%")
+	if v, err := readOne(t, src); err != nil || v != 123_450_000 {
+		t.Errorf("%v, %v", v, err)
+	}
+	if i := src.Info(); i.Uncertainty != 0.001 || !strings.Contains(i.Device, "WT333E") {
+		t.Errorf("%+v", i)
+	}
+	for text, say := range map[string]string{"NAN": "no reading", "9.91E+37": "no reading", "Error": "no number", "": "no answer in time", "\x00": "closed", "-3": "implausible",
+		strings.Repeat("1", 5000): "no answer"} {
+		answer.Store(text)
+		if _, err := readOne(t, src); err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("%.20q: %v, want %q", text, err, say)
+		}
+		answer.Store("7")
+		if v, err := readOne(t, src); err != nil || v != 7e6 {
+			t.Errorf("after %.20q: %v, %v", text, v, err)
+		}
+	}
+}
+
+// An answer that comes too late must not be taken for that to a later question.
+func TestLateAnswer(t *testing.T) {
+	late := make(chan string)
+	first := true
+	srv := serveLines(t, "\n", func(line string) string {
+		if line == "*IDN?" {
+			return "X"
+		}
+		if first {
+			first = false
+			return <-late
+		}
+		return "222"
+	})
+	src := mustOpen(t, "scpi="+srv.addr)
+	if _, err := readOne(t, src); err == nil {
+		t.Fatal("no error")
+	}
+	go func() { late <- "111" }()
+	if v, err := readOne(t, src); err != nil || v != 222e6 {
+		t.Errorf("%v, %v", v, err)
+	}
+}
+
+func FuzzPTDLine(f *testing.F) {
+	f.Add(fmt.Sprintf(ptdLine, "22.970000"))
+	f.Add("Time,,Watts")
+	f.Add(",Watts,1")
+	f.Fuzz(func(t *testing.T, s string) {
+		if w, err := parsePTDLine(s); err == nil && !strings.Contains(s, "Watts") {
+			t.Errorf("%q is %v watts", s, w)
+		}
+	})
+}
+
+func FuzzNR3(f *testing.F) {
+	f.Add("1.2345E+02")
+	f.Add("NAN")
+	f.Fuzz(func(t *testing.T, s string) {
+		if w, err := parseNR3(s); err == nil && !(w < 9.9e37) {
+			t.Errorf("%q is %v", s, w)
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package power
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// Auto as a source's name stands for every one that needs no target.
+const Auto = "auto"
+
+// OpenAll opens sources. With auto it adds those that are there and need no
+// target, the widest scope first; that one without any is no error. A named
+// source that cannot be opened is one, and no other is left open.
+func OpenAll(specs []Spec, auto bool) (sources []Source, err error) {
+	defer func() {
+		if err != nil {
+			for _, s := range sources {
+				s.Close()
+			}
+			sources = nil
+		}
+	}()
+	for _, s := range specs {
+		src, err := Open(s)
+		if err != nil {
+			return sources, err
+		}
+		sources = append(sources, src)
+	}
+	if !auto {
+		return sources, nil
+	}
+	var found []Source
+	for _, n := range Names() {
+		if kinds[n].survey == nil || slices.ContainsFunc(specs, func(s Spec) bool { return s.Name == n }) {
+			continue
+		}
+		if src, err := Open(Spec{Name: n}); err == nil {
+			found = append(found, src)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Source) int { return -cmp.Compare(rank[a.Info().Scope], rank[b.Info().Scope]) })
+	return append(sources, found...), nil
+}
+
+// ParseSpecs reads a list of specs. Auto may be among them; without a host's
+// prefix it counts for both.
+func ParseSpecs(texts []string) (specs []Spec, auto bool, err error) {
+	for _, t := range texts {
+		if t == Auto {
+			auto = true
+			continue
+		}
+		s, perr := ParseSpec(t)
+		if perr != nil {
+			err = errors.Join(err, perr)
+			continue
+		}
+		if slices.ContainsFunc(specs, func(o Spec) bool {
+			return o.String() == s.String() && (o.Host == s.Host || o.Host == "" || s.Host == "")
+		}) {
+			err = errors.Join(err, fmt.Errorf("power source %s is named twice: give one a name of its own, ?name=other", s))
+		}
+		specs = append(specs, s)
+	}
+	return specs, auto, err
+}
+
+// Measure makes the figures of all sources, in their order, and the metrics of
+// what sampling costs.
+func (s *Sampler) Measure(at Times) ([]Figure, []results.Metric) {
+	all := at.All()
+	const slack = int64(time.Second) // series begin with a reading before the window
+	var out []Figure
+	for _, t := range s.Traces(all.FromNs-slack, all.ToNs+slack) {
+		out = append(out, Measure(t, at))
+	}
+	var cost []results.Metric
+	var sum float64
+	for i, c := range s.Cost() {
+		sum += c.Cores
+		cost = append(cost, results.Metric{Name: out[i].slug() + "_sampler_cores", Unit: "cores", Value: c.Cores, Source: costSource})
+	}
+	if len(out) > 0 {
+		cost = append(cost, results.Metric{Name: "power_sampler_cores", Unit: "cores", Value: sum, Source: costSource})
+	}
+	return out, cost
+}
+
+const costSource = "CLOCK_THREAD_CPUTIME_ID, getrusage of children"

@@ -1,0 +1,154 @@
+package power
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var ptdaemonKind = kind{summary: "SPEC PTDaemon, which speaks to a power analyzer", example: "ptdaemon=meterhost:8888",
+	check: needTarget("the daemon's address"),
+	open:  func(s Spec) (Source, error) { return openPTDaemon(s) }}
+
+// ptdaemonPort is where the daemon listens unless told otherwise.
+const ptdaemonPort = "8888"
+
+// ptdaemonUncertainty is the most that SPECpower and MLPerf Power accept.
+const ptdaemonUncertainty = 0.01
+
+// ptdaemon is a client of SPEC PTDaemon: lines that end in CR LF. Measuring is
+// begun by "Go", once a second; "RL" then answers "Last N samples" and the N
+// log lines not read before.
+type ptdaemon struct {
+	info Info
+	line lineClient
+	mark string
+}
+
+func openPTDaemon(s Spec) (*ptdaemon, error) {
+	p := &ptdaemon{mark: fmt.Sprintf("zcbench_%d", time.Now().Unix()),
+		info: Info{Name: s.String(), Scope: ScopeWall, MinInterval: time.Second, Averages: time.Second, Uncertainty: s.declared(ptdaemonUncertainty),
+			Channels: []Channel{{Name: "wall", Kind: Power, Scope: ScopeWall}}}}
+	p.line = lineClient{addr: withPort(s.Target, ptdaemonPort), ending: "\r\n", hello: p.hello}
+	ctx, cancel := context.WithTimeout(context.Background(), readTime)
+	defer cancel()
+	if err := p.line.connect(ctx); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// hello greets the daemon and begins to measure.
+func (p *ptdaemon) hello(ctx context.Context) error {
+	say := func(question string) (string, error) { return p.line.exchange(ctx, question) }
+	answer, err := say("Hello")
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", p.line.addr, plainTimeout(err))
+	case !strings.HasPrefix(answer, "Hello, PTDaemon"):
+		return fmt.Errorf("%s answers Hello with %q: this is no PTDaemon", p.line.addr, short(answer))
+	}
+	if p.info.Device, err = say("Identify"); err != nil {
+		return fmt.Errorf("%s: Identify: %w", p.line.addr, plainTimeout(err))
+	}
+	if answer, err = say("Go,1000,0," + p.mark); err != nil {
+		return fmt.Errorf("%s: Go: %w", p.line.addr, plainTimeout(err))
+	}
+	if !strings.HasPrefix(answer, "Starting") {
+		return fmt.Errorf("%s: Go: the daemon says %q", p.line.addr, short(answer))
+	}
+	return nil
+}
+
+func (p *ptdaemon) Info() Info { return p.info }
+
+// Read takes the newest of the lines that were logged since the last Read. None
+// is no error by itself: daemon and sampler run at the same rate.
+func (p *ptdaemon) Read(ctx context.Context, v []int64) error {
+	answer, err := p.line.ask(ctx, "RL")
+	if err != nil {
+		return err
+	}
+	n, err := lastSamples(answer)
+	if err != nil {
+		p.line.drop()
+		return err
+	}
+	for range n {
+		text, err := p.line.more(ctx)
+		if err != nil {
+			return err
+		}
+		w, err := parsePTDLine(text)
+		if err != nil {
+			p.line.drop()
+			return err
+		}
+		if v[0], err = micro(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lastSamples reads the first line of the answer to RL, "Last 3 samples".
+func lastSamples(s string) (int, error) {
+	f := strings.Fields(s)
+	if len(f) == 3 && f[0] == "Last" && strings.HasPrefix(f[2], "sample") {
+		if n, err := strconv.Atoi(f[1]); err == nil && n >= 0 && n < 100000 {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("RL: %q is not of the form \"Last N samples\"", short(s))
+}
+
+// parsePTDLine reads the watts of a log line: pairs of name and value, such as
+// "Time,01-22-2021 15:05:14.313,Watts,22.970000,Volts,227.370000,...". -1 is no
+// reading.
+func parsePTDLine(s string) (float64, error) {
+	f := strings.Split(s, ",")
+	for i := 0; i+1 < len(f); i += 2 {
+		if f[i] != "Watts" {
+			continue
+		}
+		w, err := strconv.ParseFloat(strings.TrimSpace(f[i+1]), 64)
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("%q is no number of watts", short(f[i+1]))
+		case w == -1:
+			return 0, errNoReading
+		}
+		return w, nil
+	}
+	return 0, fmt.Errorf("%q is no log line of PTDaemon", short(s))
+}
+
+// Close ends the measurement that this client began.
+func (p *ptdaemon) Close() error {
+	if p.line.conn == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, err := p.line.ask(ctx, "Stop")
+	p.line.drop()
+	return err
+}
+
+// short keeps what an instrument says fit for a message.
+func short(s string) string {
+	const most = 60
+	s = strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f {
+			return '.'
+		}
+		return c
+	}, s)
+	if len(s) > most {
+		return s[:most] + "..."
+	}
+	return s
+}

@@ -1,0 +1,248 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zcbench/zcbench/counter"
+)
+
+var raplKind = kind{inBand: true, summary: "energy counters of the CPU packages (powercap)", example: "rapl",
+	options: []string{"root"},
+	open: func(s Spec) (Source, error) {
+		r, err := openRAPL(raplRoot(s), s.declared(raplUncertainty))
+		if err != nil {
+			return nil, err
+		}
+		r.info.Name = s.String()
+		return r, nil
+	},
+	survey: func() (string, error) {
+		r, err := openRAPL(raplRoot(Spec{}), raplUncertainty)
+		if err != nil {
+			return "", err
+		}
+		defer r.Close()
+		return r.info.Device, nil
+	}}
+
+// raplUncertainty is what comparisons with wall meters find, beside a constant
+// difference: RAPL is no calibrated meter.
+const raplUncertainty = 0.05
+
+// raplPoll is the longest time between two reads that is sure to see every wrap:
+// a 32-bit counter of 15 uJ wraps in 187 s at 350 W.
+const raplPoll = 10 * time.Second
+
+// raplMostWatts is more than one zone can draw. A counter that was set back by a
+// reload of its driver looks like a wrap of more than that.
+const raplMostWatts = 3000
+
+func raplRoot(s Spec) string {
+	if r := s.Options.Get("root"); r != "" {
+		return r
+	}
+	return "/sys/class/powercap"
+}
+
+// rapl reads the zones of the control type intel-rapl, which is that of AMD
+// processors too (drivers/powercap/intel_rapl_common.c). Its sum is that of the
+// packages: their sub-zones (core, uncore, dram) are reported and never added,
+// psys, which has the packages in it, likewise. The control type
+// intel-rapl-mmio is another view of the same packages and is not read.
+type rapl struct {
+	info  Info
+	zones []raplZone
+	now   func() int64 // CLOCK_MONOTONIC, ns
+}
+
+type raplZone struct {
+	file    *os.File
+	max     int64 // max_energy_range_uj
+	started bool
+	last    int64 // energy_uj
+	lastNs  int64
+	total   int64 // uJ since the first read
+}
+
+var raplName = regexp.MustCompile(`^intel-rapl:(\d+)(?::(\d+))?$`)
+
+func openRAPL(root string, uncertainty float64) (*rapl, error) {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil, &Unavailable{fmt.Sprintf("no powercap: %v", err), "modprobe intel_rapl_msr (x86 without a hypervisor; CONFIG_POWERCAP, CONFIG_INTEL_RAPL)"}
+	}
+	r := &rapl{now: counter.Monotonic, info: Info{Name: "rapl", Scope: ScopePackage, MinInterval: 10 * time.Millisecond, Uncertainty: uncertainty, Averages: time.Millisecond}}
+	var names []string
+	for _, e := range entries {
+		if raplName.MatchString(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	packages := 0
+	for _, n := range names {
+		c, err := r.add(filepath.Join(root, n), n)
+		if err != nil {
+			r.Close()
+			return nil, err
+		}
+		if !c.Part {
+			packages++
+		}
+	}
+	if packages == 0 {
+		r.Close()
+		return nil, &Unavailable{fmt.Sprintf("no RAPL package zone in %s", root), "modprobe intel_rapl_msr; a virtual machine has none"}
+	}
+	r.info.Device = fmt.Sprintf("%d zones: %s", len(r.zones), strings.Join(channelNames(r.info.Channels), " "))
+	return r, nil
+}
+
+// add opens one zone. A sub-zone is named after its parent.
+func (r *rapl) add(dir, entry string) (Channel, error) {
+	name := zoneName(dir)
+	c := Channel{Kind: Energy, Scope: ScopePackage, Part: true}
+	ids := raplName.FindStringSubmatch(entry)
+	switch {
+	case ids[2] != "":
+		parent := zoneName(filepath.Join(filepath.Dir(dir), "intel-rapl:"+ids[1]))
+		name = parent + "_" + name
+	case strings.HasPrefix(name, "package"):
+		c.Part = false
+	default:
+		c.Scope = ScopeBoard // psys
+	}
+	c.Name = name
+	if slices.ContainsFunc(r.info.Channels, func(o Channel) bool { return o.Name == name }) {
+		c.Name = name + "_" + strings.ReplaceAll(strings.TrimPrefix(entry, "intel-rapl:"), ":", "_")
+	}
+	limit, err := readInt(filepath.Join(dir, "max_energy_range_uj"))
+	if err != nil {
+		return c, fmt.Errorf("zone %s: %w", entry, err)
+	}
+	f, err := os.Open(filepath.Join(dir, "energy_uj"))
+	if errors.Is(err, fs.ErrPermission) {
+		return c, &Unavailable{fmt.Sprintf("zone %s: energy_uj is for root only", entry), "run as root"}
+	}
+	if err != nil {
+		return c, fmt.Errorf("zone %s: %w", entry, err)
+	}
+	r.zones = append(r.zones, raplZone{file: f, max: limit})
+	r.info.Channels = append(r.info.Channels, c)
+	return c, nil
+}
+
+func zoneName(dir string) string {
+	b, err := os.ReadFile(filepath.Join(dir, "name"))
+	if err != nil {
+		return filepath.Base(dir)
+	}
+	return snake(strings.TrimSpace(string(b)))
+}
+
+func (r *rapl) Info() Info { return r.info }
+
+// Read adds what each counter grew by. It fails with [*Gap] when so much time
+// has passed that a wrap may have been missed, or when a counter was set back.
+func (r *rapl) Read(_ context.Context, v []int64) error {
+	var gap error
+	for i := range r.zones {
+		z := &r.zones[i]
+		now, err := preadInt(z.file)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.info.Channels[i].Name, err)
+		}
+		if err := z.add(now, r.now()); err != nil {
+			gap = &Gap{r.info.Channels[i].Name + ": " + err.Error()}
+		}
+		v[i] = z.total
+	}
+	return gap
+}
+
+// add takes a reading. A value that fell has wrapped once: the range is added,
+// as Documentation/power/powercap says.
+func (z *raplZone) add(value, ns int64) error {
+	last, passed, started := z.last, ns-z.lastNs, z.started
+	z.last, z.lastNs, z.started = value, ns, true
+	if !started {
+		return nil
+	}
+	d := value - last
+	if d < 0 {
+		d += z.max
+	}
+	allowed := int64(raplMostWatts * 1e6 * (float64(passed)/1e9 + 0.1)) // 0.1 s: the counter's own period and ours
+	if d < 0 || d > allowed {
+		return fmt.Errorf("the counter jumped from %d to %d uJ within %.3f s", last, value, float64(passed)/1e9)
+	}
+	// After a pause in which it can have wrapped unseen nobody knows how often.
+	if passed > int64(raplPoll) && float64(z.max)/1e6 < raplMostWatts*float64(passed)/1e9 {
+		z.total += d
+		return fmt.Errorf("not read for %.1f s: a wrap may have been missed", float64(passed)/1e9)
+	}
+	z.total += d
+	return nil
+}
+
+func (r *rapl) Close() error {
+	var err error
+	for i := range r.zones {
+		err = errors.Join(err, r.zones[i].file.Close())
+	}
+	return err
+}
+
+// preadInt reads the number of a small file of the kernel's from its beginning.
+func preadInt(f *os.File) (int64, error) {
+	var b [32]byte
+	n, err := f.ReadAt(b[:], 0)
+	if n == 0 {
+		return 0, fmt.Errorf("read %s: %w", f.Name(), err)
+	}
+	v, err := strconv.ParseInt(strings.TrimSpace(string(b[:n])), 10, 64)
+	if err != nil || v < 0 {
+		return 0, fmt.Errorf("read %s: %q is no count", f.Name(), b[:n])
+	}
+	return v, nil
+}
+
+func readInt(path string) (int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return preadInt(f)
+}
+
+func channelNames(cs []Channel) []string {
+	var out []string
+	for _, c := range cs {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// snake makes a name of lower case, digits and underscores.
+func snake(s string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
+			return c
+		case c >= 'A' && c <= 'Z':
+			return c + 'a' - 'A'
+		}
+		return '_'
+	}, s)
+}

@@ -1,0 +1,180 @@
+package power
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// powercap makes a tree as drivers/powercap makes it: two packages with
+// sub-zones, the platform's zone, and the packages again through MMIO.
+func powercap(t *testing.T, limit int64) string {
+	t.Helper()
+	root := t.TempDir()
+	zones := map[string]string{
+		"intel-rapl:0": "package-0", "intel-rapl:0:0": "core", "intel-rapl:0:1": "dram",
+		"intel-rapl:1": "package-1", "intel-rapl:1:0": "core", "intel-rapl:1:1": "dram",
+		"intel-rapl:2": "psys", "intel-rapl-mmio:0": "package-0",
+	}
+	for _, dir := range []string{"intel-rapl", "intel-rapl-mmio"} {
+		write(t, filepath.Join(root, dir, "enabled"), "1\n")
+	}
+	for z, name := range zones {
+		write(t, filepath.Join(root, z, "name"), name+"\n")
+		write(t, filepath.Join(root, z, "max_energy_range_uj"), strconv.FormatInt(limit, 10)+"\n")
+		write(t, filepath.Join(root, z, "energy_uj"), "0\n")
+	}
+	return root
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Energy over two wraps is exact, each zone has its own, and nothing is counted
+// twice.
+func TestRAPLWraps(t *testing.T) {
+	const limit = 262143328850 // of real machines, uJ
+	root := powercap(t, limit)
+	r, err := openRAPL(root, raplUncertainty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if got := strings.Join(channelNames(r.info.Channels), " "); got != "package_0 package_0_core package_0_dram package_1 package_1_core package_1_dram psys" {
+		t.Errorf("channels %q", got)
+	}
+	now := int64(0)
+	r.now = func() int64 { return now }
+	tr := Trace{Info: r.Info(), Interval: 100e6}
+	const step = 20_000_000_123 // uJ a step: 2 kW for 10 s
+	const steps = 30            // 6e11 uJ: two wraps of the range
+	wraps := 0
+	for k := range int64(steps + 1) {
+		for i, zone := range []string{"intel-rapl:0", "intel-rapl:1"} {
+			e := k*step/int64(i+1) + 7
+			if i == 0 && k > 0 && e%limit < (e-step)%limit {
+				wraps++
+			}
+			write(t, filepath.Join(root, zone, "energy_uj"), strconv.FormatInt(e%limit, 10)+"\n")
+			write(t, filepath.Join(root, zone+":0", "energy_uj"), strconv.FormatInt(k*step/4%limit, 10)+"\n")
+		}
+		write(t, filepath.Join(root, "intel-rapl:2", "energy_uj"), strconv.FormatInt(k*step*3/2%limit, 10)+"\n")
+		v := make([]int64, len(tr.Info.Channels))
+		if err := r.Read(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+		tr.Samples = append(tr.Samples, Sample{AtNs: now, V: v})
+		now += 10 * second
+	}
+	if wraps != 2 {
+		t.Fatalf("the trace has %d wraps", wraps)
+	}
+	last := (steps) * 10 * second
+	for c, want := range map[int]int64{0: steps * step, 3: steps * step / 2, 1: steps * step / 4} {
+		uj, over, err := tr.Energy(c, 0, last)
+		if err != nil || uj != want || int64(over) != last {
+			t.Errorf("%s: %d uJ over %v, %v; want exactly %d", tr.Info.Channels[c].Name, uj, over, err, want)
+		}
+	}
+	sum, err := tr.Sum(0, last)
+	if want := float64(steps*step+steps*step/2) / 1e6 / 300; err != nil || math.Abs(sum.Watts-want) > 1e-9 {
+		t.Errorf("sum %v W, %v; want %v: the packages and nothing else", sum.Watts, err, want)
+	}
+}
+
+func TestRAPLFaults(t *testing.T) {
+	const limit = 65712999613
+	for name, tt := range map[string]struct {
+		second int64 // value
+		after  int64 // ns
+		say    string
+	}{
+		"set back to nothing":  {5, second / 10, "jumped"},
+		"jumps ahead":          {60e9, second, "jumped"},
+		"read too late":        {1000e6 + 500, 100 * second, "a wrap may have been missed"},
+		"within what it can":   {1100e6, second, ""},
+		"late but cannot wrap": {1100e6, 15 * second, ""},
+	} {
+		z := raplZone{max: limit}
+		if err := z.add(1000e6, 0); err != nil {
+			t.Fatal(err)
+		}
+		err := z.add(tt.second, tt.after)
+		if tt.say == "" && err != nil || tt.say != "" && (err == nil || !strings.Contains(err.Error(), tt.say)) {
+			t.Errorf("%s: %v, want %q", name, err, tt.say)
+		}
+	}
+	root := powercap(t, limit)
+	r, err := openRAPL(root, raplUncertainty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	write(t, filepath.Join(root, "intel-rapl:1", "energy_uj"), "garbage\n")
+	if err := r.Read(t.Context(), make([]int64, 7)); err == nil || !strings.Contains(err.Error(), "package_1") {
+		t.Errorf("garbage: %v", err)
+	}
+}
+
+func TestNoRAPL(t *testing.T) {
+	for _, root := range []string{"/nonexistent", t.TempDir()} {
+		_, err := openRAPL(root, 0)
+		if u := (*Unavailable)(nil); !errors.As(err, &u) || u.Fix() == "" {
+			t.Errorf("%s: %v", root, err)
+		}
+	}
+}
+
+func TestHwmon(t *testing.T) {
+	root := t.TempDir()
+	write(t, root+"/hwmon0/name", "power_meter\n")
+	write(t, root+"/hwmon0/power1_average", "143500000\n")
+	write(t, root+"/hwmon0/power1_average_interval", "1000\n")
+	write(t, root+"/hwmon1/name", "ina238\n")
+	write(t, root+"/hwmon1/power1_input", "2500000\n")
+	write(t, root+"/hwmon1/power1_label", "NIC 12V\n")
+	write(t, root+"/hwmon2/name", "nvme\n")
+	write(t, root+"/hwmon2/temp1_input", "40000\n")
+	read := func(spec string) (Source, []int64, error) {
+		s, err := ParseSpec(spec + "root=" + root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, err := Open(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		t.Cleanup(func() { src.Close() })
+		v := make([]int64, len(src.Info().Channels))
+		return src, v, src.Read(t.Context(), v)
+	}
+	src, v, err := read("hwmon?")
+	if err != nil || v[0] != 143500000 || v[1] != 2500000 || src.Info().Scope != ScopeBoard || src.Info().Channels[0].Part || !src.Info().Channels[1].Part {
+		t.Errorf("%v %v %+v", err, v, src.Info())
+	}
+	src, v, err = read("hwmon=ina238?")
+	if err != nil || len(v) != 1 || v[0] != 2500000 || src.Info().Channels[0].Name != "ina238_nic_12v" || src.Info().Channels[0].Part {
+		t.Errorf("%v %v", err, v)
+	}
+	if _, _, err = read("hwmon=nvme?"); err == nil || fixOf(err) == "" {
+		t.Errorf("a device without a power sensor: %v", err)
+	}
+	if _, _, err = read("hwmon?label=nothing&"); err == nil || !strings.Contains(err.Error(), "power_meter_power1") {
+		t.Errorf("no such label: %v", err)
+	}
+	write(t, root+"/hwmon0/power1_average", "-5\n")
+	if _, _, err = read("hwmon?"); err == nil {
+		t.Error("a negative reading was taken")
+	}
+}

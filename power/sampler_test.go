@@ -1,0 +1,213 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/counter"
+)
+
+// fake is a source that a test steers.
+type fake struct {
+	watts  atomic.Int64 // -1: fails, -2: hangs whatever the context says
+	unhang chan struct{}
+}
+
+func (f *fake) Info() Info {
+	return Info{Name: "fake", Scope: ScopeWall, Uncertainty: 0.01, Channels: []Channel{{Name: "wall", Kind: Power}}}
+}
+
+func (f *fake) Read(ctx context.Context, v []int64) error {
+	switch w := f.watts.Load(); w {
+	case -1:
+		return errors.New("broken")
+	case -2:
+		<-f.unhang
+		return nil
+	default:
+		v[0] = w * 1e6
+		return nil
+	}
+}
+
+func (f *fake) Close() error { return nil }
+
+// One source that hangs holds up neither the others nor the end.
+func TestSamplerHang(t *testing.T) {
+	good, bad := &fake{}, &fake{unhang: make(chan struct{})}
+	defer close(bad.unhang)
+	good.watts.Store(100)
+	bad.watts.Store(100)
+	s := Start([]Source{good, bad}, 10*time.Millisecond)
+	from := counter.Monotonic()
+	for end := time.Now().Add(10 * time.Second); len(s.Traces(from, from+int64(time.Hour))[1].Samples) < 3 && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	bad.watts.Store(-2)
+	time.Sleep(50 * time.Millisecond)
+	hung := counter.Monotonic()
+	for end := time.Now().Add(10 * time.Second); len(s.Traces(hung, hung+int64(time.Hour))[0].Samples) < 5 && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	now := counter.Monotonic()
+	ts := s.Traces(hung, now)
+	if m, err := ts[0].Sum(ts[0].Samples[0].AtNs, ts[0].Samples[len(ts[0].Samples)-1].AtNs); err != nil || m.Watts != 100 {
+		t.Errorf("the good source: %v, %v", m, err)
+	}
+	if m, err := ts[1].Sum(hung, now); err == nil {
+		t.Errorf("the one that hangs has %v W", m.Watts)
+	}
+	err := s.Close()
+	if err == nil || !strings.Contains(err.Error(), "left behind") {
+		t.Errorf("close: %v", err)
+	}
+}
+
+func TestSamplerFailures(t *testing.T) {
+	f := &fake{}
+	f.watts.Store(-1)
+	s := Start([]Source{f}, 10*time.Millisecond)
+	defer s.Close()
+	from := counter.Monotonic()
+	for s.Cost()[0].Reads < 5 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	now := counter.Monotonic()
+	tr := s.Traces(from, now)[0]
+	if _, err := tr.Sum(from, now); err == nil || !strings.Contains(err.Error(), "broken") || tr.Failed == 0 {
+		t.Errorf("%v, %d failed", err, tr.Failed)
+	}
+	if c := s.Cost()[0]; !(c.Cores > 0 && c.Cores < 1) {
+		t.Errorf("cost %+v", c)
+	}
+}
+
+func TestCommand(t *testing.T) {
+	once := mustOpen(t, "command=echo 143.5 W")
+	if v, err := readLong(t, once); err != nil || v != 143_500_000 {
+		t.Errorf("%v, %v", v, err)
+	}
+	if n := mustOpen(t, "command=/bin/echo 5").Info().Name; n != "command=echo" {
+		t.Errorf("its name is %q", n)
+	}
+	if n := mustOpen(t, "command=echo 5 # pass?name=meter&scope=wall").Info().Name; n != "command=meter" {
+		t.Errorf("its name is %q", n)
+	}
+	if once.(Spender).SpentNs() <= 0 {
+		t.Error("running it costs nothing?")
+	}
+	for text, say := range map[string]string{"echo hello": "no number", "echo NaN": "no reading", "exit 3": "exit status 3", "echo why >&2; exit 1": "why", "true": "printed nothing", "echo -5": "implausible",
+		"nosuchcommand": "not found"} {
+		if _, err := open(t, "command="+text); err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("%s: %v, want %q", text, err, say)
+		}
+	}
+	dir := t.TempDir()
+	stream := mustOpen(t, fmt.Sprintf("command=echo $$ > %s/pid; while :; do cat %s/w 2>/dev/null || echo 50; sleep 0.05; done?scope=wall", dir, dir))
+	if v, err := readLong(t, stream); err != nil || v != 50e6 || stream.Info().Scope != ScopeWall {
+		t.Errorf("%v, %v", v, err)
+	}
+	write(t, filepath.Join(dir, "w.new"), "60\n")
+	if err := os.Rename(filepath.Join(dir, "w.new"), filepath.Join(dir, "w")); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		if v, err := readLong(t, stream); err == nil && v == 60e6 {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("%v, %v: not the newest line", v, err)
+		}
+	}
+}
+
+// A command that goes silent has no reading, though it once printed.
+func TestCommandGoesSilent(t *testing.T) {
+	src := mustOpen(t, "command=echo 50; sleep 60")
+	src.(*command).info.MinInterval = 10 * time.Millisecond
+	time.Sleep(20 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if v := []int64{None}; src.Read(ctx, v) == nil {
+		t.Errorf("it reads %v", v)
+	}
+}
+
+func TestCSV(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "log.csv")
+	start := time.Now()
+	var text strings.Builder
+	text.WriteString("time,watts\n")
+	for i := range 11 {
+		fmt.Fprintf(&text, "%.3f,%d\n", float64(start.UnixMilli()+2000+int64(i)*100)/1000, 100+i) // the logger's clock is 2 s ahead
+	}
+	write(t, file, text.String()+"17")
+	src := mustOpen(t, "csv="+file+"?offset=2s&uncertainty=0.5%")
+	s := Start([]Source{src}, time.Second)
+	defer s.Close()
+	from := counter.Monotonic() - int64(time.Since(start))
+	tr := s.Traces(from-1e7, from+2e9)[0]
+	if len(tr.Samples) != 11 {
+		t.Fatalf("%d samples: %+v", len(tr.Samples), tr.Failures)
+	}
+	if m, err := tr.Sum(tr.Samples[0].AtNs, tr.Samples[10].AtNs); err != nil || m.Watts < 104.999 || m.Watts > 105.001 || tr.Interval.Round(time.Millisecond) != 100*time.Millisecond {
+		t.Errorf("%v, %v, interval %v", m, err, tr.Interval)
+	}
+	for name, tt := range map[string]struct{ text, say string }{
+		"garbage":   {"1,2\nxyz\n", "log.csv:2: "},
+		"no number": {"1,volts\n2,x\n", ":2: "},
+	} {
+		write(t, file, tt.text)
+		if tr := s.Traces(0, from)[0]; len(tr.Failures) != 1 || !strings.Contains(tr.Failures[0].Why, tt.say) {
+			t.Errorf("%s: %+v", name, tr.Failures)
+		}
+	}
+}
+
+func TestLogLines(t *testing.T) {
+	for line, want := range map[string]string{
+		"1700000000.25,50": "2023-11-14T22:13:20.25Z 50", "2026-01-31T12:00:00.5Z,7.5,extra": "2026-01-31T12:00:00.5Z 7.5",
+	} {
+		at, w, err := parseLogLine(line, "mdy")
+		if got := fmt.Sprintf("%s %v", at.UTC().Format(time.RFC3339Nano), w); err != nil || got != want {
+			t.Errorf("%s: %s, %v", line, got, err)
+		}
+	}
+	month, _, err := parseLogLine(fmt.Sprintf(ptdLine, "1"), "mdy")
+	if err != nil || month.Month() != time.January || month.Day() != 22 {
+		t.Errorf("%v, %v", month, err)
+	}
+	if _, _, err := parseLogLine(fmt.Sprintf(ptdLine, "1"), "dmy"); err == nil || !strings.Contains(err.Error(), "dmy") {
+		t.Errorf("month 22: %v", err)
+	}
+}
+
+func FuzzLog(f *testing.F) {
+	f.Add("time,watts\n1700000000,5\n")
+	f.Add(fmt.Sprintf(ptdLine, "22.97") + "\n")
+	f.Fuzz(func(t *testing.T, s string) {
+		parseLog(strings.NewReader(s), "mdy", func(time.Time, float64) error { return nil })
+	})
+}
+
+func FuzzSpec(f *testing.F) {
+	for _, k := range kinds {
+		f.Add("sut:" + k.example)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseSpec(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseSpec(s.full())
+		if err != nil || again.full() != s.full() {
+			t.Errorf("%q: %q, then %q, %v", text, s.full(), again.full(), err)
+		}
+	})
+}

@@ -1,0 +1,126 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+)
+
+// Scope says how much of a machine a source sees, from the narrowest to the
+// widest. A figure of one scope is not comparable with one of another.
+type Scope string
+
+// The scopes.
+const (
+	ScopeDevice  Scope = "device"  // a part that a sensor sits on
+	ScopeGPU     Scope = "gpu"     // the boards of the GPUs
+	ScopePackage Scope = "package" // CPU packages; no NIC, fans, or loss of the power supply
+	ScopeBoard   Scope = "board"   // the whole machine, as its management controller or platform counter sees it
+	ScopeOutlet  Scope = "outlet"  // a power distribution unit's outlet or inlet
+	ScopeWall    Scope = "wall"    // an external meter before the power supply
+)
+
+// rank orders scopes by how much they see.
+var rank = map[Scope]int{ScopeDevice: 0, ScopeGPU: 1, ScopePackage: 2, ScopeBoard: 3, ScopeOutlet: 4, ScopeWall: 5}
+
+// Kind is what a channel's values are.
+type Kind int
+
+// The kinds of values.
+const (
+	Power  Kind = iota // microwatts, at the moment of the reading or averaged up to it
+	Energy             // microjoules since the source was opened; never falls
+)
+
+// Channel is one figure that a source reads.
+type Channel struct {
+	Name  string // "package_0"; lower_snake_case, unique in the source
+	Kind  Kind
+	Scope Scope
+	// Part is set for a channel that other channels contain, or that lies apart
+	// from what the source stands for: it is reported, not summed.
+	Part bool
+	// Resolution is the smallest step: watts of a Power channel, joules of an
+	// Energy one. 0: not known to matter.
+	Resolution float64
+}
+
+// Info is what a source is.
+type Info struct {
+	Name     string // its spec without options: "rapl", "snmp=apc@pdu1"
+	Scope    Scope  // of the sum of its channels that are no Part
+	Channels []Channel
+	// MinInterval is how often it is worth being asked.
+	MinInterval time.Duration
+	// Uncertainty of a reading is a fraction of it; NaN where nobody says.
+	Uncertainty float64
+	// Averages is over how long the instrument itself averages; 0: not known.
+	Averages time.Duration
+	Device   string // what answered: model, zones, firmware
+}
+
+// None is a channel that had no value in a reading.
+const None = math.MinInt64
+
+// Source is one instrument. Its methods are called by one goroutine at a time.
+type Source interface {
+	Info() Info
+	// Read fills v, one value per channel of Info: microwatts or microjoules,
+	// [None] for a channel without a value. It must return when ctx ends. After
+	// an error the next Read tries again, connecting anew where it has to. An
+	// error of [*Gap] says that energy was lost: no window may span it.
+	Read(ctx context.Context, v []int64) error
+	Close() error
+}
+
+// Importer is a Source whose readings were logged by somebody else. Instead of
+// being sampled it is read once the run is over.
+type Importer interface {
+	Source
+	// Import returns the readings between two moments of CLOCK_MONOTONIC,
+	// nanoseconds, in order of time.
+	Import(fromNs, toNs int64) ([]Sample, error)
+}
+
+// Spender is a Source that uses CPU time outside of the reading thread, such as
+// that of a child process.
+type Spender interface {
+	// SpentNs is that CPU time since Open, nanoseconds.
+	SpentNs() int64
+}
+
+// Gap is a reading after which the counters before and after do not belong
+// together.
+type Gap struct{ Why string }
+
+func (g *Gap) Error() string { return g.Why }
+
+// Unavailable is a source that this host does not have, or may not read.
+type Unavailable struct {
+	Why string
+	How string // what to do about it
+}
+
+func (u *Unavailable) Error() string { return u.Why }
+
+// Fix says what the user can do about it.
+func (u *Unavailable) Fix() string { return u.How }
+
+// errNoReading is an instrument that answers but has no value.
+var errNoReading = errors.New("the instrument has no reading")
+
+// mostWatts is more than any one instrument here can truly read: what is above
+// is a glitch.
+const mostWatts = 100e3
+
+// micro converts watts or joules and refuses what no instrument can read.
+func micro(watts float64) (int64, error) {
+	switch {
+	case math.IsNaN(watts) || math.IsInf(watts, 0):
+		return None, errNoReading
+	case watts < 0 || watts > mostWatts:
+		return None, errors.New("implausible reading: " + formatWatts(watts) + " W")
+	}
+	return int64(math.Round(watts * 1e6)), nil
+}

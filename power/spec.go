@@ -1,0 +1,237 @@
+package power
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// Spec names a source: NAME, NAME=TARGET, and options after a question mark,
+// NAME=TARGET?key=value&key=value. The prefixes "sut:" and "tg:" are for one of
+// the two hosts only.
+type Spec struct {
+	Host    string // "sut", "tg", or "" for both
+	Name    string // a key of Kinds
+	Target  string
+	Options url.Values
+}
+
+// String is how results name the source: its target without options, or its
+// option name. A command is named by its program: its arguments may be nobody's
+// business.
+func (s Spec) String() string {
+	target := s.Target
+	switch words := strings.Fields(s.Target); {
+	case s.Options.Get("name") != "":
+		target = s.Options.Get("name")
+	case s.Name == "command" && len(words) > 0:
+		target = words[0][strings.LastIndexByte(words[0], '/')+1:]
+	}
+	if target == "" {
+		return s.Name
+	}
+	return s.Name + "=" + target
+}
+
+// full is the spec as it was given, with its options.
+func (s Spec) full() string {
+	text := s.Name
+	if s.Target != "" {
+		text += "=" + s.Target
+	}
+	if len(s.Options) == 0 {
+		return text
+	}
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(s.Options)) {
+		out = append(out, k+"="+s.Options.Get(k))
+	}
+	return text + "?" + strings.Join(out, "&")
+}
+
+// MarshalText writes the spec without its host.
+func (s Spec) MarshalText() ([]byte, error) { return []byte(s.full()), nil }
+
+// UnmarshalText reads what [ParseSpec] reads.
+func (s *Spec) UnmarshalText(b []byte) (err error) {
+	*s, err = ParseSpec(string(b))
+	return err
+}
+
+// InBand reports whether the source is read on the host itself, by its agent.
+// The others are read by the controller, over its own network and with its own
+// secrets.
+func (s Spec) InBand() bool { return kinds[s.Name].inBand }
+
+// ParseSpec reads a spec. No text of it is repeated in an error where it could
+// hold a secret.
+func ParseSpec(text string) (Spec, error) {
+	var s Spec
+	rest := text
+	for _, h := range []string{"sut", "tg"} {
+		if r, ok := strings.CutPrefix(rest, h+":"); ok {
+			s.Host, rest = h, r
+		}
+	}
+	rest, options, hasOptions := cutOptions(rest)
+	s.Name, s.Target, _ = strings.Cut(rest, "=")
+	k, ok := kinds[s.Name]
+	if !ok {
+		return s, fmt.Errorf("power source %q: unknown; there are %s", s.Name, strings.Join(Names(), ", "))
+	}
+	if hasOptions {
+		s.Options = url.Values{}
+		for o := range strings.SplitSeq(options, "&") {
+			key, value, _ := strings.Cut(o, "=")
+			s.Options.Add(key, value)
+		}
+	}
+	for name, values := range s.Options {
+		if !slices.Contains(k.options, name) && !slices.Contains(commonOptions, name) {
+			return s, fmt.Errorf("power source %s: unknown option %q; it takes %s", s.Name, name, strings.Join(append(slices.Clone(k.options), commonOptions...), ", "))
+		}
+		if len(values) != 1 {
+			return s, fmt.Errorf("power source %s: option %s is given %d times", s.Name, name, len(values))
+		}
+	}
+	if _, err := s.uncertainty(0); err != nil {
+		return s, err
+	}
+	if k.check != nil {
+		if err := k.check(s); err != nil {
+			return s, fmt.Errorf("power source %s: %w", s.Name, err)
+		}
+	}
+	return s, nil
+}
+
+// cutOptions splits at the last question mark that options follow: a command or
+// a URL may hold others.
+func cutOptions(text string) (rest, options string, found bool) {
+	i := strings.LastIndexByte(text, '?')
+	if i < 0 || !strings.Contains(text[i:], "=") {
+		return text, "", false
+	}
+	return text[:i], text[i+1:], true
+}
+
+// commonOptions are those of every source.
+var commonOptions = []string{"uncertainty", "name"}
+
+// uncertainty is the option of that name, "1%" or "0.01", else def.
+func (s Spec) uncertainty(def float64) (float64, error) {
+	text := s.Options.Get("uncertainty")
+	if text == "" {
+		return def, nil
+	}
+	number, percent := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v >= 0 && v < 1) {
+		return 0, fmt.Errorf("power source %s: uncertainty %q: must be a share of the reading such as 1%% or 0.01", s.Name, text)
+	}
+	return v, nil
+}
+
+// declared is the uncertainty that the user gave, else def.
+func (s Spec) declared(def float64) float64 {
+	v, err := s.uncertainty(def)
+	if err != nil {
+		return math.NaN()
+	}
+	return v
+}
+
+// kind is how sources of one name are made.
+type kind struct {
+	inBand  bool
+	summary string
+	example string
+	options []string
+	check   func(Spec) error
+	open    func(Spec) (Source, error)
+	// survey says what is there without being told where; nil for a source that
+	// needs a target.
+	survey func() (found string, err error)
+}
+
+var kinds map[string]kind
+
+func init() { // open functions name each other
+	kinds = map[string]kind{
+		"rapl":     raplKind,
+		"hwmon":    hwmonKind,
+		"ipmi":     ipmiKind,
+		"redfish":  redfishKind,
+		"snmp":     snmpKind,
+		"nvml":     nvmlKind,
+		"ptdaemon": ptdaemonKind,
+		"scpi":     scpiKind,
+		"command":  commandKind,
+		"csv":      csvKind,
+	}
+}
+
+// Names lists the sources.
+func Names() []string {
+	var out []string
+	for n := range kinds {
+		out = append(out, n)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// Open makes the source of a spec.
+func Open(s Spec) (Source, error) {
+	k, ok := kinds[s.Name]
+	if !ok {
+		return nil, fmt.Errorf("power source %q: unknown; there are %s", s.Name, strings.Join(Names(), ", "))
+	}
+	src, err := k.open(s)
+	if err != nil {
+		return nil, fmt.Errorf("power source %s: %w", s, err)
+	}
+	return src, nil
+}
+
+// Found is what a survey found of one source.
+type Found struct {
+	Name    string
+	Summary string
+	Example string
+	// Target is set for a source that must be told where its instrument is:
+	// then nothing was looked for.
+	Target bool
+	Here   string // what is there
+	Why    string // why there is nothing
+	Fix    string
+}
+
+// Survey looks for the sources that need not be told where to look, and lists
+// the others.
+func Survey() []Found {
+	var out []Found
+	for _, n := range Names() {
+		k := kinds[n]
+		f := Found{Name: n, Summary: k.summary, Example: k.example, Target: k.survey == nil}
+		if k.survey != nil {
+			here, err := k.survey()
+			f.Here = here
+			if err != nil {
+				f.Why, f.Fix = err.Error(), fixOf(err)
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func formatWatts(w float64) string { return strconv.FormatFloat(w, 'g', 6, 64) }

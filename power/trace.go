@@ -1,0 +1,267 @@
+package power
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Sample is one reading of a source.
+type Sample struct {
+	AtNs int64   // CLOCK_MONOTONIC, middle of the reading
+	V    []int64 // one per channel: microwatts or microjoules, or None
+	// Gap: no interval may span the time between the sample before and this one.
+	Gap bool
+}
+
+// Trace is what a source said over time.
+type Trace struct {
+	Info     Info
+	Interval time.Duration // between readings, as asked for
+	Samples  []Sample      // in order of time
+	Failures []Failure     // readings that failed, the newest last
+	Failed   int           // how many, which may be more than are kept
+
+	// before and after are how far outside of an interval the conditions are
+	// still those inside, nanoseconds: there a sensor's nearest reading serves
+	// for the edge.
+	before, after int64
+}
+
+// Failure is a reading that failed.
+type Failure struct {
+	AtNs int64
+	Why  string
+}
+
+// Mean is the mean power of a channel, or of a source, in an interval.
+type Mean struct {
+	Watts    float64
+	N        int           // readings in the interval
+	Covered  time.Duration // from the first reading to the last
+	StdDev   float64       // of the readings, watts; 0 for an energy counter
+	Min, Max float64       // of the readings, or between two of a counter
+	Equal    bool          // all readings of a power channel were the same
+}
+
+// Missing says why there is no mean.
+type Missing struct{ Why string }
+
+func (m *Missing) Error() string { return m.Why }
+
+// Limits of what counts as measured.
+const (
+	leastCovered = 0.8 // of the interval must lie between a counter's first and last reading
+	mostMissed   = 3.5 // intervals without a reading are a source that stopped answering
+)
+
+// Mean is that of channel c in [fromNs, toNs]. Its error is a [*Missing].
+func (t *Trace) Mean(c int, fromNs, toNs int64) (Mean, error) {
+	counts := t.Info.Channels[c].Kind == Energy
+	in := t.around(c, fromNs, toNs)
+	if err := t.check(in, fromNs, toNs, counts); err != nil {
+		return Mean{}, err
+	}
+	if in = clip(in, c, fromNs, toNs); counts {
+		return energyMean(in, c), nil
+	}
+	return powerMean(in, c), nil
+}
+
+// Sum is the mean of the sum of the channels that are no Part.
+func (t *Trace) Sum(fromNs, toNs int64) (Mean, error) {
+	var sum Mean
+	n := 0
+	for c, ch := range t.Info.Channels {
+		if ch.Part {
+			continue
+		}
+		m, err := t.Mean(c, fromNs, toNs)
+		if err != nil {
+			return Mean{}, err
+		}
+		sum.Watts, sum.Min, sum.Max = sum.Watts+m.Watts, sum.Min+m.Min, sum.Max+m.Max
+		sum.StdDev = math.Hypot(sum.StdDev, m.StdDev)
+		if n == 0 || m.N < sum.N {
+			sum.N, sum.Covered = m.N, m.Covered
+		}
+		sum.Equal = (n == 0 || sum.Equal) && m.Equal
+		n++
+	}
+	if n == 0 {
+		return Mean{}, &Missing{"none of its sensors is known to stand for a whole: name one with the option label"}
+	}
+	return sum, nil
+}
+
+// Energy is what an energy channel counted between the first and the last
+// reading of an interval: exact, in microjoules, with the time between them.
+func (t *Trace) Energy(c int, fromNs, toNs int64) (uj int64, over time.Duration, err error) {
+	in := t.inside(c, fromNs, toNs)
+	if err := t.check(in, fromNs, toNs, true); err != nil {
+		return 0, 0, err
+	}
+	a, b := in[0], in[len(in)-1]
+	return b.V[c] - a.V[c], time.Duration(b.AtNs - a.AtNs), nil
+}
+
+// inside are the samples of an interval in which the channel has a value.
+func (t *Trace) inside(c int, fromNs, toNs int64) []Sample {
+	var in []Sample
+	gap := false
+	for _, s := range t.Samples {
+		if s.AtNs > toNs {
+			break
+		}
+		if s.AtNs < fromNs {
+			continue
+		}
+		gap = gap || s.Gap
+		if s.V[c] != None {
+			s.Gap = gap && len(in) > 0 // a gap before the first one is outside
+			in = append(in, s)
+			gap = false
+		}
+	}
+	return in
+}
+
+// around are the samples inside and the nearest on either side: a sensor's where
+// it is no further off than a reading and a half, a counter's in all of the guard.
+func (t *Trace) around(c int, fromNs, toNs int64) []Sample {
+	near := t.Interval.Nanoseconds() * 3 / 2
+	if t.Info.Channels[c].Kind == Energy {
+		near = max(t.before, t.after)
+	}
+	in := t.inside(c, fromNs-min(near, t.before), toNs+min(near, t.after))
+	for len(in) > 1 && in[1].AtNs <= fromNs {
+		in = in[1:]
+	}
+	for n := len(in); n > 1 && in[n-2].AtNs >= toNs; n-- {
+		in = in[:n-1]
+	}
+	return in
+}
+
+// clip moves the outermost samples to the edges, along the line to the next.
+func clip(in []Sample, c int, fromNs, toNs int64) []Sample {
+	in = slices.Clone(in)
+	edge := func(at int64, a, b Sample) Sample {
+		share := float64(at-a.AtNs) / float64(b.AtNs-a.AtNs)
+		v := slices.Clone(a.V)
+		v[c] = a.V[c] + int64(share*float64(b.V[c]-a.V[c]))
+		return Sample{AtNs: at, V: v}
+	}
+	if n := len(in); in[n-1].AtNs > toNs && in[n-2].AtNs < toNs {
+		in[n-1] = edge(toNs, in[n-2], in[n-1])
+	}
+	if in[0].AtNs < fromNs && in[1].AtNs > fromNs {
+		in[0] = edge(fromNs, in[0], in[1])
+	}
+	return in
+}
+
+// check refuses samples that do not stand for the interval.
+func (t *Trace) check(in []Sample, fromNs, toNs int64, counts bool) error {
+	length := toNs - fromNs
+	because := ""
+	for _, f := range t.Failures {
+		if f.AtNs >= fromNs && f.AtNs <= toNs {
+			because = ": " + f.Why
+		}
+	}
+	if len(in) < 2 {
+		return &Missing{readings(len(in)) + " in " + seconds(length) + because}
+	}
+	if slices.ContainsFunc(in, func(s Sample) bool { return s.Gap }) {
+		return &Missing{"energy was lost between two readings" + because}
+	}
+	first, last := max(in[0].AtNs, fromNs), min(in[len(in)-1].AtNs, toNs)
+	longest := int64(0)
+	for i := 1; i < len(in); i++ {
+		longest = max(longest, in[i].AtNs-in[i-1].AtNs)
+	}
+	longest = max(longest, first-fromNs, toNs-last)
+	// A counter loses nothing between two readings; a sensor does.
+	most := max(int64(mostMissed*float64(t.Interval)), int64(time.Second))
+	if !counts && longest > most {
+		return &Missing{"it did not answer for " + seconds(longest) + because}
+	}
+	// At an edge a sensor may lack one reading.
+	slack := t.Interval.Nanoseconds() * 3 / 2
+	enough := first-fromNs <= slack && toNs-last <= slack && last > first
+	if counts || t.Interval == 0 {
+		enough = float64(last-first) >= leastCovered*float64(length)
+	}
+	if !enough {
+		return &Missing{"its readings cover " + seconds(last-first) + " of " + seconds(length) + " only" + because}
+	}
+	return nil
+}
+
+func energyMean(in []Sample, c int) Mean {
+	a, b := in[0], in[len(in)-1]
+	m := Mean{N: len(in), Covered: time.Duration(b.AtNs - a.AtNs), Min: math.Inf(1), Max: math.Inf(-1)}
+	m.Watts = watts(b.V[c]-a.V[c], b.AtNs-a.AtNs)
+	for i := 1; i < len(in); i++ {
+		w := watts(in[i].V[c]-in[i-1].V[c], in[i].AtNs-in[i-1].AtNs)
+		m.Min, m.Max = min(m.Min, w), max(m.Max, w)
+	}
+	return m
+}
+
+// watts of microjoules over nanoseconds.
+func watts(uj, ns int64) float64 { return float64(uj) * 1e3 / float64(ns) }
+
+// powerMean weighs each reading by the time around it (trapezoids), so that
+// readings that came unevenly do not shift the mean.
+func powerMean(in []Sample, c int) Mean {
+	a, b := in[0], in[len(in)-1]
+	m := Mean{N: len(in), Covered: time.Duration(b.AtNs - a.AtNs), Min: math.Inf(1), Max: math.Inf(-1)}
+	var area, sum, squares float64
+	for i, s := range in {
+		w := float64(s.V[c]) / 1e6
+		sum += w
+		m.Min, m.Max = min(m.Min, w), max(m.Max, w)
+		if i > 0 {
+			area += (w + float64(in[i-1].V[c])/1e6) / 2 * float64(s.AtNs-in[i-1].AtNs)
+		}
+	}
+	m.Watts, m.Equal = area/float64(b.AtNs-a.AtNs), m.Min == m.Max
+	for _, s := range in {
+		d := float64(s.V[c])/1e6 - sum/float64(len(in))
+		squares += d * d
+	}
+	m.StdDev = math.Sqrt(squares / float64(len(in)-1))
+	return m
+}
+
+func seconds(ns int64) string {
+	return time.Duration(ns).Round(time.Millisecond).String()
+}
+
+func readings(n int) string {
+	switch n {
+	case 0:
+		return "no reading"
+	case 1:
+		return "1 reading"
+	}
+	return "too few readings"
+}
+
+// Watts is sample i of channel c: its reading, or for a counter the mean since
+// the sample before. It is not ok where there is none.
+func (t *Trace) Watts(c, i int) (w float64, ok bool) {
+	s := t.Samples[i]
+	if s.V[c] == None {
+		return 0, false
+	}
+	if t.Info.Channels[c].Kind == Power {
+		return float64(s.V[c]) / 1e6, true
+	}
+	if i == 0 || s.Gap || t.Samples[i-1].V[c] == None {
+		return 0, false
+	}
+	return watts(s.V[c]-t.Samples[i-1].V[c], s.AtNs-t.Samples[i-1].AtNs), true
+}

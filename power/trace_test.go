@@ -1,0 +1,169 @@
+package power
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+const second = int64(time.Second)
+
+// meter is a trace of a power channel, one reading a second from 0.
+func meter(watts ...float64) Trace {
+	t := Trace{Info: Info{Name: "meter", Scope: ScopeWall, Uncertainty: 0.01, Channels: []Channel{{Name: "wall", Kind: Power}}}, Interval: time.Second}
+	for i, w := range watts {
+		v := int64(None)
+		if w >= 0 {
+			v = int64(w * 1e6)
+		}
+		t.Samples = append(t.Samples, Sample{AtNs: int64(i) * second, V: []int64{v}})
+	}
+	return t
+}
+
+func TestMeanOfPower(t *testing.T) {
+	x := meter(100, 100, 200, 200, 100, 100)
+	for _, tt := range []struct {
+		from, to int64
+		want     float64
+	}{{0, 1, 100}, {1, 2, 150}, {2, 3, 200}, {0, 5, 140}} {
+		m, err := x.Sum(tt.from*second, tt.to*second)
+		if err != nil || m.Watts != tt.want {
+			t.Errorf("mean of %d..%d s = %v, %v; want %v", tt.from, tt.to, m.Watts, err, tt.want)
+		}
+	}
+	// Uneven readings: 1 s at 100, then 9 s at 200.
+	y := Trace{Info: x.Info, Interval: 10 * time.Second, Samples: []Sample{{AtNs: 0, V: []int64{100e6}}, {AtNs: second, V: []int64{100e6}}, {AtNs: second, V: []int64{200e6}}, {AtNs: 10 * second, V: []int64{200e6}}}}
+	if m, err := y.Sum(0, 10*second); err != nil || m.Watts != 190 {
+		t.Errorf("uneven: %v, %v", m.Watts, err)
+	}
+}
+
+// In the guard the load is that of the window: the nearest reading there serves
+// for the window's edge. Beyond it none does.
+func TestMeanWithGuard(t *testing.T) {
+	x := meter(100, 200, 300, 300)
+	half := second / 2
+	if _, err := x.Sum(second+half, 2*second+half); err == nil {
+		t.Error("one reading made a mean")
+	}
+	x.before, x.after = second, second
+	if m, err := x.Sum(second+half, 2*second+half); err != nil || m.Watts != 287.5 { // 250..300, then 300
+		t.Errorf("%v, %v", m, err)
+	}
+	// A counter at 100 W in the guard before and 300 W from then on.
+	e := meter(0, 100, 400, 700, 1000)
+	e.Info.Channels[0].Kind = Energy
+	e.before, e.after = second, second
+	if m, err := e.Sum(second+half, 3*second+half); err != nil || m.Watts != 300 {
+		t.Errorf("a counter: %v, %v", m, err)
+	}
+	x.before = second / 10
+	if m, err := x.Sum(second+half, 2*second+half); err != nil || m.Watts != 300 {
+		t.Errorf("a reading before the guard was used: %v, %v", m, err)
+	}
+}
+
+// A source that stops answering has no figure, whatever it said before.
+func TestStoppedSource(t *testing.T) {
+	dead := meter(100, 100, 100, 100, -1, -1, -1, -1, -1, -1)
+	dead.Failures = []Failure{{5 * second, "no answer in time"}}
+	hole := meter(100, 100, 100, -1, -1, -1, -1, 100, 100, 100)
+	lost := meter(100, 100, 100)
+	lost.Samples[1].Gap = true
+	for name, tt := range map[string]struct {
+		t        Trace
+		from, to int64
+		say      string
+	}{
+		"died":         {dead, 0, 9, "no answer in time"},
+		"silent":       {dead, 5, 9, "no reading"},
+		"hole":         {hole, 0, 9, "did not answer for 5s"},
+		"never":        {meter(), 0, 9, "no reading"},
+		"gap":          {lost, 0, 2, "energy was lost"},
+		"too late":     {meter(-1, -1, -1, 100, 100), 0, 4, "cover 1s of 4s"},
+		"other window": {meter(100, 100), 50, 60, "no reading"},
+	} {
+		m, err := tt.t.Sum(tt.from*second, tt.to*second)
+		if missing := (*Missing)(nil); !errors.As(err, &missing) || !strings.Contains(err.Error(), tt.say) {
+			t.Errorf("%s: %v W, error %v; want %q", name, m.Watts, err, tt.say)
+		}
+	}
+	if _, err := lost.Sum(second, 2*second); err != nil {
+		t.Errorf("a gap before the window is outside of it: %v", err)
+	}
+}
+
+func TestMeasure(t *testing.T) {
+	var w []float64
+	for i := range 60 { // idle 0..20, load 20..40, idle 40..60
+		switch {
+		case i >= 20 && i < 41:
+			w = append(w, 300)
+		default:
+			w = append(w, 100)
+		}
+	}
+	at := Times{IdleBefore: Window{5 * second, 15 * second}, Load: Window{25 * second, 35 * second}, IdleAfter: Window{45 * second, 55 * second}, GuardNs: 10 * second}
+	f := Measure(meter(w...), at)
+	if f.GrossW == nil || *f.GrossW != 300 || *f.IdleW != 100 || len(f.Flags) > 0 || f.Why != "" {
+		t.Fatalf("%+v", f)
+	}
+	if math.Abs(*f.GrossU-3) > 1e-9 || math.Abs(*f.NetU-2) > 1e-9 { // 1 % of 300, and of 200
+		t.Errorf("uncertainty %v, net %v", *f.GrossU, *f.NetU)
+	}
+	h := results.Host{DurationS: p(10.0), Bytes: p(uint64(20e9)), ThroughputGbps: p(16.0)}
+	if warn, flags := Fill(&h, []Figure{f}); warn != nil || flags != nil {
+		t.Errorf("%v %v", warn, flags)
+	}
+	if *h.PowerW != 300 || *h.PowerIdleW != 100 || h.PowerSource != "meter" || *h.JoulePerGB() != 150 {
+		t.Errorf("%+v, %v J/GB", h, *h.JoulePerGB())
+	}
+	want := map[string]float64{"power_meter_w": 300, "power_meter_idle_w": 100, "power_meter_net_w": 200, "power_meter_uncertainty_w": 3, "power_meter_idle_drift": 0,
+		"power_meter_joule_per_gb": 150, "power_meter_net_joule_per_gb": 100, "power_meter_joule_per_gb_uncertainty": 1.5, "power_meter_failed_readings": 0}
+	for name, v := range want {
+		if got := metric(t, h.Metrics, name); math.Abs(got.Value-v) > 1e-9 {
+			t.Errorf("%s = %v, want %v", name, got.Value, v)
+		}
+	}
+	if len(h.Series) != 1 || h.Series[0].T[0] != -20*second || h.Series[0].V[0] != 100 {
+		t.Errorf("series %+v", h.Series)
+	}
+}
+
+func TestMeasureFlags(t *testing.T) {
+	w := []float64{100, 100, 100, 100, 300, 300, 300, 300, 110, 110, 110, 110}
+	at := Times{IdleBefore: Window{0, 3 * second}, Load: Window{4 * second, 7 * second}, IdleAfter: Window{8 * second, 11 * second}, GuardNs: second, SkewNs: 60e6}
+	f := Measure(meter(w...), at)
+	if got := strings.Join(f.Flags, " "); got != FlagIdleDrift+" "+FlagShortGuard+" "+FlagSkew {
+		t.Errorf("flags %q", got)
+	}
+	at.IdleAfter = Window{}
+	if f = Measure(meter(w...), at); f.Flags[0] != FlagNoIdle || *f.IdleW != 100 {
+		t.Errorf("%+v", f)
+	}
+	at.Load = Window{20 * second, 30 * second}
+	f = Measure(meter(w...), at)
+	h := results.Host{DurationS: p(10.0), Bytes: p(uint64(20e9))}
+	warn, flags := Fill(&h, []Figure{f, Measure(meter(w...), Times{Load: Window{4 * second, 7 * second}})})
+	if h.PowerW != nil || h.PowerSource != "meter" || len(warn) != 1 || flags[0] != FlagMissing {
+		t.Errorf("a primary source without a figure: power_w %v, warnings %v, flags %v", h.PowerW, warn, flags)
+	}
+}
+
+func metric(t *testing.T, ms []results.Metric, name string) results.Metric {
+	t.Helper()
+	for _, m := range ms {
+		if m.Name == name {
+			return m
+		}
+	}
+	t.Errorf("no metric %s", name)
+	return results.Metric{}
+}
+
+func p[T any](v T) *T { return &v }

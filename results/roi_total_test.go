@@ -1,0 +1,69 @@
+package results
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Hand-computed to the last printed digit, from throughputs, cores and watts as
+// published for such experiments.
+func TestROIOfPublishedRows(t *testing.T) {
+	rec := func(gbps, rxCores, txCores, rxW, txW float64) *Record {
+		return &Record{SUT: Host{ThroughputGbps: ptr(gbps), CPUBusyCores: ptr(rxCores), PowerW: ptr(rxW)},
+			TG: Host{ThroughputGbps: ptr(gbps), CPUBusyCores: ptr(txCores), PowerW: ptr(txW)}}
+	}
+	a, b := rec(91.7, 1.9, 0.8, 460, 410), rec(116.2, 1, 1.25, 455.5, 412.3)
+	for _, tt := range []struct {
+		rec  *Record
+		side Side
+		cost Cost
+		n, m float64
+		want string
+	}{
+		{a, Receiver, CostCPU, 2, 1, "4425.731579"}, // 8408.89 / 1.9
+		{a, Sender, CostCPU, 2, 1, "10511.112500"},  // 8408.89 / 0.8
+		{a, Total, CostCPU, 2, 1, "3114.403704"},    // 8408.89 / 2.7
+		{a, Receiver, CostPower, 2, 1, "18.280196"}, // 8408.89 / 460
+		{a, Total, CostPower, 2, 1, "9.665391"},     // 8408.89 / 870
+		{b, Total, CostCPU, 2, 1, "6001.084444"},    // 13502.44 / 2.25
+		{b, Receiver, CostCPU, 1, 0.5, "116.200000"},
+		{b, Total, CostPower, 2, 1, "15.559392"}, // 13502.44 / 867.8
+		{b, Total, CostPower, 1, 2, "0.000154"},  // 116.2 / 753076.84
+	} {
+		got := tt.rec.ROI(tt.side, tt.cost, tt.n, tt.m)
+		if got == nil || strconv.FormatFloat(*got, 'f', 6, 64) != tt.want {
+			t.Errorf("%s %s n=%v m=%v: %v, want %s", tt.side, tt.cost, tt.n, tt.m, got, tt.want)
+		}
+	}
+	a.Flags = []string{FlagSharedPower}
+	if got := a.ROI(Total, CostPower, 2, 1); *got != *a.ROI(Receiver, CostPower, 2, 1) {
+		t.Errorf("power of one instrument was counted twice: %v", *got)
+	}
+	b.TG.PowerW = nil
+	if b.ROI(Total, CostPower, 2, 1) != nil || b.ROI(Sender, CostPower, 2, 1) != nil || b.ROI(Receiver, CostPower, 2, 1) == nil {
+		t.Error("a total without one half")
+	}
+}
+
+func TestRankings(t *testing.T) {
+	// The first is frugal, the second fast: which is better depends on n and m.
+	got := Rankings([]float64{50, 100, 10}, []float64{0.5, 1.5, 1})
+	if len(got) != len(SensitivityN)*len(SensitivityM) {
+		t.Fatalf("%d rankings", len(got))
+	}
+	for _, r := range got {
+		want := []int{1, 0, 2}
+		// 50^n/0.5^m > 100^n/1.5^m where 3^m > 2^n.
+		if r.N == 1 && r.M >= 1 || r.N == 1.5 && r.M >= 1 || r.N == 2 && r.M >= 1.5 || r.N == 2.5 && r.M >= 2 || r.N == 3 && r.M >= 2 {
+			want = []int{0, 1, 2}
+		}
+		if diff := cmp.Diff(want, r.Order); diff != "" {
+			t.Errorf("n=%v m=%v: %s", r.N, r.M, diff)
+		}
+		if r.Holds != (want[0] == 1) {
+			t.Errorf("n=%v m=%v: holds %v", r.N, r.M, r.Holds)
+		}
+	}
+}

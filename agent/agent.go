@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/endpoint"
+	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/version"
@@ -23,6 +24,7 @@ type Agent struct {
 
 	greeted bool
 	running sync.WaitGroup
+	leased  leased // what is set on the host
 
 	mu     sync.Mutex
 	end    *endpoint.End
@@ -31,31 +33,63 @@ type Agent struct {
 	off    bool                    // the end was called off before its run
 }
 
-// Serve answers requests from in on out until in ends. A message that is none
-// is an error with its position.
-func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+// Serve answers requests from in on out until in or ctx ends. A message that is
+// none is an error with its position. Whatever is set on the host is restored
+// before it returns; what could not be is an error.
+func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	a := &Agent{dec: wire.NewDecoder(in), enc: wire.NewEncoder(out)}
-	defer a.shutdown()
+	defer lease.OnPanic()
+	defer func() { err = errors.Join(err, a.shutdown()) }()
+	requests := a.read(ctx)
 	for {
-		var req wire.Request
-		err := a.dec.Decode(&req)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("standard input: %w", err)
-		}
-		if err := a.handle(ctx, req); err != nil {
-			return err
+		select {
+		case r := <-requests:
+			switch {
+			case errors.Is(r.err, io.EOF):
+				return nil
+			case r.err != nil:
+				return fmt.Errorf("standard input: %w", r.err)
+			}
+			if err := a.handle(ctx, r.req); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }
 
-// shutdown ends what runs and waits for it.
-func (a *Agent) shutdown() {
+type request struct {
+	req wire.Request
+	err error // the last one's
+}
+
+// read reads requests in a goroutine of its own, so that a signal can end what
+// waits for them.
+func (a *Agent) read(ctx context.Context) <-chan request {
+	c := make(chan request)
+	go func() {
+		for {
+			var r request
+			r.err = a.dec.Decode(&r.req)
+			select {
+			case c <- r:
+			case <-ctx.Done():
+				return
+			}
+			if r.err != nil {
+				return
+			}
+		}
+	}()
+	return c
+}
+
+// shutdown ends what runs, waits for it, and restores the host.
+func (a *Agent) shutdown() error {
 	a.abort()
 	a.running.Wait()
-	a.closeEnd()
+	return errors.Join(a.closeEnd(), a.leased.restore())
 }
 
 // handle answers one request. Its error is a broken output.
@@ -85,6 +119,10 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 		return Checks(), nil
 	case wire.OpAddrs:
 		return Interfaces()
+	case wire.OpSet:
+		return a.set(req)
+	case wire.OpRestore:
+		return restore(req)
 	case wire.OpOpen:
 		return a.open(req)
 	case wire.OpAbort:
@@ -132,7 +170,11 @@ func (a *Agent) hello(req wire.Request) (any, error) {
 			How: "use the same zcbench on both hosts"}
 	}
 	a.greeted = true
-	return identity()
+	id, err := identity()
+	if err == nil && !h.KeepLeases {
+		id.Finished, err = finishDead()
+	}
+	return id, err
 }
 
 func (a *Agent) open(req wire.Request) (any, error) {
@@ -174,6 +216,7 @@ func (a *Agent) startRun(ctx context.Context, req wire.Request) error {
 	}
 	end := a.end
 	a.running.Go(func() {
+		defer lease.OnPanic()
 		res := end.Run(rctx, sch)
 		a.mu.Lock()
 		a.cancel = nil

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/veth"
+	"github.com/zcbench/zcbench/wire"
 )
 
 // DemoOptions are the choices of [Demo].
@@ -23,6 +25,12 @@ type DemoOptions struct {
 	Seed         uint64
 	Only         func(results.Cell) bool // nil: all cells
 	Progress     Progress
+	Notices      io.Writer // what agents say of leases that they finished; nil: nowhere
+
+	// Base has the factors of every cell beside its modes; the settings are set on
+	// the hosts for the whole demo.
+	Base                    results.Cell
+	SUTSettings, TGSettings wire.Settings
 
 	// SUT and TG are hosts with a link between them, and Dev the SUT's
 	// interface where it has several. Both empty: the demo makes two hosts out
@@ -46,12 +54,12 @@ func Demo(ctx context.Context, o DemoOptions) (recs []results.Record, err error)
 		o.SUT, o.TG = "netns:"+pair.SUT.Netns.Path(), "netns:"+pair.TG.Netns.Path()
 		names = [2]string{"sut", "tg"}
 	}
-	sut, err := host.Dial(ctx, o.SUT, host.Options{ToolVersion: o.ToolVersion, Name: names[0]})
+	sut, err := host.Dial(ctx, o.SUT, host.Options{ToolVersion: o.ToolVersion, Name: names[0], Notices: o.Notices})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, sut.Close()) }()
-	tg, err := host.Dial(ctx, o.TG, host.Options{ToolVersion: o.ToolVersion, Name: names[1]})
+	tg, err := host.Dial(ctx, o.TG, host.Options{ToolVersion: o.ToolVersion, Name: names[1], Notices: o.Notices})
 	if err != nil {
 		return nil, err
 	}
@@ -66,12 +74,18 @@ func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results
 		return nil, err
 	}
 	opt.SUTCPU, opt.TGCPU = DefaultCPUs(sut, tg)
+	opt.SUTSettings, opt.TGSettings = o.SUTSettings, o.TGSettings
+	if m := opt.SUTSettings.MTU; m != 0 {
+		opt.MTU = m
+	}
 	support, err := AskSupport(ctx, sut, tg, opt.SUTDev, opt.TGDev)
 	if err != nil {
 		return nil, err
 	}
+	base := o.Base
+	base.MTU, base.MessageBytes, base.Touch, base.Congestion = opt.MTU, o.MessageBytes, "none", "cubic"
 	var cells []results.Cell
-	for _, c := range support.Cells(results.Cell{MTU: opt.MTU, MessageBytes: o.MessageBytes, Touch: "none", Congestion: "cubic"}) {
+	for _, c := range support.Cells(base) {
 		if o.Only == nil || o.Only(c) {
 			cells = append(cells, c)
 		}

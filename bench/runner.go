@@ -32,6 +32,10 @@ type Options struct {
 	SampleInterval time.Duration
 	Stall          time.Duration
 	WarmupDuration time.Duration // window of a warm-up run; 0: Duration
+
+	// SUTSettings and TGSettings are set on the hosts while they measure; see
+	// Runner.Settings for what a cell adds.
+	SUTSettings, TGSettings wire.Settings
 }
 
 // Runner runs cells between two hosts.
@@ -41,6 +45,7 @@ type Runner struct {
 	Session string
 
 	seq int
+	set bool // something may be set on the hosts
 }
 
 // startDelay is how far ahead of the controller's clock a run starts, so that
@@ -84,6 +89,9 @@ type outcome struct {
 
 // flow opens both ends, runs them and closes them.
 func (r *Runner) flow(ctx context.Context, p matrix.Run) (out outcome) {
+	if out.sutErr, out.tgErr = r.apply(ctx, p.Cell); out.sutErr != nil || out.tgErr != nil {
+		return out
+	}
 	cookie := stream.NewCookie()
 	var opened wire.Opened
 	addr := net.JoinHostPort(r.Opt.Addr, fmt.Sprint(r.Opt.Port))

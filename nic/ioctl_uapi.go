@@ -11,9 +11,8 @@ import (
 // ioctl that rules, indirection table and driver statistics still go through.
 
 const (
-	ethSSStats   = 1       // ETH_SS_STATS
-	gstringLen   = 32      // ETH_GSTRING_LEN
-	flagNTuple   = 1 << 27 // ETH_FLAG_NTUPLE
+	ethSSStats   = 1  // ETH_SS_STATS
+	gstringLen   = 32 // ETH_GSTRING_LEN
 	ruleAnyPlace = 1<<32 - 1
 	tcpV4Flow    = 0x01 // TCP_V4_FLOW
 	tcpV6Flow    = 0x05 // TCP_V6_FLOW
@@ -73,6 +72,12 @@ type rxnfc struct {
 	_        uint32
 }
 
+// A list of rules is struct ethtool_rxnfc with their places behind rule_cnt.
+const (
+	ruleCountAt  = int(unsafe.Offsetof(rxnfc{}.ruleCnt))
+	ruleListHead = int(unsafe.Sizeof(rxnfc{}))
+)
+
 // rxfhIndir is struct ethtool_rxfh_indir with room for a table.
 type rxfhIndir struct {
 	_    structs.HostLayout
@@ -83,13 +88,6 @@ type rxfhIndir struct {
 
 // maxIndirection is more than any NIC's table has.
 const maxIndirection = 8192
-
-// ethtoolValue is struct ethtool_value.
-type ethtoolValue struct {
-	_    structs.HostLayout
-	cmd  uint32
-	data uint32
-}
 
 // ssetInfo is struct ethtool_sset_info with room for one count.
 type ssetInfo struct {

@@ -5,7 +5,9 @@ package nic
 const (
 	cmdPagePoolGet = 5  // NETDEV_CMD_PAGE_POOL_GET, 6.8
 	cmdQueueGet    = 10 // NETDEV_CMD_QUEUE_GET, 6.8
+	cmdNAPIGet     = 11 // NETDEV_CMD_NAPI_GET, 6.8
 	cmdQStatsGet   = 12 // NETDEV_CMD_QSTATS_GET, 6.9
+	cmdNAPISet     = 14 // NETDEV_CMD_NAPI_SET, 6.13
 )
 
 // NETDEV_A_QUEUE_*.
@@ -18,6 +20,18 @@ const (
 	attrQueueIOUring = 6 // 6.15
 	attrQueueXSK     = 7 // 6.15
 	attrQueueLease   = 8 // 7.1
+)
+
+// NETDEV_A_NAPI_*.
+const (
+	attrNAPIIfindex  = 1
+	attrNAPIID       = 2
+	attrNAPIIRQ      = 3
+	attrNAPIPID      = 4
+	attrNAPIDefer    = 5 // 6.13
+	attrNAPIFlush    = 6 // 6.13
+	attrNAPISuspend  = 7 // 6.13
+	attrNAPIThreaded = 8 // 6.17
 )
 
 // NETDEV_A_IO_URING_PROVIDER_INFO_*.

@@ -17,15 +17,17 @@ type Op string
 
 // The requests, with their parameters and results.
 const (
-	OpHello Op = "hello" // Hello -> HelloResult; must come first
-	OpClock Op = "clock" // nothing -> Clock
-	OpModes Op = "modes" // ModesParams, or nothing -> []ModeSupport
-	OpCheck Op = "check" // nothing -> []Check
-	OpAddrs Op = "addrs" // nothing -> []Interface
-	OpOpen  Op = "open"  // EndSpec -> Opened; prepares one end of a flow
-	OpRun   Op = "run"   // Schedule -> EndResult; answered when the flow has ended
-	OpAbort Op = "abort" // nothing -> nothing; ends the flow, OpRun is still answered
-	OpClose Op = "close" // nothing -> nothing; frees the end
+	OpHello   Op = "hello"   // Hello -> HelloResult; must come first
+	OpClock   Op = "clock"   // nothing -> Clock
+	OpModes   Op = "modes"   // ModesParams, or nothing -> []ModeSupport
+	OpCheck   Op = "check"   // nothing -> []Check
+	OpAddrs   Op = "addrs"   // nothing -> []Interface
+	OpSet     Op = "set"     // Settings -> SetResult; instead of those before, which are restored
+	OpRestore Op = "restore" // RestoreParams -> []lease.Report; finishes what dead processes left
+	OpOpen    Op = "open"    // EndSpec -> Opened; prepares one end of a flow
+	OpRun     Op = "run"     // Schedule -> EndResult; answered when the flow has ended
+	OpAbort   Op = "abort"   // nothing -> nothing; ends the flow, OpRun is still answered
+	OpClose   Op = "close"   // nothing -> nothing; frees the end
 )
 
 // Request is one line from the controller.
@@ -72,6 +74,9 @@ func (e *Error) Fix() string { return e.How }
 type Hello struct {
 	Version     int    `json:"version"`
 	ToolVersion string `json:"tool_version"`
+	// KeepLeases leaves what dead processes have set as it is. Otherwise the agent
+	// restores it before it answers.
+	KeepLeases bool `json:"keep_leases,omitempty"`
 }
 
 // HelloResult is who the agent is.
@@ -82,6 +87,8 @@ type HelloResult struct {
 	NetNS       string      `json:"netns"` // "dev:inode" of its network namespace
 	OnlineCPUs  []int       `json:"online_cpus"`
 	Env         results.Env `json:"env"`
+	// Finished says what dead processes had left on the host and was restored.
+	Finished []string `json:"finished,omitempty"`
 }
 
 // Clock is the agent's CLOCK_MONOTONIC, nanoseconds.

@@ -25,6 +25,7 @@ func demoCommand() *cobra.Command {
 	message := units.Bytes(stream.DefaultMessageBytes)
 	var rx, tx []string
 	var asJSON bool
+	var settings cli.Settings
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Make two hosts out of network namespaces and run every mode this kernel can run",
@@ -33,7 +34,8 @@ against every send mode that this kernel can run, interleaved, with a discarded
 warm-up of each, prints a table and writes the results to --out. It needs root
 and leaves nothing behind but the results.
 
-With --sut and --tg it runs on two hosts that have a link already.
+With --sut and --tg it runs on two hosts that have a link already. What --gro and
+the like set there is restored at the end (docs/settings.md).
 
 What veth cannot show: it has no hardware, and it copies payload that was sent
 with zero copy when it delivers it. The table says so; such runs are invalid.
@@ -65,17 +67,26 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 			if o.SUT == "" && os.Geteuid() != 0 {
 				return cli.Usagef("demo makes network namespaces and must run as root: sudo zcbench demo")
 			}
-			o.MessageBytes, o.Only = int(message), only
+			if err := settings.Check(); err != nil {
+				return err
+			}
+			if o.SUT != "" && cmd.Flags().Changed("mtu") {
+				settings.MTU = o.MTU
+			}
+			settings.Cell(&o.Base)
+			o.SUTSettings, o.TGSettings = settings.Ends()
+			o.MessageBytes, o.Only, o.Notices = int(message), only, cmd.ErrOrStderr()
 			o.Progress = progress.New(cmd.ErrOrStderr())
 			recs, err := bench.Demo(cmd.Context(), o)
 			return finish(cmd, o.Dir, recs, err, asJSON)
 		},
 	}
+	settings.AddFlags(cmd, false)
 	f := cmd.Flags()
 	f.StringVar(&o.Dir, "out", "out/demo", "folder for the results; must not have any yet")
 	f.IntVar(&o.Repetitions, "repetitions", 6, "runs of each pair of modes that count")
 	f.DurationVar(&o.Duration, "duration", 800*time.Millisecond, "steady window of each run")
-	f.IntVar(&o.MTU, "mtu", veth.DefaultMTU, "MTU of the link")
+	f.IntVar(&o.MTU, "mtu", veth.DefaultMTU, "MTU of the link; with --sut only where it is given")
 	f.Var(&message, "message-size", "application message in bytes (suffixes K, M, G: powers of 1024)")
 	f.Uint64Var(&o.Seed, "seed", 1, "of the order of the runs")
 	f.StringVar(&o.SUT, "sut", "", "run on this receiver host instead of a namespace of our own (with --tg)")

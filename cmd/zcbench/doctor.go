@@ -56,7 +56,7 @@ version numbers, and changes nothing. It sends some bytes over 127.0.0.1.`,
 
 func diagnose(cmd *cobra.Command, spec, dev string) (*diagnosis, error) {
 	ctx := cmd.Context()
-	h, err := host.Dial(ctx, spec, host.Options{ToolVersion: version.Tool()})
+	h, err := host.Dial(ctx, spec, host.Options{ToolVersion: version.Tool(), KeepLeases: true}) // it changes nothing
 	if err != nil {
 		return nil, err
 	}

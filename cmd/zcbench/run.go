@@ -42,6 +42,7 @@ type runFlags struct {
 	maxCopied      float64
 	sutCPU, tgCPU  int
 	queue          cli.NICQueue
+	settings       cli.Settings
 	opt            bench.Options
 }
 
@@ -58,6 +59,9 @@ func runCommand() *cobra.Command {
 HOST is local, or netns:NAME for a network namespace of this machine (as made by
 ip netns add; a NAME with a slash is a path such as /proc/PID/ns/net).
 
+What the flags from --mtu to --stop-irqbalance set on the hosts is restored when
+the run ends, however it ends (docs/settings.md).
+
 Only the steady part of the flow is measured: --ramp-up before and --ramp-down
 after the --duration are cut. Ctrl-C calls the run off.
 
@@ -72,6 +76,7 @@ Exit status: 0 done, 1 a run failed, is invalid or unsupported, 2 wrong usage.`,
 
 func (f *runFlags) define(cmd *cobra.Command) {
 	f.queue.AddFlags(cmd)
+	f.settings.AddFlags(cmd, true)
 	fs := cmd.Flags()
 	fs.StringVar(&f.sut, "sut", "", "host of the receiver")
 	fs.StringVar(&f.tg, "tg", "", "host of the sender")
@@ -122,6 +127,9 @@ func (f *runFlags) check() error {
 	if f.message < 1 {
 		return cli.Usagef("--message-size must be at least 1 byte")
 	}
+	if err := f.settings.Check(); err != nil {
+		return err
+	}
 	if f.reps < 1 {
 		return cli.Usagef("--repetitions must be at least 1")
 	}
@@ -153,14 +161,17 @@ func (f *runFlags) check() error {
 }
 
 func (f *runFlags) cell() results.Cell {
-	return results.Cell{ID: f.rx + "/" + f.tx, RX: f.rx, TX: f.tx, MessageBytes: int(f.message), ReadBytes: int(f.read), Touch: f.touch, Congestion: f.congestion,
+	c := results.Cell{ID: f.rx + "/" + f.tx, RX: f.rx, TX: f.tx, MessageBytes: int(f.message), ReadBytes: int(f.read), Touch: f.touch, Congestion: f.congestion,
 		RXBufLen: f.queue.Options().BufLen}
+	f.settings.Cell(&c)
+	return c
 }
 
 func (f *runFlags) options() bench.Options {
 	o := f.opt
 	o.RcvBuf, o.SndBuf, o.PaceBitsPS = int(f.rcvbuf), int(f.sndbuf), uint64(f.pace)
 	o.NIC = f.queue.Options()
+	o.SUTSettings, o.TGSettings = f.settings.Ends()
 	frac := f.maxCopied / 100
 	o.MaxCopied = &frac
 	o.SUTCPU, o.TGCPU = -1, -1
@@ -172,12 +183,12 @@ func (f *runFlags) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	ctx := cmd.Context()
-	sut, err := host.Dial(ctx, f.sut, host.Options{ToolVersion: version.Tool()})
+	sut, err := host.Dial(ctx, f.sut, dialing(cmd))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, sut.Close()) }()
-	tg, err := host.Dial(ctx, f.tg, host.Options{ToolVersion: version.Tool()})
+	tg, err := host.Dial(ctx, f.tg, dialing(cmd))
 	if err != nil {
 		return err
 	}
@@ -206,6 +217,9 @@ func (f *runFlags) session(ctx context.Context, sut, tg *host.Host) (*bench.Sess
 	o := f.options()
 	if err := o.FindPath(ctx, sut, tg, f.addr, f.dev, f.tgDev, f.ipv6); err != nil {
 		return nil, cli.UsageError(err)
+	}
+	if o.SUTSettings.MTU != 0 {
+		o.MTU = o.SUTSettings.MTU
 	}
 	o.SUTCPU, o.TGCPU = bench.DefaultCPUs(sut, tg)
 	if f.sutCPU != autoCPU {

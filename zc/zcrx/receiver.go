@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/uring"
@@ -28,10 +29,10 @@ type Receiver struct {
 	mode string
 	opt  stream.Options
 
-	dev     *nic.Device // nil without a device
-	queue   nic.Queue   // that is taken over, as it was found bound
-	bound   bool        // it is ours
-	changes nic.Changes // of the device
+	dev     *nic.Device   // nil without a device
+	queue   nic.Queue     // that is taken over, as it was found bound
+	bound   bool          // it is ours
+	changes lease.Changes // of the device
 
 	area *area
 	ring *uring.Ring

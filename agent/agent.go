@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/doctor"
 	"github.com/zcbench/zcbench/endpoint"
 	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/results"
@@ -116,7 +117,13 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 	case wire.OpModes:
 		return a.modes(req)
 	case wire.OpCheck:
-		return Checks(), nil
+		return doctor.Checks(), nil
+	case wire.OpLadders:
+		var p wire.ModesParams
+		if err := req.Decode(&p); err != nil {
+			return nil, err
+		}
+		return doctor.Ladders(p.Dev), nil
 	case wire.OpAddrs:
 		return Interfaces()
 	case wire.OpSet:
@@ -141,7 +148,7 @@ func (a *Agent) modes(req wire.Request) (any, error) {
 			return nil, err
 		}
 	}
-	return Modes(p.Dev), nil
+	return doctor.Modes(p.Dev), nil
 }
 
 func (a *Agent) reply(req wire.Request, result any) error {

@@ -412,23 +412,6 @@ func TestInterfacesHaveLoopback(t *testing.T) {
 	t.Errorf("no loopback interface in %+v", is)
 }
 
-func TestChecksAreComplete(t *testing.T) {
-	for _, c := range Checks() {
-		if c.Name == "" || c.Found == "" {
-			t.Errorf("check says nothing: %+v", c)
-		}
-		switch c.Status {
-		case "ok":
-		case "warn", "lacking":
-			if c.Fix == "" && c.Needed == "" {
-				t.Errorf("%s is %s without what to do: %+v", c.Name, c.Status, c)
-			}
-		default:
-			t.Errorf("%s: status %q", c.Name, c.Status)
-		}
-	}
-}
-
 // FuzzServe feeds an agent anything. It must answer or end, and never panic.
 // Requests that open sockets or try the kernel's features are left to the tests.
 func FuzzServe(f *testing.F) {

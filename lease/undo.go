@@ -127,6 +127,8 @@ func (u *undoing) look(i int) *StepReport {
 	switch {
 	case errors.Is(err, errGone):
 		r.Result = Gone
+	case err != nil && s.Keep:
+		// A queue that comes back when the number of them does: back sees to it.
 	case err != nil:
 		r.fail(err)
 	case r.Now == s.Before, ours, u.force, !s.Keep && s.Set == s.Before:

@@ -59,6 +59,20 @@ func (d *Device) queueFile(name string) (string, error) {
 	return filepath.Join(root, "class/net", d.Name, "queues", name), nil
 }
 
+// SysFile reads a file of the interface below /sys/class/net, without surrounding
+// space.
+func (d *Device) SysFile(name string) (string, error) {
+	root, err := d.sysRoot()
+	if err != nil {
+		return "", err
+	}
+	b, err := os.ReadFile(filepath.Join(root, "class/net", d.Name, name))
+	if err != nil {
+		return "", fileError("read", name+" of "+d.Name, err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
 // sysRoot is a sysfs that shows the interfaces of the device's namespace. A
 // thread that entered the namespace still has the /sys of the one it came from,
 // so one is mounted, attached nowhere, that lives as long as the device is open.

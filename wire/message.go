@@ -21,6 +21,7 @@ const (
 	OpClock   Op = "clock"   // nothing -> Clock
 	OpModes   Op = "modes"   // ModesParams, or nothing -> []ModeSupport
 	OpCheck   Op = "check"   // nothing -> []Check
+	OpLadders Op = "ladders" // ModesParams -> []Ladder
 	OpAddrs   Op = "addrs"   // nothing -> []Interface
 	OpSet     Op = "set"     // Settings -> SetResult; instead of those before, which are restored
 	OpRestore Op = "restore" // RestoreParams -> []lease.Report; finishes what dead processes left
@@ -113,11 +114,20 @@ type ModeSupport struct {
 
 // Check is one thing that the doctor looked at.
 type Check struct {
-	Name   string `json:"name"`
-	Status string `json:"status"` // "ok", "warn", "lacking"
-	Found  string `json:"found"`
-	Needed string `json:"needed,omitempty"`
-	Fix    string `json:"fix,omitempty"`
+	Name    string `json:"name"`
+	Status  string `json:"status"` // "ok", "warn", "lacking"
+	Found   string `json:"found"`
+	Needed  string `json:"needed,omitempty"`
+	Errno   string `json:"errno,omitempty"`   // what the kernel answered, such as EOPNOTSUPP
+	Fix     string `json:"fix,omitempty"`     // in words
+	Command string `json:"command,omitempty"` // the fix as a command, where one does it
+}
+
+// Ladder is what one mode needs, rung by rung, and whether it can run.
+type Ladder struct {
+	ModeSupport
+	Rungs      []Check  `json:"rungs"`
+	Impossible []string `json:"impossible,omitempty"` // combinations that this NIC cannot do
 }
 
 // Interface is a network interface of the agent's namespace.

@@ -157,7 +157,7 @@ const (
 // run works.
 func TestLabKill(t *testing.T) {
 	needLab(t)
-	rounds := 4
+	rounds := 3 // make lease-kills: 50
 	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
 		rounds = n
 	}

@@ -16,7 +16,7 @@ fi
 status=0
 here=$PWD
 lab_kernels=${LAB_KERNELS:-sid trixie-backports}
-lab_packages="./lab/softnictest ./uring ./nic ./dmabuf ./zc/zcrx"
+lab_packages="./lab/softnictest ./uring ./nic ./dmabuf ./lease ./zc/zcrx"
 
 # These run in the lab, below, or are programs that a test there starts.
 in_lab='^TestLab|^TestKilledReceiver$'

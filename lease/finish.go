@@ -96,7 +96,25 @@ func Finish(o FinishOptions) ([]Report, error) {
 			out = append(out, *r)
 		}
 	}
+	if !o.DryRun {
+		sweep(o.Dir)
+	}
 	return out, nil
+}
+
+// sweep removes the lock files of the dead.
+func sweep(dir string) {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
+	for _, path := range files {
+		f, err := os.OpenFile(path, os.O_RDWR|unix.O_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && same(f, path) {
+			os.Remove(path)
+		}
+		f.Close()
+	}
 }
 
 // compareAge compares journals by the time in their names.

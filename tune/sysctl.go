@@ -3,6 +3,7 @@ package tune
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -80,15 +81,26 @@ func (fs FS) whereItIs(name string, f func() error) error {
 	if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EPERM) {
 		return err
 	}
-	if ferr := inFirstNetns(f); ferr == nil {
-		return nil
+	// Process 1 is in it, but in a container it is another's, whose namespace may
+	// not be looked at: then it is one of those that other processes are in.
+	seen := map[uint64]bool{}
+	procs, _ := filepath.Glob("/proc/[0-9]*/ns/net")
+	for _, path := range append([]string{"/proc/1/ns/net"}, procs...) {
+		var st unix.Stat_t
+		if unix.Stat(path, &st) != nil || seen[st.Ino] {
+			continue
+		}
+		seen[st.Ino] = true
+		if inNetns(path, f) == nil {
+			return nil
+		}
 	}
 	return err
 }
 
-// inFirstNetns does f on a thread of its own in the namespace of process 1.
-func inFirstNetns(f func() error) error {
-	ns, err := os.Open("/proc/1/ns/net")
+// inNetns does f on a thread of its own in the namespace at path.
+func inNetns(path string, f func() error) error {
+	ns, err := os.Open(path)
 	if err != nil {
 		return err
 	}
@@ -98,7 +110,7 @@ func inFirstNetns(f func() error) error {
 		runtime.LockOSThread() // ends with the goroutine: it is in another namespace
 		if unix.Gettid() == unix.Getpid() {
 			// The main thread does not end: another goroutine takes another one.
-			err := inFirstNetns(f)
+			err := inNetns(path, f)
 			runtime.UnlockOSThread()
 			c <- err
 			return

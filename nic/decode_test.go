@@ -152,7 +152,7 @@ func TestTexts(t *testing.T) {
 			t.Errorf("%s took %q", name, bad)
 		}
 	}
-	for _, name := range []string{"", "nothing", "ring", "ring mini", "napi", "napi -1", "rps x", "rule 1.1.1.1:1 > [::1]:1 queue 0", "rule any"} {
+	for _, name := range []string{"", "nothing", "ring", "ring mini", "napi", "napi -1", "rps x", "rule 1.1.1.1:1 > [::1]:1 queue 0", "rule any", "rss-context", "rss-context 1,x", "rss-context 01"} {
 		if _, err := d.Setting(name); err == nil {
 			t.Errorf("there is a setting %q", name)
 		}
@@ -170,6 +170,7 @@ func FuzzDecode(f *testing.F) {
 		_, _ = decodeRings(b)
 		_, _ = decodeChannels(b)
 		_, _ = decodeNAPI(b)
+		_, _ = decodeContext(b)
 		_, _, _ = decodeQueue(b)
 		_, _, _ = decodePool(b)
 		_, _, _, _ = decodeQStats(b)

@@ -86,6 +86,30 @@ type rxfhIndir struct {
 	ring [maxIndirection]uint32
 }
 
+// rxfh is struct ethtool_rxfh; its table follows.
+type rxfh struct {
+	_         structs.HostLayout
+	cmd       uint32
+	context   uint32
+	indirSize uint32
+	keySize   uint32
+	hfunc     uint8
+	xfrm      uint8
+	_         [2]uint8
+	_         uint32
+}
+
+const (
+	rxfhHead      = int(unsafe.Sizeof(rxfh{}))
+	rxfhContextAt = int(unsafe.Offsetof(rxfh{}.context))
+	newContext    = 0xffffffff // ETH_RXFH_CONTEXT_ALLOC
+)
+
+// bytesOfRXFH shows the structure as bytes that a table can be appended to.
+func bytesOfRXFH(r *rxfh) []byte {
+	return append([]byte(nil), unsafe.Slice((*byte)(unsafe.Pointer(r)), unsafe.Sizeof(*r))...)
+}
+
 // maxIndirection is more than any NIC's table has.
 const maxIndirection = 8192
 

@@ -65,6 +65,7 @@ func TestLabSettings(t *testing.T) {
 			{"header-split", "tcp-data-split on, hds-thresh 0"}, {"header-split", "tcp-data-split on, hds-thresh 512"},
 			{"napi 1", "defer-hard-irqs 5, gro-flush-timeout 20000, irq-suspend-timeout 0, threaded off"},
 			{"rps 1", "3"}, {"xps 1", "1"}, {"rss", strings.TrimSpace(strings.Repeat("0 2 ", 64))},
+			{"rss-context 1,2", "present"}, {"rss-context 3", "present"},
 			{"rule 10.77.0.2:6000 > 10.77.0.1:5000 queue 1", "present"}, {"rule [fd00:77::2]:6000 > [fd00:77::1]:5000 queue 2", "present"},
 		} {
 			if err := changeAndBack(d, c.name, c.value); err != nil {

@@ -66,3 +66,9 @@ const (
 	queueRX    = 0
 	scopeQueue = 1
 )
+
+// ETHTOOL_A_RSS_* of include/uapi/linux/ethtool_netlink_generated.h.
+const (
+	attrRSSContext = 2
+	attrRSSIndir   = 4
+)

@@ -22,6 +22,7 @@ import (
 //	irq QUEUE             CPU list of the RX queue's interrupt
 //	rps QUEUE, xps QUEUE  CPU mask, hexadecimal
 //	rss                   default, or the queue of each entry of the indirection table
+//	rss-context Q,Q...    present, absent: an RSS context over these queues in turn
 //	rule REMOTE > LOCAL queue N    present, absent: an ntuple rule for one TCP flow
 func (d *Device) Setting(name string) (setting.Setting, error) {
 	word, arg, _ := strings.Cut(name, " ")
@@ -50,6 +51,8 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 	case "rss":
 		s.Get = d.rssText
 		s.Set = d.setRSSText
+	case "rss-context":
+		s.Get, s.Set, err = d.contextSetting(arg)
 	case "rule":
 		err = d.ruleSetting(&s, arg)
 	default:

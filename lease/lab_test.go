@@ -104,7 +104,7 @@ var everything = slices.Concat(plain, []string{"--mtu", "1500", "--gro", "off", 
 
 // plain are those of a run that sets what zcrx needs, and nothing else.
 var plain = []string{"run", "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender, "--rx", "zcrx", "--tx", "tcp",
-	"--duration", "300ms", "--ramp-up", "50ms", "--ramp-down", "50ms", "--sample-interval", "0"}
+	"--duration", "300ms", "--ramp-up", "50ms", "--ramp-down", "500ms", "--sample-interval", "0"}
 
 // run runs zcbench to its end.
 func run(t testing.TB, args ...string) (string, error) {

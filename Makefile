@@ -11,6 +11,11 @@ TOOLS   := $(CACHE)/tools
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -s -w -X github.com/zcbench/zcbench/version.tool=$(VERSION)
 
+# The engine giouring reaches into package syscall, which the linker of Go 1.23
+# and later allows only so. A plain go build is without it.
+ENGINES := -tags giouring
+LDFLAGS += -checklinkname=0
+
 GOTESTSUM   := $(TOOLS)/gotestsum-v1.13.0
 STATICCHECK := $(TOOLS)/staticcheck-v0.7.0
 
@@ -19,8 +24,8 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## build bin/zcbench, bin/zcrecv and bin/zcsend, static
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/zcbench ./cmd/zcrecv ./cmd/zcsend
+build: ## build bin/zcbench, bin/zcrecv and bin/zcsend, static, with both io_uring engines
+	CGO_ENABLED=0 $(GO) build $(ENGINES) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/zcbench ./cmd/zcrecv ./cmd/zcsend
 
 .PHONY: demo
 demo: build ## run every mode this kernel can run between two namespaces (root; 2 minutes), results in out/demo
@@ -40,7 +45,9 @@ bench: deps-bench build ## compare speed and CPU with iperf3 over the same veth 
 lint: $(STATICCHECK) ## gofmt, go vet, staticcheck
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt would change:"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
+	$(GO) vet $(ENGINES) ./...
 	'$(STATICCHECK)' ./...
+	'$(STATICCHECK)' $(ENGINES) ./...
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (10s) each
@@ -51,6 +58,7 @@ clean: ## remove what was built; results in out/ stay
 	rm -rf bin
 
 include mk/lab.mk
+include mk/field.mk
 
 # Tools and packages: installed once, then everything works offline.
 
@@ -66,6 +74,6 @@ $(STATICCHECK):
 
 .PHONY: deps-test deps-bench
 deps-test:
-	@mk/apt.sh gcc:gcc libc6-dev:/usr/include/stdlib.h
+	@mk/apt.sh gcc:gcc libc6-dev:/usr/include/stdlib.h openssh-server:/usr/sbin/sshd openssh-client:ssh iproute2:ip iputils-ping:ping gnuplot-nox:gnuplot
 deps-bench:
 	@mk/apt.sh iperf3:iperf3

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/doctor"
@@ -20,12 +21,13 @@ import (
 
 // Agent serves one controller.
 type Agent struct {
-	dec *wire.Decoder
-	enc *wire.Encoder
+	enc   *wire.Encoder
+	inbox *inbox
 
-	greeted bool
-	running sync.WaitGroup
-	leased  leased // what is set on the host
+	greeted  bool
+	running  sync.WaitGroup
+	replying sync.WaitGroup // to runs that have ended
+	leased   leased         // what is set on the host
 
 	mu     sync.Mutex
 	end    *endpoint.End
@@ -34,64 +36,47 @@ type Agent struct {
 	off    bool                    // the end was called off before its run
 }
 
-// Serve answers requests from in on out until in or ctx ends. A message that is
-// none is an error with its position. Whatever is set on the host is restored
-// before it returns; what could not be is an error.
+// Serve answers requests from in on out until in ends, the controller is silent
+// for longer than it promised, or ctx ends. A message that is none is an error
+// with its position. Whatever is set on the host is restored before it returns;
+// what could not be is an error.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
-	a := &Agent{dec: wire.NewDecoder(in), enc: wire.NewEncoder(out)}
+	a := &Agent{enc: wire.NewEncoder(out)}
+	a.inbox = openInbox(in, a.enc)
 	defer lease.OnPanic()
 	defer func() { err = errors.Join(err, a.shutdown()) }()
-	requests := a.read(ctx)
 	for {
-		select {
-		case r := <-requests:
-			switch {
-			case errors.Is(r.err, io.EOF):
-				return nil
-			case r.err != nil:
-				return fmt.Errorf("standard input: %w", r.err)
-			}
-			if err := a.handle(ctx, r.req); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		req, err := a.inbox.next(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := a.handle(ctx, req); err != nil {
+			return err
 		}
 	}
 }
 
-type request struct {
-	req wire.Request
-	err error // the last one's
-}
-
-// read reads requests in a goroutine of its own, so that a signal can end what
-// waits for them.
-func (a *Agent) read(ctx context.Context) <-chan request {
-	c := make(chan request)
-	go func() {
-		for {
-			var r request
-			r.err = a.dec.Decode(&r.req)
-			select {
-			case c <- r:
-			case <-ctx.Done():
-				return
-			}
-			if r.err != nil {
-				return
-			}
-		}
-	}()
-	return c
-}
-
-// shutdown ends what runs, waits for it, and restores the host.
+// shutdown ends what runs, waits for it, and restores the host. An answer that
+// nobody takes does not hold it up.
 func (a *Agent) shutdown() error {
 	a.abort()
 	a.running.Wait()
-	return errors.Join(a.closeEnd(), a.leased.restore())
+	err := errors.Join(a.closeEnd(), a.leased.restore())
+	a.inbox.close()
+	answered := make(chan struct{})
+	go func() { a.replying.Wait(); close(answered) }()
+	select {
+	case <-answered:
+	case <-time.After(replyTime):
+	}
+	return err
 }
+
+// replyTime is how long the last answers may take once the agent ends.
+const replyTime = 2 * time.Second
 
 // handle answers one request. Its error is a broken output.
 func (a *Agent) handle(ctx context.Context, req wire.Request) error {
@@ -130,6 +115,12 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 		return a.set(req)
 	case wire.OpRestore:
 		return restore(req)
+	case wire.OpRoute:
+		var p wire.RouteParams
+		if err := req.Decode(&p); err != nil {
+			return nil, err
+		}
+		return route(p.Addr)
 	case wire.OpOpen:
 		return a.open(req)
 	case wire.OpAbort:
@@ -177,6 +168,7 @@ func (a *Agent) hello(req wire.Request) (any, error) {
 			How: "use the same zcbench on both hosts"}
 	}
 	a.greeted = true
+	a.inbox.expect(time.Duration(h.SilenceNs))
 	id, err := identity()
 	if err == nil && !h.KeepLeases {
 		id.Finished, err = finishDead()
@@ -230,7 +222,7 @@ func (a *Agent) startRun(ctx context.Context, req wire.Request) error {
 		a.mu.Unlock()
 		cancel(nil)
 		// A broken output means that the controller is gone; the input ends too.
-		_ = a.reply(req, res)
+		a.replying.Go(func() { _ = a.reply(req, res) })
 	})
 	return nil
 }

@@ -7,10 +7,12 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/endpoint"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/version"
@@ -466,4 +468,64 @@ func TestContextEndsTheAgent(t *testing.T) {
 	case <-time.After(5 * time.Second):
 		t.Error("it goes on")
 	}
+}
+
+// silentAfter greets an agent with a limit of silence and lets it run.
+func silentAfter(t *testing.T, limit time.Duration) *client {
+	t.Helper()
+	c := serve(t)
+	c.ok(wire.OpHello, wire.Hello{Version: wire.Version, ToolVersion: version.Tool(), SilenceNs: int64(limit)}, nil)
+	return c
+}
+
+// A controller that is silent for longer than it promised is lost: the link may
+// be dead without an end of input.
+func TestSilentController(t *testing.T) {
+	c := silentAfter(t, 300*time.Millisecond)
+	addr := c.openRX()
+	c.send(wire.OpRun, wire.Schedule{})
+	if err := c.end(3 * time.Second); err == nil || !strings.Contains(err.Error(), "nothing heard of the controller") || stream.FixOf(err) == "" {
+		t.Errorf("%v", err)
+	}
+	if !free(addr) {
+		t.Errorf("%s still listens", addr)
+	}
+}
+
+// Signs of life are answered, and do.
+func TestSignsOfLife(t *testing.T) {
+	c := silentAfter(t, 400*time.Millisecond)
+	for range 12 {
+		c.ok(wire.OpAlive, nil, nil)
+		time.Sleep(100 * time.Millisecond)
+	}
+	c.openRX()
+}
+
+func TestRoute(t *testing.T) {
+	c := greeted(t)
+	var r wire.Route
+	c.ok(wire.OpRoute, wire.RouteParams{Addr: "127.0.0.1"}, &r)
+	if r.Dev != "lo" {
+		t.Errorf("127.0.0.1 is reached by %q", r.Dev)
+	}
+	c.refused(wire.OpRoute, wire.RouteParams{Addr: "hosta"}, `"hosta" is no address`)
+	c.refused(wire.OpRoute, nil, "parameters missing")
+}
+
+// The CPUs next to an interface are of this machine.
+func TestInterfacesHaveCPUs(t *testing.T) {
+	is, err := Interfaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range is {
+		if len(i.NearCPUs) == 0 || slices.ContainsFunc(i.NearCPUs, func(c int) bool { return checkOnline(c) != nil }) {
+			t.Errorf("%s: CPUs %v", i.Name, i.NearCPUs)
+		}
+	}
+}
+
+func checkOnline(cpu int) error {
+	return endpoint.Check(wire.EndSpec{Role: stream.RX, Mode: "tcp", Addr: "127.0.0.1:0", CPU: cpu})
 }

@@ -1,11 +1,15 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
+	"net"
 	"os"
 
 	"github.com/vishvananda/netlink"
 	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/place"
+	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/version"
 	"github.com/zcbench/zcbench/wire"
 	"golang.org/x/sys/unix"
@@ -39,6 +43,9 @@ func Interfaces() ([]wire.Interface, error) {
 	for _, l := range links {
 		a := l.Attrs()
 		i := wire.Interface{Name: a.Name, Up: a.RawFlags&unix.IFF_UP != 0, Loopback: a.RawFlags&unix.IFF_LOOPBACK != 0, MTU: a.MTU}
+		if i.NearCPUs, err = place.Near(a.Name); err != nil {
+			return nil, err
+		}
 		for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 			addrs, err := netlink.AddrList(l, family)
 			if err != nil {
@@ -53,4 +60,21 @@ func Interfaces() ([]wire.Interface, error) {
 		out = append(out, i)
 	}
 	return out, nil
+}
+
+// route asks the kernel by which interface packets to addr leave.
+func route(addr string) (wire.Route, error) {
+	ip := net.ParseIP(addr)
+	if ip == nil {
+		return wire.Route{}, fmt.Errorf("route: %q is no address", addr)
+	}
+	rs, err := netlink.RouteGet(ip)
+	if err != nil || len(rs) == 0 {
+		return wire.Route{}, &stream.Error{Op: "find the route to " + addr, Err: cmp.Or(err, error(unix.ENETUNREACH)), How: "give the interface on the wire an address in the same network: ip addr add ADDRESS/24 dev DEV"}
+	}
+	link, err := netlink.LinkByIndex(rs[0].LinkIndex)
+	if err != nil {
+		return wire.Route{}, fmt.Errorf("find the interface of the route to %s: %w", addr, err)
+	}
+	return wire.Route{Dev: link.Attrs().Name}, nil
 }

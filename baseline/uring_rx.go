@@ -36,7 +36,7 @@ const (
 
 // NewUringReceiver makes the ring, owned by the calling thread, and its buffers.
 func NewUringReceiver(o stream.Options) (*UringReceiver, error) {
-	ring, err := uring.NewBest(uring.Options{SQEntries: 8, CQEntries: maxUringBuffers, SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
+	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8, CQEntries: maxUringBuffers, SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
 	if err != nil {
 		return nil, &stream.Unsupported{Mode: "uring", Op: "make a ring", Err: err, How: stream.FixOf(err)}
 	}
@@ -144,5 +144,5 @@ func (r *UringReceiver) Close() error {
 
 // Evidence says how the ring was made.
 func (r *UringReceiver) Evidence() stream.Evidence {
-	return stream.Evidence{Figures: stream.RingFigures(r.ring)}
+	return stream.Evidence{Figures: stream.RingFigures(r.ring), UringEngine: string(r.ring.Engine())}
 }

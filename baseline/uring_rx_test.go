@@ -21,7 +21,9 @@ func needUring(t *testing.T) {
 }
 
 // The buffers cover a message, but not with too few or too many.
-func TestUringBuffers(t *testing.T) {
+func TestUringBuffers(t *testing.T) { streamtest.EachEngine(t, testUringBuffers) }
+
+func testUringBuffers(t *testing.T, engine string) {
 	needUring(t)
 	for _, c := range []struct{ message, read, n, size int }{
 		{1, 0, 8, 1},
@@ -31,7 +33,7 @@ func TestUringBuffers(t *testing.T) {
 		{1 << 20, 1, 4096, 1},
 		{100, 1 << 20, 8, 100},
 	} {
-		r, err := NewUringReceiver(stream.Options{MessageBytes: c.message, ReadBytes: c.read})
+		r, err := NewUringReceiver(stream.Options{UringEngine: engine, MessageBytes: c.message, ReadBytes: c.read})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +50,9 @@ func TestUringBuffers(t *testing.T) {
 
 // More comes at once than there are buffers for: the request ends for want of
 // them, is issued again, and nothing is lost, with bundles and without.
-func TestUringRunsOutOfBuffers(t *testing.T) {
+func TestUringRunsOutOfBuffers(t *testing.T) { streamtest.EachEngine(t, testUringRunsOutOfBuffers) }
+
+func testUringRunsOutOfBuffers(t *testing.T, engine string) {
 	needUring(t)
 	const total = 40_000
 	for _, bundle := range []bool{true, false} {
@@ -59,7 +63,7 @@ func TestUringRunsOutOfBuffers(t *testing.T) {
 				t.Fatalf("sent %d: %v", n, errno)
 			}
 			tx.EndOfSend()
-			r, err := NewUringReceiver(stream.Options{MessageBytes: size, Touch: stream.TouchVerify})
+			r, err := NewUringReceiver(stream.Options{UringEngine: engine, MessageBytes: size, Touch: stream.TouchVerify})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,10 +90,14 @@ func TestUringRunsOutOfBuffers(t *testing.T) {
 }
 
 func TestUringReceiverSleepsBetweenBursts(t *testing.T) {
+	streamtest.EachEngine(t, testUringReceiverSleepsBetweenBursts)
+}
+
+func testUringReceiverSleepsBetweenBursts(t *testing.T, engine string) {
 	needUring(t)
 	p, m := streamtest.Payload(t, 4096), new(stream.Meter)
 	rx, tx, h := streamtest.Flow(t, p, sock.Options{})
-	r, err := NewUringReceiver(stream.Options{MessageBytes: 4096, Touch: stream.TouchVerify})
+	r, err := NewUringReceiver(stream.Options{UringEngine: engine, MessageBytes: 4096, Touch: stream.TouchVerify})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 type UringSender struct{ ring *uring.Ring }
 
 // NewUringSender makes the ring, owned by the calling thread.
-func NewUringSender(stream.Options) (*UringSender, error) {
-	ring, err := uring.NewBest(uring.Options{SQEntries: 8, SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
+func NewUringSender(o stream.Options) (*UringSender, error) {
+	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8, SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
 	if err != nil {
 		return nil, &stream.Unsupported{Mode: "uring", Op: "make a ring", Err: err, How: stream.FixOf(err)}
 	}
@@ -80,5 +80,5 @@ func (s *UringSender) Close() error { return s.ring.Close() }
 
 // Evidence says how the ring was made.
 func (s *UringSender) Evidence() stream.Evidence {
-	return stream.Evidence{Figures: stream.RingFigures(s.ring)}
+	return stream.Evidence{Figures: stream.RingFigures(s.ring), UringEngine: string(s.ring.Engine())}
 }

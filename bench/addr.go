@@ -11,7 +11,7 @@ import (
 )
 
 // FindPath fills in the address and interfaces of the flow: those given, else
-// the only ones there are.
+// the SUT's only one, and the one by which the TG reaches it.
 func (o *Options) FindPath(ctx context.Context, sut, tg *host.Host, addr, dev, tgDev string, ipv6 bool) error {
 	o.Addr, o.SUTDev, o.TGDev = addr, dev, tgDev
 	if addr != "" {
@@ -25,12 +25,17 @@ func (o *Options) FindPath(ctx context.Context, sut, tg *host.Host, addr, dev, t
 		}
 		o.Addr, o.SUTDev, o.MTU = a, i.Name, i.MTU
 	}
-	if tgDev == "" && o.SUTDev != "" {
-		// A sender with several interfaces just has no interface counters.
-		if _, i, err := findAddr(ctx, tg, sut, "", strings.Contains(o.Addr, ":")); err == nil {
-			o.TGDev = i.Name
-		}
+	if o.SUTDev == "" {
+		return nil // loopback
 	}
+	var route wire.Route
+	if err := tg.Call(ctx, wire.OpRoute, wire.RouteParams{Addr: o.Addr}, &route); err != nil {
+		return fmt.Errorf("%s: %w", tg.Spec.Name, err)
+	}
+	if tgDev != "" && tgDev != route.Dev {
+		return fmt.Errorf("%s reaches %s by %s, not by %s: give %s an address in the same network, or a route (ip route get %s)", tg.Spec.Name, o.Addr, route.Dev, tgDev, tgDev, o.Addr)
+	}
+	o.TGDev = route.Dev
 	return nil
 }
 

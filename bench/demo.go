@@ -9,8 +9,8 @@ import (
 
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/veth"
 	"github.com/zcbench/zcbench/wire"
 )
 
@@ -19,11 +19,12 @@ type DemoOptions struct {
 	Dir          string // for the results
 	ToolVersion  string
 	Repetitions  int
-	Duration     time.Duration
-	MTU          int // of the link that the demo makes
+	Duration     time.Duration // steady window of each run; 0: what fits, see [DemoTime]
+	MTU          int           // of the link that the demo makes
 	MessageBytes int
 	Seed         uint64
 	Only         func(results.Cell) bool // nil: all cells
+	UringEngine  string                  // of the modes that use io_uring; "" is the default
 	Progress     Progress
 	Notices      io.Writer // what agents say of leases that they finished; nil: nowhere
 
@@ -36,6 +37,8 @@ type DemoOptions struct {
 	// interface where it has several. Both empty: the demo makes two hosts out
 	// of network namespaces.
 	SUT, TG, Dev string
+
+	Layout place.Layout // of the SUT's CPUs
 }
 
 // Demo runs every receive mode against every send mode that two hosts can run.
@@ -44,36 +47,22 @@ func Demo(ctx context.Context, o DemoOptions) (recs []results.Record, err error)
 	if err := results.Vacant(o.Dir); err != nil {
 		return nil, err
 	}
-	names := [2]string{}
-	if o.SUT == "" && o.TG == "" {
-		pair, err := veth.New(veth.Options{MTU: o.MTU})
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, pair.Close()) }()
-		o.SUT, o.TG = "netns:"+pair.SUT.Netns.Path(), "netns:"+pair.TG.Netns.Path()
-		names = [2]string{"sut", "tg"}
-	}
-	sut, err := host.Dial(ctx, o.SUT, host.Options{ToolVersion: o.ToolVersion, Name: names[0], Notices: o.Notices})
+	hosts, err := openHosts(ctx, o.SUT, o.TG, o.MTU, host.Options{ToolVersion: o.ToolVersion, Notices: o.Notices})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, sut.Close()) }()
-	tg, err := host.Dial(ctx, o.TG, host.Options{ToolVersion: o.ToolVersion, Name: names[1], Notices: o.Notices})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, tg.Close()) }()
-	return demoRuns(ctx, o, sut, tg)
+	defer func() { err = errors.Join(err, hosts.Close()) }()
+	return demoRuns(ctx, o, hosts.SUT, hosts.TG)
 }
 
 func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results.Record, error) {
-	opt := Options{Duration: o.Duration, WarmupDuration: min(o.Duration, max(300*time.Millisecond, o.Duration/3)),
-		RampUp: max(200*time.Millisecond, o.Duration/4), RampDown: 50 * time.Millisecond, SampleInterval: 100 * time.Millisecond}
+	opt := Options{SampleInterval: 100 * time.Millisecond, UringEngine: o.UringEngine}
 	if err := opt.FindPath(ctx, sut, tg, "", o.Dev, "", false); err != nil {
 		return nil, err
 	}
-	opt.SUTCPU, opt.TGCPU = DefaultCPUs(sut, tg)
+	if err := opt.PlaceCPUs(ctx, sut, tg); err != nil {
+		return nil, err
+	}
 	opt.SUTSettings, opt.TGSettings = o.SUTSettings, o.TGSettings
 	if m := opt.SUTSettings.MTU; m != 0 {
 		opt.MTU = m
@@ -84,20 +73,48 @@ func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results
 	}
 	base := o.Base
 	base.MTU, base.MessageBytes, base.Touch, base.Congestion = opt.MTU, o.MessageBytes, "none", "cubic"
+	base.CPULayout = string(o.Layout)
 	var cells []results.Cell
 	for _, c := range support.Cells(base) {
 		if o.Only == nil || o.Only(c) {
 			cells = append(cells, c)
 		}
 	}
+	plan := planOnce(matrix.Interleave(cells, o.Repetitions, true, o.Seed), support.Missing)
+	opt.demoTimes(o.Duration, plan, support.Missing)
 	session := NewSession()
 	journal, err := results.Create(o.Dir, results.Header{ToolVersion: o.ToolVersion, SessionID: session, Cells: cells})
 	if err != nil {
 		return nil, err
 	}
 	s := &Session{Runner: &Runner{SUT: sut, TG: tg, Session: session, Opt: opt}, Journal: journal, Progress: o.Progress, Missing: support.Missing}
-	recs, err := s.Play(ctx, planOnce(matrix.Interleave(cells, o.Repetitions, true, o.Seed), support.Missing))
+	recs, err := s.Play(ctx, plan)
 	return recs, errors.Join(err, journal.Close())
+}
+
+// A demo that may choose its windows takes no longer than DemoTime on a machine
+// that is not slow, as long as no window falls below minDemoWindow.
+const (
+	DemoTime      = 130 * time.Second
+	maxDemoWindow = 800 * time.Millisecond
+	minDemoWindow = 250 * time.Millisecond
+	// demoOverhead is what a run takes beside its window: opening, ramps, closing.
+	demoOverhead = 450 * time.Millisecond
+)
+
+// demoTimes sets the windows of a demo; window 0 lets the number of runs decide.
+func (o *Options) demoTimes(window time.Duration, plan []matrix.Run, missing func(results.Cell) *Missing) {
+	if window == 0 {
+		runs := time.Duration(0)
+		for _, p := range plan {
+			if missing(p.Cell) == nil {
+				runs++
+			}
+		}
+		window = min(max(DemoTime/max(runs, 1)-demoOverhead, minDemoWindow), maxDemoWindow).Round(10 * time.Millisecond)
+	}
+	o.Duration, o.WarmupDuration = window, min(window, max(300*time.Millisecond, window/3))
+	o.RampUp, o.RampDown = max(200*time.Millisecond, window/4), 50*time.Millisecond
 }
 
 // planOnce keeps a cell that cannot run once in the plan, as no warm-up: it is
@@ -113,17 +130,6 @@ func planOnce(plan []matrix.Run, missing func(results.Cell) *Missing) []matrix.R
 		}
 	}
 	return out
-}
-
-// DefaultCPUs chooses the CPUs of the data-path threads: on one machine two
-// different ones, as far apart as they are numbered; on two machines the last
-// of each, which is least likely to serve interrupts.
-func DefaultCPUs(sut, tg *host.Host) (sutCPU, tgCPU int) {
-	last := func(h *host.Host) int { return h.Info.OnlineCPUs[len(h.Info.OnlineCPUs)-1] }
-	if sut.SameMachine(tg) {
-		return last(sut), tg.Info.OnlineCPUs[0]
-	}
-	return last(sut), last(tg)
 }
 
 // NewSession names a session after the time, to the millisecond, in UTC.

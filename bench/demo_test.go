@@ -3,11 +3,10 @@ package bench
 import (
 	"regexp"
 	"testing"
+	"time"
 
-	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/wire"
 )
 
 func TestPlanOnce(t *testing.T) {
@@ -37,23 +36,20 @@ func TestPlanOnce(t *testing.T) {
 	}
 }
 
-func TestDefaultCPUs(t *testing.T) {
-	on := func(boot string, cpus ...int) *host.Host {
-		return &host.Host{Info: wire.HelloResult{OnlineCPUs: cpus, Env: results.Env{BootID: boot}}}
-	}
+// The windows get shorter with more cells, not the demo longer.
+func TestDemoTimes(t *testing.T) {
+	none := func(results.Cell) *Missing { return nil }
 	for _, x := range []struct {
-		name         string
-		sut, tg      *host.Host
-		wantS, wantT int
-	}{
-		{"one machine", on("m", 0, 1, 2, 3), on("m", 0, 1, 2, 3), 3, 0},
-		{"one machine, holes", on("m", 2, 5, 9), on("m", 2, 5, 9), 9, 2},
-		{"one CPU", on("m", 0), on("m", 0), 0, 0},
-		{"two machines", on("m", 0, 1), on("n", 0, 1, 2, 3), 1, 3},
-		{"unknown machines", on("", 0, 1), on("", 0, 1), 1, 1},
-	} {
-		if s, g := DefaultCPUs(x.sut, x.tg); s != x.wantS || g != x.wantT {
-			t.Errorf("%s: %d and %d, want %d and %d", x.name, s, g, x.wantS, x.wantT)
+		asked time.Duration
+		runs  int
+		want  time.Duration
+	}{{0, 10, maxDemoWindow}, {0, 104, maxDemoWindow}, {0, 175, 290 * time.Millisecond}, {0, 10000, minDemoWindow}, {time.Second, 10000, time.Second}} {
+		var o Options
+		if o.demoTimes(x.asked, make([]matrix.Run, x.runs), none); o.Duration != x.want {
+			t.Errorf("%d runs, %v asked: %v, want %v", x.runs, x.asked, o.Duration, x.want)
+		}
+		if all := time.Duration(x.runs) * (o.Duration + demoOverhead); x.asked == 0 && o.Duration > minDemoWindow && all > DemoTime+time.Second {
+			t.Errorf("%d runs of %v take %v", x.runs, o.Duration, all)
 		}
 	}
 }

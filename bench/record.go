@@ -23,8 +23,14 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 	r.fillEnd(&rec.SUT, r.SUT, out.sut)
 	r.fillEnd(&rec.TG, r.TG, out.tg)
 	rec.Warnings = append(named("SUT", out.sut.Warnings), named("TG", out.tg.Warnings)...)
-	rec.Flags = append(slices.Clone(out.sut.Flags), out.tg.Flags...)
+	rec.Flags = slices.Clone(out.sut.Flags)
+	for _, f := range out.tg.Flags {
+		if !slices.Contains(rec.Flags, f) {
+			rec.Flags = append(rec.Flags, f)
+		}
+	}
 	r.markSharing(rec)
+	r.markPlacement(rec)
 	rec.Verdict, rec.Reason, rec.Fix = verdict(out)
 }
 
@@ -63,7 +69,7 @@ func (r *Runner) markSharing(rec *results.Record) {
 		dropCPU(&rec.TG)
 		return
 	}
-	if irq := rec.SUT.Env.IRQCPU; irq != "" && irq != fmt.Sprint(r.Opt.SUTCPU) {
+	if irq := rec.SUT.Env.IRQCPU; irq != "" && rec.Cell.CPULayout == "" && irq != fmt.Sprint(r.Opt.SUTCPU) {
 		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the network softirqs of both ends ran on CPU %s: the SUT, measured on CPU %d, did not bear all of its own", irq, r.Opt.SUTCPU))
 	}
 }

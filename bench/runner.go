@@ -8,6 +8,7 @@ import (
 
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/wire"
@@ -19,14 +20,19 @@ type Options struct {
 	RampUp   time.Duration // cut before it
 	RampDown time.Duration // cut after it
 
-	Addr           string // the SUT's address on the path to be measured, without port
-	Port           int    // of the data port; 0 takes a free one
-	SUTDev, TGDev  string // interfaces whose counters belong to the run; "" for none
-	SUTCPU, TGCPU  int    // of the data-path threads; -1 does not pin
+	Addr          string // the SUT's address on the path to be measured, without port
+	Port          int    // of the data port; 0 takes a free one
+	SUTDev, TGDev string // interfaces whose counters belong to the run; "" for none
+	SUTCPU, TGCPU int    // of the data-path threads; -1 does not pin
+	// SUTSoftirqCPU and TGSoftirqCPU are where the softirq goes in a cell with two
+	// CPUs; with one it goes to the data-path thread's.
+	SUTSoftirqCPU, TGSoftirqCPU int
+
 	ReadBytes      int
 	RcvBuf, SndBuf int
 	PaceBitsPS     uint64
 	NIC            stream.NICQueue // of a receive mode that takes a queue over; the cell's RXBufLen counts
+	UringEngine    string          // of the modes that use io_uring; "" is the default
 	MTU            int             // of the path, for the record
 	MaxCopied      *float64        // fraction; nil is the default
 	SampleInterval time.Duration
@@ -43,18 +49,29 @@ type Runner struct {
 	SUT, TG *host.Host
 	Opt     Options
 	Session string
+	// ForCell changes the options for one cell; nil leaves them.
+	ForCell func(results.Cell, Options) Options
 
 	seq int
 	set bool // something may be set on the hosts
 }
 
 // startDelay is how far ahead of the controller's clock a run starts, so that
-// both agents know of it in time.
+// both agents know of it in time. A slow link adds to it, see [Runner.delay].
 const startDelay = 20 * time.Millisecond
+
+// delay is startDelay and two round trips to the farther host.
+func (r *Runner) delay() time.Duration {
+	return startDelay + 4*time.Duration(max(r.SUT.UncertaintyNs, r.TG.UncertaintyNs))
+}
 
 // Run runs one repetition and returns its record; what went wrong is in the
 // verdict. Ending ctx aborts the run.
 func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
+	if r.ForCell != nil {
+		defer func(o Options) { r.Opt = o }(r.Opt)
+		r.Opt = r.ForCell(p.Cell, r.Opt)
+	}
 	rec := r.record(p)
 	out := r.flow(ctx, p)
 	out.calledOff = context.Cause(ctx)
@@ -89,7 +106,11 @@ type outcome struct {
 
 // flow opens both ends, runs them and closes them.
 func (r *Runner) flow(ctx context.Context, p matrix.Run) (out outcome) {
+	// The settings first: while a link comes back the clocks drift.
 	if out.sutErr, out.tgErr = r.apply(ctx, p.Cell); out.sutErr != nil || out.tgErr != nil {
+		return out
+	}
+	if out.sutErr, out.tgErr = r.SUT.SyncClock(ctx), r.TG.SyncClock(ctx); out.sutErr != nil || out.tgErr != nil {
 		return out
 	}
 	cookie := stream.NewCookie()
@@ -122,9 +143,7 @@ func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stre
 		s = txSpec(c, r.Opt, addr)
 	}
 	s.Cookie = cookie
-	if r.SUT.SameMachine(r.TG) && s.CPU >= 0 {
-		s.MeasureCPUs = []int{s.CPU} // the rest of the machine is not this end's alone
-	}
+	r.placeEnd(&s, place.Layout(c.CPULayout))
 	return s
 }
 
@@ -133,21 +152,30 @@ func RXSpec(c results.Cell, o Options, addr string) wire.EndSpec {
 	o.NIC.BufLen = c.RXBufLen
 	return wire.EndSpec{Role: stream.RX, Mode: c.RX, Addr: addr, Dev: o.SUTDev, CPU: o.SUTCPU, MessageBytes: c.MessageBytes,
 		ReadBytes: c.ReadBytes, Touch: stream.Touch(c.Touch), NIC: o.NIC, Congestion: c.Congestion, RcvBuf: o.RcvBuf, SndBuf: o.SndBuf,
-		SampleMs: int(o.SampleInterval.Milliseconds())}
+		UringEngine: o.uringEngine(stream.RX, c.RX), SampleMs: int(o.SampleInterval.Milliseconds())}
+}
+
+// uringEngine is the engine of a mode: none for one that uses no io_uring.
+func (o Options) uringEngine(role stream.Role, mode string) string {
+	if m, err := stream.LookupMode(role, mode); err != nil || !m.UsesRing() {
+		return ""
+	}
+	return o.UringEngine
 }
 
 func txSpec(c results.Cell, o Options, addr string) wire.EndSpec {
 	return wire.EndSpec{Role: stream.TX, Mode: c.TX, Addr: addr, Dev: o.TGDev, CPU: o.TGCPU, MessageBytes: c.MessageBytes,
 		Congestion: c.Congestion, RcvBuf: o.RcvBuf, SndBuf: o.SndBuf, PaceBitsPS: o.PaceBitsPS,
-		SampleMs: int(o.SampleInterval.Milliseconds())}
+		UringEngine: o.uringEngine(stream.TX, c.TX), SampleMs: int(o.SampleInterval.Milliseconds())}
 }
 
 // runBoth starts both ends on one clock and waits for both. When one fails, the
 // other is called off: it would only wait for nothing.
 func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
-	startNs := host.Monotonic() + int64(startDelay)
+	delay := r.delay()
+	startNs := host.Monotonic() + int64(delay)
 	window := r.Opt.window(p.Warmup)
-	out.startUTCNs = time.Now().Add(startDelay + r.Opt.RampUp).UnixNano()
+	out.startUTCNs = time.Now().Add(delay + r.Opt.RampUp).UnixNano()
 	type answer struct {
 		h   *host.Host
 		res wire.EndResult

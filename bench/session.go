@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
 	"time"
 
+	"github.com/zcbench/zcbench/gate"
 	"github.com/zcbench/zcbench/matrix"
-	"github.com/zcbench/zcbench/report"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -21,6 +19,8 @@ type Progress interface {
 	Begin(p matrix.Run)
 	// Done is called after each run, also one that was only recorded.
 	Done(rec results.Record)
+	// Skip is called instead of both for a run whose cell is known well enough.
+	Skip(p matrix.Run)
 	// End is called once.
 	End()
 }
@@ -35,6 +35,10 @@ type Session struct {
 	AbortOnCancel bool
 	// Missing says why a cell cannot run; nil where it can.
 	Missing func(results.Cell) *Missing
+	// Enough ends the repetitions of cells early; nil makes them all.
+	Enough *Adaptive
+	// Gates judge each run by itself, beside what the ends find.
+	Gates results.Gates
 }
 
 // Missing is why a cell cannot run on these hosts, and what to do about it.
@@ -53,7 +57,15 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 		if err := context.Cause(ctx); err != nil {
 			return recs, fmt.Errorf("stopped after %d of %d runs: %w", len(recs), len(plan), err)
 		}
+		if s.Enough.done(p) {
+			if s.Progress != nil {
+				s.Progress.Skip(p)
+			}
+			continue
+		}
 		rec := s.one(ctx, p)
+		gate.Run(s.Gates, &rec)
+		s.Enough.Add(rec)
 		recs = append(recs, rec)
 		if s.Journal != nil {
 			if err := s.Journal.Append(rec); err != nil {
@@ -114,18 +126,4 @@ func (o Options) window(warmup bool) time.Duration {
 		return o.WarmupDuration
 	}
 	return o.Duration
-}
-
-// Derive makes all that can be made of a folder's journal: the CSV files and the
-// HTML report. It replaces what is there.
-func Derive(dir string) (results.Journal, error) {
-	j, err := results.Read(filepath.Join(dir, results.JournalFile))
-	if err != nil {
-		return j, err
-	}
-	if err := results.WriteCSV(dir, j.Records); err != nil {
-		return j, err
-	}
-	err = results.WriteFile(filepath.Join(dir, results.ReportFile), func(w io.Writer) error { return report.HTML(w, report.Summarize(j)) })
-	return j, err
 }

@@ -67,10 +67,12 @@ func newRig(t *testing.T) *rig {
 		return h
 	}
 	r := &rig{pair: pair, sut: dial(pair.SUT, "sut"), tg: dial(pair.TG, "tg"), dir: filepath.Join(t.TempDir(), "out"), heard: &heard{}}
-	sutCPU, tgCPU := DefaultCPUs(r.sut, r.tg)
 	runner := &Runner{SUT: r.sut, TG: r.tg, Session: NewSession(), Opt: Options{Duration: 200 * time.Millisecond, RampUp: 50 * time.Millisecond, RampDown: 30 * time.Millisecond,
-		Addr: pair.SUT.IPv4.String(), MTU: veth.DefaultMTU, SUTDev: pair.SUT.Dev, TGDev: pair.TG.Dev, SUTCPU: sutCPU, TGCPU: tgCPU, SampleInterval: 20 * time.Millisecond,
+		Addr: pair.SUT.IPv4.String(), MTU: veth.DefaultMTU, SUTDev: pair.SUT.Dev, TGDev: pair.TG.Dev, SampleInterval: 20 * time.Millisecond,
 		PaceBitsPS: 2e9}}
+	if err := runner.Opt.PlaceCPUs(t.Context(), r.sut, r.tg); err != nil {
+		t.Fatal(err)
+	}
 	journal, err := results.Create(r.dir, results.Header{ToolVersion: version.Tool(), SessionID: runner.Session})
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +115,8 @@ func (h *heard) Begin(p matrix.Run) {
 func (h *heard) Done(r results.Record) {
 	h.calls = append(h.calls, fmt.Sprintf("%s %s", r.Verdict, r.Cell.ID))
 }
-func (h *heard) End() { h.ended++ }
+func (h *heard) Skip(p matrix.Run) { h.calls = append(h.calls, "skip "+p.Cell.ID) }
+func (h *heard) End()              { h.ended++ }
 
 func cell(rx, tx string) results.Cell {
 	return results.Cell{ID: rx + "/" + tx, RX: rx, TX: tx, MTU: veth.DefaultMTU, MessageBytes: 1 << 20, Touch: "none"}
@@ -393,7 +396,7 @@ func TestDeriveFromTornJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // it replaces what it made
-		j, err := Derive(dir)
+		j, _, err := Derive(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -406,7 +409,7 @@ func TestDeriveFromTornJournal(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if want := []string{"journal.jsonl", "metrics.csv", "report.html", "runs.csv", "samples.csv"}; !slices.Equal(names, want) {
+	if want := []string{"journal.jsonl", "metrics.csv", "plots", "report.html", "runs.csv", "samples.csv"}; !slices.Equal(names, want) {
 		t.Errorf("files %v, want %v", names, want)
 	}
 	if after, _ := os.ReadFile(path); string(after) != string(torn) {
@@ -420,13 +423,13 @@ func TestDeriveFromTornJournal(t *testing.T) {
 
 func TestDeriveNothing(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Derive(dir); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := Derive(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no journal: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, results.JournalFile), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Derive(dir); err == nil || !strings.Contains(err.Error(), "empty") {
+	if _, _, err := Derive(dir); err == nil || !strings.Contains(err.Error(), "empty") {
 		t.Errorf("empty journal: %v", err)
 	}
 	if es, _ := os.ReadDir(dir); len(es) != 1 {

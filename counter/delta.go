@@ -27,6 +27,7 @@ type Change struct {
 	Warnings []string
 
 	rxDrops *uint64
+	heat    Heat
 }
 
 // Delta compares two snapshots of one host: rows for metrics.csv, and the same
@@ -35,7 +36,7 @@ type Change struct {
 // the protocols and rarely counting ones have a row only when they changed.
 func Delta(before, after Snapshot) ([]results.Metric, Change) {
 	cfg := after.Config
-	c := Change{CPU: Usage(before.CPU, after.CPU, cfg.CPUs), NetRXCPUs: NetRXCPUs(before, after)}
+	c := Change{CPU: Usage(before.CPU, after.CPU, cfg.CPUs), NetRXCPUs: NetRXCPUs(before, after), heat: after.Heat}
 	c.Warnings = append(slices.Clone(before.Warnings), after.Warnings...)
 	var rows rows
 	rows.cpu(c.CPU)
@@ -119,6 +120,7 @@ func (c Change) Fill(h *results.Host) {
 			h.Retrans = &v
 		}
 	}
+	h.CPUMHz, h.CPUTempC = c.heat.MHz, c.heat.TempC
 	h.RXDrops = c.rxDrops
 	if h.RXDrops == nil && c.Softnet != nil {
 		var n uint64

@@ -43,6 +43,7 @@ type Snapshot struct {
 	Softnet []procfs.SoftnetStat
 	Softirq Softirqs
 	Netstat Netstat
+	Heat    Heat // of the snapshot that ends the window
 
 	CostNs   int64 // CPU time that taking it used on its thread
 	TookNs   int64 // and how long it took
@@ -91,6 +92,12 @@ type part struct {
 func (s *Snapshot) parts() []part {
 	fs := s.Config.FS
 	parts := []part{
+		{read: func() error {
+			if s.Config.End { // after the load, not before it
+				s.Heat = ReadHeat(fs, s.Config.CPUs)
+			}
+			return nil
+		}},
 		{read: func() (err error) { s.Netstat, err = ReadNetstat(fs); return }},
 		{read: func() (err error) { s.Softirq, err = ReadSoftirqs(fs); return }},
 		{read: func() (err error) { s.Softnet, err = ReadSoftnet(fs); return }},

@@ -4,46 +4,61 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// Error is memory that could not be had, with what to do about it.
-type Error struct {
-	Op  string
-	Err error
-	How string
-}
+// ErrLimit is a udmabuf above the kernel's limit for one.
+var ErrLimit = errors.New("above the kernel's limit")
 
-func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
-func (e *Error) Unwrap() error { return e.Err }
+// hugePage is the size of the huge pages that [HugePages] asks for, bytes.
+const hugePage = 2 << 20
 
-// Fix says what the user can do about it.
-func (e *Error) Fix() string { return e.How }
+// Option is a choice of how a udmabuf's memory is had.
+type Option int
+
+// HugePages takes 2 MiB pages of hugetlbfs, which must be reserved.
+const HugePages Option = 1
 
 // Udmabuf is ordinary memory dressed up as a dmabuf (drivers/dma-buf/udmabuf.c,
 // 4.20): a memfd whose pages the kernel pins.
 type Udmabuf struct {
-	FD    int // the dmabuf
+	fd    int
 	bytes []byte
 	memfd int
 }
 
+var _ Memory = (*Udmabuf)(nil)
+
 // NewUdmabuf makes a udmabuf of size bytes, a multiple of the page size, all
-// pages present. It needs /dev/udmabuf, and fails with EINVAL above the limit
-// of the module parameter size_limit_mb.
-func NewUdmabuf(size int) (*Udmabuf, error) {
-	u := &Udmabuf{FD: -1, memfd: -1}
-	if err := u.open(size); err != nil {
+// pages present. It needs /dev/udmabuf. Above the limit of the module parameter
+// size_limit_mb it fails with [ErrLimit], and without enough huge pages with
+// ENOMEM.
+func NewUdmabuf(size int, opts ...Option) (*Udmabuf, error) {
+	u := &Udmabuf{fd: -1, memfd: -1}
+	if err := u.open(size, opts); err != nil {
 		return nil, errors.Join(err, u.Close())
 	}
 	return u, nil
 }
 
-func (u *Udmabuf) open(size int) (err error) {
+func (u *Udmabuf) open(size int, opts []Option) (err error) {
 	op := fmt.Sprintf("make a udmabuf of %d bytes", size)
-	if u.memfd, err = unix.MemfdCreate("zcbench-udmabuf", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING); err != nil {
+	// Looked at first: the kernel itself says only EINVAL, after all pages were made.
+	limit, known := sizeLimit()
+	if mb := (size + 1<<20 - 1) >> 20; known && mb > limit {
+		return &Error{op, fmt.Errorf("%w of %d MiB (%s)", ErrLimit, limit, limitFile), fmt.Sprintf("echo %d > %s, or choose a smaller --area-size", mb, limitFile)}
+	}
+	flags, how := unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING, "not enough free memory: choose a smaller area"
+	for _, o := range opts {
+		if o == HugePages {
+			flags |= unix.MFD_HUGETLB | unix.MFD_HUGE_2MB
+			how = fmt.Sprintf("reserve huge pages: sysctl -w vm.nr_hugepages=%d, or more if others use them", (size+hugePage-1)/hugePage)
+		}
+	}
+	if u.memfd, err = unix.MemfdCreate("zcbench-udmabuf", flags); err != nil {
 		return &Error{op + ": memfd_create", err, ""}
 	}
 	if err = unix.Ftruncate(u.memfd, int64(size)); err != nil {
@@ -54,8 +69,13 @@ func (u *Udmabuf) open(size int) (err error) {
 		return &Error{op + ": fcntl F_ADD_SEALS", err, ""}
 	}
 	if u.bytes, err = unix.Mmap(u.memfd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE); err != nil {
-		return &Error{op + ": mmap", err, "not enough free memory: choose a smaller area"}
+		return &Error{op + ": mmap", err, how}
 	}
+	return u.export(op, size)
+}
+
+// export makes the dmabuf of the memfd.
+func (u *Udmabuf) export(op string, size int) error {
 	dev, err := unix.Open("/dev/udmabuf", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return &Error{op + ": open /dev/udmabuf", err, "modprobe udmabuf (CONFIG_UDMABUF), and run as root or in the group of /dev/udmabuf"}
@@ -63,25 +83,45 @@ func (u *Udmabuf) open(size int) (err error) {
 	defer unix.Close(dev)
 	fd, errno := createUdmabuf(dev, &udmabufCreate{memfd: uint32(u.memfd), flags: udmabufCloexec, size: uint64(size)})
 	if errno != 0 {
-		return &Error{op + ": ioctl UDMABUF_CREATE", errno, fixCreate(size)}
+		return &Error{op + ": ioctl UDMABUF_CREATE", errno, "the size must be a multiple of the page size and at most what " + limitFile + " says, in MiB; huge pages want Linux 6.0 or later"}
 	}
-	u.FD = fd
+	u.fd = fd
 	return nil
 }
 
-// fixCreate tells whether the size is above the module's limit.
-func fixCreate(size int) string {
-	const file = "/sys/module/udmabuf/parameters/size_limit_mb"
-	mb := (size + 1<<20 - 1) >> 20
-	limit := "unknown"
-	if b, err := os.ReadFile(file); err == nil {
-		limit = strings.TrimSpace(string(b))
+// limitFile holds the largest size of a udmabuf, MiB.
+const limitFile = "/sys/module/udmabuf/parameters/size_limit_mb"
+
+func sizeLimit() (mb int, known bool) {
+	b, err := os.ReadFile(limitFile)
+	if err != nil {
+		return 0, false
 	}
-	return fmt.Sprintf("the limit is %s MiB: echo %d > %s", limit, mb, file)
+	mb, err = strconv.Atoi(strings.TrimSpace(string(b)))
+	return mb, err == nil
 }
+
+// FD is the dmabuf.
+func (u *Udmabuf) FD() int { return u.fd }
+
+// Size is its length in bytes.
+func (u *Udmabuf) Size() int { return len(u.bytes) }
 
 // Bytes is the memory as this process sees it.
 func (u *Udmabuf) Bytes() []byte { return u.bytes }
+
+// Begin begins an access by the CPU.
+func (u *Udmabuf) Begin(a Access) error { return u.sync(uint64(a) | syncStart) }
+
+// End ends it.
+func (u *Udmabuf) End(a Access) error { return u.sync(uint64(a) | syncEnd) }
+
+func (u *Udmabuf) sync(flags uint64) error {
+	if errno := syncDMABuf(u.fd, flags); errno != 0 {
+		return &Error{"ioctl DMA_BUF_IOCTL_SYNC", errno, "report it: this kernel refuses access to its own udmabuf"}
+	}
+	return nil
+}
 
 // Close gives this process's part of the memory back; who imported the dmabuf
 // keeps theirs.
@@ -91,7 +131,7 @@ func (u *Udmabuf) Close() error {
 		errs = append(errs, unix.Munmap(u.bytes))
 		u.bytes = nil
 	}
-	for _, fd := range []*int{&u.FD, &u.memfd} {
+	for _, fd := range []*int{&u.fd, &u.memfd} {
 		if *fd >= 0 {
 			errs = append(errs, unix.Close(*fd))
 			*fd = -1

@@ -140,8 +140,11 @@ func leases() wire.Check {
 
 // uringChecks are io_uring's features, each attempted just now.
 func uringChecks() []wire.Check {
-	f := uring.Probe()
-	var out []wire.Check
+	var names []string
+	for _, e := range uring.Engines() {
+		names = append(names, string(e))
+	}
+	f, out := uring.Probe(), []wire.Check{{Name: "io_uring engines", Status: "ok", Found: strings.Join(names, ", ")}}
 	for _, x := range f.List() {
 		c := wire.Check{Name: x.Name, Needed: "Linux " + x.Kernel, Status: "ok", Found: "works"}
 		if !x.Supported {

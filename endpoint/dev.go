@@ -1,16 +1,20 @@
 package endpoint
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 
 	"github.com/zcbench/zcbench/modes"
+	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/wire"
 )
 
-// flowDev is the interface that the flow of an end comes in by, for a mode that
-// must know it: the one named, else the one that has the address to listen on.
+// flowDev is the interface that the flow of an end comes in or leaves by, for a
+// mode that must know it: the one named, else the one that has the address to
+// listen on, or that the route to the receiver leaves by.
 func flowDev(p modes.Path, s wire.EndSpec) (string, error) {
 	if !p.NeedsDev || s.Dev != "" {
 		return s.Dev, nil
@@ -19,24 +23,25 @@ func flowDev(p modes.Path, s wire.EndSpec) (string, error) {
 	if err != nil {
 		return "", &UsageError{err}
 	}
+	if s.Role == stream.TX {
+		return routeDev(host)
+	}
 	addr, err := netip.ParseAddr(host)
 	if err != nil || addr.IsUnspecified() {
 		return "", &UsageError{fmt.Errorf("%s must know the interface: name it with --dev, or listen on its address", s.Mode)}
 	}
-	all, err := net.Interfaces()
+	dev, err := nic.Having(addr)
+	if errors.Is(err, nic.ErrNoInterface) {
+		return "", &UsageError{err}
+	}
+	return dev, err
+}
+
+// routeDev is the interface by which host, a name or an address, is reached.
+func routeDev(host string) (string, error) {
+	ip, err := net.ResolveIPAddr("ip", host)
 	if err != nil {
-		return "", fmt.Errorf("list network interfaces: %w", err)
+		return "", fmt.Errorf("find %s: %w", host, err)
 	}
-	for _, i := range all {
-		addrs, err := i.Addrs()
-		if err != nil {
-			return "", fmt.Errorf("list addresses of %s: %w", i.Name, err)
-		}
-		for _, a := range addrs {
-			if n, ok := a.(*net.IPNet); ok && n.IP.String() == addr.WithZone("").Unmap().String() {
-				return i.Name, nil
-			}
-		}
-	}
-	return "", &UsageError{fmt.Errorf("no interface of this host (or namespace) has the address %v", addr)}
+	return nic.RouteDev(ip.IP)
 }

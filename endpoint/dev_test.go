@@ -35,6 +35,19 @@ func TestFlowDev(t *testing.T) {
 	}
 }
 
+// A sender's interface is the one that the route leaves by.
+func TestFlowDevOfSender(t *testing.T) {
+	needs := modes.Path{Mode: stream.Mode{Name: "devmem", NeedsDev: true}}
+	for addr, want := range map[string]string{"127.0.0.1:5201": "lo", "localhost:5201": "lo"} {
+		if got, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Mode: "devmem", Addr: addr}); got != want || err != nil {
+			t.Errorf("%s: %q, %v", addr, got, err)
+		}
+	}
+	if _, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Mode: "devmem", Addr: "no-such-host.invalid:1"}); err == nil {
+		t.Error("found an interface to a host that there is not")
+	}
+}
+
 // The judge says why a zero-copy run copied, in the data path's words.
 func TestGateZeroCopyEvidence(t *testing.T) {
 	r := &run{end: &End{path: modes.Path{Mode: stream.Mode{Name: "zcrx", Role: stream.RX, ZeroCopy: true}}, spec: wire.EndSpec{Role: stream.RX, Mode: "zcrx"}}}

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -8,8 +9,10 @@ import (
 
 	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/modes"
+	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/uring"
 	"github.com/zcbench/zcbench/wire"
 )
 
@@ -24,6 +27,7 @@ type End struct {
 	spec  wire.EndSpec
 	path  modes.Path
 	opts  stream.Options
+	place *place.Placement // nil: the softirq is left as found
 	meter stream.Meter
 
 	port    *stream.Port    // RX
@@ -49,8 +53,8 @@ func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
 		return usage("%w", err)
 	}
 	o := stream.Options{MessageBytes: s.MessageBytes, ReadBytes: s.ReadBytes, Touch: s.Touch,
-		NIC: s.NIC, Socket: sock.Options{RcvBuf: s.RcvBuf, SndBuf: s.SndBuf, Congestion: s.Congestion, PaceBitsPS: s.PaceBitsPS,
-			ZeroCopy: s.Role == stream.TX && s.Mode == "msg-zerocopy"}}
+		NIC: s.NIC, UringEngine: s.UringEngine, Socket: sock.Options{RcvBuf: s.RcvBuf, SndBuf: s.SndBuf, Congestion: s.Congestion, PaceBitsPS: s.PaceBitsPS,
+			ZeroCopy: s.Role == stream.TX && (s.Mode == "msg-zerocopy" || s.Mode == "devmem")}}
 	if o.MessageBytes == 0 {
 		o.MessageBytes = stream.DefaultMessageBytes
 	}
@@ -66,11 +70,28 @@ func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
 	if path.NoPayload && o.Touch != stream.TouchNone {
 		return usage("%s never has the payload in its hands, so touch %q is impossible; use --touch none", s.Mode, o.Touch)
 	}
+	if err := uring.Engine(s.UringEngine).Check(); err != nil {
+		return usage("--uring-engine: %w", err)
+	}
+	if s.UringEngine != "" && !path.UsesRing() {
+		return usage("--uring-engine %s: %s uses no io_uring; leave it out", s.UringEngine, s.Mode)
+	}
+	if a := s.NIC.Area; path.DMABuf && a != "" && !slices.Contains(stream.DMABufKinds, a) {
+		return usage("%s cannot have memory of the kind %q; its kinds are %v", s.Mode, a, stream.DMABufKinds)
+	}
+	if path.DMABuf && s.NIC.BufLen > 4096 {
+		return usage("%s has receive buffers of a page only, not of %d bytes", s.Mode, s.NIC.BufLen)
+	}
 	if s.RcvBuf < 0 || s.SndBuf < 0 || s.RcvBuf > 1<<30 || s.SndBuf > 1<<30 {
 		return usage("socket buffer sizes must be 1..%d bytes, or 0 for the kernel's default", 1<<30)
 	}
 	if err := checkCPU(s.CPU); err != nil {
 		return usage("%w", err)
+	}
+	if s.SoftirqCPU != nil {
+		if err := checkCPU(*s.SoftirqCPU); err != nil || *s.SoftirqCPU < 0 {
+			return usage("softirq: %w", cmp.Or(err, errors.New("no CPU named")))
+		}
 	}
 	if err := checkAddr(s); err != nil {
 		return usage("address %q: %w; it is ADDR:PORT, IPv6 in brackets", s.Addr, err)
@@ -134,6 +155,9 @@ func Open(s wire.EndSpec) (*End, error) {
 }
 
 func (e *End) open() (err error) {
+	if err := e.placeSoftirq(); err != nil {
+		return err
+	}
 	if e.spec.Role == stream.RX {
 		if e.port, err = stream.Listen(e.spec.Addr, e.spec.Cookie, e.opts.Socket); err != nil {
 			return err
@@ -162,6 +186,10 @@ func (e *End) Close() error {
 	}
 	if e.payload != nil {
 		err = errors.Join(err, e.payload.Close())
+	}
+	if e.place != nil {
+		err = errors.Join(err, e.place.Undo())
+		e.place = nil
 	}
 	return err
 }

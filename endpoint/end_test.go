@@ -48,6 +48,9 @@ func TestCheckRefusesEachMistake(t *testing.T) {
 		"huge read":          {func(s *wire.EndSpec) { s.ReadBytes = stream.MaxMessageBytes + 1 }, "read size"},
 		"touch":              {func(s *wire.EndSpec) { s.Touch = "lick" }, "none, read, verify"},
 		"touch of nothing":   {func(s *wire.EndSpec) { s.Mode, s.Touch = "tcp-trunc", "verify" }, "tcp-trunc never has the payload"},
+		"kind of memory":     {func(s *wire.EndSpec) { s.Mode, s.NIC.Area = "devmem", stream.AreaTHP }, `devmem cannot have memory of the kind "thp"`},
+		"long buffers":       {func(s *wire.EndSpec) { s.Mode, s.NIC.BufLen = "devmem", 8192 }, "devmem has receive buffers of a page only"},
+		"token batch":        {func(s *wire.EndSpec) { s.Mode, s.NIC.TokenBatch = "devmem", 1025 }, "token batch of 1025"},
 		"rcvbuf":             {func(s *wire.EndSpec) { s.RcvBuf = -1 }, "socket buffer"},
 		"huge rcvbuf":        {func(s *wire.EndSpec) { s.RcvBuf = 1<<30 + 1 }, "socket buffer"},
 		"sndbuf":             {func(s *wire.EndSpec) { s.SndBuf = -1 }, "socket buffer"},
@@ -56,6 +59,8 @@ func TestCheckRefusesEachMistake(t *testing.T) {
 		"negative CPU":       {func(s *wire.EndSpec) { s.CPU = -2 }, "CPU -2 is not online"},
 		"address":            {func(s *wire.EndSpec) { s.Addr = "" }, "ADDR:PORT"},
 		"no port":            {func(s *wire.EndSpec) { s.Addr = "10.0.0.1" }, "ADDR:PORT"},
+		"unknown engine":     {func(s *wire.EndSpec) { s.Mode, s.UringEngine = "uring", "nosuch" }, "unknown io_uring engine"},
+		"engine of no use":   {func(s *wire.EndSpec) { s.UringEngine = "native" }, "tcp uses no io_uring"},
 		"bare IPv6":          {func(s *wire.EndSpec) { s.Addr = "fd00::1:5201" }, "IPv6 in brackets"},
 	} {
 		s := rxSpec("tcp", kib)

@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,5 +107,37 @@ func TestModesLeaveNothingBehind(t *testing.T) {
 			once(rx, tx)
 			streamtest.NoMore(t, before, 2*size)
 		}
+	}
+}
+
+// Every engine that is built in serves what uses io_uring, is on record for it,
+// and leaves nothing behind.
+func TestEngines(t *testing.T) {
+	const size = 8*mib + 1
+	once := func(t *testing.T, tx, engine string) {
+		rx, tx1 := rxSpec("uring", size), txSpec(tx, size)
+		rx.UringEngine, tx1.UringEngine = engine, engine
+		r, s := runBoth(t, rx, tx1, short(40*time.Millisecond), short(40*time.Millisecond))
+		checkMoved(t, r, s, tx)
+		if r.Host.Env.UringEngine != engine || s.Host.Env.UringEngine != engine {
+			t.Errorf("on record: receiver %q, sender %q", r.Host.Env.UringEngine, s.Host.Env.UringEngine)
+		}
+	}
+	have := runnable(t, stream.RX)
+	streamtest.EachEngine(t, func(t *testing.T, engine string) {
+		for _, tx := range []string{"uring", "uring-zc"} {
+			if !slices.Contains(have, "uring") || !slices.Contains(runnable(t, stream.TX), tx) {
+				t.Skipf("without uring or %s", tx)
+			}
+			once(t, tx, engine) // what the process makes once
+			before := streamtest.Holding(t)
+			once(t, tx, engine)
+			once(t, tx, engine)
+			streamtest.NoMore(t, before, 2*size)
+		}
+	})
+	r, s := runBoth(t, rxSpec("tcp", size), txSpec("tcp", size), short(40*time.Millisecond), short(40*time.Millisecond))
+	if r.Host.Env.UringEngine+s.Host.Env.UringEngine != "" {
+		t.Errorf("tcp has engines on record: %q, %q", r.Host.Env.UringEngine, s.Host.Env.UringEngine)
 	}
 }

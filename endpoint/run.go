@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
@@ -28,6 +29,10 @@ type run struct {
 	usage      [2]counter.Rusage // of the process, at the flow's beginning and end
 	result     flowResult
 	warnings   []string
+
+	watch   *place.Watch // under a CPU layout
+	looks   map[int]int
+	softirq place.Evidence
 }
 
 // edge is the counters at one end of the window.
@@ -65,6 +70,7 @@ func (r *run) do(ctx context.Context) error {
 		r.conn.Abort()
 	}
 	r.awaitEnd()
+	r.unwatch()
 	calm()
 	if !r.to.taken && r.from.taken && r.sch.ToNs == 0 {
 		err = errors.Join(err, r.take(&r.to, true))
@@ -114,10 +120,12 @@ func (r *run) measure(ctx context.Context) error {
 	if err := r.take(&r.from, false); err != nil {
 		return err
 	}
+	r.watchSoftirq()
 	if r.sch.ToNs > 0 {
 		if err := r.pass(ctx, r.sch.ToNs); err != nil {
 			return err
 		}
+		r.unwatch()
 		if err := r.take(&r.to, true); err != nil {
 			return err
 		}
@@ -325,7 +333,7 @@ func (r *run) host() results.Host {
 	env, warn := counter.ReadEnv(counter.FS{}, r.end.spec.Dev)
 	r.warnings = append(r.warnings, warn...)
 	h := results.Host{Env: env}
-	h.Env.Congestion = r.congestion
+	h.Env.Congestion, h.Env.UringEngine = r.congestion, r.result.evidence.UringEngine
 	if cpu := r.end.spec.CPU; cpu >= 0 {
 		h.Env.AppCPU = counter.FormatCPUList([]int{cpu})
 	}
@@ -341,6 +349,7 @@ func (r *run) host() results.Host {
 	h.Metrics = append(rows, h.Metrics...)
 	r.warnings = append(r.warnings, change.Warnings...)
 	change.Fill(&h)
+	r.placed(&h, change)
 	r.fillFlow(&h)
 	return h
 }

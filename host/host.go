@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,14 +26,15 @@ type Host struct {
 	// within UncertaintyNs (half the fastest round trip).
 	OffsetNs, UncertaintyNs int64
 
-	cmd    *exec.Cmd
-	stdin  io.WriteCloser
-	enc    *wire.Encoder
-	stderr *tail
+	syncedNs, syncedBound int64 // when the offset was measured, and how well
+
+	proc *process
+	enc  *wire.Encoder
 
 	mu      sync.Mutex
 	nextID  int
 	waiting map[int]chan wire.Response
+	lost    error         // why we gave the link up
 	dead    error         // why the agent no longer answers
 	done    chan struct{} // closed with dead set
 }
@@ -63,8 +62,8 @@ func Dial(ctx context.Context, spec string, o Options) (*Host, error) {
 	if o.Name != "" {
 		s.Name = o.Name
 	}
-	h := &Host{Spec: s, spec: spec, opt: o, waiting: map[int]chan wire.Response{}, done: make(chan struct{}), stderr: &tail{}}
-	if err := h.start(o); err != nil {
+	h := &Host{Spec: s, spec: spec, opt: o, waiting: map[int]chan wire.Response{}, done: make(chan struct{})}
+	if err := h.start(ctx, o); err != nil {
 		return nil, fmt.Errorf("host %s: start the agent: %w", s.Name, err)
 	}
 	if err := h.greet(ctx, o); err != nil {
@@ -87,35 +86,27 @@ func Dial(ctx context.Context, spec string, o Options) (*Host, error) {
 // finishes its leases.
 func (h *Host) Again(ctx context.Context) (*Host, error) { return Dial(ctx, h.spec, h.opt) }
 
-func (h *Host) start(o Options) error {
+func (h *Host) start(ctx context.Context, o Options) (err error) {
 	bin := o.Binary
 	if bin == "" {
-		var err error
 		if bin, err = os.Executable(); err != nil {
 			return err
 		}
 	}
-	h.cmd = exec.Command(bin, "agent")
-	h.cmd.Stderr = h.stderr
-	// The agent must outlive a Ctrl-C at the terminal by the moment that it
-	// takes the controller to end the run: it gets no signal of its own.
-	h.cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
-	h.cmd.WaitDelay = time.Second // for a child of the agent's that holds its output
-	stdin, err := h.cmd.StdinPipe()
+	if h.Spec.Kind == "ssh" {
+		h.proc, err = startSSH(ctx, h.Spec, bin)
+	} else {
+		h.proc, err = startProcess(exec.Command(bin, "agent"), func(cmd *exec.Cmd) error { return startIn(h.Spec, cmd) })
+	}
 	if err != nil {
 		return err
 	}
-	stdout, err := h.cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := startIn(h.Spec, h.cmd); err != nil {
-		return err
-	}
-	h.stdin, h.enc = stdin, wire.NewEncoder(stdin)
-	go h.readLoop(bufio.NewReader(stdout))
+	h.enc = wire.NewEncoder(h.proc.stdin)
+	go h.readLoop(h.proc.stdout)
 	return nil
 }
+
+func startHere(cmd *exec.Cmd) error { return cmd.Start() }
 
 // startIn starts cmd inside the spec's namespace.
 func startIn(s Spec, cmd *exec.Cmd) error {
@@ -133,22 +124,32 @@ func startIn(s Spec, cmd *exec.Cmd) error {
 // greetTime is how long an agent may take to start and answer.
 const greetTime = 20 * time.Second
 
-// endTime is how long an agent may take to end after its input has.
-const endTime = 5 * time.Second
-
 func (h *Host) greet(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, greetTime, fmt.Errorf("the agent did not answer within %v", greetTime))
 	defer cancel()
-	if err := h.Call(ctx, wire.OpHello, wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, KeepLeases: o.KeepLeases}, &h.Info); err != nil {
+	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, KeepLeases: o.KeepLeases}
+	if h.Spec.Kind == "ssh" {
+		hello.SilenceNs = int64(silence)
+	}
+	if err := h.Call(ctx, wire.OpHello, hello, &h.Info); err != nil {
 		return err
 	}
-	return h.syncClock(ctx)
+	if hello.SilenceNs > 0 {
+		go h.stayAlive()
+	}
+	return h.SyncClock(ctx)
 }
 
-// syncClock measures the offset of the agent's clock as NTP does: the fastest
-// of some round trips bounds the error by half its length.
-func (h *Host) syncClock(ctx context.Context) error {
-	best := int64(-1)
+// maxDrift is how fast two machines' clocks may part, as a fraction: quartz is
+// good to 100 ppm, and NTP, which disciplines the clock, to far less.
+const maxDrift = 100e-6
+
+// SyncClock measures the offset of the agent's clock as NTP does: the fastest
+// of some round trips bounds the error by half its length. Clocks of two machines
+// drift apart: a long session repeats it. An older figure is kept while it is the
+// better one. No other call may be under way that needs the figures.
+func (h *Host) SyncClock(ctx context.Context) error {
+	best, offset, at := int64(-1), int64(0), int64(0)
 	for range 16 {
 		var c wire.Clock
 		t0 := Monotonic()
@@ -157,11 +158,15 @@ func (h *Host) syncClock(ctx context.Context) error {
 		}
 		t1 := Monotonic()
 		if rtt := t1 - t0; best < 0 || rtt < best {
-			best = rtt
-			h.OffsetNs = c.MonotonicNs - (t0 + rtt/2)
-			h.UncertaintyNs = rtt / 2
+			best, offset, at = rtt, c.MonotonicNs-(t0+rtt/2), t1
 		}
 	}
+	if old := h.syncedBound + int64(maxDrift*float64(at-h.syncedNs)); h.syncedNs != 0 && old <= best/2 {
+		h.UncertaintyNs = old
+		return nil
+	}
+	h.OffsetNs, h.UncertaintyNs = offset, best/2
+	h.syncedNs, h.syncedBound = at, best/2
 	return nil
 }
 
@@ -247,19 +252,26 @@ func (h *Host) readLoop(r io.Reader) {
 
 // fail records why the agent is gone.
 func (h *Host) fail(err error) {
-	h.stdin.Close()
-	// One that speaks nonsense may not care for its input either.
-	killer := time.AfterFunc(endTime, h.kill)
-	werr := h.cmd.Wait()
-	killer.Stop()
-	if errors.Is(err, io.EOF) {
-		err = errors.New("the agent ended")
-		if werr != nil {
-			err = fmt.Errorf("the agent ended: %w", werr)
+	werr := h.proc.end()
+	h.mu.Lock()
+	lost := h.lost
+	h.mu.Unlock()
+	stderr := h.proc.stderr.String()
+	switch eof := errors.Is(err, io.EOF); {
+	case lost != nil:
+		err = lost
+	case eof && h.Spec.Kind == "ssh":
+		err = farEnd(stderr, werr)
+	default:
+		if eof {
+			err = errors.New("the agent ended")
+			if werr != nil {
+				err = fmt.Errorf("the agent ended: %w", werr)
+			}
 		}
-	}
-	if s := h.stderr.String(); s != "" {
-		err = fmt.Errorf("%w; its last words: %s", err, s)
+		if stderr != "" {
+			err = fmt.Errorf("%w; its last words: %s", err, stderr)
+		}
 	}
 	h.mu.Lock()
 	h.dead = fmt.Errorf("host %s: %w", h.Spec.Name, err)
@@ -270,49 +282,24 @@ func (h *Host) fail(err error) {
 // Close ends the agent: it aborts what runs and exits at the end of its input.
 // One that does not is killed.
 func (h *Host) Close() error {
-	h.stdin.Close()
+	h.proc.stdin.Close()
 	select {
 	case <-h.done:
 	case <-time.After(endTime):
-		h.kill()
+		h.proc.kill()
 		<-h.done
 		return fmt.Errorf("host %s: the agent did not end by itself and was killed", h.Spec.Name)
 	}
 	return nil
 }
 
-// kill ends the agent and what it has started.
-func (h *Host) kill() { unix.Kill(-h.cmd.Process.Pid, unix.SIGKILL) }
-
-// PID is the agent's process.
-func (h *Host) PID() int { return h.cmd.Process.Pid }
+// PID is the process on this machine through which the agent is reached: the
+// agent's own, or that of ssh.
+func (h *Host) PID() int { return h.proc.cmd.Process.Pid }
 
 // SameMachine reports whether two agents share a kernel, and so its CPUs.
 func (h *Host) SameMachine(o *Host) bool {
 	return h.Info.Env.BootID != "" && h.Info.Env.BootID == o.Info.Env.BootID
-}
-
-// tail keeps the last lines written to it.
-type tail struct {
-	mu sync.Mutex
-	b  []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	const most = 4096
-	t.b = append(t.b, p...)
-	if len(t.b) > most {
-		t.b = append(t.b[:0], t.b[len(t.b)-most:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.TrimSpace(string(t.b))
 }
 
 // Err returns why the agent no longer answers, nil while it does.

@@ -72,8 +72,13 @@ func dial(t *testing.T, spec string) *host.Host {
 	return h
 }
 
-// alive reports whether a process exists.
-func alive(pid int) bool { return unix.Kill(pid, 0) == nil }
+// alive reports whether a process lives; a zombie, which waits for whoever
+// adopted it, does not.
+func alive(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, _ := strings.Cut(string(b), ") ")
+	return err == nil && !strings.HasPrefix(state, "Z")
+}
 
 func TestDialLocal(t *testing.T) {
 	h := dial(t, "local")
@@ -204,7 +209,7 @@ func TestDialBadSpec(t *testing.T) {
 	}
 	for spec, want := range map[string][]string{
 		"nowhere":                  {`"nowhere"`, "local", "netns:NAME"},
-		"ssh:a":                    {"ssh"},
+		"ssh:-oBad":                {"ssh", "no host name"},
 		"netns:no-such-one":        {"netns:no-such-one", "no such network namespace", "ip netns add no-such-one"},
 		"netns:/proc/self/ns/nope": {"/proc/self/ns/nope", "no such file"},
 	} {

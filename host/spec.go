@@ -10,8 +10,10 @@ import (
 
 // Spec says where an end lives.
 type Spec struct {
-	Kind  string // "local" or "netns"
+	Kind  string // "local", "netns" or "ssh"
 	Netns string // path of the namespace, for netns
+	Dest  string // what ssh(1) takes as its destination, for ssh
+	Sudo  bool   // the agent runs under sudo, for ssh
 	Name  string // what results call it
 }
 
@@ -27,8 +29,13 @@ func specErrorf(format string, args ...any) error { return &SpecError{fmt.Errorf
 // netnsDir is where ip-netns(8) keeps named namespaces.
 const netnsDir = "/run/netns"
 
-// ParseSpec reads "local", "netns:NAME" (a name as of ip-netns(8)) or
-// "netns:/PATH" (a namespace file, such as /proc/PID/ns/net).
+// Forms are the hosts that [ParseSpec] knows, for help texts.
+const Forms = "local, netns:NAME, ssh:[USER@]HOST, ssh+sudo:[USER@]HOST"
+
+// ParseSpec reads "local", "netns:NAME" (a name as of ip-netns(8)),
+// "netns:/PATH" (a namespace file, such as /proc/PID/ns/net), "ssh:DEST" or
+// "ssh+sudo:DEST", where DEST is [USER@]HOST as ssh(1) takes it, with an optional
+// port after it, or //[USER@]HOST[:PORT].
 func ParseSpec(s string) (Spec, error) {
 	kind, rest, has := strings.Cut(s, ":")
 	switch {
@@ -40,10 +47,14 @@ func ParseSpec(s string) (Spec, error) {
 			path = filepath.Join(netnsDir, rest)
 		}
 		return Spec{Kind: "netns", Netns: path, Name: s}, nil
-	case kind == "ssh":
-		return Spec{}, specErrorf("host %q: ssh hosts are not built yet; use local or netns:NAME", s)
+	case (kind == "ssh" || kind == "ssh+sudo") && has:
+		dest, err := sshDest(rest)
+		if err != nil {
+			return Spec{}, specErrorf("host %q: %w; known are %s", s, err, Forms)
+		}
+		return Spec{Kind: "ssh", Dest: dest, Sudo: kind == "ssh+sudo", Name: s}, nil
 	}
-	return Spec{}, specErrorf("host %q: not one of local, netns:NAME", s)
+	return Spec{}, specErrorf("host %q: not one of %s", s, Forms)
 }
 
 // check gives a good error for a namespace that is not there.

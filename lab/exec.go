@@ -42,6 +42,9 @@ type ExecOptions struct {
 	MTU     int           // of both ends; 0: guest.DefaultMTU
 	Init    string        // program to run as /init, which calls guest.Main; empty: this one
 	NoKVM   bool          // emulate even where KVM works
+	// CountTime makes the guest's clocks count instructions, one a nanosecond,
+	// whatever the host does meanwhile; it emulates.
+	CountTime bool
 
 	Stdout, Stderr io.Writer // the command's output; nil: this process's own
 	Log            io.Writer // the lab's progress and the kernel's complaints; nil: os.Stderr
@@ -148,7 +151,8 @@ func prepare(ctx context.Context, o *ExecOptions) (*execRun, error) {
 		return nil, &Error{Op: "make the initramfs", Err: err}
 	}
 	r.cfg = vmConfig{vmlinuz: built[0].Vmlinuz, initramfs: r.img, cpus: o.CPUs, memMiB: o.MemMiB}
-	r.cfg.kvm = !o.NoKVM && c.kvmBoots(ctx, built[0], o.Init, o.Log)
+	r.cfg.counts = o.CountTime
+	r.cfg.kvm = !o.NoKVM && !o.CountTime && c.kvmBoots(ctx, built[0], o.Init, o.Log)
 	return r, nil
 }
 

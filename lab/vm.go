@@ -19,6 +19,7 @@ type vmConfig struct {
 	vmlinuz   string
 	initramfs *os.File
 	kvm       bool
+	counts    bool // the clocks count instructions
 	cpus      int
 	memMiB    int
 }
@@ -90,13 +91,16 @@ func (c *vmConfig) args() []string {
 	// panic=-1 reboots at once, which -no-reboot turns into QEMU's end; an oops
 	// leaves locks held, so it panics too.
 	const cmdline = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off rdinit=/init tsc=reliable"
-	return []string{
+	var clock []string
+	if c.counts {
+		clock = []string{"-icount", "shift=0,sleep=off"} // 2^0 ns each; idle time is skipped
+	}
+	return append(clock,
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-nic", "none",
 		"-machine", "pc", "-accel", accel, "-cpu", cpu,
-		"-smp", strconv.Itoa(c.cpus), "-m", strconv.Itoa(c.memMiB) + "M",
+		"-smp", strconv.Itoa(c.cpus), "-m", strconv.Itoa(c.memMiB)+"M",
 		"-kernel", c.vmlinuz, "-append", cmdline,
-		"-serial", "stdio",
-	}
+		"-serial", "stdio")
 }
 
 // channels adds the virtio-serial ports: for each a pair of connected sockets,

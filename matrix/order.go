@@ -1,4 +1,3 @@
-// Package matrix turns cells into the order in which they are run.
 package matrix
 
 import (

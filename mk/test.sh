@@ -2,6 +2,10 @@
 # test.sh GOTESTSUM runs every test this machine can run and ends with a summary
 # of what failed and what was skipped and why.
 #
+# All but the first are tests of programs with both io_uring engines, as make build
+# builds them; what is about a ring runs with each.
+#
+#   0. a plain build: the tests of what is in it
 #   1. all packages on this machine, with the race detector
 #   2. the soft NIC's and the data paths' tests in the lab, on every kernel it has
 #
@@ -16,17 +20,24 @@ fi
 status=0
 here=$PWD
 lab_kernels=${LAB_KERNELS:-sid trixie-backports}
-lab_packages="./lab/softnictest ./uring ./nic ./dmabuf ./lease ./zc/zcrx"
+lab_packages="./lab/softnictest ./uring ./nic ./dmabuf ./lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap"
 
 # These run in the lab, below, or are programs that a test there starts.
 in_lab='^TestLab|^TestKilledReceiver$'
 
+# What a program with both engines is built with.
+engines=(-tags giouring -ldflags=-checklinkname=0)
+
+# 0. A plain build has the native engine alone.
+go vet ./... >&2 || status=1
+CGO_ENABLED=0 go test -json -count=1 -run '^TestEngines$|^TestScript$/^engines$' ./uring ./cmd/zcbench || status=1
+
 # 1. This machine. Building first lets -p 1 order only the running.
 mapfile -t packages < <(go list ./... | grep -v '/lab$\|/lab/softnictest$')
 export CGO_ENABLED=1
-go vet ./... >&2 || status=1
-go test -race -run '^$' "${packages[@]}" >/dev/null || status=1
-go test -json -race -count=1 -p 1 -timeout 20m -skip "$in_lab" "${packages[@]}" || status=1
+go vet "${engines[@]:0:2}" ./... >&2 || status=1
+go test "${engines[@]}" -race -run '^$' "${packages[@]}" >/dev/null || status=1
+go test "${engines[@]}" -json -race -count=1 -p 1 -timeout 20m -skip "$in_lab" "${packages[@]}" || status=1
 
 # 2. The lab: its own tests, then those that run in it. Both need static
 # binaries. The kernel's own selftest programs have a target of their own
@@ -45,6 +56,6 @@ for kernel in $lab_kernels; do
 		status=1
 		continue
 	fi
-	go test -json -count=1 -p 1 -timeout 15m -skip '^TestSelftest|^TestKilledReceiver$' -exec "$here/bin/zcbench lab exec --kernel $kernel --timeout 10m --" $lab_packages || status=1
+	go test "${engines[@]}" -json -count=1 -p 1 -timeout 15m -skip '^TestSelftest|^TestKilledReceiver$' -exec "$here/bin/zcbench lab exec --kernel $kernel --timeout 10m --" $lab_packages || status=1
 done
 exit $status

@@ -4,28 +4,97 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/stream/streamtest"
+	"github.com/zcbench/zcbench/uring"
 	"golang.org/x/sys/unix"
 )
 
 const messageBytes = 128 << 10
 
-// each runs f for every mode of a role that this kernel has.
+// each runs f for every mode of a role that this kernel has, one that uses
+// io_uring with every engine that is built in.
 func each(t *testing.T, role stream.Role, f func(*testing.T, Path)) {
 	for _, p := range All() {
 		if p.Role != role || !p.Built() {
 			continue
 		}
-		t.Run(fmt.Sprintf("%s/%s", role, p.Name), func(t *testing.T) {
-			if err := p.Support("lo"); err != nil {
-				t.Skip(err)
+		for _, q := range engines(p) {
+			t.Run(fmt.Sprintf("%s/%s", role, q.Name), func(t *testing.T) {
+				if err := p.Support("lo"); err != nil {
+					t.Skip(err)
+				}
+				f(t, q)
+			})
+		}
+	}
+}
+
+// engines are a path as it is, and with the io_uring engines that are not the
+// default.
+func engines(p Path) []Path {
+	all := []Path{p}
+	for _, e := range uring.Engines()[1:] {
+		if !p.UsesRing() {
+			break
+		}
+		q := p
+		q.Name += "@" + string(e)
+		if p.NewReceiver != nil {
+			q.NewReceiver = func(o stream.Options) (stream.Receiver, error) {
+				o.UringEngine = string(e)
+				return p.NewReceiver(o)
 			}
-			f(t, p)
+		} else {
+			q.NewSender = func(o stream.Options) (stream.Sender, error) {
+				o.UringEngine = string(e)
+				return p.NewSender(o)
+			}
+		}
+		all = append(all, q)
+	}
+	return all
+}
+
+// A path that uses io_uring says which engine served it: the one asked for.
+func TestEvidenceNamesTheEngine(t *testing.T) {
+	for _, role := range []stream.Role{stream.RX, stream.TX} {
+		each(t, role, func(t *testing.T, p Path) {
+			want := ""
+			if _, engine, other := strings.Cut(p.Name, "@"); other {
+				want = engine
+			} else if p.UsesRing() {
+				want = string(uring.Native)
+			}
+			err := <-onThread(func() error {
+				var path interface{ Close() error }
+				var err error
+				if role == stream.RX {
+					path, err = p.NewReceiver(stream.Options{MessageBytes: messageBytes})
+				} else {
+					path, err = p.NewSender(stream.Options{MessageBytes: messageBytes})
+				}
+				if err != nil {
+					return err
+				}
+				defer path.Close()
+				got := ""
+				if w, ok := path.(stream.Witness); ok {
+					got = w.Evidence().UringEngine
+				}
+				if got != want {
+					return fmt.Errorf("served by the engine %q, asked for %q", got, want)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }
@@ -203,12 +272,19 @@ func TestPathsEndOnAbort(t *testing.T) {
 	})
 }
 
+// withEngines are the modes that can run, with every engine.
+func withEngines(want func(Path) bool) (all []Path) {
+	for _, p := range All() {
+		if want(p) && p.Support("lo") == nil {
+			all = append(all, engines(p)...)
+		}
+	}
+	return all
+}
+
 // An operation is one message of 128 KiB.
 func BenchmarkReceive(b *testing.B) {
-	for _, p := range All() {
-		if p.NewReceiver == nil || p.Support("lo") != nil {
-			continue
-		}
+	for _, p := range withEngines(func(p Path) bool { return p.NewReceiver != nil }) {
 		b.Run(p.Name, func(b *testing.B) {
 			payload, m := streamtest.Payload(b, messageBytes), new(stream.Meter)
 			rx, tx, h := streamtest.Flow(b, payload, sock.Options{})
@@ -226,10 +302,7 @@ func BenchmarkReceive(b *testing.B) {
 }
 
 func BenchmarkSend(b *testing.B) {
-	for _, p := range All() {
-		if p.NewSender == nil || p.Support("lo") != nil {
-			continue
-		}
+	for _, p := range withEngines(func(p Path) bool { return p.NewSender != nil }) {
 		b.Run(p.Name, func(b *testing.B) {
 			payload, m := streamtest.Payload(b, messageBytes), new(stream.Meter)
 			rx, tx, _ := streamtest.Flow(b, payload, sock.Options{ZeroCopy: true})

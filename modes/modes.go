@@ -4,11 +4,11 @@
 package modes
 
 import (
-	"strings"
-
 	"github.com/zcbench/zcbench/baseline"
 	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/zc/devmem"
 	"github.com/zcbench/zcbench/zc/msgzc"
+	"github.com/zcbench/zcbench/zc/tcpmmap"
 	"github.com/zcbench/zcbench/zc/uringzc"
 	"github.com/zcbench/zcbench/zc/zcrx"
 )
@@ -56,9 +56,11 @@ var paths = map[stream.Role]map[string]Path{
 	stream.RX: {
 		"tcp":        {NewReceiver: receiver(baseline.NewTCPReceiver)},
 		"tcp-trunc":  {NewReceiver: receiver(baseline.NewTruncReceiver)},
+		"tcp-mmap":   {NewReceiver: receiver(tcpmmap.New), Probe: tcpmmap.Probe},
 		"uring":      {NewReceiver: receiver(baseline.NewUringReceiver), Probe: baseline.ProbeUringReceiver},
 		"zcrx":       {NewReceiver: receiver(zcrx.New), Probe: zcrx.Probe, ProbeDevice: zcrx.ProbeDevice},
 		"zcrx-nodev": {NewReceiver: receiver(zcrx.NewNoDevice), Probe: zcrx.ProbeNoDevice},
+		"devmem":     {NewReceiver: receiver(devmem.New), Probe: devmem.Probe, ProbeDevice: devmem.ProbeDevice},
 	},
 	stream.TX: {
 		"tcp":          {NewSender: sender(baseline.NewTCPSender)},
@@ -66,6 +68,7 @@ var paths = map[stream.Role]map[string]Path{
 		"msg-zerocopy": {NewSender: sender(msgzc.New), Probe: msgzc.Probe},
 		"uring":        {NewSender: sender(baseline.NewUringSender), Probe: baseline.ProbeUringSender},
 		"uring-zc":     {NewSender: sender(uringzc.New), Probe: uringzc.Probe},
+		"devmem":       {NewSender: sender(devmem.NewSender), Probe: devmem.ProbeSend, ProbeDevice: devmem.ProbeSendDevice},
 	},
 }
 
@@ -114,8 +117,3 @@ func (p Path) Support(dev string) error {
 
 // Built reports whether this version of zcbench has code for the mode.
 func (p Path) Built() bool { return p.NewReceiver != nil || p.NewSender != nil }
-
-// UsesRing reports whether the path works through an io_uring.
-func (p Path) UsesRing() bool {
-	return strings.HasPrefix(p.Name, "uring") || strings.HasPrefix(p.Name, "zcrx")
-}

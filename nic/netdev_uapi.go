@@ -7,7 +7,9 @@ const (
 	cmdQueueGet    = 10 // NETDEV_CMD_QUEUE_GET, 6.8
 	cmdNAPIGet     = 11 // NETDEV_CMD_NAPI_GET, 6.8
 	cmdQStatsGet   = 12 // NETDEV_CMD_QSTATS_GET, 6.9
+	cmdBindRX      = 13 // NETDEV_CMD_BIND_RX, 6.12
 	cmdNAPISet     = 14 // NETDEV_CMD_NAPI_SET, 6.13
+	cmdBindTX      = 15 // NETDEV_CMD_BIND_TX, 6.16
 )
 
 // NETDEV_A_QUEUE_*.
@@ -47,6 +49,14 @@ const (
 	attrPoolDetach      = 6
 	attrPoolDMABuf      = 7
 	attrPoolIOUring     = 8
+)
+
+// NETDEV_A_DMABUF_*.
+const (
+	attrDMABufIfindex = 1
+	attrDMABufQueues  = 2
+	attrDMABufFD      = 3
+	attrDMABufID      = 4
 )
 
 // NETDEV_A_QSTATS_*.

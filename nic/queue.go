@@ -130,6 +130,7 @@ type PagePool struct {
 	ID            uint64
 	NAPI          uint32
 	Provider      Provider
+	DMABuf        uint32 // the binding's number, of a dmabuf
 	Inflight      uint64 // buffers that are out, the pool's own cache of up to 64 included
 	InflightBytes uint64
 	Detached      bool // its queue is gone; it waits for the buffers that are out
@@ -174,7 +175,7 @@ func decodePool(b []byte) (p PagePool, index int, err error) {
 		case attrPoolDetach:
 			p.Detached = true
 		case attrPoolDMABuf:
-			p.Provider = ProviderDMABuf
+			p.Provider, p.DMABuf = ProviderDMABuf, uint32(uintOf(ad))
 		case attrPoolIOUring:
 			p.Provider = ProviderIOUring
 		}

@@ -8,12 +8,13 @@ import (
 	"unicode"
 
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stat"
 )
 
 // none stands for a figure that was not measured.
 const none = "-"
 
-func median(s *Stat, format func(float64) string) string {
+func median(s *stat.Summary, format func(float64) string) string {
 	if s == nil {
 		return none
 	}
@@ -21,7 +22,7 @@ func median(s *Stat, format func(float64) string) string {
 }
 
 // interval is that of the median, or why there is none.
-func interval(s *Stat, format func(float64) string) string {
+func interval(s *stat.Summary, format func(float64) string) string {
 	switch {
 	case s == nil:
 		return none
@@ -90,16 +91,16 @@ func verdict(c *Cell) string {
 // cell, besides the modes: "gro=on mtu=9000".
 func settings(cells []Cell) []string {
 	out := make([][]string, len(cells))
-	for _, f := range factors {
+	for _, f := range results.Factors {
 		values := make([]string, len(cells))
 		for i := range cells {
-			values[i] = f.value(&cells[i].Cell)
+			values[i] = f.Value(&cells[i].Cell)
 		}
 		if len(slices.Compact(slices.Sorted(slices.Values(values)))) < 2 {
 			continue
 		}
 		for i, v := range values {
-			out[i] = append(out[i], f.name+"="+v)
+			out[i] = append(out[i], f.Name+"="+v)
 		}
 	}
 	joined := make([]string, len(cells))
@@ -107,52 +108,6 @@ func settings(cells []Cell) []string {
 		joined[i] = strings.Join(out[i], " ")
 	}
 	return joined
-}
-
-var factors = []struct {
-	name  string
-	value func(*results.Cell) string
-}{
-	{"gro", func(c *results.Cell) string { return onOff(c.GRO) }},
-	{"hw_gro", func(c *results.Cell) string { return onOff(c.HWGRO) }},
-	{"big_tcp", func(c *results.Cell) string { return bytesOrFound(c.BigTCPBytes) }},
-	{"cpu", func(c *results.Cell) string { return orFound(c.CPULayout) }},
-	{"rx_buf_len", func(c *results.Cell) string { return bytesOrFound(c.RXBufLen) }},
-	{"mtu", func(c *results.Cell) string { return bytesOrFound(c.MTU) }},
-	{"message", func(c *results.Cell) string { return bytesOrFound(c.MessageBytes) }},
-	{"read", func(c *results.Cell) string { return bytesOrFound(c.ReadBytes) }},
-	{"touch", func(c *results.Cell) string { return orFound(c.Touch) }},
-	{"cc", func(c *results.Cell) string { return orFound(c.Congestion) }},
-}
-
-func onOff(b *bool) string {
-	switch {
-	case b == nil:
-		return "as-found"
-	case *b:
-		return "on"
-	}
-	return "off"
-}
-
-func orFound(s string) string {
-	if s == "" {
-		return "as-found"
-	}
-	return s
-}
-
-// bytesOrFound shortens whole binary multiples, as sizes are usually set.
-func bytesOrFound(n int) string {
-	switch {
-	case n == 0:
-		return "as-found"
-	case n%(1<<20) == 0:
-		return strconv.Itoa(n>>20) + "Mi"
-	case n%(1<<10) == 0:
-		return strconv.Itoa(n>>10) + "Ki"
-	}
-	return strconv.Itoa(n)
 }
 
 // plain makes a text from outside safe for a terminal: no control characters,

@@ -4,7 +4,11 @@ import (
 	_ "embed"
 	"html/template"
 	"io"
+	"strconv"
 	"time"
+
+	"github.com/zcbench/zcbench/compare"
+	"github.com/zcbench/zcbench/results"
 )
 
 //go:embed report.html.tmpl
@@ -16,8 +20,8 @@ var page = template.Must(template.New("report").Parse(pageText))
 
 // HTML writes the summary as one page that needs nothing else: no network, no
 // script, styles and plots inside.
-func HTML(w io.Writer, s *Summary) error {
-	return page.Execute(w, newView(s))
+func HTML(w io.Writer, s *Summary, figures []Figure) error {
+	return page.Execute(w, newView(s, figures))
 }
 
 // view is the summary as texts and positions.
@@ -28,11 +32,26 @@ type view struct {
 	Rows    []rowView
 	Notes   []string
 	Facts   []factView
-	Dots    plot
-	Split   plot
+	Plots   []plotView
+	Against []againstView
+	Gates   []string
+}
+
+type plotView struct {
+	Title, Caption string
+	SVG            template.HTML // made by the plot library of figures and plain labels, which it escapes
+}
+
+// againstView is a row of the comparison.
+type againstView struct {
+	Cell, Metric, Unit string
+	A, B               string
+	Ratio, Interval, P string
+	Verdict, Class     string
 }
 
 type rowView struct {
+	Number              int
 	RX, TX, Setting     string
 	Gbps, Interval      string
 	BusySUT, BusyTG, NS string
@@ -49,19 +68,74 @@ type factView struct {
 	Name, SUT, TG string
 }
 
-func newView(s *Summary) view {
+func newView(s *Summary, figures []Figure) view {
 	v := view{Summary: s, Title: "zcbench: zero-copy receive benchmark", Notes: noteLines(s)}
 	if s.Header.CreatedUTCNs != 0 {
 		v.Created = time.Unix(0, s.Header.CreatedUTCNs).UTC().Format("2006-01-02 15:04 UTC")
 	}
 	under := settings(s.Cells)
 	for i := range s.Cells {
-		v.Rows = append(v.Rows, newRow(&s.Cells[i], under[i]))
+		row := newRow(&s.Cells[i], under[i])
+		row.Number = i + 1
+		v.Rows = append(v.Rows, row)
 	}
 	v.Facts = factRows(s.SUT, s.TG)
-	v.Dots = dotPlot(s.Cells, under)
-	v.Split = splitPlot(s.Cells, under)
+	for _, f := range figures {
+		v.Plots = append(v.Plots, plotView{f.Title, f.Caption, template.HTML(f.Inline())})
+	}
+	v.Against = againstRows(s.Compared)
+	v.Gates = gateLines(s.Header.Plan)
 	return v
+}
+
+func againstRows(r *compare.Result) []againstView {
+	if r == nil {
+		return nil
+	}
+	var out []againstView
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		v := againstView{Cell: row.B.ID, Metric: row.Metric, Unit: row.Unit, A: median(row.SumA, digits3), B: median(row.SumB, digits3),
+			Ratio: row.RatioText(), P: row.PText(), Verdict: row.VerdictText()}
+		if lo, hi := row.Interval(); lo != "-" {
+			v.Interval = lo + ".." + hi
+		}
+		switch row.Verdict {
+		case compare.Faster, compare.Cheaper:
+			v.Class = "good"
+		case compare.Slower, compare.Costlier:
+			v.Class = "bad"
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// gateLines says which limits the runs were held to.
+func gateLines(p *results.Plan) []string {
+	if p == nil {
+		return nil
+	}
+	var out []string
+	for _, g := range []struct {
+		what  string
+		limit *float64
+		scale float64
+		unit  string
+	}{
+		{"CV of the throughput", p.Gates.ThroughputCV, 100, " %"}, {"CV of the busy cores", p.Gates.CPUCV, 100, " %"},
+		{"drift over the runs", p.Gates.Drift, 100, " %"}, {"spread of the CPU frequency", p.Gates.Frequency, 100, " %"},
+		{"spread of the CPU temperature", p.Gates.TemperatureC, 1, " K"}, {"retransmitted segments", p.Gates.RetransPerGB, 1, " per GB"},
+		{"dropped packets", p.Gates.DropsPerGB, 1, " per GB"}, {"coverage of /proc/stat", p.Gates.Coverage, 100, " % from 1"},
+		{"foreign load", p.Gates.ForeignCores, 1, " cores"}, {"copied by a zero-copy mode", p.Gates.Copied, 100, " %"},
+	} {
+		limit := "not looked at"
+		if g.limit != nil {
+			limit = "at most " + strconv.FormatFloat(*g.limit*g.scale, 'g', 4, 64) + g.unit
+		}
+		out = append(out, g.what+": "+limit)
+	}
+	return out
 }
 
 func newRow(c *Cell, setting string) rowView {

@@ -41,8 +41,10 @@ func facts(e results.Env) []Fact {
 		{Name: "mitigations", Value: e.Mitigations},
 		{Name: "CPUs measured", Value: e.CPUsMeasured, perRun: true},
 		{Name: "softirq on CPU", Value: e.IRQCPU, perRun: true},
+		{Name: "softirq placed", Value: e.Placement, perRun: true},
 		{Name: "application on CPU", Value: e.AppCPU, perRun: true},
 		{Name: "congestion control", Value: e.Congestion, perRun: true},
+		{Name: "io_uring engine", Value: e.UringEngine, perRun: true},
 		{Name: "zcbench", Value: e.ToolVersion},
 		{Name: "Go", Value: e.GoVersion},
 	}

@@ -245,7 +245,7 @@ func BenchmarkReport10000Runs(b *testing.B) {
 		if err := Table(&out, s); err != nil {
 			b.Fatal(err)
 		}
-		if err := HTML(&out, s); err != nil {
+		if err := writePage(&out, s); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/zcbench/zcbench/compare"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stat"
 )
 
 // Summary is a journal per cell, in the order of the plan.
@@ -16,6 +18,9 @@ type Summary struct {
 	Cells []Cell `json:"cells"`
 	Stops []Stop `json:"stops,omitempty"` // why runs gave no number, each reason once
 	Notes []Note `json:"notes,omitempty"` // flags and warnings, each once
+
+	// Compared is every cell beside the baseline; nil without a second cell.
+	Compared *compare.Result `json:"compared,omitempty"`
 
 	SUT Machine `json:"sut"` // the receivers' host
 	TG  Machine `json:"tg"`  // the senders' host
@@ -42,18 +47,18 @@ type Cell struct {
 
 // End is one host's half of a cell. A nil figure was not measured.
 type End struct {
-	Name           string `json:"name,omitempty"`
-	ThroughputGbps *Stat  `json:"throughput_gbps,omitempty"`
-	BusyCores      *Stat  `json:"cpu_busy_cores,omitempty"`
-	AppCores       *Stat  `json:"cpu_app_cores,omitempty"`
-	SysCores       *Stat  `json:"cpu_sys_cores,omitempty"`
-	SoftCores      *Stat  `json:"cpu_soft_cores,omitempty"`
-	NsPerKB        *Stat  `json:"ns_per_kb,omitempty"` // busy CPU nanoseconds per 1000 bytes
-	PowerW         *Stat  `json:"power_w,omitempty"`
-	JoulePerGB     *Stat  `json:"joule_per_gb,omitempty"` // gross, per 1e9 bytes
-	ROICPU         *Stat  `json:"roi_cpu,omitempty"`      // (Gbit/s)^2 per busy core
-	ROIPower       *Stat  `json:"roi_power,omitempty"`    // (Gbit/s)^2 per watt
-	Proof          *Proof `json:"zero_copy_proof,omitempty"`
+	Name           string        `json:"name,omitempty"`
+	ThroughputGbps *stat.Summary `json:"throughput_gbps,omitempty"`
+	BusyCores      *stat.Summary `json:"cpu_busy_cores,omitempty"`
+	AppCores       *stat.Summary `json:"cpu_app_cores,omitempty"`
+	SysCores       *stat.Summary `json:"cpu_sys_cores,omitempty"`
+	SoftCores      *stat.Summary `json:"cpu_soft_cores,omitempty"`
+	NsPerKB        *stat.Summary `json:"ns_per_kb,omitempty"` // busy CPU nanoseconds per 1000 bytes
+	PowerW         *stat.Summary `json:"power_w,omitempty"`
+	JoulePerGB     *stat.Summary `json:"joule_per_gb,omitempty"` // gross, per 1e9 bytes
+	ROICPU         *stat.Summary `json:"roi_cpu,omitempty"`      // (Gbit/s)^2 per busy core
+	ROIPower       *stat.Summary `json:"roi_power,omitempty"`    // (Gbit/s)^2 per watt
+	Proof          *Proof        `json:"zero_copy_proof,omitempty"`
 }
 
 // Stop is a reason why runs gave no number, and what to do about it.
@@ -88,9 +93,37 @@ func Summarize(j results.Journal) *Summary {
 		}
 	}
 	s.Notes = notes(j.Records, s.Cells)
+	s.Compared = compared(j)
 	s.SUT = machine(j.Records, func(r *results.Record) *results.Host { return &r.SUT })
 	s.TG = machine(j.Records, func(r *results.Record) *results.Host { return &r.TG })
 	return s
+}
+
+// compared sets the cells beside the plan's baseline, or the first that has runs.
+func compared(j results.Journal) *compare.Result {
+	set := compare.NewSet("all cells", j)
+	var base *results.Cell
+	for i := range set.Cells {
+		if len(set.Cells[i].Runs) > 0 {
+			base = &set.Cells[i].Cell
+			break
+		}
+	}
+	if set.Base != nil {
+		base = set.Base
+	}
+	if base == nil {
+		return nil
+	}
+	metrics, err := compare.Lookup(compare.DefaultMetrics)
+	if err != nil {
+		return nil
+	}
+	r, err := compare.Within(&set, *base, metrics)
+	if err != nil {
+		return nil
+	}
+	return r
 }
 
 type cellRuns struct {
@@ -98,36 +131,13 @@ type cellRuns struct {
 	runs []*results.Record
 }
 
-// cellKey is a cell that can be compared. All factors count, not the id alone,
-// so that runs under different settings are never mixed.
-type cellKey struct {
-	cell       results.Cell
-	gro, hwGRO int8
-}
-
-func keyOf(c results.Cell) cellKey {
-	k := cellKey{cell: c, gro: tristate(c.GRO), hwGRO: tristate(c.HWGRO)}
-	k.cell.GRO, k.cell.HWGRO = nil, nil
-	return k
-}
-
-func tristate(b *bool) int8 {
-	switch {
-	case b == nil:
-		return -1
-	case *b:
-		return 1
-	}
-	return 0
-}
-
 // group collects the runs of each cell. Cells stand in the order of the plan,
 // where the journal's header has one, then in that of their first runs.
 func group(j results.Journal) []*cellRuns {
 	var out []*cellRuns
-	at := map[cellKey]*cellRuns{}
+	at := map[results.CellKey]*cellRuns{}
 	find := func(c results.Cell) *cellRuns {
-		k := keyOf(c)
+		k := c.Key()
 		if at[k] == nil {
 			at[k] = &cellRuns{cell: c}
 			out = append(out, at[k])
@@ -212,14 +222,14 @@ func (l *stopList) add(c *Cell, r *results.Record) {
 
 func end(runs []*results.Record, host func(*results.Record) *results.Host) End {
 	var e End
-	stat := func(f func(*results.Host) *float64) *Stat {
+	stat := func(f func(*results.Host) *float64) *stat.Summary {
 		var v []float64
 		for _, r := range runs {
 			if x := f(host(r)); x != nil {
 				v = append(v, *x)
 			}
 		}
-		return NewStat(v)
+		return stat.Summarize(v)
 	}
 	for _, r := range runs {
 		e.Name = cmp.Or(e.Name, host(r).Name)

@@ -104,6 +104,12 @@ var columns = []column{
 	countCol("total_bytes", func(r *row) **uint64 { return &r.host.TotalBytes }),
 	textCol("fix", func(r *row) *string { return &r.rec.Fix }),
 	listCol("warnings", func(r *row) *[]string { return &r.rec.Warnings }),
+	textCol("uring_engine", func(r *row) *string { return &r.host.Env.UringEngine }),
+	foundCol("tg_big_tcp_bytes", func(r *row) *int { return &r.rec.Cell.TGBigTCPBytes }),
+	foundCol("token_batch", func(r *row) *int { return &r.rec.Cell.TokenBatch }),
+	floatCol("cpu_mhz", func(r *row) **float64 { return &r.host.CPUMHz }),
+	floatCol("cpu_temp_c", func(r *row) **float64 { return &r.host.CPUTempC }),
+	textCol("source", func(r *row) *string { return &r.rec.Source }),
 }
 
 func textCol(name string, at func(*row) *string) column {
@@ -268,13 +274,14 @@ func oneLine(s string) string {
 	}, s)
 }
 
+var listEscape = strings.NewReplacer(`\`, `\\`, `;`, `\;`)
+
 // joinList writes a list as a;b with \; and \\ for those characters in a word.
 func joinList(words []string) string {
-	esc := strings.NewReplacer(`\`, `\\`, `;`, `\;`)
 	var out []string
 	for _, w := range words {
 		if w != "" {
-			out = append(out, esc.Replace(oneLine(w)))
+			out = append(out, listEscape.Replace(oneLine(w)))
 		}
 	}
 	return strings.Join(out, ";")

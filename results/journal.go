@@ -19,7 +19,9 @@ const (
 	RunsFile    = "runs.csv"
 	MetricsFile = "metrics.csv"
 	SamplesFile = "samples.csv"
+	SummaryFile = "summary.json"
 	ReportFile  = "report.html"
+	PlotsDir    = "plots" // SVG files
 )
 
 // MaxLine is the longest journal line, in bytes with its newline. Writers
@@ -46,6 +48,9 @@ type Header struct {
 	// Cells is the plan in its order, if it was known when the journal was
 	// created. Reports list cells in this order, with those that never ran.
 	Cells []Cell `json:"cells,omitempty"`
+
+	// Plan is where the runs come from; nil if not from an experiment file.
+	Plan *Plan `json:"plan,omitempty"`
 }
 
 // Writer appends records to a journal. It holds an exclusive lock on the file
@@ -182,24 +187,6 @@ func (w *Writer) Path() string { return w.f.Name() }
 
 // Close releases the lock. Records are on the disk already.
 func (w *Writer) Close() error { return w.f.Close() }
-
-// lock takes the exclusive lock of a journal just created. A second Create may
-// hold it for an instant to see whether it is taken, hence the retries.
-func lock(f *os.File) error {
-	for range 100 {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, unix.EINTR):
-		case errors.Is(err, unix.EWOULDBLOCK):
-			time.Sleep(10 * time.Millisecond)
-		default:
-			return &fs.PathError{Op: "flock", Path: f.Name(), Err: err}
-		}
-	}
-	return &fs.PathError{Op: "flock", Path: f.Name(), Err: ErrLocked}
-}
 
 func existsError(path string) error {
 	if filepath.Base(path) == JournalFile && locked(path) {

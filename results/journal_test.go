@@ -165,8 +165,8 @@ func TestJournalRefused(t *testing.T) {
 		{"torn header", head[:10], "line 1: no header: torn"},
 		{"other JSON", "{\"a\":1}\n", "line 1: not a zcbench journal"},
 		{"not JSON", "hello\n", "line 1: not the header of a zcbench journal"},
-		{"newer header", strings.Replace(head, ":1}", ":99}", 1), "line 1: schema version 99 is newer than 1"},
-		{"newer record", head + `{"schema":99}` + "\n", "line 2: schema version 99 is newer than 1"},
+		{"newer header", strings.Replace(head, ":1}", ":99}", 1), "line 1: schema version 99 is newer than 2"},
+		{"newer record", head + `{"schema":99}` + "\n", "line 2: schema version 99 is newer than 2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Decode(strings.NewReader(tt.text))

@@ -2,7 +2,7 @@ package results
 
 // SchemaVersion is the version of the journal and CSV layout written by this
 // build. Readers accept every version up to it.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // Verdict says what a run's numbers are worth.
 type Verdict string
@@ -35,7 +35,8 @@ type Record struct {
 	Reason   string   `json:"reason,omitempty"`
 	Fix      string   `json:"fix,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
-	Flags    []string `json:"flags,omitempty"` // short machine-readable marks, such as "shared-machine"
+	Source   string   `json:"source,omitempty"` // where a published figure was published; empty for runs of our own
+	Flags    []string `json:"flags,omitempty"`  // short machine-readable marks, such as "shared-machine"
 }
 
 // Cell is one combination of factors. Runs with equal cells are repetitions of
@@ -54,6 +55,9 @@ type Cell struct {
 	ReadBytes    int    `json:"read_bytes,omitempty"`
 	Touch        string `json:"touch,omitempty"` // none, read or verify
 	Congestion   string `json:"congestion,omitempty"`
+
+	TGBigTCPBytes int `json:"tg_big_tcp_bytes,omitempty"` // of the sender's interface; BigTCPBytes is the receiver's
+	TokenBatch    int `json:"token_batch,omitempty"`      // devmem: fragments kept until they are given back in one call
 }
 
 // Host is one end's half of a run. Nil figures were not measured.
@@ -72,6 +76,9 @@ type Host struct {
 	CPUBusyCores *float64 `json:"cpu_busy_cores,omitempty"` // wall - d(idle) - d(iowait)
 	IOWaitCores  *float64 `json:"iowait_cores,omitempty"`
 	StatCoverage *float64 `json:"stat_coverage,omitempty"` // sum of the /proc/stat columns / wall; 1.0 is right
+
+	CPUMHz   *float64 `json:"cpu_mhz,omitempty"`    // of the measured CPUs at the end of the window, mean
+	CPUTempC *float64 `json:"cpu_temp_c,omitempty"` // of the hottest CPU package, then
 
 	PowerW      *float64 `json:"power_w,omitempty"`
 	PowerIdleW  *float64 `json:"power_idle_w,omitempty"`
@@ -121,7 +128,9 @@ type Env struct {
 	Congestion   string `json:"congestion,omitempty"` // of the flow's socket, as the kernel reports it
 	IRQCPU       string `json:"irq_cpu,omitempty"`    // CPU list that ran NET_RX softirq during the run
 	AppCPU       string `json:"app_cpu,omitempty"`    // CPU list of the data-path thread
+	Placement    string `json:"placement,omitempty"`  // how the receive softirq was put where it ran; empty: left as found
 	CPUsMeasured string `json:"cpus_measured,omitempty"`
 	ToolVersion  string `json:"tool_version,omitempty"`
 	GoVersion    string `json:"go_version,omitempty"`
+	UringEngine  string `json:"uring_engine,omitempty"` // that the data path used; empty: none
 }

@@ -21,6 +21,15 @@ func TestUAPISizes(t *testing.T) {
 	if o := unsafe.Offsetof(sockExtendedErr{}.info); o != 8 {
 		t.Errorf("ee_info at %d, not 8", o)
 	}
+	if n := unsafe.Sizeof(tcpZerocopyReceive{}); n != 64 {
+		t.Errorf("struct tcp_zerocopy_receive has %d bytes, not 64", n)
+	}
+	if o := unsafe.Offsetof(tcpZerocopyReceive{}.flags); o != 36 {
+		t.Errorf("flags at %d, not 36", o)
+	}
+	if o := unsafe.Offsetof(tcpZerocopyReceive{}.err) + 4; o != zerocopyHasInq {
+		t.Errorf("err ends at %d, not %d", o, zerocopyHasInq)
+	}
 }
 
 func TestSendAndRecv(t *testing.T) {

@@ -7,6 +7,9 @@ type Evidence struct {
 	Fix     string   // what to do about that
 	Notes   []string // what a reader of the figures should know
 	Figures []Figure
+
+	// UringEngine is the io_uring engine that served the flow; "" for none.
+	UringEngine string
 }
 
 // Figure is one named number of a data path.

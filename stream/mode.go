@@ -26,10 +26,18 @@ type Mode struct {
 	// NICQueue: the mode takes a queue of a NIC over, see [NICQueue], or at least
 	// its memory.
 	NICQueue bool
-	// NeedsDev: it needs to know the interface that the flow comes in by.
+	// NeedsDev: it needs to know the interface that the flow comes in, or leaves, by.
 	NeedsDev bool
+	// DMABuf: the memory that the NIC writes into is a dmabuf, of the kinds
+	// [DMABufKinds], in buffers of a page.
+	DMABuf bool
 	// NoPayload: the application never gets the bytes, so it cannot touch them.
 	NoPayload bool
+}
+
+// UsesRing reports whether the mode works through an io_uring.
+func (m Mode) UsesRing() bool {
+	return strings.HasPrefix(m.Name, "uring") || strings.HasPrefix(m.Name, "zcrx")
 }
 
 // Modes are all modes by the names of the field, in the order tables show them.
@@ -40,14 +48,14 @@ var Modes = []Mode{
 	{Name: "uring", Role: RX, Summary: "io_uring multishot recv with a provided-buffer ring"},
 	{Name: "zcrx", Role: RX, Summary: "io_uring zero-copy receive: the NIC writes into user memory", ZeroCopy: true, NICQueue: true, NeedsDev: true},
 	{Name: "zcrx-nodev", Role: RX, Summary: "io_uring zcrx without a device queue: same interface, all payload copied", NICQueue: true},
-	{Name: "devmem", Role: RX, Summary: "devmem TCP: the NIC writes into a dmabuf", ZeroCopy: true},
+	{Name: "devmem", Role: RX, Summary: "devmem TCP: the NIC writes into a dmabuf", ZeroCopy: true, NICQueue: true, NeedsDev: true, DMABuf: true},
 
 	{Name: "tcp", Role: TX, Summary: "send from a user buffer"},
 	{Name: "sendfile", Role: TX, Summary: "sendfile from page cache memory"},
 	{Name: "msg-zerocopy", Role: TX, Summary: "send with MSG_ZEROCOPY, completions from the error queue", ZeroCopy: true},
 	{Name: "uring", Role: TX, Summary: "io_uring send"},
 	{Name: "uring-zc", Role: TX, Summary: "io_uring SEND_ZC from registered buffers", ZeroCopy: true},
-	{Name: "devmem", Role: TX, Summary: "devmem TCP send from a dmabuf", ZeroCopy: true},
+	{Name: "devmem", Role: TX, Summary: "devmem TCP send from a dmabuf", ZeroCopy: true, NeedsDev: true},
 }
 
 // Names lists the modes of a role in table order.

@@ -20,6 +20,9 @@ const (
 // AreaKinds are all kinds, the default first.
 var AreaKinds = []string{string(AreaPages), string(AreaTHP), string(AreaHuge), string(AreaUdmabuf)}
 
+// DMABufKinds are the kinds that a dmabuf can be of, the default first.
+var DMABufKinds = []AreaKind{AreaUdmabuf, AreaHuge}
+
 // NICQueue are the choices of a receive path that takes over a queue of a NIC.
 // Zero values let the path choose.
 type NICQueue struct {
@@ -29,12 +32,13 @@ type NICQueue struct {
 	// run, which shows that copying would be noticed.
 	SteerTo *int `json:"steer_to,omitempty"`
 
-	Area          AreaKind `json:"area,omitempty"`           // "": pages, or huge where BufLen is longer than a page
-	AreaBytes     int      `json:"area_bytes,omitempty"`     // of memory for payload; 0: DefaultAreaBytes
+	Area          AreaKind `json:"area,omitempty"`           // "": pages, or huge where BufLen is longer than a page; udmabuf of devmem
+	AreaBytes     int      `json:"area_bytes,omitempty"`     // of memory for payload; 0: DefaultAreaBytes, of devmem by the size of the ring
 	BufLen        int      `json:"buf_len,omitempty"`        // bytes of one of its buffers, a power of two; 0: a page
 	RefillEntries int      `json:"refill_entries,omitempty"` // of the ring by which buffers go back; 0: as many as there are buffers
 	CQEntries     int      `json:"cq_entries,omitempty"`     // of the completion queue; 0: DefaultZCCQEntries
 	HoldBytes     int      `json:"hold_bytes,omitempty"`     // payload that the application keeps before it gives the oldest back
+	TokenBatch    int      `json:"token_batch,omitempty"`    // of devmem: fragments that are gathered before they go back; 1: after every read; 0: DefaultTokenBatch
 }
 
 // Limits and defaults of [NICQueue].
@@ -45,6 +49,8 @@ const (
 	MaxRefillEntries   = 32768
 	DefaultZCCQEntries = 8192
 	MaxCQEntries       = 65536
+	DefaultTokenBatch  = 512
+	MaxTokenBatch      = 1024 // more do not go back in one call
 )
 
 // check refuses what no NIC can do.
@@ -62,6 +68,8 @@ func (q NICQueue) check() error {
 		return fmt.Errorf("refill ring of %d entries is outside 1..%d (or 0 for the default)", q.RefillEntries, MaxRefillEntries)
 	case q.CQEntries < 0 || q.CQEntries > MaxCQEntries:
 		return fmt.Errorf("completion queue of %d entries is outside 1..%d (or 0 for the default)", q.CQEntries, MaxCQEntries)
+	case q.TokenBatch < 0 || q.TokenBatch > MaxTokenBatch:
+		return fmt.Errorf("token batch of %d fragments is outside 1..%d (or 0 for the default)", q.TokenBatch, MaxTokenBatch)
 	case q.HoldBytes < 0 || q.HoldBytes > MaxAreaBytes:
 		return fmt.Errorf("hold of %d bytes is outside 0..%d", q.HoldBytes, MaxAreaBytes)
 	}

@@ -19,6 +19,9 @@ type Options struct {
 	Socket    sock.Options
 	// NIC is for paths whose mode has NICQueue.
 	NIC NICQueue
+	// UringEngine names the io_uring engine of paths whose mode UsesRing; "" is the
+	// default.
+	UringEngine string
 }
 
 // Limits of [Options].

@@ -41,6 +41,19 @@ func periodFor(messageBytes int) int {
 	return 31 * 4096
 }
 
+// PayloadBytes is how much memory the payload for messages of size bytes takes, in
+// whole pages.
+func PayloadBytes(size int) int { return pageUp(periodFor(size) + size) }
+
+// WritePayload writes into mem what the memory of a payload for messages of size
+// bytes begins with, and returns its period: memory of another kind that holds at
+// least one period can stand for it.
+func WritePayload(mem []byte, size int) (period int) {
+	period = periodFor(size)
+	fillPattern(mem, period)
+	return period
+}
+
 // NewPayload makes the payload for messages of size bytes, all pages present.
 func NewPayload(size int) (*Payload, error) {
 	period := periodFor(size)

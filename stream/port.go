@@ -145,6 +145,9 @@ func (p *Port) settle(c net.Conn, h Hello, ok bool) bool {
 		return false
 	}
 	p.taken = true
+	for _, q := range p.pending {
+		q.Close() // too late: its handshake fails and counts it
+	}
 	c.SetDeadline(time.Time{})
 	p.flow <- accepted{c.(*net.TCPConn), h} // under the lock, so that Close finds it; there is room for the one
 	return true

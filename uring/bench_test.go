@@ -12,7 +12,9 @@ import (
 // dataPath is the ring that a data path uses.
 var dataPath = Options{SQEntries: 64, CQEntries: 4096, SingleIssuer: true, DeferTaskrun: true, RegisterFD: true, SubmitAll: true}
 
-func BenchmarkNop(b *testing.B) {
+func BenchmarkNop(b *testing.B) { eachEngine(b, benchNop) }
+
+func benchNop(b *testing.B) {
 	for name, call := range map[string]func(*Ring) (int, error){
 		"now":  (*Ring).SubmitAndGetEvents,
 		"wait": func(r *Ring) (int, error) { return r.SubmitAndWait(1, time.Second) },
@@ -36,7 +38,9 @@ func BenchmarkNop(b *testing.B) {
 
 // BenchmarkRecv receives over loopback, the receiver on core 1 and the sender on
 // core 0; an operation is a completion. The pool is all buffers together.
-func BenchmarkRecv(b *testing.B) {
+func BenchmarkRecv(b *testing.B) { eachEngine(b, benchRecvs) }
+
+func benchRecvs(b *testing.B) {
 	for _, pool := range []int{4 << 20, 32 << 20} {
 		for _, size := range []int{16 << 10, 128 << 10, 1 << 20} {
 			for _, kind := range []struct {
@@ -156,7 +160,9 @@ func meter(b *testing.B) func(bytes, ops int) {
 }
 
 // The hot path allocates nothing, also where benchmarks do not run.
-func TestNoAllocations(t *testing.T) {
+func TestNoAllocations(t *testing.T) { eachEngine(t, testNoAllocations) }
+
+func testNoAllocations(t *testing.T) {
 	r := newRing(t, dataPath)
 	g, err := r.NewBufRing(BufRingOptions{Entries: 64, Size: 4096})
 	if err != nil {
@@ -192,5 +198,13 @@ func TestNoAllocations(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(200, step); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+	// A wait in vain allocates nothing either.
+	if n := testing.AllocsPerRun(20, func() {
+		if _, err := r.SubmitAndWait(1, time.Microsecond); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations in a wait without completions", n)
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestBufRingRefused(t *testing.T) {
+func TestBufRingRefused(t *testing.T) { eachEngine(t, testBufRingRefused) }
+
+func testBufRingRefused(t *testing.T) {
 	r := newRing(t, Options{SQEntries: 4})
 	for _, o := range []BufRingOptions{
 		{Entries: 0, Size: 1}, {Entries: 3, Size: 1}, {Entries: 65536, Size: 1}, {Entries: 4, Size: 0}, {Entries: 4, Size: 1 << 31},
@@ -32,7 +34,9 @@ func TestBufRingRefused(t *testing.T) {
 	}
 }
 
-func TestBufRingDescriptors(t *testing.T) {
+func TestBufRingDescriptors(t *testing.T) { eachEngine(t, testBufRingDescriptors) }
+
+func testBufRingDescriptors(t *testing.T) {
 	r := newRing(t, Options{SQEntries: 4})
 	b, err := r.NewBufRing(BufRingOptions{Entries: 8192, Size: 128})
 	if err != nil {
@@ -60,7 +64,9 @@ func TestBufRingDescriptors(t *testing.T) {
 	}
 }
 
-func TestAddTwicePanics(t *testing.T) {
+func TestAddTwicePanics(t *testing.T) { eachEngine(t, testAddTwicePanics) }
+
+func testAddTwicePanics(t *testing.T) {
 	r := newRing(t, Options{SQEntries: 4})
 	b, err := r.NewBufRing(BufRingOptions{Entries: 4, Size: 64})
 	if err != nil {

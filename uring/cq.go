@@ -7,33 +7,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CQReady is how many completions can be taken now; with Options.CQEMixed, how
-// many slots of 16 bytes they take up.
-func (r *Ring) CQReady() int {
-	return int(atomic.LoadUint32(r.cq.tail) - r.cq.next)
-}
-
 // CQEAt is completion i of those that CQReady counted, 0 being the oldest. It
 // is in the ring's memory: not to be used after Advance.
-func (r *Ring) CQEAt(i int) *CQE {
-	q := &r.cq
-	return &q.cqes[((q.next+uint32(i))&q.mask)<<q.shift]
-}
+func (r *Ring) CQEAt(i int) *CQE { return r.cq.at(r.cq.next + uint32(i)) }
 
 // CQEExtra is the second half of completion i, 16 bytes, on a ring with
 // Options.CQE32; it panics on another one.
 func (r *Ring) CQEExtra(i int) *[2]uint64 {
-	q := &r.cq
-	if q.shift == 0 {
+	if !r.cq.wide {
 		panic("uring: CQEExtra on a ring without CQE32")
 	}
-	return (*[2]uint64)(unsafe.Pointer(&q.cqes[((q.next+uint32(i))&q.mask)<<1+1]))
+	return r.CQEAt(i).extra()
 }
 
-// Advance gives the n oldest completions back to the kernel.
-func (r *Ring) Advance(n int) {
-	r.cq.next += uint32(n)
-	atomic.StoreUint32(r.cq.head, r.cq.next)
+// extra is what follows a completion of 32 bytes.
+func (c *CQE) extra() *[2]uint64 {
+	return (*[2]uint64)(unsafe.Add(unsafe.Pointer(c), unsafe.Sizeof(CQE{})))
 }
 
 // PeekCQE is the oldest completion; false when there is none. Advance(1) takes it.
@@ -50,19 +39,19 @@ func (r *Ring) Overflow() uint32 {
 	if r.closed {
 		return 0
 	}
-	return atomic.LoadUint32(r.cq.overflow)
+	return atomic.LoadUint32(r.words.cqOverflow)
 }
 
 // Overflowed reports whether the kernel keeps completions aside because the
 // queue was full. Taking some and calling SubmitAndGetEvents brings them.
-func (r *Ring) Overflowed() bool { return atomic.LoadUint32(r.sq.flags)&sqCQOverflow != 0 }
+func (r *Ring) Overflowed() bool { return atomic.LoadUint32(r.words.sqFlags)&sqCQOverflow != 0 }
 
 // Backlogs counts the calls that found the ring Overflowed: a queue too small.
 func (r *Ring) Backlogs() uint64 { return r.backlogs }
 
 // TaskrunPending reports whether SubmitAndGetEvents would bring completions.
 // It needs Options.TaskrunFlag.
-func (r *Ring) TaskrunPending() bool { return atomic.LoadUint32(r.sq.flags)&sqTaskrun != 0 }
+func (r *Ring) TaskrunPending() bool { return atomic.LoadUint32(r.words.sqFlags)&sqTaskrun != 0 }
 
 // Errno is the errno in the result, 0 for success. A notification has none.
 func (c CQE) Errno() unix.Errno {

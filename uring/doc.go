@@ -8,6 +8,12 @@
 // and [Ring.Advance] take the completions. Received bytes come in the buffers
 // of a [BufRing], or without a copy in the area of a [Zcrx]. [Probe] finds out what the running kernel can do by doing it.
 //
+// # Engines
+//
+// The ring itself (set up, mapped, submitted to, waited on, peeked at) is the
+// work of an [Engine]: this package's own, or giouring where it is built in. What
+// is built on it is the same code, and one table of tests runs on each.
+//
 // # Threads
 //
 // A Ring is used by one goroutine at a time. A ring with Options.SingleIssuer
@@ -25,8 +31,8 @@
 // # The hot path
 //
 // Filling, submitting, waiting and reaping allocate nothing. Submit and
-// SubmitAndGetEvents never sleep, so they enter the kernel without telling the
-// Go scheduler; SubmitAndWait may sleep and tells it.
+// SubmitAndGetEvents never sleep. The native engine does not tell the Go scheduler
+// of its calls, also not of sleeping in SubmitAndWait; giouring does of all.
 //
 // The oldest kernel is 5.11 (waiting with a timeout). What needs a newer one
 // says so.

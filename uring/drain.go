@@ -1,10 +1,5 @@
 package uring
 
-import (
-	"sync/atomic"
-	"unsafe"
-)
-
 // Drain walks over the completions that can be taken now, of whatever size they
 // are, and gives them back:
 //
@@ -26,7 +21,8 @@ type Drain struct {
 
 // Drain begins a walk.
 func (r *Ring) Drain() Drain {
-	return Drain{r: r, at: r.cq.next, cur: r.cq.next, end: atomic.LoadUint32(r.cq.tail)}
+	at := r.cq.next
+	return Drain{r: r, at: at, cur: at, end: at + uint32(r.CQReady())}
 }
 
 // Next moves to the next completion; false when there is none.
@@ -35,13 +31,16 @@ func (d *Drain) Next() bool {
 	for d.at != d.end {
 		d.cur = d.at
 		d.at++
-		flags := q.cqes[(d.cur&q.mask)<<q.shift].Flags
-		d.wide = q.shift == 1
-		if q.mixed && flags&cqe32 != 0 {
+		d.wide = q.wide
+		if !q.mixed {
+			return true
+		}
+		flags := q.at(d.cur).Flags
+		if flags&cqe32 != 0 {
 			d.wide = true
 			d.at++
 		}
-		if flags&cqeSkip == 0 || !q.mixed {
+		if flags&cqeSkip == 0 {
 			return true
 		}
 	}
@@ -49,10 +48,7 @@ func (d *Drain) Next() bool {
 }
 
 // CQE is the current completion, in the ring's memory: not to be used after Done.
-func (d *Drain) CQE() *CQE {
-	q := &d.r.cq
-	return &q.cqes[(d.cur&q.mask)<<q.shift]
-}
+func (d *Drain) CQE() *CQE { return d.r.cq.at(d.cur) }
 
 // Extra is the second half of the current completion, 16 bytes; nil when it has
 // none.
@@ -60,12 +56,9 @@ func (d *Drain) Extra() *[2]uint64 {
 	if !d.wide {
 		return nil
 	}
-	return (*[2]uint64)(unsafe.Add(unsafe.Pointer(d.CQE()), unsafe.Sizeof(CQE{})))
+	return d.CQE().extra()
 }
 
 // Done gives the completions that Next moved to, and those alone, back to the
 // kernel. The walk may go on behind them.
-func (d *Drain) Done() {
-	d.r.cq.next = d.at
-	atomic.StoreUint32(d.r.cq.head, d.at)
-}
+func (d *Drain) Done() { d.r.Advance(int(d.at - d.r.cq.next)) }

@@ -10,7 +10,9 @@ var drainVariants = map[string]Options{
 	"mixed": {SQEntries: 8, SingleIssuer: true, DeferTaskrun: true, CQEMixed: true},
 }
 
-func TestDrain(t *testing.T) {
+func TestDrain(t *testing.T) { eachEngine(t, testDrain) }
+
+func testDrain(t *testing.T) {
 	for name, o := range drainVariants {
 		t.Run(name, func(t *testing.T) {
 			if o.CQEMixed && !Probe().CQEMixed.Supported {
@@ -49,7 +51,9 @@ func TestDrain(t *testing.T) {
 }
 
 // Done gives back what was walked over, no more.
-func TestDrainPartly(t *testing.T) {
+func TestDrainPartly(t *testing.T) { eachEngine(t, testDrainPartly) }
+
+func testDrainPartly(t *testing.T) {
 	r := newRing(t, Options{SQEntries: 8})
 	for i := range uint64(4) {
 		r.GetSQE().Nop(i)
@@ -69,7 +73,9 @@ func TestDrainPartly(t *testing.T) {
 	}
 }
 
-func TestDrainAllocates(t *testing.T) {
+func TestDrainAllocates(t *testing.T) { eachEngine(t, testDrainAllocates) }
+
+func testDrainAllocates(t *testing.T) {
 	r := newRing(t, Options{SQEntries: 8})
 	if n := testing.AllocsPerRun(100, func() {
 		r.GetSQE().Nop(1)

@@ -1,7 +1,6 @@
 package uring
 
 import (
-	"math"
 	"time"
 	"unsafe"
 
@@ -19,11 +18,10 @@ func (r *Ring) Submit() (int, error) {
 	if r.closed {
 		return 0, ErrClosed
 	}
-	n := r.sq.flush()
-	if n == 0 {
+	if r.unsubmitted() == 0 {
 		return 0, nil
 	}
-	return r.enterNow(n, 0)
+	return r.enterNow(false)
 }
 
 // SubmitAndGetEvents is Submit that also brings in completions: those that wait
@@ -34,7 +32,7 @@ func (r *Ring) SubmitAndGetEvents() (int, error) {
 	if r.closed {
 		return 0, ErrClosed
 	}
-	return r.enterNow(r.sq.flush(), enterGetEvents)
+	return r.enterNow(true)
 }
 
 // SubmitAndWait is SubmitAndGetEvents that sleeps until n completions can be
@@ -54,11 +52,10 @@ func (r *Ring) SubmitAndWait(n int, timeout time.Duration) (int, error) {
 	}
 	submitted, n := 0, min(n, r.CQEntries()) // as the kernel does
 	for {
-		todo := r.sq.flush()
-		if todo == 0 && r.CQReady() >= n {
+		if r.unsubmitted() == 0 && r.CQReady() >= n {
 			return submitted, nil
 		}
-		k, errno := r.enterWait(todo, n, timeout)
+		k, errno := r.enterWait(n, timeout)
 		submitted += k
 		switch {
 		case errno == unix.ETIME, errno == 0 && r.CQReady() >= n:
@@ -74,14 +71,20 @@ func (r *Ring) SubmitAndWait(n int, timeout time.Duration) (int, error) {
 	}
 }
 
-// enterNow is io_uring_enter(2) that cannot sleep, unknown to the scheduler.
-func (r *Ring) enterNow(submit uint32, flags uintptr) (int, error) {
+// enterNow is io_uring_enter(2) that does not sleep.
+func (r *Ring) enterNow(getEvents bool) (int, error) {
 	for {
 		r.count()
-		n, _, errno := unix.RawSyscall6(unix.SYS_IO_URING_ENTER, r.enterFD, uintptr(submit), 0, flags|r.enterFlags, 0, 0)
+		var n int
+		var errno unix.Errno
+		if r.other == nil {
+			n, errno = r.core.enterNow(getEvents)
+		} else {
+			n, errno = r.other.enterNow(getEvents)
+		}
 		switch errno {
 		case 0:
-			return int(n), nil
+			return n, nil
 		case unix.EINTR:
 		default:
 			return 0, opError("io_uring_enter", errno)
@@ -89,14 +92,12 @@ func (r *Ring) enterNow(submit uint32, flags uintptr) (int, error) {
 	}
 }
 
-// enterWait is io_uring_enter(2) that may sleep. The scheduler is not told: it
-// would hand the thread's P on and have to find one at the end of every sleep.
-// When it wants the thread, its signal ends the sleep, and noinline leaves the
-// caller's loop a place where it can be had. A signal or timeout after a
-// submission is not reported by the kernel, nor here.
+// enterWait is io_uring_enter(2) that may sleep. A signal or timeout after a
+// submission is not reported by the kernel, nor here. Noinline leaves the caller's
+// loop a place where the scheduler can have the thread.
 //
 //go:noinline
-func (r *Ring) enterWait(submit uint32, wait int, timeout time.Duration) (int, unix.Errno) {
+func (r *Ring) enterWait(n int, timeout time.Duration) (int, unix.Errno) {
 	r.count()
 	r.sleeps++
 	w := r.wait
@@ -105,16 +106,10 @@ func (r *Ring) enterWait(submit uint32, wait int, timeout time.Duration) (int, u
 		w.ts = durationSpec(timeout)
 		w.arg.ts = uint64(uintptr(unsafe.Pointer(&w.ts)))
 	}
-	flags := enterGetEvents | enterExtArg | r.enterFlags
-	if r.features.Has(FeatNoIowait) {
-		flags |= enterNoIowait
+	if r.other == nil {
+		return r.core.enterWait(n, w)
 	}
-	k, _, errno := unix.RawSyscall6(unix.SYS_IO_URING_ENTER, r.enterFD, uintptr(submit), uintptr(min(wait, math.MaxUint32)), flags,
-		uintptr(unsafe.Pointer(&w.arg)), unsafe.Sizeof(w.arg))
-	if errno != 0 {
-		return 0, errno
-	}
-	return int(k), 0
+	return r.other.enterWait(n, w)
 }
 
 // count keeps the books for a call that is about to be made.

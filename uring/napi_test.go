@@ -8,7 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestBusyPoll(t *testing.T) {
+func TestBusyPoll(t *testing.T) { eachEngine(t, testBusyPoll) }
+
+func testBusyPoll(t *testing.T) {
 	if f := Probe().BusyPoll; !f.Supported {
 		t.Skipf("%s: %s", f.Name, f.Reason)
 	}
@@ -32,8 +34,10 @@ func TestBusyPoll(t *testing.T) {
 	}
 }
 
-func TestBusyPollClosed(t *testing.T) {
-	r, err := New(Options{SQEntries: 4})
+func TestBusyPollClosed(t *testing.T) { eachEngine(t, testBusyPollClosed) }
+
+func testBusyPollClosed(t *testing.T) {
+	r, err := open(Options{SQEntries: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

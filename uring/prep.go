@@ -103,9 +103,10 @@ func (s *SQE) CancelFD(fd int, user uint64) *SQE {
 // completes with -ETIME after d, or with 0 after count other completions when
 // count is not 0.
 func (r *Ring) PrepTimeout(s *SQE, d time.Duration, count uint32, user uint64) *SQE {
-	// The kernel reads the time while it submits, so each entry has one.
-	i := (uintptr(unsafe.Pointer(s)) - uintptr(unsafe.Pointer(&r.sq.sqes[0]))) / unsafe.Sizeof(SQE{})
-	t := &r.times[i]
+	// The kernel reads the time while it submits: as many are in use as there are
+	// entries, at most.
+	t := &r.times[r.nextTime%uint32(len(r.times))]
+	r.nextTime++
 	*t = durationSpec(d)
 	*s = SQE{Opcode: opTimeout, FD: -1, Off: uint64(count), Addr: uint64(uintptr(unsafe.Pointer(t))), Len: 1, UserData: user}
 	return s

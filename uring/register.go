@@ -12,9 +12,9 @@ import (
 // of Go memory.
 func (r *Ring) register(op uintptr, arg unsafe.Pointer, n int) (int, unix.Errno) {
 	for {
-		k, _, errno := unix.Syscall6(unix.SYS_IO_URING_REGISTER, uintptr(r.fd), op, uintptr(arg), uintptr(n), 0, 0)
+		k, errno := r.engine.register(op, arg, n)
 		if errno != unix.EINTR {
-			return int(k), errno
+			return k, errno
 		}
 	}
 }
@@ -40,8 +40,7 @@ func (r *Ring) Enable() error {
 
 // registerRingFD makes entering cheaper on this thread: no descriptor lookup.
 func (r *Ring) registerRingFD() error {
-	up := rsrcUpdate{offset: ^uint32(0), data: uint64(r.fd)} // any free index
-	if _, errno := r.register(registerRingFDs, unsafe.Pointer(&up), 1); errno != 0 {
+	if errno := r.engine.registerFD(); errno != 0 {
 		e := &OpError{Op: "register ring descriptor", Errno: errno, How: fixFor(errno)}
 		switch errno {
 		case unix.EINVAL:
@@ -52,7 +51,6 @@ func (r *Ring) registerRingFD() error {
 		return e
 	}
 	r.registered, r.owner = true, unix.Gettid()
-	r.enterFD, r.enterFlags = uintptr(up.offset), enterRegisteredRing
 	return nil
 }
 
@@ -64,10 +62,7 @@ func (r *Ring) unregisterRingFD() error {
 	if r.owner != unix.Gettid() {
 		return errors.New("uring: ring closed on another thread than the one that registered its descriptor: the kernel keeps it until that thread ends")
 	}
-	up := rsrcUpdate{offset: uint32(r.enterFD)}
-	r.enterFD, r.enterFlags = uintptr(r.fd), 0
-	_, errno := r.register(unregisterRingFDs, unsafe.Pointer(&up), 1)
-	return opError("unregister ring descriptor", errno)
+	return opError("unregister ring descriptor", r.engine.unregisterFD())
 }
 
 // unregisterAll gives back what Close would otherwise leave to the kernel's

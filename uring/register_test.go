@@ -31,7 +31,9 @@ func readAll(fd int) <-chan []byte {
 	return out
 }
 
-func TestSendKinds(t *testing.T) {
+func TestSendKinds(t *testing.T) { eachEngine(t, testSendKinds) }
+
+func testSendKinds(t *testing.T) {
 	const index, size = 1, 256 << 10
 	f := newFlow()
 	for name, prep := range map[string]func(*SQE, int, []byte){
@@ -98,7 +100,9 @@ func newMemory(t testing.TB, size int) *Memory {
 	return m
 }
 
-func TestRecvOnce(t *testing.T) {
+func TestRecvOnce(t *testing.T) { eachEngine(t, testRecvOnce) }
+
+func testRecvOnce(t *testing.T) {
 	eachVariant(t, func(t *testing.T, r *Ring) {
 		tx, rx := tcpPair(t)
 		m := newMemory(t, 4096)
@@ -120,7 +124,9 @@ func TestRecvOnce(t *testing.T) {
 	})
 }
 
-func TestRegisterBuffersErrors(t *testing.T) {
+func TestRegisterBuffersErrors(t *testing.T) { eachEngine(t, testRegisterBuffersErrors) }
+
+func testRegisterBuffersErrors(t *testing.T) {
 	r := newRing(t, variants["plain"])
 	if err := r.RegisterBuffers(nil); err == nil {
 		t.Error("registered nothing")
@@ -150,7 +156,9 @@ func TestRegisterBuffersErrors(t *testing.T) {
 	}
 }
 
-func TestFixedFiles(t *testing.T) {
+func TestFixedFiles(t *testing.T) { eachEngine(t, testFixedFiles) }
+
+func testFixedFiles(t *testing.T) {
 	r := newRing(t, variants["deferred"])
 	if err := r.RegisterFiles([]int{-1, -1}); err != nil {
 		t.Fatal(err)

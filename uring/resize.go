@@ -3,8 +3,6 @@ package uring
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,7 +17,10 @@ func (r *Ring) Resize(sq, cq uint32) error {
 	if r.closed {
 		return ErrClosed
 	}
-	if r.sq.next != atomic.LoadUint32(r.sq.head) || r.CQReady() > 0 {
+	if err := r.made.cannot(lackResize); err != nil {
+		return err
+	}
+	if r.engine.unsubmitted() > 0 || r.CQReady() > 0 {
 		return errors.New("uring: resize: submit all entries and take all completions first")
 	}
 	if r.setup&setupNoSQArray == 0 {
@@ -29,26 +30,15 @@ func (r *Ring) Resize(sq, cq uint32) error {
 	if cq != 0 {
 		p.flags |= setupCQSize
 	}
-	if _, errno := r.register(registerResizeRings, unsafe.Pointer(&p), 1); errno != 0 {
-		return r.resizeError(sq, cq, errno)
-	}
-	// The kernel has the new queues, with heads and tails as they were; the old
-	// mappings show memory that it no longer looks at.
-	next := r.sq.next
-	old := []*[]byte{&r.entries, &r.queues}
-	var errs []error
-	for _, m := range old {
-		errs = append(errs, unix.Munmap(*m))
-		*m = nil
-	}
-	scratch := r.scratch
-	p.flags |= r.setup & (setupCQE32 | setupCQEMixed | setupNoSQArray)
-	errs = append(errs, r.mapQueues(&p), scratch.Close())
-	if err := errors.Join(errs...); err != nil {
+	if err := r.engine.resize(&p, r.setup); err != nil {
+		if errno, ok := err.(unix.Errno); ok {
+			return r.resizeError(sq, cq, errno)
+		}
 		return err
 	}
-	r.sq.next, r.cq.next = next, atomic.LoadUint32(r.cq.head)
-	return nil
+	r.sqEntries, r.cqEntries = int(p.sqEntries), int(p.cqEntries)
+	scratch := r.scratch
+	return errors.Join(r.mapScratch(p.sqEntries), scratch.Close())
 }
 
 func (r *Ring) resizeError(sq, cq uint32, errno unix.Errno) error {

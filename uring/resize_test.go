@@ -9,9 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestResize(t *testing.T) {
+func TestResize(t *testing.T) { eachEngine(t, testResize) }
+
+func testResize(t *testing.T) {
 	if f := Probe().Resize; !f.Supported {
 		t.Skipf("%s: %s", f.Name, f.Reason)
+	}
+	if lacks(lackResize) {
+		if err := newRing(t, variants["deferred"]).Resize(32, 64); !errors.Is(err, unix.EINVAL) || !strings.Contains(told(err), "engine") {
+			t.Errorf("an engine that cannot resize: %v", err)
+		}
+		return
 	}
 	wide := variants["cqe32"]
 	wide.NoSQArray = true
@@ -51,7 +59,12 @@ func TestResize(t *testing.T) {
 	}
 }
 
-func TestResizeRefused(t *testing.T) {
+func TestResizeRefused(t *testing.T) { eachEngine(t, testResizeRefused) }
+
+func testResizeRefused(t *testing.T) {
+	if lacks(lackResize) {
+		return // refuses all: TestResize
+	}
 	r := newRing(t, variants["plain"])
 	if err := r.Resize(16, 0); !errors.Is(err, unix.EINVAL) || !strings.Contains(told(err), "DeferTaskrun") {
 		t.Errorf("a ring without DeferTaskrun: %v", err)

@@ -2,34 +2,35 @@ package uring
 
 import (
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // Ring is an io_uring instance: see the package comment for its threads.
 type Ring struct {
-	fd         int
-	enterFD    uintptr // fd, or its index once registered
-	enterFlags uintptr // IORING_ENTER_REGISTERED_RING once registered
-	setup      uint32
-	features   FeatureBits
-	closed     bool
+	engine   engine // nil once closed
+	core     native // it stands on this...
+	other    engine // ...or on this
+	made     made   // which one it is
+	fd       int
+	setup    uint32
+	features FeatureBits
+	closed   bool
 
 	registerFD bool
 	registered bool
 	owner      int // thread that holds the registered descriptor
 
-	sq submissionQueue
-	cq completionQueue
+	sqEntries, cqEntries int
 
-	queues  []byte  // both rings
-	entries []byte  // submission queue entries
-	scratch *Memory // what the kernel is pointed at: wait, then timeouts
-	wait    *waitArg
-	times   []timespec // one for each submission queue entry
+	// The engine fills these in.
+	cq    completionQueue
+	words ringWords
+
+	scratch  *Memory // what the kernel is pointed at: wait, then timeouts
+	wait     *waitArg
+	times    []timespec // as many as there are submission queue entries
+	nextTime uint32
 
 	enters, sleeps, backlogs uint64
 
@@ -45,71 +46,33 @@ type waitArg struct {
 	ts  timespec
 }
 
-// submissionQueue is the kernel's ring of entries to submit. We write tail, the
-// kernel writes head.
-type submissionQueue struct {
-	head, tail, flags, dropped *uint32
-	sqes                       []SQE
-	mask                       uint32
-	next                       uint32 // one past the last entry handed out; ahead of *tail until a submit
-}
-
-// completionQueue is the kernel's ring of completions. The kernel writes tail,
-// we write head.
+// completionQueue is the completions as an engine shows them: in place in the
+// kernel's ring, or one by one. A Ring reads them without asking the engine.
 type completionQueue struct {
-	head, tail, overflow *uint32
-	cqes                 []CQE
-	mask, shift          uint32
-	mixed                bool   // completions of both sizes: see Drain
-	next                 uint32 // our copy of *head
+	cqes        []CQE // the kernel's ring, of slots of 16 bytes
+	mask, shift uint32
+	// batch is where each completion is that ready counted, for an engine that does
+	// not show its ring; else nil.
+	batch []*CQE
+	wide  bool   // completions have 32 bytes
+	mixed bool   // completions of both sizes: see Drain
+	next  uint32 // position of the oldest completion that was not given back
 }
 
-// mapQueues maps what the kernel made and finds the fields in it.
-func (r *Ring) mapQueues(p *params) error {
-	if p.flags&setupCQE32 != 0 {
-		r.cq.shift = 1
+// describe sets what does not depend on the engine.
+func (q *completionQueue) describe(p *params) {
+	q.wide, q.mixed = p.flags&setupCQE32 != 0, p.flags&setupCQEMixed != 0
+	if q.wide {
+		q.shift = 1
 	}
-	r.cq.mixed = p.flags&setupCQEMixed != 0
-	cqes := p.cqEntries << r.cq.shift
-	size := p.cqOff.cqes + cqes*uint32(unsafe.Sizeof(CQE{}))
-	if p.flags&setupNoSQArray == 0 {
-		size = max(size, p.sqOff.array+p.sqEntries*4)
-	}
-	var err error
-	if r.queues, err = r.mapRing(offSQRing, int(size)); err != nil {
-		return err
-	}
-	if r.entries, err = r.mapRing(offSQEs, int(p.sqEntries)*int(unsafe.Sizeof(SQE{}))); err != nil {
-		return err
-	}
-	if err = r.mapScratch(p.sqEntries); err != nil {
-		return err
-	}
-	base := unsafe.Pointer(&r.queues[0])
-	word := func(off uint32) *uint32 { return (*uint32)(unsafe.Add(base, off)) }
-	r.sq.head, r.sq.tail = word(p.sqOff.head), word(p.sqOff.tail)
-	r.sq.flags, r.sq.dropped = word(p.sqOff.flags), word(p.sqOff.dropped)
-	r.sq.mask = p.sqEntries - 1
-	r.sq.sqes = unsafe.Slice((*SQE)(unsafe.Pointer(&r.entries[0])), p.sqEntries)
-	r.cq.head, r.cq.tail, r.cq.overflow = word(p.cqOff.head), word(p.cqOff.tail), word(p.cqOff.overflow)
-	r.cq.mask = p.cqEntries - 1
-	r.cq.cqes = unsafe.Slice((*CQE)(unsafe.Add(base, p.cqOff.cqes)), cqes)
-	if p.flags&setupNoSQArray == 0 {
-		// Entry i is always at place i, so the index array is written once.
-		for i, a := uint32(0), unsafe.Slice(word(p.sqOff.array), p.sqEntries); i < p.sqEntries; i++ {
-			a[i] = i
-		}
-	}
-	return nil
 }
 
-func (r *Ring) mapRing(off int64, size int) ([]byte, error) {
-	b, err := unix.Mmap(r.fd, off, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
-	if err != nil {
-		errno, _ := err.(unix.Errno)
-		return nil, opError(fmt.Sprintf("mmap of %d bytes of the ring", size), errno)
+// at is the completion (slot, on a ring of both sizes) at position pos.
+func (q *completionQueue) at(pos uint32) *CQE {
+	if q.batch != nil {
+		return q.batch[pos-q.next]
 	}
-	return b, nil
+	return &q.cqes[(pos&q.mask)<<q.shift]
 }
 
 // mapScratch makes room for what requests point at and the kernel reads while
@@ -132,22 +95,27 @@ func (r *Ring) FD() int { return r.fd }
 // Features are the bits that the kernel reported for this ring.
 func (r *Ring) Features() FeatureBits { return r.features }
 
+// Engine is what the ring is made by.
+func (r *Ring) Engine() Engine { return r.made.name }
+
 // NoIowait reports whether sleeping in SubmitAndWait is booked as idle rather
-// than as iowait (IORING_ENTER_NO_IOWAIT, 6.15).
-func (r *Ring) NoIowait() bool { return r.features.Has(FeatNoIowait) }
+// than as iowait (IORING_ENTER_NO_IOWAIT, 6.15, and an engine that can).
+func (r *Ring) NoIowait() bool {
+	return r.features.Has(FeatNoIowait) && r.made.cannot(lackNoIowait) == nil
+}
 
 // SQEntries is the size of the submission queue, as the kernel rounded it.
-func (r *Ring) SQEntries() int { return len(r.sq.sqes) }
+func (r *Ring) SQEntries() int { return r.sqEntries }
 
 // CQEntries is the size of the completion queue, as the kernel rounded it.
-func (r *Ring) CQEntries() int { return len(r.cq.cqes) >> r.cq.shift }
+func (r *Ring) CQEntries() int { return r.cqEntries }
 
 // Dropped counts the submission queue entries that the kernel found invalid.
 func (r *Ring) Dropped() uint32 {
 	if r.closed {
 		return 0
 	}
-	return atomic.LoadUint32(r.sq.dropped)
+	return atomic.LoadUint32(r.words.sqDropped)
 }
 
 // Close ends what is in flight, unregisters and unmaps all that the ring holds,
@@ -166,16 +134,8 @@ func (r *Ring) Close() error {
 		errs = append(errs, b.free())
 	}
 	r.bufRings = nil
-	errs = append(errs, r.unregisterAll(), r.scratch.Close())
-	r.sq, r.cq, r.wait, r.times = submissionQueue{}, completionQueue{}, nil, nil
-	for _, m := range []*[]byte{&r.entries, &r.queues} {
-		if *m != nil {
-			errs = append(errs, unix.Munmap(*m))
-			*m = nil
-		}
-	}
-	errs = append(errs, unix.Close(r.fd))
-	r.fd = -1
+	errs = append(errs, r.unregisterAll(), r.scratch.Close(), r.engine.close())
+	r.engine, r.other, r.core, r.cq, r.words, r.wait, r.times, r.fd = nil, nil, native{}, completionQueue{}, ringWords{}, nil, nil, -1
 	for _, z := range r.zcrx {
 		errs = append(errs, z.unmap())
 	}

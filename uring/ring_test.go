@@ -38,7 +38,9 @@ func take(t testing.TB, r *Ring) CQE {
 	return c
 }
 
-func TestNopRoundTrips(t *testing.T) {
+func TestNopRoundTrips(t *testing.T) { eachEngine(t, testNopRoundTrips) }
+
+func testNopRoundTrips(t *testing.T) {
 	eachVariant(t, func(t *testing.T, r *Ring) {
 		for round := uint64(0); round < 100; round++ { // runs around both queues
 			for i := range uint64(5) {
@@ -64,7 +66,9 @@ func TestNopRoundTrips(t *testing.T) {
 	})
 }
 
-func TestSubmitWithoutEntries(t *testing.T) {
+func TestSubmitWithoutEntries(t *testing.T) { eachEngine(t, testSubmitWithoutEntries) }
+
+func testSubmitWithoutEntries(t *testing.T) {
 	r := newRing(t, Options{SQEntries: 4})
 	if n, err := r.Submit(); n != 0 || err != nil || r.Enters() != 0 {
 		t.Errorf("submitted %d, %v, in %d calls", n, err, r.Enters())
@@ -74,7 +78,9 @@ func TestSubmitWithoutEntries(t *testing.T) {
 	}
 }
 
-func TestFullSQ(t *testing.T) {
+func TestFullSQ(t *testing.T) { eachEngine(t, testFullSQ) }
+
+func testFullSQ(t *testing.T) {
 	eachVariant(t, func(t *testing.T, r *Ring) {
 		for i := range r.SQEntries() {
 			if r.SQSpace() != r.SQEntries()-i {
@@ -97,7 +103,9 @@ func TestFullSQ(t *testing.T) {
 }
 
 // Twice as many completions as there is room for: none is lost.
-func TestCQOverflow(t *testing.T) {
+func TestCQOverflow(t *testing.T) { eachEngine(t, testCQOverflow) }
+
+func testCQOverflow(t *testing.T) {
 	r := newRing(t, Options{SQEntries: 4, CQEntries: 4})
 	const total = 12
 	for i := range uint64(total) {
@@ -134,7 +142,9 @@ func TestCQOverflow(t *testing.T) {
 	}
 }
 
-func TestWaitTimeout(t *testing.T) {
+func TestWaitTimeout(t *testing.T) { eachEngine(t, testWaitTimeout) }
+
+func testWaitTimeout(t *testing.T) {
 	eachVariant(t, func(t *testing.T, r *Ring) {
 		start := time.Now()
 		n, err := r.SubmitAndWait(1, 30*time.Millisecond)
@@ -155,31 +165,42 @@ func TestWaitTimeout(t *testing.T) {
 }
 
 // Signals do not cut a wait short.
-func TestWaitSignals(t *testing.T) {
-	r := newRing(t, Options{SQEntries: 4})
-	tid := unix.Gettid()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for range 20 {
-			time.Sleep(5 * time.Millisecond)
-			_ = unix.Tgkill(unix.Getpid(), tid, unix.SIGURG)
-		}
-	}()
-	start := time.Now()
-	if _, err := r.SubmitAndWait(1, 150*time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
-	if d := time.Since(start); d < 150*time.Millisecond {
-		t.Errorf("woken after %v", d)
-	}
-	<-done
-	if r.Sleeps() < 2 {
-		t.Log("no signal arrived during the wait")
+func TestWaitSignals(t *testing.T) { eachEngine(t, testWaitSignals) }
+
+func testWaitSignals(t *testing.T) {
+	for name, submit := range map[string]int{"nothing submitted": 0, "behind a submission": 1} {
+		t.Run(name, func(t *testing.T) {
+			r := newRing(t, Options{SQEntries: 4})
+			if submit > 0 {
+				r.PrepTimeout(r.GetSQE(), time.Hour, 0, 1)
+			}
+			tid := unix.Gettid()
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for range 20 {
+					time.Sleep(5 * time.Millisecond)
+					_ = unix.Tgkill(unix.Getpid(), tid, unix.SIGURG)
+				}
+			}()
+			start := time.Now()
+			if n, err := r.SubmitAndWait(1, 150*time.Millisecond); err != nil || n != submit {
+				t.Fatalf("submitted %d: %v", n, err)
+			}
+			if d := time.Since(start); d < 150*time.Millisecond {
+				t.Errorf("woken after %v", d)
+			}
+			<-done
+			if r.Sleeps() < 2 {
+				t.Log("no signal arrived during the wait")
+			}
+		})
 	}
 }
 
-func TestTimeoutRequest(t *testing.T) {
+func TestTimeoutRequest(t *testing.T) { eachEngine(t, testTimeoutRequest) }
+
+func testTimeoutRequest(t *testing.T) {
 	eachVariant(t, func(t *testing.T, r *Ring) {
 		r.PrepTimeout(r.GetSQE(), time.Hour, 0, 1)
 		r.PrepTimeout(r.GetSQE(), 10*time.Millisecond, 0, 2)
@@ -189,7 +210,9 @@ func TestTimeoutRequest(t *testing.T) {
 	})
 }
 
-func TestPoll(t *testing.T) {
+func TestPoll(t *testing.T) { eachEngine(t, testPoll) }
+
+func testPoll(t *testing.T) {
 	eachVariant(t, func(t *testing.T, r *Ring) {
 		a, b := tcpPair(t)
 		r.GetSQE().PollAdd(b, unix.POLLIN, 7)
@@ -205,7 +228,9 @@ func TestPoll(t *testing.T) {
 	})
 }
 
-func TestCancel(t *testing.T) {
+func TestCancel(t *testing.T) { eachEngine(t, testCancel) }
+
+func testCancel(t *testing.T) {
 	eachVariant(t, func(t *testing.T, r *Ring) {
 		_, b := tcpPair(t)
 		r.GetSQE().PollAdd(b, unix.POLLIN, 7)
@@ -258,7 +283,9 @@ func TestNoStaleFields(t *testing.T) {
 	}
 }
 
-func TestWrongThread(t *testing.T) {
+func TestWrongThread(t *testing.T) { eachEngine(t, testWrongThread) }
+
+func testWrongThread(t *testing.T) {
 	r := newRing(t, Options{SQEntries: 4, SingleIssuer: true})
 	r.GetSQE().Nop(1)
 	var err error
@@ -269,8 +296,10 @@ func TestWrongThread(t *testing.T) {
 }
 
 // A disabled ring is made here, and enabled, used and closed by another thread.
-func TestEnable(t *testing.T) {
-	r, err := New(Options{SQEntries: 4, SingleIssuer: true, DeferTaskrun: true, RegisterFD: true, Disabled: true})
+func TestEnable(t *testing.T) { eachEngine(t, testEnable) }
+
+func testEnable(t *testing.T) {
+	r, err := open(Options{SQEntries: 4, SingleIssuer: true, DeferTaskrun: true, RegisterFD: true, Disabled: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,12 +327,14 @@ func TestEnable(t *testing.T) {
 	}
 }
 
-func TestCloseElsewhere(t *testing.T) {
+func TestCloseElsewhere(t *testing.T) { eachEngine(t, testCloseElsewhere) }
+
+func testCloseElsewhere(t *testing.T) {
 	fds := openFDs(t)
 	var err error
 	onDoomedThread(func() {
 		var r *Ring
-		if r, err = New(Options{SQEntries: 4, SingleIssuer: true, RegisterFD: true}); err != nil {
+		if r, err = open(Options{SQEntries: 4, SingleIssuer: true, RegisterFD: true}); err != nil {
 			return
 		}
 		done := make(chan error)
@@ -321,8 +352,10 @@ func TestCloseElsewhere(t *testing.T) {
 	}
 }
 
-func TestClosed(t *testing.T) {
-	r, err := New(Options{SQEntries: 4})
+func TestClosed(t *testing.T) { eachEngine(t, testClosed) }
+
+func testClosed(t *testing.T) {
+	r, err := open(Options{SQEntries: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

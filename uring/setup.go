@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
+
+// MinKernel is the oldest kernel that a ring works on.
+const MinKernel = "5.11"
 
 // defaultSQEntries is the size of a submission queue that nobody chose.
 const defaultSQEntries = 256
@@ -15,6 +17,7 @@ const defaultSQEntries = 256
 // Options are the choices for [New]. The zero value is a ring of 256 and 512
 // entries that any thread may use, on any kernel from 5.11.
 type Options struct {
+	Engine    Engine // "" is Native
 	SQEntries uint32 // submission queue entries, rounded up to a power of two, at most 32768; 0 is 256
 	CQEntries uint32 // completion queue entries, rounded up likewise, at most 65536; 0 is twice SQEntries
 	Clamp     bool   // sizes above the limits are lowered, not refused
@@ -72,43 +75,48 @@ func (o Options) params() params {
 
 // New makes a ring. It fails with an [*OpError] that names the fix: ENOSYS and
 // EPERM where io_uring is absent or forbidden, EINVAL where the kernel is too old
-// for an option or two options contradict, ENOMEM where memory or the limit on
-// locked memory does not suffice. A failed New leaves nothing behind.
+// for an option or the engine lacks it or two options contradict, ENOMEM where
+// memory or the limit on locked memory does not suffice. An engine that is not
+// built in is an error of [Engine.Check]. A failed New leaves nothing behind.
 func New(o Options) (*Ring, error) {
+	m, err := o.Engine.find()
+	if err != nil {
+		return nil, err
+	}
 	if o.SQEntries == 0 {
 		o.SQEntries = defaultSQEntries
 	}
 	p := o.params()
-	fd, errno := setup(o.SQEntries, &p)
-	if errno != 0 {
-		return nil, setupError(o, errno)
+	if err := m.cannotSetup(p.flags); err != nil {
+		return nil, err
 	}
-	r := &Ring{fd: fd, setup: p.flags, features: p.features, registerFD: o.RegisterFD}
-	r.enterFD = uintptr(fd)
+	r := &Ring{made: m, registerFD: o.RegisterFD}
+	if err := m.open(r, o.SQEntries, &p); err != nil {
+		if f, ok := err.(setupFailed); ok {
+			err = setupError(o, f.errno)
+		}
+		return nil, err
+	}
 	if err := r.open(&p); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
 
-// open does what New does once there is a descriptor.
+// open does what New does once there is an engine.
 func (r *Ring) open(p *params) error {
+	r.setup, r.features = p.flags, p.features
+	r.sqEntries, r.cqEntries = int(p.sqEntries), int(p.cqEntries)
 	if !p.features.Has(FeatSingleMmap | FeatNoDrop | FeatSubmitStable | FeatExtArg) {
 		return &OpError{Op: "io_uring_setup", Errno: unix.EOPNOTSUPP, How: "use Linux 5.11 or later (IORING_FEAT_EXT_ARG)"}
 	}
-	if err := r.mapQueues(p); err != nil {
+	if err := r.mapScratch(p.sqEntries); err != nil {
 		return err
 	}
 	if r.registerFD && p.flags&setupDisabled == 0 {
 		return r.registerRingFD()
 	}
 	return nil
-}
-
-// setup is io_uring_setup(2).
-func setup(entries uint32, p *params) (int, unix.Errno) {
-	fd, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, uintptr(entries), uintptr(unsafe.Pointer(p)), 0)
-	return int(fd), errno
 }
 
 // setupError explains why there is no ring.

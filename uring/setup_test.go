@@ -16,7 +16,7 @@ import (
 func newRing(t testing.TB, o Options) *Ring {
 	t.Helper()
 	runtime.LockOSThread()
-	r, err := New(o)
+	r, err := open(o)
 	if err != nil {
 		runtime.UnlockOSThread()
 		t.Fatal(err)
@@ -30,7 +30,9 @@ func newRing(t testing.TB, o Options) *Ring {
 	return r
 }
 
-func TestNewZeroValue(t *testing.T) {
+func TestNewZeroValue(t *testing.T) { eachEngine(t, testNewZeroValue) }
+
+func testNewZeroValue(t *testing.T) {
 	r := newRing(t, Options{})
 	if r.SQEntries() != 256 || r.CQEntries() != 512 || r.SQSpace() != 256 {
 		t.Errorf("ring of %d and %d entries, %d free", r.SQEntries(), r.CQEntries(), r.SQSpace())
@@ -38,12 +40,14 @@ func TestNewZeroValue(t *testing.T) {
 	if !r.Features().Has(FeatExtArg | FeatNoDrop) {
 		t.Errorf("features %#x", r.Features())
 	}
-	if r.NoIowait() != r.Features().Has(FeatNoIowait) {
-		t.Error("NoIowait does not follow the feature bit")
+	if r.NoIowait() != (r.Features().Has(FeatNoIowait) && !lacks(lackNoIowait)) {
+		t.Error("NoIowait does not follow the feature bit and the engine")
 	}
 }
 
-func TestNewRefused(t *testing.T) {
+func TestNewRefused(t *testing.T) { eachEngine(t, testNewRefused) }
+
+func testNewRefused(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		o    Options
@@ -57,7 +61,7 @@ func TestNewRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fds := openFDs(t)
-			r, err := New(c.o)
+			r, err := open(c.o)
 			if err == nil {
 				r.Close()
 				t.Fatal("made a ring")
@@ -78,7 +82,9 @@ func TestNewRefused(t *testing.T) {
 	}
 }
 
-func TestNewClamp(t *testing.T) {
+func TestNewClamp(t *testing.T) { eachEngine(t, testNewClamp) }
+
+func testNewClamp(t *testing.T) {
 	r := newRing(t, Options{SQEntries: 40000, CQEntries: 1 << 20, Clamp: true})
 	if r.SQEntries() != 32768 || r.CQEntries() != 65536 {
 		t.Errorf("clamped to %d and %d", r.SQEntries(), r.CQEntries())
@@ -139,13 +145,15 @@ func refuseSetup(errno unix.Errno) error {
 	return nil
 }
 
-func TestNewForbidden(t *testing.T) {
+func TestNewForbidden(t *testing.T) { eachEngine(t, testNewForbidden) }
+
+func testNewForbidden(t *testing.T) {
 	for errno, want := range map[unix.Errno]string{unix.EPERM: "seccomp profile", unix.ENOSYS: "CONFIG_IO_URING"} {
 		var setupErr, err error
 		var fs Features
 		onDoomedThread(func() {
 			if setupErr = refuseSetup(errno); setupErr == nil {
-				_, err = New(Options{})
+				_, err = open(Options{})
 				fs = Probe()
 			}
 		})
@@ -164,7 +172,9 @@ func TestNewForbidden(t *testing.T) {
 }
 
 // With less locked memory than it takes, the error says so.
-func TestMemlock(t *testing.T) {
+func TestMemlock(t *testing.T) { eachEngine(t, testMemlock) }
+
+func testMemlock(t *testing.T) {
 	var lim unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &lim); err != nil || lim.Cur > 1<<30 {
 		t.Skipf("the limit on locked memory does not bind: %d %v", lim.Cur, err)
@@ -180,7 +190,7 @@ func TestMemlock(t *testing.T) {
 			return
 		}
 		var r *Ring
-		if r, regErr = New(Options{SQEntries: 4}); regErr == nil {
+		if r, regErr = open(Options{SQEntries: 4}); regErr == nil {
 			regErr = r.RegisterBuffers([][]byte{m.Bytes()})
 			r.Close()
 		}
@@ -201,10 +211,12 @@ func dropIPCLock() error {
 	return unix.Capset(&h, &d[0])
 }
 
-func TestNothingLeaks(t *testing.T) {
+func TestNothingLeaks(t *testing.T) { eachEngine(t, testNothingLeaks) }
+
+func testNothingLeaks(t *testing.T) {
 	o := Options{SingleIssuer: true, DeferTaskrun: true, RegisterFD: true}
 	cycle := func() {
-		r, err := New(o)
+		r, err := open(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,14 +244,16 @@ func TestNothingLeaks(t *testing.T) {
 
 // A New that fails half way, for want of a seventeenth place among the thread's
 // registered rings, leaves nothing.
-func TestHalfFailedNew(t *testing.T) {
+func TestHalfFailedNew(t *testing.T) { eachEngine(t, testHalfFailedNew) }
+
+func testHalfFailedNew(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	o := Options{SQEntries: 4, RegisterFD: true}
 	var err error
 	for range 17 {
 		var r *Ring
-		if r, err = New(o); err != nil {
+		if r, err = open(o); err != nil {
 			break
 		}
 		defer r.Close()
@@ -249,7 +263,7 @@ func TestHalfFailedNew(t *testing.T) {
 	}
 	fds, maps := openFDs(t), mappings(t)
 	for range 40 {
-		if _, err := New(o); !errors.Is(err, unix.EBUSY) || !strings.Contains(told(err), "16 registered rings") {
+		if _, err := open(o); !errors.Is(err, unix.EBUSY) || !strings.Contains(told(err), "16 registered rings") {
 			t.Fatalf("error %v", err)
 		}
 	}

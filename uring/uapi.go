@@ -205,6 +205,9 @@ type getEventsArg struct {
 	ts          uint64
 }
 
+// anyIndex lets the kernel choose the index of a registered descriptor.
+const anyIndex = ^uint32(0)
+
 // rsrcUpdate is struct io_uring_rsrc_update, also as io_uring_files_update.
 type rsrcUpdate struct {
 	_      structs.HostLayout

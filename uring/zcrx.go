@@ -62,8 +62,10 @@ type Zcrx struct {
 	head   *uint32
 	tail   *uint32
 	rqes   []zcrxRqe
+	seen   uint32 // what *head was when the ring last seemed full
 	next   uint32 // one past the last entry written; ahead of *tail until Publish
 	stats  *zcrxStats
+	flush  zcrxCtrl // argument of Flush
 }
 
 // zcrxArg is all that a registration points at, in memory that does not move.
@@ -143,7 +145,7 @@ func (z *Zcrx) open(o ZcrxOptions) (err error) {
 	z.head = (*uint32)(unsafe.Add(base, arg.reg.offsets.head))
 	z.tail = (*uint32)(unsafe.Add(base, arg.reg.offsets.tail))
 	z.rqes = unsafe.Slice((*zcrxRqe)(unsafe.Add(base, arg.reg.offsets.rqes)), arg.reg.rqEntries)
-	z.next = atomic.LoadUint32(z.tail)
+	z.next, z.seen = atomic.LoadUint32(z.tail), atomic.LoadUint32(z.head)
 	if o.Stats {
 		z.stats = (*zcrxStats)(unsafe.Add(base, statsOff))
 	}

@@ -11,7 +11,8 @@ import (
 // queue without a device, and for a flow that the NIC delivers elsewhere. It
 // fails with EINVAL before 6.19.
 func (z *Zcrx) Flush() error {
-	return z.ctrl("flush the zcrx refill ring", &zcrxCtrl{op: zcrxCtrlFlushRQ}, "6.19")
+	z.flush = zcrxCtrl{op: zcrxCtrlFlushRQ} // not a new one: nothing is allocated
+	return z.ctrl("flush the zcrx refill ring", &z.flush, "6.19")
 }
 
 // Export gives a descriptor by which another ring can use the interface queue

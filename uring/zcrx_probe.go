@@ -18,7 +18,7 @@ func tryZcrx() error {
 		return err
 	}
 	defer r.Close()
-	const nowhere = 1
+	const nowhere = 1 // an address, but no pointer
 	_, _, errno := unix.Syscall6(unix.SYS_IO_URING_REGISTER, uintptr(r.fd), registerZcrxIfq, nowhere, 1, 0, 0)
 	e := &OpError{Op: "register zcrx interface queue", Errno: errno}
 	switch errno {

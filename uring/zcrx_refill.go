@@ -11,8 +11,11 @@ import "sync/atomic"
 // after Publish. It reports false, and does nothing, when the ring is full: each
 // piece must go back once, for a buffer is free when all of its pieces are.
 func (z *Zcrx) Refill(extra uint64, n uint32) bool {
-	if z.next-atomic.LoadUint32(z.head) >= uint32(len(z.rqes)) {
-		return false
+	if z.next-z.seen >= uint32(len(z.rqes)) {
+		// The kernel may have taken some since; its line is not to be touched for each.
+		if z.seen = atomic.LoadUint32(z.head); z.next-z.seen >= uint32(len(z.rqes)) {
+			return false
+		}
 	}
 	e := &z.rqes[z.next&uint32(len(z.rqes)-1)]
 	e.off = extra&^zcrxAreaMask | z.token

@@ -31,7 +31,9 @@ func needNoDevice(t testing.TB) {
 }
 
 // Options that no kernel takes are refused before it is asked.
-func TestZcrxOptions(t *testing.T) {
+func TestZcrxOptions(t *testing.T) { eachEngine(t, testZcrxOptions) }
+
+func testZcrxOptions(t *testing.T) {
 	r := newRing(t, zcrxRing)
 	area := ZcrxArea{Bytes: newMemory(t, 16*pageSize).Bytes()}
 	for name, o := range map[string]ZcrxOptions{
@@ -76,7 +78,9 @@ func TestZcrxExplain(t *testing.T) {
 }
 
 // A kernel refuses the registration on a ring without the flags it needs.
-func TestZcrxOnPlainRing(t *testing.T) {
+func TestZcrxOnPlainRing(t *testing.T) { eachEngine(t, testZcrxOnPlainRing) }
+
+func testZcrxOnPlainRing(t *testing.T) {
 	if f := Probe().Zcrx; !f.Supported {
 		t.Skipf("%s: %s", f.Name, f.Reason)
 	}
@@ -92,7 +96,9 @@ func TestZcrxOnPlainRing(t *testing.T) {
 }
 
 // Loopback has no queue that could take a provider.
-func TestZcrxOnLoopback(t *testing.T) {
+func TestZcrxOnLoopback(t *testing.T) { eachEngine(t, testZcrxOnLoopback) }
+
+func testZcrxOnLoopback(t *testing.T) {
 	if f := Probe().Zcrx; !f.Supported {
 		t.Skipf("%s: %s", f.Name, f.Reason)
 	}
@@ -176,7 +182,9 @@ func firstDifference(a, b []byte) int {
 
 // All of a flow arrives in the area, through a refill ring of 4, an area of 8
 // pages and a completion queue that overflows.
-func TestZcrxNoDevice(t *testing.T) {
+func TestZcrxNoDevice(t *testing.T) { eachEngine(t, testZcrxNoDevice) }
+
+func testZcrxNoDevice(t *testing.T) {
 	needNoDevice(t)
 	const total = 8 << 20
 	for name, o := range noDeviceRings {
@@ -207,7 +215,9 @@ func TestZcrxNoDevice(t *testing.T) {
 	}
 }
 
-func TestZcrxRefillFull(t *testing.T) {
+func TestZcrxRefillFull(t *testing.T) { eachEngine(t, testZcrxRefillFull) }
+
+func testZcrxRefillFull(t *testing.T) {
 	needNoDevice(t)
 	r := newRing(t, zcrxRing)
 	z := newNoDevice(t, r, 16, 4)
@@ -229,7 +239,24 @@ func TestZcrxRefillFull(t *testing.T) {
 	}
 }
 
-func TestZcrxExport(t *testing.T) {
+// A path without a NIC flushes all the time.
+func TestZcrxFlushAllocates(t *testing.T) { eachEngine(t, testZcrxFlushAllocates) }
+
+func testZcrxFlushAllocates(t *testing.T) {
+	needNoDevice(t)
+	z := newNoDevice(t, newRing(t, zcrxRing), 16, 4)
+	if n := testing.AllocsPerRun(100, func() {
+		if err := z.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestZcrxExport(t *testing.T) { eachEngine(t, testZcrxExport) }
+
+func testZcrxExport(t *testing.T) {
 	needNoDevice(t)
 	fds := openFDs(t)
 	r := newRing(t, zcrxRing)

@@ -6,6 +6,20 @@ import "runtime/debug"
 // tool is set by the linker (-X) in release builds.
 var tool string
 
+// Module is the version of a module that is built in; "" for one that is not.
+func Module(path string) string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || path == "" {
+		return ""
+	}
+	for _, m := range info.Deps {
+		if m.Path == path {
+			return m.Version
+		}
+	}
+	return ""
+}
+
 // Tool is the version of zcbench: of the release, else the module version or
 // the commit that it was built from, else "devel".
 func Tool() string {

@@ -164,3 +164,29 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// FuzzResponse: an agent's answer is taken whole or is an error, and what it
+// says of a run is taken whole or is one too.
+func FuzzResponse(f *testing.F) {
+	for _, s := range []string{`{"id":1,"result":{"verdict":"ok","host":{"env":{}},"total":{},"window":{}}}`, `{"id":1,"error":{"message":"m","verdict":"failed"}}`,
+		`{"id":1,"result":{"verdict":7}}`, `{"id":-1,"result":[]}`, `{"id":1}`, `null`} {
+		f.Add(s + "\n")
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var r Response
+		if err := NewDecoder(strings.NewReader(s)).Decode(&r); err != nil {
+			return
+		}
+		for _, v := range []any{&EndResult{}, &HelloResult{}, &[]ModeSupport{}, &Clock{}, &Route{}} {
+			if err := r.Decode(v); err != nil {
+				if errors.Is(err, io.EOF) {
+					t.Fatalf("the error %q looks like the end of the conversation", err)
+				}
+				continue
+			}
+			if _, err := json.Marshal(v); err != nil {
+				t.Fatalf("%+v was taken and cannot be given: %v", v, err)
+			}
+		}
+	})
+}

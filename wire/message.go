@@ -18,11 +18,13 @@ type Op string
 // The requests, with their parameters and results.
 const (
 	OpHello   Op = "hello"   // Hello -> HelloResult; must come first
+	OpAlive   Op = "alive"   // nothing -> nothing; answered also while another request is worked on
 	OpClock   Op = "clock"   // nothing -> Clock
 	OpModes   Op = "modes"   // ModesParams, or nothing -> []ModeSupport
 	OpCheck   Op = "check"   // nothing -> []Check
 	OpLadders Op = "ladders" // ModesParams -> []Ladder
 	OpAddrs   Op = "addrs"   // nothing -> []Interface
+	OpRoute   Op = "route"   // RouteParams -> Route
 	OpSet     Op = "set"     // Settings -> SetResult; instead of those before, which are restored
 	OpRestore Op = "restore" // RestoreParams -> []lease.Report; finishes what dead processes left
 	OpOpen    Op = "open"    // EndSpec -> Opened; prepares one end of a flow
@@ -78,6 +80,9 @@ type Hello struct {
 	// KeepLeases leaves what dead processes have set as it is. Otherwise the agent
 	// restores it before it answers.
 	KeepLeases bool `json:"keep_leases,omitempty"`
+	// SilenceNs: a controller that says nothing for so long is lost, nanoseconds;
+	// 0: only the end of input tells.
+	SilenceNs int64 `json:"silence_ns,omitempty"`
 }
 
 // HelloResult is who the agent is.
@@ -136,7 +141,18 @@ type Interface struct {
 	Up       bool     `json:"up"`
 	Loopback bool     `json:"loopback"`
 	MTU      int      `json:"mtu"`
-	Addrs    []string `json:"addrs"` // without prefix length, IPv4 first
+	Addrs    []string `json:"addrs"`               // without prefix length, IPv4 first
+	NearCPUs []int    `json:"near_cpus,omitempty"` // online CPUs of its NUMA node, one of each core
+}
+
+// RouteParams asks how a peer is reached.
+type RouteParams struct {
+	Addr string `json:"addr"`
+}
+
+// Route is how packets to a peer leave.
+type Route struct {
+	Dev string `json:"dev"`
 }
 
 // EndSpec is one end of a flow.
@@ -156,8 +172,13 @@ type EndSpec struct {
 	// NIC is for receive modes that take a queue over; its Dev is empty: the
 	// interface is Dev above.
 	NIC stream.NICQueue `json:"nic,omitzero"`
+	// UringEngine is for modes that use io_uring; "" is the default engine.
+	UringEngine string `json:"uring_engine,omitempty"`
 
-	CPU         int   `json:"cpu"`                    // of the data-path thread; -1: not pinned
+	CPU int `json:"cpu"` // of the data-path thread; -1: not pinned
+	// SoftirqCPU is where the receive softirq of Dev (of loopback, where that is
+	// empty) is put and must run; nil leaves it as found.
+	SoftirqCPU  *int  `json:"softirq_cpu,omitempty"`
 	MeasureCPUs []int `json:"measure_cpus,omitempty"` // whose time is this end's; empty: all
 	SampleMs    int   `json:"sample_ms,omitempty"`    // interval of the time series; 0: none
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -25,3 +26,6 @@ func TestForeignCores(t *testing.T) {
 		t.Errorf("foreign %v cores, want none", got)
 	}
 }
+
+// near reports whether two figures are the same but for rounding.
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }

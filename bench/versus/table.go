@@ -30,14 +30,6 @@ func printTable(out io.Writer, sums []summary) error {
 	return err
 }
 
-// String is the ratio with its interval.
-func (r Ratio) String() string {
-	if !r.HasInterval() {
-		return fmt.Sprintf("%.3f", r.Estimate)
-	}
-	return fmt.Sprintf("%.3f [%.3f..%.3f]", r.Estimate, r.Lo, r.Hi)
-}
-
 func footnotes(sums []summary) string {
 	var b strings.Builder
 	fmt.Fprintln(&b)

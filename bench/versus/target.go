@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/bench/paired"
+)
 
 // Target is what is asked of a ratio ours / theirs. The zero Target asks
 // nothing.
@@ -49,7 +53,7 @@ const (
 // below 0.97". A maximum is met when the whole interval is at or below it, not
 // met when all of it is above. Everything else, and a ratio without interval,
 // cannot be told from these runs.
-func (t Target) Judge(r Ratio) Verdict {
+func (t Target) Judge(r paired.Ratio) Verdict {
 	switch {
 	case t.Min == 0 && t.Max == 0:
 		return NoTarget

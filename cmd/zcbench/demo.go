@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/report"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
@@ -24,6 +26,7 @@ func demoCommand() *cobra.Command {
 	o := bench.DemoOptions{ToolVersion: version.Tool()}
 	message := units.Bytes(stream.DefaultMessageBytes)
 	var rx, tx []string
+	var layout string
 	var asJSON bool
 	var settings cli.Settings
 	cmd := &cobra.Command{
@@ -34,8 +37,9 @@ against every send mode that this kernel can run, interleaved, with a discarded
 warm-up of each, prints a table and writes the results to --out. It needs root
 and leaves nothing behind but the results.
 
-With --sut and --tg it runs on two hosts that have a link already. What --gro and
-the like set there is restored at the end (docs/settings.md).
+With --sut and --tg it runs on two hosts that have a link already, such as
+ssh:root@hosta and ssh:root@hostb. What --gro and the like set there is restored
+at the end (docs/settings.md).
 
 What veth cannot show: it has no hardware, and it copies payload that was sent
 with zero copy when it delivers it. The table says so; such runs are invalid.
@@ -43,8 +47,8 @@ with zero copy when it delivers it. The table says so; such runs are invalid.
 Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.Repetitions < 1 || o.Duration < 100*time.Millisecond {
-				return cli.Usagef("--repetitions must be at least 1 and --duration at least 100ms")
+			if o.Repetitions < 1 || o.Duration != 0 && o.Duration < 100*time.Millisecond {
+				return cli.Usagef("--repetitions must be at least 1 and --duration at least 100ms, or 0")
 			}
 			if message < 1 || message > stream.MaxMessageBytes {
 				return cli.Usagef("--message-size must be 1..%d bytes", stream.MaxMessageBytes)
@@ -55,6 +59,12 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 			only, err := onlyModes(rx, tx)
 			if err != nil {
 				return err
+			}
+			if err := cli.CheckUringEngine(o.UringEngine, demoModes(rx, tx)...); err != nil {
+				return err
+			}
+			if o.Layout, err = place.ParseLayout(layout); err != nil {
+				return cli.Usagef("--layout: %w", err)
 			}
 			if (o.SUT == "") != (o.TG == "") || o.Dev != "" && o.SUT == "" {
 				return cli.Usagef("--sut and --tg go together, and --dev with them")
@@ -85,7 +95,7 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 	f := cmd.Flags()
 	f.StringVar(&o.Dir, "out", "out/demo", "folder for the results; must not have any yet")
 	f.IntVar(&o.Repetitions, "repetitions", 6, "runs of each pair of modes that count")
-	f.DurationVar(&o.Duration, "duration", 800*time.Millisecond, "steady window of each run")
+	f.DurationVar(&o.Duration, "duration", 0, "steady window of each run; 0: at most 800ms, less where the demo would take longer than 3 minutes")
 	f.IntVar(&o.MTU, "mtu", veth.DefaultMTU, "MTU of the link; with --sut only where it is given")
 	f.Var(&message, "message-size", "application message in bytes (suffixes K, M, G: powers of 1024)")
 	f.Uint64Var(&o.Seed, "seed", 1, "of the order of the runs")
@@ -94,6 +104,8 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 	f.StringVar(&o.Dev, "dev", "", "with --sut: its interface, where it has several")
 	f.StringSliceVar(&rx, "rx", nil, "receive modes to run (default: all)")
 	f.StringSliceVar(&tx, "tx", nil, "send modes to run (default: all)")
+	cli.UringEngineFlag(cmd, &o.UringEngine)
+	f.StringVar(&layout, "layout", "", "1cpu: softirq and application on one CPU; 2cpu: each on its own (default: as found)")
 	f.BoolVar(&asJSON, "json", false, "print the summary as JSON")
 	cmd.RegisterFlagCompletionFunc("rx", cobra.FixedCompletions(stream.Names(stream.RX), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("tx", cobra.FixedCompletions(stream.Names(stream.TX), cobra.ShellCompDirectiveNoFileComp))
@@ -116,17 +128,29 @@ func onlyModes(rx, tx []string) (func(results.Cell) bool, error) {
 	}, nil
 }
 
+// demoModes are the modes that a demo of rx and tx plays, where both are known.
+func demoModes(rx, tx []string) []stream.Mode {
+	var all []stream.Mode
+	for _, m := range stream.Modes {
+		names := map[stream.Role][]string{stream.RX: rx, stream.TX: tx}[m.Role]
+		if len(names) == 0 || slices.Contains(names, m.Name) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
 // finish derives the files, prints the table and says how it ended. Invalid runs
 // do not fail a demo: on veth some modes cannot be anything else.
 func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error, asJSON bool) error {
 	if runErr != nil && len(recs) == 0 {
 		return outError(runErr)
 	}
-	j, err := bench.Derive(dir)
+	_, summary, err := bench.Derive(dir)
 	if err != nil {
 		return errors.Join(runErr, err)
 	}
-	if err := printSummary(cmd, report.Summarize(j), asJSON); err != nil {
+	if err := printSummary(cmd, summary, asJSON); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "\nresults: %s (%s)\n", dir, strings.Join([]string{results.JournalFile, results.RunsFile, results.MetricsFile, results.SamplesFile, results.ReportFile}, ", "))

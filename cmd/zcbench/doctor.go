@@ -61,7 +61,7 @@ docs/settings.md describes the JSON.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&hostSpec, "host", "local", "host to look at: local or netns:NAME")
+	f.StringVar(&hostSpec, "host", "local", "host to look at: "+host.Forms)
 	f.StringVar(&dev, "dev", "", "interface to look at")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	f.BoolVar(&fix, "fix", false, "print the commands that would fix what is lacking, as a script")

@@ -140,6 +140,7 @@ built or booted, or the guest's kernel complained; 126 when CMD cannot be run;
 	f.StringVar(&o.Out, "out", "", "folder for files left under the guest's $OUT (default $OUT, else "+lab.DefaultOut+")")
 	f.StringArrayVar(&o.Files, "file", nil, "carry this file or folder to the same path in the guest (repeatable)")
 	f.StringArrayVar(&o.Env, "env", nil, "set NAME=VALUE for CMD (repeatable)")
+	f.BoolVar(&o.CountTime, "count-time", false, "the guest's clocks count instructions, one a nanosecond: times do not depend on the host's load (slow)")
 	vmFlags(c, &o)
 	return c
 }

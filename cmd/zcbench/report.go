@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/gate"
 	"github.com/zcbench/zcbench/report"
 	"github.com/zcbench/zcbench/results"
 )
@@ -17,16 +19,17 @@ func reportCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "report DIR",
-		Short: "Print the table of a results folder and make its report.html and CSV files anew",
+		Short: "Print the table of a results folder and make its report.html, plots and runs.csv anew",
 		Long: `report reads DIR/journal.jsonl, also one whose run was killed: a torn last line is
-skipped and said. It rewrites report.html and the CSV files beside it.`,
+skipped and said. It rewrites report.html, plots/*.svg and runs.csv beside it;
+zcbench export --csv makes the other CSV files.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			j, err := bench.Derive(args[0])
+			s, err := bench.Report(args[0])
 			if err != nil {
 				return journalError(args[0], err)
 			}
-			return printSummary(cmd, report.Summarize(j), asJSON)
+			return printSummary(cmd, s, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON")
@@ -34,33 +37,72 @@ skipped and said. It rewrites report.html and the CSV files beside it.`,
 }
 
 func exportCommand() *cobra.Command {
-	var csv bool
+	var csv, asJSON, bench bool
 	cmd := &cobra.Command{
-		Use:   "export --csv DIR",
-		Short: "Make the CSV files of a results folder anew from its journal",
-		Args:  cobra.ExactArgs(1),
+		Use:   "export --csv|--json|--benchfmt DIR",
+		Short: "Make the CSV files, one JSON object or Go benchmark lines of a results folder's journal",
+		Long: `export reads DIR/journal.jsonl, with its gates applied.
+
+  --csv       runs.csv, metrics.csv and samples.csv (docs/schema.md)
+  --json      summary.json: medians, intervals, verdicts, as report --json prints them
+  --benchfmt  runs.bench: a line per ok run, for benchstat
+
+Files are written into DIR; their names are printed.`,
+		Example: "  zcbench export --benchfmt out/quick && benchstat -col /rx out/quick/runs.bench",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !csv {
-				return cli.Usagef("say what to export: --csv")
+			if !csv && !asJSON && !bench {
+				return cli.Usagef("say what to export: --csv, --json, --benchfmt")
 			}
-			j, err := results.Read(filepath.Join(args[0], results.JournalFile))
-			if err != nil {
-				return journalError(args[0], err)
-			}
-			for _, p := range j.Skipped {
-				fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: journal line %d (byte %d) not used: %s\n", p.Line, p.Offset, p.Why)
-			}
-			if err := results.WriteCSV(args[0], j.Records); err != nil {
-				return err
-			}
-			for _, f := range []string{results.RunsFile, results.MetricsFile, results.SamplesFile} {
-				fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(args[0], f))
-			}
-			return nil
+			return export(cmd, args[0], csv, asJSON, bench)
 		},
 	}
-	cmd.Flags().BoolVar(&csv, "csv", false, "write runs.csv, metrics.csv and samples.csv into DIR")
+	f := cmd.Flags()
+	f.BoolVar(&csv, "csv", false, "write runs.csv, metrics.csv and samples.csv")
+	f.BoolVar(&asJSON, "json", false, "write summary.json")
+	f.BoolVar(&bench, "benchfmt", false, "write runs.bench in the Go benchmark format")
 	return cmd
+}
+
+func export(cmd *cobra.Command, dir string, csv, asJSON, bench bool) error {
+	read := gate.ReadFigures
+	if csv {
+		read = gate.Read
+	}
+	j, err := read(filepath.Join(dir, results.JournalFile))
+	if err != nil {
+		return journalError(dir, err)
+	}
+	for _, p := range j.Skipped {
+		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: journal line %d (byte %d) not used: %s\n", p.Line, p.Offset, p.Why)
+	}
+	var names []string
+	if csv {
+		if err := results.WriteCSV(dir, j.Records); err != nil {
+			return err
+		}
+		names = append(names, results.RunsFile, results.MetricsFile, results.SamplesFile)
+	}
+	for _, x := range []struct {
+		wanted bool
+		name   string
+		write  func(io.Writer) error
+	}{
+		{asJSON, results.SummaryFile, func(w io.Writer) error { return report.JSON(w, report.Summarize(j)) }},
+		{bench, results.BenchFile, func(w io.Writer) error { return results.WriteBench(w, j.Records) }},
+	} {
+		if !x.wanted {
+			continue
+		}
+		if err := results.WriteFile(filepath.Join(dir, x.name), x.write); err != nil {
+			return err
+		}
+		names = append(names, x.name)
+	}
+	for _, n := range names {
+		fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(dir, n))
+	}
+	return nil
 }
 
 func journalError(dir string, err error) error {

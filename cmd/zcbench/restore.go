@@ -54,7 +54,7 @@ restored, 2 wrong usage.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&hostSpec, "host", "local", "host to restore: local or netns:NAME")
+	f.StringVar(&hostSpec, "host", "local", "host to restore: "+host.Forms)
 	f.BoolVar(&p.DryRun, "dry-run", false, "only say what would be done")
 	f.BoolVar(&p.Force, "force", false, "restore also what somebody else has changed meanwhile")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")

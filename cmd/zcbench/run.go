@@ -34,6 +34,7 @@ type runFlags struct {
 	reps           int
 	warmup         bool
 	json           bool
+	verbose        bool
 	touch          string
 	congestion     string
 	message, read  units.Bytes
@@ -43,6 +44,7 @@ type runFlags struct {
 	sutCPU, tgCPU  int
 	queue          cli.NICQueue
 	settings       cli.Settings
+	place          placeFlags
 	opt            bench.Options
 }
 
@@ -56,8 +58,11 @@ func runCommand() *cobra.Command {
 		Short: "Measure one pair of modes between two hosts",
 		Long: `run measures one flow from the TG (sender) to the SUT (receiver).
 
-HOST is local, or netns:NAME for a network namespace of this machine (as made by
-ip netns add; a NAME with a slash is a path such as /proc/PID/ns/net).
+HOST is local, netns:NAME for a network namespace of this machine (as made by ip
+netns add; a NAME with a slash is a path such as /proc/PID/ns/net), or
+ssh:[USER@]HOST for another machine, reached by the system's ssh with its
+configuration, keys and agent; ssh+sudo:USER@HOST runs as root by sudo -n there.
+This program is copied to ~/.cache/zcbench/agent there. See docs/hosts.md.
 
 What the flags from --mtu to --stop-irqbalance set on the hosts is restored when
 the run ends, however it ends (docs/settings.md).
@@ -66,7 +71,7 @@ Only the steady part of the flow is measured: --ramp-up before and --ramp-down
 after the --duration are cut. Ctrl-C calls the run off.
 
 Exit status: 0 done, 1 a run failed, is invalid or unsupported, 2 wrong usage.`,
-		Example: "  zcbench run --sut netns:a --tg netns:b --rx uring --tx sendfile --duration 10s --out out/first\n  zcbench run --sut local --tg local --rx tcp --tx tcp --json",
+		Example: "  zcbench run --sut netns:a --tg netns:b --rx uring --tx sendfile --duration 10s --out out/first\n  zcbench run --sut local --tg local --rx tcp --tx tcp --json\n  zcbench run --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1 --rx tcp --tx tcp --out out/hosts",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -77,6 +82,8 @@ Exit status: 0 done, 1 a run failed, is invalid or unsupported, 2 wrong usage.`,
 func (f *runFlags) define(cmd *cobra.Command) {
 	f.queue.AddFlags(cmd)
 	f.settings.AddFlags(cmd, true)
+	cli.UringEngineFlag(cmd, &f.opt.UringEngine)
+	f.place.addFlags(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.sut, "sut", "", "host of the receiver")
 	fs.StringVar(&f.tg, "tg", "", "host of the sender")
@@ -94,6 +101,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	fs.BoolVar(&f.warmup, "warmup", false, "make a discarded run first")
 	fs.StringVar(&f.out, "out", "", "folder for the results; must not have any yet (default: only print)")
 	fs.BoolVar(&f.json, "json", false, "print the records as JSON, one a line")
+	fs.BoolVar(&f.verbose, "verbose", false, cli.VerboseUsage)
 	fs.StringVar(&f.touch, "touch", "none", "what the receiver does with the payload: none, read, verify")
 	fs.StringVar(&f.congestion, "congestion", "", "congestion control of the flow's sockets (default: the hosts')")
 	fs.Var(&f.message, "message-size", "application message in bytes (suffixes K, M, G: powers of 1024)")
@@ -116,10 +124,19 @@ func (f *runFlags) define(cmd *cobra.Command) {
 
 // check refuses what no host could run.
 func (f *runFlags) check() error {
-	for role, name := range map[stream.Role]string{stream.RX: f.rx, stream.TX: f.tx} {
-		if _, err := stream.LookupMode(role, name); err != nil {
+	var asked []stream.Mode
+	for _, end := range []struct {
+		role stream.Role
+		name string
+	}{{stream.RX, f.rx}, {stream.TX, f.tx}} {
+		m, err := stream.LookupMode(end.role, end.name)
+		if err != nil {
 			return cli.UsageError(err)
 		}
+		asked = append(asked, m)
+	}
+	if err := cli.CheckUringEngine(f.opt.UringEngine, asked...); err != nil {
+		return err
 	}
 	if f.opt.Duration < 100*time.Millisecond || f.opt.RampUp < 0 || f.opt.RampDown < 0 {
 		return cli.Usagef("--duration must be at least 100ms, --ramp-up and --ramp-down not negative")
@@ -148,6 +165,9 @@ func (f *runFlags) check() error {
 	if s := f.opt.SampleInterval; s != 0 && s < 20*time.Millisecond {
 		return cli.Usagef("--sample-interval must be 0 or at least 20ms")
 	}
+	if err := f.place.check(f.sutCPU, f.tgCPU); err != nil {
+		return err
+	}
 	for _, h := range []string{f.sut, f.tg} {
 		if _, err := host.ParseSpec(h); err != nil {
 			return cli.UsageError(err)
@@ -162,7 +182,7 @@ func (f *runFlags) check() error {
 
 func (f *runFlags) cell() results.Cell {
 	c := results.Cell{ID: f.rx + "/" + f.tx, RX: f.rx, TX: f.tx, MessageBytes: int(f.message), ReadBytes: int(f.read), Touch: f.touch, Congestion: f.congestion,
-		RXBufLen: f.queue.Options().BufLen}
+		RXBufLen: f.queue.Options().BufLen, CPULayout: string(f.place.layout)}
 	f.settings.Cell(&c)
 	return c
 }
@@ -221,7 +241,10 @@ func (f *runFlags) session(ctx context.Context, sut, tg *host.Host) (*bench.Sess
 	if o.SUTSettings.MTU != 0 {
 		o.MTU = o.SUTSettings.MTU
 	}
-	o.SUTCPU, o.TGCPU = bench.DefaultCPUs(sut, tg)
+	if err := o.PlaceCPUs(ctx, sut, tg); err != nil {
+		return nil, err
+	}
+	f.place.apply(&o)
 	if f.sutCPU != autoCPU {
 		o.SUTCPU = f.sutCPU
 	}
@@ -236,6 +259,9 @@ func (f *runFlags) session(ctx context.Context, sut, tg *host.Host) (*bench.Sess
 		if x.cpu != -1 && !slices.Contains(x.h.Info.OnlineCPUs, x.cpu) {
 			return nil, cli.Usagef("%s: CPU %d is not online on %s; online are %s", x.flag, x.cpu, x.h.Spec.Name, counter.FormatCPUList(x.h.Info.OnlineCPUs))
 		}
+	}
+	if err := f.place.fits(o, sut, tg); err != nil {
+		return nil, err
 	}
 	s := &bench.Session{Runner: &bench.Runner{SUT: sut, TG: tg, Opt: o, Session: bench.NewSession()}, AbortOnCancel: true}
 	if f.out != "" {
@@ -252,7 +278,7 @@ func (f *runFlags) finish(cmd *cobra.Command, recs []results.Record, runErr erro
 	j := results.Journal{Records: recs}
 	if f.out != "" {
 		var err error
-		if j, err = bench.Derive(f.out); err != nil {
+		if j, _, err = bench.Derive(f.out); err != nil {
 			return errors.Join(runErr, err)
 		}
 	}
@@ -267,6 +293,7 @@ func (f *runFlags) finish(cmd *cobra.Command, recs []results.Record, runErr erro
 		if err := report.Table(cmd.OutOrStdout(), report.Summarize(j)); err != nil {
 			return err
 		}
+		f.dataPaths(cmd, recs)
 	}
 	if runErr != nil {
 		return runErr
@@ -277,4 +304,16 @@ func (f *runFlags) finish(cmd *cobra.Command, recs []results.Record, runErr erro
 		}
 	}
 	return nil
+}
+
+// dataPaths prints what --verbose asks for.
+func (f *runFlags) dataPaths(cmd *cobra.Command, recs []results.Record) {
+	if !f.verbose {
+		return
+	}
+	for _, r := range recs {
+		fmt.Fprintf(cmd.OutOrStdout(), "\nrun %s, figures of the data paths\n", r.RunID)
+		cli.DataPath(cmd.OutOrStdout(), "SUT", r.SUT.Metrics)
+		cli.DataPath(cmd.OutOrStdout(), "TG", r.TG.Metrics)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/uring"
 )
 
 func TestMain(m *testing.M) { os.Exit(built.Main(m)) }
@@ -101,6 +103,28 @@ func TestPairs(t *testing.T) {
 				t.Errorf("mismatches %v", r.Mismatches)
 			}
 		})
+	}
+}
+
+// The engine asked for is the one used, on both ends, and without a word the
+// default.
+func TestEngines(t *testing.T) {
+	for _, e := range append([]uring.Engine{""}, uring.Engines()...) {
+		flags, want := []string{"--json", "--mode", "uring"}, string(uring.Native)
+		if e != "" {
+			flags, want = append(flags, "--uring-engine", string(e)), string(e)
+		}
+		addr := port(t, "127.0.0.1")
+		recv := built.Start(t, "zcrecv", slices.Concat(flags, []string{"--listen", addr, "--touch", "verify"})...)
+		send := built.Start(t, "zcsend", slices.Concat(flags, []string{"--duration", "200ms", addr})...)
+		if a, b := send.Wait(10*time.Second), recv.Wait(10*time.Second); a != 0 || b != 0 {
+			t.Fatalf("exit status %d and %d: %s%s", a, b, &send.Err, &recv.Err)
+		}
+		for _, p := range []*built.Process{recv, send} {
+			if r := decode(t, p); r.UringEngine != want || r.Verdict != results.OK {
+				t.Errorf("%v: %s by the engine %q", p.Args, r.Verdict, r.UringEngine)
+			}
+		}
 	}
 }
 

@@ -56,7 +56,7 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 			if !end.JSON {
 				fmt.Fprintf(cmd.ErrOrStderr(), "zcrecv: listening on %s, mode %s\n", e.Addr(), spec.Mode)
 			}
-			return cli.RunEnd(cmd, e, spec, sch, end.JSON)
+			return cli.RunEnd(cmd, e, spec, sch, cli.Output{JSON: end.JSON, Verbose: end.Verbose})
 		},
 	}
 	end.AddFlags(cmd)
@@ -66,7 +66,7 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 	f.DurationVar(&end.Duration, "duration", 0, "how long to receive (default: as long as the sender wishes)")
 	f.StringVar(&touch, "touch", "none", "what to do with the payload: none, read (every cache line), verify (every byte by its position)")
 	f.Var(&read, "read-size", "most bytes of one receive call; 0: the mode's default")
-	f.StringVar(&dev, "dev", "", "interface that the flow comes in by, for its counters, and for zcrx (default: the one that has the address)")
+	f.StringVar(&dev, "dev", "", "interface that the flow comes in by, for its counters, and for zcrx and devmem (default: the one that has the address)")
 	f.DurationVar(&wait, "accept-timeout", 0, "how long to wait for the sender; 0 waits for ever")
 	cmd.RegisterFlagCompletionFunc("touch", cobra.FixedCompletions([]string{"none", "read", "verify"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

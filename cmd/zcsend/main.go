@@ -19,6 +19,7 @@ func command() *cobra.Command {
 		end  = cli.End{Role: stream.TX}
 		pace units.BitRate
 		wait time.Duration
+		dev  string
 	)
 	cmd := &cobra.Command{
 		Use:   "zcsend [flags] ADDR:PORT",
@@ -41,7 +42,7 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 			if err := cli.CheckPace(pace); err != nil {
 				return err
 			}
-			spec.PaceBitsPS = uint64(pace)
+			spec.PaceBitsPS, spec.Dev = uint64(pace), dev
 			sch, err := end.Schedule(wait)
 			if err != nil {
 				return err
@@ -50,13 +51,14 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 			if err != nil {
 				return err
 			}
-			return cli.RunEnd(cmd, e, spec, sch, end.JSON)
+			return cli.RunEnd(cmd, e, spec, sch, cli.Output{JSON: end.JSON, Verbose: end.Verbose})
 		},
 	}
 	end.AddFlags(cmd)
 	f := cmd.Flags()
 	f.DurationVar(&end.Duration, "duration", 0, "how long to send (default: as the receiver wishes, else 10s)")
 	f.Var(&pace, "pace", "most bits per second, paced by the kernel (suffixes K, M, G: powers of 1000); 0 does not pace")
+	f.StringVar(&dev, "dev", "", "interface that the flow leaves by, for its counters, and for devmem (default: the one that the route leaves by)")
 	f.DurationVar(&wait, "connect-timeout", 5*time.Second, "how long to try while nothing listens at ADDR:PORT; 0 tries for ever")
 	return cmd
 }

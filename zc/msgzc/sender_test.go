@@ -1,7 +1,6 @@
 package msgzc
 
 import (
-	"math"
 	"testing"
 	"time"
 
@@ -10,46 +9,11 @@ import (
 	"github.com/zcbench/zcbench/stream/streamtest"
 )
 
-// called is a sender that has made n calls, of 100, 101, 102... bytes, from
-// number first on.
-func called(first uint32, n int) *Sender {
-	s := &Sender{next: first}
-	for i := range n {
-		s.size[s.next%slots] = uint32(100 + i)
-		s.next++
-		s.pending++
-	}
-	return s
-}
-
-func TestAccountBooksEachCallOnce(t *testing.T) {
-	for _, first := range []uint32{0, 12345, slots - 2, math.MaxUint32 - 1} { // where table and counter wrap
-		s, m := called(first, 5), new(stream.Meter)
-		for _, n := range []sock.Notification{{Lo: first, Hi: first}, {Lo: first + 1, Hi: first + 3, Copied: true}, {Lo: first + 4, Hi: first + 4}} {
-			if err := s.account(n, m); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want := stream.Counters{ZeroCopyBytes: 100 + 104, CopiedBytes: 101 + 102 + 103, Completions: 5, CopiedCompletions: 3}
-		if got := m.Snapshot(); got != want || s.pending != 0 {
-			t.Errorf("from call %d: %+v, %d pending", first, got, s.pending)
-		}
-	}
-}
-
-func TestAccountRefusesWhatWasNotCalled(t *testing.T) {
-	for _, n := range []sock.Notification{{Lo: 0, Hi: 5}, {Lo: 3, Hi: 1}, {Lo: 1, Hi: 0}, {Lo: 0, Hi: math.MaxUint32}} {
-		s, m := called(0, 5), new(stream.Meter)
-		if err := s.account(n, m); err == nil || m.Snapshot() != (stream.Counters{}) {
-			t.Errorf("%+v: %v, %+v", n, err, m.Snapshot())
-		}
-	}
-}
-
 // With a peer that does not read, calls pile up without notification; once it
 // reads, all of them come.
 func TestDrainWaitsForAll(t *testing.T) {
-	p, m, s := streamtest.Payload(t, 1<<20), new(stream.Meter), &Sender{}
+	p, m := streamtest.Payload(t, 1<<20), new(stream.Meter)
+	s, _ := New(stream.Options{})
 	rx, tx, _ := streamtest.Flow(t, p, sock.Options{ZeroCopy: true})
 	done := make(chan error, 1)
 	go func() { done <- s.Send(tx, p, m) }()
@@ -61,8 +25,8 @@ func TestDrainWaitsForAll(t *testing.T) {
 	case <-time.After(300 * time.Millisecond):
 	}
 	drained := streamtest.Sink(rx)
-	if err := <-done; err != nil || s.pending != 0 {
-		t.Errorf("%v; %d pending", err, s.pending)
+	if err := <-done; err != nil || s.flow.pending != 0 {
+		t.Errorf("%v; %d pending", err, s.flow.pending)
 	}
 	if c := m.Snapshot(); c.ZeroCopyBytes+c.CopiedBytes != c.Bytes || c.Completions == 0 {
 		t.Errorf("%+v", c)

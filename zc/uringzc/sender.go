@@ -43,8 +43,8 @@ type Sender struct {
 }
 
 // New makes the ring, owned by the calling thread.
-func New(stream.Options) (*Sender, error) {
-	ring, err := uring.NewBest(uring.Options{SQEntries: 8, CQEntries: 4 * window, SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
+func New(o stream.Options) (*Sender, error) {
+	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8, CQEntries: 4 * window, SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
 	if err != nil {
 		return nil, &stream.Unsupported{Mode: "uring-zc", Op: "make a ring", Err: err, How: stream.FixOf(err)}
 	}
@@ -173,5 +173,5 @@ func (s *Sender) Close() error { return s.ring.Close() }
 
 // Evidence says how the ring was made.
 func (s *Sender) Evidence() stream.Evidence {
-	return stream.Evidence{Figures: stream.RingFigures(s.ring)}
+	return stream.Evidence{Figures: stream.RingFigures(s.ring), UringEngine: string(s.ring.Engine())}
 }

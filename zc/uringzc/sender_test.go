@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func newSender(t *testing.T) *Sender {
+func newSender(t *testing.T, engine string) *Sender {
 	t.Helper()
 	if err := Probe(); err != nil {
 		t.Skip(err)
 	}
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
-	s, err := New(stream.Options{})
+	s, err := New(stream.Options{UringEngine: engine})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,8 +32,10 @@ func newSender(t *testing.T) *Sender {
 
 // A peer that does not read keeps the kernel from notifying: the sender goes no
 // further than its window, and every slot is free in the end.
-func TestWindowOfNotifications(t *testing.T) {
-	s := newSender(t)
+func TestWindowOfNotifications(t *testing.T) { streamtest.EachEngine(t, testWindowOfNotifications) }
+
+func testWindowOfNotifications(t *testing.T, engine string) {
+	s := newSender(t, engine)
 	p, m := streamtest.Payload(t, 1000), new(stream.Meter)
 	// Room for more messages than the window.
 	rx, tx, _ := streamtest.Flow(t, p, sock.Options{SndBuf: 4 << 20, RcvBuf: 4 << 20})
@@ -67,8 +69,12 @@ func TestWindowOfNotifications(t *testing.T) {
 // The kernel registers a gigabyte at most as one buffer: messages in larger
 // memory are sent buffer by buffer, and arrive whole.
 func TestMessagesCrossRegisteredBuffers(t *testing.T) {
+	streamtest.EachEngine(t, testMessagesCrossRegisteredBuffers)
+}
+
+func testMessagesCrossRegisteredBuffers(t *testing.T, engine string) {
 	for _, c := range []struct{ message, chunk int }{{300_000, 64 << 10}, {100, 4096}, {5000, 8192}} {
-		s := newSender(t)
+		s := newSender(t, engine)
 		s.chunk = c.chunk
 		p, sent, got := streamtest.Payload(t, c.message), new(stream.Meter), new(stream.Meter)
 		rx, tx, _ := streamtest.Flow(t, p, sock.Options{})
@@ -107,7 +113,7 @@ func TestLargestMessage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a gigabyte")
 	}
-	s := newSender(t)
+	s := newSender(t, "")
 	p := streamtest.Payload(t, stream.MaxMessageBytes)
 	_, tx, _ := streamtest.Flow(t, p, sock.Options{})
 	tx.Stop()

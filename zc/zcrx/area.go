@@ -49,7 +49,7 @@ func newArea(q stream.NICQueue) (*area, error) {
 // registration is the area as a ring takes it.
 func (a *area) registration() uring.ZcrxArea {
 	if a.dma != nil {
-		return uring.ZcrxArea{Bytes: a.dma.Bytes(), DMABuf: true, FD: a.dma.FD}
+		return uring.ZcrxArea{Bytes: a.dma.Bytes(), DMABuf: true, FD: a.dma.FD()}
 	}
 	return uring.ZcrxArea{Bytes: a.mem.Bytes()}
 }

@@ -1,300 +1,123 @@
 package zcrx_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"os"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/vishvananda/netns"
-	"github.com/zcbench/zcbench/lab/guest"
-	"github.com/zcbench/zcbench/nic"
-	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/stream/streamtest"
 	"github.com/zcbench/zcbench/uring"
+	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
 	"golang.org/x/sys/unix"
 )
 
-// The lab's two ends of the wire: a namespace and a soft NIC each.
-var (
-	rxNS, rxDev = guest.Ends[0].NS, guest.Ends[0].Dev
-	txNS        = guest.Ends[1].NS
-	addrs       = map[string]string{"ipv4": address(guest.Ends[0].V4), "ipv6": address(guest.Ends[0].V6)}
-)
-
-func address(prefix string) string { return netip.MustParsePrefix(prefix).Addr().String() }
-
-func needLab(t testing.TB) {
+// run makes a transfer, to zcrx unless it says otherwise.
+func run(t *testing.T, x labtest.Transfer) (labtest.Outcome, error) {
 	t.Helper()
-	if os.Getenv(guest.Env) == "" {
-		t.Skip(`needs the lab's guest, with a NIC that can: go test -exec "$PWD/bin/zcbench lab exec --" ./zc/zcrx`)
+	if x.Open == nil {
+		x.Open = labtest.Opener(zcrx.New)
 	}
-}
-
-// inNS runs f on a thread of its own in a network namespace; the thread ends
-// with it.
-func inNS[T any](ns string, f func() (T, error)) (T, error) {
-	type result struct {
-		v   T
-		err error
-	}
-	c := make(chan result, 1)
-	go func() {
-		runtime.LockOSThread()
-		var r result
-		h, err := netns.GetFromName(ns)
-		if err == nil {
-			defer h.Close()
-			err = netns.Set(h)
-		}
-		if r.err = err; err == nil {
-			r.v, r.err = f()
-		}
-		c <- r
-	}()
-	r := <-c
-	return r.v, r.err
-}
-
-// transfer is one flow from the sending to the receiving end.
-type transfer struct {
-	family   string // "ipv4" or "ipv6"
-	bytes    int
-	nic      stream.NICQueue
-	noDevice bool
-	touch    stream.Touch // "": verify
-
-	reset bool                       // the sender breaks off half way
-	begun func(r *zcrx.Receiver)     // called before the first payload byte
-	setup func(d *nic.Device) func() // settings of the device, and the way back
-}
-
-// outcome is what the receiver said of it.
-type outcome struct {
-	counters stream.Counters
-	evidence stream.Evidence
-	err      error // of Receive
-	attached time.Duration
-}
-
-func (o outcome) figure(name string) float64 {
-	for _, f := range o.evidence.Figures {
-		if f.Name == name {
-			return f.Value
-		}
-	}
-	return -1
-}
-
-// run makes the transfer and checks that the device is as it was afterwards. Its
-// error is one of opening or closing the receiver.
-func (x transfer) run(t *testing.T) (outcome, error) {
-	t.Helper()
-	before := deviceState(t)
-	o, err := inNS(rxNS, x.receive)
-	if after := deviceState(t); after != before {
-		t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
-	}
-	return o, err
-}
-
-// deviceState is all that a receiver sets.
-func deviceState(t *testing.T) string {
-	t.Helper()
-	s, err := inNS(rxNS, func() (string, error) {
-		d, err := nic.Open(rxDev)
-		if err != nil {
-			return "", err
-		}
-		defer d.Close()
-		h, e1 := d.HeaderSplit()
-		table, e2 := d.Indirection()
-		rules, e3 := d.HasRules()
-		queues, e4 := d.Queues()
-		for i := range queues {
-			queues[i].NAPI = 0 // a restart may change it
-		}
-		return fmt.Sprint(h, table, rules, " rules ", queues), errors.Join(e1, e2, e3, e4)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// receive is the receiving end, on its own thread.
-func (x transfer) receive() (o outcome, err error) {
-	if x.setup != nil {
-		d, err := nic.Open(rxDev)
-		if err != nil {
-			return o, err
-		}
-		back := x.setup(d)
-		defer d.Close()
-		defer back()
-	}
-	opt := stream.Options{MessageBytes: 1 << 20, Touch: x.touch, NIC: x.nic}
-	if opt.Touch == "" {
-		opt.Touch = stream.TouchVerify
-	}
-	opt.NIC.Dev = rxDev
-	open := zcrx.New
-	if x.noDevice {
-		open = zcrx.NewNoDevice
-	}
-	r, err := open(opt)
-	if err != nil {
-		return o, err
-	}
-	// The sender of a flow that failed may hear of it only when the queue has
-	// buffers again: after Close.
-	sent := make(chan error, 1)
-	o, err = x.serve(r, sent)
-	err = errors.Join(err, r.Close())
-	if serr := <-sent; err == nil && o.err == nil && !x.reset {
-		err = serr
-	}
-	return o, err
-}
-
-func (x transfer) serve(r *zcrx.Receiver, sent chan<- error) (o outcome, err error) {
-	var cookie stream.Cookie
-	port, err := stream.Listen(net.JoinHostPort(addrs[x.family], "0"), cookie, sock.Options{})
-	if err != nil {
-		sent <- nil
-		return o, err
-	}
-	defer port.Close()
-	go func() {
-		_, err := inNS(txNS, func() (struct{}, error) { return struct{}{}, x.send(port.Addr().String(), cookie) })
-		sent <- err
-	}()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	conn, hello, err := port.Accept(ctx)
-	if err != nil {
-		return o, err
-	}
-	defer conn.Close()
-	start := time.Now()
-	if err = r.Attach(conn, hello); err == nil {
-		o.attached = time.Since(start)
-		err = conn.Welcome(stream.Welcome{})
-	}
-	if err != nil {
-		return o, err
-	}
-	if x.begun != nil {
-		x.begun(r)
-	}
-	var m stream.Meter
-	o.err = r.Receive(conn, &m)
-	o.counters, o.evidence = m.Snapshot(), r.Evidence()
-	return o, nil
-}
-
-// send is the sending end: bytes of the pattern, then the end of the flow, or a
-// reset half way.
-func (x transfer) send(addr string, cookie stream.Cookie) error {
-	p, err := stream.NewPayload(1 << 20)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	c, _, err := stream.Dial(ctx, addr, stream.Hello{Cookie: cookie, TXMode: "test", MessageBytes: 1 << 20, PeriodBytes: uint64(p.PeriodBytes())}, sock.Options{})
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	total := x.bytes
-	if x.reset {
-		total /= 2
-	}
-	var w sock.Waiter
-	for n := 0; n < total; {
-		piece := p.Message(uint64(n >> 20))[n&(1<<20-1):]
-		k, errno := sock.Send(c.FD, piece[:min(len(piece), total-n)], unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
-		switch errno {
-		case 0:
-			n += k
-		case unix.EAGAIN:
-			w.Wait(c.FD, unix.POLLOUT, 100)
-		case unix.EINTR:
-		default:
-			return errno
-		}
-	}
-	if x.reset {
-		return unix.SetsockoptLinger(c.FD, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
-	}
-	return c.EndOfSend()
+	return x.Run(t)
 }
 
 // mustBeZeroCopy checks a transfer that went as it should.
-func mustBeZeroCopy(t *testing.T, x transfer) outcome {
+func mustBeZeroCopy(t *testing.T, x labtest.Transfer) labtest.Outcome {
 	t.Helper()
-	o, err := x.run(t)
-	if err = errors.Join(err, o.err); err != nil {
+	o, err := run(t, x)
+	if err = errors.Join(err, o.Err); err != nil {
 		t.Fatalf("%v\nfix: %s", err, stream.FixOf(err))
 	}
-	c := o.counters
-	if c.Bytes != uint64(x.bytes) || c.Mismatches != 0 {
-		t.Errorf("%d bytes of %d, %d wrong from %d on", c.Bytes, x.bytes, c.Mismatches, c.FirstMismatch)
+	c := o.Counters
+	if c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 {
+		t.Errorf("%d bytes of %d, %d wrong from %d on", c.Bytes, x.Bytes, c.Mismatches, c.FirstMismatch)
 	}
 	if c.ZeroCopyBytes != c.Bytes || c.CopiedBytes != 0 {
-		t.Errorf("%d bytes without a copy, %d copied: %s", c.ZeroCopyBytes, c.CopiedBytes, o.evidence.Why)
+		t.Errorf("%d bytes without a copy, %d copied: %s", c.ZeroCopyBytes, c.CopiedBytes, o.Evidence.Why)
 	}
-	if o.figure("zcrx_provider_bound") != 1 || o.figure("zcrx_flow_queue") != o.figure("zcrx_queue") {
-		t.Errorf("provider bound %v, flow on queue %v of %v", o.figure("zcrx_provider_bound"), o.figure("zcrx_flow_queue"), o.figure("zcrx_queue"))
+	if o.Figure("zcrx_provider_bound") != 1 || o.Figure("zcrx_flow_queue") != o.Figure("zcrx_queue") {
+		t.Errorf("provider bound %v, flow on queue %v of %v", o.Figure("zcrx_provider_bound"), o.Figure("zcrx_flow_queue"), o.Figure("zcrx_queue"))
 	}
-	if len(o.evidence.Notes) > 0 {
-		t.Errorf("notes: %q", o.evidence.Notes)
+	if len(o.Evidence.Notes) > 0 {
+		t.Errorf("notes: %q", o.Evidence.Notes)
 	}
-	t.Logf("%d MiB: %v pieces, %d calls (%.1f per MB), %d waits, %d rearms, %d overflows", x.bytes>>20, o.figure("zcrx_pieces"), c.Calls,
+	t.Logf("%d MiB: %v pieces, %d calls (%.1f per MB), %d waits, %d rearms, %d overflows", x.Bytes>>20, o.Figure("zcrx_pieces"), c.Calls,
 		float64(c.Calls)/(float64(c.Bytes)/1e6), c.Waits, c.Rearms, c.Overflows)
 	return o
 }
 
 func TestLabAreas(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
 	for _, family := range []string{"ipv4", "ipv6"} {
 		for _, area := range []stream.NICQueue{{}, {Area: stream.AreaTHP, BufLen: 8192}, {Area: stream.AreaHuge, AreaBytes: 32 << 20}, {Area: stream.AreaUdmabuf, AreaBytes: 32 << 20},
 			{BufLen: 16384, AreaBytes: 32 << 20}} {
 			for _, gro := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%s/%d/hwgro=%v", family, area.Area, area.BufLen, gro), func(t *testing.T) {
-					mustBeZeroCopy(t, transfer{family: family, bytes: 64 << 20, nic: area, setup: hwGRO(t, gro)})
+					mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 64 << 20, NIC: area, Setup: labtest.HWGRO(t, gro)})
 				})
 			}
 		}
 	}
 }
 
+// Every engine that is built in moves the flow, through ample rings and through
+// small ones, with a NIC and without, and says that it did.
+func TestLabEngines(t *testing.T) {
+	labtest.Need(t)
+	streamtest.EachEngine(t, func(t *testing.T, engine string) {
+		for name, q := range map[string]stream.NICQueue{
+			"pages":   {},
+			"huge":    {Area: stream.AreaHuge, AreaBytes: 8 << 20, BufLen: 16384},
+			"small":   {RefillEntries: 8, AreaBytes: 4 << 20, HoldBytes: 1 << 20},
+			"CQ of 8": {CQEntries: 8},
+		} {
+			t.Run(name, func(t *testing.T) {
+				o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv6", Bytes: 12 << 20, NIC: q, Engine: engine})
+				if o.Evidence.UringEngine != engine {
+					t.Errorf("served by %q", o.Evidence.UringEngine)
+				}
+				if name == "CQ of 8" && o.Counters.Overflows == 0 {
+					t.Error("the completion queue never was full")
+				}
+			})
+		}
+		t.Run("no device", func(t *testing.T) {
+			small := stream.NICQueue{AreaBytes: 1 << 20, RefillEntries: 8, CQEntries: 32}
+			o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 12 << 20, Open: labtest.Opener(zcrx.NewNoDevice), NIC: small, Engine: engine})
+			if u := (*stream.Unsupported)(nil); errors.As(err, &u) && zcrx.ProbeNoDevice() != nil {
+				t.Skip(err)
+			}
+			if err = errors.Join(err, o.Err); err != nil {
+				t.Fatal(err)
+			}
+			if c := o.Counters; c.Bytes != 12<<20 || c.Mismatches != 0 || c.CopiedBytes+c.LinearBytes != c.Bytes || o.Evidence.UringEngine != engine {
+				t.Errorf("%+v by %q", c, o.Evidence.UringEngine)
+			}
+		})
+	})
+}
+
 // The flow goes elsewhere: everything is copied, of which the kernel counts all
 // but what TCP moved to a packet's linear part, and the receiver says so and where
 // it went.
 func TestLabWrongQueue(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
 	queue, other := 3, 1
-	o, err := transfer{family: "ipv4", bytes: 32 << 20, nic: stream.NICQueue{Queue: &queue, SteerTo: &other}}.run(t)
-	if err = errors.Join(err, o.err); err != nil {
+	o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue, SteerTo: &other}})
+	if err = errors.Join(err, o.Err); err != nil {
 		t.Fatal(err)
 	}
-	c := o.counters
+	c := o.Counters
 	if c.Bytes != 32<<20 || c.Mismatches != 0 || c.CopiedBytes < c.Bytes/100*99 {
 		t.Errorf("%+v", c)
 	}
 	const want = "the flow landed on queue 1, the provider is on queue 3"
-	if o.evidence.Why != want || o.evidence.Fix == "" {
-		t.Errorf("why %q, want %q; fix %q", o.evidence.Why, want, o.evidence.Fix)
+	if o.Evidence.Why != want || o.Evidence.Fix == "" {
+		t.Errorf("why %q, want %q; fix %q", o.Evidence.Why, want, o.Evidence.Fix)
 	}
 }
 
@@ -302,59 +125,59 @@ func TestLabWrongQueue(t *testing.T) {
 // empty the refill ring (before 6.19): the bytes are sorted by the queue that
 // the flow is seen on.
 func TestLabOlderKernels(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
 	queue, other := 3, 1
 	t.Run("7.0", func(t *testing.T) {
 		defer zcrx.PretendKernel(uring.ZcrxFeatures{Known: true, BufLen: true, DMABuf: true, Ctrl: 2})()
-		o, err := transfer{family: "ipv4", bytes: 32 << 20, nic: stream.NICQueue{Queue: &queue, SteerTo: &other}}.run(t)
-		if err = errors.Join(err, o.err); err != nil {
+		o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue, SteerTo: &other}})
+		if err = errors.Join(err, o.Err); err != nil {
 			t.Fatal(err)
 		}
-		if c := o.counters; c.Bytes != 32<<20 || c.CopiedBytes != c.Bytes || !strings.Contains(o.evidence.Why, "landed on queue 1") {
-			t.Errorf("%+v; %s", c, o.evidence.Why)
+		if c := o.Counters; c.Bytes != 32<<20 || c.CopiedBytes != c.Bytes || !strings.Contains(o.Evidence.Why, "landed on queue 1") {
+			t.Errorf("%+v; %s", c, o.Evidence.Why)
 		}
 	})
 	t.Run("6.15", func(t *testing.T) {
 		defer zcrx.PretendKernel(uring.ZcrxFeatures{})()
-		x := transfer{family: "ipv4", bytes: 32 << 20, nic: stream.NICQueue{Queue: &queue}}
-		o, err := x.run(t)
-		if err = errors.Join(err, o.err); err != nil || o.counters.ZeroCopyBytes != 32<<20 || len(o.evidence.Notes) != 1 {
-			t.Errorf("%v: %+v, notes %q", err, o.counters, o.evidence.Notes)
+		x := labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue}}
+		o, err := run(t, x)
+		if err = errors.Join(err, o.Err); err != nil || o.Counters.ZeroCopyBytes != 32<<20 || len(o.Evidence.Notes) != 1 {
+			t.Errorf("%v: %+v, notes %q", err, o.Counters, o.Evidence.Notes)
 		}
 		// What was copied to cannot come back: the flow ends with the area.
-		x.nic.SteerTo, x.nic.AreaBytes = &other, 4<<20
-		if o, err = x.run(t); err != nil || !contains(o.err, "landed on queue 1, the provider is on queue 3") || !contains(o.err, "starved") {
-			t.Errorf("%v; %v after %d bytes", err, o.err, o.counters.Bytes)
+		x.NIC.SteerTo, x.NIC.AreaBytes = &other, 4<<20
+		if o, err = run(t, x); err != nil || !labtest.Contains(o.Err, "landed on queue 1, the provider is on queue 3") || !labtest.Contains(o.Err, "starved") {
+			t.Errorf("%v; %v after %d bytes", err, o.Err, o.Counters.Bytes)
 		}
 	})
 }
 
 // A dmabuf cannot be copied to: the flow fails, and says where it went.
 func TestLabWrongQueueUdmabuf(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
 	queue, other := 3, 1
-	o, err := transfer{family: "ipv6", bytes: 32 << 20, nic: stream.NICQueue{Queue: &queue, SteerTo: &other, Area: stream.AreaUdmabuf}}.run(t)
+	o, err := run(t, labtest.Transfer{Family: "ipv6", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue, SteerTo: &other, Area: stream.AreaUdmabuf}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !errors.Is(o.err, unix.ENOMEM) || !contains(o.err, "landed on queue 1, the provider is on queue 3") {
-		t.Errorf("error %v", o.err)
+	if !errors.Is(o.Err, unix.ENOMEM) || !labtest.Contains(o.Err, "landed on queue 1, the provider is on queue 3") {
+		t.Errorf("error %v", o.Err)
 	}
 }
 
 func TestLabNoDevice(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
 	for _, family := range []string{"ipv4", "ipv6"} {
 		for _, q := range []stream.NICQueue{{}, {AreaBytes: 1 << 20, RefillEntries: 8, CQEntries: 32}} {
 			t.Run(fmt.Sprint(family, q.RefillEntries), func(t *testing.T) {
-				o, err := transfer{family: family, bytes: 64 << 20, noDevice: true, nic: q}.run(t)
-				if err = errors.Join(err, o.err); err != nil {
+				o, err := run(t, labtest.Transfer{Family: family, Bytes: 64 << 20, Open: labtest.Opener(zcrx.NewNoDevice), NIC: q})
+				if err = errors.Join(err, o.Err); err != nil {
 					t.Fatal(err)
 				}
-				if c := o.counters; c.Bytes != 64<<20 || c.Mismatches != 0 || c.CopiedBytes+c.LinearBytes != c.Bytes || c.ZeroCopyBytes != 0 {
+				if c := o.Counters; c.Bytes != 64<<20 || c.Mismatches != 0 || c.CopiedBytes+c.LinearBytes != c.Bytes || c.ZeroCopyBytes != 0 {
 					t.Errorf("%+v", c)
 				}
-				t.Logf("%v flushes, %v times no memory, %d overflows", o.figure("zcrx_flushes"), o.figure("zcrx_no_memory"), o.counters.Overflows)
+				t.Logf("%v flushes, %v times no memory, %d overflows", o.Figure("zcrx_flushes"), o.Figure("zcrx_no_memory"), o.Counters.Overflows)
 			})
 		}
 	}
@@ -362,7 +185,7 @@ func TestLabNoDevice(t *testing.T) {
 
 // Small rings cost calls, never bytes.
 func TestLabSmallRings(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
 	for name, q := range map[string]stream.NICQueue{
 		"refill ring of 4":  {RefillEntries: 4},
 		"refill ring of 1":  {RefillEntries: 1},
@@ -372,8 +195,8 @@ func TestLabSmallRings(t *testing.T) {
 		"all small":         {RefillEntries: 8, CQEntries: 16, AreaBytes: 4 << 20, HoldBytes: 1 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := mustBeZeroCopy(t, transfer{family: "ipv6", bytes: 32 << 20, nic: q})
-			if name == "CQ of 8" && o.counters.Overflows == 0 {
+			o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv6", Bytes: 32 << 20, NIC: q})
+			if name == "CQ of 8" && o.Counters.Overflows == 0 {
 				t.Error("the completion queue never was full")
 			}
 		})
@@ -383,37 +206,37 @@ func TestLabSmallRings(t *testing.T) {
 // An application that keeps everything starves the NIC: that has a name, and the
 // queue works again at once.
 func TestLabStarved(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
 	q := stream.NICQueue{AreaBytes: 4 << 20, HoldBytes: 64 << 20}
-	o, err := transfer{family: "ipv4", bytes: 64 << 20, nic: q}.run(t)
+	o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 64 << 20, NIC: q})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !contains(o.err, "starved: the NIC finds no buffer") || stream.FixOf(o.err) == "" {
-		t.Errorf("error %v after %d bytes", o.err, o.counters.Bytes)
+	if !labtest.Contains(o.Err, "starved: the NIC finds no buffer") || stream.FixOf(o.Err) == "" {
+		t.Errorf("error %v after %d bytes", o.Err, o.Counters.Bytes)
 	}
-	t.Logf("%v", o.err)
-	mustBeZeroCopy(t, transfer{family: "ipv4", bytes: 16 << 20})
+	t.Logf("%v", o.Err)
+	mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 16 << 20})
 }
 
 func TestLabReset(t *testing.T) {
-	needLab(t)
-	o, err := transfer{family: "ipv6", bytes: 32 << 20, reset: true}.run(t)
+	labtest.Need(t)
+	o, err := run(t, labtest.Transfer{Family: "ipv6", Bytes: 32 << 20, Reset: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !errors.Is(o.err, unix.ECONNRESET) || !contains(o.err, "recv_zc") {
-		t.Errorf("error %v after %d bytes", o.err, o.counters.Bytes)
+	if !errors.Is(o.Err, unix.ECONNRESET) || !labtest.Contains(o.Err, "recv_zc") {
+		t.Errorf("error %v after %d bytes", o.Err, o.Counters.Bytes)
 	}
-	if o.counters.Mismatches != 0 || o.counters.CopiedBytes != 0 {
-		t.Errorf("%+v", o.counters)
+	if o.Counters.Mismatches != 0 || o.Counters.CopiedBytes != 0 {
+		t.Errorf("%+v", o.Counters)
 	}
-	mustBeZeroCopy(t, transfer{family: "ipv6", bytes: 16 << 20})
+	mustBeZeroCopy(t, labtest.Transfer{Family: "ipv6", Bytes: 16 << 20})
 }
 
 // Areas that cannot be had say why.
 func TestLabRefused(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
 	far := 99
 	for name, c := range map[string]struct {
 		q    stream.NICQueue
@@ -425,8 +248,8 @@ func TestLabRefused(t *testing.T) {
 		"buffer too long":    {stream.NICQueue{Area: stream.AreaUdmabuf, BufLen: 16384}, "not contiguous", "--area huge"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := transfer{family: "ipv4", bytes: 1, nic: c.q}.run(t)
-			if !contains(err, c.want) || !contains(errors.New(stream.FixOf(err)), c.fix) {
+			_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1, NIC: c.q})
+			if !labtest.Contains(err, c.want) || !labtest.Contains(errors.New(stream.FixOf(err)), c.fix) {
 				t.Errorf("error %v; fix %q; want %q and %q", err, stream.FixOf(err), c.want, c.fix)
 			}
 			t.Logf("%v; fix: %s", err, stream.FixOf(err))
@@ -436,7 +259,7 @@ func TestLabRefused(t *testing.T) {
 
 // A udmabuf above the module's limit is refused with the way to raise it.
 func TestLabUdmabufLimit(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
 	const file = "/sys/module/udmabuf/parameters/size_limit_mb"
 	old, err := os.ReadFile(file)
 	if err != nil {
@@ -446,47 +269,24 @@ func TestLabUdmabufLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.WriteFile(file, old, 0)
-	_, err = transfer{family: "ipv4", bytes: 1, nic: stream.NICQueue{Area: stream.AreaUdmabuf, AreaBytes: 9 << 20}}.run(t)
-	if !contains(err, "UDMABUF_CREATE") || stream.FixOf(err) != "the limit is 8 MiB: echo 9 > "+file {
+	_, err = run(t, labtest.Transfer{Family: "ipv4", Bytes: 1, NIC: stream.NICQueue{Area: stream.AreaUdmabuf, AreaBytes: 9 << 20}})
+	if !labtest.Contains(err, "above the kernel's limit of 8 MiB") || !strings.HasPrefix(stream.FixOf(err), "echo 9 > "+file) {
 		t.Errorf("%v; fix: %s", err, stream.FixOf(err))
 	}
 }
 
-// refusal opens a receiver that cannot be had, after prepare in its thread.
-func refusal(t *testing.T, prepare func() (back func(), err error)) error {
-	t.Helper()
-	before := deviceState(t)
-	_, err := inNS(rxNS, func() (struct{}, error) {
-		back, err := prepare()
-		if err != nil {
-			t.Error(err)
-			return struct{}{}, nil
-		}
-		defer back()
-		r, err := zcrx.New(stream.Options{MessageBytes: 1 << 20, Touch: stream.TouchNone, NIC: stream.NICQueue{Dev: rxDev}})
-		if err == nil {
-			err = r.Close()
-		}
-		return struct{}{}, err
-	})
-	if after := deviceState(t); after != before {
-		t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
-	}
-	return err
-}
-
 func TestLabXDPAttached(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
 	var probed error
-	err := refusal(t, func() (func(), error) {
-		back, err := attachXDP(rxDev)
+	err := labtest.Refusal(t, labtest.Opener(zcrx.New), func() (func(), error) {
+		back, err := labtest.AttachXDP(labtest.RXDev)
 		if err == nil {
-			probed = zcrx.ProbeDevice(rxDev)
+			probed = zcrx.ProbeDevice(labtest.RXDev)
 		}
 		return back, err
 	})
 	for _, err := range []error{err, probed} {
-		if !contains(err, "XDP program is attached to sn0") || !strings.Contains(stream.FixOf(err), "xdp off") {
+		if !labtest.Contains(err, "XDP program is attached to sn0") || !strings.Contains(stream.FixOf(err), "xdp off") {
 			t.Errorf("%v; fix: %s", err, stream.FixOf(err))
 		}
 	}
@@ -494,16 +294,10 @@ func TestLabXDPAttached(t *testing.T) {
 
 // Without the capability nothing is changed, and the error says what is missing.
 func TestLabWithoutCapability(t *testing.T) {
-	needLab(t)
-	err := refusal(t, func() (func(), error) {
+	labtest.Need(t)
+	err := labtest.Refusal(t, labtest.Opener(zcrx.New), func() (func(), error) {
 		// Only this thread loses it, and the thread ends with the attempt.
-		h := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-		var d [2]unix.CapUserData
-		if err := unix.Capget(&h, &d[0]); err != nil {
-			return nil, err
-		}
-		d[0].Effective &^= 1 << unix.CAP_NET_ADMIN
-		return func() {}, unix.Capset(&h, &d[0])
+		return func() {}, labtest.WithoutNetAdmin()
 	})
 	if !errors.Is(err, unix.EPERM) || !strings.Contains(stream.FixOf(err), "CAP_NET_ADMIN") {
 		t.Errorf("%v; fix: %s", err, stream.FixOf(err))
@@ -513,15 +307,11 @@ func TestLabWithoutCapability(t *testing.T) {
 
 // The queue that one receiver has is refused to another.
 func TestLabTaken(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
 	var second error
-	x := transfer{family: "ipv4", bytes: 16 << 20, begun: func(*zcrx.Receiver) {
-		_, second = inNS(rxNS, func() (struct{}, error) {
-			r, err := zcrx.New(stream.Options{MessageBytes: 1 << 20, Touch: stream.TouchNone, NIC: stream.NICQueue{Dev: rxDev}})
-			if err == nil {
-				r.Close()
-			}
-			return struct{}{}, err
+	x := labtest.Transfer{Family: "ipv4", Bytes: 16 << 20, Begun: func(stream.Receiver) {
+		_, second = labtest.In(labtest.RXNS, func() (struct{}, error) {
+			return struct{}{}, labtest.TryOpen(labtest.Opener(zcrx.New), stream.NICQueue{})
 		})
 	}}
 	mustBeZeroCopy(t, x)
@@ -531,43 +321,47 @@ func TestLabTaken(t *testing.T) {
 }
 
 func TestLabProbe(t *testing.T) {
-	needLab(t)
-	before := deviceState(t)
+	labtest.Need(t)
+	before := labtest.DeviceState(t)
 	probe := func(dev string) error {
-		_, err := inNS(rxNS, func() (struct{}, error) { return struct{}{}, zcrx.ProbeDevice(dev) })
+		_, err := labtest.In(labtest.RXNS, func() (struct{}, error) { return struct{}{}, zcrx.ProbeDevice(dev) })
 		return err
 	}
-	if err := probe(rxDev); err != nil {
+	if err := probe(labtest.RXDev); err != nil {
 		t.Errorf("soft NIC: %v", err)
 	}
 	for dev, want := range map[string]string{"lo": "", "nothing": "find interface"} {
-		if err := probe(dev); !contains(err, want) || stream.FixOf(err) == "" {
+		if err := probe(dev); !labtest.Contains(err, want) || stream.FixOf(err) == "" {
 			t.Errorf("%s: %v", dev, err)
 		}
 	}
-	if after := deviceState(t); after != before {
+	if after := labtest.DeviceState(t); after != before {
 		t.Errorf("a probe changed the device:\nbefore %s\nafter  %s", before, after)
 	}
 }
 
 // All bytes of a GiB, once for each way that memory can be had.
 func TestLabGiB(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
 	if testing.Short() {
 		t.Skip("takes minutes; leave -short out")
 	}
 	for name, q := range map[string]stream.NICQueue{"pages": {}, "16 KiB": {BufLen: 16384, AreaBytes: 48 << 20}, "udmabuf": {Area: stream.AreaUdmabuf}} {
-		t.Run(name, func(t *testing.T) { mustBeZeroCopy(t, transfer{family: "ipv6", bytes: 1 << 30, nic: q}) })
+		t.Run(name, func(t *testing.T) { mustBeZeroCopy(t, labtest.Transfer{Family: "ipv6", Bytes: 1 << 30, NIC: q}) })
 	}
 }
 
 // Nothing is allocated per completion: a flow of many allocates no more than a
 // short one.
 func TestLabAllocations(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
+	streamtest.EachEngine(t, testLabAllocations)
+}
+
+func testLabAllocations(t *testing.T, engine string) {
 	allocs := func(bytes int) uint64 {
 		var a, b runtime.MemStats
-		x := transfer{family: "ipv4", bytes: bytes, touch: stream.TouchNone, begun: func(*zcrx.Receiver) { runtime.ReadMemStats(&a) }}
+		x := labtest.Transfer{Engine: engine, Family: "ipv4", Bytes: bytes, Touch: stream.TouchNone, Begun: func(stream.Receiver) { runtime.ReadMemStats(&a) }}
 		mustBeZeroCopy(t, x)
 		runtime.ReadMemStats(&b)
 		return b.Mallocs - a.Mallocs
@@ -579,5 +373,3 @@ func TestLabAllocations(t *testing.T) {
 	}
 	t.Logf("%d allocations for 1 MiB, %d for 128 MiB", short, long)
 }
-
-func contains(err error, want string) bool { return err != nil && strings.Contains(err.Error(), want) }

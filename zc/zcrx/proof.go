@@ -5,6 +5,7 @@ import (
 
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/zc/held"
 	"golang.org/x/sys/unix"
 )
 
@@ -48,11 +49,14 @@ func (p *proof) account(n, counter uint64, m *stream.Meter) {
 // buffers from the refill ring.
 func (p *proof) copying() bool { return p.copiesAll || p.copied > 0 || p.elsewhere }
 
+// watches reports whether the evidence is the queue that the flow is seen on.
+func (p *proof) watches() bool { return !p.counts && !p.copiesAll }
+
 // look finds out, where the kernel does not count, whether the flow comes by the
 // queue of NAPI instance napi. It is called before a sleep, so it costs nothing
 // that matters.
 func (p *proof) look(fd int, napi uint32) {
-	if p.counts || p.copiesAll {
+	if !p.watches() {
 		return
 	}
 	if id, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID); err == nil && id != 0 {
@@ -60,41 +64,16 @@ func (p *proof) look(fd int, napi uint32) {
 	}
 }
 
-// landed is the RX queue that the flow's last packet came by; ok is false when it
-// cannot be told.
-func (r *Receiver) landed() (q nic.Queue, ok bool) {
-	id, err := unix.GetsockoptInt(r.fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID)
-	if err != nil || id == 0 {
-		return q, false
+// look is [proof.look] at the receiver's flow.
+func (r *Receiver) look() {
+	if r.queue != nil {
+		r.proof.look(r.fd, r.queue.NAPI)
 	}
-	q, ok, err = r.dev.QueueOfNAPI(uint32(id))
-	return q, ok && err == nil
-}
-
-// whereabouts says where the flow came in, other than where it should have, and
-// what to do about it.
-func (r *Receiver) whereabouts() (where, fix string) {
-	q, ok := r.landed()
-	if !ok {
-		return fmt.Sprintf("which queue the flow landed on cannot be told (no SO_INCOMING_NAPI_ID); the provider is on queue %d", r.queue.ID),
-			"check that the driver tells its NAPI instances (ethtool -S " + r.dev.Name + " shows bytes per queue) and its ntuple rules (ethtool -n " + r.dev.Name + ")"
-	}
-	if q.ID != r.queue.ID {
-		return fmt.Sprintf("the flow landed on queue %d, the provider is on queue %d", q.ID, r.queue.ID),
-			"look for a rule that steers it elsewhere (ethtool -n " + r.dev.Name + "), leave --steer-queue out, or choose --queue " + fmt.Sprint(q.ID)
-	}
-	h, err := r.dev.HeaderSplit()
-	if err != nil || h.State != nic.SplitOn || h.Threshold > 0 {
-		return fmt.Sprintf("the flow landed on queue %d as it should, but headers are not split any more: %v", q.ID, h),
-			"keep others from changing the rings of " + r.dev.Name
-	}
-	return fmt.Sprintf("the flow landed on queue %d, where the provider is: packets came before it was steered, or the driver pulled payload out of the provider's memory", q.ID),
-		"look at the driver's counters: ethtool -S " + r.dev.Name
 }
 
 // Evidence tells what was seen of the flow and its queue.
 func (r *Receiver) Evidence() stream.Evidence {
-	var e stream.Evidence
+	e := stream.Evidence{UringEngine: string(r.ring.Engine())}
 	figure := func(name, unit string, v float64) {
 		e.Figures = append(e.Figures, stream.Figure{Name: name, Unit: unit, Value: v})
 	}
@@ -112,9 +91,9 @@ func (r *Receiver) Evidence() stream.Evidence {
 		figure("zcrx_copied_bytes", "bytes", float64(bytes))
 	}
 	if r.stats.early > 0 {
-		e.Notes = append(e.Notes, fmt.Sprintf("%d pieces were given back before --hold was reached: no more than %d pieces can be held", r.stats.early, maxHeld))
+		e.Notes = append(e.Notes, fmt.Sprintf("%d pieces were given back before --hold was reached: no more than %d pieces can be held", r.stats.early, held.Max))
 	}
-	if r.dev != nil {
+	if r.queue != nil {
 		r.testify(&e, figure)
 	}
 	return e
@@ -124,11 +103,11 @@ func (r *Receiver) Evidence() stream.Evidence {
 func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v float64)) {
 	figure("zcrx_queue", "1", float64(r.queue.ID))
 	figure("zcrx_alloc_fail_events", "1", float64(r.stats.allocFails))
-	if q, ok := r.landed(); ok {
+	if q, ok := r.queue.Landed(r.fd); ok {
 		figure("zcrx_flow_queue", "1", float64(q.ID))
 	}
 	bound := 0.0
-	if q, err := r.dev.Queue(r.queue.ID); err == nil && q.Provider == nic.ProviderIOUring {
+	if q, err := r.queue.Dev.Queue(r.queue.ID); err == nil && q.Provider == nic.ProviderIOUring {
 		bound = 1
 	} else {
 		e.Notes = append(e.Notes, fmt.Sprintf("the provider of RX queue %d was gone when the flow ended", r.queue.ID))
@@ -137,10 +116,10 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 	if !r.proof.counts {
 		e.Notes = append(e.Notes, "this kernel does not count what zero-copy receive copies (Linux 7.2 does): bytes are sorted by the queue that the flow was seen on")
 	}
-	if h, err := r.dev.HeaderSplit(); err == nil && (h.State != nic.SplitOn || h.Threshold > 0) {
+	if h, err := r.queue.Dev.HeaderSplit(); err == nil && (h.State != nic.SplitOn || h.Threshold > 0) {
 		e.Notes = append(e.Notes, fmt.Sprintf("headers were not split at the end of the flow (%v): payload in the packets' linear part was copied and is not counted", h))
 	}
 	if r.proof.copied > 0 {
-		e.Why, e.Fix = r.whereabouts()
+		e.Why, e.Fix = r.queue.Whereabouts(r.fd)
 	}
 }

@@ -2,13 +2,12 @@ package zcrx
 
 import (
 	"errors"
-	"fmt"
-	"time"
 
-	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/uring"
+	"github.com/zcbench/zcbench/zc/held"
+	"github.com/zcbench/zcbench/zc/nicqueue"
 )
 
 // The names of the modes.
@@ -29,17 +28,14 @@ type Receiver struct {
 	mode string
 	opt  stream.Options
 
-	dev     *nic.Device   // nil without a device
-	queue   nic.Queue     // that is taken over, as it was found bound
-	bound   bool          // it is ours
-	changes lease.Changes // of the device
+	queue *nicqueue.Queue // that is taken over; nil without a device
 
 	area *area
 	ring *uring.Ring
 	z    *uring.Zcrx
 
 	touch *stream.Toucher
-	held  *held
+	held  *held.Queue
 	proof proof
 	fd    int
 	ended bool
@@ -79,35 +75,13 @@ func NewNoDevice(opt stream.Options) (*Receiver, error) {
 
 // takeOver prepares the device, then memory and ring.
 func (r *Receiver) takeOver() (err error) {
-	if r.dev, err = nic.Open(r.opt.NIC.Dev); err != nil {
-		return unsupported(r.mode, err)
-	}
-	if r.queue, err = chooseQueue(r.dev, r.opt.NIC.Queue); err != nil {
+	if r.queue, err = nicqueue.Take(r.mode, r.opt.NIC); err != nil {
 		return err
-	}
-	if r.dev.HasXDP() {
-		return &stream.Unsupported{Mode: r.mode, Op: "an XDP program is attached to " + r.dev.Name,
-			How: "detach it: ip link set dev " + r.dev.Name + " xdp off"}
-	}
-	if err := r.changes.SplitHeaders(r.dev); err != nil {
-		return unsupported(r.mode, err)
-	}
-	if err := r.changes.KeepFree(r.dev, r.queue.ID); err != nil {
-		return unsupported(r.mode, err)
 	}
 	if err := r.prepare(); err != nil {
 		return err
 	}
-	r.bound = true
-	// The queue was restarted: its NAPI instance may have another number.
-	if r.queue, err = r.dev.Queue(r.queue.ID); err != nil {
-		return err
-	}
-	if r.queue.Provider != nic.ProviderIOUring {
-		return &stream.Unsupported{Mode: r.mode, Op: fmt.Sprintf("%s took the registration, but its %v does not use it", r.dev.Name, r.queue),
-			How: "report it: this is a bug of the driver"}
-	}
-	return nil
+	return r.queue.Bound(nic.ProviderIOUring)
 }
 
 // queryKernel says what zero-copy receive can do here; tests make it older.
@@ -117,25 +91,25 @@ var queryKernel = uring.QueryZcrx
 func (r *Receiver) prepare() (err error) {
 	q := r.opt.NIC
 	if r.area, err = newArea(q); err != nil {
-		return unsupported(r.mode, err)
+		return nicqueue.Unsupported(r.mode, err)
 	}
 	cq := q.CQEntries
 	if cq == 0 {
 		cq = stream.DefaultZCCQEntries
 	}
 	// One request is in flight; the completion queue is the one that matters.
-	r.ring, err = uring.New(uring.Options{SQEntries: min(8, uint32(cq)), CQEntries: uint32(cq), SingleIssuer: true, DeferTaskrun: true, SubmitAll: true,
+	r.ring, err = uring.NewBest(uring.Options{Engine: uring.Engine(r.opt.UringEngine), SQEntries: min(8, uint32(cq)), CQEntries: uint32(cq), SingleIssuer: true, DeferTaskrun: true, SubmitAll: true,
 		CQE32: true, NoSQArray: true, RegisterFD: true})
 	if err != nil {
-		return unsupported(r.mode, err)
+		return nicqueue.Unsupported(r.mode, err)
 	}
 	features := queryKernel()
-	o := uring.ZcrxOptions{Area: r.area.registration(), BufLen: q.BufLen, RefillEntries: q.RefillEntries, NoDevice: r.dev == nil,
+	o := uring.ZcrxOptions{Area: r.area.registration(), BufLen: q.BufLen, RefillEntries: q.RefillEntries, NoDevice: r.queue == nil,
 		Stats: features.Stats, EventUser: userEvent}
-	if r.dev != nil {
-		o.IfIndex, o.Queue = r.dev.Index, r.queue.ID
+	if r.queue != nil {
+		o.IfIndex, o.Queue = r.queue.Dev.Index, r.queue.ID
 	}
-	if features.Stats && r.dev != nil {
+	if features.Stats && r.queue != nil {
 		o.Events = []uring.ZcrxEvent{uring.ZcrxAllocFail}
 	}
 	if o.RefillEntries == 0 {
@@ -146,8 +120,8 @@ func (r *Receiver) prepare() (err error) {
 	}
 	r.flushes = features.Ctrl > 0
 	r.flushAt = min(r.z.RefillEntries(), r.z.Buffers()) / 2
-	r.held = new(held)
-	r.proof = proof{counts: r.z.Counts(), copiesAll: r.dev == nil}
+	r.held = new(held.Queue)
+	r.proof = proof{counts: r.z.Counts(), copiesAll: r.queue == nil}
 	return nil
 }
 
@@ -155,21 +129,11 @@ func (r *Receiver) prepare() (err error) {
 func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) error {
 	r.fd = c.FD
 	r.touch = stream.NewToucher(r.opt.Touch, int(h.PeriodBytes))
-	if r.dev == nil {
+	if r.queue == nil {
 		return nil
 	}
-	to := r.queue.ID
-	if s := r.opt.NIC.SteerTo; s != nil {
-		to = *s
-	}
-	if err := r.changes.Steer(r.dev, c.Local, c.Remote, to); err != nil {
-		return unsupported(r.mode, err)
-	}
-	return nil
+	return r.queue.Steer(c, r.opt.NIC.SteerTo)
 }
-
-// unboundWithin is how long a queue may take to get its own memory back.
-const unboundWithin = 5 * time.Second
 
 // Close frees the queue and restores the device, in reverse order.
 func (r *Receiver) Close() error {
@@ -178,35 +142,13 @@ func (r *Receiver) Close() error {
 		errs = append(errs, r.ring.Close())
 		r.ring, r.z = nil, nil
 	}
-	if r.dev != nil {
-		// Header split cannot go off before the queue is free.
-		errs = append(errs, r.awaitUnbound(), r.changes.Undo(), r.dev.Close())
-		r.dev = nil
+	if r.queue != nil {
+		errs = append(errs, r.queue.Release())
+		r.queue = nil
 	}
 	if r.area != nil {
 		errs = append(errs, r.area.close())
 		r.area = nil
 	}
 	return errors.Join(errs...)
-}
-
-// awaitUnbound waits until the queue that was ours has no provider: the kernel
-// closes a ring in its own time.
-func (r *Receiver) awaitUnbound() error {
-	if !r.bound {
-		return nil
-	}
-	for end := time.Now().Add(unboundWithin); ; time.Sleep(5 * time.Millisecond) {
-		q, err := r.dev.Queue(r.queue.ID)
-		if err != nil {
-			return err
-		}
-		if q.Provider == nic.ProviderNone {
-			return nil
-		}
-		if time.Now().After(end) {
-			return &stream.Error{Op: fmt.Sprintf("RX %v of %s is still bound %v after the ring was closed", q, r.dev.Name, unboundWithin),
-				How: "if no process holds it, this is a bug of the kernel: ip link set " + r.dev.Name + " down and up frees it"}
-		}
-	}
 }

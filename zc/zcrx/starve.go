@@ -6,6 +6,7 @@ import (
 
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/uring"
+	"github.com/zcbench/zcbench/zc/nicqueue"
 	"golang.org/x/sys/unix"
 )
 
@@ -18,12 +19,6 @@ type idle struct {
 	told  bool   // the kernel told, and will not again before it is asked to
 }
 
-const (
-	// starvedAfter is how long a flow may bring nothing while the NIC finds no
-	// buffer: TCP has tried again several times by then.
-	starvedAfter = 2 * time.Second
-)
-
 // begin notes where an idle time begins.
 func (r *Receiver) beginIdle() {
 	r.idle.since, r.idle.fails = time.Now(), 0
@@ -32,12 +27,10 @@ func (r *Receiver) beginIdle() {
 
 // lost is how often the queue wanted for a buffer, by the driver's counters.
 func (r *Receiver) lost() (n uint64, known bool) {
-	if r.dev == nil {
+	if r.queue == nil {
 		return 0, false
 	}
-	all, err := r.dev.QueueStats()
-	s, ok := all[r.queue.ID]
-	return s.AllocFail + s.Drops, err == nil && ok
+	return r.queue.Lost()
 }
 
 // idleTick is called when a wait brought no payload. It tells a NIC without
@@ -46,19 +39,19 @@ func (r *Receiver) idleTick(c *stream.Conn) error {
 	if r.idle.since.IsZero() {
 		r.beginIdle()
 	}
-	if r.dev == nil || r.held.count() == 0 || c.Aborted() != nil || r.ended {
+	if r.queue == nil || r.held.Count() == 0 || c.Aborted() != nil || r.ended {
 		return nil
 	}
 	if r.idle.told {
 		r.idle.told = false
 		_ = r.z.ArmEvent(uring.ZcrxAllocFail) // refused only when it is armed
 	}
-	if time.Since(r.idle.since) < starvedAfter || !r.wanted() {
+	if time.Since(r.idle.since) < nicqueue.StarvedAfter || !r.wanted() {
 		return nil
 	}
 	return &stream.Error{
 		Op: fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d pieces of %d bytes in all, of an area of %d buffers of %d bytes",
-			r.queue.ID, r.held.count(), r.held.bytes, r.z.Buffers(), r.z.BufLen()),
+			r.queue.ID, r.held.Count(), r.held.Bytes(), r.z.Buffers(), r.z.BufLen()),
 		How: "hold less (--hold), or give the NIC a larger area (--area-size)"}
 }
 
@@ -71,7 +64,7 @@ func (r *Receiver) wanted() bool {
 	case r.idle.known, r.proof.counts: // a kernel with events
 		return false
 	}
-	return r.held.bytes >= r.area.size()/4*3
+	return r.held.Bytes() >= r.area.size()/4*3
 }
 
 // copyStarved is called when the kernel had no buffer to copy payload to. Then
@@ -82,21 +75,21 @@ func (r *Receiver) copyStarved() error {
 		r.beginIdle()
 	}
 	if r.area.kind == stream.AreaUdmabuf {
-		where, fix := r.whereabouts()
+		where, fix := r.queue.Whereabouts(r.fd)
 		return &stream.Error{Op: "io_uring recv_zc: the kernel had to copy, but cannot write to a dmabuf: " + where, Err: unix.ENOMEM, How: fix}
 	}
-	if time.Since(r.idle.since) < starvedAfter {
+	if time.Since(r.idle.since) < nicqueue.StarvedAfter {
 		// Nobody tells when a buffer is free again.
-		if r.flushNow = true; r.z.RefillSpace() == r.z.RefillEntries() && r.held.bytes <= r.opt.NIC.HoldBytes {
+		if r.flushNow = true; r.z.RefillSpace() == r.z.RefillEntries() && r.held.Bytes() <= r.opt.NIC.HoldBytes {
 			time.Sleep(time.Millisecond)
 		}
 		return nil
 	}
 	op := fmt.Sprintf("starved: the kernel copies, and finds no buffer to copy to: the application holds %d pieces of %d bytes in all, of an area of %d buffers of %d bytes",
-		r.held.count(), r.held.bytes, r.z.Buffers(), r.z.BufLen())
+		r.held.Count(), r.held.Bytes(), r.z.Buffers(), r.z.BufLen())
 	how := "hold less (--hold), or choose a larger area (--area-size)"
-	if r.dev != nil {
-		where, fix := r.whereabouts()
+	if r.queue != nil {
+		where, fix := r.queue.Whereabouts(r.fd)
 		op += "; " + where
 		if !r.flushes {
 			fix += "; before Linux 6.19 buffers that were copied to never come back"

@@ -38,25 +38,29 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		} else {
 			r.idle.since = time.Time{}
 		}
-		if r.held.full() {
+		if r.held.Full() {
 			r.makeRoom(m)
 		}
 	}
 	return c.Aborted()
 }
 
-// enter brings completions: without sleeping if there are any.
+// enter brings completions, sleeping until there are any. Where the kernel
+// counts what it copies, that is one call whether it sleeps or not; where it does
+// not, the queue that the flow comes by is looked at before every sleep.
 func (r *Receiver) enter(m *stream.Meter) error {
 	if r.ring.CQReady() > 0 {
 		return nil
 	}
-	m.Call()
-	if _, err := r.ring.SubmitAndGetEvents(); err != nil || r.ring.CQReady() > 0 {
-		return err
+	if r.proof.watches() {
+		m.Call()
+		if _, err := r.ring.SubmitAndGetEvents(); err != nil || r.ring.CQReady() > 0 {
+			return err
+		}
+		r.look()
 	}
-	r.proof.look(r.fd, r.queue.NAPI)
 	wait := waitTime
-	if r.held.bytes > r.opt.NIC.HoldBytes {
+	if r.held.Bytes() > r.opt.NIC.HoldBytes {
 		wait = backlogTime
 	}
 	m.Wait()
@@ -66,19 +70,24 @@ func (r *Receiver) enter(m *stream.Meter) error {
 
 // take handles the completions that are there and gives back what is not held.
 func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) {
-	again := false
+	again, pieces := false, 0
+	looks, holds := r.opt.Touch != stream.TouchNone, r.opt.NIC.HoldBytes > 0
 	d := r.ring.Drain()
-	for !r.held.full() && d.Next() {
+	for !r.held.Full() && d.Next() {
 		cqe := d.CQE()
 		switch {
 		case cqe.UserData == userEvent:
 			r.event(uring.ZcrxEvent(cqe.Res))
 		case cqe.More():
-			payload := r.z.Bytes(cqe, d.Extra())
-			r.touch.Next(payload, m)
-			r.held.push(d.Extra()[0], uint32(len(payload)))
-			bytes += len(payload)
-			r.stats.pieces++
+			if looks {
+				r.touch.Next(r.z.Bytes(cqe, d.Extra()), m)
+			}
+			// What is not held goes back at once, without being put into a list.
+			if off, n := d.Extra()[0], uint32(cqe.Res); holds || r.held.Count() > 0 || !r.z.Refill(off, n) {
+				r.held.Push(off, n)
+			}
+			bytes += int(cqe.Res)
+			pieces++
 		default:
 			if again, err = r.judge(c, *cqe, m); err != nil {
 				d.Done()
@@ -88,9 +97,11 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 	}
 	d.Done()
 	if bytes > 0 {
+		r.z.Publish()
+		r.stats.pieces += uint64(pieces)
 		m.Bytes(bytes)
 		if r.proof.taken == 0 {
-			r.proof.look(r.fd, r.queue.NAPI)
+			r.look()
 		}
 		_, copied := r.z.Copies()
 		r.proof.account(uint64(bytes), copied, m)
@@ -137,12 +148,12 @@ func (r *Receiver) judge(c *stream.Conn, cqe uring.CQE, m *stream.Meter) (again 
 // the refill ring takes them, and shows them to the kernel at once.
 func (r *Receiver) refill(m *stream.Meter) {
 	n := 0
-	for r.held.count() > 0 && (r.held.bytes > r.opt.NIC.HoldBytes || r.ended) {
-		p := r.held.oldest()
-		if !r.z.Refill(p.off, p.len) {
+	for r.held.Count() > 0 && (r.held.Bytes() > r.opt.NIC.HoldBytes || r.ended) {
+		p := r.held.Oldest()
+		if !r.z.Refill(p.ID, p.Len) {
 			break
 		}
-		r.held.pop()
+		r.held.Pop()
 		n++
 	}
 	if n > 0 {
@@ -170,9 +181,9 @@ func (r *Receiver) flush(m *stream.Meter) {
 // makeRoom is for an application that has all the pieces it can keep account of:
 // it gives the oldest back earlier than --hold wants, or waits for the NIC.
 func (r *Receiver) makeRoom(m *stream.Meter) {
-	p := r.held.oldest()
-	if r.z.Refill(p.off, p.len) {
-		r.held.pop()
+	p := r.held.Oldest()
+	if r.z.Refill(p.ID, p.Len) {
+		r.held.Pop()
 		r.z.Publish()
 		r.stats.early++
 		return

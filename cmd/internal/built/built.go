@@ -8,10 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/zcbench/zcbench/uring"
 )
 
 var commands struct {
@@ -43,7 +46,11 @@ func build() (string, error) {
 		return "", err
 	}
 	const module = "github.com/zcbench/zcbench/cmd/"
-	cmd := exec.Command("go", "build", "-o", dir+"/", module+"zcbench", module+"zcrecv", module+"zcsend")
+	args := []string{"build"}
+	if slices.Contains(uring.Engines(), uring.Giouring) { // as this test is, and the release
+		args = append(args, "-tags", "giouring", "-ldflags", "-checklinkname=0")
+	}
+	cmd := exec.Command("go", append(args, "-o", dir+"/", module+"zcbench", module+"zcrecv", module+"zcsend")...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("build the commands: %w\n%s", err, out)

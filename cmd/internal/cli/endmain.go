@@ -50,9 +50,12 @@ func tellFinished(cmd *cobra.Command) {
 	}
 }
 
+// Output is how a result is printed.
+type Output struct{ JSON, Verbose bool }
+
 // RunEnd runs an end on its own and prints the report. Ending the command's
 // context breaks the flow off.
-func RunEnd(cmd *cobra.Command, end *endpoint.End, spec wire.EndSpec, sch wire.Schedule, asJSON bool) error {
+func RunEnd(cmd *cobra.Command, end *endpoint.End, spec wire.EndSpec, sch wire.Schedule, o Output) error {
 	r := end.Run(cmd.Context(), sch)
 	err := end.Close()
 	if err != nil && r.Verdict == results.OK {
@@ -62,7 +65,12 @@ func RunEnd(cmd *cobra.Command, end *endpoint.End, spec wire.EndSpec, sch wire.S
 		r.Reason = "interrupted: " + r.Reason
 	}
 	mode, _ := stream.LookupMode(spec.Role, spec.Mode)
-	return NewEndReport(cmd.Name(), spec, r, mode.ZeroCopy).Print(cmd.OutOrStdout(), cmd.ErrOrStderr(), asJSON)
+	rep := NewEndReport(cmd.Name(), spec, r, mode.ZeroCopy)
+	err = rep.Print(cmd.OutOrStdout(), cmd.ErrOrStderr(), o.JSON)
+	if o.Verbose && !o.JSON {
+		DataPath(cmd.OutOrStdout(), string(spec.Role), rep.Metrics)
+	}
+	return err
 }
 
 // CheckDuration refuses a duration that measures nothing.

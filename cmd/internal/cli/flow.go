@@ -23,7 +23,9 @@ type End struct {
 	CPU       int
 	Cookie    string
 	MaxCopied float64
+	Engine    string // of io_uring
 	JSON      bool
+	Verbose   bool
 }
 
 // AddFlags defines the flags.
@@ -38,14 +40,16 @@ func (e *End) AddFlags(cmd *cobra.Command) {
 	f.IntVar(&e.CPU, "cpu", -1, "CPU to pin the data-path thread to; -1 does not pin")
 	f.StringVar(&e.Cookie, "cookie", "", "32 hexadecimal digits that both ends must agree on (default: all zero)")
 	f.Float64Var(&e.MaxCopied, "max-copied", 100*endpoint.DefaultMaxCopied, "percent of the payload that the kernel may copy before a zero-copy run is invalid")
+	UringEngineFlag(cmd, &e.Engine)
 	f.BoolVar(&e.JSON, "json", false, "print the result as one JSON object")
+	f.BoolVar(&e.Verbose, "verbose", false, VerboseUsage)
 	cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(stream.Names(e.Role), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Spec makes the end's spec of the flags.
 func (e *End) Spec(addr string) (wire.EndSpec, error) {
 	s := wire.EndSpec{Role: e.Role, Mode: e.Mode, Addr: addr, MessageBytes: int(e.Message), RcvBuf: int(e.RcvBuf), SndBuf: int(e.SndBuf),
-		Congestion: e.CC, CPU: e.CPU}
+		Congestion: e.CC, CPU: e.CPU, UringEngine: e.Engine}
 	if e.Message < 1 {
 		return s, Usagef("--message-size must be at least 1 byte")
 	}

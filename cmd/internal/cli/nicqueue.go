@@ -16,6 +16,7 @@ type NICQueue struct {
 	area                string
 	size, bufLen, hold  units.Bytes
 	refill, completions int
+	batch               int
 }
 
 // optionalInt is a number that may be absent.
@@ -41,21 +42,24 @@ func (q *NICQueue) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Var(&q.queue, "queue", "RX queue to take over (default: the last)")
 	f.Var(&q.steer, "steer-queue", "steer the flow to this RX queue instead: a control run that must be found out to copy")
-	f.StringVar(&q.area, "area", "", "memory for payload: "+strings.Join(stream.AreaKinds, ", ")+" (default: pages; huge with a long --rx-buf-len)")
-	f.Var(&q.size, "area-size", "bytes of memory for payload; 0: 64M")
+	f.StringVar(&q.area, "area", "", "memory for payload: "+strings.Join(stream.AreaKinds, ", ")+" (default: pages; huge with a long --rx-buf-len; devmem: udmabuf)")
+	f.Var(&q.size, "area-size", "bytes of memory for payload; 0: 64M; devmem: four times the NIC's ring, and --hold")
 	f.Var(&q.bufLen, "rx-buf-len", "bytes of one of the NIC's buffers, a power of two; 0: a page")
 	f.IntVar(&q.refill, "refill-entries", 0, "size of the ring by which buffers go back; 0: as many as there are buffers")
 	f.IntVar(&q.completions, "cq-entries", 0, "size of the completion queue; 0: "+strconv.Itoa(stream.DefaultZCCQEntries))
 	f.Var(&q.hold, "hold", "bytes of payload to keep before the oldest buffer goes back")
-	group(f, "queue", "steer-queue", "area", "area-size", "rx-buf-len", "refill-entries", "cq-entries", "hold")
+	f.IntVar(&q.batch, "token-batch", 0, "fragments to gather before they go back to the NIC, at most "+strconv.Itoa(stream.MaxTokenBatch)+"; 1: after every read; 0: "+strconv.Itoa(stream.DefaultTokenBatch))
+	group(f, func(stream.Mode) bool { return true }, "queue", "steer-queue", "area", "area-size", "hold")
+	group(f, func(m stream.Mode) bool { return !m.DMABuf }, "rx-buf-len", "refill-entries", "cq-entries")
+	group(f, func(m stream.Mode) bool { return m.DMABuf }, "token-batch")
 	cmd.RegisterFlagCompletionFunc("area", cobra.FixedCompletions(stream.AreaKinds, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// group says in each flag's help which modes it is for.
-func group(f *pflag.FlagSet, names ...string) {
+// group says in each flag's help which of the modes it is for.
+func group(f *pflag.FlagSet, of func(stream.Mode) bool, names ...string) {
 	var modes []string
 	for _, m := range stream.Modes {
-		if m.NICQueue {
+		if m.NICQueue && of(m) {
 			modes = append(modes, m.Name)
 		}
 	}
@@ -67,5 +71,5 @@ func group(f *pflag.FlagSet, names ...string) {
 // Options are the flags as a data path takes them.
 func (q *NICQueue) Options() stream.NICQueue {
 	return stream.NICQueue{Queue: q.queue.v, SteerTo: q.steer.v, Area: stream.AreaKind(q.area), AreaBytes: int(q.size), BufLen: int(q.bufLen),
-		RefillEntries: q.refill, CQEntries: q.completions, HoldBytes: int(q.hold)}
+		RefillEntries: q.refill, CQEntries: q.completions, HoldBytes: int(q.hold), TokenBatch: q.batch}
 }

@@ -16,8 +16,8 @@ func TestNICQueueFlags(t *testing.T) {
 	}{
 		{nil, stream.NICQueue{}},
 		{[]string{"--queue", "0"}, stream.NICQueue{Queue: &zero}},
-		{[]string{"--queue", "2", "--steer-queue", "0", "--area", "huge", "--area-size", "32M", "--rx-buf-len", "16K", "--refill-entries", "64", "--cq-entries", "128", "--hold", "1M"},
-			stream.NICQueue{Queue: &two, SteerTo: &zero, Area: stream.AreaHuge, AreaBytes: 32 << 20, BufLen: 16 << 10, RefillEntries: 64, CQEntries: 128, HoldBytes: 1 << 20}},
+		{[]string{"--queue", "2", "--steer-queue", "0", "--area", "huge", "--area-size", "32M", "--rx-buf-len", "16K", "--refill-entries", "64", "--cq-entries", "128", "--hold", "1M", "--token-batch", "64"},
+			stream.NICQueue{Queue: &two, SteerTo: &zero, Area: stream.AreaHuge, AreaBytes: 32 << 20, BufLen: 16 << 10, RefillEntries: 64, CQEntries: 128, HoldBytes: 1 << 20, TokenBatch: 64}},
 	} {
 		var q NICQueue
 		cmd := &cobra.Command{}

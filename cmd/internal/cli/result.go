@@ -8,6 +8,7 @@ import (
 
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/uring"
 	"github.com/zcbench/zcbench/version"
 	"github.com/zcbench/zcbench/wire"
 )
@@ -36,6 +37,7 @@ type EndReport struct {
 	Retrans        *uint64          `json:"retrans,omitempty"`
 	Calls          uint64           `json:"calls"`
 	Congestion     string           `json:"congestion,omitempty"`
+	UringEngine    string           `json:"uring_engine,omitempty"`
 	Strangers      uint64           `json:"strangers"`
 	Warnings       []string         `json:"warnings,omitempty"`
 	Metrics        []results.Metric `json:"metrics,omitempty"`
@@ -45,7 +47,7 @@ type EndReport struct {
 func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, zeroCopy bool) EndReport {
 	rep := EndReport{Tool: tool, Version: version.Tool(), Role: s.Role, Mode: s.Mode, Verdict: r.Verdict, Reason: r.Reason, Fix: r.Fix,
 		Bytes: r.Total.Bytes, PeerBytes: r.PeerBytes, DurationS: float64(r.FlowNs) / 1e9, CPUUserS: r.ProcUserS, CPUSysS: r.ProcSysS,
-		Calls: r.Total.Calls, Congestion: r.Host.Env.Congestion, Strangers: r.Strangers, Warnings: r.Warnings,
+		Calls: r.Total.Calls, Congestion: r.Host.Env.Congestion, UringEngine: r.Host.Env.UringEngine, Strangers: r.Strangers, Warnings: r.Warnings,
 		Retrans: r.Host.Retrans, Metrics: r.Host.Metrics}
 	if r.FlowNs > 0 {
 		rep.ThroughputGbps = float64(rep.Bytes) * 8 / float64(r.FlowNs)
@@ -98,6 +100,9 @@ func (r EndReport) text(out io.Writer) {
 	}
 	if r.Mismatches != nil {
 		fmt.Fprintf(out, "  verified, %d bytes wrong", *r.Mismatches)
+	}
+	if r.UringEngine != "" && r.UringEngine != string(uring.Native) {
+		fmt.Fprintf(out, "  io_uring engine %s", r.UringEngine)
 	}
 	fmt.Fprintf(out, "  %s\n", r.Verdict)
 	for _, w := range r.Warnings {

@@ -52,10 +52,11 @@ func how(r results.Record) string {
 type lineProgress struct {
 	w       io.Writer
 	n, runs int
+	begun   time.Time
 }
 
 func (p *lineProgress) Plan(runs int, estimate time.Duration) {
-	p.runs = runs
+	p.runs, p.begun = runs, time.Now()
 	fmt.Fprintf(p.w, "%s, about %v\n", count(runs), estimate.Round(time.Second))
 }
 
@@ -63,7 +64,21 @@ func (p *lineProgress) Begin(matrix.Run) {}
 
 func (p *lineProgress) Done(r results.Record) {
 	p.n++
-	fmt.Fprintf(p.w, "[%3d/%d] %-30s %s\n", p.n, p.runs, what(r.Cell, r.Rep, r.Warmup), how(r))
+	fmt.Fprintf(p.w, "[%3d/%d] %-30s %s%s\n", p.n, p.runs, what(r.Cell, r.Rep, r.Warmup), how(r), p.left())
+}
+
+func (p *lineProgress) Skip(r matrix.Run) {
+	p.runs--
+	fmt.Fprintf(p.w, "[%3d/%d] %-30s not needed: its interval is narrow enough\n", p.n, p.runs, what(r.Cell, r.Rep, r.Warmup))
+}
+
+// left is the time left, at the pace so far.
+func (p *lineProgress) left() string {
+	if p.n >= p.runs || p.n == 0 {
+		return ""
+	}
+	d := time.Since(p.begun) / time.Duration(p.n) * time.Duration(p.runs-p.n)
+	return fmt.Sprintf(" (%v left)", d.Round(time.Second))
 }
 
 func (p *lineProgress) End() {}
@@ -89,5 +104,7 @@ func (p *barProgress) Done(r results.Record) {
 	p.last = " (last: " + how(r) + ")"
 	p.bar.Increment()
 }
+
+func (p *barProgress) Skip(matrix.Run) { p.bar.SetTotal(p.bar.Total() - 1) }
 
 func (p *barProgress) End() { p.bar.Finish() }

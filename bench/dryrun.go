@@ -1,0 +1,134 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/results"
+)
+
+// DryRun writes what Run would do: the cells, those that cannot run with the
+// reason, the order, and how long it takes. It asks the hosts where it can reach
+// them, and says so where it cannot.
+func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
+	missing := func(c results.Cell) *Missing { return static(e.Spec, c) }
+	st, hostErr := e.open(ctx, true)
+	if hostErr == nil {
+		defer func() { err = errors.Join(err, st.Close()) }()
+		missing = st.missing
+	}
+	p := preview{spec: e.Spec, missing: missing}
+	fmt.Fprintf(w, "experiment %s, plan %.12s, seed %d\n", e.Spec.Name, e.Spec.Hash(), e.Spec.Seed)
+	if hostErr != nil {
+		fmt.Fprintf(w, "the hosts were not asked what they can run: %v\n", hostErr)
+	} else {
+		fmt.Fprintf(w, "SUT %s, TG %s, path %s, interface %s, MTU %d\n", st.SUT.Spec.Name, st.TG.Spec.Name, st.opt.Addr, orNone(st.opt.SUTDev), st.opt.MTU)
+	}
+	p.cells(w)
+	p.order(w)
+	p.time(w)
+	return nil
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// preview prints a plan.
+type preview struct {
+	spec    *matrix.Spec
+	missing func(results.Cell) *Missing
+}
+
+func (p preview) cells(w io.Writer) {
+	s := p.spec
+	fmt.Fprintf(w, "\n%d cells", len(s.Cells))
+	if s.Folded > 0 {
+		fmt.Fprintf(w, " (%d combinations more are the same: a factor does not concern their modes)", s.Folded)
+	}
+	fmt.Fprintln(w)
+	var reasons []Missing
+	for i, c := range s.Cells {
+		fmt.Fprintf(w, "%4d  %s", i+1, c.ID)
+		if m := p.missing(c); m != nil {
+			at := slices.Index(reasons, *m)
+			if at < 0 {
+				at, reasons = len(reasons), append(reasons, *m)
+			}
+			fmt.Fprintf(w, "  unsupported [%d]", at+1)
+		}
+		fmt.Fprintln(w)
+	}
+	for i, m := range reasons {
+		fmt.Fprintf(w, "\n[%d] unsupported: %s\n", i+1, m.Reason)
+		if m.Fix != "" {
+			fmt.Fprintf(w, "    fix: %s\n", m.Fix)
+		}
+	}
+}
+
+// order prints the cells' numbers as the blocks run them.
+func (p preview) order(w io.Writer) {
+	number := map[results.CellKey]int{}
+	for i, c := range p.spec.Cells {
+		number[c.Key()] = i + 1
+	}
+	blocks := map[int][]string{}
+	plan := planOnce(p.spec.Runs(), p.missing)
+	last := 0
+	for _, r := range plan {
+		last = max(last, r.Block)
+		if p.missing(r.Cell) == nil {
+			blocks[r.Block] = append(blocks[r.Block], fmt.Sprint(number[r.Cell.Key()]))
+		}
+	}
+	fmt.Fprintf(w, "\norder of the cells, block by block\n")
+	const shown = 4
+	for b := range last + 1 {
+		name := ""
+		if b == 0 && p.spec.Warmup {
+			name = " (warm-up)"
+		}
+		if len(blocks[b]) == 0 {
+			continue
+		}
+		if b == shown && last > shown {
+			fmt.Fprintf(w, "  ... and so on, forwards and backwards, up to block %d\n", last)
+			return
+		}
+		fmt.Fprintf(w, "  block %d%s: %s\n", b, name, strings.Join(blocks[b], " "))
+	}
+}
+
+func (p preview) time(w io.Writer) {
+	s := &Session{Runner: &Runner{Opt: options(p.spec)}, Missing: p.missing}
+	plan := planOnce(p.spec.Runs(), p.missing)
+	n := 0
+	var least []matrix.Run
+	for _, r := range plan {
+		if p.missing(r.Cell) == nil {
+			n++
+		}
+		if a := p.spec.Adaptive; a != nil && (r.Warmup || r.Rep < a.Min) {
+			least = append(least, r)
+		}
+	}
+	fmt.Fprintf(w, "\n%d runs, about %v", n, s.estimate(plan).Round(time.Second))
+	if least != nil {
+		fmt.Fprintf(w, "; at the least %v, if every interval is narrow enough after %d", s.estimate(least).Round(time.Second), p.spec.Adaptive.Min)
+	}
+	fmt.Fprintln(w)
+	if all := p.spec.Runs(); n < len(all) {
+		s.Missing = nil
+		fmt.Fprintf(w, "if every cell could run: %d runs, about %v\n", len(all), s.estimate(all).Round(time.Second))
+	}
+}

@@ -1,0 +1,195 @@
+package bench
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/zcbench/zcbench/endpoint"
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/veth"
+)
+
+// Experiment plays an experiment file.
+type Experiment struct {
+	Spec        *matrix.Spec
+	Dir         string // for the results
+	ToolVersion string
+	Progress    Progress
+
+	Resume bool // go on where the journal in Dir ends
+	Force  bool // also where plan, program or hosts are not those of the journal
+	Note   func(format string, args ...any)
+
+	Notices io.Writer // what agents say of leases that they finished; nil: nowhere
+}
+
+// stage is an experiment on its hosts, ready to run.
+type stage struct {
+	*hosts
+	opt     Options
+	support Support
+	spec    *matrix.Spec
+}
+
+// open reaches the hosts; keep leaves what dead processes have set there.
+func (e *Experiment) open(ctx context.Context, keep bool) (_ *stage, err error) {
+	s := e.Spec
+	h, err := openHosts(ctx, s.SUT.Host, s.TG.Host, e.linkMTU(), host.Options{ToolVersion: e.ToolVersion, Notices: e.Notices, KeepLeases: keep})
+	if err != nil {
+		return nil, err
+	}
+	st := &stage{hosts: h, spec: s, opt: options(s)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.Close())
+		}
+	}()
+	if err := st.opt.FindPath(ctx, h.SUT, h.TG, s.SUT.Addr, s.SUT.Dev, s.TG.Dev, s.IPv6); err != nil {
+		return nil, err
+	}
+	if err := st.opt.PlaceCPUs(ctx, h.SUT, h.TG); err != nil {
+		return nil, err
+	}
+	for _, x := range []struct {
+		asked *int
+		to    *int
+	}{{s.SUT.CPU, &st.opt.SUTCPU}, {s.TG.CPU, &st.opt.TGCPU}} {
+		if x.asked != nil {
+			*x.to = *x.asked
+		}
+	}
+	st.support, err = AskSupport(ctx, h.SUT, h.TG, st.opt.SUTDev, st.opt.TGDev)
+	return st, err
+}
+
+// linkMTU is that of a link of our own: what all cells ask for, if they agree.
+func (e *Experiment) linkMTU() int {
+	mtu := e.Spec.Cells[0].MTU
+	for _, c := range e.Spec.Cells {
+		if c.MTU != mtu {
+			return veth.DefaultMTU
+		}
+	}
+	if mtu == 0 {
+		return veth.DefaultMTU
+	}
+	return mtu
+}
+
+func options(s *matrix.Spec) Options {
+	return Options{Duration: s.Duration, WarmupDuration: s.WarmupDuration, RampUp: s.RampUp, RampDown: s.RampDown, Port: s.Port,
+		RcvBuf: s.Common.RcvBuf, SndBuf: s.Common.SndBuf, PaceBitsPS: s.Common.PaceBitsPS,
+		SampleInterval: s.Common.SampleInterval, Stall: s.Common.Stall, MaxCopied: s.Gates.Copied,
+		NIC: stream.NICQueue{Queue: s.SUT.Queue, Area: stream.AreaKind(s.SUT.Area), AreaBytes: s.SUT.AreaBytes}}
+}
+
+// forCell is where a cell's own wishes change the options of its runs.
+func (st *stage) forCell(c results.Cell, o Options) Options {
+	if l, ok := st.spec.SUT.Layouts[c.CPULayout]; ok {
+		o.SUTCPU, o.SUTSoftirqCPU = l.App, l.IRQ
+	}
+	if l, ok := st.spec.TG.Layouts[c.CPULayout]; ok {
+		o.TGCPU, o.TGSoftirqCPU = l.App, l.IRQ
+	}
+	return o
+}
+
+// missing says why a cell cannot run on these hosts.
+func (st *stage) missing(c results.Cell) *Missing {
+	if m := static(st.spec, c); m != nil {
+		return m
+	}
+	if c.MTU != 0 && c.MTU != st.opt.MTU {
+		return &Missing{fmt.Sprintf("this build does not set mtu: the cell asks for %d and the path has %d", c.MTU, st.opt.MTU),
+			fmt.Sprintf("ip link set dev %s mtu %d on both hosts, or take mtu out of the factors", st.opt.SUTDev, c.MTU)}
+	}
+	return st.support.Missing(c)
+}
+
+// static says why a cell cannot run, as far as that is known without the hosts.
+func static(s *matrix.Spec, c results.Cell) *Missing {
+	lacking := matrix.Lacking(c)
+	lacking = append(lacking, matrix.LackingSettings("sut", s.SUT.Settings)...)
+	lacking = append(lacking, matrix.LackingSettings("tg", s.TG.Settings)...)
+	if len(lacking) > 0 {
+		return &Missing{strings.Join(lacking, "; "), "take it out of the experiment, and set it by hand where it is the same for all cells"}
+	}
+	for _, spec := range []func() error{
+		func() error { return endpoint.Check(RXSpec(c, options(s), net.JoinHostPort("127.0.0.1", "0"))) },
+		func() error { return endpoint.Check(txSpec(c, options(s), net.JoinHostPort("127.0.0.1", "1"))) },
+	} {
+		if err := spec(); err != nil {
+			return &Missing{err.Error(), stream.FixOf(err)}
+		}
+	}
+	return nil
+}
+
+// Run plays the experiment and returns the records of this session. When ctx ends
+// the run under way is finished first.
+func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error) {
+	if !e.Resume {
+		if err := results.Vacant(e.Dir); err != nil {
+			return nil, err
+		}
+	}
+	st, err := e.open(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	session := NewSession()
+	head, err := e.header(st, session)
+	if err != nil {
+		return nil, err
+	}
+	plan := planOnce(e.Spec.Runs(), st.missing)
+	s := &Session{Runner: &Runner{SUT: st.SUT, TG: st.TG, Session: session, Opt: st.opt, ForCell: st.forCell},
+		Progress: e.Progress, Missing: st.missing, Gates: e.Spec.Gates}
+	if e.Spec.Adaptive != nil {
+		s.Enough = NewAdaptive(*e.Spec.Adaptive)
+	}
+	if e.Resume {
+		if plan, err = e.resume(s, head, plan); err != nil {
+			return nil, err
+		}
+	} else if s.Journal, err = results.Create(e.Dir, head); err != nil {
+		return nil, err
+	}
+	recs, err = s.Play(ctx, plan)
+	return recs, errors.Join(err, s.Journal.Close())
+}
+
+func (e *Experiment) header(st *stage, session string) (results.Header, error) {
+	binary, err := hashFile("/proc/self/exe")
+	if err != nil {
+		return results.Header{}, err
+	}
+	s := e.Spec
+	return results.Header{ToolVersion: e.ToolVersion, SessionID: session, Cells: s.Cells, Plan: &results.Plan{
+		Name: s.Name, Hash: s.Hash(), Seed: s.Seed, Repetitions: s.Repetitions, Binary: binary,
+		SUT: st.SUT.Info.Env, TG: st.TG.Info.Env, Gates: s.Gates, Baseline: s.Base, File: s.File}}, nil
+}
+
+func hashFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,94 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/place"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/wire"
+)
+
+// PlaceCPUs chooses the CPUs of both ends, on the NUMA nodes of their
+// interfaces: see [chooseCPUs].
+func (o *Options) PlaceCPUs(ctx context.Context, sut, tg *host.Host) error {
+	var near [2][]int
+	for i, x := range []struct {
+		h   *host.Host
+		dev string
+	}{{sut, o.SUTDev}, {tg, o.TGDev}} {
+		near[i] = x.h.Info.OnlineCPUs
+		var all []wire.Interface
+		if err := x.h.Call(ctx, wire.OpAddrs, nil, &all); err != nil {
+			return fmt.Errorf("ask %s for its interfaces: %w", x.h.Spec.Name, err)
+		}
+		for _, f := range all {
+			if f.Name == cmp.Or(x.dev, "lo") && len(f.NearCPUs) > 0 {
+				near[i] = f.NearCPUs
+			}
+		}
+	}
+	s, t := chooseCPUs(near[0], near[1], sut.SameMachine(tg))
+	o.SUTCPU, o.SUTSoftirqCPU, o.TGCPU, o.TGSoftirqCPU = s.App, s.Softirq, t.App, t.Softirq
+	return nil
+}
+
+// chooseCPUs chooses out of the CPUs near to each end's interface. On one
+// machine the TG gets the first one, so that the ends are as far apart as they
+// are numbered, for its softirq too.
+func chooseCPUs(sutNear, tgNear []int, sameMachine bool) (sut, tg place.CPUs) {
+	if !sameMachine {
+		return place.Choose(sutNear), place.Choose(tgNear)
+	}
+	return place.Choose(sutNear, tgNear[0]), place.CPUs{App: tgNear[0], Softirq: tgNear[0]}
+}
+
+// cpus are the end's CPUs, and its layout: the TG of a shared machine keeps to
+// one CPU, out of the SUT's way. Where both ends have one interface, loopback, it
+// is the SUT that says where its softirq goes.
+func (r *Runner) cpus(role stream.Role, l place.Layout) (place.CPUs, place.Layout) {
+	if role == stream.RX {
+		return place.CPUs{App: r.Opt.SUTCPU, Softirq: r.Opt.SUTSoftirqCPU}, l
+	}
+	switch {
+	case r.SUT.SameMachine(r.TG) && r.SUT.Info.NetNS == r.TG.Info.NetNS:
+		l = place.AsFound
+	case r.SUT.SameMachine(r.TG) && l != place.AsFound:
+		l = place.OneCPU
+	}
+	return place.CPUs{App: r.Opt.TGCPU, Softirq: r.Opt.TGSoftirqCPU}, l
+}
+
+// placeEnd says where an end's softirq goes, and which CPUs are the end's.
+func (r *Runner) placeEnd(s *wire.EndSpec, l place.Layout) {
+	c, own := r.cpus(s.Role, l)
+	if n := c.SoftirqOf(own); n >= 0 {
+		s.SoftirqCPU = &n
+	}
+	if !r.SUT.SameMachine(r.TG) || s.CPU < 0 {
+		return
+	}
+	s.MeasureCPUs = []int{s.CPU} // the rest of the machine is not this end's alone
+	if n := s.SoftirqCPU; n != nil && *n != s.CPU && !r.crowded(l) {
+		s.MeasureCPUs = append(s.MeasureCPUs, *n)
+	}
+}
+
+// crowded reports whether the SUT's softirq must share a CPU with the TG.
+func (r *Runner) crowded(l place.Layout) bool {
+	return l == place.TwoCPU && r.SUT.SameMachine(r.TG) && (r.Opt.SUTSoftirqCPU == r.Opt.TGCPU || r.Opt.SUTSoftirqCPU == r.Opt.TGSoftirqCPU)
+}
+
+// FlagCrowded marks a layout on a machine with too few CPUs.
+const FlagCrowded = "crowded-cpu"
+
+// markPlacement says what a layout means on this machine.
+func (r *Runner) markPlacement(rec *results.Record) {
+	if r.crowded(place.Layout(rec.Cell.CPULayout)) {
+		rec.Flags = append(rec.Flags, FlagCrowded)
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the SUT's softirq shares CPU %d with the TG, and is in the TG's CPU figures: this machine has too few CPUs for %s", r.Opt.SUTSoftirqCPU, rec.Cell.CPULayout))
+	}
+}

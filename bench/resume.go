@@ -1,0 +1,105 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/results"
+)
+
+// ErrChanged is why an experiment is not resumed: its journal is of something
+// else.
+var ErrChanged = errors.New("what the journal was begun with has changed")
+
+// resume opens the journal of s and returns what of the plan is still to be run.
+func (e *Experiment) resume(s *Session, head results.Header, plan []matrix.Run) ([]matrix.Run, error) {
+	w, j, torn, err := results.Resume(e.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if torn > 0 {
+		e.Note("the journal's last line was torn (%d bytes): cut off, its run is made again", torn)
+	}
+	for _, p := range j.Skipped {
+		if p.Offset < j.End {
+			e.Note("journal line %d (byte %d) not used: %s", p.Line, p.Offset, p.Why)
+		}
+	}
+	if changed := changes(j.Header.Plan, head.Plan); len(changed) > 0 {
+		if !e.Force {
+			w.Close()
+			return nil, fmt.Errorf("%w: %s", ErrChanged, strings.Join(changed, "; "))
+		}
+		e.Note("resumed although %s", strings.Join(changed, "; "))
+	}
+	s.Journal = w
+	for _, r := range j.Records {
+		s.Enough.Add(r)
+	}
+	left := remaining(plan, j.Records)
+	e.Note("%d of %d runs are in the journal, %d to go", len(plan)-len(left), len(plan), len(left))
+	return left, nil
+}
+
+// changes says in what two plans differ. A reboot alone is no change.
+func changes(old, now *results.Plan) []string {
+	if old == nil {
+		return []string{"the journal is not of an experiment file"}
+	}
+	var out []string
+	if old.Hash != now.Hash {
+		out = append(out, fmt.Sprintf("the plan is another (hash %.12s, now %.12s)", old.Hash, now.Hash))
+	}
+	if old.Binary != now.Binary {
+		out = append(out, "zcbench is another program")
+	}
+	for _, end := range []struct {
+		name     string
+		old, now results.Env
+	}{{"SUT", old.SUT, now.SUT}, {"TG", old.TG, now.TG}} {
+		for _, f := range []struct{ name, old, now string }{
+			{"hostname", end.old.Hostname, end.now.Hostname},
+			{"kernel", end.old.Kernel, end.now.Kernel},
+			{"CPU", end.old.CPUModel, end.now.CPUModel},
+			{"number of CPUs", fmt.Sprint(end.old.CPUs), fmt.Sprint(end.now.CPUs)},
+			{"governor", end.old.Governor, end.now.Governor},
+			{"mitigations", end.old.Mitigations, end.now.Mitigations},
+		} {
+			if f.old != f.now {
+				out = append(out, fmt.Sprintf("%s: the %s was %q, now %q", end.name, f.name, f.old, f.now))
+			}
+		}
+	}
+	return out
+}
+
+// remaining leaves out of the plan what the journal has. A run that failed is made
+// again. So are the warm-ups of cells that have runs left: the hosts have been
+// idle since.
+func remaining(plan []matrix.Run, have []results.Record) []matrix.Run {
+	type slot struct {
+		cell results.CellKey
+		rep  int
+	}
+	made := map[slot]bool{}
+	for _, r := range have {
+		if r.Verdict != results.Failed && !r.Warmup {
+			made[slot{r.Cell.Key(), r.Rep}] = true
+		}
+	}
+	open := map[results.CellKey]bool{}
+	for _, p := range plan {
+		if !p.Warmup && !made[slot{p.Cell.Key(), p.Rep}] {
+			open[p.Cell.Key()] = true
+		}
+	}
+	var left []matrix.Run
+	for _, p := range plan {
+		if k := p.Cell.Key(); open[k] && (p.Warmup || !made[slot{k, p.Rep}]) {
+			left = append(left, p)
+		}
+	}
+	return left
+}

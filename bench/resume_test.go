@@ -1,0 +1,109 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/results"
+)
+
+func TestRemaining(t *testing.T) {
+	a, b := cell("tcp", "tcp"), cell("uring", "tcp")
+	plan := matrix.Interleave([]results.Cell{a, b}, 3, true, 1)
+	rec := func(p matrix.Run, v results.Verdict) results.Record {
+		return results.Record{Cell: p.Cell, Rep: p.Rep, Block: p.Block, Warmup: p.Warmup, Verdict: v}
+	}
+	var have []results.Record
+	for _, p := range plan {
+		switch {
+		case p.Warmup:
+			have = append(have, rec(p, results.OK))
+		case p.Cell.ID == a.ID: // complete; invalid and unsupported runs were made too
+			have = append(have, rec(p, []results.Verdict{results.OK, results.Invalid, results.Unsupported}[p.Rep]))
+		case p.Rep == 0:
+			have = append(have, rec(p, results.OK))
+		case p.Rep == 1:
+			have = append(have, rec(p, results.Failed))
+		}
+	}
+	left := remaining(plan, have)
+	if len(left) != 3 || !left[0].Warmup || left[1].Rep != 1 || left[2].Rep != 2 {
+		t.Fatalf("%+v", left)
+	}
+	for _, p := range left {
+		if p.Cell.ID != b.ID {
+			t.Errorf("%s is complete", p.Cell.ID)
+		}
+	}
+	if got := remaining(plan, nil); len(got) != len(plan) {
+		t.Errorf("%d of %d runs of an empty journal", len(got), len(plan))
+	}
+}
+
+func TestChanges(t *testing.T) {
+	base := results.Plan{Hash: "h", Binary: "b", SUT: results.Env{Hostname: "a", Kernel: "6.18", BootID: "1"}}
+	for _, x := range []struct {
+		want   string
+		change func(*results.Plan)
+	}{
+		{"", func(*results.Plan) {}},
+		{"", func(p *results.Plan) { p.SUT.BootID = "2" }},
+		{"the plan is another", func(p *results.Plan) { p.Hash = "x" }},
+		{"another program", func(p *results.Plan) { p.Binary = "x" }},
+		{`SUT: the kernel was "6.18", now "6.19"`, func(p *results.Plan) { p.SUT.Kernel = "6.19" }},
+		{`TG: the hostname was "", now "c"`, func(p *results.Plan) { p.TG.Hostname = "c" }},
+	} {
+		now := base
+		x.change(&now)
+		if got := strings.Join(changes(&base, &now), "; "); (got == "") != (x.want == "") || !strings.Contains(got, x.want) {
+			t.Errorf("%q, want %q", got, x.want)
+		}
+	}
+	if len(changes(nil, &base)) != 1 {
+		t.Error("a journal without a plan can be resumed")
+	}
+}
+
+func TestAdaptive(t *testing.T) {
+	c := cell("tcp", "tcp")
+	a := NewAdaptive(matrix.Adaptive{Min: 2, Interval: .01})
+	run := func(rep int, warmup bool) matrix.Run { return matrix.Run{Cell: c, Rep: rep, Warmup: warmup} }
+	add := func(gbps float64, v results.Verdict, warmup bool) {
+		a.Add(results.Record{Cell: c, Verdict: v, Warmup: warmup, SUT: results.Host{ThroughputGbps: &gbps}})
+	}
+	for i := range 6 {
+		if a.done(run(i, false)) {
+			t.Fatalf("done after %d runs", i)
+		}
+		add(100, results.Invalid, false)
+		add(500, results.OK, true)
+		add(100+float64(i)/10, results.OK, false)
+	}
+	if a.done(run(6, true)) {
+		t.Error("a warm-up left out")
+	}
+	if !a.done(run(6, false)) || !a.done(run(7, false)) {
+		t.Error("6 runs within 0.5 % are not enough")
+	}
+	wide := NewAdaptive(matrix.Adaptive{Min: 6, Interval: .001})
+	for i := range 8 {
+		g := 100 + float64(i)
+		wide.Add(results.Record{Cell: c, Verdict: results.OK, SUT: results.Host{ThroughputGbps: &g}})
+	}
+	if wide.done(run(8, false)) {
+		t.Error("a wide interval is enough")
+	}
+	// Only after forward and backward blocks in equal number.
+	odd := NewAdaptive(matrix.Adaptive{Min: 6, Interval: 1})
+	for i := range 7 {
+		g := 100 + float64(i)
+		odd.Add(results.Record{Cell: c, Verdict: results.OK, SUT: results.Host{ThroughputGbps: &g}})
+	}
+	if odd.done(run(7, false)) || !odd.done(run(8, false)) {
+		t.Error("a cell ends after an odd number of blocks, or not at all")
+	}
+	if (*Adaptive)(nil).done(run(0, false)) {
+		t.Error("nothing is done")
+	}
+}

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/uring"
+)
+
+// UringEngineFlag defines --uring-engine.
+func UringEngineFlag(cmd *cobra.Command, engine *string) {
+	var names []string
+	for _, e := range uring.Engines() {
+		names = append(names, string(e))
+	}
+	cmd.Flags().StringVar(engine, "uring-engine", "", "implementation of the ring in io_uring modes: "+strings.Join(names, ", ")+" (default: "+names[0]+")")
+	cmd.RegisterFlagCompletionFunc("uring-engine", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// CheckUringEngine refuses an engine that is unknown or not built in, and any for
+// modes of which none uses io_uring.
+func CheckUringEngine(engine string, modes ...stream.Mode) error {
+	if engine == "" {
+		return nil
+	}
+	if err := uring.Engine(engine).Check(); err != nil {
+		return Usagef("--uring-engine: %w", err)
+	}
+	var names []string
+	for _, m := range modes {
+		if m.UsesRing() {
+			return nil
+		}
+		names = append(names, m.Name)
+	}
+	return Usagef("--uring-engine %s: of the modes %s none uses io_uring; leave it out", engine, strings.Join(names, ", "))
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/compare"
+)
+
+type compareFlags struct {
+	metrics    []string
+	failSlower string
+	ifUnsure   int
+	base       string
+	json       bool
+}
+
+func compareCommand() *cobra.Command {
+	var f compareFlags
+	cmd := &cobra.Command{
+		Use:   "compare A [B...]",
+		Short: "Say which cells are faster, slower or cannot be told apart",
+		Long: `compare sets the cells of B (and C...) beside those of A that have the same
+factors: ratios of the medians with intervals, exact Mann-Whitney U tests,
+corrected for the number of cells. See docs/statistics.md.
+
+A source is a results folder, a runs.csv (also of published figures:
+results/reference/*.csv), or either with a selector: out/x@rx=tcp chooses cells by
+their factors, and what a selector names is left out when cells are matched. With
+one source, its cells are compared with the experiment's baseline, or with --base.
+
+--fail-if-slower 2% ends with
+  1    if a cell is worse beyond doubt, and by more than 2 %: in throughput, or in
+       any --metric that was asked for
+  0    if none is
+and with --if-unsure STATUS with that, if none is but one may be: its interval
+reaches beyond 2 %, or it has fewer than 6 runs. For a kernel bisect:
+
+  git bisect run sh -c 'build && boot && zcbench matrix x.yaml --out new &&
+    zcbench compare good new --fail-if-slower 2% --if-unsure 125'
+
+Exit status: 0 done, 1 slower (with --fail-if-slower), 2 wrong usage or input,
+also when no cell of A is in B.`,
+		Example: "  zcbench compare out/before out/after\n  zcbench compare out/x@rx=tcp out/x@rx=zcrx\n  zcbench compare results/reference/battle-of-the-zcs.csv out/battle --metric throughput_gbps",
+		Args:    cobra.MinimumNArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	fs := cmd.Flags()
+	fs.StringSliceVar(&f.metrics, "metric", compare.DefaultMetrics, "figures to compare, columns of runs.csv; the sender's have tg_ in front")
+	fs.StringVar(&f.failSlower, "fail-if-slower", "", "end with status 1 if a cell is worse by more than this, such as 2%")
+	fs.IntVar(&f.ifUnsure, "if-unsure", 0, "with --fail-if-slower: the status where nobody can tell (125 makes git bisect run skip)")
+	fs.StringVar(&f.base, "base", "", "with one source: the id of the cell to compare the others with")
+	fs.BoolVar(&f.json, "json", false, "print the comparisons as JSON, one object each")
+	return cmd
+}
+
+func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
+	metrics, err := compare.Lookup(f.metrics)
+	if err != nil {
+		return cli.Usagef("--metric: %w", err)
+	}
+	limit, err := percent(f.failSlower)
+	if err != nil {
+		return cli.Usagef("--fail-if-slower: %w", err)
+	}
+	if f.ifUnsure < 0 || f.ifUnsure > 255 {
+		return cli.Usagef("--if-unsure %d: must be 0..255", f.ifUnsure)
+	}
+	var sets []compare.Set
+	for _, a := range args {
+		s, err := compare.Load(a)
+		if err != nil {
+			return cli.UsageError(err)
+		}
+		for _, p := range s.Skipped {
+			fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: %s: journal line %d (byte %d) not used: %s\n", a, p.Line, p.Offset, p.Why)
+		}
+		sets = append(sets, s)
+	}
+	all, err := f.compare(sets, metrics)
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	for i, r := range all {
+		if i > 0 && !f.json {
+			fmt.Fprintln(cmd.OutOrStdout())
+		}
+		write := r.Table
+		if f.json {
+			write = r.JSON
+		}
+		if err := write(cmd.OutOrStdout()); err != nil {
+			return err
+		}
+	}
+	if f.failSlower == "" {
+		return nil
+	}
+	return f.judge(cmd, all, limit, cmd.Flags().Changed("metric"))
+}
+
+func (f *compareFlags) compare(sets []compare.Set, metrics []compare.Metric) ([]*compare.Result, error) {
+	a := &sets[0]
+	if len(sets) == 1 {
+		base := a.Cells[0].Cell
+		if a.Base != nil {
+			base = *a.Base
+		}
+		for _, c := range a.Cells {
+			if c.Cell.ID == f.base {
+				base = c.Cell
+			}
+		}
+		if f.base != "" && base.ID != f.base {
+			return nil, fmt.Errorf("--base: no cell %q in %s", f.base, a.Name)
+		}
+		r, err := compare.Within(a, base, metrics)
+		return []*compare.Result{r}, err
+	}
+	if f.base != "" {
+		return nil, errors.New("--base is for one source")
+	}
+	var all []*compare.Result
+	for i := range sets[1:] {
+		r, err := compare.Compare(a, &sets[1+i], metrics)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// judge ends with the status that --fail-if-slower asks for.
+func (f *compareFlags) judge(cmd *cobra.Command, all []*compare.Result, limit float64, anyMetric bool) error {
+	worse, possible := 0, 0
+	for _, r := range all {
+		for i := range r.Rows {
+			switch row := &r.Rows[i]; {
+			case !anyMetric && row.Metric != compare.DefaultMetrics[0]:
+			case row.Worse(limit):
+				worse++
+			case row.Possible(limit):
+				possible++
+			}
+		}
+	}
+	out := cmd.ErrOrStderr()
+	switch {
+	case worse > 0:
+		fmt.Fprintf(out, "zcbench: %d figures are worse by more than %s\n", worse, f.failSlower)
+		return cli.Quiet(cli.Failed)
+	case possible > 0:
+		fmt.Fprintf(out, "zcbench: none is surely worse by more than %s, %d may be\n", f.failSlower, possible)
+		if f.ifUnsure != 0 {
+			return cli.Quiet(f.ifUnsure)
+		}
+	}
+	return nil
+}
+
+// percent reads 2% or 0.02; "" is 0.
+func percent(s string) (float64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	number, isPercent := strings.CutSuffix(s, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if isPercent {
+		v /= 100
+	}
+	if err != nil || !(v >= 0 && v < 1) {
+		return 0, fmt.Errorf("%q is not a share such as 2%%", s)
+	}
+	return v, nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/cmd/internal/progress"
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/version"
+)
+
+func matrixCommand() *cobra.Command {
+	var f matrixFlags
+	cmd := &cobra.Command{
+		Use:   "matrix FILE.yaml",
+		Short: "Run an experiment file: its cells, interleaved, each several times",
+		Long: `matrix runs every cell of an experiment file (docs/matrix.md), in blocks that hold
+each cell once, every second block backwards, so that slow drift hits all cells
+alike. Every run is in DIR/journal.jsonl before the next one starts.
+
+Ctrl-C ends after the run under way; --resume goes on later, also after kill -9.
+
+Exit status: 0 the plan was played, 1 it ended early or a run failed, 2 wrong
+usage or input.`,
+		Example: "  zcbench matrix --dry-run experiments/battle-of-the-zcs.yaml\n  zcbench matrix experiments/quick.yaml --out out/quick\n  zcbench matrix experiments/quick.yaml --out out/quick --resume",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.out, "out", "", "folder for the results (default: out/NAME, NAME from the file)")
+	fs.BoolVar(&f.dry, "dry-run", false, "print the plan, what cannot run and why, and how long it takes; run nothing")
+	fs.BoolVar(&f.resume, "resume", false, "go on where the journal in --out ends")
+	fs.BoolVar(&f.force, "resume-changed", false, "resume also where the plan, zcbench or a host has changed since")
+	fs.BoolVar(&f.json, "json", false, "print the summary as JSON")
+	fs.StringVar(&f.sut, "sut", "", "host of the receiver, instead of the file's")
+	fs.StringVar(&f.tg, "tg", "", "host of the sender, instead of the file's")
+	fs.StringVar(&f.dev, "dev", "", "the SUT's interface, instead of the file's")
+	return cmd
+}
+
+type matrixFlags struct {
+	out, sut, tg, dev        string
+	dry, resume, force, json bool
+}
+
+func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
+	spec, err := f.spec(path)
+	if err != nil {
+		return err
+	}
+	if f.out == "" {
+		f.out = "out/" + spec.Name
+	}
+	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.New(cmd.ErrOrStderr()),
+		Resume: f.resume || f.force, Force: f.force, Notices: cmd.ErrOrStderr(),
+		Note: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) }}
+	if f.dry {
+		return e.DryRun(cmd.Context(), cmd.OutOrStdout())
+	}
+	if spec.SUT.Host == "" && os.Geteuid() != 0 {
+		return cli.Usagef("%s names no hosts: two network namespaces are made, which takes root: sudo zcbench matrix", path)
+	}
+	stop := context.AfterFunc(cmd.Context(), func() { e.Note("ending after the run under way; once more ends at once") })
+	defer stop()
+	recs, err := e.Run(cmd.Context())
+	if err != nil && len(recs) == 0 {
+		return f.refused(err)
+	}
+	err = finish(cmd, f.out, recs, err, f.json)
+	if cmd.Context().Err() != nil {
+		e.Note("to go on: zcbench matrix %s --out %s --resume", path, f.out)
+	}
+	return err
+}
+
+func (f *matrixFlags) spec(path string) (*matrix.Spec, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, cli.UsageError(err)
+	}
+	spec, err := matrix.Parse(path, data)
+	if err != nil {
+		return nil, cli.UsageError(err)
+	}
+	for _, x := range []struct {
+		flag string
+		to   *string
+	}{{f.sut, &spec.SUT.Host}, {f.tg, &spec.TG.Host}, {f.dev, &spec.SUT.Dev}} {
+		if x.flag != "" {
+			*x.to = x.flag
+		}
+	}
+	if (spec.SUT.Host == "") != (spec.TG.Host == "") {
+		return nil, cli.Usagef("--sut and --tg go together where the file names no hosts")
+	}
+	return spec, nil
+}
+
+// refused says what to do about an experiment that did not begin.
+func (f *matrixFlags) refused(err error) error {
+	switch {
+	case errors.Is(err, bench.ErrChanged):
+		return cli.Usagef("%w: begin anew in another --out, or go on all the same with --resume-changed", err)
+	case f.resume && errors.Is(err, os.ErrNotExist):
+		return cli.Usagef("--resume: %s has no journal: %w", f.out, err)
+	case errors.As(err, new(*host.SpecError)):
+		return cli.UsageError(err)
+	}
+	return outError(err)
+}

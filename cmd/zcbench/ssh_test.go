@@ -1,0 +1,213 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/host/sshtest"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/veth"
+	"golang.org/x/sys/unix"
+)
+
+// twoHosts are two hosts with a link and an sshd each. The controller is beside
+// the second one.
+type twoHosts struct {
+	*sshtest.Server
+	pair    *veth.Pair
+	sut, tg string
+}
+
+func newTwoHosts(t *testing.T) *twoHosts {
+	t.Helper()
+	needRoot(t)
+	built.Dir(t)
+	pair, err := veth.New(veth.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pair.Close() })
+	s := sshtest.Start(t, pair.SUT.Netns, pair.SUT.IPv4.String())
+	s.Also(pair.TG.Netns, pair.TG.IPv4.String())
+	t.Setenv("ZCBENCH_SSH", "ssh -F "+s.Client)
+	return &twoHosts{s, pair, "ssh:root@" + pair.SUT.IPv4.String(), "ssh:root@" + pair.TG.IPv4.String()}
+}
+
+func (h *twoHosts) start(t *testing.T, args ...string) (p *built.Process) {
+	t.Helper()
+	if err := h.pair.TG.Netns.Do(func() error { p = built.Start(t, "zcbench", args...); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// agents are the processes of the program that was copied to the hosts.
+func (h *twoHosts) agents() []int {
+	var out []int
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, d := range dirs {
+		if exe, _ := os.Readlink(d + "/exe"); strings.HasPrefix(exe, h.Home) {
+			pid := 0
+			fmt.Sscan(filepath.Base(d), &pid)
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+func (h *twoHosts) run(out, duration string) []string {
+	return []string{"run", "--sut", h.sut, "--tg", h.tg, "--rx", "uring", "--tx", "sendfile", "--touch", "verify", "--ramp-up", "200ms", "--duration", duration, "--out", out}
+}
+
+func TestIntegrationRunSSH(t *testing.T) {
+	h := newTwoHosts(t)
+	var out string
+	var p *built.Process
+	for range 5 {
+		out = filepath.Join(t.TempDir(), "out")
+		p = h.start(t, append(h.run(out, "400ms"), "--repetitions", "2")...)
+		if p.Wait(60*time.Second) == 0 || !strings.Contains(p.Out.String(), "other work keeps the CPUs") {
+			break
+		}
+	}
+	if got := p.Wait(time.Second); got != 0 {
+		t.Fatalf("exit status %d\n%s%s", got, &p.Out, &p.Err)
+	}
+	j := journal(t, out)
+	if len(j.Records) != 2 {
+		t.Fatalf("%d records", len(j.Records))
+	}
+	for _, r := range j.Records {
+		if r.Verdict != results.OK || r.SUT.Mismatches == nil || *r.SUT.Mismatches != 0 || *r.SUT.Bytes == 0 || *r.SUT.TotalBytes != *r.TG.TotalBytes {
+			t.Errorf("%s: %s", r.Verdict, r.Reason)
+		}
+		if r.SUT.Name != h.sut || r.TG.Name != h.tg || r.SUT.Env.Dev != h.pair.SUT.Dev || r.TG.Env.Dev != h.pair.TG.Dev {
+			t.Errorf("SUT %s %s, TG %s %s", r.SUT.Name, r.SUT.Env.Dev, r.TG.Name, r.TG.Env.Dev)
+		}
+		for _, m := range r.SUT.Metrics {
+			if m.Name == "clock_offset_uncertainty_ns" && (m.Value <= 0 || m.Value > 50e6) {
+				t.Errorf("the clocks are known to within %v ns", m.Value)
+			}
+		}
+	}
+	mustEnd(t, h.agents())
+
+	p = h.start(t, "doctor", "--host", h.sut, "--dev", h.pair.SUT.Dev)
+	if got := p.Wait(60 * time.Second); got != 0 || !strings.Contains(p.Out.String(), "host "+h.sut) || !strings.Contains(p.Out.String(), h.pair.SUT.IPv4.String()) {
+		t.Errorf("doctor: exit status %d\n%s%s", got, &p.Out, &p.Err)
+	}
+	demo := filepath.Join(t.TempDir(), "demo")
+	p = h.start(t, "demo", "--sut", h.sut, "--tg", h.tg, "--rx", "tcp", "--tx", "tcp", "--repetitions", "2", "--duration", "200ms", "--out", demo)
+	if got := p.Wait(60 * time.Second); got != 0 || len(journal(t, demo).Records) != 3 {
+		t.Errorf("demo: exit status %d\n%s%s", got, &p.Out, &p.Err)
+	}
+	if kept, _ := filepath.Glob(h.Home + "/.cache/zcbench/agent/*/*"); len(kept) != 1 {
+		t.Errorf("the hosts keep %v", kept)
+	}
+}
+
+// sshOf are the ssh processes of p, the SUT's first.
+func (h *twoHosts) sshOf(t *testing.T, p *built.Process) []int {
+	t.Helper()
+	out := make([]int, 2)
+	for _, pid := range agentsOf(t, p) {
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		for i, dest := range []string{h.sut, h.tg} {
+			if strings.Contains(string(b), "\x00"+strings.TrimPrefix(dest, "ssh:")+"\x00") {
+				out[i] = pid
+			}
+		}
+	}
+	return out
+}
+
+func (h *twoHosts) waitForFlow(t *testing.T) {
+	t.Helper()
+	read := func() (n int64) {
+		h.pair.SUT.Netns.Do(func() error {
+			b, _ := os.ReadFile("/proc/thread-self/net/dev")
+			for line := range strings.Lines(string(b)) {
+				if name, rest, _ := strings.Cut(strings.TrimSpace(line), ":"); name == h.pair.SUT.Dev {
+					fmt.Sscan(rest, &n)
+				}
+			}
+			return nil
+		})
+		return n
+	}
+	for end := time.Now().Add(30 * time.Second); read() < 500<<20; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nothing flows")
+		}
+	}
+}
+
+// settings are what a layout sets on both hosts.
+func (h *twoHosts) settings(t *testing.T) string {
+	t.Helper()
+	var both []string
+	for _, e := range []veth.End{h.pair.SUT, h.pair.TG} {
+		err := e.Netns.Do(func() error {
+			out, err := exec.Command("unshare", "-m", "sh", "-c", "mount -t sysfs sysfs /sys && cat /sys/class/net/"+e.Dev+"/queues/rx-0/rps_cpus").Output()
+			both = append(both, strings.TrimSpace(string(out)))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return strings.Join(both, " ")
+}
+
+// Whatever is killed in the middle of a run: all ends soon, and the controller,
+// if it lives, says what happened and has it in the journal. What was set on the
+// hosts is as it was.
+func TestIntegrationRunSSHKilled(t *testing.T) {
+	for _, who := range []string{"SUT's ssh", "TG's ssh", "controller"} {
+		t.Run(who, func(t *testing.T) {
+			h := newTwoHosts(t)
+			out := filepath.Join(t.TempDir(), "out")
+			found := h.settings(t)
+			p := h.start(t, append(h.run(out, "30s"), "--layout", "1cpu")...)
+			h.waitForFlow(t)
+			if h.settings(t) == found {
+				t.Error("the layout set nothing")
+			}
+			agents, ssh := h.agents(), h.sshOf(t, p)
+			if len(agents) != 2 || ssh[0] == 0 || ssh[1] == 0 {
+				t.Fatalf("agents %v, ssh %v", agents, ssh)
+			}
+			switch who {
+			case "SUT's ssh":
+				unix.Kill(ssh[0], unix.SIGKILL)
+			case "TG's ssh":
+				unix.Kill(ssh[1], unix.SIGKILL)
+			default:
+				p.Signal(syscall.SIGKILL)
+			}
+			got := p.Wait(15 * time.Second)
+			mustEnd(t, agents)
+			if now := h.settings(t); now != found {
+				t.Errorf("the hosts have RPS %s, had %s", now, found)
+			}
+			if who == "controller" {
+				mustEnd(t, ssh)
+				return
+			}
+			if got != 1 || !strings.Contains(p.Err.String(), "the connection is lost") || !strings.Contains(p.Err.String(), "fix: ") {
+				t.Errorf("exit status %d\n%s%s", got, &p.Out, &p.Err)
+			}
+			recs := journal(t, out).Records
+			if len(recs) != 1 || recs[0].Verdict != results.Failed || !strings.Contains(recs[0].Reason, who[:strings.Index(who, "'")]+": host ssh:root@10.77.0.") {
+				t.Errorf("records: %+v", recs)
+			}
+		})
+	}
+}

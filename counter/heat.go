@@ -1,0 +1,49 @@
+package counter
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// Heat is how fast and how hot the CPUs are. Nil is not readable here, as in most
+// virtual machines.
+type Heat struct {
+	MHz   *float64 // mean of scaling_cur_freq over the CPUs
+	TempC *float64 // of the hottest CPU package, degrees Celsius
+}
+
+// cpuSensors are the names of hwmon devices that are CPUs, whose temp1 is the
+// package or die (Documentation/hwmon of the kernel).
+var cpuSensors = []string{"coretemp", "k10temp", "zenpower", "cpu_thermal"}
+
+// ReadHeat reads the frequency of cpus (nil: all online ones) and the temperature
+// of the packages.
+func ReadHeat(fs FS, cpus []int) Heat {
+	if cpus == nil {
+		cpus, _ = OnlineCPUs(fs)
+	}
+	var h Heat
+	var sum, n float64
+	for _, c := range cpus {
+		if khz, err := strconv.ParseFloat(line(fs.sysPath("devices/system/cpu", fmt.Sprintf("cpu%d", c), "cpufreq/scaling_cur_freq")), 64); err == nil && khz > 0 {
+			sum, n = sum+khz/1000, n+1
+		}
+	}
+	if n > 0 {
+		h.MHz = ptr(sum / n)
+	}
+	devices, _ := filepath.Glob(fs.sysPath("class/hwmon/hwmon*"))
+	for _, d := range devices {
+		if !slices.Contains(cpuSensors, line(filepath.Join(d, "name"))) {
+			continue
+		}
+		if milli, err := strconv.ParseFloat(line(filepath.Join(d, "temp1_input")), 64); err == nil {
+			if t := milli / 1000; h.TempC == nil || t > *h.TempC {
+				h.TempC = &t
+			}
+		}
+	}
+	return h
+}

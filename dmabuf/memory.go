@@ -1,0 +1,40 @@
+package dmabuf
+
+// Memory is a dmabuf that a NIC can be bound to.
+type Memory interface {
+	// FD is the dmabuf, which Memory keeps.
+	FD() int
+	// Size is its length in bytes.
+	Size() int
+	// Bytes is the memory as the CPU sees it; nil where it cannot. What a device
+	// writes is there for sure only between Begin and End.
+	Bytes() []byte
+	// Begin and End bracket access by the CPU (DMA_BUF_IOCTL_SYNC, Linux 4.6;
+	// drivers/dma-buf/dma-buf.c): with caches that do not follow the device they
+	// invalidate or write back. They do not allocate.
+	Begin(Access) error
+	End(Access) error
+	Close() error
+}
+
+// Access is what the CPU does between Begin and End.
+type Access uint64
+
+// The kinds of access, DMA_BUF_SYNC_* of include/uapi/linux/dma-buf.h.
+const (
+	Read  Access = 1
+	Write Access = 2
+)
+
+// Error is memory that could not be had, with what to do about it.
+type Error struct {
+	Op  string
+	Err error
+	How string
+}
+
+func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// Fix says what the user can do about it.
+func (e *Error) Fix() string { return e.How }

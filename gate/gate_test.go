@@ -1,0 +1,127 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func ok(gbps float64) results.Record {
+	r := results.Record{Cell: results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Verdict: results.OK}
+	for _, h := range []*results.Host{&r.SUT, &r.TG} {
+		h.ThroughputGbps, h.CPUBusyCores, h.Bytes = ptr(gbps), ptr(1.0), ptr(uint64(2e9))
+	}
+	return r
+}
+
+func TestRun(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		g      results.Gates
+		change func(*results.Record)
+		want   string
+	}{
+		{"nothing measured", results.Gates{RetransPerGB: ptr(0.0), DropsPerGB: ptr(0.0), Coverage: ptr(0.0), ForeignCores: ptr(0.0)}, func(*results.Record) {}, ""},
+		{"retrans", results.Gates{RetransPerGB: ptr(10.0)}, func(r *results.Record) { r.TG.Retrans = ptr(uint64(21)) }, "10.50 retransmitted segments per GB (limit 10)"},
+		{"few retrans", results.Gates{RetransPerGB: ptr(10.0)}, func(r *results.Record) { r.TG.Retrans = ptr(uint64(20)) }, ""},
+		{"drops", results.Gates{DropsPerGB: ptr(1.0)}, func(r *results.Record) { r.SUT.RXDrops = ptr(uint64(3)) }, "1.50 packets dropped"},
+		{"coverage", results.Gates{Coverage: ptr(.1)}, func(r *results.Record) { r.TG.StatCoverage = ptr(.85) }, "TG: the /proc/stat columns cover 0.850"},
+		{"foreign", results.Gates{ForeignCores: ptr(.05)}, func(r *results.Record) {
+			r.SUT.Metrics = []results.Metric{{Name: "foreign_cpu3_low_cores", Value: .2}, {Name: "foreign_cpu3_high_cores", Value: .9}}
+		}, "SUT: foreign load 0.20 cores on CPU 3"},
+		{"possible foreign", results.Gates{ForeignCores: ptr(.05)}, func(r *results.Record) {
+			r.SUT.Metrics = []results.Metric{{Name: "foreign_cpu3_low_cores", Value: .01}, {Name: "foreign_cpu3_high_cores", Value: .9}}
+		}, ""},
+		{"warm-up", results.Gates{RetransPerGB: ptr(1.0)}, func(r *results.Record) { r.Warmup, r.TG.Retrans = true, ptr(uint64(99)) }, ""},
+	} {
+		r := ok(10)
+		x.change(&r)
+		Run(x.g, &r)
+		if (r.Verdict == results.Invalid) != (x.want != "") || !strings.Contains(r.Reason, x.want) || (r.Fix == "") != (x.want == "") {
+			t.Errorf("%s: %s %q", x.name, r.Verdict, r.Reason)
+		}
+	}
+	r := ok(10)
+	r.Verdict, r.Reason, r.TG.Retrans = results.Failed, "gone", ptr(uint64(99))
+	if Run(results.Gates{RetransPerGB: ptr(1.0)}, &r); r.Verdict != results.Failed || r.Reason != "gone" {
+		t.Error("a failed run became invalid")
+	}
+}
+
+func journal(g results.Gates, runs ...results.Record) *results.Journal {
+	return &results.Journal{Header: results.Header{Plan: &results.Plan{Gates: g}}, Records: runs}
+}
+
+func series(gbps ...float64) []results.Record {
+	var out []results.Record
+	for i, v := range gbps {
+		r := ok(v)
+		r.RunID = fmt.Sprint("r", i)
+		out = append(out, r)
+	}
+	return out
+}
+
+func TestApply(t *testing.T) {
+	steady := series(100, 101, 100, 99, 100, 100)
+	mhz := func(h *results.Host, v *float64) { h.CPUMHz = v }
+	temp := func(h *results.Host, v *float64) { h.CPUTempC = v }
+	with := func(set func(*results.Host, *float64), v ...float64) []results.Record {
+		out := series(100, 101, 100, 99, 100, 100)
+		for i := range out {
+			set(&out[i].TG, &v[i])
+		}
+		return out
+	}
+	for _, x := range []struct {
+		name string
+		g    results.Gates
+		runs []results.Record
+		want string
+	}{
+		{"steady", results.Gates{ThroughputCV: ptr(.02), CPUCV: ptr(.03), Drift: ptr(.02), Frequency: ptr(.02), TemperatureC: ptr(10.0)}, steady, ""},
+		{"cv", results.Gates{ThroughputCV: ptr(.02)}, series(100, 110, 90, 100, 105, 95), "varies by 7.1 %"},
+		{"no cv gate", results.Gates{}, series(100, 110, 90, 100, 105, 95), ""},
+		{"cv of two", results.Gates{ThroughputCV: ptr(.02)}, series(100, 110), ""},
+		{"drift", results.Gates{Drift: ptr(.02)}, series(100, 101, 102, 103, 104, 105), "drifts with the order of the runs: +2.9 %"},
+		{"a small drift", results.Gates{Drift: ptr(.02)}, series(100, 100.1, 100.2, 100.3, 100.4, 100.5), ""},
+		{"no drift but spread", results.Gates{Drift: ptr(.02)}, series(105, 100, 95, 104, 96, 101), ""},
+		{"frequency", results.Gates{Frequency: ptr(.02)}, with(mhz, 3000, 3000, 2900, 3000, 3000, 3000), "TG: the CPU frequency is 2900 to 3000 MHz"},
+		{"temperature", results.Gates{TemperatureC: ptr(10.0)}, with(temp, 50, 55, 58, 60, 61, 61), "TG: the CPU is at 50.0 to 61.0"},
+		{"temperature holds", results.Gates{TemperatureC: ptr(11.0)}, with(temp, 50, 55, 58, 60, 61, 61), ""},
+	} {
+		j := journal(x.g, x.runs...)
+		Apply(j)
+		for _, r := range j.Records {
+			if (r.Verdict == results.Invalid) != (x.want != "") || !strings.Contains(r.Reason, x.want) {
+				t.Errorf("%s: %s %q, want %q", x.name, r.Verdict, r.Reason, x.want)
+			}
+		}
+	}
+}
+
+// One bad cell leaves the others alone; warm-ups and runs that went wrong are
+// neither judged nor counted.
+func TestApplyOnlyItsCell(t *testing.T) {
+	bad := series(100, 120, 80)
+	good := series(50, 50, 50)
+	for i := range good {
+		good[i].Cell.RX = "uring"
+	}
+	warm, failed := ok(500), ok(1)
+	warm.Cell, failed.Cell = good[0].Cell, good[0].Cell
+	warm.Warmup, failed.Verdict = true, results.Failed
+	j := journal(results.Gates{ThroughputCV: ptr(.02)}, append(append(bad, good...), warm, failed)...)
+	Apply(j)
+	for i, want := range []results.Verdict{"invalid", "invalid", "invalid", "ok", "ok", "ok", "ok", "failed"} {
+		if j.Records[i].Verdict != want {
+			t.Errorf("run %d: %s, want %s", i, j.Records[i].Verdict, want)
+		}
+	}
+	j.Header.Plan = nil
+	Apply(j) // a journal of other commands has no gates
+}

@@ -1,0 +1,86 @@
+package host
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// endTime is how long an agent may take to end after its input has.
+const endTime = 5 * time.Second
+
+// process is a child that we speak with over its standard input and output.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout *bufio.Reader
+	stderr *tail
+}
+
+// startProcess starts cmd by start, in a process group of its own: the agent
+// must outlive a Ctrl-C at the terminal by the moment that it takes the
+// controller to end the run.
+func startProcess(cmd *exec.Cmd, start func(*exec.Cmd) error) (*process, error) {
+	p := &process{cmd: cmd, stderr: &tail{}}
+	cmd.Stderr = p.stderr
+	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = time.Second // for a child of its own that holds its output
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := start(cmd); err != nil {
+		return nil, err
+	}
+	p.stdin, p.stdout = stdin, bufio.NewReader(stdout)
+	return p, nil
+}
+
+// end closes the child's input and waits for its end; one that does not care is
+// killed.
+func (p *process) end() error {
+	p.stdin.Close()
+	killer := time.AfterFunc(endTime, p.kill)
+	defer killer.Stop()
+	err := p.cmd.Wait()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return nil // it ended well; only something that it started has not
+	}
+	return err
+}
+
+// kill ends the child and what it has started.
+func (p *process) kill() { unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL) }
+
+// tail keeps the last lines written to it.
+type tail struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	const most = 4096
+	t.b = append(t.b, p...)
+	if len(t.b) > most {
+		t.b = append(t.b[:0], t.b[len(t.b)-most:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(string(t.b))
+}

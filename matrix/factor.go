@@ -1,0 +1,213 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/units"
+)
+
+// Factor is one thing that cells can differ in: one field of a cell.
+type Factor struct {
+	Name string // in files and, but for the modes, in [results.Factors]
+	Doc  string // its values, for error messages
+	set  func(*results.Cell, string) error
+	// concerns tells whether the factor means anything to the cell's modes; nil:
+	// always. Where it does not, the cell is left as found.
+	concerns func(*results.Cell) bool
+	clear    func(*results.Cell)
+	// Lacking says why this build cannot bring the factor about; nil where it
+	// can.
+	Lacking func(*results.Cell) string
+}
+
+// bigTCPOff is the largest packet without BIG TCP: GSO_LEGACY_MAX_SIZE of the
+// kernel's include/linux/netdevice.h.
+const bigTCPOff = 65536
+
+// bigTCPMax is GSO_MAX_SIZE and GRO_MAX_SIZE of the same file, 8 x 65535 rounded
+// down to whole bytes of a header.
+const bigTCPMax = 524280
+
+// Factors are all factors.
+var Factors = []Factor{
+	{Name: "rx", Doc: "a receive mode", set: mode(stream.RX, func(c *results.Cell) *string { return &c.RX })},
+	{Name: "tx", Doc: "a send mode", set: mode(stream.TX, func(c *results.Cell) *string { return &c.TX })},
+	{Name: "gro", Doc: "true or false", set: onOff(func(c *results.Cell) **bool { return &c.GRO }),
+		Lacking: when(func(c *results.Cell) bool { return c.GRO != nil }, "gro (ethtool -K DEV gro)")},
+	{Name: "hw_gro", Doc: "true or false", set: onOff(func(c *results.Cell) **bool { return &c.HWGRO }),
+		Lacking: when(func(c *results.Cell) bool { return c.HWGRO != nil }, "hw_gro (ethtool -K DEV rx-gro-hw)")},
+	{Name: "big_tcp", Doc: "off, or bytes of the SUT's largest packet", set: bigTCP(func(c *results.Cell) *int { return &c.BigTCPBytes }),
+		Lacking: when(func(c *results.Cell) bool { return c.BigTCPBytes != 0 }, "big_tcp (ip link set DEV gro_max_size)")},
+	{Name: "tg_big_tcp", Doc: "off, or bytes of the TG's largest packet", set: bigTCP(func(c *results.Cell) *int { return &c.TGBigTCPBytes }),
+		Lacking: when(func(c *results.Cell) bool { return c.TGBigTCPBytes != 0 }, "tg_big_tcp (ip link set DEV gso_max_size)")},
+	{Name: "cpu_layout", Doc: "1cpu or 2cpu", set: oneOf(func(c *results.Cell) *string { return &c.CPULayout }, "1cpu", "2cpu")},
+	{Name: "mtu", Doc: "bytes in 1280..65535", set: number(func(c *results.Cell) *int { return &c.MTU }, 1280, 65535)},
+	{Name: "message", Doc: "bytes that the sender hands over in one call", set: size(func(c *results.Cell) *int { return &c.MessageBytes }, 1, stream.MaxMessageBytes)},
+	{Name: "read", Doc: "bytes that the receiver asks for in one call", set: size(func(c *results.Cell) *int { return &c.ReadBytes }, 1, stream.MaxMessageBytes)},
+	{Name: "token_batch", Doc: "fragments in 1..1024", set: number(func(c *results.Cell) *int { return &c.TokenBatch }, 1, 1024),
+		concerns: func(c *results.Cell) bool { return c.RX == "devmem" }, clear: func(c *results.Cell) { c.TokenBatch = 0 },
+		Lacking: when(func(c *results.Cell) bool { return c.TokenBatch != 0 }, "token_batch (devmem's release of buffers)")},
+	{Name: "rx_buf_len", Doc: "bytes of a receive buffer, a power of two", set: size(func(c *results.Cell) *int { return &c.RXBufLen }, 4096, stream.MaxBufLen),
+		concerns: takesBuffers, clear: func(c *results.Cell) { c.RXBufLen = 0 }},
+	{Name: "congestion", Doc: "a congestion control such as cubic", set: text(func(c *results.Cell) *string { return &c.Congestion })},
+	{Name: "touch", Doc: "none, read or verify", set: oneOf(func(c *results.Cell) *string { return &c.Touch }, "none", "read", "verify")},
+}
+
+// takesBuffers: rx_buf_len is a choice of zero-copy receive by io_uring.
+func takesBuffers(c *results.Cell) bool { return strings.HasPrefix(c.RX, "zcrx") }
+
+func when(asked func(*results.Cell) bool, what string) func(*results.Cell) string {
+	return func(c *results.Cell) string {
+		if !asked(c) {
+			return ""
+		}
+		return "this build does not set " + what
+	}
+}
+
+// factorNames are the names of all factors.
+func factorNames() []string {
+	var names []string
+	for _, f := range Factors {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+func lookupFactor(name string) *Factor {
+	for i := range Factors {
+		if Factors[i].Name == name {
+			return &Factors[i]
+		}
+	}
+	return nil
+}
+
+// Lacking says what of a cell this build cannot bring about, one reason each.
+func Lacking(c results.Cell) []string {
+	var out []string
+	for _, f := range Factors {
+		if f.Lacking == nil {
+			continue
+		}
+		if why := f.Lacking(&c); why != "" {
+			out = append(out, why)
+		}
+	}
+	return out
+}
+
+// LackingSettings says which settings of a host this build cannot make.
+func LackingSettings(end string, s Settings) []string {
+	var out []string
+	for _, x := range []struct {
+		name  string
+		asked bool
+	}{
+		{"rx_ring", s.RXRing != 0}, {"tx_ring", s.TXRing != 0}, {"hugepages", s.HugePages != 0},
+		{"governor", s.Governor != ""}, {"sysctl", len(s.Sysctl) > 0},
+	} {
+		if x.asked {
+			out = append(out, "this build does not set "+end+".settings."+x.name)
+		}
+	}
+	return out
+}
+
+func mode(role stream.Role, at func(*results.Cell) *string) func(*results.Cell, string) error {
+	return func(c *results.Cell, s string) error {
+		*at(c) = s
+		_, err := stream.LookupMode(role, s)
+		return err
+	}
+}
+
+func onOff(at func(*results.Cell) **bool) func(*results.Cell, string) error {
+	return func(c *results.Cell, s string) error {
+		v, err := parseBool(s)
+		*at(c) = &v
+		return err
+	}
+}
+
+func parseBool(s string) (bool, error) {
+	switch s {
+	case "true", "on":
+		return true, nil
+	case "false", "off":
+		return false, nil
+	}
+	return false, fmt.Errorf("%q is not true or false", s)
+}
+
+func number(at func(*results.Cell) *int, lo, hi int) func(*results.Cell, string) error {
+	return func(c *results.Cell, s string) (err error) {
+		*at(c), err = parseInt(s, lo, hi)
+		return err
+	}
+}
+
+func parseInt(s string, lo, hi int) (int, error) {
+	v, err := strconv.Atoi(s)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a whole number", s)
+	}
+	if v < lo || v > hi {
+		return 0, fmt.Errorf("%d is outside %d..%d", v, lo, hi)
+	}
+	return v, nil
+}
+
+func size(at func(*results.Cell) *int, lo, hi int) func(*results.Cell, string) error {
+	return func(c *results.Cell, s string) (err error) {
+		*at(c), err = parseBytes(s, lo, hi)
+		return err
+	}
+}
+
+func parseBytes(s string, lo, hi int) (int, error) {
+	b, err := units.ParseBytes(s)
+	if err != nil {
+		return 0, err
+	}
+	if int(b) < lo || int(b) > hi {
+		return 0, fmt.Errorf("%s is outside %d..%d bytes", s, lo, hi)
+	}
+	return int(b), nil
+}
+
+func bigTCP(at func(*results.Cell) *int) func(*results.Cell, string) error {
+	return func(c *results.Cell, s string) (err error) {
+		if s == "off" || s == "false" {
+			*at(c) = bigTCPOff
+			return nil
+		}
+		*at(c), err = parseBytes(s, bigTCPOff+1, bigTCPMax)
+		return err
+	}
+}
+
+func oneOf(at func(*results.Cell) *string, words ...string) func(*results.Cell, string) error {
+	return func(c *results.Cell, s string) error {
+		*at(c) = s
+		if !slices.Contains(words, s) {
+			return fmt.Errorf("%q is not one of %s", s, strings.Join(words, ", "))
+		}
+		return nil
+	}
+}
+
+func text(at func(*results.Cell) *string) func(*results.Cell, string) error {
+	return func(c *results.Cell, s string) error {
+		*at(c) = s
+		if s == "" || len(s) > 15 || strings.ContainsAny(s, " \t\n/\"'") {
+			return fmt.Errorf("%q is not the name of one", s)
+		}
+		return nil
+	}
+}

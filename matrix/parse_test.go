@@ -1,0 +1,241 @@
+package matrix
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/results"
+)
+
+func mustParse(t *testing.T, text string) *Spec {
+	t.Helper()
+	s, err := Parse("x.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func ids(s *Spec) []string {
+	var out []string
+	for _, c := range s.Cells {
+		out = append(out, c.ID)
+	}
+	return out
+}
+
+// The reference experiment has no fewer and no other cells than the slides.
+func TestBattle(t *testing.T) {
+	s := mustParse(t, file(t, "battle-of-the-zcs"))
+	if len(s.Cells) != 3*2*2*2*2*2 || s.Duration != 100*time.Second || s.Repetitions != 6 || s.SUT.AreaBytes != 64<<20 || *s.SUT.Queue != 0 {
+		t.Errorf("%d cells, %+v", len(s.Cells), s.Plan)
+	}
+	for _, c := range s.Cells {
+		if c.MTU != 4148 || c.MessageBytes != 64<<20 || !*c.GRO {
+			t.Errorf("%+v", c)
+		}
+		for _, b := range []int{c.BigTCPBytes, c.TGBigTCPBytes} {
+			if b != 65536 && b != 131072 {
+				t.Errorf("%s: packets of %d bytes", c.ID, b)
+			}
+		}
+	}
+	for _, e := range []End{s.SUT, s.TG} {
+		if e.Settings.RXRing != 4096 || e.Settings.TXRing != 4096 || e.Settings.Sysctl["net.ipv4.tcp_rmem"] != "4096 87380 536870912" ||
+			e.Settings.Sysctl["net.core.rmem_max"] != "536870912" || e.Layouts["1cpu"] != (Layout{0, 0}) {
+			t.Errorf("%+v", e)
+		}
+	}
+	if s.Base == nil || s.Base.RX != "tcp" {
+		t.Errorf("baseline %v", s.Base)
+	}
+}
+
+func file(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "experiments", name+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestShippedExperiments(t *testing.T) {
+	if s := mustParse(t, file(t, "quick")); len(s.Cells) != 6 || s.SUT.Host != "" || s.Gates.ThroughputCV != nil || s.Gates.Copied == nil {
+		t.Errorf("quick: %+v", s)
+	}
+	if s := mustParse(t, file(t, "lab")); len(s.Cells) != 6*6+1 {
+		t.Errorf("lab: %d cells", len(s.Cells))
+	}
+}
+
+func TestExpand(t *testing.T) {
+	s := mustParse(t, `
+name: x
+factors:
+  rx: [tcp, zcrx]
+  tx: tcp
+  rx_buf_len: [4096, 32K]
+  mtu: [1500, 9000]
+exclude:
+  - {rx: zcrx, mtu: 1500}
+include:
+  - {rx: uring, tx: [tcp, uring], mtu: 1500}
+`)
+	want := []string{"tcp/tcp mtu=1500", "tcp/tcp mtu=9000", "zcrx/tcp rx_buf_len=4Ki mtu=9000", "zcrx/tcp rx_buf_len=32Ki mtu=9000",
+		"uring/tcp mtu=1500", "uring/uring mtu=1500"}
+	if d := cmp.Diff(want, ids(s)); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	if s.Folded != 2 { // rx_buf_len does not concern tcp
+		t.Errorf("%d folded", s.Folded)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	const ok = "name: x\nfactors: {rx: tcp, tx: tcp}\n"
+	for _, x := range []struct{ text, want string }{
+		{"", "x.yaml:1:1: the file is empty"},
+		{"name: x\n", "neither factors nor include"},
+		{"factors: {rx: tcp, tx: tcp}", "no name"},
+		{"- a\n", "x.yaml:1:1: the experiment must be a mapping"},
+		{ok + "repetition: 6\n", `x.yaml:3:1: unknown key "repetition" in the experiment; it has name, `},
+		{ok + "repetitions: six\n", `x.yaml:3:14: "six" is not a whole number`},
+		{ok + "repetitions: 0\n", "x.yaml:3:14: 0 is outside 1..1000"},
+		{ok + "duration: 10\n", `x.yaml:3:11: "10" is not a duration`},
+		{ok + "duration: 1ms\n", "x.yaml:3:11: 1ms is outside 100ms"},
+		{ok + "name: y\n", "x.yaml:3:1: "},
+		{ok + "---\nname: y\n", "second document"},
+		{ok + "gates: {cv: 2%}\n", `x.yaml:3:9: unknown key "cv" in gates`},
+		{ok + "gates: {throughput_cv: much}\n", `x.yaml:3:24: "much" is not a share`},
+		{ok + "adaptive: {interval: 1%, min: 5}\n", "fewer than 6 runs give no interval"},
+		{ok + "adaptive: {interval: 1%, min: 50}\n", "more than the 10 repetitions"},
+		{ok + "adaptive: {min: 6}\n", "adaptive needs interval"},
+		{ok + "exclude: {rx: zcrx}\n", "x.yaml:3:10: this exclude matches no cell"},
+		{ok + "exclude: {rx: tcp}\n", "every cell is excluded"},
+		{ok + "baseline: {rx: uring}\n", "baseline matches 0 cells"},
+		{ok + "sut: {host: local}\n", "go together"},
+		{ok + "tg: {queue: 1}\n", `unknown key "queue" in tg`},
+		{ok + "sut: {layouts: {3cpu: {app: 1, irq: 1}}}\n", `unknown layout "3cpu"`},
+		{ok + "sut: {layouts: {1cpu: {app: 1, irq: 2}}}\n", "app on CPU 1 and irq on CPU 2"},
+		{ok + "sut: {layouts: {1cpu: {app: 1}}}\n", "needs both"},
+		{ok + "sut: &a {dev: x}\ntg: *a\n", "anchor"},
+		{"name: x\nfactors: {rx: nosuch, tx: tcp}\n", `x.yaml:2:15: rx: unknown rx mode "nosuch"`},
+		{"name: x\nfactors: {rx: tcp, tx: tcp, color: red}\n", `x.yaml:2:29: unknown factor "color"; the factors are rx, tx, gro`},
+		{"name: x\nfactors: {rx: [tcp, tcp], tx: tcp}\n", `x.yaml:2:21: rx: "tcp" twice`},
+		{"name: x\nfactors: {rx: [], tx: tcp}\n", "rx has no value"},
+		{"name: x\nfactors: {rx: tcp}\n", "no tx"},
+		{"name: x\nfactors: {rx: tcp, tx: tcp, mtu: 100}\n", "x.yaml:2:34: mtu: 100 is outside 1280..65535"},
+		{"name: x\nfactors: {rx: tcp, tx: tcp, gro: maybe}\n", "not true or false"},
+		{"name: x\nfactors: {rx: tcp, tx: tcp, big_tcp: 1M}\n", "outside 65537..524280"},
+		{"name: x\nfactors:\n  rx: tcp\n tx: tcp\n", "x.yaml:"},
+		{"name: [x\n", "not YAML"},
+		{"name: x\nfactors: {rx: {a: b}, tx: tcp}\n", "a mapping"},
+	} {
+		_, err := Parse("x.yaml", []byte(x.text))
+		e := (*Error)(nil)
+		if err == nil || !errors.As(err, &e) || !strings.Contains(err.Error(), x.want) || e.Line < 1 || e.Column < 1 {
+			t.Errorf("%q:\n%v\nwant %s", x.text, err, x.want)
+		}
+	}
+}
+
+func TestTooManyCells(t *testing.T) {
+	var mtus, batches []string
+	for i := range 200 {
+		mtus = append(mtus, fmt.Sprint(1500+i))
+		batches = append(batches, fmt.Sprint(1+i))
+	}
+	_, err := Parse("x", fmt.Appendf(nil, "name: x\nfactors: {rx: devmem, tx: tcp, mtu: [%s], token_batch: [%s]}\n", strings.Join(mtus, ","), strings.Join(batches, ",")))
+	if err == nil || !strings.Contains(err.Error(), "more than 10000 cells") {
+		t.Error(err)
+	}
+}
+
+func TestHash(t *testing.T) {
+	const text = "name: x\nfactors: {rx: [tcp, uring], tx: tcp}\nsut: {settings: {sysctl: {a: 1, b: 2, c: 3}}}\n"
+	one := mustParse(t, text).Hash()
+	if again := mustParse(t, "# a comment\n\n"+text).Hash(); again != one {
+		t.Error("a comment changes the plan")
+	}
+	for _, more := range []string{"seed: 2\n", "duration: 11s\n", "gates: {drift: off}\n", "tg: {dev: eth1}\n"} {
+		if mustParse(t, text+more).Hash() == one {
+			t.Errorf("%q does not change the plan", more)
+		}
+	}
+}
+
+// Every factor of results has an entry here that sets it, and nothing else.
+func TestFactorsComplete(t *testing.T) {
+	sample := map[string]string{"gro": "true", "hw_gro": "false", "big_tcp": "128K", "tg_big_tcp": "off", "cpu_layout": "1cpu", "rx_buf_len": "8K", "mtu": "9000",
+		"message": "64M", "read": "1M", "token_batch": "512", "touch": "read", "congestion": "dctcp"}
+	for _, rf := range results.Factors {
+		f := lookupFactor(rf.Name)
+		if f == nil {
+			t.Errorf("%s is no factor of an experiment", rf.Name)
+			continue
+		}
+		c := results.Cell{RX: "devmem"}
+		before := rf.Value(&c)
+		if err := f.set(&c, sample[rf.Name]); err != nil || rf.Value(&c) == before {
+			t.Errorf("%s: %v, value %s", rf.Name, err, rf.Value(&c))
+		}
+		for _, other := range results.Factors {
+			if zero := (results.Cell{}); other.Name != rf.Name && other.Value(&c) != other.Value(&zero) {
+				t.Errorf("%s sets %s", rf.Name, other.Name)
+			}
+		}
+	}
+	if len(Factors) != len(results.Factors)+2 {
+		t.Errorf("%d factors, results knows %d and the modes", len(Factors), len(results.Factors))
+	}
+}
+
+func TestLacking(t *testing.T) {
+	s := mustParse(t, "name: x\nfactors: {rx: tcp, tx: tcp, gro: true}\nsut: {settings: {rx_ring: 512}}\n")
+	if got := Lacking(s.Cells[0]); len(got) == 1 && !strings.Contains(got[0], "gro") {
+		t.Errorf("%q", got)
+	}
+	if got := Lacking(results.Cell{RX: "tcp", TX: "tcp", MessageBytes: 1, Touch: "none"}); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, name := range []string{"battle-of-the-zcs", "quick", "lab"} {
+		b, err := os.ReadFile(filepath.Join("..", "experiments", name+".yaml"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add([]byte("name: x\nfactors: {rx: tcp, tx: tcp}\nexclude: [{rx: tcp}]\n? a\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := Parse("x", data)
+		if err != nil {
+			if e := (*Error)(nil); !errors.As(err, &e) || e.Line < 1 || e.Column < 1 {
+				t.Fatalf("an error without a place: %v", err)
+			}
+			return
+		}
+		if len(s.Cells) == 0 || len(s.Cells) > MaxCells || s.Repetitions < 1 || s.Name == "" {
+			t.Fatalf("%+v", s)
+		}
+		seen := map[string]bool{}
+		for _, c := range s.Cells {
+			if seen[c.ID] {
+				t.Fatalf("cell %q twice", c.ID)
+			}
+			seen[c.ID] = true
+		}
+		if again, err := Parse("y", data); err != nil || again.Hash() != s.Hash() {
+			t.Fatalf("one text, two plans (%v)", err)
+		}
+	})
+}

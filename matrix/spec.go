@@ -1,0 +1,103 @@
+package matrix
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// Spec is an experiment: cells, where and how often they are run, and what makes
+// a run invalid.
+type Spec struct {
+	Name        string
+	Description string
+	SUT, TG     End // both without Host: two network namespaces of this machine
+	IPv6        bool
+	Port        int
+
+	Cells  []results.Cell
+	Folded int           // combinations that are the same cell, because a factor does not concern their mode
+	Base   *results.Cell `json:",omitempty"` // the cell that reports compare the others with; nil: none was chosen
+	Plan
+	Gates  results.Gates
+	Common Common
+
+	File string `json:"-"` // the text that was parsed
+}
+
+// End is one end of the flow and what is set on its host for all cells.
+type End struct {
+	Host string
+	Dev  string
+	Addr string // SUT only
+	CPU  *int   // of the data-path thread where the cell says nothing of it; nil: chosen
+
+	// Layouts are the CPUs of each cpu_layout.
+	Layouts map[string]Layout `json:",omitempty"`
+
+	Queue     *int   // SUT: RX queue that modes take over; nil: the last
+	Area      string // SUT: what backs the memory that a NIC writes into
+	AreaBytes int
+
+	Settings Settings
+}
+
+// Layout is which CPU does what.
+type Layout struct {
+	App int // the data-path thread
+	IRQ int // the interrupts of the flow's queue
+}
+
+// Settings are changes to a host that hold for all cells and are undone at the
+// end. Zero values leave what is found.
+type Settings struct {
+	RXRing, TXRing int               // descriptors
+	HugePages      int               // of 2 MiB
+	Governor       string            // of cpufreq
+	Sysctl         map[string]string `json:",omitempty"`
+}
+
+// Plan is in which order and how often cells run.
+type Plan struct {
+	Seed           uint64
+	Repetitions    int // of each cell, warm-ups apart; adaptive: the most
+	Adaptive       *Adaptive
+	Warmup         bool
+	Duration       time.Duration // of the steady window
+	WarmupDuration time.Duration
+	RampUp         time.Duration // cut before the window
+	RampDown       time.Duration // cut after it
+}
+
+// Adaptive ends a cell's repetitions early.
+type Adaptive struct {
+	Min      int     // repetitions
+	Interval float64 // half the width of the median's interval over the median, 0.01 = +-1 %
+}
+
+// Common are the options of every run.
+type Common struct {
+	RcvBuf, SndBuf int
+	PaceBitsPS     uint64
+	SampleInterval time.Duration
+	Stall          time.Duration
+}
+
+// Hash identifies all that decides what is run, and in which order: two
+// experiments with equal hashes can be parts of one journal. Comments and the
+// layout of the file do not count.
+func (s *Spec) Hash() string {
+	// Maps are written in the order of their keys.
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic("matrix: a spec is plain data: " + err.Error())
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// Runs is the whole plan in its order.
+func (s *Spec) Runs() []Run { return Interleave(s.Cells, s.Repetitions, s.Warmup, s.Seed) }

@@ -1,0 +1,116 @@
+package nic
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mdlayher/genetlink"
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Binding is a dmabuf that a device is bound to. It lives as long as its own
+// netlink socket: until Close, or the end of the process
+// (net/core/netdev-genl.c, netdev_nl_sock_priv_destroy).
+type Binding struct {
+	ID   uint32 // as queue-get, page-pool-get and control messages tell it
+	conn *genetlink.Conn
+}
+
+// Close ends the binding. A queue gets its own memory back at once; who still
+// holds fragments keeps their memory.
+func (b *Binding) Close() error {
+	if b.conn == nil {
+		return nil
+	}
+	err := b.conn.Close()
+	b.conn = nil
+	return err
+}
+
+// BindRX makes RX queue id take its buffers from a dmabuf (netdev bind-rx, 6.12;
+// net/core/devmem.c). Header split must be on with threshold 0. It is called in
+// the thread's network namespace that the device was opened in.
+//
+// EPERM: no CAP_NET_ADMIN. EOPNOTSUPP: no queue operations, or no device that can
+// DMA. EINVAL: headers not split, no such queue, or memory in pieces that are no
+// pages. EEXIST: XDP attached, or the queue is bound. EBUSY: AF_XDP has it, or it
+// is leased. ENODATA: the driver ignored the memory. E2BIG: the driver wants
+// buffers longer than a page. The kernel's text is in [Error].
+func (d *Device) BindRX(fd, id int) (*Binding, error) {
+	return d.bind(cmdBindRX, fmt.Sprintf("bind RX queue %d of %s to a dmabuf (netdev bind-rx)", id, d.Name), map[unix.Errno]string{
+		unix.EOPNOTSUPP: "the driver has no queue operations for memory providers, or the kernel no CONFIG_NET_DEVMEM (6.12): use a NIC and driver that have them (bnxt, mlx5, gve DQO-RDA, fbnic)",
+		unix.EINVAL:     "ethtool -g " + d.Name + " must show TCP data split on and HDS thresh 0, ethtool -l " + d.Name + " the queue",
+		unix.EEXIST:     "end the program that holds the queue, or detach XDP: ip link set dev " + d.Name + " xdp off",
+		unix.EBUSY:      "choose another with --queue, or end the program that holds it",
+		unix.ENODATA:    "report it: the driver took the binding and does not use it",
+		unix.E2BIG:      "set the driver's receive buffers to a page: devmem takes no longer ones",
+	}, func(ae *netlink.AttributeEncoder) {
+		ae.Uint32(attrDMABufIfindex, uint32(d.Index))
+		ae.Uint32(attrDMABufFD, uint32(fd))
+		ae.Nested(attrDMABufQueues, func(q *netlink.AttributeEncoder) error {
+			q.Uint32(attrQueueID, uint32(id))
+			q.Uint32(attrQueueType, queueRX)
+			return nil
+		})
+	})
+}
+
+// BindTX makes a dmabuf sendable by the device (netdev bind-tx, 6.16).
+// EOPNOTSUPP: a kernel before, or a driver that cannot send memory that the CPU
+// cannot read.
+//
+// Sockets that sent from it, and the binding, must be closed before the device is
+// removed: Linux 7.2 crashes otherwise.
+func (d *Device) BindTX(fd int) (*Binding, error) {
+	return d.bind(cmdBindTX, fmt.Sprintf("bind a dmabuf to %s for sending (netdev bind-tx)", d.Name), map[unix.Errno]string{
+		unix.EOPNOTSUPP: "use Linux 6.16 or later with CONFIG_NET_DEVMEM, and a driver that sends from device memory (bnxt, mlx5, gve, fbnic of a recent kernel)",
+	}, func(ae *netlink.AttributeEncoder) {
+		ae.Uint32(attrDMABufIfindex, uint32(d.Index))
+		ae.Uint32(attrDMABufFD, uint32(fd))
+	})
+}
+
+// CanBind reports whether the kernel has bind-rx, or bind-tx, by asking for an
+// interface that there is not.
+func CanBind(tx bool) error {
+	d := &Device{Name: "an interface", Index: 1<<31 - 1, ioctlFD: -1}
+	defer d.Close()
+	if err := d.open(); err != nil {
+		return err
+	}
+	var err error
+	if tx {
+		_, err = d.BindTX(0)
+	} else {
+		_, err = d.BindRX(0, 0)
+	}
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EPERM) {
+		return err
+	}
+	return nil
+}
+
+func (d *Device) bind(cmd uint8, op string, how map[unix.Errno]string, fill func(*netlink.AttributeEncoder)) (*Binding, error) {
+	// The binding belongs to the socket that asked for it.
+	conn, err := genetlink.Dial(nil)
+	if err != nil {
+		return nil, failed("open a generic netlink socket", err, nil)
+	}
+	_ = conn.SetOption(netlink.ExtendedAcknowledge, true)
+	own := Device{Name: d.Name, Index: d.Index, conn: conn}
+	b := &Binding{conn: conn}
+	msgs, err := own.ask(d.netdev, cmd, 0, fill)
+	if err == nil {
+		err = each(msgs, func(ad *netlink.AttributeDecoder) {
+			if ad.Type() == attrDMABufID {
+				b.ID = ad.Uint32()
+			}
+		})
+	}
+	if err != nil {
+		_ = b.Close() // it holds nothing
+		return nil, failed(op, err, how)
+	}
+	return b, nil
+}

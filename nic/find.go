@@ -1,0 +1,49 @@
+package nic
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/vishvananda/netlink"
+)
+
+// ErrNoInterface says that no interface has an address.
+var ErrNoInterface = errors.New("no interface of this host (or namespace) has the address")
+
+// Having finds the interface of the calling thread's network namespace that has
+// an address.
+func Having(addr netip.Addr) (dev string, err error) {
+	all, err := net.Interfaces()
+	if err != nil {
+		return "", fmt.Errorf("list network interfaces: %w", err)
+	}
+	for _, i := range all {
+		addrs, err := i.Addrs()
+		if err != nil {
+			return "", fmt.Errorf("list addresses of %s: %w", i.Name, err)
+		}
+		for _, a := range addrs {
+			if n, ok := a.(*net.IPNet); ok && n.IP.String() == addr.WithZone("").Unmap().String() {
+				return i.Name, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%w %v", ErrNoInterface, addr)
+}
+
+// Software names the kind of an interface that hands packets over within this
+// machine without any device, "loopback" or "veth"; "" for all others.
+func (d *Device) Software() string {
+	l, err := netlink.LinkByIndex(d.Index)
+	switch {
+	case err != nil:
+		return ""
+	case l.Attrs().Flags&net.FlagLoopback != 0:
+		return "loopback"
+	case l.Type() == "veth":
+		return "veth"
+	}
+	return ""
+}

@@ -1,0 +1,79 @@
+package place
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Layout is how softirq and application share CPUs.
+type Layout string
+
+// The layouts. The empty one leaves everything as it is found.
+const (
+	AsFound Layout = ""
+	OneCPU  Layout = "1cpu" // softirq and application on one CPU
+	TwoCPU  Layout = "2cpu" // each on its own
+)
+
+// Layouts are those that can be asked for.
+var Layouts = []string{string(OneCPU), string(TwoCPU)}
+
+// ParseLayout reads a layout.
+func ParseLayout(s string) (Layout, error) {
+	if s == "" || slices.Contains(Layouts, s) {
+		return Layout(s), nil
+	}
+	return "", fmt.Errorf("layout %q: not one of %v", s, Layouts)
+}
+
+// CPUs are those of one end: of its data-path thread, and of its softirq under
+// TwoCPU. -1 is none.
+type CPUs struct{ App, Softirq int }
+
+// ParseCPUs reads "APP,SOFTIRQ".
+func ParseCPUs(s string) (CPUs, error) {
+	var c CPUs
+	if n, err := fmt.Sscanf(s, "%d,%d", &c.App, &c.Softirq); n != 2 || err != nil || fmt.Sprintf("%d,%d", c.App, c.Softirq) != s || c.App < 0 || c.Softirq < 0 {
+		return c, fmt.Errorf("CPUs %q: want two numbers, APP,SOFTIRQ, such as 3,2", s)
+	}
+	return c, nil
+}
+
+// Layout is the layout that the two CPUs are.
+func (c CPUs) Layout() Layout {
+	if c.App == c.Softirq {
+		return OneCPU
+	}
+	return TwoCPU
+}
+
+// SoftirqOf is where the softirq goes under a layout.
+func (c CPUs) SoftirqOf(l Layout) int {
+	switch l {
+	case OneCPU:
+		return c.App
+	case TwoCPU:
+		return c.Softirq
+	}
+	return -1
+}
+
+// Choose takes an end's CPUs out of near, those next to its NIC with one of each
+// core, in order: the last ones, which are least likely to serve anything else.
+// avoid is taken for the softirq only if there is no other.
+func Choose(near []int, avoid ...int) CPUs {
+	if len(near) == 0 {
+		return CPUs{-1, -1}
+	}
+	c := CPUs{near[len(near)-1], -1}
+	for i := len(near) - 2; i >= 0; i-- {
+		if !slices.Contains(avoid, near[i]) {
+			c.Softirq = near[i]
+			return c
+		}
+	}
+	if len(near) > 1 {
+		c.Softirq = near[len(near)-2]
+	}
+	return c
+}

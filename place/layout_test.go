@@ -1,0 +1,89 @@
+package place
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestParseCPUs(t *testing.T) {
+	for in, want := range map[string]CPUs{"3,2": {3, 2}, "0,0": {0, 0}, "127,5": {127, 5}} {
+		if got, err := ParseCPUs(in); got != want || err != nil {
+			t.Errorf("%q: %v, %v", in, got, err)
+		}
+	}
+	for _, in := range []string{"", "3", "3,", ",2", "3,2,1", "-1,2", "3,-2", "a,b", "3, 2", "+3,2", "03,2"} {
+		if got, err := ParseCPUs(in); err == nil {
+			t.Errorf("%q: %v", in, got)
+		}
+	}
+	for in, want := range map[string]bool{"": true, "1cpu": true, "2cpu": true, "3cpu": false, "1CPU": false} {
+		if l, err := ParseLayout(in); (err == nil) != want || err == nil && string(l) != in {
+			t.Errorf("layout %q: %q, %v", in, l, err)
+		}
+	}
+}
+
+func TestCPUsOfALayout(t *testing.T) {
+	c := CPUs{App: 3, Softirq: 2}
+	if c.Layout() != TwoCPU || (CPUs{1, 1}).Layout() != OneCPU || c.SoftirqOf(OneCPU) != 3 || c.SoftirqOf(TwoCPU) != 2 || c.SoftirqOf(AsFound) != -1 {
+		t.Error("softirq of a layout")
+	}
+	for _, x := range []struct {
+		near, avoid []int
+		want        CPUs
+	}{
+		{nil, nil, CPUs{-1, -1}},
+		{[]int{4}, nil, CPUs{4, -1}},
+		{[]int{0, 1}, nil, CPUs{1, 0}},
+		{[]int{0, 1}, []int{0}, CPUs{1, 0}},
+		{[]int{0, 2, 4, 6}, []int{4}, CPUs{6, 2}},
+		{[]int{0, 2, 4, 6}, []int{0}, CPUs{6, 4}},
+	} {
+		if got := Choose(x.near, x.avoid...); got != x.want {
+			t.Errorf("%v without %v: %v, want %v", x.near, x.avoid, got, x.want)
+		}
+	}
+}
+
+// put writes files below dir.
+func put(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		p := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(text+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestNear(t *testing.T) {
+	sys := t.TempDir()
+	put(t, sys, map[string]string{"devices/system/cpu/online": "0-7", "class/net/eth0/device/local_cpulist": "2-3,6-7,9", "class/net/veth0/mtu": "1500"})
+	for cpu, sib := range map[string]string{"0": "0,4", "1": "1,5", "2": "2,6", "3": "3,7", "4": "0,4", "5": "1,5", "6": "2,6", "7": "3,7"} {
+		put(t, sys, map[string]string{"devices/system/cpu/cpu" + cpu + "/topology/thread_siblings_list": sib})
+	}
+	for dev, want := range map[string][]int{"eth0": {2, 3}, "veth0": {0, 1, 2, 3}, "": {0, 1, 2, 3}, "gone0": {0, 1, 2, 3}} {
+		if got, err := near(sys, dev); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v; want %v", dev, got, err, want)
+		}
+	}
+	put(t, sys, map[string]string{"class/net/eth0/device/local_cpulist": "2,6"})
+	if got, _ := near(sys, "eth0"); !slices.Equal(got, []int{2, 6}) {
+		t.Errorf("one core: %v", got)
+	}
+	put(t, sys, map[string]string{"class/net/eth0/device/local_cpulist": ""})
+	if got, _ := near(sys, "eth0"); len(got) != 4 {
+		t.Errorf("no node: %v", got)
+	}
+	if _, err := near(t.TempDir(), "eth0"); err == nil {
+		t.Error("no sysfs: no error")
+	}
+	if got, err := Near("lo"); err != nil || len(got) == 0 {
+		t.Errorf("here: %v, %v", got, err)
+	}
+}

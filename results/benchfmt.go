@@ -1,0 +1,94 @@
+package results
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// BenchFile is the export of a folder in the Go benchmark format.
+const BenchFile = "runs.bench"
+
+// benchUnits are the figures of a run in the Go benchmark format.
+var benchUnits = []struct {
+	unit, better string
+	value        func(*Record) *float64
+}{
+	{"Gbit/s", "higher", func(r *Record) *float64 { return r.SUT.ThroughputGbps }},
+	{"sut-cores", "lower", func(r *Record) *float64 { return r.SUT.CPUBusyCores }},
+	{"tg-cores", "lower", func(r *Record) *float64 { return r.TG.CPUBusyCores }},
+	{"sut-ns/kB", "lower", func(r *Record) *float64 { return r.SUT.NsPerKB() }},
+	{"tg-ns/kB", "lower", func(r *Record) *float64 { return r.TG.NsPerKB() }},
+	{"sut-W", "lower", func(r *Record) *float64 { return r.SUT.PowerW }},
+	{"tg-W", "lower", func(r *Record) *float64 { return r.TG.PowerW }},
+}
+
+// WriteBench writes the runs in the Go benchmark format, which benchstat reads:
+// one line per run that is ok and no warm-up, with the cell as the benchmark's
+// name. What was not measured is not there.
+func WriteBench(w io.Writer, recs []Record) error {
+	b := benchfmt.NewWriter(w)
+	for _, u := range benchUnits {
+		if err := b.Write(&benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: u.unit, Key: "better"}, OrigUnit: u.unit, Value: u.better}); err != nil {
+			return err
+		}
+	}
+	for i := range recs {
+		res := benchResult(&recs[i])
+		if res == nil {
+			continue
+		}
+		if err := b.Write(res); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func benchResult(r *Record) *benchfmt.Result {
+	if r.Verdict != OK || r.Warmup {
+		return nil
+	}
+	res := &benchfmt.Result{Name: benchfmt.Name(benchName(&r.Cell)), Iters: 1}
+	for _, u := range benchUnits {
+		if v := u.value(r); v != nil {
+			res.Values = append(res.Values, benchfmt.Value{Value: *v, Unit: u.unit})
+		}
+	}
+	if len(res.Values) == 0 {
+		return nil
+	}
+	for _, c := range []struct{ key, value string }{
+		{"kernel", r.SUT.Env.Kernel}, {"cpu", r.SUT.Env.CPUModel}, {"driver", r.SUT.Env.Driver}, {"zcbench", r.SUT.Env.ToolVersion},
+	} {
+		if c.value != "" {
+			res.Config = append(res.Config, benchfmt.Config{Key: c.key, Value: []byte(oneLine(c.value)), File: true})
+		}
+	}
+	return res
+}
+
+// benchName is "Flow/rx=tcp/tx=sendfile/gro=on": every factor that is set.
+func benchName(c *Cell) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Flow/rx=%s/tx=%s", benchWord(c.RX), benchWord(c.TX))
+	for _, f := range Factors {
+		if v := f.Value(c); v != asFound {
+			fmt.Fprintf(&b, "/%s=%s", f.Name, benchWord(v))
+		}
+	}
+	return b.String()
+}
+
+// benchWord makes a text one that the format can hold in a name.
+func benchWord(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsSpace(c) || unicode.IsControl(c) || c == '/' {
+			return '_'
+		}
+		return c
+	}, s)
+}

@@ -1,0 +1,53 @@
+package results
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWithoutLists(t *testing.T) {
+	for _, x := range []struct{ in, want string }{
+		{`{"sut":{"metrics":[{"a":"]\"]"},[1]],"b":1}}`, `{"sut":{"metrics":[],"b":1}}`},
+		{`{"sut":{"series":[]},"tg":{"series":[1,2]}}`, `{"sut":{"series":[]},"tg":{"series":[]}}`},
+		{`{"metrics":[1]}`, `{"metrics":[1]}`},                                 // not of a host
+		{`{"sut":{"env":{"metrics":[1]}}}`, `{"sut":{"env":{"metrics":[1]}}}`}, // deeper
+		{`{"sut":{"name":"metrics","x":"\\"}}`, `{"sut":{"name":"metrics","x":"\\"}}`},
+		{`{"sut":{"metrics":[1`, `{"sut":{"metrics":[1`},
+		{`{"sut":{"metrics":["`, `{"sut":{"metrics":["`},
+		{`"`, `"`},
+		{``, ``},
+	} {
+		if got := string(withoutLists([]byte(x.in))); got != x.want {
+			t.Errorf("%s\n got %s\nwant %s", x.in, got, x.want)
+		}
+	}
+}
+
+// Both ways to read a line agree on all but the lists.
+func FuzzFigures(f *testing.F) {
+	for i := range 3 {
+		b, err := json.Marshal(sample(i))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add([]byte(`{"sut":{"series":[{"metric":"a\"]"}],"name":"x"}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		all, err := unmarshal(data)
+		if err != nil {
+			_, _ = unmarshalFigures(data) // may not notice, must not crash
+			return
+		}
+		figures, err := unmarshalFigures(data)
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		all.SUT.Metrics, all.SUT.Series, all.TG.Metrics, all.TG.Series = nil, nil, nil, nil
+		if d := cmp.Diff(all, figures); d != "" {
+			t.Fatal(d)
+		}
+	})
+}

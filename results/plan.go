@@ -1,0 +1,34 @@
+package results
+
+// Plan is what a journal of an experiment file says about where its runs come
+// from. It is in the journal's header.
+type Plan struct {
+	Name        string `json:"name"`
+	Hash        string `json:"hash"` // SHA-256 of all that decides what is run, and in which order
+	Seed        uint64 `json:"seed"` // of the order
+	Repetitions int    `json:"repetitions"`
+	Binary      string `json:"binary"` // SHA-256 of the program
+	SUT         Env    `json:"sut"`    // the hosts as they were at the start
+	TG          Env    `json:"tg"`
+	Gates       Gates  `json:"gates"`
+	Baseline    *Cell  `json:"baseline,omitempty"` // the cell to compare the others with
+	File        string `json:"file"`               // the experiment file's text
+}
+
+// Gates are the limits that decide whether runs are worth believing. Nil does not
+// look. What was not measured fails no gate.
+type Gates struct {
+	// Of all runs of a cell.
+	ThroughputCV *float64 `json:"throughput_cv,omitempty"` // standard deviation / mean of the throughput
+	CPUCV        *float64 `json:"cpu_cv,omitempty"`        // of the busy cores of either end
+	Drift        *float64 `json:"drift,omitempty"`         // trend of the throughput over the runs, as a fraction of the median
+	Frequency    *float64 `json:"frequency,omitempty"`     // spread of the CPU frequency over the runs, fraction of the median
+	TemperatureC *float64 `json:"temperature_c,omitempty"` // spread of the CPU temperature over the runs, kelvin
+
+	// Of one run.
+	RetransPerGB *float64 `json:"retrans_per_gb,omitempty"` // segments sent again per 1e9 bytes
+	DropsPerGB   *float64 `json:"drops_per_gb,omitempty"`   // packets dropped by the receiver per 1e9 bytes
+	Coverage     *float64 `json:"coverage,omitempty"`       // least distance of stat_coverage from 1 that is too much
+	ForeignCores *float64 `json:"foreign_cores,omitempty"`  // load that is surely not the benchmark's, on one CPU
+	Copied       *float64 `json:"copied,omitempty"`         // share of the payload that a zero-copy mode may copy
+}

@@ -1,0 +1,54 @@
+package results
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestResume(t *testing.T) {
+	dir := t.TempDir()
+	if _, _, _, err := Resume(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no journal: %v", err)
+	}
+	w, err := Create(dir, Header{SessionID: "s1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if err := w.Append(sample(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, _, err := Resume(dir); !errors.Is(err, ErrLocked) {
+		t.Errorf("while it is written: %v", err)
+	}
+	w.Close()
+	path := filepath.Join(dir, JournalFile)
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.WriteString("{\"schema\":2,\"run_id\":\"r000\",\n{\"torn") // a line that is garbage, and a torn one
+	f.Close()
+
+	w, j, torn, err := Resume(dir)
+	if err != nil || torn != 6 || len(j.Records) != 2 || len(j.Skipped) != 2 {
+		t.Fatalf("%d records, %v skipped, %d torn, %v", len(j.Records), j.Skipped, torn, err)
+	}
+	if err := w.Append(sample(1)); err == nil {
+		t.Error("a run id twice")
+	}
+	r := sample(0)
+	r.RunID, r.SessionID = "later", "s2"
+	if err := w.Append(r); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	j, err = Read(path)
+	if err != nil || len(j.Records) != 3 || len(j.Skipped) != 1 || j.Records[2].RunID != "later" {
+		t.Errorf("%d records, skipped %v, %v", len(j.Records), j.Skipped, err)
+	}
+}

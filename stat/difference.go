@@ -1,0 +1,83 @@
+package stat
+
+import (
+	"fmt"
+	"slices"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// Alpha is the level of all tests.
+const Alpha = 0.05
+
+// Difference is how sample B stands to sample A. Its fields have no unit.
+type Difference struct {
+	NA    int     `json:"n_a"`
+	NB    int     `json:"n_b"`
+	Ratio *Ratio  `json:"ratio"` // B / A of the medians; nil if there is none
+	P     float64 `json:"p"`     // Mann-Whitney U, two-sided; exact up to 50 values (25 with ties)
+	// Adjusted is P after Holm's correction over the family of tests; see [Family].
+	Adjusted float64  `json:"p_adjusted"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Sign is what a difference amounts to.
+type Sign int
+
+// The three answers. Unknown is also that of two equal samples: no test shows
+// that there is no difference.
+const (
+	Less    Sign = -1
+	Unknown Sign = 0
+	Greater Sign = 1
+)
+
+// Diff compares two samples. A correction over several comparisons is left to
+// [Family].
+func Diff(a, b []float64) Difference {
+	d := Difference{NA: len(a), NB: len(b), Ratio: MedianRatio(a, b), P: 1}
+	if len(a) > 0 && len(b) > 0 {
+		c := benchmath.AssumeNothing.Compare(
+			benchmath.NewSample(slices.Clone(a), &benchmath.DefaultThresholds),
+			benchmath.NewSample(slices.Clone(b), &benchmath.DefaultThresholds))
+		// The exact distribution doubles a tail that can hold more than half.
+		d.P = min(c.P, 1)
+	}
+	d.Adjusted = d.P
+	if few := min(len(a), len(b)); few < MinRuns {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%d and %d runs: a verdict needs %d of each", len(a), len(b), MinRuns))
+	}
+	return d
+}
+
+// Family corrects the differences of one question, such as a figure over all
+// cells, for their number. Those that could not be tested do not count.
+func Family(ds []*Difference) {
+	var tested []*Difference
+	var p []float64
+	for _, d := range ds {
+		if d.testable() {
+			tested = append(tested, d)
+			p = append(p, d.P)
+		}
+	}
+	for i, adjusted := range Holm(p) {
+		tested[i].Adjusted = adjusted
+	}
+}
+
+func (d *Difference) testable() bool { return min(d.NA, d.NB) >= MinRuns && d.Ratio != nil }
+
+// Sign calls a difference only where the corrected test and the interval of the
+// ratio agree on it.
+func (d *Difference) Sign() Sign {
+	switch {
+	case !d.testable() || d.Adjusted >= Alpha:
+		return Unknown
+	case *d.Ratio.Hi < 1:
+		return Less
+	case *d.Ratio.Lo > 1:
+		return Greater
+	}
+	return Unknown
+}

@@ -1,0 +1,106 @@
+package stat
+
+import (
+	"math"
+	"slices"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// Confidence is the least confidence of the intervals of medians. Intervals
+// end at order statistics, so the real one is a little higher: 0.969 at n = 6.
+const Confidence = 0.95
+
+// Summary sums up one figure over the runs of a cell. Its fields have the unit of
+// the figure, except CV and Confidence.
+type Summary struct {
+	N      int     `json:"n"`
+	Median float64 `json:"median"`
+
+	// Lo and Hi are the interval of the median, distribution-free. They are nil
+	// where there are too few runs for a finite one (n < 6), never made up.
+	Lo         *float64 `json:"lo"`
+	Hi         *float64 `json:"hi"`
+	Confidence *float64 `json:"confidence"` // of Lo..Hi
+
+	Mean float64  `json:"mean"`
+	CV   *float64 `json:"cv"` // standard deviation / mean, 0.01 = 1 %; nil below 2 runs or at mean 0
+	Min  float64  `json:"min"`
+	Max  float64  `json:"max"`
+
+	// SeedTrimMean is the reference experiment's estimator: the first and the
+	// last run in time left out, mean of the rest. It is here for comparison
+	// with published numbers; outliers move it. Nil below 3 runs.
+	SeedTrimMean *float64 `json:"seed_trim_mean"`
+
+	Values   []float64 `json:"values"` // in the order of the runs
+	Warnings []string  `json:"warnings,omitempty"`
+}
+
+// Summarize sums up values, which are in the order of their runs and finite. It
+// returns nil if there are none.
+func Summarize(values []float64) *Summary {
+	if len(values) == 0 {
+		return nil
+	}
+	sample := benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
+	sum := benchmath.AssumeNothing.Summary(sample, Confidence)
+	s := &Summary{
+		N: len(values), Median: sum.Center,
+		Mean: mean(values), Min: slices.Min(values), Max: slices.Max(values),
+		Values: slices.Clone(values),
+	}
+	if !math.IsInf(sum.Lo, 0) && !math.IsInf(sum.Hi, 0) {
+		s.Lo, s.Hi, s.Confidence = &sum.Lo, &sum.Hi, &sum.Confidence
+	}
+	s.SeedTrimMean = SeedTrimMean(values)
+	s.CV = CV(values)
+	for _, w := range slices.Concat(sample.Warnings, sum.Warnings) {
+		s.Warnings = append(s.Warnings, w.Error())
+	}
+	return s
+}
+
+// SeedTrimMean leaves out the first and the last value, in the order of the
+// runs, and returns the mean of the rest; nil below 3 values.
+func SeedTrimMean(values []float64) *float64 {
+	if len(values) < 3 {
+		return nil
+	}
+	m := mean(values[1 : len(values)-1])
+	return &m
+}
+
+// CV is the coefficient of variation, standard deviation / |mean|: 0.01 = 1 %.
+// It is nil below 2 values and at mean 0.
+func CV(values []float64) *float64 {
+	m := mean(values)
+	if len(values) < 2 || m == 0 {
+		return nil
+	}
+	var ss float64
+	for _, x := range values {
+		ss += (x - m) * (x - m)
+	}
+	c := math.Sqrt(ss/float64(len(values)-1)) / math.Abs(m)
+	return &c
+}
+
+// RelativeWidth is how wide the interval of the median is: half of it over the
+// median, 0.01 = +-1 %. It is nil where there is no interval, or no median to
+// measure by.
+func (s *Summary) RelativeWidth() *float64 {
+	if s == nil || s.Lo == nil || s.Median == 0 {
+		return nil
+	}
+	w := (*s.Hi - *s.Lo) / 2 / math.Abs(s.Median)
+	return &w
+}
+
+func mean(v []float64) float64 {
+	var sum float64
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}

@@ -1,0 +1,31 @@
+package devmem_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/zc/labtest"
+)
+
+// killEnv makes the test binary a receiver that is to be killed.
+const killEnv = "DEVMEM_TEST_KILL"
+
+// TestKilledReceiver is no test but the process that TestLabKilled kills.
+func TestKilledReceiver(t *testing.T) {
+	if os.Getenv(killEnv) == "" {
+		t.Skip("it is started by TestLabKilled")
+	}
+	x := labtest.Transfer{Family: "ipv4", Bytes: 8 << 30, Touch: stream.TouchNone, Open: open, TX: senders["devmem"], ZeroCopy: true,
+		Begun: func(stream.Receiver) { fmt.Println("flowing") }}
+	_, err := labtest.In(labtest.RXNS, x.Receive)
+	t.Errorf("it was not killed: %v", err)
+}
+
+// kill -9 in the middle of a flow from memory into memory: the kernel frees the
+// queue, and the next flow has it at once. Header split, RSS table and rule are
+// restored by the next flow's lease, before it sets its own.
+func TestLabKilled(t *testing.T) {
+	labtest.Killed(t, "TestKilledReceiver", killEnv, 2, labtest.Transfer{Family: "ipv4", Bytes: 8 << 20, Open: open})
+}

@@ -1,0 +1,113 @@
+package devmem
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/zcbench/zcbench/dmabuf"
+	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/sock"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/zc/nicqueue"
+	"golang.org/x/sys/unix"
+)
+
+// needNet is the fix for a kernel without.
+const needNet = "use Linux 6.12 or later with CONFIG_NET_DEVMEM, which 64-bit kernels with CONFIG_DMA_SHARED_BUFFER and CONFIG_PAGE_POOL have"
+
+// Probe tries what receiving needs of the kernel; ProbeDevice says whether a NIC
+// can.
+func Probe() error {
+	if err := probeSocket(); err != nil {
+		return err
+	}
+	return probe(false)
+}
+
+// ProbeSend tries what sending needs of the kernel.
+func ProbeSend() error { return probe(true) }
+
+func probe(tx bool) error {
+	if err := nic.CanBind(tx); err != nil {
+		return nicqueue.Unsupported(Mode, err)
+	}
+	mem, err := dmabuf.NewUdmabuf(os.Getpagesize())
+	if err != nil {
+		return nicqueue.Unsupported(Mode, err)
+	}
+	return mem.Close()
+}
+
+// probeSocket gives back nothing, on a socket that has nothing.
+func probeSocket() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("make a TCP socket: %w", err)
+	}
+	defer unix.Close(fd)
+	if _, errno := sock.ReleaseTokens(fd, []sock.TokenRange{{}}); errno != 0 {
+		return &stream.Unsupported{Mode: Mode, Op: "setsockopt SO_DEVMEM_DONTNEED", Err: errno, How: needNet}
+	}
+	return nil
+}
+
+// ProbeDevice goes through all that receiving asks of interface dev and changes
+// nothing there: the first thing that is missing, in the order in which a run
+// would meet it. It cannot tell what a driver does with a setting until it is
+// set.
+func ProbeDevice(dev string) error {
+	if err := Probe(); err != nil {
+		return err
+	}
+	return nicqueue.Probe(Mode, dev, func(d *nic.Device) error {
+		return onPage(func(mem dmabuf.Memory) error {
+			all, err := d.Queues()
+			if err != nil {
+				return err
+			}
+			// The queue behind the last: a driver that could says that there is none.
+			b, err := d.BindRX(mem.FD(), len(all))
+			switch {
+			case err == nil:
+				return b.Close()
+			case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE):
+				return nil
+			}
+			return err
+		})
+	})
+}
+
+// ProbeSendDevice tries sending from memory by interface dev: it binds a page of
+// memory and lets it go.
+func ProbeSendDevice(dev string) error {
+	if err := ProbeSend(); err != nil {
+		return err
+	}
+	d, err := nic.Open(dev)
+	if err != nil {
+		return nicqueue.Unsupported(Mode, err)
+	}
+	defer d.Close()
+	return onPage(func(mem dmabuf.Memory) error {
+		b, err := d.BindTX(mem.FD())
+		if err != nil {
+			return err
+		}
+		return b.Close()
+	})
+}
+
+// onPage runs f with a page of memory.
+func onPage(f func(dmabuf.Memory) error) error {
+	mem, err := dmabuf.NewUdmabuf(os.Getpagesize())
+	if err != nil {
+		return nicqueue.Unsupported(Mode, err)
+	}
+	defer mem.Close()
+	if err := f(mem); err != nil {
+		return nicqueue.Unsupported(Mode, err)
+	}
+	return nil
+}

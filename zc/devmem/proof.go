@@ -1,0 +1,69 @@
+package devmem
+
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/zc/held"
+)
+
+// Evidence tells what was seen of the flow, its reads and its queue.
+func (r *Receiver) Evidence() stream.Evidence {
+	var e stream.Evidence
+	figure := func(name, unit string, v float64) {
+		e.Figures = append(e.Figures, stream.Figure{Name: name, Unit: unit, Value: v})
+	}
+	t := r.tokens
+	figure("devmem_memory_bytes", "bytes", float64(r.mem.Size()))
+	figure("devmem_read_bytes", "bytes", float64(len(r.linear.Bytes())))
+	figure("devmem_token_batch", "1", float64(t.batch))
+	r.reads.figures(figure)
+	figure("devmem_setsockopt_calls", "1", float64(t.calls))
+	figure("devmem_token_ranges", "1", float64(t.ranges))
+	figure("devmem_tokens_received", "1", float64(t.received))
+	figure("devmem_tokens_freed", "1", float64(t.freed))
+	figure("devmem_idle_releases", "1", float64(t.idle))
+	if t.early > 0 {
+		e.Notes = append(e.Notes, fmt.Sprintf("%d fragments were given back before --hold was reached: no more than %d can be held", t.early, held.Max))
+	}
+	if r.reads.truncated > 0 {
+		e.Notes = append(e.Notes, fmt.Sprintf("the kernel cut control messages of %d reads (MSG_CTRUNC), none of payload", r.reads.truncated))
+	}
+	r.testify(&e, figure)
+	return e
+}
+
+// testify adds what the device says.
+func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v float64)) {
+	q := r.queue
+	figure("devmem_queue", "1", float64(q.ID))
+	if on, ok := q.Landed(r.fd); ok {
+		figure("devmem_flow_queue", "1", float64(on.ID))
+	}
+	bound := 0.0
+	if now, err := q.Dev.Queue(q.ID); err == nil && now.Provider == nic.ProviderDMABuf && now.DMABuf == r.binding.ID {
+		bound = 1
+	} else {
+		e.Notes = append(e.Notes, fmt.Sprintf("the binding of RX queue %d was gone when the flow ended", q.ID))
+	}
+	figure("devmem_provider_bound", "1", bound)
+	pool := 0.0
+	if n, known, err := r.inflight(); err == nil && known {
+		pool = 1
+		figure("devmem_pool_inflight", "1", float64(n))
+	} else if bound == 1 {
+		e.Notes = append(e.Notes, "no page pool shows the binding: the driver does not say which pool its queue uses")
+	}
+	figure("devmem_pool_bound", "1", pool)
+	if h, err := q.Dev.HeaderSplit(); err == nil && (h.State != nic.SplitOn || h.Threshold > 0) {
+		e.Notes = append(e.Notes, fmt.Sprintf("headers were not split at the end of the flow (%v)", h))
+	}
+	switch {
+	case r.copied > 0:
+		e.Why, e.Fix = q.Whereabouts(r.fd)
+	case r.linearBytes > 0:
+		e.Why = fmt.Sprintf("%d bytes came in packets' linear part: the driver does not split all headers off", r.linearBytes)
+		e.Fix = "ethtool -g " + q.Dev.Name + " must show TCP data split on and HDS thresh 0; or use another driver"
+	}
+}

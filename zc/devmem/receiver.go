@@ -1,0 +1,209 @@
+package devmem
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/zcbench/zcbench/dmabuf"
+	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/sock"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/zc/held"
+	"github.com/zcbench/zcbench/zc/nicqueue"
+	"golang.org/x/sys/unix"
+)
+
+// Mode is the name of both modes.
+const Mode = "devmem"
+
+// DefaultReadBytes is what one recvmsg asks for: short reads leave payload in the
+// socket and its memory away from the NIC.
+const DefaultReadBytes = 64 << 20
+
+// Receiver receives one flow into a dmabuf.
+type Receiver struct {
+	opt stream.Options
+
+	queue   *nicqueue.Queue
+	mem     dmabuf.Memory
+	binding *nic.Binding
+
+	linear, control *stream.Buffer
+	reader          *sock.DevmemReader
+	frags           int // that one read can bring at most
+	touch           *stream.Toucher
+	tokens          *tokens
+	fd              int
+	ended           bool
+
+	reads       reads
+	copied      uint64 // bytes that came by another queue
+	linearBytes uint64
+	idle        idle
+}
+
+// New takes over a queue of opt.NIC.Dev. It changes the device, see package
+// nicqueue; Close restores it. A NIC or kernel that cannot is an
+// [*stream.Unsupported] that names the failing step.
+func New(opt stream.Options) (*Receiver, error) {
+	batch := opt.NIC.TokenBatch
+	if batch == 0 {
+		batch = stream.DefaultTokenBatch
+	}
+	r := &Receiver{opt: opt, tokens: newTokens(opt.NIC.HoldBytes, batch)}
+	if err := r.takeOver(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func (r *Receiver) takeOver() (err error) {
+	if r.queue, err = nicqueue.Take(Mode, r.opt.NIC); err != nil {
+		return err
+	}
+	if r.mem, err = newMemory(r.queue.Dev, r.opt.NIC); err != nil {
+		return nicqueue.Unsupported(Mode, err)
+	}
+	if r.linear, err = stream.NewBuffer(readBytes(r.opt)); err != nil {
+		return err
+	}
+	if r.binding, err = r.queue.Dev.BindRX(r.mem.FD(), r.queue.ID); err != nil {
+		return r.explain(err)
+	}
+	if err := r.queue.Bound(nic.ProviderDMABuf); err != nil {
+		return err
+	}
+	if r.queue.DMABuf != r.binding.ID {
+		return &stream.Unsupported{Mode: Mode, Op: fmt.Sprintf("RX %v of %s has binding %d, not %d", r.queue.Queue, r.queue.Dev.Name, r.queue.DMABuf, r.binding.ID),
+			Err: unix.EEXIST, How: "end the other program that binds the queue"}
+	}
+	return nil
+}
+
+func readBytes(o stream.Options) int {
+	if o.ReadBytes > 0 {
+		return o.ReadBytes
+	}
+	return min(DefaultReadBytes, o.MessageBytes)
+}
+
+// newMemory makes the memory that the options ask for, else four times the ring
+// and what the application keeps.
+func newMemory(d *nic.Device, q stream.NICQueue) (dmabuf.Memory, error) {
+	page := os.Getpagesize()
+	rings, err := d.Rings()
+	if err != nil {
+		return nil, err
+	}
+	size := (q.AreaBytes + page - 1) / page * page
+	if size == 0 {
+		size = dmabuf.SizeFor(rings.RX, page, q.HoldBytes)
+	}
+	if err := dmabuf.CheckSize(size, rings.RX, page, d.Name); err != nil {
+		return nil, err
+	}
+	if q.Area == stream.AreaHuge {
+		const huge = 2 << 20
+		return memory(dmabuf.NewUdmabuf((size+huge-1)/huge*huge, dmabuf.HugePages))
+	}
+	return memory(dmabuf.NewUdmabuf(size))
+}
+
+// memory makes a missing udmabuf a missing Memory.
+func memory(u *dmabuf.Udmabuf, err error) (dmabuf.Memory, error) {
+	if err != nil {
+		return nil, err
+	}
+	return u, nil
+}
+
+// explain adds to a refused binding what the device tells, where the kernel has
+// no text of its own.
+func (r *Receiver) explain(err error) error {
+	u, ok := nicqueue.Unsupported(Mode, err).(*stream.Unsupported)
+	var ne *nic.Error
+	if !ok || !errors.As(err, &ne) || ne.Why != "" {
+		return u
+	}
+	if why, fix := r.queue.Cause(); why != "" {
+		u.Err, u.How = fmt.Errorf("%w: %s", u.Err, why), fix
+	}
+	return u
+}
+
+// Attach steers the flow to the queue, and makes room for what its reads may
+// bring: twice the fragments that full segments make.
+func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
+	r.fd = c.FD
+	r.touch = stream.NewToucher(r.opt.Touch, int(h.PeriodBytes))
+	segment, err := unix.GetsockoptInt(c.FD, unix.IPPROTO_TCP, unix.TCP_MAXSEG)
+	if err != nil {
+		return fmt.Errorf("getsockopt TCP_MAXSEG: %w", err)
+	}
+	r.frags = min(max(2*readBytes(r.opt)/min(max(segment, 1), os.Getpagesize()), 64), held.Max/2)
+	if r.control, err = stream.NewBuffer(r.frags * sock.DevmemControlBytes); err != nil {
+		return err
+	}
+	r.reader = sock.NewDevmemReader(r.linear.Bytes(), r.control.Bytes())
+	return r.queue.Steer(c, r.opt.NIC.SteerTo)
+}
+
+// drainedWithin is how long buffers that are out may take to come back to their
+// pool: it looks every second.
+const drainedWithin = 3 * time.Second
+
+// Close frees the queue and restores the device, in reverse order. After a flow
+// that ended well it sees to it that no buffer is missing.
+func (r *Receiver) Close() error {
+	var errs []error
+	if r.binding != nil {
+		errs = append(errs, r.binding.Close())
+		if r.ended {
+			errs = append(errs, r.drained())
+		}
+		r.binding = nil
+	}
+	if r.queue != nil {
+		errs = append(errs, r.queue.Release())
+		r.queue = nil
+	}
+	if r.mem != nil {
+		errs = append(errs, r.mem.Close())
+		r.mem = nil
+	}
+	for _, b := range []**stream.Buffer{&r.linear, &r.control} {
+		if *b != nil {
+			errs = append(errs, (*b).Close())
+			*b = nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// inflight is how many buffers of the binding are out of its page pool; known is
+// false when there is no such pool.
+func (r *Receiver) inflight() (n uint64, known bool, err error) {
+	pools, err := r.queue.Dev.PagePools()
+	for _, p := range pools {
+		if p.Provider == nic.ProviderDMABuf && p.DMABuf == r.binding.ID {
+			n, known = n+p.Inflight, true
+		}
+	}
+	return n, known, err
+}
+
+// drained waits until all buffers are back in their pool, or the pool is gone.
+func (r *Receiver) drained() error {
+	for end := time.Now().Add(drainedWithin); ; time.Sleep(5 * time.Millisecond) {
+		n, known, err := r.inflight()
+		if err != nil || !known || n == 0 {
+			return err
+		}
+		if time.Now().After(end) {
+			return &stream.Error{Op: fmt.Sprintf("%d buffers of RX queue %d have not come back to their pool %v after the flow", n, r.queue.ID, drainedWithin),
+				How: "report it: kernel or driver has lost them"}
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package devmem
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/zcbench/zcbench/dmabuf"
+	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/sock"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/zc/msgzc"
+	"github.com/zcbench/zcbench/zc/nicqueue"
+	"golang.org/x/sys/unix"
+)
+
+// maxPayload bounds a sender's memory, bytes: what the kernel allows for a
+// udmabuf unless told otherwise. Longer messages go through it again, which the
+// payload's period allows.
+const maxPayload = 64 << 20
+
+// Sender sends from a dmabuf.
+type Sender struct {
+	dev     *nic.Device
+	mem     dmabuf.Memory
+	period  int
+	binding *nic.Binding
+	writer  sock.DevmemWriter
+	flow    msgzc.Flow
+}
+
+// NewSender fills memory with the payload and binds it to the interface
+// opt.NIC.Dev. The socket needs sock.Options.ZeroCopy. Close the socket before the
+// interface can be removed: see [nic.Device.BindTX].
+func NewSender(opt stream.Options) (*Sender, error) {
+	s := &Sender{flow: msgzc.Flow{Op: "sendmsg with SCM_DEVMEM_DMABUF"}}
+	s.flow.Call, s.flow.Explain = s.call, s.explain
+	if err := s.open(opt); err != nil {
+		return nil, errors.Join(nicqueue.Unsupported(Mode, err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Sender) open(opt stream.Options) (err error) {
+	if s.dev, err = nic.Open(opt.NIC.Dev); err != nil {
+		return err
+	}
+	if s.mem, err = memory(dmabuf.NewUdmabuf(min(stream.PayloadBytes(opt.MessageBytes), maxPayload))); err != nil {
+		return err
+	}
+	if err = s.mem.Begin(dmabuf.Write); err != nil {
+		return err
+	}
+	s.period = stream.WritePayload(s.mem.Bytes(), opt.MessageBytes)
+	if err = s.mem.End(dmabuf.Write); err != nil {
+		return err
+	}
+	s.binding, err = s.dev.BindTX(s.mem.FD())
+	return err
+}
+
+// call sends up to n bytes from offset off of the payload.
+func (s *Sender) call(fd, off, n int) (int, unix.Errno) {
+	if off >= s.mem.Size() {
+		off %= s.period // the same bytes
+	}
+	return s.writer.Send(fd, s.binding.ID, off, min(n, s.mem.Size()-off))
+}
+
+// explain names a route that does not lead by the interface.
+func (s *Sender) explain(c *stream.Conn, errno unix.Errno) error {
+	if errno != unix.ENODEV {
+		return nil
+	}
+	op := s.flow.Op + ": the memory is bound to " + s.dev.Name
+	if by, err := nic.RouteDev(net.IP(c.Remote.Addr().AsSlice())); err == nil && by != s.dev.Name {
+		op += fmt.Sprintf(", but the route to %v leaves by %s", c.Remote.Addr(), by)
+	}
+	return &stream.Error{Op: op, Err: errno, How: "name the interface that the route leaves by (ip route get " + c.Remote.Addr().String() + "), or change the route"}
+}
+
+// Send sends until c.Stopping, then waits for all notifications.
+func (s *Sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+	return s.flow.Send(c, p, m)
+}
+
+// Evidence tells where the payload was.
+func (s *Sender) Evidence() stream.Evidence {
+	return stream.Evidence{Figures: []stream.Figure{{Name: "devmem_payload_bytes", Unit: "bytes", Value: float64(s.mem.Size())}}}
+}
+
+// Close ends the binding and frees the memory. It comes after the flow's socket
+// was closed.
+func (s *Sender) Close() error {
+	var errs []error
+	if s.binding != nil {
+		errs = append(errs, s.binding.Close())
+		s.binding = nil
+	}
+	if s.dev != nil {
+		errs = append(errs, s.dev.Close())
+		s.dev = nil
+	}
+	if s.mem != nil {
+		errs = append(errs, s.mem.Close())
+		s.mem = nil
+	}
+	return errors.Join(errs...)
+}

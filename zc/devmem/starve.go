@@ -1,0 +1,65 @@
+package devmem
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/zc/nicqueue"
+)
+
+// idle is since when the flow has brought nothing, and how often its queue had
+// wanted for a buffer by then.
+type idle struct {
+	since time.Time
+	lost  uint64
+	known bool // the driver has such counters
+}
+
+func (i *idle) flowing() { i.since = time.Time{} }
+
+// idleTick is called when a sleep brought no payload. When there has been none for a while, the NIC gets what has been gathered. It tells a
+// NIC without buffers from a sender without data.
+func (r *Receiver) idleTick(c *stream.Conn, m *stream.Meter) error {
+	if r.idle.since.IsZero() {
+		r.idle.since = time.Now()
+		r.idle.lost, r.idle.known = r.queue.Lost()
+	}
+	idle := time.Since(r.idle.since)
+	if c.Aborted() != nil || idle < waitTime {
+		return nil
+	}
+	if err := r.tokens.giveRipe(r.fd, m); err != nil {
+		return err
+	}
+	if idle < nicqueue.StarvedAfter || !r.wanted() {
+		return nil
+	}
+	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d fragments of %d bytes in all, of memory of %d bytes",
+		r.queue.ID, r.tokens.held.Count(), r.tokens.held.Bytes(), r.mem.Size())
+	if r.tokens.held.Count() == 0 {
+		return &stream.Error{Op: op + "; the rest is in the socket, behind packets that were lost",
+			How: "give the NIC more memory (--area-size), or let less be on its way (--rcvbuf)"}
+	}
+	return &stream.Error{Op: op, How: "hold less (--hold), or give the NIC more memory (--area-size)"}
+}
+
+// spare is how many buffers may be left, in the pool's own cache and in pieces,
+// when a NIC finds none.
+const spare = 64
+
+// wanted reports whether the NIC wants for a buffer: it did during the idle time,
+// or all memory is out and the application has it. A NIC that holds packets back
+// until it has buffers again counts nothing.
+func (r *Receiver) wanted() bool {
+	if now, _ := r.queue.Lost(); r.idle.known && now > r.idle.lost {
+		return true
+	}
+	all := r.mem.Size() / os.Getpagesize()
+	if r.tokens.held.Count() < all-spare {
+		return false
+	}
+	out, known, err := r.inflight()
+	return err != nil || !known || int(out) >= all-spare
+}

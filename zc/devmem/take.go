@@ -1,0 +1,161 @@
+package devmem
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/dmabuf"
+	"github.com/zcbench/zcbench/sock"
+	"github.com/zcbench/zcbench/stream"
+	"golang.org/x/sys/unix"
+)
+
+// waitTime bounds one sleep, so that an aborted or starving run is noticed.
+const waitTime = 100 * time.Millisecond
+
+// Receive takes payload until the sender ends the flow. Nothing is allocated per
+// call.
+func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
+	if err := sock.Blocking(r.fd, waitTime); err != nil {
+		return err
+	}
+	for {
+		if err := r.tokens.makeRoom(r.fd, r.frags, m); err != nil {
+			return err
+		}
+		n, frags, truncated, errno := r.reader.Recv(r.fd, 0)
+		m.Wait()
+		r.reads.calls++
+		switch {
+		case errno == 0 && n > 0:
+			if truncated {
+				r.reads.truncated++
+			}
+			if err := r.take(n, frags, m); err != nil {
+				return err
+			}
+		case errno == 0:
+			return r.end(c, m)
+		case errno == unix.EAGAIN:
+			r.reads.empty++
+			if err := r.idleTick(c, m); err != nil {
+				return err
+			}
+		case errno == unix.EINTR:
+			r.reads.empty++
+		default:
+			return r.failed(c, errno)
+		}
+	}
+}
+
+// end gives everything back when the sender has ended the flow.
+func (r *Receiver) end(c *stream.Conn, m *stream.Meter) error {
+	if err := c.Aborted(); err != nil {
+		return err
+	}
+	err := r.tokens.giveAll(r.fd, m)
+	r.ended = err == nil
+	return err
+}
+
+// failed names an errno of recvmsg.
+func (r *Receiver) failed(c *stream.Conn, errno unix.Errno) error {
+	const op = "recvmsg with MSG_SOCK_DEVMEM"
+	switch errno {
+	case sock.ETOOSMALL:
+		return &stream.Error{Op: op + ": no control space for a single fragment", Err: errno, How: "report it"}
+	case unix.EFAULT, unix.ENODEV:
+		where, fix := r.queue.Whereabouts(r.fd)
+		return &stream.Error{Op: op + ": the payload is in memory of another program: " + where, Err: errno, How: fix}
+	}
+	return stream.ReceiveError(c, op, errno)
+}
+
+// take treats the payload of one read of n bytes.
+func (r *Receiver) take(n int, frags sock.DevmemFrags, m *stream.Meter) error {
+	r.idle.flowing()
+	looks := r.opt.Touch != stream.TouchNone && r.mem.Bytes() != nil
+	if looks {
+		m.Call()
+		if err := r.mem.Begin(dmabuf.Read); err != nil {
+			return err
+		}
+	}
+	got, err := r.sort(n, frags, m)
+	if looks {
+		m.Call()
+		err = errors.Join(err, r.mem.End(dmabuf.Read))
+	}
+	if err != nil {
+		return err
+	}
+	m.Bytes(n)
+	if got == 0 {
+		return nil
+	}
+	r.reads.count(got)
+	if r.tokens.ripe > sock.MaxTokenFrags {
+		r.reads.passed++
+	}
+	calls := r.tokens.calls
+	err = r.tokens.give(r.fd, m)
+	if r.tokens.calls == calls {
+		r.reads.avoided++
+	}
+	return err
+}
+
+// sort goes through the fragments of a read of n bytes and returns how many were
+// in the dmabuf. Bytes without any are ordinary ones: they came by another queue.
+func (r *Receiver) sort(n int, frags sock.DevmemFrags, m *stream.Meter) (got int, err error) {
+	mem, at, inside := r.mem.Bytes(), 0, uint64(0)
+	size := uint64(r.mem.Size())
+	for f, ok := frags.Next(); ok; f, ok = frags.Next() {
+		if f.Linear {
+			if at+int(f.Size) > len(r.linear.Bytes()) {
+				return got, fmt.Errorf("recvmsg: %d linear bytes at %d, in a buffer of %d", f.Size, at, len(r.linear.Bytes()))
+			}
+			r.touch.Next(r.linear.Bytes()[at:at+int(f.Size)], m)
+			at += int(f.Size)
+			continue
+		}
+		if f.DMABuf != r.binding.ID || f.Offset > size || uint64(f.Size) > size-f.Offset {
+			return got, r.stray(f)
+		}
+		if mem != nil {
+			r.touch.Next(mem[f.Offset:f.Offset+uint64(f.Size)], m)
+		} else {
+			r.touch.Skip(int(f.Size))
+		}
+		r.tokens.take(f.Token, f.Size)
+		inside += uint64(f.Size)
+		got++
+	}
+	if err := frags.Err(); err != nil {
+		return got, fmt.Errorf("recvmsg: %w", err)
+	}
+	switch {
+	case got == 0 && at == 0: // ordinary
+		r.touch.Next(r.linear.Bytes()[:n], m)
+		m.Copied(uint64(n))
+		r.copied += uint64(n)
+	case uint64(at)+inside != uint64(n):
+		return got, &stream.Error{Op: fmt.Sprintf("recvmsg told of %d bytes by its return value, and of %d by control messages", n, uint64(at)+inside),
+			How: "report it: control messages were lost, and payload with them"}
+	}
+	m.ZeroCopy(inside)
+	m.Linear(uint64(at))
+	r.linearBytes += uint64(at)
+	return got, nil
+}
+
+// stray names a fragment that is not in our memory.
+func (r *Receiver) stray(f sock.DevmemFrag) error {
+	if f.DMABuf == r.binding.ID {
+		return fmt.Errorf("recvmsg: fragment of %d bytes at %d, in memory of %d", f.Size, f.Offset, r.mem.Size())
+	}
+	where, fix := r.queue.Whereabouts(r.fd)
+	return &stream.Error{Op: fmt.Sprintf("recvmsg: payload is in the memory of binding %d, not of %d: %s", f.DMABuf, r.binding.ID, where), How: fix}
+}

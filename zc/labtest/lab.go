@@ -1,0 +1,228 @@
+// Package labtest is what the lab tests of modes that take a queue over share:
+// transfers between the lab's two ends, and looks at the device before and after.
+package labtest
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netns"
+	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/stream"
+	"golang.org/x/sys/unix"
+)
+
+// The lab's two ends of the wire: a namespace and a soft NIC each.
+var (
+	RXNS, RXDev = guest.Ends[0].NS, guest.Ends[0].Dev
+	TXNS, TXDev = guest.Ends[1].NS, guest.Ends[1].Dev
+	Addrs       = map[string]string{"ipv4": address(guest.Ends[0].V4), "ipv6": address(guest.Ends[0].V6)}
+)
+
+func address(prefix string) string { return netip.MustParsePrefix(prefix).Addr().String() }
+
+// Need skips a test outside the lab.
+func Need(t testing.TB) {
+	t.Helper()
+	if os.Getenv(guest.Env) == "" {
+		t.Skip(`needs the lab's guest, with a NIC that can: go test -exec "$PWD/bin/zcbench lab exec --" PACKAGE`)
+	}
+}
+
+// errEnded is of a function that did not return.
+var errEnded = errors.New("the test was ended by its own function")
+
+// In runs f on a thread of its own in a network namespace; the thread ends
+// with it.
+func In[T any](ns string, f func() (T, error)) (T, error) {
+	type result struct {
+		v   T
+		err error
+	}
+	c := make(chan result, 1)
+	go func() {
+		runtime.LockOSThread()
+		r := result{err: errEnded}
+		defer func() { c <- r }()
+		h, err := netns.GetFromName(ns)
+		if err == nil {
+			defer h.Close()
+			err = netns.Set(h)
+		}
+		if r.err = err; err == nil {
+			r.err = errEnded
+			r.v, r.err = f()
+		}
+	}()
+	r := <-c
+	return r.v, r.err
+}
+
+// DeviceState is all that a receiver sets.
+func DeviceState(t *testing.T) string {
+	t.Helper()
+	s, err := In(RXNS, func() (string, error) {
+		d, err := nic.Open(RXDev)
+		if err != nil {
+			return "", err
+		}
+		defer d.Close()
+		h, e1 := d.HeaderSplit()
+		table, e2 := d.Indirection()
+		rules, e3 := d.HasRules()
+		queues, e4 := d.Queues()
+		for i := range queues {
+			queues[i].NAPI = 0 // a restart may change it
+		}
+		return fmt.Sprint(h, table, rules, " rules ", queues), errors.Join(e1, e2, e3, e4)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// AwaitLine reads what a process says until it says want.
+func AwaitLine(t *testing.T, r interface{ Read([]byte) (int, error) }, want string) {
+	t.Helper()
+	var all []byte
+	b := make([]byte, 4096)
+	for !strings.Contains(string(all), want) {
+		n, err := r.Read(b)
+		all = append(all, b[:n]...)
+		if err != nil {
+			t.Fatalf("the receiver said %q, then: %v", all, err)
+		}
+	}
+}
+
+// AwaitFree waits until a queue has no provider.
+func AwaitFree(t *testing.T, queue int) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		q, err := OnDevice(func(d *nic.Device) (nic.Queue, error) { return d.Queue(queue) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q.Provider == nic.ProviderNone {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%v is still bound", q)
+		}
+	}
+}
+
+// OnDevice runs f on the receiving device.
+func OnDevice[T any](f func(*nic.Device) (T, error)) (T, error) {
+	return In(RXNS, func() (v T, err error) {
+		d, err := nic.Open(RXDev)
+		if err != nil {
+			return v, err
+		}
+		defer d.Close()
+		return f(d)
+	})
+}
+
+// Refusal opens a receiver that cannot be had, after prepare in its thread, and
+// checks that the device is as it was.
+func Refusal(t *testing.T, open func(stream.Options) (stream.Receiver, error), prepare func() (back func(), err error)) error {
+	t.Helper()
+	before := DeviceState(t)
+	_, err := In(RXNS, func() (struct{}, error) {
+		back, err := prepare()
+		if err != nil {
+			t.Error(err)
+			return struct{}{}, nil
+		}
+		defer back()
+		return struct{}{}, TryOpen(open, stream.NICQueue{})
+	})
+	if after := DeviceState(t); after != before {
+		t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
+	}
+	return err
+}
+
+// TryOpen opens and closes a receiver in the calling thread's namespace.
+func TryOpen(open func(stream.Options) (stream.Receiver, error), q stream.NICQueue) error {
+	q.Dev = RXDev
+	r, err := open(stream.Options{MessageBytes: messageBytes, Touch: stream.TouchNone, NIC: q})
+	if err == nil {
+		err = r.Close()
+	}
+	return err
+}
+
+// Killed kills the receiver that the test binary's test name is, with the
+// environment variable env set, some times in the middle of its flow. Each time the
+// queue must be free for the transfer that follows, whose lease restores what the
+// dead one had set before it sets its own, so that nothing is left in the end.
+func Killed(t *testing.T, name, env string, rounds int, next Transfer) {
+	t.Helper()
+	Need(t)
+	before := DeviceState(t)
+	for range rounds {
+		kill(t, name, env, 3)
+		o, err := In(RXNS, next.Receive)
+		if err != nil || o.Err != nil || o.Counters.ZeroCopyBytes != uint64(next.Bytes) {
+			t.Errorf("the flow after it: %v, %v, %+v", err, o.Err, o.Counters)
+		}
+	}
+	if after := DeviceState(t); after != before {
+		t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
+	}
+}
+
+// kill starts the test binary's test name as a process with the environment
+// variable env set, awaits that it says "flowing", kills it, and waits until the
+// queue is free.
+func kill(t *testing.T, name, env string, queue int) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "-test.run=^"+name+"$", "-test.v")
+	cmd.Env = append(os.Environ(), env+"=1")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	AwaitLine(t, out, "flowing")
+	time.Sleep(300 * time.Millisecond)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	start := time.Now()
+	AwaitFree(t, queue)
+	t.Logf("the queue was free %v after the kill", time.Since(start).Round(time.Millisecond))
+}
+
+// WithoutNetAdmin takes CAP_NET_ADMIN from the calling thread, which is to end
+// soon.
+func WithoutNetAdmin() error {
+	h := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var d [2]unix.CapUserData
+	if err := unix.Capget(&h, &d[0]); err != nil {
+		return err
+	}
+	d[0].Effective &^= 1 << unix.CAP_NET_ADMIN
+	return unix.Capset(&h, &d[0])
+}
+
+// Contains reports whether err says want.
+func Contains(err error, want string) bool { return err != nil && strings.Contains(err.Error(), want) }

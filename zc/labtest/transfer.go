@@ -1,0 +1,236 @@
+package labtest
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/sock"
+	"github.com/zcbench/zcbench/stream"
+	"golang.org/x/sys/unix"
+)
+
+// Transfer is one flow from the sending to the receiving end.
+type Transfer struct {
+	Family    string // "ipv4" or "ipv6"
+	Bytes     int
+	NIC       stream.NICQueue
+	ReadBytes int
+	Touch     stream.Touch // "": verify
+	Engine    string       // of io_uring; "": the default
+	Open      func(stream.Options) (stream.Receiver, error)
+
+	// TX makes the send path; nil sends exactly Bytes from a user buffer. A path
+	// sends whole messages, so Bytes or more. ZeroCopy is of its socket.
+	TX       func(stream.Options) (stream.Sender, error)
+	ZeroCopy bool
+
+	Reset bool                    // the sender breaks off half way
+	Begun func(r stream.Receiver) // called before the first payload byte
+	Setup func(d *nic.Device) func()
+}
+
+// Opener adapts a constructor.
+func Opener[R stream.Receiver](open func(stream.Options) (R, error)) func(stream.Options) (stream.Receiver, error) {
+	return func(o stream.Options) (stream.Receiver, error) {
+		r, err := open(o)
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	}
+}
+
+// TXOpener adapts a constructor.
+func TXOpener[S stream.Sender](open func(stream.Options) (S, error)) func(stream.Options) (stream.Sender, error) {
+	return func(o stream.Options) (stream.Sender, error) {
+		s, err := open(o)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+}
+
+// Outcome is what the receiver said of it.
+type Outcome struct {
+	Counters stream.Counters
+	Evidence stream.Evidence
+	Err      error // of Receive
+	Attached time.Duration
+	Sent     stream.Counters // of the send path
+}
+
+// Figure is a figure of the receiver's evidence; -1: it has no such.
+func (o Outcome) Figure(name string) float64 {
+	for _, f := range o.Evidence.Figures {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return -1
+}
+
+// Run makes the transfer and checks that the device is as it was afterwards. Its
+// error is one of opening or closing the receiver, or of the sender.
+func (x Transfer) Run(t *testing.T) (Outcome, error) {
+	t.Helper()
+	before := DeviceState(t)
+	o, err := In(RXNS, x.Receive)
+	if after := DeviceState(t); after != before {
+		t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
+	}
+	return o, err
+}
+
+// messageBytes is the message of all transfers.
+const messageBytes = 1 << 20
+
+// Receive is the receiving end, on its own thread in its namespace.
+func (x Transfer) Receive() (o Outcome, err error) {
+	if x.Setup != nil {
+		d, err := nic.Open(RXDev)
+		if err != nil {
+			return o, err
+		}
+		back := x.Setup(d)
+		defer d.Close()
+		defer back()
+	}
+	opt := stream.Options{MessageBytes: messageBytes, ReadBytes: x.ReadBytes, Touch: x.Touch, NIC: x.NIC, UringEngine: x.Engine}
+	if opt.Touch == "" {
+		opt.Touch = stream.TouchVerify
+	}
+	opt.NIC.Dev = RXDev
+	r, err := x.Open(opt)
+	if err != nil {
+		return o, err
+	}
+	// The sender of a flow that failed may hear of it only when the queue has
+	// buffers again: after Close.
+	sent := make(chan error, 1)
+	o, err = x.serve(r, sent)
+	err = errors.Join(err, r.Close())
+	if serr := <-sent; err == nil && o.Err == nil && !x.Reset {
+		err = serr
+	}
+	return o, err
+}
+
+func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err error) {
+	var cookie stream.Cookie
+	port, err := stream.Listen(net.JoinHostPort(Addrs[x.Family], "0"), cookie, sock.Options{})
+	if err != nil {
+		sent <- nil
+		return o, err
+	}
+	defer port.Close()
+	var tx stream.Meter
+	go func() {
+		_, err := In(TXNS, func() (struct{}, error) { return struct{}{}, x.send(port.Addr().String(), cookie, &tx) })
+		sent <- err
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	conn, hello, err := port.Accept(ctx)
+	if err != nil {
+		return o, err
+	}
+	defer conn.Close()
+	start := time.Now()
+	if err = r.Attach(conn, hello); err == nil {
+		o.Attached = time.Since(start)
+		err = conn.Welcome(stream.Welcome{})
+	}
+	if err != nil {
+		return o, err
+	}
+	if x.Begun != nil {
+		x.Begun(r)
+	}
+	var m stream.Meter
+	o.Err = r.Receive(conn, &m)
+	o.Counters, o.Sent = m.Snapshot(), tx.Snapshot()
+	if w, ok := r.(stream.Witness); ok {
+		o.Evidence = w.Evidence()
+	}
+	return o, nil
+}
+
+// send is the sending end.
+func (x Transfer) send(addr string, cookie stream.Cookie, m *stream.Meter) (err error) {
+	p, err := stream.NewPayload(messageBytes)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	var path stream.Sender
+	if x.TX != nil {
+		if path, err = x.TX(stream.Options{MessageBytes: messageBytes, NIC: stream.NICQueue{Dev: TXDev}}); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, path.Close()) }()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	c, _, err := stream.Dial(ctx, addr, stream.Hello{Cookie: cookie, TXMode: "test", MessageBytes: messageBytes, PeriodBytes: uint64(p.PeriodBytes())}, sock.Options{ZeroCopy: x.ZeroCopy})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if path != nil {
+		return x.sendBy(path, c, p, m)
+	}
+	return x.sendPlain(c, p, m)
+}
+
+// sendBy sends by a path until Bytes have gone.
+func (x Transfer) sendBy(path stream.Sender, c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for m.Snapshot().Bytes < uint64(x.Bytes) {
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+		c.Stop()
+	}()
+	if err := path.Send(c, p, m); err != nil {
+		return err
+	}
+	return c.EndOfSend()
+}
+
+// sendPlain sends bytes of the pattern, then the end of the flow, or a reset half
+// way.
+func (x Transfer) sendPlain(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+	total := x.Bytes
+	if x.Reset {
+		total /= 2
+	}
+	var w sock.Waiter
+	for n := 0; n < total; {
+		piece := p.Message(uint64(n / messageBytes))[n%messageBytes:]
+		k, errno := sock.Send(c.FD, piece[:min(len(piece), total-n)], unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		switch errno {
+		case 0:
+			n += k
+			m.Bytes(k)
+		case unix.EAGAIN:
+			w.Wait(c.FD, unix.POLLOUT, 100)
+		case unix.EINTR:
+		default:
+			return errno
+		}
+	}
+	if x.Reset {
+		return unix.SetsockoptLinger(c.FD, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+	}
+	return c.EndOfSend()
+}

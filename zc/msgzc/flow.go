@@ -1,0 +1,163 @@
+package msgzc
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/sock"
+	"github.com/zcbench/zcbench/stream"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// window is how many calls may be without their notification.
+	window = 4096
+	// slots is the size of the table of call sizes. Notifications of one TCP
+	// flow come in order of acknowledgement, so a slot is free long before its
+	// turn comes again.
+	slots = 16 * window
+	// waitMs bounds one sleep, so that an aborted run is noticed.
+	waitMs = 100
+	// drainTime is how long the last notifications may take without progress.
+	drainTime = 10 * time.Second
+)
+
+// Flow sends one flow by calls whose memory the kernel lets go of by notification
+// on the socket's error queue. It must not be copied after first use.
+type Flow struct {
+	Op string // names a call in errors
+	// Call hands the kernel n bytes at offset off of the payload, without sleeping.
+	Call func(fd, off, n int) (int, unix.Errno)
+	// Explain names an errno of Call that only its owner knows; nil where it does
+	// not.
+	Explain func(c *stream.Conn, errno unix.Errno) error
+
+	wait  sock.Waiter
+	queue sock.ErrQueue
+
+	next    uint32        // number of the next call with MSG_ZEROCOPY
+	pending int           // calls without their notification
+	size    [slots]uint32 // bytes of call n, at n % slots
+}
+
+// Send sends until c.Stopping, then waits for all notifications.
+func (f *Flow) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+	err := f.sendAll(c, p, m)
+	return errors.Join(err, f.drain(c, m, err != nil))
+}
+
+func (f *Flow) sendAll(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+	for k := uint64(0); ; k++ {
+		for off, end := p.Offset(k), p.Offset(k)+p.MessageBytes(); off < end; {
+			if c.Stopping() {
+				return c.Aborted()
+			}
+			n, err := f.sendOne(c, off, end-off, m)
+			if err != nil {
+				return err
+			}
+			off += n
+		}
+	}
+}
+
+// sendOne makes one call and takes the notifications that are there.
+func (f *Flow) sendOne(c *stream.Conn, off, want int, m *stream.Meter) (int, error) {
+	if f.pending >= window {
+		return 0, f.await(c, unix.POLLERR, m)
+	}
+	n, errno := f.Call(c.FD, off, want)
+	m.Call()
+	switch errno {
+	case 0:
+		f.size[f.next%slots] = uint32(n)
+		f.next++
+		f.pending++
+		m.Bytes(n)
+		if f.pending%16 == 0 { // else the queue would grow until the buffer is full
+			return n, f.reap(c, m)
+		}
+		return n, nil
+	case unix.EINTR:
+		return 0, nil
+	case unix.EAGAIN:
+		return 0, f.await(c, unix.POLLOUT, m)
+	case unix.ENOBUFS:
+		if f.pending > 0 {
+			return 0, f.await(c, unix.POLLERR, m)
+		}
+		return 0, &stream.Error{Op: f.Op, Err: errno,
+			How: "no memory for a notification or no right to pin pages: sysctl -w net.core.optmem_max=4194304, raise ulimit -l, or run as root"}
+	}
+	if f.Explain != nil {
+		if err := f.Explain(c, errno); err != nil {
+			return 0, err
+		}
+	}
+	return 0, stream.SendError(c, f.Op, errno)
+}
+
+// await sleeps until the socket has one of events or a notification, and takes
+// the notifications.
+func (f *Flow) await(c *stream.Conn, events int16, m *stream.Meter) error {
+	f.wait.Wait(c.FD, events, waitMs) // POLLERR is always reported
+	m.Wait()
+	return f.reap(c, m)
+}
+
+// reap takes all notifications that are there.
+func (f *Flow) reap(c *stream.Conn, m *stream.Meter) error {
+	for {
+		n, ok, errno := f.queue.Next(c.FD)
+		m.Call()
+		switch {
+		case errno == unix.EAGAIN:
+			return nil
+		case errno == unix.EINTR:
+		case errno != 0:
+			return &stream.Error{Op: "read the error queue", Err: errno}
+		case ok:
+			if err := f.account(n, m); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// account books the calls n.Lo..n.Hi as copied or not.
+func (f *Flow) account(n sock.Notification, m *stream.Meter) error {
+	calls := n.Hi - n.Lo + 1 // wraps as the kernel's counter does
+	if int(calls) > f.pending || calls == 0 {
+		return fmt.Errorf("notification for calls %d..%d, but only %d are pending", n.Lo, n.Hi, f.pending)
+	}
+	f.pending -= int(calls)
+	var bytes uint64
+	for i := range calls {
+		bytes += uint64(f.size[(n.Lo+i)%slots])
+	}
+	if n.Copied {
+		m.Copied(bytes)
+	} else {
+		m.ZeroCopy(bytes)
+	}
+	m.Completion(uint64(calls), n.Copied)
+	return nil
+}
+
+// drain waits for the notifications still owed, unless the flow is broken.
+func (f *Flow) drain(c *stream.Conn, m *stream.Meter, broken bool) error {
+	last, left := time.Now(), f.pending
+	for f.pending > 0 && !broken && c.Aborted() == nil {
+		if err := f.await(c, unix.POLLERR, m); err != nil {
+			return err
+		}
+		if f.pending < left {
+			last, left = time.Now(), f.pending
+		}
+		if time.Since(last) > drainTime {
+			return fmt.Errorf("%d MSG_ZEROCOPY notifications missing after %v", f.pending, drainTime)
+		}
+	}
+	return nil
+}

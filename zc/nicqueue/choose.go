@@ -1,0 +1,60 @@
+package nicqueue
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/stream"
+	"golang.org/x/sys/unix"
+)
+
+// chooseQueue finds the queue to take over: the one asked for, else the last,
+// which drivers and irqbalance favour least.
+func chooseQueue(mode string, d *nic.Device, want *int) (nic.Queue, error) {
+	all, err := d.Queues()
+	if err != nil {
+		return nic.Queue{}, Unsupported(mode, err)
+	}
+	if len(all) == 0 {
+		return nic.Queue{}, &stream.Unsupported{Mode: mode, Op: d.Name + " shows no RX queues", How: "bring it up: ip link set " + d.Name + " up; or use a driver with queue operations"}
+	}
+	q := all[len(all)-1]
+	if want != nil {
+		if q, err = d.Queue(*want); err != nil {
+			return q, Unsupported(mode, err)
+		}
+	}
+	return awaitFree(mode, d, q)
+}
+
+// freeWithin is how long a queue that is taken may take to become free: the
+// kernel closes the ring of a process that has ended in its own time.
+const freeWithin = time.Second
+
+// awaitFree waits a moment for a queue that is taken.
+func awaitFree(mode string, d *nic.Device, q nic.Queue) (nic.Queue, error) {
+	for end := time.Now().Add(freeWithin); ; time.Sleep(10 * time.Millisecond) {
+		err := available(mode, d, q)
+		if err == nil || time.Now().After(end) {
+			return q, err
+		}
+		if q, err = d.Queue(q.ID); err != nil {
+			return q, Unsupported(mode, err)
+		}
+	}
+}
+
+// available says why a queue cannot be taken over, by what it is used for.
+func available(mode string, d *nic.Device, q nic.Queue) error {
+	switch {
+	case q.Provider == nic.ProviderXSK:
+		return &stream.Unsupported{Mode: mode, Op: fmt.Sprintf("RX queue %d of %s is used by AF_XDP", q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue, or end the program that holds it"}
+	case q.Leased:
+		return &stream.Unsupported{Mode: mode, Op: fmt.Sprintf("RX queue %d of %s is leased to a virtual interface", q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue"}
+	case q.Provider != nic.ProviderNone:
+		return &stream.Unsupported{Mode: mode, Op: fmt.Sprintf("RX %v of %s is taken already", q, d.Name), Err: unix.EEXIST,
+			How: "choose another with --queue, or end the program that holds it"}
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package nicqueue
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/lease"
+	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/stream"
+)
+
+// Queue is a queue that is taken over, as it was found when its memory was bound.
+type Queue struct {
+	nic.Queue
+	Dev *nic.Device
+
+	mode    string
+	changes lease.Changes
+	bound   bool // it is ours
+}
+
+// Take prepares a queue of o.Dev. A NIC that cannot is an [*stream.Unsupported]
+// of mode that names the failing step; then nothing stays changed.
+func Take(mode string, o stream.NICQueue) (*Queue, error) {
+	q := &Queue{mode: mode}
+	if err := q.take(o); err != nil {
+		return nil, errors.Join(err, q.Release())
+	}
+	return q, nil
+}
+
+func (q *Queue) take(o stream.NICQueue) (err error) {
+	if q.Dev, err = nic.Open(o.Dev); err != nil {
+		return Unsupported(q.mode, err)
+	}
+	if q.Queue, err = chooseQueue(q.mode, q.Dev, o.Queue); err != nil {
+		return err
+	}
+	if q.Dev.HasXDP() {
+		return xdpAttached(q.mode, q.Dev)
+	}
+	if err := q.changes.SplitHeaders(q.Dev); err != nil {
+		return Unsupported(q.mode, err)
+	}
+	if err := q.changes.KeepFree(q.Dev, q.ID); err != nil {
+		return Unsupported(q.mode, err)
+	}
+	return nil
+}
+
+// Bound is called when the queue's memory is bound: it must show in the queue.
+func (q *Queue) Bound(p nic.Provider) (err error) {
+	q.bound = true
+	// The queue was restarted: its NAPI instance may have another number.
+	if q.Queue, err = q.Dev.Queue(q.ID); err != nil {
+		return err
+	}
+	if q.Provider != p {
+		return &stream.Unsupported{Mode: q.mode, Op: fmt.Sprintf("%s took the registration, but its %v does not use it", q.Dev.Name, q.Queue),
+			How: "report it: this is a bug of the driver"}
+	}
+	return nil
+}
+
+// Steer sends the flow c to the queue, or to queue number to where that is set.
+func (q *Queue) Steer(c *stream.Conn, to *int) error {
+	id := q.ID
+	if to != nil {
+		id = *to
+	}
+	if err := q.changes.Steer(q.Dev, c.Local, c.Remote, id); err != nil {
+		return Unsupported(q.mode, err)
+	}
+	return nil
+}
+
+// Lost is how often the queue wanted for a buffer, by the driver's counters,
+// which not every driver has.
+func (q *Queue) Lost() (n uint64, known bool) {
+	all, err := q.Dev.QueueStats()
+	s, ok := all[q.ID]
+	return s.AllocFail + s.Drops, err == nil && ok
+}
+
+// StarvedAfter is how long a flow may bring nothing while the NIC finds no
+// buffer: TCP has tried again several times by then.
+const StarvedAfter = 2 * time.Second
+
+// unboundWithin is how long a queue may take to get its own memory back.
+const unboundWithin = 5 * time.Second
+
+// Release restores the device in reverse order, when the mode has let go of the
+// queue. It may be called again.
+func (q *Queue) Release() error {
+	if q.Dev == nil {
+		return nil
+	}
+	// Header split cannot go off before the queue is free.
+	err := errors.Join(q.awaitUnbound(), q.changes.Undo(), q.Dev.Close())
+	q.Dev = nil
+	return err
+}
+
+// awaitUnbound waits until the queue that was ours has no provider: the kernel
+// closes a ring in its own time.
+func (q *Queue) awaitUnbound() error {
+	if !q.bound {
+		return nil
+	}
+	for end := time.Now().Add(unboundWithin); ; time.Sleep(5 * time.Millisecond) {
+		now, err := q.Dev.Queue(q.ID)
+		if err != nil {
+			return err
+		}
+		if now.Provider == nic.ProviderNone {
+			return nil
+		}
+		if time.Now().After(end) {
+			return &stream.Error{Op: fmt.Sprintf("RX %v of %s is still bound %v after it was let go", now, q.Dev.Name, unboundWithin),
+				How: "if no process holds it, this is a bug of the kernel: ip link set " + q.Dev.Name + " down and up frees it"}
+		}
+	}
+}

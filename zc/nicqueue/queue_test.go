@@ -1,0 +1,53 @@
+package nicqueue
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/dmabuf"
+	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/uring"
+	"golang.org/x/sys/unix"
+)
+
+// A mode's error keeps the errno for errors.Is, the kernel's text, and the fix.
+func TestUnsupported(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		is   error
+		want string
+		fix  string
+	}{
+		"nic":    {&nic.Error{Op: "bind", Err: unix.EINVAL, Why: "tcp-data-split is disabled", How: "ethtool -G"}, unix.EINVAL, "devmem is not supported here: bind: invalid argument: tcp-data-split is disabled", "ethtool -G"},
+		"uring":  {&uring.OpError{Op: "io_uring_register", Errno: unix.EPERM, How: "run as root"}, unix.EPERM, "devmem is not supported here: io_uring_register: operation not permitted", "run as root"},
+		"dmabuf": {&dmabuf.Error{Op: "make a udmabuf", Err: dmabuf.ErrLimit, How: "echo"}, dmabuf.ErrLimit, "devmem is not supported here: make a udmabuf: above the kernel's limit", "echo"},
+		"other":  {errors.New("broken"), nil, "devmem is not supported here: broken", ""},
+	} {
+		err := Unsupported("devmem", c.err)
+		if c.is != nil && !errors.Is(err, c.is) || err.Error() != c.want || stream.FixOf(err) != c.fix {
+			t.Errorf("%s: %v; fix: %s", name, err, stream.FixOf(err))
+		}
+	}
+}
+
+// Where there is no queue to be had, the first missing thing has a name and
+// nothing is kept.
+func TestTakeRefused(t *testing.T) {
+	for dev, want := range map[string]string{"lo": "lo", "no-such-if": "find interface no-such-if"} {
+		q, err := Take("devmem", stream.NICQueue{Dev: dev})
+		var u *stream.Unsupported
+		if q != nil || !errors.As(err, &u) || u.Mode != "devmem" || !strings.Contains(err.Error(), want) || stream.FixOf(err) == "" {
+			t.Errorf("%s: %+v, %v; fix: %s", dev, q, err, stream.FixOf(err))
+		}
+	}
+}
+
+func TestProbeRefused(t *testing.T) {
+	asked := false
+	err := Probe("devmem", "no-such-if", func(*nic.Device) error { asked = true; return nil })
+	if !errors.Is(err, unix.ENODEV) || asked {
+		t.Errorf("%v, driver asked: %v", err, asked)
+	}
+}

@@ -1,0 +1,32 @@
+package tcpmmap
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/zcbench/zcbench/sock"
+	"github.com/zcbench/zcbench/stream"
+	"golang.org/x/sys/unix"
+)
+
+// Probe maps a window on a TCP socket and asks for payload.
+func Probe() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("make a TCP socket: %w", err)
+	}
+	defer unix.Close(fd)
+	lacking := func(op string, err error) error {
+		return &stream.Unsupported{Mode: Mode, Op: op, Err: err, How: "use Linux 4.18 or later, with CONFIG_MMU"}
+	}
+	window, err := sock.MapWindow(fd, pageBytes)
+	if err != nil {
+		return lacking("mmap of a TCP socket", err)
+	}
+	var m sock.Mapper
+	_, errno := m.Receive(fd, window, true)
+	if errno != 0 {
+		err = lacking("getsockopt TCP_ZEROCOPY_RECEIVE", errno)
+	}
+	return errors.Join(err, unix.Munmap(window))
+}

@@ -1,0 +1,61 @@
+package tcpmmap_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/baseline"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/veth"
+	"github.com/zcbench/zcbench/zc/msgzc"
+)
+
+func plain(o stream.Options) (stream.Sender, error)    { return baseline.NewTCPSender(o) }
+func sendfile(o stream.Options) (stream.Sender, error) { return baseline.NewSendfileSender(o) }
+func zerocopy(o stream.Options) (stream.Sender, error) { return msgzc.New(o) }
+
+// Over veth, payload is mapped if the sender's pages are: a copy on delivery,
+// which msg-zerocopy meets with, fills pages. Nothing of what send and sendfile
+// give can be mapped, and the receiver says why.
+func TestIntegrationVeth(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes network namespaces")
+	}
+	pair, err := veth.New(veth.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pair.Close()
+	for _, x := range []struct {
+		name      string
+		sender    func(stream.Options) (stream.Sender, error)
+		addr      string
+		opt       stream.Options
+		dev       bool
+		low, high float64 // bounds of the mapped share
+		why       string  // of what was copied
+	}{
+		{"pages", zerocopy, pair.SUT.IPv4.String(), stream.Options{}, false, 0.97, 1, ""},
+		{"pages, interface named", zerocopy, pair.SUT.IPv4.String(), stream.Options{}, true, 0.97, 1, ""},
+		{"small windows", zerocopy, pair.SUT.IPv4.String(), stream.Options{ReadBytes: 8192}, false, 0.9, 1, ""},
+		{"segments of 4076 bytes", zerocopy, pair.SUT.IPv6.String(), stream.Options{}, false, 0.5, 0.99, "segments carry 4076 bytes"},
+		{"messages that are no pages", zerocopy, pair.SUT.IPv4.String(), stream.Options{MessageBytes: 1<<20 + 7}, false, 0.5, 1, "did not fill pages of its own"},
+		{"send", plain, pair.SUT.IPv4.String(), stream.Options{}, false, 0, 0.5, "veth has no hardware"}, // where memory is in pieces, send uses single pages too
+		{"sendfile", sendfile, pair.SUT.IPv6.String(), stream.Options{}, true, 0, 0.5, "veth has no hardware"},
+		{"short messages", plain, pair.SUT.IPv6.String(), stream.Options{MessageBytes: 1000}, false, 0, 0.5, "veth has no hardware"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if x.dev {
+				x.opt.NIC.Dev = pair.SUT.Dev
+			}
+			o := flow{rx: pair.SUT.Netns.Do, tx: pair.TG.Netns.Do, addr: x.addr, opt: x.opt, newSender: x.sender, bytes: 32 << 20}.run(t)
+			if o.mapped() < x.low || o.mapped() > x.high {
+				t.Errorf("%.2f %% mapped, want %g..%g", 100*o.mapped(), 100*x.low, 100*x.high)
+			}
+			if o.counters.CopiedBytes > o.counters.Bytes/100 && !strings.Contains(o.evidence.Why, x.why) {
+				t.Errorf("%d bytes copied: %q, want %q", o.counters.CopiedBytes, o.evidence.Why, x.why)
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/nic"
@@ -155,16 +156,22 @@ func channels(dev string, n int) (string, error) {
 
 func hostWants(s wire.Settings) (out []lease.Want, err error) {
 	add := func(name, value string) { out = append(out, lease.Want{Name: name, Value: value}) }
+	sysctl := func(name, value string) {
+		if tune.OfNetns(name) || !s.OnlyNamespace {
+			add("sysctl "+name, value)
+		}
+	}
 	if s.SysctlProfile != "" {
 		p, ok := tune.Profiles[s.SysctlProfile]
 		if !ok {
 			return nil, fmt.Errorf("unknown sysctl profile %q; there is %s", s.SysctlProfile, tune.Reference.Name)
 		}
 		for _, x := range p.Sysctls {
-			if tune.OfNetns(x[0]) || !s.OnlyNamespace {
-				add("sysctl "+x[0], x[1])
-			}
+			sysctl(x[0], x[1])
 		}
+	}
+	for _, x := range s.Sysctls {
+		sysctl(x.Name, strings.Join(strings.Fields(x.Value), " ")) // as the kernel's words are read
 	}
 	if s.OnlyNamespace {
 		return out, nil

@@ -31,7 +31,7 @@ type Options struct {
 	ReadBytes      int
 	RcvBuf, SndBuf int
 	PaceBitsPS     uint64
-	NIC            stream.NICQueue // of a receive mode that takes a queue over; the cell's RXBufLen counts
+	NIC            stream.NICQueue // of a receive mode that takes a queue over; the cell's RXBufLen and TokenBatch count
 	UringEngine    string          // of the modes that use io_uring; "" is the default
 	MTU            int             // of the path, for the record
 	MaxCopied      *float64        // fraction; nil is the default
@@ -149,7 +149,7 @@ func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stre
 
 // RXSpec is the receiving end of a cell.
 func RXSpec(c results.Cell, o Options, addr string) wire.EndSpec {
-	o.NIC.BufLen = c.RXBufLen
+	o.NIC.BufLen, o.NIC.TokenBatch = c.RXBufLen, c.TokenBatch
 	return wire.EndSpec{Role: stream.RX, Mode: c.RX, Addr: addr, Dev: o.SUTDev, CPU: o.SUTCPU, MessageBytes: c.MessageBytes,
 		ReadBytes: c.ReadBytes, Touch: stream.Touch(c.Touch), NIC: o.NIC, Congestion: c.Congestion, RcvBuf: o.RcvBuf, SndBuf: o.SndBuf,
 		UringEngine: o.uringEngine(stream.RX, c.RX), SampleMs: int(o.SampleInterval.Milliseconds())}

@@ -13,7 +13,7 @@ import (
 )
 
 // Settings are what a cell needs set on the hosts: those of the options, and the
-// cell's own factors. GRO is the receiver's; BIG TCP needs both ends.
+// cell's own factors. GRO is the receiver's.
 func (r *Runner) Settings(c results.Cell) (sut, tg wire.Settings) {
 	sut, tg = r.Opt.SUTSettings, r.Opt.TGSettings
 	if c.GRO != nil {
@@ -23,7 +23,10 @@ func (r *Runner) Settings(c results.Cell) (sut, tg wire.Settings) {
 		sut.HWGRO = c.HWGRO
 	}
 	if c.BigTCPBytes != 0 {
-		sut.BigTCPBytes, tg.BigTCPBytes = c.BigTCPBytes, c.BigTCPBytes
+		sut.BigTCPBytes = c.BigTCPBytes
+	}
+	if c.TGBigTCPBytes != 0 {
+		tg.BigTCPBytes = c.TGBigTCPBytes
 	}
 	for _, x := range []struct {
 		s   *wire.Settings

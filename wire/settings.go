@@ -1,6 +1,10 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/tune"
+)
 
 // Settings are what a host is to have set while a controller measures with it.
 // Zero values leave things as found. The agent holds a lease of them (package
@@ -17,11 +21,12 @@ type Settings struct {
 	// Device are other settings of the interface, by the names of nic.Device.Setting.
 	Device []Setting `json:"device,omitempty"`
 
-	SysctlProfile string `json:"sysctl_profile,omitempty"` // a set of sysctls, see package tune
-	HugePages     int    `json:"huge_pages,omitempty"`     // of the default size
-	Governor      string `json:"governor,omitempty"`       // of every CPU's frequency
-	MaxIdleUs     *int   `json:"max_idle_us,omitempty"`    // longest exit latency of an idle state, microseconds
-	StopBalance   bool   `json:"stop_irqbalance,omitempty"`
+	SysctlProfile string    `json:"sysctl_profile,omitempty"` // a set of sysctls, see package tune
+	Sysctls       []Setting `json:"sysctls,omitempty"`        // others, after the profile's
+	HugePages     int       `json:"huge_pages,omitempty"`     // of the default size
+	Governor      string    `json:"governor,omitempty"`       // of every CPU's frequency
+	MaxIdleUs     *int      `json:"max_idle_us,omitempty"`    // longest exit latency of an idle state, microseconds
+	StopBalance   bool      `json:"stop_irqbalance,omitempty"`
 	// OnlyNamespace leaves out what belongs to the machine: the other end, on the
 	// same one, sets it.
 	OnlyNamespace bool `json:"only_namespace,omitempty"`
@@ -41,7 +46,19 @@ func (s Settings) ofDevice() bool {
 }
 
 func (s Settings) ofHost() bool {
-	return s.SysctlProfile != "" || s.HugePages != 0 || s.Governor != "" || s.MaxIdleUs != nil || s.StopBalance
+	return s.SysctlProfile != "" || len(s.Sysctls) > 0 || s.HugePages != 0 || s.Governor != "" || s.MaxIdleUs != nil || s.StopBalance
+}
+
+// Shared are those that belong to the machine and not to an interface or network
+// namespace.
+func (s Settings) Shared() Settings {
+	w := Settings{SysctlProfile: s.SysctlProfile, HugePages: s.HugePages, Governor: s.Governor, MaxIdleUs: s.MaxIdleUs, StopBalance: s.StopBalance}
+	for _, x := range s.Sysctls {
+		if !tune.OfNetns(x.Name) {
+			w.Sysctls = append(w.Sysctls, x)
+		}
+	}
+	return w
 }
 
 // Check refuses what no host could have.

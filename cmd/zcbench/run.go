@@ -182,7 +182,7 @@ func (f *runFlags) check() error {
 
 func (f *runFlags) cell() results.Cell {
 	c := results.Cell{ID: f.rx + "/" + f.tx, RX: f.rx, TX: f.tx, MessageBytes: int(f.message), ReadBytes: int(f.read), Touch: f.touch, Congestion: f.congestion,
-		RXBufLen: f.queue.Options().BufLen, CPULayout: string(f.place.layout)}
+		RXBufLen: f.queue.Options().BufLen, TokenBatch: f.queue.Options().TokenBatch, CPULayout: string(f.place.layout)}
 	f.settings.Cell(&c)
 	return c
 }

@@ -116,7 +116,8 @@ func (s *Settings) AddFlags(cmd *cobra.Command, mtu bool) {
 
 // Cell puts those that are factors of a cell into it.
 func (s *Settings) Cell(c *results.Cell) {
-	c.GRO, c.HWGRO, c.BigTCPBytes = s.gro.v, s.hwGRO.v, int(s.bigTCP.bytes)
+	c.GRO, c.HWGRO = s.gro.v, s.hwGRO.v
+	c.BigTCPBytes, c.TGBigTCPBytes = int(s.bigTCP.bytes), int(s.bigTCP.bytes)
 }
 
 // Ends are the other settings of both ends; the factors come with the cell.

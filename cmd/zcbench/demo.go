@@ -47,8 +47,8 @@ with zero copy when it delivers it. The table says so; such runs are invalid.
 Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.Repetitions < 1 || o.Duration != 0 && o.Duration < 100*time.Millisecond {
-				return cli.Usagef("--repetitions must be at least 1 and --duration at least 100ms, or 0")
+			if o.Repetitions < 1 || cmd.Flags().Changed("duration") && o.Duration < 100*time.Millisecond {
+				return cli.Usagef("--repetitions must be at least 1 and --duration at least 100ms")
 			}
 			if message < 1 || message > stream.MaxMessageBytes {
 				return cli.Usagef("--message-size must be 1..%d bytes", stream.MaxMessageBytes)
@@ -95,7 +95,7 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 	f := cmd.Flags()
 	f.StringVar(&o.Dir, "out", "out/demo", "folder for the results; must not have any yet")
 	f.IntVar(&o.Repetitions, "repetitions", 6, "runs of each pair of modes that count")
-	f.DurationVar(&o.Duration, "duration", 0, "steady window of each run; 0: at most 800ms, less where the demo would take longer than 3 minutes")
+	f.DurationVar(&o.Duration, "duration", 0, "steady window of each run (default: at most 800ms, less where the demo would take longer than 3 minutes)")
 	f.IntVar(&o.MTU, "mtu", veth.DefaultMTU, "MTU of the link; with --sut only where it is given")
 	f.Var(&message, "message-size", "application message in bytes (suffixes K, M, G: powers of 1024)")
 	f.Uint64Var(&o.Seed, "seed", 1, "of the order of the runs")

@@ -143,7 +143,7 @@ func TestLabSizes(t *testing.T) {
 		"read 100 bytes": {ReadBytes: 100, Bytes: 1 << 20},
 		"read 64 MiB":    {ReadBytes: 64 << 20},
 		"huge pages":     {NIC: stream.NICQueue{Area: stream.AreaHuge, AreaBytes: 16 << 20}},
-		"smallest":       {NIC: stream.NICQueue{AreaBytes: 2 << 20, TokenBatch: 1024}},
+		"tight":          {NIC: stream.NICQueue{AreaBytes: 4 << 20, TokenBatch: 1024}}, // the ring, and as much again
 		"hold 8 MiB":     {NIC: stream.NICQueue{HoldBytes: 8 << 20}},
 		"queue 1":        {NIC: stream.NICQueue{Queue: new(int)}},
 	} {
@@ -206,7 +206,6 @@ func TestLabHeaderSplitOff(t *testing.T) {
 // seconds, and the queue works again at once.
 func TestLabStarved(t *testing.T) {
 	labtest.Need(t)
-	start := time.Now()
 	o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 64 << 20, Touch: stream.TouchNone, NIC: stream.NICQueue{AreaBytes: 4 << 20, HoldBytes: 64 << 20}})
 	if err != nil {
 		t.Fatal(err)
@@ -214,8 +213,8 @@ func TestLabStarved(t *testing.T) {
 	if !labtest.Contains(o.Err, "starved: the NIC finds no buffer in RX queue 3: the application holds") || !strings.Contains(stream.FixOf(o.Err), "--hold") {
 		t.Errorf("error %v after %d bytes; fix: %s", o.Err, o.Counters.Bytes, stream.FixOf(o.Err))
 	}
-	if took := time.Since(start); took > 10*time.Second {
-		t.Errorf("it took %v", took)
+	if o.Took > 10*time.Second {
+		t.Errorf("it took %v", o.Took)
 	}
 	t.Logf("%v", o.Err)
 	mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 8 << 20})

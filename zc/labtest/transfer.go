@@ -61,6 +61,7 @@ type Outcome struct {
 	Evidence stream.Evidence
 	Err      error // of Receive
 	Attached time.Duration
+	Took     time.Duration   // Receive; the sender may hear of its end much later
 	Sent     stream.Counters // of the send path
 }
 
@@ -152,7 +153,9 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 		x.Begun(r)
 	}
 	var m stream.Meter
+	start = time.Now()
 	o.Err = r.Receive(conn, &m)
+	o.Took = time.Since(start)
 	o.Counters, o.Sent = m.Snapshot(), tx.Snapshot()
 	if w, ok := r.(stream.Witness); ok {
 		o.Evidence = w.Evidence()

@@ -19,11 +19,11 @@ func TestSettingsFlags(t *testing.T) {
 	}{
 		{},
 		{args: []string{"--mtu", "4148", "--gro", "off", "--hw-gro", "on", "--big-tcp", "128K", "--rx-ring", "4096", "--channels", "4", "--sysctl-profile", "reference", "--max-idle-us", "0"},
-			cell: results.Cell{GRO: &off, HWGRO: &on, BigTCPBytes: 131072},
+			cell: results.Cell{GRO: &off, HWGRO: &on, BigTCPBytes: 131072, TGBigTCPBytes: 131072},
 			sut:  wire.Settings{MTU: 4148, RXRing: 4096, Channels: 4, SysctlProfile: "reference", MaxIdleUs: &idle},
 			tg:   wire.Settings{MTU: 4148, RXRing: 4096, Channels: 4, SysctlProfile: "reference", MaxIdleUs: &idle}},
 		{args: []string{"--big-tcp", "off", "--set", "coalesce rx-usecs=5", "--set", "sut:napi 3=defer-hard-irqs 2, x=y", "--set", "tg:rss=default"},
-			cell: results.Cell{BigTCPBytes: 65536},
+			cell: results.Cell{BigTCPBytes: 65536, TGBigTCPBytes: 65536},
 			sut:  wire.Settings{Device: []wire.Setting{{Name: "coalesce rx-usecs", Value: "5"}, {Name: "napi 3", Value: "defer-hard-irqs 2, x=y"}}},
 			tg:   wire.Settings{Device: []wire.Setting{{Name: "coalesce rx-usecs", Value: "5"}, {Name: "rss", Value: "default"}}}},
 		{args: []string{"--gro", "yes"}, bad: true},

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/doctor"
 	"github.com/zcbench/zcbench/endpoint"
+	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
@@ -27,6 +29,7 @@ type Agent struct {
 	running  sync.WaitGroup
 	replying sync.WaitGroup // to runs that have ended
 	power    *power.Sampler // nil until asked for
+	leased   leased         // what is set on the host
 
 	mu     sync.Mutex
 	end    *endpoint.End
@@ -37,11 +40,13 @@ type Agent struct {
 
 // Serve answers requests from in on out until in ends, the controller is silent
 // for longer than it promised, or ctx ends. A message that is none is an error
-// with its position.
-func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+// with its position. Whatever is set on the host is restored before it returns;
+// what could not be is an error.
+func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	a := &Agent{enc: wire.NewEncoder(out)}
 	a.inbox = openInbox(in, a.enc)
-	defer a.shutdown()
+	defer lease.OnPanic()
+	defer func() { err = errors.Join(err, a.shutdown()) }()
 	for {
 		req, err := a.inbox.next(ctx)
 		switch {
@@ -56,12 +61,12 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// shutdown ends what runs and waits for it. An answer that nobody takes does not
-// hold it up: what was changed on the host is undone before.
-func (a *Agent) shutdown() {
+// shutdown ends what runs, waits for it, and restores the host. An answer that
+// nobody takes does not hold it up.
+func (a *Agent) shutdown() error {
 	a.abort()
 	a.running.Wait()
-	a.closeEnd()
+	err := errors.Join(a.closeEnd(), a.leased.restore())
 	a.inbox.close()
 	answered := make(chan struct{})
 	go func() { a.replying.Wait(); close(answered) }()
@@ -70,6 +75,7 @@ func (a *Agent) shutdown() {
 	case <-time.After(replyTime):
 	}
 	a.stopPower()
+	return err
 }
 
 // replyTime is how long the last answers may take once the agent ends.
@@ -99,9 +105,19 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 	case wire.OpModes:
 		return a.modes(req)
 	case wire.OpCheck:
-		return Checks(), nil
+		return doctor.Checks(), nil
+	case wire.OpLadders:
+		var p wire.ModesParams
+		if err := req.Decode(&p); err != nil {
+			return nil, err
+		}
+		return doctor.Ladders(p.Dev), nil
 	case wire.OpAddrs:
 		return Interfaces()
+	case wire.OpSet:
+		return a.set(req)
+	case wire.OpRestore:
+		return restore(req)
 	case wire.OpRoute:
 		var p wire.RouteParams
 		if err := req.Decode(&p); err != nil {
@@ -130,7 +146,7 @@ func (a *Agent) modes(req wire.Request) (any, error) {
 			return nil, err
 		}
 	}
-	return Modes(p.Dev), nil
+	return doctor.Modes(p.Dev), nil
 }
 
 func (a *Agent) reply(req wire.Request, result any) error {
@@ -160,7 +176,11 @@ func (a *Agent) hello(req wire.Request) (any, error) {
 	}
 	a.greeted = true
 	a.inbox.expect(time.Duration(h.SilenceNs))
-	return identity()
+	id, err := identity()
+	if err == nil && !h.KeepLeases {
+		id.Finished, err = finishDead()
+	}
+	return id, err
 }
 
 func (a *Agent) open(req wire.Request) (any, error) {
@@ -202,6 +222,7 @@ func (a *Agent) startRun(ctx context.Context, req wire.Request) error {
 	}
 	end := a.end
 	a.running.Go(func() {
+		defer lease.OnPanic()
 		res := end.Run(rctx, sch)
 		a.mu.Lock()
 		a.cancel = nil

@@ -414,23 +414,6 @@ func TestInterfacesHaveLoopback(t *testing.T) {
 	t.Errorf("no loopback interface in %+v", is)
 }
 
-func TestChecksAreComplete(t *testing.T) {
-	for _, c := range Checks() {
-		if c.Name == "" || c.Found == "" {
-			t.Errorf("check says nothing: %+v", c)
-		}
-		switch c.Status {
-		case "ok":
-		case "warn", "lacking":
-			if c.Fix == "" && c.Needed == "" {
-				t.Errorf("%s is %s without what to do: %+v", c.Name, c.Status, c)
-			}
-		default:
-			t.Errorf("%s: status %q", c.Name, c.Status)
-		}
-	}
-}
-
 // FuzzServe feeds an agent anything. It must answer or end, and never panic.
 // Requests that open sockets or try the kernel's features are left to the tests.
 func FuzzServe(f *testing.F) {
@@ -454,6 +437,37 @@ func FuzzServe(f *testing.F) {
 			t.Errorf("%d answers to %d requests", strings.Count(out.String(), "\n"), strings.Count(string(b), "\n"))
 		}
 	})
+}
+
+func TestSetIsCheckedAndNotUnderAnEnd(t *testing.T) {
+	c := greeted(t)
+	c.refused(wire.OpSet, `{"mtu":1500}`, "no interface")
+	c.refused(wire.OpSet, `{"dev":"lo","mtu":-1}`, "MTU -1")
+	c.refused(wire.OpSet, `{"nonsense":1}`, "nonsense")
+	c.refused(wire.OpSet, `{"dev":"no-such-if","mtu":1500}`, "find interface no-such-if")
+	c.refused(wire.OpSet, `{"sysctl_profile":"mine"}`, `unknown sysctl profile "mine"`)
+	c.ok(wire.OpSet, wire.Settings{}, nil)
+	c.openRX()
+	c.refused(wire.OpSet, wire.Settings{HugePages: 1}, "close it first")
+}
+
+// A signal ends the agent, which may wait for a request at that moment.
+func TestContextEndsTheAgent(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	in, w := io.Pipe()
+	defer w.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(ctx, in, io.Discard) }()
+	because := errors.New("a signal")
+	cancel(because)
+	select {
+	case err := <-ended:
+		if !errors.Is(err, because) {
+			t.Errorf("it ended with %v", err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("it goes on")
+	}
 }
 
 // silentAfter greets an agent with a limit of silence and lets it run.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"github.com/zcbench/zcbench/counter"
-	"github.com/zcbench/zcbench/modes"
 	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/version"
@@ -31,19 +30,6 @@ func identity() (wire.HelloResult, error) {
 	h.Env, _ = counter.ReadEnv(counter.FS{}, "")
 	h.Env.ToolVersion = version.Tool()
 	return h, nil
-}
-
-// Modes tries every mode on this host, and on interface dev if one is named.
-func Modes(dev string) []wire.ModeSupport {
-	var out []wire.ModeSupport
-	for _, p := range modes.All() {
-		m := wire.ModeSupport{Role: p.Role, Name: p.Name, Summary: p.Summary, Supported: true}
-		if err := p.Support(dev); err != nil {
-			m.Supported, m.Reason, m.Fix = false, stream.ReasonOf(err), stream.FixOf(err)
-		}
-		out = append(out, m)
-	}
-	return out
 }
 
 // Interfaces lists the network interfaces of this agent's namespace with their

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/wire"
 )
 
 // DemoOptions are the choices of [Demo].
@@ -26,6 +28,12 @@ type DemoOptions struct {
 	Progress     Progress
 	// StartPower begins to measure power; nil: it is not measured.
 	StartPower func(*Runner) (*PowerMeter, error)
+	Notices    io.Writer // what agents say of leases that they finished; nil: nowhere
+
+	// Base has the factors of every cell beside its modes; the settings are set on
+	// the hosts for the whole demo.
+	Base                    results.Cell
+	SUTSettings, TGSettings wire.Settings
 
 	// SUT and TG are hosts with a link between them, and Dev the SUT's
 	// interface where it has several. Both empty: the demo makes two hosts out
@@ -41,7 +49,7 @@ func Demo(ctx context.Context, o DemoOptions) (recs []results.Record, err error)
 	if err := results.Vacant(o.Dir); err != nil {
 		return nil, err
 	}
-	hosts, err := openHosts(ctx, o.SUT, o.TG, o.MTU, o.ToolVersion)
+	hosts, err := openHosts(ctx, o.SUT, o.TG, o.MTU, host.Options{ToolVersion: o.ToolVersion, Notices: o.Notices})
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +65,19 @@ func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results
 	if err := opt.PlaceCPUs(ctx, sut, tg); err != nil {
 		return nil, err
 	}
+	opt.SUTSettings, opt.TGSettings = o.SUTSettings, o.TGSettings
+	if m := opt.SUTSettings.MTU; m != 0 {
+		opt.MTU = m
+	}
 	support, err := AskSupport(ctx, sut, tg, opt.SUTDev, opt.TGDev)
 	if err != nil {
 		return nil, err
 	}
+	base := o.Base
+	base.MTU, base.MessageBytes, base.Touch, base.Congestion = opt.MTU, o.MessageBytes, "none", "cubic"
+	base.CPULayout = string(o.Layout)
 	var cells []results.Cell
-	for _, c := range support.Cells(results.Cell{MTU: opt.MTU, MessageBytes: o.MessageBytes, Touch: "none", Congestion: "cubic", CPULayout: string(o.Layout)}) {
+	for _, c := range support.Cells(base) {
 		if o.Only == nil || o.Only(c) {
 			cells = append(cells, c)
 		}

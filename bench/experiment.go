@@ -7,15 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
-	"strings"
+	"reflect"
+	"slices"
 
 	"github.com/zcbench/zcbench/endpoint"
+	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/veth"
+	"github.com/zcbench/zcbench/wire"
 )
 
 // Experiment plays an experiment file.
@@ -31,6 +35,8 @@ type Experiment struct {
 	Resume bool // go on where the journal in Dir ends
 	Force  bool // also where plan, program or hosts are not those of the journal
 	Note   func(format string, args ...any)
+
+	Notices io.Writer // what agents say of leases that they finished; nil: nowhere
 }
 
 // stage is an experiment on its hosts, ready to run.
@@ -41,9 +47,10 @@ type stage struct {
 	spec    *matrix.Spec
 }
 
-func (e *Experiment) open(ctx context.Context) (_ *stage, err error) {
+// open reaches the hosts; keep leaves what dead processes have set there.
+func (e *Experiment) open(ctx context.Context, keep bool) (_ *stage, err error) {
 	s := e.Spec
-	h, err := openHosts(ctx, s.SUT.Host, s.TG.Host, e.linkMTU(), e.ToolVersion)
+	h, err := openHosts(ctx, s.SUT.Host, s.TG.Host, e.linkMTU(), host.Options{ToolVersion: e.ToolVersion, Notices: e.Notices, KeepLeases: keep})
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +96,17 @@ func options(s *matrix.Spec) Options {
 	return Options{Duration: s.Duration, WarmupDuration: s.WarmupDuration, RampUp: s.RampUp, RampDown: s.RampDown, Port: s.Port,
 		RcvBuf: s.Common.RcvBuf, SndBuf: s.Common.SndBuf, PaceBitsPS: s.Common.PaceBitsPS,
 		SampleInterval: s.Common.SampleInterval, Stall: s.Common.Stall, MaxCopied: s.Gates.Copied,
+		SUTSettings: settings(s.SUT.Settings), TGSettings: settings(s.TG.Settings),
 		NIC: stream.NICQueue{Queue: s.SUT.Queue, Area: stream.AreaKind(s.SUT.Area), AreaBytes: s.SUT.AreaBytes}}
+}
+
+// settings are those of a file for all cells.
+func settings(s matrix.Settings) wire.Settings {
+	w := wire.Settings{RXRing: s.RXRing, TXRing: s.TXRing, HugePages: s.HugePages, Governor: s.Governor}
+	for _, name := range slices.Sorted(maps.Keys(s.Sysctl)) {
+		w.Sysctls = append(w.Sysctls, wire.Setting{Name: name, Value: s.Sysctl[name]})
+	}
+	return w
 }
 
 // forCell is where a cell's own wishes change the options of its runs.
@@ -100,6 +117,9 @@ func (st *stage) forCell(c results.Cell, o Options) Options {
 	if l, ok := st.spec.TG.Layouts[c.CPULayout]; ok {
 		o.TGCPU, o.TGSoftirqCPU = l.App, l.IRQ
 	}
+	if c.MTU != 0 && o.SUTDev != "" {
+		o.MTU, o.SUTSettings.MTU, o.TGSettings.MTU = c.MTU, c.MTU, c.MTU
+	}
 	return o
 }
 
@@ -108,21 +128,24 @@ func (st *stage) missing(c results.Cell) *Missing {
 	if m := static(st.spec, c); m != nil {
 		return m
 	}
-	if c.MTU != 0 && c.MTU != st.opt.MTU {
-		return &Missing{fmt.Sprintf("this build does not set mtu: the cell asks for %d and the path has %d", c.MTU, st.opt.MTU),
-			fmt.Sprintf("ip link set dev %s mtu %d on both hosts, or take mtu out of the factors", st.opt.SUTDev, c.MTU)}
+	if c.MTU != 0 && st.opt.SUTDev == "" && c.MTU != st.opt.MTU {
+		return &Missing{fmt.Sprintf("the cell asks for an MTU of %d, and the path, which is loopback, has %d", c.MTU, st.opt.MTU), "name an interface, or take mtu out of the factors"}
+	}
+	r := Runner{SUT: st.SUT, TG: st.TG, Opt: st.forCell(c, st.opt)}
+	sut, tg := r.Settings(c)
+	if w := tg.Shared(); st.SUT.SameMachine(st.TG) && !w.IsZero() && !reflect.DeepEqual(w, sut.Shared()) {
+		return &Missing{"both ends share a machine, and tg.settings asks for other governor, huge pages or sysctls of the machine than sut.settings", "give both the same, or leave out the TG's"}
+	}
+	for _, x := range []wire.Settings{sut, tg} {
+		if err := x.Check(); err != nil {
+			return &Missing{err.Error(), "take it out of the experiment, or name an interface"}
+		}
 	}
 	return st.support.Missing(c)
 }
 
 // static says why a cell cannot run, as far as that is known without the hosts.
 func static(s *matrix.Spec, c results.Cell) *Missing {
-	lacking := matrix.Lacking(c)
-	lacking = append(lacking, matrix.LackingSettings("sut", s.SUT.Settings)...)
-	lacking = append(lacking, matrix.LackingSettings("tg", s.TG.Settings)...)
-	if len(lacking) > 0 {
-		return &Missing{strings.Join(lacking, "; "), "take it out of the experiment, and set it by hand where it is the same for all cells"}
-	}
 	for _, spec := range []func() error{
 		func() error { return endpoint.Check(RXSpec(c, options(s), net.JoinHostPort("127.0.0.1", "0"))) },
 		func() error { return endpoint.Check(txSpec(c, options(s), net.JoinHostPort("127.0.0.1", "1"))) },
@@ -142,7 +165,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 			return nil, err
 		}
 	}
-	st, err := e.open(ctx)
+	st, err := e.open(ctx, false)
 	if err != nil {
 		return nil, err
 	}

@@ -124,7 +124,7 @@ func TestIntegrationDryRun(t *testing.T) {
 	if err := e.DryRun(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"experiment small, plan ", "6 cells", "unsupported [1]", "6 runs, about ", "if every cell could run: 18 runs"} {
+	for _, want := range []string{"experiment small, plan ", "6 cells", "unsupported [1]", "12 runs, about ", "if every cell could run: 18 runs"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

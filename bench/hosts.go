@@ -16,25 +16,25 @@ type hosts struct {
 
 // openHosts starts the agents of two hosts. With both specs empty it makes the
 // hosts first, out of two network namespaces joined by a link of that MTU.
-func openHosts(ctx context.Context, sut, tg string, mtu int, toolVersion string) (_ *hosts, err error) {
+func openHosts(ctx context.Context, sut, tg string, mtu int, o host.Options) (_ *hosts, err error) {
 	h := &hosts{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Close())
 		}
 	}()
-	names := [2]string{}
+	sutOpt, tgOpt := o, o
 	if sut == "" && tg == "" {
 		if h.pair, err = veth.New(veth.Options{MTU: mtu}); err != nil {
 			return nil, err
 		}
 		sut, tg = "netns:"+h.pair.SUT.Netns.Path(), "netns:"+h.pair.TG.Netns.Path()
-		names = [2]string{"sut", "tg"}
+		sutOpt.Name, tgOpt.Name = "sut", "tg"
 	}
-	if h.SUT, err = host.Dial(ctx, sut, host.Options{ToolVersion: toolVersion, Name: names[0]}); err != nil {
+	if h.SUT, err = host.Dial(ctx, sut, sutOpt); err != nil {
 		return nil, err
 	}
-	if h.TG, err = host.Dial(ctx, tg, host.Options{ToolVersion: toolVersion, Name: names[1]}); err != nil {
+	if h.TG, err = host.Dial(ctx, tg, tgOpt); err != nil {
 		return nil, err
 	}
 	return h, nil

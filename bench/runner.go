@@ -31,13 +31,17 @@ type Options struct {
 	ReadBytes      int
 	RcvBuf, SndBuf int
 	PaceBitsPS     uint64
-	NIC            stream.NICQueue // of a receive mode that takes a queue over; the cell's RXBufLen counts
+	NIC            stream.NICQueue // of a receive mode that takes a queue over; the cell's RXBufLen and TokenBatch count
 	UringEngine    string          // of the modes that use io_uring; "" is the default
 	MTU            int             // of the path, for the record
 	MaxCopied      *float64        // fraction; nil is the default
 	SampleInterval time.Duration
 	Stall          time.Duration
 	WarmupDuration time.Duration // window of a warm-up run; 0: Duration
+
+	// SUTSettings and TGSettings are set on the hosts while they measure; see
+	// Runner.Settings for what a cell adds.
+	SUTSettings, TGSettings wire.Settings
 }
 
 // Runner runs cells between two hosts.
@@ -50,6 +54,7 @@ type Runner struct {
 	Power   *PowerMeter // nil: power is not measured
 
 	seq int
+	set bool // something may be set on the hosts
 }
 
 // startDelay is how far ahead of the controller's clock a run starts, so that
@@ -104,6 +109,10 @@ type outcome struct {
 
 // flow opens both ends, runs them and closes them.
 func (r *Runner) flow(ctx context.Context, p matrix.Run) (out outcome) {
+	// The settings first: while a link comes back the clocks drift.
+	if out.sutErr, out.tgErr = r.apply(ctx, p.Cell); out.sutErr != nil || out.tgErr != nil {
+		return out
+	}
 	if out.sutErr, out.tgErr = r.SUT.SyncClock(ctx), r.TG.SyncClock(ctx); out.sutErr != nil || out.tgErr != nil {
 		return out
 	}
@@ -143,7 +152,7 @@ func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stre
 
 // RXSpec is the receiving end of a cell.
 func RXSpec(c results.Cell, o Options, addr string) wire.EndSpec {
-	o.NIC.BufLen = c.RXBufLen
+	o.NIC.BufLen, o.NIC.TokenBatch = c.RXBufLen, c.TokenBatch
 	return wire.EndSpec{Role: stream.RX, Mode: c.RX, Addr: addr, Dev: o.SUTDev, CPU: o.SUTCPU, MessageBytes: c.MessageBytes,
 		ReadBytes: c.ReadBytes, Touch: stream.Touch(c.Touch), NIC: o.NIC, Congestion: c.Congestion, RcvBuf: o.RcvBuf, SndBuf: o.SndBuf,
 		UringEngine: o.uringEngine(stream.RX, c.RX), SampleMs: int(o.SampleInterval.Milliseconds())}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/wire"
 	"golang.org/x/sys/unix"
@@ -87,6 +88,7 @@ func (w *worker) prepared() error { return <-w.ready }
 // run is the life of the thread, which ends with its affinity.
 func (w *worker) run() {
 	defer close(w.gone)
+	defer lease.OnPanic()
 	runtime.LockOSThread()
 	w.tid = unix.Gettid()
 	if err := pin(w.end.spec.CPU); err != nil {

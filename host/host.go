@@ -20,6 +20,8 @@ import (
 type Host struct {
 	Spec Spec
 	Info wire.HelloResult
+	spec string  // as it was dialed
+	opt  Options // likewise
 	// OffsetNs is the agent's CLOCK_MONOTONIC minus the controller's, known to
 	// within UncertaintyNs (half the fastest round trip).
 	OffsetNs, UncertaintyNs int64
@@ -42,6 +44,10 @@ type Options struct {
 	Binary      string // the agent's program; "": this one
 	ToolVersion string // must be the agent's
 	Name        string // what results call the host; "": the spec
+	// KeepLeases leaves what dead processes have set on the host; otherwise it is
+	// restored, and said to Notices.
+	KeepLeases bool
+	Notices    io.Writer // nil: nobody is told
 }
 
 // Dial starts an agent where spec says and greets it.
@@ -56,11 +62,11 @@ func Dial(ctx context.Context, spec string, o Options) (*Host, error) {
 	if o.Name != "" {
 		s.Name = o.Name
 	}
-	h := &Host{Spec: s, waiting: map[int]chan wire.Response{}, done: make(chan struct{})}
+	h := &Host{Spec: s, spec: spec, opt: o, waiting: map[int]chan wire.Response{}, done: make(chan struct{})}
 	if err := h.start(ctx, o); err != nil {
 		return nil, fmt.Errorf("host %s: start the agent: %w", s.Name, err)
 	}
-	if err := h.greet(ctx, o.ToolVersion); err != nil {
+	if err := h.greet(ctx, o); err != nil {
 		dead := h.Err()
 		h.Close()
 		if dead != nil {
@@ -68,8 +74,17 @@ func Dial(ctx context.Context, spec string, o Options) (*Host, error) {
 		}
 		return nil, fmt.Errorf("host %s: %w", s.Name, err)
 	}
+	for _, l := range h.Info.Finished {
+		if o.Notices != nil {
+			fmt.Fprintf(o.Notices, "host %s: finished %s\n", s.Name, l)
+		}
+	}
 	return h, nil
 }
+
+// Again starts another agent on the same host, as one that died needs: the new one
+// finishes its leases.
+func (h *Host) Again(ctx context.Context) (*Host, error) { return Dial(ctx, h.spec, h.opt) }
 
 func (h *Host) start(ctx context.Context, o Options) (err error) {
 	bin := o.Binary
@@ -109,10 +124,10 @@ func startIn(s Spec, cmd *exec.Cmd) error {
 // greetTime is how long an agent may take to start and answer.
 const greetTime = 20 * time.Second
 
-func (h *Host) greet(ctx context.Context, version string) error {
+func (h *Host) greet(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, greetTime, fmt.Errorf("the agent did not answer within %v", greetTime))
 	defer cancel()
-	hello := wire.Hello{Version: wire.Version, ToolVersion: version}
+	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, KeepLeases: o.KeepLeases}
 	if h.Spec.Kind == "ssh" {
 		hello.SilenceNs = int64(silence)
 	}

@@ -20,9 +20,6 @@ type Factor struct {
 	// always. Where it does not, the cell is left as found.
 	concerns func(*results.Cell) bool
 	clear    func(*results.Cell)
-	// Lacking says why this build cannot bring the factor about; nil where it
-	// can.
-	Lacking func(*results.Cell) string
 }
 
 // bigTCPOff is the largest packet without BIG TCP: GSO_LEGACY_MAX_SIZE of the
@@ -37,21 +34,16 @@ const bigTCPMax = 524280
 var Factors = []Factor{
 	{Name: "rx", Doc: "a receive mode", set: mode(stream.RX, func(c *results.Cell) *string { return &c.RX })},
 	{Name: "tx", Doc: "a send mode", set: mode(stream.TX, func(c *results.Cell) *string { return &c.TX })},
-	{Name: "gro", Doc: "true or false", set: onOff(func(c *results.Cell) **bool { return &c.GRO }),
-		Lacking: when(func(c *results.Cell) bool { return c.GRO != nil }, "gro (ethtool -K DEV gro)")},
-	{Name: "hw_gro", Doc: "true or false", set: onOff(func(c *results.Cell) **bool { return &c.HWGRO }),
-		Lacking: when(func(c *results.Cell) bool { return c.HWGRO != nil }, "hw_gro (ethtool -K DEV rx-gro-hw)")},
-	{Name: "big_tcp", Doc: "off, or bytes of the SUT's largest packet", set: bigTCP(func(c *results.Cell) *int { return &c.BigTCPBytes }),
-		Lacking: when(func(c *results.Cell) bool { return c.BigTCPBytes != 0 }, "big_tcp (ip link set DEV gro_max_size)")},
-	{Name: "tg_big_tcp", Doc: "off, or bytes of the TG's largest packet", set: bigTCP(func(c *results.Cell) *int { return &c.TGBigTCPBytes }),
-		Lacking: when(func(c *results.Cell) bool { return c.TGBigTCPBytes != 0 }, "tg_big_tcp (ip link set DEV gso_max_size)")},
+	{Name: "gro", Doc: "true or false", set: onOff(func(c *results.Cell) **bool { return &c.GRO })},
+	{Name: "hw_gro", Doc: "true or false", set: onOff(func(c *results.Cell) **bool { return &c.HWGRO })},
+	{Name: "big_tcp", Doc: "off, or bytes of the SUT's largest packet", set: bigTCP(func(c *results.Cell) *int { return &c.BigTCPBytes })},
+	{Name: "tg_big_tcp", Doc: "off, or bytes of the TG's largest packet", set: bigTCP(func(c *results.Cell) *int { return &c.TGBigTCPBytes })},
 	{Name: "cpu_layout", Doc: "1cpu or 2cpu", set: oneOf(func(c *results.Cell) *string { return &c.CPULayout }, "1cpu", "2cpu")},
 	{Name: "mtu", Doc: "bytes in 1280..65535", set: number(func(c *results.Cell) *int { return &c.MTU }, 1280, 65535)},
 	{Name: "message", Doc: "bytes that the sender hands over in one call", set: size(func(c *results.Cell) *int { return &c.MessageBytes }, 1, stream.MaxMessageBytes)},
 	{Name: "read", Doc: "bytes that the receiver asks for in one call", set: size(func(c *results.Cell) *int { return &c.ReadBytes }, 1, stream.MaxMessageBytes)},
 	{Name: "token_batch", Doc: "fragments in 1..1024", set: number(func(c *results.Cell) *int { return &c.TokenBatch }, 1, 1024),
-		concerns: func(c *results.Cell) bool { return c.RX == "devmem" }, clear: func(c *results.Cell) { c.TokenBatch = 0 },
-		Lacking: when(func(c *results.Cell) bool { return c.TokenBatch != 0 }, "token_batch (devmem's release of buffers)")},
+		concerns: func(c *results.Cell) bool { return c.RX == "devmem" }, clear: func(c *results.Cell) { c.TokenBatch = 0 }},
 	{Name: "rx_buf_len", Doc: "bytes of a receive buffer, a power of two", set: size(func(c *results.Cell) *int { return &c.RXBufLen }, 4096, stream.MaxBufLen),
 		concerns: takesBuffers, clear: func(c *results.Cell) { c.RXBufLen = 0 }},
 	{Name: "congestion", Doc: "a congestion control such as cubic", set: text(func(c *results.Cell) *string { return &c.Congestion })},
@@ -60,15 +52,6 @@ var Factors = []Factor{
 
 // takesBuffers: rx_buf_len is a choice of zero-copy receive by io_uring.
 func takesBuffers(c *results.Cell) bool { return strings.HasPrefix(c.RX, "zcrx") }
-
-func when(asked func(*results.Cell) bool, what string) func(*results.Cell) string {
-	return func(c *results.Cell) string {
-		if !asked(c) {
-			return ""
-		}
-		return "this build does not set " + what
-	}
-}
 
 // factorNames are the names of all factors.
 func factorNames() []string {
@@ -86,37 +69,6 @@ func lookupFactor(name string) *Factor {
 		}
 	}
 	return nil
-}
-
-// Lacking says what of a cell this build cannot bring about, one reason each.
-func Lacking(c results.Cell) []string {
-	var out []string
-	for _, f := range Factors {
-		if f.Lacking == nil {
-			continue
-		}
-		if why := f.Lacking(&c); why != "" {
-			out = append(out, why)
-		}
-	}
-	return out
-}
-
-// LackingSettings says which settings of a host this build cannot make.
-func LackingSettings(end string, s Settings) []string {
-	var out []string
-	for _, x := range []struct {
-		name  string
-		asked bool
-	}{
-		{"rx_ring", s.RXRing != 0}, {"tx_ring", s.TXRing != 0}, {"hugepages", s.HugePages != 0},
-		{"governor", s.Governor != ""}, {"sysctl", len(s.Sysctl) > 0},
-	} {
-		if x.asked {
-			out = append(out, "this build does not set "+end+".settings."+x.name)
-		}
-	}
-	return out
 }
 
 func mode(role stream.Role, at func(*results.Cell) *string) func(*results.Cell, string) error {

@@ -197,16 +197,6 @@ func TestFactorsComplete(t *testing.T) {
 	}
 }
 
-func TestLacking(t *testing.T) {
-	s := mustParse(t, "name: x\nfactors: {rx: tcp, tx: tcp, gro: true}\nsut: {settings: {rx_ring: 512}}\n")
-	if got := Lacking(s.Cells[0]); len(got) == 1 && !strings.Contains(got[0], "gro") {
-		t.Errorf("%q", got)
-	}
-	if got := Lacking(results.Cell{RX: "tcp", TX: "tcp", MessageBytes: 1, Touch: "none"}); len(got) != 0 {
-		t.Errorf("%q", got)
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"battle-of-the-zcs", "quick", "lab"} {
 		b, err := os.ReadFile(filepath.Join("..", "experiments", name+".yaml"))

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
+	rtnl "github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
@@ -19,7 +21,10 @@ type Device struct {
 	conn    *genetlink.Conn
 	ethtool genetlink.Family
 	netdev  genetlink.Family
+	route   *rtnl.Handle
 	ioctlFD int
+	netns   *os.File // where it was opened
+	sysfs   *os.File // of that namespace; nil until it is needed
 }
 
 // Open finds the interface name in the calling thread's network namespace.
@@ -47,6 +52,12 @@ func (d *Device) open() (err error) {
 	if d.netdev, err = d.conn.GetFamily("netdev"); err != nil {
 		return failed("find generic netlink family netdev", err, map[unix.Errno]string{0: "use Linux 6.3 or later"})
 	}
+	if d.route, err = rtnl.NewHandle(unix.NETLINK_ROUTE); err != nil {
+		return failed("open a route netlink socket", err, nil)
+	}
+	if d.netns, err = os.Open("/proc/thread-self/ns/net"); err != nil {
+		return fmt.Errorf("open the network namespace: %w", err)
+	}
 	if d.ioctlFD, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err != nil {
 		return failed("open a socket for ethtool", err, nil)
 	}
@@ -59,6 +70,16 @@ func (d *Device) Close() error {
 	if d.conn != nil {
 		err = d.conn.Close()
 		d.conn = nil
+	}
+	if d.route != nil {
+		d.route.Close()
+		d.route = nil
+	}
+	for _, f := range []**os.File{&d.netns, &d.sysfs} {
+		if *f != nil {
+			err = errors.Join(err, (*f).Close())
+			*f = nil
+		}
 	}
 	if d.ioctlFD >= 0 {
 		err = errors.Join(err, unix.Close(d.ioctlFD))

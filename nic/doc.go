@@ -1,15 +1,14 @@
-// Package nic reads and sets what zero-copy receive needs of a network
-// interface: header split, receive-side scaling, ntuple rules, the memory
-// provider of a queue.
+// Package nic reads and sets what bears on receiving at a network interface: header
+// split, rings, channels, features, packet sizes, coalescing, NAPI, the CPUs of
+// interrupts and queues, receive-side scaling, ntuple rules, the memory provider of
+// a queue.
 //
-// A [Device] speaks generic netlink (families ethtool and netdev) where the
-// kernel has it, and the older ethtool ioctl for rules, the indirection table
-// and driver statistics. It belongs to the network namespace of the thread that
-// called [Open], wherever it is used later.
+// A [Device] speaks generic netlink (families ethtool and netdev) and rtnetlink
+// where the kernel has it, and the older ethtool ioctl for rules, the indirection
+// table and driver statistics. It belongs to the network namespace of the thread
+// that called [Open], wherever it is used later.
 //
-// What is changed goes through [Changes], which undoes it, last change first.
-// The changes of a process that is killed stay: there is no journal of them on
-// disk yet.
+// What is set stays set. Package lease sets through [Device.Setting], and restores.
 //
 // The oldest kernel is 6.13, for header split by netlink with its threshold;
 // what needs a newer one says so.

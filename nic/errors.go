@@ -18,12 +18,21 @@ type Error struct {
 func (e *Error) Error() string {
 	s := e.Op + ": " + e.Err.Error()
 	if errno, ok := e.Err.(unix.Errno); ok {
-		s += " (" + unix.ErrnoName(errno) + ")"
+		s += " (" + ErrnoName(errno) + ")"
 	}
 	if e.Why != "" {
 		s += ": " + e.Why
 	}
 	return s
+}
+
+// ErrnoName is an errno's name. Of the two that 95 has, the kernel's network code
+// uses EOPNOTSUPP.
+func ErrnoName(e unix.Errno) string {
+	if e == unix.EOPNOTSUPP {
+		return "EOPNOTSUPP"
+	}
+	return unix.ErrnoName(e)
 }
 
 func (e *Error) Unwrap() error { return e.Err }

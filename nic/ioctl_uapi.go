@@ -11,9 +11,8 @@ import (
 // ioctl that rules, indirection table and driver statistics still go through.
 
 const (
-	ethSSStats   = 1       // ETH_SS_STATS
-	gstringLen   = 32      // ETH_GSTRING_LEN
-	flagNTuple   = 1 << 27 // ETH_FLAG_NTUPLE
+	ethSSStats   = 1  // ETH_SS_STATS
+	gstringLen   = 32 // ETH_GSTRING_LEN
 	ruleAnyPlace = 1<<32 - 1
 	tcpV4Flow    = 0x01 // TCP_V4_FLOW
 	tcpV6Flow    = 0x05 // TCP_V6_FLOW
@@ -73,6 +72,12 @@ type rxnfc struct {
 	_        uint32
 }
 
+// A list of rules is struct ethtool_rxnfc with their places behind rule_cnt.
+const (
+	ruleCountAt  = int(unsafe.Offsetof(rxnfc{}.ruleCnt))
+	ruleListHead = int(unsafe.Sizeof(rxnfc{}))
+)
+
 // rxfhIndir is struct ethtool_rxfh_indir with room for a table.
 type rxfhIndir struct {
 	_    structs.HostLayout
@@ -81,15 +86,32 @@ type rxfhIndir struct {
 	ring [maxIndirection]uint32
 }
 
+// rxfh is struct ethtool_rxfh; its table follows.
+type rxfh struct {
+	_         structs.HostLayout
+	cmd       uint32
+	context   uint32
+	indirSize uint32
+	keySize   uint32
+	hfunc     uint8
+	xfrm      uint8
+	_         [2]uint8
+	_         uint32
+}
+
+const (
+	rxfhHead      = int(unsafe.Sizeof(rxfh{}))
+	rxfhContextAt = int(unsafe.Offsetof(rxfh{}.context))
+	newContext    = 0xffffffff // ETH_RXFH_CONTEXT_ALLOC
+)
+
+// bytesOfRXFH shows the structure as bytes that a table can be appended to.
+func bytesOfRXFH(r *rxfh) []byte {
+	return append([]byte(nil), unsafe.Slice((*byte)(unsafe.Pointer(r)), unsafe.Sizeof(*r))...)
+}
+
 // maxIndirection is more than any NIC's table has.
 const maxIndirection = 8192
-
-// ethtoolValue is struct ethtool_value.
-type ethtoolValue struct {
-	_    structs.HostLayout
-	cmd  uint32
-	data uint32
-}
 
 // ssetInfo is struct ethtool_sset_info with room for one count.
 type ssetInfo struct {

@@ -16,6 +16,7 @@ func TestSizes(t *testing.T) {
 		{"ethtool_tcpip4_spec", unsafe.Sizeof(tcp4Spec{}), 16},
 		{"ethtool_tcpip6_spec", unsafe.Sizeof(tcp6Spec{}), 40},
 		{"ethtool_rx_flow_spec", unsafe.Sizeof(flowSpec{}), 168},
+		{"ethtool_rxfh", unsafe.Sizeof(rxfh{}), 24},
 		{"ethtool_rxnfc", unsafe.Sizeof(rxnfc{}), 192},
 		{"ethtool_rx_flow_spec.ring_cookie", unsafe.Offsetof(flowSpec{}.cookie), 152},
 		{"ethtool_rx_flow_spec.m_u", unsafe.Offsetof(flowSpec{}.mask), 76},

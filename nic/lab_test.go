@@ -1,17 +1,20 @@
 package nic
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/setting"
 )
 
 // inLab runs f in the lab's receiving namespace, on a thread of its own, with
@@ -51,27 +54,48 @@ func inLab(t *testing.T, f func(t *testing.T, d *Device)) {
 	}
 }
 
-func TestLabHeaderSplit(t *testing.T) {
+// Every setting of the soft NIC can be set, reads back as set, and takes back what
+// it was.
+func TestLabSettings(t *testing.T) {
 	inLab(t, func(t *testing.T, d *Device) {
-		before, err := d.HeaderSplit()
-		if err != nil {
+		for _, c := range []struct{ name, value string }{
+			{"mtu", "1500"}, {"gso-max-size", "131072"}, {"gro-max-size", "131072"}, {"gso-ipv4-max-size", "131072"}, {"gro-ipv4-max-size", "131072"},
+			{"channels", "rx 0 tx 0 other 0 combined 2"}, {"ring rx", "1024"}, {"ring tx", "256"},
+			{"feature rx-gro", "off"}, {"feature rx-gro-hw", "on"}, {"feature tx-tcp-segmentation", "off"}, {"feature rx-ntuple-filter", "off"},
+			{"header-split", "tcp-data-split on, hds-thresh 0"}, {"header-split", "tcp-data-split on, hds-thresh 512"},
+			{"napi 1", "defer-hard-irqs 5, gro-flush-timeout 20000, irq-suspend-timeout 0, threaded off"},
+			{"rps 1", "3"}, {"xps 1", "1"}, {"rss", strings.TrimSpace(strings.Repeat("0 2 ", 64))},
+			{"rss-context 1,2", "present"}, {"rss-context 3", "present"},
+			{"rule 10.77.0.2:6000 > 10.77.0.1:5000 queue 1", "present"}, {"rule [fd00:77::2]:6000 > [fd00:77::1]:5000 queue 2", "present"},
+		} {
+			if err := changeAndBack(d, c.name, c.value); err != nil {
+				t.Errorf("%s to %s: %v", c.name, c.value, err)
+			}
+		}
+		if s, err := d.Setting("coalesce rx-usecs"); err != nil {
 			t.Error(err)
-			return
-		}
-		var c Changes
-		if err := c.SplitHeaders(d); err != nil {
-			t.Error(err)
-		}
-		if h, err := d.HeaderSplit(); err != nil || h.State != SplitOn || h.Threshold != 0 {
-			t.Errorf("on: %v, %v", h, err)
-		}
-		if err := c.Undo(); err != nil {
-			t.Error(err)
-		}
-		if h, err := d.HeaderSplit(); err != nil || h != before {
-			t.Errorf("restored to %v, was %v: %v", h, before, err)
+		} else if _, err := s.Get(); !errors.Is(err, unix.EOPNOTSUPP) {
+			t.Errorf("coalescing of a NIC without: %v", err)
 		}
 	})
+}
+
+func changeAndBack(d *Device, name, value string) error {
+	s, err := d.Setting(name)
+	if err != nil {
+		return err
+	}
+	before, err := s.Get()
+	if err != nil {
+		return err
+	}
+	if before == value {
+		return fmt.Errorf("it is so already: the test shows nothing")
+	}
+	if err := setting.Apply(s, d.Name, value); err != nil {
+		return err
+	}
+	return setting.Apply(s, d.Name, before)
 }
 
 func TestLabQueues(t *testing.T) {
@@ -107,53 +131,34 @@ func TestLabQueues(t *testing.T) {
 	})
 }
 
-func TestLabKeepFree(t *testing.T) {
+func TestLabTableWithout(t *testing.T) {
 	inLab(t, func(t *testing.T, d *Device) {
-		before, err := d.Indirection()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		var c Changes
-		if err := c.KeepFree(d, 1); err != nil {
-			t.Error(err)
-		}
-		if now, err := d.Indirection(); err != nil || slices.Contains(now, 1) {
-			t.Errorf("table %v, %v", now, err)
-		}
-		if err := c.Undo(); err != nil {
-			t.Error(err)
-		}
-		if now, err := d.Indirection(); err != nil || !slices.Equal(now, before) {
-			t.Errorf("restored to %v, was %v: %v", now, before, err)
+		table, err := d.TableWithout(1)
+		if err != nil || slices.Contains(strings.Fields(table), "1") || !slices.Contains(strings.Fields(table), "3") {
+			t.Errorf("table %s, %v", table, err)
 		}
 	})
 }
 
 func TestLabSteer(t *testing.T) {
 	inLab(t, func(t *testing.T, d *Device) {
-		before, err := d.HasRules()
+		local, remote := netip.MustParseAddrPort("10.77.0.1:1"), netip.MustParseAddrPort("10.77.0.2:2")
+		if _, err := d.Steer(local, remote, 99); err == nil {
+			t.Error("steered to a queue that is not there")
+		}
+		at, err := d.Steer(local, remote, 2)
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		for _, c := range []struct{ local, remote string }{{"10.77.0.1:5000", "10.77.0.2:6000"}, {"[fd00:77::1]:5000", "[fd00:77::2]:6000"}} {
-			var ch Changes
-			if err := ch.Steer(d, netip.MustParseAddrPort(c.local), netip.MustParseAddrPort(c.remote), 1); err != nil {
-				t.Error(err)
-			}
-			if n, err := d.HasRules(); n != before+1 || err != nil {
-				t.Errorf("%d rules after one more than %d: %v", n, before, err)
-			}
-			if err := ch.Undo(); err != nil {
-				t.Error(err)
-			}
+		if got, ok, err := d.FindRule(local, remote, 2); !ok || got != at || err != nil {
+			t.Errorf("rule %d found at %d, %v, %v", at, got, ok, err)
 		}
-		if n, _ := d.HasRules(); n != before {
-			t.Errorf("%d rules at the end, %d before", n, before)
+		if _, ok, err := d.FindRule(local, remote, 1); ok || err != nil {
+			t.Errorf("found a rule to another queue: %v", err)
 		}
-		if _, err := d.Steer(netip.MustParseAddrPort("10.77.0.1:1"), netip.MustParseAddrPort("10.77.0.2:2"), 99); err == nil {
-			t.Error("steered to a queue that is not there")
+		if err := d.DeleteRule(at); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -5,8 +5,10 @@ package nic
 const (
 	cmdPagePoolGet = 5  // NETDEV_CMD_PAGE_POOL_GET, 6.8
 	cmdQueueGet    = 10 // NETDEV_CMD_QUEUE_GET, 6.8
+	cmdNAPIGet     = 11 // NETDEV_CMD_NAPI_GET, 6.8
 	cmdQStatsGet   = 12 // NETDEV_CMD_QSTATS_GET, 6.9
 	cmdBindRX      = 13 // NETDEV_CMD_BIND_RX, 6.12
+	cmdNAPISet     = 14 // NETDEV_CMD_NAPI_SET, 6.13
 	cmdBindTX      = 15 // NETDEV_CMD_BIND_TX, 6.16
 )
 
@@ -20,6 +22,18 @@ const (
 	attrQueueIOUring = 6 // 6.15
 	attrQueueXSK     = 7 // 6.15
 	attrQueueLease   = 8 // 7.1
+)
+
+// NETDEV_A_NAPI_*.
+const (
+	attrNAPIIfindex  = 1
+	attrNAPIID       = 2
+	attrNAPIIRQ      = 3
+	attrNAPIPID      = 4
+	attrNAPIDefer    = 5 // 6.13
+	attrNAPIFlush    = 6 // 6.13
+	attrNAPISuspend  = 7 // 6.13
+	attrNAPIThreaded = 8 // 6.17
 )
 
 // NETDEV_A_IO_URING_PROVIDER_INFO_*.
@@ -61,4 +75,10 @@ const (
 const (
 	queueRX    = 0
 	scopeQueue = 1
+)
+
+// ETHTOOL_A_RSS_* of include/uapi/linux/ethtool_netlink_generated.h.
+const (
+	attrRSSContext = 2
+	attrRSSIndir   = 4
 )

@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
@@ -86,6 +87,47 @@ func (d *Device) freePlace() (uint32, bool) {
 	return 0, false
 }
 
+// FindRule finds a rule that [Device.Steer] made with the same arguments: the
+// driver's list is searched (ETHTOOL_GRXCLSRLALL, ioctl).
+func (d *Device) FindRule(local, remote netip.AddrPort, queue int) (at Rule, ok bool, err error) {
+	places, err := d.rules()
+	if err != nil {
+		return 0, false, err
+	}
+	want := spec(local, remote)
+	tuple := 12 // bytes of addresses and ports in the union
+	if want.flowType == tcpV6Flow {
+		tuple = 36
+	}
+	for _, at := range places {
+		g := rxnfc{cmd: unix.ETHTOOL_GRXCLSRULE}
+		g.fs.location = at
+		if ioctl(d, &g) == nil && g.fs.flowType == want.flowType && g.fs.cookie == uint64(queue) && bytes.Equal(g.fs.want[:tuple], want.want[:tuple]) {
+			return Rule(at), true, nil
+		}
+	}
+	return 0, false, nil
+}
+
+// rules lists the places that have one.
+func (d *Device) rules() ([]uint32, error) {
+	n, err := d.HasRules()
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	buf, ne := make([]byte, ruleListHead+4*n), binary.NativeEndian
+	ne.PutUint32(buf, unix.ETHTOOL_GRXCLSRLALL)
+	ne.PutUint32(buf[ruleCountAt:], uint32(n))
+	if err := ioctlBytes(d, buf); err != nil {
+		return nil, failed(d.op("list the ntuple rules"), err, nil)
+	}
+	var out []uint32
+	for i := range min(n, int(ne.Uint32(buf[ruleCountAt:]))) {
+		out = append(out, ne.Uint32(buf[ruleCountAt+4+4*i:]))
+	}
+	return out, nil
+}
+
 // HasRules reports whether the driver has ntuple rules, and how many are set.
 func (d *Device) HasRules() (count int, err error) {
 	c := rxnfc{cmd: unix.ETHTOOL_GRXCLSRLCNT}
@@ -102,32 +144,6 @@ func (d *Device) DeleteRule(r Rule) error {
 	c.fs.location = uint32(r)
 	if err := ioctl(d, &c); err != nil {
 		return failed(fmt.Sprintf("delete ntuple rule %d of %s", r, d.Name), err, nil)
-	}
-	return nil
-}
-
-// NTuple reports whether rules are in force: the feature ntuple-filters.
-func (d *Device) NTuple() (bool, error) {
-	v := ethtoolValue{cmd: unix.ETHTOOL_GFLAGS}
-	if err := ioctl(d, &v); err != nil {
-		return false, failed(d.op("read the features"), err, nil)
-	}
-	return v.data&flagNTuple != 0, nil
-}
-
-// SetNTuple switches the rules on or off, and leaves the other features.
-func (d *Device) SetNTuple(on bool) error {
-	op := d.op("set the feature ntuple to %v", on)
-	v := ethtoolValue{cmd: unix.ETHTOOL_GFLAGS}
-	if err := ioctl(d, &v); err != nil {
-		return failed(op, err, nil)
-	}
-	v.cmd = unix.ETHTOOL_SFLAGS
-	if v.data &^= flagNTuple; on {
-		v.data |= flagNTuple
-	}
-	if err := ioctl(d, &v); err != nil {
-		return failed(op, err, map[unix.Errno]string{0: "the driver cannot: ethtool -k " + d.Name + " shows ntuple-filters"})
 	}
 	return nil
 }

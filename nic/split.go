@@ -2,6 +2,8 @@ package nic
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
@@ -45,19 +47,27 @@ func (h HeaderSplit) String() string {
 	return fmt.Sprintf("tcp-data-split %v, hds-thresh %d", h.State, h.Threshold)
 }
 
-// ringsHeader is attribute 1 of every request of the family ethtool.
-func (d *Device) ringsHeader(ae *netlink.AttributeEncoder) {
-	ae.Nested(unix.ETHTOOL_A_RINGS_HEADER, func(h *netlink.AttributeEncoder) error {
-		h.Uint32(unix.ETHTOOL_A_HEADER_DEV_INDEX, uint32(d.Index))
-		return nil
-	})
+// parseSplit reads what HeaderSplit's String writes.
+func parseSplit(text string) (h HeaderSplit, err error) {
+	h.Threshold = -1
+	state, thresh, has := strings.Cut(text, ", hds-thresh ")
+	if has {
+		h.Threshold, err = strconv.Atoi(thresh)
+	}
+	for _, s := range []Split{SplitUnknown, SplitOff, SplitOn} {
+		if state == "tcp-data-split "+s.String() && err == nil {
+			h.State = s
+			return h, nil
+		}
+	}
+	return h, fmt.Errorf("header split %q: want tcp-data-split auto|off|on[, hds-thresh BYTES]", text)
 }
 
 // HeaderSplit reads the state (net/ethtool/rings.c). A driver without ring
 // parameters answers EOPNOTSUPP.
 func (d *Device) HeaderSplit() (HeaderSplit, error) {
 	h := HeaderSplit{Threshold: -1}
-	msgs, err := d.ask(d.ethtool, unix.ETHTOOL_MSG_RINGS_GET, 0, d.ringsHeader)
+	msgs, err := d.ask(d.ethtool, unix.ETHTOOL_MSG_RINGS_GET, 0, d.header)
 	if err == nil {
 		err = each(msgs, func(ad *netlink.AttributeDecoder) {
 			switch ad.Type() {
@@ -75,30 +85,12 @@ func (d *Device) HeaderSplit() (HeaderSplit, error) {
 	return h, nil
 }
 
-// RingEntries reads how many buffers an RX ring of the interface holds
-// (ETHTOOL_A_RINGS_RX).
-func (d *Device) RingEntries() (int, error) {
-	n := 0
-	msgs, err := d.ask(d.ethtool, unix.ETHTOOL_MSG_RINGS_GET, 0, d.ringsHeader)
-	if err == nil {
-		err = each(msgs, func(ad *netlink.AttributeDecoder) {
-			if ad.Type() == unix.ETHTOOL_A_RINGS_RX {
-				n = int(ad.Uint32())
-			}
-		})
-	}
-	if err != nil {
-		return 0, failed(d.op("read the ring size"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "the driver has no ring parameters: use a NIC and driver that have them"})
-	}
-	return n, nil
-}
-
 // SetHeaderSplit sets state and threshold; a Threshold of -1 leaves it. The
 // driver may answer EOPNOTSUPP or EINVAL: EINVAL also when XDP is attached, or
 // when split is to go off while a queue has a memory provider.
 func (d *Device) SetHeaderSplit(h HeaderSplit) error {
 	_, err := d.ask(d.ethtool, unix.ETHTOOL_MSG_RINGS_SET, netlink.Acknowledge, func(ae *netlink.AttributeEncoder) {
-		d.ringsHeader(ae)
+		d.header(ae)
 		ae.Uint8(unix.ETHTOOL_A_RINGS_TCP_DATA_SPLIT, uint8(h.State))
 		if h.Threshold >= 0 {
 			ae.Uint32(unix.ETHTOOL_A_RINGS_HDS_THRESH, uint32(h.Threshold))

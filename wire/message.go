@@ -17,17 +17,20 @@ type Op string
 
 // The requests, with their parameters and results.
 const (
-	OpHello Op = "hello" // Hello -> HelloResult; must come first
-	OpAlive Op = "alive" // nothing -> nothing; answered also while another request is worked on
-	OpClock Op = "clock" // nothing -> Clock
-	OpModes Op = "modes" // ModesParams, or nothing -> []ModeSupport
-	OpCheck Op = "check" // nothing -> []Check
-	OpAddrs Op = "addrs" // nothing -> []Interface
-	OpRoute Op = "route" // RouteParams -> Route
-	OpOpen  Op = "open"  // EndSpec -> Opened; prepares one end of a flow
-	OpRun   Op = "run"   // Schedule -> EndResult; answered when the flow has ended
-	OpAbort Op = "abort" // nothing -> nothing; ends the flow, OpRun is still answered
-	OpClose Op = "close" // nothing -> nothing; frees the end
+	OpHello   Op = "hello"   // Hello -> HelloResult; must come first
+	OpAlive   Op = "alive"   // nothing -> nothing; answered also while another request is worked on
+	OpClock   Op = "clock"   // nothing -> Clock
+	OpModes   Op = "modes"   // ModesParams, or nothing -> []ModeSupport
+	OpCheck   Op = "check"   // nothing -> []Check
+	OpLadders Op = "ladders" // ModesParams -> []Ladder
+	OpAddrs   Op = "addrs"   // nothing -> []Interface
+	OpRoute   Op = "route"   // RouteParams -> Route
+	OpSet     Op = "set"     // Settings -> SetResult; instead of those before, which are restored
+	OpRestore Op = "restore" // RestoreParams -> []lease.Report; finishes what dead processes left
+	OpOpen    Op = "open"    // EndSpec -> Opened; prepares one end of a flow
+	OpRun     Op = "run"     // Schedule -> EndResult; answered when the flow has ended
+	OpAbort   Op = "abort"   // nothing -> nothing; ends the flow, OpRun is still answered
+	OpClose   Op = "close"   // nothing -> nothing; frees the end
 )
 
 // Request is one line from the controller.
@@ -74,6 +77,9 @@ func (e *Error) Fix() string { return e.How }
 type Hello struct {
 	Version     int    `json:"version"`
 	ToolVersion string `json:"tool_version"`
+	// KeepLeases leaves what dead processes have set as it is. Otherwise the agent
+	// restores it before it answers.
+	KeepLeases bool `json:"keep_leases,omitempty"`
 	// SilenceNs: a controller that says nothing for so long is lost, nanoseconds;
 	// 0: only the end of input tells.
 	SilenceNs int64 `json:"silence_ns,omitempty"`
@@ -87,6 +93,8 @@ type HelloResult struct {
 	NetNS       string      `json:"netns"` // "dev:inode" of its network namespace
 	OnlineCPUs  []int       `json:"online_cpus"`
 	Env         results.Env `json:"env"`
+	// Finished says what dead processes had left on the host and was restored.
+	Finished []string `json:"finished,omitempty"`
 }
 
 // Clock is the agent's CLOCK_MONOTONIC, nanoseconds.
@@ -111,11 +119,20 @@ type ModeSupport struct {
 
 // Check is one thing that the doctor looked at.
 type Check struct {
-	Name   string `json:"name"`
-	Status string `json:"status"` // "ok", "warn", "lacking"
-	Found  string `json:"found"`
-	Needed string `json:"needed,omitempty"`
-	Fix    string `json:"fix,omitempty"`
+	Name    string `json:"name"`
+	Status  string `json:"status"` // "ok", "warn", "lacking"
+	Found   string `json:"found"`
+	Needed  string `json:"needed,omitempty"`
+	Errno   string `json:"errno,omitempty"`   // what the kernel answered, such as EOPNOTSUPP
+	Fix     string `json:"fix,omitempty"`     // in words
+	Command string `json:"command,omitempty"` // the fix as a command, where one does it
+}
+
+// Ladder is what one mode needs, rung by rung, and whether it can run.
+type Ladder struct {
+	ModeSupport
+	Rungs      []Check  `json:"rungs"`
+	Impossible []string `json:"impossible,omitempty"` // combinations that this NIC cannot do
 }
 
 // Interface is a network interface of the agent's namespace.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/veth"
 )
@@ -78,7 +79,7 @@ func (b *bench) play(ctx context.Context) (map[string][]measured, error) {
 func (b *bench) run(ctx context.Context, c contender) (m measured) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var changes nic.Changes
+	var changes lease.Changes
 	// When the receiver is dead, the kernel frees its queue in its own time.
 	// So it does its sockets, which keep the next one from its port.
 	defer func() {
@@ -141,7 +142,7 @@ func (b *bench) measure(rx, tx *process) measured {
 }
 
 // prepare does what most programs leave to their user.
-func (b *bench) prepare(c *nic.Changes) error {
+func (b *bench) prepare(c *lease.Changes) error {
 	if err := c.SplitHeaders(b.dev); err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ func demoCommand() *cobra.Command {
 	var layout string
 	var watts cli.Power
 	var asJSON bool
+	var settings cli.Settings
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Make two hosts out of network namespaces and run every mode this kernel can run",
@@ -38,7 +39,8 @@ warm-up of each, prints a table and writes the results to --out. It needs root
 and leaves nothing behind but the results.
 
 With --sut and --tg it runs on two hosts that have a link already, such as
-ssh:root@hosta and ssh:root@hostb.
+ssh:root@hosta and ssh:root@hostb. What --gro and the like set there is restored
+at the end (docs/settings.md).
 
 What veth cannot show: it has no hardware, and it copies payload that was sent
 with zero copy when it delivers it. The table says so; such runs are invalid.
@@ -79,19 +81,28 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 			if _, err := watts.Options(); err != nil {
 				return err
 			}
-			o.MessageBytes, o.Only = int(message), only
 			o.StartPower = func(r *bench.Runner) (*bench.PowerMeter, error) { return watts.Start(cmd, r) }
+			if err := settings.Check(); err != nil {
+				return err
+			}
+			if o.SUT != "" && cmd.Flags().Changed("mtu") {
+				settings.MTU = o.MTU
+			}
+			settings.Cell(&o.Base)
+			o.SUTSettings, o.TGSettings = settings.Ends()
+			o.MessageBytes, o.Only, o.Notices = int(message), only, cmd.ErrOrStderr()
 			o.Progress = progress.New(cmd.ErrOrStderr())
 			recs, err := bench.Demo(cmd.Context(), o)
 			return finish(cmd, o.Dir, recs, err, asJSON)
 		},
 	}
 	watts.AddFlags(cmd, 2*time.Second, time.Second)
+	settings.AddFlags(cmd, false)
 	f := cmd.Flags()
 	f.StringVar(&o.Dir, "out", "out/demo", "folder for the results; must not have any yet")
 	f.IntVar(&o.Repetitions, "repetitions", 6, "runs of each pair of modes that count")
 	f.DurationVar(&o.Duration, "duration", 0, "steady window of each run (default: at most 800ms, less where the demo would take longer than 3 minutes)")
-	f.IntVar(&o.MTU, "mtu", veth.DefaultMTU, "MTU of the link")
+	f.IntVar(&o.MTU, "mtu", veth.DefaultMTU, "MTU of the link; with --sut only where it is given")
 	f.Var(&message, "message-size", "application message in bytes (suffixes K, M, G: powers of 1024)")
 	f.Uint64Var(&o.Seed, "seed", 1, "of the order of the runs")
 	f.StringVar(&o.SUT, "sut", "", "run on this receiver host instead of a namespace of our own (with --tg)")

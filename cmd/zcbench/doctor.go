@@ -4,31 +4,40 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/version"
 	"github.com/zcbench/zcbench/wire"
 )
 
 // diagnosis is what doctor prints with --json.
 type diagnosis struct {
-	Host        string             `json:"host"`
-	ToolVersion string             `json:"tool_version"`
-	Dev         *wire.Interface    `json:"dev,omitempty"`
-	Checks      []wire.Check       `json:"checks"`
-	Modes       []wire.ModeSupport `json:"modes"`
+	Host        string          `json:"host"`
+	ToolVersion string          `json:"tool_version"`
+	Dev         *wire.Interface `json:"dev,omitempty"`
+	Checks      []wire.Check    `json:"checks"`
+	Modes       []wire.Ladder   `json:"modes"`
 }
 
 func doctorCommand() *cobra.Command {
 	var hostSpec, dev string
-	var asJSON bool
+	var asJSON, fix bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what a host can run, and what to do about the rest",
 		Long: `doctor tries everything the modes need on a host, by doing it and not by looking at
-version numbers, and changes nothing. It sends some bytes over 127.0.0.1.`,
+version numbers, and changes nothing. It sends some bytes over 127.0.0.1.
+
+With --dev it climbs a ladder for every mode: what it needs of kernel, host and
+NIC, with what was found, the kernel's answer and the fix. --fix prints the fixes
+as commands; it runs none. What a run itself sets and takes back (header split,
+RSS, rules, and the flags of zcbench run) needs no fixing.
+
+docs/settings.md describes the JSON.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := host.ParseSpec(hostSpec); err != nil {
@@ -43,6 +52,10 @@ version numbers, and changes nothing. It sends some bytes over 127.0.0.1.`,
 				enc.SetIndent("", "  ")
 				return enc.Encode(d)
 			}
+			if fix {
+				d.printFixes(cmd.OutOrStdout())
+				return nil
+			}
 			d.print(cmd.OutOrStdout())
 			return nil
 		},
@@ -51,12 +64,14 @@ version numbers, and changes nothing. It sends some bytes over 127.0.0.1.`,
 	f.StringVar(&hostSpec, "host", "local", "host to look at: "+host.Forms)
 	f.StringVar(&dev, "dev", "", "interface to look at")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
+	f.BoolVar(&fix, "fix", false, "print the commands that would fix what is lacking, as a script")
+	cmd.MarkFlagsMutuallyExclusive("json", "fix")
 	return cmd
 }
 
 func diagnose(cmd *cobra.Command, spec, dev string) (*diagnosis, error) {
 	ctx := cmd.Context()
-	h, err := host.Dial(ctx, spec, host.Options{ToolVersion: version.Tool()})
+	h, err := host.Dial(ctx, spec, host.Options{ToolVersion: version.Tool(), KeepLeases: true}) // it changes nothing
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +80,7 @@ func diagnose(cmd *cobra.Command, spec, dev string) (*diagnosis, error) {
 	if err := h.Call(ctx, wire.OpCheck, nil, &d.Checks); err != nil {
 		return nil, err
 	}
-	if err := h.Call(ctx, wire.OpModes, wire.ModesParams{Dev: dev}, &d.Modes); err != nil {
+	if err := h.Call(ctx, wire.OpLadders, wire.ModesParams{Dev: dev}, &d.Modes); err != nil {
 		return nil, err
 	}
 	if dev == "" {
@@ -94,26 +109,80 @@ func (d *diagnosis) print(w io.Writer) {
 		fmt.Fprintf(w, "interface %s: %s, MTU %d, addresses %v\n\n", i.Name, state, i.MTU, i.Addrs)
 	}
 	for _, c := range d.Checks {
-		fmt.Fprintf(w, "%-8s %-28s %s\n", c.Status, c.Name, c.Found)
-		if c.Status != "ok" {
-			if c.Needed != "" {
-				fmt.Fprintf(w, "%38sneeded: %s\n", "", c.Needed)
-			}
-			if c.Fix != "" {
-				fmt.Fprintf(w, "%38sfix: %s\n", "", c.Fix)
-			}
+		printCheck(w, "", c)
+	}
+	for _, m := range d.Modes {
+		d.printLadder(w, m)
+	}
+	fmt.Fprintf(w, "\ncan run here: rx %s; tx %s\n", d.running(stream.RX), d.running(stream.TX))
+}
+
+// printCheck prints a check, and what to do about one that is not ok.
+func printCheck(w io.Writer, indent string, c wire.Check) {
+	fmt.Fprintf(w, "%s%-8s %-28s %s\n", indent, c.Status, c.Name, c.Found)
+	if c.Status == "ok" {
+		return
+	}
+	for _, x := range []struct{ name, text string }{{"needed", c.Needed}, {"errno", c.Errno}, {"fix", c.Fix}} {
+		if x.text != "" {
+			fmt.Fprintf(w, "%s%38s%s: %s\n", indent, "", x.name, x.text)
 		}
 	}
-	fmt.Fprintf(w, "\nmodes that can run here\n")
-	for _, m := range d.Modes {
-		verdict := "supported"
-		if !m.Supported {
-			verdict = "unsupported"
+}
+
+// printLadder prints what one mode needs: all of it on an interface, else what is
+// not there.
+func (d *diagnosis) printLadder(w io.Writer, m wire.Ladder) {
+	verdict := "supported"
+	if !m.Supported {
+		verdict = "unsupported"
+	}
+	fmt.Fprintf(w, "\n%s %-12s %-11s  %s\n", m.Role, m.Name, verdict, m.Summary)
+	for _, c := range m.Rungs {
+		if d.Dev != nil && len(m.Rungs) > 2 || c.Status != "ok" {
+			printCheck(w, "  ", c)
 		}
-		fmt.Fprintf(w, "  %-2s %-12s %-11s  %s\n", m.Role, m.Name, verdict, m.Summary)
-		if !m.Supported {
-			fmt.Fprintf(w, "%31s%s\n", "", m.Reason)
-			fmt.Fprintf(w, "%31sfix: %s\n", "", m.Fix)
+	}
+	for _, x := range m.Impossible {
+		fmt.Fprintf(w, "  impossible with this NIC: %s\n", x)
+	}
+}
+
+// running lists the modes of a role that can run.
+func (d *diagnosis) running(role stream.Role) string {
+	var names []string
+	for _, m := range d.Modes {
+		if m.Role == role && m.Supported {
+			names = append(names, m.Name)
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, " ")
+}
+
+// printFixes prints each fix once: commands as they are, advice as comments.
+func (d *diagnosis) printFixes(w io.Writer) {
+	fmt.Fprintf(w, "# host %s: what would fix what zcbench doctor found lacking. Read before running.\n", d.Host)
+	said := map[string]bool{}
+	fix := func(what string, c wire.Check) {
+		text := c.Command
+		if text == "" && c.Fix != "" {
+			text = "# " + strings.ReplaceAll(c.Fix, "\n", " ")
+		}
+		if c.Status == "ok" || text == "" || said[text] {
+			return
+		}
+		said[text] = true
+		fmt.Fprintf(w, "\n# %s: %s: %s\n%s\n", what, c.Name, strings.ReplaceAll(c.Found, "\n", " "), text)
+	}
+	for _, c := range d.Checks {
+		fix("host", c)
+	}
+	for _, m := range d.Modes {
+		for _, c := range m.Rungs {
+			fix(string(m.Role)+" "+m.Name, c)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 		f.out = "out/" + spec.Name
 	}
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.New(cmd.ErrOrStderr()),
-		Resume: f.resume || f.force, Force: f.force,
+		Resume: f.resume || f.force, Force: f.force, Notices: cmd.ErrOrStderr(),
 		Note: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) }}
 	e.StartPower = func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) }
 	if f.dry {

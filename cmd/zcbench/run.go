@@ -44,6 +44,7 @@ type runFlags struct {
 	maxCopied      float64
 	sutCPU, tgCPU  int
 	queue          cli.NICQueue
+	settings       cli.Settings
 	place          placeFlags
 	power          cli.Power
 	opt            bench.Options
@@ -65,6 +66,9 @@ ssh:[USER@]HOST for another machine, reached by the system's ssh with its
 configuration, keys and agent; ssh+sudo:USER@HOST runs as root by sudo -n there.
 This program is copied to ~/.cache/zcbench/agent there. See docs/hosts.md.
 
+What the flags from --mtu to --stop-irqbalance set on the hosts is restored when
+the run ends, however it ends (docs/settings.md).
+
 Only the steady part of the flow is measured: --ramp-up before and --ramp-down
 after the --duration are cut. Ctrl-C calls the run off.
 
@@ -79,6 +83,7 @@ Exit status: 0 done, 1 a run failed, is invalid or unsupported, 2 wrong usage.`,
 
 func (f *runFlags) define(cmd *cobra.Command) {
 	f.queue.AddFlags(cmd)
+	f.settings.AddFlags(cmd, true)
 	cli.UringEngineFlag(cmd, &f.opt.UringEngine)
 	f.place.addFlags(cmd)
 	f.power.AddFlags(cmd, 10*time.Second, power.LeastGuard)
@@ -142,6 +147,9 @@ func (f *runFlags) check() error {
 	if f.message < 1 {
 		return cli.Usagef("--message-size must be at least 1 byte")
 	}
+	if err := f.settings.Check(); err != nil {
+		return err
+	}
 	if f.reps < 1 {
 		return cli.Usagef("--repetitions must be at least 1")
 	}
@@ -179,14 +187,17 @@ func (f *runFlags) check() error {
 }
 
 func (f *runFlags) cell() results.Cell {
-	return results.Cell{ID: f.rx + "/" + f.tx, RX: f.rx, TX: f.tx, MessageBytes: int(f.message), ReadBytes: int(f.read), Touch: f.touch, Congestion: f.congestion,
-		RXBufLen: f.queue.Options().BufLen, CPULayout: string(f.place.layout)}
+	c := results.Cell{ID: f.rx + "/" + f.tx, RX: f.rx, TX: f.tx, MessageBytes: int(f.message), ReadBytes: int(f.read), Touch: f.touch, Congestion: f.congestion,
+		RXBufLen: f.queue.Options().BufLen, TokenBatch: f.queue.Options().TokenBatch, CPULayout: string(f.place.layout)}
+	f.settings.Cell(&c)
+	return c
 }
 
 func (f *runFlags) options() bench.Options {
 	o := f.opt
 	o.RcvBuf, o.SndBuf, o.PaceBitsPS = int(f.rcvbuf), int(f.sndbuf), uint64(f.pace)
 	o.NIC = f.queue.Options()
+	o.SUTSettings, o.TGSettings = f.settings.Ends()
 	frac := f.maxCopied / 100
 	o.MaxCopied = &frac
 	o.SUTCPU, o.TGCPU = -1, -1
@@ -198,12 +209,12 @@ func (f *runFlags) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	ctx := cmd.Context()
-	sut, err := host.Dial(ctx, f.sut, host.Options{ToolVersion: version.Tool()})
+	sut, err := host.Dial(ctx, f.sut, dialing(cmd))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, sut.Close()) }()
-	tg, err := host.Dial(ctx, f.tg, host.Options{ToolVersion: version.Tool()})
+	tg, err := host.Dial(ctx, f.tg, dialing(cmd))
 	if err != nil {
 		return err
 	}
@@ -236,6 +247,9 @@ func (f *runFlags) session(ctx context.Context, sut, tg *host.Host) (*bench.Sess
 	o := f.options()
 	if err := o.FindPath(ctx, sut, tg, f.addr, f.dev, f.tgDev, f.ipv6); err != nil {
 		return nil, cli.UsageError(err)
+	}
+	if o.SUTSettings.MTU != 0 {
+		o.MTU = o.SUTSettings.MTU
 	}
 	if err := o.PlaceCPUs(ctx, sut, tg); err != nil {
 		return nil, err

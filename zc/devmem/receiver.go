@@ -93,15 +93,15 @@ func readBytes(o stream.Options) int {
 // and what the application keeps.
 func newMemory(d *nic.Device, q stream.NICQueue) (dmabuf.Memory, error) {
 	page := os.Getpagesize()
-	entries, err := d.RingEntries()
+	rings, err := d.Rings()
 	if err != nil {
 		return nil, err
 	}
 	size := (q.AreaBytes + page - 1) / page * page
 	if size == 0 {
-		size = dmabuf.SizeFor(entries, page, q.HoldBytes)
+		size = dmabuf.SizeFor(rings.RX, page, q.HoldBytes)
 	}
-	if err := dmabuf.CheckSize(size, entries, page, d.Name); err != nil {
+	if err := dmabuf.CheckSize(size, rings.RX, page, d.Name); err != nil {
 		return nil, err
 	}
 	if q.Area == stream.AreaHuge {

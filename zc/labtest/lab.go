@@ -133,24 +133,6 @@ func OnDevice[T any](f func(*nic.Device) (T, error)) (T, error) {
 	})
 }
 
-// RestoreDevice takes back what the killed receivers left: the driver's own
-// table, header split off, no rules.
-func RestoreDevice(t *testing.T) {
-	t.Helper()
-	_, err := OnDevice(func(d *nic.Device) (struct{}, error) {
-		for r := range nic.Rule(64) {
-			_ = d.DeleteRule(r) // ENOENT where there is none
-		}
-		if err := d.SetIndirection(nil); err != nil {
-			return struct{}{}, err
-		}
-		return struct{}{}, d.SetHeaderSplit(nic.HeaderSplit{State: nic.SplitOff})
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 // Refusal opens a receiver that cannot be had, after prepare in its thread, and
 // checks that the device is as it was.
 func Refusal(t *testing.T, open func(stream.Options) (stream.Receiver, error), prepare func() (back func(), err error)) error {
@@ -181,10 +163,30 @@ func TryOpen(open func(stream.Options) (stream.Receiver, error), q stream.NICQue
 	return err
 }
 
-// Kill starts the test binary's test name as a process with the environment
+// Killed kills the receiver that the test binary's test name is, with the
+// environment variable env set, some times in the middle of its flow. Each time the
+// queue must be free for the transfer that follows, whose lease restores what the
+// dead one had set before it sets its own, so that nothing is left in the end.
+func Killed(t *testing.T, name, env string, rounds int, next Transfer) {
+	t.Helper()
+	Need(t)
+	before := DeviceState(t)
+	for range rounds {
+		kill(t, name, env, 3)
+		o, err := In(RXNS, next.Receive)
+		if err != nil || o.Err != nil || o.Counters.ZeroCopyBytes != uint64(next.Bytes) {
+			t.Errorf("the flow after it: %v, %v, %+v", err, o.Err, o.Counters)
+		}
+	}
+	if after := DeviceState(t); after != before {
+		t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
+	}
+}
+
+// kill starts the test binary's test name as a process with the environment
 // variable env set, awaits that it says "flowing", kills it, and waits until the
 // queue is free.
-func Kill(t *testing.T, name, env string, queue int) {
+func kill(t *testing.T, name, env string, queue int) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/stream"
 )
@@ -15,7 +16,7 @@ type Queue struct {
 	Dev *nic.Device
 
 	mode    string
-	changes nic.Changes
+	changes lease.Changes
 	bound   bool // it is ours
 }
 

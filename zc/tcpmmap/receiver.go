@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
@@ -29,7 +30,7 @@ var pageBytes = os.Getpagesize()
 // Receiver receives one flow by mapping its pages.
 type Receiver struct {
 	opt     stream.Options
-	changes nic.Changes // of the interface, where it was named
+	changes lease.Changes // of the interface, where it was named
 	dev     *nic.Device
 
 	// window is address space for payload, twice what one call may map: call

@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/endpoint"
+	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/wire"
@@ -15,6 +17,9 @@ import (
 // OpenEnd prepares an end. The error of a spec that no host could run is a
 // usage error; that of a mode that this host cannot run prints as a report.
 func OpenEnd(cmd *cobra.Command, spec wire.EndSpec, asJSON bool) (*endpoint.End, error) {
+	if mode, err := stream.LookupMode(spec.Role, spec.Mode); err == nil && mode.NeedsDev {
+		tellFinished(cmd)
+	}
 	end, err := endpoint.Open(spec)
 	if err == nil {
 		return end, nil
@@ -30,6 +35,19 @@ func OpenEnd(cmd *cobra.Command, spec wire.EndSpec, asJSON bool) (*endpoint.End,
 		return nil, NewEndReport(cmd.Name(), spec, r, false).Print(cmd.OutOrStdout(), cmd.ErrOrStderr(), true)
 	}
 	return nil, err
+}
+
+// tellFinished restores what dead processes left on this host, and says so.
+func tellFinished(cmd *cobra.Command) {
+	reports, err := lease.Finish(lease.FinishOptions{})
+	for _, r := range reports {
+		for _, l := range r.Lines() {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: finished %s\n", cmd.Name(), l)
+		}
+	}
+	if err != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", cmd.Name(), err)
+	}
 }
 
 // Output is how a result is printed.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/stream"
 )
 
@@ -49,10 +50,11 @@ func Usagef(format string, args ...any) error { return UsageError(fmt.Errorf(for
 // Quiet ends with a status after everything has been said.
 func Quiet(status int) error { return &StatusError{status, nil} }
 
-// Main runs a command and returns the process's exit status. The first SIGINT
-// or SIGTERM ends the command's context, a second one the process.
+// Main runs a command and returns the process's exit status. The first SIGINT,
+// SIGTERM or SIGHUP ends the command's context, a second one the process.
 func Main(cmd *cobra.Command, args []string, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer lease.OnPanic()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true

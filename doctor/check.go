@@ -1,4 +1,4 @@
-package agent
+package doctor
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/uring"
 	"github.com/zcbench/zcbench/wire"
 	"golang.org/x/sys/unix"
@@ -26,6 +27,8 @@ func Checks() []wire.Check {
 		out = append(out, sysctl(s.name, s.want, s.why))
 	}
 	out = append(out, tcpMem("tcp_rmem"), tcpMem("tcp_wmem"))
+	out = append(out, FS{}.checks()...)
+	out = append(out, leases())
 	return append(append(append(out, uringChecks()...), pmuChecks()...), powerChecks()...)
 }
 
@@ -81,7 +84,8 @@ func sysctl(name string, want int64, why string) wire.Check {
 	}
 	c.Found = v
 	if n, err := strconv.ParseInt(v, 10, 64); err != nil || n < want {
-		c.Status, c.Fix = "warn", fmt.Sprintf("sysctl -w %s=%d", name, want)
+		c.Status, c.Command = "warn", fmt.Sprintf("sysctl -w %s=%d", name, want)
+		c.Fix = c.Command
 	}
 	return c
 }
@@ -99,7 +103,8 @@ func tcpMem(name string) wire.Check {
 	c.Found = v
 	f := strings.Fields(v)
 	if n, err := strconv.ParseInt(f[len(f)-1], 10, 64); err != nil || n < want {
-		c.Status, c.Fix = "warn", fmt.Sprintf("sysctl -w %s='4096 131072 536870912'", full)
+		c.Status, c.Command = "warn", fmt.Sprintf("sysctl -w %s='4096 131072 536870912'", full)
+		c.Fix = c.Command
 	}
 	return c
 }
@@ -114,6 +119,23 @@ func readSysctl(name string) (string, error) {
 		return "", fmt.Errorf("%s is empty", name)
 	}
 	return v, nil
+}
+
+// leases looks for what killed runs left.
+func leases() wire.Check {
+	c := wire.Check{Name: "leases", Needed: "nothing left by runs that were killed", Status: "ok", Found: "none left"}
+	reports, err := lease.Finish(lease.FinishOptions{DryRun: true, All: true})
+	if err != nil {
+		c.Status, c.Found = "warn", err.Error()
+		return c
+	}
+	for _, r := range reports {
+		if r.State != lease.Rebooted {
+			c.Status, c.Found, c.Command = "warn", strings.Join(r.Lines(), "; "), "zcbench restore"
+			c.Fix = c.Command
+		}
+	}
+	return c
 }
 
 // uringChecks are io_uring's features, each attempted just now.

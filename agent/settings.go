@@ -1,0 +1,220 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/lease"
+	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/setting"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/tune"
+	"github.com/zcbench/zcbench/wire"
+	"golang.org/x/sys/unix"
+)
+
+// leased is the lease of what the controller wants set.
+type leased struct {
+	settings wire.Settings
+	lease    *lease.Lease
+}
+
+// set brings the host to what is wanted: nothing is done where it is so already,
+// else what was set before is restored first.
+func (a *Agent) set(req wire.Request) (any, error) {
+	var s wire.Settings
+	if err := req.Decode(&s); err != nil {
+		return nil, err
+	}
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	open := a.end != nil
+	a.mu.Unlock()
+	if open {
+		return nil, errors.New("set: an end is open: close it first")
+	}
+	l := &a.leased
+	if l.lease != nil && reflect.DeepEqual(l.settings, s) {
+		return wire.SetResult{Changed: l.lease.Changes()}, nil
+	}
+	if err := l.restore(); err != nil {
+		return nil, err
+	}
+	if s.IsZero() {
+		return wire.SetResult{}, nil
+	}
+	l.settings, l.lease = s, lease.New(lease.Options{})
+	if err := apply(l.lease, s); err != nil {
+		return nil, errors.Join(unsettable(err), l.restore())
+	}
+	return wire.SetResult{Changed: l.lease.Changes()}, nil
+}
+
+func (l *leased) restore() error {
+	if l.lease == nil {
+		return nil
+	}
+	err := l.lease.Restore()
+	l.lease = nil
+	return err
+}
+
+func apply(l *lease.Lease, s wire.Settings) error {
+	if err := l.Start(); err != nil {
+		return err
+	}
+	wants, err := wants(s)
+	if err != nil {
+		return err
+	}
+	if err := l.Apply(wants...); err != nil {
+		return err
+	}
+	if s.MaxIdleUs == nil || s.OnlyNamespace {
+		return nil
+	}
+	h, err := tune.HoldLatency(*s.MaxIdleUs)
+	if err == nil {
+		l.Hold(h.Close)
+	}
+	return err
+}
+
+// unsettable makes the refusal of a driver or kernel a reason why a run is
+// unsupported; another error is one.
+func unsettable(err error) error {
+	for _, is := range []error{unix.EOPNOTSUPP, unix.EINVAL, unix.ERANGE, unix.ENOENT} {
+		if errors.Is(err, is) {
+			return &stream.Unsupported{Mode: "this setting", Op: err.Error(), How: stream.FixOf(err)}
+		}
+	}
+	if r := (*setting.Reverted)(nil); errors.As(err, &r) {
+		return &stream.Unsupported{Mode: "this setting", Op: err.Error(), How: r.Fix()}
+	}
+	return err
+}
+
+// wants translates what the controller wants.
+func wants(s wire.Settings) ([]lease.Want, error) {
+	var out []lease.Want
+	dev := func(name, value string) { out = append(out, lease.Want{Dev: s.Dev, Name: name, Value: value}) }
+	number := func(name string, v int) {
+		if v != 0 {
+			dev(name, strconv.Itoa(v))
+		}
+	}
+	flag := func(name string, v *bool) {
+		if v != nil {
+			dev("feature "+name, map[bool]string{true: "on", false: "off"}[*v])
+		}
+	}
+	number("mtu", s.MTU)
+	flag(nic.FeatureGRO, s.GRO)
+	flag(nic.FeatureHWGRO, s.HWGRO)
+	for _, name := range []string{"gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size"} {
+		number(name, s.BigTCPBytes)
+	}
+	number("ring rx", s.RXRing)
+	number("ring tx", s.TXRing)
+	if s.Channels != 0 {
+		c, err := channels(s.Dev, s.Channels)
+		if err != nil {
+			return nil, err
+		}
+		dev("channels", c)
+	}
+	for _, x := range s.Device {
+		dev(x.Name, x.Value)
+	}
+	host, err := hostWants(s)
+	return append(out, host...), err
+}
+
+// channels are n queues: combined ones, or as many of either kind.
+func channels(dev string, n int) (string, error) {
+	d, err := nic.Open(dev)
+	if err != nil {
+		return "", err
+	}
+	defer d.Close()
+	c, err := d.Channels()
+	if err != nil {
+		return "", err
+	}
+	if c.CombinedMax > 0 {
+		c.RX, c.TX, c.Combined = 0, 0, n
+	} else {
+		c.RX, c.TX = n, n
+	}
+	return c.String(), nil
+}
+
+func hostWants(s wire.Settings) (out []lease.Want, err error) {
+	add := func(name, value string) { out = append(out, lease.Want{Name: name, Value: value}) }
+	sysctl := func(name, value string) {
+		if tune.OfNetns(name) || !s.OnlyNamespace {
+			add("sysctl "+name, value)
+		}
+	}
+	if s.SysctlProfile != "" {
+		p, ok := tune.Profiles[s.SysctlProfile]
+		if !ok {
+			return nil, fmt.Errorf("unknown sysctl profile %q; there is %s", s.SysctlProfile, tune.Reference.Name)
+		}
+		for _, x := range p.Sysctls {
+			sysctl(x[0], x[1])
+		}
+	}
+	for _, x := range s.Sysctls {
+		sysctl(x.Name, strings.Join(strings.Fields(x.Value), " ")) // as the kernel's words are read
+	}
+	if s.OnlyNamespace {
+		return out, nil
+	}
+	if s.HugePages != 0 {
+		add("sysctl vm.nr_hugepages", strconv.Itoa(s.HugePages))
+	}
+	if s.Governor != "" {
+		cpus := tune.FS{}.Governed()
+		if len(cpus) == 0 {
+			return nil, &stream.Unsupported{Mode: "this setting", Op: "governor: no CPU of this host has a frequency governor", How: "leave it out: a virtual machine has none"}
+		}
+		for _, cpu := range cpus {
+			add("governor "+strconv.Itoa(cpu), s.Governor)
+		}
+	}
+	if s.StopBalance && (tune.FS{}).Balancing() {
+		add("irqbalance", tune.Stopped)
+	}
+	return out, nil
+}
+
+// restore finishes what dead processes left, as zcbench restore does.
+func restore(req wire.Request) (any, error) {
+	var p wire.RestoreParams
+	if len(req.Params) > 0 {
+		if err := req.Decode(&p); err != nil {
+			return nil, err
+		}
+	}
+	r, err := lease.Finish(lease.FinishOptions{DryRun: p.DryRun, Force: p.Force, All: true})
+	if r == nil {
+		r = []lease.Report{}
+	}
+	return r, err
+}
+
+// finishDead restores what dead processes left, and says so.
+func finishDead() ([]string, error) {
+	reports, err := lease.Finish(lease.FinishOptions{})
+	var out []string
+	for _, r := range reports {
+		out = append(out, r.Lines()...)
+	}
+	return out, err
+}

@@ -1,0 +1,85 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/wire"
+)
+
+// Settings are what a cell needs set on the hosts: those of the options, and the
+// cell's own factors. GRO is the receiver's.
+func (r *Runner) Settings(c results.Cell) (sut, tg wire.Settings) {
+	sut, tg = r.Opt.SUTSettings, r.Opt.TGSettings
+	if c.GRO != nil {
+		sut.GRO = c.GRO
+	}
+	if c.HWGRO != nil {
+		sut.HWGRO = c.HWGRO
+	}
+	if c.BigTCPBytes != 0 {
+		sut.BigTCPBytes = c.BigTCPBytes
+	}
+	if c.TGBigTCPBytes != 0 {
+		tg.BigTCPBytes = c.TGBigTCPBytes
+	}
+	for _, x := range []struct {
+		s   *wire.Settings
+		dev string
+	}{{&sut, r.Opt.SUTDev}, {&tg, r.Opt.TGDev}} {
+		if !x.s.IsZero() {
+			x.s.Dev = x.dev
+		}
+	}
+	tg.OnlyNamespace = !tg.IsZero() && r.SUT.SameMachine(r.TG)
+	return sut, tg
+}
+
+// apply sets what a cell needs. A host that has it set already does nothing.
+func (r *Runner) apply(ctx context.Context, c results.Cell) (sutErr, tgErr error) {
+	sut, tg := r.Settings(c)
+	if !r.set && sut.IsZero() && tg.IsZero() {
+		return nil, nil
+	}
+	r.set = true
+	// Both ends first change the MTU, then talk.
+	if sutErr = r.SUT.Call(ctx, wire.OpSet, sut, nil); sutErr != nil {
+		return sutErr, nil
+	}
+	return nil, r.TG.Call(ctx, wire.OpSet, tg, nil)
+}
+
+// restoreTime is how long a host may take to restore its settings: a link may have
+// to come back.
+const restoreTime = 30 * time.Second
+
+// Restore takes back what runs have set on the hosts. Where an agent died, another
+// one is started, which finishes its leases.
+func (r *Runner) Restore() error {
+	ctx, cancel := context.WithTimeout(context.Background(), restoreTime)
+	defer cancel()
+	var errs []error
+	for _, h := range []*host.Host{r.TG, r.SUT} {
+		switch {
+		case h == nil:
+		case h.Err() != nil:
+			n, err := h.Again(ctx)
+			if err != nil {
+				errs = append(errs, &stream.Error{Op: fmt.Sprintf("restore host %s, whose agent died", h.Spec.Name), Err: err, How: "zcbench restore --host " + h.Spec.Name})
+				continue
+			}
+			errs = append(errs, n.Close())
+		case r.set:
+			if err := h.Call(ctx, wire.OpSet, wire.Settings{}, nil); err != nil {
+				errs = append(errs, fmt.Errorf("host %s: %w", h.Spec.Name, err))
+			}
+		}
+	}
+	r.set = false
+	return errors.Join(errs...)
+}

@@ -1,0 +1,82 @@
+package bench
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/wire"
+)
+
+func machines(sut, tg string) (*host.Host, *host.Host) {
+	on := func(boot string) *host.Host {
+		return &host.Host{Info: wire.HelloResult{Env: results.Env{BootID: boot}}}
+	}
+	return on(sut), on(tg)
+}
+
+// Every factor that is a setting of a host gets to the host that it is of.
+func TestSettingsOfACell(t *testing.T) {
+	on := true
+	c := results.Cell{GRO: &on, HWGRO: &on, BigTCPBytes: 131072, TGBigTCPBytes: 65536}
+	opt := Options{SUTDev: "a", TGDev: "b", SUTSettings: wire.Settings{RXRing: 512}, TGSettings: wire.Settings{Governor: "performance"}}
+	sut := wire.Settings{Dev: "a", RXRing: 512, GRO: &on, HWGRO: &on, BigTCPBytes: 131072}
+	tg := wire.Settings{Dev: "b", Governor: "performance", BigTCPBytes: 65536}
+	for _, same := range []bool{false, true} {
+		r := &Runner{Opt: opt}
+		r.SUT, r.TG = machines("x", map[bool]string{false: "y", true: "x"}[same])
+		tg.OnlyNamespace = same
+		s, g := r.Settings(c)
+		if d := cmp.Diff(sut, s) + cmp.Diff(tg, g); d != "" {
+			t.Errorf("same machine %v: -want +got\n%s", same, d)
+		}
+		if s, g := (&Runner{SUT: r.SUT, TG: r.TG}).Settings(results.Cell{MTU: 1500}); !s.IsZero() || !g.IsZero() {
+			t.Errorf("as found: %+v, %+v", s, g)
+		}
+	}
+}
+
+func TestSettingsOfAFile(t *testing.T) {
+	s := matrix.Settings{RXRing: 1, TXRing: 2, HugePages: 3, Governor: "g", Sysctl: map[string]string{"net.b": "2", "net.a": "1"}}
+	want := wire.Settings{RXRing: 1, TXRing: 2, HugePages: 3, Governor: "g", Sysctls: []wire.Setting{{Name: "net.a", Value: "1"}, {Name: "net.b", Value: "2"}}}
+	if d := cmp.Diff(want, settings(s)); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+}
+
+// token_batch is a choice of the receiving end.
+func TestTokenBatchOfACell(t *testing.T) {
+	if got := RXSpec(results.Cell{RX: "devmem", TokenBatch: 64}, Options{NIC: stream.NICQueue{TokenBatch: 1}}, "x"); got.NIC.TokenBatch != 64 {
+		t.Errorf("%+v", got.NIC)
+	}
+}
+
+// What cells ask of the hosts is set for them, and taken back; what an interface
+// cannot is unsupported, with the reason.
+func TestIntegrationExperimentSettings(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes network namespaces")
+	}
+	e := experiment(t, strings.NewReplacer("rx: [tcp, uring, devmem]", "rx: tcp, hw_gro: [false, true], mtu: [1500, 4148], gro: true, big_tcp: 131072, tg_big_tcp: 131072",
+		"repetitions: 2", "repetitions: 1\nsut: {settings: {sysctl: {net.ipv4.tcp_rmem: '4096  87380 6000000'}}}").Replace(small))
+	recs, err := e.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range recs {
+		// A short window on a busy machine may be invalid, but it was set.
+		unsupported := r.Verdict == results.Unsupported
+		if r.Verdict == results.Failed || unsupported != *r.Cell.HWGRO || unsupported && (!strings.Contains(r.Reason, "rx-gro-hw") || r.Fix == "") {
+			t.Errorf("%s: %s: %s; fix: %s", r.Cell.ID, r.Verdict, r.Reason, r.Fix) // veth has no hardware GRO
+		}
+		t.Logf("%s: %s %s", r.Cell.ID, r.Verdict, r.Reason)
+	}
+	if len(recs) < 4 {
+		t.Errorf("%d records", len(recs))
+	}
+}

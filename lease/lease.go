@@ -1,0 +1,326 @@
+package lease
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/setting"
+	"github.com/zcbench/zcbench/tune"
+	"github.com/zcbench/zcbench/version"
+)
+
+// Want is a setting with the value that it is to have.
+type Want struct {
+	Dev   string // interface; "": of the host
+	Name  string // as [nic.Device.Setting] or [tune.FS.Setting] knows it
+	Value string
+}
+
+// Options of a lease; zero values are good.
+type Options struct {
+	Dir     string // of journals and locks; "": [Dir]
+	Session string // what others are told of this lease
+}
+
+// Lease is a set of settings that will be restored. Its methods are safe for
+// concurrent use.
+type Lease struct {
+	opt Options
+
+	mu      sync.Mutex
+	owner   Owner
+	file    *file // nil until something is to be changed
+	journal Journal
+	where   places
+	release map[string]func() // of the locks
+	held    []func() error    // what the kernel restores, to be closed
+}
+
+// New makes a lease of nothing.
+func New(o Options) *Lease {
+	return &Lease{opt: o, where: *newPlaces(), release: map[string]func(){}}
+}
+
+// Use lets the lease reach an interface through d, which must stay open until
+// Restore.
+func (l *Lease) Use(d *nic.Device) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.where.lend(d)
+}
+
+// Apply sets what is wanted, in the order of dependency, and reads everything
+// back. Interfaces and sysctls are those of the calling thread's network
+// namespace. When one fails, everything of this call is restored, and the error
+// says which and why: *[Busy], *[setting.Reverted], *[nic.Error] or *[tune.Error].
+func (l *Lease) Apply(wants ...Want) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.start(); err != nil {
+		return err
+	}
+	steps, err := l.plan(wants)
+	if err != nil || len(steps) == 0 {
+		return err
+	}
+	if err := l.record(steps); err != nil {
+		return err
+	}
+	first := len(l.journal.Steps)
+	l.journal.Steps = append(l.journal.Steps, steps...)
+	err = l.set(first)
+	if err != nil {
+		// Restore knows more of what went wrong only if it fails too.
+		_, rerr := l.undo(first, true)
+		return errors.Join(err, rerr)
+	}
+	return l.keepAfter(first)
+}
+
+// Start prepares the folder of journals and works off what dead processes left.
+// Apply does it too, but what is wanted may depend on what is there.
+func (l *Lease) Start() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.start()
+}
+
+// start says who this is, and works off what dead processes left: it would be
+// taken for the state to restore.
+func (l *Lease) start() (err error) {
+	if l.owner.PID != 0 {
+		return nil
+	}
+	if l.opt.Dir == "" {
+		if l.opt.Dir, err = Dir(); err != nil {
+			return err
+		}
+	}
+	if l.journal.BootID, err = bootID(); err != nil {
+		return err
+	}
+	if _, err := Finish(FinishOptions{Dir: l.opt.Dir}); err != nil {
+		return err
+	}
+	l.owner = self(l.opt.Session)
+	return nil
+}
+
+func self(session string) Owner {
+	words := []string{filepath.Base(os.Args[0])}
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
+		words = append(words, os.Args[1])
+	}
+	return Owner{PID: os.Getpid(), Command: strings.Join(words, " "), Session: session, SinceNs: time.Now().UnixNano()}
+}
+
+// plan finds out what there is now and locks it.
+func (l *Lease) plan(wants []Want) ([]Step, error) {
+	var steps []Step
+	for _, w := range wants {
+		s, err := l.where.step(w.Dev, w.Name)
+		if err != nil {
+			return nil, err
+		}
+		s.Set = w.Value
+		steps = append(steps, s)
+	}
+	for i := range steps {
+		if err := l.lock(steps[i].scope()); err != nil {
+			return nil, err
+		}
+	}
+	for i := range steps {
+		if err := l.find(&steps[i]); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(rank(a.Name), rank(b.Name)) })
+	return append(l.keeps(steps), steps...), nil
+}
+
+// find reads what a setting is before it is set.
+func (l *Lease) find(s *Step) error {
+	set, err := l.where.setting(*s)
+	if err == nil {
+		s.Before, err = set.Get()
+	}
+	return err
+}
+
+func (l *Lease) lock(s scope) error {
+	if l.release[s.file] != nil {
+		return nil
+	}
+	release, err := lock(l.opt.Dir, s, l.owner)
+	if err == nil {
+		l.release[s.file] = release
+	}
+	return err
+}
+
+// keeps are the settings that the steps may take with them.
+func (l *Lease) keeps(steps []Step) []Step {
+	var out []Step
+	seen := map[string]bool{}
+	for _, s := range steps {
+		if !restarts(s.Name) || s.Before == s.Set || seen[s.Dev] {
+			continue
+		}
+		seen[s.Dev] = true
+		for _, name := range l.where.queueSettings(s) {
+			k := s
+			k.Name, k.Set, k.Keep = name, "", true
+			wanted := slices.ContainsFunc(steps, func(w Step) bool { return w.Dev == k.Dev && w.Name == k.Name })
+			if !wanted && l.find(&k) == nil { // what cannot be read cannot be kept
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
+
+// record writes the steps down.
+func (l *Lease) record(steps []Step) (err error) {
+	if l.file == nil {
+		if l.file, err = create(l.opt.Dir, line{Kind: journalKind, Version: Version, Tool: version.Tool(), BootID: l.journal.BootID, Owner: &l.owner}); err != nil {
+			return err
+		}
+		live.add(l)
+	}
+	if err := l.file.write(line{Steps: steps}); err != nil {
+		return fmt.Errorf("write the journal of a lease: %w: nothing was changed", err)
+	}
+	return nil
+}
+
+// set sets the steps from first on, and looks at all of them again at the end: a
+// later one may have changed an earlier.
+func (l *Lease) set(first int) error {
+	for range 2 {
+		for _, s := range l.journal.Steps[first:] {
+			if s.Keep {
+				continue
+			}
+			set, err := l.where.setting(s)
+			if err == nil {
+				err = setting.Apply(set, s.where(), s.Set)
+			}
+			if err != nil {
+				return err
+			}
+			if restarts(s.Name) || s.Name == "mtu" {
+				if err := l.where.awaitCarrier(s); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// keepAfter notes what became of what is to be kept, so that a later change of
+// somebody else can be told from ours.
+func (l *Lease) keepAfter(first int) error {
+	became := map[int]string{}
+	for i := first; i < len(l.journal.Steps); i++ {
+		s := &l.journal.Steps[i]
+		if !s.Keep {
+			continue
+		}
+		if set, err := l.where.setting(*s); err == nil {
+			if s.became, err = set.Get(); err == nil {
+				became[i] = s.became
+			}
+		}
+	}
+	if len(became) == 0 {
+		return nil
+	}
+	return l.file.write(line{Became: became})
+}
+
+// Hold keeps something that the kernel undoes by itself when the process ends
+// until Restore.
+func (l *Lease) Hold(close func() error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held = append(l.held, close)
+}
+
+// Changes says what was changed, in order.
+func (l *Lease) Changes() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []string
+	for _, i := range l.journal.owed(false) {
+		if s := l.journal.Steps[i]; !s.Keep && s.Set != s.Before {
+			out = append(out, fmt.Sprintf("%v: %s was %s", s, short(s.Set), short(s.Before)))
+		}
+	}
+	return out
+}
+
+// short is a value as people want to read it: tables can have 1024 entries.
+func short(v string) string {
+	const most = 60
+	if len(v) <= most {
+		return v
+	}
+	return v[:most] + "..."
+}
+
+// Restore puts everything back, the last change first, and goes on after a
+// failure. What somebody else changed meanwhile is left, and is an error that says
+// so. Restoring again does nothing.
+func (l *Lease) Restore() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var errs []error
+	if l.file != nil {
+		_, err := l.undo(0, false)
+		errs = append(errs, err)
+		if len(l.journal.owed(true)) == 0 {
+			errs = append(errs, l.file.remove())
+		} else {
+			errs = append(errs, l.file.f.Close())
+		}
+		l.file, l.journal.Steps = nil, nil
+		live.remove(l)
+	}
+	for _, f := range slices.Backward(l.held) {
+		errs = append(errs, f())
+	}
+	l.held = nil
+	for _, release := range l.release {
+		release()
+	}
+	clear(l.release)
+	errs = append(errs, l.where.close())
+	return errors.Join(errs...)
+}
+
+// undo restores the steps from first on. Its error says what was not restored.
+// ours: what reads neither as before nor as set is our own failed attempt.
+func (l *Lease) undo(first int, ours bool) ([]StepReport, error) {
+	u := undoing{journal: &l.journal, file: l.file, where: &l.where, force: ours}
+	reports := u.run(func(i int) bool { return i >= first && l.journal.Steps[i].state == "" })
+	var errs []error
+	for _, r := range reports {
+		if err := r.err(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return reports, errors.Join(errs...)
+}
+
+// tuneFS is the host whose settings are set; tests put fixtures there.
+var tuneFS tune.FS

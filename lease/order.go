@@ -1,0 +1,27 @@
+package lease
+
+import (
+	"slices"
+	"strings"
+)
+
+// order is that of dependency: what stands first disturbs, or is needed by, what
+// follows. Channels and rings restart queues; mlx5 wants rx-gro-hw before header
+// split; a rule needs its queue.
+var order = []string{"sysctl", "governor", "irqbalance", "channels", "ring", "mtu", "feature", "header-split", "gso-max-size", "gro-max-size",
+	"gso-ipv4-max-size", "gro-ipv4-max-size", "coalesce", "napi", "irq", "rps", "xps", "rss", "rss-context", "rule"}
+
+func rank(name string) int {
+	word, _, _ := strings.Cut(name, " ")
+	if i := slices.Index(order, word); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+// restarts reports whether setting it restarts the queues, and may take with it
+// what was set of them.
+func restarts(name string) bool {
+	word, _, _ := strings.Cut(name, " ")
+	return word == "channels" || word == "ring"
+}

@@ -1,0 +1,217 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zcbench/zcbench/stream"
+	"golang.org/x/sys/unix"
+)
+
+// Result is what became of a step.
+type Result string
+
+// The results.
+const (
+	Restored Result = "restored"
+	Already  Result = "already as before"
+	Changed  Result = "changed by somebody else: left"
+	Gone     Result = "gone"
+	Failure  Result = "failed"
+	Would    Result = "would be restored" // dry run
+)
+
+// StepReport is what became of one step, for people and programs.
+type StepReport struct {
+	Dev     string `json:"dev,omitempty"`
+	Setting string `json:"setting"`
+	Before  string `json:"before"`
+	Set     string `json:"set,omitempty"`
+	Now     string `json:"now,omitempty"` // when it was looked at, before anything was done
+	Result  Result `json:"result"`
+	Error   string `json:"error,omitempty"`
+	Fix     string `json:"fix,omitempty"`
+
+	cause error
+}
+
+func (r StepReport) where() string { return Step{Dev: r.Dev}.where() }
+
+func (r StepReport) String() string {
+	switch r.Result {
+	case Restored:
+		return fmt.Sprintf("%s of %s: restored to %s (was set to %s)", r.Setting, r.where(), short(r.Before), short(r.Now))
+	case Would:
+		return fmt.Sprintf("%s of %s: would be restored to %s (is %s)", r.Setting, r.where(), short(r.Before), short(r.Now))
+	case Changed:
+		return fmt.Sprintf("%s of %s: left at %s, which somebody else has set meanwhile (found %s, set %s)", r.Setting, r.where(), short(r.Now), short(r.Before), short(r.Set))
+	case Failure:
+		return fmt.Sprintf("%s of %s: not restored to %s: %s", r.Setting, r.where(), short(r.Before), r.Error)
+	case Gone:
+		return fmt.Sprintf("%s of %s: gone with what had it", r.Setting, r.where())
+	}
+	return fmt.Sprintf("%s of %s: %s (%s)", r.Setting, r.where(), r.Result, short(r.Before))
+}
+
+// err is what the owner of a lease must hear.
+func (r StepReport) err() error {
+	switch r.Result {
+	case Changed:
+		return &stream.Error{Op: "restore: " + r.String(), How: "if it should be as it was found: zcbench restore --force"}
+	case Failure:
+		return &stream.Error{Op: fmt.Sprintf("restore: %s of %s to %s", r.Setting, r.where(), short(r.Before)), Err: r.cause, How: stream.FixOf(r.cause)}
+	}
+	return nil
+}
+
+// undoing restores steps of one network namespace.
+type undoing struct {
+	journal *Journal
+	file    *file // nil: nothing is written down
+	where   *places
+	force   bool // also what somebody else changed
+	dry     bool
+}
+
+// run restores the chosen steps, the last first, and looks at all again at the
+// end: undoing one may disturb another.
+func (u *undoing) run(chosen func(int) bool) []StepReport {
+	var which []int
+	for i := range u.journal.Steps {
+		if chosen(i) {
+			which = append(which, i)
+		}
+	}
+	reports := map[int]*StepReport{}
+	for _, i := range which { // before any of it changes
+		if u.journal.Steps[i].Keep {
+			reports[i] = u.look(i)
+		}
+	}
+	for _, i := range slices.Backward(which) {
+		if s := u.journal.Steps[i]; !s.Keep {
+			r := u.look(i)
+			reports[i] = r
+			u.back(s, r)
+		}
+	}
+	for _, i := range which {
+		if r := reports[i]; r.Result == Already || r.Result == Restored {
+			u.back(u.journal.Steps[i], r)
+		}
+	}
+	u.note(which, reports)
+	var out []StepReport
+	for _, i := range slices.Backward(which) {
+		if s := u.journal.Steps[i]; reports[i].Result != Already || !s.Keep && s.Before != s.Set {
+			out = append(out, *reports[i])
+		}
+	}
+	return out
+}
+
+// look says what there is to do about a step.
+func (u *undoing) look(i int) *StepReport {
+	s := u.journal.Steps[i]
+	r := &StepReport{Dev: s.Dev, Setting: s.Name, Before: s.Before, Set: s.Set, Result: Already}
+	set, err := u.where.setting(s)
+	if err == nil {
+		r.Now, err = set.Get()
+	}
+	ours := r.Now == s.Set
+	if s.Keep {
+		ours = s.became == "" || r.Now == s.became
+	}
+	switch {
+	case errors.Is(err, errGone):
+		r.Result = Gone
+	case err != nil && s.Keep:
+		// A queue that comes back when the number of them does: back sees to it.
+	case err != nil:
+		r.fail(err)
+	case r.Now == s.Before, ours, u.force, !s.Keep && s.Set == s.Before:
+		// back does the rest.
+	default:
+		r.Result = Changed
+	}
+	return r
+}
+
+// fail notes an error, unless what had the setting is gone.
+func (r *StepReport) fail(err error) {
+	if errors.Is(err, unix.ENODEV) || errors.Is(err, errGone) {
+		r.Result = Gone
+		return
+	}
+	r.Result, r.cause, r.Error, r.Fix = Failure, err, err.Error(), stream.FixOf(err)
+}
+
+// freeWithin is how long a queue may take to lose the memory of a process that
+// has died.
+const freeWithin = 5 * time.Second
+
+// back restores a step that may be, and must not be left.
+func (u *undoing) back(s Step, r *StepReport) {
+	if r.Result != Already && r.Result != Restored || !s.Keep && s.Set == s.Before {
+		return // or it was so, and was only looked at
+	}
+	set, err := u.where.setting(s)
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	now, err := set.Get()
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	if now == s.Before {
+		return
+	}
+	if u.dry {
+		r.Result = Would
+		return
+	}
+	for end := time.Now().Add(freeWithin); ; time.Sleep(20 * time.Millisecond) {
+		err = set.Set(s.Before)
+		busy := errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EBUSY)
+		if !busy || time.Now().After(end) || !u.where.bound(s) {
+			break
+		}
+	}
+	if err == nil {
+		now, err = set.Get()
+	}
+	if err == nil && now != s.Before {
+		err = fmt.Errorf("it was taken without an error but reads back %s", now)
+	}
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	r.Result = Restored
+}
+
+// note writes down what is done. A failure to write only means that it will be
+// looked at again.
+func (u *undoing) note(which []int, reports map[int]*StepReport) {
+	if u.dry {
+		return
+	}
+	var l line
+	for _, i := range which {
+		switch reports[i].Result {
+		case Restored, Already, Gone:
+			u.journal.Steps[i].state = undone
+			l.Undone = append(l.Undone, i)
+		case Changed:
+			u.journal.Steps[i].state = left
+			l.Left = append(l.Left, i)
+		}
+	}
+	if u.file != nil {
+		_ = u.file.write(l)
+	}
+}

@@ -1,0 +1,110 @@
+package nic
+
+import (
+	"fmt"
+	"time"
+
+	rtnl "github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Link is what rtnetlink says of the interface (IFLA_*). Sizes are in bytes; 0
+// where the kernel does not tell.
+type Link struct {
+	Name           string
+	MTU            int
+	Up             bool // it is set up
+	Carrier        bool // and there is a link
+	XDP            bool // a program is attached
+	GSOMaxSize     int  // largest packet that TCP hands down, IPv6
+	GROMaxSize     int  // largest that GRO makes
+	GSOIPv4MaxSize int
+	GROIPv4MaxSize int
+	TSOMaxSize     int // what the driver takes
+}
+
+// Link reads the interface's link attributes.
+func (d *Device) Link() (Link, error) {
+	l, err := d.route.LinkByIndex(d.Index)
+	if err != nil {
+		return Link{}, failed(d.op("read the link"), unix.ENODEV, nil)
+	}
+	a := l.Attrs()
+	return Link{Name: a.Name, MTU: a.MTU, Up: a.RawFlags&unix.IFF_UP != 0, Carrier: a.RawFlags&unix.IFF_LOWER_UP != 0,
+		XDP: a.Xdp != nil && a.Xdp.Attached, GSOMaxSize: int(a.GSOMaxSize), GROMaxSize: int(a.GROMaxSize),
+		GSOIPv4MaxSize: int(a.GSOIPv4MaxSize), GROIPv4MaxSize: int(a.GROIPv4MaxSize), TSOMaxSize: int(a.TSOMaxSize)}, nil
+}
+
+// HasXDP reports whether an XDP program is attached to the interface.
+func (d *Device) HasXDP() bool {
+	l, err := d.Link()
+	return err == nil && l.XDP
+}
+
+// linkNumber is one of the link's numbers that can be set.
+type linkNumber struct {
+	get func(Link) int
+	set func(*rtnl.Handle, rtnl.Link, int) error
+	how string
+}
+
+var linkNumbers = map[string]linkNumber{
+	"mtu": {func(l Link) int { return l.MTU }, (*rtnl.Handle).LinkSetMTU,
+		"the driver's limits: ip -d link show DEV (minmtu, maxmtu); a page of payload over IPv4 is 4148"},
+	"gso-max-size": {func(l Link) int { return l.GSOMaxSize }, (*rtnl.Handle).LinkSetGSOMaxSize,
+		"the driver's limit: ip -d link show DEV (tso_max_size)"},
+	"gro-max-size": {func(l Link) int { return l.GROMaxSize }, (*rtnl.Handle).LinkSetGROMaxSize, "the kernel's limit is 524280"},
+	"gso-ipv4-max-size": {func(l Link) int { return l.GSOIPv4MaxSize }, (*rtnl.Handle).LinkSetGSOIPv4MaxSize,
+		"the driver's limit: ip -d link show DEV (tso_max_size)"},
+	"gro-ipv4-max-size": {func(l Link) int { return l.GROIPv4MaxSize }, (*rtnl.Handle).LinkSetGROIPv4MaxSize, "the kernel's limit is 524280"},
+}
+
+func (d *Device) setLink(name string, v int) error {
+	n := linkNumbers[name]
+	l := &rtnl.Dummy{LinkAttrs: rtnl.LinkAttrs{Name: d.Name, Index: d.Index}}
+	if err := n.set(d.route, l, v); err != nil {
+		return failed(d.op("set %s %d", name, v), err, map[unix.Errno]string{0: n.how, unix.EOPNOTSUPP: "the driver or kernel has no such setting"})
+	}
+	return nil
+}
+
+// AwaitCarrier waits until an interface that is set up has a link: many drivers
+// take it down for a moment to change rings, channels or MTU.
+func (d *Device) AwaitCarrier(within time.Duration) error {
+	for end := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {
+		l, err := d.Link()
+		if err != nil || !l.Up || l.Carrier {
+			return err
+		}
+		if time.Now().After(end) {
+			return &Error{Op: fmt.Sprintf("%s has had no carrier for %v", d.Name, within), Err: unix.ENETDOWN, How: "check cable and peer: ip link show " + d.Name}
+		}
+	}
+}
+
+// Driver is who drives the interface.
+type Driver struct {
+	Name, Version, Firmware string
+	Bus                     string // where it sits, such as 0000:3b:00.0
+}
+
+// Driver asks the driver for its name (ETHTOOL_GDRVINFO, ioctl).
+func (d *Device) Driver() (Driver, error) {
+	i, err := unix.IoctlGetEthtoolDrvinfo(d.ioctlFD, d.Name)
+	if err != nil {
+		return Driver{}, failed(d.op("read the driver's name"), err, nil)
+	}
+	return Driver{Name: unix.ByteSliceToString(i.Driver[:]), Version: unix.ByteSliceToString(i.Version[:]),
+		Firmware: unix.ByteSliceToString(i.Fw_version[:]), Bus: unix.ByteSliceToString(i.Bus_info[:])}, nil
+}
+
+// Netns identifies the network namespace that the interface was found in: a
+// number that the kernel gives no other one until it reboots (SO_NETNS_COOKIE,
+// 5.14).
+func (d *Device) Netns() (uint64, error) {
+	cookie, err := unix.GetsockoptUint64(d.ioctlFD, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
+	if err != nil {
+		return 0, failed("identify the network namespace", err, map[unix.Errno]string{0: "use Linux 5.14 or later"})
+	}
+	return cookie, nil
+}

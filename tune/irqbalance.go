@@ -1,0 +1,108 @@
+package tune
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// The values of the setting irqbalance.
+const (
+	Running = "running"
+	Stopped = "stopped"
+	None    = "not running" // there is no such process
+)
+
+// irqbalance says whether the daemon that moves interrupts runs. It is stopped by
+// SIGSTOP and goes on by SIGCONT: that needs no service manager, loses nothing of
+// its state, and any process can undo it.
+func (fs FS) irqbalance() (string, error) {
+	pids, err := fs.balancers()
+	if err != nil {
+		return "", err
+	}
+	state := None
+	for _, p := range pids {
+		switch {
+		case p.stopped && state == None:
+			state = Stopped
+		case !p.stopped:
+			state = Running
+		}
+	}
+	return state, nil
+}
+
+func (fs FS) setIRQBalance(v string) error {
+	sig, err := unix.SIGCONT, error(nil)
+	switch v {
+	case Stopped:
+		sig = unix.SIGSTOP
+	case Running:
+	case None:
+		return nil
+	default:
+		return fmt.Errorf("irqbalance: %q is not %s or %s", v, Running, Stopped)
+	}
+	pids, err := fs.balancers()
+	if err != nil {
+		return err
+	}
+	for _, p := range pids {
+		if err := unix.Kill(p.pid, sig); err != nil && err != unix.ESRCH {
+			return failed(fmt.Sprintf("%s irqbalance, process %d", v, p.pid), err, "")
+		}
+	}
+	return nil
+}
+
+// Balancing reports whether there is an irqbalance to stop.
+func (fs FS) Balancing() bool {
+	s, err := fs.irqbalance()
+	return err == nil && s != None
+}
+
+type balancer struct {
+	pid     int
+	stopped bool
+}
+
+// balancers finds the processes called irqbalance (/proc/PID/stat, fs/proc/array.c).
+func (fs FS) balancers() ([]balancer, error) {
+	files, err := filepath.Glob(fs.proc("[0-9]*/stat"))
+	if err != nil {
+		return nil, err
+	}
+	var out []balancer
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			continue // it has ended
+		}
+		name, state, ok := parseStat(string(b))
+		if !ok || name != "irqbalance" || state == "Z" || state == "X" {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil {
+			out = append(out, balancer{pid, state == "T"})
+		}
+	}
+	return out, nil
+}
+
+// parseStat reads name and state: PID (NAME) STATE ...; a name may hold anything.
+func parseStat(s string) (name, state string, ok bool) {
+	from, to := strings.IndexByte(s, '('), strings.LastIndexByte(s, ')')
+	if from < 0 || to < from {
+		return "", "", false
+	}
+	f := strings.Fields(s[to+1:])
+	if len(f) == 0 {
+		return "", "", false
+	}
+	return s[from+1 : to], f[0], true
+}

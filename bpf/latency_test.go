@@ -237,7 +237,7 @@ func TestIntegrationCost(t *testing.T) {
 		defer close(done)
 		chat(t, p, p.SUT.IPv4, 1<<30, 0, func() bool { return ctx.Err() != nil })
 	}()
-	costs, err := l.MeasureCost(ctx, time.Second)
+	costs, err := l.MeasureCost(ctx, 1200*time.Millisecond)
 	cancel()
 	<-done
 	if err != nil {

@@ -134,11 +134,18 @@ func reason(h Hook, err error) string {
 	return line
 }
 
-func (s *set) close() error {
+// detach takes all tracing programs from their places.
+func (s *set) detach() error {
 	var errs []error
 	for _, l := range s.links {
 		errs = append(errs, l.Close())
 	}
+	s.links = nil
+	return errors.Join(errs...)
+}
+
+func (s *set) close() error {
+	errs := []error{s.detach()}
 	for _, p := range s.progs {
 		errs = append(errs, p.Close())
 	}

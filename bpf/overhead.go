@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 )
 
 // Cost is what one program costs, by the kernel's own clock (bpf_stats). That
 // clock itself adds some tens of ns to every run: the floor, an empty program at
-// the same place in the same time, shows how much.
+// the same place, shows how much.
 type Cost struct {
 	Hook      Hook
 	Runs      uint64
@@ -23,11 +24,17 @@ type Cost struct {
 	Reference float64 // ns per run of the per-CPU hash design at the same place with the same filter; 0: not measured
 }
 
-// MeasureCost lets the kernel time all programs of the probe for d, which slows
-// everything on the machine that runs eBPF programs: throughput measured
-// meanwhile means nothing.
+// rounds is how often each of ours, the empty programs and the reference has its
+// turn.
+const rounds = 4
+
+// MeasureCost lets the kernel time the probe, empty programs and the reference
+// design in turns, for d in all. They are never attached together: the first to
+// read a packet would pay the others' cache misses. The probe counts nothing
+// more afterwards. The kernel's timing slows everything on the machine that runs
+// eBPF programs: throughput measured meanwhile means nothing.
 func (l *Latency) MeasureCost(ctx context.Context, d time.Duration) (costs []Cost, err error) {
-	off, err := taiOffset()
+	offset, err := taiOffset()
 	if err != nil {
 		return nil, err
 	}
@@ -36,11 +43,14 @@ func (l *Latency) MeasureCost(ctx context.Context, d time.Duration) (costs []Cos
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, yard.close()) }()
-	if err := yard.maps.Variables[overheadVarTaiOffsetNs].Set(off); err != nil {
+	if err := yard.maps.Variables[overheadVarTaiOffsetNs].Set(offset); err != nil {
 		return nil, err
 	}
-	triples, err := l.beside(yard)
+	places, err := l.places(yard)
 	if err != nil {
+		return nil, err
+	}
+	if err := l.set.detach(); err != nil {
 		return nil, err
 	}
 	stats, err := ebpf.EnableStats(uint32(unix.BPF_STATS_RUN_TIME))
@@ -48,30 +58,62 @@ func (l *Latency) MeasureCost(ctx context.Context, d time.Duration) (costs []Cos
 		return nil, yard.explain("switch bpf_stats on", err)
 	}
 	defer stats.Close()
-	before, err := readAll(triples)
-	if err != nil {
-		return nil, err
+	var seconds float64 // that ours were attached
+	for range rounds {
+		for team := range teams {
+			took, err := turn(ctx, places, team, d/rounds/teams)
+			if err != nil {
+				return nil, err
+			}
+			if team == 0 {
+				seconds += took.Seconds()
+			}
+		}
+	}
+	for _, p := range places {
+		c, err := p.cost(seconds)
+		if err != nil {
+			return nil, err
+		}
+		costs = append(costs, c)
+	}
+	return costs, nil
+}
+
+// teams are ours, the empty programs and the reference.
+const teams = 3
+
+// place is where a program of ours is attached, and who can be there.
+type place struct {
+	hook  Hook
+	progs [teams]*ebpf.Program // nil: none
+}
+
+// turn attaches one team for a while.
+func turn(ctx context.Context, places []place, team int, d time.Duration) (took time.Duration, err error) {
+	var links []link.Link
+	defer func() {
+		for _, l := range links {
+			err = errors.Join(err, l.Close())
+		}
+	}()
+	for _, p := range places {
+		if p.progs[team] == nil {
+			continue
+		}
+		l, err := link.AttachTracing(link.TracingOptions{Program: p.progs[team]})
+		if err != nil {
+			return 0, fmt.Errorf("attach to %s for the cost: %w", p.hook.Function, err)
+		}
+		links = append(links, l)
 	}
 	start := time.Now()
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
+		return 0, context.Cause(ctx)
 	}
-	seconds := time.Since(start).Seconds()
-	after, err := readAll(triples)
-	if err != nil {
-		return nil, err
-	}
-	for i, t := range triples {
-		costs = append(costs, t.cost(before[i], after[i], seconds))
-	}
-	return costs, nil
-}
-
-// triple is a program of ours, the empty one, and the reference if there is one.
-type triple struct {
-	hook  Hook
-	progs [3]*ebpf.Program
+	return time.Since(start), nil
 }
 
 // references are programs of the reference design that can take the place of
@@ -82,22 +124,22 @@ var references = map[string]string{
 	"tcp_read": overheadProgHashSkb, "tcp_read_tp": overheadProgHashSkb,
 }
 
-// beside attaches the yardsticks to the places of our programs.
-func (l *Latency) beside(yard *set) ([]triple, error) {
-	var out []triple
+// places loads the yardsticks for the places of our programs.
+func (l *Latency) places(yard *set) ([]place, error) {
+	var out []place
 	for _, h := range l.Hooks {
 		if h.Reason != "" {
 			continue
 		}
-		t := triple{hook: h, progs: [3]*ebpf.Program{l.set.progs[h.program]}}
+		t := place{hook: h, progs: [teams]*ebpf.Program{l.set.progs[h.program]}}
 		at := l.set.spec.Programs[h.program]
 		for i, name := range []string{overheadProgEmpty, references[h.program]} {
 			if name == "" {
 				continue
 			}
-			p, err := yard.trace(name, func(p *ebpf.ProgramSpec) { p.AttachTo, p.AttachType = at.AttachTo, at.AttachType })
+			p, err := yard.program(name, func(p *ebpf.ProgramSpec) { p.AttachTo, p.AttachType = at.AttachTo, at.AttachType })
 			if err != nil {
-				return nil, fmt.Errorf("put %s beside the probe at %s: %w", name, h.Function, err)
+				return nil, fmt.Errorf("load %s for %s: %w", name, h.Function, err)
 			}
 			yard.progs[fmt.Sprint(h.program, i)] = p
 			t.progs[i+1] = p
@@ -107,35 +149,24 @@ func (l *Latency) beside(yard *set) ([]triple, error) {
 	return out, nil
 }
 
-type runs struct{ ns, n float64 }
-
-func readAll(ts []triple) ([][3]runs, error) {
-	var out [][3]runs
-	for _, t := range ts {
-		var rs [3]runs
-		for i, p := range t.progs {
-			if p == nil {
-				continue
-			}
-			st, err := p.Stats()
-			if err != nil {
-				return nil, fmt.Errorf("read the cost of %s: %w", t.hook.Function, err)
-			}
-			rs[i] = runs{float64(st.Runtime), float64(st.RunCount)}
+// cost reads what the programs cost while the kernel timed them.
+func (t place) cost(seconds float64) (Cost, error) {
+	c := Cost{Hook: t.hook}
+	for i, ns := range []*float64{&c.Ns, &c.FloorNs, &c.Reference} {
+		if t.progs[i] == nil {
+			continue
 		}
-		out = append(out, rs)
-	}
-	return out, nil
-}
-
-func (t triple) cost(before, after [3]runs, seconds float64) Cost {
-	var per [3]float64
-	for i := range per {
-		if n := after[i].n - before[i].n; n > 0 {
-			per[i] = (after[i].ns - before[i].ns) / n
+		st, err := t.progs[i].Stats()
+		if err != nil {
+			return c, fmt.Errorf("read the cost of %s: %w", t.hook.Function, err)
+		}
+		if i == 0 {
+			c.Runs, c.Hz = st.RunCount, float64(st.RunCount)/seconds
+		}
+		if st.RunCount > 0 {
+			*ns = float64(st.Runtime) / float64(st.RunCount)
 		}
 	}
-	n := after[0].n - before[0].n
-	return Cost{Hook: t.hook, Runs: uint64(n), Ns: per[0], FloorNs: per[1], Reference: per[2], Hz: n / seconds,
-		Core: max(per[0]-per[1], 0) * n / seconds / 1e9}
+	c.Core = max(c.Ns-c.FloorNs, 0) * c.Hz / 1e9
+	return c, nil
 }

@@ -38,6 +38,7 @@ type Options struct {
 	SampleInterval time.Duration
 	Stall          time.Duration
 	WarmupDuration time.Duration // window of a warm-up run; 0: Duration
+	Probes         []string      // eBPF probes to run at both ends
 }
 
 // Runner runs cells between two hosts.
@@ -133,7 +134,7 @@ func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stre
 	if role == stream.TX {
 		s = txSpec(c, r.Opt, addr)
 	}
-	s.Cookie = cookie
+	s.Cookie, s.Probes = cookie, r.Opt.Probes
 	r.placeEnd(&s, place.Layout(c.CPULayout))
 	return s
 }

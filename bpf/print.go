@@ -106,17 +106,25 @@ func PrintCosts(w io.Writer, costs []Cost) error {
 	return t.Flush()
 }
 
-// PrintHooks writes what could not be loaded, and why.
+// PrintHooks writes what could not be loaded, a line for each reason.
 func PrintHooks(w io.Writer, hooks []Hook) error {
+	var reasons []string
+	at := map[string][]string{}
 	for _, h := range hooks {
 		if h.Reason == "" {
 			continue
 		}
-		at := h.Stage
-		if h.Function != "" {
-			at += " at " + h.Backend + "/" + h.Function
+		if at[h.Reason] == nil {
+			reasons = append(reasons, h.Reason)
 		}
-		if _, err := fmt.Fprintf(w, "not there: %s: %s\n", at, h.Reason); err != nil {
+		place := h.Stage
+		if h.Function != "" {
+			place += " (" + h.Function + ")"
+		}
+		at[h.Reason] = append(at[h.Reason], place)
+	}
+	for _, r := range reasons {
+		if _, err := fmt.Fprintf(w, "not there: %s: %s\n", r, strings.Join(at[r], ", ")); err != nil {
 			return err
 		}
 	}

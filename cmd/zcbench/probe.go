@@ -10,13 +10,17 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/endpoint"
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/veth"
 	"golang.org/x/sys/unix"
@@ -86,6 +90,20 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 	}
 	err := p.run(cmd.Context())
 	return errors.Join(err, p.close())
+}
+
+// addProbeFlag adds --probe of the commands that run flows.
+func addProbeFlag(fs *pflag.FlagSet, probes *[]string) {
+	fs.StringSliceVar(probes, "probe", nil, "eBPF probes to run with every flow, into the metrics: "+strings.Join(endpoint.ProbeNames, ", "))
+}
+
+func checkProbes(names []string) error {
+	for _, n := range names {
+		if !slices.Contains(endpoint.ProbeNames, n) {
+			return cli.Usagef("--probe: unknown probe %q; there are %s", n, strings.Join(endpoint.ProbeNames, ", "))
+		}
+	}
+	return nil
 }
 
 // inside runs open in the namespace asked for.

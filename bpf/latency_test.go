@@ -212,6 +212,7 @@ func TestIntegrationLatencyOfLateReader(t *testing.T) {
 
 // A filter leaves out the traffic of others.
 func TestIntegrationLatencyFilters(t *testing.T) {
+	hostOnly(t)
 	p := newPair(t)
 	for name, f := range map[string]bpf.Filter{"local port": {LocalPort: testPort + 1}, "remote port": {RemotePort: testPort}, "interface": {Ifindex: 1},
 		"process": {TGID: 1}, "cgroup": {Cgroup: 1 << 40}} {
@@ -228,6 +229,7 @@ func TestIntegrationLatencyFilters(t *testing.T) {
 }
 
 func TestIntegrationCost(t *testing.T) {
+	hostOnly(t)
 	p := newPair(t)
 	l := openLatency(t, p.SUT.Netns, bpf.Filter{})
 	ctx, cancel := context.WithCancel(context.Background())

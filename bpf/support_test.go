@@ -17,6 +17,15 @@ func needRoot(t testing.TB) {
 	}
 }
 
+// hostOnly keeps long tests that have nothing to find in the lab out of it: it
+// is emulated.
+func hostOnly(t testing.TB) {
+	t.Helper()
+	if os.Getenv(guest.Env) != "" {
+		t.Skip("runs on the host")
+	}
+}
+
 // newPair is two hosts: the lab's, or namespaces of our own.
 func newPair(t testing.TB) *veth.Pair {
 	t.Helper()

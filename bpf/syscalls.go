@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/cilium/ebpf"
 )
 
 // Syscalls times the system calls of one process, all threads.
@@ -83,14 +85,21 @@ func (c *Call) add(r rawCall) {
 
 // Read returns the calls since the beginning, the most time first.
 func (s *Syscalls) Read() ([]Call, error) {
+	cpus, err := ebpf.PossibleCPU()
+	if err != nil {
+		return nil, fmt.Errorf("read the system calls: %w", err)
+	}
+	// All at once: a reading is part of what it measures.
+	ids, raw := make([]uint32, len(syscallNames)), make([]rawCall, len(syscallNames)*cpus)
+	var cursor ebpf.MapBatchCursor
+	n, err := s.set.maps.Maps[syscallsMapCalls].BatchLookup(&cursor, ids, raw, nil)
+	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		return nil, fmt.Errorf("read the system calls: %w", err)
+	}
 	var out []Call
-	for id := range uint32(len(syscallNames)) {
-		var cpus []rawCall
-		if err := s.set.maps.Maps[syscallsMapCalls].Lookup(id, &cpus); err != nil {
-			return nil, fmt.Errorf("read the system calls: %w", err)
-		}
+	for i, id := range ids[:n] {
 		c := Call{Name: syscallName(int(id))}
-		for _, r := range cpus {
+		for _, r := range raw[i*cpus : (i+1)*cpus] {
 			c.add(r)
 		}
 		if c.Calls > 0 {

@@ -37,6 +37,7 @@ type probes struct {
 // probeReading is what the probes had counted at an edge of the window.
 type probeReading struct {
 	atNs    int64
+	tookNs  int64 // the reading
 	latency []bpf.StageHist
 	calls   []bpf.Call
 	counts  []bpf.Count
@@ -94,7 +95,7 @@ func (p *probes) read() (r probeReading) {
 	if p.path != nil {
 		r.counts, e3 = p.path.Read()
 	}
-	r.err = errors.Join(e1, e2, e3)
+	r.err, r.tookNs = errors.Join(e1, e2, e3), counter.Monotonic()-r.atNs
 	return r
 }
 

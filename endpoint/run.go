@@ -175,7 +175,7 @@ func (r *run) rehearse() int64 {
 	if r.take(&e, false) != nil {
 		return 0
 	}
-	return min(e.host.TookNs, (r.sch.FromNs-r.startNs)/2)
+	return min(e.host.TookNs+e.probe.tookNs, (r.sch.FromNs-r.startNs)/2)
 }
 
 // stopNs is when the sender stops: as scheduled, or after the shorter of what

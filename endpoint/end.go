@@ -33,6 +33,7 @@ type End struct {
 	port    *stream.Port    // RX
 	payload *stream.Payload // TX
 	worker  *worker
+	probes  *probes
 }
 
 // Check finds what is wrong with a spec without touching the host.
@@ -84,6 +85,9 @@ func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
 	}
 	if s.RcvBuf < 0 || s.SndBuf < 0 || s.RcvBuf > 1<<30 || s.SndBuf > 1<<30 {
 		return usage("socket buffer sizes must be 1..%d bytes, or 0 for the kernel's default", 1<<30)
+	}
+	if err := checkProbes(s.Probes); err != nil {
+		return usage("%w", err)
 	}
 	if err := checkCPU(s.CPU); err != nil {
 		return usage("%w", err)
@@ -165,6 +169,9 @@ func (e *End) open() (err error) {
 	} else if e.payload, err = stream.NewPayload(e.opts.MessageBytes); err != nil {
 		return err
 	}
+	if e.probes, err = openProbes(e); err != nil {
+		return err
+	}
 	e.worker = newWorker(e)
 	return e.worker.prepared()
 }
@@ -191,5 +198,5 @@ func (e *End) Close() error {
 		err = errors.Join(err, e.place.Undo())
 		e.place = nil
 	}
-	return err
+	return errors.Join(err, e.probes.close())
 }

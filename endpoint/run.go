@@ -42,6 +42,7 @@ type edge struct {
 	atNs  int64 // when flow was read
 	flow  stream.Counters
 	host  counter.Snapshot
+	probe probeReading
 }
 
 // Run runs the flow once. Ending ctx aborts it. It always returns a result: what
@@ -177,7 +178,7 @@ func (r *run) rehearse() int64 {
 	if r.take(&e, false) != nil {
 		return 0
 	}
-	return min(e.host.TookNs, (r.sch.FromNs-r.startNs)/2)
+	return min(e.host.TookNs+e.probe.tookNs, (r.sch.FromNs-r.startNs)/2)
 }
 
 // stopNs is when the sender stops: as scheduled, or after the shorter of what
@@ -308,9 +309,14 @@ func (r *run) take(e *edge, end bool) error {
 	if end {
 		e.flow, e.atNs = r.end.meter.Snapshot(), counter.Monotonic()
 	}
+	if !end {
+		e.probe = r.end.probes.read()
+	}
 	var err error
 	e.host, err = counter.Take(cfg)
-	if !end {
+	if end {
+		e.probe = r.end.probes.read()
+	} else {
 		e.flow, e.atNs = r.end.meter.Snapshot(), counter.Monotonic()
 	}
 	e.taken = err == nil
@@ -354,5 +360,8 @@ func (r *run) host() results.Host {
 	change.Fill(&h)
 	r.placed(&h, change)
 	r.fillFlow(&h)
+	rows, warn = r.end.probes.metrics(r.from.probe, r.to.probe, *h.Bytes)
+	h.Metrics = append(h.Metrics, rows...)
+	r.warnings = append(r.warnings, warn...)
 	return h
 }

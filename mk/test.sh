@@ -20,7 +20,7 @@ fi
 status=0
 here=$PWD
 lab_kernels=${LAB_KERNELS:-sid trixie-backports}
-lab_packages="./lab/softnictest ./uring ./nic ./dmabuf ./lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap"
+lab_packages="./lab/softnictest ./bpf ./uring ./nic ./dmabuf ./lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap"
 
 # These run in the lab, below, or are programs that a test there starts.
 in_lab='^TestLab|^TestKilledReceiver$'

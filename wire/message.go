@@ -181,6 +181,10 @@ type EndSpec struct {
 	SoftirqCPU  *int  `json:"softirq_cpu,omitempty"`
 	MeasureCPUs []int `json:"measure_cpus,omitempty"` // whose time is this end's; empty: all
 	SampleMs    int   `json:"sample_ms,omitempty"`    // interval of the time series; 0: none
+
+	// Probes are eBPF probes to run with the flow: "latency" (RX only),
+	// "syscalls", "zc".
+	Probes []string `json:"probes,omitempty"`
 }
 
 // Opened is an end that is ready.

@@ -28,6 +28,6 @@ func command() *cobra.Command {
 Exit status: 0 done, 1 a run failed or is invalid, 2 wrong usage or input.`,
 		Version: version.Tool(),
 	}
-	cmd.AddCommand(demoCommand(), runCommand(), matrixCommand(), compareCommand(), doctorCommand(), restoreCommand(), reportCommand(), exportCommand(), powerCommand(), labCommand(), agentCommand(), versionCommand())
+	cmd.AddCommand(demoCommand(), runCommand(), matrixCommand(), compareCommand(), doctorCommand(), restoreCommand(), reportCommand(), exportCommand(), powerCommand(), probeCommand(), labCommand(), agentCommand(), versionCommand())
 	return cmd
 }

@@ -117,6 +117,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	fs.IntVar(&f.tgCPU, "tg-cpu", autoCPU, "CPU of the sending thread; -1 does not pin (default: chosen)")
 	fs.DurationVar(&f.opt.SampleInterval, "sample-interval", 100*time.Millisecond, "of the time series; 0 takes none")
 	fs.DurationVar(&f.opt.Stall, "stall", 10*time.Second, "a flow without a byte for so long has failed")
+	addProbeFlag(fs, &f.opt.Probes)
 	cmd.MarkFlagRequired("sut")
 	cmd.MarkFlagRequired("tg")
 	for flag, role := range map[string]stream.Role{"rx": stream.RX, "tx": stream.TX} {
@@ -178,6 +179,9 @@ func (f *runFlags) check() error {
 		if _, err := host.ParseSpec(h); err != nil {
 			return cli.UsageError(err)
 		}
+	}
+	if err := checkProbes(f.opt.Probes); err != nil {
+		return err
 	}
 	spec := endpoint.Check(bench.RXSpec(f.cell(), f.options(), "127.0.0.1:0"))
 	if u := (*endpoint.UsageError)(nil); errors.As(spec, &u) {

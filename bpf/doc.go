@@ -1,0 +1,19 @@
+// Package bpf holds zcbench's eBPF programs and reads them: the latency of the
+// receive path by stage, a process's system calls, and counters of the zero-copy
+// path.
+//
+// Every program is loaded by itself, because kernels differ in what they have
+// and what they allow: a stage names its programs in order of preference
+// (fentry, which sits at the very function, then the tracepoint next to it), and
+// one that cannot be loaded is a reason in the output ([Hook]), not a failure.
+//
+// The programs are compiled ahead of time and find the members that they read in
+// the running kernel's BTF: the objects are committed and serve all kernels from
+// 6.6 on. `go generate ./bpf` makes them again, with clang 14.
+package bpf
+
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target bpfel -no-global-types -cflags "-O2 -mcpu=v3 -Wall -Wno-unused-function -Werror" latency latency.bpf.c
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target bpfel -no-global-types -cflags "-O2 -mcpu=v3 -Wall -Wno-unused-function -Werror" syscalls syscalls.bpf.c
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target bpfel -no-global-types -cflags "-O2 -mcpu=v3 -Wall -Wno-unused-function -Werror" path path.bpf.c
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target bpfel -no-global-types -cflags "-O2 -mcpu=v3 -Wall -Wno-unused-function -Werror" overhead overhead.bpf.c
+//go:generate go run ./internal/sysnum

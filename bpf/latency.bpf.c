@@ -1,0 +1,324 @@
+//go:build ignore
+
+/* Where a packet spends its time on the way up: the age of its receive stamp at
+ * each hook. latency.go says which program serves which stage. */
+#include "filter.h"
+#include "hist.h"
+#include "stamp.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* Same order as stages in latency.go. */
+enum stage {
+	IP_RECEIVE,
+	TCP_RECEIVE,
+	TCP_DO_RCV,
+	TCP_ENQUEUED,
+	TCP_READ,
+	TCP_RETURN,
+	UDP_RECEIVE,
+	UDP_ENQUEUED,
+	UDP_READ,
+	DEVMEM_READ,
+	ZCRX_READ,
+	ZCRX_CQE,
+	SOFTIRQ_RUN,
+	WAKE_RETURN,
+	STAGES,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, STAGES);
+	__type(key, __u32);
+	__type(value, struct hist);
+} hists SEC(".maps");
+
+/* What a CPU remembers between two hooks. */
+struct pending {
+	__u64 raised; /* CLOCK_MONOTONIC of the first NET_RX raise that has not run */
+	__u64 task;   /* pid_tgid that read stamp */
+	__s64 stamp;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct pending);
+} pendings SEC(".maps");
+
+/* When data became ready on a socket that has not been read since. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, __u64);
+} ready SEC(".maps");
+
+volatile __s64 tai_offset_ns; /* CLOCK_TAI - CLOCK_REALTIME; refreshed by user space */
+
+__inline struct hist *hist_of(__u32 stage)
+{
+	return bpf_map_lookup_elem(&hists, &stage);
+}
+
+__inline void record(__u32 stage, __s64 stamp)
+{
+	struct hist *h = hist_of(stage);
+
+	if (!h)
+		return;
+	if (!stamp) {
+		h->unstamped++;
+		return;
+	}
+	hist_add(h, (__s64)bpf_ktime_get_tai_ns() - tai_offset_ns - stamp);
+}
+
+__inline int on_packet(struct sk_buff *skb, __u32 stage)
+{
+	if (packet_matches(skb))
+		record(stage, stamp_of(skb));
+	return 0;
+}
+
+__inline int on_socket(struct sock *sk, struct sk_buff *skb, __u32 stage)
+{
+	if (sock_matches(sk) && iif_matches(skb))
+		record(stage, stamp_of(skb));
+	return 0;
+}
+
+/* on_read is for the reading process. */
+__inline int on_read(struct sock *sk, struct sk_buff *skb, __u32 stage)
+{
+	if (process_matches())
+		on_socket(sk, skb, stage);
+	return 0;
+}
+
+/* IP */
+
+SEC("fentry/ip_rcv_core")
+int ip4_receive(__u64 *ctx) { return on_packet(ARG(struct sk_buff *, 0), IP_RECEIVE); }
+
+SEC("fentry/ip6_rcv_core")
+int ip6_receive(__u64 *ctx) { return on_packet(ARG(struct sk_buff *, 0), IP_RECEIVE); }
+
+SEC("tp_btf/netif_receive_skb")
+int ip_receive_tp(__u64 *ctx) { return on_packet(ARG(struct sk_buff *, 0), IP_RECEIVE); }
+
+/* TCP */
+
+SEC("fentry/tcp_v4_rcv")
+int tcp4_receive(__u64 *ctx) { return on_packet(ARG(struct sk_buff *, 0), TCP_RECEIVE); }
+
+SEC("fentry/tcp_v6_rcv")
+int tcp6_receive(__u64 *ctx) { return on_packet(ARG(struct sk_buff *, 0), TCP_RECEIVE); }
+
+SEC("fentry/tcp_v4_do_rcv")
+int tcp4_do_rcv(__u64 *ctx) { return on_socket(ARG(struct sock *, 0), ARG(struct sk_buff *, 1), TCP_DO_RCV); }
+
+SEC("fentry/tcp_v6_do_rcv")
+int tcp6_do_rcv(__u64 *ctx) { return on_socket(ARG(struct sock *, 0), ARG(struct sk_buff *, 1), TCP_DO_RCV); }
+
+SEC("tp_btf/tcp_probe")
+int tcp_do_rcv_tp(__u64 *ctx) { return on_socket(ARG(struct sock *, 0), ARG(struct sk_buff *, 1), TCP_DO_RCV); }
+
+SEC("fentry/tcp_queue_rcv")
+int tcp_enqueued(__u64 *ctx) { return on_socket(ARG(struct sock *, 0), ARG(struct sk_buff *, 1), TCP_ENQUEUED); }
+
+/* The newest packet of a socket's queue. One that was merged into it has left
+ * its stamp there. */
+__inline int on_tail(struct sock *sk, __u32 stage)
+{
+	if (sk->sk_receive_queue.qlen == 0)
+		return 0;
+	return on_socket(sk, sk->sk_receive_queue.prev, stage);
+}
+
+SEC("tp_btf/sk_data_ready")
+int tcp_enqueued_tp(__u64 *ctx)
+{
+	struct sock *sk = ARG(struct sock *, 0);
+
+	return is_tcp(sk) ? on_tail(sk, TCP_ENQUEUED) : 0;
+}
+
+__inline int tcp_copied(struct sk_buff *skb)
+{
+	struct sock *sk = skb->sk;
+
+	return sk && is_tcp(sk) ? on_read(sk, skb, TCP_READ) : 0;
+}
+
+SEC("fentry/skb_copy_datagram_iter")
+int tcp_read(__u64 *ctx) { return tcp_copied(ARG(struct sk_buff *, 0)); }
+
+SEC("tp_btf/skb_copy_datagram_iovec")
+int tcp_read_tp(__u64 *ctx) { return tcp_copied(ARG(struct sk_buff *, 0)); }
+
+SEC("fentry/tcp_recv_timestamp")
+int tcp_return(__u64 *ctx)
+{
+	struct scm_timestamping_internal *tss = ARG(struct scm_timestamping_internal *, 2);
+	struct sock *sk = ARG(struct sock *, 1);
+	__s64 stamp;
+
+	if (!process_matches() || !sock_matches(sk))
+		return 0;
+	if (field_exists(tss->ts[0].tv_sec))
+		stamp = tss->ts[0].tv_sec * 1000000000 + tss->ts[0].tv_nsec;
+	else
+		stamp = ((struct scm_timestamping_internal___ktime *)tss)->ts[0];
+	record(TCP_RETURN, stamp);
+	return 0;
+}
+
+/* UDP */
+
+SEC("fentry/udp_rcv")
+int udp4_receive(__u64 *ctx) { return on_packet(ARG(struct sk_buff *, 0), UDP_RECEIVE); }
+
+SEC("fentry/udpv6_rcv")
+int udp6_receive(__u64 *ctx) { return on_packet(ARG(struct sk_buff *, 0), UDP_RECEIVE); }
+
+SEC("fentry/__udp_enqueue_schedule_skb")
+int udp_enqueued(__u64 *ctx) { return on_socket(ARG(struct sock *, 0), ARG(struct sk_buff *, 1), UDP_ENQUEUED); }
+
+SEC("tp_btf/sk_data_ready")
+int udp_enqueued_tp(__u64 *ctx)
+{
+	struct sock *sk = ARG(struct sock *, 0);
+
+	return is_udp(sk) ? on_tail(sk, UDP_ENQUEUED) : 0;
+}
+
+SEC("fentry/skb_consume_udp")
+int udp_read(__u64 *ctx)
+{
+	if ((int)ctx[2] < 0)
+		return 0;
+	return on_read(ARG(struct sock *, 0), ARG(struct sk_buff *, 1), UDP_READ);
+}
+
+/* Zero copy */
+
+SEC("fentry/tcp_recvmsg_dmabuf")
+int devmem_read(__u64 *ctx) { return on_read(ARG(struct sock *, 0), ARG(struct sk_buff *, 1), DEVMEM_READ); }
+
+SEC("fentry/io_zcrx_recv_skb")
+int zcrx_read(__u64 *ctx)
+{
+	struct sk_buff *skb = ARG(struct sk_buff *, 1);
+	struct sock *sk = skb->sk;
+	struct pending *p;
+	__u32 zero = 0;
+
+	p = bpf_map_lookup_elem(&pendings, &zero);
+	if (!p)
+		return 0;
+	p->task = 0;
+	if (!sk || !process_matches() || !sock_matches(sk) || !iif_matches(skb))
+		return 0;
+	p->stamp = stamp_of(skb);
+	p->task = bpf_get_current_pid_tgid();
+	record(ZCRX_READ, p->stamp);
+	return 0;
+}
+
+/* The completion of a part of the packet that zcrx_read saw on this CPU. */
+SEC("fentry/io_zcrx_queue_cqe")
+int zcrx_cqe(__u64 *ctx)
+{
+	struct pending *p;
+	__u32 zero = 0;
+
+	p = bpf_map_lookup_elem(&pendings, &zero);
+	if (p && p->task && p->task == bpf_get_current_pid_tgid())
+		record(ZCRX_CQE, p->stamp);
+	return 0;
+}
+
+/* Softirq and wake-up, on CLOCK_MONOTONIC */
+
+SEC("tp_btf/softirq_raise")
+int softirq_raised(__u64 *ctx)
+{
+	struct pending *p;
+	__u32 zero = 0;
+
+	if ((__u32)ctx[0] != NET_RX_SOFTIRQ)
+		return 0;
+	p = bpf_map_lookup_elem(&pendings, &zero);
+	if (p && !p->raised)
+		p->raised = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int softirq_run(__u64 *ctx)
+{
+	struct pending *p;
+	struct hist *h;
+	__u32 zero = 0;
+
+	if ((__u32)ctx[0] != NET_RX_SOFTIRQ)
+		return 0;
+	p = bpf_map_lookup_elem(&pendings, &zero);
+	h = hist_of(SOFTIRQ_RUN);
+	if (!p || !h || !p->raised)
+		return 0;
+	hist_add(h, bpf_ktime_get_ns() - p->raised);
+	p->raised = 0;
+	return 0;
+}
+
+SEC("tp_btf/sk_data_ready")
+int data_ready(__u64 *ctx)
+{
+	struct sock *sk = ARG(struct sock *, 0);
+	__u64 key = (__u64)sk, now;
+
+	if ((!is_tcp(sk) && !is_udp(sk)) || !sock_matches(sk) || sk->sk_receive_queue.qlen == 0)
+		return 0;
+	now = bpf_ktime_get_ns();
+	bpf_map_update_elem(&ready, &key, &now, BPF_NOEXIST);
+	return 0;
+}
+
+__inline int returned(struct sock *sk, int ret)
+{
+	__u64 key = (__u64)sk, *since;
+	struct hist *h;
+
+	if (ret <= 0 || !process_matches())
+		return 0;
+	since = bpf_map_lookup_elem(&ready, &key);
+	h = hist_of(WAKE_RETURN);
+	if (!since || !h)
+		return 0;
+	hist_add(h, bpf_ktime_get_ns() - *since);
+	bpf_map_delete_elem(&ready, &key);
+	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int socket_returned(__u64 *ctx) { return returned(ARG(struct sock *, 0), ctx[1]); }
+
+SEC("fexit/io_zcrx_recv")
+int zcrx_returned(__u64 *ctx)
+{
+	struct socket *s = ARG(struct socket *, 2);
+
+	return returned(s->sk, ctx[6]);
+}
+
+/* Receive stamps for interfaces whose own are late or a sender's: veth and lo. */
+SEC("tcx/ingress")
+int stamp(struct __sk_buff *skb)
+{
+	skb->tstamp = bpf_ktime_get_tai_ns() - tai_offset_ns;
+	return TCX_NEXT;
+}

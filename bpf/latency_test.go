@@ -1,0 +1,262 @@
+package bpf_test
+
+import (
+	"context"
+	"io"
+	"math"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/veth"
+)
+
+const testPort = 7788
+
+// openLatency opens a probe inside the receiver's namespace.
+func openLatency(t *testing.T, ns *veth.Netns, f bpf.Filter) *bpf.Latency {
+	t.Helper()
+	l := in(t, ns, func() (*bpf.Latency, error) {
+		inode, err := bpf.NetnsInode()
+		if err != nil {
+			return nil, err
+		}
+		f.Netns = inode
+		return bpf.OpenLatency(bpf.LatencyOptions{Filter: f})
+	})
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, h := range l.Hooks {
+		t.Logf("%-13s %-7s %-28s %s", h.Stage, h.Backend, h.Function, h.Reason)
+	}
+	return l
+}
+
+func read(t *testing.T, l *bpf.Latency) map[string]bpf.Hist {
+	t.Helper()
+	all, err := l.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := map[string]bpf.Hist{}
+	for _, s := range all {
+		m[s.Stage] = s.Hist
+		if h := s.Hist; h.Count()+h.Unstamped+h.Negative > 0 {
+			t.Logf("%-13s n %6d p50 %9.0f p99 %9.0f max %9d ns, negative %d, unstamped %d", s.Stage, h.Count(), h.Quantile(.5), h.Quantile(.99), h.Max, h.Negative, h.Unstamped)
+		}
+	}
+	return m
+}
+
+// wantCount checks that a stage saw n packets within 1 %.
+func wantCount(t *testing.T, m map[string]bpf.Hist, stage string, n int) {
+	t.Helper()
+	h, ok := m[stage]
+	if !ok {
+		t.Errorf("%s: no program could be loaded", stage)
+		return
+	}
+	if got := float64(h.Count()); math.Abs(got-float64(n)) > max(1, float64(n)/100) {
+		t.Errorf("%s saw %.0f packets, want %d within 1 %% (unstamped %d, negative %d)", stage, got, n, h.Unstamped, h.Negative)
+	}
+	if h.Negative > 0 {
+		t.Errorf("%s: %d packets came before they were sent", stage, h.Negative)
+	}
+}
+
+// sendUDP sends n datagrams; the receiver sleeps before it reads each.
+func sendUDP(t *testing.T, p *veth.Pair, ip net.IP, n int, sleep time.Duration) {
+	t.Helper()
+	rx := in(t, p.SUT.Netns, func() (net.PacketConn, error) { return net.ListenPacket("udp", addr(ip, testPort)) })
+	defer rx.Close()
+	tx := in(t, p.TG.Netns, func() (net.Conn, error) { return net.Dial("udp", addr(ip, testPort)) })
+	defer tx.Close()
+	b := make([]byte, 2000)
+	rx.SetReadDeadline(time.Now().Add(30 * time.Second))
+	for range n {
+		if _, err := tx.Write(b[:100]); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(sleep)
+		if _, _, err := rx.ReadFrom(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// pingTCP sends n requests, for at most 30 s; each is answered after sleep.
+func pingTCP(t *testing.T, p *veth.Pair, ip net.IP, n int, sleep time.Duration) {
+	t.Helper()
+	chat(t, p, ip, n, sleep, nil)
+}
+
+func chat(t *testing.T, p *veth.Pair, ip net.IP, n int, sleep time.Duration, stop func() bool) {
+	t.Helper()
+	ln := in(t, p.SUT.Netns, func() (net.Listener, error) { return net.Listen("tcp", addr(ip, testPort)) })
+	defer ln.Close()
+	go func() {
+		var tx net.Conn
+		if err := p.TG.Netns.Do(func() (err error) { tx, err = net.Dial("tcp", addr(ip, testPort)); return err }); err != nil {
+			ln.Close()
+			return
+		}
+		defer tx.Close()
+		b := make([]byte, 64)
+		for range n {
+			if _, err := tx.Write(b); err != nil {
+				return
+			}
+			if _, err := io.ReadFull(tx, b); err != nil {
+				return
+			}
+		}
+	}()
+	c, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(30 * time.Second))
+	b := make([]byte, 64)
+	for range n {
+		if stop != nil && stop() {
+			return
+		}
+		time.Sleep(sleep)
+		if _, err := io.ReadFull(c, b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func families(p *veth.Pair) map[string]net.IP {
+	m := map[string]net.IP{"ipv4": p.SUT.IPv4}
+	if p.SUT.IPv6 != nil {
+		m["ipv6"] = p.SUT.IPv6
+	}
+	return m
+}
+
+func TestIntegrationLatencyCounts(t *testing.T) {
+	p := newPair(t)
+	for family, ip := range families(p) {
+		t.Run(family, func(t *testing.T) {
+			const n = 1000
+			l := openLatency(t, p.SUT.Netns, bpf.Filter{LocalPort: testPort})
+			sendUDP(t, p, ip, n, 0)
+			m := read(t, l)
+			wantCount(t, m, "udp-enqueued", n)
+			if _, ok := m["udp-receive"]; ok {
+				wantCount(t, m, "udp-read", n)
+				wantCount(t, m, "udp-receive", n)
+				wantCount(t, m, "ip-receive", n)
+			}
+			if c := m["tcp-do-rcv"]; c.Count() != 0 {
+				t.Errorf("datagrams are counted as TCP")
+			}
+			before := m
+			pingTCP(t, p, ip, n, 0)
+			m = read(t, l)
+			wantCount(t, m, "tcp-enqueued", n)
+			wantCount(t, m, "tcp-read", n)
+			if c := m["tcp-do-rcv"]; c.Count() < n || c.Count() > n+n/20+20 {
+				t.Errorf("tcp-do-rcv saw %d segments, want %d and a few bare acknowledgements", c.Count(), n)
+			}
+			after, was := m["udp-read"], before["udp-read"]
+			if after.Count() != was.Count() {
+				t.Errorf("segments are counted as datagrams")
+			}
+			if missed := l.Missed(); missed > 0 {
+				t.Logf("%d runs were left out by the kernel", missed)
+			}
+		})
+	}
+}
+
+// A reader that comes late shows in the stage of the read, and only there.
+func TestIntegrationLatencyOfLateReader(t *testing.T) {
+	p := newPair(t)
+	const delay = 20 * time.Millisecond
+	for proto, run := range map[string]func(*testing.T, *veth.Pair, net.IP, int, time.Duration){"udp": sendUDP, "tcp": pingTCP} {
+		t.Run(proto, func(t *testing.T) {
+			l := openLatency(t, p.SUT.Netns, bpf.Filter{LocalPort: testPort})
+			run(t, p, p.SUT.IPv4, 40, delay)
+			m := read(t, l)
+			for stage, h := range m {
+				if h.Count() < 20 || !bpf.SinceStamp(stage) {
+					continue
+				}
+				late := stage == proto+"-read" || stage == proto+"-return"
+				p50 := time.Duration(h.Quantile(0.5))
+				if late && (p50 < delay/2 || p50 > 3*delay) {
+					t.Errorf("%s: the median is %v, want about %v", stage, p50, delay)
+				}
+				if !late && p50 > delay/4 {
+					t.Errorf("%s: the median is %v: the reader's delay of %v is not its own", stage, p50, delay)
+				}
+			}
+			h, ok := m[proto+"-read"]
+			if ok && h.Count() < 20 {
+				t.Errorf("%d reads seen, want 40", h.Count())
+			}
+		})
+	}
+}
+
+// A filter leaves out the traffic of others.
+func TestIntegrationLatencyFilters(t *testing.T) {
+	hostOnly(t)
+	p := newPair(t)
+	for name, f := range map[string]bpf.Filter{"local port": {LocalPort: testPort + 1}, "remote port": {RemotePort: testPort}, "interface": {Ifindex: 1},
+		"process": {TGID: 1}, "cgroup": {Cgroup: 1 << 40}} {
+		t.Run(name, func(t *testing.T) {
+			l := openLatency(t, p.SUT.Netns, f)
+			sendUDP(t, p, p.SUT.IPv4, 20, 0)
+			for stage, h := range read(t, l) {
+				if h := h; bpf.SinceStamp(stage) && h.Count()+h.Unstamped > 0 {
+					t.Errorf("%s counted %d packets of another flow", stage, h.Count())
+				}
+			}
+		})
+	}
+}
+
+func TestIntegrationCost(t *testing.T) {
+	hostOnly(t)
+	p := newPair(t)
+	l := openLatency(t, p.SUT.Netns, bpf.Filter{})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		chat(t, p, p.SUT.IPv4, 1<<30, 0, func() bool { return ctx.Err() != nil })
+	}()
+	costs, err := l.MeasureCost(ctx, 1200*time.Millisecond)
+	cancel()
+	<-done
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ours, reference float64 // ns of all runs that both made
+	for _, c := range costs {
+		t.Logf("%-13s %-24s runs %7d, %5.0f ns, floor %5.0f, reference %5.0f, %8.0f Hz, %.3f cores", c.Hook.Stage, c.Hook.Function, c.Runs, c.Ns, c.FloorNs, c.Reference, c.Hz, c.Core)
+		if c.Runs > 1000 && c.FloorNs == 0 {
+			t.Errorf("%s: no floor", c.Hook.Function)
+		}
+		if c.Reference > 0 && c.Runs > 1000 {
+			ours, reference = ours+c.Ns, reference+c.Reference
+		}
+	}
+	if reference == 0 {
+		t.Fatal("nothing was compared with the reference design")
+	}
+	t.Logf("ours over the reference: %.2f", ours/reference)
+}

@@ -1,0 +1,154 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/rlimit"
+	"golang.org/x/sys/unix"
+)
+
+// Hook is one program at one place of the kernel.
+type Hook struct {
+	Stage    string `json:"stage"`
+	Backend  string `json:"backend"`          // "fentry", "fexit", "tp_btf"
+	Function string `json:"function"`         // or tracepoint
+	Reason   string `json:"reason,omitempty"` // why it is not there; empty: it is
+	program  string
+}
+
+// set is the loaded part of an object: all of its maps, and programs as they
+// are asked for.
+type set struct {
+	spec  *ebpf.CollectionSpec
+	maps  *ebpf.Collection
+	cache *btf.Cache
+	progs map[string]*ebpf.Program
+	links []link.Link
+}
+
+// newSet makes an object's maps, with the constants given in vars.
+func newSet(load func() (*ebpf.CollectionSpec, error), vars map[string]any) (*set, error) {
+	spec, err := load()
+	if err != nil {
+		return nil, fmt.Errorf("read the eBPF object: %w", err)
+	}
+	for name, v := range vars {
+		if err := spec.Variables[name].Set(v); err != nil {
+			return nil, fmt.Errorf("set eBPF constant %s: %w", name, err)
+		}
+	}
+	// Kernels before 5.11 charge maps to RLIMIT_MEMLOCK; later ones need nothing.
+	if err := rlimit.RemoveMemlock(); err != nil {
+		return nil, fmt.Errorf("lift RLIMIT_MEMLOCK for eBPF maps: %w", err)
+	}
+	only := spec.Copy()
+	only.Programs = nil
+	s := &set{spec: spec, cache: btf.NewCache(), progs: map[string]*ebpf.Program{}}
+	if s.maps, err = ebpf.NewCollection(only); err != nil {
+		return nil, s.explain("make the eBPF maps", err)
+	}
+	return s, nil
+}
+
+// explain adds what to do to errors that have a known cause.
+func (s *set) explain(op string, err error) error {
+	switch {
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+		return fmt.Errorf("%s: %w (needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)", op, err)
+	case errors.Is(err, unix.ENOSYS):
+		return fmt.Errorf("%s: %w (the kernel was built without CONFIG_BPF_SYSCALL)", op, err)
+	}
+	return fmt.Errorf("%s: %w", op, err)
+}
+
+// program loads one program. change may alter its spec first.
+func (s *set) program(name string, change func(*ebpf.ProgramSpec)) (*ebpf.Program, error) {
+	only := s.spec.Copy()
+	p := only.Programs[name]
+	if change != nil {
+		change(p)
+	}
+	only.Programs = map[string]*ebpf.ProgramSpec{name: p}
+	c, err := ebpf.NewCollectionWithOptions(only, ebpf.CollectionOptions{MapReplacements: s.maps.Maps, Cache: s.cache})
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.DetachProgram(name), nil
+}
+
+// trace loads one tracing program and attaches it.
+func (s *set) trace(name string, change func(*ebpf.ProgramSpec)) (*ebpf.Program, error) {
+	p, err := s.program(name, change)
+	if err != nil {
+		return nil, err
+	}
+	l, err := link.AttachTracing(link.TracingOptions{Program: p})
+	if err != nil {
+		p.Close()
+		return nil, fmt.Errorf("attach: %w", err)
+	}
+	s.links = append(s.links, l)
+	return p, nil
+}
+
+// hook attaches a program to the place that its section names.
+func (s *set) hook(stage, name string) Hook {
+	spec := s.spec.Programs[name]
+	h := Hook{Stage: stage, Backend: backend(spec.AttachType), Function: spec.AttachTo, program: name}
+	p, err := s.trace(name, nil)
+	if err != nil {
+		h.Reason = reason(h, err)
+		return h
+	}
+	s.progs[name] = p
+	return h
+}
+
+func backend(t ebpf.AttachType) string {
+	switch t {
+	case ebpf.AttachTraceFEntry:
+		return "fentry"
+	case ebpf.AttachTraceFExit:
+		return "fexit"
+	case ebpf.AttachTraceRawTp:
+		return "tp_btf"
+	}
+	return t.String()
+}
+
+// reason is one line about a program that could not be loaded.
+func reason(h Hook, err error) string {
+	switch {
+	case errors.Is(err, btf.ErrNotFound):
+		return "this kernel has no " + h.Function + " to attach to (built without it, or inlined)"
+	case errors.Is(err, unix.EPERM) && h.Backend != "tp_btf":
+		return "the kernel refuses " + h.Backend + ": " + unix.EPERM.Error()
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// detach takes all tracing programs from their places.
+func (s *set) detach() error {
+	var errs []error
+	for _, l := range s.links {
+		errs = append(errs, l.Close())
+	}
+	s.links = nil
+	return errors.Join(errs...)
+}
+
+func (s *set) close() error {
+	errs := []error{s.detach()}
+	for _, p := range s.progs {
+		errs = append(errs, p.Close())
+	}
+	s.maps.Close()
+	return errors.Join(errs...)
+}

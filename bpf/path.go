@@ -1,0 +1,82 @@
+package bpf
+
+import "fmt"
+
+// pathCounter is one counter of the receive path.
+type pathCounter struct {
+	name, unit string
+	program    string // that counts it
+}
+
+// pathCounters are in the order of enum counter of path.bpf.c.
+var pathCounters = []pathCounter{
+	{"devmem_token_frees", "calls", pathProgDevmemFrees},
+	{"devmem_allocs", "buffers", pathProgDevmemAllocs},
+	{"devmem_releases", "buffers", pathProgDevmemReleases},
+	{"zcrx_pool_allocs", "refills", pathProgZcrxAllocs},
+	{"zcrx_pool_releases", "buffers", pathProgZcrxReleases},
+	{"zcrx_copy_fallbacks", "copies", pathProgZcrxCopies},
+	{"cqe_overflows", "1", pathProgCqeOverflows},
+	{"page_pool_allocs", "buffers", pathProgPoolAllocs},
+	{"page_pool_puts", "buffers", pathProgPoolPuts},
+	{"page_pool_slow_allocs", "buffers", pathProgPoolSlow},
+	{"page_pool_releases", "buffers", pathProgPoolReleases},
+	{"napi_polls", "polls", pathProgNapiPolls},
+	{"napi_packets", "packets", pathProgNapiPolls},
+	{"napi_full_budgets", "polls", pathProgNapiPolls},
+}
+
+// Path counts what buffers and polls do on the receive path.
+type Path struct {
+	Hooks []Hook
+	set   *set
+}
+
+// OpenPath loads the counters, of one interface or one network namespace (by
+// inode) where these are not 0. Counters of io_uring and of sockets are of the
+// whole machine. It needs root.
+func OpenPath(netns uint64, ifindex int) (*Path, error) {
+	s, err := newSet(loadPath, map[string]any{"only_netns": uint32(netns), "only_ifindex": uint32(ifindex)})
+	if err != nil {
+		return nil, err
+	}
+	p := &Path{set: s}
+	done := map[string]bool{}
+	for _, c := range pathCounters {
+		if !done[c.program] {
+			done[c.program] = true
+			p.Hooks = append(p.Hooks, s.hook(c.name, c.program))
+		}
+	}
+	return p, nil
+}
+
+// Count is one counter's value.
+type Count struct {
+	Name  string `json:"name"`
+	Unit  string `json:"unit"`
+	Value uint64 `json:"value"`
+}
+
+// Read returns the counters that could be loaded, since the beginning.
+func (p *Path) Read() ([]Count, error) {
+	var out []Count
+	for i, c := range pathCounters {
+		if p.set.progs[c.program] == nil {
+			continue
+		}
+		var cpus []uint64
+		if err := p.set.maps.Maps[pathMapCounters].Lookup(uint32(i), &cpus); err != nil {
+			return nil, fmt.Errorf("read the counter %s: %w", c.name, err)
+		}
+		v := Count{Name: c.name, Unit: c.unit}
+		for _, n := range cpus {
+			v.Value += n
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// Close detaches everything.
+func (p *Path) Close() error { return p.set.close() }

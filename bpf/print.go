@@ -1,0 +1,132 @@
+package bpf
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// PrintLatency writes a table of the stages that saw packets, times in us.
+func PrintLatency(w io.Writer, stages []StageHist) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "stage\tcount\tmean us\tp50 us\tp90 us\tp99 us\tp99.9 us\tmax us\tnegative\tunstamped\t")
+	for _, s := range stages {
+		h := &s.Hist
+		n := h.Count()
+		if n+h.Negative+h.Unstamped == 0 {
+			continue
+		}
+		fmt.Fprintf(t, "%s\t%d\t", s.Stage, n)
+		for _, ns := range []float64{h.Mean(), h.Quantile(.5), h.Quantile(.9), h.Quantile(.99), h.Quantile(.999), float64(h.Max)} {
+			if n == 0 {
+				fmt.Fprint(t, "\t")
+				continue
+			}
+			fmt.Fprintf(t, "%.2f\t", ns/1e3)
+		}
+		fmt.Fprintf(t, "%d\t%d\t\n", h.Negative, h.Unstamped)
+	}
+	return t.Flush()
+}
+
+// PrintHistogram draws a stage, a line for each power of two.
+func PrintHistogram(w io.Writer, s StageHist) error {
+	var octave [64]uint64
+	var most uint64
+	first, last := -1, -1
+	for i, n := range s.Hist.Bucket {
+		if n == 0 {
+			continue
+		}
+		o := max(bits.Len64(Edge(i)), 1) - 1
+		octave[o] += n
+		most = max(most, octave[o])
+		if first < 0 {
+			first = o
+		}
+		last = o
+	}
+	if first < 0 {
+		return nil
+	}
+	const width = 40
+	if _, err := fmt.Fprintf(w, "%s, ns\n", s.Stage); err != nil {
+		return err
+	}
+	for o := first; o <= last; o++ {
+		lo := uint64(1) << o
+		if o == 0 {
+			lo = 0
+		}
+		bar := int(math.Ceil(float64(octave[o]) / float64(most) * width))
+		if _, err := fmt.Fprintf(w, "[%11d, %11d) %10d |%-*s|\n", lo, uint64(2)<<o, octave[o], width, strings.Repeat("@", bar)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PrintCalls writes the table of system calls, as `perf trace -s` has it, and
+// what they come to per second and, if bytes are known, per 10^6 bytes.
+func PrintCalls(w io.Writer, calls []Call, wall time.Duration, bytes uint64) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "syscall\tcalls\terrors\ttotal ms\tmin ms\tavg ms\tmax ms\tstddev %\tper second\tper MB\t")
+	ms := func(d time.Duration) float64 { return float64(d) / 1e6 }
+	for _, c := range calls {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%.3f\t%.4f\t%.4f\t%.4f\t%.2f\t%.1f\t", c.Name, c.Calls, c.Errors, ms(c.Sum), ms(c.Min), ms(c.Mean()), ms(c.Max),
+			100*c.Stddev(), float64(c.Calls)/wall.Seconds())
+		if bytes > 0 {
+			fmt.Fprintf(t, "%.3f", float64(c.Calls)/(float64(bytes)/1e6))
+		}
+		fmt.Fprintln(t, "\t")
+	}
+	return t.Flush()
+}
+
+// PrintCosts writes what the probe costs.
+func PrintCosts(w io.Writer, costs []Cost) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "stage\thook\truns\tns\tempty ns\tnet ns\thash design ns\tHz\t% of a core\t")
+	for _, c := range costs {
+		fmt.Fprintf(t, "%s\t%s/%s\t%d\t", c.Hook.Stage, c.Hook.Backend, c.Hook.Function, c.Runs)
+		if c.Runs == 0 {
+			fmt.Fprintln(t, "\t\t\t\t\t\t")
+			continue
+		}
+		fmt.Fprintf(t, "%.0f\t%.0f\t%.0f\t", c.Ns, c.FloorNs, max(c.Ns-c.FloorNs, 0))
+		if c.Reference > 0 {
+			fmt.Fprintf(t, "%.0f", c.Reference)
+		}
+		fmt.Fprintf(t, "\t%.0f\t%.2f\t\n", c.Hz, 100*c.Core)
+	}
+	return t.Flush()
+}
+
+// PrintHooks writes what could not be loaded, a line for each reason.
+func PrintHooks(w io.Writer, hooks []Hook) error {
+	var reasons []string
+	at := map[string][]string{}
+	for _, h := range hooks {
+		if h.Reason == "" {
+			continue
+		}
+		if at[h.Reason] == nil {
+			reasons = append(reasons, h.Reason)
+		}
+		place := h.Stage
+		if h.Function != "" {
+			place += " (" + h.Function + ")"
+		}
+		at[h.Reason] = append(at[h.Reason], place)
+	}
+	for _, r := range reasons {
+		if _, err := fmt.Fprintf(w, "not there: %s: %s\n", r, strings.Join(at[r], ", ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Stamp says where receive stamps come from.
+type Stamp string
+
+// The kinds of [Stamp].
+const (
+	// StampAuto is StampTCX on veth and lo, StampSocket elsewhere.
+	StampAuto Stamp = ""
+	// StampSocket is the kernel's own software stamp, taken where a packet
+	// enters the stack (net_timestamp_check of net/core/dev.c), after GRO.
+	StampSocket Stamp = "socket"
+	// StampTCX is a program at the interface's tcx ingress. Packets that a
+	// sender on this machine has stamped are stamped anew.
+	StampTCX Stamp = "tcx"
+)
+
+// stamper makes the kernel stamp received packets, as long as it is open.
+type stamper struct {
+	fd    int // a socket that asks for stamps
+	prog  *ebpf.Program
+	links []link.Link
+	names []string // interfaces with a program of ours
+}
+
+func newStamper(s *set, kind Stamp, ifindex int) (*stamper, error) {
+	st := &stamper{fd: -1}
+	if err := st.open(s, kind, ifindex); err != nil {
+		return nil, errors.Join(err, st.close())
+	}
+	return st, nil
+}
+
+func (st *stamper) open(s *set, kind Stamp, ifindex int) (err error) {
+	if st.fd, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err != nil {
+		return fmt.Errorf("make a socket that asks for receive stamps: %w", err)
+	}
+	const flags = unix.SOF_TIMESTAMPING_RX_SOFTWARE | unix.SOF_TIMESTAMPING_SOFTWARE
+	if err := unix.SetsockoptInt(st.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, flags); err != nil {
+		return fmt.Errorf("setsockopt(SO_TIMESTAMPING): %w", err)
+	}
+	if kind == StampSocket {
+		return nil
+	}
+	devs, err := stampDevs(kind, ifindex)
+	if err != nil || len(devs) == 0 {
+		return err
+	}
+	if st.prog, err = s.program(latencyProgStamp, nil); err != nil {
+		return s.explain("load the stamping program", err)
+	}
+	for _, d := range devs {
+		l, err := link.AttachTCX(link.TCXOptions{Interface: d.Attrs().Index, Program: st.prog, Attach: ebpf.AttachTCXIngress, Anchor: link.Head()})
+		if err != nil {
+			return fmt.Errorf("attach the stamping program to tcx ingress of %s: %w (needs Linux 6.6; --stamp socket does without)", d.Attrs().Name, err)
+		}
+		st.links, st.names = append(st.links, l), append(st.names, d.Attrs().Name)
+	}
+	return nil
+}
+
+// stampDevs are the interfaces of this namespace that need a program.
+func stampDevs(kind Stamp, ifindex int) ([]netlink.Link, error) {
+	links, err := netlink.LinkList()
+	if err != nil {
+		return nil, fmt.Errorf("list the interfaces: %w", err)
+	}
+	return slices.DeleteFunc(links, func(l netlink.Link) bool {
+		if ifindex != 0 && l.Attrs().Index != ifindex {
+			return true
+		}
+		return kind == StampAuto && l.Type() != "veth" && l.Attrs().Name != "lo"
+	}), nil
+}
+
+// where says where t0 is.
+func (st *stamper) where() string {
+	if len(st.links) == 0 {
+		return "software receive stamp (after GRO)"
+	}
+	return "tcx ingress of " + strings.Join(st.names, ", ") + "; elsewhere the software receive stamp (after GRO)"
+}
+
+func (st *stamper) close() error {
+	var errs []error
+	for _, l := range st.links {
+		errs = append(errs, l.Close())
+	}
+	if st.prog != nil {
+		errs = append(errs, st.prog.Close())
+	}
+	if st.fd >= 0 {
+		errs = append(errs, unix.Close(st.fd))
+	}
+	return errors.Join(errs...)
+}
+
+// taiOffset is CLOCK_TAI - CLOCK_REALTIME in ns. Programs can read only the
+// former, stamps are of the latter.
+func taiOffset() (int64, error) {
+	var tx unix.Timex
+	if _, err := unix.Adjtimex(&tx); err != nil {
+		return 0, fmt.Errorf("adjtimex: %w", err)
+	}
+	return int64(tx.Tai) * 1e9, nil
+}
+
+// NetnsInode is the inode of the calling thread's network namespace, which
+// [Filter] takes.
+func NetnsInode() (uint64, error) {
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/thread-self/ns/net", &st); err != nil {
+		return 0, fmt.Errorf("stat /proc/thread-self/ns/net: %w", err)
+	}
+	return st.Ino, nil
+}

@@ -1,0 +1,45 @@
+package bpf_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/bpf"
+	"golang.org/x/sys/unix"
+)
+
+func TestIntegrationSyscalls(t *testing.T) {
+	needRoot(t)
+	s, err := bpf.OpenSyscalls(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const n, sleep = 50, 2 * time.Millisecond
+	for range n {
+		unix.Close(-1)
+		ts := unix.NsecToTimespec(int64(sleep))
+		unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil)
+	}
+	calls, err := s.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bpf.Call{}
+	for _, c := range calls {
+		t.Logf("%-16s %6d calls %4d errors, min %v avg %v max %v stddev %.2f %%", c.Name, c.Calls, c.Errors, c.Min, c.Mean(), c.Max, 100*c.Stddev())
+		seen[c.Name] = c
+	}
+	if c := seen["clock_nanosleep"]; c.Calls != n || c.Errors != 0 || c.Min < sleep || c.Min > c.Mean() || c.Mean() > c.Max {
+		t.Errorf("%d sleeps of %v: %+v", n, sleep, c)
+	}
+	if c := seen["close"]; c.Errors < n || c.Calls < c.Errors {
+		t.Errorf("%d calls of close that must fail: %+v", n, c)
+	}
+	if more, err := s.Read(); err != nil {
+		t.Error(err)
+	} else if d := bpf.SubCalls(more, calls); len(d) > 0 && d[0].Name == "clock_nanosleep" {
+		t.Errorf("a sleep came from nowhere: %+v", d[0])
+	}
+}

@@ -1,0 +1,359 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/endpoint"
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/veth"
+	"golang.org/x/sys/unix"
+)
+
+// probeFlags are the flags of `zcbench probe`.
+type probeFlags struct {
+	dev, netns, addr, cgroup  string
+	port, localPort, peerPort uint16
+	pid, syscalls             int
+	duration, interval        time.Duration
+	stamp, prometheus         string
+	json, overhead, plain     bool
+}
+
+func probeCommand() *cobra.Command {
+	var f probeFlags
+	cmd := &cobra.Command{
+		Use:   "probe",
+		Short: "Show where received packets spend their time on the way up, for any traffic",
+		Long: `probe shows how old received packets are at each stage of the network stack, from
+the receive stamp to the application, counts what buffers and polls do, and
+with --syscalls times one process's system calls. It needs root and changes
+nothing that outlives it. See docs/probes.md for the stages.
+
+Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
+		Example: "  zcbench probe --dev eth0 --port 443 --duration 10s\n  zcbench probe --prometheus 127.0.0.1:9435 --duration 0\n  zcbench probe --overhead",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.dev, "dev", "", "only packets received by this interface")
+	fs.StringVar(&f.netns, "netns", "", "look inside this network namespace: a name of ip netns, or a path (default: the current one)")
+	fs.StringVar(&f.addr, "addr", "", "only packets from or to this IP address")
+	fs.Uint16Var(&f.port, "port", 0, "only packets from or to this port")
+	fs.Uint16Var(&f.localPort, "local-port", 0, "only packets to this port of the receiving host")
+	fs.Uint16Var(&f.peerPort, "remote-port", 0, "only packets from this port")
+	fs.IntVar(&f.pid, "pid", 0, "only stages in which this process reads")
+	fs.StringVar(&f.cgroup, "cgroup", "", "only stages in which a process of this cgroup (its folder) reads")
+	fs.IntVar(&f.syscalls, "syscalls", 0, "also time the system calls of this process")
+	fs.DurationVar(&f.duration, "duration", 10*time.Second, "how long; 0: until Ctrl-C")
+	fs.DurationVar(&f.interval, "interval", 0, "also print what came in each interval")
+	fs.StringVar(&f.stamp, "stamp", "", "where packets are stamped: socket or tcx (default: tcx on veth and lo, else socket)")
+	fs.StringVar(&f.prometheus, "prometheus", "", "serve the histograms at http://ADDR:PORT/metrics; without ADDR on loopback only")
+	fs.BoolVar(&f.json, "json", false, "print as JSON, an object for each interval and one for the whole")
+	fs.BoolVar(&f.overhead, "overhead", false, "measure what the probe itself costs, beside an empty program and a per-CPU hash")
+	fs.BoolVar(&f.plain, "no-histograms", false, "print the table alone")
+	return cmd
+}
+
+func (f *probeFlags) run(cmd *cobra.Command) error {
+	if f.duration < 0 || f.interval < 0 || f.interval > 0 && f.interval < 100*time.Millisecond {
+		return cli.Usagef("--duration must not be negative, and --interval 0 or at least 100ms")
+	}
+	if f.overhead && f.duration == 0 {
+		return cli.Usagef("--overhead needs a --duration")
+	}
+	if f.stamp != "" && f.stamp != string(bpf.StampSocket) && f.stamp != string(bpf.StampTCX) {
+		return cli.Usagef("--stamp %q: must be socket or tcx", f.stamp)
+	}
+	if os.Geteuid() != 0 {
+		return cli.Usagef("probe loads eBPF programs and must run as root: sudo zcbench probe")
+	}
+	p := &prober{flags: f, out: cmd.OutOrStdout()}
+	if err := f.inside(p.open); err != nil {
+		return errors.Join(err, p.close())
+	}
+	err := p.run(cmd.Context())
+	return errors.Join(err, p.close())
+}
+
+// addProbeFlag adds --probe of the commands that run flows.
+func addProbeFlag(fs *pflag.FlagSet, probes *[]string) {
+	fs.StringSliceVar(probes, "probe", nil, "eBPF probes to run with every flow, into the metrics: "+strings.Join(endpoint.ProbeNames, ", "))
+}
+
+func checkProbes(names []string) error {
+	for _, n := range names {
+		if !slices.Contains(endpoint.ProbeNames, n) {
+			return cli.Usagef("--probe: unknown probe %q; there are %s", n, strings.Join(endpoint.ProbeNames, ", "))
+		}
+	}
+	return nil
+}
+
+// inside runs open in the namespace asked for.
+func (f *probeFlags) inside(open func() error) error {
+	if f.netns == "" {
+		return open()
+	}
+	spec, err := host.ParseSpec("netns:" + f.netns)
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	ns, err := veth.OpenNetns(spec.Netns)
+	if err != nil {
+		return cli.Usagef("--netns: %w", err)
+	}
+	defer ns.Close()
+	return ns.Do(open)
+}
+
+// filter is what the flags ask for, inside the namespace.
+func (f *probeFlags) filter() (b bpf.Filter, err error) {
+	b = bpf.Filter{LocalPort: f.localPort, RemotePort: f.peerPort, Port: f.port, TGID: f.pid}
+	if b.Netns, err = bpf.NetnsInode(); err != nil {
+		return b, err
+	}
+	if f.dev != "" {
+		i, err := net.InterfaceByName(f.dev)
+		if err != nil {
+			return b, cli.Usagef("--dev %s: %w", f.dev, err)
+		}
+		b.Ifindex = i.Index
+	}
+	if f.addr != "" {
+		if b.Addr, err = netip.ParseAddr(f.addr); err != nil {
+			return b, cli.Usagef("--addr: %w", err)
+		}
+	}
+	for flag, pid := range map[string]int{"--pid": f.pid, "--syscalls": f.syscalls} {
+		if pid != 0 && unix.Kill(pid, 0) == unix.ESRCH || pid < 0 {
+			return b, cli.Usagef("%s %d: there is no such process", flag, pid)
+		}
+	}
+	if f.cgroup != "" {
+		var st unix.Stat_t
+		if err := unix.Stat(f.cgroup, &st); err != nil {
+			return b, cli.Usagef("--cgroup %s: %w (it is a folder such as /sys/fs/cgroup/system.slice)", f.cgroup, err)
+		}
+		b.Cgroup = st.Ino
+	}
+	return b, nil
+}
+
+// prober is a running `zcbench probe`.
+type prober struct {
+	flags   *probeFlags
+	out     io.Writer
+	latency *bpf.Latency
+	path    *bpf.Path
+	calls   *bpf.Syscalls
+	serving *http.Server
+	metrics bpf.Collector
+}
+
+// reading is what all probes have counted at a time.
+type reading struct {
+	at      time.Time
+	latency []bpf.StageHist
+	path    []bpf.Count
+	calls   []bpf.Call
+}
+
+func (p *prober) open() error {
+	filter, err := p.flags.filter()
+	if err != nil {
+		return err
+	}
+	if p.latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: filter, Stamp: bpf.Stamp(p.flags.stamp)}); err != nil {
+		return err
+	}
+	if p.flags.overhead {
+		return nil
+	}
+	if p.path, err = bpf.OpenPath(filter.Netns, filter.Ifindex); err != nil {
+		return err
+	}
+	if p.flags.syscalls != 0 {
+		p.calls, err = bpf.OpenSyscalls(p.flags.syscalls)
+	}
+	return err
+}
+
+func (p *prober) run(ctx context.Context) error {
+	if p.flags.overhead {
+		return p.overhead(ctx)
+	}
+	if p.flags.prometheus != "" {
+		if err := p.serve(); err != nil {
+			return err
+		}
+	}
+	if p.flags.duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, p.flags.duration)
+		defer cancel()
+	}
+	if !p.flags.json {
+		fmt.Fprintf(p.out, "t0: %s\n", p.latency.T0)
+		if err := bpf.PrintHooks(p.out, append(p.latency.Hooks, p.path.Hooks...)); err != nil {
+			return err
+		}
+	}
+	first, err := p.read()
+	if err != nil {
+		return err
+	}
+	return p.watch(ctx, first)
+}
+
+// watch reads every second, for Prometheus and because counters must be read
+// before they wrap, and prints every interval and the whole.
+func (p *prober) watch(ctx context.Context, first reading) error {
+	every := p.flags.interval
+	if every == 0 {
+		every = time.Second
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	last := first
+	for ctx.Err() == nil {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+		now, err := p.read()
+		if err != nil {
+			return err
+		}
+		if p.flags.interval > 0 && ctx.Err() == nil {
+			if err := p.print("interval", last, now); err != nil {
+				return err
+			}
+		}
+		last = now
+	}
+	return p.print("total", first, last)
+}
+
+func (p *prober) read() (r reading, err error) {
+	r.at = time.Now()
+	if r.latency, err = p.latency.Read(); err != nil {
+		return r, err
+	}
+	p.metrics.Update(r.latency)
+	if r.path, err = p.path.Read(); err != nil || p.calls == nil {
+		return r, err
+	}
+	r.calls, err = p.calls.Read()
+	return r, err
+}
+
+// since is what came between two readings.
+func (now reading) since(was reading) reading {
+	d := reading{at: now.at, calls: bpf.SubCalls(now.calls, was.calls)}
+	for i, s := range now.latency {
+		d.latency = append(d.latency, bpf.StageHist{Stage: s.Stage, Hist: s.Hist.Sub(&was.latency[i].Hist)})
+	}
+	for i, c := range now.path {
+		c.Value -= was.path[i].Value
+		d.path = append(d.path, c)
+	}
+	return d
+}
+
+func (p *prober) print(what string, was, now reading) error {
+	d, wall := now.since(was), now.at.Sub(was.at)
+	if p.flags.json {
+		return json.NewEncoder(p.out).Encode(probeReport(what, wall, p.latency, d))
+	}
+	fmt.Fprintf(p.out, "\n%s, %.1f s\n", what, wall.Seconds())
+	if err := bpf.PrintLatency(p.out, d.latency); err != nil {
+		return err
+	}
+	if what == "total" && !p.flags.plain {
+		for _, s := range d.latency {
+			if err := bpf.PrintHistogram(p.out, s); err != nil {
+				return err
+			}
+		}
+	}
+	for _, c := range d.path {
+		if c.Value > 0 {
+			fmt.Fprintf(p.out, "%-22s %12d %s\n", c.Name, c.Value, c.Unit)
+		}
+	}
+	if n := p.latency.Missed(); n > 0 {
+		fmt.Fprintf(p.out, "left out by the kernel because a program was interrupted by itself: %d\n", n)
+	}
+	if p.calls == nil {
+		return nil
+	}
+	return bpf.PrintCalls(p.out, d.calls, wall, 0)
+}
+
+// serve starts the Prometheus endpoint.
+func (p *prober) serve() error {
+	host, port, err := net.SplitHostPort(p.flags.prometheus)
+	if err != nil {
+		return cli.Usagef("--prometheus %q: %w; it is ADDR:PORT", p.flags.prometheus, err)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	ln, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return cli.Usagef("--prometheus: %w", err)
+	}
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(&p.metrics)
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
+	p.serving = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	go p.serving.Serve(ln) // ends with Close
+	fmt.Fprintf(os.Stderr, "metrics at http://%s/metrics\n", ln.Addr())
+	return nil
+}
+
+func (p *prober) overhead(ctx context.Context) error {
+	costs, err := p.latency.MeasureCost(ctx, p.flags.duration)
+	if err != nil {
+		return err
+	}
+	if p.flags.json {
+		return json.NewEncoder(p.out).Encode(costs)
+	}
+	return bpf.PrintCosts(p.out, costs)
+}
+
+func (p *prober) close() error {
+	var errs []error
+	if p.serving != nil {
+		errs = append(errs, p.serving.Close())
+	}
+	if p.calls != nil {
+		errs = append(errs, p.calls.Close())
+	}
+	if p.path != nil {
+		errs = append(errs, p.path.Close())
+	}
+	if p.latency != nil {
+		errs = append(errs, p.latency.Close())
+	}
+	return errors.Join(errs...)
+}

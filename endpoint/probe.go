@@ -1,0 +1,182 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+)
+
+// ProbeNames are the probes that can run with a flow.
+var ProbeNames = []string{"latency", "syscalls", "zc"}
+
+func checkProbes(names []string) error {
+	for _, n := range names {
+		if !slices.Contains(ProbeNames, n) {
+			return fmt.Errorf("unknown probe %q; there are %s", n, strings.Join(ProbeNames, ", "))
+		}
+	}
+	return nil
+}
+
+// probes are the eBPF probes of one end; nil is none.
+type probes struct {
+	latency  *bpf.Latency // RX
+	syscalls *bpf.Syscalls
+	path     *bpf.Path
+}
+
+// probeReading is what the probes had counted at an edge of the window.
+type probeReading struct {
+	atNs    int64
+	tookNs  int64 // the reading
+	latency []bpf.StageHist
+	calls   []bpf.Call
+	counts  []bpf.Count
+	err     error
+}
+
+// openProbes loads what the spec asks for: the latency of packets to the data
+// port, this process's calls, and the receive path of this namespace.
+func openProbes(e *End) (*probes, error) {
+	if len(e.spec.Probes) == 0 {
+		return nil, nil
+	}
+	p := &probes{}
+	err := p.open(e)
+	if err != nil {
+		return nil, &stream.Error{Op: "load the probes", Err: errors.Join(err, p.close()), How: "run as root, or leave --probe out"}
+	}
+	return p, nil
+}
+
+func (p *probes) open(e *End) error {
+	inode, err := bpf.NetnsInode()
+	if err != nil {
+		return err
+	}
+	for _, name := range e.spec.Probes {
+		switch {
+		case name == "latency" && e.spec.Role == stream.RX:
+			port := e.port.Addr().(*net.TCPAddr).Port
+			p.latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: bpf.Filter{Netns: inode, LocalPort: uint16(port)}})
+		case name == "syscalls":
+			p.syscalls, err = bpf.OpenSyscalls(os.Getpid())
+		case name == "zc":
+			p.path, err = bpf.OpenPath(inode, 0)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *probes) read() (r probeReading) {
+	if p == nil {
+		return r
+	}
+	r.atNs = counter.Monotonic()
+	var e1, e2, e3 error
+	if p.latency != nil {
+		r.latency, e1 = p.latency.Read()
+	}
+	if p.syscalls != nil {
+		r.calls, e2 = p.syscalls.Read()
+	}
+	if p.path != nil {
+		r.counts, e3 = p.path.Read()
+	}
+	r.err, r.tookNs = errors.Join(e1, e2, e3), counter.Monotonic()-r.atNs
+	return r
+}
+
+// metrics are the rows of the window, which moved bytes of payload.
+func (p *probes) metrics(from, to probeReading, bytes uint64) (rows []results.Metric, warnings []string) {
+	if p == nil {
+		return nil, nil
+	}
+	if err := errors.Join(from.err, to.err); err != nil {
+		return nil, []string{"no figures of the probes: " + err.Error()}
+	}
+	for i, s := range to.latency {
+		h := s.Hist.Sub(&from.latency[i].Hist)
+		rows = append(rows, latencyMetrics(s.Stage, &h)...)
+	}
+	rows = append(rows, callMetrics(bpf.SubCalls(to.calls, from.calls), time.Duration(to.atNs-from.atNs), bytes)...)
+	for i, c := range to.counts {
+		rows = append(rows, results.Metric{Name: "probe_" + c.Name, Unit: c.Unit, Value: float64(c.Value - from.counts[i].Value), Source: "eBPF"})
+	}
+	if p.latency != nil && p.latency.Missed() > 0 {
+		warnings = append(warnings, fmt.Sprintf("the kernel left out %d runs of latency probes that had interrupted themselves", p.latency.Missed()))
+	}
+	return rows, warnings
+}
+
+func latencyMetrics(stage string, h *bpf.Hist) (rows []results.Metric) {
+	name := "latency_" + strings.ReplaceAll(stage, "-", "_")
+	add := func(what, unit string, v float64) {
+		rows = append(rows, results.Metric{Name: name + "_" + what, Unit: unit, Value: v, Source: "eBPF"})
+	}
+	n := h.Count()
+	if n+h.Negative+h.Unstamped == 0 {
+		return nil // not a stage of this mode
+	}
+	add("count", "packets", float64(n))
+	add("unstamped", "packets", float64(h.Unstamped))
+	add("negative", "packets", float64(h.Negative))
+	if n == 0 {
+		return rows
+	}
+	add("mean", "ns", h.Mean())
+	for what, q := range map[string]float64{"p50": .5, "p90": .9, "p99": .99, "p999": .999} {
+		add(what, "ns", h.Quantile(q))
+	}
+	slices.SortFunc(rows[4:], func(a, b results.Metric) int { return strings.Compare(a.Name, b.Name) })
+	add("max", "ns", float64(h.Max))
+	return rows
+}
+
+func callMetrics(calls []bpf.Call, wall time.Duration, bytes uint64) (rows []results.Metric) {
+	for _, c := range calls {
+		add := func(what, unit string, v float64) {
+			rows = append(rows, results.Metric{Name: "syscall_" + c.Name + "_" + what, Unit: unit, Value: v, Source: "eBPF"})
+		}
+		add("calls", "1", float64(c.Calls))
+		add("errors", "1", float64(c.Errors))
+		add("total", "ms", float64(c.Sum)/1e6)
+		add("avg", "ms", float64(c.Mean())/1e6)
+		add("stddev", "%", 100*c.Stddev())
+		add("per_second", "1/s", float64(c.Calls)/wall.Seconds())
+		if bytes > 0 {
+			add("per_mb", "1/MB", float64(c.Calls)/(float64(bytes)/1e6))
+		}
+	}
+	return rows
+}
+
+// close detaches everything.
+func (p *probes) close() error {
+	if p == nil {
+		return nil
+	}
+	var errs []error
+	if p.latency != nil {
+		errs = append(errs, p.latency.Close())
+	}
+	if p.syscalls != nil {
+		errs = append(errs, p.syscalls.Close())
+	}
+	if p.path != nil {
+		errs = append(errs, p.path.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -66,6 +66,12 @@ func file(t *testing.T, name string) string {
 	return string(b)
 }
 
+func TestDocumentedSweep(t *testing.T) {
+	if s := mustParse(t, file(t, "../docs/devmem-sweep")); len(s.Cells) != 10 || s.Base == nil || s.Base.TokenBatch != 1 {
+		t.Errorf("%d cells, baseline %+v", len(s.Cells), s.Base)
+	}
+}
+
 func TestShippedExperiments(t *testing.T) {
 	if s := mustParse(t, file(t, "quick")); len(s.Cells) != 6 || s.SUT.Host != "" || s.Gates.ThroughputCV != nil || s.Gates.Copied == nil {
 		t.Errorf("quick: %+v", s)

@@ -149,6 +149,9 @@ func TestLabSizes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			x.Family = "ipv6"
+			if x.NIC.Area == stream.AreaHuge {
+				labtest.AwaitHugePages(t, x.NIC.AreaBytes)
+			}
 			if x.Bytes == 0 {
 				x.Bytes = 8 << 20
 			}

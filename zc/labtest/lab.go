@@ -8,7 +8,9 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +119,29 @@ func AwaitFree(t *testing.T, queue int) {
 		}
 		if time.Now().After(end) {
 			t.Fatalf("%v is still bound", q)
+		}
+	}
+}
+
+// AwaitHugePages waits until so many bytes of reserved huge pages are free: the
+// memory of a queue that was given back may be in use a little longer.
+func AwaitHugePages(t *testing.T, bytes int) {
+	t.Helper()
+	free := regexp.MustCompile(`HugePages_Free: +(\d+)`)
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		b, err := os.ReadFile("/proc/meminfo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		if m := free.FindSubmatch(b); m != nil {
+			n, _ = strconv.Atoi(string(m[1]))
+		}
+		if n*(2<<20) >= bytes {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d huge pages are free, %d bytes are wanted", n, bytes)
 		}
 	}
 }

@@ -57,6 +57,9 @@ func TestLabAreas(t *testing.T) {
 			{BufLen: 16384, AreaBytes: 32 << 20}} {
 			for _, gro := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%s/%d/hwgro=%v", family, area.Area, area.BufLen, gro), func(t *testing.T) {
+					if area.Area == stream.AreaHuge {
+						labtest.AwaitHugePages(t, area.AreaBytes)
+					}
 					mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 64 << 20, NIC: area, Setup: labtest.HWGRO(t, gro)})
 				})
 			}
@@ -76,6 +79,9 @@ func TestLabEngines(t *testing.T) {
 			"CQ of 8": {CQEntries: 8},
 		} {
 			t.Run(name, func(t *testing.T) {
+				if q.Area == stream.AreaHuge {
+					labtest.AwaitHugePages(t, q.AreaBytes)
+				}
 				o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv6", Bytes: 12 << 20, NIC: q, Engine: engine})
 				if o.Evidence.UringEngine != engine {
 					t.Errorf("served by %q", o.Evidence.UringEngine)

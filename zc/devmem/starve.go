@@ -15,25 +15,15 @@ type idle struct {
 	since time.Time
 	lost  uint64
 	known bool // the driver has such counters
-	moved int  // bytes since then
 }
 
-// trickle is payload that is no sign of a flow: a sender whose NIC finds a buffer
-// now and then sends a packet per retransmission time, which doubles.
-const trickle = 256 << 10
-
-// flowing ends the idle time when so much payload has come that it is over.
-func (i *idle) flowing(bytes int) {
-	if i.moved += bytes; i.moved > trickle {
-		i.since, i.moved = time.Time{}, 0
-	}
-}
+func (i *idle) flowing() { i.since = time.Time{} }
 
 // idleTick is called when a sleep brought no payload. When there has been none for a while, the NIC gets what has been gathered. It tells a
 // NIC without buffers from a sender without data.
 func (r *Receiver) idleTick(c *stream.Conn, m *stream.Meter) error {
 	if r.idle.since.IsZero() {
-		r.idle.since, r.idle.moved = time.Now(), 0
+		r.idle.since = time.Now()
 		r.idle.lost, r.idle.known = r.queue.Lost()
 	}
 	idle := time.Since(r.idle.since)

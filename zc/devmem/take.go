@@ -37,13 +37,12 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 			}
 		case errno == 0:
 			return r.end(c, m)
-		case errno == unix.EAGAIN:
+		case errno == unix.EAGAIN || errno == unix.EINTR:
+			// A signal of the runtime's may end every sleep: its clock counts.
 			r.reads.empty++
 			if err := r.idleTick(c, m); err != nil {
 				return err
 			}
-		case errno == unix.EINTR:
-			r.reads.empty++
 		default:
 			return r.failed(c, errno)
 		}
@@ -75,7 +74,7 @@ func (r *Receiver) failed(c *stream.Conn, errno unix.Errno) error {
 
 // take treats the payload of one read of n bytes.
 func (r *Receiver) take(n int, frags sock.DevmemFrags, m *stream.Meter) error {
-	r.idle.flowing(n)
+	r.idle.flowing()
 	looks := r.opt.Touch != stream.TouchNone && r.mem.Bytes() != nil
 	if looks {
 		m.Call()

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/tune"
 	"golang.org/x/sys/unix"
 )
 
@@ -31,7 +31,7 @@ func inNetns(cookie uint64, f func() error) error {
 	}
 	for _, path := range namespaces() {
 		found := false
-		err := enter(path, func() error {
+		err := tune.InNetns(path, func() error {
 			there, err := netnsCookie()
 			if err != nil || there != cookie {
 				return err
@@ -47,32 +47,6 @@ func inNetns(cookie uint64, f func() error) error {
 		}
 	}
 	return errNoNetns
-}
-
-// enter does f on a thread of its own in the namespace at path.
-func enter(path string, f func() error) error {
-	ns, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer ns.Close()
-	c := make(chan error)
-	go func() {
-		runtime.LockOSThread() // ends with the goroutine: it is in another namespace
-		if unix.Gettid() == unix.Getpid() {
-			// The main thread does not end: another goroutine takes another one.
-			err := enter(path, f)
-			runtime.UnlockOSThread()
-			c <- err
-			return
-		}
-		err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET)
-		if err == nil {
-			err = f()
-		}
-		c <- err
-	}()
-	return <-c
 }
 
 // namespaces lists paths of all network namespaces that can be found: those with

@@ -91,15 +91,15 @@ func (fs FS) whereItIs(name string, f func() error) error {
 			continue
 		}
 		seen[st.Ino] = true
-		if inNetns(path, f) == nil {
+		if InNetns(path, f) == nil {
 			return nil
 		}
 	}
 	return err
 }
 
-// inNetns does f on a thread of its own in the namespace at path.
-func inNetns(path string, f func() error) error {
+// InNetns does f on a thread of its own in the namespace at path.
+func InNetns(path string, f func() error) error {
 	ns, err := os.Open(path)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func inNetns(path string, f func() error) error {
 		runtime.LockOSThread() // ends with the goroutine: it is in another namespace
 		if unix.Gettid() == unix.Getpid() {
 			// The main thread does not end: another goroutine takes another one.
-			err := inNetns(path, f)
+			err := InNetns(path, f)
 			runtime.UnlockOSThread()
 			c <- err
 			return

@@ -54,6 +54,9 @@ func (o Options) Apply(fd int) error {
 		if err := unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, max(o.PaceBitsPS/8, 1)); err != nil {
 			return &Error{"setsockopt SO_MAX_PACING_RATE", err, "leave --pace out: this kernel does not pace sockets"}
 		}
+		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, unsentBytes(o.PaceBitsPS)); err != nil {
+			return &Error{"setsockopt TCP_NOTSENT_LOWAT", err, "leave --pace out: paced flows need kernel 3.12 or later"}
+		}
 	}
 	if o.ZeroCopy {
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ZEROCOPY, 1); err != nil {
@@ -61,6 +64,13 @@ func (o Options) Apply(fd int) error {
 		}
 	}
 	return nil
+}
+
+// unsentBytes is how much a paced flow may have waiting in its send buffer: what
+// it sends in a tenth of a second. The kernel sizes the buffer for more, and a
+// slow flow would then end as much later as the buffer takes to run dry.
+func unsentBytes(bitsPS uint64) int {
+	return int(min(max(bitsPS/8/10, 16<<10), 1<<30))
 }
 
 // setBuffer sets a buffer size past the system's limit where it may

@@ -70,6 +70,9 @@ func TestOptionsArrive(t *testing.T) {
 	if p := get(t, fd, unix.SO_MAX_PACING_RATE); p != 1_000_000_000 {
 		t.Errorf("pacing at %d bytes a second", p)
 	}
+	if n, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT); n != 100_000_000 || err != nil {
+		t.Errorf("%d bytes may wait (%v), want those of a tenth of a second", n, err)
+	}
 	if get(t, fd, unix.SO_ZEROCOPY) != 1 {
 		t.Error("no SO_ZEROCOPY")
 	}

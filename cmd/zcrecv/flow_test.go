@@ -65,6 +65,8 @@ func TestPairs(t *testing.T) {
 		{name: "the shorter decides 2", ip: "127.0.0.1", recv: []string{"--duration", "400ms"}, send: []string{"--duration", "5s"}, want: 400 * time.Millisecond},
 		{name: "IPv6", ip: "::1", recv: []string{"--duration", "300ms"}, want: 300 * time.Millisecond},
 		{name: "verify", ip: "127.0.0.1", recv: []string{"--touch", "verify", "--message-size", "100000"}, send: []string{"--duration", "300ms", "--message-size", "77777", "--mode", "sendfile", "--pace", "2G"}, want: 300 * time.Millisecond, gbps: 2, mismatches: true},
+		// What waits in the send buffer does not make the flow late.
+		{name: "slow", ip: "127.0.0.1", send: []string{"--duration", "400ms", "--pace", "4M"}, want: 400 * time.Millisecond},
 		{name: "uring", ip: "127.0.0.1", recv: []string{"--mode", "uring", "--touch", "read", "--cpu", "0"}, send: []string{"--mode", "uring", "--duration", "300ms"}, want: 300 * time.Millisecond},
 		{name: "trunc", ip: "127.0.0.1", recv: []string{"--mode", "tcp-trunc", "--rcvbuf", "1M"}, send: []string{"--sndbuf", "1M", "--congestion", "cubic", "--duration", "300ms"}, want: 300 * time.Millisecond},
 		{name: "cookie", ip: "127.0.0.1", recv: []string{"--cookie", strings.Repeat("ab", 16)}, send: []string{"--duration", "200ms", "--cookie", strings.Repeat("AB", 16)}, want: 200 * time.Millisecond},

@@ -88,7 +88,11 @@ func (r EndReport) Print(out, stderr io.Writer, asJSON bool) error {
 }
 
 func (r EndReport) text(out io.Writer) {
-	fmt.Fprintf(out, "%-12s %8.2f Gbit/s  %.2f GB in %v", r.Mode, r.ThroughputGbps, float64(r.Bytes)/1e9, time.Duration(r.DurationS*1e9).Round(time.Millisecond))
+	digits := 2
+	if r.ThroughputGbps < 0.1 {
+		digits = 6 // a paced flow
+	}
+	fmt.Fprintf(out, "%-12s %8.*f Gbit/s  %.*f GB in %v", r.Mode, digits, r.ThroughputGbps, digits, float64(r.Bytes)/1e9, time.Duration(r.DurationS*1e9).Round(time.Millisecond))
 	if r.CPUSPerGB != nil {
 		fmt.Fprintf(out, "  cpu %.3f s/GB (user %.2f s, sys %.2f s)", *r.CPUSPerGB, r.CPUUserS, r.CPUSysS)
 	}

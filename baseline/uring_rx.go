@@ -23,6 +23,7 @@ type UringReceiver struct {
 	touch *stream.Toucher
 
 	bundle bool // one completion may cover several buffers (6.10)
+	gather time.Duration
 	fd     int
 	ended  bool
 }
@@ -46,7 +47,7 @@ func NewUringReceiver(o stream.Options) (*UringReceiver, error) {
 		ring.Close()
 		return nil, &stream.Unsupported{Mode: "uring", Op: "register provided buffers", Err: err, How: stream.FixOf(err)}
 	}
-	return &UringReceiver{opt: o, ring: ring, bufs: bufs, bundle: true}, nil
+	return &UringReceiver{opt: o, ring: ring, bufs: bufs, bundle: true, gather: stream.GatherFor(o)}, nil
 }
 
 // uringLayout is how many buffers there are, a power of two, and of what size.
@@ -79,7 +80,7 @@ func (r *UringReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 			// One call that may sleep: asking before without sleeping costs more
 			// than it saves, because here the receiver waits most of the time.
 			m.Wait()
-			if _, err := r.ring.SubmitAndWait(1, waitMs*time.Millisecond); err != nil {
+			if _, err := r.ring.SubmitAndGather(r.gather, waitMs*time.Millisecond); err != nil {
 				return stream.ReceiveError(c, "io_uring recv", err)
 			}
 		}
@@ -144,5 +145,5 @@ func (r *UringReceiver) Close() error {
 
 // Evidence says how the ring was made.
 func (r *UringReceiver) Evidence() stream.Evidence {
-	return stream.Evidence{Figures: stream.RingFigures(r.ring), UringEngine: string(r.ring.Engine())}
+	return stream.Evidence{Figures: append(stream.RingFigures(r.ring), stream.GatherFigure(r.ring, r.gather)), UringEngine: string(r.ring.Engine())}
 }

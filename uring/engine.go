@@ -163,6 +163,7 @@ const (
 	lackNoSQArray = "IORING_SETUP_NO_SQARRAY"
 	lackResize    = "IORING_REGISTER_RESIZE_RINGS"
 	lackNoIowait  = "IORING_ENTER_NO_IOWAIT"
+	lackGather    = "IORING_FEAT_MIN_TIMEOUT"
 )
 
 // setupFailed marks the errno of io_uring_setup.

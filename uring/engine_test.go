@@ -80,6 +80,9 @@ func testEngineOfRing(t *testing.T) {
 	if lacks(lackNoIowait) && r.NoIowait() {
 		t.Error("claims IORING_ENTER_NO_IOWAIT")
 	}
+	if lacks(lackGather) && r.Gathers() {
+		t.Error("claims IORING_FEAT_MIN_TIMEOUT")
+	}
 	refused := map[string]error{}
 	n, err := New(Options{Engine: testEngine, NoSQArray: true})
 	if err == nil {

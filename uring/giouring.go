@@ -21,6 +21,8 @@ func init() {
 		{0, lackResize},
 		// Its waits take no flags; 6.15 came after it.
 		{0, lackNoIowait},
+		// It fills in the waits' argument itself, all but a minimum.
+		{0, lackGather},
 	}})
 }
 

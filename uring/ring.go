@@ -104,6 +104,12 @@ func (r *Ring) NoIowait() bool {
 	return r.features.Has(FeatNoIowait) && r.made.cannot(lackNoIowait) == nil
 }
 
+// Gathers reports whether a wait can be told to let completions come together
+// (IORING_FEAT_MIN_TIMEOUT, 6.12, and an engine that can).
+func (r *Ring) Gathers() bool {
+	return r.features.Has(FeatMinTimeout) && r.made.cannot(lackGather) == nil
+}
+
 // SQEntries is the size of the submission queue, as the kernel rounded it.
 func (r *Ring) SQEntries() int { return r.sqEntries }
 

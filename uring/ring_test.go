@@ -164,6 +164,57 @@ func testWaitTimeout(t *testing.T) {
 	})
 }
 
+// A wait that gathers brings what comes later too, unless a signal (the
+// runtime's) ends it early.
+func TestGather(t *testing.T) { eachEngine(t, testGather) }
+
+func testGather(t *testing.T) {
+	var ends [2][2]int // two ways for one byte each
+	for i := range ends {
+		var err error
+		if ends[i], err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(ends[i][0])
+		defer unix.Close(ends[i][1])
+	}
+	send := func(after time.Duration, ways ...[2]int) {
+		for _, w := range ways {
+			time.Sleep(after)
+			_, _ = unix.Write(w[1], []byte{1})
+		}
+	}
+	bufs := make([]byte, 2)
+	eachVariant(t, func(t *testing.T, r *Ring) {
+		most := 0
+		for range 10 {
+			r.GetSQE().Recv(ends[0][0], bufs[:1], 0, 1)
+			r.GetSQE().Recv(ends[1][0], bufs[1:], 0, 2)
+			go send(2*time.Millisecond, ends[0], ends[1])
+			if n, err := r.SubmitAndGather(30*time.Millisecond, 10*time.Second); n != 2 || err != nil || r.CQReady() == 0 {
+				t.Fatalf("submitted %d, %v, %d ready", n, err, r.CQReady())
+			}
+			most = max(most, r.CQReady())
+			take(t, r)
+			take(t, r)
+		}
+		if r.Gathers() && most != 2 {
+			t.Error("no wait brought both completions")
+		}
+
+		// With nothing there in time, the first one ends the wait.
+		r.GetSQE().Recv(ends[0][0], bufs[:1], 0, 3)
+		go send(20*time.Millisecond, ends[0])
+		if _, err := r.SubmitAndGather(time.Millisecond, 10*time.Second); err != nil || r.CQReady() != 1 {
+			t.Errorf("%v, %d ready, want 1", err, r.CQReady())
+		}
+		r.Advance(r.CQReady())
+		if _, err := r.SubmitAndGather(time.Millisecond, 20*time.Millisecond); err != nil || r.CQReady() != 0 {
+			t.Errorf("%v, %d ready after the timeout, want 0", err, r.CQReady())
+		}
+	})
+}
+
 // Signals do not cut a wait short.
 func TestWaitSignals(t *testing.T) { eachEngine(t, testWaitSignals) }
 

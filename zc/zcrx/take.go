@@ -59,12 +59,13 @@ func (r *Receiver) enter(m *stream.Meter) error {
 		}
 		r.look()
 	}
-	wait := waitTime
-	if r.held.Bytes() > r.opt.NIC.HoldBytes {
-		wait = backlogTime
-	}
 	m.Wait()
-	_, err := r.ring.SubmitAndWait(1, wait)
+	var err error
+	if r.held.Bytes() > r.opt.NIC.HoldBytes {
+		_, err = r.ring.SubmitAndWait(1, backlogTime)
+	} else {
+		_, err = r.ring.SubmitAndGather(r.gather, waitTime)
+	}
 	return err
 }
 

@@ -33,6 +33,7 @@ type Options struct {
 	PaceBitsPS     uint64
 	NIC            stream.NICQueue // of a receive mode that takes a queue over; the cell's RXBufLen and TokenBatch count
 	UringEngine    string          // of the modes that use io_uring; "" is the default
+	GatherNs       *int64          // of receivers that use io_uring; nil is the default
 	MTU            int             // of the path, for the record
 	MaxCopied      *float64        // fraction; nil is the default
 	SampleInterval time.Duration
@@ -154,7 +155,11 @@ func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stre
 // RXSpec is the receiving end of a cell.
 func RXSpec(c results.Cell, o Options, addr string) wire.EndSpec {
 	o.NIC.BufLen, o.NIC.TokenBatch = c.RXBufLen, c.TokenBatch
-	return wire.EndSpec{Role: stream.RX, Mode: c.RX, Addr: addr, Dev: o.SUTDev, CPU: o.SUTCPU, MessageBytes: c.MessageBytes,
+	gather := o.GatherNs
+	if m, err := stream.LookupMode(stream.RX, c.RX); err != nil || !m.UsesRing() {
+		gather = nil
+	}
+	return wire.EndSpec{Role: stream.RX, Mode: c.RX, GatherNs: gather, Addr: addr, Dev: o.SUTDev, CPU: o.SUTCPU, MessageBytes: c.MessageBytes,
 		ReadBytes: c.ReadBytes, Touch: stream.Touch(c.Touch), NIC: o.NIC, Congestion: c.Congestion, RcvBuf: o.RcvBuf, SndBuf: o.SndBuf,
 		UringEngine: o.uringEngine(stream.RX, c.RX), SampleMs: int(o.SampleInterval.Milliseconds())}
 }

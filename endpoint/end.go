@@ -62,6 +62,12 @@ func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
 	if o.Touch == "" {
 		o.Touch = stream.TouchNone
 	}
+	if s.GatherNs != nil {
+		if s.Role != stream.RX || !path.UsesRing() {
+			return usage("--gather: %s %s does not wait for payload in an io_uring; leave it out", s.Role, s.Mode)
+		}
+		o.Gather = new(duration(*s.GatherNs))
+	}
 	if err := o.Check(); err != nil {
 		return usage("%w", err)
 	}

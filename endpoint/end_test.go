@@ -60,6 +60,9 @@ func TestCheckRefusesEachMistake(t *testing.T) {
 		"address":            {func(s *wire.EndSpec) { s.Addr = "" }, "ADDR:PORT"},
 		"no port":            {func(s *wire.EndSpec) { s.Addr = "10.0.0.1" }, "ADDR:PORT"},
 		"unknown engine":     {func(s *wire.EndSpec) { s.Mode, s.UringEngine = "uring", "nosuch" }, "unknown io_uring engine"},
+		"gather too long":    {func(s *wire.EndSpec) { s.Mode, s.GatherNs = "uring", new(int64(1e9)) }, "gather time 1s is outside"},
+		"gather negative":    {func(s *wire.EndSpec) { s.Mode, s.GatherNs = "uring", new(int64(-1)) }, "gather time -1ns is outside"},
+		"gather of no use":   {func(s *wire.EndSpec) { s.GatherNs = new(int64(0)) }, "leave it out"},
 		"engine of no use":   {func(s *wire.EndSpec) { s.UringEngine = "native" }, "tcp uses no io_uring"},
 		"bare IPv6":          {func(s *wire.EndSpec) { s.Addr = "fd00::1:5201" }, "IPv6 in brackets"},
 	} {

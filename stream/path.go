@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/zcbench/zcbench/sock"
 )
@@ -22,12 +23,16 @@ type Options struct {
 	// UringEngine names the io_uring engine of paths whose mode UsesRing; "" is the
 	// default.
 	UringEngine string
+	// Gather is the gather time of receivers whose mode UsesRing; nil: see
+	// [GatherFor].
+	Gather *time.Duration
 }
 
 // Limits of [Options].
 const (
 	DefaultMessageBytes = 64 << 20
 	MaxMessageBytes     = 1 << 30
+	MaxGather           = 100 * time.Millisecond
 )
 
 // Check refuses options that no mode can take.
@@ -37,6 +42,9 @@ func (o Options) Check() error {
 	}
 	if o.ReadBytes < 0 || o.ReadBytes > MaxMessageBytes {
 		return fmt.Errorf("read size %d bytes is outside 1..%d (or 0 for the mode's default)", o.ReadBytes, MaxMessageBytes)
+	}
+	if o.Gather != nil && (*o.Gather < 0 || *o.Gather > MaxGather) {
+		return fmt.Errorf("gather time %v is outside 0..%v", *o.Gather, MaxGather)
 	}
 	return o.NIC.check()
 }

@@ -9,10 +9,14 @@ import "time"
 // against what a receive buffer holds: 250 kB at 40 Gbit/s.
 const GatherTime = 50 * time.Microsecond
 
-// GatherFor is the gather time of a receiver with these options: none where the
-// user fixed the receive buffer, which a wait may be long enough to fill.
+// GatherFor is the gather time of a receiver with these options: what the user
+// asked for, else GatherTime, but none where the user fixed the receive buffer,
+// which a wait may be long enough to fill.
 func GatherFor(o Options) time.Duration {
-	if o.Socket.RcvBuf > 0 {
+	switch {
+	case o.Gather != nil:
+		return *o.Gather
+	case o.Socket.RcvBuf > 0:
 		return 0
 	}
 	return GatherTime

@@ -174,6 +174,9 @@ type EndSpec struct {
 	NIC stream.NICQueue `json:"nic,omitzero"`
 	// UringEngine is for modes that use io_uring; "" is the default engine.
 	UringEngine string `json:"uring_engine,omitempty"`
+	// GatherNs is the gather time of receivers that use io_uring; nil is the
+	// default.
+	GatherNs *int64 `json:"gather_ns,omitempty"`
 
 	CPU int `json:"cpu"` // of the data-path thread; -1: not pinned
 	// SoftirqCPU is where the receive softirq of Dev (of loopback, where that is

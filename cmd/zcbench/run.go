@@ -28,6 +28,7 @@ import (
 type runFlags struct {
 	sut, tg        string
 	rx, tx         string
+	gather         func() *int64
 	dev, tgDev     string
 	addr           string
 	ipv6           bool
@@ -85,6 +86,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	f.queue.AddFlags(cmd)
 	f.settings.AddFlags(cmd, true)
 	cli.UringEngineFlag(cmd, &f.opt.UringEngine)
+	f.gather = cli.GatherFlag(cmd)
 	f.place.addFlags(cmd)
 	f.power.AddFlags(cmd, 10*time.Second, power.LeastGuard)
 	fs := cmd.Flags()
@@ -141,6 +143,9 @@ func (f *runFlags) check() error {
 	}
 	if err := cli.CheckUringEngine(f.opt.UringEngine, asked...); err != nil {
 		return err
+	}
+	if f.opt.GatherNs = f.gather(); f.opt.GatherNs != nil && !asked[0].UsesRing() {
+		return cli.Usagef("--gather: %s uses no io_uring; leave it out", f.rx)
 	}
 	if f.opt.Duration < 100*time.Millisecond || f.opt.RampUp < 0 || f.opt.RampDown < 0 {
 		return cli.Usagef("--duration must be at least 100ms, --ramp-up and --ramp-down not negative")

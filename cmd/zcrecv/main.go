@@ -24,6 +24,7 @@ func command() *cobra.Command {
 		wait   time.Duration
 		dev    string
 		queue  cli.NICQueue
+		gather func() *int64
 	)
 	cmd := &cobra.Command{
 		Use:   "zcrecv [flags]",
@@ -44,7 +45,7 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 				return err
 			}
 			spec.Touch, spec.ReadBytes = stream.Touch(touch), int(read)
-			spec.Dev, spec.NIC = dev, queue.Options()
+			spec.Dev, spec.NIC, spec.GatherNs = dev, queue.Options(), gather()
 			sch, err := end.Schedule(wait)
 			if err != nil {
 				return err
@@ -61,6 +62,7 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 	}
 	end.AddFlags(cmd)
 	queue.AddFlags(cmd)
+	gather = cli.GatherFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&listen, "listen", ":5201", "address and port of the data port; port 0 takes a free one")
 	f.DurationVar(&end.Duration, "duration", 0, "how long to receive (default: as long as the sender wishes)")

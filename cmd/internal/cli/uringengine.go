@@ -18,6 +18,20 @@ func UringEngineFlag(cmd *cobra.Command, engine *string) {
 	cmd.RegisterFlagCompletionFunc("uring-engine", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// GatherFlag defines --gather. What it returns is the gather time that was asked
+// for in nanoseconds, nil for none.
+func GatherFlag(cmd *cobra.Command) func() *int64 {
+	f := cmd.Flags()
+	f.Duration("gather", stream.GatherTime, "in io_uring receive modes: for how long a wait for payload lets more come (6.12); 0: none, the default with --rcvbuf")
+	return func() *int64 {
+		if !f.Changed("gather") {
+			return nil
+		}
+		d, _ := f.GetDuration("gather")
+		return new(d.Nanoseconds())
+	}
+}
+
 // CheckUringEngine refuses an engine that is unknown or not built in, and any for
 // modes of which none uses io_uring.
 func CheckUringEngine(engine string, modes ...stream.Mode) error {

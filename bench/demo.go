@@ -34,7 +34,6 @@ type DemoOptions struct {
 	// the hosts for the whole demo.
 	Base                    results.Cell
 	SUTSettings, TGSettings wire.Settings
-	Probes                  []string // as of Options
 
 	// SUT and TG are hosts with a link between them, and Dev the SUT's
 	// interface where it has several. Both empty: the demo makes two hosts out
@@ -59,7 +58,7 @@ func Demo(ctx context.Context, o DemoOptions) (recs []results.Record, err error)
 }
 
 func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results.Record, error) {
-	opt := Options{SampleInterval: 100 * time.Millisecond, UringEngine: o.UringEngine, Probes: o.Probes}
+	opt := Options{SampleInterval: 100 * time.Millisecond, UringEngine: o.UringEngine}
 	if err := opt.FindPath(ctx, sut, tg, "", o.Dev, "", false); err != nil {
 		return nil, err
 	}

@@ -30,6 +30,9 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	} else {
 		fmt.Fprintf(w, "SUT %s, TG %s, path %s, interface %s, MTU %d\n", st.SUT.Spec.Name, st.TG.Spec.Name, st.opt.Addr, orNone(st.opt.SUTDev), st.opt.MTU)
 	}
+	if probe := e.Spec.Cells[0].Probe; probe != "" && !slices.ContainsFunc(e.Spec.Cells, func(c results.Cell) bool { return c.Probe != probe }) {
+		fmt.Fprintf(w, "eBPF probes with every run: %s\n", strings.Join(e.Spec.Cells[0].Probes(), ", "))
+	}
 	p.cells(w)
 	p.order(w)
 	p.time(w)

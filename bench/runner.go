@@ -43,7 +43,6 @@ type Options struct {
 	// SUTSettings and TGSettings are set on the hosts while they measure; see
 	// Runner.Settings for what a cell adds.
 	SUTSettings, TGSettings wire.Settings
-	Probes                  []string // eBPF probes to run at both ends
 }
 
 // Runner runs cells between two hosts.
@@ -147,7 +146,7 @@ func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stre
 	if role == stream.TX {
 		s = txSpec(c, r.Opt, addr)
 	}
-	s.Cookie, s.Probes = cookie, r.Opt.Probes
+	s.Cookie, s.Probes = cookie, c.Probes()
 	r.placeEnd(&s, place.Layout(c.CPULayout))
 	return s
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/modes"
 	"github.com/zcbench/zcbench/place"
+	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/uring"
@@ -92,7 +93,7 @@ func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
 	if s.RcvBuf < 0 || s.SndBuf < 0 || s.RcvBuf > 1<<30 || s.SndBuf > 1<<30 {
 		return usage("socket buffer sizes must be 1..%d bytes, or 0 for the kernel's default", 1<<30)
 	}
-	if err := checkProbes(s.Probes); err != nil {
+	if _, err := results.JoinProbes(s.Probes); err != nil {
 		return usage("%w", err)
 	}
 	if err := checkCPU(s.CPU); err != nil {

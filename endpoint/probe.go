@@ -15,18 +15,6 @@ import (
 	"github.com/zcbench/zcbench/stream"
 )
 
-// ProbeNames are the probes that can run with a flow.
-var ProbeNames = []string{"latency", "syscalls", "zc"}
-
-func checkProbes(names []string) error {
-	for _, n := range names {
-		if !slices.Contains(ProbeNames, n) {
-			return fmt.Errorf("unknown probe %q; there are %s", n, strings.Join(ProbeNames, ", "))
-		}
-	}
-	return nil
-}
-
 // probes are the eBPF probes of one end; nil is none.
 type probes struct {
 	latency  *bpf.Latency // RX

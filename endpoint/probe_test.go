@@ -6,15 +6,6 @@ import (
 	"github.com/zcbench/zcbench/bpf"
 )
 
-func TestCheckProbes(t *testing.T) {
-	if err := checkProbes(ProbeNames); err != nil {
-		t.Error(err)
-	}
-	if checkProbes([]string{"latency", "colour"}) == nil {
-		t.Error("an unknown probe is taken")
-	}
-}
-
 // A stage that saw nothing is not measured: it has no rows, and no zeros.
 func TestLatencyMetrics(t *testing.T) {
 	var h bpf.Hist

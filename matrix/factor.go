@@ -48,6 +48,8 @@ var Factors = []Factor{
 		concerns: takesBuffers, clear: func(c *results.Cell) { c.RXBufLen = 0 }},
 	{Name: "congestion", Doc: "a congestion control such as cubic", set: text(func(c *results.Cell) *string { return &c.Congestion })},
 	{Name: "touch", Doc: "none, read or verify", set: oneOf(func(c *results.Cell) *string { return &c.Touch }, "none", "read", "verify")},
+	{Name: "probe", Doc: "none, or eBPF probes joined by +: " + strings.Join(results.ProbeNames, ", "),
+		set: func(c *results.Cell, s string) (err error) { c.Probe, err = results.ParseProbe(s); return err }},
 }
 
 // takesBuffers: rx_buf_len is a choice of zero-copy receive by io_uring.

@@ -180,7 +180,7 @@ func TestHash(t *testing.T) {
 // Every factor of results has an entry here that sets it, and nothing else.
 func TestFactorsComplete(t *testing.T) {
 	sample := map[string]string{"gro": "true", "hw_gro": "false", "big_tcp": "128K", "tg_big_tcp": "off", "cpu_layout": "1cpu", "rx_buf_len": "8K", "mtu": "9000",
-		"message": "64M", "read": "1M", "token_batch": "512", "touch": "read", "congestion": "dctcp"}
+		"message": "64M", "read": "1M", "token_batch": "512", "touch": "read", "congestion": "dctcp", "probe": "zc+latency"}
 	for _, rf := range results.Factors {
 		f := lookupFactor(rf.Name)
 		if f == nil {
@@ -234,4 +234,23 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("one text, two plans (%v)", err)
 		}
 	})
+}
+
+// Probes given from outside are part of the plan, and of the baseline.
+func TestSetProbe(t *testing.T) {
+	const text = "name: x\nfactors: {rx: [tcp, uring], tx: tcp%s}\nbaseline: {rx: tcp}\n"
+	s := mustParse(t, fmt.Sprintf(text, ""))
+	without := s.Hash()
+	if err := s.SetProbe("latency"); err != nil {
+		t.Fatal(err)
+	}
+	if s.Cells[0].Probe != "latency" || s.Cells[1].Probe != "latency" || s.Base.Key() != s.Cells[0].Key() {
+		t.Errorf("cells %+v, baseline %+v", s.Cells, s.Base)
+	}
+	if s.Hash() == without {
+		t.Error("probes do not change the plan")
+	}
+	if s := mustParse(t, "name: x\nfactors: {rx: tcp, tx: tcp, probe: [none, zc]}\n"); s.SetProbe("latency") == nil {
+		t.Error("cells that differ in their probes are made one")
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/zcbench/zcbench/results"
@@ -101,3 +102,20 @@ func (s *Spec) Hash() string {
 
 // Runs is the whole plan in its order.
 func (s *Spec) Runs() []Run { return Interleave(s.Cells, s.Repetitions, s.Warmup, s.Seed) }
+
+// SetProbe gives all cells the same probes, which are as of [results.Cell]. It
+// refuses where the file has cells with different ones: they would fall together.
+func (s *Spec) SetProbe(probe string) error {
+	for _, c := range s.Cells {
+		if c.Probe != s.Cells[0].Probe {
+			return errors.New("the experiment's cells differ in their probes already, by its factor probe")
+		}
+	}
+	for i := range s.Cells {
+		s.Cells[i].Probe = probe
+	}
+	if s.Base != nil {
+		s.Base.Probe = probe
+	}
+	return nil
+}

@@ -76,7 +76,7 @@ func benchName(c *Cell) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Flow/rx=%s/tx=%s", benchWord(c.RX), benchWord(c.TX))
 	for _, f := range Factors {
-		if v := f.Value(c); v != asFound {
+		if v := f.Value(c); v != asFound && (f.Name != "probe" || v != noProbe) {
 			fmt.Fprintf(&b, "/%s=%s", f.Name, benchWord(v))
 		}
 	}

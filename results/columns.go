@@ -112,6 +112,7 @@ var columns = []column{
 	textCol("source", func(r *row) *string { return &r.rec.Source }),
 	totalCol("roi_cpu_total", CostCPU),
 	totalCol("roi_power_total", CostPower),
+	textCol("probe", func(r *row) *string { return &r.rec.Cell.Probe }),
 }
 
 func textCol(name string, at func(*row) *string) column {

@@ -10,7 +10,8 @@ type Factor struct {
 }
 
 // Factors are all factors but the two modes, in the order tables show them. A
-// factor that is left as found has the value "as-found".
+// factor that is left as found has the value "as-found"; without probes, probe is
+// "none".
 var Factors = []Factor{
 	{"gro", func(c *Cell) string { return onOff(c.GRO) }},
 	{"hw_gro", func(c *Cell) string { return onOff(c.HWGRO) }},
@@ -24,6 +25,7 @@ var Factors = []Factor{
 	{"token_batch", func(c *Cell) string { return countOrFound(c.TokenBatch) }},
 	{"touch", func(c *Cell) string { return orFound(c.Touch) }},
 	{"congestion", func(c *Cell) string { return orFound(c.Congestion) }},
+	{"probe", func(c *Cell) string { return orNoProbe(c.Probe) }},
 }
 
 // Key is a cell without its id, in a form that can be compared: runs with equal

@@ -58,6 +58,8 @@ type Cell struct {
 
 	TGBigTCPBytes int `json:"tg_big_tcp_bytes,omitempty"` // of the sender's interface; BigTCPBytes is the receiver's
 	TokenBatch    int `json:"token_batch,omitempty"`      // devmem: fragments kept until they are given back in one call
+
+	Probe string `json:"probe,omitempty"` // eBPF probes that ran with the flow, joined by + in the order of [ProbeNames]; empty: none
 }
 
 // Host is one end's half of a run. Nil figures were not measured.

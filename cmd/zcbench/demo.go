@@ -25,7 +25,7 @@ import (
 func demoCommand() *cobra.Command {
 	o := bench.DemoOptions{ToolVersion: version.Tool()}
 	message := units.Bytes(stream.DefaultMessageBytes)
-	var rx, tx []string
+	var rx, tx, probes []string
 	var layout string
 	var watts cli.Power
 	var asJSON bool
@@ -57,7 +57,8 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 			if o.MTU < 1280 || o.MTU > 65535 {
 				return cli.Usagef("--mtu must be 1280..65535")
 			}
-			if err := checkProbes(o.Probes); err != nil {
+			var err error
+			if o.Base.Probe, err = probeOf(probes); err != nil {
 				return err
 			}
 			only, err := onlyModes(rx, tx)
@@ -116,7 +117,7 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 	cli.UringEngineFlag(cmd, &o.UringEngine)
 	f.StringVar(&layout, "layout", "", "1cpu: softirq and application on one CPU; 2cpu: each on its own (default: as found)")
 	f.BoolVar(&asJSON, "json", false, "print the summary as JSON")
-	addProbeFlag(f, &o.Probes)
+	addProbeFlag(f, &probes)
 	cmd.RegisterFlagCompletionFunc("rx", cobra.FixedCompletions(stream.Names(stream.RX), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("tx", cobra.FixedCompletions(stream.Names(stream.TX), cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -44,12 +44,14 @@ usage or input.`,
 	fs.StringVar(&f.sut, "sut", "", "host of the receiver, instead of the file's")
 	fs.StringVar(&f.tg, "tg", "", "host of the sender, instead of the file's")
 	fs.StringVar(&f.dev, "dev", "", "the SUT's interface, instead of the file's")
+	addProbeFlag(fs, &f.probes)
 	return cmd
 }
 
 type matrixFlags struct {
 	out, sut, tg, dev        string
 	dry, resume, force, json bool
+	probes                   []string
 	power                    cli.Power
 }
 
@@ -102,6 +104,15 @@ func (f *matrixFlags) spec(path string) (*matrix.Spec, error) {
 	}{{f.sut, &spec.SUT.Host}, {f.tg, &spec.TG.Host}, {f.dev, &spec.SUT.Dev}} {
 		if x.flag != "" {
 			*x.to = x.flag
+		}
+	}
+	if len(f.probes) > 0 {
+		probe, err := probeOf(f.probes)
+		if err != nil {
+			return nil, err
+		}
+		if err := spec.SetProbe(probe); err != nil {
+			return nil, cli.Usagef("--probe: %w", err)
 		}
 	}
 	if (spec.SUT.Host == "") != (spec.TG.Host == "") {

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,8 +19,8 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
-	"github.com/zcbench/zcbench/endpoint"
 	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/veth"
 	"golang.org/x/sys/unix"
 )
@@ -94,16 +93,16 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 
 // addProbeFlag adds --probe of the commands that run flows.
 func addProbeFlag(fs *pflag.FlagSet, probes *[]string) {
-	fs.StringSliceVar(probes, "probe", nil, "eBPF probes to run with every flow, into the metrics: "+strings.Join(endpoint.ProbeNames, ", "))
+	fs.StringSliceVar(probes, "probe", nil, "eBPF probes to run with every flow, into metrics and report: "+strings.Join(results.ProbeNames, ", "))
 }
 
-func checkProbes(names []string) error {
-	for _, n := range names {
-		if !slices.Contains(endpoint.ProbeNames, n) {
-			return cli.Usagef("--probe: unknown probe %q; there are %s", n, strings.Join(endpoint.ProbeNames, ", "))
-		}
+// probeOf is what --probe makes of a cell.
+func probeOf(names []string) (string, error) {
+	p, err := results.JoinProbes(names)
+	if err != nil {
+		return "", cli.Usagef("--probe: %w", err)
 	}
-	return nil
+	return p, nil
 }
 
 // inside runs open in the namespace asked for.

@@ -46,6 +46,7 @@ type runFlags struct {
 	sutCPU, tgCPU  int
 	queue          cli.NICQueue
 	settings       cli.Settings
+	probes         []string
 	place          placeFlags
 	power          cli.Power
 	opt            bench.Options
@@ -119,7 +120,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	fs.IntVar(&f.tgCPU, "tg-cpu", autoCPU, "CPU of the sending thread; -1 does not pin (default: chosen)")
 	fs.DurationVar(&f.opt.SampleInterval, "sample-interval", 100*time.Millisecond, "of the time series; 0 takes none")
 	fs.DurationVar(&f.opt.Stall, "stall", 10*time.Second, "a flow without a byte for so long has failed")
-	addProbeFlag(fs, &f.opt.Probes)
+	addProbeFlag(fs, &f.probes)
 	cmd.MarkFlagRequired("sut")
 	cmd.MarkFlagRequired("tg")
 	for flag, role := range map[string]stream.Role{"rx": stream.RX, "tx": stream.TX} {
@@ -185,7 +186,7 @@ func (f *runFlags) check() error {
 			return cli.UsageError(err)
 		}
 	}
-	if err := checkProbes(f.opt.Probes); err != nil {
+	if _, err := probeOf(f.probes); err != nil {
 		return err
 	}
 	spec := endpoint.Check(bench.RXSpec(f.cell(), f.options(), "127.0.0.1:0"))
@@ -198,6 +199,7 @@ func (f *runFlags) check() error {
 func (f *runFlags) cell() results.Cell {
 	c := results.Cell{ID: f.rx + "/" + f.tx, RX: f.rx, TX: f.tx, MessageBytes: int(f.message), ReadBytes: int(f.read), Touch: f.touch, Congestion: f.congestion,
 		RXBufLen: f.queue.Options().BufLen, TokenBatch: f.queue.Options().TokenBatch, CPULayout: string(f.place.layout)}
+	c.Probe, _ = probeOf(f.probes) // was checked
 	f.settings.Cell(&c)
 	return c
 }

@@ -48,15 +48,18 @@ struct {
 	__type(value, struct pending);
 } pendings SEC(".maps");
 
-/* When data became ready on a socket that has not been read since. */
+/* When data became ready on a socket that has not been read since; 0: it has. */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
 	__type(value, __u64);
 } ready SEC(".maps");
 
 volatile __s64 tai_offset_ns; /* CLOCK_TAI - CLOCK_REALTIME; refreshed by user space */
+
+/* Whether enqueued_tp serves the stage: its better program could not be loaded. */
+volatile __u32 tp_tcp_enqueued, tp_udp_enqueued;
 
 __inline struct hist *hist_of(__u32 stage)
 {
@@ -83,11 +86,17 @@ __inline int on_packet(struct sk_buff *skb, __u32 stage)
 	return 0;
 }
 
-__inline int on_socket(struct sock *sk, struct sk_buff *skb, __u32 stage)
+/* on_queued is for a packet of a socket that matches. */
+__inline int on_queued(struct sk_buff *skb, __u32 stage)
 {
-	if (sock_matches(sk) && iif_matches(skb))
+	if (iif_matches(skb))
 		record(stage, stamp_of(skb));
 	return 0;
+}
+
+__inline int on_socket(struct sock *sk, struct sk_buff *skb, __u32 stage)
+{
+	return sock_matches(sk) ? on_queued(skb, stage) : 0;
 }
 
 /* on_read is for the reading process. */
@@ -129,21 +138,25 @@ int tcp_do_rcv_tp(__u64 *ctx) { return on_socket(ARG(struct sock *, 0), ARG(stru
 SEC("fentry/tcp_queue_rcv")
 int tcp_enqueued(__u64 *ctx) { return on_socket(ARG(struct sock *, 0), ARG(struct sk_buff *, 1), TCP_ENQUEUED); }
 
-/* The newest packet of a socket's queue. One that was merged into it has left
- * its stamp there. */
-__inline int on_tail(struct sock *sk, __u32 stage)
-{
-	if (sk->sk_receive_queue.qlen == 0)
-		return 0;
-	return on_socket(sk, sk->sk_receive_queue.prev, stage);
-}
-
+/* The newest packet of a socket's queue, of either protocol. One that was merged
+ * into it has left its stamp there. */
 SEC("tp_btf/sk_data_ready")
-int tcp_enqueued_tp(__u64 *ctx)
+int enqueued_tp(__u64 *ctx)
 {
 	struct sock *sk = ARG(struct sock *, 0);
+	__u32 stage;
 
-	return is_tcp(sk) ? on_tail(sk, TCP_ENQUEUED) : 0;
+	if (!sock_matches(sk))
+		return 0;
+	if (is_tcp(sk) && tp_tcp_enqueued)
+		stage = TCP_ENQUEUED;
+	else if (is_udp(sk) && tp_udp_enqueued)
+		stage = UDP_ENQUEUED;
+	else
+		return 0;
+	if (sk->sk_receive_queue.qlen == 0)
+		return 0;
+	return on_queued(sk->sk_receive_queue.prev, stage);
 }
 
 __inline int tcp_copied(struct sk_buff *skb)
@@ -186,14 +199,6 @@ int udp6_receive(__u64 *ctx) { return on_packet(ARG(struct sk_buff *, 0), UDP_RE
 
 SEC("fentry/__udp_enqueue_schedule_skb")
 int udp_enqueued(__u64 *ctx) { return on_socket(ARG(struct sock *, 0), ARG(struct sk_buff *, 1), UDP_ENQUEUED); }
-
-SEC("tp_btf/sk_data_ready")
-int udp_enqueued_tp(__u64 *ctx)
-{
-	struct sock *sk = ARG(struct sock *, 0);
-
-	return is_udp(sk) ? on_tail(sk, UDP_ENQUEUED) : 0;
-}
 
 SEC("fentry/skb_consume_udp")
 int udp_read(__u64 *ctx)
@@ -279,28 +284,29 @@ SEC("tp_btf/sk_data_ready")
 int data_ready(__u64 *ctx)
 {
 	struct sock *sk = ARG(struct sock *, 0);
-	__u64 key = (__u64)sk, now;
+	__u64 *since;
 
-	if ((!is_tcp(sk) && !is_udp(sk)) || !sock_matches(sk) || sk->sk_receive_queue.qlen == 0)
+	if (!sock_matches(sk) || (!is_tcp(sk) && !is_udp(sk)) || sk->sk_receive_queue.qlen == 0)
 		return 0;
-	now = bpf_ktime_get_ns();
-	bpf_map_update_elem(&ready, &key, &now, BPF_NOEXIST);
+	since = bpf_sk_storage_get(&ready, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (since && !*since)
+		*since = bpf_ktime_get_ns();
 	return 0;
 }
 
 __inline int returned(struct sock *sk, int ret)
 {
-	__u64 key = (__u64)sk, *since;
 	struct hist *h;
+	__u64 *since;
 
-	if (ret <= 0 || !process_matches())
+	if (!sk || ret <= 0 || !process_matches())
 		return 0;
-	since = bpf_map_lookup_elem(&ready, &key);
+	since = bpf_sk_storage_get(&ready, sk, 0, 0);
 	h = hist_of(WAKE_RETURN);
-	if (!since || !h)
+	if (!since || !*since || !h)
 		return 0;
 	hist_add(h, bpf_ktime_get_ns() - *since);
-	bpf_map_delete_elem(&ready, &key);
+	*since = 0;
 	return 0;
 }
 

@@ -44,11 +44,11 @@ var stages = []stage{
 	{"ip-receive", false, [][]string{{"ip4_receive", "ip6_receive"}, {"ip_receive_tp"}}},
 	{"tcp-receive", false, [][]string{{"tcp4_receive", "tcp6_receive"}}},
 	{"tcp-do-rcv", false, [][]string{{"tcp4_do_rcv", "tcp6_do_rcv"}, {"tcp_do_rcv_tp"}}},
-	{"tcp-enqueued", false, [][]string{{"tcp_enqueued"}, {"tcp_enqueued_tp"}}},
+	{"tcp-enqueued", false, [][]string{{"tcp_enqueued"}, {"enqueued_tp"}}},
 	{"tcp-read", true, [][]string{{"tcp_read"}, {"tcp_read_tp"}}},
 	{"tcp-return", true, [][]string{{"tcp_return"}}},
 	{"udp-receive", false, [][]string{{"udp4_receive", "udp6_receive"}}},
-	{"udp-enqueued", false, [][]string{{"udp_enqueued"}, {"udp_enqueued_tp"}}},
+	{"udp-enqueued", false, [][]string{{"udp_enqueued"}, {"enqueued_tp"}}},
 	// No tracepoint: a linear datagram is copied without passing one.
 	{"udp-read", true, [][]string{{"udp_read"}}},
 	{"devmem-read", true, [][]string{{"devmem_read"}}},
@@ -57,6 +57,10 @@ var stages = []stage{
 	{"softirq-run", false, [][]string{{"softirq_raised", "softirq_run"}}},
 	{"wake-return", true, [][]string{{"data_ready", "socket_returned", "zcrx_returned"}}},
 }
+
+// enables are the variables that make the one program at sk_data_ready serve a
+// stage.
+var enables = map[string]string{"tcp-enqueued": latencyVarTpTcpEnqueued, "udp-enqueued": latencyVarTpUdpEnqueued}
 
 // Stages are the names of all stages, in the order of a packet's way.
 func Stages() []string {
@@ -137,6 +141,11 @@ func (l *Latency) hooks(s stage, f Filter) []Hook {
 			}
 			h := l.set.hook(s.name, name)
 			all, loaded = append(all, h), loaded || h.Reason == ""
+			if v := enables[s.name]; name == latencyProgEnqueuedTp && h.Reason == "" {
+				if err := l.set.maps.Variables[v].Set(uint32(1)); err != nil {
+					all[len(all)-1].Reason = "set " + v + ": " + err.Error()
+				}
+			}
 		}
 		if loaded {
 			break

@@ -21,6 +21,7 @@ const (
 	latencyMapReady           = "ready"
 	latencyProgDataReady      = "data_ready"
 	latencyProgDevmemRead     = "devmem_read"
+	latencyProgEnqueuedTp     = "enqueued_tp"
 	latencyProgIp4Receive     = "ip4_receive"
 	latencyProgIp6Receive     = "ip6_receive"
 	latencyProgIpReceiveTp    = "ip_receive_tp"
@@ -34,14 +35,12 @@ const (
 	latencyProgTcp6Receive    = "tcp6_receive"
 	latencyProgTcpDoRcvTp     = "tcp_do_rcv_tp"
 	latencyProgTcpEnqueued    = "tcp_enqueued"
-	latencyProgTcpEnqueuedTp  = "tcp_enqueued_tp"
 	latencyProgTcpRead        = "tcp_read"
 	latencyProgTcpReadTp      = "tcp_read_tp"
 	latencyProgTcpReturn      = "tcp_return"
 	latencyProgUdp4Receive    = "udp4_receive"
 	latencyProgUdp6Receive    = "udp6_receive"
 	latencyProgUdpEnqueued    = "udp_enqueued"
-	latencyProgUdpEnqueuedTp  = "udp_enqueued_tp"
 	latencyProgUdpRead        = "udp_read"
 	latencyProgZcrxCqe        = "zcrx_cqe"
 	latencyProgZcrxRead       = "zcrx_read"
@@ -56,6 +55,8 @@ const (
 	latencyVarOnlyRemotePort  = "only_remote_port"
 	latencyVarOnlyTgid        = "only_tgid"
 	latencyVarTaiOffsetNs     = "tai_offset_ns"
+	latencyVarTpTcpEnqueued   = "tp_tcp_enqueued"
+	latencyVarTpUdpEnqueued   = "tp_udp_enqueued"
 )
 
 // loadLatency returns the embedded CollectionSpec for latency.
@@ -102,6 +103,7 @@ type latencySpecs struct {
 type latencyProgramSpecs struct {
 	DataReady      *ebpf.ProgramSpec `ebpf:"data_ready"`
 	DevmemRead     *ebpf.ProgramSpec `ebpf:"devmem_read"`
+	EnqueuedTp     *ebpf.ProgramSpec `ebpf:"enqueued_tp"`
 	Ip4Receive     *ebpf.ProgramSpec `ebpf:"ip4_receive"`
 	Ip6Receive     *ebpf.ProgramSpec `ebpf:"ip6_receive"`
 	IpReceiveTp    *ebpf.ProgramSpec `ebpf:"ip_receive_tp"`
@@ -115,14 +117,12 @@ type latencyProgramSpecs struct {
 	Tcp6Receive    *ebpf.ProgramSpec `ebpf:"tcp6_receive"`
 	TcpDoRcvTp     *ebpf.ProgramSpec `ebpf:"tcp_do_rcv_tp"`
 	TcpEnqueued    *ebpf.ProgramSpec `ebpf:"tcp_enqueued"`
-	TcpEnqueuedTp  *ebpf.ProgramSpec `ebpf:"tcp_enqueued_tp"`
 	TcpRead        *ebpf.ProgramSpec `ebpf:"tcp_read"`
 	TcpReadTp      *ebpf.ProgramSpec `ebpf:"tcp_read_tp"`
 	TcpReturn      *ebpf.ProgramSpec `ebpf:"tcp_return"`
 	Udp4Receive    *ebpf.ProgramSpec `ebpf:"udp4_receive"`
 	Udp6Receive    *ebpf.ProgramSpec `ebpf:"udp6_receive"`
 	UdpEnqueued    *ebpf.ProgramSpec `ebpf:"udp_enqueued"`
-	UdpEnqueuedTp  *ebpf.ProgramSpec `ebpf:"udp_enqueued_tp"`
 	UdpRead        *ebpf.ProgramSpec `ebpf:"udp_read"`
 	ZcrxCqe        *ebpf.ProgramSpec `ebpf:"zcrx_cqe"`
 	ZcrxRead       *ebpf.ProgramSpec `ebpf:"zcrx_read"`
@@ -152,6 +152,8 @@ type latencyVariableSpecs struct {
 	OnlyRemotePort *ebpf.VariableSpec `ebpf:"only_remote_port"`
 	OnlyTgid       *ebpf.VariableSpec `ebpf:"only_tgid"`
 	TaiOffsetNs    *ebpf.VariableSpec `ebpf:"tai_offset_ns"`
+	TpTcpEnqueued  *ebpf.VariableSpec `ebpf:"tp_tcp_enqueued"`
+	TpUdpEnqueued  *ebpf.VariableSpec `ebpf:"tp_udp_enqueued"`
 }
 
 // latencyObjects contains all objects after they have been loaded into the kernel.
@@ -201,6 +203,8 @@ type latencyVariables struct {
 	OnlyRemotePort *ebpf.Variable `ebpf:"only_remote_port"`
 	OnlyTgid       *ebpf.Variable `ebpf:"only_tgid"`
 	TaiOffsetNs    *ebpf.Variable `ebpf:"tai_offset_ns"`
+	TpTcpEnqueued  *ebpf.Variable `ebpf:"tp_tcp_enqueued"`
+	TpUdpEnqueued  *ebpf.Variable `ebpf:"tp_udp_enqueued"`
 }
 
 // latencyPrograms contains all programs after they have been loaded into the kernel.
@@ -209,6 +213,7 @@ type latencyVariables struct {
 type latencyPrograms struct {
 	DataReady      *ebpf.Program `ebpf:"data_ready"`
 	DevmemRead     *ebpf.Program `ebpf:"devmem_read"`
+	EnqueuedTp     *ebpf.Program `ebpf:"enqueued_tp"`
 	Ip4Receive     *ebpf.Program `ebpf:"ip4_receive"`
 	Ip6Receive     *ebpf.Program `ebpf:"ip6_receive"`
 	IpReceiveTp    *ebpf.Program `ebpf:"ip_receive_tp"`
@@ -222,14 +227,12 @@ type latencyPrograms struct {
 	Tcp6Receive    *ebpf.Program `ebpf:"tcp6_receive"`
 	TcpDoRcvTp     *ebpf.Program `ebpf:"tcp_do_rcv_tp"`
 	TcpEnqueued    *ebpf.Program `ebpf:"tcp_enqueued"`
-	TcpEnqueuedTp  *ebpf.Program `ebpf:"tcp_enqueued_tp"`
 	TcpRead        *ebpf.Program `ebpf:"tcp_read"`
 	TcpReadTp      *ebpf.Program `ebpf:"tcp_read_tp"`
 	TcpReturn      *ebpf.Program `ebpf:"tcp_return"`
 	Udp4Receive    *ebpf.Program `ebpf:"udp4_receive"`
 	Udp6Receive    *ebpf.Program `ebpf:"udp6_receive"`
 	UdpEnqueued    *ebpf.Program `ebpf:"udp_enqueued"`
-	UdpEnqueuedTp  *ebpf.Program `ebpf:"udp_enqueued_tp"`
 	UdpRead        *ebpf.Program `ebpf:"udp_read"`
 	ZcrxCqe        *ebpf.Program `ebpf:"zcrx_cqe"`
 	ZcrxRead       *ebpf.Program `ebpf:"zcrx_read"`
@@ -240,6 +243,7 @@ func (p *latencyPrograms) Close() error {
 	return _LatencyClose(
 		p.DataReady,
 		p.DevmemRead,
+		p.EnqueuedTp,
 		p.Ip4Receive,
 		p.Ip6Receive,
 		p.IpReceiveTp,
@@ -253,14 +257,12 @@ func (p *latencyPrograms) Close() error {
 		p.Tcp6Receive,
 		p.TcpDoRcvTp,
 		p.TcpEnqueued,
-		p.TcpEnqueuedTp,
 		p.TcpRead,
 		p.TcpReadTp,
 		p.TcpReturn,
 		p.Udp4Receive,
 		p.Udp6Receive,
 		p.UdpEnqueued,
-		p.UdpEnqueuedTp,
 		p.UdpRead,
 		p.ZcrxCqe,
 		p.ZcrxRead,

@@ -97,10 +97,14 @@ func (s *set) trace(name string, change func(*ebpf.ProgramSpec)) (*ebpf.Program,
 	return p, nil
 }
 
-// hook attaches a program to the place that its section names.
+// hook attaches a program to the place that its section names, if it is not there
+// already.
 func (s *set) hook(stage, name string) Hook {
 	spec := s.spec.Programs[name]
 	h := Hook{Stage: stage, Backend: backend(spec.AttachType), Function: spec.AttachTo, program: name}
+	if s.progs[name] != nil {
+		return h // it serves several stages
+	}
 	p, err := s.trace(name, nil)
 	if err != nil {
 		h.Reason = reason(h, err)

@@ -38,13 +38,17 @@ func (l *Latency) MeasureCost(ctx context.Context, d time.Duration) (costs []Cos
 	if err != nil {
 		return nil, err
 	}
-	yard, err := newSet(loadOverhead, l.filter.vars())
+	vars := l.filter.vars()
+	vars[overheadVarFixedTaiOffsetNs] = offset
+	yard, err := newSet(loadOverhead, vars)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, yard.close()) }()
-	if err := yard.maps.Variables[overheadVarTaiOffsetNs].Set(offset); err != nil {
-		return nil, err
+	if i := uint32(l.filter.Ifindex); i != 0 {
+		if err := yard.maps.Maps[overheadMapInterfaces].Put(i, uint64(1)); err != nil {
+			return nil, fmt.Errorf("filter the reference by interface %d: %w", i, err)
+		}
 	}
 	places, err := l.places(yard)
 	if err != nil {
@@ -120,17 +124,19 @@ func turn(ctx context.Context, places []place, team int, d time.Duration) (took 
 // ours.
 var references = map[string]string{
 	"tcp4_do_rcv": overheadProgHashSockSkb, "tcp6_do_rcv": overheadProgHashSockSkb, "tcp_do_rcv_tp": overheadProgHashSockSkb,
-	"tcp_enqueued": overheadProgHashSockSkb, "tcp_enqueued_tp": overheadProgHashSock,
+	"tcp_enqueued": overheadProgHashSockSkb, "enqueued_tp": overheadProgHashSock,
 	"tcp_read": overheadProgHashSkb, "tcp_read_tp": overheadProgHashSkb,
 }
 
 // places loads the yardsticks for the places of our programs.
 func (l *Latency) places(yard *set) ([]place, error) {
 	var out []place
+	seen := map[string]bool{}
 	for _, h := range l.Hooks {
-		if h.Reason != "" {
+		if h.Reason != "" || seen[h.program] {
 			continue
 		}
+		seen[h.program] = true
 		t := place{hook: h, progs: [teams]*ebpf.Program{l.set.progs[h.program]}}
 		at := l.set.spec.Programs[h.program]
 		for i, name := range []string{overheadProgEmpty, references[h.program]} {

@@ -16,21 +16,22 @@ import (
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	overheadMapHash           = "hash"
-	overheadProgEmpty         = "empty"
-	overheadProgHashSkb       = "hash_skb"
-	overheadProgHashSock      = "hash_sock"
-	overheadProgHashSockSkb   = "hash_sock_skb"
-	overheadVarAddr           = "addr"
-	overheadVarOnlyAddr       = "only_addr"
-	overheadVarOnlyCgroup     = "only_cgroup"
-	overheadVarOnlyIfindex    = "only_ifindex"
-	overheadVarOnlyLocalPort  = "only_local_port"
-	overheadVarOnlyNetns      = "only_netns"
-	overheadVarOnlyPort       = "only_port"
-	overheadVarOnlyRemotePort = "only_remote_port"
-	overheadVarOnlyTgid       = "only_tgid"
-	overheadVarTaiOffsetNs    = "tai_offset_ns"
+	overheadMapHash             = "hash"
+	overheadMapInterfaces       = "interfaces"
+	overheadProgEmpty           = "empty"
+	overheadProgHashSkb         = "hash_skb"
+	overheadProgHashSock        = "hash_sock"
+	overheadProgHashSockSkb     = "hash_sock_skb"
+	overheadVarAddr             = "addr"
+	overheadVarFixedTaiOffsetNs = "fixed_tai_offset_ns"
+	overheadVarOnlyAddr         = "only_addr"
+	overheadVarOnlyCgroup       = "only_cgroup"
+	overheadVarOnlyIfindex      = "only_ifindex"
+	overheadVarOnlyLocalPort    = "only_local_port"
+	overheadVarOnlyNetns        = "only_netns"
+	overheadVarOnlyPort         = "only_port"
+	overheadVarOnlyRemotePort   = "only_remote_port"
+	overheadVarOnlyTgid         = "only_tgid"
 )
 
 // loadOverhead returns the embedded CollectionSpec for overhead.
@@ -85,23 +86,24 @@ type overheadProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type overheadMapSpecs struct {
-	Hash *ebpf.MapSpec `ebpf:"hash"`
+	Hash       *ebpf.MapSpec `ebpf:"hash"`
+	Interfaces *ebpf.MapSpec `ebpf:"interfaces"`
 }
 
 // overheadVariableSpecs contains global variables before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type overheadVariableSpecs struct {
-	Addr           *ebpf.VariableSpec `ebpf:"addr"`
-	OnlyAddr       *ebpf.VariableSpec `ebpf:"only_addr"`
-	OnlyCgroup     *ebpf.VariableSpec `ebpf:"only_cgroup"`
-	OnlyIfindex    *ebpf.VariableSpec `ebpf:"only_ifindex"`
-	OnlyLocalPort  *ebpf.VariableSpec `ebpf:"only_local_port"`
-	OnlyNetns      *ebpf.VariableSpec `ebpf:"only_netns"`
-	OnlyPort       *ebpf.VariableSpec `ebpf:"only_port"`
-	OnlyRemotePort *ebpf.VariableSpec `ebpf:"only_remote_port"`
-	OnlyTgid       *ebpf.VariableSpec `ebpf:"only_tgid"`
-	TaiOffsetNs    *ebpf.VariableSpec `ebpf:"tai_offset_ns"`
+	Addr             *ebpf.VariableSpec `ebpf:"addr"`
+	FixedTaiOffsetNs *ebpf.VariableSpec `ebpf:"fixed_tai_offset_ns"`
+	OnlyAddr         *ebpf.VariableSpec `ebpf:"only_addr"`
+	OnlyCgroup       *ebpf.VariableSpec `ebpf:"only_cgroup"`
+	OnlyIfindex      *ebpf.VariableSpec `ebpf:"only_ifindex"`
+	OnlyLocalPort    *ebpf.VariableSpec `ebpf:"only_local_port"`
+	OnlyNetns        *ebpf.VariableSpec `ebpf:"only_netns"`
+	OnlyPort         *ebpf.VariableSpec `ebpf:"only_port"`
+	OnlyRemotePort   *ebpf.VariableSpec `ebpf:"only_remote_port"`
+	OnlyTgid         *ebpf.VariableSpec `ebpf:"only_tgid"`
 }
 
 // overheadObjects contains all objects after they have been loaded into the kernel.
@@ -124,12 +126,14 @@ func (o *overheadObjects) Close() error {
 //
 // It can be passed to loadOverheadObjects or ebpf.CollectionSpec.LoadAndAssign.
 type overheadMaps struct {
-	Hash *ebpf.Map `ebpf:"hash"`
+	Hash       *ebpf.Map `ebpf:"hash"`
+	Interfaces *ebpf.Map `ebpf:"interfaces"`
 }
 
 func (m *overheadMaps) Close() error {
 	return _OverheadClose(
 		m.Hash,
+		m.Interfaces,
 	)
 }
 
@@ -137,16 +141,16 @@ func (m *overheadMaps) Close() error {
 //
 // It can be passed to loadOverheadObjects or ebpf.CollectionSpec.LoadAndAssign.
 type overheadVariables struct {
-	Addr           *ebpf.Variable `ebpf:"addr"`
-	OnlyAddr       *ebpf.Variable `ebpf:"only_addr"`
-	OnlyCgroup     *ebpf.Variable `ebpf:"only_cgroup"`
-	OnlyIfindex    *ebpf.Variable `ebpf:"only_ifindex"`
-	OnlyLocalPort  *ebpf.Variable `ebpf:"only_local_port"`
-	OnlyNetns      *ebpf.Variable `ebpf:"only_netns"`
-	OnlyPort       *ebpf.Variable `ebpf:"only_port"`
-	OnlyRemotePort *ebpf.Variable `ebpf:"only_remote_port"`
-	OnlyTgid       *ebpf.Variable `ebpf:"only_tgid"`
-	TaiOffsetNs    *ebpf.Variable `ebpf:"tai_offset_ns"`
+	Addr             *ebpf.Variable `ebpf:"addr"`
+	FixedTaiOffsetNs *ebpf.Variable `ebpf:"fixed_tai_offset_ns"`
+	OnlyAddr         *ebpf.Variable `ebpf:"only_addr"`
+	OnlyCgroup       *ebpf.Variable `ebpf:"only_cgroup"`
+	OnlyIfindex      *ebpf.Variable `ebpf:"only_ifindex"`
+	OnlyLocalPort    *ebpf.Variable `ebpf:"only_local_port"`
+	OnlyNetns        *ebpf.Variable `ebpf:"only_netns"`
+	OnlyPort         *ebpf.Variable `ebpf:"only_port"`
+	OnlyRemotePort   *ebpf.Variable `ebpf:"only_remote_port"`
+	OnlyTgid         *ebpf.Variable `ebpf:"only_tgid"`
 }
 
 // overheadPrograms contains all programs after they have been loaded into the kernel.

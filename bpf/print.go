@@ -90,16 +90,18 @@ func PrintCalls(w io.Writer, calls []Call, wall time.Duration, bytes uint64) err
 // PrintCosts writes what the probe costs.
 func PrintCosts(w io.Writer, costs []Cost) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "stage\thook\truns\tns\tempty ns\tnet ns\thash design ns\tHz\t% of a core\t")
+	fmt.Fprintln(t, "stage\thook\truns\tns\tempty ns\tnet ns\thash design ns\tratio\tHz\t% of a core\t")
 	for _, c := range costs {
 		fmt.Fprintf(t, "%s\t%s/%s\t%d\t", c.Hook.Stage, c.Hook.Backend, c.Hook.Function, c.Runs)
 		if c.Runs == 0 {
-			fmt.Fprintln(t, "\t\t\t\t\t\t")
+			fmt.Fprintln(t, "\t\t\t\t\t\t\t")
 			continue
 		}
 		fmt.Fprintf(t, "%.0f\t%.0f\t%.0f\t", c.Ns, c.FloorNs, max(c.Ns-c.FloorNs, 0))
 		if c.Reference > 0 {
-			fmt.Fprintf(t, "%.0f", c.Reference)
+			fmt.Fprintf(t, "%.0f\t%.2f", c.Reference, c.Ns/c.Reference)
+		} else {
+			fmt.Fprint(t, "\t")
 		}
 		fmt.Fprintf(t, "\t%.0f\t%.2f\t\n", c.Hz, 100*c.Core)
 	}
@@ -108,6 +110,16 @@ func PrintCosts(w io.Writer, costs []Cost) error {
 
 // PrintHooks writes what could not be loaded, a line for each reason.
 func PrintHooks(w io.Writer, hooks []Hook) error {
+	for _, line := range Absent(hooks) {
+		if _, err := fmt.Fprintf(w, "not there: %s\n", line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Absent names the hooks that no program serves, with the reason: a line for each.
+func Absent(hooks []Hook) (lines []string) {
 	var reasons []string
 	at := map[string][]string{}
 	for _, h := range hooks {
@@ -124,9 +136,7 @@ func PrintHooks(w io.Writer, hooks []Hook) error {
 		at[h.Reason] = append(at[h.Reason], place)
 	}
 	for _, r := range reasons {
-		if _, err := fmt.Fprintf(w, "not there: %s: %s\n", r, strings.Join(at[r], ", ")); err != nil {
-			return err
-		}
+		lines = append(lines, r+": "+strings.Join(at[r], ", "))
 	}
-	return nil
+	return lines
 }

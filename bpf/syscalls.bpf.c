@@ -9,12 +9,14 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define SYSCALLS 1024 /* more than any table has */
 
 volatile const __u32 only_tgid;
+volatile __u32 window; /* since when min and max count; user space counts it up */
 
 struct call {
 	__u64 calls, errors, sum, min, max;
 	/* Squares of the time, split at 2^20 ns so that none overflows:
 	 * (hi 2^20 + lo)^2 = hi^2 2^40 + 2 hi lo 2^20 + lo^2. */
 	__u64 hihi, hilo, lolo;
+	__u64 window; /* of min and max */
 };
 
 struct {
@@ -71,10 +73,14 @@ int sys_exit(__u64 *ctx)
 	c = bpf_map_lookup_elem(&calls, &id);
 	if (!c)
 		return 0;
-	if (!c->calls || ns < c->min)
+	if (!c->calls || c->window != window) {
+		c->window = window;
+		c->min = c->max = ns;
+	} else if (ns < c->min) {
 		c->min = ns;
-	if (ns > c->max)
+	} else if (ns > c->max) {
 		c->max = ns;
+	}
 	c->calls++;
 	if (ret < 0 && ret >= -4095)
 		c->errors++;

@@ -15,6 +15,21 @@ import (
 type Syscalls struct {
 	Hooks []Hook
 	set   *set
+
+	window   uint32             // number of readings
+	extremes map[string]extreme // since the beginning, of all windows but the last
+}
+
+// extreme is the least and the most of something.
+type extreme struct{ min, max time.Duration }
+
+func (e *extreme) add(min, max time.Duration) {
+	if e.max == 0 || min < e.min {
+		e.min = min
+	}
+	if max > e.max {
+		e.max = max
+	}
 }
 
 // OpenSyscalls loads the probe for a process, by its id in the initial PID
@@ -24,7 +39,7 @@ func OpenSyscalls(tgid int) (*Syscalls, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Syscalls{set: s}
+	c := &Syscalls{set: s, extremes: map[string]extreme{}}
 	for _, program := range []string{syscallsProgSysExit, syscallsProgSysEnter} {
 		h := s.hook("syscalls", program)
 		c.Hooks = append(c.Hooks, h)
@@ -42,6 +57,8 @@ type Call struct {
 	Calls, Errors uint64
 	Sum, Min, Max time.Duration
 	squares       float64 // sum of ns^2
+	last          extreme // since the reading before
+	reading       uint32
 }
 
 // Mean is the average time of a call.
@@ -67,23 +84,24 @@ func (c *Call) Stddev() float64 {
 type rawCall struct {
 	Calls, Errors, Sum, Min, Max uint64
 	HiHi, HiLo, LoLo             uint64
+	Window                       uint64
 }
 
 func (c *Call) add(r rawCall) {
 	if r.Calls == 0 {
 		return
 	}
-	if c.Calls == 0 || time.Duration(r.Min) < c.Min {
-		c.Min = time.Duration(r.Min)
+	if uint32(r.Window) == c.reading {
+		c.last.add(time.Duration(r.Min), time.Duration(r.Max))
 	}
-	c.Max = max(c.Max, time.Duration(r.Max))
 	c.Calls += r.Calls
 	c.Errors += r.Errors
 	c.Sum += time.Duration(r.Sum)
 	c.squares += float64(r.HiHi)*(1<<40) + 2*float64(r.HiLo)*(1<<20) + float64(r.LoLo)
 }
 
-// Read returns the calls since the beginning, the most time first.
+// Read returns the calls since the beginning, the most time first. The least and
+// the most time of calls that end meanwhile may be lost.
 func (s *Syscalls) Read() ([]Call, error) {
 	cpus, err := ebpf.PossibleCPU()
 	if err != nil {
@@ -98,16 +116,23 @@ func (s *Syscalls) Read() ([]Call, error) {
 	}
 	var out []Call
 	for i, id := range ids[:n] {
-		c := Call{Name: syscallName(int(id))}
+		c := Call{Name: syscallName(int(id)), reading: s.window}
 		for _, r := range raw[i*cpus : (i+1)*cpus] {
 			c.add(r)
 		}
-		if c.Calls > 0 {
-			out = append(out, c)
+		if c.Calls == 0 {
+			continue
 		}
+		all := s.extremes[c.Name]
+		if c.last.max > 0 {
+			all.add(c.last.min, c.last.max)
+		}
+		c.Min, c.Max, s.extremes[c.Name] = all.min, all.max, all
+		out = append(out, c)
 	}
+	s.window++
 	SortCalls(out)
-	return out, nil
+	return out, s.set.maps.Variables[syscallsVarWindow].Set(s.window)
 }
 
 // SortCalls puts the most time first.
@@ -115,8 +140,8 @@ func SortCalls(calls []Call) {
 	slices.SortStableFunc(calls, func(a, b Call) int { return cmp.Compare(b.Sum, a.Sum) })
 }
 
-// SubCalls is what came between two readings. Min and Max stay those since the
-// beginning: they cannot be taken apart.
+// SubCalls is what came between two readings. Min and Max are exact if no reading
+// lies between them, else they are those since the beginning.
 func SubCalls(now, earlier []Call) []Call {
 	before := map[string]Call{}
 	for _, c := range earlier {
@@ -126,9 +151,13 @@ func SubCalls(now, earlier []Call) []Call {
 	for _, c := range now {
 		b := before[c.Name]
 		c.Calls, c.Errors, c.Sum, c.squares = c.Calls-b.Calls, c.Errors-b.Errors, c.Sum-b.Sum, c.squares-b.squares
-		if c.Calls > 0 {
-			out = append(out, c)
+		if c.Calls == 0 {
+			continue
 		}
+		if len(earlier) > 0 && c.reading == earlier[0].reading+1 && c.last.max > 0 {
+			c.Min, c.Max = c.last.min, c.last.max
+		}
+		out = append(out, c)
 	}
 	SortCalls(out)
 	return out

@@ -21,6 +21,7 @@ const (
 	syscallsProgSysEnter = "sys_enter"
 	syscallsProgSysExit  = "sys_exit"
 	syscallsVarOnlyTgid  = "only_tgid"
+	syscallsVarWindow    = "window"
 )
 
 // loadSyscalls returns the embedded CollectionSpec for syscalls.
@@ -82,6 +83,7 @@ type syscallsMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type syscallsVariableSpecs struct {
 	OnlyTgid *ebpf.VariableSpec `ebpf:"only_tgid"`
+	Window   *ebpf.VariableSpec `ebpf:"window"`
 }
 
 // syscallsObjects contains all objects after they have been loaded into the kernel.
@@ -120,6 +122,7 @@ func (m *syscallsMaps) Close() error {
 // It can be passed to loadSyscallsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type syscallsVariables struct {
 	OnlyTgid *ebpf.Variable `ebpf:"only_tgid"`
+	Window   *ebpf.Variable `ebpf:"window"`
 }
 
 // syscallsPrograms contains all programs after they have been loaded into the kernel.

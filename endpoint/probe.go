@@ -97,22 +97,59 @@ func (p *probes) metrics(from, to probeReading, bytes uint64) (rows []results.Me
 	}
 	for i, s := range to.latency {
 		h := s.Hist.Sub(&from.latency[i].Hist)
-		rows = append(rows, latencyMetrics(s.Stage, &h)...)
+		rows = append(rows, latencyMetrics(s.Stage, p.source(s.Stage), &h)...)
 	}
 	rows = append(rows, callMetrics(bpf.SubCalls(to.calls, from.calls), time.Duration(to.atNs-from.atNs), bytes)...)
 	for i, c := range to.counts {
 		rows = append(rows, results.Metric{Name: "probe_" + c.Name, Unit: c.Unit, Value: float64(c.Value - from.counts[i].Value), Source: "eBPF"})
 	}
+	warnings = p.absent()
 	if p.latency != nil && p.latency.Missed() > 0 {
 		warnings = append(warnings, fmt.Sprintf("the kernel left out %d runs of latency probes that had interrupted themselves", p.latency.Missed()))
 	}
 	return rows, warnings
 }
 
-func latencyMetrics(stage string, h *bpf.Hist) (rows []results.Metric) {
+// absent says which stages and counters no program serves. A flow is of TCP: the
+// others are none of its business.
+func (p *probes) absent() (warnings []string) {
+	var hooks []bpf.Hook
+	if p.latency != nil {
+		hooks = append(hooks, p.latency.Hooks...)
+	}
+	if p.path != nil {
+		hooks = append(hooks, p.path.Hooks...)
+	}
+	served := map[string]bool{}
+	for _, h := range hooks {
+		served[h.Stage] = served[h.Stage] || h.Reason == ""
+	}
+	hooks = slices.DeleteFunc(hooks, func(h bpf.Hook) bool { return served[h.Stage] || strings.HasPrefix(h.Stage, "udp-") })
+	for _, line := range bpf.Absent(hooks) {
+		warnings = append(warnings, "probes not there: "+line)
+	}
+	return warnings
+}
+
+// source says which programs saw a stage and where its times begin.
+func (p *probes) source(stage string) string {
+	var at []string
+	for _, h := range p.latency.Hooks {
+		if h.Stage == stage && h.Reason == "" {
+			at = append(at, h.Backend+"/"+h.Function)
+		}
+	}
+	s := "eBPF " + strings.Join(at, " ")
+	if bpf.SinceStamp(stage) {
+		s += "; t0: " + p.latency.T0
+	}
+	return s
+}
+
+func latencyMetrics(stage, source string, h *bpf.Hist) (rows []results.Metric) {
 	name := "latency_" + strings.ReplaceAll(stage, "-", "_")
 	add := func(what, unit string, v float64) {
-		rows = append(rows, results.Metric{Name: name + "_" + what, Unit: unit, Value: v, Source: "eBPF"})
+		rows = append(rows, results.Metric{Name: name + "_" + what, Unit: unit, Value: v, Source: source})
 	}
 	n := h.Count()
 	if n+h.Negative+h.Unstamped == 0 {
@@ -141,7 +178,9 @@ func callMetrics(calls []bpf.Call, wall time.Duration, bytes uint64) (rows []res
 		add("calls", "1", float64(c.Calls))
 		add("errors", "1", float64(c.Errors))
 		add("total", "ms", float64(c.Sum)/1e6)
+		add("min", "ms", float64(c.Min)/1e6)
 		add("avg", "ms", float64(c.Mean())/1e6)
+		add("max", "ms", float64(c.Max)/1e6)
 		add("stddev", "%", 100*c.Stddev())
 		add("per_second", "1/s", float64(c.Calls)/wall.Seconds())
 		if bytes > 0 {

@@ -16,7 +16,7 @@ var pageText string
 
 // The template package escapes every text by where it stands: reasons and
 // names come from other machines.
-var page = template.Must(template.New("report").Parse(pageText + roiText))
+var page = template.Must(template.New("report").Parse(pageText + roiText + probeText))
 
 // HTML writes the summary as one page that needs nothing else: no network, no
 // script, styles and plots inside.
@@ -35,6 +35,7 @@ type view struct {
 	Plots   []plotView
 	Against []againstView
 	Gates   []string
+	Probes  probeView
 }
 
 type plotView struct {
@@ -85,6 +86,7 @@ func newView(s *Summary, figures []Figure) view {
 	}
 	v.Against = againstRows(s.Compared)
 	v.Gates = gateLines(s.Header.Plan)
+	v.Probes = newProbeView(s.Cells)
 	return v
 }
 

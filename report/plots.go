@@ -76,12 +76,21 @@ func Figures(s *Summary) ([]Figure, error) {
 		f.SVG = svg
 		out = append(out, f.Figure)
 	}
-	return out, nil
+	stages, err := stageFigureList(s.Cells)
+	return append(out, stages...), err
 }
 
 // plotLabels are short names of the cells: their modes, and where these do not
 // tell them apart their number in the table in front.
 func plotLabels(cells []Cell) []string {
+	out := shortNames(cells)
+	for i := range out {
+		out[i] = html.EscapeString(out[i]) // the library writes texts into the SVG as they are
+	}
+	return out
+}
+
+func shortNames(cells []Cell) []string {
 	seen := map[string]int{}
 	for _, c := range cells {
 		seen[c.Cell.RX+" ← "+c.Cell.TX]++
@@ -92,7 +101,7 @@ func plotLabels(cells []Cell) []string {
 		if seen[name] > 1 {
 			name = fmt.Sprintf("#%d %s", i+1, name)
 		}
-		out[i] = html.EscapeString(plain(name)) // the library writes texts into the SVG as they are
+		out[i] = plain(name)
 	}
 	return out
 }
@@ -102,8 +111,9 @@ type chart struct {
 	p      *plot.Plot
 	cells  []Cell
 	labels []string
-	lanes  []int // cells that have something to show
-	drawn  int   // lanes with something in them
+	lanes  []int                            // cells that have something to show
+	drawn  int                              // lanes with something in them
+	ticks  func(lo, hi float64) []plot.Tick // of the axis; nil: linear
 }
 
 const (
@@ -138,6 +148,11 @@ func (c *chart) keep(has func(*Cell) bool) {
 	if c.drawn = len(c.lanes); c.drawn == 0 {
 		return
 	}
+	c.lay()
+}
+
+// lay puts the lanes' names on the axis.
+func (c *chart) lay() {
 	names := make([]string, len(c.lanes))
 	for k, i := range c.lanes {
 		names[len(c.lanes)-1-k] = c.labels[i] + spare(c.labels[i])
@@ -244,7 +259,10 @@ func (c *chart) boxes() {
 func (c *chart) svg() ([]byte, error) {
 	height := laneHeight*vg.Length(len(c.lanes)) + 0.45*vg.Inch
 	canvas := vgsvg.New(chartWidth, height)
-	c.p.X.Tick.Marker = plot.TickerFunc(ticks)
+	if c.ticks == nil {
+		c.ticks = ticks
+	}
+	c.p.X.Tick.Marker = plot.TickerFunc(c.ticks)
 	const margin = 14 // points, for the last number of the axis
 	c.p.Draw(draw.Crop(draw.New(canvas), 0, -margin, 0, 0))
 	var b bytes.Buffer
@@ -333,7 +351,7 @@ func (f Figure) Inline() string {
 	n := 0
 	return prologue.ReplaceAllStringFunc(string(f.SVG), func(string) string {
 		if n++; n == 1 {
-			return `<svg role="img" aria-label="` + f.Title + `" `
+			return `<svg role="img" aria-label="` + html.EscapeString(f.Title) + `" `
 		}
 		return ""
 	})

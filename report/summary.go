@@ -61,6 +61,7 @@ type End struct {
 	ROICPU         *stat.Summary `json:"roi_cpu,omitempty"`      // (Gbit/s)^2 per busy core
 	ROIPower       *stat.Summary `json:"roi_power,omitempty"`    // (Gbit/s)^2 per watt
 	Proof          *Proof        `json:"zero_copy_proof,omitempty"`
+	Probed         *Probed       `json:"probed,omitempty"` // nil: no probe ran
 }
 
 // Stop is a reason why runs gave no number, and what to do about it.
@@ -248,6 +249,7 @@ func end(runs []*results.Record, host func(*results.Record) *results.Host) End {
 	e.ROICPU = stat((*results.Host).ROICPU)
 	e.ROIPower = stat((*results.Host).ROIPower)
 	e.Proof = proof(runs, host)
+	e.Probed = probed(runs, host)
 	return e
 }
 

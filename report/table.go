@@ -26,6 +26,7 @@ func Table(w io.Writer, s *Summary) error {
 	writeRows(b, s)
 	writeLegend(b)
 	writeROI(b, s.ROI)
+	writeProbes(b, s)
 	writeStops(b, s.Stops)
 	writeNotes(b, s)
 	return b.Flush()

@@ -54,8 +54,8 @@ func read(path string, parse parser) (Journal, error) {
 }
 
 // ReadFigures is [Read] without the metrics and series of the hosts, which are
-// most of a journal's bytes and which no table needs. Lines whose series are
-// unsound are not noticed.
+// most of a journal's bytes and which no table needs, but for the metrics of runs
+// with probes. Lines whose series are unsound are not noticed.
 func ReadFigures(path string) (Journal, error) { return read(path, unmarshalFigures) }
 
 // Decode is [Read] on a stream.

@@ -1,0 +1,140 @@
+package report
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+//go:embed probe.html.tmpl
+var probeText string
+
+// maxCalls is the most system calls of one end that a table shows, those with the
+// most time.
+const maxCalls = 8
+
+// probeView is what the probes saw, as texts. Rows of the same cell and end stand
+// together; the first has their names.
+type probeView struct {
+	Stages, Calls, Counters []probeRow
+	Left                    int // system calls not shown
+}
+
+type probeRow struct {
+	Number    int
+	Cell, End string
+	Name, Dim string
+	Fields    []string
+}
+
+func newProbeView(cells []Cell) (v probeView) {
+	names := shortNames(cells)
+	shown := liveCounters(cells)
+	for i := range cells {
+		for _, e := range []struct {
+			name string
+			p    *Probed
+		}{{"SUT", cells[i].SUT.Probed}, {"TG", cells[i].TG.Probed}} {
+			if e.p == nil {
+				continue
+			}
+			row := func(name, dim string, fields ...string) probeRow {
+				return probeRow{i + 1, names[i], e.name, name, dim, fields}
+			}
+			for _, s := range e.p.Stages {
+				v.Stages = append(v.Stages, row(s.Label(), s.Hook, number(s.Count), us(s.Mean), us(s.P50), us(s.P90), us(s.P99), us(s.P999), us(s.Max), number(s.Negative), number(s.Unstamped)))
+			}
+			for k, c := range e.p.Calls {
+				if k == maxCalls {
+					v.Left += len(e.p.Calls) - k
+					break
+				}
+				v.Calls = append(v.Calls, row(c.Name, "", number(c.Calls), number(c.Errors), digits(c.Total), digits(c.Min), digits(c.Avg), digits(c.Max), digits(c.Stddev), digits(c.PerSecond), digits(c.PerMB)))
+			}
+			for _, c := range e.p.Counters {
+				if shown[c.Name] {
+					v.Counters = append(v.Counters, row(c.Name, c.Unit, number(c.Value), digits(c.PerMB)))
+				}
+			}
+		}
+	}
+	return v
+}
+
+// liveCounters are those that counted something in some cell.
+func liveCounters(cells []Cell) map[string]bool {
+	live := map[string]bool{}
+	for i := range cells {
+		for _, p := range []*Probed{cells[i].SUT.Probed, cells[i].TG.Probed} {
+			if p == nil {
+				continue
+			}
+			for _, c := range p.Counters {
+				if c.Value != nil && *c.Value != 0 {
+					live[c.Name] = true
+				}
+			}
+		}
+	}
+	return live
+}
+
+// number is a count.
+func number(v *float64) string {
+	if v == nil {
+		return none
+	}
+	return strconv.FormatFloat(*v, 'f', 0, 64)
+}
+
+func us(ns *float64) string {
+	if ns == nil {
+		return none
+	}
+	v := *ns / 1e3
+	return digits(&v)
+}
+
+// digits shows about three digits, and never an exponent.
+func digits(v *float64) string {
+	switch {
+	case v == nil:
+		return none
+	case *v == 0:
+		return "0"
+	case *v < 0.001:
+		return strconv.FormatFloat(*v, 'f', 6, 64)
+	case *v < 0.995:
+		return strconv.FormatFloat(*v, 'f', 4, 64)
+	}
+	return digits3(*v)
+}
+
+// writeProbes writes the latency by stage and the system calls for a terminal.
+func writeProbes(b *bufio.Writer, s *Summary) {
+	v := newProbeView(s.Cells)
+	write := func(title, columns string, rows []probeRow, fields int) {
+		if len(rows) == 0 {
+			return
+		}
+		fmt.Fprintf(b, "\n%s\n", title)
+		t := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
+		last := ""
+		for _, r := range rows {
+			if at := fmt.Sprintf("%s, %s", r.Cell, r.End); at != last {
+				t.Flush() // columns fit the rows below each name
+				fmt.Fprintf(b, "%s\n", at)
+				fmt.Fprintln(t, columns)
+				last = at
+			}
+			fmt.Fprintf(t, "%s\t%s\t\n", plain(r.Name), strings.Join(r.Fields[:fields], "\t"))
+		}
+		t.Flush()
+	}
+	write("latency by stage, us, medians over the runs", "stage\tcount\tmean\tp50\tp90\tp99\tp99.9\tmax\tnegative\tunstamped\t", v.Stages, 9)
+	write("system calls, ms, medians over the runs", "syscall\tcalls\terrors\ttotal\tmin\tavg\tmax\tstddev %\tper s\tper MB\t", v.Calls, 9)
+	write("receive path, medians over the runs", "counter\tcount\tper MB\t", v.Counters, 2)
+}

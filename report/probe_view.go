@@ -113,8 +113,21 @@ func digits(v *float64) string {
 	return digits3(*v)
 }
 
-// writeProbes writes the latency by stage and the system calls for a terminal.
+// maxProbedCells is the most cells whose probes' figures a terminal shows.
+const maxProbedCells = 4
+
+// writeProbes writes what the probes saw for a terminal.
 func writeProbes(b *bufio.Writer, s *Summary) {
+	n := 0
+	for i := range s.Cells {
+		if s.Cells[i].SUT.Probed != nil || s.Cells[i].TG.Probed != nil {
+			n++
+		}
+	}
+	if n > maxProbedCells {
+		fmt.Fprintf(b, "\nprobes: latency by stage, system calls and receive path of %d cells: see the HTML report\n", n)
+		return
+	}
 	v := newProbeView(s.Cells)
 	write := func(title, columns string, rows []probeRow, fields int) {
 		if len(rows) == 0 {

@@ -1,0 +1,95 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// probedRuns are runs with probes as they came out of a kernel: of tcp and uring
+// over veth (tracepoints), of devmem in the lab (fentry). Of their metrics are
+// left those of the probes.
+func probedRuns(t *testing.T) results.Journal {
+	t.Helper()
+	j, err := results.ReadFigures("testdata/probed.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func TestProbed(t *testing.T) {
+	s := Summarize(probedRuns(t))
+	golden(t, "probed.golden", table(t, s))
+	golden(t, "probed.html.golden", render(t, func(b *bytes.Buffer) error { return writePage(b, s) }))
+	p := s.Cells[0].SUT.Probed
+	if p == nil || len(p.Stages) == 0 || p.Stages[0].Name != "tcp_do_rcv" || p.Stages[0].Hook != "tp_btf/tcp_probe" || !strings.HasPrefix(p.T0, "tcx ingress of ") {
+		t.Fatalf("%+v", p)
+	}
+	for i := 1; i < len(p.Calls); i++ {
+		if *p.Calls[i].Total > *p.Calls[i-1].Total {
+			t.Errorf("%s is before %s", p.Calls[i-1].Name, p.Calls[i].Name)
+		}
+	}
+}
+
+// A plot for each cell that was probed, and none without probes.
+func TestStageFigures(t *testing.T) {
+	for name, x := range map[string]struct {
+		j    results.Journal
+		want int
+	}{"probed": {probedRuns(t), 3}, "not probed": {demo(), 0}} {
+		figures, err := Figures(Summarize(x.j))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, f := range figures {
+			if strings.HasPrefix(f.Name, "latency-") {
+				n++
+				if !bytes.Contains(f.SVG, []byte(">tcp-enqueued")) {
+					t.Errorf("%s: %s has no stage", name, f.Name)
+				}
+			}
+		}
+		if n != x.want {
+			t.Errorf("%s: %d plots of stages, want %d", name, n, x.want)
+		}
+	}
+}
+
+// Names come from other machines here too, and figures may be odd.
+func TestProbedEscapes(t *testing.T) {
+	const evil = `"><script>x</script>`
+	var p plan
+	p.add(evil, "tcp", results.OK, 10, func(r *results.Record) {
+		for _, what := range stageFigures {
+			r.SUT.Metrics = append(r.SUT.Metrics, results.Metric{Name: "latency_" + evil + "_" + what, Value: 0, Source: probeSource + " " + evil + "; t0: " + evil},
+				results.Metric{Name: "latency_b_" + what, Value: 5e18, Source: probeSource})
+		}
+		r.TG.Metrics = []results.Metric{{Name: "syscall_" + evil + "_total", Value: 1, Source: probeSource}, {Name: "probe_" + evil, Value: 1, Source: probeSource},
+			{Name: "latency__p50", Source: probeSource}, {Name: "syscall_", Source: probeSource}, {Name: "latency_c_p50", Source: "elsewhere"}}
+	})
+	got := htmlPage(t, p.j)
+	for _, bad := range []string{"<script", "NaN", "Inf", "ZgotmplZ", ">c<"} {
+		if strings.Contains(got, bad) {
+			t.Errorf("has %q", bad)
+		}
+	}
+}
+
+// Many cells with probes do not flood a terminal.
+func TestProbedCellsInTerminal(t *testing.T) {
+	var p plan
+	for _, rx := range []string{"a", "b", "c", "d", "e"} {
+		p.add(rx, "tcp", results.OK, 10, func(r *results.Record) {
+			r.SUT.Metrics = []results.Metric{{Name: "probe_napi_polls", Unit: "polls", Value: 1, Source: probeSource}}
+		})
+	}
+	got := string(table(t, Summarize(p.j)))
+	if !strings.Contains(got, "of 5 cells: see the HTML report") || strings.Contains(got, "napi_polls") {
+		t.Error(got)
+	}
+}

@@ -37,6 +37,12 @@ test: deps-test build $(GOTESTSUM) ## run every test this machine can run; ends 
 	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true # the tests say what failed
 	mk/test.sh '$(GOTESTSUM)'
 
+.PHONY: bench-probes
+bench-probes: build ## what eBPF probes cost a flow: runs with and without, interleaved (root; two minutes)
+	rm -rf out/probe-cost
+	bin/zcbench matrix experiments/probe-cost.yaml --out out/probe-cost
+	$(GO) run ./bench/probed out/probe-cost
+
 .PHONY: bench
 bench: deps-bench build ## compare speed and CPU with iperf3 over the same veth pair, interleaved (root; some minutes)
 	$(GO) run ./bench/versus

@@ -1,6 +1,11 @@
 package bpf
 
-import "testing"
+import (
+	"math"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // A value on an edge belongs to the bucket above it, and le is inclusive.
 func TestCumulative(t *testing.T) {
@@ -13,4 +18,47 @@ func TestCumulative(t *testing.T) {
 	if got := m[float64(1<<33-1)/1e9]; got != 4 {
 		t.Errorf("a value beyond the last edge is in a bucket with an edge: %d", got)
 	}
+}
+
+// One metric is both kinds of histogram: they agree on the count, and the native
+// one keeps a quantile to within its own buckets and ours.
+func TestNativeHistogram(t *testing.T) {
+	var c Collector
+	h := histOf(0, 1, 700, 5000, 5000, 5100, 1<<20, 1<<40)
+	c.Update([]StageHist{{"tcp-read", *h}})
+	reg := prometheus.NewPedanticRegistry()
+	reg.MustRegister(&c)
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() != "zcbench_latency_seconds" {
+			continue
+		}
+		m := f.GetMetric()[0].GetHistogram()
+		if m.GetSampleCount() != 8 || len(m.GetBucket()) == 0 || m.GetSchema() != 3 || m.GetZeroCount() != 1 {
+			t.Errorf("%v", m)
+		}
+		// The middle of the values, 5000 ns, lies in the native bucket that the
+		// running count passes a half in.
+		var key int32
+		var n, below int64
+		k := 0
+		for _, s := range m.GetPositiveSpan() {
+			key += s.GetOffset()
+			for range s.GetLength() {
+				n += m.GetPositiveDelta()[k]
+				k++
+				if below += n; below+int64(m.GetZeroCount()) >= 4 {
+					if hi := math.Exp2(float64(key)/8) * 1e9; hi < 5000/1.07 || hi > 5000*1.17 {
+						t.Errorf("the median is below %.0f ns, want 5000", hi)
+					}
+					return
+				}
+				key++
+			}
+		}
+	}
+	t.Error("no native histogram")
 }

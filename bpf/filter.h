@@ -13,7 +13,14 @@ volatile const __u16 only_port;        /* of either end */
 volatile const __u32 only_addr;        /* 1: addr is of either end */
 volatile const __u32 addr[4];          /* IPv6, or IPv4 mapped into it; network byte order */
 volatile const __u32 only_tgid;
-volatile const __u64 only_cgroup;
+volatile const __u32 only_cgroup; /* 1: the one in cgroups, and those below it */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} cgroups SEC(".maps");
 
 #define only_ports (only_local_port || only_remote_port || only_port)
 
@@ -67,7 +74,7 @@ __inline int process_matches(void)
 {
 	if (only_tgid && bpf_get_current_pid_tgid() >> 32 != only_tgid)
 		return 0;
-	return !only_cgroup || bpf_get_current_cgroup_id() == only_cgroup;
+	return !only_cgroup || bpf_current_task_under_cgroup(&cgroups, 0) == 1;
 }
 
 /* iif_matches is for packets on a socket's queue, where skb->dev is gone. */

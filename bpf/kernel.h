@@ -23,6 +23,7 @@ enum {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_HASH = 5,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
 	BPF_MAP_TYPE_SK_STORAGE = 24,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 	BPF_F_NO_PREALLOC = 1,
@@ -38,7 +39,7 @@ static long (*const bpf_map_update_elem)(void *map, const void *key, const void 
 static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static __u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static __u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;
-static __u64 (*const bpf_get_current_cgroup_id)(void) = (void *)80;
+static long (*const bpf_current_task_under_cgroup)(void *map, __u32 index) = (void *)37;
 static long (*const bpf_probe_read_kernel)(void *dst, __u32 size, const void *src) = (void *)113;
 static void *(*const bpf_sk_storage_get)(void *map, struct sock *sk, void *value, __u64 flags) = (void *)107;
 static void *(*const bpf_task_storage_get)(void *map, struct task_struct *task, void *value, __u64 flags) = (void *)156;

@@ -3,7 +3,12 @@ package bpf
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
+	"os"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
 )
 
 // Filter says whose packets are looked at. Zero values match all.
@@ -13,22 +18,50 @@ type Filter struct {
 	LocalPort, RemotePort uint16     // as seen from the receiving host
 	Port                  uint16     // of either end
 	Addr                  netip.Addr // of either end
-	// TGID and Cgroup (its id, the inode of its folder) are of the reading
-	// process. They leave only stages that run on its behalf.
+	// TGID and Cgroup (its folder in the cgroup2 file system; processes of
+	// cgroups below it count) are of the reading process. They leave only stages
+	// that run on its behalf.
 	TGID   int
-	Cgroup uint64
+	Cgroup string
 }
 
 func (f Filter) vars() map[string]any {
 	v := map[string]any{"only_netns": uint32(f.Netns), "only_ifindex": uint32(f.Ifindex), "only_local_port": f.LocalPort,
-		"only_remote_port": f.RemotePort, "only_port": f.Port, "only_tgid": uint32(f.TGID), "only_cgroup": f.Cgroup}
+		"only_remote_port": f.RemotePort, "only_port": f.Port, "only_tgid": uint32(f.TGID)}
+	if f.Cgroup != "" {
+		v["only_cgroup"] = uint32(1)
+	}
 	if f.Addr.IsValid() {
 		v["only_addr"], v["addr"] = uint32(1), f.Addr.As16()
 	}
 	return v
 }
 
-func (f Filter) ofProcess() bool { return f.TGID != 0 || f.Cgroup != 0 }
+func (f Filter) ofProcess() bool { return f.TGID != 0 || f.Cgroup != "" }
+
+// ErrNoCgroup is a filter whose folder is no cgroup.
+var ErrNoCgroup = errors.New("not a folder of the cgroup2 file system")
+
+// load makes the maps of an object, for the filter.
+func (f Filter) load(object func() (*ebpf.CollectionSpec, error), more map[string]any) (*set, error) {
+	vars := f.vars()
+	maps.Copy(vars, more)
+	s, err := newSet(object, vars)
+	if err != nil || f.Cgroup == "" {
+		return s, err
+	}
+	dir, err := os.Open(f.Cgroup)
+	if err == nil {
+		defer dir.Close()
+		if err = s.maps.Maps[latencyMapCgroups].Put(uint32(0), uint32(dir.Fd())); errors.Is(err, unix.EBADF) {
+			err = fmt.Errorf("%s: %w", f.Cgroup, ErrNoCgroup)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("filter by cgroup: %w", err), s.close())
+	}
+	return s, nil
+}
 
 // stage is one place on the way up.
 type stage struct {
@@ -98,7 +131,7 @@ type Latency struct {
 // OpenLatency loads the probe. Interfaces are those of the calling thread's
 // network namespace, and so is a filter that names none. It needs root.
 func OpenLatency(o LatencyOptions) (*Latency, error) {
-	s, err := newSet(loadLatency, o.Filter.vars())
+	s, err := o.Filter.load(loadLatency, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -223,6 +256,10 @@ func (l *Latency) Missed() (n uint64) {
 	}
 	return n
 }
+
+// Timed is how many runs of its programs the kernel has timed, which it does only
+// while bpf_stats is on, and which slows them.
+func (l *Latency) Timed() uint64 { return l.set.timed() }
 
 // Close detaches everything.
 func (l *Latency) Close() error {

@@ -16,6 +16,7 @@ import (
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	latencyMapCgroups         = "cgroups"
 	latencyMapHists           = "hists"
 	latencyMapPendings        = "pendings"
 	latencyMapReady           = "ready"
@@ -133,6 +134,7 @@ type latencyProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type latencyMapSpecs struct {
+	Cgroups  *ebpf.MapSpec `ebpf:"cgroups"`
 	Hists    *ebpf.MapSpec `ebpf:"hists"`
 	Pendings *ebpf.MapSpec `ebpf:"pendings"`
 	Ready    *ebpf.MapSpec `ebpf:"ready"`
@@ -176,6 +178,7 @@ func (o *latencyObjects) Close() error {
 //
 // It can be passed to loadLatencyObjects or ebpf.CollectionSpec.LoadAndAssign.
 type latencyMaps struct {
+	Cgroups  *ebpf.Map `ebpf:"cgroups"`
 	Hists    *ebpf.Map `ebpf:"hists"`
 	Pendings *ebpf.Map `ebpf:"pendings"`
 	Ready    *ebpf.Map `ebpf:"ready"`
@@ -183,6 +186,7 @@ type latencyMaps struct {
 
 func (m *latencyMaps) Close() error {
 	return _LatencyClose(
+		m.Cgroups,
 		m.Hists,
 		m.Pendings,
 		m.Ready,

@@ -2,14 +2,17 @@ package bpf_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"math"
 	"net"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/veth"
+	"golang.org/x/sys/unix"
 )
 
 const testPort = 7788
@@ -215,7 +218,7 @@ func TestIntegrationLatencyFilters(t *testing.T) {
 	hostOnly(t)
 	p := newPair(t)
 	for name, f := range map[string]bpf.Filter{"local port": {LocalPort: testPort + 1}, "remote port": {RemotePort: testPort}, "interface": {Ifindex: 1},
-		"process": {TGID: 1}, "cgroup": {Cgroup: 1 << 40}} {
+		"process": {TGID: 1}, "cgroup": {Cgroup: emptyCgroup(t)}} {
 		t.Run(name, func(t *testing.T) {
 			l := openLatency(t, p.SUT.Netns, f)
 			sendUDP(t, p, p.SUT.IPv4, 20, 0)
@@ -225,6 +228,52 @@ func TestIntegrationLatencyFilters(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// cgroupRoot is where the cgroup2 file system is.
+func cgroupRoot(t *testing.T) string {
+	for _, dir := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
+		var st unix.Statfs_t
+		if err := unix.Statfs(dir, &st); err == nil && st.Type == unix.CGROUP2_SUPER_MAGIC {
+			return dir
+		}
+	}
+	t.Skip("no cgroup2 file system is mounted")
+	return ""
+}
+
+func emptyCgroup(t *testing.T) string {
+	dir, err := os.MkdirTemp(cgroupRoot(t), "zcbench-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Remove(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// A filter by process or cgroup keeps what the process reads: cgroups below the
+// one asked for count.
+func TestIntegrationLatencyOfProcess(t *testing.T) {
+	hostOnly(t)
+	p := newPair(t)
+	for name, f := range map[string]bpf.Filter{"process": {TGID: os.Getpid()}, "cgroup": {Cgroup: cgroupRoot(t)}} {
+		t.Run(name, func(t *testing.T) {
+			l := openLatency(t, p.SUT.Netns, f)
+			pingTCP(t, p, p.SUT.IPv4, 50, 0)
+			m := read(t, l)
+			wantCount(t, m, "tcp-read", 50)
+			if _, ok := m["tcp-do-rcv"]; ok {
+				t.Error("a stage of the softirq is there")
+			}
+		})
+	}
+	if _, err := bpf.OpenLatency(bpf.LatencyOptions{Filter: bpf.Filter{Cgroup: t.TempDir()}}); !errors.Is(err, bpf.ErrNoCgroup) {
+		t.Errorf("a folder that is no cgroup: %v", err)
 	}
 }
 

@@ -38,9 +38,7 @@ func (l *Latency) MeasureCost(ctx context.Context, d time.Duration) (costs []Cos
 	if err != nil {
 		return nil, err
 	}
-	vars := l.filter.vars()
-	vars[overheadVarFixedTaiOffsetNs] = offset
-	yard, err := newSet(loadOverhead, vars)
+	yard, err := l.filter.load(loadOverhead, map[string]any{overheadVarFixedTaiOffsetNs: offset})
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	overheadMapCgroups          = "cgroups"
 	overheadMapHash             = "hash"
 	overheadMapInterfaces       = "interfaces"
 	overheadProgEmpty           = "empty"
@@ -86,6 +87,7 @@ type overheadProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type overheadMapSpecs struct {
+	Cgroups    *ebpf.MapSpec `ebpf:"cgroups"`
 	Hash       *ebpf.MapSpec `ebpf:"hash"`
 	Interfaces *ebpf.MapSpec `ebpf:"interfaces"`
 }
@@ -126,12 +128,14 @@ func (o *overheadObjects) Close() error {
 //
 // It can be passed to loadOverheadObjects or ebpf.CollectionSpec.LoadAndAssign.
 type overheadMaps struct {
+	Cgroups    *ebpf.Map `ebpf:"cgroups"`
 	Hash       *ebpf.Map `ebpf:"hash"`
 	Interfaces *ebpf.Map `ebpf:"interfaces"`
 }
 
 func (m *overheadMaps) Close() error {
 	return _OverheadClose(
+		m.Cgroups,
 		m.Hash,
 		m.Interfaces,
 	)

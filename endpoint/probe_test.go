@@ -1,9 +1,16 @@
 package endpoint
 
 import (
+	"os"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/cilium/ebpf"
 	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/wire"
+	"golang.org/x/sys/unix"
 )
 
 // A stage that saw nothing is not measured: it has no rows, and no zeros.
@@ -27,4 +34,44 @@ func TestLatencyMetrics(t *testing.T) {
 		}
 	}
 	t.Error("no p99")
+}
+
+// A flow with probes has their metrics, and says where they sit; while the kernel
+// times eBPF programs its throughput is worth nothing.
+func TestIntegrationProbedFlow(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	flow := func() wire.EndResult {
+		rx, tx := rxSpec("tcp", 64*kib), txSpec("tcp", 64*kib)
+		rx.Probes = results.ProbeNames
+		sch := short(600 * time.Millisecond)
+		res, _ := runBoth(t, rx, tx, sch, sch)
+		return res
+	}
+	res := flow()
+	if res.Verdict != results.OK {
+		t.Errorf("%s: %s", res.Verdict, res.Reason)
+	}
+	seen := map[string]results.Metric{}
+	for _, m := range res.Host.Metrics {
+		seen[m.Name] = m
+	}
+	for _, name := range []string{"latency_tcp_read_p50", "latency_tcp_enqueued_count", "latency_wake_return_p99", "syscall_recvfrom_calls", "syscall_recvfrom_min",
+		"syscall_recvfrom_max", "syscall_recvfrom_stddev", "syscall_recvfrom_per_mb", "probe_napi_polls"} {
+		if seen[name].Value <= 0 || !strings.HasPrefix(seen[name].Source, "eBPF") {
+			t.Errorf("%s: %+v", name, seen[name])
+		}
+	}
+	if s := seen["latency_tcp_read_p50"].Source; !strings.Contains(s, "skb_copy_datagram_") || !strings.Contains(s, "; t0: tcx ingress of ") {
+		t.Errorf("source %q", s)
+	}
+	stats, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stats.Close()
+	if res := flow(); res.Verdict != results.Invalid || !strings.Contains(res.Reason, "bpf_stats") || res.Fix == "" {
+		t.Errorf("with bpf_stats on: %s: %s", res.Verdict, res.Reason)
+	}
 }

@@ -79,6 +79,11 @@ func TestShippedExperiments(t *testing.T) {
 	if s := mustParse(t, file(t, "lab")); len(s.Cells) != 6*6+1 {
 		t.Errorf("lab: %d cells", len(s.Cells))
 	}
+	for _, name := range []string{"probe-cost", "probe-cost-lab"} {
+		if s := mustParse(t, file(t, name)); len(s.Cells) != 3 || s.Base == nil || s.Base.Probe != "" || s.Repetitions < 10 {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
 }
 
 func TestExpand(t *testing.T) {
@@ -204,7 +209,7 @@ func TestFactorsComplete(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, name := range []string{"battle-of-the-zcs", "quick", "lab"} {
+	for _, name := range []string{"battle-of-the-zcs", "quick", "lab", "probe-cost", "probe-cost-lab"} {
 		b, err := os.ReadFile(filepath.Join("..", "experiments", name+".yaml"))
 		if err != nil {
 			f.Fatal(err)

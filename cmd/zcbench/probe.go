@@ -58,7 +58,7 @@ Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
 	fs.Uint16Var(&f.localPort, "local-port", 0, "only packets to this port of the receiving host")
 	fs.Uint16Var(&f.peerPort, "remote-port", 0, "only packets from this port")
 	fs.IntVar(&f.pid, "pid", 0, "only stages in which this process reads")
-	fs.StringVar(&f.cgroup, "cgroup", "", "only stages in which a process of this cgroup (its folder) reads")
+	fs.StringVar(&f.cgroup, "cgroup", "", "only stages in which a process of this cgroup (its folder), or one below it, reads")
 	fs.IntVar(&f.syscalls, "syscalls", 0, "also time the system calls of this process")
 	fs.DurationVar(&f.duration, "duration", 10*time.Second, "how long; 0: until Ctrl-C")
 	fs.DurationVar(&f.interval, "interval", 0, "also print what came in each interval")
@@ -146,11 +146,10 @@ func (f *probeFlags) filter() (b bpf.Filter, err error) {
 		}
 	}
 	if f.cgroup != "" {
-		var st unix.Stat_t
-		if err := unix.Stat(f.cgroup, &st); err != nil {
-			return b, cli.Usagef("--cgroup %s: %w (it is a folder such as /sys/fs/cgroup/system.slice)", f.cgroup, err)
+		if _, err := os.Stat(f.cgroup); err != nil {
+			return b, cli.Usagef("--cgroup: %w (it is a folder such as /sys/fs/cgroup/system.slice)", err)
 		}
-		b.Cgroup = st.Ino
+		b.Cgroup = f.cgroup
 	}
 	return b, nil
 }
@@ -179,7 +178,9 @@ func (p *prober) open() error {
 	if err != nil {
 		return err
 	}
-	if p.latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: filter, Stamp: bpf.Stamp(p.flags.stamp)}); err != nil {
+	if p.latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: filter, Stamp: bpf.Stamp(p.flags.stamp)}); errors.Is(err, bpf.ErrNoCgroup) {
+		return cli.Usagef("--cgroup: %w (such as /sys/fs/cgroup/system.slice)", err)
+	} else if err != nil {
 		return err
 	}
 	if p.flags.overhead {

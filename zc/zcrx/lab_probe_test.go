@@ -1,0 +1,46 @@
+package zcrx_test
+
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/zc/labtest"
+)
+
+// The stages and counters of zero-copy receive see a real flow: a completion for
+// each piece, no copies, every buffer from the pool that zcrx fills.
+func TestLabProbes(t *testing.T) {
+	labtest.Need(t)
+	var o labtest.Outcome
+	p := labtest.Probed(t, func() {
+		o = mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 16 << 20, Touch: stream.TouchNone})
+	})
+	p.WantWay(t, "ip-receive", "tcp-receive", "tcp-enqueued", "zcrx-read", "zcrx-cqe")
+	cqe := p.Stages["zcrx-cqe"]
+	if got, want := float64(cqe.Count()), o.Figure("zcrx_pieces"); got < want*.99 || got > want*1.01 {
+		t.Errorf("%.0f completions seen of %.0f", got, want)
+	}
+	if h := p.Stages["wake-return"]; h.Count() == 0 {
+		t.Error("no return of a receive that data woke")
+	}
+	if p.Counts["zcrx_pool_allocs"] == 0 || p.Counts["page_pool_allocs"] == 0 || p.Counts["napi_polls"] == 0 || p.Counts["zcrx_copy_fallbacks"] != 0 {
+		t.Errorf("%v", p.Counts)
+	}
+	if h := p.Stages["devmem-read"]; h.Count() > 0 {
+		t.Error("devmem saw the flow")
+	}
+}
+
+// A flow that is copied shows in the counter of copies.
+func TestLabProbesCopy(t *testing.T) {
+	labtest.Need(t)
+	queue, other := 3, 1
+	p := labtest.Probed(t, func() {
+		if _, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 4 << 20, Touch: stream.TouchNone, NIC: stream.NICQueue{Queue: &queue, SteerTo: &other}}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if p.Counts["zcrx_copy_fallbacks"] == 0 {
+		t.Error("no copy was counted")
+	}
+}

@@ -233,7 +233,9 @@ int zcrx_read(__u64 *ctx)
 	return 0;
 }
 
-/* The completion of a part of the packet that zcrx_read saw on this CPU. */
+/* The first completion of the packet that zcrx_read saw on this CPU. A packet has
+ * a completion for each of its pieces, a dozen with GRO: to look at the clock at
+ * each costs more than they do. */
 SEC("fentry/io_zcrx_queue_cqe")
 int zcrx_cqe(__u64 *ctx)
 {
@@ -241,8 +243,10 @@ int zcrx_cqe(__u64 *ctx)
 	__u32 zero = 0;
 
 	p = bpf_map_lookup_elem(&pendings, &zero);
-	if (p && p->task && p->task == bpf_get_current_pid_tgid())
+	if (p && p->task && p->task == bpf_get_current_pid_tgid()) {
+		p->task = 0;
 		record(ZCRX_CQE, p->stamp);
+	}
 	return 0;
 }
 

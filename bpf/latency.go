@@ -257,10 +257,6 @@ func (l *Latency) Missed() (n uint64) {
 	return n
 }
 
-// Timed is how many runs of its programs the kernel has timed, which it does only
-// while bpf_stats is on, and which slows them.
-func (l *Latency) Timed() uint64 { return l.set.timed() }
-
 // Close detaches everything.
 func (l *Latency) Close() error {
 	var err error

@@ -138,17 +138,6 @@ func reason(h Hook, err error) string {
 	return line
 }
 
-// timed is how often the kernel has timed a run of the programs: it counts runs
-// only while bpf_stats is on.
-func (s *set) timed() (n uint64) {
-	for _, p := range s.progs {
-		if st, err := p.Stats(); err == nil {
-			n += st.RunCount
-		}
-	}
-	return n
-}
-
 // detach takes all tracing programs from their places.
 func (s *set) detach() error {
 	var errs []error

@@ -78,8 +78,5 @@ func (p *Path) Read() ([]Count, error) {
 	return out, nil
 }
 
-// Timed is as of [Latency.Timed].
-func (p *Path) Timed() uint64 { return p.set.timed() }
-
 // Close detaches everything.
 func (p *Path) Close() error { return p.set.close() }

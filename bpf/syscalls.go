@@ -170,8 +170,5 @@ func syscallName(id int) string {
 	return fmt.Sprintf("syscall_%d", id)
 }
 
-// Timed is as of [Latency.Timed].
-func (s *Syscalls) Timed() uint64 { return s.set.timed() }
-
 // Close detaches everything.
 func (s *Syscalls) Close() error { return s.set.close() }

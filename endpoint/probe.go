@@ -30,7 +30,6 @@ type probeReading struct {
 	latency []bpf.StageHist
 	calls   []bpf.Call
 	counts  []bpf.Count
-	timed   uint64 // runs of probes that the kernel timed
 	err     error
 }
 
@@ -78,15 +77,12 @@ func (p *probes) read() (r probeReading) {
 	var e1, e2, e3 error
 	if p.latency != nil {
 		r.latency, e1 = p.latency.Read()
-		r.timed += p.latency.Timed()
 	}
 	if p.syscalls != nil {
 		r.calls, e2 = p.syscalls.Read()
-		r.timed += p.syscalls.Timed()
 	}
 	if p.path != nil {
 		r.counts, e3 = p.path.Read()
-		r.timed += p.path.Timed()
 	}
 	r.err, r.tookNs = errors.Join(e1, e2, e3), counter.Monotonic()-r.atNs
 	return r
@@ -152,15 +148,12 @@ func (p *probes) source(stage string) string {
 }
 
 // gateBPFStats: the kernel did not time eBPF programs, which slows all that run
-// on the machine. What somebody else switches on for a while shows only in the
-// probes' own programs.
+// on the machine, whoever asked for it.
 func (r *run) gateBPFStats(stream.Counters, *wire.EndResult) (reason, fix string) {
-	b, err := os.ReadFile("/proc/sys/kernel/bpf_stats_enabled")
-	on := err == nil && strings.TrimSpace(string(b)) == "1"
-	if !on && r.to.probe.timed == r.from.probe.timed {
+	if !r.to.timed.Since(r.from.timed) {
 		return "", ""
 	}
-	return "bpf_stats was on: the kernel timed every eBPF program, and the flow was slowed by that",
+	return "bpf_stats was on: the kernel timed every run of an eBPF program, and the flow was slowed by that",
 		"sysctl -w kernel.bpf_stats_enabled=0, and end what measures programs, such as zcbench probe --overhead or bpftop"
 }
 

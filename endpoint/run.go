@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/results"
@@ -43,6 +44,7 @@ type edge struct {
 	flow  stream.Counters
 	host  counter.Snapshot
 	probe probeReading
+	timed bpf.Timed // eBPF programs
 }
 
 // Run runs the flow once. Ending ctx aborts it. It always returns a result: what
@@ -310,12 +312,12 @@ func (r *run) take(e *edge, end bool) error {
 		e.flow, e.atNs = r.end.meter.Snapshot(), counter.Monotonic()
 	}
 	if !end {
-		e.probe = r.end.probes.read()
+		e.timed, e.probe = bpf.ReadTimed(), r.end.probes.read()
 	}
 	var err error
 	e.host, err = counter.Take(cfg)
 	if end {
-		e.probe = r.end.probes.read()
+		e.probe, e.timed = r.end.probes.read(), bpf.ReadTimed()
 	} else {
 		e.flow, e.atNs = r.end.meter.Snapshot(), counter.Monotonic()
 	}

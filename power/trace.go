@@ -12,6 +12,9 @@ type Sample struct {
 	V    []int64 // one per channel: microwatts or microjoules, or None
 	// Gap: no interval may span the time between the sample before and this one.
 	Gap bool
+	// U is what the instrument itself says of this reading's uncertainty, as a
+	// share of it; 0: it says nothing.
+	U float64
 }
 
 // Trace is what a source said over time.

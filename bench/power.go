@@ -19,13 +19,14 @@ import (
 type PowerOptions struct {
 	Sources  []power.Spec
 	Auto     bool
+	Later    bool          // rest as if, for a log that ImportPower joins
 	Interval time.Duration // between readings; 0: the default
 	Idle     time.Duration // of rest that is measured before the first run and after each
 	Guard    time.Duration // of load on both sides of the window, and of rest before Idle
 }
 
 // On reports whether power is measured.
-func (o PowerOptions) On() bool { return len(o.Sources) > 0 || o.Auto }
+func (o PowerOptions) On() bool { return len(o.Sources) > 0 || o.Auto || o.Later }
 
 // PowerMeter samples on both hosts from StartPower until Close. A host's own
 // instruments are read by its agent, those on the network by the controller.
@@ -186,19 +187,19 @@ func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome
 		if i == 1 {
 			h = &rec.TG
 		}
-		if res.ToNs == 0 || len(e.order) == 0 {
+		if res.ToNs == 0 {
 			continue
 		}
 		off := e.host.OffsetNs
 		at := power.Times{Load: power.Window{FromNs: res.FromNs, ToNs: res.ToNs}, IdleBefore: idleBefore.Add(off), IdleAfter: m.rested.Add(off),
 			GuardNs: int64(m.opt.Guard), SkewNs: e.host.UncertaintyNs}
+		h.Metrics = append(h.Metrics, at.Metrics()...)
+		if len(e.order) == 0 {
+			continue
+		}
 		warnings, flags := e.fill(h, at)
 		rec.Warnings = append(rec.Warnings, named(map[int]string{0: "SUT", 1: "TG"}[i], warnings)...)
-		for _, f := range flags {
-			if !slices.Contains(rec.Flags, f) {
-				rec.Flags = append(rec.Flags, f)
-			}
-		}
+		flag(rec, flags...)
 	}
 	m.markShared(rec)
 }

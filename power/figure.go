@@ -298,17 +298,29 @@ func (t Trace) series(slug string, at Times) []results.Series {
 // instrument sees is not comparable.
 func Fill(h *results.Host, figures []Figure) (warnings, flags []string) {
 	for i, f := range figures {
-		h.Metrics, h.Series = append(h.Metrics, f.Metrics...), append(h.Series, f.Series...)
-		f.perByte(h)
-		if f.Why != "" {
-			warnings = append(warnings, fmt.Sprintf("power source %s: %s", f.Source, f.Why))
-		}
+		warnings = append(warnings, f.Add(h)...)
 		if i == 0 {
-			h.PowerW, h.PowerIdleW, h.PowerSource = f.GrossW, f.IdleW, f.Source
+			f.Lead(h)
 			flags = f.Flags
 		}
 	}
 	return warnings, flags
+}
+
+// Add enters what a source measured beside the others. It returns why there is
+// no figure, if so.
+func (f *Figure) Add(h *results.Host) (warnings []string) {
+	h.Metrics, h.Series = append(h.Metrics, f.Metrics...), append(h.Series, f.Series...)
+	f.perByte(h)
+	if f.Why != "" {
+		warnings = append(warnings, fmt.Sprintf("power source %s: %s", f.Source, f.Why))
+	}
+	return warnings
+}
+
+// Lead makes a figure the host's power_w, with or without a value.
+func (f *Figure) Lead(h *results.Host) {
+	h.PowerW, h.PowerIdleW, h.PowerSource = f.GrossW, f.IdleW, f.Source
 }
 
 // perByte adds energy per payload, gross and above idle, with the share that

@@ -105,7 +105,7 @@ func parsePTDUncertainty(s string) (float64, error) {
 	number, _, percent := strings.Cut(strings.TrimLeft(rest, ", :="), "%")
 	u, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if !ok || !percent || err != nil || !(u > 0 && u < 100) {
-		return 0, fmt.Errorf("Uncertainty: %q is not of the form \"Uncertainty,N%%\"", short(s))
+		return 0, fmt.Errorf("%q is not of the form \"Uncertainty,N%%\"", short(s))
 	}
 	return u / 100, nil
 }

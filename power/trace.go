@@ -31,6 +31,14 @@ type Trace struct {
 	before, after int64
 }
 
+// Around is what was read from shortly before a run's windows until shortly
+// after them.
+func (t Trace) Around(at Times) Trace {
+	all, slack := at.All(), max(at.GuardNs, int64(time.Second), 2*int64(t.Interval))
+	t.Samples = t.Samples[indexAt(t.Samples, all.FromNs-slack):indexAt(t.Samples, all.ToNs+slack+1)]
+	return t
+}
+
 // Failure is a reading that failed.
 type Failure struct {
 	AtNs int64

@@ -92,6 +92,9 @@ func (e *powerEnd) start(ctx context.Context, o PowerOptions) (names []string, e
 	}
 	if req.Auto || len(req.Sources) > 0 {
 		var got []wire.PowerSource
+		if err := e.carry(ctx, req); err != nil {
+			return nil, err
+		}
 		if err := e.host.Call(ctx, wire.OpPowerStart, req, &got); err != nil {
 			return nil, err
 		}
@@ -116,6 +119,20 @@ func (e *powerEnd) start(ctx context.Context, o PowerOptions) (names []string, e
 	}
 	e.local = power.Start(sources, o.Interval)
 	return names, nil
+}
+
+// carry brings the helper that reads GPUs to the host. Where it is not asked for
+// by name, a host without it only lacks its figure.
+func (e *powerEnd) carry(ctx context.Context, req wire.PowerStart) error {
+	named := power.NeedsNVMLHelper(req.Sources)
+	path := power.FindNVMLHelper()
+	if path == "" || !named && !req.Auto {
+		return nil // if it is nowhere at all, the agent says so
+	}
+	if err := e.host.Carry(ctx, path); err != nil && named {
+		return err
+	}
+	return nil
 }
 
 // Close ends the controller's own sampling; an agent's ends with it.

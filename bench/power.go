@@ -210,7 +210,8 @@ func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome
 		off := e.host.OffsetNs
 		at := power.Times{Load: power.Window{FromNs: res.FromNs, ToNs: res.ToNs}, IdleBefore: idleBefore.Add(off), IdleAfter: m.rested.Add(off),
 			GuardNs: int64(m.opt.Guard), SkewNs: e.host.UncertaintyNs}
-		h.Metrics = append(h.Metrics, at.Metrics()...)
+		began := time.Now().UnixNano() - (counter.Monotonic() - e.onOurClock(at).Load.FromNs) // by the wall clock
+		h.Metrics = append(h.Metrics, at.Metrics(began-out.startUTCNs)...)
 		if len(e.order) == 0 {
 			continue
 		}
@@ -246,7 +247,12 @@ func (e *powerEnd) fill(h *results.Host, at power.Times) (warnings, flags []stri
 		figures, cost := e.local.Measure(e.onOurClock(at))
 		e.local.Forget(forget(e.onOurClock(at)))
 		all = append(all, figures...)
-		h.Metrics = append(h.Metrics, cost...)
+		for _, m := range cost {
+			if m.Name == power.MetricSamplerCores {
+				m.Name = metricControllerCores // not on this host, if that is another machine
+			}
+			h.Metrics = append(h.Metrics, m)
+		}
 	}
 	slices.SortStableFunc(all, func(a, b power.Figure) int { return slices.Index(e.order, a.Source) - slices.Index(e.order, b.Source) })
 	if len(all) == 0 || all[0].Source != e.order[0] {
@@ -255,6 +261,9 @@ func (e *powerEnd) fill(h *results.Host, at power.Times) (warnings, flags []stri
 	w, flags := power.Fill(h, all)
 	return append(warnings, w...), flags
 }
+
+// metricControllerCores is what the controller's own sampling for a host costs.
+const metricControllerCores = "power_controller_sampler_cores"
 
 // forget is the moment before which no later run needs readings: the rest after
 // this run is the next one's before.

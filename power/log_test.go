@@ -100,8 +100,8 @@ func FuzzLog(f *testing.F) {
 // What a run remembers of its rests is what it was told.
 func TestTimesOf(t *testing.T) {
 	at := Times{Load: Window{100 * second, 110 * second}, IdleBefore: Window{80*second + 1, 90 * second}, IdleAfter: Window{120 * second, 130 * second}, GuardNs: 9 * second, SkewNs: 1000}
-	h := hostOf(10, at.Metrics()...)
-	got, ok := TimesOf(&h, 100*second)
+	h := hostOf(10, at.Metrics(second/4)...)
+	got, ok := TimesOf(&h, 100*second-second/4)
 	if !ok || got != at {
 		t.Errorf("%+v, want %+v", got, at)
 	}

@@ -19,13 +19,14 @@ import (
 type PowerOptions struct {
 	Sources  []power.Spec
 	Auto     bool
+	Later    bool          // rest as if, for a log that ImportPower joins
 	Interval time.Duration // between readings; 0: the default
 	Idle     time.Duration // of rest that is measured before the first run and after each
 	Guard    time.Duration // of load on both sides of the window, and of rest before Idle
 }
 
 // On reports whether power is measured.
-func (o PowerOptions) On() bool { return len(o.Sources) > 0 || o.Auto }
+func (o PowerOptions) On() bool { return len(o.Sources) > 0 || o.Auto || o.Later }
 
 // PowerMeter samples on both hosts from StartPower until Close. A host's own
 // instruments are read by its agent, those on the network by the controller.
@@ -91,6 +92,9 @@ func (e *powerEnd) start(ctx context.Context, o PowerOptions) (names []string, e
 	}
 	if req.Auto || len(req.Sources) > 0 {
 		var got []wire.PowerSource
+		if err := e.carry(ctx, req); err != nil {
+			return nil, err
+		}
 		if err := e.host.Call(ctx, wire.OpPowerStart, req, &got); err != nil {
 			return nil, err
 		}
@@ -115,6 +119,20 @@ func (e *powerEnd) start(ctx context.Context, o PowerOptions) (names []string, e
 	}
 	e.local = power.Start(sources, o.Interval)
 	return names, nil
+}
+
+// carry brings the helper that reads GPUs to the host. Where it is not asked for
+// by name, a host without it only lacks its figure.
+func (e *powerEnd) carry(ctx context.Context, req wire.PowerStart) error {
+	named := power.NeedsNVMLHelper(req.Sources)
+	path := power.FindNVMLHelper()
+	if path == "" || !named && !req.Auto {
+		return nil // if it is nowhere at all, the agent says so
+	}
+	if err := e.host.Carry(ctx, path); err != nil && named {
+		return err
+	}
+	return nil
 }
 
 // Close ends the controller's own sampling; an agent's ends with it.
@@ -186,19 +204,20 @@ func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome
 		if i == 1 {
 			h = &rec.TG
 		}
-		if res.ToNs == 0 || len(e.order) == 0 {
+		if res.ToNs == 0 {
 			continue
 		}
 		off := e.host.OffsetNs
 		at := power.Times{Load: power.Window{FromNs: res.FromNs, ToNs: res.ToNs}, IdleBefore: idleBefore.Add(off), IdleAfter: m.rested.Add(off),
 			GuardNs: int64(m.opt.Guard), SkewNs: e.host.UncertaintyNs}
+		began := time.Now().UnixNano() - (counter.Monotonic() - e.onOurClock(at).Load.FromNs) // by the wall clock
+		h.Metrics = append(h.Metrics, at.Metrics(began-out.startUTCNs)...)
+		if len(e.order) == 0 {
+			continue
+		}
 		warnings, flags := e.fill(h, at)
 		rec.Warnings = append(rec.Warnings, named(map[int]string{0: "SUT", 1: "TG"}[i], warnings)...)
-		for _, f := range flags {
-			if !slices.Contains(rec.Flags, f) {
-				rec.Flags = append(rec.Flags, f)
-			}
-		}
+		flag(rec, flags...)
 	}
 	m.markShared(rec)
 }
@@ -228,7 +247,12 @@ func (e *powerEnd) fill(h *results.Host, at power.Times) (warnings, flags []stri
 		figures, cost := e.local.Measure(e.onOurClock(at))
 		e.local.Forget(forget(e.onOurClock(at)))
 		all = append(all, figures...)
-		h.Metrics = append(h.Metrics, cost...)
+		for _, m := range cost {
+			if m.Name == power.MetricSamplerCores {
+				m.Name = metricControllerCores // not on this host, if that is another machine
+			}
+			h.Metrics = append(h.Metrics, m)
+		}
 	}
 	slices.SortStableFunc(all, func(a, b power.Figure) int { return slices.Index(e.order, a.Source) - slices.Index(e.order, b.Source) })
 	if len(all) == 0 || all[0].Source != e.order[0] {
@@ -237,6 +261,9 @@ func (e *powerEnd) fill(h *results.Host, at power.Times) (warnings, flags []stri
 	w, flags := power.Fill(h, all)
 	return append(warnings, w...), flags
 }
+
+// metricControllerCores is what the controller's own sampling for a host costs.
+const metricControllerCores = "power_controller_sampler_cores"
 
 // forget is the moment before which no later run needs readings: the rest after
 // this run is the next one's before.

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/power/powertest"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -31,51 +33,6 @@ func (r *rig) withPower(t *testing.T, sources ...string) *PowerMeter {
 	return m
 }
 
-// powercap is a tree whose package draws watts[i] from the moment that a test
-// writes; what the kernel counts, a goroutine does here.
-func powercap(t *testing.T, watts float64) string {
-	t.Helper()
-	root := t.TempDir()
-	dir := filepath.Join(root, "intel-rapl:0")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	put := func(name, text string) {
-		tmp := filepath.Join(dir, name+".new")
-		if err := os.WriteFile(tmp, []byte(text+"\n"), 0o644); err != nil {
-			t.Error(err)
-		}
-		if err := os.Rename(tmp, filepath.Join(dir, name)); err != nil {
-			t.Error(err)
-		}
-	}
-	put("name", "package-0")
-	put("max_energy_range_uj", "262143328850")
-	if err := os.WriteFile(filepath.Join(dir, "energy_uj"), []byte("0000000000000000\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(filepath.Join(dir, "energy_uj"), os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		defer f.Close()
-		start := time.Now()
-		for {
-			select {
-			case <-quit:
-				return
-			case <-time.After(time.Millisecond):
-				f.WriteAt(fmt.Appendf(nil, "%016d\n", int64(watts*float64(time.Since(start).Microseconds()))), 0)
-			}
-		}
-	}()
-	t.Cleanup(func() { close(quit); <-done })
-	return root
-}
-
 func TestIntegrationPower(t *testing.T) {
 	r := newRig(t)
 	file := filepath.Join(t.TempDir(), "meter.csv")
@@ -83,7 +40,7 @@ func TestIntegrationPower(t *testing.T) {
 	if err := os.WriteFile(file, fmt.Appendf(nil, "%.3f,300\n", float64(start.UnixMilli()-1000)/1e3), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r.withPower(t, "sut:rapl?root="+powercap(t, 80), "tg:rapl?root="+powercap(t, 50), "command=while :; do echo 120; sleep 0.05; done?uncertainty=1%", "sut:csv="+file)
+	r.withPower(t, "sut:rapl?root="+powertest.Powercap(t, 80), "tg:rapl?root="+powertest.Powercap(t, 50), "command=while :; do echo 120; sleep 0.05; done?uncertainty=1%", "sut:csv="+file)
 	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, true, 1))
 	if err != nil {
 		t.Fatal(err)
@@ -163,7 +120,7 @@ func TestIntegrationPowerStops(t *testing.T) {
 // One instrument for both ends is counted once.
 func TestIntegrationSharedPower(t *testing.T) {
 	r := newRig(t)
-	r.withPower(t, "rapl?root="+powercap(t, 80))
+	r.withPower(t, "rapl?root="+powertest.Powercap(t, 80))
 	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 1, false, 1))
 	if err != nil {
 		t.Fatal(err)
@@ -187,4 +144,65 @@ func deref(v *float64) any {
 		return "not measured"
 	}
 	return *v
+}
+
+// A run that rests for a log has no power and says nothing of it; the log gives
+// it some. What a log does not cover has none, and says so.
+func TestIntegrationPowerLater(t *testing.T) {
+	r := newRig(t)
+	m, err := StartPower(t.Context(), PowerOptions{Later: true, Idle: 500 * time.Millisecond, Guard: 300 * time.Millisecond}, r.Runner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	r.Runner.Power, r.Runner.Opt.Duration = m, 500*time.Millisecond
+	dir := t.TempDir()
+	if r.Journal, err = results.Create(filepath.Join(dir, "raw"), results.Header{SessionID: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, true, 1))
+	if err := errors.Join(err, r.Journal.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, rec := range recs {
+		if rec.SUT.PowerSource != "" || rec.SUT.PowerW != nil || slices.ContainsFunc(rec.Flags, func(f string) bool { return strings.HasPrefix(f, "power-") }) {
+			t.Errorf("power %v of %q, flags %q", deref(rec.SUT.PowerW), rec.SUT.PowerSource, rec.Flags)
+		}
+	}
+	first := recs[1] // after the warm-up
+	var log strings.Builder
+	for at := first.StartUTCNs - 2e9; at < first.StartUTCNs+3e9; at += 20e6 {
+		watts := 100
+		if at > first.StartUTCNs-300e6 && at < first.StartUTCNs+800e6 {
+			watts = 260
+		}
+		fmt.Fprintf(&log, "%d.%09d,%d\n", at/1e9, at%1e9, watts)
+	}
+	file := filepath.Join(dir, "log")
+	if err := os.WriteFile(file, []byte(log.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	spec, err := power.ParseSpec("csv=" + file + "?uncertainty=1%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined, _, err := PowerImport{Logs: []power.Spec{spec}}.Run(filepath.Join(dir, "raw"), filepath.Join(dir, "joined"))
+	if err != nil || joined == 0 {
+		t.Fatalf("%d runs joined, %v", joined, err)
+	}
+	j, err := results.Read(filepath.Join(dir, "joined", results.JournalFile))
+	if err != nil || len(j.Records) != len(recs) {
+		t.Fatalf("%d runs, %v", len(j.Records), err)
+	}
+	if j.Records[0].SUT.PowerSource != "" {
+		t.Error("the warm-up has power")
+	}
+	for _, h := range []results.Host{j.Records[1].SUT, j.Records[1].TG} {
+		if h.PowerW == nil || h.PowerIdleW == nil || math.Abs(*h.PowerW-260) > 1e-6 || math.Abs(*h.PowerIdleW-100) > 1e-6 {
+			t.Errorf("power %v, idle %v; want 260 and 100 (%q)", deref(h.PowerW), deref(h.PowerIdleW), j.Records[1].Warnings)
+		}
+	}
+	if f := j.Records[1].Flags; !slices.Contains(f, results.FlagSharedPower) || slices.Contains(f, power.FlagMissing) {
+		t.Errorf("flags %q: one meter saw both ends", f)
+	}
 }

@@ -3,9 +3,11 @@ package doctor
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/uring"
 	"github.com/zcbench/zcbench/wire"
@@ -29,7 +31,7 @@ func Checks() []wire.Check {
 	out = append(out, tcpMem("tcp_rmem"), tcpMem("tcp_wmem"))
 	out = append(out, FS{}.checks()...)
 	out = append(out, leases())
-	return append(append(append(out, uringChecks()...), pmuChecks()...), powerChecks()...)
+	return slices.Concat(out, uringChecks(), pmuChecks(), idleChecks(counter.FS{}), powerChecks())
 }
 
 func kernel() wire.Check {

@@ -1,6 +1,9 @@
 package doctor
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/wire"
@@ -38,4 +41,28 @@ func pmuChecks() []wire.Check {
 		out = append(out, c)
 	}
 	return out
+}
+
+// idleChecks are what the kernel counts of idling and of heat.
+func idleChecks(fs counter.FS) []wire.Check {
+	idle := wire.Check{Name: "idle states", Status: "lacking", Needed: "cpuidle, for the time in POLL, C1, C6...",
+		Found: "no CPU has any: a virtual machine, idle=poll, or no cpuidle driver (/sys/devices/system/cpu/cpuidle/current_driver)"}
+	states, err := counter.ReadIdleStates(fs, nil)
+	switch {
+	case err != nil:
+		idle.Found = err.Error()
+	case len(states) > 0:
+		var names []string
+		for _, s := range states {
+			if !slices.Contains(names, s.Name) {
+				names = append(names, s.Name)
+			}
+		}
+		idle.Status, idle.Found = "ok", strings.Join(names, " ")
+	}
+	heat := wire.Check{Name: "throttling counters", Status: "lacking", Needed: "thermal_throttle, to see CPUs that slow down", Found: "no CPU has any: a virtual machine, or not x86 of Intel's"}
+	if t, err := counter.ReadThrottle(fs, nil); err == nil && len(t) > 0 {
+		heat.Status, heat.Found = "ok", "counted"
+	}
+	return []wire.Check{idle, heat}
 }

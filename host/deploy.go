@@ -44,11 +44,13 @@ var machines = map[string]string{"amd64": "x86_64", "arm64": "aarch64", "386": "
 type program struct {
 	path, sum string // sum: SHA-256, hexadecimal
 	dir       string // on the far host, in its shell's words
+	home      string // the folder in dir: the sum of the agent's program
+	name      string // the file there
 	machine   string
 }
 
 func readProgram(path string) (program, error) {
-	p := program{path: path, dir: defaultAgentDir, machine: machines[runtime.GOARCH]}
+	p := program{path: path, name: "zcbench", dir: defaultAgentDir, machine: machines[runtime.GOARCH]}
 	if d := os.Getenv(agentDirEnv); d != "" {
 		if !regexp.MustCompile(`^/[A-Za-z0-9._/+-]*$`).MatchString(d) {
 			return p, specErrorf("%s=%q: must be an absolute path of letters, digits and ./_+-", agentDirEnv, d)
@@ -65,6 +67,7 @@ func readProgram(path string) (program, error) {
 		return p, err
 	}
 	p.sum = hex.EncodeToString(h.Sum(nil))
+	p.home = p.sum
 	return p, nil
 }
 
@@ -81,16 +84,21 @@ func (p program) agentScript(mark string, sudo bool) string {
 		`[ "$s $k/$m" = "ready Linux/` + p.machine + `" ] || exit 0; ` + become + `exec "$b" agent`
 }
 
-// uploadScript takes the program from its standard input. It becomes visible
-// whole and verified, or not at all; what was not used for a month goes.
+// uploadScript takes the program from its standard input, unless it is there. It
+// becomes visible whole and verified, or not at all; what was not used for a
+// month goes.
 func (p program) uploadScript() string {
-	return `umask 077; d="` + p.dir + "/" + p.sum + `"; t="$d/.part.$$"; c() { rm -f "$t"; }; mkdir -p "$d" || exit 1; ` +
+	return `umask 077; d="` + p.dir + "/" + p.home + `"; b="$d/` + p.name + `"; t="$d/.part.$$"; ` +
+		`if [ -f "$b" ]; then h=$(sha256sum <"$b"); if [ "${h%% *}" = ` + p.sum + ` ]; then echo; echo ` + thereWord + `; exit 0; fi; fi; c() { rm -f "$t"; }; mkdir -p "$d" || exit 1; ` +
 		`[ -O "$d" ] || { echo "$d belongs to somebody else" >&2; exit 1; }; ` +
 		`trap c EXIT; trap "exit 1" HUP INT TERM PIPE; cat >"$t" || exit 1; h=$(sha256sum <"$t") || exit 1; ` +
 		`[ "${h%% *}" = ` + p.sum + ` ] || { echo "the program did not arrive as it was sent: ${h%% *}" >&2; exit 1; }; ` +
-		`chmod 700 "$t" && mv -f "$t" "$d/zcbench" || exit 1; ` +
+		`chmod 700 "$t" && mv -f "$t" "$b" || exit 1; ` +
 		`find "$d/.." -mindepth 1 -maxdepth 1 -type d -name "[0-9a-f]*" -mtime +30 -exec rm -rf {} +; exit 0`
 }
+
+// thereWord says that the program need not be copied.
+const thereWord = "zcbench-is-there"
 
 // startSSH makes the agent run on a host behind ssh, copying this program there
 // if it has not got it.
@@ -186,7 +194,7 @@ func (prog program) upload(ctx context.Context, s Spec) error {
 		return cerr
 	})
 	werr := p.end()
-	if err == nil && werr == nil {
+	if werr == nil && (err == nil || strings.Contains(string(out), thereWord)) { // then it did not read on
 		return nil
 	}
 	if werr == nil || ctx.Err() != nil {

@@ -168,6 +168,73 @@ func TestIntegrationSSHDamagedProgram(t *testing.T) {
 	}
 }
 
+// A helper comes to lie beside the program, whole, and is copied again only where
+// it changed.
+func TestIntegrationSSHCarry(t *testing.T) {
+	f := newFar(t)
+	h := f.mustDial("ssh:box")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	helper := filepath.Join(t.TempDir(), "zcnvml")
+	content = append(content, "and more"...)
+	if err := os.WriteFile(helper, content, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	carry := func() (got error) {
+		if err := f.pair.TG.Netns.Do(func() error { got = h.Carry(t.Context(), helper); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	there := filepath.Join(filepath.Dir(f.kept()[0]), "zcnvml")
+	stat := func() os.FileInfo {
+		st, err := os.Stat(there)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(there); err != nil || !bytes.Equal(got, content) || st.Mode().Perm() != 0o700 {
+			t.Fatalf("the helper arrived with %d bytes of %d, mode %v, %v", len(got), len(content), st.Mode(), err)
+		}
+		return st
+	}
+	if err := carry(); err != nil {
+		t.Fatal(err)
+	}
+	first := stat()
+	if err := carry(); err != nil || !os.SameFile(stat(), first) {
+		t.Errorf("an unchanged helper: %v, or it was copied again", err)
+	}
+	if err := os.WriteFile(there, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := carry(); err != nil {
+		t.Error(err)
+	}
+	stat()
+	content[18] ^= 0xff // e_machine
+	if err := os.WriteFile(helper, content, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := carry(); err == nil || !strings.Contains(err.Error(), "zcnvml is built for ") || stream.FixOf(err) == "" {
+		t.Errorf("another machine's helper: %v", err)
+	}
+	if err := os.WriteFile(helper, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := carry(); err == nil || !strings.Contains(err.Error(), "no Linux program") {
+		t.Errorf("a script: %v", err)
+	}
+	if err := dial(t, "local").Carry(t.Context(), "/nonexistent"); err != nil {
+		t.Errorf("this machine: %v", err)
+	}
+}
+
 func TestIntegrationSSHRefuses(t *testing.T) {
 	f := newFar(t)
 	t.Run("no such host", func(t *testing.T) { f.on(t).refused("ssh:no-such-host.invalid", "Could not resolve hostname") })

@@ -100,6 +100,7 @@ func (c *cache) prune(lf *lockFile) {
 		"toolchains": (*Kernel).toolchain,
 		"modules":    func(k *Kernel) string { return moduleKey(k.Release) },
 		"selftests":  func(k *Kernel) string { return k.Release },
+		"drivers":    func(k *Kernel) string { return k.Release },
 	} {
 		entries, _ := os.ReadDir(c.path(dir))
 		for _, e := range entries {

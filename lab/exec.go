@@ -42,6 +42,8 @@ type ExecOptions struct {
 	MTU     int           // of both ends; 0: guest.DefaultMTU
 	Init    string        // program to run as /init, which calls guest.Main; empty: this one
 	NoKVM   bool          // emulate even where KVM works
+	QEMU    []string      // more arguments for QEMU, such as devices
+	Load    []string      // Debian's modules to load, each after those it depends on: "ipmi_msghandler"
 	// CountTime makes the guest's clocks count instructions, one a nanosecond,
 	// whatever the host does meanwhile; it emulates.
 	CountTime bool
@@ -147,10 +149,19 @@ func prepare(ctx context.Context, o *ExecOptions) (*execRun, error) {
 	}
 	r := &execRun{o: o, kmsg: newTail(64 << 10)}
 	r.spec = guest.Spec{Args: cmd.args, Dir: dir, Env: guestEnv(o.Env), Module: o.Module, MTU: o.MTU, Returns: cmd.returns}
-	if r.img, err = makeImage(o, cmd, dir, built[0].Module, &r.spec); err != nil {
+	var load []string
+	if len(o.Load) > 0 {
+		if load, err = drivers(ctx, BuildOptions{Cache: o.Cache}, built[0], o.Load, o.Log); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range load {
+		r.spec.Load = append(r.spec.Load, guest.DriverDir+"/"+filepath.Base(p))
+	}
+	if r.img, err = makeImage(o, cmd, dir, built[0].Module, load, &r.spec); err != nil {
 		return nil, &Error{Op: "make the initramfs", Err: err}
 	}
-	r.cfg = vmConfig{vmlinuz: built[0].Vmlinuz, initramfs: r.img, cpus: o.CPUs, memMiB: o.MemMiB}
+	r.cfg = vmConfig{vmlinuz: built[0].Vmlinuz, initramfs: r.img, cpus: o.CPUs, memMiB: o.MemMiB, extra: o.QEMU}
 	r.cfg.counts = o.CountTime
 	r.cfg.kvm = !o.NoKVM && !o.CountTime && c.kvmBoots(ctx, built[0], o.Init, o.Log)
 	return r, nil
@@ -158,7 +169,7 @@ func prepare(ctx context.Context, o *ExecOptions) (*execRun, error) {
 
 // makeImage packs the program, the folder testdata of the working directory
 // (what go test gives a test to read) and the files asked for.
-func makeImage(o *ExecOptions, cmd *command, dir, module string, spec *guest.Spec) (*os.File, error) {
+func makeImage(o *ExecOptions, cmd *command, dir, module string, load []string, spec *guest.Spec) (*os.File, error) {
 	ram, err := newInitramfs(o.Init, module, spec)
 	if err != nil {
 		return nil, err
@@ -166,6 +177,11 @@ func makeImage(o *ExecOptions, cmd *command, dir, module string, spec *guest.Spe
 	defer ram.close()
 	if cmd.carry != "" {
 		if err := ram.addFile(cmd.carry, cmd.carry); err != nil {
+			return nil, err
+		}
+	}
+	for i, p := range load {
+		if err := ram.addFile(spec.Load[i], p); err != nil {
 			return nil, err
 		}
 	}

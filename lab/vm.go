@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -22,6 +23,7 @@ type vmConfig struct {
 	counts    bool // the clocks count instructions
 	cpus      int
 	memMiB    int
+	extra     []string // arguments for QEMU
 }
 
 // vm is a running machine. Its process ends when the context does, and with
@@ -95,12 +97,12 @@ func (c *vmConfig) args() []string {
 	if c.counts {
 		clock = []string{"-icount", "shift=0,sleep=off"} // 2^0 ns each; idle time is skipped
 	}
-	return append(clock,
+	return slices.Concat(clock, c.extra, []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-nic", "none",
 		"-machine", "pc", "-accel", accel, "-cpu", cpu,
-		"-smp", strconv.Itoa(c.cpus), "-m", strconv.Itoa(c.memMiB)+"M",
+		"-smp", strconv.Itoa(c.cpus), "-m", strconv.Itoa(c.memMiB) + "M",
 		"-kernel", c.vmlinuz, "-append", cmdline,
-		"-serial", "stdio")
+		"-serial", "stdio"})
 }
 
 // channels adds the virtio-serial ports: for each a pair of connected sockets,

@@ -53,6 +53,7 @@ export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1
 ZCBENCH_LAB_WHY=$(sh mk/lab-need.sh $LAB_PACKAGES 2>/dev/null)
 export ZCBENCH_LAB_WHY
 go test -json -count=1 -timeout 15m ./lab || status=1
+go test -json -count=1 -timeout 10m -run '^TestLab' ./cmd/zcbench || status=1 # a BMC: needs a machine of its own
 if [ -n "$ZCBENCH_LAB_WHY" ]; then
 	echo "SKIPPED: the tests that run in the lab: $ZCBENCH_LAB_WHY" >&2
 	exit $status

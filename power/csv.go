@@ -1,22 +1,18 @@
 package power
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/zcbench/zcbench/counter"
 )
 
 var csvKind = kind{summary: "a log of time and watts that another program writes", example: "csv=meter.csv?offset=-1.5s&scope=wall",
-	options: []string{"offset", "date", "scope"},
+	options: []string{"offset", "date", "zone", "time", "watts", "scope"},
 	check:   func(s Spec) error { _, err := parseCSVSpec(s); return err },
 	open:    func(s Spec) (Source, error) { return openCSV(s) }}
 
@@ -25,15 +21,15 @@ type csvLog struct {
 	info   Info
 	path   string
 	offset time.Duration // of the logger's clock: what it shows minus what ours shows
-	date   string        // mdy or dmy, of dates like 01-22-2021
-	toMono func(time.Time) int64
+	format logFormat
+	clock  func(time.Time) int64 // of a line's time, offset taken off, to that of the samples
 }
 
 func parseCSVSpec(s Spec) (*csvLog, error) {
 	if err := needTarget("a file")(s); err != nil {
 		return nil, err
 	}
-	c := &csvLog{path: s.Target, date: "mdy"}
+	c := &csvLog{path: s.Target}
 	if text := s.Options.Get("offset"); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil {
@@ -41,18 +37,14 @@ func parseCSVSpec(s Spec) (*csvLog, error) {
 		}
 		c.offset = d
 	}
-	switch d := s.Options.Get("date"); d {
-	case "", "mdy":
-	case "dmy":
-		c.date = d
-	default:
-		return nil, fmt.Errorf("date %q: must be mdy or dmy", d)
+	var err error
+	if c.format, err = parseLogFormat(s.Options); err != nil {
+		return nil, err
 	}
 	if s.Options.Get("scope") == "" {
 		c.info.Scope = ScopeWall
 		return c, nil
 	}
-	var err error
 	c.info.Scope, err = commandScope(s)
 	return c, err
 }
@@ -67,11 +59,38 @@ func openCSV(s Spec) (*csvLog, error) {
 		return nil, fmt.Errorf("%w: the logger must have begun the file", err)
 	}
 	f.Close()
-	c.info = Info{Name: s.String(), Scope: c.info.Scope, Uncertainty: s.declared(math.NaN()), Device: c.path,
-		Channels: []Channel{{Name: "watts", Kind: Power, Scope: c.info.Scope}}}
+	c.info = c.describe(s)
 	shift := time.Now().UnixNano() - counter.Monotonic()
-	c.toMono = func(t time.Time) int64 { return t.UnixNano() - int64(c.offset) - shift }
+	c.clock = func(t time.Time) int64 { return t.UnixNano() - shift }
 	return c, nil
+}
+
+func (c *csvLog) describe(s Spec) Info {
+	return Info{Name: s.String(), Scope: c.info.Scope, Uncertainty: s.declared(math.NaN()), Device: c.path,
+		Channels: []Channel{{Name: "watts", Kind: Power, Scope: c.info.Scope}}}
+}
+
+// ReadLog reads all of a csv source's file, for runs that are over. The times of
+// its samples are nanoseconds since 1970, on the clock that the spec's offset
+// refers to.
+func ReadLog(s Spec) (Trace, error) {
+	if s.Name != "csv" {
+		return Trace{}, fmt.Errorf("power source %s: only a log can be read afterwards: csv=FILE", s)
+	}
+	c, err := parseCSVSpec(s)
+	if err != nil {
+		return Trace{}, fmt.Errorf("power source %s: %w", s, err)
+	}
+	c.clock = time.Time.UnixNano
+	t := Trace{Info: c.describe(s)}
+	if t.Samples, err = c.Import(0, math.MaxInt64); err != nil {
+		return t, fmt.Errorf("power source %s: %w", s, err)
+	}
+	if len(t.Samples) == 0 {
+		return t, fmt.Errorf("power source %s: %s has no reading", s, c.path)
+	}
+	t.Interval = spacing(t.Samples)
+	return t, nil
 }
 
 func (c *csvLog) Info() Info { return c.info }
@@ -83,7 +102,7 @@ func (c *csvLog) Read(context.Context, []int64) error {
 
 func (c *csvLog) Close() error { return nil }
 
-// Import reads the file's lines between two moments of this host's clock.
+// Import reads the file's lines between two moments.
 func (c *csvLog) Import(fromNs, toNs int64) ([]Sample, error) {
 	f, err := os.Open(c.path)
 	if err != nil {
@@ -91,8 +110,8 @@ func (c *csvLog) Import(fromNs, toNs int64) ([]Sample, error) {
 	}
 	defer f.Close()
 	var out []Sample
-	err = parseLog(f, c.date, func(t time.Time, w float64) error {
-		at := c.toMono(t)
+	err = parseLog(f, c.format, func(t time.Time, w float64) error {
+		at := c.clock(t.Add(-c.offset))
 		if at < fromNs || at > toNs {
 			return nil
 		}
@@ -110,76 +129,4 @@ func (c *csvLog) Import(fromNs, toNs int64) ([]Sample, error) {
 		return nil, fmt.Errorf("%s:%w", c.path, err)
 	}
 	return out, nil
-}
-
-// parseLog reads lines of "time,watts", where time is seconds since 1970 or RFC
-// 3339, and lines of PTDaemon's log. A first line that begins with no time is a
-// heading; a last line without its end is still being written.
-func parseLog(r io.Reader, date string, each func(time.Time, float64) error) error {
-	in := bufio.NewReader(r)
-	for n := 1; ; n++ {
-		line, err := in.ReadString('\n')
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("%d: %w", n, err)
-		}
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		t, w, err := parseLogLine(line, date)
-		switch {
-		case errors.Is(err, errNoReading):
-			continue
-		case err != nil && n == 1 && strings.ContainsAny(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") && !strings.HasPrefix(line, "Time,"):
-			continue
-		case err == nil:
-			err = each(t, w)
-		}
-		if err != nil {
-			return fmt.Errorf("%d: %w", n, err)
-		}
-	}
-}
-
-func parseLogLine(line, date string) (time.Time, float64, error) {
-	if rest, ok := strings.CutPrefix(line, "Time,"); ok {
-		stamp, _, _ := strings.Cut(rest, ",")
-		layout := map[string]string{"mdy": "01-02-2006 15:04:05.000", "dmy": "02-01-2006 15:04:05.000"}[date]
-		t, err := time.ParseInLocation(layout, stamp, time.Local)
-		if err != nil {
-			return t, 0, fmt.Errorf("time %q is not of the form that date=%s says", short(stamp), date)
-		}
-		w, err := parsePTDLine(line)
-		return t, w, err
-	}
-	stamp, number, ok := strings.Cut(line, ",")
-	if !ok {
-		return time.Time{}, 0, fmt.Errorf("%q is not time,watts", short(line))
-	}
-	t, err := parseTime(strings.TrimSpace(stamp))
-	if err != nil {
-		return t, 0, err
-	}
-	number, _, _ = strings.Cut(number, ",") // further columns are not ours
-	w, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil {
-		return t, 0, fmt.Errorf("%q is no number of watts", short(number))
-	}
-	return t, w, nil
-}
-
-func parseTime(s string) (time.Time, error) {
-	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
-		return t, nil
-	}
-	whole, part, _ := strings.Cut(s, ".")
-	sec, err := strconv.ParseInt(whole, 10, 64)
-	ns, err2 := strconv.ParseInt((part + "000000000")[:9], 10, 64)
-	if err != nil || err2 != nil || sec < 0 || ns < 0 || sec > 1<<40 {
-		return time.Time{}, fmt.Errorf("%q is no time: seconds since 1970, or 2026-01-31T12:00:00.5Z", short(s))
-	}
-	return time.Unix(sec, ns), nil
 }

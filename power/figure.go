@@ -99,7 +99,7 @@ func Measure(t Trace, at Times) Figure {
 	f.GrossW = &load.Watts
 	f.Quality = t.doubts(load, at)
 	idle := f.idle(t, at)
-	f.uncertainty(t, load, idle)
+	f.uncertainty(t, at, load, idle)
 	f.gates(at)
 	f.metrics(t, load, at)
 	return f
@@ -149,8 +149,8 @@ func (f *Figure) idle(t Trace, at Times) Mean {
 // of its readings. What an instrument reads too high or too low by a share it
 // does so for load and idle alike, so that of the difference only that share is
 // uncertain.
-func (f *Figure) uncertainty(t Trace, load, idle Mean) {
-	rel := t.Info.Uncertainty
+func (f *Figure) uncertainty(t Trace, at Times, load, idle Mean) {
+	rel := t.declared(at.Load)
 	if math.IsNaN(rel) {
 		return
 	}
@@ -158,9 +158,26 @@ func (f *Figure) uncertainty(t Trace, load, idle Mean) {
 	u := math.Hypot(rel*load.Watts, rest)
 	f.GrossU = &u
 	if f.IdleW != nil {
-		net := math.Hypot(rel*(load.Watts-idle.Watts), math.Hypot(rest, t.scatter(idle)))
+		share := max(rel, t.declared(at.IdleBefore), t.declared(at.IdleAfter))
+		net := math.Hypot(share*(load.Watts-idle.Watts), math.Hypot(rest, t.scatter(idle)))
 		f.NetU = &net
 	}
+}
+
+// declared is the uncertainty of readings in a window, as a share: the largest
+// that the instrument itself said of one, else what is declared for all. NaN
+// where nobody says.
+func (t Trace) declared(w Window) float64 {
+	var most float64
+	for _, s := range t.Samples {
+		if s.AtNs >= w.FromNs && s.AtNs <= w.ToNs {
+			most = max(most, s.U)
+		}
+	}
+	if most > 0 {
+		return most
+	}
+	return t.Info.Uncertainty
 }
 
 func (t Trace) scatter(m Mean) float64 {
@@ -188,11 +205,11 @@ func (t Trace) doubts(load Mean, at Times) string {
 	if a := t.Info.Averages; a > 0 && at.GuardNs < int64(a) {
 		out = append(out, fmt.Sprintf("the instrument averages over %v, more than the guard of %v", a, time.Duration(at.GuardNs)))
 	}
-	switch u := t.Info.Uncertainty; {
+	switch u := t.declared(at.Load); {
 	case math.IsNaN(u):
 		out = append(out, "its uncertainty is not known")
 	case u > MostUncertainty:
-		out = append(out, fmt.Sprintf("its uncertainty of %g %% is above %g %%", 100*u, 100*MostUncertainty))
+		out = append(out, fmt.Sprintf("its uncertainty of %.3g %% is above %g %%", 100*u, 100*MostUncertainty))
 	}
 	if load.Equal && load.N >= 10 {
 		out = append(out, fmt.Sprintf("all %d readings are equal: the instrument may be stuck", load.N))
@@ -281,17 +298,29 @@ func (t Trace) series(slug string, at Times) []results.Series {
 // instrument sees is not comparable.
 func Fill(h *results.Host, figures []Figure) (warnings, flags []string) {
 	for i, f := range figures {
-		h.Metrics, h.Series = append(h.Metrics, f.Metrics...), append(h.Series, f.Series...)
-		f.perByte(h)
-		if f.Why != "" {
-			warnings = append(warnings, fmt.Sprintf("power source %s: %s", f.Source, f.Why))
-		}
+		warnings = append(warnings, f.Add(h)...)
 		if i == 0 {
-			h.PowerW, h.PowerIdleW, h.PowerSource = f.GrossW, f.IdleW, f.Source
+			f.Lead(h)
 			flags = f.Flags
 		}
 	}
 	return warnings, flags
+}
+
+// Add enters what a source measured beside the others. It returns why there is
+// no figure, if so.
+func (f *Figure) Add(h *results.Host) (warnings []string) {
+	h.Metrics, h.Series = append(h.Metrics, f.Metrics...), append(h.Series, f.Series...)
+	f.perByte(h)
+	if f.Why != "" {
+		warnings = append(warnings, fmt.Sprintf("power source %s: %s", f.Source, f.Why))
+	}
+	return warnings
+}
+
+// Lead makes a figure the host's power_w, with or without a value.
+func (f *Figure) Lead(h *results.Host) {
+	h.PowerW, h.PowerIdleW, h.PowerSource = f.GrossW, f.IdleW, f.Source
 }
 
 // perByte adds energy per payload, gross and above idle, with the share that

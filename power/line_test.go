@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -94,6 +95,11 @@ const ptdLine = "Time,01-22-2021 15:05:14.313,Watts,%s,Volts,227.370000,Amps,0.2
 
 // ptd is a PTDaemon whose answer to RL can be set.
 func ptd(t *testing.T, rl *atomic.Value, asked *atomic.Value) *lineServer {
+	return ptdThatSays(t, rl, asked, func() string { return "Error: Unknown command" })
+}
+
+// ptdThatSays is one that also answers Uncertainty.
+func ptdThatSays(t *testing.T, rl, asked *atomic.Value, uncertainty func() string) *lineServer {
 	return serveLines(t, "\r\n", func(line string) string {
 		if asked != nil {
 			asked.Store(line)
@@ -107,6 +113,8 @@ func ptd(t *testing.T, rl *atomic.Value, asked *atomic.Value) *lineServer {
 			return "Starting untimed measurement, maximum 500000 samples at 1000ms with 0 rampup samples"
 		case line == "Stop":
 			return "Stopping untimed measurement"
+		case line == "Uncertainty":
+			return uncertainty()
 		case line == "RL":
 			return rl.Load().(string)
 		}
@@ -158,6 +166,45 @@ func TestPTDaemon(t *testing.T) {
 	other := serveLines(t, "\r\n", func(string) string { return "220 mail.example ESMTP" })
 	if _, err := open(t, "ptdaemon="+other.addr); err == nil || !strings.Contains(err.Error(), "no PTDaemon") {
 		t.Errorf("another server: %v", err)
+	}
+}
+
+// What the daemon says of its uncertainty becomes the figure's; without it, or
+// in words that leave open what they mean, the declared one stands, and the
+// reading all the same. The user's own word counts more.
+func TestPTDaemonUncertainty(t *testing.T) {
+	var rl, answer atomic.Value
+	rl.Store("Last 1 samples\r\n" + fmt.Sprintf(ptdLine, "200"))
+	var asked atomic.Int32
+	srv := ptdThatSays(t, &rl, nil, func() string { asked.Add(1); return answer.Load().(string) })
+	for _, c := range []struct {
+		answers, option string
+		want            float64 // share of the figure
+		asked           int32
+	}{
+		{"Uncertainty,0.40%|Uncertainty,0.62%,12|Uncertainty 0.25%", "", 0.0062, 3},
+		{"Uncertainty,0.0031|Uncertainty,0.40%", "", 0.01, 1},
+		{"Error: Unknown command", "", 0.01, 1},
+		{"", "", 0.01, 1}, // no answer
+		{"Uncertainty,-1%", "", 0.01, 1},
+		{"Uncertainty,0.40%", "?uncertainty=0.2%", 0.002, 0},
+	} {
+		asked.Store(0)
+		src := mustOpen(t, "ptdaemon="+srv.addr+c.option)
+		tr := Trace{Info: src.Info(), Interval: time.Second}
+		words := strings.Split(c.answers, "|")
+		for i := range 3 {
+			answer.Store(words[min(i, len(words)-1)])
+			v, err := readOne(t, src)
+			if err != nil || v != 200e6 {
+				t.Errorf("%q: %v, %v", c.answers, v, err)
+			}
+			tr.Samples = append(tr.Samples, Sample{AtNs: int64(i) * second, V: []int64{v}, U: src.(Assessor).LastUncertainty()})
+		}
+		f := Measure(tr, Times{Load: Window{0, 2 * second}})
+		if f.GrossU == nil || math.Abs(*f.GrossU-200*c.want) > 1e-9 || asked.Load() != c.asked {
+			t.Errorf("%q%s: %v W, asked %d times; want %v W, %d", c.answers, c.option, *f.GrossU, asked.Load(), 200*c.want, c.asked)
+		}
 	}
 }
 
@@ -224,6 +271,16 @@ func FuzzPTDLine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		if w, err := parsePTDLine(s); err == nil && !strings.Contains(s, "Watts") {
 			t.Errorf("%q is %v watts", s, w)
+		}
+	})
+}
+
+func FuzzPTDUncertainty(f *testing.F) {
+	f.Add("Uncertainty,0.41%,60")
+	f.Add("Uncertainty,0.0041")
+	f.Fuzz(func(t *testing.T, s string) {
+		if u, err := parsePTDUncertainty(s); err == nil && (!(u > 0 && u < 1) || !strings.Contains(s, "%")) {
+			t.Errorf("%q is %v", s, u)
 		}
 	})
 }

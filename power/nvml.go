@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,17 +53,34 @@ func nvmlHelper(s Spec) (string, error) {
 	if p := s.Options.Get("helper"); p != "" {
 		return p, nil
 	}
+	p := FindNVMLHelper()
+	if p == "" {
+		return "", &Unavailable{NVMLHelper + ", which loads NVIDIA's library, is neither beside zcbench nor in PATH",
+			"make build, and keep bin/" + NVMLHelper + " beside the zcbench that you start: it is copied to ssh hosts with it"}
+	}
+	return p, nil
+}
+
+// FindNVMLHelper is where the helper lies on this host, beside this program or in
+// PATH; "" if nowhere.
+func FindNVMLHelper() string {
 	if self, err := os.Executable(); err == nil {
 		p := filepath.Join(filepath.Dir(self), NVMLHelper)
 		if _, err := os.Stat(p); err == nil {
-			return p, nil
+			return p
 		}
 	}
 	p, err := exec.LookPath(NVMLHelper)
 	if err != nil {
-		return "", &Unavailable{NVMLHelper + ", which loads NVIDIA's library, is neither beside zcbench nor in PATH", "make build, and copy bin/" + NVMLHelper + " beside zcbench"}
+		return ""
 	}
-	return p, nil
+	return p
+}
+
+// NeedsNVMLHelper reports whether any of the sources is read by the helper,
+// where nobody says where it is.
+func NeedsNVMLHelper(specs []Spec) bool {
+	return slices.ContainsFunc(specs, func(s Spec) bool { return s.Name == "nvml" && s.Options.Get("helper") == "" })
 }
 
 // listGPUs are the names of the GPUs.

@@ -87,9 +87,12 @@ func (s *Sampler) Measure(at Times) ([]Figure, []results.Metric) {
 		cost = append(cost, results.Metric{Name: out[i].slug() + "_sampler_cores", Unit: "cores", Value: c.Cores, Source: costSource})
 	}
 	if len(out) > 0 {
-		cost = append(cost, results.Metric{Name: "power_sampler_cores", Unit: "cores", Value: sum, Source: costSource})
+		cost = append(cost, results.Metric{Name: MetricSamplerCores, Unit: "cores", Value: sum, Source: costSource})
 	}
 	return out, cost
 }
+
+// MetricSamplerCores is the sum of what a sampler's sources cost.
+const MetricSamplerCores = "power_sampler_cores"
 
 const costSource = "CLOCK_THREAD_CPUTIME_ID, getrusage of children"

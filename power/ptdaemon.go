@@ -25,10 +25,15 @@ type ptdaemon struct {
 	info Info
 	line lineClient
 	mark string
+
+	// asks is set as long as the daemon tells its uncertainty and the user has not
+	// given one; said is the last it told, as a share.
+	asks bool
+	said float64
 }
 
 func openPTDaemon(s Spec) (*ptdaemon, error) {
-	p := &ptdaemon{mark: fmt.Sprintf("zcbench_%d", time.Now().Unix()),
+	p := &ptdaemon{asks: s.Options.Get("uncertainty") == "", mark: fmt.Sprintf("zcbench_%d", time.Now().Unix()),
 		info: Info{Name: s.String(), Scope: ScopeWall, MinInterval: time.Second, Averages: time.Second, Uncertainty: s.declared(ptdaemonUncertainty),
 			Channels: []Channel{{Name: "wall", Kind: Power, Scope: ScopeWall}}}}
 	p.line = lineClient{addr: withPort(s.Target, ptdaemonPort), ending: "\r\n", hello: p.hello}
@@ -65,9 +70,47 @@ func (p *ptdaemon) hello(ctx context.Context) error {
 
 func (p *ptdaemon) Info() Info { return p.info }
 
+// LastUncertainty is what the daemon said of the last reading.
+func (p *ptdaemon) LastUncertainty() float64 { return p.said }
+
 // Read takes the newest of the lines that were logged since the last Read. None
 // is no error by itself: daemon and sampler run at the same rate.
 func (p *ptdaemon) Read(ctx context.Context, v []int64) error {
+	p.said = 0
+	if err := p.readLines(ctx, v); err != nil {
+		return err
+	}
+	if v[0] != None && p.asks {
+		p.assess(ctx)
+	}
+	return nil
+}
+
+// assess asks how uncertain the readings are. The daemon works that out from the
+// analyzer's ranges. A daemon that does not say, or not as a percentage, is not
+// asked again: the reading stands, with what is declared for all.
+func (p *ptdaemon) assess(ctx context.Context) {
+	answer, err := p.line.ask(ctx, "Uncertainty")
+	if err == nil {
+		p.said, err = parsePTDUncertainty(answer)
+	}
+	p.asks = err == nil
+}
+
+// parsePTDUncertainty reads "Uncertainty,0.41%" or "Uncertainty 0.41%, ...": the
+// first number, and only if it is marked as a percentage, because a bare 0.41
+// may be a share.
+func parsePTDUncertainty(s string) (float64, error) {
+	rest, ok := strings.CutPrefix(s, "Uncertainty")
+	number, _, percent := strings.Cut(strings.TrimLeft(rest, ", :="), "%")
+	u, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if !ok || !percent || err != nil || !(u > 0 && u < 100) {
+		return 0, fmt.Errorf("%q is not of the form \"Uncertainty,N%%\"", short(s))
+	}
+	return u / 100, nil
+}
+
+func (p *ptdaemon) readLines(ctx context.Context, v []int64) error {
 	answer, err := p.line.ask(ctx, "RL")
 	if err != nil {
 		return err

@@ -117,7 +117,11 @@ func (r *reader) read(ctx context.Context) {
 		r.fail(from, err)
 	}
 	if len(r.trace.Samples) < mostSamples {
-		r.trace.Samples = append(r.trace.Samples, Sample{AtNs: from + (to-from)/2, V: v, Gap: gap != nil})
+		s := Sample{AtNs: from + (to-from)/2, V: v, Gap: gap != nil}
+		if a, ok := r.src.(Assessor); ok {
+			s.U = a.LastUncertainty()
+		}
+		r.trace.Samples = append(r.trace.Samples, s)
 	}
 }
 

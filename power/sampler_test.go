@@ -161,39 +161,13 @@ func TestCSV(t *testing.T) {
 	}
 	for name, tt := range map[string]struct{ text, say string }{
 		"garbage":   {"1,2\nxyz\n", "log.csv:2: "},
-		"no number": {"1,volts\n2,x\n", ":2: "},
+		"no number": {"1,volts\n2,x\n", ":1: "},
 	} {
 		write(t, file, tt.text)
 		if tr := s.Traces(0, from)[0]; len(tr.Failures) != 1 || !strings.Contains(tr.Failures[0].Why, tt.say) {
 			t.Errorf("%s: %+v", name, tr.Failures)
 		}
 	}
-}
-
-func TestLogLines(t *testing.T) {
-	for line, want := range map[string]string{
-		"1700000000.25,50": "2023-11-14T22:13:20.25Z 50", "2026-01-31T12:00:00.5Z,7.5,extra": "2026-01-31T12:00:00.5Z 7.5",
-	} {
-		at, w, err := parseLogLine(line, "mdy")
-		if got := fmt.Sprintf("%s %v", at.UTC().Format(time.RFC3339Nano), w); err != nil || got != want {
-			t.Errorf("%s: %s, %v", line, got, err)
-		}
-	}
-	month, _, err := parseLogLine(fmt.Sprintf(ptdLine, "1"), "mdy")
-	if err != nil || month.Month() != time.January || month.Day() != 22 {
-		t.Errorf("%v, %v", month, err)
-	}
-	if _, _, err := parseLogLine(fmt.Sprintf(ptdLine, "1"), "dmy"); err == nil || !strings.Contains(err.Error(), "dmy") {
-		t.Errorf("month 22: %v", err)
-	}
-}
-
-func FuzzLog(f *testing.F) {
-	f.Add("time,watts\n1700000000,5\n")
-	f.Add(fmt.Sprintf(ptdLine, "22.97") + "\n")
-	f.Fuzz(func(t *testing.T, s string) {
-		parseLog(strings.NewReader(s), "mdy", func(time.Time, float64) error { return nil })
-	})
 }
 
 func FuzzSpec(f *testing.F) {

@@ -90,6 +90,12 @@ type Spender interface {
 	SpentNs() int64
 }
 
+// Assessor is a Source that says anew with every reading how uncertain it is.
+type Assessor interface {
+	// LastUncertainty is that of the last reading, as a share of it; 0: not known.
+	LastUncertainty() float64
+}
+
 // Gap is a reading after which the counters before and after do not belong
 // together.
 type Gap struct{ Why string }

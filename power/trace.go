@@ -12,6 +12,9 @@ type Sample struct {
 	V    []int64 // one per channel: microwatts or microjoules, or None
 	// Gap: no interval may span the time between the sample before and this one.
 	Gap bool
+	// U is what the instrument itself says of this reading's uncertainty, as a
+	// share of it; 0: it says nothing.
+	U float64
 }
 
 // Trace is what a source said over time.
@@ -26,6 +29,14 @@ type Trace struct {
 	// still those inside, nanoseconds: there a sensor's nearest reading serves
 	// for the edge.
 	before, after int64
+}
+
+// Around is what was read from shortly before a run's windows until shortly
+// after them.
+func (t Trace) Around(at Times) Trace {
+	all, slack := at.All(), max(at.GuardNs, int64(time.Second), 2*int64(t.Interval))
+	t.Samples = t.Samples[indexAt(t.Samples, all.FromNs-slack):indexAt(t.Samples, all.ToNs+slack+1)]
+	return t
 }
 
 // Failure is a reading that failed.

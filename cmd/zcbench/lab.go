@@ -140,6 +140,8 @@ built or booted, or the guest's kernel complained; 126 when CMD cannot be run;
 	f.StringVar(&o.Out, "out", "", "folder for files left under the guest's $OUT (default $OUT, else "+lab.DefaultOut+")")
 	f.StringArrayVar(&o.Files, "file", nil, "carry this file or folder to the same path in the guest (repeatable)")
 	f.StringArrayVar(&o.Env, "env", nil, "set NAME=VALUE for CMD (repeatable)")
+	f.StringArrayVar(&o.QEMU, "qemu", nil, "one more argument for QEMU (repeatable): --qemu=-device --qemu=ipmi-bmc-sim,id=bmc")
+	f.StringArrayVar(&o.Load, "load", nil, "load this module of Debian's kernel, without .ko, after those it depends on (repeatable; fetches 110 MB once)")
 	f.BoolVar(&o.CountTime, "count-time", false, "the guest's clocks count instructions, one a nanosecond: times do not depend on the host's load (slow)")
 	vmFlags(c, &o)
 	return c

@@ -42,6 +42,7 @@ Exit status: 0 done, 1 a source had no reading at all, 2 wrong usage or no such 
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
+	cmd.AddCommand(powerImportCommand())
 	fs := cmd.Flags()
 	fs.StringSliceVar(&f.sources, "source", nil, "a source (repeat for several), or list")
 	fs.DurationVar(&f.interval, "interval", power.DefaultInterval, "between two readings of a source, where it can be so fast")

@@ -16,15 +16,19 @@ import (
 )
 
 func reportCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, idle bool
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Print the table of a results folder and make its report.html, plots and runs.csv anew",
 		Long: `report reads DIR/journal.jsonl, also one whose run was killed: a torn last line is
 skipped and said. It rewrites report.html, plots/*.svg and runs.csv beside it;
-zcbench export --csv makes the other CSV files.`,
+zcbench export --csv makes the other CSV files. With --idle it prints what the
+CPUs did while they had nothing to do, and writes nothing.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if idle {
+				return idleStates(cmd, args[0])
+			}
 			s, err := bench.Report(args[0])
 			if err != nil {
 				return journalError(args[0], err)
@@ -33,7 +37,17 @@ zcbench export --csv makes the other CSV files.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON")
+	cmd.Flags().BoolVar(&idle, "idle", false, "print the idle states of each CPU instead")
+	cmd.MarkFlagsMutuallyExclusive("json", "idle")
 	return cmd
+}
+
+func idleStates(cmd *cobra.Command, dir string) error {
+	j, err := gate.Read(filepath.Join(dir, results.JournalFile))
+	if err != nil {
+		return journalError(dir, err)
+	}
+	return report.Idle(cmd.OutOrStdout(), j)
 }
 
 func exportCommand() *cobra.Command {

@@ -113,6 +113,30 @@ func TestIntegrationRunSSH(t *testing.T) {
 	}
 }
 
+// A source that needs the helper finds it on a host that never had it: there the
+// helper says what only it can say.
+func TestIntegrationSSHHelper(t *testing.T) {
+	h := newTwoHosts(t)
+	helper := filepath.Join(built.Dir(t), "zcnvml")
+	cmd := exec.Command("go", "build", "-o", helper, "github.com/zcbench/zcbench/cmd/zcnvml")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	defer os.Remove(helper)
+	p := h.start(t, "run", "--sut", h.sut, "--tg", h.tg, "--power", "sut:nvml", "--duration", "200ms")
+	got := p.Wait(60 * time.Second)
+	if _, err := os.Stat("/dev/nvidiactl"); err == nil {
+		t.Skip("this machine has GPUs")
+	}
+	if got != 2 || !strings.Contains(p.Err.String(), "power source nvml: dlopen libnvidia-ml.so.1") {
+		t.Errorf("exit status %d\n%s", got, &p.Err)
+	}
+	if kept, _ := filepath.Glob(h.Home + "/.cache/zcbench/agent/*/zcnvml"); len(kept) != 1 {
+		t.Errorf("the host has %v", kept)
+	}
+}
+
 // sshOf are the ssh processes of p, the SUT's first.
 func (h *twoHosts) sshOf(t *testing.T, p *built.Process) []int {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -37,6 +38,11 @@ func setup(spec *Spec) error {
 	lim := unix.Rlimit{Cur: 1 << 20, Max: 1 << 20}
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &lim); err != nil {
 		return fmt.Errorf("setrlimit RLIMIT_NOFILE: %w", err)
+	}
+	for _, p := range spec.Load {
+		if err := loadModule(p, ""); err != nil {
+			return err
+		}
 	}
 	if err := loadModule(ModulePath, spec.Module); err != nil {
 		return err
@@ -138,14 +144,19 @@ func linkUp(name string) error {
 	return nil
 }
 
-// loadModule inserts a kernel module that is not compressed.
+// loadModule inserts a kernel module; one that is compressed the kernel itself
+// unpacks (CONFIG_MODULE_DECOMPRESS).
 func loadModule(path, params string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := unix.FinitModule(int(f.Fd()), params, 0); err != nil {
+	flags := 0
+	if filepath.Ext(path) != ".ko" {
+		flags = unix.MODULE_INIT_COMPRESSED_FILE
+	}
+	if err := unix.FinitModule(int(f.Fd()), params, flags); err != nil {
 		return fmt.Errorf("finit_module %s %q: %w (see the kernel messages)", path, params, err)
 	}
 	return nil

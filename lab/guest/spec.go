@@ -8,6 +8,9 @@ const SpecPath = "/lab/spec.json"
 // ModulePath is where the initramfs holds the soft NIC.
 const ModulePath = "/lab/softnic.ko"
 
+// DriverDir is where the initramfs holds the modules of the distribution.
+const DriverDir = "/lab/drivers"
+
 // OutDir is the folder whose files go back to the host; the command finds it in
 // $OUT.
 const OutDir = "/out"
@@ -45,6 +48,7 @@ type Spec struct {
 	Dir     string   `json:"dir,omitempty"`     // its working directory, made if absent
 	Env     []string `json:"env,omitempty"`     // added to the guest's own
 	Module  string   `json:"module,omitempty"`  // parameters for softnic.ko
+	Load    []string `json:"load,omitempty"`    // modules of the distribution to load, paths in the guest
 	MTU     int      `json:"mtu,omitempty"`     // of both ends; 0: DefaultMTU
 	Returns []string `json:"returns,omitempty"` // paths that go back to the host besides OutDir
 }

@@ -2,12 +2,16 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/power"
 )
+
+// later as a source's name stands for a log that is joined when the runs are over.
+const later = "later"
 
 // Power are the flags of commands that measure power beside their runs.
 type Power struct {
@@ -19,7 +23,7 @@ type Power struct {
 // otherwise.
 func (p *Power) AddFlags(cmd *cobra.Command, idle, guard time.Duration) {
 	f := cmd.Flags()
-	f.StringSliceVar(&p.sources, "power", nil, "power sources, the first makes power_w: auto, or as `zcbench power --source list` shows; sut:NAME and tg:NAME are for one host")
+	f.StringSliceVar(&p.sources, "power", nil, "power sources, the first makes power_w: auto, later (zcbench power import), or as `zcbench power --source list` shows; sut:NAME and tg:NAME are for one host")
 	f.DurationVar(&p.interval, "power-interval", power.DefaultInterval, "between two readings of a source, where it can be so fast")
 	f.DurationVar(&p.idle, "power-idle", idle, "of rest whose power is measured before the runs and after each; 0 measures none")
 	f.DurationVar(&p.guard, "power-guard", guard, "of load on both sides of the window, and of rest before --power-idle; SPEC asks for 10s")
@@ -27,9 +31,9 @@ func (p *Power) AddFlags(cmd *cobra.Command, idle, guard time.Duration) {
 
 // Options reads the flags.
 func (p *Power) Options() (bench.PowerOptions, error) {
-	o := bench.PowerOptions{Interval: p.interval, Idle: p.idle, Guard: p.guard}
+	o := bench.PowerOptions{Interval: p.interval, Idle: p.idle, Guard: p.guard, Later: slices.Contains(p.sources, later)}
 	var err error
-	if o.Sources, o.Auto, err = power.ParseSpecs(p.sources); err != nil {
+	if o.Sources, o.Auto, err = power.ParseSpecs(slices.DeleteFunc(slices.Clone(p.sources), func(s string) bool { return s == later })); err != nil {
 		return o, UsageError(err)
 	}
 	if p.interval < 10*time.Millisecond || p.interval > time.Second {
@@ -58,7 +62,9 @@ func (p *Power) Start(cmd *cobra.Command, r *bench.Runner) (*bench.PowerMeter, e
 	for _, s := range m.Sources {
 		fmt.Fprintln(cmd.ErrOrStderr(), "power: "+s)
 	}
-	if len(m.Sources) == 0 {
+	if len(m.Sources) == 0 && o.Later {
+		fmt.Fprintln(cmd.ErrOrStderr(), "power: none is read; the hosts rest for a log that zcbench power import joins")
+	} else if len(m.Sources) == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "power: no source found; zcbench doctor says why")
 	}
 	return m, nil

@@ -1,0 +1,133 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
+)
+
+// PowerImport joins logs of meters with runs that are over.
+type PowerImport struct {
+	Logs []power.Spec // csv sources; "sut:" and "tg:" are for one host, without for both
+	// Lead makes the first log power_w also of runs that have one of another
+	// source. Without it only runs that have none take it.
+	Lead bool
+}
+
+// ErrApart is that no run has a figure of the logs.
+var ErrApart = errors.New("no run has a figure of the logs")
+
+// Run reads the runs of dir, which stay as they are, and writes them with the
+// logs' figures into a new folder. It returns how many runs got a figure and
+// what was not used of the journal. If no run did, nothing is written.
+func (p PowerImport) Run(dir, out string) (joined int, skipped []results.Problem, err error) {
+	j, err := results.Read(filepath.Join(dir, results.JournalFile))
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := results.Vacant(out); err != nil {
+		return 0, nil, err
+	}
+	logs := make([]power.Trace, len(p.Logs))
+	for i, s := range p.Logs {
+		if logs[i], err = power.ReadLog(s); err != nil {
+			return 0, nil, err
+		}
+	}
+	for i := range j.Records {
+		ok, err := p.join(&j.Records[i], logs)
+		if err != nil {
+			return 0, nil, err
+		}
+		if ok {
+			joined++
+		}
+	}
+	if joined == 0 {
+		return 0, nil, p.apart(j.Records, logs)
+	}
+	w, err := results.Create(out, j.Header)
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, r := range j.Records {
+		if err := w.Append(r); err != nil {
+			return 0, nil, errors.Join(err, w.Close())
+		}
+	}
+	return joined, j.Skipped, w.Close()
+}
+
+// join enters the logs' figures into one run.
+func (p PowerImport) join(rec *results.Record, logs []power.Trace) (joined bool, err error) {
+	if rec.Warmup || rec.StartUTCNs == 0 {
+		return false, nil
+	}
+	var led [2]string // the spec whose figure became the host's
+	for i, h := range []*results.Host{&rec.SUT, &rec.TG} {
+		at, ok := power.TimesOf(h, rec.StartUTCNs)
+		if !ok {
+			continue
+		}
+		free := p.Lead || h.PowerSource == ""
+		for k, s := range p.Logs {
+			if s.Host != "" && s.Host != []string{"sut", "tg"}[i] {
+				continue
+			}
+			if slices.ContainsFunc(h.Metrics, func(m results.Metric) bool { return m.Source == s.String() }) {
+				return false, fmt.Errorf("run %s has figures of power source %s already: give the log another name, ?name=other", rec.RunID, s)
+			}
+			f := power.Measure(logs[k].Around(at), at)
+			joined = joined || f.GrossW != nil
+			rec.Warnings = append(rec.Warnings, named([]string{"SUT", "TG"}[i], f.Add(h))...)
+			if free {
+				f.Lead(h)
+				flag(rec, f.Flags...)
+				free, led[i] = false, s.Host+":"+s.String()
+			}
+		}
+	}
+	if led[0] != "" && led[0] == led[1] && rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
+		flag(rec, results.FlagSharedPower)
+	}
+	if lacks := func(h *results.Host) bool { return h.PowerSource != "" && h.PowerW == nil }; !lacks(&rec.SUT) && !lacks(&rec.TG) {
+		rec.Flags = slices.DeleteFunc(rec.Flags, func(f string) bool { return f == power.FlagMissing })
+	}
+	return joined, nil
+}
+
+// apart says when the runs were and when the logs.
+func (p PowerImport) apart(recs []results.Record, logs []power.Trace) error {
+	var first, last int64
+	for _, r := range recs {
+		if r.StartUTCNs != 0 && !r.Warmup {
+			if first == 0 {
+				first = r.StartUTCNs
+			}
+			last = r.StartUTCNs
+		}
+	}
+	if first == 0 {
+		return fmt.Errorf("%w: no run of the journal says when it was", ErrApart)
+	}
+	utc := func(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000Z") }
+	text := fmt.Sprintf("the runs' windows begin from %s to %s", utc(first), utc(last))
+	for i, l := range logs {
+		text += fmt.Sprintf("; %s has %d readings, %v apart, from %s to %s (with its offset)", p.Logs[i], len(l.Samples), l.Interval, utc(l.Samples[0].AtNs), utc(l.Samples[len(l.Samples)-1].AtNs))
+	}
+	return fmt.Errorf("%w: %s", ErrApart, text)
+}
+
+// flag adds what a record does not have.
+func flag(rec *results.Record, flags ...string) {
+	for _, f := range flags {
+		if !slices.Contains(rec.Flags, f) {
+			rec.Flags = append(rec.Flags, f)
+		}
+	}
+}

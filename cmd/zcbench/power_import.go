@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
+)
+
+func powerImportCommand() *cobra.Command {
+	var logs []string
+	var out string
+	var lead, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "import DIR --log csv=FILE[?OPTIONS] --out NEW",
+		Short: "Join a meter's log with the runs of a results folder, after they are over",
+		Long: `import reads the runs of DIR and what a meter logged meanwhile, and writes the runs
+with their power, energy and return into the folder NEW: journal, CSV files and
+report. DIR stays as it is.
+
+A log without a prefix counts for both hosts; sut:csv=FILE and tg:csv=FILE for
+one. Options are those of the power source csv (docs/power.md): offset, what the
+logger's clock shows minus the controller's; uncertainty; zone; time and watts,
+the columns; name. Runs made with --power have rests and guards in which the log
+shows idle power; --power later makes them without any other source.
+
+Exit status: 0 done, 1 no run has a figure of the logs, 2 wrong usage or input.`,
+		Example: "  zcbench run --sut netns:a --tg netns:b --rx uring --tx tcp --power later --out out/run\n" +
+			"  zcbench power import out/run --log 'sut:csv=wt310.csv?offset=-1.5s&uncertainty=0.1%' --out out/run-watts",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return importPower(cmd, args[0], out, logs, lead, asJSON)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringArrayVar(&logs, "log", nil, "a log (repeatable): [sut:|tg:]csv=FILE[?OPTIONS]")
+	fs.StringVar(&out, "out", "", "folder for the joined results; must not have any yet")
+	fs.BoolVar(&lead, "lead", false, "make the first log power_w also where another source is")
+	fs.BoolVar(&asJSON, "json", false, "print the summary as JSON")
+	return cmd
+}
+
+func importPower(cmd *cobra.Command, dir, out string, logs []string, lead, asJSON bool) error {
+	if len(logs) == 0 || out == "" {
+		return cli.Usagef("--log and --out are needed")
+	}
+	specs, auto, err := power.ParseSpecs(logs)
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	for _, s := range specs {
+		auto = auto || s.Name != "csv"
+	}
+	if auto {
+		return cli.Usagef("--log: only csv=FILE can be joined afterwards")
+	}
+	joined, skipped, err := bench.PowerImport{Logs: specs, Lead: lead}.Run(dir, out)
+	switch {
+	case errors.Is(err, bench.ErrApart):
+		return err
+	case errors.Is(err, results.ErrExists), errors.Is(err, results.ErrLocked):
+		return outError(err)
+	case err != nil:
+		return journalError(dir, err)
+	}
+	for _, p := range skipped {
+		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: journal line %d (byte %d) not used: %s\n", p.Line, p.Offset, p.Why)
+	}
+	_, summary, err := bench.Derive(out)
+	if err != nil {
+		return err
+	}
+	if err := printSummary(cmd, summary, asJSON); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "\n%d runs have power of the log; results: %s\n", joined, out)
+	return nil
+}

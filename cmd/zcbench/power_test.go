@@ -1,0 +1,278 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/power/powertest"
+	"github.com/zcbench/zcbench/report"
+	"github.com/zcbench/zcbench/results"
+)
+
+const powerExperiment = `name: watts
+factors:
+  rx: [tcp, uring]
+  tx: [tcp]
+  message: [1M]
+repetitions: 2
+warmup: false
+duration: 1s
+gates: {retrans_per_gb: off, drops_per_gb: off, foreign_cores: off, throughput_cv: off, cpu_cv: off, drift: off}
+`
+
+// rowsOf are a CSV file's rows by column.
+func rowsOf(t *testing.T, path string) []map[string]string {
+	t.Helper()
+	_, rows := table(t, path)
+	return rows
+}
+
+func number(t *testing.T, text string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// An experiment with power, from its file to CSV, table and report; then a log
+// of a meter is joined with it.
+func TestIntegrationMatrixPower(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	file, out := filepath.Join(dir, "watts.yaml"), filepath.Join(dir, "out")
+	if err := os.WriteFile(file, []byte(powerExperiment), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const secret = "hunter2-of-the-bmc"
+	bmc, ca := redfishBMC(t, "admin", secret)
+	t.Setenv("ZCBENCH_REDFISH_USER", "admin")
+	t.Setenv("ZCBENCH_REDFISH_PASSWORD", secret)
+	meter := func(host string, watts int) string {
+		return fmt.Sprintf("%s:command=while :; do echo %d; sleep 0.1; done?name=meter&uncertainty=1%%&scope=wall", host, watts)
+	}
+	p := built.Start(t, "zcbench", "matrix", file, "--out", out, "--power", meter("sut", 120), "--power", meter("tg", 80),
+		"--power", "rapl?root="+powertest.Powercap(t, 60), "--power", "sut:redfish="+bmc+"?name=bmc&ca="+ca, "--power-guard", "1s", "--power-idle", "1200ms")
+	arguments := cmdlines(t, p)
+	if got := p.Wait(2 * time.Minute); got != 0 {
+		t.Fatalf("exit status %d: %s", got, &p.Err)
+	}
+	rows := rowsOf(t, filepath.Join(out, results.RunsFile))
+	if len(rows) != 8 {
+		t.Fatalf("%d rows, want 4 runs x 2 hosts", len(rows))
+	}
+	ok := map[string]bool{} // cells with an ok run; a machine with other work can spoil all
+	for i, r := range rows {
+		want, source := 120.0, "command=meter"
+		if r["role"] == "tg" {
+			want = 80
+		}
+		if r["verdict"] == "ok" {
+			ok[r["cell_id"]] = true
+		} else {
+			t.Logf("row %d: %s: %s", i, r["verdict"], r["reason"])
+		}
+		if r["verdict"] == "failed" || r["power_w"] != strconv.Itoa(int(want)) || r["power_idle_w"] != r["power_w"] || r["power_source"] != source {
+			t.Errorf("row %d: %s, power_w %q, idle %q, of %q; want %v", i, r["verdict"], r["power_w"], r["power_idle_w"], r["power_source"], want)
+			continue
+		}
+		// By hand: T^2 / P, to the last digit.
+		g := number(t, r["throughput_gbps"])
+		if got := strconv.FormatFloat(g*g/want, 'g', -1, 64); number(t, r["roi_power"]) != number(t, got) {
+			t.Errorf("row %d: roi_power %s, by hand %s", i, r["roi_power"], got)
+		}
+		if i%2 == 0 {
+			if total := g * g / 200; number(t, r["roi_power_total"]) != total {
+				t.Errorf("row %d: roi_power_total %s, by hand %v", i, r["roi_power_total"], total)
+			}
+		}
+		if j := want * number(t, r["duration_s"]) / (number(t, r["bytes"]) / 1e9); number(t, r["joule_per_gb"]) != j {
+			t.Errorf("row %d: joule_per_gb %s, by hand %v", i, r["joule_per_gb"], j)
+		}
+	}
+	metrics := rowsOf(t, filepath.Join(out, results.MetricsFile))
+	for _, name := range []string{"power_command_meter_uncertainty_w", "power_command_meter_net_joule_per_gb", "power_rapl_w", "power_idle_after_to_s", "power_window_late_s", "power_sampler_cores"} {
+		if n := len(slices.DeleteFunc(slices.Clone(metrics), func(r map[string]string) bool { return r["metric"] != name })); n != 8 {
+			t.Errorf("%d metrics %s, want one a run and host", n, name)
+		}
+	}
+	samples := rowsOf(t, filepath.Join(out, results.SamplesFile))
+	for name, value := range map[string]string{"power_command_meter_watts_w": "120", "power_redfish_bmc_board_w": "210"} {
+		if !slices.ContainsFunc(samples, func(r map[string]string) bool { return r["metric"] == name && r["value"] == value && r["unit"] == "W" }) {
+			t.Errorf("samples.csv has no %s of %s W", name, value)
+		}
+	}
+	page, err := os.ReadFile(filepath.Join(out, results.ReportFile))
+	if err != nil || len(ok) > 0 && !strings.Contains(string(page), "Return on cost") || len(ok) > 0 && !strings.Contains(string(page), "power TG<small>W</small>") {
+		t.Errorf("the report has no power: %v", err)
+	}
+	if s := p.Out.String(); len(ok) == 2 && (!strings.Contains(s, "per watt") || !strings.Contains(s, "T^n / cost^m, total, power: ")) {
+		t.Errorf("the table has no return on power:\n%s", s)
+	}
+	for name, text := range map[string]string{"the results": contents(t, out), "the output": p.Out.String() + p.Err.String(), "the processes' arguments": arguments} {
+		if strings.Contains(text, secret) || text == "" {
+			t.Errorf("the BMC's password is in %s, or they are empty", name)
+		}
+	}
+	before := contents(t, out)
+	importLog(t, dir, out)
+	if after := contents(t, out); after != before {
+		t.Error("joining a log changed the results it was joined with")
+	}
+}
+
+// contents are those of all files of a folder.
+func contents(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		fmt.Fprintf(&all, "%s\n%s\n", path, b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// cmdlines waits for a command's agents and returns all their arguments.
+func cmdlines(t *testing.T, p *built.Process) string {
+	t.Helper()
+	var pids []int
+	for end := time.Now().Add(20 * time.Second); len(pids) < 2 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		pids = agentsOf(t, p)
+	}
+	var all strings.Builder
+	for _, pid := range append(pids, p.Process.Pid) {
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		all.Write(append(b, '\n'))
+	}
+	return all.String()
+}
+
+// redfishBMC is a BMC that draws 210 W; ca is the file with its certificate.
+func redfishBMC(t *testing.T, user, password string) (url, ca string) {
+	t.Helper()
+	const chassis = "/redfish/v1/Chassis"
+	resources := map[string]string{
+		chassis:                            `{"Members": [{"@odata.id": "` + chassis + `/1U"}]}`,
+		chassis + "/1U":                    `{"Id": "1U", "EnvironmentMetrics": {"@odata.id": "` + chassis + `/1U/EnvironmentMetrics"}}`,
+		chassis + "/1U/EnvironmentMetrics": `{"PowerWatts": {"Reading": 210}}`,
+	}
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if u, p, _ := r.BasicAuth(); u != user || p != password {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		io.WriteString(w, resources[r.URL.Path])
+	}))
+	t.Cleanup(s.Close)
+	ca = filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return s.URL, ca
+}
+
+// importLog joins a log of 300 W under load and 100 W at rest, 10 times a
+// second, by a clock that is 2 s ahead.
+func importLog(t *testing.T, dir, out string) {
+	t.Helper()
+	j, err := results.Read(filepath.Join(out, results.JournalFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(dir, "wt310.csv")
+	text := "stamp;P\n"
+	const second = int64(time.Second)
+	last := j.Records[len(j.Records)-1].StartUTCNs + 10*second
+	for at := j.Records[0].StartUTCNs - 10*second; at < last; at += second / 10 {
+		watts := 100
+		for _, r := range j.Records {
+			if at > r.StartUTCNs-second && at < r.StartUTCNs+int64(*r.SUT.DurationS*1e9)+second {
+				watts = 300
+			}
+		}
+		text += fmt.Sprintf("%d.%09d;%d\n", (at+2*second)/second, at%second, watts)
+	}
+	if err := os.WriteFile(log, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	join := func(want int, to string, args ...string) *built.Process {
+		p := built.Start(t, "zcbench", append([]string{"power", "import", out, "--out", to}, args...)...)
+		if got := p.Wait(time.Minute); got != want {
+			t.Errorf("%q: exit status %d, want %d: %s", args, got, want, &p.Err)
+		}
+		return p
+	}
+	spec := "sut:csv=" + log + "?watts=P&uncertainty=0.5%&name=wt&offset="
+	beside, lead := filepath.Join(dir, "beside"), filepath.Join(dir, "lead")
+	join(0, beside, "--log", spec+"2s")
+	p := join(0, lead, "--log", spec+"2s", "--lead", "--json")
+	var s report.Summary
+	if err := json.Unmarshal(p.Out.Bytes(), &s); err != nil || len(s.Cells) != 2 {
+		t.Errorf("%v, %s", err, &p.Out)
+	}
+	for _, c := range s.Cells {
+		if w := c.SUT.PowerW; c.OK > 0 && (w == nil || w.Median != 300 || c.TG.PowerW.Median != 80) {
+			t.Errorf("%s: power %+v", c.Cell.ID, w)
+		}
+	}
+	for folder, want := range map[string]string{beside: "120", lead: "300"} {
+		for _, r := range rowsOf(t, filepath.Join(folder, results.RunsFile)) {
+			if r["role"] == "sut" && r["power_w"] != want || r["role"] == "tg" && r["power_w"] != "80" {
+				t.Errorf("%s: %s has power_w %s", folder, r["role"], r["power_w"])
+			}
+		}
+		seen := 0
+		for _, r := range rowsOf(t, filepath.Join(folder, results.MetricsFile)) {
+			for name, want := range map[string]float64{"w": 300, "idle_w": 100, "net_w": 200, "uncertainty_w": 1.5, "net_uncertainty_w": 1} {
+				if r["metric"] != "power_csv_wt_"+name {
+					continue
+				}
+				if seen++; number(t, r["value"]) != want {
+					t.Errorf("%s: %s is %s, want %v", folder, r["metric"], r["value"], want)
+				}
+			}
+		}
+		if seen != 20 {
+			t.Errorf("%s: %d figures of the log, want 5 of each of 4 runs", folder, seen)
+		}
+	}
+	// What cannot be joined leaves nothing.
+	none := filepath.Join(dir, "none")
+	if p := join(1, none, "--log", spec+"1h"); !strings.Contains(p.Err.String(), "no run has a figure of the logs: the runs' windows begin from 20") {
+		t.Errorf("an hour off: %s", &p.Err)
+	}
+	join(2, none, "--log", "rapl")
+	join(2, none, "--log", spec+"x")
+	join(2, none, "--log", "csv="+log+".no")
+	if p := join(2, lead, "--log", spec+"2s"); !strings.Contains(p.Err.String(), "already has results") {
+		t.Errorf("a folder with results: %s", &p.Err)
+	}
+	if _, err := os.Stat(none); err == nil {
+		t.Error("a folder was made for nothing")
+	}
+	p = built.Start(t, "zcbench", "power", "import", beside, "--log", spec+"2s", "--out", none)
+	if got := p.Wait(time.Minute); got != 2 || !strings.Contains(p.Err.String(), "?name=other") {
+		t.Errorf("the same log twice: exit status %d, %s", got, &p.Err)
+	}
+}

@@ -88,17 +88,17 @@ const ghzColumn = "GHz"
 
 func (t idleTable) write(b *bufio.Writer, title string, hosts []*results.Host) {
 	fmt.Fprintf(b, "%s: %% of the window in each idle state", title)
-	if s := medianOf(hosts, func(h *results.Host) *float64 { return h.IOWaitCores }); s != none {
+	if s := medianText(hosts, func(h *results.Host) *float64 { return h.IOWaitCores }); s != none {
 		fmt.Fprintf(b, "; iowait %s cores", s)
 	}
-	switch medianOf(hosts, func(h *results.Host) *float64 { return metricOf(h, "uring_no_iowait") }) {
+	switch medianText(hosts, func(h *results.Host) *float64 { return metricOf(h, "uring_no_iowait") }) {
 	case "1.00":
 		fmt.Fprint(b, ", io_uring's waits are not in it (NO_IOWAIT)")
 	case "0.00":
 		fmt.Fprint(b, ", io_uring's waits are in it")
 	}
 	for _, name := range []string{"throttle_core_events", "throttle_package_events"} {
-		if s := medianOf(hosts, func(h *results.Host) *float64 { return metricOf(h, name) }); s != none && s != "0.00" {
+		if s := medianText(hosts, func(h *results.Host) *float64 { return metricOf(h, name) }); s != none && s != "0.00" {
 			fmt.Fprintf(b, "; %s %s", name, s)
 		}
 	}
@@ -122,15 +122,15 @@ func (t idleTable) write(b *bufio.Writer, title string, hosts []*results.Host) {
 	fmt.Fprintln(b)
 }
 
-func medianOf(hosts []*results.Host, f func(*results.Host) *float64) string {
+func medianText(hosts []*results.Host, f func(*results.Host) *float64) string {
 	var v []float64
 	for _, h := range hosts {
 		if x := f(h); x != nil {
 			v = append(v, *x)
 		}
 	}
-	if s := stat.Summarize(v); s != nil {
-		return strconv.FormatFloat(s.Median, 'f', 2, 64)
+	if m := medianOf(v); m != nil {
+		return strconv.FormatFloat(*m, 'f', 2, 64)
 	}
 	return none
 }

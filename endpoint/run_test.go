@@ -296,3 +296,29 @@ func TestOneWrongByteIsFoundByEveryMode(t *testing.T) {
 		}
 	}
 }
+
+// A flow that went on beyond an edge of the window did not end before its time,
+// however late this end gets to look.
+func TestLateLookIsNoEarlyEnd(t *testing.T) {
+	broken := flowResult{atNs: 200, err: unix.ECONNRESET}
+	for _, x := range []struct {
+		name   string
+		result flowResult
+		ns     int64
+		want   error
+	}{
+		{"late", flowResult{atNs: 200}, 100, nil},
+		{"early", flowResult{atNs: 200}, 300, errEndedEarly},
+		{"broken", broken, 100, errEndedEarly},
+	} {
+		r := &run{result: x.result}
+		if err := r.pass(t.Context(), x.ns); err != x.want {
+			t.Errorf("%s: %v, want %v", x.name, err, x.want)
+		}
+	}
+	r := &run{sch: wire.Schedule{FromNs: 100, ToNs: 200}}
+	res := wire.EndResult{FromNs: 250, ToNs: 260}
+	if reason, fix := r.gateWindow(stream.Counters{}, &res); !strings.Contains(reason, "edges") || fix == "" {
+		t.Errorf("%q, %q", reason, fix)
+	}
+}

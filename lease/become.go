@@ -19,7 +19,8 @@ func (e *Moved) Error() string {
 func (l *Lease) Verify() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.verify(l.standing())
+	_, err := l.verify(func(Step, string) bool { return false })
+	return err
 }
 
 // standing are the steps that are set, in the order of dependency.
@@ -31,29 +32,37 @@ func (l *Lease) standing() []int {
 	return which
 }
 
-func (l *Lease) verify(which []int) error {
-	for _, i := range which {
+// verify reports whether something is not as it was set that may be so.
+func (l *Lease) verify(may func(s Step, now string) bool) (lost bool, err error) {
+	for _, i := range l.standing() {
 		s := l.journal.Steps[i]
 		set, err := l.where.setting(s)
 		if err != nil {
-			return err
+			return lost, err
 		}
 		now, err := set.Get()
-		if err != nil {
-			return err
-		}
-		if now != s.Set {
-			return &Moved{s.String(), s.Set, now}
+		switch {
+		case err != nil:
+			return lost, err
+		case now == s.Set:
+		case may(s, now):
+			lost = true
+		default:
+			return lost, &Moved{s.String(), s.Set, now}
 		}
 	}
-	return nil
+	return lost, nil
 }
+
+// forgotten reports whether a setting of a queue is as it was found: some drivers
+// forget it when the queue restarts, as it does for a path that takes it over.
+func forgotten(s Step, now string) bool { return now == s.Before && ofQueue(s.Name) }
 
 // Become brings the lease to what is wanted and nothing else, by as few changes as
 // that takes: what is set already stays, what has another value now gets it at
 // once, what is no longer wanted is restored. Before that it reads everything
 // again; where somebody else has changed something, all is restored and nothing
-// set. When one fails, what was set before and is still wanted stays, and the rest
+// set; what a restart of a queue took is set again. When one fails, what was set before and is still wanted stays, and the rest
 // is as found; the error is as of Apply.
 func (l *Lease) Become(wants ...Want) error {
 	l.mu.Lock()
@@ -61,7 +70,8 @@ func (l *Lease) Become(wants ...Want) error {
 	if err := l.start(); err != nil {
 		return err
 	}
-	if err := l.verify(l.standing()); err != nil {
+	lost, err := l.verify(forgotten)
+	if err != nil {
 		return cmp.Or(l.undoAll(), err)
 	}
 	steps, err := l.locate(wants)
@@ -70,7 +80,7 @@ func (l *Lease) Become(wants ...Want) error {
 	}
 	d := l.differ(steps)
 	switch {
-	case len(d.names(l.journal.Steps)) == 0:
+	case len(d.names(l.journal.Steps)) == 0 && !lost:
 		return nil
 	case d.restarts(l.journal.Steps):
 		if err := l.undoAll(); err != nil {

@@ -146,3 +146,23 @@ func TestFinishAfterKillInBecome(t *testing.T) {
 		}
 	}
 }
+
+// What a restart of a queue took is set again, unlike what somebody else has set.
+func TestBecomeSetsAgainWhatAQueueForgot(t *testing.T) {
+	m := newMachine()
+	m.values["napi 1"] = "default"
+	before := clone(m.values)
+	l := m.lease(t)
+	wants := []Want{{"eth0", "mtu", "4148"}, {"eth0", "napi 1", "slow"}}
+	become(t, m, l, wants...)
+	m.values["napi 1"] = "default"
+	if m := (*Moved)(nil); !errors.As(l.Verify(), &m) {
+		t.Error("while a run lasts it is noticed")
+	}
+	if d := cmp.Diff([]string{"napi 1=slow"}, become(t, m, l, wants...)); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	if err := l.Restore(); err != nil || !cmp.Equal(before, m.values) {
+		t.Errorf("%v, %v", err, m.values)
+	}
+}

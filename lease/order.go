@@ -19,6 +19,14 @@ func rank(name string) int {
 	return len(order)
 }
 
+// queueWords are the settings of a queue that its restart may take.
+var queueWords = []string{"napi", "irq", "rps", "xps"}
+
+func ofQueue(name string) bool {
+	word, _, _ := strings.Cut(name, " ")
+	return slices.Contains(queueWords, word)
+}
+
 // restarts reports whether setting it restarts the queues, and may take with it
 // what was set of them.
 func restarts(name string) bool {

@@ -199,8 +199,10 @@ func TestLabKill(t *testing.T) {
 					}
 				}
 			}
-			if out, err := run(t, plain...); !worked(out, err) {
-				t.Errorf("the next run: %v\n%s", err, out)
+			counted, dir := counters(t), filepath.Join(t.TempDir(), "out")
+			if out, err := run(t, append(plain, "--out", dir)...); !worked(out, err) {
+				journal, _ := os.ReadFile(filepath.Join(dir, "journal.jsonl"))
+				t.Errorf("the next run: %v\n%s\ncounters before:\n%s\nand after:\n%s\n%s", err, out, counted, counters(t), journal)
 			}
 			t.Logf("killed %d processes; restore said: %s", killed, strings.TrimSpace(out))
 		})
@@ -209,6 +211,25 @@ func TestLabKill(t *testing.T) {
 		}
 	}
 	t.Logf("seed %d: %d of %d rounds are good, in %d something was killed, in %d of them something was left to zcbench restore", seed, good, rounds, kills, left)
+}
+
+// counters are what both hosts' kernels counted of packets, for when a run fails.
+func counters(t testing.TB) string {
+	t.Helper()
+	var all strings.Builder
+	for _, e := range guest.Ends {
+		inNS(t, e.NS, func() error {
+			for _, name := range []string{"dev", "snmp", "netstat", "softnet_stat", "arp"} {
+				b, err := os.ReadFile("/proc/thread-self/net/" + name)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(&all, "%s, %s:\n%s", e.NS, name, b)
+			}
+			return nil
+		})
+	}
+	return all.String()
 }
 
 // victims are who is killed.

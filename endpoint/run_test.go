@@ -321,4 +321,10 @@ func TestLateLookIsNoEarlyEnd(t *testing.T) {
 	if reason, fix := r.gateWindow(stream.Counters{}, &res); !strings.Contains(reason, "edges") || fix == "" {
 		t.Errorf("%q, %q", reason, fix)
 	}
+	// Unless it began late.
+	r = &run{sch: wire.Schedule{StartNs: 10 * ms, FromNs: 100 * ms, ToNs: 200 * ms}, startNs: 6000 * ms}
+	res = wire.EndResult{FromNs: 6001 * ms, ToNs: 6002 * ms}
+	if reason, fix := r.gateWindow(stream.Counters{}, &res); !strings.Contains(reason, "began 5900.0 ms before the flow was open") || !strings.Contains(reason, "took 5990.0 ms") || fix == "" {
+		t.Errorf("%q, %q", reason, fix)
+	}
 }

@@ -3,7 +3,6 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -18,12 +17,13 @@ import (
 
 // leased is the lease of what the controller wants set.
 type leased struct {
-	settings wire.Settings
-	lease    *lease.Lease
+	lease  *lease.Lease  // nil: of nothing
+	idle   *tune.Latency // nil: the depth of idle states is as found
+	idleUs int           // its limit
 }
 
-// set brings the host to what is wanted: nothing is done where it is so already,
-// else what was set before is restored first.
+// set brings the host to what is wanted: what is so already stays, so that what
+// the cells of a session have in common is set once.
 func (a *Agent) set(req wire.Request) (any, error) {
 	var s wire.Settings
 	if err := req.Decode(&s); err != nil {
@@ -39,48 +39,64 @@ func (a *Agent) set(req wire.Request) (any, error) {
 		return nil, errors.New("set: an end is open: close it first")
 	}
 	l := &a.leased
-	if l.lease != nil && reflect.DeepEqual(l.settings, s) {
-		return wire.SetResult{Changed: l.lease.Changes()}, nil
-	}
-	if err := l.restore(); err != nil {
-		return nil, err
-	}
 	if s.IsZero() {
-		return wire.SetResult{}, nil
+		return wire.SetResult{}, l.restore()
 	}
-	l.settings, l.lease = s, lease.New(lease.Options{})
-	if err := apply(l.lease, s); err != nil {
-		return nil, errors.Join(unsettable(err), l.restore())
+	if err := l.become(s); err != nil {
+		if len(l.lease.Changes()) == 0 {
+			err = errors.Join(err, l.restore()) // nothing that another cell wants too
+		}
+		return nil, unsettable(err)
 	}
 	return wire.SetResult{Changed: l.lease.Changes()}, nil
 }
 
-func (l *leased) restore() error {
+func (l *leased) become(s wire.Settings) error {
 	if l.lease == nil {
-		return nil
+		l.lease = lease.New(lease.Options{})
 	}
-	err := l.lease.Restore()
-	l.lease = nil
-	return err
-}
-
-func apply(l *lease.Lease, s wire.Settings) error {
-	if err := l.Start(); err != nil {
+	if err := l.lease.Start(); err != nil {
 		return err
 	}
 	wants, err := wants(s)
+	if err == nil {
+		err = l.lease.Become(wants...)
+	}
 	if err != nil {
 		return err
 	}
-	if err := l.Apply(wants...); err != nil {
-		return err
-	}
-	if s.MaxIdleUs == nil || s.OnlyNamespace {
+	return l.limitIdle(s)
+}
+
+// limitIdle holds the CPUs' idle states to what is wanted. The kernel lets go when
+// the process ends.
+func (l *leased) limitIdle(s wire.Settings) (err error) {
+	want := s.MaxIdleUs != nil && !s.OnlyNamespace
+	if l.idle != nil && want && l.idleUs == *s.MaxIdleUs {
 		return nil
 	}
-	h, err := tune.HoldLatency(*s.MaxIdleUs)
-	if err == nil {
-		l.Hold(h.Close)
+	if err := l.freeIdle(); err != nil || !want {
+		return err
+	}
+	l.idleUs = *s.MaxIdleUs
+	l.idle, err = tune.HoldLatency(l.idleUs)
+	return err
+}
+
+func (l *leased) freeIdle() error {
+	if l.idle == nil {
+		return nil
+	}
+	err := l.idle.Close()
+	l.idle = nil
+	return err
+}
+
+func (l *leased) restore() error {
+	err := l.freeIdle()
+	if l.lease != nil {
+		err = errors.Join(err, l.lease.Restore())
+		l.lease = nil
 	}
 	return err
 }

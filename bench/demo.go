@@ -9,7 +9,6 @@ import (
 
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
-	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/wire"
 )
@@ -31,16 +30,16 @@ type DemoOptions struct {
 	Notices    io.Writer // what agents say of leases that they finished; nil: nowhere
 
 	// Base has the factors of every cell beside its modes; the settings are set on
-	// the hosts for the whole demo.
+	// the hosts for the whole demo. Place, unless nil, changes the CPUs that were
+	// chosen for its layout.
 	Base                    results.Cell
+	Place                   func(o *Options, sut, tg *host.Host) error
 	SUTSettings, TGSettings wire.Settings
 
 	// SUT and TG are hosts with a link between them, and Dev the SUT's
 	// interface where it has several. Both empty: the demo makes two hosts out
 	// of network namespaces.
 	SUT, TG, Dev string
-
-	Layout place.Layout // of the SUT's CPUs
 }
 
 // Demo runs every receive mode against every send mode that two hosts can run.
@@ -65,6 +64,11 @@ func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results
 	if err := opt.PlaceCPUs(ctx, sut, tg); err != nil {
 		return nil, err
 	}
+	if o.Place != nil {
+		if err := o.Place(&opt, sut, tg); err != nil {
+			return nil, err
+		}
+	}
 	opt.SUTSettings, opt.TGSettings = o.SUTSettings, o.TGSettings
 	if m := opt.SUTSettings.MTU; m != 0 {
 		opt.MTU = m
@@ -75,7 +79,6 @@ func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results
 	}
 	base := o.Base
 	base.MTU, base.MessageBytes, base.Touch, base.Congestion = opt.MTU, o.MessageBytes, "none", "cubic"
-	base.CPULayout = string(o.Layout)
 	var cells []results.Cell
 	for _, c := range support.Cells(base) {
 		if o.Only == nil || o.Only(c) {

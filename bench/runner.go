@@ -54,8 +54,8 @@ type Runner struct {
 	ForCell func(results.Cell, Options) Options
 	Power   *PowerMeter // nil: power is not measured
 
-	seq int
-	set bool // something may be set on the hosts
+	seq    int
+	hasSet bool // something may be set on the hosts
 }
 
 // startDelay is how far ahead of the controller's clock a run starts, so that

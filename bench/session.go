@@ -45,14 +45,17 @@ type Session struct {
 type Missing struct{ Reason, Fix string }
 
 // Play runs the plan until its end or that of ctx, which lets the run under way
-// finish, and restores what was set on the hosts. It returns all records. Its error is a journal that could not be
-// written, or an agent that is gone: then nothing more can run.
+// finish. What all cells need set on the hosts is set for the whole of it, and
+// everything is restored at its end. It returns all records. Its error is a
+// journal that could not be written, or an agent that is gone: then nothing more
+// can run.
 func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.Record, err error) {
 	defer func() { err = errors.Join(err, s.Runner.Restore()) }()
 	if s.Progress != nil {
 		s.Progress.Plan(len(plan), s.estimate(plan))
 		defer s.Progress.End()
 	}
+	s.applyCommon(ctx, plan)
 	for _, p := range plan {
 		if err := context.Cause(ctx); err != nil {
 			return recs, fmt.Errorf("stopped after %d of %d runs: %w", len(recs), len(plan), err)

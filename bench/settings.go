@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/wire"
@@ -40,13 +41,45 @@ func (r *Runner) Settings(c results.Cell) (sut, tg wire.Settings) {
 	return sut, tg
 }
 
-// apply sets what a cell needs. A host that has it set already does nothing.
+// common is what all runs of a plan need set that are made.
+func (s *Session) common(plan []matrix.Run) (sut, tg wire.Settings) {
+	first := true
+	for _, p := range plan {
+		if s.missing(p.Cell) != nil {
+			continue
+		}
+		r := *s.Runner
+		if r.ForCell != nil {
+			r.Opt = r.ForCell(p.Cell, r.Opt)
+		}
+		a, b := r.Settings(p.Cell)
+		if !first {
+			a, b = sut.Common(a), tg.Common(b)
+		}
+		sut, tg, first = a, b, false
+	}
+	return sut, tg
+}
+
+// applyCommon sets what all runs need, for the whole session: a cell that is
+// refused something then costs nothing but that. An error is every run's, which
+// meets it again and says so.
+func (s *Session) applyCommon(ctx context.Context, plan []matrix.Run) {
+	sut, tg := s.common(plan)
+	_, _ = s.Runner.set(ctx, sut, tg)
+}
+
+// apply sets what a cell needs. A host changes only what it has not set already.
 func (r *Runner) apply(ctx context.Context, c results.Cell) (sutErr, tgErr error) {
 	sut, tg := r.Settings(c)
-	if !r.set && sut.IsZero() && tg.IsZero() {
+	return r.set(ctx, sut, tg)
+}
+
+func (r *Runner) set(ctx context.Context, sut, tg wire.Settings) (sutErr, tgErr error) {
+	if !r.hasSet && sut.IsZero() && tg.IsZero() {
 		return nil, nil
 	}
-	r.set = true
+	r.hasSet = true
 	// Both ends first change the MTU, then talk.
 	if sutErr = r.SUT.Call(ctx, wire.OpSet, sut, nil); sutErr != nil {
 		return sutErr, nil
@@ -74,12 +107,12 @@ func (r *Runner) Restore() error {
 				continue
 			}
 			errs = append(errs, n.Close())
-		case r.set:
+		case r.hasSet:
 			if err := h.Call(ctx, wire.OpSet, wire.Settings{}, nil); err != nil {
 				errs = append(errs, fmt.Errorf("host %s: %w", h.Spec.Name, err))
 			}
 		}
 	}
-	r.set = false
+	r.hasSet = false
 	return errors.Join(errs...)
 }

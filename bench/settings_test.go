@@ -1,15 +1,20 @@
 package bench
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/veth"
 	"github.com/zcbench/zcbench/wire"
 )
 
@@ -78,5 +83,62 @@ func TestIntegrationExperimentSettings(t *testing.T) {
 	}
 	if len(recs) < 4 {
 		t.Errorf("%d records", len(recs))
+	}
+}
+
+// What the cells have in common is set once for the whole session: on a NIC, every
+// change of the MTU costs its link.
+func TestIntegrationCommonSettingsAreSetOnce(t *testing.T) {
+	r := newRig(t)
+	r.Runner.Opt.SUTSettings = wire.Settings{MTU: 2000}
+	r.Runner.Opt.TGSettings = wire.Settings{MTU: 2000}
+	heard := map[string]func() []int{r.pair.SUT.Dev: mtus(t, r.pair.SUT), r.pair.TG.Dev: mtus(t, r.pair.TG)}
+	var cells []results.Cell
+	for _, gro := range []bool{false, true} {
+		c := cell("tcp", "tcp")
+		c.ID, c.GRO = fmt.Sprint("gro ", gro), &gro
+		cells = append(cells, c)
+	}
+	hw := true // which veth has not: what was set stays
+	cells = append(cells, results.Cell{ID: "refused", RX: "tcp", TX: "tcp", MessageBytes: 1 << 20, HWGRO: &hw})
+	recs, err := r.Play(t.Context(), plan(2, cells...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rec := range recs {
+		if want := map[bool]results.Verdict{true: results.Unsupported, false: results.OK}[rec.Cell.HWGRO != nil]; rec.Verdict != want && !late(t, rec) {
+			t.Errorf("%s: %s: %s", rec.Cell.ID, rec.Verdict, rec.Reason)
+		}
+	}
+	for dev, f := range heard {
+		if d := cmp.Diff([]int{2000, veth.DefaultMTU}, f()); d != "" {
+			t.Errorf("the MTUs of %s, one after the other: -want +got\n%s", dev, d)
+		}
+	}
+}
+
+// mtus hears of every MTU that an end's interface gets, until it is asked.
+func mtus(t *testing.T, e veth.End) func() []int {
+	t.Helper()
+	updates, done := make(chan netlink.LinkUpdate, 1000), make(chan struct{})
+	ns, err := netns.GetFromPath(e.Netns.Path())
+	if err == nil {
+		defer ns.Close()
+		err = netlink.LinkSubscribeAt(ns, updates, done)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() (out []int) {
+		time.Sleep(50 * time.Millisecond) // the last message
+		close(done)
+		last := veth.DefaultMTU
+		for u := range updates {
+			if a := u.Attrs(); a.Name == e.Dev && a.MTU != last {
+				last = a.MTU
+				out = append(out, last)
+			}
+		}
+		return out
 	}
 }

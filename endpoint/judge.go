@@ -91,9 +91,13 @@ func (r *run) gateWindow(_ stream.Counters, res *wire.EndResult) (reason, fix st
 	}
 	const how = "other work keeps the CPUs: end it, give the benchmark CPUs of its own, or measure longer"
 	asked, got := duration(r.sch.ToNs-r.sch.FromNs), duration(res.ToNs-res.FromNs)
+	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 	switch {
+	case r.startNs > r.sch.FromNs && r.sch.StartNs > 0:
+		return fmt.Sprintf("the window of %v began %.1f ms before the flow was open, its edges were read %.1f ms and %.1f ms late: from connecting to the receiver's welcome it took %.1f ms",
+				asked.Round(time.Millisecond), ms(r.startNs-r.sch.FromNs), ms(res.FromNs-r.sch.FromNs), ms(res.ToNs-r.sch.ToNs), ms(r.startNs-r.sch.StartNs)),
+			"packets were lost on the way (nstat -az TcpRetransSegs TcpExtTCPTimeouts on both hosts), or other work keeps the CPUs; a longer --ramp-up hides it"
 	case got < asked-asked/4, got > asked+asked/4:
-		ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 		return fmt.Sprintf("the window of %v was read as %.1f ms, its edges %.1f ms and %.1f ms late", asked.Round(time.Millisecond),
 			ms(int64(got)), ms(res.FromNs-r.sch.FromNs), ms(res.ToNs-r.sch.ToNs)), how
 	case res.Window.Bytes == 0:

@@ -2,8 +2,10 @@ package endpoint
 
 import (
 	"cmp"
+	"errors"
 
 	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
@@ -11,12 +13,16 @@ import (
 )
 
 // placeSoftirq puts the interface's softirq where the spec wants it. A host that
-// cannot is no failure: the layout is not to be had there.
+// cannot is no failure: the layout is not to be had there. An interface that
+// another process has leased is one.
 func (e *End) placeSoftirq() (err error) {
 	if e.spec.SoftirqCPU == nil {
 		return nil
 	}
 	if e.place, err = place.Softirq(cmp.Or(e.spec.Dev, "lo"), *e.spec.SoftirqCPU); err != nil {
+		if b := (*lease.Busy)(nil); errors.As(err, &b) {
+			return err
+		}
 		return &stream.Unsupported{Mode: e.spec.Mode, Op: "the CPU layout cannot be had: " + err.Error(), How: stream.FixOf(err)}
 	}
 	return nil

@@ -216,7 +216,9 @@ func (r *run) early(stopNs int64) error {
 
 var errEndedEarly = &stream.Error{Peer: true, Op: "the flow ended before its time", How: "the other end, most often the sender, broke off: its own message says why"}
 
-// pass waits until ns; a flow that ends before is an error.
+// pass waits until ns; a flow that ends before is an error. One that has ended when
+// this thread gets to look, but after ns, is none: the window's gate says how late
+// its edges were read.
 func (r *run) pass(ctx context.Context, ns int64) error {
 	if ns == 0 {
 		return nil
@@ -224,7 +226,7 @@ func (r *run) pass(ctx context.Context, ns int64) error {
 	if err := r.passOrEnd(ctx, ns, false); err != nil {
 		return err
 	}
-	if r.result.atNs != 0 {
+	if r.result.atNs != 0 && (r.result.atNs < ns || r.flowError() != nil) {
 		return errEndedEarly
 	}
 	return nil

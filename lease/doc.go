@@ -9,7 +9,8 @@
 //
 // One process at a time has a lease of an interface, of the machine, or of what
 // belongs to a network namespace; a second one is told who has it. Within a
-// process leases nest.
+// process leases nest, and one lease becomes what the next cell of an experiment
+// wants by the difference (see [Lease.Become]).
 //
 // Nothing that somebody else changed meanwhile is overwritten silently: a value
 // that is neither the one found nor the one set is reported and left.

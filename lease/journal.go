@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Version of the journal's format. A reader refuses newer ones.
-const Version = 1
+// Version of the journal's format. A reader refuses newer ones. 2 has Reset.
+const Version = 2
 
 const (
 	journalKind = "zcbench-lease"
@@ -52,6 +52,7 @@ type Step struct {
 
 	state  string // of the journal: "", undone or left
 	became string // of a Keep, when all was set
+	was    string // what Set was before it was last changed; "": it was not
 }
 
 func (s Step) where() string {
@@ -63,8 +64,20 @@ func (s Step) where() string {
 
 func (s Step) String() string { return fmt.Sprintf("%s of %s", s.Name, s.where()) }
 
+// reset notes that the step is about to be set to something else. Until it is,
+// what was set reads back.
+func (s *Step) reset(v string) { s.was, s.Set = s.Set, v }
+
+// onlyRead reports whether the setting was found as it was wanted.
+func (s Step) onlyRead() bool { return !s.Keep && s.Set == s.Before && s.was == "" }
+
+// same reports whether both set the same thing.
+func (s Step) same(t Step) bool {
+	return s.Dev == t.Dev && s.Index == t.Index && s.Netns == t.Netns && s.Name == t.Name
+}
+
 // line is a line of the journal. The first has Kind and what describes the lease;
-// the others one of Steps, Became, Undone, Left.
+// the others one of Steps, Reset, Became, Undone, Left.
 type line struct {
 	Kind    string `json:"kind,omitempty"` // "zcbench-lease"
 	Version int    `json:"version,omitempty"`
@@ -73,6 +86,7 @@ type line struct {
 	Owner   *Owner `json:"owner,omitempty"`
 
 	Steps  []Step         `json:"steps,omitempty"`  // are about to be set; numbered from 0 through the file
+	Reset  map[int]string `json:"reset,omitempty"`  // steps that are about to be set to something else
 	Became map[int]string `json:"became,omitempty"` // what was to be kept, after all was set
 	Undone []int          `json:"undone,omitempty"` // are as before
 	Left   []int          `json:"left,omitempty"`   // were changed by others, and left
@@ -175,6 +189,13 @@ func (j *Journal) add(l line) error {
 			return nil, fmt.Errorf("step %d of %d", i, len(j.Steps))
 		}
 		return &j.Steps[i], nil
+	}
+	for i, v := range l.Reset {
+		s, err := at(i)
+		if err != nil {
+			return err
+		}
+		s.reset(v)
 	}
 	for i, v := range l.Became {
 		s, err := at(i)

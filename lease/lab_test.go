@@ -100,7 +100,7 @@ func hosts(t testing.TB) map[string]string {
 
 // everything are the flags of a run that sets all that a run can set on a soft NIC.
 var everything = slices.Concat(plain, []string{"--mtu", "1500", "--gro", "off", "--hw-gro", "on", "--big-tcp", "131072", "--rx-ring", "1024", "--channels", "3",
-	"--sysctl-profile", "reference", "--set", "napi 1=defer-hard-irqs 7, gro-flush-timeout 30000, irq-suspend-timeout 0, threaded off", "--set", "sut:rps 0=2"})
+	"--sysctl-profile", "reference", "--set", "napi 1=defer-hard-irqs 7, gro-flush-timeout 30000, irq-suspend-timeout 0, threaded off", "--set", "sut:rps 0=2", "--layout", "2cpu"})
 
 // plain are those of a run that sets what zcrx needs, and nothing else.
 var plain = []string{"run", "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender, "--rx", "zcrx", "--tx", "tcp",
@@ -169,12 +169,19 @@ func TestLabKill(t *testing.T) {
 	}
 	length := time.Since(start)
 	before := hosts(t)
-	good, left := 0, 0
+	good, left, kills := 0, 0, 0
 	for i := range rounds {
-		after := time.Duration(rnd.Int64N(int64(length)))
+		share := rnd.Float64()
 		who := victims[rnd.IntN(len(victims))]
-		ok := t.Run(fmt.Sprintf("%02d %s after %d ms", i, who, after.Milliseconds()), func(t *testing.T) {
-			killed := killRun(t, who, after)
+		ok := t.Run(fmt.Sprintf("%02d %s at %.0f %%", i, who, 100*share), func(t *testing.T) {
+			killed := 0
+			for killed == 0 {
+				var took time.Duration
+				if killed, took = killRun(t, who, time.Duration(share*float64(length))); killed == 0 {
+					length = min(length, took) // it had ended: the machine was slower when that was measured
+				}
+			}
+			kills++
 			if !cmp.Equal(before, hosts(t)) {
 				left++ // nobody but zcbench restore will put it right
 			}
@@ -192,8 +199,10 @@ func TestLabKill(t *testing.T) {
 					}
 				}
 			}
-			if out, err := run(t, plain...); !worked(out, err) {
-				t.Errorf("the next run: %v\n%s", err, out)
+			counted, dir := counters(t), filepath.Join(t.TempDir(), "out")
+			if out, err := run(t, append(plain, "--out", dir)...); !worked(out, err) {
+				journal, _ := os.ReadFile(filepath.Join(dir, "journal.jsonl"))
+				t.Errorf("the next run: %v\n%s\ncounters before:\n%s\nand after:\n%s\n%s", err, out, counted, counters(t), journal)
 			}
 			t.Logf("killed %d processes; restore said: %s", killed, strings.TrimSpace(out))
 		})
@@ -201,23 +210,59 @@ func TestLabKill(t *testing.T) {
 			good++
 		}
 	}
-	t.Logf("seed %d: %d of %d rounds are good; in %d of them something was left to zcbench restore", seed, good, rounds, left)
+	t.Logf("seed %d: %d of %d rounds are good, in %d something was killed, in %d of them something was left to zcbench restore", seed, good, rounds, kills, left)
+}
+
+// counters are what both hosts' kernels counted of packets, for when a run fails.
+func counters(t testing.TB) string {
+	t.Helper()
+	var all strings.Builder
+	for _, e := range guest.Ends {
+		inNS(t, e.NS, func() error {
+			for _, name := range []string{"dev", "snmp", "netstat", "softnet_stat", "arp"} {
+				b, err := os.ReadFile("/proc/thread-self/net/" + name)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(&all, "%s, %s:\n%s", e.NS, name, b)
+			}
+			return nil
+		})
+	}
+	return all.String()
 }
 
 // victims are who is killed.
 var victims = []string{"controller", "an agent", "both agents", "all"}
 
-// killRun starts a run, kills who after a time and waits for the rest of it.
-func killRun(t *testing.T, who string, after time.Duration) (killed int) {
+// killRun starts a run, kills who after a time and waits for the rest of it. took
+// is how long the run was there.
+func killRun(t *testing.T, who string, after time.Duration) (killed int, took time.Duration) {
 	t.Helper()
+	start := time.Now()
 	cmd := exec.Command("zcbench", everything...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(after)
+	done := make(chan struct{})
+	go func() { _ = cmd.Wait(); took = time.Since(start); close(done) }()
+	ended := func(d time.Duration) bool {
+		select {
+		case <-done:
+			return true
+		case <-time.After(d):
+			return false
+		}
+	}
+	if ended(after) {
+		return 0, took
+	}
 	agents := children(cmd.Process.Pid)
+	for who != "controller" && len(agents) == 0 && !ended(time.Millisecond) { // too early for any
+		agents = children(cmd.Process.Pid)
+	}
 	var pids []int
 	switch who {
 	case "controller":
@@ -237,8 +282,6 @@ func killRun(t *testing.T, who string, after time.Duration) (killed int) {
 			killed++
 		}
 	}
-	done := make(chan struct{})
-	go func() { _ = cmd.Wait(); close(done) }()
 	select {
 	case <-done:
 	case <-time.After(time.Minute):
@@ -252,7 +295,7 @@ func killRun(t *testing.T, who string, after time.Duration) (killed int) {
 			}
 		}
 		if alive == 0 {
-			return killed
+			return killed, took
 		}
 		if time.Now().After(end) {
 			t.Fatalf("%d agents live a minute after the end of the run", alive)

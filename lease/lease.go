@@ -41,7 +41,6 @@ type Lease struct {
 	journal Journal
 	where   places
 	release map[string]func() // of the locks
-	held    []func() error    // what the kernel restores, to be closed
 }
 
 // New makes a lease of nothing.
@@ -67,22 +66,35 @@ func (l *Lease) Apply(wants ...Want) error {
 	if err := l.start(); err != nil {
 		return err
 	}
-	steps, err := l.plan(wants)
+	return l.apply(wants)
+}
+
+func (l *Lease) apply(wants []Want) error {
+	steps, err := l.locate(wants)
+	if err == nil {
+		steps, err = l.plan(steps)
+	}
 	if err != nil || len(steps) == 0 {
 		return err
 	}
+	first := len(l.journal.Steps)
 	if err := l.record(steps); err != nil {
 		return err
 	}
-	first := len(l.journal.Steps)
-	l.journal.Steps = append(l.journal.Steps, steps...)
-	err = l.set(first)
+	err = l.set(numbers(first, len(l.journal.Steps)))
 	if err != nil {
 		// Restore knows more of what went wrong only if it fails too.
-		_, rerr := l.undo(first, true)
-		return errors.Join(err, rerr)
+		return errors.Join(err, l.undo(func(i int) bool { return i >= first }, true))
 	}
 	return l.keepAfter(first)
+}
+
+// numbers are those from first up to end.
+func numbers(first, end int) (out []int) {
+	for i := first; i < end; i++ {
+		out = append(out, i)
+	}
+	return out
 }
 
 // Start prepares the folder of journals and works off what dead processes left.
@@ -122,17 +134,32 @@ func self(session string) Owner {
 	return Owner{PID: os.Getpid(), Command: strings.Join(words, " "), Session: session, SinceNs: time.Now().UnixNano()}
 }
 
-// plan finds out what there is now and locks it.
-func (l *Lease) plan(wants []Want) ([]Step, error) {
-	var steps []Step
+// locate says where what is wanted is set, each once, with the values as they will
+// read back.
+func (l *Lease) locate(wants []Want) (steps []Step, err error) {
 	for _, w := range wants {
 		s, err := l.where.step(w.Dev, w.Name)
 		if err != nil {
 			return nil, err
 		}
-		s.Set = w.Value
+		set, err := l.where.setting(s)
+		if err != nil {
+			return nil, err
+		}
+		if s.Set, err = set.Canonical(w.Value); err != nil {
+			return nil, err
+		}
+		if at := slices.IndexFunc(steps, s.same); at >= 0 {
+			steps[at] = s // the last one counts
+			continue
+		}
 		steps = append(steps, s)
 	}
+	return steps, nil
+}
+
+// plan locks what the steps are to set and finds out how it is now.
+func (l *Lease) plan(steps []Step) ([]Step, error) {
 	for i := range steps {
 		if err := l.lock(steps[i].scope()); err != nil {
 			return nil, err
@@ -188,7 +215,7 @@ func (l *Lease) keeps(steps []Step) []Step {
 	return out
 }
 
-// record writes the steps down.
+// record writes the steps down, and makes them the last ones of the lease.
 func (l *Lease) record(steps []Step) (err error) {
 	if l.file == nil {
 		if l.file, err = create(l.opt.Dir, line{Kind: journalKind, Version: Version, Tool: version.Tool(), BootID: l.journal.BootID, Owner: &l.owner}); err != nil {
@@ -199,14 +226,16 @@ func (l *Lease) record(steps []Step) (err error) {
 	if err := l.file.write(line{Steps: steps}); err != nil {
 		return fmt.Errorf("write the journal of a lease: %w: nothing was changed", err)
 	}
+	l.journal.Steps = append(l.journal.Steps, steps...)
 	return nil
 }
 
-// set sets the steps from first on, and looks at all of them again at the end: a
-// later one may have changed an earlier.
-func (l *Lease) set(first int) error {
+// set sets steps in order, and looks at all of them again at the end: a later one
+// may have changed an earlier.
+func (l *Lease) set(which []int) error {
 	for range 2 {
-		for _, s := range l.journal.Steps[first:] {
+		for _, i := range which {
+			s := l.journal.Steps[i]
 			if s.Keep {
 				continue
 			}
@@ -248,14 +277,6 @@ func (l *Lease) keepAfter(first int) error {
 	return l.file.write(line{Became: became})
 }
 
-// Hold keeps something that the kernel undoes by itself when the process ends
-// until Restore.
-func (l *Lease) Hold(close func() error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.held = append(l.held, close)
-}
-
 // Changes says what was changed, in order.
 func (l *Lease) Changes() []string {
 	l.mu.Lock()
@@ -284,22 +305,7 @@ func short(v string) string {
 func (l *Lease) Restore() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var errs []error
-	if l.file != nil {
-		_, err := l.undo(0, false)
-		errs = append(errs, err)
-		if len(l.journal.owed(true)) == 0 {
-			errs = append(errs, l.file.remove())
-		} else {
-			errs = append(errs, l.file.f.Close())
-		}
-		l.file, l.journal.Steps = nil, nil
-		live.remove(l)
-	}
-	for _, f := range slices.Backward(l.held) {
-		errs = append(errs, f())
-	}
-	l.held = nil
+	errs := []error{l.undoAll()}
 	for _, release := range l.release {
 		release()
 	}
@@ -308,18 +314,33 @@ func (l *Lease) Restore() error {
 	return errors.Join(errs...)
 }
 
-// undo restores the steps from first on. Its error says what was not restored.
-// ours: what reads neither as before nor as set is our own failed attempt.
-func (l *Lease) undo(first int, ours bool) ([]StepReport, error) {
-	u := undoing{journal: &l.journal, file: l.file, where: &l.where, force: ours}
-	reports := u.run(func(i int) bool { return i >= first && l.journal.Steps[i].state == "" })
-	var errs []error
-	for _, r := range reports {
-		if err := r.err(); err != nil {
-			errs = append(errs, err)
-		}
+// undoAll restores everything and ends the journal: the next change begins another
+// one. One that owes nothing is removed.
+func (l *Lease) undoAll() error {
+	if l.file == nil {
+		return nil
 	}
-	return reports, errors.Join(errs...)
+	errs := []error{l.undo(func(int) bool { return true }, false)}
+	if len(l.journal.owed(true)) == 0 {
+		errs = append(errs, l.file.remove())
+	} else {
+		errs = append(errs, l.file.f.Close())
+	}
+	l.file, l.journal.Steps = nil, nil
+	live.remove(l)
+	return errors.Join(errs...)
+}
+
+// undo restores those of the steps that are chosen. Its error says what was not
+// restored. ours: what reads neither as before nor as set is our own failed
+// attempt.
+func (l *Lease) undo(chosen func(int) bool, ours bool) error {
+	u := undoing{journal: &l.journal, file: l.file, where: &l.where, force: ours}
+	var errs []error
+	for _, r := range u.run(func(i int) bool { return l.journal.Steps[i].state == "" && chosen(i) }) {
+		errs = append(errs, r.err())
+	}
+	return errors.Join(errs...)
 }
 
 // tuneFS is the host whose settings are set; tests put fixtures there.

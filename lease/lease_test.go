@@ -250,6 +250,21 @@ func killed(t *testing.T, m *machine, wants ...Want) (path string) {
 	if err := l.Apply(wants...); err != nil {
 		t.Fatal(err)
 	}
+	return l.kill(t, m)
+}
+
+// killedBecoming is the same of a lease that changed from one value to another.
+func killedBecoming(t *testing.T, m *machine, from, to Want) (path string) {
+	t.Helper()
+	l := m.lease(t)
+	if err := errors.Join(l.Become(from), l.Become(to)); err != nil {
+		t.Fatal(err)
+	}
+	return l.kill(t, m)
+}
+
+func (l *Lease) kill(t *testing.T, m *machine) (path string) {
+	t.Helper()
 	b, err := os.ReadFile(l.file.f.Name())
 	if err != nil {
 		t.Fatal(err)
@@ -479,19 +494,8 @@ func TestLeasesOfOneProcessNest(t *testing.T) {
 	}
 }
 
-func TestHoldIsClosedAtRestore(t *testing.T) {
-	l := newMachine().lease(t)
-	var closed []int
-	for i := range 2 {
-		l.Hold(func() error { closed = append(closed, i); return nil })
-	}
-	if err := l.Restore(); err != nil || !slices.Equal(closed, []int{1, 0}) {
-		t.Errorf("%v, %v", closed, err)
-	}
-}
-
 func TestEverySettingHasItsPlace(t *testing.T) {
-	for _, name := range []string{"mtu", "channels", "ring rx", "feature rx-gro", "header-split", "coalesce rx-usecs", "napi 0", "irq 0", "rps 0", "xps 0", "rss",
+	for _, name := range []string{"mtu", "channels", "ring rx", "feature rx-gro", "header-split", "coalesce rx-usecs", "napi 0", "irq 0", "interrupt 24", "rps 0", "xps 0", "rss",
 		"gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size", "sysctl vm.nr_hugepages", "governor 0", "irqbalance"} {
 		if rank(name) == len(order) {
 			t.Errorf("%s has no place in the order of dependency", name)
@@ -506,6 +510,7 @@ func FuzzJournal(f *testing.F) {
 	f.Add([]byte(`{"kind":"zcbench-lease","version":1,"boot_id":"b","owner":{"pid":1,"command":"x","since_utc_ns":1}}
 {"steps":[{"dev":"eth0","ifindex":2,"netns":1,"setting":"mtu","before":"1500","set":"4148"},{"setting":"irqbalance","before":"running","keep":true}]}
 {"became":{"1":"stopped"}}
+{"reset":{"0":"9000"}}
 {"undone":[1],"left":[0]}
 `))
 	f.Add([]byte(`{"kind":"zcbench-lease","version":1}`))

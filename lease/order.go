@@ -9,7 +9,7 @@ import (
 // follows. Channels and rings restart queues; mlx5 wants rx-gro-hw before header
 // split; a rule needs its queue.
 var order = []string{"sysctl", "governor", "irqbalance", "channels", "ring", "mtu", "feature", "header-split", "gso-max-size", "gro-max-size",
-	"gso-ipv4-max-size", "gro-ipv4-max-size", "coalesce", "napi", "irq", "rps", "xps", "rss", "rss-context", "rule"}
+	"gso-ipv4-max-size", "gro-ipv4-max-size", "coalesce", "napi", "irq", "interrupt", "rps", "xps", "rss", "rss-context", "rule"}
 
 func rank(name string) int {
 	word, _, _ := strings.Cut(name, " ")
@@ -17,6 +17,14 @@ func rank(name string) int {
 		return i
 	}
 	return len(order)
+}
+
+// queueWords are the settings of a queue that its restart may take.
+var queueWords = []string{"napi", "irq", "rps", "xps"}
+
+func ofQueue(name string) bool {
+	word, _, _ := strings.Cut(name, " ")
+	return slices.Contains(queueWords, word)
 }
 
 // restarts reports whether setting it restarts the queues, and may take with it

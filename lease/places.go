@@ -121,7 +121,7 @@ func (p *places) queueSettings(s Step) []string {
 	}
 	names := []string{"rss"}
 	for _, q := range queues {
-		for _, word := range []string{"napi", "irq", "rps", "xps"} {
+		for _, word := range queueWords {
 			names = append(names, fmt.Sprintf("%s %d", word, q.ID))
 		}
 	}

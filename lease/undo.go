@@ -120,7 +120,7 @@ func (u *undoing) look(i int) *StepReport {
 	if err == nil {
 		r.Now, err = set.Get()
 	}
-	ours := r.Now == s.Set
+	ours := r.Now == s.Set || s.was != "" && r.Now == s.was
 	if s.Keep {
 		ours = s.became == "" || r.Now == s.became
 	}
@@ -131,7 +131,7 @@ func (u *undoing) look(i int) *StepReport {
 		// A queue that comes back when the number of them does: back sees to it.
 	case err != nil:
 		r.fail(err)
-	case r.Now == s.Before, ours, u.force, !s.Keep && s.Set == s.Before:
+	case r.Now == s.Before, ours, u.force, s.onlyRead():
 		// back does the rest.
 	default:
 		r.Result = Changed
@@ -154,7 +154,7 @@ const freeWithin = 5 * time.Second
 
 // back restores a step that may be, and must not be left.
 func (u *undoing) back(s Step, r *StepReport) {
-	if r.Result != Already && r.Result != Restored || !s.Keep && s.Set == s.Before {
+	if r.Result != Already && r.Result != Restored || s.onlyRead() {
 		return // or it was so, and was only looked at
 	}
 	set, err := u.where.setting(s)

@@ -3,7 +3,7 @@
 #   make lab            fetch kernels and toolchain into the user's cache, build the soft NIC
 #   make test-lab       run the soft NIC's tests in the VM, on every kernel the lab knows
 #   make lab-selftests  build the kernel's own selftest programs and run them on the soft NIC
-#   make lease-kills    kill -9 at 50 random moments of runs in the lab: everything must be restored
+#   make lease-kills    kill -9 at 50 random moments of runs in the lab, on every kernel: everything must be restored
 #   make lab-boots      boot N times in a row (N=20): none may hang or complain
 #
 # Where the lab cannot be had, each says why and what to do, and skips: a
@@ -44,10 +44,13 @@ lab-selftests: lab ## run the kernel's own zero-copy selftests on the soft NIC
 	dir=$$(bin/zcbench lab selftests) || exit 1; \
 	CGO_ENABLED=0 go test -count=1 -v -run TestSelftest -exec "$(CURDIR)/bin/zcbench lab exec --file $$dir --env ZCBENCH_LAB_SELFTESTS=$$dir --timeout $(LAB_TIMEOUT) --" ./lab/softnictest
 
-lease-kills: lab ## kill runs in the lab with -9 at 50 random moments (SEED=1): every setting must come back
+lease-kills: lab ## kill runs in the lab, on every kernel, with -9 at 50 random moments (SEED=1): every setting must come back
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make lease-kills: $$why"; exit 0; fi; \
-	CGO_ENABLED=0 ZCBENCH_LEASE_KILLS=50 ZCBENCH_LEASE_SEED=$(or $(SEED),1) go test -v -count=1 -timeout 60m -run 'TestLabKill' \
-		-exec "$(CURDIR)/bin/zcbench lab exec --timeout 60m --" ./lease
+	for k in $(LAB_KERNELS); do \
+		echo "== $$k"; \
+		CGO_ENABLED=0 ZCBENCH_LEASE_KILLS=50 ZCBENCH_LEASE_SEED=$(or $(SEED),1) go test -v -count=1 -timeout 60m -run 'TestLabKill' \
+			-exec "$(CURDIR)/bin/zcbench lab exec --kernel $$k --timeout 60m --" ./lease || exit 1; \
+	done
 
 lab-boots: lab ## boot the lab N=20 times in a row
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make lab-boots: $$why"; exit 0; fi; \

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,13 +30,30 @@ func IRQAffinity(irq int) (string, error) {
 // manages the interrupt.
 func SetIRQAffinity(irq int, cpus string) error {
 	return writeFile(irqPath(irq), cpus, map[unix.Errno]string{
-		unix.EIO:       "the kernel manages this interrupt's CPUs itself: choose another queue, or move the application instead",
-		unix.EOVERFLOW: "no such CPU: /sys/devices/system/cpu/online lists those there are",
-		unix.EINVAL:    "none of the CPUs is online"})
+		unix.EIO:       "the kernel or the driver manages this interrupt's CPUs itself: make fewer queues (ethtool -L), or move the application instead",
+		unix.EOVERFLOW: noCPU,
+		unix.EINVAL:    "none of the CPUs is online",
+		unix.EROFS:     "/proc is mounted read-only, as in a container: run on the host"})
 }
+
+const noCPU = "no such CPU: /sys/devices/system/cpu/online lists those there are"
 
 func irqPath(irq int) string {
 	return filepath.Join(procRoot, "irq", strconv.Itoa(irq), "smp_affinity_list")
+}
+
+// IRQs lists the interrupts of the interface's queues, each once, also those of
+// queues that only send (netdev napi-get, 6.8). It is empty where the driver has
+// none, as virtual ones do, or does not tell.
+func (d *Device) IRQs() ([]int, error) {
+	all, err := d.NAPIs()
+	var out []int
+	for _, n := range all {
+		if n.IRQ > 0 && !slices.Contains(out, n.IRQ) {
+			out = append(out, n.IRQ)
+		}
+	}
+	return out, err
 }
 
 // irqOf is the interrupt of an RX queue.
@@ -135,7 +153,7 @@ func (d *Device) readQueueFile(name string) (string, error) {
 	if err != nil {
 		return "", fileError("read", name+" of "+d.Name, err)
 	}
-	return strings.TrimSpace(string(b)), nil
+	return canonicalMask(strings.TrimSpace(string(b)))
 }
 
 func (d *Device) writeQueueFile(name, value string) error {
@@ -143,7 +161,34 @@ func (d *Device) writeQueueFile(name, value string) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(path, value, map[unix.Errno]string{unix.ENOENT: "a device with one queue has no XPS, and a kernel may lack it"})
+	return writeFile(path, value, map[unix.Errno]string{
+		unix.ENOENT:    "a device with one queue has no XPS, and a kernel may lack XPS or RPS (CONFIG_XPS, CONFIG_RPS)",
+		unix.EINVAL:    "the CPU is kept apart (isolcpus, nohz_full): choose another one",
+		unix.EOVERFLOW: noCPU})
+}
+
+// CPUMask is one CPU as the mask of RPS and XPS.
+func CPUMask(cpu int) string {
+	return fmt.Sprintf("%x", uint32(1)<<(cpu%32)) + strings.Repeat(",00000000", cpu/32)
+}
+
+// canonicalMask writes a CPU mask in hexadecimal, words of 32 bits with commas
+// between them, without the zeros in front that the kernel fills up with to the
+// number of CPUs it was built for (bitmap_print_to_pagebuf, lib/bitmap-str.c).
+func canonicalMask(v string) (string, error) {
+	out := ""
+	for word := range strings.SplitSeq(v, ",") {
+		n, err := strconv.ParseUint(word, 16, 32)
+		switch {
+		case err != nil || len(word) > 8:
+			return "", fmt.Errorf("CPU mask %q: want hexadecimal words of up to 8 digits with commas between them, such as 3 or 1,00000000", v)
+		case out == "" || out == "0":
+			out = fmt.Sprintf("%x", n)
+		default:
+			out += fmt.Sprintf(",%08x", n)
+		}
+	}
+	return out, nil
 }
 
 func writeFile(path, value string, how map[unix.Errno]string) error {

@@ -91,6 +91,12 @@ func CanBind(tx bool) error {
 	return nil
 }
 
+func (b *Binding) decode(ad *netlink.AttributeDecoder) {
+	if ad.Type() == attrDMABufID {
+		b.ID = ad.Uint32()
+	}
+}
+
 func (d *Device) bind(cmd uint8, op string, how map[unix.Errno]string, fill func(*netlink.AttributeEncoder)) (*Binding, error) {
 	// The binding belongs to the socket that asked for it.
 	conn, err := genetlink.Dial(nil)
@@ -102,11 +108,7 @@ func (d *Device) bind(cmd uint8, op string, how map[unix.Errno]string, fill func
 	b := &Binding{conn: conn}
 	msgs, err := own.ask(d.netdev, cmd, 0, fill)
 	if err == nil {
-		err = each(msgs, func(ad *netlink.AttributeDecoder) {
-			if ad.Type() == attrDMABufID {
-				b.ID = ad.Uint32()
-			}
-		})
+		err = each(msgs, b.decode)
 	}
 	if err != nil {
 		_ = b.Close() // it holds nothing

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 )
@@ -174,6 +175,9 @@ func FuzzDecode(f *testing.F) {
 		_, _, _ = decodeQueue(b)
 		_, _, _ = decodePool(b)
 		_, _, _, _ = decodeQStats(b)
+		msgs := []genetlink.Message{{Data: b}}
+		_ = each(msgs, new(HeaderSplit).decode)
+		_ = each(msgs, new(Binding).decode)
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 //	coalesce NAME         a number, times in microseconds
 //	napi QUEUE            defer-hard-irqs N, gro-flush-timeout NS, irq-suspend-timeout NS[, threaded off|on|busy-poll]
 //	irq QUEUE             CPU list of the RX queue's interrupt
+//	interrupt N           CPU list of interrupt N, also one that no RX queue tells of, see [Device.IRQs]
 //	rps QUEUE, xps QUEUE  CPU mask, hexadecimal
 //	rss                   default, or the queue of each entry of the indirection table
 //	rss-context Q,Q...    present, absent: an RSS context over these queues in turn
@@ -46,6 +47,8 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 	case "coalesce":
 		s.Get = func() (string, error) { return d.coalescingText(arg) }
 		s.Set = parsed(parse32, func(v uint32) error { return d.SetCoalescing(arg, v) })
+	case "interrupt":
+		err = interruptSetting(&s, arg)
 	case "napi", "irq", "rps", "xps":
 		err = d.queueSetting(&s, word, arg)
 	case "rss":
@@ -187,7 +190,18 @@ func (d *Device) queueSetting(s *setting.Setting, word, arg string) error {
 		file := fmt.Sprintf("%cx-%d/%s_cpus", map[string]rune{"rps": 'r', "xps": 't'}[word], queue, word)
 		s.Get = func() (string, error) { return d.readQueueFile(file) }
 		s.Set = func(v string) error { return d.writeQueueFile(file, v) }
+		s.Canon = canonicalMask
 	}
+	return nil
+}
+
+func interruptSetting(s *setting.Setting, arg string) error {
+	irq, err := strconv.Atoi(arg)
+	if err != nil || irq < 0 {
+		return fmt.Errorf("setting interrupt %q: want the number of an interrupt", arg)
+	}
+	s.Get = func() (string, error) { return IRQAffinity(irq) }
+	s.Set = func(v string) error { return SetIRQAffinity(irq, v) }
 	return nil
 }
 

@@ -69,20 +69,22 @@ func (d *Device) HeaderSplit() (HeaderSplit, error) {
 	h := HeaderSplit{Threshold: -1}
 	msgs, err := d.ask(d.ethtool, unix.ETHTOOL_MSG_RINGS_GET, 0, d.header)
 	if err == nil {
-		err = each(msgs, func(ad *netlink.AttributeDecoder) {
-			switch ad.Type() {
-			case unix.ETHTOOL_A_RINGS_TCP_DATA_SPLIT:
-				h.State = Split(ad.Uint8())
-			case unix.ETHTOOL_A_RINGS_HDS_THRESH:
-				h.Threshold = int(ad.Uint32())
-			}
-		})
+		err = each(msgs, h.decode)
 	}
 	if err != nil {
 		return h, failed(d.op("read header split"), err, map[unix.Errno]string{
 			unix.EOPNOTSUPP: "the driver has no ring parameters, so no header split: use a NIC and driver that have it"})
 	}
 	return h, nil
+}
+
+func (h *HeaderSplit) decode(ad *netlink.AttributeDecoder) {
+	switch ad.Type() {
+	case unix.ETHTOOL_A_RINGS_TCP_DATA_SPLIT:
+		h.State = Split(ad.Uint8())
+	case unix.ETHTOOL_A_RINGS_HDS_THRESH:
+		h.Threshold = int(ad.Uint32())
+	}
 }
 
 // SetHeaderSplit sets state and threshold; a Threshold of -1 leaves it. The

@@ -1,32 +1,45 @@
 package place
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/nic"
+	"golang.org/x/sys/unix"
 )
 
 // Near lists the CPUs of the NUMA node of interface dev, one of each core, in
 // order. An interface without hardware, or on a machine of one node, is near to
 // all of them.
 func Near(dev string) ([]int, error) {
-	root := "/sys"
-	if sys, err := mountSysfs(); err == nil { // not as another user than root: then the machine's has to do
-		defer sys.Close()
-		root = fdPath(sys)
-	}
-	return near(root, dev)
+	return near("/sys", localCPUs(dev))
 }
 
-func near(root, dev string) ([]int, error) {
+// localCPUs is the list of the CPUs of an interface's node, "" where it has none.
+func localCPUs(dev string) string {
+	d, err := nic.Open(dev)
+	if err != nil {
+		return ""
+	}
+	defer d.Close()
+	list, err := d.SysFile("device/local_cpulist")
+	if errors.Is(err, unix.EPERM) { // the namespace's sysfs is for root only: the machine's has to do
+		b, _ := os.ReadFile(filepath.Join("/sys/class/net", dev, "device/local_cpulist"))
+		list = string(b)
+	}
+	return list
+}
+
+func near(root, node string) ([]int, error) {
 	all, err := readCPUs(filepath.Join(root, "devices/system/cpu/online"))
 	if err != nil {
 		return nil, fmt.Errorf("list the CPUs that are online: %w", err)
 	}
-	if local, err := readCPUs(filepath.Join(root, "class/net", dev, "device/local_cpulist")); dev != "" && err == nil {
+	if local, err := counter.ParseCPUList(node); err == nil {
 		if here := both(all, local); len(here) > 0 {
 			all = here
 		}

@@ -11,6 +11,16 @@ type Setting struct {
 	Name string
 	Get  func() (string, error)
 	Set  func(string) error
+	// Canon makes a text that somebody typed canonical, or refuses it; nil: it is.
+	Canon func(string) (string, error)
+}
+
+// Canonical is the text that Get returns when v was set.
+func (s Setting) Canonical(v string) (string, error) {
+	if s.Canon == nil {
+		return v, nil
+	}
+	return s.Canon(v)
 }
 
 // Reverted is a setting that was taken without an error and yet reads back as
@@ -32,6 +42,10 @@ func (e *Reverted) Fix() string {
 // Apply sets s to want unless it is so, and reads it back. where names its owner
 // in a *[Reverted].
 func Apply(s Setting, where, want string) error {
+	want, err := s.Canonical(want)
+	if err != nil {
+		return err
+	}
 	now, err := s.Get()
 	if err != nil || now == want {
 		return err

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zcbench/zcbench/tune"
 )
@@ -59,6 +60,49 @@ func (s Settings) Shared() Settings {
 		}
 	}
 	return w
+}
+
+// Common is what both want.
+func (s Settings) Common(t Settings) Settings {
+	c := Settings{Dev: s.Dev, OnlyNamespace: s.OnlyNamespace}
+	if s.Dev != t.Dev || s.OnlyNamespace != t.OnlyNamespace {
+		return Settings{}
+	}
+	both(&c.MTU, s.MTU, t.MTU)
+	bothPtr(&c.GRO, s.GRO, t.GRO)
+	bothPtr(&c.HWGRO, s.HWGRO, t.HWGRO)
+	both(&c.BigTCPBytes, s.BigTCPBytes, t.BigTCPBytes)
+	both(&c.RXRing, s.RXRing, t.RXRing)
+	both(&c.TXRing, s.TXRing, t.TXRing)
+	both(&c.Channels, s.Channels, t.Channels)
+	both(&c.SysctlProfile, s.SysctlProfile, t.SysctlProfile)
+	both(&c.HugePages, s.HugePages, t.HugePages)
+	both(&c.Governor, s.Governor, t.Governor)
+	bothPtr(&c.MaxIdleUs, s.MaxIdleUs, t.MaxIdleUs)
+	both(&c.StopBalance, s.StopBalance, t.StopBalance)
+	c.Device, c.Sysctls = inBoth(s.Device, t.Device), inBoth(s.Sysctls, t.Sysctls)
+	return c
+}
+
+func both[T comparable](to *T, a, b T) {
+	if a == b {
+		*to = a
+	}
+}
+
+func bothPtr[T comparable](to **T, a, b *T) {
+	if a != nil && b != nil && *a == *b {
+		*to = a
+	}
+}
+
+func inBoth(a, b []Setting) (out []Setting) {
+	for _, x := range a {
+		if slices.Contains(b, x) {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 // Check refuses what no host could have.

@@ -1,6 +1,9 @@
 package wire
 
-import "testing"
+import (
+	"reflect"
+	"testing"
+)
 
 func TestSettings(t *testing.T) {
 	idle, on := 0, true
@@ -23,6 +26,34 @@ func TestSettings(t *testing.T) {
 	} {
 		if c.s.IsZero() != c.zero || (c.s.Check() == nil) != c.ok {
 			t.Errorf("%+v: zero %v, %v", c.s, c.s.IsZero(), c.s.Check())
+		}
+	}
+}
+
+// Whatever field there is, it is common to two who both want it, and to no others.
+func TestCommonSettings(t *testing.T) {
+	on, idle := true, 5
+	all := Settings{Dev: "eth0", MTU: 4148, GRO: &on, HWGRO: &on, BigTCPBytes: 131072, RXRing: 512, TXRing: 256, Channels: 4, Device: []Setting{{"rss", "default"}, {"rps 0", "1"}},
+		SysctlProfile: "reference", Sysctls: []Setting{{"net.core.rmem_max", "1"}}, HugePages: 3, Governor: "performance", MaxIdleUs: &idle, StopBalance: true, OnlyNamespace: true}
+	v := reflect.ValueOf(all)
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			t.Errorf("the test has no %s", v.Type().Field(i).Name)
+		}
+	}
+	off, off2 := false, false
+	other := Settings{Dev: "eth0", MTU: 1500, GRO: &off, HWGRO: nil, Device: []Setting{{"rss", "default"}, {"rps 0", "2"}}, OnlyNamespace: true}
+	same := other
+	same.GRO = &off2
+	for _, x := range []struct{ a, b, want Settings }{
+		{all, all, all},
+		{other, same, other},
+		{all, other, Settings{Dev: "eth0", OnlyNamespace: true, Device: []Setting{{"rss", "default"}}}},
+		{all, Settings{Dev: "eth1"}, Settings{}},
+		{all, Settings{}, Settings{}},
+	} {
+		if got := x.a.Common(x.b); !reflect.DeepEqual(got, x.want) {
+			t.Errorf("%+v and %+v have %+v", x.a, x.b, got)
 		}
 	}
 }

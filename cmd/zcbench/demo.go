@@ -13,7 +13,6 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/place"
 	"github.com/zcbench/zcbench/report"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
@@ -26,7 +25,7 @@ func demoCommand() *cobra.Command {
 	o := bench.DemoOptions{ToolVersion: version.Tool()}
 	message := units.Bytes(stream.DefaultMessageBytes)
 	var rx, tx, probes []string
-	var layout string
+	var placed placeFlags
 	var watts cli.Power
 	var asJSON bool
 	var settings cli.Settings
@@ -68,9 +67,10 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 			if err := cli.CheckUringEngine(o.UringEngine, demoModes(rx, tx)...); err != nil {
 				return err
 			}
-			if o.Layout, err = place.ParseLayout(layout); err != nil {
-				return cli.Usagef("--layout: %w", err)
+			if err := placed.check(autoCPU, autoCPU); err != nil {
+				return err
 			}
+			o.Base.CPULayout, o.Place = string(placed.layout), placed.place
 			if (o.SUT == "") != (o.TG == "") || o.Dev != "" && o.SUT == "" {
 				return cli.Usagef("--sut and --tg go together, and --dev with them")
 			}
@@ -102,6 +102,7 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 	}
 	watts.AddFlags(cmd, 2*time.Second, time.Second)
 	settings.AddFlags(cmd, false)
+	placed.addFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.Dir, "out", "out/demo", "folder for the results; must not have any yet")
 	f.IntVar(&o.Repetitions, "repetitions", 6, "runs of each pair of modes that count")
@@ -115,7 +116,6 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 	f.StringSliceVar(&rx, "rx", nil, "receive modes to run (default: all)")
 	f.StringSliceVar(&tx, "tx", nil, "send modes to run (default: all)")
 	cli.UringEngineFlag(cmd, &o.UringEngine)
-	f.StringVar(&layout, "layout", "", "1cpu: softirq and application on one CPU; 2cpu: each on its own (default: as found)")
 	f.BoolVar(&asJSON, "json", false, "print the summary as JSON")
 	addProbeFlag(f, &probes)
 	cmd.RegisterFlagCompletionFunc("rx", cobra.FixedCompletions(stream.Names(stream.RX), cobra.ShellCompDirectiveNoFileComp))

@@ -44,7 +44,7 @@ func TestIntegrationHostsDoc(t *testing.T) {
 	ran := 0
 	for _, m := range prompt.FindAllStringSubmatch(string(text), -1) {
 		where, command := m[1], m[2]
-		if slices.ContainsFunc(notRun, func(s string) bool { return strings.HasPrefix(command, s) }) {
+		if slices.ContainsFunc(notRun, func(s string) bool { return strings.HasPrefix(command, s) }) || strings.Contains(command, "--rx zcrx") { // veth has no queue to take
 			continue
 		}
 		for _, q := range quick {

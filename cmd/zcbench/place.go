@@ -62,7 +62,13 @@ func (f *placeFlags) check(sutCPU, tgCPU int) (err error) {
 	return nil
 }
 
-// apply puts the CPUs that were named over those that were chosen.
+// place puts the CPUs that were named over those that were chosen, and refuses what
+// the hosts cannot have.
+func (f *placeFlags) place(o *bench.Options, sut, tg *host.Host) error {
+	f.apply(o)
+	return f.fits(*o, sut, tg)
+}
+
 func (f *placeFlags) apply(o *bench.Options) {
 	if f.given {
 		o.SUTCPU, o.SUTSoftirqCPU = f.cpus.App, f.cpus.Softirq
@@ -83,7 +89,10 @@ func (f *placeFlags) fits(o bench.Options, sut, tg *host.Host) error {
 		h    *host.Host
 	}{{"--cpus", place.CPUs{App: o.SUTCPU, Softirq: o.SUTSoftirqCPU}, sut}, {"--tg-cpus", place.CPUs{App: o.TGCPU, Softirq: o.TGSoftirqCPU}, tg}} {
 		online := x.h.Info.OnlineCPUs
-		switch n := x.cpus.SoftirqOf(f.layout); {
+		n := x.cpus.SoftirqOf(f.layout)
+		switch {
+		case !slices.Contains(online, x.cpus.App):
+			return cli.Usagef("%s: CPU %d is not online on %s; online are %s", x.flag, x.cpus.App, x.h.Spec.Name, counter.FormatCPUList(online))
 		case x.h == tg && sut.SameMachine(tg): // its softirq stays with its thread
 		case f.layout == place.TwoCPU && x.cpus.App == x.cpus.Softirq || n < 0:
 			return cli.Usagef("--layout %s: %s has no second CPU near its interface: name two with %s; online are %s", f.layout, x.h.Spec.Name, x.flag, counter.FormatCPUList(online))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -165,6 +166,52 @@ func TestIntegrationRestore(t *testing.T) {
 	}
 	if status, text, _ := zcbench(t, "restore"); status != 0 || text != "nothing to restore\n" {
 		t.Errorf("exit status %d: %s", status, text)
+	}
+}
+
+// A CPU layout is undone like everything else when the agents are killed with -9.
+func TestIntegrationRestoreLayout(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes network namespaces")
+	}
+	if runtime.NumCPU() < 2 {
+		t.Skip("needs 2 CPUs")
+	}
+	dir := leaseDir(t)
+	pair, err := veth.New(veth.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pair.Close()
+	ends := []veth.End{pair.SUT, pair.TG}
+	before := []map[string]string{linkOf(t, ends[0]), linkOf(t, ends[1])}
+	run := built.Start(t, "zcbench", "run", "--sut", "netns:"+pair.SUT.Netns.Path(), "--tg", "netns:"+pair.TG.Netns.Path(), "--duration", "20s", "--layout", "2cpu")
+	placed := func(i int) bool { return linkOf(t, ends[i])["rps 0"] != before[i]["rps 0"] }
+	for end := time.Now().Add(20 * time.Second); !placed(0) || !placed(1); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the run places nothing: %s", &run.Err)
+		}
+	}
+	time.Sleep(100 * time.Millisecond)
+	for _, pid := range append(childrenOf(t, run.Process.Pid), run.Process.Pid) {
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	}
+	run.Wait(10 * time.Second)
+	if !placed(0) || !placed(1) {
+		t.Error("RPS came back by itself: the test shows nothing")
+	}
+	if status, text, _ := zcbench(t, "restore"); status != 0 || !strings.Contains(text, "rps 0 of zcsut: restored to 0") || !strings.Contains(text, "rps 0 of zctg: restored to 0") {
+		t.Errorf("exit status %d: %s", status, text)
+	}
+	for i, e := range ends {
+		if d := cmp.Diff(before[i], linkOf(t, e)); d != "" {
+			t.Errorf("after restore:\n%s", d)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("left %v", left)
 	}
 }
 

@@ -265,7 +265,6 @@ func (f *runFlags) session(ctx context.Context, sut, tg *host.Host) (*bench.Sess
 	if err := o.PlaceCPUs(ctx, sut, tg); err != nil {
 		return nil, err
 	}
-	f.place.apply(&o)
 	if f.sutCPU != autoCPU {
 		o.SUTCPU = f.sutCPU
 	}
@@ -276,12 +275,12 @@ func (f *runFlags) session(ctx context.Context, sut, tg *host.Host) (*bench.Sess
 		flag string
 		cpu  int
 		h    *host.Host
-	}{{"--sut-cpu", o.SUTCPU, sut}, {"--tg-cpu", o.TGCPU, tg}} {
-		if x.cpu != -1 && !slices.Contains(x.h.Info.OnlineCPUs, x.cpu) {
+	}{{"--sut-cpu", f.sutCPU, sut}, {"--tg-cpu", f.tgCPU, tg}} {
+		if x.cpu != -1 && x.cpu != autoCPU && !slices.Contains(x.h.Info.OnlineCPUs, x.cpu) {
 			return nil, cli.Usagef("%s: CPU %d is not online on %s; online are %s", x.flag, x.cpu, x.h.Spec.Name, counter.FormatCPUList(x.h.Info.OnlineCPUs))
 		}
 	}
-	if err := f.place.fits(o, sut, tg); err != nil {
+	if err := f.place.place(&o, sut, tg); err != nil {
 		return nil, err
 	}
 	s := &bench.Session{Runner: &bench.Runner{SUT: sut, TG: tg, Opt: o, Session: bench.NewSession()}, AbortOnCancel: true}

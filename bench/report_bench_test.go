@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
 )
 
 // journalLine is the line of a real run between two namespaces, with all its metrics.
@@ -71,11 +73,26 @@ func bigJournal(b *testing.B, cells, reps int) (dir string) {
 	return dir
 }
 
+// cpuTime of this process, which says more than the wall clock where others work
+// on the machine too.
+func cpuTime(b *testing.B) time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func perCPU(b *testing.B, from time.Duration) {
+	b.ReportMetric((cpuTime(b)-from).Seconds()/float64(b.N), "cpu-s/op")
+}
+
 // BenchmarkReport makes the reports of journals of 10,000 runs.
 func BenchmarkReport(b *testing.B) {
 	for _, x := range []struct{ cells, reps int }{{100, 100}, {1000, 10}} {
 		b.Run(fmt.Sprintf("cells=%d/runs=%d", x.cells, x.cells*x.reps), func(b *testing.B) {
 			dir := bigJournal(b, x.cells, x.reps)
+			defer perCPU(b, cpuTime(b))
 			for b.Loop() {
 				s, err := Report(dir)
 				if err != nil || s.Runs != x.cells*x.reps || len(s.Cells) != x.cells {
@@ -90,6 +107,7 @@ func BenchmarkReport(b *testing.B) {
 // metrics and samples.
 func BenchmarkDerive(b *testing.B) {
 	dir := bigJournal(b, 100, 10)
+	defer perCPU(b, cpuTime(b))
 	for b.Loop() {
 		if _, _, err := Derive(dir); err != nil {
 			b.Fatal(err)

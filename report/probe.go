@@ -152,11 +152,11 @@ func (t *metricTable) groups(prefix string, figures []string) []string {
 	return out
 }
 
-func (t *metricTable) median(name string) *float64 { return medianOf(t.values[name]) }
+func (t *metricTable) median(name string) *float64 { return middle(t.values[name]) }
 
-func (t *metricTable) perMB(name string) *float64 { return medianOf(t.perMBs[name]) }
+func (t *metricTable) perMB(name string) *float64 { return middle(t.perMBs[name]) }
 
-func medianOf(v []float64) *float64 {
+func middle(v []float64) *float64 {
 	if s := stat.Summarize(v); s != nil {
 		return &s.Median
 	}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -31,10 +32,12 @@ func Report(dir string) (*report.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := results.WriteFile(filepath.Join(dir, results.RunsFile), func(w io.Writer) error { return results.WriteRuns(w, j.Records) }); err != nil {
-		return nil, err
-	}
-	return render(dir, j)
+	written := make(chan error, 1)
+	go func() {
+		written <- results.WriteFile(filepath.Join(dir, results.RunsFile), func(w io.Writer) error { return results.WriteRuns(w, j.Records) })
+	}()
+	s, err := render(dir, j)
+	return s, errors.Join(<-written, err)
 }
 
 // render writes the report and the plots.

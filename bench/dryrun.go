@@ -23,7 +23,7 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 		defer func() { err = errors.Join(err, st.Close()) }()
 		missing = st.missing
 	}
-	p := preview{spec: e.Spec, missing: missing}
+	p := preview{spec: e.Spec, missing: missing, power: e.Power}
 	fmt.Fprintf(w, "experiment %s, plan %.12s, seed %d\n", e.Spec.Name, e.Spec.Hash(), e.Spec.Seed)
 	if hostErr != nil {
 		fmt.Fprintf(w, "the hosts were not asked what they can run: %v\n", hostErr)
@@ -50,6 +50,7 @@ func orNone(s string) string {
 type preview struct {
 	spec    *matrix.Spec
 	missing func(results.Cell) *Missing
+	power   PowerOptions
 }
 
 func (p preview) cells(w io.Writer) {
@@ -113,7 +114,12 @@ func (p preview) order(w io.Writer) {
 }
 
 func (p preview) time(w io.Writer) {
-	s := &Session{Runner: &Runner{Opt: options(p.spec)}, Missing: p.missing}
+	runner := &Runner{Opt: options(p.spec)}
+	if p.power.On() {
+		p.power.lengthen(&runner.Opt)
+		runner.Power = &PowerMeter{opt: p.power}
+	}
+	s := &Session{Runner: runner, Missing: p.missing}
 	plan := planOnce(p.spec.Runs(), p.missing)
 	n := 0
 	var least []matrix.Run
@@ -130,6 +136,9 @@ func (p preview) time(w io.Writer) {
 		fmt.Fprintf(w, "; at the least %v, if every interval is narrow enough after %d", s.estimate(least).Round(time.Second), p.spec.Adaptive.Min)
 	}
 	fmt.Fprintln(w)
+	if rest := runner.Power.restTime(); rest > 0 {
+		fmt.Fprintf(w, "in it, to measure idle power, %v of rest after each run that counts, and before the first\n", rest)
+	}
 	if all := p.spec.Runs(); n < len(all) {
 		s.Missing = nil
 		fmt.Fprintf(w, "if every cell could run: %d runs, about %v\n", len(all), s.estimate(all).Round(time.Second))

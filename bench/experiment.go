@@ -31,6 +31,7 @@ type Experiment struct {
 
 	// StartPower begins to measure power; nil: it is not measured.
 	StartPower func(*Runner) (*PowerMeter, error)
+	Power      PowerOptions // of StartPower, for DryRun's estimate
 
 	Resume bool // go on where the journal in Dir ends
 	Force  bool // also where plan, program or hosts are not those of the journal

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
@@ -131,6 +132,15 @@ func TestIntegrationDryRun(t *testing.T) {
 	}
 	if _, err := os.Stat(e.Dir); err == nil {
 		t.Error("a dry run wrote something")
+	}
+	e.Power = PowerOptions{Auto: true, Idle: 10 * time.Second, Guard: 5 * time.Second}
+	b.Reset()
+	if err := e.DryRun(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	// 12 runs with two ramps of 5 s, of them 8 that count with a rest of 15 s, and one rest before.
+	if want := "12 runs, about 4m18s\nin it, to measure idle power, 15s of rest"; !strings.Contains(b.String(), want) {
+		t.Errorf("no %q in\n%s", want, b.String())
 	}
 }
 

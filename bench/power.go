@@ -28,6 +28,11 @@ type PowerOptions struct {
 // On reports whether power is measured.
 func (o PowerOptions) On() bool { return len(o.Sources) > 0 || o.Auto || o.Later }
 
+// lengthen makes the ramps of runs no shorter than the guard.
+func (o PowerOptions) lengthen(r *Options) {
+	r.RampUp, r.RampDown = max(r.RampUp, o.Guard), max(r.RampDown, o.Guard)
+}
+
 // PowerMeter samples on both hosts from StartPower until Close. A host's own
 // instruments are read by its agent, those on the network by the controller.
 type PowerMeter struct {
@@ -66,7 +71,7 @@ func StartPower(ctx context.Context, o PowerOptions, r *Runner) (*PowerMeter, er
 		m.Sources = append(m.Sources, names...)
 	}
 	m.shared = r.SUT.SameMachine(r.TG) && m.ends[0].first == m.ends[1].first
-	r.Opt.RampUp, r.Opt.RampDown = max(r.Opt.RampUp, o.Guard), max(r.Opt.RampDown, o.Guard)
+	o.lengthen(&r.Opt)
 	return m, nil
 }
 
@@ -149,9 +154,10 @@ func (m *PowerMeter) Close() error {
 	return err
 }
 
-// Extra is what measuring power adds to a run.
-func (m *PowerMeter) Extra(warmup bool) time.Duration {
-	if m == nil || warmup {
+// restTime is how long one rest takes: there is one after each run that counts, and
+// one before the first of them and before one that follows a warm-up.
+func (m *PowerMeter) restTime() time.Duration {
+	if m == nil || m.opt.Idle <= 0 {
 		return 0
 	}
 	return m.opt.Guard + m.opt.Idle

@@ -111,10 +111,19 @@ const overhead = 150 * time.Millisecond
 
 func (s *Session) estimate(plan []matrix.Run) time.Duration {
 	var d time.Duration
+	rest, rested := s.Runner.Power.restTime(), false
 	for _, p := range plan {
-		if s.missing(p.Cell) == nil {
-			d += s.Runner.Opt.length(p.Warmup) + overhead + s.Runner.Power.Extra(p.Warmup)
+		if s.missing(p.Cell) != nil {
+			continue
 		}
+		d += s.Runner.Opt.length(p.Warmup) + overhead
+		if !p.Warmup {
+			d += rest
+			if !rested {
+				d += rest
+			}
+		}
+		rested = !p.Warmup
 	}
 	return d
 }

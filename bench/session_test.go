@@ -449,4 +449,9 @@ func TestEstimate(t *testing.T) {
 	if want := 2*1200*time.Millisecond + 700*time.Millisecond + 3*(overhead+startDelay); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
+	// A rest before the first run that counts and after both.
+	s.Runner.Power = &PowerMeter{opt: PowerOptions{Idle: 10 * time.Second, Guard: 2 * time.Second}}
+	if with := s.estimate(matrix.Interleave([]results.Cell{{ID: "yes"}, {ID: "no"}}, 2, true, 1)); with != got+36*time.Second {
+		t.Errorf("with power %v, without %v", with, got)
+	}
 }

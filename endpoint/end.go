@@ -87,6 +87,9 @@ func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
 	if a := s.NIC.Area; path.DMABuf && a != "" && !slices.Contains(stream.DMABufKinds, a) {
 		return usage("%s cannot have memory of the kind %q; its kinds are %v", s.Mode, a, stream.DMABufKinds)
 	}
+	if a := s.NIC.Area; path.NICQueue && !path.NeedsDev && slices.Contains(stream.DMABufKinds, a) {
+		return usage("%s has no NIC that could write into a dmabuf: leave the area %q out", s.Mode, a)
+	}
 	if path.DMABuf && s.NIC.BufLen > 4096 {
 		return usage("%s has receive buffers of a page only, not of %d bytes", s.Mode, s.NIC.BufLen)
 	}

@@ -49,6 +49,7 @@ func TestCheckRefusesEachMistake(t *testing.T) {
 		"touch":              {func(s *wire.EndSpec) { s.Touch = "lick" }, "none, read, verify"},
 		"touch of nothing":   {func(s *wire.EndSpec) { s.Mode, s.Touch = "tcp-trunc", "verify" }, "tcp-trunc never has the payload"},
 		"kind of memory":     {func(s *wire.EndSpec) { s.Mode, s.NIC.Area = "devmem", stream.AreaTHP }, `devmem cannot have memory of the kind "thp"`},
+		"dmabuf, no NIC":     {func(s *wire.EndSpec) { s.Mode, s.NIC.Area = "zcrx-nodev", stream.AreaUdmabuf }, "zcrx-nodev has no NIC"},
 		"long buffers":       {func(s *wire.EndSpec) { s.Mode, s.NIC.BufLen = "devmem", 8192 }, "devmem has receive buffers of a page only"},
 		"token batch":        {func(s *wire.EndSpec) { s.Mode, s.NIC.TokenBatch = "devmem", 1025 }, "token batch of 1025"},
 		"rcvbuf":             {func(s *wire.EndSpec) { s.RcvBuf = -1 }, "socket buffer"},

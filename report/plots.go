@@ -49,7 +49,7 @@ func Figures(s *Summary) ([]Figure, error) {
 		Figure
 		draw func(*chart)
 	}{
-		{Figure{Name: "throughput", Title: "Throughput", Caption: "Gbit/s. A dot is a run, the tick the median, the line its 95 % interval."},
+		{Figure{Name: "throughput", Title: "Throughput", Caption: "Gbit/s. A dot is a run (many are a bar, from the least to the largest), the tick the median, the line its 95 % interval."},
 			func(c *chart) { c.dots(func(x *Cell) *stat.Summary { return x.SUT.ThroughputGbps }) }},
 		{Figure{Name: "cpu", Title: "Busy CPU", Caption: "Cores, median: application (green), system (blue), softirq and irq (orange), not split (grey). The upper bar of a cell is the SUT's, the lower the TG's."},
 			(*chart).cpu},
@@ -119,7 +119,11 @@ type chart struct {
 const (
 	chartWidth = 4.6 * vg.Inch
 	laneHeight = 0.24 * vg.Inch
-	maxDots    = 60 // runs of a cell that are drawn one by one
+
+	// Most runs of a cell and of a plot that are drawn one by one; more are a bar
+	// from the least to the largest.
+	maxDots    = 60
+	maxAllDots = 2000
 )
 
 func newChart(cells []Cell, labels []string) *chart {
@@ -174,6 +178,7 @@ func (c *chart) dots(of func(*Cell) *stat.Summary) {
 	marks := &marks{}
 	for k, i := range c.lanes {
 		s := of(&c.cells[i])
+		marks.all += s.N
 		marks.add(c.y(k), s)
 		c.p.X.Max = math.Max(c.p.X.Max, s.Max*1.03)
 	}
@@ -284,7 +289,10 @@ func ticks(lo, hi float64) []plot.Tick {
 }
 
 // marks draws the runs of cells, their medians and intervals.
-type marks struct{ lanes []markLane }
+type marks struct {
+	lanes []markLane
+	all   int // runs
+}
 
 type markLane struct {
 	y float64
@@ -300,7 +308,7 @@ func (m *marks) Plot(c draw.Canvas, p *plot.Plot) {
 	dot := draw.GlyphStyle{Color: dotColor, Radius: vg.Points(2.6), Shape: draw.CircleGlyph{}}
 	for _, l := range m.lanes {
 		at := y(l.y)
-		if len(l.s.Values) <= maxDots {
+		if len(l.s.Values) <= maxDots && m.all <= maxAllDots {
 			for _, v := range l.s.Values {
 				c.DrawGlyph(dot, vg.Point{X: x(v), Y: at})
 			}
@@ -342,19 +350,15 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// prologue is what a page that has a plot inside does not need: what stands before
-// the element, and the names of its language.
-var prologue = regexp.MustCompile(`(?s)^.*?<svg |\s+xmlns(:xlink)?="[^"]*"`)
+// namespaces are the names of its language, which a plot inside a page does not
+// need.
+var namespaces = regexp.MustCompile(`\s+xmlns(:xlink)?="[^"]*"`)
 
 // Inline is the plot as an element of a page: it takes the width that there is.
 func (f Figure) Inline() string {
-	n := 0
-	return prologue.ReplaceAllStringFunc(string(f.SVG), func(string) string {
-		if n++; n == 1 {
-			return `<svg role="img" aria-label="` + html.EscapeString(f.Title) + `" `
-		}
-		return ""
-	})
+	_, element, _ := strings.Cut(string(f.SVG), "<svg ") // what stands before is of a file of its own
+	head, rest, _ := strings.Cut(element, ">")
+	return `<svg role="img" aria-label="` + html.EscapeString(f.Title) + `" ` + namespaces.ReplaceAllString(head, "") + ">" + rest
 }
 
 // WritePlot writes a plot as a file of its own.

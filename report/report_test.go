@@ -217,36 +217,3 @@ func TestCopied(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkReport10000Runs(b *testing.B) {
-	dir := b.TempDir()
-	var data bytes.Buffer
-	enc := json.NewEncoder(&data)
-	enc.Encode(map[string]any{"kind": "zcbench-journal", "schema": 1})
-	for n, d := 0, demo(); n < 10_000; n++ {
-		r := d.Records[n%len(d.Records)]
-		r.RunID, r.Seq = fmt.Sprint(n), n
-		for i := range 100 {
-			r.SUT.Metrics = append(r.SUT.Metrics, results.Metric{Name: fmt.Sprint("metric", i), Unit: "1", Value: float64(i), Source: "test"})
-		}
-		enc.Encode(r)
-	}
-	path := filepath.Join(dir, results.JournalFile)
-	if err := os.WriteFile(path, data.Bytes(), 0o644); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		j, err := results.ReadFigures(path)
-		if err != nil || len(j.Records) != 10_000 {
-			b.Fatal(len(j.Records), err)
-		}
-		s := Summarize(j)
-		var out bytes.Buffer
-		if err := Table(&out, s); err != nil {
-			b.Fatal(err)
-		}
-		if err := writePage(&out, s); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -7,19 +7,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWithoutLists(t *testing.T) {
+func TestLean(t *testing.T) {
 	for _, x := range []struct{ in, want string }{
 		{`{"sut":{"metrics":[{"a":"]\"]"},[1]],"b":1}}`, `{"sut":{"metrics":[],"b":1}}`},
 		{`{"sut":{"series":[]},"tg":{"series":[1,2]}}`, `{"sut":{"series":[]},"tg":{"series":[]}}`},
-		{`{"metrics":[1]}`, `{"metrics":[1]}`},                                 // not of a host
-		{`{"sut":{"env":{"metrics":[1]}}}`, `{"sut":{"env":{"metrics":[1]}}}`}, // deeper
+		{`{"metrics":[1]}`, `{"metrics":[1]}`},                             // not of a host
+		{`{"sut":{"x":{"metrics":[1]}}}`, `{"sut":{"x":{"metrics":[1]}}}`}, // deeper
+		{`{"cell":{"a":"}"},"sut":{"env":{"a":[{}]},"b":1},"env":{"c":1}}`, `{"cell":{},"sut":{"env":{},"b":1},"env":{"c":1}}`},
 		{`{"sut":{"name":"metrics","x":"\\"}}`, `{"sut":{"name":"metrics","x":"\\"}}`},
 		{`{"sut":{"metrics":[1`, `{"sut":{"metrics":[1`},
 		{`{"sut":{"metrics":["`, `{"sut":{"metrics":["`},
 		{`"`, `"`},
 		{``, ``},
 	} {
-		if got := string(withoutLists([]byte(x.in))); got != x.want {
+		if got := string(lean([]byte(x.in)).rest); got != x.want {
 			t.Errorf("%s\n got %s\nwant %s", x.in, got, x.want)
 		}
 	}
@@ -38,10 +39,10 @@ func FuzzFigures(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		all, err := unmarshal(data)
 		if err != nil {
-			_, _ = unmarshalFigures(data) // may not notice, must not crash
+			_, _ = figuresOnly()(data) // may not notice, must not crash
 			return
 		}
-		figures, err := unmarshalFigures(data)
+		figures, err := figuresOnly()(data)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}

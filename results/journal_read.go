@@ -38,9 +38,9 @@ func (p Problem) String() string {
 // killed. Lines that are torn, garbage, duplicate or out of order are left out
 // and listed in Skipped. It is an error if the file cannot be read, has no
 // header, or was written by a newer zcbench (*[VersionError]).
-func Read(path string) (Journal, error) { return read(path, unmarshal) }
+func Read(path string) (Journal, error) { return read(path, wholeRecords) }
 
-func read(path string, parse parser) (Journal, error) {
+func read(path string, parse func() parser) (Journal, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return Journal{}, fmt.Errorf("read journal: %w", err)
@@ -56,27 +56,19 @@ func read(path string, parse parser) (Journal, error) {
 // ReadFigures is [Read] without the metrics and series of the hosts, which are
 // most of a journal's bytes and which no table needs, but for the metrics of runs
 // with probes. Lines whose series are unsound are not noticed.
-func ReadFigures(path string) (Journal, error) { return read(path, unmarshalFigures) }
+func ReadFigures(path string) (Journal, error) { return read(path, figuresOnly) }
 
 // Decode is [Read] on a stream.
-func Decode(r io.Reader) (Journal, error) { return decode(r, MaxLine, unmarshal) }
+func Decode(r io.Reader) (Journal, error) { return decode(r, MaxLine, wholeRecords) }
 
-func decode(r io.Reader, maxLine int, parse parser) (Journal, error) {
-	d := decoder{lines: lineReader{r: bufio.NewReaderSize(r, 64<<10), max: maxLine}, order: newOrder(), parse: parse}
-	if err := d.header(); err != nil {
+func decode(r io.Reader, maxLine int, parse func() parser) (Journal, error) {
+	lines := lineReader{r: bufio.NewReaderSize(r, 256<<10), max: maxLine}
+	d := decoder{order: newOrder()}
+	if err := d.header(&lines); err != nil {
 		return Journal{}, err
 	}
-	for {
-		l, err := d.lines.next()
-		if err == io.EOF {
-			break
-		}
-		if err == nil {
-			err = d.record(l)
-		}
-		if err != nil {
-			return Journal{}, fmt.Errorf("line %d: %w", l.number, err)
-		}
+	if err := d.records(&lines, parse); err != nil {
+		return Journal{}, err
 	}
 	if d.more > 0 {
 		last := &d.j.Skipped[len(d.j.Skipped)-1]
@@ -86,15 +78,13 @@ func decode(r io.Reader, maxLine int, parse parser) (Journal, error) {
 }
 
 type decoder struct {
-	lines lineReader
 	order order
 	j     Journal
 	more  int // problems beyond maxProblems
-	parse parser
 }
 
-func (d *decoder) header() error {
-	l, err := d.lines.next()
+func (d *decoder) header(lines *lineReader) error {
+	l, data, err := lines.next(nil)
 	switch {
 	case err == io.EOF:
 		return errors.New("line 1: the file is empty: its writer was stopped before the header")
@@ -104,7 +94,7 @@ func (d *decoder) header() error {
 		return fmt.Errorf("line 1: no header: %s", l.problem)
 	}
 	h := &d.j.Header
-	if err := json.Unmarshal(l.data, h); err != nil {
+	if err := json.Unmarshal(data[l.from:l.to], h); err != nil {
 		return fmt.Errorf("line 1: not the header of a zcbench journal: %w", err)
 	}
 	if h.Kind != journalKind {
@@ -119,7 +109,7 @@ func (d *decoder) header() error {
 
 // record uses or skips a line. Only a newer schema is an error: then nothing
 // in the file is sure to mean what this build thinks.
-func (d *decoder) record(l line) error {
+func (d *decoder) record(l *line) error {
 	if l.complete {
 		d.j.End = l.end
 	}
@@ -127,83 +117,26 @@ func (d *decoder) record(l line) error {
 		d.skip(l, l.problem)
 		return nil
 	}
-	r, err := d.parse(l.data)
-	if err != nil {
-		d.skip(l, fmt.Sprintf("not a record: %v", err))
-		return nil
-	}
-	err = r.validate()
+	err := l.rec.validate()
 	if v := (*VersionError)(nil); errors.As(err, &v) {
 		return err
 	}
 	if err == nil {
-		err = d.order.check(&r)
+		err = d.order.check(&l.rec)
 	}
 	if err != nil {
 		d.skip(l, err.Error())
 		return nil
 	}
-	d.order.add(&r)
-	d.j.Records = append(d.j.Records, r)
+	d.order.add(&l.rec)
+	d.j.Records = append(d.j.Records, l.rec)
 	return nil
 }
 
-func (d *decoder) skip(l line, why string) {
+func (d *decoder) skip(l *line, why string) {
 	if len(d.j.Skipped) == maxProblems {
 		d.more++
 		return
 	}
 	d.j.Skipped = append(d.j.Skipped, Problem{Line: l.number, Offset: l.start, Why: why})
-}
-
-// lineReader splits a stream into lines without ever holding more than max
-// bytes of one.
-type lineReader struct {
-	r      *bufio.Reader
-	max    int
-	buf    []byte
-	number int
-	off    int64
-}
-
-type line struct {
-	data       []byte // without the newline; valid until the next line is read
-	number     int
-	start, end int64
-	complete   bool   // a newline ends it
-	problem    string // why data is not to be used
-}
-
-func (lr *lineReader) next() (line, error) {
-	lr.buf = lr.buf[:0]
-	lr.number++
-	l := line{number: lr.number, start: lr.off}
-	for !l.complete {
-		part, err := lr.r.ReadSlice('\n')
-		lr.off += int64(len(part))
-		if room := lr.max - len(lr.buf); len(part) > room {
-			l.problem = fmt.Sprintf("longer than %d bytes", lr.max)
-			part = part[:room]
-		}
-		lr.buf = append(lr.buf, part...)
-		if err == io.EOF {
-			break
-		}
-		if err != nil && err != bufio.ErrBufferFull {
-			return l, err
-		}
-		l.complete = err == nil
-	}
-	l.end = lr.off
-	if l.end == l.start {
-		return l, io.EOF
-	}
-	l.data = lr.buf
-	switch {
-	case !l.complete:
-		l.problem = fmt.Sprintf("torn: %d bytes without an end of line, the writer was stopped in the middle of it", l.end-l.start)
-	case l.problem == "":
-		l.data = lr.buf[:len(lr.buf)-1]
-	}
-	return l, nil
 }

@@ -184,7 +184,7 @@ func TestJournalLongLine(t *testing.T) {
 	}
 	h, rest, _ := strings.Cut(string(data), "\n")
 	text := h + "\n" + strings.Repeat("x", 1<<20) + "\n" + rest
-	j, err := decode(strings.NewReader(text), 4096, unmarshal)
+	j, err := decode(strings.NewReader(text), 4096, wholeRecords)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +327,7 @@ func FuzzJournal(f *testing.F) {
 	f.Add(data)
 	f.Add(data[:len(data)-7])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		j, err := decode(bytes.NewReader(data), 1<<16, unmarshal)
+		j, err := decode(bytes.NewReader(data), 1<<16, wholeRecords)
 		if err != nil {
 			return
 		}

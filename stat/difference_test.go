@@ -2,6 +2,8 @@ package stat
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -65,10 +67,25 @@ func TestMedianRatio(t *testing.T) {
 }
 
 func TestQuantile(t *testing.T) {
-	s := []float64{1, 2, 3, 4, 5}
+	s := []float64{4, 1, 5, 3, 2}
 	for p, want := range map[float64]float64{0: 1, .5: 3, .25: 2, .1: 1.4, 1: 5} {
 		if got := quantile(s, p); !near(got, want) {
 			t.Errorf("quantile %v = %v, want %v", p, got, want)
+		}
+	}
+}
+
+func TestBring(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		s := make([]float64, 1+rng.IntN(40))
+		for i := range s {
+			s[i] = float64(rng.IntN(12)) // with ties
+		}
+		sorted, k := slices.Sorted(slices.Values(s)), rng.IntN(len(s))
+		bring(s, k)
+		if s[k] != sorted[k] || slices.Max(s[:k+1]) != s[k] || slices.Min(s[k:]) != s[k] || !slices.Equal(slices.Sorted(slices.Values(s)), sorted) {
+			t.Fatalf("k = %d: %v of %v", k, s, sorted)
 		}
 	}
 }

@@ -60,7 +60,8 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := f.power.Options(); err != nil {
+	watts, err := f.power.Options()
+	if err != nil {
 		return err
 	}
 	if f.out == "" {
@@ -69,6 +70,7 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.New(cmd.ErrOrStderr()),
 		Resume: f.resume || f.force, Force: f.force, Notices: cmd.ErrOrStderr(),
 		Note: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) }}
+	e.Power = watts
 	e.StartPower = func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) }
 	if f.dry {
 		return e.DryRun(cmd.Context(), cmd.OutOrStdout())

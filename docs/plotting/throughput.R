@@ -4,9 +4,9 @@ runs <- read.csv(file.path(folder, "runs.csv"), na.strings = "") # empty: not me
 runs <- subset(runs, verdict == "ok" & warmup == "false")        # what counts in statistics
 sut <- subset(runs, role == "sut")
 
-print(aggregate(cbind(throughput_gbps, cpu_busy_cores) ~ cell_id, sut, median))
+print(aggregate(cbind(throughput_gbps, cpu_busy_cores) ~ cell_id, sut, median, na.action = na.pass)) # NA: not measured
 
 svg("throughput.svg", width = 9, height = 5)
 par(mar = c(10, 4, 1, 1), las = 2)
 boxplot(throughput_gbps ~ cell_id, sut, ylim = c(0, max(sut$throughput_gbps)), xlab = "", ylab = "Gbit/s")
-dev.off()
+invisible(dev.off())

@@ -6,7 +6,7 @@ import pandas as pd
 
 folder = sys.argv[1]
 runs = pd.read_csv(f"{folder}/runs.csv")
-runs = runs[(runs.verdict == "ok") & ~runs.warmup]  # what counts in statistics
+runs = runs[(runs.verdict == "ok") & (runs.warmup != True)]  # what counts in statistics
 sut = runs[runs.role == "sut"]
 
 print(sut.groupby("cell_id")[["throughput_gbps", "cpu_busy_cores", "ns_per_kb"]].median())

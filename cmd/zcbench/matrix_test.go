@@ -1,0 +1,185 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/results"
+)
+
+const killed = `
+name: killed
+factors: {rx: [tcp, uring], tx: [tcp, sendfile], message: 1M}
+duration: 150ms
+ramp_up: 30ms
+ramp_down: 20ms
+repetitions: 4
+seed: 7
+gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, retrans_per_gb: off, drops_per_gb: off}
+`
+
+// interrupted plays one experiment in pieces.
+type interrupted struct {
+	t         *testing.T
+	file, out string
+	plan      []string // the counted runs in order
+}
+
+func newInterrupted(t *testing.T) *interrupted {
+	needRoot(t)
+	spec, err := matrix.Parse("killed.yaml", []byte(killed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &interrupted{t: t, file: filepath.Join(t.TempDir(), "killed.yaml"), out: filepath.Join(t.TempDir(), "out")}
+	for _, r := range spec.Runs() {
+		if !r.Warmup {
+			x.plan = append(x.plan, slot(r.Cell, r.Rep))
+		}
+	}
+	if err := os.WriteFile(x.file, []byte(killed), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func slot(c results.Cell, rep int) string { return fmt.Sprintf("%s #%d", c.ID, rep) }
+
+// counted are the runs of the journal that count, in its order.
+func (x *interrupted) counted() (runs []string, lines, failed int) {
+	x.t.Helper()
+	j := journal(x.t, x.out)
+	for _, r := range j.Records {
+		switch {
+		case r.Verdict == results.Failed:
+			failed++
+		case !r.Warmup:
+			runs = append(runs, slot(r.Cell, r.Rep))
+		}
+	}
+	return runs, len(j.Records), failed
+}
+
+// mustBePrefix: what is there so far is the beginning of the plan.
+func (x *interrupted) mustBePrefix() (n, lines, failed int) {
+	x.t.Helper()
+	runs, lines, failed := x.counted()
+	if len(runs) > len(x.plan) {
+		x.t.Fatalf("%d runs of %d", len(runs), len(x.plan))
+	}
+	if d := cmp.Diff(x.plan[:len(runs)], runs); d != "" {
+		x.t.Fatalf("not the plan's order (-want +got):\n%s", d)
+	}
+	return len(runs), lines, failed
+}
+
+// start begins or goes on, and waits until n runs more are in the journal.
+func (x *interrupted) start(n int, flags ...string) *built.Process {
+	x.t.Helper()
+	if b, err := os.ReadFile(filepath.Join(x.out, results.JournalFile)); err == nil {
+		n += strings.Count(string(b), "\n") - 1
+	}
+	p := built.Start(x.t, "zcbench", append([]string{"matrix", x.file, "--out", x.out}, flags...)...)
+	waitForRuns(x.t, x.out, n)
+	return p
+}
+
+// An experiment whose controller is killed, then one of whose agents is, and which
+// is then interrupted, has in the end each run of the plan once and in its order.
+func TestIntegrationMatrixKilled(t *testing.T) {
+	x := newInterrupted(t)
+	before := whatIsThere(t)
+
+	// kill -9 of the controller, after the warm-ups.
+	p := x.start(7)
+	agents := agentsOf(t, p)
+	if len(agents) != 2 {
+		t.Errorf("agents %v", agents)
+	}
+	p.Signal(syscall.SIGKILL)
+	p.Wait(5 * time.Second)
+	mustEnd(t, agents)
+	if after := whatIsThere(t); after != before {
+		t.Errorf("left behind: %s, before %s", after, before)
+	}
+	n, _, failed := x.mustBePrefix()
+	if n < 3 || n == len(x.plan) || failed != 0 {
+		t.Fatalf("%d runs, %d failed", n, failed)
+	}
+	// As if it had hit the write of a line, and something else had damaged the file.
+	path := filepath.Join(x.out, results.JournalFile)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := strings.LastIndex(strings.TrimSuffix(string(b), "\n"), "\n") + 1
+	b = append(b, b[last:]...)        // a line twice
+	b = append(b, b[last:last+40]...) // and half a line
+	if err := os.WriteFile(path, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+
+	// kill -9 of an agent: that run failed, and the session ends.
+	p = x.start(1, "--resume")
+	p2 := agentsOf(t, p)
+	if len(p2) != 2 {
+		p.Wait(20 * time.Second)
+		t.Fatalf("agents %v: %s", p2, &p.Err)
+	}
+	if err := syscall.Kill(p2[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Wait(20 * time.Second); got != 1 {
+		t.Errorf("exit status %d: %s", got, &p.Err)
+	}
+	for _, want := range []string{"torn (40 bytes): cut off", "duplicate run_id", fmt.Sprintf("%d of 20 runs are in the journal", n)} {
+		if !strings.Contains(p.Err.String(), want) {
+			t.Errorf("no %q in %s", want, &p.Err)
+		}
+	}
+	mustEnd(t, p2)
+	m, _, failed := x.mustBePrefix()
+	if m < n || failed > 1 {
+		t.Errorf("%d runs after %d, %d failed", m, n, failed)
+	}
+
+	// Ctrl-C: the run under way is finished and kept.
+	p = x.start(1, "--resume")
+	_, lines, failedBefore := x.counted()
+	p.Signal(syscall.SIGINT)
+	if got := p.Wait(20 * time.Second); got != 1 {
+		t.Errorf("exit status %d: %s", got, &p.Err)
+	}
+	for _, want := range []string{"ending after the run under way", "to go on: zcbench matrix " + x.file} {
+		if !strings.Contains(p.Err.String(), want) {
+			t.Errorf("no %q in %s", want, &p.Err)
+		}
+	}
+	_, after, failed := x.mustBePrefix()
+	if after < lines || after > lines+2 || failed != failedBefore {
+		t.Errorf("%d runs at Ctrl-C, %d after it, %d failed", lines, after, failed-failedBefore)
+	}
+	if _, err := os.Stat(filepath.Join(x.out, results.ReportFile)); err != nil {
+		t.Error(err)
+	}
+
+	p = built.Start(t, "zcbench", "matrix", x.file, "--out", x.out, "--resume")
+	if got := p.Wait(60 * time.Second); got != 0 {
+		t.Errorf("exit status %d: %s", got, &p.Err)
+	}
+	if n, _, _ := x.mustBePrefix(); n != len(x.plan) {
+		t.Errorf("%d of %d runs", n, len(x.plan))
+	}
+	// The damage stays told; the failed run is not in the numbers.
+	if !strings.Contains(p.Out.String(), "duplicate run_id") {
+		t.Errorf("the line that is there twice is not told:\n%s", &p.Out)
+	}
+}

@@ -74,7 +74,14 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 	again, pieces := false, 0
 	looks, holds := r.opt.Touch != stream.TouchNone, r.opt.NIC.HoldBytes > 0
 	d := r.ring.Drain()
-	for !r.held.Full() && d.Next() {
+	for !r.held.Full() {
+		if !looks && !holds && r.held.Count() == 0 {
+			k, n := r.z.GiveBack(&d, userRecv)
+			pieces, bytes = pieces+k, bytes+int(n)
+		}
+		if !d.Next() {
+			break
+		}
 		cqe := d.CQE()
 		switch {
 		case cqe.UserData == userEvent:

@@ -42,6 +42,9 @@ type contender struct {
 	// rmem bounds what a socket may hold, bytes (the last of net.ipv4.tcp_rmem);
 	// 0 leaves it. It is the same for all of a group.
 	rmem int
+	// copybreak: payload of up to so many bytes stays in a packet's linear part, as
+	// with drivers that copy small packets. It is the same for all of a group.
+	copybreak int
 	// mute: what it prints for each fragment goes to /dev/null.
 	mute bool
 	// send are command lines for the sender's side, started one after another.
@@ -64,19 +67,22 @@ const (
 	zcrxGroup, zcrxBoundGroup, devmemGroup = "zcrx", "zcrx, 1 MiB in the socket", "devmem"
 	zcrxBound                              = 1 << 20
 	areaMiB                                = 64
+	// kperf greets on the flow's connection when it is already steered, and reads
+	// that as ordinary bytes: with strict header split it would be in the dmabuf.
+	devmemCopybreak = 64
 )
 
 // ours is zcrecv in a zero-copy mode.
-func ours(bin, mode string) contender {
+func ours(bin, mode, group string, copybreak int) contender {
 	recv, send := filepath.Join(bin, "zcrecv"), filepath.Join(bin, "zcsend")
-	return contender{name: "zcbench " + mode, group: mode, needs: []string{recv, send}, listens: port,
+	return contender{name: "zcbench " + mode, group: group, copybreak: copybreak, needs: []string{recv, send}, listens: port,
 		receive: []string{recv, "--mode", mode, "--listen", fmt.Sprintf("%s:%d", rxAddr, port), "--dev", rxEnd.Dev, "--queue", strconv.Itoa(queue), "--cpu", strconv.Itoa(rxCPU),
 			"--area-size", fmt.Sprintf("%dM", areaMiB), "--duration", "1m"},
 		send: [][]string{{send, "--mode", "tcp", "--cpu", strconv.Itoa(txCPU), "--duration", "1m", fmt.Sprintf("%s:%d", rxAddr, port)}}}
 }
 
-func zcbenchZcrx(bin string) contender   { return ours(bin, "zcrx") }
-func zcbenchDevmem(bin string) contender { return ours(bin, "devmem") }
+func zcbenchZcrx(bin string) contender   { return ours(bin, "zcrx", zcrxGroup, 0) }
+func zcbenchDevmem(bin string) contender { return ours(bin, "devmem", devmemGroup, devmemCopybreak) }
 
 // bounded is a contender of zcrxBoundGroup.
 func bounded(c contender) contender {
@@ -113,13 +119,15 @@ func kperfZcrx(programs string) contender {
 }
 
 func kperfDevmem(programs string) contender {
-	return kperf(programs, "kperf devmem", devmemGroup, "--devmem-rx", "--devmem-rx-memory", "host", "--dmabuf-rx-size-mb", strconv.Itoa(areaMiB), "--num-rx-queues", "1")
+	c := kperf(programs, "kperf devmem", devmemGroup, "--devmem-rx", "--devmem-rx-memory", "host", "--dmabuf-rx-size-mb", strconv.Itoa(areaMiB), "--num-rx-queues", "1")
+	c.copybreak = devmemCopybreak
+	return c
 }
 
 // ncdevmem is tools/testing/selftests/drivers/net/hw/ncdevmem.c of the kernel. It
 // writes lines about each fragment, to /dev/null here.
 func ncdevmem(programs string) contender {
 	p := filepath.Join(programs, "ncdevmem")
-	return contender{name: "ncdevmem", group: devmemGroup, needs: []string{p}, pin: true, prepare: expectsSteered, listens: port, mute: true,
+	return contender{name: "ncdevmem", group: devmemGroup, needs: []string{p}, pin: true, prepare: expectsSteered, listens: port, mute: true, copybreak: devmemCopybreak,
 		receive: []string{p, "-l", "-n", "-f", rxEnd.Dev, "-s", rxAddr, "-p", strconv.Itoa(port), "-t", strconv.Itoa(queue), "-q", "1"}, send: plainSender()}
 }

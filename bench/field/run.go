@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -113,6 +114,9 @@ func (b *bench) run(ctx context.Context, c contender) (m measured) {
 	}()
 	if m.err = b.prepare(c, &changes); m.err != nil {
 		return m
+	}
+	if err := os.WriteFile("/sys/module/softnic/parameters/copybreak", []byte(strconv.Itoa(c.copybreak)), 0); err != nil {
+		return measured{err: err}
 	}
 	restore, err := b.boundSockets(c.rmem)
 	if err != nil {

@@ -160,6 +160,27 @@ func TestLabSizes(t *testing.T) {
 	}
 }
 
+// Payload that the driver leaves in the packets' linear part is counted as that.
+func TestLabLinear(t *testing.T) {
+	labtest.Need(t)
+	const bytes = 4<<20 + 40 // full segments and a small one
+	for name, c := range map[string]struct {
+		small  int
+		linear uint64
+	}{"small packets": {64, 40}, "all": {8192, bytes}} {
+		t.Run(name, func(t *testing.T) {
+			o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, Setup: labtest.CopySmall(t, c.small)})
+			if err = errors.Join(err, o.Err); err != nil {
+				t.Fatal(err)
+			}
+			k := o.Counters
+			if k.Bytes != bytes || k.Mismatches != 0 || k.LinearBytes < c.linear || k.CopiedBytes != 0 || k.ZeroCopyBytes+k.LinearBytes != bytes || !o.Evidence.CountsLinear {
+				t.Errorf("%+v, want %d linear", k, c.linear)
+			}
+		})
+	}
+}
+
 // The flow goes elsewhere: everything is copied, and the receiver says so and
 // where it went.
 func TestLabWrongQueue(t *testing.T) {

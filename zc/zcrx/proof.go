@@ -119,6 +119,9 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 	if !r.proof.counts {
 		e.Notes = append(e.Notes, "this kernel does not count what zero-copy receive copies (Linux 7.2 does): bytes are sorted by the queue that the flow was seen on")
 	}
+	if r.proof.counts && r.proof.copied == 0 && r.stats.noMemory > 0 {
+		e.Notes = append(e.Notes, fmt.Sprintf("the kernel wanted %d times for a buffer to copy to and counted no copy: payload came in packets' linear part, which is not counted; --probe zc counts its pieces", r.stats.noMemory))
+	}
 	if h, err := r.queue.Dev.HeaderSplit(); err == nil && (h.State != nic.SplitOn || h.Threshold > 0) {
 		e.Notes = append(e.Notes, fmt.Sprintf("headers were not split at the end of the flow (%v): payload in the packets' linear part was copied and is not counted", h))
 	}

@@ -167,8 +167,9 @@ func (r *Receiver) refill(m *stream.Meter) {
 	if n > 0 {
 		r.z.Publish()
 	}
-	// Nobody takes from the refill ring of a flow that is copied.
-	if r.proof.copying() && (r.flushNow || r.z.RefillEntries()-r.z.RefillSpace() >= r.flushAt) {
+	// Nobody takes from the refill ring of a flow that is copied, whether the copies
+	// are counted or not.
+	if r.flushNow || r.proof.copying() && r.z.RefillEntries()-r.z.RefillSpace() >= r.flushAt {
 		r.flush(m)
 	}
 	r.flushNow = false

@@ -37,6 +37,7 @@ func (r *run) judge(err error) wire.EndResult {
 		}
 	}
 	res.Warnings = append(res.Warnings, r.result.evidence.Notes...)
+	res.Linear = r.result.evidence.CountsLinear
 	if err != nil {
 		res.Verdict, res.Reason, res.Fix = verdictOf(err), stream.ReasonOf(err), stream.FixOf(err)
 		res.BlamesPeer = stream.BlamesPeer(err)
@@ -141,7 +142,10 @@ func (r *run) fillFlow(h *results.Host) {
 	total := r.end.meter.Snapshot().Bytes
 	h.DurationS, h.Bytes, h.TotalBytes, h.ThroughputGbps = &seconds, &w.Bytes, &total, &gbps
 	if r.end.path.ZeroCopy {
-		h.ZeroCopyBytes, h.CopiedBytes, h.LinearBytes = &w.ZeroCopyBytes, &w.CopiedBytes, &w.LinearBytes
+		h.ZeroCopyBytes, h.CopiedBytes = &w.ZeroCopyBytes, &w.CopiedBytes
+		if r.result.evidence.CountsLinear {
+			h.LinearBytes = &w.LinearBytes
+		}
 	}
 	if r.end.opts.Touch == stream.TouchVerify {
 		h.Mismatches = &w.Mismatches

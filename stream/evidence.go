@@ -8,6 +8,10 @@ type Evidence struct {
 	Notes   []string // what a reader of the figures should know
 	Figures []Figure
 
+	// CountsLinear: LinearBytes of the counters is a measurement, and not 0 because
+	// nothing tells payload in packets' linear parts from other payload.
+	CountsLinear bool
+
 	// UringEngine is the io_uring engine that served the flow; "" for none.
 	UringEngine string
 }

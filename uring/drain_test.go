@@ -91,3 +91,55 @@ func testDrainAllocates(t *testing.T) {
 		t.Errorf("%v allocations per round", n)
 	}
 }
+
+// GiveBack moves over payload of its request, and stops where it must. The
+// kernel's part is played by hand: it runs everywhere.
+func TestGiveBack(t *testing.T) {
+	const user, other = 7, 8
+	type piece struct {
+		user  uint64
+		res   int32
+		flags uint32
+	}
+	good := piece{user, 100, cqeMore}
+	for name, c := range map[string]struct {
+		pieces []piece
+		filled uint32 // entries that the kernel has not taken
+		want   int
+	}{
+		"all":            {[]piece{good, good, good}, 0, 3},
+		"other request":  {[]piece{good, {other, 100, cqeMore}, good}, 0, 1},
+		"last of all":    {[]piece{good, good, {user, 100, 0}}, 0, 2},
+		"error":          {[]piece{{user, -28, 0}, good}, 0, 0},
+		"empty":          {[]piece{{user, 0, cqeMore}, good}, 0, 0},
+		"ring gets full": {[]piece{good, good, good}, 2, 2},
+		"ring is full":   {[]piece{good}, 4, 0},
+		"none":           {nil, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const start = 1<<32 - 1 // positions run over
+			var head, tail uint32 = start, start + c.filled
+			r := &Ring{cq: completionQueue{cqes: make([]CQE, 16), mask: 7, shift: 1, wide: true, next: start}}
+			z := &Zcrx{ring: r, token: 5 << zcrxAreaShift, head: &head, tail: &tail, rqes: make([]zcrxRqe, 4), next: tail}
+			d := Drain{r: r, at: start, cur: start, end: start + uint32(len(c.pieces))}
+			for i, p := range c.pieces {
+				e := r.cq.at(start + uint32(i))
+				*e = CQE{UserData: p.user, Res: p.res, Flags: p.flags}
+				*e.extra() = [2]uint64{9<<zcrxAreaShift | uint64(i)<<12, 0}
+			}
+			pieces, bytes := z.GiveBack(&d, user)
+			if pieces != c.want || bytes != uint64(100*c.want) || d.at-start != uint32(c.want) || z.next-tail != uint32(c.want) {
+				t.Fatalf("%d pieces of %d bytes, want %d; walk moved by %d, ring by %d", pieces, bytes, c.want, d.at-start, z.next-tail)
+			}
+			for i := range c.want {
+				e := z.rqes[(tail+uint32(i))&3]
+				if e.off != 5<<zcrxAreaShift|uint64(i)<<12 || e.len != 100 {
+					t.Errorf("entry %d: %x, %d bytes", i, e.off, e.len)
+				}
+			}
+			if d.Next() != (c.want < len(c.pieces)) {
+				t.Error("what was not moved over is lost, or there is more than was there")
+			}
+		})
+	}
+}

@@ -1,6 +1,9 @@
 package uring
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // The refill ring gives buffers back to the NIC: the application writes entries
 // at its tail, the kernel takes them from its head when the NIC needs buffers,
@@ -22,6 +25,39 @@ func (z *Zcrx) Refill(extra uint64, n uint32) bool {
 	e.len, e.pad = n, 0
 	z.next++
 	return true
+}
+
+// GiveBack moves a walk over the completions that come next, of payload of the
+// requests with user data user, and gives their pieces back unread: what Refill
+// does for each. It stops before any other completion, and when the ring is full,
+// and returns the pieces and bytes moved over; 0 pieces leave the next completion
+// to [Drain.Next].
+//
+// A piece costs two dozen instructions this way, four times less than one by one.
+func (z *Zcrx) GiveBack(d *Drain, user uint64) (pieces int, bytes uint64) {
+	q := &d.r.cq
+	if !q.wide || q.mixed || q.batch != nil || len(z.rqes) == 0 {
+		return 0, 0
+	}
+	z.seen = atomic.LoadUint32(z.head)
+	at, next := d.at, z.next
+	last := at + min(d.end-at, uint32(len(z.rqes))-(next-z.seen))
+	cqes, rqes, token := unsafe.Pointer(unsafe.SliceData(q.cqes)), z.rqes, z.token
+	mask := uint32(len(rqes) - 1)
+	for at != last {
+		c := (*[4]uint64)(unsafe.Add(cqes, uintptr(at&q.mask)<<5)) // user data, flags and result, offset
+		flags, n := uint32(c[1]>>32), int32(c[1])
+		if c[0] != user || flags&cqeMore == 0 || n <= 0 {
+			break
+		}
+		rqes[next&mask] = zcrxRqe{off: c[2]&^zcrxAreaMask | token, len: uint32(n)}
+		bytes += uint64(n)
+		at++
+		next++
+	}
+	pieces = int(at - d.at)
+	d.at, z.next = at, next
+	return pieces, bytes
 }
 
 // Publish shows the kernel what was refilled.

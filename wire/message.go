@@ -227,6 +227,7 @@ type EndResult struct {
 	Total     stream.Counters `json:"total"`                // the whole flow
 	Window    stream.Counters `json:"window"`               // the steady window; only Bytes, Calls and what else grows
 	PeerBytes *uint64         `json:"peer_bytes,omitempty"` // TX: what the receiver says it got
+	Linear    bool            `json:"linear,omitempty"`     // linear bytes are counted, see stream.Evidence
 	FlowNs    int64           `json:"flow_ns"`              // from the open flow to its end
 	FromNs    int64           `json:"from_ns"`              // when the window's figures were really read
 	ToNs      int64           `json:"to_ns"`

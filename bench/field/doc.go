@@ -5,9 +5,13 @@
 // a kernel and a NIC. Runs alternate in blocks, ABC CBA, so that a drift of the
 // machine favours nobody. Every program is judged by the same evidence: bytes are
 // those that the NIC wrote into memory of a provider, CPU time is what the
-// scheduler gave the receiving process and its children, both between two moments
-// of a steady flow. Nobody looks at the payload. The lab runs it with clocks that
-// count instructions (zcbench lab exec --count-time), so that what else the host
-// does changes nothing; a nanosecond is an instruction then, of all processors
-// together, not time of a real one.
+// scheduler gave the receiving process and the thread that polls its queue, both
+// between two moments of a steady flow. Nobody looks at the payload.
+//
+// The lab runs it with clocks that count instructions (zcbench lab exec
+// --count-time) and one CPU. A nanosecond is an instruction then, whatever else
+// the host does. With two, each CPU's clock would go on while the other's
+// instructions are emulated, so that a thread's time would depend on what the
+// other CPU did: single runs differ twofold. For the same reason queues are
+// polled by threads: softirq is charged to whichever task it interrupts, else.
 package main

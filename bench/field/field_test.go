@@ -31,7 +31,9 @@ func TestContendersThatAreMissing(t *testing.T) {
 // Pairs with a run that failed do not count, and each group has its own first.
 func TestTable(t *testing.T) {
 	all := []contender{{name: "a", group: "g"}, {name: "b", group: "g"}, {name: "c", group: "h"}, {name: "d", group: "h"}}
-	run := func(bytes, cpu uint64) measured { return measured{bytes: bytes, seconds: 1, cpuNs: cpu} }
+	run := func(bytes, cpu uint64) measured {
+		return measured{seconds: 1, reading: reading{bytes: bytes, app: cpu / 2, napi: cpu / 2, all: 2 * cpu}}
+	}
 	runs := map[string][]measured{
 		"a": {run(200e6, 100e6), run(200e6, 100e6), run(200e6, 100e6)},
 		"b": {run(100e6, 100e6), {err: errors.New("no")}, run(100e6, 100e6)},
@@ -42,7 +44,7 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
-	if f := strings.Fields(lines[1]); strings.Join(f, " ") != "a b 200.0 100.0 2.000 500.0 1000.0 0.500 2" {
+	if f := strings.Fields(lines[1]); strings.Join(f, " ") != "a b 200.0 100.0 2.000 250.0 500.0 0.500 500.0 1000.0 0.500 1000.0 2000.0 0.500 2 of 3" {
 		t.Errorf("%q", f)
 	}
 	if !strings.Contains(lines[2], "no pair of runs") || strings.Contains(b.String(), "  d  1") {

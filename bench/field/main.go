@@ -26,6 +26,7 @@ func main() {
 
 func command() *cobra.Command {
 	var b bench
+	var only string
 	cmd := &cobra.Command{
 		Use:           "field [flags]",
 		Short:         "Compare zero-copy receive with the field's C programs, inside the lab's guest",
@@ -43,6 +44,9 @@ func command() *cobra.Command {
 			if b.all, err = contenders(b.bin, b.programs); err != nil {
 				return err
 			}
+			if only != "" {
+				b.all = slices.DeleteFunc(b.all, func(c contender) bool { return c.group != only })
+			}
 			runs, err := b.play(cmd.Context())
 			if err != nil {
 				return err
@@ -53,6 +57,7 @@ func command() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&b.bin, "bin", "", "folder with zcrecv and zcsend")
 	f.StringVar(&b.programs, "programs", "", "folder with the others: zcrx (of liburing), kperf-server and kperf-client, ncdevmem; each may be missing")
+	f.StringVar(&only, "only", "", "compare in this group alone: zcrx, devmem...")
 	f.IntVar(&b.blocks, "blocks", 3, "blocks of runs; each has every program twice")
 	f.DurationVar(&b.window, "window", 250*time.Millisecond, "what is measured of each run")
 	cmd.AddCommand(sendCommand())
@@ -62,7 +67,10 @@ func command() *cobra.Command {
 // contenders are the programs that are there: ours first.
 func contenders(bin, programs string) ([]contender, error) {
 	var out []contender
-	for _, c := range []contender{zcbenchZcrx(bin), liburing(programs), kperf(programs), zcbenchDevmem(bin), ncdevmem(programs)} {
+	for _, c := range []contender{
+		zcbenchZcrx(bin), liburing(programs),
+		bounded(zcbenchZcrx(bin)), bounded(kperfZcrx(programs)),
+		zcbenchDevmem(bin), kperfDevmem(programs), ncdevmem(programs)} {
 		missing := ""
 		for _, p := range c.needs {
 			if _, err := os.Stat(p); err != nil {

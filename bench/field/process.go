@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,10 +23,13 @@ type process struct {
 	done chan struct{}
 }
 
-// startIn starts a command line inside a namespace; cpu -1 does not pin it.
-func startIn(ctx context.Context, ns *veth.Netns, cpu int, line []string) (*process, error) {
+// startIn starts a command line inside a namespace; cpu -1 does not pin it. mute
+// throws away what it prints, else the error output is kept.
+func startIn(ctx context.Context, ns *veth.Netns, cpu int, line []string, mute bool) (*process, error) {
 	p := &process{cmd: exec.CommandContext(ctx, line[0], line[1:]...), done: make(chan struct{})}
-	p.cmd.Stderr = &p.err
+	if !mute {
+		p.cmd.Stderr = &p.err
+	}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.WaitDelay = time.Second
 	err := ns.Do(func() error { // a thread of its own, which ends with this: so does its pinning
@@ -72,26 +76,44 @@ func (p *process) listens(port int) bool {
 	return false
 }
 
-// cpuNs is the time that the scheduler gave all threads of the process and of
-// its descendants (/proc/PID/task/TID/schedstat), ns.
-func (p *process) cpuNs() (sum uint64) {
-	family := map[int]bool{p.cmd.Process.Pid: true}
+// family is the process and its descendants.
+func (p *process) family() []int {
+	family := []int{p.cmd.Process.Pid}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for again := true; again; {
 		again = false
 		for _, s := range stats {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(s)))
-			if !family[pid] && family[parent(s)] {
-				family[pid], again = true, true
+			if !slices.Contains(family, pid) && slices.Contains(family, parent(s)) {
+				family, again = append(family, pid), true
 			}
 		}
 	}
-	for pid := range family {
-		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	return family
+}
+
+// cpuNs is the time that the scheduler gave all threads of processes
+// (/proc/PID/task/TID/schedstat), ns.
+func cpuNs(pids ...int) (sum uint64) {
+	for _, pid := range pids {
+		tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 		for _, t := range tasks {
-			b, _ := os.ReadFile(t)
+			b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/schedstat", pid, t.Name()))
 			first, _, _ := strings.Cut(string(b), " ")
 			n, _ := strconv.ParseUint(first, 10, 64)
+			sum += n
+		}
+	}
+	return sum
+}
+
+// allCPUNs is the time for which the machine's CPUs ran anything but their idle
+// tasks (/proc/schedstat, rq_cpu_time), ns.
+func allCPUNs() (sum uint64) {
+	b, _ := os.ReadFile("/proc/schedstat")
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) > 7 && strings.HasPrefix(f[0], "cpu") {
+			n, _ := strconv.ParseUint(f[7], 10, 64)
 			sum += n
 		}
 	}

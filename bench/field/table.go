@@ -11,7 +11,7 @@ import (
 // printTable compares, in each group, the first contender with the others.
 func printTable(out io.Writer, all []contender, runs map[string][]measured) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "OURS\tTHEIRS\tMB/s\tTHEIRS\tRATIO\tRX CPU ns/kB\tTHEIRS\tRATIO\tPAIRS")
+	fmt.Fprintln(w, "OURS\tTHEIRS\tMB/s\tTHEIRS\tRATIO\tPROCESS ns/kB\tTHEIRS\tRATIO\tRX CPU ns/kB\tTHEIRS\tRATIO\tALL CPU ns/kB\tTHEIRS\tRATIO\tPAIRS")
 	first := map[string]contender{}
 	for _, c := range all {
 		o, ok := first[c.group]
@@ -19,22 +19,26 @@ func printTable(out io.Writer, all []contender, runs map[string][]measured) erro
 			first[c.group] = c
 			continue
 		}
-		var mbps, cpu [2][]float64
-		for i, m := range runs[c.name] {
-			n := runs[o.name][i]
-			if m.err != nil || n.err != nil {
+		var figures [4][2][]float64 // of each, ours and theirs
+		for i, theirs := range runs[c.name] {
+			ours := runs[o.name][i]
+			if theirs.err != nil || ours.err != nil {
 				continue
 			}
-			for k, x := range []measured{n, m} {
-				mbps[k], cpu[k] = append(mbps[k], x.mbps()), append(cpu[k], x.nsPerKB())
+			for k, f := range []func(measured) float64{measured.mbps, measured.appPerKB, measured.rxPerKB, measured.allPerKB} {
+				figures[k][0], figures[k][1] = append(figures[k][0], f(ours)), append(figures[k][1], f(theirs))
 			}
 		}
-		if len(mbps[0]) == 0 {
-			fmt.Fprintf(w, "%s\t%s\tno pair of runs\n", o.name, c.name)
+		fmt.Fprintf(w, "%s\t%s", o.name, c.name)
+		n := len(figures[0][0])
+		if n == 0 {
+			fmt.Fprintln(w, "\tno pair of runs")
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%.1f\t%.1f\t%v\t%.1f\t%.1f\t%v\t%d\n", o.name, c.name, paired.Median(mbps[0]), paired.Median(mbps[1]), paired.Compare(mbps[0], mbps[1]),
-			paired.Median(cpu[0]), paired.Median(cpu[1]), paired.Compare(cpu[0], cpu[1]), len(mbps[0]))
+		for _, f := range figures {
+			fmt.Fprintf(w, "\t%.1f\t%.1f\t%v", paired.Median(f[0]), paired.Median(f[1]), paired.Compare(f[0], f[1]))
+		}
+		fmt.Fprintf(w, "\t%d of %d\n", n, len(runs[c.name]))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -42,8 +46,9 @@ func printTable(out io.Writer, all []contender, runs map[string][]measured) erro
 	_, err := fmt.Fprint(out, `
 Figures are medians. RATIO is ours / theirs over pairs of neighbouring runs: Hodges-Lehmann estimate
 [exact interval of the Wilcoxon signed-rank distribution, at least 95 %; it needs 6 pairs].
-RX CPU is the time of the receiving process and its children. With --count-time a nanosecond is an
-instruction of the emulated processors; speeds mean nothing, ratios of neighbouring runs do.
+PROCESS is the time of the receiving process and its children, RX CPU that and of the thread that
+polls its queue (softirq), ALL CPU that of the whole machine, sender and NIC included. With --count-time and one CPU a nanosecond is an instruction of the
+emulated processor; speeds mean nothing, ratios of neighbouring runs do.
 `)
 	return err
 }

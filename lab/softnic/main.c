@@ -23,6 +23,10 @@ bool sn_inline;
 module_param_named(inline_dma, sn_inline, bool, 0644);
 MODULE_PARM_DESC(inline_dma, "move data in the sender's context instead of by the engine threads (default off)");
 
+unsigned int sn_copybreak;
+module_param_named(copybreak, sn_copybreak, uint, 0644);
+MODULE_PARM_DESC(copybreak, "leave TCP payload of up to so many bytes in a packet's linear part in spite of header split (default 0)");
+
 static struct net_device *ports[2];
 static struct platform_device *card;
 static DEFINE_MUTEX(param_lock);

@@ -167,7 +167,7 @@ static bool post_linear(struct sn_rx_pkt *p)
 
 static bool hds_applies(const struct sn_rx_pkt *p)
 {
-	return READ_ONCE(p->to->hds) && p->f->l4 == IPPROTO_TCP && p->len &&
+	return READ_ONCE(p->to->hds) && p->f->l4 == IPPROTO_TCP && p->len > READ_ONCE(sn_copybreak) &&
 	       p->hdr_len + p->len > READ_ONCE(p->to->hds_thresh) && p->csum;
 }
 

@@ -204,6 +204,7 @@ static inline bool sn_reachable(const struct sn_dev *sn, dma_addr_t addr)
 
 /* main.c: module parameters */
 extern bool sn_inline;
+extern unsigned int sn_copybreak;
 int sn_irq_cpu(unsigned int queue);
 int sn_engine_cpu(unsigned int port);
 

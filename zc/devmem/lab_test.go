@@ -160,6 +160,28 @@ func TestLabSizes(t *testing.T) {
 	}
 }
 
+// Payload that the driver leaves in the packets' linear part counts as copied: a
+// packet without any fragment in the memory is ordinary bytes to the kernel.
+func TestLabLinear(t *testing.T) {
+	labtest.Need(t)
+	const bytes = 4<<20 + 40 // full segments and a small one
+	for name, c := range map[string]struct {
+		small int
+		want  uint64
+	}{"small packets": {64, 40}, "all": {8192, bytes}} {
+		t.Run(name, func(t *testing.T) {
+			o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, Setup: labtest.CopySmall(t, c.small)})
+			if err = errors.Join(err, o.Err); err != nil {
+				t.Fatal(err)
+			}
+			k := o.Counters
+			if k.Bytes != bytes || k.Mismatches != 0 || k.CopiedBytes+k.LinearBytes != c.want || k.ZeroCopyBytes != bytes-c.want || !o.Evidence.CountsLinear {
+				t.Errorf("%+v, want %d copied", k, c.want)
+			}
+		})
+	}
+}
+
 // The flow goes elsewhere: everything is copied, and the receiver says so and
 // where it went.
 func TestLabWrongQueue(t *testing.T) {

@@ -1,6 +1,8 @@
 package labtest
 
 import (
+	"os"
+	"strconv"
 	"testing"
 
 	"github.com/zcbench/zcbench/nic"
@@ -18,5 +20,19 @@ func HWGRO(t *testing.T, on bool) func(*nic.Device) func() {
 				t.Errorf("rx-gro-hw: %v", err)
 			}
 		}
+	}
+}
+
+// CopySmall has the soft NIC leave payload of up to n bytes in a packet's linear
+// part for a transfer, as drivers do that copy small packets.
+func CopySmall(t *testing.T, n int) func(*nic.Device) func() {
+	set := func(n int) {
+		if err := os.WriteFile("/sys/module/softnic/parameters/copybreak", []byte(strconv.Itoa(n)), 0); err != nil {
+			t.Errorf("copybreak: %v", err)
+		}
+	}
+	return func(*nic.Device) func() {
+		set(n)
+		return func() { set(0) }
 	}
 }

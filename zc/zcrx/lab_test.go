@@ -346,6 +346,30 @@ func TestLabProbe(t *testing.T) {
 	}
 }
 
+// Payload that the driver leaves in the packets' linear part arrives whole, though
+// the NIC takes no buffers from the refill ring then. Nothing counts it, and the
+// evidence does not say that something does.
+func TestLabLinear(t *testing.T) {
+	labtest.Need(t)
+	for name, small := range map[string]int{"small packets": 64, "all": 8192} {
+		t.Run(name, func(t *testing.T) {
+			const bytes = 16<<20 + 40
+			o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, NIC: stream.NICQueue{AreaBytes: 8 << 20}, Setup: labtest.CopySmall(t, small)})
+			if err = errors.Join(err, o.Err); err != nil {
+				t.Fatalf("%v\nfix: %s", err, stream.FixOf(err))
+			}
+			if k := o.Counters; k.Bytes != bytes || k.Mismatches != 0 || o.Evidence.CountsLinear {
+				t.Errorf("%+v", k)
+			}
+			t.Logf("%+v; want of memory %v times, %v flushes", o.Counters, o.Figure("zcrx_no_memory"), o.Figure("zcrx_flushes"))
+			noted := strings.Contains(strings.Join(o.Evidence.Notes, "; "), "linear part")
+			if noted != (o.Figure("zcrx_no_memory") > 0 && o.Counters.CopiedBytes == 0) {
+				t.Errorf("want of memory %v times, notes %q", o.Figure("zcrx_no_memory"), o.Evidence.Notes)
+			}
+		})
+	}
+}
+
 // All bytes of a GiB, once for each way that memory can be had.
 func TestLabGiB(t *testing.T) {
 	labtest.Need(t)

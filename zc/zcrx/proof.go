@@ -73,7 +73,10 @@ func (r *Receiver) look() {
 
 // Evidence tells what was seen of the flow and its queue.
 func (r *Receiver) Evidence() stream.Evidence {
-	e := stream.Evidence{UringEngine: string(r.ring.Engine()), Figures: []stream.Figure{stream.GatherFigure(r.ring, r.gather)}}
+	// Linear bytes are what the kernel's count of copied ones leaves out where it
+	// copies all; with a NIC nobody tells them from those it wrote itself.
+	e := stream.Evidence{UringEngine: string(r.ring.Engine()), CountsLinear: r.queue == nil && r.proof.counts,
+		Figures: []stream.Figure{stream.GatherFigure(r.ring, r.gather)}}
 	figure := func(name, unit string, v float64) {
 		e.Figures = append(e.Figures, stream.Figure{Name: name, Unit: unit, Value: v})
 	}
@@ -115,6 +118,9 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 	figure("zcrx_provider_bound", "1", bound)
 	if !r.proof.counts {
 		e.Notes = append(e.Notes, "this kernel does not count what zero-copy receive copies (Linux 7.2 does): bytes are sorted by the queue that the flow was seen on")
+	}
+	if r.proof.counts && r.proof.copied == 0 && r.stats.noMemory > 0 {
+		e.Notes = append(e.Notes, fmt.Sprintf("the kernel wanted %d times for a buffer to copy to and counted no copy: payload came in packets' linear part, which is not counted; --probe zc counts its pieces", r.stats.noMemory))
 	}
 	if h, err := r.queue.Dev.HeaderSplit(); err == nil && (h.State != nic.SplitOn || h.Threshold > 0) {
 		e.Notes = append(e.Notes, fmt.Sprintf("headers were not split at the end of the flow (%v): payload in the packets' linear part was copied and is not counted", h))

@@ -74,7 +74,14 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 	again, pieces := false, 0
 	looks, holds := r.opt.Touch != stream.TouchNone, r.opt.NIC.HoldBytes > 0
 	d := r.ring.Drain()
-	for !r.held.Full() && d.Next() {
+	for !r.held.Full() {
+		if !looks && !holds && r.held.Count() == 0 {
+			k, n := r.z.GiveBack(&d, userRecv)
+			pieces, bytes = pieces+k, bytes+int(n)
+		}
+		if !d.Next() {
+			break
+		}
 		cqe := d.CQE()
 		switch {
 		case cqe.UserData == userEvent:
@@ -160,8 +167,9 @@ func (r *Receiver) refill(m *stream.Meter) {
 	if n > 0 {
 		r.z.Publish()
 	}
-	// Nobody takes from the refill ring of a flow that is copied.
-	if r.proof.copying() && (r.flushNow || r.z.RefillEntries()-r.z.RefillSpace() >= r.flushAt) {
+	// Nobody takes from the refill ring of a flow that is copied, whether the copies
+	// are counted or not.
+	if r.flushNow || r.proof.copying() && r.z.RefillEntries()-r.z.RefillSpace() >= r.flushAt {
 		r.flush(m)
 	}
 	r.flushNow = false

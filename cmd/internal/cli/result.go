@@ -57,7 +57,10 @@ func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, zeroCopy bool) 
 		rep.CPUSPerGB = &c
 	}
 	if zeroCopy {
-		rep.ZeroCopyBytes, rep.CopiedBytes, rep.LinearBytes = &r.Total.ZeroCopyBytes, &r.Total.CopiedBytes, &r.Total.LinearBytes
+		rep.ZeroCopyBytes, rep.CopiedBytes = &r.Total.ZeroCopyBytes, &r.Total.CopiedBytes
+		if r.Linear {
+			rep.LinearBytes = &r.Total.LinearBytes
+		}
 	}
 	if s.Touch == stream.TouchVerify {
 		rep.Mismatches = &r.Total.Mismatches
@@ -100,7 +103,11 @@ func (r EndReport) text(out io.Writer) {
 		fmt.Fprintf(out, "  retransmits %d", *r.Retrans)
 	}
 	if r.CopiedBytes != nil {
-		fmt.Fprintf(out, "  zero copy %.2f GB, copied %.2f GB", float64(*r.ZeroCopyBytes)/1e9, float64(*r.CopiedBytes+*r.LinearBytes)/1e9)
+		copied := *r.CopiedBytes
+		if r.LinearBytes != nil {
+			copied += *r.LinearBytes
+		}
+		fmt.Fprintf(out, "  zero copy %.2f GB, copied %.2f GB", float64(*r.ZeroCopyBytes)/1e9, float64(copied)/1e9)
 	}
 	if r.Mismatches != nil {
 		fmt.Fprintf(out, "  verified, %d bytes wrong", *r.Mismatches)

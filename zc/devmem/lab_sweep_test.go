@@ -17,8 +17,8 @@ type figures struct{ frags, recvmsg, setsockopt float64 }
 // then backwards so that drift hits none of them: the table of docs/devmem.md.
 func TestLabSweep(t *testing.T) {
 	labtest.Need(t)
-	if os.Getenv(longEnv) == "" {
-		t.Skip("takes minutes; set " + longEnv + "=1")
+	if os.Getenv(labtest.LongEnv) == "" {
+		t.Skip("takes minutes; set " + labtest.LongEnv + "=1")
 	}
 	type cell struct {
 		read  int

@@ -449,10 +449,8 @@ func sendOverLoopback() error {
 	return s.Send(c, p, new(stream.Meter))
 }
 
-// longEnv asks for the tests that take minutes.
-const longEnv = "ZCBENCH_TEST_LONG"
-
-// All bytes of a GiB, from memory to memory, and if asked for, from each sender.
+// All bytes of a GiB, from memory to memory, and if asked for, from each sender,
+// with both families, and with HW GRO on and off.
 func TestLabGiB(t *testing.T) {
 	labtest.Need(t)
 	if testing.Short() {
@@ -460,10 +458,16 @@ func TestLabGiB(t *testing.T) {
 	}
 	for name, tx := range senders {
 		t.Run(name, func(t *testing.T) {
-			if name != "devmem" && os.Getenv(longEnv) == "" {
-				t.Skip("takes a minute; set " + longEnv + "=1")
+			if name != "devmem" && os.Getenv(labtest.LongEnv) == "" {
+				t.Skip("takes a minute; set " + labtest.LongEnv + "=1")
 			}
-			mustBeZeroCopy(t, labtest.Transfer{Family: "ipv6", Bytes: 1 << 30, TX: tx, ZeroCopy: tx != nil})
+			for i, family := range []string{"ipv6", "ipv4"} {
+				for j, gro := range []bool{false, true} {
+					if i+j == 0 || os.Getenv(labtest.LongEnv) != "" {
+						mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 1 << 30, TX: tx, ZeroCopy: tx != nil, Setup: labtest.HWGRO(t, gro)})
+					}
+				}
+			}
 		})
 	}
 }

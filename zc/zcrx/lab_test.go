@@ -370,14 +370,29 @@ func TestLabLinear(t *testing.T) {
 	}
 }
 
-// All bytes of a GiB, once for each way that memory can be had.
+// All bytes of a GiB, once for each way that memory can be had; if asked for, with
+// both families and with HW GRO on and off.
 func TestLabGiB(t *testing.T) {
 	labtest.Need(t)
 	if testing.Short() {
 		t.Skip("takes minutes; leave -short out")
 	}
-	for name, q := range map[string]stream.NICQueue{"pages": {}, "16 KiB": {BufLen: 16384, AreaBytes: 48 << 20}, "udmabuf": {Area: stream.AreaUdmabuf}} {
-		t.Run(name, func(t *testing.T) { mustBeZeroCopy(t, labtest.Transfer{Family: "ipv6", Bytes: 1 << 30, NIC: q}) })
+	families, gros := []string{"ipv6"}, []bool{false}
+	if os.Getenv(labtest.LongEnv) != "" {
+		families, gros = []string{"ipv4", "ipv6"}, []bool{false, true}
+	}
+	for name, q := range map[string]stream.NICQueue{"pages": {}, "thp": {Area: stream.AreaTHP}, "huge": {Area: stream.AreaHuge, AreaBytes: 32 << 20},
+		"16 KiB": {BufLen: 16384, AreaBytes: 48 << 20}, "udmabuf": {Area: stream.AreaUdmabuf}} {
+		for _, family := range families {
+			for _, gro := range gros {
+				t.Run(fmt.Sprintf("%s/%s/hwgro=%v", name, family, gro), func(t *testing.T) {
+					if q.Area == stream.AreaHuge {
+						labtest.AwaitHugePages(t, q.AreaBytes)
+					}
+					mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 1 << 30, NIC: q, Setup: labtest.HWGRO(t, gro)})
+				})
+			}
+		}
 	}
 }
 

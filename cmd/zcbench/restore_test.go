@@ -77,7 +77,7 @@ func TestIntegrationRestore(t *testing.T) {
 	defer pair.Close()
 	before := linkOf(t, pair.SUT)
 	args := func(duration string, more ...string) []string {
-		return append([]string{"run", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(), "--duration", duration, "--ramp-up", "100ms",
+		return append([]string{"run", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(), "--duration", duration, "--ramp-up", "500ms",
 			"--mtu", "2000", "--gro", "on", "--big-tcp", "131072", "--set", "sut:rps 0=1"}, more...)
 	}
 

@@ -15,6 +15,7 @@ type Ring struct {
 	fd       int
 	setup    uint32
 	features FeatureBits
+	gathers  bool
 	closed   bool
 
 	registerFD bool
@@ -106,9 +107,7 @@ func (r *Ring) NoIowait() bool {
 
 // Gathers reports whether a wait can be told to let completions come together
 // (IORING_FEAT_MIN_TIMEOUT, 6.12, and an engine that can).
-func (r *Ring) Gathers() bool {
-	return r.features.Has(FeatMinTimeout) && r.made.cannot(lackGather) == nil
-}
+func (r *Ring) Gathers() bool { return r.gathers }
 
 // SQEntries is the size of the submission queue, as the kernel rounded it.
 func (r *Ring) SQEntries() int { return r.sqEntries }

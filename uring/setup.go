@@ -106,6 +106,7 @@ func New(o Options) (*Ring, error) {
 // open does what New does once there is an engine.
 func (r *Ring) open(p *params) error {
 	r.setup, r.features = p.flags, p.features
+	r.gathers = p.features.Has(FeatMinTimeout) && r.made.cannot(lackGather) == nil
 	r.sqEntries, r.cqEntries = int(p.sqEntries), int(p.cqEntries)
 	if !p.features.Has(FeatSingleMmap | FeatNoDrop | FeatSubmitStable | FeatExtArg) {
 		return &OpError{Op: "io_uring_setup", Errno: unix.EOPNOTSUPP, How: "use Linux 5.11 or later (IORING_FEAT_EXT_ARG)"}

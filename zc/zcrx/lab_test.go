@@ -386,7 +386,7 @@ func TestLabGiB(t *testing.T) {
 		for _, family := range families {
 			for _, gro := range gros {
 				t.Run(fmt.Sprintf("%s/%s/hwgro=%v", name, family, gro), func(t *testing.T) {
-					if q.Area == stream.AreaHuge {
+					if q.Area == stream.AreaHuge || q.BufLen > 0 {
 						labtest.AwaitHugePages(t, q.AreaBytes)
 					}
 					mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 1 << 30, NIC: q, Setup: labtest.HWGRO(t, gro)})

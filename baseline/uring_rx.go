@@ -41,6 +41,10 @@ func NewUringReceiver(o stream.Options) (*UringReceiver, error) {
 	if err != nil {
 		return nil, &stream.Unsupported{Mode: "uring", Op: "make a ring", Err: err, How: stream.FixOf(err)}
 	}
+	if err := stream.CheckGather("uring", ring, o); err != nil {
+		ring.Close()
+		return nil, err
+	}
 	n, size := uringLayout(o)
 	bufs, err := ring.NewBufRing(uring.BufRingOptions{Group: uringGroup, Entries: n, Size: size, Pages: uring.PagesTransparent})
 	if err != nil {

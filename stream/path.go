@@ -46,6 +46,9 @@ func (o Options) Check() error {
 	if o.Gather != nil && (*o.Gather < 0 || *o.Gather > MaxGather) {
 		return fmt.Errorf("gather time %v is outside 0..%v", *o.Gather, MaxGather)
 	}
+	if o.Gather != nil && *o.Gather%time.Microsecond != 0 {
+		return fmt.Errorf("gather time %v: the kernel takes whole microseconds", *o.Gather)
+	}
 	return o.NIC.check()
 }
 

@@ -1,6 +1,9 @@
 package stream
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // GatherTime is for how long an io_uring receiver that has to sleep lets payload
 // come before it is woken, where the ring can (Gathers): about what the flow
@@ -30,6 +33,16 @@ type Ring interface {
 	Overflow() uint32
 	Backlogs() uint64
 	Gathers() bool
+}
+
+// CheckGather refuses a gather time that was asked for and that the ring cannot
+// keep.
+func CheckGather(mode string, r Ring, o Options) error {
+	if o.Gather == nil || *o.Gather == 0 || r.Gathers() {
+		return nil
+	}
+	return &Unsupported{Mode: mode, Op: "gather for " + o.Gather.String(), Err: errors.ErrUnsupported,
+		How: "leave --gather out, or use Linux 6.12 or later (IORING_FEAT_MIN_TIMEOUT) and --uring-engine native"}
 }
 
 // GatherFigure says for how long a receiver's waits gather.

@@ -105,6 +105,9 @@ func (r *Receiver) prepare() (err error) {
 	if err != nil {
 		return nicqueue.Unsupported(r.mode, err)
 	}
+	if err := stream.CheckGather(r.mode, r.ring, r.opt); err != nil {
+		return err
+	}
 	features := queryKernel()
 	o := uring.ZcrxOptions{Area: r.area.registration(), BufLen: q.BufLen, RefillEntries: q.RefillEntries, NoDevice: r.queue == nil,
 		Stats: features.Stats, EventUser: userEvent}

@@ -92,7 +92,7 @@ func (r EndReport) Print(out, stderr io.Writer, asJSON bool) error {
 
 func (r EndReport) text(out io.Writer) {
 	digits := 2
-	if r.ThroughputGbps < 0.1 {
+	if r.Bytes > 0 && r.ThroughputGbps < 0.1 {
 		digits = 6 // a paced flow
 	}
 	fmt.Fprintf(out, "%-12s %8.*f Gbit/s  %.*f GB in %v", r.Mode, digits, r.ThroughputGbps, digits, float64(r.Bytes)/1e9, time.Duration(r.DurationS*1e9).Round(time.Millisecond))

@@ -164,19 +164,24 @@ func TestLabSizes(t *testing.T) {
 // packet without any fragment in the memory is ordinary bytes to the kernel.
 func TestLabLinear(t *testing.T) {
 	labtest.Need(t)
-	const bytes = 4<<20 + 40 // full segments and a small one
+	const bytes = 4<<20 + 40
 	for name, c := range map[string]struct {
 		small int
 		want  uint64
 	}{"small packets": {64, 40}, "all": {8192, bytes}} {
 		t.Run(name, func(t *testing.T) {
-			o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, Setup: labtest.CopySmall(t, c.small)})
+			o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, Alone: 40, Setup: labtest.CopySmall(t, c.small)})
 			if err = errors.Join(err, o.Err); err != nil {
 				t.Fatal(err)
 			}
 			k := o.Counters
-			if k.Bytes != bytes || k.Mismatches != 0 || k.CopiedBytes+k.LinearBytes != c.want || k.ZeroCopyBytes != bytes-c.want || !o.Evidence.CountsLinear {
-				t.Errorf("%+v, want %d copied", k, c.want)
+			copied := k.CopiedBytes + k.LinearBytes
+			if k.Bytes != bytes || k.Mismatches != 0 || k.ZeroCopyBytes+copied != bytes || !o.Evidence.CountsLinear {
+				t.Errorf("%+v", k)
+			}
+			// A large send may end in a small packet too.
+			if copied < c.want || copied > c.want+1024 {
+				t.Errorf("%d bytes copied, want %d or a little more", copied, c.want)
 			}
 		})
 	}

@@ -17,6 +17,7 @@ import (
 type Transfer struct {
 	Family    string // "ipv4" or "ipv6"
 	Bytes     int
+	Alone     int // of Bytes: the last of them, sent when all before were acknowledged (TX nil)
 	NIC       stream.NICQueue
 	ReadBytes int
 	Touch     stream.Touch // "": verify
@@ -219,8 +220,14 @@ func (x Transfer) sendPlain(c *stream.Conn, p *stream.Payload, m *stream.Meter) 
 	}
 	var w sock.Waiter
 	for n := 0; n < total; {
+		end := total
+		if n < total-x.Alone {
+			end -= x.Alone
+		} else if err := awaitAcknowledged(c.FD); err != nil {
+			return err
+		}
 		piece := p.Message(uint64(n / messageBytes))[n%messageBytes:]
-		k, errno := sock.Send(c.FD, piece[:min(len(piece), total-n)], unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		k, errno := sock.Send(c.FD, piece[:min(len(piece), end-n)], unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 		switch errno {
 		case 0:
 			n += k
@@ -236,4 +243,15 @@ func (x Transfer) sendPlain(c *stream.Conn, p *stream.Payload, m *stream.Meter) 
 		return unix.SetsockoptLinger(c.FD, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 	}
 	return c.EndOfSend()
+}
+
+// awaitAcknowledged waits until the peer has all that was sent: what is sent next
+// is not joined to it.
+func awaitAcknowledged(fd int) error {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if left, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ); err != nil || left == 0 {
+			return err
+		}
+	}
+	return errors.New("the peer did not acknowledge all bytes within 10 s")
 }

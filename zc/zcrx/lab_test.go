@@ -354,7 +354,7 @@ func TestLabLinear(t *testing.T) {
 	for name, small := range map[string]int{"small packets": 64, "all": 8192} {
 		t.Run(name, func(t *testing.T) {
 			const bytes = 16<<20 + 40
-			o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, NIC: stream.NICQueue{AreaBytes: 8 << 20}, Setup: labtest.CopySmall(t, small)})
+			o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, Alone: 40, NIC: stream.NICQueue{AreaBytes: 8 << 20}, Setup: labtest.CopySmall(t, small)})
 			if err = errors.Join(err, o.Err); err != nil {
 				t.Fatalf("%v\nfix: %s", err, stream.FixOf(err))
 			}

@@ -1,7 +1,9 @@
 package baseline
 
 import (
+	"errors"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -45,6 +47,34 @@ func testUringBuffers(t *testing.T, engine string) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// A gather time is kept, or refused where the engine or the kernel cannot.
+func TestUringGather(t *testing.T) { streamtest.EachEngine(t, testUringGather) }
+
+func testUringGather(t *testing.T, engine string) {
+	needUring(t)
+	r, err := NewUringReceiver(stream.Options{UringEngine: engine, MessageBytes: 4096})
+	if err != nil {
+		t.Fatal(err)
+	}
+	can := r.ring.Gathers()
+	r.Close()
+	if can && engine == "giouring" {
+		t.Error("giouring has no min_wait_usec")
+	}
+	some := 7 * time.Microsecond
+	r, err = NewUringReceiver(stream.Options{UringEngine: engine, MessageBytes: 4096, Gather: &some})
+	if err == nil {
+		defer r.Close()
+	}
+	var u *stream.Unsupported
+	if can != (err == nil) || !can && (!errors.As(err, &u) || u.Op != "gather for 7µs") {
+		t.Errorf("the ring gathers: %v; %v", can, err)
+	}
+	if can && !slices.Contains(r.Evidence().Figures, stream.Figure{Name: "uring_gather_us", Unit: "us", Value: 7}) {
+		t.Errorf("%+v", r.Evidence().Figures)
 	}
 }
 

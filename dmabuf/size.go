@@ -25,5 +25,5 @@ func CheckSize(size, entries, page int, dev string) error {
 		return nil
 	}
 	return &Error{Op: fmt.Sprintf("memory of %d bytes for the RX ring of %s, of %d buffers of %d bytes", size, dev, entries, page), Err: ErrRing,
-		How: fmt.Sprintf("choose --area-size %d or more, or leave it out for %d; or a smaller ring: ethtool -G %s rx %d", entries*page, SizeFor(entries, page, 0), dev, max(size/page/4, 1))}
+		How: fmt.Sprintf("choose --area-size %d or more, best %d, or leave it out; or a smaller ring: ethtool -G %s rx %d", entries*page, SizeFor(entries, page, 0), dev, max(size/page/4, 1))}
 }

@@ -2,6 +2,7 @@ package dmabuf
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -71,8 +72,19 @@ func TestUdmabuf(t *testing.T) {
 
 func TestUdmabufLimit(t *testing.T) {
 	mb, known := sizeLimit()
-	if !known || mb > 1<<30 {
-		t.Skip("this kernel has no udmabuf, or no limit")
+	if !known {
+		t.Skip("this kernel has no udmabuf, or does not tell its limit")
+	}
+	if mb > 1<<20 { // more than memory: the test's own, for this machine is the test's
+		if os.Getenv("ZCBENCH_LAB") == "" {
+			t.Skipf("the limit of %d MiB is beyond this machine's memory", mb)
+		}
+		old := fmt.Sprint(mb)
+		defer os.WriteFile(limitFile, []byte(old), 0)
+		mb = 8
+		if err := os.WriteFile(limitFile, []byte("8"), 0); err != nil {
+			t.Fatal(err)
+		}
 	}
 	_, err := NewUdmabuf((mb + 1) << 20)
 	var e *Error

@@ -44,7 +44,7 @@ func (r *run) judge(err error) wire.EndResult {
 		return res
 	}
 	res.Verdict = results.OK
-	for _, gate := range []func(stream.Counters, *wire.EndResult) (string, string){r.gateBytes, r.gatePayload, r.gateWindow, r.gateZeroCopy, r.gatePlacement, r.gateBPFStats} {
+	for _, gate := range []func(stream.Counters, *wire.EndResult) (string, string){r.gateBytes, r.gatePayload, r.gateZeroCopy, r.gateWindow, r.gatePlacement, r.gateBPFStats} {
 		if reason, fix := gate(total, &res); reason != "" {
 			res.Verdict, res.Reason, res.Fix = results.Invalid, reason, fix
 			break
@@ -120,7 +120,7 @@ func (r *run) gateZeroCopy(c stream.Counters, _ *wire.EndResult) (reason, fix st
 	if known == 0 {
 		return "the kernel gave no evidence of zero copy", "see `zcbench doctor` for what the mode needs"
 	}
-	frac := float64(c.CopiedBytes+c.LinearBytes) / float64(known)
+	frac := float64(c.CopiedBytes+c.LinearBytes+r.result.evidence.Uncounted) / float64(known)
 	if frac <= limit {
 		return "", ""
 	}
@@ -141,7 +141,7 @@ func (r *run) fillFlow(h *results.Host) {
 	gbps := float64(w.Bytes) * 8 / 1e9 / seconds
 	total := r.end.meter.Snapshot().Bytes
 	h.DurationS, h.Bytes, h.TotalBytes, h.ThroughputGbps = &seconds, &w.Bytes, &total, &gbps
-	if r.end.path.ZeroCopy {
+	if r.end.path.SortsBytes() {
 		h.ZeroCopyBytes, h.CopiedBytes = &w.ZeroCopyBytes, &w.CopiedBytes
 		if r.result.evidence.CountsLinear {
 			h.LinearBytes = &w.LinearBytes

@@ -106,21 +106,24 @@ func TestWindowGate(t *testing.T) {
 func TestZeroCopyGate(t *testing.T) {
 	half := 0.5
 	for _, c := range []struct {
-		zero, copied, linear uint64
-		limit                wire.Frac
-		say                  string
+		zero, copied, linear, uncounted uint64
+		limit                           wire.Frac
+		say                             string
 	}{
-		{100, 0, 0, nil, ""},
-		{99, 1, 0, nil, ""},
-		{98, 1, 1, nil, "copied 2.0 %"},
-		{98, 0, 2, nil, "copied 2.0 %"},
-		{50, 50, 0, &half, ""},
-		{49, 51, 0, &half, "copied 51.0 %"},
-		{0, 0, 0, nil, "no evidence"},
-		{0, 0, 0, &half, "no evidence"},
+		{100, 0, 0, 0, nil, ""},
+		{99, 1, 0, 0, nil, ""},
+		{98, 1, 1, 0, nil, "copied 2.0 %"},
+		{98, 0, 2, 0, nil, "copied 2.0 %"},
+		{100, 0, 0, 2, nil, "copied 2.0 %"},
+		{99, 1, 0, 9, nil, "copied 10.0 %"},
+		{50, 50, 0, 0, &half, ""},
+		{49, 51, 0, 0, &half, "copied 51.0 %"},
+		{0, 0, 0, 0, nil, "no evidence"},
+		{0, 0, 0, 0, &half, "no evidence"},
 	} {
 		p := modes.Path{Mode: stream.Mode{Name: "zc", ZeroCopy: true}}
 		r := &run{end: &End{path: p}, sch: wire.Schedule{MaxCopiedFrac: c.limit}}
+		r.result.evidence.Uncounted = c.uncounted
 		reason, fix := r.gateZeroCopy(stream.Counters{ZeroCopyBytes: c.zero, CopiedBytes: c.copied, LinearBytes: c.linear}, nil)
 		if (c.say == "") != (reason == "") || !strings.Contains(reason, c.say) || (reason != "") != (fix != "") {
 			t.Errorf("%+v: %q; fix %q", c, reason, fix)

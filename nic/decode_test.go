@@ -92,7 +92,23 @@ func napiMessage(t testing.TB) []byte {
 	})
 }
 
+func poolStatsMessage(t testing.TB) []byte {
+	return message(t, func(ae *netlink.AttributeEncoder) {
+		ae.Nested(attrPoolStatsInfo, func(n *netlink.AttributeEncoder) error {
+			putUint(n, attrPoolID, 17)
+			n.Uint32(attrPoolIfindex, 4)
+			return nil
+		})
+		for typ, v := range map[uint16]uint64{attrPoolStatsFast: 630, attrPoolStatsSlow: 0, attrPoolStatsEmpty: 10, attrPoolStatsRefill: 2} {
+			putUint(ae, typ, v)
+		}
+	})
+}
+
 func TestDecoders(t *testing.T) {
+	if id, index, s, err := decodePoolStats(poolStatsMessage(t)); err != nil || id != 17 || index != 4 || s != (PoolStats{Fast: 630, Refill: 2, Empty: 10}) || s.Buffers() != 642 {
+		t.Errorf("pool %d of %d: %+v, %v", id, index, s, err)
+	}
 	if r, err := decodeRings(ringsMessage(t)); err != nil || r != (Rings{RX: 512, TX: 1024, RXMax: 8192, HDSThreshMax: 1023}) {
 		t.Errorf("rings %+v, %v", r, err)
 	}
@@ -164,6 +180,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(featuresMessage(f))
 	f.Add(ringsMessage(f))
 	f.Add(napiMessage(f))
+	f.Add(poolStatsMessage(f))
 	f.Add([]byte{})
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		_ = decodeFeatures(b, map[string]Feature{})
@@ -174,6 +191,7 @@ func FuzzDecode(f *testing.F) {
 		_, _ = decodeContext(b)
 		_, _, _ = decodeQueue(b)
 		_, _, _ = decodePool(b)
+		_, _, _, _ = decodePoolStats(b)
 		_, _, _, _ = decodeQStats(b)
 		msgs := []genetlink.Message{{Data: b}}
 		_ = each(msgs, new(HeaderSplit).decode)

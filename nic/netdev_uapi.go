@@ -3,13 +3,14 @@ package nic
 // Numbers of include/uapi/linux/netdev.h, generic netlink family netdev
 // (Documentation/netlink/specs/netdev.yaml).
 const (
-	cmdPagePoolGet = 5  // NETDEV_CMD_PAGE_POOL_GET, 6.8
-	cmdQueueGet    = 10 // NETDEV_CMD_QUEUE_GET, 6.8
-	cmdNAPIGet     = 11 // NETDEV_CMD_NAPI_GET, 6.8
-	cmdQStatsGet   = 12 // NETDEV_CMD_QSTATS_GET, 6.9
-	cmdBindRX      = 13 // NETDEV_CMD_BIND_RX, 6.12
-	cmdNAPISet     = 14 // NETDEV_CMD_NAPI_SET, 6.13
-	cmdBindTX      = 15 // NETDEV_CMD_BIND_TX, 6.16
+	cmdPagePoolGet  = 5  // NETDEV_CMD_PAGE_POOL_GET, 6.8
+	cmdPoolStatsGet = 9  // NETDEV_CMD_PAGE_POOL_STATS_GET, 6.8
+	cmdQueueGet     = 10 // NETDEV_CMD_QUEUE_GET, 6.8
+	cmdNAPIGet      = 11 // NETDEV_CMD_NAPI_GET, 6.8
+	cmdQStatsGet    = 12 // NETDEV_CMD_QSTATS_GET, 6.9
+	cmdBindRX       = 13 // NETDEV_CMD_BIND_RX, 6.12
+	cmdNAPISet      = 14 // NETDEV_CMD_NAPI_SET, 6.13
+	cmdBindTX       = 15 // NETDEV_CMD_BIND_TX, 6.16
 )
 
 // NETDEV_A_QUEUE_*.
@@ -49,6 +50,15 @@ const (
 	attrPoolDetach      = 6
 	attrPoolDMABuf      = 7
 	attrPoolIOUring     = 8
+)
+
+// NETDEV_A_PAGE_POOL_STATS_*.
+const (
+	attrPoolStatsInfo   = 1
+	attrPoolStatsFast   = 8
+	attrPoolStatsSlow   = 9
+	attrPoolStatsEmpty  = 11
+	attrPoolStatsRefill = 12
 )
 
 // NETDEV_A_DMABUF_*.

@@ -125,64 +125,6 @@ func uintOf(ad *netlink.AttributeDecoder) uint64 {
 	return uint64(ad.Uint32())
 }
 
-// PagePool is one pool of receive buffers.
-type PagePool struct {
-	ID            uint64
-	NAPI          uint32
-	Provider      Provider
-	DMABuf        uint32 // the binding's number, of a dmabuf
-	Inflight      uint64 // buffers that are out, the pool's own cache of up to 64 included
-	InflightBytes uint64
-	Detached      bool // its queue is gone; it waits for the buffers that are out
-}
-
-// PagePools lists the interface's pools (netdev page-pool-get, 6.8).
-func (d *Device) PagePools() ([]PagePool, error) {
-	msgs, err := d.ask(d.netdev, cmdPagePoolGet, netlink.Dump, func(*netlink.AttributeEncoder) {})
-	if err != nil {
-		return nil, failed(d.op("list the page pools"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "use Linux 6.8 or later, with CONFIG_PAGE_POOL"})
-	}
-	var out []PagePool
-	for _, m := range msgs {
-		p, index, err := decodePool(m.Data)
-		if err != nil {
-			return nil, failed(d.op("list the page pools"), err, nil)
-		}
-		if index == d.Index {
-			out = append(out, p)
-		}
-	}
-	return out, nil
-}
-
-func decodePool(b []byte) (p PagePool, index int, err error) {
-	ad, err := netlink.NewAttributeDecoder(b)
-	if err != nil {
-		return p, 0, err
-	}
-	for ad.Next() {
-		switch ad.Type() {
-		case attrPoolID:
-			p.ID = uintOf(ad)
-		case attrPoolIfindex:
-			index = int(ad.Uint32())
-		case attrPoolNAPI:
-			p.NAPI = uint32(uintOf(ad))
-		case attrPoolInflight:
-			p.Inflight = uintOf(ad)
-		case attrPoolInflightMem:
-			p.InflightBytes = uintOf(ad)
-		case attrPoolDetach:
-			p.Detached = true
-		case attrPoolDMABuf:
-			p.Provider, p.DMABuf = ProviderDMABuf, uint32(uintOf(ad))
-		case attrPoolIOUring:
-			p.Provider = ProviderIOUring
-		}
-	}
-	return p, index, ad.Err()
-}
-
 // QueueStats are an RX queue's counters since the driver counts.
 type QueueStats struct {
 	Packets, Bytes uint64

@@ -12,6 +12,10 @@ type Evidence struct {
 	// nothing tells payload in packets' linear parts from other payload.
 	CountsLinear bool
 
+	// Uncounted is at least how many bytes of the flow were copied though the
+	// counters call them zero copied: the kernel did not count those copies.
+	Uncounted uint64
+
 	// UringEngine is the io_uring engine that served the flow; "" for none.
 	UringEngine string
 }

@@ -35,6 +35,11 @@ type Mode struct {
 	NoPayload bool
 }
 
+// SortsBytes reports whether the mode's counters tell payload that was copied from
+// other: those of the modes that claim zero copy, and of zcrx-nodev, which goes the
+// same way and copies.
+func (m Mode) SortsBytes() bool { return m.ZeroCopy || m.NICQueue }
+
 // UsesRing reports whether the mode works through an io_uring.
 func (m Mode) UsesRing() bool {
 	return strings.HasPrefix(m.Name, "uring") || strings.HasPrefix(m.Name, "zcrx")

@@ -217,9 +217,9 @@ func (o ZcrxOptions) fixInvalid(kernel string) string {
 	case o.NoDevice:
 		return "use Linux 7.1 or later (ZCRX_REG_NODEV)"
 	case o.Stats || len(o.Events) > 0:
-		return "leave out Stats and Events before Linux 7.2; else switch header split on (tcp-data-split on, hds-thresh 0)"
+		return "switch header split on (tcp-data-split on, hds-thresh 0); statistics and events need Linux 7.2"
 	case o.BufLen != 0:
-		return "leave BufLen at 0 before Linux 7.0; else switch header split on (tcp-data-split on, hds-thresh 0)"
+		return "switch header split on (tcp-data-split on, hds-thresh 0); buffers of another length than a page need Linux 7.0"
 	}
 	return "switch header split on (tcp-data-split on, hds-thresh 0), give the ring SingleIssuer, DeferTaskrun and CQE32; or " + kernel
 }

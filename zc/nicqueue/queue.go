@@ -17,7 +17,8 @@ type Queue struct {
 
 	mode    string
 	changes lease.Changes
-	bound   bool // it is ours
+	bound   bool   // it is ours
+	pool    uint64 // the page pool that it got with our memory; 0: not known
 }
 
 // Take prepares a queue of o.Dev. A NIC that cannot is an [*stream.Unsupported]
@@ -50,16 +51,18 @@ func (q *Queue) take(o stream.NICQueue) (err error) {
 }
 
 // Bound is called when the queue's memory is bound: it must show in the queue.
-func (q *Queue) Bound(p nic.Provider) (err error) {
+func (q *Queue) Bound(by nic.Provider) (err error) {
 	q.bound = true
 	// The queue was restarted: its NAPI instance may have another number.
 	if q.Queue, err = q.Dev.Queue(q.ID); err != nil {
 		return err
 	}
-	if q.Provider != p {
+	if q.Provider != by {
 		return &stream.Unsupported{Mode: q.mode, Op: fmt.Sprintf("%s took the registration, but its %v does not use it", q.Dev.Name, q.Queue),
 			How: "report it: this is a bug of the driver"}
 	}
+	p, _ := q.findPool()
+	q.pool = p.ID
 	return nil
 }
 
@@ -81,6 +84,41 @@ func (q *Queue) Lost() (n uint64, known bool) {
 	all, err := q.Dev.QueueStats()
 	s, ok := all[q.ID]
 	return s.AllocFail + s.Drops, err == nil && ok
+}
+
+// Buffers is at most how many buffers the queue's page pool has handed out to the
+// driver since the memory was bound. ok is false where that is not told: before
+// Linux 6.8, without CONFIG_PAGE_POOL_STATS, when the queue is another interface's,
+// or when it got another pool meanwhile.
+func (q *Queue) Buffers() (n uint64, ok bool) {
+	p, ok := q.findPool()
+	if !ok || p.ID != q.pool {
+		return 0, false
+	}
+	all, err := q.Dev.PoolStats()
+	s, ok := all[p.ID]
+	return s.Buffers(), err == nil && ok
+}
+
+// Inflight is how many buffers are out of the queue's page pool: in the NIC's
+// ring, in packets, with the application, and given back but not fetched yet.
+func (q *Queue) Inflight() (n uint64, ok bool) {
+	p, ok := q.findPool()
+	return p.Inflight, ok
+}
+
+// findPool finds the page pool of the queue's provider.
+func (q *Queue) findPool() (p nic.PagePool, ok bool) {
+	pools, err := q.Dev.PagePools()
+	if err != nil {
+		return p, false
+	}
+	for _, p := range pools {
+		if p.Provider == q.Provider && p.NAPI == q.NAPI && !p.Detached {
+			return p, true
+		}
+	}
+	return p, false
 }
 
 // StarvedAfter is how long a flow may bring nothing while the NIC finds no

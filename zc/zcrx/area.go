@@ -1,7 +1,10 @@
 package zcrx
 
 import (
+	"os"
+
 	"github.com/zcbench/zcbench/dmabuf"
+	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/uring"
 )
@@ -13,13 +16,31 @@ type area struct {
 	dma  *dmabuf.Udmabuf
 }
 
-// newArea allocates what the options ask for, in whole huge pages.
-func newArea(q stream.NICQueue) (*area, error) {
-	const huge = 2 << 20
+// areaBytes is the size of the area: what the options ask for, which must fill the
+// ring of the queue of d, else the default, or more where ring and application
+// need it. Without a NIC there is no ring.
+func areaBytes(q stream.NICQueue, d *nic.Device) (int, error) {
 	size := q.AreaBytes
 	if size == 0 {
 		size = stream.DefaultAreaBytes
 	}
+	if d == nil {
+		return size, nil
+	}
+	rings, err := d.Rings()
+	if err != nil {
+		return 0, err
+	}
+	buf := max(q.BufLen, os.Getpagesize())
+	if q.AreaBytes == 0 {
+		return max(size, dmabuf.SizeFor(rings.RX, buf, q.HoldBytes)), nil
+	}
+	return size, dmabuf.CheckSize(size, rings.RX, buf, d.Name)
+}
+
+// newArea allocates size bytes of what the options ask for, in whole huge pages.
+func newArea(q stream.NICQueue, size int) (*area, error) {
+	const huge = 2 << 20
 	unit := max(q.BufLen, 4096)
 	a := &area{kind: q.Area}
 	if a.kind == "" {

@@ -28,7 +28,7 @@ func (r *Receiver) explain(o uring.ZcrxOptions, err error) error {
 // cause looks at the device for what the kernel checks of such a registration.
 func (r *Receiver) cause(o uring.ZcrxOptions, errno unix.Errno) (why, fix string) {
 	d := r.queue.Dev
-	long := o.BufLen > 4096
+	long := o.BufLen > 0
 	switch errno {
 	case unix.EPERM, unix.ENOMEM, unix.ENODATA:
 		return "", "" // these say it all
@@ -45,7 +45,7 @@ func (r *Receiver) cause(o uring.ZcrxOptions, errno unix.Errno) (why, fix string
 			return fmt.Sprintf("the area of %s is not contiguous in pieces of %d bytes", r.area.kind, o.BufLen), "use --area huge, or thp"
 		}
 		if long {
-			return fmt.Sprintf("the driver takes no receive buffers of %d bytes, or the kernel is older than 7.0", o.BufLen), "leave --rx-buf-len out, or choose another"
+			return fmt.Sprintf("the driver takes no receive buffers of %d bytes", o.BufLen), "leave --rx-buf-len out, or choose another"
 		}
 	}
 	return r.queue.Cause()

@@ -70,6 +70,22 @@ func TestProof(t *testing.T) {
 	}
 }
 
+func TestUnseen(t *testing.T) {
+	for _, c := range []struct{ taken, copied, buffers, want uint64 }{
+		{taken: 8192, buffers: 2},
+		{taken: 8193, buffers: 2, want: 1},
+		{taken: 8193, copied: 1, buffers: 2},
+		{taken: 100, copied: 100},
+		{taken: 100, want: 100},
+		{},
+	} {
+		p := proof{taken: c.taken, copied: c.copied}
+		if got := p.unseen(c.buffers, 4096); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
+
 // The error of a step keeps its errno for errors.Is.
 func TestUnsupportedUnwraps(t *testing.T) {
 	err := ProbeDevice("no-such-if")

@@ -45,6 +45,14 @@ func (p *proof) account(n, counter uint64, m *stream.Meter) {
 	}
 }
 
+// unseen is at least how many of the bytes that nothing counted as copied were:
+// those that do not fit into the buffers of n bytes each that the queue's pool has
+// handed out.
+func (p *proof) unseen(buffers uint64, n int) uint64 {
+	claimed, most := p.taken-p.copied, buffers*uint64(n)
+	return claimed - min(claimed, most)
+}
+
 // copying reports whether payload is being copied to the area: then no NIC takes
 // buffers from the refill ring.
 func (p *proof) copying() bool { return p.copiesAll || p.copied > 0 || p.elsewhere }
@@ -53,20 +61,17 @@ func (p *proof) copying() bool { return p.copiesAll || p.copied > 0 || p.elsewhe
 func (p *proof) watches() bool { return !p.counts && !p.copiesAll }
 
 // look finds out, where the kernel does not count, whether the flow comes by the
-// queue of NAPI instance napi. It is called before a sleep, so it costs nothing
-// that matters.
+// queue of NAPI instance napi. It is a system call, made before a sleep.
 func (p *proof) look(fd int, napi uint32) {
-	if !p.watches() {
-		return
-	}
 	if id, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID); err == nil && id != 0 {
 		p.elsewhere = uint32(id) != napi
 	}
 }
 
 // look is [proof.look] at the receiver's flow.
-func (r *Receiver) look() {
-	if r.queue != nil {
+func (r *Receiver) look(m *stream.Meter) {
+	if r.queue != nil && r.proof.watches() {
+		m.Call()
 		r.proof.look(r.fd, r.queue.NAPI)
 	}
 }
@@ -76,7 +81,7 @@ func (r *Receiver) Evidence() stream.Evidence {
 	// Linear bytes are what the kernel's count of copied ones leaves out where it
 	// copies all; with a NIC nobody tells them from those it wrote itself.
 	e := stream.Evidence{UringEngine: string(r.ring.Engine()), CountsLinear: r.queue == nil && r.proof.counts,
-		Figures: []stream.Figure{stream.GatherFigure(r.ring, r.gather)}}
+		Figures: append(stream.RingFigures(r.ring), stream.GatherFigure(r.ring, r.gather))}
 	figure := func(name, unit string, v float64) {
 		e.Figures = append(e.Figures, stream.Figure{Name: name, Unit: unit, Value: v})
 	}
@@ -87,8 +92,6 @@ func (r *Receiver) Evidence() stream.Evidence {
 	figure("zcrx_refill_entries", "1", float64(r.z.RefillEntries()))
 	figure("zcrx_flushes", "1", float64(r.stats.flushes))
 	figure("zcrx_no_memory", "1", float64(r.stats.noMemory))
-	figure("uring_backlogs", "1", float64(r.ring.Backlogs()))
-	figure("uring_lost", "1", float64(r.ring.Overflow()))
 	if r.proof.counts {
 		figure("zcrx_copies", "1", float64(count))
 		figure("zcrx_copied_bytes", "bytes", float64(bytes))
@@ -119,13 +122,39 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 	if !r.proof.counts {
 		e.Notes = append(e.Notes, "this kernel does not count what zero-copy receive copies (Linux 7.2 does): bytes are sorted by the queue that the flow was seen on")
 	}
-	if r.proof.counts && r.proof.copied == 0 && r.stats.noMemory > 0 {
+	r.countBuffers(e, figure)
+	if e.Uncounted == 0 && r.proof.counts && r.proof.copied == 0 && r.stats.noMemory > 0 {
 		e.Notes = append(e.Notes, fmt.Sprintf("the kernel wanted %d times for a buffer to copy to and counted no copy: payload came in packets' linear part, which is not counted; --probe zc counts its pieces", r.stats.noMemory))
 	}
 	if h, err := r.queue.Dev.HeaderSplit(); err == nil && (h.State != nic.SplitOn || h.Threshold > 0) {
 		e.Notes = append(e.Notes, fmt.Sprintf("headers were not split at the end of the flow (%v): payload in the packets' linear part was copied and is not counted", h))
 	}
-	if r.proof.copied > 0 {
-		e.Why, e.Fix = r.queue.Whereabouts(r.fd)
+	if r.proof.copied+e.Uncounted > 0 {
+		r.sayWhy(e)
 	}
+}
+
+// sayWhy tells why payload was copied, as far as that shows.
+func (r *Receiver) sayWhy(e *stream.Evidence) {
+	e.Why, e.Fix = r.queue.Whereabouts(r.fd)
+	if on, ok := r.queue.Landed(r.fd); e.Uncounted <= r.proof.copied || ok && on.ID != r.queue.ID {
+		return
+	}
+	e.Why = fmt.Sprintf("the page pool of RX queue %d handed out buffers for no more than %d bytes, so %d bytes were copied without being counted, as payload in packets' linear parts is",
+		r.queue.ID, r.proof.taken-r.proof.copied-e.Uncounted, e.Uncounted)
+	e.Fix = fmt.Sprintf("keep the driver from copying small packets (ethtool --set-tunable %s rx-copybreak 0, or its private flags), and header split on with threshold 0", r.queue.Dev.Name)
+}
+
+// countBuffers compares what is said to have come without a copy with the buffers
+// that the NIC had for it: the kernel's count of copies leaves out payload in
+// packets' linear parts, and before Linux 7.2 there is none.
+func (r *Receiver) countBuffers(e *stream.Evidence, figure func(name, unit string, v float64)) {
+	n, ok := r.queue.Buffers()
+	if !ok {
+		e.Notes = append(e.Notes, "the queue's page pool does not tell how many buffers it handed out (CONFIG_PAGE_POOL_STATS), or was replaced under the flow: payload copied from packets' linear parts would not be noticed")
+		return
+	}
+	e.Uncounted = r.proof.unseen(n, r.z.BufLen())
+	figure("zcrx_pool_buffers", "1", float64(n))
+	figure("zcrx_uncounted_copied_bytes", "bytes", float64(e.Uncounted))
 }

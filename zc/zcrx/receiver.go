@@ -2,6 +2,8 @@ package zcrx
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/zcbench/zcbench/nic"
@@ -91,8 +93,15 @@ var queryKernel = uring.QueryZcrx
 
 // prepare makes area and ring and registers them.
 func (r *Receiver) prepare() (err error) {
-	q := r.opt.NIC
-	if r.area, err = newArea(q); err != nil {
+	q, features := r.opt.NIC, queryKernel()
+	if q.BufLen == os.Getpagesize() {
+		q.BufLen = 0 // what it is if not asked for, also of drivers and kernels that know no other
+	}
+	if q.BufLen > 0 && !features.BufLen {
+		return &stream.Unsupported{Mode: r.mode, Op: fmt.Sprintf("receive buffers of %d bytes", q.BufLen), Err: errors.ErrUnsupported,
+			How: "leave --rx-buf-len out, or use Linux 7.0 or later"}
+	}
+	if err := r.makeArea(q); err != nil {
 		return nicqueue.Unsupported(r.mode, err)
 	}
 	cq := q.CQEntries
@@ -108,7 +117,19 @@ func (r *Receiver) prepare() (err error) {
 	if err := stream.CheckGather(r.mode, r.ring, r.opt); err != nil {
 		return err
 	}
-	features := queryKernel()
+	o := r.registration(q, features)
+	if r.z, err = r.ring.NewZcrx(o); err != nil {
+		return r.explain(o, err)
+	}
+	r.flushes = features.Ctrl > 0
+	r.flushAt = min(r.z.RefillEntries(), r.z.Buffers()) / 2
+	r.held = new(held.Queue)
+	r.proof = proof{counts: r.z.Counts(), copiesAll: r.queue == nil}
+	return nil
+}
+
+// registration is what the ring is asked for.
+func (r *Receiver) registration(q stream.NICQueue, features uring.ZcrxFeatures) uring.ZcrxOptions {
 	o := uring.ZcrxOptions{Area: r.area.registration(), BufLen: q.BufLen, RefillEntries: q.RefillEntries, NoDevice: r.queue == nil,
 		Stats: features.Stats, EventUser: userEvent}
 	if r.queue != nil {
@@ -120,14 +141,20 @@ func (r *Receiver) prepare() (err error) {
 	if o.RefillEntries == 0 {
 		o.RefillEntries = min(r.area.size()/max(q.BufLen, 4096), stream.MaxRefillEntries)
 	}
-	if r.z, err = r.ring.NewZcrx(o); err != nil {
-		return r.explain(o, err)
+	return o
+}
+
+// makeArea makes the memory for payload.
+func (r *Receiver) makeArea(q stream.NICQueue) (err error) {
+	var d *nic.Device
+	if r.queue != nil {
+		d = r.queue.Dev
 	}
-	r.flushes = features.Ctrl > 0
-	r.flushAt = min(r.z.RefillEntries(), r.z.Buffers()) / 2
-	r.held = new(held.Queue)
-	r.proof = proof{counts: r.z.Counts(), copiesAll: r.queue == nil}
-	return nil
+	size, err := areaBytes(q, d)
+	if err == nil {
+		r.area, err = newArea(q, size)
+	}
+	return err
 }
 
 // Attach steers the flow to the queue.

@@ -39,7 +39,7 @@ func (r *Receiver) idleTick(c *stream.Conn) error {
 	if r.idle.since.IsZero() {
 		r.beginIdle()
 	}
-	if r.queue == nil || r.held.Count() == 0 || c.Aborted() != nil || r.ended {
+	if r.queue == nil || c.Aborted() != nil || r.ended {
 		return nil
 	}
 	if r.idle.told {
@@ -49,22 +49,33 @@ func (r *Receiver) idleTick(c *stream.Conn) error {
 	if time.Since(r.idle.since) < nicqueue.StarvedAfter || !r.wanted() {
 		return nil
 	}
-	return &stream.Error{
-		Op: fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d pieces of %d bytes in all, of an area of %d buffers of %d bytes",
-			r.queue.ID, r.held.Count(), r.held.Bytes(), r.z.Buffers(), r.z.BufLen()),
-		How: "hold less (--hold), or give the NIC a larger area (--area-size)"}
+	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d pieces of %d bytes in all, of an area of %d buffers of %d bytes",
+		r.queue.ID, r.held.Count(), r.held.Bytes(), r.z.Buffers(), r.z.BufLen())
+	if r.held.Count() == 0 {
+		return &stream.Error{Op: op + "; the rest is in the socket, behind packets that were lost",
+			How: "give the NIC a larger area (--area-size), or let less be on its way (--rcvbuf)"}
+	}
+	return &stream.Error{Op: op, How: "hold less (--hold), or give the NIC a larger area (--area-size)"}
 }
 
-// wanted reports whether the NIC wanted for a buffer during the idle time.
+// spare is how many buffers may be left, in the page pool's cache and in pieces,
+// when a NIC finds none.
+const spare = 64
+
+// wanted reports whether the NIC wants for a buffer: it did during the idle time,
+// or, where the kernel does not tell, all buffers are out of the queue's page pool
+// and none is on its way back. A NIC that holds packets back until it has buffers
+// again counts nothing.
 func (r *Receiver) wanted() bool {
-	now, _ := r.lost()
-	switch {
-	case r.idle.fails > 0, r.idle.known && now > r.idle.lost:
+	if now, _ := r.lost(); r.idle.fails > 0 || r.idle.known && now > r.idle.lost {
 		return true
-	case r.idle.known, r.proof.counts: // a kernel with events
+	}
+	if r.proof.counts || r.held.Count() == 0 { // a kernel with events; nobody keeps any
 		return false
 	}
-	return r.held.Bytes() >= r.area.size()/4*3
+	out, ok := r.queue.Inflight()
+	back := r.z.RefillEntries() - r.z.RefillSpace()
+	return ok && int(out)-back >= r.z.Buffers()-spare
 }
 
 // copyStarved is called when the kernel had no buffer to copy payload to. Then

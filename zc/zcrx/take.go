@@ -57,7 +57,7 @@ func (r *Receiver) enter(m *stream.Meter) error {
 		if _, err := r.ring.SubmitAndGetEvents(); err != nil || r.ring.CQReady() > 0 {
 			return err
 		}
-		r.look()
+		r.look(m)
 	}
 	m.Wait()
 	var err error
@@ -109,7 +109,7 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 		r.stats.pieces += uint64(pieces)
 		m.Bytes(bytes)
 		if r.proof.taken == 0 {
-			r.look()
+			r.look(m)
 		}
 		_, copied := r.z.Copies()
 		r.proof.account(uint64(bytes), copied, m)

@@ -65,7 +65,7 @@ func RunEnd(cmd *cobra.Command, end *endpoint.End, spec wire.EndSpec, sch wire.S
 		r.Reason = "interrupted: " + r.Reason
 	}
 	mode, _ := stream.LookupMode(spec.Role, spec.Mode)
-	rep := NewEndReport(cmd.Name(), spec, r, mode.ZeroCopy)
+	rep := NewEndReport(cmd.Name(), spec, r, mode.SortsBytes())
 	err = rep.Print(cmd.OutOrStdout(), cmd.ErrOrStderr(), o.JSON)
 	if o.Verbose && !o.JSON {
 		DataPath(cmd.OutOrStdout(), string(spec.Role), rep.Metrics)

@@ -43,8 +43,9 @@ type EndReport struct {
 	Metrics        []results.Metric `json:"metrics,omitempty"`
 }
 
-// NewEndReport makes the report of one end that ran on its own.
-func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, zeroCopy bool) EndReport {
+// NewEndReport makes the report of one end that ran on its own; sorted: its bytes are
+// sorted into copied and not copied.
+func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) EndReport {
 	rep := EndReport{Tool: tool, Version: version.Tool(), Role: s.Role, Mode: s.Mode, Verdict: r.Verdict, Reason: r.Reason, Fix: r.Fix,
 		Bytes: r.Total.Bytes, PeerBytes: r.PeerBytes, DurationS: float64(r.FlowNs) / 1e9, CPUUserS: r.ProcUserS, CPUSysS: r.ProcSysS,
 		Calls: r.Total.Calls, Congestion: r.Host.Env.Congestion, UringEngine: r.Host.Env.UringEngine, Strangers: r.Strangers, Warnings: r.Warnings,
@@ -56,7 +57,7 @@ func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, zeroCopy bool) 
 		c := (rep.CPUUserS + rep.CPUSysS) / (float64(rep.Bytes) / 1e9)
 		rep.CPUSPerGB = &c
 	}
-	if zeroCopy {
+	if sorted {
 		rep.ZeroCopyBytes, rep.CopiedBytes = &r.Total.ZeroCopyBytes, &r.Total.CopiedBytes
 		if r.Linear {
 			rep.LinearBytes = &r.Total.LinearBytes

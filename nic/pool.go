@@ -1,0 +1,131 @@
+package nic
+
+import (
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// PagePool is one pool of receive buffers.
+type PagePool struct {
+	ID            uint64
+	NAPI          uint32
+	Provider      Provider
+	DMABuf        uint32 // the binding's number, of a dmabuf
+	Inflight      uint64 // buffers that are out, the pool's own cache of up to 64 included
+	InflightBytes uint64
+	Detached      bool // its queue is gone; it waits for the buffers that are out
+}
+
+// PagePools lists the interface's pools (netdev page-pool-get, 6.8).
+func (d *Device) PagePools() ([]PagePool, error) {
+	msgs, err := d.ask(d.netdev, cmdPagePoolGet, netlink.Dump, func(*netlink.AttributeEncoder) {})
+	if err != nil {
+		return nil, failed(d.op("list the page pools"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "use Linux 6.8 or later, with CONFIG_PAGE_POOL"})
+	}
+	var out []PagePool
+	for _, m := range msgs {
+		p, index, err := decodePool(m.Data)
+		if err != nil {
+			return nil, failed(d.op("list the page pools"), err, nil)
+		}
+		if index == d.Index {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+func decodePool(b []byte) (p PagePool, index int, err error) {
+	ad, err := netlink.NewAttributeDecoder(b)
+	if err != nil {
+		return p, 0, err
+	}
+	for ad.Next() {
+		switch ad.Type() {
+		case attrPoolID:
+			p.ID = uintOf(ad)
+		case attrPoolIfindex:
+			index = int(ad.Uint32())
+		case attrPoolNAPI:
+			p.NAPI = uint32(uintOf(ad))
+		case attrPoolInflight:
+			p.Inflight = uintOf(ad)
+		case attrPoolInflightMem:
+			p.InflightBytes = uintOf(ad)
+		case attrPoolDetach:
+			p.Detached = true
+		case attrPoolDMABuf:
+			p.Provider, p.DMABuf = ProviderDMABuf, uint32(uintOf(ad))
+		case attrPoolIOUring:
+			p.Provider = ProviderIOUring
+		}
+	}
+	return p, index, ad.Err()
+}
+
+// PoolStats is what a pool has handed out since it was made
+// (include/net/page_pool/types.h, struct page_pool_alloc_stats).
+type PoolStats struct {
+	Fast   uint64 // buffers from the pool's cache
+	Refill uint64 // from its ring of returned buffers
+	Empty  uint64 // looks at that ring in vain: then the memory provider, or the allocator, was asked
+	Slow   uint64 // buffers from the allocator; those of a memory provider are not counted here
+}
+
+// Buffers is at most how many buffers the pool handed out. A memory provider is
+// asked when the ring is empty, for a whole cache of buffers of which one is used
+// at once: that one is counted by the vain look alone.
+func (s PoolStats) Buffers() uint64 { return s.Fast + s.Refill + max(s.Empty, s.Slow) }
+
+// PoolStats reads the counters of all page pools of the interface, by the pool's
+// number (netdev page-pool-stats-get, 6.8, CONFIG_PAGE_POOL_STATS).
+func (d *Device) PoolStats() (map[uint64]PoolStats, error) {
+	op := d.op("read the page pools' counters")
+	msgs, err := d.ask(d.netdev, cmdPoolStatsGet, netlink.Dump, func(*netlink.AttributeEncoder) {})
+	if err != nil {
+		return nil, failed(op, err, map[unix.Errno]string{unix.EOPNOTSUPP: "use Linux 6.8 or later, with CONFIG_PAGE_POOL_STATS"})
+	}
+	out := map[uint64]PoolStats{}
+	for _, m := range msgs {
+		id, index, s, err := decodePoolStats(m.Data)
+		if err != nil {
+			return nil, failed(op, err, nil)
+		}
+		if index == d.Index {
+			out[id] = s
+		}
+	}
+	return out, nil
+}
+
+func decodePoolStats(b []byte) (id uint64, index int, s PoolStats, err error) {
+	ad, err := netlink.NewAttributeDecoder(b)
+	if err != nil {
+		return 0, 0, s, err
+	}
+	for ad.Next() {
+		switch ad.Type() {
+		case attrPoolStatsInfo: // the pool: attributes of page-pool-get
+			ad.Nested(func(n *netlink.AttributeDecoder) error {
+				for n.Next() {
+					switch n.Type() {
+					case attrPoolID:
+						id = uintOf(n)
+					case attrPoolIfindex:
+						index = int(n.Uint32())
+					}
+				}
+				return n.Err()
+			})
+		case attrPoolStatsFast:
+			s.Fast = uintOf(ad)
+		case attrPoolStatsSlow:
+			s.Slow = uintOf(ad)
+		case attrPoolStatsEmpty:
+			s.Empty = uintOf(ad)
+		case attrPoolStatsRefill:
+			s.Refill = uintOf(ad)
+		}
+	}
+	return id, index, s, ad.Err()
+}

@@ -17,8 +17,9 @@ type figures struct{ frags, recvmsg, setsockopt float64 }
 // then backwards so that drift hits none of them: the table of docs/devmem.md.
 func TestLabSweep(t *testing.T) {
 	labtest.Need(t)
-	if os.Getenv(labtest.LongEnv) == "" {
-		t.Skip("takes minutes; set " + labtest.LongEnv + "=1")
+	rounds, bytes := 1, 16<<20
+	if os.Getenv(labtest.LongEnv) != "" {
+		rounds, bytes = 4, 64<<20
 	}
 	type cell struct {
 		read  int
@@ -31,9 +32,9 @@ func TestLabSweep(t *testing.T) {
 		}
 	}
 	got := map[cell][]figures{}
-	for range 4 {
+	for range rounds {
 		for _, c := range cells {
-			got[c] = append(got[c], measure(t, c.read, c.batch))
+			got[c] = append(got[c], measure(t, c.read, c.batch, bytes))
 		}
 		slices.Reverse(cells)
 	}
@@ -53,9 +54,9 @@ func TestLabSweep(t *testing.T) {
 }
 
 // measure makes one transfer.
-func measure(t *testing.T, read, batch int) figures {
+func measure(t *testing.T, read, batch, bytes int) figures {
 	t.Helper()
-	o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 64 << 20, Touch: stream.TouchNone, ReadBytes: read, NIC: stream.NICQueue{TokenBatch: batch}})
+	o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, Touch: stream.TouchNone, ReadBytes: read, NIC: stream.NICQueue{TokenBatch: batch}})
 	gb := float64(o.Counters.Bytes) / 1e9
 	return figures{frags: o.Figure("devmem_frags") / gb, recvmsg: (o.Figure("devmem_recvmsg_calls") - o.Figure("devmem_recvmsg_empty")) / gb,
 		setsockopt: o.Figure("devmem_setsockopt_calls") / gb}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,13 +103,19 @@ func mustHaveSent(t *testing.T, name string, o labtest.Outcome) {
 	}
 }
 
+// A GiB from a dmabuf into each way of receiving; into the last, TestLabGiB does
+// that.
 func TestLabSend(t *testing.T) {
 	labtest.Need(t)
 	for name, open := range map[string]func(stream.Options) (stream.Receiver, error){
 		"tcp": labtest.Opener(baseline.NewTCPReceiver), "zcrx": labtest.Opener(zcrx.New), "devmem": open,
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := mustArrive(t, labtest.Transfer{Family: "ipv6", Bytes: 16 << 20, Open: open, TX: senders["devmem"], ZeroCopy: true})
+			bytes := 1 << 30
+			if name == "devmem" || testing.Short() {
+				bytes = 16 << 20
+			}
+			o := mustArrive(t, labtest.Transfer{Family: "ipv6", Bytes: bytes, Open: open, TX: senders["devmem"], ZeroCopy: true})
 			mustHaveSent(t, "devmem", o)
 			if c := o.Counters; name != "tcp" && c.ZeroCopyBytes != c.Bytes {
 				t.Errorf("received %+v", c)
@@ -122,7 +130,7 @@ func TestLabBatches(t *testing.T) {
 	labtest.Need(t)
 	for _, batch := range []int{1, 64, 512, 1024} {
 		t.Run(fmt.Sprint(batch), func(t *testing.T) {
-			o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, NIC: stream.NICQueue{TokenBatch: batch}, Touch: stream.TouchNone})
+			o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, NIC: stream.NICQueue{TokenBatch: batch}})
 			// A call for every batch, one at the end, and those made for want of payload.
 			most := o.Figure("devmem_frags")/float64(batch) + 1 + o.Figure("devmem_idle_releases")
 			if calls := o.Figure("devmem_setsockopt_calls"); calls > most {
@@ -454,25 +462,19 @@ func sendOverLoopback() error {
 	return s.Send(c, p, new(stream.Meter))
 }
 
-// All bytes of a GiB, from memory to memory, and if asked for, from each sender,
-// with both families, and with HW GRO on and off.
+// All bytes of a GiB from each sender, each with another pair of family and HW GRO;
+// if asked for, all senders with all pairs.
 func TestLabGiB(t *testing.T) {
 	labtest.Need(t)
 	if testing.Short() {
 		t.Skip("takes minutes; leave -short out")
 	}
-	for name, tx := range senders {
-		t.Run(name, func(t *testing.T) {
-			if name != "devmem" && os.Getenv(labtest.LongEnv) == "" {
-				t.Skip("takes a minute; set " + labtest.LongEnv + "=1")
-			}
-			for i, family := range []string{"ipv6", "ipv4"} {
-				for j, gro := range []bool{false, true} {
-					if i+j == 0 || os.Getenv(labtest.LongEnv) != "" {
-						mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 1 << 30, TX: tx, ZeroCopy: tx != nil, Setup: labtest.HWGRO(t, gro)})
-					}
-				}
-			}
+	for i, name := range slices.Sorted(maps.Keys(senders)) {
+		tx := senders[name]
+		labtest.EachPath(i, func(family string, gro bool) {
+			t.Run(fmt.Sprintf("%s/%s/hwgro=%v", name, family, gro), func(t *testing.T) {
+				mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 1 << 30, TX: tx, ZeroCopy: tx != nil, Setup: labtest.HWGRO(t, gro)})
+			})
 		})
 	}
 }

@@ -23,6 +23,17 @@ func HWGRO(t *testing.T, on bool) func(*nic.Device) func() {
 	}
 }
 
+// EachPath calls f with the i-th pair of family and rx-gro-hw, in turn, or with all
+// of them where [LongEnv] is set.
+func EachPath(i int, f func(family string, gro bool)) {
+	const pairs = 4
+	for k := range pairs {
+		if k == i%pairs || os.Getenv(LongEnv) != "" {
+			f([]string{"ipv6", "ipv4"}[k%2], k >= pairs/2)
+		}
+	}
+}
+
 // CopySmall has the soft NIC leave payload of up to n bytes in a packet's linear
 // part for a transfer, as drivers do that copy small packets.
 func CopySmall(t *testing.T, n int) func(*nic.Device) func() {

@@ -31,7 +31,7 @@ var (
 
 func address(prefix string) string { return netip.MustParsePrefix(prefix).Addr().String() }
 
-// LongEnv, when set, asks for the tests that take minutes.
+// LongEnv, when set, asks for all combinations, which take minutes.
 const LongEnv = "ZCBENCH_TEST_LONG"
 
 // Need skips a test outside the lab.

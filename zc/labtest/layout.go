@@ -18,12 +18,7 @@ func Layouts(t *testing.T, rx string) {
 	Need(t)
 	for _, layout := range []string{"1cpu", "2cpu"} {
 		t.Run(layout, func(t *testing.T) {
-			before := DeviceState(t)
-			r := measured(t, rx, layout)
-			if after := DeviceState(t); after != before {
-				t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
-			}
-			h := r.SUT
+			h := measured(t, rx, "--layout", layout).SUT
 			if h.Mismatches == nil || *h.Mismatches != 0 || h.ZeroCopyBytes == nil || *h.ZeroCopyBytes == 0 || h.CopiedBytes == nil || *h.CopiedBytes != 0 {
 				t.Errorf("mismatches %v, %v bytes without a copy, %v copied", h.Mismatches, h.ZeroCopyBytes, h.CopiedBytes)
 			}
@@ -37,18 +32,31 @@ func Layouts(t *testing.T, rx string) {
 
 // measured is a run that went as it should. A machine that emulates may read the
 // window's edges late: the flow was good all the same.
-func measured(t *testing.T, rx, layout string) results.Record {
-	cmd := exec.Command("zcbench", "run", "--sut", "netns:"+RXNS, "--tg", "netns:"+TXNS, "--rx", rx, "--tx", "tcp", "--layout", layout,
-		"--touch", "verify", "--duration", "1s", "--ramp-up", "1s", "--ramp-down", "500ms", "--sample-interval", "0", "--json")
+func measured(t *testing.T, rx string, args ...string) results.Record {
+	t.Helper()
+	r, _ := program(t, rx, args...)
+	if late := r.Verdict == results.Invalid && strings.Contains(r.Reason, "its edges"); r.Verdict != results.OK && !late {
+		t.Fatalf("%s: %s", r.Verdict, r.Reason)
+	}
+	return r
+}
+
+// program is what zcbench run prints of one run, and its exit status. The device is
+// as it was afterwards.
+func program(t *testing.T, rx string, args ...string) (r results.Record, status int) {
+	t.Helper()
+	before := DeviceState(t)
+	cmd := exec.Command("zcbench", append([]string{"run", "--sut", "netns:" + RXNS, "--tg", "netns:" + TXNS, "--rx", rx, "--tx", "tcp",
+		"--touch", "verify", "--duration", "1s", "--ramp-up", "1s", "--ramp-down", "500ms", "--sample-interval", "0", "--json"}, args...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	var r results.Record
 	if jerr := json.Unmarshal(out, &r); jerr != nil {
 		t.Fatalf("%v: %v\n%s%s", err, jerr, out, &stderr)
 	}
-	if late := r.Verdict == results.Invalid && strings.Contains(r.Reason, "its edges"); r.Verdict != results.OK && !late {
-		t.Fatalf("%s: %s\n%s", r.Verdict, r.Reason, &stderr)
+	t.Logf("%s %q: %s %s", rx, args, r.Verdict, r.Reason)
+	if after := DeviceState(t); after != before {
+		t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
 	}
-	return r
+	return r, cmd.ProcessState.ExitCode()
 }

@@ -7,4 +7,10 @@ import (
 	"github.com/zcbench/zcbench/zc/zcrx"
 )
 
+func TestLabControls(t *testing.T) {
+	labtest.Controls(t, zcrx.Mode, "handed out buffers for no more than")
+}
+
 func TestLabLayouts(t *testing.T) { labtest.Layouts(t, zcrx.Mode) }
+
+func TestLabNoDeviceCopies(t *testing.T) { labtest.Copies(t, zcrx.ModeNoDevice) }

@@ -1,0 +1,46 @@
+package labtest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// Controls runs zcbench with a receive mode in ways that make the kernel copy: it
+// must find that out, say why, and end with status 1. linear is what it says of
+// payload that the driver left in the packets' linear parts.
+func Controls(t *testing.T, rx, linear string) {
+	Need(t)
+	t.Run("wrong queue", func(t *testing.T) {
+		r := invalid(t, rx, "the kernel copied 100.0 % of the payload of "+rx+" (limit 1 %): the flow landed on queue 1, the provider is on queue 3",
+			"--queue", "3", "--steer-queue", "1")
+		if h := r.SUT; h.Bytes == nil || h.CopiedBytes == nil || h.ZeroCopyBytes == nil || *h.CopiedBytes == 0 || *h.ZeroCopyBytes != 0 {
+			t.Errorf("%v bytes, %v copied, %v not", h.Bytes, h.CopiedBytes, h.ZeroCopyBytes)
+		}
+	})
+	t.Run("copied by the driver", func(t *testing.T) {
+		defer CopySmall(t, 8192)(nil)()
+		invalid(t, rx, linear)
+	})
+}
+
+// invalid is a run that was found to be.
+func invalid(t *testing.T, rx, why string, args ...string) results.Record {
+	t.Helper()
+	r, status := program(t, rx, args...)
+	if r.Verdict != results.Invalid || !strings.Contains(r.Reason, why) || r.Fix == "" || status != 1 {
+		t.Errorf("%s, status %d: %s; fix: %s\nwant %q", r.Verdict, status, r.Reason, r.Fix, why)
+	}
+	return r
+}
+
+// Copies runs zcbench with a receive mode that copies all payload and says so,
+// without being invalid for it.
+func Copies(t *testing.T, rx string) {
+	Need(t)
+	h := measured(t, rx).SUT
+	if h.Bytes == nil || h.CopiedBytes == nil || h.LinearBytes == nil || h.ZeroCopyBytes == nil || *h.CopiedBytes+*h.LinearBytes != *h.Bytes || *h.ZeroCopyBytes != 0 {
+		t.Errorf("%v bytes, %v copied, %v in linear parts, %v not", h.Bytes, h.CopiedBytes, h.LinearBytes, h.ZeroCopyBytes)
+	}
+}

@@ -12,7 +12,8 @@ import (
 // twice sq. The ring needs DeferTaskrun, and NoSQArray because the kernel does not
 // say where the new queue's index array is; all entries handed out must have been
 // submitted and all completions taken. It fails with EINVAL on another ring or
-// before 6.13, EOVERFLOW when completions came meanwhile that do not fit.
+// before 6.13, EOVERFLOW when completions came meanwhile that do not fit. Where
+// there is no memory for the new queues the ring is closed.
 func (r *Ring) Resize(sq, cq uint32) error {
 	if r.closed {
 		return ErrClosed
@@ -34,11 +35,14 @@ func (r *Ring) Resize(sq, cq uint32) error {
 		if errno, ok := err.(unix.Errno); ok {
 			return r.resizeError(sq, cq, errno)
 		}
-		return err
+		return errors.Join(err, r.Close()) // the kernel did it, and nothing of the new queues can be seen
 	}
 	r.sqEntries, r.cqEntries = int(p.sqEntries), int(p.cqEntries)
 	scratch := r.scratch
-	return errors.Join(r.mapScratch(p.sqEntries), scratch.Close())
+	if err := r.mapScratch(p.sqEntries); err != nil {
+		return errors.Join(err, r.Close())
+	}
+	return scratch.Close()
 }
 
 func (r *Ring) resizeError(sq, cq uint32, errno unix.Errno) error {

@@ -59,6 +59,22 @@ func testResize(t *testing.T) {
 	}
 }
 
+// Without memory for the new queues the ring is closed, and not used any more.
+func TestResizeWithoutMemory(t *testing.T) {
+	if f := Probe().Resize; !f.Supported {
+		t.Skipf("%s: %s", f.Name, f.Reason)
+	}
+	r := newRing(t, Options{Engine: Native, SQEntries: 4, SingleIssuer: true, DeferTaskrun: true, NoSQArray: true})
+	defer func() { newScratch = NewMemory }()
+	newScratch = func(int, Pages) (*Memory, error) { return nil, unix.ENOMEM }
+	if err := r.Resize(8, 0); !errors.Is(err, unix.ENOMEM) {
+		t.Errorf("resized: %v", err)
+	}
+	if err := r.Resize(8, 0); !errors.Is(err, ErrClosed) {
+		t.Errorf("the ring lives on: %v", err)
+	}
+}
+
 func TestResizeRefused(t *testing.T) { eachEngine(t, testResizeRefused) }
 
 func testResizeRefused(t *testing.T) {

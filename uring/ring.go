@@ -76,11 +76,14 @@ func (q *completionQueue) at(pos uint32) *CQE {
 	return &q.cqes[(pos&q.mask)<<q.shift]
 }
 
+// newScratch is replaced by tests.
+var newScratch = NewMemory
+
 // mapScratch makes room for what requests point at and the kernel reads while
 // submitting or waiting.
 func (r *Ring) mapScratch(sqEntries uint32) error {
 	head := roundUp(int(unsafe.Sizeof(waitArg{})), 64)
-	m, err := NewMemory(head+int(sqEntries)*int(unsafe.Sizeof(timespec{})), PagesBase)
+	m, err := newScratch(head+int(sqEntries)*int(unsafe.Sizeof(timespec{})), PagesBase)
 	if err != nil {
 		return err
 	}

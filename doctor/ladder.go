@@ -72,14 +72,21 @@ type facts struct {
 	rulesErr  error
 	features  map[string]nic.Feature
 	slot      slot
-	iommu     string // of the device: DMA, DMA-FQ, identity; "": none
-	providers error  // that its queues take memory of others
+	iommu     string           // of the device: DMA, DMA-FQ, identity; "": none
+	takes     map[string]takes // by mode
+	bufLen    bool             // the kernel knows buffers of other lengths than a page
 	udmabuf   error
+}
+
+// takes is what a mode that takes a queue over finds at the interface.
+type takes struct {
+	provider error // that its queues take the mode's memory
+	queue    error // that the queue is free
 }
 
 // gather looks at everything once.
 func gather(dev string) *facts {
-	f := &facts{dev: dev, kernel: kernelRelease(), caps: capabilities(), lock: memlock(), huge: FS{}.hugePages(), uring: uring.Probe(),
+	f := &facts{dev: dev, kernel: kernelRelease(), caps: capabilities(), lock: memlock(), huge: FS{}.hugePages(), uring: uring.Probe(), bufLen: uring.QueryZcrx().BufLen,
 		optmem: sysctl("net.core.optmem_max", 1<<20, "MSG_ZEROCOPY notifications are charged to it")}
 	f.udmabuf = unix.Access("/dev/udmabuf", unix.R_OK|unix.W_OK)
 	if dev == "" {
@@ -106,8 +113,11 @@ func gather(dev string) *facts {
 	if s, err := d.SysFile("speed"); err == nil {
 		f.slot.mbits, _ = strconv.Atoi(s)
 	}
-	if p, err := modes.Find(stream.RX, "zcrx"); err == nil && p.ProbeDevice != nil {
-		f.providers = p.ProbeDevice(dev)
+	f.takes = map[string]takes{}
+	for _, p := range modes.All() {
+		if p.ProbeProvider != nil {
+			f.takes[p.Name] = takes{p.ProbeProvider(dev), p.ProbeQueue(dev)}
+		}
 	}
 	return f
 }
@@ -130,9 +140,9 @@ var needs = map[stream.Role]map[string]struct {
 		"tcp-trunc":  {},
 		"tcp-mmap":   {"4.18", []func(*facts) wire.Check{(*facts).device, (*facts).headerSplit, (*facts).pageMTU}},
 		"uring":      {"6.0", []func(*facts) wire.Check{(*facts).ring, (*facts).locked}},
-		"zcrx":       {"6.15", append([]func(*facts) wire.Check{(*facts).capable, (*facts).locked, (*facts).hugePages, (*facts).ring, (*facts).zcrx}, queueRungs...)},
+		"zcrx":       {"6.15", append([]func(*facts) wire.Check{(*facts).capable, (*facts).locked, (*facts).hugePages, (*facts).ring, (*facts).zcrx, (*facts).longBuffers}, queueRungs("zcrx")...)},
 		"zcrx-nodev": {"7.1", []func(*facts) wire.Check{(*facts).capable, (*facts).locked, (*facts).ring, (*facts).zcrx, (*facts).zcrxNoDevice}},
-		"devmem":     {"6.12", append([]func(*facts) wire.Check{(*facts).capable, (*facts).dmabuf}, queueRungs...)},
+		"devmem":     {"6.12", append([]func(*facts) wire.Check{(*facts).capable, (*facts).dmabuf}, queueRungs("devmem")...)},
 	},
 	stream.TX: {
 		"tcp":          {},
@@ -145,8 +155,10 @@ var needs = map[stream.Role]map[string]struct {
 }
 
 // queueRungs are what taking over a queue of a NIC needs.
-var queueRungs = []func(*facts) wire.Check{(*facts).device, (*facts).driverTable, (*facts).firmware, (*facts).pcie, (*facts).deviceIOMMU, (*facts).headerSplit,
-	(*facts).threshold, (*facts).enoughQueues, (*facts).rss, (*facts).ntuple, (*facts).noXDP, (*facts).provider, (*facts).pageMTU}
+func queueRungs(mode string) []func(*facts) wire.Check {
+	return []func(*facts) wire.Check{(*facts).device, (*facts).driverTable, (*facts).firmware, (*facts).pcie, (*facts).deviceIOMMU, (*facts).headerSplit,
+		(*facts).threshold, (*facts).enoughQueues, freeQueue(mode), (*facts).rss, (*facts).ntuple, (*facts).noXDP, provider(mode), (*facts).pageMTU}
+}
 
 func (f *facts) rungs(role stream.Role, mode string) []wire.Check {
 	n := needs[role][mode]
@@ -370,8 +382,27 @@ func (f *facts) noXDP() wire.Check {
 	return c
 }
 
-func (f *facts) provider() wire.Check {
-	return answered(wire.Check{Name: "memory providers", Found: "its queues take memory of others (asked for a queue that is not there)", Needed: "queue operations of the driver"}, f.providers)
+// provider is the rung of the driver's word on a mode's memory.
+func provider(mode string) func(*facts) wire.Check {
+	return func(f *facts) wire.Check {
+		return answered(wire.Check{Name: "memory providers", Found: "its queues take memory of " + mode + " (asked for a queue that is not there)", Needed: "queue operations of the driver"}, f.takes[mode].provider)
+	}
+}
+
+// freeQueue is the rung of the queue itself.
+func freeQueue(mode string) func(*facts) wire.Check {
+	return func(f *facts) wire.Check {
+		return answered(wire.Check{Name: "free queue", Found: "the last RX queue is nobody's", Needed: "a queue without a memory provider, AF_XDP or lease"}, f.takes[mode].queue)
+	}
+}
+
+// longBuffers is what --rx-buf-len needs of the kernel; the driver decides.
+func (f *facts) longBuffers() wire.Check {
+	c := wire.Check{Name: "long buffers", Needed: "Linux 7.0, for --rx-buf-len alone", Found: "the kernel knows buffers longer than a page; the driver must, too", Status: "ok"}
+	if !f.bufLen {
+		c.Status, c.Found, c.Fix = "warn", "a page only", "use Linux 7.0 or later, or leave --rx-buf-len out"
+	}
+	return c
 }
 
 // pageMTU is the MTU whose full segments carry whole pages.

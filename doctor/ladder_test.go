@@ -66,7 +66,8 @@ func good(driver string) *facts {
 		huge: wire.Check{Name: "huge pages", Status: "ok", Found: "64"}, uring: uring.Features{Ring: yes, Zcrx: yes, ZcrxNoDevice: yes},
 		driver: nic.Driver{Name: driver, Firmware: "1.2.3"}, link: nic.Link{Up: true, Carrier: true, MTU: 4148}, split: nic.HeaderSplit{State: nic.SplitOn}, queues: 8,
 		features: map[string]nic.Feature{nic.FeatureNTuple: {Known: true, Hard: true, Active: true}, nic.FeatureSG: {Known: true, Active: true}},
-		slot:     slot{speed: "16.0 GT/s PCIe", maxSpeed: "16.0 GT/s PCIe", width: "16", maxWidth: "16", mbits: 200000}}
+		slot:     slot{speed: "16.0 GT/s PCIe", maxSpeed: "16.0 GT/s PCIe", width: "16", maxWidth: "16", mbits: 200000},
+		takes: map[string]takes{}, bufLen: true}
 }
 
 func find(t *testing.T, f *facts, mode, rung string) wire.Check {
@@ -78,6 +79,18 @@ func find(t *testing.T, f *facts, mode, rung string) wire.Check {
 	}
 	complete(t, rungs)
 	return rungs[i]
+}
+
+// What zcrx lacks is no word on devmem.
+func TestProvidersByMode(t *testing.T) {
+	f := good("bnxt_en")
+	f.takes["zcrx"] = takes{provider: &stream.Unsupported{Op: "io_uring zero-copy receive", Err: unix.EINVAL, How: "use Linux 6.15"}}
+	if c := find(t, f, "zcrx", "memory providers"); c.Status != "lacking" || c.Errno != "EINVAL" {
+		t.Errorf("zcrx: %+v", c)
+	}
+	if c := find(t, f, "devmem", "memory providers"); c.Status != "ok" {
+		t.Errorf("devmem: %+v", c)
+	}
 }
 
 func TestGoodNICHasNothingLacking(t *testing.T) {
@@ -113,8 +126,12 @@ func TestRungsSayWhatIsLacking(t *testing.T) {
 		"rules fixed off":    {"ntuple rules", "lacking", "", "use a NIC", func(f *facts) { f.features[nic.FeatureNTuple] = nic.Feature{Known: true} }},
 		"XDP":                {"XDP", "lacking", "EEXIST", "ip link set dev eth0 xdp off", func(f *facts) { f.link.XDP = true }},
 		"no providers": {"memory providers", "lacking", "EOPNOTSUPP", "other", func(f *facts) {
-			f.providers = &stream.Unsupported{Op: "register", Err: unix.EOPNOTSUPP, How: "other NIC"}
+			f.takes["zcrx"] = takes{provider: &stream.Unsupported{Op: "register", Err: unix.EOPNOTSUPP, How: "other NIC"}}
 		}},
+		"busy queue": {"free queue", "lacking", "EEXIST", "--queue", func(f *facts) {
+			f.takes["zcrx"] = takes{queue: &stream.Unsupported{Op: "RX queue 3 is taken", Err: unix.EEXIST, How: "choose another with --queue"}}
+		}},
+		"pages only":    {"long buffers", "warn", "", "Linux 7.0", func(f *facts) { f.bufLen = false }},
 		"down":          {"interface", "lacking", "", "ip link set eth0 up", func(f *facts) { f.link.Up = false }},
 		"gone":          {"interface", "lacking", "ENODEV", "h", func(f *facts) { f.err = refused(unix.ENODEV, "h") }},
 		"slow slot":     {"PCIe", "warn", "", "ceiling", func(f *facts) { f.slot.width, f.slot.maxWidth = "4", "4" }},

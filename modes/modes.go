@@ -24,6 +24,12 @@ type Path struct {
 	// and changes nothing there; nil where the interface does not matter.
 	ProbeDevice func(dev string) error
 
+	// ProbeProvider is a part of it: whether the driver lets queues have memory of
+	// this mode, and ProbeQueue another: whether the queue that the mode would take
+	// is free. Both are nil of modes that take no queue.
+	ProbeProvider func(dev string) error
+	ProbeQueue    func(dev string) error
+
 	// One of the two is set, for a mode that can be built at all. They are to
 	// be called on the thread that will run the path.
 	NewReceiver func(stream.Options) (stream.Receiver, error)
@@ -58,9 +64,9 @@ var paths = map[stream.Role]map[string]Path{
 		"tcp-trunc":  {NewReceiver: receiver(baseline.NewTruncReceiver)},
 		"tcp-mmap":   {NewReceiver: receiver(tcpmmap.New), Probe: tcpmmap.Probe},
 		"uring":      {NewReceiver: receiver(baseline.NewUringReceiver), Probe: baseline.ProbeUringReceiver},
-		"zcrx":       {NewReceiver: receiver(zcrx.New), Probe: zcrx.Probe, ProbeDevice: zcrx.ProbeDevice},
+		"zcrx":       {NewReceiver: receiver(zcrx.New), Probe: zcrx.Probe, ProbeDevice: zcrx.ProbeDevice, ProbeProvider: zcrx.ProbeProvider, ProbeQueue: zcrx.ProbeQueue},
 		"zcrx-nodev": {NewReceiver: receiver(zcrx.NewNoDevice), Probe: zcrx.ProbeNoDevice},
-		"devmem":     {NewReceiver: receiver(devmem.New), Probe: devmem.Probe, ProbeDevice: devmem.ProbeDevice},
+		"devmem":     {NewReceiver: receiver(devmem.New), Probe: devmem.Probe, ProbeDevice: devmem.ProbeDevice, ProbeProvider: devmem.ProbeProvider, ProbeQueue: devmem.ProbeQueue},
 	},
 	stream.TX: {
 		"tcp":          {NewSender: sender(baseline.NewTCPSender)},

@@ -60,22 +60,38 @@ func ProbeDevice(dev string) error {
 	if err := Probe(); err != nil {
 		return err
 	}
-	return nicqueue.Probe(Mode, dev, func(d *nic.Device) error {
-		return onPage(func(mem dmabuf.Memory) error {
-			all, err := d.Queues()
-			if err != nil {
-				return err
-			}
-			// The queue behind the last: a driver that could says that there is none.
-			b, err := d.BindRX(mem.FD(), len(all))
-			switch {
-			case err == nil:
-				return b.Close()
-			case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE):
-				return nil
-			}
+	return nicqueue.Probe(Mode, dev, bindNothing)
+}
+
+// ProbeProvider is the part of [ProbeDevice] that asks the driver whether its
+// queues take a dmabuf.
+func ProbeProvider(dev string) error {
+	if err := Probe(); err != nil {
+		return err
+	}
+	return nicqueue.On(Mode, dev, bindNothing)
+}
+
+// ProbeQueue is the part of [ProbeDevice] that looks whether the queue that the
+// mode takes unless told otherwise, the last, is free.
+func ProbeQueue(dev string) error { return nicqueue.ProbeQueue(Mode, dev) }
+
+// bindNothing asks to bind a page of memory to the queue behind the last: a driver
+// that could says that there is none.
+func bindNothing(d *nic.Device) error {
+	return onPage(func(mem dmabuf.Memory) error {
+		all, err := d.Queues()
+		if err != nil {
 			return err
-		})
+		}
+		b, err := d.BindRX(mem.FD(), len(all))
+		switch {
+		case err == nil:
+			return b.Close()
+		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE):
+			return nil
+		}
+		return err
 	})
 }
 

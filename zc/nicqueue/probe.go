@@ -15,11 +15,29 @@ import (
 // run would meet it. registers says whether the driver lets queues have memory of
 // the mode. It cannot tell what a driver does with a setting until it is set.
 func Probe(mode, dev string, registers func(*nic.Device) error) error {
+	return On(mode, dev, func(d *nic.Device) error { return probe(mode, d, registers) })
+}
+
+// On calls f with interface dev.
+func On(mode, dev string, f func(*nic.Device) error) error {
 	d, err := nic.Open(dev)
 	if err != nil {
 		return Unsupported(mode, err)
 	}
 	defer d.Close()
+	return f(d)
+}
+
+// ProbeQueue looks whether the queue of dev that is taken unless another is asked
+// for is free.
+func ProbeQueue(mode, dev string) error {
+	return On(mode, dev, func(d *nic.Device) error {
+		_, err := chooseQueue(mode, d, nil)
+		return err
+	})
+}
+
+func probe(mode string, d *nic.Device, registers func(*nic.Device) error) error {
 	if _, err := chooseQueue(mode, d, nil); err != nil {
 		return err
 	}
@@ -31,13 +49,13 @@ func Probe(mode, dev string, registers func(*nic.Device) error) error {
 	}
 	h, err := d.HeaderSplit()
 	if err == nil && h.State == nic.SplitUnknown && h.Threshold < 0 {
-		return &stream.Unsupported{Mode: mode, Op: "the driver of " + dev + " does not tell of header split", How: "use a NIC and driver that can split headers from payload"}
+		return &stream.Unsupported{Mode: mode, Op: "the driver of " + d.Name + " does not tell of header split", How: "use a NIC and driver that can split headers from payload"}
 	}
 	if err != nil {
 		return Unsupported(mode, err)
 	}
 	if all, err := d.Queues(); err == nil && len(all) < 2 {
-		return &stream.Unsupported{Mode: mode, Op: fmt.Sprintf("%s has %d RX queue, and the flow needs one for itself", dev, len(all)), How: "make more: ethtool -L " + dev + " combined 2"}
+		return &stream.Unsupported{Mode: mode, Op: fmt.Sprintf("%s has %d RX queue, and the flow needs one for itself", d.Name, len(all)), How: "make more: ethtool -L " + d.Name + " combined 2"}
 	}
 	if _, err := d.Indirection(); err != nil {
 		return Unsupported(mode, err)

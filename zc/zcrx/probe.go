@@ -43,3 +43,16 @@ func ProbeDevice(dev string) error {
 	}
 	return nicqueue.Probe(Mode, dev, func(d *nic.Device) error { return nicqueue.ProbeRegister(Mode, d) })
 }
+
+// ProbeProvider is the part of [ProbeDevice] that asks the driver whether its
+// queues take memory of io_uring.
+func ProbeProvider(dev string) error {
+	if err := Probe(); err != nil {
+		return err
+	}
+	return nicqueue.On(Mode, dev, func(d *nic.Device) error { return nicqueue.ProbeRegister(Mode, d) })
+}
+
+// ProbeQueue is the part of [ProbeDevice] that looks whether the queue that the
+// mode takes unless told otherwise, the last, is free.
+func ProbeQueue(dev string) error { return nicqueue.ProbeQueue(Mode, dev) }

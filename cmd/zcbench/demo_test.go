@@ -185,6 +185,9 @@ func TestIntegrationDemo(t *testing.T) {
 		if strings.Join(header, ",") != want || len(rows) < 24 {
 			t.Errorf("%s: %d rows, header %v, want %s", file, len(rows), header, want)
 		}
+		if file == results.MetricsFile {
+			mustBeDocumented(t, rows)
+		}
 	}
 	if j := journal(t, out); len(j.Records) != 12 || len(j.Skipped) != 0 || len(j.Header.Cells) != 4 {
 		t.Errorf("journal: %d records, %d cells, skipped %v", len(j.Records), len(j.Header.Cells), j.Skipped)

@@ -47,6 +47,8 @@ type ExecOptions struct {
 	// CountTime makes the guest's clocks count instructions, one a nanosecond,
 	// whatever the host does meanwhile; it emulates.
 	CountTime bool
+	// CountEmulated is CountTime where the guest must be emulated.
+	CountEmulated bool
 
 	Stdout, Stderr io.Writer // the command's output; nil: this process's own
 	Log            io.Writer // the lab's progress and the kernel's complaints; nil: os.Stderr
@@ -162,8 +164,8 @@ func prepare(ctx context.Context, o *ExecOptions) (*execRun, error) {
 		return nil, &Error{Op: "make the initramfs", Err: err}
 	}
 	r.cfg = vmConfig{vmlinuz: built[0].Vmlinuz, initramfs: r.img, cpus: o.CPUs, memMiB: o.MemMiB, extra: o.QEMU}
-	r.cfg.counts = o.CountTime
 	r.cfg.kvm = !o.NoKVM && !o.CountTime && c.kvmBoots(ctx, built[0], o.Init, o.Log)
+	r.cfg.counts = o.CountTime || o.CountEmulated && !r.cfg.kvm
 	return r, nil
 }
 

@@ -131,6 +131,82 @@ func TestIntegrationSharedPower(t *testing.T) {
 	}
 }
 
+// apart makes the ends of a rig two machines, as far as anybody is told.
+func (r *rig) apart() *rig {
+	r.tg.Info.Env.BootID = "another"
+	return r
+}
+
+// One meter that is named once sees both ends also where they are two machines:
+// it is opened once, and its watts are counted once.
+func TestIntegrationOneMeterTwoMachines(t *testing.T) {
+	r := newRig(t).apart()
+	meter := powertest.Meter(t, 150)
+	m := r.withPower(t, "scpi="+meter.Addr)
+	if n := meter.Connections(); n != 1 || len(m.Sources) != 1 || !strings.HasPrefix(m.Sources[0], "both: scpi=") {
+		t.Errorf("opened %d times: %q", n, m.Sources)
+	}
+	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, false, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rec := range recs {
+		total := rec.ROI(results.Total, results.CostPower, 2, 1)
+		if rec.SUT.PowerW == nil || rec.TG.PowerW == nil || *rec.SUT.PowerW != 150 || *rec.TG.PowerW != 150 || total == nil || *total != *rec.SUT.ROIPower() {
+			t.Errorf("power %v and %v, return on both %v (%q)", deref(rec.SUT.PowerW), deref(rec.TG.PowerW), deref(total), rec.Warnings)
+		}
+		if !slices.Contains(rec.Flags, results.FlagSharedPower) || !slices.ContainsFunc(rec.Warnings, func(w string) bool { return strings.Contains(w, "one instrument (scpi=") }) {
+			t.Errorf("flags %q, warnings %q", rec.Flags, rec.Warnings)
+		}
+		if !slices.ContainsFunc(rec.TG.Metrics, func(m results.Metric) bool { return m.Name == metricControllerCores && m.Value > 0 }) {
+			t.Error("nothing is said of what reading it costs")
+		}
+	}
+}
+
+// Which instruments are one.
+func TestOneInstrument(t *testing.T) {
+	for _, c := range []struct {
+		sut, tg    string
+		oneMachine bool
+		want       bool
+	}{
+		{"rapl", "rapl", true, true},
+		{"rapl", "rapl", false, false}, // each agent's own
+		{"rapl?root=/a", "rapl?root=/b", true, false},
+		{"scpi=m", "scpi=m", false, true},
+		{"csv=log", "csv=log", false, true},
+		{"sut:scpi=m?name=a", "tg:scpi=m?name=b&uncertainty=1%", false, true},
+		{"sut:scpi=m?item=3", "tg:scpi=m?item=13", false, false},
+		{"sut:snmp=apc@pdu?outlet=3", "tg:snmp=apc@pdu?outlet=4", true, false},
+		{"sut:redfish=enclosure", "tg:redfish=enclosure", false, true},
+		{"rapl", "scpi=m", true, false},
+	} {
+		var specs [2]power.Spec
+		for i, text := range []string{c.sut, c.tg} {
+			var err error
+			if specs[i], err = power.ParseSpec(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := oneInstrument(specs[0], specs[1], c.oneMachine); got != c.want {
+			t.Errorf("%s and %s, on one machine %v: %v", c.sut, c.tg, c.oneMachine, got)
+		}
+	}
+	if auto := (power.Spec{}); !oneInstrument(auto, auto, true) || oneInstrument(auto, auto, false) {
+		t.Error("what auto finds is each machine's own")
+	}
+}
+
+// A BMC sees one machine: for two it must be said whose it is.
+func TestOneBMCForTwoMachines(t *testing.T) {
+	r := newRig(t).apart()
+	bmc := []power.Spec{{Name: "redfish", Target: "https://127.0.0.1:1"}}
+	if _, err := StartPower(t.Context(), PowerOptions{Sources: bmc}, r.Runner); err == nil || !strings.Contains(err.Error(), "say whose it is, sut:redfish=") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestPowerSourceThatIsNotThere(t *testing.T) {
 	r := newRig(t)
 	_, err := StartPower(t.Context(), PowerOptions{Sources: []power.Spec{{Name: "rapl", Options: map[string][]string{"root": {"/nonexistent"}}}}}, r.Runner)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-var redfishKind = kind{summary: "the BMC over Redfish (EnvironmentMetrics, else Power)", example: "redfish=https://bmc.example?secrets=FILE",
+var redfishKind = kind{oneMachine: true, summary: "the BMC over Redfish (EnvironmentMetrics, else Power)", example: "redfish=https://bmc.example?secrets=FILE",
 	options: []string{"secrets", "ca", "insecure", "chassis"},
 	check:   checkRedfish,
 	open:    func(s Spec) (Source, error) { return openRedfish(s) }}

@@ -40,7 +40,11 @@ func TestIntegrationPower(t *testing.T) {
 	if err := os.WriteFile(file, fmt.Appendf(nil, "%.3f,300\n", float64(start.UnixMilli()-1000)/1e3), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r.withPower(t, "sut:rapl?root="+powertest.Powercap(t, 80), "tg:rapl?root="+powertest.Powercap(t, 50), "command=while :; do echo 120; sleep 0.05; done?uncertainty=1%", "sut:csv="+file)
+	broken := filepath.Join(t.TempDir(), "broken.csv")
+	if err := os.WriteFile(broken, []byte("time,watts\n1700000000,100\nnonsense\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.withPower(t, "sut:rapl?root="+powertest.Powercap(t, 80), "tg:rapl?root="+powertest.Powercap(t, 50), "command=while :; do echo 120; sleep 0.05; done?uncertainty=1%", "sut:csv="+file, "tg:csv="+broken+"?name=log")
 	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, true, 1))
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +87,11 @@ func TestIntegrationPower(t *testing.T) {
 		}
 		if !slices.ContainsFunc(rec.Warnings, func(w string) bool { return strings.HasPrefix(w, "SUT: power source csv=") }) {
 			t.Errorf("nothing is said of the log without readings: %q", rec.Warnings)
+		}
+		if want := broken + ":3: "; !slices.ContainsFunc(rec.Warnings, func(w string) bool {
+			return strings.HasPrefix(w, "TG: power source csv=log: ") && strings.Contains(w, want)
+		}) {
+			t.Errorf("nothing says where the log is broken, %s...: %q", want, rec.Warnings)
 		}
 	}
 }

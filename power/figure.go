@@ -261,7 +261,7 @@ func (f *Figure) metrics(t Trace, load Mean, at Times) {
 
 func (t Trace) failedIn(w Window) (n int) {
 	for _, x := range t.Failures {
-		if x.AtNs >= w.FromNs && x.AtNs <= w.ToNs {
+		if x.in(w.FromNs, w.ToNs) {
 			n++
 		}
 	}

@@ -130,7 +130,7 @@ func (r *reader) fail(at int64, err error) {
 	if len(r.trace.Failures) == mostFailures {
 		r.trace.Failures = slices.Delete(r.trace.Failures, 0, 1)
 	}
-	r.trace.Failures = append(r.trace.Failures, Failure{at, err.Error()})
+	r.trace.Failures = append(r.trace.Failures, Failure{AtNs: at, Why: err.Error()})
 }
 
 // Traces are what was read between two moments of CLOCK_MONOTONIC, one per
@@ -151,7 +151,7 @@ func (r *reader) between(fromNs, toNs int64) Trace {
 		t.Samples, t.Failures, t.Failed = nil, nil, 0
 		samples, err := im.Import(fromNs, toNs)
 		if err != nil {
-			t.Failures, t.Failed = []Failure{{toNs, err.Error()}}, 1
+			t.Failures, t.Failed = []Failure{{AtNs: fromNs, UntilNs: toNs, Why: err.Error()}}, 1
 		}
 		t.Samples, t.Interval = samples, spacing(samples)
 		return t

@@ -23,7 +23,7 @@ type Trace struct {
 	Interval time.Duration // between readings, as asked for
 	Samples  []Sample      // in order of time
 	Failures []Failure     // readings that failed, the newest last
-	Failed   int           // how many, which may be more than are kept
+	Failed   int           // how many since the start
 
 	// before and after are how far outside of an interval the conditions are
 	// still those inside, nanoseconds: there a sensor's nearest reading serves
@@ -42,7 +42,15 @@ func (t Trace) Around(at Times) Trace {
 // Failure is a reading that failed.
 type Failure struct {
 	AtNs int64
-	Why  string
+	// UntilNs is set where nothing could be read from AtNs until then, as of a
+	// log with a line that is none.
+	UntilNs int64
+	Why     string // empty where there were many since
+}
+
+// in reports whether the failure touches an interval.
+func (f Failure) in(fromNs, toNs int64) bool {
+	return f.AtNs <= toNs && max(f.AtNs, f.UntilNs) >= fromNs
 }
 
 // Mean is the mean power of a channel, or of a source, in an interval.
@@ -177,7 +185,7 @@ func (t *Trace) check(in []Sample, fromNs, toNs int64, counts bool) error {
 	length := toNs - fromNs
 	because := ""
 	for _, f := range t.Failures {
-		if f.AtNs >= fromNs && f.AtNs <= toNs {
+		if f.in(fromNs, toNs) && f.Why != "" {
 			because = ": " + f.Why
 		}
 	}

@@ -71,7 +71,7 @@ func TestMeanWithGuard(t *testing.T) {
 // A source that stops answering has no figure, whatever it said before.
 func TestStoppedSource(t *testing.T) {
 	dead := meter(100, 100, 100, 100, -1, -1, -1, -1, -1, -1)
-	dead.Failures = []Failure{{5 * second, "no answer in time"}}
+	dead.Failures = []Failure{{AtNs: 5 * second, Why: "no answer in time"}}
 	hole := meter(100, 100, 100, -1, -1, -1, -1, 100, 100, 100)
 	lost := meter(100, 100, 100)
 	lost.Samples[1].Gap = true

@@ -93,7 +93,8 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace) (joined bool,
 		}
 	}
 	if led[0] != nil || led[1] != nil { // what was shared before is no longer both ends' figure
-		rec.Flags = slices.DeleteFunc(rec.Flags, func(f string) bool { return f == results.FlagSharedPower })
+		rec.Flags = slices.DeleteFunc(rec.Flags, func(f string) bool { return f == results.FlagSharedPower || f == results.FlagMixedScopes })
+		markMixed(rec)
 	}
 	if led[0] != nil && led[1] != nil && led[0].SameInstrument(*led[1]) && rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
 		flag(rec, results.FlagSharedPower)

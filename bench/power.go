@@ -263,6 +263,7 @@ func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome
 		m.common.Forget(old)
 	}
 	m.markShared(rec)
+	markMixed(rec)
 }
 
 // markShared says that one instrument saw both ends.
@@ -270,6 +271,14 @@ func (m *PowerMeter) markShared(rec *results.Record) {
 	if m.shared && rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
 		rec.Flags = append(rec.Flags, results.FlagSharedPower)
 		rec.Warnings = append(rec.Warnings, fmt.Sprintf("one instrument (%s) sees both ends: power is that of both together, in each row", rec.SUT.PowerSource))
+	}
+}
+
+// markMixed says why the two ends' power has no sum, if so.
+func markMixed(rec *results.Record) {
+	if rec.MixedScopes() {
+		flag(rec, results.FlagMixedScopes)
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the ends' power is not of the same scope, SUT %s, TG %s: it has no total", rec.SUT.Instrument(), rec.TG.Instrument()))
 	}
 }
 

@@ -63,7 +63,7 @@ func TestIntegrationPower(t *testing.T) {
 			h    results.Host
 			want float64
 		}{{rec.SUT, 80}, {rec.TG, 50}} {
-			if x.h.PowerW == nil || x.h.PowerIdleW == nil || math.Abs(*x.h.PowerW-x.want) > x.want/4 || math.Abs(*x.h.PowerIdleW-x.want) > x.want/4 || x.h.PowerSource != "rapl" {
+			if x.h.PowerW == nil || x.h.PowerIdleW == nil || math.Abs(*x.h.PowerW-x.want) > x.want/4 || math.Abs(*x.h.PowerIdleW-x.want) > x.want/4 || x.h.PowerSource != "rapl" || x.h.PowerScope != string(power.ScopePackage) {
 				t.Errorf("%s: power %v W, idle %v W, of %q; want about %v (warnings %q)", x.h.Name, deref(x.h.PowerW), deref(x.h.PowerIdleW), x.h.PowerSource, x.want, rec.Warnings)
 				continue
 			}
@@ -123,6 +123,24 @@ func TestIntegrationPowerStops(t *testing.T) {
 	}
 	if last.TG.PowerSource != "" {
 		t.Error("the sender has no source, but a figure")
+	}
+}
+
+// Packages at one end and the wall at the other have no total, and the run says
+// so.
+func TestIntegrationMixedScopes(t *testing.T) {
+	r := newRig(t)
+	r.withPower(t, "sut:rapl?root="+powertest.Powercap(t, 80), "tg:scpi="+powertest.Meter(t, 150).Addr)
+	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 1, false, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := recs[0]
+	if rec.SUT.PowerW == nil || rec.TG.PowerW == nil || rec.SUT.ROIPower() == nil || rec.ROI(results.Total, results.CostPower, 2, 1) != nil {
+		t.Errorf("power %v and %v, total %v", deref(rec.SUT.PowerW), deref(rec.TG.PowerW), deref(rec.ROI(results.Total, results.CostPower, 2, 1)))
+	}
+	if !slices.Contains(rec.Flags, results.FlagMixedScopes) || !slices.ContainsFunc(rec.Warnings, func(w string) bool { return strings.Contains(w, "SUT rapl (package), TG scpi=") }) {
+		t.Errorf("flags %q, warnings %q", rec.Flags, rec.Warnings)
 	}
 }
 

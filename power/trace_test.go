@@ -120,7 +120,7 @@ func TestMeasure(t *testing.T) {
 	if warn, flags := Fill(&h, []Figure{f}); warn != nil || flags != nil {
 		t.Errorf("%v %v", warn, flags)
 	}
-	if *h.PowerW != 300 || *h.PowerIdleW != 100 || h.PowerSource != "meter" || *h.JoulePerGB() != 150 {
+	if *h.PowerW != 300 || *h.PowerIdleW != 100 || h.PowerSource != "meter" || h.PowerScope != string(ScopeWall) || *h.JoulePerGB() != 150 {
 		t.Errorf("%+v, %v J/GB", h, *h.JoulePerGB())
 	}
 	want := map[string]float64{"power_meter_w": 300, "power_meter_idle_w": 100, "power_meter_net_w": 200, "power_meter_uncertainty_w": 3, "power_meter_idle_drift": 0,

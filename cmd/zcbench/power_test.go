@@ -90,7 +90,7 @@ func TestIntegrationMatrixPower(t *testing.T) {
 		} else {
 			t.Logf("row %d: %s: %s", i, r["verdict"], r["reason"])
 		}
-		if r["verdict"] == "failed" || r["power_w"] != strconv.Itoa(int(want)) || r["power_idle_w"] != r["power_w"] || r["power_source"] != source {
+		if r["verdict"] == "failed" || r["power_w"] != strconv.Itoa(int(want)) || r["power_idle_w"] != r["power_w"] || r["power_source"] != source || r["power_scope"] != "wall" {
 			t.Errorf("row %d: %s, power_w %q, idle %q, of %q; want %v", i, r["verdict"], r["power_w"], r["power_idle_w"], r["power_source"], want)
 			continue
 		}
@@ -121,7 +121,8 @@ func TestIntegrationMatrixPower(t *testing.T) {
 		}
 	}
 	page, err := os.ReadFile(filepath.Join(out, results.ReportFile))
-	if err != nil || len(ok) > 0 && !strings.Contains(string(page), "Return on cost") || len(ok) > 0 && !strings.Contains(string(page), "power TG<small>W</small>") {
+	if err != nil || len(ok) > 0 && !strings.Contains(string(page), "Return on cost") || len(ok) > 0 && !strings.Contains(string(page), "power TG<small>W</small>") ||
+		len(ok) > 0 && !strings.Contains(string(page), "command=meter (wall)") {
 		t.Errorf("the report has no power: %v", err)
 	}
 	if s := p.Out.String(); len(ok) == 2 && (!strings.Contains(s, "per watt") || !strings.Contains(s, "T^n / cost^m, total, power: ")) {

@@ -39,7 +39,8 @@ type reader struct {
 	src      Source
 	interval time.Duration
 	limit    time.Duration
-	most     int // samples that are kept
+	most     int   // samples that are kept
+	opened   int64 // CPU time outside of the thread until sampling began
 	done     chan struct{}
 
 	mu     sync.Mutex
@@ -57,6 +58,9 @@ func Start(sources []Source, interval time.Duration) *Sampler {
 		info := src.Info()
 		r := &reader{src: src, interval: max(interval, info.MinInterval, leastInterval), limit: readTime, most: mostSamples, done: make(chan struct{})}
 		r.trace = Trace{Info: info, Interval: r.interval}
+		if sp, ok := src.(Spender); ok {
+			r.opened = sp.SpentNs()
+		}
 		s.readers = append(s.readers, r)
 		if _, later := src.(Importer); later {
 			close(r.done)
@@ -224,7 +228,7 @@ func (s *Sampler) Cost() []Cost {
 		c := Cost{Name: r.trace.Info.Name, Reads: r.reads}
 		r.mu.Unlock()
 		if sp, ok := r.src.(Spender); ok {
-			ns += sp.SpentNs()
+			ns += sp.SpentNs() - r.opened
 		}
 		c.Cores = float64(ns) / wall
 		out = append(out, c)

@@ -127,6 +127,34 @@ func TestRAPLFaults(t *testing.T) {
 	}
 }
 
+// Energy that one zone lost in a reading that another spoils is lost all the
+// same: no window spans it.
+func TestRAPLGapInFailedReading(t *testing.T) {
+	root := powercap(t, 65712999613)
+	energy := func(zone, text string) { write(t, filepath.Join(root, zone, "energy_uj"), text+"\n") }
+	src := mustOpen(t, "rapl?root="+root)
+	r := &reader{src: src, limit: readTime, most: mostSamples, trace: Trace{Info: src.Info()}}
+	energy("intel-rapl:0", "5000000000")
+	r.read(t.Context())
+	energy("intel-rapl:0", "7") // its driver was loaded anew
+	energy("intel-rapl:1", "x")
+	r.read(t.Context())
+	energy("intel-rapl:0", "1000")
+	energy("intel-rapl:1", "0")
+	r.read(t.Context())
+	r.read(t.Context())
+	tr := r.between(0, math.MaxInt64-1)
+	if len(tr.Samples) != 3 || tr.Samples[0].Gap || !tr.Samples[1].Gap || tr.Samples[2].Gap {
+		t.Fatalf("%+v", tr.Samples)
+	}
+	if tr.Failed != 2 || !strings.Contains(tr.Failures[0].Why, "package_1") || !strings.Contains(tr.Failures[1].Why, "package_0: the counter jumped") {
+		t.Errorf("%+v", tr.Failures)
+	}
+	if _, _, err := tr.Energy(0, tr.Samples[0].AtNs, tr.Samples[1].AtNs); err == nil {
+		t.Error("a window spans the gap")
+	}
+}
+
 func TestNoRAPL(t *testing.T) {
 	for _, root := range []string{"/nonexistent", t.TempDir()} {
 		_, err := openRAPL(root, 0)

@@ -229,7 +229,7 @@ func TestOneInstrument(t *testing.T) {
 func TestOneBMCForTwoMachines(t *testing.T) {
 	r := newRig(t).apart()
 	bmc := []power.Spec{{Name: "redfish", Target: "https://127.0.0.1:1"}}
-	if _, err := StartPower(t.Context(), PowerOptions{Sources: bmc}, r.Runner); err == nil || !strings.Contains(err.Error(), "say whose it is, sut:redfish=") {
+	if _, err := StartPower(t.Context(), PowerOptions{Sources: bmc}, r.Runner); !errors.Is(err, ErrOneMachine) || !strings.Contains(err.Error(), "say whose it is, sut:redfish=") {
 		t.Errorf("%v", err)
 	}
 }
@@ -307,5 +307,33 @@ func TestIntegrationPowerLater(t *testing.T) {
 	}
 	if f := j.Records[1].Flags; !slices.Contains(f, results.FlagSharedPower) || slices.Contains(f, power.FlagMissing) {
 		t.Errorf("flags %q: one meter saw both ends", f)
+	}
+	// Other logs that lead are other instruments.
+	relead := func(name string, logs ...string) results.Record {
+		t.Helper()
+		p := PowerImport{Lead: true}
+		for _, l := range logs {
+			s, err := power.ParseSpec(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Logs = append(p.Logs, s)
+		}
+		if _, _, err := p.Run(filepath.Join(dir, "joined"), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		j, err := results.Read(filepath.Join(dir, name, results.JournalFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j.Records[1]
+	}
+	two := relead("two", "sut:csv="+file+"?watts=2&name=a&scope=outlet", "tg:csv="+file+"?name=b&scope=outlet")
+	if slices.Contains(two.Flags, results.FlagSharedPower) || two.SUT.PowerSource != "csv=a" || two.SUT.PowerScope != "outlet" || two.ROI(results.Total, results.CostPower, 2, 1) == nil {
+		t.Errorf("two logs of two instruments: %+v, flags %q", two.SUT.Instrument(), two.Flags)
+	}
+	one := relead("one", "sut:csv="+file+"?name=a&scope=board")
+	if slices.Contains(one.Flags, results.FlagSharedPower) || !slices.Contains(one.Flags, results.FlagMixedScopes) || one.ROI(results.Total, results.CostPower, 2, 1) != nil {
+		t.Errorf("a board and a wall: flags %q", one.Flags)
 	}
 }

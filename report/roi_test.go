@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,10 @@ func TestPowerInstruments(t *testing.T) {
 		t.Errorf("one instrument: %d tables", n)
 	}
 	s = Summarize(results.Journal{Records: []results.Record{rec("a", "rapl", "package"), rec("b", "scpi=m", "wall"), rec("b", "rapl", "package")}})
+	figures, err := Figures(s)
+	if i := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == "roi_power" }); err != nil || i < 0 || !strings.Contains(figures[i].Caption, "rapl (package), scpi=m (wall), which are not comparable") {
+		t.Errorf("the plot does not say what it shows: %v", err)
+	}
 	if n := ordered(s); n != 0 {
 		t.Errorf("two instruments: %d tables", n)
 	}

@@ -21,6 +21,9 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	st, hostErr := e.open(ctx, true)
 	if hostErr == nil {
 		defer func() { err = errors.Join(err, st.Close()) }()
+		if err := e.Power.check(st.SUT.SameMachine(st.TG)); err != nil {
+			return err
+		}
 		missing = st.missing
 	}
 	p := preview{spec: e.Spec, missing: missing, power: e.Power}

@@ -68,7 +68,7 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace) (joined bool,
 	if rec.Warmup || rec.StartUTCNs == 0 {
 		return false, nil
 	}
-	var led [2]string // the spec whose figure became the host's
+	var led [2]*power.Spec // the one whose figure became the host's
 	for i, h := range []*results.Host{&rec.SUT, &rec.TG} {
 		at, ok := power.TimesOf(h, rec.StartUTCNs)
 		if !ok {
@@ -88,11 +88,15 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace) (joined bool,
 			if free {
 				f.Lead(h)
 				flag(rec, f.Flags...)
-				free, led[i] = false, s.Host+":"+s.String()
+				free, led[i] = false, &p.Logs[k]
 			}
 		}
 	}
-	if led[0] != "" && led[0] == led[1] && rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
+	if led[0] != nil || led[1] != nil { // what was shared before is no longer both ends' figure
+		rec.Flags = slices.DeleteFunc(rec.Flags, func(f string) bool { return f == results.FlagSharedPower || f == results.FlagMixedScopes })
+		markMixed(rec)
+	}
+	if led[0] != nil && led[1] != nil && led[0].SameInstrument(*led[1]) && rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
 		flag(rec, results.FlagSharedPower)
 	}
 	if lacks := func(h *results.Host) bool { return h.PowerSource != "" && h.PowerW == nil }; !lacks(&rec.SUT) && !lacks(&rec.TG) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -38,19 +39,20 @@ func (o PowerOptions) lengthen(r *Options) {
 type PowerMeter struct {
 	opt     PowerOptions
 	ends    [2]powerEnd
-	rested  power.Window // the last idle window, controller's clock; zero after load
-	shared  bool         // one instrument for both ends
-	Sources []string     // what is read where, for the user
+	common  *power.Sampler // of the controller, for sources that both ends share
+	rested  power.Window   // the last idle window, controller's clock; zero after load
+	shared  bool           // one instrument is the primary one of both ends
+	Sources []string       // what is read where, for the user
 }
 
 // powerEnd is one host's instruments.
 type powerEnd struct {
 	host   *host.Host
 	role   string
-	order  []string // sources as the user named them; the first is the primary one
-	first  string   // the primary one with its options
+	order  []string   // sources as the user named them; the first is the primary one
+	first  power.Spec // the primary one; without a name it is what auto finds
 	inBand bool
-	local  *power.Sampler // of the controller
+	local  *power.Sampler // of the controller, for this end alone
 }
 
 // StartPower begins to sample. It lengthens the ramps of the runs to the guard.
@@ -61,6 +63,10 @@ func StartPower(ctx context.Context, o PowerOptions, r *Runner) (*PowerMeter, er
 	if o.Interval == 0 {
 		o.Interval = power.DefaultInterval
 	}
+	oneMachine := r.SUT.SameMachine(r.TG)
+	if err := o.check(oneMachine); err != nil {
+		return nil, err
+	}
 	m := &PowerMeter{opt: o, ends: [2]powerEnd{{host: r.SUT, role: "sut"}, {host: r.TG, role: "tg"}}}
 	for i := range m.ends {
 		names, err := m.ends[i].start(ctx, o)
@@ -70,30 +76,70 @@ func StartPower(ctx context.Context, o PowerOptions, r *Runner) (*PowerMeter, er
 		}
 		m.Sources = append(m.Sources, names...)
 	}
-	m.shared = r.SUT.SameMachine(r.TG) && m.ends[0].first == m.ends[1].first
+	var err error
+	if m.common, err = o.open("", "both", &m.Sources); err != nil {
+		m.Close()
+		return nil, fmt.Errorf("power of both hosts: %w", err)
+	}
+	m.shared = oneInstrument(m.ends[0].first, m.ends[1].first, oneMachine)
 	o.lengthen(&r.Opt)
 	return m, nil
 }
 
+// oneInstrument reports whether the primary sources of both ends are one. What an
+// agent reads is its own machine's; what the controller reads is one thing,
+// wherever the ends are.
+func oneInstrument(sut, tg power.Spec, oneMachine bool) bool {
+	return sut.SameInstrument(tg) && (oneMachine || sut.Name != "" && !sut.InBand())
+}
+
+// ErrOneMachine is a source that sees one machine and is to be read for two.
+var ErrOneMachine = errors.New("it sees one machine, and the ends are on two")
+
+// check refuses an instrument of one machine that would be read for two.
+func (o PowerOptions) check(oneMachine bool) error {
+	for _, s := range o.Sources {
+		if s.Host == "" && s.OneMachine() && !oneMachine {
+			return fmt.Errorf("power source %s: %w: say whose it is, sut:%[1]s or tg:%[1]s", s, ErrOneMachine)
+		}
+	}
+	return nil
+}
+
+// open begins to sample the controller's own sources of one role, or those
+// without a role, and adds what they are to said; nil where there are none.
+func (o PowerOptions) open(role, label string, said *[]string) (*power.Sampler, error) {
+	specs := slices.DeleteFunc(slices.Clone(o.Sources), func(s power.Spec) bool { return s.Host != role || s.InBand() })
+	if len(specs) == 0 {
+		return nil, nil
+	}
+	sources, err := power.OpenAll(specs, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sources {
+		i := s.Info()
+		*said = append(*said, described(label, i.Name, i.Scope, i.Device))
+	}
+	return power.Start(sources, o.Interval), nil
+}
+
+func described(label, name string, scope power.Scope, device string) string {
+	return fmt.Sprintf("%s: %s (%s): %s", label, name, scope, device)
+}
+
 func (e *powerEnd) start(ctx context.Context, o PowerOptions) (names []string, err error) {
 	req := wire.PowerStart{Auto: o.Auto, IntervalMs: int(o.Interval.Milliseconds())}
-	var outOfBand []power.Spec
 	for _, s := range o.Sources {
 		if s.Host != "" && s.Host != e.role {
 			continue
 		}
-		if e.order = append(e.order, s.String()); e.first == "" {
-			text, _ := s.MarshalText() // cannot fail
-			e.first = string(text)
+		if e.order = append(e.order, s.String()); e.first.Name == "" {
+			e.first = s
 		}
 		if s.InBand() {
 			req.Sources = append(req.Sources, s)
-		} else {
-			outOfBand = append(outOfBand, s)
 		}
-	}
-	say := func(name string, scope power.Scope, device string) {
-		names = append(names, fmt.Sprintf("%s: %s (%s): %s", e.role, name, scope, device))
 	}
 	if req.Auto || len(req.Sources) > 0 {
 		var got []wire.PowerSource
@@ -105,25 +151,14 @@ func (e *powerEnd) start(ctx context.Context, o PowerOptions) (names []string, e
 		}
 		e.inBand = true
 		for _, s := range got {
-			say(s.Name, s.Scope, s.Device)
+			names = append(names, described(e.role, s.Name, s.Scope, s.Device))
 			if !slices.Contains(e.order, s.Name) {
 				e.order = append(e.order, s.Name) // found by auto
 			}
 		}
 	}
-	if len(outOfBand) == 0 {
-		return names, nil
-	}
-	sources, err := power.OpenAll(outOfBand, false)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range sources {
-		i := s.Info()
-		say(i.Name, i.Scope, i.Device)
-	}
-	e.local = power.Start(sources, o.Interval)
-	return names, nil
+	e.local, err = o.open(e.role, e.role, &names)
+	return names, err
 }
 
 // carry brings the helper that reads GPUs to the host. Where it is not asked for
@@ -146,9 +181,9 @@ func (m *PowerMeter) Close() error {
 		return nil
 	}
 	var err error
-	for _, e := range m.ends {
-		if e.local != nil {
-			err = errors.Join(err, e.local.Close())
+	for _, s := range []*power.Sampler{m.ends[0].local, m.ends[1].local, m.common} {
+		if s != nil {
+			err = errors.Join(err, s.Close())
 		}
 	}
 	return err
@@ -205,6 +240,7 @@ func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome
 		return
 	}
 	m.rest(ctx)
+	old := int64(math.MaxInt64) // readings of sources that both share, which no later run needs
 	for i, res := range []wire.EndResult{out.sut, out.tg} {
 		e, h := &m.ends[i], &rec.SUT
 		if i == 1 {
@@ -221,23 +257,37 @@ func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome
 		if len(e.order) == 0 {
 			continue
 		}
-		warnings, flags := e.fill(h, at)
+		warnings, flags := e.fill(h, at, m.common)
+		old = min(old, forget(e.onOurClock(at)))
 		rec.Warnings = append(rec.Warnings, named(map[int]string{0: "SUT", 1: "TG"}[i], warnings)...)
 		flag(rec, flags...)
 	}
+	if m.common != nil && old != math.MaxInt64 {
+		m.common.Forget(old)
+	}
 	m.markShared(rec)
+	markMixed(rec)
 }
 
 // markShared says that one instrument saw both ends.
 func (m *PowerMeter) markShared(rec *results.Record) {
 	if m.shared && rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
 		rec.Flags = append(rec.Flags, results.FlagSharedPower)
-		rec.Warnings = append(rec.Warnings, "both ends share a machine: power is that of both ends together, in each row")
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("one instrument (%s) sees both ends: power is that of both together, in each row", rec.SUT.PowerSource))
 	}
 }
 
-// fill enters one host's figures; at is on the agent's clock.
-func (e *powerEnd) fill(h *results.Host, at power.Times) (warnings, flags []string) {
+// markMixed says why the two ends' power has no sum, if so.
+func markMixed(rec *results.Record) {
+	if rec.MixedScopes() {
+		flag(rec, results.FlagMixedScopes)
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the ends' power is not of the same scope, SUT %s, TG %s: it has no total", rec.SUT.Instrument(), rec.TG.Instrument()))
+	}
+}
+
+// fill enters one host's figures, with those of the sources that both share; at
+// is on the agent's clock.
+func (e *powerEnd) fill(h *results.Host, at power.Times, common *power.Sampler) (warnings, flags []string) {
 	var all []power.Figure
 	if e.inBand {
 		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second) // also when the run was called off
@@ -249,23 +299,44 @@ func (e *powerEnd) fill(h *results.Host, at power.Times) (warnings, flags []stri
 		all = append(all, r.Figures...)
 		h.Metrics = append(h.Metrics, r.Cost...)
 	}
-	if e.local != nil {
-		figures, cost := e.local.Measure(e.onOurClock(at))
-		e.local.Forget(forget(e.onOurClock(at)))
-		all = append(all, figures...)
-		for _, m := range cost {
-			if m.Name == power.MetricSamplerCores {
-				m.Name = metricControllerCores // not on this host, if that is another machine
-			}
-			h.Metrics = append(h.Metrics, m)
-		}
-	}
+	figures, cost := e.measureOurs(e.onOurClock(at), common)
+	all = append(all, figures...)
+	h.Metrics = append(h.Metrics, cost...)
 	slices.SortStableFunc(all, func(a, b power.Figure) int { return slices.Index(e.order, a.Source) - slices.Index(e.order, b.Source) })
 	if len(all) == 0 || all[0].Source != e.order[0] {
 		all = slices.Insert(all, 0, power.Figure{Source: e.order[0], Why: "not read", Flags: []string{power.FlagMissing}})
 	}
 	w, flags := power.Fill(h, all)
 	return append(warnings, w...), flags
+}
+
+// measureOurs are the figures of the controller's own sources, and what sampling
+// them costs; at is on the controller's clock.
+func (e *powerEnd) measureOurs(at power.Times, common *power.Sampler) (figures []power.Figure, cost []results.Metric) {
+	var sum results.Metric
+	for _, s := range []*power.Sampler{e.local, common} {
+		if s == nil {
+			continue
+		}
+		f, c := s.Measure(at)
+		figures = append(figures, f...)
+		for _, m := range c {
+			if m.Name != power.MetricSamplerCores {
+				cost = append(cost, m)
+				continue
+			}
+			m.Value += sum.Value
+			sum = m
+			sum.Name = metricControllerCores // not on this host, if that is another machine
+		}
+	}
+	if e.local != nil {
+		e.local.Forget(forget(at))
+	}
+	if sum.Name != "" {
+		cost = append(cost, sum)
+	}
+	return figures, cost
 }
 
 // metricControllerCores is what the controller's own sampling for a host costs.

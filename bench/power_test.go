@@ -40,7 +40,11 @@ func TestIntegrationPower(t *testing.T) {
 	if err := os.WriteFile(file, fmt.Appendf(nil, "%.3f,300\n", float64(start.UnixMilli()-1000)/1e3), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r.withPower(t, "sut:rapl?root="+powertest.Powercap(t, 80), "tg:rapl?root="+powertest.Powercap(t, 50), "command=while :; do echo 120; sleep 0.05; done?uncertainty=1%", "sut:csv="+file)
+	broken := filepath.Join(t.TempDir(), "broken.csv")
+	if err := os.WriteFile(broken, []byte("time,watts\n1700000000,100\nnonsense\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.withPower(t, "sut:rapl?root="+powertest.Powercap(t, 80), "tg:rapl?root="+powertest.Powercap(t, 50), "command=while :; do echo 120; sleep 0.05; done?uncertainty=1%", "sut:csv="+file, "tg:csv="+broken+"?name=log")
 	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, true, 1))
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +63,7 @@ func TestIntegrationPower(t *testing.T) {
 			h    results.Host
 			want float64
 		}{{rec.SUT, 80}, {rec.TG, 50}} {
-			if x.h.PowerW == nil || x.h.PowerIdleW == nil || math.Abs(*x.h.PowerW-x.want) > x.want/4 || math.Abs(*x.h.PowerIdleW-x.want) > x.want/4 || x.h.PowerSource != "rapl" {
+			if x.h.PowerW == nil || x.h.PowerIdleW == nil || math.Abs(*x.h.PowerW-x.want) > x.want/4 || math.Abs(*x.h.PowerIdleW-x.want) > x.want/4 || x.h.PowerSource != "rapl" || x.h.PowerScope != string(power.ScopePackage) {
 				t.Errorf("%s: power %v W, idle %v W, of %q; want about %v (warnings %q)", x.h.Name, deref(x.h.PowerW), deref(x.h.PowerIdleW), x.h.PowerSource, x.want, rec.Warnings)
 				continue
 			}
@@ -83,6 +87,11 @@ func TestIntegrationPower(t *testing.T) {
 		}
 		if !slices.ContainsFunc(rec.Warnings, func(w string) bool { return strings.HasPrefix(w, "SUT: power source csv=") }) {
 			t.Errorf("nothing is said of the log without readings: %q", rec.Warnings)
+		}
+		if want := broken + ":3: "; !slices.ContainsFunc(rec.Warnings, func(w string) bool {
+			return strings.HasPrefix(w, "TG: power source csv=log: ") && strings.Contains(w, want)
+		}) {
+			t.Errorf("nothing says where the log is broken, %s...: %q", want, rec.Warnings)
 		}
 	}
 }
@@ -117,6 +126,24 @@ func TestIntegrationPowerStops(t *testing.T) {
 	}
 }
 
+// Packages at one end and the wall at the other have no total, and the run says
+// so.
+func TestIntegrationMixedScopes(t *testing.T) {
+	r := newRig(t)
+	r.withPower(t, "sut:rapl?root="+powertest.Powercap(t, 80), "tg:scpi="+powertest.Meter(t, 150).Addr)
+	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 1, false, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := recs[0]
+	if rec.SUT.PowerW == nil || rec.TG.PowerW == nil || rec.SUT.ROIPower() == nil || rec.ROI(results.Total, results.CostPower, 2, 1) != nil {
+		t.Errorf("power %v and %v, total %v", deref(rec.SUT.PowerW), deref(rec.TG.PowerW), deref(rec.ROI(results.Total, results.CostPower, 2, 1)))
+	}
+	if !slices.Contains(rec.Flags, results.FlagMixedScopes) || !slices.ContainsFunc(rec.Warnings, func(w string) bool { return strings.Contains(w, "SUT rapl (package), TG scpi=") }) {
+		t.Errorf("flags %q, warnings %q", rec.Flags, rec.Warnings)
+	}
+}
+
 // One instrument for both ends is counted once.
 func TestIntegrationSharedPower(t *testing.T) {
 	r := newRig(t)
@@ -128,6 +155,82 @@ func TestIntegrationSharedPower(t *testing.T) {
 	rec := recs[0]
 	if !slices.Contains(rec.Flags, results.FlagSharedPower) || rec.SUT.PowerW == nil || *rec.ROI(results.Total, results.CostPower, 2, 1) != *rec.SUT.ROIPower() {
 		t.Errorf("flags %q, power %v, warnings %q", rec.Flags, deref(rec.SUT.PowerW), rec.Warnings)
+	}
+}
+
+// apart makes the ends of a rig two machines, as far as anybody is told.
+func (r *rig) apart() *rig {
+	r.tg.Info.Env.BootID = "another"
+	return r
+}
+
+// One meter that is named once sees both ends also where they are two machines:
+// it is opened once, and its watts are counted once.
+func TestIntegrationOneMeterTwoMachines(t *testing.T) {
+	r := newRig(t).apart()
+	meter := powertest.Meter(t, 150)
+	m := r.withPower(t, "scpi="+meter.Addr)
+	if n := meter.Connections(); n != 1 || len(m.Sources) != 1 || !strings.HasPrefix(m.Sources[0], "both: scpi=") {
+		t.Errorf("opened %d times: %q", n, m.Sources)
+	}
+	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, false, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rec := range recs {
+		total := rec.ROI(results.Total, results.CostPower, 2, 1)
+		if rec.SUT.PowerW == nil || rec.TG.PowerW == nil || *rec.SUT.PowerW != 150 || *rec.TG.PowerW != 150 || total == nil || *total != *rec.SUT.ROIPower() {
+			t.Errorf("power %v and %v, return on both %v (%q)", deref(rec.SUT.PowerW), deref(rec.TG.PowerW), deref(total), rec.Warnings)
+		}
+		if !slices.Contains(rec.Flags, results.FlagSharedPower) || !slices.ContainsFunc(rec.Warnings, func(w string) bool { return strings.Contains(w, "one instrument (scpi=") }) {
+			t.Errorf("flags %q, warnings %q", rec.Flags, rec.Warnings)
+		}
+		if !slices.ContainsFunc(rec.TG.Metrics, func(m results.Metric) bool { return m.Name == metricControllerCores && m.Value > 0 }) {
+			t.Error("nothing is said of what reading it costs")
+		}
+	}
+}
+
+// Which instruments are one.
+func TestOneInstrument(t *testing.T) {
+	for _, c := range []struct {
+		sut, tg    string
+		oneMachine bool
+		want       bool
+	}{
+		{"rapl", "rapl", true, true},
+		{"rapl", "rapl", false, false}, // each agent's own
+		{"rapl?root=/a", "rapl?root=/b", true, false},
+		{"scpi=m", "scpi=m", false, true},
+		{"csv=log", "csv=log", false, true},
+		{"sut:scpi=m?name=a", "tg:scpi=m?name=b&uncertainty=1%", false, true},
+		{"sut:scpi=m?item=3", "tg:scpi=m?item=13", false, false},
+		{"sut:snmp=apc@pdu?outlet=3", "tg:snmp=apc@pdu?outlet=4", true, false},
+		{"sut:redfish=enclosure", "tg:redfish=enclosure", false, true},
+		{"rapl", "scpi=m", true, false},
+	} {
+		var specs [2]power.Spec
+		for i, text := range []string{c.sut, c.tg} {
+			var err error
+			if specs[i], err = power.ParseSpec(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := oneInstrument(specs[0], specs[1], c.oneMachine); got != c.want {
+			t.Errorf("%s and %s, on one machine %v: %v", c.sut, c.tg, c.oneMachine, got)
+		}
+	}
+	if auto := (power.Spec{}); !oneInstrument(auto, auto, true) || oneInstrument(auto, auto, false) {
+		t.Error("what auto finds is each machine's own")
+	}
+}
+
+// A BMC sees one machine: for two it must be said whose it is.
+func TestOneBMCForTwoMachines(t *testing.T) {
+	r := newRig(t).apart()
+	bmc := []power.Spec{{Name: "redfish", Target: "https://127.0.0.1:1"}}
+	if _, err := StartPower(t.Context(), PowerOptions{Sources: bmc}, r.Runner); !errors.Is(err, ErrOneMachine) || !strings.Contains(err.Error(), "say whose it is, sut:redfish=") {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -204,5 +307,33 @@ func TestIntegrationPowerLater(t *testing.T) {
 	}
 	if f := j.Records[1].Flags; !slices.Contains(f, results.FlagSharedPower) || slices.Contains(f, power.FlagMissing) {
 		t.Errorf("flags %q: one meter saw both ends", f)
+	}
+	// Other logs that lead are other instruments.
+	relead := func(name string, logs ...string) results.Record {
+		t.Helper()
+		p := PowerImport{Lead: true}
+		for _, l := range logs {
+			s, err := power.ParseSpec(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Logs = append(p.Logs, s)
+		}
+		if _, _, err := p.Run(filepath.Join(dir, "joined"), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		j, err := results.Read(filepath.Join(dir, name, results.JournalFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j.Records[1]
+	}
+	two := relead("two", "sut:csv="+file+"?watts=2&name=a&scope=outlet", "tg:csv="+file+"?name=b&scope=outlet")
+	if slices.Contains(two.Flags, results.FlagSharedPower) || two.SUT.PowerSource != "csv=a" || two.SUT.PowerScope != "outlet" || two.ROI(results.Total, results.CostPower, 2, 1) == nil {
+		t.Errorf("two logs of two instruments: %+v, flags %q", two.SUT.Instrument(), two.Flags)
+	}
+	one := relead("one", "sut:csv="+file+"?name=a&scope=board")
+	if slices.Contains(one.Flags, results.FlagSharedPower) || !slices.Contains(one.Flags, results.FlagMixedScopes) || one.ROI(results.Total, results.CostPower, 2, 1) != nil {
+		t.Errorf("a board and a wall: flags %q", one.Flags)
 	}
 }

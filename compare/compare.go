@@ -15,22 +15,26 @@ type Metric struct {
 	Name, Unit string
 	HigherWins bool
 	value      func(*results.Record) *float64
+	measured   func(*results.Record) *results.Host // whose instrument counts; nil: no figure of power
 }
 
 // Metrics are all of them, by their names in runs.csv; a tg_ in front is the
 // sender's.
 var Metrics = []Metric{
-	{"throughput_gbps", "Gbit/s", true, func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }},
-	{"ns_per_kb", "ns/kB", false, func(r *results.Record) *float64 { return r.SUT.NsPerKB() }},
-	{"tg_ns_per_kb", "ns/kB", false, func(r *results.Record) *float64 { return r.TG.NsPerKB() }},
-	{"cpu_busy_cores", "cores", false, func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }},
-	{"tg_cpu_busy_cores", "cores", false, func(r *results.Record) *float64 { return r.TG.CPUBusyCores }},
-	{"roi_cpu", "(Gbit/s)²/core", true, func(r *results.Record) *float64 { return r.SUT.ROICPU() }},
-	{"roi_power", "(Gbit/s)²/W", true, func(r *results.Record) *float64 { return r.SUT.ROIPower() }},
-	{"power_w", "W", false, func(r *results.Record) *float64 { return r.SUT.PowerW }},
-	{"tg_power_w", "W", false, func(r *results.Record) *float64 { return r.TG.PowerW }},
-	{"joule_per_gb", "J/GB", false, func(r *results.Record) *float64 { return r.SUT.JoulePerGB() }},
+	{"throughput_gbps", "Gbit/s", true, func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }, nil},
+	{"ns_per_kb", "ns/kB", false, func(r *results.Record) *float64 { return r.SUT.NsPerKB() }, nil},
+	{"tg_ns_per_kb", "ns/kB", false, func(r *results.Record) *float64 { return r.TG.NsPerKB() }, nil},
+	{"cpu_busy_cores", "cores", false, func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }, nil},
+	{"tg_cpu_busy_cores", "cores", false, func(r *results.Record) *float64 { return r.TG.CPUBusyCores }, nil},
+	{"roi_cpu", "(Gbit/s)²/core", true, func(r *results.Record) *float64 { return r.SUT.ROICPU() }, nil},
+	{"roi_power", "(Gbit/s)²/W", true, func(r *results.Record) *float64 { return r.SUT.ROIPower() }, sutHost},
+	{"power_w", "W", false, func(r *results.Record) *float64 { return r.SUT.PowerW }, sutHost},
+	{"tg_power_w", "W", false, func(r *results.Record) *float64 { return r.TG.PowerW }, tgHost},
+	{"joule_per_gb", "J/GB", false, func(r *results.Record) *float64 { return r.SUT.JoulePerGB() }, sutHost},
 }
+
+func sutHost(r *results.Record) *results.Host { return &r.SUT }
+func tgHost(r *results.Record) *results.Host  { return &r.TG }
 
 // DefaultMetrics are compared when none are asked for.
 var DefaultMetrics = []string{"throughput_gbps", "ns_per_kb"}
@@ -76,6 +80,10 @@ type Row struct {
 	Verdict Verdict         `json:"verdict"`
 	// Published is the source of a figure that is not of own runs.
 	Published []string `json:"published,omitempty"`
+
+	// Other says which instruments measured A and B, where they are not one: what
+	// they measured is not comparable.
+	Other string `json:"other_instrument,omitempty"`
 
 	higherWins bool
 }
@@ -154,6 +162,9 @@ func family(pairs []pairing, m Metric) []Row {
 		if row.SumA == nil && row.SumB == nil {
 			continue
 		}
+		if row.Other = otherInstrument(p, m); row.Other != "" {
+			row.Diff.Ratio = nil // of two instruments, not of two cells: nor is it tested
+		}
 		rows = append(rows, row)
 	}
 	var diffs []*stat.Difference
@@ -165,6 +176,33 @@ func family(pairs []pairing, m Metric) []Row {
 		rows[i].Verdict = verdict(rows[i].Diff.Sign(), m)
 	}
 	return rows
+}
+
+// otherInstrument names the instruments that measured two cells if they are not
+// one.
+func otherInstrument(p pairing, m Metric) string {
+	if m.measured == nil {
+		return ""
+	}
+	var all []results.Instrument
+	same := true
+	for _, c := range []*Cell{p.a, p.b} {
+		for _, r := range c.Runs {
+			h := m.measured(r)
+			if i := h.Instrument(); h.PowerW != nil && !slices.Contains(all, i) {
+				same = same && !slices.ContainsFunc(all, func(o results.Instrument) bool { return !o.Comparable(i) })
+				all = append(all, i)
+			}
+		}
+	}
+	if same {
+		return ""
+	}
+	var names []string
+	for _, i := range all {
+		names = append(names, i.String())
+	}
+	return strings.Join(names, ", ")
 }
 
 func values(c *Cell, m Metric) []float64 {

@@ -75,6 +75,49 @@ func TestCompareVerdicts(t *testing.T) {
 	}
 }
 
+// Watts of two instruments are not two cells' watts: nothing is said of them.
+func TestOtherInstrument(t *testing.T) {
+	watts := func(by results.Instrument, w float64) Set {
+		s := set(by.String(), map[results.Cell][]float64{tcp: {100, 101, 99, 100.5, 99.5, 100.2}})
+		for i, r := range s.Cells[0].Runs {
+			r.SUT.PowerW, r.SUT.PowerSource, r.SUT.PowerScope = ptr(w+float64(i)/10), by.Source, by.Scope
+		}
+		return s
+	}
+	rapl := results.Instrument{Source: "rapl", Scope: "package"}
+	for _, c := range []struct {
+		by    results.Instrument
+		other string
+	}{
+		{rapl, ""},
+		{results.Instrument{Source: "rapl"}, ""}, // of an older journal
+		{results.Instrument{Source: "redfish=https://bmc1", Scope: "board"}, "rapl (package), redfish=https://bmc1 (board)"},
+		{results.Instrument{Source: "rapl", Scope: "board"}, "rapl (package), rapl (board)"},
+		{results.Instrument{}, "rapl (package), unknown"},
+	} {
+		a, b := watts(rapl, 100), watts(c.by, 200)
+		r, err := Compare(&a, &b, metrics(t, "power_w", "roi_power", "joule_per_gb", "throughput_gbps", "roi_cpu"))
+		if err != nil || len(r.Rows) != 5 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		for i := range r.Rows {
+			row := &r.Rows[i]
+			switch {
+			case i > 2: // not of power
+				if row.Other != "" || row.Diff.Ratio == nil {
+					t.Errorf("%v: %s: %+v", c.by, row.Metric, row)
+				}
+			case c.other == "":
+				if row.Other != "" || row.Verdict == Unsure {
+					t.Errorf("%v: %s: %s", c.by, row.Metric, row.VerdictText())
+				}
+			case row.Verdict != Unsure || row.RatioText() != "-" || row.PText() != "-" || row.Worse(0) || row.VerdictText() != "cannot tell (other instrument: "+c.other+")":
+				t.Errorf("%v: %s: %s, ratio %s, p %s", c.by, row.Metric, row.VerdictText(), row.RatioText(), row.PText())
+			}
+		}
+	}
+}
+
 func TestMatch(t *testing.T) {
 	big := tcp
 	big.MTU = 9000

@@ -112,7 +112,7 @@ func (r *Row) Interval() (lo, hi string) {
 // means anything.
 func (r *Row) PText() string {
 	switch {
-	case len(r.Diff.Warnings) > 0:
+	case len(r.Diff.Warnings) > 0, r.Other != "":
 		return "-"
 	case r.Diff.Adjusted < 0.001:
 		return "<0.001"
@@ -124,6 +124,8 @@ func (r *Row) PText() string {
 func (r *Row) VerdictText() string {
 	v := string(r.Verdict)
 	switch {
+	case r.Other != "":
+		return v + " (other instrument: " + plain(r.Other) + ")"
 	case len(r.Published) > 0:
 		return v + " (published figure)"
 	case len(r.Diff.Warnings) > 0:

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zcbench/zcbench/counter"
@@ -46,9 +45,44 @@ type command struct {
 	info  Info
 	text  string
 	parse func(string, []int64) error
-	spent atomic.Int64
 
 	child *child
+	spent spending
+}
+
+// spending is the CPU time of all runs of a command, that under way included.
+type spending struct {
+	mu   sync.Mutex
+	done int64 // of those that ended, nanoseconds
+	pid  int   // of the one under way; 0: none
+	most int64 // that this one was seen to have used
+}
+
+// look takes what the run under way has used so far, with what it started.
+func (s *spending) look() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pid != 0 {
+		if ns, err := counter.TreeClock(s.pid); err == nil {
+			s.most = max(s.most, ns)
+		}
+	}
+	return s.done + s.most
+}
+
+func (s *spending) begin(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pid, s.most = pid, 0
+}
+
+// end adds a run that is over. What it had started and did not wait for is in no
+// account of the kernel's, but was seen.
+func (s *spending) end(ns int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done += max(s.most, ns)
+	s.pid, s.most = 0, 0
 }
 
 // child is one run of the command.
@@ -110,7 +144,7 @@ func parseWatts(line string, v []int64) error {
 }
 
 func (c *command) Info() Info     { return c.info }
-func (c *command) SpentNs() int64 { return c.spent.Load() }
+func (c *command) SpentNs() int64 { return c.spent.look() }
 
 func (c *command) Read(ctx context.Context, v []int64) error {
 	for {
@@ -185,11 +219,12 @@ func (c *command) start() error {
 		return err
 	}
 	c.child = ch
+	c.spent.begin(ch.cmd.Process.Pid)
 	go ch.run(stdout, &c.spent)
 	return nil
 }
 
-func (ch *child) run(stdout io.Reader, spent *atomic.Int64) {
+func (ch *child) run(stdout io.Reader, spent *spending) {
 	defer close(ch.done)
 	lines := bufio.NewScanner(io.LimitReader(stdout, 1<<30))
 	lines.Buffer(make([]byte, mostLine), mostLine)
@@ -211,9 +246,11 @@ func (ch *child) run(stdout io.Reader, spent *atomic.Int64) {
 		}
 	}
 	err := ch.cmd.Wait()
+	var used int64
 	if st := ch.cmd.ProcessState; st != nil {
-		spent.Add(int64(st.UserTime() + st.SystemTime()))
+		used = int64(st.UserTime() + st.SystemTime())
 	}
+	spent.end(used)
 	ch.mu.Lock()
 	ch.err = err
 	if lines.Err() != nil {
@@ -247,6 +284,7 @@ func (c *command) stop() {
 	if c.child == nil {
 		return
 	}
+	c.spent.look() // those that are killed are waited for by nobody
 	unix.Kill(-c.child.cmd.Process.Pid, unix.SIGKILL)
 	<-c.child.done
 	c.child = nil

@@ -261,7 +261,7 @@ func (f *Figure) metrics(t Trace, load Mean, at Times) {
 
 func (t Trace) failedIn(w Window) (n int) {
 	for _, x := range t.Failures {
-		if x.AtNs >= w.FromNs && x.AtNs <= w.ToNs {
+		if x.in(w.FromNs, w.ToNs) {
 			n++
 		}
 	}
@@ -320,7 +320,7 @@ func (f *Figure) Add(h *results.Host) (warnings []string) {
 
 // Lead makes a figure the host's power_w, with or without a value.
 func (f *Figure) Lead(h *results.Host) {
-	h.PowerW, h.PowerIdleW, h.PowerSource = f.GrossW, f.IdleW, f.Source
+	h.PowerW, h.PowerIdleW, h.PowerSource, h.PowerScope = f.GrossW, f.IdleW, f.Source, string(f.Scope)
 }
 
 // perByte adds energy per payload, gross and above idle, with the share that

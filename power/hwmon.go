@@ -27,11 +27,12 @@ var hwmonKind = kind{inBand: true, summary: "board sensors (hwmon powerN_average
 // where there is one, else powerN_input, in microwatts. The target names the
 // device (its file "name", such as power_meter for ACPI); without one all are
 // read. One device's sensors may contain each other, which no file says: with
-// more than one sensor only ACPI's meter, or the one named by the option label,
-// is summed.
+// more than one sensor only ACPI's meter, or those that the option label names,
+// are summed.
 type hwmon struct {
-	info  Info
-	files []*os.File
+	info   Info
+	files  []*os.File
+	labels []string // of the channels, in lower_snake_case; without one powerN
 }
 
 // acpiMeter is the device of the ACPI power meter: the whole machine.
@@ -60,9 +61,9 @@ func openHwmon(s Spec) (*hwmon, error) {
 	}
 	if err := h.choose(s.Options.Get("label")); err != nil {
 		h.Close()
-		return nil, err
+		return nil, errors.Join(err, refused)
 	}
-	h.info.Device = strings.Join(channelNames(h.info.Channels), " ")
+	h.info.Device = h.device()
 	return h, nil
 }
 
@@ -89,9 +90,12 @@ func (h *hwmon) addDevice(dir, name string) (refused error) {
 		if name == acpiMeter {
 			c.Scope = ScopeBoard
 		}
-		if slices.ContainsFunc(h.info.Channels, func(o Channel) bool { return o.Name == c.Name }) {
-			c.Name += "_" + snake(filepath.Base(dir))
+		for _, more := range []string{filepath.Base(dir), sensor} { // two supplies of one make
+			if slices.Contains(channelNames(h.info.Channels), c.Name) {
+				c.Name += "_" + snake(more)
+			}
 		}
+		h.labels = append(h.labels, snake(label))
 		h.files = append(h.files, f)
 		h.info.Channels = append(h.info.Channels, c)
 	}
@@ -100,40 +104,67 @@ func (h *hwmon) addDevice(dir, name string) (refused error) {
 
 // choose marks the sensors that the source's sum is made of.
 func (h *hwmon) choose(label string) error {
-	pick := func(f func(Channel) bool) (n int) {
-		for i := range h.info.Channels {
-			if c := &h.info.Channels[i]; f(*c) {
-				c.Part = false
-				h.info.Scope = c.Scope
-				n++
-			}
+	scopes := map[Scope]bool{}
+	for i := range h.info.Channels {
+		c := &h.info.Channels[i]
+		wanted := c.Scope == ScopeBoard || len(h.info.Channels) == 1
+		if label != "" {
+			wanted = h.labels[i] == snake(label)
 		}
-		return n
+		if wanted {
+			c.Part = false
+			h.info.Scope = c.Scope
+			scopes[c.Scope] = true
+		}
 	}
 	switch {
-	case label != "":
-		if pick(func(c Channel) bool { return strings.HasSuffix(c.Name, "_"+snake(label)) }) == 0 {
-			return fmt.Errorf("no sensor has the label %q; there are %s", label, strings.Join(channelNames(h.info.Channels), ", "))
-		}
-	case len(h.info.Channels) == 1:
-		pick(func(Channel) bool { return true })
-	default:
-		pick(func(c Channel) bool { return c.Scope == ScopeBoard })
+	case label != "" && len(scopes) == 0:
+		return fmt.Errorf("no sensor has the label %q; there are %s", label, strings.Join(h.labels, ", "))
+	case len(scopes) > 1:
+		return fmt.Errorf("the label %q is that of the machine's meter and of a part's sensor: name the device too, hwmon=DEVICE?label=LABEL", label)
 	}
 	return nil
 }
 
+// device says which sensors are summed, and which are there beside them.
+func (h *hwmon) device() string {
+	var sum, parts []string
+	for _, c := range h.info.Channels {
+		if c.Part {
+			parts = append(parts, c.Name)
+		} else {
+			sum = append(sum, c.Name)
+		}
+	}
+	text := strings.Join(parts, " ")
+	if len(sum) > 0 {
+		text = strings.TrimSuffix(strings.Join(sum, " + ")+"; beside it "+text, "; beside it ")
+	}
+	return text
+}
+
 func (h *hwmon) Info() Info { return h.info }
 
+// Read fails only if a sensor of the sum does, or all: another that fails has no
+// value.
 func (h *hwmon) Read(_ context.Context, v []int64) error {
+	var failed error
+	lost, read := false, 0
 	for i, f := range h.files {
 		uw, err := preadInt(f)
-		if err != nil {
-			return fmt.Errorf("%s: %w", h.info.Channels[i].Name, err)
+		if err == nil {
+			v[i], err = micro(float64(uw) / 1e6)
 		}
-		if v[i], err = micro(float64(uw) / 1e6); err != nil {
-			return fmt.Errorf("%s: %w", h.info.Channels[i].Name, err)
+		if err == nil {
+			read++
+			continue
 		}
+		v[i] = None
+		failed = errors.Join(failed, fmt.Errorf("%s: %w", h.info.Channels[i].Name, err))
+		lost = lost || !h.info.Channels[i].Part
+	}
+	if lost || read == 0 {
+		return failed
 	}
 	return nil
 }

@@ -95,4 +95,4 @@ func (s *Sampler) Measure(at Times) ([]Figure, []results.Metric) {
 // MetricSamplerCores is the sum of what a sampler's sources cost.
 const MetricSamplerCores = "power_sampler_cores"
 
-const costSource = "CLOCK_THREAD_CPUTIME_ID, getrusage of children"
+const costSource = "CPU clocks of the thread and of its children"

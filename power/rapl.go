@@ -62,6 +62,7 @@ func raplRoot(s Spec) string {
 type rapl struct {
 	info  Info
 	zones []raplZone
+	lost  *Gap         // energy was lost since the last reading that was one
 	now   func() int64 // CLOCK_MONOTONIC, ns
 }
 
@@ -153,21 +154,32 @@ func zoneName(dir string) string {
 func (r *rapl) Info() Info { return r.info }
 
 // Read adds what each counter grew by. It fails with [*Gap] when so much time
-// has passed that a wrap may have been missed, or when a counter was set back.
+// has passed that a wrap may have been missed, or when a counter was set back. If
+// a zone cannot be read there is no reading, and a gap of another is told with
+// the next.
 func (r *rapl) Read(_ context.Context, v []int64) error {
-	var gap error
+	var failed error
 	for i := range r.zones {
 		z := &r.zones[i]
 		now, err := preadInt(z.file)
 		if err != nil {
-			return fmt.Errorf("%s: %w", r.info.Channels[i].Name, err)
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", r.info.Channels[i].Name, err))
+			continue
 		}
 		if err := z.add(now, r.now()); err != nil {
-			gap = &Gap{r.info.Channels[i].Name + ": " + err.Error()}
+			r.lost = &Gap{r.info.Channels[i].Name + ": " + err.Error()}
 		}
 		v[i] = z.total
 	}
-	return gap
+	if failed != nil {
+		return failed
+	}
+	if r.lost != nil {
+		gap := r.lost
+		r.lost = nil
+		return gap
+	}
+	return nil
 }
 
 // add takes a reading. A value that fell has wrapped once: the range is added,

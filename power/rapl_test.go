@@ -127,54 +127,39 @@ func TestRAPLFaults(t *testing.T) {
 	}
 }
 
+// Energy that one zone lost in a reading that another spoils is lost all the
+// same: no window spans it.
+func TestRAPLGapInFailedReading(t *testing.T) {
+	root := powercap(t, 65712999613)
+	energy := func(zone, text string) { write(t, filepath.Join(root, zone, "energy_uj"), text+"\n") }
+	src := mustOpen(t, "rapl?root="+root)
+	r := &reader{src: src, limit: readTime, most: mostSamples, trace: Trace{Info: src.Info()}}
+	energy("intel-rapl:0", "5000000000")
+	r.read(t.Context())
+	energy("intel-rapl:0", "7") // its driver was loaded anew
+	energy("intel-rapl:1", "x")
+	r.read(t.Context())
+	energy("intel-rapl:0", "1000")
+	energy("intel-rapl:1", "0")
+	r.read(t.Context())
+	r.read(t.Context())
+	tr := r.between(0, math.MaxInt64-1)
+	if len(tr.Samples) != 3 || tr.Samples[0].Gap || !tr.Samples[1].Gap || tr.Samples[2].Gap {
+		t.Fatalf("%+v", tr.Samples)
+	}
+	if tr.Failed != 2 || !strings.Contains(tr.Failures[0].Why, "package_1") || !strings.Contains(tr.Failures[1].Why, "package_0: the counter jumped") {
+		t.Errorf("%+v", tr.Failures)
+	}
+	if _, _, err := tr.Energy(0, tr.Samples[0].AtNs, tr.Samples[1].AtNs); err == nil {
+		t.Error("a window spans the gap")
+	}
+}
+
 func TestNoRAPL(t *testing.T) {
 	for _, root := range []string{"/nonexistent", t.TempDir()} {
 		_, err := openRAPL(root, 0)
 		if u := (*Unavailable)(nil); !errors.As(err, &u) || u.Fix() == "" {
 			t.Errorf("%s: %v", root, err)
 		}
-	}
-}
-
-func TestHwmon(t *testing.T) {
-	root := t.TempDir()
-	write(t, root+"/hwmon0/name", "power_meter\n")
-	write(t, root+"/hwmon0/power1_average", "143500000\n")
-	write(t, root+"/hwmon0/power1_average_interval", "1000\n")
-	write(t, root+"/hwmon1/name", "ina238\n")
-	write(t, root+"/hwmon1/power1_input", "2500000\n")
-	write(t, root+"/hwmon1/power1_label", "NIC 12V\n")
-	write(t, root+"/hwmon2/name", "nvme\n")
-	write(t, root+"/hwmon2/temp1_input", "40000\n")
-	read := func(spec string) (Source, []int64, error) {
-		s, err := ParseSpec(spec + "root=" + root)
-		if err != nil {
-			t.Fatal(err)
-		}
-		src, err := Open(s)
-		if err != nil {
-			return nil, nil, err
-		}
-		t.Cleanup(func() { src.Close() })
-		v := make([]int64, len(src.Info().Channels))
-		return src, v, src.Read(t.Context(), v)
-	}
-	src, v, err := read("hwmon?")
-	if err != nil || v[0] != 143500000 || v[1] != 2500000 || src.Info().Scope != ScopeBoard || src.Info().Channels[0].Part || !src.Info().Channels[1].Part {
-		t.Errorf("%v %v %+v", err, v, src.Info())
-	}
-	src, v, err = read("hwmon=ina238?")
-	if err != nil || len(v) != 1 || v[0] != 2500000 || src.Info().Channels[0].Name != "ina238_nic_12v" || src.Info().Channels[0].Part {
-		t.Errorf("%v %v", err, v)
-	}
-	if _, _, err = read("hwmon=nvme?"); err == nil || fixOf(err) == "" {
-		t.Errorf("a device without a power sensor: %v", err)
-	}
-	if _, _, err = read("hwmon?label=nothing&"); err == nil || !strings.Contains(err.Error(), "power_meter_power1") {
-		t.Errorf("no such label: %v", err)
-	}
-	write(t, root+"/hwmon0/power1_average", "-5\n")
-	if _, _, err = read("hwmon?"); err == nil {
-		t.Error("a negative reading was taken")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-var redfishKind = kind{summary: "the BMC over Redfish (EnvironmentMetrics, else Power)", example: "redfish=https://bmc.example?secrets=FILE",
+var redfishKind = kind{oneMachine: true, summary: "the BMC over Redfish (EnvironmentMetrics, else Power)", example: "redfish=https://bmc.example?secrets=FILE",
 	options: []string{"secrets", "ca", "insecure", "chassis"},
 	check:   checkRedfish,
 	open:    func(s Spec) (Source, error) { return openRedfish(s) }}
@@ -33,7 +33,24 @@ func checkRedfish(s Spec) error {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return fmt.Errorf("scheme %q: must be https", u.Scheme)
 	}
-	return nil
+	insecure, err := redfishInsecure(s)
+	if err == nil && u.Scheme == "http" && !insecure {
+		return errors.New("http sends user and password in the clear: use https, or say insecure=true")
+	}
+	return err
+}
+
+// redfishInsecure reports whether the user waives that the BMC proves who it is,
+// and that nobody listens.
+func redfishInsecure(s Spec) (bool, error) {
+	switch v := s.Options.Get("insecure"); v {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	default:
+		return false, fmt.Errorf("insecure=%q: must be true or false", v)
+	}
 }
 
 func redfishURL(target string) string {
@@ -61,6 +78,9 @@ type redfishReading struct {
 }
 
 func openRedfish(s Spec) (*redfish, error) {
+	if err := checkRedfish(s); err != nil { // a spec need not come from ParseSpec
+		return nil, err
+	}
 	sec, err := secretsOf(s)
 	if err != nil {
 		return nil, err
@@ -85,14 +105,11 @@ func openRedfish(s Spec) (*redfish, error) {
 }
 
 func redfishTLS(s Spec) (*tls.Config, error) {
-	c := &tls.Config{}
-	switch v := s.Options.Get("insecure"); v {
-	case "", "false":
-	case "true":
-		c.InsecureSkipVerify = true
-	default:
-		return nil, fmt.Errorf("insecure=%q: must be true or false", v)
+	insecure, err := redfishInsecure(s)
+	if err != nil {
+		return nil, err
 	}
+	c := &tls.Config{InsecureSkipVerify: insecure}
 	if path := s.Options.Get("ca"); path != "" {
 		pem, err := os.ReadFile(path)
 		if err != nil {

@@ -130,3 +130,30 @@ func TestRedfishTrust(t *testing.T) {
 		t.Errorf("a password in the address: %v", err)
 	}
 }
+
+// The password goes in the clear only where the user says so.
+func TestRedfishInTheClear(t *testing.T) {
+	var asked atomic.Int32
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		w.Write([]byte(mockups[r.URL.Path]))
+	}))
+	t.Cleanup(plain.Close)
+	t.Setenv("ZCBENCH_REDFISH_USER", "admin")
+	t.Setenv("ZCBENCH_REDFISH_PASSWORD", "s3cret")
+	for _, spec := range []string{"redfish=" + plain.URL, "redfish=" + plain.URL + "?insecure=false", "redfish=HTTP" + strings.TrimPrefix(plain.URL, "http")} {
+		if _, err := ParseSpec(spec); err == nil || !strings.Contains(err.Error(), "in the clear") || !strings.Contains(err.Error(), "insecure=true") {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+	if _, err := Open(Spec{Name: "redfish", Target: plain.URL}); err == nil || asked.Load() > 0 {
+		t.Errorf("%v, asked %d times", err, asked.Load())
+	}
+	if _, err := ParseSpec("redfish=https://bmc?insecure=yes"); err == nil || !strings.Contains(err.Error(), `insecure="yes": must be true or false`) {
+		t.Errorf("insecure=yes: %v", err)
+	}
+	src := mustOpen(t, "redfish="+plain.URL+"?insecure=true")
+	if v, err := readOne(t, src); err != nil || v != 374_250_000 {
+		t.Errorf("%v, %v", v, err)
+	}
+}

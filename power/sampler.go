@@ -19,7 +19,8 @@ const (
 	DefaultInterval = 100 * time.Millisecond
 	leastInterval   = 10 * time.Millisecond
 	mostSamples     = 1 << 20 // per source: a day at 10 Hz
-	mostFailures    = 64
+	mostFailures    = 1 << 20
+	mostReasons     = 4096 // of the newest failures whose texts are kept: 7 min at 10 Hz
 )
 
 // readTime is how long a source may take to answer before the reading counts as
@@ -38,6 +39,8 @@ type reader struct {
 	src      Source
 	interval time.Duration
 	limit    time.Duration
+	most     int   // samples that are kept
+	opened   int64 // CPU time outside of the thread until sampling began
 	done     chan struct{}
 
 	mu     sync.Mutex
@@ -53,8 +56,11 @@ func Start(sources []Source, interval time.Duration) *Sampler {
 	s := &Sampler{cancel: cancel, started: counter.Monotonic()}
 	for _, src := range sources {
 		info := src.Info()
-		r := &reader{src: src, interval: max(interval, info.MinInterval, leastInterval), limit: readTime, done: make(chan struct{})}
+		r := &reader{src: src, interval: max(interval, info.MinInterval, leastInterval), limit: readTime, most: mostSamples, done: make(chan struct{})}
 		r.trace = Trace{Info: info, Interval: r.interval}
+		if sp, ok := src.(Spender); ok {
+			r.opened = sp.SpentNs()
+		}
 		s.readers = append(s.readers, r)
 		if _, later := src.(Importer); later {
 			close(r.done)
@@ -116,21 +122,29 @@ func (r *reader) read(ctx context.Context) {
 	if gap != nil {
 		r.fail(from, err)
 	}
-	if len(r.trace.Samples) < mostSamples {
-		s := Sample{AtNs: from + (to-from)/2, V: v, Gap: gap != nil}
-		if a, ok := r.src.(Assessor); ok {
-			s.U = a.LastUncertainty()
-		}
-		r.trace.Samples = append(r.trace.Samples, s)
+	if len(r.trace.Samples) >= r.most {
+		r.fail(from, fmt.Errorf("%d readings are kept already and none is forgotten", r.most))
+		return
 	}
+	s := Sample{AtNs: from + (to-from)/2, V: v, Gap: gap != nil}
+	if a, ok := r.src.(Assessor); ok {
+		s.U = a.LastUncertainty()
+	}
+	r.trace.Samples = append(r.trace.Samples, s)
 }
 
+// fail keeps when each failure was: a source that is gone for long is counted
+// right.
 func (r *reader) fail(at int64, err error) {
 	r.trace.Failed++
-	if len(r.trace.Failures) == mostFailures {
-		r.trace.Failures = slices.Delete(r.trace.Failures, 0, 1)
+	f := append(r.trace.Failures, Failure{AtNs: at, Why: err.Error()})
+	if n := len(f) - 1 - mostReasons; n >= 0 {
+		f[n].Why = ""
 	}
-	r.trace.Failures = append(r.trace.Failures, Failure{at, err.Error()})
+	if len(f) > mostFailures {
+		f = slices.Delete(f, 0, len(f)/4)
+	}
+	r.trace.Failures = f
 }
 
 // Traces are what was read between two moments of CLOCK_MONOTONIC, one per
@@ -151,19 +165,25 @@ func (r *reader) between(fromNs, toNs int64) Trace {
 		t.Samples, t.Failures, t.Failed = nil, nil, 0
 		samples, err := im.Import(fromNs, toNs)
 		if err != nil {
-			t.Failures, t.Failed = []Failure{{toNs, err.Error()}}, 1
+			t.Failures, t.Failed = []Failure{{AtNs: fromNs, UntilNs: toNs, Why: err.Error()}}, 1
 		}
 		t.Samples, t.Interval = samples, spacing(samples)
 		return t
 	}
 	t.Samples = slices.Clone(t.Samples[indexAt(t.Samples, fromNs):indexAt(t.Samples, toNs+1)])
-	t.Failures = slices.Clone(t.Failures)
+	t.Failures = slices.Clone(t.Failures[failureAt(t.Failures, fromNs):failureAt(t.Failures, toNs+1)])
 	return t
 }
 
 // indexAt is that of the first sample not before ns.
 func indexAt(samples []Sample, ns int64) int {
 	i, _ := slices.BinarySearchFunc(samples, ns, func(s Sample, ns int64) int { return cmp.Compare(s.AtNs, ns) })
+	return i
+}
+
+// failureAt is that of the first failure not before ns.
+func failureAt(failures []Failure, ns int64) int {
+	i, _ := slices.BinarySearchFunc(failures, ns, func(f Failure, ns int64) int { return cmp.Compare(f.AtNs, ns) })
 	return i
 }
 
@@ -180,12 +200,13 @@ func spacing(samples []Sample) time.Duration {
 	return time.Duration(d[len(d)/2])
 }
 
-// Forget drops readings before a moment: a session of many runs needs them only
-// until its run is done.
+// Forget drops readings and failures before a moment: a session of many runs
+// needs them only until its run is done.
 func (s *Sampler) Forget(beforeNs int64) {
 	for _, r := range s.readers {
 		r.mu.Lock()
 		r.trace.Samples = slices.Delete(r.trace.Samples, 0, indexAt(r.trace.Samples, beforeNs))
+		r.trace.Failures = slices.Delete(r.trace.Failures, 0, failureAt(r.trace.Failures, beforeNs))
 		r.mu.Unlock()
 	}
 }
@@ -207,7 +228,7 @@ func (s *Sampler) Cost() []Cost {
 		c := Cost{Name: r.trace.Info.Name, Reads: r.reads}
 		r.mu.Unlock()
 		if sp, ok := r.src.(Spender); ok {
-			ns += sp.SpentNs()
+			ns += sp.SpentNs() - r.opened
 		}
 		c.Cores = float64(ns) / wall
 		out = append(out, c)

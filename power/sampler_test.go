@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +87,47 @@ func TestSamplerFailures(t *testing.T) {
 	}
 	if c := s.Cost()[0]; !(c.Cores > 0 && c.Cores < 1) {
 		t.Errorf("cost %+v", c)
+	}
+}
+
+// Every failure of a long outage is counted, and the newest say why, until they
+// are forgotten.
+func TestSamplerLongOutage(t *testing.T) {
+	f := &fake{}
+	s := Start([]Source{f}, time.Hour)
+	defer s.Close()
+	r := s.readers[0]
+	const n = 6000
+	for i := range int64(n) {
+		r.mu.Lock()
+		r.fail(i*second, fmt.Errorf("broken %d", i))
+		r.mu.Unlock()
+	}
+	at := Times{Load: Window{5000 * second, 5999 * second}, IdleBefore: Window{100 * second, 200 * second}}
+	figures, _ := s.Measure(at)
+	if got := metric(t, figures[0].Metrics, "power_fake_failed_readings").Value; got != 5900 {
+		t.Errorf("%v readings failed, want 5900", got)
+	}
+	if want := "broken 5999"; !strings.HasSuffix(figures[0].Why, want) {
+		t.Errorf("it says %q, want %q", figures[0].Why, want)
+	}
+	s.Forget(5990 * second)
+	tr := s.Traces(0, 2*n*second)[0]
+	if len(tr.Failures) != 10 || tr.Failures[0].AtNs != 5990*second || tr.Failed != n {
+		t.Errorf("%d failures left, %d in all", len(tr.Failures), tr.Failed)
+	}
+}
+
+// What does not fit any more is a failure, and not a silence.
+func TestSamplerFull(t *testing.T) {
+	f := &fake{}
+	f.watts.Store(100)
+	r := &reader{src: f, limit: readTime, most: 3, trace: Trace{Info: f.Info()}}
+	for range 5 {
+		r.read(t.Context())
+	}
+	if tr := r.between(0, math.MaxInt64-1); len(tr.Samples) != 3 || tr.Failed != 2 || len(tr.Failures) != 2 || !strings.Contains(tr.Failures[1].Why, "3 readings are kept") {
+		t.Errorf("%+v", tr)
 	}
 }
 

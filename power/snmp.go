@@ -1,12 +1,14 @@
 package power
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"net"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,62 +45,55 @@ const (
 
 var oidForm = regexp.MustCompile(`^\.?\d+(\.\d+)+$`)
 
+// snmpSets are the options that can stand together for each vendor: what is
+// asked for. Those of the protocol are for all.
+var snmpSets = map[string][][]string{
+	"apc":     {{"outlet"}, {"pdu"}},
+	"raritan": {{"outlet", "pdu"}, {"inlet", "pdu"}},
+	"oid":     {{"oid", "scale"}},
+}
+
+// checkOptions refuses options that would count for nothing.
+func (p *snmpPlan) checkOptions(s Spec) error {
+	sets, ok := snmpSets[p.vendor]
+	if !ok {
+		return fmt.Errorf("vendor %q: must be apc, raritan or oid", p.vendor)
+	}
+	var given, known []string
+	for _, name := range []string{"outlet", "inlet", "pdu", "oid", "scale"} {
+		if s.Options.Has(name) {
+			given = append(given, name)
+		}
+	}
+	for _, set := range sets {
+		if !slices.ContainsFunc(given, func(name string) bool { return !slices.Contains(set, name) }) {
+			return nil
+		}
+		known = append(known, strings.Join(set, " with "))
+	}
+	return fmt.Errorf("vendor %s does not take %s: it takes %s", p.vendor, strings.Join(given, " with "), strings.Join(known, ", or "))
+}
+
 func parseSNMP(s Spec) (snmpPlan, error) {
 	vendor, addr, ok := strings.Cut(s.Target, "@")
 	p := snmpPlan{vendor: vendor, addr: addr, scale: 1, resolution: 1}
 	if !ok || addr == "" {
 		return p, fmt.Errorf("it needs VENDOR@ADDRESS, as in %s", snmpKindExample)
 	}
-	opt := func(name, def string) string {
-		if v := s.Options.Get(name); v != "" {
-			return v
-		}
-		return def
-	}
-	numbers := func(name, def string) ([]string, error) {
-		list := strings.FieldsFunc(opt(name, def), func(c rune) bool { return c == ' ' || c == '+' || c == ';' })
-		for _, n := range list {
-			if v, err := strconv.Atoi(n); err != nil || v < 1 {
-				return nil, fmt.Errorf("%s %q: must be a number from 1, or several joined by a semicolon", name, n)
-			}
-		}
-		return list, nil
-	}
-	outlets, err := numbers("outlet", "")
-	if err != nil {
+	if err := p.checkOptions(s); err != nil {
 		return p, err
 	}
-	inlets, err := numbers("inlet", "1")
-	if err != nil {
-		return p, err
+	var err error
+	switch vendor {
+	case "apc":
+		err = p.apc(s)
+	case "raritan":
+		err = p.raritan(s)
+	case "oid":
+		err = p.generic(s.Options.Get("oid"), cmp.Or(s.Options.Get("scale"), "1"))
 	}
-	units, err := numbers("pdu", "1")
-	if err != nil {
-		return p, err
-	}
-	switch {
-	case vendor == "apc" && len(outlets) > 0:
-		for _, o := range outlets {
-			p.oids = append(p.oids, apcOutletWatts+o)
-		}
-	case vendor == "apc":
-		for _, u := range units {
-			p.oids = append(p.oids, apcDeviceCentiKW+u)
-		}
-		p.scale, p.resolution = 10, 10
-	case vendor == "raritan":
-		table, digits, which := raritanInlet, raritanInletUnit, inlets
-		if len(outlets) > 0 {
-			table, digits, which = raritanOutlet, raritanOutletUnit, outlets
-		}
-		for _, w := range which {
-			p.oids = append(p.oids, table+units[0]+"."+w+raritanActive)
-			p.digits = append(p.digits, digits+units[0]+"."+w+raritanActive)
-		}
-	case vendor == "oid":
-		err = p.generic(opt("oid", ""), opt("scale", "1"))
-	default:
-		err = fmt.Errorf("vendor %q: must be apc, raritan or oid", vendor)
+	if err == nil && len(p.oids) > gosnmp.MaxOids {
+		err = fmt.Errorf("%d objects: a unit is asked for at most %d at once", len(p.oids), gosnmp.MaxOids)
 	}
 	if err == nil {
 		_, err = snmpSecurity(s, secrets{})
@@ -106,10 +101,69 @@ func parseSNMP(s Spec) (snmpPlan, error) {
 	return p, err
 }
 
+// snmpList are the words of an option that may name several.
+func snmpList(text string) []string {
+	return strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == '+' || c == ';' })
+}
+
+// snmpNumbers are those of an option, def where it is not given.
+func snmpNumbers(s Spec, name, def string) ([]string, error) {
+	list := snmpList(s.Options.Get(name))
+	switch {
+	case len(list) == 0 && s.Options.Has(name):
+		return nil, fmt.Errorf("%s is empty: it must be a number from 1, or several joined by a semicolon", name)
+	case len(list) == 0:
+		list = []string{def}
+	}
+	for i, n := range list {
+		if v, err := strconv.Atoi(n); err != nil || v < 1 {
+			return nil, fmt.Errorf("%s %q: must be a number from 1, or several joined by a semicolon", name, n)
+		}
+		if slices.Contains(list[:i], n) {
+			return nil, fmt.Errorf("%s %s is named twice: it would be counted twice", name, n)
+		}
+	}
+	return list, nil
+}
+
+func (p *snmpPlan) apc(s Spec) error {
+	table, name := apcDeviceCentiKW, "pdu"
+	if s.Options.Has("outlet") {
+		table, name = apcOutletWatts, "outlet"
+	} else {
+		p.scale, p.resolution = 10, 10
+	}
+	which, err := snmpNumbers(s, name, "1")
+	for _, n := range which {
+		p.oids = append(p.oids, table+n)
+	}
+	return err
+}
+
+// raritan sums the outlets or inlets of every unit that is named.
+func (p *snmpPlan) raritan(s Spec) error {
+	table, digits, name := raritanInlet, raritanInletUnit, "inlet"
+	if s.Options.Has("outlet") {
+		table, digits, name = raritanOutlet, raritanOutletUnit, "outlet"
+	}
+	which, err := snmpNumbers(s, name, "1")
+	if err != nil {
+		return err
+	}
+	units, err := snmpNumbers(s, "pdu", "1")
+	for _, u := range units {
+		for _, w := range which {
+			p.oids = append(p.oids, table+u+"."+w+raritanActive)
+			p.digits = append(p.digits, digits+u+"."+w+raritanActive)
+		}
+	}
+	return err
+}
+
 const snmpKindExample = "snmp=apc@pdu.example?outlet=3"
 
 func (p *snmpPlan) generic(oid, scale string) error {
-	for _, o := range strings.FieldsFunc(oid, func(c rune) bool { return c == ' ' || c == '+' || c == ';' }) {
+	for _, o := range snmpList(oid) {
 		if !oidForm.MatchString(o) {
 			return fmt.Errorf("oid %q: must be numbers joined by dots", o)
 		}
@@ -133,7 +187,13 @@ func snmpSecurity(s Spec, sec secrets) (*gosnmp.GoSNMP, error) {
 	if g.Community == "" {
 		g.Community = "public"
 	}
-	switch v := s.Options.Get("version"); v {
+	v := s.Options.Get("version")
+	for _, name := range []string{"level", "auth", "priv"} {
+		if v != "3" && s.Options.Has(name) {
+			return nil, fmt.Errorf("%s is for version=3", name)
+		}
+	}
+	switch v {
 	case "", "2c":
 		g.Version = gosnmp.Version2c
 		return g, nil
@@ -159,6 +219,9 @@ func snmpSecurity(s Spec, sec secrets) (*gosnmp.GoSNMP, error) {
 		if !ok[i] {
 			return nil, fmt.Errorf("%s=%q: level is authPriv, authNoPriv or noAuthNoPriv; auth SHA, SHA256, SHA512 or MD5; priv AES, AES256 or DES", name, s.Options.Get(name))
 		}
+	}
+	if g.MsgFlags == gosnmp.NoAuthNoPriv && s.Options.Has("auth") || g.MsgFlags != gosnmp.AuthPriv && s.Options.Has("priv") {
+		return nil, fmt.Errorf("level=%s has no use for auth or priv that is given", s.Options.Get("level"))
 	}
 	if g.MsgFlags == gosnmp.NoAuthNoPriv {
 		u.AuthenticationProtocol, u.PrivacyProtocol = gosnmp.NoAuth, gosnmp.NoPriv

@@ -45,6 +45,8 @@ override .1.3.6.1.4.1.13742.6.5.4.3.1.4.1.7.5 uinteger 2435
 override .1.3.6.1.4.1.13742.6.3.5.4.1.7.1.7.5 uinteger 1
 override .1.3.6.1.4.1.13742.6.5.2.3.1.4.1.1.5 uinteger 512
 override .1.3.6.1.4.1.13742.6.3.3.4.1.7.1.1.5 uinteger 0
+override .1.3.6.1.4.1.13742.6.5.2.3.1.4.2.1.5 uinteger 2880
+override .1.3.6.1.4.1.13742.6.3.3.4.1.7.2.1.5 uinteger 1
 override .1.3.6.1.4.1.99999.1.1 octet_str "3050"
 override .1.3.6.1.4.1.99999.1.2 octet_str "off"
 override .1.3.6.1.4.1.99999.1.3 integer -1
@@ -92,6 +94,8 @@ func TestSNMP(t *testing.T) {
 		"snmp=apc@%s":                                     570e6,
 		"snmp=raritan@%s?outlet=7":                        243_500_000,
 		"snmp=raritan@%s":                                 512e6,
+		"snmp=raritan@%s?pdu=2":                           288e6,
+		"snmp=raritan@%s?pdu=1;2&inlet=1":                 800e6,
 		"snmp=oid@%s?oid=1.3.6.1.4.1.99999.1.1&scale=0.1": 305e6,
 		"snmp=oid@%s?version=1&oid=.1.3.6.1.4.1.318.1.1.26.9.4.3.1.7.4": 138e6,
 	} {
@@ -149,6 +153,33 @@ func TestSNMPSpecs(t *testing.T) {
 		"snmp=apc@x?version=3&auth=ROT13", "snmp=apc@x?community=public"} {
 		if _, err := ParseSpec(bad); err == nil {
 			t.Errorf("%s was taken", bad)
+		}
+	}
+	// What would count for nothing is refused, with what does count.
+	for bad, say := range map[string]string{
+		"snmp=apc@x?outlet=3&pdu=2":                        "does not take outlet with pdu: it takes outlet, or pdu",
+		"snmp=apc@x?inlet=1":                               "apc does not take inlet",
+		"snmp=apc@x?scale=10":                              "apc does not take scale",
+		"snmp=apc@x?oid=1.2":                               "apc does not take oid",
+		"snmp=raritan@x?outlet=1&inlet=1":                  "it takes outlet with pdu, or inlet with pdu",
+		"snmp=raritan@x?oid=1.2":                           "raritan does not take oid",
+		"snmp=oid@x?oid=1.2&outlet=3":                      "oid does not take outlet with oid: it takes oid with scale",
+		"snmp=oid@x?oid=1.2&pdu=1":                         "oid does not take pdu with oid",
+		"snmp=apc@x?outlet=3;3":                            "counted twice",
+		"snmp=apc@x?outlet=":                               "outlet is empty",
+		"snmp=apc@x?version=3&level=authNoPriv&priv=AES":   "has no use for auth or priv",
+		"snmp=apc@x?version=3&level=noAuthNoPriv&auth=SHA": "has no use for auth or priv",
+		"snmp=apc@x?outlet=3&auth=SHA":                     "auth is for version=3",
+		"snmp=apc@x?version=2c&level=authPriv":             "level is for version=3",
+		"snmp=raritan@x?outlet=1;2;3;4;5;6;7;8;9;10;11;12;13;14;15;16&pdu=1;2;3;4": "64 objects",
+	} {
+		if _, err := ParseSpec(bad); err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("%s: %v, want %q", bad, err, say)
+		}
+	}
+	for _, good := range []string{"snmp=apc@x", "snmp=apc@x?pdu=1;2", "snmp=raritan@x?pdu=2", "snmp=raritan@x?outlet=7&pdu=1;2", "snmp=oid@x?oid=1.2;1.3&scale=0.1&version=3&level=authNoPriv"} {
+		if _, err := ParseSpec(good); err != nil {
+			t.Errorf("%s: %v", good, err)
 		}
 	}
 }

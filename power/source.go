@@ -86,7 +86,8 @@ type Importer interface {
 // Spender is a Source that uses CPU time outside of the reading thread, such as
 // that of a child process.
 type Spender interface {
-	// SpentNs is that CPU time since Open, nanoseconds.
+	// SpentNs is that CPU time since Open, nanoseconds, of what still runs too. It
+	// may be called while Read is.
 	SpentNs() int64
 }
 

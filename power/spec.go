@@ -68,6 +68,22 @@ func (s *Spec) UnmarshalText(b []byte) (err error) {
 // secrets.
 func (s Spec) InBand() bool { return kinds[s.Name].inBand }
 
+// OneMachine reports whether the source is read by the controller and yet sees
+// one machine alone, and never two.
+func (s Spec) OneMachine() bool { return kinds[s.Name].oneMachine }
+
+// SameInstrument reports whether two specs read the same thing, on one host:
+// what they are called and how well it is known does not count.
+func (s Spec) SameInstrument(o Spec) bool { return s.instrument() == o.instrument() }
+
+func (s Spec) instrument() string {
+	s.Options = maps.Clone(s.Options)
+	for _, name := range append(slices.Clone(commonOptions), "secrets") {
+		delete(s.Options, name)
+	}
+	return s.full()
+}
+
 // ParseSpec reads a spec. No text of it is repeated in an error where it could
 // hold a secret.
 func ParseSpec(text string) (Spec, error) {
@@ -151,12 +167,14 @@ func (s Spec) declared(def float64) float64 {
 
 // kind is how sources of one name are made.
 type kind struct {
-	inBand  bool
-	summary string
-	example string
-	options []string
-	check   func(Spec) error
-	open    func(Spec) (Source, error)
+	inBand bool
+	// oneMachine is set for a source that is not in band and sees one machine.
+	oneMachine bool
+	summary    string
+	example    string
+	options    []string
+	check      func(Spec) error
+	open       func(Spec) (Source, error)
 	// survey says what is there without being told where; nil for a source that
 	// needs a target.
 	survey func() (found string, err error)

@@ -23,7 +23,7 @@ type Trace struct {
 	Interval time.Duration // between readings, as asked for
 	Samples  []Sample      // in order of time
 	Failures []Failure     // readings that failed, the newest last
-	Failed   int           // how many, which may be more than are kept
+	Failed   int           // how many since the start
 
 	// before and after are how far outside of an interval the conditions are
 	// still those inside, nanoseconds: there a sensor's nearest reading serves
@@ -42,7 +42,15 @@ func (t Trace) Around(at Times) Trace {
 // Failure is a reading that failed.
 type Failure struct {
 	AtNs int64
-	Why  string
+	// UntilNs is set where nothing could be read from AtNs until then, as of a
+	// log with a line that is none.
+	UntilNs int64
+	Why     string // empty where there were many since
+}
+
+// in reports whether the failure touches an interval.
+func (f Failure) in(fromNs, toNs int64) bool {
+	return f.AtNs <= toNs && max(f.AtNs, f.UntilNs) >= fromNs
 }
 
 // Mean is the mean power of a channel, or of a source, in an interval.
@@ -177,7 +185,7 @@ func (t *Trace) check(in []Sample, fromNs, toNs int64, counts bool) error {
 	length := toNs - fromNs
 	because := ""
 	for _, f := range t.Failures {
-		if f.AtNs >= fromNs && f.AtNs <= toNs {
+		if f.in(fromNs, toNs) && f.Why != "" {
 			because = ": " + f.Why
 		}
 	}
@@ -194,8 +202,7 @@ func (t *Trace) check(in []Sample, fromNs, toNs int64, counts bool) error {
 	}
 	longest = max(longest, first-fromNs, toNs-last)
 	// A counter loses nothing between two readings; a sensor does.
-	most := max(int64(mostMissed*float64(t.Interval)), int64(time.Second))
-	if !counts && longest > most {
+	if !counts && longest > t.silence() {
 		return &Missing{"it did not answer for " + seconds(longest) + because}
 	}
 	// At an edge a sensor may lack one reading.
@@ -208,6 +215,11 @@ func (t *Trace) check(in []Sample, fromNs, toNs int64, counts bool) error {
 		return &Missing{"its readings cover " + seconds(last-first) + " of " + seconds(length) + " only" + because}
 	}
 	return nil
+}
+
+// silence is how long a sensor may say nothing, nanoseconds.
+func (t *Trace) silence() int64 {
+	return max(int64(mostMissed*float64(t.Interval)), int64(time.Second))
 }
 
 func energyMean(in []Sample, c int) Mean {
@@ -259,20 +271,4 @@ func readings(n int) string {
 		return "1 reading"
 	}
 	return "too few readings"
-}
-
-// Watts is sample i of channel c: its reading, or for a counter the mean since
-// the sample before. It is not ok where there is none.
-func (t *Trace) Watts(c, i int) (w float64, ok bool) {
-	s := t.Samples[i]
-	if s.V[c] == None {
-		return 0, false
-	}
-	if t.Info.Channels[c].Kind == Power {
-		return float64(s.V[c]) / 1e6, true
-	}
-	if i == 0 || s.Gap || t.Samples[i-1].V[c] == None {
-		return 0, false
-	}
-	return watts(s.V[c]-t.Samples[i-1].V[c], s.AtNs-t.Samples[i-1].AtNs), true
 }

@@ -71,7 +71,7 @@ func TestMeanWithGuard(t *testing.T) {
 // A source that stops answering has no figure, whatever it said before.
 func TestStoppedSource(t *testing.T) {
 	dead := meter(100, 100, 100, 100, -1, -1, -1, -1, -1, -1)
-	dead.Failures = []Failure{{5 * second, "no answer in time"}}
+	dead.Failures = []Failure{{AtNs: 5 * second, Why: "no answer in time"}}
 	hole := meter(100, 100, 100, -1, -1, -1, -1, 100, 100, 100)
 	lost := meter(100, 100, 100)
 	lost.Samples[1].Gap = true
@@ -120,7 +120,7 @@ func TestMeasure(t *testing.T) {
 	if warn, flags := Fill(&h, []Figure{f}); warn != nil || flags != nil {
 		t.Errorf("%v %v", warn, flags)
 	}
-	if *h.PowerW != 300 || *h.PowerIdleW != 100 || h.PowerSource != "meter" || *h.JoulePerGB() != 150 {
+	if *h.PowerW != 300 || *h.PowerIdleW != 100 || h.PowerSource != "meter" || h.PowerScope != string(ScopeWall) || *h.JoulePerGB() != 150 {
 		t.Errorf("%+v, %v J/GB", h, *h.JoulePerGB())
 	}
 	want := map[string]float64{"power_meter_w": 300, "power_meter_idle_w": 100, "power_meter_net_w": 200, "power_meter_uncertainty_w": 3, "power_meter_idle_drift": 0,

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/zcbench/zcbench/compare"
@@ -59,6 +60,7 @@ type rowView struct {
 	CopiedRX, CopiedTX  string
 	ROISUT, ROITG       string
 	PowerSUT, PowerTG   string
+	BySUT, ByTG         string // their instruments
 	Verdict             string
 	Good                bool
 	Stops               []int
@@ -149,6 +151,7 @@ func newRow(c *Cell, setting string) rowView {
 		CopiedRX: copied(c.SUT.Proof), CopiedTX: copied(c.TG.Proof),
 		ROISUT: median(c.SUT.ROICPU, digits3), ROITG: median(c.TG.ROICPU, digits3),
 		PowerSUT: median(c.SUT.PowerW, digits3), PowerTG: median(c.TG.PowerW, digits3),
+		BySUT: strings.Join(c.SUT.PowerBy, ", "), ByTG: strings.Join(c.TG.PowerBy, ", "),
 		Verdict: verdict(c), Good: c.OK > 0 && len(c.Stops) == 0, Stops: c.Stops,
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,7 +58,7 @@ func Figures(s *Summary) ([]Figure, error) {
 			func(c *chart) { c.dots(func(x *Cell) *stat.Summary { return x.SUT.NsPerKB }) }},
 		{Figure{Name: "roi_cpu", Title: "Return on CPU, SUT", Caption: "(Gbit/s)² per busy core."},
 			func(c *chart) { c.dots(func(x *Cell) *stat.Summary { return x.SUT.ROICPU }) }},
-		{Figure{Name: "roi_power", Title: "Return on power, SUT", Caption: "(Gbit/s)² per watt."},
+		{Figure{Name: "roi_power", Title: "Return on power, SUT", Caption: "(Gbit/s)² per watt, as measured by " + powerBy(s.Cells) + "."},
 			func(c *chart) { c.dots(func(x *Cell) *stat.Summary { return x.SUT.ROIPower }) }},
 		{Figure{Name: "zerocopy", Title: "Proof of zero copy", Caption: "Percent of the payload of ok runs: delivered or sent without a copy (green), copied (red), in the packet's linear part, a copy too (orange). The upper bar of a cell is the receiver's, the lower the sender's."},
 			(*chart).proof},
@@ -78,6 +79,23 @@ func Figures(s *Summary) ([]Figure, error) {
 	}
 	stages, err := stageFigureList(s.Cells)
 	return append(out, stages...), err
+}
+
+// powerBy names what measured the SUT's power; figures of several instruments are
+// not comparable.
+func powerBy(cells []Cell) string {
+	var all []string
+	for i := range cells {
+		for _, by := range cells[i].SUT.PowerBy {
+			if !slices.Contains(all, by) {
+				all = append(all, by)
+			}
+		}
+	}
+	if len(all) > 1 {
+		return strings.Join(all, ", ") + ", which are not comparable"
+	}
+	return strings.Join(all, "")
 }
 
 // plotLabels are short names of the cells: their modes, and where these do not

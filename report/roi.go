@@ -91,7 +91,11 @@ func (g *cellRuns) roi(side results.Side, cost results.Cost, n, m float64) *floa
 
 // sensitivity orders the cells by median throughput and the cost that goes with
 // it. ROI with n = 1, m = 1 and n = 0 give both back: T/C and 1/C.
+// Cells whose power was measured with other instruments have no order.
 func sensitivity(groups []*cellRuns, side results.Side, cost results.Cost) *Sensitivity {
+	if cost == results.CostPower && !oneInstrument(groups, side) {
+		return nil
+	}
 	s := &Sensitivity{Side: side, Cost: cost}
 	var throughput, costs []float64
 	for _, g := range groups {
@@ -107,6 +111,27 @@ func sensitivity(groups []*cellRuns, side results.Side, cost results.Cost) *Sens
 	}
 	s.Rankings = results.Rankings(throughput, costs)
 	return s
+}
+
+// oneInstrument reports whether all power figures of a side are comparable.
+func oneInstrument(groups []*cellRuns, side results.Side) bool {
+	var first [2]*results.Instrument
+	for _, g := range groups {
+		for _, r := range g.runs {
+			for i, h := range []*results.Host{&r.SUT, &r.TG} {
+				if h.PowerW == nil || i == 1 && side == results.Receiver || i == 0 && side == results.Sender {
+					continue
+				}
+				by := h.Instrument()
+				if first[i] == nil {
+					first[i] = &by
+				} else if !first[i].Comparable(by) {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // Best names the cell that leads a ranking.

@@ -2,11 +2,48 @@ package report
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/results"
 )
+
+// What measured the watts is shown beside them; modes measured with other
+// instruments have no order.
+func TestPowerInstruments(t *testing.T) {
+	v := func(x float64) *float64 { return &x }
+	rec := func(id, source, scope string) results.Record {
+		h := results.Host{ThroughputGbps: v(50), CPUBusyCores: v(1), PowerW: v(100), PowerSource: source, PowerScope: scope}
+		return results.Record{Verdict: results.OK, Cell: results.Cell{ID: id, RX: id, TX: "tcp"}, SUT: h, TG: h}
+	}
+	ordered := func(s *Summary) (n int) {
+		for _, x := range s.ROI.Sensitivity {
+			if x.Cost == results.CostPower {
+				n++
+			}
+		}
+		return n
+	}
+	s := Summarize(results.Journal{Records: []results.Record{rec("a", "rapl", "package"), rec("b", "rapl", "package")}})
+	if page := render(t, func(b *bytes.Buffer) error { return writePage(b, s) }); bytes.Count(page, []byte(">rapl (package)<")) != 4 {
+		t.Error("the page does not say what measured the watts of two modes and two ends")
+	}
+	if n := ordered(s); n != 3 {
+		t.Errorf("one instrument: %d tables", n)
+	}
+	s = Summarize(results.Journal{Records: []results.Record{rec("a", "rapl", "package"), rec("b", "scpi=m", "wall"), rec("b", "rapl", "package")}})
+	figures, err := Figures(s)
+	if i := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == "roi_power" }); err != nil || i < 0 || !strings.Contains(figures[i].Caption, "rapl (package), scpi=m (wall), which are not comparable") {
+		t.Errorf("the plot does not say what it shows: %v", err)
+	}
+	if n := ordered(s); n != 0 {
+		t.Errorf("two instruments: %d tables", n)
+	}
+	if got := strings.Join(s.Cells[1].SUT.PowerBy, "; "); got != "scpi=m (wall); rapl (package)" {
+		t.Errorf("measured by %q", got)
+	}
+}
 
 func TestROI(t *testing.T) {
 	v := func(x float64) *float64 { return &x }

@@ -57,6 +57,7 @@ type End struct {
 	SoftCores      *stat.Summary `json:"cpu_soft_cores,omitempty"`
 	NsPerKB        *stat.Summary `json:"ns_per_kb,omitempty"` // busy CPU nanoseconds per 1000 bytes
 	PowerW         *stat.Summary `json:"power_w,omitempty"`
+	PowerBy        []string      `json:"power_by,omitempty"`     // the instruments of PowerW: "rapl (package)"
 	JoulePerGB     *stat.Summary `json:"joule_per_gb,omitempty"` // gross, per 1e9 bytes
 	ROICPU         *stat.Summary `json:"roi_cpu,omitempty"`      // (Gbit/s)^2 per busy core
 	ROIPower       *stat.Summary `json:"roi_power,omitempty"`    // (Gbit/s)^2 per watt
@@ -237,6 +238,9 @@ func end(runs []*results.Record, host func(*results.Record) *results.Host) End {
 	}
 	for _, r := range runs {
 		e.Name = cmp.Or(e.Name, host(r).Name)
+		if h := host(r); h.PowerW != nil && !slices.Contains(e.PowerBy, h.Instrument().String()) {
+			e.PowerBy = append(e.PowerBy, h.Instrument().String())
+		}
 	}
 	e.ThroughputGbps = stat(func(h *results.Host) *float64 { return h.ThroughputGbps })
 	e.BusyCores = stat(func(h *results.Host) *float64 { return h.CPUBusyCores })

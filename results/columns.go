@@ -113,6 +113,7 @@ var columns = []column{
 	totalCol("roi_cpu_total", CostCPU),
 	totalCol("roi_power_total", CostPower),
 	textCol("probe", func(r *row) *string { return &r.rec.Cell.Probe }),
+	textCol("power_scope", func(r *row) *string { return &r.host.PowerScope }),
 }
 
 func textCol(name string, at func(*row) *string) column {

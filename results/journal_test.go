@@ -31,7 +31,7 @@ func sample(seq int) Record {
 			Metrics: []Metric{{Name: "tcp_rtt", Unit: "s", Value: 1.25e-5, Source: "TCP_INFO"}},
 			Series:  []Series{{Name: "gbps", Unit: "Gbit/s", T: []int64{-1, 5}, V: []float64{15.5, 16.25}}}},
 		TG: Host{Name: "netns:b", DurationS: ptr(1.5), Bytes: ptr(uint64(3_000_000_000)), ThroughputGbps: ptr(16.0),
-			CPUBusyCores: ptr(0.5), PowerW: ptr(240.0), ZeroCopyBytes: ptr(uint64(0)), CopiedBytes: ptr(uint64(3_000_000_000))},
+			CPUBusyCores: ptr(0.5), PowerW: ptr(240.0), PowerSource: "redfish=https://bmc1", PowerScope: "board", ZeroCopyBytes: ptr(uint64(0)), CopiedBytes: ptr(uint64(3_000_000_000))},
 		Verdict: Invalid, Reason: "a \"zero copy\" run copied;\nall of it", Fix: "use, a NIC",
 		Warnings: []string{`odd; text with \`, "second"}, Flags: []string{"shared-machine", "tx-copied"},
 	}

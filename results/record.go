@@ -85,6 +85,7 @@ type Host struct {
 	PowerW      *float64 `json:"power_w,omitempty"`
 	PowerIdleW  *float64 `json:"power_idle_w,omitempty"`
 	PowerSource string   `json:"power_source,omitempty"`
+	PowerScope  string   `json:"power_scope,omitempty"` // how much of the machine the source sees: "package", "board", "wall"...
 
 	ZeroCopyBytes *uint64 `json:"zero_copy_bytes,omitempty"`
 	CopiedBytes   *uint64 `json:"copied_bytes,omitempty"`

@@ -31,13 +31,16 @@ const (
 
 // ROI is [ROI] of a run: n and m are the exponents of throughput and cost. Nil
 // if a figure was not measured. The total of power counts one that both ends
-// share once.
+// share once; there is none of figures that have no sum ([Record.MixedScopes]).
 func (r *Record) ROI(side Side, cost Cost, n, m float64) *float64 {
 	t, c := r.SUT.ThroughputGbps, r.SUT.cost(cost)
 	switch side {
 	case Sender:
 		t, c = r.TG.ThroughputGbps, r.TG.cost(cost)
 	case Total:
+		if cost == CostPower && r.MixedScopes() {
+			return nil
+		}
 		c = sumCost(c, r.TG.cost(cost), cost == CostPower && slices.Contains(r.Flags, FlagSharedPower))
 	}
 	if t == nil || c == nil {

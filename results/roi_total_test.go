@@ -47,6 +47,38 @@ func TestROIOfPublishedRows(t *testing.T) {
 	}
 }
 
+// Watts of CPU packages and of the wall have no sum; what older journals leave
+// open is taken for what they say.
+func TestROIOfMixedScopes(t *testing.T) {
+	for _, c := range []struct {
+		sut, tg Instrument
+		total   bool
+	}{
+		{Instrument{"redfish=https://bmc1", "board"}, Instrument{"redfish=https://bmc2", "board"}, true},
+		{Instrument{"rapl", "package"}, Instrument{"scpi=m", "wall"}, false},
+		{Instrument{"command=a", "board"}, Instrument{"command=a", "wall"}, false},
+		{Instrument{"rapl", ""}, Instrument{"rapl", ""}, true},
+		{Instrument{"rapl", ""}, Instrument{"rapl", "package"}, true},
+		{Instrument{"rapl", ""}, Instrument{"csv=wt", "wall"}, false},
+		{Instrument{}, Instrument{}, true}, // published
+	} {
+		end := func(i Instrument) Host {
+			return Host{ThroughputGbps: ptr(100.0), CPUBusyCores: ptr(1.0), PowerW: ptr(50.0), PowerSource: i.Source, PowerScope: i.Scope}
+		}
+		r := Record{SUT: end(c.sut), TG: end(c.tg)}
+		if got := r.ROI(Total, CostPower, 2, 1); (got != nil) != c.total || r.MixedScopes() == c.total {
+			t.Errorf("%v and %v: total %v, mixed %v", c.sut, c.tg, got, r.MixedScopes())
+		}
+		if r.ROI(Receiver, CostPower, 2, 1) == nil || r.ROI(Total, CostCPU, 2, 1) == nil {
+			t.Errorf("%v and %v: there is more than the total lost", c.sut, c.tg)
+		}
+		r.TG.PowerW = nil
+		if r.MixedScopes() {
+			t.Errorf("%v and nothing are mixed", c.sut)
+		}
+	}
+}
+
 func TestRankings(t *testing.T) {
 	// The first is frugal, the second fast: which is better depends on n and m.
 	got := Rankings([]float64{50, 100, 10}, []float64{0.5, 1.5, 1})

@@ -73,7 +73,11 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	e.Power = watts
 	e.StartPower = func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) }
 	if f.dry {
-		return e.DryRun(cmd.Context(), cmd.OutOrStdout())
+		err := e.DryRun(cmd.Context(), cmd.OutOrStdout())
+		if errors.Is(err, bench.ErrOneMachine) {
+			return cli.UsageError(err)
+		}
+		return err
 	}
 	if spec.SUT.Host == "" && os.Geteuid() != 0 {
 		return cli.Usagef("%s names no hosts: two network namespaces are made, which takes root: sudo zcbench matrix", path)

@@ -111,12 +111,12 @@ func (f *powerFlags) watch(cmd *cobra.Command, sources []power.Source) (err erro
 	for _, s := range sources {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s (%s): %s\n", s.Info().Name, s.Info().Scope, s.Info().Device)
 	}
-	started := counter.Monotonic()
-	sampler := power.Start(sources, f.interval)
-	defer sampler.Close()
+	w := watched{started: counter.Monotonic(), sources: make([]power.Running, len(sources))}
+	w.sampler = power.Start(sources, f.interval)
+	defer w.sampler.Close()
 	tick := time.NewTicker(f.every)
 	defer tick.Stop()
-	lines, last := 0, started
+	lines := 0
 	for {
 		done := false
 		select {
@@ -125,20 +125,46 @@ func (f *powerFlags) watch(cmd *cobra.Command, sources []power.Source) (err erro
 			done = true
 		}
 		now := counter.Monotonic()
-		traces := sampler.Traces(started, now)
-		if rows != nil {
-			if err := writeReadings(rows, traces, started, last, now); err != nil {
-				return err
-			}
+		traces, err := w.take(now, rows)
+		if err != nil {
+			return err
 		}
-		last = now
 		if table != nil {
-			lines = powerTable(table, traces, sampler.Cost(), now, f.every, lines)
+			lines = powerTable(table, traces, w.sources, w.sampler.Cost(), now, f.every, lines)
 		}
 		if done {
-			return anyReading(traces)
+			return w.anyReading(traces)
 		}
 	}
+}
+
+// watched is what is read for as long as the user likes: what was shown and
+// written is forgotten.
+type watched struct {
+	sampler *power.Sampler
+	started int64
+	sources []power.Running
+}
+
+// take adds what was read since the last time, and writes it.
+func (w *watched) take(now int64, rows *csv.Writer) ([]power.Trace, error) {
+	traces := w.sampler.Traces(w.started, now)
+	for i, t := range traces {
+		for _, r := range w.sources[i].Take(t) {
+			if rows == nil {
+				break
+			}
+			if err := rows.Write([]string{strconv.FormatInt(r.AtNs-w.started, 10), t.Info.Name, t.Info.Channels[r.Channel].Name, strconv.FormatFloat(r.Watts, 'f', -1, 64)}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	w.sampler.Forget(now)
+	if rows == nil {
+		return traces, nil
+	}
+	rows.Flush()
+	return traces, rows.Error()
 }
 
 // outputs are where the table and the CSV go; nil where they are not wanted.
@@ -159,28 +185,9 @@ func (f *powerFlags) outputs(cmd *cobra.Command) (table io.Writer, rows *csv.Wri
 	return table, rows, err
 }
 
-// writeReadings writes what was read in (from, to].
-func writeReadings(w *csv.Writer, traces []power.Trace, started, from, to int64) error {
-	for _, t := range traces {
-		for c, ch := range t.Info.Channels {
-			for i, s := range t.Samples {
-				watts, ok := t.Watts(c, i)
-				if !ok || s.AtNs <= from || s.AtNs > to {
-					continue
-				}
-				if err := w.Write([]string{strconv.FormatInt(s.AtNs-started, 10), t.Info.Name, ch.Name, strconv.FormatFloat(watts, 'f', -1, 64)}); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	w.Flush()
-	return w.Error()
-}
-
 // powerTable prints a line per channel; on a terminal it takes the place of the
 // table before. It returns its number of lines.
-func powerTable(w io.Writer, traces []power.Trace, cost []power.Cost, now int64, every time.Duration, before int) int {
+func powerTable(w io.Writer, traces []power.Trace, all []power.Running, cost []power.Cost, now int64, every time.Duration, before int) int {
 	if f, ok := w.(*os.File); ok && before > 0 && isatty.IsTerminal(f.Fd()) {
 		fmt.Fprintf(w, "\x1b[%dA\x1b[J", before)
 	}
@@ -190,16 +197,12 @@ func powerTable(w io.Writer, traces []power.Trace, cost []power.Cost, now int64,
 		for c, ch := range t.Info.Channels {
 			lines++
 			current, mean, most := "-", "-", "-"
-			if len(t.Samples) > 1 {
-				if m, err := t.Mean(c, t.Samples[0].AtNs, t.Samples[len(t.Samples)-1].AtNs); err == nil {
-					mean, most = fmt.Sprintf("%.2f", m.Watts), fmt.Sprintf("%.2f", m.Max)
-				}
+			if m, x, ok := all[i].Mean(c); ok {
+				mean, most = fmt.Sprintf("%.2f", m), fmt.Sprintf("%.2f", x)
 			}
 			// An old reading is not what it draws now.
-			if k := len(t.Samples) - 1; k >= 0 && now-t.Samples[k].AtNs < int64(2*max(every, t.Interval)) {
-				if x, ok := t.Watts(c, k); ok {
-					current = fmt.Sprintf("%.2f", x)
-				}
+			if x, at, ok := all[i].Newest(c); ok && now-at < int64(2*max(every, t.Interval)) {
+				current = fmt.Sprintf("%.2f", x)
 			}
 			name := ch.Name
 			if ch.Part {
@@ -207,17 +210,17 @@ func powerTable(w io.Writer, traces []power.Trace, cost []power.Cost, now int64,
 			}
 			fmt.Fprintf(w, "%-32.32s %-18.18s %10s %10s %10s %7d %7.4f\n", t.Info.Name, name, current, mean, most, t.Failed, cost[i].Cores)
 		}
-		if n := len(t.Failures); n > 0 {
+		if f := all[i].Failure; f != nil {
 			lines++
-			fmt.Fprintf(w, "    last failure %.1f s ago: %.90s\n", float64(now-t.Failures[n-1].AtNs)/1e9, t.Failures[n-1].Why)
+			fmt.Fprintf(w, "    last failure %.1f s ago: %.90s\n", float64(now-max(f.AtNs, f.UntilNs))/1e9, f.Why)
 		}
 	}
 	return lines
 }
 
-func anyReading(traces []power.Trace) error {
-	for _, t := range traces {
-		if len(t.Samples) == 0 {
+func (w *watched) anyReading(traces []power.Trace) error {
+	for i, t := range traces {
+		if w.sources[i].Readings == 0 {
 			return fmt.Errorf("power source %s had no reading", t.Info.Name)
 		}
 	}

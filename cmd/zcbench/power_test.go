@@ -1,11 +1,13 @@
 package main
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +19,8 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/power/powertest"
 	"github.com/zcbench/zcbench/report"
 	"github.com/zcbench/zcbench/results"
@@ -86,7 +90,7 @@ func TestIntegrationMatrixPower(t *testing.T) {
 		} else {
 			t.Logf("row %d: %s: %s", i, r["verdict"], r["reason"])
 		}
-		if r["verdict"] == "failed" || r["power_w"] != strconv.Itoa(int(want)) || r["power_idle_w"] != r["power_w"] || r["power_source"] != source {
+		if r["verdict"] == "failed" || r["power_w"] != strconv.Itoa(int(want)) || r["power_idle_w"] != r["power_w"] || r["power_source"] != source || r["power_scope"] != "wall" {
 			t.Errorf("row %d: %s, power_w %q, idle %q, of %q; want %v", i, r["verdict"], r["power_w"], r["power_idle_w"], r["power_source"], want)
 			continue
 		}
@@ -117,7 +121,8 @@ func TestIntegrationMatrixPower(t *testing.T) {
 		}
 	}
 	page, err := os.ReadFile(filepath.Join(out, results.ReportFile))
-	if err != nil || len(ok) > 0 && !strings.Contains(string(page), "Return on cost") || len(ok) > 0 && !strings.Contains(string(page), "power TG<small>W</small>") {
+	if err != nil || len(ok) > 0 && !strings.Contains(string(page), "Return on cost") || len(ok) > 0 && !strings.Contains(string(page), "power TG<small>W</small>") ||
+		len(ok) > 0 && !strings.Contains(string(page), "command=meter (wall)") {
 		t.Errorf("the report has no power: %v", err)
 	}
 	if s := p.Out.String(); len(ok) == 2 && (!strings.Contains(s, "per watt") || !strings.Contains(s, "T^n / cost^m, total, power: ")) {
@@ -274,5 +279,51 @@ func importLog(t *testing.T, dir, out string) {
 	p = built.Start(t, "zcbench", "power", "import", beside, "--log", spec+"2s", "--out", none)
 	if got := p.Wait(time.Minute); got != 2 || !strings.Contains(p.Err.String(), "?name=other") {
 		t.Errorf("the same log twice: exit status %d, %s", got, &p.Err)
+	}
+}
+
+// What was shown and written is forgotten: each reading is written once, and the
+// mean is that of all.
+func TestWatchForgets(t *testing.T) {
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "hwmon0"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"name": "power_meter", "power1_average": "143500000"} {
+		if err := os.WriteFile(filepath.Join(root, "hwmon0", name), []byte(text+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec, err := power.ParseSpec("hwmon?root=" + root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := power.Open(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := watched{started: counter.Monotonic(), sources: make([]power.Running, 1)}
+	w.sampler = power.Start([]power.Source{src}, 10*time.Millisecond)
+	defer w.sampler.Close()
+	var text strings.Builder
+	rows := csv.NewWriter(&text)
+	for n, end := 0, time.Now().Add(20*time.Second); n < 3 && time.Now().Before(end); time.Sleep(250 * time.Millisecond) {
+		before := w.sources[0].Readings
+		now := counter.Monotonic()
+		if _, err := w.take(now, rows); err != nil {
+			t.Fatal(err)
+		}
+		if left := w.sampler.Traces(0, now-1)[0].Samples; len(left) > 1 { // one may have been under way
+			t.Errorf("%d readings were written and are kept", len(left))
+		}
+		if w.sources[0].Readings > before+1 {
+			n++
+		}
+	}
+	if mean, most, ok := w.sources[0].Mean(0); !ok || math.Abs(mean-143.5) > 1e-9 || most != 143.5 {
+		t.Errorf("mean %v, most %v", mean, most)
+	}
+	if lines := strings.Count(text.String(), "\n"); lines != w.sources[0].Readings || lines < 6 {
+		t.Errorf("%d lines of %d readings", lines, w.sources[0].Readings)
 	}
 }

@@ -1,0 +1,6 @@
+//go:build !race
+
+package power
+
+// raceDetector is set where it doubles what everything costs.
+const raceDetector = false

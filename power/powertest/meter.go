@@ -1,0 +1,54 @@
+package powertest
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// A SCPI meter that reads the same watts whatever it is asked.
+type SCPI struct {
+	Addr  string
+	conns atomic.Int32
+}
+
+// Meter serves a meter until the test ends.
+func Meter(t testing.TB, watts float64) *SCPI {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	m := &SCPI{Addr: l.Addr().String()}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			m.conns.Add(1)
+			go serve(c, watts)
+		}
+	}()
+	return m
+}
+
+func serve(c net.Conn, watts float64) {
+	defer c.Close()
+	for in := bufio.NewScanner(c); in.Scan(); {
+		answer := fmt.Sprintf("%E", watts)
+		if strings.HasPrefix(in.Text(), "*IDN?") {
+			answer = "YOKOGAWA,WT310E,C2QH01001V,F1.03"
+		}
+		if _, err := fmt.Fprintln(c, answer); err != nil {
+			return
+		}
+	}
+}
+
+// Connections is how many were made.
+func (m *SCPI) Connections() int { return int(m.conns.Load()) }

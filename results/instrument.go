@@ -1,0 +1,47 @@
+package results
+
+import "cmp"
+
+// FlagMixedScopes marks a run whose two power figures are not of the same part of
+// a machine, such as CPU packages and the wall: they have no sum.
+const FlagMixedScopes = "power-mixed-scopes"
+
+// Instrument is what a host's power figures were measured with.
+type Instrument struct {
+	Source string // as power_source
+	Scope  string // as power_scope: how much of the machine it sees
+}
+
+// Instrument is that of the host's PowerW, zero where there is none.
+func (h *Host) Instrument() Instrument {
+	if h.PowerW == nil {
+		return Instrument{}
+	}
+	return Instrument{h.PowerSource, h.PowerScope}
+}
+
+// Comparable reports whether figures of two instruments may stand beside each
+// other: it is one source of one scope. Journals of older versions do not say the
+// scope, which then is the source's.
+func (i Instrument) Comparable(o Instrument) bool {
+	return i.Source == o.Source && (i.Scope == o.Scope || i.Scope == "" || o.Scope == "")
+}
+
+// addable reports whether the figures of two hosts have a sum: they are of the
+// same part of each machine.
+func (i Instrument) addable(o Instrument) bool { return i.Scope == o.Scope || i.Comparable(o) }
+
+// String is "rapl (package)".
+func (i Instrument) String() string {
+	text := cmp.Or(i.Source, "unknown")
+	if i.Scope != "" {
+		text += " (" + i.Scope + ")"
+	}
+	return text
+}
+
+// MixedScopes reports whether both hosts have a power figure and the two have no
+// sum.
+func (r *Record) MixedScopes() bool {
+	return r.SUT.PowerW != nil && r.TG.PowerW != nil && !r.SUT.Instrument().addable(r.TG.Instrument())
+}

@@ -2,14 +2,11 @@ package bench
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net"
-	"os"
 	"reflect"
 	"slices"
 
@@ -31,7 +28,7 @@ type Experiment struct {
 
 	// StartPower begins to measure power; nil: it is not measured.
 	StartPower func(*Runner) (*PowerMeter, error)
-	Power      PowerOptions // of StartPower, for DryRun's estimate
+	Power      PowerOptions // of StartPower, for DryRun's estimate and the journal's header
 
 	Resume bool // go on where the journal in Dir ends
 	Force  bool // also where plan, program or hosts are not those of the journal
@@ -172,7 +169,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	session := NewSession()
-	head, err := e.header(st, session)
+	head, err := e.header(ctx, st, session)
 	if err != nil {
 		return nil, err
 	}
@@ -197,28 +194,4 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	}
 	recs, err = s.Play(ctx, plan)
 	return recs, errors.Join(err, s.Journal.Close())
-}
-
-func (e *Experiment) header(st *stage, session string) (results.Header, error) {
-	binary, err := hashFile("/proc/self/exe")
-	if err != nil {
-		return results.Header{}, err
-	}
-	s := e.Spec
-	return results.Header{ToolVersion: e.ToolVersion, SessionID: session, Cells: s.Cells, Plan: &results.Plan{
-		Name: s.Name, Hash: s.Hash(), Seed: s.Seed, Repetitions: s.Repetitions, Binary: binary,
-		SUT: st.SUT.Info.Env, TG: st.TG.Info.Env, Gates: s.Gates, Baseline: s.Base, File: s.File}}, nil
-}
-
-func hashFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -66,7 +66,8 @@ func TestIntegrationExperimentResume(t *testing.T) {
 		t.Fatalf("%d records, %v", len(recs), err)
 	}
 	j, _ := kept(t, e.Dir)
-	if p := j.Header.Plan; p == nil || p.Hash != e.Spec.Hash() || p.Seed != 1 || len(p.Binary) != 64 || p.File != small || p.SUT.Kernel == "" {
+	if p := j.Header.Plan; p == nil || p.Hash != e.Spec.Hash() || p.Seed != 1 || len(p.Binary) != 64 || p.File != small || p.SUT.Kernel == "" ||
+		p.SUT.Dev != "zcsut" || p.TG.Dev != "zctg" || p.SUT.Driver != "veth" || p.Power == nil || len(p.Power.Sources) != 0 {
 		t.Errorf("plan %+v", p)
 	}
 
@@ -79,6 +80,11 @@ func TestIntegrationExperimentResume(t *testing.T) {
 	other.Spec = experiment(t, strings.Replace(small, "repetitions: 2", "repetitions: 3", 1)).Spec
 	if _, err := other.Run(t.Context()); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "plan is another") {
 		t.Errorf("another plan: %v", err)
+	}
+	measured := *e
+	measured.Power = PowerOptions{Later: true, Guard: time.Second}
+	if _, err := measured.Run(t.Context()); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "power: was not measured; now later") {
+		t.Errorf("with power: %v", err)
 	}
 
 	// As kill -9 would leave it.

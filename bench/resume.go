@@ -55,18 +55,30 @@ func changes(old, now *results.Plan) []string {
 	if old.Binary != now.Binary {
 		out = append(out, "zcbench is another program")
 	}
+	switch {
+	case old.Power == nil:
+		out = append(out, "the journal, of an older zcbench, does not say how power was measured")
+	case old.Power.String() != now.Power.String():
+		out = append(out, fmt.Sprintf("power: was %s; now %s", old.Power, now.Power))
+	}
 	for _, end := range []struct {
 		name     string
 		old, now results.Env
 	}{{"SUT", old.SUT, now.SUT}, {"TG", old.TG, now.TG}} {
-		for _, f := range []struct{ name, old, now string }{
+		type field struct{ name, old, now string }
+		fields := []field{
 			{"hostname", end.old.Hostname, end.now.Hostname},
 			{"kernel", end.old.Kernel, end.now.Kernel},
 			{"CPU", end.old.CPUModel, end.now.CPUModel},
 			{"number of CPUs", fmt.Sprint(end.old.CPUs), fmt.Sprint(end.now.CPUs)},
 			{"governor", end.old.Governor, end.now.Governor},
 			{"mitigations", end.old.Mitigations, end.now.Mitigations},
-		} {
+		}
+		if end.old.Dev != "" { // else loopback, or the journal of an older zcbench
+			fields = append(fields, field{"interface", end.old.Dev, end.now.Dev}, field{"interface's driver", end.old.Driver, end.now.Driver},
+				field{"interface's firmware", end.old.Firmware, end.now.Firmware})
+		}
+		for _, f := range fields {
 			if f.old != f.now {
 				out = append(out, fmt.Sprintf("%s: the %s was %q, now %q", end.name, f.name, f.old, f.now))
 			}

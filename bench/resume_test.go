@@ -42,7 +42,15 @@ func TestRemaining(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
-	base := results.Plan{Hash: "h", Binary: "b", SUT: results.Env{Hostname: "a", Kernel: "6.18", BootID: "1"}}
+	base := results.Plan{Hash: "h", Binary: "b", SUT: results.Env{Hostname: "a", Kernel: "6.18", BootID: "1", Dev: "eth0", Driver: "mlx5_core", Firmware: "28.1"},
+		Power: &results.PowerPlan{Sources: []string{"rapl"}, IntervalS: .1, IdleS: 10, GuardS: 10}}
+	power := func(change func(*results.PowerPlan)) func(*results.Plan) {
+		return func(p *results.Plan) {
+			w := *p.Power
+			p.Power = &w
+			change(&w)
+		}
+	}
 	for _, x := range []struct {
 		want   string
 		change func(*results.Plan)
@@ -53,12 +61,26 @@ func TestChanges(t *testing.T) {
 		{"another program", func(p *results.Plan) { p.Binary = "x" }},
 		{`SUT: the kernel was "6.18", now "6.19"`, func(p *results.Plan) { p.SUT.Kernel = "6.19" }},
 		{`TG: the hostname was "", now "c"`, func(p *results.Plan) { p.TG.Hostname = "c" }},
+		{`SUT: the interface was "eth0", now "eth1"`, func(p *results.Plan) { p.SUT.Dev = "eth1" }},
+		{`SUT: the interface's driver was "mlx5_core", now ""`, func(p *results.Plan) { p.SUT.Driver = "" }},
+		{`SUT: the interface's firmware was "28.1", now "28.2"`, func(p *results.Plan) { p.SUT.Firmware = "28.2" }},
+		{"", func(p *results.Plan) { p.TG.Dev = "eth0" }}, // the journal does not name it
+		{"power: was rapl, every 0.1 s, idle 10 s, guard 10 s; now not measured", power(func(p *results.PowerPlan) { *p = results.PowerPlan{} })},
+		{"guard 10 s; now rapl, every 0.1 s, idle 10 s, guard 1 s", power(func(p *results.PowerPlan) { p.GuardS = 1 })},
+		{"now rapl, every 0.1 s, idle 0 s", power(func(p *results.PowerPlan) { p.IdleS = 0 })},
+		{"now rapl, every 1 s", power(func(p *results.PowerPlan) { p.IntervalS = 1 })},
+		{"now hwmon, rapl, ", power(func(p *results.PowerPlan) { p.Sources = []string{"hwmon", "rapl"} })},
 	} {
 		now := base
 		x.change(&now)
 		if got := strings.Join(changes(&base, &now), "; "); (got == "") != (x.want == "") || !strings.Contains(got, x.want) {
 			t.Errorf("%q, want %q", got, x.want)
 		}
+	}
+	old := base // a journal from before power was in the header
+	old.Power = nil
+	if got := changes(&old, &base); len(got) != 1 || !strings.Contains(got[0], "does not say how power was measured") {
+		t.Errorf("a journal that does not know of power: %q", got)
 	}
 	if len(changes(nil, &base)) != 1 {
 		t.Error("a journal without a plan can be resumed")

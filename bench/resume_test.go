@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
 )
@@ -27,8 +28,8 @@ func TestRemaining(t *testing.T) {
 			have = append(have, rec(p, results.Failed))
 		}
 	}
-	left := remaining(plan, have)
-	if len(left) != 3 || !left[0].Warmup || left[1].Rep != 1 || left[2].Rep != 2 {
+	left, spared := remaining(plan, have, nil)
+	if spared != 0 || len(left) != 3 || !left[0].Warmup || left[1].Rep != 1 || left[2].Rep != 2 {
 		t.Fatalf("%+v", left)
 	}
 	for _, p := range left {
@@ -36,8 +37,46 @@ func TestRemaining(t *testing.T) {
 			t.Errorf("%s is complete", p.Cell.ID)
 		}
 	}
-	if got := remaining(plan, nil); len(got) != len(plan) {
+	if got, _ := remaining(plan, nil, nil); len(got) != len(plan) {
 		t.Errorf("%d of %d runs of an empty journal", len(got), len(plan))
+	}
+}
+
+// Cells that adaptive mode had ended stay ended: neither their warm-ups nor their
+// failed runs are made again.
+func TestRemainingAdaptive(t *testing.T) {
+	steady, failed, noisy, begun := cell("tcp", "tcp"), cell("tcp", "sendfile"), cell("uring", "tcp"), cell("uring", "sendfile")
+	plan := matrix.Interleave([]results.Cell{steady, failed, noisy, begun}, 10, true, 1)
+	made := map[string]int{steady.ID: 6, failed.ID: 8, noisy.ID: 8, begun.ID: 7} // begun: 6 are enough, but an odd number is made
+	var have []results.Record
+	for _, p := range plan {
+		r := results.Record{Cell: p.Cell, Rep: p.Rep, Warmup: p.Warmup, Verdict: results.OK}
+		gbps := 100 + float64(p.Rep)/10
+		switch {
+		case p.Rep >= made[p.Cell.ID]:
+			continue
+		case p.Cell.ID == noisy.ID:
+			gbps = 100 + 10*float64(p.Rep%4)
+		case p.Cell.ID == failed.ID && p.Rep == 3:
+			r.Verdict = results.Failed
+		}
+		r.SUT.ThroughputGbps = &gbps
+		have = append(have, r)
+	}
+	left, spared := remaining(plan, have, NewAdaptive(matrix.Adaptive{Min: 6, Interval: .01}))
+	n := map[string]int{}
+	for _, p := range left {
+		n[p.Cell.ID]++
+	}
+	// With a warm-up each.
+	if d := cmp.Diff(map[string]int{noisy.ID: 3, begun.ID: 4}, n); d != "" {
+		t.Error(d)
+	}
+	if spared != 4+3 { // of steady 6 to 9; of failed 3, 8 and 9
+		t.Errorf("%d spared", spared)
+	}
+	if left, spared := remaining(plan, have, nil); len(left) != 5+4+3+4 || spared != 0 {
+		t.Errorf("not adaptive: %d left, %d spared", len(left), spared)
 	}
 }
 

@@ -43,6 +43,10 @@ bench-probes: build ## what eBPF probes cost a flow: runs with and without, inte
 	bin/zcbench matrix experiments/probe-cost.yaml --out out/probe-cost || [ $$? = 1 ] # invalid runs are left out
 	$(GO) run ./bench/probed out/probe-cost
 
+.PHONY: bench-report
+bench-report: ## hold the reports of journals of 10,000 runs to 2 s of CPU time, the best of 5 (a minute; 1 GB below /tmp)
+	mk/bench-report.sh
+
 .PHONY: bench
 bench: deps-bench build ## compare speed and CPU with iperf3 over the same veth pair, interleaved (root; some minutes)
 	$(GO) run ./bench/versus

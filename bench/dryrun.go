@@ -39,7 +39,10 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	p.cells(w)
 	p.order(w)
 	p.time(w)
-	return nil
+	if hostErr != nil {
+		return nil
+	}
+	return st.checkCPUs()
 }
 
 func orNone(s string) string {

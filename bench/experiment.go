@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/endpoint"
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
@@ -74,6 +76,34 @@ func (e *Experiment) open(ctx context.Context, keep bool) (_ *stage, err error) 
 	}
 	st.support, err = AskSupport(ctx, h.SUT, h.TG, st.opt.SUTDev, st.opt.TGDev)
 	return st, err
+}
+
+// checkCPUs refuses CPUs of the file that a host does not have.
+func (st *stage) checkCPUs() error {
+	for _, x := range []struct {
+		name string
+		end  matrix.End
+		h    *host.Host
+	}{{"sut", st.spec.SUT, st.SUT}, {"tg", st.spec.TG, st.TG}} {
+		check := func(what string, cpu int) error {
+			if cpu == -1 || slices.Contains(x.h.Info.OnlineCPUs, cpu) {
+				return nil
+			}
+			return inputErrorf("%s.%s: CPU %d is not online on %s; online are %s", x.name, what, cpu, x.h.Spec.Name, counter.FormatCPUList(x.h.Info.OnlineCPUs))
+		}
+		if c := x.end.CPU; c != nil {
+			if err := check("cpu", *c); err != nil {
+				return err
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(x.end.Layouts)) {
+			l := x.end.Layouts[name]
+			if err := cmp.Or(check("layouts."+name+".app", l.App), check("layouts."+name+".irq", l.IRQ)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // linkMTU is that of a link of our own: what all cells ask for, if they agree.
@@ -168,6 +198,9 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
+	if err := st.checkCPUs(); err != nil {
+		return nil, err
+	}
 	session := NewSession()
 	head, err := e.header(ctx, st, session)
 	if err != nil {

@@ -122,6 +122,11 @@ func (f *matrixFlags) spec(path string) (*matrix.Spec, error) {
 			return nil, cli.Usagef("--probe: %w", err)
 		}
 	}
+	for _, x := range []struct{ end, host string }{{"sut", spec.SUT.Host}, {"tg", spec.TG.Host}} {
+		if _, err := host.ParseSpec(x.host); x.host != "" && err != nil {
+			return nil, cli.Usagef("%s: %s: %w", path, x.end, err)
+		}
+	}
 	if (spec.SUT.Host == "") != (spec.TG.Host == "") {
 		return nil, cli.Usagef("--sut and --tg go together where the file names no hosts")
 	}

@@ -159,3 +159,15 @@ func TestStatic(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// A cell ends after an even number of repetitions, and the dry run knows it.
+func TestDryRunAdaptive(t *testing.T) {
+	for text, want := range map[string]string{"min: 7": "narrow enough after 8\n", "min: 8": "narrow enough after 8\n", "min: 9": "narrow enough after 9\n"} {
+		e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\nrepetitions: 9\nadaptive: {interval: 1%, "+text+"}\n")
+		var b bytes.Buffer
+		preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}.time(&b)
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%s: %q, want %q", text, b.String(), want)
+		}
+	}
+}

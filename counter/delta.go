@@ -207,7 +207,9 @@ func (r *rows) thread(prefix string, t ThreadDelta, wall float64) {
 	r.add(prefix+"_run_cores", "cores", cores(t.RunNs), "CLOCK_THREAD_CPUTIME_ID", quality)
 	r.add(prefix+"_user_cores", "cores", cores(t.UserNs), "/proc/PID/task/TID/stat", quality)
 	r.add(prefix+"_sys_cores", "cores", cores(t.SysNs), "/proc/PID/task/TID/stat", quality)
-	r.add(prefix+"_wait_cores", "cores", cores(int64(t.WaitNs)), "/proc/PID/task/TID/schedstat", quality)
+	if t.HasWait {
+		r.add(prefix+"_wait_cores", "cores", cores(int64(t.WaitNs)), "/proc/PID/task/TID/schedstat", quality)
+	}
 	r.add(prefix+"_voluntary_switches", "1", float64(t.Voluntary), "/proc/PID/task/TID/status", quality)
 	r.add(prefix+"_involuntary_switches", "1", float64(t.Involuntary), "/proc/PID/task/TID/status", quality)
 }

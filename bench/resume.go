@@ -90,14 +90,15 @@ func changes(old, now *results.Plan) []string {
 
 // remaining leaves out of the plan what the journal has, and the spared runs of
 // cells that it shows to be known well enough; enough hears of its records. A run
-// that failed is made again, unless its cell is known without it. So are the
-// warm-ups of cells that have runs left: the hosts have been idle since.
+// that failed is made again, unless its cell is known without it. So are, of cells
+// that have runs left, the warm-ups, because the hosts have been idle since, and
+// what was unsupported, because it seems not to be any more.
 func remaining(plan []matrix.Run, have []results.Record, enough *Adaptive) (left []matrix.Run, spared int) {
 	type slot struct {
 		cell results.CellKey
 		rep  int
 	}
-	made := map[slot]bool{}
+	made, refused := map[slot]bool{}, map[slot]bool{}
 	next := map[results.CellKey]int{} // repetition after the last one that was tried
 	for _, r := range have {
 		enough.Add(r)
@@ -108,6 +109,7 @@ func remaining(plan []matrix.Run, have []results.Record, enough *Adaptive) (left
 		next[k] = max(next[k], r.Rep+1)
 		if r.Verdict != results.Failed {
 			made[slot{k, r.Rep}] = true
+			refused[slot{k, r.Rep}] = r.Verdict == results.Unsupported
 		}
 	}
 	open := map[results.CellKey]bool{}
@@ -122,7 +124,9 @@ func remaining(plan []matrix.Run, have []results.Record, enough *Adaptive) (left
 		}
 	}
 	for _, p := range plan {
-		if k := p.Cell.Key(); open[k] && (p.Warmup || !made[slot{k, p.Rep}]) {
+		k := p.Cell.Key()
+		at := slot{k, p.Rep}
+		if open[k] && (p.Warmup || !made[at] || refused[at]) {
 			left = append(left, p)
 		}
 	}

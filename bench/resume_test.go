@@ -42,6 +42,25 @@ func TestRemaining(t *testing.T) {
 	}
 }
 
+// A cell that could not run and now can has all its runs made, also the one that
+// says it cannot.
+func TestRemainingUnsupported(t *testing.T) {
+	c := cell("zcrx", "tcp")
+	plan := matrix.Interleave([]results.Cell{c}, 3, true, 1)
+	unsupported := []results.Record{{Cell: c, Verdict: results.Unsupported}}
+	if left, _ := remaining(plan, unsupported, nil); len(left) != 4 {
+		t.Errorf("%d runs left, want 3 and a warm-up", len(left))
+	}
+	still := planOnce(plan, func(results.Cell) *Missing { return &Missing{} })
+	if left, _ := remaining(still, unsupported, nil); len(left) != 0 {
+		t.Errorf("a cell that still cannot run is recorded again: %+v", left)
+	}
+	all := append(unsupported, results.Record{Cell: c, Rep: 1, Verdict: results.Unsupported}, results.Record{Cell: c, Rep: 2, Verdict: results.Unsupported})
+	if left, _ := remaining(plan, all, nil); len(left) != 0 {
+		t.Errorf("a cell that was refused as often as planned is tried again: %+v", left)
+	}
+}
+
 // Cells that adaptive mode had ended stay ended: neither their warm-ups nor their
 // failed runs are made again.
 func TestRemainingAdaptive(t *testing.T) {

@@ -46,6 +46,7 @@ func Interfaces() ([]wire.Interface, error) {
 		if i.NearCPUs, err = place.Near(a.Name); err != nil {
 			return nil, err
 		}
+		i.Driver, i.Firmware, _ = counter.DriverInfo(a.Name) // not every interface has ethtool
 		for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 			addrs, err := netlink.AddrList(l, family)
 			if err != nil {

@@ -31,15 +31,19 @@ func (a *Adaptive) Add(r results.Record) {
 	a.values[k] = append(a.values[k], *r.SUT.ThroughputGbps)
 }
 
-// done tells whether a run can be left out. A cell ends only after an even number
-// of repetitions: half of them ran in forward blocks and half in backward ones,
-// which is what cancels a drift.
+// done tells whether a run can be left out.
 func (a *Adaptive) done(p matrix.Run) bool {
-	if a == nil || p.Warmup {
+	return !p.Warmup && a.ended(p.Cell.Key(), p.Rep)
+}
+
+// ended tells whether a cell needs no repetition rep, after all those before it. A
+// cell ends only after an even number of repetitions: half of them ran in forward
+// blocks and half in backward ones, which is what cancels a drift.
+func (a *Adaptive) ended(k results.CellKey, rep int) bool {
+	if a == nil {
 		return false
 	}
-	k := p.Cell.Key()
-	if !a.enough[k] && p.Rep%2 == 0 && len(a.values[k]) >= a.min {
+	if !a.enough[k] && rep%2 == 0 && len(a.values[k]) >= a.min {
 		w := stat.Summarize(a.values[k]).RelativeWidth()
 		a.enough[k] = w != nil && *w <= a.interval
 	}

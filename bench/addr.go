@@ -4,27 +4,33 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/wire"
 )
 
+// InputError is what was asked for and these hosts do not have: an interface, an
+// address, a CPU. It is the caller's mistake.
+type InputError struct{ Err error }
+
+func (e *InputError) Error() string { return e.Err.Error() }
+func (e *InputError) Unwrap() error { return e.Err }
+
+func inputErrorf(format string, args ...any) error {
+	return &InputError{fmt.Errorf(format, args...)}
+}
+
 // FindPath fills in the address and interfaces of the flow: those given, else
 // the SUT's only one, and the one by which the TG reaches it.
 func (o *Options) FindPath(ctx context.Context, sut, tg *host.Host, addr, dev, tgDev string, ipv6 bool) error {
-	o.Addr, o.SUTDev, o.TGDev = addr, dev, tgDev
-	if addr != "" {
-		if _, err := netip.ParseAddr(addr); err != nil {
-			return fmt.Errorf("--addr: %w", err)
-		}
-	} else {
-		a, i, err := findAddr(ctx, sut, tg, dev, ipv6)
-		if err != nil {
-			return err
-		}
-		o.Addr, o.SUTDev, o.MTU = a, i.Name, i.MTU
+	o.TGDev = tgDev
+	a, i, err := findAddr(ctx, sut, tg, addr, dev, ipv6)
+	if err != nil {
+		return err
 	}
+	o.Addr, o.SUTDev, o.MTU = a, i.Name, i.MTU
 	if o.SUTDev == "" {
 		return nil // loopback
 	}
@@ -33,26 +39,60 @@ func (o *Options) FindPath(ctx context.Context, sut, tg *host.Host, addr, dev, t
 		return fmt.Errorf("%s: %w", tg.Spec.Name, err)
 	}
 	if tgDev != "" && tgDev != route.Dev {
-		return fmt.Errorf("%s reaches %s by %s, not by %s: give %s an address in the same network, or a route (ip route get %s)", tg.Spec.Name, o.Addr, route.Dev, tgDev, tgDev, o.Addr)
+		return inputErrorf("%s reaches %s by %s, not by %s: give %s an address in the same network, or a route (ip route get %s)", tg.Spec.Name, o.Addr, route.Dev, tgDev, tgDev, o.Addr)
 	}
 	o.TGDev = route.Dev
 	return nil
 }
 
-// findAddr chooses the SUT's address for the flow: that of dev if it is named;
+// findAddr chooses the SUT's address for the flow: addr if it is given, with the
+// interface that has it; that of dev if it is named;
 // the loopback address if both ends are in one namespace; else that of the only
 // interface that is up. With ipv6 it takes an IPv6 address. It returns the
 // interface too, without a name for loopback.
-func findAddr(ctx context.Context, sut, tg *host.Host, dev string, ipv6 bool) (addr string, iface wire.Interface, err error) {
+func findAddr(ctx context.Context, sut, tg *host.Host, given, dev string, ipv6 bool) (addr string, iface wire.Interface, err error) {
 	var all []wire.Interface
 	if err := sut.Call(ctx, wire.OpAddrs, nil, &all); err != nil {
 		return "", wire.Interface{}, fmt.Errorf("ask %s for its addresses: %w", sut.Spec.Name, err)
 	}
+	if given != "" {
+		if iface, err = ownerOf(all, given, dev); err != nil {
+			err = inputErrorf("%s has %w", sut.Spec.Name, err)
+		}
+		return given, iface, err
+	}
 	addr, iface, err = chooseAddr(all, sut.SameMachine(tg) && sut.Info.NetNS == tg.Info.NetNS, dev, ipv6)
 	if err != nil {
-		err = fmt.Errorf("%s has %w", sut.Spec.Name, err)
+		err = inputErrorf("%s has %w", sut.Spec.Name, err)
 	}
 	return addr, iface, err
+}
+
+// ownerOf is the interface that has an address, without a name for loopback unless
+// dev asks for it; its error goes on after "HOST has". A link-local address, which
+// agents do not list, is taken as it is.
+func ownerOf(all []wire.Interface, addr, dev string) (wire.Interface, error) {
+	ip, err := netip.ParseAddr(addr)
+	if err != nil {
+		return wire.Interface{}, fmt.Errorf("no address %q: want an IP address", addr)
+	}
+	for _, i := range all {
+		switch {
+		case dev != "" && i.Name != dev:
+		case ip.IsLoopback() && i.Loopback && dev == "":
+			return wire.Interface{}, nil
+		case slices.Contains(i.Addrs, ip.Unmap().String()), ip.IsLoopback() && i.Loopback, ip.IsLinkLocalUnicast() && dev != "":
+			return i, nil
+		}
+	}
+	if ip.IsLinkLocalUnicast() && dev == "" {
+		return wire.Interface{}, nil
+	}
+	where := "interface"
+	if dev != "" {
+		where += " " + dev
+	}
+	return wire.Interface{}, fmt.Errorf("no %s with the address %s; there are: %s", where, addr, names(all))
 }
 
 // chooseAddr is findAddr among all interfaces of the SUT; its error goes on

@@ -52,3 +52,31 @@ func TestChooseAddr(t *testing.T) {
 		})
 	}
 }
+
+// An address that is given has its interface: its counters and MTU belong to the
+// run, and not those of no interface.
+func TestOwnerOf(t *testing.T) {
+	lo := wire.Interface{Name: "lo", Up: true, Loopback: true, MTU: 65536, Addrs: []string{"127.0.0.1", "::1"}}
+	a := wire.Interface{Name: "eth0", Up: true, MTU: 1500, Addrs: []string{"10.0.0.1", "fd00::1"}}
+	b := wire.Interface{Name: "eth1", Up: true, MTU: 9000, Addrs: []string{"10.1.0.1"}}
+	all := []wire.Interface{lo, a, b}
+	for _, x := range []struct{ addr, dev, want, err string }{
+		{addr: "10.1.0.1", want: "eth1"},
+		{addr: "fd00::1", want: "eth0"},
+		{addr: "fd00:0:0::1", want: "eth0"},
+		{addr: "10.1.0.1", dev: "eth1", want: "eth1"},
+		{addr: "10.1.0.1", dev: "eth0", err: "no interface eth0 with the address 10.1.0.1"},
+		{addr: "10.9.0.1", err: "no interface with the address 10.9.0.1; there are: lo, eth0, eth1"},
+		{addr: "127.0.0.1"},
+		{addr: "127.0.0.5"},
+		{addr: "::1", dev: "lo", want: "lo"},
+		{addr: "fe80::1"},
+		{addr: "fe80::1", dev: "eth1", want: "eth1"},
+		{addr: "nonsense", err: `no address "nonsense"`},
+	} {
+		i, err := ownerOf(all, x.addr, x.dev)
+		if i.Name != x.want || (err == nil) != (x.err == "") || err != nil && !strings.Contains(err.Error(), x.err) {
+			t.Errorf("%s on %q: %q, %v; want %q, %q", x.addr, x.dev, i.Name, err, x.want, x.err)
+		}
+	}
+}

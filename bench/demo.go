@@ -95,7 +95,7 @@ func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results
 		}
 		defer runner.Power.Close()
 	}
-	journal, err := results.Create(o.Dir, results.Header{ToolVersion: o.ToolVersion, SessionID: session, Cells: cells})
+	journal, err := results.Create(o.Dir, results.Header{ToolVersion: o.ToolVersion, SessionID: session, Cells: cells, Seed: &o.Seed})
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,10 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	p.cells(w)
 	p.order(w)
 	p.time(w)
-	return nil
+	if hostErr != nil {
+		return nil
+	}
+	return st.checkCPUs()
 }
 
 func orNone(s string) string {
@@ -124,19 +127,22 @@ func (p preview) time(w io.Writer) {
 	}
 	s := &Session{Runner: runner, Missing: p.missing}
 	plan := planOnce(p.spec.Runs(), p.missing)
-	n := 0
+	n, enough := 0, 0
+	if a := p.spec.Adaptive; a != nil {
+		enough = min(a.Min+a.Min%2, p.spec.Repetitions) // a cell ends after an even number
+	}
 	var least []matrix.Run
 	for _, r := range plan {
 		if p.missing(r.Cell) == nil {
 			n++
 		}
-		if a := p.spec.Adaptive; a != nil && (r.Warmup || r.Rep < a.Min) {
+		if p.spec.Adaptive != nil && (r.Warmup || r.Rep < enough) {
 			least = append(least, r)
 		}
 	}
 	fmt.Fprintf(w, "\n%d runs, about %v", n, s.estimate(plan).Round(time.Second))
 	if least != nil {
-		fmt.Fprintf(w, "; at the least %v, if every interval is narrow enough after %d", s.estimate(least).Round(time.Second), p.spec.Adaptive.Min)
+		fmt.Fprintf(w, "; at the least %v, if every interval is narrow enough after %d", s.estimate(least).Round(time.Second), enough)
 	}
 	fmt.Fprintln(w)
 	if rest := runner.Power.restTime(); rest > 0 {

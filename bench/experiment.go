@@ -1,18 +1,17 @@
 package bench
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net"
-	"os"
 	"reflect"
 	"slices"
 
+	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/endpoint"
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
@@ -31,7 +30,7 @@ type Experiment struct {
 
 	// StartPower begins to measure power; nil: it is not measured.
 	StartPower func(*Runner) (*PowerMeter, error)
-	Power      PowerOptions // of StartPower, for DryRun's estimate
+	Power      PowerOptions // of StartPower, for DryRun's estimate and the journal's header
 
 	Resume bool // go on where the journal in Dir ends
 	Force  bool // also where plan, program or hosts are not those of the journal
@@ -77,6 +76,34 @@ func (e *Experiment) open(ctx context.Context, keep bool) (_ *stage, err error) 
 	}
 	st.support, err = AskSupport(ctx, h.SUT, h.TG, st.opt.SUTDev, st.opt.TGDev)
 	return st, err
+}
+
+// checkCPUs refuses CPUs of the file that a host does not have.
+func (st *stage) checkCPUs() error {
+	for _, x := range []struct {
+		name string
+		end  matrix.End
+		h    *host.Host
+	}{{"sut", st.spec.SUT, st.SUT}, {"tg", st.spec.TG, st.TG}} {
+		check := func(what string, cpu int) error {
+			if cpu == -1 || slices.Contains(x.h.Info.OnlineCPUs, cpu) {
+				return nil
+			}
+			return inputErrorf("%s.%s: CPU %d is not online on %s; online are %s", x.name, what, cpu, x.h.Spec.Name, counter.FormatCPUList(x.h.Info.OnlineCPUs))
+		}
+		if c := x.end.CPU; c != nil {
+			if err := check("cpu", *c); err != nil {
+				return err
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(x.end.Layouts)) {
+			l := x.end.Layouts[name]
+			if err := cmp.Or(check("layouts."+name+".app", l.App), check("layouts."+name+".irq", l.IRQ)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // linkMTU is that of a link of our own: what all cells ask for, if they agree.
@@ -171,8 +198,11 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
+	if err := st.checkCPUs(); err != nil {
+		return nil, err
+	}
 	session := NewSession()
-	head, err := e.header(st, session)
+	head, err := e.header(ctx, st, session)
 	if err != nil {
 		return nil, err
 	}
@@ -197,28 +227,4 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	}
 	recs, err = s.Play(ctx, plan)
 	return recs, errors.Join(err, s.Journal.Close())
-}
-
-func (e *Experiment) header(st *stage, session string) (results.Header, error) {
-	binary, err := hashFile("/proc/self/exe")
-	if err != nil {
-		return results.Header{}, err
-	}
-	s := e.Spec
-	return results.Header{ToolVersion: e.ToolVersion, SessionID: session, Cells: s.Cells, Plan: &results.Plan{
-		Name: s.Name, Hash: s.Hash(), Seed: s.Seed, Repetitions: s.Repetitions, Binary: binary,
-		SUT: st.SUT.Info.Env, TG: st.TG.Info.Env, Gates: s.Gates, Baseline: s.Base, File: s.File}}, nil
-}
-
-func hashFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -66,7 +66,8 @@ func TestIntegrationExperimentResume(t *testing.T) {
 		t.Fatalf("%d records, %v", len(recs), err)
 	}
 	j, _ := kept(t, e.Dir)
-	if p := j.Header.Plan; p == nil || p.Hash != e.Spec.Hash() || p.Seed != 1 || len(p.Binary) != 64 || p.File != small || p.SUT.Kernel == "" {
+	if p := j.Header.Plan; p == nil || p.Hash != e.Spec.Hash() || p.Seed != 1 || len(p.Binary) != 64 || p.File != small || p.SUT.Kernel == "" ||
+		p.SUT.Dev != "zcsut" || p.TG.Dev != "zctg" || p.SUT.Driver != "veth" || p.Power == nil || len(p.Power.Sources) != 0 {
 		t.Errorf("plan %+v", p)
 	}
 
@@ -79,6 +80,11 @@ func TestIntegrationExperimentResume(t *testing.T) {
 	other.Spec = experiment(t, strings.Replace(small, "repetitions: 2", "repetitions: 3", 1)).Spec
 	if _, err := other.Run(t.Context()); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "plan is another") {
 		t.Errorf("another plan: %v", err)
+	}
+	measured := *e
+	measured.Power = PowerOptions{Later: true, Guard: time.Second}
+	if _, err := measured.Run(t.Context()); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "power: was not measured; now later") {
+		t.Errorf("with power: %v", err)
 	}
 
 	// As kill -9 would leave it.
@@ -151,5 +157,17 @@ func TestStatic(t *testing.T) {
 	}
 	if m := static(e.Spec, e.Spec.Cells[1]); m == nil || !strings.Contains(m.Reason, "never has the payload") {
 		t.Errorf("%+v", m)
+	}
+}
+
+// A cell ends after an even number of repetitions, and the dry run knows it.
+func TestDryRunAdaptive(t *testing.T) {
+	for text, want := range map[string]string{"min: 7": "narrow enough after 8\n", "min: 8": "narrow enough after 8\n", "min: 9": "narrow enough after 9\n"} {
+		e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\nrepetitions: 9\nadaptive: {interval: 1%, "+text+"}\n")
+		var b bytes.Buffer
+		preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}.time(&b)
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%s: %q, want %q", text, b.String(), want)
+		}
 	}
 }

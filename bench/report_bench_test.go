@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ var journalLine []byte
 
 // bigJournal writes the journal of an experiment of n runs as they are: some 150
 // metrics of each end and 10 s of samples, 50 kB a line.
-func bigJournal(b *testing.B, cells, reps int) (dir string) {
+func bigJournal(b testing.TB, cells, reps int) (dir string) {
 	b.Helper()
 	var like results.Record
 	if err := json.Unmarshal(journalLine, &like); err != nil {
@@ -85,6 +86,30 @@ func cpuTime(b *testing.B) time.Duration {
 
 func perCPU(b *testing.B, from time.Duration) {
 	b.ReportMetric((cpuTime(b)-from).Seconds()/float64(b.N), "cpu-s/op")
+}
+
+// What a run more costs a report does not depend on the machine: its line is read
+// and not parsed whole, which would make more than 1,000 objects of it. `make
+// bench-report` holds the time.
+func TestReportWork(t *testing.T) {
+	work := func(reps int) float64 {
+		dir := bigJournal(t, 4, reps)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		s, err := Report(dir)
+		runtime.ReadMemStats(&after)
+		if err != nil || s.Runs != 4*reps {
+			t.Fatal(s.Runs, err)
+		}
+		return float64(after.Mallocs - before.Mallocs)
+	}
+	work(10)
+	work(40) // what is made once a process
+	objects := (work(40) - work(10)) / 120
+	t.Logf("a run costs %.0f objects", objects)
+	if objects > 400 {
+		t.Errorf("a run costs %.0f objects, want at most 400", objects)
+	}
 }
 
 // BenchmarkReport makes the reports of journals of 10,000 runs.

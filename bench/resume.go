@@ -35,11 +35,12 @@ func (e *Experiment) resume(s *Session, head results.Header, plan []matrix.Run) 
 		e.Note("resumed although %s", strings.Join(changed, "; "))
 	}
 	s.Journal = w
-	for _, r := range j.Records {
-		s.Enough.Add(r)
+	left, spared := remaining(plan, j.Records, s.Enough)
+	known := ""
+	if spared > 0 {
+		known = fmt.Sprintf(", %d are not needed, because their cells are known well enough", spared)
 	}
-	left := remaining(plan, j.Records)
-	e.Note("%d of %d runs are in the journal, %d to go", len(plan)-len(left), len(plan), len(left))
+	e.Note("%d of %d runs are in the journal%s, %d to go", len(plan)-len(left)-spared, len(plan), known, len(left))
 	return left, nil
 }
 
@@ -55,18 +56,30 @@ func changes(old, now *results.Plan) []string {
 	if old.Binary != now.Binary {
 		out = append(out, "zcbench is another program")
 	}
+	switch {
+	case old.Power == nil:
+		out = append(out, "the journal, of an older zcbench, does not say how power was measured")
+	case old.Power.String() != now.Power.String():
+		out = append(out, fmt.Sprintf("power: was %s; now %s", old.Power, now.Power))
+	}
 	for _, end := range []struct {
 		name     string
 		old, now results.Env
 	}{{"SUT", old.SUT, now.SUT}, {"TG", old.TG, now.TG}} {
-		for _, f := range []struct{ name, old, now string }{
+		type field struct{ name, old, now string }
+		fields := []field{
 			{"hostname", end.old.Hostname, end.now.Hostname},
 			{"kernel", end.old.Kernel, end.now.Kernel},
 			{"CPU", end.old.CPUModel, end.now.CPUModel},
 			{"number of CPUs", fmt.Sprint(end.old.CPUs), fmt.Sprint(end.now.CPUs)},
 			{"governor", end.old.Governor, end.now.Governor},
 			{"mitigations", end.old.Mitigations, end.now.Mitigations},
-		} {
+		}
+		if end.old.Dev != "" { // else loopback, or the journal of an older zcbench
+			fields = append(fields, field{"interface", end.old.Dev, end.now.Dev}, field{"interface's driver", end.old.Driver, end.now.Driver},
+				field{"interface's firmware", end.old.Firmware, end.now.Firmware})
+		}
+		for _, f := range fields {
 			if f.old != f.now {
 				out = append(out, fmt.Sprintf("%s: the %s was %q, now %q", end.name, f.name, f.old, f.now))
 			}
@@ -75,31 +88,47 @@ func changes(old, now *results.Plan) []string {
 	return out
 }
 
-// remaining leaves out of the plan what the journal has. A run that failed is made
-// again. So are the warm-ups of cells that have runs left: the hosts have been
-// idle since.
-func remaining(plan []matrix.Run, have []results.Record) []matrix.Run {
+// remaining leaves out of the plan what the journal has, and the spared runs of
+// cells that it shows to be known well enough; enough hears of its records. A run
+// that failed is made again, unless its cell is known without it. So are, of cells
+// that have runs left, the warm-ups, because the hosts have been idle since, and
+// what was unsupported, because it seems not to be any more.
+func remaining(plan []matrix.Run, have []results.Record, enough *Adaptive) (left []matrix.Run, spared int) {
 	type slot struct {
 		cell results.CellKey
 		rep  int
 	}
-	made := map[slot]bool{}
+	made, refused := map[slot]bool{}, map[slot]bool{}
+	next := map[results.CellKey]int{} // repetition after the last one that was tried
 	for _, r := range have {
-		if r.Verdict != results.Failed && !r.Warmup {
-			made[slot{r.Cell.Key(), r.Rep}] = true
+		enough.Add(r)
+		if r.Warmup {
+			continue
+		}
+		k := r.Cell.Key()
+		next[k] = max(next[k], r.Rep+1)
+		if r.Verdict != results.Failed {
+			made[slot{k, r.Rep}] = true
+			refused[slot{k, r.Rep}] = r.Verdict == results.Unsupported
 		}
 	}
 	open := map[results.CellKey]bool{}
 	for _, p := range plan {
-		if !p.Warmup && !made[slot{p.Cell.Key(), p.Rep}] {
-			open[p.Cell.Key()] = true
+		k := p.Cell.Key()
+		switch {
+		case p.Warmup || made[slot{k, p.Rep}]:
+		case enough.ended(k, next[k]):
+			spared++
+		default:
+			open[k] = true
 		}
 	}
-	var left []matrix.Run
 	for _, p := range plan {
-		if k := p.Cell.Key(); open[k] && (p.Warmup || !made[slot{k, p.Rep}]) {
+		k := p.Cell.Key()
+		at := slot{k, p.Rep}
+		if open[k] && (p.Warmup || !made[at] || refused[at]) {
 			left = append(left, p)
 		}
 	}
-	return left
+	return left, spared
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
 )
@@ -27,8 +28,8 @@ func TestRemaining(t *testing.T) {
 			have = append(have, rec(p, results.Failed))
 		}
 	}
-	left := remaining(plan, have)
-	if len(left) != 3 || !left[0].Warmup || left[1].Rep != 1 || left[2].Rep != 2 {
+	left, spared := remaining(plan, have, nil)
+	if spared != 0 || len(left) != 3 || !left[0].Warmup || left[1].Rep != 1 || left[2].Rep != 2 {
 		t.Fatalf("%+v", left)
 	}
 	for _, p := range left {
@@ -36,13 +37,78 @@ func TestRemaining(t *testing.T) {
 			t.Errorf("%s is complete", p.Cell.ID)
 		}
 	}
-	if got := remaining(plan, nil); len(got) != len(plan) {
+	if got, _ := remaining(plan, nil, nil); len(got) != len(plan) {
 		t.Errorf("%d of %d runs of an empty journal", len(got), len(plan))
 	}
 }
 
+// A cell that could not run and now can has all its runs made, also the one that
+// says it cannot.
+func TestRemainingUnsupported(t *testing.T) {
+	c := cell("zcrx", "tcp")
+	plan := matrix.Interleave([]results.Cell{c}, 3, true, 1)
+	unsupported := []results.Record{{Cell: c, Verdict: results.Unsupported}}
+	if left, _ := remaining(plan, unsupported, nil); len(left) != 4 {
+		t.Errorf("%d runs left, want 3 and a warm-up", len(left))
+	}
+	still := planOnce(plan, func(results.Cell) *Missing { return &Missing{} })
+	if left, _ := remaining(still, unsupported, nil); len(left) != 0 {
+		t.Errorf("a cell that still cannot run is recorded again: %+v", left)
+	}
+	all := append(unsupported, results.Record{Cell: c, Rep: 1, Verdict: results.Unsupported}, results.Record{Cell: c, Rep: 2, Verdict: results.Unsupported})
+	if left, _ := remaining(plan, all, nil); len(left) != 0 {
+		t.Errorf("a cell that was refused as often as planned is tried again: %+v", left)
+	}
+}
+
+// Cells that adaptive mode had ended stay ended: neither their warm-ups nor their
+// failed runs are made again.
+func TestRemainingAdaptive(t *testing.T) {
+	steady, failed, noisy, begun := cell("tcp", "tcp"), cell("tcp", "sendfile"), cell("uring", "tcp"), cell("uring", "sendfile")
+	plan := matrix.Interleave([]results.Cell{steady, failed, noisy, begun}, 10, true, 1)
+	made := map[string]int{steady.ID: 6, failed.ID: 8, noisy.ID: 8, begun.ID: 7} // begun: 6 are enough, but an odd number is made
+	var have []results.Record
+	for _, p := range plan {
+		r := results.Record{Cell: p.Cell, Rep: p.Rep, Warmup: p.Warmup, Verdict: results.OK}
+		gbps := 100 + float64(p.Rep)/10
+		switch {
+		case p.Rep >= made[p.Cell.ID]:
+			continue
+		case p.Cell.ID == noisy.ID:
+			gbps = 100 + 10*float64(p.Rep%4)
+		case p.Cell.ID == failed.ID && p.Rep == 3:
+			r.Verdict = results.Failed
+		}
+		r.SUT.ThroughputGbps = &gbps
+		have = append(have, r)
+	}
+	left, spared := remaining(plan, have, NewAdaptive(matrix.Adaptive{Min: 6, Interval: .01}))
+	n := map[string]int{}
+	for _, p := range left {
+		n[p.Cell.ID]++
+	}
+	// With a warm-up each.
+	if d := cmp.Diff(map[string]int{noisy.ID: 3, begun.ID: 4}, n); d != "" {
+		t.Error(d)
+	}
+	if spared != 4+3 { // of steady 6 to 9; of failed 3, 8 and 9
+		t.Errorf("%d spared", spared)
+	}
+	if left, spared := remaining(plan, have, nil); len(left) != 5+4+3+4 || spared != 0 {
+		t.Errorf("not adaptive: %d left, %d spared", len(left), spared)
+	}
+}
+
 func TestChanges(t *testing.T) {
-	base := results.Plan{Hash: "h", Binary: "b", SUT: results.Env{Hostname: "a", Kernel: "6.18", BootID: "1"}}
+	base := results.Plan{Hash: "h", Binary: "b", SUT: results.Env{Hostname: "a", Kernel: "6.18", BootID: "1", Dev: "eth0", Driver: "mlx5_core", Firmware: "28.1"},
+		Power: &results.PowerPlan{Sources: []string{"rapl"}, IntervalS: .1, IdleS: 10, GuardS: 10}}
+	power := func(change func(*results.PowerPlan)) func(*results.Plan) {
+		return func(p *results.Plan) {
+			w := *p.Power
+			p.Power = &w
+			change(&w)
+		}
+	}
 	for _, x := range []struct {
 		want   string
 		change func(*results.Plan)
@@ -53,12 +119,26 @@ func TestChanges(t *testing.T) {
 		{"another program", func(p *results.Plan) { p.Binary = "x" }},
 		{`SUT: the kernel was "6.18", now "6.19"`, func(p *results.Plan) { p.SUT.Kernel = "6.19" }},
 		{`TG: the hostname was "", now "c"`, func(p *results.Plan) { p.TG.Hostname = "c" }},
+		{`SUT: the interface was "eth0", now "eth1"`, func(p *results.Plan) { p.SUT.Dev = "eth1" }},
+		{`SUT: the interface's driver was "mlx5_core", now ""`, func(p *results.Plan) { p.SUT.Driver = "" }},
+		{`SUT: the interface's firmware was "28.1", now "28.2"`, func(p *results.Plan) { p.SUT.Firmware = "28.2" }},
+		{"", func(p *results.Plan) { p.TG.Dev = "eth0" }}, // the journal does not name it
+		{"power: was rapl, every 0.1 s, idle 10 s, guard 10 s; now not measured", power(func(p *results.PowerPlan) { *p = results.PowerPlan{} })},
+		{"guard 10 s; now rapl, every 0.1 s, idle 10 s, guard 1 s", power(func(p *results.PowerPlan) { p.GuardS = 1 })},
+		{"now rapl, every 0.1 s, idle 0 s", power(func(p *results.PowerPlan) { p.IdleS = 0 })},
+		{"now rapl, every 1 s", power(func(p *results.PowerPlan) { p.IntervalS = 1 })},
+		{"now hwmon, rapl, ", power(func(p *results.PowerPlan) { p.Sources = []string{"hwmon", "rapl"} })},
 	} {
 		now := base
 		x.change(&now)
 		if got := strings.Join(changes(&base, &now), "; "); (got == "") != (x.want == "") || !strings.Contains(got, x.want) {
 			t.Errorf("%q, want %q", got, x.want)
 		}
+	}
+	old := base // a journal from before power was in the header
+	old.Power = nil
+	if got := changes(&old, &base); len(got) != 1 || !strings.Contains(got[0], "does not say how power was measured") {
+		t.Errorf("a journal that does not know of power: %q", got)
 	}
 	if len(changes(nil, &base)) != 1 {
 		t.Error("a journal without a plan can be resumed")

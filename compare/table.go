@@ -38,7 +38,7 @@ func (r *Result) Table(w io.Writer) error {
 	for i, s := range r.sources() {
 		fmt.Fprintf(w, "\n[%d] published: %s\n", i+1, plain(s))
 	}
-	_, err := fmt.Fprintf(w, "\nB/A is of the medians; its 95 %% interval is by bootstrap. p is Mann-Whitney's U, exact, corrected over the table (Holm).\n"+
+	_, err := fmt.Fprintf(w, "\nB/A is of the medians; its 95 %% interval is by bootstrap. p is Mann-Whitney's U (exact up to 50 runs, 25 with ties), corrected over the table (Holm).\n"+
 		"A verdict needs both, and 6 runs of each; \"cannot tell\" does not mean equal.\n")
 	return err
 }

@@ -1,7 +1,9 @@
 package counter
 
 import (
+	"errors"
 	"fmt"
+	iofs "io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,7 +65,7 @@ func readCount(path string) (uint64, error) {
 }
 
 // IdleStatesBetween is what each state's time and usage grew by; states that
-// either side lacks are left out.
+// either side lacks, or whose counters were reset, are left out.
 func IdleStatesBetween(before, after []IdleState) []IdleState {
 	var out []IdleState
 	for _, a := range after {
@@ -71,9 +73,12 @@ func IdleStatesBetween(before, after []IdleState) []IdleState {
 		if i < 0 {
 			continue
 		}
-		a.TimeUs, _ = since(before[i].TimeUs, a.TimeUs)
-		a.Usage, _ = since(before[i].Usage, a.Usage)
-		out = append(out, a)
+		var slept, entered bool // the counter fell
+		a.TimeUs, slept = since(before[i].TimeUs, a.TimeUs)
+		a.Usage, entered = since(before[i].Usage, a.Usage)
+		if !slept && !entered {
+			out = append(out, a)
+		}
 	}
 	return out
 }
@@ -109,13 +114,14 @@ func (r *rows) idleStates(ds []IdleState, wall float64) {
 }
 
 // Throttle is how often the CPUs slowed down because they, or their packages,
-// were too hot (arch/x86/kernel/cpu/mce/therm_throt.c).
+// were too hot (arch/x86/kernel/cpu/mce/therm_throt.c). Nil is a counter that this
+// kernel or processor does not have.
 type Throttle struct {
 	CPU       int
-	Core      uint64 // core_throttle_count
-	Package   uint64 // package_throttle_count, the same on all CPUs of a package
-	CoreMs    uint64 // core_throttle_total_time_ms
-	PackageMs uint64 // package_throttle_total_time_ms
+	Core      *uint64 // core_throttle_count
+	Package   *uint64 // package_throttle_count, the same on all CPUs of a package
+	CoreMs    *uint64 // core_throttle_total_time_ms
+	PackageMs *uint64 // package_throttle_total_time_ms
 }
 
 // ReadThrottle reads the throttling counters of cpus, nil for all online ones.
@@ -131,50 +137,67 @@ func ReadThrottle(fs FS, cpus []int) ([]Throttle, error) {
 	for _, c := range cpus {
 		dir := fs.sysPath("devices/system/cpu", fmt.Sprintf("cpu%d", c), "thermal_throttle")
 		t := Throttle{CPU: c}
-		var err error
-		if t.Core, err = readCount(filepath.Join(dir, "core_throttle_count")); err != nil {
-			continue
+		for _, k := range throttleCounters {
+			switch v, err := readCount(filepath.Join(dir, k.file)); {
+			case err == nil:
+				*k.of(&t) = &v
+			case !errors.Is(err, iofs.ErrNotExist):
+				return nil, fmt.Errorf("read throttling counters of CPU %d: %w", c, err)
+			}
 		}
-		// Not every kernel and processor has the others.
-		t.Package, _ = readCount(filepath.Join(dir, "package_throttle_count"))
-		t.CoreMs, _ = readCount(filepath.Join(dir, "core_throttle_total_time_ms"))
-		t.PackageMs, _ = readCount(filepath.Join(dir, "package_throttle_total_time_ms"))
-		out = append(out, t)
+		if t != (Throttle{CPU: c}) {
+			out = append(out, t)
+		}
 	}
 	return out, nil
 }
 
-// throttle reports the sum over the CPUs of core throttling, and the most that
-// any of them saw of its package's. Any of it is a warning.
+// throttleCounters are the counters and the rows that Delta makes of them: those of
+// cores summed up, those of packages the most that any CPU saw of its own.
+var throttleCounters = []struct {
+	file, name, unit string
+	of               func(*Throttle) **uint64
+	most             bool
+}{
+	{"core_throttle_count", "core_events", "1", func(t *Throttle) **uint64 { return &t.Core }, false},
+	{"package_throttle_count", "package_events", "1", func(t *Throttle) **uint64 { return &t.Package }, true},
+	{"core_throttle_total_time_ms", "core_ms", "ms", func(t *Throttle) **uint64 { return &t.CoreMs }, false},
+	{"package_throttle_total_time_ms", "package_ms", "ms", func(t *Throttle) **uint64 { return &t.PackageMs }, true},
+}
+
+// throttle reports what the CPUs were throttled; a row is there if both readings
+// have its counter for a CPU. Any of it is a warning.
 func (r *rows) throttle(before, after []Throttle) (warning string) {
-	var core, pkg, coreMs, pkgMs uint64
-	n := 0
-	for _, a := range after {
-		i := slices.IndexFunc(before, func(b Throttle) bool { return b.CPU == a.CPU })
-		if i < 0 {
+	for _, k := range throttleCounters {
+		var total uint64
+		n := 0
+		for _, a := range after {
+			i := slices.IndexFunc(before, func(b Throttle) bool { return b.CPU == a.CPU })
+			if i < 0 {
+				continue
+			}
+			from, to := *k.of(&before[i]), *k.of(&a)
+			if from == nil || to == nil {
+				continue
+			}
+			d, fell := since(*from, *to)
+			switch {
+			case fell:
+				continue
+			case k.most:
+				total = max(total, d)
+			default:
+				total += d
+			}
+			n++
+		}
+		if n == 0 {
 			continue
 		}
-		n++
-		b := before[i]
-		d, _ := since(b.Core, a.Core)
-		core += d
-		d, _ = since(b.CoreMs, a.CoreMs)
-		coreMs += d
-		d, _ = since(b.Package, a.Package)
-		pkg = max(pkg, d)
-		d, _ = since(b.PackageMs, a.PackageMs)
-		pkgMs = max(pkgMs, d)
+		r.add("throttle_"+k.name, k.unit, float64(total), "/sys/devices/system/cpu/cpuN/thermal_throttle", "")
+		if total > 0 {
+			warning = "the measured CPUs slowed down in the window because they were too hot"
+		}
 	}
-	if n == 0 {
-		return ""
-	}
-	const source = "/sys/devices/system/cpu/cpuN/thermal_throttle"
-	r.add("throttle_core_events", "1", float64(core), source, "")
-	r.add("throttle_package_events", "1", float64(pkg), source, "")
-	r.add("throttle_core_ms", "ms", float64(coreMs), source, "")
-	r.add("throttle_package_ms", "ms", float64(pkgMs), source, "")
-	if core+pkg > 0 {
-		return "the measured CPUs slowed down in the window because they were too hot"
-	}
-	return ""
+	return warning
 }

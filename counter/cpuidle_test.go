@@ -71,6 +71,9 @@ func TestIdleStates(t *testing.T) {
 			t.Errorf("no metric %s", name)
 		}
 	}
+	if got := IdleStatesBetween(after, before); len(got) != 8-3 {
+		t.Errorf("states whose counters fell are there: %v", got)
+	}
 	put(t, sys+"/devices/system/cpu/cpu1/cpuidle/state1/time", "x\n")
 	if _, err := ReadIdleStates(fs, nil); err == nil || !strings.Contains(err.Error(), "cpu1/cpuidle/state1/time") {
 		t.Errorf("garbage: %v", err)
@@ -92,20 +95,33 @@ func TestThrottle(t *testing.T) {
 		put(t, dir+"core_throttle_count", "3\n")
 		put(t, dir+"package_throttle_count", "7\n")
 	}
-	before, _ := ReadThrottle(fs, nil)
+	before, err := ReadThrottle(fs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The times, which this processor does not have, are no rows of 0.
 	var calm rows
-	if w := calm.throttle(before, before); w != "" || len(calm.out) != 4 {
+	if w := calm.throttle(before, before); w != "" || len(calm.out) != 2 || calm.out[0].Name != "throttle_core_events" || calm.out[1].Name != "throttle_package_events" {
 		t.Errorf("%q %v", w, calm.out)
 	}
 	for cpu := range 2 {
 		dir := fmt.Sprintf("%s/devices/system/cpu/cpu%d/thermal_throttle/", sys, cpu)
 		put(t, dir+"core_throttle_count", "5\n")
 		put(t, dir+"package_throttle_count", "8\n")
+		put(t, dir+"core_throttle_total_time_ms", "12\n")
 	}
 	after, _ := ReadThrottle(fs, nil)
 	var hot rows
-	if w := hot.throttle(before, after); !strings.Contains(w, "too hot") || hot.out[0].Value != 4 || hot.out[1].Value != 1 {
+	if w := hot.throttle(before, after); !strings.Contains(w, "too hot") || len(hot.out) != 2 || hot.out[0].Value != 4 || hot.out[1].Value != 1 {
 		t.Errorf("%q %v", w, hot.out)
+	}
+	var reset rows
+	if w := reset.throttle(after, before); w != "" || len(reset.out) != 0 {
+		t.Errorf("counters that fell: %q %v", w, reset.out)
+	}
+	put(t, sys+"/devices/system/cpu/cpu1/thermal_throttle/package_throttle_count", "x\n")
+	if _, err := ReadThrottle(fs, nil); err == nil || !strings.Contains(err.Error(), "cpu1/thermal_throttle/package_throttle_count") {
+		t.Errorf("garbage: %v", err)
 	}
 }
 

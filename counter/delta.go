@@ -26,6 +26,7 @@ type Change struct {
 	// each once.
 	Warnings []string
 
+	dev     string // of the configuration
 	rxDrops *uint64
 	heat    Heat
 }
@@ -36,7 +37,7 @@ type Change struct {
 // the protocols and rarely counting ones have a row only when they changed.
 func Delta(before, after Snapshot) ([]results.Metric, Change) {
 	cfg := after.Config
-	c := Change{CPU: Usage(before.CPU, after.CPU, cfg.CPUs), NetRXCPUs: NetRXCPUs(before, after), heat: after.Heat}
+	c := Change{CPU: Usage(before.CPU, after.CPU, cfg.CPUs), NetRXCPUs: NetRXCPUs(before, after), dev: cfg.Dev, heat: after.Heat}
 	c.Warnings = append(slices.Clone(before.Warnings), after.Warnings...)
 	var rows rows
 	rows.cpu(c.CPU)
@@ -129,7 +130,7 @@ func (c Change) Fill(h *results.Host) {
 	}
 	h.CPUMHz, h.CPUTempC = c.heat.MHz, c.heat.TempC
 	h.RXDrops = c.rxDrops
-	if h.RXDrops == nil && c.Softnet != nil {
+	if c.dev == "" && c.Softnet != nil {
 		var n uint64
 		for _, s := range c.Softnet {
 			n += s.Dropped
@@ -206,7 +207,9 @@ func (r *rows) thread(prefix string, t ThreadDelta, wall float64) {
 	r.add(prefix+"_run_cores", "cores", cores(t.RunNs), "CLOCK_THREAD_CPUTIME_ID", quality)
 	r.add(prefix+"_user_cores", "cores", cores(t.UserNs), "/proc/PID/task/TID/stat", quality)
 	r.add(prefix+"_sys_cores", "cores", cores(t.SysNs), "/proc/PID/task/TID/stat", quality)
-	r.add(prefix+"_wait_cores", "cores", cores(int64(t.WaitNs)), "/proc/PID/task/TID/schedstat", quality)
+	if t.HasWait {
+		r.add(prefix+"_wait_cores", "cores", cores(int64(t.WaitNs)), "/proc/PID/task/TID/schedstat", quality)
+	}
 	r.add(prefix+"_voluntary_switches", "1", float64(t.Voluntary), "/proc/PID/task/TID/status", quality)
 	r.add(prefix+"_involuntary_switches", "1", float64(t.Involuntary), "/proc/PID/task/TID/status", quality)
 }
@@ -220,7 +223,7 @@ func (r *rows) foreign(fs []ForeignLoad) {
 }
 
 func (r *rows) process(b, a Rusage, wall float64) {
-	if wall <= 0 || a.RunNs == 0 {
+	if wall <= 0 || a.RunNs == 0 || b.RunNs == 0 {
 		return
 	}
 	r.add("process_run_cores", "cores", float64(a.RunNs-b.RunNs)/1e9/wall, "CLOCK_PROCESS_CPUTIME_ID", "")
@@ -271,13 +274,11 @@ func (c *Change) addLink(r *rows, b, a *LinkStats) {
 		return
 	}
 	for _, k := range linkCounters {
-		d, fell := since(k.of(&b.Counters), k.of(&a.Counters))
-		quality := ""
-		if fell {
-			quality = "the counter fell: it was reset in the window"
-		}
-		if k.always || d != 0 || fell {
-			r.add("link_"+k.name, k.unit, float64(d), source, quality)
+		switch d, fell := since(k.of(&b.Counters), k.of(&a.Counters)); {
+		case fell:
+			c.Warnings = append(c.Warnings, fmt.Sprintf("not measured: %s of interface %s fell: it was reset in the window", k.name, a.Name))
+		case k.always || d != 0:
+			r.add("link_"+k.name, k.unit, float64(d), source, "")
 		}
 	}
 	r.add("link_mtu", "bytes", float64(a.MTU), source, "")
@@ -289,8 +290,11 @@ func (c *Change) addLink(r *rows, b, a *LinkStats) {
 	if b.MTU != a.MTU || b.settings() != a.settings() {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("settings of interface %s changed in the window", a.Name))
 	}
-	dropped, _ := since(b.Counters.RxDropped+b.Counters.RxMissedErrors, a.Counters.RxDropped+a.Counters.RxMissedErrors)
-	c.rxDrops = &dropped
+	dropped, fell := since(b.Counters.RxDropped, a.Counters.RxDropped)
+	missed, missedFell := since(b.Counters.RxMissedErrors, a.Counters.RxMissedErrors)
+	if !fell && !missedFell {
+		c.rxDrops = ptr(dropped + missed)
+	}
 }
 
 type linkSetting struct {

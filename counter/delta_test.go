@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -111,6 +112,46 @@ func TestDeltaMissingParts(t *testing.T) {
 	ch.Fill(&h)
 	if h.RXDrops != nil || h.Retrans != nil || h.Env.IRQCPU != "" {
 		t.Errorf("filled from nothing: %+v", h)
+	}
+}
+
+// Drops of an interface whose counters were reset in the window are not measured,
+// and those of its backlog do not stand in for them.
+func TestDropsReset(t *testing.T) {
+	snapshot := func(dev string, dropped, missed uint64, softnet uint32) Snapshot {
+		l := &LinkStats{Index: 2, Name: dev}
+		l.Counters.RxDropped, l.Counters.RxMissedErrors = dropped, missed
+		s := Snapshot{Config: Config{Dev: dev}, Link: l, Softnet: []procfs.SoftnetStat{{Dropped: softnet}}}
+		if dev == "" {
+			s.Link = nil
+		}
+		return s
+	}
+	for _, x := range []struct {
+		name          string
+		before, after Snapshot
+		want          *uint64
+		warning       string
+	}{
+		{"counted", snapshot("eth0", 10, 5, 1), snapshot("eth0", 12, 6, 9), ptr(uint64(3)), ""},
+		{"reset", snapshot("eth0", 10, 5, 1), snapshot("eth0", 2, 6, 9), nil, "rx_dropped of interface eth0 fell"},
+		{"one reset, the other grown", snapshot("eth0", 10, 5, 1), snapshot("eth0", 90, 0, 9), nil, "rx_missed_errors of interface eth0 fell"},
+		{"no interface", snapshot("", 0, 0, 1), snapshot("", 0, 0, 9), ptr(uint64(8)), ""},
+	} {
+		ms, ch := Delta(x.before, x.after)
+		var h results.Host
+		ch.Fill(&h)
+		if (h.RXDrops == nil) != (x.want == nil) || x.want != nil && *h.RXDrops != *x.want {
+			t.Errorf("%s: %v drops", x.name, h.RXDrops)
+		}
+		if all := strings.Join(ch.Warnings, "\n"); (x.warning == "") == strings.Contains(all, "interface") || !strings.Contains(all, x.warning) {
+			t.Errorf("%s: warnings %q", x.name, all)
+		}
+		for _, m := range ms {
+			if x.warning != "" && strings.Contains(x.warning, strings.TrimPrefix(m.Name, "link_")) && m.Name != "link_mtu" {
+				t.Errorf("%s: %+v was not measured", x.name, m)
+			}
+		}
 	}
 }
 

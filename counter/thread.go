@@ -20,8 +20,10 @@ type ThreadTimes struct {
 	// while the thread runs.
 	RunNs int64
 	// WaitNs is time runnable but not running (schedstat), Timeslices how often
-	// it was put on a CPU. Both are 0 on a kernel without CONFIG_SCHED_INFO.
+	// it was put on a CPU. HasWait is false where they are not known: on a kernel
+	// without CONFIG_SCHED_INFO, whose schedstat is missing or all 0.
 	WaitNs, Timeslices uint64
+	HasWait            bool
 	// UserNs and SysNs have a resolution of one USER_HZ tick. Their sum follows
 	// RunNs, their ratio is tick-sampled (kernel/sched/cputime.c,
 	// cputime_adjust).
@@ -77,7 +79,8 @@ func readThread(fs FS, pid int, task procfs.Proc) (ThreadTimes, error) {
 	t.Name, t.LastCPU = st.Comm, int(st.Processor)
 	t.UserNs, t.SysNs = int64(st.UTime)*tickNs, int64(st.STime)*tickNs
 	t.RunNs = t.UserNs + t.SysNs // the coarse figure, where nothing better is there
-	if ss, err := task.Schedstat(); err == nil {
+	if ss, err := task.Schedstat(); err == nil && ss.RunTimeslices > 0 {
+		t.HasWait = true
 		t.RunNs, t.WaitNs, t.Timeslices = int64(ss.RunningNanoseconds), ss.WaitingNanoseconds, ss.RunTimeslices
 	}
 	status, err := task.NewStatus()
@@ -116,6 +119,7 @@ type ThreadDelta struct {
 	Name                   string
 	RunNs, UserNs, SysNs   int64
 	WaitNs, Timeslices     uint64
+	HasWait                bool // WaitNs and Timeslices are known
 	Voluntary, Involuntary uint64
 	CPU                    int  // the only CPU it may have run on; -1 when not known
 	New                    bool // began in between: its whole life is counted
@@ -153,7 +157,7 @@ func threadDelta(b, a ThreadTimes, known bool) ThreadDelta {
 	return ThreadDelta{
 		PID: a.PID, TID: a.TID, Name: a.Name, CPU: cpu, New: !known,
 		RunNs: max(a.RunNs-b.RunNs, 0), UserNs: max(a.UserNs-b.UserNs, 0), SysNs: max(a.SysNs-b.SysNs, 0),
-		WaitNs: wait, Timeslices: turns, Voluntary: vol, Involuntary: invol,
+		WaitNs: wait, Timeslices: turns, HasWait: a.HasWait && (!known || b.HasWait), Voluntary: vol, Involuntary: invol,
 	}
 }
 

@@ -3,10 +3,12 @@ package counter
 import (
 	"os"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
 
@@ -15,7 +17,7 @@ func TestReadThreads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []ThreadTimes{{PID: 4711, TID: 4711, Name: "a (b) c", RunNs: 1505000000, WaitNs: 75272, Timeslices: 20,
+	want := []ThreadTimes{{PID: 4711, TID: 4711, Name: "a (b) c", RunNs: 1505000000, WaitNs: 75272, Timeslices: 20, HasWait: true,
 		UserNs: 1e9, SysNs: 5e8, LastCPU: 0, Pinned: -1, Voluntary: 30, Involuntary: 4}}
 	if diff := cmp.Diff(want, before); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -26,7 +28,7 @@ func TestReadThreads(t *testing.T) {
 	}
 	// The second thread is new, and its kernel has no schedstat.
 	deltas := []ThreadDelta{
-		{PID: 4711, TID: 4711, Name: "a (b) c", RunNs: 1e9, UserNs: 5e8, SysNs: 5e8, WaitNs: 20000, Timeslices: 20, Voluntary: 20, Involuntary: 1, CPU: -1},
+		{PID: 4711, TID: 4711, Name: "a (b) c", RunNs: 1e9, UserNs: 5e8, SysNs: 5e8, WaitNs: 20000, Timeslices: 20, HasWait: true, Voluntary: 20, Involuntary: 1, CPU: -1},
 		{PID: 4711, TID: 4712, Name: "worker", RunNs: 5e7, UserNs: 3e7, SysNs: 2e7, Voluntary: 1, CPU: -1, New: true},
 	}
 	if diff := cmp.Diff(deltas, ThreadsBetween(before, after)); diff != "" {
@@ -34,6 +36,14 @@ func TestReadThreads(t *testing.T) {
 	}
 	if _, err := ReadThreads(fixture(t, "before"), 1); err == nil {
 		t.Error("a process that is not there did not fail")
+	}
+	// What a kernel without it does not know is no row of 0.
+	for i, want := range []bool{true, false} {
+		var r rows
+		r.thread("t", deltas[i], 1)
+		if got := slices.ContainsFunc(r.out, func(m results.Metric) bool { return m.Name == "t_wait_cores" }); got != want {
+			t.Errorf("thread %d: waiting time in the rows: %v, want %v", i, got, want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -64,6 +65,9 @@ func parse(data []byte) (*Spec, error) {
 	if err := s.checkAdaptive(root); err != nil {
 		return nil, err
 	}
+	if a, err := netip.ParseAddr(s.SUT.Addr); err == nil && a.Is6() != s.IPv6 && s.ipv6At != nil {
+		return nil, at(s.ipv6At, "ipv6 is %v, and sut.addr is %s", s.IPv6, s.SUT.Addr)
+	}
 	return s, x.expand(root)
 }
 
@@ -80,7 +84,7 @@ func (s *Spec) fields(x *expansion) []field {
 		{"description", read(&s.Description, parseText)},
 		{"sut", func(n ast.Node) error { return readMap(n, "sut", s.SUT.fields(true)) }},
 		{"tg", func(n ast.Node) error { return readMap(n, "tg", s.TG.fields(false)) }},
-		{"ipv6", read(&s.IPv6, parseBool)},
+		{"ipv6", func(n ast.Node) error { s.ipv6At = n; return read(&s.IPv6, parseBool)(n) }},
 		{"port", read(&s.Port, within(0, 65535))},
 		{"factors", x.factors},
 		{"include", x.include},
@@ -112,7 +116,7 @@ func (e *End) fields(sut bool) []field {
 		{"settings", func(n ast.Node) error { return readMap(n, "settings", e.Settings.fields()) }},
 	}
 	if sut {
-		out = append(out, field{"addr", read(&e.Addr, parseText)},
+		out = append(out, field{"addr", read(&e.Addr, parseAddr)},
 			field{"queue", func(n ast.Node) error { e.Queue = new(int); return read(e.Queue, within(0, 65535))(n) }},
 			field{"area", read(&e.Area, parseArea)},
 			field{"area_bytes", read(&e.AreaBytes, bytesWithin(4096, stream.MaxAreaBytes))})
@@ -215,6 +219,14 @@ func parseText(s string) (string, error) {
 		return "", errors.New("empty")
 	}
 	return s, nil
+}
+
+func parseAddr(s string) (string, error) {
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		return "", fmt.Errorf("%q is not an IP address", s)
+	}
+	return a.Unmap().String(), nil
 }
 
 func parseName(s string) (string, error) {

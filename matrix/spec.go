@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/goccy/go-yaml/ast"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -27,6 +28,8 @@ type Spec struct {
 	Common Common
 
 	File string `json:"-"` // the text that was parsed
+
+	ipv6At ast.Node // where the file says IPv6; nil: it does not
 }
 
 // End is one end of the flow and what is set on its host for all cells.

@@ -13,6 +13,9 @@ import (
 // Auto as a source's name stands for every one that needs no target.
 const Auto = "auto"
 
+// Later as a source's name stands for a log that is joined when the runs are over.
+const Later = "later"
+
 // OpenAll opens sources. With auto it adds those that are there and need no
 // target, the widest scope first; that one without any is no error. A named
 // source that cannot be opened is one, and no other is left open.

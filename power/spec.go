@@ -1,6 +1,7 @@
 package power
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"math"
@@ -52,6 +53,21 @@ func (s Spec) full() string {
 		out = append(out, k+"="+s.Options.Get(k))
 	}
 	return text + "?" + strings.Join(out, "&")
+}
+
+// Public is the spec as it was given, with its host and options, but of a command
+// only the program: its arguments may be secret. Four hexadecimal digits of their
+// hash tell two commands apart.
+func (s Spec) Public() string {
+	if s.Name == "command" {
+		program := Spec{Name: s.Name, Target: s.Target}.String()
+		sum := sha256.Sum256([]byte(s.Target))
+		s.Target = fmt.Sprintf("%s#%x", strings.TrimPrefix(program, s.Name+"="), sum[:2])
+	}
+	if s.Host != "" {
+		return s.Host + ":" + s.full()
+	}
+	return s.full()
 }
 
 // MarshalText writes the spec without its host.

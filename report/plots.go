@@ -240,11 +240,11 @@ func (c *chart) proof() {
 				continue
 			}
 			y, from := c.y(k)+0.19-0.38*float64(n), 0.0
-			all := float64(p.ZeroCopy) + float64(p.Copied) + float64(p.Linear)
+			all := float64(p.ZeroCopy) + float64(p.Copied) + float64(value(p.Linear))
 			for _, part := range []struct {
 				n uint64
 				c color.Color
-			}{{p.ZeroCopy, appColor}, {p.Copied, badColor}, {p.Linear, irqColor}} {
+			}{{p.ZeroCopy, appColor}, {p.Copied, badColor}, {value(p.Linear), irqColor}} {
 				width := 100 * float64(part.n) / all
 				b.add(y, from, from+width, part.c)
 				from += width

@@ -4,14 +4,14 @@ import "github.com/zcbench/zcbench/results"
 
 // Proof is where the payload of a cell's ok runs went at one host, in bytes.
 type Proof struct {
-	ZeroCopy uint64 `json:"zero_copy_bytes"`
-	Copied   uint64 `json:"copied_bytes"`
-	Linear   uint64 `json:"linear_bytes"` // copied too: it came in the packet's head
+	ZeroCopy uint64  `json:"zero_copy_bytes"`
+	Copied   uint64  `json:"copied_bytes"`
+	Linear   *uint64 `json:"linear_bytes,omitempty"` // copied too: it came in the packet's head; nil where the kernel does not tell it apart
 }
 
 // CopiedPercent is the share of the payload that was copied, 0 to 100.
 func (p *Proof) CopiedPercent() float64 {
-	copied := float64(p.Copied) + float64(p.Linear)
+	copied := float64(p.Copied) + float64(value(p.Linear))
 	return 100 * copied / (copied + float64(p.ZeroCopy))
 }
 
@@ -22,9 +22,12 @@ func proof(runs []*results.Record, host func(*results.Record) *results.Host) *Pr
 		h := host(r)
 		p.ZeroCopy += value(h.ZeroCopyBytes)
 		p.Copied += value(h.CopiedBytes)
-		p.Linear += value(h.LinearBytes)
+		if h.LinearBytes != nil {
+			sum := value(p.Linear) + *h.LinearBytes
+			p.Linear = &sum
+		}
 	}
-	if p == (Proof{}) {
+	if p.ZeroCopy+p.Copied+value(p.Linear) == 0 {
 		return nil
 	}
 	return &p

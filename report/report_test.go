@@ -205,15 +205,33 @@ func TestMixedMachines(t *testing.T) {
 }
 
 func TestCopied(t *testing.T) {
+	linear := func(n uint64) *uint64 { return &n }
 	for _, tt := range []struct {
 		p    *Proof
 		want string
 	}{
-		{nil, "-"}, {&Proof{ZeroCopy: 5}, "0"}, {&Proof{Copied: 5}, "100"}, {&Proof{Linear: 5}, "100"},
-		{&Proof{ZeroCopy: 1e12, Linear: 1}, "<0.1"}, {&Proof{ZeroCopy: 1, Copied: 1e12}, ">99.9"}, {&Proof{ZeroCopy: 3, Copied: 1}, "25.0"},
+		{nil, "-"}, {&Proof{ZeroCopy: 5}, "0"}, {&Proof{Copied: 5}, "100"}, {&Proof{Linear: linear(5)}, "100"},
+		{&Proof{ZeroCopy: 1e12, Linear: linear(1)}, "<0.1"}, {&Proof{ZeroCopy: 1, Copied: 1e12}, ">99.9"}, {&Proof{ZeroCopy: 3, Copied: 1}, "25.0"},
 	} {
 		if got := copied(tt.p); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.p, got, tt.want)
 		}
+	}
+}
+
+// What the kernel does not tell apart is not 0.
+func TestProofLinear(t *testing.T) {
+	some := func(n uint64) *uint64 { return &n }
+	runs := []*results.Record{{SUT: results.Host{ZeroCopyBytes: some(7), CopiedBytes: some(1)}}, {SUT: results.Host{ZeroCopyBytes: some(5), CopiedBytes: some(0)}}}
+	sut := func(r *results.Record) *results.Host { return &r.SUT }
+	if p := proof(runs, sut); p == nil || p.ZeroCopy != 12 || p.Copied != 1 || p.Linear != nil {
+		t.Errorf("%+v", p)
+	}
+	runs[0].SUT.LinearBytes, runs[1].SUT.LinearBytes = some(0), some(3)
+	if p := proof(runs, sut); p == nil || p.Linear == nil || *p.Linear != 3 {
+		t.Errorf("%+v", p)
+	}
+	if p := proof([]*results.Record{{}}, sut); p != nil {
+		t.Errorf("of nothing: %+v", p)
 	}
 }

@@ -1,5 +1,10 @@
 package results
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Plan is what a journal of an experiment file says about where its runs come
 // from. It is in the journal's header.
 type Plan struct {
@@ -10,9 +15,29 @@ type Plan struct {
 	Binary      string `json:"binary"` // SHA-256 of the program
 	SUT         Env    `json:"sut"`    // the hosts as they were at the start
 	TG          Env    `json:"tg"`
-	Gates       Gates  `json:"gates"`
-	Baseline    *Cell  `json:"baseline,omitempty"` // the cell to compare the others with
-	File        string `json:"file"`               // the experiment file's text
+
+	Power *PowerPlan `json:"power,omitempty"` // nil: a journal of an older version, which does not say
+
+	Gates    Gates  `json:"gates"`
+	Baseline *Cell  `json:"baseline,omitempty"` // the cell to compare the others with
+	File     string `json:"file"`               // the experiment file's text
+}
+
+// PowerPlan is how power is measured beside the runs. It decides about them too:
+// the guard lengthens their ramps, and the hosts rest after each.
+type PowerPlan struct {
+	Sources   []string `json:"sources,omitempty"`    // as they were asked for, without secrets; the first is the primary one; none: power is not measured
+	IntervalS float64  `json:"interval_s,omitempty"` // between two readings
+	IdleS     float64  `json:"idle_s,omitempty"`     // of rest that is measured after each run
+	GuardS    float64  `json:"guard_s,omitempty"`    // of load on both sides of the window, and of rest before IdleS
+}
+
+// String is the plan in words, "not measured" without sources.
+func (p *PowerPlan) String() string {
+	if len(p.Sources) == 0 {
+		return "not measured"
+	}
+	return fmt.Sprintf("%s, every %g s, idle %g s, guard %g s", strings.Join(p.Sources, ", "), p.IntervalS, p.IdleS, p.GuardS)
 }
 
 // Gates are the limits that decide whether runs are worth believing. Nil does not

@@ -143,6 +143,8 @@ type Interface struct {
 	MTU      int      `json:"mtu"`
 	Addrs    []string `json:"addrs"`               // without prefix length, IPv4 first
 	NearCPUs []int    `json:"near_cpus,omitempty"` // online CPUs of its NUMA node, one of each core
+	Driver   string   `json:"driver,omitempty"`
+	Firmware string   `json:"firmware,omitempty"`
 }
 
 // RouteParams asks how a peer is reached.

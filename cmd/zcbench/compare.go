@@ -40,8 +40,11 @@ one source, its cells are compared with the experiment's baseline, or with --bas
 and with --if-unsure STATUS with that, if none is but one may be: its interval
 reaches beyond 2 %, or it has fewer than 6 runs. For a kernel bisect:
 
-  git bisect run sh -c 'build && boot && zcbench matrix x.yaml --out new &&
-    zcbench compare good new --fail-if-slower 2% --if-unsure 125'
+  git bisect run sh -c 'build && boot || exit 125; new=$(mktemp -d)/new
+    zcbench matrix x.yaml --out $new || [ $? = 1 ] || exit 125
+    zcbench compare good $new --fail-if-slower 2% --if-unsure 125'
+
+(matrix ends with 1 where runs are invalid, and compare leaves those out).
 
 Exit status: 0 done, 1 slower (with --fail-if-slower), 2 wrong usage or input,
 also when no cell of A is in B.`,

@@ -44,7 +44,8 @@ at the end (docs/settings.md).
 What veth cannot show: it has no hardware, and it copies payload that was sent
 with zero copy when it delivers it. The table says so; such runs are invalid.
 
-Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
+Exit status: 0 the plan was played, 1 it ended early or a run failed, 2 wrong
+usage or input. Invalid runs alone do not make it 1.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Repetitions < 1 || cmd.Flags().Changed("duration") && o.Duration < 100*time.Millisecond {
@@ -97,7 +98,7 @@ Exit status: 0 the plan was played, 1 a run failed, 2 wrong usage or input.`,
 			o.MessageBytes, o.Only, o.Notices = int(message), only, cmd.ErrOrStderr()
 			o.Progress = progress.New(cmd.ErrOrStderr())
 			recs, err := bench.Demo(cmd.Context(), o)
-			return finish(cmd, o.Dir, recs, err, asJSON)
+			return finish(cmd, o.Dir, recs, err, asJSON, false)
 		},
 	}
 	watts.AddFlags(cmd, 2*time.Second, time.Second)
@@ -151,13 +152,14 @@ func demoModes(rx, tx []string) []stream.Mode {
 	return all
 }
 
-// finish derives the files, prints the table and says how it ended. Invalid runs
-// do not fail a demo: on veth some modes cannot be anything else.
-func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error, asJSON bool) error {
+// finish derives the files, prints the table and says how it ended: badly if a run
+// failed, or is invalid where that counts, which it does not in a demo: on veth
+// some modes cannot be anything else.
+func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error, asJSON, invalidCounts bool) error {
 	if runErr != nil && len(recs) == 0 {
 		return outError(runErr)
 	}
-	_, summary, err := bench.Derive(dir)
+	j, summary, err := bench.Derive(dir)
 	if err != nil {
 		return errors.Join(runErr, err)
 	}
@@ -168,12 +170,15 @@ func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error,
 	if runErr != nil {
 		return runErr
 	}
-	for _, r := range recs {
-		if r.Verdict == results.Failed {
-			return cli.Quiet(cli.Failed)
-		}
+	o := bench.OutcomeOf(j)
+	if !invalidCounts {
+		o.Invalid = 0
 	}
-	return nil
+	if o.Good() {
+		return nil
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: %v; the table says why\n", o)
+	return cli.Quiet(cli.Failed)
 }
 
 // outError adds what to do about a folder that cannot take results.

@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/veth"
 	"golang.org/x/sys/unix"
@@ -137,7 +139,7 @@ const contract = "schema_version,run_id,cell_id,session_id,block,seq,rep,warmup,
 
 func TestIntegrationDemo(t *testing.T) {
 	before := whatIsThere(t)
-	p, out := demo(t, "--repetitions", "2")
+	p, out := demo(t, "--repetitions", "2", "--seed", "7")
 	waitForRuns(t, out, 1)
 	agents := agentsOf(t, p)
 	if during := whatIsThere(t); during != before {
@@ -192,10 +194,29 @@ func TestIntegrationDemo(t *testing.T) {
 	if j := journal(t, out); len(j.Records) != 12 || len(j.Skipped) != 0 || len(j.Header.Cells) != 4 {
 		t.Errorf("journal: %d records, %d cells, skipped %v", len(j.Records), len(j.Header.Cells), j.Skipped)
 	}
+	inSeedOrder(t, journal(t, out), 2)
 	if html, err := os.ReadFile(filepath.Join(out, results.ReportFile)); err != nil || !strings.Contains(string(html), "</html>") {
 		t.Errorf("report.html: %d bytes, %v", len(html), err)
 	}
 	again(t, out)
+}
+
+// inSeedOrder: the runs of a demo stand in the order that its seed gives its cells.
+func inSeedOrder(t *testing.T, j results.Journal, reps int) {
+	t.Helper()
+	if j.Header.Seed == nil || *j.Header.Seed != 7 {
+		t.Fatalf("the journal's seed: %v, want 7", j.Header.Seed)
+	}
+	var want, got []string
+	for _, r := range matrix.Interleave(j.Header.Cells, reps, true, 7) {
+		want = append(want, fmt.Sprintf("%d %s #%d %v", r.Block, r.Cell.ID, r.Rep, r.Warmup))
+	}
+	for _, r := range j.Records {
+		got = append(got, fmt.Sprintf("%d %s #%d %v", r.Block, r.Cell.ID, r.Rep, r.Warmup))
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("not the seed's order (-want +got):\n%s", d)
+	}
 }
 
 // again: a folder that has results is refused, and nothing in it changes.

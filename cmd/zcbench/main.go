@@ -25,7 +25,8 @@ func command() *cobra.Command {
 		Long: `zcbench runs one TCP flow between two hosts, the SUT (receiver) and the TG
 (sender), through different receive and send paths, and says what each costs.
 
-Exit status: 0 done, 1 a run failed or is invalid, 2 wrong usage or input.`,
+Exit status: 0 done, 1 a run failed or is invalid (demo: failed), 2 wrong usage
+or input.`,
 		Version: version.Tool(),
 	}
 	cmd.AddCommand(demoCommand(), runCommand(), matrixCommand(), compareCommand(), doctorCommand(), restoreCommand(), reportCommand(), exportCommand(), powerCommand(), probeCommand(), labCommand(), agentCommand(), versionCommand())

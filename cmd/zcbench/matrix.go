@@ -28,8 +28,9 @@ alike. Every run is in DIR/journal.jsonl before the next one starts.
 
 Ctrl-C ends after the run under way; --resume goes on later, also after kill -9.
 
-Exit status: 0 the plan was played, 1 it ended early or a run failed, 2 wrong
-usage or input.`,
+Exit status: 0 the plan was played, 1 it ended early, or a run failed or is
+invalid (warm-ups do not count, nor cells that cannot run), 2 wrong usage or
+input. After --resume all runs of the journal count.`,
 		Example: "  zcbench matrix --dry-run experiments/battle-of-the-zcs.yaml\n  zcbench matrix experiments/quick.yaml --out out/quick\n  zcbench matrix experiments/quick.yaml --out out/quick --resume",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
@@ -88,7 +89,7 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil && len(recs) == 0 {
 		return f.refused(err)
 	}
-	err = finish(cmd, f.out, recs, err, f.json)
+	err = finish(cmd, f.out, recs, err, f.json, true)
 	if cmd.Context().Err() != nil {
 		e.Note("to go on: zcbench matrix %s --out %s --resume", path, f.out)
 	}
@@ -119,6 +120,11 @@ func (f *matrixFlags) spec(path string) (*matrix.Spec, error) {
 		}
 		if err := spec.SetProbe(probe); err != nil {
 			return nil, cli.Usagef("--probe: %w", err)
+		}
+	}
+	for _, x := range []struct{ end, host string }{{"sut", spec.SUT.Host}, {"tg", spec.TG.Host}} {
+		if _, err := host.ParseSpec(x.host); x.host != "" && err != nil {
+			return nil, cli.Usagef("%s: %s: %w", path, x.end, err)
 		}
 	}
 	if (spec.SUT.Host == "") != (spec.TG.Host == "") {

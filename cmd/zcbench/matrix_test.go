@@ -171,9 +171,18 @@ func TestIntegrationMatrixKilled(t *testing.T) {
 		t.Error(err)
 	}
 
+	// The run that failed was made again: it does not count. A run whose window was
+	// not kept, because the machine is busy, does.
 	p = built.Start(t, "zcbench", "matrix", x.file, "--out", x.out, "--resume")
-	if got := p.Wait(60 * time.Second); got != 0 {
-		t.Errorf("exit status %d: %s", got, &p.Err)
+	got, want := p.Wait(60*time.Second), 0
+	for _, r := range journal(t, x.out).Records {
+		if r.Verdict == results.Invalid && !r.Warmup {
+			want = 1
+			t.Logf("%s: %s", r.Cell.ID, r.Reason)
+		}
+	}
+	if got != want {
+		t.Errorf("exit status %d, want %d: %s", got, want, &p.Err)
 	}
 	if n, _, _ := x.mustBePrefix(); n != len(x.plan) {
 		t.Errorf("%d of %d runs", n, len(x.plan))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -184,6 +185,14 @@ func (f *runFlags) check() error {
 	for _, h := range []string{f.sut, f.tg} {
 		if _, err := host.ParseSpec(h); err != nil {
 			return cli.UsageError(err)
+		}
+	}
+	if f.addr != "" {
+		switch a, err := netip.ParseAddr(f.addr); {
+		case err != nil:
+			return cli.Usagef("--addr %q: want an IP address", f.addr)
+		case f.ipv6 && !a.Is6():
+			return cli.Usagef("--ipv6 and --addr %s do not go together", f.addr)
 		}
 	}
 	if _, err := probeOf(f.probes); err != nil {

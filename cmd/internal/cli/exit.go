@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/stream"
@@ -83,7 +84,7 @@ func report(err error, name string, ran *cobra.Command, stderr io.Writer) int {
 		status = Usage
 		err = fmt.Errorf("%w\nusage: %s\nsee: %s --help", err, ran.UseLine(), ran.CommandPath())
 	}
-	if h := (*host.SpecError)(nil); errors.As(err, &h) {
+	if errors.As(err, new(*host.SpecError)) || errors.As(err, new(*bench.InputError)) {
 		status = Usage
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)

@@ -10,9 +10,6 @@ import (
 	"github.com/zcbench/zcbench/power"
 )
 
-// later as a source's name stands for a log that is joined when the runs are over.
-const later = "later"
-
 // Power are the flags of commands that measure power beside their runs.
 type Power struct {
 	sources               []string
@@ -31,9 +28,9 @@ func (p *Power) AddFlags(cmd *cobra.Command, idle, guard time.Duration) {
 
 // Options reads the flags.
 func (p *Power) Options() (bench.PowerOptions, error) {
-	o := bench.PowerOptions{Interval: p.interval, Idle: p.idle, Guard: p.guard, Later: slices.Contains(p.sources, later)}
+	o := bench.PowerOptions{Interval: p.interval, Idle: p.idle, Guard: p.guard, Later: slices.Contains(p.sources, power.Later)}
 	var err error
-	if o.Sources, o.Auto, err = power.ParseSpecs(slices.DeleteFunc(slices.Clone(p.sources), func(s string) bool { return s == later })); err != nil {
+	if o.Sources, o.Auto, err = power.ParseSpecs(slices.DeleteFunc(slices.Clone(p.sources), func(s string) bool { return s == power.Later })); err != nil {
 		return o, UsageError(err)
 	}
 	if p.interval < 10*time.Millisecond || p.interval > time.Second {

@@ -13,8 +13,8 @@ import (
 	"github.com/zcbench/zcbench/wire"
 )
 
-// EndReport is what zcrecv and zcsend print with --json. Absent fields were not
-// measured.
+// EndReport is what zcrecv and zcsend print with --json. Absent fields, and those
+// that are null, were not measured: an end that never had a flow has no duration.
 type EndReport struct {
 	Tool           string           `json:"tool"`
 	Version        string           `json:"tool_version"`
@@ -25,10 +25,10 @@ type EndReport struct {
 	Fix            string           `json:"fix,omitempty"`
 	Bytes          uint64           `json:"bytes"`
 	PeerBytes      *uint64          `json:"peer_bytes,omitempty"`
-	DurationS      float64          `json:"duration_s"`
-	ThroughputGbps float64          `json:"throughput_gbps"`
-	CPUUserS       float64          `json:"cpu_user_s"` // of the process, over the flow
-	CPUSysS        float64          `json:"cpu_sys_s"`
+	DurationS      *float64         `json:"duration_s"`
+	ThroughputGbps *float64         `json:"throughput_gbps"`
+	CPUUserS       *float64         `json:"cpu_user_s"` // of the process, over the flow
+	CPUSysS        *float64         `json:"cpu_sys_s"`
 	CPUSPerGB      *float64         `json:"cpu_s_per_gb,omitempty"` // 1e9 bytes
 	ZeroCopyBytes  *uint64          `json:"zero_copy_bytes,omitempty"`
 	CopiedBytes    *uint64          `json:"copied_bytes,omitempty"`
@@ -47,14 +47,16 @@ type EndReport struct {
 // sorted into copied and not copied.
 func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) EndReport {
 	rep := EndReport{Tool: tool, Version: version.Tool(), Role: s.Role, Mode: s.Mode, Verdict: r.Verdict, Reason: r.Reason, Fix: r.Fix,
-		Bytes: r.Total.Bytes, PeerBytes: r.PeerBytes, DurationS: float64(r.FlowNs) / 1e9, CPUUserS: r.ProcUserS, CPUSysS: r.ProcSysS,
+		Bytes: r.Total.Bytes, PeerBytes: r.PeerBytes,
 		Calls: r.Total.Calls, Congestion: r.Host.Env.Congestion, UringEngine: r.Host.Env.UringEngine, Strangers: r.Strangers, Warnings: r.Warnings,
 		Retrans: r.Host.Retrans, Metrics: r.Host.Metrics}
-	if r.FlowNs > 0 {
-		rep.ThroughputGbps = float64(rep.Bytes) * 8 / float64(r.FlowNs)
+	if r.FlowNs == 0 {
+		return rep // there was no flow
 	}
+	seconds, gbps := float64(r.FlowNs)/1e9, float64(rep.Bytes)*8/float64(r.FlowNs)
+	rep.DurationS, rep.ThroughputGbps, rep.CPUUserS, rep.CPUSysS = &seconds, &gbps, &r.ProcUserS, &r.ProcSysS
 	if rep.Bytes > 0 {
-		c := (rep.CPUUserS + rep.CPUSysS) / (float64(rep.Bytes) / 1e9)
+		c := (r.ProcUserS + r.ProcSysS) / (float64(rep.Bytes) / 1e9)
 		rep.CPUSPerGB = &c
 	}
 	if sorted {
@@ -92,13 +94,10 @@ func (r EndReport) Print(out, stderr io.Writer, asJSON bool) error {
 }
 
 func (r EndReport) text(out io.Writer) {
-	digits := 2
-	if r.Bytes > 0 && r.ThroughputGbps < 0.1 {
-		digits = 6 // a paced flow
-	}
-	fmt.Fprintf(out, "%-12s %8.*f Gbit/s  %.*f GB in %v", r.Mode, digits, r.ThroughputGbps, digits, float64(r.Bytes)/1e9, time.Duration(r.DurationS*1e9).Round(time.Millisecond))
+	fmt.Fprintf(out, "%-12s ", r.Mode)
+	r.speed(out)
 	if r.CPUSPerGB != nil {
-		fmt.Fprintf(out, "  cpu %.3f s/GB (user %.2f s, sys %.2f s)", *r.CPUSPerGB, r.CPUUserS, r.CPUSysS)
+		fmt.Fprintf(out, "  cpu %.3f s/GB (user %.2f s, sys %.2f s)", *r.CPUSPerGB, *r.CPUUserS, *r.CPUSysS)
 	}
 	if r.Retrans != nil && *r.Retrans > 0 {
 		fmt.Fprintf(out, "  retransmits %d", *r.Retrans)
@@ -120,4 +119,16 @@ func (r EndReport) text(out io.Writer) {
 	for _, w := range r.Warnings {
 		fmt.Fprintf(out, "  note: %s\n", w)
 	}
+}
+
+func (r EndReport) speed(out io.Writer) {
+	if r.ThroughputGbps == nil {
+		fmt.Fprintf(out, "%8s Gbit/s  no flow", "-")
+		return
+	}
+	digits := 2
+	if r.Bytes > 0 && *r.ThroughputGbps < 0.1 {
+		digits = 6 // a paced flow
+	}
+	fmt.Fprintf(out, "%8.*f Gbit/s  %.*f GB in %v", digits, *r.ThroughputGbps, digits, float64(r.Bytes)/1e9, time.Duration(*r.DurationS*1e9).Round(time.Millisecond))
 }

@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/wire"
+)
+
+// header is what the journal of e says about where its runs come from.
+func (e *Experiment) header(ctx context.Context, st *stage, session string) (results.Header, error) {
+	binary, err := hashFile("/proc/self/exe")
+	if err != nil {
+		return results.Header{}, err
+	}
+	sut, err := found(ctx, st.SUT, st.opt.SUTDev)
+	if err != nil {
+		return results.Header{}, err
+	}
+	tg, err := found(ctx, st.TG, st.opt.TGDev)
+	if err != nil {
+		return results.Header{}, err
+	}
+	s := e.Spec
+	return results.Header{ToolVersion: e.ToolVersion, SessionID: session, Cells: s.Cells, Plan: &results.Plan{
+		Name: s.Name, Hash: s.Hash(), Seed: s.Seed, Repetitions: s.Repetitions, Binary: binary,
+		SUT: sut, TG: tg, Power: e.Power.plan(), Gates: s.Gates, Baseline: s.Base, File: s.File}}, nil
+}
+
+// found is a host as it was found, with the interface dev of the flow; "" is
+// loopback.
+func found(ctx context.Context, h *host.Host, dev string) (results.Env, error) {
+	env := h.Info.Env
+	if dev == "" {
+		return env, nil
+	}
+	var all []wire.Interface
+	if err := h.Call(ctx, wire.OpAddrs, nil, &all); err != nil {
+		return env, fmt.Errorf("ask %s for its interfaces: %w", h.Spec.Name, err)
+	}
+	for _, i := range all {
+		if i.Name == dev {
+			env.Dev, env.Driver, env.Firmware = i.Name, i.Driver, i.Firmware
+		}
+	}
+	return env, nil
+}
+
+// plan is how power is measured, for the journal's header. What is given without
+// any source changes nothing, and is left out.
+func (o PowerOptions) plan() *results.PowerPlan {
+	p := &results.PowerPlan{}
+	if !o.On() {
+		return p
+	}
+	for _, s := range o.Sources {
+		p.Sources = append(p.Sources, s.Public())
+	}
+	if o.Auto {
+		p.Sources = append(p.Sources, power.Auto)
+	}
+	if o.Later {
+		p.Sources = append(p.Sources, power.Later)
+	}
+	p.IntervalS = cmp.Or(o.Interval, power.DefaultInterval).Seconds()
+	p.IdleS, p.GuardS = o.Idle.Seconds(), o.Guard.Seconds()
+	return p
+}
+
+func hashFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,42 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/gate"
+	"github.com/zcbench/zcbench/results"
+)
+
+func TestOutcome(t *testing.T) {
+	a, b := cell("tcp", "tcp"), cell("uring", "tcp")
+	run := func(c results.Cell, rep int, v results.Verdict, gbps float64) results.Record {
+		return results.Record{Cell: c, Rep: rep, Verdict: v, SUT: results.Host{ThroughputGbps: &gbps}}
+	}
+	j := func(recs ...results.Record) results.Journal { return results.Journal{Records: recs} }
+	warmup := run(a, 0, results.Failed, 0)
+	warmup.Warmup = true
+	for name, x := range map[string]struct {
+		j    results.Journal
+		want Outcome
+	}{
+		"nothing":         {j(), Outcome{}},
+		"good":            {j(run(a, 0, results.OK, 1), run(b, 0, results.Unsupported, 0), warmup), Outcome{}},
+		"each":            {j(run(a, 0, results.Failed, 0), run(a, 1, results.Invalid, 1), run(b, 0, results.Failed, 0)), Outcome{Failed: 2, Invalid: 1}},
+		"made again":      {j(run(a, 0, results.Failed, 0), run(a, 1, results.OK, 1), run(a, 0, results.OK, 1)), Outcome{}},
+		"failed again":    {j(run(a, 0, results.Failed, 0), run(a, 0, results.Failed, 0)), Outcome{Failed: 1}},
+		"invalid at last": {j(run(a, 0, results.Failed, 0), run(a, 0, results.Invalid, 1)), Outcome{Invalid: 1}},
+	} {
+		if got := OutcomeOf(x.j); got != x.want || got.Good() != (x.want == Outcome{}) {
+			t.Errorf("%s: %+v, want %+v", name, got, x.want)
+		}
+	}
+
+	// The gates of a cell make runs invalid that are ok by themselves.
+	limit := .01
+	spread := j(run(a, 0, results.OK, 10), run(a, 1, results.OK, 20), run(a, 2, results.OK, 30))
+	spread.Header.Plan = &results.Plan{Gates: results.Gates{ThroughputCV: &limit}}
+	gate.Apply(&spread)
+	if got := OutcomeOf(spread); got != (Outcome{Invalid: 3}) {
+		t.Errorf("%+v", got)
+	}
+}

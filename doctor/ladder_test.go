@@ -67,7 +67,7 @@ func good(driver string) *facts {
 		driver: nic.Driver{Name: driver, Firmware: "1.2.3"}, link: nic.Link{Up: true, Carrier: true, MTU: 4148}, split: nic.HeaderSplit{State: nic.SplitOn}, queues: 8,
 		features: map[string]nic.Feature{nic.FeatureNTuple: {Known: true, Hard: true, Active: true}, nic.FeatureSG: {Known: true, Active: true}},
 		slot:     slot{speed: "16.0 GT/s PCIe", maxSpeed: "16.0 GT/s PCIe", width: "16", maxWidth: "16", mbits: 200000},
-		takes: map[string]takes{}, bufLen: true}
+		takes:    map[string]takes{}, bufLen: true}
 }
 
 func find(t *testing.T, f *facts, mode, rung string) wire.Check {

@@ -135,7 +135,7 @@ func self(session string) Owner {
 }
 
 // locate says where what is wanted is set, each once, with the values as they will
-// read back.
+// read back, and locks it. A value that no host could have is refused first.
 func (l *Lease) locate(wants []Want) (steps []Step, err error) {
 	for _, w := range wants {
 		s, err := l.where.step(w.Dev, w.Name)
@@ -149,6 +149,12 @@ func (l *Lease) locate(wants []Want) (steps []Step, err error) {
 		if s.Set, err = set.Canonical(w.Value); err != nil {
 			return nil, err
 		}
+		if err := l.lock(s.scope()); err != nil {
+			return nil, err
+		}
+		if s.Set, err = set.Whole(s.Set, l.found(s, set)); err != nil {
+			return nil, err
+		}
 		if at := slices.IndexFunc(steps, s.same); at >= 0 {
 			steps[at] = s // the last one counts
 			continue
@@ -158,13 +164,18 @@ func (l *Lease) locate(wants []Want) (steps []Step, err error) {
 	return steps, nil
 }
 
-// plan locks what the steps are to set and finds out how it is now.
-func (l *Lease) plan(steps []Step) ([]Step, error) {
-	for i := range steps {
-		if err := l.lock(steps[i].scope()); err != nil {
-			return nil, err
+// found reads how a setting was before this lease set it.
+func (l *Lease) found(s Step, set setting.Setting) func() (string, error) {
+	for _, i := range l.journal.owed(false) {
+		if was := l.journal.Steps[i]; was.same(s) {
+			return func() (string, error) { return was.Before, nil }
 		}
 	}
+	return set.Get
+}
+
+// plan finds out how what the steps are to set is now.
+func (l *Lease) plan(steps []Step) ([]Step, error) {
 	for i := range steps {
 		if err := l.find(&steps[i]); err != nil {
 			return nil, err

@@ -120,7 +120,7 @@ func (u *undoing) look(i int) *StepReport {
 	if err == nil {
 		r.Now, err = set.Get()
 	}
-	ours := r.Now == s.Set || s.was != "" && r.Now == s.was
+	ours := set.Reads(s.Set, r.Now) || s.was != "" && set.Reads(s.was, r.Now)
 	if s.Keep {
 		ours = s.became == "" || r.Now == s.became
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -222,10 +223,15 @@ func (j *Journal) add(l line) error {
 // file is a journal that is being written. It is locked while it is open.
 type file struct{ f *os.File }
 
-// create makes a journal in dir and writes its first line.
+// created numbers this process's journals: no name is used twice.
+var created atomic.Int64
+
+// create makes a journal in dir and writes its first line. Before it is locked it
+// looks as if its writer had been killed there, and a [Finish] at that moment
+// removes it: then another one is made.
 func create(dir string, head line) (*file, error) {
-	for n := 0; ; n++ {
-		path := filepath.Join(dir, fmt.Sprintf("%d-%d-%d%s", head.Owner.SinceNs, head.Owner.PID, n, journalExt))
+	for {
+		path := filepath.Join(dir, fmt.Sprintf("%d-%d-%d%s", head.Owner.SinceNs, head.Owner.PID, created.Add(1)-1, journalExt))
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND|unix.O_CLOEXEC, 0o600)
 		if errors.Is(err, os.ErrExist) {
 			continue
@@ -235,6 +241,11 @@ func create(dir string, head line) (*file, error) {
 		}
 		j := &file{f}
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if errors.Is(err, unix.EWOULDBLOCK) || err == nil && !same(f, path) {
+			os.Remove(path)
+			f.Close()
+			continue
+		}
 		if err == nil {
 			err = j.write(head)
 		}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/veth"
 	"github.com/zcbench/zcbench/wire"
 	"golang.org/x/sys/unix"
@@ -33,6 +34,7 @@ type Host struct {
 
 	mu      sync.Mutex
 	nextID  int
+	ending  chan struct{} // the agent says that it is about to end
 	waiting map[int]chan wire.Response
 	lost    error         // why we gave the link up
 	dead    error         // why the agent no longer answers
@@ -62,7 +64,7 @@ func Dial(ctx context.Context, spec string, o Options) (*Host, error) {
 	if o.Name != "" {
 		s.Name = o.Name
 	}
-	h := &Host{Spec: s, spec: spec, opt: o, waiting: map[int]chan wire.Response{}, done: make(chan struct{})}
+	h := &Host{Spec: s, spec: spec, opt: o, waiting: map[int]chan wire.Response{}, ending: make(chan struct{}, 1), done: make(chan struct{})}
 	if err := h.start(ctx, o); err != nil {
 		return nil, fmt.Errorf("host %s: start the agent: %w", s.Name, err)
 	}
@@ -73,11 +75,6 @@ func Dial(ctx context.Context, spec string, o Options) (*Host, error) {
 			return nil, dead
 		}
 		return nil, fmt.Errorf("host %s: %w", s.Name, err)
-	}
-	for _, l := range h.Info.Finished {
-		if o.Notices != nil {
-			fmt.Fprintf(o.Notices, "host %s: finished %s\n", s.Name, l)
-		}
 	}
 	return h, nil
 }
@@ -124,10 +121,30 @@ func startIn(s Spec, cmd *exec.Cmd) error {
 // greetTime is how long an agent may take to start and answer.
 const greetTime = 20 * time.Second
 
+// greet says hello and has restored what dead processes left. That may take longer
+// than a hello: links come back, queues are waited for.
 func (h *Host) greet(ctx context.Context, o Options) error {
+	if err := h.hello(ctx, o); err != nil || o.KeepLeases {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, restoreTime, fmt.Errorf("what killed runs left there was not restored within %v", restoreTime))
+	defer cancel()
+	var finished []string
+	if err := h.Call(ctx, wire.OpFinish, nil, &finished); err != nil {
+		return err
+	}
+	for _, l := range finished {
+		if o.Notices != nil {
+			fmt.Fprintf(o.Notices, "host %s: finished %s\n", h.Spec.Name, l)
+		}
+	}
+	return nil
+}
+
+func (h *Host) hello(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, greetTime, fmt.Errorf("the agent did not answer within %v", greetTime))
 	defer cancel()
-	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, KeepLeases: o.KeepLeases}
+	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion}
 	if h.Spec.Kind == "ssh" {
 		hello.SilenceNs = int64(silence)
 	}
@@ -238,6 +255,13 @@ func (h *Host) readLoop(r io.Reader) {
 			h.fail(err)
 			return
 		}
+		if resp.ID == wire.Ending {
+			select {
+			case h.ending <- struct{}{}:
+			default:
+			}
+			continue
+		}
 		h.mu.Lock()
 		ch, ok := h.waiting[resp.ID]
 		delete(h.waiting, resp.ID)
@@ -279,18 +303,27 @@ func (h *Host) fail(err error) {
 	close(h.done)
 }
 
-// Close ends the agent: it aborts what runs and exits at the end of its input.
-// One that does not is killed.
+// Close ends the agent: it aborts what runs, takes back what it has set, and exits
+// at the end of its input. One that says nothing meanwhile is killed.
 func (h *Host) Close() error {
 	h.proc.stdin.Close()
-	select {
-	case <-h.done:
-	case <-time.After(endTime):
+	enough := time.After(restoreTime)
+	for {
+		silent := time.NewTimer(endTime)
+		select {
+		case <-h.ending:
+			silent.Stop()
+			continue
+		case <-h.done:
+			silent.Stop()
+			return nil
+		case <-silent.C:
+		case <-enough:
+		}
 		h.proc.kill()
 		<-h.done
-		return fmt.Errorf("host %s: the agent did not end by itself and was killed", h.Spec.Name)
+		return &stream.Error{Op: fmt.Sprintf("host %s: the agent did not end by itself and was killed", h.Spec.Name), How: "what it has not taken back: zcbench restore --host " + h.spec}
 	}
-	return nil
 }
 
 // PID is the process on this machine through which the agent is reached: the

@@ -38,7 +38,8 @@ type Host struct {
 	waiting map[int]chan wire.Response
 	lost    error         // why we gave the link up
 	dead    error         // why the agent no longer answers
-	done    chan struct{} // closed with dead set
+	exit    error         // of the agent's process: how it ended
+	done    chan struct{} // closed with dead and exit set
 }
 
 // Options of [Dial].
@@ -298,14 +299,22 @@ func (h *Host) fail(err error) {
 		}
 	}
 	h.mu.Lock()
-	h.dead = fmt.Errorf("host %s: %w", h.Spec.Name, err)
+	h.dead, h.exit = fmt.Errorf("host %s: %w", h.Spec.Name, err), werr
 	h.mu.Unlock()
 	close(h.done)
 }
 
 // Close ends the agent: it aborts what runs, takes back what it has set, and exits
 // at the end of its input. One that says nothing meanwhile is killed.
+//
+// An agent that fails at its end, which is when it restores, is an error with its
+// last words. One that was dead before, or is killed, is none: [Host.Err] tells.
 func (h *Host) Close() error {
+	select {
+	case <-h.done:
+		return nil
+	default:
+	}
 	h.proc.stdin.Close()
 	enough := time.After(restoreTime)
 	for {
@@ -316,6 +325,9 @@ func (h *Host) Close() error {
 			continue
 		case <-h.done:
 			silent.Stop()
+			if exitedItself(h.exit) {
+				return h.dead
+			}
 			return nil
 		case <-silent.C:
 		case <-enough:

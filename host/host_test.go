@@ -51,6 +51,10 @@ func beAgent(how string) int {
 	case "stranger":
 		fmt.Println(`{"id":77,"result":{}}`)
 		io.Copy(io.Discard, os.Stdin)
+	case "cannot restore":
+		agent.Serve(context.Background(), os.Stdin, os.Stdout)
+		fmt.Fprintln(os.Stderr, "restore: mtu of eth0: it is stuck")
+		return 1
 	case "restores long":
 		agent.Serve(context.Background(), os.Stdin, os.Stdout)
 		for range 30 {
@@ -317,6 +321,18 @@ func TestCloseKillsTheDeaf(t *testing.T) {
 		if strings.HasSuffix(string(cmdline), "\x00agent\x00") {
 			t.Errorf("agent %s lives", pid)
 		}
+	}
+}
+
+// What an agent could not restore at its end is said, once.
+func TestCloseTellsLastWords(t *testing.T) {
+	t.Setenv(agentEnv, "cannot restore")
+	h := dial(t, "local")
+	if err := h.Close(); err == nil || !strings.Contains(err.Error(), "host local: ") || !strings.Contains(err.Error(), "mtu of eth0: it is stuck") {
+		t.Errorf("%v", err)
+	}
+	if err := h.Close(); err != nil {
+		t.Errorf("second Close: %v", err)
 	}
 }
 

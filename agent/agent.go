@@ -197,6 +197,7 @@ func (a *Agent) hello(req wire.Request) (any, error) {
 			How: "use the same zcbench on both hosts"}
 	}
 	a.greeted = true
+	lease.ServeSession(h.Session, h.Command)
 	a.inbox.expect(time.Duration(h.SilenceNs))
 	return identity()
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,6 +49,7 @@ type Options struct {
 	Binary      string // the agent's program; "": this one
 	ToolVersion string // must be the agent's
 	Name        string // what results call the host; "": the spec
+	Session     string // what others are told who want what the agent has leased; "": none
 	// KeepLeases leaves what dead processes have set on the host; otherwise it is
 	// restored, and said to Notices.
 	KeepLeases bool
@@ -145,7 +148,7 @@ func (h *Host) greet(ctx context.Context, o Options) error {
 func (h *Host) hello(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, greetTime, fmt.Errorf("the agent did not answer within %v", greetTime))
 	defer cancel()
-	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion}
+	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, Session: o.Session, Command: commandLine(os.Args)}
 	if h.Spec.Kind == "ssh" {
 		hello.SilenceNs = int64(silence)
 	}
@@ -156,6 +159,17 @@ func (h *Host) hello(ctx context.Context, o Options) error {
 		go h.stayAlive()
 	}
 	return h.SyncClock(ctx)
+}
+
+// commandLine is this process's, cut where it gets long.
+func commandLine(args []string) string {
+	const most = 300
+	s := strings.ToValidUTF8(strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " "), "")
+	s = strings.Map(printable, s)
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "..."
+	}
+	return s
 }
 
 // maxDrift is how fast two machines' clocks may part, as a fraction: quartz is

@@ -26,16 +26,20 @@ const (
 
 // Owner is who has a lease.
 type Owner struct {
-	PID     int    `json:"pid"`
-	Command string `json:"command"`
-	Session string `json:"session,omitempty"`
-	SinceNs int64  `json:"since_utc_ns"` // ns since 1970
+	PID        int    `json:"pid"`
+	Command    string `json:"command"`
+	Session    string `json:"session,omitempty"`
+	Controller string `json:"controller,omitempty"` // command line of who runs the session, perhaps on another host
+	SinceNs    int64  `json:"since_utc_ns"`         // ns since 1970
 }
 
 func (o Owner) String() string {
 	s := fmt.Sprintf("process %d (%s", o.PID, o.Command)
 	if o.Session != "" {
 		s += ", session " + o.Session
+	}
+	if o.Controller != "" {
+		s += " of: " + o.Controller
 	}
 	return s + ") since " + time.Unix(0, o.SinceNs).UTC().Format("2006-01-02 15:04:05 UTC")
 }

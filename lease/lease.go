@@ -27,7 +27,21 @@ type Want struct {
 // Options of a lease; zero values are good.
 type Options struct {
 	Dir     string // of journals and locks; "": [Dir]
-	Session string // what others are told of this lease
+	Session string // what others are told of this lease; "": that of [ServeSession]
+}
+
+// served is the session that this process works for.
+var served struct {
+	sync.Mutex
+	session, controller string
+}
+
+// ServeSession says for which session the leases are that this process begins from
+// now on, and the command line of who runs it.
+func ServeSession(session, controller string) {
+	served.Lock()
+	defer served.Unlock()
+	served.session, served.controller = session, controller
 }
 
 // Lease is a set of settings that will be restored. Its methods are safe for
@@ -131,7 +145,9 @@ func self(session string) Owner {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		words = append(words, os.Args[1])
 	}
-	return Owner{PID: os.Getpid(), Command: strings.Join(words, " "), Session: session, SinceNs: time.Now().UnixNano()}
+	served.Lock()
+	defer served.Unlock()
+	return Owner{PID: os.Getpid(), Command: strings.Join(words, " "), Session: cmp.Or(session, served.session), Controller: served.controller, SinceNs: time.Now().UnixNano()}
 }
 
 // locate says where what is wanted is set, each once, with the values as they will

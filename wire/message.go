@@ -86,6 +86,10 @@ func (e *Error) Fix() string { return e.How }
 type Hello struct {
 	Version     int    `json:"version"`
 	ToolVersion string `json:"tool_version"`
+	// Session and Command are what others are told who want what the agent has
+	// leased: the session, and the controller's command line.
+	Session string `json:"session,omitempty"`
+	Command string `json:"command,omitempty"`
 	// SilenceNs: a controller that says nothing for so long is lost, nanoseconds;
 	// 0: only the end of input tells.
 	SilenceNs int64 `json:"silence_ns,omitempty"`

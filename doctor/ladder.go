@@ -36,15 +36,17 @@ func support(p modes.Path, err error) wire.ModeSupport {
 // attempt is the last rung, which decides. Where the mode does not know what to do,
 // the first rung below it that is lacking for the same reason does.
 func attempt(err error, below []wire.Check) wire.Check {
-	c := answered(wire.Check{Name: "attempt", Found: "works", Needed: "that the mode's own attempt works: it decides"}, err)
+	c := answered(wire.Check{Name: "attempt", Found: "works", Needed: "the mode itself, tried just now"}, err)
 	if err == nil {
 		return c
 	}
 	for _, b := range below {
-		if b.Status == "lacking" && (b.Errno == c.Errno || b.Errno == "" || c.Errno == "") {
+		switch {
+		case b.Status != "lacking":
+		case c.Fix == "" && (b.Errno == c.Errno || b.Errno == "" || c.Errno == ""):
+			c.Errno, c.Fix, c.Command = cmp.Or(c.Errno, b.Errno), b.Fix, b.Command
+		case c.Command == "" && b.Command != "" && strings.Contains(c.Fix, b.Command):
 			c.Command = b.Command
-			c.Fix, c.Errno = cmp.Or(c.Fix, b.Fix), cmp.Or(c.Errno, b.Errno)
-			break
 		}
 	}
 	return c

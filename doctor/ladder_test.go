@@ -193,7 +193,9 @@ func TestAttempt(t *testing.T) {
 	}{
 		{nil, wire.Check{Status: "ok", Found: "works"}},
 		{&stream.Unsupported{Mode: "zcrx", Op: "register", Err: unix.EOPNOTSUPP, How: "other NIC"},
-			wire.Check{Status: "lacking", Found: "register: operation not supported", Errno: "EOPNOTSUPP", Fix: "other NIC", Command: "xdp off"}},
+			wire.Check{Status: "lacking", Found: "register: operation not supported", Errno: "EOPNOTSUPP", Fix: "other NIC"}},
+		{&stream.Unsupported{Mode: "zcrx", Op: "register", Err: unix.EEXIST, How: "detach it: xdp off"},
+			wire.Check{Status: "lacking", Found: "register: file exists", Errno: "EEXIST", Fix: "detach it: xdp off", Command: "xdp off"}},
 		{errors.New("it does not"), wire.Check{Status: "lacking", Found: "it does not", Errno: "EPERM", Fix: "run as root", Command: "sudo"}},
 	} {
 		got := attempt(x.err, below)

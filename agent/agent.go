@@ -64,11 +64,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 // shutdown ends what runs, waits for it, and restores the host. An answer that
 // nobody takes does not hold it up.
 func (a *Agent) shutdown() error {
+	a.abort()
+	a.running.Wait()
 	done := make(chan struct{})
 	defer close(done)
 	go a.sayEnding(done)
-	a.abort()
-	a.running.Wait()
 	err := errors.Join(a.closeEnd(), a.leased.restore())
 	a.inbox.close()
 	answered := make(chan struct{})
@@ -81,8 +81,8 @@ func (a *Agent) shutdown() error {
 	return err
 }
 
-// sayEnding lets the controller know that the agent has heard the end and is at
-// it, until done: it would kill one that does not answer.
+// sayEnding lets the controller know that the agent is about to take back what it
+// has set, until done: it would kill one that does not answer.
 func (a *Agent) sayEnding(done <-chan struct{}) {
 	tick := time.NewTicker(wire.EndingEvery)
 	defer tick.Stop()

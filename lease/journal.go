@@ -265,14 +265,19 @@ func create(dir string, head line) (*file, error) {
 	}
 }
 
-// write appends a line; it is on the disk when this returns.
+// write appends a line; it is on the disk when this returns. Of one that did not
+// find room nothing stays: the next would not begin at a line's beginning.
 func (j *file) write(l line) error {
 	b, err := json.Marshal(l)
 	if err != nil {
 		return err
 	}
-	if _, err := j.f.Write(append(b, '\n')); err != nil {
+	st, err := j.f.Stat()
+	if err != nil {
 		return err
+	}
+	if _, err := j.f.Write(append(b, '\n')); err != nil {
+		return errors.Join(err, j.f.Truncate(st.Size()))
 	}
 	return j.f.Sync()
 }

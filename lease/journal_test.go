@@ -1,12 +1,18 @@
 package lease
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A journal that is made while others look for those of the dead is not taken for
@@ -54,4 +60,46 @@ func TestCreateBesideFinish(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A folder that is full in the middle of a line leaves a journal that can be read,
+// and written when there is room again.
+func TestIntegrationJournalWithoutRoom(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mounts a small file system")
+	}
+	dir := t.TempDir()
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // ends with the goroutine: its mounts are its own
+		err := errors.Join(unix.Unshare(unix.CLONE_NEWNS|unix.CLONE_FS), unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("tmpfs", dir, "tmpfs", 0, "size=8k"))
+		if err == nil {
+			err = fillJournal(dir)
+		}
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func fillJournal(dir string) error {
+	owner := Owner{PID: os.Getpid(), SinceNs: 1}
+	f, err := create(dir, line{Kind: journalKind, Version: Version, BootID: "now", Owner: &owner})
+	if err != nil {
+		return err
+	}
+	defer f.f.Close()
+	long := line{Steps: []Step{{Name: "sysctl long", Set: strings.Repeat("x", 9000)}}}
+	if err := f.write(long); !errors.Is(err, unix.ENOSPC) {
+		return fmt.Errorf("a line without room: %w", err)
+	}
+	if err := f.write(line{Steps: []Step{{Name: "mtu", Before: "1", Set: "2"}}}); err != nil {
+		return err
+	}
+	j, err := read(f.f)
+	if err != nil || len(j.Steps) != 1 || j.Torn {
+		return fmt.Errorf("the journal says %+v: %w", j, err)
+	}
+	return nil
 }

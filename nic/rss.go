@@ -132,7 +132,7 @@ func parseTable(v string) (table []uint32, err error) {
 	for _, f := range strings.Fields(v) {
 		q, err := parse32(f)
 		if err != nil {
-			return nil, fmt.Errorf("RSS table: %q is not the number of a queue: want default, or the queue of every entry, such as 0 1 2 3 0 1 2 3 ...", f)
+			return nil, fmt.Errorf("RSS table: %q is not the number of a queue: want default, or the queue of every entry, such as 0 1 2 3 0 1 2 3 for eight of them", f)
 		}
 		table = append(table, q)
 	}

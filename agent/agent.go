@@ -66,6 +66,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 func (a *Agent) shutdown() error {
 	a.abort()
 	a.running.Wait()
+	done := make(chan struct{})
+	defer close(done)
+	go a.sayEnding(done)
 	err := errors.Join(a.closeEnd(), a.leased.restore())
 	a.inbox.close()
 	answered := make(chan struct{})
@@ -76,6 +79,23 @@ func (a *Agent) shutdown() error {
 	}
 	a.stopPower()
 	return err
+}
+
+// sayEnding lets the controller know that the agent is about to take back what it
+// has set, until done: it would kill one that does not answer.
+func (a *Agent) sayEnding(done <-chan struct{}) {
+	tick := time.NewTicker(wire.EndingEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			if a.enc.Encode(wire.Response{ID: wire.Ending, Result: []byte("{}")}) != nil {
+				return
+			}
+		}
+	}
 }
 
 // replyTime is how long the last answers may take once the agent ends.
@@ -116,6 +136,8 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 		return Interfaces()
 	case wire.OpSet:
 		return a.set(req)
+	case wire.OpFinish:
+		return finishDead()
 	case wire.OpRestore:
 		return restore(req)
 	case wire.OpRoute:
@@ -175,12 +197,9 @@ func (a *Agent) hello(req wire.Request) (any, error) {
 			How: "use the same zcbench on both hosts"}
 	}
 	a.greeted = true
+	lease.ServeSession(h.Session, h.Command)
 	a.inbox.expect(time.Duration(h.SilenceNs))
-	id, err := identity()
-	if err == nil && !h.KeepLeases {
-		id.Finished, err = finishDead()
-	}
-	return id, err
+	return identity()
 }
 
 func (a *Agent) open(req wire.Request) (any, error) {

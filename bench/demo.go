@@ -48,15 +48,16 @@ func Demo(ctx context.Context, o DemoOptions) (recs []results.Record, err error)
 	if err := results.Vacant(o.Dir); err != nil {
 		return nil, err
 	}
-	hosts, err := openHosts(ctx, o.SUT, o.TG, o.MTU, host.Options{ToolVersion: o.ToolVersion, Notices: o.Notices})
+	session := NewSession()
+	hosts, err := openHosts(ctx, o.SUT, o.TG, o.MTU, host.Options{ToolVersion: o.ToolVersion, Notices: o.Notices, Session: session})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, hosts.Close()) }()
-	return demoRuns(ctx, o, hosts.SUT, hosts.TG)
+	return demoRuns(ctx, o, session, hosts.SUT, hosts.TG)
 }
 
-func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results.Record, error) {
+func demoRuns(ctx context.Context, o DemoOptions, session string, sut, tg *host.Host) ([]results.Record, error) {
 	opt := Options{SampleInterval: 100 * time.Millisecond, UringEngine: o.UringEngine}
 	if err := opt.FindPath(ctx, sut, tg, "", o.Dev, "", false); err != nil {
 		return nil, err
@@ -87,7 +88,6 @@ func demoRuns(ctx context.Context, o DemoOptions, sut, tg *host.Host) ([]results
 	}
 	plan := planOnce(matrix.Interleave(cells, o.Repetitions, true, o.Seed), support.Missing)
 	opt.demoTimes(o.Duration, plan, support.Missing)
-	session := NewSession()
 	runner := &Runner{SUT: sut, TG: tg, Session: session, Opt: opt}
 	if o.StartPower != nil {
 		if runner.Power, err = o.StartPower(runner); err != nil {

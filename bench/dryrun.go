@@ -18,7 +18,7 @@ import (
 // them, and says so where it cannot.
 func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	missing := func(c results.Cell) *Missing { return static(e.Spec, c) }
-	st, hostErr := e.open(ctx, true)
+	st, hostErr := e.open(ctx, "", true)
 	if hostErr == nil {
 		defer func() { err = errors.Join(err, st.Close()) }()
 		if err := e.Power.check(st.SUT.SameMachine(st.TG)); err != nil {

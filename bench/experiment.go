@@ -47,10 +47,11 @@ type stage struct {
 	spec    *matrix.Spec
 }
 
-// open reaches the hosts; keep leaves what dead processes have set there.
-func (e *Experiment) open(ctx context.Context, keep bool) (_ *stage, err error) {
+// open reaches the hosts for a session; keep leaves what dead processes have set
+// there.
+func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *stage, err error) {
 	s := e.Spec
-	h, err := openHosts(ctx, s.SUT.Host, s.TG.Host, e.linkMTU(), host.Options{ToolVersion: e.ToolVersion, Notices: e.Notices, KeepLeases: keep})
+	h, err := openHosts(ctx, s.SUT.Host, s.TG.Host, e.linkMTU(), host.Options{ToolVersion: e.ToolVersion, Notices: e.Notices, KeepLeases: keep, Session: session})
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +194,8 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 			return nil, err
 		}
 	}
-	st, err := e.open(ctx, false)
+	session := NewSession()
+	st, err := e.open(ctx, session, false)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +203,6 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	if err := st.checkCPUs(); err != nil {
 		return nil, err
 	}
-	session := NewSession()
 	head, err := e.header(ctx, st, session)
 	if err != nil {
 		return nil, err

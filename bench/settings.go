@@ -87,9 +87,9 @@ func (r *Runner) set(ctx context.Context, sut, tg wire.Settings) (sutErr, tgErr 
 	return nil, r.TG.Call(ctx, wire.OpSet, tg, nil)
 }
 
-// restoreTime is how long a host may take to restore its settings: a link may have
-// to come back.
-const restoreTime = 30 * time.Second
+// restoreTime is how long hosts may take to restore their settings: links may have
+// to come back, and queues to lose their memory.
+const restoreTime = 2 * time.Minute
 
 // Restore takes back what runs have set on the hosts. Where an agent died, another
 // one is started, which finishes its leases.

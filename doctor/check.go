@@ -44,13 +44,12 @@ func kernel() wire.Check {
 
 func capabilities() wire.Check {
 	c := wire.Check{Name: "capabilities", Needed: "CAP_NET_ADMIN for queues, buffers and namespaces", Status: "ok"}
-	h := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var d [2]unix.CapUserData
-	if err := unix.Capget(&h, &d[0]); err != nil {
-		c.Status, c.Found = "warn", "capget: "+err.Error()
+	has, err := FS{}.capable(unix.CAP_NET_ADMIN)
+	if err != nil {
+		c.Status, c.Found = "warn", err.Error()
 		return c
 	}
-	if d[unix.CAP_NET_ADMIN/32].Effective&(1<<(unix.CAP_NET_ADMIN%32)) != 0 {
+	if has {
 		c.Found = "CAP_NET_ADMIN"
 		return c
 	}
@@ -58,21 +57,57 @@ func capabilities() wire.Check {
 	return c
 }
 
+// capable reports whether this process has a capability (CapEff of
+// proc_pid_status(5)).
+func (fs FS) capable(capability int) (bool, error) {
+	path := fs.path(fs.Proc, "/proc", "self/status")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return false, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if v, ok := strings.CutPrefix(line, "CapEff:"); ok {
+			set, err := strconv.ParseUint(strings.TrimSpace(v), 16, 64)
+			return set&(1<<capability) != 0, err
+		}
+	}
+	return false, fmt.Errorf("%s has no CapEff", path)
+}
+
+// firstUsers reports whether this process is in the machine's own user namespace:
+// the capabilities of others do not lift its limits (user_namespaces(7)).
+func (fs FS) firstUsers() bool {
+	b, err := os.ReadFile(fs.path(fs.Proc, "/proc", "self/uid_map"))
+	return err == nil && strings.Join(strings.Fields(string(b)), " ") == "0 0 4294967295"
+}
+
 func memlock() wire.Check {
-	c := wire.Check{Name: "memlock limit", Needed: "unlimited, or CAP_IPC_LOCK, for registered buffers and pinned pages", Status: "ok"}
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &l); err != nil {
-		c.Status, c.Found = "warn", "getrlimit: "+err.Error()
+		return wire.Check{Name: "memlock limit", Status: "warn", Found: "getrlimit: " + err.Error(), Needed: "unlimited"}
+	}
+	return FS{}.memlock(l.Cur)
+}
+
+// memlock judges a limit in bytes. Who has CAP_IPC_LOCK is exempt, root or not
+// (__io_account_mem of io_uring/rsrc.c; mm/mlock.c).
+func (fs FS) memlock(limit uint64) wire.Check {
+	c := wire.Check{Name: "memlock limit", Needed: "unlimited, or CAP_IPC_LOCK, for registered buffers and pinned pages", Status: "ok"}
+	if limit == unix.RLIM_INFINITY {
+		c.Found = "unlimited"
 		return c
 	}
+	c.Found = fmt.Sprintf("%d KiB", limit/1024)
+	has, err := fs.capable(unix.CAP_IPC_LOCK)
 	switch {
-	case l.Cur == unix.RLIM_INFINITY:
-		c.Found = "unlimited"
-	case os.Geteuid() == 0:
-		c.Found = fmt.Sprintf("%d KiB, but root is exempt", l.Cur/1024)
+	case err != nil:
+		c.Status, c.Found, c.Fix = "warn", c.Found+"; "+err.Error(), "mount /proc"
+	case has && fs.firstUsers():
+		c.Found += ", but CAP_IPC_LOCK exempts"
+	case has:
+		c.Status, c.Found, c.Fix = "warn", c.Found+", and CAP_IPC_LOCK only in a user namespace", "raise the limit outside (ulimit -l unlimited; limits.conf: memlock), or run on the host"
 	default:
-		c.Found = fmt.Sprintf("%d KiB", l.Cur/1024)
-		c.Status, c.Fix = "warn", "ulimit -l unlimited (limits.conf: memlock)"
+		c.Status, c.Found, c.Fix = "warn", c.Found+", without CAP_IPC_LOCK", "ulimit -l unlimited (limits.conf: memlock), or: setcap cap_ipc_lock+ep on the binary"
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -18,17 +19,37 @@ import (
 func Modes(dev string) []wire.ModeSupport {
 	var out []wire.ModeSupport
 	for _, p := range modes.All() {
-		out = append(out, support(p, dev))
+		out = append(out, support(p, p.Support(dev)))
 	}
 	return out
 }
 
-func support(p modes.Path, dev string) wire.ModeSupport {
+// support is what a mode's own attempt said.
+func support(p modes.Path, err error) wire.ModeSupport {
 	m := wire.ModeSupport{Role: p.Role, Name: p.Name, Summary: p.Summary, Supported: true}
-	if err := p.Support(dev); err != nil {
+	if err != nil {
 		m.Supported, m.Reason, m.Fix = false, stream.ReasonOf(err), stream.FixOf(err)
 	}
 	return m
+}
+
+// attempt is the last rung, which decides. Where the mode does not know what to do,
+// the first rung below it that is lacking for the same reason does.
+func attempt(err error, below []wire.Check) wire.Check {
+	c := answered(wire.Check{Name: "attempt", Found: "works", Needed: "the mode itself, tried just now"}, err)
+	if err == nil {
+		return c
+	}
+	for _, b := range below {
+		switch {
+		case b.Status != "lacking":
+		case c.Fix == "" && (b.Errno == c.Errno || b.Errno == "" || c.Errno == ""):
+			c.Errno, c.Fix, c.Command = cmp.Or(c.Errno, b.Errno), b.Fix, b.Command
+		case c.Command == "" && b.Command != "" && strings.Contains(c.Fix, b.Command):
+			c.Command = b.Command
+		}
+	}
+	return c
 }
 
 // Ladders goes through what every mode needs on this host and on interface dev.
@@ -37,15 +58,12 @@ func Ladders(dev string) []wire.Ladder {
 	f := gather(dev)
 	var out []wire.Ladder
 	for _, p := range modes.All() {
-		l := wire.Ladder{ModeSupport: support(p, dev), Rungs: f.rungs(p.Role, p.Name)}
+		err := p.Support(dev)
+		l := wire.Ladder{ModeSupport: support(p, err), Rungs: f.rungs(p.Role, p.Name)}
 		if p.NeedsDev || p.NICQueue || p.ZeroCopy && p.Role == stream.RX {
 			l.Impossible = drivers[f.driver.Name].impossible
 		}
-		last := wire.Check{Name: "attempt", Status: "ok", Found: "works"}
-		if !l.Supported {
-			last.Status, last.Found, last.Fix = "lacking", l.Reason, l.Fix
-		}
-		l.Rungs = append(l.Rungs, last)
+		l.Rungs = append(l.Rungs, attempt(err, l.Rungs))
 		out = append(out, l)
 	}
 	return out
@@ -219,6 +237,9 @@ func feature(name string, x uring.Feature) wire.Check {
 	c := wire.Check{Name: name, Status: "ok", Found: "works", Needed: "Linux " + x.Kernel}
 	if !x.Supported {
 		c.Status, c.Found, c.Fix = "lacking", x.Reason, x.Fix
+		if x.Errno != 0 {
+			c.Errno = nic.ErrnoName(x.Errno)
+		}
 	}
 	return c
 }

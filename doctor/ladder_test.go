@@ -184,6 +184,56 @@ func TestOlder(t *testing.T) {
 	}
 }
 
+// The rung that decides says what the kernel answered, and the command that helps.
+func TestAttempt(t *testing.T) {
+	below := []wire.Check{{Name: "kernel", Status: "ok", Command: "none"}, {Name: "capability", Status: "lacking", Errno: "EPERM", Fix: "run as root", Command: "sudo"}, {Name: "XDP", Status: "lacking", Command: "xdp off"}}
+	for _, x := range []struct {
+		err  error
+		want wire.Check
+	}{
+		{nil, wire.Check{Status: "ok", Found: "works"}},
+		{&stream.Unsupported{Mode: "zcrx", Op: "register", Err: unix.EOPNOTSUPP, How: "other NIC"},
+			wire.Check{Status: "lacking", Found: "register: operation not supported", Errno: "EOPNOTSUPP", Fix: "other NIC"}},
+		{&stream.Unsupported{Mode: "zcrx", Op: "register", Err: unix.EEXIST, How: "detach it: xdp off"},
+			wire.Check{Status: "lacking", Found: "register: file exists", Errno: "EEXIST", Fix: "detach it: xdp off", Command: "xdp off"}},
+		{errors.New("it does not"), wire.Check{Status: "lacking", Found: "it does not", Errno: "EPERM", Fix: "run as root", Command: "sudo"}},
+	} {
+		got := attempt(x.err, below)
+		x.want.Name, x.want.Needed = "attempt", got.Needed
+		if got != x.want || got.Needed == "" {
+			t.Errorf("%v: %+v, want %+v", x.err, got, x.want)
+		}
+	}
+	c := feature("io_uring", uring.Feature{Kernel: "6.15", Errno: unix.EINVAL, Reason: "io_uring_setup: invalid argument", Fix: "use Linux 6.15 or later"})
+	if c.Status != "lacking" || c.Errno != "EINVAL" || c.Needed != "Linux 6.15" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Whoever has CAP_IPC_LOCK is exempt of the limit, whatever the user is called.
+func TestMemlock(t *testing.T) {
+	const all, none, lock = "CapEff:\t000001ffffffffff\n", "CapEff:\t0000000000000000\n", "CapEff:\t0000000000004000\n"
+	const host, inside = "         0          0 4294967295\n", "         0       1000          1\n"
+	for _, x := range []struct {
+		status, users string
+		limit         uint64
+		want, found   string
+	}{
+		{none, host, unix.RLIM_INFINITY, "ok", "unlimited"},
+		{all, host, 8 << 20, "ok", "8192 KiB, but CAP_IPC_LOCK exempts"},
+		{lock, host, 8 << 20, "ok", "exempts"},
+		{none, host, 8 << 20, "warn", "without CAP_IPC_LOCK"}, // also of root in a container
+		{all, inside, 8 << 20, "warn", "only in a user namespace"},
+		{"", host, 8 << 20, "warn", "has no CapEff"},
+	} {
+		c := fixture(t, map[string]string{"proc/self/status": "Name:\tzcbench\n" + x.status, "proc/self/uid_map": x.users}).memlock(x.limit)
+		if c.Status != x.want || !strings.Contains(c.Found, x.found) {
+			t.Errorf("%q of %q: %+v", x.status, x.users, c)
+		}
+		complete(t, []wire.Check{c})
+	}
+}
+
 func TestPCIe(t *testing.T) {
 	for _, c := range []struct {
 		gts   float64

@@ -162,10 +162,19 @@ func Open(s wire.EndSpec) (*End, error) {
 	}
 	e := &End{spec: s, path: path, opts: o}
 	if err := e.open(); err != nil {
-		e.Close()
-		return nil, err
+		return nil, e.giveUp(err)
 	}
 	return e, nil
+}
+
+// giveUp frees an end that could not be opened because of err. That something of
+// it is left on the host is worse than that the mode cannot run there.
+func (e *End) giveUp(err error) error {
+	cerr := e.Close()
+	if cerr == nil {
+		return err
+	}
+	return &stream.Error{Op: stream.ReasonOf(err) + "; and after that", Err: cerr, How: cmp.Or(stream.FixOf(cerr), stream.FixOf(err))}
 }
 
 func (e *End) open() (err error) {

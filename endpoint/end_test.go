@@ -9,11 +9,34 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/stream/streamtest"
 	"github.com/zcbench/zcbench/wire"
 	"golang.org/x/sys/unix"
 )
+
+// What an end that could not be opened leaves behind is said beside the reason.
+func TestGiveUpTellsWhatIsLeft(t *testing.T) {
+	port, err := stream.Listen("127.0.0.1:0", stream.Cookie{}, sock.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := port.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cannot := &stream.Unsupported{Mode: "tcp", Op: "setsockopt", Err: unix.EOPNOTSUPP, How: "another kernel"}
+	err = (&End{port: port}).giveUp(cannot) // it closes the port again, which fails
+	if err == nil || !strings.Contains(err.Error(), "setsockopt: operation not supported") || !strings.Contains(err.Error(), "closed network connection") || stream.FixOf(err) != "another kernel" {
+		t.Errorf("%v", err)
+	}
+	if u := (*stream.Unsupported)(nil); errors.As(err, &u) {
+		t.Error("it passes for a mode that only cannot run here")
+	}
+	if err := new(End).giveUp(cannot); err != error(cannot) {
+		t.Errorf("nothing is left, and yet: %v", err)
+	}
+}
 
 func TestCheckTakesGoodSpecs(t *testing.T) {
 	for _, m := range stream.Modes {

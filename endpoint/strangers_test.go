@@ -77,7 +77,7 @@ func (c *crowd) early() {
 		conn.(*net.TCPConn).SetLinger(0)
 		conn.Close()
 	})
-	c.come(40, func(net.Conn) {}) // more than may be pending
+	c.come(40, func(net.Conn) {})
 }
 
 // late are those that come while the flow is measured.

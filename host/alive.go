@@ -51,7 +51,7 @@ func (h *Host) giveUp() {
 // lostError is a link that broke.
 func lostError(words string) error {
 	return &stream.Error{Op: "the connection is lost: " + words,
-		How: "check network and host; what ran there ends by itself and takes back what it set within " + (silence + endTime).String()}
+		How: "check network and host; what ran there ends by itself within " + silence.String() + " and takes back what it set"}
 }
 
 // farEnd is why the far end of an ssh connection is gone, from what ssh said.

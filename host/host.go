@@ -8,9 +8,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/veth"
 	"github.com/zcbench/zcbench/wire"
 	"golang.org/x/sys/unix"
@@ -33,10 +36,12 @@ type Host struct {
 
 	mu      sync.Mutex
 	nextID  int
+	ending  chan struct{} // the agent says that it is about to end
 	waiting map[int]chan wire.Response
 	lost    error         // why we gave the link up
 	dead    error         // why the agent no longer answers
-	done    chan struct{} // closed with dead set
+	exit    error         // of the agent's process: how it ended
+	done    chan struct{} // closed with dead and exit set
 }
 
 // Options of [Dial].
@@ -44,6 +49,7 @@ type Options struct {
 	Binary      string // the agent's program; "": this one
 	ToolVersion string // must be the agent's
 	Name        string // what results call the host; "": the spec
+	Session     string // what others are told who want what the agent has leased; "": none
 	// KeepLeases leaves what dead processes have set on the host; otherwise it is
 	// restored, and said to Notices.
 	KeepLeases bool
@@ -62,7 +68,7 @@ func Dial(ctx context.Context, spec string, o Options) (*Host, error) {
 	if o.Name != "" {
 		s.Name = o.Name
 	}
-	h := &Host{Spec: s, spec: spec, opt: o, waiting: map[int]chan wire.Response{}, done: make(chan struct{})}
+	h := &Host{Spec: s, spec: spec, opt: o, waiting: map[int]chan wire.Response{}, ending: make(chan struct{}, 1), done: make(chan struct{})}
 	if err := h.start(ctx, o); err != nil {
 		return nil, fmt.Errorf("host %s: start the agent: %w", s.Name, err)
 	}
@@ -73,11 +79,6 @@ func Dial(ctx context.Context, spec string, o Options) (*Host, error) {
 			return nil, dead
 		}
 		return nil, fmt.Errorf("host %s: %w", s.Name, err)
-	}
-	for _, l := range h.Info.Finished {
-		if o.Notices != nil {
-			fmt.Fprintf(o.Notices, "host %s: finished %s\n", s.Name, l)
-		}
 	}
 	return h, nil
 }
@@ -124,10 +125,30 @@ func startIn(s Spec, cmd *exec.Cmd) error {
 // greetTime is how long an agent may take to start and answer.
 const greetTime = 20 * time.Second
 
+// greet says hello and has restored what dead processes left. That may take longer
+// than a hello: links come back, queues are waited for.
 func (h *Host) greet(ctx context.Context, o Options) error {
+	if err := h.hello(ctx, o); err != nil || o.KeepLeases {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, restoreTime, fmt.Errorf("what killed runs left there was not restored within %v", restoreTime))
+	defer cancel()
+	var finished []string
+	if err := h.Call(ctx, wire.OpFinish, nil, &finished); err != nil {
+		return err
+	}
+	for _, l := range finished {
+		if o.Notices != nil {
+			fmt.Fprintf(o.Notices, "host %s: finished %s\n", h.Spec.Name, l)
+		}
+	}
+	return nil
+}
+
+func (h *Host) hello(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, greetTime, fmt.Errorf("the agent did not answer within %v", greetTime))
 	defer cancel()
-	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, KeepLeases: o.KeepLeases}
+	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, Session: o.Session, Command: commandLine(os.Args)}
 	if h.Spec.Kind == "ssh" {
 		hello.SilenceNs = int64(silence)
 	}
@@ -138,6 +159,17 @@ func (h *Host) greet(ctx context.Context, o Options) error {
 		go h.stayAlive()
 	}
 	return h.SyncClock(ctx)
+}
+
+// commandLine is this process's, cut where it gets long.
+func commandLine(args []string) string {
+	const most = 300
+	s := strings.ToValidUTF8(strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " "), "")
+	s = strings.Map(printable, s)
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "..."
+	}
+	return s
 }
 
 // maxDrift is how fast two machines' clocks may part, as a fraction: quartz is
@@ -238,6 +270,13 @@ func (h *Host) readLoop(r io.Reader) {
 			h.fail(err)
 			return
 		}
+		if resp.ID == wire.Ending {
+			select {
+			case h.ending <- struct{}{}:
+			default:
+			}
+			continue
+		}
 		h.mu.Lock()
 		ch, ok := h.waiting[resp.ID]
 		delete(h.waiting, resp.ID)
@@ -274,23 +313,43 @@ func (h *Host) fail(err error) {
 		}
 	}
 	h.mu.Lock()
-	h.dead = fmt.Errorf("host %s: %w", h.Spec.Name, err)
+	h.dead, h.exit = fmt.Errorf("host %s: %w", h.Spec.Name, err), werr
 	h.mu.Unlock()
 	close(h.done)
 }
 
-// Close ends the agent: it aborts what runs and exits at the end of its input.
-// One that does not is killed.
+// Close ends the agent: it aborts what runs, takes back what it has set, and exits
+// at the end of its input. One that says nothing meanwhile is killed.
+//
+// An agent that fails at its end, which is when it restores, is an error with its
+// last words. One that was dead before, or is killed, is none: [Host.Err] tells.
 func (h *Host) Close() error {
-	h.proc.stdin.Close()
 	select {
 	case <-h.done:
-	case <-time.After(endTime):
+		return nil
+	default:
+	}
+	h.proc.stdin.Close()
+	enough := time.After(restoreTime)
+	for {
+		silent := time.NewTimer(endTime)
+		select {
+		case <-h.ending:
+			silent.Stop()
+			continue
+		case <-h.done:
+			silent.Stop()
+			if exitedItself(h.exit) {
+				return h.dead
+			}
+			return nil
+		case <-silent.C:
+		case <-enough:
+		}
 		h.proc.kill()
 		<-h.done
-		return fmt.Errorf("host %s: the agent did not end by itself and was killed", h.Spec.Name)
+		return &stream.Error{Op: fmt.Sprintf("host %s: the agent did not end by itself and was killed", h.Spec.Name), How: "what it has not taken back: zcbench restore --host " + h.spec}
 	}
-	return nil
 }
 
 // PID is the process on this machine through which the agent is reached: the

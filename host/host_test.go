@@ -51,6 +51,16 @@ func beAgent(how string) int {
 	case "stranger":
 		fmt.Println(`{"id":77,"result":{}}`)
 		io.Copy(io.Discard, os.Stdin)
+	case "cannot restore":
+		agent.Serve(context.Background(), os.Stdin, os.Stdout)
+		fmt.Fprintln(os.Stderr, "restore: mtu of eth0: it is stuck")
+		return 1
+	case "restores long":
+		agent.Serve(context.Background(), os.Stdin, os.Stdout)
+		for range 30 {
+			fmt.Println(`{"id":0,"result":{}}`)
+			time.Sleep(100 * time.Millisecond)
+		}
 	default:
 		if err := agent.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -311,6 +321,35 @@ func TestCloseKillsTheDeaf(t *testing.T) {
 		if strings.HasSuffix(string(cmdline), "\x00agent\x00") {
 			t.Errorf("agent %s lives", pid)
 		}
+	}
+}
+
+// What an agent could not restore at its end is said, once.
+func TestCloseTellsLastWords(t *testing.T) {
+	t.Setenv(agentEnv, "cannot restore")
+	h := dial(t, "local")
+	if err := h.Close(); err == nil || !strings.Contains(err.Error(), "host local: ") || !strings.Contains(err.Error(), "mtu of eth0: it is stuck") {
+		t.Errorf("%v", err)
+	}
+	if err := h.Close(); err != nil {
+		t.Errorf("second Close: %v", err)
+	}
+}
+
+// One that takes its time to restore what it has set is not, as long as it says so.
+func TestCloseWaitsForWhoRestores(t *testing.T) {
+	t.Cleanup(host.SetEndTime(1500 * time.Millisecond))
+	t.Setenv(agentEnv, "restores long")
+	h := dial(t, "local")
+	begin := time.Now()
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if d := time.Since(begin); d < 2900*time.Millisecond {
+		t.Errorf("it ended after %v", d)
+	}
+	if err := h.Err(); err == nil || strings.Contains(err.Error(), "killed") {
+		t.Errorf("%v", err)
 	}
 }
 

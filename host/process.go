@@ -12,8 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endTime is how long an agent may take to end after its input has.
-const endTime = 5 * time.Second
+// endTime is how long an agent may be silent after its input has ended; then it is
+// killed. Tests shorten it.
+var endTime = 5 * time.Second
+
+// restoreTime is how long it may take all the same to take back what it has set.
+const restoreTime = 2 * time.Minute
 
 // process is a child that we speak with over its standard input and output.
 type process struct {

@@ -44,7 +44,7 @@ func (l *Lease) verify(may func(s Step, now string) bool) (lost bool, err error)
 		switch {
 		case err != nil:
 			return lost, err
-		case now == s.Set:
+		case set.Reads(s.Set, now):
 		case may(s, now):
 			lost = true
 		default:

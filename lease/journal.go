@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,16 +26,20 @@ const (
 
 // Owner is who has a lease.
 type Owner struct {
-	PID     int    `json:"pid"`
-	Command string `json:"command"`
-	Session string `json:"session,omitempty"`
-	SinceNs int64  `json:"since_utc_ns"` // ns since 1970
+	PID        int    `json:"pid"`
+	Command    string `json:"command"`
+	Session    string `json:"session,omitempty"`
+	Controller string `json:"controller,omitempty"` // command line of who runs the session, perhaps on another host
+	SinceNs    int64  `json:"since_utc_ns"`         // ns since 1970
 }
 
 func (o Owner) String() string {
 	s := fmt.Sprintf("process %d (%s", o.PID, o.Command)
 	if o.Session != "" {
 		s += ", session " + o.Session
+	}
+	if o.Controller != "" {
+		s += " of: " + o.Controller
 	}
 	return s + ") since " + time.Unix(0, o.SinceNs).UTC().Format("2006-01-02 15:04:05 UTC")
 }
@@ -222,10 +227,15 @@ func (j *Journal) add(l line) error {
 // file is a journal that is being written. It is locked while it is open.
 type file struct{ f *os.File }
 
-// create makes a journal in dir and writes its first line.
+// created numbers this process's journals: no name is used twice.
+var created atomic.Int64
+
+// create makes a journal in dir and writes its first line. Before it is locked it
+// looks as if its writer had been killed there, and a [Finish] at that moment
+// removes it: then another one is made.
 func create(dir string, head line) (*file, error) {
-	for n := 0; ; n++ {
-		path := filepath.Join(dir, fmt.Sprintf("%d-%d-%d%s", head.Owner.SinceNs, head.Owner.PID, n, journalExt))
+	for {
+		path := filepath.Join(dir, fmt.Sprintf("%d-%d-%d%s", head.Owner.SinceNs, head.Owner.PID, created.Add(1)-1, journalExt))
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND|unix.O_CLOEXEC, 0o600)
 		if errors.Is(err, os.ErrExist) {
 			continue
@@ -235,6 +245,11 @@ func create(dir string, head line) (*file, error) {
 		}
 		j := &file{f}
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if errors.Is(err, unix.EWOULDBLOCK) || err == nil && !same(f, path) {
+			os.Remove(path)
+			f.Close()
+			continue
+		}
 		if err == nil {
 			err = j.write(head)
 		}
@@ -250,14 +265,19 @@ func create(dir string, head line) (*file, error) {
 	}
 }
 
-// write appends a line; it is on the disk when this returns.
+// write appends a line; it is on the disk when this returns. Of one that did not
+// find room nothing stays: the next would not begin at a line's beginning.
 func (j *file) write(l line) error {
 	b, err := json.Marshal(l)
 	if err != nil {
 		return err
 	}
-	if _, err := j.f.Write(append(b, '\n')); err != nil {
+	st, err := j.f.Stat()
+	if err != nil {
 		return err
+	}
+	if _, err := j.f.Write(append(b, '\n')); err != nil {
+		return errors.Join(err, j.f.Truncate(st.Size()))
 	}
 	return j.f.Sync()
 }

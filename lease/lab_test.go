@@ -100,7 +100,7 @@ func hosts(t testing.TB) map[string]string {
 
 // everything are the flags of a run that sets all that a run can set on a soft NIC.
 var everything = slices.Concat(plain, []string{"--mtu", "1500", "--gro", "off", "--hw-gro", "on", "--big-tcp", "131072", "--rx-ring", "1024", "--channels", "3",
-	"--sysctl-profile", "reference", "--set", "napi 1=defer-hard-irqs 7, gro-flush-timeout 30000, irq-suspend-timeout 0, threaded off", "--set", "sut:rps 0=2", "--layout", "2cpu"})
+	"--sysctl-profile", "reference", "--set", "napi 1=defer-hard-irqs 7, gro-flush-timeout 30000, irq-suspend-timeout 0", "--set", "sut:rps 0=2", "--layout", "2cpu"})
 
 // plain are those of a run that sets what zcrx needs, and nothing else.
 var plain = []string{"run", "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender, "--rx", "zcrx", "--tx", "tcp",
@@ -143,6 +143,35 @@ func TestLabRunRestores(t *testing.T) {
 				t.Errorf("the hosts are not as they were:\n%s", d)
 			}
 		})
+	}
+}
+
+// Settings that are typed in another way than the kernel prints them are set,
+// verified and restored together, also an RSS table that is the default one only
+// for the number of queues that is set with it.
+func TestLabTyped(t *testing.T) {
+	needLab(t)
+	before := hosts(t)
+	e := guest.Ends[0]
+	inNS(t, e.NS, func() error {
+		l := lease.New(lease.Options{Dir: t.TempDir()})
+		defer l.Restore()
+		wants := []lease.Want{{Dev: e.Dev, Name: "channels", Value: "rx 0 tx 0 other 0 combined 2"}, {Dev: e.Dev, Name: "rss", Value: strings.Repeat("0 1 ", 64)},
+			{Dev: e.Dev, Name: "header-split", Value: "tcp-data-split on"}, {Dev: e.Dev, Name: "rps 1", Value: "00000000,00000001"},
+			{Dev: e.Dev, Name: "napi 1", Value: "defer-hard-irqs 2, gro-flush-timeout 20000, irq-suspend-timeout 0"}}
+		if err := l.Apply(wants...); err != nil {
+			return err
+		}
+		if err := l.Verify(); err != nil {
+			return err
+		}
+		if err := l.Become(wants...); err != nil {
+			return err
+		}
+		return l.Restore()
+	})
+	if d := cmp.Diff(before, hosts(t)); d != "" {
+		t.Errorf("the host is not as it was:\n%s", d)
 	}
 }
 

@@ -27,7 +27,21 @@ type Want struct {
 // Options of a lease; zero values are good.
 type Options struct {
 	Dir     string // of journals and locks; "": [Dir]
-	Session string // what others are told of this lease
+	Session string // what others are told of this lease; "": that of [ServeSession]
+}
+
+// served is the session that this process works for.
+var served struct {
+	sync.Mutex
+	session, controller string
+}
+
+// ServeSession says for which session the leases are that this process begins from
+// now on, and the command line of who runs it.
+func ServeSession(session, controller string) {
+	served.Lock()
+	defer served.Unlock()
+	served.session, served.controller = session, controller
 }
 
 // Lease is a set of settings that will be restored. Its methods are safe for
@@ -131,11 +145,13 @@ func self(session string) Owner {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		words = append(words, os.Args[1])
 	}
-	return Owner{PID: os.Getpid(), Command: strings.Join(words, " "), Session: session, SinceNs: time.Now().UnixNano()}
+	served.Lock()
+	defer served.Unlock()
+	return Owner{PID: os.Getpid(), Command: strings.Join(words, " "), Session: cmp.Or(session, served.session), Controller: served.controller, SinceNs: time.Now().UnixNano()}
 }
 
 // locate says where what is wanted is set, each once, with the values as they will
-// read back.
+// read back, and locks it. A value that no host could have is refused first.
 func (l *Lease) locate(wants []Want) (steps []Step, err error) {
 	for _, w := range wants {
 		s, err := l.where.step(w.Dev, w.Name)
@@ -149,6 +165,12 @@ func (l *Lease) locate(wants []Want) (steps []Step, err error) {
 		if s.Set, err = set.Canonical(w.Value); err != nil {
 			return nil, err
 		}
+		if err := l.lock(s.scope()); err != nil {
+			return nil, err
+		}
+		if s.Set, err = set.Whole(s.Set, l.found(s, set)); err != nil {
+			return nil, err
+		}
 		if at := slices.IndexFunc(steps, s.same); at >= 0 {
 			steps[at] = s // the last one counts
 			continue
@@ -158,13 +180,18 @@ func (l *Lease) locate(wants []Want) (steps []Step, err error) {
 	return steps, nil
 }
 
-// plan locks what the steps are to set and finds out how it is now.
-func (l *Lease) plan(steps []Step) ([]Step, error) {
-	for i := range steps {
-		if err := l.lock(steps[i].scope()); err != nil {
-			return nil, err
+// found reads how a setting was before this lease set it.
+func (l *Lease) found(s Step, set setting.Setting) func() (string, error) {
+	for _, i := range l.journal.owed(false) {
+		if was := l.journal.Steps[i]; was.same(s) {
+			return func() (string, error) { return was.Before, nil }
 		}
 	}
+	return set.Get
+}
+
+// plan finds out how what the steps are to set is now.
+func (l *Lease) plan(steps []Step) ([]Step, error) {
 	for i := range steps {
 		if err := l.find(&steps[i]); err != nil {
 			return nil, err

@@ -453,6 +453,30 @@ func TestSecondLeaseIsRefusedAndNamesTheFirst(t *testing.T) {
 	}
 }
 
+// Everything that a process leases says for whom.
+func TestServeSession(t *testing.T) {
+	ServeSession("20260102-030405678", "zcbench run --sut ssh:a")
+	defer ServeSession("", "")
+	dir := t.TempDir()
+	l := New(Options{Dir: dir})
+	l.where.fake = newMachine().setting
+	defer l.Restore()
+	if err := l.Apply(Want{"eth0", "mtu", "9000"}); err != nil {
+		t.Fatal(err)
+	}
+	const says = "session 20260102-030405678 of: zcbench run --sut ssh:a) since"
+	if has := ownerIn(filepath.Join(dir, Step{Dev: "eth0", Index: 1, Netns: 1}.scope().file)); has.PID != os.Getpid() || !strings.Contains(has.String(), says) {
+		t.Errorf("the lock says %v", has)
+	}
+	b, err := os.ReadFile(journals(t, dir)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j, err := parse(b); err != nil || !strings.Contains(j.Owner.String(), says) {
+		t.Errorf("the journal says %v, %v", j, err)
+	}
+}
+
 func TestOnPanic(t *testing.T) {
 	m := newMachine()
 	before := clone(m.values)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,13 +15,22 @@ import (
 // Busy is a lease that another process has.
 type Busy struct {
 	What  string
-	Owner Owner
+	Owner Owner  // without a PID: it does not say
+	Lock  string // the file that it has locked
 }
 
-func (e *Busy) Error() string { return fmt.Sprintf("%s is leased to %v", e.What, e.Owner) }
+func (e *Busy) Error() string {
+	if e.Owner.PID <= 0 {
+		return fmt.Sprintf("%s is leased to a process that does not say who it is in %s", e.What, e.Lock)
+	}
+	return fmt.Sprintf("%s is leased to %v", e.What, e.Owner)
+}
 
 // Fix says what the user can do about it.
 func (e *Busy) Fix() string {
+	if e.Owner.PID <= 0 {
+		return "try again; lslocks shows which process has that file locked"
+	}
 	return fmt.Sprintf("wait until it ends, or end it: kill %d (it restores what it set)", e.Owner.PID)
 }
 
@@ -78,44 +88,70 @@ func lock(dir string, s scope, who Owner) (release func(), err error) {
 	}, nil
 }
 
+// lingering is how long a lock may be held by nobody who has a lease: by a process
+// that dies, by one that has not said yet who it is, or by a [Finish] that removes
+// what the dead left.
+const lingering = time.Second
+
+// take locks the file of a scope and writes into it who has it.
 func take(path string, s scope, who Owner) (*os.File, error) {
-	for {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o644)
-		if err != nil {
-			return nil, fmt.Errorf("lock %s for this process: %w", s.what, err)
-		}
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	for end := time.Now().Add(lingering); ; {
+		f, err := tryLock(path)
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			b := &Busy{What: s.what}
-			rerr := json.NewDecoder(f).Decode(&b.Owner)
-			f.Close()
-			if rerr != nil {
-				b.Owner.Command = "unknown"
+			has := ownerIn(path)
+			if time.Now().Before(end) && (has.PID <= 0 || dying(has.PID)) {
+				time.Sleep(time.Millisecond)
+				continue
 			}
-			return nil, b
+			return nil, &Busy{What: s.what, Owner: has, Lock: path}
 		}
-		if err != nil {
-			f.Close()
-			return nil, fmt.Errorf("lock %s for this process: flock %s: %w", s.what, path, err)
-		}
-		// Its last owner may have deleted the file between open and lock.
-		if !same(f, path) {
+		if err == nil && !same(f, path) { // who had it before has deleted it between open and lock
 			f.Close()
 			continue
 		}
-		b, err := json.Marshal(who)
 		if err == nil {
-			err = f.Truncate(0)
-		}
-		if err == nil {
-			_, err = f.WriteAt(b, 0)
+			if err = sign(f, who); err != nil {
+				f.Close()
+			}
 		}
 		if err != nil {
-			f.Close()
 			return nil, fmt.Errorf("lock %s for this process: %w", s.what, err)
 		}
 		return f, nil
 	}
+}
+
+// tryLock opens and locks a file; EWOULDBLOCK: somebody else has.
+func tryLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("flock %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// ownerIn is who a lock file says has it; the zero value where it does not.
+func ownerIn(path string) (o Owner) {
+	b, err := os.ReadFile(path)
+	if err != nil || json.Unmarshal(b, &o) != nil {
+		return Owner{}
+	}
+	return o
+}
+
+func sign(f *os.File, who Owner) error {
+	b, err := json.Marshal(who)
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.WriteAt(b, 0)
+	}
+	return err
 }
 
 func same(f *os.File, path string) bool {

@@ -120,7 +120,7 @@ func (u *undoing) look(i int) *StepReport {
 	if err == nil {
 		r.Now, err = set.Get()
 	}
-	ours := r.Now == s.Set || s.was != "" && r.Now == s.was
+	ours := set.Reads(s.Set, r.Now) || s.was != "" && set.Reads(s.was, r.Now)
 	if s.Keep {
 		ours = s.became == "" || r.Now == s.became
 	}
@@ -184,7 +184,7 @@ func (u *undoing) back(s Step, r *StepReport) {
 	if err == nil {
 		now, err = set.Get()
 	}
-	if err == nil && now != s.Before {
+	if err == nil && !set.Reads(s.Before, now) {
 		err = fmt.Errorf("it was taken without an error but reads back %s", now)
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/counter"
 	"golang.org/x/sys/unix"
 )
 
@@ -37,6 +38,15 @@ func SetIRQAffinity(irq int, cpus string) error {
 }
 
 const noCPU = "no such CPU: /sys/devices/system/cpu/online lists those there are"
+
+// canonicalCPUs writes a CPU list as the kernel prints it: ascending, in ranges.
+func canonicalCPUs(v string) (string, error) {
+	cpus, err := counter.ParseCPUList(v)
+	if err == nil && len(cpus) == 0 {
+		err = fmt.Errorf("CPU list %q names none: want such as 0-3,8", v)
+	}
+	return counter.FormatCPUList(cpus), err
+}
 
 func irqPath(irq int) string {
 	return filepath.Join(procRoot, "irq", strconv.Itoa(irq), "smp_affinity_list")

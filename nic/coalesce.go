@@ -1,11 +1,14 @@
 package nic
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/setting"
 	"golang.org/x/sys/unix"
 )
 
@@ -84,4 +87,43 @@ func (d *Device) SetCoalescing(name string, v uint32) error {
 			unix.EINVAL:     "the driver refuses the value: ethtool -c " + d.Name + " shows the present ones; adaptive moderation may have to be off"})
 	}
 	return nil
+}
+
+// coalesceSetting is one parameter as a setting.
+func (d *Device) coalesceSetting(s *setting.Setting, name string) error {
+	c, ok := coalescing[name]
+	if !ok {
+		return fmt.Errorf("unknown setting %q: the parameters of coalesce are %s", "coalesce "+name, strings.Join(slices.Sorted(maps.Keys(coalescing)), ", "))
+	}
+	s.Get = func() (string, error) { return d.coalescingText(name) }
+	s.Set = parsed(parse32, func(v uint32) error { return d.SetCoalescing(name, v) })
+	s.Canon = number(0)
+	if c.isBool {
+		s.Canon = switched
+	}
+	return nil
+}
+
+// switched takes a switch as ethtool does, and as it reads back.
+func switched(v string) (string, error) {
+	switch v {
+	case "1", "on":
+		return "1", nil
+	case "0", "off":
+		return "0", nil
+	}
+	return "", fmt.Errorf("%q is not on or off", v)
+}
+
+func (d *Device) coalescingText(name string) (string, error) {
+	all, err := d.Coalescing()
+	if err != nil {
+		return "", err
+	}
+	v, ok := all[name]
+	if !ok {
+		return "", failed(d.op("read coalescing %s", name), unix.EOPNOTSUPP, map[unix.Errno]string{
+			0: "the driver does not have this parameter: ethtool -c " + d.Name + " shows those it has"})
+	}
+	return strconv.FormatUint(uint64(v), 10), nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -64,6 +65,10 @@ func TestLabSettings(t *testing.T) {
 			{"feature rx-gro", "off"}, {"feature rx-gro-hw", "on"}, {"feature tx-tcp-segmentation", "off"}, {"feature rx-ntuple-filter", "off"},
 			{"header-split", "tcp-data-split on, hds-thresh 0"}, {"header-split", "tcp-data-split on, hds-thresh 512"},
 			{"napi 1", "defer-hard-irqs 5, gro-flush-timeout 20000, irq-suspend-timeout 0, threaded off"},
+			// As people shorten and write them; the kernel prints them in another way.
+			{"napi 1", "defer-hard-irqs 2, gro-flush-timeout 20000, irq-suspend-timeout 0"}, {"napi 1", "defer-hard-irqs 2, gro-flush-timeout 20000, irq-suspend-timeout 0, threaded on"},
+			{"header-split", "tcp-data-split on"}, {"header-split", "tcp-data-split auto"}, {"ring rx", "0256"},
+			{"rps 1", "00000000,00000003"}, {"rss", strings.Repeat("0 1 2 3 ", 32)}, {"rss", strings.Repeat(" 3 1", 64)},
 			{"rps 1", "3"}, {"xps 1", "1"}, {"rss", strings.TrimSpace(strings.Repeat("0 2 ", 64))},
 			{"rss-context 1,2", "present"}, {"rss-context 3", "present"},
 			{"rule 10.77.0.2:6000 > 10.77.0.1:5000 queue 1", "present"}, {"rule [fd00:77::2]:6000 > [fd00:77::1]:5000 queue 2", "present"},
@@ -80,6 +85,36 @@ func TestLabSettings(t *testing.T) {
 	})
 }
 
+// The CPUs of a real interrupt can be written in any order, and without ranges.
+func TestLabInterrupt(t *testing.T) {
+	inLab(t, func(t *testing.T, d *Device) {
+		irqs, err := filepath.Glob("/proc/irq/*/smp_affinity_list")
+		if err != nil || len(irqs) == 0 {
+			t.Errorf("interrupts %q, %v", irqs, err)
+			return
+		}
+		var refused error
+		for _, path := range irqs {
+			s, err := d.Setting("interrupt " + filepath.Base(filepath.Dir(path)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if before, err := s.Get(); err != nil || before != "0-1" {
+				continue // one CPU has it for itself
+			}
+			if refused = setting.Apply(s, "the guest", "0"); refused != nil {
+				continue // the kernel keeps this one
+			}
+			if err := setting.Apply(s, "the guest", "1,0"); err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		t.Errorf("no interrupt could be moved: %v", refused)
+	})
+}
+
 func changeAndBack(d *Device, name, value string) error {
 	s, err := d.Setting(name)
 	if err != nil {
@@ -89,8 +124,8 @@ func changeAndBack(d *Device, name, value string) error {
 	if err != nil {
 		return err
 	}
-	if before == value {
-		return fmt.Errorf("it is so already: the test shows nothing")
+	if canon, err := s.Canonical(value); err != nil || before == canon {
+		return fmt.Errorf("it is so already: the test shows nothing (%v)", err)
 	}
 	if err := setting.Apply(s, d.Name, value); err != nil {
 		return err

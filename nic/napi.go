@@ -2,9 +2,11 @@ package nic
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/setting"
 	"golang.org/x/sys/unix"
 )
 
@@ -40,13 +42,9 @@ var threading = []string{"off", "on", "busy-poll"}
 // ParseNAPISettings reads what String writes.
 func ParseNAPISettings(text string) (s NAPISettings, err error) {
 	rest, threaded, has := strings.Cut(text, ", threaded ")
-	if _, err := fmt.Sscanf(rest, "defer-hard-irqs %d, gro-flush-timeout %d, irq-suspend-timeout %d", &s.DeferHardIRQs, &s.GROFlushTimeoutNs, &s.IRQSuspendNs); err != nil {
-		return s, fmt.Errorf("NAPI settings %q: want defer-hard-irqs N, gro-flush-timeout NS, irq-suspend-timeout NS[, threaded off|on|busy-poll]", text)
-	}
-	if has {
-		s.Threaded = threaded
-	}
-	if s.String() != text || has && threadedNumber(threaded) < 0 {
+	_, err = fmt.Sscanf(rest, "defer-hard-irqs %d, gro-flush-timeout %d, irq-suspend-timeout %d", &s.DeferHardIRQs, &s.GROFlushTimeoutNs, &s.IRQSuspendNs)
+	s.Threaded = threaded
+	if err != nil || s.String() != text || has && threadedNumber(threaded) < 0 || min(int64(s.DeferHardIRQs), s.GROFlushTimeoutNs, s.IRQSuspendNs) < 0 || s.DeferHardIRQs > math.MaxInt32 {
 		return s, fmt.Errorf("NAPI settings %q: want defer-hard-irqs N, gro-flush-timeout NS, irq-suspend-timeout NS[, threaded off|on|busy-poll]", text)
 	}
 	return s, nil
@@ -153,4 +151,32 @@ func putUint(ae *netlink.AttributeEncoder, typ uint16, v uint64) {
 		return
 	}
 	ae.Uint64(typ, v)
+}
+
+// napiSetting are the settings of the instance that serves an RX queue, as one
+// setting.
+func (d *Device) napiSetting(s *setting.Setting, queue int) {
+	s.Get = func() (string, error) {
+		n, err := d.NAPIOf(queue)
+		return n.NAPISettings.String(), err
+	}
+	s.Set = parsed(ParseNAPISettings, func(v NAPISettings) error {
+		n, err := d.NAPIOf(queue)
+		if err != nil {
+			return err
+		}
+		return d.SetNAPI(n.ID, v)
+	})
+	s.Canon, s.Complete = rewritten(ParseNAPISettings), completeNAPI
+}
+
+// completeNAPI gives a text without threaded what the kernel told of it.
+func completeNAPI(text, found string) (string, error) {
+	v, err := ParseNAPISettings(text)
+	if err != nil || v.Threaded != "" {
+		return text, err
+	}
+	was, err := ParseNAPISettings(found)
+	v.Threaded = was.Threaded
+	return v.String(), err
 }

@@ -89,7 +89,7 @@ func (c Channels) String() string {
 }
 
 func parseChannels(s string) (c Channels, err error) {
-	if _, err := fmt.Sscanf(s, "rx %d tx %d other %d combined %d", &c.RX, &c.TX, &c.Other, &c.Combined); err != nil || c.String() != s {
+	if _, err := fmt.Sscanf(s, "rx %d tx %d other %d combined %d", &c.RX, &c.TX, &c.Other, &c.Combined); err != nil || c.String() != s || min(c.RX, c.TX, c.Other, c.Combined) < 0 {
 		return c, fmt.Errorf("channels %q: want rx N tx N other N combined N", s)
 	}
 	return c, nil

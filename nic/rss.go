@@ -2,7 +2,9 @@ package nic
 
 import (
 	"fmt"
+	"strings"
 
+	"github.com/zcbench/zcbench/setting"
 	"golang.org/x/sys/unix"
 )
 
@@ -64,4 +66,78 @@ func without(table []uint32, queue, n int) (out []uint32, ok bool) {
 		out = append(out, q)
 	}
 	return out, ok
+}
+
+// rssSetting is the table as a setting.
+func (d *Device) rssSetting(s *setting.Setting) {
+	s.Get, s.Set, s.Canon = d.rssText, d.setRSSText, canonicalTable
+	s.Follows = func(text, now string) bool {
+		table, err := parseTable(text)
+		if now != rssDefault || err != nil {
+			return false
+		}
+		queues, err := d.Queues()
+		return err == nil && isDefault(table, len(queues))
+	}
+}
+
+// canonicalTable writes a table with one space between its entries. Whether it is
+// the default one depends on the number of queues when it is set.
+func canonicalTable(v string) (string, error) {
+	if v == rssDefault {
+		return v, nil
+	}
+	table, err := parseTable(v)
+	return tableText(table), err
+}
+
+// rssText is the indirection table. One that is the kernel's default is called
+// so: set as a table it would no longer follow the number of queues.
+func (d *Device) rssText() (string, error) {
+	table, err := d.Indirection()
+	if err != nil {
+		return "", err
+	}
+	queues, err := d.Queues()
+	if err != nil {
+		return "", err
+	}
+	if isDefault(table, len(queues)) {
+		return rssDefault, nil
+	}
+	return tableText(table), nil
+}
+
+const rssDefault = "default"
+
+func tableText(table []uint32) string {
+	return strings.Trim(fmt.Sprint(table), "[]")
+}
+
+func (d *Device) setRSSText(v string) error {
+	if v == rssDefault {
+		return d.SetIndirection(nil)
+	}
+	table, err := parseTable(v)
+	if err != nil {
+		return err
+	}
+	if queues, err := d.Queues(); err == nil && isDefault(table, len(queues)) {
+		table = nil // it will be read so, and taken for it
+	}
+	return d.SetIndirection(table)
+}
+
+func parseTable(v string) (table []uint32, err error) {
+	for _, f := range strings.Fields(v) {
+		q, err := parse32(f)
+		if err != nil {
+			return nil, fmt.Errorf("RSS table: %q is not the number of a queue: want default, or the queue of every entry, such as 0 1 2 3 0 1 2 3 for eight of them", f)
+		}
+		table = append(table, q)
+	}
+	if len(table) == 0 || len(table) > maxIndirection {
+		return nil, fmt.Errorf("RSS table of %d entries", len(table))
+	}
+	return table, nil
 }

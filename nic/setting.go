@@ -3,14 +3,14 @@ package nic
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/zcbench/zcbench/setting"
-	"golang.org/x/sys/unix"
 )
 
-// Setting finds a setting by name:
+// Setting finds a setting by name. Its texts are, as they read back:
 //
 //	mtu, gso-max-size, gro-max-size, gso-ipv4-max-size, gro-ipv4-max-size    bytes
 //	channels              rx N tx N other N combined N
@@ -31,7 +31,7 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 	var err error
 	switch word {
 	case "channels":
-		s.Get = text(d.Channels)
+		s.Get, s.Canon = text(d.Channels), rewritten(parseChannels)
 		s.Set = parsed(parseChannels, d.SetChannels)
 	case "ring":
 		err = d.ringSetting(&s, arg)
@@ -41,21 +41,20 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 			return f.String(), err
 		}
 		s.Set = func(v string) error { return d.setFeatureText(arg, v) }
+		s.Canon = oneOf(append([]string{"on", "off"}, unfollowed...)...)
 	case "header-split":
-		s.Get = text(d.HeaderSplit)
-		s.Set = parsed(parseSplit, d.restoreSplit)
+		d.splitSetting(&s)
 	case "coalesce":
-		s.Get = func() (string, error) { return d.coalescingText(arg) }
-		s.Set = parsed(parse32, func(v uint32) error { return d.SetCoalescing(arg, v) })
+		err = d.coalesceSetting(&s, arg)
 	case "interrupt":
 		err = interruptSetting(&s, arg)
 	case "napi", "irq", "rps", "xps":
 		err = d.queueSetting(&s, word, arg)
 	case "rss":
-		s.Get = d.rssText
-		s.Set = d.setRSSText
+		d.rssSetting(&s)
 	case "rss-context":
 		s.Get, s.Set, err = d.contextSetting(arg)
+		s.Canon = oneOf(present, absent)
 	case "rule":
 		err = d.ruleSetting(&s, arg)
 	default:
@@ -67,8 +66,19 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 			return strconv.Itoa(linkNumbers[name].get(l)), err
 		}
 		s.Set = parsed(strconv.Atoi, func(v int) error { return d.setLink(name, v) })
+		s.Canon = number(1)
 	}
 	return s, err
+}
+
+// CheckSetting refuses a setting that no interface has, and a value that it could
+// not have, without an interface to look at.
+func CheckSetting(name, value string) error {
+	s, err := new(Device).Setting(name)
+	if err == nil {
+		_, err = s.Canonical(value)
+	}
+	return err
 }
 
 // text makes a getter of a reader.
@@ -87,6 +97,35 @@ func parsed[T any](parse func(string) (T, error), set func(T) error) func(string
 			return err
 		}
 		return set(v)
+	}
+}
+
+// rewritten makes texts canonical that a parser takes: its value writes itself.
+func rewritten[T fmt.Stringer](parse func(string) (T, error)) func(string) (string, error) {
+	return func(s string) (string, error) {
+		v, err := parse(s)
+		return v.String(), err
+	}
+}
+
+// number makes whole numbers canonical that are no less than least.
+func number(least uint32) func(string) (string, error) {
+	return func(s string) (string, error) {
+		v, err := strconv.ParseUint(s, 10, 31)
+		if err != nil || v < uint64(least) {
+			return "", fmt.Errorf("%q is no whole number from %d to 2147483647", s, least)
+		}
+		return strconv.FormatUint(v, 10), nil
+	}
+}
+
+// oneOf takes some words as they are.
+func oneOf(words ...string) func(string) (string, error) {
+	return func(s string) (string, error) {
+		if !slices.Contains(words, s) {
+			return "", fmt.Errorf("%q is not %s", s, strings.Join(words[:2], " or "))
+		}
+		return s, nil
 	}
 }
 
@@ -112,65 +151,33 @@ func (d *Device) ringSetting(s *setting.Setting, which string) error {
 		}
 		return d.SetRings(n, 0)
 	})
+	s.Canon = number(1)
 	return nil
 }
+
+// unfollowed are the texts of a feature that the driver does not follow.
+var unfollowed = []string{"wanted on, is off", "wanted off, is on"}
 
 // setFeatureText asks for what a text of [Feature] wanted.
 func (d *Device) setFeatureText(name, v string) error {
 	switch v {
-	case "on", "wanted on, is off":
+	case "on", unfollowed[0]:
 		return d.SetFeature(name, true)
-	case "off", "wanted off, is on":
+	case "off", unfollowed[1]:
 		return d.SetFeature(name, false)
 	}
 	return fmt.Errorf("feature %s: %q is not on or off", name, v)
 }
 
-// restoreSplit sets header split. Not every driver takes off, where auto means
-// the same (bnxt).
-func (d *Device) restoreSplit(h HeaderSplit) error {
-	err := d.SetHeaderSplit(h)
-	if e, ok := err.(*Error); ok && h.State == SplitOff && e.Err == unix.EINVAL {
-		h.State = SplitUnknown
-		if d.SetHeaderSplit(h) == nil {
-			return nil
-		}
-	}
-	return err
-}
-
-func (d *Device) coalescingText(name string) (string, error) {
-	all, err := d.Coalescing()
-	if err != nil {
-		return "", err
-	}
-	v, ok := all[name]
-	if !ok {
-		return "", failed(d.op("read coalescing %s", name), unix.EOPNOTSUPP, map[unix.Errno]string{
-			0: "the driver does not have this parameter: ethtool -c " + d.Name + " shows those it has"})
-	}
-	return strconv.FormatUint(uint64(v), 10), nil
-}
-
 // queueSetting is what belongs to one queue.
 func (d *Device) queueSetting(s *setting.Setting, word, arg string) error {
 	queue, err := strconv.Atoi(arg)
-	if err != nil || queue < 0 {
+	if err != nil || queue < 0 || strconv.Itoa(queue) != arg {
 		return fmt.Errorf("setting %s %q: want the number of a queue", word, arg)
 	}
 	switch word {
 	case "napi":
-		s.Get = func() (string, error) {
-			n, err := d.NAPIOf(queue)
-			return n.NAPISettings.String(), err
-		}
-		s.Set = parsed(ParseNAPISettings, func(v NAPISettings) error {
-			n, err := d.NAPIOf(queue)
-			if err != nil {
-				return err
-			}
-			return d.SetNAPI(n.ID, v)
-		})
+		d.napiSetting(s, queue)
 	case "irq":
 		s.Get = func() (string, error) {
 			irq, err := d.irqOf(queue)
@@ -186,6 +193,7 @@ func (d *Device) queueSetting(s *setting.Setting, word, arg string) error {
 			}
 			return SetIRQAffinity(irq, v)
 		}
+		s.Canon = canonicalCPUs
 	default:
 		file := fmt.Sprintf("%cx-%d/%s_cpus", map[string]rune{"rps": 'r', "xps": 't'}[word], queue, word)
 		s.Get = func() (string, error) { return d.readQueueFile(file) }
@@ -197,60 +205,13 @@ func (d *Device) queueSetting(s *setting.Setting, word, arg string) error {
 
 func interruptSetting(s *setting.Setting, arg string) error {
 	irq, err := strconv.Atoi(arg)
-	if err != nil || irq < 0 {
+	if err != nil || irq < 0 || strconv.Itoa(irq) != arg {
 		return fmt.Errorf("setting interrupt %q: want the number of an interrupt", arg)
 	}
 	s.Get = func() (string, error) { return IRQAffinity(irq) }
 	s.Set = func(v string) error { return SetIRQAffinity(irq, v) }
+	s.Canon = canonicalCPUs
 	return nil
-}
-
-// rssText is the indirection table. One that is the kernel's default is called
-// so: set as a table it would no longer follow the number of queues.
-func (d *Device) rssText() (string, error) {
-	table, err := d.Indirection()
-	if err != nil {
-		return "", err
-	}
-	queues, err := d.Queues()
-	if err != nil {
-		return "", err
-	}
-	if isDefault(table, len(queues)) {
-		return rssDefault, nil
-	}
-	return tableText(table), nil
-}
-
-const rssDefault = "default"
-
-func tableText(table []uint32) string {
-	return strings.Trim(fmt.Sprint(table), "[]")
-}
-
-func (d *Device) setRSSText(v string) error {
-	if v == rssDefault {
-		return d.SetIndirection(nil)
-	}
-	table, err := parseTable(v)
-	if err != nil {
-		return err
-	}
-	return d.SetIndirection(table)
-}
-
-func parseTable(v string) (table []uint32, err error) {
-	for _, f := range strings.Fields(v) {
-		q, err := parse32(f)
-		if err != nil {
-			return nil, fmt.Errorf("RSS table: %w", err)
-		}
-		table = append(table, q)
-	}
-	if len(table) == 0 || len(table) > maxIndirection {
-		return nil, fmt.Errorf("RSS table of %d entries", len(table))
-	}
-	return table, nil
 }
 
 // The values of a rule's setting.
@@ -302,5 +263,6 @@ func (d *Device) ruleSetting(s *setting.Setting, arg string) error {
 		}
 		return d.DeleteRule(at)
 	}
+	s.Canon = oneOf(present, absent)
 	return nil
 }

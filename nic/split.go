@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/setting"
 	"golang.org/x/sys/unix"
 )
 
@@ -47,12 +48,15 @@ func (h HeaderSplit) String() string {
 	return fmt.Sprintf("tcp-data-split %v, hds-thresh %d", h.State, h.Threshold)
 }
 
-// parseSplit reads what HeaderSplit's String writes.
+// parseSplit reads what HeaderSplit's String writes. A text without hds-thresh
+// leaves it open.
 func parseSplit(text string) (h HeaderSplit, err error) {
 	h.Threshold = -1
 	state, thresh, has := strings.Cut(text, ", hds-thresh ")
 	if has {
-		h.Threshold, err = strconv.Atoi(thresh)
+		var n uint64
+		n, err = strconv.ParseUint(thresh, 10, 31)
+		h.Threshold = int(n)
 	}
 	for _, s := range []Split{SplitUnknown, SplitOff, SplitOn} {
 		if state == "tcp-data-split "+s.String() && err == nil {
@@ -104,4 +108,41 @@ func (d *Device) SetHeaderSplit(h HeaderSplit) error {
 	return failed(d.op("set %v", h), err, map[unix.Errno]string{
 		unix.EOPNOTSUPP: "the driver cannot split headers from payload: use a NIC and driver that can (bnxt, mlx5, gve DQO-RDA, fbnic)",
 		unix.EINVAL:     "detach XDP programs (ip link set dev " + d.Name + " xdp off), close whatever holds one of its queues; mlx5 wants rx-gro-hw on first (ethtool -K " + d.Name + " rx-gro-hw on)"})
+}
+
+// splitSetting is header split as a setting.
+func (d *Device) splitSetting(s *setting.Setting) {
+	s.Get, s.Set = text(d.HeaderSplit), parsed(parseSplit, d.restoreSplit)
+	s.Canon, s.Complete, s.Follows = rewritten(parseSplit), completeSplit, splitFollows
+}
+
+// completeSplit gives a text without hds-thresh that of the driver found.
+func completeSplit(text, found string) (string, error) {
+	h, err := parseSplit(text)
+	if err != nil || h.Threshold >= 0 {
+		return text, err
+	}
+	was, err := parseSplit(found)
+	h.Threshold = was.Threshold
+	return h.String(), err
+}
+
+// splitFollows: auto leaves it to the driver, many of which then tell what they do.
+func splitFollows(text, now string) bool {
+	want, err := parseSplit(text)
+	is, ierr := parseSplit(now)
+	return err == nil && ierr == nil && want.State == SplitUnknown && want.Threshold == is.Threshold
+}
+
+// restoreSplit sets header split. Not every driver takes off, where auto means
+// the same (bnxt).
+func (d *Device) restoreSplit(h HeaderSplit) error {
+	err := d.SetHeaderSplit(h)
+	if e, ok := err.(*Error); ok && h.State == SplitOff && e.Err == unix.EINVAL {
+		h.State = SplitUnknown
+		if d.SetHeaderSplit(h) == nil {
+			return nil
+		}
+	}
+	return err
 }

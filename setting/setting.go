@@ -11,17 +11,55 @@ type Setting struct {
 	Name string
 	Get  func() (string, error)
 	Set  func(string) error
-	// Canon makes a text that somebody typed canonical, or refuses it; nil: it is.
-	Canon func(string) (string, error)
+	// Canon makes a text that somebody typed canonical, or refuses it, without
+	// looking at the host; nil: it is.
+	Canon func(typed string) (string, error)
+	// Complete adds to a canonical text what it leaves open, as it was found; nil:
+	// nothing can be left open.
+	Complete func(text, found string) (string, error)
+	// Follows reports whether now is what may read back once a canonical text was
+	// set, where the kernel can tell it by another text; nil: by none.
+	Follows func(text, now string) bool
 }
 
-// Canonical is the text that Get returns when v was set.
+// Canonical is the text to be set when v was typed, all but what it leaves open.
 func (s Setting) Canonical(v string) (string, error) {
 	if s.Canon == nil {
 		return v, nil
 	}
-	return s.Canon(v)
+	v, err := s.Canon(v)
+	if err != nil {
+		err = &Invalid{Name: s.Name, Err: err}
+	}
+	return v, err
 }
+
+// Whole is a canonical text with what it leaves open as found, which is read only
+// if something can be left open.
+func (s Setting) Whole(v string, found func() (string, error)) (string, error) {
+	if s.Complete == nil {
+		return v, nil
+	}
+	f, err := found()
+	if err != nil {
+		return v, err
+	}
+	return s.Complete(v, f)
+}
+
+// Reads reports whether now is what reads back when v was set.
+func (s Setting) Reads(v, now string) bool {
+	return now == v || s.Follows != nil && s.Follows(v, now)
+}
+
+// Invalid is a value that no host could have: the caller's mistake.
+type Invalid struct {
+	Name string
+	Err  error
+}
+
+func (e *Invalid) Error() string { return fmt.Sprintf("setting %q: %v", e.Name, e.Err) }
+func (e *Invalid) Unwrap() error { return e.Err }
 
 // Reverted is a setting that was taken without an error and yet reads back as
 // something else: some drivers revert silently what they cannot do.
@@ -47,7 +85,10 @@ func Apply(s Setting, where, want string) error {
 		return err
 	}
 	now, err := s.Get()
-	if err != nil || now == want {
+	if err != nil {
+		return err
+	}
+	if want, err = s.Whole(want, func() (string, error) { return now, nil }); err != nil || now == want {
 		return err
 	}
 	if err := s.Set(want); err != nil {
@@ -56,7 +97,7 @@ func Apply(s Setting, where, want string) error {
 	if now, err = s.Get(); err != nil {
 		return err
 	}
-	if now != want {
+	if !s.Reads(want, now) {
 		return &Reverted{Name: s.Name, Want: want, Got: now, Where: where}
 	}
 	return nil

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"errors"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -59,7 +60,19 @@ func BlamesPeer(err error) bool {
 
 // ReasonOf is err's text; of a mode that is not supported, without its name,
 // which stands beside every reason.
+//
+// Of joined errors, such as a refusal and what could not be taken back after it,
+// all are said.
 func ReasonOf(err error) string {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		var texts, reasons []string
+		for _, e := range all.Unwrap() {
+			texts, reasons = append(texts, e.Error()), append(reasons, ReasonOf(e))
+		}
+		if strings.Join(texts, "\n") == err.Error() { // it has no words of its own
+			return strings.Join(reasons, "\n")
+		}
+	}
 	var u *Unsupported
 	if errors.As(err, &u) {
 		return u.Reason()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -20,9 +21,14 @@ import (
 // hello is in flight when it connects.
 const handshakeTime = 3 * time.Second
 
-// maxPending is how many connections may be in their handshake at once. One
-// more closes the oldest: a crowd of silent strangers cannot keep the flow out.
-const maxPending = 16
+// maxPending is how many connections may be in their handshake at once. One more
+// waits in the backlog until one is done, or the oldest has had its helloTime and
+// is closed: a crowd of silent strangers neither keeps the flow out nor throws it
+// out between its connection and its hello, which comes with it.
+const (
+	maxPending = 512
+	helloTime  = time.Second
+)
 
 // Port is a data port: it takes one flow, the one with the cookie, and closes
 // and counts every other connection, before, during and after it.
@@ -35,7 +41,12 @@ type Port struct {
 	mu      sync.Mutex
 	taken   bool
 	closed  bool
-	pending []net.Conn // oldest first
+	pending []pending // oldest first
+}
+
+type pending struct {
+	conn  net.Conn
+	since time.Time
 }
 
 type accepted struct {
@@ -96,26 +107,31 @@ func (p *Port) acceptLoop() {
 			time.Sleep(10 * time.Millisecond) // out of descriptors: let some close
 			continue
 		}
-		if p.admit(c) {
-			go p.handshake(c)
+		for !p.admit(c) {
+			time.Sleep(5 * time.Millisecond)
 		}
 	}
 }
 
-// admit puts c among the pending, at the cost of the oldest if there are many.
+// admit begins the handshake of c, or closes it where none is wanted. It reports
+// false while too many others are in theirs.
 func (p *Port) admit(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.taken || p.closed {
 		p.strangers.Add(1)
 		c.Close()
-		return false
+		return true
 	}
 	if len(p.pending) == maxPending {
-		p.pending[0].Close() // its handshake fails and counts it
+		if time.Since(p.pending[0].since) < helloTime {
+			return false
+		}
+		p.pending[0].conn.Close() // its handshake fails and counts it
 		p.pending = p.pending[1:]
 	}
-	p.pending = append(p.pending, c)
+	p.pending = append(p.pending, pending{c, time.Now()})
+	go p.handshake(c)
 	return true
 }
 
@@ -131,22 +147,22 @@ func (p *Port) handshake(c net.Conn) {
 	}
 }
 
-// settle takes c from the pending; it reports whether c became the flow.
+// settle takes c from the pending; it reports whether c became the flow. One that
+// is no longer pending was closed.
 func (p *Port) settle(c net.Conn, h Hello, ok bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, q := range p.pending {
-		if q == c {
-			p.pending = append(p.pending[:i:i], p.pending[i+1:]...)
-			break
-		}
+	at := slices.IndexFunc(p.pending, func(q pending) bool { return q.conn == c })
+	if at < 0 {
+		return false
 	}
+	p.pending = slices.Delete(p.pending, at, at+1)
 	if !ok || p.taken || p.closed {
 		return false
 	}
 	p.taken = true
 	for _, q := range p.pending {
-		q.Close() // too late: its handshake fails and counts it
+		q.conn.Close() // too late: its handshake fails and counts it
 	}
 	c.SetDeadline(time.Time{})
 	p.flow <- accepted{c.(*net.TCPConn), h} // under the lock, so that Close finds it; there is room for the one
@@ -169,8 +185,8 @@ func (p *Port) Accept(ctx context.Context) (*Conn, Hello, error) {
 func (p *Port) Close() error {
 	p.mu.Lock()
 	p.closed = true
-	for _, c := range p.pending {
-		c.Close()
+	for _, q := range p.pending {
+		q.conn.Close()
 	}
 	p.mu.Unlock()
 	select {

@@ -6,6 +6,8 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -188,20 +190,72 @@ func TestSilentCrowdDoesNotKeepTheFlowOut(t *testing.T) {
 	p := listen(t, cookie)
 	before := streamtest.Holding(t)
 	var crowd []net.Conn
-	for range 50 {
+	for range 600 { // more than may be pending
 		crowd = append(crowd, connect(t, p))
 	}
-	closed(t, crowd[0], time.Second) // the oldest go first
+	closed(t, crowd[0], 2*time.Second) // the oldest go first
 	rx, tx := meet(t, p, helloOf(cookie))
 	passes(t, rx, tx)
 	for _, c := range crowd {
 		closed(t, c, 4*time.Second)
 		c.Close()
 	}
-	strangers(t, p, 50)
+	strangers(t, p, 600)
 	rx.Close()
 	tx.Close()
 	streamtest.NoMore(t, before, 16<<20)
+}
+
+// A sender whose hello takes a moment is not thrown out by strangers that keep
+// coming meanwhile.
+func TestFloodDuringTheHandshake(t *testing.T) {
+	c := stream.NewCookie()
+	p := listen(t, c)
+	ctx, cancel := context.WithCancel(soon(t))
+	var flood sync.WaitGroup
+	var came atomic.Uint64
+	for range 4 {
+		flood.Go(func() {
+			for ctx.Err() == nil {
+				s, err := net.Dial("tcp", p.Addr().String())
+				if err != nil {
+					return
+				}
+				came.Add(1)
+				// It says nothing, and stays for a while.
+				time.AfterFunc(500*time.Millisecond, func() { s.Close() })
+				time.Sleep(4 * time.Millisecond)
+			}
+		})
+	}
+	defer flood.Wait()
+	defer cancel()
+	tx := connect(t, p)
+	before := came.Load()
+	for end := time.Now().Add(5 * time.Second); came.Load() < before+50; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the flood does not come")
+		}
+	}
+	b, err := helloOf(c).AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	rx, _, err := p.Accept(soon(t))
+	if err != nil {
+		t.Fatalf("the flow among %d strangers: %v", came.Load(), err)
+	}
+	defer rx.Close()
+	if err := rx.Welcome(stream.Welcome{Duration: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	tx.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := tx.Read(make([]byte, 1)); err != nil {
+		t.Errorf("a closed connection became the flow: %v", err)
+	}
 }
 
 func TestSecondConnectionDuringTheFlow(t *testing.T) {

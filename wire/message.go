@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
@@ -26,7 +27,8 @@ const (
 	OpAddrs   Op = "addrs"   // nothing -> []Interface
 	OpRoute   Op = "route"   // RouteParams -> Route
 	OpSet     Op = "set"     // Settings -> SetResult; instead of those before, which are restored
-	OpRestore Op = "restore" // RestoreParams -> []lease.Report; finishes what dead processes left
+	OpFinish  Op = "finish"  // nothing -> []string; restores what dead processes left, and says so
+	OpRestore Op = "restore" // RestoreParams -> []lease.Report; as OpFinish, for people who ask
 	OpOpen    Op = "open"    // EndSpec -> Opened; prepares one end of a flow
 	OpRun     Op = "run"     // Schedule -> EndResult; answered when the flow has ended
 	OpAbort   Op = "abort"   // nothing -> nothing; ends the flow, OpRun is still answered
@@ -50,6 +52,13 @@ func (r Request) Decode(v any) error {
 	}
 	return nil
 }
+
+// Ending is the ID of an answer to no request: the agent, whose input has ended,
+// is still taking back what it has set. It comes every EndingEvery.
+const (
+	Ending      = 0
+	EndingEvery = time.Second
+)
 
 // Response is one line from the agent.
 type Response struct {
@@ -77,9 +86,10 @@ func (e *Error) Fix() string { return e.How }
 type Hello struct {
 	Version     int    `json:"version"`
 	ToolVersion string `json:"tool_version"`
-	// KeepLeases leaves what dead processes have set as it is. Otherwise the agent
-	// restores it before it answers.
-	KeepLeases bool `json:"keep_leases,omitempty"`
+	// Session and Command are what others are told who want what the agent has
+	// leased: the session, and the controller's command line.
+	Session string `json:"session,omitempty"`
+	Command string `json:"command,omitempty"`
 	// SilenceNs: a controller that says nothing for so long is lost, nanoseconds;
 	// 0: only the end of input tells.
 	SilenceNs int64 `json:"silence_ns,omitempty"`
@@ -93,8 +103,6 @@ type HelloResult struct {
 	NetNS       string      `json:"netns"` // "dev:inode" of its network namespace
 	OnlineCPUs  []int       `json:"online_cpus"`
 	Env         results.Env `json:"env"`
-	// Finished says what dead processes had left on the host and was restored.
-	Finished []string `json:"finished,omitempty"`
 }
 
 // Clock is the agent's CLOCK_MONOTONIC, nanoseconds.

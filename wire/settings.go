@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/tune"
 )
 
@@ -116,6 +117,11 @@ func (s Settings) Check() error {
 		return fmt.Errorf("BIG TCP of %d bytes is outside 4096..%d", s.BigTCPBytes, MaxBigTCP)
 	case s.RXRing < 0 || s.TXRing < 0 || s.Channels < 0 || s.HugePages < 0 || s.MaxIdleUs != nil && *s.MaxIdleUs < 0:
 		return fmt.Errorf("rings, channels, huge pages and idle times cannot be negative")
+	}
+	for _, x := range s.Device {
+		if err := nic.CheckSetting(x.Name, x.Value); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -229,17 +229,19 @@ func (f *runFlags) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	ctx := cmd.Context()
-	sut, err := host.Dial(ctx, f.sut, dialing(cmd))
+	name, dial := bench.NewSession(), dialing(cmd)
+	dial.Session = name
+	sut, err := host.Dial(ctx, f.sut, dial)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, sut.Close()) }()
-	tg, err := host.Dial(ctx, f.tg, dialing(cmd))
+	tg, err := host.Dial(ctx, f.tg, dial)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, tg.Close()) }()
-	session, err := f.session(ctx, sut, tg)
+	session, err := f.session(ctx, name, sut, tg)
 	if err != nil {
 		return err
 	}
@@ -263,7 +265,7 @@ func (f *runFlags) cellOn(r *bench.Runner) results.Cell {
 	return c
 }
 
-func (f *runFlags) session(ctx context.Context, sut, tg *host.Host) (*bench.Session, error) {
+func (f *runFlags) session(ctx context.Context, name string, sut, tg *host.Host) (*bench.Session, error) {
 	o := f.options()
 	if err := o.FindPath(ctx, sut, tg, f.addr, f.dev, f.tgDev, f.ipv6); err != nil {
 		return nil, cli.UsageError(err)
@@ -292,7 +294,7 @@ func (f *runFlags) session(ctx context.Context, sut, tg *host.Host) (*bench.Sess
 	if err := f.place.place(&o, sut, tg); err != nil {
 		return nil, err
 	}
-	s := &bench.Session{Runner: &bench.Runner{SUT: sut, TG: tg, Opt: o, Session: bench.NewSession()}, AbortOnCancel: true}
+	s := &bench.Session{Runner: &bench.Runner{SUT: sut, TG: tg, Opt: o, Session: name}, AbortOnCancel: true}
 	if f.out != "" {
 		j, err := results.Create(f.out, results.Header{ToolVersion: version.Tool(), SessionID: s.Runner.Session, Cells: []results.Cell{f.cellOn(s.Runner)}})
 		if err != nil {

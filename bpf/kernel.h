@@ -53,6 +53,8 @@ enum { FIELD_BYTE_OFFSET = 0, FIELD_BYTE_SIZE = 1, FIELD_EXISTS = 2, FIELD_LSHIF
 #define bswap16(x) __builtin_bswap16(x)
 #define AF_INET 2
 #define AF_INET6 10
+#define ETH_P_IP 0x0800
+#define ETH_P_IPV6 0x86dd
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 #define NET_RX_SOFTIRQ 3
@@ -99,8 +101,9 @@ struct sk_buff {
 	__s64 tstamp;
 	__u8 tstamp_type : 2;
 	int skb_iif;
+	__u16 protocol;
 	__u16 network_header;
-	unsigned char *head;
+	unsigned char *head, *data;
 };
 
 struct sk_buff_head {
@@ -112,6 +115,7 @@ struct sock {
 	struct sock_common __sk_common;
 	struct sk_buff_head sk_receive_queue;
 	__u16 sk_protocol;
+	int sk_rx_dst_ifindex; /* by which the newest packet of a TCP connection came */
 };
 
 struct socket {

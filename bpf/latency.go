@@ -63,53 +63,6 @@ func (f Filter) load(object func() (*ebpf.CollectionSpec, error), more map[strin
 	return s, nil
 }
 
-// stage is one place on the way up.
-type stage struct {
-	name    string
-	process bool // runs on behalf of the reading process
-	// choices are sets of programs, the best first: the first of which one can
-	// be loaded is taken.
-	choices [][]string
-}
-
-// stages are in the order of enum stage of latency.bpf.c.
-var stages = []stage{
-	{"ip-receive", false, [][]string{{"ip4_receive", "ip6_receive"}, {"ip_receive_tp"}}},
-	{"tcp-receive", false, [][]string{{"tcp4_receive", "tcp6_receive"}}},
-	{"tcp-do-rcv", false, [][]string{{"tcp4_do_rcv", "tcp6_do_rcv"}, {"tcp_do_rcv_tp"}}},
-	{"tcp-enqueued", false, [][]string{{"tcp_enqueued"}, {"enqueued_tp"}}},
-	{"tcp-read", true, [][]string{{"tcp_read"}, {"tcp_read_tp"}}},
-	{"tcp-return", true, [][]string{{"tcp_return"}}},
-	{"udp-receive", false, [][]string{{"udp4_receive", "udp6_receive"}}},
-	{"udp-enqueued", false, [][]string{{"udp_enqueued"}, {"enqueued_tp"}}},
-	// No tracepoint: a linear datagram is copied without passing one.
-	{"udp-read", true, [][]string{{"udp_read"}}},
-	{"devmem-read", true, [][]string{{"devmem_read"}}},
-	{"zcrx-read", true, [][]string{{"zcrx_read"}}},
-	{"zcrx-cqe", true, [][]string{{"zcrx_cqe"}}},
-	{"softirq-run", false, [][]string{{"softirq_raised", "softirq_run"}}},
-	{"wake-return", true, [][]string{{"data_ready", "socket_returned", "zcrx_returned"}}},
-}
-
-// enables are the variables that make the one program at sk_data_ready serve a
-// stage.
-var enables = map[string]string{"tcp-enqueued": latencyVarTpTcpEnqueued, "udp-enqueued": latencyVarTpUdpEnqueued}
-
-// Stages are the names of all stages, in the order of a packet's way.
-func Stages() []string {
-	var names []string
-	for _, s := range stages {
-		names = append(names, s.name)
-	}
-	return names
-}
-
-// SinceStamp tells whether a stage counts from the receive stamp t0. The others
-// count from an event of their own: softirq-run from the raise of the softirq
-// that then runs, wake-return from the data becoming ready on an idle socket to
-// the return of the call that reads it.
-func SinceStamp(stage string) bool { return stage != "softirq-run" && stage != "wake-return" }
-
 // LatencyOptions are the choices of [OpenLatency].
 type LatencyOptions struct {
 	Filter Filter
@@ -152,7 +105,7 @@ func (l *Latency) open(o LatencyOptions) (err error) {
 		l.Hooks = append(l.Hooks, l.hooks(s, o.Filter)...)
 	}
 	for _, h := range l.Hooks {
-		if h.Reason == "" {
+		if h.there() {
 			return l.refresh()
 		}
 	}
@@ -164,27 +117,21 @@ func (l *Latency) hooks(s stage, f Filter) []Hook {
 	if f.ofProcess() && !s.process {
 		return []Hook{{Stage: s.name, Reason: "runs in softirq, on behalf of no process: the filter of process or cgroup rules it out"}}
 	}
-	var all []Hook
-	for _, programs := range s.choices {
-		var loaded bool
-		for _, name := range programs {
-			if name == "ip_receive_tp" && len(l.stamp.links) > 0 {
-				all = append(all, Hook{Stage: s.name, Backend: "tp_btf", Function: "netif_receive_skb", Reason: "it comes before tcx ingress, where t0 is taken"})
-				continue
-			}
-			h := l.set.hook(s.name, name)
-			all, loaded = append(all, h), loaded || h.Reason == ""
-			if v := enables[s.name]; name == latencyProgEnqueuedTp && h.Reason == "" {
-				if err := l.set.maps.Variables[v].Set(uint32(1)); err != nil {
-					all[len(all)-1].Reason = "set " + v + ": " + err.Error()
-				}
-			}
-		}
-		if loaded {
-			break
+	return s.attach(func(program string) Hook { return l.hook(s.name, program) }, l.set.unhook)
+}
+
+// hook attaches one program of a stage.
+func (l *Latency) hook(stage, program string) Hook {
+	if program == latencyProgIpReceiveTp && len(l.stamp.links) > 0 {
+		return Hook{Stage: stage, Backend: "tp_btf", Function: "netif_receive_skb", Reason: "it comes before tcx ingress, where t0 is taken"}
+	}
+	h := l.set.hook(stage, program)
+	if v := enables[stage]; program == latencyProgEnqueuedTp && h.there() {
+		if err := l.set.maps.Variables[v].Set(uint32(1)); err != nil {
+			h.Reason = "set " + v + ": " + err.Error()
 		}
 	}
-	return all
+	return h
 }
 
 // StageHist is what one stage counted.
@@ -214,7 +161,7 @@ func (l *Latency) Read() ([]StageHist, error) {
 
 func (l *Latency) has(stage string) bool {
 	for _, h := range l.Hooks {
-		if h.Stage == stage && h.Reason == "" {
+		if h.Stage == stage && h.there() {
 			return true
 		}
 	}

@@ -118,12 +118,13 @@ func PrintHooks(w io.Writer, hooks []Hook) error {
 	return nil
 }
 
-// Absent names the hooks that no program serves, with the reason: a line for each.
+// Absent names the hooks whose program is missing and that no other replaces, with
+// the reason: a line for each.
 func Absent(hooks []Hook) (lines []string) {
 	var reasons []string
 	at := map[string][]string{}
 	for _, h := range hooks {
-		if h.Reason == "" {
+		if h.there() || h.Replaced {
 			continue
 		}
 		if at[h.Reason] == nil {

@@ -111,8 +111,8 @@ func (p *probes) metrics(from, to probeReading, bytes uint64) (rows []results.Me
 	return rows, warnings
 }
 
-// absent says which stages and counters no program serves. A flow is of TCP: the
-// others are none of its business.
+// absent says which programs are missing. A flow is of TCP: the others are none of
+// its business.
 func (p *probes) absent() (warnings []string) {
 	var hooks []bpf.Hook
 	if p.latency != nil {
@@ -121,11 +121,7 @@ func (p *probes) absent() (warnings []string) {
 	if p.path != nil {
 		hooks = append(hooks, p.path.Hooks...)
 	}
-	served := map[string]bool{}
-	for _, h := range hooks {
-		served[h.Stage] = served[h.Stage] || h.Reason == ""
-	}
-	hooks = slices.DeleteFunc(hooks, func(h bpf.Hook) bool { return served[h.Stage] || strings.HasPrefix(h.Stage, "udp-") })
+	hooks = slices.DeleteFunc(hooks, func(h bpf.Hook) bool { return strings.HasPrefix(h.Stage, "udp-") })
 	for _, line := range bpf.Absent(hooks) {
 		warnings = append(warnings, "probes not there: "+line)
 	}

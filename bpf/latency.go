@@ -6,8 +6,10 @@ import (
 	"maps"
 	"net/netip"
 	"os"
+	"slices"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 )
 
@@ -67,6 +69,8 @@ func (f Filter) load(object func() (*ebpf.CollectionSpec, error), more map[strin
 type LatencyOptions struct {
 	Filter Filter
 	Stamp  Stamp
+
+	attachTCX attachTCX // nil: link.AttachTCX
 }
 
 // Latency is a running latency probe.
@@ -97,17 +101,19 @@ func OpenLatency(o LatencyOptions) (*Latency, error) {
 }
 
 func (l *Latency) open(o LatencyOptions) (err error) {
-	if l.stamp, err = newStamper(l.set, o.Stamp, o.Filter.Ifindex); err != nil {
+	if o.attachTCX == nil {
+		o.attachTCX = link.AttachTCX
+	}
+	if l.stamp, err = newStamper(l.set, o.Stamp, o.Filter.Ifindex, o.attachTCX); err != nil {
 		return err
 	}
 	l.T0 = l.stamp.where()
 	for _, s := range stages {
 		l.Hooks = append(l.Hooks, l.hooks(s, o.Filter)...)
 	}
-	for _, h := range l.Hooks {
-		if h.there() {
-			return l.refresh()
-		}
+	if slices.ContainsFunc(l.Hooks, Hook.there) {
+		l.Hooks = append(l.Hooks, l.stamp.reasons...)
+		return l.refresh()
 	}
 	return fmt.Errorf("no latency probe can be loaded: %s: %s", l.Hooks[0].Function, l.Hooks[0].Reason)
 }

@@ -1,7 +1,6 @@
 package bpf_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"math"
@@ -9,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -345,35 +345,79 @@ func TestIntegrationLatencyOfProcess(t *testing.T) {
 	}
 }
 
+// bulk sends as fast as the SUT takes it, until stop, or for 30 s.
+func bulk(t *testing.T, p *veth.Pair) (stop func()) {
+	t.Helper()
+	rx, tx := connect(t, p)
+	var done sync.WaitGroup
+	done.Go(func() {
+		for b := make([]byte, 64<<10); ; {
+			if _, err := tx.Write(b); err != nil {
+				return
+			}
+		}
+	})
+	done.Go(func() {
+		for b := make([]byte, 64<<10); ; {
+			if _, err := rx.Read(b); err != nil {
+				return
+			}
+		}
+	})
+	return func() {
+		tx.Close()
+		rx.Close()
+		done.Wait()
+	}
+}
+
+// The probe costs at most 0.65 of what the common design does, in the best of three
+// tries: others may use the machine. All programs are timed, what stamps too.
 func TestIntegrationCost(t *testing.T) {
 	hostOnly(t)
 	p := newPair(t)
-	l := openLatency(t, p.SUT.Netns, bpf.Filter{})
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		chat(t, p, p.SUT.IPv4, 1<<30, 0, func() bool { return ctx.Err() != nil })
-	}()
-	costs, err := l.MeasureCost(ctx, 1200*time.Millisecond)
-	cancel()
-	<-done
+	ratio := math.Inf(1)
+	for range 3 {
+		if ratio = min(ratio, compareCost(t, p)); ratio <= 0.65 {
+			return
+		}
+	}
+	t.Errorf("ours over the reference: %.2f at best, want 0.65", ratio)
+}
+
+func compareCost(t *testing.T, p *veth.Pair) float64 {
+	stop := bulk(t, p)
+	defer stop()
+	path := in(t, p.SUT.Netns, func() (*bpf.Path, error) { return bpf.OpenPath(0, 0) })
+	defer path.Close()
+	calls, err := bpf.OpenSyscalls(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ours, reference float64 // ns of all runs that both made
+	defer calls.Close()
+	l := openLatency(t, p.SUT.Netns, bpf.Filter{})
+	probes := bpf.Probes{Latency: l, Path: path, Syscalls: calls}
+	costs := in(t, p.SUT.Netns, func() ([]bpf.Cost, error) { return probes.MeasureCost(t.Context(), 1200*time.Millisecond) })
+	var mine, reference float64 // ns of all runs that both made
+	timed := map[string]bool{}
 	for _, c := range costs {
 		t.Logf("%-13s %-24s runs %7d, %5.0f ns, floor %5.0f, reference %5.0f, %8.0f Hz, %.3f cores", c.Hook.Stage, c.Hook.Function, c.Runs, c.Ns, c.FloorNs, c.Reference, c.Hz, c.Core)
-		if c.Runs > 1000 && c.FloorNs == 0 {
+		timed[c.Hook.Function] = c.Runs > 0
+		if c.Runs > 1000 && (c.FloorNs == 0 || c.Hz == 0) {
 			t.Errorf("%s: no floor", c.Hook.Function)
 		}
-		if c.Reference > 0 && c.Runs > 1000 {
-			ours, reference = ours+c.Ns, reference+c.Reference
+		if c.Reference > 0 && c.Runs > 100 {
+			mine, reference = mine+c.Ns, reference+c.Reference
+		}
+	}
+	for _, f := range []string{"ingress of lo, " + p.SUT.Dev, "tcp_probe", "softirq_raise", "napi_poll", "sys_enter", "sys_exit"} {
+		if !timed[f] {
+			t.Errorf("no run of the program at %s was timed", f)
 		}
 	}
 	if reference == 0 {
 		t.Fatal("nothing was compared with the reference design")
 	}
-	t.Logf("ours over the reference: %.2f", ours/reference)
+	t.Logf("ours over the reference: %.2f", mine/reference)
+	return mine / reference
 }

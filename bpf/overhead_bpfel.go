@@ -20,6 +20,7 @@ const (
 	overheadMapHash             = "hash"
 	overheadMapInterfaces       = "interfaces"
 	overheadProgEmpty           = "empty"
+	overheadProgEmptyTcx        = "empty_tcx"
 	overheadProgHashSkb         = "hash_skb"
 	overheadProgHashSock        = "hash_sock"
 	overheadProgHashSockSkb     = "hash_sock_skb"
@@ -78,6 +79,7 @@ type overheadSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type overheadProgramSpecs struct {
 	Empty       *ebpf.ProgramSpec `ebpf:"empty"`
+	EmptyTcx    *ebpf.ProgramSpec `ebpf:"empty_tcx"`
 	HashSkb     *ebpf.ProgramSpec `ebpf:"hash_skb"`
 	HashSock    *ebpf.ProgramSpec `ebpf:"hash_sock"`
 	HashSockSkb *ebpf.ProgramSpec `ebpf:"hash_sock_skb"`
@@ -162,6 +164,7 @@ type overheadVariables struct {
 // It can be passed to loadOverheadObjects or ebpf.CollectionSpec.LoadAndAssign.
 type overheadPrograms struct {
 	Empty       *ebpf.Program `ebpf:"empty"`
+	EmptyTcx    *ebpf.Program `ebpf:"empty_tcx"`
 	HashSkb     *ebpf.Program `ebpf:"hash_skb"`
 	HashSock    *ebpf.Program `ebpf:"hash_sock"`
 	HashSockSkb *ebpf.Program `ebpf:"hash_sock_skb"`
@@ -170,6 +173,7 @@ type overheadPrograms struct {
 func (p *overheadPrograms) Close() error {
 	return _OverheadClose(
 		p.Empty,
+		p.EmptyTcx,
 		p.HashSkb,
 		p.HashSock,
 		p.HashSockSkb,

@@ -33,7 +33,11 @@ type stamper struct {
 	fd    int // a socket that asks for stamps
 	prog  *ebpf.Program
 	links []link.Link
-	names []string // interfaces with a program of ours
+	// names and indices of interfaces with a program of ours.
+	names  []string
+	devs   []int
+	netns  uint64 // where they are
+	attach attachTCX
 	// without are interfaces that wanted a program and could not have it.
 	without []string
 	reasons []Hook
@@ -43,14 +47,14 @@ type stamper struct {
 type attachTCX func(link.TCXOptions) (link.Link, error)
 
 func newStamper(s *set, kind Stamp, ifindex int, attach attachTCX) (*stamper, error) {
-	st := &stamper{fd: -1}
-	if err := st.open(s, kind, ifindex, attach); err != nil {
+	st := &stamper{fd: -1, attach: attach}
+	if err := st.open(s, kind, ifindex); err != nil {
 		return nil, errors.Join(err, st.close())
 	}
 	return st, nil
 }
 
-func (st *stamper) open(s *set, kind Stamp, ifindex int, attach attachTCX) (err error) {
+func (st *stamper) open(s *set, kind Stamp, ifindex int) (err error) {
 	if st.fd, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err != nil {
 		return fmt.Errorf("make a socket that asks for receive stamps: %w", err)
 	}
@@ -60,6 +64,9 @@ func (st *stamper) open(s *set, kind Stamp, ifindex int, attach attachTCX) (err 
 	}
 	if kind == StampSocket {
 		return nil
+	}
+	if st.netns, err = NetnsInode(); err != nil {
+		return err
 	}
 	devs, err := stampDevs(kind, ifindex)
 	if err != nil || len(devs) == 0 {
@@ -71,11 +78,11 @@ func (st *stamper) open(s *set, kind Stamp, ifindex int, attach attachTCX) (err 
 		var l link.Link
 		aerr := err
 		if err == nil {
-			l, aerr = attach(link.TCXOptions{Interface: d.Attrs().Index, Program: st.prog, Attach: ebpf.AttachTCXIngress, Anchor: link.Head()})
+			l, aerr = st.attach(link.TCXOptions{Interface: d.Attrs().Index, Program: st.prog, Attach: ebpf.AttachTCXIngress, Anchor: link.Head()})
 		}
 		switch {
 		case aerr == nil:
-			st.links, st.names = append(st.links, l), append(st.names, name)
+			st.links, st.names, st.devs = append(st.links, l), append(st.names, name), append(st.devs, d.Attrs().Index)
 		case kind == StampAuto: // the socket's stamps must do
 			h := Hook{Stage: "stamp", Backend: "tcx", Function: "ingress of " + name}
 			h.Reason = reason(h, aerr) + " (tcx needs Linux 6.6)"

@@ -70,7 +70,8 @@ func (c *Call) Mean() time.Duration {
 }
 
 // Stddev is the standard deviation of the mean as a share of the mean, which is
-// what `perf trace -s` has in its column of that name.
+// what `perf trace -s` has in its column of that name; 0 of a single call, which has
+// none.
 func (c *Call) Stddev() float64 {
 	n, sum := float64(c.Calls), float64(c.Sum)
 	if c.Calls < 2 || c.Sum == 0 {

@@ -188,7 +188,9 @@ func callMetrics(calls []bpf.Call, wall time.Duration, bytes uint64) (rows []res
 		add("min", "ms", float64(c.Min)/1e6)
 		add("avg", "ms", float64(c.Mean())/1e6)
 		add("max", "ms", float64(c.Max)/1e6)
-		add("stddev", "%", 100*c.Stddev())
+		if c.Calls > 1 {
+			add("stddev", "%", 100*c.Stddev())
+		}
 		add("per_second", "1/s", float64(c.Calls)/wall.Seconds())
 		if bytes > 0 {
 			add("per_mb", "1/MB", float64(c.Calls)/(float64(bytes)/1e6))

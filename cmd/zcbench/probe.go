@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,8 +66,11 @@ Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
 	fs.StringVar(&f.stamp, "stamp", "", "where packets are stamped: socket or tcx (default: tcx on veth and lo, else socket)")
 	fs.StringVar(&f.prometheus, "prometheus", "", "serve the histograms at http://ADDR:PORT/metrics; without ADDR on loopback only")
 	fs.BoolVar(&f.json, "json", false, "print as JSON, an object for each interval and one for the whole")
-	fs.BoolVar(&f.overhead, "overhead", false, "measure what the probe itself costs, beside an empty program and a per-CPU hash")
+	fs.BoolVar(&f.overhead, "overhead", false, "measure what the programs themselves cost, those of --syscalls too, beside an empty one and a per-CPU hash")
 	fs.BoolVar(&f.plain, "no-histograms", false, "print the table alone")
+	for _, nothing := range [][]string{{"overhead", "prometheus"}, {"overhead", "interval"}, {"overhead", "no-histograms"}, {"json", "no-histograms"}} {
+		cmd.MarkFlagsMutuallyExclusive(nothing...)
+	}
 	return cmd
 }
 
@@ -74,8 +78,8 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 	if f.duration < 0 || f.interval < 0 || f.interval > 0 && f.interval < 100*time.Millisecond {
 		return cli.Usagef("--duration must not be negative, and --interval 0 or at least 100ms")
 	}
-	if f.overhead && f.duration == 0 {
-		return cli.Usagef("--overhead needs a --duration")
+	if f.overhead && f.duration < time.Second {
+		return cli.Usagef("--overhead needs a --duration of at least 1s: three kinds of programs take turns")
 	}
 	if f.stamp != "" && f.stamp != string(bpf.StampSocket) && f.stamp != string(bpf.StampTCX) {
 		return cli.Usagef("--stamp %q: must be socket or tcx", f.stamp)
@@ -119,6 +123,9 @@ func (f *probeFlags) inside(open func() error) error {
 		return cli.Usagef("--netns: %w", err)
 	}
 	defer ns.Close()
+	if err := ns.Do(func() error { return nil }); errors.Is(err, unix.EINVAL) {
+		return cli.Usagef("--netns: %w", err)
+	}
 	return ns.Do(open)
 }
 
@@ -183,9 +190,6 @@ func (p *prober) open() error {
 	} else if err != nil {
 		return err
 	}
-	if p.flags.overhead {
-		return nil
-	}
 	if p.path, err = bpf.OpenPath(filter.Netns, filter.Ifindex); err != nil {
 		return err
 	}
@@ -197,29 +201,53 @@ func (p *prober) open() error {
 
 func (p *prober) run(ctx context.Context) error {
 	if p.flags.overhead {
-		return p.overhead(ctx)
+		return p.flags.inside(func() error { return p.overhead(ctx) })
 	}
+	var ln net.Listener
 	if p.flags.prometheus != "" {
-		if err := p.serve(); err != nil {
+		var err error
+		if ln, err = p.listen(); err != nil {
 			return err
 		}
+		defer ln.Close()
 	}
 	if p.flags.duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, p.flags.duration)
 		defer cancel()
 	}
-	if !p.flags.json {
-		fmt.Fprintf(p.out, "t0: %s\n", p.latency.T0)
-		if err := bpf.PrintHooks(p.out, append(p.latency.Hooks, p.path.Hooks...)); err != nil {
-			return err
-		}
+	if err := p.printHead(); err != nil {
+		return err
 	}
 	first, err := p.read()
 	if err != nil {
 		return err
 	}
+	if ln != nil {
+		p.serve(ln)
+	}
 	return p.watch(ctx, first)
+}
+
+// hooks are those of all probes.
+func (p *prober) hooks() []bpf.Hook {
+	all := slices.Concat(p.latency.Hooks, p.path.Hooks)
+	if p.calls != nil {
+		all = append(all, p.calls.Hooks...)
+	}
+	return all
+}
+
+// printHead says where the clock starts and what is missing; JSON has both in every
+// object.
+func (p *prober) printHead() error {
+	if p.flags.json {
+		return nil
+	}
+	if _, err := fmt.Fprintf(p.out, "t0: %s\n", p.latency.T0); err != nil {
+		return err
+	}
+	return bpf.PrintHooks(p.out, p.hooks())
 }
 
 // watch reads every second, for Prometheus and because counters must be read
@@ -280,7 +308,7 @@ func (now reading) since(was reading) reading {
 func (p *prober) print(what string, was, now reading) error {
 	d, wall := now.since(was), now.at.Sub(was.at)
 	if p.flags.json {
-		return json.NewEncoder(p.out).Encode(probeReport(what, wall, p.latency, d))
+		return json.NewEncoder(p.out).Encode(probeReport(what, wall, p, d))
 	}
 	fmt.Fprintf(p.out, "\n%s, %.1f s\n", what, wall.Seconds())
 	if err := bpf.PrintLatency(p.out, d.latency); err != nil {
@@ -307,19 +335,24 @@ func (p *prober) print(what string, was, now reading) error {
 	return bpf.PrintCalls(p.out, d.calls, wall, 0)
 }
 
-// serve starts the Prometheus endpoint.
-func (p *prober) serve() error {
+// listen opens the Prometheus endpoint.
+func (p *prober) listen() (net.Listener, error) {
 	host, port, err := net.SplitHostPort(p.flags.prometheus)
 	if err != nil {
-		return cli.Usagef("--prometheus %q: %w; it is ADDR:PORT", p.flags.prometheus, err)
+		return nil, cli.Usagef("--prometheus %q: %w; it is ADDR:PORT", p.flags.prometheus, err)
 	}
 	if host == "" {
 		host = "127.0.0.1"
 	}
 	ln, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return cli.Usagef("--prometheus: %w", err)
+		return nil, cli.Usagef("--prometheus: %w", err)
 	}
+	return ln, nil
+}
+
+// serve answers there, from the first reading on.
+func (p *prober) serve(ln net.Listener) {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(&p.metrics)
 	mux := http.NewServeMux()
@@ -327,16 +360,18 @@ func (p *prober) serve() error {
 	p.serving = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go p.serving.Serve(ln) // ends with Close
 	fmt.Fprintf(os.Stderr, "metrics at http://%s/metrics\n", ln.Addr())
-	return nil
 }
 
 func (p *prober) overhead(ctx context.Context) error {
-	costs, err := p.latency.MeasureCost(ctx, p.flags.duration)
+	if err := p.printHead(); err != nil {
+		return err
+	}
+	costs, err := bpf.Probes{Latency: p.latency, Path: p.path, Syscalls: p.calls}.MeasureCost(ctx, p.flags.duration)
 	if err != nil {
 		return err
 	}
 	if p.flags.json {
-		return json.NewEncoder(p.out).Encode(costs)
+		return json.NewEncoder(p.out).Encode(costReport(p, costs))
 	}
 	return bpf.PrintCosts(p.out, costs)
 }

@@ -4,6 +4,7 @@
 #define ZCBENCH_FILTER_H
 
 #include "kernel.h"
+#include "process.h"
 #include "stamp.h"
 
 volatile const __u32 only_netns;       /* inode of the namespace */
@@ -13,7 +14,6 @@ volatile const __u16 only_remote_port;
 volatile const __u16 only_port;        /* of either end */
 volatile const __u32 only_addr;        /* 1: addr is of either end */
 volatile const __u32 addr[4];          /* IPv6, or IPv4 mapped into it; network byte order */
-volatile const __u32 only_tgid;
 volatile const __u32 only_cgroup; /* 1: the one in cgroups, and those below it */
 
 struct {
@@ -73,7 +73,7 @@ __inline int sock_matches(struct sock *sk)
 /* process_matches is for hooks that run on behalf of the reading process. */
 __inline int process_matches(void)
 {
-	if (only_tgid && bpf_get_current_pid_tgid() >> 32 != only_tgid)
+	if (only_tgid && !is_process())
 		return 0;
 	return !only_cgroup || bpf_current_task_under_cgroup(&cgroups, 0) == 1;
 }

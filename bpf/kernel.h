@@ -41,6 +41,7 @@ static __u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static __u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;
 static long (*const bpf_current_task_under_cgroup)(void *map, __u32 index) = (void *)37;
 static long (*const bpf_probe_read_kernel)(void *dst, __u32 size, const void *src) = (void *)113;
+static long (*const bpf_get_ns_current_pid_tgid)(__u64 dev, __u64 ino, void *info, __u32 size) = (void *)120;
 static void *(*const bpf_sk_storage_get)(void *map, struct sock *sk, void *value, __u64 flags) = (void *)107;
 static void *(*const bpf_task_storage_get)(void *map, struct task_struct *task, void *value, __u64 flags) = (void *)156;
 static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
@@ -150,7 +151,11 @@ struct scm_timestamping_internal___ktime {
 
 #pragma clang attribute pop
 
-/* include/uapi/linux/bpf.h; its layout is ABI. */
+/* include/uapi/linux/bpf.h; their layout is ABI. */
+struct bpf_pidns_info {
+	__u32 pid, tgid;
+};
+
 struct __sk_buff {
 	__u32 len, pkt_type, mark, queue_mapping, protocol, vlan_present, vlan_tci, vlan_proto, priority, ingress_ifindex, ifindex, tc_index;
 	__u32 cb[5];

@@ -20,23 +20,30 @@ type Filter struct {
 	LocalPort, RemotePort uint16     // as seen from the receiving host
 	Port                  uint16     // of either end
 	Addr                  netip.Addr // of either end
-	// TGID and Cgroup (its folder in the cgroup2 file system; processes of
-	// cgroups below it count) are of the reading process. They leave only stages
-	// that run on its behalf.
+	// TGID (as /proc has it) and Cgroup (its folder in the cgroup2 file system;
+	// processes of cgroups below it count) are of the reading process. They leave
+	// only stages that run on its behalf.
 	TGID   int
 	Cgroup string
 }
 
-func (f Filter) vars() map[string]any {
+func (f Filter) vars() (map[string]any, error) {
 	v := map[string]any{"only_netns": uint32(f.Netns), "only_ifindex": uint32(f.Ifindex), "only_local_port": f.LocalPort,
-		"only_remote_port": f.RemotePort, "only_port": f.Port, "only_tgid": uint32(f.TGID)}
+		"only_remote_port": f.RemotePort, "only_port": f.Port}
+	if f.TGID != 0 {
+		p, err := findProcess(f.TGID)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(v, p.vars())
+	}
 	if f.Cgroup != "" {
 		v["only_cgroup"] = uint32(1)
 	}
 	if f.Addr.IsValid() {
 		v["only_addr"], v["addr"] = uint32(1), f.Addr.As16()
 	}
-	return v
+	return v, nil
 }
 
 func (f Filter) ofProcess() bool { return f.TGID != 0 || f.Cgroup != "" }
@@ -46,7 +53,10 @@ var ErrNoCgroup = errors.New("not a folder of the cgroup2 file system")
 
 // load makes the maps of an object, for the filter.
 func (f Filter) load(object func() (*ebpf.CollectionSpec, error), more map[string]any) (*set, error) {
-	vars := f.vars()
+	vars, err := f.vars()
+	if err != nil {
+		return nil, err
+	}
 	maps.Copy(vars, more)
 	s, err := newSet(object, vars)
 	if err != nil || f.Cgroup == "" {

@@ -31,6 +31,8 @@ const (
 	overheadVarOnlyIfindex      = "only_ifindex"
 	overheadVarOnlyLocalPort    = "only_local_port"
 	overheadVarOnlyNetns        = "only_netns"
+	overheadVarOnlyPidnsDev     = "only_pidns_dev"
+	overheadVarOnlyPidnsIno     = "only_pidns_ino"
 	overheadVarOnlyPort         = "only_port"
 	overheadVarOnlyRemotePort   = "only_remote_port"
 	overheadVarOnlyTgid         = "only_tgid"
@@ -105,6 +107,8 @@ type overheadVariableSpecs struct {
 	OnlyIfindex      *ebpf.VariableSpec `ebpf:"only_ifindex"`
 	OnlyLocalPort    *ebpf.VariableSpec `ebpf:"only_local_port"`
 	OnlyNetns        *ebpf.VariableSpec `ebpf:"only_netns"`
+	OnlyPidnsDev     *ebpf.VariableSpec `ebpf:"only_pidns_dev"`
+	OnlyPidnsIno     *ebpf.VariableSpec `ebpf:"only_pidns_ino"`
 	OnlyPort         *ebpf.VariableSpec `ebpf:"only_port"`
 	OnlyRemotePort   *ebpf.VariableSpec `ebpf:"only_remote_port"`
 	OnlyTgid         *ebpf.VariableSpec `ebpf:"only_tgid"`
@@ -154,6 +158,8 @@ type overheadVariables struct {
 	OnlyIfindex      *ebpf.Variable `ebpf:"only_ifindex"`
 	OnlyLocalPort    *ebpf.Variable `ebpf:"only_local_port"`
 	OnlyNetns        *ebpf.Variable `ebpf:"only_netns"`
+	OnlyPidnsDev     *ebpf.Variable `ebpf:"only_pidns_dev"`
+	OnlyPidnsIno     *ebpf.Variable `ebpf:"only_pidns_ino"`
 	OnlyPort         *ebpf.Variable `ebpf:"only_port"`
 	OnlyRemotePort   *ebpf.Variable `ebpf:"only_remote_port"`
 	OnlyTgid         *ebpf.Variable `ebpf:"only_tgid"`

@@ -32,10 +32,14 @@ func (e *extreme) add(min, max time.Duration) {
 	}
 }
 
-// OpenSyscalls loads the probe for a process, by its id in the initial PID
-// namespace. It needs root.
+// OpenSyscalls loads the probe for a process, by the id that /proc has for it. It
+// needs root.
 func OpenSyscalls(tgid int) (*Syscalls, error) {
-	s, err := newSet(loadSyscalls, map[string]any{"only_tgid": uint32(tgid)})
+	p, err := findProcess(tgid)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSet(loadSyscalls, p.vars())
 	if err != nil {
 		return nil, err
 	}

@@ -148,8 +148,11 @@ func (f *probeFlags) filter() (b bpf.Filter, err error) {
 		}
 	}
 	for flag, pid := range map[string]int{"--pid": f.pid, "--syscalls": f.syscalls} {
-		if pid != 0 && unix.Kill(pid, 0) == unix.ESRCH || pid < 0 {
-			return b, cli.Usagef("%s %d: there is no such process", flag, pid)
+		if pid == 0 {
+			continue
+		}
+		if err := bpf.CheckProcess(pid); err != nil {
+			return b, cli.Usagef("%s: %w", flag, err)
 		}
 	}
 	if f.cgroup != "" {

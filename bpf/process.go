@@ -1,7 +1,6 @@
 package bpf
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -29,15 +28,25 @@ type process struct {
 func findProcess(pid int) (p process, err error) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	if pid == os.Getpid() {
-		dir = "/proc/self" // also where /proc is of another PID namespace
+		dir = self // also where /proc is of another PID namespace
 	}
-	if p.tgid, err = ownID(filepath.Join(dir, "status")); errors.Is(err, os.ErrNotExist) {
+	ids, err := processIDs(dir)
+	if errors.Is(err, os.ErrNotExist) {
 		return p, fmt.Errorf("process %d: %w", pid, ErrNoProcess)
 	} else if err != nil {
 		return p, err
 	}
+	p.tgid = ids[len(ids)-1]
 	var st unix.Stat_t
-	if err := unix.Stat(filepath.Join(dir, "ns/pid"), &st); err != nil {
+	err = unix.Stat(filepath.Join(dir, "ns/pid"), &st)
+	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
+		// It is another user's. If neither has ids below that of /proc, both are in
+		// its namespace.
+		if own, oerr := processIDs(self); oerr == nil && len(own) == 1 && len(ids) == 1 {
+			err = unix.Stat(filepath.Join(self, "ns/pid"), &st)
+		}
+	}
+	if err != nil {
 		return p, fmt.Errorf("PID namespace of process %d: %w", pid, err)
 	}
 	if st.Ino != initPIDNamespace {
@@ -46,27 +55,33 @@ func findProcess(pid int) (p process, err error) {
 	return p, nil
 }
 
-// ownID is a process's id in its own PID namespace, from its status in /proc:
-// the last of NSpid.
-func ownID(status string) (uint32, error) {
-	f, err := os.Open(status)
+const self = "/proc/self"
+
+// processIDs are a process's ids, from that in the PID namespace of /proc to that in
+// its own: NSpid of its status.
+func processIDs(dir string) (ids []uint32, err error) {
+	path := filepath.Join(dir, "status")
+	status, err := os.ReadFile(path)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		rest, ok := strings.CutPrefix(lines.Text(), "NSpid:")
+	for line := range strings.Lines(string(status)) {
+		rest, ok := strings.CutPrefix(line, "NSpid:")
 		if !ok {
 			continue
 		}
-		ids := strings.Fields(rest)
-		if len(ids) == 0 {
-			break
+		for _, field := range strings.Fields(rest) {
+			id, err := strconv.ParseUint(field, 10, 32)
+			if err != nil {
+				return nil, fmt.Errorf("%s: NSpid: %w", path, err)
+			}
+			ids = append(ids, uint32(id))
 		}
-		id, err := strconv.ParseUint(ids[len(ids)-1], 10, 32)
-		return uint32(id), err
 	}
-	return 0, fmt.Errorf("%s: no NSpid", status)
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("%s: no NSpid", path)
+	}
+	return ids, nil
 }
 
 // CheckProcess tells whether there is a process of that id in /proc.

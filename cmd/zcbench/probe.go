@@ -43,8 +43,9 @@ func probeCommand() *cobra.Command {
 		Short: "Show where received packets spend their time on the way up, for any traffic",
 		Long: `probe shows how old received packets are at each stage of the network stack, from
 the receive stamp to the application, counts what buffers and polls do, and
-with --syscalls times one process's system calls. It needs root and changes
-nothing that outlives it. See docs/probes.md for the stages.
+with --syscalls times one process's system calls. It needs root, or CAP_BPF,
+CAP_PERFMON and CAP_NET_ADMIN (and CAP_SYS_ADMIN for --netns and --overhead), and
+changes nothing that outlives it. See docs/probes.md for the stages.
 
 Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
 		Example: "  zcbench probe --dev eth0 --port 443 --duration 10s\n  zcbench probe --prometheus 127.0.0.1:9435 --duration 0\n  zcbench probe --overhead",
@@ -84,8 +85,10 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 	if f.stamp != "" && f.stamp != string(bpf.StampSocket) && f.stamp != string(bpf.StampTCX) {
 		return cli.Usagef("--stamp %q: must be socket or tcx", f.stamp)
 	}
-	if os.Geteuid() != 0 {
-		return cli.Usagef("probe loads eBPF programs and must run as root: sudo zcbench probe")
+	if err := bpf.CheckCapabilities(f.overhead || f.netns != ""); errors.Is(err, bpf.ErrCapability) {
+		return cli.Usagef("probe loads eBPF programs: %w (sudo zcbench probe, or grant that)", err)
+	} else if err != nil {
+		return err
 	}
 	p := &prober{flags: f, out: cmd.OutOrStdout()}
 	if err := f.inside(p.open); err != nil {

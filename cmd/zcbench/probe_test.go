@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -219,6 +221,56 @@ func TestIntegrationProbeOverhead(t *testing.T) {
 	status, table, stderr := zcbench(t, args...)
 	if status != 0 || !regexp.MustCompile(`(?m)^ +tcp-read +\w+/skb_copy_datagram_\w+ +[1-9]\d* +\d+ +\d+ +\d+ +\d+ +\d\.\d\d +\d+ +\d+\.\d\d *$`).MatchString(table) {
 		t.Errorf("exit status %d, %s\n%s", status, stderr, table)
+	}
+}
+
+// Root is not needed, only some of what it may do.
+func TestIntegrationProbeCapabilities(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: gives capabilities away")
+	}
+	dir, err := os.MkdirTemp("", "zcbench-probe-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	binary, err := os.ReadFile(filepath.Join(built.Dir(t), "zcbench"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "zcbench")
+	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(path, binary, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	as := func(caps []uintptr, args ...string) (status int, out, stderr string) {
+		var o, e bytes.Buffer
+		cmd := exec.CommandContext(t.Context(), path, append([]string{"probe", "--duration", "300ms"}, args...)...)
+		cmd.Stdout, cmd.Stderr = &o, &e
+		cmd.Dir = dir
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, AmbientCaps: caps}
+		if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+			t.Fatal(err)
+		}
+		return cmd.ProcessState.ExitCode(), o.String(), e.String()
+	}
+	if status, out, stderr := as(nil); status != 2 || out != "" || !strings.Contains(stderr, "it needs CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN ") {
+		t.Errorf("without any: exit status %d, %s%s", status, out, stderr)
+	}
+	caps := []uintptr{unix.CAP_BPF, unix.CAP_NET_ADMIN, unix.CAP_PERFMON}
+	if status, _, stderr := as(caps[:2]); status != 2 || !strings.Contains(stderr, "it needs CAP_PERFMON ") {
+		t.Errorf("without one: exit status %d, %s", status, stderr)
+	}
+	if status, _, stderr := as(caps, "--overhead", "--duration", "1s"); status != 2 || !strings.Contains(stderr, "it needs CAP_SYS_ADMIN ") {
+		t.Errorf("--overhead: exit status %d, %s", status, stderr)
+	}
+	go func() { // this process sleeps meanwhile; it is another user's
+		for ts := unix.NsecToTimespec(5e6); t.Context().Err() == nil; {
+			unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil)
+		}
+	}()
+	status, out, stderr := as(caps, "--syscalls", strconv.Itoa(os.Getpid()))
+	if status != 0 || !strings.Contains(out, "t0: tcx ingress of ") || !strings.Contains(out, "clock_nanosleep") {
+		t.Errorf("with three: exit status %d, %s\n%s", status, stderr, out)
 	}
 }
 

@@ -105,9 +105,20 @@ func (c *Call) add(r rawCall) {
 	c.squares += float64(r.HiHi)*(1<<40) + 2*float64(r.HiLo)*(1<<20) + float64(r.LoLo)
 }
 
-// Read returns the calls since the beginning, the most time first. The least and
-// the most time of calls that end meanwhile may be lost.
+// Read returns the calls since the beginning, the most time first, and begins a
+// window of least and most times ([SubCalls]). Those of calls that end meanwhile may
+// be lost.
 func (s *Syscalls) Read() ([]Call, error) {
+	out, err := s.Peek()
+	if err != nil {
+		return nil, err
+	}
+	s.window++
+	return out, s.set.maps.Variables[syscallsVarWindow].Set(s.window)
+}
+
+// Peek is Read within a window.
+func (s *Syscalls) Peek() ([]Call, error) {
 	cpus, err := ebpf.PossibleCPU()
 	if err != nil {
 		return nil, fmt.Errorf("read the system calls: %w", err)
@@ -135,9 +146,8 @@ func (s *Syscalls) Read() ([]Call, error) {
 		c.Min, c.Max, s.extremes[c.Name] = all.min, all.max, all
 		out = append(out, c)
 	}
-	s.window++
 	SortCalls(out)
-	return out, s.set.maps.Variables[syscallsVarWindow].Set(s.window)
+	return out, nil
 }
 
 // SortCalls puts the most time first.

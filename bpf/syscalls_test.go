@@ -37,6 +37,25 @@ func TestIntegrationSyscalls(t *testing.T) {
 	if c := seen["close"]; c.Errors < n || c.Calls < c.Errors {
 		t.Errorf("%d calls of close that must fail: %+v", n, c)
 	}
+	// Between two readings the extremes are of what came then, also if somebody
+	// peeped meanwhile.
+	for _, d := range []time.Duration{4 * sleep, 3 * sleep} {
+		ts := unix.NsecToTimespec(int64(d))
+		unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil)
+		if _, err := s.Peek(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	later, err := s.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range bpf.SubCalls(later, calls) {
+		if d.Name == "clock_nanosleep" && (d.Calls != 2 || d.Min < 3*sleep || d.Max < 4*sleep || d.Min > d.Max) {
+			t.Errorf("two sleeps of %v and %v: %+v", 4*sleep, 3*sleep, d)
+		}
+	}
+	calls = later
 	if more, err := s.Read(); err != nil {
 		t.Error(err)
 	} else if d := bpf.SubCalls(more, calls); len(d) > 0 && d[0].Name == "clock_nanosleep" {

@@ -65,7 +65,7 @@ Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
 	fs.DurationVar(&f.duration, "duration", 10*time.Second, "how long; 0: until Ctrl-C")
 	fs.DurationVar(&f.interval, "interval", 0, "also print what came in each interval")
 	fs.StringVar(&f.stamp, "stamp", "", "where packets are stamped: socket or tcx (default: tcx on veth and lo, else socket)")
-	fs.StringVar(&f.prometheus, "prometheus", "", "serve the histograms at http://ADDR:PORT/metrics; without ADDR on loopback only")
+	fs.StringVar(&f.prometheus, "prometheus", "", "serve histograms and counters at http://ADDR:PORT/metrics; without ADDR on loopback only")
 	fs.BoolVar(&f.json, "json", false, "print as JSON, an object for each interval and one for the whole")
 	fs.BoolVar(&f.overhead, "overhead", false, "measure what the programs themselves cost, those of --syscalls too, beside an empty one and a per-CPU hash")
 	fs.BoolVar(&f.plain, "no-histograms", false, "print the table alone")
@@ -256,46 +256,60 @@ func (p *prober) printHead() error {
 	return bpf.PrintHooks(p.out, p.hooks())
 }
 
-// watch reads every second, for Prometheus and because counters must be read
-// before they wrap, and prints every interval and the whole.
+// watch prints every interval and the whole. In between it reads every second, for
+// Prometheus and because counters must be read before they wrap.
 func (p *prober) watch(ctx context.Context, first reading) error {
-	every := p.flags.interval
-	if every == 0 {
-		every = time.Second
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	var interval <-chan time.Time
+	if p.flags.interval > 0 {
+		t := time.NewTicker(p.flags.interval)
+		defer t.Stop()
+		interval = t.C
 	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
 	last := first
-	for ctx.Err() == nil {
+	for {
 		select {
-		case <-tick.C:
+		case <-second.C:
+			if _, err := p.readCalls((*bpf.Syscalls).Peek); err != nil {
+				return err
+			}
+			continue
+		case <-interval:
 		case <-ctx.Done():
 		}
 		now, err := p.read()
 		if err != nil {
 			return err
 		}
-		if p.flags.interval > 0 && ctx.Err() == nil {
-			if err := p.print("interval", last, now); err != nil {
-				return err
-			}
+		if ctx.Err() != nil {
+			return p.print("total", first, now)
+		}
+		if err := p.print("interval", last, now); err != nil {
+			return err
 		}
 		last = now
 	}
-	return p.print("total", first, last)
 }
 
-func (p *prober) read() (r reading, err error) {
+func (p *prober) read() (reading, error) { return p.readCalls((*bpf.Syscalls).Read) }
+
+// readCalls reads all probes, system calls in the way given.
+func (p *prober) readCalls(calls func(*bpf.Syscalls) ([]bpf.Call, error)) (r reading, err error) {
 	r.at = time.Now()
 	if r.latency, err = p.latency.Read(); err != nil {
 		return r, err
 	}
-	p.metrics.Update(r.latency)
-	if r.path, err = p.path.Read(); err != nil || p.calls == nil {
+	if r.path, err = p.path.Read(); err != nil {
 		return r, err
 	}
-	r.calls, err = p.calls.Read()
-	return r, err
+	if p.calls != nil {
+		if r.calls, err = calls(p.calls); err != nil {
+			return r, err
+		}
+	}
+	p.metrics.Update(bpf.Totals{Stages: r.latency, Missed: p.latency.Missed(), Counts: r.path, Calls: r.calls})
+	return r, nil
 }
 
 // since is what came between two readings.

@@ -312,6 +312,13 @@ func TestIntegrationProbePrometheus(t *testing.T) {
 		}
 		below = b.GetCumulativeCount()
 	}
+	for _, f := range []map[string]*dto.MetricFamily{text, proto} {
+		for name, label := range map[string]string{"zcbench_napi_polls_total": "", "zcbench_syscalls_total": "write", "zcbench_syscall_seconds_total": "write"} {
+			if c := of(f, name, label).GetCounter(); c.GetValue() <= 0 || f[name].GetHelp() == "" {
+				t.Errorf("%s of %q: %v", name, label, c)
+			}
+		}
+	}
 	if n := histogramOf(proto, "tcp-read"); n.GetSchema() != 3 || len(n.GetPositiveSpan()) == 0 || len(n.GetBucket()) == 0 {
 		t.Errorf("tcp-read as a protocol buffer: %v", n)
 	}

@@ -174,8 +174,10 @@ type prober struct {
 	latency *bpf.Latency
 	path    *bpf.Path
 	calls   *bpf.Syscalls
-	serving *http.Server
 	metrics bpf.Collector
+
+	listener net.Listener // of serving, once that is there
+	serving  *http.Server
 }
 
 // reading is what all probes have counted at a time.
@@ -209,13 +211,8 @@ func (p *prober) run(ctx context.Context) error {
 	if p.flags.overhead {
 		return p.flags.inside(func() error { return p.overhead(ctx) })
 	}
-	var ln net.Listener
-	if p.flags.prometheus != "" {
-		var err error
-		if ln, err = p.listen(); err != nil {
-			return err
-		}
-		defer ln.Close()
+	if err := p.listen(); err != nil {
+		return err
 	}
 	if p.flags.duration > 0 {
 		var cancel context.CancelFunc
@@ -229,8 +226,8 @@ func (p *prober) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if ln != nil {
-		p.serve(ln)
+	if p.listener != nil {
+		p.serve()
 	}
 	return p.watch(ctx, first)
 }
@@ -355,31 +352,33 @@ func (p *prober) print(what string, was, now reading) error {
 	return bpf.PrintCalls(p.out, d.calls, wall, 0)
 }
 
-// listen opens the Prometheus endpoint.
-func (p *prober) listen() (net.Listener, error) {
+// listen opens the Prometheus endpoint, if one is asked for.
+func (p *prober) listen() error {
+	if p.flags.prometheus == "" {
+		return nil
+	}
 	host, port, err := net.SplitHostPort(p.flags.prometheus)
 	if err != nil {
-		return nil, cli.Usagef("--prometheus %q: %w; it is ADDR:PORT", p.flags.prometheus, err)
+		return cli.Usagef("--prometheus %q: %w; it is ADDR:PORT", p.flags.prometheus, err)
 	}
 	if host == "" {
 		host = "127.0.0.1"
 	}
-	ln, err := net.Listen("tcp", net.JoinHostPort(host, port))
-	if err != nil {
-		return nil, cli.Usagef("--prometheus: %w", err)
+	if p.listener, err = net.Listen("tcp", net.JoinHostPort(host, port)); err != nil {
+		return cli.Usagef("--prometheus: %w", err)
 	}
-	return ln, nil
+	return nil
 }
 
 // serve answers there, from the first reading on.
-func (p *prober) serve(ln net.Listener) {
+func (p *prober) serve() {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(&p.metrics)
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
 	p.serving = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	go p.serving.Serve(ln) // ends with Close
-	fmt.Fprintf(os.Stderr, "metrics at http://%s/metrics\n", ln.Addr())
+	go p.serving.Serve(p.listener) // ends with Close
+	fmt.Fprintf(os.Stderr, "metrics at http://%s/metrics\n", p.listener.Addr())
 }
 
 func (p *prober) overhead(ctx context.Context) error {
@@ -400,6 +399,8 @@ func (p *prober) close() error {
 	var errs []error
 	if p.serving != nil {
 		errs = append(errs, p.serving.Close())
+	} else if p.listener != nil {
+		errs = append(errs, p.listener.Close())
 	}
 	if p.calls != nil {
 		errs = append(errs, p.calls.Close())

@@ -290,7 +290,8 @@ func TestIntegrationProbePrometheus(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cmd.Process.Kill()
-	line, err := bufio.NewReader(said).ReadString('\n')
+	stderr := bufio.NewReader(said)
+	line, err := stderr.ReadString('\n')
 	if err != nil {
 		t.Fatalf("%q: %v", line, err)
 	}
@@ -325,8 +326,9 @@ func TestIntegrationProbePrometheus(t *testing.T) {
 	if err := cmd.Process.Signal(unix.SIGINT); err != nil {
 		t.Fatal(err)
 	}
+	more, _ := io.ReadAll(stderr)
 	if err := cmd.Wait(); err != nil || !strings.Contains(out.String(), "total, ") {
-		t.Errorf("after Ctrl-C: %v\n%s", err, &out)
+		t.Errorf("after Ctrl-C: %v, %s\n%s", err, more, &out)
 	}
 }
 

@@ -1,12 +1,15 @@
 package bpf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
 	"os"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -80,7 +83,9 @@ type LatencyOptions struct {
 	Filter Filter
 	Stamp  Stamp
 
-	attachTCX attachTCX // nil: link.AttachTCX
+	attachTCX attachTCX             // nil: link.AttachTCX
+	tai       func() (int64, error) // nil: taiOffset
+	every     time.Duration         // between readings of its own; 0: readEvery
 }
 
 // Latency is a running latency probe.
@@ -91,9 +96,20 @@ type Latency struct {
 	filter Filter
 	set    *set
 	stamp  *stamper
-	last   [][]rawHist // per stage and CPU
-	total  []Hist
+	tai    func() (int64, error)
+
+	mu    sync.Mutex
+	last  [][]rawHist // per stage and CPU
+	total []Hist
+	err   error // of a reading of its own
+
+	stop    chan struct{}
+	stopped sync.WaitGroup
 }
+
+// readEvery is how often the probe reads itself, whoever else does: the clocks'
+// offset may change, and counters of 32 bits wrap.
+const readEvery = 15 * time.Second
 
 // OpenLatency loads the probe. Interfaces are those of the calling thread's
 // network namespace, and so is a filter that names none. It needs root.
@@ -102,7 +118,7 @@ func OpenLatency(o LatencyOptions) (*Latency, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Latency{filter: o.Filter, set: s, last: make([][]rawHist, len(stages)), total: make([]Hist, len(stages))}
+	l := &Latency{filter: o.Filter, set: s, tai: o.tai, last: make([][]rawHist, len(stages)), total: make([]Hist, len(stages)), stop: make(chan struct{})}
 	if err := l.open(o); err != nil {
 		l.Close()
 		return nil, err
@@ -114,6 +130,9 @@ func (l *Latency) open(o LatencyOptions) (err error) {
 	if o.attachTCX == nil {
 		o.attachTCX = link.AttachTCX
 	}
+	if l.tai == nil {
+		l.tai = taiOffset
+	}
 	if l.stamp, err = newStamper(l.set, o.Stamp, o.Filter.Ifindex, o.attachTCX); err != nil {
 		return err
 	}
@@ -123,7 +142,11 @@ func (l *Latency) open(o LatencyOptions) (err error) {
 	}
 	if slices.ContainsFunc(l.Hooks, Hook.there) {
 		l.Hooks = append(l.Hooks, l.stamp.reasons...)
-		return l.refresh()
+		if err := l.refresh(); err != nil {
+			return err
+		}
+		l.stopped.Go(func() { l.keepUp(cmp.Or(o.every, readEvery)) })
+		return nil
 	}
 	return fmt.Errorf("no latency probe can be loaded: %s: %s", l.Hooks[0].Function, l.Hooks[0].Reason)
 }
@@ -157,8 +180,36 @@ type StageHist struct {
 }
 
 // Read returns what every stage with a loaded program has counted since the
-// beginning, and refreshes the clocks' offset. Call it at least every minute.
+// beginning.
 func (l *Latency) Read() ([]StageHist, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return nil, l.err
+	}
+	return l.read()
+}
+
+// keepUp reads now and then.
+func (l *Latency) keepUp(every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-l.stop:
+			return
+		}
+		l.mu.Lock()
+		if _, err := l.read(); err != nil && l.err == nil {
+			l.err = fmt.Errorf("between readings: %w", err)
+		}
+		l.mu.Unlock()
+	}
+}
+
+// read reads and refreshes the clocks' offset, with mu held.
+func (l *Latency) read() ([]StageHist, error) {
 	if err := l.refresh(); err != nil {
 		return nil, err
 	}
@@ -202,7 +253,7 @@ func (l *Latency) readStage(i uint32) error {
 // refresh hands the programs the present offset between the clocks: it changes
 // at a leap second, and when a time daemon first learns it.
 func (l *Latency) refresh() error {
-	offset, err := taiOffset()
+	offset, err := l.tai()
 	if err != nil {
 		return err
 	}
@@ -222,6 +273,8 @@ func (l *Latency) Missed() (n uint64) {
 
 // Close detaches everything.
 func (l *Latency) Close() error {
+	close(l.stop)
+	l.stopped.Wait()
 	var err error
 	if l.stamp != nil {
 		err = l.stamp.close()

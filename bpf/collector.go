@@ -28,7 +28,7 @@ type Collector struct {
 // Totals are what probes have counted since the beginning.
 type Totals struct {
 	Stages []StageHist
-	Missed uint64 // [Latency.Missed]
+	Missed uint64 // [Probes.Missed]
 	Counts []Count
 	Calls  []Call
 }
@@ -36,7 +36,7 @@ type Totals struct {
 var (
 	latencyDesc  = prometheus.NewDesc("zcbench_latency_seconds", "Age of received packets at each stage.", []string{"stage"}, nil)
 	lostDesc     = prometheus.NewDesc("zcbench_latency_unmeasured_total", "Packets without a usable time.", []string{"stage", "reason"}, nil)
-	missedDesc   = prometheus.NewDesc("zcbench_latency_missed_runs_total", "Runs of latency probes that the kernel left out, because they had interrupted themselves.", nil, nil)
+	missedDesc   = prometheus.NewDesc("zcbench_missed_runs_total", "Runs of programs that the kernel left out, because they had interrupted themselves.", nil, nil)
 	callsDesc    = prometheus.NewDesc("zcbench_syscalls_total", "System calls of the process that returned.", []string{"syscall"}, nil)
 	errorsDesc   = prometheus.NewDesc("zcbench_syscall_errors_total", "System calls of the process that failed.", []string{"syscall"}, nil)
 	callTimeDesc = prometheus.NewDesc("zcbench_syscall_seconds_total", "Time that the process spent in system calls.", []string{"syscall"}, nil)
@@ -80,9 +80,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 		counter(lostDesc, float64(h.Unstamped), s.Stage, "unstamped")
 		counter(lostDesc, float64(h.Negative), s.Stage, "negative")
 	}
-	if len(t.Stages) > 0 {
-		counter(missedDesc, float64(t.Missed))
-	}
+	counter(missedDesc, float64(t.Missed))
 	for _, n := range t.Counts {
 		counter(pathDescs[n.Name], float64(n.Value))
 	}

@@ -105,6 +105,7 @@ type Latency struct {
 
 	stop    chan struct{}
 	stopped sync.WaitGroup
+	closing sync.Once
 }
 
 // readEvery is how often the probe reads itself, whoever else does: the clocks'
@@ -260,24 +261,15 @@ func (l *Latency) refresh() error {
 	return l.set.maps.Variables[latencyVarTaiOffsetNs].Set(offset)
 }
 
-// Missed is how often the kernel left a program out because it was running on
-// that CPU already. Such packets are in no histogram.
-func (l *Latency) Missed() (n uint64) {
-	for _, p := range l.set.progs {
-		if st, err := p.Stats(); err == nil {
-			n += st.RecursionMisses
+// Close detaches everything. A second one does nothing.
+func (l *Latency) Close() (err error) {
+	l.closing.Do(func() {
+		close(l.stop)
+		l.stopped.Wait()
+		if l.stamp != nil {
+			err = l.stamp.close()
 		}
-	}
-	return n
-}
-
-// Close detaches everything.
-func (l *Latency) Close() error {
-	close(l.stop)
-	l.stopped.Wait()
-	var err error
-	if l.stamp != nil {
-		err = l.stamp.close()
-	}
-	return errors.Join(err, l.set.close())
+		err = errors.Join(err, l.set.close())
+	})
+	return err
 }

@@ -141,6 +141,17 @@ func reason(h Hook, err error) string {
 	return line
 }
 
+// missed is how often the kernel left a program out because it was running on that
+// CPU already.
+func (s *set) missed() (n uint64) {
+	for _, p := range s.progs {
+		if st, err := p.Stats(); err == nil {
+			n += st.RecursionMisses
+		}
+	}
+	return n
+}
+
 // detach takes all tracing programs from their places.
 func (s *set) detach() error {
 	var errs []error

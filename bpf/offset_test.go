@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The offset between the clocks is read anew though nobody reads the probe.
@@ -61,5 +63,20 @@ func TestIntegrationOffsetRefreshed(t *testing.T) {
 	offset.Store(39e9)
 	if _, err := l.Read(); err == nil {
 		t.Error("an offset that was not known for a while is forgotten")
+	}
+	fd := l.stamp.fd
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	other, err := unix.FcntlInt(0, unix.F_DUPFD, fd) // it has the number now
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(other)
+	if err := l.Close(); err != nil {
+		t.Errorf("closed twice: %v", err)
+	}
+	if _, err := unix.FcntlInt(uintptr(other), unix.F_GETFD, 0); err != nil {
+		t.Errorf("the second time closed what somebody else opened: %v", err)
 	}
 }

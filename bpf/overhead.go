@@ -25,13 +25,6 @@ type Cost struct {
 	Reference float64 // ns per run of the per-CPU hash design at the same place with the same filter; 0: not measured
 }
 
-// Probes are open probes; each may be nil.
-type Probes struct {
-	Latency  *Latency
-	Path     *Path
-	Syscalls *Syscalls
-}
-
 // rounds is how often each of ours, the empty programs and the reference has its
 // turn.
 const rounds = 4
@@ -109,26 +102,12 @@ type place struct {
 
 // places takes our programs from their places and loads the yardsticks for them.
 func (p Probes) places(yard *set) (out []*place, err error) {
-	type probe struct {
-		set   *set
-		hooks []Hook
-	}
-	var all []probe
-	if l := p.Latency; l != nil {
-		all = append(all, probe{l.set, l.Hooks})
-		if len(l.stamp.links) > 0 {
-			if out, err = l.stamp.place(yard); err != nil {
-				return nil, err
-			}
+	if l := p.Latency; l != nil && len(l.stamp.links) > 0 {
+		if out, err = l.stamp.place(yard); err != nil {
+			return nil, err
 		}
 	}
-	if p.Path != nil {
-		all = append(all, probe{p.Path.set, p.Path.Hooks})
-	}
-	if p.Syscalls != nil {
-		all = append(all, probe{p.Syscalls.set, p.Syscalls.Hooks})
-	}
-	for _, pr := range all {
+	for _, pr := range p.sets() {
 		more, err := pr.set.places(yard, pr.hooks)
 		if err != nil {
 			return nil, err

@@ -6,7 +6,7 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-#define SYSCALLS 1024 /* more than any table has */
+#define SYSCALLS 512 /* more than any table has; x32 is not counted */
 
 volatile __u32 window; /* since when min and max count; user space counts it up */
 

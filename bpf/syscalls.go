@@ -124,9 +124,10 @@ func (s *Syscalls) Peek() ([]Call, error) {
 		return nil, fmt.Errorf("read the system calls: %w", err)
 	}
 	// All at once: a reading is part of what it measures.
-	ids, raw := make([]uint32, len(syscallNames)), make([]rawCall, len(syscallNames)*cpus)
+	calls := s.set.maps.Maps[syscallsMapCalls]
+	ids, raw := make([]uint32, calls.MaxEntries()), make([]rawCall, int(calls.MaxEntries())*cpus)
 	var cursor ebpf.MapBatchCursor
-	n, err := s.set.maps.Maps[syscallsMapCalls].BatchLookup(&cursor, ids, raw, nil)
+	n, err := calls.BatchLookup(&cursor, ids, raw, nil)
 	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return nil, fmt.Errorf("read the system calls: %w", err)
 	}

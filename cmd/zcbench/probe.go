@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -171,9 +170,7 @@ func (f *probeFlags) filter() (b bpf.Filter, err error) {
 type prober struct {
 	flags   *probeFlags
 	out     io.Writer
-	latency *bpf.Latency
-	path    *bpf.Path
-	calls   *bpf.Syscalls
+	probes  bpf.Probes
 	metrics bpf.Collector
 
 	listener net.Listener // of serving, once that is there
@@ -186,6 +183,7 @@ type reading struct {
 	latency []bpf.StageHist
 	path    []bpf.Count
 	calls   []bpf.Call
+	missed  uint64
 }
 
 func (p *prober) open() error {
@@ -193,16 +191,16 @@ func (p *prober) open() error {
 	if err != nil {
 		return err
 	}
-	if p.latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: filter, Stamp: bpf.Stamp(p.flags.stamp)}); errors.Is(err, bpf.ErrNoCgroup) {
+	if p.probes.Latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: filter, Stamp: bpf.Stamp(p.flags.stamp)}); errors.Is(err, bpf.ErrNoCgroup) {
 		return cli.Usagef("--cgroup: %w (such as /sys/fs/cgroup/system.slice)", err)
 	} else if err != nil {
 		return err
 	}
-	if p.path, err = bpf.OpenPath(filter.Netns, filter.Ifindex); err != nil {
+	if p.probes.Path, err = bpf.OpenPath(filter.Netns, filter.Ifindex); err != nil {
 		return err
 	}
 	if p.flags.syscalls != 0 {
-		p.calls, err = bpf.OpenSyscalls(p.flags.syscalls)
+		p.probes.Syscalls, err = bpf.OpenSyscalls(p.flags.syscalls)
 	}
 	return err
 }
@@ -232,25 +230,16 @@ func (p *prober) run(ctx context.Context) error {
 	return p.watch(ctx, first)
 }
 
-// hooks are those of all probes.
-func (p *prober) hooks() []bpf.Hook {
-	all := slices.Concat(p.latency.Hooks, p.path.Hooks)
-	if p.calls != nil {
-		all = append(all, p.calls.Hooks...)
-	}
-	return all
-}
-
 // printHead says where the clock starts and what is missing; JSON has both in every
 // object.
 func (p *prober) printHead() error {
 	if p.flags.json {
 		return nil
 	}
-	if _, err := fmt.Fprintf(p.out, "t0: %s\n", p.latency.T0); err != nil {
+	if _, err := fmt.Fprintf(p.out, "t0: %s\n", p.probes.Latency.T0); err != nil {
 		return err
 	}
-	return bpf.PrintHooks(p.out, p.hooks())
+	return bpf.PrintHooks(p.out, p.probes.Hooks())
 }
 
 // watch prints every interval and the whole. In between it reads every second, for
@@ -294,24 +283,25 @@ func (p *prober) read() (reading, error) { return p.readCalls((*bpf.Syscalls).Re
 // readCalls reads all probes, system calls in the way given.
 func (p *prober) readCalls(calls func(*bpf.Syscalls) ([]bpf.Call, error)) (r reading, err error) {
 	r.at = time.Now()
-	if r.latency, err = p.latency.Read(); err != nil {
+	if r.latency, err = p.probes.Latency.Read(); err != nil {
 		return r, err
 	}
-	if r.path, err = p.path.Read(); err != nil {
+	if r.path, err = p.probes.Path.Read(); err != nil {
 		return r, err
 	}
-	if p.calls != nil {
-		if r.calls, err = calls(p.calls); err != nil {
+	if p.probes.Syscalls != nil {
+		if r.calls, err = calls(p.probes.Syscalls); err != nil {
 			return r, err
 		}
 	}
-	p.metrics.Update(bpf.Totals{Stages: r.latency, Missed: p.latency.Missed(), Counts: r.path, Calls: r.calls})
+	r.missed = p.probes.Missed()
+	p.metrics.Update(bpf.Totals{Stages: r.latency, Missed: r.missed, Counts: r.path, Calls: r.calls})
 	return r, nil
 }
 
 // since is what came between two readings.
 func (now reading) since(was reading) reading {
-	d := reading{at: now.at, calls: bpf.SubCalls(now.calls, was.calls)}
+	d := reading{at: now.at, calls: bpf.SubCalls(now.calls, was.calls), missed: now.missed - was.missed}
 	for i, s := range now.latency {
 		d.latency = append(d.latency, bpf.StageHist{Stage: s.Stage, Hist: s.Hist.Sub(&was.latency[i].Hist)})
 	}
@@ -343,10 +333,10 @@ func (p *prober) print(what string, was, now reading) error {
 			fmt.Fprintf(p.out, "%-22s %12d %s\n", c.Name, c.Value, c.Unit)
 		}
 	}
-	if n := p.latency.Missed(); n > 0 {
-		fmt.Fprintf(p.out, "left out by the kernel because a program was interrupted by itself: %d\n", n)
+	if d.missed > 0 {
+		fmt.Fprintf(p.out, "left out by the kernel because a program was interrupted by itself: %d\n", d.missed)
 	}
-	if p.calls == nil {
+	if p.probes.Syscalls == nil {
 		return nil
 	}
 	return bpf.PrintCalls(p.out, d.calls, wall, 0)
@@ -385,7 +375,7 @@ func (p *prober) overhead(ctx context.Context) error {
 	if err := p.printHead(); err != nil {
 		return err
 	}
-	costs, err := bpf.Probes{Latency: p.latency, Path: p.path, Syscalls: p.calls}.MeasureCost(ctx, p.flags.duration)
+	costs, err := p.probes.MeasureCost(ctx, p.flags.duration)
 	if err != nil {
 		return err
 	}
@@ -402,14 +392,6 @@ func (p *prober) close() error {
 	} else if p.listener != nil {
 		errs = append(errs, p.listener.Close())
 	}
-	if p.calls != nil {
-		errs = append(errs, p.calls.Close())
-	}
-	if p.path != nil {
-		errs = append(errs, p.path.Close())
-	}
-	if p.latency != nil {
-		errs = append(errs, p.latency.Close())
-	}
+	errs = append(errs, p.probes.Close())
 	return errors.Join(errs...)
 }

@@ -67,7 +67,7 @@ type probeCost struct {
 }
 
 func costReport(p *prober, costs []bpf.Cost) overheadOutput {
-	o := overheadOutput{What: "overhead", DurationS: p.flags.duration.Seconds(), T0: p.latency.T0, Hooks: p.hooks()}
+	o := overheadOutput{What: "overhead", DurationS: p.flags.duration.Seconds(), T0: p.probes.Latency.T0, Hooks: p.probes.Hooks()}
 	for _, c := range costs {
 		r := probeCost{Hook: c.Hook, Runs: c.Runs, Hz: c.Hz}
 		for to, v := range map[**float64]float64{&r.Ns: c.Ns, &r.EmptyNs: c.FloorNs, &r.HashDesignNs: c.Reference} {
@@ -84,7 +84,7 @@ func costReport(p *prober, costs []bpf.Cost) overheadOutput {
 }
 
 func probeReport(what string, wall time.Duration, p *prober, d reading) probeOutput {
-	o := probeOutput{What: what, DurationS: wall.Seconds(), T0: p.latency.T0, Hooks: p.hooks(), Counters: d.path, Missed: p.latency.Missed()}
+	o := probeOutput{What: what, DurationS: wall.Seconds(), T0: p.probes.Latency.T0, Hooks: p.probes.Hooks(), Counters: d.path, Missed: d.missed}
 	for _, s := range d.latency {
 		o.Stages = append(o.Stages, stageReport(s))
 	}

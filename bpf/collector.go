@@ -11,43 +11,83 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Collector gives the stages to Prometheus as histograms in seconds.
+// Collector gives what probes have counted since the beginning to Prometheus: the
+// stages as histograms in seconds, the rest as counters.
 //
-// Its buckets end at powers of two nanoseconds. A bucket of ours is exclusive of
-// its upper edge and times are whole nanoseconds, while Prometheus's `le` is
-// inclusive: so `le` is the edge less one nanosecond. A scraper that takes
+// The histograms' buckets end at powers of two nanoseconds. A bucket of ours is
+// exclusive of its upper edge and times are whole nanoseconds, while Prometheus's
+// `le` is inclusive: so `le` is the edge less one nanosecond. A scraper that takes
 // protocol buffers gets a native histogram besides, of buckets 9 % wide. Its edges
 // are powers of 2^(1/8) seconds, which ours do not meet: a bucket of ours goes as a
 // whole into the one that holds its middle.
 type Collector struct {
 	mu   sync.Mutex
-	last []StageHist
+	last Totals
+}
+
+// Totals are what probes have counted since the beginning.
+type Totals struct {
+	Stages []StageHist
+	Missed uint64 // [Probes.Missed]
+	Counts []Count
+	Calls  []Call
 }
 
 var (
-	latencyDesc = prometheus.NewDesc("zcbench_latency_seconds", "Age of received packets at each stage.", []string{"stage"}, nil)
-	lostDesc    = prometheus.NewDesc("zcbench_latency_unmeasured_total", "Packets without a usable time.", []string{"stage", "reason"}, nil)
+	latencyDesc  = prometheus.NewDesc("zcbench_latency_seconds", "Age of received packets at each stage.", []string{"stage"}, nil)
+	lostDesc     = prometheus.NewDesc("zcbench_latency_unmeasured_total", "Packets without a usable time.", []string{"stage", "reason"}, nil)
+	missedDesc   = prometheus.NewDesc("zcbench_missed_runs_total", "Runs of programs that the kernel left out, because they had interrupted themselves.", nil, nil)
+	callsDesc    = prometheus.NewDesc("zcbench_syscalls_total", "System calls of the process that returned.", []string{"syscall"}, nil)
+	errorsDesc   = prometheus.NewDesc("zcbench_syscall_errors_total", "System calls of the process that failed.", []string{"syscall"}, nil)
+	callTimeDesc = prometheus.NewDesc("zcbench_syscall_seconds_total", "Time that the process spent in system calls.", []string{"syscall"}, nil)
+	pathDescs    = func() map[string]*prometheus.Desc {
+		m := map[string]*prometheus.Desc{}
+		for _, c := range pathCounters {
+			m[c.name] = prometheus.NewDesc("zcbench_"+c.name+"_total", c.help, nil, nil)
+		}
+		return m
+	}()
 )
 
 // Update gives the collector a reading.
-func (c *Collector) Update(s []StageHist) {
+func (c *Collector) Update(t Totals) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.last = s
+	c.last = t
 }
 
 // Describe implements prometheus.Collector.
-func (c *Collector) Describe(ch chan<- *prometheus.Desc) { ch <- latencyDesc; ch <- lostDesc }
+func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{latencyDesc, lostDesc, missedDesc, callsDesc, errorsDesc, callTimeDesc} {
+		ch <- d
+	}
+	for _, d := range pathDescs {
+		ch <- d
+	}
+}
 
 // Collect implements prometheus.Collector.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, s := range c.last {
+	t := c.last
+	c.mu.Unlock()
+	counter := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	}
+	for _, s := range t.Stages {
 		h := &s.Hist
 		ch <- histogram{prometheus.MustNewConstHistogram(latencyDesc, h.Count(), float64(h.Sum)/1e9, cumulative(h), s.Stage), native(h, s.Stage)}
-		ch <- prometheus.MustNewConstMetric(lostDesc, prometheus.CounterValue, float64(h.Unstamped), s.Stage, "unstamped")
-		ch <- prometheus.MustNewConstMetric(lostDesc, prometheus.CounterValue, float64(h.Negative), s.Stage, "negative")
+		counter(lostDesc, float64(h.Unstamped), s.Stage, "unstamped")
+		counter(lostDesc, float64(h.Negative), s.Stage, "negative")
+	}
+	counter(missedDesc, float64(t.Missed))
+	for _, n := range t.Counts {
+		counter(pathDescs[n.Name], float64(n.Value))
+	}
+	for _, call := range t.Calls {
+		counter(callsDesc, float64(call.Calls), call.Name)
+		counter(errorsDesc, float64(call.Errors), call.Name)
+		counter(callTimeDesc, call.Sum.Seconds(), call.Name)
 	}
 }
 

@@ -1,10 +1,15 @@
 package bpf
 
 import (
+	"io"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
 )
 
 // A value on an edge belongs to the bucket above it, and le is inclusive.
@@ -25,10 +30,8 @@ func TestCumulative(t *testing.T) {
 func TestNativeHistogram(t *testing.T) {
 	var c Collector
 	h := histOf(0, 1, 700, 5000, 5000, 5100, 1<<20, 1<<40)
-	c.Update([]StageHist{{"tcp-read", *h}})
-	reg := prometheus.NewPedanticRegistry()
-	reg.MustRegister(&c)
-	families, err := reg.Gather()
+	c.Update(Totals{Stages: []StageHist{{"tcp-read", *h}}})
+	families, err := gather(t, &c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,4 +64,45 @@ func TestNativeHistogram(t *testing.T) {
 		}
 	}
 	t.Error("no native histogram")
+}
+
+func gather(t *testing.T, c *Collector) ([]*dto.MetricFamily, error) {
+	t.Helper()
+	reg := prometheus.NewPedanticRegistry()
+	reg.MustRegister(c)
+	return reg.Gather()
+}
+
+// All that the probes count is there, in base units, and passes Prometheus's own
+// rules for names.
+func TestCollectorCounters(t *testing.T) {
+	var c Collector
+	var counts []Count
+	for i, p := range pathCounters {
+		counts = append(counts, Count{Name: p.name, Unit: p.unit, Value: uint64(100 + i)})
+	}
+	c.Update(Totals{Stages: []StageHist{{"tcp-read", Hist{Unstamped: 2, Negative: 3}}}, Missed: 4, Counts: counts,
+		Calls: []Call{callsOf("recvfrom", 1, 3*time.Millisecond, 5*time.Millisecond)}})
+	families, err := gather(t, &c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := promlint.NewWithMetricFamilies(families).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	golden(t, "metrics.golden", func(w io.Writer) error {
+		for _, f := range families {
+			if f.GetType() == dto.MetricType_HISTOGRAM {
+				continue
+			}
+			if _, err := expfmt.MetricFamilyToText(w, f); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

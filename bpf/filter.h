@@ -4,6 +4,8 @@
 #define ZCBENCH_FILTER_H
 
 #include "kernel.h"
+#include "process.h"
+#include "stamp.h"
 
 volatile const __u32 only_netns;       /* inode of the namespace */
 volatile const __u32 only_ifindex;     /* of the interface that received the packet */
@@ -12,7 +14,6 @@ volatile const __u16 only_remote_port;
 volatile const __u16 only_port;        /* of either end */
 volatile const __u32 only_addr;        /* 1: addr is of either end */
 volatile const __u32 addr[4];          /* IPv6, or IPv4 mapped into it; network byte order */
-volatile const __u32 only_tgid;
 volatile const __u32 only_cgroup; /* 1: the one in cgroups, and those below it */
 
 struct {
@@ -72,7 +73,7 @@ __inline int sock_matches(struct sock *sk)
 /* process_matches is for hooks that run on behalf of the reading process. */
 __inline int process_matches(void)
 {
-	if (only_tgid && bpf_get_current_pid_tgid() >> 32 != only_tgid)
+	if (only_tgid && !is_process())
 		return 0;
 	return !only_cgroup || bpf_current_task_under_cgroup(&cgroups, 0) == 1;
 }
@@ -83,19 +84,17 @@ __inline int iif_matches(struct sk_buff *skb)
 	return !only_ifindex || skb->skb_iif == only_ifindex;
 }
 
-/* headers_match reads the packet's headers. IPv6 extension headers hide ports:
- * such packets match no port. */
-__inline int headers_match(struct sk_buff *skb)
+/* headers_match reads the packet's headers, which begin at at. IPv6 extension
+ * headers hide ports: such packets match no port. */
+__inline int headers_match(unsigned char *at)
 {
 	__u8 ip[40] = {};
 	__u16 port[2] = {};
-	unsigned char *at;
 	__u32 len;
 	__u8 p;
 
 	if (!only_ports && !only_addr)
 		return 1;
-	at = skb->head + skb->network_header;
 	if (bpf_probe_read_kernel(ip, 20, at))
 		return 0;
 	if (ip[0] >> 4 == 4) {
@@ -122,8 +121,13 @@ __inline int headers_match(struct sk_buff *skb)
 	return ports_match(bswap16(port[1]), bswap16(port[0]));
 }
 
+__inline unsigned char *network_header(struct sk_buff *skb)
+{
+	return skb->head + skb->network_header;
+}
+
 /* packet_matches is for packets that have no socket yet. */
-__inline int packet_matches(struct sk_buff *skb)
+__inline int packet_matches(struct sk_buff *skb, unsigned char *ip)
 {
 	struct net_device *dev;
 
@@ -134,7 +138,19 @@ __inline int packet_matches(struct sk_buff *skb)
 		if (!net_matches(dev->nd_net.net))
 			return 0;
 	}
-	return headers_match(skb);
+	return headers_match(ip);
+}
+
+/* received_matches is for packets that a socket got. One of UDP that is not
+ * connected knows of no other end, and perhaps not its own address: those are in
+ * the packet alone. */
+__inline int received_matches(struct sock *sk, struct sk_buff *skb)
+{
+	if (!iif_matches(skb))
+		return 0;
+	if ((only_addr || only_remote_port || only_port) && is_udp(sk) && !sk->__sk_common.skc_dport)
+		return net_matches(sk->__sk_common.skc_net.net) && headers_match(network_header(skb));
+	return sock_matches(sk);
 }
 
 #endif

@@ -41,6 +41,7 @@ static __u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static __u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;
 static long (*const bpf_current_task_under_cgroup)(void *map, __u32 index) = (void *)37;
 static long (*const bpf_probe_read_kernel)(void *dst, __u32 size, const void *src) = (void *)113;
+static long (*const bpf_get_ns_current_pid_tgid)(__u64 dev, __u64 ino, void *info, __u32 size) = (void *)120;
 static void *(*const bpf_sk_storage_get)(void *map, struct sock *sk, void *value, __u64 flags) = (void *)107;
 static void *(*const bpf_task_storage_get)(void *map, struct task_struct *task, void *value, __u64 flags) = (void *)156;
 static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
@@ -53,6 +54,8 @@ enum { FIELD_BYTE_OFFSET = 0, FIELD_BYTE_SIZE = 1, FIELD_EXISTS = 2, FIELD_LSHIF
 #define bswap16(x) __builtin_bswap16(x)
 #define AF_INET 2
 #define AF_INET6 10
+#define ETH_P_IP 0x0800
+#define ETH_P_IPV6 0x86dd
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 #define NET_RX_SOFTIRQ 3
@@ -99,8 +102,9 @@ struct sk_buff {
 	__s64 tstamp;
 	__u8 tstamp_type : 2;
 	int skb_iif;
+	__u16 protocol;
 	__u16 network_header;
-	unsigned char *head;
+	unsigned char *head, *data;
 };
 
 struct sk_buff_head {
@@ -112,6 +116,7 @@ struct sock {
 	struct sock_common __sk_common;
 	struct sk_buff_head sk_receive_queue;
 	__u16 sk_protocol;
+	int sk_rx_dst_ifindex; /* by which the newest packet of a TCP connection came */
 };
 
 struct socket {
@@ -146,7 +151,11 @@ struct scm_timestamping_internal___ktime {
 
 #pragma clang attribute pop
 
-/* include/uapi/linux/bpf.h; its layout is ABI. */
+/* include/uapi/linux/bpf.h; their layout is ABI. */
+struct bpf_pidns_info {
+	__u32 pid, tgid;
+};
+
 struct __sk_buff {
 	__u32 len, pkt_type, mark, queue_mapping, protocol, vlan_present, vlan_tci, vlan_proto, priority, ingress_ifindex, ifindex, tc_index;
 	__u32 cb[5];

@@ -1,16 +1,14 @@
 package bpf_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/zcbench/zcbench/bpf"
-	"github.com/zcbench/zcbench/lab/guest"
 )
 
 // Stock kernels take every program at its best place.
 func TestLabHooks(t *testing.T) {
-	if os.Getenv(guest.Env) == "" {
+	if !inLab() {
 		t.Skip(`needs the lab's kernels: go test -exec "$PWD/bin/zcbench lab exec --" ./bpf`)
 	}
 	p := newPair(t)

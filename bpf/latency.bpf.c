@@ -81,22 +81,16 @@ __inline void record(__u32 stage, __s64 stamp)
 
 __inline int on_packet(struct sk_buff *skb, __u32 stage)
 {
-	if (packet_matches(skb))
-		record(stage, stamp_of(skb));
-	return 0;
-}
-
-/* on_queued is for a packet of a socket that matches. */
-__inline int on_queued(struct sk_buff *skb, __u32 stage)
-{
-	if (iif_matches(skb))
+	if (packet_matches(skb, network_header(skb)))
 		record(stage, stamp_of(skb));
 	return 0;
 }
 
 __inline int on_socket(struct sock *sk, struct sk_buff *skb, __u32 stage)
 {
-	return sock_matches(sk) ? on_queued(skb, stage) : 0;
+	if (received_matches(sk, skb))
+		record(stage, stamp_of(skb));
+	return 0;
 }
 
 /* on_read is for the reading process. */
@@ -115,8 +109,17 @@ int ip4_receive(__u64 *ctx) { return on_packet(ARG(struct sk_buff *, 0), IP_RECE
 SEC("fentry/ip6_rcv_core")
 int ip6_receive(__u64 *ctx) { return on_packet(ARG(struct sk_buff *, 0), IP_RECEIVE); }
 
+/* Here the stack has yet to note where the header is: the data begins with it. */
 SEC("tp_btf/netif_receive_skb")
-int ip_receive_tp(__u64 *ctx) { return on_packet(ARG(struct sk_buff *, 0), IP_RECEIVE); }
+int ip_receive_tp(__u64 *ctx)
+{
+	struct sk_buff *skb = ARG(struct sk_buff *, 0);
+	__u16 protocol = bswap16(skb->protocol);
+
+	if ((protocol == ETH_P_IP || protocol == ETH_P_IPV6) && packet_matches(skb, skb->data))
+		record(IP_RECEIVE, stamp_of(skb));
+	return 0;
+}
 
 /* TCP */
 
@@ -146,8 +149,6 @@ int enqueued_tp(__u64 *ctx)
 	struct sock *sk = ARG(struct sock *, 0);
 	__u32 stage;
 
-	if (!sock_matches(sk))
-		return 0;
 	if (is_tcp(sk) && tp_tcp_enqueued)
 		stage = TCP_ENQUEUED;
 	else if (is_udp(sk) && tp_udp_enqueued)
@@ -156,7 +157,7 @@ int enqueued_tp(__u64 *ctx)
 		return 0;
 	if (sk->sk_receive_queue.qlen == 0)
 		return 0;
-	return on_queued(sk->sk_receive_queue.prev, stage);
+	return on_socket(sk, sk->sk_receive_queue.prev, stage);
 }
 
 __inline int tcp_copied(struct sk_buff *skb)
@@ -180,6 +181,8 @@ int tcp_return(__u64 *ctx)
 	__s64 stamp;
 
 	if (!process_matches() || !sock_matches(sk))
+		return 0;
+	if (only_ifindex && sk->sk_rx_dst_ifindex != only_ifindex)
 		return 0;
 	if (field_exists(tss->ts[0].tv_sec))
 		stamp = tss->ts[0].tv_sec * 1000000000 + tss->ts[0].tv_nsec;
@@ -225,7 +228,7 @@ int zcrx_read(__u64 *ctx)
 	if (!p)
 		return 0;
 	p->task = 0;
-	if (!sk || !process_matches() || !sock_matches(sk) || !iif_matches(skb))
+	if (!sk || !process_matches() || !received_matches(sk, skb))
 		return 0;
 	p->stamp = stamp_of(skb);
 	p->task = bpf_get_current_pid_tgid();
@@ -290,7 +293,7 @@ int data_ready(__u64 *ctx)
 	struct sock *sk = ARG(struct sock *, 0);
 	__u64 *since;
 
-	if (!sock_matches(sk) || (!is_tcp(sk) && !is_udp(sk)) || sk->sk_receive_queue.qlen == 0)
+	if ((!is_tcp(sk) && !is_udp(sk)) || sk->sk_receive_queue.qlen == 0 || !received_matches(sk, sk->sk_receive_queue.prev))
 		return 0;
 	since = bpf_sk_storage_get(&ready, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (since && !*since)

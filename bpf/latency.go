@@ -1,13 +1,18 @@
 package bpf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
 	"os"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 )
 
@@ -18,23 +23,30 @@ type Filter struct {
 	LocalPort, RemotePort uint16     // as seen from the receiving host
 	Port                  uint16     // of either end
 	Addr                  netip.Addr // of either end
-	// TGID and Cgroup (its folder in the cgroup2 file system; processes of
-	// cgroups below it count) are of the reading process. They leave only stages
-	// that run on its behalf.
+	// TGID (as /proc has it) and Cgroup (its folder in the cgroup2 file system;
+	// processes of cgroups below it count) are of the reading process. They leave
+	// only stages that run on its behalf.
 	TGID   int
 	Cgroup string
 }
 
-func (f Filter) vars() map[string]any {
+func (f Filter) vars() (map[string]any, error) {
 	v := map[string]any{"only_netns": uint32(f.Netns), "only_ifindex": uint32(f.Ifindex), "only_local_port": f.LocalPort,
-		"only_remote_port": f.RemotePort, "only_port": f.Port, "only_tgid": uint32(f.TGID)}
+		"only_remote_port": f.RemotePort, "only_port": f.Port}
+	if f.TGID != 0 {
+		p, err := findProcess(f.TGID)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(v, p.vars())
+	}
 	if f.Cgroup != "" {
 		v["only_cgroup"] = uint32(1)
 	}
 	if f.Addr.IsValid() {
 		v["only_addr"], v["addr"] = uint32(1), f.Addr.As16()
 	}
-	return v
+	return v, nil
 }
 
 func (f Filter) ofProcess() bool { return f.TGID != 0 || f.Cgroup != "" }
@@ -44,7 +56,10 @@ var ErrNoCgroup = errors.New("not a folder of the cgroup2 file system")
 
 // load makes the maps of an object, for the filter.
 func (f Filter) load(object func() (*ebpf.CollectionSpec, error), more map[string]any) (*set, error) {
-	vars := f.vars()
+	vars, err := f.vars()
+	if err != nil {
+		return nil, err
+	}
 	maps.Copy(vars, more)
 	s, err := newSet(object, vars)
 	if err != nil || f.Cgroup == "" {
@@ -63,57 +78,14 @@ func (f Filter) load(object func() (*ebpf.CollectionSpec, error), more map[strin
 	return s, nil
 }
 
-// stage is one place on the way up.
-type stage struct {
-	name    string
-	process bool // runs on behalf of the reading process
-	// choices are sets of programs, the best first: the first of which one can
-	// be loaded is taken.
-	choices [][]string
-}
-
-// stages are in the order of enum stage of latency.bpf.c.
-var stages = []stage{
-	{"ip-receive", false, [][]string{{"ip4_receive", "ip6_receive"}, {"ip_receive_tp"}}},
-	{"tcp-receive", false, [][]string{{"tcp4_receive", "tcp6_receive"}}},
-	{"tcp-do-rcv", false, [][]string{{"tcp4_do_rcv", "tcp6_do_rcv"}, {"tcp_do_rcv_tp"}}},
-	{"tcp-enqueued", false, [][]string{{"tcp_enqueued"}, {"enqueued_tp"}}},
-	{"tcp-read", true, [][]string{{"tcp_read"}, {"tcp_read_tp"}}},
-	{"tcp-return", true, [][]string{{"tcp_return"}}},
-	{"udp-receive", false, [][]string{{"udp4_receive", "udp6_receive"}}},
-	{"udp-enqueued", false, [][]string{{"udp_enqueued"}, {"enqueued_tp"}}},
-	// No tracepoint: a linear datagram is copied without passing one.
-	{"udp-read", true, [][]string{{"udp_read"}}},
-	{"devmem-read", true, [][]string{{"devmem_read"}}},
-	{"zcrx-read", true, [][]string{{"zcrx_read"}}},
-	{"zcrx-cqe", true, [][]string{{"zcrx_cqe"}}},
-	{"softirq-run", false, [][]string{{"softirq_raised", "softirq_run"}}},
-	{"wake-return", true, [][]string{{"data_ready", "socket_returned", "zcrx_returned"}}},
-}
-
-// enables are the variables that make the one program at sk_data_ready serve a
-// stage.
-var enables = map[string]string{"tcp-enqueued": latencyVarTpTcpEnqueued, "udp-enqueued": latencyVarTpUdpEnqueued}
-
-// Stages are the names of all stages, in the order of a packet's way.
-func Stages() []string {
-	var names []string
-	for _, s := range stages {
-		names = append(names, s.name)
-	}
-	return names
-}
-
-// SinceStamp tells whether a stage counts from the receive stamp t0. The others
-// count from an event of their own: softirq-run from the raise of the softirq
-// that then runs, wake-return from the data becoming ready on an idle socket to
-// the return of the call that reads it.
-func SinceStamp(stage string) bool { return stage != "softirq-run" && stage != "wake-return" }
-
 // LatencyOptions are the choices of [OpenLatency].
 type LatencyOptions struct {
 	Filter Filter
 	Stamp  Stamp
+
+	attachTCX attachTCX             // nil: link.AttachTCX
+	tai       func() (int64, error) // nil: taiOffset
+	every     time.Duration         // between readings of its own; 0: readEvery
 }
 
 // Latency is a running latency probe.
@@ -124,9 +96,21 @@ type Latency struct {
 	filter Filter
 	set    *set
 	stamp  *stamper
-	last   [][]rawHist // per stage and CPU
-	total  []Hist
+	tai    func() (int64, error)
+
+	mu    sync.Mutex
+	last  [][]rawHist // per stage and CPU
+	total []Hist
+	err   error // of a reading of its own
+
+	stop    chan struct{}
+	stopped sync.WaitGroup
+	closing sync.Once
 }
+
+// readEvery is how often the probe reads itself, whoever else does: the clocks'
+// offset may change, and counters of 32 bits wrap.
+const readEvery = 15 * time.Second
 
 // OpenLatency loads the probe. Interfaces are those of the calling thread's
 // network namespace, and so is a filter that names none. It needs root.
@@ -135,7 +119,7 @@ func OpenLatency(o LatencyOptions) (*Latency, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Latency{filter: o.Filter, set: s, last: make([][]rawHist, len(stages)), total: make([]Hist, len(stages))}
+	l := &Latency{filter: o.Filter, set: s, tai: o.tai, last: make([][]rawHist, len(stages)), total: make([]Hist, len(stages)), stop: make(chan struct{})}
 	if err := l.open(o); err != nil {
 		l.Close()
 		return nil, err
@@ -144,17 +128,26 @@ func OpenLatency(o LatencyOptions) (*Latency, error) {
 }
 
 func (l *Latency) open(o LatencyOptions) (err error) {
-	if l.stamp, err = newStamper(l.set, o.Stamp, o.Filter.Ifindex); err != nil {
+	if o.attachTCX == nil {
+		o.attachTCX = link.AttachTCX
+	}
+	if l.tai == nil {
+		l.tai = taiOffset
+	}
+	if l.stamp, err = newStamper(l.set, o.Stamp, o.Filter.Ifindex, o.attachTCX); err != nil {
 		return err
 	}
 	l.T0 = l.stamp.where()
 	for _, s := range stages {
 		l.Hooks = append(l.Hooks, l.hooks(s, o.Filter)...)
 	}
-	for _, h := range l.Hooks {
-		if h.Reason == "" {
-			return l.refresh()
+	if slices.ContainsFunc(l.Hooks, Hook.there) {
+		l.Hooks = append(l.Hooks, l.stamp.reasons...)
+		if err := l.refresh(); err != nil {
+			return err
 		}
+		l.stopped.Go(func() { l.keepUp(cmp.Or(o.every, readEvery)) })
+		return nil
 	}
 	return fmt.Errorf("no latency probe can be loaded: %s: %s", l.Hooks[0].Function, l.Hooks[0].Reason)
 }
@@ -164,27 +157,21 @@ func (l *Latency) hooks(s stage, f Filter) []Hook {
 	if f.ofProcess() && !s.process {
 		return []Hook{{Stage: s.name, Reason: "runs in softirq, on behalf of no process: the filter of process or cgroup rules it out"}}
 	}
-	var all []Hook
-	for _, programs := range s.choices {
-		var loaded bool
-		for _, name := range programs {
-			if name == "ip_receive_tp" && len(l.stamp.links) > 0 {
-				all = append(all, Hook{Stage: s.name, Backend: "tp_btf", Function: "netif_receive_skb", Reason: "it comes before tcx ingress, where t0 is taken"})
-				continue
-			}
-			h := l.set.hook(s.name, name)
-			all, loaded = append(all, h), loaded || h.Reason == ""
-			if v := enables[s.name]; name == latencyProgEnqueuedTp && h.Reason == "" {
-				if err := l.set.maps.Variables[v].Set(uint32(1)); err != nil {
-					all[len(all)-1].Reason = "set " + v + ": " + err.Error()
-				}
-			}
-		}
-		if loaded {
-			break
+	return s.attach(func(program string) Hook { return l.hook(s.name, program) }, l.set.unhook)
+}
+
+// hook attaches one program of a stage.
+func (l *Latency) hook(stage, program string) Hook {
+	if program == latencyProgIpReceiveTp && len(l.stamp.links) > 0 {
+		return Hook{Stage: stage, Backend: "tp_btf", Function: "netif_receive_skb", Reason: "it comes before tcx ingress, where t0 is taken"}
+	}
+	h := l.set.hook(stage, program)
+	if v := enables[stage]; program == latencyProgEnqueuedTp && h.there() {
+		if err := l.set.maps.Variables[v].Set(uint32(1)); err != nil {
+			h.Reason = "set " + v + ": " + err.Error()
 		}
 	}
-	return all
+	return h
 }
 
 // StageHist is what one stage counted.
@@ -194,8 +181,36 @@ type StageHist struct {
 }
 
 // Read returns what every stage with a loaded program has counted since the
-// beginning, and refreshes the clocks' offset. Call it at least every minute.
+// beginning.
 func (l *Latency) Read() ([]StageHist, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return nil, l.err
+	}
+	return l.read()
+}
+
+// keepUp reads now and then.
+func (l *Latency) keepUp(every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-l.stop:
+			return
+		}
+		l.mu.Lock()
+		if _, err := l.read(); err != nil && l.err == nil {
+			l.err = fmt.Errorf("between readings: %w", err)
+		}
+		l.mu.Unlock()
+	}
+}
+
+// read reads and refreshes the clocks' offset, with mu held.
+func (l *Latency) read() ([]StageHist, error) {
 	if err := l.refresh(); err != nil {
 		return nil, err
 	}
@@ -214,7 +229,7 @@ func (l *Latency) Read() ([]StageHist, error) {
 
 func (l *Latency) has(stage string) bool {
 	for _, h := range l.Hooks {
-		if h.Stage == stage && h.Reason == "" {
+		if h.Stage == stage && h.there() {
 			return true
 		}
 	}
@@ -239,29 +254,22 @@ func (l *Latency) readStage(i uint32) error {
 // refresh hands the programs the present offset between the clocks: it changes
 // at a leap second, and when a time daemon first learns it.
 func (l *Latency) refresh() error {
-	offset, err := taiOffset()
+	offset, err := l.tai()
 	if err != nil {
 		return err
 	}
 	return l.set.maps.Variables[latencyVarTaiOffsetNs].Set(offset)
 }
 
-// Missed is how often the kernel left a program out because it was running on
-// that CPU already. Such packets are in no histogram.
-func (l *Latency) Missed() (n uint64) {
-	for _, p := range l.set.progs {
-		if st, err := p.Stats(); err == nil {
-			n += st.RecursionMisses
+// Close detaches everything. A second one does nothing.
+func (l *Latency) Close() (err error) {
+	l.closing.Do(func() {
+		close(l.stop)
+		l.stopped.Wait()
+		if l.stamp != nil {
+			err = l.stamp.close()
 		}
-	}
-	return n
-}
-
-// Close detaches everything.
-func (l *Latency) Close() error {
-	var err error
-	if l.stamp != nil {
-		err = l.stamp.close()
-	}
-	return errors.Join(err, l.set.close())
+		err = errors.Join(err, l.set.close())
+	})
+	return err
 }

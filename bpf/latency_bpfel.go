@@ -52,6 +52,8 @@ const (
 	latencyVarOnlyIfindex     = "only_ifindex"
 	latencyVarOnlyLocalPort   = "only_local_port"
 	latencyVarOnlyNetns       = "only_netns"
+	latencyVarOnlyPidnsDev    = "only_pidns_dev"
+	latencyVarOnlyPidnsIno    = "only_pidns_ino"
 	latencyVarOnlyPort        = "only_port"
 	latencyVarOnlyRemotePort  = "only_remote_port"
 	latencyVarOnlyTgid        = "only_tgid"
@@ -150,6 +152,8 @@ type latencyVariableSpecs struct {
 	OnlyIfindex    *ebpf.VariableSpec `ebpf:"only_ifindex"`
 	OnlyLocalPort  *ebpf.VariableSpec `ebpf:"only_local_port"`
 	OnlyNetns      *ebpf.VariableSpec `ebpf:"only_netns"`
+	OnlyPidnsDev   *ebpf.VariableSpec `ebpf:"only_pidns_dev"`
+	OnlyPidnsIno   *ebpf.VariableSpec `ebpf:"only_pidns_ino"`
 	OnlyPort       *ebpf.VariableSpec `ebpf:"only_port"`
 	OnlyRemotePort *ebpf.VariableSpec `ebpf:"only_remote_port"`
 	OnlyTgid       *ebpf.VariableSpec `ebpf:"only_tgid"`
@@ -203,6 +207,8 @@ type latencyVariables struct {
 	OnlyIfindex    *ebpf.Variable `ebpf:"only_ifindex"`
 	OnlyLocalPort  *ebpf.Variable `ebpf:"only_local_port"`
 	OnlyNetns      *ebpf.Variable `ebpf:"only_netns"`
+	OnlyPidnsDev   *ebpf.Variable `ebpf:"only_pidns_dev"`
+	OnlyPidnsIno   *ebpf.Variable `ebpf:"only_pidns_ino"`
 	OnlyPort       *ebpf.Variable `ebpf:"only_port"`
 	OnlyRemotePort *ebpf.Variable `ebpf:"only_remote_port"`
 	OnlyTgid       *ebpf.Variable `ebpf:"only_tgid"`

@@ -1,12 +1,14 @@
 package bpf_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"math"
 	"net"
+	"net/netip"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,11 +23,13 @@ const testPort = 7788
 func openLatency(t *testing.T, ns *veth.Netns, f bpf.Filter) *bpf.Latency {
 	t.Helper()
 	l := in(t, ns, func() (*bpf.Latency, error) {
-		inode, err := bpf.NetnsInode()
-		if err != nil {
-			return nil, err
+		if f.Netns == 0 {
+			inode, err := bpf.NetnsInode()
+			if err != nil {
+				return nil, err
+			}
+			f.Netns = inode
 		}
-		f.Netns = inode
 		return bpf.OpenLatency(bpf.LatencyOptions{Filter: f})
 	})
 	t.Cleanup(func() {
@@ -176,7 +180,7 @@ func TestIntegrationLatencyCounts(t *testing.T) {
 			if after.Count() != was.Count() {
 				t.Errorf("segments are counted as datagrams")
 			}
-			if missed := l.Missed(); missed > 0 {
+			if missed := (bpf.Probes{Latency: l}).Missed(); missed > 0 {
 				t.Logf("%d runs were left out by the kernel", missed)
 			}
 		})
@@ -213,22 +217,87 @@ func TestIntegrationLatencyOfLateReader(t *testing.T) {
 	}
 }
 
-// A filter leaves out the traffic of others.
+// filterCase is a filter, and whether flows to the SUT pass it.
+type filterCase struct {
+	name   string
+	filter bpf.Filter
+	passes bool
+	family string // empty: all
+}
+
+func filterCases(t *testing.T, p *veth.Pair) []filterCase {
+	netns := in(t, newNetns(t), bpf.NetnsInode)
+	dev := in(t, p.SUT.Netns, func() (*net.Interface, error) { return net.InterfaceByName(p.SUT.Dev) })
+	cases := []filterCase{
+		{"interface", bpf.Filter{Ifindex: dev.Index}, true, ""},
+		{"other interface", bpf.Filter{Ifindex: 1}, false, ""},
+		{"other port", bpf.Filter{Port: testPort + 1}, false, ""},
+	}
+	for family, end := range map[string][3]net.IP{"ipv4": {p.SUT.IPv4, p.TG.IPv4, net.ParseIP("192.0.2.1")}, "ipv6": {p.SUT.IPv6, p.TG.IPv6, net.ParseIP("2001:db8::1")}} {
+		at := func(i int) bpf.Filter { a, _ := netip.AddrFromSlice(end[i]); return bpf.Filter{Addr: a.Unmap()} }
+		cases = append(cases, filterCase{"peer address", at(1), true, family}, filterCase{"other address", at(2), false, family})
+		if !inLab() {
+			cases = append(cases, filterCase{"address", at(0), true, family})
+		}
+	}
+	if inLab() { // what differs there are the programs, which have these in common
+		return cases
+	}
+	return append(cases,
+		filterCase{"local port", bpf.Filter{LocalPort: testPort}, true, ""},
+		filterCase{"port", bpf.Filter{Port: testPort}, true, ""},
+		filterCase{"other local port", bpf.Filter{LocalPort: testPort + 1}, false, ""},
+		filterCase{"other remote port", bpf.Filter{RemotePort: testPort}, false, ""},
+		filterCase{"other namespace", bpf.Filter{Netns: netns}, false, ""},
+		filterCase{"other process", bpf.Filter{TGID: 1}, false, ""},
+		filterCase{"other cgroup", bpf.Filter{Cgroup: emptyCgroup(t)}, false, ""})
+}
+
+// A filter leaves out the traffic of others, at every stage, and keeps its own. Of
+// a datagram's socket, which is not connected, only the packet knows the other end.
 func TestIntegrationLatencyFilters(t *testing.T) {
-	hostOnly(t)
 	p := newPair(t)
-	for name, f := range map[string]bpf.Filter{"local port": {LocalPort: testPort + 1}, "remote port": {RemotePort: testPort}, "interface": {Ifindex: 1},
-		"process": {TGID: 1}, "cgroup": {Cgroup: emptyCgroup(t)}} {
-		t.Run(name, func(t *testing.T) {
-			l := openLatency(t, p.SUT.Netns, f)
-			sendUDP(t, p, p.SUT.IPv4, 20, 0)
-			for stage, h := range read(t, l) {
-				if h := h; bpf.SinceStamp(stage) && h.Count()+h.Unstamped > 0 {
-					t.Errorf("%s counted %d packets of another flow", stage, h.Count())
+	for _, c := range filterCases(t, p) {
+		t.Run(strings.TrimSpace(c.name+" "+c.family), func(t *testing.T) {
+			l := openLatency(t, p.SUT.Netns, c.filter)
+			for family, ip := range families(p) {
+				if c.family == "" || c.family == family {
+					checkFilter(t, p, l, ip, c.passes)
 				}
 			}
 		})
 	}
+}
+
+func checkFilter(t *testing.T, p *veth.Pair, l *bpf.Latency, ip net.IP, passes bool) {
+	const n = 20
+	before := read(t, l)
+	sendUDP(t, p, ip, n, 0)
+	between := read(t, l)
+	pingTCP(t, p, ip, n, 0)
+	for stage, h := range read(t, l) {
+		was, mid := before[stage], between[stage]
+		udp, tcp := mid.Sub(&was), h.Sub(&mid)
+		switch {
+		case stage == "softirq-run", strings.HasPrefix(stage, "devmem-"), strings.HasPrefix(stage, "zcrx-"):
+		case !passes && h.Count()+h.Unstamped+h.Negative > 0:
+			t.Errorf("%s counted %d packets of another flow", stage, h.Count()+h.Unstamped+h.Negative)
+		case passes && !strings.HasPrefix(stage, "tcp-") && udp.Count() < n:
+			t.Errorf("%s saw %d of %d datagrams to %s", stage, udp.Count(), n, ip)
+		case passes && !strings.HasPrefix(stage, "udp-") && tcp.Count() < n:
+			t.Errorf("%s saw %d of %d requests to %s", stage, tcp.Count(), n, ip)
+		}
+	}
+}
+
+func newNetns(t *testing.T) *veth.Netns {
+	t.Helper()
+	ns, err := veth.NewNetns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ns.Close() })
+	return ns
 }
 
 // cgroupRoot is where the cgroup2 file system is.
@@ -259,7 +328,6 @@ func emptyCgroup(t *testing.T) string {
 // A filter by process or cgroup keeps what the process reads: cgroups below the
 // one asked for count.
 func TestIntegrationLatencyOfProcess(t *testing.T) {
-	hostOnly(t)
 	p := newPair(t)
 	for name, f := range map[string]bpf.Filter{"process": {TGID: os.Getpid()}, "cgroup": {Cgroup: cgroupRoot(t)}} {
 		t.Run(name, func(t *testing.T) {
@@ -277,35 +345,79 @@ func TestIntegrationLatencyOfProcess(t *testing.T) {
 	}
 }
 
+// bulk sends as fast as the SUT takes it, until stop, or for 30 s.
+func bulk(t *testing.T, p *veth.Pair) (stop func()) {
+	t.Helper()
+	rx, tx := connect(t, p)
+	var done sync.WaitGroup
+	done.Go(func() {
+		for b := make([]byte, 64<<10); ; {
+			if _, err := tx.Write(b); err != nil {
+				return
+			}
+		}
+	})
+	done.Go(func() {
+		for b := make([]byte, 64<<10); ; {
+			if _, err := rx.Read(b); err != nil {
+				return
+			}
+		}
+	})
+	return func() {
+		tx.Close()
+		rx.Close()
+		done.Wait()
+	}
+}
+
+// The probe costs at most 0.65 of what the common design does, in the best of three
+// tries: others may use the machine. All programs are timed, what stamps too.
 func TestIntegrationCost(t *testing.T) {
 	hostOnly(t)
 	p := newPair(t)
-	l := openLatency(t, p.SUT.Netns, bpf.Filter{})
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		chat(t, p, p.SUT.IPv4, 1<<30, 0, func() bool { return ctx.Err() != nil })
-	}()
-	costs, err := l.MeasureCost(ctx, 1200*time.Millisecond)
-	cancel()
-	<-done
+	ratio := math.Inf(1)
+	for range 3 {
+		if ratio = min(ratio, compareCost(t, p)); ratio <= 0.65 {
+			return
+		}
+	}
+	t.Errorf("ours over the reference: %.2f at best, want 0.65", ratio)
+}
+
+func compareCost(t *testing.T, p *veth.Pair) float64 {
+	stop := bulk(t, p)
+	defer stop()
+	path := in(t, p.SUT.Netns, func() (*bpf.Path, error) { return bpf.OpenPath(0, 0) })
+	defer path.Close()
+	calls, err := bpf.OpenSyscalls(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ours, reference float64 // ns of all runs that both made
+	defer calls.Close()
+	l := openLatency(t, p.SUT.Netns, bpf.Filter{})
+	probes := bpf.Probes{Latency: l, Path: path, Syscalls: calls}
+	costs := in(t, p.SUT.Netns, func() ([]bpf.Cost, error) { return probes.MeasureCost(t.Context(), 1200*time.Millisecond) })
+	var mine, reference float64 // ns of all runs that both made
+	timed := map[string]bool{}
 	for _, c := range costs {
 		t.Logf("%-13s %-24s runs %7d, %5.0f ns, floor %5.0f, reference %5.0f, %8.0f Hz, %.3f cores", c.Hook.Stage, c.Hook.Function, c.Runs, c.Ns, c.FloorNs, c.Reference, c.Hz, c.Core)
-		if c.Runs > 1000 && c.FloorNs == 0 {
+		timed[c.Hook.Function] = c.Runs > 0
+		if c.Runs > 1000 && (c.FloorNs == 0 || c.Hz == 0) {
 			t.Errorf("%s: no floor", c.Hook.Function)
 		}
-		if c.Reference > 0 && c.Runs > 1000 {
-			ours, reference = ours+c.Ns, reference+c.Reference
+		if c.Reference > 0 && c.Runs > 100 {
+			mine, reference = mine+c.Ns, reference+c.Reference
+		}
+	}
+	for _, f := range []string{"ingress of lo, " + p.SUT.Dev, "tcp_probe", "softirq_raise", "napi_poll", "sys_enter", "sys_exit"} {
+		if !timed[f] {
+			t.Errorf("no run of the program at %s was timed", f)
 		}
 	}
 	if reference == 0 {
 		t.Fatal("nothing was compared with the reference design")
 	}
-	t.Logf("ours over the reference: %.2f", ours/reference)
+	t.Logf("ours over the reference: %.2f", mine/reference)
+	return mine / reference
 }

@@ -18,6 +18,9 @@ type Hook struct {
 	Backend  string `json:"backend"`          // "fentry", "fexit", "tp_btf"
 	Function string `json:"function"`         // or tracepoint
 	Reason   string `json:"reason,omitempty"` // why it is not there; empty: it is
+	// Replaced is that it is not there, and programs of the stage's next choice
+	// are in its stead.
+	Replaced bool `json:"replaced,omitempty"`
 	program  string
 }
 
@@ -28,7 +31,7 @@ type set struct {
 	maps  *ebpf.Collection
 	cache *btf.Cache
 	progs map[string]*ebpf.Program
-	links []link.Link
+	links map[string]link.Link // by program
 }
 
 // newSet makes an object's maps, with the constants given in vars.
@@ -48,7 +51,7 @@ func newSet(load func() (*ebpf.CollectionSpec, error), vars map[string]any) (*se
 	}
 	only := spec.Copy()
 	only.Programs = nil
-	s := &set{spec: spec, cache: btf.NewCache(), progs: map[string]*ebpf.Program{}}
+	s := &set{spec: spec, cache: btf.NewCache(), progs: map[string]*ebpf.Program{}, links: map[string]link.Link{}}
 	if s.maps, err = ebpf.NewCollection(only); err != nil {
 		return nil, s.explain("make the eBPF maps", err)
 	}
@@ -93,7 +96,7 @@ func (s *set) trace(name string, change func(*ebpf.ProgramSpec)) (*ebpf.Program,
 		p.Close()
 		return nil, fmt.Errorf("attach: %w", err)
 	}
-	s.links = append(s.links, l)
+	s.links[name] = l
 	return p, nil
 }
 
@@ -138,14 +141,33 @@ func reason(h Hook, err error) string {
 	return line
 }
 
+// missed is how often the kernel left a program out because it was running on that
+// CPU already.
+func (s *set) missed() (n uint64) {
+	for _, p := range s.progs {
+		if st, err := p.Stats(); err == nil {
+			n += st.RecursionMisses
+		}
+	}
+	return n
+}
+
 // detach takes all tracing programs from their places.
 func (s *set) detach() error {
 	var errs []error
 	for _, l := range s.links {
 		errs = append(errs, l.Close())
 	}
-	s.links = nil
+	clear(s.links)
 	return errors.Join(errs...)
+}
+
+// unhook takes a program from its place and unloads it.
+func (s *set) unhook(name string) error {
+	err := errors.Join(s.links[name].Close(), s.progs[name].Close())
+	delete(s.links, name)
+	delete(s.progs, name)
+	return err
 }
 
 func (s *set) close() error {

@@ -113,6 +113,9 @@ __inline int reference(struct sock *sk, struct sk_buff *skb, __u32 hook)
 SEC("tp_btf/tcp_probe")
 int empty(__u64 *ctx) { return 0; }
 
+SEC("tcx/ingress")
+int empty_tcx(struct __sk_buff *skb) { return TCX_NEXT; }
+
 SEC("tp_btf/tcp_probe")
 int hash_sock_skb(__u64 *ctx) { return reference(ARG(struct sock *, 0), ARG(struct sk_buff *, 1), 0); }
 

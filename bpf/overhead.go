@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -13,14 +14,14 @@ import (
 
 // Cost is what one program costs, by the kernel's own clock (bpf_stats). That
 // clock itself adds some tens of ns to every run: the floor, an empty program at
-// the same place, shows how much.
+// the same place, shows how much. Figures per run are 0 where none was timed.
 type Cost struct {
 	Hook      Hook
 	Runs      uint64
 	Ns        float64 // per run
 	FloorNs   float64 // of the empty program
 	Hz        float64
-	Core      float64 // share of one CPU, the floor taken off
+	Core      float64 // share of one CPU, the floor taken off; 0: no floor, or no run
 	Reference float64 // ns per run of the per-CPU hash design at the same place with the same filter; 0: not measured
 }
 
@@ -28,94 +29,95 @@ type Cost struct {
 // turn.
 const rounds = 4
 
-// MeasureCost lets the kernel time the probe, empty programs and the reference
+// The teams that take turns.
+const (
+	ours = iota
+	empty
+	reference
+	teams
+)
+
+// MeasureCost lets the kernel time the probes, empty programs and the reference
 // design in turns, for d in all. They are never attached together: the first to
-// read a packet would pay the others' cache misses. The probe counts nothing
-// more afterwards. The kernel's timing slows everything on the machine that runs
-// eBPF programs: throughput measured meanwhile means nothing.
-func (l *Latency) MeasureCost(ctx context.Context, d time.Duration) (costs []Cost, err error) {
+// read a packet would pay the others' cache misses. Only what stamps packets stays,
+// because others read its stamps. The probes count nothing more afterwards. The
+// kernel's timing slows everything on the machine that runs eBPF programs:
+// throughput measured meanwhile means nothing. The calling thread must be in the
+// network namespace in which the latency probe was opened. It needs CAP_SYS_ADMIN.
+func (p Probes) MeasureCost(ctx context.Context, d time.Duration) (costs []Cost, err error) {
 	offset, err := taiOffset()
 	if err != nil {
 		return nil, err
 	}
-	yard, err := l.filter.load(loadOverhead, map[string]any{overheadVarFixedTaiOffsetNs: offset})
+	var filter Filter
+	if p.Latency != nil {
+		filter = p.Latency.filter
+	}
+	yard, err := filter.load(loadOverhead, map[string]any{overheadVarFixedTaiOffsetNs: offset})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, yard.close()) }()
-	if i := uint32(l.filter.Ifindex); i != 0 {
+	if i := uint32(filter.Ifindex); i != 0 {
 		if err := yard.maps.Maps[overheadMapInterfaces].Put(i, uint64(1)); err != nil {
 			return nil, fmt.Errorf("filter the reference by interface %d: %w", i, err)
 		}
 	}
-	places, err := l.places(yard)
+	places, err := p.places(yard)
 	if err != nil {
-		return nil, err
-	}
-	if err := l.set.detach(); err != nil {
 		return nil, err
 	}
 	stats, err := ebpf.EnableStats(uint32(unix.BPF_STATS_RUN_TIME))
 	if err != nil {
-		return nil, yard.explain("switch bpf_stats on", err)
+		return nil, fmt.Errorf("switch bpf_stats on: %w (needs root, or CAP_SYS_ADMIN)", err)
 	}
 	defer stats.Close()
-	var seconds float64 // that ours were attached
 	for range rounds {
 		for team := range teams {
-			took, err := turn(ctx, places, team, d/rounds/teams)
-			if err != nil {
+			if err := turn(ctx, places, team, d/rounds/teams); err != nil {
 				return nil, err
-			}
-			if team == 0 {
-				seconds += took.Seconds()
 			}
 		}
 	}
-	for _, p := range places {
-		c, err := p.cost(seconds)
-		if err != nil {
-			return nil, err
-		}
-		costs = append(costs, c)
+	for _, at := range places {
+		costs = append(costs, at.cost())
 	}
 	return costs, nil
 }
 
-// teams are ours, the empty programs and the reference.
-const teams = 3
+// tally is what the kernel timed of one program.
+type tally struct {
+	runs, ns uint64
+	seconds  float64 // that it was attached and watched
+}
 
 // place is where a program of ours is attached, and who can be there.
 type place struct {
-	hook  Hook
-	progs [teams]*ebpf.Program // nil: none
+	hook   Hook
+	attach func(*ebpf.Program) ([]link.Link, error)
+	progs  [teams]*ebpf.Program // nil: none
+	tally  [teams]tally
+	stays  bool // ours is always attached
 }
 
-// turn attaches one team for a while.
-func turn(ctx context.Context, places []place, team int, d time.Duration) (took time.Duration, err error) {
-	var links []link.Link
-	defer func() {
-		for _, l := range links {
-			err = errors.Join(err, l.Close())
+// places takes our programs from their places and loads the yardsticks for them.
+func (p Probes) places(yard *set) (out []*place, err error) {
+	if l := p.Latency; l != nil && len(l.stamp.links) > 0 {
+		if out, err = l.stamp.place(yard); err != nil {
+			return nil, err
 		}
-	}()
-	for _, p := range places {
-		if p.progs[team] == nil {
-			continue
-		}
-		l, err := link.AttachTracing(link.TracingOptions{Program: p.progs[team]})
+	}
+	for _, pr := range p.sets() {
+		more, err := pr.set.places(yard, pr.hooks)
 		if err != nil {
-			return 0, fmt.Errorf("attach to %s for the cost: %w", p.hook.Function, err)
+			return nil, err
 		}
-		links = append(links, l)
+		out = append(out, more...)
+		if err := pr.set.detach(); err != nil {
+			return nil, err
+		}
 	}
-	start := time.Now()
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
-	}
-	return time.Since(start), nil
+	return out, nil
 }
 
 // references are programs of the reference design that can take the place of
@@ -126,51 +128,128 @@ var references = map[string]string{
 	"tcp_read": overheadProgHashSkb, "tcp_read_tp": overheadProgHashSkb,
 }
 
-// places loads the yardsticks for the places of our programs.
-func (l *Latency) places(yard *set) ([]place, error) {
-	var out []place
+func (s *set) places(yard *set, hooks []Hook) (out []*place, err error) {
 	seen := map[string]bool{}
-	for _, h := range l.Hooks {
-		if h.Reason != "" || seen[h.program] {
+	for _, h := range hooks {
+		if !h.there() || seen[h.program] {
 			continue
 		}
 		seen[h.program] = true
-		t := place{hook: h, progs: [teams]*ebpf.Program{l.set.progs[h.program]}}
-		at := l.set.spec.Programs[h.program]
-		for i, name := range []string{overheadProgEmpty, references[h.program]} {
+		at := s.spec.Programs[h.program]
+		pl := &place{hook: h, attach: attachTracing}
+		pl.progs[ours] = s.progs[h.program]
+		for team, name := range map[int]string{empty: overheadProgEmpty, reference: references[h.program]} {
 			if name == "" {
 				continue
 			}
-			p, err := yard.program(name, func(p *ebpf.ProgramSpec) { p.AttachTo, p.AttachType = at.AttachTo, at.AttachType })
+			pl.progs[team], err = yard.program(name, func(p *ebpf.ProgramSpec) { p.AttachTo, p.AttachType = at.AttachTo, at.AttachType })
 			if err != nil {
 				return nil, fmt.Errorf("load %s for %s: %w", name, h.Function, err)
 			}
-			yard.progs[fmt.Sprint(h.program, i)] = p
-			t.progs[i+1] = p
+			yard.progs[fmt.Sprint(h.program, team)] = pl.progs[team]
 		}
-		out = append(out, t)
+		out = append(out, pl)
 	}
 	return out, nil
 }
 
-// cost reads what the programs cost while the kernel timed them.
-func (t place) cost(seconds float64) (Cost, error) {
-	c := Cost{Hook: t.hook}
-	for i, ns := range []*float64{&c.Ns, &c.FloorNs, &c.Reference} {
-		if t.progs[i] == nil {
+func attachTracing(p *ebpf.Program) ([]link.Link, error) {
+	l, err := link.AttachTracing(link.TracingOptions{Program: p})
+	return []link.Link{l}, err
+}
+
+// place is the stamping program's.
+func (st *stamper) place(yard *set) ([]*place, error) {
+	if now, err := NetnsInode(); err != nil || now != st.netns {
+		return nil, errors.Join(err, errors.New("the cost of stamping is measured from the network namespace of its interfaces only"))
+	}
+	p, err := yard.program(overheadProgEmptyTcx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("load an empty program for tcx: %w", err)
+	}
+	yard.progs[overheadProgEmptyTcx] = p
+	pl := &place{hook: Hook{Stage: "stamp", Backend: "tcx", Function: "ingress of " + strings.Join(st.names, ", ")}, stays: true, attach: st.attachToo}
+	pl.progs[ours], pl.progs[empty] = st.prog, p
+	return []*place{pl}, nil
+}
+
+// attachToo attaches another program wherever the stamping one is.
+func (st *stamper) attachToo(p *ebpf.Program) (links []link.Link, err error) {
+	for _, dev := range st.devs {
+		l, err := st.attach(link.TCXOptions{Interface: dev, Program: p, Attach: ebpf.AttachTCXIngress, Anchor: link.Head()})
+		if err != nil {
+			return links, err
+		}
+		links = append(links, l)
+	}
+	return links, nil
+}
+
+// watched is a program whose runs are counted in a turn.
+type watched struct {
+	prog   *ebpf.Program
+	tally  *tally
+	before *ebpf.ProgramStats
+}
+
+// turn attaches one team for a while.
+func turn(ctx context.Context, places []*place, team int, d time.Duration) (err error) {
+	var links []link.Link
+	defer func() {
+		for _, l := range links {
+			err = errors.Join(err, l.Close())
+		}
+	}()
+	var running []*watched
+	for _, p := range places {
+		if p.stays {
+			running = append(running, &watched{prog: p.progs[ours], tally: &p.tally[ours]})
+		}
+		if p.progs[team] == nil || p.stays && team == ours {
 			continue
 		}
-		st, err := t.progs[i].Stats()
+		ls, err := p.attach(p.progs[team])
 		if err != nil {
-			return c, fmt.Errorf("read the cost of %s: %w", t.hook.Function, err)
+			return fmt.Errorf("attach to %s for the cost: %w", p.hook.Function, err)
 		}
-		if i == 0 {
-			c.Runs, c.Hz = st.RunCount, float64(st.RunCount)/seconds
-		}
-		if st.RunCount > 0 {
-			*ns = float64(st.Runtime) / float64(st.RunCount)
+		links, running = append(links, ls...), append(running, &watched{prog: p.progs[team], tally: &p.tally[team]})
+	}
+	for _, w := range running {
+		if w.before, err = w.prog.Stats(); err != nil {
+			return fmt.Errorf("read a program's cost: %w", err)
 		}
 	}
-	c.Core = max(c.Ns-c.FloorNs, 0) * c.Hz / 1e9
-	return c, nil
+	start := time.Now()
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	took := time.Since(start).Seconds()
+	for _, w := range running {
+		now, err := w.prog.Stats()
+		if err != nil {
+			return fmt.Errorf("read a program's cost: %w", err)
+		}
+		w.tally.runs += now.RunCount - w.before.RunCount
+		w.tally.ns += uint64(now.Runtime - w.before.Runtime)
+		w.tally.seconds += took
+	}
+	return nil
+}
+
+// cost is what the turns say.
+func (p *place) cost() Cost {
+	perRun := func(team int) float64 {
+		if p.tally[team].runs == 0 {
+			return 0
+		}
+		return float64(p.tally[team].ns) / float64(p.tally[team].runs)
+	}
+	c := Cost{Hook: p.hook, Runs: p.tally[ours].runs, Ns: perRun(ours), FloorNs: perRun(empty), Reference: perRun(reference)}
+	c.Hz = float64(c.Runs) / p.tally[ours].seconds
+	if c.FloorNs > 0 {
+		c.Core = max(c.Ns-c.FloorNs, 0) * c.Hz / 1e9
+	}
+	return c
 }

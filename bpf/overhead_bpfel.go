@@ -20,6 +20,7 @@ const (
 	overheadMapHash             = "hash"
 	overheadMapInterfaces       = "interfaces"
 	overheadProgEmpty           = "empty"
+	overheadProgEmptyTcx        = "empty_tcx"
 	overheadProgHashSkb         = "hash_skb"
 	overheadProgHashSock        = "hash_sock"
 	overheadProgHashSockSkb     = "hash_sock_skb"
@@ -30,6 +31,8 @@ const (
 	overheadVarOnlyIfindex      = "only_ifindex"
 	overheadVarOnlyLocalPort    = "only_local_port"
 	overheadVarOnlyNetns        = "only_netns"
+	overheadVarOnlyPidnsDev     = "only_pidns_dev"
+	overheadVarOnlyPidnsIno     = "only_pidns_ino"
 	overheadVarOnlyPort         = "only_port"
 	overheadVarOnlyRemotePort   = "only_remote_port"
 	overheadVarOnlyTgid         = "only_tgid"
@@ -78,6 +81,7 @@ type overheadSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type overheadProgramSpecs struct {
 	Empty       *ebpf.ProgramSpec `ebpf:"empty"`
+	EmptyTcx    *ebpf.ProgramSpec `ebpf:"empty_tcx"`
 	HashSkb     *ebpf.ProgramSpec `ebpf:"hash_skb"`
 	HashSock    *ebpf.ProgramSpec `ebpf:"hash_sock"`
 	HashSockSkb *ebpf.ProgramSpec `ebpf:"hash_sock_skb"`
@@ -103,6 +107,8 @@ type overheadVariableSpecs struct {
 	OnlyIfindex      *ebpf.VariableSpec `ebpf:"only_ifindex"`
 	OnlyLocalPort    *ebpf.VariableSpec `ebpf:"only_local_port"`
 	OnlyNetns        *ebpf.VariableSpec `ebpf:"only_netns"`
+	OnlyPidnsDev     *ebpf.VariableSpec `ebpf:"only_pidns_dev"`
+	OnlyPidnsIno     *ebpf.VariableSpec `ebpf:"only_pidns_ino"`
 	OnlyPort         *ebpf.VariableSpec `ebpf:"only_port"`
 	OnlyRemotePort   *ebpf.VariableSpec `ebpf:"only_remote_port"`
 	OnlyTgid         *ebpf.VariableSpec `ebpf:"only_tgid"`
@@ -152,6 +158,8 @@ type overheadVariables struct {
 	OnlyIfindex      *ebpf.Variable `ebpf:"only_ifindex"`
 	OnlyLocalPort    *ebpf.Variable `ebpf:"only_local_port"`
 	OnlyNetns        *ebpf.Variable `ebpf:"only_netns"`
+	OnlyPidnsDev     *ebpf.Variable `ebpf:"only_pidns_dev"`
+	OnlyPidnsIno     *ebpf.Variable `ebpf:"only_pidns_ino"`
 	OnlyPort         *ebpf.Variable `ebpf:"only_port"`
 	OnlyRemotePort   *ebpf.Variable `ebpf:"only_remote_port"`
 	OnlyTgid         *ebpf.Variable `ebpf:"only_tgid"`
@@ -162,6 +170,7 @@ type overheadVariables struct {
 // It can be passed to loadOverheadObjects or ebpf.CollectionSpec.LoadAndAssign.
 type overheadPrograms struct {
 	Empty       *ebpf.Program `ebpf:"empty"`
+	EmptyTcx    *ebpf.Program `ebpf:"empty_tcx"`
 	HashSkb     *ebpf.Program `ebpf:"hash_skb"`
 	HashSock    *ebpf.Program `ebpf:"hash_sock"`
 	HashSockSkb *ebpf.Program `ebpf:"hash_sock_skb"`
@@ -170,6 +179,7 @@ type overheadPrograms struct {
 func (p *overheadPrograms) Close() error {
 	return _OverheadClose(
 		p.Empty,
+		p.EmptyTcx,
 		p.HashSkb,
 		p.HashSock,
 		p.HashSockSkb,

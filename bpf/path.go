@@ -6,24 +6,25 @@ import "fmt"
 type pathCounter struct {
 	name, unit string
 	program    string // that counts it
+	help       string
 }
 
 // pathCounters are in the order of enum counter of path.bpf.c.
 var pathCounters = []pathCounter{
-	{"devmem_token_frees", "calls", pathProgDevmemFrees},
-	{"devmem_allocs", "buffers", pathProgDevmemAllocs},
-	{"devmem_releases", "buffers", pathProgDevmemReleases},
-	{"zcrx_pool_allocs", "refills", pathProgZcrxAllocs},
-	{"zcrx_pool_releases", "buffers", pathProgZcrxReleases},
-	{"zcrx_copy_fallbacks", "copies", pathProgZcrxCopies},
-	{"cqe_overflows", "1", pathProgCqeOverflows},
-	{"page_pool_allocs", "buffers", pathProgPoolAllocs},
-	{"page_pool_puts", "buffers", pathProgPoolPuts},
-	{"page_pool_slow_allocs", "buffers", pathProgPoolSlow},
-	{"page_pool_releases", "buffers", pathProgPoolReleases},
-	{"napi_polls", "polls", pathProgNapiPolls},
-	{"napi_packets", "packets", pathProgNapiPolls},
-	{"napi_full_budgets", "polls", pathProgNapiPolls},
+	{"devmem_token_frees", "calls", pathProgDevmemFrees, "SO_DEVMEM_DONTNEED calls, of the whole machine."},
+	{"devmem_allocs", "buffers", pathProgDevmemAllocs, "Buffers taken from the pools of dmabufs."},
+	{"devmem_releases", "buffers", pathProgDevmemReleases, "Buffers given back to the pools of dmabufs."},
+	{"zcrx_pool_allocs", "refills", pathProgZcrxAllocs, "Refills of page pools by io_uring zero-copy receive."},
+	{"zcrx_pool_releases", "buffers", pathProgZcrxReleases, "Buffers given back to io_uring zero-copy receive."},
+	{"zcrx_copy_fallbacks", "copies", pathProgZcrxCopies, "Pieces that io_uring zero-copy receive copied, of the whole machine."},
+	{"cqe_overflows", "1", pathProgCqeOverflows, "Completions that found the ring of io_uring full, of the whole machine."},
+	{"page_pool_allocs", "buffers", pathProgPoolAllocs, "Buffers asked of page pools."},
+	{"page_pool_puts", "buffers", pathProgPoolPuts, "Buffers given back to page pools."},
+	{"page_pool_slow_allocs", "buffers", pathProgPoolSlow, "Pages that page pools took from the page allocator."},
+	{"page_pool_releases", "buffers", pathProgPoolReleases, "Pages that page pools gave to the page allocator."},
+	{"napi_polls", "polls", pathProgNapiPolls, "Polls of NAPI instances."},
+	{"napi_packets", "packets", pathProgNapiPolls, "Packets that NAPI polls took."},
+	{"napi_full_budgets", "polls", pathProgNapiPolls, "NAPI polls that used up their budget."},
 }
 
 // Path counts what buffers and polls do on the receive path.

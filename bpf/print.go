@@ -62,8 +62,12 @@ func PrintHistogram(w io.Writer, s StageHist) error {
 		if o == 0 {
 			lo = 0
 		}
+		hi := fmt.Sprint(uint64(2) << o)
+		if s.Hist.Max >= Edge(Buckets) && o == last {
+			hi = "inf" // the last bucket takes all that is longer
+		}
 		bar := int(math.Ceil(float64(octave[o]) / float64(most) * width))
-		if _, err := fmt.Fprintf(w, "[%11d, %11d) %10d |%-*s|\n", lo, uint64(2)<<o, octave[o], width, strings.Repeat("@", bar)); err != nil {
+		if _, err := fmt.Fprintf(w, "[%11d, %11s) %10d |%-*s|\n", lo, hi, octave[o], width, strings.Repeat("@", bar)); err != nil {
 			return err
 		}
 	}
@@ -77,8 +81,8 @@ func PrintCalls(w io.Writer, calls []Call, wall time.Duration, bytes uint64) err
 	fmt.Fprintln(t, "syscall\tcalls\terrors\ttotal ms\tmin ms\tavg ms\tmax ms\tstddev %\tper second\tper MB\t")
 	ms := func(d time.Duration) float64 { return float64(d) / 1e6 }
 	for _, c := range calls {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%.3f\t%.4f\t%.4f\t%.4f\t%.2f\t%.1f\t", c.Name, c.Calls, c.Errors, ms(c.Sum), ms(c.Min), ms(c.Mean()), ms(c.Max),
-			100*c.Stddev(), float64(c.Calls)/wall.Seconds())
+		fmt.Fprintf(t, "%s\t%d\t%d\t%.3f\t%.4f\t%.4f\t%.4f\t%s\t%.1f\t", c.Name, c.Calls, c.Errors, ms(c.Sum), ms(c.Min), ms(c.Mean()), ms(c.Max),
+			cell(c.Calls > 1, "%.2f", 100*c.Stddev()), float64(c.Calls)/wall.Seconds())
 		if bytes > 0 {
 			fmt.Fprintf(t, "%.3f", float64(c.Calls)/(float64(bytes)/1e6))
 		}
@@ -87,7 +91,7 @@ func PrintCalls(w io.Writer, calls []Call, wall time.Duration, bytes uint64) err
 	return t.Flush()
 }
 
-// PrintCosts writes what the probe costs.
+// PrintCosts writes what probes cost. Cells of what was not timed are empty.
 func PrintCosts(w io.Writer, costs []Cost) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "stage\thook\truns\tns\tempty ns\tnet ns\thash design ns\tratio\tHz\t% of a core\t")
@@ -97,15 +101,18 @@ func PrintCosts(w io.Writer, costs []Cost) error {
 			fmt.Fprintln(t, "\t\t\t\t\t\t\t")
 			continue
 		}
-		fmt.Fprintf(t, "%.0f\t%.0f\t%.0f\t", c.Ns, c.FloorNs, max(c.Ns-c.FloorNs, 0))
-		if c.Reference > 0 {
-			fmt.Fprintf(t, "%.0f\t%.2f", c.Reference, c.Ns/c.Reference)
-		} else {
-			fmt.Fprint(t, "\t")
-		}
-		fmt.Fprintf(t, "\t%.0f\t%.2f\t\n", c.Hz, 100*c.Core)
+		fmt.Fprintf(t, "%.0f\t%s\t", c.Ns, cell(c.FloorNs > 0, "%.0f\t%.0f", c.FloorNs, max(c.Ns-c.FloorNs, 0)))
+		fmt.Fprintf(t, "%s\t%.0f\t%s\t\n", cell(c.Reference > 0, "%.0f\t%.2f", c.Reference, c.Ns/c.Reference), c.Hz, cell(c.FloorNs > 0, "%.2f", 100*c.Core))
 	}
 	return t.Flush()
+}
+
+// cell is cells of a table, empty unless there is something to show.
+func cell(there bool, format string, v ...any) string {
+	if !there {
+		return strings.Repeat("\t", strings.Count(format, "\t"))
+	}
+	return fmt.Sprintf(format, v...)
 }
 
 // PrintHooks writes what could not be loaded, a line for each reason.
@@ -118,12 +125,13 @@ func PrintHooks(w io.Writer, hooks []Hook) error {
 	return nil
 }
 
-// Absent names the hooks that no program serves, with the reason: a line for each.
+// Absent names the hooks whose program is missing and that no other replaces, with
+// the reason: a line for each.
 func Absent(hooks []Hook) (lines []string) {
 	var reasons []string
 	at := map[string][]string{}
 	for _, h := range hooks {
-		if h.Reason == "" {
+		if h.there() || h.Replaced {
 			continue
 		}
 		if at[h.Reason] == nil {

@@ -17,13 +17,14 @@ type Stamp string
 
 // The kinds of [Stamp].
 const (
-	// StampAuto is StampTCX on veth and lo, StampSocket elsewhere.
+	// StampAuto is StampTCX on veth and lo, StampSocket elsewhere and where the
+	// kernel cannot do StampTCX, which is then among [Latency.Hooks].
 	StampAuto Stamp = ""
 	// StampSocket is the kernel's own software stamp, taken where a packet
 	// enters the stack (net_timestamp_check of net/core/dev.c), after GRO.
 	StampSocket Stamp = "socket"
 	// StampTCX is a program at the interface's tcx ingress. Packets that a
-	// sender on this machine has stamped are stamped anew.
+	// sender on this machine has stamped are stamped anew. Linux 6.6.
 	StampTCX Stamp = "tcx"
 )
 
@@ -32,11 +33,21 @@ type stamper struct {
 	fd    int // a socket that asks for stamps
 	prog  *ebpf.Program
 	links []link.Link
-	names []string // interfaces with a program of ours
+	// names and indices of interfaces with a program of ours.
+	names  []string
+	devs   []int
+	netns  uint64 // where they are
+	attach attachTCX
+	// without are interfaces that wanted a program and could not have it.
+	without []string
+	reasons []Hook
 }
 
-func newStamper(s *set, kind Stamp, ifindex int) (*stamper, error) {
-	st := &stamper{fd: -1}
+// attachTCX is [link.AttachTCX].
+type attachTCX func(link.TCXOptions) (link.Link, error)
+
+func newStamper(s *set, kind Stamp, ifindex int, attach attachTCX) (*stamper, error) {
+	st := &stamper{fd: -1, attach: attach}
 	if err := st.open(s, kind, ifindex); err != nil {
 		return nil, errors.Join(err, st.close())
 	}
@@ -54,19 +65,31 @@ func (st *stamper) open(s *set, kind Stamp, ifindex int) (err error) {
 	if kind == StampSocket {
 		return nil
 	}
+	if st.netns, err = NetnsInode(); err != nil {
+		return err
+	}
 	devs, err := stampDevs(kind, ifindex)
 	if err != nil || len(devs) == 0 {
 		return err
 	}
-	if st.prog, err = s.program(latencyProgStamp, nil); err != nil {
-		return s.explain("load the stamping program", err)
-	}
+	st.prog, err = s.program(latencyProgStamp, nil)
 	for _, d := range devs {
-		l, err := link.AttachTCX(link.TCXOptions{Interface: d.Attrs().Index, Program: st.prog, Attach: ebpf.AttachTCXIngress, Anchor: link.Head()})
-		if err != nil {
-			return fmt.Errorf("attach the stamping program to tcx ingress of %s: %w (needs Linux 6.6; --stamp socket does without)", d.Attrs().Name, err)
+		name := d.Attrs().Name
+		var l link.Link
+		aerr := err
+		if err == nil {
+			l, aerr = st.attach(link.TCXOptions{Interface: d.Attrs().Index, Program: st.prog, Attach: ebpf.AttachTCXIngress, Anchor: link.Head()})
 		}
-		st.links, st.names = append(st.links, l), append(st.names, d.Attrs().Name)
+		switch {
+		case aerr == nil:
+			st.links, st.names, st.devs = append(st.links, l), append(st.names, name), append(st.devs, d.Attrs().Index)
+		case kind == StampAuto: // the socket's stamps must do
+			h := Hook{Stage: "stamp", Backend: "tcx", Function: "ingress of " + name}
+			h.Reason = reason(h, aerr) + " (tcx needs Linux 6.6)"
+			st.without, st.reasons = append(st.without, name), append(st.reasons, h)
+		default:
+			return s.explain("put the stamping program at tcx ingress of "+name+" (needs Linux 6.6; --stamp socket does without)", aerr)
+		}
 	}
 	return nil
 }
@@ -87,10 +110,14 @@ func stampDevs(kind Stamp, ifindex int) ([]netlink.Link, error) {
 
 // where says where t0 is.
 func (st *stamper) where() string {
-	if len(st.links) == 0 {
-		return "software receive stamp (after GRO)"
+	w := "software receive stamp (after GRO)"
+	if len(st.links) > 0 {
+		w = "tcx ingress of " + strings.Join(st.names, ", ") + "; elsewhere the " + w
 	}
-	return "tcx ingress of " + strings.Join(st.names, ", ") + "; elsewhere the software receive stamp (after GRO)"
+	if len(st.without) > 0 {
+		w += "; on " + strings.Join(st.without, ", ") + " it may be late or a sender's, as tcx ingress could not be had"
+	}
+	return w
 }
 
 func (st *stamper) close() error {

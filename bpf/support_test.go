@@ -17,11 +17,13 @@ func needRoot(t testing.TB) {
 	}
 }
 
+func inLab() bool { return os.Getenv(guest.Env) != "" }
+
 // hostOnly keeps long tests that have nothing to find in the lab out of it: it
 // is emulated.
 func hostOnly(t testing.TB) {
 	t.Helper()
-	if os.Getenv(guest.Env) != "" {
+	if inLab() {
 		t.Skip("runs on the host")
 	}
 }
@@ -30,7 +32,7 @@ func hostOnly(t testing.TB) {
 func newPair(t testing.TB) *veth.Pair {
 	t.Helper()
 	needRoot(t)
-	if os.Getenv(guest.Env) != "" {
+	if inLab() {
 		return labPair(t)
 	}
 	p, err := veth.New(veth.Options{})

@@ -2,13 +2,12 @@
 
 /* How often a process calls the kernel, and how long that takes. syscalls.go
  * reads it. */
-#include "kernel.h"
+#include "process.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-#define SYSCALLS 1024 /* more than any table has */
+#define SYSCALLS 512 /* more than any table has; x32 is not counted */
 
-volatile const __u32 only_tgid;
 volatile __u32 window; /* since when min and max count; user space counts it up */
 
 struct call {
@@ -43,7 +42,7 @@ int sys_enter(__u64 *ctx)
 {
 	struct entered *e;
 
-	if (bpf_get_current_pid_tgid() >> 32 != only_tgid)
+	if (!is_process())
 		return 0;
 	e = bpf_task_storage_get(&entries, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!e)
@@ -62,7 +61,7 @@ int sys_exit(__u64 *ctx)
 	__u64 ns, hi, lo;
 	__u32 id;
 
-	if (bpf_get_current_pid_tgid() >> 32 != only_tgid)
+	if (!is_process())
 		return 0;
 	e = bpf_task_storage_get(&entries, bpf_get_current_task_btf(), 0, 0);
 	if (!e || !e->at)

@@ -32,10 +32,14 @@ func (e *extreme) add(min, max time.Duration) {
 	}
 }
 
-// OpenSyscalls loads the probe for a process, by its id in the initial PID
-// namespace. It needs root.
+// OpenSyscalls loads the probe for a process, by the id that /proc has for it. It
+// needs root.
 func OpenSyscalls(tgid int) (*Syscalls, error) {
-	s, err := newSet(loadSyscalls, map[string]any{"only_tgid": uint32(tgid)})
+	p, err := findProcess(tgid)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSet(loadSyscalls, p.vars())
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +74,8 @@ func (c *Call) Mean() time.Duration {
 }
 
 // Stddev is the standard deviation of the mean as a share of the mean, which is
-// what `perf trace -s` has in its column of that name.
+// what `perf trace -s` has in its column of that name; 0 of a single call, which has
+// none.
 func (c *Call) Stddev() float64 {
 	n, sum := float64(c.Calls), float64(c.Sum)
 	if c.Calls < 2 || c.Sum == 0 {
@@ -100,17 +105,29 @@ func (c *Call) add(r rawCall) {
 	c.squares += float64(r.HiHi)*(1<<40) + 2*float64(r.HiLo)*(1<<20) + float64(r.LoLo)
 }
 
-// Read returns the calls since the beginning, the most time first. The least and
-// the most time of calls that end meanwhile may be lost.
+// Read returns the calls since the beginning, the most time first, and begins a
+// window of least and most times ([SubCalls]). Those of calls that end meanwhile may
+// be lost.
 func (s *Syscalls) Read() ([]Call, error) {
+	out, err := s.Peek()
+	if err != nil {
+		return nil, err
+	}
+	s.window++
+	return out, s.set.maps.Variables[syscallsVarWindow].Set(s.window)
+}
+
+// Peek is Read within a window.
+func (s *Syscalls) Peek() ([]Call, error) {
 	cpus, err := ebpf.PossibleCPU()
 	if err != nil {
 		return nil, fmt.Errorf("read the system calls: %w", err)
 	}
 	// All at once: a reading is part of what it measures.
-	ids, raw := make([]uint32, len(syscallNames)), make([]rawCall, len(syscallNames)*cpus)
+	calls := s.set.maps.Maps[syscallsMapCalls]
+	ids, raw := make([]uint32, calls.MaxEntries()), make([]rawCall, int(calls.MaxEntries())*cpus)
 	var cursor ebpf.MapBatchCursor
-	n, err := s.set.maps.Maps[syscallsMapCalls].BatchLookup(&cursor, ids, raw, nil)
+	n, err := calls.BatchLookup(&cursor, ids, raw, nil)
 	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return nil, fmt.Errorf("read the system calls: %w", err)
 	}
@@ -130,9 +147,8 @@ func (s *Syscalls) Read() ([]Call, error) {
 		c.Min, c.Max, s.extremes[c.Name] = all.min, all.max, all
 		out = append(out, c)
 	}
-	s.window++
 	SortCalls(out)
-	return out, s.set.maps.Variables[syscallsVarWindow].Set(s.window)
+	return out, nil
 }
 
 // SortCalls puts the most time first.

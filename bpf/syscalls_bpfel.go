@@ -16,12 +16,14 @@ import (
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	syscallsMapCalls     = "calls"
-	syscallsMapEntries   = "entries"
-	syscallsProgSysEnter = "sys_enter"
-	syscallsProgSysExit  = "sys_exit"
-	syscallsVarOnlyTgid  = "only_tgid"
-	syscallsVarWindow    = "window"
+	syscallsMapCalls        = "calls"
+	syscallsMapEntries      = "entries"
+	syscallsProgSysEnter    = "sys_enter"
+	syscallsProgSysExit     = "sys_exit"
+	syscallsVarOnlyPidnsDev = "only_pidns_dev"
+	syscallsVarOnlyPidnsIno = "only_pidns_ino"
+	syscallsVarOnlyTgid     = "only_tgid"
+	syscallsVarWindow       = "window"
 )
 
 // loadSyscalls returns the embedded CollectionSpec for syscalls.
@@ -82,8 +84,10 @@ type syscallsMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type syscallsVariableSpecs struct {
-	OnlyTgid *ebpf.VariableSpec `ebpf:"only_tgid"`
-	Window   *ebpf.VariableSpec `ebpf:"window"`
+	OnlyPidnsDev *ebpf.VariableSpec `ebpf:"only_pidns_dev"`
+	OnlyPidnsIno *ebpf.VariableSpec `ebpf:"only_pidns_ino"`
+	OnlyTgid     *ebpf.VariableSpec `ebpf:"only_tgid"`
+	Window       *ebpf.VariableSpec `ebpf:"window"`
 }
 
 // syscallsObjects contains all objects after they have been loaded into the kernel.
@@ -121,8 +125,10 @@ func (m *syscallsMaps) Close() error {
 //
 // It can be passed to loadSyscallsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type syscallsVariables struct {
-	OnlyTgid *ebpf.Variable `ebpf:"only_tgid"`
-	Window   *ebpf.Variable `ebpf:"window"`
+	OnlyPidnsDev *ebpf.Variable `ebpf:"only_pidns_dev"`
+	OnlyPidnsIno *ebpf.Variable `ebpf:"only_pidns_ino"`
+	OnlyTgid     *ebpf.Variable `ebpf:"only_tgid"`
+	Window       *ebpf.Variable `ebpf:"window"`
 }
 
 // syscallsPrograms contains all programs after they have been loaded into the kernel.

@@ -1,6 +1,7 @@
 package bpf_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -8,6 +9,9 @@ import (
 	"github.com/zcbench/zcbench/bpf"
 	"golang.org/x/sys/unix"
 )
+
+// unnamed is a system call that no kernel has, of a number as later ones may have.
+const unnamed = 500
 
 func TestIntegrationSyscalls(t *testing.T) {
 	needRoot(t)
@@ -19,6 +23,7 @@ func TestIntegrationSyscalls(t *testing.T) {
 	const n, sleep = 50, 2 * time.Millisecond
 	for range n {
 		unix.Close(-1)
+		unix.Syscall(unnamed, 0, 0, 0)
 		ts := unix.NsecToTimespec(int64(sleep))
 		unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil)
 	}
@@ -34,9 +39,31 @@ func TestIntegrationSyscalls(t *testing.T) {
 	if c := seen["clock_nanosleep"]; c.Calls != n || c.Errors != 0 || c.Min < sleep || c.Min > c.Mean() || c.Mean() > c.Max {
 		t.Errorf("%d sleeps of %v: %+v", n, sleep, c)
 	}
+	if c := seen[fmt.Sprintf("syscall_%d", unnamed)]; c.Calls != n || c.Errors != n {
+		t.Errorf("%d calls of one without a name: %+v", n, c)
+	}
 	if c := seen["close"]; c.Errors < n || c.Calls < c.Errors {
 		t.Errorf("%d calls of close that must fail: %+v", n, c)
 	}
+	// Between two readings the extremes are of what came then, also if somebody
+	// peeped meanwhile.
+	for _, d := range []time.Duration{4 * sleep, 3 * sleep} {
+		ts := unix.NsecToTimespec(int64(d))
+		unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil)
+		if _, err := s.Peek(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	later, err := s.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range bpf.SubCalls(later, calls) {
+		if d.Name == "clock_nanosleep" && (d.Calls != 2 || d.Min < 3*sleep || d.Max < 4*sleep || d.Min > d.Max) {
+			t.Errorf("two sleeps of %v and %v: %+v", 4*sleep, 3*sleep, d)
+		}
+	}
+	calls = later
 	if more, err := s.Read(); err != nil {
 		t.Error(err)
 	} else if d := bpf.SubCalls(more, calls); len(d) > 0 && d[0].Name == "clock_nanosleep" {

@@ -5,14 +5,12 @@ import (
 	"io"
 	"math"
 	"net"
-	"os"
 	"slices"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/zcbench/zcbench/bpf"
-	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/veth"
 	"golang.org/x/sys/unix"
 )
@@ -37,7 +35,7 @@ func connect(t *testing.T, p *veth.Pair) (rx, tx *net.TCPConn) {
 // plain makes a delay one that stands out: the lab is emulated, and everything
 // takes longer there.
 func plain(d time.Duration) time.Duration {
-	if os.Getenv(guest.Env) != "" {
+	if inLab() {
 		return 6 * d
 	}
 	return d

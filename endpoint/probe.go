@@ -17,19 +17,16 @@ import (
 )
 
 // probes are the eBPF probes of one end; nil is none.
-type probes struct {
-	latency  *bpf.Latency // RX
-	syscalls *bpf.Syscalls
-	path     *bpf.Path
-}
+type probes struct{ bpf.Probes }
 
 // probeReading is what the probes had counted at an edge of the window.
 type probeReading struct {
-	atNs    int64
+	atNs    int64 // of the system calls
 	tookNs  int64 // the reading
 	latency []bpf.StageHist
 	calls   []bpf.Call
 	counts  []bpf.Count
+	missed  uint64
 	err     error
 }
 
@@ -56,11 +53,11 @@ func (p *probes) open(e *End) error {
 		switch {
 		case name == "latency" && e.spec.Role == stream.RX:
 			port := e.port.Addr().(*net.TCPAddr).Port
-			p.latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: bpf.Filter{Netns: inode, LocalPort: uint16(port)}})
+			p.Latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: bpf.Filter{Netns: inode, LocalPort: uint16(port)}})
 		case name == "syscalls":
-			p.syscalls, err = bpf.OpenSyscalls(os.Getpid())
+			p.Syscalls, err = bpf.OpenSyscalls(os.Getpid())
 		case name == "zc":
-			p.path, err = bpf.OpenPath(inode, 0)
+			p.Path, err = bpf.OpenPath(inode, 0)
 		}
 		if err != nil {
 			return err
@@ -69,22 +66,34 @@ func (p *probes) open(e *End) error {
 	return nil
 }
 
-func (p *probes) read() (r probeReading) {
+// read reads the probes at an edge of the window. System calls come next to the
+// window, so that the reading of the others is not among them.
+func (p *probes) read(end bool) (r probeReading) {
 	if p == nil {
 		return r
 	}
-	r.atNs = counter.Monotonic()
+	began := counter.Monotonic()
+	calls := func() (err error) {
+		if r.atNs = counter.Monotonic(); p.Syscalls != nil {
+			r.calls, err = p.Syscalls.Read()
+		}
+		return err
+	}
 	var e1, e2, e3 error
-	if p.latency != nil {
-		r.latency, e1 = p.latency.Read()
+	if end {
+		e1 = calls()
 	}
-	if p.syscalls != nil {
-		r.calls, e2 = p.syscalls.Read()
+	if p.Latency != nil {
+		r.latency, e2 = p.Latency.Read()
 	}
-	if p.path != nil {
-		r.counts, e3 = p.path.Read()
+	if p.Path != nil {
+		r.counts, e3 = p.Path.Read()
 	}
-	r.err, r.tookNs = errors.Join(e1, e2, e3), counter.Monotonic()-r.atNs
+	r.missed = p.Missed()
+	if !end {
+		e1 = calls()
+	}
+	r.err, r.tookNs = errors.Join(e1, e2, e3), counter.Monotonic()-began
 	return r
 }
 
@@ -105,27 +114,16 @@ func (p *probes) metrics(from, to probeReading, bytes uint64) (rows []results.Me
 		rows = append(rows, results.Metric{Name: "probe_" + c.Name, Unit: c.Unit, Value: float64(c.Value - from.counts[i].Value), Source: "eBPF"})
 	}
 	warnings = p.absent()
-	if p.latency != nil && p.latency.Missed() > 0 {
-		warnings = append(warnings, fmt.Sprintf("the kernel left out %d runs of latency probes that had interrupted themselves", p.latency.Missed()))
+	if n := to.missed - from.missed; n > 0 {
+		warnings = append(warnings, fmt.Sprintf("the kernel left out %d runs of probes that had interrupted themselves", n))
 	}
 	return rows, warnings
 }
 
-// absent says which stages and counters no program serves. A flow is of TCP: the
-// others are none of its business.
+// absent says which programs are missing. A flow is of TCP: the others are none of
+// its business.
 func (p *probes) absent() (warnings []string) {
-	var hooks []bpf.Hook
-	if p.latency != nil {
-		hooks = append(hooks, p.latency.Hooks...)
-	}
-	if p.path != nil {
-		hooks = append(hooks, p.path.Hooks...)
-	}
-	served := map[string]bool{}
-	for _, h := range hooks {
-		served[h.Stage] = served[h.Stage] || h.Reason == ""
-	}
-	hooks = slices.DeleteFunc(hooks, func(h bpf.Hook) bool { return served[h.Stage] || strings.HasPrefix(h.Stage, "udp-") })
+	hooks := slices.DeleteFunc(p.Hooks(), func(h bpf.Hook) bool { return strings.HasPrefix(h.Stage, "udp-") })
 	for _, line := range bpf.Absent(hooks) {
 		warnings = append(warnings, "probes not there: "+line)
 	}
@@ -135,14 +133,14 @@ func (p *probes) absent() (warnings []string) {
 // source says which programs saw a stage and where its times begin.
 func (p *probes) source(stage string) string {
 	var at []string
-	for _, h := range p.latency.Hooks {
+	for _, h := range p.Latency.Hooks {
 		if h.Stage == stage && h.Reason == "" {
 			at = append(at, h.Backend+"/"+h.Function)
 		}
 	}
 	s := "eBPF " + strings.Join(at, " ")
 	if bpf.SinceStamp(stage) {
-		s += "; t0: " + p.latency.T0
+		s += "; t0: " + p.Latency.T0
 	}
 	return s
 }
@@ -192,7 +190,9 @@ func callMetrics(calls []bpf.Call, wall time.Duration, bytes uint64) (rows []res
 		add("min", "ms", float64(c.Min)/1e6)
 		add("avg", "ms", float64(c.Mean())/1e6)
 		add("max", "ms", float64(c.Max)/1e6)
-		add("stddev", "%", 100*c.Stddev())
+		if c.Calls > 1 {
+			add("stddev", "%", 100*c.Stddev())
+		}
 		add("per_second", "1/s", float64(c.Calls)/wall.Seconds())
 		if bytes > 0 {
 			add("per_mb", "1/MB", float64(c.Calls)/(float64(bytes)/1e6))
@@ -206,15 +206,5 @@ func (p *probes) close() error {
 	if p == nil {
 		return nil
 	}
-	var errs []error
-	if p.latency != nil {
-		errs = append(errs, p.latency.Close())
-	}
-	if p.syscalls != nil {
-		errs = append(errs, p.syscalls.Close())
-	}
-	if p.path != nil {
-		errs = append(errs, p.path.Close())
-	}
-	return errors.Join(errs...)
+	return p.Close()
 }

@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,22 @@ func TestLatencyMetrics(t *testing.T) {
 		}
 	}
 	t.Error("no p99")
+}
+
+// A missing program is told though another of its stage is there, unless one took
+// its place.
+func TestAbsentProbes(t *testing.T) {
+	p := &probes{bpf.Probes{Latency: &bpf.Latency{Hooks: []bpf.Hook{
+		{Stage: "tcp-read", Backend: "fentry", Function: "skb_copy_datagram_iter", Reason: "refused", Replaced: true},
+		{Stage: "tcp-read", Backend: "tp_btf", Function: "skb_copy_datagram_iovec"},
+		{Stage: "udp-read", Backend: "fentry", Function: "skb_consume_udp", Reason: "refused"},
+		{Stage: "wake-return", Backend: "tp_btf", Function: "sk_data_ready"},
+		{Stage: "wake-return", Backend: "fexit", Function: "io_zcrx_recv", Reason: "refused"},
+	}}}}
+	want := []string{"probes not there: refused: wake-return (io_zcrx_recv)"}
+	if got := p.absent(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 // A flow with probes has their metrics, and says where they sit; while the kernel

@@ -314,12 +314,12 @@ func (r *run) take(e *edge, end bool) error {
 		e.flow, e.atNs = r.end.meter.Snapshot(), counter.Monotonic()
 	}
 	if !end {
-		e.timed, e.probe = bpf.ReadTimed(), r.end.probes.read()
+		e.timed, e.probe = bpf.ReadTimed(), r.end.probes.read(false)
 	}
 	var err error
 	e.host, err = counter.Take(cfg)
 	if end {
-		e.probe, e.timed = r.end.probes.read(), bpf.ReadTimed()
+		e.probe, e.timed = r.end.probes.read(true), bpf.ReadTimed()
 	} else {
 		e.flow, e.atNs = r.end.meter.Snapshot(), counter.Monotonic()
 	}

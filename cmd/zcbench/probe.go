@@ -42,8 +42,9 @@ func probeCommand() *cobra.Command {
 		Short: "Show where received packets spend their time on the way up, for any traffic",
 		Long: `probe shows how old received packets are at each stage of the network stack, from
 the receive stamp to the application, counts what buffers and polls do, and
-with --syscalls times one process's system calls. It needs root and changes
-nothing that outlives it. See docs/probes.md for the stages.
+with --syscalls times one process's system calls. It needs root, or CAP_BPF,
+CAP_PERFMON and CAP_NET_ADMIN (and CAP_SYS_ADMIN for --netns and --overhead), and
+changes nothing that outlives it. See docs/probes.md for the stages.
 
 Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
 		Example: "  zcbench probe --dev eth0 --port 443 --duration 10s\n  zcbench probe --prometheus 127.0.0.1:9435 --duration 0\n  zcbench probe --overhead",
@@ -63,10 +64,13 @@ Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
 	fs.DurationVar(&f.duration, "duration", 10*time.Second, "how long; 0: until Ctrl-C")
 	fs.DurationVar(&f.interval, "interval", 0, "also print what came in each interval")
 	fs.StringVar(&f.stamp, "stamp", "", "where packets are stamped: socket or tcx (default: tcx on veth and lo, else socket)")
-	fs.StringVar(&f.prometheus, "prometheus", "", "serve the histograms at http://ADDR:PORT/metrics; without ADDR on loopback only")
+	fs.StringVar(&f.prometheus, "prometheus", "", "serve histograms and counters at http://ADDR:PORT/metrics; without ADDR on loopback only")
 	fs.BoolVar(&f.json, "json", false, "print as JSON, an object for each interval and one for the whole")
-	fs.BoolVar(&f.overhead, "overhead", false, "measure what the probe itself costs, beside an empty program and a per-CPU hash")
+	fs.BoolVar(&f.overhead, "overhead", false, "measure what the programs themselves cost, those of --syscalls too, beside an empty one and a per-CPU hash")
 	fs.BoolVar(&f.plain, "no-histograms", false, "print the table alone")
+	for _, nothing := range [][]string{{"overhead", "prometheus"}, {"overhead", "interval"}, {"overhead", "no-histograms"}, {"json", "no-histograms"}} {
+		cmd.MarkFlagsMutuallyExclusive(nothing...)
+	}
 	return cmd
 }
 
@@ -74,14 +78,16 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 	if f.duration < 0 || f.interval < 0 || f.interval > 0 && f.interval < 100*time.Millisecond {
 		return cli.Usagef("--duration must not be negative, and --interval 0 or at least 100ms")
 	}
-	if f.overhead && f.duration == 0 {
-		return cli.Usagef("--overhead needs a --duration")
+	if f.overhead && f.duration < time.Second {
+		return cli.Usagef("--overhead needs a --duration of at least 1s: three kinds of programs take turns")
 	}
 	if f.stamp != "" && f.stamp != string(bpf.StampSocket) && f.stamp != string(bpf.StampTCX) {
 		return cli.Usagef("--stamp %q: must be socket or tcx", f.stamp)
 	}
-	if os.Geteuid() != 0 {
-		return cli.Usagef("probe loads eBPF programs and must run as root: sudo zcbench probe")
+	if err := bpf.CheckCapabilities(f.overhead || f.netns != ""); errors.Is(err, bpf.ErrCapability) {
+		return cli.Usagef("probe loads eBPF programs: %w (sudo zcbench probe, or grant that)", err)
+	} else if err != nil {
+		return err
 	}
 	p := &prober{flags: f, out: cmd.OutOrStdout()}
 	if err := f.inside(p.open); err != nil {
@@ -119,6 +125,9 @@ func (f *probeFlags) inside(open func() error) error {
 		return cli.Usagef("--netns: %w", err)
 	}
 	defer ns.Close()
+	if err := ns.Do(func() error { return nil }); errors.Is(err, unix.EINVAL) {
+		return cli.Usagef("--netns: %w", err)
+	}
 	return ns.Do(open)
 }
 
@@ -141,8 +150,11 @@ func (f *probeFlags) filter() (b bpf.Filter, err error) {
 		}
 	}
 	for flag, pid := range map[string]int{"--pid": f.pid, "--syscalls": f.syscalls} {
-		if pid != 0 && unix.Kill(pid, 0) == unix.ESRCH || pid < 0 {
-			return b, cli.Usagef("%s %d: there is no such process", flag, pid)
+		if pid == 0 {
+			continue
+		}
+		if err := bpf.CheckProcess(pid); err != nil {
+			return b, cli.Usagef("%s: %w", flag, err)
 		}
 	}
 	if f.cgroup != "" {
@@ -158,11 +170,11 @@ func (f *probeFlags) filter() (b bpf.Filter, err error) {
 type prober struct {
 	flags   *probeFlags
 	out     io.Writer
-	latency *bpf.Latency
-	path    *bpf.Path
-	calls   *bpf.Syscalls
-	serving *http.Server
+	probes  bpf.Probes
 	metrics bpf.Collector
+
+	listener net.Listener // of serving, once that is there
+	serving  *http.Server
 }
 
 // reading is what all probes have counted at a time.
@@ -171,6 +183,7 @@ type reading struct {
 	latency []bpf.StageHist
 	path    []bpf.Count
 	calls   []bpf.Call
+	missed  uint64
 }
 
 func (p *prober) open() error {
@@ -178,95 +191,117 @@ func (p *prober) open() error {
 	if err != nil {
 		return err
 	}
-	if p.latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: filter, Stamp: bpf.Stamp(p.flags.stamp)}); errors.Is(err, bpf.ErrNoCgroup) {
+	if p.probes.Latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: filter, Stamp: bpf.Stamp(p.flags.stamp)}); errors.Is(err, bpf.ErrNoCgroup) {
 		return cli.Usagef("--cgroup: %w (such as /sys/fs/cgroup/system.slice)", err)
 	} else if err != nil {
 		return err
 	}
-	if p.flags.overhead {
-		return nil
-	}
-	if p.path, err = bpf.OpenPath(filter.Netns, filter.Ifindex); err != nil {
+	if p.probes.Path, err = bpf.OpenPath(filter.Netns, filter.Ifindex); err != nil {
 		return err
 	}
 	if p.flags.syscalls != 0 {
-		p.calls, err = bpf.OpenSyscalls(p.flags.syscalls)
+		p.probes.Syscalls, err = bpf.OpenSyscalls(p.flags.syscalls)
 	}
 	return err
 }
 
 func (p *prober) run(ctx context.Context) error {
 	if p.flags.overhead {
-		return p.overhead(ctx)
+		return p.flags.inside(func() error { return p.overhead(ctx) })
 	}
-	if p.flags.prometheus != "" {
-		if err := p.serve(); err != nil {
-			return err
-		}
+	if err := p.listen(); err != nil {
+		return err
 	}
 	if p.flags.duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, p.flags.duration)
 		defer cancel()
 	}
-	if !p.flags.json {
-		fmt.Fprintf(p.out, "t0: %s\n", p.latency.T0)
-		if err := bpf.PrintHooks(p.out, append(p.latency.Hooks, p.path.Hooks...)); err != nil {
-			return err
-		}
+	if err := p.printHead(); err != nil {
+		return err
 	}
 	first, err := p.read()
 	if err != nil {
 		return err
 	}
+	if p.listener != nil {
+		p.serve()
+	}
 	return p.watch(ctx, first)
 }
 
-// watch reads every second, for Prometheus and because counters must be read
-// before they wrap, and prints every interval and the whole.
-func (p *prober) watch(ctx context.Context, first reading) error {
-	every := p.flags.interval
-	if every == 0 {
-		every = time.Second
+// printHead says where the clock starts and what is missing; JSON has both in every
+// object.
+func (p *prober) printHead() error {
+	if p.flags.json {
+		return nil
 	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
+	if _, err := fmt.Fprintf(p.out, "t0: %s\n", p.probes.Latency.T0); err != nil {
+		return err
+	}
+	return bpf.PrintHooks(p.out, p.probes.Hooks())
+}
+
+// watch prints every interval and the whole. In between it reads every second, for
+// Prometheus and because counters must be read before they wrap.
+func (p *prober) watch(ctx context.Context, first reading) error {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	var interval <-chan time.Time
+	if p.flags.interval > 0 {
+		t := time.NewTicker(p.flags.interval)
+		defer t.Stop()
+		interval = t.C
+	}
 	last := first
-	for ctx.Err() == nil {
+	for {
 		select {
-		case <-tick.C:
+		case <-second.C:
+			if _, err := p.readCalls((*bpf.Syscalls).Peek); err != nil {
+				return err
+			}
+			continue
+		case <-interval:
 		case <-ctx.Done():
 		}
 		now, err := p.read()
 		if err != nil {
 			return err
 		}
-		if p.flags.interval > 0 && ctx.Err() == nil {
-			if err := p.print("interval", last, now); err != nil {
-				return err
-			}
+		if ctx.Err() != nil {
+			return p.print("total", first, now)
+		}
+		if err := p.print("interval", last, now); err != nil {
+			return err
 		}
 		last = now
 	}
-	return p.print("total", first, last)
 }
 
-func (p *prober) read() (r reading, err error) {
+func (p *prober) read() (reading, error) { return p.readCalls((*bpf.Syscalls).Read) }
+
+// readCalls reads all probes, system calls in the way given.
+func (p *prober) readCalls(calls func(*bpf.Syscalls) ([]bpf.Call, error)) (r reading, err error) {
 	r.at = time.Now()
-	if r.latency, err = p.latency.Read(); err != nil {
+	if r.latency, err = p.probes.Latency.Read(); err != nil {
 		return r, err
 	}
-	p.metrics.Update(r.latency)
-	if r.path, err = p.path.Read(); err != nil || p.calls == nil {
+	if r.path, err = p.probes.Path.Read(); err != nil {
 		return r, err
 	}
-	r.calls, err = p.calls.Read()
-	return r, err
+	if p.probes.Syscalls != nil {
+		if r.calls, err = calls(p.probes.Syscalls); err != nil {
+			return r, err
+		}
+	}
+	r.missed = p.probes.Missed()
+	p.metrics.Update(bpf.Totals{Stages: r.latency, Missed: r.missed, Counts: r.path, Calls: r.calls})
+	return r, nil
 }
 
 // since is what came between two readings.
 func (now reading) since(was reading) reading {
-	d := reading{at: now.at, calls: bpf.SubCalls(now.calls, was.calls)}
+	d := reading{at: now.at, calls: bpf.SubCalls(now.calls, was.calls), missed: now.missed - was.missed}
 	for i, s := range now.latency {
 		d.latency = append(d.latency, bpf.StageHist{Stage: s.Stage, Hist: s.Hist.Sub(&was.latency[i].Hist)})
 	}
@@ -280,7 +315,7 @@ func (now reading) since(was reading) reading {
 func (p *prober) print(what string, was, now reading) error {
 	d, wall := now.since(was), now.at.Sub(was.at)
 	if p.flags.json {
-		return json.NewEncoder(p.out).Encode(probeReport(what, wall, p.latency, d))
+		return json.NewEncoder(p.out).Encode(probeReport(what, wall, p, d))
 	}
 	fmt.Fprintf(p.out, "\n%s, %.1f s\n", what, wall.Seconds())
 	if err := bpf.PrintLatency(p.out, d.latency); err != nil {
@@ -298,17 +333,20 @@ func (p *prober) print(what string, was, now reading) error {
 			fmt.Fprintf(p.out, "%-22s %12d %s\n", c.Name, c.Value, c.Unit)
 		}
 	}
-	if n := p.latency.Missed(); n > 0 {
-		fmt.Fprintf(p.out, "left out by the kernel because a program was interrupted by itself: %d\n", n)
+	if d.missed > 0 {
+		fmt.Fprintf(p.out, "left out by the kernel because a program was interrupted by itself: %d\n", d.missed)
 	}
-	if p.calls == nil {
+	if p.probes.Syscalls == nil {
 		return nil
 	}
 	return bpf.PrintCalls(p.out, d.calls, wall, 0)
 }
 
-// serve starts the Prometheus endpoint.
-func (p *prober) serve() error {
+// listen opens the Prometheus endpoint, if one is asked for.
+func (p *prober) listen() error {
+	if p.flags.prometheus == "" {
+		return nil
+	}
 	host, port, err := net.SplitHostPort(p.flags.prometheus)
 	if err != nil {
 		return cli.Usagef("--prometheus %q: %w; it is ADDR:PORT", p.flags.prometheus, err)
@@ -316,27 +354,33 @@ func (p *prober) serve() error {
 	if host == "" {
 		host = "127.0.0.1"
 	}
-	ln, err := net.Listen("tcp", net.JoinHostPort(host, port))
-	if err != nil {
+	if p.listener, err = net.Listen("tcp", net.JoinHostPort(host, port)); err != nil {
 		return cli.Usagef("--prometheus: %w", err)
 	}
+	return nil
+}
+
+// serve answers there, from the first reading on.
+func (p *prober) serve() {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(&p.metrics)
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
 	p.serving = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	go p.serving.Serve(ln) // ends with Close
-	fmt.Fprintf(os.Stderr, "metrics at http://%s/metrics\n", ln.Addr())
-	return nil
+	go p.serving.Serve(p.listener) // ends with Close
+	fmt.Fprintf(os.Stderr, "metrics at http://%s/metrics\n", p.listener.Addr())
 }
 
 func (p *prober) overhead(ctx context.Context) error {
-	costs, err := p.latency.MeasureCost(ctx, p.flags.duration)
+	if err := p.printHead(); err != nil {
+		return err
+	}
+	costs, err := p.probes.MeasureCost(ctx, p.flags.duration)
 	if err != nil {
 		return err
 	}
 	if p.flags.json {
-		return json.NewEncoder(p.out).Encode(costs)
+		return json.NewEncoder(p.out).Encode(costReport(p, costs))
 	}
 	return bpf.PrintCosts(p.out, costs)
 }
@@ -345,15 +389,9 @@ func (p *prober) close() error {
 	var errs []error
 	if p.serving != nil {
 		errs = append(errs, p.serving.Close())
+	} else if p.listener != nil {
+		errs = append(errs, p.listener.Close())
 	}
-	if p.calls != nil {
-		errs = append(errs, p.calls.Close())
-	}
-	if p.path != nil {
-		errs = append(errs, p.path.Close())
-	}
-	if p.latency != nil {
-		errs = append(errs, p.latency.Close())
-	}
+	errs = append(errs, p.probes.Close())
 	return errors.Join(errs...)
 }

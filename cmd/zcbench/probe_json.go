@@ -8,7 +8,7 @@ import (
 
 // probeOutput is what `zcbench probe --json` prints. Times are in nanoseconds.
 type probeOutput struct {
-	What      string       `json:"what"` // "interval" or "total"
+	What      string       `json:"what"` // "interval", "total"
 	DurationS float64      `json:"duration_s"`
 	T0        string       `json:"t0"`
 	Hooks     []bpf.Hook   `json:"hooks"`
@@ -31,28 +31,69 @@ type probeStage struct {
 	P999Ns    *float64 `json:"p999_ns,omitempty"`
 	MaxNs     *uint64  `json:"max_ns,omitempty"`
 	// Buckets are [lower edge, upper edge, count], the upper edge exclusive;
-	// empty ones are left out.
+	// empty ones are left out. What is longer than 2^34 ns is in the last.
 	Buckets [][3]uint64 `json:"buckets,omitempty"`
 }
 
 type probeCall struct {
-	Syscall string  `json:"syscall"`
-	Calls   uint64  `json:"calls"`
-	Errors  uint64  `json:"errors"`
-	TotalNs int64   `json:"total_ns"`
-	MinNs   int64   `json:"min_ns"`
-	MeanNs  int64   `json:"mean_ns"`
-	MaxNs   int64   `json:"max_ns"`
-	Stddev  float64 `json:"stddev_percent"` // of the mean
+	Syscall string   `json:"syscall"`
+	Calls   uint64   `json:"calls"`
+	Errors  uint64   `json:"errors"`
+	TotalNs int64    `json:"total_ns"`
+	MinNs   int64    `json:"min_ns"`
+	MeanNs  int64    `json:"mean_ns"`
+	MaxNs   int64    `json:"max_ns"`
+	Stddev  *float64 `json:"stddev_percent,omitempty"` // of the mean; a single call has none
 }
 
-func probeReport(what string, wall time.Duration, l *bpf.Latency, d reading) probeOutput {
-	o := probeOutput{What: what, DurationS: wall.Seconds(), T0: l.T0, Hooks: l.Hooks, Counters: d.path, Missed: l.Missed()}
+// overheadOutput is what `zcbench probe --overhead --json` prints.
+type overheadOutput struct {
+	What      string      `json:"what"` // "overhead"
+	DurationS float64     `json:"duration_s"`
+	T0        string      `json:"t0"`
+	Hooks     []bpf.Hook  `json:"hooks"`
+	Costs     []probeCost `json:"costs"`
+}
+
+// probeCost is what one program costs; figures that were not measured are absent.
+type probeCost struct {
+	bpf.Hook
+	Runs         uint64   `json:"runs"`
+	Hz           float64  `json:"hz"`
+	Ns           *float64 `json:"ns_per_run,omitempty"`
+	EmptyNs      *float64 `json:"empty_ns_per_run,omitempty"`       // of an empty program at the same place
+	HashDesignNs *float64 `json:"hash_design_ns_per_run,omitempty"` // of the per-CPU hash
+	Cores        *float64 `json:"cores,omitempty"`                  // less the empty program
+}
+
+func costReport(p *prober, costs []bpf.Cost) overheadOutput {
+	o := overheadOutput{What: "overhead", DurationS: p.flags.duration.Seconds(), T0: p.probes.Latency.T0, Hooks: p.probes.Hooks()}
+	for _, c := range costs {
+		r := probeCost{Hook: c.Hook, Runs: c.Runs, Hz: c.Hz}
+		for to, v := range map[**float64]float64{&r.Ns: c.Ns, &r.EmptyNs: c.FloorNs, &r.HashDesignNs: c.Reference} {
+			if v > 0 {
+				*to = &v
+			}
+		}
+		if r.Ns != nil && r.EmptyNs != nil {
+			r.Cores = &c.Core
+		}
+		o.Costs = append(o.Costs, r)
+	}
+	return o
+}
+
+func probeReport(what string, wall time.Duration, p *prober, d reading) probeOutput {
+	o := probeOutput{What: what, DurationS: wall.Seconds(), T0: p.probes.Latency.T0, Hooks: p.probes.Hooks(), Counters: d.path, Missed: d.missed}
 	for _, s := range d.latency {
 		o.Stages = append(o.Stages, stageReport(s))
 	}
 	for _, c := range d.calls {
-		o.Syscalls = append(o.Syscalls, probeCall{c.Name, c.Calls, c.Errors, int64(c.Sum), int64(c.Min), int64(c.Mean()), int64(c.Max), 100 * c.Stddev()})
+		call := probeCall{Syscall: c.Name, Calls: c.Calls, Errors: c.Errors, TotalNs: int64(c.Sum), MinNs: int64(c.Min), MeanNs: int64(c.Mean()), MaxNs: int64(c.Max)}
+		if c.Calls > 1 {
+			call.Stddev = new(100 * c.Stddev())
+		}
+		o.Syscalls = append(o.Syscalls, call)
 	}
 	return o
 }

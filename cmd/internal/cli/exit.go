@@ -97,7 +97,7 @@ func report(err error, name string, ran *cobra.Command, stderr io.Writer) int {
 // fromCobra recognises the errors that cobra makes itself, which have no type:
 // wrong commands and argument counts.
 func fromCobra(err error) bool {
-	for _, s := range []string{"unknown command", "accepts ", "requires at least", "requires at most", "required flag"} {
+	for _, s := range []string{"unknown command", "accepts ", "requires at least", "requires at most", "required flag", "if any flags in the group"} {
 		if strings.HasPrefix(err.Error(), s) {
 			return true
 		}

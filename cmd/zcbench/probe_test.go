@@ -1,0 +1,385 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/veth"
+	"golang.org/x/sys/unix"
+)
+
+// pinged is a pair between whose ends a request and its answer go to and fro, some
+// thousand times a second, for at most a minute; the receiver is this process.
+func pinged(t *testing.T) (p *veth.Pair, port string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes network namespaces, loads eBPF programs")
+	}
+	p, err := veth.New(veth.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	var ln net.Listener
+	var ends [2]net.Conn
+	if err := p.SUT.Netns.Do(func() (err error) {
+		ln, err = net.ListenTCP("tcp", &net.TCPAddr{IP: p.SUT.IPv4})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	if err := p.TG.Netns.Do(func() (err error) { ends[1], err = net.Dial("tcp", ln.Addr().String()); return err }); err != nil {
+		t.Fatal(err)
+	}
+	if ends[0], err = ln.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	var done sync.WaitGroup
+	for i, c := range ends {
+		c.SetDeadline(time.Now().Add(time.Minute))
+		done.Go(func() {
+			b := make([]byte, 100)
+			for first := i == 1; ; first = false {
+				if !first {
+					if _, err := io.ReadFull(c, b); err != nil {
+						return
+					}
+				}
+				time.Sleep(100 * time.Microsecond)
+				if _, err := c.Write(b); err != nil {
+					return
+				}
+			}
+		})
+	}
+	t.Cleanup(func() {
+		ends[0].Close()
+		ends[1].Close()
+		done.Wait()
+	})
+	return p, strconv.Itoa(ln.Addr().(*net.TCPAddr).Port)
+}
+
+// The table, the histograms, and the system calls beside them.
+func TestIntegrationProbeTable(t *testing.T) {
+	p, port := pinged(t)
+	status, out, stderr := zcbench(t, "probe", "--netns", p.SUT.Netns.Path(), "--local-port", port, "--duration", "1s", "--syscalls", strconv.Itoa(os.Getpid()))
+	if status != 0 || stderr != "" {
+		t.Fatalf("exit status %d: %s", status, stderr)
+	}
+	for _, want := range []string{
+		`(?m)^t0: tcx ingress of lo, zcsut; elsewhere the software receive stamp`,
+		`(?m)^total, 1\.\d s$`,
+		`(?m)^ +stage +count +mean us +p50 us +p90 us`,
+		`(?m)^ +tcp-read +[1-9]\d+( +\d+\.\d\d){6} +0 +0$`,
+		`(?m)^ +wake-return +[1-9]\d+ `,
+		`(?m)^tcp-read, ns$`,
+		`(?m)^\[ +\d+, +\d+\) +[1-9]\d* \|@+ *\|$`,
+		`(?m)^napi_polls +[1-9]\d+ polls$`,
+		`(?m)^ +syscall +calls +errors +total ms`,
+		`(?m)^ +(read|write) +[1-9]\d+ +\d+ +\d+\.\d{3}( +\d+\.\d{4}){3} +\d+\.\d\d +\d+\.\d *$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("no %s in\n%s", want, out)
+		}
+	}
+	status, plain, stderr := zcbench(t, "probe", "--netns", p.SUT.Netns.Path(), "--local-port", port, "--duration", "300ms", "--no-histograms")
+	if status != 0 || !strings.Contains(plain, "tcp-read") || strings.Contains(plain, "|@") || strings.Contains(plain, "syscall") {
+		t.Errorf("without histograms: exit status %d, %s\n%s", status, stderr, plain)
+	}
+	// Nothing of the flow is in the namespace of this process.
+	if status, other, stderr := zcbench(t, "probe", "--local-port", port, "--duration", "300ms"); status != 0 || regexp.MustCompile(`(?m)^ +(tcp-|wake-)`).MatchString(other) {
+		t.Errorf("in another namespace: exit status %d, %s\n%s", status, stderr, other)
+	}
+}
+
+// Intervals are parts of the whole, and figures agree with their buckets.
+func TestIntegrationProbeJSON(t *testing.T) {
+	p, port := pinged(t)
+	pid := strconv.Itoa(os.Getpid())
+	status, out, stderr := zcbench(t, "probe", "--netns", p.SUT.Netns.Path(), "--port", port, "--dev", p.SUT.Dev, "--duration", "1s", "--interval", "300ms", "--json", "--syscalls", pid)
+	if status != 0 || stderr != "" {
+		t.Fatalf("exit status %d: %s", status, stderr)
+	}
+	var parts []probeOutput
+	for d := json.NewDecoder(strings.NewReader(out)); d.More(); {
+		var o probeOutput
+		if err := d.Decode(&o); err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, o)
+	}
+	if len(parts) < 3 || parts[len(parts)-1].What != "total" {
+		t.Fatalf("%d objects: %s", len(parts), out)
+	}
+	total := parts[len(parts)-1]
+	sum := map[string]uint64{}
+	for _, o := range parts[:len(parts)-1] {
+		if o.What != "interval" || o.DurationS < 0.2 || o.DurationS > 5 {
+			t.Errorf("%s of %g s", o.What, o.DurationS)
+		}
+		for _, s := range o.Stages {
+			checkStage(t, s)
+			sum[s.Stage] += s.Count
+		}
+		for _, c := range o.Syscalls {
+			sum[c.Syscall] += c.Calls
+		}
+	}
+	seen := map[string]uint64{}
+	for _, s := range total.Stages {
+		checkStage(t, s)
+		seen[s.Stage] = s.Count
+	}
+	for _, c := range total.Syscalls {
+		seen[c.Syscall] = c.Calls
+		if c.MinNs > c.MeanNs || c.MeanNs > c.MaxNs || c.TotalNs < c.MaxNs {
+			t.Errorf("%+v", c)
+		}
+	}
+	for _, name := range []string{"tcp-enqueued", "tcp-read", "wake-return", "write"} {
+		if sum[name] == 0 || sum[name] > seen[name] {
+			t.Errorf("%s: %d in the intervals, %d in all", name, sum[name], seen[name])
+		}
+	}
+	hooks := map[string]bool{}
+	for _, h := range total.Hooks {
+		hooks[h.Stage] = true
+	}
+	if total.T0 == "" || !hooks["tcp-read"] || !hooks["napi_polls"] || !hooks["syscalls"] || len(total.Counters) == 0 {
+		t.Errorf("t0 %q, hooks %v, %d counters", total.T0, hooks, len(total.Counters))
+	}
+}
+
+func checkStage(t *testing.T, s probeStage) {
+	t.Helper()
+	var n uint64
+	for _, b := range s.Buckets {
+		if n += b[2]; b[0] >= b[1] || b[2] == 0 {
+			t.Errorf("%s: bucket %v", s.Stage, b)
+		}
+	}
+	switch {
+	case n != s.Count:
+		t.Errorf("%s: %d in its buckets, count %d", s.Stage, n, s.Count)
+	case s.Count == 0 && (s.P50Ns != nil || s.MaxNs != nil || s.MeanNs != nil):
+		t.Errorf("%s saw nothing and has figures", s.Stage)
+	case s.Count > 0 && (*s.P50Ns > *s.P90Ns || *s.P90Ns > *s.P99Ns || *s.P99Ns > *s.P999Ns || *s.P999Ns > float64(*s.MaxNs)):
+		t.Errorf("%s: quantiles out of order: %v", s.Stage, s)
+	}
+}
+
+// Everything that is attached is timed.
+func TestIntegrationProbeOverhead(t *testing.T) {
+	p, port := pinged(t)
+	args := []string{"probe", "--netns", p.SUT.Netns.Path(), "--port", port, "--overhead", "--duration", "1s", "--syscalls", strconv.Itoa(os.Getpid())}
+	status, out, stderr := zcbench(t, append(args, "--json")...)
+	if status != 0 || stderr != "" {
+		t.Fatalf("exit status %d: %s", status, stderr)
+	}
+	var o overheadOutput
+	if err := json.Unmarshal([]byte(out), &o); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	seen := map[string]probeCost{}
+	for _, c := range o.Costs {
+		seen[c.Stage] = c
+		if c.Reason != "" || c.Runs > 0 && (c.Ns == nil || c.Hz == 0) {
+			t.Errorf("%+v", c)
+		}
+	}
+	for _, stage := range []string{"stamp", "tcp-read", "tcp-enqueued", "wake-return", "napi_polls", "syscalls"} {
+		if c := seen[stage]; c.Runs == 0 || c.EmptyNs == nil || c.Cores == nil {
+			t.Errorf("%s: %+v", stage, c)
+		}
+	}
+	if c := seen["tcp-read"]; c.HashDesignNs == nil {
+		t.Errorf("nothing to compare tcp-read with: %+v", c)
+	}
+	if o.What != "overhead" || o.T0 == "" || len(o.Hooks) < len(o.Costs)-1 {
+		t.Errorf("%s, t0 %q, %d hooks, %d costs", o.What, o.T0, len(o.Hooks), len(o.Costs))
+	}
+	status, table, stderr := zcbench(t, args...)
+	if status != 0 || !regexp.MustCompile(`(?m)^ +tcp-read +\w+/skb_copy_datagram_\w+ +[1-9]\d* +\d+ +\d+ +\d+ +\d+ +\d\.\d\d +\d+ +\d+\.\d\d *$`).MatchString(table) {
+		t.Errorf("exit status %d, %s\n%s", status, stderr, table)
+	}
+}
+
+// Root is not needed, only some of what it may do.
+func TestIntegrationProbeCapabilities(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: gives capabilities away")
+	}
+	dir, err := os.MkdirTemp("", "zcbench-probe-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	binary, err := os.ReadFile(filepath.Join(built.Dir(t), "zcbench"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "zcbench")
+	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(path, binary, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	as := func(caps []uintptr, args ...string) (status int, out, stderr string) {
+		var o, e bytes.Buffer
+		cmd := exec.CommandContext(t.Context(), path, append([]string{"probe", "--duration", "300ms"}, args...)...)
+		cmd.Stdout, cmd.Stderr = &o, &e
+		cmd.Dir = dir
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, AmbientCaps: caps}
+		if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+			t.Fatal(err)
+		}
+		return cmd.ProcessState.ExitCode(), o.String(), e.String()
+	}
+	if status, out, stderr := as(nil); status != 2 || out != "" || !strings.Contains(stderr, "it needs CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN ") {
+		t.Errorf("without any: exit status %d, %s%s", status, out, stderr)
+	}
+	caps := []uintptr{unix.CAP_BPF, unix.CAP_NET_ADMIN, unix.CAP_PERFMON}
+	if status, _, stderr := as(caps[:2]); status != 2 || !strings.Contains(stderr, "it needs CAP_PERFMON ") {
+		t.Errorf("without one: exit status %d, %s", status, stderr)
+	}
+	if status, _, stderr := as(caps, "--overhead", "--duration", "1s"); status != 2 || !strings.Contains(stderr, "it needs CAP_SYS_ADMIN ") {
+		t.Errorf("--overhead: exit status %d, %s", status, stderr)
+	}
+	go func() { // this process sleeps meanwhile; it is another user's
+		for ts := unix.NsecToTimespec(5e6); t.Context().Err() == nil; {
+			unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil)
+		}
+	}()
+	status, out, stderr := as(caps, "--syscalls", strconv.Itoa(os.Getpid()))
+	if status != 0 || !strings.Contains(out, "t0: tcx ingress of ") || !strings.Contains(out, "clock_nanosleep") {
+		t.Errorf("with three: exit status %d, %s\n%s", status, stderr, out)
+	}
+}
+
+// A scraper gets classic histograms as text, and native ones besides as protocol
+// buffers.
+func TestIntegrationProbePrometheus(t *testing.T) {
+	p, port := pinged(t)
+	cmd := exec.Command(filepath.Join(built.Dir(t), "zcbench"), "probe", "--netns", p.SUT.Netns.Path(), "--local-port", port, "--duration", "0", "--prometheus", ":0",
+		"--syscalls", strconv.Itoa(os.Getpid()))
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	stderr := bufio.NewReader(said)
+	line, err := stderr.ReadString('\n')
+	if err != nil {
+		t.Fatalf("%q: %v", line, err)
+	}
+	url := strings.TrimSpace(strings.TrimPrefix(line, "metrics at "))
+	if !strings.HasPrefix(url, "http://127.0.0.1:") {
+		t.Fatalf("an address that names no host is not of loopback: %q", line)
+	}
+	time.Sleep(1200 * time.Millisecond) // a second reading
+	text := scrape(t, url, expfmt.NewFormat(expfmt.TypeTextPlain))
+	proto := scrape(t, url, expfmt.NewFormat(expfmt.TypeProtoDelim))
+	read := histogramOf(text, "tcp-read")
+	if read.GetSampleCount() == 0 || read.GetSampleSum() <= 0 || len(read.GetBucket()) < 20 {
+		t.Errorf("tcp-read as text: %v", read)
+	}
+	var below uint64
+	for _, b := range read.GetBucket() {
+		if b.GetCumulativeCount() < below {
+			t.Errorf("le %g: %d, before it %d", b.GetUpperBound(), b.GetCumulativeCount(), below)
+		}
+		below = b.GetCumulativeCount()
+	}
+	for _, f := range []map[string]*dto.MetricFamily{text, proto} {
+		for name, label := range map[string]string{"zcbench_napi_polls_total": "", "zcbench_syscalls_total": "write", "zcbench_syscall_seconds_total": "write"} {
+			if c := of(f, name, label).GetCounter(); c.GetValue() <= 0 || f[name].GetHelp() == "" {
+				t.Errorf("%s of %q: %v", name, label, c)
+			}
+		}
+	}
+	if n := histogramOf(proto, "tcp-read"); n.GetSchema() != 3 || len(n.GetPositiveSpan()) == 0 || len(n.GetBucket()) == 0 {
+		t.Errorf("tcp-read as a protocol buffer: %v", n)
+	}
+	if err := cmd.Process.Signal(unix.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	more, _ := io.ReadAll(stderr)
+	if err := cmd.Wait(); err != nil || !strings.Contains(out.String(), "total, ") {
+		t.Errorf("after Ctrl-C: %v, %s\n%s", err, more, &out)
+	}
+}
+
+func scrape(t *testing.T, url string, format expfmt.Format) map[string]*dto.MetricFamily {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", string(format))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Fatal(resp.Status)
+	}
+	got := expfmt.ResponseFormat(resp.Header)
+	if got.FormatType() != format.FormatType() {
+		t.Fatalf("answered as %s, asked for %s", got, format)
+	}
+	families := map[string]*dto.MetricFamily{}
+	for d := expfmt.NewDecoder(resp.Body, got); ; {
+		var f dto.MetricFamily
+		err := d.Decode(&f)
+		if err == io.EOF {
+			return families
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		families[f.GetName()] = &f
+	}
+}
+
+// of is the metric of a family with a label.
+func of(families map[string]*dto.MetricFamily, family, label string) *dto.Metric {
+	for _, m := range families[family].GetMetric() {
+		for _, l := range m.GetLabel() {
+			if l.GetValue() == label {
+				return m
+			}
+		}
+		if label == "" {
+			return m
+		}
+	}
+	return nil
+}
+
+func histogramOf(families map[string]*dto.MetricFamily, stage string) *dto.Histogram {
+	return of(families, "zcbench_latency_seconds", stage).GetHistogram()
+}

@@ -216,6 +216,8 @@ int udp_read(__u64 *ctx)
 SEC("fentry/tcp_recvmsg_dmabuf")
 int devmem_read(__u64 *ctx) { return on_read(ARG(struct sock *, 0), ARG(struct sk_buff *, 1), DEVMEM_READ); }
 
+/* The packets of a fragment list come here from within their head, and have no
+ * socket: the head stands for them. */
 SEC("fentry/io_zcrx_recv_skb")
 int zcrx_read(__u64 *ctx)
 {
@@ -224,11 +226,13 @@ int zcrx_read(__u64 *ctx)
 	struct pending *p;
 	__u32 zero = 0;
 
+	if (!sk)
+		return 0;
 	p = bpf_map_lookup_elem(&pendings, &zero);
 	if (!p)
 		return 0;
 	p->task = 0;
-	if (!sk || !process_matches() || !received_matches(sk, skb))
+	if (!process_matches() || !received_matches(sk, skb))
 		return 0;
 	p->stamp = stamp_of(skb);
 	p->task = bpf_get_current_pid_tgid();
@@ -236,20 +240,24 @@ int zcrx_read(__u64 *ctx)
 	return 0;
 }
 
-/* The first completion of the packet that zcrx_read saw on this CPU. A packet has
- * a completion for each of its pieces, a dozen with GRO: to look at the clock at
- * each costs more than they do. */
-SEC("fentry/io_zcrx_queue_cqe")
+/* All completions of the packet are queued. A packet has one for each of its
+ * pieces, a dozen with GRO: a program at io_zcrx_queue_cqe runs for each, which
+ * costs more than all other stages together. */
+SEC("fexit/io_zcrx_recv_skb")
 int zcrx_cqe(__u64 *ctx)
 {
+	struct sk_buff *skb = ARG(struct sk_buff *, 1);
 	struct pending *p;
 	__u32 zero = 0;
 
+	if (!skb->sk)
+		return 0;
 	p = bpf_map_lookup_elem(&pendings, &zero);
-	if (p && p->task && p->task == bpf_get_current_pid_tgid()) {
-		p->task = 0;
+	if (!p || !p->task)
+		return 0;
+	if (p->task == bpf_get_current_pid_tgid() && (int)ctx[4] > 0)
 		record(ZCRX_CQE, p->stamp);
-	}
+	p->task = 0;
 	return 0;
 }
 

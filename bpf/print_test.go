@@ -84,7 +84,7 @@ func TestPrintCosts(t *testing.T) {
 	costs := []Cost{
 		{Hook: Hook{Stage: "tcp-do-rcv", Backend: "tp_btf", Function: "tcp_probe"}, Runs: 9609, Ns: 168, FloorNs: 51, Reference: 391, Hz: 7195, Core: 117e-9 * 7195},
 		{Hook: Hook{Stage: "wake-return", Backend: "tp_btf", Function: "sk_data_ready"}, Runs: 8349, Ns: 112, FloorNs: 44, Hz: 6251, Core: 68e-9 * 6251},
-		{Hook: Hook{Stage: "zcrx-cqe", Backend: "fentry", Function: "io_zcrx_queue_cqe"}},
+		{Hook: Hook{Stage: "zcrx-cqe", Backend: "fexit", Function: "io_zcrx_recv_skb"}},
 		{Hook: Hook{Stage: "stamp", Backend: "tcx", Function: "ingress of lo, eth0"}, Runs: 12, Ns: 60, Hz: 3}, // the empty one had no run
 	}
 	golden(t, "costs.golden", func(w io.Writer) error { return PrintCosts(w, costs) })

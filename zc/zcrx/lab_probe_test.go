@@ -7,7 +7,7 @@ import (
 	"github.com/zcbench/zcbench/zc/labtest"
 )
 
-// The stages and counters of zero-copy receive see a real flow: a first completion
+// The stages and counters of zero-copy receive see a real flow: completions
 // for each packet, no copies, buffers from the pool that zcrx fills.
 func TestLabProbes(t *testing.T) {
 	labtest.Need(t)

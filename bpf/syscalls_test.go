@@ -3,6 +3,7 @@ package bpf_test
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -13,8 +14,26 @@ import (
 // unnamed is a system call that no kernel has, of a number as later ones may have.
 const unnamed = 500
 
+// holdSignals keeps SIGURG, by which the runtime preempts, from the calling thread.
+func holdSignals(t *testing.T) (release func()) {
+	t.Helper()
+	runtime.LockOSThread()
+	var urgent, before unix.Sigset_t
+	urgent.Val[0] = 1 << (unix.SIGURG - 1)
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &urgent, &before); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil); err != nil {
+			t.Error(err)
+		}
+		runtime.UnlockOSThread()
+	}
+}
+
 func TestIntegrationSyscalls(t *testing.T) {
 	needRoot(t)
+	defer holdSignals(t)() // the runtime's would end a sleep early
 	s, err := bpf.OpenSyscalls(os.Getpid())
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package uring
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -107,6 +108,8 @@ func testNewBestOfEngine(t *testing.T) {
 	if f := Probe().NoSQArray; !f.Supported {
 		t.Skipf("%s: %s", f.Name, f.Reason)
 	}
+	runtime.LockOSThread() // its only submitter
+	defer runtime.UnlockOSThread()
 	r, err := NewBest(Options{Engine: testEngine, SQEntries: 4, SingleIssuer: true, DeferTaskrun: true, NoSQArray: true, RegisterFD: true})
 	if err != nil {
 		t.Fatal(err)

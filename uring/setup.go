@@ -3,6 +3,7 @@ package uring
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -90,6 +91,9 @@ func New(o Options) (*Ring, error) {
 	if err := m.cannotSetup(p.flags); err != nil {
 		return nil, err
 	}
+	// A ring for one submitter is its thread's from the first call on.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	r := &Ring{made: m, registerFD: o.RegisterFD}
 	if err := m.open(r, o.SQEntries, &p); err != nil {
 		if f, ok := err.(setupFailed); ok {

@@ -12,25 +12,31 @@ import (
 // serves from a ring of provided buffers. The kernel copies, but the
 // application makes no call per buffer.
 //
-// The buffers together are as large as one message, and no fewer than
-// minUringBuffers. Each is as large as one read of the mode tcp; where a read is
-// most of a message, smaller, for the kernel goes through all of them in turn:
-// more memory than the message would only take the data out of the cache.
+// The buffers together are as large as one message, but no smaller than
+// smallUringBytes, and no fewer than minUringBuffers. Each is as large as one read
+// of the mode tcp; where a read is most of a message, smaller, for the kernel goes
+// through all of them in turn: more memory than the message would only take the
+// data out of the cache.
+//
+// A wait lets payload gather only when the socket was found empty: while there is
+// more, to wait would bound the flow to one filling of the buffers per wait.
 type UringReceiver struct {
 	opt   stream.Options
 	ring  *uring.Ring
 	bufs  *uring.BufRing
 	touch *stream.Toucher
 
-	bundle bool // one completion may cover several buffers (6.10)
-	gather time.Duration
-	fd     int
-	ended  bool
+	bundle  bool // one completion may cover several buffers (6.10)
+	gather  time.Duration
+	backlog bool // the last completion left payload in the socket
+	gathers int  // waits that let payload gather
+	fd      int
+	ended   bool
 }
 
 const (
 	minUringBuffers = 8
-	smallUringBytes = 128 << 10 // a buffer is not made smaller than this
+	smallUringBytes = 128 << 10 // a buffer is not made smaller than this for the sake of the cache, nor are all together
 	maxUringBuffers = 4096
 	uringGroup      = 0
 )
@@ -58,7 +64,7 @@ func NewUringReceiver(o stream.Options) (*UringReceiver, error) {
 func uringLayout(o stream.Options) (n, size int) {
 	size = min(readBytes(o), max(smallUringBytes, o.MessageBytes/minUringBuffers))
 	n = minUringBuffers
-	for n < maxUringBuffers && n*size < o.MessageBytes {
+	for n < maxUringBuffers && n*size < max(smallUringBytes, o.MessageBytes) {
 		n *= 2
 	}
 	return n, size
@@ -84,7 +90,7 @@ func (r *UringReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 			// One call that may sleep: asking before without sleeping costs more
 			// than it saves, because here the receiver waits most of the time.
 			m.Wait()
-			if _, err := r.ring.SubmitAndGather(r.gather, waitMs*time.Millisecond); err != nil {
+			if err := r.wait(); err != nil {
 				return stream.ReceiveError(c, "io_uring recv", err)
 			}
 		}
@@ -96,6 +102,19 @@ func (r *UringReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		}
 	}
 	return c.Aborted()
+}
+
+// wait sleeps until there are completions.
+func (r *UringReceiver) wait() error {
+	gather := r.gather
+	if r.backlog {
+		gather = 0
+	}
+	if gather > 0 {
+		r.gathers++
+	}
+	_, err := r.ring.SubmitAndGather(gather, waitMs*time.Millisecond)
+	return err
 }
 
 // take handles the completions that are there.
@@ -113,6 +132,7 @@ func (r *UringReceiver) take(c *stream.Conn, m *stream.Meter) error {
 			return err
 		}
 		again = again || rearm
+		r.backlog = rearm || cqe.SockNonEmpty()
 	}
 	r.bufs.Advance()
 	r.ring.Advance(n)

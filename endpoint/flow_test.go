@@ -45,7 +45,7 @@ func rxSpec(mode string, size int) wire.EndSpec {
 }
 
 func txSpec(mode string, size int) wire.EndSpec {
-	return wire.EndSpec{Role: stream.TX, Mode: mode, Addr: "127.0.0.1:1", Cookie: cookie, MessageBytes: size, CPU: -1}
+	return wire.EndSpec{Role: stream.TX, Mode: mode, Addr: "127.0.0.1:1", Cookie: cookie, MessageBytes: size, CPU: -1, Congestion: "reno"}
 }
 
 // runnable are the modes of a role that this kernel has, over loopback.

@@ -43,11 +43,14 @@ func measured(t *testing.T, rx string, args ...string) results.Record {
 
 // program is what zcbench run prints of one run, and its exit status. The device is
 // as it was afterwards.
+//
+// The send buffer is small: what is in it at the end of the window has to come
+// through first, at the few MB/s of a busy machine that emulates.
 func program(t *testing.T, rx string, args ...string) (r results.Record, status int) {
 	t.Helper()
 	before := DeviceState(t)
 	cmd := exec.Command("zcbench", append([]string{"run", "--sut", "netns:" + RXNS, "--tg", "netns:" + TXNS, "--rx", rx, "--tx", "tcp",
-		"--touch", "verify", "--duration", "1s", "--ramp-up", "1s", "--ramp-down", "500ms", "--sample-interval", "0", "--json"}, args...)...)
+		"--touch", "verify", "--duration", "1s", "--ramp-up", "1s", "--ramp-down", "500ms", "--sample-interval", "0", "--sndbuf", "256K", "--json"}, args...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -123,7 +123,7 @@ func (e *Experiment) linkMTU() int {
 
 func options(s *matrix.Spec) Options {
 	return Options{Duration: s.Duration, WarmupDuration: s.WarmupDuration, RampUp: s.RampUp, RampDown: s.RampDown, Port: s.Port,
-		RcvBuf: s.Common.RcvBuf, SndBuf: s.Common.SndBuf, PaceBitsPS: s.Common.PaceBitsPS,
+		RcvBuf: s.Common.RcvBuf, SndBuf: s.Common.SndBuf, PaceBitsPS: s.Common.PaceBitsPS, ProbeSample: s.Common.ProbeSample,
 		SampleInterval: s.Common.SampleInterval, Stall: s.Common.Stall, MaxCopied: s.Gates.Copied,
 		SUTSettings: settings(s.SUT.Settings), TGSettings: settings(s.TG.Settings),
 		NIC: stream.NICQueue{Queue: s.SUT.Queue, Area: stream.AreaKind(s.SUT.Area), AreaBytes: s.SUT.AreaBytes}}

@@ -32,6 +32,7 @@ type Options struct {
 	RcvBuf, SndBuf int
 	PaceBitsPS     uint64
 	NIC            stream.NICQueue // of a receive mode that takes a queue over; the cell's RXBufLen and TokenBatch count
+	ProbeSample    int             // of the latency probe; 0 is the default
 	UringEngine    string          // of the modes that use io_uring; "" is the default
 	GatherNs       *int64          // of receivers that use io_uring; nil is the default
 	MTU            int             // of the path, for the record
@@ -158,7 +159,7 @@ func RXSpec(c results.Cell, o Options, addr string) wire.EndSpec {
 	if m, err := stream.LookupMode(stream.RX, c.RX); err != nil || !m.UsesRing() {
 		gather = nil
 	}
-	return wire.EndSpec{Role: stream.RX, Mode: c.RX, GatherNs: gather, Addr: addr, Dev: o.SUTDev, CPU: o.SUTCPU, MessageBytes: c.MessageBytes,
+	return wire.EndSpec{Role: stream.RX, Mode: c.RX, GatherNs: gather, ProbeSample: o.ProbeSample, Addr: addr, Dev: o.SUTDev, CPU: o.SUTCPU, MessageBytes: c.MessageBytes,
 		ReadBytes: c.ReadBytes, Touch: stream.Touch(c.Touch), NIC: o.NIC, Congestion: c.Congestion, RcvBuf: o.RcvBuf, SndBuf: o.SndBuf,
 		UringEngine: o.uringEngine(stream.RX, c.RX), SampleMs: int(o.SampleInterval.Milliseconds())}
 }

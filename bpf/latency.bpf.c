@@ -34,9 +34,12 @@ struct {
 	__type(value, struct hist);
 } hists SEC(".maps");
 
+#define SKIPPED 1
+
 /* What a CPU remembers between two hooks. */
 struct pending {
-	__u64 raised; /* CLOCK_MONOTONIC of the first NET_RX raise that has not run */
+	__u64 raised; /* CLOCK_MONOTONIC of the first NET_RX raise that has not run; SKIPPED: not sampled */
+	__u64 raises; /* of those first ones */
 	__u64 task;   /* pid_tgid that read stamp */
 	__s64 stamp;
 };
@@ -79,25 +82,32 @@ __inline void record(__u32 stage, __s64 stamp)
 	hist_add(h, (__s64)bpf_ktime_get_tai_ns() - tai_offset_ns - stamp);
 }
 
+/* What is cheapest is asked first: most packets are not sampled. */
 __inline int on_packet(struct sk_buff *skb, __u32 stage)
 {
-	if (packet_matches(skb, network_header(skb)))
-		record(stage, stamp_of(skb));
+	__s64 stamp = stamp_of(skb);
+
+	if (sampled(stamp) && packet_matches(skb, network_header(skb)))
+		record(stage, stamp);
 	return 0;
 }
 
 __inline int on_socket(struct sock *sk, struct sk_buff *skb, __u32 stage)
 {
-	if (received_matches(sk, skb))
-		record(stage, stamp_of(skb));
+	__s64 stamp = stamp_of(skb);
+
+	if (sampled(stamp) && received_matches(sk, skb))
+		record(stage, stamp);
 	return 0;
 }
 
 /* on_read is for the reading process. */
 __inline int on_read(struct sock *sk, struct sk_buff *skb, __u32 stage)
 {
-	if (process_matches())
-		on_socket(sk, skb, stage);
+	__s64 stamp = stamp_of(skb);
+
+	if (sampled(stamp) && process_matches() && received_matches(sk, skb))
+		record(stage, stamp);
 	return 0;
 }
 
@@ -115,9 +125,12 @@ int ip_receive_tp(__u64 *ctx)
 {
 	struct sk_buff *skb = ARG(struct sk_buff *, 0);
 	__u16 protocol = bswap16(skb->protocol);
+	__s64 stamp = stamp_of(skb);
 
-	if ((protocol == ETH_P_IP || protocol == ETH_P_IPV6) && packet_matches(skb, skb->data))
-		record(IP_RECEIVE, stamp_of(skb));
+	if (!sampled(stamp) || (protocol != ETH_P_IP && protocol != ETH_P_IPV6))
+		return 0;
+	if (packet_matches(skb, skb->data))
+		record(IP_RECEIVE, stamp);
 	return 0;
 }
 
@@ -180,14 +193,14 @@ int tcp_return(__u64 *ctx)
 	struct sock *sk = ARG(struct sock *, 1);
 	__s64 stamp;
 
-	if (!process_matches() || !sock_matches(sk))
-		return 0;
-	if (only_ifindex && sk->sk_rx_dst_ifindex != only_ifindex)
-		return 0;
 	if (field_exists(tss->ts[0].tv_sec))
 		stamp = tss->ts[0].tv_sec * 1000000000 + tss->ts[0].tv_nsec;
 	else
 		stamp = ((struct scm_timestamping_internal___ktime *)tss)->ts[0];
+	if (!sampled(stamp) || !process_matches() || !sock_matches(sk))
+		return 0;
+	if (only_ifindex && sk->sk_rx_dst_ifindex != only_ifindex)
+		return 0;
 	record(TCP_RETURN, stamp);
 	return 0;
 }
@@ -224,19 +237,20 @@ int zcrx_read(__u64 *ctx)
 	struct sk_buff *skb = ARG(struct sk_buff *, 1);
 	struct sock *sk = skb->sk;
 	struct pending *p;
+	__s64 stamp;
 	__u32 zero = 0;
 
 	if (!sk)
 		return 0;
+	stamp = stamp_of(skb);
+	if (!sampled(stamp) || !process_matches() || !received_matches(sk, skb))
+		return 0;
 	p = bpf_map_lookup_elem(&pendings, &zero);
 	if (!p)
 		return 0;
-	p->task = 0;
-	if (!process_matches() || !received_matches(sk, skb))
-		return 0;
-	p->stamp = stamp_of(skb);
+	p->stamp = stamp;
 	p->task = bpf_get_current_pid_tgid();
-	record(ZCRX_READ, p->stamp);
+	record(ZCRX_READ, stamp);
 	return 0;
 }
 
@@ -248,15 +262,20 @@ int zcrx_cqe(__u64 *ctx)
 {
 	struct sk_buff *skb = ARG(struct sk_buff *, 1);
 	struct pending *p;
+	__s64 stamp;
 	__u32 zero = 0;
 
 	if (!skb->sk)
 		return 0;
+	stamp = stamp_of(skb);
+	if (!sampled(stamp))
+		return 0;
 	p = bpf_map_lookup_elem(&pendings, &zero);
 	if (!p || !p->task)
 		return 0;
-	if (p->task == bpf_get_current_pid_tgid() && (int)ctx[4] > 0)
-		record(ZCRX_CQE, p->stamp);
+	/* A task that has moved since it entered left its packet on another CPU. */
+	if (p->task == bpf_get_current_pid_tgid() && p->stamp == stamp && (int)ctx[4] > 0)
+		record(ZCRX_CQE, stamp);
 	p->task = 0;
 	return 0;
 }
@@ -273,7 +292,7 @@ int softirq_raised(__u64 *ctx)
 		return 0;
 	p = bpf_map_lookup_elem(&pendings, &zero);
 	if (p && !p->raised)
-		p->raised = bpf_ktime_get_ns();
+		p->raised = p->raises++ & sample_mask ? SKIPPED : bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -287,10 +306,14 @@ int softirq_run(__u64 *ctx)
 	if ((__u32)ctx[0] != NET_RX_SOFTIRQ)
 		return 0;
 	p = bpf_map_lookup_elem(&pendings, &zero);
-	h = hist_of(SOFTIRQ_RUN);
-	if (!p || !h || !p->raised)
+	if (!p || !p->raised)
 		return 0;
-	hist_add(h, bpf_ktime_get_ns() - p->raised);
+	if (p->raised != SKIPPED) {
+		h = hist_of(SOFTIRQ_RUN);
+		if (!h)
+			return 0;
+		hist_add(h, bpf_ktime_get_ns() - p->raised);
+	}
 	p->raised = 0;
 	return 0;
 }

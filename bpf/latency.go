@@ -82,6 +82,11 @@ func (f Filter) load(object func() (*ebpf.CollectionSpec, error), more map[strin
 type LatencyOptions struct {
 	Filter Filter
 	Stamp  Stamp
+	// Sample looks at one packet in so many, a power of two of at most
+	// 1024; 0 and 1: at all. They are picked by their stamp, the same at all
+	// stages; packets without a stamp are all counted. Of softirq-run it is one in
+	// so many runs; wake-return has all.
+	Sample int
 
 	attachTCX attachTCX             // nil: link.AttachTCX
 	tai       func() (int64, error) // nil: taiOffset
@@ -91,7 +96,7 @@ type LatencyOptions struct {
 // Latency is a running latency probe.
 type Latency struct {
 	Hooks []Hook // also those that could not be loaded
-	T0    string // where the receive stamp is taken
+	T0    string // where the receive stamp is taken, and of one packet in how many
 
 	filter Filter
 	set    *set
@@ -108,6 +113,9 @@ type Latency struct {
 	closing sync.Once
 }
 
+// maxSample is far below the 16 bits of a stamp's product that pick packets.
+const maxSample = 1024
+
 // readEvery is how often the probe reads itself, whoever else does: the clocks'
 // offset may change, and counters of 32 bits wrap.
 const readEvery = 15 * time.Second
@@ -115,7 +123,10 @@ const readEvery = 15 * time.Second
 // OpenLatency loads the probe. Interfaces are those of the calling thread's
 // network namespace, and so is a filter that names none. It needs root.
 func OpenLatency(o LatencyOptions) (*Latency, error) {
-	s, err := o.Filter.load(loadLatency, nil)
+	if n := o.Sample; n < 0 || n > maxSample || n&(n-1) != 0 {
+		return nil, fmt.Errorf("look at one packet in %d: must be a power of two of at most %d", n, maxSample)
+	}
+	s, err := o.Filter.load(loadLatency, map[string]any{"sample_mask": uint32(max(o.Sample, 1) - 1)})
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +148,9 @@ func (l *Latency) open(o LatencyOptions) (err error) {
 	if l.stamp, err = newStamper(l.set, o.Stamp, o.Filter.Ifindex, o.attachTCX); err != nil {
 		return err
 	}
-	l.T0 = l.stamp.where()
+	if l.T0 = l.stamp.where(); o.Sample > 1 {
+		l.T0 += fmt.Sprintf(", of one packet in %d", o.Sample)
+	}
 	for _, s := range stages {
 		l.Hooks = append(l.Hooks, l.hooks(s, o.Filter)...)
 	}

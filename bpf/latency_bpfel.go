@@ -57,6 +57,7 @@ const (
 	latencyVarOnlyPort        = "only_port"
 	latencyVarOnlyRemotePort  = "only_remote_port"
 	latencyVarOnlyTgid        = "only_tgid"
+	latencyVarSampleMask      = "sample_mask"
 	latencyVarTaiOffsetNs     = "tai_offset_ns"
 	latencyVarTpTcpEnqueued   = "tp_tcp_enqueued"
 	latencyVarTpUdpEnqueued   = "tp_udp_enqueued"
@@ -157,6 +158,7 @@ type latencyVariableSpecs struct {
 	OnlyPort       *ebpf.VariableSpec `ebpf:"only_port"`
 	OnlyRemotePort *ebpf.VariableSpec `ebpf:"only_remote_port"`
 	OnlyTgid       *ebpf.VariableSpec `ebpf:"only_tgid"`
+	SampleMask     *ebpf.VariableSpec `ebpf:"sample_mask"`
 	TaiOffsetNs    *ebpf.VariableSpec `ebpf:"tai_offset_ns"`
 	TpTcpEnqueued  *ebpf.VariableSpec `ebpf:"tp_tcp_enqueued"`
 	TpUdpEnqueued  *ebpf.VariableSpec `ebpf:"tp_udp_enqueued"`
@@ -212,6 +214,7 @@ type latencyVariables struct {
 	OnlyPort       *ebpf.Variable `ebpf:"only_port"`
 	OnlyRemotePort *ebpf.Variable `ebpf:"only_remote_port"`
 	OnlyTgid       *ebpf.Variable `ebpf:"only_tgid"`
+	SampleMask     *ebpf.Variable `ebpf:"sample_mask"`
 	TaiOffsetNs    *ebpf.Variable `ebpf:"tai_offset_ns"`
 	TpTcpEnqueued  *ebpf.Variable `ebpf:"tp_tcp_enqueued"`
 	TpUdpEnqueued  *ebpf.Variable `ebpf:"tp_udp_enqueued"`

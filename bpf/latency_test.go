@@ -22,6 +22,11 @@ const testPort = 7788
 // openLatency opens a probe inside the receiver's namespace.
 func openLatency(t *testing.T, ns *veth.Netns, f bpf.Filter) *bpf.Latency {
 	t.Helper()
+	return openSampled(t, ns, f, 1)
+}
+
+func openSampled(t *testing.T, ns *veth.Netns, f bpf.Filter, sample int) *bpf.Latency {
+	t.Helper()
 	l := in(t, ns, func() (*bpf.Latency, error) {
 		if f.Netns == 0 {
 			inode, err := bpf.NetnsInode()
@@ -30,7 +35,7 @@ func openLatency(t *testing.T, ns *veth.Netns, f bpf.Filter) *bpf.Latency {
 			}
 			f.Netns = inode
 		}
-		return bpf.OpenLatency(bpf.LatencyOptions{Filter: f})
+		return bpf.OpenLatency(bpf.LatencyOptions{Filter: f, Sample: sample})
 	})
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
@@ -184,6 +189,30 @@ func TestIntegrationLatencyCounts(t *testing.T) {
 				t.Logf("%d runs were left out by the kernel", missed)
 			}
 		})
+	}
+}
+
+// One packet in eight is looked at, the same ones at all stages.
+func TestIntegrationLatencySample(t *testing.T) {
+	if _, err := bpf.OpenLatency(bpf.LatencyOptions{Sample: 3}); err == nil || !strings.Contains(err.Error(), "power of two") {
+		t.Errorf("one packet in 3: %v", err)
+	}
+	const n, sample = 2000, 8
+	p := newPair(t)
+	l := openSampled(t, p.SUT.Netns, bpf.Filter{LocalPort: testPort}, sample)
+	if !strings.HasSuffix(l.T0, "of one packet in 8") {
+		t.Errorf("t0: %s", l.T0)
+	}
+	pingTCP(t, p, p.SUT.IPv4, n, 0)
+	m := read(t, l)
+	enqueued := m["tcp-enqueued"]
+	// Five standard deviations of so many picked at random.
+	if got, slack := float64(enqueued.Count()), 5*math.Sqrt(n/sample*(1-1./sample)); math.Abs(got-n/sample) > slack {
+		t.Errorf("%.0f of %d packets were picked, want %d +- %.0f", got, n, n/sample, slack)
+	}
+	wantCount(t, m, "tcp-read", int(enqueued.Count()))
+	if h, ok := m["softirq-run"]; ok && h.Count() > n {
+		t.Errorf("softirq-run has %d runs, of %d packets one in %d", h.Count(), n, sample)
 	}
 }
 

@@ -36,6 +36,7 @@ const (
 	overheadVarOnlyPort         = "only_port"
 	overheadVarOnlyRemotePort   = "only_remote_port"
 	overheadVarOnlyTgid         = "only_tgid"
+	overheadVarSampleMask       = "sample_mask"
 )
 
 // loadOverhead returns the embedded CollectionSpec for overhead.
@@ -112,6 +113,7 @@ type overheadVariableSpecs struct {
 	OnlyPort         *ebpf.VariableSpec `ebpf:"only_port"`
 	OnlyRemotePort   *ebpf.VariableSpec `ebpf:"only_remote_port"`
 	OnlyTgid         *ebpf.VariableSpec `ebpf:"only_tgid"`
+	SampleMask       *ebpf.VariableSpec `ebpf:"sample_mask"`
 }
 
 // overheadObjects contains all objects after they have been loaded into the kernel.
@@ -163,6 +165,7 @@ type overheadVariables struct {
 	OnlyPort         *ebpf.Variable `ebpf:"only_port"`
 	OnlyRemotePort   *ebpf.Variable `ebpf:"only_remote_port"`
 	OnlyTgid         *ebpf.Variable `ebpf:"only_tgid"`
+	SampleMask       *ebpf.Variable `ebpf:"sample_mask"`
 }
 
 // overheadPrograms contains all programs after they have been loaded into the kernel.

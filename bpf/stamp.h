@@ -27,6 +27,18 @@ __inline __s64 stamp_of(struct sk_buff *skb)
 	return skb->tstamp;
 }
 
+/* One packet in so many is looked at: sample_mask + 1, a power of two. */
+volatile const __u32 sample_mask;
+
+/* sampled picks packets by their stamp, so that one which is looked at at one stage
+ * is looked at at all of them. The product's upper bits depend on all of the
+ * stamp's, however coarse the clock. What has no stamp is always picked: it is to
+ * be counted. */
+__inline int sampled(__s64 stamp)
+{
+	return !sample_mask || !stamp || !(((__u32)stamp * 2654435761U >> 16) & sample_mask);
+}
+
 __inline int is_tcp(struct sock *sk)
 {
 	__u16 family = sk->__sk_common.skc_family;

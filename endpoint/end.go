@@ -99,6 +99,9 @@ func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
 	if _, err := results.JoinProbes(s.Probes); err != nil {
 		return usage("%w", err)
 	}
+	if err := results.CheckProbeSample(cmp.Or(s.ProbeSample, 1)); err != nil {
+		return usage("probe sample: %w", err)
+	}
 	if err := checkCPU(s.CPU); err != nil {
 		return usage("%w", err)
 	}

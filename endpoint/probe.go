@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -53,7 +54,8 @@ func (p *probes) open(e *End) error {
 		switch {
 		case name == "latency" && e.spec.Role == stream.RX:
 			port := e.port.Addr().(*net.TCPAddr).Port
-			p.Latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: bpf.Filter{Netns: inode, LocalPort: uint16(port)}})
+			p.Latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: bpf.Filter{Netns: inode, LocalPort: uint16(port)},
+				Sample: cmp.Or(e.spec.ProbeSample, results.DefaultProbeSample)})
 		case name == "syscalls":
 			p.Syscalls, err = bpf.OpenSyscalls(os.Getpid())
 		case name == "zc":

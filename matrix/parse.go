@@ -102,6 +102,7 @@ func (s *Spec) fields(x *expansion) []field {
 		{"rcvbuf", read(&s.Common.RcvBuf, bytesWithin(0, math.MaxInt32/2))},
 		{"sndbuf", read(&s.Common.SndBuf, bytesWithin(0, math.MaxInt32/2))},
 		{"pace", read(&s.Common.PaceBitsPS, parsePace)},
+		{"probe_sample", read(&s.Common.ProbeSample, results.ParseProbeSample)},
 		{"sample_interval", read(&s.Common.SampleInterval, duration(20*time.Millisecond))},
 		{"stall", read(&s.Common.Stall, duration(100*time.Millisecond))},
 	}

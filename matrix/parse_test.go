@@ -80,7 +80,7 @@ func TestShippedExperiments(t *testing.T) {
 		t.Errorf("lab: %d cells", len(s.Cells))
 	}
 	for _, name := range []string{"probe-cost", "probe-cost-lab"} {
-		if s := mustParse(t, file(t, name)); len(s.Cells) != 3 || s.Base == nil || s.Base.Probe != "" || s.Repetitions < 10 {
+		if s := mustParse(t, file(t, name)+"\nprobe_sample: 4\n"); s.Common.ProbeSample != 4 || len(s.Cells) != 3 || s.Base == nil || s.Base.Probe != "" || s.Repetitions < 10 {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
@@ -118,6 +118,7 @@ func TestErrors(t *testing.T) {
 		{"- a\n", "x.yaml:1:1: the experiment must be a mapping"},
 		{ok + "repetition: 6\n", `x.yaml:3:1: unknown key "repetition" in the experiment; it has name, `},
 		{ok + "repetitions: six\n", `x.yaml:3:14: "six" is not a whole number`},
+		{ok + "probe_sample: 12\n", `x.yaml:3:15: "12" is not a power of two, 1 to 1024`},
 		{ok + "repetitions: 0\n", "x.yaml:3:14: 0 is outside 1..1000"},
 		{ok + "duration: 10\n", `x.yaml:3:11: "10" is not a duration`},
 		{ok + "duration: 1ms\n", "x.yaml:3:11: 1ms is outside 100ms"},

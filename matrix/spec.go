@@ -86,6 +86,7 @@ type Adaptive struct {
 type Common struct {
 	RcvBuf, SndBuf int
 	PaceBitsPS     uint64
+	ProbeSample    int // of the latency probe: one packet in so many; 0: the default
 	SampleInterval time.Duration
 	Stall          time.Duration
 }

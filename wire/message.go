@@ -198,6 +198,9 @@ type EndSpec struct {
 	// Probes are eBPF probes to run with the flow: "latency" (RX only),
 	// "syscalls", "zc".
 	Probes []string `json:"probes,omitempty"`
+	// ProbeSample: the latency probe looks at one packet in so many, a power of two
+	// of at most 1024; 0: [results.DefaultProbeSample].
+	ProbeSample int `json:"probe_sample,omitempty"`
 }
 
 // Opened is an end that is ready.

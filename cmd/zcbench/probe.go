@@ -32,6 +32,7 @@ type probeFlags struct {
 	pid, syscalls             int
 	duration, interval        time.Duration
 	stamp, prometheus         string
+	sample                    int
 	json, overhead, plain     bool
 }
 
@@ -64,6 +65,7 @@ Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
 	fs.DurationVar(&f.duration, "duration", 10*time.Second, "how long; 0: until Ctrl-C")
 	fs.DurationVar(&f.interval, "interval", 0, "also print what came in each interval")
 	fs.StringVar(&f.stamp, "stamp", "", "where packets are stamped: socket or tcx (default: tcx on veth and lo, else socket)")
+	fs.IntVar(&f.sample, "sample", 1, "look at one packet in so many, a power of two: the same packets at all stages, at less cost")
 	fs.StringVar(&f.prometheus, "prometheus", "", "serve histograms and counters at http://ADDR:PORT/metrics; without ADDR on loopback only")
 	fs.BoolVar(&f.json, "json", false, "print as JSON, an object for each interval and one for the whole")
 	fs.BoolVar(&f.overhead, "overhead", false, "measure what the programs themselves cost, those of --syscalls too, beside an empty one and a per-CPU hash")
@@ -83,6 +85,9 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 	}
 	if f.stamp != "" && f.stamp != string(bpf.StampSocket) && f.stamp != string(bpf.StampTCX) {
 		return cli.Usagef("--stamp %q: must be socket or tcx", f.stamp)
+	}
+	if err := results.CheckProbeSample(f.sample); err != nil {
+		return cli.Usagef("--sample: %w", err)
 	}
 	if err := bpf.CheckCapabilities(f.overhead || f.netns != ""); errors.Is(err, bpf.ErrCapability) {
 		return cli.Usagef("probe loads eBPF programs: %w (sudo zcbench probe, or grant that)", err)
@@ -191,7 +196,7 @@ func (p *prober) open() error {
 	if err != nil {
 		return err
 	}
-	if p.probes.Latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: filter, Stamp: bpf.Stamp(p.flags.stamp)}); errors.Is(err, bpf.ErrNoCgroup) {
+	if p.probes.Latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: filter, Stamp: bpf.Stamp(p.flags.stamp), Sample: p.flags.sample}); errors.Is(err, bpf.ErrNoCgroup) {
 		return cli.Usagef("--cgroup: %w (such as /sys/fs/cgroup/system.slice)", err)
 	} else if err != nil {
 		return err

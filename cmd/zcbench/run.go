@@ -48,6 +48,7 @@ type runFlags struct {
 	queue          cli.NICQueue
 	settings       cli.Settings
 	probes         []string
+	probeSample    int
 	place          placeFlags
 	power          cli.Power
 	opt            bench.Options
@@ -122,6 +123,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	fs.DurationVar(&f.opt.SampleInterval, "sample-interval", 100*time.Millisecond, "of the time series; 0 takes none")
 	fs.DurationVar(&f.opt.Stall, "stall", 10*time.Second, "a flow without a byte for so long has failed")
 	addProbeFlag(fs, &f.probes)
+	fs.IntVar(&f.probeSample, "probe-sample", results.DefaultProbeSample, "the latency probe looks at one packet in so many, a power of two: the same packets at all stages")
 	cmd.MarkFlagRequired("sut")
 	cmd.MarkFlagRequired("tg")
 	for flag, role := range map[string]stream.Role{"rx": stream.RX, "tx": stream.TX} {
@@ -195,6 +197,9 @@ func (f *runFlags) check() error {
 			return cli.Usagef("--ipv6 and --addr %s do not go together", f.addr)
 		}
 	}
+	if err := results.CheckProbeSample(f.probeSample); err != nil {
+		return cli.Usagef("--probe-sample: %w", err)
+	}
 	if _, err := probeOf(f.probes); err != nil {
 		return err
 	}
@@ -216,6 +221,7 @@ func (f *runFlags) cell() results.Cell {
 func (f *runFlags) options() bench.Options {
 	o := f.opt
 	o.RcvBuf, o.SndBuf, o.PaceBitsPS = int(f.rcvbuf), int(f.sndbuf), uint64(f.pace)
+	o.ProbeSample = f.probeSample
 	o.NIC = f.queue.Options()
 	o.SUTSettings, o.TGSettings = f.settings.Ends()
 	frac := f.maxCopied / 100

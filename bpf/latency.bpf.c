@@ -40,8 +40,9 @@ struct {
 struct pending {
 	__u64 raised; /* CLOCK_MONOTONIC of the first NET_RX raise that has not run; SKIPPED: not sampled */
 	__u64 raises; /* of those first ones */
-	__u64 task;   /* pid_tgid that read stamp */
+	__u64 task;   /* pid_tgid that began to read the packet with this stamp, */
 	__s64 stamp;
+	__s64 age;    /* which was so old then */
 };
 
 struct {
@@ -69,6 +70,11 @@ __inline struct hist *hist_of(__u32 stage)
 	return bpf_map_lookup_elem(&hists, &stage);
 }
 
+__inline __s64 age_of(__s64 stamp)
+{
+	return (__s64)bpf_ktime_get_tai_ns() - tai_offset_ns - stamp;
+}
+
 __inline void record(__u32 stage, __s64 stamp)
 {
 	struct hist *h = hist_of(stage);
@@ -79,7 +85,7 @@ __inline void record(__u32 stage, __s64 stamp)
 		h->unstamped++;
 		return;
 	}
-	hist_add(h, (__s64)bpf_ktime_get_tai_ns() - tai_offset_ns - stamp);
+	hist_add(h, age_of(stamp));
 }
 
 /* What is cheapest is asked first: most packets are not sampled. */
@@ -230,7 +236,8 @@ SEC("fentry/tcp_recvmsg_dmabuf")
 int devmem_read(__u64 *ctx) { return on_read(ARG(struct sock *, 0), ARG(struct sk_buff *, 1), DEVMEM_READ); }
 
 /* The packets of a fragment list come here from within their head, and have no
- * socket: the head stands for them. */
+ * socket: the head stands for them. A packet that is one too many for a call comes
+ * again with the next: zcrx_cqe says which time counts. */
 SEC("fentry/io_zcrx_recv_skb")
 int zcrx_read(__u64 *ctx)
 {
@@ -249,8 +256,8 @@ int zcrx_read(__u64 *ctx)
 	if (!p)
 		return 0;
 	p->stamp = stamp;
+	p->age = stamp ? age_of(stamp) : 0;
 	p->task = bpf_get_current_pid_tgid();
-	record(ZCRX_READ, stamp);
 	return 0;
 }
 
@@ -262,6 +269,7 @@ int zcrx_cqe(__u64 *ctx)
 {
 	struct sk_buff *skb = ARG(struct sk_buff *, 1);
 	struct pending *p;
+	struct hist *h;
 	__s64 stamp;
 	__u32 zero = 0;
 
@@ -274,8 +282,14 @@ int zcrx_cqe(__u64 *ctx)
 	if (!p || !p->task)
 		return 0;
 	/* A task that has moved since it entered left its packet on another CPU. */
-	if (p->task == bpf_get_current_pid_tgid() && p->stamp == stamp && (int)ctx[4] > 0)
+	h = hist_of(ZCRX_READ);
+	if (h && p->task == bpf_get_current_pid_tgid() && p->stamp == stamp && (int)ctx[4] > 0) {
+		if (stamp)
+			hist_add(h, p->age);
+		else
+			h->unstamped++;
 		record(ZCRX_CQE, stamp);
+	}
 	p->task = 0;
 	return 0;
 }
@@ -318,13 +332,18 @@ int softirq_run(__u64 *ctx)
 	return 0;
 }
 
+/* A packet of TCP that is alone in the queue found the socket idle; those of UDP
+ * may come several at a time. */
 SEC("tp_btf/sk_data_ready")
 int data_ready(__u64 *ctx)
 {
 	struct sock *sk = ARG(struct sock *, 0);
+	__u32 queued = sk->sk_receive_queue.qlen;
 	__u64 *since;
 
-	if ((!is_tcp(sk) && !is_udp(sk)) || sk->sk_receive_queue.qlen == 0 || !received_matches(sk, sk->sk_receive_queue.prev))
+	if (!queued || !(is_tcp(sk) ? queued == 1 : is_udp(sk)))
+		return 0;
+	if (!received_matches(sk, sk->sk_receive_queue.prev))
 		return 0;
 	since = bpf_sk_storage_get(&ready, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (since && !*since)

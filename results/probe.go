@@ -17,7 +17,7 @@ const noProbe = "none"
 // 200,000 packets a second come out of GRO: six programs that look at each of them
 // take about a tenth of a core.
 const (
-	DefaultProbeSample = 8
+	DefaultProbeSample = 16
 	MaxProbeSample     = 1024
 )
 

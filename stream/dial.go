@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"time"
 
 	"github.com/zcbench/zcbench/sock"
@@ -18,8 +19,10 @@ func Dial(ctx context.Context, addr string, h Hello, o sock.Options) (*Conn, Wel
 	refused := false
 	for {
 		c, w, err := dialOnce(ctx, addr, h, o)
-		// The time may run out in the middle of one more attempt.
-		refused = errors.Is(err, unix.ECONNREFUSED) || refused && err != nil && ctx.Err() != nil
+		// The time may run out in the middle of one more attempt, whose own deadline
+		// may be noticed before the context's.
+		refused = errors.Is(err, unix.ECONNREFUSED) ||
+			refused && err != nil && (ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded))
 		if refused {
 			select {
 			case <-time.After(20 * time.Millisecond):

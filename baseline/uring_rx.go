@@ -43,6 +43,11 @@ const (
 
 // NewUringReceiver makes the ring, owned by the calling thread, and its buffers.
 func NewUringReceiver(o stream.Options) (*UringReceiver, error) {
+	n, size := uringLayout(o)
+	return newUringReceiver(o, n, size)
+}
+
+func newUringReceiver(o stream.Options, n, size int) (*UringReceiver, error) {
 	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8, CQEntries: maxUringBuffers, SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
 	if err != nil {
 		return nil, &stream.Unsupported{Mode: "uring", Op: "make a ring", Err: err, How: stream.FixOf(err)}
@@ -51,7 +56,6 @@ func NewUringReceiver(o stream.Options) (*UringReceiver, error) {
 		ring.Close()
 		return nil, err
 	}
-	n, size := uringLayout(o)
 	bufs, err := ring.NewBufRing(uring.BufRingOptions{Group: uringGroup, Entries: n, Size: size, Pages: uring.PagesTransparent})
 	if err != nil {
 		ring.Close()

@@ -118,10 +118,10 @@ func underAttack(t *testing.T, rx string) error {
 	c.early()
 	time.Sleep(50 * time.Millisecond)
 	now := counter.Monotonic() + 300*ms
-	sch := wire.Schedule{StartNs: now, FromNs: now + 150*ms, ToNs: now + 650*ms, StopNs: now + 750*ms, PeerWaitNs: 5000 * ms, StallNs: 3000 * ms}
+	sch := wire.Schedule{StartNs: now, FromNs: now + 500*ms, ToNs: now + 1000*ms, StopNs: now + 1100*ms, PeerWaitNs: 5000 * ms, StallNs: 3000 * ms}
 	all := 1.0 // loopback may copy
 	sch.MaxCopiedFrac = &all
-	during := time.AfterFunc(time.Duration(500)*time.Millisecond, c.late)
+	during := time.AfterFunc(900*time.Millisecond, c.late)
 	defer during.Stop()
 	rxDone, txDone := background(t.Context(), r, sch), background(t.Context(), s, sch)
 	rres, sres := within(t, rxDone, 20*time.Second), within(t, txDone, 20*time.Second)

@@ -23,6 +23,9 @@ func (e *Unsupported) Reason() string {
 	if e.Err == nil {
 		return e.Op
 	}
+	if why := e.Err.Error(); strings.HasPrefix(why, e.Op+": ") {
+		return why // it names the operation itself
+	}
 	return e.Op + ": " + e.Err.Error()
 }
 

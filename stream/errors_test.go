@@ -18,6 +18,7 @@ func TestReasonOf(t *testing.T) {
 	}{
 		{left, "restore: mtu of eth0: it is stuck"},
 		{cannot, "register: operation not supported"},
+		{&stream.Unsupported{Mode: "zcrx", Op: "register", Err: fmt.Errorf("register: %w (EOPNOTSUPP)", unix.EOPNOTSUPP)}, "register: operation not supported (EOPNOTSUPP)"},
 		{fmt.Errorf("open: %w", cannot), "register: operation not supported"},
 		{errors.Join(cannot, nil), "register: operation not supported"},
 		{errors.Join(cannot, left), "register: operation not supported\nrestore: mtu of eth0: it is stuck"},

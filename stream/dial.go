@@ -16,45 +16,48 @@ import (
 // the receiver's welcome. While nothing listens there it tries again, until ctx
 // ends.
 func Dial(ctx context.Context, addr string, h Hello, o sock.Options) (*Conn, Welcome, error) {
+	var w Welcome
+	c, err := connect(ctx, addr, o)
+	if err == nil {
+		if w, err = c.introduce(ctx, h); err != nil {
+			c.Close()
+			c = nil
+		}
+	}
+	if why := context.Cause(ctx); err != nil && why != nil && !errors.Is(why, context.DeadlineExceeded) {
+		err = &Error{Op: "connect to " + addr, Err: why} // called off, whatever that broke
+	}
+	return c, w, err
+}
+
+// connect connects as soon as somebody listens.
+func connect(ctx context.Context, addr string, o sock.Options) (*Conn, error) {
 	refused := false
 	for {
-		c, w, err := dialOnce(ctx, addr, h, o)
-		// The time may run out in the middle of one more attempt, whose own deadline
-		// may be noticed before the context's.
-		refused = errors.Is(err, unix.ECONNREFUSED) ||
-			refused && err != nil && (ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded))
-		if refused {
-			select {
-			case <-time.After(20 * time.Millisecond):
-				continue
-			case <-ctx.Done():
-				err = &Error{Op: "connect to " + addr, Err: unix.ECONNREFUSED, Peer: true, How: "start the receiver first, or check its address and port"}
-			}
+		c, err := connectOnce(ctx, addr, o)
+		// The time may run out in the middle of one more attempt, which may notice
+		// that before the context does.
+		late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || ctx.Err() != nil
+		refused = errors.Is(err, unix.ECONNREFUSED) || refused && err != nil && late
+		if !refused {
+			return c, err
 		}
-		if why := context.Cause(ctx); err != nil && why != nil && !errors.Is(why, context.DeadlineExceeded) {
-			err = &Error{Op: "connect to " + addr, Err: why} // called off, whatever that broke
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, &Error{Op: "connect to " + addr, Err: unix.ECONNREFUSED, Peer: true, How: "start the receiver first, or check its address and port"}
 		}
-		return c, w, err
 	}
 }
 
-func dialOnce(ctx context.Context, addr string, h Hello, o sock.Options) (*Conn, Welcome, error) {
+func connectOnce(ctx context.Context, addr string, o sock.Options) (*Conn, error) {
 	d := net.Dialer{Control: control(o)}
 	d.SetMultipathTCP(false)
 	nc, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return nil, Welcome{}, dialError(addr, err)
+		return nil, dialError(addr, err)
 	}
-	c, err := Detach(nc.(*net.TCPConn))
-	if err != nil {
-		return nil, Welcome{}, err
-	}
-	w, err := c.introduce(ctx, h)
-	if err != nil {
-		c.Close()
-		return nil, Welcome{}, err
-	}
-	return c, w, nil
+	return Detach(nc.(*net.TCPConn))
 }
 
 func dialError(addr string, err error) error {

@@ -78,7 +78,13 @@ func TestDialWithTheWrongCookie(t *testing.T) {
 
 // mute listens, accepts and says nothing.
 func mute(t testing.TB, say []byte) net.Addr {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	t.Helper()
+	return muteAt(t, "127.0.0.1:0", say)
+}
+
+func muteAt(t testing.TB, addr string, say []byte) net.Addr {
+	t.Helper()
+	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +112,23 @@ func TestDialToSomethingElse(t *testing.T) {
 	began := time.Now()
 	if _, _, err := stream.Dial(ctx, mute(t, nil).String(), helloOf(stream.Cookie{}), sock.Options{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > time.Second {
 		t.Errorf("a mute server, after %v: %v", time.Since(began), err)
+	}
+}
+
+// One that nobody answered at first, and then somebody else.
+func TestDialToSomethingElseLater(t *testing.T) {
+	addr := freeAddr(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 600*time.Millisecond)
+	defer cancel()
+	dialed := make(chan error, 1)
+	go func() {
+		_, _, err := stream.Dial(ctx, addr, helloOf(stream.Cookie{}), sock.Options{})
+		dialed <- err
+	}()
+	time.Sleep(100 * time.Millisecond)
+	muteAt(t, addr, nil)
+	if err := <-dialed; err == nil || !strings.Contains(err.Error(), "wait for the receiver's welcome") {
+		t.Errorf("%v; fix %q", err, stream.FixOf(err))
 	}
 }
 

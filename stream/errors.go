@@ -23,10 +23,11 @@ func (e *Unsupported) Reason() string {
 	if e.Err == nil {
 		return e.Op
 	}
-	if why := e.Err.Error(); strings.HasPrefix(why, e.Op+": ") {
+	why := e.Err.Error()
+	if strings.HasPrefix(why, e.Op+": ") {
 		return why // it names the operation itself
 	}
-	return e.Op + ": " + e.Err.Error()
+	return e.Op + ": " + why
 }
 
 func (e *Unsupported) Unwrap() error { return e.Err }

@@ -29,14 +29,13 @@ type UringReceiver struct {
 	bundle  bool // one completion may cover several buffers (6.10)
 	gather  time.Duration
 	backlog bool // the last completion left payload in the socket
-	gathers int  // waits that let payload gather
 	fd      int
 	ended   bool
 }
 
 const (
 	minUringBuffers = 8
-	smallUringBytes = 128 << 10 // a buffer is not made smaller than this for the sake of the cache, nor are all together
+	smallUringBytes = 128 << 10 // for the cache's sake no buffer is made smaller than this; nor are all together
 	maxUringBuffers = 4096
 	uringGroup      = 0
 )
@@ -113,9 +112,6 @@ func (r *UringReceiver) wait() error {
 	gather := r.gather
 	if r.backlog {
 		gather = 0
-	}
-	if gather > 0 {
-		r.gathers++
 	}
 	_, err := r.ring.SubmitAndGather(gather, waitMs*time.Millisecond)
 	return err

@@ -122,6 +122,7 @@ func (r *Ring) enterWait(n int, gather, timeout time.Duration) (int, unix.Errno)
 	w := r.wait
 	w.arg = getEventsArg{minWaitUsec: uint32(gather / time.Microsecond)}
 	if gather > 0 {
+		r.gathered++
 		n = max(n, r.CQEntries()/2)
 	}
 	if timeout > 0 {
@@ -148,6 +149,9 @@ func (r *Ring) Enters() uint64 { return r.enters }
 
 // Sleeps counts those that could sleep.
 func (r *Ring) Sleeps() uint64 { return r.sleeps }
+
+// Gathered counts those that slept for a gather time.
+func (r *Ring) Gathered() uint64 { return r.gathered }
 
 func durationSpec(d time.Duration) timespec {
 	return timespec{sec: int64(d / time.Second), nsec: int64(d % time.Second)}

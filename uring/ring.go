@@ -33,7 +33,7 @@ type Ring struct {
 	times    []timespec // as many as there are submission queue entries
 	nextTime uint32
 
-	enters, sleeps, backlogs uint64
+	enters, sleeps, gathered, backlogs uint64
 
 	bufRings []*BufRing
 	zcrx     []*Zcrx

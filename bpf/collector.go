@@ -28,6 +28,7 @@ type Collector struct {
 // Totals are what probes have counted since the beginning.
 type Totals struct {
 	Stages []StageHist
+	Sample int    // [Latency.Sample]
 	Missed uint64 // [Probes.Missed]
 	Counts []Count
 	Calls  []Call
@@ -35,6 +36,7 @@ type Totals struct {
 
 var (
 	latencyDesc  = prometheus.NewDesc("zcbench_latency_seconds", "Age of received packets at each stage.", []string{"stage"}, nil)
+	sampleDesc   = prometheus.NewDesc("zcbench_latency_sample_packets", "Of how many packets one is in the histograms.", nil, nil)
 	lostDesc     = prometheus.NewDesc("zcbench_latency_unmeasured_total", "Packets without a usable time.", []string{"stage", "reason"}, nil)
 	missedDesc   = prometheus.NewDesc("zcbench_missed_runs_total", "Runs of programs that the kernel left out, because they had interrupted themselves.", nil, nil)
 	callsDesc    = prometheus.NewDesc("zcbench_syscalls_total", "System calls of the process that returned.", []string{"syscall"}, nil)
@@ -58,7 +60,7 @@ func (c *Collector) Update(t Totals) {
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{latencyDesc, lostDesc, missedDesc, callsDesc, errorsDesc, callTimeDesc} {
+	for _, d := range []*prometheus.Desc{latencyDesc, sampleDesc, lostDesc, missedDesc, callsDesc, errorsDesc, callTimeDesc} {
 		ch <- d
 	}
 	for _, d := range pathDescs {
@@ -79,6 +81,9 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- histogram{prometheus.MustNewConstHistogram(latencyDesc, h.Count(), float64(h.Sum)/1e9, cumulative(h), s.Stage), native(h, s.Stage)}
 		counter(lostDesc, float64(h.Unstamped), s.Stage, "unstamped")
 		counter(lostDesc, float64(h.Negative), s.Stage, "negative")
+	}
+	if t.Sample > 0 {
+		ch <- prometheus.MustNewConstMetric(sampleDesc, prometheus.GaugeValue, float64(t.Sample))
 	}
 	counter(missedDesc, float64(t.Missed))
 	for _, n := range t.Counts {

@@ -81,7 +81,7 @@ func TestCollectorCounters(t *testing.T) {
 	for i, p := range pathCounters {
 		counts = append(counts, Count{Name: p.name, Unit: p.unit, Value: uint64(100 + i)})
 	}
-	c.Update(Totals{Stages: []StageHist{{"tcp-read", Hist{Unstamped: 2, Negative: 3}}}, Missed: 4, Counts: counts,
+	c.Update(Totals{Stages: []StageHist{{"tcp-read", Hist{Unstamped: 2, Negative: 3}}}, Sample: 8, Missed: 4, Counts: counts,
 		Calls: []Call{callsOf("recvfrom", 1, 3*time.Millisecond, 5*time.Millisecond)}})
 	families, err := gather(t, &c)
 	if err != nil {

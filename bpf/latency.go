@@ -85,7 +85,7 @@ type LatencyOptions struct {
 	// Sample looks at one packet in so many, a power of two of at most
 	// 1024; 0 and 1: at all. They are picked by their stamp, the same at all
 	// stages; packets without a stamp are all counted. Of softirq-run it is one in
-	// so many runs; wake-return has all.
+	// so many runs; wake-return has all. Hist counts are of the sample.
 	Sample int
 
 	attachTCX attachTCX             // nil: link.AttachTCX
@@ -97,6 +97,8 @@ type LatencyOptions struct {
 type Latency struct {
 	Hooks []Hook // also those that could not be loaded
 	T0    string // where the receive stamp is taken, and of one packet in how many
+	// Sample is of how many packets it looks at one.
+	Sample int
 
 	filter Filter
 	set    *set
@@ -126,11 +128,11 @@ func OpenLatency(o LatencyOptions) (*Latency, error) {
 	if n := o.Sample; n < 0 || n > maxSample || n&(n-1) != 0 {
 		return nil, fmt.Errorf("look at one packet in %d: must be a power of two of at most %d", n, maxSample)
 	}
-	s, err := o.Filter.load(loadLatency, map[string]any{"sample_mask": uint32(max(o.Sample, 1) - 1)})
+	s, err := o.Filter.load(loadLatency, map[string]any{latencyVarSampleMask: uint32(max(o.Sample, 1) - 1)})
 	if err != nil {
 		return nil, err
 	}
-	l := &Latency{filter: o.Filter, set: s, tai: o.tai, last: make([][]rawHist, len(stages)), total: make([]Hist, len(stages)), stop: make(chan struct{})}
+	l := &Latency{Sample: max(o.Sample, 1), filter: o.Filter, set: s, tai: o.tai, last: make([][]rawHist, len(stages)), total: make([]Hist, len(stages)), stop: make(chan struct{})}
 	if err := l.open(o); err != nil {
 		l.Close()
 		return nil, err
@@ -148,8 +150,8 @@ func (l *Latency) open(o LatencyOptions) (err error) {
 	if l.stamp, err = newStamper(l.set, o.Stamp, o.Filter.Ifindex, o.attachTCX); err != nil {
 		return err
 	}
-	if l.T0 = l.stamp.where(); o.Sample > 1 {
-		l.T0 += fmt.Sprintf(", of one packet in %d", o.Sample)
+	if l.T0 = l.stamp.where(); l.Sample > 1 {
+		l.T0 += fmt.Sprintf(", of one packet in %d", l.Sample)
 	}
 	for _, s := range stages {
 		l.Hooks = append(l.Hooks, l.hooks(s, o.Filter)...)

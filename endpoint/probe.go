@@ -111,6 +111,9 @@ func (p *probes) metrics(from, to probeReading, bytes uint64) (rows []results.Me
 		h := s.Hist.Sub(&from.latency[i].Hist)
 		rows = append(rows, latencyMetrics(s.Stage, p.source(s.Stage), &h)...)
 	}
+	if len(rows) > 0 {
+		rows = append(rows, results.Metric{Name: "latency_sample_packets", Unit: "packets", Value: float64(p.Latency.Sample), Source: "eBPF"})
+	}
 	rows = append(rows, callMetrics(bpf.SubCalls(to.calls, from.calls), time.Duration(to.atNs-from.atNs), bytes)...)
 	for i, c := range to.counts {
 		rows = append(rows, results.Metric{Name: "probe_" + c.Name, Unit: c.Unit, Value: float64(c.Value - from.counts[i].Value), Source: "eBPF"})

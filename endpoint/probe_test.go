@@ -80,6 +80,9 @@ func TestIntegrationProbedFlow(t *testing.T) {
 			t.Errorf("%s: %+v", name, seen[name])
 		}
 	}
+	if n := seen["latency_sample_packets"].Value; n != results.DefaultProbeSample {
+		t.Errorf("one packet in %v", n)
+	}
 	if s := seen["latency_tcp_read_p50"].Source; !strings.Contains(s, "skb_copy_datagram_") || !strings.Contains(s, "; t0: tcx ingress of ") {
 		t.Errorf("source %q", s)
 	}

@@ -66,6 +66,12 @@ func file(t *testing.T, name string) string {
 	return string(b)
 }
 
+func TestProbeSample(t *testing.T) {
+	if s := mustParse(t, "name: x\nfactors: {rx: tcp, tx: tcp}\nprobe_sample: 4\n"); s.Common.ProbeSample != 4 {
+		t.Errorf("one packet in %d", s.Common.ProbeSample)
+	}
+}
+
 func TestDocumentedSweep(t *testing.T) {
 	if s := mustParse(t, file(t, "../docs/devmem-sweep")); len(s.Cells) != 10 || s.Base == nil || s.Base.TokenBatch != 1 {
 		t.Errorf("%d cells, baseline %+v", len(s.Cells), s.Base)
@@ -80,7 +86,7 @@ func TestShippedExperiments(t *testing.T) {
 		t.Errorf("lab: %d cells", len(s.Cells))
 	}
 	for _, name := range []string{"probe-cost", "probe-cost-lab"} {
-		if s := mustParse(t, file(t, name)+"\nprobe_sample: 4\n"); s.Common.ProbeSample != 4 || len(s.Cells) != 3 || s.Base == nil || s.Base.Probe != "" || s.Repetitions < 10 {
+		if s := mustParse(t, file(t, name)); len(s.Cells) != 3 || s.Base == nil || s.Base.Probe != "" || s.Repetitions < 10 {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}

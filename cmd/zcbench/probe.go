@@ -300,7 +300,7 @@ func (p *prober) readCalls(calls func(*bpf.Syscalls) ([]bpf.Call, error)) (r rea
 		}
 	}
 	r.missed = p.probes.Missed()
-	p.metrics.Update(bpf.Totals{Stages: r.latency, Missed: r.missed, Counts: r.path, Calls: r.calls})
+	p.metrics.Update(bpf.Totals{Stages: r.latency, Sample: p.probes.Latency.Sample, Missed: r.missed, Counts: r.path, Calls: r.calls})
 	return r, nil
 }
 

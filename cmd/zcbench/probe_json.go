@@ -11,6 +11,7 @@ type probeOutput struct {
 	What      string       `json:"what"` // "interval", "total"
 	DurationS float64      `json:"duration_s"`
 	T0        string       `json:"t0"`
+	Sample    int          `json:"sample_packets"` // of how many packets one is in the stages
 	Hooks     []bpf.Hook   `json:"hooks"`
 	Stages    []probeStage `json:"stages"`
 	Counters  []bpf.Count  `json:"counters"`
@@ -51,6 +52,7 @@ type overheadOutput struct {
 	What      string      `json:"what"` // "overhead"
 	DurationS float64     `json:"duration_s"`
 	T0        string      `json:"t0"`
+	Sample    int         `json:"sample_packets"`
 	Hooks     []bpf.Hook  `json:"hooks"`
 	Costs     []probeCost `json:"costs"`
 }
@@ -67,7 +69,7 @@ type probeCost struct {
 }
 
 func costReport(p *prober, costs []bpf.Cost) overheadOutput {
-	o := overheadOutput{What: "overhead", DurationS: p.flags.duration.Seconds(), T0: p.probes.Latency.T0, Hooks: p.probes.Hooks()}
+	o := overheadOutput{What: "overhead", DurationS: p.flags.duration.Seconds(), T0: p.probes.Latency.T0, Sample: p.probes.Latency.Sample, Hooks: p.probes.Hooks()}
 	for _, c := range costs {
 		r := probeCost{Hook: c.Hook, Runs: c.Runs, Hz: c.Hz}
 		for to, v := range map[**float64]float64{&r.Ns: c.Ns, &r.EmptyNs: c.FloorNs, &r.HashDesignNs: c.Reference} {
@@ -84,7 +86,7 @@ func costReport(p *prober, costs []bpf.Cost) overheadOutput {
 }
 
 func probeReport(what string, wall time.Duration, p *prober, d reading) probeOutput {
-	o := probeOutput{What: what, DurationS: wall.Seconds(), T0: p.probes.Latency.T0, Hooks: p.probes.Hooks(), Counters: d.path, Missed: d.missed}
+	o := probeOutput{What: what, DurationS: wall.Seconds(), T0: p.probes.Latency.T0, Sample: p.probes.Latency.Sample, Hooks: p.probes.Hooks(), Counters: d.path, Missed: d.missed}
 	for _, s := range d.latency {
 		o.Stages = append(o.Stages, stageReport(s))
 	}

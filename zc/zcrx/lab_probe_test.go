@@ -7,8 +7,8 @@ import (
 	"github.com/zcbench/zcbench/zc/labtest"
 )
 
-// The stages and counters of zero-copy receive see a real flow: completions
-// for each packet, no copies, buffers from the pool that zcrx fills.
+// The stages and counters of zero-copy receive see a real flow: the
+// completions of each packet, no copies, buffers from the pool that zcrx fills.
 func TestLabProbes(t *testing.T) {
 	labtest.Need(t)
 	p := labtest.Probed(t, func() {

@@ -3,6 +3,7 @@ package trust
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -80,8 +81,8 @@ func ReadFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Close()
-	return os.ReadFile(path) // nobody else can have put another there
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 // File checks an open file: regular, the effective user's or root's, and

@@ -50,11 +50,31 @@ func Reachable(path string) error {
 
 // MkdirAll makes a folder that is the effective user's alone, with the parents
 // that it lacks, and checks it as [Dir] does. One that is there keeps its mode.
+// Below a folder that cannot be trusted it makes nothing.
 func MkdirAll(path string, mode fs.FileMode) error {
+	if err := ground(path); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(path, mode&^0o022); err != nil {
 		return err
 	}
 	return Dir(path)
+}
+
+// ground checks the folder in which the first part of path that is not there
+// would be made.
+func ground(path string) error {
+	for {
+		st, real, err := walk(path)
+		switch up := filepath.Dir(path); {
+		case errors.Is(err, fs.ErrNotExist) && up != path:
+			path = up
+		case err != nil:
+			return err
+		default:
+			return parent(real, st)
+		}
+	}
 }
 
 // Open opens a file that is the effective user's or root's, writable by nobody
@@ -193,10 +213,18 @@ func parent(path string, st fs.FileInfo) error {
 
 // own checks the folder itself.
 func own(path string, st fs.FileInfo) error {
+	if err := owned(path, st); err != nil {
+		return err
+	}
+	return alone(path, st)
+}
+
+// owned checks that it is the effective user's.
+func owned(path string, st fs.FileInfo) error {
 	if uid, _ := owner(st); int(uid) != os.Geteuid() {
 		return foreign(path, uid)
 	}
-	return alone(path, st)
+	return nil
 }
 
 // alone checks that only the owner can write.

@@ -5,10 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,62 +17,60 @@ import (
 // Debian's archive.
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
-// mirrorEnv overrides the mirror that is found in the system's configuration.
-const mirrorEnv = "ZCBENCH_DEBIAN_MIRROR"
-
 // apt runs Debian's package tools against one suite with state of its own: the
 // system's package lists and installed packages are neither read nor changed.
-// Transport, proxies and credentials are the system's. apt checks the archive's
-// signature and every download's hash.
+// Transport, proxies and credentials are the system's, and so is whether lists may
+// be out of date. apt checks the archive's signature and every download's hash.
 type apt struct {
 	suite string
 	dir   string
+	sandbox
 }
 
-// newApt writes the private configuration of suite under the cache.
-func newApt(ctx context.Context, c *cache, suite string) (*apt, error) {
-	if err := needTools("apt-get", "apt-cache", "dpkg-deb"); err != nil {
+// newApt writes the private configuration of suite under the cache, which the
+// caller has locked.
+func newApt(ctx context.Context, c *cache, suite string, log io.Writer) (*apt, error) {
+	if err := needTools("apt-get", "apt-cache", "apt-config", "dpkg-deb", "unshare"); err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(keyring); err != nil {
 		return nil, &Error{"check Debian's archive keys", err, "install the package debian-archive-keyring"}
 	}
-	mirror, err := debianMirror(ctx)
+	m, err := findMirror(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a := &apt{suite, c.path("apt", suite)}
-	for _, d := range []string{"state/lists/partial", "archives/partial"} {
-		if err := os.MkdirAll(filepath.Join(a.dir, d), 0o755); err != nil {
-			return nil, &Error{Op: "create apt state", Err: err}
+	a := &apt{suite: suite, dir: c.path("apt", suite), sandbox: findSandbox(ctx)}
+	if a.why != "" {
+		fmt.Fprintf(log, "lab: apt downloads as root, without its sandbox: %s\n", a.why)
+	}
+	return a, wrap("create apt's state", a.layOut(m))
+}
+
+// layOut makes the folders and files that apt needs. Whoever downloads must get
+// to its folders, whatever the umask: see [sandbox].
+func (a *apt) layOut(m mirror) error {
+	for _, d := range []string{"", "state", "state/lists", "archives"} {
+		p := filepath.Join(a.dir, d)
+		if err := os.MkdirAll(p, 0o755); err != nil {
+			return err
+		}
+		if err := os.Chmod(p, 0o755); err != nil {
+			return err
 		}
 	}
-	files := map[string]string{"status": "", "sources.list": sources(mirror, suite), "apt.conf": a.conf()}
+	files := map[string]string{"status": "", "sources.list": m.sources(a.suite), "apt.conf": a.conf()}
 	for name, text := range files {
 		if err := writeFileAtomic(filepath.Join(a.dir, name), []byte(text), 0o644); err != nil {
-			return nil, &Error{Op: "write apt configuration", Err: err}
+			return err
 		}
 	}
-	return a, nil
+	return a.emptyIncoming()
 }
 
-// sources is the sources.list of suite. A backports suite needs the stable
-// release under it.
-func sources(mirror, suite string) string {
-	line := func(s string) string {
-		return fmt.Sprintf("deb [arch=amd64 signed-by=%s] %s %s main\n", keyring, mirror, s)
-	}
-	if base, ok := strings.CutSuffix(suite, "-backports"); ok {
-		return line(base) + line(suite)
-	}
-	return line(suite)
-}
-
-// conf is read by apt in addition to the system's configuration. The lists of
-// an archive snapshot may be old, hence no expiry check: versions are pinned by
-// lock.json anyway.
+// conf is read by apt in addition to the system's configuration.
 func (a *apt) conf() string {
-	return strings.NewReplacer("DIR", a.dir).Replace(`Dir::Etc::sourcelist "DIR/sources.list";
+	return strings.NewReplacer("DIR", a.seenAs(a.dir)).Replace(`Dir::Etc::sourcelist "DIR/sources.list";
 Dir::Etc::sourceparts "/dev/null";
 Dir::State "DIR/state";
 Dir::State::status "DIR/status";
@@ -82,62 +78,28 @@ Dir::Cache "DIR";
 Dir::Cache::archives "DIR/archives";
 APT::Architecture "amd64";
 APT::Install-Recommends "false";
-APT::Sandbox::User "";
-Acquire::Check-Valid-Until "false";
 Acquire::Languages "none";
 Acquire::Retries "3";
 `)
 }
 
-// debianMirror is ZCBENCH_DEBIAN_MIRROR, or the Debian archive that this
-// system installs from.
-func debianMirror(ctx context.Context) (string, error) {
-	if m := os.Getenv(mirrorEnv); m != "" {
-		u, err := url.Parse(m)
-		if err != nil || u.Scheme == "" {
-			return "", errorf("read "+mirrorEnv, "give the URL of a Debian mirror, up to and with /debian", "bad URL %q", m)
-		}
-		return strings.TrimSuffix(m, "/"), nil
-	}
-	out, err := exec.CommandContext(ctx, "apt-get", "indextargets", "--format",
-		"$(ORIGIN)|$(LABEL)|$(CREATED_BY)|$(REPO_URI)").Output()
-	if err != nil {
-		return "", &Error{"list this system's package sources with apt-get indextargets", err, ""}
-	}
-	mirror := mirrorFromTargets(string(out))
-	if mirror == "" {
-		return "", errorf("find a Debian mirror", "set "+mirrorEnv+" to the URL of one, up to and with /debian", "this system's package sources name none")
-	}
-	return mirror, nil
+// unsigned are the settings by which a system may do without signatures. The
+// system's configuration prevails over APT_CONFIG, options prevail over both.
+var unsigned = []string{
+	"-o", "Acquire::AllowInsecureRepositories=false",
+	"-o", "Acquire::AllowWeakRepositories=false",
+	"-o", "Acquire::AllowDowngradeToInsecureRepositories=false",
+	"-o", "APT::Get::AllowUnauthenticated=false",
 }
 
-// mirrorFromTargets picks the Debian archive from the lines ORIGIN|LABEL|KIND|URI
-// of apt-get indextargets, "" where there is none. The security archive does not
-// carry other suites. Before the first apt-get update nothing but the URI is
-// known: then its usual ending tells.
-func mirrorFromTargets(lines string) string {
-	guess := ""
-	for line := range strings.Lines(lines) {
-		f := strings.Split(strings.TrimSpace(line), "|")
-		if len(f) != 4 || f[2] != "Packages" {
-			continue
-		}
-		uri := strings.TrimSuffix(f[3], "/")
-		if f[0] == "Debian" && f[1] == "Debian" {
-			return uri
-		}
-		if f[0] == "" && guess == "" && strings.HasSuffix(uri, "/debian") {
-			guess = uri
-		}
-	}
-	return guess
-}
-
-// run executes one of apt's programs with the private configuration.
-func (a *apt) run(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = append(os.Environ(), "APT_CONFIG="+filepath.Join(a.dir, "apt.conf"), "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive")
-	cmd.Dir = dir
+// run executes one of apt's programs with the private configuration, in the
+// folder that downloads come to.
+func (a *apt) run(ctx context.Context, name string, args ...string) ([]byte, error) {
+	argv := a.enter(a.dir, append(append([]string{name}, unsigned...), args...))
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), "APT_CONFIG="+filepath.Join(a.seenAs(a.dir), "apt.conf"),
+		"LC_ALL=C", "DEBIAN_FRONTEND=noninteractive")
+	cmd.Dir = filepath.Join(a.dir, incoming)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -151,19 +113,36 @@ func (a *apt) run(ctx context.Context, dir, name string, args ...string) ([]byte
 }
 
 // update fetches the suite's package lists.
-func (a *apt) update(ctx context.Context) error {
-	// apt-get update ends with 0 although a list failed; Error-Mode makes it say so.
-	_, err := a.run(ctx, "/", "apt-get", "-o", "APT::Update::Error-Mode=any", "update")
-	if err != nil {
-		return &Error{"fetch Debian's package lists of " + a.suite, err,
-			"check the network; with a filled cache, work without --refresh"}
+func (a *apt) update(ctx context.Context, log io.Writer) error {
+	if a.seesNoExpiry(ctx) {
+		fmt.Fprintf(log, "lab: %s: this system's apt does not mind lists that are out of date "+
+			"(Acquire::Check-Valid-Until)\n", a.suite)
 	}
-	return nil
+	// apt-get update ends with 0 although a list failed; Error-Mode makes it say so.
+	_, err := a.run(ctx, "apt-get", "update", "-o", "APT::Update::Error-Mode=any")
+	if err == nil {
+		return nil
+	}
+	fix := "check the network; with a filled cache, work without --refresh"
+	if strings.Contains(err.Error(), "is expired") {
+		fix = expiredFix
+	}
+	return &Error{"fetch Debian's package lists of " + a.suite, err, fix}
+}
+
+// seesNoExpiry reports whether the administrator has turned the check off.
+func (a *apt) seesNoExpiry(ctx context.Context) bool {
+	out, err := a.run(ctx, "apt-config", "dump", "--format", "%v%n", "Acquire::Check-Valid-Until")
+	switch strings.TrimSpace(string(out)) {
+	case "false", "no", "0", "off", "without", "disable":
+		return err == nil
+	}
+	return false
 }
 
 // packages returns every package the suite's lists name.
 func (a *apt) packages(ctx context.Context) ([]debPackage, error) {
-	out, err := a.run(ctx, "/", "apt-cache", "dumpavail")
+	out, err := a.run(ctx, "apt-cache", "dumpavail")
 	if err != nil {
 		return nil, &Error{Op: "read Debian's package lists of " + a.suite, Err: err}
 	}
@@ -172,77 +151,71 @@ func (a *apt) packages(ctx context.Context) ([]debPackage, error) {
 
 // closure returns the files that installing pkgs on an empty system takes.
 func (a *apt) closure(ctx context.Context, pkgs []string) ([]archiveFile, error) {
-	args := append([]string{"install", "--print-uris", "-qq", "--yes"}, pkgs...)
-	out, err := a.run(ctx, "/", "apt-get", args...)
+	args := append([]string{"install", "--print-uris", "-qq", "--yes", "-o", "Acquire::ForceHash=SHA256", "--"}, pkgs...)
+	out, err := a.run(ctx, "apt-get", args...)
 	if err != nil {
 		return nil, &Error{"resolve the packages of the module toolchain", err, "try zcbench lab build --refresh"}
 	}
 	return parseURIs(string(out))
 }
 
-// archiveFile is one .deb: its name in the archives folder and its size in
-// bytes, from apt-get --print-uris: 'URI' NAME SIZE HASH.
-type archiveFile struct {
-	Name string
-	Size int64
-}
-
-func parseURIs(out string) ([]archiveFile, error) {
-	var files []archiveFile
-	for line := range strings.Lines(out) {
-		f := strings.Fields(line)
-		if len(f) < 3 || !strings.HasPrefix(f[0], "'") {
-			continue
-		}
-		var size int64
-		if _, err := fmt.Sscan(f[2], &size); err != nil {
-			return nil, fmt.Errorf("apt-get --print-uris: bad size in %q", line)
-		}
-		files = append(files, archiveFile{f[1], size})
-	}
-	if len(files) == 0 {
-		return nil, errors.New("apt-get --print-uris named no file")
-	}
-	return files, nil
-}
-
-// fetch downloads pkgs and all they depend on into the archives folder.
-func (a *apt) fetch(ctx context.Context, pkgs []string) error {
-	args := append([]string{"install", "--download-only", "-qq", "--yes"}, pkgs...)
-	_, err := a.run(ctx, "/", "apt-get", args...)
-	if err != nil {
+// fetch downloads pkgs and all they depend on, which is files, into the archives
+// folder. apt has held them against the package lists, with what its sandboxed half
+// told it; here they are once more.
+func (a *apt) fetch(ctx context.Context, pkgs []string, files []archiveFile) error {
+	args := append([]string{"install", "--download-only", "-qq", "--yes", "--"}, pkgs...)
+	if _, err := a.run(ctx, "apt-get", args...); err != nil {
 		return &Error{"download the module toolchain", err, "check the network and the free disk space, then run it again"}
+	}
+	for _, f := range files {
+		if err := checkSHA256(a.archive(f), f.SHA256); err != nil {
+			a.clean()
+			return err
+		}
 	}
 	return nil
 }
+
+func (a *apt) archive(f archiveFile) string { return filepath.Join(a.dir, "archives", f.Name) }
 
 // download fetches one package without its dependencies into dir and returns
 // its path. The hash is checked against the package list once more, so that a
 // file apt left half written can never be taken.
 func (a *apt) download(ctx context.Context, p debPackage, dir string) (string, error) {
-	if _, err := a.run(ctx, dir, "apt-get", "download", "-qq", p.Name+"="+p.Version); err != nil {
+	if err := p.check(); err != nil {
+		return "", &Error{Op: "download a package", Err: err}
+	}
+	if err := a.emptyIncoming(); err != nil {
+		return "", &Error{Op: "empty the folder for downloads", Err: err}
+	}
+	if _, err := a.run(ctx, "apt-get", "download", "-qq", "--", p.Name+"="+p.Version); err != nil {
 		return "", &Error{"download " + p.Name, err, "check the network, then run it again"}
 	}
-	debs, _ := filepath.Glob(filepath.Join(dir, p.Name+"_*.deb"))
-	if len(debs) != 1 {
-		return "", errorf("download "+p.Name, "", "found %d files, want 1", len(debs))
+	got, err := os.ReadDir(filepath.Join(a.dir, incoming))
+	if err != nil || len(got) != 1 {
+		return "", errorf("download "+p.Name, "run it again", "found %d files (%v), want 1", len(got), err)
 	}
-	sum, err := fileSHA256(debs[0])
-	if err != nil {
-		return "", &Error{Op: "check " + p.Name, Err: err}
+	// Out of the folder of apt's user first: nobody may change it after the check.
+	deb := filepath.Join(dir, p.Name+".deb")
+	if err := os.Rename(filepath.Join(a.dir, incoming, got[0].Name()), deb); err != nil {
+		return "", &Error{Op: "move " + p.Name, Err: err}
 	}
-	if sum != p.SHA256 {
-		return "", errorf("check "+p.Name, "run it again", "SHA-256 is %s, the package list says %s", sum, p.SHA256)
-	}
-	return debs[0], nil
+	return deb, checkSHA256(deb, p.SHA256)
 }
 
 // clean removes downloaded archives: what was needed of them is unpacked.
-func (a *apt) clean() {
-	debs, _ := filepath.Glob(filepath.Join(a.dir, "archives", "*.deb"))
-	for _, d := range debs {
-		os.Remove(d)
+func (a *apt) clean() { removeAll(filepath.Join(a.dir, "archives"), archiveName) }
+
+// checkSHA256 holds a file against what the package lists say.
+func checkSHA256(path, want string) error {
+	sum, err := fileSHA256(path)
+	if err != nil {
+		return &Error{Op: "check " + filepath.Base(path), Err: err}
 	}
+	if sum != want {
+		return errorf("check "+filepath.Base(path), "run it again", "SHA-256 is %s, the package list says %s", sum, want)
+	}
+	return nil
 }
 
 func fileSHA256(path string) (string, error) {
@@ -269,7 +242,7 @@ func unpackDeb(ctx context.Context, deb, dir string) error {
 
 // needTools checks that programs are installed and says which package has them.
 func needTools(names ...string) error {
-	pkg := map[string]string{"apt-get": "apt", "apt-cache": "apt", "dpkg-deb": "dpkg", "unshare": "util-linux",
+	pkg := map[string]string{"apt-get": "apt", "apt-cache": "apt", "apt-config": "apt", "dpkg-deb": "dpkg", "unshare": "util-linux",
 		"chroot": "coreutils", "qemu-system-x86_64": "qemu-system-x86"}
 	for _, n := range names {
 		if _, err := exec.LookPath(n); err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -71,41 +72,72 @@ func Build(ctx context.Context, o BuildOptions, log io.Writer) ([]Built, error) 
 		return nil, err
 	}
 	defer unlock()
-	var lf lockFile
-	if err := c.readJSON(&lf, "lock.json"); err != nil {
+	lf, err := c.readLock()
+	if err != nil {
 		return nil, &Error{"read the cache", err, "remove that file"}
 	}
-	suites, err := pick(o.Kernels, &lf)
+	suites, err := pick(o.Kernels, lf)
 	if err != nil {
 		return nil, err
 	}
 	var built []Built
 	for _, s := range suites {
-		b, err := c.build(ctx, s, &lf, o.Refresh, log)
+		b, err := c.build(ctx, s, lf, o.Refresh, log)
 		if err != nil {
 			return nil, err
 		}
 		built = append(built, b)
 	}
 	if o.Refresh {
-		c.prune(&lf)
+		c.prune(lf)
 	}
 	return built, nil
 }
 
-// prune removes kernels, toolchains and modules that lock.json no longer names.
+// readLock reads lock.json, whose words become paths and arguments.
+func (c *cache) readLock() (*lockFile, error) {
+	lf := &lockFile{}
+	if err := c.readJSON(lf, "lock.json"); err != nil {
+		return nil, err
+	}
+	for i, k := range lf.Kernels {
+		if k == nil || !packageName.MatchString(k.Suite) || !kernelRelease.MatchString(k.Release) {
+			return nil, fmt.Errorf("%s: kernel %d has a bad suite or release", c.path("lock.json"), i+1)
+		}
+	}
+	return lf, nil
+}
+
+// entry is a kind of folder in the cache, one for each kernel: how it is named, and
+// what every name of the kind looks like.
+type entry struct {
+	dir   string
+	name  func(*Kernel) string
+	names *regexp.Regexp
+}
+
+var entries = func() []entry {
+	release := strings.Trim(kernelRelease.String(), "^$")
+	names := func(format string) *regexp.Regexp { return regexp.MustCompile(fmt.Sprintf("^"+format+"$", release)) }
+	plain := func(k *Kernel) string { return k.Release }
+	return []entry{
+		{"kernels", plain, names("%s")},
+		{"toolchains", (*Kernel).toolchain, names("[a-z-]+-%s")},
+		{"modules", func(k *Kernel) string { return moduleKey(k.Release) }, names("%s-[0-9a-f]{12}")},
+		{"selftests", plain, names("%s")},
+		{"drivers", plain, names("%s")},
+	}
+}()
+
+// prune removes kernels, toolchains and modules that lock.json no longer names,
+// and nothing that does not have the name of one.
 func (c *cache) prune(lf *lockFile) {
-	for dir, name := range map[string]func(*Kernel) string{
-		"kernels":    func(k *Kernel) string { return k.Release },
-		"toolchains": (*Kernel).toolchain,
-		"modules":    func(k *Kernel) string { return moduleKey(k.Release) },
-		"selftests":  func(k *Kernel) string { return k.Release },
-		"drivers":    func(k *Kernel) string { return k.Release },
-	} {
-		entries, _ := os.ReadDir(c.path(dir))
-		for _, e := range entries {
-			if !slices.ContainsFunc(lf.Kernels, func(k *Kernel) bool { return name(k) == e.Name() }) {
-				os.RemoveAll(c.path(dir, e.Name()))
+	for _, e := range entries {
+		all, _ := os.ReadDir(c.path(e.dir))
+		for _, d := range all {
+			inUse := slices.ContainsFunc(lf.Kernels, func(k *Kernel) bool { return e.name(k) == d.Name() })
+			if !inUse && e.names.MatchString(d.Name()) {
+				os.RemoveAll(c.path(e.dir, d.Name()))
 			}
 		}
 	}
@@ -156,7 +188,7 @@ func (c *cache) build(ctx context.Context, suite string, lf *lockFile, refresh b
 		(!c.has("toolchains", k.toolchain()) && !c.has("modules", moduleKey(k.Release)))
 	if need {
 		var err error
-		if a, err = newApt(ctx, c, suite); err != nil {
+		if a, err = newApt(ctx, c, suite, log); err != nil {
 			return Built{}, err
 		}
 		if k, err = c.resolve(ctx, a, lf, log); err != nil {
@@ -184,7 +216,7 @@ func (c *cache) build(ctx context.Context, suite string, lf *lockFile, refresh b
 // superseded versions, so old lists lead to downloads that fail.
 func (c *cache) resolve(ctx context.Context, a *apt, lf *lockFile, log io.Writer) (*Kernel, error) {
 	fmt.Fprintf(log, "lab: %s: looking for the newest kernel\n", a.suite)
-	if err := a.update(ctx); err != nil {
+	if err := a.update(ctx, log); err != nil {
 		return nil, err
 	}
 	all, err := a.packages(ctx)

@@ -7,15 +7,19 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/trust"
 )
 
 // cache is the folder that holds everything the lab fetched or built. Layout:
 //
+//	CACHEDIR.TAG               says that the folder is the lab's
 //	lock.json                  the versions resolved at set-up
 //	apt/SUITE/                 private apt state (package lists, archives while they are being unpacked)
-//	kernels/RELEASE/           vmlinuz, kernel.json
+//	kernels/RELEASE/           vmlinuz
 //	toolchains/SUITE-RELEASE/  an unpacked Debian with the compiler and headers of that kernel
 //	modules/RELEASE-HASH/      softnic.ko, HASH over the module's sources
 //	accel.json                 whether KVM boots these kernels here
@@ -27,7 +31,8 @@ type cache struct {
 }
 
 // openCache creates the cache folder: dir, or zcbench/lab under
-// $XDG_CACHE_HOME (by default ~/.cache).
+// $XDG_CACHE_HOME (by default ~/.cache). One that is there must be the lab's, and
+// nobody else's to write.
 func openCache(dir string) (*cache, error) {
 	if dir == "" {
 		base, err := os.UserCacheDir()
@@ -36,10 +41,20 @@ func openCache(dir string) (*cache, error) {
 		}
 		dir = filepath.Join(base, "zcbench", "lab")
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, &Error{"find the cache folder", err, "name it by its absolute path"}
+	}
+	c := &cache{dir}
+	if err := trust.MkdirAll(dir, 0o700); trust.Untrusted(err) {
+		return nil, c.distrusted(err)
+	} else if err != nil {
 		return nil, &Error{"create the cache folder", err, "set XDG_CACHE_HOME to a folder you can write"}
 	}
-	return &cache{dir}, nil
+	if err := c.claim(); err != nil {
+		return nil, err
+	}
+	return c, wrap("check the cache", c.checkOwned())
 }
 
 func (c *cache) path(elem ...string) string {
@@ -55,9 +70,14 @@ func (c *cache) has(elem ...string) bool {
 // lock holds off every other process that changes the cache. The kernel
 // releases it when the process ends, however it ends.
 func (c *cache) lock() (unlock func(), err error) {
-	f, err := os.OpenFile(c.path("lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(c.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, &Error{Op: "open the cache lock", Err: err}
+	}
+	// Whoever can open it can hold it: earlier versions let everybody read it.
+	if err := f.Chmod(0o600); err != nil {
+		f.Close()
+		return nil, &Error{Op: "chmod the cache lock", Err: err}
 	}
 	for {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
@@ -99,11 +119,19 @@ func (c *cache) folder(fill func(tmp string) error, elem ...string) error {
 
 const tempPrefix = ".partial-"
 
+// partial matches the names that os.MkdirTemp and os.CreateTemp make of tempPrefix.
+var partial = regexp.MustCompile(`^\.partial-[0-9]+$`)
+
 // sweep removes what an interrupted set-up left. The caller holds the lock.
-func (c *cache) sweep(dir string) {
-	old, _ := filepath.Glob(filepath.Join(dir, tempPrefix+"*"))
-	for _, p := range old {
-		os.RemoveAll(p)
+func (c *cache) sweep(dir string) { removeAll(dir, partial) }
+
+// removeAll removes the entries of dir whose whole names match.
+func removeAll(dir string, names *regexp.Regexp) {
+	all, _ := os.ReadDir(dir)
+	for _, e := range all {
+		if names.MatchString(e.Name()) {
+			os.RemoveAll(filepath.Join(dir, e.Name()))
+		}
 	}
 }
 

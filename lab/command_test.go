@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -64,5 +65,26 @@ func TestNewCommandRefuses(t *testing.T) {
 	}
 	if _, err := newCommand([]string{script}, "/", "/"); err == nil {
 		t.Error("a script was accepted: the guest has no shell")
+	}
+}
+
+// What zcbench reads passwords from stays on the host; so does all that no test in
+// the guest looks at.
+func TestGuestEnv(t *testing.T) {
+	for name, value := range map[string]string{
+		"ZCBENCH_REDFISH_PASSWORD": "s3cret", "ZCBENCH_SNMP_AUTH_PASSWORD": "s3cret", "ZCBENCH_SNMP_COMMUNITY": "s3cret",
+		"ZCBENCH_SSH": "ssh -F s3cret", "ZCBENCH_LEASE_DIR": "/s3cret", "ZCBENCH_OF_TOMORROW": "s3cret", "AWS_SECRET": "s3cret",
+		"ZCBENCH_LEASE_KILLS": "50", "ZCBENCH_LEASE_SEED": "1", "ZCBENCH_TEST_LONG": "1", "GOMAXPROCS": "2",
+	} {
+		t.Setenv(name, value)
+	}
+	env := strings.Join(guestEnv([]string{"ZCBENCH_SNMP_USER=asked for"}), "\n") + "\n"
+	if strings.Contains(env, "s3cret") {
+		t.Errorf("the guest gets\n%s", env)
+	}
+	for _, want := range []string{"ZCBENCH_LEASE_KILLS=50", "ZCBENCH_LEASE_SEED=1", "ZCBENCH_TEST_LONG=1", "GOMAXPROCS=2", "ZCBENCH_SNMP_USER=asked for"} {
+		if !strings.Contains(env, want+"\n") {
+			t.Errorf("the guest lacks %s", want)
+		}
 	}
 }

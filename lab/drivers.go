@@ -28,11 +28,14 @@ func drivers(ctx context.Context, o BuildOptions, b Built, names []string, log i
 			return nil, err
 		}
 	}
+	if err := c.checkTree("drivers", b.Release); err != nil {
+		return nil, wrap("check the kernel's modules", err)
+	}
 	return findDrivers(c.path("drivers", b.Release), names)
 }
 
 func (c *cache) fetchDrivers(ctx context.Context, b Built, log io.Writer) error {
-	a, err := newApt(ctx, c, b.Suite)
+	a, err := newApt(ctx, c, b.Suite, log)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,9 @@ func (c *cache) makeModule(ctx context.Context, k *Kernel, log io.Writer) error 
 	if c.has("modules", key) {
 		return nil
 	}
+	if err := c.checkTree("toolchains", k.toolchain()); err != nil {
+		return wrap("check the module toolchain", err)
+	}
 	fmt.Fprintf(log, "lab: %s: building softnic.ko\n", k.Release)
 	err := c.folder(func(tmp string) error {
 		if err := writeSources(tmp); err != nil {

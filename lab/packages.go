@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -16,6 +17,60 @@ type debPackage struct {
 	Version string `json:"version"`
 	SHA256  string `json:"sha256"`
 	Size    int64  `json:"size"` // bytes
+}
+
+// What package lists and apt say becomes arguments and paths: names that could be
+// taken for an option or lead elsewhere are refused (Debian policy 5.6.1, 5.6.12).
+var (
+	packageName    = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`)
+	packageVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+~:-]*$`)
+	archiveName    = regexp.MustCompile(`^[a-z0-9][0-9A-Za-z.+~%_-]*\.deb$`)
+	sha256Hex      = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	kernelRelease  = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+\+[0-9A-Za-z.~+]+-amd64$`)
+)
+
+// check refuses a package that cannot be one of Debian's.
+func (p debPackage) check() error {
+	switch {
+	case !packageName.MatchString(p.Name):
+		return fmt.Errorf("bad package name %q", p.Name)
+	case !packageVersion.MatchString(p.Version):
+		return fmt.Errorf("package %s: bad version %q", p.Name, p.Version)
+	case !sha256Hex.MatchString(p.SHA256):
+		return fmt.Errorf("package %s: bad SHA-256 %q", p.Name, p.SHA256)
+	}
+	return nil
+}
+
+// archiveFile is one .deb: its name in the archives folder, its size in bytes and
+// its hash, from apt-get --print-uris: 'URI' NAME SIZE SHA256:HASH.
+type archiveFile struct {
+	Name   string
+	Size   int64
+	SHA256 string
+}
+
+func parseURIs(out string) ([]archiveFile, error) {
+	var files []archiveFile
+	for line := range strings.Lines(out) {
+		f := strings.Fields(line)
+		if len(f) < 3 || !strings.HasPrefix(f[0], "'") {
+			continue
+		}
+		size, err := strconv.ParseInt(f[2], 10, 64)
+		if err != nil || size < 0 {
+			return nil, fmt.Errorf("apt-get --print-uris: bad size in %q", line)
+		}
+		sum := strings.TrimPrefix(f[len(f)-1], "SHA256:")
+		if !archiveName.MatchString(f[1]) || !sha256Hex.MatchString(sum) {
+			return nil, fmt.Errorf("apt-get --print-uris: bad name or hash in %q", line)
+		}
+		files = append(files, archiveFile{f[1], size, sum})
+	}
+	if len(files) == 0 {
+		return nil, errors.New("apt-get --print-uris named no file")
+	}
+	return files, nil
 }
 
 // parsePackages reads a Packages index. Continuation lines and other fields
@@ -62,7 +117,7 @@ func parsePackages(r io.Reader) ([]debPackage, error) {
 
 // kernelImage matches the packages that hold a bootable image and nothing
 // else: signed, or not yet signed.
-var kernelImage = regexp.MustCompile(`^linux-binary-(unsigned-)?(\d+)\.(\d+)\.(\d+)\+(\S+)-amd64$`)
+var kernelImage = regexp.MustCompile(`^linux-binary-(unsigned-)?(\d+)\.(\d+)\.(\d+)\+([0-9A-Za-z.~+]+)-amd64$`)
 
 // newestKernel picks the newest 7.x (or later) kernel that has an image and the
 // headers to build a module for it. Variants (cloud, rt) do not match.
@@ -76,7 +131,7 @@ func newestKernel(all []debPackage) (release string, image debPackage, err error
 	var best [3]int
 	for _, p := range all {
 		m := kernelImage.FindStringSubmatch(p.Name)
-		if m == nil || strings.Contains(m[5], "-") {
+		if m == nil {
 			continue
 		}
 		v := [3]int{atoi(m[2]), atoi(m[3]), atoi(m[4])}

@@ -78,13 +78,55 @@ Debian|Debian|Packages|https://second.example/debian
 }
 
 func TestParseURIs(t *testing.T) {
-	got, err := parseURIs("'http://h/p/a_1.deb' a_1.deb 123 SHA256:00\n'http://h/b%3a2.deb' b_1%3a2.deb 4 SHA256:11\n")
-	want := []archiveFile{{"a_1.deb", 123}, {"b_1%3a2.deb", 4}}
+	zero, one := strings.Repeat("0", 64), strings.Repeat("1", 64)
+	got, err := parseURIs("'http://h/p/a_1.deb' a_1.deb 123 SHA256:" + zero + "\n'http://h/b%3a2.deb' b_1%3a2.deb 4 SHA256:" + one + "\n")
+	want := []archiveFile{{"a_1.deb", 123, zero}, {"b_1%3a2.deb", 4, one}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	if _, err := parseURIs("Reading package lists...\n"); err == nil {
-		t.Error("no file was no error")
+	for name, line := range map[string]string{
+		"no file":      "Reading package lists...",
+		"a way out":    "'http://h/a.deb' ../../../etc/a.deb 4 SHA256:" + one,
+		"an option":    "'http://h/a.deb' --admindir=x.deb 4 SHA256:" + one,
+		"no package":   "'http://h/a.deb' apt.conf 4 SHA256:" + one,
+		"another hash": "'http://h/a.deb' a_1.deb 4 MD5Sum:26e128fa514e77c2959cc3834792d1a2",
+		"a bad size":   "'http://h/a.deb' a_1.deb -4 SHA256:" + one,
+	} {
+		if got, err := parseURIs(line + "\n"); err == nil {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+func TestPackagesThatAreNoPackages(t *testing.T) {
+	good := debPackage{"linux-image-7.2.13+deb14-amd64", "2:7.2.13-1~deb14+1", strings.Repeat("a", 64), 1}
+	if err := good.check(); err != nil {
+		t.Errorf("%+v: %v", good, err)
+	}
+	for name, change := range map[string]func(p *debPackage){
+		"an option":      func(p *debPackage) { p.Name = "-oDir::Bin::dpkg=x" },
+		"a path":         func(p *debPackage) { p.Name = "../x" },
+		"two words":      func(p *debPackage) { p.Version = "1 -y" },
+		"another target": func(p *debPackage) { p.Version = "1/../../x" },
+		"no hash":        func(p *debPackage) { p.SHA256 = "" },
+	} {
+		p := good
+		change(&p)
+		if p.check() == nil {
+			t.Errorf("%s: %+v was accepted", name, p)
+		}
+	}
+}
+
+func TestKernelsWhoseNamesLeadElsewhere(t *testing.T) {
+	for _, rel := range []string{"7.3.4+/../../../../x-amd64", "7.3.4+$(x)-amd64"} {
+		all, err := parsePackages(strings.NewReader(index("linux-binary-"+rel, "linux-headers-"+rel)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := newestKernel(all); err == nil {
+			t.Errorf("chose %s", got)
+		}
 	}
 }
 

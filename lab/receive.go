@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,19 +61,19 @@ func writeStream(path string, r io.Reader, mode os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix)
+	// Made with its mode, from which the kernel takes the user's umask.
+	tmp := fmt.Sprintf("%s%d", filepath.Join(filepath.Dir(path), tempPrefix), rand.Uint64())
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	if _, err = io.Copy(f, r); err == nil {
-		err = f.Chmod(mode)
-	}
+	defer os.Remove(tmp)
+	_, err = io.Copy(f, r)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
 	if err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return os.Rename(tmp, path)
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -72,5 +73,17 @@ func TestTail(t *testing.T) {
 	w.Write([]byte("last\r\n"))
 	if got := string(w.lines(2)); got != "0123456789\nlast" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// Nobody may read more than the user's umask lets them.
+func TestReceiveTarHeedsTheUmask(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o077))
+	dir := t.TempDir()
+	if err := receiveTar(archive(t, map[string]string{"out/a": "one"}), dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := os.Stat(filepath.Join(dir, "a")); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", st.Mode(), err)
 	}
 }

@@ -52,7 +52,7 @@ func Selftests(ctx context.Context, o BuildOptions, log io.Writer) (dir string, 
 	if c.has("selftests", release) {
 		return c.path("selftests", release), nil
 	}
-	a, err := newApt(ctx, c, built[0].Suite)
+	a, err := newApt(ctx, c, built[0].Suite, log)
 	if err != nil {
 		return "", err
 	}

@@ -47,15 +47,15 @@ func unpackRoot(ctx context.Context, a *apt, dir string, pkgs []string, log io.W
 		names = append(names, f.Name)
 	}
 	fmt.Fprintf(log, "lab: %d packages, %d MB\n", len(files), size/1e6)
-	if err := a.fetch(ctx, pkgs); err != nil {
+	if err := a.fetch(ctx, pkgs, files); err != nil {
 		return nil, err
 	}
 	defer a.clean()
 	if err := mergedUsr(dir); err != nil {
 		return nil, err
 	}
-	for _, n := range names {
-		if err := unpackDeb(ctx, filepath.Join(a.dir, "archives", n), dir); err != nil {
+	for _, f := range files {
+		if err := unpackDeb(ctx, a.archive(f), dir); err != nil {
 			return nil, err
 		}
 	}
@@ -93,12 +93,15 @@ func alternatives(root string) error {
 }
 
 // enterRoot is run by unshare(1) in new mount and PID namespaces: it gives the
-// unpacked Debian at $1 a /proc (objtool reads it), the host's device nodes and
-// the folder $2 as /mnt, and runs the rest of its arguments inside.
+// unpacked Debian at $1 a /proc (objtool reads it), the host's device nodes, a /tmp
+// that nobody else can write and the folder $2 as /mnt, and runs the rest of its
+// arguments inside. What they make is the user's alone to write.
 const enterRoot = `set -e
 root=$1 work=$2
 shift 2
+umask 022
 mount -t proc proc "$root/proc"
+mount -t tmpfs -o mode=0700 tmpfs "$root/tmp"
 mount --rbind /dev "$root/dev"
 mount --bind "$work" "$root/mnt"
 exec chroot "$root" "$@"`

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -131,6 +133,9 @@ built or booted, or the guest's kernel complained; 126 when CMD cannot be run;
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Args = args
+			if err := fillEnv(o.Env); err != nil {
+				return err
+			}
 			exit, err := lab.Exec(cmd.Context(), o)
 			if exit == 0 && err == nil {
 				return nil
@@ -142,10 +147,29 @@ built or booted, or the guest's kernel complained; 126 when CMD cannot be run;
 	f.SetInterspersed(false)
 	f.StringVar(&o.Out, "out", "", "folder for files left under the guest's $OUT (default $OUT, else "+lab.DefaultOut+")")
 	f.StringArrayVar(&o.Files, "file", nil, "carry this file or folder to the same path in the guest (repeatable)")
-	f.StringArrayVar(&o.Env, "env", nil, "set NAME=VALUE for CMD (repeatable)")
+	f.StringArrayVar(&o.Env, "env", nil, "set NAME=VALUE for CMD, or NAME alone: to what it is here (repeatable)")
 	f.StringArrayVar(&o.QEMU, "qemu", nil, "one more argument for QEMU (repeatable): --qemu=-device --qemu=ipmi-bmc-sim,id=bmc")
 	f.StringArrayVar(&o.Load, "load", nil, "load this module of Debian's kernel, without .ko, after those it depends on (repeatable; fetches 110 MB once)")
 	f.BoolVar(&o.CountTime, "count-time", false, "the guest's clocks count instructions, one a nanosecond: times do not depend on the host's load (slow)")
 	vmFlags(c, &o)
 	return c
+}
+
+// fillEnv gives the names that stand alone the values that they have here, so that
+// none needs to stand on a command line, which everybody can read.
+func fillEnv(env []string) error {
+	for i, kv := range env {
+		name, _, set := strings.Cut(kv, "=")
+		value, here := os.LookupEnv(name)
+		switch {
+		case name == "":
+			return cli.Usagef("--env %q: want NAME=VALUE or NAME", kv)
+		case set:
+		case !here:
+			return cli.Usagef("--env %s: not set here; give NAME=VALUE", name)
+		default:
+			env[i] = name + "=" + value
+		}
+	}
+	return nil
 }

@@ -9,27 +9,31 @@ import (
 // Tree checks a folder as [Dir] does, and everything below it: the effective
 // user's, and writable by nobody else. Symbolic links have no mode, and a sticky
 // folder (a tmp) may be written by all: what is in it is the user's all the same.
-// Folders for which skip is true are checked themselves, not what is in them.
-// What is gone meanwhile is no error.
-func Tree(dir string, skip func(path string) bool) error {
+// Entries for which skip is true of their path below dir are left out, with what is
+// in them. What is gone meanwhile is no error.
+func Tree(dir string, skip func(rel string) bool) error {
 	if err := Dir(dir); err != nil {
+		return err
+	}
+	_, dir, err := walk(dir) // filepath.WalkDir follows no link, not even the first
+	if err != nil {
 		return err
 	}
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return gone(err)
 		}
+		if path != dir && skip != nil && skip(path[len(dir)+1:]) {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
 		st, err := d.Info()
 		if err != nil {
 			return gone(err)
 		}
-		if err := inTree(path, st); err != nil {
-			return err
-		}
-		if d.IsDir() && skip != nil && skip(path) {
-			return fs.SkipDir
-		}
-		return nil
+		return inTree(path, st)
 	})
 }
 

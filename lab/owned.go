@@ -69,7 +69,9 @@ func (c *cache) distrusted(err error) error {
 	if !errors.As(err, &te) {
 		return err
 	}
-	return &Error{"trust the cache " + c.dir, err, c.remedy(te)}
+	told := *te
+	told.How = c.remedy(te)
+	return &Error{Op: "trust the cache " + c.dir, Err: &told}
 }
 
 func (c *cache) remedy(te *trust.Error) string {
@@ -84,12 +86,11 @@ func (c *cache) remedy(te *trust.Error) string {
 	case uid != me && me == 0:
 		return "root runs nothing that another user can change: use sudo -H, or set XDG_CACHE_HOME, " +
 			"or --cache, to a folder of root's, such as /var/cache"
-	case uid == 0 && within:
-		return fmt.Sprintf("an earlier run as root left it: sudo chown -R %d %s, or remove that folder: "+
-			"it is made again", me, c.dir)
 	case uid == me && within:
-		return fmt.Sprintf("remove that folder: it is made again; or, if nobody else has written there: "+
-			"chmod -R go-w %s", c.dir)
+		return fmt.Sprintf("remove %[1]s: it is made again; or, if nobody else has written there: chmod -R go-w %[1]s", c.dir)
+	case uid == 0 && within:
+		return fmt.Sprintf("an earlier run as root left it: sudo chown -R %d %[2]s, or sudo rm -r %[2]s: it is made again",
+			me, c.dir)
 	case uid == me:
 		return te.How + ", or " + elsewhere
 	}

@@ -61,9 +61,13 @@ func wantDistrust(t *testing.T, err error, words ...string) {
 		t.Error("it was trusted")
 		return
 	}
+	text := err.Error()
+	if fixed := interface{ Fix() string }(nil); errors.As(err, &fixed) {
+		text += "; " + fixed.Fix()
+	}
 	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("error is %v, want one with %q", err, w)
+		if !strings.Contains(text, w) {
+			t.Errorf("error is %s, want one with %q", text, w)
 		}
 	}
 }
@@ -187,6 +191,25 @@ func TestFoldersThatAreNoCache(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
+	}
+}
+
+// Modes and owners can be mended by those who know who wrote there.
+func TestRemedies(t *testing.T) {
+	needRoot(t)
+	dir := filled(t)
+	open(t, dir, "kernels")
+	_, err := openCache(dir)
+	wantDistrust(t, err, "remove "+dir, "chmod -R go-w "+dir)
+	must(t, os.Chmod(filepath.Join(dir, "kernels"), 0o755))
+	if _, err := openCache(dir); err != nil {
+		t.Errorf("mended: %v", err)
+	}
+	give(t, dir, "kernels")
+	_, err = openCache(dir)
+	wantDistrust(t, err, "sudo -H")
+	if strings.Contains(err.Error(), "chown 0") {
+		t.Errorf("root is told to take what may be planted: %v", err)
 	}
 }
 

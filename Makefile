@@ -35,6 +35,7 @@ demo: build ## run every mode this kernel can run between two namespaces (root; 
 .PHONY: test
 test: deps-test build $(GOTESTSUM) ## run every test this machine can run; ends with what was skipped and why
 	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true # the tests say what failed
+	@mk/trusted.sh '$(TOOLS)'
 	mk/test.sh '$(GOTESTSUM)'
 
 .PHONY: bench-probes
@@ -56,6 +57,7 @@ lint: $(STATICCHECK) ## gofmt, go vet, staticcheck
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt would change:"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) vet $(ENGINES) ./...
+	@mk/trusted.sh '$(TOOLS)'
 	'$(STATICCHECK)' ./...
 	'$(STATICCHECK)' $(ENGINES) ./...
 
@@ -73,12 +75,14 @@ include mk/field.mk
 # Tools and packages: installed once, then everything works offline.
 
 $(GOTESTSUM):
-	@mkdir -p '$(TOOLS)'
+	@mk/trusted.sh '$(TOOLS)'
+	@umask 022; mkdir -p '$(TOOLS)'
 	GOBIN='$(TOOLS)' $(GO) install gotest.tools/gotestsum@v1.13.0
 	@mv '$(TOOLS)/gotestsum' '$@'
 
 $(STATICCHECK):
-	@mkdir -p '$(TOOLS)'
+	@mk/trusted.sh '$(TOOLS)'
+	@umask 022; mkdir -p '$(TOOLS)'
 	GOBIN='$(TOOLS)' $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.7.0
 	@mv '$(TOOLS)/staticcheck' '$@'
 

@@ -18,21 +18,4 @@ if ! command -v apt-get >/dev/null || [ "$(id -u)" != 0 ]; then
 	exit 1
 fi
 echo "installing ${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
-log=$(mktemp)
-# The tests start what they need themselves: no service of a package, such as
-# sshd, may start now or at the next boot.
-policy=/usr/sbin/policy-rc.d
-if [ -e "$policy" ]; then policy=; else printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy"; fi
-trap 'rm -f "$log" ${policy:+"$policy"}' EXIT
-if ! { apt-get install -y -qq --no-install-recommends "${missing[@]}" ||
-	{ apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}"; }; } >"$log" 2>&1; then
-	cat "$log" >&2
-	exit 1
-fi
-case " ${missing[*]} " in
-*" openssh-server "*) systemctl disable ssh.service ssh.socket >/dev/null 2>&1 || true ;;
-esac
-case " ${missing[*]} " in
-*" snmpd "*) systemctl disable snmpd.service >/dev/null 2>&1 || true ;;
-esac
+exec "$(dirname "$0")/install.sh" "${missing[@]}"

@@ -5,6 +5,8 @@
 # its commit. What cannot be had is said and left out, and is tried again the
 # next time. Nothing of them becomes part of this repository.
 set -euo pipefail
+"$(dirname "$0")/trusted.sh" "$1" # their makefiles run here
+umask 022
 dir=$1 jobs=$(nproc)
 mkdir -p "$dir/bin"
 

@@ -20,6 +20,4 @@ if [ "$(id -u)" != 0 ]; then
 	exit
 fi
 echo "installing$missing" >&2
-{ apt-get install -y --no-install-recommends $missing ||
-	{ apt-get update && apt-get install -y --no-install-recommends $missing; }; } >&2 ||
-	echo "apt-get install$missing failed"
+"$(dirname "$0")/install.sh" $missing >&2 || echo "apt-get install$missing failed"

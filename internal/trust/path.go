@@ -50,7 +50,11 @@ func Reachable(path string) error {
 
 // MkdirAll makes a folder that is the effective user's alone, with the parents
 // that it lacks, and checks it as [Dir] does. One that is there keeps its mode.
+// Nothing is made below a folder that another user could replace.
 func MkdirAll(path string, mode fs.FileMode) error {
+	if err := Reachable(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := os.MkdirAll(path, mode&^0o022); err != nil {
 		return err
 	}

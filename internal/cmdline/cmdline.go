@@ -42,7 +42,12 @@ func Public(args []string) string {
 	for words := args[1:]; len(words) > 0 && words[0] != "--"; {
 		words = p.next(words)
 	}
-	return cut(strings.Join(p.out, " "))
+	const most = 300
+	s := strings.Join(p.out, " ")
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + Hidden
+	}
+	return s
 }
 
 // Clean makes of a line what [Public] would have made: another version of zcbench
@@ -52,22 +57,12 @@ func Clean(line string) string { return Public(strings.Fields(line)) }
 // Printable drops from a text what is not to be seen: what moves a terminal's
 // cursor, or turns the direction of writing.
 func Printable(text string) string {
-	shown := strings.Map(func(r rune) rune {
+	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return -1
 		}
 		return r
 	}, strings.ToValidUTF8(text, ""))
-	return cut(shown)
-}
-
-// cut ends a text that is too long.
-func cut(s string) string {
-	const most = 300
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + Hidden
-	}
-	return s
 }
 
 // printer writes words, and the sign for hidden ones once for all in a row.

@@ -42,7 +42,7 @@ func TestClean(t *testing.T) {
 		"zcbench run --sut ssh:a --power command=curl -u admin:SECRET https://bmc --dev eth0 SECRET": "zcbench run --sut ssh:a --power … --dev eth0 …",
 		"zcbench run --power command=PASS=SECRET curl --user SECRET":                                 "zcbench run --power … --user …",
 		"zcbench run --sut ssh:\u202ea\u009b31m":                                                     "zcbench run --sut …",
-		"": "",
+		"":                                                                                           "",
 	} {
 		if got := Clean(line); got != want {
 			t.Errorf("%q: %q, want %q", line, got, want)

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,13 +24,16 @@ const runDir = "/run/zcbench"
 func Dir() (string, error) {
 	dirs, why := folders()
 	fix := "name a folder that nobody else may write, for zcbench restore too: " + DirEnv + "=/PATH"
+	if len(dirs) > 1 {
+		fix = "mount a tmpfs on /run, or use root's own HOME (sudo -H); or " + fix
+	}
 	for _, d := range dirs {
 		err := prepare(d)
 		if err == nil {
 			return d, nil
 		}
-		if f := stream.FixOf(err); f != "" {
-			fix = f + "; or " + fix
+		if te := (*trust.Error)(nil); errors.As(err, &te) && te.Path == d {
+			fix = te.Fix() + "; or " + fix
 		}
 		if why != nil {
 			err = fmt.Errorf("%w; %w", why, err)

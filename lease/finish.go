@@ -126,10 +126,10 @@ func Finish(o FinishOptions) ([]Report, error) {
 	for i, dir := range dirs {
 		r, err := finishIn(dir, boot, o)
 		switch {
+		case trust.Untrusted(err) && i == 0:
+			out = append(out, refusedFolder(dir, err, o)...)
 		case trust.Untrusted(err):
-			if i == 0 || o.All { // the second one, of another user, is that user's business
-				out = append(out, refusedFolder(dir, err, o)...)
-			}
+			out = append(out, refusedOurs(dir, err)...)
 		case err != nil:
 			return out, err
 		}
@@ -145,13 +145,8 @@ func finishIn(dir, boot string, o FinishOptions) ([]Report, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(globEscape(dir), "*"+journalExt))
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(files, func(a, b string) int { return -compareAge(a, b) })
 	var out []Report
-	for _, f := range files {
+	for _, f := range journalsIn(dir) {
 		if r := finishOne(f, boot, o); r != nil {
 			out = append(out, *r)
 		}
@@ -160,6 +155,13 @@ func finishIn(dir, boot string, o FinishOptions) ([]Report, error) {
 		sweep(dir)
 	}
 	return out, nil
+}
+
+// journalsIn are the journals of a folder, the newest first.
+func journalsIn(dir string) []string {
+	files, _ := filepath.Glob(filepath.Join(globEscape(dir), "*"+journalExt)) // the pattern is right
+	slices.SortFunc(files, func(a, b string) int { return -compareAge(a, b) })
+	return files
 }
 
 // globEscape makes a folder's name mean itself in a pattern.

@@ -68,12 +68,18 @@ func refused(path string, why error) *Report {
 	if j := peek(path); j != nil {
 		r.Owner, r.Steps = j.Owner, j.told()
 	}
-	r.Fix = "see whether what it says can be right"
-	if how := stream.FixOf(why); how != "" {
-		r.Fix += "; " + how
-	}
-	r.Fix += "; then: " + adoptCommand()
+	r.Fix = "see whether what it says can be right; " + makeOurs(path, why)
 	return r
+}
+
+// makeOurs is how a user gets a refused journal to a place where it can be adopted:
+// where its folder lies in another user's, by a copy.
+func makeOurs(path string, why error) string {
+	te := (*trust.Error)(nil)
+	if errors.As(why, &te) && (te.Path == path || te.Path == filepath.Dir(path)) {
+		return te.Fix() + "; then: " + adoptCommand()
+	}
+	return fmt.Sprintf("then: d=$(mktemp -d) && cp -- %s $d && %s=$d zcbench restore --adopt", path, DirEnv)
 }
 
 // peek reads a file that may be anybody's; nil, if it is no journal.
@@ -99,14 +105,26 @@ func peek(path string) *Journal {
 // refusedFolder reports all that lies in a folder that another user could have
 // filled. That there is nothing is worth a word only to who asks for all.
 func refusedFolder(dir string, why error, o FinishOptions) []Report {
-	files, _ := filepath.Glob(filepath.Join(globEscape(dir), "*"+journalExt))
+	files := journalsIn(dir)
 	if len(files) == 0 && o.All {
 		return []Report{{Journal: dir, State: Refused, Error: why.Error(), Fix: stream.FixOf(why)}}
 	}
-	slices.SortFunc(files, func(a, b string) int { return -compareAge(a, b) })
 	var out []Report
 	for _, f := range files {
 		out = append(out, *refused(f, why))
+	}
+	return out
+}
+
+// refusedOurs reports what root has left in the folder of another user: an older
+// zcbench did where /run could not be written and HOME was that user's. What the
+// user has there is the user's own business.
+func refusedOurs(dir string, why error) []Report {
+	var out []Report
+	for _, f := range journalsIn(dir) {
+		if st, err := os.Lstat(f); err == nil && ownedByUs(st) {
+			out = append(out, *refused(f, why))
+		}
 	}
 	return out
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/internal/trust"
 	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/stream"
 	"golang.org/x/sys/unix"
 )
 
@@ -316,8 +317,30 @@ func TestIntegrationDirOfAnotherUser(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "belongs to user 4711") || !strings.Contains(err.Error(), "read-only") {
 			return fmt.Errorf("another's home: %w", err)
 		}
+		if how := stream.FixOf(err); strings.Contains(how, "chown") || !strings.Contains(how, "sudo -H") || !strings.Contains(how, DirEnv) {
+			return fmt.Errorf("the fix is %q", how)
+		}
 		if e, _ := os.ReadDir(home); len(e) != 0 {
 			return fmt.Errorf("made %v there", e)
+		}
+		// What an older zcbench put there is shown, and nothing else that is there.
+		state := filepath.Join(home, ".local/state/zcbench")
+		ours, theirs := filepath.Join(state, "2-1-0.lease"), filepath.Join(state, "1-1-0.lease")
+		const journal = "{\"kind\":\"zcbench-lease\",\"version\":2,\"boot_id\":\"b\",\"owner\":{\"pid\":1}}\n{\"steps\":[{\"setting\":\"irqbalance\",\"before\":\"running\",\"set\":\"stopped\"}]}\n"
+		if err := errors.Join(os.MkdirAll(state, 0o755), os.WriteFile(ours, []byte(journal), 0o600), os.WriteFile(theirs, []byte(journal), 0o600), os.Chown(theirs, stranger4711, stranger4711)); err != nil {
+			return err
+		}
+		for _, o := range []FinishOptions{{}, {All: true}, {All: true, Adopt: true}} {
+			r, err := Finish(o)
+			if err != nil || len(r) != 1 || r[0].Journal != ours || r[0].State != Refused || len(r[0].Steps) != 1 || !strings.Contains(r[0].Fix, "cp -- "+ours) {
+				return fmt.Errorf("%+v: %+v, %w", o, r, err)
+			}
+		}
+		if err := os.RemoveAll(filepath.Join(home, ".local")); err != nil {
+			return err
+		}
+		if r, err := Finish(FinishOptions{All: true}); err != nil || len(r) != 0 {
+			return fmt.Errorf("nothing is there: %+v, %w", r, err)
 		}
 		if err := os.Chown(home, 0, 0); err != nil {
 			return err

@@ -218,7 +218,7 @@ func restore(req wire.Request) (any, error) {
 			return nil, err
 		}
 	}
-	r, err := lease.Finish(lease.FinishOptions{DryRun: p.DryRun, Force: p.Force, All: true})
+	r, err := lease.Finish(lease.FinishOptions{DryRun: p.DryRun, Force: p.Force, Adopt: p.Adopt, All: true})
 	if r == nil {
 		r = []lease.Report{}
 	}
@@ -228,12 +228,17 @@ func restore(req wire.Request) (any, error) {
 // finish is [lease.Finish]; tests put a slow one in its place.
 var finish = lease.Finish
 
-// finishDead restores what dead processes left, and says so.
+// finishDead restores what dead processes left, and says so. A journal that is
+// refused is not taken over here: it is said what is left, and how to get it back.
 func finishDead() ([]string, error) {
 	reports, err := finish(lease.FinishOptions{})
 	out := []string{}
 	for _, r := range reports {
-		out = append(out, r.Lines()...)
+		lines := r.Lines()
+		if r.State != lease.Broken && r.State != lease.Refused {
+			lines[0] = "finished " + lines[0]
+		}
+		out = append(out, lines...)
 	}
 	return out, err
 }

@@ -8,11 +8,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/veth"
 	"github.com/zcbench/zcbench/wire"
@@ -139,7 +138,7 @@ func (h *Host) greet(ctx context.Context, o Options) error {
 	}
 	for _, l := range finished {
 		if o.Notices != nil {
-			fmt.Fprintf(o.Notices, "host %s: finished %s\n", h.Spec.Name, l)
+			fmt.Fprintf(o.Notices, "host %s: %s\n", h.Spec.Name, l)
 		}
 	}
 	return nil
@@ -148,7 +147,7 @@ func (h *Host) greet(ctx context.Context, o Options) error {
 func (h *Host) hello(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, greetTime, fmt.Errorf("the agent did not answer within %v", greetTime))
 	defer cancel()
-	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, Session: o.Session, Command: commandLine(os.Args)}
+	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, Session: o.Session, Command: cmdline.Public(os.Args)}
 	if h.Spec.Kind == "ssh" {
 		hello.SilenceNs = int64(silence)
 	}
@@ -159,17 +158,6 @@ func (h *Host) hello(ctx context.Context, o Options) error {
 		go h.stayAlive()
 	}
 	return h.SyncClock(ctx)
-}
-
-// commandLine is this process's, cut where it gets long.
-func commandLine(args []string) string {
-	const most = 300
-	s := strings.ToValidUTF8(strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " "), "")
-	s = strings.Map(printable, s)
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "..."
-	}
-	return s
 }
 
 // maxDrift is how fast two machines' clocks may part, as a fraction: quartz is

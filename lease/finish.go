@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/cmdline"
+	"github.com/zcbench/zcbench/internal/trust"
 	"github.com/zcbench/zcbench/nic"
 	"golang.org/x/sys/unix"
 )
@@ -24,7 +27,8 @@ const (
 	Owing    State = "owing"    // its owner is dead: something is left or could not be restored
 	Alive    State = "alive"    // its owner lives and restores it itself
 	Rebooted State = "rebooted" // the machine was started anew since: nothing was left to restore
-	Broken   State = "broken"   // it cannot be read
+	Broken   State = "broken"   // it is damaged: nothing of it was restored
+	Refused  State = "refused"  // another user could have written it, or it has no checksums: likewise
 )
 
 // Report is what became of one journal.
@@ -34,6 +38,8 @@ type Report struct {
 	State   State        `json:"state"`
 	Steps   []StepReport `json:"steps,omitempty"`
 	Error   string       `json:"error,omitempty"`
+	Fix     string       `json:"fix,omitempty"`
+	Kept    string       `json:"kept,omitempty"` // the file of one that was damaged and adopted
 }
 
 // Lines say it to people.
@@ -43,22 +49,50 @@ func (r Report) Lines() []string {
 		return []string{fmt.Sprintf("the lease of %v: it lives and will restore what it set", r.Owner)}
 	case Rebooted:
 		return []string{fmt.Sprintf("the lease of %v: the machine was rebooted since, its settings are gone", r.Owner)}
-	case Broken:
-		return []string{fmt.Sprintf("the journal %s cannot be used: %s", r.Journal, r.Error)}
+	case Broken, Refused:
+		return r.refusal()
 	}
 	out := []string{fmt.Sprintf("the lease of %v, which is dead:", r.Owner)}
 	for _, s := range r.Steps {
 		out = append(out, "  "+s.String())
+		if s.Result == Failure && s.Fix != "" {
+			out = append(out, "    fix: "+cmdline.Printable(s.Fix))
+		}
 	}
 	if len(r.Steps) == 0 {
 		out = append(out, "  nothing was left to restore")
+	}
+	if r.Kept != "" {
+		out = append(out, "  what could not be read is kept in "+cmdline.Printable(r.Kept))
+	}
+	return out
+}
+
+// refusal says what stands in a journal that was not used, and what can be done.
+func (r Report) refusal() []string {
+	what, how := "journal", "was refused"
+	if filepath.Ext(r.Journal) != journalExt {
+		what = "folder"
+	}
+	if r.State == Broken {
+		how = "cannot be used"
+	}
+	out := []string{fmt.Sprintf("the %s %s %s, and nothing of it restored: %s", what, cmdline.Printable(r.Journal), how, cmdline.Printable(r.Error))}
+	if r.Owner.PID > 0 {
+		out = append(out, fmt.Sprintf("  it says that it is of %v", r.Owner))
+	}
+	for _, s := range r.Steps {
+		out = append(out, "  "+s.String())
+	}
+	if r.Fix != "" {
+		out = append(out, "  fix: "+cmdline.Printable(r.Fix))
 	}
 	return out
 }
 
 // Failed reports whether something could not be restored.
 func (r Report) Failed() bool {
-	return r.State == Broken || slices.ContainsFunc(r.Steps, func(s StepReport) bool { return s.Result == Failure })
+	return r.State == Broken || r.State == Refused || slices.ContainsFunc(r.Steps, func(s StepReport) bool { return s.Result == Failure })
 }
 
 // FinishOptions say how thorough [Finish] is.
@@ -69,51 +103,95 @@ type FinishOptions struct {
 	// All looks also at what was left because somebody else changed it, and at
 	// leases of the living. Otherwise only what is new is reported.
 	All bool
+	// Adopt takes over journals that are refused although they are ours: those
+	// without checksums, what can be read of damaged ones, and those in a folder or
+	// file that others could write to. The user has seen what they say.
+	Adopt bool
 }
 
 // Finish restores what dead processes left: the newest lease first, each setting
 // in the network namespace that has it.
 func Finish(o FinishOptions) ([]Report, error) {
-	if o.Dir == "" {
-		dir, err := Dir()
-		if err != nil {
-			return nil, err
-		}
-		o.Dir = dir
-	}
 	boot, err := bootID()
 	if err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(o.Dir, "*"+journalExt))
-	if err != nil {
+	dirs := []string{o.Dir}
+	if o.Dir == "" {
+		if dirs, err = folders(); len(dirs) == 0 {
+			return nil, err
+		}
+	}
+	var out []Report
+	for i, dir := range dirs {
+		r, err := finishIn(dir, boot, o)
+		switch {
+		case trust.Untrusted(err) && i == 0:
+			out = append(out, refusedFolder(dir, err, o)...)
+		case trust.Untrusted(err):
+			out = append(out, refusedOurs(dir, err)...)
+		case err != nil:
+			return out, err
+		}
+		out = append(out, r...)
+	}
+	return out, nil
+}
+
+// finishIn works off one folder, if it is there and ours.
+func finishIn(dir, boot string, o FinishOptions) ([]Report, error) {
+	if err := enter(dir, o); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(files, func(a, b string) int { return -compareAge(a, b) })
 	var out []Report
-	for _, f := range files {
+	for _, f := range journalsIn(dir) {
 		if r := finishOne(f, boot, o); r != nil {
 			out = append(out, *r)
 		}
 	}
 	if !o.DryRun {
-		sweep(o.Dir)
+		sweep(dir)
 	}
 	return out, nil
 }
 
+// journalsIn are the journals of a folder, the newest first.
+func journalsIn(dir string) []string {
+	files, _ := filepath.Glob(filepath.Join(globEscape(dir), "*"+journalExt)) // the pattern is right
+	slices.SortFunc(files, func(a, b string) int { return -compareAge(a, b) })
+	return files
+}
+
+// globEscape makes a folder's name mean itself in a pattern.
+func globEscape(dir string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
+}
+
 // sweep removes the lock files of the dead.
 func sweep(dir string) {
-	files, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
-	for _, path := range files {
-		f, err := os.OpenFile(path, os.O_RDWR|unix.O_CLOEXEC, 0)
-		if err != nil {
-			continue
+	files, _ := filepath.Glob(filepath.Join(globEscape(dir), "*.lock"))
+	files = slices.DeleteFunc(files, func(path string) bool { return filepath.Base(path) == gateFile })
+	if len(files) == 0 {
+		return
+	}
+	_ = gated(dir, func() error { // what is left is swept the next time
+		for _, path := range files {
+			sweepOne(path)
 		}
-		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && same(f, path) {
-			os.Remove(path)
-		}
-		f.Close()
+		return nil
+	})
+}
+
+func sweepOne(path string) {
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if trust.File(f) == nil && unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && same(f, path) {
+		os.Remove(path)
 	}
 }
 
@@ -138,48 +216,57 @@ func compareAge(a, b string) int {
 
 // finishOne works one journal off; nil where there is nothing to say.
 func finishOne(path, boot string, o FinishOptions) *Report {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|unix.O_CLOEXEC, 0)
-	if errors.Is(err, os.ErrNotExist) {
+	f, err := openJournal(path, o)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return nil // somebody else was faster
-	}
-	r := &Report{Journal: path, State: Broken}
-	if err != nil {
-		r.Error = err.Error()
-		return r
+	case trust.Untrusted(err):
+		return refused(path, err)
+	case err != nil:
+		return &Report{Journal: path, State: Broken, Error: err.Error()}
 	}
 	defer f.Close()
 	mine := awaitDeath(f)
 	j, err := read(f)
-	switch {
-	case errors.Is(err, errEmpty):
-		if mine && !o.DryRun {
+	if errors.Is(err, errEmpty) {
+		if mine && !o.DryRun && same(f, path) {
 			os.Remove(path) // killed before it set anything
 		}
 		return nil
-	case err != nil:
-		r.Error = err.Error()
-		return r
 	}
-	r.Owner = j.Owner
-	if !mine {
-		r.State = Alive
-		if !o.All || j.Owner.PID == os.Getpid() {
-			return nil
-		}
-		return r
-	}
-	if !same(f, path) {
+	bad := j.distrust(path, err)
+	switch {
+	case !mine && err != nil:
+		bad.Fix = "wait until the process ends that has it locked: lslocks shows which"
+		return bad
+	case !mine && (!o.All || j.Owner.PID == os.Getpid()):
+		return nil
+	case !mine:
+		return &Report{Journal: path, Owner: j.Owner, State: Alive}
+	case !same(f, path):
 		return nil // it was finished while we waited
+	case bad != nil && (!o.Adopt || err != nil && len(j.Steps) == 0):
+		return bad
 	}
-	if j.BootID != boot {
+	j.Path = path
+	r := &Report{Journal: path, Owner: j.Owner}
+	if j.BootID != boot && !j.noHead {
 		r.State = Rebooted
 		if !o.DryRun {
 			os.Remove(path)
 		}
 		return r
 	}
-	j.Path = path
-	return j.finish(r, &file{f}, o)
+	to := &file{f: f, sum: j.sum}
+	if bad != nil && !o.DryRun {
+		if to, r.Kept, err = j.adopt(err != nil, boot); err != nil {
+			bad.Error += "; " + err.Error()
+			return bad
+		}
+		defer to.f.Close()
+		j.Torn = false
+	}
+	return j.finish(r, to, o)
 }
 
 func (j *Journal) finish(r *Report, f *file, o FinishOptions) *Report {
@@ -253,17 +340,6 @@ func (j *Journal) unreachable(in func(int) bool, f *file, err error, dry bool) [
 	return out
 }
 
-func read(f *os.File) (*Journal, error) {
-	b, err := io.ReadAll(io.NewSectionReader(f, 0, maxJournal+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(b) > maxJournal {
-		return nil, fmt.Errorf("longer than %d bytes", maxJournal)
-	}
-	return parse(b)
-}
-
 // cutTorn ends a journal where its last whole line does, so that more can be
 // written behind it.
 func cutTorn(f *file) {
@@ -286,37 +362,8 @@ func awaitDeath(f *os.File) bool {
 			return false
 		}
 		j, err := read(f)
-		if err != nil || !dying(j.Owner.PID) {
+		if err != nil || !j.Owner.gone() {
 			return false
 		}
 	}
-}
-
-// dying reports whether a process has been killed but is still there, or has just
-// gone (/proc/PID/stat and status; PF_EXITING in include/linux/sched.h).
-func dying(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return true
-	}
-	f := strings.Fields(string(b)[strings.LastIndexByte(string(b), ')')+1:])
-	if len(f) < 7 || f[0] == "Z" || f[0] == "X" {
-		return true
-	}
-	flags, _ := strconv.ParseUint(f[6], 10, 64)
-	const exiting = 0x4
-	if flags&exiting != 0 {
-		return true
-	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return true
-	}
-	for _, line := range strings.Split(string(status), "\n") {
-		if v, ok := strings.CutPrefix(line, "ShdPnd:"); ok {
-			pending, _ := strconv.ParseUint(strings.TrimSpace(v), 16, 64)
-			return pending&(1<<(unix.SIGKILL-1)) != 0
-		}
-	}
-	return false
 }

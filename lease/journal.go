@@ -5,17 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/cmdline"
 	"golang.org/x/sys/unix"
 )
 
-// Version of the journal's format. A reader refuses newer ones. 2 has Reset.
-const Version = 2
+// Version of the journal's format. A reader refuses newer ones. 2 has Reset, 3 a
+// checksum in every line.
+const Version = 3
 
 const (
 	journalKind = "zcbench-lease"
@@ -23,26 +26,6 @@ const (
 	// maxJournal bounds what is read of a file: many times what 1000 queues need.
 	maxJournal = 16 << 20
 )
-
-// Owner is who has a lease.
-type Owner struct {
-	PID        int    `json:"pid"`
-	Command    string `json:"command"`
-	Session    string `json:"session,omitempty"`
-	Controller string `json:"controller,omitempty"` // command line of who runs the session, perhaps on another host
-	SinceNs    int64  `json:"since_utc_ns"`         // ns since 1970
-}
-
-func (o Owner) String() string {
-	s := fmt.Sprintf("process %d (%s", o.PID, o.Command)
-	if o.Session != "" {
-		s += ", session " + o.Session
-	}
-	if o.Controller != "" {
-		s += " of: " + o.Controller
-	}
-	return s + ") since " + time.Unix(0, o.SinceNs).UTC().Format("2006-01-02 15:04:05 UTC")
-}
 
 // Step is one setting: what was found, and what was set.
 type Step struct {
@@ -95,16 +78,23 @@ type line struct {
 	Became map[int]string `json:"became,omitempty"` // what was to be kept, after all was set
 	Undone []int          `json:"undone,omitempty"` // are as before
 	Left   []int          `json:"left,omitempty"`   // were changed by others, and left
+
+	Sum string `json:"sum,omitempty"` // see chain; written by it
 }
 
 // Journal is what was read of one.
 type Journal struct {
-	Path   string
-	Tool   string
-	BootID string
-	Owner  Owner
-	Steps  []Step
-	Torn   bool // the last line was cut off: its writer had not set anything of it yet
+	Path    string
+	Version int
+	Tool    string
+	BootID  string
+	Owner   Owner
+	Steps   []Step
+	Torn    bool // the last line was cut off: its writer had not set anything of it yet
+
+	sum     chain // up to the last line that was read
+	noHead  bool  // its first line cannot be used: owner and boot are not known
+	trusted bool  // its lines have the right checksums
 }
 
 // owed are the numbers of the steps that are not undone; left ones only with all.
@@ -129,41 +119,77 @@ const (
 var errEmpty = errors.New("it has no first line")
 
 // parse reads a journal. A last line without its end is torn; anything else that
-// does not fit is an error: nothing is restored from a file that may lie.
+// does not fit is an error, with what could be read all the same: for people to
+// look at, and see [Journal.salvage].
 func parse(b []byte) (*Journal, error) {
 	j := &Journal{}
-	number := 0
-	for len(b) > 0 {
-		raw, rest, whole := bytes.Cut(b, []byte{'\n'})
-		if !whole {
+	rest := b
+	for number := 1; len(rest) > 0; number++ {
+		raw, after, whole := bytes.Cut(rest, []byte{'\n'})
+		if !whole && !j.sum.overlong(raw) {
 			j.Torn = true
 			break
 		}
-		b = rest
-		number++
-		var l line
-		dec := json.NewDecoder(bytes.NewReader(raw))
-		dec.DisallowUnknownFields()
-		if number == 1 {
-			dec = json.NewDecoder(bytes.NewReader(raw)) // a newer version may have more: it is refused by its number
-		}
-		err := dec.Decode(&l)
-		if err == nil && dec.More() {
-			err = errors.New("more than one object")
-		}
-		if err == nil && number == 1 {
-			err = j.head(l)
-		} else if err == nil {
-			err = j.add(l)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", number, err)
+		rest = after
+		if err := j.line(raw, whole); err != nil {
+			if number == 1 {
+				j.salvage(rest)
+			}
+			return j, fmt.Errorf("line %d: %w", number, err)
 		}
 	}
-	if number == 0 {
+	if j.Version == 0 {
 		return nil, errEmpty
 	}
+	j.trusted = j.Version >= 3
 	return j, nil
+}
+
+// salvage reads what follows a first line that cannot be used, up to the first
+// line that is none.
+func (j *Journal) salvage(b []byte) {
+	j.noHead = true
+	for {
+		raw, rest, whole := bytes.Cut(b, []byte{'\n'})
+		if l, err := decodeLine(raw, true); !whole || err != nil || j.add(l) != nil {
+			return
+		}
+		b = rest
+	}
+}
+
+func decodeLine(raw []byte, strict bool) (l line, err error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if strict {
+		dec.DisallowUnknownFields()
+	}
+	err = dec.Decode(&l)
+	if err == nil && dec.More() {
+		err = errors.New("more than one object")
+	}
+	return l, err
+}
+
+// line takes one line of the file.
+func (j *Journal) line(raw []byte, whole bool) error {
+	first := j.Version == 0
+	next, bad := j.sum.check(raw)
+	if !whole || j.Version >= 3 && bad != nil {
+		return errSum
+	}
+	l, err := decodeLine(raw, !first) // a newer version may have more there: it is refused by its number
+	switch {
+	case err != nil:
+		return err
+	case first && l.Version <= Version && (l.Version >= 3) != (bad == nil), l.Sum != "" && bad != nil:
+		return errSum
+	case first:
+		err = j.head(l)
+	default:
+		err = j.add(l)
+	}
+	j.sum = next
+	return err
 }
 
 func (j *Journal) head(l line) error {
@@ -171,61 +197,62 @@ func (j *Journal) head(l line) error {
 	case l.Kind != journalKind:
 		return fmt.Errorf("kind %q is not %q: no journal of a lease", l.Kind, journalKind)
 	case l.Version < 1 || l.Version > Version:
-		return fmt.Errorf("version %d: this zcbench knows up to %d: use the one that wrote it (%s)", l.Version, Version, l.Tool)
+		return fmt.Errorf("version %d: this zcbench knows up to %d: use the one that wrote it (%s)", l.Version, Version, cmdline.Printable(l.Tool))
 	case l.Owner == nil || l.BootID == "":
 		return errors.New("owner or boot_id is missing")
 	}
-	j.Tool, j.BootID, j.Owner = l.Tool, l.BootID, *l.Owner
+	j.Version, j.Tool, j.BootID, j.Owner = l.Version, l.Tool, l.BootID, *l.Owner
+	j.Owner.clean()
 	return nil
 }
 
+// add takes what a line says, or nothing of it.
 func (j *Journal) add(l line) error {
+	if err := j.fits(l); err != nil {
+		return err
+	}
+	j.Steps = append(j.Steps, l.Steps...)
+	for i, v := range l.Reset {
+		j.Steps[i].reset(v)
+	}
+	for i, v := range l.Became {
+		j.Steps[i].became = v
+	}
+	for _, i := range l.Undone {
+		j.Steps[i].state = undone
+	}
+	for _, i := range l.Left {
+		j.Steps[i].state = left
+	}
+	return nil
+}
+
+// fits holds a line against those before it.
+func (j *Journal) fits(l line) error {
 	if l.Kind != "" {
 		return errors.New("a second first line")
 	}
-	for _, s := range l.Steps {
+	for i, s := range l.Steps {
 		if s.Name == "" || s.Dev != "" && s.Index <= 0 || strings.ContainsAny(s.Dev, "/ ") {
-			return fmt.Errorf("step %d: setting %q of %q with index %d", len(j.Steps), s.Name, s.Dev, s.Index)
+			return fmt.Errorf("step %d: setting %q of %q with index %d", len(j.Steps)+i, s.Name, s.Dev, s.Index)
 		}
-		j.Steps = append(j.Steps, s)
 	}
-	at := func(i int) (*Step, error) {
-		if i < 0 || i >= len(j.Steps) {
-			return nil, fmt.Errorf("step %d of %d", i, len(j.Steps))
-		}
-		return &j.Steps[i], nil
-	}
-	for i, v := range l.Reset {
-		s, err := at(i)
-		if err != nil {
-			return err
-		}
-		s.reset(v)
-	}
-	for i, v := range l.Became {
-		s, err := at(i)
-		if err != nil {
-			return err
-		}
-		s.became = v
-	}
-	for _, x := range []struct {
-		steps []int
-		state string
-	}{{l.Undone, undone}, {l.Left, left}} {
-		for _, i := range x.steps {
-			s, err := at(i)
-			if err != nil {
-				return err
+	steps := len(j.Steps) + len(l.Steps)
+	for _, which := range [][]int{slices.Collect(maps.Keys(l.Reset)), slices.Collect(maps.Keys(l.Became)), l.Undone, l.Left} {
+		for _, i := range which {
+			if i < 0 || i >= steps {
+				return fmt.Errorf("step %d of %d", i, steps)
 			}
-			s.state = x.state
 		}
 	}
 	return nil
 }
 
 // file is a journal that is being written. It is locked while it is open.
-type file struct{ f *os.File }
+type file struct {
+	f   *os.File
+	sum chain // up to its last line
+}
 
 // created numbers this process's journals: no name is used twice.
 var created atomic.Int64
@@ -243,7 +270,7 @@ func create(dir string, head line) (*file, error) {
 		if err != nil {
 			return nil, fmt.Errorf("make the journal of a lease: %w: nothing was changed", err)
 		}
-		j := &file{f}
+		j := &file{f: f}
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if errors.Is(err, unix.EWOULDBLOCK) || err == nil && !same(f, path) {
 			os.Remove(path)
@@ -265,20 +292,23 @@ func create(dir string, head line) (*file, error) {
 	}
 }
 
-// write appends a line; it is on the disk when this returns. Of one that did not
-// find room nothing stays: the next would not begin at a line's beginning.
+// write appends a line, unless there is nothing in it; it is on the disk when this
+// returns. Of one that did not find room nothing stays: the next would not begin at
+// a line's beginning.
 func (j *file) write(l line) error {
 	b, err := json.Marshal(l)
-	if err != nil {
+	if err != nil || string(b) == "{}" {
 		return err
 	}
 	st, err := j.f.Stat()
 	if err != nil {
 		return err
 	}
+	b, sum := j.sum.seal(b)
 	if _, err := j.f.Write(append(b, '\n')); err != nil {
 		return errors.Join(err, j.f.Truncate(st.Size()))
 	}
+	j.sum = sum
 	return j.f.Sync()
 }
 

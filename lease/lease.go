@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/setting"
 	"github.com/zcbench/zcbench/tune"
@@ -37,11 +34,12 @@ var served struct {
 }
 
 // ServeSession says for which session the leases are that this process begins from
-// now on, and the command line of who runs it.
+// now on, and the command line of who runs it, of which only what is harmless is
+// kept: it will stand in journals, locks and the reasons of other runs.
 func ServeSession(session, controller string) {
 	served.Lock()
 	defer served.Unlock()
-	served.session, served.controller = session, controller
+	served.session, served.controller = cmdline.Printable(session), cmdline.Clean(controller)
 }
 
 // Lease is a set of settings that will be restored. Its methods are safe for
@@ -126,9 +124,12 @@ func (l *Lease) start() (err error) {
 		return nil
 	}
 	if l.opt.Dir == "" {
-		if l.opt.Dir, err = Dir(); err != nil {
-			return err
-		}
+		l.opt.Dir, err = Dir()
+	} else {
+		err = prepare(l.opt.Dir)
+	}
+	if err != nil {
+		return err
 	}
 	if l.journal.BootID, err = bootID(); err != nil {
 		return err
@@ -138,16 +139,6 @@ func (l *Lease) start() (err error) {
 	}
 	l.owner = self(l.opt.Session)
 	return nil
-}
-
-func self(session string) Owner {
-	words := []string{filepath.Base(os.Args[0])}
-	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
-		words = append(words, os.Args[1])
-	}
-	served.Lock()
-	defer served.Unlock()
-	return Owner{PID: os.Getpid(), Command: strings.Join(words, " "), Session: cmp.Or(session, served.session), Controller: served.controller, SinceNs: time.Now().UnixNano()}
 }
 
 // locate says where what is wanted is set, each once, with the values as they will
@@ -319,6 +310,7 @@ func (l *Lease) Changes() []string {
 
 // short is a value as people want to read it: tables can have 1024 entries.
 func short(v string) string {
+	v = cmdline.Printable(v)
 	const most = 60
 	if len(v) <= most {
 		return v

@@ -382,12 +382,14 @@ func TestEverySettingHasItsPlace(t *testing.T) {
 }
 
 func FuzzJournal(f *testing.F) {
-	f.Add([]byte(`{"kind":"zcbench-lease","version":1,"boot_id":"b","owner":{"pid":1,"command":"x","since_utc_ns":1}}
+	old := `{"kind":"zcbench-lease","version":1,"boot_id":"b","owner":{"pid":1,"command":"x","since_utc_ns":1}}
 {"steps":[{"dev":"eth0","ifindex":2,"netns":1,"setting":"mtu","before":"1500","set":"4148"},{"setting":"irqbalance","before":"running","keep":true}]}
 {"became":{"1":"stopped"}}
 {"reset":{"0":"9000"}}
 {"undone":[1],"left":[0]}
-`))
+`
+	f.Add([]byte(old))
+	f.Add(sealed(strings.Replace(old, `"version":1`, `"version":3`, 1)))
 	f.Add([]byte(`{"kind":"zcbench-lease","version":1}`))
 	f.Add([]byte("{}\n{}\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -3,15 +3,18 @@ package lease
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/stream"
 	"golang.org/x/sys/unix"
 )
 
@@ -38,6 +41,16 @@ func hold(t *testing.T, path, says string, while time.Duration) {
 			f.Close()
 		}
 	})
+}
+
+// ownerIn is who a lock file says has it.
+func ownerIn(path string) Owner {
+	f, err := os.Open(path)
+	if err != nil {
+		return Owner{}
+	}
+	defer f.Close()
+	return ownerOf(f)
 }
 
 // dead is what the lock file of a process that is no more says.
@@ -116,4 +129,167 @@ func TestLockBesideSweep(t *testing.T) {
 	}
 	stop.Store(true)
 	sweeping.Wait()
+}
+
+// A lock is for nobody else to look at, or to hold.
+func TestLockIsPrivate(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "host.lock")
+	if err := os.WriteFile(path, nil, 0o644); err != nil { // as an older zcbench left it
+		t.Fatal(err)
+	}
+	release, err := lock(dir, scope{"host.lock", "this machine"}, Owner{PID: os.Getpid()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("it is %v, %v", st.Mode(), err)
+	}
+	release()
+	if e, _ := os.ReadDir(dir); len(e) != 0 {
+		t.Errorf("left %v", e)
+	}
+}
+
+// Only a file of ours is a lock.
+func TestNoLock(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "host.lock")
+	try := func(word string) {
+		t.Helper()
+		release, err := lock(dir, scope{"host.lock", "this machine"}, Owner{PID: os.Getpid()})
+		if err == nil {
+			release()
+		}
+		if err == nil || !strings.Contains(err.Error(), word) || stream.FixOf(err) == "" {
+			t.Errorf("%v, want %q and a fix", err, word)
+		}
+	}
+	target := filepath.Join(t.TempDir(), "file")
+	if err := errors.Join(os.WriteFile(target, []byte("keep"), 0o600), os.Symlink(target, path)); err != nil {
+		t.Fatal(err)
+	}
+	try("symbolic link")
+	if b, _ := os.ReadFile(target); string(b) != "keep" {
+		t.Errorf("the link's target says %q", b)
+	}
+	if err := errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	try("no regular file")
+	if os.Geteuid() != 0 {
+		return
+	}
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600), os.Chown(path, stranger4711, stranger4711)); err != nil {
+		t.Fatal(err)
+	}
+	try("belongs to user 4711")
+}
+
+// A process that was given the number of an owner that died is not to be killed.
+func TestRecycledPID(t *testing.T) {
+	me := self("")
+	if me.StartTicks == 0 || me.PIDNS == 0 || me.gone() || !me.surely() {
+		t.Fatalf("this process is %+v", me)
+	}
+	other, far, old := me, me, me
+	other.StartTicks--
+	far.PIDNS++
+	old.StartTicks, old.PIDNS = 0, 0
+	for name, c := range map[string]struct {
+		busy       Busy
+		gone, kill bool
+	}{
+		"the owner":              {Busy{Owner: me}, false, true},
+		"another one":            {Busy{Owner: other, idle: true}, true, false},
+		"became another one":     {Busy{Owner: other}, true, false},
+		"elsewhere":              {Busy{Owner: far}, false, false},
+		"of an older zcbench":    {Busy{Owner: old}, false, false},
+		"and the kernel says so": {Busy{Owner: old, Holder: old.PID}, false, true},
+	} {
+		if got := c.busy.Owner.gone(); got != c.gone {
+			t.Errorf("%s: gone is %v", name, got)
+		}
+		if fix := c.busy.Fix(); strings.Contains(fix, "kill ") != c.kill {
+			t.Errorf("%s: %s", name, fix)
+		}
+	}
+	// A lock whose owner died says so, and names who has the file.
+	path := filepath.Join(t.TempDir(), "host.lock")
+	says, _ := json.Marshal(other)
+	hold(t, path, string(says), time.Minute)
+	_, err := take(path, scope{"host.lock", "this machine"}, me)
+	var busy *Busy
+	if !errors.As(err, &busy) || !busy.idle || busy.Holder != os.Getpid() || !strings.Contains(err.Error(), "is no more") || !strings.Contains(busy.Fix(), "rm "+path) {
+		t.Errorf("%v: %+v", err, busy)
+	}
+}
+
+// The lock of a process that died, held by another user who could read the file of
+// an older zcbench, is taken all the same; that of a living one is not.
+func TestLockHeldByStranger(t *testing.T) {
+	needRoot(t)
+	flock, err := exec.LookPath("flock")
+	if err != nil {
+		t.Skip("needs flock(1)")
+	}
+	base := t.TempDir()
+	if err := os.Chmod(filepath.Dir(base), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(base, "host.lock")
+	living, err := json.Marshal(self(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		says string
+		ours bool
+	}{{dead(t), true}, {"", true}, {string(living), false}} {
+		if err := os.WriteFile(path, []byte(c.says), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(flock, "--no-fork", path, "sleep", "60")
+		cmd.SysProcAttr = &unix.SysProcAttr{Credential: &syscall.Credential{Uid: stranger4711, Gid: stranger4711}}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(10 * time.Second); holder(f) != cmd.Process.Pid && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+		f.Close()
+		release, err := lock(base, scope{"host.lock", "this machine"}, self(""))
+		if (err == nil) != c.ours {
+			t.Errorf("%q: %v", c.says, err)
+		}
+		if err == nil {
+			if has := ownerIn(path); has.PID != os.Getpid() {
+				t.Errorf("the lock says %+v", has)
+			}
+			release()
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		os.Remove(path)
+	}
+}
+
+// What an owner says of itself, in whatever version, is not passed on as it is.
+func TestOwnerIsCleaned(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "host.lock")
+	says := fmt.Sprintf(`{"pid":%d,"command":"zcbench agent\u001b[31m","session":"a\u001b]0;x\u0007b","controller":"zcbench run --sut a --power command=curl -u admin:SECRET","since_utc_ns":1}`, os.Getpid())
+	hold(t, path, says, time.Minute)
+	_, err := take(path, scope{"host.lock", "this machine"}, self(""))
+	if err == nil || strings.Contains(err.Error(), "SECRET") || strings.ContainsAny(err.Error(), "\x1b\a") || !strings.Contains(err.Error(), "zcbench run --sut a --power …") {
+		t.Errorf("%q", err)
+	}
+	ServeSession("s", "zcbench run --power command=curl -u admin:SECRET")
+	defer ServeSession("", "")
+	if o := self(""); o.Controller != "zcbench run --power …" {
+		t.Errorf("%+v", o)
+	}
 }

@@ -3,9 +3,12 @@ package lease
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/stream"
 	"golang.org/x/sys/unix"
 )
@@ -21,6 +24,7 @@ const (
 	Gone     Result = "gone"
 	Failure  Result = "failed"
 	Would    Result = "would be restored" // dry run
+	Told     Result = "told by a journal that is refused"
 )
 
 // StepReport is what became of one step, for people and programs.
@@ -40,6 +44,7 @@ type StepReport struct {
 func (r StepReport) where() string { return Step{Dev: r.Dev}.where() }
 
 func (r StepReport) String() string {
+	r.Setting, r.Dev, r.Error = cmdline.Printable(r.Setting), cmdline.Printable(r.Dev), cmdline.Printable(r.Error) // a file may say anything
 	switch r.Result {
 	case Restored:
 		return fmt.Sprintf("%s of %s: restored to %s (was set to %s)", r.Setting, r.where(), short(r.Before), short(r.Now))
@@ -51,6 +56,8 @@ func (r StepReport) String() string {
 		return fmt.Sprintf("%s of %s: not restored to %s: %s", r.Setting, r.where(), short(r.Before), r.Error)
 	case Gone:
 		return fmt.Sprintf("%s of %s: gone with what had it", r.Setting, r.where())
+	case Told:
+		return fmt.Sprintf("%s of %s: it says found %s, set %s", r.Setting, r.where(), short(r.Before), short(r.Set))
 	}
 	return fmt.Sprintf("%s of %s: %s (%s)", r.Setting, r.where(), r.Result, short(r.Before))
 }
@@ -129,6 +136,9 @@ func (u *undoing) look(i int) *StepReport {
 		r.Result = Gone
 	case err != nil && s.Keep:
 		// A queue that comes back when the number of them does: back sees to it.
+	case err != nil && s.Dev == "" && set.Get == nil:
+		r.fail(err)
+		r.Fix = u.byHand(s)
 	case err != nil:
 		r.fail(err)
 	case r.Now == s.Before, ours, u.force, s.onlyRead():
@@ -137,6 +147,19 @@ func (u *undoing) look(i int) *StepReport {
 		r.Result = Changed
 	}
 	return r
+}
+
+// simple are values that can be given to a shell.
+var simple = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9_. -]*$`)
+
+// byHand is what a user can do about a setting of the host that is not restored
+// because zcbench does not set such: an older version may have.
+func (u *undoing) byHand(s Step) string {
+	command := ""
+	if name, ok := strings.CutPrefix(s.Name, "sysctl "); ok && simple.MatchString(name) && simple.MatchString(s.Before) {
+		command = fmt.Sprintf(": sysctl -w %s='%s'", name, s.Before)
+	}
+	return "if what the journal says is right, set it by hand" + command + "; then, if nothing else is left of it: rm " + u.journal.Path
 }
 
 // fail notes an error, unless what had the setting is gone.

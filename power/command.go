@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -45,6 +46,7 @@ type command struct {
 	info  Info
 	text  string
 	parse func(string, []int64) error
+	hide  *strings.Replacer // of its words in what it says; nil: nothing is secret
 
 	child *child
 	spent spending
@@ -107,7 +109,7 @@ func openCommand(s Spec) (*command, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &command{text: s.Target, parse: parseWatts, info: Info{Name: s.String(), Scope: scope, MinInterval: time.Second, Uncertainty: s.declared(math.NaN()),
+	c := &command{text: s.Target, parse: parseWatts, hide: hiding(s.Target), info: Info{Name: s.String(), Scope: scope, MinInterval: time.Second, Uncertainty: s.declared(math.NaN()),
 		Channels: []Channel{{Name: "watts", Kind: Power, Scope: scope}}, Device: s.String()}}
 	if err := c.try(); err != nil {
 		return nil, err
@@ -178,7 +180,7 @@ func (c *command) next(ctx context.Context, v []int64) (again bool, err error) {
 		}
 		// What lay there since before the last reading's time is no reading of now.
 		if last != nil && asked-last.ns < int64(c.info.MinInterval) {
-			return false, c.parse(last.text, v)
+			return false, c.take(last.text, v)
 		}
 		select {
 		case l, ok := <-c.child.lines:
@@ -199,11 +201,11 @@ func (c *command) ended(last *stamped, asked int64, v []int64) (again bool, err 
 	c.stop()
 	switch {
 	case ch.err != nil:
-		return false, fmt.Errorf("the command failed: %w%s", ch.err, ch.words())
+		return false, fmt.Errorf("the command failed: %w%s", ch.err, c.words(ch))
 	case last == nil || asked-last.ns >= int64(c.info.MinInterval):
-		return true, errors.New("the command ended and printed nothing" + ch.words())
+		return true, errors.New("the command ended and printed nothing" + c.words(ch))
 	}
-	return false, c.parse(last.text, v)
+	return false, c.take(last.text, v)
 }
 
 func (c *command) start() error {
@@ -260,23 +262,67 @@ func (ch *child) run(stdout io.Reader, spent *spending) {
 	close(ch.lines)
 }
 
+// mostSaid is how much is kept of what a command says on standard error, bytes: far
+// more than is told, so that no word of that is cut.
+const mostSaid = 4096
+
 // Write keeps the beginning of what the command says on standard error.
 func (ch *child) Write(p []byte) (int, error) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
-	if room := 200 - len(ch.stderr); room > 0 {
+	if room := mostSaid - len(ch.stderr); room > 0 {
 		ch.stderr = append(ch.stderr, p[:min(room, len(p))]...)
 	}
 	return len(p), nil
 }
 
-func (ch *child) words() string {
+// words are what a run of the command said on standard error.
+func (c *command) words(ch *child) string {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
-	if s := strings.TrimSpace(string(ch.stderr)); s != "" {
-		return ": " + short(s)
+	s := strings.TrimSpace(string(ch.stderr))
+	if s == "" {
+		return ""
 	}
-	return ""
+	if c.hide != nil {
+		s = c.hide.Replace(s)
+	}
+	return ": " + short(s)
+}
+
+// take reads a line. What it says instead of watts may be secret.
+func (c *command) take(line string, v []int64) error {
+	err := c.parse(line, v)
+	if err == nil || c.hide == nil {
+		return err
+	}
+	masked := c.hide.Replace(line)
+	if masked == line {
+		return err
+	}
+	if err := c.parse(masked, v); err != nil {
+		return err
+	}
+	return errors.New("it prints no number of watts")
+}
+
+// hiding replaces the words of a command, and what they are made of, but for the
+// program: programs repeat their arguments when they fail, and errors end up in
+// results.
+func hiding(text string) *strings.Replacer {
+	const least = 4 // characters: what is shorter is no secret, but part of many words
+	var words []string
+	for _, cut := range []string{" \t\n", " \t\n\"'`;|&()<>", " \t\n\"'`;|&()<>:@=/?,"} {
+		words = append(words, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(cut, r) })...)
+	}
+	name := program(text)
+	words = slices.DeleteFunc(words, func(w string) bool { return len(w) < least || w == name })
+	slices.SortStableFunc(words, func(a, b string) int { return len(b) - len(a) }) // the longest first
+	var pairs []string
+	for _, w := range slices.Compact(words) {
+		pairs = append(pairs, w, "…")
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // stop ends the command and all that it started.

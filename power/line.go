@@ -132,6 +132,17 @@ func withPort(addr, port string) string {
 	return net.JoinHostPort(strings.Trim(addr, "[]"), port)
 }
 
+// needAddress refuses a spec without an address, or one with a user in it, which
+// would stand in results.
+func needAddress(what string) func(Spec) error {
+	return func(s Spec) error {
+		if strings.Contains(s.Target, "@") {
+			return errors.New("no user or password in the address: the instrument takes none")
+		}
+		return needTarget(what)(s)
+	}
+}
+
 // needTarget refuses a spec without a target.
 func needTarget(what string) func(Spec) error {
 	return func(s Spec) error {

@@ -9,7 +9,7 @@ import (
 )
 
 var ptdaemonKind = kind{summary: "SPEC PTDaemon, which speaks to a power analyzer", example: "ptdaemon=meterhost:8888",
-	check: needTarget("the daemon's address"),
+	check: needAddress("the daemon's address"),
 	open:  func(s Spec) (Source, error) { return openPTDaemon(s) }}
 
 // ptdaemonPort is where the daemon listens unless told otherwise.

@@ -15,7 +15,7 @@ var scpiKind = kind{summary: "power meter that speaks SCPI over TCP (Yokogawa WT
 		if _, err := scpiItem(s); err != nil {
 			return err
 		}
-		return needTarget("the meter's address and port")(s)
+		return needAddress("the meter's address and port")(s)
 	},
 	open: func(s Spec) (Source, error) { return openSCPI(s) }}
 

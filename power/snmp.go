@@ -57,7 +57,7 @@ var snmpSets = map[string][][]string{
 func (p *snmpPlan) checkOptions(s Spec) error {
 	sets, ok := snmpSets[p.vendor]
 	if !ok {
-		return fmt.Errorf("vendor %q: must be apc, raritan or oid", p.vendor)
+		return errors.New("the vendor before the @ must be apc, raritan or oid") // not repeated: it may be a community
 	}
 	var given, known []string
 	for _, name := range []string{"outlet", "inlet", "pdu", "oid", "scale"} {
@@ -79,6 +79,9 @@ func parseSNMP(s Spec) (snmpPlan, error) {
 	p := snmpPlan{vendor: vendor, addr: addr, scale: 1, resolution: 1}
 	if !ok || addr == "" {
 		return p, fmt.Errorf("it needs VENDOR@ADDRESS, as in %s", snmpKindExample)
+	}
+	if strings.Contains(addr, "@") {
+		return p, errors.New("no user or community in the address: set ZCBENCH_SNMP_COMMUNITY, or the option secrets=FILE")
 	}
 	if err := p.checkOptions(s); err != nil {
 		return p, err

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"net/url"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -27,16 +28,37 @@ type Spec struct {
 // business.
 func (s Spec) String() string {
 	target := s.Target
-	switch words := strings.Fields(s.Target); {
+	switch {
 	case s.Options.Get("name") != "":
 		target = s.Options.Get("name")
-	case s.Name == "command" && len(words) > 0:
-		target = words[0][strings.LastIndexByte(words[0], '/')+1:]
+	case s.Name == "command":
+		target = program(s.Target)
 	}
 	if target == "" {
 		return s.Name
 	}
 	return s.Name + "=" + target
+}
+
+var (
+	programName = regexp.MustCompile(`^(\[|[A-Za-z0-9._+-]{1,64})$`)
+	assignment  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=[^"'$` + "`" + `\\]*$`)
+)
+
+// program is the name of the program that a shell's command begins with, after
+// the variables that are set for it; "" where that is not plain to see: what is
+// taken for it could be a secret.
+func program(command string) string {
+	for word := range strings.FieldsSeq(command) {
+		if assignment.MatchString(word) {
+			continue
+		}
+		if word = word[strings.LastIndexByte(word, '/')+1:]; programName.MatchString(word) {
+			return word
+		}
+		break
+	}
+	return ""
 }
 
 // full is the spec as it was given, with its options.
@@ -60,9 +82,8 @@ func (s Spec) full() string {
 // hash tell two commands apart.
 func (s Spec) Public() string {
 	if s.Name == "command" {
-		program := Spec{Name: s.Name, Target: s.Target}.String()
 		sum := sha256.Sum256([]byte(s.Target))
-		s.Target = fmt.Sprintf("%s#%x", strings.TrimPrefix(program, s.Name+"="), sum[:2])
+		s.Target = fmt.Sprintf("%s#%x", program(s.Target), sum[:2])
 	}
 	if s.Host != "" {
 		return s.Host + ":" + s.full()
@@ -114,7 +135,7 @@ func ParseSpec(text string) (Spec, error) {
 	s.Name, s.Target, _ = strings.Cut(rest, "=")
 	k, ok := kinds[s.Name]
 	if !ok {
-		return s, fmt.Errorf("power source %q: unknown; there are %s", s.Name, strings.Join(Names(), ", "))
+		return s, fmt.Errorf("power source %s: unknown; there are %s", plainName(s.Name), strings.Join(Names(), ", "))
 	}
 	if hasOptions {
 		s.Options = url.Values{}
@@ -140,6 +161,14 @@ func ParseSpec(text string) (Spec, error) {
 		}
 	}
 	return s, nil
+}
+
+// plainName is a name that was mistyped; a command in its place is not repeated.
+func plainName(name string) string {
+	if len(name) > 20 || !programName.MatchString(name) {
+		return "of no known name"
+	}
+	return strconv.Quote(name)
 }
 
 // cutOptions splits at the last question mark that options follow: a command or

@@ -87,7 +87,8 @@ type Hello struct {
 	Version     int    `json:"version"`
 	ToolVersion string `json:"tool_version"`
 	// Session and Command are what others are told who want what the agent has
-	// leased: the session, and the controller's command line.
+	// leased: the session, and the controller's command line, without what may be
+	// secret.
 	Session string `json:"session,omitempty"`
 	Command string `json:"command,omitempty"`
 	// SilenceNs: a controller that says nothing for so long is lost, nanoseconds;

@@ -141,4 +141,5 @@ type SetResult struct {
 type RestoreParams struct {
 	DryRun bool `json:"dry_run,omitempty"`
 	Force  bool `json:"force,omitempty"`
+	Adopt  bool `json:"adopt,omitempty"` // also journals that are refused although they are ours
 }

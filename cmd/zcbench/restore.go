@@ -29,6 +29,13 @@ process lives is left to it.
 A setting that somebody else has changed meanwhile is reported and left; --force
 restores it all the same.
 
+A journal is refused where another user could have written it, where it is damaged,
+or where an older zcbench wrote it without checksums. What it says is shown, and
+nothing of it done. --adopt takes over those that are ours, and restores what can
+be read of them; look first, with --dry-run. What another user owns is never taken
+over: make it yours first (chown), if it can be trusted. The same settings as for
+a run are allowed.
+
 Exit status: 0 all is as it was found, 1 something is left or could not be
 restored, 2 wrong usage.`,
 		Args: cobra.NoArgs,
@@ -57,6 +64,7 @@ restored, 2 wrong usage.`,
 	f.StringVar(&hostSpec, "host", "local", "host to restore: "+host.Forms)
 	f.BoolVar(&p.DryRun, "dry-run", false, "only say what would be done")
 	f.BoolVar(&p.Force, "force", false, "restore also what somebody else has changed meanwhile")
+	f.BoolVar(&p.Adopt, "adopt", false, "restore also from journals that are refused: of older versions, damaged, or in a folder that others could write to")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -173,6 +175,128 @@ func TestIntegrationRestore(t *testing.T) {
 	}
 	if status, text, _ := zcbench(t, "restore"); status != 0 || text != "nothing to restore\n" {
 		t.Errorf("exit status %d: %s", status, text)
+	}
+}
+
+// What an older zcbench left is shown by every start, restored on request, and not
+// before. Nothing of what was typed as a secret is in locks, journals or reasons.
+func TestIntegrationRestoreAdopt(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes network namespaces")
+	}
+	dir := leaseDir(t)
+	if err := os.Chmod(dir, 0o755); err != nil { // as an older one made it
+		t.Fatal(err)
+	}
+	pair, err := veth.New(veth.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pair.Close()
+	before := linkOf(t, pair.SUT)
+	args := func(duration string) []string {
+		return []string{"run", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(), "--duration", duration, "--ramp-up", "500ms", "--mtu", "2000",
+			"--power", "sut:command=PASS=SECRET-1 echo 5 # -u admin:SECRET-2", "--power-idle", "0", "--power-guard", "0"}
+	}
+	run := startSet(t, pair, args("20s"))
+	agents := childrenOf(t, run.Process.Pid)
+	if st, err := os.Stat(dir); err != nil || st.Mode().Perm() != 0o700 {
+		t.Errorf("the folder is %v, %v", st.Mode(), err)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		st, serr := os.Stat(f)
+		if err := errors.Join(err, serr); err != nil || st.Mode().Perm() != 0o600 || strings.Contains(string(b), "SECRET") || !strings.Contains(string(b), "zcbench run --sut netns:") {
+			t.Errorf("%s: %v, %v: %s", f, st.Mode(), err, b)
+		}
+	}
+	status, table, said := zcbench(t, args("500ms")...)
+	if all := strings.Join(strings.Fields(table+said), " "); status != 1 || !strings.Contains(all, "is leased to process") || !strings.Contains(all, "of: zcbench run --sut") || strings.Contains(all, "SECRET") {
+		t.Errorf("a second run: exit status %d: %s%s", status, table, said)
+	}
+	for _, pid := range append([]int{run.Process.Pid}, agents...) {
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	}
+	run.Wait(10 * time.Second)
+
+	journals, _ := filepath.Glob(filepath.Join(dir, "*.lease"))
+	if len(journals) != 2 {
+		t.Fatalf("journals %q", journals)
+	}
+	for _, path := range journals {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = regexp.MustCompile(`,"sum":"[0-9a-f]*"}`).ReplaceAll(b, []byte("}"))
+		if err := os.WriteFile(path, bytes.Replace(b, []byte(`"version":3`), []byte(`"version":2`), 1), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown := func(what, text string) {
+		t.Helper()
+		for _, path := range journals {
+			if !strings.Contains(text, path) {
+				t.Errorf("%s does not name %s: %s", what, path, text)
+			}
+		}
+		if !strings.Contains(text, "mtu of zcsut: it says found 4148, set 2000") || !strings.Contains(text, "zcbench restore --adopt") || linkOf(t, pair.SUT)["mtu"] != "2000" {
+			t.Errorf("%s: MTU %s: %s", what, linkOf(t, pair.SUT)["mtu"], text)
+		}
+	}
+	status, text, _ := zcbench(t, "restore")
+	if shown("restore", text); status != 1 {
+		t.Errorf("exit status %d", status)
+	}
+	_, _, said = zcbench(t, "run", "--sut", "netns:"+pair.SUT.Netns.Path(), "--tg", "netns:"+pair.TG.Netns.Path(), "--duration", "200ms", "--ramp-up", "0", "--ramp-down", "0")
+	shown("a run", said)
+	if status, text, _ := zcbench(t, "restore", "--adopt", "--dry-run"); status != 0 || !strings.Contains(text, "mtu of zcsut: would be restored to 4148 (is 2000)") {
+		t.Errorf("dry run: exit status %d: %s", status, text)
+	}
+	if status, text, _ := zcbench(t, "restore", "--adopt"); status != 0 {
+		t.Errorf("exit status %d: %s", status, text)
+	}
+	if d := cmp.Diff(before, linkOf(t, pair.SUT)); d != "" {
+		t.Errorf("after restore --adopt:\n%s", d)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+// Root restores nothing from a folder that another user owns.
+func TestIntegrationRestoreStranger(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: gives a folder to another user")
+	}
+	dir := leaseDir(t)
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := tune.FS{}.Sysctl("vm.stat_interval") // it is as the journal wants it: nothing is changed whatever happens
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal := fmt.Sprintf(`{"kind":"zcbench-lease","version":2,"boot_id":%q,"owner":{"pid":4194303,"command":"x","since_utc_ns":1}}
+{"steps":[{"setting":"sysctl vm.stat_interval","before":%q,"set":"7"}]}
+`, strings.TrimSpace(string(boot)), now)
+	path := filepath.Join(dir, "1-1-0.lease")
+	const stranger = 4711
+	if err := errors.Join(os.WriteFile(path, []byte(journal), 0o644), os.Chown(path, stranger, stranger), os.Chown(dir, stranger, stranger)); err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range []string{"--dry-run=false", "--adopt"} {
+		status, text, _ := zcbench(t, "restore", more)
+		if status != 1 || !strings.Contains(text, "belongs to user 4711") || !strings.Contains(text, "sysctl vm.stat_interval of this host: it says found") || !strings.Contains(text, "chown 0 ") {
+			t.Errorf("restore %s: exit status %d: %s", more, status, text)
+		}
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != journal {
+		t.Errorf("the journal is %q, %v", b, err)
 	}
 }
 

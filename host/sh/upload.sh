@@ -2,7 +2,7 @@
 # visible whole and verified, or not at all. With tidy, it then removes what was
 # not used for long.
 refuse() { echo "$*" >&2; exit 1; };
-absent() { mkdir "$1" || [ -d "$1" ] || exit 1; };
+absent() { mkdir "$1" || [ -d "$1" ] || refuse "$at cannot be made"; };
 u=$(id -u); umask 077;
 enter; take;
 case $s in ready) echo; echo "$there"; exit 0 ;; esac;

@@ -19,17 +19,22 @@ LDFLAGS += -checklinkname=0
 GOTESTSUM   := $(TOOLS)/gotestsum-v1.13.0
 STATICCHECK := $(TOOLS)/staticcheck-v0.7.0
 
+PROGRAMS := zcbench zcrecv zcsend zcnvml
+
+# aside DIR keeps results that are there already: they are the user's.
+aside = if [ -e '$1' ]; then old="$1-$$(date -r '$1' +%Y%m%d-%H%M%S)"; mv -T '$1' "$$old"; echo "earlier results moved to $$old"; fi
+
 .PHONY: help
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build bin/zcbench, bin/zcrecv and bin/zcsend, static, with both io_uring engines, and bin/zcnvml, which loads a library
-	CGO_ENABLED=0 $(GO) build $(ENGINES) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/zcbench ./cmd/zcrecv ./cmd/zcsend ./cmd/zcnvml
+	CGO_ENABLED=0 $(GO) build $(ENGINES) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ $(PROGRAMS:%=./cmd/%)
 
 .PHONY: demo
 demo: build ## run every mode this kernel can run between two namespaces (root; 2 minutes), results in out/demo
-	@if [ -e '$(OUT)' ]; then old="$(OUT)-$$(date -r '$(OUT)' +%Y%m%d-%H%M%S)"; mv -T '$(OUT)' "$$old"; echo "earlier results moved to $$old"; fi
+	@$(call aside,$(OUT))
 	bin/zcbench demo --out '$(OUT)'
 
 .PHONY: test
@@ -40,7 +45,7 @@ test: deps-test build $(GOTESTSUM) ## run every test this machine can run; ends 
 
 .PHONY: bench-probes
 bench-probes: build ## what eBPF probes cost a flow: runs with and without, interleaved; fails unless it is shown to be below the limits (root; two minutes)
-	rm -rf out/probe-cost
+	@$(call aside,out/probe-cost)
 	bin/zcbench matrix experiments/probe-cost.yaml --out out/probe-cost || [ $$? = 1 ] # invalid runs are left out
 	$(GO) run ./bench/probed --limit latency=2,syscalls=1 out/probe-cost
 
@@ -67,7 +72,8 @@ fuzz: ## run every fuzz target for FUZZTIME (10s) each
 
 .PHONY: clean
 clean: ## remove what was built; results in out/ stay
-	rm -rf bin
+	rm -f $(PROGRAMS:%=bin/%)
+	[ ! -d bin ] || rmdir --ignore-fail-on-non-empty bin
 
 include mk/lab.mk
 include mk/field.mk

@@ -165,11 +165,14 @@ func (e *powerEnd) start(ctx context.Context, o PowerOptions) (names []string, e
 // by name, a host without it only lacks its figure.
 func (e *powerEnd) carry(ctx context.Context, req wire.PowerStart) error {
 	named := power.NeedsNVMLHelper(req.Sources)
-	path := power.FindNVMLHelper()
-	if path == "" || !named && !req.Auto {
-		return nil // if it is nowhere at all, the agent says so
+	if !named && !req.Auto {
+		return nil
 	}
-	if err := e.host.Carry(ctx, path); err != nil && named {
+	path, err := power.FindNVMLHelper()
+	if path != "" && err == nil { // if it is nowhere at all, the agent says so
+		err = e.host.Carry(ctx, path)
+	}
+	if named {
 		return err
 	}
 	return nil

@@ -36,7 +36,10 @@ func (h *Host) Carry(ctx context.Context, path string) error {
 		return fmt.Errorf("host %s: %w", h.Spec.Name, err)
 	}
 	helper.home, helper.name = agent.sum, filepath.Base(path)
-	if err := helper.upload(ctx, h.Spec); err != nil {
+	if !ourFile(helper.name) {
+		return fmt.Errorf("host %s: %s is no helper of zcbench's", h.Spec.Name, helper.name)
+	}
+	if err := helper.upload(ctx, h.Spec, false); err != nil {
 		return fmt.Errorf("host %s: %s: %w", h.Spec.Name, helper.name, err)
 	}
 	return nil

@@ -140,7 +140,7 @@ func TestIntegrationSSHCache(t *testing.T) {
 		elsewhere := filepath.Join(t.TempDir(), "agents")
 		t.Setenv("ZCBENCH_AGENT_DIR", elsewhere)
 		f.on(t).mustDial("ssh:box")
-		if there, _ := filepath.Glob(elsewhere + "/*/zcbench"); len(there) != 1 {
+		if there, _ := filepath.Glob(elsewhere + "/zcbench-agent/*/zcbench"); len(there) != 1 {
 			t.Errorf("ZCBENCH_AGENT_DIR has %v", there)
 		}
 	})
@@ -151,6 +151,6 @@ func TestIntegrationSSHCache(t *testing.T) {
 		dirs, _ := filepath.Glob(mnt + "/zcbench/agent/*")
 		os.Remove(dirs[0] + "/zcbench")
 		os.Chown(dirs[0], 12345, -1)
-		f.on(t).refused("ssh:box", "belongs to somebody else")
+		f.on(t).refused("ssh:box", "belongs to user 12345")
 	})
 }

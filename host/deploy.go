@@ -3,27 +3,16 @@ package host
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/zcbench/zcbench/stream"
 )
-
-// agentDirEnv names the folder on ssh hosts that keeps our program, instead of
-// ~/.cache/zcbench/agent.
-const agentDirEnv = "ZCBENCH_AGENT_DIR"
-
-// defaultAgentDir is expanded by the far shell.
-const defaultAgentDir = "${XDG_CACHE_HOME:-$HOME/.cache}/zcbench/agent"
 
 // uploadTime is how long the far host may take to answer, and to take the
 // program.
@@ -36,73 +25,10 @@ const (
 // each mode needs beyond it, the mode's own probe says.
 var oldestKernel = [2]int{3, 2}
 
-// machines are the names that uname -m has for the architectures of Go.
-var machines = map[string]string{"amd64": "x86_64", "arm64": "aarch64", "386": "i686", "arm": "armv7l", "riscv64": "riscv64",
-	"ppc64le": "ppc64le", "s390x": "s390x", "loong64": "loongarch64"}
-
-// program is what the far host is to run.
-type program struct {
-	path, sum string // sum: SHA-256, hexadecimal
-	dir       string // on the far host, in its shell's words
-	home      string // the folder in dir: the sum of the agent's program
-	name      string // the file there
-	machine   string
-}
-
-func readProgram(path string) (program, error) {
-	p := program{path: path, name: "zcbench", dir: defaultAgentDir, machine: machines[runtime.GOARCH]}
-	if d := os.Getenv(agentDirEnv); d != "" {
-		if !regexp.MustCompile(`^/[A-Za-z0-9._/+-]*$`).MatchString(d) {
-			return p, specErrorf("%s=%q: must be an absolute path of letters, digits and ./_+-", agentDirEnv, d)
-		}
-		p.dir = d
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return p, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return p, err
-	}
-	p.sum = hex.EncodeToString(h.Sum(nil))
-	p.home = p.sum
-	return p, nil
-}
-
-// agentScript tells, in a line that begins with mark, what the far host is, and
-// becomes the agent if all is well. Login shells may have printed before it.
-func (p program) agentScript(mark string, sudo bool) string {
-	become := ""
-	if sudo {
-		become = `[ "$u" = 0 ] || exec sudo -n -- "$b" agent; `
-	}
-	return `d="` + p.dir + "/" + p.sum + `"; b="$d/zcbench"; s=missing; u=$(id -u); k=$(uname -s); m=$(uname -m); ` +
-		`if [ -f "$b" ]; then h=$(sha256sum <"$b"); if [ "${h%% *}" = ` + p.sum + ` ]; then s=ready; touch -c "$d" 2>/dev/null; else s=damaged; fi; fi; ` +
-		`echo; echo "` + mark + ` $s $u $k $m $(uname -r)"; ` +
-		`[ "$s $k/$m" = "ready Linux/` + p.machine + `" ] || exit 0; ` + become + `exec "$b" agent`
-}
-
-// uploadScript takes the program from its standard input, unless it is there. It
-// becomes visible whole and verified, or not at all; what was not used for a
-// month goes.
-func (p program) uploadScript() string {
-	return `umask 077; d="` + p.dir + "/" + p.home + `"; b="$d/` + p.name + `"; t="$d/.part.$$"; ` +
-		`if [ -f "$b" ]; then h=$(sha256sum <"$b"); if [ "${h%% *}" = ` + p.sum + ` ]; then echo; echo ` + thereWord + `; exit 0; fi; fi; c() { rm -f "$t"; }; mkdir -p "$d" || exit 1; ` +
-		`[ -O "$d" ] || { echo "$d belongs to somebody else" >&2; exit 1; }; ` +
-		`trap c EXIT; trap "exit 1" HUP INT TERM PIPE; cat >"$t" || exit 1; h=$(sha256sum <"$t") || exit 1; ` +
-		`[ "${h%% *}" = ` + p.sum + ` ] || { echo "the program did not arrive as it was sent: ${h%% *}" >&2; exit 1; }; ` +
-		`chmod 700 "$t" && mv -f "$t" "$b" || exit 1; ` +
-		`find "$d/.." -mindepth 1 -maxdepth 1 -type d -name "[0-9a-f]*" -mtime +30 -exec rm -rf {} +; exit 0`
-}
-
-// thereWord says that the program need not be copied.
-const thereWord = "zcbench-is-there"
-
 // startSSH makes the agent run on a host behind ssh, copying this program there
-// if it has not got it.
-func startSSH(ctx context.Context, s Spec, bin string) (*process, error) {
+// if it has not got it. With tidy, what was copied there and not used for long is
+// removed then.
+func startSSH(ctx context.Context, s Spec, bin string, tidy bool) (*process, error) {
 	prog, err := readProgram(bin)
 	if err != nil {
 		return nil, err
@@ -121,7 +47,7 @@ func startSSH(ctx context.Context, s Spec, bin string) (*process, error) {
 		if again {
 			return nil, fmt.Errorf("the program was copied there, but is then %s", far.state)
 		}
-		if err := prog.upload(ctx, s); err != nil {
+		if err := prog.upload(ctx, s, tidy); err != nil {
 			return nil, err
 		}
 	}
@@ -131,7 +57,7 @@ func startSSH(ctx context.Context, s Spec, bin string) (*process, error) {
 // cannot run yet.
 func (prog program) knock(ctx context.Context, s Spec) (*process, farHost, error) {
 	mark := markWord + " " + strings.ToLower(rand.Text())
-	cmd, err := sshCommand(s.Dest, prog.agentScript(mark, s.Sudo))
+	cmd, err := sshCommand(s, prog.knockScript(mark, s.Sudo), rootScript)
 	if err != nil {
 		return nil, farHost{}, err
 	}
@@ -143,6 +69,10 @@ func (prog program) knock(ctx context.Context, s Spec) (*process, farHost, error
 	err = p.within(ctx, answerTime, func() (err error) { far, err = readMark(p.stdout, mark); return err })
 	if err == nil && far.check(prog) == nil && far.state == "ready" {
 		return p, far, nil
+	}
+	if err == nil && far.state == "refused" {
+		p.end()
+		return nil, far, refusal(p.stderr.String())
 	}
 	var silent *noMarkError
 	if err != nil && !errors.As(err, &silent) {
@@ -172,8 +102,8 @@ func (p *process) within(ctx context.Context, limit time.Duration, f func() erro
 }
 
 // upload copies the program.
-func (prog program) upload(ctx context.Context, s Spec) error {
-	cmd, err := sshCommand(s.Dest, prog.uploadScript())
+func (prog program) upload(ctx context.Context, s Spec, tidy bool) error {
+	cmd, err := sshCommand(s, prog.uploadScript(tidy))
 	if err != nil {
 		return err
 	}
@@ -210,7 +140,7 @@ func (prog program) upload(ctx context.Context, s Spec) error {
 
 // farHost is what the far host said of itself.
 type farHost struct {
-	state                   string // of the program there: ready, missing, damaged
+	state                   string // of the program there: ready, missing, damaged; refused: it is not safe there
 	uid                     int
 	system, machine, kernel string
 }

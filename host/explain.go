@@ -31,14 +31,33 @@ var hints = []struct{ words, how string }{
 	{"is not allowed to execute", "visudo -f /etc/sudoers.d/zcbench, with USER ALL=(root) NOPASSWD: ALL; or connect as root"},
 	{"sudo: not found", "install sudo there, or connect as root: ssh:root@HOST"},
 	{"sudo: command not found", "install sudo there, or connect as root: ssh:root@HOST"},
+	{"stat -c does not work", "install coreutils there"},
+	{"belongs to user", unsafeFix},
+	{"is writable by", unsafeFix},
+	{"is a link", "find out who put it there, and remove it"},
+	{"is no regular file", "find out who put it there, and remove it"},
+	{"cannot be entered", "choose another folder with " + agentDirEnv + "=/PATH"},
 	{"sha256sum: not found", "install coreutils there"},
 	{"sha256sum: command not found", "install coreutils there"},
 	{"No space left on device", "make room there (20 MB), or choose another folder with " + agentDirEnv + "=/PATH"},
 	{"Disk quota exceeded", "make room there (20 MB), or choose another folder with " + agentDirEnv + "=/PATH"},
 	{"Read-only file system", "choose a folder that can be written with " + agentDirEnv + "=/PATH"},
-	{"zcbench: Permission denied", "the folder is mounted noexec: choose another one with " + agentDirEnv + "=/PATH"},
-	{"zcbench: not found", "this zcbench is not static: make build makes one that is"},
-	{"zcbench: No such file or directory", "this zcbench is not static: make build makes one that is"},
+	{"fd/9: Permission denied", "the folder is mounted noexec: choose another one with " + agentDirEnv + "=/PATH"},
+	{"fd/9: not found", "this zcbench is not static: make build makes one that is"},
+	{"fd/9: No such file or directory", "this zcbench is not static: make build makes one that is"},
+}
+
+// unsafeFix is for a place where another user could change what is run.
+const unsafeFix = "another user of that host could change what is run there: chown it or chmod go-w it once you know why it " +
+	"is so, or choose a folder whose parents are yours or root's with " + agentDirEnv + "=/PATH"
+
+// refusal is what the far host said of a place that our program is not run from.
+func refusal(stderr string) error {
+	e := explain(stderr, "", nil)
+	if said := sshWords(stderr); len(said) > 0 {
+		e.Op = said[len(said)-1]
+	}
+	return e
 }
 
 // explain makes an error of what a child of ssh said on its way out: its own

@@ -49,8 +49,9 @@ type Options struct {
 	ToolVersion string // must be the agent's
 	Name        string // what results call the host; "": the spec
 	Session     string // what others are told who want what the agent has leased; "": none
-	// KeepLeases leaves what dead processes have set on the host; otherwise it is
-	// restored, and said to Notices.
+	// KeepLeases is for who only looks: what dead processes have set on the host
+	// stays, and so do programs there that were not used for long. Otherwise it is
+	// restored, and said to Notices, and they are removed.
 	KeepLeases bool
 	Notices    io.Writer // nil: nobody is told
 }
@@ -94,7 +95,7 @@ func (h *Host) start(ctx context.Context, o Options) (err error) {
 		}
 	}
 	if h.Spec.Kind == "ssh" {
-		h.proc, err = startSSH(ctx, h.Spec, bin)
+		h.proc, err = startSSH(ctx, h.Spec, bin, !o.KeepLeases)
 	} else {
 		h.proc, err = startProcess(exec.Command(bin, "agent"), func(cmd *exec.Cmd) error { return startIn(h.Spec, cmd) })
 	}

@@ -27,7 +27,15 @@ const agentEnv = "ZCBENCH_TEST_AGENT"
 // TestMain lets this test binary be the agent that Dial starts.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "agent" {
+		agent.Arrive()
 		os.Exit(beAgent(os.Getenv(agentEnv)))
+	}
+	if len(os.Args) == 3 && os.Args[2] == "--remove-unused" {
+		if _, err := host.RemoveUnused(".", time.Now()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }

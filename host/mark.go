@@ -48,7 +48,7 @@ func parseFar(s string) (farHost, error) {
 		return farHost{}, fmt.Errorf("its id -u says %q", w[1])
 	}
 	switch w[0] {
-	case "ready", "missing", "damaged":
+	case "ready", "missing", "damaged", "refused":
 		return farHost{state: w[0], uid: uid, system: w[2], machine: w[3], kernel: w[4]}, nil
 	}
 	return farHost{}, fmt.Errorf("it described itself as %q", s)

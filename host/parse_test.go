@@ -102,7 +102,7 @@ func FuzzReadMark(f *testing.F) {
 			}
 			return
 		}
-		if far.state != "ready" && far.state != "missing" && far.state != "damaged" || far.uid < 0 && !strings.Contains(noise+rest, "-") {
+		if far.state != "ready" && far.state != "missing" && far.state != "damaged" && far.state != "refused" || far.uid < 0 && !strings.Contains(noise+rest, "-") {
 			t.Errorf("%+v", far)
 		}
 		if left, _ := io.ReadAll(r); !strings.HasSuffix(string(left), "{}\n") {
@@ -134,7 +134,7 @@ func FuzzExplain(f *testing.F) {
 
 // FuzzParseSpec: no host becomes an option of ssh, or words of a shell.
 func FuzzParseSpec(f *testing.F) {
-	for _, s := range []string{"local", "netns:a", "ssh:root@b", "ssh+sudo:me@[fd00::1]:22", "ssh://b:1", "ssh:-oX=y", "ssh:a b"} {
+	for _, s := range []string{"local", "netns:a", "ssh:root@b", "ssh+sudo:me@[fd00::1]:22", "ssh://b:1", "ssh:-oX=y", "ssh:a b", "ssh:[fe80::1%eth0]:22", "ssh:fe80::1%$(x)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
@@ -142,8 +142,16 @@ func FuzzParseSpec(f *testing.F) {
 		if err != nil || s.Kind != "ssh" {
 			return
 		}
-		if s.Dest == "" || s.Dest[0] == '-' || strings.ContainsAny(s.Dest, " \t\n'\"`$&|;<>(){}*?!#~=,") {
-			t.Errorf("%q: destination %q", in, s.Dest)
+		if s.Dest == "" || s.Dest[0] == '-' || strings.ContainsFunc(s.Dest, odd) || s.Port < 0 || s.Port > 65535 {
+			t.Errorf("%q: destination %q, port %d", in, s.Dest, s.Port)
+		}
+		if _, zone, zoned := strings.Cut(s.Dest, "%"); zoned && (len(zone) == 0 || len(zone) > 15 || strings.Contains(zone, ":")) {
+			t.Errorf("%q: zone %q", in, zone)
 		}
 	})
+}
+
+// odd is a character that a name needs not, and that means something to some shell.
+func odd(r rune) bool {
+	return r <= ' ' || r >= 0x7f || strings.ContainsRune("'\"`$&|;<>(){}[]*?!#~=,/^", r)
 }

@@ -12,7 +12,8 @@ import (
 type Spec struct {
 	Kind  string // "local", "netns" or "ssh"
 	Netns string // path of the namespace, for netns
-	Dest  string // what ssh(1) takes as its destination, for ssh
+	Dest  string // [USER@]HOST as ssh(1) takes it, for ssh
+	Port  int    // 0: the one of ssh's configuration
 	Sudo  bool   // the agent runs under sudo, for ssh
 	Name  string // what results call it
 }
@@ -48,11 +49,11 @@ func ParseSpec(s string) (Spec, error) {
 		}
 		return Spec{Kind: "netns", Netns: path, Name: s}, nil
 	case (kind == "ssh" || kind == "ssh+sudo") && has:
-		dest, err := sshDest(rest)
+		dest, port, err := sshDest(rest)
 		if err != nil {
 			return Spec{}, specErrorf("host %q: %w; known are %s", s, err, Forms)
 		}
-		return Spec{Kind: "ssh", Dest: dest, Sudo: kind == "ssh+sudo", Name: s}, nil
+		return Spec{Kind: "ssh", Dest: dest, Port: port, Sudo: kind == "ssh+sudo", Name: s}, nil
 	}
 	return Spec{}, specErrorf("host %q: not one of %s", s, Forms)
 }

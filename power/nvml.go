@@ -5,10 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,11 +18,6 @@ var nvmlKind = kind{inBand: true, summary: "NVIDIA GPUs (NVML)", example: "nvml"
 		names, err := listGPUs(Spec{})
 		return strings.Join(names, ", "), err
 	}}
-
-// NVMLHelper is the program that loads NVIDIA's library. A program that loads a
-// library cannot be static, which zcbench is, so that it runs on any host and in
-// the lab.
-const NVMLHelper = "zcnvml"
 
 // openNVML keeps the helper running. It prints a line of milliwatts, one number
 // per GPU, at an interval.
@@ -47,40 +39,6 @@ func openNVML(s Spec) (Source, error) {
 		return nil, err
 	}
 	return c, nil
-}
-
-func nvmlHelper(s Spec) (string, error) {
-	if p := s.Options.Get("helper"); p != "" {
-		return p, nil
-	}
-	p := FindNVMLHelper()
-	if p == "" {
-		return "", &Unavailable{NVMLHelper + ", which loads NVIDIA's library, is neither beside zcbench nor in PATH",
-			"make build, and keep bin/" + NVMLHelper + " beside the zcbench that you start: it is copied to ssh hosts with it"}
-	}
-	return p, nil
-}
-
-// FindNVMLHelper is where the helper lies on this host, beside this program or in
-// PATH; "" if nowhere.
-func FindNVMLHelper() string {
-	if self, err := os.Executable(); err == nil {
-		p := filepath.Join(filepath.Dir(self), NVMLHelper)
-		if _, err := os.Stat(p); err == nil {
-			return p
-		}
-	}
-	p, err := exec.LookPath(NVMLHelper)
-	if err != nil {
-		return ""
-	}
-	return p
-}
-
-// NeedsNVMLHelper reports whether any of the sources is read by the helper,
-// where nobody says where it is.
-func NeedsNVMLHelper(specs []Spec) bool {
-	return slices.ContainsFunc(specs, func(s Spec) bool { return s.Name == "nvml" && s.Options.Get("helper") == "" })
 }
 
 // listGPUs are the names of the GPUs.

@@ -4,15 +4,18 @@ import (
 	"errors"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/agent"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/stream"
 )
 
 func agentCommand() *cobra.Command {
-	return &cobra.Command{
+	var removeUnused bool
+	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Serve one end of a flow to a controller on standard input and output",
 		Long: `agent is started by zcbench where an end of the flow lives. It reads requests
@@ -20,6 +23,11 @@ from standard input, one JSON object a line, and ends with its input, and when a
 controller on another host is silent for longer than it promised.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			agent.Arrive()
+			if removeUnused {
+				_, err := host.RemoveUnused(".", time.Now())
+				return err
+			}
 			// A controller that is gone must not kill us before all is undone.
 			signal.Ignore(syscall.SIGPIPE)
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP)
@@ -31,4 +39,8 @@ controller on another host is silent for longer than it promised.`,
 			return cli.UsageError(err)
 		},
 	}
+	f := cmd.Flags()
+	f.BoolVar(&removeUnused, "remove-unused", false, "instead, remove agents from this folder that were not started for a month")
+	f.MarkHidden("remove-unused") // for the script that copies the program
+	return cmd
 }

@@ -81,7 +81,7 @@ func ground(path string) error {
 // else, and can be replaced by nobody else. Its last part may not be a symbolic
 // link.
 func Open(path string, flag int) (*os.File, error) {
-	if err := Reachable(filepath.Dir(path)); err != nil {
+	if err := Reachable(path); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(path, flag&^os.O_CREATE|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)

@@ -155,6 +155,12 @@ func TestOpen(t *testing.T) {
 	if b, err := ReadFile(filepath.Join(base, "good")); err != nil || string(b) != "x" {
 		t.Errorf("ReadFile: %q, %v", b, err)
 	}
+	mkdir(t, 0o777, base, "open")
+	wantErr(t, open(write(t, 0o600, base, "open", "good")), "writable by everybody") // another may take its name
+	mkdir(t, 0o777|os.ModeSticky, base, "sticky")
+	if err := open(write(t, 0o600, base, "sticky", "good")); err != nil {
+		t.Errorf("one's own in a sticky folder: %v", err)
+	}
 	if os.Geteuid() != 0 {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,4 +108,24 @@ func TestValuesOfHostSettings(t *testing.T) {
 			t.Errorf("there is a setting %q", name)
 		}
 	}
+}
+
+// Whatever it is called, a sysctl that may be set is a file below net, or one of the few
+// of vm.
+func FuzzSysctlName(f *testing.F) {
+	for _, s := range []string{"net.core.rmem_max", "vm.max_map_count", "kernel.core_pattern", "net.//.//.kernel.core_pattern", "net.ipv4.conf.eth0/100.rp_filter", "net/../x", "net..x", "net./.x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if CheckSysctl(name) != nil {
+			return
+		}
+		file, err := sysctlFile(name)
+		if err != nil {
+			t.Fatalf("%q is allowed and no name: %v", name, err)
+		}
+		if filepath.Clean(file) != file || !strings.HasPrefix(file, "net/") && !slices.Contains(vmSysctls, name) {
+			t.Errorf("%q is %s", name, file)
+		}
+	})
 }

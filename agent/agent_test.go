@@ -449,6 +449,11 @@ func TestSetIsCheckedAndNotUnderAnEnd(t *testing.T) {
 	c.refused(wire.OpSet, `{"nonsense":1}`, "nonsense")
 	c.refused(wire.OpSet, `{"dev":"no-such-if","mtu":1500}`, "find interface no-such-if")
 	c.refused(wire.OpSet, `{"sysctl_profile":"mine"}`, `unknown sysctl profile "mine"`)
+	r := c.refused(wire.OpSet, `{"sysctls":[{"name":"kernel.core_pattern","value":"|/x %p"}]}`, `sysctl "kernel.core_pattern" is not set by zcbench`)
+	if r.Verdict != results.Unsupported || !strings.Contains(r.Fix(), "net.*") {
+		t.Errorf("%+v", r)
+	}
+	c.refused(wire.OpSet, `{"governor":"../x"}`, "no name of a governor")
 	c.ok(wire.OpSet, wire.Settings{}, nil)
 	c.openRX()
 	c.refused(wire.OpSet, wire.Settings{HugePages: 1}, "close it first")

@@ -2,9 +2,7 @@ package agent
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/nic"
@@ -30,7 +28,7 @@ func (a *Agent) set(req wire.Request) (any, error) {
 		return nil, err
 	}
 	if err := s.Check(); err != nil {
-		return nil, err
+		return nil, unsettable(err)
 	}
 	a.mu.Lock()
 	open := a.end != nil
@@ -101,9 +99,12 @@ func (l *leased) restore() error {
 	return err
 }
 
-// unsettable makes the refusal of a driver or kernel a reason why a run is
-// unsupported; another error is one.
+// unsettable makes the refusal of a driver or kernel, or of the list of what is set at
+// all, a reason why a run is unsupported; another error is one.
 func unsettable(err error) error {
+	if r := (*tune.Refused)(nil); errors.As(err, &r) {
+		return &stream.Unsupported{Mode: "this setting", Op: err.Error(), How: r.Fix()}
+	}
 	for _, is := range []error{unix.EOPNOTSUPP, unix.EINVAL, unix.ERANGE, unix.ENOENT} {
 		if errors.Is(err, is) {
 			return &stream.Unsupported{Mode: "this setting", Op: err.Error(), How: stream.FixOf(err)}
@@ -118,34 +119,15 @@ func unsettable(err error) error {
 // wants translates what the controller wants.
 func wants(s wire.Settings) ([]lease.Want, error) {
 	var out []lease.Want
-	dev := func(name, value string) { out = append(out, lease.Want{Dev: s.Dev, Name: name, Value: value}) }
-	number := func(name string, v int) {
-		if v != 0 {
-			dev(name, strconv.Itoa(v))
-		}
+	for _, x := range s.OfDevice() {
+		out = append(out, lease.Want{Dev: s.Dev, Name: x.Name, Value: x.Value})
 	}
-	flag := func(name string, v *bool) {
-		if v != nil {
-			dev("feature "+name, map[bool]string{true: "on", false: "off"}[*v])
-		}
-	}
-	number("mtu", s.MTU)
-	flag(nic.FeatureGRO, s.GRO)
-	flag(nic.FeatureHWGRO, s.HWGRO)
-	for _, name := range []string{"gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size"} {
-		number(name, s.BigTCPBytes)
-	}
-	number("ring rx", s.RXRing)
-	number("ring tx", s.TXRing)
 	if s.Channels != 0 {
 		c, err := channels(s.Dev, s.Channels)
 		if err != nil {
 			return nil, err
 		}
-		dev("channels", c)
-	}
-	for _, x := range s.Device {
-		dev(x.Name, x.Value)
+		out = append(out, lease.Want{Dev: s.Dev, Name: "channels", Value: c})
 	}
 	host, err := hostWants(s)
 	return append(out, host...), err
@@ -172,28 +154,15 @@ func channels(dev string, n int) (string, error) {
 
 func hostWants(s wire.Settings) (out []lease.Want, err error) {
 	add := func(name, value string) { out = append(out, lease.Want{Name: name, Value: value}) }
-	sysctl := func(name, value string) {
-		if tune.OfNetns(name) || !s.OnlyNamespace {
-			add("sysctl "+name, value)
-		}
+	named, err := s.OfHost()
+	if err != nil {
+		return nil, err
 	}
-	if s.SysctlProfile != "" {
-		p, ok := tune.Profiles[s.SysctlProfile]
-		if !ok {
-			return nil, fmt.Errorf("unknown sysctl profile %q; there is %s", s.SysctlProfile, tune.Reference.Name)
-		}
-		for _, x := range p.Sysctls {
-			sysctl(x[0], x[1])
-		}
-	}
-	for _, x := range s.Sysctls {
-		sysctl(x.Name, strings.Join(strings.Fields(x.Value), " ")) // as the kernel's words are read
+	for _, x := range named {
+		add(x.Name, x.Value)
 	}
 	if s.OnlyNamespace {
 		return out, nil
-	}
-	if s.HugePages != 0 {
-		add("sysctl vm.nr_hugepages", strconv.Itoa(s.HugePages))
 	}
 	if s.Governor != "" {
 		cpus := tune.FS{}.Governed()

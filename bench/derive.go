@@ -3,7 +3,6 @@ package bench
 import (
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/zcbench/zcbench/gate"
@@ -47,8 +46,8 @@ func render(dir string, j results.Journal) (*report.Summary, error) {
 	if err != nil {
 		return s, err
 	}
-	plots := filepath.Join(dir, results.PlotsDir)
-	if err := os.MkdirAll(plots, 0o777); err != nil {
+	plots, err := results.Subfolder(dir, results.PlotsDir)
+	if err != nil {
 		return s, err
 	}
 	for _, f := range figures {

@@ -14,7 +14,7 @@ import (
 )
 
 // DryRun writes what Run would do: the cells, those that cannot run with the
-// reason, the order, and how long it takes. It asks the hosts where it can reach
+// reason, what is set on the hosts, what is started, the order, and how long it takes. It asks the hosts where it can reach
 // them, and says so where it cannot.
 func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	missing := func(c results.Cell) *Missing { return static(e.Spec, c) }
@@ -26,7 +26,10 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 		}
 		missing = st.missing
 	}
-	p := preview{spec: e.Spec, missing: missing, power: e.Power}
+	p := preview{spec: e.Spec, missing: remembered(missing), power: e.Power, oneMachine: e.Spec.SUT.Host == ""}
+	if hostErr == nil {
+		p.stage, p.oneMachine = st, st.SUT.SameMachine(st.TG)
+	}
 	fmt.Fprintf(w, "experiment %s, plan %.12s, seed %d\n", e.Spec.Name, e.Spec.Hash(), e.Spec.Seed)
 	if hostErr != nil {
 		fmt.Fprintf(w, "the hosts were not asked what they can run: %v\n", hostErr)
@@ -37,6 +40,8 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 		fmt.Fprintf(w, "eBPF probes with every run: %s\n", strings.Join(e.Spec.Cells[0].Probes(), ", "))
 	}
 	p.cells(w)
+	p.settings(w)
+	p.programs(w)
 	p.order(w)
 	p.time(w)
 	if hostErr != nil {
@@ -57,6 +62,23 @@ type preview struct {
 	spec    *matrix.Spec
 	missing func(results.Cell) *Missing
 	power   PowerOptions
+
+	stage      *stage // nil: the hosts were not asked
+	oneMachine bool   // both ends are one, as far as is known
+}
+
+// remembered asks once for each cell: a plan has a hundred thousand runs of some.
+func remembered(missing func(results.Cell) *Missing) func(results.Cell) *Missing {
+	known := map[results.CellKey]*Missing{}
+	return func(c results.Cell) *Missing {
+		k := c.Key()
+		m, ok := known[k]
+		if !ok {
+			m = missing(c)
+			known[k] = m
+		}
+		return m
+	}
 }
 
 func (p preview) cells(w io.Writer) {

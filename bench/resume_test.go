@@ -1,6 +1,10 @@
 package bench
 
 import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -185,5 +189,87 @@ func TestAdaptive(t *testing.T) {
 	}
 	if (*Adaptive)(nil).done(run(0, false)) {
 		t.Error("nothing is done")
+	}
+}
+
+// What a results folder says of power is compared and not opened: a command that
+// stands there is not run, not even when the folder is resumed all the same.
+func TestIntegrationResumeRunsNoCommandOfTheFolder(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes network namespaces")
+	}
+	e := experiment(t, strings.Replace(small, "rx: [tcp, uring, devmem]", "rx: tcp", 1)+"warmup: false\n")
+	if _, err := e.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	path, ran := filepath.Join(e.Dir, results.JournalFile), filepath.Join(t.TempDir(), "ran")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfterN(string(text), "\n", 2)
+	var head results.Header
+	if err := json.Unmarshal([]byte(lines[0]), &head); err != nil {
+		t.Fatal(err)
+	}
+	head.Plan.Power = &results.PowerPlan{Sources: []string{"command=touch " + ran}, IntervalS: 1}
+	head.Plan.File = "name: x\nsut: {settings: {sysctl: {kernel.core_pattern: '|/x'}}}\n"
+	first, err := json.Marshal(head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(append(first, '\n'), lines[1]...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e.Resume = true
+	if _, err := e.Run(t.Context()); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "command=touch") {
+		t.Errorf("%v", err)
+	}
+	e.Force = true
+	if _, err := e.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := Derive(e.Dir); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the folder's command was run")
+	}
+}
+
+// The report's files are written into the folder, wherever links in it lead.
+func TestReportFollowsNoLink(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	w, err := results.Create(dir, results.Header{SessionID: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	victim := filepath.Join(other, "victim")
+	if err := os.WriteFile(victim, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{results.RunsFile, results.MetricsFile, results.SamplesFile, results.ReportFile} {
+		if err := os.Symlink(victim, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := Derive(dir); err != nil {
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(victim); err != nil || string(b) != "mine" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, results.PlotsDir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(other, filepath.Join(dir, results.PlotsDir)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Report(dir); err == nil || !strings.Contains(err.Error(), "it is no folder") {
+		t.Errorf("%v", err)
+	}
+	if files, err := os.ReadDir(other); err != nil || len(files) != 1 {
+		t.Errorf("%v, %v", files, err)
 	}
 }

@@ -16,7 +16,13 @@ import (
 // Settings are what a cell needs set on the hosts: those of the options, and the
 // cell's own factors. GRO is the receiver's.
 func (r *Runner) Settings(c results.Cell) (sut, tg wire.Settings) {
-	sut, tg = r.Opt.SUTSettings, r.Opt.TGSettings
+	sut, tg = settingsOf(r.Opt, c)
+	tg.OnlyNamespace = !tg.IsZero() && r.SUT.SameMachine(r.TG)
+	return sut, tg
+}
+
+func settingsOf(o Options, c results.Cell) (sut, tg wire.Settings) {
+	sut, tg = o.SUTSettings, o.TGSettings
 	if c.GRO != nil {
 		sut.GRO = c.GRO
 	}
@@ -32,12 +38,11 @@ func (r *Runner) Settings(c results.Cell) (sut, tg wire.Settings) {
 	for _, x := range []struct {
 		s   *wire.Settings
 		dev string
-	}{{&sut, r.Opt.SUTDev}, {&tg, r.Opt.TGDev}} {
+	}{{&sut, o.SUTDev}, {&tg, o.TGDev}} {
 		if !x.s.IsZero() {
 			x.s.Dev = x.dev
 		}
 	}
-	tg.OnlyNamespace = !tg.IsZero() && r.SUT.SameMachine(r.TG)
 	return sut, tg
 }
 

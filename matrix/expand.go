@@ -14,6 +14,7 @@ type expansion struct {
 	products []product // of factors, then of include, which no exclude takes away
 	excludes []product
 	base     *product
+	tried    int // combinations
 }
 
 // product is every combination of the values of its factors.
@@ -25,13 +26,9 @@ type product struct {
 
 type axis struct {
 	factor *Factor
-	node   ast.Node
-	values []value
-}
-
-type value struct {
-	text string
-	node ast.Node
+	at     int             // its place in Factors
+	values []string        // as they are written
+	has    map[string]bool // as [Factor.value] tells them
 }
 
 func (x *expansion) factors(n ast.Node) error {
@@ -53,7 +50,11 @@ func (x *expansion) include(n ast.Node) error {
 }
 
 func (x *expansion) exclude(n ast.Node) error {
-	for _, item := range list(n) {
+	items := list(n)
+	if len(items) > MaxExcludes {
+		return at(items[MaxExcludes], "more than %d excludes", MaxExcludes)
+	}
+	for _, item := range items {
 		p, err := readProduct(item, "exclude")
 		if err != nil {
 			return err
@@ -93,9 +94,12 @@ func readProduct(n ast.Node, what string) (product, error) {
 }
 
 func readAxis(f *Factor, kv pair) (axis, error) {
-	a := axis{factor: f, node: kv.node}
-	var seen []results.CellKey
-	for _, n := range list(kv.value) {
+	a := axis{factor: f, at: slices.Index(factorNames(), f.Name), has: map[string]bool{}}
+	values := list(kv.value)
+	if len(values) > MaxCells {
+		return a, at(kv.node, "%s has %d values: there can be no more than %d cells", f.Name, len(values), MaxCells)
+	}
+	for _, n := range values {
 		s, err := scalar(n)
 		if err != nil {
 			return a, err
@@ -104,11 +108,12 @@ func readAxis(f *Factor, kv pair) (axis, error) {
 		if err := f.set(&c, s); err != nil {
 			return a, at(n, "%s: %v", f.Name, err)
 		}
-		if slices.Contains(seen, c.Key()) {
+		v := f.value(&c)
+		if a.has[v] {
 			return a, at(n, "%s: %q twice", f.Name, s)
 		}
-		seen = append(seen, c.Key())
-		a.values = append(a.values, value{s, n})
+		a.has[v] = true
+		a.values = append(a.values, s)
 	}
 	if len(a.values) == 0 {
 		return a, at(kv.node, "%s has no value: want %s", f.Name, f.Doc)
@@ -139,8 +144,12 @@ func (x *expansion) expand(root ast.Node) error {
 }
 
 func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) error {
-	if n := p.count(); n > MaxCells || n+len(x.spec.Cells) > MaxCells {
+	n := p.count()
+	if n > MaxCells || n+len(x.spec.Cells) > MaxCells {
 		return at(p.node, "more than %d cells", MaxCells)
+	}
+	if x.tried += n; x.tried > MaxCombinations {
+		return at(p.node, "more than %d combinations of factors", MaxCombinations)
 	}
 	for _, need := range []string{"rx", "tx"} {
 		if !slices.ContainsFunc(p.axes, func(a axis) bool { return a.factor.Name == need }) {
@@ -162,15 +171,17 @@ func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) 
 }
 
 func (x *expansion) excluded(c results.Cell, used []bool) bool {
-	out := false
+	out, of := false, valuesOf(&c)
 	for i, e := range x.excludes {
-		if e.matches(c) {
+		if e.matches(of) {
 			used[i], out = true, true
 		}
 	}
 	return out
 }
 
+// count is how many combinations there are; once they are too many it stops, far from
+// where an int ends.
 func (p product) count() int {
 	n := 1
 	for _, a := range p.axes {
@@ -190,7 +201,7 @@ func (p product) cells() []results.Cell {
 		for _, c := range cells {
 			for _, v := range a.values {
 				d := c
-				_ = a.factor.set(&d, v.text) // was tried when it was read
+				_ = a.factor.set(&d, v) // was tried when it was read
 				next = append(next, d)
 			}
 		}
@@ -206,14 +217,19 @@ func (p product) cells() []results.Cell {
 	return cells
 }
 
-// matches tells whether every factor of the product has one of its values in c.
-func (p product) matches(c results.Cell) bool {
-	for _, a := range p.axes {
-		if !slices.ContainsFunc(a.values, func(v value) bool {
-			d := c
-			_ = a.factor.set(&d, v.text)
-			return d.Key() == c.Key()
-		}) {
+// valuesOf are what a cell has of each of Factors.
+func valuesOf(c *results.Cell) []string {
+	of := make([]string, len(Factors))
+	for i := range Factors {
+		of[i] = Factors[i].value(c)
+	}
+	return of
+}
+
+// matches tells whether every factor of the product has one of its values in a cell.
+func (p product) matches(of []string) bool {
+	for i := range p.axes {
+		if a := &p.axes[i]; !a.has[of[a.at]] {
 			return false
 		}
 	}
@@ -248,7 +264,7 @@ func (x *expansion) chooseBase() error {
 	}
 	var hits []results.Cell
 	for _, c := range x.spec.Cells {
-		if x.base.matches(c) {
+		if x.base.matches(valuesOf(&c)) {
 			hits = append(hits, c)
 		}
 	}

@@ -22,6 +22,18 @@ type Factor struct {
 	clear    func(*results.Cell)
 }
 
+// value is what a cell has of the factor, as text.
+func (f *Factor) value(c *results.Cell) string {
+	switch f.Name {
+	case "rx":
+		return c.RX
+	case "tx":
+		return c.TX
+	}
+	i := slices.IndexFunc(results.Factors, func(r results.Factor) bool { return r.Name == f.Name })
+	return results.Factors[i].Value(c)
+}
+
 // bigTCPOff is the largest packet without BIG TCP: GSO_LEGACY_MAX_SIZE of the
 // kernel's include/linux/netdevice.h.
 const bigTCPOff = 65536
@@ -46,7 +58,7 @@ var Factors = []Factor{
 		concerns: func(c *results.Cell) bool { return c.RX == "devmem" }, clear: func(c *results.Cell) { c.TokenBatch = 0 }},
 	{Name: "rx_buf_len", Doc: "bytes of a receive buffer, a power of two", set: size(func(c *results.Cell) *int { return &c.RXBufLen }, 4096, stream.MaxBufLen),
 		concerns: takesBuffers, clear: func(c *results.Cell) { c.RXBufLen = 0 }},
-	{Name: "congestion", Doc: "a congestion control such as cubic", set: text(func(c *results.Cell) *string { return &c.Congestion })},
+	{Name: "congestion", Doc: "a congestion control such as cubic", set: word(func(c *results.Cell) *string { return &c.Congestion })},
 	{Name: "touch", Doc: "none, read or verify", set: oneOf(func(c *results.Cell) *string { return &c.Touch }, "none", "read", "verify")},
 	{Name: "probe", Doc: "none, or eBPF probes joined by +: " + strings.Join(results.ProbeNames, ", "),
 		set: func(c *results.Cell, s string) (err error) { c.Probe, err = results.ParseProbe(s); return err }},
@@ -156,11 +168,13 @@ func oneOf(at func(*results.Cell) *string, words ...string) func(*results.Cell, 
 	}
 }
 
-func text(at func(*results.Cell) *string) func(*results.Cell, string) error {
+// word reads the name of something that the kernel knows: asked for by root, one that
+// it does not have is the name of a module that it loads.
+func word(at func(*results.Cell) *string) func(*results.Cell, string) error {
 	return func(c *results.Cell, s string) error {
 		*at(c) = s
-		if s == "" || len(s) > 15 || strings.ContainsAny(s, " \t\n/\"'") {
-			return fmt.Errorf("%q is not the name of one", s)
+		if s == "" || len(s) > 15 || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
+			return fmt.Errorf("%.40q is not the name of one", s)
 		}
 		return nil
 	}

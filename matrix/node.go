@@ -8,6 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
@@ -20,10 +21,15 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Line == 0 {
-		return fmt.Sprintf("%s: %s", e.File, e.Msg)
+	const most = 1000 // of a text that may quote the file
+	msg := e.Msg
+	if len(msg) > most {
+		msg = strings.ToValidUTF8(msg[:most], "") + "..."
 	}
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %s", e.File, msg)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, msg)
 }
 
 // at makes an error of a place in the file. The file's name is added later.
@@ -50,7 +56,15 @@ func parseYAML(data []byte) (n ast.Node, err error) {
 			n, err = nil, &Error{Line: 1, Column: 1, Msg: fmt.Sprintf("not YAML (the parser gave up: %v)", p)}
 		}
 	}()
-	f, err := parser.ParseBytes(data, 0)
+	text, err := clean(data)
+	if err != nil {
+		return nil, err
+	}
+	tokens := lexer.Tokenize(text)
+	if err := checkTokens(tokens); err != nil {
+		return nil, err
+	}
+	f, err := parser.Parse(tokens, 0)
 	if s := (*yaml.SyntaxError)(nil); errors.As(err, &s) {
 		line, column := position(s.Token)
 		return nil, &Error{Line: line, Column: column, Msg: "not YAML: " + s.Message}
@@ -149,8 +163,17 @@ func list(n ast.Node) []ast.Node {
 	return []ast.Node{n}
 }
 
-// scalar is the text of a plain or quoted value.
+// scalar is the text of a plain or quoted value. Quoted ones may write characters
+// that the file itself may not have.
 func scalar(n ast.Node) (string, error) {
+	s, err := scalarText(n)
+	if err == nil && strings.ContainsFunc(s, isControl) {
+		return "", at(n, "%.100q has a control character", s)
+	}
+	return s, err
+}
+
+func scalarText(n ast.Node) (string, error) {
 	switch v := n.(type) {
 	case *ast.StringNode:
 		return v.Value, nil
@@ -173,10 +196,6 @@ func kind(n ast.Node) string {
 		return "a list"
 	case *ast.MappingNode, *ast.MappingValueNode:
 		return "a mapping"
-	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
-		return "an anchor or alias, which experiment files do not use"
-	case *ast.TagNode:
-		return "a tag, which experiment files do not use"
 	}
 	return "a value"
 }

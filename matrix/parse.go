@@ -8,17 +8,22 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/tune"
 	"github.com/zcbench/zcbench/units"
 )
 
 // Limits of an experiment, so that a slip of a finger is told and not planned.
 const (
-	MaxCells       = 10_000
-	MaxRepetitions = 1_000
+	MaxCells        = 10_000
+	MaxRepetitions  = 1_000
+	MaxCombinations = 100_000 // before those that are the same, or excluded, are left out
+	MaxExcludes     = 1_000
+	MaxRuns         = 100_000 // at 10 s each, 12 days
 )
 
 // Defaults of what a file leaves out. The gates are those of docs/statistics.md.
@@ -68,7 +73,22 @@ func parse(data []byte) (*Spec, error) {
 	if a, err := netip.ParseAddr(s.SUT.Addr); err == nil && a.Is6() != s.IPv6 && s.ipv6At != nil {
 		return nil, at(s.ipv6At, "ipv6 is %v, and sut.addr is %s", s.IPv6, s.SUT.Addr)
 	}
-	return s, x.expand(root)
+	if err := x.expand(root); err != nil {
+		return nil, err
+	}
+	return s, s.checkRuns(root)
+}
+
+// checkRuns refuses a plan that nobody could want to its end, before it is made.
+func (s *Spec) checkRuns(root ast.Node) error {
+	blocks := s.Repetitions
+	if s.Warmup {
+		blocks++
+	}
+	if runs := int64(blocks) * int64(len(s.Cells)); runs > MaxRuns {
+		return at(root, "%d cells, %d times each, are %d runs, more than the %d that a plan may have", len(s.Cells), blocks, runs, MaxRuns)
+	}
+	return nil
 }
 
 func (s *Spec) checkAdaptive(root ast.Node) error {
@@ -80,7 +100,7 @@ func (s *Spec) checkAdaptive(root ast.Node) error {
 
 func (s *Spec) fields(x *expansion) []field {
 	return []field{
-		{"name", read(&s.Name, parseName)},
+		{"name", read(&s.Name, parseFileName)},
 		{"description", read(&s.Description, parseText)},
 		{"sut", func(n ast.Node) error { return readMap(n, "sut", s.SUT.fields(true)) }},
 		{"tg", func(n ast.Node) error { return readMap(n, "tg", s.TG.fields(false)) }},
@@ -111,7 +131,7 @@ func (s *Spec) fields(x *expansion) []field {
 func (e *End) fields(sut bool) []field {
 	out := []field{
 		{"host", read(&e.Host, parseText)},
-		{"dev", read(&e.Dev, parseName)},
+		{"dev", read(&e.Dev, parseDev)},
 		{"cpu", func(n ast.Node) error { e.CPU = new(int); return read(e.CPU, within(-1, 65535))(n) }},
 		{"layouts", e.layouts},
 		{"settings", func(n ast.Node) error { return readMap(n, "settings", e.Settings.fields()) }},
@@ -155,19 +175,41 @@ func (s *Settings) fields() []field {
 		{"rx_ring", read(&s.RXRing, within(1, 1<<20))},
 		{"tx_ring", read(&s.TXRing, within(1, 1<<20))},
 		{"hugepages", read(&s.HugePages, within(1, 1<<24))},
-		{"governor", read(&s.Governor, parseName)},
-		{"sysctl", func(n ast.Node) error {
-			s.Sysctl = map[string]string{}
-			pairs, err := mapping(n, "sysctl")
-			for _, p := range pairs {
-				if err != nil {
-					break
-				}
-				s.Sysctl[p.key], err = scalar(p.value)
-			}
-			return err
-		}},
+		{"governor", read(&s.Governor, parseGovernor)},
+		{"sysctl", s.sysctls},
 	}
+}
+
+// sysctls are those of the list that package tune keeps: whoever runs a file is often
+// not who wrote it, and runs it as root.
+func (s *Settings) sysctls(n ast.Node) error {
+	s.Sysctl = map[string]string{}
+	pairs, err := mapping(n, "sysctl")
+	if err != nil {
+		return err
+	}
+	for _, p := range pairs {
+		if err := tune.CheckSysctl(p.key); err != nil {
+			return at(p.node, "%v", refusal(err))
+		}
+		v, err := scalar(p.value)
+		if err != nil {
+			return err
+		}
+		if err := tune.CheckSetting("sysctl "+p.key, v); err != nil {
+			return at(p.value, "%v", err)
+		}
+		s.Sysctl[p.key] = v
+	}
+	return nil
+}
+
+// refusal is an error with what to do about it, if it says so.
+func refusal(err error) string {
+	if fix := stream.FixOf(err); fix != "" {
+		return err.Error() + "; " + fix
+	}
+	return err.Error()
 }
 
 func (s *Spec) adaptive(n ast.Node) error {
@@ -230,11 +272,26 @@ func parseAddr(s string) (string, error) {
 	return a.Unmap().String(), nil
 }
 
-func parseName(s string) (string, error) {
-	if s == "" || strings.ContainsAny(s, " \t\r\n/") {
-		return "", fmt.Errorf("%q is not a name: one word without slashes", s)
+// parseFileName reads a word that becomes the name of a folder, in out/: it must not
+// lead elsewhere, be hidden, or look like a flag.
+func parseFileName(s string) (string, error) {
+	const most = 100
+	if s == "" || len(s) > most || strings.ContainsAny(s, "/\\") || strings.ContainsFunc(s, unicode.IsSpace) || strings.ContainsAny(s[:1], ".-~") {
+		return "", fmt.Errorf("%.*q is not a name: one word of at most %d bytes without slashes, and no dot, - or ~ in front", most, s, most)
 	}
 	return s, nil
+}
+
+// parseDev reads the name of an interface (dev_valid_name of net/core/dev.c).
+func parseDev(s string) (string, error) {
+	if s == "" || len(s) > 15 || s == "." || s == ".." || strings.ContainsAny(s, "/:") || strings.ContainsFunc(s, unicode.IsSpace) {
+		return "", fmt.Errorf("%.40q is not the name of an interface", s)
+	}
+	return s, nil
+}
+
+func parseGovernor(s string) (string, error) {
+	return s, tune.CheckSetting("governor 0", s)
 }
 
 func parseArea(s string) (string, error) {

@@ -180,7 +180,7 @@ func TestTooManyCells(t *testing.T) {
 }
 
 func TestHash(t *testing.T) {
-	const text = "name: x\nfactors: {rx: [tcp, uring], tx: tcp}\nsut: {settings: {sysctl: {a: 1, b: 2, c: 3}}}\n"
+	const text = "name: x\nfactors: {rx: [tcp, uring], tx: tcp}\nsut: {settings: {sysctl: {net.core.a: 1, net.core.b: 2, net.core.c: 3}}}\n"
 	one := mustParse(t, text).Hash()
 	if again := mustParse(t, "# a comment\n\n"+text).Hash(); again != one {
 		t.Error("a comment changes the plan")
@@ -227,15 +227,29 @@ func FuzzParse(f *testing.F) {
 		f.Add(b)
 	}
 	f.Add([]byte("name: x\nfactors: {rx: tcp, tx: tcp}\nexclude: [{rx: tcp}]\n? a\n"))
+	for _, s := range []string{strings.Repeat("[", 2000), strings.Repeat("{a: ", 500), strings.Repeat("- ", 500), stairs(100, "a:"), "\ufeffname: x\n", "a: &a [*a]\n",
+		"name: ..\n", "!!map {}", "? ? ?", "name: x\nsut: {settings: {sysctl: {kernel.core_pattern: '|/x'}}}\n", keys(200)} {
+		f.Add([]byte(s))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := Parse("x", data)
+		s, err := frugally(t, "a text", data)
 		if err != nil {
 			if e := (*Error)(nil); !errors.As(err, &e) || e.Line < 1 || e.Column < 1 {
 				t.Fatalf("an error without a place: %v", err)
 			}
 			return
 		}
-		if len(s.Cells) == 0 || len(s.Cells) > MaxCells || s.Repetitions < 1 || s.Name == "" {
+		if n := s.Name; strings.ContainsAny(n, "/\x00\n\x1b") || n == "." || n == ".." || filepath.Join("out", n) != "out/"+n {
+			t.Fatalf("name %q", n)
+		}
+		for _, e := range []End{s.SUT, s.TG} {
+			for name, value := range e.Settings.Sysctl {
+				if !strings.HasPrefix(name, "net.") && !strings.HasPrefix(name, "vm.") || strings.ContainsAny(value, "|/\n") {
+					t.Fatalf("sysctl %q: %q", name, value)
+				}
+			}
+		}
+		if len(s.Cells) == 0 || len(s.Cells) > MaxCells || len(s.Cells)*(s.Repetitions) > MaxRuns || s.Repetitions < 1 || s.Name == "" {
 			t.Fatalf("%+v", s)
 		}
 		seen := map[string]bool{}

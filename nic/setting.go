@@ -3,6 +3,7 @@ package nic
 import (
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,16 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 	word, arg, _ := strings.Cut(name, " ")
 	s := setting.Setting{Name: name}
 	var err error
+	switch word {
+	case "channels", "header-split", "rss":
+		if name != word {
+			return s, fmt.Errorf("setting %.80q: %s takes nothing more", name, word)
+		}
+	case "feature":
+		if !featureName.MatchString(arg) {
+			return s, fmt.Errorf("setting %.80q: want the kernel's name of a feature, such as rx-gro", name)
+		}
+	}
 	switch word {
 	case "channels":
 		s.Get, s.Canon = text(d.Channels), rewritten(parseChannels)
@@ -59,7 +70,7 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 		err = d.ruleSetting(&s, arg)
 	default:
 		if _, ok := linkNumbers[name]; !ok {
-			return s, fmt.Errorf("unknown setting %q of an interface", name)
+			return s, fmt.Errorf("unknown setting %.80q of an interface", name)
 		}
 		s.Get = func() (string, error) {
 			l, err := d.Link()
@@ -70,6 +81,9 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 	}
 	return s, err
 }
+
+// featureName is what the kernel can call a feature (ETH_GSTRING_LEN is 32).
+var featureName = regexp.MustCompile(`^[a-z0-9_-]{1,31}$`)
 
 // CheckSetting refuses a setting that no interface has, and a value that it could
 // not have, without an interface to look at.

@@ -57,22 +57,28 @@ func parseZone(z string) (*time.Location, error) {
 	return loc, nil
 }
 
+// maxLogLine is the longest line of a log, so that a file that is none cannot eat the
+// memory.
+const maxLogLine = 64 << 10
+
 // parseLog reads lines of time and watts, and lines of PTDaemon's log. A first
 // line that begins with no time is a heading; a last line without its end is
 // still being written.
 func parseLog(r io.Reader, f logFormat, each func(time.Time, float64) error) error {
-	in := bufio.NewReader(r)
+	in := bufio.NewReaderSize(r, maxLogLine)
 	cols, err := f.columns("")
 	first := true
 	for n := 1; ; n++ {
-		line, rerr := in.ReadString('\n')
-		if errors.Is(rerr, io.EOF) {
+		raw, rerr := in.ReadSlice('\n')
+		switch {
+		case errors.Is(rerr, io.EOF):
 			return nil
-		}
-		if rerr != nil {
+		case errors.Is(rerr, bufio.ErrBufferFull):
+			return fmt.Errorf("%d: a line of more than %d bytes: no meter writes such", n, maxLogLine)
+		case rerr != nil:
 			return fmt.Errorf("%d: %w", n, rerr)
 		}
-		line = strings.TrimSpace(line)
+		line := strings.TrimSpace(string(raw))
 		if line == "" || line[0] == '#' {
 			continue
 		}

@@ -82,6 +82,10 @@ func TestReadLog(t *testing.T) {
 	if _, err := read("rapl"); err == nil || !strings.Contains(err.Error(), "csv=FILE") {
 		t.Errorf("%v", err)
 	}
+	write(t, file, "time,watts\n1700000010,"+strings.Repeat("0", 2*maxLogLine)+"\n")
+	if _, err := read("csv=" + file); err == nil || !strings.Contains(err.Error(), "log.csv:2: a line of more than") {
+		t.Errorf("a long line: %v", err)
+	}
 	write(t, file, "time,watts\n")
 	if _, err := read("csv=" + file); err == nil || !strings.Contains(err.Error(), "no reading") {
 		t.Errorf("%v", err)

@@ -2,10 +2,14 @@ package results
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // WriteFile makes or replaces the file at path with what write produces, all
@@ -44,4 +48,36 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
+}
+
+// Subfolder makes the folder name in dir, if it is missing. A link by that name is
+// refused: results that came from somebody else do not say where files are written.
+func Subfolder(dir, name string) (string, error) {
+	path := filepath.Join(dir, name)
+	if err := os.Mkdir(path, 0o777); !errors.Is(err, fs.ErrExist) {
+		return path, err
+	}
+	st, err := os.Lstat(path)
+	if err == nil && !st.IsDir() {
+		err = fmt.Errorf("write into %s: it is no folder: remove it", path)
+	}
+	return path, err
+}
+
+// openFile opens a file as it was stored: not what would wait for a writer, or never
+// end.
+func openFile(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("open %s: it is no regular file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }

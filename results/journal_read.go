@@ -41,7 +41,7 @@ func (p Problem) String() string {
 func Read(path string) (Journal, error) { return read(path, wholeRecords) }
 
 func read(path string, parse func() parser) (Journal, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path, os.O_RDONLY)
 	if err != nil {
 		return Journal{}, fmt.Errorf("read journal: %w", err)
 	}

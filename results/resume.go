@@ -17,7 +17,8 @@ import (
 // the error is [ErrLocked].
 func Resume(dir string) (w *Writer, j Journal, torn int64, err error) {
 	path := filepath.Join(dir, JournalFile)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	// The folder may be somebody else's: what is written must not go elsewhere.
+	f, err := openFile(path, os.O_RDWR|os.O_APPEND|unix.O_NOFOLLOW)
 	if err != nil {
 		return nil, j, 0, fmt.Errorf("resume: %w", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestResume(t *testing.T) {
@@ -50,5 +52,53 @@ func TestResume(t *testing.T) {
 	j, err = Read(path)
 	if err != nil || len(j.Records) != 3 || len(j.Skipped) != 1 || j.Records[2].RunID != "later" {
 		t.Errorf("%d records, skipped %v, %v", len(j.Records), j.Skipped, err)
+	}
+}
+
+// A folder that came from somebody else does not say where files are written, and has
+// nothing that is waited for.
+func TestLinksInResults(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	w, err := Create(other, Header{SessionID: "s1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	target := filepath.Join(other, JournalFile)
+	before, err := os.ReadFile(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, JournalFile)
+	if err := os.Symlink(target, path); err != nil {
+		t.Fatal(err)
+	}
+	if w, _, _, err := Resume(dir); err == nil {
+		w.Close()
+		t.Error("resumed a journal that is elsewhere")
+	}
+	if after, err := os.ReadFile(target); err != nil || string(after) != string(before) {
+		t.Errorf("the other file was changed: %v", err)
+	}
+	os.Remove(path)
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); err == nil {
+		t.Error("read a pipe")
+	}
+	if _, err := Read("/dev/zero"); err == nil {
+		t.Error("read a device without an end")
+	}
+	if err := os.Symlink(other, filepath.Join(dir, PlotsDir)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Subfolder(dir, PlotsDir); err == nil {
+		t.Error("a link is a folder of plots")
+	}
+	for range 2 {
+		if p, err := Subfolder(other, PlotsDir); err != nil || p != filepath.Join(other, PlotsDir) {
+			t.Errorf("%s, %v", p, err)
+		}
 	}
 }

@@ -61,31 +61,31 @@ func failed(op string, err error, how string) error {
 //	sysctl NAME     its words, one space between them; vm.nr_hugepages counts huge pages
 //	governor CPU    a frequency governor
 //	irqbalance      running, stopped
+//
+// It holds no other, whoever asks: a sysctl that is not on the list is a *[Refused].
 func (fs FS) Setting(name string) (setting.Setting, error) {
 	word, arg, _ := strings.Cut(name, " ")
 	switch word {
 	case "sysctl":
-		if arg == "" || strings.ContainsAny(arg, " /") || strings.Contains(arg, "..") {
-			return setting.Setting{}, fmt.Errorf("sysctl %q is no name such as net.core.rmem_max", arg)
-		}
-		return setting.Setting{Name: name, Get: func() (string, error) { return fs.Sysctl(arg) }, Set: func(v string) error { return fs.SetSysctl(arg, v) }}, nil
+		return fs.sysctlSetting(arg)
 	case "governor":
-		cpu, err := strconv.Atoi(arg)
+		cpu, err := cpuNumber(arg)
 		if err != nil {
-			return setting.Setting{}, fmt.Errorf("governor %q: want the number of a CPU", arg)
+			return setting.Setting{}, err
 		}
-		return fs.governor(name, cpu), nil
-	case "irqbalance":
-		return setting.Setting{Name: name, Get: fs.irqbalance, Set: fs.setIRQBalance}, nil
+		return guarded(fs.governor(name, cpu)), nil
 	}
-	return setting.Setting{}, fmt.Errorf("unknown setting %q of a host", name)
+	if name == "irqbalance" {
+		return guarded(setting.Setting{Name: name, Canon: canonicalBalance, Get: fs.irqbalance, Set: fs.setIRQBalance}), nil
+	}
+	return setting.Setting{}, fmt.Errorf("unknown setting %.80q of a host", name)
 }
 
 // governor is /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor
 // (drivers/cpufreq/cpufreq.c).
 func (fs FS) governor(name string, cpu int) setting.Setting {
 	path := fs.sys("devices/system/cpu", fmt.Sprintf("cpu%d", cpu), "cpufreq/scaling_governor")
-	return setting.Setting{Name: name,
+	return setting.Setting{Name: name, Canon: canonicalGovernor,
 		Get: func() (string, error) {
 			b, err := os.ReadFile(path)
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/zcbench/zcbench/setting"
 	"golang.org/x/sys/unix"
 )
 
@@ -44,16 +45,16 @@ func OfNetns(name string) bool {
 	return strings.HasPrefix(name, "net.")
 }
 
-func (fs FS) sysctlPath(name string) string {
-	return fs.proc("sys", strings.ReplaceAll(name, ".", "/"))
-}
-
 // Sysctl reads a sysctl of the calling thread's network namespace, or of the
 // machine. Its words have one space between them.
 func (fs FS) Sysctl(name string) (string, error) {
+	file, err := sysctlFile(name)
+	if err != nil {
+		return "", err
+	}
 	var b []byte
-	err := fs.whereItIs(name, func() (err error) {
-		b, err = os.ReadFile(fs.sysctlPath(name))
+	err = fs.whereItIs(name, func() (err error) {
+		b, err = os.ReadFile(fs.proc("sys", file))
 		return err
 	})
 	if err != nil {
@@ -62,9 +63,20 @@ func (fs FS) Sysctl(name string) (string, error) {
 	return strings.Join(strings.Fields(string(b)), " "), nil
 }
 
-// SetSysctl writes one.
+// SetSysctl writes one that is on the list, see [CheckSysctl].
 func (fs FS) SetSysctl(name, value string) error {
-	err := fs.whereItIs(name, func() error { return os.WriteFile(fs.sysctlPath(name), []byte(value), 0) })
+	if err := CheckSysctl(name); err != nil {
+		return err
+	}
+	file, err := sysctlFile(name)
+	if err != nil {
+		return err
+	}
+	if value, err = canonicalWords(value); err != nil {
+		return &setting.Invalid{Name: "sysctl " + name, Err: err}
+	}
+	// The end of the line makes an empty value one, too.
+	err = fs.whereItIs(name, func() error { return os.WriteFile(fs.proc("sys", file), []byte(value+"\n"), 0) })
 	if err != nil {
 		return failed("set sysctl "+name+" to "+value, err, "the kernel refuses the value")
 	}

@@ -32,13 +32,30 @@ func NewNetns() (*Netns, error) {
 }
 
 // OpenNetns opens the namespace at path, such as /run/netns/NAME or
-// /proc/PID/ns/net.
+// /proc/PID/ns/net. Anything else is not opened: paths come from files, and to open a
+// device may do something (/dev/watchdog), to open a pipe may wait forever.
 func OpenNetns(path string) (*Netns, error) {
-	f, err := os.Open(path)
+	f, err := openNetns(path)
 	if err != nil {
 		return nil, fmt.Errorf("open the network namespace: %w", err)
 	}
 	return &Netns{f}, nil
+}
+
+func openNetns(path string) (*os.File, error) {
+	at, err := os.OpenFile(path, unix.O_PATH, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer at.Close()
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(int(at.Fd()), &st); err != nil {
+		return nil, &os.PathError{Op: "fstatfs", Path: path, Err: err}
+	}
+	if st.Type != unix.NSFS_MAGIC {
+		return nil, fmt.Errorf("%s is no namespace, such as /run/netns/NAME or /proc/PID/ns/net", path)
+	}
+	return os.Open(fmt.Sprintf("/proc/self/fd/%d", at.Fd()))
 }
 
 // onOwnThread runs f on a thread that ends with it, so that f may change the

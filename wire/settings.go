@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/tune"
@@ -123,7 +124,69 @@ func (s Settings) Check() error {
 			return err
 		}
 	}
+	host, err := s.OfHost()
+	if err != nil {
+		return err
+	}
+	if s.Governor != "" {
+		host = append(host, Setting{"governor 0", s.Governor}) // of every CPU: the rule is the same
+	}
+	for _, x := range host {
+		if err := tune.CheckSetting(x.Name, x.Value); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// OfDevice are those of the interface, by the names of nic.Device.Setting, all but the
+// channels: of which kind they are, the interface must be asked.
+func (s Settings) OfDevice() []Setting {
+	var out []Setting
+	number := func(name string, v int) {
+		if v != 0 {
+			out = append(out, Setting{name, strconv.Itoa(v)})
+		}
+	}
+	flag := func(name string, v *bool) {
+		if v != nil {
+			out = append(out, Setting{"feature " + name, map[bool]string{true: "on", false: "off"}[*v]})
+		}
+	}
+	number("mtu", s.MTU)
+	flag(nic.FeatureGRO, s.GRO)
+	flag(nic.FeatureHWGRO, s.HWGRO)
+	for _, name := range []string{"gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size"} {
+		number(name, s.BigTCPBytes)
+	}
+	number("ring rx", s.RXRing)
+	number("ring tx", s.TXRing)
+	return append(out, s.Device...)
+}
+
+// OfHost are the sysctls, by the names of tune.FS.Setting: those of the profile, the
+// others, and the huge pages.
+func (s Settings) OfHost() ([]Setting, error) {
+	p, ok := tune.Profiles[s.SysctlProfile]
+	if !ok && s.SysctlProfile != "" {
+		return nil, fmt.Errorf("unknown sysctl profile %q; there is %s", s.SysctlProfile, tune.Reference.Name)
+	}
+	var out []Setting
+	add := func(name, value string) {
+		if tune.OfNetns(name) || !s.OnlyNamespace {
+			out = append(out, Setting{"sysctl " + name, value})
+		}
+	}
+	for _, x := range p.Sysctls {
+		add(x[0], x[1])
+	}
+	for _, x := range s.Sysctls {
+		add(x.Name, x.Value)
+	}
+	if s.HugePages != 0 {
+		add("vm.nr_hugepages", strconv.Itoa(s.HugePages))
+	}
+	return out, nil
 }
 
 // MaxBigTCP is the kernel's limit of a GRO packet, bytes (GRO_MAX_SIZE).

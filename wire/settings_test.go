@@ -23,6 +23,13 @@ func TestSettings(t *testing.T) {
 		{Settings{SysctlProfile: "reference", HugePages: 4}, false, true},
 		{Settings{HugePages: -4}, false, false},
 		{Settings{Device: []Setting{{"rss", "default"}}}, false, false},
+		{Settings{SysctlProfile: "mine"}, false, false},
+		{Settings{Sysctls: []Setting{{"net.core.rmem_max", "4096  87380"}}}, false, true},
+		{Settings{Sysctls: []Setting{{"net.core.rmem_max", "/x"}}}, false, false},
+		{Settings{Sysctls: []Setting{{"net.core.rmem_max", "1"}, {"kernel.core_pattern", "|/x %p"}}}, false, false},
+		{Settings{Sysctls: []Setting{{"kernel.core_pattern", "core"}}, OnlyNamespace: true}, false, false},
+		{Settings{Governor: "performance"}, false, true},
+		{Settings{Governor: "../x"}, false, false},
 	} {
 		if c.s.IsZero() != c.zero || (c.s.Check() == nil) != c.ok {
 			t.Errorf("%+v: zero %v, %v", c.s, c.s.IsZero(), c.s.Check())

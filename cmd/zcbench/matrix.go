@@ -97,11 +97,7 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 }
 
 func (f *matrixFlags) spec(path string) (*matrix.Spec, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, cli.UsageError(err)
-	}
-	spec, err := matrix.Parse(path, data)
+	spec, err := matrix.ReadFile(path)
 	if err != nil {
 		return nil, cli.UsageError(err)
 	}

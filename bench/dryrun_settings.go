@@ -1,0 +1,204 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/place"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/wire"
+)
+
+// settings prints everything that the plan sets on the hosts. Whoever runs a file is
+// often not who wrote it: this is where they see what it does.
+func (p preview) settings(w io.Writer) {
+	fmt.Fprintln(w, "\nset on the hosts for the runs, and put back")
+	for _, end := range []struct {
+		name string
+		role stream.Role
+	}{{"SUT", stream.RX}, {"TG", stream.TX}} {
+		s := p.collect(end.role)
+		if len(s.names) == 0 {
+			fmt.Fprintf(w, "  %s: nothing\n", end.name)
+			continue
+		}
+		fmt.Fprintf(w, "  %s:\n", end.name)
+		for _, name := range s.names {
+			fmt.Fprintf(w, "    %s = %s\n", name, s.text(name))
+		}
+	}
+}
+
+// collected are the values that cells give settings, each in the order in which they
+// first come.
+type collected struct {
+	cells  int
+	names  []string
+	values map[string][]string
+	counts map[string]int // cells that set it
+}
+
+func (s *collected) add(name, value string) {
+	if !slices.Contains(s.names, name) {
+		s.names = append(s.names, name)
+	}
+	if !slices.Contains(s.values[name], value) {
+		s.values[name] = append(s.values[name], value)
+	}
+	s.counts[name]++
+}
+
+// text says which values a setting gets, and in how many cells if not in all.
+func (s *collected) text(name string) string {
+	out := strings.Join(s.values[name], " | ")
+	if n := s.counts[name]; n < s.cells {
+		out += fmt.Sprintf("   (%d of %d cells)", n, s.cells)
+	}
+	return out
+}
+
+// collect goes through the cells that can run.
+func (p preview) collect(role stream.Role) *collected {
+	s := &collected{values: map[string][]string{}, counts: map[string]int{}}
+	for _, c := range p.spec.Cells {
+		if p.missing(c) != nil {
+			continue
+		}
+		s.cells++
+		o := p.forCell(c)
+		of, tg := settingsOf(o, c)
+		if p.oneMachine && !tg.IsZero() {
+			tg.OnlyNamespace = true
+		}
+		dev := o.SUTDev
+		if role == stream.TX {
+			of, dev = tg, o.TGDev
+		}
+		s.ofEnd(of)
+		if role == stream.RX {
+			s.ofMode(c, o)
+		}
+		cpus, layout := p.cpus(role, place.Layout(c.CPULayout), o)
+		s.ofLayout(cpus, dev, layout)
+	}
+	return s
+}
+
+func (s *collected) ofEnd(of wire.Settings) {
+	on := func(name string) string { return cmp.Or(of.Dev, "lo") + ": " + name }
+	for _, x := range of.OfDevice() {
+		s.add(on(x.Name), x.Value)
+	}
+	if of.Channels != 0 {
+		s.add(on("channels"), strconv.Itoa(of.Channels))
+	}
+	named, err := of.OfHost()
+	if err != nil {
+		s.add("refused", err.Error())
+	}
+	for _, x := range named {
+		s.add(x.Name, x.Value)
+	}
+	if of.OnlyNamespace {
+		return
+	}
+	if of.Governor != "" {
+		s.add("governor of every CPU", of.Governor)
+	}
+	if of.MaxIdleUs != nil {
+		s.add("idle states", fmt.Sprintf("at most %d us to leave", *of.MaxIdleUs))
+	}
+	if of.StopBalance {
+		s.add("irqbalance", "stopped")
+	}
+}
+
+// ofMode is what a receive mode sets by itself (docs/zcrx.md).
+func (s *collected) ofMode(c results.Cell, o Options) {
+	m, err := stream.LookupMode(stream.RX, c.RX)
+	on := func(name string) string { return cmp.Or(o.SUTDev, "lo") + ": " + name }
+	switch {
+	case err != nil:
+	case m.NeedsDev:
+		queue := "the last queue"
+		if q := o.NIC.Queue; q != nil {
+			queue = fmt.Sprintf("queue %d", *q)
+		}
+		s.add(on("header-split"), "tcp-data-split on")
+		s.add(on("rss"), "without "+queue)
+		s.add(on("feature rx-ntuple-filter"), "on")
+		s.add(on("rule"), "the flow to "+queue)
+	case c.RX == "tcp-mmap":
+		s.add(on("header-split"), "tcp-data-split on, where it can be")
+	}
+}
+
+// ofLayout is where the receive softirq of the end goes.
+func (s *collected) ofLayout(cpus place.CPUs, dev string, l place.Layout) {
+	if l == place.AsFound {
+		return
+	}
+	where := "chosen near the interface"
+	if n := cpus.SoftirqOf(l); n >= 0 {
+		where = fmt.Sprintf("CPU %d", n)
+	}
+	s.add(cmp.Or(dev, "lo")+": interrupt or rps of all queues", string(l)+": "+where)
+}
+
+// cpus are those of an end and its layout, see [Runner.cpus].
+func (p preview) cpus(role stream.Role, l place.Layout, o Options) (place.CPUs, place.Layout) {
+	if p.stage != nil {
+		return (&Runner{SUT: p.stage.SUT, TG: p.stage.TG, Opt: o}).cpus(role, l)
+	}
+	if role == stream.TX {
+		return place.CPUs{App: o.TGCPU, Softirq: o.TGSoftirqCPU}, l
+	}
+	return place.CPUs{App: o.SUTCPU, Softirq: o.SUTSoftirqCPU}, l
+}
+
+// forCell are the options of a cell's runs: on the hosts that were asked, else as far
+// as the file says.
+func (p preview) forCell(c results.Cell) Options {
+	if p.stage != nil {
+		return p.stage.forCell(c, p.stage.opt)
+	}
+	o := options(p.spec)
+	o.SUTDev, o.TGDev = cmp.Or(p.spec.SUT.Dev, "interface"), cmp.Or(p.spec.TG.Dev, "interface")
+	o.SUTCPU, o.SUTSoftirqCPU, o.TGCPU, o.TGSoftirqCPU = -1, -1, -1, -1
+	return (&stage{spec: p.spec}).forCell(c, o)
+}
+
+// programs prints what is started beside the agents of this machine.
+func (p preview) programs(w io.Writer) {
+	var lines []string
+	for _, x := range []struct {
+		name string
+		end  matrix.End
+	}{{"SUT", p.spec.SUT}, {"TG", p.spec.TG}} {
+		spec, err := host.ParseSpec(x.end.Host)
+		if err != nil || spec.Kind != "ssh" {
+			continue
+		}
+		how := "as that user"
+		if spec.Sudo {
+			how = "by sudo"
+		}
+		lines = append(lines, fmt.Sprintf("%s: ssh %s, and zcbench's own agent there %s", x.name, spec.Dest, how))
+	}
+	for _, s := range p.power.Sources {
+		if s.Name == "command" {
+			lines = append(lines, "power: "+s.Public()+", with the arguments that --power gives")
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\nprograms that are started\n  %s\n", strings.Join(lines, "\n  "))
+}

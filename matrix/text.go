@@ -1,0 +1,61 @@
+package matrix
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxFile is the longest experiment file, bytes: thirty times what a long one
+// has.
+const MaxFile = 128 << 10
+
+// ReadFile reads and parses an experiment file. No more of it is read than one may
+// have. Errors of its text are *[Error].
+func ReadFile(name string) (*Spec, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	return Parse(name, data)
+}
+
+// clean is the text of a file without a byte order mark. It refuses what is no text,
+// before a parser sees it.
+func clean(data []byte) (string, error) {
+	if len(data) > MaxFile {
+		return "", &Error{Line: 1, Column: 1, Msg: fmt.Sprintf("the file has more than %d KiB, the most that an experiment may have", MaxFile>>10)}
+	}
+	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(data, []byte(mark)) {
+			return "", &Error{Line: 1, Column: 1, Msg: "the file is UTF-16: save it as UTF-8"}
+		}
+	}
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	line, column := 1, 1
+	for i, r := range text {
+		switch {
+		case r == '\n':
+			line, column = line+1, 0
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\ufffd"):
+			return "", &Error{Line: line, Column: column, Msg: fmt.Sprintf("byte 0x%02x is not UTF-8", text[i])}
+		case isControl(r) && r != '\r':
+			return "", &Error{Line: line, Column: column, Msg: fmt.Sprintf("a control character, %U", r)}
+		}
+		column++
+	}
+	return text, nil
+}
+
+// isControl reports what has no place in a text but the ends of lines and tabs: it
+// would reach terminals and file names.
+func isControl(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }

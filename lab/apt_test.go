@@ -127,7 +127,7 @@ func TestAptDownloadsInItsSandbox(t *testing.T) {
 	if mounts, err := os.ReadFile("/proc/self/mountinfo"); err != nil || strings.Contains(string(mounts), dir) {
 		t.Errorf("a mount is left: %v", err)
 	}
-	if c, err = openCache(dir); err != nil {
+	if _, err := openCache(dir); err != nil {
 		t.Errorf("the cache is not trusted any more: %v", err)
 	}
 }

@@ -2,12 +2,14 @@ package main
 
 import (
 	"errors"
+	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/agent"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/interrupt"
 	"github.com/zcbench/zcbench/stream"
 )
 
@@ -22,9 +24,10 @@ controller on another host is silent for longer than it promised.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// A controller that is gone must not kill us before all is undone.
 			signal.Ignore(syscall.SIGPIPE)
-			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP)
+			ctx, stop := interrupt.Context(cmd.Context(), syscall.SIGHUP)
 			defer stop()
-			err := agent.Serve(ctx, cmd.InOrStdin(), cmd.OutOrStdout())
+			// Past the filter and its accounts: what reads this is a controller.
+			err := agent.Serve(ctx, cmd.InOrStdin(), os.Stdout)
 			if lost := (*stream.Error)(nil); err == nil || errors.As(err, &lost) || ctx.Err() != nil {
 				return err
 			}

@@ -85,6 +85,8 @@ be built or booted, or the guest's kernel complained; 2 wrong usage or input.`,
 			demo := []string{"zcbench", "demo", "--out", guest.OutDir, "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender,
 				"--duration", "400ms", "--repetitions", "2"}
 			o.Args = append(demo, args...)
+			o.Stdout, o.Stderr = cli.Unfailing(cmd.OutOrStdout()), cli.Unfailing(cmd.ErrOrStderr())
+			o.Log = cmd.ErrOrStderr()
 			// In real time an emulated guest takes longer than a window to read its counters.
 			o.CountEmulated = true
 			exit, err := lab.Exec(cmd.Context(), o)
@@ -131,6 +133,8 @@ built or booted, or the guest's kernel complained; 126 when CMD cannot be run;
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Args = args
+			o.Stdout, o.Stderr = cli.Passthrough(cmd.OutOrStdout()), cli.Passthrough(cmd.ErrOrStderr())
+			o.Log = cmd.ErrOrStderr()
 			exit, err := lab.Exec(cmd.Context(), o)
 			if exit == 0 && err == nil {
 				return nil

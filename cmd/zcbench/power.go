@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/counter"
@@ -188,8 +187,8 @@ func (f *powerFlags) outputs(cmd *cobra.Command) (table io.Writer, rows *csv.Wri
 // powerTable prints a line per channel; on a terminal it takes the place of the
 // table before. It returns its number of lines.
 func powerTable(w io.Writer, traces []power.Trace, all []power.Running, cost []power.Cost, now int64, every time.Duration, before int) int {
-	if f, ok := w.(*os.File); ok && before > 0 && isatty.IsTerminal(f.Fd()) {
-		fmt.Fprintf(w, "\x1b[%dA\x1b[J", before)
+	if t := cli.Terminal(w); t != nil && before > 0 && os.Getenv("TERM") != "dumb" {
+		fmt.Fprintf(t, "\x1b[%dA\x1b[J", before)
 	}
 	lines := 1
 	fmt.Fprintf(w, "%-32s %-18s %10s %10s %10s %7s %7s\n", "source", "channel", "W now", "W mean", "W max", "failed", "cores")

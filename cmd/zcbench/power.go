@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
 )
 
 // powerFlags are the flags of `zcbench power`.
@@ -153,7 +154,7 @@ func (w *watched) take(now int64, rows *csv.Writer) ([]power.Trace, error) {
 			if rows == nil {
 				break
 			}
-			if err := rows.Write([]string{strconv.FormatInt(r.AtNs-w.started, 10), t.Info.Name, t.Info.Channels[r.Channel].Name, strconv.FormatFloat(r.Watts, 'f', -1, 64)}); err != nil {
+			if err := rows.Write([]string{strconv.FormatInt(r.AtNs-w.started, 10), results.CSVText(t.Info.Name), results.CSVText(t.Info.Channels[r.Channel].Name), strconv.FormatFloat(r.Watts, 'f', -1, 64)}); err != nil {
 				return nil, err
 			}
 		}
@@ -174,7 +175,7 @@ func (f *powerFlags) outputs(cmd *cobra.Command) (table io.Writer, rows *csv.Wri
 	case "-":
 		rows = csv.NewWriter(cmd.OutOrStdout())
 	default:
-		file, err := os.OpenFile(f.csv, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		file, err := os.OpenFile(f.csv, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if err != nil {
 			return nil, nil, cli.UsageError(err)
 		}

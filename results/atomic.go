@@ -9,12 +9,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // WriteFile makes or replaces the file at path with what write produces, all
 // or nothing: readers see the old file or the new one, also after a crash. It
 // goes through a temporary file in the same folder. Who may read it is the user's
-// umask to say, as with any tool.
+// umask to say, as with any tool. It is text, and harmless to the terminal or the browser
+// that shows it: see [plaintext].
 func WriteFile(path string, write func(io.Writer) error) (err error) {
 	f, err := createTemp(path)
 	if err != nil {
@@ -28,7 +31,11 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 		}
 	}()
 	b := bufio.NewWriterSize(f, 256<<10)
-	if err := write(b); err != nil {
+	text := plaintext.NewWriter(b)
+	if err := write(text); err != nil {
+		return err
+	}
+	if err := text.Flush(); err != nil {
 		return err
 	}
 	if err := b.Flush(); err != nil {

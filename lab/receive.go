@@ -2,6 +2,7 @@ package lab
 
 import (
 	"archive/tar"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -55,24 +56,25 @@ func destination(name, out string, returns []string) (string, error) {
 	return "", fmt.Errorf("the guest sent %q, which nobody asked for", name)
 }
 
-// writeStream replaces the file at path by what r holds.
+// writeStream replaces the file at path by what r holds. What mode gives to others, our
+// umask may take away.
 func writeStream(path string, r io.Reader, mode os.FileMode) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix)
+	temp := filepath.Join(dir, tempPrefix+rand.Text())
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	if _, err = io.Copy(f, r); err == nil {
-		err = f.Chmod(mode)
-	}
+	defer os.Remove(temp)
+	_, err = io.Copy(f, r)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
 	if err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return os.Rename(temp, path)
 }

@@ -29,7 +29,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	if err := w.emit(text[:whole]); err != nil {
 		return 0, err
 	}
-	w.part = append([]byte(nil), text[whole:]...)
+	w.part = append(w.part[:0:0], text[whole:]...) // text may be in what part was
 	return len(p), nil
 }
 
@@ -56,6 +56,10 @@ func (w *Writer) emit(text []byte) error {
 
 func clean(text []byte) bool {
 	for at := 0; at < len(text); {
+		if printable[text[at]] {
+			at++
+			continue
+		}
 		c, n := utf8.DecodeRune(text[at:])
 		if !shown(c, n) {
 			return false
@@ -64,6 +68,15 @@ func clean(text []byte) bool {
 	}
 	return true
 }
+
+// printable are the bytes that are characters of their own and are shown: nearly all of
+// large files.
+var printable = func() (t [256]bool) {
+	for c := range utf8.RuneSelf {
+		t[c] = Safe(rune(c))
+	}
+	return t
+}()
 
 // begun is how many bytes at the end of text are the beginning of a character.
 func begun(text []byte) int {

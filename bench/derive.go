@@ -11,17 +11,16 @@ import (
 )
 
 // Derive makes all that can be made of a folder's journal: the CSV files, the
-// plots and the HTML report. It replaces what is there.
+// plots and the HTML report. It replaces what is there. Where files cannot be written,
+// the journal and its summary are returned all the same, with the errors.
 func Derive(dir string) (results.Journal, *report.Summary, error) {
 	j, err := gate.Read(filepath.Join(dir, results.JournalFile))
 	if err != nil {
 		return j, nil, err
 	}
-	if err := results.WriteCSV(dir, j.Records); err != nil {
-		return j, nil, err
-	}
-	s, err := render(dir, j)
-	return j, s, err
+	err = results.WriteCSV(dir, j.Records)
+	s := report.Summarize(j)
+	return j, s, errors.Join(err, render(dir, s))
 }
 
 // Report is [Derive] without metrics.csv and samples.csv, which are most of a
@@ -35,25 +34,25 @@ func Report(dir string) (*report.Summary, error) {
 	go func() {
 		written <- results.WriteFile(filepath.Join(dir, results.RunsFile), func(w io.Writer) error { return results.WriteRuns(w, j.Records) })
 	}()
-	s, err := render(dir, j)
+	s := report.Summarize(j)
+	err = render(dir, s)
 	return s, errors.Join(<-written, err)
 }
 
 // render writes the report and the plots.
-func render(dir string, j results.Journal) (*report.Summary, error) {
-	s := report.Summarize(j)
+func render(dir string, s *report.Summary) error {
 	figures, err := report.Figures(s)
 	if err != nil {
-		return s, err
+		return err
 	}
 	plots, err := results.Subfolder(dir, results.PlotsDir)
 	if err != nil {
-		return s, err
+		return err
 	}
 	for _, f := range figures {
 		if err := results.WriteFile(filepath.Join(plots, f.Name+".svg"), func(w io.Writer) error { return report.WritePlot(w, f) }); err != nil {
-			return s, err
+			return err
 		}
 	}
-	return s, results.WriteFile(filepath.Join(dir, results.ReportFile), func(w io.Writer) error { return report.HTML(w, s, figures) })
+	return results.WriteFile(filepath.Join(dir, results.ReportFile), func(w io.Writer) error { return report.HTML(w, s, figures) })
 }

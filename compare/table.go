@@ -8,15 +8,15 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/stat"
 )
 
 // Table writes a comparison for a terminal: a table per metric, then what is only
 // in one of the two, warnings and the sources of published figures.
 func (r *Result) Table(w io.Writer) error {
-	fmt.Fprintf(w, "A = %s\nB = %s\n", plain(r.NameA), plain(r.NameB))
+	fmt.Fprintf(w, "A = %s\nB = %s\n", plaintext.Line(r.NameA), plaintext.Line(r.NameB))
 	for from := 0; from < len(r.Rows); {
 		to := from
 		for to < len(r.Rows) && r.Rows[to].Metric == r.Rows[from].Metric {
@@ -36,7 +36,7 @@ func (r *Result) Table(w io.Writer) error {
 		}
 	}
 	for i, s := range r.sources() {
-		fmt.Fprintf(w, "\n[%d] published: %s\n", i+1, plain(s))
+		fmt.Fprintf(w, "\n[%d] published: %s\n", i+1, plaintext.Line(s))
 	}
 	_, err := fmt.Fprintf(w, "\nB/A is of the medians; its 95 %% interval is by bootstrap. p is Mann-Whitney's U (exact up to 50 runs, 25 with ties), corrected over the table (Holm).\n"+
 		"A verdict needs both, and 6 runs of each; \"cannot tell\" does not mean equal.\n")
@@ -50,7 +50,7 @@ func aloneTable(w io.Writer, name string, cells []Alone) error {
 	fmt.Fprintf(w, "\nonly in %s (%s, %s)\n", name, cells[0].Metric, cells[0].Unit)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, c := range cells {
-		fmt.Fprintf(tw, "%s\t%s\n", plain(c.Cell), medianText(c.Sum))
+		fmt.Fprintf(tw, "%s\t%s\n", plaintext.Line(c.Cell), medianText(c.Sum))
 	}
 	return tw.Flush()
 }
@@ -77,7 +77,7 @@ func metricTable(w io.Writer, rows []Row) error {
 		if lo != "-" {
 			interval = lo + ".." + hi
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d+%d\t%s\t%s\t%s\t%s\n", plain(row.Label()), median(row, 'A'), median(row, 'B'), row.Diff.NA, row.Diff.NB,
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d+%d\t%s\t%s\t%s\t%s\n", plaintext.Line(row.Label()), median(row, 'A'), median(row, 'B'), row.Diff.NA, row.Diff.NB,
 			row.RatioText(), interval, row.PText(), row.VerdictText())
 	}
 	return tw.Flush()
@@ -125,7 +125,7 @@ func (r *Row) VerdictText() string {
 	v := string(r.Verdict)
 	switch {
 	case r.Other != "":
-		return v + " (other instrument: " + plain(r.Other) + ")"
+		return v + " (other instrument: " + plaintext.Line(r.Other) + ")"
 	case len(r.Published) > 0:
 		return v + " (published figure)"
 	case len(r.Diff.Warnings) > 0:
@@ -171,14 +171,4 @@ func (r *Result) sources() []string {
 		}
 	}
 	return out
-}
-
-// plain keeps control characters of other machines' texts off the terminal.
-func plain(s string) string {
-	return strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return ' '
-		}
-		return c
-	}, s)
 }

@@ -2,10 +2,10 @@ package lab
 
 import (
 	"archive/tar"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,18 +56,19 @@ func destination(name, out string, returns []string) (string, error) {
 	return "", fmt.Errorf("the guest sent %q, which nobody asked for", name)
 }
 
-// writeStream replaces the file at path by what r holds.
+// writeStream replaces the file at path by what r holds. What mode gives to others, our
+// umask may take away.
 func writeStream(path string, r io.Reader, mode os.FileMode) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	// Made with its mode, from which the kernel takes the user's umask.
-	tmp := fmt.Sprintf("%s%d", filepath.Join(filepath.Dir(path), tempPrefix), rand.Uint64())
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	temp := filepath.Join(dir, tempPrefix+rand.Text())
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp)
+	defer os.Remove(temp)
 	_, err = io.Copy(f, r)
 	if cerr := f.Close(); err == nil {
 		err = cerr
@@ -75,5 +76,5 @@ func writeStream(path string, r io.Reader, mode os.FileMode) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(tmp, path)
+	return os.Rename(temp, path)
 }

@@ -41,6 +41,20 @@ func TestReceiveTar(t *testing.T) {
 	}
 }
 
+// Who may read what comes back is the umask's to say, not the guest's.
+func TestReceiveTarUmask(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o077))
+	out := filepath.Join(t.TempDir(), "o")
+	if err := receiveTar(archive(t, map[string]string{"out/a/b": "one"}), out, nil); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]os.FileMode{out: 0o700, filepath.Join(out, "a"): 0o700, filepath.Join(out, "a/b"): 0o600} {
+		if i, err := os.Stat(path); err != nil || i.Mode().Perm() != want {
+			t.Errorf("%s: %v, want %v; %v", path, i.Mode().Perm(), want, err)
+		}
+	}
+}
+
 // Whatever runs in the guest decides about names: they must not lead out of
 // the folders that were agreed on.
 func TestReceiveTarRefusesStrangers(t *testing.T) {

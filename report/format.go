@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stat"
@@ -108,17 +107,6 @@ func settings(cells []Cell) []string {
 		joined[i] = strings.Join(out[i], " ")
 	}
 	return joined
-}
-
-// plain makes a text from outside safe for a terminal: no control characters,
-// hence no escape sequences and no line breaks.
-func plain(s string) string {
-	return strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return ' '
-		}
-		return c
-	}, s)
 }
 
 func plural(n int, unit string) string {

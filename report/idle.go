@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stat"
 )
@@ -46,7 +47,7 @@ func Idle(w io.Writer, j results.Journal) error {
 			}
 			if t := idleOf(hosts); len(t.states) > 0 {
 				any = true
-				t.write(b, plain(g.cell.ID)+", "+string(role), hosts)
+				t.write(b, plaintext.Line(g.cell.ID)+", "+string(role), hosts)
 			}
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/stat"
 )
 
@@ -119,7 +120,7 @@ func shortNames(cells []Cell) []string {
 		if seen[name] > 1 {
 			name = fmt.Sprintf("#%d %s", i+1, name)
 		}
-		out[i] = plain(name)
+		out[i] = plaintext.Line(name)
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -41,7 +42,7 @@ func stageFigureList(cells []Cell) ([]Figure, error) {
 func stageCaption(p *Probed) string {
 	s := "Age of the packets in µs, logarithmic: dot p50, tick p90, end of the line p99; medians over the runs."
 	if p.T0 != "" {
-		s += " t0: " + plain(p.T0) + "."
+		s += " t0: " + plaintext.Line(p.T0) + "."
 	}
 	return s + " Orange stages begin with an event of their own: the raise of the softirq, the arrival of data."
 }
@@ -63,7 +64,7 @@ func stageChart(stages []Stage) *chart {
 		if s.OwnEvent() {
 			paint = irqColor
 		}
-		labels = append(labels, html.EscapeString(plain(s.Label())))
+		labels = append(labels, html.EscapeString(plaintext.Line(s.Label())))
 		m.lanes = append(m.lanes, stageLane{us: us, color: paint})
 		lo, hi = min(lo, us[0]), max(hi, us[2])
 	}

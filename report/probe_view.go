@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 //go:embed probe.html.tmpl
@@ -143,7 +145,7 @@ func writeProbes(b *bufio.Writer, s *Summary) {
 				fmt.Fprintln(t, columns)
 				last = at
 			}
-			fmt.Fprintf(t, "%s\t%s\t\n", plain(r.Name), strings.Join(r.Fields[:fields], "\t"))
+			fmt.Fprintf(t, "%s\t%s\t\n", plaintext.Line(r.Name), strings.Join(r.Fields[:fields], "\t"))
 		}
 		t.Flush()
 	}

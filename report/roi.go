@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stat"
 )
@@ -216,7 +217,7 @@ func writeROI(b *bufio.Writer, r *ROI) {
 			fmt.Fprintf(b, "... and %d more in the report\n", len(r.Cells)-i)
 			break
 		}
-		fmt.Fprintf(b, "%-30.30s", plain(c.Cell))
+		fmt.Fprintf(b, "%-30.30s", plaintext.Line(c.Cell))
 		for _, f := range c.Figures() {
 			fmt.Fprintf(b, " %9s", f)
 		}
@@ -224,7 +225,7 @@ func writeROI(b *bufio.Writer, r *ROI) {
 	}
 	for _, s := range r.Sensitivity {
 		if s.Side == results.Total {
-			fmt.Fprintf(b, "T^n / cost^m, %s\n", plain(s.Line()))
+			fmt.Fprintf(b, "T^n / cost^m, %s\n", plaintext.Line(s.Line()))
 		}
 	}
 }

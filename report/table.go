@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // Width is the number of columns a table keeps to.
@@ -59,7 +61,7 @@ func tableRow(c *Cell) []string {
 		v += " " + cites(c.Stops)
 	}
 	return []string{
-		plain(c.Cell.RX), plain(c.Cell.TX),
+		plaintext.Line(c.Cell.RX), plaintext.Line(c.Cell.TX),
 		median(c.SUT.ThroughputGbps, fixed2), interval(c.SUT.ThroughputGbps, fixed2),
 		median(c.SUT.BusyCores, fixed2), median(c.TG.BusyCores, fixed2),
 		median(c.SUT.NsPerKB, digits3),
@@ -156,11 +158,11 @@ func writeStops(b *bufio.Writer, stops []Stop) {
 		if reason == "" {
 			reason = "no reason given"
 		}
-		wrap(b, number, indent, fmt.Sprintf("%s: %s", s.Verdict, plain(reason)))
+		wrap(b, number, indent, fmt.Sprintf("%s: %s", s.Verdict, plaintext.Line(reason)))
 		if s.Fix != "" {
-			wrap(b, indent+"fix: ", indent+"     ", plain(s.Fix))
+			wrap(b, indent+"fix: ", indent+"     ", plaintext.Line(s.Fix))
 		}
-		wrap(b, indent+"in:  ", indent+"     ", plain(strings.Join(s.Cells, ", "))+" ("+plural(s.Runs, "run")+")")
+		wrap(b, indent+"in:  ", indent+"     ", plaintext.Line(strings.Join(s.Cells, ", "))+" ("+plural(s.Runs, "run")+")")
 	}
 }
 
@@ -175,7 +177,7 @@ func writeNotes(b *bufio.Writer, s *Summary) {
 			fmt.Fprintf(b, "  ... and %s: see the HTML report or the journal\n", plural(len(lines)-i, "more note"))
 			break
 		}
-		wrap(b, "  - ", "    ", plain(l))
+		wrap(b, "  - ", "    ", plaintext.Line(l))
 	}
 }
 

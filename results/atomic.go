@@ -2,6 +2,7 @@ package results
 
 import (
 	"bufio"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -9,14 +10,17 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"golang.org/x/sys/unix"
 )
 
 // WriteFile makes or replaces the file at path with what write produces, all
 // or nothing: readers see the old file or the new one, also after a crash. It
-// goes through a temporary file in the same folder.
+// goes through a temporary file in the same folder. Who may read it is the user's
+// umask to say, as with any tool. It is text, and harmless to the terminal or the browser
+// that shows it: see [plaintext].
 func WriteFile(path string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	f, err := createTemp(path)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -28,14 +32,14 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 		}
 	}()
 	b := bufio.NewWriterSize(f, 256<<10)
-	if err := write(b); err != nil {
+	text := plaintext.NewWriter(b)
+	if err := write(text); err != nil {
+		return err
+	}
+	if err := text.Flush(); err != nil {
 		return err
 	}
 	if err := b.Flush(); err != nil {
-		return err
-	}
-	// CreateTemp makes files for the owner only; results are to be shared.
-	if err := f.Chmod(0o644); err != nil {
 		return err
 	}
 	if err := f.Sync(); err != nil {
@@ -80,4 +84,18 @@ func openFile(path string, flags int) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// createTemp makes a file beside path that nobody has. [os.CreateTemp] makes files that
+// only their owner may read, and the umask that would have applied can only be asked for
+// by changing it, for all threads at once.
+func createTemp(path string) (*os.File, error) {
+	dir, name := filepath.Split(path)
+	for {
+		temp := filepath.Join(dir, "."+name+"."+rand.Text()[:10]+".tmp")
+		f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
 }

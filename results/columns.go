@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // Role says which end of the flow a host was.
@@ -118,8 +120,8 @@ var columns = []column{
 
 func textCol(name string, at func(*row) *string) column {
 	return column{name,
-		func(r *row) string { return oneLine(*at(r)) },
-		func(r *row, s string) error { *at(r) = s; return nil }}
+		func(r *row) string { return CSVText(*at(r)) },
+		func(r *row, s string) error { *at(r) = asIs(s); return nil }}
 }
 
 // intCol is a number that is always there.
@@ -250,7 +252,7 @@ func setStart(r *row, s string) (err error) {
 // hostLabel names a host so that run_id and host together are unique: a run
 // between two ends of the same name gets the role appended.
 func hostLabel(r *row) string {
-	return hostName(r.rec, r.role)
+	return CSVText(hostName(r.rec, r.role))
 }
 
 func hostName(rec *Record, role Role) string {
@@ -266,7 +268,7 @@ func hostName(rec *Record, role Role) string {
 
 // setHost keeps the label; the role, which comes later, tells what to cut off.
 func setHost(r *row, s string) error {
-	r.host.Name = s
+	r.host.Name = asIs(s)
 	return nil
 }
 
@@ -274,11 +276,11 @@ func trimRole(name string, role Role) string {
 	return strings.TrimSuffix(name, "#"+string(role))
 }
 
-// oneLine keeps a row a line: scripts that read CSV by lines are many. The
-// journal has the text as it was.
+// oneLine keeps a row a line: scripts that read CSV by lines are many. What a terminal
+// obeys instead of showing becomes a space too. The journal has the text as it was.
 func oneLine(s string) string {
 	return strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) {
+		if unicode.IsControl(c) || !plaintext.Safe(c) {
 			return ' '
 		}
 		return c
@@ -292,7 +294,7 @@ func joinList(words []string) string {
 	var out []string
 	for _, w := range words {
 		if w != "" {
-			out = append(out, listEscape.Replace(oneLine(w)))
+			out = append(out, listEscape.Replace(CSVText(w)))
 		}
 	}
 	return strings.Join(out, ";")
@@ -303,7 +305,7 @@ func splitList(s string) []string {
 	var word strings.Builder
 	end := func() {
 		if word.Len() > 0 {
-			out = append(out, word.String())
+			out = append(out, asIs(word.String()))
 		}
 		word.Reset()
 	}

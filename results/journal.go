@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"golang.org/x/sys/unix"
 )
 
@@ -161,7 +162,9 @@ func (w *Writer) Append(r Record) error {
 
 func (w *Writer) writeLine(v any) error {
 	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf) // ends the line with \n, escapes every other one
+	// The encoder ends the line with \n and escapes every other one; plaintext escapes what
+	// else a terminal obeys, for those who look into the file with cat.
+	enc := json.NewEncoder(plaintext.NewWriter(&buf))
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return err

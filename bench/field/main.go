@@ -5,18 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/internal/interrupt"
 	"github.com/zcbench/zcbench/lab/guest"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interrupt.Context(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := command().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "field:", err)

@@ -7,18 +7,18 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"regexp"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/internal/interrupt"
 	"github.com/zcbench/zcbench/units"
 	"github.com/zcbench/zcbench/veth"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interrupt.Context(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cmd := command()
 	if err := cmd.ExecuteContext(ctx); err != nil {

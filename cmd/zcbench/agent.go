@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"os/signal"
 	"syscall"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/agent"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/internal/interrupt"
 	"github.com/zcbench/zcbench/stream"
 )
 
@@ -30,9 +32,10 @@ controller on another host is silent for longer than it promised.`,
 			}
 			// A controller that is gone must not kill us before all is undone.
 			signal.Ignore(syscall.SIGPIPE)
-			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP)
+			ctx, stop := interrupt.Context(cmd.Context(), syscall.SIGHUP)
 			defer stop()
-			err := agent.Serve(ctx, cmd.InOrStdin(), cmd.OutOrStdout())
+			// Past the filter and its accounts: what reads this is a controller.
+			err := agent.Serve(ctx, cmd.InOrStdin(), os.Stdout)
 			if lost := (*stream.Error)(nil); err == nil || errors.As(err, &lost) || ctx.Err() != nil {
 				return err
 			}

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +10,6 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/report"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/units"
@@ -150,51 +146,4 @@ func demoModes(rx, tx []string) []stream.Mode {
 		}
 	}
 	return all
-}
-
-// finish derives the files, prints the table and says how it ended: badly if a run
-// failed, or is invalid where that counts, which it does not in a demo: on veth
-// some modes cannot be anything else.
-func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error, asJSON, invalidCounts bool) error {
-	if runErr != nil && len(recs) == 0 {
-		return outError(runErr)
-	}
-	j, summary, err := bench.Derive(dir)
-	if err != nil {
-		return errors.Join(runErr, err)
-	}
-	if err := printSummary(cmd, summary, asJSON); err != nil {
-		return err
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "\nresults: %s (%s)\n", dir, strings.Join([]string{results.JournalFile, results.RunsFile, results.MetricsFile, results.SamplesFile, results.ReportFile}, ", "))
-	if runErr != nil {
-		return runErr
-	}
-	o := bench.OutcomeOf(j)
-	if !invalidCounts {
-		o.Invalid = 0
-	}
-	if o.Good() {
-		return nil
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: %v; the table says why\n", o)
-	return cli.Quiet(cli.Failed)
-}
-
-// outError adds what to do about a folder that cannot take results.
-func outError(err error) error {
-	if errors.Is(err, results.ErrExists) || errors.Is(err, results.ErrLocked) {
-		return cli.Usagef("--out: %w: choose another folder, or move the old results away", err)
-	}
-	if pe := (*os.PathError)(nil); errors.As(err, &pe) {
-		return cli.Usagef("--out: %w: choose a folder that can be written", err)
-	}
-	return err
-}
-
-func printSummary(cmd *cobra.Command, s *report.Summary, asJSON bool) error {
-	if asJSON {
-		return report.JSON(cmd.OutOrStdout(), s)
-	}
-	return report.Table(cmd.OutOrStdout(), s)
 }

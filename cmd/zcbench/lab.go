@@ -87,6 +87,8 @@ be built or booted, or the guest's kernel complained; 2 wrong usage or input.`,
 			demo := []string{"zcbench", "demo", "--out", guest.OutDir, "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender,
 				"--duration", "400ms", "--repetitions", "2"}
 			o.Args = append(demo, args...)
+			o.Stdout, o.Stderr = cli.Unfailing(cmd.OutOrStdout()), cli.Unfailing(cmd.ErrOrStderr())
+			o.Log = cmd.ErrOrStderr()
 			// In real time an emulated guest takes longer than a window to read its counters.
 			o.CountEmulated = true
 			exit, err := lab.Exec(cmd.Context(), o)
@@ -136,6 +138,8 @@ built or booted, or the guest's kernel complained; 126 when CMD cannot be run;
 			if err := fillEnv(o.Env); err != nil {
 				return err
 			}
+			o.Stdout, o.Stderr = cli.Passthrough(cmd.OutOrStdout()), cli.Passthrough(cmd.ErrOrStderr())
+			o.Log = cmd.ErrOrStderr()
 			exit, err := lab.Exec(cmd.Context(), o)
 			if exit == 0 && err == nil {
 				return nil

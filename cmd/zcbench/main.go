@@ -15,7 +15,7 @@ func main() {
 	if guest.IsInit() {
 		guest.Main() // this program is the lab's init too
 	}
-	os.Exit(cli.Main(command(), os.Args[1:], os.Stderr))
+	os.Exit(cli.Main(command(), os.Args[1:]))
 }
 
 func command() *cobra.Command {

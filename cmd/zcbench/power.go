@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
 )
 
 // powerFlags are the flags of `zcbench power`.
@@ -154,7 +154,7 @@ func (w *watched) take(now int64, rows *csv.Writer) ([]power.Trace, error) {
 			if rows == nil {
 				break
 			}
-			if err := rows.Write([]string{strconv.FormatInt(r.AtNs-w.started, 10), t.Info.Name, t.Info.Channels[r.Channel].Name, strconv.FormatFloat(r.Watts, 'f', -1, 64)}); err != nil {
+			if err := rows.Write([]string{strconv.FormatInt(r.AtNs-w.started, 10), results.CSVText(t.Info.Name), results.CSVText(t.Info.Channels[r.Channel].Name), strconv.FormatFloat(r.Watts, 'f', -1, 64)}); err != nil {
 				return nil, err
 			}
 		}
@@ -175,7 +175,7 @@ func (f *powerFlags) outputs(cmd *cobra.Command) (table io.Writer, rows *csv.Wri
 	case "-":
 		rows = csv.NewWriter(cmd.OutOrStdout())
 	default:
-		file, err := os.OpenFile(f.csv, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		file, err := os.OpenFile(f.csv, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if err != nil {
 			return nil, nil, cli.UsageError(err)
 		}
@@ -188,8 +188,8 @@ func (f *powerFlags) outputs(cmd *cobra.Command) (table io.Writer, rows *csv.Wri
 // powerTable prints a line per channel; on a terminal it takes the place of the
 // table before. It returns its number of lines.
 func powerTable(w io.Writer, traces []power.Trace, all []power.Running, cost []power.Cost, now int64, every time.Duration, before int) int {
-	if f, ok := w.(*os.File); ok && before > 0 && isatty.IsTerminal(f.Fd()) {
-		fmt.Fprintf(w, "\x1b[%dA\x1b[J", before)
+	if t := cli.Terminal(w); t != nil && before > 0 && os.Getenv("TERM") != "dumb" {
+		fmt.Fprintf(t, "\x1b[%dA\x1b[J", before)
 	}
 	lines := 1
 	fmt.Fprintf(w, "%-32s %-18s %10s %10s %10s %7s %7s\n", "source", "channel", "W now", "W mean", "W max", "failed", "cores")

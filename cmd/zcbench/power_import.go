@@ -70,11 +70,8 @@ func importPower(cmd *cobra.Command, dir, out string, logs []string, lead, asJSO
 	for _, p := range skipped {
 		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: journal line %d (byte %d) not used: %s\n", p.Line, p.Offset, p.Why)
 	}
-	_, summary, err := bench.Derive(out)
-	if err != nil {
-		return err
-	}
-	if err := printSummary(cmd, summary, asJSON); err != nil {
+	_, summary, err := derive(out, nil)
+	if err = errors.Join(noRoom(err, out), printSummary(cmd, summary, asJSON)); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "\n%d runs have power of the log; results: %s\n", joined, out)

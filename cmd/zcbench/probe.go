@@ -94,7 +94,7 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 	} else if err != nil {
 		return err
 	}
-	p := &prober{flags: f, out: cmd.OutOrStdout()}
+	p := &prober{flags: f, out: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	if err := f.inside(p.open); err != nil {
 		return errors.Join(err, p.close())
 	}
@@ -175,6 +175,7 @@ func (f *probeFlags) filter() (b bpf.Filter, err error) {
 type prober struct {
 	flags   *probeFlags
 	out     io.Writer
+	stderr  io.Writer
 	probes  bpf.Probes
 	metrics bpf.Collector
 
@@ -373,7 +374,7 @@ func (p *prober) serve() {
 	mux.Handle("/metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
 	p.serving = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go p.serving.Serve(p.listener) // ends with Close
-	fmt.Fprintf(os.Stderr, "metrics at http://%s/metrics\n", p.listener.Addr())
+	fmt.Fprintf(p.stderr, "metrics at http://%s/metrics\n", p.listener.Addr())
 }
 
 func (p *prober) overhead(ctx context.Context) error {

@@ -30,10 +30,10 @@ CPUs did while they had nothing to do, and writes nothing.`,
 				return idleStates(cmd, args[0])
 			}
 			s, err := bench.Report(args[0])
-			if err != nil {
+			if s == nil {
 				return journalError(args[0], err)
 			}
-			return printSummary(cmd, s, asJSON)
+			return errors.Join(printSummary(cmd, s, asJSON), noRoom(err, args[0]))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON")

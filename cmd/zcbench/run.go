@@ -312,13 +312,26 @@ func (f *runFlags) session(ctx context.Context, name string, sut, tg *host.Host)
 }
 
 func (f *runFlags) finish(cmd *cobra.Command, recs []results.Record, runErr error) error {
-	j := results.Journal{Records: recs}
-	if f.out != "" {
-		var err error
-		if j, _, err = bench.Derive(f.out); err != nil {
-			return errors.Join(runErr, err)
+	var summary *report.Summary
+	var err error
+	if f.out == "" {
+		summary = report.Summarize(results.Journal{Records: recs})
+	} else {
+		_, summary, err = derive(f.out, recs)
+	}
+	printed := f.print(cmd, recs, summary)
+	if err = errors.Join(noRoom(errors.Join(runErr, err), f.out), printed); err != nil {
+		return err
+	}
+	for _, r := range recs {
+		if r.Verdict != results.OK {
+			return cli.Quiet(cli.Failed)
 		}
 	}
+	return nil
+}
+
+func (f *runFlags) print(cmd *cobra.Command, recs []results.Record, s *report.Summary) error {
 	if f.json {
 		enc := json.NewEncoder(cmd.OutOrStdout())
 		for _, r := range recs {
@@ -326,20 +339,15 @@ func (f *runFlags) finish(cmd *cobra.Command, recs []results.Record, runErr erro
 				return fmt.Errorf("write the records: %w", err)
 			}
 		}
-	} else if len(recs) > 0 {
-		if err := report.Table(cmd.OutOrStdout(), report.Summarize(j)); err != nil {
-			return err
-		}
-		f.dataPaths(cmd, recs)
+		return nil
 	}
-	if runErr != nil {
-		return runErr
+	if len(recs) == 0 {
+		return nil
 	}
-	for _, r := range recs {
-		if r.Verdict != results.OK {
-			return cli.Quiet(cli.Failed)
-		}
+	if err := report.Table(cmd.OutOrStdout(), s); err != nil {
+		return err
 	}
+	f.dataPaths(cmd, recs)
 	return nil
 }
 

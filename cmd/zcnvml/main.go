@@ -11,14 +11,17 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ebitengine/purego"
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 func main() {
@@ -30,7 +33,7 @@ func main() {
 		os.Exit(2)
 	}
 	if err := run(*list, *interval); err != nil {
-		fmt.Fprintf(os.Stderr, "%v\n", err)
+		fmt.Fprintln(os.Stderr, plaintext.Clean(err.Error()))
 		os.Exit(1)
 	}
 }
@@ -47,7 +50,9 @@ func run(list bool, interval time.Duration) error {
 	}
 	if list {
 		for _, g := range gpus {
-			fmt.Println(lib.name(g))
+			if _, err := fmt.Println(plaintext.Line(lib.name(g))); err != nil {
+				return fmt.Errorf("write the output: %w", err)
+			}
 		}
 		return nil
 	}
@@ -58,8 +63,11 @@ func run(list bool, interval time.Duration) error {
 		for i, g := range gpus {
 			words[i] = lib.milliwatts(g)
 		}
-		if _, err := fmt.Println(strings.Join(words, " ")); err != nil {
+		switch _, err := fmt.Println(strings.Join(words, " ")); {
+		case errors.Is(err, syscall.EPIPE):
 			return nil // nobody reads any more
+		case err != nil:
+			return fmt.Errorf("write the output: %w", err)
 		}
 		<-tick.C
 	}

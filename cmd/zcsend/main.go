@@ -12,7 +12,7 @@ import (
 	"github.com/zcbench/zcbench/version"
 )
 
-func main() { os.Exit(cli.Main(command(), os.Args[1:], os.Stderr)) }
+func main() { os.Exit(cli.Main(command(), os.Args[1:])) }
 
 func command() *cobra.Command {
 	var (

@@ -70,9 +70,37 @@ type Process struct {
 // Start starts a command. The test's end kills it.
 func Start(t testing.TB, name string, args ...string) *Process {
 	t.Helper()
-	p := &Process{Cmd: exec.Command(filepath.Join(Dir(t), name), args...), t: t, done: make(chan struct{})}
-	p.Dir = t.TempDir()
-	p.Stdout, p.Stderr = &p.Out, &p.Err
+	return StartCommand(t, exec.Command(filepath.Join(Dir(t), name), args...))
+}
+
+// Shell starts a line of /bin/sh that may name our commands, with its words as $1, $2...
+func Shell(t testing.TB, line string, words ...string) *Process {
+	t.Helper()
+	return StartCommand(t, ShellCommand(t, line, words...))
+}
+
+// ShellCommand is what [Shell] starts.
+func ShellCommand(t testing.TB, line string, words ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("/bin/sh", append([]string{"-c", line, "sh"}, words...)...)
+	cmd.Env = append(os.Environ(), "PATH="+Dir(t)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return cmd
+}
+
+// StartCommand starts cmd in a folder of its own. Where it has no files for its output,
+// that is kept. The test's end kills it.
+func StartCommand(t testing.TB, cmd *exec.Cmd) *Process {
+	t.Helper()
+	p := &Process{Cmd: cmd, t: t, done: make(chan struct{})}
+	if p.Dir == "" {
+		p.Dir = t.TempDir()
+	}
+	if p.Stdout == nil {
+		p.Stdout = &p.Out
+	}
+	if p.Stderr == nil {
+		p.Stderr = &p.Err
+	}
 	p.WaitDelay = 2 * time.Second
 	if err := p.Cmd.Start(); err != nil {
 		t.Fatal(err)

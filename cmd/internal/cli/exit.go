@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/internal/interrupt"
 	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/stream"
 )
@@ -52,19 +52,35 @@ func Usagef(format string, args ...any) error { return UsageError(fmt.Errorf(for
 func Quiet(status int) error { return &StatusError{status, nil} }
 
 // Main runs a command and returns the process's exit status. The first SIGINT,
-// SIGTERM or SIGHUP ends the command's context, a second one the process.
-func Main(cmd *cobra.Command, args []string, stderr io.Writer) int {
+// SIGTERM or SIGHUP ends the command's context, a second one the process; those that the
+// process was started to ignore do neither. Standard output that could not be written
+// is a failure, whatever the command made of it.
+func Main(cmd *cobra.Command, args []string) int { return run(cmd, args, os.Stdout, os.Stderr) }
+
+func run(cmd *cobra.Command, args []string, stdout, stderr *os.File) int {
 	defer lease.OnPanic()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	interrupt.OutlivePipes()
+	ctx, stop := interrupt.Context(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop)
+	out, errs := newOutput(stdout), newOutput(stderr)
+	cmd.SetOut(out)
+	cmd.SetErr(errs)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return Usagef("%w\nsee: %s --help", err, c.CommandPath())
 	})
 	ran, err := cmd.ExecuteContextC(ctx)
-	return report(err, cmd.Name(), ran, stderr)
+	status := report(err, cmd.Name(), ran, errs)
+	if lost := out.close(); lost != nil {
+		if !errors.Is(err, lost) {
+			report(lost, cmd.Name(), ran, errs)
+		}
+		status = max(status, Failed)
+	}
+	errs.text.Flush()
+	return status
 }
 
 // report says what went wrong in ran, a command of the program name.

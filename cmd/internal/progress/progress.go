@@ -6,22 +6,20 @@ package progress
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/cheggaaa/pb/v3"
 	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // New shows a plan's course: a bar on a terminal, else a line a run.
 func New(w io.Writer) bench.Progress {
-	if f, ok := w.(*os.File); ok {
-		if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {
-			return &barProgress{w: w}
-		}
+	if t := cli.Terminal(w); t != nil {
+		return &barProgress{w: t}
 	}
 	return &lineProgress{w: w}
 }
@@ -33,12 +31,13 @@ func count(runs int) string {
 	return fmt.Sprintf("%d runs", runs)
 }
 
-// what names a run for people.
+// what names a run for people. The bar writes past the filter of all output.
 func what(c results.Cell, rep int, warmup bool) string {
+	id := plaintext.Line(c.ID)
 	if warmup {
-		return c.ID + " warm-up"
+		return id + " warm-up"
 	}
-	return fmt.Sprintf("%s #%d", c.ID, rep+1)
+	return fmt.Sprintf("%s #%d", id, rep+1)
 }
 
 // how says how a run ended.
@@ -46,7 +45,7 @@ func how(r results.Record) string {
 	if r.Verdict == results.OK && r.SUT.ThroughputGbps != nil {
 		return fmt.Sprintf("%.1f Gbit/s", *r.SUT.ThroughputGbps)
 	}
-	return string(r.Verdict)
+	return plaintext.Line(string(r.Verdict))
 }
 
 type lineProgress struct {

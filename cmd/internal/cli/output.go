@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/stream"
+	"golang.org/x/sys/unix"
+)
+
+// output is standard output or standard error as all commands write to it. Text goes
+// through the filter: names, reasons and readings come from other machines.
+type output struct {
+	text *plaintext.Writer // to raw
+	raw  *descriptor
+}
+
+func newOutput(f *os.File) *output {
+	raw := &descriptor{file: f}
+	return &output{plaintext.NewWriter(raw), raw}
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) { return o.text.Write(p) }
+
+// close writes what is held back and returns the first error of all that was written.
+// Some file systems say only when a file is closed that there was no room.
+func (o *output) close() error {
+	o.text.Flush()
+	if err := o.raw.file.Close(); !errors.Is(err, os.ErrClosed) {
+		o.raw.keep(err)
+	}
+	return o.raw.first()
+}
+
+// descriptor remembers the first error of writing to it.
+type descriptor struct {
+	file *os.File
+	mu   sync.Mutex
+	err  error
+}
+
+// Write implements io.Writer.
+func (d *descriptor) Write(p []byte) (int, error) {
+	n, err := d.file.Write(p)
+	if err != nil {
+		return n, d.keep(err)
+	}
+	return n, nil
+}
+
+func (d *descriptor) first() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err
+}
+
+// keep remembers err, if it is the first, and says it in the words of the tool.
+func (d *descriptor) keep(err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &stream.Error{Op: "write the output", Err: err}
+	if p := (*os.PathError)(nil); errors.As(err, &p) {
+		e.Err = p.Err // the name of a descriptor says nothing
+	}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		e.How = "make room where standard output goes, or send it elsewhere"
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err == nil {
+		d.err = e
+	}
+	return e
+}
+
+// Terminal returns the terminal that w, a command's output, writes to, past the filter;
+// nil if it is none. What is written there must be ours to the last byte: cursor motions,
+// and texts that [plaintext.Line] has seen.
+func Terminal(w io.Writer) *os.File {
+	o, ok := w.(*output)
+	if !ok {
+		return nil
+	}
+	f := o.raw.file
+	if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err != nil {
+		return nil
+	}
+	return f
+}
+
+// Passthrough is w, a command's output, without the filter and without errors, for the
+// output of another program that the user runs through us, as ssh passes it on: it may
+// draw on the terminal, and it may not be plain text at all. It must not wait for ever
+// for a reader that is gone: the error counts when the command ends.
+func Passthrough(w io.Writer) io.Writer {
+	if o, ok := w.(*output); ok {
+		w = o.raw
+	}
+	return Unfailing(w)
+}
+
+// Unfailing is w, a command's output, for a writer that would stop at an error and keep
+// another program waiting. The error counts when the command ends.
+func Unfailing(w io.Writer) io.Writer { return unfailing{w} }
+
+type unfailing struct{ w io.Writer }
+
+func (u unfailing) Write(p []byte) (int, error) {
+	u.w.Write(p)
+	return len(p), nil
+}

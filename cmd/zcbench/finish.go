@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/report"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+)
+
+// finish derives the files, prints the table and says how it ended: badly if a run
+// failed, or is invalid where that counts, which it does not in a demo: on veth
+// some modes cannot be anything else.
+func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error, asJSON, invalidCounts bool) error {
+	if runErr != nil && len(recs) == 0 {
+		return outError(runErr)
+	}
+	j, summary, err := derive(dir, recs)
+	printed := printSummary(cmd, summary, asJSON)
+	if err == nil && printed == nil {
+		sayFiles(cmd, dir)
+	}
+	if err = errors.Join(noRoom(errors.Join(runErr, err), dir), printed); err != nil {
+		return err
+	}
+	o := bench.OutcomeOf(j)
+	if !invalidCounts {
+		o.Invalid = 0
+	}
+	if o.Good() {
+		return nil
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: %v; the table says why\n", o)
+	return cli.Quiet(cli.Failed)
+}
+
+func sayFiles(cmd *cobra.Command, dir string) {
+	files := []string{results.JournalFile, results.RunsFile, results.MetricsFile, results.SamplesFile, results.ReportFile}
+	fmt.Fprintf(cmd.ErrOrStderr(), "\nresults: %s (%s)\n", dir, strings.Join(files, ", "))
+}
+
+// derive makes the files of a folder's journal. Whatever cannot be written, it returns all
+// runs that were made, also those that the journal had no room for: hours of measuring
+// must at least be shown.
+func derive(dir string, recs []results.Record) (results.Journal, *report.Summary, error) {
+	j, s, err := bench.Derive(dir)
+	if n := len(j.Records); s == nil || withUnsaved(&j, recs) > n {
+		s = report.Summarize(j)
+	}
+	return j, s, err
+}
+
+// withUnsaved adds the runs that a journal lacks and returns how many there are then.
+func withUnsaved(j *results.Journal, recs []results.Record) int {
+	saved := map[string]bool{}
+	for i := range j.Records {
+		saved[j.Records[i].RunID] = true
+	}
+	for _, r := range recs {
+		if !saved[r.RunID] {
+			j.Records = append(j.Records, r)
+		}
+	}
+	return len(j.Records)
+}
+
+// noRoom adds what to do about a disk that became full.
+func noRoom(err error, dir string) error {
+	if dir == "" || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	how := "make room there; the runs in %s are safe, and these make the other files of it: " +
+		"zcbench export --csv %s && zcbench report %s"
+	return &stream.Error{Op: "keep the results", Err: err,
+		How: fmt.Sprintf(how, filepath.Join(dir, results.JournalFile), dir, dir)}
+}
+
+// outError adds what to do about a folder that cannot take results.
+func outError(err error) error {
+	if errors.Is(err, results.ErrExists) || errors.Is(err, results.ErrLocked) {
+		return cli.Usagef("--out: %w: choose another folder, or move the old results away", err)
+	}
+	if pe := (*os.PathError)(nil); errors.As(err, &pe) {
+		return cli.Usagef("--out: %w: choose a folder that can be written", err)
+	}
+	return err
+}
+
+func printSummary(cmd *cobra.Command, s *report.Summary, asJSON bool) error {
+	if asJSON {
+		return report.JSON(cmd.OutOrStdout(), s)
+	}
+	return report.Table(cmd.OutOrStdout(), s)
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/cmd/internal/built"
+)
+
+// sampleFolder is a results folder with one run of this machine.
+func sampleFolder(t *testing.T) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "out")
+	if p := built.Shell(t, `exec `+shortRun+` --duration 200ms --out "$1"`, out); p.Wait(30*time.Second) != 0 {
+		// Other work on this machine makes runs invalid; the folder is there all the same.
+		journal(t, out)
+	}
+	return out
+}
+
+// Output that could not be written is no success, whichever command it was of.
+func TestOutputLost(t *testing.T) {
+	out := sampleFolder(t)
+	plan := filepath.Join(t.TempDir(), "plan.yaml")
+	if err := os.WriteFile(plan, []byte(killed), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"zcbench", "zcbench --help", "zcbench help run", "zcbench --version", "zcbench version", "zcbench version --json",
+		"zcbench completion bash", "zcbench __complete run --rx z",
+		"zcbench doctor", "zcbench doctor --json", "zcbench doctor --fix", "zcbench restore", "zcbench restore --json",
+		"zcbench matrix --dry-run " + plan, "zcbench power --source list", "zcbench report " + out, "zcbench report --json " + out,
+		"zcbench report --idle " + out, "zcbench export --csv --json --benchfmt " + out, "zcbench compare " + out + " " + out, "zcbench compare --json " + out + " " + out,
+		shortRun + " --duration 200ms", shortRun + " --duration 200ms --json",
+		"zcrecv --help", "zcrecv --version", "zcsend --help", "zcrecv --mode zcrx --dev lo --json --listen 127.0.0.1:0 --accept-timeout 100ms",
+		"zcsend --json --connect-timeout 100ms 127.0.0.1:1",
+	} {
+		t.Run(strings.ReplaceAll(line, "/", "_"), func(t *testing.T) {
+			p := built.Shell(t, line+" >/dev/full")
+			if status := p.Wait(time.Minute); status != 1 {
+				t.Errorf("exit status %d", status)
+			}
+			if !strings.Contains(p.Err.String(), "write the output: no space left on device") {
+				t.Errorf("said: %s", &p.Err)
+			}
+		})
+	}
+}
+
+// A log that cannot be written is not what was asked for: the command goes on.
+func TestStderrLost(t *testing.T) {
+	p := built.Shell(t, "exec "+shortRun+" --duration 200ms 2>/dev/full")
+	if p.Wait(time.Minute); !strings.Contains(p.Out.String(), "Gbit/s") {
+		t.Errorf("exit status %d: %s", p.ProcessState.ExitCode(), &p.Out)
+	}
+}
+
+// A disk that becomes full does not take the table of the finished runs with it, neither
+// when there is room for the journal alone nor when there is none for the last run.
+func TestIntegrationFullDisk(t *testing.T) {
+	needRoot(t)
+	for name, x := range map[string]struct{ options, want string }{
+		"room for the journal": {"nr_inodes=3", "runs.csv: "},
+		"no room for a run":    {"size=8k", "to journal: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := built.ShellCommand(t, `mount -t tmpfs -o "$2" none "$1" || exit 77
+				exec `+shortRun+` --duration 200ms --repetitions 2 --out "$1/out"`, t.TempDir(), x.options)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS} // the mount goes with it
+			p := built.StartCommand(t, cmd)
+			if status := p.Wait(time.Minute); status != 1 {
+				t.Errorf("exit status %d", status)
+			}
+			if table := p.Out.String(); !strings.Contains(table, "tcp      tcp") || strings.Contains(table, "not run") {
+				t.Errorf("no table of the finished runs: %s", table)
+			}
+			for _, want := range []string{x.want, "no space left on device", "fix: make room", "zcbench export --csv"} {
+				if !strings.Contains(p.Err.String(), want) {
+					t.Errorf("not said: %q in %s", want, &p.Err)
+				}
+			}
+		})
+	}
+}

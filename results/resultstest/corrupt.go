@@ -56,4 +56,3 @@ func colons(b []byte) (at []int) {
 	}
 	return append(at, 0)
 }
-

@@ -18,6 +18,7 @@ LDFLAGS += -checklinkname=0
 
 GOTESTSUM   := $(TOOLS)/gotestsum-v1.13.0
 STATICCHECK := $(TOOLS)/staticcheck-v0.7.0
+GOVULNCHECK := $(TOOLS)/govulncheck-v1.6.0
 
 PROGRAMS := zcbench zcrecv zcsend zcnvml
 
@@ -43,6 +44,11 @@ test: deps-test build $(GOTESTSUM) ## run every test this machine can run; ends 
 	@mk/trusted.sh '$(TOOLS)'
 	mk/test.sh '$(GOTESTSUM)'
 
+.PHONY: test-long
+test-long: deps-test build $(GOTESTSUM) ## run the tests that take minutes: floods, kills, hundreds of runs, every cut of a journal (root; half an hour)
+	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true # the tests say what failed
+	mk/test-long.sh '$(GOTESTSUM)'
+
 .PHONY: bench-probes
 bench-probes: build ## what eBPF probes cost a flow: runs with and without, interleaved; fails unless it is shown to be below the limits (root; two minutes)
 	@$(call aside,out/probe-cost)
@@ -65,6 +71,10 @@ lint: $(STATICCHECK) ## gofmt, go vet, staticcheck
 	$(GO) vet $(ENGINES) ./...
 	'$(STATICCHECK)' ./...
 	'$(STATICCHECK)' $(ENGINES) ./...
+
+.PHONY: vuln
+vuln: $(GOVULNCHECK) ## look for known vulnerabilities in what is linked and called; fails where the database cannot be reached
+	mk/vuln.sh '$(GOVULNCHECK)'
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (10s) each
@@ -91,6 +101,11 @@ $(STATICCHECK):
 	@umask 022; mkdir -p '$(TOOLS)'
 	GOBIN='$(TOOLS)' $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.7.0
 	@mv '$(TOOLS)/staticcheck' '$@'
+
+$(GOVULNCHECK):
+	@mkdir -p '$(TOOLS)'
+	GOBIN='$(TOOLS)' $(GO) install golang.org/x/vuln/cmd/govulncheck@v1.6.0
+	@mv '$(TOOLS)/govulncheck' '$@'
 
 .PHONY: deps-test deps-bench
 deps-test:

@@ -18,6 +18,9 @@ type InputError struct{ Err error }
 func (e *InputError) Error() string { return e.Err.Error() }
 func (e *InputError) Unwrap() error { return e.Err }
 
+// WrongInput tells the commands which exit status it has.
+func (e *InputError) WrongInput() bool { return true }
+
 func inputErrorf(format string, args ...any) error {
 	return &InputError{fmt.Errorf(format, args...)}
 }

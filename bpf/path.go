@@ -27,6 +27,18 @@ var pathCounters = []pathCounter{
 	{"napi_full_budgets", "polls", pathProgNapiPolls, "NAPI polls that used up their budget."},
 }
 
+// Counter describes one counter of the receive path.
+type Counter struct{ Name, Unit, Help string }
+
+// Counters are those that [Path] can read.
+func Counters() []Counter {
+	var out []Counter
+	for _, c := range pathCounters {
+		out = append(out, Counter{c.name, c.unit, c.help})
+	}
+	return out
+}
+
 // Path counts what buffers and polls do on the receive path.
 type Path struct {
 	Hooks []Hook

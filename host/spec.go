@@ -25,6 +25,9 @@ type SpecError struct{ Err error }
 func (e *SpecError) Error() string { return e.Err.Error() }
 func (e *SpecError) Unwrap() error { return e.Err }
 
+// WrongInput tells the commands which exit status it has.
+func (e *SpecError) WrongInput() bool { return true }
+
 func specErrorf(format string, args ...any) error { return &SpecError{fmt.Errorf(format, args...)} }
 
 // netnsDir is where ip-netns(8) keeps named namespaces.

@@ -56,9 +56,10 @@ func (p *ptdaemon) hello(ctx context.Context) error {
 	case !strings.HasPrefix(answer, "Hello, PTDaemon"):
 		return fmt.Errorf("%s answers Hello with %q: this is no PTDaemon", p.line.addr, short(answer))
 	}
-	if p.info.Device, err = say("Identify"); err != nil {
+	if answer, err = say("Identify"); err != nil {
 		return fmt.Errorf("%s: Identify: %w", p.line.addr, plainTimeout(err))
 	}
+	p.info.Device = shortened(answer, mostName)
 	if answer, err = say("Go,1000,0," + p.mark); err != nil {
 		return fmt.Errorf("%s: Go: %w", p.line.addr, plainTimeout(err))
 	}
@@ -181,9 +182,13 @@ func (p *ptdaemon) Close() error {
 	return err
 }
 
+// mostName bounds what an instrument says it is, bytes: it goes into every record.
+const mostName = 200
+
 // short keeps what an instrument says fit for a message.
-func short(s string) string {
-	const most = 60
+func short(s string) string { return shortened(s, 60) }
+
+func shortened(s string, most int) string {
 	s = strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {
 			return '.'
@@ -191,7 +196,7 @@ func short(s string) string {
 		return c
 	}, s)
 	if len(s) > most {
-		return s[:most] + "..."
+		return strings.ToValidUTF8(s[:most], "") + "..."
 	}
 	return s
 }

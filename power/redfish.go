@@ -127,6 +127,10 @@ type redfishLink struct {
 	ID string `json:"@odata.id"`
 }
 
+// mostChassis bounds how many are asked whether they have a reading: each is a
+// request, and what is wrong with it a part of the error.
+const mostChassis = 24
+
 // find walks from the chassis collection to the first chassis with a reading.
 func (r *redfish) find(ctx context.Context, want string) error {
 	var all struct{ Members []redfishLink }
@@ -134,9 +138,14 @@ func (r *redfish) find(ctx context.Context, want string) error {
 		return err
 	}
 	var why error
+	asked := 0
 	for _, m := range all.Members {
 		if want != "" && m.ID[strings.LastIndexByte(m.ID, '/')+1:] != want {
 			continue
+		}
+		if asked++; asked > mostChassis {
+			why = errors.Join(why, fmt.Errorf("the other %d chassis were not asked: name one with chassis=ID", len(all.Members)-mostChassis))
+			break
 		}
 		err := r.findIn(ctx, m.ID)
 		if err == nil {
@@ -175,9 +184,9 @@ func (r *redfish) findIn(ctx context.Context, chassis string) error {
 		}
 		r.path, r.parse = x.path, x.parse
 		r.info.Averages = reading.averages
-		r.info.Device = x.path
+		r.info.Device = shortened(x.path, mostName)
 		if reading.from != "" {
-			r.info.Device += ", from " + reading.from
+			r.info.Device += ", from " + shortened(reading.from, mostName)
 		}
 		return nil
 	}
@@ -201,6 +210,9 @@ func parseEnvironmentMetrics(b []byte) (redfishReading, error) {
 	return redfishReading{watts: *m.PowerWatts.Reading, from: m.PowerWatts.DataSourceUri}, nil
 }
 
+// mostMinutes is the longest interval that a BMC is believed to average over.
+const mostMinutes = 24 * 60
+
 // parsePower reads PowerControl[0].PowerConsumedWatts.
 func parsePower(b []byte) (redfishReading, error) {
 	var m struct {
@@ -216,7 +228,11 @@ func parsePower(b []byte) (redfishReading, error) {
 		return redfishReading{}, errNoReading
 	}
 	p := m.PowerControl[0]
-	return redfishReading{watts: *p.PowerConsumedWatts, averages: time.Duration(p.PowerMetrics.IntervalInMin * float64(time.Minute)), from: "PowerControl[0]"}, nil
+	r := redfishReading{watts: *p.PowerConsumedWatts, from: "PowerControl[0]"}
+	if m := p.PowerMetrics.IntervalInMin; m > 0 && m <= mostMinutes {
+		r.averages = time.Duration(m * float64(time.Minute))
+	}
+	return r, nil
 }
 
 func (r *redfish) decode(ctx context.Context, path string, v any) error {

@@ -54,9 +54,11 @@ func openSCPI(s Spec) (*scpi, error) {
 	m.line = lineClient{addr: withPort(s.Target, scpiPort), ending: "\n"}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
-	if m.info.Device, err = m.line.ask(ctx, "*IDN?"); err != nil {
+	name, err := m.line.ask(ctx, "*IDN?")
+	if err != nil {
 		return nil, err
 	}
+	m.info.Device = shortened(name, mostName)
 	return m, nil
 }
 

@@ -42,12 +42,13 @@ type CellKey struct {
 	gro, hwGRO string
 }
 
-const asFound = "as-found"
+// AsFound is the value of a factor that nobody sets.
+const AsFound = "as-found"
 
 func onOff(b *bool) string {
 	switch {
 	case b == nil:
-		return asFound
+		return AsFound
 	case *b:
 		return "on"
 	}
@@ -56,14 +57,14 @@ func onOff(b *bool) string {
 
 func orFound(s string) string {
 	if s == "" {
-		return asFound
+		return AsFound
 	}
 	return s
 }
 
 func countOrFound(n int) string {
 	if n == 0 {
-		return asFound
+		return AsFound
 	}
 	return strconv.Itoa(n)
 }
@@ -72,7 +73,7 @@ func countOrFound(n int) string {
 func bytesOrFound(n int) string {
 	switch {
 	case n == 0:
-		return asFound
+		return AsFound
 	case n%(1<<20) == 0:
 		return strconv.Itoa(n>>20) + "Mi"
 	case n%(1<<10) == 0:

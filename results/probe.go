@@ -10,8 +10,8 @@ import (
 // ProbeNames are the eBPF probes that can run with a flow (docs/probes.md).
 var ProbeNames = []string{"latency", "syscalls", "zc"}
 
-// noProbe is the value of the factor in tables and files where nothing probes.
-const noProbe = "none"
+// NoProbe is the value of the factor in tables and files where nothing probes.
+const NoProbe = "none"
 
 // Of how many packets the latency probe looks at one, of a flow. At 100 Gbit/s some
 // 200,000 packets a second come out of GRO: six programs that take 100 ns to look at
@@ -60,7 +60,7 @@ func JoinProbes(names []string) (string, error) {
 
 // ParseProbe reads the factor as files have it: none, or names joined by +.
 func ParseProbe(s string) (string, error) {
-	if s == noProbe {
+	if s == NoProbe {
 		return "", nil
 	}
 	return JoinProbes(strings.Split(s, "+"))
@@ -76,7 +76,7 @@ func (c *Cell) Probes() []string {
 
 func orNoProbe(s string) string {
 	if s == "" {
-		return noProbe
+		return NoProbe
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/cmd/internal/powerflag"
 	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/results"
@@ -22,7 +23,7 @@ func demoCommand() *cobra.Command {
 	message := units.Bytes(stream.DefaultMessageBytes)
 	var rx, tx, probes []string
 	var placed placeFlags
-	var watts cli.Power
+	var watts powerflag.Flags
 	var asJSON bool
 	var settings cli.Settings
 	cmd := &cobra.Command{

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/cmd/internal/powerflag"
 	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
@@ -53,7 +54,7 @@ type matrixFlags struct {
 	out, sut, tg, dev        string
 	dry, resume, force, json bool
 	probes                   []string
-	power                    cli.Power
+	power                    powerflag.Flags
 }
 
 func (f *matrixFlags) run(cmd *cobra.Command, path string) error {

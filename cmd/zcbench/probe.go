@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/bpf/prom"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/results"
@@ -177,7 +178,7 @@ type prober struct {
 	out     io.Writer
 	stderr  io.Writer
 	probes  bpf.Probes
-	metrics bpf.Collector
+	metrics prom.Collector
 
 	listener net.Listener // of serving, once that is there
 	serving  *http.Server

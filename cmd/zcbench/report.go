@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/gate"
 	"github.com/zcbench/zcbench/report"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/gobench"
 )
 
 func reportCommand() *cobra.Command {
@@ -103,7 +104,7 @@ func export(cmd *cobra.Command, dir string, csv, asJSON, bench bool) error {
 		write  func(io.Writer) error
 	}{
 		{asJSON, results.SummaryFile, func(w io.Writer) error { return report.JSON(w, report.Summarize(j)) }},
-		{bench, results.BenchFile, func(w io.Writer) error { return results.WriteBench(w, j.Records) }},
+		{bench, gobench.File, func(w io.Writer) error { return gobench.Write(w, j.Records) }},
 	} {
 		if !x.wanted {
 			continue

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/cmd/internal/powerflag"
 	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/endpoint"
@@ -50,7 +51,7 @@ type runFlags struct {
 	probes         []string
 	probeSample    int
 	place          placeFlags
-	power          cli.Power
+	power          powerflag.Flags
 	opt            bench.Options
 }
 

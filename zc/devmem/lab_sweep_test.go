@@ -2,10 +2,10 @@ package devmem_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/zc/labtest"
 )
@@ -18,7 +18,7 @@ type figures struct{ frags, recvmsg, setsockopt float64 }
 func TestLabSweep(t *testing.T) {
 	labtest.Need(t)
 	rounds, bytes := 1, 16<<20
-	if os.Getenv(labtest.LongEnv) != "" {
+	if long.Wanted() {
 		rounds, bytes = 4, 64<<20
 	}
 	type cell struct {

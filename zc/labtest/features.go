@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/nic"
 )
 
@@ -24,11 +25,11 @@ func HWGRO(t *testing.T, on bool) func(*nic.Device) func() {
 }
 
 // EachPath calls f with the i-th pair of family and rx-gro-hw, in turn, or with all
-// of them where [LongEnv] is set.
+// of them where what takes minutes is asked for.
 func EachPath(i int, f func(family string, gro bool)) {
 	const pairs = 4
 	for k := range pairs {
-		if k == i%pairs || os.Getenv(LongEnv) != "" {
+		if k == i%pairs || long.Wanted() {
 			f([]string{"ipv6", "ipv4"}[k%2], k >= pairs/2)
 		}
 	}

@@ -31,9 +31,6 @@ var (
 
 func address(prefix string) string { return netip.MustParsePrefix(prefix).Addr().String() }
 
-// LongEnv, when set, asks for all combinations, which take minutes.
-const LongEnv = "ZCBENCH_TEST_LONG"
-
 // Need skips a test outside the lab.
 func Need(t testing.TB) {
 	t.Helper()

@@ -12,8 +12,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/zcbench/zcbench/bench"
-	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/internal/interrupt"
 	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/stream"
@@ -83,6 +81,13 @@ func run(cmd *cobra.Command, args []string, stdout, stderr *os.File) int {
 	return status
 }
 
+// wrongInput is an error that is the caller's mistake. Packages below, which the
+// small programs do not link, mark theirs by this method.
+type wrongInput interface {
+	error
+	WrongInput() bool
+}
+
 // report says what went wrong in ran, a command of the program name.
 func report(err error, name string, ran *cobra.Command, stderr io.Writer) int {
 	if err == nil {
@@ -100,7 +105,7 @@ func report(err error, name string, ran *cobra.Command, stderr io.Writer) int {
 		status = Usage
 		err = fmt.Errorf("%w\nusage: %s\nsee: %s --help", err, ran.UseLine(), ran.CommandPath())
 	}
-	if errors.As(err, new(*host.SpecError)) || errors.As(err, new(*bench.InputError)) {
+	if w := (wrongInput)(nil); errors.As(err, &w) && w.WrongInput() {
 		status = Usage
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)

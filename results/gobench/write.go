@@ -1,4 +1,5 @@
-package results
+// Package gobench writes results in the Go benchmark format, which benchstat reads.
+package gobench
 
 import (
 	"fmt"
@@ -6,30 +7,30 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/zcbench/zcbench/results"
 	"golang.org/x/perf/benchfmt"
 )
 
-// BenchFile is the export of a folder in the Go benchmark format.
-const BenchFile = "runs.bench"
+// File is the export of a folder.
+const File = "runs.bench"
 
 // benchUnits are the figures of a run in the Go benchmark format.
 var benchUnits = []struct {
 	unit, better string
-	value        func(*Record) *float64
+	value        func(*results.Record) *float64
 }{
-	{"Gbit/s", "higher", func(r *Record) *float64 { return r.SUT.ThroughputGbps }},
-	{"sut-cores", "lower", func(r *Record) *float64 { return r.SUT.CPUBusyCores }},
-	{"tg-cores", "lower", func(r *Record) *float64 { return r.TG.CPUBusyCores }},
-	{"sut-ns/kB", "lower", func(r *Record) *float64 { return r.SUT.NsPerKB() }},
-	{"tg-ns/kB", "lower", func(r *Record) *float64 { return r.TG.NsPerKB() }},
-	{"sut-W", "lower", func(r *Record) *float64 { return r.SUT.PowerW }},
-	{"tg-W", "lower", func(r *Record) *float64 { return r.TG.PowerW }},
+	{"Gbit/s", "higher", func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }},
+	{"sut-cores", "lower", func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }},
+	{"tg-cores", "lower", func(r *results.Record) *float64 { return r.TG.CPUBusyCores }},
+	{"sut-ns/kB", "lower", func(r *results.Record) *float64 { return r.SUT.NsPerKB() }},
+	{"tg-ns/kB", "lower", func(r *results.Record) *float64 { return r.TG.NsPerKB() }},
+	{"sut-W", "lower", func(r *results.Record) *float64 { return r.SUT.PowerW }},
+	{"tg-W", "lower", func(r *results.Record) *float64 { return r.TG.PowerW }},
 }
 
-// WriteBench writes the runs in the Go benchmark format, which benchstat reads:
-// one line per run that is ok and no warm-up, with the cell as the benchmark's
+// Write writes the runs: one line per run that is ok and no warm-up, with the cell as the benchmark's
 // name. What was not measured is not there.
-func WriteBench(w io.Writer, recs []Record) error {
+func Write(w io.Writer, recs []results.Record) error {
 	b := benchfmt.NewWriter(w)
 	for _, u := range benchUnits {
 		if err := b.Write(&benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: u.unit, Key: "better"}, OrigUnit: u.unit, Value: u.better}); err != nil {
@@ -48,8 +49,8 @@ func WriteBench(w io.Writer, recs []Record) error {
 	return nil
 }
 
-func benchResult(r *Record) *benchfmt.Result {
-	if r.Verdict != OK || r.Warmup {
+func benchResult(r *results.Record) *benchfmt.Result {
+	if r.Verdict != results.OK || r.Warmup {
 		return nil
 	}
 	res := &benchfmt.Result{Name: benchfmt.Name(benchName(&r.Cell)), Iters: 1}
@@ -72,11 +73,11 @@ func benchResult(r *Record) *benchfmt.Result {
 }
 
 // benchName is "Flow/rx=tcp/tx=sendfile/gro=on": every factor that is set.
-func benchName(c *Cell) string {
+func benchName(c *results.Cell) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Flow/rx=%s/tx=%s", benchWord(c.RX), benchWord(c.TX))
-	for _, f := range Factors {
-		if v := f.Value(c); v != asFound && (f.Name != "probe" || v != noProbe) {
+	for _, f := range results.Factors {
+		if v := f.Value(c); v != results.AsFound && (f.Name != "probe" || v != results.NoProbe) {
 			fmt.Fprintf(&b, "/%s=%s", f.Name, benchWord(v))
 		}
 	}
@@ -88,6 +89,15 @@ func benchWord(s string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsSpace(c) || unicode.IsControl(c) || c == '/' {
 			return '_'
+		}
+		return c
+	}, s)
+}
+
+func oneLine(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
 		}
 		return c
 	}, s)

@@ -1,16 +1,37 @@
-package bpf
+package prom
 
 import (
-	"io"
+	"bytes"
+	"flag"
 	"math"
+	"os"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
+	"github.com/zcbench/zcbench/bpf"
 )
+
+var update = flag.Bool("update", false, "rewrite the golden file")
+
+// histOf is a histogram of values.
+func histOf(values ...uint64) *bpf.Hist {
+	h := &bpf.Hist{}
+	for _, v := range values {
+		i := 0
+		for i+1 < bpf.Buckets && bpf.Edge(i+1) <= v {
+			i++
+		}
+		h.Bucket[i]++
+		h.Sum += v
+		h.Max = max(h.Max, v)
+	}
+	return h
+}
 
 // A value on an edge belongs to the bucket above it, and le is inclusive.
 func TestCumulative(t *testing.T) {
@@ -30,7 +51,7 @@ func TestCumulative(t *testing.T) {
 func TestNativeHistogram(t *testing.T) {
 	var c Collector
 	h := histOf(0, 1, 700, 5000, 5000, 5100, 1<<20, 1<<40)
-	c.Update(Totals{Stages: []StageHist{{"tcp-read", *h}}})
+	c.Update(bpf.Totals{Stages: []bpf.StageHist{{Stage: "tcp-read", Hist: *h}}})
 	families, err := gather(t, &c)
 	if err != nil {
 		t.Fatal(err)
@@ -77,12 +98,12 @@ func gather(t *testing.T, c *Collector) ([]*dto.MetricFamily, error) {
 // rules for names.
 func TestCollectorCounters(t *testing.T) {
 	var c Collector
-	var counts []Count
-	for i, p := range pathCounters {
-		counts = append(counts, Count{Name: p.name, Unit: p.unit, Value: uint64(100 + i)})
+	var counts []bpf.Count
+	for i, p := range bpf.Counters() {
+		counts = append(counts, bpf.Count{Name: p.Name, Unit: p.Unit, Value: uint64(100 + i)})
 	}
-	c.Update(Totals{Stages: []StageHist{{"tcp-read", Hist{Unstamped: 2, Negative: 3}}}, Sample: 8, Missed: 4, Counts: counts,
-		Calls: []Call{callsOf("recvfrom", 1, 3*time.Millisecond, 5*time.Millisecond)}})
+	c.Update(bpf.Totals{Stages: []bpf.StageHist{{Stage: "tcp-read", Hist: bpf.Hist{Unstamped: 2, Negative: 3}}}, Sample: 8, Missed: 4, Counts: counts,
+		Calls: []bpf.Call{{Name: "recvfrom", Errors: 1, Calls: 2, Sum: 8 * time.Millisecond, Min: 3 * time.Millisecond, Max: 5 * time.Millisecond}}})
 	families, err := gather(t, &c)
 	if err != nil {
 		t.Fatal(err)
@@ -94,15 +115,26 @@ func TestCollectorCounters(t *testing.T) {
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
-	golden(t, "metrics.golden", func(w io.Writer) error {
-		for _, f := range families {
-			if f.GetType() == dto.MetricType_HISTOGRAM {
-				continue
-			}
-			if _, err := expfmt.MetricFamilyToText(w, f); err != nil {
-				return err
-			}
+	var b bytes.Buffer
+	for _, f := range families {
+		if f.GetType() == dto.MetricType_HISTOGRAM {
+			continue
 		}
-		return nil
-	})
+		if _, err := expfmt.MetricFamilyToText(&b, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const path = "testdata/metrics.golden"
+	if *update {
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("%s (-want +got; -update rewrites it):\n%s", path, diff)
+	}
 }

@@ -1,4 +1,6 @@
-package bpf
+// Package prom gives what eBPF probes count to Prometheus. It is apart from them
+// because Prometheus's library is large, and most of what probes does not serve it.
+package prom
 
 import (
 	"errors"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"github.com/zcbench/zcbench/bpf"
 )
 
 // Collector gives what probes have counted since the beginning to Prometheus: the
@@ -22,16 +25,7 @@ import (
 // whole into the one that holds its middle.
 type Collector struct {
 	mu   sync.Mutex
-	last Totals
-}
-
-// Totals are what probes have counted since the beginning.
-type Totals struct {
-	Stages []StageHist
-	Sample int    // [Latency.Sample]
-	Missed uint64 // [Probes.Missed]
-	Counts []Count
-	Calls  []Call
+	last bpf.Totals
 }
 
 var (
@@ -44,15 +38,15 @@ var (
 	callTimeDesc = prometheus.NewDesc("zcbench_syscall_seconds_total", "Time that the process spent in system calls.", []string{"syscall"}, nil)
 	pathDescs    = func() map[string]*prometheus.Desc {
 		m := map[string]*prometheus.Desc{}
-		for _, c := range pathCounters {
-			m[c.name] = prometheus.NewDesc("zcbench_"+c.name+"_total", c.help, nil, nil)
+		for _, c := range bpf.Counters() {
+			m[c.Name] = prometheus.NewDesc("zcbench_"+c.Name+"_total", c.Help, nil, nil)
 		}
 		return m
 	}()
 )
 
 // Update gives the collector a reading.
-func (c *Collector) Update(t Totals) {
+func (c *Collector) Update(t bpf.Totals) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last = t
@@ -98,12 +92,12 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 
 // cumulative is the count of values up to and with each `le`, in seconds. The
 // last bucket has no upper edge: it is in +Inf alone.
-func cumulative(h *Hist) map[float64]uint64 {
+func cumulative(h *bpf.Hist) map[float64]uint64 {
 	m := map[float64]uint64{}
 	var n uint64
-	for i := range Buckets - 1 {
+	for i := range bpf.Buckets - 1 {
 		n += h.Bucket[i]
-		if next := Edge(i + 1); next >= 64 && bits.OnesCount64(next) == 1 {
+		if next := bpf.Edge(i + 1); next >= 64 && bits.OnesCount64(next) == 1 {
 			m[float64(next-1)/1e9] = n
 		}
 	}
@@ -131,11 +125,11 @@ func (h histogram) Write(m *dto.Metric) error {
 // nativeSchema makes 8 buckets of each power of two.
 const nativeSchema = 3
 
-func native(h *Hist, stage string) prometheus.Metric {
+func native(h *bpf.Hist, stage string) prometheus.Metric {
 	positive := map[int]int64{}
-	for i := 1; i < Buckets; i++ {
+	for i := 1; i < bpf.Buckets; i++ {
 		if n := h.Bucket[i]; n > 0 {
-			middle := (float64(Edge(i)) + float64(Edge(i+1)-1)) / 2e9
+			middle := (float64(bpf.Edge(i)) + float64(bpf.Edge(i+1)-1)) / 2e9
 			positive[int(math.Ceil(math.Log2(middle)*(1<<nativeSchema)))] += int64(n)
 		}
 	}

@@ -1,4 +1,6 @@
-package cli
+// Package powerflag has the flags of commands that measure power. It is apart from
+// package cli because of what it needs of the controller: zcrecv and zcsend have none.
+package powerflag
 
 import (
 	"fmt"
@@ -7,18 +9,19 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/power"
 )
 
-// Power are the flags of commands that measure power beside their runs.
-type Power struct {
+// Flags are those of commands that measure power beside their runs.
+type Flags struct {
 	sources               []string
 	interval, idle, guard time.Duration
 }
 
 // AddFlags defines the flags, with the given rest and guard unless the user says
 // otherwise.
-func (p *Power) AddFlags(cmd *cobra.Command, idle, guard time.Duration) {
+func (p *Flags) AddFlags(cmd *cobra.Command, idle, guard time.Duration) {
 	f := cmd.Flags()
 	f.StringSliceVar(&p.sources, "power", nil, "power sources, the first makes power_w: auto, later (zcbench power import), or as `zcbench power --source list` shows; sut:NAME and tg:NAME are for one host")
 	f.DurationVar(&p.interval, "power-interval", power.DefaultInterval, "between two readings of a source, where it can be so fast")
@@ -27,31 +30,31 @@ func (p *Power) AddFlags(cmd *cobra.Command, idle, guard time.Duration) {
 }
 
 // Options reads the flags.
-func (p *Power) Options() (bench.PowerOptions, error) {
+func (p *Flags) Options() (bench.PowerOptions, error) {
 	o := bench.PowerOptions{Interval: p.interval, Idle: p.idle, Guard: p.guard, Later: slices.Contains(p.sources, power.Later)}
 	var err error
 	if o.Sources, o.Auto, err = power.ParseSpecs(slices.DeleteFunc(slices.Clone(p.sources), func(s string) bool { return s == power.Later })); err != nil {
-		return o, UsageError(err)
+		return o, cli.UsageError(err)
 	}
 	if p.interval < 10*time.Millisecond || p.interval > time.Second {
-		return o, Usagef("--power-interval %v: must be 10ms to 1s", p.interval)
+		return o, cli.Usagef("--power-interval %v: must be 10ms to 1s", p.interval)
 	}
 	if p.idle < 0 || p.guard < 0 {
-		return o, Usagef("--power-idle and --power-guard must not be negative")
+		return o, cli.Usagef("--power-idle and --power-guard must not be negative")
 	}
 	return o, nil
 }
 
 // Start begins to sample for a runner and says on standard error what is read.
 // Without sources it returns nil.
-func (p *Power) Start(cmd *cobra.Command, r *bench.Runner) (*bench.PowerMeter, error) {
+func (p *Flags) Start(cmd *cobra.Command, r *bench.Runner) (*bench.PowerMeter, error) {
 	o, err := p.Options()
 	if err != nil {
 		return nil, err
 	}
 	m, err := bench.StartPower(cmd.Context(), o, r)
 	if err != nil {
-		return nil, UsageError(err)
+		return nil, cli.UsageError(err)
 	}
 	if m == nil {
 		return nil, nil

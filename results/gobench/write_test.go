@@ -1,25 +1,26 @@
-package results
+package gobench
 
 import (
 	"bytes"
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/results"
 	"golang.org/x/perf/benchfmt"
 )
 
 // What is written is what the format's own reader reads.
-func TestWriteBench(t *testing.T) {
-	ok, warm, bad := sample(0), sample(1), sample(2)
-	for _, r := range []*Record{&ok, &warm, &bad} {
-		r.Verdict, r.Warmup = OK, false
-		r.Cell = Cell{ID: "x", RX: "uring", TX: "uring zc/1", MTU: 4148, GRO: ptr(true)}
-		r.SUT = Host{ThroughputGbps: ptr(16.5), CPUBusyCores: ptr(0.75), Env: Env{Kernel: "6.18.5", CPUModel: "Example\nCPU"}}
-		r.TG = Host{}
+func TestWrite(t *testing.T) {
+	var ok, warm, bad results.Record
+	for _, r := range []*results.Record{&ok, &warm, &bad} {
+		r.Verdict, r.Warmup = results.OK, false
+		r.Cell = results.Cell{ID: "x", RX: "uring", TX: "uring zc/1", MTU: 4148, GRO: new(true)}
+		r.SUT = results.Host{ThroughputGbps: new(16.5), CPUBusyCores: new(0.75), Env: results.Env{Kernel: "6.18.5", CPUModel: "Example\nCPU"}}
+		r.TG = results.Host{}
 	}
-	warm.Warmup, bad.Verdict = true, Invalid
+	warm.Warmup, bad.Verdict = true, results.Invalid
 	var b bytes.Buffer
-	if err := WriteBench(&b, []Record{ok, warm, bad}); err != nil {
+	if err := Write(&b, []results.Record{ok, warm, bad}); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "\nBenchmark"); n != 1 {

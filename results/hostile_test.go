@@ -1,0 +1,127 @@
+package results
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/results/resultstest"
+)
+
+// A journal that is cut at any byte has every record whose line is whole, or says
+// that there is no header; a cut in the middle of a line is told. Nothing is lost
+// in silence.
+func TestJournalCutAnywhere(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(writeJournal(t, long.Rounds(3, 40)), JournalFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := bytes.IndexByte(data, '\n') + 1
+	whole, last := 0, head // records before the cut; the end of the last of them
+	for cut := range len(data) + 1 {
+		if cut > head && data[cut-1] == '\n' {
+			whole, last = whole+1, cut
+		}
+		j, err := Decode(bytes.NewReader(data[:cut]))
+		if cut < head {
+			if err == nil || !strings.HasPrefix(err.Error(), "line 1: ") {
+				t.Fatalf("cut at %d, in the header: %v", cut, err)
+			}
+			continue
+		}
+		if err != nil || len(j.Records) != whole || j.End != int64(last) || (cut > last) != (len(j.Skipped) == 1) {
+			t.Fatalf("cut at %d of %d: %d records, want %d; end %d, want %d; skipped %v; %v", cut, len(data), len(j.Records), whole, j.End, last, j.Skipped, err)
+		}
+	}
+	t.Logf("%d cuts", len(data)+1)
+}
+
+// TestResumeCutAnywhere is the same of a journal that is gone on with: what was
+// whole is there, what is appended too, and nothing twice.
+func TestResumeCutAnywhere(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(writeJournal(t, 3), JournalFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, JournalFile)
+	head := bytes.IndexByte(data, '\n') + 1
+	for cut := head; cut <= len(data); cut += long.Rounds(13, 1) {
+		if err := os.WriteFile(path, data[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w, j, torn, err := Resume(dir)
+		if err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		last := head + bytes.LastIndexByte(data[head:cut], '\n') + 1
+		r := sample(5)
+		err = w.Append(r)
+		w.Close()
+		after, rerr := Read(path)
+		if err := errors.Join(err, rerr); err != nil || torn != int64(cut-last) || len(after.Records) != len(j.Records)+1 || len(after.Skipped) != 0 {
+			t.Fatalf("cut at %d: %d bytes torn, want %d; %d records became %d; skipped %v; %v", cut, torn, cut-last, len(j.Records), len(after.Records), after.Skipped, err)
+		}
+	}
+}
+
+// damaged gives each n journals, which are a good one with something wrong with
+// it: the same ones every time.
+func damaged(t *testing.T, n int, each func(i int, b []byte)) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(writeJournal(t, 5), JournalFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(6, 600))
+	for i := range n {
+		b := bytes.Clone(data)
+		for range 1 + rnd.IntN(3) {
+			b = resultstest.Corrupt(rnd, b)
+		}
+		each(i, b)
+	}
+}
+
+// A journal that is damaged in any way is read as far as it is sound, and what is
+// not is told by line: no panic, no record that would be refused when written, and
+// tables can be made of the rest.
+func TestJournalCorruptions(t *testing.T) {
+	unread, told := 0, 0
+	damaged(t, long.Rounds(600, 6000), func(i int, b []byte) {
+		j, err := Decode(bytes.NewReader(b))
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "line 1") {
+				t.Errorf("corruption %d: %v", i, err)
+			}
+			unread++
+			return
+		}
+		if lines := bytes.Count(b, []byte("\n")); len(j.Records)+len(j.Skipped) < lines-1 && len(j.Skipped) < maxProblems {
+			t.Errorf("corruption %d: %d records, %d told, of %d lines", i, len(j.Records), len(j.Skipped), lines-1)
+		}
+		if len(j.Skipped) > 0 {
+			told++
+		}
+		o := newOrder()
+		for k := range j.Records {
+			if err := errors.Join(j.Records[k].validate(), o.check(&j.Records[k])); err != nil {
+				t.Errorf("corruption %d: %v", i, err)
+			}
+			o.add(&j.Records[k])
+		}
+		if err := errors.Join(WriteRuns(io.Discard, j.Records), WriteMetrics(io.Discard, j.Records), WriteSamples(io.Discard, j.Records)); err != nil {
+			t.Errorf("corruption %d: %v", i, err)
+		}
+	})
+	t.Logf("%d not to be read, lines of %d skipped and told", unread, told)
+	if told < 100 || unread > 300 {
+		t.Errorf("the corruptions are no test: %d not to be read, lines of %d skipped", unread, told)
+	}
+}

@@ -133,7 +133,7 @@ func (w *Writer) start(dir string, h Header) error {
 // Append writes one record and returns when it is on the disk. A zero
 // r.Schema is filled in.
 //
-// Refused, with nothing written: a record that a reader would not use (no
+// Refused with an [UnfitError], with nothing written: a record that a reader would not use (no
 // run id, an unknown verdict, a run id that is there already, a seq that does
 // not grow within its session), one with a figure that is not finite, and one
 // longer than [MaxLine]. After a failed write the journal is cut back to its
@@ -149,7 +149,9 @@ func (w *Writer) Append(r Record) error {
 	if err == nil {
 		err = w.order.check(&r)
 	}
-	if err == nil {
+	if err != nil {
+		err = &UnfitError{err}
+	} else {
 		err = w.writeLine(r)
 	}
 	if err != nil {
@@ -164,10 +166,10 @@ func (w *Writer) writeLine(v any) error {
 	enc := json.NewEncoder(&buf) // ends the line with \n, escapes every other one
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return err
+		return &UnfitError{err}
 	}
 	if buf.Len() > MaxLine {
-		return fmt.Errorf("line of %d bytes, the most is %d", buf.Len(), MaxLine)
+		return &UnfitError{fmt.Errorf("line of %d bytes, the most is %d", buf.Len(), MaxLine)}
 	}
 	n, err := w.f.Write(buf.Bytes())
 	if err == nil {

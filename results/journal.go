@@ -161,17 +161,25 @@ func (w *Writer) Append(r Record) error {
 	return nil
 }
 
-func (w *Writer) writeLine(v any) error {
+func encodeLine(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf) // ends the line with \n, escapes every other one
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return &UnfitError{err}
+		return nil, &UnfitError{err}
 	}
 	if buf.Len() > MaxLine {
-		return &UnfitError{fmt.Errorf("line of %d bytes, the most is %d", buf.Len(), MaxLine)}
+		return nil, &UnfitError{fmt.Errorf("line of %d bytes, the most is %d", buf.Len(), MaxLine)}
 	}
-	n, err := w.f.Write(buf.Bytes())
+	return buf.Bytes(), nil
+}
+
+func (w *Writer) writeLine(v any) error {
+	line, err := encodeLine(v)
+	if err != nil {
+		return err
+	}
+	n, err := w.f.Write(line)
 	if err == nil {
 		err = w.f.Sync()
 	}

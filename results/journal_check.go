@@ -20,6 +20,15 @@ type UnfitError struct{ Err error }
 func (e *UnfitError) Error() string { return e.Err.Error() }
 func (e *UnfitError) Unwrap() error { return e.Err }
 
+// Check is why no journal takes r, whatever else it has; nil: one would.
+func Check(r Record) error {
+	err := r.validate()
+	if err == nil {
+		_, err = encodeLine(r)
+	}
+	return err
+}
+
 // Without is r as a failed run, without the figures that no journal takes for why.
 func (r Record) Without(why error) Record {
 	bare := Record{Schema: SchemaVersion, RunID: r.RunID, SessionID: r.SessionID, Cell: r.Cell, Block: r.Block, Seq: r.Seq, Rep: r.Rep, Warmup: r.Warmup,

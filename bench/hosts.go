@@ -42,12 +42,7 @@ func openHosts(ctx context.Context, sut, tg string, mtu int, o host.Options) (_ 
 
 // Close ends the agents, then takes the link away.
 func (h *hosts) Close() error {
-	var errs []error
-	for _, x := range []*host.Host{h.TG, h.SUT} {
-		if x != nil {
-			errs = append(errs, x.Close())
-		}
-	}
+	errs := []error{host.CloseAll(h.TG, h.SUT)}
 	if h.pair != nil {
 		errs = append(errs, h.pair.Close())
 	}

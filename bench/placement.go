@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/place"
@@ -26,8 +27,8 @@ func (o *Options) PlaceCPUs(ctx context.Context, sut, tg *host.Host) error {
 			return fmt.Errorf("ask %s for its interfaces: %w", x.h.Spec.Name, err)
 		}
 		for _, f := range all {
-			if f.Name == cmp.Or(x.dev, "lo") && len(f.NearCPUs) > 0 {
-				near[i] = f.NearCPUs
+			if cpus := online(f.NearCPUs, x.h.Info.OnlineCPUs); f.Name == cmp.Or(x.dev, "lo") && len(cpus) > 0 {
+				near[i] = cpus
 			}
 		}
 	}
@@ -36,11 +37,16 @@ func (o *Options) PlaceCPUs(ctx context.Context, sut, tg *host.Host) error {
 	return nil
 }
 
+// online leaves out the CPUs that a host does not have.
+func online(cpus, have []int) []int {
+	return slices.DeleteFunc(slices.Clone(cpus), func(c int) bool { return !slices.Contains(have, c) })
+}
+
 // chooseCPUs chooses out of the CPUs near to each end's interface. On one
 // machine the TG gets the first one, so that the ends are as far apart as they
 // are numbered, for its softirq too.
 func chooseCPUs(sutNear, tgNear []int, sameMachine bool) (sut, tg place.CPUs) {
-	if !sameMachine {
+	if !sameMachine || len(tgNear) == 0 {
 		return place.Choose(sutNear), place.Choose(tgNear)
 	}
 	return place.Choose(sutNear, tgNear[0]), place.CPUs{App: tgNear[0], Softirq: tgNear[0]}

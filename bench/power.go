@@ -52,7 +52,8 @@ type powerEnd struct {
 	order  []string   // sources as the user named them; the first is the primary one
 	first  power.Spec // the primary one; without a name it is what auto finds
 	inBand bool
-	local  *power.Sampler // of the controller, for this end alone
+	asked  wire.PowerStart // of the agent, where inBand
+	local  *power.Sampler  // of the controller, for this end alone
 }
 
 // StartPower begins to sample. It lengthens the ramps of the runs to the guard.
@@ -149,7 +150,7 @@ func (e *powerEnd) start(ctx context.Context, o PowerOptions) (names []string, e
 		if err := e.host.Call(ctx, wire.OpPowerStart, req, &got); err != nil {
 			return nil, err
 		}
-		e.inBand = true
+		e.inBand, e.asked = true, req
 		for _, s := range got {
 			names = append(names, described(e.role, s.Name, s.Scope, s.Device))
 			if !slices.Contains(e.order, s.Name) {
@@ -159,6 +160,23 @@ func (e *powerEnd) start(ctx context.Context, o PowerOptions) (names []string, e
 	}
 	e.local, err = o.open(e.role, e.role, &names)
 	return names, err
+}
+
+// again has a host's new agent sample, in the place of one that was lost.
+func (m *PowerMeter) again(ctx context.Context, h *host.Host) error {
+	if m == nil {
+		return nil
+	}
+	m.rested = power.Window{} // the readings of it are gone
+	for i := range m.ends {
+		if e := &m.ends[i]; e.host == h && e.inBand {
+			var got []wire.PowerSource
+			if err := h.Call(ctx, wire.OpPowerStart, e.asked, &got); err != nil {
+				return fmt.Errorf("power on host %s: %w", h.Spec.Name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // carry brings the helper that reads GPUs to the host. Where it is not asked for
@@ -260,9 +278,10 @@ func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome
 		if len(e.order) == 0 {
 			continue
 		}
-		warnings, flags := e.fill(h, at, m.common)
+		warnings, flags, err := e.fill(h, at, m.common)
+		distrust(rec, ends[i], err)
 		old = min(old, forget(e.onOurClock(at)))
-		rec.Warnings = append(rec.Warnings, named(map[int]string{0: "SUT", 1: "TG"}[i], warnings)...)
+		rec.Warnings = append(rec.Warnings, named(ends[i], warnings)...)
 		flag(rec, flags...)
 	}
 	if m.common != nil && old != math.MaxInt64 {
@@ -270,6 +289,17 @@ func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome
 	}
 	m.markShared(rec)
 	markMixed(rec)
+}
+
+// ends are what the hosts are called in reasons and warnings.
+var ends = [2]string{"SUT", "TG"}
+
+// distrust makes a run failed whose agent, asked for its power, answered nonsense:
+// its other figures are worth no more.
+func distrust(rec *results.Record, end string, err error) {
+	if n := (*wire.NonsenseError)(nil); errors.As(err, &n) && rec.Verdict != results.Failed {
+		rec.Verdict, rec.Reason, rec.Fix = results.Failed, end+": "+err.Error(), n.Fix()
+	}
 }
 
 // markShared says that one instrument saw both ends.
@@ -290,13 +320,12 @@ func markMixed(rec *results.Record) {
 
 // fill enters one host's figures, with those of the sources that both share; at
 // is on the agent's clock.
-func (e *powerEnd) fill(h *results.Host, at power.Times, common *power.Sampler) (warnings, flags []string) {
+func (e *powerEnd) fill(h *results.Host, at power.Times, common *power.Sampler) (warnings, flags []string, err error) {
 	var all []power.Figure
 	if e.inBand {
-		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second) // also when the run was called off
-		defer cancel()
 		var r wire.PowerReading
-		if err := e.host.Call(ctx, wire.OpPowerRead, wire.PowerRead{Times: at, Forget: forget(at)}, &r); err != nil {
+		// Also when the run was called off.
+		if err = e.host.CallWithin(context.Background(), powerReadTime, wire.OpPowerRead, wire.PowerRead{Times: at, Forget: forget(at)}, &r); err != nil {
 			warnings = append(warnings, "power: "+err.Error())
 		}
 		all = append(all, r.Figures...)
@@ -310,8 +339,11 @@ func (e *powerEnd) fill(h *results.Host, at power.Times, common *power.Sampler) 
 		all = slices.Insert(all, 0, power.Figure{Source: e.order[0], Why: "not read", Flags: []string{power.FlagMissing}})
 	}
 	w, flags := power.Fill(h, all)
-	return append(warnings, w...), flags
+	return append(warnings, w...), flags, err
 }
+
+// powerReadTime is how long an agent may take to tell what it has read.
+const powerReadTime = 15 * time.Second
 
 // measureOurs are the figures of the controller's own sources, and what sampling
 // them costs; at is on the controller's clock.

@@ -97,7 +97,10 @@ func sayEnd(end string, res wire.EndResult, err error) said {
 	}
 	s := said{end: end, verdict: results.Failed, reason: err.Error(), fix: stream.FixOf(err), gone: true}
 	if w, ok := err.(*wire.Error); ok {
-		s.verdict, s.gone = w.Verdict, false
+		s.gone = false
+		if w.Verdict == results.Unsupported {
+			s.verdict = w.Verdict
+		}
 	}
 	return s
 }
@@ -112,6 +115,9 @@ func verdict(out outcome) (v results.Verdict, reason, fix string) {
 		}
 	}
 	if v == results.OK {
+		if out.sut.Verdict != results.OK || out.tg.Verdict != results.OK {
+			return results.Failed, "an end did not say how it went", "this is a bug of zcbench: please report it"
+		}
 		if s, t := out.sut.Total.Bytes, out.tg.Total.Bytes; s != t {
 			return results.Invalid, fmt.Sprintf("byte counts differ: %d sent, %d received", t, s), "this is a bug of a data path, or of the kernel: please report it"
 		}

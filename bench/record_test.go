@@ -2,6 +2,9 @@ package bench
 
 import (
 	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,6 +42,9 @@ func TestVerdict(t *testing.T) {
 		{name: "both agents gone", out: outcome{sutErr: gone, tgErr: gone}, v: results.Failed, reason: "SUT: " + gone.Error() + "; TG: " + gone.Error()},
 		{name: "called off", out: outcome{calledOff: errors.New("enough"), sut: aborted, tg: end(results.Failed, "send: broken pipe", "the receiver broke off", 5)}, v: results.Failed, reason: "the run was called off: enough"},
 		{name: "called off too late", out: outcome{calledOff: errors.New("enough"), sut: end(results.OK, "", "", 5), tg: end(results.OK, "", "", 5)}, v: results.OK},
+		{name: "an end said nothing", out: outcome{sut: end(results.OK, "", "", 5)}, v: results.Failed, reason: "an end did not say how it went", fix: "report"},
+		{name: "an unknown verdict", out: outcome{sut: end("splendid", "", "", 5), tg: end(results.OK, "", "", 5)}, v: results.Failed, reason: "an end did not say how it went", fix: "report"},
+		{name: "an error that is ok", out: outcome{sutErr: &wire.Error{Message: "m", How: "h", Verdict: results.OK}, tg: end(results.OK, "", "", 5)}, v: results.Failed, reason: "SUT: m", fix: "h"},
 		{name: "unsupported", out: outcome{sutErr: &wire.Error{Message: "no queue", How: "a NIC", Verdict: results.Unsupported}}, v: results.Unsupported, reason: "SUT: no queue", fix: "a NIC"},
 		{name: "TG unsupported", out: outcome{tgErr: &wire.Error{Message: "no memory", How: "ulimit", Verdict: results.Unsupported}}, v: results.Unsupported, reason: "TG: no memory", fix: "ulimit"},
 		{name: "port in use", out: outcome{sutErr: &wire.Error{Message: "listen: in use", How: "another", Verdict: results.Failed}}, v: results.Failed, reason: "SUT: listen: in use", fix: "another"},
@@ -79,5 +85,40 @@ func TestMarkSharing(t *testing.T) {
 		if x.flags && len(rec.Warnings) == 0 {
 			t.Errorf("%s: no warning", x.name)
 		}
+	}
+}
+
+// A record that no journal takes is a failed run in it, and not the session's end.
+func TestKeepUnfit(t *testing.T) {
+	dir := t.TempDir()
+	w, err := results.Create(filepath.Join(dir, "out"), results.Header{SessionID: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	s := &Session{Journal: w}
+	watts := math.Inf(1)
+	for i, h := range []results.Host{{Name: "sut", Series: []results.Series{{Name: "m", T: []int64{1}}}}, {Name: "sut", PowerW: &watts}} {
+		rec := results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Rep: i, Cell: cell("tcp", "tcp"), Verdict: results.OK, SUT: h}
+		kept, err := s.keep(rec)
+		if err != nil || kept.Verdict != results.Failed || !strings.Contains(kept.Reason, "cannot be kept: ") || kept.RunID != rec.RunID || kept.SUT.Name != "sut" || kept.Rep != i {
+			t.Errorf("%+v, %v", kept, err)
+		}
+	}
+	j, err := results.Read(w.Path())
+	if err != nil || len(j.Records) != 2 || len(j.Skipped) != 0 || j.Records[1].Verdict != results.Failed {
+		t.Errorf("%+v, %v", j, err)
+	}
+}
+
+// Without CPUs near an interface, or any at all, nothing is chosen.
+func TestChooseCPUsOfNone(t *testing.T) {
+	for _, same := range []bool{false, true} {
+		if s, g := chooseCPUs(nil, nil, same); s.App != -1 || g.App != -1 {
+			t.Errorf("%+v %+v", s, g)
+		}
+	}
+	if got := online([]int{9, 1}, []int{0, 1}); len(got) != 1 || got[0] != 1 {
+		t.Errorf("%v", got)
 	}
 }

@@ -1,9 +1,12 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/zcbench/zcbench/host"
@@ -53,11 +56,24 @@ type Runner struct {
 	Session string
 	// ForCell changes the options for one cell; nil leaves them.
 	ForCell func(results.Cell, Options) Options
-	Power   *PowerMeter // nil: power is not measured
+	Power   *PowerMeter   // nil: power is not measured
+	Grace   time.Duration // how much longer than its schedule a run may take to be answered; 0: [runGrace]
 
 	seq    int
-	hasSet bool // something may be set on the hosts
+	hasSet bool               // something may be set on the hosts
+	lost   map[*host.Host]int // runs on end in which its agent was lost
 }
+
+// runGrace is for what an agent does when the flow is over: it reads counters, and
+// frees what the data path held.
+const runGrace = 15 * time.Second
+
+// peerWait and endGrace are how long an end waits for the other one to come, and
+// for the last of the flow. Tests shorten them.
+var (
+	peerWait = 10 * time.Second
+	endGrace = 10 * time.Second
+)
 
 // startDelay is how far ahead of the controller's clock a run starts, so that
 // both agents know of it in time. A slow link adds to it, see [Runner.delay].
@@ -125,7 +141,10 @@ func (r *Runner) flow(ctx context.Context, p matrix.Run) (out outcome) {
 		return out
 	}
 	defer r.close(r.SUT, &out.sutErr)
-	if out.tgErr = r.TG.Call(ctx, wire.OpOpen, r.spec(p.Cell, stream.TX, opened.Addr, cookie), nil); out.tgErr != nil {
+	if addr, out.sutErr = r.dataPort(opened); out.sutErr != nil {
+		return out
+	}
+	if out.tgErr = r.TG.Call(ctx, wire.OpOpen, r.spec(p.Cell, stream.TX, addr, cookie), nil); out.tgErr != nil {
 		return out
 	}
 	defer r.close(r.TG, &out.tgErr)
@@ -133,11 +152,22 @@ func (r *Runner) flow(ctx context.Context, p matrix.Run) (out outcome) {
 	return out
 }
 
+// dataPort is where the TG is to connect: to the SUT's address on the path, and to
+// nowhere else that the SUT may name.
+func (r *Runner) dataPort(o wire.Opened) (string, error) {
+	got, err := netip.ParseAddrPort(o.Addr)
+	want, werr := netip.ParseAddr(r.Opt.Addr)
+	switch {
+	case err != nil, werr != nil, got.Addr().Unmap().WithZone("") != want.Unmap().WithZone(""), r.Opt.Port != 0 && int(got.Port()) != r.Opt.Port:
+		r.SUT.Distrust(fmt.Errorf("open: it listens on %q, and was asked for %s port %d", o.Addr, r.Opt.Addr, r.Opt.Port))
+		return "", r.SUT.Err()
+	}
+	return o.Addr, nil
+}
+
 // close frees an end, also when the run's context has ended.
 func (r *Runner) close(h *host.Host, err *error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-	defer cancel()
-	if cerr := h.Call(ctx, wire.OpClose, nil, nil); cerr != nil && *err == nil {
+	if cerr := h.Call(context.Background(), wire.OpClose, nil, nil); cerr != nil && *err == nil {
 		*err = cerr
 	}
 }
@@ -179,28 +209,43 @@ func txSpec(c results.Cell, o Options, addr string) wire.EndSpec {
 }
 
 // runBoth starts both ends on one clock and waits for both. When one fails, the
-// other is called off: it would only wait for nothing.
+// other is called off: it would only wait for nothing. One that does not answer
+// long after its schedule is given up.
 func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 	delay := r.delay()
 	startNs := host.Monotonic() + int64(delay)
 	window := r.Opt.window(p.Warmup)
 	out.startUTCNs = time.Now().Add(delay + r.Opt.RampUp).UnixNano()
+	limit := delay + r.Opt.RampUp + window + r.Opt.RampDown + peerWait + endGrace + r.grace()
 	type answer struct {
 		h   *host.Host
 		res wire.EndResult
 		err error
 	}
 	answers := make(chan answer, 2)
+	var calling sync.WaitGroup // off: none may reach the next run
+	ended := map[*host.Host]chan struct{}{r.SUT: make(chan struct{}), r.TG: make(chan struct{})}
 	call := func(h *host.Host) {
-		var res wire.EndResult
+		a, sch := answer{h: h}, r.schedule(h, startNs, window)
 		// Aborting goes through OpAbort, so that the end's own account comes back.
-		err := h.Call(context.WithoutCancel(ctx), wire.OpRun, r.schedule(h, startNs, window), &res)
-		answers <- answer{h, res, err}
+		a.err = h.CallWithin(context.WithoutCancel(ctx), limit, wire.OpRun, sch, &a.res)
+		if a.err == nil {
+			a.err = r.plausible(h, sch, &a.res)
+		}
+		close(ended[h])
+		answers <- a
 	}
 	go call(r.SUT)
 	go call(r.TG)
-	stop := context.AfterFunc(ctx, func() { r.abort(r.SUT); r.abort(r.TG) })
-	defer stop()
+	off := func(h *host.Host) { calling.Go(func() { r.callOff(h, ended[h]) }) }
+	calling.Add(1)
+	stop := context.AfterFunc(ctx, func() { defer calling.Done(); off(r.SUT); off(r.TG) })
+	defer func() {
+		if stop() {
+			calling.Done()
+		}
+		calling.Wait()
+	}()
 	for n := range 2 {
 		a := <-answers
 		if a.h == r.SUT {
@@ -209,9 +254,22 @@ func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 			out.tg, out.tgErr = a.res, a.err
 		}
 		if bad := a.err != nil || a.res.Verdict == results.Failed; bad && n == 0 {
-			r.abort(r.other(a.h))
+			off(r.other(a.h))
 		}
 	}
+}
+
+func (r *Runner) grace() time.Duration { return cmp.Or(r.Grace, runGrace) }
+
+// plausible refuses an account of a window that nobody asked for.
+func (r *Runner) plausible(h *host.Host, sch wire.Schedule, res *wire.EndResult) error {
+	asked := sch.ToNs - sch.FromNs
+	if got := res.ToNs - res.FromNs; res.Verdict == results.OK && (got < asked/2 || got > 2*asked) {
+		h.Distrust(fmt.Errorf("run: a window of %v, and %v was asked for", time.Duration(got), time.Duration(asked)))
+		*res = wire.EndResult{}
+		return h.Err()
+	}
+	return nil
 }
 
 func (r *Runner) other(h *host.Host) *host.Host {
@@ -221,10 +279,19 @@ func (r *Runner) other(h *host.Host) *host.Host {
 	return r.SUT
 }
 
-func (r *Runner) abort(h *host.Host) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	_ = h.Call(ctx, wire.OpAbort, nil, nil) // an agent that is gone has aborted
+// callOff aborts the run of an end. One that does not end by that either is given
+// up.
+func (r *Runner) callOff(h *host.Host, ended <-chan struct{}) {
+	if h.Call(context.Background(), wire.OpAbort, nil, nil) != nil {
+		return // it is gone, or is now
+	}
+	late := time.NewTimer(r.grace())
+	defer late.Stop()
+	select {
+	case <-ended:
+	case <-late.C:
+		h.GiveUp(fmt.Sprintf("its run was called off, and did not end within %v", r.grace()))
+	}
 }
 
 // schedule translates the run's times from the controller's clock to h's.
@@ -233,5 +300,5 @@ func (r *Runner) schedule(h *host.Host, startNs int64, window time.Duration) wir
 	from := start + int64(r.Opt.RampUp)
 	to := from + int64(window)
 	return wire.Schedule{StartNs: start, FromNs: from, ToNs: to, StopNs: to + int64(r.Opt.RampDown),
-		PeerWaitNs: int64(10 * time.Second), StallNs: int64(r.Opt.Stall), MaxCopiedFrac: r.Opt.MaxCopied}
+		PeerWaitNs: int64(peerWait), GraceNs: int64(endGrace), StallNs: int64(r.Opt.Stall), MaxCopiedFrac: r.Opt.MaxCopied}
 }

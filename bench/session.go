@@ -46,8 +46,9 @@ type Missing struct{ Reason, Fix string }
 
 // Play runs the plan until its end or that of ctx, which lets the run under way
 // finish. What all cells need set on the hosts is set for the whole of it, and
-// everything is restored at its end. It returns all records. Its error is a
-// journal that could not be written, or an agent that is gone: then nothing more
+// everything is restored at its end. It returns all records. A run whose agent is
+// lost is failed, and the next one gets another agent. Its error is a journal that
+// could not be written, or a host that gets no agent any more: then nothing more
 // can run.
 func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.Record, err error) {
 	defer func() { err = errors.Join(err, s.Runner.Restore()) }()
@@ -66,23 +67,39 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 			}
 			continue
 		}
-		rec := s.one(ctx, p)
-		gate.Run(s.Gates, &rec)
-		s.Enough.Add(rec)
-		recs = append(recs, rec)
-		if s.Journal != nil {
-			if err := s.Journal.Append(rec); err != nil {
+		if s.missing(p.Cell) == nil {
+			if err := s.Runner.revive(ctx); err != nil {
 				return recs, err
 			}
 		}
+		rec := s.one(ctx, p)
+		gate.Run(s.Gates, &rec)
+		rec, err := s.keep(rec)
+		if err != nil {
+			return recs, err
+		}
+		s.Enough.Add(rec)
+		recs = append(recs, rec)
 		if s.Progress != nil {
 			s.Progress.Done(rec)
 		}
-		if err := errors.Join(s.Runner.SUT.Err(), s.Runner.TG.Err()); err != nil {
-			return recs, err
-		}
 	}
-	return recs, nil
+	return recs, errors.Join(s.Runner.SUT.Err(), s.Runner.TG.Err())
+}
+
+// keep writes a record into the journal, and returns what is there now. One that no
+// journal takes, whatever an agent did to it, costs that run its figures and not
+// the session its runs.
+func (s *Session) keep(rec results.Record) (results.Record, error) {
+	if s.Journal == nil {
+		return rec, nil
+	}
+	err := s.Journal.Append(rec)
+	if unfit := (*results.UnfitError)(nil); errors.As(err, &unfit) {
+		rec = rec.Without(unfit)
+		err = s.Journal.Append(rec)
+	}
+	return rec, err
 }
 
 func (s *Session) one(ctx context.Context, p matrix.Run) results.Record {

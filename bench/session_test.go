@@ -25,6 +25,10 @@ import (
 // TestMain lets this test binary be the agents.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "agent" {
+		if how := os.Getenv(badAgentEnv); how != "" {
+			beBadAgent(how)
+			os.Exit(0)
+		}
 		if err := agent.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(2)
@@ -43,7 +47,10 @@ type rig struct {
 	heard   *heard
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T) *rig { return newRigOf(t, host.Limits{}) }
+
+// newRigOf has that much patience with its agents.
+func newRigOf(t *testing.T, limits host.Limits) *rig {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: makes network namespaces")
@@ -54,7 +61,7 @@ func newRig(t *testing.T) *rig {
 	}
 	t.Cleanup(func() { pair.Close() })
 	dial := func(e veth.End, name string) *host.Host {
-		h, err := host.Dial(t.Context(), "netns:"+e.Netns.Path(), host.Options{ToolVersion: version.Tool(), Name: name})
+		h, err := host.Dial(t.Context(), "netns:"+e.Netns.Path(), host.Options{ToolVersion: version.Tool(), Name: name, Limits: limits})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,6 +325,7 @@ func TestIntegrationPlayAborted(t *testing.T) {
 	}
 }
 
+// A run whose agent is killed is failed; the next one gets another agent.
 func TestIntegrationPlayAgentKilled(t *testing.T) {
 	for _, which := range []string{"sut", "tg"} {
 		t.Run(which, func(t *testing.T) {
@@ -326,16 +334,21 @@ func TestIntegrationPlayAgentKilled(t *testing.T) {
 			if which == "tg" {
 				victim, other = r.tg, r.sut
 			}
+			pid, otherPID := victim.PID(), other.PID()
 			r.Runner.Opt.Duration = time.Minute
 			killed := make(chan time.Time, 1)
-			r.heard.onBegin = func(int) {
-				time.AfterFunc(300*time.Millisecond, func() { killed <- time.Now(); unix.Kill(victim.PID(), unix.SIGKILL) })
+			r.heard.onBegin = func(n int) {
+				if n > 0 {
+					r.Runner.Opt.Duration = 200 * time.Millisecond
+					return
+				}
+				time.AfterFunc(300*time.Millisecond, func() { killed <- time.Now(); unix.Kill(pid, unix.SIGKILL) })
 			}
 			recs, err := r.Play(t.Context(), plan(3, cell("tcp", "tcp")))
-			if took := time.Since(<-killed); took > 3*time.Second {
-				t.Errorf("took %v to notice", took)
+			if took := time.Since(<-killed); took > 6*time.Second {
+				t.Errorf("took %v to notice, and two runs", took)
 			}
-			if err == nil || !strings.Contains(err.Error(), "host "+which) || len(recs) != 1 {
+			if err != nil || len(recs) != 3 {
 				t.Fatalf("%d records, %v", len(recs), err)
 			}
 			rec := r.journal(t)[0]
@@ -343,10 +356,28 @@ func TestIntegrationPlayAgentKilled(t *testing.T) {
 			if rec.Verdict != results.Failed || !strings.HasPrefix(rec.Reason, want) || !strings.Contains(rec.Reason, "killed") || strings.Contains(rec.Reason, ";") {
 				t.Errorf("%s: %q, want only that of %q", rec.Verdict, rec.Reason, want)
 			}
-			if other.Err() != nil {
-				t.Errorf("the other agent ended too: %v", other.Err())
+			for _, rec := range recs[1:] {
+				if rec.Verdict != results.OK && !late(t, rec) {
+					t.Errorf("after it: %s: %s", rec.Verdict, rec.Reason)
+				}
+			}
+			if victim.PID() == pid || other.PID() != otherPID || other.Err() != nil {
+				t.Errorf("agents %d and %d, before %d and %d; the other: %v", victim.PID(), other.PID(), pid, otherPID, other.Err())
 			}
 		})
+	}
+}
+
+// In the last run there is nobody left who needs another one: the session says it.
+func TestIntegrationPlayAgentKilledLast(t *testing.T) {
+	r := newRig(t)
+	r.Runner.Opt.Duration = time.Minute
+	r.heard.onBegin = func(int) {
+		time.AfterFunc(300*time.Millisecond, func() { unix.Kill(r.sut.PID(), unix.SIGKILL) })
+	}
+	recs, err := r.Play(t.Context(), plan(1, cell("tcp", "tcp")))
+	if err == nil || !strings.Contains(err.Error(), "host sut") || len(recs) != 1 || recs[0].Verdict != results.Failed {
+		t.Errorf("%+v, %v", recs, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/zcbench/zcbench/host"
@@ -96,28 +97,40 @@ func (r *Runner) set(ctx context.Context, sut, tg wire.Settings) (sutErr, tgErr 
 // to come back, and queues to lose their memory.
 const restoreTime = 2 * time.Minute
 
-// Restore takes back what runs have set on the hosts. Where an agent died, another
-// one is started, which finishes its leases.
+// Restore takes back what runs have set on the hosts, on both at once. Where an
+// agent was lost, another one is started, which finishes its leases; the host's
+// owner closes it like the first.
 func (r *Runner) Restore() error {
 	ctx, cancel := context.WithTimeout(context.Background(), restoreTime)
 	defer cancel()
-	var errs []error
-	for _, h := range []*host.Host{r.TG, r.SUT} {
-		switch {
-		case h == nil:
-		case h.Err() != nil:
-			n, err := h.Again(ctx)
-			if err != nil {
-				errs = append(errs, &stream.Error{Op: fmt.Sprintf("restore host %s, whose agent died", h.Spec.Name), Err: err, How: "zcbench restore --host " + h.Spec.Name})
-				continue
-			}
-			errs = append(errs, n.Close())
-		case r.hasSet:
-			if err := h.Call(ctx, wire.OpSet, wire.Settings{}, nil); err != nil {
-				errs = append(errs, fmt.Errorf("host %s: %w", h.Spec.Name, err))
-			}
+	hosts := []*host.Host{r.TG, r.SUT}
+	errs := make([]error, len(hosts))
+	var both sync.WaitGroup
+	for i, h := range hosts {
+		if h != nil {
+			both.Go(func() { errs[i] = r.restore(ctx, h) })
 		}
 	}
+	both.Wait()
 	r.hasSet = false
 	return errors.Join(errs...)
+}
+
+func (r *Runner) restore(ctx context.Context, h *host.Host) error {
+	if h.Err() != nil {
+		if err := h.Revive(ctx); err != nil {
+			return &stream.Error{Op: fmt.Sprintf("restore host %s, whose agent was lost", h.Spec.Name), Err: err, How: "zcbench restore --host " + h.Spec.Name}
+		}
+		return nil
+	}
+	if !r.hasSet {
+		return nil
+	}
+	if err := h.Call(ctx, wire.OpSet, wire.Settings{}, nil); err != nil {
+		if h.Err() != nil {
+			return err // it says which host
+		}
+		return fmt.Errorf("host %s: %w", h.Spec.Name, err)
+	}
+	return nil
 }

@@ -1,14 +1,16 @@
 package host
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/cmdline"
@@ -30,17 +32,7 @@ type Host struct {
 
 	syncedNs, syncedBound int64 // when the offset was measured, and how well
 
-	proc *process
-	enc  *wire.Encoder
-
-	mu      sync.Mutex
-	nextID  int
-	ending  chan struct{} // the agent says that it is about to end
-	waiting map[int]chan wire.Response
-	lost    error         // why we gave the link up
-	dead    error         // why the agent no longer answers
-	exit    error         // of the agent's process: how it ended
-	done    chan struct{} // closed with dead and exit set
+	link atomic.Pointer[link] // to the agent of now
 }
 
 // Options of [Dial].
@@ -54,6 +46,7 @@ type Options struct {
 	// restored, and said to Notices, and they are removed.
 	KeepLeases bool
 	Notices    io.Writer // nil: nobody is told
+	Limits     Limits    // of the controller's patience
 }
 
 // Dial starts an agent where spec says and greets it.
@@ -68,43 +61,42 @@ func Dial(ctx context.Context, spec string, o Options) (*Host, error) {
 	if o.Name != "" {
 		s.Name = o.Name
 	}
-	h := &Host{Spec: s, spec: spec, opt: o, waiting: map[int]chan wire.Response{}, ending: make(chan struct{}, 1), done: make(chan struct{})}
-	if err := h.start(ctx, o); err != nil {
-		return nil, fmt.Errorf("host %s: start the agent: %w", s.Name, err)
-	}
-	if err := h.greet(ctx, o); err != nil {
-		dead := h.Err()
-		h.Close()
-		if dead != nil {
-			return nil, dead
-		}
-		return nil, fmt.Errorf("host %s: %w", s.Name, err)
+	h := &Host{Spec: s, spec: spec, opt: o}
+	if err := h.begin(ctx); err != nil {
+		return nil, err
 	}
 	return h, nil
 }
 
-// Again starts another agent on the same host, as one that died needs: the new one
-// finishes its leases.
-func (h *Host) Again(ctx context.Context) (*Host, error) { return Dial(ctx, h.spec, h.opt) }
+// begin starts an agent and greets it.
+func (h *Host) begin(ctx context.Context) error {
+	p, err := h.start(ctx, h.opt)
+	if err != nil {
+		return fmt.Errorf("host %s: start the agent: %w", h.Spec.Name, err)
+	}
+	h.link.Store(h.newLink(p))
+	if err := h.greet(ctx, h.opt); err != nil {
+		dead := h.Err()
+		h.Close()
+		if dead != nil {
+			return dead
+		}
+		return fmt.Errorf("host %s: %w", h.Spec.Name, err)
+	}
+	return nil
+}
 
-func (h *Host) start(ctx context.Context, o Options) (err error) {
+func (h *Host) start(ctx context.Context, o Options) (p *process, err error) {
 	bin := o.Binary
 	if bin == "" {
 		if bin, err = os.Executable(); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if h.Spec.Kind == "ssh" {
-		h.proc, err = startSSH(ctx, h.Spec, bin, !o.KeepLeases)
-	} else {
-		h.proc, err = startProcess(exec.Command(bin, "agent"), func(cmd *exec.Cmd) error { return startIn(h.Spec, cmd) })
+		return startSSH(ctx, h.Spec, bin, !o.KeepLeases)
 	}
-	if err != nil {
-		return err
-	}
-	h.enc = wire.NewEncoder(h.proc.stdin)
-	go h.readLoop(h.proc.stdout)
-	return nil
+	return startProcess(exec.Command(bin, "agent"), func(cmd *exec.Cmd) error { return startIn(h.Spec, cmd) })
 }
 
 func startHere(cmd *exec.Cmd) error { return cmd.Start() }
@@ -131,8 +123,6 @@ func (h *Host) greet(ctx context.Context, o Options) error {
 	if err := h.hello(ctx, o); err != nil || o.KeepLeases {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, restoreTime, fmt.Errorf("what killed runs left there was not restored within %v", restoreTime))
-	defer cancel()
 	var finished []string
 	if err := h.Call(ctx, wire.OpFinish, nil, &finished); err != nil {
 		return err
@@ -146,8 +136,6 @@ func (h *Host) greet(ctx context.Context, o Options) error {
 }
 
 func (h *Host) hello(ctx context.Context, o Options) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, greetTime, fmt.Errorf("the agent did not answer within %v", greetTime))
-	defer cancel()
 	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, Session: o.Session, Command: cmdline.Public(os.Args)}
 	if h.Spec.Kind == "ssh" {
 		hello.SilenceNs = int64(silence)
@@ -155,9 +143,11 @@ func (h *Host) hello(ctx context.Context, o Options) error {
 	if err := h.Call(ctx, wire.OpHello, hello, &h.Info); err != nil {
 		return err
 	}
-	if hello.SilenceNs > 0 {
-		go h.stayAlive()
+	if h.Info.Version != wire.Version || h.Info.ToolVersion != o.ToolVersion {
+		h.Distrust(fmt.Errorf("hello: it calls itself %q, protocol %d", h.Info.ToolVersion, h.Info.Version))
+		return h.Err()
 	}
+	go h.link.Load().watch()
 	return h.SyncClock(ctx)
 }
 
@@ -171,6 +161,7 @@ const maxDrift = 100e-6
 // better one. No other call may be under way that needs the figures.
 func (h *Host) SyncClock(ctx context.Context) error {
 	best, offset, at := int64(-1), int64(0), int64(0)
+	var before int64
 	for range 16 {
 		var c wire.Clock
 		t0 := Monotonic()
@@ -178,6 +169,11 @@ func (h *Host) SyncClock(ctx context.Context) error {
 			return err
 		}
 		t1 := Monotonic()
+		if c.MonotonicNs < before {
+			h.Distrust(errors.New("clock: it goes backwards"))
+			return h.Err()
+		}
+		before = c.MonotonicNs
 		if rtt := t1 - t0; best < 0 || rtt < best {
 			best, offset, at = rtt, c.MonotonicNs-(t0+rtt/2), t1
 		}
@@ -199,151 +195,86 @@ func Monotonic() int64 {
 }
 
 // Call makes a request and waits for its answer, which it decodes into result
-// unless that is nil.
+// unless that is nil. An agent that does not answer in time (see [Limits]), or
+// answers nonsense, is given up: then it is ended, and [Host.Err] says why.
 func (h *Host) Call(ctx context.Context, op wire.Op, params, result any) error {
-	ch, err := h.send(op, params)
-	if err != nil {
+	return h.CallWithin(ctx, 0, op, params, result)
+}
+
+// CallWithin is Call with a limit of its own; 0 is the usual one of the request.
+func (h *Host) CallWithin(ctx context.Context, limit time.Duration, op wire.Op, params, result any) error {
+	l := h.link.Load()
+	err := l.call(ctx, cmp.Or(limit, l.limits.of(op)), op, params, result)
+	if s, ok := params.(wire.Settings); ok && op == wire.OpSet && err == nil && s.IsZero() {
+		l.mu.Lock()
+		delete(l.holds, op)
+		l.mu.Unlock()
+	}
+	return err
+}
+
+// GiveUp ends the agent because of why: it is not heard any more, its input ends,
+// and it is killed unless it then ends soon.
+func (h *Host) GiveUp(why string) {
+	l := h.link.Load()
+	l.giveUp(l.lost(why), false)
+}
+
+// Distrust is GiveUp for an answer that its caller, who knows more than the wire
+// does, finds impossible.
+func (h *Host) Distrust(err error) {
+	l := h.link.Load()
+	l.giveUp(l.nonsense(err), false)
+}
+
+// Revive starts another agent in the place of one that is gone: it finishes what
+// that one has leased. The figures of h are then the new agent's, and no call may
+// be under way.
+func (h *Host) Revive(ctx context.Context) error {
+	l := h.link.Load()
+	select {
+	case <-l.gone:
+	default:
+		return nil
+	}
+	<-l.done // soon: it is killed
+	before := h.Info
+	h.syncedNs = 0
+	if err := h.begin(ctx); err != nil {
 		return err
 	}
-	select {
-	case r := <-ch:
-		switch {
-		case r.Error != nil:
-			return r.Error
-		case result == nil:
-			return nil
-		}
-		if err := r.Decode(result); err != nil {
-			return fmt.Errorf("%s: the agent's answer: %w", op, err)
-		}
-		return nil
-	case <-h.done:
-		return h.dead
-	case <-ctx.Done():
-		return fmt.Errorf("%s: %w", op, context.Cause(ctx))
+	if now := h.Info; now.Env.Kernel != before.Env.Kernel || !slices.Equal(now.OnlineCPUs, before.OnlineCPUs) {
+		return &stream.Error{Op: fmt.Sprintf("host %s is another since its agent was lost: kernel %s, %d CPUs; was %s, %d", h.Spec.Name,
+			now.Env.Kernel, len(now.OnlineCPUs), before.Env.Kernel, len(before.OnlineCPUs)), How: "begin anew"}
 	}
-}
-
-func (h *Host) send(op wire.Op, params any) (<-chan wire.Response, error) {
-	req := wire.Request{Op: op}
-	if params != nil {
-		b, err := json.Marshal(params)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", op, err)
-		}
-		req.Params = b
-	}
-	ch := make(chan wire.Response, 1)
-	h.mu.Lock()
-	h.nextID++
-	req.ID = h.nextID
-	h.waiting[req.ID] = ch
-	h.mu.Unlock()
-	if err := h.enc.Encode(req); err != nil {
-		select { // the agent's last words say more than our broken pipe
-		case <-h.done:
-			return nil, h.dead
-		case <-time.After(time.Second):
-			return nil, fmt.Errorf("%s: %w", op, err)
-		}
-	}
-	return ch, nil
-}
-
-func (h *Host) readLoop(r io.Reader) {
-	dec := wire.NewDecoder(r)
-	for {
-		var resp wire.Response
-		err := dec.Decode(&resp)
-		if err != nil {
-			h.fail(err)
-			return
-		}
-		if resp.ID == wire.Ending {
-			select {
-			case h.ending <- struct{}{}:
-			default:
-			}
-			continue
-		}
-		h.mu.Lock()
-		ch, ok := h.waiting[resp.ID]
-		delete(h.waiting, resp.ID)
-		h.mu.Unlock()
-		if !ok {
-			h.fail(fmt.Errorf("answer %d to no question", resp.ID))
-			return
-		}
-		ch <- resp
-	}
-}
-
-// fail records why the agent is gone.
-func (h *Host) fail(err error) {
-	werr := h.proc.end()
-	h.mu.Lock()
-	lost := h.lost
-	h.mu.Unlock()
-	stderr := h.proc.stderr.String()
-	switch eof := errors.Is(err, io.EOF); {
-	case lost != nil:
-		err = lost
-	case eof && h.Spec.Kind == "ssh":
-		err = farEnd(stderr, werr)
-	default:
-		if eof {
-			err = errors.New("the agent ended")
-			if werr != nil {
-				err = fmt.Errorf("the agent ended: %w", werr)
-			}
-		}
-		if stderr != "" {
-			err = fmt.Errorf("%w; its last words: %s", err, stderr)
-		}
-	}
-	h.mu.Lock()
-	h.dead, h.exit = fmt.Errorf("host %s: %w", h.Spec.Name, err), werr
-	h.mu.Unlock()
-	close(h.done)
+	return nil
 }
 
 // Close ends the agent: it aborts what runs, takes back what it has set, and exits
-// at the end of its input. One that says nothing meanwhile is killed.
+// at the end of its input. One that says nothing meanwhile is killed, and so is one
+// that says for too long that it is about to end. Who holds nothing that would have
+// to be taken back is not waited for.
 //
 // An agent that fails at its end, which is when it restores, is an error with its
 // last words. One that was dead before, or is killed, is none: [Host.Err] tells.
-func (h *Host) Close() error {
-	select {
-	case <-h.done:
-		return nil
-	default:
-	}
-	h.proc.stdin.Close()
-	enough := time.After(restoreTime)
-	for {
-		silent := time.NewTimer(endTime)
-		select {
-		case <-h.ending:
-			silent.Stop()
-			continue
-		case <-h.done:
-			silent.Stop()
-			if exitedItself(h.exit) {
-				return h.dead
-			}
-			return nil
-		case <-silent.C:
-		case <-enough:
+func (h *Host) Close() error { return h.link.Load().close() }
+
+// CloseAll closes hosts at once, so that the slowest decides.
+func CloseAll(hosts ...*Host) error {
+	errs := make([]error, len(hosts))
+	var all sync.WaitGroup
+	for i, h := range hosts {
+		if h != nil {
+			all.Go(func() { errs[i] = h.Close() })
 		}
-		h.proc.kill()
-		<-h.done
-		return &stream.Error{Op: fmt.Sprintf("host %s: the agent did not end by itself and was killed", h.Spec.Name), How: "what it has not taken back: zcbench restore --host " + h.spec}
 	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // PID is the process on this machine through which the agent is reached: the
 // agent's own, or that of ssh.
-func (h *Host) PID() int { return h.proc.cmd.Process.Pid }
+func (h *Host) PID() int { return h.link.Load().proc.cmd.Process.Pid }
 
 // SameMachine reports whether two agents share a kernel, and so its CPUs.
 func (h *Host) SameMachine(o *Host) bool {
@@ -352,9 +283,10 @@ func (h *Host) SameMachine(o *Host) bool {
 
 // Err returns why the agent no longer answers, nil while it does.
 func (h *Host) Err() error {
+	l := h.link.Load()
 	select {
-	case <-h.done:
-		return h.dead
+	case <-l.gone:
+		return l.dead
 	default:
 		return nil
 	}

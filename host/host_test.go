@@ -65,9 +65,9 @@ func beAgent(how string) int {
 		return 1
 	case "restores long":
 		agent.Serve(context.Background(), os.Stdin, os.Stdout)
-		for range 30 {
+		for range 6 {
 			fmt.Println(`{"id":0,"result":{}}`)
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(500 * time.Millisecond)
 		}
 	default:
 		if err := agent.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
@@ -344,11 +344,21 @@ func TestCloseTellsLastWords(t *testing.T) {
 	}
 }
 
+// hold lets an agent have something that it must give back.
+func hold(t *testing.T, h *host.Host) {
+	t.Helper()
+	spec := wire.EndSpec{Role: stream.RX, Mode: "tcp", Addr: "127.0.0.1:0", CPU: -1, MessageBytes: 1 << 16}
+	if err := h.Call(t.Context(), wire.OpOpen, spec, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // One that takes its time to restore what it has set is not, as long as it says so.
 func TestCloseWaitsForWhoRestores(t *testing.T) {
 	t.Cleanup(host.SetEndTime(1500 * time.Millisecond))
 	t.Setenv(agentEnv, "restores long")
 	h := dial(t, "local")
+	hold(t, h)
 	begin := time.Now()
 	if err := h.Close(); err != nil {
 		t.Error(err)

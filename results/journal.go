@@ -134,7 +134,7 @@ func (w *Writer) start(dir string, h Header) error {
 // Append writes one record and returns when it is on the disk. A zero
 // r.Schema is filled in.
 //
-// Refused, with nothing written: a record that a reader would not use (no
+// Refused with an [UnfitError], with nothing written: a record that a reader would not use (no
 // run id, an unknown verdict, a run id that is there already, a seq that does
 // not grow within its session), one with a figure that is not finite, and one
 // longer than [MaxLine]. After a failed write the journal is cut back to its
@@ -150,7 +150,9 @@ func (w *Writer) Append(r Record) error {
 	if err == nil {
 		err = w.order.check(&r)
 	}
-	if err == nil {
+	if err != nil {
+		err = &UnfitError{err}
+	} else {
 		err = w.writeLine(r)
 	}
 	if err != nil {
@@ -160,19 +162,27 @@ func (w *Writer) Append(r Record) error {
 	return nil
 }
 
-func (w *Writer) writeLine(v any) error {
+func encodeLine(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	// The encoder ends the line with \n and escapes every other one; plaintext escapes what
 	// else a terminal obeys, for those who look into the file with cat.
 	enc := json.NewEncoder(plaintext.NewWriter(&buf))
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return err
+		return nil, &UnfitError{err}
 	}
 	if buf.Len() > MaxLine {
-		return fmt.Errorf("line of %d bytes, the most is %d", buf.Len(), MaxLine)
+		return nil, &UnfitError{fmt.Errorf("line of %d bytes, the most is %d", buf.Len(), MaxLine)}
 	}
-	n, err := w.f.Write(buf.Bytes())
+	return buf.Bytes(), nil
+}
+
+func (w *Writer) writeLine(v any) error {
+	line, err := encodeLine(v)
+	if err != nil {
+		return err
+	}
+	n, err := w.f.Write(line)
 	if err == nil {
 		err = w.f.Sync()
 	}

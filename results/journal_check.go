@@ -14,6 +14,31 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("schema version %d is newer than %d, the newest this build reads; use the zcbench that wrote it or a newer one", e.Got, e.Known)
 }
 
+// UnfitError is a record that no journal takes, because no reader would use it.
+type UnfitError struct{ Err error }
+
+func (e *UnfitError) Error() string { return e.Err.Error() }
+func (e *UnfitError) Unwrap() error { return e.Err }
+
+// Check is why no journal takes r, whatever else it has; nil: one would.
+func Check(r Record) error {
+	err := r.validate()
+	if err == nil {
+		_, err = encodeLine(r)
+	}
+	return err
+}
+
+// Without is r as a failed run, without the figures that no journal takes for why.
+func (r Record) Without(why error) Record {
+	bare := Record{Schema: SchemaVersion, RunID: r.RunID, SessionID: r.SessionID, Cell: r.Cell, Block: r.Block, Seq: r.Seq, Rep: r.Rep, Warmup: r.Warmup,
+		StartUTCNs: r.StartUTCNs, SUT: Host{Name: r.SUT.Name}, TG: Host{Name: r.TG.Name}, Verdict: Failed, Reason: "its figures cannot be kept: " + why.Error()}
+	if r.Reason != "" {
+		bare.Reason += "; " + r.Reason
+	}
+	return bare
+}
+
 func checkSchema(v int) error {
 	switch {
 	case v > SchemaVersion:

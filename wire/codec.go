@@ -75,12 +75,20 @@ func (d *Decoder) readLine() ([]byte, error) {
 			return line, nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF) && len(line) > 0:
-			return nil, fmt.Errorf("message %d: cut off after %d bytes: %w", d.line+1, len(line), io.ErrUnexpectedEOF)
+			return nil, &CutError{d.line + 1, len(line)}
 		default:
 			return nil, err
 		}
 	}
 }
+
+// CutError is a last line without its end: whoever wrote it was ended meanwhile.
+type CutError struct{ Line, Bytes int }
+
+func (e *CutError) Error() string {
+	return fmt.Sprintf("message %d: cut off after %d bytes: %v", e.Line, e.Bytes, io.ErrUnexpectedEOF)
+}
+func (e *CutError) Unwrap() error { return io.ErrUnexpectedEOF }
 
 // decodeObject is decodeStrict that takes objects only: to encoding/json an
 // empty line is the end of input and null is any object.

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/zcbench/zcbench/results"
@@ -67,8 +68,27 @@ type Response struct {
 	Error  *Error          `json:"error,omitempty"`
 }
 
-// Decode reads the result strictly into v.
-func (r Response) Decode(v any) error { return decodeStrict(r.Result, v) }
+// Decode reads the result strictly into what v points to, cleans and checks it: see
+// [Checker]. What does not pass leaves v as it was, and is a [NonsenseError].
+func (r Response) Decode(v any) error {
+	got := reflect.New(reflect.TypeOf(v).Elem())
+	if err := decodeStrict(r.Result, got.Interface()); err != nil {
+		return &NonsenseError{Err: err}
+	}
+	if err := vet(got.Elem()); err != nil {
+		return &NonsenseError{Err: err}
+	}
+	reflect.ValueOf(v).Elem().Set(got.Elem())
+	return nil
+}
+
+// Vet cleans and checks the answer itself, with its error; not yet its result.
+func (r *Response) Vet() error {
+	if err := vet(reflect.ValueOf(r).Elem()); err != nil {
+		return &NonsenseError{Err: err}
+	}
+	return nil
+}
 
 // Error is a request that failed.
 type Error struct {

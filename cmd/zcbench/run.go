@@ -242,12 +242,11 @@ func (f *runFlags) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, sut.Close()) }()
 	tg, err := host.Dial(ctx, f.tg, dial)
 	if err != nil {
-		return err
+		return errors.Join(err, sut.Close())
 	}
-	defer func() { err = errors.Join(err, tg.Close()) }()
+	defer func() { err = errors.Join(err, host.CloseAll(tg, sut)) }()
 	session, err := f.session(ctx, name, sut, tg)
 	if err != nil {
 		return err

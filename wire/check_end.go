@@ -1,0 +1,167 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// Bounds of what one end has to say of a run. Real ones stay far below.
+const (
+	mostMetrics  = 100_000
+	mostSeries   = 10_000
+	mostWarnings = 1000
+	mostFlags    = 100
+	mostCores    = mostCPUs
+	mostSeconds  = 1e7
+	mostGbps     = 1e6
+)
+
+// Check refuses an account that contradicts itself: one without a verdict, one
+// that is well and gives a reason why it is not, one that is well without the
+// figures that make it worth anything.
+func (r *EndResult) Check() error {
+	if err := r.checkVerdict(); err != nil {
+		return err
+	}
+	if len(r.Warnings) > mostWarnings {
+		return fmt.Errorf("%d warnings", len(r.Warnings))
+	}
+	for _, x := range []struct {
+		what string
+		ns   int64
+	}{{"flow_ns", r.FlowNs}, {"from_ns", r.FromNs}, {"to_ns", r.ToNs}} {
+		if x.ns < 0 || x.ns > mostNs {
+			return fmt.Errorf("%s: %d", x.what, x.ns)
+		}
+	}
+	if r.ProcUserS < 0 || r.ProcSysS < 0 {
+		return errors.New("CPU time below zero")
+	}
+	h := &r.Host
+	if err := errors.Join(checkFlags(r.Flags), checkMetrics(h.Metrics), checkSeries(h.Series), checkHost(h)); err != nil {
+		return err
+	}
+	if r.Verdict == results.OK {
+		return r.checkOK()
+	}
+	return nil
+}
+
+func (r *EndResult) checkVerdict() error {
+	switch r.Verdict {
+	case results.OK:
+		if r.Reason != "" || r.Fix != "" || r.BlamesPeer {
+			return fmt.Errorf("the verdict ok, and yet a reason: %q", r.Reason+r.Fix)
+		}
+	case results.Invalid, results.Unsupported, results.Failed:
+		if r.Reason == "" {
+			return fmt.Errorf("the verdict %s without a reason", r.Verdict)
+		}
+	default:
+		return fmt.Errorf("%q is no verdict", r.Verdict)
+	}
+	return nil
+}
+
+// checkOK: a run that is well has the figures, and they are of one flow.
+func (r *EndResult) checkOK() error {
+	h := &r.Host
+	switch {
+	case h.DurationS == nil || h.Bytes == nil || h.TotalBytes == nil || h.ThroughputGbps == nil:
+		return errors.New("the verdict ok, and no duration, bytes or throughput")
+	case *h.Bytes == 0 || !(*h.DurationS > 0) || !(*h.ThroughputGbps > 0) || r.FlowNs == 0:
+		return errors.New("the verdict ok, and nothing flowed")
+	case *h.TotalBytes != r.Total.Bytes || *h.Bytes != r.Window.Bytes:
+		return fmt.Errorf("byte counts contradict each other: %d and %d, in the window %d and %d", *h.TotalBytes, r.Total.Bytes, *h.Bytes, r.Window.Bytes)
+	case r.Window.Bytes > r.Total.Bytes:
+		return fmt.Errorf("%d bytes in the window of a flow of %d", r.Window.Bytes, r.Total.Bytes)
+	case !near(*h.DurationS, float64(r.ToNs-r.FromNs)/1e9):
+		return fmt.Errorf("a window of %g s that lasted from %d to %d ns", *h.DurationS, r.FromNs, r.ToNs)
+	case !near(*h.ThroughputGbps, float64(*h.Bytes)*8/1e9 / *h.DurationS):
+		return fmt.Errorf("%d bytes in %g s are not %g Gbit/s", *h.Bytes, *h.DurationS, *h.ThroughputGbps)
+	}
+	return nil
+}
+
+// near is equality but for rounding.
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(math.Abs(a), math.Abs(b)) }
+
+// checkHost refuses figures that no machine has. CPU time is a residual, and may
+// come out a little below zero.
+func checkHost(h *results.Host) error {
+	for _, x := range []struct {
+		what        string
+		v           *float64
+		least, most float64
+	}{
+		{"duration_s", h.DurationS, 0, mostSeconds},
+		{"throughput_gbps", h.ThroughputGbps, 0, mostGbps},
+		{"cpu_app_cores", h.CPUAppCores, -1, mostCores},
+		{"cpu_sys_cores", h.CPUSysCores, -1, mostCores},
+		{"cpu_soft_cores", h.CPUSoftCores, -1, mostCores},
+		{"cpu_busy_cores", h.CPUBusyCores, -1, mostCores},
+		{"iowait_cores", h.IOWaitCores, -1, mostCores},
+		{"stat_coverage", h.StatCoverage, 0, 1e3},
+		{"cpu_mhz", h.CPUMHz, 0, 1e6},
+		{"cpu_temp_c", h.CPUTempC, -273.15, 1e4},
+	} {
+		if x.v != nil && !(*x.v >= x.least && *x.v <= x.most) {
+			return fmt.Errorf("%s: %g", x.what, *x.v)
+		}
+	}
+	if h.Env.CPUs < 0 || h.Env.CPUs > mostCPUs {
+		return fmt.Errorf("%d CPUs", h.Env.CPUs)
+	}
+	return nil
+}
+
+func checkMetrics(ms []results.Metric) error {
+	if len(ms) > mostMetrics {
+		return fmt.Errorf("%d metrics", len(ms))
+	}
+	for _, m := range ms {
+		if m.Name == "" {
+			return errors.New("a metric without a name")
+		}
+	}
+	return nil
+}
+
+func checkSeries(all []results.Series) error {
+	if len(all) > mostSeries {
+		return fmt.Errorf("%d series", len(all))
+	}
+	for _, s := range all {
+		switch {
+		case s.Name == "":
+			return errors.New("a series without a name")
+		case len(s.T) != len(s.V):
+			return fmt.Errorf("series %q has %d times and %d values", s.Name, len(s.T), len(s.V))
+		case !slices.IsSorted(s.T):
+			return fmt.Errorf("series %q goes back in time", s.Name)
+		case len(s.T) > 0 && (s.T[0] < -mostNs || s.T[len(s.T)-1] > mostNs):
+			return fmt.Errorf("series %q goes from %d to %d ns", s.Name, s.T[0], s.T[len(s.T)-1])
+		}
+	}
+	return nil
+}
+
+// flagName is what a machine-readable mark looks like.
+var flagName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+func checkFlags(flags []string) error {
+	if len(flags) > mostFlags {
+		return fmt.Errorf("%d flags", len(flags))
+	}
+	for _, f := range flags {
+		if !flagName.MatchString(f) {
+			return fmt.Errorf("flag %q", f)
+		}
+	}
+	return nil
+}

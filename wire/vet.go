@@ -1,0 +1,139 @@
+package wire
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What an agent says is not trusted: its host may be anybody's. Whatever it is,
+// strings are made printable and cut, and numbers that no host has are refused,
+// before anything else sees them. What each message means beyond that, its Check
+// says.
+const (
+	mostText  = 16 << 10 // bytes of a string
+	mostItems = 1 << 20  // of a list
+	mostValue = 1e30     // of a figure: sums and products of some of them stay finite
+)
+
+// Checker is a message that knows what no agent of ours says.
+type Checker interface{ Check() error }
+
+// NonsenseError is an answer that no agent of ours gives.
+type NonsenseError struct {
+	Err error
+	How string // what to do about it
+}
+
+func (e *NonsenseError) Error() string { return "the agent answered nonsense: " + e.Err.Error() }
+func (e *NonsenseError) Unwrap() error { return e.Err }
+
+// Fix says what the user can do about it.
+func (e *NonsenseError) Fix() string { return e.How }
+
+// vet cleans all that v holds, and checks it from the inside out.
+func vet(v reflect.Value) error {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return vet(v.Elem())
+	case reflect.Struct:
+		return vetStruct(v)
+	case reflect.Slice:
+		return vetSlice(v)
+	case reflect.String:
+		v.SetString(Clean(v.String()))
+	case reflect.Float64:
+		return finite(v.Float())
+	case reflect.Map, reflect.Interface:
+		return fmt.Errorf("%s cannot be checked", v.Type()) // no message has any
+	}
+	return nil
+}
+
+func vetStruct(v reflect.Value) error {
+	for i := range v.NumField() {
+		if f := v.Field(i); f.CanSet() {
+			if err := vet(f); err != nil {
+				return fmt.Errorf("%s: %w", jsonName(v.Type().Field(i)), err)
+			}
+		}
+	}
+	if c, ok := v.Addr().Interface().(Checker); ok {
+		return c.Check()
+	}
+	return nil
+}
+
+func vetSlice(v reflect.Value) error {
+	if v.Len() > mostItems {
+		return fmt.Errorf("a list of %d", v.Len())
+	}
+	switch all := v.Interface().(type) {
+	case []byte, []int64:
+		return nil
+	case []float64: // of series: there are many
+		for _, x := range all {
+			if err := finite(x); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i := range v.Len() {
+		if err := vet(v.Index(i)); err != nil {
+			return fmt.Errorf("%d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func finite(x float64) error {
+	if math.IsNaN(x) || math.Abs(x) > mostValue {
+		return fmt.Errorf("%g is no figure", x)
+	}
+	return nil
+}
+
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	if name == "" {
+		return f.Name
+	}
+	return name
+}
+
+// Clean makes text printable, on one line: joined errors have several. What moves
+// a terminal's cursor, turns writing around or is no UTF-8 shows as U+FFFD.
+func Clean(s string) string {
+	if len(s) > mostText {
+		s = strings.ToValidUTF8(s[:mostText], "") + "..."
+	}
+	if plain(s) {
+		return s
+	}
+	s = strings.ReplaceAll(strings.TrimRight(s, "\r\n"), "\n", "; ")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case !unicode.IsPrint(r):
+			return utf8.RuneError
+		}
+		return r
+	}, s)
+}
+
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

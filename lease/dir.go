@@ -64,6 +64,14 @@ func folders() ([]string, error) {
 	return append(dirs, filepath.Join(state, "zcbench")), nil
 }
 
+// othersRoot reports whether a folder is the machine's root's, and we are root only
+// in a user namespace: what is in it is none of our business.
+func othersRoot(dir string) bool {
+	root, err := os.Stat("/")
+	st, serr := os.Stat(dir)
+	return err == nil && serr == nil && !ownedByUs(root) && uidOf(st) == uidOf(root)
+}
+
 // prepare makes a folder that nobody else can look into. One that an older
 // zcbench has made can be read by all: then anybody could hold its locks.
 func prepare(dir string) error {

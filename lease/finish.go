@@ -126,7 +126,7 @@ func Finish(o FinishOptions) ([]Report, error) {
 	for i, dir := range dirs {
 		r, err := finishIn(dir, boot, o)
 		switch {
-		case trust.Untrusted(err) && i == 0:
+		case trust.Untrusted(err) && i == 0 && !othersRoot(dir):
 			out = append(out, refusedFolder(dir, err, o)...)
 		case trust.Untrusted(err):
 			out = append(out, refusedOurs(dir, err)...)

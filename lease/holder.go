@@ -62,6 +62,6 @@ func stranger(pid int) bool {
 }
 
 // ownedByUs reports whether a file is the effective user's.
-func ownedByUs(st os.FileInfo) bool {
-	return int(st.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()
-}
+func ownedByUs(st os.FileInfo) bool { return int(uidOf(st)) == os.Geteuid() }
+
+func uidOf(st os.FileInfo) uint32 { return st.Sys().(*syscall.Stat_t).Uid }

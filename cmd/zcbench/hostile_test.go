@@ -163,15 +163,15 @@ func TestHostileWords(t *testing.T) {
 	if err := os.WriteFile(plan, []byte("name: \"a\\e]0;x\\a\"\nfactors: {rx: [\"tcp\\e[2J\\u009b\"]}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	const meter = `printf "\033]0;x\007\233 12 \342\200\256W\n"; printf "\033[2Jwhy\n" >&2; exit 3`
+	const meter = `printf '\033]0;x\007\233 \342\200\256W\n'; printf '\033[2J\233why\n' >&2; exit 3`
 	for _, x := range []struct{ line, says string }{
 		{`zcbench doctor --host ssh:far`, "host ssh:far"}, {`zcbench doctor --host ssh:far --json`, `\u001b]0;x`}, {`zcbench doctor --host ssh:far --fix`, ""},
 		{`zcbench restore --host ssh:far --dry-run`, ""},
 		{`zcbench run --sut ssh:far --tg ssh:far --duration 200ms`, ""},
 		{`FAKE_SSH_DIES=1 zcbench doctor --host ssh:far`, "dead"},
 		{`zcbench matrix --dry-run "$2"`, "plan.yaml"},
-		{`zcbench power --duration 600ms --every 200ms --source "command=$3"`, ""},
-		{`zcbench power --duration 600ms --every 200ms --csv - --source "command=$3"`, ""},
+		{`zcbench power --duration 600ms --every 200ms --source "command=$3"`, "power source command=printf"},
+		{`zcbench power --duration 600ms --every 200ms --csv - --source "command=$3"`, "power source command=printf"},
 		{`zcbench run --sut "$1" --tg local`, "owned"}, {`zcbench "$1"`, "owned"}, {`zcbench report "$1"`, "owned"}, {`zcbench "--$1"`, "owned"},
 		{`zcbench compare "$1"`, "owned"}, {`zcbench export --json "$1"`, "owned"}, {`zcsend "$1"`, "owned"}, {`zcrecv --mode "$1"`, "owned"},
 		{`zcrecv --json --mode "$1"`, "owned"}, {`zcbench probe --addr "$1"`, ""}, {`zcbench lab exec --kernel "$1" --cache "$1" /bin/true`, ""},

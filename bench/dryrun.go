@@ -14,8 +14,8 @@ import (
 )
 
 // DryRun writes what Run would do: the cells, those that cannot run with the
-// reason, what is set on the hosts, what is started, the order, and how long it takes. It asks the hosts where it can reach
-// them, and says so where it cannot.
+// reason, what is set on the hosts, what is started, the order, and how long it
+// takes. It asks the hosts where it can reach them, and says so where it cannot.
 func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	missing := func(c results.Cell) *Missing { return static(e.Spec, c) }
 	st, hostErr := e.open(ctx, "", true)

@@ -53,9 +53,13 @@ func openNetns(path string) (*os.File, error) {
 		return nil, &os.PathError{Op: "fstatfs", Path: path, Err: err}
 	}
 	if st.Type != unix.NSFS_MAGIC {
-		return nil, fmt.Errorf("%s is no namespace, such as /run/netns/NAME or /proc/PID/ns/net", path)
+		return nil, fmt.Errorf("%s is no network namespace, such as /run/netns/NAME or /proc/PID/ns/net", path)
 	}
-	return os.Open(fmt.Sprintf("/proc/self/fd/%d", at.Fd()))
+	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", at.Fd()), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
 }
 
 // onOwnThread runs f on a thread that ends with it, so that f may change the

@@ -124,6 +124,7 @@ func (s Settings) Check() error {
 			return err
 		}
 	}
+	s.OnlyNamespace = false // what is left out is checked, too
 	host, err := s.OfHost()
 	if err != nil {
 		return err

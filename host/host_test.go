@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -60,6 +61,25 @@ func beAgent(how string) int {
 		for range 6 {
 			fmt.Println(`{"id":0,"result":{}}`)
 			time.Sleep(500 * time.Millisecond)
+		}
+	case "floods", "floods at its end":
+		if how == "floods" {
+			go agent.Serve(context.Background(), os.Stdin, os.Stdout)
+			time.Sleep(300 * time.Millisecond)
+		} else {
+			agent.Serve(context.Background(), os.Stdin, os.Stdout)
+		}
+		flood := bytes.Repeat([]byte(`{"id":0,"result":{}}`+"\n"), 1000)
+		for {
+			if _, err := os.Stdout.Write(flood); err != nil {
+				return 0
+			}
+		}
+	case "never ends":
+		agent.Serve(context.Background(), os.Stdin, os.Stdout)
+		for {
+			fmt.Println(`{"id":0,"result":{}}`)
+			time.Sleep(wire.EndingEvery)
 		}
 	default:
 		if err := agent.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {

@@ -317,6 +317,7 @@ func (f *runFlags) finish(cmd *cobra.Command, recs []results.Record, runErr erro
 		if j, _, err = bench.Derive(f.out); err != nil {
 			return errors.Join(runErr, err)
 		}
+		recs = j.Records // whole
 	}
 	if f.json {
 		enc := json.NewEncoder(cmd.OutOrStdout())

@@ -1,8 +1,11 @@
 package host_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -118,18 +121,36 @@ func TestFrozenAgent(t *testing.T) {
 	}
 }
 
-// A controller that was itself stopped for longer than its patience takes no agent
-// for lost. Here the watch is only kept from running; what counts is the same.
-func TestStoppedAgentThatGoesOn(t *testing.T) {
-	h := dialImpatient(t, host.Limits{Silence: 2 * time.Second, Alive: 100 * time.Millisecond})
-	for range 3 {
-		unix.Kill(h.PID(), unix.SIGSTOP)
-		time.Sleep(700 * time.Millisecond)
-		unix.Kill(h.PID(), unix.SIGCONT)
-		time.Sleep(300 * time.Millisecond)
+// A controller that was itself stopped, as Ctrl-Z does, for longer than its patience
+// takes no agent for lost.
+func TestStoppedController(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "controller")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := h.Call(t.Context(), wire.OpClock, nil, nil); err != nil {
-		t.Error(err)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer in.Close()
+	said := bufio.NewReader(out)
+	if line, _ := said.ReadString('\n'); line != "ready\n" {
+		t.Fatal(line)
+	}
+	for range 5 {
+		unix.Kill(cmd.Process.Pid, unix.SIGSTOP)
+		time.Sleep(700 * time.Millisecond)
+		unix.Kill(cmd.Process.Pid, unix.SIGCONT)
+		time.Sleep(200 * time.Millisecond)
+	}
+	in.Write([]byte("\n"))
+	if line, _ := said.ReadString('\n'); line != "<nil>\n" {
+		t.Error(line)
 	}
 }
 

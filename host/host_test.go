@@ -30,7 +30,27 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "agent" {
 		os.Exit(beAgent(os.Getenv(agentEnv)))
 	}
+	if len(os.Args) == 2 && os.Args[1] == "controller" {
+		os.Exit(beController())
+	}
 	os.Exit(m.Run())
+}
+
+// beController holds an agent, says so, and says once more whether it still does
+// when it is asked to.
+func beController() int {
+	o := options()
+	o.Limits = host.Limits{Silence: 500 * time.Millisecond, Alive: 50 * time.Millisecond}
+	h, err := host.Dial(context.Background(), "local", o)
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	defer h.Close()
+	fmt.Println("ready")
+	bufio.NewReader(os.Stdin).ReadString('\n')
+	fmt.Println(h.Err())
+	return 0
 }
 
 func beAgent(how string) int {

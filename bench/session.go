@@ -46,10 +46,13 @@ type Missing struct{ Reason, Fix string }
 
 // Play runs the plan until its end or that of ctx, which lets the run under way
 // finish. What all cells need set on the hosts is set for the whole of it, and
-// everything is restored at its end. It returns all records. A run whose agent is
-// lost is failed, and the next one gets another agent. Its error is a journal that
-// could not be written, or a host that gets no agent any more: then nothing more
-// can run.
+// everything is restored at its end. A run whose agent is lost is failed, and the
+// next one gets another agent. Its error is a journal that could not be written, or
+// a host that gets no agent any more: then nothing more can run.
+//
+// It returns all records; where there is a journal, which has them whole, without
+// their metrics, series and environment: those of a long session would fill the
+// memory of the machine that is measured.
 func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.Record, err error) {
 	defer func() { err = errors.Join(err, s.Runner.Restore()) }()
 	if s.Progress != nil {
@@ -79,12 +82,22 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 			return recs, err
 		}
 		s.Enough.Add(rec)
-		recs = append(recs, rec)
 		if s.Progress != nil {
 			s.Progress.Done(rec)
 		}
+		if s.Journal != nil {
+			outline(&rec)
+		}
+		recs = append(recs, rec)
 	}
 	return recs, errors.Join(s.Runner.SUT.Err(), s.Runner.TG.Err())
+}
+
+// outline leaves of a record what a session's course is told by.
+func outline(rec *results.Record) {
+	for _, h := range []*results.Host{&rec.SUT, &rec.TG} {
+		h.Metrics, h.Series, h.Env = nil, nil, results.Env{}
+	}
 }
 
 // keep writes a record into the journal, and returns what is there now. One that no

@@ -89,6 +89,23 @@ func newRigOf(t *testing.T, limits host.Limits) *rig {
 	return r
 }
 
+// Play is that of the session, with the records whole.
+func (r *rig) Play(ctx context.Context, plan []matrix.Run) ([]results.Record, error) {
+	recs, err := r.Session.Play(ctx, plan)
+	j, rerr := results.Read(filepath.Join(r.dir, results.JournalFile))
+	if rerr != nil {
+		return recs, errors.Join(err, rerr)
+	}
+	for i := range recs {
+		for _, whole := range j.Records {
+			if whole.RunID == recs[i].RunID {
+				recs[i] = whole
+			}
+		}
+	}
+	return recs, err
+}
+
 // journal is what is on the disk.
 func (r *rig) journal(t *testing.T) []results.Record {
 	t.Helper()

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,27 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) == 2 && os.Args[1] == "controller" {
+		os.Exit(beController())
+	}
 	os.Exit(m.Run())
+}
+
+// beController holds an agent, says so, and says once more whether it still does
+// when it is asked to.
+func beController() int {
+	o := options()
+	o.Limits = host.Limits{Silence: 500 * time.Millisecond, Alive: 50 * time.Millisecond}
+	h, err := host.Dial(context.Background(), "local", o)
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	defer h.Close()
+	fmt.Println("ready")
+	bufio.NewReader(os.Stdin).ReadString('\n')
+	fmt.Println(h.Err())
+	return 0
 }
 
 func beAgent(how string) int {
@@ -68,6 +89,25 @@ func beAgent(how string) int {
 		for range 6 {
 			fmt.Println(`{"id":0,"result":{}}`)
 			time.Sleep(500 * time.Millisecond)
+		}
+	case "floods", "floods at its end":
+		if how == "floods" {
+			go agent.Serve(context.Background(), os.Stdin, os.Stdout)
+			time.Sleep(300 * time.Millisecond)
+		} else {
+			agent.Serve(context.Background(), os.Stdin, os.Stdout)
+		}
+		flood := bytes.Repeat([]byte(`{"id":0,"result":{}}`+"\n"), 1000)
+		for {
+			if _, err := os.Stdout.Write(flood); err != nil {
+				return 0
+			}
+		}
+	case "never ends":
+		agent.Serve(context.Background(), os.Stdin, os.Stdout)
+		for {
+			fmt.Println(`{"id":0,"result":{}}`)
+			time.Sleep(wire.EndingEvery)
 		}
 	default:
 		if err := agent.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -309,7 +310,7 @@ func (l *link) lost(words string) error {
 
 // restore is the command that finishes what an agent left on its host.
 func (l *link) restore() string {
-	if l.spec == "local" || l.spec == "" {
+	if l.spec == "local" || l.spec == "" || strings.HasPrefix(l.spec, "netns:/proc/") { // which is gone by then
 		return "zcbench restore"
 	}
 	return "zcbench restore --host " + l.spec

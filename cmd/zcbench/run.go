@@ -317,7 +317,9 @@ func (f *runFlags) finish(cmd *cobra.Command, recs []results.Record, runErr erro
 	if f.out == "" {
 		summary = report.Summarize(results.Journal{Records: recs})
 	} else {
-		_, summary, err = derive(f.out, recs)
+		var j results.Journal
+		j, summary, err = derive(f.out, recs)
+		recs = j.Records // whole
 	}
 	printed := f.print(cmd, recs, summary)
 	if err = errors.Join(noRoom(errors.Join(runErr, err), f.out), printed); err != nil {

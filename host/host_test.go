@@ -395,7 +395,7 @@ func hold(t *testing.T, h *host.Host) {
 
 // One that takes its time to restore what it has set is not, as long as it says so.
 func TestCloseWaitsForWhoRestores(t *testing.T) {
-	t.Cleanup(host.SetEndTime(1500 * time.Millisecond))
+	t.Cleanup(host.SetEndTime(2500 * time.Millisecond))
 	t.Setenv(agentEnv, "restores long")
 	h := dial(t, "local")
 	hold(t, h)

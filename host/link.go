@@ -329,7 +329,7 @@ func (l *link) close() error {
 	enough := time.After(l.limits.Change)
 	for {
 		silent := time.NewTimer(l.limits.End)
-		if err, ended := l.awaitEnd(silent.C, enough, owes); ended {
+		if ended, err := l.awaitEnd(silent.C, enough, owes); ended {
 			silent.Stop()
 			return err
 		}
@@ -338,23 +338,23 @@ func (l *link) close() error {
 }
 
 // awaitEnd waits for the agent's end, or a word that it is about to.
-func (l *link) awaitEnd(silent, enough <-chan time.Time, owes bool) (err error, ended bool) {
+func (l *link) awaitEnd(silent, enough <-chan time.Time, owes bool) (ended bool, err error) {
 	ending := l.ending
 	if !owes {
 		ending = nil // nothing that would take it so long
 	}
 	select {
 	case <-ending:
-		return nil, false
+		return false, nil
 	case <-l.done:
 		if exitedItself(l.exit) || !l.itself {
-			return l.dead, true
+			return true, l.dead
 		}
-		return nil, true
+		return true, nil
 	case <-silent:
 	case <-enough:
 	}
 	l.proc.kill()
 	<-l.done
-	return &stream.Error{Op: fmt.Sprintf("host %s: the agent did not end by itself and was killed", l.name), How: "what it has not taken back: " + l.restore()}, true
+	return true, &stream.Error{Op: fmt.Sprintf("host %s: the agent did not end by itself and was killed", l.name), How: "what it has not taken back: " + l.restore()}
 }

@@ -1,14 +1,13 @@
 package agent
 
 import (
-	"cmp"
 	"fmt"
-	"net"
+	"net/netip"
 	"os"
 
-	"github.com/vishvananda/netlink"
 	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/place"
+	"github.com/zcbench/zcbench/rtnl"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/version"
 	"github.com/zcbench/zcbench/wire"
@@ -35,27 +34,24 @@ func identity() (wire.HelloResult, error) {
 // Interfaces lists the network interfaces of this agent's namespace with their
 // addresses, IPv4 first, without link-local ones.
 func Interfaces() ([]wire.Interface, error) {
-	links, err := netlink.LinkList()
+	links, err := rtnl.Links()
 	if err != nil {
-		return nil, fmt.Errorf("list network interfaces: %w", err)
+		return nil, err
+	}
+	addrs, err := rtnl.Addrs()
+	if err != nil {
+		return nil, err
 	}
 	var out []wire.Interface
 	for _, l := range links {
-		a := l.Attrs()
-		i := wire.Interface{Name: a.Name, Up: a.RawFlags&unix.IFF_UP != 0, Loopback: a.RawFlags&unix.IFF_LOOPBACK != 0, MTU: a.MTU}
-		if i.NearCPUs, err = place.Near(a.Name); err != nil {
+		i := wire.Interface{Name: l.Name, Up: l.Flags&unix.IFF_UP != 0, Loopback: l.Flags&unix.IFF_LOOPBACK != 0, MTU: l.MTU}
+		if i.NearCPUs, err = place.Near(l.Name); err != nil {
 			return nil, err
 		}
-		i.Driver, i.Firmware, _ = counter.DriverInfo(a.Name) // not every interface has ethtool
-		for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-			addrs, err := netlink.AddrList(l, family)
-			if err != nil {
-				return nil, fmt.Errorf("list addresses of %s: %w", a.Name, err)
-			}
-			for _, ad := range addrs {
-				if !ad.IP.IsLinkLocalUnicast() {
-					i.Addrs = append(i.Addrs, ad.IP.String())
-				}
+		i.Driver, i.Firmware, _ = counter.DriverInfo(l.Name) // not every interface has ethtool
+		for _, a := range addrs {
+			if ip := a.Prefix.Addr(); a.Index == l.Index && !ip.IsLinkLocalUnicast() {
+				i.Addrs = append(i.Addrs, ip.String())
 			}
 		}
 		out = append(out, i)
@@ -65,17 +61,13 @@ func Interfaces() ([]wire.Interface, error) {
 
 // route asks the kernel by which interface packets to addr leave.
 func route(addr string) (wire.Route, error) {
-	ip := net.ParseIP(addr)
-	if ip == nil {
+	ip, err := netip.ParseAddr(addr)
+	if err != nil || ip.Zone() != "" {
 		return wire.Route{}, fmt.Errorf("route: %q is no address", addr)
 	}
-	rs, err := netlink.RouteGet(ip)
-	if err != nil || len(rs) == 0 {
-		return wire.Route{}, &stream.Error{Op: "find the route to " + addr, Err: cmp.Or(err, error(unix.ENETUNREACH)), How: "give the interface on the wire an address in the same network: ip addr add ADDRESS/24 dev DEV"}
-	}
-	link, err := netlink.LinkByIndex(rs[0].LinkIndex)
+	dev, err := rtnl.RouteDev(ip)
 	if err != nil {
-		return wire.Route{}, fmt.Errorf("find the interface of the route to %s: %w", addr, err)
+		return wire.Route{}, &stream.Error{Op: "find the route to " + addr, Err: err, How: "give the interface on the wire an address in the same network: ip addr add ADDRESS/24 dev DEV"}
 	}
-	return wire.Route{Dev: link.Attrs().Name}, nil
+	return wire.Route{Dev: dev}, nil
 }

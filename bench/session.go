@@ -79,7 +79,7 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 		gate.Run(s.Gates, &rec)
 		rec, err := s.keep(rec)
 		if err != nil {
-			return recs, err
+			return append(recs, rec), err // the user can still be shown it
 		}
 		s.Enough.Add(rec)
 		if s.Progress != nil {

@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
+	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/host"
 	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/rtnl"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/veth"
 	"github.com/zcbench/zcbench/wire"
+	"golang.org/x/sys/unix"
 )
 
 func machines(sut, tg string) (*host.Host, *host.Host) {
@@ -120,22 +121,37 @@ func TestIntegrationCommonSettingsAreSetOnce(t *testing.T) {
 // mtus hears of every MTU that an end's interface gets, until it is asked.
 func mtus(t *testing.T, e veth.End) func() []int {
 	t.Helper()
-	updates, done := make(chan netlink.LinkUpdate, 1000), make(chan struct{})
-	ns, err := netns.GetFromPath(e.Netns.Path())
-	if err == nil {
-		defer ns.Close()
-		err = netlink.LinkSubscribeAt(ns, updates, done)
-	}
+	var c *netlink.Conn
+	err := e.Netns.Do(func() (err error) {
+		c, err = netlink.Dial(unix.NETLINK_ROUTE, &netlink.Config{Groups: 1 << (unix.RTNLGRP_LINK - 1)})
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	heard := make(chan []rtnl.Link)
+	go func() {
+		var all []rtnl.Link
+		for {
+			msgs, err := c.Receive()
+			if err != nil { // closed
+				heard <- all
+				return
+			}
+			for _, m := range msgs {
+				if l, err := rtnl.ParseLink(m.Data); err == nil {
+					all = append(all, l)
+				}
+			}
+		}
+	}()
 	return func() (out []int) {
 		time.Sleep(50 * time.Millisecond) // the last message
-		close(done)
+		c.Close()
 		last := veth.DefaultMTU
-		for u := range updates {
-			if a := u.Attrs(); a.Name == e.Dev && a.MTU != last {
-				last = a.MTU
+		for _, l := range <-heard {
+			if l.Name == e.Dev && l.MTU != last {
+				last = l.MTU
 				out = append(out, last)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
-	"github.com/vishvananda/netlink"
+	"github.com/zcbench/zcbench/rtnl"
 	"golang.org/x/sys/unix"
 )
 
@@ -74,15 +74,15 @@ func (st *stamper) open(s *set, kind Stamp, ifindex int) (err error) {
 	}
 	st.prog, err = s.program(latencyProgStamp, nil)
 	for _, d := range devs {
-		name := d.Attrs().Name
+		name := d.Name
 		var l link.Link
 		aerr := err
 		if err == nil {
-			l, aerr = st.attach(link.TCXOptions{Interface: d.Attrs().Index, Program: st.prog, Attach: ebpf.AttachTCXIngress, Anchor: link.Head()})
+			l, aerr = st.attach(link.TCXOptions{Interface: d.Index, Program: st.prog, Attach: ebpf.AttachTCXIngress, Anchor: link.Head()})
 		}
 		switch {
 		case aerr == nil:
-			st.links, st.names, st.devs = append(st.links, l), append(st.names, name), append(st.devs, d.Attrs().Index)
+			st.links, st.names, st.devs = append(st.links, l), append(st.names, name), append(st.devs, d.Index)
 		case kind == StampAuto: // the socket's stamps must do
 			h := Hook{Stage: "stamp", Backend: "tcx", Function: "ingress of " + name}
 			h.Reason = reason(h, aerr) + " (tcx needs Linux 6.6)"
@@ -95,16 +95,16 @@ func (st *stamper) open(s *set, kind Stamp, ifindex int) (err error) {
 }
 
 // stampDevs are the interfaces of this namespace that need a program.
-func stampDevs(kind Stamp, ifindex int) ([]netlink.Link, error) {
-	links, err := netlink.LinkList()
+func stampDevs(kind Stamp, ifindex int) ([]rtnl.Link, error) {
+	links, err := rtnl.Links()
 	if err != nil {
-		return nil, fmt.Errorf("list the interfaces: %w", err)
+		return nil, err
 	}
-	return slices.DeleteFunc(links, func(l netlink.Link) bool {
-		if ifindex != 0 && l.Attrs().Index != ifindex {
+	return slices.DeleteFunc(links, func(l rtnl.Link) bool {
+		if ifindex != 0 && l.Index != ifindex {
 			return true
 		}
-		return kind == StampAuto && l.Type() != "veth" && l.Attrs().Name != "lo"
+		return kind == StampAuto && l.Kind != "veth" && l.Name != "lo"
 	}), nil
 }
 

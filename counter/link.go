@@ -3,7 +3,7 @@ package counter
 import (
 	"fmt"
 
-	"github.com/vishvananda/netlink"
+	"github.com/zcbench/zcbench/rtnl"
 )
 
 // LinkStats is one network interface: its counters since it was made and the
@@ -17,53 +17,50 @@ type LinkStats struct {
 	GSOIPv4MaxSize, GROIPv4MaxSize uint32 // bytes; 0 is not reported
 	TSOMaxSize                     uint32 // bytes
 
-	Counters netlink.LinkStatistics64
+	Counters rtnl.Stats
 }
 
 // ReadLink reads an interface of the calling thread's network namespace by
 // rtnetlink (IFLA_STATS64; net/core/rtnetlink.c, rtnl_fill_ifinfo).
 func ReadLink(name string) (LinkStats, error) {
-	l, err := netlink.LinkByName(name)
+	l, err := rtnl.LinkNamed(name)
 	if err != nil {
 		return LinkStats{}, fmt.Errorf("read interface %s: %w: name one that `ip link` shows here", name, err)
 	}
-	a := l.Attrs()
-	s := LinkStats{
-		Name: a.Name, Index: a.Index, MTU: a.MTU,
-		GSOMaxSize: a.GSOMaxSize, GROMaxSize: a.GROMaxSize,
-		GSOIPv4MaxSize: a.GSOIPv4MaxSize, GROIPv4MaxSize: a.GROIPv4MaxSize,
-		TSOMaxSize: a.TSOMaxSize,
-	}
-	if a.Statistics == nil {
+	if l.Stats == nil {
 		return LinkStats{}, fmt.Errorf("read interface %s: the kernel sent no statistics", name)
 	}
-	s.Counters = netlink.LinkStatistics64(*a.Statistics)
-	return s, nil
+	return LinkStats{
+		Name: l.Name, Index: l.Index, MTU: l.MTU,
+		GSOMaxSize: uint32(l.GSOMaxSize), GROMaxSize: uint32(l.GROMaxSize),
+		GSOIPv4MaxSize: uint32(l.GSOIPv4MaxSize), GROIPv4MaxSize: uint32(l.GROIPv4MaxSize),
+		TSOMaxSize: uint32(l.TSOMaxSize), Counters: *l.Stats,
+	}, nil
 }
 
 // linkCounters names the counters that Delta reports.
 var linkCounters = []struct {
 	name, unit string
-	of         func(*netlink.LinkStatistics64) uint64
+	of         func(*rtnl.Stats) uint64
 	always     bool // also when nothing was counted
 }{
-	{"rx_bytes", "bytes", func(s *netlink.LinkStatistics64) uint64 { return s.RxBytes }, true},
-	{"tx_bytes", "bytes", func(s *netlink.LinkStatistics64) uint64 { return s.TxBytes }, true},
-	{"rx_packets", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.RxPackets }, true},
-	{"tx_packets", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.TxPackets }, true},
-	{"rx_dropped", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.RxDropped }, true},
-	{"tx_dropped", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.TxDropped }, true},
-	{"rx_missed_errors", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.RxMissedErrors }, true},
-	{"rx_errors", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.RxErrors }, false},
-	{"tx_errors", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.TxErrors }, false},
-	{"rx_length_errors", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.RxLengthErrors }, false},
-	{"rx_over_errors", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.RxOverErrors }, false},
-	{"rx_crc_errors", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.RxCrcErrors }, false},
-	{"rx_frame_errors", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.RxFrameErrors }, false},
-	{"rx_fifo_errors", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.RxFifoErrors }, false},
-	{"tx_aborted_errors", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.TxAbortedErrors }, false},
-	{"tx_carrier_errors", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.TxCarrierErrors }, false},
-	{"tx_fifo_errors", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.TxFifoErrors }, false},
-	{"collisions", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.Collisions }, false},
-	{"multicast", "packets", func(s *netlink.LinkStatistics64) uint64 { return s.Multicast }, false},
+	{"rx_bytes", "bytes", func(s *rtnl.Stats) uint64 { return s.RxBytes }, true},
+	{"tx_bytes", "bytes", func(s *rtnl.Stats) uint64 { return s.TxBytes }, true},
+	{"rx_packets", "packets", func(s *rtnl.Stats) uint64 { return s.RxPackets }, true},
+	{"tx_packets", "packets", func(s *rtnl.Stats) uint64 { return s.TxPackets }, true},
+	{"rx_dropped", "packets", func(s *rtnl.Stats) uint64 { return s.RxDropped }, true},
+	{"tx_dropped", "packets", func(s *rtnl.Stats) uint64 { return s.TxDropped }, true},
+	{"rx_missed_errors", "packets", func(s *rtnl.Stats) uint64 { return s.RxMissedErrors }, true},
+	{"rx_errors", "packets", func(s *rtnl.Stats) uint64 { return s.RxErrors }, false},
+	{"tx_errors", "packets", func(s *rtnl.Stats) uint64 { return s.TxErrors }, false},
+	{"rx_length_errors", "packets", func(s *rtnl.Stats) uint64 { return s.RxLengthErrors }, false},
+	{"rx_over_errors", "packets", func(s *rtnl.Stats) uint64 { return s.RxOverErrors }, false},
+	{"rx_crc_errors", "packets", func(s *rtnl.Stats) uint64 { return s.RxCrcErrors }, false},
+	{"rx_frame_errors", "packets", func(s *rtnl.Stats) uint64 { return s.RxFrameErrors }, false},
+	{"rx_fifo_errors", "packets", func(s *rtnl.Stats) uint64 { return s.RxFifoErrors }, false},
+	{"tx_aborted_errors", "packets", func(s *rtnl.Stats) uint64 { return s.TxAbortedErrors }, false},
+	{"tx_carrier_errors", "packets", func(s *rtnl.Stats) uint64 { return s.TxCarrierErrors }, false},
+	{"tx_fifo_errors", "packets", func(s *rtnl.Stats) uint64 { return s.TxFifoErrors }, false},
+	{"collisions", "packets", func(s *rtnl.Stats) uint64 { return s.Collisions }, false},
+	{"multicast", "packets", func(s *rtnl.Stats) uint64 { return s.Multicast }, false},
 }

@@ -5,7 +5,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 )
 
 // exchange sends n bytes over loopback TCP and returns both sockets.
@@ -67,7 +67,7 @@ func TestReadLink(t *testing.T) {
 		t.Errorf("lo: %+v", after)
 	}
 	_, err = ReadLink("nosuchdev0")
-	if nf := (netlink.LinkNotFoundError{}); !errors.As(err, &nf) {
+	if !errors.Is(err, unix.ENODEV) {
 		t.Errorf("an interface that is not there: %v", err)
 	}
 }

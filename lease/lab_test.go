@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/vishvananda/netns"
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/nic"
@@ -37,12 +36,9 @@ func inNS(t testing.TB, ns string, f func() error) {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // ends with the goroutine: it is in another namespace
-		h, err := netns.GetFromName(ns)
+		leave, err := guest.Enter(ns)
 		if err == nil {
-			defer h.Close()
-			err = netns.Set(h)
-		}
-		if err == nil {
+			defer leave()
 			err = f()
 		}
 		done <- err

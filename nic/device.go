@@ -8,7 +8,7 @@ import (
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
-	rtnl "github.com/vishvananda/netlink"
+	"github.com/zcbench/zcbench/rtnl"
 	"golang.org/x/sys/unix"
 )
 
@@ -21,7 +21,7 @@ type Device struct {
 	conn    *genetlink.Conn
 	ethtool genetlink.Family
 	netdev  genetlink.Family
-	route   *rtnl.Handle
+	route   *rtnl.Conn
 	ioctlFD int
 	netns   *os.File // where it was opened
 	sysfs   *os.File // of that namespace; nil until it is needed
@@ -52,7 +52,7 @@ func (d *Device) open() (err error) {
 	if d.netdev, err = d.conn.GetFamily("netdev"); err != nil {
 		return failed("find generic netlink family netdev", err, map[unix.Errno]string{0: "use Linux 6.3 or later"})
 	}
-	if d.route, err = rtnl.NewHandle(unix.NETLINK_ROUTE); err != nil {
+	if d.route, err = rtnl.Dial(); err != nil {
 		return failed("open a route netlink socket", err, nil)
 	}
 	if d.netns, err = os.Open("/proc/thread-self/ns/net"); err != nil {

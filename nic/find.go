@@ -6,7 +6,7 @@ import (
 	"net"
 	"net/netip"
 
-	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 )
 
 // ErrNoInterface says that no interface has an address.
@@ -36,13 +36,13 @@ func Having(addr netip.Addr) (dev string, err error) {
 // Software names the kind of an interface that hands packets over within this
 // machine without any device, "loopback" or "veth"; "" for all others.
 func (d *Device) Software() string {
-	l, err := netlink.LinkByIndex(d.Index)
+	l, err := d.route.Link(d.Index)
 	switch {
 	case err != nil:
 		return ""
-	case l.Attrs().Flags&net.FlagLoopback != 0:
+	case l.Flags&unix.IFF_LOOPBACK != 0:
 		return "loopback"
-	case l.Type() == "veth":
+	case l.Kind == "veth":
 		return "veth"
 	}
 	return ""

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/lab/guest"
@@ -28,15 +27,12 @@ func inLab(t *testing.T, f func(t *testing.T, d *Device)) {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // ends with the goroutine: it is in another namespace
-		h, err := netns.GetFromName(guest.NSReceiver)
-		if err == nil {
-			defer h.Close()
-			err = netns.Set(h)
-		}
+		leave, err := guest.Enter(guest.NSReceiver)
 		if err != nil {
 			done <- err
 			return
 		}
+		defer leave()
 		d, err := Open(guest.Ends[0].Dev)
 		if err == nil {
 			defer d.Close()

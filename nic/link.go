@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	rtnl "github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
@@ -25,14 +24,12 @@ type Link struct {
 
 // Link reads the interface's link attributes.
 func (d *Device) Link() (Link, error) {
-	l, err := d.route.LinkByIndex(d.Index)
+	l, err := d.route.Link(d.Index)
 	if err != nil {
-		return Link{}, failed(d.op("read the link"), unix.ENODEV, nil)
+		return Link{}, failed(d.op("read the link"), err, nil)
 	}
-	a := l.Attrs()
-	return Link{Name: a.Name, MTU: a.MTU, Up: a.RawFlags&unix.IFF_UP != 0, Carrier: a.RawFlags&unix.IFF_LOWER_UP != 0,
-		XDP: a.Xdp != nil && a.Xdp.Attached, GSOMaxSize: int(a.GSOMaxSize), GROMaxSize: int(a.GROMaxSize),
-		GSOIPv4MaxSize: int(a.GSOIPv4MaxSize), GROIPv4MaxSize: int(a.GROIPv4MaxSize), TSOMaxSize: int(a.TSOMaxSize)}, nil
+	return Link{Name: l.Name, MTU: l.MTU, Up: l.Flags&unix.IFF_UP != 0, Carrier: l.Flags&unix.IFF_LOWER_UP != 0, XDP: l.XDP,
+		GSOMaxSize: l.GSOMaxSize, GROMaxSize: l.GROMaxSize, GSOIPv4MaxSize: l.GSOIPv4MaxSize, GROIPv4MaxSize: l.GROIPv4MaxSize, TSOMaxSize: l.TSOMaxSize}, nil
 }
 
 // HasXDP reports whether an XDP program is attached to the interface.
@@ -43,26 +40,25 @@ func (d *Device) HasXDP() bool {
 
 // linkNumber is one of the link's numbers that can be set.
 type linkNumber struct {
-	get func(Link) int
-	set func(*rtnl.Handle, rtnl.Link, int) error
-	how string
+	get  func(Link) int
+	attr uint16 // IFLA_*
+	how  string
 }
 
 var linkNumbers = map[string]linkNumber{
-	"mtu": {func(l Link) int { return l.MTU }, (*rtnl.Handle).LinkSetMTU,
+	"mtu": {func(l Link) int { return l.MTU }, unix.IFLA_MTU,
 		"the driver's limits: ip -d link show DEV (minmtu, maxmtu); a page of payload over IPv4 is 4148"},
-	"gso-max-size": {func(l Link) int { return l.GSOMaxSize }, (*rtnl.Handle).LinkSetGSOMaxSize,
+	"gso-max-size": {func(l Link) int { return l.GSOMaxSize }, unix.IFLA_GSO_MAX_SIZE,
 		"the driver's limit: ip -d link show DEV (tso_max_size)"},
-	"gro-max-size": {func(l Link) int { return l.GROMaxSize }, (*rtnl.Handle).LinkSetGROMaxSize, "the kernel's limit is 524280"},
-	"gso-ipv4-max-size": {func(l Link) int { return l.GSOIPv4MaxSize }, (*rtnl.Handle).LinkSetGSOIPv4MaxSize,
+	"gro-max-size": {func(l Link) int { return l.GROMaxSize }, unix.IFLA_GRO_MAX_SIZE, "the kernel's limit is 524280"},
+	"gso-ipv4-max-size": {func(l Link) int { return l.GSOIPv4MaxSize }, unix.IFLA_GSO_IPV4_MAX_SIZE,
 		"the driver's limit: ip -d link show DEV (tso_max_size)"},
-	"gro-ipv4-max-size": {func(l Link) int { return l.GROIPv4MaxSize }, (*rtnl.Handle).LinkSetGROIPv4MaxSize, "the kernel's limit is 524280"},
+	"gro-ipv4-max-size": {func(l Link) int { return l.GROIPv4MaxSize }, unix.IFLA_GRO_IPV4_MAX_SIZE, "the kernel's limit is 524280"},
 }
 
 func (d *Device) setLink(name string, v int) error {
 	n := linkNumbers[name]
-	l := &rtnl.Dummy{LinkAttrs: rtnl.LinkAttrs{Name: d.Name, Index: d.Index}}
-	if err := n.set(d.route, l, v); err != nil {
+	if err := d.route.SetNumber(d.Index, n.attr, v); err != nil {
 		return failed(d.op("set %s %d", name, v), err, map[unix.Errno]string{0: n.how, unix.EOPNOTSUPP: "the driver or kernel has no such setting"})
 	}
 	return nil

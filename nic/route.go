@@ -3,8 +3,9 @@ package nic
 import (
 	"fmt"
 	"net"
+	"net/netip"
 
-	"github.com/vishvananda/netlink"
+	"github.com/zcbench/zcbench/rtnl"
 	"golang.org/x/sys/unix"
 )
 
@@ -13,16 +14,13 @@ import (
 func RouteDev(ip net.IP) (string, error) {
 	const how = "no route to the receiver: check addresses, link and routes (ip route get)"
 	op := fmt.Sprintf("find the route to %v", ip)
-	routes, err := netlink.RouteGet(ip)
-	if err != nil || len(routes) == 0 {
-		if err == nil {
-			err = unix.ENETUNREACH
-		}
-		return "", failed(op, err, map[unix.Errno]string{0: how})
+	to, ok := netip.AddrFromSlice(ip)
+	if !ok {
+		return "", failed(op, unix.EINVAL, map[unix.Errno]string{0: how})
 	}
-	l, err := netlink.LinkByIndex(routes[0].LinkIndex)
+	dev, err := rtnl.RouteDev(to)
 	if err != nil {
 		return "", failed(op, err, map[unix.Errno]string{0: how})
 	}
-	return l.Attrs().Name, nil
+	return dev, nil
 }

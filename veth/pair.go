@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 
-	"github.com/vishvananda/netlink"
+	"github.com/zcbench/zcbench/rtnl"
 	"golang.org/x/sys/unix"
 )
 
@@ -73,9 +74,12 @@ func (p *Pair) build(o Options) (err error) {
 }
 
 func addVeth(dev, peer string, peerNS, mtu int) error {
-	attrs := netlink.NewLinkAttrs()
-	attrs.Name, attrs.MTU = dev, mtu
-	err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: peer, PeerMTU: uint32(mtu), PeerNamespace: netlink.NsFd(peerNS)})
+	c, err := rtnl.Dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	err = c.AddVeth(rtnl.VethEnd{Name: dev, MTU: mtu}, rtnl.VethEnd{Name: peer, MTU: mtu}, peerNS)
 	if errors.Is(err, unix.EOPNOTSUPP) {
 		return fmt.Errorf("add veth link: %w (the kernel has no veth driver: modprobe veth)", err)
 	}
@@ -93,37 +97,39 @@ func (e *End) configure(o Options) error {
 			return fmt.Errorf("set %s in the namespace: %w", name, err)
 		}
 	}
+	c, err := rtnl.Dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
 	for _, dev := range []string{"lo", e.Dev} {
-		link, err := netlink.LinkByName(dev)
+		link, err := c.Named(dev)
 		if err != nil {
-			return fmt.Errorf("find %s: %w", dev, err)
+			return err
 		}
 		if dev == e.Dev {
-			if err := e.address(link); err != nil {
+			if err := e.address(c, link.Index); err != nil {
 				return err
 			}
 		}
-		if err := netlink.LinkSetUp(link); err != nil {
+		if err := c.SetUp(link.Index, true); err != nil {
 			return fmt.Errorf("set %s up: %w", dev, err)
 		}
 	}
 	return nil
 }
 
-func (e *End) address(link netlink.Link) error {
-	for _, n := range []net.IPNet{{IP: e.IPv4, Mask: net.CIDRMask(24, 32)}, {IP: e.IPv6, Mask: net.CIDRMask(64, 128)}} {
-		a := &netlink.Addr{IPNet: &n}
-		if n.IP.To4() == nil {
-			a.Flags = unix.IFA_F_NODAD // usable at once
-		}
-		err := netlink.AddrAdd(link, a)
-		if err != nil && n.IP.To4() == nil && errors.Is(err, unix.EOPNOTSUPP) {
-			e.IPv6 = nil // a kernel without IPv6
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("add address %v to %s: %w", n, e.Dev, err)
-		}
+func (e *End) address(c *rtnl.Conn, index int) error {
+	v4, _ := netip.AddrFromSlice(e.IPv4.To4())
+	if err := c.AddAddr(index, netip.PrefixFrom(v4, 24), 0); err != nil {
+		return fmt.Errorf("add address %v to %s: %w", v4, e.Dev, err)
+	}
+	v6, _ := netip.AddrFromSlice(e.IPv6)
+	switch err := c.AddAddr(index, netip.PrefixFrom(v6, 64), unix.IFA_F_NODAD); { // usable at once
+	case errors.Is(err, unix.EOPNOTSUPP):
+		e.IPv6 = nil // a kernel without IPv6
+	case err != nil:
+		return fmt.Errorf("add address %v to %s: %w", v6, e.Dev, err)
 	}
 	return nil
 }

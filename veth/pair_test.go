@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vishvananda/netlink"
+	"github.com/zcbench/zcbench/rtnl"
 	"golang.org/x/sys/unix"
 )
 
@@ -121,14 +121,14 @@ func TestIntegrationPairOptions(t *testing.T) {
 		p := newPair(t, o)
 		for _, e := range []End{p.SUT, p.TG} {
 			err := e.Netns.Do(func() error {
-				l, err := netlink.LinkByName(e.Dev)
+				l, err := rtnl.LinkNamed(e.Dev)
 				if err != nil {
 					return err
 				}
-				if a := l.Attrs(); a.MTU != x.mtu || a.RawFlags&unix.IFF_UP == 0 {
-					t.Errorf("%s: MTU %d, flags %#x; want %d and up", e.Dev, a.MTU, a.RawFlags, x.mtu)
+				if l.MTU != x.mtu || l.Flags&unix.IFF_UP == 0 {
+					t.Errorf("%s: MTU %d, flags %#x; want %d and up", e.Dev, l.MTU, l.Flags, x.mtu)
 				}
-				if lo, err := netlink.LinkByName("lo"); err != nil || lo.Attrs().RawFlags&unix.IFF_UP == 0 {
+				if lo, err := rtnl.LinkNamed("lo"); err != nil || lo.Flags&unix.IFF_UP == 0 {
 					t.Errorf("loopback of %s is not up (%v)", e.Dev, err)
 				}
 				for _, name := range []string{"tcp_rmem", "tcp_wmem"} {
@@ -215,8 +215,8 @@ func watch(t *testing.T, path string) *witness {
 }
 
 func (w *witness) gone() bool {
-	err := w.ns.Do(func() error { _, err := netlink.LinkByName("witness"); return err })
-	return errors.As(err, new(netlink.LinkNotFoundError))
+	err := w.ns.Do(func() error { _, err := rtnl.LinkNamed("witness"); return err })
+	return errors.Is(err, unix.ENODEV)
 }
 
 func (w *witness) mustGo(when string) {

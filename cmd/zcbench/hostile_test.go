@@ -146,7 +146,7 @@ const fakeSSH = `#!/bin/sh
 printf '\033]0;owned\007\302\2332J \342\200\256 banner\r\n' >&2
 [ -z "$FAKE_SSH_DIES" ] || { printf 'ssh: \033[31m\233dead\n' >&2; exit 255; }
 for last; do :; done
-/bin/sh -c "$last" | sed -u 's/"\(found\|name\|fix\|needed\|summary\|hostname\|kernel\|error\|op\|how\)":"/&\\u001b]0;x\\u0007\\u009b2J\\u202e\\u0085\\r/g'
+/bin/sh -c "$last" | sed -u 's/"\(found\|fix\|needed\|summary\|hostname\|kernel\|error\|op\|how\)":"/&\\u001b]0;x\\u0007\\u009b2J\\u202e\\u0085\\r/g'
 `
 
 // What agents, the far shell, meters and the user's own words bring along is text.
@@ -165,7 +165,7 @@ func TestHostileWords(t *testing.T) {
 	}
 	const meter = `printf '\033]0;x\007\233 \342\200\256W\n'; printf '\033[2J\233why\n' >&2; exit 3`
 	for _, x := range []struct{ line, says string }{
-		{`zcbench doctor --host ssh:far`, "host ssh:far"}, {`zcbench doctor --host ssh:far --json`, `\u001b]0;x`}, {`zcbench doctor --host ssh:far --fix`, ""},
+		{`zcbench doctor --host ssh:far`, "host ssh:far"}, {`zcbench doctor --host ssh:far --json`, `]0;x`}, {`zcbench doctor --host ssh:far --fix`, ""},
 		{`zcbench restore --host ssh:far --dry-run`, ""},
 		{`zcbench run --sut ssh:far --tg ssh:far --duration 200ms`, ""},
 		{`FAKE_SSH_DIES=1 zcbench doctor --host ssh:far`, "dead"},

@@ -2,14 +2,11 @@ package guest
 
 import (
 	"fmt"
-	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 
-	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
+	"github.com/zcbench/zcbench/rtnl"
 	"golang.org/x/sys/unix"
 )
 
@@ -56,52 +53,37 @@ func SetupNetwork(mtu int) error {
 	if mtu == 0 {
 		mtu = DefaultMTU
 	}
-	// Namespaces belong to threads; this one is given up afterwards, so a
-	// failure half way cannot leave another goroutine in the wrong place.
-	errc := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		errc <- setupNetwork(mtu)
-	}()
-	return <-errc
-}
-
-func setupNetwork(mtu int) error {
-	home, err := netns.Get()
-	if err != nil {
-		return fmt.Errorf("open the network namespace: %w", err)
-	}
-	defer home.Close()
 	if err := linkUp("lo"); err != nil {
 		return err
 	}
 	for _, e := range Ends {
-		link, err := netlink.LinkByName(e.Dev)
-		if err != nil {
-			return fmt.Errorf("find soft NIC %s: %w", e.Dev, err)
-		}
-		ns, err := netns.NewNamed(e.NS) // moves this thread into it
-		if err != nil {
-			return fmt.Errorf("create namespace %s: %w", e.NS, err)
-		}
-		defer ns.Close()
-		if err := netns.Set(home); err != nil {
-			return err
-		}
-		if err := netlink.LinkSetNsFd(link, int(ns)); err != nil {
-			return fmt.Errorf("move %s to namespace %s: %w", e.Dev, e.NS, err)
-		}
-		if err := netns.Set(ns); err != nil {
-			return err
-		}
-		if err := e.bringUp(mtu); err != nil {
-			return err
-		}
-		if err := netns.Set(home); err != nil {
+		if err := e.moveTo(mtu); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// moveTo makes the end's namespace, moves its soft NIC there and configures it.
+func (e End) moveTo(mtu int) error {
+	ns, err := newNamespace(e.NS)
+	if err != nil {
+		return err
+	}
+	defer ns.Close() // its name keeps it
+	c, err := rtnl.Dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	link, err := c.Named(e.Dev)
+	if err != nil {
+		return fmt.Errorf("find soft NIC %s: %w", e.Dev, err)
+	}
+	if err := c.SetNumber(link.Index, unix.IFLA_NET_NS_FD, ns.Fd()); err != nil {
+		return fmt.Errorf("move %s to namespace %s: %w", e.Dev, e.NS, err)
+	}
+	return ns.Do(func() error { return e.bringUp(mtu) })
 }
 
 // bringUp configures the end in the current namespace. Duplicate address
@@ -110,23 +92,28 @@ func (e End) bringUp(mtu int) error {
 	if err := linkUp("lo"); err != nil {
 		return err
 	}
-	link, err := netlink.LinkByName(e.Dev)
+	c, err := rtnl.Dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	link, err := c.Named(e.Dev)
 	if err != nil {
 		return fmt.Errorf("find %s in %s: %w", e.Dev, e.NS, err)
 	}
-	if err := netlink.LinkSetMTU(link, mtu); err != nil {
+	if err := c.SetNumber(link.Index, unix.IFLA_MTU, mtu); err != nil {
 		return fmt.Errorf("set MTU %d of %s: %w", mtu, e.Dev, err)
 	}
 	for _, a := range []string{e.V4, e.V6} {
-		ip, ipnet, err := net.ParseCIDR(a)
+		p, err := netip.ParsePrefix(a)
 		if err != nil {
 			return err
 		}
-		addr := &netlink.Addr{IPNet: &net.IPNet{IP: ip, Mask: ipnet.Mask}}
-		if strings.Contains(a, ":") {
-			addr.Flags = unix.IFA_F_NODAD
+		flags := uint32(0)
+		if p.Addr().Is6() {
+			flags = unix.IFA_F_NODAD
 		}
-		if err := netlink.AddrAdd(link, addr); err != nil {
+		if err := c.AddAddr(link.Index, p, flags); err != nil {
 			return fmt.Errorf("add %s to %s: %w", a, e.Dev, err)
 		}
 	}
@@ -134,9 +121,14 @@ func (e End) bringUp(mtu int) error {
 }
 
 func linkUp(name string) error {
-	link, err := netlink.LinkByName(name)
+	c, err := rtnl.Dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	link, err := c.Named(name)
 	if err == nil {
-		err = netlink.LinkSetUp(link)
+		err = c.SetUp(link.Index, true)
 	}
 	if err != nil {
 		return fmt.Errorf("bring up %s: %w", name, err)

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	nl "github.com/mdlayher/netlink"
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/rtnl"
 )
 
 const patience = 60 * time.Second
@@ -85,11 +85,11 @@ func TestMTU(t *testing.T) {
 	setMTU := func(mtu int) {
 		for _, e := range guest.Ends {
 			do(t, e.NS, func() error {
-				l, err := netlink.LinkByName(e.Dev)
+				l, err := rtnl.LinkNamed(e.Dev)
 				if err != nil {
 					return err
 				}
-				return netlink.LinkSetMTU(l, mtu)
+				return setNumber(l.Index, unix.IFLA_MTU, mtu)
 			})
 		}
 	}
@@ -135,27 +135,27 @@ func TestBigTCP(t *testing.T) {
 	const size = 192 << 10
 	setSizes := func(gso, gro int) {
 		do(t, tx.NS, func() error {
-			l, err := netlink.LinkByName(tx.Dev)
+			l, err := rtnl.LinkNamed(tx.Dev)
 			if err != nil {
 				return err
 			}
-			if got := l.Attrs().TSOMaxSize; got < size {
+			if got := l.TSOMaxSize; got < size {
 				return fmt.Errorf("tso_max_size is %d, want at least %d", got, size)
 			}
-			if err := netlink.LinkSetGSOMaxSize(l, gso); err != nil {
+			if err := setNumber(l.Index, unix.IFLA_GSO_MAX_SIZE, gso); err != nil {
 				return err
 			}
-			return netlink.LinkSetGSOIPv4MaxSize(l, gso)
+			return setNumber(l.Index, unix.IFLA_GSO_IPV4_MAX_SIZE, gso)
 		})
 		do(t, rx.NS, func() error {
-			l, err := netlink.LinkByName(rx.Dev)
+			l, err := rtnl.LinkNamed(rx.Dev)
 			if err != nil {
 				return err
 			}
-			if err := netlink.LinkSetGROMaxSize(l, gro); err != nil {
+			if err := setNumber(l.Index, unix.IFLA_GRO_MAX_SIZE, gro); err != nil {
 				return err
 			}
-			return netlink.LinkSetGROIPv4MaxSize(l, gro)
+			return setNumber(l.Index, unix.IFLA_GRO_IPV4_MAX_SIZE, gro)
 		})
 	}
 	setSizes(size, size)
@@ -179,4 +179,13 @@ func bigPackets(t *testing.T) (n uint64) {
 		n += s[fmt.Sprintf("tx%d_big_packets", q)]
 	}
 	return n
+}
+
+func setNumber(index int, attr uint16, v int) error {
+	c, err := rtnl.Dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.SetNumber(index, attr, v)
 }

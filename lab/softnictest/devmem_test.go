@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"reflect"
 	"strings"
@@ -15,7 +16,7 @@ import (
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
-	vnl "github.com/vishvananda/netlink"
+	"github.com/zcbench/zcbench/rtnl"
 	"golang.org/x/sys/unix"
 )
 
@@ -358,21 +359,22 @@ func TestDevmemBindWhileDown(t *testing.T) {
 func setLink(t testing.TB, up bool) {
 	t.Helper()
 	do(t, rx.NS, func() error {
-		l, err := vnl.LinkByName(rx.Dev)
+		c, err := rtnl.Dial()
 		if err != nil {
 			return err
 		}
-		if !up {
-			return vnl.LinkSetDown(l)
-		}
-		if err := vnl.LinkSetUp(l); err != nil {
-			return err
-		}
-		a, err := vnl.ParseAddr(rx.V6)
+		defer c.Close()
+		l, err := c.Named(rx.Dev)
 		if err != nil {
 			return err
 		}
-		a.Flags = unix.IFA_F_NODAD
-		return vnl.AddrReplace(l, a)
+		if err := c.SetUp(l.Index, up); err != nil || !up {
+			return err
+		}
+		err = c.AddAddr(l.Index, netip.MustParsePrefix(rx.V6), unix.IFA_F_NODAD)
+		if errors.Is(err, unix.EEXIST) { // it was kept
+			err = nil
+		}
+		return err
 	})
 }

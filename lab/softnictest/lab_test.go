@@ -6,8 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/vishvananda/netns"
-
 	"github.com/zcbench/zcbench/lab/guest"
 )
 
@@ -49,17 +47,9 @@ func in[T any](t testing.TB, ns string, f func() (T, error)) T {
 		// keep the namespace alive: hence the way back.
 		runtime.LockOSThread()
 		var r result
-		home, err := netns.Get()
+		leave, err := guest.Enter(ns)
 		if err == nil {
-			defer home.Close()
-			defer netns.Set(home)
-		}
-		h, err := netns.GetFromName(ns)
-		if err == nil {
-			defer h.Close()
-			err = netns.Set(h)
-		}
-		if err == nil {
+			defer leave()
 			r.v, err = f()
 		}
 		r.err = err

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/lab/guest"
@@ -34,7 +33,7 @@ func TestNamespacesAndModuleComeAndGo(t *testing.T) {
 	}
 	go c.Write(payload(8 << 20)) // nobody reads: it ends with the connection
 	for _, e := range guest.Ends {
-		if err := netns.DeleteNamed(e.NS); err != nil {
+		if err := guest.DeleteNamespace(e.NS); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -51,7 +50,7 @@ func TestNamespacesAndModuleComeAndGo(t *testing.T) {
 			t.Fatalf("delete_module: %v", err)
 		}
 		for _, e := range guest.Ends {
-			if err := netns.DeleteNamed(e.NS); err != nil {
+			if err := guest.DeleteNamespace(e.NS); err != nil {
 				t.Fatal(err)
 			}
 		}

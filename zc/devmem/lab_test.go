@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vishvananda/netlink"
 	"github.com/zcbench/zcbench/baseline"
 	"github.com/zcbench/zcbench/dmabuf"
 	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/rtnl"
 	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/zc/devmem"
@@ -413,14 +413,19 @@ func TestLabProbe(t *testing.T) {
 func TestLabSendElsewhere(t *testing.T) {
 	labtest.Need(t)
 	_, err := labtest.In(labtest.TXNS, func() (struct{}, error) {
-		lo, err := netlink.LinkByName("lo")
+		c, err := rtnl.Dial()
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer c.Close()
+		lo, err := c.Named("lo")
 		if err == nil {
-			err = netlink.LinkSetUp(lo)
+			err = c.SetUp(lo.Index, true)
 		}
 		if err != nil {
 			return struct{}{}, err
 		}
-		defer netlink.LinkSetDown(lo)
+		defer c.SetUp(lo.Index, false)
 		return struct{}{}, sendOverLoopback()
 	})
 	if !errors.Is(err, unix.ENODEV) || !labtest.Contains(err, "the memory is bound to sn1, but the route to 127.0.0.1 leaves by lo") || stream.FixOf(err) == "" {

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vishvananda/netns"
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/stream"
@@ -54,12 +53,9 @@ func In[T any](ns string, f func() (T, error)) (T, error) {
 		runtime.LockOSThread()
 		r := result{err: errEnded}
 		defer func() { c <- r }()
-		h, err := netns.GetFromName(ns)
-		if err == nil {
-			defer h.Close()
-			err = netns.Set(h)
-		}
+		leave, err := guest.Enter(ns)
 		if r.err = err; err == nil {
+			defer leave()
 			r.err = errEnded
 			r.v, r.err = f()
 		}

@@ -4,7 +4,8 @@ import (
 	"structs"
 	"unsafe"
 
-	"github.com/vishvananda/netlink"
+	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/rtnl"
 	"golang.org/x/sys/unix"
 )
 
@@ -36,12 +37,26 @@ func AttachXDP(dev string) (detach func(), err error) {
 		return nil, errno
 	}
 	defer unix.Close(int(fd))
-	link, err := netlink.LinkByName(dev)
-	if err == nil {
-		err = netlink.LinkSetXdpFdWithFlags(link, int(fd), skbMode)
-	}
+	c, err := rtnl.Dial()
 	if err != nil {
 		return nil, err
 	}
-	return func() { _ = netlink.LinkSetXdpFdWithFlags(link, -1, skbMode) }, nil
+	link, err := c.Named(dev)
+	set := func(fd int32) error {
+		return c.Change(link.Index, func(ae *netlink.AttributeEncoder) {
+			ae.Nested(unix.IFLA_XDP, func(x *netlink.AttributeEncoder) error {
+				x.Int32(unix.IFLA_XDP_FD, fd)
+				x.Uint32(unix.IFLA_XDP_FLAGS, skbMode)
+				return nil
+			})
+		})
+	}
+	if err == nil {
+		err = set(int32(fd))
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return func() { _ = set(-1); c.Close() }, nil
 }

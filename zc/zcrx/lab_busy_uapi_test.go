@@ -9,7 +9,7 @@ import (
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
-	rtnl "github.com/vishvananda/netlink"
+	"github.com/zcbench/zcbench/rtnl"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
@@ -63,8 +63,13 @@ func leaseQueue(dev string, queue uint32) (release func(), err error) {
 		return nil, err
 	}
 	release = func() {
-		if l, err := rtnl.LinkByName(name); err == nil {
-			_ = rtnl.LinkDel(l)
+		c, err := rtnl.Dial()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		if l, err := c.Named(name); err == nil {
+			_ = c.Delete(l.Index)
 		}
 	}
 	kit, err := net.InterfaceByName(name)
@@ -78,8 +83,7 @@ func leaseQueue(dev string, queue uint32) (release func(), err error) {
 	return release, nil
 }
 
-// makeNetkit makes one netkit device without a peer, which vishvananda/netlink
-// does not know of. The numbers are those of include/uapi/linux/if_link.h.
+// makeNetkit makes one netkit device without a peer. The numbers are those of include/uapi/linux/if_link.h.
 func makeNetkit(name string) error {
 	const pairing, single = 10, 1 // IFLA_NETKIT_PAIRING, NETKIT_DEVICE_SINGLE (7.1)
 	c, err := netlink.Dial(unix.NETLINK_ROUTE, nil)

@@ -1,0 +1,61 @@
+// Package rtnl reads and sets interfaces, addresses and routes by rtnetlink, in the
+// network namespace of the thread that dials. It stands on the same library as
+// package nic's generic netlink, and has what this project needs and no more.
+package rtnl
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Conn is a route netlink socket.
+type Conn struct{ c *netlink.Conn }
+
+// Dial opens a socket in the calling thread's network namespace, in which it stays.
+func Dial() (*Conn, error) {
+	c, err := netlink.Dial(unix.NETLINK_ROUTE, nil)
+	if err != nil {
+		return nil, fmt.Errorf("open a route netlink socket: %w", err)
+	}
+	_ = c.SetOption(netlink.ExtendedAcknowledge, true) // texts with errors, where the kernel has any
+	return &Conn{c}, nil
+}
+
+// Close closes the socket.
+func (c *Conn) Close() error { return c.c.Close() }
+
+// once asks f on a socket of its own.
+func once[T any](f func(*Conn) (T, error)) (v T, err error) {
+	c, err := Dial()
+	if err != nil {
+		return v, err
+	}
+	defer c.Close()
+	return f(c)
+}
+
+// ask sends a request of a fixed header and attributes, and returns the answers.
+func (c *Conn) ask(kind int, flags netlink.HeaderFlags, header []byte, fill func(*netlink.AttributeEncoder)) ([]netlink.Message, error) {
+	ae := netlink.NewAttributeEncoder()
+	if fill != nil {
+		fill(ae)
+	}
+	attrs, err := ae.Encode()
+	if err != nil {
+		return nil, err
+	}
+	m := netlink.Message{Header: netlink.Header{Type: netlink.HeaderType(kind), Flags: netlink.Request | flags}, Data: append(header, attrs...)}
+	return c.c.Execute(m)
+}
+
+// ifinfo is struct ifinfomsg (include/uapi/linux/rtnetlink.h).
+func ifinfo(index int, flags, change uint32) []byte {
+	b := make([]byte, unix.SizeofIfInfomsg)
+	binary.NativeEndian.PutUint32(b[4:], uint32(index))
+	binary.NativeEndian.PutUint32(b[8:], flags)
+	binary.NativeEndian.PutUint32(b[12:], change)
+	return b
+}

@@ -1,0 +1,207 @@
+package rtnl
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Link is what the kernel says of an interface (IFLA_*). Sizes are in bytes; 0
+// where it does not say.
+type Link struct {
+	Index          int
+	Name           string
+	Kind           string // of a virtual one, such as "veth"
+	Flags          uint32 // IFF_*
+	MTU            int
+	XDP            bool // a program is attached
+	GSOMaxSize     int  // largest packet that TCP hands down, IPv6
+	GROMaxSize     int  // largest that GRO makes
+	GSOIPv4MaxSize int
+	GROIPv4MaxSize int
+	TSOMaxSize     int    // what the driver takes
+	Stats          *Stats // nil: not said
+}
+
+// Stats are an interface's counters since it was made (struct rtnl_link_stats64 of
+// include/uapi/linux/if_link.h, in its order).
+type Stats struct {
+	RxPackets, TxPackets, RxBytes, TxBytes                                          uint64
+	RxErrors, TxErrors, RxDropped, TxDropped                                        uint64
+	Multicast, Collisions                                                           uint64
+	RxLengthErrors, RxOverErrors, RxCrcErrors, RxFrameErrors, RxFifoErrors          uint64
+	RxMissedErrors                                                                  uint64
+	TxAbortedErrors, TxCarrierErrors, TxFifoErrors, TxHeartbeatErrors, TxWindowErrs uint64
+	RxCompressed, TxCompressed, RxNohandler                                         uint64
+}
+
+// Links lists the interfaces.
+func (c *Conn) Links() ([]Link, error) {
+	msgs, err := c.ask(unix.RTM_GETLINK, netlink.Dump, ifinfo(0, 0, 0), nil)
+	if err != nil {
+		return nil, fmt.Errorf("list network interfaces: %w", err)
+	}
+	var out []Link
+	for _, m := range msgs {
+		l, err := ParseLink(m.Data)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// Link reads the interface with an index; unix.ENODEV where there is none.
+func (c *Conn) Link(index int) (Link, error) {
+	return c.link(fmt.Sprintf("number %d", index), ifinfo(index, 0, 0), nil)
+}
+
+// Named reads the interface with a name; unix.ENODEV where there is none.
+func (c *Conn) Named(name string) (Link, error) {
+	if name == "" || len(name) >= unix.IFNAMSIZ {
+		return Link{}, fmt.Errorf("find interface %q: %w", name, unix.ENODEV)
+	}
+	return c.link(name, ifinfo(0, 0, 0), func(ae *netlink.AttributeEncoder) { ae.String(unix.IFLA_IFNAME, name) })
+}
+
+func (c *Conn) link(what string, header []byte, fill func(*netlink.AttributeEncoder)) (Link, error) {
+	msgs, err := c.ask(unix.RTM_GETLINK, 0, header, fill)
+	if err == nil && len(msgs) == 0 {
+		err = unix.ENODEV
+	}
+	if err != nil {
+		return Link{}, fmt.Errorf("find interface %s: %w", what, err)
+	}
+	return ParseLink(msgs[0].Data)
+}
+
+// ParseLink reads the body of an RTM_NEWLINK message.
+func ParseLink(b []byte) (Link, error) {
+	if len(b) < unix.SizeofIfInfomsg {
+		return Link{}, fmt.Errorf("the kernel's message of an interface has %d bytes", len(b))
+	}
+	l := Link{Index: int(int32(binary.NativeEndian.Uint32(b[4:]))), Flags: binary.NativeEndian.Uint32(b[8:])}
+	ad, err := netlink.NewAttributeDecoder(b[unix.SizeofIfInfomsg:])
+	if err != nil {
+		return l, fmt.Errorf("the kernel's message of interface %d: %w", l.Index, err)
+	}
+	numbers := map[uint16]*int{unix.IFLA_MTU: &l.MTU, unix.IFLA_GSO_MAX_SIZE: &l.GSOMaxSize, unix.IFLA_GRO_MAX_SIZE: &l.GROMaxSize,
+		unix.IFLA_GSO_IPV4_MAX_SIZE: &l.GSOIPv4MaxSize, unix.IFLA_GRO_IPV4_MAX_SIZE: &l.GROIPv4MaxSize, unix.IFLA_TSO_MAX_SIZE: &l.TSOMaxSize}
+	for ad.Next() {
+		switch ad.Type() {
+		case unix.IFLA_IFNAME:
+			l.Name = ad.String()
+		case unix.IFLA_STATS64:
+			l.Stats = parseStats(ad.Bytes())
+		case unix.IFLA_LINKINFO:
+			ad.Nested(func(in *netlink.AttributeDecoder) error {
+				for in.Next() {
+					if in.Type() == unix.IFLA_INFO_KIND {
+						l.Kind = in.String()
+					}
+				}
+				return nil
+			})
+		case unix.IFLA_XDP:
+			ad.Nested(func(in *netlink.AttributeDecoder) error {
+				for in.Next() {
+					if in.Type() == unix.IFLA_XDP_ATTACHED {
+						l.XDP = in.Uint8() != 0 // XDP_ATTACHED_NONE
+					}
+				}
+				return nil
+			})
+		default:
+			if n := numbers[ad.Type()]; n != nil {
+				*n = int(ad.Uint32())
+			}
+		}
+	}
+	if err := ad.Err(); err != nil {
+		return l, fmt.Errorf("the kernel's message of interface %s: %w", l.Name, err)
+	}
+	return l, nil
+}
+
+// parseStats reads as much as this kernel has: newer ones append to the struct.
+func parseStats(b []byte) *Stats {
+	s := &Stats{}
+	full := make([]byte, binary.Size(s))
+	copy(full, b)
+	if _, err := binary.Decode(full, binary.NativeEndian, s); err != nil {
+		return nil // it has the size it needs
+	}
+	return s
+}
+
+// Change sets attributes of the interface with an index.
+func (c *Conn) Change(index int, fill func(*netlink.AttributeEncoder)) error {
+	_, err := c.ask(unix.RTM_SETLINK, netlink.Acknowledge, ifinfo(index, 0, 0), fill)
+	return err
+}
+
+// SetNumber sets one attribute that is a number, such as unix.IFLA_MTU.
+func (c *Conn) SetNumber(index int, attr uint16, v int) error {
+	return c.Change(index, func(ae *netlink.AttributeEncoder) { ae.Uint32(attr, uint32(v)) })
+}
+
+// SetUp sets the interface up or down.
+func (c *Conn) SetUp(index int, up bool) error {
+	flags := uint32(0)
+	if up {
+		flags = unix.IFF_UP
+	}
+	_, err := c.ask(unix.RTM_NEWLINK, netlink.Acknowledge, ifinfo(index, flags, unix.IFF_UP), nil)
+	return err
+}
+
+// Delete removes a virtual interface.
+func (c *Conn) Delete(index int) error {
+	_, err := c.ask(unix.RTM_DELLINK, netlink.Acknowledge, ifinfo(index, 0, 0), nil)
+	return err
+}
+
+// VethEnd is one end of a veth link.
+type VethEnd struct {
+	Name string
+	MTU  int
+}
+
+// vethPeer is VETH_INFO_PEER (include/uapi/linux/veth.h).
+const vethPeer = 1
+
+// AddVeth makes a veth link: one end here, the other in the network namespace of a
+// descriptor.
+func (c *Conn) AddVeth(here, there VethEnd, thereNS int) error {
+	end := func(ae *netlink.AttributeEncoder, e VethEnd) {
+		ae.String(unix.IFLA_IFNAME, e.Name)
+		ae.Uint32(unix.IFLA_MTU, uint32(e.MTU))
+	}
+	_, err := c.ask(unix.RTM_NEWLINK, netlink.Acknowledge|netlink.Create|netlink.Excl, ifinfo(0, 0, 0), func(ae *netlink.AttributeEncoder) {
+		end(ae, here)
+		ae.Nested(unix.IFLA_LINKINFO, func(info *netlink.AttributeEncoder) error {
+			info.String(unix.IFLA_INFO_KIND, "veth")
+			info.Nested(unix.IFLA_INFO_DATA, func(data *netlink.AttributeEncoder) error {
+				peer := netlink.NewAttributeEncoder()
+				end(peer, there)
+				peer.Uint32(unix.IFLA_NET_NS_FD, uint32(thereNS))
+				attrs, err := peer.Encode()
+				data.Bytes(vethPeer, append(ifinfo(0, 0, 0), attrs...))
+				return err
+			})
+			return nil
+		})
+	})
+	return err
+}
+
+// Links is [Conn.Links] of the calling thread's network namespace.
+func Links() ([]Link, error) { return once((*Conn).Links) }
+
+// LinkNamed is [Conn.Named] in the calling thread's network namespace.
+func LinkNamed(name string) (Link, error) {
+	return once(func(c *Conn) (Link, error) { return c.Named(name) })
+}

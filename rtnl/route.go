@@ -1,0 +1,48 @@
+package rtnl
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Route is the index of the interface by which packets to an address leave.
+func (c *Conn) Route(to netip.Addr) (index int, err error) {
+	to = to.WithZone("").Unmap()
+	h := make([]byte, unix.SizeofRtMsg)
+	h[0], h[1] = family(to), byte(to.BitLen())
+	msgs, err := c.ask(unix.RTM_GETROUTE, 0, h, func(ae *netlink.AttributeEncoder) { ae.Bytes(unix.RTA_DST, to.AsSlice()) })
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range msgs {
+		if len(m.Data) < unix.SizeofRtMsg {
+			return 0, fmt.Errorf("the kernel's message of a route has %d bytes", len(m.Data))
+		}
+		ad, err := netlink.NewAttributeDecoder(m.Data[unix.SizeofRtMsg:])
+		if err != nil {
+			return 0, err
+		}
+		for ad.Next() {
+			if ad.Type() == unix.RTA_OIF {
+				return int(ad.Uint32()), nil
+			}
+		}
+	}
+	return 0, unix.ENETUNREACH
+}
+
+// RouteDev is the name of the interface by which packets to an address leave the
+// calling thread's network namespace.
+func RouteDev(to netip.Addr) (string, error) {
+	return once(func(c *Conn) (string, error) {
+		index, err := c.Route(to)
+		if err != nil {
+			return "", err
+		}
+		l, err := c.Link(index)
+		return l.Name, err
+	})
+}

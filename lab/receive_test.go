@@ -89,15 +89,3 @@ func TestTail(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
-
-// Nobody may read more than the user's umask lets them.
-func TestReceiveTarHeedsTheUmask(t *testing.T) {
-	defer syscall.Umask(syscall.Umask(0o077))
-	dir := t.TempDir()
-	if err := receiveTar(archive(t, map[string]string{"out/a": "one"}), dir, nil); err != nil {
-		t.Fatal(err)
-	}
-	if st, err := os.Stat(filepath.Join(dir, "a")); err != nil || st.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", st.Mode(), err)
-	}
-}

@@ -180,17 +180,6 @@ func TestMkdirAll(t *testing.T) {
 	}
 }
 
-// Nothing is made in a place that belongs to somebody else.
-func TestMkdirAllOfStrangers(t *testing.T) {
-	needRoot(t)
-	theirs := mkdir(t, 0o755, t.TempDir(), "theirs")
-	chown(t, theirs, stranger, stranger)
-	wantErr(t, MkdirAll(filepath.Join(theirs, "a", "b"), 0o700), "belongs to user 4711")
-	if e, _ := os.ReadDir(theirs); len(e) != 0 {
-		t.Errorf("made %v", e)
-	}
-}
-
 // In a user namespace the machine's root is nobody.
 func TestUserNamespace(t *testing.T) {
 	if os.Getenv("ZCBENCH_TRUST_DIR") != "" {

@@ -26,7 +26,7 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 		}
 		missing = st.missing
 	}
-	p := preview{spec: e.Spec, missing: remembered(missing), power: e.Power, oneMachine: e.Spec.SUT.Host == ""}
+	p := preview{spec: e.Spec, missing: remembered(missing), power: e.Power, trusted: e.TrustFile, oneMachine: e.Spec.SUT.Host == ""}
 	if hostErr == nil {
 		p.stage, p.oneMachine = st, st.SUT.SameMachine(st.TG)
 	}
@@ -39,9 +39,13 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	if probe := e.Spec.Cells[0].Probe; probe != "" && !slices.ContainsFunc(e.Spec.Cells, func(c results.Cell) bool { return c.Probe != probe }) {
 		fmt.Fprintf(w, "eBPF probes with every run: %s\n", strings.Join(e.Spec.Cells[0].Probes(), ", "))
 	}
+	if e.Power.On() {
+		fmt.Fprintf(w, "power: %s\n", e.Power.plan())
+	}
 	p.cells(w)
 	p.settings(w)
 	p.programs(w)
+	p.reached(w)
 	p.order(w)
 	p.time(w)
 	if hostErr != nil {
@@ -62,6 +66,7 @@ type preview struct {
 	spec    *matrix.Spec
 	missing func(results.Cell) *Missing
 	power   PowerOptions
+	trusted bool // the file, by the user
 
 	stage      *stage // nil: the hosts were not asked
 	oneMachine bool   // both ends are one, as far as is known

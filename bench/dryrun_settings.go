@@ -192,11 +192,7 @@ func (p preview) programs(w io.Writer) {
 		}
 		lines = append(lines, fmt.Sprintf("%s: ssh %s, and zcbench's own agent there %s", x.name, spec.Dest, how))
 	}
-	for _, s := range p.power.Sources {
-		if s.Name == "command" {
-			lines = append(lines, "power: "+s.Public()+", with the arguments that --power gives")
-		}
-	}
+	lines = append(lines, p.powerPrograms()...)
 	if len(lines) == 0 {
 		return
 	}

@@ -32,6 +32,10 @@ type Experiment struct {
 	StartPower func(*Runner) (*PowerMeter, error)
 	Power      PowerOptions // of StartPower, for DryRun's estimate and the journal's header
 
+	// TrustFile is the user's word that they have read the file. Without it a file
+	// whose power sources lead elsewhere than to the hosts' sensors is not run.
+	TrustFile bool
+
 	Resume bool // go on where the journal in Dir ends
 	Force  bool // also where plan, program or hosts are not those of the journal
 	Note   func(format string, args ...any)
@@ -189,6 +193,9 @@ func static(s *matrix.Spec, c results.Cell) *Missing {
 // Run plays the experiment and returns the records of this session. When ctx ends
 // the run under way is finished first.
 func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error) {
+	if err := e.Spec.Untrusted(); err != nil && !e.TrustFile {
+		return nil, &InputError{err}
+	}
 	if !e.Resume {
 		if err := results.Vacant(e.Dir); err != nil {
 			return nil, err

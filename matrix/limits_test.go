@@ -219,20 +219,6 @@ func TestSettingsOnTheList(t *testing.T) {
 	}
 }
 
-// No key of a file names a program: neither how power is measured, nor what runs
-// before or after. Where one ever does, it must be asked for with the file in hand.
-func TestAFileNamesNoProgram(t *testing.T) {
-	const ok = "name: x\nfactors: {rx: tcp, tx: tcp}\n"
-	for _, key := range []string{"power", "command", "exec", "hooks", "before", "after", "probe", "env", "ssh", "out", "include_file"} {
-		if _, err := Parse("x.yaml", []byte(ok+key+": x\n")); err == nil || !strings.Contains(err.Error(), "unknown key") {
-			t.Errorf("%s: %v", key, err)
-		}
-		if _, err := Parse("x.yaml", []byte(ok+"sut: {"+key+": x}\n")); err == nil || !strings.Contains(err.Error(), "unknown key") {
-			t.Errorf("sut.%s: %v", key, err)
-		}
-	}
-}
-
 // A file that has no end is not read to it.
 func TestReadFile(t *testing.T) {
 	if _, err := ReadFile("/dev/zero"); err == nil || !strings.Contains(err.Error(), "more than 128 KiB") {

@@ -47,7 +47,7 @@ func Parse(name string, data []byte) (*Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.File = string(data)
+	s.File, s.fileName = string(data), name
 	return s, nil
 }
 
@@ -99,7 +99,7 @@ func (s *Spec) checkAdaptive(root ast.Node) error {
 }
 
 func (s *Spec) fields(x *expansion) []field {
-	return []field{
+	return append([]field{
 		{"name", read(&s.Name, parseFileName)},
 		{"description", read(&s.Description, parseText)},
 		{"sut", func(n ast.Node) error { return readMap(n, "sut", s.SUT.fields(true)) }},
@@ -125,7 +125,7 @@ func (s *Spec) fields(x *expansion) []field {
 		{"probe_sample", read(&s.Common.ProbeSample, results.ParseProbeSample)},
 		{"sample_interval", read(&s.Common.SampleInterval, duration(20*time.Millisecond))},
 		{"stall", read(&s.Common.Stall, duration(100*time.Millisecond))},
-	}
+	}, s.Power.fields()...)
 }
 
 func (e *End) fields(sut bool) []field {
@@ -327,8 +327,13 @@ func parsePace(s string) (uint64, error) {
 	return uint64(r), err
 }
 
+const mostDuration = 24 * time.Hour
+
 func duration(least time.Duration) func(string) (time.Duration, error) {
-	const most = 24 * time.Hour
+	return durationWithin(least, mostDuration)
+}
+
+func durationWithin(least, most time.Duration) func(string) (time.Duration, error) {
 	return func(s string) (time.Duration, error) {
 		d, err := time.ParseDuration(s)
 		switch {

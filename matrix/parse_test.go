@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -228,7 +229,9 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte("name: x\nfactors: {rx: tcp, tx: tcp}\nexclude: [{rx: tcp}]\n? a\n"))
 	for _, s := range []string{strings.Repeat("[", 2000), strings.Repeat("{a: ", 500), strings.Repeat("- ", 500), stairs(100, "a:"), "\ufeffname: x\n", "a: &a [*a]\n",
-		"name: ..\n", "!!map {}", "? ? ?", "name: x\nsut: {settings: {sysctl: {kernel.core_pattern: '|/x'}}}\n", keys(200)} {
+		"name: ..\n", "!!map {}", "? ? ?", "name: x\nsut: {settings: {sysctl: {kernel.core_pattern: '|/x'}}}\n", keys(200),
+		plain + "power: [auto, sut:rapl, 'command=touch /x?name=a', redfish=https://evil, ipmi?device=/dev/watchdog]\npower_idle: 1s\n",
+		plain + "power: nvml?helper=/x\npower_interval: 20ms\npower_guard: 0s\n", plain + "power: {a: b}\n"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -241,6 +244,14 @@ func FuzzParse(f *testing.F) {
 		}
 		if n := s.Name; strings.ContainsAny(n, "/\x00\n\x1b") || n == "." || n == ".." || filepath.Join("out", n) != "out/"+n {
 			t.Fatalf("name %q", n)
+		}
+		if s.Untrusted() == nil {
+			for _, p := range s.Power.Sources {
+				o := p.Spec.Options
+				if !slices.Contains([]string{"", "rapl", "ipmi", "nvml", "hwmon"}, p.Spec.Name) || o.Get("root")+o.Get("device")+o.Get("helper") != "" {
+					t.Fatalf("power source %q is taken for harmless", p.Text)
+				}
+			}
 		}
 		for _, e := range []End{s.SUT, s.TG} {
 			for name, value := range e.Settings.Sysctl {

@@ -27,9 +27,12 @@ type Spec struct {
 	Gates  results.Gates
 	Common Common
 
+	Power Power `json:"-"`
+
 	File string `json:"-"` // the text that was parsed
 
-	ipv6At ast.Node // where the file says IPv6; nil: it does not
+	fileName string
+	ipv6At   ast.Node // where the file says IPv6; nil: it does not
 }
 
 // End is one end of the flow and what is set on its host for all cells.

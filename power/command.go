@@ -20,6 +20,7 @@ import (
 
 var commandKind = kind{inBand: true, summary: "any command that prints watts", example: "command='ipmitool dcmi power reading | sed -n s/.*Inst.*:.//p'",
 	options: []string{"scope"},
+	reaches: func(s Spec) []Reach { return []Reach{{Does: Runs, What: "/bin/sh -c " + quote(s.Target)}} },
 	check: func(s Spec) error {
 		if _, err := commandScope(s); err != nil {
 			return err

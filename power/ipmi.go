@@ -8,6 +8,7 @@ import (
 )
 
 var ipmiKind = kind{inBand: true, summary: "the BMC's power reading (IPMI DCMI)", example: "ipmi",
+	reaches: opens("device"),
 	options: []string{"device"},
 	open:    func(s Spec) (Source, error) { return openIPMI(s) },
 	survey: func() (string, error) {

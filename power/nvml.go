@@ -13,7 +13,13 @@ import (
 
 var nvmlKind = kind{inBand: true, summary: "NVIDIA GPUs (NVML)", example: "nvml",
 	options: []string{"helper"},
-	open:    func(s Spec) (Source, error) { return openNVML(s) },
+	reaches: func(s Spec) []Reach {
+		if p := s.Options.Get("helper"); p != "" {
+			return []Reach{{Does: Runs, What: p}}
+		}
+		return nil // our own, or none
+	},
+	open: func(s Spec) (Source, error) { return openNVML(s) },
 	survey: func() (string, error) {
 		names, err := listGPUs(Spec{})
 		return strings.Join(names, ", "), err

@@ -64,14 +64,20 @@ func ParseSpecs(texts []string) (specs []Spec, auto bool, err error) {
 			err = errors.Join(err, perr)
 			continue
 		}
-		if slices.ContainsFunc(specs, func(o Spec) bool {
-			return o.String() == s.String() && (o.Host == s.Host || o.Host == "" || s.Host == "")
-		}) {
-			err = errors.Join(err, fmt.Errorf("power source %s is named twice: give one a name of its own, ?name=other", s))
-		}
+		err = errors.Join(err, s.CheckTwice(specs))
 		specs = append(specs, s)
 	}
 	return specs, auto, err
+}
+
+// CheckTwice refuses a spec that results could not tell from one of the others.
+func (s Spec) CheckTwice(others []Spec) error {
+	if slices.ContainsFunc(others, func(o Spec) bool {
+		return o.String() == s.String() && (o.Host == s.Host || o.Host == "" || s.Host == "")
+	}) {
+		return fmt.Errorf("power source %s is named twice: give one a name of its own, ?name=other", s)
+	}
+	return nil
 }
 
 // Measure makes the figures of all sources, in their order, and the metrics of

@@ -9,8 +9,9 @@ import (
 )
 
 var ptdaemonKind = kind{summary: "SPEC PTDaemon, which speaks to a power analyzer", example: "ptdaemon=meterhost:8888",
-	check: needAddress("the daemon's address"),
-	open:  func(s Spec) (Source, error) { return openPTDaemon(s) }}
+	reaches: asks(func(s Spec) string { return withPort(s.Target, ptdaemonPort) }),
+	check:   needAddress("the daemon's address"),
+	open:    func(s Spec) (Source, error) { return openPTDaemon(s) }}
 
 // ptdaemonPort is where the daemon listens unless told otherwise.
 const ptdaemonPort = "8888"

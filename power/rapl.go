@@ -17,6 +17,7 @@ import (
 )
 
 var raplKind = kind{inBand: true, summary: "energy counters of the CPU packages (powercap)", example: "rapl",
+	reaches: opens("root"),
 	options: []string{"root"},
 	open: func(s Spec) (Source, error) {
 		r, err := openRAPL(raplRoot(s), s.declared(raplUncertainty))

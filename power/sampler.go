@@ -17,8 +17,9 @@ import (
 // Bounds of sampling.
 const (
 	DefaultInterval = 100 * time.Millisecond
-	leastInterval   = 10 * time.Millisecond
-	mostSamples     = 1 << 20 // per source: a day at 10 Hz
+	LeastInterval   = 10 * time.Millisecond
+	MostInterval    = time.Second // that is asked for; some sources are slower
+	mostSamples     = 1 << 20     // per source: a day at 10 Hz
 	mostFailures    = 1 << 20
 	mostReasons     = 4096 // of the newest failures whose texts are kept: 7 min at 10 Hz
 )
@@ -56,7 +57,7 @@ func Start(sources []Source, interval time.Duration) *Sampler {
 	s := &Sampler{cancel: cancel, started: counter.Monotonic()}
 	for _, src := range sources {
 		info := src.Info()
-		r := &reader{src: src, interval: max(interval, info.MinInterval, leastInterval), limit: readTime, most: mostSamples, done: make(chan struct{})}
+		r := &reader{src: src, interval: max(interval, info.MinInterval, LeastInterval), limit: readTime, most: mostSamples, done: make(chan struct{})}
 		r.trace = Trace{Info: info, Interval: r.interval}
 		if sp, ok := src.(Spender); ok {
 			r.opened = sp.SpentNs()

@@ -11,6 +11,7 @@ import (
 
 var scpiKind = kind{summary: "power meter that speaks SCPI over TCP (Yokogawa WT)", example: "scpi=meter:10001?item=3",
 	options: []string{"item"},
+	reaches: asks(func(s Spec) string { return withPort(s.Target, scpiPort) }),
 	check: func(s Spec) error {
 		if _, err := scpiItem(s); err != nil {
 			return err

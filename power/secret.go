@@ -17,10 +17,16 @@ type secrets struct {
 	file   map[string]string // nil: the environment
 }
 
+// secretsOption names the file that has a source's secrets.
+const secretsOption = "secrets"
+
+// secretsPrefix is how the environment's variables with a source's secrets begin.
+func secretsPrefix(s Spec) string { return "ZCBENCH_" + strings.ToUpper(s.Name) + "_" }
+
 // secretsOf are those of a spec: its option "secrets" names a file.
 func secretsOf(s Spec) (secrets, error) {
-	out := secrets{prefix: "ZCBENCH_" + strings.ToUpper(s.Name) + "_"}
-	path := s.Options.Get("secrets")
+	out := secrets{prefix: secretsPrefix(s)}
+	path := s.Options.Get(secretsOption)
 	if path == "" {
 		return out, nil
 	}

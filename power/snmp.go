@@ -18,8 +18,12 @@ import (
 
 var snmpKind = kind{summary: "power distribution unit over SNMP (APC, Raritan, any OID)", example: "snmp=apc@pdu.example?outlet=3",
 	options: []string{"outlet", "inlet", "pdu", "oid", "scale", "version", "level", "auth", "priv", "secrets"},
+	reaches: asksWithSecrets(func(s Spec) string { _, addr, _ := strings.Cut(s.Target, "@"); return withPort(addr, snmpPort) }),
 	check:   func(s Spec) error { _, err := parseSNMP(s); return err },
 	open:    func(s Spec) (Source, error) { return openSNMP(s) }}
+
+// snmpPort is where units listen unless told otherwise.
+const snmpPort = "161"
 
 // snmpPlan is what to ask a unit for: the sum of some OIDs.
 type snmpPlan struct {
@@ -256,7 +260,7 @@ func openSNMP(s Spec) (*snmp, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, port, err := net.SplitHostPort(withPort(plan.addr, "161"))
+	host, port, err := net.SplitHostPort(withPort(plan.addr, snmpPort))
 	if err != nil {
 		return nil, err
 	}

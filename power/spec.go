@@ -115,7 +115,7 @@ func (s Spec) SameInstrument(o Spec) bool { return s.instrument() == o.instrumen
 
 func (s Spec) instrument() string {
 	s.Options = maps.Clone(s.Options)
-	for _, name := range append(slices.Clone(commonOptions), "secrets") {
+	for _, name := range append(slices.Clone(commonOptions), secretsOption) {
 		delete(s.Options, name)
 	}
 	return s.full()
@@ -219,7 +219,10 @@ type kind struct {
 	example    string
 	options    []string
 	check      func(Spec) error
-	open       func(Spec) (Source, error)
+	// reaches is what the spec's own words lead to. A kind without it counts as one
+	// that runs a program.
+	reaches func(Spec) []Reach
+	open    func(Spec) (Source, error)
 	// survey says what is there without being told where; nil for a source that
 	// needs a target.
 	survey func() (found string, err error)

@@ -27,6 +27,11 @@ func matrixCommand() *cobra.Command {
 each cell once, every second block backwards, so that slow drift hits all cells
 alike. Every run is in DIR/journal.jsonl before the next one starts.
 
+A file can say how power is measured; flags that are given count in place of its
+keys, --power '' measures none. A file from somebody else is not obeyed blindly:
+power sources of it that run a program, or lead to an address or a path, need
+--trust-file. --dry-run prints them, and all that is set; it starts none.
+
 Ctrl-C ends after the run under way; --resume goes on later, also after kill -9.
 
 Exit status: 0 the plan was played, 1 it ended early, or a run failed or is
@@ -46,6 +51,7 @@ input. After --resume all runs of the journal count.`,
 	fs.StringVar(&f.sut, "sut", "", "host of the receiver, instead of the file's")
 	fs.StringVar(&f.tg, "tg", "", "host of the sender, instead of the file's")
 	fs.StringVar(&f.dev, "dev", "", "the SUT's interface, instead of the file's")
+	fs.BoolVar(&f.trust, "trust-file", false, "allow power sources of the file that run a program, or lead to an address or a path: read it first")
 	addProbeFlag(fs, &f.probes)
 	return cmd
 }
@@ -53,6 +59,7 @@ input. After --resume all runs of the journal count.`,
 type matrixFlags struct {
 	out, sut, tg, dev        string
 	dry, resume, force, json bool
+	trust                    bool
 	probes                   []string
 	power                    powerflag.Flags
 }
@@ -62,6 +69,7 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
+	f.power.Under(&spec.Power)
 	watts, err := f.power.Options()
 	if err != nil {
 		return err
@@ -72,7 +80,7 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.New(cmd.ErrOrStderr()),
 		Resume: f.resume || f.force, Force: f.force, Notices: cmd.ErrOrStderr(),
 		Note: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) }}
-	e.Power = watts
+	e.Power, e.TrustFile = watts, f.trust
 	e.StartPower = func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) }
 	if f.dry {
 		err := e.DryRun(cmd.Context(), cmd.OutOrStdout())

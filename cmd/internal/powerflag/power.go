@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/power"
 )
 
@@ -17,16 +19,38 @@ import (
 type Flags struct {
 	sources               []string
 	interval, idle, guard time.Duration
+	flags                 *pflag.FlagSet
 }
 
 // AddFlags defines the flags, with the given rest and guard unless the user says
 // otherwise.
 func (p *Flags) AddFlags(cmd *cobra.Command, idle, guard time.Duration) {
 	f := cmd.Flags()
+	p.flags = f
 	f.StringSliceVar(&p.sources, "power", nil, "power sources, the first makes power_w: auto, later (zcbench power import), or as `zcbench power --source list` shows; sut:NAME and tg:NAME are for one host")
 	f.DurationVar(&p.interval, "power-interval", power.DefaultInterval, "between two readings of a source, where it can be so fast")
 	f.DurationVar(&p.idle, "power-idle", idle, "of rest whose power is measured before the runs and after each; 0 measures none")
 	f.DurationVar(&p.guard, "power-guard", guard, "of load on both sides of the window, and of rest before --power-idle; SPEC asks for 10s")
+}
+
+// Under puts the flags that were given above what an experiment file says, which then
+// has no sources left that do not count.
+func (p *Flags) Under(file *matrix.Power) {
+	if p.flags.Changed("power") {
+		file.Sources = nil
+	}
+	for _, s := range file.Sources {
+		p.sources = append(p.sources, s.Text)
+	}
+	for _, x := range []struct {
+		flag string
+		to   *time.Duration
+		said *time.Duration
+	}{{"power-interval", &p.interval, file.Interval}, {"power-idle", &p.idle, file.Idle}, {"power-guard", &p.guard, file.Guard}} {
+		if x.said != nil && !p.flags.Changed(x.flag) {
+			*x.to = *x.said
+		}
+	}
 }
 
 // Options reads the flags.
@@ -36,8 +60,8 @@ func (p *Flags) Options() (bench.PowerOptions, error) {
 	if o.Sources, o.Auto, err = power.ParseSpecs(slices.DeleteFunc(slices.Clone(p.sources), func(s string) bool { return s == power.Later })); err != nil {
 		return o, cli.UsageError(err)
 	}
-	if p.interval < 10*time.Millisecond || p.interval > time.Second {
-		return o, cli.Usagef("--power-interval %v: must be 10ms to 1s", p.interval)
+	if p.interval < power.LeastInterval || p.interval > power.MostInterval {
+		return o, cli.Usagef("--power-interval %v: must be %v to %v", p.interval, power.LeastInterval, power.MostInterval)
 	}
 	if p.idle < 0 || p.guard < 0 {
 		return o, cli.Usagef("--power-idle and --power-guard must not be negative")

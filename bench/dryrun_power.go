@@ -1,0 +1,73 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/zcbench/zcbench/power"
+)
+
+// powerPrograms are the programs that power sources start: the file's in full, because
+// who runs it must read them; those of flags as results name them, because who gives
+// them knows, and screens are seen by others.
+func (p preview) powerPrograms() []string {
+	if len(p.spec.Power.Sources) > 0 { // then --power was not given
+		return p.reaches("power: ", power.Runs)
+	}
+	var lines []string
+	for _, s := range p.power.Sources {
+		for _, r := range s.Reaches() {
+			switch {
+			case r.Does != power.Runs:
+			case s.Name == "command":
+				lines = append(lines, "power: "+s.Public()+", with the arguments that --power gives")
+			default:
+				lines = append(lines, "power: "+r.What)
+			}
+		}
+	}
+	return lines
+}
+
+// reached prints where else the file's power sources lead, and what it takes to run
+// them.
+func (p preview) reached(w io.Writer) {
+	if lines := p.reaches("", power.Asks, power.Opens); len(lines) > 0 {
+		fmt.Fprintf(w, "\nasked and opened to read power\n  %s\n", strings.Join(lines, "\n  "))
+	}
+	if p.spec.Untrusted() != nil && !p.trusted {
+		fmt.Fprintln(w, "\nto run this takes --trust-file: the file names what is marked so")
+	}
+}
+
+// reaches are the lines of what the file's power sources do of some deeds.
+func (p preview) reaches(prefix string, deeds ...power.Deed) []string {
+	state := "needs --trust-file"
+	if p.trusted {
+		state = "allowed by --trust-file"
+	}
+	var lines []string
+	for _, s := range p.spec.Power.Sources {
+		for _, r := range s.Reaches() {
+			for _, d := range deeds {
+				if r.Does == d {
+					lines = append(lines, fmt.Sprintf("%s%s   (%s, %s)", prefix, of(s.Spec.Host, r), p.spec.Place(s), state))
+				}
+			}
+		}
+	}
+	return lines
+}
+
+// of says what is done, and for which host if not for both.
+func of(role string, r power.Reach) string {
+	text := r.String()
+	if r.Does == power.Runs {
+		text = r.What
+	}
+	if role != "" {
+		text = strings.ToUpper(role) + ": " + text
+	}
+	return text
+}

@@ -1,0 +1,131 @@
+package bench
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
+)
+
+const reaching = `
+name: reaching
+factors: {rx: tcp, tx: tcp}
+power:
+  - rapl
+  - sut:command=/opt/meter -u admin:SECRET "$HOME"
+  - tg:redfish=https://bmc.example
+  - csv=meter.csv
+  - nvml?helper=/opt/helper
+`
+
+// The dry run prints in full what the file's power sources run, ask and open, and what
+// that takes.
+func TestDryRunOfAFilesPower(t *testing.T) {
+	for _, x := range []struct {
+		state, end string
+		trusted    bool
+	}{{state: "needs --trust-file", end: "\nto run this takes --trust-file: the file names what is marked so\n"}, {state: "allowed by --trust-file", trusted: true}} {
+		want := strings.ReplaceAll(`
+programs that are started
+  power: SUT: /bin/sh -c '/opt/meter -u admin:SECRET "$HOME"'   (x.yaml:6:5, STATE)
+  power: /opt/helper   (x.yaml:9:5, STATE)
+
+asked and opened to read power
+  TG: asks https://bmc.example with the secrets of ZCBENCH_REDFISH_*   (x.yaml:7:5, STATE)
+  opens meter.csv   (x.yaml:8:5, STATE)
+`, "STATE", x.state) + x.end
+		var b bytes.Buffer
+		p := preview{spec: experiment(t, reaching).Spec, trusted: x.trusted}
+		p.programs(&b)
+		p.reached(&b)
+		if d := cmp.Diff(want, b.String()); d != "" {
+			t.Errorf("-want +got\n%s", d)
+		}
+	}
+}
+
+// A file's sensors need nobody's leave, and nothing is said of it. A helper that a flag
+// names is a program that is started.
+func TestDryRunOfHarmlessPower(t *testing.T) {
+	e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\npower: [auto, later, rapl, sut:nvml]\n")
+	var b bytes.Buffer
+	p := preview{spec: e.Spec}
+	p.programs(&b)
+	p.reached(&b)
+	if b.Len() > 0 {
+		t.Errorf("%s", b.String())
+	}
+	flag, err := power.ParseSpec("nvml?helper=/opt/helper")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = preview{spec: experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\n").Spec, power: PowerOptions{Sources: []power.Spec{flag}}}
+	p.programs(&b)
+	p.reached(&b)
+	if want := "\nprograms that are started\n  power: /opt/helper\n"; b.String() != want {
+		t.Errorf("%q", b.String())
+	}
+}
+
+// A file is refused before hosts are reached or anything is written, also when it is
+// resumed or its plan is that of another.
+func TestUntrustedFileIsNotRun(t *testing.T) {
+	for _, source := range []string{"command=touch /x", "nvml?helper=/x", "redfish=https://evil", "snmp=apc@evil", "scpi=evil", "ptdaemon=evil", "csv=/x", "ipmi?device=/x", "tg:rapl?root=/x", "hwmon?root=/x"} {
+		for _, resume := range []bool{false, true} {
+			e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\nsut: {host: \"netns:zcbench-no-such\"}\ntg: {host: \"netns:zcbench-no-such\"}\npower:\n  - "+source+"\n")
+			e.Resume, e.Force = resume, resume
+			e.StartPower = func(*Runner) (*PowerMeter, error) { t.Error("power is measured"); return nil, nil }
+			_, err := e.Run(t.Context())
+			var at *matrix.Error
+			if !errors.As(err, &at) || at.Line != 6 || at.Column != 5 || !strings.Contains(err.Error(), "--trust-file") || !errors.As(err, new(*InputError)) {
+				t.Errorf("%s: %v", source, err)
+			}
+			if _, err := os.Stat(e.Dir); err == nil {
+				t.Errorf("%s: there are results", source)
+			}
+			e.TrustFile = true
+			if _, err := e.Run(t.Context()); err == nil || errors.As(err, &at) {
+				t.Errorf("%s, trusted: %v", source, err)
+			}
+		}
+	}
+}
+
+// The file's sources are recorded as those of flags are: a command by its program.
+func TestIntegrationTrustedFile(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes network namespaces")
+	}
+	ran := filepath.Join(t.TempDir(), "ran")
+	e := experiment(t, strings.Replace(small, "rx: [tcp, uring, devmem]", "rx: tcp", 1)+"warmup: false\npower: ['command=touch "+ran+"; echo 7']\n")
+	e.Power = PowerOptions{Sources: []power.Spec{e.Spec.Power.Sources[0].Spec}}
+	e.StartPower = func(r *Runner) (*PowerMeter, error) { return StartPower(t.Context(), e.Power, r) }
+	if err := e.DryRun(t.Context(), new(bytes.Buffer)); err != nil {
+		t.Errorf("a dry run is refused: %v", err)
+	}
+	if _, err := e.Run(t.Context()); !errors.As(err, new(*matrix.Error)) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Fatal("the file's command was run")
+	}
+	e.TrustFile = true
+	recs, err := e.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(ran); err != nil || recs[0].SUT.PowerSource != "command=touch" {
+		t.Errorf("%v; power of %s; %v", err, recs[0].SUT.PowerSource, recs[0].Warnings)
+	}
+	j, err := results.Read(filepath.Join(e.Dir, results.JournalFile))
+	if err != nil || !strings.HasPrefix(j.Header.Plan.Power.Sources[0], "command=touch#") {
+		t.Errorf("%v, %v", j.Header.Plan.Power, err)
+	}
+}

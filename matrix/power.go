@@ -1,0 +1,111 @@
+package matrix
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/zcbench/zcbench/power"
+)
+
+// MaxPower is the most power sources that a file may name.
+const MaxPower = 100
+
+// Power is how power is measured beside the runs, as far as the file says. It is no
+// part of the plan's hash: journals compare what power was really measured with, which
+// flags have a word in.
+type Power struct {
+	Sources []PowerSource
+	// Nil: the file does not say.
+	Interval, Idle, Guard *time.Duration
+}
+
+// PowerSource is a source that the file names.
+type PowerSource struct {
+	Text string     // as --power takes it
+	Spec power.Spec // zero for [power.Auto] and [power.Later]
+
+	Line, Column int // in the file
+}
+
+// Reaches is what the words of the source lead to (see [power.Spec.Reaches]).
+func (s PowerSource) Reaches() []power.Reach {
+	if s.Text == power.Auto || s.Text == power.Later {
+		return nil
+	}
+	return s.Spec.Reaches()
+}
+
+// Place is where the source stands, for people.
+func (s *Spec) Place(p PowerSource) string {
+	return fmt.Sprintf("%s:%d:%d", s.fileName, p.Line, p.Column)
+}
+
+// Trusting is the fix of [Spec.Untrusted].
+const Trusting = "read the file, then allow it with --trust-file"
+
+// Untrusted is the first power source that leads elsewhere than to the sensors of the
+// hosts: to a program, which would run as whoever runs the file, often as root; to an
+// address, which would get the user's passwords; or to a path. The file's author is
+// often somebody else. Nil: there is none.
+func (s *Spec) Untrusted() error {
+	what := map[power.Deed]string{power.Runs: "runs a program", power.Asks: "asks an address", power.Opens: "opens a path"}
+	for _, p := range s.Power.Sources {
+		if r := p.Reaches(); len(r) > 0 {
+			return &Error{File: s.fileName, Line: p.Line, Column: p.Column,
+				Msg: fmt.Sprintf("power source %s %s that the file names: %s (--dry-run shows what)", p.Spec.Name, what[r[0].Does], Trusting)}
+		}
+	}
+	return nil
+}
+
+func (p *Power) fields() []field {
+	limited := func(to **time.Duration, least, most time.Duration) func(ast.Node) error {
+		return func(n ast.Node) error {
+			*to = new(time.Duration)
+			return read(*to, durationWithin(least, most))(n)
+		}
+	}
+	return []field{
+		{"power", p.sources},
+		{"power_interval", limited(&p.Interval, power.LeastInterval, power.MostInterval)},
+		{"power_idle", limited(&p.Idle, 0, mostDuration)},
+		{"power_guard", limited(&p.Guard, 0, mostDuration)},
+	}
+}
+
+func (p *Power) sources(n ast.Node) error {
+	nodes := list(n)
+	if len(nodes) > MaxPower {
+		return at(nodes[MaxPower], "more than %d power sources", MaxPower)
+	}
+	var specs []power.Spec
+	for _, n := range nodes {
+		text, err := scalar(n)
+		if err != nil {
+			return err
+		}
+		s := PowerSource{Text: text}
+		s.Line, s.Column = position(n.GetToken())
+		if text != power.Auto && text != power.Later {
+			if s.Spec, err = parsePower(text, specs); err != nil {
+				return at(n, "%v", err)
+			}
+			specs = append(specs, s.Spec)
+		}
+		p.Sources = append(p.Sources, s)
+	}
+	return nil
+}
+
+func parsePower(text string, before []power.Spec) (power.Spec, error) {
+	if strings.Contains(text, "\n") {
+		return power.Spec{}, fmt.Errorf("power source %.40q has a line break: put what is longer into a script", text)
+	}
+	s, err := power.ParseSpec(text)
+	if err == nil {
+		err = s.CheckTwice(before)
+	}
+	return s, err
+}

@@ -230,6 +230,25 @@ func TestStrangersJournal(t *testing.T) {
 	}
 }
 
+// Who chose a journal's name does not choose what the user then types.
+func TestNameOfAJournalIsOneWord(t *testing.T) {
+	path := "/tmp/x/1-1-1;$(touch pwn).lease"
+	for _, why := range []error{os.ErrInvalid, &trust.Error{Path: path, Why: "is odd", How: "rm"}} {
+		if fix := makeOurs(path, why); strings.Contains(strings.ReplaceAll(fix, "'"+path+"'", ""), "pwn") {
+			t.Error(fix)
+		}
+	}
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, filepath.Base(path))
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := openJournal(fifo, FinishOptions{})
+	if fix := stream.FixOf(err); !strings.Contains(fix, "rm '"+fifo+"'") {
+		t.Errorf("%v: %s", err, fix)
+	}
+}
+
 // Links and pipes are neither followed nor opened.
 func TestNoJournal(t *testing.T) {
 	m := newMachine()

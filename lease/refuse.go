@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/internal/trust"
@@ -47,13 +48,14 @@ func openJournal(path string, o FinishOptions) (*os.File, error) {
 	return f, nil
 }
 
-// takeOver keeps others from writing to a file that is ours.
+// takeOver keeps others from writing to a file that is ours. One with a second name may
+// be no journal: in an open folder anybody can give another name to what they may write.
 func takeOver(f *os.File, dry bool) error {
 	st, err := f.Stat()
 	switch {
 	case err != nil:
 		return err
-	case !st.Mode().IsRegular() || !ownedByUs(st):
+	case !st.Mode().IsRegular() || !ownedByUs(st) || st.Sys().(*syscall.Stat_t).Nlink > 1:
 		return unix.EPERM
 	case dry:
 		return nil

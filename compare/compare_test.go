@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -167,6 +169,21 @@ func TestLoad(t *testing.T) {
 	os.Remove(filepath.Join(dir, results.JournalFile))
 	if s, err := Load(dir); err != nil || len(s.Cells) != 2 {
 		t.Errorf("a folder of CSVs: %+v, %v", s, err)
+	}
+	// A folder from somebody else has nothing that is waited for.
+	path := filepath.Join(dir, results.RunsFile)
+	if err := errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { _, err := Load(dir); done <- err }()
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Error("a pipe has runs")
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("waits for a writer")
 	}
 }
 

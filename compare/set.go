@@ -96,19 +96,23 @@ func load(path string) (j results.Journal, err error) {
 		return j, err
 	}
 	if !st.IsDir() {
-		f, err := os.Open(path)
-		if err != nil {
-			return j, err
-		}
-		defer f.Close()
-		if j.Records, err = results.ReadRuns(f); err != nil {
-			err = fmt.Errorf("%s: %w", path, err)
-		}
-		return j, err
+		return loadCSV(path, os.Open) // that may be a pipe
 	}
 	j, err = gate.ReadFigures(filepath.Join(path, results.JournalFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return load(filepath.Join(path, results.RunsFile)) // a folder of CSVs alone
+	if errors.Is(err, fs.ErrNotExist) { // a folder of CSVs alone
+		return loadCSV(filepath.Join(path, results.RunsFile), results.Open)
+	}
+	return j, err
+}
+
+func loadCSV(path string, open func(string) (*os.File, error)) (j results.Journal, err error) {
+	f, err := open(path)
+	if err != nil {
+		return j, err
+	}
+	defer f.Close()
+	if j.Records, err = results.ReadRuns(f); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return j, err
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/internal/trust"
 	"golang.org/x/sys/unix"
 )
@@ -182,7 +183,7 @@ func openLock(path string) (*os.File, error) {
 // linkError says what it means that a path was not followed.
 func linkError(path string, err error) error {
 	if errors.Is(err, unix.ELOOP) {
-		return &trust.Error{Path: path, Why: "is a symbolic link", How: "find out who put it there, and remove it: rm " + path}
+		return &trust.Error{Path: path, Why: "is a symbolic link", How: "find out who put it there, and remove it: rm " + cmdline.Quote(path)}
 	}
 	return err
 }

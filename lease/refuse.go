@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
+	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/internal/trust"
 	"github.com/zcbench/zcbench/stream"
 	"golang.org/x/sys/unix"
@@ -18,7 +20,7 @@ import (
 func adoptCommand() string {
 	const command = "zcbench restore --adopt (with --host from another host)"
 	if d := os.Getenv(DirEnv); d != "" {
-		return DirEnv + "=" + d + " " + command
+		return DirEnv + "=" + cmdline.Quote(d) + " " + command
 	}
 	return command
 }
@@ -29,7 +31,7 @@ func openJournal(path string, o FinishOptions) (*os.File, error) {
 	if st, err := os.Lstat(path); err != nil {
 		return nil, err
 	} else if !st.Mode().IsRegular() && st.Mode()&fs.ModeSymlink == 0 {
-		return nil, &trust.Error{Path: path, Why: "is no regular file", How: "find out who put it there, and remove it: rm " + path}
+		return nil, &trust.Error{Path: path, Why: "is no regular file", How: "find out who put it there, and remove it: rm " + cmdline.Quote(path)}
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -46,13 +48,14 @@ func openJournal(path string, o FinishOptions) (*os.File, error) {
 	return f, nil
 }
 
-// takeOver keeps others from writing to a file that is ours.
+// takeOver keeps others from writing to a file that is ours. One with a second name may
+// be no journal: in an open folder anybody can give another name to what they may write.
 func takeOver(f *os.File, dry bool) error {
 	st, err := f.Stat()
 	switch {
 	case err != nil:
 		return err
-	case !st.Mode().IsRegular() || !ownedByUs(st):
+	case !st.Mode().IsRegular() || !ownedByUs(st) || st.Sys().(*syscall.Stat_t).Nlink > 1:
 		return unix.EPERM
 	case dry:
 		return nil
@@ -79,7 +82,7 @@ func makeOurs(path string, why error) string {
 	if errors.As(why, &te) && (te.Path == path || te.Path == filepath.Dir(path)) {
 		return te.Fix() + "; then: " + adoptCommand()
 	}
-	return fmt.Sprintf("then: d=$(mktemp -d) && cp -- %s $d && %s=$d zcbench restore --adopt", path, DirEnv)
+	return fmt.Sprintf("then: d=$(mktemp -d) && cp -- %s $d && %s=$d zcbench restore --adopt", cmdline.Quote(path), DirEnv)
 }
 
 // peek reads a file that may be anybody's; nil, if it is no journal.
@@ -145,7 +148,7 @@ func (j *Journal) distrust(path string, err error) *Report {
 	case len(r.Steps) > 0 || err == nil:
 		r.Fix = "if that is right: " + adoptCommand()
 	default:
-		r.Fix = "look at the file, set what it names by hand, and remove it: rm " + path
+		r.Fix = "look at the file, set what it names by hand, and remove it: rm " + cmdline.Quote(path)
 	}
 	return r
 }

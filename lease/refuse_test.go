@@ -230,6 +230,42 @@ func TestStrangersJournal(t *testing.T) {
 	}
 }
 
+// Who chose a journal's name does not choose what the user then types.
+func TestNameOfAJournalIsOneWord(t *testing.T) {
+	path := "/tmp/x/1-1-1;$(touch pwn).lease"
+	for _, why := range []error{os.ErrInvalid, &trust.Error{Path: path, Why: "is odd", How: "rm"}} {
+		if fix := makeOurs(path, why); strings.Contains(strings.ReplaceAll(fix, "'"+path+"'", ""), "pwn") {
+			t.Error(fix)
+		}
+	}
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, filepath.Base(path))
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := openJournal(fifo, FinishOptions{})
+	if fix := stream.FixOf(err); !strings.Contains(fix, "rm '"+fifo+"'") {
+		t.Errorf("%v: %s", err, fix)
+	}
+}
+
+// To adopt an open folder changes no file elsewhere that has been given a name there.
+func TestSecondNameIsNotAdopted(t *testing.T) {
+	base := t.TempDir()
+	victim, dir := filepath.Join(base, "victim"), filepath.Join(base, "open")
+	err := errors.Join(os.WriteFile(victim, []byte("x"), 0o600), os.Chmod(victim, 0o666), os.Mkdir(dir, 0o700),
+		os.Chmod(dir, 0o777), os.Link(victim, filepath.Join(dir, "1-1-1.lease")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := finishDir(t, FinishOptions{Dir: dir, All: true, Adopt: true}); r.State != Refused {
+		t.Errorf("%+v", r)
+	}
+	if st, err := os.Stat(victim); err != nil || st.Mode().Perm() != 0o666 {
+		t.Errorf("mode %v, %v", st.Mode(), err)
+	}
+}
+
 // Links and pipes are neither followed nor opened.
 func TestNoJournal(t *testing.T) {
 	m := newMachine()

@@ -68,6 +68,10 @@ func Subfolder(dir, name string) (string, error) {
 	return path, err
 }
 
+// Open opens a file of a results folder to read it. One that came from somebody else has
+// nothing in it that is waited for.
+func Open(path string) (*os.File, error) { return openFile(path, os.O_RDONLY) }
+
 // openFile opens a file as it was stored: not what would wait for a writer, or never
 // end.
 func openFile(path string, flags int) (*os.File, error) {

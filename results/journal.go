@@ -212,7 +212,7 @@ func existsError(path string) error {
 }
 
 func locked(path string) bool {
-	f, err := os.Open(path)
+	f, err := Open(path)
 	if err != nil {
 		return false
 	}

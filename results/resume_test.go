@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -86,6 +87,16 @@ func TestLinksInResults(t *testing.T) {
 	}
 	if _, err := Read(path); err == nil {
 		t.Error("read a pipe")
+	}
+	refused := make(chan error, 1)
+	go func() { _, err := Create(dir, Header{SessionID: "s2"}); refused <- err }()
+	select {
+	case err := <-refused:
+		if !errors.Is(err, ErrExists) {
+			t.Errorf("a journal that is a pipe: %v", err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("waits for whoever writes to a pipe")
 	}
 	if _, err := Read("/dev/zero"); err == nil {
 		t.Error("read a device without an end")

@@ -30,6 +30,10 @@ var vmSysctls = []string{
 // never are the exceptions from net.*, as patterns of their files.
 var never = []struct{ file, why string }{
 	{"net/core/bpf_jit_*", "guards the kernel against its users"},
+	{"net/ipv4/ip_unprivileged_port_start", "lets other users take the ports of services"},
+	{"net/ipv[46]/conf/*/accept_redirects", "lets others on the wire change routes"},
+	{"net/ipv[46]/conf/*/accept_source_route", "lets others on the wire choose routes"},
+	{"net/ipv4/conf/*/route_localnet", "opens the loopback network to the wire"},
 	{"net/ipv4/tcp_fastopen_key", "is a secret, and would be in a journal"},
 	{"net/ipv6/conf/*/stable_secret", "is a secret, and would be in a journal"},
 	{"net/netfilter/nf_log/*", "names a module of the kernel"},

@@ -18,7 +18,7 @@ func TestSysctlsThatAreNotOnTheList(t *testing.T) {
 		"kernel.yama.ptrace_scope", "kernel.sysrq", "kernel.numa_balancing", "kernel.randomize_va_space",
 		"fs.binfmt_misc.register", "fs.suid_dumpable", "fs.protected_symlinks", "user.max_user_namespaces", "dev.cdrom.debug", "debug.exception-trace",
 		"vm.mmap_min_addr", "vm.drop_caches", "vm.panic_on_oom", "vm.overcommit_memory", "vm.nr_hugepages.x",
-		"net.core.bpf_jit_harden", "net.core.bpf_jit_enable", "net.ipv4.tcp_fastopen_key", "net.ipv6.conf.eth0.stable_secret",
+		"net.core.bpf_jit_harden", "net.core.bpf_jit_enable", "net.ipv4.ip_unprivileged_port_start", "net.ipv4.conf.all.route_localnet", "net.ipv6.conf.eth0.accept_redirects", "net.ipv4.conf.eth0/100.accept_source_route", "net.ipv4.tcp_fastopen_key", "net.ipv6.conf.eth0.stable_secret",
 		"net.ipv6.conf.eth0/100.stable_secret", "net.netfilter.nf_log.2", "net.ipv4.ip_forward", "net.ipv4.conf.all.forwarding",
 		"net.ipv6.conf.all.forwarding", "net.ipv6.conf.eth0.disable_ipv6", "net.ipv4.route.flush", "net.ipv6.route.flush",
 		"netx.a", "net", "net.", ".net.core.x", "net..core", "NET.core.rmem_max", "net.core.rmem_max ", "net core", "net.core.rmem_max\n",

@@ -72,6 +72,8 @@ type balancer struct {
 }
 
 // balancers finds the processes called irqbalance (/proc/PID/stat, fs/proc/array.c).
+// Any user can start one by that name, and stop it and let it go on during a run: the
+// real one is root's, or was started by who runs this.
 func (fs FS) balancers() ([]balancer, error) {
 	files, err := filepath.Glob(fs.proc("[0-9]*/stat"))
 	if err != nil {
@@ -84,7 +86,7 @@ func (fs FS) balancers() ([]balancer, error) {
 			continue // it has ended
 		}
 		name, state, ok := parseStat(string(b))
-		if !ok || name != "irqbalance" || state == "Z" || state == "X" {
+		if !ok || name != "irqbalance" || state == "Z" || state == "X" || strangers(filepath.Dir(f)) {
 			continue
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil {
@@ -92,6 +94,30 @@ func (fs FS) balancers() ([]balancer, error) {
 		}
 	}
 	return out, nil
+}
+
+// strangers reports whether the process of a folder of /proc is of a user who is neither
+// root nor this one. In a user namespace, root is who has "/".
+func strangers(dir string) bool {
+	b, err := os.ReadFile(filepath.Join(dir, "status"))
+	if err != nil {
+		return false // it has ended, or nobody can tell
+	}
+	var root unix.Stat_t
+	_ = unix.Stat("/", &root) // 0 if it fails
+	for line := range strings.Lines(string(b)) {
+		ids, ok := strings.CutPrefix(line, "Uid:")
+		if !ok {
+			continue
+		}
+		for _, id := range strings.Fields(ids) { // real, effective, saved, of the file system
+			n, err := strconv.Atoi(id)
+			if err != nil || n != 0 && n != os.Geteuid() && n != int(root.Uid) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // parseStat reads name and state: PID (NAME) STATE ...; a name may hold anything.

@@ -147,6 +147,17 @@ func TestIRQBalance(t *testing.T) {
 	}
 }
 
+// A process of another user has that name only to disturb.
+func TestIRQBalanceOfStrangers(t *testing.T) {
+	for uids, want := range map[string]string{"0\t0\t0\t0": Running, "4711\t4711\t4711\t4711": None, "4711\t0\t0\t0": None} {
+		fs := fixture(t, map[string]string{"proc/7/stat": "7 (irqbalance) S 1 1",
+			"proc/7/status": "Name:\tirqbalance\nUid:\t" + uids + "\nGid:\t0\t0\t0\t0\n"})
+		if got, err := fs.irqbalance(); err != nil || got != want {
+			t.Errorf("user %s: %q, %v, want %q", uids, got, err, want)
+		}
+	}
+}
+
 func await(t *testing.T, fs FS, want string) {
 	t.Helper()
 	got := ""

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/zcbench/zcbench/internal/cmdline"
 	"golang.org/x/sys/unix"
 )
 
@@ -233,16 +234,26 @@ func alone(path string, st fs.FileInfo) error {
 	mode := st.Mode().Perm()
 	switch {
 	case mode&0o002 != 0:
-		return &Error{path, fmt.Sprintf("is writable by everybody (mode %04o)", mode), "chmod o-w " + path}
+		return &Error{path, fmt.Sprintf("is writable by everybody (mode %04o)", mode), "chmod o-w " + cmdline.Quote(path)}
 	case mode&0o020 != 0 && gid != uid:
-		return &Error{path, fmt.Sprintf("is writable by group %d (mode %04o)", gid, mode), "chmod g-w " + path}
+		return &Error{path, fmt.Sprintf("is writable by group %d (mode %04o)", gid, mode), "chmod g-w " + cmdline.Quote(path)}
+	case mode&0o020 != 0 && listed(path):
+		return &Error{path, fmt.Sprintf("is writable by others of its access list (mode %04o)", mode),
+			"setfacl -b " + cmdline.Quote(path)}
 	}
 	return nil
 }
 
+// listed reports whether a path has an access list, whose most permissions are then
+// what the mode says of the group (acl(5)).
+func listed(path string) bool {
+	_, err := unix.Lgetxattr(path, "system.posix_acl_access", nil)
+	return err == nil
+}
+
 func foreign(path string, uid uint32) error {
 	return &Error{path, fmt.Sprintf("belongs to user %d, and this is user %d", uid, os.Geteuid()),
-		fmt.Sprintf("find out who put it there; if it can be trusted: chown %d %s", os.Geteuid(), path)}
+		fmt.Sprintf("find out who put it there; if it can be trusted: chown %d %s", os.Geteuid(), cmdline.Quote(path))}
 }
 
 func sticky(st fs.FileInfo) bool { return st.Mode()&fs.ModeSticky != 0 }

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -90,6 +91,30 @@ func TestDirOfStrangers(t *testing.T) {
 	if chown(t, group, 0, 0); Dir(group) != nil {
 		t.Error("root's own group counts as somebody else")
 	}
+}
+
+// What the mode says of the group is of the whole access list, where there is one.
+func TestAccessList(t *testing.T) {
+	needRoot(t)
+	dir := mkdir(t, 0o770, t.TempDir(), "d")
+	chown(t, dir, 0, 0)
+	if err := Dir(dir); err != nil {
+		t.Fatal(err)
+	}
+	list := binary.LittleEndian.AppendUint32(nil, 2) // linux/posix_acl_xattr.h
+	for _, e := range []struct {
+		tag, perm uint16
+		id        uint32
+	}{{1, 7, 1<<32 - 1}, {2, 7, stranger}, {4, 0, 1<<32 - 1}, {16, 7, 1<<32 - 1}, {32, 0, 1<<32 - 1}} {
+		list = binary.LittleEndian.AppendUint16(list, e.tag)
+		list = binary.LittleEndian.AppendUint16(list, e.perm)
+		list = binary.LittleEndian.AppendUint32(list, e.id)
+	}
+	if err := unix.Setxattr(dir, "system.posix_acl_access", list, 0); err != nil {
+		t.Skipf("no access lists here: %v", err)
+	}
+	wantErr(t, Dir(dir), "access list")
+	wantErr(t, Dir(mkdir(t, 0o700, dir, "mine")), "access list")
 }
 
 func TestLinks(t *testing.T) {

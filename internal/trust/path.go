@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/zcbench/zcbench/internal/cmdline"
 	"golang.org/x/sys/unix"
 )
 
@@ -233,16 +234,16 @@ func alone(path string, st fs.FileInfo) error {
 	mode := st.Mode().Perm()
 	switch {
 	case mode&0o002 != 0:
-		return &Error{path, fmt.Sprintf("is writable by everybody (mode %04o)", mode), "chmod o-w " + path}
+		return &Error{path, fmt.Sprintf("is writable by everybody (mode %04o)", mode), "chmod o-w " + cmdline.Word(path)}
 	case mode&0o020 != 0 && gid != uid:
-		return &Error{path, fmt.Sprintf("is writable by group %d (mode %04o)", gid, mode), "chmod g-w " + path}
+		return &Error{path, fmt.Sprintf("is writable by group %d (mode %04o)", gid, mode), "chmod g-w " + cmdline.Word(path)}
 	}
 	return nil
 }
 
 func foreign(path string, uid uint32) error {
 	return &Error{path, fmt.Sprintf("belongs to user %d, and this is user %d", uid, os.Geteuid()),
-		fmt.Sprintf("find out who put it there; if it can be trusted: chown %d %s", os.Geteuid(), path)}
+		fmt.Sprintf("find out who put it there; if it can be trusted: chown %d %s", os.Geteuid(), cmdline.Word(path))}
 }
 
 func sticky(st fs.FileInfo) bool { return st.Mode()&fs.ModeSticky != 0 }

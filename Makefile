@@ -47,6 +47,7 @@ test: deps-test build $(GOTESTSUM) ## run every test this machine can run; ends 
 .PHONY: test-long
 test-long: deps-test build $(GOTESTSUM) ## run the tests that take minutes: floods, kills, hundreds of runs, every cut of a journal (root; half an hour)
 	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true # the tests say what failed
+	@mk/trusted.sh '$(TOOLS)'
 	mk/test-long.sh '$(GOTESTSUM)'
 
 .PHONY: bench-probes
@@ -74,6 +75,7 @@ lint: $(STATICCHECK) ## gofmt, go vet, staticcheck
 
 .PHONY: vuln
 vuln: $(GOVULNCHECK) ## look for known vulnerabilities in what is linked and called; fails where the database cannot be reached
+	@mk/trusted.sh '$(TOOLS)'
 	mk/vuln.sh '$(GOVULNCHECK)'
 
 .PHONY: fuzz
@@ -93,18 +95,19 @@ include mk/field.mk
 $(GOTESTSUM):
 	@mk/trusted.sh '$(TOOLS)'
 	@umask 022; mkdir -p '$(TOOLS)'
-	GOBIN='$(TOOLS)' $(GO) install gotest.tools/gotestsum@v1.13.0
+	umask 022; GOBIN='$(TOOLS)' $(GO) install gotest.tools/gotestsum@v1.13.0
 	@mv '$(TOOLS)/gotestsum' '$@'
 
 $(STATICCHECK):
 	@mk/trusted.sh '$(TOOLS)'
 	@umask 022; mkdir -p '$(TOOLS)'
-	GOBIN='$(TOOLS)' $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.7.0
+	umask 022; GOBIN='$(TOOLS)' $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.7.0
 	@mv '$(TOOLS)/staticcheck' '$@'
 
 $(GOVULNCHECK):
-	@mkdir -p '$(TOOLS)'
-	GOBIN='$(TOOLS)' $(GO) install golang.org/x/vuln/cmd/govulncheck@v1.6.0
+	@mk/trusted.sh '$(TOOLS)'
+	@umask 022; mkdir -p '$(TOOLS)'
+	umask 022; GOBIN='$(TOOLS)' $(GO) install golang.org/x/vuln/cmd/govulncheck@v1.6.0
 	@mv '$(TOOLS)/govulncheck' '$@'
 
 .PHONY: deps-test deps-bench

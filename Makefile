@@ -95,19 +95,19 @@ include mk/field.mk
 $(GOTESTSUM):
 	@mk/trusted.sh '$(TOOLS)'
 	@umask 022; mkdir -p '$(TOOLS)'
-	GOBIN='$(TOOLS)' $(GO) install gotest.tools/gotestsum@v1.13.0
+	umask 022; GOBIN='$(TOOLS)' $(GO) install gotest.tools/gotestsum@v1.13.0
 	@mv '$(TOOLS)/gotestsum' '$@'
 
 $(STATICCHECK):
 	@mk/trusted.sh '$(TOOLS)'
 	@umask 022; mkdir -p '$(TOOLS)'
-	GOBIN='$(TOOLS)' $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.7.0
+	umask 022; GOBIN='$(TOOLS)' $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.7.0
 	@mv '$(TOOLS)/staticcheck' '$@'
 
 $(GOVULNCHECK):
 	@mk/trusted.sh '$(TOOLS)'
 	@umask 022; mkdir -p '$(TOOLS)'
-	GOBIN='$(TOOLS)' $(GO) install golang.org/x/vuln/cmd/govulncheck@v1.6.0
+	umask 022; GOBIN='$(TOOLS)' $(GO) install golang.org/x/vuln/cmd/govulncheck@v1.6.0
 	@mv '$(TOOLS)/govulncheck' '$@'
 
 .PHONY: deps-test deps-bench

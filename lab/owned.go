@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/internal/trust"
 )
 
@@ -87,10 +88,10 @@ func (c *cache) remedy(te *trust.Error) string {
 		return "root runs nothing that another user can change: use sudo -H, or set XDG_CACHE_HOME, " +
 			"or --cache, to a folder of root's, such as /var/cache"
 	case uid == me && within:
-		return fmt.Sprintf("remove %[1]s: it is made again; or, if nobody else has written there: chmod -R go-w %[1]s", c.dir)
+		return fmt.Sprintf("remove %[1]s: it is made again; or, if nobody else has written there: chmod -R go-w %[1]s", cmdline.Word(c.dir))
 	case uid == 0 && within:
 		return fmt.Sprintf("an earlier run as root left it: sudo chown -R %d %[2]s, or sudo rm -r %[2]s: it is made again",
-			me, c.dir)
+			me, cmdline.Word(c.dir))
 	case uid == me:
 		return te.How + ", or " + elsewhere
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/internal/trust"
 	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/stream"
 	"golang.org/x/sys/unix"
 )
 
@@ -119,7 +120,7 @@ func Finish(o FinishOptions) ([]Report, error) {
 	dirs := []string{o.Dir}
 	if o.Dir == "" {
 		if dirs, err = folders(); len(dirs) == 0 {
-			return nil, err
+			return nil, noFolder("look for journals", err)
 		}
 	}
 	var out []Report
@@ -130,17 +131,26 @@ func Finish(o FinishOptions) ([]Report, error) {
 			out = append(out, refusedFolder(dir, err, o)...)
 		case trust.Untrusted(err):
 			out = append(out, refusedOurs(dir, err)...)
+		case err != nil && i > 0 && (!o.All || errors.Is(err, fs.ErrPermission)):
+			// Root's folder is another one, and is in order: what of an older zcbench may lie
+			// where nobody gets in (a home on NFS, to root) cannot be done by anybody.
 		case err != nil:
-			return out, err
+			return out, noFolder("look for journals in "+dir, err)
 		}
 		out = append(out, r...)
 	}
 	return out, nil
 }
 
+// noFolder says what to do where there is no folder of journals, or it cannot be
+// looked into.
+func noFolder(op string, err error) error {
+	return &stream.Error{Op: op, Err: err, How: "set HOME to a folder of yours, or name one that nobody else may write: " + DirEnv + "=/PATH"}
+}
+
 // finishIn works off one folder, if it is there and ours.
 func finishIn(dir, boot string, o FinishOptions) ([]Report, error) {
-	if err := enter(dir, o); errors.Is(err, fs.ErrNotExist) {
+	if err := enter(dir, o); errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) { // HOME=/dev/null
 		return nil, nil
 	} else if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ import (
 func adoptCommand() string {
 	const command = "zcbench restore --adopt (with --host from another host)"
 	if d := os.Getenv(DirEnv); d != "" {
-		return DirEnv + "=" + cmdline.Quote(d) + " " + command
+		return DirEnv + "=" + cmdline.Word(d) + " " + command
 	}
 	return command
 }
@@ -31,7 +31,7 @@ func openJournal(path string, o FinishOptions) (*os.File, error) {
 	if st, err := os.Lstat(path); err != nil {
 		return nil, err
 	} else if !st.Mode().IsRegular() && st.Mode()&fs.ModeSymlink == 0 {
-		return nil, &trust.Error{Path: path, Why: "is no regular file", How: "find out who put it there, and remove it: rm " + cmdline.Quote(path)}
+		return nil, &trust.Error{Path: path, Why: "is no regular file", How: "find out who put it there, and remove it: rm " + cmdline.Word(path)}
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -82,7 +82,8 @@ func makeOurs(path string, why error) string {
 	if errors.As(why, &te) && (te.Path == path || te.Path == filepath.Dir(path)) {
 		return te.Fix() + "; then: " + adoptCommand()
 	}
-	return fmt.Sprintf("then: d=$(mktemp -d) && cp -- %s $d && %s=$d zcbench restore --adopt", cmdline.Quote(path), DirEnv)
+	return fmt.Sprintf("then: d=$(mktemp -d) && cp -- %[1]s $d && %[2]s=$d zcbench restore --adopt && rm -- %[1]s",
+		cmdline.Word(path), DirEnv)
 }
 
 // peek reads a file that may be anybody's; nil, if it is no journal.
@@ -148,7 +149,7 @@ func (j *Journal) distrust(path string, err error) *Report {
 	case len(r.Steps) > 0 || err == nil:
 		r.Fix = "if that is right: " + adoptCommand()
 	default:
-		r.Fix = "look at the file, set what it names by hand, and remove it: rm " + cmdline.Quote(path)
+		r.Fix = "look at the file, set what it names by hand, and remove it: rm " + cmdline.Word(path)
 	}
 	return r
 }

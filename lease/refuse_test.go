@@ -419,3 +419,79 @@ func TestReportIsPrintable(t *testing.T) {
 		t.Errorf("%q", r.Lines())
 	}
 }
+
+// Files may have been named by somebody else, and the commands that a user is told
+// to give hold their names: a shell reads them as names.
+func TestFixesAreSafeInAShell(t *testing.T) {
+	dir := t.TempDir()
+	const bad = "a; touch ran; $(touch ran).lease"
+	path := filepath.Join(dir, bad)
+	file, up := &trust.Error{Path: path, How: "x"}, &trust.Error{Path: filepath.Dir(dir), How: "x"}
+	for name, fix := range map[string]string{
+		"no file":    openFix(t, dir, bad),
+		"far above":  refused(path, up).Fix,
+		"of version": (&Journal{Version: 2}).distrust(path, errors.New("x")).Fix,
+		"a lock":     (&Busy{Lock: path, idle: true}).Fix(),
+	} {
+		if !strings.Contains(fix, "'"+path+"'") {
+			t.Errorf("%s: %s", name, fix)
+		}
+	}
+	if fix := refused(path, file).Fix; strings.Contains(fix, "touch") {
+		t.Errorf("the file itself: %s", fix)
+	}
+	t.Setenv(DirEnv, "/tmp/x; touch ran")
+	if got := adoptCommand(); !strings.HasPrefix(got, DirEnv+"='/tmp/x; touch ran' zcbench") {
+		t.Error(got)
+	}
+}
+
+// openFix is the remedy for a journal that is a symbolic link.
+func openFix(t *testing.T, dir, name string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.Symlink("nowhere", path); err != nil {
+		t.Fatal(err)
+	}
+	_, err := openJournal(path, FinishOptions{})
+	return stream.FixOf(err)
+}
+
+// A home that is none does not keep anybody from starting a run: no journal can be
+// there.
+func TestHomeThatIsNone(t *testing.T) {
+	t.Setenv(DirEnv, "")
+	t.Setenv("XDG_STATE_HOME", "")
+	t.Setenv("HOME", "/dev/null")
+	dir := filepath.Join(os.Getenv("HOME"), "state")
+	if r, err := Finish(FinishOptions{Dir: dir, All: true}); err != nil || len(r) != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if os.Geteuid() != 0 {
+		os.Unsetenv("HOME")
+		if _, err := Finish(FinishOptions{}); err == nil || !strings.Contains(stream.FixOf(err), DirEnv) {
+			t.Errorf("without HOME: %v, fix %q", err, stream.FixOf(err))
+		}
+	}
+}
+
+// Nor does root need a home that it can look into: only who asks is told of it.
+func TestIntegrationHomeThatCannotBeEntered(t *testing.T) {
+	needRoot(t)
+	home := filepath.Join(t.TempDir(), "home")
+	if err := os.Symlink(home, home); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(DirEnv, "")
+	t.Setenv("XDG_STATE_HOME", "")
+	t.Setenv("HOME", home)
+	withoutRun(t, func() error {
+		if r, err := Finish(FinishOptions{}); err != nil || len(r) != 0 {
+			return fmt.Errorf("a start: %+v, %w", r, err)
+		}
+		if _, err := Finish(FinishOptions{All: true}); err == nil || !strings.Contains(stream.FixOf(err), "HOME") {
+			return fmt.Errorf("restore: %w, fix %q", err, stream.FixOf(err))
+		}
+		return nil
+	})
+}

@@ -159,7 +159,7 @@ func (u *undoing) byHand(s Step) string {
 	if name, ok := strings.CutPrefix(s.Name, "sysctl "); ok && simple.MatchString(name) && simple.MatchString(s.Before) {
 		command = fmt.Sprintf(": sysctl -w %s='%s'", name, s.Before)
 	}
-	return "if what the journal says is right, set it by hand" + command + "; then, if nothing else is left of it: rm " + cmdline.Quote(u.journal.Path)
+	return "if what the journal says is right, set it by hand" + command + "; then, if nothing else is left of it: rm " + cmdline.Word(u.journal.Path)
 }
 
 // fail notes an error, unless what had the setting is gone.

@@ -14,6 +14,10 @@ import (
 // has.
 const MaxFile = 128 << 10
 
+// MaxLines bounds what the parser's scanner does with empty lines of a text block,
+// which grows with the square of their number.
+const MaxLines = 6_000
+
 // ReadFile reads and parses an experiment file. No more of it is read than one may
 // have. Errors of its text are *[Error].
 func ReadFile(name string) (*Spec, error) {
@@ -41,17 +45,22 @@ func clean(data []byte) (string, error) {
 		}
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff")
-	line, column := 1, 1
+	line, column, ends := 1, 1, 0
 	for i, r := range text {
 		switch {
 		case r == '\n':
-			line, column = line+1, 0
+			line, column, ends = line+1, 0, ends+1
 		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\ufffd"):
 			return "", &Error{Line: line, Column: column, Msg: fmt.Sprintf("byte 0x%02x is not UTF-8", text[i])}
 		case isControl(r) && r != '\r':
 			return "", &Error{Line: line, Column: column, Msg: fmt.Sprintf("a control character, %U", r)}
 		}
-		column++
+		if column++; r == '\r' && !strings.HasPrefix(text[i+1:], "\n") {
+			ends++ // to YAML this ends a line, too
+		}
+		if ends > MaxLines {
+			return "", &Error{Line: line, Column: column, Msg: fmt.Sprintf("more than %d lines", MaxLines)}
+		}
 	}
 	return text, nil
 }

@@ -112,10 +112,10 @@ func TestTrusted(t *testing.T) {
 		{"one's own", func(string) error { return nil }, ""},
 		{"not there yet", func(dir string) error { return os.RemoveAll(dir + "/home/cache") }, ""},
 		{"below a tmp", func(dir string) error { return os.Chmod(dir, 0o777|os.ModeSticky) }, ""},
-		{"an open folder above", func(dir string) error { return os.Chmod(dir+"/home", 0o777) }, "home is writable by everybody"},
+		{"an open folder above", func(dir string) error { return os.Chmod(dir+"/home", 0o777) }, "home is writable by everybody: nothing there is run; chmod o-w '"},
 		{"a group's folder", func(dir string) error {
 			return firstOf(os.Chown(dir+"/home", 0, stranger), os.Chmod(dir+"/home", 0o775))
-		}, "home is writable by its group"},
+		}, "home is writable by its group: nothing there is run; chmod g-w '"},
 		{"a stranger's home", func(dir string) error { return os.Chown(dir+"/home", stranger, 0) }, "home belongs to user 4711"},
 		{"a stranger's home, empty", func(dir string) error {
 			return firstOf(os.RemoveAll(dir+"/home/cache"), os.Chown(dir+"/home", stranger, 0))
@@ -162,13 +162,15 @@ func TestMakeRunsNothingOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Chmod(dir, 0o777))
 	mark := filepath.Join(dir, "ran")
-	for _, name := range []string{"staticcheck-v0.7.0", "gotestsum-v1.13.0"} {
+	for _, name := range []string{"staticcheck-v0.7.0", "gotestsum-v1.13.0", "govulncheck-v1.6.0"} {
 		write(t, 0o755, "#!/bin/sh\ntouch "+mark+"\n", dir, "zcbench", "tools", name)
 	}
-	cmd := exec.Command("make", "-C", "..", "lint", "GO=true", "XDG_CACHE_HOME="+dir, "CACHE="+dir+"/zcbench")
-	said, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(said), "writable by everybody") {
-		t.Errorf("%v: %s", err, said)
+	for _, target := range []string{"lint", "vuln"} {
+		cmd := exec.Command("make", "-C", "..", target, "GO=true", "XDG_CACHE_HOME="+dir, "CACHE="+dir+"/zcbench")
+		said, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(said), "writable by everybody") {
+			t.Errorf("%s: %v: %s", target, err, said)
+		}
 	}
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("it ran")

@@ -9,7 +9,7 @@ me=$(id -u)
 system=$(stat -c %u /) # in a user namespace, all that is not mapped
 
 refuse() {
-	echo "$1 $2: nothing there is run; use a folder that only you can write (XDG_CACHE_HOME), with sudo: sudo -H" >&2
+	echo "$1 $2: nothing there is run; ${3:+$3, or }use a folder that only you can write (XDG_CACHE_HOME), with sudo: sudo -H" >&2
 	exit 1
 }
 
@@ -23,8 +23,8 @@ owned() {
 alone() {
 	case $(stat -c %A "$1") in
 	d????????[tT]) ;;
-	????????w?) refuse "$1" "is writable by everybody" ;;
-	?????w????) [ "$(stat -c %g "$1")" = "$(stat -c %u "$1")" ] || refuse "$1" "is writable by its group" ;;
+	????????w?) refuse "$1" "is writable by everybody" "chmod o-w '$1'" ;;
+	?????w????) [ "$(stat -c %g "$1")" = "$(stat -c %u "$1")" ] || refuse "$1" "is writable by its group" "chmod g-w '$1'" ;;
 	esac
 }
 
@@ -56,5 +56,5 @@ for path; do
 	walk "$path"
 	[ -d "$path" ] || continue
 	bad=$(find "$path/" ! -type l \( ! -uid 0 ! -uid "$me" -o -perm -002 -o -perm -020 ! -gid "$me" ! -gid 0 \) -print | head -n 1)
-	[ -z "$bad" ] || refuse "$bad" "belongs to another user, or others can write it"
+	[ -z "$bad" ] || refuse "$bad" "belongs to another user, or others can write it" "if nobody else has written there: chmod -R go-w '$path'"
 done

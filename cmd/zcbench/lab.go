@@ -18,6 +18,8 @@ func labCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lab",
 		Short: "A virtual machine with a virtual NIC that can do zero-copy receive",
+		Args:  cobra.NoArgs, // an unknown command is an error
+		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
 	c.AddCommand(labBuildCommand(), labExecCommand(), labDemoCommand(), labSelftestsCommand())
 	return c

@@ -65,18 +65,6 @@ func Printable(text string) string {
 	}, strings.ToValidUTF8(text, ""))
 }
 
-// plain is a word that is itself in any shell.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
-
-// Quote makes one word of the shell's of a name that somebody else may have chosen, for
-// a command that the user is told to type.
-func Quote(name string) string {
-	if plain.MatchString(name) {
-		return name
-	}
-	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
-}
-
 // printer writes words, and the sign for hidden ones once for all in a row.
 type printer struct {
 	out   []string

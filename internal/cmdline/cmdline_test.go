@@ -66,12 +66,3 @@ func FuzzClean(f *testing.F) {
 		}
 	})
 }
-
-func TestQuote(t *testing.T) {
-	for name, want := range map[string]string{"/run/zcbench/1-2-0.lease": "/run/zcbench/1-2-0.lease", "": "''",
-		"/tmp/a b;$(x)`y`": "'/tmp/a b;$(x)`y`'", "it's": `'it'\''s'`, "~": "'~'"} {
-		if got := Quote(name); got != want {
-			t.Errorf("%q: %s, want %s", name, got, want)
-		}
-	}
-}

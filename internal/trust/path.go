@@ -234,12 +234,12 @@ func alone(path string, st fs.FileInfo) error {
 	mode := st.Mode().Perm()
 	switch {
 	case mode&0o002 != 0:
-		return &Error{path, fmt.Sprintf("is writable by everybody (mode %04o)", mode), "chmod o-w " + cmdline.Quote(path)}
+		return &Error{path, fmt.Sprintf("is writable by everybody (mode %04o)", mode), "chmod o-w " + cmdline.Word(path)}
 	case mode&0o020 != 0 && gid != uid:
-		return &Error{path, fmt.Sprintf("is writable by group %d (mode %04o)", gid, mode), "chmod g-w " + cmdline.Quote(path)}
+		return &Error{path, fmt.Sprintf("is writable by group %d (mode %04o)", gid, mode), "chmod g-w " + cmdline.Word(path)}
 	case mode&0o020 != 0 && listed(path):
 		return &Error{path, fmt.Sprintf("is writable by others of its access list (mode %04o)", mode),
-			"setfacl -b " + cmdline.Quote(path)}
+			"setfacl -b " + cmdline.Word(path)}
 	}
 	return nil
 }
@@ -253,7 +253,7 @@ func listed(path string) bool {
 
 func foreign(path string, uid uint32) error {
 	return &Error{path, fmt.Sprintf("belongs to user %d, and this is user %d", uid, os.Geteuid()),
-		fmt.Sprintf("find out who put it there; if it can be trusted: chown %d %s", os.Geteuid(), cmdline.Quote(path))}
+		fmt.Sprintf("find out who put it there; if it can be trusted: chown %d %s", os.Geteuid(), cmdline.Word(path))}
 }
 
 func sticky(st fs.FileInfo) bool { return st.Mode()&fs.ModeSticky != 0 }

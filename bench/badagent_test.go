@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -198,6 +199,31 @@ func TestIntegrationPlayFrozenBothInterrupted(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), "enough") || len(recs) != 1 || recs[0].Verdict != results.Failed {
 		t.Errorf("%+v, %v", recs, err)
+	}
+}
+
+// An interrupt also ends the wait for an end that is not freed.
+func TestIntegrationPlayNotFreedInterrupted(t *testing.T) {
+	slow := impatient
+	slow.Close = time.Minute
+	r := newRigOf(t, slow)
+	hurry(t, r)
+	old := closeGrace
+	closeGrace = 300 * time.Millisecond
+	t.Cleanup(func() { closeGrace = old })
+	r.AbortOnCancel = true
+	ctx, cancel := context.WithCancelCause(t.Context())
+	r.heard.onBegin = func(int) {
+		r.restartBad(t, "mute", wire.OpClose)
+		time.AfterFunc(2*time.Second, func() { cancel(errors.New("enough")) })
+	}
+	begin := time.Now()
+	_, err := r.Play(ctx, plan(1, cell("tcp", "tcp")))
+	if took := time.Since(begin); took > 15*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if err == nil || !strings.Contains(err.Error(), "did not free its end") {
+		t.Error(err)
 	}
 }
 

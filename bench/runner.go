@@ -140,14 +140,14 @@ func (r *Runner) flow(ctx context.Context, p matrix.Run) (out outcome) {
 	if out.sutErr = r.SUT.Call(ctx, wire.OpOpen, r.spec(p.Cell, stream.RX, addr, cookie), &opened); out.sutErr != nil {
 		return out
 	}
-	defer r.close(r.SUT, &out.sutErr)
+	defer r.close(ctx, r.SUT, &out.sutErr)
 	if addr, out.sutErr = r.dataPort(opened); out.sutErr != nil {
 		return out
 	}
 	if out.tgErr = r.TG.Call(ctx, wire.OpOpen, r.spec(p.Cell, stream.TX, addr, cookie), nil); out.tgErr != nil {
 		return out
 	}
-	defer r.close(r.TG, &out.tgErr)
+	defer r.close(ctx, r.TG, &out.tgErr)
 	r.runBoth(ctx, p, &out)
 	return out
 }
@@ -165,8 +165,26 @@ func (r *Runner) dataPort(o wire.Opened) (string, error) {
 	return o.Addr, nil
 }
 
-// close frees an end, also when the run's context has ended.
-func (r *Runner) close(h *host.Host, err *error) {
+// closeGrace is how long an end may take to be freed once nobody wants its run any
+// more. Tests shorten it.
+var closeGrace = 8 * time.Second
+
+// close frees an end, also when the run's context has ended: then one that does not
+// answer soon is given up.
+func (r *Runner) close(ctx context.Context, h *host.Host, err *error) {
+	freed := make(chan struct{})
+	defer close(freed)
+	stop := context.AfterFunc(ctx, func() {
+		late := time.NewTimer(closeGrace)
+		defer late.Stop()
+		select {
+		case <-freed:
+		case <-late.C:
+			h.GiveUp(fmt.Sprintf("the run was called off, and it did not free its end within %v",
+				closeGrace))
+		}
+	})
+	defer stop()
 	if cerr := h.Call(context.Background(), wire.OpClose, nil, nil); cerr != nil && *err == nil {
 		*err = cerr
 	}

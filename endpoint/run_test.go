@@ -328,3 +328,25 @@ func TestLateLookIsNoEarlyEnd(t *testing.T) {
 		t.Errorf("%q, %q", reason, fix)
 	}
 }
+
+// The series of a long run on many CPUs fit into an answer.
+func TestSampleInterval(t *testing.T) {
+	const wish = 20 * time.Millisecond
+	for _, c := range []struct {
+		length time.Duration
+		cpus   int
+		longer bool
+	}{
+		{time.Minute, 4, false}, {30 * time.Minute, 1, false},
+		{30 * time.Minute, 512, true}, {24 * time.Hour, 1 << 13, true},
+	} {
+		got := sampleInterval(wish, c.length, c.cpus)
+		if got < wish || (got > wish) != c.longer {
+			t.Errorf("%v, %d CPUs: every %v", c.length, c.cpus, got)
+		}
+		const point = 40 // bytes: 1800000000000,0.12345678901234567 and two commas
+		if n := int(c.length/got) * (c.cpus + 2); n*point*5/4 > wire.MaxLine {
+			t.Errorf("%v, %d CPUs: %d points", c.length, c.cpus, n)
+		}
+	}
+}

@@ -72,6 +72,9 @@ type Response struct {
 // [Checker]. What does not pass leaves v as it was, and is a [NonsenseError].
 func (r Response) Decode(v any) error {
 	got := reflect.New(reflect.TypeOf(v).Elem())
+	if err := checkItems(r.Result); err != nil {
+		return &NonsenseError{Err: err}
+	}
 	if err := decodeStrict(r.Result, got.Interface()); err != nil {
 		return &NonsenseError{Err: err}
 	}

@@ -1,0 +1,87 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// A host of many CPUs has much to say of a long run: series of each CPU, and
+// thousands of counters. All of it passes.
+func TestLongAnswer(t *testing.T) {
+	r := good()
+	for cpu := range 512 {
+		s := results.Series{Name: fmt.Sprintf("cpu%d_busy_cores", cpu), Unit: "cores"}
+		for i := range 700 {
+			s.T, s.V = append(s.T, int64(i)*1e9), append(s.V, 1/float64(i+3))
+		}
+		r.Host.Series = append(r.Host.Series, s)
+	}
+	for cpu := range 512 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("foreign load on CPU %d", cpu),
+			fmt.Sprintf("CPU %d: right to 0.1 cores only", cpu), fmt.Sprintf("CPU %d: columns", cpu))
+	}
+	r.Host.Env.CPUs, r.Host.CPUBusyCores = 512, ptr(-3.5)
+	for i := range 20_000 {
+		r.Host.Metrics = append(r.Host.Metrics, results.Metric{
+			Name: fmt.Sprintf("nic_rx%d_bytes", i), Unit: "bytes", Value: 1<<63 + float64(i),
+			Source: "ethtool -S"})
+	}
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b) < 8<<20 {
+		t.Fatalf("%d bytes prove nothing", len(b))
+	}
+	var line bytes.Buffer
+	if err := NewEncoder(&line).Encode(Response{ID: 1, Result: b}); err != nil {
+		t.Fatal(err)
+	}
+	var resp Response
+	if err := NewDecoder(&line).Decode(&resp); err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Vet(); err != nil {
+		t.Fatal(err)
+	}
+	var got EndResult
+	if err := resp.Decode(&got); err != nil || len(got.Host.Series) != 513 {
+		t.Errorf("%d series, %v", len(got.Host.Series), err)
+	}
+}
+
+// What is short to send and long to keep is refused before it is kept.
+func TestAnswerThatFillsMemory(t *testing.T) {
+	many := func(one string) string { return strings.Repeat(one+",", MaxLine/8) + one }
+	for name, c := range map[string]struct {
+		result string
+		into   any
+	}{
+		"objects":         {"[" + many("{}") + "]", new([]Interface)},
+		"null":            {"[" + many("null") + "]", new([]Interface)},
+		"of a wrong kind": {"[" + many("0") + "]", new([]Ladder)},
+		"lists":           {"[" + many("[]") + "]", new([]Interface)},
+		"series":          {`{"host":{"series":[` + many("0") + `]}}`, new(EndResult)},
+		"metrics":         {`{"host":{"metrics":[` + many("{}") + `]}}`, new(EndResult)},
+		"a false name":    {`{"host":{"series":[{"v":1,"t_ns":[]},` + many("0") + `]}}`, new(EndResult)},
+		"in quotes":       {`{"reason":"\\","warnings":[` + many(`"\\\""`) + `]}`, new(EndResult)},
+	} {
+		result := []byte(c.result)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := Response{Result: result}.Decode(c.into)
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), "elements") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
+			t.Errorf("%s: %d bytes were taken", name, n)
+		}
+	}
+}

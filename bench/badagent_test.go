@@ -160,6 +160,25 @@ func TestIntegrationPlayFrozenAgent(t *testing.T) {
 	}
 }
 
+// Who waits for a host to be restored is told so, and what not to wait means.
+func TestIntegrationRestoreSaysWhatItWaitsFor(t *testing.T) {
+	r := newRigOf(t, impatient)
+	old := slowRestore
+	slowRestore = 100 * time.Millisecond
+	defer func() { slowRestore = old }()
+	bad(t, "mute", wire.OpFinish)
+	r.sut.GiveUp("for the test")
+	err := r.Runner.Restore()
+	if err == nil || !strings.Contains(err.Error(), "restore host sut, whose agent was lost") {
+		t.Errorf("error %v", err)
+	}
+	for _, want := range []string{"host sut: still restores", "another Ctrl-C", "zcbench restore --host"} {
+		if !strings.Contains(r.said.String(), want) {
+			t.Errorf("not said: %q in %q", want, r.said)
+		}
+	}
+}
+
 // restartBad gives the SUT a bad agent in the place of its good one.
 func (r *rig) restartBad(t *testing.T, how string, op wire.Op) {
 	t.Helper()

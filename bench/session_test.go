@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,6 +46,25 @@ type rig struct {
 	sut, tg *host.Host
 	dir     string
 	heard   *heard
+	said    *notices
+}
+
+// notices are what hosts told the user.
+type notices struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (n *notices) Write(p []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.Write(p)
+}
+
+func (n *notices) String() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.String()
 }
 
 func newRig(t *testing.T) *rig { return newRigOf(t, host.Limits{}) }
@@ -60,8 +80,9 @@ func newRigOf(t *testing.T, limits host.Limits) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pair.Close() })
+	said := &notices{}
 	dial := func(e veth.End, name string) *host.Host {
-		h, err := host.Dial(t.Context(), "netns:"+e.Netns.Path(), host.Options{ToolVersion: version.Tool(), Name: name, Limits: limits})
+		h, err := host.Dial(t.Context(), "netns:"+e.Netns.Path(), host.Options{ToolVersion: version.Tool(), Name: name, Limits: limits, Notices: said})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +94,7 @@ func newRigOf(t *testing.T, limits host.Limits) *rig {
 		})
 		return h
 	}
-	r := &rig{pair: pair, sut: dial(pair.SUT, "sut"), tg: dial(pair.TG, "tg"), dir: filepath.Join(t.TempDir(), "out"), heard: &heard{}}
+	r := &rig{pair: pair, sut: dial(pair.SUT, "sut"), tg: dial(pair.TG, "tg"), dir: filepath.Join(t.TempDir(), "out"), heard: &heard{}, said: said}
 	runner := &Runner{SUT: r.sut, TG: r.tg, Session: NewSession(), Opt: Options{Duration: 200 * time.Millisecond, RampUp: 50 * time.Millisecond, RampDown: 30 * time.Millisecond,
 		Addr: pair.SUT.IPv4.String(), MTU: veth.DefaultMTU, SUTDev: pair.SUT.Dev, TGDev: pair.TG.Dev, SampleInterval: 20 * time.Millisecond,
 		PaceBitsPS: 1e9, SndBuf: 256 << 10}} // little is left to drain on a busy machine

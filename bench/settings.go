@@ -97,6 +97,9 @@ func (r *Runner) set(ctx context.Context, sut, tg wire.Settings) (sutErr, tgErr 
 // to come back, and queues to lose their memory.
 const restoreTime = 2 * time.Minute
 
+// slowRestore is how long people wait without a word.
+var slowRestore = 3 * time.Second
+
 // Restore takes back what runs have set on the hosts, on both at once. Where an
 // agent was lost, another one is started, which finishes its leases; the host's
 // owner closes it like the first.
@@ -117,6 +120,9 @@ func (r *Runner) Restore() error {
 }
 
 func (r *Runner) restore(ctx context.Context, h *host.Host) error {
+	defer time.AfterFunc(slowRestore, func() {
+		h.Notice("still restores what was set there: that may take %v; another Ctrl-C does not wait, then: zcbench restore --host %s", restoreTime, h.Spec.Name)
+	}).Stop()
 	if h.Err() != nil {
 		if err := h.Revive(ctx); err != nil {
 			return &stream.Error{Op: fmt.Sprintf("restore host %s, whose agent was lost", h.Spec.Name), Err: err, How: "zcbench restore --host " + h.Spec.Name}

@@ -128,11 +128,16 @@ func (h *Host) greet(ctx context.Context, o Options) error {
 		return err
 	}
 	for _, l := range finished {
-		if o.Notices != nil {
-			fmt.Fprintf(o.Notices, "host %s: %s\n", h.Spec.Name, l)
-		}
+		h.Notice("%s", l)
 	}
 	return nil
+}
+
+// Notice tells the user something about the host, if there is somebody to tell.
+func (h *Host) Notice(format string, args ...any) {
+	if h.opt.Notices != nil {
+		fmt.Fprintf(h.opt.Notices, "host %s: %s\n", h.Spec.Name, fmt.Sprintf(format, args...))
+	}
 }
 
 func (h *Host) hello(ctx context.Context, o Options) error {

@@ -29,7 +29,7 @@ in_lab='^TestLab|^TestKilledReceiver$'
 # the soft NIC and no veth, and one test wants namespaces whose last reference is
 # its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
 # have used, with every socket in it destroyed and the soft NIC at rest.
-not_in_lab='^TestSelftest|^TestKilledReceiver$|^TestIntegrationVeth$|^TestGenerated$|^TestIntegrationCost$'
+not_in_lab='^TestSelftest|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$'
 own_boot='^TestNamespacesAndModuleComeAndGo$'
 
 # What a program with both engines is built with.

@@ -12,6 +12,7 @@
 # Whose an entry is. Its words for stat come last, after the name for messages.
 look() {
 	what=$1; shift;
+	list=$(ls -ld "$@");
 	set -- $(stat -c "%u %g %a" "$@");
 	case $#,$1 in 3,[0-9]*) ;; *) refuse "stat cannot tell whose $what is" ;; esac;
 	uid=$1; gid=$2; mode=$3;
@@ -25,13 +26,15 @@ ours() {
 	esac;
 };
 
-# Only its owner can write it. A group of the same number is the owner alone.
+# Only its owner can write it. A group of the same number is the owner alone, unless
+# an access list gives more: then its mask stands for the group, and ls shows a plus (that of busybox does not).
 alone() {
 	case $mode in *[2367]) refuse "$what is writable by everybody (mode $mode)" ;; esac;
 	case $mode,$uid in
 		*[2367]?,"$gid") ;;
 		*[2367]?,*) refuse "$what is writable by group $gid (mode $mode)" ;;
 	esac;
+	case $mode,$list in *[2367]?,??????????+*) refuse "$what is writable by others of its access list (mode $mode)" ;; esac;
 };
 
 # Goes to a folder from "/", step by step: what a step finds stays, because the

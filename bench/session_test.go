@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -47,24 +46,6 @@ type rig struct {
 	dir     string
 	heard   *heard
 	said    *notices
-}
-
-// notices are what hosts told the user.
-type notices struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (n *notices) Write(p []byte) (int, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.Write(p)
-}
-
-func (n *notices) String() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.String()
 }
 
 func newRig(t *testing.T) *rig { return newRigOf(t, host.Limits{}) }

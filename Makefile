@@ -112,7 +112,7 @@ $(GOVULNCHECK):
 
 .PHONY: deps-test deps-bench
 deps-test:
-	@mk/apt.sh gcc:gcc libc6-dev:/usr/include/stdlib.h openssh-server:/usr/sbin/sshd openssh-client:ssh iproute2:ip iputils-ping:ping gnuplot-nox:gnuplot snmpd:/usr/sbin/snmpd
+	@mk/apt.sh gcc:gcc libc6-dev:/usr/include/stdlib.h openssh-server:/usr/sbin/sshd openssh-client:ssh iproute2:ip iputils-ping:ping gnuplot-nox:gnuplot snmpd:/usr/sbin/snmpd busybox-static:busybox mksh:mksh
 	@mk/apt.sh clang-14:clang-14 llvm-14:llvm-strip-14 || echo "no clang-14 here: the test that generates the eBPF objects anew will be skipped"
 deps-bench:
 	@mk/apt.sh iperf3:iperf3

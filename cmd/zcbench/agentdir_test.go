@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zcbench/zcbench/cmd/internal/built"
 )
 
 // ZCBENCH_AGENT_DIR is a folder of the user's: what lies there stays, and what lies
@@ -71,9 +73,14 @@ func TestIntegrationSSHAgentDir(t *testing.T) {
 	p := h.start(t, "run", "--sut", h.sut, "--tg", h.tg, "--duration", "200ms")
 	p.Wait(60 * time.Second)
 	left("a run", program)
-	for _, bad := range []string{"/", "/..", dir + "/../x"} {
+}
+
+// A folder in which ours cannot be is wrong usage, and no host is asked.
+func TestAgentDirRefused(t *testing.T) {
+	t.Setenv("ZCBENCH_SSH", "false") // if it were asked all the same
+	for _, bad := range []string{"/", "/..", "/opt/../x", "opt", "/$HOME"} {
 		t.Setenv("ZCBENCH_AGENT_DIR", bad)
-		p := h.start(t, "restore", "--host", h.sut, "--dry-run")
+		p := built.Start(t, "zcbench", "restore", "--host", "ssh:nowhere", "--dry-run")
 		if got := p.Wait(30 * time.Second); got != 2 || !strings.Contains(p.Err.String(), "ZCBENCH_AGENT_DIR") {
 			t.Errorf("ZCBENCH_AGENT_DIR=%s: exit status %d\n%s%s", bad, got, &p.Out, &p.Err)
 		}

@@ -307,13 +307,19 @@ func checkFilter(t *testing.T, p *veth.Pair, l *bpf.Latency, ip net.IP, passes b
 	for stage, h := range read(t, l) {
 		was, mid := before[stage], between[stage]
 		udp, tcp := mid.Sub(&was), h.Sub(&mid)
+		want := uint64(n)
+		if stage == "wake-return" {
+			// Who happens to read between a datagram's queueing and sk_data_ready is not
+			// woken for it: a busy machine stops the sender there now and then.
+			want -= n / 10
+		}
 		switch {
 		case stage == "softirq-run", strings.HasPrefix(stage, "devmem-"), strings.HasPrefix(stage, "zcrx-"):
 		case !passes && h.Count()+h.Unstamped+h.Negative > 0:
 			t.Errorf("%s counted %d packets of another flow", stage, h.Count()+h.Unstamped+h.Negative)
-		case passes && !strings.HasPrefix(stage, "tcp-") && udp.Count() < n:
+		case passes && !strings.HasPrefix(stage, "tcp-") && udp.Count() < want:
 			t.Errorf("%s saw %d of %d datagrams to %s", stage, udp.Count(), n, ip)
-		case passes && !strings.HasPrefix(stage, "udp-") && tcp.Count() < n:
+		case passes && !strings.HasPrefix(stage, "udp-") && tcp.Count() < want:
 			t.Errorf("%s saw %d of %d requests to %s", stage, tcp.Count(), n, ip)
 		}
 	}

@@ -26,10 +26,10 @@ lab_packages="./lab/softnictest ./bpf ./uring ./nic ./dmabuf ./lease ./zc/zcrx .
 in_lab='^TestLab|^TestKilledReceiver$'
 
 # These do not: the kernel's selftests have a target of their own, the guest has
-# the soft NIC and no veth, and one test wants namespaces whose last reference is
+# the soft NIC and neither veth nor flock(1), and one test wants namespaces whose last reference is
 # its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
 # have used, with every socket in it destroyed and the soft NIC at rest.
-not_in_lab='^TestSelftest|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$'
+not_in_lab='^TestSelftest|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$|^TestLockHeldByStranger$'
 own_boot='^TestNamespacesAndModuleComeAndGo$'
 
 # What a program with both engines is built with.

@@ -81,10 +81,11 @@ func prepare(dir string) error {
 	return tighten(dir)
 }
 
-// tighten keeps others out of a folder that is known to be ours.
+// tighten keeps others out of a folder that is known to be ours. One that has other
+// uses stays as it is: its locks are private by their own mode.
 func tighten(dir string) error {
 	st, err := os.Stat(dir)
-	if err != nil || st.Mode().Perm()&0o077 == 0 {
+	if err != nil || st.Mode().Perm()&0o077 == 0 || !madeForUs(dir) {
 		return err
 	}
 	return os.Chmod(dir, 0o700)
@@ -94,7 +95,7 @@ func tighten(dir string) error {
 // Adopt one that is ours is taken although others can write there.
 func enter(dir string, o FinishOptions) error {
 	err := trust.Dir(dir)
-	if trust.Untrusted(err) && o.Adopt && ownsDir(dir) {
+	if trust.Untrusted(err) && o.Adopt && ownsDir(dir) && madeForUs(dir) {
 		err = nil
 	}
 	if err != nil || o.DryRun {

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# lane.sh NAME runs one part of the tests; mk/lanes runs several at the same time.
+#
+#   pure     packages whose tests depend on nothing but the code and testdata: with the
+#            race detector, in parallel; what has passed before is not run again
+#   host     all other packages, on this machine
+#   lab      the lab's own tests, and those that need a machine of their own
+#   KERNEL   the soft NIC's and the data paths' tests, in one boot of the lab's KERNEL
+#            (sid, trixie-backports)
+#
+# ZCBENCH_TEST_LONG, when set, asks for what takes minutes, and for the race detector
+# on this machine. All but the first test of lane host are of programs with both
+# io_uring engines, as make build makes them.
+set -euo pipefail
+
+here=$PWD
+status=0
+long=${ZCBENCH_TEST_LONG:+1}
+engines=(-tags giouring -ldflags=-checklinkname=0 -vet=off)
+
+pure=(
+)
+
+lab_packages=(./lab/softnictest ./bpf ./uring ./nic ./dmabuf ./lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap)
+
+# These run in the lab, or are programs that a test there starts.
+in_lab='^TestLab|^TestKilledReceiver$'
+
+# These do not: the kernel's selftests have a target of their own, the guest has
+# the soft NIC and neither veth nor flock(1), and one test wants namespaces whose last reference is
+# its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
+# have used, with every socket in it destroyed and the soft NIC at rest.
+not_in_lab='^TestSelftest|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$|^TestLockHeldByStranger$'
+own_boot='^TestNamespacesAndModuleComeAndGo$'
+
+# no_lab says why the lab cannot be had, where it cannot.
+no_lab() {
+	# shellcheck disable=SC2086
+	sh mk/lab-need.sh ${LAB_PACKAGES-} 2>/dev/null
+}
+
+pure() {
+	CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m "${pure[@]}" || status=1
+}
+
+host() {
+	CGO_ENABLED=0 go test -vet=off -json -count=1 -run '^TestEngines$|^TestScript$/^engines$' ./uring ./cmd/zcbench || status=1
+	local race=() packages
+	[ -z "$long" ] || race=(-race)
+	mapfile -t packages < <(go list ./... | grep -v '/lab$\|/lab/softnictest$' | grep -vxF "$(go list "${pure[@]}")")
+	CGO_ENABLED=${long:-0} go test "${engines[@]}" "${race[@]}" -json -count=1 -p 1 -timeout 80m -skip "$in_lab" "${packages[@]}" || status=1
+}
+
+lab() {
+	ZCBENCH_LAB_WHY=$(no_lab)
+	export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1 ZCBENCH_LAB_WHY
+	go test -vet=off -json -count=1 -timeout 15m ./lab || status=1
+	go test -vet=off -json -count=1 -timeout 10m -run '^TestLab' ./cmd/zcbench || status=1 # a BMC
+}
+
+kernel() {
+	local why said run limit=10m
+	[ -z "$long" ] || limit=70m
+	why=$(no_lab)
+	if [ -n "$why" ]; then
+		echo "SKIPPED: the tests that run in the lab: $why" >&2
+		return
+	fi
+	if ! said=$("$here/bin/zcbench" lab build --kernel "$1" 2>&1); then
+		echo "FAILED: the lab could not be built for $1: $said" >&2
+		status=1
+		return
+	fi
+	export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1
+	run=(go test "${engines[@]}" -json -count=1 -timeout 80m)
+	"$here/bin/zcbench" lab up --kernel "$1" -- "${run[@]}" -p 2 -shuffle on -exec "$here/bin/zcbench lab exec --timeout $limit --" \
+		-skip "$not_in_lab|$own_boot" $(shuf -e "${lab_packages[@]}") || status=1
+	"${run[@]}" -run "$own_boot" -exec "$here/bin/zcbench lab exec --kernel $1 --timeout $limit --" ./lab/softnictest || status=1
+}
+
+case $1 in
+pure | host | lab) "$1" ;;
+*) kernel "$1" ;;
+esac
+exit $status

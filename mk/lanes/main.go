@@ -1,0 +1,147 @@
+// Lanes runs parts of the tests at the same time, and makes one stream of what they say.
+//
+//	lanes PROGRAM NAME...
+//
+// starts "PROGRAM NAME" for every name. Each prints what go test -json prints; lanes
+// prints their lines whole, as they come, with the lane's name at each package: "uring
+// [sid]", since several lanes may run the tests of one package. Standard error is
+// passed on with the name before each line. It ends with 1 if a lane did not end
+// with 0. When it is told to end, so are the lanes, and what is left of them is killed.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// grace is how long lanes that are told to end have before they are killed.
+const grace = 15 * time.Second
+
+func main() {
+	if len(os.Args) < 3 {
+		fmt.Fprintln(os.Stderr, "usage: lanes PROGRAM NAME...")
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	if !run(ctx, os.Args[1], os.Args[2:], os.Stdout, os.Stderr) {
+		os.Exit(1)
+	}
+}
+
+// run starts every lane, waits for all and reports whether each ended with 0.
+func run(ctx context.Context, program string, names []string, stdout, stderr io.Writer) bool {
+	out, errs := &lines{w: stdout}, &lines{w: stderr}
+	ok := make([]bool, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() {
+			start := time.Now()
+			err := lane(ctx, program, name, out, errs)
+			ok[i] = err == nil
+			errs.print(fmt.Appendf(nil, "%s: %s after %.0f s\n", name, ending(err), time.Since(start).Seconds()))
+		})
+	}
+	wg.Wait()
+	for _, o := range ok {
+		if !o {
+			return false
+		}
+	}
+	return true
+}
+
+func ending(err error) string {
+	if err != nil {
+		return "ended with a failure (" + err.Error() + ")"
+	}
+	return "ended well"
+}
+
+// lane runs one lane to its end. All its processes are in a group of their own, so
+// that they can be told to end together.
+func lane(ctx context.Context, program, name string, out, errs *lines) error {
+	cmd := exec.CommandContext(ctx, program, name)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = grace
+	stdout, stderr := &splitter{}, &splitter{}
+	stdout.take = func(line []byte) { out.print(label(line, name)) }
+	stderr.take = func(line []byte) { errs.print(append([]byte(name+": "), line...)) }
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	err := cmd.Run()
+	if ctx.Err() != nil && cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what did not end by itself
+	}
+	stdout.flush()
+	stderr.flush()
+	return err
+}
+
+// label puts the lane's name behind the package of an event. What is no event stays as
+// it is.
+func label(line []byte, name string) []byte {
+	var event map[string]json.RawMessage
+	var pkg string
+	if json.Unmarshal(line, &event) != nil || json.Unmarshal(event["Package"], &pkg) != nil {
+		return line
+	}
+	event["Package"], _ = json.Marshal(pkg + " [" + name + "]")
+	b, err := json.Marshal(event)
+	if err != nil {
+		return line
+	}
+	return append(b, '\n')
+}
+
+// splitter cuts what is written to it into lines, each with its newline.
+type splitter struct {
+	take func([]byte)
+	rest []byte
+}
+
+func (s *splitter) Write(p []byte) (int, error) {
+	s.rest = append(s.rest, p...)
+	r := bufio.NewReader(bytes.NewReader(s.rest))
+	done := 0
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			break
+		}
+		done += len(line)
+		s.take(line)
+	}
+	s.rest = append(s.rest[:0], s.rest[done:]...)
+	return len(p), nil
+}
+
+// flush takes a last line that no newline ends.
+func (s *splitter) flush() {
+	if len(s.rest) > 0 {
+		s.take(append(s.rest, '\n'))
+		s.rest = nil
+	}
+}
+
+// lines writes whole lines of many writers.
+type lines struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lines) print(line []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, _ = l.w.Write(line)
+}

@@ -76,10 +76,10 @@ func probeKVM(ctx context.Context, b Built, init string) bool {
 		return false
 	}
 	defer m.closePorts()
-	var res guest.Result
+	var rep guest.Report
 	got := make(chan error, 1)
-	go func() { got <- json.NewDecoder(m.ports[guest.PortControl]).Decode(&res) }()
+	go func() { got <- json.NewDecoder(m.ports[guest.PortControl]).Decode(&rep) }()
 	<-m.done
 	m.closePorts()
-	return <-got == nil
+	return <-got == nil && rep.Ready != nil
 }

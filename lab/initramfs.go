@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 
 	"github.com/u-root/u-root/pkg/cpio"
 	"golang.org/x/sys/unix"
@@ -18,7 +16,7 @@ import (
 )
 
 // initramfs collects what the guest starts with: /init, which is the program
-// given as init, the module, the spec, and files carried from the host.
+// given as init, the modules and the spec.
 type initramfs struct {
 	records []cpio.Record
 	files   []*os.File
@@ -64,16 +62,6 @@ func (r *initramfs) addDirs(name string) {
 	}
 }
 
-// addWritable makes sure that the command can write to the absolute path: the
-// folders above it exist, and it does itself where it is a folder on the host.
-func (r *initramfs) addWritable(p string) {
-	name := cpio.Normalize(p)
-	r.addDirs(name)
-	if st, err := os.Stat(p); err == nil && st.IsDir() {
-		r.add(cpio.Directory(name, 0o755))
-	}
-}
-
 // addFile carries the host's file to the guest's absolute path.
 func (r *initramfs) addFile(guestPath, hostPath string) error {
 	f, err := os.Open(hostPath)
@@ -96,35 +84,6 @@ func (r *initramfs) addFile(guestPath, hostPath string) error {
 		},
 	})
 	return nil
-}
-
-// addTree carries a folder with everything under it; links to files arrive as
-// files. A folder that does not exist is no error.
-func (r *initramfs) addTree(guestDir, hostDir string) error {
-	return filepath.WalkDir(hostDir, func(p string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) && p == hostDir {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(hostDir, p)
-		if err != nil {
-			return err
-		}
-		to := path.Join(guestDir, filepath.ToSlash(rel))
-		if d.IsDir() {
-			name := cpio.Normalize(to)
-			r.addDirs(name)
-			r.add(cpio.Directory(name, 0o755))
-			return nil
-		}
-		st, err := os.Stat(p)
-		if err != nil || !st.Mode().IsRegular() {
-			return nil // a dangling link or a socket is nobody's test data
-		}
-		return r.addFile(to, p)
-	})
 }
 
 // image writes the archive into anonymous memory: nothing is left behind

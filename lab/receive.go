@@ -22,8 +22,7 @@ func receiveTar(r io.Reader, out string, returns []string) error {
 	for {
 		h, err := tr.Next()
 		if err == io.EOF {
-			_, err = io.Copy(io.Discard, r)
-			return err
+			return nil
 		}
 		if err != nil {
 			if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -36,7 +35,6 @@ func receiveTar(r io.Reader, out string, returns []string) error {
 			err = writeStream(to, tr, os.FileMode(h.Mode).Perm())
 		}
 		if err != nil {
-			io.Copy(io.Discard, r) // let the guest finish
 			return err
 		}
 	}

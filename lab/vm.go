@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -51,26 +50,19 @@ func startVM(ctx context.Context, c vmConfig) (*vm, error) {
 	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", args...)
 	cmd.ExtraFiles = extra
 	cmd.Stdout, cmd.Stderr = m.console, m.console
-	// Setpgid: a terminal's Ctrl-C is for us to handle, not for QEMU.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	started := make(chan error)
-	go func() {
-		// Pdeathsig goes off when the thread that forked ends: keep it.
-		runtime.LockOSThread()
-		err := cmd.Start()
+	ended, err := startTied(cmd, func() {
 		for _, f := range extra[:len(extra)-1] {
 			f.Close() // QEMU's ends
 		}
-		started <- err
-		if err == nil {
-			m.err = cmd.Wait()
-			close(m.done)
-		}
-	}()
-	if err := <-started; err != nil {
+	}, func() {})
+	if err != nil {
 		m.closePorts()
 		return nil, &Error{"start qemu-system-x86_64", err, ""}
 	}
+	go func() {
+		m.err = <-ended
+		close(m.done)
+	}()
 	return m, nil
 }
 

@@ -21,7 +21,7 @@ func labCommand() *cobra.Command {
 		Args:  cobra.NoArgs, // an unknown command is an error
 		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	c.AddCommand(labBuildCommand(), labExecCommand(), labDemoCommand(), labSelftestsCommand())
+	c.AddCommand(labBuildCommand(), labExecCommand(), labUpCommand(), labDemoCommand(), labSelftestsCommand())
 	return c
 }
 
@@ -103,23 +103,36 @@ be built or booted, or the guest's kernel complained; 2 wrong usage or input.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.Out, "out", "out/lab-demo", "folder for the results; must not have any yet")
-	vmFlags(c, &o)
+	vmFlags(c, &o.MachineOptions)
+	timeoutFlag(c, &o)
 	o.Timeout = 30 * time.Minute // some 130 runs
 	f.Lookup("timeout").DefValue = o.Timeout.String()
 	return c
 }
 
-// vmFlags are the flags of the machine.
-func vmFlags(c *cobra.Command, o *lab.ExecOptions) {
+// vmFlags are the flags of the machine. What none asks for, a machine that is up may
+// be: hence no defaults.
+func vmFlags(c *cobra.Command, o *lab.MachineOptions) {
 	f := c.Flags()
 	f.StringVar(&o.Kernel, "kernel", "", "suite or release prefix (default "+lab.Suites[0]+")")
-	f.IntVar(&o.CPUs, "cpus", lab.DefaultCPUs, "processors")
-	f.IntVar(&o.MemMiB, "mem", lab.DefaultMemMiB, "memory, MiB")
-	f.DurationVar(&o.Timeout, "timeout", lab.DefaultTimeout, "time limit, counted from power-on")
+	f.IntVar(&o.CPUs, "cpus", 0, fmt.Sprintf("processors (default %d)", lab.DefaultCPUs))
+	f.IntVar(&o.MemMiB, "mem", 0, fmt.Sprintf("memory, MiB (default %d)", lab.DefaultMemMiB))
 	f.StringVar(&o.Module, "softnic", "", `parameters for the soft NIC, such as "inline_dma=1"`)
 	f.IntVar(&o.MTU, "mtu", 0, "MTU of both ends (default 4148: a page of payload)")
 	f.BoolVar(&o.NoKVM, "no-kvm", false, "emulate even where KVM works")
 	f.StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")
+}
+
+// deviceFlags are those of machines for programs of the user's own.
+func deviceFlags(c *cobra.Command, o *lab.MachineOptions) {
+	f := c.Flags()
+	f.StringArrayVar(&o.QEMU, "qemu", nil, "one more argument for QEMU (repeatable): --qemu=-device --qemu=ipmi-bmc-sim,id=bmc")
+	f.StringArrayVar(&o.Load, "load", nil, "load this module of Debian's kernel, without .ko, after those it depends on (repeatable; fetches 110 MB once)")
+	f.BoolVar(&o.CountTime, "count-time", false, "the guest's clocks count instructions, one a nanosecond: times do not depend on the host's load (slow)")
+}
+
+func timeoutFlag(c *cobra.Command, o *lab.ExecOptions) {
+	c.Flags().DurationVar(&o.Timeout, "timeout", lab.DefaultTimeout, "time limit, counted from the command's start")
 }
 
 func labExecCommand() *cobra.Command {
@@ -127,7 +140,8 @@ func labExecCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "exec [flags] -- CMD [ARG...]",
 		Short: "Boot the lab and run one static program in it",
-		Long: `Boot the lab, run CMD in it and end with CMD's exit status. The soft NIC's two
+		Long: `Boot the lab, run CMD in it and end with CMD's exit status. Below "zcbench lab up"
+CMD runs in the machine that is up, unless a flag asks for another. The soft NIC's two
 ends are up in the network namespaces sut (sn0, 10.77.0.1, fd00:77::1) and tg
 (sn1, 10.77.0.2, fd00:77::2). Files that CMD leaves under $OUT come back.
 
@@ -154,10 +168,42 @@ built or booted, or the guest's kernel complained; 126 when CMD cannot be run;
 	f.StringVar(&o.Out, "out", "", "folder for files left under the guest's $OUT (default $OUT, else "+lab.DefaultOut+")")
 	f.StringArrayVar(&o.Files, "file", nil, "carry this file or folder to the same path in the guest (repeatable)")
 	f.StringArrayVar(&o.Env, "env", nil, "set NAME=VALUE for CMD, or NAME alone: to what it is here (repeatable)")
-	f.StringArrayVar(&o.QEMU, "qemu", nil, "one more argument for QEMU (repeatable): --qemu=-device --qemu=ipmi-bmc-sim,id=bmc")
-	f.StringArrayVar(&o.Load, "load", nil, "load this module of Debian's kernel, without .ko, after those it depends on (repeatable; fetches 110 MB once)")
-	f.BoolVar(&o.CountTime, "count-time", false, "the guest's clocks count instructions, one a nanosecond: times do not depend on the host's load (slow)")
-	vmFlags(c, &o)
+	f.BoolVar(&o.OwnBoot, "own-boot", false, "boot a machine although one is up (zcbench lab up)")
+	vmFlags(c, &o.MachineOptions)
+	deviceFlags(c, &o.MachineOptions)
+	timeoutFlag(c, &o)
+	return c
+}
+
+func labUpCommand() *cobra.Command {
+	var o lab.UpOptions
+	c := &cobra.Command{
+		Use:   "up [flags] -- HOSTCMD [ARG...]",
+		Short: "Keep the lab up while a command of this host runs",
+		Long: `Boot the lab and run HOSTCMD on this host meanwhile. Every "zcbench lab exec" that it
+starts runs its command in that machine, one after another, instead of booting one:
+
+    zcbench lab up -- go test -exec "zcbench lab exec --" ./a ./b
+
+Each command finds a fresh soft NIC and none of another's files or processes. One that
+makes the kernel complain, dies with it, or runs out of time costs that command alone:
+another machine boots for the next. When HOSTCMD has ended, so has the machine.
+
+Exit status: HOSTCMD's own; 125 when the lab could not be built; 126 when HOSTCMD cannot
+be run; 127 when it is not there.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Args, o.Log = args, cmd.ErrOrStderr()
+			exit, err := lab.Up(cmd.Context(), o)
+			if exit == 0 && err == nil {
+				return nil
+			}
+			return &cli.StatusError{Status: exit, Err: err}
+		},
+	}
+	c.Flags().SetInterspersed(false)
+	vmFlags(c, &o.MachineOptions)
+	deviceFlags(c, &o.MachineOptions)
 	return c
 }
 

@@ -24,13 +24,14 @@ var complaint = regexp.MustCompile(`WARNING:|BUG:|kernel BUG|Oops|UBSAN|KASAN|ge
 type kmsg struct {
 	mu   sync.Mutex
 	bad  []string
-	last time.Time // when the last message was taken
+	mark string        // a message that is waited for
+	seen chan struct{} // closed when it has come
 }
 
 // followKmsg copies /dev/kmsg to w line by line (Documentation/ABI/testing/dev-kmsg)
 // and keeps the complaints.
 func followKmsg(w io.Writer) *kmsg {
-	k := &kmsg{last: time.Now()}
+	k := &kmsg{}
 	f, err := os.Open("/dev/kmsg")
 	if err != nil {
 		k.bad = append(k.bad, err.Error())
@@ -57,23 +58,53 @@ func followKmsg(w io.Writer) *kmsg {
 func (k *kmsg) take(line string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.last = time.Now()
+	if k.mark != "" && strings.Contains(line, k.mark) {
+		k.mark = ""
+		close(k.seen)
+	}
 	if complaint.MatchString(line) {
 		k.bad = append(k.bad, line)
 	}
 }
 
-// complaints waits until the messages have been quiet for a moment.
-func (k *kmsg) complaints() []string {
-	for {
-		time.Sleep(20 * time.Millisecond)
-		k.mu.Lock()
-		bad, quiet := k.bad, time.Since(k.last) > 50*time.Millisecond
-		k.mu.Unlock()
-		if quiet {
-			return bad
+// kmsgPatience is how long reading what the kernel has said may take.
+const kmsgPatience = 10 * time.Second
+
+// complaints returns what the kernel has complained about up to now, and since the
+// last call. A message of our own tells when all before it have been read.
+func (k *kmsg) complaints(mark string) []string {
+	seen := make(chan struct{})
+	k.mu.Lock()
+	k.mark, k.seen = mark, seen
+	k.mu.Unlock()
+	err := say(mark)
+	if err == nil {
+		select {
+		case <-seen:
+		case <-time.After(kmsgPatience):
+			err = fmt.Errorf("the kernel's messages were not read to their end in %v", kmsgPatience)
 		}
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	bad := k.bad
+	k.bad = nil
+	if err != nil {
+		bad = append(bad, err.Error())
+	}
+	return bad
+}
+
+// say puts a line among the kernel's messages, as debugging information. The kernel
+// lets every open file say a few.
+func say(line string) error {
+	f, err := os.OpenFile("/dev/kmsg", os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteString("<7>" + line + "\n")
+	return err
 }
 
 // formatKmsg turns the record "PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT\n KEY=VALUE"

@@ -1,7 +1,6 @@
 package guest
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -34,7 +33,7 @@ func Main() {
 	select {}
 }
 
-// serve opens the channels, does what the spec says and reports the result.
+// serve makes a lab of the machine and runs the jobs that come, one after another.
 func serve() error {
 	if err := mountAll(); err != nil {
 		return err
@@ -51,35 +50,12 @@ func serve() error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", SpecPath, err)
 	}
-	var res Result
-	if !spec.Probe {
-		res = work(&spec, ports)
+	w := &worker{spec: spec, ports: ports, orders: followOrders(ports[PortControl])}
+	if spec.Probe {
+		return w.report(Report{Ready: &Ready{Uptime: uptime()}})
 	}
-	res.TotalS = uptime()
-	b, err = json.Marshal(res)
-	if err != nil {
-		return err
-	}
-	_, err = ports[PortControl].Write(append(b, '\n'))
-	return err
-}
-
-// work sets the guest up, runs the command and takes everything down again, so
-// that what the kernel says about leaks is in the result.
-func work(spec *Spec, ports map[string]*os.File) (res Result) {
-	dmesg := followKmsg(ports[PortKmsg])
-	if err := setup(spec); err != nil {
-		res.Err = err.Error()
-	} else {
-		res.ReadyS = uptime()
-		run(spec, ports, &res)
-		killAll()
-	}
-	if err := sendTar(ports[PortOut], append([]string{OutDir}, spec.Returns...)); err != nil && res.Err == "" {
-		res.Err = err.Error()
-	}
-	res.Complaints = append(teardown(), dmesg.complaints()...)
-	return res
+	w.dmesg = followKmsg(ports[PortKmsg])
+	return w.loop()
 }
 
 // openPorts opens every port once the kernel's virtio driver has made it.
@@ -94,9 +70,10 @@ func openPorts(limit time.Duration) (map[string]*os.File, error) {
 			if err != nil || name == "" || ports[name] != nil {
 				continue
 			}
-			f, err := os.OpenFile(filepath.Join("/dev", filepath.Base(filepath.Dir(n))), os.O_RDWR, 0)
-			if err == nil {
-				ports[name] = f
+			// Blocking, as the command gets it: a write waits until the host has taken it.
+			path := filepath.Join("/dev", filepath.Base(filepath.Dir(n)))
+			if fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0); err == nil {
+				ports[name] = os.NewFile(uintptr(fd), path)
 			}
 		}
 		if len(ports) >= len(Ports) {
@@ -107,18 +84,6 @@ func openPorts(limit time.Duration) (map[string]*os.File, error) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-}
-
-// timeoutFrom closes the channel when the host says that the time is up.
-func timeoutFrom(control *os.File) <-chan struct{} {
-	up := make(chan struct{})
-	go func() {
-		line, err := bufio.NewReader(control).ReadString('\n')
-		if err == nil && line == TimeoutWord {
-			close(up)
-		}
-	}()
-	return up
 }
 
 // uptime is the time since the kernel started, in seconds (/proc/uptime, see

@@ -15,22 +15,34 @@ var mounts = []struct {
 	flags       uintptr
 	data        string
 	optional    bool
+	fresh       bool // each job finds it empty
 }{
-	{"/proc", "proc", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, "", false},
-	{"/sys", "sysfs", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, "", false},
-	{"/dev", "devtmpfs", unix.MS_NOSUID, "mode=0755", false},
-	{"/dev/pts", "devpts", unix.MS_NOSUID | unix.MS_NOEXEC, "ptmxmode=0666", true},
-	{"/dev/shm", "tmpfs", unix.MS_NOSUID | unix.MS_NODEV, "", false},
-	{"/dev/hugepages", "hugetlbfs", unix.MS_NOSUID | unix.MS_NODEV, "", true},
-	{"/run", "tmpfs", unix.MS_NOSUID | unix.MS_NODEV, "mode=0755", false},
-	{"/sys/fs/bpf", "bpf", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, "", true},
-	{"/sys/fs/cgroup", "cgroup2", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, "", true},
-	{"/sys/kernel/tracing", "tracefs", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, "", true},
-	{"/sys/kernel/debug", "debugfs", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, "", true},
+	{"/proc", "proc", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, "", false, false},
+	{"/sys", "sysfs", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, "", false, false},
+	{"/dev", "devtmpfs", unix.MS_NOSUID, "mode=0755", false, false},
+	{"/dev/pts", "devpts", unix.MS_NOSUID | unix.MS_NOEXEC, "ptmxmode=0666", true, false},
+	{"/dev/shm", "tmpfs", unix.MS_NOSUID | unix.MS_NODEV, "", false, true},
+	{"/dev/hugepages", "hugetlbfs", unix.MS_NOSUID | unix.MS_NODEV, "", true, true},
+	{"/run", "tmpfs", unix.MS_NOSUID | unix.MS_NODEV, "mode=0755", false, true},
+	{"/sys/fs/bpf", "bpf", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, "", true, true},
+	{"/sys/fs/cgroup", "cgroup2", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, "", true, false},
+	{"/sys/kernel/tracing", "tracefs", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, "", true, false},
+	{"/sys/kernel/debug", "debugfs", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, "", true, false},
 }
 
 func mountAll() error {
+	if err := mountEach(false); err != nil {
+		return err
+	}
+	return links()
+}
+
+// mountEach mounts them all, or those that each job finds empty.
+func mountEach(freshOnly bool) error {
 	for _, m := range mounts {
+		if freshOnly && !m.fresh {
+			continue
+		}
 		if err := os.MkdirAll(m.dir, 0o755); err != nil && !m.optional {
 			return err
 		}
@@ -40,10 +52,7 @@ func mountAll() error {
 			return fmt.Errorf("mount %s: %w", m.dir, err)
 		}
 	}
-	if err := links(); err != nil {
-		return err
-	}
-	return os.MkdirAll(OutDir, 0o755)
+	return nil
 }
 
 // links makes the symbolic links that a distribution's start-up makes.

@@ -34,6 +34,6 @@ func poolsLeft(limit time.Duration) (int, error) {
 		if len(msgs) == 0 || time.Now().After(deadline) {
 			return len(msgs), nil
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
 	}
 }

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -12,10 +13,9 @@ import (
 
 // run executes the command to its end and fills in how it ended. Its output
 // goes into the ports directly: a write waits until the host has taken it.
-func run(spec *Spec, ports map[string]*os.File, res *Result) {
-	up := timeoutFrom(ports[PortControl])
-	if spec.Dir != "" {
-		if err := os.MkdirAll(spec.Dir, 0o755); err != nil {
+func (w *worker) run(job *Job, res *Result) {
+	if job.Dir != "" {
+		if err := os.MkdirAll(job.Dir, 0o755); err != nil {
 			res.Err = err.Error()
 			return
 		}
@@ -26,10 +26,10 @@ func run(spec *Spec, ports map[string]*os.File, res *Result) {
 		return
 	}
 	defer null.Close()
-	p, err := os.StartProcess(spec.Args[0], spec.Args, &os.ProcAttr{
-		Dir:   spec.Dir,
-		Env:   environ(spec.Env),
-		Files: []*os.File{null, ports[PortStdout], ports[PortStderr]},
+	p, err := os.StartProcess(job.Args[0], job.Args, &os.ProcAttr{
+		Dir:   job.Dir,
+		Env:   environ(job.Env),
+		Files: []*os.File{null, w.ports[PortStdout], w.ports[PortStderr]},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
@@ -38,12 +38,10 @@ func run(spec *Spec, ports map[string]*os.File, res *Result) {
 		res.NotExec = !res.NotFound
 		return
 	}
-	done := reap(p.Pid)
-	select {
-	case ws := <-done:
+	done := statusOf(p.Pid)
+	if ws, ok := w.orders.await(done, job.N); ok {
 		res.Exit = exitStatus(ws)
 		return
-	case <-up:
 	}
 	res.TimedOut = true
 	unix.Kill(-p.Pid, unix.SIGQUIT)
@@ -64,21 +62,18 @@ func environ(extra []string) []string {
 	return append(env, extra...)
 }
 
-// reap waits for every child, as the first process must, and delivers the
-// status of pid.
-func reap(pid int) <-chan unix.WaitStatus {
+// statusOf reaps children, as the first process must, until it has the status of pid.
+func statusOf(pid int) <-chan unix.WaitStatus {
 	done := make(chan unix.WaitStatus, 1)
 	go func() {
 		for {
 			var ws unix.WaitStatus
-			got, err := unix.Wait4(-1, &ws, 0, nil)
-			switch {
-			case err == unix.EINTR:
-			case err != nil:
-				// No children: orphans of the command may come later.
-				time.Sleep(50 * time.Millisecond)
+			switch got, err := unix.Wait4(-1, &ws, unix.WALL, nil); {
+			case err == unix.ECHILD:
+				return // killAll has it
 			case got == pid:
 				done <- ws
+				return
 			}
 		}
 	}()
@@ -93,13 +88,25 @@ func exitStatus(ws unix.WaitStatus) int {
 	return ws.ExitStatus()
 }
 
+// killPatience is how long a killed process may take to be gone: it may be in the
+// kernel, giving back gigabytes.
+const killPatience = 30 * time.Second
+
 // killAll ends what the command left running and waits until it is gone, so
-// that its sockets and rings are closed before the soft NIC goes.
-func killAll() {
-	for range 100 {
-		if err := unix.Kill(-1, unix.SIGKILL); err == unix.ESRCH {
-			return
+// that its sockets and rings are closed before the soft NIC goes. All processes are
+// children of the first one, or become it once their parents are gone.
+func killAll() error {
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		for err := error(nil); err != unix.ECHILD; _, err = unix.Wait4(-1, nil, unix.WALL, nil) {
+			unix.Kill(-1, unix.SIGKILL)
 		}
-		time.Sleep(20 * time.Millisecond)
+	}()
+	select {
+	case <-gone:
+		return nil
+	case <-time.After(killPatience):
+		return fmt.Errorf("processes are there %v after they were killed", killPatience)
 	}
 }

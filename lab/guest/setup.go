@@ -22,22 +22,27 @@ var Ends = [2]End{
 	{NSSender, "sn1", "10.77.0.2/24", "fd00:77::2/64"},
 }
 
-// setup brings the guest from mounted file systems to two hosts on a wire.
-func setup(spec *Spec) error {
-	for path, value := range map[string]string{
-		"/proc/sys/vm/nr_hugepages": "32", // 2 MiB each, for receive buffers larger than a page
-		"/proc/sys/kernel/hostname": "lab",
-	} {
-		if err := os.WriteFile(path, []byte(value), 0); err != nil {
-			return err
-		}
-	}
+// setupOnce does what lasts as long as the machine.
+func setupOnce(spec *Spec) error {
 	lim := unix.Rlimit{Cur: 1 << 20, Max: 1 << 20}
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &lim); err != nil {
 		return fmt.Errorf("setrlimit RLIMIT_NOFILE: %w", err)
 	}
 	for _, p := range spec.Load {
 		if err := loadModule(p, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setup makes two hosts on a wire, for one job.
+func setup(spec *Spec) error {
+	for path, value := range map[string]string{
+		"/proc/sys/vm/nr_hugepages": "32", // 2 MiB each, for receive buffers larger than a page
+		"/proc/sys/kernel/hostname": "lab",
+	} {
+		if err := os.WriteFile(path, []byte(value), 0); err != nil {
 			return err
 		}
 	}

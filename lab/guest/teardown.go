@@ -31,10 +31,11 @@ func teardown() (bad []string) {
 	return bad
 }
 
-// unloadModule removes the module, waiting a little for its last user.
+// unloadModule removes the module, waiting a little for its last user: a ring is
+// taken down after its process is gone. The kernel has no event for that.
 func unloadModule(name string) error {
 	var err error
-	for range 50 {
+	for range 500 {
 		err = unix.DeleteModule(name, unix.O_NONBLOCK)
 		if err == nil || errors.Is(err, unix.ENOENT) {
 			return nil
@@ -42,7 +43,7 @@ func unloadModule(name string) error {
 		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EWOULDBLOCK) {
 			break
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(2 * time.Millisecond)
 	}
 	return fmt.Errorf("delete_module %s: %w", name, err)
 }

@@ -1,0 +1,82 @@
+package lab
+
+import (
+	"io"
+	"os"
+	"time"
+)
+
+// Defaults of MachineOptions and ExecOptions.
+const (
+	DefaultCPUs    = 2
+	DefaultMemMiB  = 2048
+	DefaultTimeout = 10 * time.Minute
+	DefaultOut     = "out/lab"
+)
+
+// MachineOptions say which machine to boot. The zero value boots the default kernel.
+type MachineOptions struct {
+	Cache  string   // as in BuildOptions
+	Kernel string   // as one of BuildOptions.Kernels; empty: the default
+	CPUs   int      // processors; 0: DefaultCPUs
+	MemMiB int      // memory, MiB; 0: DefaultMemMiB
+	Module string   // parameters for softnic.ko: "inline_dma=1"
+	MTU    int      // of both ends; 0: guest.DefaultMTU
+	Init   string   // program to run as /init, which calls guest.Main; empty: this one
+	NoKVM  bool     // emulate even where KVM works
+	QEMU   []string // more arguments for QEMU, such as devices
+	Load   []string // Debian's modules to load, each after those it depends on: "ipmi_msghandler"
+	// CountTime makes the guest's clocks count instructions, one a nanosecond,
+	// whatever the host does meanwhile; it emulates.
+	CountTime bool
+	// CountEmulated is CountTime where the guest must be emulated.
+	CountEmulated bool
+}
+
+func (o *MachineOptions) setInit() error {
+	if o.Init != "" {
+		return nil
+	}
+	self, err := os.Executable()
+	o.Init = self
+	return err
+}
+
+// ExecOptions says what to run and where. Only Args is needed.
+type ExecOptions struct {
+	MachineOptions
+	Args    []string      // the command: a static x86-64 program of this host, or zcbench
+	Timeout time.Duration // for the command; 0: DefaultTimeout
+	Out     string        // where files under the guest's $OUT go; empty: $OUT, else DefaultOut
+	Files   []string      // more files or folders to carry, to the same absolute path
+	Env     []string      // NAME=VALUE for the command
+	OwnBoot bool          // boot a machine although one is up that would do
+
+	Stdout, Stderr io.Writer // the command's output; nil: this process's own
+	Log            io.Writer // the lab's progress and the kernel's complaints; nil: os.Stderr
+}
+
+func (o *ExecOptions) defaults() error {
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Out == "" {
+		o.Out = os.Getenv("OUT")
+	}
+	if o.Out == "" {
+		o.Out = DefaultOut
+	}
+	if o.Stdout == nil {
+		o.Stdout = os.Stdout
+	}
+	if o.Stderr == nil {
+		o.Stderr = os.Stderr
+	}
+	if o.Log == nil {
+		o.Log = os.Stderr
+	}
+	if len(o.Args) == 0 {
+		return errorf("read the command", "zcbench lab exec -- CMD ARGS...", "no command given")
+	}
+	return o.setInit()
+}

@@ -49,7 +49,9 @@ func (p *plan) boot(ctx context.Context, log io.Writer) (*machine, error) {
 	go io.Copy(m.kmsg, m.vm.ports[guest.PortKmsg])
 	go m.follow()
 	if err := m.ready(); err != nil {
-		m.dump(log)
+		if ctx.Err() == nil {
+			m.dump(log)
+		}
 		m.close()
 		return nil, &Error{"boot the guest", err, "see the kernel messages above"}
 	}

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// bootPatience is how long the guest may take to be ready, under TCG on a busy
-	// machine.
-	bootPatience = 90 * time.Second
+	// bootPatience is how long the guest may take to be ready: emulated, with clocks
+	// that count instructions, on a busy machine.
+	bootPatience = 5 * time.Minute
 	// endPatience is how long it may take to end a command whose time is up, to take
 	// everything down and to report.
 	endPatience = 90 * time.Second

@@ -48,6 +48,7 @@ type BuildOptions struct {
 	Cache   string   // folder; empty: zcbench/lab under the user's cache folder
 	Kernels []string // suites or prefixes of a release; "all" for every suite; empty: the default suite
 	Refresh bool     // resolve the newest versions again
+	Install bool     // as root: install the packages that the lab needs
 }
 
 // Built is one kernel that is ready to boot.
@@ -80,6 +81,9 @@ func Build(ctx context.Context, o BuildOptions, log io.Writer) ([]Built, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := c.checkNeeds(ctx, c.workFor(suites, lf, o.Refresh), o.Install, log); err != nil {
+		return nil, err
+	}
 	var built []Built
 	for _, s := range suites {
 		b, err := c.build(ctx, s, lf, o.Refresh, log)
@@ -92,6 +96,19 @@ func Build(ctx context.Context, o BuildOptions, log io.Writer) ([]Built, error) 
 		c.prune(lf)
 	}
 	return built, nil
+}
+
+// checkNeeds looks for everything before anything is fetched, and installs what is
+// missing if it is to.
+func (c *cache) checkNeeds(ctx context.Context, w work, install bool, log io.Writer) error {
+	n := w.check(ctx, c.dir)
+	if install && len(n.packages) > 0 {
+		if err := n.install(ctx, log); err != nil {
+			return err
+		}
+		n = w.check(ctx, c.dir)
+	}
+	return n.err()
 }
 
 // readLock reads lock.json, whose words become paths and arguments.

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	if guest.IsInit() {
 		guest.Main()
 	}
+	if path := os.Getenv(hostEnv); path != "" {
+		os.Exit(hostHelper(path))
+	}
 	if h := os.Getenv(helperEnv); h != "" && os.Getenv(guest.Env) != "" {
 		os.Exit(helper(h))
 	}
@@ -50,6 +53,10 @@ func helper(what string) int {
 		}
 		os.Stdout.Write(data)
 		return 42
+	case "leave":
+		return leave()
+	case "look":
+		return look()
 	case "killed":
 		syscall.Kill(os.Getpid(), syscall.SIGTERM)
 	case "orphan":

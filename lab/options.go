@@ -16,16 +16,17 @@ const (
 
 // MachineOptions say which machine to boot. The zero value boots the default kernel.
 type MachineOptions struct {
-	Cache  string   // as in BuildOptions
-	Kernel string   // as one of BuildOptions.Kernels; empty: the default
-	CPUs   int      // processors; 0: DefaultCPUs
-	MemMiB int      // memory, MiB; 0: DefaultMemMiB
-	Module string   // parameters for softnic.ko: "inline_dma=1"
-	MTU    int      // of both ends; 0: guest.DefaultMTU
-	Init   string   // program to run as /init, which calls guest.Main; empty: this one
-	NoKVM  bool     // emulate even where KVM works
-	QEMU   []string // more arguments for QEMU, such as devices
-	Load   []string // Debian's modules to load, each after those it depends on: "ipmi_msghandler"
+	Cache   string   // as in BuildOptions
+	Kernel  string   // as one of BuildOptions.Kernels; empty: the default
+	CPUs    int      // processors; 0: DefaultCPUs
+	MemMiB  int      // memory, MiB; 0: DefaultMemMiB
+	Module  string   // parameters for softnic.ko: "inline_dma=1"
+	MTU     int      // of both ends; 0: guest.DefaultMTU
+	Init    string   // program to run as /init, which calls guest.Main; empty: this one
+	NoKVM   bool     // emulate even where KVM works
+	QEMU    []string // more arguments for QEMU, such as devices
+	Load    []string // Debian's modules to load, each after those it depends on: "ipmi_msghandler"
+	Install bool     // as in BuildOptions
 	// CountTime makes the guest's clocks count instructions, one a nanosecond,
 	// whatever the host does meanwhile; it emulates.
 	CountTime bool

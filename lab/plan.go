@@ -26,14 +26,11 @@ func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error
 	if err := checkStatic(o.Init); err != nil {
 		return nil, &Error{"use this program as the guest's /init", err, "build it with CGO_ENABLED=0"}
 	}
-	if err := needTools("qemu-system-x86_64"); err != nil {
-		return nil, err
-	}
 	var kernels []string
 	if o.Kernel != "" {
 		kernels = []string{o.Kernel}
 	}
-	built, err := Build(ctx, BuildOptions{Cache: o.Cache, Kernels: kernels}, log)
+	built, err := Build(ctx, BuildOptions{Cache: o.Cache, Kernels: kernels, Install: o.Install}, log)
 	if err != nil {
 		return nil, err
 	}

@@ -46,8 +46,12 @@ func labBuildCommand() *cobra.Command {
 	f.StringSliceVar(&o.Kernels, "kernel", nil, "suite or release prefix, or all (default "+lab.Suites[0]+")")
 	f.BoolVar(&o.Refresh, "refresh", false, "look for newer versions although the cache holds some")
 	f.StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")
+	f.BoolVar(&o.Install, "install", false, installUsage)
 	return c
 }
+
+// installUsage is of the flag --install.
+const installUsage = "as root on Debian or Ubuntu: install the packages that the lab needs and that are missing; starts no service"
 
 func labSelftestsCommand() *cobra.Command {
 	var o lab.BuildOptions
@@ -121,6 +125,7 @@ func vmFlags(c *cobra.Command, o *lab.MachineOptions) {
 	f.IntVar(&o.MTU, "mtu", 0, "MTU of both ends (default 4148: a page of payload)")
 	f.BoolVar(&o.NoKVM, "no-kvm", false, "emulate even where KVM works")
 	f.StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")
+	f.BoolVar(&o.Install, "install", false, installUsage)
 }
 
 // deviceFlags are those of machines for programs of the user's own.

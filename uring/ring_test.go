@@ -248,6 +248,30 @@ func testWaitSignals(t *testing.T) {
 			if r.Sleeps() <= signals {
 				t.Errorf("%d signals, and it slept %d times", signals, r.Sleeps())
 			}
+			r.Advance(r.CQReady())
+
+			// Nor do they end it before its time.
+			const limit = 30 * time.Millisecond
+			ended := make(chan struct{})
+			done = make(chan struct{})
+			go func() {
+				defer close(done)
+				for tick := time.NewTicker(limit / 10); ; {
+					select {
+					case <-tick.C:
+						_ = unix.Tgkill(unix.Getpid(), tid, unix.SIGURG)
+					case <-ended:
+						tick.Stop()
+						return
+					}
+				}
+			}()
+			start := time.Now()
+			if _, err := r.SubmitAndWait(1, limit); err != nil || r.CQReady() != 0 || time.Since(start) < limit {
+				t.Errorf("woken after %v: %v, %d ready", time.Since(start), err, r.CQReady())
+			}
+			close(ended)
+			<-done
 		})
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/stream"
 	"golang.org/x/sys/unix"
 )
 

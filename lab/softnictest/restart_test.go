@@ -42,7 +42,7 @@ func TestRingSizesUnderTraffic(t *testing.T) {
 		if got.RX != n || got.TX != n {
 			t.Errorf("rings are %d and %d after setting %d", got.RX, got.TX, n)
 		}
-		await(2)
+		await(1)
 	}
 	if n := stop(); n == 0 {
 		t.Error("no transfer was complete")
@@ -62,7 +62,7 @@ func TestChannelsUnderTraffic(t *testing.T) {
 	for _, n := range []uint32{1, 8, 2, 5, 4} {
 		do(t, rx.NS, func() error { return setChannels(rx.Dev, n) })
 		c := count(t)
-		await(4) // each has a port of its own, and with it perhaps another queue
+		await(3) // each has a port of its own, and with it perhaps another queue
 		for q := n; q < 8; q++ {
 			if got := c.grown(fmt.Sprintf("rx%d_packets", q)); got > 0 {
 				t.Errorf("queue %d of %d received %d packets", q, n, got)
@@ -79,7 +79,7 @@ func TestSwitchEngineUnderTraffic(t *testing.T) {
 	await, stop := traffic(t, listen(t, v4, 5053))
 	for _, v := range []string{"Y", "N", "Y", "N"} {
 		param(t, "inline_dma", v)
-		await(2)
+		await(1)
 	}
 	if n := stop(); n == 0 {
 		t.Error("no transfer was complete")

@@ -13,8 +13,9 @@ import (
 // first waits so long. It uses userfaultfd (include/uapi/linux/userfaultfd.h), of
 // Linux 4.3.
 type slowPage struct {
-	mem []byte
-	fd  int
+	mem     []byte
+	fd      int
+	touched chan struct{} // closed when somebody waits
 }
 
 // include/uapi/linux/userfaultfd.h
@@ -36,7 +37,7 @@ func newSlowPage(delay time.Duration) (*slowPage, error) {
 		unix.Munmap(mem)
 		return nil, fmt.Errorf("userfaultfd: %w", errno)
 	}
-	p := &slowPage{mem, int(fd)}
+	p := &slowPage{mem, int(fd), make(chan struct{})}
 	at := uint64(uintptr(unsafe.Pointer(&mem[0])))
 	for _, x := range []struct {
 		op  uintptr
@@ -57,6 +58,7 @@ func (p *slowPage) serve(at uint64, delay time.Duration) {
 	if n, err := unix.Read(p.fd, msg); err != nil || n < 32 || binary.NativeEndian.Uint64(msg[16:])&^(pageSize-1) != at {
 		return
 	}
+	close(p.touched)
 	time.Sleep(delay)
 	_ = p.ioctl(uffdZeropage, &[4]uint64{at, pageSize})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/veth"
 	"golang.org/x/sys/unix"
 )
@@ -156,11 +157,20 @@ func families(p *veth.Pair) map[string]net.IP {
 	return m
 }
 
+// packets is how many a test sends: few in the lab, which is emulated, unless there
+// is time.
+func packets(n, few int) int {
+	if inLab() && !long.Wanted() {
+		return few
+	}
+	return n
+}
+
 func TestIntegrationLatencyCounts(t *testing.T) {
 	p := newPair(t)
 	for family, ip := range families(p) {
 		t.Run(family, func(t *testing.T) {
-			const n = 1000
+			n := packets(1000, 250)
 			l := openLatency(t, p.SUT.Netns, bpf.Filter{LocalPort: testPort})
 			sendUDP(t, p, ip, n, 0)
 			m := read(t, l)
@@ -178,7 +188,7 @@ func TestIntegrationLatencyCounts(t *testing.T) {
 			m = read(t, l)
 			wantCount(t, m, "tcp-enqueued", n)
 			wantCount(t, m, "tcp-read", n)
-			if c := m["tcp-do-rcv"]; c.Count() < n || c.Count() > n+n/20+20 {
+			if c := m["tcp-do-rcv"]; c.Count() < uint64(n) || c.Count() > uint64(n+n/20+20) {
 				t.Errorf("tcp-do-rcv saw %d segments, want %d and a few bare acknowledgements", c.Count(), n)
 			}
 			after, was := m["udp-read"], before["udp-read"]
@@ -197,7 +207,7 @@ func TestIntegrationLatencySample(t *testing.T) {
 	if _, err := bpf.OpenLatency(bpf.LatencyOptions{Sample: 3}); err == nil || !strings.Contains(err.Error(), "power of two") {
 		t.Errorf("one packet in 3: %v", err)
 	}
-	const n, sample = 2000, 8
+	n, sample := packets(2000, 1000), 8
 	p := newPair(t)
 	l := openSampled(t, p.SUT.Netns, bpf.Filter{LocalPort: testPort}, sample)
 	if !strings.HasSuffix(l.T0, "of one packet in 8") {
@@ -207,11 +217,12 @@ func TestIntegrationLatencySample(t *testing.T) {
 	m := read(t, l)
 	enqueued := m["tcp-enqueued"]
 	// Five standard deviations of so many picked at random.
-	if got, slack := float64(enqueued.Count()), 5*math.Sqrt(n/sample*(1-1./sample)); math.Abs(got-n/sample) > slack {
+	p1 := 1 / float64(sample)
+	if got, slack := float64(enqueued.Count()), 5*math.Sqrt(float64(n)*p1*(1-p1)); math.Abs(got-float64(n)*p1) > slack {
 		t.Errorf("%.0f of %d packets were picked, want %d +- %.0f", got, n, n/sample, slack)
 	}
 	wantCount(t, m, "tcp-read", int(enqueued.Count()))
-	if h, ok := m["softirq-run"]; ok && h.Count() > n {
+	if h, ok := m["softirq-run"]; ok && h.Count() > uint64(n) {
 		t.Errorf("softirq-run has %d runs, of %d packets one in %d", h.Count(), n, sample)
 	}
 }
@@ -223,7 +234,7 @@ func TestIntegrationLatencyOfLateReader(t *testing.T) {
 	for proto, run := range map[string]func(*testing.T, *veth.Pair, net.IP, int, time.Duration){"udp": sendUDP, "tcp": pingTCP} {
 		t.Run(proto, func(t *testing.T) {
 			l := openLatency(t, p.SUT.Netns, bpf.Filter{LocalPort: testPort})
-			run(t, p, p.SUT.IPv4, 40, delay)
+			run(t, p, p.SUT.IPv4, packets(40, 24), delay)
 			m := read(t, l)
 			for stage, h := range m {
 				if h.Count() < 20 || !bpf.SinceStamp(stage) {
@@ -262,6 +273,13 @@ func filterCases(t *testing.T, p *veth.Pair) []filterCase {
 		{"other interface", bpf.Filter{Ifindex: 1}, false, ""},
 		{"other port", bpf.Filter{Port: testPort + 1}, false, ""},
 	}
+	if inLab() && !long.Wanted() {
+		// What differs there are the programs, which all filters have in common: each
+		// filter of an address meets the other family's as those of another flow.
+		at := func(ip net.IP) bpf.Filter { a, _ := netip.AddrFromSlice(ip); return bpf.Filter{Addr: a.Unmap()} }
+		return append(cases[:0], cases[0], cases[2],
+			filterCase{"peer address", at(p.TG.IPv4), true, "ipv4"}, filterCase{"peer address", at(p.TG.IPv6), true, "ipv6"})
+	}
 	for family, end := range map[string][3]net.IP{"ipv4": {p.SUT.IPv4, p.TG.IPv4, net.ParseIP("192.0.2.1")}, "ipv6": {p.SUT.IPv6, p.TG.IPv6, net.ParseIP("2001:db8::1")}} {
 		at := func(i int) bpf.Filter { a, _ := netip.AddrFromSlice(end[i]); return bpf.Filter{Addr: a.Unmap()} }
 		cases = append(cases, filterCase{"peer address", at(1), true, family}, filterCase{"other address", at(2), false, family})
@@ -290,8 +308,11 @@ func TestIntegrationLatencyFilters(t *testing.T) {
 		t.Run(strings.TrimSpace(c.name+" "+c.family), func(t *testing.T) {
 			l := openLatency(t, p.SUT.Netns, c.filter)
 			for family, ip := range families(p) {
-				if c.family == "" || c.family == family {
+				switch {
+				case c.family == "" || c.family == family:
 					checkFilter(t, p, l, ip, c.passes)
+				case c.passes: // an address: none of the other family's is it
+					checkFilter(t, p, l, ip, false)
 				}
 			}
 		})
@@ -306,7 +327,7 @@ func checkFilter(t *testing.T, p *veth.Pair, l *bpf.Latency, ip net.IP, passes b
 	pingTCP(t, p, ip, n, 0)
 	for stage, h := range read(t, l) {
 		was, mid := before[stage], between[stage]
-		udp, tcp := mid.Sub(&was), h.Sub(&mid)
+		udp, tcp, both := mid.Sub(&was), h.Sub(&mid), h.Sub(&was)
 		want := uint64(n)
 		if stage == "wake-return" {
 			// Who happens to read between a datagram's queueing and sk_data_ready is not
@@ -315,8 +336,8 @@ func checkFilter(t *testing.T, p *veth.Pair, l *bpf.Latency, ip net.IP, passes b
 		}
 		switch {
 		case stage == "softirq-run", strings.HasPrefix(stage, "devmem-"), strings.HasPrefix(stage, "zcrx-"):
-		case !passes && h.Count()+h.Unstamped+h.Negative > 0:
-			t.Errorf("%s counted %d packets of another flow", stage, h.Count()+h.Unstamped+h.Negative)
+		case !passes && both.Count()+both.Unstamped+both.Negative > 0:
+			t.Errorf("%s counted %d packets of another flow", stage, both.Count()+both.Unstamped+both.Negative)
 		case passes && !strings.HasPrefix(stage, "tcp-") && udp.Count() < want:
 			t.Errorf("%s saw %d of %d datagrams to %s", stage, udp.Count(), n, ip)
 		case passes && !strings.HasPrefix(stage, "udp-") && tcp.Count() < want:
@@ -406,21 +427,33 @@ func bulk(t *testing.T, p *veth.Pair) (stop func()) {
 	}
 }
 
-// The probe costs at most 0.65 of what the common design does, in the best of three
-// tries: others may use the machine. All programs are timed, what stamps too.
+// The probe costs at most 0.65 of what the common design does. Others who use the
+// machine make a run longer, never shorter: of each program the least of three
+// windows counts, ours and the reference alike. All programs are timed, what stamps
+// too.
 func TestIntegrationCost(t *testing.T) {
 	hostOnly(t)
 	p := newPair(t)
-	ratio := math.Inf(1)
+	least := map[string][2]float64{} // of a function: our program's ns, the reference's
 	for range 3 {
-		if ratio = min(ratio, compareCost(t, p)); ratio <= 0.65 {
-			return
+		for f, ns := range compareCost(t, p) {
+			if was, ok := least[f]; ok {
+				ns = [2]float64{min(ns[0], was[0]), min(ns[1], was[1])}
+			}
+			least[f] = ns
 		}
 	}
-	t.Errorf("ours over the reference: %.2f at best, want 0.65", ratio)
+	var mine, reference float64
+	for _, ns := range least {
+		mine, reference = mine+ns[0], reference+ns[1]
+	}
+	if ratio := mine / reference; !(ratio <= 0.65) { // also if nothing was compared
+		t.Errorf("ours over the reference: %.2f, want 0.65", ratio)
+	}
 }
 
-func compareCost(t *testing.T, p *veth.Pair) float64 {
+// compareCost is what a run of each program costs that both designs have, ns.
+func compareCost(t *testing.T, p *veth.Pair) map[string][2]float64 {
 	stop := bulk(t, p)
 	defer stop()
 	path := in(t, p.SUT.Netns, func() (*bpf.Path, error) { return bpf.OpenPath(0, 0) })
@@ -433,7 +466,7 @@ func compareCost(t *testing.T, p *veth.Pair) float64 {
 	l := openLatency(t, p.SUT.Netns, bpf.Filter{})
 	probes := bpf.Probes{Latency: l, Path: path, Syscalls: calls}
 	costs := in(t, p.SUT.Netns, func() ([]bpf.Cost, error) { return probes.MeasureCost(t.Context(), 1200*time.Millisecond) })
-	var mine, reference float64 // ns of all runs that both made
+	both := map[string][2]float64{}
 	timed := map[string]bool{}
 	for _, c := range costs {
 		t.Logf("%-13s %-24s runs %7d, %5.0f ns, floor %5.0f, reference %5.0f, %8.0f Hz, %.3f cores", c.Hook.Stage, c.Hook.Function, c.Runs, c.Ns, c.FloorNs, c.Reference, c.Hz, c.Core)
@@ -442,7 +475,7 @@ func compareCost(t *testing.T, p *veth.Pair) float64 {
 			t.Errorf("%s: no floor", c.Hook.Function)
 		}
 		if c.Reference > 0 && c.Runs > 100 {
-			mine, reference = mine+c.Ns, reference+c.Reference
+			both[c.Hook.Function] = [2]float64{c.Ns, c.Reference}
 		}
 	}
 	for _, f := range []string{"ingress of lo, " + p.SUT.Dev, "tcp_probe", "softirq_raise", "napi_poll", "sys_enter", "sys_exit"} {
@@ -450,9 +483,5 @@ func compareCost(t *testing.T, p *veth.Pair) float64 {
 			t.Errorf("no run of the program at %s was timed", f)
 		}
 	}
-	if reference == 0 {
-		t.Fatal("nothing was compared with the reference design")
-	}
-	t.Logf("ours over the reference: %.2f", mine/reference)
-	return mine / reference
+	return both
 }

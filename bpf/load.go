@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"weak"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
@@ -51,11 +53,30 @@ func newSet(load func() (*ebpf.CollectionSpec, error), vars map[string]any) (*se
 	}
 	only := spec.Copy()
 	only.Programs = nil
-	s := &set{spec: spec, cache: btf.NewCache(), progs: map[string]*ebpf.Program{}, links: map[string]link.Link{}}
+	s := &set{spec: spec, cache: kernelTypes(), progs: map[string]*ebpf.Program{}, links: map[string]link.Link{}}
 	if s.maps, err = ebpf.NewCollection(only); err != nil {
 		return nil, s.explain("make the eBPF maps", err)
 	}
 	return s, nil
+}
+
+// shared is what [kernelTypes] gives, as long as somebody has it.
+var shared struct {
+	sync.Mutex
+	types weak.Pointer[btf.Cache]
+}
+
+// kernelTypes is the kernel's types. All sets that are open at a time have the same:
+// to decode them is a third of what it takes to open a probe.
+func kernelTypes() *btf.Cache {
+	shared.Lock()
+	defer shared.Unlock()
+	c := shared.types.Value()
+	if c == nil {
+		c = btf.NewCache()
+		shared.types = weak.Make(c)
+	}
+	return c
 }
 
 // explain adds what to do to errors that have a known cause.
@@ -71,11 +92,13 @@ func (s *set) explain(op string, err error) error {
 
 // program loads one program. change may alter its spec first.
 func (s *set) program(name string, change func(*ebpf.ProgramSpec)) (*ebpf.Program, error) {
-	only := s.spec.Copy()
-	p := only.Programs[name]
+	p := s.spec.Programs[name].Copy()
 	if change != nil {
 		change(p)
 	}
+	alone := *s.spec
+	alone.Programs = nil
+	only := alone.Copy()
 	only.Programs = map[string]*ebpf.ProgramSpec{name: p}
 	c, err := ebpf.NewCollectionWithOptions(only, ebpf.CollectionOptions{MapReplacements: s.maps.Maps, Cache: s.cache})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"golang.org/x/sys/unix"
 )
 
@@ -35,7 +36,7 @@ func TestCreateBesideFinish(t *testing.T) {
 			}
 			owner := Owner{PID: os.Getpid(), SinceNs: time.Now().UnixNano()}
 			head := line{Kind: journalKind, Version: Version, BootID: "now", Owner: &owner}
-			for range 100 {
+			for range long.Rounds(25, 100) {
 				f, err := create(dir, head)
 				if err != nil {
 					t.Error(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/asleep"
 	"golang.org/x/sys/unix"
 )
 
@@ -215,36 +216,62 @@ func testGather(t *testing.T) {
 	})
 }
 
-// Signals do not cut a wait short.
+// Signals do not cut a wait short: it ends with what it waits for.
 func TestWaitSignals(t *testing.T) { eachEngine(t, testWaitSignals) }
 
 func testWaitSignals(t *testing.T) {
 	for name, submit := range map[string]int{"nothing submitted": 0, "behind a submission": 1} {
 		t.Run(name, func(t *testing.T) {
 			r := newRing(t, Options{SQEntries: 4})
-			if submit > 0 {
-				r.PrepTimeout(r.GetSQE(), time.Hour, 0, 1)
+			a, b := tcpPair(t)
+			r.GetSQE().PollAdd(b, unix.POLLIN, 7)
+			if submit == 0 {
+				if _, err := r.Submit(); err != nil {
+					t.Fatal(err)
+				}
 			}
-			tid := unix.Gettid()
-			done := make(chan struct{})
+			const signals = 20
+			tid, done := unix.Gettid(), make(chan struct{})
 			go func() {
 				defer close(done)
-				for range 20 {
-					time.Sleep(5 * time.Millisecond)
+				slept := asleep.In(t, tid, unix.SYS_IO_URING_ENTER)
+				for range signals {
 					_ = unix.Tgkill(unix.Getpid(), tid, unix.SIGURG)
+					slept = asleep.Again(t, tid, unix.SYS_IO_URING_ENTER, slept)
+				}
+				_, _ = unix.Write(a, []byte{1})
+			}()
+			if n, err := r.SubmitAndWait(1, time.Minute); err != nil || n != submit || r.CQReady() != 1 {
+				t.Errorf("submitted %d: %v, %d ready", n, err, r.CQReady())
+			}
+			<-done
+			if r.Sleeps() <= signals {
+				t.Errorf("%d signals, and it slept %d times", signals, r.Sleeps())
+			}
+			r.Advance(r.CQReady())
+
+			// Nor do they end it before its time.
+			const limit = 30 * time.Millisecond
+			ended := make(chan struct{})
+			done = make(chan struct{})
+			go func() {
+				defer close(done)
+				for tick := time.NewTicker(limit / 10); ; {
+					select {
+					case <-tick.C:
+						_ = unix.Tgkill(unix.Getpid(), tid, unix.SIGURG)
+					case <-ended:
+						tick.Stop()
+						return
+					}
 				}
 			}()
 			start := time.Now()
-			if n, err := r.SubmitAndWait(1, 150*time.Millisecond); err != nil || n != submit {
-				t.Fatalf("submitted %d: %v", n, err)
+			if _, err := r.SubmitAndWait(1, limit); err != nil || r.CQReady() != 0 || time.Since(start) < limit {
+				t.Errorf("woken after %v: %v, %d ready", time.Since(start), err, r.CQReady())
 			}
-			if d := time.Since(start); d < 150*time.Millisecond {
-				t.Errorf("woken after %v", d)
-			}
+			close(ended)
 			<-done
-			if r.Sleeps() < 2 {
-				t.Log("no signal arrived during the wait")
-			}
 		})
 	}
 }

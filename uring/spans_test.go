@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"golang.org/x/sys/unix"
 )
 
@@ -111,9 +112,9 @@ func (f flow) receive(r *Ring, b *BufRing, fd int, bundle bool, slow int) (got r
 func TestMultishotTransfer(t *testing.T) { eachEngine(t, testMultishotTransfer) }
 
 func testMultishotTransfer(t *testing.T) {
-	total := 300 << 20
-	if testEngine != Native { // the buffers are the same code
-		total = 80 << 20
+	total := long.Rounds(80, 300) << 20 // more than twice the largest ring
+	if testEngine != Native {           // the buffers are the same code
+		total = long.Rounds(40, 80) << 20
 	}
 	f := newFlow()
 	for _, c := range []struct {
@@ -190,7 +191,7 @@ func testBufferExhaustion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := transfer(t, f, r, b, 32<<20, c.bundle, 100)
+			got := transfer(t, f, r, b, long.Rounds(8, 32)<<20, c.bundle, 100)
 			if got.rearms == 0 {
 				t.Error("buffers never ran out")
 			}
@@ -208,8 +209,9 @@ func testTailWraps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := transfer(t, newFlow(), r, b, 16<<20, false, 1000)
-	if got.spans < 3*65536 {
+	wraps := long.Rounds(1, 3)
+	got := transfer(t, newFlow(), r, b, (wraps+1)*65536*64, false, 1000)
+	if got.spans < wraps*65536 {
 		t.Errorf("only %d buffers were used", got.spans)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	nl "github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/internal/pairwise"
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/rtnl"
 )
@@ -28,29 +30,30 @@ func TestModuleSaysWhatItWasBuiltFor(t *testing.T) {
 }
 
 // Every mode of data movement and every address family carries bytes unchanged,
-// with and without header split and hardware GRO, at several MTUs.
+// with and without header split and hardware GRO: the long run takes all
+// combinations, the short one every pair.
 func TestTransfers(t *testing.T) {
 	needLab(t)
-	for _, inline := range []string{"N", "Y"} {
-		for _, f := range []family{v4, v6} {
-			for _, gro := range []bool{false, true} {
-				for _, hds := range []uint8{splitOff, splitOn} {
-					name := fmt.Sprintf("inline=%s/ipv%d/hwgro=%v/split=%v", inline, f, gro, hds == splitOn)
-					t.Run(name, func(t *testing.T) {
-						param(t, "inline_dma", inline)
-						split(t, hds)
-						hwGRO(t, gro)
-						c := count(t)
-						transfer(t, listen(t, f, 5001), 8<<20, patience)
-						checkShape(t, c, 8<<20, gro, hds == splitOn)
-						// Flow control: the engine waits for buffers.
-						if got := c.sum("no_buffer"); inline == "N" && got != 0 {
-							t.Errorf("%d packets were lost for want of buffers", got)
-						}
-					})
-				}
+	rows := pairwise.Cover(2, 2, 2, 2)
+	if long.Wanted() {
+		rows = pairwise.Product(2, 2, 2, 2)
+	}
+	for _, row := range rows {
+		inline, f := []string{"N", "Y"}[row[0]], []family{v4, v6}[row[1]]
+		gro, hds := row[2] == 1, []uint8{splitOff, splitOn}[row[3]]
+		name := fmt.Sprintf("inline=%s/ipv%d/hwgro=%v/split=%v", inline, f, gro, hds == splitOn)
+		t.Run(name, func(t *testing.T) {
+			param(t, "inline_dma", inline)
+			split(t, hds)
+			hwGRO(t, gro)
+			c := count(t)
+			transfer(t, listen(t, f, 5001), 8<<20, patience)
+			checkShape(t, c, 8<<20, gro, hds == splitOn)
+			// Flow control: the engine waits for buffers.
+			if got := c.sum("no_buffer"); inline == "N" && got != 0 {
+				t.Errorf("%d packets were lost for want of buffers", got)
 			}
-		}
+		})
 	}
 }
 
@@ -163,7 +166,7 @@ func TestBigTCP(t *testing.T) {
 	for _, f := range []family{v4, v6} {
 		t.Run(fmt.Sprintf("ipv%d", f), func(t *testing.T) {
 			before := bigPackets(t)
-			transfer(t, listen(t, f, 5004), 32<<20, patience)
+			transfer(t, listen(t, f, 5004), long.Rounds(16, 32)<<20, patience)
 			if bigPackets(t) == before {
 				t.Error("no packet was larger than 64 KiB")
 			}

@@ -131,8 +131,9 @@ type received struct {
 	dmabuf, linear int
 }
 
-// recvDevmem reads the connection to its end.
-func recvDevmem(c *net.TCPConn, u *udmabuf) (r received, err error) {
+// recvDevmem reads the connection to its end. About n bytes are expected.
+func recvDevmem(c *net.TCPConn, u *udmabuf, n int) (r received, err error) {
+	r.data = make([]byte, 0, n)
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return r, err
@@ -220,7 +221,7 @@ func devmemTransfer(t *testing.T, f family, port uint16, u *udmabuf, n int) rece
 	defer a.Close()
 	a.SetDeadline(time.Now().Add(patience))
 	sent := send(c, data)
-	r, err := recvDevmem(a.(*net.TCPConn), u)
+	r, err := recvDevmem(a.(*net.TCPConn), u, n)
 	if err := errors.Join(err, <-sent); err != nil {
 		t.Fatal(err)
 	}

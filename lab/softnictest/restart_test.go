@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/zcbench/zcbench/internal/long"
 )
 
 // A queue restarts (bind and unbind replace its memory) while the other queues
@@ -17,9 +18,9 @@ func TestQueueRestartUnderTraffic(t *testing.T) {
 	split(t, splitOn)
 	do(t, rx.NS, func() error { return setRSS(rx.Dev, 0, 1, 2) })
 	t.Cleanup(func() { do(t, rx.NS, func() error { return setRSS(rx.Dev) }) })
-	stop := traffic(t, listen(t, v4, 5050))
+	_, stop := traffic(t, listen(t, v4, 5050))
 	u := newUdmabuf(t, 4<<20)
-	for range 20 {
+	for range long.Rounds(8, 20) {
 		b, err := bindRX(t, u, boundQueue)
 		if err != nil {
 			t.Fatal(err)
@@ -34,14 +35,14 @@ func TestQueueRestartUnderTraffic(t *testing.T) {
 // All queues restart, bound ones too, while traffic runs through them.
 func TestRingSizesUnderTraffic(t *testing.T) {
 	needLab(t)
-	stop := traffic(t, listen(t, v6, 5051))
+	await, stop := traffic(t, listen(t, v6, 5051))
 	for _, n := range []uint32{4, 64, 4096, 8, 512} {
 		do(t, rx.NS, func() error { return setRings(rx.Dev, rings{RX: n, TX: n}) })
 		got := in(t, rx.NS, func() (rings, error) { return getRings(rx.Dev) })
 		if got.RX != n || got.TX != n {
 			t.Errorf("rings are %d and %d after setting %d", got.RX, got.TX, n)
 		}
-		time.Sleep(300 * time.Millisecond)
+		await(1)
 	}
 	if n := stop(); n == 0 {
 		t.Error("no transfer was complete")
@@ -57,11 +58,11 @@ func TestRingSizesUnderTraffic(t *testing.T) {
 func TestChannelsUnderTraffic(t *testing.T) {
 	needLab(t)
 	t.Cleanup(func() { do(t, rx.NS, func() error { return setChannels(rx.Dev, 4) }) })
-	stop := traffic(t, listen(t, v4, 5052))
+	await, stop := traffic(t, listen(t, v4, 5052))
 	for _, n := range []uint32{1, 8, 2, 5, 4} {
 		do(t, rx.NS, func() error { return setChannels(rx.Dev, n) })
 		c := count(t)
-		time.Sleep(300 * time.Millisecond)
+		await(3) // each has a port of its own, and with it perhaps another queue
 		for q := n; q < 8; q++ {
 			if got := c.grown(fmt.Sprintf("rx%d_packets", q)); got > 0 {
 				t.Errorf("queue %d of %d received %d packets", q, n, got)
@@ -75,10 +76,10 @@ func TestChannelsUnderTraffic(t *testing.T) {
 
 func TestSwitchEngineUnderTraffic(t *testing.T) {
 	needLab(t)
-	stop := traffic(t, listen(t, v4, 5053))
+	await, stop := traffic(t, listen(t, v4, 5053))
 	for _, v := range []string{"Y", "N", "Y", "N"} {
 		param(t, "inline_dma", v)
-		time.Sleep(200 * time.Millisecond)
+		await(1)
 	}
 	if n := stop(); n == 0 {
 		t.Error("no transfer was complete")
@@ -87,7 +88,7 @@ func TestSwitchEngineUnderTraffic(t *testing.T) {
 
 func TestLinkFlap(t *testing.T) {
 	needLab(t)
-	for range 10 {
+	for range long.Rounds(4, 10) {
 		setLink(t, false)
 		setLink(t, true)
 	}

@@ -3,13 +3,13 @@ package softnictest
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"sync"
 	"testing"
 	"time"
 )
@@ -30,13 +30,19 @@ const (
 	v6 family = 6
 )
 
-// payload is n bytes without a short period.
-func payload(n int) []byte {
-	b := make([]byte, n)
+// longest is the most that a transfer sends.
+const longest = 32 << 20
+
+// random is made once: that takes longer than to send it.
+var random = sync.OnceValue(func() []byte {
+	b := make([]byte, longest)
 	r := rand.NewChaCha8([32]byte{1, 2, 3})
 	r.Read(b)
 	return b
-}
+})
+
+// payload is n bytes without a short period. It is not to be written to.
+func payload(n int) []byte { return random()[:n:n] }
 
 // listen opens a TCP port at the receiver.
 func listen(t testing.TB, f family, port uint16) net.Listener {
@@ -106,31 +112,69 @@ func transferOver(c net.Conn, l net.Listener, n int, limit time.Duration) error 
 	c.SetDeadline(deadline)
 	r.SetDeadline(deadline)
 	sent := send(c, data)
-	got, err := io.ReadAll(r)
+	got, err := compare(r, data)
 	if err := errors.Join(err, <-sent); err != nil {
-		return fmt.Errorf("after %d of %d bytes: %w", len(got), n, err)
-	}
-	if !bytes.Equal(got, data) {
-		return fmt.Errorf("received %d bytes, sha256 %x; sent %d, %x", len(got), sha256.Sum256(got), n, sha256.Sum256(data))
+		return fmt.Errorf("after %d of %d bytes: %w", got, n, err)
 	}
 	return nil
 }
 
+// compare reads to the end and fails at the first byte that differs from data, or is
+// missing, or one too many.
+func compare(r io.Reader, data []byte) (got int, err error) {
+	for b := make([]byte, 256<<10); ; {
+		n, err := r.Read(b)
+		if n > len(data)-got {
+			return got, fmt.Errorf("more than %d bytes arrived", len(data))
+		}
+		if want := data[got : got+n]; !bytes.Equal(b[:n], want) {
+			for i := range want {
+				if b[i] != want[i] {
+					return got, fmt.Errorf("byte %d is %#x, sent was %#x", got+i, b[i], want[i])
+				}
+			}
+		}
+		got += n
+		if err == io.EOF && got == len(data) {
+			return got, nil
+		}
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return got, err
+		}
+	}
+}
+
 // traffic sends small transfers one after the other until stopped, and fails
-// the test if one is damaged or hangs.
-func traffic(t testing.TB, l net.Listener) (stop func() int) {
+// the test if one is damaged or hangs. await waits until so many that began after its
+// call are complete.
+func traffic(t testing.TB, l net.Listener) (await func(n int), stop func() int) {
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
+	done, complete := make(chan error, 1), make(chan struct{})
 	n := 0
 	go func() {
+		defer close(complete)
 		var err error
 		for ctx.Err() == nil && err == nil {
-			err = tryTransfer(t, l, 1<<20, 30*time.Second)
+			if err = tryTransfer(t, l, 1<<20, 30*time.Second); err != nil {
+				break
+			}
 			n++
+			select {
+			case complete <- struct{}{}:
+			default:
+			}
 		}
 		done <- err
 	}()
-	return func() int {
+	await = func(n int) {
+		for range 1 + n { // the first began before
+			<-complete
+		}
+	}
+	return await, func() int {
 		t.Helper()
 		cancel()
 		if err := <-done; err != nil {

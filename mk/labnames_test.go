@@ -1,0 +1,129 @@
+package mk
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// scripts is what the scripts here say: which of them has a pattern is theirs.
+func scripts(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	names, err := filepath.Glob("*.sh")
+	must(t, err)
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		must(t, err)
+		all.Write(b)
+	}
+	return all.String()
+}
+
+// assigned are the alternatives of a pattern that a script keeps in a variable.
+func assigned(t *testing.T, name string) []*regexp.Regexp {
+	t.Helper()
+	m := regexp.MustCompile(`(?m)^` + name + `='([^']+)'$`).FindStringSubmatch(scripts(t))
+	if m == nil {
+		t.Fatalf("no script sets %s", name)
+	}
+	var all []*regexp.Regexp
+	for _, p := range strings.Split(m[1], "|") {
+		all = append(all, regexp.MustCompile(p))
+	}
+	return all
+}
+
+// labPackages are the folders whose tests run in the lab.
+func labPackages(t *testing.T) []string {
+	t.Helper()
+	m := regexp.MustCompile(`(?m)^lab_packages=["(]([^")]+)[")]$`).FindStringSubmatch(scripts(t))
+	if m == nil {
+		t.Fatal("no script sets lab_packages")
+	}
+	return strings.Fields(m[1])
+}
+
+// testFuncs are a package's tests and what their files have besides, by name.
+func testFuncs(t *testing.T, dir string) map[string]*ast.FuncDecl {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", dir, "*_test.go"))
+	must(t, err)
+	all := map[string]*ast.FuncDecl{}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		must(t, err)
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+				all[fn.Name.Name] = fn
+			}
+		}
+	}
+	if len(all) == 0 {
+		t.Fatalf("%s has no tests", dir)
+	}
+	return all
+}
+
+// asksTheGuest reports whether a function, or one that it calls, looks at package
+// lab/guest: it knows what it finds there.
+func asksTheGuest(all map[string]*ast.FuncDecl, name string, seen map[string]bool) (asks bool) {
+	if seen[name] {
+		return false
+	}
+	seen[name] = true
+	ast.Inspect(all[name], func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && x.Name == "guest" {
+				asks = true
+			}
+		case *ast.Ident:
+			if _, ok := all[n.Name]; ok && asksTheGuest(all, n.Name, seen) {
+				asks = true
+			}
+		}
+		return !asks
+	})
+	return asks
+}
+
+// What runs on this machine alone is there, and asks nothing of the lab's guest.
+func TestHostOnlyNeedsNoGuest(t *testing.T) {
+	patterns := assigned(t, "host_only")
+	hits := make([]int, len(patterns))
+	for _, dir := range labPackages(t) {
+		all := testFuncs(t, dir)
+		for name := range all {
+			for i, p := range patterns {
+				if !strings.HasPrefix(name, "Test") || !p.MatchString(name) {
+					continue
+				}
+				hits[i]++
+				if asksTheGuest(all, name, map[string]bool{}) {
+					t.Errorf("%s: %s asks for the lab's guest, where it does not run", dir, name)
+				}
+			}
+		}
+	}
+	for i, n := range hits {
+		if n == 0 {
+			t.Errorf("%s is no test of a package that runs in the lab", patterns[i])
+		}
+	}
+}
+
+// The check above sees through the helpers of a package.
+func TestAsksTheGuest(t *testing.T) {
+	all := testFuncs(t, "./lease")
+	for name, want := range map[string]bool{"TestLabKill": true, "TestLabChanges": true, "TestJournalDamaged": false} {
+		if all[name] == nil || asksTheGuest(all, name, map[string]bool{}) != want {
+			t.Errorf("%s: want %v", name, want)
+		}
+	}
+}

@@ -40,6 +40,6 @@ for kernel in $lab_kernels; do
 	lab=(go test -tags giouring -ldflags=-checklinkname=0 -json -count=1 -p 1 -timeout 60m
 		-exec "$here/bin/zcbench lab exec --kernel $kernel --timeout 60m --env ZCBENCH_TEST_LONG=1 --env ZCBENCH_LEASE_KILLS=20 --env ZCBENCH_LEASE_SEED=${SEED:-1} --")
 	"${lab[@]}" -run '^TestLabKill$' ./lease || status=1
-	"${lab[@]}" -run '^TestLab' ./zc/zcrx ./zc/devmem || status=1
+	"${lab[@]}" -run '^TestLab' ./zc/zcrx ./zc/devmem ./zc/tcpmmap || status=1
 done
 exit $status

@@ -6,6 +6,8 @@ package pairwise
 import (
 	"iter"
 	"slices"
+
+	"github.com/zcbench/zcbench/internal/long"
 )
 
 // Cover picks rows for factors of so many values each. row[f] is the number of the
@@ -74,4 +76,13 @@ func unseen(seen map[pair]bool, row []int) (n int) {
 		}
 	}
 	return n
+}
+
+// Rows are the combinations that a test goes through: those of Cover, or the whole
+// Product where what takes minutes is asked for.
+func Rows(sizes ...int) [][]int {
+	if long.Wanted() {
+		return Product(sizes...)
+	}
+	return Cover(sizes...)
 }

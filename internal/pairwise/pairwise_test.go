@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/long"
 )
 
 // Every value and every pair of values is there, in no more rows than said, of
@@ -97,5 +99,21 @@ func TestProduct(t *testing.T) {
 	rows[0][2] = 9 // belongs to its row alone
 	if rows[1][2] != 1 || rows[2][2] != 0 {
 		t.Errorf("%v", rows)
+	}
+}
+
+// What takes minutes runs all combinations, and what does not a few.
+func TestRows(t *testing.T) {
+	t.Setenv(long.Env, "")
+	few := Rows(6, 2, 2)
+	t.Setenv(long.Env, "1")
+	all := Rows(6, 2, 2)
+	if len(few) != 12 || len(all) != 24 {
+		t.Errorf("%d rows, and %d in the long run", len(few), len(all))
+	}
+	for _, row := range few {
+		if !slices.ContainsFunc(all, func(r []int) bool { return slices.Equal(r, row) }) {
+			t.Errorf("%v is not in the long run", row)
+		}
 	}
 }

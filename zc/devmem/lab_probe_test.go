@@ -11,10 +11,14 @@ import (
 // tokens back, and buffers of the dmabuf's pool.
 func TestLabProbes(t *testing.T) {
 	labtest.Need(t)
-	var o labtest.Outcome
-	p := labtest.Probed(t, func() {
-		o = mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 16 << 20, Touch: stream.TouchNone})
+	labtest.Probed(t, func(read func() labtest.Probes) {
+		o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 16 << 20, Touch: stream.TouchNone})
+		wantProbes(t, read(), o)
 	})
+}
+
+func wantProbes(t *testing.T, p labtest.Probes, o labtest.Outcome) {
+	t.Helper()
 	p.WantWay(t, "ip-receive", "tcp-receive", "tcp-enqueued", "devmem-read")
 	if got, want := float64(p.Counts["devmem_token_frees"]), o.Figure("devmem_setsockopt_calls"); got != want {
 		t.Errorf("%.0f calls gave tokens back, %.0f were seen", want, got)

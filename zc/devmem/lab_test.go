@@ -9,11 +9,13 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/zcbench/zcbench/baseline"
 	"github.com/zcbench/zcbench/dmabuf"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/rtnl"
 	"github.com/zcbench/zcbench/sock"
@@ -81,18 +83,22 @@ var senders = map[string]func(stream.Options) (stream.Sender, error){
 	"devmem":       labtest.TXOpener(devmem.NewSender),
 }
 
+// Each sender with families and HW GRO, in pairs, or, if asked for, all with all.
 func TestLabReceive(t *testing.T) {
 	labtest.Need(t)
-	for _, family := range []string{"ipv4", "ipv6"} {
-		for _, gro := range []bool{false, true} {
-			for name, tx := range senders {
-				t.Run(fmt.Sprintf("%s/hwgro=%v/%s", family, gro, name), func(t *testing.T) {
-					o := mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 16 << 20, Setup: labtest.HWGRO(t, gro), TX: tx, ZeroCopy: tx != nil})
-					mustHaveSent(t, name, o)
-				})
-			}
-		}
-	}
+	eachSender(func(name, family string, gro bool) {
+		t.Run(fmt.Sprintf("%s/hwgro=%v/%s", family, gro, name), func(t *testing.T) {
+			tx := senders[name]
+			o := mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 16 << 20, Setup: labtest.HWGRO(t, gro), TX: tx, ZeroCopy: tx != nil})
+			mustHaveSent(t, name, o)
+		})
+	})
+}
+
+// eachSender calls f with senders, families and HW GRO.
+func eachSender(f func(name, family string, gro bool)) {
+	names := slices.Sorted(maps.Keys(senders))
+	labtest.EachPath(len(names), func(i int, family string, gro bool) { f(names[i], family, gro) })
 }
 
 // mustHaveSent checks a sender's account of its payload.
@@ -103,16 +109,16 @@ func mustHaveSent(t *testing.T, name string, o labtest.Outcome) {
 	}
 }
 
-// A GiB from a dmabuf into each way of receiving; into the last, TestLabGiB does
-// that.
+// From a dmabuf into each way of receiving; if asked for, a GiB, which into the last
+// TestLabGiB sends.
 func TestLabSend(t *testing.T) {
 	labtest.Need(t)
 	for name, open := range map[string]func(stream.Options) (stream.Receiver, error){
 		"tcp": labtest.Opener(baseline.NewTCPReceiver), "zcrx": labtest.Opener(zcrx.New), "devmem": open,
 	} {
 		t.Run(name, func(t *testing.T) {
-			bytes := 1 << 30
-			if name == "devmem" || testing.Short() {
+			bytes := long.Rounds(16<<20, 1<<30)
+			if name == "devmem" {
 				bytes = 16 << 20
 			}
 			o := mustArrive(t, labtest.Transfer{Family: "ipv6", Bytes: bytes, Open: open, TX: senders["devmem"], ZeroCopy: true})
@@ -263,14 +269,14 @@ func TestLabStarved(t *testing.T) {
 // receiver says why.
 func TestLabBindingKilled(t *testing.T) {
 	labtest.Need(t)
-	killed := make(chan error, 1)
-	o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, Begun: func(r stream.Receiver) {
-		go func() {
-			time.Sleep(100 * time.Millisecond)
-			killed <- devmem.Kill(r)
-		}()
-	}})
-	if err = errors.Join(err, o.Err, <-killed); err != nil {
+	flow, killed := make(chan stream.Receiver, 1), make(chan error, 1)
+	o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, Begun: func(r stream.Receiver) { flow <- r }, Half: func() { killed <- devmem.Kill(<-flow) }})
+	kerr := errors.New("the flow ended before its half was sent")
+	select {
+	case kerr = <-killed:
+	default:
+	}
+	if err = errors.Join(err, o.Err, kerr); err != nil {
 		t.Fatal(err)
 	}
 	c := o.Counters
@@ -366,13 +372,17 @@ func TestLabTaken(t *testing.T) {
 	labtest.Need(t)
 	other := 1
 	var second, ring, beside error
+	try := func(into *error, open func(stream.Options) (stream.Receiver, error), q stream.NICQueue) func() {
+		return func() {
+			_, *into = labtest.In(labtest.RXNS, func() (struct{}, error) { return struct{}{}, labtest.TryOpen(open, q) })
+		}
+	}
 	mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 8 << 20, Begun: func(stream.Receiver) {
-		labtest.In(labtest.RXNS, func() (struct{}, error) {
-			second = labtest.TryOpen(open, stream.NICQueue{})
-			ring = labtest.TryOpen(labtest.Opener(zcrx.New), stream.NICQueue{})
-			beside = labtest.TryOpen(open, stream.NICQueue{Queue: &other})
-			return struct{}{}, nil
-		})
+		var both sync.WaitGroup // each waits a moment for the queue
+		both.Go(try(&second, open, stream.NICQueue{}))
+		both.Go(try(&ring, labtest.Opener(zcrx.New), stream.NICQueue{}))
+		both.Wait()
+		try(&beside, open, stream.NICQueue{Queue: &other})()
 	}})
 	for _, err := range []error{second, ring} {
 		if !errors.Is(err, unix.EEXIST) || !labtest.Contains(err, "RX queue 3 with memory of dmabuf of sn0 is taken already") || !strings.Contains(stream.FixOf(err), "--queue") {
@@ -467,21 +477,17 @@ func sendOverLoopback() error {
 	return s.Send(c, p, new(stream.Meter))
 }
 
-// All bytes of a GiB from each sender, each with another pair of family and HW GRO;
-// if asked for, all senders with all pairs.
+// All bytes of a GiB from each sender, with each pair of family and HW GRO.
+// TestLabReceive does that with less.
 func TestLabGiB(t *testing.T) {
 	labtest.Need(t)
-	if testing.Short() {
-		t.Skip("takes minutes; leave -short out")
-	}
-	for i, name := range slices.Sorted(maps.Keys(senders)) {
-		tx := senders[name]
-		labtest.EachPath(i, func(family string, gro bool) {
-			t.Run(fmt.Sprintf("%s/%s/hwgro=%v", name, family, gro), func(t *testing.T) {
-				mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 1 << 30, TX: tx, ZeroCopy: tx != nil, Setup: labtest.HWGRO(t, gro)})
-			})
+	long.Test(t)
+	eachSender(func(name, family string, gro bool) {
+		t.Run(fmt.Sprintf("%s/%s/hwgro=%v", name, family, gro), func(t *testing.T) {
+			tx := senders[name]
+			mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 1 << 30, TX: tx, ZeroCopy: tx != nil, Setup: labtest.HWGRO(t, gro)})
 		})
-	}
+	})
 }
 
 // Nothing is allocated per read: a flow of many allocates no more than a short
@@ -495,11 +501,12 @@ func TestLabAllocations(t *testing.T) {
 		runtime.ReadMemStats(&b)
 		return b.Mallocs - a.Mallocs, o.Figure("devmem_recvmsg_calls")
 	}
-	short, _ := allocs(1 << 20)
-	long, reads := allocs(64 << 20)
+	mib := long.Rounds(32, 64)
+	few, _ := allocs(1 << 20)
+	many, reads := allocs(mib << 20)
 	// The runtime and the test's watch of the sender allocate a little, by time.
-	if long > short+uint64(reads)/2 {
-		t.Errorf("%d allocations for 1 MiB, %d for 64 MiB in %v reads", short, long, reads)
+	if many > few+uint64(reads)/2 {
+		t.Errorf("%d allocations for 1 MiB, %d for %d MiB in %v reads", few, many, mib, reads)
 	}
-	t.Logf("%d allocations for 1 MiB, %d for 64 MiB in %v reads", short, long, reads)
+	t.Logf("%d allocations for 1 MiB, %d for %d MiB in %v reads", few, many, mib, reads)
 }

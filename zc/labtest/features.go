@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/internal/pairwise"
 	"github.com/zcbench/zcbench/nic"
 )
 
@@ -24,14 +24,14 @@ func HWGRO(t *testing.T, on bool) func(*nic.Device) func() {
 	}
 }
 
-// EachPath calls f with the i-th pair of family and rx-gro-hw, in turn, or with all
-// of them where what takes minutes is asked for.
-func EachPath(i int, f func(family string, gro bool)) {
-	const pairs = 4
-	for k := range pairs {
-		if k == i%pairs || long.Wanted() {
-			f([]string{"ipv6", "ipv4"}[k%2], k >= pairs/2)
-		}
+// families are those of addresses that both ends have.
+var families = []string{"ipv4", "ipv6"}
+
+// EachPath calls f with each of n things and a family and rx-gro-hw: in every pair
+// of those, or in all combinations where what takes minutes is asked for.
+func EachPath(n int, f func(i int, family string, gro bool)) {
+	for _, row := range pairwise.Rows(n, len(families), 2) {
+		f(row[0], families[row[1]], row[2] == 1)
 	}
 }
 

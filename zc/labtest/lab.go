@@ -222,15 +222,30 @@ func kill(t *testing.T, name, env string, queue int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	start := received(t, queue)
 	AwaitLine(t, out, "flowing")
-	time.Sleep(300 * time.Millisecond)
+	for end := time.Now().Add(30 * time.Second); received(t, queue) < start+1<<20; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nothing flows")
+		}
+	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	start := time.Now()
+	killed := time.Now()
 	AwaitFree(t, queue)
-	t.Logf("the queue was free %v after the kill", time.Since(start).Round(time.Millisecond))
+	t.Logf("the queue was free %v after the kill", time.Since(killed).Round(time.Millisecond))
+}
+
+// received is how many bytes have come by a queue, by the driver's counters.
+func received(t *testing.T, queue int) uint64 {
+	t.Helper()
+	all, err := OnDevice((*nic.Device).QueueStats)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[queue].Bytes
 }
 
 // WithoutNetAdmin takes CAP_NET_ADMIN from the calling thread, which is to end

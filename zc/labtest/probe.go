@@ -14,9 +14,9 @@ type Probes struct {
 	Counts map[string]uint64   // by name, such as "devmem_token_frees"
 }
 
-// Probed runs f with probes on the receiving device. Every hook of every stage
-// must be there.
-func Probed(t *testing.T, f func()) Probes {
+// Probed calls f with probes on the receiving device. read is what they have counted
+// since they were there. Every hook of every stage must be there.
+func Probed(t *testing.T, f func(read func() Probes)) {
 	t.Helper()
 	type open struct {
 		latency *bpf.Latency
@@ -48,9 +48,13 @@ func Probed(t *testing.T, f func()) Probes {
 	for _, line := range bpf.Absent(append(p.latency.Hooks, p.path.Hooks...)) {
 		t.Errorf("not there: %s", line)
 	}
-	f()
-	stages, e1 := p.latency.Read()
-	counts, e2 := p.path.Read()
+	f(func() Probes { return readProbes(t, p.latency, p.path) })
+}
+
+func readProbes(t *testing.T, latency *bpf.Latency, path *bpf.Path) Probes {
+	t.Helper()
+	stages, e1 := latency.Read()
+	counts, e2 := path.Read()
 	if err := errors.Join(e1, e2); err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,7 @@ type Transfer struct {
 	ZeroCopy bool
 
 	Reset bool                    // the sender breaks off half way
+	Half  func()                  // called by the sender when it has sent half of Bytes (TX nil)
 	Begun func(r stream.Receiver) // called before the first payload byte
 	Setup func(d *nic.Device) func()
 }
@@ -196,11 +197,13 @@ func (x Transfer) sendBy(path stream.Sender, c *stream.Conn, p *stream.Payload, 
 	done := make(chan struct{})
 	defer close(done)
 	go func() {
+		tick := time.NewTicker(time.Millisecond) // allocates nothing as it goes
+		defer tick.Stop()
 		for m.Snapshot().Bytes < uint64(x.Bytes) {
 			select {
 			case <-done:
 				return
-			case <-time.After(time.Millisecond):
+			case <-tick.C:
 			}
 		}
 		c.Stop()
@@ -219,7 +222,12 @@ func (x Transfer) sendPlain(c *stream.Conn, p *stream.Payload, m *stream.Meter) 
 		total /= 2
 	}
 	var w sock.Waiter
+	half := x.Half
 	for n := 0; n < total; {
+		if half != nil && n >= x.Bytes/2 {
+			half()
+			half = nil
+		}
 		end := total
 		if n < total-x.Alone {
 			end -= x.Alone

@@ -1,12 +1,16 @@
 package msgzc
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/denied"
 	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/stream/streamtest"
+	"golang.org/x/sys/unix"
 )
 
 // With a peer that does not read, calls pile up without notification; once it
@@ -17,12 +21,13 @@ func TestDrainWaitsForAll(t *testing.T) {
 	rx, tx, _ := streamtest.Flow(t, p, sock.Options{ZeroCopy: true})
 	done := make(chan error, 1)
 	go func() { done <- s.Send(tx, p, m) }()
-	time.Sleep(100 * time.Millisecond)
+	// It sleeps first when the buffers of both sockets are full, and then again and
+	// again, each time to look whether it is to stop.
+	awaitSleeps(t, m, 1, done)
 	tx.Stop()
-	select {
-	case err := <-done:
-		t.Fatalf("returned while the kernel has the memory: %v, %+v", err, m.Snapshot())
-	case <-time.After(300 * time.Millisecond):
+	awaitSleeps(t, m, m.Snapshot().Waits+3, done)
+	if c := m.Snapshot(); c.Bytes == 0 || c.ZeroCopyBytes+c.CopiedBytes == c.Bytes {
+		t.Errorf("the kernel has let go of all: %+v", c)
 	}
 	drained := streamtest.Sink(rx)
 	if err := <-done; err != nil || s.flow.pending != 0 {
@@ -35,8 +40,37 @@ func TestDrainWaitsForAll(t *testing.T) {
 	<-drained
 }
 
+// awaitSleeps waits until the sender has slept n times; it is not to be done by
+// then.
+func awaitSleeps(t *testing.T, m *stream.Meter, n uint64, done <-chan error) {
+	t.Helper()
+	for m.Snapshot().Waits < n {
+		select {
+		case err := <-done:
+			t.Fatalf("returned while the kernel has the memory: %v, %+v", err, m.Snapshot())
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// The probe says yes where a socket takes the option, which is anywhere since Linux
+// 4.14. Where it does not, it says no, why, and what to do.
 func TestProbe(t *testing.T) {
 	if err := Probe(); err != nil {
-		t.Skip(err) // a kernel before 4.14
+		t.Error(err)
+	}
+	var err error
+	if derr := denied.Run(unix.SYS_SETSOCKOPT, unix.EOPNOTSUPP, func() { err = Probe() }); derr != nil {
+		t.Fatal(derr)
+	}
+	u := (*stream.Unsupported)(nil)
+	if !errors.As(err, &u) || u.Mode != "msg-zerocopy" || !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(err.Error(), "SO_ZEROCOPY") || !strings.Contains(stream.FixOf(err), "4.14") {
+		t.Errorf("%v; fix: %s", err, stream.FixOf(err))
+	}
+	if derr := denied.Run(unix.SYS_SOCKET, unix.EMFILE, func() { err = Probe() }); derr != nil {
+		t.Fatal(derr)
+	}
+	if !errors.Is(err, unix.EMFILE) {
+		t.Errorf("without a socket: %v", err)
 	}
 }

@@ -1,10 +1,13 @@
 package tcpmmap
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/denied"
 	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/stream"
 	"golang.org/x/sys/unix"
 )
 
@@ -41,8 +44,18 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// The probe says yes where the kernel maps payload, which is anywhere since Linux
+// 4.18. Where a call is refused it says no, which call that was, and what to do.
 func TestProbe(t *testing.T) {
 	if err := Probe(); err != nil {
-		t.Skip(err) // a kernel before 4.18
+		t.Error(err)
+	}
+	var err error
+	if derr := denied.Run(unix.SYS_GETSOCKOPT, unix.ENOPROTOOPT, func() { err = Probe() }); derr != nil {
+		t.Fatal(derr)
+	}
+	u := (*stream.Unsupported)(nil)
+	if !errors.As(err, &u) || u.Mode != Mode || !errors.Is(err, unix.ENOPROTOOPT) || !strings.Contains(err.Error(), "getsockopt TCP_ZEROCOPY_RECEIVE") || !strings.Contains(stream.FixOf(err), "4.18") {
+		t.Errorf("%v; fix: %s", err, stream.FixOf(err))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/stream"
@@ -21,6 +22,7 @@ func TestLabMapped(t *testing.T) {
 	rx, tx := namespace(t, guest.Ends[0].NS), namespace(t, guest.Ends[1].NS)
 	dev, v4, v6 := guest.Ends[0].Dev, address(guest.Ends[0].V4), address(guest.Ends[0].V6)
 	before := headerSplit(t, rx, dev)
+	few := uint64(long.Rounds(16, 32)) << 20
 	for _, x := range []struct {
 		name      string
 		addr, dev string
@@ -28,9 +30,9 @@ func TestLabMapped(t *testing.T) {
 		low, high float64 // bounds of the mapped share
 		why, fix  string
 	}{
-		{"split", v4, dev, 256 << 20, 0.999, 1, "", ""},
-		{"split, segments of 4076 bytes", v6, dev, 32 << 20, 0, 0.01, "segments carry 4076 bytes", "mtu 4168"},
-		{"no split", v4, "", 32 << 20, 0, 0.01, "headers are not split from payload on " + dev, "ethtool -G " + dev + " tcp-data-split on"},
+		{"split", v4, dev, uint64(long.Rounds(64, 256)) << 20, 0.999, 1, "", ""},
+		{"split, segments of 4076 bytes", v6, dev, few, 0, 0.01, "segments carry 4076 bytes", "mtu 4168"},
+		{"no split", v4, "", few, 0, 0.01, "headers are not split from payload on " + dev, "ethtool -G " + dev + " tcp-data-split on"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			f := flow{rx: rx, tx: tx, addr: x.addr, newSender: plain, bytes: x.bytes, opt: stream.Options{NIC: stream.NICQueue{Dev: x.dev}}}

@@ -41,8 +41,7 @@ func testWindowOfNotifications(t *testing.T, engine string) {
 	rx, tx, _ := streamtest.Flow(t, p, sock.Options{SndBuf: 4 << 20, RcvBuf: 4 << 20})
 	drained := make(chan (<-chan struct{}), 1)
 	go func() {
-		time.Sleep(200 * time.Millisecond)
-		if c := m.Snapshot(); c.Bytes == 0 || c.Bytes/1000-c.Completions > window {
+		if c := awaitStuck(t, m); c.Bytes == 0 || c.Bytes/1000-c.Completions > window {
 			t.Errorf("%d messages with %d notifications exceed the window", c.Bytes/1000, c.Completions)
 		}
 		tx.Stop()
@@ -64,6 +63,19 @@ func testWindowOfNotifications(t *testing.T, engine string) {
 	if len(seen) != window {
 		t.Errorf("%d different free slots of %d", len(seen), window)
 	}
+}
+
+// awaitStuck waits until the sender has slept and woken three times without sending.
+func awaitStuck(t *testing.T, m *stream.Meter) (c stream.Counters) {
+	for from := c; t.Context().Err() == nil; time.Sleep(time.Millisecond) {
+		if c = m.Snapshot(); c.Bytes == 0 || c.Bytes != from.Bytes {
+			from = c
+		}
+		if c.Waits >= from.Waits+3 {
+			break
+		}
+	}
+	return c
 }
 
 // The kernel registers a gigabyte at most as one buffer: messages in larger

@@ -163,15 +163,26 @@ func TestLabBusyQueue(t *testing.T) {
 		"leased": {func() (func(), error) { return leaseQueue(labtest.RXDev, 3) }, "RX queue 3 of sn0 is leased to a virtual interface"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var probed error
+			probe := make(chan error, 1) // beside the attempt: each waits a moment for the queue
 			err := labtest.Refusal(t, labtest.Opener(zcrx.New), func() (func(), error) {
 				release, err := x.hold()
-				if err == nil {
-					probed = zcrx.ProbeDevice(labtest.RXDev)
+				if err != nil {
+					return nil, err
 				}
-				return func() { release(); labtest.AwaitFree(t, 3) }, err // the kernel lets go of it later
+				go func() {
+					_, err := labtest.In(labtest.RXNS, func() (struct{}, error) { return struct{}{}, zcrx.ProbeDevice(labtest.RXDev) })
+					probe <- err
+				}()
+				return func() {
+					probe <- <-probe
+					release()
+					labtest.AwaitFree(t, 3) // the kernel lets go of it later
+				}, nil
 			})
-			for _, err := range []error{err, probed} {
+			if t.Failed() {
+				return
+			}
+			for _, err := range []error{err, <-probe} {
 				if !errors.Is(err, unix.EBUSY) || !labtest.Contains(err, x.want) || !strings.Contains(stream.FixOf(err), "--queue") {
 					t.Errorf("%v; fix: %s; want %q", err, stream.FixOf(err), x.want)
 				}

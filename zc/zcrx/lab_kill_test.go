@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
@@ -27,5 +28,5 @@ func TestKilledReceiver(t *testing.T) {
 // has it at once. Header split, RSS table and rule are restored by the next flow's
 // lease, before it sets its own.
 func TestLabKilled(t *testing.T) {
-	labtest.Killed(t, "TestKilledReceiver", killEnv, 3, labtest.Transfer{Family: "ipv4", Bytes: 16 << 20, Open: labtest.Opener(zcrx.New)})
+	labtest.Killed(t, "TestKilledReceiver", killEnv, long.Rounds(1, 3), labtest.Transfer{Family: "ipv4", Bytes: 16 << 20, Open: labtest.Opener(zcrx.New)})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/stream/streamtest"
 	"github.com/zcbench/zcbench/uring"
@@ -53,21 +54,25 @@ func mustBeZeroCopy(t *testing.T, x labtest.Transfer) labtest.Outcome {
 	return o
 }
 
+// All ways that memory can be had, with lengths of buffers, families and HW GRO: in
+// pairs, each area as small as lets a short flow go round it, or, if asked for, all
+// with all.
 func TestLabAreas(t *testing.T) {
 	labtest.Need(t)
-	for _, family := range []string{"ipv4", "ipv6"} {
-		for _, area := range []stream.NICQueue{{}, {BufLen: 4096}, {Area: stream.AreaTHP, BufLen: 8192}, {Area: stream.AreaHuge, AreaBytes: 32 << 20}, {Area: stream.AreaUdmabuf, AreaBytes: 32 << 20},
-			{BufLen: 16384, AreaBytes: 32 << 20}} {
-			for _, gro := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s/%s/%d/hwgro=%v", family, area.Area, area.BufLen, gro), func(t *testing.T) {
-					if area.Area == stream.AreaHuge {
-						labtest.AwaitHugePages(t, area.AreaBytes)
-					}
-					mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 64 << 20, NIC: area, Setup: labtest.HWGRO(t, gro)})
-				})
-			}
+	areas := []stream.NICQueue{{}, {BufLen: 4096}, {Area: stream.AreaTHP, BufLen: 8192}, {Area: stream.AreaHuge, AreaBytes: 32 << 20}, {Area: stream.AreaUdmabuf, AreaBytes: 32 << 20},
+		{BufLen: 16384, AreaBytes: 32 << 20}}
+	labtest.EachPath(len(areas), func(i int, family string, gro bool) {
+		area := areas[i]
+		if !long.Wanted() {
+			area.AreaBytes = 10 << 20
 		}
-	}
+		t.Run(fmt.Sprintf("%s/%s/%d/hwgro=%v", family, area.Area, area.BufLen, gro), func(t *testing.T) {
+			if area.Area == stream.AreaHuge || area.BufLen > 8192 {
+				labtest.AwaitHugePages(t, area.AreaBytes)
+			}
+			mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: long.Rounds(20, 64) << 20, NIC: area, Setup: labtest.HWGRO(t, gro)})
+		})
+	})
 }
 
 // Every engine that is built in moves the flow, through ample rings and through
@@ -85,7 +90,7 @@ func TestLabEngines(t *testing.T) {
 				if q.Area == stream.AreaHuge {
 					labtest.AwaitHugePages(t, q.AreaBytes)
 				}
-				o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv6", Bytes: 12 << 20, NIC: q, Engine: engine})
+				o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv6", Bytes: long.Rounds(6, 12) << 20, NIC: q, Engine: engine})
 				if o.Evidence.UringEngine != engine {
 					t.Errorf("served by %q", o.Evidence.UringEngine)
 				}
@@ -179,11 +184,12 @@ func TestLabNoDevice(t *testing.T) {
 	for _, family := range []string{"ipv4", "ipv6"} {
 		for _, q := range []stream.NICQueue{{}, {AreaBytes: 1 << 20, RefillEntries: 8, CQEntries: 32}} {
 			t.Run(fmt.Sprint(family, q.RefillEntries), func(t *testing.T) {
-				o, err := run(t, labtest.Transfer{Family: family, Bytes: 64 << 20, Open: labtest.Opener(zcrx.NewNoDevice), NIC: q})
+				bytes := long.Rounds(12, 64) << 20
+				o, err := run(t, labtest.Transfer{Family: family, Bytes: bytes, Open: labtest.Opener(zcrx.NewNoDevice), NIC: q})
 				if err = errors.Join(err, o.Err); err != nil {
 					t.Fatal(err)
 				}
-				if c := o.Counters; c.Bytes != 64<<20 || c.Mismatches != 0 || c.CopiedBytes+c.LinearBytes != c.Bytes || c.ZeroCopyBytes != 0 {
+				if c := o.Counters; c.Bytes != uint64(bytes) || c.Mismatches != 0 || c.CopiedBytes+c.LinearBytes != c.Bytes || c.ZeroCopyBytes != 0 {
 					t.Errorf("%+v", c)
 				}
 				t.Logf("%v flushes, %v times no memory, %d overflows", o.Figure("zcrx_flushes"), o.Figure("zcrx_no_memory"), o.Counters.Overflows)
@@ -204,7 +210,9 @@ func TestLabSmallRings(t *testing.T) {
 		"all small":         {RefillEntries: 8, CQEntries: 16, AreaBytes: 4 << 20, HoldBytes: 1 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv6", Bytes: 32 << 20, NIC: q})
+			// Some times round the area, and more than is held.
+			bytes := max(long.Rounds(10<<20, 32<<20), q.HoldBytes+8<<20)
+			o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv6", Bytes: bytes, NIC: q})
 			if name == "CQ of 8" && o.Counters.Overflows == 0 {
 				t.Error("the completion queue never was full")
 			}
@@ -382,14 +390,12 @@ func TestLabLinear(t *testing.T) {
 	})
 }
 
-// All bytes of a GiB, once for each way that memory can be had, each way with another
-// pair of family and HW GRO; if asked for, all ways with all pairs.
+// All bytes of a GiB, with each way that memory can be had and each pair of family
+// and HW GRO. TestLabAreas does that with less.
 func TestLabGiB(t *testing.T) {
 	labtest.Need(t)
-	if testing.Short() {
-		t.Skip("takes minutes; leave -short out")
-	}
-	for i, c := range []struct {
+	long.Test(t)
+	ways := []struct {
 		name string
 		nic  stream.NICQueue
 	}{
@@ -398,16 +404,16 @@ func TestLabGiB(t *testing.T) {
 		{"huge", stream.NICQueue{Area: stream.AreaHuge, AreaBytes: 32 << 20}},
 		{"16 KiB", stream.NICQueue{BufLen: 16384, AreaBytes: 48 << 20}},
 		{"udmabuf", stream.NICQueue{Area: stream.AreaUdmabuf}},
-	} {
-		labtest.EachPath(i, func(family string, gro bool) {
-			t.Run(fmt.Sprintf("%s/%s/hwgro=%v", c.name, family, gro), func(t *testing.T) {
-				if c.nic.Area == stream.AreaHuge || c.nic.BufLen > 0 {
-					labtest.AwaitHugePages(t, c.nic.AreaBytes)
-				}
-				mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 1 << 30, NIC: c.nic, Setup: labtest.HWGRO(t, gro)})
-			})
-		})
 	}
+	labtest.EachPath(len(ways), func(i int, family string, gro bool) {
+		c := ways[i]
+		t.Run(fmt.Sprintf("%s/%s/hwgro=%v", c.name, family, gro), func(t *testing.T) {
+			if c.nic.Area == stream.AreaHuge || c.nic.BufLen > 0 {
+				labtest.AwaitHugePages(t, c.nic.AreaBytes)
+			}
+			mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 1 << 30, NIC: c.nic, Setup: labtest.HWGRO(t, gro)})
+		})
+	})
 }
 
 // Nothing is allocated per completion: a flow of many allocates no more than a
@@ -425,10 +431,11 @@ func testLabAllocations(t *testing.T, engine string) {
 		runtime.ReadMemStats(&b)
 		return b.Mallocs - a.Mallocs
 	}
-	short, long := allocs(1<<20), allocs(128<<20)
+	mib := long.Rounds(32, 128) // 8192 completions or more
+	few, many := allocs(1<<20), allocs(mib<<20)
 	// The sender and the runtime allocate a little, by time and not by bytes.
-	if long > short+2000 {
-		t.Errorf("%d allocations for 1 MiB, %d for 128 MiB", short, long)
+	if many > few+2000 {
+		t.Errorf("%d allocations for 1 MiB, %d for %d MiB", few, many, mib)
 	}
-	t.Logf("%d allocations for 1 MiB, %d for 128 MiB", short, long)
+	t.Logf("%d allocations for 1 MiB, %d for %d MiB", few, many, mib)
 }

@@ -22,8 +22,11 @@ export ZCBENCH_TEST_LONG=1
 long=(
 	'./bench TestDeriveCorruptions'
 	'./cmd/zcbench TestIntegrationRestoresAtOnce|TestIntegrationKills|TestIntegrationTwoHundredRuns'
-	'./endpoint TestFloodBesideARun'
-	'./power TestHostileRedfish'
+	'./counter TestCPUTruth'
+	'./endpoint TestFloodBesideARun|TestAllModesMovePayload|TestModesLeaveNothingBehind'
+	'./host TestScriptsRefuseStrangers|TestIntegrationSSHShells|TestIntegrationSSHLinkLost|TestStoppedController'
+	'./power TestHostile.*'
+	'./stream TestSlowStrangerIsClosed'
 	'./results TestJournalCutAnywhere|TestResumeCutAnywhere|TestJournalCorruptions'
 )
 for l in "${long[@]}"; do

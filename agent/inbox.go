@@ -12,6 +12,9 @@ import (
 	"github.com/zcbench/zcbench/wire"
 )
 
+// monotonic is the clock of silence. Tests that have one of their own set it.
+var monotonic = counter.Monotonic
+
 // inbox reads the controller's requests while one of them is worked on, answers
 // its signs of life at once, and notices when they stay away.
 type inbox struct {
@@ -37,7 +40,7 @@ func openInbox(in io.Reader, enc *wire.Encoder) *inbox {
 	return b
 }
 
-func (b *inbox) heard() { b.heardNs.Store(counter.Monotonic()) }
+func (b *inbox) heard() { b.heardNs.Store(monotonic()) }
 
 func (b *inbox) read(dec *wire.Decoder, enc *wire.Encoder) {
 	defer close(b.ended)
@@ -90,7 +93,7 @@ func (b *inbox) next(ctx context.Context) (wire.Request, error) {
 				return wire.Request{}, b.err
 			}
 		case <-b.watch:
-			if d := time.Duration(counter.Monotonic() - b.heardNs.Load()); d > b.limit {
+			if d := time.Duration(monotonic() - b.heardNs.Load()); d > b.limit {
 				return wire.Request{}, &stream.Error{Op: fmt.Sprintf("nothing heard of the controller for %v: it is taken for lost", d.Round(100*time.Millisecond)),
 					How: "check the connection; what ran was ended and undone"}
 			}

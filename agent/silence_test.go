@@ -3,6 +3,7 @@ package agent
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/zcbench/zcbench/lease"
@@ -33,14 +34,26 @@ func TestSilentController(t *testing.T) {
 	}
 }
 
-// Signs of life are answered, and do.
+// Signs of life are answered, and do, for as long as they come.
 func TestSignsOfLife(t *testing.T) {
-	c := silentAfter(t, 400*time.Millisecond)
-	for range 12 {
-		c.ok(wire.OpAlive, nil, nil)
-		time.Sleep(100 * time.Millisecond)
-	}
-	c.openRX()
+	defer func(real func() int64) { monotonic = real }(monotonic)
+	monotonic = func() int64 { return time.Now().UnixNano() }
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 6 * time.Second
+		c := silentAfter(t, limit)
+		for range 100 {
+			c.ok(wire.OpAlive, nil, nil)
+			time.Sleep(limit - time.Millisecond)
+		}
+		c.ok(wire.OpClock, nil, nil)
+		began := time.Now()
+		if err := <-c.ended; err == nil || !strings.Contains(err.Error(), "nothing heard of the controller") {
+			t.Errorf("and then: %v", err)
+		}
+		if d := time.Since(began); d < limit || d > limit+time.Second {
+			t.Errorf("it ended after %v", d)
+		}
+	})
 }
 
 // What dead runs left may take longer to restore than a controller may be silent:
@@ -79,7 +92,9 @@ func TestSlowFinish(t *testing.T) {
 }
 
 // An agent that restores after the end of its input says that it is at it.
-func TestSaysEnding(t *testing.T) {
+func TestSaysEnding(t *testing.T) { synctest.Test(t, saysEnding) }
+
+func saysEnding(t *testing.T) {
 	out := make(chan struct{}, 10)
 	a := &Agent{enc: wire.NewEncoder(writer(func(b []byte) (int, error) {
 		if string(b) == `{"id":0,"result":{}}`+"\n" {
@@ -90,10 +105,9 @@ func TestSaysEnding(t *testing.T) {
 	done := make(chan struct{})
 	ended := make(chan struct{})
 	go func() { a.sayEnding(done); close(ended) }()
-	select {
-	case <-out:
-	case <-time.After(10 * wire.EndingEvery):
-		t.Error("it says nothing")
+	time.Sleep(3*wire.EndingEvery + time.Millisecond)
+	if len(out) != 3 {
+		t.Errorf("in three times as long as it may be silent it says it %d times", len(out))
 	}
 	close(done)
 	<-ended

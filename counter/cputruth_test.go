@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"golang.org/x/sys/unix"
 )
 
@@ -25,15 +26,13 @@ import (
 // was nearly full of other work so that every formula says 1.0, does not count;
 // a machine that is never calmer skips the test.
 func TestCPUTruth(t *testing.T) {
-	if testing.Short() {
-		t.Skip("burns one CPU for 8 seconds and more")
-	}
+	window := time.Duration(long.Rounds(1000, 2000)) * time.Millisecond
+	patience := time.Duration(long.Rounds(4, 20)) * time.Second
 	const (
 		attempts  = 3
 		tolerance = 0.05 // cores
 		calm      = 0.15 // cores of background, and of stolen time
 		manyIdles = 4000 // a second; each is some microseconds of the idle task's own
-		patience  = 20 * time.Second
 	)
 	for _, load := range []struct {
 		name   string
@@ -48,7 +47,7 @@ func TestCPUTruth(t *testing.T) {
 		t.Run(load.name, func(t *testing.T) {
 			wrong := 0
 			for from := time.Now(); wrong < attempts && time.Since(from) < patience; {
-				r := measureTruth(t, load.duty, load.across, 2*time.Second)
+				r := measureTruth(t, load.duty, load.across, window)
 				t.Logf("%v", r)
 				switch d := r.off(r.busy); {
 				case !r.usable || r.background > calm || r.steal > calm || r.idles > manyIdles:

@@ -15,7 +15,7 @@ func TestTreeClock(t *testing.T) {
 	if _, err := os.Stat("/proc/self/task"); err != nil {
 		t.Skip("needs /proc")
 	}
-	const burn = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; "
+	const burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; "
 	// A shell gives a background child /dev/null to read: it is told where the
 	// input is.
 	cmd := exec.Command("/bin/sh", "-c", burn+"sh -c '"+burn+"'; exec 3<&0; { sh -c '"+burn+"echo; read x' <&3; :; } & wait")

@@ -16,6 +16,9 @@ const (
 	DefaultDuration = 10 * time.Second
 )
 
+// monotonic is the clock of schedules. Tests that have one of their own set it.
+var monotonic = counter.Monotonic
+
 func duration(ns int64) time.Duration { return time.Duration(ns) }
 
 func orDefault(ns int64, d time.Duration) time.Duration {
@@ -31,7 +34,7 @@ func graceEnd(s wire.Schedule) time.Time { return time.Now().Add(orDefault(s.Gra
 
 // sleepUntil waits for a time on CLOCK_MONOTONIC; one that has passed is now.
 func sleepUntil(ctx context.Context, ns int64) error {
-	d := time.Duration(ns - counter.Monotonic())
+	d := time.Duration(ns - monotonic())
 	if d <= 0 {
 		return context.Cause(ctx)
 	}

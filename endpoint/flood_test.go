@@ -5,13 +5,11 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/wire"
@@ -85,9 +83,8 @@ func TestFloodBesideARun(t *testing.T) {
 	defer cancel()
 	f.sit(t, silent)
 	f.come(ctx, attempts)
-	now := counter.Monotonic() + 300*ms
-	length := int64(long.Rounds(1000, 8000)) * ms
-	sch := wire.Schedule{StartNs: now, FromNs: now + 200*ms, ToNs: now + 200*ms + length, StopNs: now + 300*ms + length,
+	// Without edges of a window, which a busy machine may miss, it is the whole flow.
+	sch := wire.Schedule{DurationNs: int64(long.Rounds(1000, 8000)) * ms,
 		PeerWaitNs: 30_000 * ms, StallNs: 10_000 * ms, MaxCopiedFrac: all}
 	rx, tx := background(t.Context(), r, sch), background(t.Context(), s, sch)
 	limit := 60 * time.Second
@@ -99,8 +96,7 @@ func TestFloodBesideARun(t *testing.T) {
 	closeEnd(t, r)
 	closeEnd(t, s)
 	f.end()
-	late := rres.Verdict == results.Invalid && strings.Contains(rres.Reason, "edges") // a busy machine
-	if rres.Verdict != results.OK && !late {
+	if rres.Verdict != results.OK {
 		t.Errorf("receiver: %s: %s", rres.Verdict, rres.Reason)
 	}
 	if rres.Total.Bytes == 0 || rres.Total.Bytes != sres.Total.Bytes || rres.Total.Mismatches != 0 {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/internal/pairwise"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/stream/streamtest"
@@ -14,26 +16,24 @@ import (
 )
 
 // Every receive mode takes what every send mode sends: each byte, in its place,
-// in messages of all sizes, over IPv4 and IPv6.
+// in messages of all sizes, over IPv4 and IPv6. The short run has every pair of two
+// of these, the long one all combinations.
 func TestAllModesMovePayload(t *testing.T) {
 	sizes := []int{1, 64, 4 * kib, 4*kib + 1, 128 * kib, mib, 64 * mib}
-	if testing.Short() {
-		sizes = []int{64, 4*kib + 1, mib}
-	}
+	ips := []string{"127.0.0.1:0", "[::1]:0"}
 	receivers, senders := runnable(t, stream.RX), runnable(t, stream.TX)
-	for _, size := range sizes {
-		for _, ip := range []string{"127.0.0.1:0", "[::1]:0"} {
-			for _, rx := range receivers {
-				for _, tx := range senders {
-					t.Run(fmt.Sprintf("%d/%s/%s-%s", size, ip, rx, tx), func(t *testing.T) {
-						spec := rxSpec(rx, size)
-						spec.Addr = ip
-						r, s := runBoth(t, spec, txSpec(tx, size), short(40*time.Millisecond), short(40*time.Millisecond))
-						checkMoved(t, r, s, tx)
-					})
-				}
-			}
-		}
+	rows := pairwise.Cover
+	if long.Wanted() {
+		rows = pairwise.Product
+	}
+	for _, row := range rows(len(sizes), len(ips), len(receivers), len(senders)) {
+		size, ip, rx, tx := sizes[row[0]], ips[row[1]], receivers[row[2]], senders[row[3]]
+		t.Run(fmt.Sprintf("%d/%s/%s-%s", size, ip, rx, tx), func(t *testing.T) {
+			spec := rxSpec(rx, size)
+			spec.Addr = ip
+			r, s := runBoth(t, spec, txSpec(tx, size), short(40*time.Millisecond), short(40*time.Millisecond))
+			checkMoved(t, r, s, tx)
+		})
 	}
 }
 
@@ -91,7 +91,8 @@ func TestZeroCopyThatCopiedIsInvalid(t *testing.T) {
 	}
 }
 
-// Nothing stays behind after a flow, or after many.
+// Nothing stays behind after a flow, or after many. In the short run those of all
+// pairs of modes are the many.
 func TestModesLeaveNothingBehind(t *testing.T) {
 	const size = 8*mib + 1
 	once := func(rx, tx string) {
@@ -99,15 +100,17 @@ func TestModesLeaveNothingBehind(t *testing.T) {
 		checkMoved(t, r, s, tx)
 	}
 	once("tcp", "tcp") // what the process makes once
+	first := streamtest.Holding(t)
 	for _, rx := range runnable(t, stream.RX) {
 		for _, tx := range runnable(t, stream.TX) {
 			before := streamtest.Holding(t)
-			once(rx, tx)
-			once(rx, tx)
-			once(rx, tx)
+			for range long.Rounds(1, 3) {
+				once(rx, tx)
+			}
 			streamtest.NoMore(t, before, 2*size)
 		}
 	}
+	streamtest.NoMore(t, first, 2*size)
 }
 
 // Every engine that is built in serves what uses io_uring, is on record for it,

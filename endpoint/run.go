@@ -240,7 +240,7 @@ func (r *run) passOrEnd(ctx context.Context, ns int64, must bool) error {
 	}
 	tick := time.NewTicker(min(250*time.Millisecond, max(r.stall.limit/4, time.Millisecond)))
 	defer tick.Stop()
-	timer := time.NewTimer(duration(ns - counter.Monotonic()))
+	timer := time.NewTimer(duration(ns - monotonic()))
 	defer timer.Stop()
 	for {
 		select {
@@ -311,7 +311,7 @@ func (r *run) take(e *edge, end bool) error {
 	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, SocketFD: r.conn.FD,
 		Threads: map[string]int{"data_path": r.end.worker.tid}, End: end, PMU: r.pmu}
 	if end {
-		e.flow, e.atNs = r.end.meter.Snapshot(), counter.Monotonic()
+		e.flow, e.atNs = r.end.meter.Snapshot(), monotonic()
 	}
 	if !end {
 		e.timed, e.probe = bpf.ReadTimed(), r.end.probes.read(false)
@@ -321,7 +321,7 @@ func (r *run) take(e *edge, end bool) error {
 	if end {
 		e.probe, e.timed = r.end.probes.read(true), bpf.ReadTimed()
 	} else {
-		e.flow, e.atNs = r.end.meter.Snapshot(), counter.Monotonic()
+		e.flow, e.atNs = r.end.meter.Snapshot(), monotonic()
 	}
 	e.taken = err == nil
 	return err

@@ -14,7 +14,7 @@ import (
 
 // A program that was cut off or changed is not run, but replaced.
 func TestIntegrationSSHDamagedProgram(t *testing.T) {
-	f := newFar(t)
+	f := newFar(t).placed()
 	f.mustDial("ssh:box").Close()
 	program := f.kept()[0]
 	if err := os.WriteFile(program, []byte("#!/bin/sh\necho hacked\n"), 0o755); err != nil {
@@ -44,13 +44,9 @@ func TestIntegrationSSHDamagedProgram(t *testing.T) {
 // A helper comes to lie beside the program, whole, and is copied again only where
 // it changed.
 func TestIntegrationSSHCarry(t *testing.T) {
-	f := newFar(t)
+	f := newFar(t).placed()
 	h := f.mustDial("ssh:box")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(self)
+	content, err := os.ReadFile(program(t))
 	if err != nil {
 		t.Fatal(err)
 	}

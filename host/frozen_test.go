@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/wire"
 	"golang.org/x/sys/unix"
@@ -21,6 +23,19 @@ func dialImpatient(t *testing.T, l host.Limits) *host.Host {
 	t.Helper()
 	o := options()
 	o.Limits = l
+	h, err := host.Dial(t.Context(), "local", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+// dialBad dials an agent of bad manners.
+func dialBad(t *testing.T, how string, l host.Limits) *host.Host {
+	t.Helper()
+	o := options()
+	o.Limits, o.Binary = l, agentThat(t, how)
 	h, err := host.Dial(t.Context(), "local", o)
 	if err != nil {
 		t.Fatal(err)
@@ -46,8 +61,7 @@ func TestEndingFlood(t *testing.T) {
 	for _, how := range []string{"floods", "floods at its end"} {
 		for _, holds := range []bool{false, true} {
 			t.Run(how, func(t *testing.T) {
-				t.Setenv(agentEnv, how)
-				h := dialImpatient(t, host.Limits{End: time.Second})
+				h := dialBad(t, how, host.Limits{End: 500 * time.Millisecond})
 				if holds {
 					hold(t, h)
 				}
@@ -76,21 +90,23 @@ func TestEndingFlood(t *testing.T) {
 // Who holds nothing that would have to be taken back is not waited for, however
 // politely it asks; who does, not for ever.
 func TestCloseOfWhoNeverEnds(t *testing.T) {
-	t.Setenv(agentEnv, "never ends")
-	for holds, most := range map[bool]time.Duration{false: 2 * time.Second, true: 5 * time.Second} {
-		h := dialImpatient(t, host.Limits{End: 1200 * time.Millisecond, Change: 3 * time.Second})
-		if holds {
-			hold(t, h)
-		}
-		begin := time.Now()
-		err := h.Close()
-		took := time.Since(begin)
-		if took > most || holds && took < 2500*time.Millisecond {
-			t.Errorf("holds %v: took %v", holds, took)
-		}
-		if err == nil || !strings.Contains(err.Error(), "was killed") || !strings.Contains(stream.FixOf(err), "zcbench restore") {
-			t.Errorf("holds %v: %v", holds, err)
-		}
+	for holds, most := range map[bool]time.Duration{false: 2500 * time.Millisecond, true: 5 * time.Second} {
+		t.Run(fmt.Sprintf("holds %v", holds), func(t *testing.T) {
+			t.Parallel() // it waits
+			h := dialBad(t, "never ends", host.Limits{End: 1200 * time.Millisecond, Change: 3 * time.Second})
+			if holds {
+				hold(t, h)
+			}
+			begin := time.Now()
+			err := h.Close()
+			took := time.Since(begin)
+			if took > most || holds && took < 2500*time.Millisecond {
+				t.Errorf("took %v", took)
+			}
+			if err == nil || !strings.Contains(err.Error(), "was killed") || !strings.Contains(stream.FixOf(err), "zcbench restore") {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -124,6 +140,7 @@ func TestFrozenAgent(t *testing.T) {
 // A controller that was itself stopped, as Ctrl-Z does, for longer than its patience
 // takes no agent for lost.
 func TestStoppedController(t *testing.T) {
+	t.Parallel() // it waits
 	cmd := exec.Command(os.Args[0], "controller")
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -142,11 +159,11 @@ func TestStoppedController(t *testing.T) {
 	if line, _ := said.ReadString('\n'); line != "ready\n" {
 		t.Fatal(line)
 	}
-	for range 5 {
+	for range long.Rounds(2, 5) {
 		unix.Kill(cmd.Process.Pid, unix.SIGSTOP)
-		time.Sleep(700 * time.Millisecond)
+		time.Sleep(patience + patience/3)
 		unix.Kill(cmd.Process.Pid, unix.SIGCONT)
-		time.Sleep(200 * time.Millisecond)
+		time.Sleep(patience / 3) // for some of its turns
 	}
 	in.Write([]byte("\n"))
 	if line, _ := said.ReadString('\n'); line != "<nil>\n" {
@@ -172,14 +189,14 @@ func TestCallLimit(t *testing.T) {
 
 // Two hosts that are slow to end are so at once.
 func TestCloseAll(t *testing.T) {
-	t.Setenv(agentEnv, "never ends")
-	limits := host.Limits{End: 1500 * time.Millisecond}
-	a, b := dialImpatient(t, limits), dialImpatient(t, limits)
+	t.Parallel() // it waits
+	limits := host.Limits{End: 2500 * time.Millisecond}
+	a, b := dialBad(t, "never ends", limits), dialBad(t, "never ends", limits)
 	begin := time.Now()
 	if err := host.CloseAll(a, nil, b); err == nil || strings.Count(err.Error(), "was killed") != 2 {
 		t.Error(err)
 	}
-	if took := time.Since(begin); took > 2800*time.Millisecond {
+	if took := time.Since(begin); took >= 2*limits.End {
 		t.Errorf("took %v", took)
 	}
 }

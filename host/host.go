@@ -143,7 +143,7 @@ func (h *Host) Notice(format string, args ...any) {
 func (h *Host) hello(ctx context.Context, o Options) error {
 	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, Session: o.Session, Command: cmdline.Public(os.Args)}
 	if h.Spec.Kind == "ssh" {
-		hello.SilenceNs = int64(silence)
+		hello.SilenceNs = int64(h.link.Load().limits.Silence)
 	}
 	if err := h.Call(ctx, wire.OpHello, hello, &h.Info); err != nil {
 		return err

@@ -22,14 +22,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// agentEnv chooses how this test binary behaves as an agent; empty: well.
-const agentEnv = "ZCBENCH_TEST_AGENT"
+// behaves is what the name begins with by which this test binary is called as an agent
+// of bad manners, which are the rest of it.
+const behaves = "agent that "
+
+// agentThat is a program that is such an agent.
+func agentThat(t *testing.T, how string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), behaves+how)
+	if err := os.Symlink(self, name); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
 
 // TestMain lets this test binary be the agent that Dial starts.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "agent" {
 		agent.Arrive()
-		os.Exit(beAgent(os.Getenv(agentEnv)))
+		os.Exit(beAgent(strings.TrimPrefix(filepath.Base(os.Args[0]), behaves)))
 	}
 	if len(os.Args) == 3 && os.Args[2] == "--remove-unused" {
 		if _, err := host.RemoveUnused(".", time.Now()); err != nil {
@@ -41,14 +56,27 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "controller" {
 		os.Exit(beController())
 	}
-	os.Exit(m.Run())
+	os.Exit(runTests(m))
 }
+
+func runTests(m *testing.M) int {
+	var err error
+	if scratch, err = os.MkdirTemp("", "zcbench-host-test-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(scratch)
+	return m.Run()
+}
+
+// patience is that of a controller which is stopped for longer.
+const patience = time.Second
 
 // beController holds an agent, says so, and says once more whether it still does
 // when it is asked to.
 func beController() int {
 	o := options()
-	o.Limits = host.Limits{Silence: 500 * time.Millisecond, Alive: 50 * time.Millisecond}
+	o.Limits = host.Limits{Silence: patience, Alive: patience / 10}
 	h, err := host.Dial(context.Background(), "local", o)
 	if err != nil {
 		fmt.Println(err)
@@ -63,21 +91,21 @@ func beController() int {
 
 func beAgent(how string) int {
 	switch how {
-	case "garbage":
+	case "is garbage":
 		fmt.Println("welcome to this host!")
 		io.Copy(io.Discard, os.Stdin)
-	case "deaf garbage":
+	case "is deaf garbage":
 		fmt.Println("welcome to this host!")
 		time.Sleep(time.Minute)
-	case "silent":
+	case "is silent":
 		io.Copy(io.Discard, os.Stdin)
-	case "deaf":
+	case "is deaf":
 		time.Sleep(time.Minute)
-	case "dying":
+	case "is dying":
 		bufio.NewReader(os.Stdin).ReadString('\n')
 		fmt.Fprintln(os.Stderr, "out of luck")
 		return 3
-	case "stranger":
+	case "is a stranger":
 		fmt.Println(`{"id":77,"result":{}}`)
 		io.Copy(io.Discard, os.Stdin)
 	case "cannot restore":
@@ -320,23 +348,23 @@ func TestDialVersionsDiffer(t *testing.T) {
 
 func TestBadAgents(t *testing.T) {
 	for how, want := range map[string]string{
-		"garbage":      "message 1",
-		"stranger":     "answer 77",
-		"dying":        "out of luck",
-		"silent":       "patience",
-		"deaf garbage": "message 1",
+		"is garbage":      "message 1",
+		"is a stranger":   "answer 77",
+		"is dying":        "out of luck",
+		"is silent":       "patience",
+		"is deaf garbage": "message 1",
 	} {
 		t.Run(how, func(t *testing.T) {
-			t.Setenv(agentEnv, how)
+			t.Parallel() // some wait
 			limit := time.Minute
-			if how == "silent" {
+			if how == "is silent" {
 				limit = 300 * time.Millisecond
 			}
 			ctx, cancel := context.WithTimeoutCause(t.Context(), limit, errors.New("out of patience"))
 			defer cancel()
 			begin := time.Now()
 			o := options()
-			o.Name = "box"
+			o.Name, o.Binary, o.Limits.End = "box", agentThat(t, how), time.Second
 			h, err := host.Dial(ctx, "local", o)
 			if err == nil {
 				h.Close()
@@ -354,28 +382,41 @@ func TestBadAgents(t *testing.T) {
 
 // An agent that ignores the end of its input is killed.
 func TestCloseKillsTheDeaf(t *testing.T) {
-	t.Setenv(agentEnv, "deaf")
+	t.Parallel() // it waits
+	o := options()
+	o.Binary, o.Limits.End = agentThat(t, "is deaf"), 2*time.Second
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := host.Dial(ctx, "local", options()); err == nil {
-		t.Fatal("greeted")
-	}
-	children, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
-	if err != nil {
-		t.Skip(err)
-	}
-	for _, pid := range strings.Fields(string(children)) {
-		cmdline, _ := os.ReadFile("/proc/" + pid + "/cmdline")
-		if strings.HasSuffix(string(cmdline), "\x00agent\x00") {
-			t.Errorf("agent %s lives", pid)
+	dialed := make(chan error, 1)
+	go func() { _, err := host.Dial(ctx, "local", o); dialed <- err }()
+	most := 0
+	for {
+		select {
+		case err := <-dialed:
+			if left := processesOf(o.Binary); err == nil || most != 1 || left != 0 {
+				t.Errorf("%v; %d were seen alive, and %d live", err, most, left)
+			}
+			return
+		case <-time.After(10 * time.Millisecond):
+			most = max(most, processesOf(o.Binary))
 		}
 	}
 }
 
+// processesOf are how many have been started by that name, and live.
+func processesOf(name string) (n int) {
+	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, f := range all {
+		if cmdline, _ := os.ReadFile(f); strings.HasPrefix(string(cmdline), name+"\x00agent\x00") {
+			n++
+		}
+	}
+	return n
+}
+
 // What an agent could not restore at its end is said, once.
 func TestCloseTellsLastWords(t *testing.T) {
-	t.Setenv(agentEnv, "cannot restore")
-	h := dial(t, "local")
+	h := dialBad(t, "cannot restore", host.Limits{})
 	if err := h.Close(); err == nil || !strings.Contains(err.Error(), "host local: ") || !strings.Contains(err.Error(), "mtu of eth0: it is stuck") {
 		t.Errorf("%v", err)
 	}
@@ -395,9 +436,8 @@ func hold(t *testing.T, h *host.Host) {
 
 // One that takes its time to restore what it has set is not, as long as it says so.
 func TestCloseWaitsForWhoRestores(t *testing.T) {
-	t.Cleanup(host.SetEndTime(2500 * time.Millisecond))
-	t.Setenv(agentEnv, "restores long")
-	h := dial(t, "local")
+	t.Parallel() // it waits
+	h := dialBad(t, "restores long", host.Limits{End: 2500 * time.Millisecond})
 	hold(t, h)
 	begin := time.Now()
 	if err := h.Close(); err != nil {

@@ -106,7 +106,7 @@ func TestIntegrationSSHStrangers(t *testing.T) {
 // hand on.
 func TestIntegrationSSHSwapped(t *testing.T) {
 	bin := t.TempDir()
-	f := newFar(t, strings.Replace(path, "PATH=", "PATH="+bin+":", 1))
+	f := newFar(t, strings.Replace(path, "PATH=", "PATH="+bin+":", 1)).placed()
 	h := f.mustDial("ssh:box")
 	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", h.Info.PID))
 	if err != nil {
@@ -136,7 +136,7 @@ func TestIntegrationSSHSwapped(t *testing.T) {
 
 // Addresses of IPv6 reach their host in every form, with a zone, too.
 func TestIntegrationSSHv6(t *testing.T) {
-	f := newFar(t)
+	f := newFar(t).placed()
 	v6 := f.pair.SUT.IPv6
 	if v6 == nil {
 		t.Skip("this kernel has no IPv6")

@@ -13,8 +13,8 @@ import (
 )
 
 // endTime is how long an agent may be silent after its input has ended; then it is
-// killed. Tests shorten it.
-var endTime = 5 * time.Second
+// killed.
+const endTime = 5 * time.Second
 
 // restoreTime is how long it may take all the same to take back what it has set.
 const restoreTime = 2 * time.Minute

@@ -99,6 +99,7 @@ func TestFaultsOfBMC(t *testing.T) {
 
 // The helper that reads GPUs, as a script whose output a file is.
 func TestFaultsOfNVML(t *testing.T) {
+	t.Parallel() // it waits
 	dir := t.TempDir()
 	helper, out := dir+"/zcnvml", dir+"/out"
 	put := func(text string) {

@@ -42,6 +42,7 @@ func (f *fake) Close() error { return nil }
 
 // One source that hangs holds up neither the others nor the end.
 func TestSamplerHang(t *testing.T) {
+	t.Parallel() // it waits
 	good, bad := &fake{}, &fake{unhang: make(chan struct{})}
 	defer close(bad.unhang)
 	good.watts.Store(100)

@@ -117,6 +117,7 @@ func TestDialToSomethingElse(t *testing.T) {
 
 // One that nobody answered at first, and then somebody else.
 func TestDialToSomethingElseLater(t *testing.T) {
+	t.Parallel() // it waits
 	addr := freeAddr(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 600*time.Millisecond)
 	defer cancel()
@@ -134,6 +135,7 @@ func TestDialToSomethingElseLater(t *testing.T) {
 
 // Calling a run off is heard in every phase of opening the flow, and said.
 func TestDialCalledOff(t *testing.T) {
+	t.Parallel() // it waits
 	for name, addr := range map[string]string{"nobody there": freeAddr(t), "no welcome": mute(t, nil).String()} {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(100*time.Millisecond, func() { cancel(stream.ErrAborted) })

@@ -19,7 +19,7 @@ import (
 
 // handshakeTime is how long a connection may take to say hello. A flow's own
 // hello is in flight when it connects.
-const handshakeTime = 3 * time.Second
+var handshakeTime = 3 * time.Second // tests have less patience
 
 // maxPending is how many connections may be in their handshake at once. One more
 // waits in the backlog until one is done, or the oldest has had its helloTime and

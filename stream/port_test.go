@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/sock"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/stream/streamtest"
@@ -168,20 +169,26 @@ func TestStrangersAreClosedAndCounted(t *testing.T) {
 }
 
 func TestSlowStrangerIsClosed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes the three seconds of a handshake")
+	patience := 3 * time.Second
+	if !long.Wanted() {
+		patience = 700 * time.Millisecond
+		t.Cleanup(stream.SetHandshakeTime(patience))
 	}
 	p := listen(t, stream.NewCookie())
+	began := time.Now()
 	c := connect(t, p)
 	go func() {
 		for { // a byte at a time never makes a hello
 			if _, err := c.Write([]byte("Z")); err != nil {
 				return
 			}
-			time.Sleep(300 * time.Millisecond)
+			time.Sleep(patience / 10)
 		}
 	}()
-	closed(t, c, 4*time.Second)
+	closed(t, c, patience+2*time.Second)
+	if d := time.Since(began); d < patience {
+		t.Errorf("closed after %v", d)
+	}
 	strangers(t, p, 1)
 }
 

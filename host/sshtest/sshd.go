@@ -103,6 +103,7 @@ MaxStartups 100
 UseDNS no
 %[3]s
 `, s.Dir, pam, set))
+	// The algorithms are those that cost the least: they are not what is tested.
 	s.Write("ssh_config", fmt.Sprintf(`Host box
   HostName %s
   HostKeyAlias box
@@ -114,6 +115,8 @@ Host *
   IdentityFile %[2]s/id
   IdentitiesOnly yes
   IdentityAgent none
+  KexAlgorithms curve25519-sha256
+  Ciphers aes128-gcm@openssh.com
 `, s.Addr, s.Dir))
 }
 

@@ -20,29 +20,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// badAgentEnv makes this test binary a bad agent: "FILE HOW OP". It is a good one
-// but for its first request OP, if FILE is there then, which it takes away. HOW is
-// "stop": it is frozen; "mute": it answers only whether it lives; else the result
-// that it gives instead of its own.
-const badAgentEnv = "ZCBENCH_TEST_BAD_AGENT"
+// badAgentsEnv is the folder in which agents that this test binary is look whether
+// they are to be bad: there is a file for the network namespace of those that are,
+// so that agents of tests that run at once are told apart. It says "OP HOW". Such an
+// agent is a good one but for its first request OP, if the file's twin ".once" is
+// there then, which it takes away. HOW is "stop": it is frozen; "mute": it answers
+// only whether it lives; else the result that it gives instead of its own.
+const badAgentsEnv = "ZCBENCH_TEST_BAD_AGENTS"
 
-// bad lets one agent be bad, and those after it be good.
-func bad(t *testing.T, how string, op wire.Op) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "once")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv(badAgentEnv, file+" "+string(op)+" "+how)
+// badFile is the file that makes agents of this process's namespace bad.
+func badFile() (string, error) {
+	var st unix.Stat_t
+	err := unix.Stat("/proc/thread-self/ns/net", &st)
+	return filepath.Join(os.Getenv(badAgentsEnv), fmt.Sprint(st.Ino)), err
 }
 
-func beBadAgent(spec string) {
-	if spec == fat {
-		beFatAgent()
-		return
+// bad lets the SUT's next agent be bad, and those after it be good. While once, the
+// file that it returns, is there, it was not asked what it is bad at.
+func (r *rig) bad(t *testing.T, how string, op wire.Op) (once string) {
+	t.Helper()
+	var file string
+	err := r.pair.SUT.Netns.Do(func() (err error) { file, err = badFile(); return err })
+	once = file + ".once"
+	if err := errors.Join(err, os.WriteFile(file, []byte(string(op)+" "+how), 0o600), os.WriteFile(once, nil, 0o600)); err != nil {
+		t.Fatal(err)
 	}
-	words := strings.SplitN(spec, " ", 3)
-	file, op, how := words[0], wire.Op(words[1]), words[2]
+	t.Cleanup(func() { os.Remove(file); os.Remove(once) })
+	return once
+}
+
+func beBadAgent(file, spec string) {
+	op, how, _ := strings.Cut(spec, " ")
 	in, toAgent := io.Pipe()
 	fromAgent, out := io.Pipe()
 	go func() {
@@ -85,11 +93,11 @@ func beBadAgent(spec string) {
 		}
 		var req wire.Request
 		json.Unmarshal(line, &req)
-		if req.Op == op && !mute && os.Remove(file) == nil {
+		if string(req.Op) == op && !mute && os.Remove(file+".once") == nil {
 			switch how {
 			case "stop":
 				unix.Kill(os.Getpid(), unix.SIGSTOP)
-				time.Sleep(50 * time.Millisecond) // other threads stop a moment later
+				time.Sleep(time.Minute) // this thread may stop a moment later
 			case "mute":
 				mute = true
 			default:
@@ -105,27 +113,30 @@ func beBadAgent(spec string) {
 	<-said
 }
 
-// impatient are limits for tests.
-var impatient = host.Limits{Silence: 2500 * time.Millisecond, Alive: 100 * time.Millisecond, Greet: 3 * time.Second, Answer: 3 * time.Second, Change: 2 * time.Second,
-	Abort: time.Second, Close: 1500 * time.Millisecond, End: 500 * time.Millisecond}
+// impatient are limits for tests: more than a good agent needs on a busy machine,
+// for there is one after each bad one.
+var impatient = host.Limits{Silence: 5 * time.Second, Alive: 100 * time.Millisecond, Answer: 5 * time.Second, Change: 5 * time.Second,
+	Abort: 4 * time.Second, Close: 4 * time.Second, End: 500 * time.Millisecond}
 
-func hurry(t *testing.T, r *rig) {
+// hurry shortens what is waited for, until the test and those below it have ended.
+func hurry(t *testing.T) {
 	t.Helper()
 	oldWait, oldGrace := peerWait, endGrace
-	peerWait, endGrace = time.Second, time.Second
+	peerWait, endGrace = 4*time.Second, 3*time.Second
 	t.Cleanup(func() { peerWait, endGrace = oldWait, oldGrace })
-	r.Runner.Grace = time.Second
 }
 
 // An agent that is frozen, or only says that it lives, in whatever it was asked: the
 // run is failed and says which host and what to do, and the next run, which has
 // another agent, is well.
 func TestIntegrationPlayFrozenAgent(t *testing.T) {
+	hurry(t)
 	for _, how := range []string{"stop", "mute"} {
 		for _, op := range []wire.Op{wire.OpClock, wire.OpOpen, wire.OpRun, wire.OpClose, wire.OpSet} {
 			t.Run(how+" "+string(op), func(t *testing.T) {
-				r := newRigOf(t, impatient)
-				hurry(t, r)
+				t.Parallel() // each waits for an agent that does nothing
+				r := newRigOf(t, impatient, host.Limits{})
+				r.Runner.Grace = 2 * time.Second
 				if op == wire.OpSet {
 					r.Runner.Opt.SUTSettings.MTU, r.Runner.Opt.TGSettings.MTU = 4000, 4000
 				}
@@ -136,7 +147,7 @@ func TestIntegrationPlayFrozenAgent(t *testing.T) {
 				}
 				begin := time.Now()
 				recs, err := r.Play(t.Context(), plan(2, cell("tcp", "tcp")))
-				if took := time.Since(begin); took > 20*time.Second {
+				if took := time.Since(begin); took > 30*time.Second {
 					t.Errorf("took %v", took)
 				}
 				if err != nil || len(recs) != 2 {
@@ -162,11 +173,11 @@ func TestIntegrationPlayFrozenAgent(t *testing.T) {
 
 // Who waits for a host to be restored is told so, and what not to wait means.
 func TestIntegrationRestoreSaysWhatItWaitsFor(t *testing.T) {
-	r := newRigOf(t, impatient)
+	r := newRigOf(t, host.Limits{Change: 1500 * time.Millisecond, End: 500 * time.Millisecond}, host.Limits{})
 	old := slowRestore
 	slowRestore = 100 * time.Millisecond
 	defer func() { slowRestore = old }()
-	bad(t, "mute", wire.OpFinish)
+	r.bad(t, "mute", wire.OpFinish)
 	r.sut.GiveUp("for the test")
 	err := r.Runner.Restore()
 	if err == nil || !strings.Contains(err.Error(), "restore host sut, whose agent was lost") {
@@ -180,27 +191,30 @@ func TestIntegrationRestoreSaysWhatItWaitsFor(t *testing.T) {
 }
 
 // restartBad gives the SUT a bad agent in the place of its good one.
-func (r *rig) restartBad(t *testing.T, how string, op wire.Op) {
+func (r *rig) restartBad(t *testing.T, how string, op wire.Op) (once string) {
 	t.Helper()
-	bad(t, how, op)
+	once = r.bad(t, how, op)
 	if op == wire.OpClock { // asked at the greeting too: the good agent's twin is bad later
-		os.Remove(strings.Fields(os.Getenv(badAgentEnv))[0])
+		os.Remove(once)
 	}
 	r.sut.GiveUp("for the test")
 	if err := r.sut.Revive(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if op == wire.OpClock {
-		if err := os.WriteFile(strings.Fields(os.Getenv(badAgentEnv))[0], nil, 0o600); err != nil {
+		if err := os.WriteFile(once, nil, 0o600); err != nil {
 			t.Error(err)
 		}
 	}
+	return once
 }
 
 // One interrupt ends it all soon, although both agents are frozen.
 func TestIntegrationPlayFrozenBothInterrupted(t *testing.T) {
-	r := newRigOf(t, impatient)
-	hurry(t, r)
+	brisk := host.Limits{Silence: 2500 * time.Millisecond, Alive: 100 * time.Millisecond, Abort: time.Second, Close: 1500 * time.Millisecond, End: 500 * time.Millisecond}
+	r := newRigOf(t, brisk, brisk)
+	hurry(t)
+	r.Runner.Grace = time.Second
 	r.AbortOnCancel = true
 	r.Runner.Opt.Duration = time.Minute
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -223,18 +237,20 @@ func TestIntegrationPlayFrozenBothInterrupted(t *testing.T) {
 
 // An interrupt also ends the wait for an end that is not freed.
 func TestIntegrationPlayNotFreedInterrupted(t *testing.T) {
-	slow := impatient
-	slow.Close = time.Minute
-	r := newRigOf(t, slow)
-	hurry(t, r)
+	r := newRigOf(t, host.Limits{Close: time.Minute, End: 500 * time.Millisecond}, host.Limits{})
 	old := closeGrace
 	closeGrace = 300 * time.Millisecond
 	t.Cleanup(func() { closeGrace = old })
 	r.AbortOnCancel = true
 	ctx, cancel := context.WithCancelCause(t.Context())
 	r.heard.onBegin = func(int) {
-		r.restartBad(t, "mute", wire.OpClose)
-		time.AfterFunc(2*time.Second, func() { cancel(errors.New("enough")) })
+		once := r.restartBad(t, "mute", wire.OpClose)
+		go func() {
+			for _, err := os.Stat(once); err == nil && ctx.Err() == nil; _, err = os.Stat(once) {
+				time.Sleep(5 * time.Millisecond)
+			}
+			cancel(errors.New("enough")) // it has been asked, and says nothing
+		}()
 	}
 	begin := time.Now()
 	_, err := r.Play(ctx, plan(1, cell("tcp", "tcp")))
@@ -262,6 +278,7 @@ func TestIntegrationPlayAgentsLostOnEnd(t *testing.T) {
 // Nonsense of an agent is one failed run, never a well one, and never the end of
 // the session.
 func TestIntegrationPlayNonsense(t *testing.T) {
+	hurry(t)
 	const figures = `"total":{"bytes":5,"calls":1,"waits":1,"zero_copy_bytes":0,"copied_bytes":0,"linear_bytes":0,"mismatches":0,"first_mismatch":0,"completions":0,"copied_completions":0,"rearms":0,"overflows":0},` +
 		`"window":{"bytes":5,"calls":1,"waits":1,"zero_copy_bytes":0,"copied_bytes":0,"linear_bytes":0,"mismatches":0,"first_mismatch":0,"completions":0,"copied_completions":0,"rearms":0,"overflows":0},` +
 		`"flow_ns":5,"from_ns":5,"to_ns":9,"strangers":0,"proc_user_s":0,"proc_sys_s":0`
@@ -282,8 +299,9 @@ func TestIntegrationPlayNonsense(t *testing.T) {
 		"no port":         {wire.OpOpen, `"result":{}`, `""`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRigOf(t, impatient)
-			hurry(t, r)
+			t.Parallel()
+			r := newRigOf(t, impatient, host.Limits{})
+			r.Runner.Grace = 2 * time.Second
 			r.heard.onBegin = func(n int) {
 				if n == 0 {
 					r.restartBad(t, x.how, x.op)

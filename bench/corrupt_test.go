@@ -37,7 +37,7 @@ func TestDeriveCorruptions(t *testing.T) {
 	}
 	rnd := rand.New(rand.NewPCG(6, 600))
 	derived, refused := 0, 0
-	for i := range long.Rounds(60, 600) {
+	for i := range long.Rounds(30, 600) {
 		b := append([]byte(nil), good...)
 		for range 1 + rnd.IntN(3) {
 			b = resultstest.Corrupt(rnd, b)

@@ -16,8 +16,8 @@ import (
 	"github.com/zcbench/zcbench/wire"
 )
 
-// fat makes the agent one that measures nothing and says a lot, at once.
-const fat = "fat"
+// fatAgentEnv makes the agent one that measures nothing and says a lot, at once.
+const fatAgentEnv = "ZCBENCH_TEST_FAT_AGENT"
 
 func beFatAgent() {
 	requests, enc := wire.NewDecoder(os.Stdin), wire.NewEncoder(os.Stdout)
@@ -71,7 +71,7 @@ func fatEnd(sch wire.Schedule) wire.EndResult {
 // A session's memory does not grow by what its runs measured, which the journal
 // has.
 func TestMemoryOfALongSession(t *testing.T) {
-	t.Setenv(badAgentEnv, fat)
+	t.Setenv(fatAgentEnv, "1")
 	var ends [2]*host.Host
 	for i := range ends {
 		h, err := host.Dial(t.Context(), "local", host.Options{ToolVersion: version.Tool()})

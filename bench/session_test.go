@@ -13,6 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/agent"
 	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/internal/waiting"
 	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/sock"
@@ -25,9 +26,15 @@ import (
 // TestMain lets this test binary be the agents.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "agent" {
-		if how := os.Getenv(badAgentEnv); how != "" {
-			beBadAgent(how)
+		if os.Getenv(fatAgentEnv) != "" {
+			beFatAgent()
 			os.Exit(0)
+		}
+		if file, err := badFile(); err == nil {
+			if how, err := os.ReadFile(file); err == nil {
+				beBadAgent(file, string(how))
+				os.Exit(0)
+			}
 		}
 		if err := agent.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -35,7 +42,20 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "zcbench-test-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		err = errors.Join(os.Setenv(badAgentsEnv, dir), waiting.Tests(8))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	return m.Run()
 }
 
 // rig is two hosts in a box with a session to play on them.
@@ -48,10 +68,10 @@ type rig struct {
 	said    *notices
 }
 
-func newRig(t *testing.T) *rig { return newRigOf(t, host.Limits{}) }
+func newRig(t *testing.T) *rig { return newRigOf(t, host.Limits{}, host.Limits{}) }
 
 // newRigOf has that much patience with its agents.
-func newRigOf(t *testing.T, limits host.Limits) *rig {
+func newRigOf(t *testing.T, sut, tg host.Limits) *rig {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: makes network namespaces")
@@ -62,7 +82,7 @@ func newRigOf(t *testing.T, limits host.Limits) *rig {
 	}
 	t.Cleanup(func() { pair.Close() })
 	said := &notices{}
-	dial := func(e veth.End, name string) *host.Host {
+	dial := func(e veth.End, name string, limits host.Limits) *host.Host {
 		h, err := host.Dial(t.Context(), "netns:"+e.Netns.Path(), host.Options{ToolVersion: version.Tool(), Name: name, Limits: limits, Notices: said})
 		if err != nil {
 			t.Fatal(err)
@@ -75,7 +95,7 @@ func newRigOf(t *testing.T, limits host.Limits) *rig {
 		})
 		return h
 	}
-	r := &rig{pair: pair, sut: dial(pair.SUT, "sut"), tg: dial(pair.TG, "tg"), dir: filepath.Join(t.TempDir(), "out"), heard: &heard{}, said: said}
+	r := &rig{pair: pair, sut: dial(pair.SUT, "sut", sut), tg: dial(pair.TG, "tg", tg), dir: filepath.Join(t.TempDir(), "out"), heard: &heard{}, said: said}
 	runner := &Runner{SUT: r.sut, TG: r.tg, Session: NewSession(), Opt: Options{Duration: 200 * time.Millisecond, RampUp: 50 * time.Millisecond, RampDown: 30 * time.Millisecond,
 		Addr: pair.SUT.IPv4.String(), MTU: veth.DefaultMTU, SUTDev: pair.SUT.Dev, TGDev: pair.TG.Dev, SampleInterval: 20 * time.Millisecond,
 		PaceBitsPS: 1e9, SndBuf: 256 << 10}} // little is left to drain on a busy machine
@@ -163,10 +183,8 @@ func TestIntegrationPlay(t *testing.T) {
 	}
 	ids := map[string]bool{}
 	for i, rec := range recs {
-		if late(t, rec) {
-			continue
-		}
-		if rec.Verdict != results.OK || rec.Reason != "" {
+		late := late(t, rec)
+		if !late && (rec.Verdict != results.OK || rec.Reason != "") {
 			t.Errorf("%s: %s: %s", rec.Cell.ID, rec.Verdict, rec.Reason)
 			continue
 		}
@@ -177,11 +195,20 @@ func TestIntegrationPlay(t *testing.T) {
 		if age := time.Since(time.Unix(0, rec.StartUTCNs)); age < 0 || age > time.Minute {
 			t.Errorf("run %d began %v ago", i, age)
 		}
-		complete(t, rec, "sut", rec.SUT)
-		complete(t, rec, "tg", rec.TG)
-		if *rec.SUT.TotalBytes != *rec.TG.TotalBytes {
+		if *rec.SUT.TotalBytes != *rec.TG.TotalBytes || *rec.SUT.TotalBytes == 0 {
 			t.Errorf("%s: %d bytes received, %d sent", rec.Cell.ID, *rec.SUT.TotalBytes, *rec.TG.TotalBytes)
 		}
+		if (rec.SUT.Mismatches != nil) != (rec.Cell.Touch == "verify") || rec.SUT.Mismatches != nil && *rec.SUT.Mismatches != 0 {
+			t.Errorf("%s: mismatches %v", rec.Cell.ID, rec.SUT.Mismatches)
+		}
+		if !slices.Contains(rec.Flags, FlagSharedMachine) {
+			t.Errorf("%s: flags %v", rec.Cell.ID, rec.Flags)
+		}
+		if late {
+			continue // the rest is of the window
+		}
+		complete(t, rec, "sut", rec.SUT)
+		complete(t, rec, "tg", rec.TG)
 		// Both windows are one: what was sent in it was received in it, but for
 		// what was under way at its edges.
 		if a, b := float64(*rec.SUT.Bytes), float64(*rec.TG.Bytes); a < 0.5*b || a > 2*b {
@@ -190,22 +217,17 @@ func TestIntegrationPlay(t *testing.T) {
 		if got := *rec.SUT.ThroughputGbps; got > 2.5 || got <= 0 {
 			t.Errorf("%s: %g Gbit/s at a pace of 2", rec.Cell.ID, got)
 		}
-		if (rec.SUT.Mismatches != nil) != (rec.Cell.Touch == "verify") || rec.SUT.Mismatches != nil && *rec.SUT.Mismatches != 0 {
-			t.Errorf("%s: mismatches %v", rec.Cell.ID, rec.SUT.Mismatches)
-		}
-		if !slices.Contains(rec.Flags, FlagSharedMachine) {
-			t.Errorf("%s: flags %v", rec.Cell.ID, rec.Flags)
-		}
 	}
 	if n := len(r.journal(t)); n != len(recs) {
 		t.Errorf("%d records in the journal, %d made", n, len(recs))
 	}
 }
 
-// late says that the machine was too busy with something else for this run.
+// late says that the machine was too busy with something else for the window of this
+// run: its edges were read late, or before the flow was open. All else of it holds.
 func late(t *testing.T, rec results.Record) bool {
 	t.Helper()
-	if rec.Verdict != results.Invalid || !strings.Contains(rec.Reason, "its edges ") {
+	if rec.Verdict != results.Invalid || !strings.Contains(rec.Reason, "window of ") {
 		return false
 	}
 	t.Logf("%s: %s", rec.Cell.ID, rec.Reason)
@@ -331,7 +353,7 @@ func TestIntegrationPlayAborted(t *testing.T) {
 			r.heard.onBegin = func(int) { time.AfterFunc(at, func() { cancel(errors.New("enough")) }) }
 			begin := time.Now()
 			recs, err := r.Play(ctx, plan(3, cell("tcp", "tcp")))
-			if took := time.Since(begin); took > 4*time.Second {
+			if took := time.Since(begin); took > 8*time.Second {
 				t.Errorf("took %v", took)
 			}
 			if err == nil || !strings.Contains(err.Error(), "stopped after 1 of 3 runs") || len(recs) != 1 {
@@ -364,7 +386,7 @@ func TestIntegrationPlayAgentKilled(t *testing.T) {
 				time.AfterFunc(300*time.Millisecond, func() { killed <- time.Now(); unix.Kill(pid, unix.SIGKILL) })
 			}
 			recs, err := r.Play(t.Context(), plan(3, cell("tcp", "tcp")))
-			if took := time.Since(<-killed); took > 6*time.Second {
+			if took := time.Since(<-killed); took > 9*time.Second { // by its silence it would take 10 s
 				t.Errorf("took %v to notice, and two runs", took)
 			}
 			if err != nil || len(recs) != 3 {

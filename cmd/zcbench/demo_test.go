@@ -294,7 +294,7 @@ func TestIntegrationDemoInterrupted(t *testing.T) {
 	waitForRuns(t, out, 2)
 	agents := agentsOf(t, p)
 	p.Signal(syscall.SIGINT)
-	if got := p.Wait(10 * time.Second); got != 1 {
+	if got := p.Wait(30 * time.Second); got != 1 {
 		t.Errorf("exit status %d", got)
 	}
 	mustEnd(t, agents)
@@ -410,14 +410,13 @@ func TestIntegrationRun(t *testing.T) {
 
 // Ctrl-C calls a run off: the record says so, and --out keeps it.
 func TestIntegrationRunInterrupted(t *testing.T) {
-	_, sut, tg := named(t)
+	pair, sut, tg := named(t)
 	out := filepath.Join(t.TempDir(), "out")
 	p := built.Start(t, "zcbench", "run", "--sut", "netns:"+sut, "--tg", "netns:"+tg, "--duration", "1m", "--pace", "500M", "--message-size", "1M", "--out", out)
-	waitForRuns(t, out, 0)
-	time.Sleep(300 * time.Millisecond)
+	waitForFlow(t, pair, 1<<20)
 	agents := agentsOf(t, p)
 	p.Signal(syscall.SIGINT)
-	if got := p.Wait(5 * time.Second); got != 1 || !strings.Contains(p.Out.String(), "called off: interrupt") {
+	if got := p.Wait(20 * time.Second); got != 1 || !strings.Contains(p.Out.String(), "called off: interrupt") {
 		t.Errorf("exit status %d: %s", got, &p.Err)
 	}
 	mustEnd(t, agents)
@@ -428,11 +427,10 @@ func TestIntegrationRunInterrupted(t *testing.T) {
 
 // An agent that is killed ends the run with a reason, for people and on disk.
 func TestIntegrationRunAgentKilled(t *testing.T) {
-	_, sut, tg := named(t)
+	pair, sut, tg := named(t)
 	out := filepath.Join(t.TempDir(), "out")
 	p := built.Start(t, "zcbench", "run", "--sut", "netns:"+sut, "--tg", "netns:"+tg, "--duration", "1m", "--pace", "500M", "--message-size", "1M", "--out", out)
-	waitForRuns(t, out, 0)
-	time.Sleep(300 * time.Millisecond)
+	waitForFlow(t, pair, 1<<20)
 	agents := agentsOf(t, p)
 	if len(agents) != 2 {
 		t.Fatalf("agents %v", agents)

@@ -23,7 +23,7 @@ import (
 // settingArgs are those of a run that sets something on both hosts.
 func settingArgs(pair *veth.Pair, duration string) []string {
 	return []string{"run", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(), "--duration", duration, "--ramp-up", "100ms",
-		"--sample-interval", "0", "--mtu", "2000", "--gro", "on", "--big-tcp", "131072", "--set", "sut:rps 0=1"}
+		"--sample-interval", "0", "--pace", "500M", "--mtu", "2000", "--gro", "on", "--big-tcp", "131072", "--set", "sut:rps 0=1"}
 }
 
 func newHosts(t *testing.T) *veth.Pair {
@@ -292,6 +292,7 @@ const many = `
 name: many
 factors: {rx: [tcp, uring], tx: tcp, probe: [none, latency, syscalls, zc], gro: on, message: 256K}
 duration: 100ms
+pace: 2G
 ramp_up: 20ms
 ramp_down: 10ms
 sample_interval: 50ms

@@ -163,9 +163,11 @@ func TestHostileWords(t *testing.T) {
 	if err := os.WriteFile(plan, []byte("name: \"a\\e]0;x\\a\"\nfactors: {rx: [\"tcp\\e[2J\\u009b\"]}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	const first = `zcbench doctor --host ssh:far` // it copies the agent, for all
 	const meter = `printf '\033]0;x\007\233 \342\200\256W\n'; printf '\033[2J\233why\n' >&2; exit 3`
 	for _, x := range []struct{ line, says string }{
-		{`zcbench doctor --host ssh:far`, "host ssh:far"}, {`zcbench doctor --host ssh:far --json`, `]0;x`}, {`zcbench doctor --host ssh:far --fix`, ""},
+		{first, "host ssh:far"},
+		{`zcbench doctor --host ssh:far --json`, `]0;x`}, {`zcbench doctor --host ssh:far --fix`, ""},
 		{`zcbench restore --host ssh:far --dry-run`, ""},
 		{`zcbench run --sut ssh:far --tg ssh:far --duration 200ms`, ""},
 		{`FAKE_SSH_DIES=1 zcbench doctor --host ssh:far`, "dead"},
@@ -177,6 +179,9 @@ func TestHostileWords(t *testing.T) {
 		{`zcrecv --json --mode "$1"`, "owned"}, {`zcbench probe --addr "$1"`, ""}, {`zcbench lab exec --kernel "$1" --cache "$1" /bin/true`, ""},
 	} {
 		t.Run(strings.ReplaceAll(x.line, "/", "_"), func(t *testing.T) {
+			if x.line != first {
+				t.Parallel()
+			}
 			p := built.Shell(t, x.line, hostile, plan, meter)
 			p.Wait(time.Minute)
 			said := p.Out.String() + p.Err.String()

@@ -20,6 +20,7 @@ const killed = `
 name: killed
 factors: {rx: [tcp, uring], tx: [tcp, sendfile], message: 1M}
 duration: 150ms
+pace: 2G
 ramp_up: 30ms
 ramp_down: 20ms
 repetitions: 4

@@ -299,8 +299,14 @@ func TestIntegrationProbePrometheus(t *testing.T) {
 	if !strings.HasPrefix(url, "http://127.0.0.1:") {
 		t.Fatalf("an address that names no host is not of loopback: %q", line)
 	}
-	time.Sleep(1200 * time.Millisecond) // a second reading
+	stuck := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	defer stuck.Stop()
 	text := scrape(t, url, expfmt.NewFormat(expfmt.TypeTextPlain))
+	first := histogramOf(text, "tcp-read").GetSampleCount()
+	// Until it has been read anew.
+	for end := time.Now().Add(20 * time.Second); histogramOf(text, "tcp-read").GetSampleCount() <= first && time.Now().Before(end); {
+		text = scrape(t, url, expfmt.NewFormat(expfmt.TypeTextPlain))
+	}
 	proto := scrape(t, url, expfmt.NewFormat(expfmt.TypeProtoDelim))
 	read := histogramOf(text, "tcp-read")
 	if read.GetSampleCount() == 0 || read.GetSampleSum() <= 0 || len(read.GetBucket()) < 20 {

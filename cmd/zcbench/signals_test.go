@@ -12,19 +12,22 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// shortRun is a run on this machine alone, which needs no rights.
-const shortRun = `zcbench run --sut local --tg local --ramp-up 100ms --ramp-down 50ms --sample-interval 0`
+// shortRun is a run on this machine alone, which needs no rights and leaves the CPUs to
+// others.
+const shortRun = `zcbench run --sut local --tg local --ramp-up 100ms --ramp-down 50ms --sample-interval 0 --pace 1G --message-size 128K`
 
-// underWay waits until a folder has a journal and its session has begun.
-func underWay(t *testing.T, out string) {
+// underWay waits until a session of this machine has a journal and a run of it flows: its
+// agents have sockets of the Internet that are connected. They are those that it returns.
+func underWay(t *testing.T, p *built.Process, out string) (agents []int) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if data, _ := os.ReadFile(filepath.Join(out, results.JournalFile)); len(data) > 0 {
-			time.Sleep(300 * time.Millisecond)
-			return
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		data, _ := os.ReadFile(filepath.Join(out, results.JournalFile))
+		if agents = agentsOf(t, p); len(data) > 0 && len(agents) == 2 && built.Has(agents[0], built.Established) && built.Has(agents[1], built.Established) {
+			return agents
 		}
 	}
 	t.Fatal("no run began")
+	return nil
 }
 
 // finished requires that a session came to its end, with so many runs of which none was
@@ -57,10 +60,13 @@ func TestIgnoredSignals(t *testing.T) {
 		{"nohup, Ctrl-C", "trap '' HUP; ", syscall.SIGINT, false},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			out := filepath.Join(t.TempDir(), "out")
-			p := built.Shell(t, x.before+`exec `+shortRun+` --duration 800ms --repetitions 2 --out "$1"`, out)
-			underWay(t, out)
-			agents := childrenOf(t, p.Process.Pid)
+			t.Parallel()
+			out, duration := filepath.Join(t.TempDir(), "out"), "1m"
+			if x.goesOn {
+				duration = "800ms"
+			}
+			p := built.Shell(t, x.before+`exec `+shortRun+` --duration "$2" --repetitions 2 --out "$1"`, out, duration)
+			agents := underWay(t, p, out)
 			p.Signal(x.signal)
 			if x.signal == syscall.SIGHUP {
 				for _, a := range agents {
@@ -92,7 +98,7 @@ func TestLostTerminal(t *testing.T) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = term.Tty, table, term.Tty
 	cmd.SysProcAttr = term.Leader()
 	p := built.StartCommand(t, cmd)
-	underWay(t, out)
+	underWay(t, p, out)
 	term.Close()
 	p.Wait(30 * time.Second)
 	finished(t, out, 2)
@@ -115,7 +121,7 @@ func TestLostPipe(t *testing.T) {
 	cmd.Stdout, cmd.Stderr = w, w
 	p := built.StartCommand(t, cmd)
 	w.Close()
-	underWay(t, out)
+	underWay(t, p, out)
 	r.Close()
 	if status := p.Wait(30 * time.Second); status != 1 {
 		t.Errorf("exit status %d: the table is lost, and that is no success", status)

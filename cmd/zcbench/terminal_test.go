@@ -23,8 +23,7 @@ func onTerminal(t *testing.T, columns int, env []string, line string, words ...s
 	cmd.SysProcAttr = term.Leader()
 	p := built.StartCommand(t, cmd)
 	status = p.Wait(time.Minute)
-	time.Sleep(50 * time.Millisecond) // for what the terminal still has
-	return status, term.Shown()
+	return status, term.All(t)
 }
 
 // Every width draws, with a bar: also those that nobody has, and that of a terminal that
@@ -32,6 +31,7 @@ func onTerminal(t *testing.T, columns int, env []string, line string, words ...s
 func TestTerminalWidths(t *testing.T) {
 	for columns := range 11 {
 		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			t.Parallel()
 			out := filepath.Join(t.TempDir(), "out")
 			env := []string{fmt.Sprintf("COLUMNS=%d", columns)}
 			_, shown := onTerminal(t, columns, env, `exec `+shortRun+` --duration 300ms --repetitions 2 --out "$1"`, out)
@@ -53,6 +53,7 @@ func TestTerminalKinds(t *testing.T) {
 		moves bool
 	}{{"TERM=xterm", true}, {"NO_COLOR=1", true}, {"TERM=dumb", false}} {
 		t.Run(x.env, func(t *testing.T) {
+			t.Parallel()
 			out := filepath.Join(t.TempDir(), "out")
 			env := []string{"TERM=xterm", x.env}
 			_, shown := onTerminal(t, 80, env, `exec `+shortRun+` --duration 300ms --out "$1"`, out)
@@ -74,6 +75,7 @@ func TestTerminalKinds(t *testing.T) {
 func TestClosedStdio(t *testing.T) {
 	for _, closed := range []string{"<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"} {
 		t.Run(closed, func(t *testing.T) {
+			t.Parallel()
 			out := filepath.Join(t.TempDir(), "out")
 			p := built.Shell(t, `exec `+shortRun+` --duration 200ms --repetitions 2 --out "$1" `+closed, out)
 			if status := p.Wait(30 * time.Second); status < 0 || status > 1 {
@@ -98,6 +100,7 @@ func TestUmask(t *testing.T) {
 		files, folds os.FileMode
 	}{{"077", 0o600, 0o700}, {"027", 0o640, 0o750}, {"002", 0o664, 0o775}, {"022", 0o644, 0o755}} {
 		t.Run(x.umask, func(t *testing.T) {
+			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "new", "out")
 			p := built.Shell(t, `umask `+x.umask+`; `+shortRun+` --duration 200ms --out "$1"; zcbench report "$1" && zcbench export --csv --json --benchfmt "$1" &&
 				zcbench power --duration 300ms --source "command=echo 1" --csv "$1/watts.csv"`, dir)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -134,36 +135,59 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// A pace is honoured within 10 %. A machine that is busy with something else may
-// be slower, so one flow of eight will do for the lower limit.
+// A pace is honoured within 10 %. It is the kernel that keeps it, out of a buffer of
+// a tenth of a second: only an end that gets no CPU for longer is slower. So both ends
+// go before what else this machine does, where that is allowed; where it is not, only
+// the upper limit is the pace's alone.
 func TestPace(t *testing.T) {
 	const want = 0.4
-	var got []float64
-	for range 8 {
-		addr := port(t, "127.0.0.1")
-		recv := built.Start(t, "zcrecv", "--json", "--listen", addr)
-		send := built.Start(t, "zcsend", "--json", "--duration", "1s", "--pace", "400M", "--message-size", "1M", addr)
-		if a, b := send.Wait(10*time.Second), recv.Wait(10*time.Second); a != 0 || b != 0 {
-			t.Fatalf("exit status %d and %d: %s%s", a, b, &send.Err, &recv.Err)
-		}
-		gbps := *decode(t, recv).ThroughputGbps
-		if gbps > 1.1*want {
-			t.Fatalf("%g Gbit/s at a pace of %g", gbps, want)
-		}
-		if got = append(got, gbps); gbps > 0.9*want {
-			return
-		}
+	before, first := "", os.Geteuid() == 0
+	if first {
+		before = "nice -n -20 "
 	}
-	t.Errorf("%v Gbit/s at a pace of %g", got, want)
+	addr := port(t, "127.0.0.1")
+	recv := built.Shell(t, "exec "+before+`zcrecv --json --listen "$1"`, addr)
+	send := built.Shell(t, "exec "+before+`zcsend --json --duration 1s --pace 400M --message-size 1M "$1"`, addr)
+	if a, b := send.Wait(20*time.Second), recv.Wait(20*time.Second); a != 0 || b != 0 {
+		t.Fatalf("exit status %d and %d: %s%s", a, b, &send.Err, &recv.Err)
+	}
+	gbps := *decode(t, recv).ThroughputGbps
+	if gbps > 1.1*want || first && gbps < 0.9*want {
+		t.Errorf("%g Gbit/s at a pace of %g", gbps, want)
+	}
 }
 
-// flowing starts a pair that flows for a minute.
+// received are the bytes that the receiver of a flow has got, as the kernel counts.
+func received(t *testing.T, addr string) (n uint64) {
+	t.Helper()
+	_, port, _ := net.SplitHostPort(addr)
+	out, err := exec.Command("ss", "-tinH", "state", "established", "sport", "=", ":"+port).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, rest, ok := strings.Cut(string(out), "bytes_received:"); ok {
+		fmt.Sscan(rest, &n)
+	}
+	return n
+}
+
+// await waits until something is so.
+func await(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("waited in vain: ", what)
+		}
+	}
+}
+
+// flowing starts a pair that flows for a minute, and waits until it does.
 func flowing(t *testing.T, flags ...string) (recv, send *built.Process) {
 	t.Helper()
 	addr := port(t, "127.0.0.1")
 	recv = built.Start(t, "zcrecv", append([]string{"--listen", addr}, flags...)...)
 	send = built.Start(t, "zcsend", append([]string{"--pace", "100M", "--message-size", "64K", "--duration", "1m", addr}, flags...)...)
-	time.Sleep(700 * time.Millisecond)
+	await(t, "payload", func() bool { return received(t, addr) > 1<<20 })
 	return recv, send
 }
 
@@ -193,7 +217,7 @@ func TestPeerGone(t *testing.T) {
 				p    *built.Process
 				want string
 			}{{recv, x.recv}, {send, x.send}} {
-				got := e.p.Wait(5 * time.Second)
+				got := e.p.Wait(10 * time.Second)
 				if e.want == "" {
 					continue // it was killed
 				}
@@ -229,9 +253,11 @@ func TestInterruptedWaiting(t *testing.T) {
 	addr := port(t, "127.0.0.1")
 	for name, args := range map[string][]string{"zcrecv": {"--listen", addr}, "zcsend": {"--connect-timeout", "1m", port(t, "127.0.0.1")}} {
 		p := built.Start(t, name, args...)
-		time.Sleep(300 * time.Millisecond)
+		await(t, name+" on the network", func() bool {
+			return built.Has(p.Process.Pid, built.Listening) || name == "zcsend" && slices.Contains(built.Files(p.Process.Pid), "anon_inode:[eventpoll]")
+		})
 		p.Signal(syscall.SIGINT)
-		if got := p.Wait(3 * time.Second); got != 1 || !strings.Contains(p.Err.String(), "interrupt") {
+		if got := p.Wait(10 * time.Second); got != 1 || !strings.Contains(p.Err.String(), "interrupt") {
 			t.Errorf("%s: exit status %d: %s", name, got, &p.Err)
 		}
 	}

@@ -52,15 +52,48 @@ func Start(t testing.TB, ns *veth.Netns, addr string, env ...string) *Server {
 	return s
 }
 
-// separation makes the folder that sshd wants, where the system has not.
+// separation makes the folder that sshd wants, where the system has not. Without it
+// no login begins, so the last of all tests that use it removes it: each holds a lock
+// of it, and a file in it says that it is theirs.
 func (s *Server) separation() {
-	const dir = "/run/sshd"
-	switch err := os.Mkdir(dir, 0o755); {
-	case err == nil:
-		s.t.Cleanup(func() { os.Remove(dir) })
-	case !errors.Is(err, os.ErrExist):
-		s.t.Fatal(err)
+	s.t.Helper()
+	const dir, ours = "/run/sshd", "/run/sshd/zcbench-test"
+	for {
+		err := os.Mkdir(dir, 0o755)
+		if err == nil {
+			err = os.WriteFile(ours, nil, 0o600)
+		}
+		if err != nil && !errors.Is(err, os.ErrExist) && !errors.Is(err, os.ErrNotExist) {
+			s.t.Fatal(err)
+		}
+		f, err := os.Open(dir)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // another test's end removed it just now
+		}
+		if err == nil {
+			err = unix.Flock(int(f.Fd()), unix.LOCK_SH)
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if same(f, dir) {
+			s.t.Cleanup(func() {
+				defer f.Close()
+				if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && os.Remove(ours) == nil {
+					os.Remove(dir)
+				}
+			})
+			return
+		}
+		f.Close()
 	}
+}
+
+// same reports whether path still leads to the open file.
+func same(f *os.File, path string) bool {
+	a, err := f.Stat()
+	b, berr := os.Stat(path)
+	return err == nil && berr == nil && os.SameFile(a, b)
 }
 
 func (s *Server) keys() {

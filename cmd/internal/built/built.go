@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/waiting"
 	"github.com/zcbench/zcbench/uring"
 )
 
@@ -23,10 +25,27 @@ var commands struct {
 	err error
 }
 
-// Main runs a package's tests and removes what was built for them.
+// Main runs a package's tests and removes what was built for them. Tests that wait
+// for commands, and are parallel, run beside each other, also where CPUs are few.
 func Main(m *testing.M) int {
 	defer func() { os.RemoveAll(commands.dir) }()
+	if err := waiting.Tests(6); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	hear(syscall.SIGINT, syscall.SIGHUP)
 	return m.Run()
+}
+
+// hear lets commands that tests start hear signals that this process was told to
+// ignore, as a shell tells what it starts with &: a signal that is heard here is as
+// usual there.
+func hear(signals ...os.Signal) {
+	for _, s := range signals {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 }
 
 // Dir is a folder with zcbench, zcrecv and zcsend, static as in a release, built
@@ -46,10 +65,11 @@ func build() (string, error) {
 		return "", err
 	}
 	const module = "github.com/zcbench/zcbench/cmd/"
-	args := []string{"build"}
+	args, link := []string{"build"}, "-s -w"              // as a release
 	if slices.Contains(uring.Engines(), uring.Giouring) { // as this test is, and the release
-		args = append(args, "-tags", "giouring", "-ldflags", "-checklinkname=0")
+		args, link = append(args, "-tags", "giouring"), link+" -checklinkname=0"
 	}
+	args = append(args, "-ldflags", link)
 	cmd := exec.Command("go", append(args, "-o", dir+"/", module+"zcbench", module+"zcrecv", module+"zcsend")...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -74,6 +76,24 @@ func (x *Terminal) Shown() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.shown.String()
+}
+
+// All is what was written to the terminal before: it waits until the terminal has
+// shown a word of its own that comes after it.
+func (x *Terminal) All(t testing.TB) string {
+	t.Helper()
+	const last = "<that was all>"
+	if _, err := x.Tty.WriteString(last); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		if all, ok := strings.CutSuffix(x.Shown(), last); ok {
+			return all
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the terminal shows %q", x.Shown())
+		}
+	}
 }
 
 // Close takes the terminal away, as a link that breaks.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/lease"
 	"github.com/zcbench/zcbench/nic"
@@ -183,7 +184,7 @@ const (
 // run works.
 func TestLabKill(t *testing.T) {
 	needLab(t)
-	rounds := 2 // make test-long: 20, make lease-kills: 50
+	rounds := long.Rounds(2, 50)
 	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
 		rounds = n
 	}

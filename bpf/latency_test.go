@@ -404,7 +404,7 @@ func TestIntegrationLatencyOfProcess(t *testing.T) {
 	}
 }
 
-// bulk sends as fast as the SUT takes it, until stop, or for 30 s.
+// bulk sends as fast as the SUT takes it, until stop, or until patience ends.
 func bulk(t *testing.T, p *veth.Pair) (stop func()) {
 	t.Helper()
 	rx, tx := connect(t, p)

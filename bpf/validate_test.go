@@ -27,7 +27,7 @@ func connect(t *testing.T, p *veth.Pair) (rx, tx *net.TCPConn) {
 	}
 	t.Cleanup(func() { sender.Close(); receiver.Close() })
 	for _, c := range []net.Conn{sender, receiver} {
-		c.SetDeadline(time.Now().Add(30 * time.Second))
+		c.SetDeadline(time.Now().Add(patience))
 	}
 	return receiver.(*net.TCPConn), sender.(*net.TCPConn)
 }

@@ -188,7 +188,10 @@ func TestLabKill(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
 		rounds = n
 	}
-	seed, _ := strconv.ParseUint(os.Getenv(seedEnv), 10, 64)
+	seed := uint64(1) // that of 0 begins with a run's last moment
+	if n, err := strconv.ParseUint(os.Getenv(seedEnv), 10, 64); err == nil {
+		seed = n
+	}
 	rnd := rand.New(rand.NewPCG(seed, seed))
 	start := time.Now()
 	if out, err := run(t, everything...); !worked(out, err) {

@@ -92,7 +92,7 @@ func whatIsThere(t *testing.T) string {
 // waitForRuns waits until the journal has n lines of runs.
 func waitForRuns(t *testing.T, out string, n int) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		b, _ := os.ReadFile(filepath.Join(out, results.JournalFile))
 		if strings.Count(string(b), "\n") >= n+1 {
 			return

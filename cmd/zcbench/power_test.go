@@ -20,6 +20,7 @@ import (
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/power/powertest"
 	"github.com/zcbench/zcbench/report"
@@ -31,9 +32,9 @@ factors:
   rx: [tcp, uring]
   tx: [tcp]
   message: [1M]
-repetitions: 2
+repetitions: %d
 warmup: false
-duration: 500ms
+duration: 1s
 pace: 1G
 gates: {retrans_per_gb: off, drops_per_gb: off, foreign_cores: off, throughput_cv: off, cpu_cv: off, drift: off}
 `
@@ -60,7 +61,8 @@ func TestIntegrationMatrixPower(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "watts.yaml"), filepath.Join(dir, "out")
-	if err := os.WriteFile(file, []byte(powerExperiment), 0o644); err != nil {
+	reps := long.Rounds(1, 2) // of two cells
+	if err := os.WriteFile(file, fmt.Appendf(nil, powerExperiment, reps), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	const secret = "hunter2-of-the-bmc"
@@ -68,18 +70,18 @@ func TestIntegrationMatrixPower(t *testing.T) {
 	t.Setenv("ZCBENCH_REDFISH_USER", "admin")
 	t.Setenv("ZCBENCH_REDFISH_PASSWORD", secret)
 	meter := func(host string, watts int) string {
-		return fmt.Sprintf("%s:command=while :; do echo %d; sleep 0.05; done?name=meter&uncertainty=1%%&scope=wall", host, watts)
+		return fmt.Sprintf("%s:command=while :; do echo %d; sleep 0.1; done?name=meter&uncertainty=1%%&scope=wall", host, watts)
 	}
 	p := built.Start(t, "zcbench", "matrix", file, "--out", out, "--power", meter("sut", 120), "--power", meter("tg", 80),
-		"--power", "rapl?root="+powertest.Powercap(t, 60), "--power", "sut:redfish="+bmc+"?name=bmc&ca="+ca, "--power-guard", "600ms", "--power-idle", "600ms")
+		"--power", "rapl?root="+powertest.Powercap(t, 60), "--power", "sut:redfish="+bmc+"?name=bmc&ca="+ca, "--power-guard", "1s", "--power-idle", "1200ms")
 	arguments := cmdlines(t, p)
 	status := p.Wait(2 * time.Minute)
 	if status > 1 {
 		t.Fatalf("exit status %d: %s", status, &p.Err)
 	}
 	rows := rowsOf(t, filepath.Join(out, results.RunsFile))
-	if len(rows) != 8 {
-		t.Fatalf("%d rows, want 4 runs x 2 hosts", len(rows))
+	if len(rows) != 4*reps {
+		t.Fatalf("%d rows, want %d runs x 2 hosts", len(rows), 2*reps)
 	}
 	ok := map[string]bool{} // cells with an ok run; a machine with other work can spoil all
 	bad, counted := 0, 0
@@ -121,7 +123,7 @@ func TestIntegrationMatrixPower(t *testing.T) {
 	}
 	metrics := rowsOf(t, filepath.Join(out, results.MetricsFile))
 	for _, name := range []string{"power_command_meter_uncertainty_w", "power_command_meter_net_joule_per_gb", "power_rapl_w", "power_idle_after_to_s", "power_window_late_s", "power_sampler_cores"} {
-		if n := len(slices.DeleteFunc(slices.Clone(metrics), func(r map[string]string) bool { return r["metric"] != name })); n != 8 {
+		if n := len(slices.DeleteFunc(slices.Clone(metrics), func(r map[string]string) bool { return r["metric"] != name })); n != 4*reps {
 			t.Errorf("%d metrics %s, want one a run and host", n, name)
 		}
 	}
@@ -208,7 +210,7 @@ func redfishBMC(t *testing.T, user, password string) (url, ca string) {
 	return s.URL, ca
 }
 
-// importLog joins a log of 300 W under load and 100 W at rest, 20 times a
+// importLog joins a log of 300 W under load and 100 W at rest, 10 times a
 // second, by a clock that is 2 s ahead.
 func importLog(t *testing.T, dir, out string) {
 	t.Helper()
@@ -218,9 +220,9 @@ func importLog(t *testing.T, dir, out string) {
 	}
 	log := filepath.Join(dir, "wt310.csv")
 	text := "stamp;P\n"
-	const second, guard = int64(time.Second), int64(600 * time.Millisecond) // the experiment's
+	const second, guard = int64(time.Second), int64(time.Second) // the experiment's
 	last := j.Records[len(j.Records)-1].StartUTCNs + 10*second
-	for at := j.Records[0].StartUTCNs - 10*second; at < last; at += second / 20 {
+	for at := j.Records[0].StartUTCNs - 10*second; at < last; at += second / 10 {
 		watts := 100
 		for _, r := range j.Records {
 			if at > r.StartUTCNs-guard && at < r.StartUTCNs+int64(*r.SUT.DurationS*1e9)+guard {
@@ -269,8 +271,8 @@ func importLog(t *testing.T, dir, out string) {
 				}
 			}
 		}
-		if seen != 20 {
-			t.Errorf("%s: %d figures of the log, want 5 of each of 4 runs", folder, seen)
+		if seen != 5*len(j.Records) {
+			t.Errorf("%s: %d figures of the log, want 5 of each of %d runs", folder, seen, len(j.Records))
 		}
 	}
 	// What cannot be joined leaves nothing.

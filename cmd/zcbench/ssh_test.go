@@ -168,6 +168,21 @@ func waitForFlow(t *testing.T, pair *veth.Pair, bytes int64) {
 	}
 }
 
+// waitForConnection waits until the agents of both hosts are connected with each other.
+// What their interface has received says nothing: the agents came that way.
+func (h *twoHosts) waitForConnection(t *testing.T) {
+	t.Helper()
+	connected := func(pid int) bool { return built.Has(pid, built.Established) }
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if all := h.agents(); len(all) == 2 && connected(all[0]) && connected(all[1]) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("nothing flows")
+		}
+	}
+}
+
 // onlyLate reports whether all that is bad in a session's runs is that other work kept
 // the CPUs from their windows.
 func onlyLate(t *testing.T, out string) bool {
@@ -209,7 +224,7 @@ func TestIntegrationRunSSHKilled(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
 			found := h.settings(t)
 			p := h.start(t, append(h.run(out, "30s"), "--layout", "1cpu")...)
-			waitForFlow(t, h.pair, 10<<20)
+			h.waitForConnection(t)
 			if h.settings(t) == found {
 				t.Error("the layout set nothing")
 			}

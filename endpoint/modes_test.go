@@ -65,7 +65,9 @@ func TestUnequalMessageAndReadSizes(t *testing.T) {
 		for _, c := range []struct{ rxSize, read, txSize int }{{1 * mib, 0, 100}, {100, 0, mib}, {8 * kib, 7, 9 * kib}, {5 * kib, mib, 300 * kib}} {
 			spec := rxSpec(rx, c.rxSize)
 			spec.ReadBytes = c.read
-			r, s := runBoth(t, spec, txSpec("tcp", c.txSize), short(40*time.Millisecond), short(40*time.Millisecond))
+			sch := short(40 * time.Millisecond)
+			sch.GraceNs = 60_000 * ms // in pieces of 7 bytes it takes a while to read what was sent
+			r, s := runBoth(t, spec, txSpec("tcp", c.txSize), sch, sch)
 			checkMoved(t, r, s, "tcp")
 		}
 	}

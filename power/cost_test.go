@@ -14,10 +14,9 @@ import (
 )
 
 // mostYards is what sampling may use, all sources at once, in yards: what a reading of
-// the yardstick costs beside theirs, ten times a second. On a quiet machine a yard is
-// 0.8 % of a core and sampling uses 0.6 yards; other work swells both. Of nine times
-// three seconds beside two busy loops and more, eight were between 0.56 and 0.74 yards
-// and one was 1.23.
+// the yardstick costs beside theirs, ten times a second. Other work swells both. Of eight
+// times three seconds on a busy machine, seven were between 0.56 and 0.74 yards and one
+// was 1.23; on a quiet machine it has not been measured.
 const mostYards = 1.5
 
 // A child's CPU time is in the cost while it lives, as much as it used.

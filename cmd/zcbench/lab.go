@@ -21,7 +21,7 @@ func labCommand() *cobra.Command {
 		Args:  cobra.NoArgs, // an unknown command is an error
 		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	c.AddCommand(labBuildCommand(), labExecCommand(), labDemoCommand(), labSelftestsCommand())
+	c.AddCommand(labBuildCommand(), labExecCommand(), labDemoCommand(), labProveCommand(), labSelftestsCommand())
 	return c
 }
 

@@ -23,12 +23,16 @@ const (
 	proofStall = 30 * time.Second // without a byte
 )
 
+// proofArea is the memory of zcrx: twice what the lab's NIC keeps in its ring, in
+// buffers of 32 KiB.
+const proofArea = 32 << 20
+
 // ProofOptions are the choices of [Prove].
 type ProofOptions struct {
 	SUT, TG     string // hosts that are namespaces of this machine
 	Dir         string // for the journal
 	ToolVersion string
-	Bytes       uint64 // of each run; 0: ProofBytes
+	Bytes       uint64   // of each run; 0: ProofBytes
 	Only        []string // names of cases; none: all
 	Progress    Progress
 	Notices     io.Writer // what agents say of leases that they finished; nil: nowhere
@@ -70,7 +74,13 @@ func Prove(ctx context.Context, o ProofOptions) (recs []results.Record, err erro
 	if err != nil {
 		return nil, err
 	}
-	runner := &Runner{SUT: hosts.SUT, TG: hosts.TG, Session: session, Opt: opt, Around: witness.around, Wait: proofWait, Grace: proofWait}
+	forCell := func(c results.Cell, o Options) Options {
+		if c.RX == "zcrx" {
+			o.NIC.AreaBytes = proofArea
+		}
+		return o
+	}
+	runner := &Runner{ForCell: forCell, SUT: hosts.SUT, TG: hosts.TG, Session: session, Opt: opt, Around: witness.around, Wait: proofWait, Grace: proofWait}
 	s := &Session{Runner: runner, Journal: journal, Progress: o.Progress, AbortOnCancel: true}
 	recs, err = s.Play(ctx, plan)
 	return recs, errors.Join(err, journal.Close())

@@ -50,6 +50,9 @@ type ExecOptions struct {
 	// CountEmulated is CountTime where the guest must be emulated.
 	CountEmulated bool
 
+	// Booting, unless nil, is called when the machine is about to be switched on.
+	Booting func(release string, kvm bool)
+
 	Stdout, Stderr io.Writer // the command's output; nil: this process's own
 	Log            io.Writer // the lab's progress and the kernel's complaints; nil: os.Stderr
 }
@@ -119,6 +122,8 @@ type execRun struct {
 	img  *os.File // initramfs
 	cfg  vmConfig
 	kmsg *tail
+
+	release string // of the kernel
 }
 
 // prepare does everything up to switching the machine on.
@@ -149,7 +154,7 @@ func prepare(ctx context.Context, o *ExecOptions) (*execRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &execRun{o: o, kmsg: newTail(64 << 10)}
+	r := &execRun{o: o, kmsg: newTail(64 << 10), release: built[0].Release}
 	r.spec = guest.Spec{Args: cmd.args, Dir: dir, Env: guestEnv(o.Env), Module: o.Module, MTU: o.MTU, Returns: cmd.returns}
 	var load []string
 	if len(o.Load) > 0 {
@@ -205,6 +210,9 @@ func makeImage(o *ExecOptions, cmd *command, dir, module string, load []string, 
 func (r *execRun) run(ctx context.Context) (int, error) {
 	ctx, stop := context.WithTimeout(ctx, r.o.Timeout+bootPatience)
 	defer stop()
+	if r.o.Booting != nil {
+		r.o.Booting(r.release, r.cfg.kvm)
+	}
 	m, err := startVM(ctx, r.cfg)
 	if err != nil {
 		return ExitTrouble, err

@@ -37,7 +37,10 @@ type course struct {
 }
 
 func newCourse(w io.Writer, cases int, shown *demoShown) *course {
-	c := &course{w: w, term: cli.Terminal(w), begun: time.Now(), cases: cases, shown: shown, stop: make(chan struct{})}
+	c := &course{w: w, begun: time.Now(), cases: cases, shown: shown, stop: make(chan struct{})}
+	if os.Getenv("TERM") != "dumb" {
+		c.term = cli.Terminal(w)
+	}
 	if c.term != nil {
 		c.ended.Go(c.tick)
 	}

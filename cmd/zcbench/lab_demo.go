@@ -119,6 +119,7 @@ func (d *labDemo) runProof(cmd *cobra.Command) error {
 	d.o.Booting = course.booting
 	exit, err := lab.Exec(cmd.Context(), d.o)
 	course.close()
+	fmt.Fprintln(cmd.ErrOrStderr())
 	shown.Seconds = course.since().Seconds()
 	if err == nil && exit != 0 {
 		err = fmt.Errorf("the runs ended early; what was said above tells why")
@@ -182,12 +183,12 @@ func (s *demoShown) print(w io.Writer, asJSON bool) error {
 const demoWidth = 80
 
 // demoRow is the form of the table's lines.
-const demoRow = "%-20s %11s %12s %12s %7s %9s  %s\n"
+const demoRow = "%-20s  %10s  %10s  %10s  %7s  %8s  %s\n"
 
 func (s *demoShown) table() string {
 	var b strings.Builder
 	row := func(f ...any) { b.WriteString(trimRight(fmt.Sprintf(demoRow, f...))) }
-	row("", "bytes", "NIC wrote to", "NIC wrote to", "", "", "")
+	row("", "bytes", "NIC wrote", "NIC wrote", "", "", "")
 	row("run", "received", "provider", "kernel", "copied", "verified", "verdict")
 	for _, r := range s.Runs {
 		row(r.Name, grouped(&r.Bytes), grouped(r.Provider), grouped(r.Kernel), copiedText(r), yesNo(r.Verified), string(r.Verdict))
@@ -207,7 +208,7 @@ func trimRight(line string) string { return strings.TrimRight(line, " \n") + "\n
 // remarks are what the row of a run cannot say.
 func remarks(r bench.ProofRow) (out []string) {
 	if r.Control != "" && r.AsExpected {
-		out = append(out, "invalid, as expected of this control: "+r.Reason)
+		out = append(out, "as expected of this control: "+strings.TrimPrefix(r.Reason, "SUT: "))
 	}
 	if r.Netmem != nil && *r.Netmem > 0 {
 		out = append(out, "the sender's NIC read "+grouped(r.Netmem)+" bytes from memory that the kernel cannot read")
@@ -237,9 +238,25 @@ func (s *demoShown) legend() []string {
 		how + ": speeds mean nothing, none is shown.",
 	}
 	if s.AsExpected {
-		lines = append(lines, fmt.Sprintf("Linux %s: all %d runs are as expected, and the kernel had no complaint. %.0f s, %.1f s of them to boot.", s.Kernel, len(s.Runs), s.Seconds, s.BootS))
+		lines = append(lines, fmt.Sprintf("Linux %s: %s as expected, and the kernel had no complaint. %.0f s in all, %.1f s of them to boot%s.",
+			s.Kernel, allRuns(len(s.Runs)), s.Seconds, s.BootS, s.first()))
 	}
 	return lines
+}
+
+func allRuns(n int) string {
+	if n == 1 {
+		return "the run is"
+	}
+	return fmt.Sprintf("all %d runs are", n)
+}
+
+// first says when the first run without a copy was over.
+func (s *demoShown) first() string {
+	if s.FirstS == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %.1f s from power-on to the end of the first run without a copy", s.FirstS)
 }
 
 // copiedText is a share that never rounds a little to nothing, nor nearly all to all.

@@ -38,7 +38,7 @@ func proofCell(id, rx, tx string) results.Cell {
 // receiving and sending without a copy, and the control, which shows that the proof
 // can fail.
 var ProofCases = func() []ProofCase {
-	long := proofCell("zcrx, 32 KiB buffers", "zcrx", "tcp")
+	long := proofCell("zcrx, 32K buffers", "zcrx", "tcp")
 	long.RXBufLen = 32 << 10
 	wrong := proofCell("zcrx, wrong queue", "zcrx", "tcp")
 	wrong.Control = results.WrongQueue

@@ -85,7 +85,7 @@ func TestJudgeProofFinds(t *testing.T) {
 		{"wrong payload", "zcrx", func(r *results.Record) { r.SUT.Mismatches = &one }, "not all verified"},
 		{"not verified", "tcp", func(r *results.Record) { r.SUT.Mismatches = nil }, "not all verified"},
 		{"verified in part", "devmem", func(r *results.Record) { r.SUT.Bytes = &less }, "not all verified"},
-		{"into the kernel", "zcrx, 32 KiB buffers", func(r *results.Record) {
+		{"into the kernel", "zcrx, 32K buffers", func(r *results.Record) {
 			set(&r.SUT, NICProviderBytes, 0)
 			set(&r.SUT, NICKernelBytes, ProofBytes)
 		}, "only 0 of 67108864 bytes into memory of the provider"},

@@ -183,7 +183,7 @@ func (s *demoShown) print(w io.Writer, asJSON bool) error {
 const demoWidth = 80
 
 // demoRow is the form of the table's lines.
-const demoRow = "%-20s  %10s  %10s  %10s  %7s  %8s  %s\n"
+const demoRow = "%-17s %10s %10s %10s %7s %8s  %s\n"
 
 func (s *demoShown) table() string {
 	var b strings.Builder

@@ -119,9 +119,10 @@ func (r *run) open(ctx context.Context) error {
 }
 
 // beforeFirst is called by the data path's thread when the flow is open and no byte
-// of it has come: there a window begins that is measured from the first byte on.
+// of it has come: there the window of a flow begins that is bounded by its bytes, and
+// holds them all. One that is bounded by time has none to lose to a reading.
 func (r *run) beforeFirst(conn *stream.Conn) {
-	if r.sch.FromNs == 0 {
+	if r.sch.StopBytes > 0 {
 		r.conn = conn
 		r.fromErr = r.take(&r.from, false)
 	}
@@ -133,6 +134,8 @@ func (r *run) measure(ctx context.Context) error {
 		if err := r.pass(ctx, r.sch.FromNs-r.rehearse()); err != nil {
 			return err
 		}
+	}
+	if r.sch.StopBytes == 0 {
 		r.fromErr = r.take(&r.from, false)
 	}
 	if r.fromErr != nil {

@@ -20,6 +20,9 @@ import (
 // Options are what the runs of a session have in common.
 type Options struct {
 	Duration time.Duration // of the steady window
+	// Bytes, unless 0, bounds a flow by its payload instead, all of which is measured;
+	// Duration is the time that it may take then.
+	Bytes    uint64
 	RampUp   time.Duration // cut before it
 	RampDown time.Duration // cut after it
 
@@ -56,8 +59,12 @@ type Runner struct {
 	Session string
 	// ForCell changes the options for one cell; nil leaves them.
 	ForCell func(results.Cell, Options) Options
-	Power   *PowerMeter   // nil: power is not measured
-	Grace   time.Duration // how much longer than its schedule a run may take to be answered; 0: [runGrace]
+	// Around, unless nil, is called before each run, and what it returns after it, with
+	// the record.
+	Around func() func(*results.Record)
+	Power  *PowerMeter   // nil: power is not measured
+	Wait   time.Duration // how long an end waits for the other, and for the last of the flow; 0: [peerWait] and [endGrace]
+	Grace  time.Duration // how much longer than its schedule a run may take to be answered; 0: [runGrace]
 
 	seq    int
 	hasSet bool               // something may be set on the hosts
@@ -93,9 +100,14 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 	}
 	rec := r.record(p)
 	r.Power.before(ctx, p.Warmup)
+	after := func(*results.Record) {}
+	if r.Around != nil {
+		after = r.Around()
+	}
 	out := r.flow(ctx, p)
 	out.calledOff = context.Cause(ctx)
 	r.fill(&rec, out)
+	after(&rec)
 	r.Power.after(ctx, &rec, out)
 	return rec
 }
@@ -203,6 +215,9 @@ func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stre
 // RXSpec is the receiving end of a cell.
 func RXSpec(c results.Cell, o Options, addr string) wire.EndSpec {
 	o.NIC.BufLen, o.NIC.TokenBatch = c.RXBufLen, c.TokenBatch
+	if c.Control == results.WrongQueue {
+		o.NIC.SteerTo = otherQueue(o.NIC.Queue)
+	}
 	gather := o.GatherNs
 	if m, err := stream.LookupMode(stream.RX, c.RX); err != nil || !m.UsesRing() {
 		gather = nil
@@ -210,6 +225,15 @@ func RXSpec(c results.Cell, o Options, addr string) wire.EndSpec {
 	return wire.EndSpec{Role: stream.RX, Mode: c.RX, GatherNs: gather, ProbeSample: o.ProbeSample, Addr: addr, Dev: o.SUTDev, CPU: o.SUTCPU, MessageBytes: c.MessageBytes,
 		ReadBytes: c.ReadBytes, Touch: stream.Touch(c.Touch), NIC: o.NIC, Congestion: c.Congestion, RcvBuf: o.RcvBuf, SndBuf: o.SndBuf,
 		UringEngine: o.uringEngine(stream.RX, c.RX), SampleMs: int(o.SampleInterval.Milliseconds())}
+}
+
+// otherQueue is one that is not taken over; nil stands for the last, which is never
+// the first: that one is left to everybody else.
+func otherQueue(taken *int) *int {
+	if taken != nil && *taken == 0 {
+		return new(1)
+	}
+	return new(0)
 }
 
 // uringEngine is the engine of a mode: none for one that uses no io_uring.
@@ -234,7 +258,7 @@ func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 	startNs := host.Monotonic() + int64(delay)
 	window := r.Opt.window(p.Warmup)
 	out.startUTCNs = time.Now().Add(delay + r.Opt.RampUp).UnixNano()
-	limit := delay + r.Opt.RampUp + window + r.Opt.RampDown + peerWait + endGrace + r.grace()
+	limit := delay + r.Opt.RampUp + window + r.Opt.RampDown + r.wait(peerWait) + r.wait(endGrace) + r.grace()
 	type answer struct {
 		h   *host.Host
 		res wire.EndResult
@@ -277,10 +301,20 @@ func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 	}
 }
 
+func (r *Runner) wait(usual time.Duration) time.Duration { return cmp.Or(r.Wait, usual) }
+
 func (r *Runner) grace() time.Duration { return cmp.Or(r.Grace, runGrace) }
 
 // plausible refuses an account of a window that nobody asked for.
 func (r *Runner) plausible(h *host.Host, sch wire.Schedule, res *wire.EndResult) error {
+	if res.Verdict == results.OK && res.Total.Bytes < sch.StopBytes {
+		h.Distrust(fmt.Errorf("run: %d bytes, and %d were asked for", res.Total.Bytes, sch.StopBytes))
+		*res = wire.EndResult{}
+		return h.Err()
+	}
+	if sch.StopBytes > 0 {
+		return nil
+	}
 	asked := sch.ToNs - sch.FromNs
 	if got := res.ToNs - res.FromNs; res.Verdict == results.OK && (got < asked/2 || got > 2*asked) {
 		h.Distrust(fmt.Errorf("run: a window of %v, and %v was asked for", time.Duration(got), time.Duration(asked)))
@@ -317,6 +351,10 @@ func (r *Runner) schedule(h *host.Host, startNs int64, window time.Duration) wir
 	start := startNs + h.OffsetNs
 	from := start + int64(r.Opt.RampUp)
 	to := from + int64(window)
-	return wire.Schedule{StartNs: start, FromNs: from, ToNs: to, StopNs: to + int64(r.Opt.RampDown),
-		PeerWaitNs: int64(peerWait), GraceNs: int64(endGrace), StallNs: int64(r.Opt.Stall), MaxCopiedFrac: r.Opt.MaxCopied}
+	s := wire.Schedule{StartNs: start, FromNs: from, ToNs: to, StopNs: to + int64(r.Opt.RampDown),
+		PeerWaitNs: int64(r.wait(peerWait)), GraceNs: int64(r.wait(endGrace)), StallNs: int64(r.Opt.Stall), MaxCopiedFrac: r.Opt.MaxCopied}
+	if r.Opt.Bytes > 0 {
+		s.FromNs, s.ToNs, s.StopBytes = 0, 0, r.Opt.Bytes
+	}
+	return s
 }

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type run struct {
 
 	startNs    int64 // the flow opened
 	from, to   edge
+	fromErr    error // of an edge that is the flow's beginning
 	stall      *stallWatch
 	sampler    *counter.Sampler
 	pmu        *counter.PMU
@@ -61,14 +63,14 @@ func (e *End) Run(ctx context.Context, sch wire.Schedule) wire.EndResult {
 }
 
 func (r *run) do(ctx context.Context) error {
+	r.pmu = counter.OpenPMU(counter.FS{}, r.end.spec.MeasureCPUs)
+	defer r.pmu.Close()
 	if err := r.open(ctx); err != nil {
 		return err
 	}
 	defer close(r.end.worker.finish)
 	stop := context.AfterFunc(ctx, r.conn.Abort)
 	defer stop()
-	r.pmu = counter.OpenPMU(counter.FS{}, r.end.spec.MeasureCPUs)
-	defer r.pmu.Close()
 	r.startSampler()
 	calm := hurry()
 	err := r.measure(ctx)
@@ -101,7 +103,7 @@ func (r *run) open(ctx context.Context) error {
 	}
 	defer cancel()
 	select {
-	case w.orders <- orders{actx, r.sch}:
+	case w.orders <- orders{actx, r.sch, r.beforeFirst}:
 	case <-w.gone:
 		return stream.ErrAborted
 	}
@@ -116,6 +118,16 @@ func (r *run) open(ctx context.Context) error {
 	return nil
 }
 
+// beforeFirst is called by the data path's thread when the flow is open and no byte
+// of it has come: there the window of a flow begins that is bounded by its bytes, and
+// holds them all. One that is bounded by time has none to lose to a reading.
+func (r *run) beforeFirst(conn *stream.Conn) {
+	if r.sch.StopBytes > 0 {
+		r.conn = conn
+		r.fromErr = r.take(&r.from, false)
+	}
+}
+
 // measure reads the counters at both edges of the window and stops a sender.
 func (r *run) measure(ctx context.Context) error {
 	if r.sch.FromNs > 0 {
@@ -123,8 +135,11 @@ func (r *run) measure(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.take(&r.from, false); err != nil {
-		return err
+	if r.sch.StopBytes == 0 {
+		r.fromErr = r.take(&r.from, false)
+	}
+	if r.fromErr != nil {
+		return r.fromErr
 	}
 	r.watchSoftirq()
 	if r.sch.ToNs > 0 {
@@ -142,14 +157,17 @@ func (r *run) measure(ctx context.Context) error {
 		if err := r.passOrEnd(ctx, stopNs+int64(orDefault(r.sch.GraceNs, defaultGrace)), true); err != nil {
 			return err
 		}
-		return r.early(stopNs)
+		return cmp.Or(r.short(stopNs), r.early(stopNs))
 	}
 	err := r.passOrEnd(ctx, stopNs, false)
 	r.conn.Stop()
 	if err != nil {
 		return err
 	}
-	return r.finish(ctx)
+	if err := r.finish(ctx); err != nil {
+		return err
+	}
+	return r.short(stopNs)
 }
 
 // finish waits for the last of a sender's flow: that the kernel lets go of the
@@ -206,6 +224,9 @@ func (r *run) stopNs() int64 {
 // stopNs. A sender that is killed ends it like one that is done: the kernel
 // closes its socket.
 func (r *run) early(stopNs int64) error {
+	if r.sch.StopBytes > 0 {
+		return nil // it ends when the bytes have passed
+	}
 	planned, took := duration(stopNs-r.startNs), duration(r.result.atNs-r.startNs)
 	if r.result.err != nil || took >= planned-planned/20-100*time.Millisecond {
 		return nil
@@ -213,6 +234,27 @@ func (r *run) early(stopNs int64) error {
 	return &stream.Error{Peer: true, Op: fmt.Sprintf("the sender ended the flow after %v of %v", took.Round(time.Millisecond), planned.Round(time.Millisecond)),
 		How: "it was stopped or killed: its own message says more"}
 }
+
+// short is the error of a flow that ended before the bytes had passed that bound it.
+func (r *run) short(stopNs int64) error {
+	n := r.end.meter.Snapshot().Bytes
+	if n >= r.sch.StopBytes || r.result.err != nil {
+		return nil
+	}
+	return &stream.Error{Peer: r.end.spec.Role == stream.RX,
+		Op: fmt.Sprintf("the flow ended after %d of %d bytes; it had %v",
+			n, r.sch.StopBytes, duration(stopNs-r.startNs).Round(time.Millisecond)),
+		How: "give it more time, or look at what the sender says"}
+}
+
+// sentAll tells that a sender's flow has all the bytes that bound it.
+func (r *run) sentAll() bool {
+	return r.sch.StopBytes > 0 && r.end.spec.Role == stream.TX && r.end.Progress() >= r.sch.StopBytes
+}
+
+// bytesEvery is how often a sender that stops by its bytes looks at them: the flow
+// is longer by what passes meanwhile.
+const bytesEvery = 2 * time.Millisecond
 
 var errEndedEarly = &stream.Error{Peer: true, Op: "the flow ended before its time", How: "the other end, most often the sender, broke off: its own message says why"}
 
@@ -238,7 +280,11 @@ func (r *run) passOrEnd(ctx context.Context, ns int64, must bool) error {
 	if r.result.atNs != 0 {
 		return nil
 	}
-	tick := time.NewTicker(min(250*time.Millisecond, max(r.stall.limit/4, time.Millisecond)))
+	every := min(250*time.Millisecond, max(r.stall.limit/4, time.Millisecond))
+	if r.sch.StopBytes > 0 && r.end.spec.Role == stream.TX {
+		every = min(every, bytesEvery)
+	}
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	timer := time.NewTimer(duration(ns - monotonic()))
 	defer timer.Stop()
@@ -255,6 +301,9 @@ func (r *run) passOrEnd(ctx context.Context, ns int64, must bool) error {
 		case <-tick.C:
 			if err := r.stall.check(); err != nil {
 				return err
+			}
+			if r.sentAll() {
+				return nil
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -51,6 +51,8 @@ type worker struct {
 type orders struct {
 	ctx context.Context
 	sch wire.Schedule
+	// beforeFirst is called when the flow is open, before its first byte.
+	beforeFirst func(*stream.Conn)
 }
 
 type flowStart struct {
@@ -120,6 +122,7 @@ func (w *worker) receive() {
 	}
 	start := flowStart{conn: conn, hello: hello, atNs: counter.Monotonic()} // not after the sender's
 	if err == nil {
+		o.beforeFirst(conn)
 		err = conn.Welcome(stream.Welcome{Duration: duration(o.sch.DurationNs)})
 	}
 	start.err = err
@@ -151,6 +154,9 @@ func (w *worker) send() {
 		return
 	}
 	start := w.connect(o)
+	if start.err == nil {
+		o.beforeFirst(start.conn)
+	}
 	w.flow <- start
 	if start.err != nil {
 		return

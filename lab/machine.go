@@ -41,6 +41,9 @@ type machine struct {
 func (p *plan) boot(ctx context.Context, log io.Writer) (*machine, error) {
 	m := &machine{kmsg: newTail(64 << 10), reports: make(chan guest.Report), log: log}
 	m.ctx, m.kill = context.WithCancelCause(ctx)
+	if p.booting != nil {
+		p.booting(p.what.Release, p.cfg.kvm)
+	}
 	var err error
 	if m.vm, err = startVM(m.ctx, p.cfg); err != nil {
 		m.kill(nil)

@@ -32,6 +32,9 @@ type MachineOptions struct {
 	CountTime bool
 	// CountEmulated is CountTime where the guest must be emulated.
 	CountEmulated bool
+
+	// Booting, unless nil, is called when the machine is about to be switched on.
+	Booting func(release string, kvm bool)
 }
 
 func (o *MachineOptions) setInit() error {

@@ -16,6 +16,8 @@ type plan struct {
 	what Machine
 	img  *os.File // initramfs
 	cfg  vmConfig
+
+	booting func(release string, kvm bool)
 }
 
 // newPlan makes ready what the machine boots from.
@@ -38,7 +40,7 @@ func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{}
+	p := &plan{booting: o.Booting}
 	if p.img, err = o.image(ctx, built[0], log); err != nil {
 		return nil, err
 	}

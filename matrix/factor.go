@@ -60,12 +60,29 @@ var Factors = []Factor{
 		concerns: takesBuffers, clear: func(c *results.Cell) { c.RXBufLen = 0 }},
 	{Name: "congestion", Doc: "a congestion control such as cubic", set: word(func(c *results.Cell) *string { return &c.Congestion })},
 	{Name: "touch", Doc: "none, read or verify", set: oneOf(func(c *results.Cell) *string { return &c.Touch }, "none", "read", "verify")},
+	{Name: "control", Doc: "none, or " + results.WrongQueue + ": steer the flow to another queue than the mode's", set: control,
+		concerns: takesQueue, clear: func(c *results.Cell) { c.Control = "" }},
 	{Name: "probe", Doc: "none, or eBPF probes joined by +: " + strings.Join(results.ProbeNames, ", "),
 		set: func(c *results.Cell, s string) (err error) { c.Probe, err = results.ParseProbe(s); return err }},
 }
 
 // takesBuffers: rx_buf_len is a choice of zero-copy receive by io_uring.
 func takesBuffers(c *results.Cell) bool { return strings.HasPrefix(c.RX, "zcrx") }
+
+// takesQueue: the mode takes a queue over, so that a flow can miss it.
+func takesQueue(c *results.Cell) bool { return c.RX == "zcrx" || c.RX == "devmem" }
+
+func control(c *results.Cell, s string) error {
+	switch s {
+	case "none":
+		c.Control = ""
+	case results.WrongQueue:
+		c.Control = s
+	default:
+		return fmt.Errorf("%q is not none or %s", s, results.WrongQueue)
+	}
+	return nil
+}
 
 // factorNames are the names of all factors.
 func factorNames() []string {

@@ -196,7 +196,7 @@ func TestHash(t *testing.T) {
 // Every factor of results has an entry here that sets it, and nothing else.
 func TestFactorsComplete(t *testing.T) {
 	sample := map[string]string{"gro": "true", "hw_gro": "false", "big_tcp": "128K", "tg_big_tcp": "off", "cpu_layout": "1cpu", "rx_buf_len": "8K", "mtu": "9000",
-		"message": "64M", "read": "1M", "token_batch": "512", "touch": "read", "congestion": "dctcp", "probe": "zc+latency"}
+		"message": "64M", "read": "1M", "token_batch": "512", "touch": "read", "congestion": "dctcp", "control": "wrong-queue", "probe": "zc+latency"}
 	for _, rf := range results.Factors {
 		f := lookupFactor(rf.Name)
 		if f == nil {

@@ -116,6 +116,7 @@ var columns = []column{
 	totalCol("roi_power_total", CostPower),
 	textCol("probe", func(r *row) *string { return &r.rec.Cell.Probe }),
 	textCol("power_scope", func(r *row) *string { return &r.host.PowerScope }),
+	textCol("control", func(r *row) *string { return &r.rec.Cell.Control }),
 }
 
 func textCol(name string, at func(*row) *string) column {

@@ -25,6 +25,7 @@ var Factors = []Factor{
 	{"token_batch", func(c *Cell) string { return countOrFound(c.TokenBatch) }},
 	{"touch", func(c *Cell) string { return orFound(c.Touch) }},
 	{"congestion", func(c *Cell) string { return orFound(c.Congestion) }},
+	{"control", func(c *Cell) string { return orFound(c.Control) }},
 	{"probe", func(c *Cell) string { return orNoProbe(c.Probe) }},
 }
 

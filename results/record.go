@@ -39,6 +39,11 @@ type Record struct {
 	Flags    []string `json:"flags,omitempty"`  // short machine-readable marks, such as "shared-machine"
 }
 
+// WrongQueue is a [Cell].Control: the flow is steered to another queue than the one
+// that the receive mode has taken over, so that the kernel copies all of it. Such a
+// run must come out invalid.
+const WrongQueue = "wrong-queue"
+
 // Cell is one combination of factors. Runs with equal cells are repetitions of
 // the same measurement. Zero values mean "left as found".
 type Cell struct {
@@ -58,6 +63,10 @@ type Cell struct {
 
 	TGBigTCPBytes int `json:"tg_big_tcp_bytes,omitempty"` // of the sender's interface; BigTCPBytes is the receiver's
 	TokenBatch    int `json:"token_batch,omitempty"`      // devmem: fragments kept until they are given back in one call
+
+	// Control is a fault that is made on purpose, to show that it would be noticed:
+	// [WrongQueue], or empty for none.
+	Control string `json:"control,omitempty"`
 
 	Probe string `json:"probe,omitempty"` // eBPF probes that ran with the flow, joined by + in the order of [ProbeNames]; empty: none
 }

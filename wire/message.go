@@ -241,6 +241,11 @@ type Schedule struct {
 	ToNs    int64 `json:"to_ns,omitempty"`    // and ends
 	StopNs  int64 `json:"stop_ns,omitempty"`  // the sender stops
 
+	// StopBytes, unless 0, bounds the flow by its payload: the sender stops when the
+	// kernel has taken so much from it, and a flow that has not brought it by StopNs
+	// has failed. Such a flow has no FromNs and ToNs.
+	StopBytes uint64 `json:"stop_bytes,omitempty"`
+
 	DurationNs    int64 `json:"duration_ns,omitempty"`     // wish of an end without StopNs
 	PeerWaitNs    int64 `json:"peer_wait_ns,omitempty"`    // how long to wait for the other end; 0: for ever
 	StallNs       int64 `json:"stall_ns,omitempty"`        // no byte for so long fails the run; 0: 10 s

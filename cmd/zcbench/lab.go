@@ -4,13 +4,10 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/lab"
-	"github.com/zcbench/zcbench/lab/guest"
-	"github.com/zcbench/zcbench/results"
 )
 
 // labCommand is zcbench lab.
@@ -21,7 +18,7 @@ func labCommand() *cobra.Command {
 		Args:  cobra.NoArgs, // an unknown command is an error
 		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	c.AddCommand(labBuildCommand(), labExecCommand(), labUpCommand(), labDemoCommand(), labSelftestsCommand())
+	c.AddCommand(labBuildCommand(), labExecCommand(), labUpCommand(), labDemoCommand(), labProveCommand(), labSelftestsCommand())
 	return c
 }
 
@@ -69,48 +66,6 @@ func labSelftestsCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")
-	return c
-}
-
-func labDemoCommand() *cobra.Command {
-	var o lab.ExecOptions
-	c := &cobra.Command{
-		Use:   "demo [flags] [-- DEMO-FLAGS...]",
-		Short: "Run the demo inside the lab, over the soft NIC",
-		Long: `Boot the lab and run "zcbench demo" in it, over the soft NIC: every mode that the
-lab's kernel can run. Flags after -- go to the demo, such as --repetitions 2.
-
-The NIC is software, and without KVM the guest is emulated, with clocks that count
-instructions: the table checks that modes work and what they copy. Its speeds mean
-nothing.
-
-Exit status: the demo's own; 124 when its time is up, 125 when the lab could not
-be built or booted, or the guest's kernel complained; 2 wrong usage or input.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := results.Vacant(o.Out); err != nil {
-				return outError(err)
-			}
-			demo := []string{"zcbench", "demo", "--out", guest.OutDir, "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender,
-				"--duration", "400ms", "--repetitions", "2"}
-			o.Args = append(demo, args...)
-			o.Stdout, o.Stderr = cli.Unfailing(cmd.OutOrStdout()), cli.Unfailing(cmd.ErrOrStderr())
-			o.Log = cmd.ErrOrStderr()
-			// In real time an emulated guest takes longer than a window to read its counters.
-			o.CountEmulated = true
-			exit, err := lab.Exec(cmd.Context(), o)
-			if exit == 0 && err == nil {
-				fmt.Fprintf(cmd.ErrOrStderr(), "brought back to %s\n", o.Out)
-				return nil
-			}
-			return &cli.StatusError{Status: exit, Err: err}
-		},
-	}
-	f := c.Flags()
-	f.StringVar(&o.Out, "out", "out/lab-demo", "folder for the results; must not have any yet")
-	vmFlags(c, &o.MachineOptions)
-	timeoutFlag(c, &o)
-	o.Timeout = 30 * time.Minute // some 130 runs
-	f.Lookup("timeout").DefValue = o.Timeout.String()
 	return c
 }
 

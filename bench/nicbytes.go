@@ -1,0 +1,102 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/veth"
+)
+
+// Metrics that the two NICs' own counters give, of a whole run.
+const (
+	// NICProviderBytes is payload that the SUT's NIC wrote into memory that a
+	// receive mode had provided, NICKernelBytes into pages of the kernel.
+	NICProviderBytes = "nic_provider_bytes"
+	NICKernelBytes   = "nic_kernel_bytes"
+	// NICNetmemBytes is what the TG's NIC read from memory that the kernel cannot
+	// read (devmem TX).
+	NICNetmemBytes = "nic_netmem_bytes"
+)
+
+// nicWitness reads the counters that the NICs of two namespaces of this machine keep
+// of where payload went: evidence of the hardware's side, apart from all that sockets,
+// rings and agents say.
+type nicWitness struct{ sut, tg *nic.Device }
+
+// openWitness finds the flow's two interfaces.
+func openWitness(sut, tg *host.Host, o *Options) (w *nicWitness, err error) {
+	w = &nicWitness{}
+	if w.sut, err = openNIC(sut, o.SUTDev); err == nil {
+		w.tg, err = openNIC(tg, o.TGDev)
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+func openNIC(h *host.Host, dev string) (d *nic.Device, err error) {
+	if h.Spec.Kind != "netns" {
+		return nil, inputErrorf("host %s: the NIC's own counters are read in a namespace of this machine: netns:NAME", h.Spec.Name)
+	}
+	ns, err := veth.OpenNetns(h.Spec.Netns)
+	if err != nil {
+		return nil, err
+	}
+	err = ns.Do(func() (err error) { d, err = nic.Open(dev); return err })
+	return d, errors.Join(err, ns.Close())
+}
+
+// Close lets go of the interfaces.
+func (w *nicWitness) Close() error {
+	var err error
+	for _, d := range []*nic.Device{w.sut, w.tg} {
+		if d != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}
+	return err
+}
+
+// around is [Runner].Around: it adds to a record what the NICs counted meanwhile.
+func (w *nicWitness) around() func(*results.Record) {
+	rx, tx, err := w.read()
+	return func(rec *results.Record) {
+		rx2, tx2, err2 := w.read()
+		if err := errors.Join(err, err2); err != nil {
+			rec.Warnings = append(rec.Warnings, fmt.Sprintf("the NIC's own counters: %v", err))
+			return
+		}
+		add := func(h *results.Host, dev, name, prefix, suffix string, from, to map[string]uint64) {
+			n, ok := grown(from, to, prefix, suffix)
+			if ok {
+				h.Metrics = append(h.Metrics, results.Metric{Name: name, Unit: "bytes", Value: float64(n), Source: "ethtool -S " + dev + ", whole run"})
+			}
+		}
+		add(&rec.SUT, w.sut.Name, NICProviderBytes, "rx", "_provider_bytes", rx, rx2)
+		add(&rec.SUT, w.sut.Name, NICKernelBytes, "rx", "_kernel_bytes", rx, rx2)
+		add(&rec.TG, w.tg.Name, NICNetmemBytes, "tx", "_netmem_bytes", tx, tx2)
+	}
+}
+
+func (w *nicWitness) read() (rx, tx map[string]uint64, err error) {
+	rx, err = w.sut.Stats()
+	tx, err2 := w.tg.Stats()
+	return rx, tx, errors.Join(err, err2)
+}
+
+// grown is by how much the counters prefixNsuffix of all queues N grew; ok is false
+// where there is none.
+func grown(from, to map[string]uint64, prefix, suffix string) (n uint64, ok bool) {
+	for name, v := range to {
+		queue, is := strings.CutPrefix(name, prefix)
+		if queue, is2 := strings.CutSuffix(queue, suffix); is && is2 && queue != "" && strings.Trim(queue, "0123456789") == "" {
+			n, ok = n+v-from[name], true
+		}
+	}
+	return n, ok
+}

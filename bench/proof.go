@@ -1,0 +1,87 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/results"
+)
+
+// ProofBytes is the payload of each run of [Prove].
+const ProofBytes = 64 << 20
+
+// Times of the runs of [Prove]: they wait for the thing itself, and so long only where
+// a machine that emulates gets little of its CPUs.
+const (
+	proofLimit = 90 * time.Second // of a flow
+	proofWait  = 60 * time.Second // of an end for the other
+	proofStall = 30 * time.Second // without a byte
+)
+
+// proofArea is the memory of zcrx: twice what the lab's NIC keeps in its ring, in
+// buffers of 32 KiB.
+const proofArea = 32 << 20
+
+// ProofOptions are the choices of [Prove].
+type ProofOptions struct {
+	SUT, TG     string // hosts that are namespaces of this machine
+	Dir         string // for the journal
+	ToolVersion string
+	Bytes       uint64   // of each run; 0: ProofBytes
+	Only        []string // names of cases; none: all
+	Progress    Progress
+	Notices     io.Writer // what agents say of leases that they finished; nil: nowhere
+}
+
+// Prove runs each of [ProofCases] once, all of its payload verified, and records beside
+// what both ends say what their NICs counted. What the records show [JudgeProof] says.
+func Prove(ctx context.Context, o ProofOptions) (recs []results.Record, err error) {
+	if err := results.Vacant(o.Dir); err != nil {
+		return nil, err
+	}
+	session := NewSession()
+	hosts, err := openHosts(ctx, o.SUT, o.TG, 0, host.Options{ToolVersion: o.ToolVersion, Notices: o.Notices, Session: session,
+		Limits: host.Limits{Silence: proofWait}})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, hosts.Close()) }()
+	opt := Options{Bytes: cmp.Or(o.Bytes, ProofBytes), Duration: proofLimit, Stall: proofStall}
+	if err := opt.FindPath(ctx, hosts.SUT, hosts.TG, "", "", "", false); err != nil {
+		return nil, err
+	}
+	if err := opt.PlaceCPUs(ctx, hosts.SUT, hosts.TG); err != nil {
+		return nil, err
+	}
+	witness, err := openWitness(hosts.SUT, hosts.TG, &opt)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, witness.Close()) }()
+	var cells []results.Cell
+	var plan []matrix.Run
+	for _, c := range SelectProof(o.Only) {
+		cell := c.Cell
+		cell.MTU = opt.MTU
+		cells, plan = append(cells, cell), append(plan, matrix.Run{Cell: cell})
+	}
+	journal, err := results.Create(o.Dir, results.Header{ToolVersion: o.ToolVersion, SessionID: session, Cells: cells})
+	if err != nil {
+		return nil, err
+	}
+	forCell := func(c results.Cell, o Options) Options {
+		if c.RX == "zcrx" {
+			o.NIC.AreaBytes = proofArea
+		}
+		return o
+	}
+	runner := &Runner{ForCell: forCell, SUT: hosts.SUT, TG: hosts.TG, Session: session, Opt: opt, Around: witness.around, Wait: proofWait, Grace: proofWait}
+	s := &Session{Runner: runner, Journal: journal, Progress: o.Progress, AbortOnCancel: true}
+	recs, err = s.Play(ctx, plan)
+	return recs, errors.Join(err, journal.Close())
+}

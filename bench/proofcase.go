@@ -1,0 +1,209 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/endpoint"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Place is where payload has to land.
+type Place string
+
+// The places, by the NIC's own counters.
+const (
+	InProvider Place = "provider" // memory that the receive mode has provided
+	InKernel   Place = "kernel"   // pages of the kernel
+)
+
+// ProofCase is one run of [Prove] and what it has to show.
+type ProofCase struct {
+	Cell   results.Cell // its ID is the case's name
+	Lands  Place        // all payload but what passes before the flow is steered
+	Copies bool         // the mode copies all payload, and claims nothing else
+	Netmem bool         // the sender's NIC reads it from memory that the kernel cannot read
+	// Invalid: the run must be found invalid, for a reason that has these words.
+	Invalid string
+}
+
+// proofCell is a run with all payload verified, in messages that a sender can end after
+// a bounded number of bytes.
+func proofCell(id, rx, tx string) results.Cell {
+	return results.Cell{ID: id, RX: rx, TX: tx, MessageBytes: 1 << 20, Touch: "verify"}
+}
+
+// ProofCases are the runs of [Prove], in order: plain TCP to compare with, each way of
+// receiving and sending without a copy, and the control, which shows that the proof
+// can fail.
+var ProofCases = func() []ProofCase {
+	long := proofCell("zcrx, 32K buffers", "zcrx", "tcp")
+	long.RXBufLen = 32 << 10
+	wrong := proofCell("zcrx, wrong queue", "zcrx", "tcp")
+	wrong.Control = results.WrongQueue
+	return []ProofCase{
+		{Cell: proofCell("tcp", "tcp", "tcp"), Lands: InKernel, Copies: true},
+		{Cell: proofCell("zcrx", "zcrx", "tcp"), Lands: InProvider},
+		{Cell: long, Lands: InProvider},
+		{Cell: proofCell("devmem", "devmem", "tcp"), Lands: InProvider},
+		{Cell: proofCell("devmem TX to zcrx", "zcrx", "devmem"), Lands: InProvider, Netmem: true},
+		{Cell: proofCell("tcp-mmap", "tcp-mmap", "tcp"), Lands: InKernel},
+		{Cell: wrong, Lands: InKernel, Invalid: "the flow landed on queue"},
+	}
+}()
+
+// ProofNames are the names of all cases.
+func ProofNames() (names []string) {
+	for _, c := range ProofCases {
+		names = append(names, c.Cell.ID)
+	}
+	return names
+}
+
+// SelectProof is the cases of these names, in the order of [ProofCases]; all of them
+// where there are no names.
+func SelectProof(names []string) (out []ProofCase) {
+	for _, c := range ProofCases {
+		if len(names) == 0 || slices.Contains(names, c.Cell.ID) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// ProofRow is what one case has shown.
+type ProofRow struct {
+	Name     string   `json:"name"`
+	RX       string   `json:"rx_mode"`
+	TX       string   `json:"tx_mode"`
+	Control  string   `json:"control,omitempty"`
+	Bytes    uint64   `json:"bytes"`                    // payload that the receiver got
+	Provider *uint64  `json:"nic_provider_bytes"`       // by the NIC's own count; nil: not counted
+	Kernel   *uint64  `json:"nic_kernel_bytes"`         //
+	Netmem   *uint64  `json:"nic_netmem_bytes"`         // of the sender's NIC
+	Copied   *float64 `json:"copied_percent,omitempty"` // by the kernel's evidence; nil: the mode has none
+	Verified bool     `json:"verified"`                 // every byte was compared with what was sent, and was the same
+
+	Verdict    results.Verdict `json:"verdict"` // of the run
+	Reason     string          `json:"reason,omitempty"`
+	Fix        string          `json:"fix,omitempty"`
+	Expected   results.Verdict `json:"expected"`
+	AsExpected bool            `json:"as_expected"`
+	Wrong      []string        `json:"wrong,omitempty"` // what is not as expected
+}
+
+// JudgeProof says of each case what its record shows, and whether that is what it has
+// to show. A case without a record was not run.
+func JudgeProof(cases []ProofCase, recs []results.Record) (rows []ProofRow) {
+	for _, c := range cases {
+		i := slices.IndexFunc(recs, func(r results.Record) bool { return r.Cell.ID == c.Cell.ID })
+		if i < 0 {
+			rows = append(rows, ProofRow{Name: c.Cell.ID, RX: c.Cell.RX, TX: c.Cell.TX, Control: c.Cell.Control, Expected: c.verdict(),
+				Verdict: results.Failed, Reason: "it was not run", Wrong: []string{"it was not run"}})
+			continue
+		}
+		rows = append(rows, c.judge(&recs[i]))
+	}
+	return rows
+}
+
+// AllAsExpected tells whether there are rows and every one is as expected.
+func AllAsExpected(rows []ProofRow) bool {
+	return len(rows) > 0 && !slices.ContainsFunc(rows, func(r ProofRow) bool { return !r.AsExpected })
+}
+
+func (c ProofCase) verdict() results.Verdict {
+	if c.Invalid != "" {
+		return results.Invalid
+	}
+	return results.OK
+}
+
+func (c ProofCase) judge(r *results.Record) ProofRow {
+	row := ProofRow{Name: c.Cell.ID, RX: c.Cell.RX, TX: c.Cell.TX, Control: c.Cell.Control, Verdict: r.Verdict, Reason: r.Reason, Fix: r.Fix, Expected: c.verdict(),
+		Provider: figure(&r.SUT, NICProviderBytes), Kernel: figure(&r.SUT, NICKernelBytes), Netmem: figure(&r.TG, NICNetmemBytes), Copied: copiedPercent(&r.SUT)}
+	if r.SUT.TotalBytes != nil {
+		row.Bytes = *r.SUT.TotalBytes
+	}
+	// All bytes of the flow were in the window, so the mismatches are of all.
+	row.Verified = r.SUT.Mismatches != nil && *r.SUT.Mismatches == 0 && r.SUT.Bytes != nil && *r.SUT.Bytes == row.Bytes && row.Bytes > 0
+	row.Wrong = c.wrong(&row)
+	row.AsExpected = len(row.Wrong) == 0
+	return row
+}
+
+// wrong lists what is not as the case has to show.
+func (c ProofCase) wrong(r *ProofRow) (out []string) {
+	bad := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if r.Verdict != r.Expected {
+		if bad("verdict %s, expected %s", r.Verdict, r.Expected); r.Verdict != results.OK && r.Verdict != results.Invalid {
+			return out // it did not run: there is nothing else to look at
+		}
+	} else if !strings.Contains(r.Reason, c.Invalid) {
+		bad("invalid for another reason than the one that was made")
+	}
+	if r.Bytes == 0 {
+		bad("no payload arrived")
+	}
+	if !r.Verified {
+		bad("the payload was not all verified")
+	}
+	into := map[Place]*uint64{InProvider: r.Provider, InKernel: r.Kernel}
+	const most = endpoint.DefaultMaxCopied // what comes before the flow is steered
+	for place, n := range into {
+		switch {
+		case n == nil:
+			bad("the NIC does not count what it writes into memory of the %s", place)
+		case place == c.Lands && float64(*n) < (1-most)*float64(r.Bytes):
+			bad("the NIC wrote only %d of %d bytes into memory of the %s", *n, r.Bytes, place)
+		case place != c.Lands && float64(*n) > most*float64(r.Bytes):
+			bad("the NIC wrote %d bytes into memory of the %s", *n, place)
+		}
+	}
+	if c.Netmem && (r.Netmem == nil || *r.Netmem < r.Bytes) {
+		bad("the sender's NIC did not read all payload from device memory")
+	}
+	slices.Sort(out) // the places come in any order
+	return append(out, c.wrongCopies(r)...)
+}
+
+func (c ProofCase) wrongCopies(r *ProofRow) (out []string) {
+	const most = 100 * endpoint.DefaultMaxCopied
+	switch {
+	case c.Copies:
+	case r.Copied == nil:
+		out = append(out, "the kernel gave no evidence of what it copied")
+	case c.Invalid != "" && *r.Copied < 100-most:
+		out = append(out, fmt.Sprintf("only %.1f %% was copied: the fault that was made did not work", *r.Copied))
+	case c.Invalid == "" && *r.Copied > most:
+		out = append(out, fmt.Sprintf("%.1f %% was copied", *r.Copied))
+	}
+	return out
+}
+
+// figure is a metric of a host as a whole number.
+func figure(h *results.Host, name string) *uint64 {
+	i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return new(uint64(h.Metrics[i].Value))
+}
+
+// copiedPercent is the share of the payload that the kernel copied; nil where the mode
+// has no evidence.
+func copiedPercent(h *results.Host) *float64 {
+	if h.ZeroCopyBytes == nil || h.CopiedBytes == nil {
+		return nil
+	}
+	copied := float64(*h.CopiedBytes)
+	if h.LinearBytes != nil {
+		copied += float64(*h.LinearBytes)
+	}
+	all := copied + float64(*h.ZeroCopyBytes)
+	if all == 0 {
+		return nil
+	}
+	return new(100 * copied / all)
+}

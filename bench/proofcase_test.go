@@ -1,0 +1,156 @@
+package bench
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/wire"
+)
+
+// proofRecord is a record of case c that shows what it has to.
+func proofRecord(c ProofCase) results.Record {
+	const n = ProofBytes
+	r := results.Record{Cell: c.Cell, Verdict: c.verdict()}
+	if c.Invalid != "" {
+		r.Reason = "SUT: the kernel copied 100.0 %: " + c.Invalid + " 0, the provider is on queue 3"
+	}
+	var zero, all uint64 = 0, n
+	r.SUT.TotalBytes, r.SUT.Bytes, r.SUT.Mismatches = &all, &all, &zero
+	r.SUT.ZeroCopyBytes, r.SUT.CopiedBytes = &all, &zero
+	if c.Copies {
+		r.SUT.ZeroCopyBytes, r.SUT.CopiedBytes = nil, nil
+	} else if c.Invalid != "" {
+		r.SUT.ZeroCopyBytes, r.SUT.CopiedBytes = &zero, &all
+	}
+	in := map[Place]string{InProvider: NICProviderBytes, InKernel: NICKernelBytes}
+	for place, name := range in {
+		m := results.Metric{Name: name, Value: 72}
+		if place == c.Lands {
+			m.Value = n
+		}
+		r.SUT.Metrics = append(r.SUT.Metrics, m)
+	}
+	if c.Netmem {
+		r.TG.Metrics = []results.Metric{{Name: NICNetmemBytes, Value: n}}
+	}
+	return r
+}
+
+// What shows all that it has to is as expected.
+func TestJudgeProof(t *testing.T) {
+	var recs []results.Record
+	for _, c := range ProofCases {
+		recs = append(recs, proofRecord(c))
+	}
+	rows := JudgeProof(ProofCases, recs)
+	for i, r := range rows {
+		if !r.AsExpected || r.Name != ProofCases[i].Cell.ID || !r.Verified || r.Bytes != ProofBytes {
+			t.Errorf("%+v", r)
+		}
+	}
+	if !AllAsExpected(rows) || AllAsExpected(nil) {
+		t.Error("all are as expected, and none at all is not")
+	}
+	rows = JudgeProof(ProofCases, recs[:len(recs)-1])
+	if last := rows[len(rows)-1]; last.AsExpected || AllAsExpected(rows) || last.Wrong == nil {
+		t.Errorf("a run that was not made: %+v", last)
+	}
+}
+
+// Each way in which a run can miss its proof is found, and is told in words.
+func TestJudgeProofFinds(t *testing.T) {
+	set := func(h *results.Host, name string, v float64) {
+		i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == name })
+		h.Metrics[i].Value = v
+	}
+	less := uint64(ProofBytes - 1)
+	one := uint64(1)
+	for _, x := range []struct {
+		name, in string
+		spoil    func(*results.Record)
+		want     string
+	}{
+		{"failed", "zcrx", func(r *results.Record) { r.Verdict, r.Reason = results.Failed, "it broke" }, "verdict failed, expected ok"},
+		{"unsupported", "devmem", func(r *results.Record) { r.Verdict, r.Reason = results.Unsupported, "no udmabuf" }, "verdict unsupported, expected ok"},
+		{"invalid", "tcp-mmap", func(r *results.Record) { r.Verdict, r.Reason = results.Invalid, "copied" }, "verdict invalid, expected ok"},
+		{"the control is valid", "zcrx, wrong queue", func(r *results.Record) { r.Verdict, r.Reason = results.OK, "" }, "verdict ok, expected invalid"},
+		{"the control is invalid for another reason", "zcrx, wrong queue", func(r *results.Record) { r.Reason = "payload bytes are wrong" }, "another reason"},
+		{"the control lands right", "zcrx, wrong queue", func(r *results.Record) {
+			set(&r.SUT, NICProviderBytes, ProofBytes)
+		}, "into memory of the provider"},
+		{"the control is not copied", "zcrx, wrong queue", func(r *results.Record) { r.SUT.ZeroCopyBytes, r.SUT.CopiedBytes = r.SUT.CopiedBytes, r.SUT.ZeroCopyBytes }, "the fault that was made did not work"},
+		{"wrong payload", "zcrx", func(r *results.Record) { r.SUT.Mismatches = &one }, "not all verified"},
+		{"not verified", "tcp", func(r *results.Record) { r.SUT.Mismatches = nil }, "not all verified"},
+		{"verified in part", "devmem", func(r *results.Record) { r.SUT.Bytes = &less }, "not all verified"},
+		{"into the kernel", "zcrx, 32K buffers", func(r *results.Record) {
+			set(&r.SUT, NICProviderBytes, 0)
+			set(&r.SUT, NICKernelBytes, ProofBytes)
+		}, "only 0 of 67108864 bytes into memory of the provider"},
+		{"more than a hundredth into the kernel", "devmem", func(r *results.Record) { set(&r.SUT, NICKernelBytes, 0.02*ProofBytes) }, "into memory of the kernel"},
+		{"tcp into a provider", "tcp", func(r *results.Record) { set(&r.SUT, NICProviderBytes, ProofBytes) }, "into memory of the provider"},
+		{"no counters", "zcrx", func(r *results.Record) { r.SUT.Metrics = nil }, "does not count"},
+		{"no device memory", "devmem TX to zcrx", func(r *results.Record) { set(&r.TG, NICNetmemBytes, 0) }, "did not read all payload from device memory"},
+		{"copied", "tcp-mmap", func(r *results.Record) { r.SUT.CopiedBytes = &less }, "% was copied"},
+		{"no evidence", "zcrx", func(r *results.Record) { r.SUT.ZeroCopyBytes = nil }, "no evidence"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := SelectProof([]string{x.in})
+			r := proofRecord(c[0])
+			x.spoil(&r)
+			rows := JudgeProof(c, []results.Record{r})
+			if len(rows) != 1 || rows[0].AsExpected || AllAsExpected(rows) || !strings.Contains(strings.Join(rows[0].Wrong, "; "), x.want) {
+				t.Errorf("want %q: %+v", x.want, rows)
+			}
+		})
+	}
+}
+
+// The control steers to a queue that the mode does not take.
+func TestControlSteers(t *testing.T) {
+	first, third := 0, 3
+	for _, x := range []struct {
+		queue *int
+		want  int
+	}{{nil, 0}, {&third, 0}, {&first, 1}} {
+		o := Options{NIC: stream.NICQueue{Queue: x.queue}}
+		cell := results.Cell{RX: "zcrx", TX: "tcp", Control: results.WrongQueue}
+		if to := RXSpec(cell, o, "127.0.0.1:0").NIC.SteerTo; to == nil || *to != x.want {
+			t.Errorf("queue %v: steered to %v, want %d", x.queue, to, x.want)
+		}
+		cell.Control = ""
+		if to := RXSpec(cell, o, "127.0.0.1:0").NIC.SteerTo; to != nil {
+			t.Errorf("without a control it is steered to %d", *to)
+		}
+	}
+}
+
+func TestGrown(t *testing.T) {
+	from := map[string]uint64{"rx0_kernel_bytes": 5, "rx0_provider_bytes": 7, "rx11_provider_bytes": 1, "tx0_netmem_bytes": 3}
+	to := map[string]uint64{"rx0_kernel_bytes": 5, "rx0_provider_bytes": 10, "rx11_provider_bytes": 101, "rx_provider_bytes": 99, "rxq_provider_bytes": 98, "tx0_netmem_bytes": 3}
+	if n, ok := grown(from, to, "rx", "_provider_bytes"); n != 103 || !ok {
+		t.Errorf("provider: %d, %v", n, ok)
+	}
+	if n, ok := grown(from, to, "tx", "_netmem_bytes"); n != 0 || !ok {
+		t.Errorf("netmem: %d, %v", n, ok)
+	}
+	if _, ok := grown(from, to, "rx", "_no_such"); ok {
+		t.Error("found what is not there")
+	}
+}
+
+// An agent that says it is well with fewer bytes than were asked for is not believed.
+func TestPlausibleBytes(t *testing.T) {
+	r := newRig(t)
+	sch := wire.Schedule{StopBytes: 1000}
+	res := wire.EndResult{Verdict: results.OK, Total: stream.Counters{Bytes: 1000}, ToNs: 5e9}
+	if err := r.Runner.plausible(r.sut, sch, &res); err != nil {
+		t.Errorf("all bytes, in any time: %v", err)
+	}
+	res.Total.Bytes = 999
+	if err := r.Runner.plausible(r.sut, sch, &res); err == nil || !strings.Contains(err.Error(), "999 bytes") {
+		t.Errorf("a byte too few: %v", err)
+	}
+}

@@ -1,0 +1,314 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/lab"
+	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/version"
+)
+
+// allTimeout is the time limit of lab demo --all: some 130 runs.
+const allTimeout = 30 * time.Minute
+
+// labDemo is a call of zcbench lab demo.
+type labDemo struct {
+	o    lab.ExecOptions
+	all  bool
+	json bool
+	only []string
+}
+
+func labDemoCommand() *cobra.Command {
+	var d labDemo
+	c := &cobra.Command{
+		Use:   "demo [flags] [-- DEMO-FLAGS...]",
+		Short: "Show zero-copy receive in the lab: a verified run of each way, with the proof",
+		Long: `Boot the lab and make one run each of plain TCP, zcrx, zcrx with long buffers,
+devmem receive, devmem send to zcrx, and tcp-mmap over the soft NIC: 64 MiB, of
+which every byte is compared with what was sent. Last comes a control: its flow is
+steered to another queue than the one with the memory, so the kernel copies, and the
+run must be found invalid. The table shows where the payload went by the NIC's own
+count, and what the kernel copied.
+
+--all runs "zcbench demo" in the lab instead: every receive mode against every send
+mode. Flags after -- go to it, such as --repetitions 2. Emulated its clocks count
+instructions (--count-time), because reading all counters takes longer than a
+window there.
+
+The NIC is software, and without KVM the guest is emulated: speeds mean nothing.
+
+Exit status: 0 every run is as expected, 1 one is not (with --all: the demo's own);
+124 the time is up, 125 the lab could not be built or booted, or the guest's
+kernel complained; 2 wrong usage or input.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd, args) },
+	}
+	f := c.Flags()
+	f.StringVar(&d.o.Out, "out", "out/lab-demo", "folder for the results; must not have any yet")
+	f.BoolVar(&d.all, "all", false, "every receive mode against every send mode, some 130 runs (10 to 20 minutes emulated)")
+	f.BoolVar(&d.o.CountTime, "count-time", false, "the guest's clocks count instructions, one a nanosecond: times do not depend on the host's load (slower)")
+	f.BoolVar(&d.json, "json", false, "print what was shown as JSON (with --all: the summary)")
+	f.StringArrayVar(&d.only, "only", nil, "only this run, by its name in the table (repeatable)")
+	vmFlags(c, &d.o.MachineOptions)
+	timeoutFlag(c, &d.o)
+	f.Lookup("timeout").Usage += ", with --all " + allTimeout.String()
+	return c
+}
+
+func (d *labDemo) run(cmd *cobra.Command, args []string) error {
+	switch {
+	case d.all && len(d.only) > 0:
+		return cli.Usagef("--only and --all do not go together: see zcbench demo --rx and --tx, after --")
+	case !d.all && len(args) > 0:
+		return cli.Usagef("%q is for the demo that --all runs: add --all, or leave it out", args[0])
+	}
+	if err := checkCases(d.only); err != nil {
+		return err
+	}
+	if err := results.Vacant(d.o.Out); err != nil {
+		return outError(err)
+	}
+	if d.all {
+		return d.runAll(cmd, args)
+	}
+	return d.runProof(cmd)
+}
+
+// runAll runs zcbench demo in the guest.
+func (d *labDemo) runAll(cmd *cobra.Command, args []string) error {
+	if !cmd.Flags().Changed("timeout") {
+		d.o.Timeout = allTimeout
+	}
+	d.o.Args = append([]string{"zcbench", "demo", "--out", guest.OutDir, "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender,
+		"--duration", "400ms", "--repetitions", "2", fmt.Sprintf("--json=%v", d.json)}, args...)
+	d.o.Stdout, d.o.Stderr = cli.Unfailing(cmd.OutOrStdout()), cli.Unfailing(cmd.ErrOrStderr())
+	d.o.Log = cmd.ErrOrStderr()
+	// In real time an emulated guest takes longer than a window to read its counters.
+	d.o.CountEmulated = true
+	exit, err := lab.Exec(cmd.Context(), d.o)
+	if exit == 0 && err == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "brought back to %s\n", d.o.Out)
+		return nil
+	}
+	return &cli.StatusError{Status: exit, Err: err}
+}
+
+// runProof runs lab prove in the guest and shows what comes of it.
+func (d *labDemo) runProof(cmd *cobra.Command) error {
+	cases := bench.SelectProof(d.only)
+	shown := demoShown{ToolVersion: version.Tool()}
+	course := newCourse(cmd.ErrOrStderr(), len(cases), &shown)
+	defer course.close()
+	course.step("checking what the lab needs")
+	d.o.Args = []string{"zcbench", "lab", "prove"}
+	for _, n := range d.only {
+		d.o.Args = append(d.o.Args, "--only="+n)
+	}
+	d.o.Stdout, d.o.Stderr, d.o.Log = course.events(), course.log(), course.log()
+	d.o.Booting = course.booting
+	exit, err := lab.Exec(cmd.Context(), d.o)
+	course.close()
+	fmt.Fprintln(cmd.ErrOrStderr())
+	shown.Seconds = course.since().Seconds()
+	if err == nil && exit != 0 {
+		err = fmt.Errorf("the runs ended early; what was said above tells why")
+	}
+	return d.finish(cmd, cases, &shown, exit, err)
+}
+
+// finish derives the files of what came back, prints the table and says how it ended.
+// Runs that were made are shown, whatever happened to the lab after them.
+func (d *labDemo) finish(cmd *cobra.Command, cases []bench.ProofCase, shown *demoShown, exit int, labErr error) error {
+	if _, err := os.Stat(filepath.Join(d.o.Out, results.JournalFile)); err != nil {
+		return &cli.StatusError{Status: cmp.Or(exit, lab.ExitTrouble), Err: cmp.Or(labErr, err)}
+	}
+	j, _, err := bench.Derive(d.o.Out)
+	shown.Runs = bench.JudgeProof(cases, j.Records)
+	shown.AsExpected = bench.AllAsExpected(shown.Runs) && labErr == nil
+	if perr := shown.print(cmd.OutOrStdout(), d.json); perr != nil {
+		return perr
+	}
+	if err == nil {
+		sayFiles(cmd, d.o.Out)
+	}
+	switch {
+	case labErr != nil:
+		return &cli.StatusError{Status: exit, Err: errors.Join(labErr, err)}
+	case err != nil:
+		return noRoom(err, d.o.Out)
+	case !shown.AsExpected:
+		fmt.Fprintln(cmd.ErrOrStderr(), "zcbench: not every run is as expected; the table says why")
+		return cli.Quiet(cli.Failed)
+	}
+	return nil
+}
+
+// demoShown is what a demo has shown, as --json prints it.
+type demoShown struct {
+	ToolVersion string `json:"tool_version"`
+	Kernel      string `json:"kernel"` // the guest's
+	KVM         bool   `json:"kvm"`    // false: emulated
+	// Seconds are those of the whole command; of BootS and FirstS since the machine was
+	// switched on: until the command ran in it, and until the end of the first run
+	// without a copy. 0: it did not come to that.
+	Seconds    float64          `json:"seconds"`
+	BootS      float64          `json:"boot_s"`
+	FirstS     float64          `json:"first_zero_copy_s"`
+	AsExpected bool             `json:"as_expected"`
+	Runs       []bench.ProofRow `json:"runs"`
+}
+
+func (s *demoShown) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(s)
+	}
+	_, err := w.Write([]byte(s.table()))
+	return err
+}
+
+// demoWidth is the number of columns that the table keeps to.
+const demoWidth = 80
+
+// demoRow is the form of the table's lines.
+const demoRow = "%-17s %10s %10s %10s %7s %8s  %s\n"
+
+func (s *demoShown) table() string {
+	var b strings.Builder
+	row := func(f ...any) { b.WriteString(trimRight(fmt.Sprintf(demoRow, f...))) }
+	row("", "bytes", "NIC wrote", "NIC wrote", "", "", "")
+	row("run", "received", "provider", "kernel", "copied", "verified", "verdict")
+	for _, r := range s.Runs {
+		row(r.Name, grouped(&r.Bytes), grouped(r.Provider), grouped(r.Kernel), copiedText(r), yesNo(r.Verified), string(r.Verdict))
+		for _, line := range remarks(r) {
+			wrapped(&b, "  ", line)
+		}
+	}
+	b.WriteByte('\n')
+	for _, line := range s.legend() {
+		wrapped(&b, "", line)
+	}
+	return b.String()
+}
+
+func trimRight(line string) string { return strings.TrimRight(line, " \n") + "\n" }
+
+// remarks are what the row of a run cannot say.
+func remarks(r bench.ProofRow) (out []string) {
+	if r.Control != "" && r.AsExpected {
+		out = append(out, "as expected of this control: "+strings.TrimPrefix(r.Reason, "SUT: "))
+	}
+	if r.Netmem != nil && *r.Netmem > 0 {
+		out = append(out, "the sender's NIC read "+grouped(r.Netmem)+" bytes from memory that the kernel cannot read")
+	}
+	if r.AsExpected {
+		return out
+	}
+	out = append(out, "NOT AS EXPECTED: "+strings.Join(r.Wrong, "; "))
+	if r.Reason != "" {
+		out = append(out, "reason: "+r.Reason)
+	}
+	if r.Fix != "" {
+		out = append(out, "fix: "+r.Fix)
+	}
+	return out
+}
+
+func (s *demoShown) legend() []string {
+	how := "The guest ran under KVM on a NIC of software"
+	if !s.KVM {
+		how = "The guest was emulated"
+	}
+	lines := []string{
+		"verified: every byte was compared with what was sent. provider: memory that the mode gave the NIC; kernel: pages of the kernel. " +
+			"Both are counts of the NIC itself (ethtool -S sn0: rxN_provider_bytes, rxN_kernel_bytes). " +
+			"copied: share of the payload that the kernel says it copied; all: this mode always does.",
+		how + ": speeds mean nothing, none is shown.",
+	}
+	if s.AsExpected {
+		lines = append(lines, fmt.Sprintf("Linux %s: %s as expected, and the kernel had no complaint. %.0f s in all, %.1f s of them to boot%s.",
+			s.Kernel, allRuns(len(s.Runs)), s.Seconds, s.BootS, s.first()))
+	}
+	return lines
+}
+
+func allRuns(n int) string {
+	if n == 1 {
+		return "the run is"
+	}
+	return fmt.Sprintf("all %d runs are", n)
+}
+
+// first says when the first run without a copy was over.
+func (s *demoShown) first() string {
+	if s.FirstS == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %.1f s from power-on to the end of the first run without a copy", s.FirstS)
+}
+
+// copiedText is a share that never rounds a little to nothing, nor nearly all to all.
+func copiedText(r bench.ProofRow) string {
+	switch c := r.Copied; {
+	case r.Bytes == 0:
+		return "-"
+	case c == nil:
+		return "all"
+	case *c > 0 && *c < 0.1:
+		return "< 0.1 %"
+	case *c > 99.9 && *c < 100:
+		return "> 99 %"
+	case *c == 0 || *c == 100:
+		return fmt.Sprintf("%.0f %%", *c)
+	default:
+		return fmt.Sprintf("%.1f %%", *c)
+	}
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "NO"
+}
+
+// grouped is a number with commas; "-" for one that was not counted.
+func grouped(n *uint64) string {
+	if n == nil {
+		return "-"
+	}
+	s := fmt.Sprint(*n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// wrapped writes text in lines of demoWidth columns.
+func wrapped(b *strings.Builder, indent, text string) {
+	line := indent
+	for _, word := range strings.Fields(text) {
+		if len(line) > len(indent) && len(line)+1+len(word) > demoWidth {
+			b.WriteString(line + "\n")
+			line = indent
+		}
+		if len(line) > len(indent) {
+			line += " "
+		}
+		line += word
+	}
+	b.WriteString(line + "\n")
+}

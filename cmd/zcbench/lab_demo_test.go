@@ -1,0 +1,210 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/results"
+)
+
+func TestLabDemoUsage(t *testing.T) {
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, results.JournalFile), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--only", "zcrz"}, "there are: tcp; zcrx; "},
+		{[]string{"--all", "--only", "zcrx"}, "do not go together"},
+		{[]string{"--", "--repetitions", "3"}, "add --all"},
+		{[]string{"--out", full}, "choose another folder"},
+	} {
+		status, out, stderr := zcbench(t, append([]string{"lab", "demo"}, x.args...)...)
+		if status != 2 || !strings.Contains(stderr, x.want) || out != "" {
+			t.Errorf("%q: status %d, %s%s\nwant %q", x.args, status, out, stderr, x.want)
+		}
+	}
+	if status, _, stderr := zcbench(t, "lab", "prove"); status != 2 || !strings.Contains(stderr, "zcbench lab demo") {
+		t.Errorf("prove outside the lab: status %d, %s", status, stderr)
+	}
+}
+
+// shownRows are rows of all kinds.
+func shownRows() []bench.ProofRow {
+	n, none, hello, all, little, most := uint64(68_157_440), uint64(0), uint64(72), 100.0, 0.012, 99.95
+	good := bench.ProofRow{Bytes: n, Provider: &n, Kernel: &hello, Netmem: &none, Copied: new(0.0), Verified: true, Verdict: results.OK, AsExpected: true}
+	row := func(name string, change func(*bench.ProofRow)) bench.ProofRow {
+		r := good
+		r.Name = name
+		change(&r)
+		return r
+	}
+	return []bench.ProofRow{
+		row("tcp", func(r *bench.ProofRow) { r.Provider, r.Kernel, r.Copied = &none, &n, nil }),
+		row("zcrx", func(r *bench.ProofRow) {}),
+		row("devmem TX to zcrx", func(r *bench.ProofRow) { r.Netmem = &n }),
+		row("tcp-mmap", func(r *bench.ProofRow) { r.Copied = &little }),
+		row("zcrx, wrong queue", func(r *bench.ProofRow) {
+			r.Control, r.Verdict, r.Copied, r.Reason = results.WrongQueue, results.Invalid, &all, "SUT: the kernel copied 100.0 % of the payload of zcrx (limit 1 %): the flow landed on queue 0"
+		}),
+		row("bad", func(r *bench.ProofRow) {
+			r.AsExpected, r.Verified, r.Copied, r.Verdict, r.Reason, r.Fix = false, false, &most, results.Invalid, "why", "how"
+			r.Wrong = []string{"verdict invalid, expected ok", "the payload was not all verified"}
+		}),
+		row("gone", func(r *bench.ProofRow) {
+			*r = bench.ProofRow{Name: r.Name, Verdict: results.Failed, Wrong: []string{"it was not run"}}
+		}),
+	}
+}
+
+// The table fits 80 columns, and says of each row what it has to.
+func TestLabDemoTable(t *testing.T) {
+	s := demoShown{Kernel: "7.2.13+deb14-amd64", Seconds: 59, BootS: 11.1, FirstS: 20.2, Runs: shownRows()}
+	got := s.table()
+	for _, line := range strings.Split(got, "\n") {
+		if utf8.RuneCountInString(line) > demoWidth {
+			t.Errorf("%d columns: %q", utf8.RuneCountInString(line), line)
+		}
+	}
+	flat := strings.Join(strings.Fields(got), " ")
+	for _, want := range []string{
+		"tcp 68,157,440 0 68,157,440 all yes ok",
+		"zcrx 68,157,440 68,157,440 72 0 % yes ok",
+		"the sender's NIC read 68,157,440 bytes",
+		"< 0.1 % yes ok",
+		"100 % yes invalid as expected of this control: the kernel copied 100.0 %",
+		"> 99 % NO invalid NOT AS EXPECTED: verdict invalid, expected ok; the payload was not all verified reason: why fix: how",
+		"gone 0 - - - NO failed NOT AS EXPECTED: it was not run",
+		"emulated: speeds mean nothing",
+	} {
+		if !strings.Contains(flat, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+	if strings.Contains(flat, "runs are as expected") {
+		t.Error("it says that all is well")
+	}
+	s.AsExpected, s.KVM = true, true
+	if flat = strings.Join(strings.Fields(s.table()), " "); !strings.Contains(flat, "all 7 runs are as expected, and the kernel had no complaint. 59 s in all, 11.1 s of them to boot, 20.2 s from power-on") || strings.Contains(flat, "emulated") {
+		t.Errorf("all well, under KVM: %s", flat)
+	}
+}
+
+// Off a terminal the course is a line as each thing begins, and one as a run ends; what
+// others say stands between. A line may come in pieces.
+func TestCourseLines(t *testing.T) {
+	var b strings.Builder
+	shown := demoShown{}
+	c := newCourse(&b, 2, &shown)
+	c.step("checking")
+	log := c.log()
+	log.Write([]byte("lab: sid: fetching linux-bi"))
+	log.Write([]byte("nary, 14 MB\nother words\n"))
+	c.booting("7.2", false)
+	ev := c.events()
+	record := func(id string, v results.Verdict, control string) string {
+		zero := uint64(0)
+		r := results.Record{Cell: results.Cell{ID: id, Control: control}, Verdict: v}
+		r.SUT.ZeroCopyBytes = &zero
+		line, err := json.Marshal(proveEvent{Done: id, Record: &r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(line) + "\n"
+	}
+	ev.Write([]byte("{\"up\":\"7.2\"}\n{\"begin\":\"zcrx\"}\n" + record("zcrx", results.OK, "")))
+	ev.Write([]byte("{\"begin\":\"wrong\"}\nnot an event\n" + record("wrong", results.Invalid, results.WrongQueue)))
+	log.Write([]byte("lab: kernel: BUG: x\n"))
+	c.close()
+	c.close()
+	var got []string
+	for _, line := range strings.Split(strings.TrimSpace(b.String()), "\n") {
+		if at := strings.Index(line, "s] "); at >= 0 {
+			line = line[at+3:]
+		}
+		got = append(got, line)
+	}
+	want := []string{"checking", "sid: fetching linux-binary, 14 MB", "other words", "booting Linux 7.2, emulated (no KVM)", "booting Linux 7.2, emulated (no KVM): is up",
+		"starting an agent in each namespace", "run 1 of 2: zcrx", "run 1 of 2: zcrx: ok", "run 2 of 2: wrong", "not an event", "run 2 of 2: wrong: invalid (a control)",
+		"looking at the kernel's messages, switching off", "lab: kernel: BUG: x"}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if shown.Kernel != "7.2" || shown.KVM || !(shown.BootS > 0) || !(shown.FirstS >= shown.BootS) {
+		t.Errorf("%+v", shown)
+	}
+}
+
+// needLabHere skips what boots the lab, where it is not asked for.
+func needLabHere(t *testing.T) {
+	t.Helper()
+	if why := os.Getenv("ZCBENCH_LAB_WHY"); why != "" {
+		t.Skip("no lab here: " + why)
+	}
+	if os.Getenv("ZCBENCH_LAB_TEST") == "" {
+		t.Skip("boots the lab: set ZCBENCH_LAB_TEST=1, or run make test")
+	}
+}
+
+// labDemoJSON runs the demo and returns what it has shown.
+func labDemoJSON(t *testing.T, out string, args ...string) (status int, s demoShown) {
+	t.Helper()
+	p := built.Start(t, "zcbench", append([]string{"lab", "demo", "--json", "--out", out}, args...)...)
+	status = p.Wait(10 * time.Minute)
+	if err := json.Unmarshal(p.Out.Bytes(), &s); err != nil {
+		t.Fatalf("status %d: %v\n%s%s", status, err, &p.Out, &p.Err)
+	}
+	t.Logf("%.1f s, boot %.1f s, first zero copy %.1f s", s.Seconds, s.BootS, s.FirstS)
+	return status, s
+}
+
+// Every run is as expected; a short test makes the one that most is about, and the
+// control. The files are there.
+func TestLabDemo(t *testing.T) {
+	needLabHere(t)
+	names := bench.ProofNames()
+	if !long.Wanted() {
+		names = []string{"zcrx", "zcrx, wrong queue"}
+	}
+	var args []string
+	for _, n := range names {
+		args = append(args, "--only", n)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	status, s := labDemoJSON(t, out, args...)
+	if status != 0 || !s.AsExpected || len(s.Runs) != len(names) || s.Kernel == "" || !(s.FirstS > s.BootS) {
+		t.Errorf("status %d: %+v", status, s)
+	}
+	for i, r := range s.Runs {
+		if r.Name != names[i] || !r.AsExpected || !r.Verified || r.Bytes < bench.ProofBytes {
+			t.Errorf("%+v", r)
+		}
+	}
+	for _, f := range []string{results.JournalFile, results.RunsFile, results.MetricsFile, results.ReportFile} {
+		if _, err := os.Stat(filepath.Join(out, f)); err != nil {
+			t.Error(err)
+		}
+	}
+	_, rows := table(t, filepath.Join(out, results.MetricsFile))
+	mustBeDocumented(t, rows)
+}
+
+// A NIC that keeps the payload out of the mode's memory is found out, and the demo fails.
+func TestLabDemoFails(t *testing.T) {
+	needLabHere(t)
+	long.Test(t)
+	status, s := labDemoJSON(t, filepath.Join(t.TempDir(), "out"), "--only", "zcrx", "--softnic", "copybreak=8192")
+	if status != 1 || s.AsExpected || len(s.Runs) != 1 || s.Runs[0].AsExpected || s.Runs[0].Verdict != results.Invalid || *s.Runs[0].Provider > 1<<20 {
+		t.Errorf("status %d: %+v", status, s)
+	}
+}

@@ -18,8 +18,8 @@ status=0
 long=${ZCBENCH_TEST_LONG:+1}
 engines=(-tags giouring -ldflags=-checklinkname=0 -vet=off)
 
-pure=(
-)
+pure=(./bench/paired ./bench/probed ./bench/versus ./bpf/prom ./internal/pairwise ./internal/plaintext ./matrix ./report ./results/gobench
+	./setting ./stat ./units ./wire ./zc/held)
 
 lab_packages=(./lab/softnictest ./bpf ./uring ./nic ./dmabuf ./lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap)
 

@@ -1,0 +1,41 @@
+package mk
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// impure is what tests do that depend on more than code and testdata.
+var impure = regexp.MustCompile(`\b(exec\.(Command|LookPath)|net\.(Listen|Dial)|unix\.\w+|os\.Get[eu]uid|time\.Sleep|veth\.|guest\.)|"/(proc|sys)/`)
+
+// What has passed in the lane pure is not run again, so it must depend on nothing that
+// go test cannot see.
+func TestPurePackagesArePure(t *testing.T) {
+	b, err := os.ReadFile("lane.sh")
+	must(t, err)
+	m := regexp.MustCompile(`(?m)^pure=\(([^)]*)\)$`).FindSubmatch(b)
+	if m == nil {
+		t.Fatal("lane.sh has no list of pure packages")
+	}
+	dirs := strings.Fields(string(m[1]))
+	if len(dirs) < 5 {
+		t.Errorf("only %v", dirs)
+	}
+	for _, dir := range dirs {
+		files, err := filepath.Glob(filepath.Join("..", dir, "*_test.go"))
+		must(t, err)
+		if len(files) == 0 {
+			t.Errorf("%s has no tests", dir)
+		}
+		for _, name := range files {
+			b, err := os.ReadFile(name)
+			must(t, err)
+			if found := impure.Find(b); found != nil {
+				t.Errorf("%s says %s: the package belongs to the lane host", name, found)
+			}
+		}
+	}
+}

@@ -97,13 +97,17 @@ func (c *vmConfig) args() []string {
 // cmdline is the kernel's command line.
 //
 // panic=-1 reboots at once, which -no-reboot turns into QEMU's end; an oops leaves
-// locks held, so it panics too.
+// locks held, so it panics too. What takes time at boot and has nothing to do with a
+// network is off: tests of ciphers, audit, another place for the kernel every time.
+// Pages are not cleared before they are handed out, which emulated is a second of
+// each boot.
 //
 // An emulated machine is told what it would find out by holding one clock against
 // another, which fails on a busy host (see hostTSC): the rate of the time-stamp
 // counter, the loops of a delay, and that the timer's interrupt works.
 func (c *vmConfig) cmdline() string {
-	line := "console=ttyS0 quiet panic=-1 oops=panic mitigations=off rdinit=/init tsc=reliable"
+	line := "console=ttyS0 quiet panic=-1 oops=panic mitigations=off rdinit=/init tsc=reliable" +
+		" cryptomgr.notests audit=0 nokaslr init_on_alloc=0"
 	kHz := hostTSC()
 	if c.counts {
 		kHz = 1e6 // an instruction is a nanosecond

@@ -97,6 +97,9 @@ func (e End) bringUp(mtu int) error {
 	if err := linkUp("lo"); err != nil {
 		return err
 	}
+	if err := boundBuffers(); err != nil {
+		return err
+	}
 	c, err := rtnl.Dial()
 	if err != nil {
 		return err
@@ -123,6 +126,19 @@ func (e End) bringUp(mtu int) error {
 		}
 	}
 	return linkUp(e.Dev)
+}
+
+// boundBuffers bounds what may wait in the sockets of the current namespace. An
+// emulated machine beside others moves one or two megabytes a second: what the kernel
+// would let wait by itself, it could not deliver within the time that a flow has to
+// end.
+func boundBuffers() error {
+	for name, value := range map[string]string{"tcp_rmem": "4096 131072 1048576", "tcp_wmem": "4096 16384 1048576"} {
+		if err := os.WriteFile("/proc/sys/net/ipv4/"+name, []byte(value), 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func linkUp(name string) error {

@@ -1,8 +1,9 @@
 // Lanes runs parts of the tests at the same time, and makes one stream of what they say.
 //
-//	lanes PROGRAM NAME...
+//	lanes PROGRAM NAME[,NAME...]...
 //
-// starts "PROGRAM NAME" for every name. Each prints what go test -json prints; lanes
+// starts "PROGRAM NAME" for every name; those that commas join come one after another.
+// Each prints what go test -json prints; lanes
 // prints their lines whole, as they come, with the lane's name at each package: "uring
 // [sid]", since several lanes may run the tests of one package. Standard error is
 // passed on with the name before each line. It ends with 1 if a lane did not end
@@ -19,7 +20,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -29,7 +32,7 @@ const grace = 15 * time.Second
 
 func main() {
 	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: lanes PROGRAM NAME...")
+		fmt.Fprintln(os.Stderr, "usage: lanes PROGRAM NAME[,NAME...]...")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -39,26 +42,26 @@ func main() {
 	}
 }
 
-// run starts every lane, waits for all and reports whether each ended with 0.
-func run(ctx context.Context, program string, names []string, stdout, stderr io.Writer) bool {
+// run starts every group of lanes, waits for all and reports whether each lane ended
+// with 0.
+func run(ctx context.Context, program string, groups []string, stdout, stderr io.Writer) bool {
 	out, errs := &lines{w: stdout}, &lines{w: stderr}
-	ok := make([]bool, len(names))
+	var failed atomic.Bool
 	var wg sync.WaitGroup
-	for i, name := range names {
+	for _, group := range groups {
 		wg.Go(func() {
-			start := time.Now()
-			err := lane(ctx, program, name, out, errs)
-			ok[i] = err == nil
-			errs.print(fmt.Appendf(nil, "%s: %s after %.0f s\n", name, ending(err), time.Since(start).Seconds()))
+			for name := range strings.SplitSeq(group, ",") {
+				start := time.Now()
+				err := lane(ctx, program, name, out, errs)
+				if err != nil {
+					failed.Store(true)
+				}
+				errs.print(fmt.Appendf(nil, "%s: %s after %.0f s\n", name, ending(err), time.Since(start).Seconds()))
+			}
 		})
 	}
 	wg.Wait()
-	for _, o := range ok {
-		if !o {
-			return false
-		}
-	}
-	return true
+	return !failed.Load()
 }
 
 func ending(err error) string {
@@ -71,6 +74,9 @@ func ending(err error) string {
 // lane runs one lane to its end. All its processes are in a group of their own, so
 // that they can be told to end together.
 func lane(ctx context.Context, program, name string, out, errs *lines) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	cmd := exec.CommandContext(ctx, program, name)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }

@@ -123,3 +123,17 @@ func alive(pid string) bool {
 	_, rest, _ := strings.Cut(string(b), ") ")
 	return !strings.HasPrefix(rest, "Z")
 }
+
+// Lanes that commas join come one after another, also after one that failed.
+func TestOneAfterAnother(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	p := script(t, "echo begin $1 >>"+log+"; sleep 0.1; echo end $1 >>"+log+"; [ $1 != a ]\n")
+	var out, errs bytes.Buffer
+	if run(t.Context(), p, []string{"a,b"}, &out, &errs) {
+		t.Error("ended well")
+	}
+	b, err := os.ReadFile(log)
+	if want := "begin a\nend a\nbegin b\nend b\n"; err != nil || string(b) != want {
+		t.Errorf("%q, %v; want %q", b, err, want)
+	}
+}

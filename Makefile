@@ -39,13 +39,13 @@ demo: build ## run every mode this kernel can run between two namespaces (root; 
 	bin/zcbench demo --out '$(OUT)'
 
 .PHONY: test
-test: deps-test build $(GOTESTSUM) ## run every test this machine can run; ends with what was skipped and why
+test: deps-test build $(GOTESTSUM) ## run what a change can break (root; a quarter of an hour); ends with what was skipped and why
 	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true # the tests say what failed
 	@mk/trusted.sh '$(TOOLS)'
 	mk/test.sh '$(GOTESTSUM)'
 
 .PHONY: test-long
-test-long: deps-test build $(GOTESTSUM) ## run the tests that take minutes: floods, kills, hundreds of runs, every cut of a journal (root; half an hour)
+test-long: deps-test build $(GOTESTSUM) ## run all that, with the race detector, and what is too long for it (root; an hour and more): docs/testing.md
 	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true # the tests say what failed
 	@mk/trusted.sh '$(TOOLS)'
 	mk/test-long.sh '$(GOTESTSUM)'

@@ -70,6 +70,13 @@ func helper(what string) int {
 		return 0
 	case "hang":
 		signal.Ignore(syscall.SIGQUIT, syscall.SIGTERM)
+	case "uptime":
+		b, err := os.ReadFile("/proc/uptime")
+		if err != nil {
+			return 1
+		}
+		os.Stdout.Write(b)
+		return 0
 	case "warn":
 		os.WriteFile("/dev/kmsg", []byte("<4>WARNING: made by a test\n"), 0)
 		return 0

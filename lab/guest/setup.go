@@ -133,7 +133,7 @@ func (e End) bringUp(mtu int) error {
 // would let wait by itself, it could not deliver within the time that a flow has to
 // end.
 func boundBuffers() error {
-	for name, value := range map[string]string{"tcp_rmem": "4096 131072 1048576", "tcp_wmem": "4096 16384 1048576"} {
+	for name, value := range map[string]string{"tcp_rmem": "4096 131072 4194304", "tcp_wmem": "4096 16384 1048576"} {
 		if err := os.WriteFile("/proc/sys/net/ipv4/"+name, []byte(value), 0); err != nil {
 			return err
 		}

@@ -127,3 +127,37 @@ func TestAsksTheGuest(t *testing.T) {
 		}
 	}
 }
+
+// What the short run leaves out on one kernel is there, and runs on the other.
+func TestOneKernelOfTwo(t *testing.T) {
+	lists := map[string][]*regexp.Regexp{"not_on_sid": assigned(t, "not_on_sid"), "not_on_backports": assigned(t, "not_on_backports")}
+	everywhere := append(append(assigned(t, "not_in_lab"), assigned(t, "host_only")...), assigned(t, "own_boot")...)
+	hits := map[string]int{}
+	for _, dir := range labPackages(t) {
+		for name := range testFuncs(t, dir) {
+			var left []string
+			for list, patterns := range lists {
+				for _, p := range patterns {
+					if p.MatchString(name) {
+						left, hits[p.String()] = append(left, list), hits[p.String()]+1
+					}
+				}
+			}
+			if len(left) > 1 {
+				t.Errorf("%s: %s is left out on both kernels", dir, name)
+			}
+			for _, p := range everywhere {
+				if len(left) > 0 && p.MatchString(name) {
+					t.Errorf("%s: %s is left out on every kernel already", dir, name)
+				}
+			}
+		}
+	}
+	for list, patterns := range lists {
+		for _, p := range patterns {
+			if hits[p.String()] == 0 {
+				t.Errorf("%s: %s is no test of a package that runs in the lab", list, p)
+			}
+		}
+	}
+}

@@ -38,6 +38,11 @@ own_boot='^TestNamespacesAndModuleComeAndGo$'
 # run has them there too.
 host_only='^TestJournal|^TestCreateBesideFinish$|^TestLockBesideSweep$'
 
+# The longest of those that are about our own code more than about the kernel run on
+# one of the two kernels in the short run: these are left out on the one named.
+not_on_sid='^TestLabKill$|^TestZcrxNoDevice$|^TestLabLayouts$|^TestLabBatches$'
+not_on_backports='^TestLabRunRestores$|^TestMultishotTransfer$|^TestTailWraps$|^TestLabNoDeviceCopies$|^TestLabSend$|^TestIntegrationLatencyOfLateReader$'
+
 # no_lab says why the lab cannot be had, where it cannot.
 no_lab() {
 	# shellcheck disable=SC2086
@@ -65,7 +70,13 @@ lab() {
 
 kernel() {
 	local why said run limit=10m skip="$not_in_lab|$own_boot"
-	if [ -n "$long" ]; then limit=70m; else skip+="|$host_only"; fi
+	if [ -n "$long" ]; then limit=70m; else
+		skip+="|$host_only"
+		case $1 in
+		sid) skip+="|$not_on_sid" ;;
+		trixie-backports) skip+="|$not_on_backports" ;;
+		esac
+	fi
 	why=$(no_lab)
 	if [ -n "$why" ]; then
 		echo "SKIPPED: the tests that run in the lab: $why" >&2

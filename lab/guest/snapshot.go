@@ -24,6 +24,19 @@ type fileState struct {
 	mtime time.Time // of a file
 }
 
+// inMemory returns an error unless root is on a file system in memory. What a job leaves
+// below the root is removed: that is a guest's alone to do, never a host's.
+func inMemory(root string) error {
+	var st unix.Statfs_t
+	if err := unix.Statfs(root, &st); err != nil {
+		return &fs.PathError{Op: "statfs", Path: root, Err: err}
+	}
+	if st.Type != unix.RAMFS_MAGIC && st.Type != unix.TMPFS_MAGIC {
+		return fmt.Errorf("%s is on a file system of type %#x, not in memory: this is no guest of the lab", root, st.Type)
+	}
+	return nil
+}
+
 // takeSnapshot notes all below root that is on its file system.
 func takeSnapshot(root string) (snapshot, error) {
 	s := snapshot{}

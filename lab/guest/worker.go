@@ -24,7 +24,10 @@ type worker struct {
 
 // loop ends with an error of the machine, or when the host has gone.
 func (w *worker) loop() error {
-	err := setupOnce(&w.spec)
+	err := inMemory("/")
+	if err == nil {
+		err = setupOnce(&w.spec)
+	}
 	if err == nil {
 		w.base, err = takeSnapshot("/")
 	}

@@ -3,7 +3,9 @@
 #
 #   pure     packages whose tests depend on nothing but the code and testdata: with the
 #            race detector, in parallel; what has passed before is not run again
-#   host     all other packages, on this machine
+#   others   packages that move no flows over this machine, one after another
+#   host     all other packages, on this machine, one after another: the kernel's count
+#            of what eBPF programs cost is on or off for all flows of a machine
 #   lab      the lab's own tests, and those that need a machine of their own
 #   KERNEL   the soft NIC's and the data paths' tests, in one boot of the lab's KERNEL
 #            (sid, trixie-backports)
@@ -13,13 +15,16 @@
 # io_uring engines, as make build makes them.
 set -euo pipefail
 
-here=$PWD
+folder=$PWD
 status=0
 long=${ZCBENCH_TEST_LONG:+1}
 engines=(-tags giouring -ldflags=-checklinkname=0 -vet=off)
 
 pure=(./bench/paired ./bench/probed ./bench/versus ./bpf/prom ./internal/pairwise ./internal/plaintext ./matrix ./report ./results/gobench
 	./setting ./stat ./units ./wire ./zc/held)
+
+others=(./agent ./bench/field ./cmd/internal/cli ./compare ./counter ./doctor ./gate ./host ./internal/asleep ./internal/cmdline ./internal/denied
+	./internal/interrupt ./internal/trust ./lab/guest ./lease ./mk ./mk/lanes ./place ./power ./results ./rtnl ./tune)
 
 lab_packages=(./lab/softnictest ./bpf ./uring ./nic ./dmabuf ./lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap)
 
@@ -45,6 +50,33 @@ not_on_backports='^TestLabRunRestores$|^TestMultishotTransfer$|^TestTailWraps$|^
 
 # no_lab says why the lab cannot be had, where it cannot.
 no_lab() {
+	# shellcheck disable=SC2086
+	sh mk/lab-need.sh ${LAB_PACKAGES-} 2>/dev/null
+}
+
+pure() {
+	CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m "${pure[@]}" || status=1
+}
+
+# here PACKAGE... runs packages on this machine.
+here() {
+	local race=()
+	[ -z "$long" ] || race=(-race)
+	CGO_ENABLED=${long:-0} go test "${engines[@]}" "${race[@]}" -json -count=1 -p 1 -timeout 80m -skip "$in_lab" "$@" || status=1
+}
+
+others() {
+	here "${others[@]}"
+}
+
+host() {
+	local packages
+	CGO_ENABLED=0 go test -vet=off -json -count=1 -run '^TestEngines$|^TestScript$/^engines$' ./uring ./cmd/zcbench || status=1
+	mapfile -t packages < <(go list ./... | grep -v '/lab$\|/lab/softnictest$' | grep -vxF "$(go list "${pure[@]}" "${others[@]}")")
+	here "${packages[@]}"
+}
+
+lab() {
 	# shellcheck disable=SC2086
 	sh mk/lab-need.sh ${LAB_PACKAGES-} 2>/dev/null
 }
@@ -82,20 +114,20 @@ kernel() {
 		echo "SKIPPED: the tests that run in the lab: $why" >&2
 		return
 	fi
-	if ! said=$("$here/bin/zcbench" lab build --kernel "$1" 2>&1); then
+	if ! said=$("$folder/bin/zcbench" lab build --kernel "$1" 2>&1); then
 		echo "FAILED: the lab could not be built for $1: $said" >&2
 		status=1
 		return
 	fi
 	export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1
 	run=(go test "${engines[@]}" -json -count=1 -timeout 80m)
-	"$here/bin/zcbench" lab up --kernel "$1" -- "${run[@]}" -p 2 -shuffle on -exec "$here/bin/zcbench lab exec --timeout $limit --" \
+	"$folder/bin/zcbench" lab up --kernel "$1" -- "${run[@]}" -p 2 -shuffle on -exec "$folder/bin/zcbench lab exec --timeout $limit --" \
 		-skip "$skip" $(shuf -e "${lab_packages[@]}") || status=1
-	"${run[@]}" -run "$own_boot" -exec "$here/bin/zcbench lab exec --kernel $1 --timeout $limit --" ./lab/softnictest || status=1
+	"${run[@]}" -run "$own_boot" -exec "$folder/bin/zcbench lab exec --kernel $1 --timeout $limit --" ./lab/softnictest || status=1
 }
 
 case $1 in
-pure | host | lab) "$1" ;;
+pure | others | host | lab) "$1" ;;
 *) kernel "$1" ;;
 esac
 exit $status

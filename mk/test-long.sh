@@ -11,4 +11,4 @@ fi
 
 export ZCBENCH_TEST_LONG=1 ZCBENCH_LEASE_KILLS=${ZCBENCH_LEASE_KILLS:-50} ZCBENCH_LEASE_SEED=${SEED:-1}
 # shellcheck disable=SC2086
-exec go run ./mk/lanes mk/lane.sh pure,host,lab ${LAB_KERNELS:-sid trixie-backports}
+exec go run ./mk/lanes mk/lane.sh host pure,others,lab ${LAB_KERNELS:-sid trixie-backports}

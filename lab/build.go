@@ -55,6 +55,7 @@ type BuildOptions struct {
 type Built struct {
 	Suite, Release string
 	Vmlinuz        string // path of the kernel image
+	Vmlinux        string // path of the unpacked kernel; empty: there is none
 	Module         string // path of softnic.ko
 }
 
@@ -224,7 +225,7 @@ func (c *cache) build(ctx context.Context, suite string, lf *lockFile, refresh b
 	if err := c.makeModule(ctx, k, log); err != nil {
 		return Built{}, err
 	}
-	return Built{suite, k.Release, c.path("kernels", k.Release, "vmlinuz"),
+	return Built{suite, k.Release, c.path("kernels", k.Release, "vmlinuz"), c.makeVmlinux(k.Release, log),
 		c.path("modules", moduleKey(k.Release), "softnic.ko")}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -119,7 +120,7 @@ func (c *cache) readLock() (*lockFile, error) {
 		return nil, err
 	}
 	for i, k := range lf.Kernels {
-		if k == nil || !packageName.MatchString(k.Suite) || !kernelRelease.MatchString(k.Release) {
+		if k == nil || !packageName().MatchString(k.Suite) || !kernelRelease().MatchString(k.Release) {
 			return nil, fmt.Errorf("%s: kernel %d has a bad suite or release", c.path("lock.json"), i+1)
 		}
 	}
@@ -134,8 +135,8 @@ type entry struct {
 	names *regexp.Regexp
 }
 
-var entries = func() []entry {
-	release := strings.Trim(kernelRelease.String(), "^$")
+var entries = sync.OnceValue(func() []entry {
+	release := strings.Trim(kernelRelease().String(), "^$")
 	names := func(format string) *regexp.Regexp { return regexp.MustCompile(fmt.Sprintf("^"+format+"$", release)) }
 	plain := func(k *Kernel) string { return k.Release }
 	return []entry{
@@ -145,12 +146,12 @@ var entries = func() []entry {
 		{"selftests", plain, names("%s")},
 		{"drivers", plain, names("%s")},
 	}
-}()
+})
 
 // prune removes kernels, toolchains and modules that lock.json no longer names,
 // and nothing that does not have the name of one.
 func (c *cache) prune(lf *lockFile) {
-	for _, e := range entries {
+	for _, e := range entries() {
 		all, _ := os.ReadDir(c.path(e.dir))
 		for _, d := range all {
 			inUse := slices.ContainsFunc(lf.Kernels, func(k *Kernel) bool { return e.name(k) == d.Name() })

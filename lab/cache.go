@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/internal/trust"
 )
 
@@ -120,10 +121,10 @@ func (c *cache) folder(fill func(tmp string) error, elem ...string) error {
 const tempPrefix = ".partial-"
 
 // partial matches the names that os.MkdirTemp and os.CreateTemp make of tempPrefix.
-var partial = regexp.MustCompile(`^\.partial-[0-9]+$`)
+var partial = lazy.Regexp(`^\.partial-[0-9]+$`)
 
 // sweep removes what an interrupted set-up left. The caller holds the lock.
-func (c *cache) sweep(dir string) { removeAll(dir, partial) }
+func (c *cache) sweep(dir string) { removeAll(dir, partial()) }
 
 // removeAll removes the entries of dir whose whole names match.
 func removeAll(dir string, names *regexp.Regexp) {

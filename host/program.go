@@ -6,10 +6,11 @@ import (
 	"io"
 	"os"
 	"path"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // agentDirEnv names the folder on ssh hosts in which ours is made, instead of
@@ -52,14 +53,14 @@ func readProgram(path string) (p program, err error) {
 }
 
 // plainPath is a path that is itself within double quotes of any shell.
-var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/+-]*$`)
+var plainPath = lazy.Regexp(`^/[A-Za-z0-9._/+-]*$`)
 
 // agentDir is our folder within the one that the user names; "" if they name none.
 func agentDir(in string) (string, error) {
 	switch {
 	case in == "":
 		return "", nil
-	case !plainPath.MatchString(in):
+	case !plainPath().MatchString(in):
 		return "", specErrorf("%s=%q: must be an absolute path of letters, digits and ./_+-", agentDirEnv, in)
 	case slices.Contains(strings.Split(in, "/"), ".."):
 		return "", specErrorf("%s=%q: must be a path without \"..\"", agentDirEnv, in)

@@ -6,11 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/internal/trust"
 )
 
@@ -19,7 +19,7 @@ import (
 const unusedTime = 30 * 24 * time.Hour
 
 // programDir is the name of a program's folder: its SHA-256.
-var programDir = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var programDir = lazy.Regexp(`^[0-9a-f]{64}$`)
 
 // partPrefix begins the names of programs that are being copied.
 const partPrefix = ".part."
@@ -49,7 +49,7 @@ func RemoveUnused(dir string, now time.Time) (removed []string, err error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if !programDir.MatchString(e.Name()) || !e.IsDir() {
+		if !programDir().MatchString(e.Name()) || !e.IsDir() {
 			continue
 		}
 		was, rerr := removeProgram(root, e.Name(), now)

@@ -204,7 +204,7 @@ func (a *apt) download(ctx context.Context, p debPackage, dir string) (string, e
 }
 
 // clean removes downloaded archives: what was needed of them is unpacked.
-func (a *apt) clean() { removeAll(filepath.Join(a.dir, "archives"), archiveName) }
+func (a *apt) clean() { removeAll(filepath.Join(a.dir, "archives"), archiveName()) }
 
 // checkSHA256 holds a file against what the package lists say.
 func checkSHA256(path, want string) error {

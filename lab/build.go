@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -55,6 +56,7 @@ type BuildOptions struct {
 type Built struct {
 	Suite, Release string
 	Vmlinuz        string // path of the kernel image
+	Vmlinux        string // path of the unpacked kernel; empty: there is none
 	Module         string // path of softnic.ko
 }
 
@@ -118,7 +120,7 @@ func (c *cache) readLock() (*lockFile, error) {
 		return nil, err
 	}
 	for i, k := range lf.Kernels {
-		if k == nil || !packageName.MatchString(k.Suite) || !kernelRelease.MatchString(k.Release) {
+		if k == nil || !packageName().MatchString(k.Suite) || !kernelRelease().MatchString(k.Release) {
 			return nil, fmt.Errorf("%s: kernel %d has a bad suite or release", c.path("lock.json"), i+1)
 		}
 	}
@@ -133,8 +135,8 @@ type entry struct {
 	names *regexp.Regexp
 }
 
-var entries = func() []entry {
-	release := strings.Trim(kernelRelease.String(), "^$")
+var entries = sync.OnceValue(func() []entry {
+	release := strings.Trim(kernelRelease().String(), "^$")
 	names := func(format string) *regexp.Regexp { return regexp.MustCompile(fmt.Sprintf("^"+format+"$", release)) }
 	plain := func(k *Kernel) string { return k.Release }
 	return []entry{
@@ -144,12 +146,12 @@ var entries = func() []entry {
 		{"selftests", plain, names("%s")},
 		{"drivers", plain, names("%s")},
 	}
-}()
+})
 
 // prune removes kernels, toolchains and modules that lock.json no longer names,
 // and nothing that does not have the name of one.
 func (c *cache) prune(lf *lockFile) {
-	for _, e := range entries {
+	for _, e := range entries() {
 		all, _ := os.ReadDir(c.path(e.dir))
 		for _, d := range all {
 			inUse := slices.ContainsFunc(lf.Kernels, func(k *Kernel) bool { return e.name(k) == d.Name() })
@@ -224,7 +226,7 @@ func (c *cache) build(ctx context.Context, suite string, lf *lockFile, refresh b
 	if err := c.makeModule(ctx, k, log); err != nil {
 		return Built{}, err
 	}
-	return Built{suite, k.Release, c.path("kernels", k.Release, "vmlinuz"),
+	return Built{suite, k.Release, c.path("kernels", k.Release, "vmlinuz"), c.makeVmlinux(k.Release, log),
 		c.path("modules", moduleKey(k.Release), "softnic.ko")}, nil
 }
 

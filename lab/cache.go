@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/internal/trust"
 )
 
@@ -19,7 +20,7 @@ import (
 //	CACHEDIR.TAG               says that the folder is the lab's
 //	lock.json                  the versions resolved at set-up
 //	apt/SUITE/                 private apt state (package lists, archives while they are being unpacked)
-//	kernels/RELEASE/           vmlinuz
+//	kernels/RELEASE/           vmlinuz, and vmlinux, unpacked from it
 //	toolchains/SUITE-RELEASE/  an unpacked Debian with the compiler and headers of that kernel
 //	modules/RELEASE-HASH/      softnic.ko, HASH over the module's sources
 //	accel.json                 whether KVM boots these kernels here
@@ -120,10 +121,10 @@ func (c *cache) folder(fill func(tmp string) error, elem ...string) error {
 const tempPrefix = ".partial-"
 
 // partial matches the names that os.MkdirTemp and os.CreateTemp make of tempPrefix.
-var partial = regexp.MustCompile(`^\.partial-[0-9]+$`)
+var partial = lazy.Regexp(`^\.partial-[0-9]+$`)
 
 // sweep removes what an interrupted set-up left. The caller holds the lock.
-func (c *cache) sweep(dir string) { removeAll(dir, partial) }
+func (c *cache) sweep(dir string) { removeAll(dir, partial()) }
 
 // removeAll removes the entries of dir whose whole names match.
 func removeAll(dir string, names *regexp.Regexp) {
@@ -162,6 +163,15 @@ func (c *cache) writeJSON(v any, elem ...string) error {
 // writeFileAtomic writes a file so that readers see the old or the new
 // content, never a part.
 func writeFileAtomic(path string, data []byte, mode os.FileMode) error {
+	return writeAtomic(path, mode, func(f *os.File) error {
+		_, err := f.Write(data)
+		return err
+	})
+}
+
+// writeAtomic is writeFileAtomic for what fill writes; its error leaves things as they
+// were.
+func writeAtomic(path string, mode os.FileMode, fill func(*os.File) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
@@ -170,7 +180,7 @@ func writeFileAtomic(path string, data []byte, mode os.FileMode) error {
 		return err
 	}
 	defer os.Remove(f.Name())
-	if _, err = f.Write(data); err == nil {
+	if err = fill(f); err == nil {
 		err = f.Chmod(mode)
 	}
 	if err == nil {

@@ -6,9 +6,10 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 const (
@@ -30,7 +31,7 @@ type mirror struct {
 
 // dated matches the addresses of snapshots, as snapshot.debian.org has them:
 // the time is part of the name, so nobody can take an old one for the newest.
-var dated = regexp.MustCompile(`/[0-9]{8}T[0-9]{6}Z(/|$)`)
+var dated = lazy.Regexp(`/[0-9]{8}T[0-9]{6}Z(/|$)`)
 
 // sources is the sources.list of suite. A backports suite needs the stable
 // release under it.
@@ -52,7 +53,7 @@ func findMirror(ctx context.Context) (mirror, error) {
 	if err != nil {
 		return mirror{}, err
 	}
-	m := mirror{at, dated.MatchString(at)}
+	m := mirror{at, dated().MatchString(at)}
 	switch v := os.Getenv(snapshotEnv); v {
 	case "":
 	case "0", "1":

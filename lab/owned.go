@@ -46,7 +46,7 @@ func (c *cache) checkLinks() error {
 
 // apart reports whether an entry of the cache is none that is read with the rest.
 func apart(rel string) bool {
-	if partial.MatchString(filepath.Base(rel)) {
+	if partial().MatchString(filepath.Base(rel)) {
 		return true // half of an entry: never used
 	}
 	f := strings.Split(rel, "/")
@@ -124,7 +124,7 @@ func (c *cache) claim() error {
 	}
 	for _, e := range all {
 		switch name := e.Name(); {
-		case partial.MatchString(name):
+		case partial().MatchString(name):
 		case !older[name]:
 			return c.notOurs("it holds " + name)
 		case !c.has("lock"):

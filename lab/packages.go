@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // debPackage is one paragraph of a Debian Packages index
@@ -22,21 +23,21 @@ type debPackage struct {
 // What package lists and apt say becomes arguments and paths: names that could be
 // taken for an option or lead elsewhere are refused (Debian policy 5.6.1, 5.6.12).
 var (
-	packageName    = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`)
-	packageVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+~:-]*$`)
-	archiveName    = regexp.MustCompile(`^[a-z0-9][0-9A-Za-z.+~%_-]*\.deb$`)
-	sha256Hex      = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	kernelRelease  = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+\+[0-9A-Za-z.~+]+-amd64$`)
+	packageName    = lazy.Regexp(`^[a-z0-9][a-z0-9+.-]+$`)
+	packageVersion = lazy.Regexp(`^[0-9A-Za-z][0-9A-Za-z.+~:-]*$`)
+	archiveName    = lazy.Regexp(`^[a-z0-9][0-9A-Za-z.+~%_-]*\.deb$`)
+	sha256Hex      = lazy.Regexp(`^[0-9a-f]{64}$`)
+	kernelRelease  = lazy.Regexp(`^[0-9]+\.[0-9]+\.[0-9]+\+[0-9A-Za-z.~+]+-amd64$`)
 )
 
 // check refuses a package that cannot be one of Debian's.
 func (p debPackage) check() error {
 	switch {
-	case !packageName.MatchString(p.Name):
+	case !packageName().MatchString(p.Name):
 		return fmt.Errorf("bad package name %q", p.Name)
-	case !packageVersion.MatchString(p.Version):
+	case !packageVersion().MatchString(p.Version):
 		return fmt.Errorf("package %s: bad version %q", p.Name, p.Version)
-	case !sha256Hex.MatchString(p.SHA256):
+	case !sha256Hex().MatchString(p.SHA256):
 		return fmt.Errorf("package %s: bad SHA-256 %q", p.Name, p.SHA256)
 	}
 	return nil
@@ -62,7 +63,7 @@ func parseURIs(out string) ([]archiveFile, error) {
 			return nil, fmt.Errorf("apt-get --print-uris: bad size in %q", line)
 		}
 		sum := strings.TrimPrefix(f[len(f)-1], "SHA256:")
-		if !archiveName.MatchString(f[1]) || !sha256Hex.MatchString(sum) {
+		if !archiveName().MatchString(f[1]) || !sha256Hex().MatchString(sum) {
 			return nil, fmt.Errorf("apt-get --print-uris: bad name or hash in %q", line)
 		}
 		files = append(files, archiveFile{f[1], size, sum})
@@ -117,7 +118,7 @@ func parsePackages(r io.Reader) ([]debPackage, error) {
 
 // kernelImage matches the packages that hold a bootable image and nothing
 // else: signed, or not yet signed.
-var kernelImage = regexp.MustCompile(`^linux-binary-(unsigned-)?(\d+)\.(\d+)\.(\d+)\+([0-9A-Za-z.~+]+)-amd64$`)
+var kernelImage = lazy.Regexp(`^linux-binary-(unsigned-)?(\d+)\.(\d+)\.(\d+)\+([0-9A-Za-z.~+]+)-amd64$`)
 
 // newestKernel picks the newest 7.x (or later) kernel that has an image and the
 // headers to build a module for it. Variants (cloud, rt) do not match.
@@ -130,7 +131,7 @@ func newestKernel(all []debPackage) (release string, image debPackage, err error
 	}
 	var best [3]int
 	for _, p := range all {
-		m := kernelImage.FindStringSubmatch(p.Name)
+		m := kernelImage().FindStringSubmatch(p.Name)
 		if m == nil {
 			continue
 		}

@@ -44,7 +44,7 @@ func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error
 	if p.img, err = o.image(ctx, built[0], log); err != nil {
 		return nil, err
 	}
-	p.cfg = vmConfig{vmlinuz: built[0].Vmlinuz, initramfs: p.img, extra: o.QEMU,
+	p.cfg = vmConfig{vmlinuz: built[0].Vmlinuz, vmlinux: built[0].Vmlinux, initramfs: p.img, extra: o.QEMU,
 		cpus: cmp.Or(o.CPUs, DefaultCPUs), memMiB: cmp.Or(o.MemMiB, DefaultMemMiB)}
 	p.cfg.kvm = !o.NoKVM && !o.CountTime && c.kvmBoots(ctx, built[0], o.Init, log)
 	p.cfg.counts = o.CountTime || o.CountEmulated && !p.cfg.kvm

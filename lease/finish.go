@@ -182,7 +182,7 @@ func globEscape(dir string) string {
 // sweep removes the lock files of the dead.
 func sweep(dir string) {
 	files, _ := filepath.Glob(filepath.Join(globEscape(dir), "*.lock"))
-	files = slices.DeleteFunc(files, func(path string) bool { return !lockName.MatchString(filepath.Base(path)) })
+	files = slices.DeleteFunc(files, func(path string) bool { return !lockName().MatchString(filepath.Base(path)) })
 	if len(files) == 0 {
 		return
 	}
@@ -239,7 +239,7 @@ func finishOne(path, boot string, o FinishOptions) *Report {
 	mine := awaitDeath(f)
 	j, err := read(f)
 	if errors.Is(err, errEmpty) {
-		if mine && !o.DryRun && journalName.MatchString(filepath.Base(path)) && same(f, path) {
+		if mine && !o.DryRun && journalName().MatchString(filepath.Base(path)) && same(f, path) {
 			os.Remove(path) // killed before it set anything
 		}
 		return nil

@@ -3,15 +3,16 @@ package lease
 import (
 	"os"
 	"path/filepath"
-	"regexp"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // What we make in a folder has names of these forms, and nothing else is removed
 // there: a user may have named a folder that has other things in it.
 var (
-	journalName = regexp.MustCompile(`^[0-9]+-[0-9]+-[0-9]+\.lease$`)
-	lockName    = regexp.MustCompile(`^(dev-[0-9]+-[0-9]+|netns-[0-9]+|host)\.lock$`)
-	besideName  = regexp.MustCompile(`^(\.[0-9]+-[0-9]+-[0-9]+\.lease\.new|[0-9]+-[0-9]+-[0-9]+\.lease\.damaged)$`)
+	journalName = lazy.Regexp(`^[0-9]+-[0-9]+-[0-9]+\.lease$`)
+	lockName    = lazy.Regexp(`^(dev-[0-9]+-[0-9]+|netns-[0-9]+|host)\.lock$`)
+	besideName  = lazy.Regexp(`^(\.[0-9]+-[0-9]+-[0-9]+\.lease\.new|[0-9]+-[0-9]+-[0-9]+\.lease\.damaged)$`)
 )
 
 // folderName is what the folders are called that are made for journals alone.
@@ -29,7 +30,7 @@ func madeForUs(dir string) bool {
 		return false
 	}
 	for _, e := range entries {
-		if n := e.Name(); !journalName.MatchString(n) && !lockName.MatchString(n) && !besideName.MatchString(n) && n != gateFile {
+		if n := e.Name(); !journalName().MatchString(n) && !lockName().MatchString(n) && !besideName().MatchString(n) && n != gateFile {
 			return filepath.Base(dir) == folderName
 		}
 	}

@@ -3,12 +3,12 @@ package lease
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/cmdline"
+	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/stream"
 	"golang.org/x/sys/unix"
 )
@@ -150,13 +150,13 @@ func (u *undoing) look(i int) *StepReport {
 }
 
 // simple are values that can be given to a shell.
-var simple = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9_. -]*$`)
+var simple = lazy.Regexp(`^[A-Za-z0-9_.][A-Za-z0-9_. -]*$`)
 
 // byHand is what a user can do about a setting of the host that is not restored
 // because zcbench does not set such: an older version may have.
 func (u *undoing) byHand(s Step) string {
 	command := ""
-	if name, ok := strings.CutPrefix(s.Name, "sysctl "); ok && simple.MatchString(name) && simple.MatchString(s.Before) {
+	if name, ok := strings.CutPrefix(s.Name, "sysctl "); ok && simple().MatchString(name) && simple().MatchString(s.Before) {
 		command = fmt.Sprintf(": sysctl -w %s='%s'", name, s.Before)
 	}
 	return "if what the journal says is right, set it by hand" + command + "; then, if nothing else is left of it: rm " + cmdline.Word(u.journal.Path)

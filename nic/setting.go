@@ -3,11 +3,11 @@ package nic
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/setting"
 )
 
@@ -36,7 +36,7 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 			return s, fmt.Errorf("setting %.80q: %s takes nothing more", name, word)
 		}
 	case "feature":
-		if !featureName.MatchString(arg) {
+		if !featureName().MatchString(arg) {
 			return s, fmt.Errorf("setting %.80q: want the kernel's name of a feature, such as rx-gro", name)
 		}
 	}
@@ -83,7 +83,7 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 }
 
 // featureName is what the kernel can call a feature (ETH_GSTRING_LEN is 32).
-var featureName = regexp.MustCompile(`^[a-z0-9_-]{1,31}$`)
+var featureName = lazy.Regexp(`^[a-z0-9_-]{1,31}$`)
 
 // CheckSetting refuses a setting that no interface has, and a value that it could
 // not have, without an interface to look at.

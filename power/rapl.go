@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 var raplKind = kind{inBand: true, summary: "energy counters of the CPU packages (powercap)", example: "rapl",
@@ -76,7 +76,7 @@ type raplZone struct {
 	total   int64 // uJ since the first read
 }
 
-var raplName = regexp.MustCompile(`^intel-rapl:(\d+)(?::(\d+))?$`)
+var raplName = lazy.Regexp(`^intel-rapl:(\d+)(?::(\d+))?$`)
 
 func openRAPL(root string, uncertainty float64) (*rapl, error) {
 	entries, err := os.ReadDir(root)
@@ -86,7 +86,7 @@ func openRAPL(root string, uncertainty float64) (*rapl, error) {
 	r := &rapl{now: counter.Monotonic, info: Info{Name: "rapl", Scope: ScopePackage, MinInterval: 10 * time.Millisecond, Uncertainty: uncertainty, Averages: time.Millisecond}}
 	var names []string
 	for _, e := range entries {
-		if raplName.MatchString(e.Name()) {
+		if raplName().MatchString(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}
@@ -114,7 +114,7 @@ func openRAPL(root string, uncertainty float64) (*rapl, error) {
 func (r *rapl) add(dir, entry string) (Channel, error) {
 	name := zoneName(dir)
 	c := Channel{Kind: Energy, Scope: ScopePackage, Part: true}
-	ids := raplName.FindStringSubmatch(entry)
+	ids := raplName().FindStringSubmatch(entry)
 	switch {
 	case ids[2] != "":
 		parent := zoneName(filepath.Join(filepath.Dir(dir), "intel-rapl:"+ids[1]))

@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"math"
 	"net"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gosnmp/gosnmp"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 var snmpKind = kind{summary: "power distribution unit over SNMP (APC, Raritan, any OID)", example: "snmp=apc@pdu.example?outlet=3",
@@ -47,7 +48,7 @@ const (
 	raritanActive     = ".5"                                 // SensorTypeEnumeration activePower, W
 )
 
-var oidForm = regexp.MustCompile(`^\.?\d+(\.\d+)+$`)
+var oidForm = lazy.Regexp(`^\.?\d+(\.\d+)+$`)
 
 // snmpSets are the options that can stand together for each vendor: what is
 // asked for. Those of the protocol are for all.
@@ -171,7 +172,7 @@ const snmpKindExample = "snmp=apc@pdu.example?outlet=3"
 
 func (p *snmpPlan) generic(oid, scale string) error {
 	for _, o := range snmpList(oid) {
-		if !oidForm.MatchString(o) {
+		if !oidForm().MatchString(o) {
 			return fmt.Errorf("oid %q: must be numbers joined by dots", o)
 		}
 		p.oids = append(p.oids, "."+strings.TrimPrefix(o, "."))

@@ -6,11 +6,12 @@ import (
 	"maps"
 	"math"
 	"net/url"
-	"regexp"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // Spec names a source: NAME, NAME=TARGET, and options after a question mark,
@@ -41,8 +42,8 @@ func (s Spec) String() string {
 }
 
 var (
-	programName = regexp.MustCompile(`^(\[|[A-Za-z0-9._+-]{1,64})$`)
-	assignment  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=[^"'$` + "`" + `\\]*$`)
+	programName = lazy.Regexp(`^(\[|[A-Za-z0-9._+-]{1,64})$`)
+	assignment  = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*=[^"'$` + "`" + `\\]*$`)
 )
 
 // program is the name of the program that a shell's command begins with, after
@@ -50,10 +51,10 @@ var (
 // taken for it could be a secret.
 func program(command string) string {
 	for word := range strings.FieldsSeq(command) {
-		if assignment.MatchString(word) {
+		if assignment().MatchString(word) {
 			continue
 		}
-		if word = word[strings.LastIndexByte(word, '/')+1:]; programName.MatchString(word) {
+		if word = word[strings.LastIndexByte(word, '/')+1:]; programName().MatchString(word) {
 			return word
 		}
 		break
@@ -165,7 +166,7 @@ func ParseSpec(text string) (Spec, error) {
 
 // plainName is a name that was mistyped; a command in its place is not repeated.
 func plainName(name string) string {
-	if len(name) > 20 || !programName.MatchString(name) {
+	if len(name) > 20 || !programName().MatchString(name) {
 		return "of no known name"
 	}
 	return strconv.Quote(name)

@@ -1,18 +1,19 @@
 package report
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // decimal is a figure in a message. Whole numbers are left alone: they name
 // CPUs, queues and flow positions.
-var decimal = regexp.MustCompile(`\d+\.\d+`)
+var decimal = lazy.Regexp(`\d+\.\d+`)
 
 // mask is a message without its figures: messages with equal masks say the same
 // of different runs.
-func mask(text string) string { return decimal.ReplaceAllString(text, "#") }
+func mask(text string) string { return decimal().ReplaceAllString(text, "#") }
 
 // blend is one message for many that differ only in their figures, each of
 // which becomes a range: "foreign load 0.12..0.31 cores on CPU 1".
@@ -22,13 +23,13 @@ type blend struct {
 }
 
 func newBlend(text string) *blend {
-	figures := decimal.FindAllString(text, -1)
-	return &blend{words: decimal.Split(text, -1), lo: figures, hi: append([]string(nil), figures...)}
+	figures := decimal().FindAllString(text, -1)
+	return &blend{words: decimal().Split(text, -1), lo: figures, hi: append([]string(nil), figures...)}
 }
 
 // add widens the ranges by a message with the same mask.
 func (b *blend) add(text string) {
-	for i, f := range decimal.FindAllString(text, -1) {
+	for i, f := range decimal().FindAllString(text, -1) {
 		if figure(f) < figure(b.lo[i]) {
 			b.lo[i] = f
 		}

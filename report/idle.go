@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 
+	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/stat"
@@ -17,8 +17,8 @@ import (
 // idleMetric are the metrics of a CPU's idle states, ghzMetric those of its
 // frequency while not idle (docs/schema.md).
 var (
-	idleMetric = regexp.MustCompile(`^cpuidle_cpu(\d+)_(.+)_cores$`)
-	ghzMetric  = regexp.MustCompile(`^pmu_cpu(\d+)_ghz$`)
+	idleMetric = lazy.Regexp(`^cpuidle_cpu(\d+)_(.+)_cores$`)
+	ghzMetric  = lazy.Regexp(`^pmu_cpu(\d+)_ghz$`)
 )
 
 // idleTable is what a host's CPUs did while they had nothing to do, in the runs
@@ -71,12 +71,12 @@ func idleOf(hosts []*results.Host) idleTable {
 	}
 	for _, h := range hosts {
 		for _, m := range h.Metrics {
-			if f := idleMetric.FindStringSubmatch(m.Name); f != nil {
+			if f := idleMetric().FindStringSubmatch(m.Name); f != nil {
 				if !slices.Contains(t.states, f[2]) {
 					t.states = append(t.states, f[2])
 				}
 				add(f[1], f[2], 100*m.Value)
-			} else if f := ghzMetric.FindStringSubmatch(m.Name); f != nil {
+			} else if f := ghzMetric().FindStringSubmatch(m.Name); f != nil {
 				add(f[1], ghzColumn, m.Value)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"image/color"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/stat"
 )
@@ -371,13 +371,13 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 
 // namespaces are the names of its language, which a plot inside a page does not
 // need.
-var namespaces = regexp.MustCompile(`\s+xmlns(:xlink)?="[^"]*"`)
+var namespaces = lazy.Regexp(`\s+xmlns(:xlink)?="[^"]*"`)
 
 // Inline is the plot as an element of a page: it takes the width that there is.
 func (f Figure) Inline() string {
 	_, element, _ := strings.Cut(string(f.SVG), "<svg ") // what stands before is of a file of its own
 	head, rest, _ := strings.Cut(element, ">")
-	return `<svg role="img" aria-label="` + html.EscapeString(f.Title) + `" ` + namespaces.ReplaceAllString(head, "") + ">" + rest
+	return `<svg role="img" aria-label="` + html.EscapeString(f.Title) + `" ` + namespaces().ReplaceAllString(head, "") + ">" + rest
 }
 
 // WritePlot writes a plot as a file of its own.

@@ -145,7 +145,7 @@ func (s *PowerSource) Check() error {
 }
 
 func checkScope(s string) error {
-	if !flagName.MatchString(s) {
+	if !flagName().MatchString(s) {
 		return fmt.Errorf("scope %q", s)
 	}
 	return nil

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -153,14 +153,14 @@ func checkSeries(all []results.Series) error {
 }
 
 // flagName is what a machine-readable mark looks like.
-var flagName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+var flagName = lazy.Regexp(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 func checkFlags(flags []string) error {
 	if len(flags) > mostFlags {
 		return fmt.Errorf("%d flags", len(flags))
 	}
 	for _, f := range flags {
-		if !flagName.MatchString(f) {
+		if !flagName().MatchString(f) {
 			return fmt.Errorf("flag %q", f)
 		}
 	}

@@ -8,10 +8,11 @@ package cmdline
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // Hidden stands for words that are not shown.
@@ -25,9 +26,9 @@ var open = []string{"--addr", "--channels", "--cpus", "--dev", "--duration", "--
 var (
 	// harmless are values and names of files and commands: nothing that a terminal
 	// or a shell takes for more than it is, no URL with a user and a password.
-	harmless = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_.:/@,%+=-]{0,99}$`)
-	flagName = regexp.MustCompile(`^--[a-z][a-z-]{0,30}$`)
-	hostKind = regexp.MustCompile(`^ssh(\+sudo)?:(//)?`)
+	harmless = lazy.Regexp(`^[A-Za-z0-9_./][A-Za-z0-9_.:/@,%+=-]{0,99}$`)
+	flagName = lazy.Regexp(`^--[a-z][a-z-]{0,30}$`)
+	hostKind = lazy.Regexp(`^ssh(\+sudo)?:(//)?`)
 )
 
 // Public is a command line that anybody may read: the program's name, commands
@@ -79,7 +80,7 @@ func (p *printer) next(words []string) []string {
 		return words[1:]
 	}
 	p.flags = true
-	if !flagName.MatchString(name) {
+	if !flagName().MatchString(name) {
 		p.hide()
 		return words[1:]
 	}
@@ -104,8 +105,8 @@ func (p *printer) shown(may bool, word string) {
 
 // word writes a word if it is harmless.
 func (p *printer) word(w string) {
-	user, _, at := strings.Cut(hostKind.ReplaceAllString(w, ""), "@")
-	if !harmless.MatchString(w) || at && strings.Contains(user, ":") {
+	user, _, at := strings.Cut(hostKind().ReplaceAllString(w, ""), "@")
+	if !harmless().MatchString(w) || at && strings.Contains(user, ":") {
 		p.hide()
 		return
 	}

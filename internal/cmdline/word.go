@@ -1,16 +1,17 @@
 package cmdline
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=@%+-]+$`)
+var plainWord = lazy.Regexp(`^[A-Za-z0-9_./:=@%+-]+$`)
 
 // Word is a text as one word of a shell. Commands that a user is told to give name
 // files whose names somebody else may have chosen.
 func Word(text string) string {
-	if plainWord.MatchString(text) {
+	if plainWord().MatchString(text) {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"

@@ -4,18 +4,19 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // complaint matches the kernel messages that mean something is broken: a
 // failed assertion, a crash, a reference or a page that leaked, a hang.
-var complaint = regexp.MustCompile(`WARNING:|BUG:|kernel BUG|Oops|UBSAN|KASAN|general protection fault|` +
+var complaint = lazy.Regexp(`WARNING:|BUG:|kernel BUG|Oops|UBSAN|KASAN|general protection fault|` +
 	`refcount_t:|stalled pool release|page_pool.*leak|memory leak|waiting for \S+ to become free|` +
 	`blocked for more than|detected stalls|soft lockup|Unable to handle kernel|` +
 	`scheduling while atomic|Kernel panic|softnic: leak`)
@@ -62,7 +63,7 @@ func (k *kmsg) take(line string) {
 		k.mark = ""
 		close(k.seen)
 	}
-	if complaint.MatchString(line) {
+	if complaint().MatchString(line) {
 		k.bad = append(k.bad, line)
 	}
 }

@@ -14,7 +14,7 @@ func TestComplaint(t *testing.T) {
 		"[    4.7] softnic: sn0 and sn1, 4 of 8 queues":                      false,
 		"[    0.1] Spectre V2 : WARNING about nothing without a colon at it": false,
 	} {
-		if got := complaint.MatchString(line); got != want {
+		if got := complaint().MatchString(line); got != want {
 			t.Errorf("%q: %v, want %v", line, got, want)
 		}
 	}

@@ -1,0 +1,13 @@
+// Package lazy makes at their first use things that most processes never use: agents
+// and commands in the lab start by the hundred, emulated, and each paid for all.
+package lazy
+
+import (
+	"regexp"
+	"sync"
+)
+
+// Regexp is regexp.MustCompile at the first call.
+func Regexp(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}

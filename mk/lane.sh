@@ -85,14 +85,6 @@ pure() {
 	CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m "${pure[@]}" || status=1
 }
 
-host() {
-	CGO_ENABLED=0 go test -vet=off -json -count=1 -run '^TestEngines$|^TestScript$/^engines$' ./uring ./cmd/zcbench || status=1
-	local race=() packages
-	[ -z "$long" ] || race=(-race)
-	mapfile -t packages < <(go list ./... | grep -v '/lab$\|/lab/softnictest$' | grep -vxF "$(go list "${pure[@]}")")
-	CGO_ENABLED=${long:-0} go test "${engines[@]}" "${race[@]}" -json -count=1 -p 1 -timeout 80m -skip "$in_lab" "${packages[@]}" || status=1
-}
-
 lab() {
 	ZCBENCH_LAB_WHY=$(no_lab)
 	export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1 ZCBENCH_LAB_WHY

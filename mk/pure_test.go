@@ -39,3 +39,20 @@ func TestPurePackagesArePure(t *testing.T) {
 		}
 	}
 }
+
+// No function of a script is defined twice: the later one would win, in silence.
+func TestFunctionsOnce(t *testing.T) {
+	names, err := filepath.Glob("*.sh")
+	must(t, err)
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		must(t, err)
+		seen := map[string]bool{}
+		for _, m := range regexp.MustCompile(`(?m)^(\w+)\(\) ?\{`).FindAllStringSubmatch(string(b), -1) {
+			if seen[m[1]] {
+				t.Errorf("%s defines %s twice", name, m[1])
+			}
+			seen[m[1]] = true
+		}
+	}
+}

@@ -70,19 +70,11 @@ others() {
 }
 
 host() {
-	local packages
+	local packages elsewhere
 	CGO_ENABLED=0 go test -vet=off -json -count=1 -run '^TestEngines$|^TestScript$/^engines$' ./uring ./cmd/zcbench || status=1
-	mapfile -t packages < <(go list ./... | grep -v '/lab$\|/lab/softnictest$' | grep -vxF "$(go list "${pure[@]}" "${others[@]}")")
+	elsewhere=$(go list "${pure[@]}" "${others[@]}")
+	mapfile -t packages < <(go list ./... | grep -v '/lab$\|/lab/softnictest$' | grep -vxF "$elsewhere")
 	here "${packages[@]}"
-}
-
-lab() {
-	# shellcheck disable=SC2086
-	sh mk/lab-need.sh ${LAB_PACKAGES-} 2>/dev/null
-}
-
-pure() {
-	CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m "${pure[@]}" || status=1
 }
 
 lab() {

@@ -80,7 +80,7 @@ host() {
 lab() {
 	ZCBENCH_LAB_WHY=$(no_lab)
 	export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1 ZCBENCH_LAB_WHY
-	go test -vet=off -json -count=1 -timeout 15m ./lab || status=1
+	go test -vet=off -json -count=1 -timeout 40m ./lab || status=1
 	go test -vet=off -json -count=1 -timeout 10m -run '^TestLab' ./cmd/zcbench || status=1 # a BMC
 }
 

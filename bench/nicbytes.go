@@ -90,11 +90,14 @@ func (w *nicWitness) read() (rx, tx map[string]uint64, err error) {
 }
 
 // grown is by how much the counters prefixNsuffix of all queues N grew; ok is false
-// where there is none.
+// where there is none, and where one was set back meanwhile.
 func grown(from, to map[string]uint64, prefix, suffix string) (n uint64, ok bool) {
 	for name, v := range to {
 		queue, is := strings.CutPrefix(name, prefix)
 		if queue, is2 := strings.CutSuffix(queue, suffix); is && is2 && queue != "" && strings.Trim(queue, "0123456789") == "" {
+			if v < from[name] {
+				return 0, false
+			}
 			n, ok = n+v-from[name], true
 		}
 	}

@@ -15,7 +15,7 @@ func proofRecord(c ProofCase) results.Record {
 	const n = ProofBytes
 	r := results.Record{Cell: c.Cell, Verdict: c.verdict()}
 	if c.Invalid != "" {
-		r.Reason = "SUT: the kernel copied 100.0 %: " + c.Invalid + " 0, the provider is on queue 3"
+		r.Reason = "SUT: the kernel copied 100.0 %: the flow landed on queue 0" + c.Invalid + "3"
 	}
 	var zero, all uint64 = 0, n
 	r.SUT.TotalBytes, r.SUT.Bytes, r.SUT.Mismatches = &all, &all, &zero
@@ -78,10 +78,21 @@ func TestJudgeProofFinds(t *testing.T) {
 		{"invalid", "tcp-mmap", func(r *results.Record) { r.Verdict, r.Reason = results.Invalid, "copied" }, "verdict invalid, expected ok"},
 		{"the control is valid", "zcrx, wrong queue", func(r *results.Record) { r.Verdict, r.Reason = results.OK, "" }, "verdict ok, expected invalid"},
 		{"the control is invalid for another reason", "zcrx, wrong queue", func(r *results.Record) { r.Reason = "payload bytes are wrong" }, "another reason"},
+		{"the control lost its memory", "zcrx, wrong queue", func(r *results.Record) {
+			r.Reason = "the flow landed on queue 3 as it should, but its memory is not bound any more"
+		}, "another reason"},
+		{"the control lost header split", "zcrx, wrong queue", func(r *results.Record) {
+			r.Reason = "the flow landed on queue 3 as it should, but headers are not split any more: off"
+		}, "another reason"},
+		{"the control was not steered", "zcrx, wrong queue", func(r *results.Record) {
+			r.Reason = "the flow landed on queue 3, where the provider is: packets came before it was steered"
+		}, "another reason"},
 		{"the control lands right", "zcrx, wrong queue", func(r *results.Record) {
 			set(&r.SUT, NICProviderBytes, ProofBytes)
 		}, "into memory of the provider"},
-		{"the control is not copied", "zcrx, wrong queue", func(r *results.Record) { r.SUT.ZeroCopyBytes, r.SUT.CopiedBytes = r.SUT.CopiedBytes, r.SUT.ZeroCopyBytes }, "the fault that was made did not work"},
+		{"the control is not copied", "zcrx, wrong queue", func(r *results.Record) {
+			r.SUT.ZeroCopyBytes, r.SUT.CopiedBytes = r.SUT.CopiedBytes, r.SUT.ZeroCopyBytes
+		}, "the fault that was made did not work"},
 		{"wrong payload", "zcrx", func(r *results.Record) { r.SUT.Mismatches = &one }, "not all verified"},
 		{"not verified", "tcp", func(r *results.Record) { r.SUT.Mismatches = nil }, "not all verified"},
 		{"verified in part", "devmem", func(r *results.Record) { r.SUT.Bytes = &less }, "not all verified"},

@@ -41,6 +41,7 @@ func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error
 		return nil, err
 	}
 	p := &plan{booting: o.Booting}
+	init := identity(o.Init) // of what goes into the image, whatever is built meanwhile
 	if p.img, err = o.image(ctx, built[0], log); err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error
 	p.cfg.counts = o.CountTime || o.CountEmulated && !p.cfg.kvm
 	p.what = Machine{Cache: c.dir, Suite: built[0].Suite, Release: built[0].Release, CPUs: p.cfg.cpus, MemMiB: p.cfg.memMiB,
 		Module: o.Module, MTU: cmp.Or(o.MTU, guest.DefaultMTU), QEMU: o.QEMU, Load: o.Load,
-		KVM: p.cfg.kvm, Counts: p.cfg.counts, Init: identity(o.Init)}
+		KVM: p.cfg.kvm, Counts: p.cfg.counts, Init: init}
 	return p, nil
 }
 

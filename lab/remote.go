@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,6 +40,9 @@ func findUp(o *ExecOptions) (*remote, error) {
 	return r, nil
 }
 
+// helloPatience is how long zcbench lab up may take to say which machine it has.
+const helloPatience = time.Minute
+
 func dialUp(path string) (*remote, error) {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
@@ -46,7 +50,9 @@ func dialUp(path string) (*remote, error) {
 	}
 	r := &remote{wire: newWire(conn)}
 	if err = checkPeer(conn); err == nil {
+		_ = conn.SetReadDeadline(time.Now().Add(helloPatience))
 		err = r.expect(frameMachine, &r.what)
+		_ = conn.SetReadDeadline(time.Time{})
 	}
 	if err != nil {
 		conn.Close()

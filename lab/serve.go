@@ -14,6 +14,7 @@ var errLeft = errors.New("who asked for the command has gone")
 // serve lets one lab exec have its command run. It returns when all is done.
 func serve(ctx context.Context, conn *net.UnixConn, what Machine, k *keeper) error {
 	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })() // also while it says nothing
 	if err := checkPeer(conn); err != nil {
 		return err
 	}

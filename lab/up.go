@@ -89,6 +89,7 @@ func (l *listener) accept(ctx context.Context, what Machine, k *keeper, log io.W
 			return
 		}
 		if err != nil {
+			l.UnixListener.Close() // nobody is to wait for what takes nothing any more
 			fmt.Fprintln(log, "lab: accept:", err)
 			return
 		}

@@ -14,6 +14,7 @@
 # on this machine. All but the first test of lane host are of programs with both
 # io_uring engines, as make build makes them.
 set -euo pipefail
+unset ZCBENCH_LAB_UP # what wants a boot of its own gets one, also below zcbench lab up
 
 folder=$PWD
 status=0
@@ -107,7 +108,7 @@ kernel() {
 	run=(go test "${engines[@]}" -json -count=1 -timeout 80m)
 	"$folder/bin/zcbench" lab up --kernel "$1" -- "${run[@]}" -p 2 -shuffle on -exec "$folder/bin/zcbench lab exec --timeout $limit --" \
 		-skip "$skip" $(shuf -e "${lab_packages[@]}") || status=1
-	"${run[@]}" -run "$own_boot" -exec "$folder/bin/zcbench lab exec --kernel $1 --timeout $limit --" ./lab/softnictest || status=1
+	"${run[@]}" -run "$own_boot" -exec "$folder/bin/zcbench lab exec --own-boot --kernel $1 --timeout $limit --" ./lab/softnictest || status=1
 }
 
 case $1 in

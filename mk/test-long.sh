@@ -9,6 +9,12 @@ if [ $# = 1 ]; then
 	exec "$1" --format pkgname-and-test-fails --format-hide-empty-pkg --raw-command -- "$0"
 fi
 
+# All builds here, also those that tests do, share what make build has compiled.
+export GOFLAGS="-trimpath ${GOFLAGS:-}" CGO_ENABLED=0
+status=0
+go vet ./... >&2 || status=1
+go vet -tags giouring ./... >&2 || status=1
 export ZCBENCH_TEST_LONG=1 ZCBENCH_LEASE_KILLS=${ZCBENCH_LEASE_KILLS:-50} ZCBENCH_LEASE_SEED=${SEED:-1}
 # shellcheck disable=SC2086
-exec go run ./mk/lanes mk/lane.sh host pure,others,lab ${LAB_KERNELS:-sid trixie-backports}
+go run ./mk/lanes mk/lane.sh host pure,others,lab ${LAB_KERNELS:-sid trixie-backports} || status=1
+exit $status

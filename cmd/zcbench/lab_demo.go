@@ -117,7 +117,7 @@ func (d *labDemo) runProof(cmd *cobra.Command) error {
 		d.o.Args = append(d.o.Args, "--only="+n)
 	}
 	d.o.Stdout, d.o.Stderr, d.o.Log = course.events(), course.log(), course.log()
-	d.o.Booting = course.booting
+	d.o.Booting, d.o.OwnBoot = course.booting, true // what it shows begins with the boot
 	exit, err := lab.Exec(cmd.Context(), d.o)
 	course.close()
 	fmt.Fprintln(cmd.ErrOrStderr())

@@ -18,7 +18,7 @@ import (
 // failed assertion, a crash, a reference or a page that leaked, a hang.
 var complaint = lazy.Regexp(`WARNING:|BUG:|kernel BUG|Oops|UBSAN|KASAN|general protection fault|` +
 	`refcount_t:|stalled pool release|page_pool.*leak|memory leak|waiting for \S+ to become free|` +
-	`blocked for more than|detected stalls|soft lockup|Unable to handle kernel|` +
+	`blocked for more than|detected (?:expedited )?stall|self-detected stall|soft lockup|Unable to handle kernel|` +
 	`scheduling while atomic|Kernel panic|softnic: leak`)
 
 // kmsg follows the kernel's messages.
@@ -42,15 +42,19 @@ func followKmsg(w io.Writer) *kmsg {
 		buf := make([]byte, 8192) // one read is one record
 		for {
 			n, err := unix.Read(int(f.Fd()), buf)
-			if err == unix.EPIPE || err == unix.EINTR { // overwritten before it was read: go on with the next
+			if err == unix.EINTR {
+				continue
+			}
+			if err == unix.EPIPE {
+				k.take("WARNING: messages of the kernel were overwritten before they were read")
 				continue
 			}
 			if err != nil {
 				return
 			}
 			line := formatKmsg(string(buf[:n]))
-			io.WriteString(w, line+"\n")
 			k.take(line)
+			io.WriteString(w, line+"\n")
 		}
 	}()
 	return k

@@ -35,7 +35,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: lanes PROGRAM NAME[,NAME...]...")
 		os.Exit(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
 	if !run(ctx, os.Args[1], os.Args[2:], os.Stdout, os.Stderr) {
 		os.Exit(1)

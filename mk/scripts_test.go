@@ -56,3 +56,16 @@ func TestFunctionsOnce(t *testing.T) {
 		}
 	}
 }
+
+// No page has a place that was to be filled in.
+func TestDocsAreFilledIn(t *testing.T) {
+	names, err := filepath.Glob("../docs/*.md")
+	must(t, err)
+	for _, name := range append(names, "../README.md", "../CHANGELOG.md") {
+		b, err := os.ReadFile(name)
+		must(t, err)
+		if found := regexp.MustCompile(`@[A-Z]{3,}@`).Find(b); found != nil {
+			t.Errorf("%s has %s", name, found)
+		}
+	}
+}

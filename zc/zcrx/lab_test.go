@@ -266,6 +266,9 @@ func TestLabRefused(t *testing.T) {
 		"buffer too long":    {stream.NICQueue{Area: stream.AreaUdmabuf, BufLen: 16384}, "not contiguous", "--area huge"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if c.q.BufLen > 0 {
+				defer scattered(t, 256<<20)()
+			}
 			_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1, NIC: c.q})
 			if !labtest.Contains(err, c.want) || !labtest.Contains(errors.New(stream.FixOf(err)), c.fix) {
 				t.Errorf("error %v; fix %q; want %q and %q", err, stream.FixOf(err), c.want, c.fix)
@@ -273,6 +276,28 @@ func TestLabRefused(t *testing.T) {
 			t.Logf("%v; fix: %s", err, stream.FixOf(err))
 		})
 	}
+}
+
+// scattered takes so many bytes of memory and gives every other page back, so that the
+// next ones that somebody asks for do not lie side by side, as they may by chance. What
+// it returns gives back the rest.
+func scattered(t *testing.T, bytes int) (free func()) {
+	t.Helper()
+	m, err := unix.Mmap(-1, 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = unix.Madvise(m, unix.MADV_NOHUGEPAGE) // a kernel without huge pages has none to avoid
+	page := os.Getpagesize()
+	for i := 0; i < bytes; i += page {
+		m[i] = 1
+	}
+	for i := 0; i < bytes; i += 2 * page {
+		if err := unix.Madvise(m[i:i+page], unix.MADV_DONTNEED); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() { _ = unix.Munmap(m) }
 }
 
 // A udmabuf above the module's limit is refused with the way to raise it.

@@ -227,7 +227,7 @@ func TestIntegrationPlay(t *testing.T) {
 // run: its edges were read late, or before the flow was open. All else of it holds.
 func late(t *testing.T, rec results.Record) bool {
 	t.Helper()
-	if rec.Verdict != results.Invalid || !strings.Contains(rec.Reason, "window of ") {
+	if rec.Verdict != results.Invalid || !strings.Contains(rec.Reason, "its edges ") {
 		return false
 	}
 	t.Logf("%s: %s", rec.Cell.ID, rec.Reason)

@@ -157,15 +157,16 @@ func TestIntegrationLabUpSpoiled(t *testing.T) {
 	needIntegration(t)
 	down := startUp(t, MachineOptions{})
 	for _, x := range []struct {
-		what string
-		exit int
-		log  string // of lab exec
+		what  string
+		exit  int
+		log   string // of lab exec
+		limit time.Duration
 	}{
-		{"warn", ExitTrouble, "WARNING: made by a test"},
-		{"panic", ExitTrouble, "sysrq triggered crash"},
-		{"hang", ExitTimeout, "lab: ---"},
+		{"warn", ExitTrouble, "WARNING: made by a test", 0},
+		{"panic", ExitTrouble, "sysrq triggered crash", 0},
+		{"hang", ExitTimeout, "lab: ---", 5 * time.Second},
 	} {
-		exit, _, log, err := execHelper(t, x.what, ExecOptions{Timeout: 5 * time.Second})
+		exit, _, log, err := execHelper(t, x.what, ExecOptions{Timeout: x.limit})
 		if exit != x.exit || err == nil || !strings.Contains(log, x.log) {
 			t.Errorf("%s: %d, %v; log:\n%s", x.what, exit, err, log)
 		}

@@ -98,7 +98,7 @@ func TestIntegrationRunSSH(t *testing.T) {
 	}
 	demo := filepath.Join(t.TempDir(), "demo")
 	p = h.start(t, "demo", "--sut", h.sut, "--tg", h.tg, "--rx", "tcp", "--tx", "tcp", "--repetitions", "2", "--duration", "200ms", "--out", demo)
-	if got := p.Wait(60 * time.Second); got != 0 && !onlyLate(t, demo) || len(journal(t, demo).Records) != 3 {
+	if got := p.Wait(60 * time.Second); got != 0 || len(journal(t, demo).Records) != 3 {
 		t.Errorf("demo: exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	if kept, _ := filepath.Glob(h.Home + "/.cache/zcbench/agent/*/*"); len(kept) != 1 {
@@ -187,14 +187,18 @@ func (h *twoHosts) waitForConnection(t *testing.T) {
 // the CPUs from their windows.
 func onlyLate(t *testing.T, out string) bool {
 	t.Helper()
+	lates := 0
 	for _, r := range journal(t, out).Records {
-		late := r.Verdict == results.Invalid && strings.Contains(r.Reason, "window of ")
+		late := r.Verdict == results.Invalid && strings.Contains(r.Reason, "its edges ")
 		if r.Verdict != results.OK && !late {
 			return false
 		}
+		if late {
+			lates++
+		}
 		t.Logf("%s: %s %s", r.Cell.ID, r.Verdict, r.Reason)
 	}
-	return true
+	return lates > 0
 }
 
 // settings are what a layout sets on both hosts.

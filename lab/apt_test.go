@@ -2,14 +2,17 @@ package lab
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -141,7 +144,8 @@ type peers struct {
 func (p *peers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.uids = append(p.uids, ownerOfSocket(r.RemoteAddr))
+	server := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	p.uids = append(p.uids, ownerOfSocket(r.RemoteAddr, server.String()))
 	http.NotFound(w, r)
 }
 
@@ -151,21 +155,31 @@ func (p *peers) seen() []int {
 	return p.uids
 }
 
-// ownerOfSocket finds a local socket's user in /proc/net/tcp (proc(5)), -1 if it
-// is not there.
-func ownerOfSocket(addr string) int {
-	_, port, _ := net.SplitHostPort(addr)
+// ownerOfSocket finds the user of the client's end of a connection on this machine in
+// /proc/net/tcp (proc(5)), -1 if it is not there. Both ends tell: others may use the same
+// port at one of them, and what is left of their old connections is nobody's, user 0.
+func ownerOfSocket(client, server string) int {
 	table, _ := os.ReadFile("/proc/net/tcp")
 	for line := range strings.Lines(string(table)) {
 		f := strings.Fields(line)
-		var n, uid int
-		fmt.Sscan(port, &n)
-		if len(f) > 7 && strings.HasSuffix(f[1], fmt.Sprintf(":%04X", n)) {
-			fmt.Sscan(f[7], &uid)
-			return uid
+		if len(f) > 7 && f[1] == procAddr(client) && f[2] == procAddr(server) {
+			uid, err := strconv.Atoi(f[7])
+			if err == nil {
+				return uid
+			}
 		}
 	}
 	return -1
+}
+
+// procAddr is an IPv4 address and port as /proc/net/tcp has them on this machine.
+func procAddr(addr string) string {
+	ap, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return err.Error()
+	}
+	ip := ap.Addr().Unmap().As4()
+	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(ip[:]), ap.Port())
 }
 
 func TestMappedUsers(t *testing.T) {

@@ -52,23 +52,15 @@ func run(ctx context.Context, program string, groups []string, stdout, stderr io
 		wg.Go(func() {
 			for name := range strings.SplitSeq(group, ",") {
 				start := time.Now()
-				err := lane(ctx, program, name, out, errs)
-				if err != nil {
+				if err := lane(ctx, program, name, out, errs); err != nil {
 					failed.Store(true)
+					errs.print(fmt.Appendf(nil, "%s: ended with a failure (%v) after %.0f s\n", name, err, time.Since(start).Seconds()))
 				}
-				errs.print(fmt.Appendf(nil, "%s: %s after %.0f s\n", name, ending(err), time.Since(start).Seconds()))
 			}
 		})
 	}
 	wg.Wait()
 	return !failed.Load()
-}
-
-func ending(err error) string {
-	if err != nil {
-		return "ended with a failure (" + err.Error() + ")"
-	}
-	return "ended well"
 }
 
 // lane runs one lane to its end. All its processes are in a group of their own, so

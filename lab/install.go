@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/zcbench/zcbench/mk"
 )
@@ -65,11 +66,17 @@ func writeNoServices(dir string) error {
 }
 
 // aptSystem changes the system, with the programs in first before others. apt sets the
-// PATH of dpkg itself, by an option, where it is 1.8 or newer.
+// PATH of dpkg itself, by an option, where it is 1.8 or newer. What has begun goes on to
+// its end, whatever the user does meanwhile: dpkg that is killed leaves packages half
+// installed, and the programs in first have to be there until it has ended.
 func aptSystem(ctx context.Context, first string, args ...string) (string, error) {
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
 	path := first + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-	cmd := exec.CommandContext(ctx, "apt-get", slices.Concat([]string{"-o", "DPkg::Path=" + path}, args)...)
+	cmd := exec.Command("apt-get", slices.Concat([]string{"-o", "DPkg::Path=" + path}, args)...)
 	cmd.Env = append(os.Environ(), "PATH="+first+":"+os.Getenv("PATH"), "DEBIAN_FRONTEND=noninteractive")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's Ctrl-C is not for it
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

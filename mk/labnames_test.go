@@ -161,3 +161,24 @@ func TestOneKernelOfTwo(t *testing.T) {
 		}
 	}
 }
+
+// A pattern whose test has another name now would leave out nothing, or run nothing and
+// say ok.
+func TestPatternsHit(t *testing.T) {
+	dirs := append(labPackages(t), "./counter", "./cmd/zcbench")
+	for _, list := range []string{"quiet", "in_lab", "not_in_lab", "own_boot"} {
+		for _, p := range assigned(t, list) {
+			hits := 0
+			for _, dir := range dirs {
+				for name := range testFuncs(t, dir) {
+					if p.MatchString(name) {
+						hits++
+					}
+				}
+			}
+			if hits == 0 {
+				t.Errorf("%s: %s is no test", list, p)
+			}
+		}
+	}
+}

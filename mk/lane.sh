@@ -30,13 +30,15 @@ others=(./agent ./bench/field ./cmd/internal/cli ./compare ./counter ./doctor ./
 
 lab_packages=(./lab/softnictest ./bpf ./uring ./nic ./dmabuf ./lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap)
 
-# These run in the lab, or are programs that a test there starts.
+# Lane quiet.
 quiet='^TestCPUTruth$'
+
+# These run in the lab, or are programs that a test there starts.
 in_lab='^TestLab|^TestKilledReceiver$'
 
 # These do not: the kernel's selftests have a target of their own, the guest has
-# the soft NIC and neither veth nor flock(1), and one test wants namespaces whose last reference is
-# its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
+# the soft NIC and neither veth nor flock(1), and one test wants namespaces whose last
+# reference is its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
 # have used, with every socket in it destroyed and the soft NIC at rest.
 not_in_lab='^TestSelftest|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$|^TestLockHeldByStranger$'
 own_boot='^TestNamespacesAndModuleComeAndGo$'

@@ -53,10 +53,13 @@ func TestIntegrationOffsetRefreshed(t *testing.T) {
 		t.Errorf("a clock that cannot be read: %v", err)
 	}
 	// Later readings cannot know what was missed by one of its own.
-	for missed := false; !missed; time.Sleep(time.Millisecond) {
+	for end, missed := time.Now().Add(time.Minute), false; !missed; time.Sleep(time.Millisecond) {
 		l.mu.Lock()
 		missed = l.err != nil
 		l.mu.Unlock()
+		if !missed && time.Now().After(end) {
+			t.Fatal("no reading of its own failed in a minute")
+		}
 	}
 	offset.Store(39e9)
 	if _, err := l.Read(); err == nil {

@@ -44,8 +44,11 @@ func TestDrainWaitsForAll(t *testing.T) {
 // then.
 func awaitSleeps(t *testing.T, m *stream.Meter, n uint64, done <-chan error) {
 	t.Helper()
+	late := time.After(time.Minute)
 	for m.Snapshot().Waits < n {
 		select {
+		case <-late:
+			t.Fatalf("it has not slept %d times in a minute: %+v", n, m.Snapshot())
 		case err := <-done:
 			t.Fatalf("returned while the kernel has the memory: %v, %+v", err, m.Snapshot())
 		case <-time.After(time.Millisecond):

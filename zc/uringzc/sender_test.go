@@ -67,7 +67,13 @@ func testWindowOfNotifications(t *testing.T, engine string) {
 
 // awaitStuck waits until the sender has slept and woken three times without sending.
 func awaitStuck(t *testing.T, m *stream.Meter) (c stream.Counters) {
+	t.Helper()
+	end := time.Now().Add(time.Minute)
 	for from := c; t.Context().Err() == nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("it is not stuck after a minute: %+v", c) // the caller stops it
+			break
+		}
 		if c = m.Snapshot(); c.Bytes == 0 || c.Bytes != from.Bytes {
 			from = c
 		}

@@ -23,6 +23,7 @@ import (
 //	kernels/RELEASE/           vmlinuz, and vmlinux, unpacked from it
 //	toolchains/SUITE-RELEASE/  an unpacked Debian with the compiler and headers of that kernel
 //	modules/RELEASE-HASH/      softnic.ko, HASH over the module's sources
+//	saved/KEY                  the state of a machine that had just booted, KEY over all it depends on
 //	accel.json                 whether KVM boots these kernels here
 //
 // An entry appears under its name by rename(2) once it is complete: what has

@@ -42,7 +42,7 @@ func Exec(ctx context.Context, o ExecOptions) (exit int, err error) {
 		return ExitTrouble, wrap("prepare the guest", err)
 	}
 	defer p.close()
-	m, err := p.boot(ctx, o.Log)
+	m, err := p.start(ctx, o.Log)
 	if err != nil {
 		return exitOf(err), err
 	}

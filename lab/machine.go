@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -18,6 +19,8 @@ const (
 	// bootPatience is how long the guest may take to be ready: emulated, with clocks
 	// that count instructions, on a busy machine.
 	bootPatience = 5 * time.Minute
+	// resumePatience is the same for one that goes on from a kept state.
+	resumePatience = time.Minute
 	// endPatience is how long it may take to end a command whose time is up, to take
 	// everything down and to report.
 	endPatience = 90 * time.Second
@@ -37,20 +40,42 @@ type machine struct {
 	log     io.Writer
 }
 
+// start gives a machine that takes a command: one that goes on from where another had
+// just booted, or one that boots.
+func (p *plan) start(ctx context.Context, log io.Writer) (*machine, error) {
+	if p.kept == nil {
+		return p.boot(ctx, log)
+	}
+	if f := p.kept.open(); f != nil {
+		m, err := p.resume(ctx, f, log)
+		f.Close()
+		if err == nil || ctx.Err() != nil {
+			return m, err
+		}
+		fmt.Fprintf(log, "lab: the machine kept from an earlier boot is of no use (%v): booting one\n", err)
+		p.kept.remove()
+	}
+	m, err := p.boot(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.kept.keep(m.save); err != nil {
+		fmt.Fprintf(log, "lab: the machine cannot be kept for the next time: %v\n", err)
+	}
+	return m, nil
+}
+
 // boot starts the machine and waits until it takes a command.
 func (p *plan) boot(ctx context.Context, log io.Writer) (*machine, error) {
-	m := &machine{kmsg: newTail(64 << 10), reports: make(chan guest.Report), log: log}
-	m.ctx, m.kill = context.WithCancelCause(ctx)
 	if p.booting != nil {
 		p.booting(p.what.Release, p.cfg.kvm)
 	}
-	var err error
-	if m.vm, err = startVM(m.ctx, p.cfg); err != nil {
-		m.kill(nil)
+	cfg := p.cfg
+	cfg.monitored = p.kept != nil
+	m, err := switchOn(ctx, cfg, log)
+	if err != nil {
 		return nil, err
 	}
-	go io.Copy(m.kmsg, m.vm.ports[guest.PortKmsg])
-	go m.follow()
 	if err := m.ready(); err != nil {
 		if ctx.Err() == nil {
 			m.dump(log)
@@ -59,6 +84,45 @@ func (p *plan) boot(ctx context.Context, log io.Writer) (*machine, error) {
 		return nil, &Error{"boot the guest", err, "see the kernel messages above"}
 	}
 	return m, nil
+}
+
+// resume starts the machine from its state after a boot.
+func (p *plan) resume(ctx context.Context, state *os.File, log io.Writer) (*machine, error) {
+	cfg := p.cfg
+	cfg.resume = state
+	m, err := switchOn(ctx, cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	m.order(guest.Order{Wake: &guest.Wake{Time: time.Now(), Entropy: []byte(rand.Text())}})
+	if err := m.readyWithin(resumePatience); err != nil {
+		m.close()
+		return nil, fmt.Errorf("%w: %s", err, m.vm.console.lines(1))
+	}
+	return m, nil
+}
+
+// switchOn starts QEMU and listens to the guest.
+func switchOn(ctx context.Context, cfg vmConfig, log io.Writer) (*machine, error) {
+	m := &machine{kmsg: newTail(64 << 10), reports: make(chan guest.Report), log: log}
+	m.ctx, m.kill = context.WithCancelCause(ctx)
+	var err error
+	if m.vm, err = startVM(m.ctx, cfg); err != nil {
+		m.kill(nil)
+		return nil, err
+	}
+	go io.Copy(m.kmsg, m.vm.ports[guest.PortKmsg])
+	go m.follow()
+	return m, nil
+}
+
+// save writes the state of the machine, which is ready.
+func (m *machine) save(to *os.File) error {
+	mon, err := newMonitor(m.vm.monitor)
+	if err != nil {
+		return err
+	}
+	return mon.save(to)
 }
 
 // follow reads what the guest reports.
@@ -87,8 +151,10 @@ func (m *machine) follow() {
 }
 
 // ready waits until the machine takes a command.
-func (m *machine) ready() error {
-	limit := time.AfterFunc(bootPatience, func() { m.kill(errSlow) })
+func (m *machine) ready() error { return m.readyWithin(bootPatience) }
+
+func (m *machine) readyWithin(patience time.Duration) error {
+	limit := time.AfterFunc(patience, func() { m.kill(errSlow) })
 	defer limit.Stop()
 	rep, ok := <-m.reports
 	switch {

@@ -27,6 +27,9 @@ type MachineOptions struct {
 	QEMU    []string // more arguments for QEMU, such as devices
 	Load    []string // Debian's modules to load, each after those it depends on: "ipmi_msghandler"
 	Install bool     // as in BuildOptions
+	// Resume goes on from the state of an earlier machine of the same options, which was
+	// kept when it had just booted, or keeps this one's. Without KVM only, and in Exec.
+	Resume bool
 	// CountTime makes the guest's clocks count instructions, one a nanosecond,
 	// whatever the host does meanwhile; it emulates.
 	CountTime bool

@@ -16,6 +16,7 @@ type plan struct {
 	what Machine
 	img  *os.File // initramfs
 	cfg  vmConfig
+	kept *saved // where its state after the boot is kept; nil: nowhere
 
 	booting func(release string, kvm bool)
 }
@@ -42,37 +43,38 @@ func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error
 	}
 	p := &plan{booting: o.Booting}
 	init := identity(o.Init) // of what goes into the image, whatever is built meanwhile
-	if p.img, err = o.image(ctx, built[0], log); err != nil {
+	load, spec, err := o.load(ctx, built[0], log)
+	if err != nil {
 		return nil, err
 	}
-	p.cfg = vmConfig{vmlinuz: built[0].Vmlinuz, vmlinux: built[0].Vmlinux, initramfs: p.img, extra: o.QEMU,
+	if p.img, err = makeImage(o.Init, built[0].Module, load, spec); err != nil {
+		return nil, &Error{Op: "make the initramfs", Err: err}
+	}
+	p.cfg = vmConfig{vmlinuz: built[0].Vmlinuz, vmlinux: built[0].Vmlinux, initramfs: p.img, extra: o.QEMU, tscKHz: hostTSC(),
 		cpus: cmp.Or(o.CPUs, DefaultCPUs), memMiB: cmp.Or(o.MemMiB, DefaultMemMiB)}
 	p.cfg.kvm = !o.NoKVM && !o.CountTime && c.kvmBoots(ctx, built[0], o.Init, log)
 	p.cfg.counts = o.CountTime || o.CountEmulated && !p.cfg.kvm
+	if o.Resume {
+		p.kept = newSaved(c, p.cfg, spec, append(load, o.Init, built[0].Module))
+	}
 	p.what = Machine{Cache: c.dir, Suite: built[0].Suite, Release: built[0].Release, CPUs: p.cfg.cpus, MemMiB: p.cfg.memMiB,
 		Module: o.Module, MTU: cmp.Or(o.MTU, guest.DefaultMTU), QEMU: o.QEMU, Load: o.Load,
 		KVM: p.cfg.kvm, Counts: p.cfg.counts, Init: init}
 	return p, nil
 }
 
-// image makes the initramfs.
-func (o *MachineOptions) image(ctx context.Context, b Built, log io.Writer) (*os.File, error) {
-	var load []string
+// load is what the machine is to load besides the soft NIC, and what it is told.
+func (o *MachineOptions) load(ctx context.Context, b Built, log io.Writer) (paths []string, spec *guest.Spec, err error) {
+	spec = &guest.Spec{Module: o.Module, MTU: o.MTU}
 	if len(o.Load) > 0 {
-		var err error
-		if load, err = drivers(ctx, BuildOptions{Cache: o.Cache}, b, o.Load, log); err != nil {
-			return nil, err
+		if paths, err = drivers(ctx, BuildOptions{Cache: o.Cache}, b, o.Load, log); err != nil {
+			return nil, nil, err
 		}
 	}
-	spec := guest.Spec{Module: o.Module, MTU: o.MTU}
-	for _, p := range load {
+	for _, p := range paths {
 		spec.Load = append(spec.Load, guest.DriverDir+"/"+filepath.Base(p))
 	}
-	img, err := makeImage(o.Init, b.Module, load, &spec)
-	if err != nil {
-		return nil, &Error{Op: "make the initramfs", Err: err}
-	}
-	return img, nil
+	return paths, spec, nil
 }
 
 func makeImage(init, module string, load []string, spec *guest.Spec) (*os.File, error) {

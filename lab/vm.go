@@ -20,8 +20,11 @@ type vmConfig struct {
 	vmlinuz   string
 	vmlinux   string // the same unpacked, for emulation; may be empty
 	initramfs *os.File
+	resume    *os.File // the state to go on from; nil: boot
+	monitored bool     // it can be asked to save its state
 	kvm       bool
 	counts    bool // the clocks count instructions
+	tscKHz    int  // rate of the host's time-stamp counter; 0: not known
 	cpus      int
 	memMiB    int
 	extra     []string // arguments for QEMU
@@ -31,6 +34,7 @@ type vmConfig struct {
 // this process in any case.
 type vm struct {
 	ports   map[string]*os.File // the host's ends of the virtio-serial ports
+	monitor *os.File            // the host's end of QEMU's monitor; nil: none
 	console *tail               // what the kernel wrote to the serial console, and QEMU's own messages
 	done    chan struct{}       // closed when the process has ended
 	err     error               // how; valid after done
@@ -42,21 +46,27 @@ func startVM(ctx context.Context, c vmConfig) (*vm, error) {
 		return nil, err
 	}
 	m := &vm{ports: map[string]*os.File{}, console: newTail(64 << 10), done: make(chan struct{})}
-	args, extra, err := m.channels(c.args())
+	args, theirs, err := m.channels(c.args(), c.monitored)
+	closeTheirs := func() {
+		for _, f := range theirs {
+			f.Close()
+		}
+	}
 	if err != nil {
+		closeTheirs()
 		m.closePorts()
 		return nil, err
 	}
-	args = append(args, "-initrd", "/proc/self/fd/"+strconv.Itoa(3+len(extra)))
-	extra = append(extra, c.initramfs)
+	files := append(slices.Clip(theirs), c.initramfs)
+	args = append(args, "-initrd", "/proc/self/fd/"+strconv.Itoa(3+len(theirs)))
+	if c.resume != nil {
+		args = append(args, "-incoming", "fd:"+strconv.Itoa(3+len(files)))
+		files = append(files, c.resume)
+	}
 	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", args...)
-	cmd.ExtraFiles = extra
+	cmd.ExtraFiles = files
 	cmd.Stdout, cmd.Stderr = m.console, m.console
-	ended, err := startTied(cmd, func() {
-		for _, f := range extra[:len(extra)-1] {
-			f.Close() // QEMU's ends
-		}
-	}, func() {})
+	ended, err := startTied(cmd, closeTheirs, func() {})
 	if err != nil {
 		m.closePorts()
 		return nil, &Error{"start qemu-system-x86_64", err, ""}
@@ -135,7 +145,7 @@ func qboot() string {
 func (c *vmConfig) cmdline() string {
 	line := "console=ttyS0 quiet panic=-1 oops=panic mitigations=off rdinit=/init tsc=reliable" +
 		" cryptomgr.notests audit=0 nokaslr init_on_alloc=0"
-	kHz := hostTSC()
+	kHz := c.tscKHz
 	if c.counts {
 		kHz = 1e6 // an instruction is a nanosecond
 	}
@@ -145,31 +155,50 @@ func (c *vmConfig) cmdline() string {
 	return fmt.Sprintf("%s no_timer_check tsc_early_khz=%d lpj=%d", line, kHz, kHz*1000/guestHZ)
 }
 
-// channels adds the virtio-serial ports: for each a pair of connected sockets,
-// one of which QEMU inherits.
-func (m *vm) channels(args []string) ([]string, []*os.File, error) {
+// channels adds the virtio-serial ports and, if wanted, the monitor: for each a pair of
+// connected sockets, one of which QEMU inherits.
+func (m *vm) channels(args []string, monitored bool) (_ []string, theirs []*os.File, err error) {
 	args = append(args, "-device", "virtio-serial-pci,max_ports=8")
-	var extra []*os.File
 	for i, name := range guest.Ports {
-		fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+		ours, their, err := socketPair(name)
 		if err != nil {
-			return nil, nil, &Error{Op: "socketpair", Err: err}
+			return nil, theirs, err
 		}
-		// Non-blocking, so that Close interrupts a Read.
-		syscall.SetNonblock(fds[0], true)
-		m.ports[name] = os.NewFile(uintptr(fds[0]), name)
-		extra = append(extra, os.NewFile(uintptr(fds[1]), name))
+		m.ports[name] = ours
 		id := "c" + strconv.Itoa(i)
 		args = append(args,
-			"-chardev", fmt.Sprintf("socket,id=%s,fd=%d", id, 3+i),
+			"-chardev", fmt.Sprintf("socket,id=%s,fd=%d", id, 3+len(theirs)),
 			"-device", fmt.Sprintf("virtserialport,chardev=%s,nr=%d,name=%s", id, i+1, name))
+		theirs = append(theirs, their)
 	}
-	return args, extra, nil
+	if monitored {
+		ours, their, err := socketPair("monitor")
+		if err != nil {
+			return nil, theirs, err
+		}
+		m.monitor = ours
+		args = append(args, "-chardev", fmt.Sprintf("socket,id=monitor,fd=%d", 3+len(theirs)), "-mon", "chardev=monitor,mode=control")
+		theirs = append(theirs, their)
+	}
+	return args, theirs, nil
+}
+
+// socketPair is non-blocking at our end, so that Close interrupts a Read.
+func socketPair(name string) (ours, theirs *os.File, err error) {
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, &Error{Op: "socketpair", Err: err}
+	}
+	syscall.SetNonblock(fds[0], true)
+	return os.NewFile(uintptr(fds[0]), name), os.NewFile(uintptr(fds[1]), name), nil
 }
 
 func (m *vm) closePorts() {
 	for _, f := range m.ports {
 		f.Close()
+	}
+	if m.monitor != nil {
+		m.monitor.Close()
 	}
 }
 

@@ -100,8 +100,9 @@ func labExecCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "exec [flags] -- CMD [ARG...]",
 		Short: "Boot the lab and run one static program in it",
-		Long: `Boot the lab, run CMD in it and end with CMD's exit status. Below "zcbench lab up"
-CMD runs in the machine that is up, unless a flag asks for another. The soft NIC's two
+		Long: `Boot the lab, run CMD in it and end with CMD's exit status. Emulated, the boot is made
+once: later machines go on from its state. Below "zcbench lab up" CMD runs in the
+machine that is up, unless a flag asks for another. The soft NIC's two
 ends are up in the network namespaces sut (sn0, 10.77.0.1, fd00:77::1) and tg
 (sn1, 10.77.0.2, fd00:77::2). Files that CMD leaves under $OUT come back.
 
@@ -115,7 +116,7 @@ built or booted, or the guest's kernel complained; 126 when CMD cannot be run;
 				return err
 			}
 			o.Stdout, o.Stderr = cli.Passthrough(cmd.OutOrStdout()), cli.Passthrough(cmd.ErrOrStderr())
-			o.Log = cmd.ErrOrStderr()
+			o.Log, o.Resume = cmd.ErrOrStderr(), !o.OwnBoot
 			exit, err := lab.Exec(cmd.Context(), o)
 			if exit == 0 && err == nil {
 				return nil
@@ -128,7 +129,7 @@ built or booted, or the guest's kernel complained; 126 when CMD cannot be run;
 	f.StringVar(&o.Out, "out", "", "folder for files left under the guest's $OUT (default $OUT, else "+lab.DefaultOut+")")
 	f.StringArrayVar(&o.Files, "file", nil, "carry this file or folder to the same path in the guest (repeatable)")
 	f.StringArrayVar(&o.Env, "env", nil, "set NAME=VALUE for CMD, or NAME alone: to what it is here (repeatable)")
-	f.BoolVar(&o.OwnBoot, "own-boot", false, "boot a machine although one is up (zcbench lab up)")
+	f.BoolVar(&o.OwnBoot, "own-boot", false, "boot a machine although one is up (zcbench lab up) or kept from an earlier boot")
 	vmFlags(c, &o.MachineOptions)
 	deviceFlags(c, &o.MachineOptions)
 	timeoutFlag(c, &o)

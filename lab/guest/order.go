@@ -2,8 +2,9 @@ package guest
 
 // Order is what the host tells the guest, one line on the control port.
 type Order struct {
-	Job     *Job `json:"job,omitempty"`     // run this; the archive of its files comes through PortIn
-	Timeout int  `json:"timeout,omitempty"` // the time of the job with this number is up
+	Job     *Job  `json:"job,omitempty"`     // run this; the archive of its files comes through PortIn
+	Wake    *Wake `json:"wake,omitempty"`    // say Ready again
+	Timeout int   `json:"timeout,omitempty"` // the time of the job with this number is up
 }
 
 // Job is one command.

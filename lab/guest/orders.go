@@ -11,12 +11,13 @@ import (
 // orders are what the host has said.
 type orders struct {
 	jobs  chan *Job // closed when no more can come
-	spent chan int  // the number of a job whose time is up
+	wakes chan *Wake
+	spent chan int // the number of a job whose time is up
 }
 
 // followOrders reads the control port.
 func followOrders(control io.Reader) *orders {
-	o := &orders{make(chan *Job), make(chan int, 1)}
+	o := &orders{make(chan *Job), make(chan *Wake), make(chan int, 1)}
 	go func() {
 		defer close(o.jobs)
 		r := bufio.NewReader(control)
@@ -28,6 +29,9 @@ func followOrders(control io.Reader) *orders {
 			var order Order
 			if json.Unmarshal(line, &order) != nil {
 				return
+			}
+			if order.Wake != nil {
+				o.wakes <- order.Wake
 			}
 			if order.Job != nil {
 				o.jobs <- order.Job

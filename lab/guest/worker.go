@@ -42,9 +42,9 @@ func (w *worker) loop() error {
 		if rerr := w.report(Report{Ready: ready}); err != nil || rerr != nil {
 			return rerr
 		}
-		job, ok := <-w.orders.jobs
-		if !ok {
-			return nil
+		job, err := w.next()
+		if job == nil {
+			return err
 		}
 		res := w.work(job)
 		res.EndS = uptime()
@@ -52,6 +52,27 @@ func (w *worker) loop() error {
 			return err
 		}
 		err = w.clean()
+	}
+}
+
+// next waits for a job; nil is the end. Meanwhile the machine may be kept in a file, and
+// go on from there as another.
+func (w *worker) next() (*Job, error) {
+	for {
+		select {
+		case job := <-w.orders.jobs:
+			return job, nil
+		case word := <-w.orders.wakes:
+			ready := &Ready{}
+			err := wake(word)
+			if err != nil {
+				ready.Err = err.Error()
+			}
+			ready.Uptime = uptime()
+			if rerr := w.report(Report{Ready: ready}); err != nil || rerr != nil {
+				return nil, rerr
+			}
+		}
 	}
 }
 

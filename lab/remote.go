@@ -34,7 +34,7 @@ func findUp(o *ExecOptions) (*remote, error) {
 	}
 	if why := r.what.lacks(&o.MachineOptions); why != "" {
 		r.close()
-		fmt.Fprintf(o.Log, "lab: the machine that is up is another: %s; booting one\n", why)
+		fmt.Fprintf(o.Log, "lab: the machine that is up is another: %s; starting one\n", why)
 		return nil, nil
 	}
 	return r, nil

@@ -186,7 +186,7 @@ func TestIntegrationLabUpOwnBoot(t *testing.T) {
 	down := startUp(t, MachineOptions{})
 	o := ExecOptions{}
 	o.CPUs = 1
-	if exit, _, log, err := execHelper(t, "look", o); exit != 0 || err != nil || !strings.Contains(log, "cpus 1 was asked for, it has 2; booting one") {
+	if exit, _, log, err := execHelper(t, "look", o); exit != 0 || err != nil || !strings.Contains(log, "cpus 1 was asked for, it has 2; starting one") {
 		t.Errorf("one CPU: %d, %v; log %q", exit, err, log)
 	}
 	if exit, log := down(); exit != hostStatusWanted || log != "" {

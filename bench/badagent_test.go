@@ -238,9 +238,7 @@ func TestIntegrationPlayFrozenBothInterrupted(t *testing.T) {
 // An interrupt also ends the wait for an end that is not freed.
 func TestIntegrationPlayNotFreedInterrupted(t *testing.T) {
 	r := newRigOf(t, host.Limits{Close: time.Minute, End: 500 * time.Millisecond}, host.Limits{})
-	old := closeGrace
-	closeGrace = 300 * time.Millisecond
-	t.Cleanup(func() { closeGrace = old })
+	r.Runner.Close = 300 * time.Millisecond
 	r.AbortOnCancel = true
 	ctx, cancel := context.WithCancelCause(t.Context())
 	r.heard.onBegin = func(int) {

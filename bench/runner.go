@@ -65,6 +65,7 @@ type Runner struct {
 	Power  *PowerMeter   // nil: power is not measured
 	Wait   time.Duration // how long an end waits for the other, and for the last of the flow; 0: [peerWait] and [endGrace]
 	Grace  time.Duration // how much longer than its schedule a run may take to be answered; 0: [runGrace]
+	Close  time.Duration // how long an end may take to be freed once nobody wants its run; 0: [closeGrace]
 
 	seq    int
 	hasSet bool               // something may be set on the hosts
@@ -178,8 +179,8 @@ func (r *Runner) dataPort(o wire.Opened) (string, error) {
 }
 
 // closeGrace is how long an end may take to be freed once nobody wants its run any
-// more. Tests shorten it.
-var closeGrace = 8 * time.Second
+// more.
+const closeGrace = 8 * time.Second
 
 // close frees an end, also when the run's context has ended: then one that does not
 // answer soon is given up.
@@ -187,13 +188,14 @@ func (r *Runner) close(ctx context.Context, h *host.Host, err *error) {
 	freed := make(chan struct{})
 	defer close(freed)
 	stop := context.AfterFunc(ctx, func() {
-		late := time.NewTimer(closeGrace)
+		limit := cmp.Or(r.Close, closeGrace)
+		late := time.NewTimer(limit)
 		defer late.Stop()
 		select {
 		case <-freed:
 		case <-late.C:
 			h.GiveUp(fmt.Sprintf("the run was called off, and it did not free its end within %v",
-				closeGrace))
+				limit))
 		}
 	})
 	defer stop()

@@ -259,7 +259,7 @@ func deref(v *float64) any {
 func TestIntegrationPowerLater(t *testing.T) {
 	t.Parallel() // most of it is rest
 	r := newRig(t)
-	m, err := StartPower(t.Context(), PowerOptions{Later: true, Idle: 500 * time.Millisecond, Guard: 300 * time.Millisecond}, r.Runner)
+	m, err := StartPower(t.Context(), PowerOptions{Later: true, Idle: 500 * time.Millisecond, Guard: time.Second}, r.Runner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +282,7 @@ func TestIntegrationPowerLater(t *testing.T) {
 	var log strings.Builder
 	for at := first.StartUTCNs - 2e9; at < first.StartUTCNs+3e9; at += 20e6 {
 		watts := 100
-		if at > first.StartUTCNs-300e6 && at < first.StartUTCNs+800e6 {
+		if at > first.StartUTCNs-900e6 && at < first.StartUTCNs+1400e6 { // within the guards
 			watts = 260
 		}
 		fmt.Fprintf(&log, "%d.%09d,%d\n", at/1e9, at%1e9, watts)

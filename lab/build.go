@@ -194,7 +194,7 @@ func suiteOf(word string, lf *lockFile) (string, error) {
 		}
 		known = append(known, k.Release)
 	}
-	return "", errorf("choose kernel "+word, fmt.Sprintf("say one of %s, or a prefix of a release in the cache (%s)",
+	return "", inputf("choose kernel "+word, fmt.Sprintf("say one of %s, or a prefix of a release in the cache (%s)",
 		strings.Join(Suites, ", "), strings.Join(known, ", ")), "not known")
 }
 

@@ -79,7 +79,7 @@ func findDrivers(dir string, names []string) ([]string, error) {
 	for _, n := range names {
 		p, ok := found[plain(n)]
 		if !ok {
-			return nil, errorf("look for the kernel's module "+n, "name modules without .ko, each after those it depends on", "there is none among %d", len(found))
+			return nil, inputf("look for the kernel's module "+n, "name modules without .ko, each after those it depends on", "there is none among %d", len(found))
 		}
 		out = append(out, p)
 	}

@@ -8,6 +8,7 @@ import (
 // Exit statuses of Exec that are not the guest command's own. They follow
 // timeout(1) and the container runtimes.
 const (
+	ExitUsage   = 2   // what was asked for does not exist, such as a kernel; nothing was run
 	ExitTimeout = 124 // the time limit ended the command
 	ExitTrouble = 125 // the lab could not be built or booted, or the guest kernel complained
 	ExitNotExec = 126 // the command was found but could not be run in the guest
@@ -34,6 +35,29 @@ func (e *Error) Unwrap() error { return e.Err }
 // errorf builds an Error whose cause is formatted as by fmt.Errorf.
 func errorf(op, fix, format string, args ...any) *Error {
 	return &Error{Op: op, Err: fmt.Errorf(format, args...), Fix: fix}
+}
+
+// inputError says that what was asked for is wrong, not the lab.
+type inputError struct{ err *Error }
+
+func (e *inputError) Error() string { return e.err.Error() }
+func (e *inputError) Unwrap() error { return e.err }
+
+// inputf is errorf for wrong input.
+func inputf(op, fix, format string, args ...any) error {
+	return &inputError{errorf(op, fix, format, args...)}
+}
+
+// ExitOf is the exit status for an error of the lab.
+func ExitOf(err error) int {
+	var input *inputError
+	switch {
+	case errors.Is(err, errSlow):
+		return ExitTimeout
+	case errors.As(err, &input):
+		return ExitUsage
+	}
+	return ExitTrouble
 }
 
 // wrap keeps an *Error as it is and gives any other error an operation.

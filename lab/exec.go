@@ -18,7 +18,7 @@ import (
 // status is then one of the Exit constants.
 func Exec(ctx context.Context, o ExecOptions) (exit int, err error) {
 	if err := o.defaults(); err != nil {
-		return ExitTrouble, wrap("start", err)
+		return ExitOf(err), wrap("start", err)
 	}
 	r, err := newRequest(&o)
 	var nf *notFoundError
@@ -39,12 +39,12 @@ func Exec(ctx context.Context, o ExecOptions) (exit int, err error) {
 	}
 	p, err := newPlan(ctx, o.MachineOptions, o.Log)
 	if err != nil {
-		return ExitTrouble, wrap("prepare the guest", err)
+		return ExitOf(err), wrap("prepare the guest", err)
 	}
 	defer p.close()
 	m, err := p.start(ctx, o.Log)
 	if err != nil {
-		return exitOf(err), err
+		return ExitOf(err), err
 	}
 	defer m.close()
 	return m.run(ctx, r).result()
@@ -99,14 +99,6 @@ type outcome struct {
 
 func (o outcome) result() (int, error) { return o.exit, o.err }
 
-// exitOf is the exit status for an error of booting.
-func exitOf(err error) int {
-	if errors.Is(err, errSlow) {
-		return ExitTimeout
-	}
-	return ExitTrouble
-}
-
 // judge turns what came back into an outcome. Err is what made an end of the machine.
 func judge(r *request, res *guest.Result, gone error) outcome {
 	spoil := func(exit int, err *Error, why string) outcome { return outcome{exit, err, why} }
@@ -114,7 +106,7 @@ func judge(r *request, res *guest.Result, gone error) outcome {
 	switch {
 	case res == nil:
 		why := gone.Error()
-		return spoil(exitOf(gone), &Error{"run " + name, gone, "see the kernel messages above"}, why)
+		return spoil(ExitOf(gone), &Error{"run " + name, gone, "see the kernel messages above"}, why)
 	case res.NotFound && len(res.Complaints) == 0:
 		return outcome{exit: ExitNotFind, err: errorf("run "+name, "", "%s", res.Err)}
 	case res.NotExec && len(res.Complaints) == 0:

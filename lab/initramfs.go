@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"debug/elf"
 	"encoding/json"
 	"errors"
@@ -124,7 +125,7 @@ func checkStatic(path string) error {
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
 			b, _ := io.ReadAll(io.LimitReader(p.Open(), 256))
-			return fmt.Errorf("%w: it wants %s", errDynamic, b)
+			return fmt.Errorf("%w: it wants %s", errDynamic, bytes.TrimRight(b, "\x00"))
 		}
 	}
 	return nil

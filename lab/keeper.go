@@ -18,6 +18,7 @@ type keeper struct {
 type runner interface {
 	run(context.Context, *request) outcome
 	ready() error // waits until it takes another
+	alive() bool  // it has not ended meanwhile
 	close()
 }
 
@@ -56,8 +57,13 @@ func (k *keeper) loop(ctx context.Context) {
 		select {
 		case v := <-k.queue:
 			b := <-next
+			if b.m != nil && !b.m.alive() {
+				fmt.Fprintln(k.log, "lab: the machine ended while it had nothing to do; another boots")
+				b.m.close()
+				b = <-k.start(ctx)
+			}
 			if b.m == nil { // its boot may have failed long ago
-				v.out <- outcome{exit: exitOf(b.err), err: b.err}
+				v.out <- outcome{exit: ExitOf(b.err), err: b.err}
 				next = k.start(ctx)
 				continue
 			}

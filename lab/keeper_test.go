@@ -17,11 +17,13 @@ type fakeMachine struct {
 	n      int // which boot
 	do     func(ctx context.Context, name string) outcome
 	again  func() error // what ready says
+	dead   bool
 	closed bool
 }
 
 func (m *fakeMachine) run(ctx context.Context, r *request) outcome { return m.do(ctx, r.job.Args[0]) }
 func (m *fakeMachine) ready() error                                { return m.again() }
+func (m *fakeMachine) alive() bool                                 { return !m.dead }
 func (m *fakeMachine) close()                                      { m.closed = true }
 
 // bench is a keeper whose boots and commands are noted.
@@ -127,6 +129,23 @@ func TestKeeperReplacesUncleaned(t *testing.T) {
 			t.Errorf("told %q", b.log.String())
 		}
 		b.check(t, "1:a 2:b")
+	})
+}
+
+// A machine that dies while it has nothing to do costs no command.
+func TestKeeperReplacesDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.ask(t.Context(), "a")
+		synctest.Wait()
+		b.boots[0].dead = true
+		if out := b.ask(t.Context(), "bb"); out.exit != 2 || out.err != nil {
+			t.Errorf("%+v", out)
+		}
+		if !strings.Contains(b.log.String(), "ended while it had nothing to do") {
+			t.Errorf("told %q", b.log.String())
+		}
+		b.check(t, "1:a 2:bb")
 	})
 }
 

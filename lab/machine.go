@@ -219,9 +219,19 @@ func (m *machine) run(ctx context.Context, r *request) outcome {
 		m.tell(r.log, rep.Result)
 	}
 	if out.err == nil && outErr != nil {
-		out.exit, out.err = ExitTrouble, &Error{"fetch the guest's files", outErr, ""}
+		out = outcome{ExitTrouble, &Error{"fetch the guest's files", outErr, ""}, "its files did not come back"}
 	}
 	return out
+}
+
+// alive reports whether the machine still runs.
+func (m *machine) alive() bool {
+	select {
+	case <-m.vm.done:
+		return false
+	default:
+		return true
+	}
 }
 
 // order tells the guest. One that is gone shows in what it does not report.

@@ -40,6 +40,19 @@ type MachineOptions struct {
 	Booting func(release string, kvm bool)
 }
 
+// check refuses a machine that QEMU or the soft NIC could not be.
+func (o *MachineOptions) check() error {
+	for _, x := range []struct {
+		flag             string
+		got, least, most int
+	}{{"cpus", o.CPUs, 1, 255}, {"mem", o.MemMiB, 512, 1 << 20}, {"mtu", o.MTU, 1280, 9600}} {
+		if x.got != 0 && (x.got < x.least || x.got > x.most) {
+			return inputf("read the machine's options", "", "--%s %d: want %d to %d", x.flag, x.got, x.least, x.most)
+		}
+	}
+	return nil
+}
+
 func (o *MachineOptions) setInit() error {
 	if o.Init != "" {
 		return nil

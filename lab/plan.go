@@ -3,6 +3,7 @@ package lab
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,7 +24,7 @@ type plan struct {
 
 // newPlan makes ready what the machine boots from.
 func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error) {
-	if err := o.setInit(); err != nil {
+	if err := errors.Join(o.check(), o.setInit()); err != nil {
 		return nil, err
 	}
 	if err := checkStatic(o.Init); err != nil {

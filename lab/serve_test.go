@@ -47,6 +47,7 @@ type fakeRunner struct {
 
 func (f *fakeRunner) run(ctx context.Context, r *request) outcome { return f.do(ctx, r) }
 func (f *fakeRunner) ready() error                                { return nil }
+func (f *fakeRunner) alive() bool                                 { return true }
 func (f *fakeRunner) close()                                      {}
 
 // client is a request as lab exec makes it.

@@ -31,7 +31,7 @@ func Up(ctx context.Context, o UpOptions) (exit int, err error) {
 	}
 	p, err := newPlan(ctx, o.MachineOptions, o.Log)
 	if err != nil {
-		return ExitTrouble, wrap("prepare the guest", err)
+		return ExitOf(err), wrap("prepare the guest", err)
 	}
 	defer p.close()
 	l, err := listenUp()

@@ -262,7 +262,7 @@ func TestIntegrationDemoKilled(t *testing.T) {
 		t.Errorf("agents %v", agents)
 	}
 	p.Signal(syscall.SIGKILL)
-	p.Wait(5 * time.Second)
+	p.Wait(30 * time.Second)
 	mustEnd(t, agents)
 	if after := whatIsThere(t); after != before {
 		t.Errorf("left behind: %s, before %s", after, before)

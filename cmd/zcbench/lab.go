@@ -31,7 +31,7 @@ func labBuildCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			built, err := lab.Build(cmd.Context(), o, cmd.ErrOrStderr())
 			if err != nil {
-				return &cli.StatusError{Status: lab.ExitTrouble, Err: err}
+				return &cli.StatusError{Status: lab.ExitOf(err), Err: err}
 			}
 			for _, b := range built {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\t%s\t%s\n", b.Suite, b.Release, b.Vmlinuz, b.Module)
@@ -59,7 +59,7 @@ func labSelftestsCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := lab.Selftests(cmd.Context(), o, cmd.ErrOrStderr())
 			if err != nil {
-				return &cli.StatusError{Status: lab.ExitTrouble, Err: err}
+				return &cli.StatusError{Status: lab.ExitOf(err), Err: err}
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), dir)
 			return nil

@@ -240,7 +240,7 @@ func TestPeerGone(t *testing.T) {
 func TestPeerGoneJSON(t *testing.T) {
 	recv, send := flowing(t, "--json")
 	send.Signal(syscall.SIGKILL)
-	if got := recv.Wait(5 * time.Second); got != 1 {
+	if got := recv.Wait(30 * time.Second); got != 1 {
 		t.Errorf("exit status %d", got)
 	}
 	r := decode(t, recv)
@@ -269,11 +269,11 @@ func TestWrongCookie(t *testing.T) {
 	cookie := strings.Repeat("12", 16)
 	recv := built.Start(t, "zcrecv", "--json", "--listen", addr, "--cookie", cookie)
 	stranger := built.Start(t, "zcsend", addr)
-	if got := stranger.Wait(5 * time.Second); got != 1 || !strings.Contains(stranger.Err.String(), "--cookie") {
+	if got := stranger.Wait(30 * time.Second); got != 1 || !strings.Contains(stranger.Err.String(), "--cookie") {
 		t.Errorf("wrong cookie: exit status %d: %s", got, &stranger.Err)
 	}
 	send := built.Start(t, "zcsend", "--json", "--duration", "200ms", "--cookie", cookie, addr)
-	if a, b := send.Wait(5*time.Second), recv.Wait(5*time.Second); a != 0 || b != 0 {
+	if a, b := send.Wait(30*time.Second), recv.Wait(30*time.Second); a != 0 || b != 0 {
 		t.Errorf("exit status %d and %d: %s%s", a, b, &send.Err, &recv.Err)
 	}
 	if r := decode(t, recv); r.Strangers != 1 || r.Verdict != results.OK {
@@ -286,7 +286,7 @@ func TestTextResult(t *testing.T) {
 	addr := port(t, "127.0.0.1")
 	recv := built.Start(t, "zcrecv", "--listen", addr)
 	send := built.Start(t, "zcsend", "--duration", "200ms", addr)
-	if a, b := send.Wait(5*time.Second), recv.Wait(5*time.Second); a != 0 || b != 0 {
+	if a, b := send.Wait(30*time.Second), recv.Wait(30*time.Second); a != 0 || b != 0 {
 		t.Fatalf("exit status %d and %d: %s%s", a, b, &send.Err, &recv.Err)
 	}
 	for _, p := range []*built.Process{recv, send} {

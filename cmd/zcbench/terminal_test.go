@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,14 +17,34 @@ import (
 // onTerminal runs a command on a terminal and returns all that it showed there.
 func onTerminal(t *testing.T, columns int, env []string, line string, words ...string) (status int, shown string) {
 	t.Helper()
+	term, p := startOnTerminal(t, columns, env, line, words...)
+	status = p.Wait(time.Minute)
+	return status, term.All(t)
+}
+
+func startOnTerminal(t *testing.T, columns int, env []string, line string, words ...string) (*built.Terminal, *built.Process) {
+	t.Helper()
 	term := built.OpenTerminal(t, columns)
 	cmd := built.ShellCommand(t, line, words...)
 	cmd.Env = append(cmd.Env, env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = term.Tty, term.Tty, term.Tty
 	cmd.SysProcAttr = term.Leader()
-	p := built.StartCommand(t, cmd)
-	status = p.Wait(time.Minute)
-	return status, term.All(t)
+	return term, built.StartCommand(t, cmd)
+}
+
+// untilShown is onTerminal for a command that is interrupted when it has shown the word
+// twice.
+func untilShown(t *testing.T, word string, columns int, env []string, line string, words ...string) (shown string) {
+	t.Helper()
+	term, p := startOnTerminal(t, columns, env, line, words...)
+	for end := time.Now().Add(time.Minute); strings.Count(term.Shown(), word) < 2; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no two of %q within a minute: %q", word, term.Shown())
+		}
+	}
+	p.Signal(syscall.SIGINT)
+	p.Wait(time.Minute)
+	return term.All(t)
 }
 
 // Every width draws, with a bar: also those that nobody has, and that of a terminal that
@@ -63,8 +84,8 @@ func TestTerminalKinds(t *testing.T) {
 			if !x.moves && strings.Contains(shown, "\x1b") {
 				t.Errorf("escapes: %q", shown)
 			}
-			_, shown = onTerminal(t, 80, env, `exec zcbench power --duration 700ms --every 200ms --source "$1"`, meter)
-			if strings.Contains(shown, "\x1b[") != x.moves || !strings.Contains(shown, "12.50") {
+			shown = untilShown(t, " 12.50 ", 80, env, `exec zcbench power --duration 2m --every 200ms --source "$1"`, meter)
+			if strings.Contains(shown, "\x1b[") != x.moves {
 				t.Errorf("moves the cursor: %v; showed %q", !x.moves, shown)
 			}
 		})

@@ -26,7 +26,7 @@ import (
 //	saved/KEY                  the state of a machine that had just booted, KEY over all it depends on
 //	accel.json                 whether KVM boots these kernels here
 //
-// An entry appears under its name by rename(2) once it is complete: what has
+// An entry gets its name once it is complete, by rename(2) or linkat(2): what has
 // the name is whole.
 type cache struct {
 	dir string

@@ -47,7 +47,11 @@ func Exec(ctx context.Context, o ExecOptions) (exit int, err error) {
 		return ExitOf(err), err
 	}
 	defer m.close()
-	return m.run(ctx, r).result()
+	out := m.run(ctx, r)
+	if m.resumed && out.spoiled != "" && ctx.Err() == nil {
+		os.Remove(p.kept.path()) // the fault may have been in it
+	}
+	return out.result()
 }
 
 // request is one command for a machine, and where what it brings goes.

@@ -57,7 +57,7 @@ func (k *keeper) loop(ctx context.Context) {
 		select {
 		case v := <-k.queue:
 			b := <-next
-			if b.m != nil && !b.m.alive() {
+			if b.m != nil && !b.m.alive() && ctx.Err() == nil {
 				fmt.Fprintln(k.log, "lab: the machine ended while it had nothing to do; another boots")
 				b.m.close()
 				b = <-k.start(ctx)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -36,33 +35,11 @@ type machine struct {
 	ctx     context.Context // ends with kill
 	kmsg    *tail
 	reports chan guest.Report // closed when the guest is gone
+	said    guest.Ready       // the last
 	n       int               // commands so far
+	monitor *monitor          // nil until it is needed
+	resumed bool              // it went on from a kept state
 	log     io.Writer
-}
-
-// start gives a machine that takes a command: one that goes on from where another had
-// just booted, or one that boots.
-func (p *plan) start(ctx context.Context, log io.Writer) (*machine, error) {
-	if p.kept == nil {
-		return p.boot(ctx, log)
-	}
-	if f := p.kept.open(); f != nil {
-		m, err := p.resume(ctx, f, log)
-		f.Close()
-		if err == nil || ctx.Err() != nil {
-			return m, err
-		}
-		fmt.Fprintf(log, "lab: the machine kept from an earlier boot is of no use (%v): booting one\n", err)
-		p.kept.remove()
-	}
-	m, err := p.boot(ctx, log)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.kept.keep(m.save); err != nil {
-		fmt.Fprintf(log, "lab: the machine cannot be kept for the next time: %v\n", err)
-	}
-	return m, nil
 }
 
 // boot starts the machine and waits until it takes a command.
@@ -86,22 +63,6 @@ func (p *plan) boot(ctx context.Context, log io.Writer) (*machine, error) {
 	return m, nil
 }
 
-// resume starts the machine from its state after a boot.
-func (p *plan) resume(ctx context.Context, state *os.File, log io.Writer) (*machine, error) {
-	cfg := p.cfg
-	cfg.resume = state
-	m, err := switchOn(ctx, cfg, log)
-	if err != nil {
-		return nil, err
-	}
-	m.order(guest.Order{Wake: &guest.Wake{Time: time.Now(), Entropy: []byte(rand.Text())}})
-	if err := m.readyWithin(resumePatience); err != nil {
-		m.close()
-		return nil, fmt.Errorf("%w: %s", err, m.vm.console.lines(1))
-	}
-	return m, nil
-}
-
 // switchOn starts QEMU and listens to the guest.
 func switchOn(ctx context.Context, cfg vmConfig, log io.Writer) (*machine, error) {
 	m := &machine{kmsg: newTail(64 << 10), reports: make(chan guest.Report), log: log}
@@ -114,15 +75,6 @@ func switchOn(ctx context.Context, cfg vmConfig, log io.Writer) (*machine, error
 	go io.Copy(m.kmsg, m.vm.ports[guest.PortKmsg])
 	go m.follow()
 	return m, nil
-}
-
-// save writes the state of the machine, which is ready.
-func (m *machine) save(to *os.File) error {
-	mon, err := newMonitor(m.vm.monitor)
-	if err != nil {
-		return err
-	}
-	return mon.save(to)
 }
 
 // follow reads what the guest reports.
@@ -165,6 +117,7 @@ func (m *machine) readyWithin(patience time.Duration) error {
 	case rep.Ready.Err != "":
 		return errors.New(rep.Ready.Err)
 	}
+	m.said = *rep.Ready
 	return nil
 }
 

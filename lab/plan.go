@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/zcbench/zcbench/lab/guest"
 )
@@ -42,21 +43,18 @@ func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{booting: o.Booting}
 	init := identity(o.Init) // of what goes into the image, whatever is built meanwhile
 	load, spec, err := o.load(ctx, built[0], log)
 	if err != nil {
 		return nil, err
 	}
-	if p.img, err = makeImage(o.Init, built[0].Module, load, spec); err != nil {
-		return nil, &Error{Op: "make the initramfs", Err: err}
-	}
-	p.cfg = vmConfig{vmlinuz: built[0].Vmlinuz, vmlinux: built[0].Vmlinux, initramfs: p.img, extra: o.QEMU, tscKHz: hostTSC(),
+	p := &plan{booting: o.Booting}
+	p.cfg = vmConfig{vmlinuz: built[0].Vmlinuz, vmlinux: built[0].Vmlinux, extra: o.QEMU, tscKHz: hostTSC(),
 		cpus: cmp.Or(o.CPUs, DefaultCPUs), memMiB: cmp.Or(o.MemMiB, DefaultMemMiB)}
 	p.cfg.kvm = !o.NoKVM && !o.CountTime && c.kvmBoots(ctx, built[0], o.Init, log)
 	p.cfg.counts = o.CountTime || o.CountEmulated && !p.cfg.kvm
-	if o.Resume {
-		p.kept = newSaved(c, p.cfg, spec, append(load, o.Init, built[0].Module))
+	if err := p.image(c, &o, built[0], load, spec); err != nil {
+		return nil, err
 	}
 	p.what = Machine{Cache: c.dir, Suite: built[0].Suite, Release: built[0].Release, CPUs: p.cfg.cpus, MemMiB: p.cfg.memMiB,
 		Module: o.Module, MTU: cmp.Or(o.MTU, guest.DefaultMTU), QEMU: o.QEMU, Load: o.Load,
@@ -76,6 +74,26 @@ func (o *MachineOptions) load(ctx context.Context, b Built, log io.Writer) (path
 		spec.Load = append(spec.Load, guest.DriverDir+"/"+filepath.Base(p))
 	}
 	return paths, spec, nil
+}
+
+// image makes the initramfs, and finds the place for the machine's state. A file that is
+// replaced meanwhile would be in one and not in the other: then nothing is kept.
+func (p *plan) image(c *cache, o *MachineOptions, b Built, load []string, spec *guest.Spec) (err error) {
+	place := func() *saved {
+		if !o.Resume {
+			return nil
+		}
+		return newSaved(c, p.cfg, spec, append(slices.Clip(load), o.Init, b.Module))
+	}
+	p.kept = place()
+	if p.img, err = makeImage(o.Init, b.Module, load, spec); err != nil {
+		return &Error{Op: "make the initramfs", Err: err}
+	}
+	if again := place(); again == nil || p.kept != nil && p.kept.name != again.name {
+		p.kept = nil
+	}
+	p.cfg.initramfs = p.img
+	return nil
 }
 
 func makeImage(init, module string, load []string, spec *guest.Spec) (*os.File, error) {

@@ -21,6 +21,8 @@ type monitor struct {
 
 // newMonitor takes the greeting.
 func newMonitor(sock *os.File) (*monitor, error) {
+	_ = sock.SetDeadline(time.Now().Add(monitorPatience))
+	defer sock.SetDeadline(time.Time{})
 	m := &monitor{sock, bufio.NewReader(sock)}
 	if _, err := m.in.ReadBytes('\n'); err != nil {
 		return nil, fmt.Errorf("QEMU's monitor: %w", err)
@@ -102,35 +104,40 @@ func (m *monitor) answer() (json.RawMessage, error) {
 	}
 }
 
-// save writes the state of the whole machine to a file while the machine runs, which
-// goes on afterwards. One that fails leaves it running too.
-func (m *monitor) save(to *os.File) error {
-	steps := []struct {
-		command string
-		args    map[string]any
-		file    *os.File
-	}{
-		{"migrate-set-parameters", map[string]any{"max-bandwidth": int64(math.MaxInt64)}, nil},
-		{"getfd", map[string]any{"fdname": "state"}, to},
-		{"migrate", map[string]any{"uri": "fd:state"}, nil},
-	}
-	for _, s := range steps {
-		if err := m.do(s.command, s.args, s.file, nil); err != nil {
-			return err
-		}
-	}
-	if err := m.saved(); err != nil {
-		return err
-	}
-	return m.do("cont", nil, nil, nil)
-}
-
-// savePatience is how long it may take: some 200 MB go into the page cache.
+// savePatience is how long saving may take: some 200 MB go into the page cache.
 const savePatience = time.Minute
 
-// saved waits until all is written.
-func (m *monitor) saved() error {
-	for limit := time.Now().Add(savePatience); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+// save has QEMU write the state of the whole machine to a pipe or socket, while the
+// machine runs, which goes on afterwards. After an error it may stand still: see
+// [monitor.running].
+func (m *monitor) save(to *os.File) error {
+	_ = m.sock.SetDeadline(time.Now().Add(savePatience))
+	defer m.sock.SetDeadline(time.Time{})
+	err := m.do("migrate-set-parameters", map[string]any{"max-bandwidth": int64(math.MaxInt64)}, nil, nil)
+	if err == nil {
+		err = m.do("getfd", map[string]any{"fdname": "state"}, to, nil)
+	}
+	to.Close() // QEMU has its own, whose end is what the reader waits for
+	if err == nil {
+		err = m.do("migrate", map[string]any{"uri": "fd:state"}, nil, nil)
+	}
+	if err == nil {
+		err = m.migrated()
+	}
+	// The state is complete before the machine has come to rest, and to go on is refused
+	// until it has.
+	if err == nil {
+		err = m.await("postmigrate")
+	}
+	if err == nil {
+		err = m.do("cont", nil, nil, nil)
+	}
+	return err
+}
+
+// migrated waits until all is written.
+func (m *monitor) migrated() error {
+	for ; ; time.Sleep(monitorPause) {
 		var st struct {
 			Status string `json:"status"`
 			Why    string `json:"error-desc"`
@@ -141,11 +148,40 @@ func (m *monitor) saved() error {
 		case st.Status == "completed":
 			return nil
 		case st.Status == "failed" || st.Status == "cancelled":
-			return fmt.Errorf("QEMU's migrate: %s: %s", st.Status, st.Why)
+			return fmt.Errorf("QEMU's migrate: %s %s", st.Status, st.Why)
 		}
 	}
-	if err := m.do("migrate_cancel", nil, nil, nil); err != nil {
-		return err
+}
+
+const monitorPause = 2 * time.Millisecond
+
+// state is what the machine does: "running", "paused" and others of QEMU's RunState.
+func (m *monitor) state() (string, error) {
+	var st struct {
+		Status string `json:"status"`
 	}
-	return fmt.Errorf("not written within %v", savePatience)
+	err := m.do("query-status", nil, nil, &st)
+	return st.Status, err
+}
+
+// await waits for a state.
+func (m *monitor) await(want string) error {
+	for {
+		switch got, err := m.state(); {
+		case err != nil || got == want:
+			return err
+		}
+		time.Sleep(monitorPause)
+	}
+}
+
+// monitorPatience is how long QEMU may take for an answer that needs nothing done.
+const monitorPatience = 10 * time.Second
+
+// running reports whether the machine runs for certain.
+func (m *monitor) running() bool {
+	_ = m.sock.SetDeadline(time.Now().Add(monitorPatience))
+	defer m.sock.SetDeadline(time.Time{})
+	got, err := m.state()
+	return err == nil && got == "running"
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/lab/guest"
 )
 
@@ -48,26 +50,47 @@ func TestSavedName(t *testing.T) {
 		"counted time": func(v *vmConfig) { v.counts = true },
 		"devices":      func(v *vmConfig) { v.extra = []string{"-device", "x"} },
 		"no rate":      func(v *vmConfig) { v.tscKHz = 0 },
+		"much memory":  func(v *vmConfig) { v.memMiB = 16384 },
 	} {
 		if s := testSaved(c, change); s != nil {
 			t.Errorf("%s: %+v", what, s)
 		}
 	}
-	cfg := vmConfig{vmlinuz: "/boot/k", cpus: 2, memMiB: 2048, tscKHz: 1}
-	if s := newSaved(c, cfg, &guest.Spec{MTU: 1500}, []string{os.Args[0]}); s.name == base.name {
+	cfg := vmConfig{vmlinuz: filepath.Join(t.TempDir(), "vmlinuz"), cpus: 2, memMiB: 2048, tscKHz: 1}
+	program := filepath.Join(t.TempDir(), "zcbench")
+	for _, p := range []string{cfg.vmlinuz, program} {
+		if err := os.WriteFile(p, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := func(spec guest.Spec) string { return newSaved(c, cfg, &spec, []string{program}).name }
+	was := name(guest.Spec{})
+	if name(guest.Spec{MTU: 1500}) == was {
 		t.Error("another MTU has the same name")
 	}
-	if s := newSaved(c, cfg, &guest.Spec{}, []string{"/proc/self/exe/x"}); s.name == base.name {
-		t.Error("another program has the same name")
+	for _, p := range []string{cfg.vmlinuz, program} {
+		if err := os.WriteFile(p, []byte("newer"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if is := name(guest.Spec{}); is == was {
+			t.Errorf("%s is another and has the same name", filepath.Base(p))
+		} else {
+			was = is
+		}
 	}
 }
 
 // What is not whole gets no name, and of many the newest stay.
 func TestSavedKeeps(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "saved")
-	store := func(n int) *saved { return &saved{dir, strings.Repeat(fmt.Sprint(n), 64)} }
+	store := func(n int) *saved {
+		return &saved{dir: dir, name: strings.Repeat(fmt.Sprint(n), 64), tscKHz: 2_500_000}
+	}
 	boom := errors.New("boom")
-	err := store(0).keep(func(f *os.File) error { io.WriteString(f, "half"); return boom })
+	err := store(0).keep(func(f io.Writer) error { io.WriteString(f, "half"); return boom })
+	if err == nil {
+		t.Skip("this file system has no files without a name")
+	}
 	if !errors.Is(err, boom) || store(0).open() != nil {
 		t.Errorf("a write that failed: %v", err)
 	}
@@ -78,7 +101,7 @@ func TestSavedKeeps(t *testing.T) {
 	past := time.Now().Add(-time.Hour)
 	os.Chtimes(foreign, past.Add(-time.Hour), past.Add(-time.Hour))
 	for n := range 4 {
-		if err := store(n).keep(func(f *os.File) error { _, err := fmt.Fprint(f, n); return err }); err != nil {
+		if err := store(n).keep(func(f io.Writer) error { _, err := fmt.Fprint(f, n); return err }); err != nil {
 			t.Fatal(err)
 		}
 		os.Chtimes(store(n).path(), past, past.Add(time.Duration(n)*time.Second))
@@ -91,16 +114,92 @@ func TestSavedKeeps(t *testing.T) {
 		}
 	}
 	for n, want := range []bool{true, false, true, true} {
-		b, err := os.ReadFile(store(n).path())
-		if (err == nil) != want || want && string(b) != fmt.Sprint(n) {
-			t.Errorf("state %d: %q, %v", n, b, err)
+		var b []byte
+		f := store(n).open()
+		if f != nil {
+			b, _ = io.ReadAll(f)
+			f.Close()
+		}
+		if (f != nil) != want || want && string(b) != fmt.Sprint(n) {
+			t.Errorf("state %d: %q", n, b)
 		}
 	}
 	if _, err := os.Stat(foreign); err != nil {
 		t.Errorf("a file of another name: %v", err)
 	}
-	if err := store(3).keep(func(*os.File) error { return nil }); err != nil {
+	never := func(io.Writer) error { return boom }
+	if err := store(3).keep(never); err != nil {
 		t.Errorf("one that is there already: %v", err)
+	}
+	full := store(4)
+	full.room = 1 << 60
+	if err := full.keep(never); err == nil || !strings.Contains(err.Error(), "disk space") {
+		t.Errorf("a full disk: %v", err)
+	}
+	other, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := unix.Flock(int(other.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if err := store(4).keep(never); err != nil {
+		t.Errorf("while another is being written: %v", err)
+	}
+}
+
+// A host that was moved to another processor, and what is no state.
+func TestSavedElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	s := saved{dir: dir, name: strings.Repeat("a", 64), tscKHz: 2_500_000}
+	for _, x := range []struct {
+		kHz  int
+		text string
+		ok   bool
+	}{{2_500_000, "", true}, {2_502_000, "", true}, {2_503_000, "", false}, {2_400_000, "", false}, {0, "short", false}, {0, strings.Repeat("x", 99), false}} {
+		text := x.text
+		if x.kHz > 0 {
+			text = (&saved{tscKHz: x.kHz}).head() + "state"
+		}
+		if err := os.WriteFile(s.path(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f := s.open()
+		if _, err := os.Stat(s.path()); (f != nil) != x.ok || (err == nil) != x.ok {
+			t.Errorf("%+v: %v, %v", x, f, err)
+		}
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// What one process has found useless another may have replaced meanwhile.
+func TestSavedRemovesItsOwn(t *testing.T) {
+	s := saved{dir: t.TempDir(), name: strings.Repeat("a", 64), tscKHz: 2_500_000}
+	write := func() {
+		t.Helper()
+		if err := os.WriteFile(s.path()+"x", []byte(s.head()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(s.path()+"x", s.path()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	f := s.open()
+	defer f.Close()
+	write()
+	s.remove(f)
+	if _, err := os.Stat(s.path()); err != nil {
+		t.Errorf("another's was removed: %v", err)
+	}
+	g := s.open()
+	defer g.Close()
+	s.remove(g)
+	if _, err := os.Stat(s.path()); err == nil {
+		t.Error("its own was not")
 	}
 }
 
@@ -137,7 +236,12 @@ func TestIntegrationLabResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.close()
-	t.Cleanup(p.kept.remove)
+	if p.kept == nil {
+		t.Fatal("this machine is none to keep")
+	}
+	forget := func() { os.Remove(p.kept.path()) }
+	forget()
+	t.Cleanup(forget)
 	if _, log, boots := moment(t, o); boots != 1 || log != "" {
 		t.Fatalf("%d boots; log %q", boots, log)
 	}
@@ -151,6 +255,9 @@ func TestIntegrationLabResume(t *testing.T) {
 	}
 	if exit, _, log, err := execHelper(t, "warn", o); exit != ExitTrouble || err == nil || !strings.Contains(log, "WARNING: made by a test") {
 		t.Errorf("a complaint: %d, %v; log:\n%s", exit, err, log)
+	}
+	if _, log, boots := moment(t, o); boots != 1 || log != "" {
+		t.Errorf("after a complaint: %d boots; log %q", boots, log)
 	}
 	if err := os.Truncate(p.kept.path(), 1<<20); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ type vmConfig struct {
 	vmlinuz   string
 	vmlinux   string // the same unpacked, for emulation; may be empty
 	initramfs *os.File
-	resume    *os.File // the state to go on from; nil: boot
+	resume    *os.File // a pipe with the state to go on from; nil: boot
 	monitored bool     // it can be asked to save its state
 	kvm       bool
 	counts    bool // the clocks count instructions

@@ -81,6 +81,14 @@ func vmFlags(c *cobra.Command, o *lab.MachineOptions) {
 	f.BoolVar(&o.NoKVM, "no-kvm", false, "emulate even where KVM works")
 	f.StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")
 	f.BoolVar(&o.Install, "install", false, installUsage)
+	c.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		for _, name := range []string{"cpus", "mem", "mtu"} {
+			if given := f.Lookup(name); given.Changed && given.Value.String() == "0" {
+				return cli.Usagef("--%s 0: leave the flag out for the default", name)
+			}
+		}
+		return nil
+	}
 }
 
 // deviceFlags are those of machines for programs of the user's own.
@@ -108,7 +116,7 @@ ends are up in the network namespaces sut (sn0, 10.77.0.1, fd00:77::1) and tg
 
 Exit status: CMD's own; 124 when its time is up; 125 when the lab could not be
 built or booted, or the guest's kernel complained; 126 when CMD cannot be run;
-127 when it is not there.`,
+127 when it is not there; 2 for wrong usage or input of this command's own.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Args = args
@@ -151,7 +159,7 @@ makes the kernel complain, dies with it, or runs out of time costs that command 
 another machine boots for the next. When HOSTCMD has ended, so has the machine.
 
 Exit status: HOSTCMD's own; 125 when the lab could not be built; 126 when HOSTCMD cannot
-be run; 127 when it is not there.`,
+be run; 127 when it is not there; 2 for wrong usage or input of this command's own.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Args, o.Log = args, cmd.ErrOrStderr()

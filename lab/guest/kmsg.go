@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -76,8 +77,18 @@ func (k *kmsg) take(line string) {
 const kmsgPatience = 10 * time.Second
 
 // complaints returns what the kernel has complained about up to now, and since the
-// last call. A message of our own tells when all before it have been read.
+// last call.
 func (k *kmsg) complaints(mark string) []string {
+	bad := k.pending(mark)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.bad = nil
+	return bad
+}
+
+// pending is complaints that the next call has too. A message of our own tells when
+// all before it have been read.
+func (k *kmsg) pending(mark string) []string {
 	seen := make(chan struct{})
 	k.mu.Lock()
 	k.mark, k.seen = mark, seen
@@ -92,12 +103,10 @@ func (k *kmsg) complaints(mark string) []string {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	bad := k.bad
-	k.bad = nil
 	if err != nil {
-		bad = append(bad, err.Error())
+		k.bad = append(k.bad, err.Error())
 	}
-	return bad
+	return slices.Clone(k.bad)
 }
 
 // say puts a line among the kernel's messages, as debugging information. The kernel

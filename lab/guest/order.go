@@ -27,6 +27,8 @@ type Report struct {
 type Ready struct {
 	Err    string  `json:"err,omitempty"` // it is not, and will not be
 	Uptime float64 `json:"uptime"`        // seconds from kernel start
+	// Complaints are the kernel's since the last job, which count against the next.
+	Complaints []string `json:"complaints,omitempty"`
 }
 
 // Result is how a job went.

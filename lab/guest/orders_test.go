@@ -39,6 +39,10 @@ func TestOrders(t *testing.T) {
 	if _, ok := o.await(done, 2); ok {
 		t.Error("job 2 was not told that its time is up")
 	}
+	say(Order{Wake: &Wake{Entropy: []byte("x")}})
+	if wake := <-o.wakes; string(wake.Entropy) != "x" {
+		t.Errorf("got %+v", wake)
+	}
 	w.Close()
 	if _, more := <-o.jobs; more {
 		t.Error("a job after the end")

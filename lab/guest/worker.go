@@ -35,7 +35,7 @@ func (w *worker) loop() error {
 		if err == nil {
 			err = setup(&w.spec)
 		}
-		ready := &Ready{Uptime: uptime()}
+		ready := &Ready{Uptime: uptime(), Complaints: w.dmesg.pending("lab: ready")}
 		if err != nil {
 			ready.Err = err.Error()
 		}

@@ -50,18 +50,22 @@ func TestIntegrationSyscalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A program that is interrupted by one that makes calls on its CPU is left out there;
+	// the kernel counts that, and each such run costs a call at most.
+	missed := func() uint64 { return bpf.Probes{Syscalls: s}.Missed() }
+	all := func(got, want uint64) bool { return got <= want && got+missed() >= want }
 	seen := map[string]bpf.Call{}
 	for _, c := range calls {
 		t.Logf("%-16s %6d calls %4d errors, min %v avg %v max %v stddev %.2f %%", c.Name, c.Calls, c.Errors, c.Min, c.Mean(), c.Max, 100*c.Stddev())
 		seen[c.Name] = c
 	}
-	if c := seen["clock_nanosleep"]; c.Calls != n || c.Errors != 0 || c.Min < sleep || c.Min > c.Mean() || c.Mean() > c.Max {
+	if c := seen["clock_nanosleep"]; !all(c.Calls, n) || c.Errors != 0 || c.Min < sleep || c.Min > c.Mean() || c.Mean() > c.Max {
 		t.Errorf("%d sleeps of %v: %+v", n, sleep, c)
 	}
-	if c := seen[fmt.Sprintf("syscall_%d", unnamed)]; c.Calls != n || c.Errors != n {
+	if c := seen[fmt.Sprintf("syscall_%d", unnamed)]; !all(c.Calls, n) || c.Errors != c.Calls {
 		t.Errorf("%d calls of one without a name: %+v", n, c)
 	}
-	if c := seen["close"]; c.Errors < n || c.Calls < c.Errors {
+	if c := seen["close"]; c.Errors+missed() < n || c.Calls < c.Errors {
 		t.Errorf("%d calls of close that must fail: %+v", n, c)
 	}
 	// Between two readings the extremes are of what came then, also if somebody
@@ -78,8 +82,8 @@ func TestIntegrationSyscalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range bpf.SubCalls(later, calls) {
-		if d.Name == "clock_nanosleep" && (d.Calls != 2 || d.Min < 3*sleep || d.Max < 4*sleep || d.Min > d.Max) {
-			t.Errorf("two sleeps of %v and %v: %+v", 4*sleep, 3*sleep, d)
+		if d.Name == "clock_nanosleep" && (!all(d.Calls, 2) || d.Min < 3*sleep || d.Calls == 2 && d.Max < 4*sleep || d.Min > d.Max) {
+			t.Errorf("two sleeps of %v and %v: %+v, %d runs left out", 4*sleep, 3*sleep, d, missed())
 		}
 	}
 	calls = later

@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"errors"
+	"net"
 	"strings"
 	"testing"
 
@@ -38,7 +39,11 @@ func TestFlowDev(t *testing.T) {
 // A sender's interface is the one that the route leaves by.
 func TestFlowDevOfSender(t *testing.T) {
 	needs := modes.Path{Mode: stream.Mode{Name: "devmem", NeedsDev: true}}
-	for addr, want := range map[string]string{"127.0.0.1:5201": "lo", "localhost:5201": "lo"} {
+	addrs := map[string]string{"127.0.0.1:5201": "lo"}
+	if _, err := net.LookupHost("localhost"); err == nil { // a bare root has no /etc/hosts
+		addrs["localhost:5201"] = "lo"
+	}
+	for addr, want := range addrs {
 		if got, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Mode: "devmem", Addr: addr}); got != want || err != nil {
 			t.Errorf("%s: %q, %v", addr, got, err)
 		}

@@ -32,6 +32,7 @@ type Transfer struct {
 	Reset bool                    // the sender breaks off half way
 	Half  func()                  // called by the sender when it has sent half of Bytes (TX nil)
 	Begun func(r stream.Receiver) // called before the first payload byte
+	Ended func()                  // called after the last, before anything is let go
 	Setup func(d *nic.Device) func()
 }
 
@@ -158,6 +159,9 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 	start = time.Now()
 	o.Err = r.Receive(conn, &m)
 	o.Took = time.Since(start)
+	if x.Ended != nil {
+		x.Ended()
+	}
 	o.Counters, o.Sent = m.Snapshot(), tx.Snapshot()
 	if w, ok := r.(stream.Witness); ok {
 		o.Evidence = w.Evidence()

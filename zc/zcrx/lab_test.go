@@ -451,9 +451,8 @@ func TestLabAllocations(t *testing.T) {
 func testLabAllocations(t *testing.T, engine string) {
 	allocs := func(bytes int) uint64 {
 		var a, b runtime.MemStats
-		x := labtest.Transfer{Engine: engine, Family: "ipv4", Bytes: bytes, Touch: stream.TouchNone, Begun: func(stream.Receiver) { runtime.ReadMemStats(&a) }}
+		x := labtest.Transfer{Engine: engine, Family: "ipv4", Bytes: bytes, Touch: stream.TouchNone, Begun: func(stream.Receiver) { runtime.ReadMemStats(&a) }, Ended: func() { runtime.ReadMemStats(&b) }}
 		mustBeZeroCopy(t, x)
-		runtime.ReadMemStats(&b)
 		return b.Mallocs - a.Mallocs
 	}
 	mib := long.Rounds(32, 128) // 8192 completions or more

@@ -19,11 +19,12 @@ func SizeFor(entries, page, hold int) int {
 }
 
 // CheckSize refuses memory of size bytes that cannot fill the ring, with
-// [ErrRing]: no NIC works well with it, and some not at all.
-func CheckSize(size, entries, page int, dev string) error {
+// [ErrRing]: no NIC works well with it, and some not at all. smaller is the command for
+// a ring of a quarter of the memory.
+func CheckSize(size, entries, page int, dev, smaller string) error {
 	if size >= entries*page {
 		return nil
 	}
 	return &Error{Op: fmt.Sprintf("memory of %d bytes for the RX ring of %s, of %d buffers of %d bytes", size, dev, entries, page), Err: ErrRing,
-		How: fmt.Sprintf("choose --area-size %d or more, best %d, or leave it out; or a smaller ring: ethtool -G %s rx %d", entries*page, SizeFor(entries, page, 0), dev, max(size/page/4, 1))}
+		How: fmt.Sprintf("choose --area-size %d or more, best %d, or leave it out; or a smaller ring: %s", entries*page, SizeFor(entries, page, 0), smaller)}
 }

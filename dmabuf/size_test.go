@@ -21,10 +21,10 @@ func TestSizeFor(t *testing.T) {
 }
 
 func TestCheckSize(t *testing.T) {
-	if err := CheckSize(2<<20, 512, 4096, "eth0"); err != nil {
+	if err := CheckSize(2<<20, 512, 4096, "eth0", ""); err != nil {
 		t.Error(err)
 	}
-	err := CheckSize(2<<20-4096, 512, 4096, "eth0")
+	err := CheckSize(2<<20-4096, 512, 4096, "eth0", "ethtool -G eth0 rx 127")
 	var e *Error
 	if !errors.Is(err, ErrRing) || !errors.As(err, &e) || !strings.Contains(e.Fix(), "--area-size 2097152") || !strings.Contains(e.Fix(), "ethtool -G eth0 rx 127") {
 		t.Errorf("%v", err)

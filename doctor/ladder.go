@@ -61,7 +61,7 @@ func Ladders(dev string) []wire.Ladder {
 		err := p.Support(dev)
 		l := wire.Ladder{ModeSupport: support(p, err), Rungs: f.rungs(p.Role, p.Name)}
 		if p.NeedsDev || p.NICQueue || p.ZeroCopy && p.Role == stream.RX {
-			l.Impossible = drivers[f.driver.Name].impossible
+			l.Impossible = drivers[f.driver.Model()].impossible
 		}
 		l.Rungs = append(l.Rungs, attempt(err, l.Rungs))
 		out = append(out, l)
@@ -295,7 +295,7 @@ func (f *facts) device() wire.Check {
 }
 
 func (f *facts) driverTable() wire.Check {
-	d, known := drivers[f.driver.Name]
+	d, known := drivers[f.driver.Model()]
 	c := wire.Check{Name: "driver", Found: f.driver.Name, Needed: "bnxt_en, mlx5_core, gve (DQO-RDA), fbnic or netkit", Status: "ok"}
 	switch {
 	case f.driver.Name == "":
@@ -347,8 +347,8 @@ func (f *facts) headerSplit() wire.Check {
 	}
 	if f.split.State != nic.SplitOn {
 		c.Found += ": a run switches it on and back"
-		c.Command = "ethtool -G " + f.dev + " tcp-data-split on"
-		if s := drivers[f.driver.Name].split; s != "" {
+		c.Command = f.splitCommand()
+		if s := drivers[f.driver.Model()].split; s != "" {
 			c.Command = strings.ReplaceAll(s, "DEV", f.dev)
 		}
 	}
@@ -361,7 +361,17 @@ func (f *facts) threshold() wire.Check {
 	}
 	c := wire.Check{Name: "hds-thresh", Found: strconv.Itoa(f.split.Threshold), Needed: "0: packets of every size are split; a run sets it", Status: "ok"}
 	if f.split.Threshold > 0 {
-		c.Command = "ethtool -G " + f.dev + " hds-thresh 0"
+		c.Command = f.splitCommand()
+	}
+	return c
+}
+
+// splitCommand asks for both at once. The kernel goes by what was asked for, and a driver
+// that says on by itself (bnxt, fbnic) hides that nobody has.
+func (f *facts) splitCommand() string {
+	c := "ethtool -G " + f.dev + " tcp-data-split on"
+	if f.split.Threshold >= 0 {
+		c += " hds-thresh 0"
 	}
 	return c
 }

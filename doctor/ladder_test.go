@@ -158,7 +158,7 @@ func TestWhatARunSetsIsNoObstacle(t *testing.T) {
 	f.features[nic.FeatureNTuple] = nic.Feature{Known: true, Hard: true}
 	for rung, command := range map[string]string{
 		"header split": "ethtool -K eth0 rx-gro-hw on && ethtool -G eth0 tcp-data-split on hds-thresh 0",
-		"hds-thresh":   "ethtool -G eth0 hds-thresh 0",
+		"hds-thresh":   "ethtool -G eth0 tcp-data-split on hds-thresh 0",
 		"ntuple rules": "ethtool -K eth0 ntuple on",
 	} {
 		if c := find(t, f, "zcrx", rung); c.Status != "ok" || c.Command != command {

@@ -14,7 +14,7 @@ type Machine struct {
 	Cache          string
 	Suite, Release string // of its kernel
 	CPUs, MemMiB   int
-	Module         string // parameters of the soft NIC
+	Module         string // parameters of the soft NIC, for commands that ask for none
 	MTU            int
 	QEMU, Load     []string
 	KVM            bool   // not emulated
@@ -38,7 +38,6 @@ func (m *Machine) lacks(o *MachineOptions) string {
 		{o.Kernel != "", m.Suite == o.Kernel || strings.HasPrefix(m.Release, o.Kernel), "kernel " + o.Kernel, m.Release},
 		{o.CPUs != 0, m.CPUs == o.CPUs, fmt.Sprintf("cpus %d", o.CPUs), m.CPUs},
 		{o.MemMiB != 0, m.MemMiB == o.MemMiB, fmt.Sprintf("mem %d", o.MemMiB), m.MemMiB},
-		{o.Module != "", m.Module == o.Module, "softnic " + o.Module, m.Module},
 		{o.MTU != 0, m.MTU == o.MTU, fmt.Sprintf("mtu %d", o.MTU), m.MTU},
 		{len(o.QEMU) > 0, slices.Equal(m.QEMU, o.QEMU), "qemu " + strings.Join(o.QEMU, " "), m.QEMU},
 		{len(o.Load) > 0, slices.Equal(m.Load, o.Load), "load " + strings.Join(o.Load, " "), m.Load},

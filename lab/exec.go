@@ -82,7 +82,7 @@ func newRequest(o *ExecOptions) (*request, error) {
 		return nil, err
 	}
 	return &request{
-		job:     guest.Job{Args: cmd.args, Dir: dir, Env: guestEnv(o.Env), Returns: cmd.returns},
+		job:     guest.Job{Args: cmd.args, Dir: dir, Env: guestEnv(o.Env), Returns: cmd.returns, Module: o.module()},
 		timeout: o.Timeout,
 		send:    c.write,
 		receive: func(r io.Reader) error { return receiveTar(r, o.Out, cmd.returns) },

@@ -3,6 +3,8 @@ package lab
 import (
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -21,6 +23,7 @@ type MachineOptions struct {
 	CPUs    int      // processors; 0: DefaultCPUs
 	MemMiB  int      // memory, MiB; 0: DefaultMemMiB
 	Module  string   // parameters for softnic.ko: "inline_dma=1"
+	NIC     string   // one of Imitated: whose control plane the soft NIC has; empty: its own
 	MTU     int      // of both ends; 0: guest.DefaultMTU
 	Init    string   // program to run as /init, which calls guest.Main; empty: this one
 	NoKVM   bool     // emulate even where KVM works
@@ -40,6 +43,17 @@ type MachineOptions struct {
 	Booting func(release string, kvm bool)
 }
 
+// Imitated are the drivers whose control plane the soft NIC can imitate.
+var Imitated = []string{"mlx5", "bnxt", "fbnic"}
+
+// module is what the soft NIC is loaded with.
+func (o *MachineOptions) module() string {
+	if o.NIC == "" {
+		return o.Module
+	}
+	return strings.TrimSpace("imitate=" + o.NIC + " " + o.Module)
+}
+
 // check refuses a machine that QEMU or the soft NIC could not be.
 func (o *MachineOptions) check() error {
 	for _, x := range []struct {
@@ -49,6 +63,9 @@ func (o *MachineOptions) check() error {
 		if x.got != 0 && (x.got < x.least || x.got > x.most) {
 			return inputf("read the machine's options", "", "--%s %d: want %d to %d", x.flag, x.got, x.least, x.most)
 		}
+	}
+	if o.NIC != "" && !slices.Contains(Imitated, o.NIC) {
+		return inputf("read the machine's options", "", "--nic %s: want one of %s", o.NIC, strings.Join(Imitated, ", "))
 	}
 	return nil
 }

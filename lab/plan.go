@@ -57,14 +57,14 @@ func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error
 		return nil, err
 	}
 	p.what = Machine{Cache: c.dir, Suite: built[0].Suite, Release: built[0].Release, CPUs: p.cfg.cpus, MemMiB: p.cfg.memMiB,
-		Module: o.Module, MTU: cmp.Or(o.MTU, guest.DefaultMTU), QEMU: o.QEMU, Load: o.Load,
+		Module: o.module(), MTU: cmp.Or(o.MTU, guest.DefaultMTU), QEMU: o.QEMU, Load: o.Load,
 		KVM: p.cfg.kvm, Counts: p.cfg.counts, Init: init}
 	return p, nil
 }
 
 // load is what the machine is to load besides the soft NIC, and what it is told.
 func (o *MachineOptions) load(ctx context.Context, b Built, log io.Writer) (paths []string, spec *guest.Spec, err error) {
-	spec = &guest.Spec{Module: o.Module, MTU: o.MTU}
+	spec = &guest.Spec{Module: o.module(), MTU: o.MTU}
 	if len(o.Load) > 0 {
 		if paths, err = drivers(ctx, BuildOptions{Cache: o.Cache}, b, o.Load, log); err != nil {
 			return nil, nil, err

@@ -251,20 +251,16 @@ func (l *Lease) record(steps []Step) (err error) {
 // set sets steps in order, and looks at all of them again at the end: a later one
 // may have changed an earlier.
 func (l *Lease) set(which []int) error {
-	for range 2 {
+	for pass := range 2 {
 		for _, i := range which {
 			s := l.journal.Steps[i]
 			if s.Keep {
 				continue
 			}
-			set, err := l.where.setting(s)
-			if err == nil {
-				err = setting.Apply(set, s.where(), s.Set)
-			}
-			if err != nil {
+			if err := l.setOne(i, s, pass == 0); err != nil {
 				return err
 			}
-			if restarts(s.Name) || s.Name == "mtu" {
+			if disturbs(s.Name) {
 				if err := l.where.awaitCarrier(s); err != nil {
 					return err
 				}
@@ -272,6 +268,24 @@ func (l *Lease) set(which []int) error {
 		}
 	}
 	return nil
+}
+
+// setOne sets a step. One that turns out to have been asked for before, by whom the
+// setting belongs to, owes nothing.
+func (l *Lease) setOne(i int, s Step, first bool) error {
+	set, err := l.where.setting(s)
+	if err != nil {
+		return err
+	}
+	if set.Ask == nil {
+		return setting.Apply(set, s.where(), s.Set)
+	}
+	changed, err := setting.Ask(set, s.where(), s.Set)
+	if err != nil || changed || !first || s.state != "" {
+		return err
+	}
+	l.journal.Steps[i].state = undone
+	return l.file.write(line{Undone: []int{i}})
 }
 
 // keepAfter notes what became of what is to be kept, so that a later change of

@@ -19,6 +19,12 @@ func rank(name string) int {
 	return len(order)
 }
 
+// disturbs reports whether setting it may take the link down for a moment.
+func disturbs(name string) bool {
+	word, _, _ := strings.Cut(name, " ")
+	return restarts(name) || word == "mtu" || word == "header-split" || word == "feature"
+}
+
 // queueWords are the settings of a queue that its restart may take.
 var queueWords = []string{"napi", "irq", "rps", "xps"}
 

@@ -39,6 +39,7 @@ type StepReport struct {
 	Fix     string `json:"fix,omitempty"`
 
 	cause error
+	asked bool // it was put back although it reads as it should
 }
 
 func (r StepReport) where() string { return Step{Dev: r.Dev}.where() }
@@ -177,22 +178,26 @@ const freeWithin = 5 * time.Second
 
 // back restores a step that may be, and must not be left.
 func (u *undoing) back(s Step, r *StepReport) {
-	if r.Result != Already && r.Result != Restored || s.onlyRead() {
-		return // or it was so, and was only looked at
+	if r.Result != Already && r.Result != Restored {
+		return
 	}
 	set, err := u.where.setting(s)
 	if err != nil {
 		r.fail(err)
 		return
 	}
+	if s.onlyRead() && set.Ask == nil {
+		return // it was so, and was only looked at
+	}
 	now, err := set.Get()
 	if err != nil {
 		r.fail(err)
 		return
 	}
-	if now == s.Before {
+	if now == s.Before && (set.Ask == nil || r.asked) {
 		return
 	}
+	r.asked = true
 	if u.dry {
 		r.Result = Would
 		return

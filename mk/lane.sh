@@ -98,6 +98,15 @@ lab() {
 	go test -vet=off -json -count=1 -timeout 40m -run '^TestLab' ./cmd/zcbench || status=1 # a BMC
 }
 
+# imitated says which drivers the soft NIC imitates on a kernel: in the short run each on one.
+imitated() {
+	case $long$1 in
+	sid) echo mlx5 ;;
+	trixie-backports) echo bnxt fbnic ;;
+	*) echo mlx5 bnxt fbnic ;;
+	esac
+}
+
 kernel() {
 	local why said run limit=10m skip="$not_in_lab|$own_boot"
 	if [ -n "$long" ]; then limit=70m; else
@@ -121,6 +130,8 @@ kernel() {
 	run=(go test "${engines[@]}" -json -count=1 -timeout 80m)
 	"$folder/bin/zcbench" lab up --kernel "$1" -- "${run[@]}" -p 2 -shuffle on -exec "$folder/bin/zcbench lab exec --timeout $limit --" \
 		-skip "$skip" $(shuf -e "${lab_packages[@]}") || status=1
+	# shellcheck disable=SC2046
+	"$folder/bin/zcbench" lab up --kernel "$1" -- mk/imitated.sh $(imitated "$1") || status=1
 	"${run[@]}" -run "$own_boot" -exec "$folder/bin/zcbench lab exec --own-boot --kernel $1 --timeout $limit --" ./lab/softnictest || status=1
 }
 

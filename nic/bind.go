@@ -71,6 +71,22 @@ func (d *Device) BindTX(fd int) (*Binding, error) {
 	})
 }
 
+// TakesMemory asks whether the driver lets RX queue id, which exists, have buffers of
+// others, and touches nothing: it asks to bind a file that is none. The kernel looks for
+// queue operations and the queue's DMA device first (net/core/netdev-genl.c,
+// netdev_nl_bind_rx_doit). EOPNOTSUPP: it does not, or the kernel has no
+// CONFIG_NET_DEVMEM.
+func (d *Device) TakesMemory(id int) error {
+	b, err := d.BindRX(-1, id)
+	switch {
+	case err == nil:
+		return errors.Join(fmt.Errorf("%s was bound to a file that is none", d.Name), b.Close())
+	case errors.Is(err, unix.EBADF):
+		return nil
+	}
+	return err
+}
+
 // CanBind reports whether the kernel has bind-rx, or bind-tx, by asking for an
 // interface that there is not.
 func CanBind(tx bool) error {

@@ -74,6 +74,7 @@ type rxnfc struct {
 
 // A list of rules is struct ethtool_rxnfc with their places behind rule_cnt.
 const (
+	ruleDataAt   = int(unsafe.Offsetof(rxnfc{}.data))
 	ruleCountAt  = int(unsafe.Offsetof(rxnfc{}.ruleCnt))
 	ruleListHead = int(unsafe.Sizeof(rxnfc{}))
 )

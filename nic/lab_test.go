@@ -24,9 +24,10 @@ func inLab(t *testing.T, f func(t *testing.T, d *Device)) {
 	if os.Getenv(guest.Env) == "" {
 		t.Skip(`needs the lab's guest: go test -exec "$PWD/bin/zcbench lab exec --" ./nic`)
 	}
-	done := make(chan error, 1)
+	done := make(chan error, 2)
 	go func() {
-		runtime.LockOSThread() // ends with the goroutine: it is in another namespace
+		defer func() { done <- errors.New("the test ended itself") }() // after t.Fatal; else nobody reads it
+		runtime.LockOSThread()                                         // ends with the goroutine: it is in another namespace
 		leave, err := guest.Enter(guest.NSReceiver)
 		if err != nil {
 			done <- err

@@ -2,6 +2,7 @@ package nic
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -82,6 +83,16 @@ func (d *Device) AwaitCarrier(within time.Duration) error {
 type Driver struct {
 	Name, Version, Firmware string
 	Bus                     string // where it sits, such as 0000:3b:00.0
+}
+
+// Model is the driver whose ways it has: the lab's soft NIC can imitate others, and says
+// so in brackets.
+func (d Driver) Model() string {
+	inner, ok := strings.CutPrefix(d.Name, "softnic(")
+	if !ok {
+		return d.Name
+	}
+	return map[string]string{"mlx5": "mlx5_core", "bnxt": "bnxt_en", "fbnic": "fbnic"}[strings.TrimSuffix(inner, ")")]
 }
 
 // Driver asks the driver for its name (ETHTOOL_GDRVINFO, ioctl).

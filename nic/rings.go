@@ -10,7 +10,9 @@ import (
 // Rings are the descriptors of every queue (net/ethtool/rings.c).
 type Rings struct {
 	RX, TX       int
+	RXJumbo      int // buffers for payload, where the driver has a ring of its own for them; 0: not told
 	RXMax, TXMax int
+	RXJumboMax   int
 	HDSThreshMax int // bytes; 0: not told
 }
 
@@ -47,6 +49,10 @@ func decodeRings(b []byte) (r Rings, err error) {
 			r.RX = int(ad.Uint32())
 		case unix.ETHTOOL_A_RINGS_TX:
 			r.TX = int(ad.Uint32())
+		case unix.ETHTOOL_A_RINGS_RX_JUMBO:
+			r.RXJumbo = int(ad.Uint32())
+		case unix.ETHTOOL_A_RINGS_RX_JUMBO_MAX:
+			r.RXJumboMax = int(ad.Uint32())
 		case unix.ETHTOOL_A_RINGS_RX_MAX:
 			r.RXMax = int(ad.Uint32())
 		case unix.ETHTOOL_A_RINGS_TX_MAX:
@@ -58,21 +64,26 @@ func decodeRings(b []byte) (r Rings, err error) {
 	return r, ad.Err()
 }
 
-// SetRings sets the ring sizes, in descriptors; 0 leaves one as it is. Many
-// drivers take the link down for it.
-func (d *Device) SetRings(rx, tx int) error {
+// ringAttrs are the rings that can be set, by the names that ethtool -G gives them.
+var ringAttrs = map[string]uint16{
+	"rx": unix.ETHTOOL_A_RINGS_RX, "tx": unix.ETHTOOL_A_RINGS_TX, "rx-jumbo": unix.ETHTOOL_A_RINGS_RX_JUMBO,
+}
+
+// of is the size of a ring by its name.
+func (r Rings) of(name string) int {
+	return map[string]int{"rx": r.RX, "tx": r.TX, "rx-jumbo": r.RXJumbo}[name]
+}
+
+// SetRing sets the size of the ring rx, tx or rx-jumbo, in descriptors. Many drivers
+// take the link down for it.
+func (d *Device) SetRing(name string, n int) error {
 	_, err := d.ask(d.ethtool, unix.ETHTOOL_MSG_RINGS_SET, netlink.Acknowledge, func(ae *netlink.AttributeEncoder) {
 		d.header(ae)
-		if rx > 0 {
-			ae.Uint32(unix.ETHTOOL_A_RINGS_RX, uint32(rx))
-		}
-		if tx > 0 {
-			ae.Uint32(unix.ETHTOOL_A_RINGS_TX, uint32(tx))
-		}
+		ae.Uint32(ringAttrs[name], uint32(n))
 	})
 	if err != nil {
-		return failed(d.op("set the ring sizes rx %d tx %d (0: as is)", rx, tx), err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "the driver has no ring parameters: leave them out",
+		return failed(d.op("set the ring %s to %d", name, n), err, map[unix.Errno]string{
+			unix.EOPNOTSUPP: "the driver has no such ring: leave it out",
 			unix.EINVAL:     fmt.Sprintf("ethtool -g %s shows the most; some drivers want powers of two", d.Name)})
 	}
 	return nil

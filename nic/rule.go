@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,25 +19,65 @@ type Rule uint32
 // IPv4.
 func (d *Device) Steer(local, remote netip.AddrPort, queue int) (Rule, error) {
 	op := fmt.Sprintf("steer %v -> %v to RX queue %d of %s", remote, local, queue, d.Name)
-	c := rxnfc{cmd: unix.ETHTOOL_SRXCLSRLINS}
-	c.fs = spec(local, remote)
-	c.fs.cookie, c.fs.location = uint64(queue), ruleAnyPlace
-	err := ioctl(d, &c)
-	if err == unix.EINVAL || err == unix.EOPNOTSUPP || err == unix.ENOSPC {
-		// Not every driver finds a place itself: take the last free one.
-		if at, ok := d.freePlace(); ok {
-			c.cmd, c.fs.location = unix.ETHTOOL_SRXCLSRLINS, at
-			err = ioctl(d, &c)
-		}
-	}
+	at, err := d.placeForRule(op)
 	if err != nil {
+		return 0, err
+	}
+	c := rxnfc{cmd: unix.ETHTOOL_SRXCLSRLINS, fs: spec(local, remote)}
+	c.fs.cookie, c.fs.location = uint64(queue), at
+	if err := ioctl(d, &c); err != nil {
 		return 0, failed(op, err, map[unix.Errno]string{
 			unix.EOPNOTSUPP: "the driver has no ntuple rules: use a NIC that has, or an RSS context of one queue",
 			unix.EINVAL:     "the driver does not take such a rule, or there is no such queue: ethtool -n " + d.Name + " shows its rules",
-			unix.ENOSPC:     "the NIC's table of rules is full: delete some (ethtool -N " + d.Name + " delete N)",
+			unix.ENOSPC:     fullTable(d.Name),
+			unix.EPERM:      "switch ntuple on (ethtool -K " + d.Name + " ntuple on), and be root; bnxt has no rules with more rings than its firmware steers to: fewer queues (ethtool -L)",
 			unix.EEXIST:     "there is such a rule already: delete it (ethtool -n " + d.Name + " shows it)"})
 	}
 	return Rule(c.fs.location), nil
+}
+
+func fullTable(dev string) string {
+	return "the NIC's table of rules is full: delete some (ethtool -N " + dev + " delete N)"
+}
+
+// placeForRule is where a new rule goes: anywhere, where the driver says that it finds
+// a place itself (RX_CLS_LOC_SPECIAL), as bnxt and fbnic do and take no other; else a
+// free one, as mlx5 wants, which would replace a rule that is there
+// (mlx5e_ethtool_flow_replace of en_fs_ethtool.c).
+func (d *Device) placeForRule(op string) (uint32, error) {
+	c, err := d.countRules()
+	if err != nil || c.data&ruleSpecial != 0 {
+		return ruleAnyPlace, err
+	}
+	t, err := d.rules()
+	if err != nil {
+		return 0, err
+	}
+	at, ok := t.free()
+	if !ok {
+		return 0, failed(op, unix.ENOSPC, map[unix.Errno]string{unix.ENOSPC: fullTable(d.Name)})
+	}
+	return at, nil
+}
+
+// ruleTable is a driver's list of rules.
+type ruleTable struct {
+	places []uint32 // that have a rule
+	size   uint64   // places there are; 0: not told
+}
+
+// free is a place for another rule: the last, since the first that matches counts, and
+// what others have set goes before.
+func (t ruleTable) free() (uint32, bool) {
+	if t.size == 0 {
+		return ruleAnyPlace, true // it may find one itself without saying so
+	}
+	for at := int64(t.size) - 1; at >= 0; at-- {
+		if !slices.Contains(t.places, uint32(at)) {
+			return uint32(at), true
+		}
+	}
+	return 0, false
 }
 
 // spec says which packets a rule is for.
@@ -70,27 +111,10 @@ func bigEndian(port uint16) (b [2]byte) {
 	return b
 }
 
-// freePlace finds the last place without a rule.
-func (d *Device) freePlace() (uint32, bool) {
-	c := rxnfc{cmd: unix.ETHTOOL_GRXCLSRLCNT}
-	if ioctl(d, &c) != nil {
-		return 0, false
-	}
-	const special = 1 << 31 // RX_CLS_LOC_SPECIAL: the driver chooses places
-	for at := int64(c.data&^special) - 1; at >= 0; at-- {
-		g := rxnfc{cmd: unix.ETHTOOL_GRXCLSRULE}
-		g.fs.location = uint32(at)
-		if ioctl(d, &g) != nil { // ENOENT: nothing is there
-			return uint32(at), true
-		}
-	}
-	return 0, false
-}
-
 // FindRule finds a rule that [Device.Steer] made with the same arguments: the
 // driver's list is searched (ETHTOOL_GRXCLSRLALL, ioctl).
 func (d *Device) FindRule(local, remote netip.AddrPort, queue int) (at Rule, ok bool, err error) {
-	places, err := d.rules()
+	table, err := d.rules()
 	if err != nil {
 		return 0, false, err
 	}
@@ -99,7 +123,7 @@ func (d *Device) FindRule(local, remote netip.AddrPort, queue int) (at Rule, ok 
 	if want.flowType == tcpV6Flow {
 		tuple = 36
 	}
-	for _, at := range places {
+	for _, at := range table.places {
 		g := rxnfc{cmd: unix.ETHTOOL_GRXCLSRULE}
 		g.fs.location = at
 		if ioctl(d, &g) == nil && g.fs.flowType == want.flowType && g.fs.cookie == uint64(queue) && bytes.Equal(g.fs.want[:tuple], want.want[:tuple]) {
@@ -109,33 +133,51 @@ func (d *Device) FindRule(local, remote netip.AddrPort, queue int) (at Rule, ok 
 	return 0, false, nil
 }
 
-// rules lists the places that have one.
-func (d *Device) rules() ([]uint32, error) {
-	n, err := d.HasRules()
-	if err != nil || n == 0 {
-		return nil, err
+// ruleSpecial is RX_CLS_LOC_SPECIAL: the driver finds places itself.
+const ruleSpecial uint64 = 1 << 31
+
+// rules reads the driver's list. Drivers tell the size of their table with the number of
+// rules (ETHTOOL_GRXCLSRLCNT), or with the list alone (ETHTOOL_GRXCLSRLALL), as mlx5.
+func (d *Device) rules() (t ruleTable, err error) {
+	c, err := d.countRules()
+	if err != nil {
+		return t, err
+	}
+	t.size = c.data &^ ruleSpecial
+	n := int(c.ruleCnt)
+	if n == 0 && c.data != 0 {
+		return t, nil
 	}
 	buf, ne := make([]byte, ruleListHead+4*n), binary.NativeEndian
 	ne.PutUint32(buf, unix.ETHTOOL_GRXCLSRLALL)
 	ne.PutUint32(buf[ruleCountAt:], uint32(n))
 	if err := ioctlBytes(d, buf); err != nil {
-		return nil, failed(d.op("list the ntuple rules"), err, nil)
+		return t, failed(d.op("list the ntuple rules"), err, map[unix.Errno]string{
+			unix.EINVAL:   "another program changes them now: try again",
+			unix.EMSGSIZE: "another program adds some now: try again"})
 	}
-	var out []uint32
 	for i := range min(n, int(ne.Uint32(buf[ruleCountAt:]))) {
-		out = append(out, ne.Uint32(buf[ruleCountAt+4+4*i:]))
+		t.places = append(t.places, ne.Uint32(buf[ruleCountAt+4+4*i:]))
 	}
-	return out, nil
+	if c.data == 0 {
+		t.size = ne.Uint64(buf[ruleDataAt:]) &^ ruleSpecial
+	}
+	return t, nil
 }
 
 // HasRules reports whether the driver has ntuple rules, and how many are set.
 func (d *Device) HasRules() (count int, err error) {
-	c := rxnfc{cmd: unix.ETHTOOL_GRXCLSRLCNT}
+	c, err := d.countRules()
+	return int(c.ruleCnt), err
+}
+
+func (d *Device) countRules() (c rxnfc, err error) {
+	c.cmd = unix.ETHTOOL_GRXCLSRLCNT
 	if err := ioctl(d, &c); err != nil {
-		return 0, failed(d.op("count the ntuple rules"), err, map[unix.Errno]string{
+		return c, failed(d.op("count the ntuple rules"), err, map[unix.Errno]string{
 			unix.EOPNOTSUPP: "the driver has no ntuple rules: use a NIC that has"})
 	}
-	return int(c.ruleCnt), nil
+	return c, nil
 }
 
 // DeleteRule deletes a rule. It fails with ENOENT when there is none.

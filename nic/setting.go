@@ -15,7 +15,7 @@ import (
 //
 //	mtu, gso-max-size, gro-max-size, gso-ipv4-max-size, gro-ipv4-max-size    bytes
 //	channels              rx N tx N other N combined N
-//	ring rx|tx            descriptors
+//	ring rx|tx|rx-jumbo   descriptors
 //	feature NAME          on, off; "wanted on, is off" when the driver does not follow
 //	header-split          tcp-data-split auto|off|on[, hds-thresh BYTES]
 //	coalesce NAME         a number, times in microseconds
@@ -149,22 +149,14 @@ func parse32(s string) (uint32, error) {
 }
 
 func (d *Device) ringSetting(s *setting.Setting, which string) error {
-	if which != "rx" && which != "tx" {
-		return fmt.Errorf("unknown ring %q: rx or tx", which)
+	if ringAttrs[which] == 0 {
+		return fmt.Errorf("unknown ring %q: rx, tx or rx-jumbo", which)
 	}
 	s.Get = func() (string, error) {
 		r, err := d.Rings()
-		if which == "tx" {
-			r.RX = r.TX
-		}
-		return strconv.Itoa(r.RX), err
+		return strconv.Itoa(r.of(which)), err
 	}
-	s.Set = parsed(strconv.Atoi, func(n int) error {
-		if which == "tx" {
-			return d.SetRings(0, n)
-		}
-		return d.SetRings(n, 0)
-	})
+	s.Set = parsed(strconv.Atoi, func(n int) error { return d.SetRing(which, n) })
 	s.Canon = number(1)
 	return nil
 }

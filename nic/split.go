@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -110,10 +111,31 @@ func (d *Device) SetHeaderSplit(h HeaderSplit) error {
 		unix.EINVAL:     "detach XDP programs (ip link set dev " + d.Name + " xdp off), close whatever holds one of its queues; mlx5 wants rx-gro-hw on first (ethtool -K " + d.Name + " rx-gro-hw on)"})
 }
 
-// splitSetting is header split as a setting.
+// splitSetting is header split as a setting. Drivers tell what they do, not what was
+// asked for: bnxt says on where it aggregates, fbnic always. But memory providers
+// want it asked for (net/core/netdev_rx_queue.c, netif_mp_open_rxq).
 func (d *Device) splitSetting(s *setting.Setting) {
 	s.Get, s.Set = text(d.HeaderSplit), parsed(parseSplit, d.restoreSplit)
+	s.Ask = func(v string) (bool, error) {
+		h, err := parseSplit(v)
+		if err != nil {
+			return false, err
+		}
+		return d.askSplit(h)
+	}
 	s.Canon, s.Complete, s.Follows = rewritten(parseSplit), completeSplit, splitFollows
+}
+
+// askSplit is SetHeaderSplit that reports whether the kernel had anything to change: it
+// tells everybody who listens of rings that were changed, and of nothing else
+// (net/ethtool/netlink.c, ethnl_default_set_doit). What cannot be found out was changed.
+func (d *Device) askSplit(h HeaderSplit) (changed bool, err error) {
+	heard, done := d.listen(unix.ETHTOOL_MSG_RINGS_NTF)
+	defer done()
+	if err := d.SetHeaderSplit(h); err != nil {
+		return false, err
+	}
+	return heard(), nil
 }
 
 // completeSplit gives a text without hds-thresh that of the driver found.
@@ -134,15 +156,24 @@ func splitFollows(text, now string) bool {
 	return err == nil && ierr == nil && want.State == SplitUnknown && want.Threshold == is.Threshold
 }
 
-// restoreSplit sets header split. Not every driver takes off, where auto means
-// the same (bnxt).
+// restoreSplit puts back what was read: by leaving it to the driver, where it then reads
+// so, because a driver that was told on or off goes by that until it is told otherwise:
+// bnxt refuses XDP and splits without hardware GRO too. Not every driver takes off,
+// where auto means the same (bnxt).
 func (d *Device) restoreSplit(h HeaderSplit) error {
-	err := d.SetHeaderSplit(h)
-	if e, ok := err.(*Error); ok && h.State == SplitOff && e.Err == unix.EINVAL {
-		h.State = SplitUnknown
-		if d.SetHeaderSplit(h) == nil {
+	auto := HeaderSplit{State: SplitUnknown, Threshold: h.Threshold}
+	if err := d.SetHeaderSplit(auto); err == nil {
+		now, err := d.HeaderSplit()
+		if err == nil && now == h {
 			return nil
 		}
+	}
+	if h == auto {
+		return d.SetHeaderSplit(h) // again: its error says why not
+	}
+	err := d.SetHeaderSplit(h)
+	if errors.Is(err, unix.EINVAL) && h.State == SplitOff && d.SetHeaderSplit(auto) == nil {
+		return nil
 	}
 	return err
 }

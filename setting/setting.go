@@ -11,6 +11,10 @@ type Setting struct {
 	Name string
 	Get  func() (string, error)
 	Set  func(string) error
+	// Ask, where what reads back does not tell what was asked for, asks for a text
+	// whatever reads back, and reports whether something else was asked for before. Set
+	// then puts a text back that was read. nil: reading tells.
+	Ask func(string) (changed bool, err error)
 	// Canon makes a text that somebody typed canonical, or refuses it, without
 	// looking at the host; nil: it is.
 	Canon func(typed string) (string, error)
@@ -88,17 +92,31 @@ func Apply(s Setting, where, want string) error {
 	if err != nil {
 		return err
 	}
-	if want, err = s.Whole(want, func() (string, error) { return now, nil }); err != nil || now == want {
+	if want, err = s.Whole(want, func() (string, error) { return now, nil }); err != nil || now == want && s.Ask == nil {
 		return err
 	}
-	if err := s.Set(want); err != nil {
-		return err
-	}
-	if now, err = s.Get(); err != nil {
-		return err
-	}
-	if !s.Reads(want, now) {
-		return &Reverted{Name: s.Name, Want: want, Got: now, Where: where}
-	}
-	return nil
+	_, err = s.ask(where, want)
+	return err
 }
+
+// ask sets s to want and reads it back.
+func (s Setting) ask(where, want string) (changed bool, err error) {
+	changed = true
+	if s.Ask != nil {
+		changed, err = s.Ask(want)
+	} else {
+		err = s.Set(want)
+	}
+	if err != nil {
+		return changed, err
+	}
+	now, err := s.Get()
+	if err == nil && !s.Reads(want, now) {
+		err = &Reverted{Name: s.Name, Want: want, Got: now, Where: where}
+	}
+	return changed, err
+}
+
+// Ask is Apply for a canonical text that leaves nothing open, of a setting with an Ask of
+// its own: it reports whether something else was asked for before.
+func Ask(s Setting, where, want string) (changed bool, err error) { return s.ask(where, want) }

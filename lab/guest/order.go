@@ -14,6 +14,7 @@ type Job struct {
 	Dir     string   `json:"dir,omitempty"`     // its working directory, made if absent
 	Env     []string `json:"env,omitempty"`     // added to the guest's own
 	Returns []string `json:"returns,omitempty"` // paths that go back to the host besides OutDir
+	Module  string   `json:"module,omitempty"`  // parameters for softnic.ko; empty: the machine's
 	Mark    string   `json:"mark"`              // ends its output on PortStdout and PortStderr
 }
 

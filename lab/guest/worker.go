@@ -93,6 +93,9 @@ func (w *worker) work(job *Job) (res Result) {
 	in := NewChunkReader(w.ports[PortIn])
 	err := unpack(in, "/", w.base)
 	io.Copy(io.Discard, in)
+	if err == nil && job.Module != "" && job.Module != w.spec.Module {
+		err = w.anotherNIC(job.Module)
+	}
 	if err == nil {
 		err = os.MkdirAll(OutDir, 0o755)
 	}
@@ -120,6 +123,16 @@ func (w *worker) work(job *Job) (res Result) {
 	bad = append(bad, teardown()...)
 	res.Complaints = append(bad, w.dmesg.complaints(fmt.Sprintf("lab: end of command %d %s", job.N, job.Mark))...)
 	return res
+}
+
+// anotherNIC takes the soft NIC down and sets it up with other parameters.
+func (w *worker) anotherNIC(params string) error {
+	if bad := teardown(); len(bad) > 0 {
+		return errors.New(bad[0])
+	}
+	spec := w.spec
+	spec.Module = params
+	return setup(&spec)
 }
 
 // endOutput marks the end of a job's output. The command may have changed how its

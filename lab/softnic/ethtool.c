@@ -8,7 +8,7 @@
 
 static void get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
 {
-	strscpy(info->driver, "softnic");
+	sn_model_driver(info->driver, sizeof(info->driver));
 	strscpy(info->version, UTS_RELEASE);
 	strscpy(info->bus_info, "platform:softnic");
 }
@@ -24,8 +24,8 @@ static void get_ringparam(struct net_device *dev, struct ethtool_ringparam *r,
 	r->tx_max_pending = SN_RING_MAX;
 	r->rx_pending = sn->rx_ring;
 	r->tx_pending = sn->tx_ring;
-	k->tcp_data_split = sn->hds ? ETHTOOL_TCP_DATA_SPLIT_ENABLED : ETHTOOL_TCP_DATA_SPLIT_DISABLED;
 	k->hds_thresh_max = SN_MTU_MAX + ETH_HLEN;
+	sn_model_get_rings(sn, r, k);
 }
 
 /* Called with the wish in dev->cfg_pending too; the core adopts it when this returns 0. */
@@ -35,6 +35,8 @@ static int set_ringparam(struct net_device *dev, struct ethtool_ringparam *r,
 	struct sn_dev *sn = netdev_priv(dev);
 	int err = 0;
 
+	if (sn_model != SN_SOFTNIC)
+		return sn_model_set_rings(sn, r, k, extack);
 	if (r->rx_pending < SN_RING_MIN || r->tx_pending < SN_RING_MIN ||
 	    !is_power_of_2(r->rx_pending) || !is_power_of_2(r->tx_pending)) {
 		NL_SET_ERR_MSG_MOD(extack, "ring sizes must be powers of two from 4 to 4096");
@@ -233,12 +235,9 @@ static int rules_list(struct sn_dev *sn, struct ethtool_rxnfc *c, u32 *locs)
 			locs[n] = i;
 		n++;
 	}
+	i = c->rule_cnt;
 	c->rule_cnt = n;
-	/* Any location will do when the user names none. */
-	c->data = SN_RULES | RX_CLS_LOC_SPECIAL;
-	if (locs)
-		c->data = SN_RULES;
-	return 0;
+	return sn_model_rule_data(c, i, n);
 }
 
 static int rule_get(struct sn_dev *sn, struct ethtool_rxnfc *c)
@@ -303,16 +302,11 @@ static int rule_insert(struct net_device *dev, struct ethtool_rxnfc *c)
 {
 	struct sn_dev *sn = netdev_priv(dev);
 	struct sn_steer *s = sn_steer_get(sn);
-	u32 loc = c->fs.location;
-	int err = rule_check(dev, s, c);
+	int loc = sn_model_rule_place(sn, s, c->fs.location);
+	int err = loc < 0 ? loc : rule_check(dev, s, c);
 
 	if (err)
 		return err;
-	if (loc & RX_CLS_LOC_SPECIAL)
-		for (loc = 0; loc < SN_RULES && s->rule[loc].used; loc++)
-			;
-	if (loc >= SN_RULES)
-		return -ENOSPC;
 	s = sn_steer_edit(sn);
 	if (!s)
 		return -ENOMEM;

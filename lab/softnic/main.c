@@ -19,6 +19,10 @@ static unsigned int channels = 4;
 module_param(channels, uint, 0444);
 MODULE_PARM_DESC(channels, "queues in use at start (default 4)");
 
+static char *imitate = "";
+module_param(imitate, charp, 0444);
+MODULE_PARM_DESC(imitate, "whose control plane to imitate: mlx5, bnxt or fbnic (default none)");
+
 bool sn_inline;
 module_param_named(inline_dma, sn_inline, bool, 0644);
 MODULE_PARM_DESC(inline_dma, "move data in the sender's context instead of by the engine threads (default off)");
@@ -217,6 +221,11 @@ static int __init softnic_init(void)
 	if (queues < 1 || queues > SN_QUEUES_MAX || channels < 1 || channels > queues) {
 		pr_err("softnic: queues=%u must be 1 to %u, channels=%u 1 to queues\n", queues, SN_QUEUES_MAX, channels);
 		return -EINVAL;
+	}
+	err = sn_model_parse(imitate);
+	if (err) {
+		pr_err("softnic: imitate=%s must be mlx5, bnxt or fbnic\n", imitate);
+		return err;
 	}
 	err = create_card();
 	if (err)

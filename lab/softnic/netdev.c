@@ -200,6 +200,8 @@ static const struct net_device_ops sn_netdev_ops = {
 	.ndo_stop		= sn_stop,
 	.ndo_start_xmit		= sn_start_xmit,
 	.ndo_features_check	= sn_features_check,
+	.ndo_fix_features	= sn_fix_features,
+	.ndo_set_features	= sn_set_features,
 	.ndo_get_stats64	= sn_get_stats64,
 	.ndo_set_mac_address	= eth_mac_addr,
 	.ndo_validate_addr	= eth_validate_addr,
@@ -246,7 +248,7 @@ struct net_device *sn_netdev_create(struct device *dma, unsigned int port, unsig
 	dev->netdev_ops = &sn_netdev_ops;
 	dev->ethtool_ops = &sn_ethtool_ops;
 	dev->stat_ops = &sn_stat_ops;
-	dev->queue_mgmt_ops = &sn_queue_mgmt_ops;
+	dev->queue_mgmt_ops = sn_queue_ops();
 	init_features(dev);
 	netif_carrier_off(dev);
 	sn = netdev_priv(dev);
@@ -256,6 +258,7 @@ struct net_device *sn_netdev_create(struct device *dma, unsigned int port, unsig
 	sn->rx_ring = SN_RING_DEF;
 	sn->tx_ring = SN_RING_DEF;
 	sn->pause = true;
+	sn_model_init(sn);
 	for (i = 0; i < SN_QUEUES_MAX; i++)
 		init_channel(sn, i);
 	err = sn_steer_init(sn, min(queues, 4u));

@@ -35,13 +35,16 @@ static struct page_pool *create_pool(struct sn_dev *sn, int idx, u32 size, u32 b
 int sn_rx_mem_alloc(struct sn_dev *sn, struct netdev_queue_config *qcfg, struct sn_rx_mem *m, int idx, u32 size)
 {
 	memset(m, 0, sizeof(*m));
-	m->size = size;
 	m->buf_size = qcfg->rx_page_size ?: PAGE_SIZE;
-	m->bufs = kvcalloc(size, sizeof(*m->bufs), GFP_KERNEL);
-	m->cqes = kvcalloc(size, sizeof(*m->cqes), GFP_KERNEL);
-	m->hdrs = kvcalloc(size, sizeof(*m->hdrs), GFP_KERNEL);
+	m->ncqes = size;
+	m->cqe_mask = roundup_pow_of_two(size) - 1;
+	m->nbufs = sn_model_bufs(sn, size, m->buf_size);
+	m->buf_mask = roundup_pow_of_two(m->nbufs) - 1;
+	m->bufs = kvcalloc(m->buf_mask + 1, sizeof(*m->bufs), GFP_KERNEL);
+	m->cqes = kvcalloc(m->cqe_mask + 1, sizeof(*m->cqes), GFP_KERNEL);
+	m->hdrs = kvcalloc(m->cqe_mask + 1, sizeof(*m->hdrs), GFP_KERNEL);
 	if (m->bufs && m->cqes && m->hdrs) {
-		m->pp = create_pool(sn, idx, size, m->buf_size);
+		m->pp = create_pool(sn, idx, m->nbufs, m->buf_size);
 		if (!IS_ERR(m->pp))
 			return 0;
 	} else {
@@ -59,9 +62,9 @@ void sn_rx_mem_free(struct sn_rx_mem *m)
 	if (!m->pp)
 		return;
 	for (; m->cq_cons != m->cq_prod; m->cq_cons++)
-		kfree(m->cqes[m->cq_cons & (m->size - 1)].big);
+		kfree(m->cqes[m->cq_cons & m->cqe_mask].big);
 	for (; m->give != m->post; m->give++)
-		page_pool_put_full_netmem(m->pp, m->bufs[m->give & (m->size - 1)].netmem, false);
+		page_pool_put_full_netmem(m->pp, m->bufs[m->give & m->buf_mask].netmem, false);
 	page_pool_destroy(m->pp);
 	kvfree(m->bufs);
 	kvfree(m->cqes);
@@ -75,6 +78,7 @@ void sn_rx_start(struct sn_channel *ch)
 	page_pool_enable_direct_recycling(ch->rx.mem.pp, &ch->napi);
 	napi_enable_locked(&ch->napi);
 	spin_lock_bh(&ch->rx.lock);
+	ch->rx.starts++;
 	ch->rx.running = true;
 	/* Fills the ring, and cleans up what was sent while NAPI was off. */
 	napi_schedule(&ch->napi);
@@ -84,6 +88,7 @@ void sn_rx_start(struct sn_channel *ch)
 void sn_rx_stop(struct sn_channel *ch)
 {
 	spin_lock_bh(&ch->rx.lock);
+	ch->rx.stops++;
 	ch->rx.running = false;
 	spin_unlock_bh(&ch->rx.lock);
 	napi_disable_locked(&ch->napi);
@@ -129,32 +134,74 @@ static void queue_default_qcfg(struct net_device *dev, struct netdev_queue_confi
 	qcfg->rx_page_size = PAGE_SIZE;
 }
 
+/* The largest buffers, and what a driver says to others. */
+static u32 rx_page_max(void)
+{
+	/* BNXT_MAX_RX_PAGE_SIZE, broadcom/bnxt/bnxt.h */
+	return sn_model == SN_BNXT ? SZ_32K : SN_RX_PAGE_MAX;
+}
+
 static int queue_validate_qcfg(struct net_device *dev, struct netdev_queue_config *qcfg,
 			       struct netlink_ext_ack *extack)
 {
-	if (!is_power_of_2(qcfg->rx_page_size) || qcfg->rx_page_size < PAGE_SIZE ||
-	    qcfg->rx_page_size > SN_RX_PAGE_MAX) {
+	if (is_power_of_2(qcfg->rx_page_size) && qcfg->rx_page_size >= PAGE_SIZE &&
+	    qcfg->rx_page_size <= rx_page_max())
+		return 0;
+	if (sn_model == SN_SOFTNIC) {
 		NL_SET_ERR_MSG_MOD(extack, "rx_page_size must be a power of two from a page to 2 MiB");
 		return -EINVAL;
 	}
-	return 0;
+	/* bnxt_validate_qcfg, mlx5e_queue_validate_qcfg: without a word */
+	return -ERANGE;
 }
 
 static struct device *queue_dma_dev(struct net_device *dev, int idx)
 {
 	struct sn_dev *sn = netdev_priv(dev);
 
+	/* mlx5e_queue_get_dma_dev, mellanox/mlx5/core/en_main.c:5794 */
+	if (sn_model == SN_MLX5 && idx >= dev->real_num_rx_queues)
+		return NULL;
 	return sn->dma;
 }
 
-const struct netdev_queue_mgmt_ops sn_queue_mgmt_ops = {
-	.ndo_queue_mem_size	= sizeof(struct sn_rx_mem),
-	.ndo_queue_mem_alloc	= queue_mem_alloc,
-	.ndo_queue_mem_free	= queue_mem_free,
-	.ndo_queue_start	= queue_start,
-	.ndo_queue_stop		= queue_stop,
-	.ndo_default_qcfg	= queue_default_qcfg,
-	.ndo_validate_qcfg	= queue_validate_qcfg,
+#define QUEUE_OPS						\
+	.ndo_queue_mem_size	= sizeof(struct sn_rx_mem),	\
+	.ndo_queue_mem_alloc	= queue_mem_alloc,		\
+	.ndo_queue_mem_free	= queue_mem_free,		\
+	.ndo_queue_start	= queue_start,			\
+	.ndo_queue_stop		= queue_stop
+
+#define QUEUE_PAGE_OPS						\
+	.ndo_default_qcfg	= queue_default_qcfg,		\
+	.ndo_validate_qcfg	= queue_validate_qcfg,		\
+	.supported_params	= QCFG_RX_PAGE_SIZE
+
+static const struct netdev_queue_mgmt_ops queue_ops = {
+	QUEUE_OPS,
+	QUEUE_PAGE_OPS,
 	.ndo_queue_get_dma_dev	= queue_dma_dev,
-	.supported_params	= QCFG_RX_PAGE_SIZE,
 };
+
+/* bnxt_queue_mgmt_ops: the DMA device is the netdev's parent */
+static const struct netdev_queue_mgmt_ops queue_ops_parent = {
+	QUEUE_OPS,
+	QUEUE_PAGE_OPS,
+};
+
+/* fbnic_queue_mgmt_ops: and buffers are pages */
+static const struct netdev_queue_mgmt_ops queue_ops_pages = {
+	QUEUE_OPS,
+};
+
+const struct netdev_queue_mgmt_ops *sn_queue_ops(void)
+{
+	switch (sn_model) {
+	case SN_BNXT:
+		return &queue_ops_parent;
+	case SN_FBNIC:
+		return &queue_ops_pages;
+	default:
+		return &queue_ops;
+	}
+}

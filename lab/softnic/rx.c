@@ -8,8 +8,8 @@ void sn_rx_refill(struct sn_channel *ch)
 	struct sn_rx_mem *m = &ch->rx.mem;
 	u32 post = m->post;
 
-	while (post - m->give < m->size) {
-		struct sn_rx_buf *b = &m->bufs[post & (m->size - 1)];
+	while (post - m->give < m->nbufs) {
+		struct sn_rx_buf *b = &m->bufs[post & m->buf_mask];
 		netmem_ref netmem = page_pool_dev_alloc_netmems(m->pp);
 
 		if (netmem) {
@@ -30,7 +30,7 @@ void sn_rx_refill(struct sn_channel *ch)
 /* The next buffer the engine has filled, or given up. */
 static netmem_ref take_buf(struct sn_rx_mem *m)
 {
-	return m->bufs[m->give++ & (m->size - 1)].netmem;
+	return m->bufs[m->give++ & m->buf_mask].netmem;
 }
 
 /* Hang the completion's buffers onto @skb; the first @skip bytes are in it already. */
@@ -73,7 +73,7 @@ static struct sk_buff *build(struct sn_channel *ch, struct sn_rx_mem *m, struct 
 	struct sk_buff *skb = napi_alloc_skb(&ch->napi, head_len);
 
 	if (skb && cqe->bufs && !cqe->split) {
-		struct sn_rx_buf *b = &m->bufs[m->give & (m->size - 1)];
+		struct sn_rx_buf *b = &m->bufs[m->give & m->buf_mask];
 
 		page_pool_dma_sync_netmem_for_cpu(m->pp, b->netmem, 0, head_len);
 		head = netmem_address(b->netmem);
@@ -126,7 +126,7 @@ int sn_poll(struct napi_struct *napi, int budget)
 
 	sn_tx_clean(ch, budget);
 	while (work < budget && m->cq_cons != smp_load_acquire(&m->cq_prod)) {
-		u32 i = m->cq_cons & (m->size - 1);
+		u32 i = m->cq_cons & m->cqe_mask;
 		struct sn_rx_cqe *cqe = &m->cqes[i];
 		struct sk_buff *skb = build(ch, m, cqe, m->hdrs[i]);
 

@@ -32,9 +32,9 @@ static u32 bufs_free(struct sn_rx_mem *m)
 
 static struct sn_rx_cqe *cqe_get(struct sn_rx_mem *m)
 {
-	if (m->cq_prod - smp_load_acquire(&m->cq_cons) >= m->size)
+	if (m->cq_prod - smp_load_acquire(&m->cq_cons) >= m->ncqes)
 		return NULL;
-	return &m->cqes[m->cq_prod & (m->size - 1)];
+	return &m->cqes[m->cq_prod & m->cqe_mask];
 }
 
 static void cqe_fill(struct sn_rx_cqe *cqe, const struct sn_rx_pkt *p)
@@ -84,7 +84,7 @@ static u16 write_bufs(struct sn_rx_pkt *p, u32 head)
 	u16 bufs = 0;
 
 	for (; head || left; bufs++) {
-		struct sn_rx_buf *b = &m->bufs[m->take++ & (m->size - 1)];
+		struct sn_rx_buf *b = &m->bufs[m->take++ & m->buf_mask];
 		void *va = phys_to_virt(dma_to_phys(p->to->dma, b->dma));
 
 		memcpy(va, p->hdr, head);
@@ -115,7 +115,7 @@ static bool post_split(struct sn_rx_pkt *p)
 	cqe->split = true;
 	cqe->hdr_len = p->hdr_len;
 	cqe->data_len = p->len;
-	memcpy(m->hdrs[m->cq_prod & (m->size - 1)], p->hdr, p->hdr_len);
+	memcpy(m->hdrs[m->cq_prod & m->cqe_mask], p->hdr, p->hdr_len);
 	p->rxq->linear_bytes += p->hdr_len;
 	cqe->bufs = write_bufs(p, 0);
 	cqe_post(p->rxq, cqe, p);
@@ -150,7 +150,7 @@ static bool post_linear(struct sn_rx_pkt *p)
 		return false;
 	cqe_fill(cqe, p);
 	if (len <= SN_HDR_MAX) {
-		to = m->hdrs[m->cq_prod & (m->size - 1)];
+		to = m->hdrs[m->cq_prod & m->cqe_mask];
 		cqe->hdr_len = len;
 	} else {
 		to = cqe->big = kmalloc(len, GFP_ATOMIC | __GFP_NOWARN);
@@ -219,7 +219,7 @@ static u32 chunk_max(const struct sn_rx_pkt *p)
 	if (!(dev->features & NETIF_F_GRO_HW))
 		return mss;
 	gro = p->f->v6 ? READ_ONCE(dev->gro_max_size) : READ_ONCE(dev->gro_ipv4_max_size);
-	room = min_t(u32, MAX_SKB_FRAGS, p->rxq->mem.size) * p->rxq->mem.buf_size;
+	room = min_t(u32, MAX_SKB_FRAGS, p->rxq->mem.nbufs) * p->rxq->mem.buf_size;
 	room = min(room, gro) - p->d->hdr_len;
 	return max(rounddown(room, mss), mss);
 }

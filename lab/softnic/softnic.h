@@ -115,7 +115,8 @@ struct sn_rx_mem {
 	struct sn_rx_buf *bufs;
 	struct sn_rx_cqe *cqes;
 	u8		(*hdrs)[SN_HDR_MAX];
-	u32		size;		/* of both rings, a power of two */
+	u32		ncqes, cqe_mask;	/* completions, and the mask of their indexes */
+	u32		nbufs, buf_mask;	/* buffers */
 	u32		buf_size;	/* bytes: the pool's page order */
 	u32		post, take, give;	/* buffers: NAPI, engine, NAPI */
 	u32		cq_prod, cq_cons;	/* completions: engine, NAPI */
@@ -134,6 +135,7 @@ struct sn_rxq {
 	u64		no_buffer, csum_bad;
 	/* counted by NAPI */
 	u64		alloc_fail, interrupts;
+	u64		starts, stops;	/* of the queue */
 };
 
 /* One channel: an RX queue, a TX queue and the NAPI that serves both. */
@@ -187,6 +189,7 @@ struct sn_dev {
 	u32		hds_thresh;
 	bool		pause;
 	u32		rx_ring, tx_ring;
+	u32		rx_mini, rx_jumbo;	/* fbnic's other rings */
 	u64		engine_packets, engine_sleeps;
 	u64		steer_drops, link_drops;
 	struct sn_steer __rcu *steer;
@@ -242,11 +245,26 @@ int sn_poll(struct napi_struct *napi, int budget);
 void sn_rx_refill(struct sn_channel *ch);
 
 /* queue.c */
-extern const struct netdev_queue_mgmt_ops sn_queue_mgmt_ops;
+const struct netdev_queue_mgmt_ops *sn_queue_ops(void);
 int sn_rx_mem_alloc(struct sn_dev *sn, struct netdev_queue_config *qcfg, struct sn_rx_mem *m, int idx, u32 size);
 void sn_rx_mem_free(struct sn_rx_mem *m);
 void sn_rx_start(struct sn_channel *ch);
 void sn_rx_stop(struct sn_channel *ch);
+
+/* imitate.c */
+enum sn_model { SN_SOFTNIC, SN_MLX5, SN_BNXT, SN_FBNIC };
+extern enum sn_model sn_model;
+int sn_model_parse(const char *name);
+void sn_model_driver(char *to, size_t size);
+void sn_model_init(struct sn_dev *sn);
+u32 sn_model_bufs(const struct sn_dev *sn, u32 rx_ring, u32 buf_size);
+void sn_model_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
+int sn_model_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+		       struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
+int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc);
+int sn_model_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found);
+netdev_features_t sn_fix_features(struct net_device *dev, netdev_features_t features);
+int sn_set_features(struct net_device *dev, netdev_features_t features);
 
 /* steer.c */
 int sn_steer_init(struct sn_dev *sn, unsigned int queues);

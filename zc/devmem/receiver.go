@@ -93,15 +93,15 @@ func readBytes(o stream.Options) int {
 // and what the application keeps.
 func newMemory(d *nic.Device, q stream.NICQueue) (dmabuf.Memory, error) {
 	page := os.Getpagesize()
-	rings, err := d.Rings()
+	ring, err := d.PayloadRing(page)
 	if err != nil {
 		return nil, err
 	}
 	size := (q.AreaBytes + page - 1) / page * page
 	if size == 0 {
-		size = dmabuf.SizeFor(rings.RX, page, q.HoldBytes)
+		size = dmabuf.SizeFor(ring.Buffers, page, q.HoldBytes)
 	}
-	if err := dmabuf.CheckSize(size, rings.RX, page, d.Name); err != nil {
+	if err := dmabuf.CheckSize(size, ring.Buffers, page, d.Name, ring.Most(d.Name, size/page/4)); err != nil {
 		return nil, err
 	}
 	if q.Area == stream.AreaHuge {

@@ -27,15 +27,15 @@ func areaBytes(q stream.NICQueue, d *nic.Device) (int, error) {
 	if d == nil {
 		return size, nil
 	}
-	rings, err := d.Rings()
+	buf := max(q.BufLen, os.Getpagesize())
+	ring, err := d.PayloadRing(buf)
 	if err != nil {
 		return 0, err
 	}
-	buf := max(q.BufLen, os.Getpagesize())
 	if q.AreaBytes == 0 {
-		return max(size, dmabuf.SizeFor(rings.RX, buf, q.HoldBytes)), nil
+		return max(size, dmabuf.SizeFor(ring.Buffers, buf, q.HoldBytes)), nil
 	}
-	return size, dmabuf.CheckSize(size, rings.RX, buf, d.Name)
+	return size, dmabuf.CheckSize(size, ring.Buffers, buf, d.Name, ring.Most(d.Name, size/buf/4))
 }
 
 // newArea allocates size bytes of what the options ask for, in whole huge pages.

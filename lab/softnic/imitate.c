@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Imitations: the control plane of other drivers, where it differs from what a NIC of
+ * this kind could do in ways that a program which sets it up has to know. The data
+ * path stays the soft NIC's. Each quirk names what it follows: Linux 7.3.4,
+ * drivers/net/ethernet.
+ */
+#include <net/netdev_queues.h>
+
+#include "softnic.h"
+
+enum sn_model sn_model;
+
+static const char *const models[] = {
+	[SN_SOFTNIC]	= "",
+	[SN_MLX5]	= "mlx5",
+	[SN_BNXT]	= "bnxt",
+	[SN_FBNIC]	= "fbnic",
+};
+
+int sn_model_parse(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(models); i++) {
+		if (strcmp(name, models[i]))
+			continue;
+		sn_model = i;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* The driver's name never is that of the other. */
+void sn_model_driver(char *to, size_t size)
+{
+	if (sn_model == SN_SOFTNIC)
+		strscpy(to, "softnic", size);
+	else
+		snprintf(to, size, "softnic(%s)", models[sn_model]);
+}
+
+#define BNXT_RX_DEF	511	/* BNXT_DEFAULT_RX_RING_SIZE, broadcom/bnxt/bnxt.h */
+#define BNXT_RX_MAX	8191	/* BNXT_MAX_RX_DESC_CNT */
+#define BNXT_RX_MAX_AGG	2047	/* BNXT_MAX_RX_DESC_CNT_JUM_ENA */
+#define BNXT_AGG_MAX	8191	/* BNXT_MAX_RX_JUM_DESC_CNT */
+#define BNXT_HDS_MAX	1023	/* BNXT_HDS_THRESHOLD_MAX */
+#define FBNIC_RCQ_DEF	1024	/* FBNIC_RCQ_SIZE_DEFAULT, meta/fbnic/fbnic_txrx.h */
+#define FBNIC_BDQ_DEF	256	/* FBNIC_HPQ_SIZE_DEFAULT, FBNIC_PPQ_SIZE_DEFAULT */
+#define FBNIC_RING_MIN	64	/* FBNIC_QUEUE_SIZE_MIN */
+#define FBNIC_HDS_DEF	1536	/* FBNIC_HDS_THRESH_DEFAULT */
+
+/* What a device has before anybody sets it. */
+void sn_model_init(struct sn_dev *sn)
+{
+	switch (sn_model) {
+	case SN_BNXT:
+		sn->rx_ring = BNXT_RX_DEF;
+		/* bnxt_init_ring_params, broadcom/bnxt/bnxt.c:4881 */
+		sn->hds_thresh = max_t(u32, 256, SZ_1K - NET_SKB_PAD - SKB_DATA_ALIGN(sizeof(struct skb_shared_info)));
+		break;
+	case SN_FBNIC:
+		sn->rx_ring = FBNIC_RCQ_DEF;
+		sn->rx_mini = FBNIC_BDQ_DEF;
+		sn->rx_jumbo = FBNIC_BDQ_DEF;
+		sn->hds = true;
+		sn->hds_thresh = FBNIC_HDS_DEF;
+		break;
+	default:
+		break;
+	}
+	sn->netdev->cfg->hds_thresh = sn->hds_thresh;
+}
+
+/* bnxt has rings for payload when it aggregates or splits (bnxt_set_ring_params, bnxt.c). */
+static bool bnxt_agg(const struct sn_dev *sn)
+{
+	return sn->hds || (sn->netdev->features & NETIF_F_GRO_HW);
+}
+
+/* How many buffers the payload ring of a queue of @rx_ring descriptors has. */
+u32 sn_model_bufs(const struct sn_dev *sn, u32 rx_ring, u32 buf_size)
+{
+	switch (sn_model) {
+	case SN_MLX5:
+		/* Descriptors are frames; each has a stride of the next power of two
+		 * (mlx5e_mpwqe_get_log_stride_size, mellanox/mlx5/core/en/params.c).
+		 */
+		return max(DIV_ROUND_UP(rx_ring * roundup_pow_of_two(sn->netdev->mtu + ETH_HLEN), buf_size), 1u);
+	case SN_BNXT:
+		return bnxt_agg(sn) ? min_t(u32, 4 * rx_ring, BNXT_AGG_MAX) : rx_ring;
+	case SN_FBNIC:
+		return sn->rx_jumbo;
+	default:
+		return rx_ring;
+	}
+}
+
+/* ---- rings and header split ---- */
+
+void sn_model_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k)
+{
+	switch (sn_model) {
+	case SN_SOFTNIC:
+		k->tcp_data_split = sn->hds ? ETHTOOL_TCP_DATA_SPLIT_ENABLED : ETHTOOL_TCP_DATA_SPLIT_DISABLED;
+		break;
+	case SN_MLX5:
+		/* mlx5e_ethtool_get_ringparam, en_ethtool.c: nothing is said of split, so
+		 * the user's wish shows, which is "auto" at first.
+		 */
+		r->rx_max_pending = 8192;
+		k->hds_thresh = 0;
+		k->hds_thresh_max = 0;
+		break;
+	case SN_BNXT:
+		/* bnxt_get_ringparam, bnxt_ethtool.c:823 */
+		if (bnxt_agg(sn)) {
+			r->rx_max_pending = BNXT_RX_MAX_AGG;
+			r->rx_jumbo_max_pending = BNXT_AGG_MAX;
+			r->rx_jumbo_pending = sn_model_bufs(sn, sn->rx_ring, PAGE_SIZE);
+			k->tcp_data_split = ETHTOOL_TCP_DATA_SPLIT_ENABLED;
+		} else {
+			r->rx_max_pending = BNXT_RX_MAX;
+			k->tcp_data_split = ETHTOOL_TCP_DATA_SPLIT_DISABLED;
+		}
+		k->hds_thresh_max = BNXT_HDS_MAX;
+		break;
+	case SN_FBNIC:
+		/* fbnic_get_ringparam, fbnic_ethtool.c:293: three rings, and split always on */
+		r->rx_mini_max_pending = SN_RING_MAX;
+		r->rx_jumbo_max_pending = SN_RING_MAX;
+		r->rx_mini_pending = sn->rx_mini;
+		r->rx_jumbo_pending = sn->rx_jumbo;
+		k->tcp_data_split = ETHTOOL_TCP_DATA_SPLIT_ENABLED;
+		k->hds_thresh = sn->hds_thresh;
+		break;
+	}
+}
+
+/* mlx5e_set_ringparam, mellanox/mlx5/core/en_ethtool.c:382 and 459 */
+static int mlx5_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+			  struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack)
+{
+	struct net_device *dev = sn->netdev;
+	bool on = k->tcp_data_split == ETHTOOL_TCP_DATA_SPLIT_ENABLED;
+	u32 rx = roundup_pow_of_two(max(r->rx_pending, 2u)), tx = roundup_pow_of_two(max(r->tx_pending, 64u));
+	int err = 0;
+
+	if (on && !(dev->features & NETIF_F_GRO_HW)) {
+		NL_SET_ERR_MSG_MOD(extack, "TCP-data-split is not supported when GRO HW is disabled");
+		return -EINVAL;
+	}
+	if (k->tcp_data_split == ETHTOOL_TCP_DATA_SPLIT_DISABLED &&
+	    dev->cfg->hds_config == ETHTOOL_TCP_DATA_SPLIT_ENABLED)
+		netdev_update_features(dev);
+	if (rx != sn->rx_ring || tx != sn->tx_ring)
+		err = sn_reconfigure(sn, dev->real_num_rx_queues, rx, tx);
+	if (!err)
+		WRITE_ONCE(sn->hds, on);
+	return err;
+}
+
+/* bnxt_set_ringparam, broadcom/bnxt/bnxt_ethtool.c:849: all queues are opened anew */
+static int bnxt_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+			  struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack)
+{
+	bool mod = k->tcp_data_split != sn->netdev->cfg->hds_config, was = sn->hds;
+	u32 rx = r->rx_pending;
+	int err;
+
+	if (rx > BNXT_RX_MAX || rx < SN_RING_MIN || !is_power_of_2(r->tx_pending) || r->tx_pending < SN_RING_MIN)
+		return -EINVAL;
+	if (k->tcp_data_split == ETHTOOL_TCP_DATA_SPLIT_DISABLED && mod)
+		return -EINVAL;
+	if (mod)
+		WRITE_ONCE(sn->hds, k->tcp_data_split == ETHTOOL_TCP_DATA_SPLIT_ENABLED);
+	/* bnxt_set_ring_params, bnxt.c:4925 */
+	if (bnxt_agg(sn) && rx > BNXT_RX_MAX_AGG) {
+		netdev_warn(sn->netdev, "RX ring size reduced from %u to %u because the jumbo ring is now enabled\n",
+			    rx, BNXT_RX_MAX_AGG);
+		rx = BNXT_RX_MAX_AGG;
+	}
+	err = sn_reconfigure(sn, sn->netdev->real_num_rx_queues, rx, r->tx_pending);
+	if (err)
+		WRITE_ONCE(sn->hds, was);
+	else
+		WRITE_ONCE(sn->hds_thresh, k->hds_thresh);
+	return err;
+}
+
+/* fbnic_set_ringparam, meta/fbnic/fbnic_ethtool.c:332 */
+static int fbnic_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+			   struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack)
+{
+	u32 mini = sn->rx_mini, jumbo = sn->rx_jumbo;
+	int err;
+
+	if (r->rx_pending < FBNIC_RING_MIN || r->rx_mini_pending < FBNIC_RING_MIN ||
+	    r->rx_jumbo_pending < FBNIC_RING_MIN || r->tx_pending < FBNIC_RING_MIN) {
+		NL_SET_ERR_MSG_MOD(extack, "requested ring size too small");
+		return -EINVAL;
+	}
+	if (k->tcp_data_split == ETHTOOL_TCP_DATA_SPLIT_DISABLED) {
+		NL_SET_ERR_MSG_MOD(extack, "Cannot disable TCP data split");
+		return -EINVAL;
+	}
+	sn->rx_mini = roundup_pow_of_two(r->rx_mini_pending);
+	sn->rx_jumbo = roundup_pow_of_two(r->rx_jumbo_pending);
+	err = sn_reconfigure(sn, sn->netdev->real_num_rx_queues, roundup_pow_of_two(r->rx_pending),
+			     roundup_pow_of_two(r->tx_pending));
+	if (err) {
+		sn->rx_mini = mini;
+		sn->rx_jumbo = jumbo;
+		return err;
+	}
+	WRITE_ONCE(sn->hds_thresh, k->hds_thresh);
+	return 0;
+}
+
+int sn_model_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+		       struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack)
+{
+	switch (sn_model) {
+	case SN_MLX5:
+		return mlx5_set_rings(sn, r, k, extack);
+	case SN_BNXT:
+		return bnxt_set_rings(sn, r, k, extack);
+	case SN_FBNIC:
+		return fbnic_set_rings(sn, r, k, extack);
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+/* ---- ntuple rules ---- */
+
+/* Where a rule goes that asks for @loc, or an error. */
+int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc)
+{
+	int i;
+
+	switch (sn_model) {
+	case SN_MLX5:
+		/* validate_flow, mellanox/mlx5/core/en_fs_ethtool.c:669: no RX_CLS_LOC_ANY.
+		 * A rule that is there is replaced (mlx5e_ethtool_flow_replace).
+		 */
+		return loc >= SN_RULES ? -ENOSPC : (int)loc;
+	case SN_BNXT:
+		/* bnxt_srxclsrlins, broadcom/bnxt/bnxt_ethtool.c:1538 */
+		if (!sn->up)
+			return -EAGAIN;
+		if (!(sn->netdev->features & NETIF_F_NTUPLE))
+			return -EPERM;
+		fallthrough;
+	case SN_FBNIC:
+		/* fbnic_set_cls_rule_ins, meta/fbnic/fbnic_ethtool.c */
+		if (loc != RX_CLS_LOC_ANY)
+			return -EINVAL;
+		break;
+	default:
+		if (!(loc & RX_CLS_LOC_SPECIAL))
+			return loc >= SN_RULES ? -ENOSPC : (int)loc;
+	}
+	for (i = 0; i < SN_RULES; i++)
+		if (!s->rule[i].used)
+			return i;
+	return -ENOSPC;
+}
+
+/*
+ * What else ETHTOOL_GRXCLSRLCNT says, or ETHTOOL_GRXCLSRLALL, by which @asked rules were asked
+ * for and @found are there.
+ */
+int sn_model_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found)
+{
+	bool all = c->cmd == ETHTOOL_GRXCLSRLALL;
+
+	switch (sn_model) {
+	case SN_MLX5:
+		/* mlx5e_ethtool_get_rxnfc: the count says nothing of the table. The list
+		 * (mlx5e_ethtool_get_all_flows) runs off the table's end when fewer are
+		 * there than were asked for.
+		 */
+		if (all)
+			c->data = SN_RULES;
+		return all && asked > found ? -EINVAL : 0;
+	case SN_BNXT:
+		/* bnxt_grxclsrlall: the list says how many there are, not how many can be */
+		c->data = all ? found : SN_RULES | RX_CLS_LOC_SPECIAL;
+		return 0;
+	default:
+		/* fbnic_get_rxnfc, and the soft NIC's own: any place will do */
+		c->data = all ? SN_RULES : SN_RULES | RX_CLS_LOC_SPECIAL;
+		return 0;
+	}
+}
+
+/* ---- features ---- */
+
+/* mlx5e_fix_features, mellanox/mlx5/core/en_main.c:4624 */
+netdev_features_t sn_fix_features(struct net_device *dev, netdev_features_t features)
+{
+	if (sn_model == SN_MLX5 && dev->cfg_pending->hds_config == ETHTOOL_TCP_DATA_SPLIT_ENABLED &&
+	    !(features & NETIF_F_GRO_HW)) {
+		netdev_warn(dev, "Keeping HW-GRO enabled, TCP header-data split depends on it\n");
+		features |= NETIF_F_GRO_HW;
+	}
+	return features;
+}
+
+/* bnxt_set_features, broadcom/bnxt/bnxt.c: rules or aggregation open all queues anew */
+int sn_set_features(struct net_device *dev, netdev_features_t features)
+{
+	struct sn_dev *sn = netdev_priv(dev);
+	netdev_features_t was = dev->features;
+	int err;
+
+	if (sn_model != SN_BNXT || !((was ^ features) & (NETIF_F_NTUPLE | NETIF_F_GRO_HW)))
+		return 0;
+	dev->features = features;	/* the payload ring depends on them */
+	err = sn_reconfigure(sn, dev->real_num_rx_queues, sn->rx_ring, sn->tx_ring);
+	if (err)
+		dev->features = was;
+	return err;
+}

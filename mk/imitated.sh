@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# imitated.sh NIC... runs, below zcbench lab up, the tests of what is set on a NIC with each
+# driver that the soft NIC imitates. Its name stands behind the package.
+set -euo pipefail
+
+status=0
+for nic; do
+	go test -tags giouring -ldflags=-checklinkname=0 -vet=off -json -count=1 -timeout 80m -run '^TestLabImitated' \
+		-exec "$PWD/bin/zcbench lab exec --nic $nic --timeout 10m --" ./nic ./zc/zcrx ./zc/devmem |
+		sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 as '"$nic"'"/' || status=1
+done
+exit $status

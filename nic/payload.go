@@ -1,0 +1,65 @@
+package nic
+
+import (
+	"fmt"
+	mathbits "math/bits"
+)
+
+// PayloadRing is the ring of an RX queue whose buffers payload is written into: memory
+// for the queue must fill it.
+type PayloadRing struct {
+	Buffers int    // of the length asked for
+	param   string // by which it is sized: rx, rx-jumbo
+	entries int    // of that
+}
+
+// Most is the command that makes it one of at most n buffers.
+func (p PayloadRing) Most(dev string, n int) string {
+	entries := 1
+	if p.Buffers > 0 {
+		entries = max(int(int64(p.entries)*int64(n)/int64(p.Buffers)), 1)
+	}
+	return fmt.Sprintf("ethtool -G %s %s %d", dev, p.param, entries)
+}
+
+// PayloadRing reads how many buffers of bufLen bytes the driver fills an RX queue's ring
+// with, as header split is set now.
+func (d *Device) PayloadRing(bufLen int) (PayloadRing, error) {
+	r, err := d.Rings()
+	if err != nil {
+		return PayloadRing{}, err
+	}
+	l, err := d.Link()
+	if err != nil {
+		return PayloadRing{}, err
+	}
+	drv, _ := d.Driver() // one without a name has no rule of its own
+	return payloadRing(drv.Model(), r, l.MTU, bufLen), nil
+}
+
+// What follows was read in Linux 7.3.4, drivers/net/ethernet.
+const (
+	bnxtAggFactor = 4    // bnxt_set_ring_params of bnxt.c: 65536 / BNXT_RX_PAGE_SIZE, 4 at most
+	bnxtMaxRX     = 2047 // BNXT_MAX_RX_DESC_CNT_JUM_ENA of bnxt.h
+	bnxtMaxAgg    = 8191 // BNXT_MAX_RX_JUM_DESC_CNT
+)
+
+// payloadRing follows the drivers. A ring of jumbo buffers, where one is told, is the one
+// that payload goes to: bnxt's aggregation ring and fbnic's payload ring. bnxt has it
+// from the moment when headers are split. mlx5 counts frames, and gives each a stride
+// of the next power of two (mlx5e_mpwqe_get_log_stride_size of en/params.c): 16 KiB at
+// MTU 9000.
+func payloadRing(model string, r Rings, mtu, bufLen int) PayloadRing {
+	switch {
+	case model == "bnxt_en":
+		split := min(bnxtAggFactor*min(r.RX, bnxtMaxRX), bnxtMaxAgg)
+		return PayloadRing{max(r.RXJumbo, split), "rx", r.RX}
+	case r.RXJumbo > 0:
+		return PayloadRing{r.RXJumbo, "rx-jumbo", r.RXJumbo}
+	case model == "mlx5_core":
+		const ethHeader = 14
+		stride := 1 << mathbits.Len(uint(mtu+ethHeader-1))
+		return PayloadRing{(r.RX*stride + bufLen - 1) / bufLen, "rx", r.RX}
+	}
+	return PayloadRing{r.RX, "rx", r.RX}
+}

@@ -1,0 +1,49 @@
+package zcrx_test
+
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/zc/labtest"
+	"github.com/zcbench/zcbench/zc/zcrx"
+)
+
+// Payload comes without a copy through the control plane of every driver that the soft
+// NIC imitates, and everything is as before afterwards.
+func TestLabImitated(t *testing.T) {
+	labtest.Need(t)
+	before := labtest.DeviceState(t)
+	for _, family := range []string{"ipv4", "ipv6"} {
+		for range 2 { // the second finds what the first has left
+			mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 4 << 20, Setup: labtest.HWGRO(t, true)})
+		}
+	}
+	labtest.AwaitFree(t, 3)
+	if after := labtest.DeviceState(t); after != before {
+		t.Errorf("before: %s\nafter:  %s", before, after)
+	}
+}
+
+// The probe says that the driver can, also where it has nothing to say of a queue that
+// is not there, and the queues do not notice.
+func TestLabImitatedProbe(t *testing.T) {
+	labtest.Need(t)
+	stats := func() map[string]uint64 {
+		s, err := labtest.OnDevice((*nic.Device).Stats)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	before := stats()
+	if _, err := labtest.In(labtest.RXNS, func() (struct{}, error) { return struct{}{}, zcrx.ProbeProvider(labtest.RXDev) }); err != nil {
+		t.Errorf("%v\nfix: %s", err, stream.FixOf(err))
+	}
+	after := stats()
+	for _, name := range []string{"rx0_starts", "rx0_stops", "rx3_starts", "rx3_stops"} {
+		if after[name] != before[name] {
+			t.Errorf("%s went from %d to %d", name, before[name], after[name])
+		}
+	}
+}

@@ -120,7 +120,7 @@ func TestOutlivePipes(t *testing.T) {
 // No signal left must not mean every signal.
 func TestNoneLeft(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
-	defer signal.Reset(syscall.SIGHUP)
+	defer signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // Reset leaves it ignored, and children too
 	ctx, stop := Context(context.Background(), syscall.SIGHUP)
 	defer stop()
 	syscall.Kill(os.Getpid(), syscall.SIGWINCH)

@@ -1,8 +1,10 @@
 package zcrx_test
 
 import (
+	"errors"
 	"testing"
 
+	"github.com/zcbench/zcbench/dmabuf"
 	"github.com/zcbench/zcbench/nic"
 	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/zc/labtest"
@@ -46,4 +48,38 @@ func TestLabImitatedProbe(t *testing.T) {
 			t.Errorf("%s went from %d to %d", name, before[name], after[name])
 		}
 	}
+}
+
+// Who brought the threshold to 0 and nothing else has not asked for split, though a
+// driver may say that it does.
+func TestLabImitatedThreshold(t *testing.T) {
+	labtest.Need(t)
+	_, err := labtest.OnDevice(func(d *nic.Device) (struct{}, error) {
+		return struct{}{}, d.SetHeaderSplit(nic.HeaderSplit{State: nic.SplitUnknown})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 4 << 20, Setup: labtest.HWGRO(t, true)})
+}
+
+// Memory that does not fill the ring that payload goes to is refused.
+func TestLabImitatedArea(t *testing.T) {
+	labtest.Need(t)
+	ring, err := labtest.OnDevice(func(d *nic.Device) (nic.PayloadRing, error) {
+		if err := d.SetFeature(nic.FeatureHWGRO, true); err != nil {
+			return nic.PayloadRing{}, err
+		}
+		defer d.SetFeature(nic.FeatureHWGRO, false)
+		return d.PayloadRing(4096)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, NIC: stream.NICQueue{AreaBytes: ring.Buffers*4096 - 4096}, Setup: labtest.HWGRO(t, true)}
+	if o, err := run(t, x); !errors.Is(errors.Join(err, o.Err), dmabuf.ErrRing) {
+		t.Errorf("a page less than %d buffers: %v, %v", ring.Buffers, err, o.Err)
+	}
+	x.NIC.AreaBytes = 2 * ring.Buffers * 4096
+	mustBeZeroCopy(t, x)
 }

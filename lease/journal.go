@@ -40,6 +40,7 @@ type Step struct {
 
 	state  string // of the journal: "", undone or left
 	became string // of a Keep, when all was set
+	fresh  bool   // it was never set yet
 	was    string // what Set was before it was last changed; "": it was not
 }
 

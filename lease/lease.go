@@ -215,19 +215,22 @@ func (l *Lease) lock(s scope) error {
 // keeps are the settings that the steps may take with them.
 func (l *Lease) keeps(steps []Step) []Step {
 	var out []Step
-	seen := map[string]bool{}
-	for _, s := range steps {
-		if !restarts(s.Name) || s.Before == s.Set || seen[s.Dev] {
-			continue
-		}
-		seen[s.Dev] = true
-		for _, name := range l.where.queueSettings(s) {
+	keep := func(s Step, names ...string) {
+		for _, name := range names {
 			k := s
 			k.Name, k.Set, k.Keep = name, "", true
-			wanted := slices.ContainsFunc(steps, func(w Step) bool { return w.Dev == k.Dev && w.Name == k.Name })
-			if !wanted && l.find(&k) == nil { // what cannot be read cannot be kept
+			known := slices.ContainsFunc(slices.Concat(steps, out), k.same)
+			if !known && l.find(&k) == nil { // what cannot be read cannot be kept
 				out = append(out, k)
 			}
+		}
+	}
+	for _, s := range steps {
+		if restarts(s.Name) && s.Before != s.Set {
+			keep(s, l.where.queueSettings(s)...)
+		}
+		if shrinks(s.Name) {
+			keep(s, "ring rx")
 		}
 	}
 	return out
@@ -244,20 +247,23 @@ func (l *Lease) record(steps []Step) (err error) {
 	if err := l.file.write(line{Steps: steps}); err != nil {
 		return fmt.Errorf("write the journal of a lease: %w: nothing was changed", err)
 	}
-	l.journal.Steps = append(l.journal.Steps, steps...)
+	for _, s := range steps {
+		s.fresh = true
+		l.journal.Steps = append(l.journal.Steps, s)
+	}
 	return nil
 }
 
 // set sets steps in order, and looks at all of them again at the end: a later one
 // may have changed an earlier.
 func (l *Lease) set(which []int) error {
-	for pass := range 2 {
+	for range 2 {
 		for _, i := range which {
 			s := l.journal.Steps[i]
 			if s.Keep {
 				continue
 			}
-			if err := l.setOne(i, s, pass == 0); err != nil {
+			if err := l.setOne(i, s); err != nil {
 				return err
 			}
 			if disturbs(s.Name) {
@@ -270,9 +276,10 @@ func (l *Lease) set(which []int) error {
 	return nil
 }
 
-// setOne sets a step. One that turns out to have been asked for before, by whom the
-// setting belongs to, owes nothing.
-func (l *Lease) setOne(i int, s Step, first bool) error {
+// setOne sets a step. One that turns out, when it is set for the first time, to have been
+// asked for before by somebody else owes nothing.
+func (l *Lease) setOne(i int, s Step) error {
+	l.journal.Steps[i].fresh = false
 	set, err := l.where.setting(s)
 	if err != nil {
 		return err
@@ -281,7 +288,7 @@ func (l *Lease) setOne(i int, s Step, first bool) error {
 		return setting.Apply(set, s.where(), s.Set)
 	}
 	changed, err := setting.Ask(set, s.where(), s.Set)
-	if err != nil || changed || !first || s.state != "" {
+	if err != nil || changed || !s.fresh || s.state != "" || s.was != "" {
 		return err
 	}
 	l.journal.Steps[i].state = undone

@@ -3,6 +3,8 @@ package lease
 import (
 	"slices"
 	"strings"
+
+	"github.com/zcbench/zcbench/nic"
 )
 
 // order is that of dependency: what stands first disturbs, or is needed by, what
@@ -18,6 +20,16 @@ func rank(name string) int {
 	}
 	return len(order)
 }
+
+// shrinks reports whether setting it may cut the RX ring for good: bnxt has room for 2047
+// descriptors with payload rings, which header split, hardware GRO and a long MTU bring
+// (bnxt_set_ring_params of bnxt.c, 7.3.4).
+func shrinks(name string) bool {
+	return name == "header-split" || name == "mtu" || name == "feature "+nic.FeatureHWGRO
+}
+
+// asked reports whether reading it does not tell what was asked for.
+func asked(name string) bool { return name == "header-split" }
 
 // disturbs reports whether setting it may take the link down for a moment.
 func disturbs(name string) bool {

@@ -158,7 +158,7 @@ func (j *Journal) distrust(path string, err error) *Report {
 func (j *Journal) told() []StepReport {
 	var out []StepReport
 	for _, i := range slices.Backward(j.owed(true)) {
-		if s := j.Steps[i]; !s.Keep && !s.onlyRead() {
+		if s := j.Steps[i]; !s.Keep && (!s.onlyRead() || asked(s.Name)) {
 			out = append(out, StepReport{Dev: s.Dev, Setting: s.Name, Before: s.Before, Set: s.Set, Result: Told})
 		}
 	}

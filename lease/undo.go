@@ -39,7 +39,7 @@ type StepReport struct {
 	Fix     string `json:"fix,omitempty"`
 
 	cause error
-	asked bool // it was put back although it reads as it should
+	left  bool // what was asked for was taken back, and nothing looked at yet
 }
 
 func (r StepReport) where() string { return Step{Dev: r.Dev}.where() }
@@ -102,6 +102,7 @@ func (u *undoing) run(chosen func(int) bool) []StepReport {
 		if s := u.journal.Steps[i]; !s.Keep {
 			r := u.look(i)
 			reports[i] = r
+			u.leave(s, r)
 			u.back(s, r)
 		}
 	}
@@ -142,7 +143,7 @@ func (u *undoing) look(i int) *StepReport {
 		r.Fix = u.byHand(s)
 	case err != nil:
 		r.fail(err)
-	case r.Now == s.Before, ours, u.force, s.onlyRead():
+	case r.Now == s.Before, ours, u.force, s.onlyRead() && set.Ask == nil:
 		// back does the rest.
 	default:
 		r.Result = Changed
@@ -176,9 +177,45 @@ func (r *StepReport) fail(err error) {
 // has died.
 const freeWithin = 5 * time.Second
 
+// leave takes back what was asked for, where reading does not tell it. What then reads is
+// looked at when all else is restored, on which it may depend.
+func (u *undoing) leave(s Step, r *StepReport) {
+	if r.Result != Already && r.Result != Restored {
+		return
+	}
+	set, err := u.where.setting(s)
+	switch {
+	case err != nil:
+		r.fail(err)
+		return
+	case set.Leave == nil:
+		return
+	case u.dry:
+		r.Result = Would
+		return
+	}
+	if err := u.patiently(s, func() error { return set.Leave(s.Before) }); err != nil {
+		r.fail(err)
+		return
+	}
+	r.Result, r.left = Restored, true
+}
+
+// patiently tries again while a queue has memory of a process that has died.
+func (u *undoing) patiently(s Step, f func() error) error {
+	for end := time.Now().Add(freeWithin); ; time.Sleep(20 * time.Millisecond) {
+		err := f()
+		busy := errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EBUSY)
+		if !busy || time.Now().After(end) || !u.where.bound(s) {
+			return err
+		}
+	}
+}
+
 // back restores a step that may be, and must not be left.
 func (u *undoing) back(s Step, r *StepReport) {
-	if r.Result != Already && r.Result != Restored {
+	if r.Result != Already && r.Result != Restored || r.left {
+		r.left = false // the first time only
 		return
 	}
 	set, err := u.where.setting(s)
@@ -194,21 +231,14 @@ func (u *undoing) back(s Step, r *StepReport) {
 		r.fail(err)
 		return
 	}
-	if now == s.Before && (set.Ask == nil || r.asked) {
+	if now == s.Before {
 		return
 	}
-	r.asked = true
 	if u.dry {
 		r.Result = Would
 		return
 	}
-	for end := time.Now().Add(freeWithin); ; time.Sleep(20 * time.Millisecond) {
-		err = set.Set(s.Before)
-		busy := errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EBUSY)
-		if !busy || time.Now().After(end) || !u.where.bound(s) {
-			break
-		}
-	}
+	err = u.patiently(s, func() error { return set.Set(s.Before) })
 	if err == nil {
 		now, err = set.Get()
 	}

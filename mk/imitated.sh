@@ -3,10 +3,15 @@
 # driver that the soft NIC imitates. Its name stands behind the package.
 set -euo pipefail
 
+tests='^TestLabImitated'
+if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
+	tests+='|^TestLabKill$'
+	export ZCBENCH_LEASE_KILLS=20
+fi
 status=0
 for nic; do
-	go test -tags giouring -ldflags=-checklinkname=0 -vet=off -json -count=1 -timeout 80m -run '^TestLabImitated' \
-		-exec "$PWD/bin/zcbench lab exec --nic $nic --timeout 10m --" ./nic ./zc/zcrx ./zc/devmem |
+	go test -tags giouring -ldflags=-checklinkname=0 -vet=off -json -count=1 -timeout 80m -run "$tests" \
+		-exec "$PWD/bin/zcbench lab exec --nic $nic --timeout 10m --" ./nic ./lease ./zc/zcrx ./zc/devmem |
 		sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 as '"$nic"'"/' || status=1
 done
 exit $status

@@ -72,10 +72,10 @@ func (d *Device) BindTX(fd int) (*Binding, error) {
 }
 
 // TakesMemory asks whether the driver lets RX queue id, which exists, have buffers of
-// others, and touches nothing: it asks to bind a file that is none. The kernel looks for
-// queue operations and the queue's DMA device first (net/core/netdev-genl.c,
-// netdev_nl_bind_rx_doit). EOPNOTSUPP: it does not, or the kernel has no
-// CONFIG_NET_DEVMEM.
+// others, and touches nothing: it asks to bind a file that is none. The kernel looks first
+// whether the driver takes operations on queues, and for the queue's DMA device
+// (net/core/netdev-genl.c, netdev_nl_bind_rx_doit); what those operations are it does not
+// get to. EOPNOTSUPP: it takes none, or the kernel has no CONFIG_NET_DEVMEM.
 func (d *Device) TakesMemory(id int) error {
 	b, err := d.BindRX(-1, id)
 	switch {

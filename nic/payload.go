@@ -45,21 +45,35 @@ const (
 )
 
 // payloadRing follows the drivers. A ring of jumbo buffers, where one is told, is the one
-// that payload goes to: bnxt's aggregation ring and fbnic's payload ring. bnxt has it
-// from the moment when headers are split. mlx5 counts frames, and gives each a stride
-// of the next power of two (mlx5e_mpwqe_get_log_stride_size of en/params.c): 16 KiB at
-// MTU 9000.
+// that payload goes to: bnxt's aggregation ring and fbnic's payload ring. bnxt has its
+// ring from the moment when headers are split, and fewer, longer buffers in it
+// (bnxt_rx_agg_ring_fill_level).
 func payloadRing(model string, r Rings, mtu, bufLen int) PayloadRing {
 	switch {
 	case model == "bnxt_en":
 		split := min(bnxtAggFactor*min(r.RX, bnxtMaxRX), bnxtMaxAgg)
-		return PayloadRing{max(r.RXJumbo, split), "rx", r.RX}
+		return PayloadRing{max(r.RXJumbo, split) / max(bufLen/pageBytes, 1), "rx", r.RX}
+	case model == "mlx5_core":
+		return PayloadRing{(mlx5Bytes(r.RX, mtu) + bufLen - 1) / bufLen, "rx", r.RX}
 	case r.RXJumbo > 0:
 		return PayloadRing{r.RXJumbo, "rx-jumbo", r.RXJumbo}
-	case model == "mlx5_core":
-		const ethHeader = 14
-		stride := 1 << mathbits.Len(uint(mtu+ethHeader-1))
-		return PayloadRing{(r.RX*stride + bufLen - 1) / bufLen, "rx", r.RX}
 	}
 	return PayloadRing{r.RX, "rx", r.RX}
+}
+
+// pageBytes is the page of the machines whose drivers these are.
+const pageBytes = 4096
+
+// mlx5Bytes is the memory of mlx5's ring, which counts frames: each has a stride of the
+// next power of two above headroom, frame and the kernel's end of it
+// (mlx5e_rx_get_linear_stride_sz of en/params.c), and the ring has 4 entries of 256 KiB
+// at least (MLX5E_PARAMS_MINIMUM_LOG_RQ_SIZE_MPW).
+func mlx5Bytes(frames, mtu int) int {
+	const (
+		headroom, hard = 64, 22 // NET_SKB_PAD; Ethernet, VLAN and checksum
+		shared         = 320    // struct skb_shared_info
+		least          = 4 * 256 << 10
+	)
+	frame := (headroom+mtu+hard+63)&^63 + shared
+	return max(frames<<mathbits.Len(uint(frame-1)), least)
 }

@@ -24,6 +24,11 @@ func TestPayloadRing(t *testing.T) {
 		{"mlx5_core", Rings{RX: 1024}, 9000, 65536, 256, 64, "ethtool -G e rx 256"},
 		{"mlx5_core", Rings{RX: 1024}, 4148, 4096, 2048, 512, "ethtool -G e rx 256"},
 		{"mlx5_core", Rings{RX: 1024}, 1500, 4096, 512, 128, "ethtool -G e rx 256"},
+		{"mlx5_core", Rings{RX: 1024}, 2000, 4096, 1024, 256, "ethtool -G e rx 256"},
+		{"mlx5_core", Rings{RX: 1024}, 4000, 4096, 2048, 512, "ethtool -G e rx 256"},
+		{"mlx5_core", Rings{RX: 1024}, 8000, 4096, 4096, 1024, "ethtool -G e rx 256"},
+		{"mlx5_core", Rings{RX: 64}, 1500, 4096, 256, 64, "ethtool -G e rx 16"},
+		{"bnxt_en", Rings{RX: 511, RXJumbo: 2044}, 1500, 32768, 255, 63, "ethtool -G e rx 126"},
 	} {
 		got := payloadRing(x.model, x.r, x.mtu, x.buf)
 		if got.Buffers != x.want {

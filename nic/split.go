@@ -123,6 +123,7 @@ func (d *Device) splitSetting(s *setting.Setting) {
 		}
 		return d.askSplit(h)
 	}
+	s.Leave = parsed(parseSplit, d.leaveSplit)
 	s.Canon, s.Complete, s.Follows = rewritten(parseSplit), completeSplit, splitFollows
 }
 
@@ -156,23 +157,18 @@ func splitFollows(text, now string) bool {
 	return err == nil && ierr == nil && want.State == SplitUnknown && want.Threshold == is.Threshold
 }
 
-// restoreSplit puts back what was read: by leaving it to the driver, where it then reads
-// so, because a driver that was told on or off goes by that until it is told otherwise:
-// bnxt refuses XDP and splits without hardware GRO too. Not every driver takes off,
-// where auto means the same (bnxt).
+// leaveSplit leaves header split to the driver, with the threshold of what was read: a
+// driver that was told on or off goes by that until it is told otherwise. bnxt refuses
+// XDP, and splits without hardware GRO too.
+func (d *Device) leaveSplit(h HeaderSplit) error {
+	return d.SetHeaderSplit(HeaderSplit{State: SplitUnknown, Threshold: h.Threshold})
+}
+
+// restoreSplit sets what was read. Not every driver takes off, where auto means the
+// same (bnxt).
 func (d *Device) restoreSplit(h HeaderSplit) error {
-	auto := HeaderSplit{State: SplitUnknown, Threshold: h.Threshold}
-	if err := d.SetHeaderSplit(auto); err == nil {
-		now, err := d.HeaderSplit()
-		if err == nil && now == h {
-			return nil
-		}
-	}
-	if h == auto {
-		return d.SetHeaderSplit(h) // again: its error says why not
-	}
 	err := d.SetHeaderSplit(h)
-	if errors.Is(err, unix.EINVAL) && h.State == SplitOff && d.SetHeaderSplit(auto) == nil {
+	if errors.Is(err, unix.EINVAL) && h.State == SplitOff && d.leaveSplit(h) == nil {
 		return nil
 	}
 	return err

@@ -12,9 +12,11 @@ type Setting struct {
 	Get  func() (string, error)
 	Set  func(string) error
 	// Ask, where what reads back does not tell what was asked for, asks for a text
-	// whatever reads back, and reports whether something else was asked for before. Set
-	// then puts a text back that was read. nil: reading tells.
-	Ask func(string) (changed bool, err error)
+	// whatever reads back, and reports whether something else was asked for before. Leave
+	// takes that back, for whoever the setting belongs to, and what was read should read
+	// again; if it does not, Set sets it. nil: reading tells.
+	Ask   func(string) (changed bool, err error)
+	Leave func(string) error
 	// Canon makes a text that somebody typed canonical, or refuses it, without
 	// looking at the host; nil: it is.
 	Canon func(typed string) (string, error)

@@ -5,6 +5,7 @@
  * path stays the soft NIC's. Each quirk names what it follows: Linux 7.3.4,
  * drivers/net/ethernet.
  */
+#include <linux/if_vlan.h>
 #include <net/netdev_queues.h>
 
 #include "softnic.h"
@@ -72,23 +73,56 @@ void sn_model_init(struct sn_dev *sn)
 	sn->netdev->cfg->hds_thresh = sn->hds_thresh;
 }
 
-/* bnxt has rings for payload when it aggregates or splits (bnxt_set_ring_params, bnxt.c). */
+/*
+ * bnxt has rings for payload when it aggregates, splits, or a frame does not fit into a
+ * page (bnxt_set_ring_params, bnxt.c:4915): buffers for each descriptor, 0: none.
+ */
+static u32 bnxt_factor(const struct sn_dev *sn)
+{
+	u32 mtu = sn->netdev->mtu, factor = 0;
+	u32 space = SKB_DATA_ALIGN(mtu + ETH_HLEN + NET_IP_ALIGN + 8) + 256 +
+		    SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+
+	if (sn->hds || (sn->netdev->features & NETIF_F_GRO_HW))
+		factor = 4;
+	if (space > PAGE_SIZE)
+		factor = max_t(u32, factor, PAGE_ALIGN(mtu - 40) >> PAGE_SHIFT);
+	return factor;
+}
+
 static bool bnxt_agg(const struct sn_dev *sn)
 {
-	return sn->hds || (sn->netdev->features & NETIF_F_GRO_HW);
+	return bnxt_factor(sn) > 0;
+}
+
+/* With payload rings there is room for fewer descriptors, for good (bnxt.c:4925). */
+static u32 bnxt_cap(const struct sn_dev *sn, u32 rx)
+{
+	if (!bnxt_agg(sn) || rx <= BNXT_RX_MAX_AGG)
+		return rx;
+	netdev_warn(sn->netdev, "RX ring size reduced from %u to %u because the jumbo ring is now enabled\n",
+		    rx, BNXT_RX_MAX_AGG);
+	return BNXT_RX_MAX_AGG;
 }
 
 /* How many buffers the payload ring of a queue of @rx_ring descriptors has. */
 u32 sn_model_bufs(const struct sn_dev *sn, u32 rx_ring, u32 buf_size)
 {
+	u32 frame;
+
 	switch (sn_model) {
 	case SN_MLX5:
 		/* Descriptors are frames; each has a stride of the next power of two
-		 * (mlx5e_mpwqe_get_log_stride_size, mellanox/mlx5/core/en/params.c).
+		 * (mlx5e_rx_get_linear_stride_sz, mellanox/mlx5/core/en/params.c), and there
+		 * are 4 entries of 256 KiB at least (MLX5E_PARAMS_MINIMUM_LOG_RQ_SIZE_MPW).
 		 */
-		return max(DIV_ROUND_UP(rx_ring * roundup_pow_of_two(sn->netdev->mtu + ETH_HLEN), buf_size), 1u);
+		frame = ALIGN(NET_SKB_PAD + sn->netdev->mtu + VLAN_ETH_HLEN + ETH_FCS_LEN, 64) +
+			SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+		return DIV_ROUND_UP(max_t(u32, rx_ring * roundup_pow_of_two(frame), SZ_1M), buf_size);
 	case SN_BNXT:
-		return bnxt_agg(sn) ? min_t(u32, 4 * rx_ring, BNXT_AGG_MAX) : rx_ring;
+		/* bnxt_rx_agg_ring_fill_level, bnxt.c:3912 */
+		return bnxt_factor(sn) ? max_t(u32, min_t(u32, bnxt_factor(sn) * rx_ring, BNXT_AGG_MAX) /
+					       (buf_size / PAGE_SIZE), 1) : rx_ring;
 	case SN_FBNIC:
 		return sn->rx_jumbo;
 	default:
@@ -174,13 +208,7 @@ static int bnxt_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 		return -EINVAL;
 	if (mod)
 		WRITE_ONCE(sn->hds, k->tcp_data_split == ETHTOOL_TCP_DATA_SPLIT_ENABLED);
-	/* bnxt_set_ring_params, bnxt.c:4925 */
-	if (bnxt_agg(sn) && rx > BNXT_RX_MAX_AGG) {
-		netdev_warn(sn->netdev, "RX ring size reduced from %u to %u because the jumbo ring is now enabled\n",
-			    rx, BNXT_RX_MAX_AGG);
-		rx = BNXT_RX_MAX_AGG;
-	}
-	err = sn_reconfigure(sn, sn->netdev->real_num_rx_queues, rx, r->tx_pending);
+	err = sn_reconfigure(sn, sn->netdev->real_num_rx_queues, bnxt_cap(sn, rx), r->tx_pending);
 	if (err)
 		WRITE_ONCE(sn->hds, was);
 	else
@@ -318,7 +346,7 @@ int sn_set_features(struct net_device *dev, netdev_features_t features)
 	if (sn_model != SN_BNXT || !((was ^ features) & (NETIF_F_NTUPLE | NETIF_F_GRO_HW)))
 		return 0;
 	dev->features = features;	/* the payload ring depends on them */
-	err = sn_reconfigure(sn, dev->real_num_rx_queues, sn->rx_ring, sn->tx_ring);
+	err = sn_reconfigure(sn, dev->real_num_rx_queues, bnxt_cap(sn, sn->rx_ring), sn->tx_ring);
 	if (err)
 		dev->features = was;
 	return err;

@@ -91,7 +91,7 @@ func (o observed) explain(mostly bool) (why, fix string) {
 			fmt.Sprintf("ip link set dev %s mtu %d, at both ends; or hardware GRO: ethtool -K %s rx-gro-hw on", o.dev, o.mtu(), o.dev)
 	case split && o.split.Threshold > 0:
 		return fmt.Sprintf("headers of packets up to %d bytes are not split from payload on %s", o.split.Threshold, o.dev),
-			fmt.Sprintf("ethtool -G %s hds-thresh 0", o.dev)
+			fmt.Sprintf("ethtool -G %s tcp-data-split on hds-thresh 0", o.dev)
 	}
 	return fmt.Sprintf("part of the payload did not fill pages of its own: messages end inside a page, or the buffers of %s are not single pages", o.dev), want
 }

@@ -494,11 +494,16 @@ func TestLabGiB(t *testing.T) {
 // one.
 func TestLabAllocations(t *testing.T) {
 	labtest.Need(t)
+	const look = 300 // allocations of a look at the queue, when nothing comes: 140 to 290
 	allocs := func(bytes int) (uint64, float64) {
 		var a, b runtime.MemStats
+		var r stream.Receiver
+		looks := 0
 		o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, Touch: stream.TouchRead, ReadBytes: 16 << 10, TX: senders["devmem"], ZeroCopy: true,
-			Begun: func(stream.Receiver) { runtime.ReadMemStats(&a) }, Ended: func() { runtime.ReadMemStats(&b) }})
-		return b.Mallocs - a.Mallocs, o.Figure("devmem_recvmsg_calls")
+			Begun: func(begun stream.Receiver) { r = begun; runtime.ReadMemStats(&a) },
+			Ended: func() { runtime.ReadMemStats(&b); looks = devmem.Looks(r) }})
+		t.Logf("%d looks", looks)
+		return b.Mallocs - a.Mallocs - min(b.Mallocs-a.Mallocs, uint64(looks*look)), o.Figure("devmem_recvmsg_calls")
 	}
 	mib := long.Rounds(32, 64)
 	few, _ := allocs(1 << 20)

@@ -15,6 +15,7 @@ type idle struct {
 	since time.Time
 	lost  uint64
 	known bool // the driver has such counters
+	looks int  // how often they were looked at
 }
 
 func (i *idle) flowing() { i.since = time.Time{} }
@@ -24,6 +25,7 @@ func (i *idle) flowing() { i.since = time.Time{} }
 func (r *Receiver) idleTick(c *stream.Conn, m *stream.Meter) error {
 	if r.idle.since.IsZero() {
 		r.idle.since = time.Now()
+		r.idle.looks++
 		r.idle.lost, r.idle.known = r.queue.Lost()
 	}
 	idle := time.Since(r.idle.since)

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -113,7 +114,7 @@ func (o *ExecOptions) defaults() error {
 		o.Log = os.Stderr
 	}
 	if len(o.Args) == 0 {
-		return errorf("read the command", "zcbench lab exec -- CMD ARGS...", "no command given")
+		return inputf("read the command", "zcbench lab exec -- CMD ARGS...", "no command given")
 	}
-	return o.setInit()
+	return errors.Join(o.check(), o.setInit()) // also where a machine is up, which does not ask
 }

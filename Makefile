@@ -9,7 +9,7 @@ OUT     ?= out/demo
 CACHE   ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zcbench
 TOOLS   := $(CACHE)/tools
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS := -s -w -X github.com/zcbench/zcbench/version.tool=$(VERSION)
+LDFLAGS := -s -w -X github.com/zcbench/zcbench/internal/version.tool=$(VERSION)
 
 # The engine giouring reaches into package syscall, which the linker of Go 1.23
 # and later allows only so. A plain go build is without it.
@@ -54,7 +54,7 @@ test-long: deps-test build $(GOTESTSUM) ## run all that, with the race detector,
 bench-probes: build ## what eBPF probes cost a flow: runs with and without, interleaved; fails unless it is shown to be below the limits (root; two minutes)
 	@$(call aside,out/probe-cost)
 	bin/zcbench matrix experiments/probe-cost.yaml --out out/probe-cost || [ $$? = 1 ] # invalid runs are left out
-	$(GO) run ./bench/probed --limit latency=2,syscalls=1 out/probe-cost
+	$(GO) run ./cmd/probed --limit latency=2,syscalls=1 out/probe-cost
 
 .PHONY: bench-report
 bench-report: ## hold the reports of journals of 10,000 runs to 2 s of CPU time, the best of 5 (a minute; 1 GB below /tmp)
@@ -62,7 +62,7 @@ bench-report: ## hold the reports of journals of 10,000 runs to 2 s of CPU time,
 
 .PHONY: bench
 bench: deps-bench build ## compare speed and CPU with iperf3 over the same veth pair, interleaved (root; some minutes)
-	$(GO) run ./bench/versus
+	$(GO) run ./cmd/versus
 
 .PHONY: lint
 lint: $(STATICCHECK) ## gofmt, go vet, staticcheck

@@ -3,9 +3,9 @@ package baseline
 import (
 	"testing"
 
-	"github.com/zcbench/zcbench/sock"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/stream/streamtest"
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/stream/streamtest"
 	"golang.org/x/sys/unix"
 )
 

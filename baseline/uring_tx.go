@@ -3,8 +3,8 @@ package baseline
 import (
 	"time"
 
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/uring"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
 	"golang.org/x/sys/unix"
 )
 

@@ -1,9 +1,9 @@
 package bench
 
 import (
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stat"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 // Adaptive knows which cells are known well enough. A nil one never is.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/wire"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
 )
 
 // InputError is what was asked for and these hosts do not have: an interface, an

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/wire"
+	"github.com/zcbench/zcbench/bench/wire"
 )
 
 func TestChooseAddr(t *testing.T) {

@@ -8,14 +8,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/zcbench/zcbench/gate"
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/place"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/power"
-	"github.com/zcbench/zcbench/report"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/wire"
+	"github.com/zcbench/zcbench/results/gate"
+	"github.com/zcbench/zcbench/results/report"
 )
 
 // wellEnd is what a well end answers.

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/agent"
-	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/bench/agent"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/wire"
 	"golang.org/x/sys/unix"
 )
 

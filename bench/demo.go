@@ -7,10 +7,10 @@ import (
 	"io"
 	"time"
 
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/wire"
 )
 
 // DemoOptions are the choices of [Demo].

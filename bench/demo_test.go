@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 

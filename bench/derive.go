@@ -5,9 +5,9 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/zcbench/zcbench/gate"
-	"github.com/zcbench/zcbench/report"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/gate"
+	"github.com/zcbench/zcbench/results/report"
 )
 
 // Derive makes all that can be made of a folder's journal: the CSV files, the

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 

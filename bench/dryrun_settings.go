@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/matrix"
-	"github.com/zcbench/zcbench/place"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/wire"
 )
 
 // settings prints everything that the plan sets on the hosts. Whoever runs a file is

@@ -11,14 +11,14 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/zcbench/zcbench/counter"
-	"github.com/zcbench/zcbench/endpoint"
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/bench/endpoint"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/veth"
-	"github.com/zcbench/zcbench/wire"
 )
 
 // Experiment plays an experiment file.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/version"
 )
 
 const small = `

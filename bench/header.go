@@ -9,10 +9,10 @@ import (
 	"io"
 	"os"
 
-	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/wire"
 )
 
 // header is what the journal of e says about where its runs come from.

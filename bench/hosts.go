@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/veth"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/machine/veth"
 )
 
 // hosts are the two ends of a path.

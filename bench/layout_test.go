@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/lease"
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/veth"
 )
 
 // rps reads, or with a value sets, the RPS mask of an end's interface.

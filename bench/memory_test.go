@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/version"
-	"github.com/zcbench/zcbench/wire"
 )
 
 // fatAgentEnv makes the agent one that measures nothing and says a lot, at once.

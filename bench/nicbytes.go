@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/veth"
 )
 
 // Metrics that the two NICs' own counters give, of a whole run.

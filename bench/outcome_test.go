@@ -3,8 +3,8 @@ package bench
 import (
 	"testing"
 
-	"github.com/zcbench/zcbench/gate"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/gate"
 )
 
 func TestOutcome(t *testing.T) {

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/place"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/wire"
 )
 
 // PlaceCPUs chooses the CPUs of both ends, on the NUMA nodes of their

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/place"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/wire"
 )
 
 func TestChooseCPUs(t *testing.T) {

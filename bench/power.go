@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/zcbench/zcbench/counter"
-	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/wire"
 )
 
 // PowerOptions say how power is measured beside the runs. Without sources it is

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/power/powertest"
 	"github.com/zcbench/zcbench/results"

@@ -7,8 +7,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/endpoint"
+	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/results"
 )
 

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/wire"
 )
 
 // proofRecord is a record of case c that shows what it has to.

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/wire"
 )
 
 // Flags of a record.

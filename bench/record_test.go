@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/wire"
 )
 
 func end(v results.Verdict, reason, fix string, bytes uint64) wire.EndResult {

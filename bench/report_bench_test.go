@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )

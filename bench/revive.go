@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/bench/host"
 )
 
 // mostLost is in how many runs on end a host may lose its agent: whatever takes it

@@ -9,12 +9,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/matrix"
-	"github.com/zcbench/zcbench/place"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/wire"
 )
 
 // Options are what the runs of a session have in common.

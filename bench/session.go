@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/zcbench/zcbench/gate"
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/gate"
 )
 
 // Progress hears of a plan's course. All calls come from one goroutine.

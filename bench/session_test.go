@@ -11,15 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/agent"
-	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/bench/agent"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/internal/waiting"
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/sock"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/version"
-	"github.com/zcbench/zcbench/veth"
 	"golang.org/x/sys/unix"
 )
 

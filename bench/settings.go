@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/wire"
 )
 
 // Settings are what a cell needs set on the hosts: those of the options, and the

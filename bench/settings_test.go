@@ -9,13 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/mdlayher/netlink"
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/rtnl"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/veth"
-	"github.com/zcbench/zcbench/wire"
 	"golang.org/x/sys/unix"
 )
 

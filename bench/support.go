@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/wire"
 )
 
 // Support is which modes two hosts can run: receive modes on the SUT, send

@@ -14,7 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/internal/long"
-	"github.com/zcbench/zcbench/veth"
+	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
 

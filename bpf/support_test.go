@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/lab/guest"
-	"github.com/zcbench/zcbench/veth"
+	"github.com/zcbench/zcbench/machine/veth"
 )
 
 func needRoot(t testing.TB) {

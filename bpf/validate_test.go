@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bpf"
-	"github.com/zcbench/zcbench/veth"
+	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
 

@@ -58,7 +58,7 @@ lease-kills: lab ## kill runs in the lab, on every kernel, with -9 at 50 random 
 	for k in $(LAB_KERNELS); do \
 		echo "== $$k"; \
 		CGO_ENABLED=0 ZCBENCH_LEASE_KILLS=50 ZCBENCH_LEASE_SEED=$(or $(SEED),1) go test -v -count=1 -timeout 60m -run 'TestLabKill' \
-			-exec "$(CURDIR)/bin/zcbench lab exec --kernel $$k --timeout 60m --" ./lease || exit 1; \
+			-exec "$(CURDIR)/bin/zcbench lab exec --kernel $$k --timeout 60m --" ./machine/lease || exit 1; \
 	done
 
 lab-boots: lab ## boot the lab N=20 times in a row

@@ -120,7 +120,7 @@ func TestHostOnlyNeedsNoGuest(t *testing.T) {
 
 // The check above sees through the helpers of a package.
 func TestAsksTheGuest(t *testing.T) {
-	all := testFuncs(t, "./lease")
+	all := testFuncs(t, "./machine/lease")
 	for name, want := range map[string]bool{"TestLabKill": true, "TestLabChanges": true, "TestJournalDamaged": false} {
 		if all[name] == nil || asksTheGuest(all, name, map[string]bool{}) != want {
 			t.Errorf("%s: want %v", name, want)
@@ -165,7 +165,7 @@ func TestOneKernelOfTwo(t *testing.T) {
 // A pattern whose test has another name now would leave out nothing, or run nothing and
 // say ok.
 func TestPatternsHit(t *testing.T) {
-	dirs := append(labPackages(t), "./counter", "./cmd/zcbench")
+	dirs := append(labPackages(t), "./machine/counter", "./cmd/zcbench")
 	for _, list := range []string{"quiet", "in_lab", "not_in_lab", "own_boot"} {
 		for _, p := range assigned(t, list) {
 			hits := 0

@@ -22,13 +22,13 @@ status=0
 long=${ZCBENCH_TEST_LONG:+1}
 engines=(-tags giouring -ldflags=-checklinkname=0 -vet=off)
 
-pure=(./bench/paired ./bench/probed ./bench/versus ./bpf/prom ./internal/pairwise ./internal/plaintext ./matrix ./report ./results/gobench
-	./setting ./stat ./units ./wire ./zc/held)
+pure=(./cmd/internal/paired ./cmd/probed ./cmd/versus ./bpf/prom ./internal/pairwise ./internal/plaintext ./bench/matrix ./results/report ./results/gobench
+	./machine/setting ./results/stat ./internal/units ./bench/wire ./zc/held)
 
-others=(./agent ./bench/field ./cmd/internal/cli ./compare ./counter ./doctor ./gate ./host ./internal/asleep ./internal/cmdline ./internal/denied
-	./internal/interrupt ./internal/trust ./lab/guest ./lease ./mk ./mk/lanes ./place ./power ./results ./rtnl ./tune)
+others=(./bench/agent ./cmd/field ./cmd/internal/cli ./results/compare ./machine/counter ./bench/doctor ./results/gate ./bench/host ./internal/asleep ./internal/cmdline ./internal/denied
+	./internal/interrupt ./internal/trust ./lab/guest ./machine/lease ./mk ./mk/lanes ./machine/place ./power ./results ./machine/rtnl ./machine/tune)
 
-lab_packages=(./lab/softnictest ./bpf ./uring ./nic ./dmabuf ./lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap)
+lab_packages=(./lab/softnictest ./bpf ./flow/uring ./machine/nic ./zc/dmabuf ./machine/lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap)
 
 # Lane quiet.
 quiet='^TestCPUTruth$'
@@ -76,7 +76,7 @@ here() {
 }
 
 quiet() {
-	CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -run "$quiet" ./counter || status=1
+	CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -run "$quiet" ./machine/counter || status=1
 }
 
 others() {
@@ -85,7 +85,7 @@ others() {
 
 host() {
 	local packages elsewhere
-	CGO_ENABLED=0 go test -vet=off -json -count=1 -run '^TestEngines$|^TestScript$/^engines$' ./uring ./cmd/zcbench || status=1
+	CGO_ENABLED=0 go test -vet=off -json -count=1 -run '^TestEngines$|^TestScript$/^engines$' ./flow/uring ./cmd/zcbench || status=1
 	elsewhere=$(go list "${pure[@]}" "${others[@]}")
 	mapfile -t packages < <(go list ./... | grep -v '/lab$\|/lab/softnictest$' | grep -vxF "$elsewhere")
 	here "${packages[@]}"

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/machine/counter"
 	"golang.org/x/sys/unix"
 )
 

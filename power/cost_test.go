@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/machine/counter"
 )
 
 // mostYards is what sampling may use, all sources at once, in yards: what a reading of

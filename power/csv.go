@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/machine/counter"
 )
 
 var csvKind = kind{summary: "a log of time and watts that another program writes", example: "csv=meter.csv?offset=-1.5s&scope=wall",

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/stream"
 )
 
 // A helper that another user could change is not run.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/machine/counter"
 )
 
 var raplKind = kind{inBand: true, summary: "energy counters of the CPU packages (powercap)", example: "rapl",

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/machine/counter"
 	"golang.org/x/sys/unix"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/machine/counter"
 )
 
 // fake is a source that a test steers.

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/zcbench/zcbench/agent"
+	"github.com/zcbench/zcbench/bench/agent"
+	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
-	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/interrupt"
-	"github.com/zcbench/zcbench/stream"
 )
 
 func agentCommand() *cobra.Command {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
-	"github.com/zcbench/zcbench/compare"
+	"github.com/zcbench/zcbench/results/compare"
 )
 
 type compareFlags struct {

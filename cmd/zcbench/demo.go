@@ -7,15 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/powerflag"
 	"github.com/zcbench/zcbench/cmd/internal/progress"
-	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/units"
+	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/units"
-	"github.com/zcbench/zcbench/version"
-	"github.com/zcbench/zcbench/veth"
 )
 
 func demoCommand() *cobra.Command {

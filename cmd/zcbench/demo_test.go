@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/built"
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/veth"
 	"golang.org/x/sys/unix"
 )
 

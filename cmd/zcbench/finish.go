@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
-	"github.com/zcbench/zcbench/report"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/results/report"
 )
 
 // finish derives the files, prints the table and says how it ended: badly if a run

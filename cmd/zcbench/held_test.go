@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/long"
-	"github.com/zcbench/zcbench/lease"
-	"github.com/zcbench/zcbench/veth"
+	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
 

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/bench/host/sshtest"
 	"github.com/zcbench/zcbench/cmd/internal/built"
-	"github.com/zcbench/zcbench/host/sshtest"
-	"github.com/zcbench/zcbench/veth"
+	"github.com/zcbench/zcbench/machine/veth"
 )
 
 // prompt is a command of docs/hosts.md: where it is typed, and the command.

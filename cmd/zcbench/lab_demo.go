@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/lab"
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/version"
 )
 
 // allTimeout is the time limit of lab demo --all: some 130 runs.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/lab/guest"
-	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/version"
 )
 
 // proveEvent is a line of what lab prove, in the guest, tells lab demo, which shows it.

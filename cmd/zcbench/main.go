@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/lab/guest"
-	"github.com/zcbench/zcbench/version"
 )
 
 func main() {

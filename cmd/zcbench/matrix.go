@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/powerflag"
 	"github.com/zcbench/zcbench/cmd/internal/progress"
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/power"
-	"github.com/zcbench/zcbench/version"
 )
 
 func matrixCommand() *cobra.Command {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/built"
-	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 

@@ -45,7 +45,7 @@ func mustBeDocumented(t *testing.T, rows []map[string]string) {
 func TestDataPathMetricsAreDocumented(t *testing.T) {
 	known, n := documented(t), 0
 	named := regexp.MustCompile(`(?:\bfigure\(|\b(?:Figure|Metric)\{(?:Name: )?|^\t\t\{)"([a-z0-9_]+)", (?:Unit: )?"`)
-	for _, dir := range []string{"../../stream", "../../zc/zcrx", "../../zc/devmem", "../../zc/tcpmmap", "../../endpoint"} {
+	for _, dir := range []string{"../../flow/stream", "../../zc/zcrx", "../../zc/devmem", "../../zc/tcpmmap", "../../bench/endpoint"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v", dir, err)

@@ -15,7 +15,7 @@ import (
 var past = map[string]string{
 	"cmd/internal/cli/exit.go": "makes the filter",
 	"cmd/zcbench/agent.go":     "speaks with a controller",
-	"lease/live.go":            "while a panic goes through, of this host's own settings",
+	"machine/lease/live.go":    "while a panic goes through, of this host's own settings",
 	"lab/options.go":           "where the caller names no writers; the commands do",
 	"lab/up.go":                "where the caller names no writers; the commands do",
 	"lab/host.go":              "gives them to the command of lab up",

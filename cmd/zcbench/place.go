@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
-	"github.com/zcbench/zcbench/counter"
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/place"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/place"
 )
 
 // placeFlags say where softirq and application run.

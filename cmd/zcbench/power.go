@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
-	"github.com/zcbench/zcbench/counter"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )

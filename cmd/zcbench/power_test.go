@@ -19,12 +19,12 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
-	"github.com/zcbench/zcbench/counter"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/power/powertest"
-	"github.com/zcbench/zcbench/report"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/report"
 )
 
 const powerExperiment = `name: watts

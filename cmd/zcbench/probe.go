@@ -17,12 +17,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/bpf/prom"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
-	"github.com/zcbench/zcbench/host"
+	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/veth"
 	"golang.org/x/sys/unix"
 )
 

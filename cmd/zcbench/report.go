@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
-	"github.com/zcbench/zcbench/gate"
-	"github.com/zcbench/zcbench/report"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/gate"
 	"github.com/zcbench/zcbench/results/gobench"
+	"github.com/zcbench/zcbench/results/report"
 )
 
 func reportCommand() *cobra.Command {

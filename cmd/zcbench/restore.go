@@ -7,11 +7,11 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/lease"
-	"github.com/zcbench/zcbench/version"
-	"github.com/zcbench/zcbench/wire"
+	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/machine/lease"
 )
 
 func restoreCommand() *cobra.Command {

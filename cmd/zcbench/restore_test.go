@@ -18,10 +18,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/cmd/internal/built"
-	"github.com/zcbench/zcbench/lease"
-	"github.com/zcbench/zcbench/nic"
-	"github.com/zcbench/zcbench/tune"
-	"github.com/zcbench/zcbench/veth"
+	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/tune"
+	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
 

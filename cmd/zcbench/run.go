@@ -11,19 +11,19 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/bench/endpoint"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/powerflag"
 	"github.com/zcbench/zcbench/cmd/internal/progress"
-	"github.com/zcbench/zcbench/counter"
-	"github.com/zcbench/zcbench/endpoint"
-	"github.com/zcbench/zcbench/host"
-	"github.com/zcbench/zcbench/matrix"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/units"
+	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/power"
-	"github.com/zcbench/zcbench/report"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/units"
-	"github.com/zcbench/zcbench/version"
+	"github.com/zcbench/zcbench/results/report"
 )
 
 // runFlags are the flags of `zcbench run`.

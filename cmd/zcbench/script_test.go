@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/zcbench/zcbench/cmd/internal/built"
-	"github.com/zcbench/zcbench/uring"
+	"github.com/zcbench/zcbench/flow/uring"
 )
 
 func TestMain(m *testing.M) { os.Exit(built.Main(m)) }

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/bench/host/sshtest"
 	"github.com/zcbench/zcbench/cmd/internal/built"
-	"github.com/zcbench/zcbench/host/sshtest"
+	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/veth"
 	"golang.org/x/sys/unix"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/zcbench/zcbench/uring"
-	"github.com/zcbench/zcbench/version"
+	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/version"
 )
 
 // build is what version prints with --json.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/uring"
 )
 
 func TestMain(m *testing.M) { os.Exit(built.Main(m)) }

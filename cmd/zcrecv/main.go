@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/units"
-	"github.com/zcbench/zcbench/version"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/units"
+	"github.com/zcbench/zcbench/internal/version"
 )
 
 func main() { os.Exit(cli.Main(command(), os.Args[1:])) }

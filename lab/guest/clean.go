@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/rtnl"
+	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
 )
 

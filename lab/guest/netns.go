@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/zcbench/zcbench/veth"
+	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
 

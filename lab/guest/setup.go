@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/zcbench/zcbench/rtnl"
+	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/internal/pairwise"
 	"github.com/zcbench/zcbench/lab/guest"
-	"github.com/zcbench/zcbench/rtnl"
+	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
 const patience = 60 * time.Second

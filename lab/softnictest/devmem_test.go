@@ -16,7 +16,7 @@ import (
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
-	"github.com/zcbench/zcbench/rtnl"
+	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
 )
 

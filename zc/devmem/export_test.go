@@ -1,6 +1,6 @@
 package devmem
 
-import "github.com/zcbench/zcbench/stream"
+import "github.com/zcbench/zcbench/flow/stream"
 
 // Kill ends the binding under a receiver.
 func Kill(r stream.Receiver) error {

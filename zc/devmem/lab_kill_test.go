@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/long"
-	"github.com/zcbench/zcbench/stream"
 	"github.com/zcbench/zcbench/zc/labtest"
 )
 

@@ -3,7 +3,7 @@ package devmem_test
 import (
 	"testing"
 
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/zc/labtest"
 )
 

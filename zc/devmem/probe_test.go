@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/stream"
 )
 
 // Each probe is either a yes, or says what is missing and what to do.

@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 )
 

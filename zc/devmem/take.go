@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/zcbench/zcbench/dmabuf"
-	"github.com/zcbench/zcbench/sock"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 	"golang.org/x/sys/unix"
 )
 

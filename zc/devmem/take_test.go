@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/dmabuf"
-	"github.com/zcbench/zcbench/nic"
-	"github.com/zcbench/zcbench/sock"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 	"golang.org/x/sys/unix"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/zcbench/zcbench/sock"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/zc/held"
 	"golang.org/x/sys/unix"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/pairwise"
-	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/machine/nic"
 )
 
 // HWGRO switches rx-gro-hw for a transfer: on, the soft NIC hands what was one

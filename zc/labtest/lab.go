@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/lab/guest"
-	"github.com/zcbench/zcbench/nic"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
 

@@ -3,8 +3,8 @@ package labtest
 import (
 	"testing"
 
-	"github.com/zcbench/zcbench/nic"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/nic"
 )
 
 // Undisturbed calls a probe of the receiver's interface, which must be content, and no

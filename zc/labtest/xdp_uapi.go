@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/mdlayher/netlink"
-	"github.com/zcbench/zcbench/rtnl"
+	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
 )
 

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/zcbench/zcbench/sock"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
 )
 
 // called is a flow that has made n calls, of 100, 101, 102... bytes, from

@@ -6,8 +6,8 @@
 package msgzc
 
 import (
-	"github.com/zcbench/zcbench/sock"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
 	"golang.org/x/sys/unix"
 )
 

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/stream/streamtest"
 	"github.com/zcbench/zcbench/internal/denied"
-	"github.com/zcbench/zcbench/sock"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/stream/streamtest"
 	"golang.org/x/sys/unix"
 )
 

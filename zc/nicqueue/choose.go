@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/zcbench/zcbench/nic"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
 

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/zcbench/zcbench/dmabuf"
-	"github.com/zcbench/zcbench/nic"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/uring"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 )
 
 // Unsupported makes a mode's error of any that knows what failed.

@@ -3,7 +3,7 @@ package nicqueue
 import (
 	"fmt"
 
-	"github.com/zcbench/zcbench/nic"
+	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/zcbench/zcbench/lease"
-	"github.com/zcbench/zcbench/nic"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/nic"
 )
 
 // Queue is a queue that is taken over, as it was found when its memory was bound.

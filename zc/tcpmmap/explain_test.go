@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/denied"
-	"github.com/zcbench/zcbench/nic"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
 

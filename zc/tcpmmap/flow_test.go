@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/sock"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/zc/tcpmmap"
 )
 

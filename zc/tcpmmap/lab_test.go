@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/lab/guest"
-	"github.com/zcbench/zcbench/nic"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/veth"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/veth"
 )
 
 // The soft NIC splits headers into pages of its own, like a NIC that can. The

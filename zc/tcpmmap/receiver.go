@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/zcbench/zcbench/lease"
-	"github.com/zcbench/zcbench/nic"
-	"github.com/zcbench/zcbench/sock"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/baseline"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/veth"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/zc/msgzc"
 )
 

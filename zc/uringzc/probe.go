@@ -1,8 +1,8 @@
 package uringzc
 
 import (
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/uring"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
 )
 
 // Probe tries what the mode needs: SEND_ZC from registered buffers, and the

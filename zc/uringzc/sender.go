@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/uring"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
 	"golang.org/x/sys/unix"
 )
 

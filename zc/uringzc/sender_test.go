@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/sock"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/stream/streamtest"
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/stream/streamtest"
 	"golang.org/x/sys/unix"
 )
 

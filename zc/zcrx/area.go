@@ -3,10 +3,10 @@ package zcrx
 import (
 	"os"
 
-	"github.com/zcbench/zcbench/dmabuf"
-	"github.com/zcbench/zcbench/nic"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/uring"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 )
 
 // area is the memory that payload is written into.

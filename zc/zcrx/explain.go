@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/uring"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 	"golang.org/x/sys/unix"
 )

@@ -1,6 +1,6 @@
 package zcrx
 
-import "github.com/zcbench/zcbench/uring"
+import "github.com/zcbench/zcbench/flow/uring"
 
 // PretendKernel makes the kernel look older, until undo.
 func PretendKernel(f uring.ZcrxFeatures) (undo func()) {

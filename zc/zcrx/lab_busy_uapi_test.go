@@ -9,8 +9,8 @@ import (
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
-	"github.com/zcbench/zcbench/rtnl"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
 	"golang.org/x/sys/unix"

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/zcbench/zcbench/dmabuf"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/long"
-	"github.com/zcbench/zcbench/nic"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
 )

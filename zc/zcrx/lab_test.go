@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/stream/streamtest"
+	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/long"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/stream/streamtest"
-	"github.com/zcbench/zcbench/uring"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
 	"golang.org/x/sys/unix"

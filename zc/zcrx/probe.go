@@ -3,9 +3,9 @@ package zcrx
 import (
 	"sync"
 
-	"github.com/zcbench/zcbench/nic"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/uring"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 )
 

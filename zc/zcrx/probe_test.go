@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/stream"
 	"golang.org/x/sys/unix"
 )
 

@@ -3,8 +3,8 @@ package zcrx
 import (
 	"fmt"
 
-	"github.com/zcbench/zcbench/nic"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/zc/held"
 	"golang.org/x/sys/unix"
 )

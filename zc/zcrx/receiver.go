@@ -6,9 +6,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/zcbench/zcbench/nic"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/uring"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/zc/held"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 )

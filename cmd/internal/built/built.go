@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/waiting"
-	"github.com/zcbench/zcbench/uring"
 )
 
 var commands struct {

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/zcbench/zcbench/endpoint"
-	"github.com/zcbench/zcbench/lease"
+	"github.com/zcbench/zcbench/bench/endpoint"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/wire"
 )
 
 // OpenEnd prepares an end. The error of a spec that no host could run is a

@@ -12,9 +12,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/interrupt"
-	"github.com/zcbench/zcbench/lease"
-	"github.com/zcbench/zcbench/stream"
+	"github.com/zcbench/zcbench/machine/lease"
 )
 
 // The exit statuses of all commands.

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/zcbench/zcbench/endpoint"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/units"
-	"github.com/zcbench/zcbench/wire"
+	"github.com/zcbench/zcbench/bench/endpoint"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/units"
 )
 
 // End are the flags that zcrecv and zcsend share.

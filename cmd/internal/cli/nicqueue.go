@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/units"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/units"
 )
 
 // NICQueue are the flags of receive modes that take a queue of the NIC over.

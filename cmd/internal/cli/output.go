@@ -7,8 +7,8 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/plaintext"
-	"github.com/zcbench/zcbench/stream"
 	"golang.org/x/sys/unix"
 )
 

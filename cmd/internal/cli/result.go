@@ -6,11 +6,11 @@ import (
 	"io"
 	"time"
 
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/uring"
-	"github.com/zcbench/zcbench/version"
-	"github.com/zcbench/zcbench/wire"
 )
 
 // EndReport is what zcrecv and zcsend print with --json. Absent fields, and those

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/wire"
 )
 
 // An end that never had a flow has the keys that a reader relies on, and no figure

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/units"
+	"github.com/zcbench/zcbench/machine/tune"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/tune"
-	"github.com/zcbench/zcbench/units"
-	"github.com/zcbench/zcbench/wire"
 )
 
 // Settings are the flags of what a run sets on its hosts, and takes back.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/wire"
 )
 
 func TestSettingsFlags(t *testing.T) {

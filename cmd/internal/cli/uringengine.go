@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/zcbench/zcbench/stream"
-	"github.com/zcbench/zcbench/uring"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
 )
 
 // UringEngineFlag defines --uring-engine.

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
-	"github.com/zcbench/zcbench/matrix"
 	"github.com/zcbench/zcbench/power"
 )
 

@@ -1,0 +1,280 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/doctor"
+	"github.com/zcbench/zcbench/bench/endpoint"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Agent serves one controller.
+type Agent struct {
+	enc   *wire.Encoder
+	inbox *inbox
+
+	greeted  bool
+	running  sync.WaitGroup
+	replying sync.WaitGroup // to runs that have ended
+	power    *power.Sampler // nil until asked for
+	leased   leased         // what is set on the host
+
+	mu     sync.Mutex
+	end    *endpoint.End
+	cancel context.CancelCauseFunc // of the run under way; nil when there is none
+	used   bool                    // the end has run
+	off    bool                    // the end was called off before its run
+}
+
+// Serve answers requests from in on out until in ends, the controller is silent
+// for longer than it promised, or ctx ends. A message that is none is an error
+// with its position. Whatever is set on the host is restored before it returns;
+// what could not be is an error.
+func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
+	a := &Agent{enc: wire.NewEncoder(out)}
+	a.inbox = openInbox(in, a.enc)
+	defer lease.OnPanic()
+	defer func() { err = errors.Join(err, a.shutdown()) }()
+	for {
+		req, err := a.inbox.next(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := a.handle(ctx, req); err != nil {
+			return err
+		}
+	}
+}
+
+// shutdown ends what runs, waits for it, and restores the host. An answer that
+// nobody takes does not hold it up.
+func (a *Agent) shutdown() error {
+	a.abort()
+	a.running.Wait()
+	done := make(chan struct{})
+	defer close(done)
+	go a.sayEnding(done)
+	err := errors.Join(a.closeEnd(), a.leased.restore())
+	a.inbox.close()
+	answered := make(chan struct{})
+	go func() { a.replying.Wait(); close(answered) }()
+	select {
+	case <-answered:
+	case <-time.After(replyTime):
+	}
+	a.stopPower()
+	return err
+}
+
+// sayEnding lets the controller know that the agent is about to take back what it
+// has set, until done: it would kill one that does not answer.
+func (a *Agent) sayEnding(done <-chan struct{}) {
+	tick := time.NewTicker(wire.EndingEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			if a.enc.Encode(wire.Response{ID: wire.Ending, Result: []byte("{}")}) != nil {
+				return
+			}
+		}
+	}
+}
+
+// replyTime is how long the last answers may take once the agent ends.
+const replyTime = 2 * time.Second
+
+// handle answers one request. Its error is a broken output.
+func (a *Agent) handle(ctx context.Context, req wire.Request) error {
+	if req.Op != wire.OpHello && !a.greeted {
+		return a.refuse(req, errors.New("say hello first"))
+	}
+	if req.Op == wire.OpRun {
+		return a.startRun(ctx, req)
+	}
+	result, err := a.answer(req)
+	if err != nil {
+		return a.refuse(req, err)
+	}
+	return a.reply(req, result)
+}
+
+func (a *Agent) answer(req wire.Request) (any, error) {
+	switch req.Op {
+	case wire.OpHello:
+		return a.hello(req)
+	case wire.OpClock:
+		return wire.Clock{MonotonicNs: counter.Monotonic()}, nil
+	case wire.OpModes:
+		return a.modes(req)
+	case wire.OpCheck:
+		return doctor.Checks(), nil
+	case wire.OpLadders:
+		var p wire.ModesParams
+		if err := req.Decode(&p); err != nil {
+			return nil, err
+		}
+		return doctor.Ladders(p.Dev), nil
+	case wire.OpAddrs:
+		return Interfaces()
+	case wire.OpSet:
+		return a.set(req)
+	case wire.OpFinish:
+		return finishDead()
+	case wire.OpRestore:
+		return restore(req)
+	case wire.OpRoute:
+		var p wire.RouteParams
+		if err := req.Decode(&p); err != nil {
+			return nil, err
+		}
+		return route(p.Addr)
+	case wire.OpOpen:
+		return a.open(req)
+	case wire.OpPowerStart:
+		return a.startPower(req)
+	case wire.OpPowerRead:
+		return a.readPower(req)
+	case wire.OpAbort:
+		a.abort()
+		return struct{}{}, nil
+	case wire.OpClose:
+		return struct{}{}, a.closeEnd()
+	}
+	return nil, fmt.Errorf("unknown request %q", req.Op)
+}
+
+func (a *Agent) modes(req wire.Request) (any, error) {
+	var p wire.ModesParams
+	if len(req.Params) > 0 {
+		if err := req.Decode(&p); err != nil {
+			return nil, err
+		}
+	}
+	return doctor.Modes(p.Dev), nil
+}
+
+func (a *Agent) reply(req wire.Request, result any) error {
+	b, err := json.Marshal(result)
+	if err != nil {
+		return a.refuse(req, fmt.Errorf("%s: encode the answer: %w", req.Op, err))
+	}
+	return a.enc.Encode(wire.Response{ID: req.ID, Result: b})
+}
+
+func (a *Agent) refuse(req wire.Request, err error) error {
+	e := &wire.Error{Message: stream.ReasonOf(err), How: stream.FixOf(err), Verdict: results.Failed}
+	if u := (*stream.Unsupported)(nil); errors.As(err, &u) {
+		e.Verdict = results.Unsupported
+	}
+	return a.enc.Encode(wire.Response{ID: req.ID, Error: e})
+}
+
+func (a *Agent) hello(req wire.Request) (any, error) {
+	var h wire.Hello
+	if err := req.Decode(&h); err != nil {
+		return nil, err
+	}
+	if h.Version != wire.Version || h.ToolVersion != version.Tool() {
+		return nil, &stream.Error{Op: fmt.Sprintf("versions differ: controller %s (protocol %d), agent %s (protocol %d)", h.ToolVersion, h.Version, version.Tool(), wire.Version),
+			How: "use the same zcbench on both hosts"}
+	}
+	a.greeted = true
+	lease.ServeSession(h.Session, h.Command)
+	a.inbox.expect(time.Duration(h.SilenceNs))
+	return identity()
+}
+
+func (a *Agent) open(req wire.Request) (any, error) {
+	var s wire.EndSpec
+	if err := req.Decode(&s); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.end != nil {
+		return nil, errors.New("an end is open already: close it first")
+	}
+	end, err := endpoint.Open(s)
+	if err != nil {
+		return nil, err
+	}
+	a.end, a.used, a.off = end, false, false
+	if s.Role == stream.RX {
+		return wire.Opened{Addr: end.Addr().String()}, nil
+	}
+	return wire.Opened{}, nil
+}
+
+// startRun answers when the run has ended.
+func (a *Agent) startRun(ctx context.Context, req wire.Request) error {
+	var sch wire.Schedule
+	if err := req.Decode(&sch); err != nil {
+		return a.refuse(req, err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.end == nil || a.used {
+		return a.refuse(req, errors.New("run: no end is open that has not run yet"))
+	}
+	rctx, cancel := context.WithCancelCause(ctx)
+	a.cancel, a.used = cancel, true
+	if a.off {
+		cancel(stream.ErrAborted)
+	}
+	end := a.end
+	a.running.Go(func() {
+		defer lease.OnPanic()
+		res := end.Run(rctx, sch)
+		a.mu.Lock()
+		a.cancel = nil
+		a.mu.Unlock()
+		cancel(nil)
+		// A broken output means that the controller is gone; the input ends too.
+		a.replying.Go(func() { _ = a.reply(req, res) })
+	})
+	return nil
+}
+
+// abort ends the run under way. The abort of an open end may overtake its run:
+// then that ends at once.
+func (a *Agent) abort() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.off = a.end != nil
+	if a.cancel != nil {
+		a.cancel(stream.ErrAborted)
+	}
+}
+
+// closeEnd frees the end, which must not be running.
+func (a *Agent) closeEnd() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cancel != nil {
+		return errors.New("close: the flow still runs: abort it first")
+	}
+	if a.end == nil {
+		return nil
+	}
+	err := a.end.Close()
+	a.end = nil
+	return err
+}

@@ -1,0 +1,73 @@
+package agent
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"golang.org/x/sys/unix"
+)
+
+// identity is who and where this agent is.
+func identity() (wire.HelloResult, error) {
+	h := wire.HelloResult{Version: wire.Version, ToolVersion: version.Tool(), PID: os.Getpid()}
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/self/ns/net", &st); err != nil {
+		return h, fmt.Errorf("identify the network namespace: stat /proc/self/ns/net: %w", err)
+	}
+	h.NetNS = fmt.Sprintf("%d:%d", st.Dev, st.Ino)
+	var err error
+	if h.OnlineCPUs, err = counter.OnlineCPUs(counter.FS{}); err != nil {
+		return h, err
+	}
+	h.Env, _ = counter.ReadEnv(counter.FS{}, "")
+	h.Env.ToolVersion = version.Tool()
+	return h, nil
+}
+
+// Interfaces lists the network interfaces of this agent's namespace with their
+// addresses, IPv4 first, without link-local ones.
+func Interfaces() ([]wire.Interface, error) {
+	links, err := rtnl.Links()
+	if err != nil {
+		return nil, err
+	}
+	addrs, err := rtnl.Addrs()
+	if err != nil {
+		return nil, err
+	}
+	var out []wire.Interface
+	for _, l := range links {
+		i := wire.Interface{Name: l.Name, Up: l.Flags&unix.IFF_UP != 0, Loopback: l.Flags&unix.IFF_LOOPBACK != 0, MTU: l.MTU}
+		if i.NearCPUs, err = place.Near(l.Name); err != nil {
+			return nil, err
+		}
+		i.Driver, i.Firmware, _ = counter.DriverInfo(l.Name) // not every interface has ethtool
+		for _, a := range addrs {
+			if ip := a.Prefix.Addr(); a.Index == l.Index && !ip.IsLinkLocalUnicast() {
+				i.Addrs = append(i.Addrs, ip.String())
+			}
+		}
+		out = append(out, i)
+	}
+	return out, nil
+}
+
+// route asks the kernel by which interface packets to addr leave.
+func route(addr string) (wire.Route, error) {
+	ip, err := netip.ParseAddr(addr)
+	if err != nil || ip.Zone() != "" {
+		return wire.Route{}, fmt.Errorf("route: %q is no address", addr)
+	}
+	dev, err := rtnl.RouteDev(ip)
+	if err != nil {
+		return wire.Route{}, &stream.Error{Op: "find the route to " + addr, Err: err, How: "give the interface on the wire an address in the same network: ip addr add ADDRESS/24 dev DEV"}
+	}
+	return wire.Route{Dev: dev}, nil
+}

@@ -1,0 +1,213 @@
+package agent
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/setting"
+	"github.com/zcbench/zcbench/machine/tune"
+	"golang.org/x/sys/unix"
+)
+
+// leased is the lease of what the controller wants set.
+type leased struct {
+	lease  *lease.Lease  // nil: of nothing
+	idle   *tune.Latency // nil: the depth of idle states is as found
+	idleUs int           // its limit
+}
+
+// set brings the host to what is wanted: what is so already stays, so that what
+// the cells of a session have in common is set once.
+func (a *Agent) set(req wire.Request) (any, error) {
+	var s wire.Settings
+	if err := req.Decode(&s); err != nil {
+		return nil, err
+	}
+	if err := s.Check(); err != nil {
+		return nil, unsettable(err)
+	}
+	a.mu.Lock()
+	open := a.end != nil
+	a.mu.Unlock()
+	if open {
+		return nil, errors.New("set: an end is open: close it first")
+	}
+	l := &a.leased
+	if s.IsZero() {
+		return wire.SetResult{}, l.restore()
+	}
+	if err := l.become(s); err != nil {
+		if len(l.lease.Changes()) == 0 {
+			err = errors.Join(err, l.restore()) // nothing that another cell wants too
+		}
+		return nil, unsettable(err)
+	}
+	return wire.SetResult{Changed: l.lease.Changes()}, nil
+}
+
+func (l *leased) become(s wire.Settings) error {
+	if l.lease == nil {
+		l.lease = lease.New(lease.Options{})
+	}
+	if err := l.lease.Start(); err != nil {
+		return err
+	}
+	wants, err := wants(s)
+	if err == nil {
+		err = l.lease.Become(wants...)
+	}
+	if err != nil {
+		return err
+	}
+	return l.limitIdle(s)
+}
+
+// limitIdle holds the CPUs' idle states to what is wanted. The kernel lets go when
+// the process ends.
+func (l *leased) limitIdle(s wire.Settings) (err error) {
+	want := s.MaxIdleUs != nil && !s.OnlyNamespace
+	if l.idle != nil && want && l.idleUs == *s.MaxIdleUs {
+		return nil
+	}
+	if err := l.freeIdle(); err != nil || !want {
+		return err
+	}
+	l.idleUs = *s.MaxIdleUs
+	l.idle, err = tune.HoldLatency(l.idleUs)
+	return err
+}
+
+func (l *leased) freeIdle() error {
+	if l.idle == nil {
+		return nil
+	}
+	err := l.idle.Close()
+	l.idle = nil
+	return err
+}
+
+func (l *leased) restore() error {
+	err := l.freeIdle()
+	if l.lease != nil {
+		err = errors.Join(err, l.lease.Restore())
+		l.lease = nil
+	}
+	return err
+}
+
+// unsettable makes the refusal of a driver or kernel, or of the list of what is set at
+// all, a reason why a run is unsupported; another error is one.
+func unsettable(err error) error {
+	if r := (*tune.Refused)(nil); errors.As(err, &r) {
+		return &stream.Unsupported{Mode: "this setting", Op: err.Error(), How: r.Fix()}
+	}
+	for _, is := range []error{unix.EOPNOTSUPP, unix.EINVAL, unix.ERANGE, unix.ENOENT} {
+		if errors.Is(err, is) {
+			return &stream.Unsupported{Mode: "this setting", Op: err.Error(), How: stream.FixOf(err)}
+		}
+	}
+	if r := (*setting.Reverted)(nil); errors.As(err, &r) {
+		return &stream.Unsupported{Mode: "this setting", Op: err.Error(), How: r.Fix()}
+	}
+	return err
+}
+
+// wants translates what the controller wants.
+func wants(s wire.Settings) ([]lease.Want, error) {
+	var out []lease.Want
+	for _, x := range s.OfDevice() {
+		out = append(out, lease.Want{Dev: s.Dev, Name: x.Name, Value: x.Value})
+	}
+	if s.Channels != 0 {
+		c, err := channels(s.Dev, s.Channels)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, lease.Want{Dev: s.Dev, Name: "channels", Value: c})
+	}
+	host, err := hostWants(s)
+	return append(out, host...), err
+}
+
+// channels are n queues: combined ones, or as many of either kind.
+func channels(dev string, n int) (string, error) {
+	d, err := nic.Open(dev)
+	if err != nil {
+		return "", err
+	}
+	defer d.Close()
+	c, err := d.Channels()
+	if err != nil {
+		return "", err
+	}
+	if c.CombinedMax > 0 {
+		c.RX, c.TX, c.Combined = 0, 0, n
+	} else {
+		c.RX, c.TX = n, n
+	}
+	return c.String(), nil
+}
+
+func hostWants(s wire.Settings) (out []lease.Want, err error) {
+	add := func(name, value string) { out = append(out, lease.Want{Name: name, Value: value}) }
+	named, err := s.OfHost()
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range named {
+		add(x.Name, x.Value)
+	}
+	if s.OnlyNamespace {
+		return out, nil
+	}
+	if s.Governor != "" {
+		cpus := tune.FS{}.Governed()
+		if len(cpus) == 0 {
+			return nil, &stream.Unsupported{Mode: "this setting", Op: "governor: no CPU of this host has a frequency governor", How: "leave it out: a virtual machine has none"}
+		}
+		for _, cpu := range cpus {
+			add("governor "+strconv.Itoa(cpu), s.Governor)
+		}
+	}
+	if s.StopBalance && (tune.FS{}).Balancing() {
+		add("irqbalance", tune.Stopped)
+	}
+	return out, nil
+}
+
+// restore finishes what dead processes left, as zcbench restore does.
+func restore(req wire.Request) (any, error) {
+	var p wire.RestoreParams
+	if len(req.Params) > 0 {
+		if err := req.Decode(&p); err != nil {
+			return nil, err
+		}
+	}
+	r, err := lease.Finish(lease.FinishOptions{DryRun: p.DryRun, Force: p.Force, Adopt: p.Adopt, All: true})
+	if r == nil {
+		r = []lease.Report{}
+	}
+	return r, err
+}
+
+// finish is [lease.Finish]; tests put a slow one in its place.
+var finish = lease.Finish
+
+// finishDead restores what dead processes left, and says so. A journal that is
+// refused is not taken over here: it is said what is left, and how to get it back.
+func finishDead() ([]string, error) {
+	reports, err := finish(lease.FinishOptions{})
+	out := []string{}
+	for _, r := range reports {
+		lines := r.Lines()
+		if r.State != lease.Broken && r.State != lease.Refused {
+			lines[0] = "finished " + lines[0]
+		}
+		out = append(out, lines...)
+	}
+	return out, err
+}

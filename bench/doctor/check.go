@@ -1,0 +1,193 @@
+package doctor
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/lease"
+	"golang.org/x/sys/unix"
+)
+
+// Checks looks at what the modes depend on, beside the modes themselves.
+func Checks() []wire.Check {
+	out := []wire.Check{kernel(), capabilities(), memlock()}
+	for _, s := range []struct {
+		name string
+		want int64
+		why  string
+	}{
+		{"net.core.rmem_max", 64 << 20, "larger --rcvbuf than this needs root"},
+		{"net.core.wmem_max", 64 << 20, "larger --sndbuf than this needs root"},
+		{"net.core.optmem_max", 1 << 20, "MSG_ZEROCOPY notifications are charged to it"},
+	} {
+		out = append(out, sysctl(s.name, s.want, s.why))
+	}
+	out = append(out, tcpMem("tcp_rmem"), tcpMem("tcp_wmem"))
+	out = append(out, FS{}.checks()...)
+	out = append(out, leases())
+	return slices.Concat(out, uringChecks(), pmuChecks(), idleChecks(counter.FS{}), powerChecks())
+}
+
+func kernel() wire.Check {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return wire.Check{Name: "kernel", Status: "warn", Found: "uname: " + err.Error()}
+	}
+	return wire.Check{Name: "kernel", Status: "ok", Found: unix.ByteSliceToString(u.Release[:]) + " " + unix.ByteSliceToString(u.Machine[:])}
+}
+
+func capabilities() wire.Check {
+	c := wire.Check{Name: "capabilities", Needed: "CAP_NET_ADMIN for queues, buffers and namespaces", Status: "ok"}
+	has, err := FS{}.capable(unix.CAP_NET_ADMIN)
+	if err != nil {
+		c.Status, c.Found = "warn", err.Error()
+		return c
+	}
+	if has {
+		c.Found = "CAP_NET_ADMIN"
+		return c
+	}
+	c.Status, c.Found, c.Fix = "warn", fmt.Sprintf("no CAP_NET_ADMIN (uid %d)", os.Getuid()), "run as root, or: setcap cap_net_admin,cap_sys_admin,cap_ipc_lock+ep on the binary"
+	return c
+}
+
+// capable reports whether this process has a capability (CapEff of
+// proc_pid_status(5)).
+func (fs FS) capable(capability int) (bool, error) {
+	path := fs.path(fs.Proc, "/proc", "self/status")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return false, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if v, ok := strings.CutPrefix(line, "CapEff:"); ok {
+			set, err := strconv.ParseUint(strings.TrimSpace(v), 16, 64)
+			return set&(1<<capability) != 0, err
+		}
+	}
+	return false, fmt.Errorf("%s has no CapEff", path)
+}
+
+// firstUsers reports whether this process is in the machine's own user namespace:
+// the capabilities of others do not lift its limits (user_namespaces(7)).
+func (fs FS) firstUsers() bool {
+	b, err := os.ReadFile(fs.path(fs.Proc, "/proc", "self/uid_map"))
+	return err == nil && strings.Join(strings.Fields(string(b)), " ") == "0 0 4294967295"
+}
+
+func memlock() wire.Check {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &l); err != nil {
+		return wire.Check{Name: "memlock limit", Status: "warn", Found: "getrlimit: " + err.Error(), Needed: "unlimited"}
+	}
+	return FS{}.memlock(l.Cur)
+}
+
+// memlock judges a limit in bytes. Who has CAP_IPC_LOCK is exempt, root or not
+// (__io_account_mem of io_uring/rsrc.c; mm/mlock.c).
+func (fs FS) memlock(limit uint64) wire.Check {
+	c := wire.Check{Name: "memlock limit", Needed: "unlimited, or CAP_IPC_LOCK, for registered buffers and pinned pages", Status: "ok"}
+	if limit == unix.RLIM_INFINITY {
+		c.Found = "unlimited"
+		return c
+	}
+	c.Found = fmt.Sprintf("%d KiB", limit/1024)
+	has, err := fs.capable(unix.CAP_IPC_LOCK)
+	switch {
+	case err != nil:
+		c.Status, c.Found, c.Fix = "warn", c.Found+"; "+err.Error(), "mount /proc"
+	case has && fs.firstUsers():
+		c.Found += ", but CAP_IPC_LOCK exempts"
+	case has:
+		c.Status, c.Found, c.Fix = "warn", c.Found+", and CAP_IPC_LOCK only in a user namespace", "raise the limit outside (ulimit -l unlimited; limits.conf: memlock), or run on the host"
+	default:
+		c.Status, c.Found, c.Fix = "warn", c.Found+", without CAP_IPC_LOCK", "ulimit -l unlimited (limits.conf: memlock), or: setcap cap_ipc_lock+ep on the binary"
+	}
+	return c
+}
+
+func sysctl(name string, want int64, why string) wire.Check {
+	c := wire.Check{Name: name, Needed: fmt.Sprintf("%d or more is comfortable: %s", want, why), Status: "ok"}
+	v, err := readSysctl(name)
+	if err != nil {
+		c.Status, c.Found = "warn", err.Error()
+		return c
+	}
+	c.Found = v
+	if n, err := strconv.ParseInt(v, 10, 64); err != nil || n < want {
+		c.Status, c.Command = "warn", fmt.Sprintf("sysctl -w %s=%d", name, want)
+		c.Fix = c.Command
+	}
+	return c
+}
+
+// tcpMem looks at the upper end of TCP's buffer auto-tuning.
+func tcpMem(name string) wire.Check {
+	const want = 32 << 20
+	full := "net.ipv4." + name
+	c := wire.Check{Name: full, Needed: "the third figure bounds the window: 2 x bandwidth x round trip", Status: "ok"}
+	v, err := readSysctl(full)
+	if err != nil {
+		c.Status, c.Found = "warn", err.Error()
+		return c
+	}
+	c.Found = v
+	f := strings.Fields(v)
+	if n, err := strconv.ParseInt(f[len(f)-1], 10, 64); err != nil || n < want {
+		c.Status, c.Command = "warn", fmt.Sprintf("sysctl -w %s='4096 131072 536870912'", full)
+		c.Fix = c.Command
+	}
+	return c
+}
+
+func readSysctl(name string) (string, error) {
+	b, err := os.ReadFile("/proc/sys/" + strings.ReplaceAll(name, ".", "/"))
+	if err != nil {
+		return "", err
+	}
+	v := strings.Join(strings.Fields(string(b)), " ")
+	if v == "" {
+		return "", fmt.Errorf("%s is empty", name)
+	}
+	return v, nil
+}
+
+// leases looks for what killed runs left.
+func leases() wire.Check {
+	c := wire.Check{Name: "leases", Needed: "nothing left by runs that were killed", Status: "ok", Found: "none left"}
+	reports, err := lease.Finish(lease.FinishOptions{DryRun: true, All: true})
+	if err != nil {
+		c.Status, c.Found = "warn", err.Error()
+		return c
+	}
+	for _, r := range reports {
+		if r.State != lease.Rebooted {
+			c.Status, c.Found, c.Command = "warn", strings.Join(r.Lines(), "; "), "zcbench restore"
+			c.Fix = c.Command
+		}
+	}
+	return c
+}
+
+// uringChecks are io_uring's features, each attempted just now.
+func uringChecks() []wire.Check {
+	var names []string
+	for _, e := range uring.Engines() {
+		names = append(names, string(e))
+	}
+	f, out := uring.Probe(), []wire.Check{{Name: "io_uring engines", Status: "ok", Found: strings.Join(names, ", ")}}
+	for _, x := range f.List() {
+		c := wire.Check{Name: x.Name, Needed: "Linux " + x.Kernel, Status: "ok", Found: "works"}
+		if !x.Supported {
+			c.Status, c.Found, c.Fix = "lacking", x.Reason, x.Fix
+		}
+		out = append(out, c)
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/power"
+)
+
+// powerChecks are the power sources that need not be told where to look.
+func powerChecks() []wire.Check {
+	var out []wire.Check
+	for _, f := range power.Survey() {
+		c := wire.Check{Name: "power: " + f.Name, Status: "ok", Found: f.Here, Needed: f.Summary, Fix: f.Fix}
+		switch {
+		case f.Target:
+			continue
+		case f.Why != "":
+			c.Status, c.Found = "lacking", f.Why
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// pmuChecks are the processor's counters.
+func pmuChecks() []wire.Check {
+	p := counter.OpenPMU(counter.FS{}, []int{0})
+	defer p.Close()
+	var out []wire.Check
+	for _, x := range []struct{ name, event, needed string }{
+		{"perf cycles", "cycles", "a PMU, for cycles per byte"},
+		{"perf aperf/mperf", "aperf", "the msr PMU, for the frequency under load"},
+	} {
+		c := wire.Check{Name: x.name, Status: "ok", Found: "counts", Needed: x.needed}
+		if why := p.Missing[x.event]; why != "" {
+			c.Status, c.Found = "lacking", why
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// idleChecks are what the kernel counts of idling and of heat.
+func idleChecks(fs counter.FS) []wire.Check {
+	idle := wire.Check{Name: "idle states", Status: "lacking", Needed: "cpuidle, for the time in POLL, C1, C6...",
+		Found: "no CPU has any: a virtual machine, idle=poll, or no cpuidle driver (/sys/devices/system/cpu/cpuidle/current_driver)"}
+	states, err := counter.ReadIdleStates(fs, nil)
+	switch {
+	case err != nil:
+		idle.Found = err.Error()
+	case len(states) > 0:
+		var names []string
+		for _, s := range states {
+			if !slices.Contains(names, s.Name) {
+				names = append(names, s.Name)
+			}
+		}
+		idle.Status, idle.Found = "ok", strings.Join(names, " ")
+	}
+	heat := wire.Check{Name: "throttling counters", Status: "lacking", Needed: "thermal_throttle, to see CPUs that slow down", Found: "no CPU has any: a virtual machine, or not x86 of Intel's"}
+	if t, err := counter.ReadThrottle(fs, nil); err == nil && len(t) > 0 {
+		heat.Status, heat.Found = "ok", "counted"
+	}
+	return []wire.Check{idle, heat}
+}

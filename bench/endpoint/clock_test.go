@@ -1,0 +1,210 @@
+package endpoint
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
+)
+
+// fakeClock runs f on a clock that stands still but while all wait.
+func fakeClock(t *testing.T, f func(t *testing.T)) {
+	real := monotonic
+	defer func() { monotonic = real }()
+	monotonic = func() int64 { return time.Now().UnixNano() }
+	synctest.Test(t, f)
+}
+
+func TestSleepUntil(t *testing.T) {
+	fakeClock(t, func(t *testing.T) {
+		for _, d := range []int64{-5 * ms, 0, 30 * ms} {
+			began := monotonic()
+			if err := sleepUntil(t.Context(), began+d); err != nil {
+				t.Fatal(err)
+			}
+			if slept := monotonic() - began; slept != max(d, 0) {
+				t.Errorf("slept %d ns, not %d", slept, d)
+			}
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(stream.ErrAborted)
+		for _, d := range []int64{-1, int64(time.Hour)} {
+			if err := sleepUntil(ctx, monotonic()+d); err != stream.ErrAborted {
+				t.Errorf("called off: %v", err)
+			}
+		}
+	})
+	if d := counter.Monotonic() - monotonic(); d > 0 || d < -int64(time.Minute) {
+		t.Errorf("schedules go by another clock than the counters: %d ns", d)
+	}
+}
+
+// The shorter wish counts; without one the flow lasts as long as the default.
+func TestDurationIsAgreed(t *testing.T) {
+	const long = 60 * time.Second
+	for _, c := range []struct{ rx, tx time.Duration }{
+		{200 * time.Millisecond, 0}, {0, 200 * time.Millisecond}, {200 * time.Millisecond, long}, {long, 200 * time.Millisecond}, {200 * time.Millisecond, 200 * time.Millisecond},
+	} {
+		t.Run(fmt.Sprint(c.rx, " and ", c.tx), func(t *testing.T) {
+			t.Parallel() // it waits
+			r, s := runBoth(t, rxSpec("tcp", mib), txSpec("tcp", mib), short(c.rx), short(c.tx))
+			checkMoved(t, r, s, "tcp")
+			for _, res := range []wire.EndResult{r, s} {
+				if d := time.Duration(res.FlowNs); d < 195*time.Millisecond || d > 5*time.Second {
+					t.Errorf("receiver wishes %v, sender %v: lasted %v", c.rx, c.tx, d)
+				}
+			}
+		})
+	}
+	for _, role := range []stream.Role{stream.RX, stream.TX} {
+		e := &End{spec: wire.EndSpec{Role: role}}
+		if got := (&run{end: e}).stopNs(); got != int64(DefaultDuration) {
+			t.Errorf("%s without any wish: %v", role, time.Duration(got))
+		}
+	}
+}
+
+// On a clock that nothing delays, the edges of the window and the stop are when
+// they should be to the nanosecond. Only the beginning edge is read ahead of its
+// time, by what reading it took before.
+func TestScheduleToTheNanosecond(t *testing.T) {
+	for _, role := range []stream.Role{stream.RX, stream.TX} {
+		t.Run(string(role), func(t *testing.T) { fakeClock(t, func(t *testing.T) { exactSchedule(t, role) }) })
+	}
+}
+
+func exactSchedule(t *testing.T, role stream.Role) {
+	start := monotonic()
+	sch := wire.Schedule{StartNs: start, FromNs: start + 150*ms, ToNs: start + 450*ms, StopNs: start + 550*ms, StallNs: 3000 * ms, GraceNs: 1000 * ms}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pair[0])
+	defer unix.Close(pair[1])
+	w := &worker{tid: os.Getpid(), ended: make(chan flowResult, 1)}
+	r := &run{end: &End{spec: wire.EndSpec{Role: role}, worker: w}, sch: sch, conn: &stream.Conn{FD: pair[0]}, startNs: start}
+	r.stall = newStallWatch(&r.end.meter, orDefault(sch.StallNs, defaultStall))
+	go func() { // the data path: a receiver's goes on beyond the stop, until its sender ends
+		for monotonic() < sch.StopNs+20*ms && !r.conn.Stopping() {
+			r.end.meter.Bytes(kib)
+			time.Sleep(time.Millisecond)
+		}
+		w.ended <- flowResult{atNs: monotonic()}
+	}()
+	if err := r.measure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if ahead := sch.FromNs - r.from.atNs; ahead < 0 || ahead > (sch.FromNs-start)/2 || r.to.atNs != sch.ToNs {
+		t.Errorf("the window began %d ns ahead and ended %d ns late", ahead, r.to.atNs-sch.ToNs)
+	}
+	if bytes := int64(r.to.flow.Sub(r.from.flow).Bytes); bytes < 298*kib || bytes > 377*kib {
+		t.Errorf("%d bytes in the window", bytes)
+	}
+	ends := sch.StopNs + 20*ms // the sender's word
+	if role == stream.TX {
+		ends = sch.StopNs + ms // the data path looks every millisecond
+	}
+	if late := r.result.atNs - ends; late > 0 || late < -ms || r.conn.Stopping() != (role == stream.TX) {
+		t.Errorf("the flow ended %d ns late; told to stop: %v", late, r.conn.Stopping())
+	}
+}
+
+// A flow on a schedule starts, is measured and stops when told: never before, and
+// after by what other work on the machine delays it, which is on record. That it is
+// not late by itself is for TestScheduleToTheNanosecond.
+func TestScheduleIsHonoured(t *testing.T) {
+	for _, tx := range runnable(t, stream.TX) {
+		t.Run(tx, func(t *testing.T) { onSchedule(t, tx) })
+	}
+}
+
+func onSchedule(t *testing.T, tx string) {
+	rxEnd, txEnd := openBoth(t, rxSpec("tcp", mib), txSpec(tx, mib))
+	now := counter.Monotonic() + 50*ms
+	sch := wire.Schedule{StartNs: now, FromNs: now + 150*ms, ToNs: now + 450*ms, StopNs: now + 550*ms, PeerWaitNs: 5000 * ms, StallNs: 3000 * ms, MaxCopiedFrac: all}
+	r, s := runEnds(t, rxEnd, txEnd, sch, sch)
+	done := counter.Monotonic()
+	for _, res := range []wire.EndResult{r, s} {
+		from, to := time.Duration(res.FromNs-sch.FromNs), time.Duration(res.ToNs-sch.ToNs)
+		asked, got := sch.ToNs-sch.FromNs, res.ToNs-res.FromNs
+		t.Logf("edges %v and %v late; %s: %s", from, to, res.Verdict, res.Reason)
+		if from < -75*time.Millisecond || to < 0 || res.ToNs > done {
+			t.Errorf("the window began %v late and ended %v late", from, to)
+		}
+		switch w := res.Window.Bytes; {
+		case got < asked-asked/4 || got > asked+asked/4:
+			if res.Verdict != results.Invalid || !strings.Contains(res.Reason, "edges") {
+				t.Errorf("a window of %v for one of %v: %s: %s", time.Duration(got), time.Duration(asked), res.Verdict, res.Reason)
+			}
+		case res.Verdict != results.OK && !strings.Contains(res.Reason, "before the flow was open"):
+			t.Errorf("%s: %s", res.Verdict, res.Reason)
+		case w == 0 || w > res.Total.Bytes || *res.Host.Bytes != w || deref(res.Host.DurationS) != float64(got)/1e9:
+			t.Errorf("%d bytes in the window of %d in all; the host says %d in %v s", w, res.Total.Bytes, *res.Host.Bytes, deref(res.Host.DurationS))
+		}
+	}
+	// It began between its time and the window, and ended between its time and now.
+	if s.FlowNs < sch.StopNs-s.FromNs || s.FlowNs > done-sch.StartNs {
+		t.Errorf("the flow lasted %v", time.Duration(s.FlowNs))
+	}
+}
+
+func TestReceiverWaitsNoLongerThanTold(t *testing.T) {
+	r := open(t, rxSpec("tcp", mib))
+	res := within(t, background(context.Background(), r, wire.Schedule{PeerWaitNs: 100 * ms}), 2*time.Second)
+	if res.Verdict != results.Failed || !strings.Contains(res.Reason, "wait for the sender") || res.Fix == "" || res.FlowNs != 0 {
+		t.Errorf("%+v", res)
+	}
+}
+
+func TestSenderWaitsNoLongerThanTold(t *testing.T) {
+	res := within(t, background(context.Background(), open(t, txSpec("tcp", mib)), wire.Schedule{PeerWaitNs: 100 * ms}), 2*time.Second)
+	if res.Verdict != results.Failed || !strings.Contains(res.Reason, "connection refused") || !strings.Contains(res.Fix, "start the receiver") {
+		t.Errorf("%s %q; fix %q", res.Verdict, res.Reason, res.Fix)
+	}
+}
+
+// A sender that never ends the flow is ended after the grace.
+func TestGraceOfTheReceiver(t *testing.T) {
+	for _, rx := range runnable(t, stream.RX) {
+		r := open(t, rxSpec(rx, mib))
+		sch := short(100 * time.Millisecond)
+		sch.GraceNs = 200 * ms
+		res := background(context.Background(), r, sch)
+		sendForEver(t, r)
+		got := within(t, res, 2*time.Second)
+		if got.Verdict != results.Failed || !strings.Contains(got.Reason, "did not end the flow within 200ms") || strings.Contains(got.Reason, "\n") {
+			t.Errorf("%s: %s %q", rx, got.Verdict, got.Reason)
+		}
+	}
+}
+
+// A receiver that stops reading before the end does not hold a sender for ever.
+func TestGraceOfTheSender(t *testing.T) {
+	for _, tx := range runnable(t, stream.TX) {
+		t.Run(tx, func(t *testing.T) {
+			t.Parallel()
+			p := peerPort(t)
+			s := txSpec(tx, mib)
+			s.Addr = p.Addr().String()
+			sch := short(200 * time.Millisecond)
+			sch.GraceNs = 300 * ms
+			res := background(context.Background(), open(t, s), sch)
+			receiveAt(t, p, stream.Welcome{}) // and never reads
+			got := within(t, res, 3*time.Second)
+			if got.Verdict != results.Failed || got.Reason == "" || strings.Contains(got.Reason, "\n") || got.Fix == "" {
+				t.Errorf("%s %q; fix %q", got.Verdict, got.Reason, got.Fix)
+			}
+			t.Logf("%s", fmt.Sprintf("%s; %s", got.Reason, got.Fix))
+		})
+	}
+}

@@ -1,0 +1,67 @@
+package endpoint
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/bench/modes"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+func TestFlowDev(t *testing.T) {
+	needs := modes.Path{Mode: stream.Mode{Name: "zcrx", NeedsDev: true}}
+	for _, c := range []struct {
+		path      modes.Path
+		addr, dev string
+		want, err string
+	}{
+		{modes.Path{}, ":0", "", "", ""},
+		{needs, ":0", "eth9", "eth9", ""},
+		{needs, "127.0.0.1:0", "", "lo", ""},
+		{needs, "0.0.0.0:0", "", "", "--dev"},
+		{needs, ":0", "", "", "--dev"},
+		{needs, "203.0.113.77:0", "", "", "no interface of this host"},
+	} {
+		got, err := flowDev(c.path, wire.EndSpec{Mode: "zcrx", Addr: c.addr, Dev: c.dev})
+		if got != c.want || (err == nil) != (c.err == "") {
+			t.Errorf("%q, %q: %q, %v", c.addr, c.dev, got, err)
+		}
+		var u *UsageError
+		if err != nil && (!errors.As(err, &u) || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%q: %v does not say %q", c.addr, err, c.err)
+		}
+	}
+}
+
+// A sender's interface is the one that the route leaves by.
+func TestFlowDevOfSender(t *testing.T) {
+	needs := modes.Path{Mode: stream.Mode{Name: "devmem", NeedsDev: true}}
+	addrs := map[string]string{"127.0.0.1:5201": "lo"}
+	if _, err := net.LookupHost("localhost"); err == nil { // a bare root has no /etc/hosts
+		addrs["localhost:5201"] = "lo"
+	}
+	for addr, want := range addrs {
+		if got, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Mode: "devmem", Addr: addr}); got != want || err != nil {
+			t.Errorf("%s: %q, %v", addr, got, err)
+		}
+	}
+	if _, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Mode: "devmem", Addr: "no-such-host.invalid:1"}); err == nil {
+		t.Error("found an interface to a host that there is not")
+	}
+}
+
+// The judge says why a zero-copy run copied, in the data path's words.
+func TestGateZeroCopyEvidence(t *testing.T) {
+	r := &run{end: &End{path: modes.Path{Mode: stream.Mode{Name: "zcrx", Role: stream.RX, ZeroCopy: true}}, spec: wire.EndSpec{Role: stream.RX, Mode: "zcrx"}}}
+	r.result.evidence = stream.Evidence{Why: "the flow landed on queue 2, the provider is on queue 3", Fix: "ethtool -n"}
+	reason, fix := r.gateZeroCopy(stream.Counters{Bytes: 100, ZeroCopyBytes: 90, CopiedBytes: 10}, nil)
+	if !strings.HasSuffix(reason, "(limit 1 %): the flow landed on queue 2, the provider is on queue 3") || fix != "ethtool -n" {
+		t.Errorf("reason %q, fix %q", reason, fix)
+	}
+	if reason, _ = r.gateZeroCopy(stream.Counters{Bytes: 1000, ZeroCopyBytes: 995, CopiedBytes: 5}, nil); reason != "" {
+		t.Errorf("half a percent: %q", reason)
+	}
+}

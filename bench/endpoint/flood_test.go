@@ -1,0 +1,125 @@
+package endpoint
+
+import (
+	"context"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
+)
+
+// flood is strangers that sit at a data port and say nothing, and others that
+// come without end.
+type flood struct {
+	addr   string
+	opened atomic.Uint64 // connections, each of which the port must count
+	silent []net.Conn
+	wg     sync.WaitGroup
+}
+
+// sit opens n connections that say nothing.
+func (f *flood) sit(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		c, err := net.DialTimeout("tcp", f.addr, 10*time.Second)
+		if err != nil {
+			t.Fatalf("after %d silent connections: %v", len(f.silent), err)
+		}
+		f.opened.Add(1)
+		f.silent = append(f.silent, c)
+	}
+}
+
+// come opens connections from every loopback address of several, n in all, until
+// ctx ends. Each ends with a reset, which leaves no port behind in TIME_WAIT.
+func (f *flood) come(ctx context.Context, n int) {
+	var left atomic.Int64
+	left.Store(int64(n))
+	for i := range 4 {
+		d := net.Dialer{Timeout: 2 * time.Second, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(10+i))}}
+		f.wg.Go(func() {
+			for ctx.Err() == nil && left.Add(-1) >= 0 {
+				c, err := d.DialContext(ctx, "tcp", f.addr)
+				if err != nil {
+					continue
+				}
+				f.opened.Add(1)
+				c.Write([]byte("let me in"))
+				c.(*net.TCPConn).SetLinger(0)
+				c.Close()
+			}
+		})
+	}
+}
+
+func (f *flood) end() {
+	f.wg.Wait()
+	for _, c := range f.silent {
+		c.Close()
+	}
+}
+
+// Thousands of silent connections that sit at the data port before a run, and a
+// flood of others from before its beginning to its end: the sender gets in, every
+// byte arrives, and nothing is left.
+func TestFloodBesideARun(t *testing.T) {
+	silent, attempts := long.Rounds(700, 4000), long.Rounds(2000, 20_000)
+	var files unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil || files.Cur < uint64(3*silent) {
+		t.Skipf("needs %d descriptors: ulimit -n %d", 3*silent, 3*silent)
+	}
+	before := descriptors(t)
+	r, s := openBoth(t, rxSpec("tcp", mib), txSpec("tcp", mib))
+	f := &flood{addr: r.Addr().String()}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	f.sit(t, silent)
+	f.come(ctx, attempts)
+	// Without edges of a window, which a busy machine may miss, it is the whole flow.
+	sch := wire.Schedule{DurationNs: int64(long.Rounds(1000, 8000)) * ms,
+		PeerWaitNs: 30_000 * ms, StallNs: 10_000 * ms, MaxCopiedFrac: all}
+	rx, tx := background(t.Context(), r, sch), background(t.Context(), s, sch)
+	limit := 60 * time.Second
+	rres, sres := within(t, rx, limit), within(t, tx, limit)
+	// Those that are done connecting before the port closes are counted, also by
+	// an end that is done.
+	cancel()
+	f.wg.Wait()
+	closeEnd(t, r)
+	closeEnd(t, s)
+	f.end()
+	if rres.Verdict != results.OK {
+		t.Errorf("receiver: %s: %s", rres.Verdict, rres.Reason)
+	}
+	if rres.Total.Bytes == 0 || rres.Total.Bytes != sres.Total.Bytes || rres.Total.Mismatches != 0 {
+		t.Errorf("%d bytes sent, %d received, %d wrong; sender: %s: %s", sres.Total.Bytes, rres.Total.Bytes, rres.Total.Mismatches, sres.Verdict, sres.Reason)
+	}
+	opened := f.opened.Load()
+	if opened < uint64(silent+attempts/10) || rres.Strangers > opened || rres.Strangers < uint64(silent)/2 {
+		t.Errorf("%d strangers were counted, %d connections made", rres.Strangers, opened)
+	}
+	t.Logf("%d connections, %d counted when the run ended, %d bytes beside them", opened, rres.Strangers, rres.Total.Bytes)
+	for end := time.Now().Add(5 * time.Second); descriptors(t) > before; time.Sleep(20 * time.Millisecond) {
+		runtime.GC()
+		if time.Now().After(end) {
+			t.Fatalf("%d descriptors, %d before", descriptors(t), before)
+		}
+	}
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(fds)
+}

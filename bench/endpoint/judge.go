@@ -1,0 +1,189 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/modes"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+// DefaultMaxCopied is the share of payload that a zero-copy mode may copy.
+const DefaultMaxCopied = 0.01
+
+// judge makes the result out of what was measured and what went wrong.
+func (r *run) judge(err error) wire.EndResult {
+	total := r.end.meter.Snapshot()
+	res := wire.EndResult{Host: r.host(), Total: total, Warnings: r.warnings}
+	if r.result.peer != nil {
+		res.PeerBytes = &r.result.peer.Bytes
+	}
+	if r.result.atNs > 0 {
+		res.FlowNs = r.result.atNs - r.startNs
+		res.ProcUserS = float64(r.usage[1].UserNs-r.usage[0].UserNs) / 1e9
+		res.ProcSysS = float64(r.usage[1].SysNs-r.usage[0].SysNs) / 1e9
+	}
+	if r.from.taken && r.to.taken {
+		res.FromNs, res.ToNs = r.from.atNs, r.to.atNs
+		res.Window = r.to.flow.Sub(r.from.flow)
+	}
+	if r.end.port != nil {
+		if res.Strangers = r.end.port.Strangers(); res.Strangers > 0 {
+			res.Warnings = append(res.Warnings, fmt.Sprintf("%d connections to the data port were not the flow and were closed", res.Strangers))
+		}
+	}
+	res.Warnings = append(res.Warnings, r.result.evidence.Notes...)
+	res.Linear = r.result.evidence.CountsLinear
+	if err != nil {
+		res.Verdict, res.Reason, res.Fix = verdictOf(err), stream.ReasonOf(err), stream.FixOf(err)
+		res.BlamesPeer = stream.BlamesPeer(err)
+		return res
+	}
+	res.Verdict = results.OK
+	for _, gate := range []func(stream.Counters, *wire.EndResult) (string, string){r.gateBytes, r.gatePayload, r.gateZeroCopy, r.gateWindow, r.gatePlacement, r.gateBPFStats} {
+		if reason, fix := gate(total, &res); reason != "" {
+			res.Verdict, res.Reason, res.Fix = results.Invalid, reason, fix
+			break
+		}
+	}
+	return res
+}
+
+func verdictOf(err error) results.Verdict {
+	if u := (*stream.Unsupported)(nil); errors.As(err, &u) {
+		return results.Unsupported
+	}
+	return results.Failed
+}
+
+// gateBytes: something flowed, and the receiver got what the sender sent.
+func (r *run) gateBytes(c stream.Counters, res *wire.EndResult) (reason, fix string) {
+	if c.Bytes == 0 {
+		return "no payload byte passed", "check the other end's message"
+	}
+	if p := res.PeerBytes; p != nil && *p != c.Bytes {
+		return fmt.Sprintf("byte counts differ: %d sent, %d received", c.Bytes, *p), "this is a bug of the data path, or of the kernel: please report it"
+	}
+	return "", ""
+}
+
+// gatePayload: verified payload was right.
+func (r *run) gatePayload(c stream.Counters, res *wire.EndResult) (reason, fix string) {
+	const how = "memory was overwritten or misplaced on the way: repeat with --rx tcp to tell the network from the mode"
+	if c.Mismatches > 0 {
+		return fmt.Sprintf("%d payload bytes are wrong, the first at flow position %d", c.Mismatches, c.FirstMismatch-1), how
+	}
+	if p := r.result.peer; p != nil && p.Mismatches > 0 {
+		return fmt.Sprintf("the receiver found %d wrong payload bytes", p.Mismatches), how
+	}
+	return "", ""
+}
+
+// gateWindow: the figures are of the window that was asked for, and payload
+// passed in it. Its edges are read late where other work keeps this thread off
+// the CPUs.
+func (r *run) gateWindow(_ stream.Counters, res *wire.EndResult) (reason, fix string) {
+	if r.sch.ToNs == 0 {
+		return "", ""
+	}
+	const how = "other work keeps the CPUs: end it, give the benchmark CPUs of its own, or measure longer"
+	asked, got := duration(r.sch.ToNs-r.sch.FromNs), duration(res.ToNs-res.FromNs)
+	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
+	switch {
+	case r.startNs > r.sch.FromNs && r.sch.StartNs > 0:
+		return fmt.Sprintf("the window of %v began %.1f ms before the flow was open, its edges were read %.1f ms and %.1f ms late: from connecting to the receiver's welcome it took %.1f ms",
+				asked.Round(time.Millisecond), ms(r.startNs-r.sch.FromNs), ms(res.FromNs-r.sch.FromNs), ms(res.ToNs-r.sch.ToNs), ms(r.startNs-r.sch.StartNs)),
+			"packets were lost on the way (nstat -az TcpRetransSegs TcpExtTCPTimeouts on both hosts), or other work keeps the CPUs; a longer --ramp-up hides it"
+	case got < asked-asked/4, got > asked+asked/4:
+		return fmt.Sprintf("the window of %v was read as %.1f ms, its edges %.1f ms and %.1f ms late", asked.Round(time.Millisecond),
+			ms(int64(got)), ms(res.FromNs-r.sch.FromNs), ms(res.ToNs-r.sch.ToNs)), how
+	case res.Window.Bytes == 0:
+		return fmt.Sprintf("no payload byte passed in the window of %v", asked.Round(time.Millisecond)), how
+	}
+	return "", ""
+}
+
+// gateZeroCopy: a mode that claims zero copy has the kernel's word for it.
+func (r *run) gateZeroCopy(c stream.Counters, _ *wire.EndResult) (reason, fix string) {
+	if !r.end.path.ZeroCopy {
+		return "", ""
+	}
+	limit := DefaultMaxCopied
+	if r.sch.MaxCopiedFrac != nil {
+		limit = *r.sch.MaxCopiedFrac
+	}
+	known := c.ZeroCopyBytes + c.CopiedBytes + c.LinearBytes
+	if known == 0 {
+		return "the kernel gave no evidence of zero copy", "see `zcbench doctor` for what the mode needs"
+	}
+	frac := float64(c.CopiedBytes+c.LinearBytes+r.result.evidence.Uncounted) / float64(known)
+	if frac <= limit {
+		return "", ""
+	}
+	how, why := "allow it with --max-copied, or look for what makes the kernel copy", ""
+	if e := r.result.evidence; e.Why != "" {
+		why, how = ": "+e.Why, e.Fix
+	}
+	if r.end.spec.Role == stream.TX {
+		how = "loopback and veth always copy such payload when they deliver it, as does a NIC without scatter-gather: use a real NIC (ethtool -k DEV: tx-scatter-gather on), or allow it with --max-copied"
+	}
+	return fmt.Sprintf("the kernel copied %.1f %% of the payload of %s (limit %g %%)%s", 100*frac, r.end.spec.Mode, 100*limit, why), how
+}
+
+// fillFlow fills the figures of the flow itself.
+func (r *run) fillFlow(h *results.Host) {
+	w := r.to.flow.Sub(r.from.flow)
+	seconds := float64(r.to.atNs-r.from.atNs) / 1e9
+	gbps := float64(w.Bytes) * 8 / 1e9 / seconds
+	total := r.end.meter.Snapshot().Bytes
+	h.DurationS, h.Bytes, h.TotalBytes, h.ThroughputGbps = &seconds, &w.Bytes, &total, &gbps
+	if r.end.path.SortsBytes() {
+		h.ZeroCopyBytes, h.CopiedBytes = &w.ZeroCopyBytes, &w.CopiedBytes
+		if r.result.evidence.CountsLinear {
+			h.LinearBytes = &w.LinearBytes
+		}
+	}
+	if r.end.opts.Touch == stream.TouchVerify {
+		h.Mismatches = &w.Mismatches
+	}
+	h.Metrics = append(h.Metrics, flowMetrics(w, seconds, r.end.path)...)
+	h.Metrics = append(h.Metrics, cyclesPerByte(h.Metrics, w.Bytes)...)
+	for _, f := range r.result.evidence.Figures {
+		h.Metrics = append(h.Metrics, results.Metric{Name: f.Name, Unit: f.Unit, Value: f.Value, Source: "data path, whole flow"})
+	}
+}
+
+// cyclesPerByte is nothing where the processor's cycles were not counted.
+func cyclesPerByte(ms []results.Metric, bytes uint64) []results.Metric {
+	i := slices.IndexFunc(ms, func(m results.Metric) bool { return m.Name == "pmu_cycles" })
+	if i < 0 || bytes == 0 {
+		return nil
+	}
+	return []results.Metric{{Name: "cycles_per_byte", Unit: "1/byte", Value: ms[i].Value / float64(bytes), Source: ms[i].Source, Quality: ms[i].Quality}}
+}
+
+// flowMetrics are the data path's own counters over the window.
+func flowMetrics(w stream.Counters, seconds float64, path modes.Path) []results.Metric {
+	const src = "data path"
+	ms := []results.Metric{
+		{Name: "flow_calls", Unit: "1", Value: float64(w.Calls), Source: src},
+		{Name: "flow_waits", Unit: "1", Value: float64(w.Waits), Source: src},
+		{Name: "flow_calls_per_second", Unit: "1/s", Value: float64(w.Calls) / seconds, Source: src},
+	}
+	if w.Bytes > 0 {
+		ms = append(ms, results.Metric{Name: "flow_calls_per_mb", Unit: "1/MB", Value: float64(w.Calls) / (float64(w.Bytes) / 1e6), Source: src})
+	}
+	if path.UsesRing() {
+		ms = append(ms, results.Metric{Name: "uring_rearms", Unit: "1", Value: float64(w.Rearms), Source: src},
+			results.Metric{Name: "uring_overflows", Unit: "1", Value: float64(w.Overflows), Source: src})
+	}
+	if w.Completions > 0 {
+		ms = append(ms, results.Metric{Name: "zerocopy_completions", Unit: "1", Value: float64(w.Completions), Source: src},
+			results.Metric{Name: "zerocopy_completions_copied", Unit: "1", Value: float64(w.CopiedCompletions), Source: src})
+	}
+	return ms
+}

@@ -1,0 +1,143 @@
+package endpoint
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/modes"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
+)
+
+// receiveSaying is a receiver that takes a flow and then says f of it, given the
+// bytes that came.
+func receiveSaying(t testing.TB, p *stream.Port, f func(got uint64) stream.Farewell) {
+	t.Helper()
+	c := receiveAt(t, p, stream.Welcome{})
+	var w sock.Waiter
+	got := uint64(0)
+	for b := make([]byte, mib); ; {
+		n, errno := sock.Recv(c.FD, b, unix.MSG_DONTWAIT)
+		if n == 0 && errno == 0 {
+			break
+		}
+		if errno == unix.EAGAIN {
+			w.Wait(c.FD, unix.POLLIN, 100)
+			continue
+		}
+		if errno != 0 {
+			t.Fatal(errno)
+		}
+		got += uint64(n)
+	}
+	if err := c.SendFarewell(f(got)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSenderBelievesTheReceiversAccount(t *testing.T) {
+	for _, c := range []struct {
+		f    func(uint64) stream.Farewell
+		want results.Verdict
+		say  string
+	}{
+		{func(n uint64) stream.Farewell { return stream.Farewell{Bytes: n} }, results.OK, ""},
+		{func(n uint64) stream.Farewell { return stream.Farewell{Bytes: n - 1} }, results.Invalid, "byte counts differ"},
+		{func(n uint64) stream.Farewell { return stream.Farewell{Bytes: n + 1} }, results.Invalid, "byte counts differ"},
+		{func(n uint64) stream.Farewell { return stream.Farewell{Bytes: n, Mismatches: 3, Verified: true} }, results.Invalid, "the receiver found 3 wrong payload bytes"},
+	} {
+		p := peerPort(t)
+		s := txSpec("tcp", mib)
+		s.Addr = p.Addr().String()
+		res := background(context.Background(), open(t, s), short(50*time.Millisecond))
+		receiveSaying(t, p, c.f)
+		got := within(t, res, 2*time.Second)
+		if got.Verdict != c.want || !strings.Contains(got.Reason, c.say) || (c.say != "") != (got.Fix != "") {
+			t.Errorf("%s %q; fix %q; want %s %q", got.Verdict, got.Reason, got.Fix, c.want, c.say)
+		}
+	}
+}
+
+func TestNoPayloadIsInvalid(t *testing.T) {
+	r := open(t, rxSpec("tcp", mib))
+	res := background(context.Background(), r, short(0))
+	p, err := stream.NewPayload(kib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	c := dialTo(t, r, p, 20*time.Millisecond)
+	time.Sleep(40 * time.Millisecond)
+	c.EndOfSend()
+	if got := within(t, res, 2*time.Second); got.Verdict != results.Invalid || !strings.Contains(got.Reason, "no payload byte") {
+		t.Errorf("%s %q", got.Verdict, got.Reason)
+	}
+}
+
+func TestWindowGate(t *testing.T) {
+	for _, c := range []struct {
+		sch      wire.Schedule
+		from, to int64
+		bytes    uint64
+		say      string
+	}{
+		{wire.Schedule{}, 0, 0, 0, ""}, // no window
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2001 * ms, 1, ""},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1240 * ms, 2001 * ms, 1, ""},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1500 * ms, 2500 * ms, 1, ""}, // both as late
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1260 * ms, 2000 * ms, 1, "read as 740.0 ms, its edges 260.0 ms and 0.0 ms late"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2260 * ms, 1, "read as 1260.0 ms"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2000 * ms, 0, "no payload byte passed in the window"},
+	} {
+		res := wire.EndResult{FromNs: c.from, ToNs: c.to, Window: stream.Counters{Bytes: c.bytes}}
+		reason, fix := (&run{sch: c.sch}).gateWindow(stream.Counters{}, &res)
+		if (c.say == "") != (reason == "") || !strings.Contains(reason, c.say) || (reason != "") != (fix != "") {
+			t.Errorf("%+v: %q; fix %q", c, reason, fix)
+		}
+	}
+}
+
+func TestZeroCopyGate(t *testing.T) {
+	half := 0.5
+	for _, c := range []struct {
+		zero, copied, linear, uncounted uint64
+		limit                           wire.Frac
+		say                             string
+	}{
+		{100, 0, 0, 0, nil, ""},
+		{99, 1, 0, 0, nil, ""},
+		{98, 1, 1, 0, nil, "copied 2.0 %"},
+		{98, 0, 2, 0, nil, "copied 2.0 %"},
+		{100, 0, 0, 2, nil, "copied 2.0 %"},
+		{99, 1, 0, 9, nil, "copied 10.0 %"},
+		{50, 50, 0, 0, &half, ""},
+		{49, 51, 0, 0, &half, "copied 51.0 %"},
+		{0, 0, 0, 0, nil, "no evidence"},
+		{0, 0, 0, 0, &half, "no evidence"},
+	} {
+		p := modes.Path{Mode: stream.Mode{Name: "zc", ZeroCopy: true}}
+		r := &run{end: &End{path: p}, sch: wire.Schedule{MaxCopiedFrac: c.limit}}
+		r.result.evidence.Uncounted = c.uncounted
+		reason, fix := r.gateZeroCopy(stream.Counters{ZeroCopyBytes: c.zero, CopiedBytes: c.copied, LinearBytes: c.linear}, nil)
+		if (c.say == "") != (reason == "") || !strings.Contains(reason, c.say) || (reason != "") != (fix != "") {
+			t.Errorf("%+v: %q; fix %q", c, reason, fix)
+		}
+		r.end.path.ZeroCopy = false
+		if reason, _ := r.gateZeroCopy(stream.Counters{CopiedBytes: 5}, nil); reason != "" {
+			t.Errorf("a copying mode: %q", reason)
+		}
+	}
+}
+
+func TestVerdictOf(t *testing.T) {
+	u := fmt.Errorf("wrapped: %w", &stream.Unsupported{Mode: "m", Op: "o"})
+	if verdictOf(u) != results.Unsupported || verdictOf(stream.ErrAborted) != results.Failed {
+		t.Error("unsupported is not told from failed")
+	}
+}

@@ -1,0 +1,103 @@
+package endpoint
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
+)
+
+// A stage that saw nothing is not measured: it has no rows, and no zeros.
+func TestLatencyMetrics(t *testing.T) {
+	var h bpf.Hist
+	if rows := latencyMetrics("tcp-read", "eBPF", &h); len(rows) != 0 {
+		t.Errorf("an empty stage has rows: %v", rows)
+	}
+	h.Unstamped = 3
+	rows := latencyMetrics("tcp-read", "eBPF", &h)
+	if len(rows) != 3 || rows[1].Name != "latency_tcp_read_unstamped" || rows[1].Value != 3 {
+		t.Errorf("rows of unstamped packets: %v", rows)
+	}
+	h.Bucket[100], h.Sum, h.Max = 10, 10*bpf.Edge(100), bpf.Edge(100)
+	for _, r := range latencyMetrics("tcp-read", "eBPF", &h) {
+		if r.Name == "latency_tcp_read_p99" {
+			if r.Value != float64(bpf.Edge(100)) || r.Unit != "ns" {
+				t.Errorf("p99: %+v", r)
+			}
+			return
+		}
+	}
+	t.Error("no p99")
+}
+
+// A missing program is told though another of its stage is there, unless one took
+// its place.
+func TestAbsentProbes(t *testing.T) {
+	p := &probes{bpf.Probes{Latency: &bpf.Latency{Hooks: []bpf.Hook{
+		{Stage: "tcp-read", Backend: "fentry", Function: "skb_copy_datagram_iter", Reason: "refused", Replaced: true},
+		{Stage: "tcp-read", Backend: "tp_btf", Function: "skb_copy_datagram_iovec"},
+		{Stage: "udp-read", Backend: "fentry", Function: "skb_consume_udp", Reason: "refused"},
+		{Stage: "wake-return", Backend: "tp_btf", Function: "sk_data_ready"},
+		{Stage: "wake-return", Backend: "fexit", Function: "io_zcrx_recv", Reason: "refused"},
+	}}}}
+	want := []string{"probes not there: refused: wake-return (io_zcrx_recv)"}
+	if got := p.absent(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A flow with probes has their metrics, and says where they sit; while the kernel
+// times eBPF programs its throughput is worth nothing.
+func TestIntegrationProbedFlow(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	flow := func(probes []string) wire.EndResult {
+		rx, tx := rxSpec("tcp", 64*kib), txSpec("tcp", 64*kib)
+		rx.Probes = probes
+		sch := short(600 * time.Millisecond)
+		res, _ := runBoth(t, rx, tx, sch, sch)
+		return res
+	}
+	res := flow(results.ProbeNames)
+	if res.Verdict != results.OK {
+		t.Errorf("%s: %s", res.Verdict, res.Reason)
+	}
+	seen := map[string]results.Metric{}
+	for _, m := range res.Host.Metrics {
+		seen[m.Name] = m
+	}
+	for _, name := range []string{"latency_tcp_read_p50", "latency_tcp_enqueued_count", "latency_wake_return_p99", "syscall_recvfrom_calls", "syscall_recvfrom_min",
+		"syscall_recvfrom_max", "syscall_recvfrom_stddev", "syscall_recvfrom_per_mb", "probe_napi_polls"} {
+		if seen[name].Value <= 0 || !strings.HasPrefix(seen[name].Source, "eBPF") {
+			t.Errorf("%s: %+v", name, seen[name])
+		}
+	}
+	if n := seen["latency_sample_packets"].Value; n != results.DefaultProbeSample {
+		t.Errorf("one packet in %v", n)
+	}
+	if s := seen["latency_tcp_read_p50"].Source; !strings.Contains(s, "skb_copy_datagram_") || !strings.Contains(s, "; t0: tcx ingress of ") {
+		t.Errorf("source %q", s)
+	}
+	stats, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stats.Close()
+	// Somebody else's program is enough; here it is a probe of ours.
+	other, err := bpf.OpenSyscalls(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if res := flow(nil); res.Verdict != results.Invalid || !strings.Contains(res.Reason, "bpf_stats") || res.Fix == "" {
+		t.Errorf("with bpf_stats on: %s: %s", res.Verdict, res.Reason)
+	}
+}

@@ -1,0 +1,240 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/lease"
+	"golang.org/x/sys/unix"
+)
+
+// pin binds the calling thread to cpu; -1 leaves it be.
+func pin(cpu int) error {
+	if cpu < 0 {
+		return nil
+	}
+	var set unix.CPUSet
+	set.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return &stream.Error{Op: fmt.Sprintf("pin the data-path thread to CPU %d", cpu), Err: err,
+			How: "choose a CPU that this process may use (taskset -p shows them)"}
+	}
+	return nil
+}
+
+// worker is the data-path thread. Paths are built, run and freed on it: an
+// io_uring made for a single issuer belongs to its thread.
+type worker struct {
+	end *End
+	tid int
+
+	ready  chan error      // the path was built, or why not
+	orders chan orders     // one run
+	quit   chan struct{}   // closed: no run will come
+	flow   chan flowStart  // the flow is open, or why not
+	ended  chan flowResult // the path returned
+	finish chan struct{}   // the last counters were read: the socket may close
+	gone   chan struct{}   // the thread has freed everything
+	freed  error           // valid when gone
+
+	mu     sync.Mutex
+	closed bool
+	cancel context.CancelCauseFunc // of the run, once it has begun
+}
+
+type orders struct {
+	ctx context.Context
+	sch wire.Schedule
+	// beforeFirst is called when the flow is open, before its first byte.
+	beforeFirst func(*stream.Conn)
+}
+
+type flowStart struct {
+	conn  *stream.Conn
+	atNs  int64        // when payload could begin
+	hello stream.Hello // RX
+	wish  int64        // TX: the duration that the receiver wishes, ns
+	err   error
+}
+
+type flowResult struct {
+	err      error
+	atNs     int64
+	peer     *stream.Farewell // TX
+	farewell error
+	evidence stream.Evidence
+}
+
+// spareProcessors gives the Go scheduler Ps beyond those that data paths keep
+// while they sleep: it is not told of their system calls. With one per CPU a
+// host of one CPU, or a process bound to one, would have none left for the
+// agent.
+var spareProcessors = sync.OnceFunc(func() { runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))) })
+
+func newWorker(e *End) *worker {
+	spareProcessors()
+	w := &worker{end: e, ready: make(chan error, 1), orders: make(chan orders), quit: make(chan struct{}), flow: make(chan flowStart, 1),
+		ended: make(chan flowResult, 1), finish: make(chan struct{}), gone: make(chan struct{})}
+	go w.run()
+	return w
+}
+
+func (w *worker) prepared() error { return <-w.ready }
+
+// run is the life of the thread, which ends with its affinity.
+func (w *worker) run() {
+	defer close(w.gone)
+	defer lease.OnPanic()
+	runtime.LockOSThread()
+	w.tid = unix.Gettid()
+	if err := pin(w.end.spec.CPU); err != nil {
+		w.ready <- err
+		return
+	}
+	if w.end.spec.Role == stream.RX {
+		w.receive()
+	} else {
+		w.send()
+	}
+}
+
+func (w *worker) receive() {
+	path, err := w.end.path.NewReceiver(w.end.opts)
+	w.ready <- err
+	if err != nil {
+		return
+	}
+	defer func() { w.freed = errors.Join(w.freed, path.Close()) }()
+	o, ok := w.order()
+	if !ok {
+		return
+	}
+	conn, hello, err := w.end.port.Accept(o.ctx)
+	if err == nil {
+		defer conn.Close()
+		err = path.Attach(conn, hello)
+	}
+	start := flowStart{conn: conn, hello: hello, atNs: counter.Monotonic()} // not after the sender's
+	if err == nil {
+		o.beforeFirst(conn)
+		err = conn.Welcome(stream.Welcome{Duration: duration(o.sch.DurationNs)})
+	}
+	start.err = err
+	w.flow <- start
+	if err != nil {
+		return
+	}
+	res := flowResult{err: path.Receive(conn, &w.end.meter), atNs: counter.Monotonic()}
+	if witness, ok := path.(stream.Witness); ok {
+		res.evidence = witness.Evidence()
+	}
+	if res.err == nil {
+		c := w.end.meter.Snapshot()
+		res.farewell = conn.SendFarewell(stream.Farewell{Bytes: c.Bytes, Mismatches: c.Mismatches, Verified: w.end.opts.Touch == stream.TouchVerify})
+	}
+	w.ended <- res
+	<-w.finish
+}
+
+func (w *worker) send() {
+	path, err := w.end.path.NewSender(w.end.opts)
+	w.ready <- err
+	if err != nil {
+		return
+	}
+	defer func() { w.freed = errors.Join(w.freed, path.Close()) }()
+	o, ok := w.order()
+	if !ok {
+		return
+	}
+	start := w.connect(o)
+	if start.err == nil {
+		o.beforeFirst(start.conn)
+	}
+	w.flow <- start
+	if start.err != nil {
+		return
+	}
+	defer start.conn.Close()
+	w.ended <- w.sendFlow(path, start.conn, o.sch)
+	<-w.finish
+}
+
+func (w *worker) connect(o orders) flowStart {
+	if err := sleepUntil(o.ctx, o.sch.StartNs); err != nil {
+		return flowStart{err: err}
+	}
+	h := stream.Hello{Cookie: w.end.spec.Cookie, TXMode: w.end.spec.Mode, MessageBytes: uint64(w.end.opts.MessageBytes),
+		PeriodBytes: uint64(w.end.payload.PeriodBytes()), Duration: duration(o.sch.DurationNs)}
+	ctx, cancel := o.ctx, func() {}
+	if o.sch.PeerWaitNs > 0 {
+		ctx, cancel = context.WithTimeout(o.ctx, duration(o.sch.PeerWaitNs))
+	}
+	defer cancel()
+	conn, welcome, err := stream.Dial(ctx, w.end.spec.Addr, h, w.end.opts.Socket)
+	return flowStart{conn: conn, atNs: counter.Monotonic(), wish: welcome.Duration.Nanoseconds(), err: err}
+}
+
+func (w *worker) sendFlow(path stream.Sender, conn *stream.Conn, sch wire.Schedule) flowResult {
+	res := flowResult{err: path.Send(conn, w.end.payload, &w.end.meter)}
+	if res.err == nil {
+		res.err = conn.EndOfSend()
+	}
+	if res.err == nil {
+		f, err := conn.ReadFarewell(graceEnd(sch))
+		if res.farewell = err; err == nil {
+			res.peer = &f
+		}
+	}
+	res.atNs = counter.Monotonic()
+	if witness, ok := path.(stream.Witness); ok {
+		res.evidence = witness.Evidence()
+	}
+	return res
+}
+
+// begin takes the one run of this end; cancel calls it off.
+func (w *worker) begin(cancel context.CancelCauseFunc) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.closed:
+		return errors.New("this end is closed")
+	case w.cancel != nil:
+		return errors.New("an end runs once: open another one")
+	}
+	w.cancel = cancel
+	return nil
+}
+
+// order waits for the run; false when there will be none.
+func (w *worker) order() (orders, bool) {
+	select {
+	case o := <-w.orders:
+		return o, true
+	case <-w.quit:
+		return orders{}, false
+	}
+}
+
+// close ends the thread and waits for it.
+func (w *worker) close() error {
+	w.mu.Lock()
+	first, cancel := !w.closed, w.cancel
+	w.closed = true
+	w.mu.Unlock()
+	if first {
+		if cancel != nil {
+			cancel(stream.ErrAborted)
+		}
+		close(w.quit)
+	}
+	<-w.gone
+	return w.freed
+}

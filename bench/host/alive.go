@@ -1,0 +1,61 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+// watch asks the agent every second whether it lives, which also tells it that we
+// do, and gives it up when it says nothing for too long. What counts is turns of
+// this loop, and any byte that comes: a controller that was stopped itself, at a
+// terminal, has missed none, and a long answer over a slow link is a sign of life.
+func (l *link) watch() {
+	tick := time.NewTicker(l.limits.Alive)
+	defer tick.Stop()
+	var asked atomic.Bool
+	var silent time.Duration
+	last := l.heard.Load()
+	for {
+		select {
+		case <-tick.C:
+		case <-l.closing:
+			return
+		}
+		if n := l.heard.Load(); n != last || !asked.Load() {
+			last, silent = n, 0
+		} else if silent += l.limits.Alive; silent >= l.limits.Silence {
+			l.giveUp(l.lost(fmt.Sprintf("it did not answer for %v", l.limits.Silence)), true)
+			return
+		}
+		if asked.CompareAndSwap(false, true) {
+			go func() { // a pipe that nobody empties holds up whoever writes
+				defer asked.Store(false)
+				_ = l.call(context.Background(), 4*l.limits.Silence, wire.OpAlive, nil, nil)
+			}()
+		}
+	}
+}
+
+// lostError is a link that broke, or a far agent that no longer answers; restore
+// is the command for what it left.
+func lostError(words, restore string) error {
+	return &stream.Error{Op: "the connection is lost: " + words,
+		How: "check network and host; what ran there ends by itself within " + silence.String() + " and takes back what it set; else: " + restore}
+}
+
+// farEnd is why the far end of an ssh connection is gone, from what ssh said;
+// restore is the command for what it left.
+func farEnd(stderr string, exit error, restore string) error {
+	e := explain(stderr, "", exit)
+	if exit == nil {
+		e.Op = "the agent ended"
+	} else if e.How == "" && !exitedItself(exit) {
+		return lostError(e.Op, restore)
+	}
+	return e
+}

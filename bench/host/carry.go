@@ -1,0 +1,64 @@
+package host
+
+import (
+	"context"
+	"debug/elf"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+// Carry brings a program that the agent needs beside the agent's own, under its
+// own name, unless it is there unchanged. On this machine it lies beside ours
+// already, and nothing is done.
+func (h *Host) Carry(ctx context.Context, path string) error {
+	if h.Spec.Kind != "ssh" {
+		return nil
+	}
+	bin := h.opt.Binary
+	if bin == "" {
+		var err error
+		if bin, err = os.Executable(); err != nil {
+			return err
+		}
+	}
+	agent, err := readProgram(bin)
+	if err != nil {
+		return err
+	}
+	helper, err := readProgram(path)
+	if err != nil {
+		return err
+	}
+	if err := sameMachine(bin, path); err != nil {
+		return fmt.Errorf("host %s: %w", h.Spec.Name, err)
+	}
+	helper.home, helper.name = agent.sum, filepath.Base(path)
+	if !ourFile(helper.name) {
+		return fmt.Errorf("host %s: %s is no helper of zcbench's", h.Spec.Name, helper.name)
+	}
+	if err := helper.upload(ctx, h.Spec, false); err != nil {
+		return fmt.Errorf("host %s: %s: %w", h.Spec.Name, helper.name, err)
+	}
+	return nil
+}
+
+// sameMachine refuses a helper for another machine than the agent's: the far
+// host has been found to be one for the agent.
+func sameMachine(agent, helper string) error {
+	var machines [2]elf.Machine
+	for i, p := range []string{agent, helper} {
+		f, err := elf.Open(p)
+		if err != nil {
+			return fmt.Errorf("%s is no Linux program: %w", p, err)
+		}
+		machines[i] = f.Machine
+		f.Close()
+	}
+	if machines[0] != machines[1] {
+		return &stream.Error{Op: fmt.Sprintf("%s is built for %v, and %s for %v", filepath.Base(helper), machines[1], filepath.Base(agent), machines[0]), How: "make build"}
+	}
+	return nil
+}

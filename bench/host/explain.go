@@ -1,0 +1,130 @@
+package host
+
+import (
+	"errors"
+	"os/exec"
+	"strings"
+
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+// sshFailed is ssh's exit status for its own failures.
+const sshFailed = 255
+
+// hints are what to do about the words of ssh, sudo and the far shell, the most
+// telling first. They hold for OpenSSH 7 to 10 and sudo 1.8 to 1.9.
+var hints = []struct{ words, how string }{
+	{"REMOTE HOST IDENTIFICATION HAS CHANGED", "if the host was installed anew: ssh-keygen -R HOST, then log in by hand once and compare the fingerprint; if not, somebody is in between"},
+	{"Host key verification failed", "log in by hand once (ssh HOST) and compare the fingerprint: the key is then in known_hosts"},
+	{"Permission denied (", "ssh-copy-id HOST; for a key with a passphrase: eval $(ssh-agent) and ssh-add. No password can be asked for here"},
+	{"Too many authentication failures", "name the key in ~/.ssh/config: IdentityFile and IdentitiesOnly yes"},
+	{"Could not resolve hostname", "check the name, or give it an address in /etc/hosts or a HostName in ~/.ssh/config"},
+	{"Connection refused", "start sshd there, or check the port: systemctl start ssh"},
+	{"No route to host", "check address, cable and firewall: ip route get ADDRESS"},
+	{"Network is unreachable", "check address and routes: ip route get ADDRESS"},
+	{"Connection timed out", "the host does not answer: check address, firewall, and that it is on"},
+	{"Operation timed out", "the host does not answer: check address, firewall, and that it is on"},
+	{"a password is required", "allow it without one: visudo -f /etc/sudoers.d/zcbench, with USER ALL=(root) NOPASSWD: ALL; or connect as root"},
+	{"a terminal is required", "allow it without a password: visudo -f /etc/sudoers.d/zcbench, with USER ALL=(root) NOPASSWD: ALL; or connect as root"},
+	{"must have a tty", "in sudoers: Defaults:USER !requiretty; or connect as root"},
+	{"is not in the sudoers file", "visudo -f /etc/sudoers.d/zcbench, with USER ALL=(root) NOPASSWD: ALL; or connect as root"},
+	{"is not allowed to execute", "visudo -f /etc/sudoers.d/zcbench, with USER ALL=(root) NOPASSWD: ALL; or connect as root"},
+	{"sudo: not found", "install sudo there, or connect as root: ssh:root@HOST"},
+	{"sudo: command not found", "install sudo there, or connect as root: ssh:root@HOST"},
+	{"stat -c does not work", "install coreutils there"},
+	{"belongs to user", unsafeFix},
+	{"is writable by", unsafeFix},
+	{"is a link", "find out who put it there, and remove it"},
+	{"is no regular file", "find out who put it there, and remove it"},
+	{"cannot be entered", "choose another folder with " + agentDirEnv + "=/PATH"},
+	{"sha256sum: not found", "install coreutils there"},
+	{"sha256sum: command not found", "install coreutils there"},
+	{"No space left on device", "make room there (20 MB), or choose another folder with " + agentDirEnv + "=/PATH"},
+	{"Disk quota exceeded", "make room there (20 MB), or choose another folder with " + agentDirEnv + "=/PATH"},
+	{"Read-only file system", "choose a folder that can be written with " + agentDirEnv + "=/PATH"},
+	{"fd/9: Permission denied", "the folder is mounted noexec: choose another one with " + agentDirEnv + "=/PATH"},
+	{"fd/9: not found", "this zcbench is not static: make build makes one that is"},
+	{"fd/9: No such file or directory", "this zcbench is not static: make build makes one that is"},
+}
+
+// unsafeFix is for a place where another user could change what is run.
+const unsafeFix = "another user of that host could change what is run there: chown it or chmod go-w it once you know why it " +
+	"is so, or choose a folder whose parents are yours or root's with " + agentDirEnv + "=/PATH"
+
+// refusal is what the far host said of a place that our program is not run from.
+func refusal(stderr string) error {
+	e := explain(stderr, "", nil)
+	if said := sshWords(stderr); len(said) > 0 {
+		e.Op = said[len(said)-1]
+	}
+	return e
+}
+
+// explain makes an error of what a child of ssh said on its way out: its own
+// words, and what to do about them.
+func explain(stderr, stdout string, exit error) *stream.Error {
+	e := &stream.Error{}
+	for _, h := range hints {
+		if strings.Contains(stderr, h.words) {
+			e.How = h.how
+			break
+		}
+	}
+	words := sshWords(stderr)
+	if stdout != "" {
+		words = append(words, "it printed: "+firstLines(stdout))
+	}
+	said := strings.Join(words, "; ")
+	x := (*exec.ExitError)(nil)
+	switch {
+	case errors.As(exit, &x) && x.ExitCode() == sshFailed:
+		if said == "" {
+			said = "ssh ended without a word, exit status 255"
+		}
+		e.Op = "ssh: " + said
+	case exit != nil:
+		e.Op = "ssh: " + exit.Error()
+		if said != "" {
+			e.Op += ": " + said
+		}
+	case said != "":
+		e.Op = "the far shell ended: " + said
+	default:
+		e.Op = "the far shell ended without a word"
+	}
+	return e
+}
+
+// exitedItself reports whether the far command came to an end of its own: neither
+// ssh failed nor was killed.
+func exitedItself(exit error) bool {
+	x := (*exec.ExitError)(nil)
+	return errors.As(exit, &x) && x.ExitCode() >= 0 && x.ExitCode() != sshFailed
+}
+
+// sshWords are the lines that matter among what ssh and the far side printed,
+// not more than four.
+func sshWords(s string) []string {
+	var out []string
+	for line := range strings.Lines(s) {
+		line = strings.TrimSpace(strings.ToValidUTF8(strings.Map(printable, line), ""))
+		switch {
+		case line == "", strings.Trim(line, "@ ") == "", strings.HasPrefix(line, "Warning: Permanently added"), strings.HasPrefix(line, "debug"):
+			continue
+		}
+		out = append(out, strings.Trim(line, "@ "))
+	}
+	const most = 4
+	if len(out) > most {
+		out = out[len(out)-most:]
+	}
+	return out
+}
+
+// printable drops what would play with the user's terminal.
+func printable(r rune) rune {
+	if r < ' ' && r != '\t' || r == 0x7f {
+		return -1
+	}
+	return r
+}

@@ -1,0 +1,298 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/cmdline"
+	"github.com/zcbench/zcbench/machine/veth"
+	"golang.org/x/sys/unix"
+)
+
+// Host is a running agent.
+type Host struct {
+	Spec Spec
+	Info wire.HelloResult
+	spec string  // as it was dialed
+	opt  Options // likewise
+	// OffsetNs is the agent's CLOCK_MONOTONIC minus the controller's, known to
+	// within UncertaintyNs (half the fastest round trip).
+	OffsetNs, UncertaintyNs int64
+
+	syncedNs, syncedBound int64 // when the offset was measured, and how well
+
+	link atomic.Pointer[link] // to the agent of now
+}
+
+// Options of [Dial].
+type Options struct {
+	Binary      string // the agent's program; "": this one
+	ToolVersion string // must be the agent's
+	Name        string // what results call the host; "": the spec
+	Session     string // what others are told who want what the agent has leased; "": none
+	// KeepLeases is for who only looks: what dead processes have set on the host
+	// stays, and so do programs there that were not used for long. Otherwise it is
+	// restored, and said to Notices, and they are removed.
+	KeepLeases bool
+	Notices    io.Writer // nil: nobody is told
+	Limits     Limits    // of the controller's patience
+}
+
+// Dial starts an agent where spec says and greets it.
+func Dial(ctx context.Context, spec string, o Options) (*Host, error) {
+	s, err := ParseSpec(spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if o.Name != "" {
+		s.Name = o.Name
+	}
+	h := &Host{Spec: s, spec: spec, opt: o}
+	if err := h.begin(ctx); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// begin starts an agent and greets it.
+func (h *Host) begin(ctx context.Context) error {
+	p, err := h.start(ctx, h.opt)
+	if err != nil {
+		return fmt.Errorf("host %s: start the agent: %w", h.Spec.Name, err)
+	}
+	h.link.Store(h.newLink(p))
+	if err := h.greet(ctx, h.opt); err != nil {
+		dead := h.Err()
+		h.Close()
+		if dead != nil {
+			return dead
+		}
+		return fmt.Errorf("host %s: %w", h.Spec.Name, err)
+	}
+	return nil
+}
+
+func (h *Host) start(ctx context.Context, o Options) (p *process, err error) {
+	bin := o.Binary
+	if bin == "" {
+		if bin, err = os.Executable(); err != nil {
+			return nil, err
+		}
+	}
+	if h.Spec.Kind == "ssh" {
+		return startSSH(ctx, h.Spec, bin, !o.KeepLeases)
+	}
+	return startProcess(exec.Command(bin, "agent"), func(cmd *exec.Cmd) error { return startIn(h.Spec, cmd) })
+}
+
+func startHere(cmd *exec.Cmd) error { return cmd.Start() }
+
+// startIn starts cmd inside the spec's namespace.
+func startIn(s Spec, cmd *exec.Cmd) error {
+	if s.Kind != "netns" {
+		return cmd.Start()
+	}
+	ns, err := veth.OpenNetns(s.Netns)
+	if err != nil {
+		return err
+	}
+	defer ns.Close()
+	return ns.Do(cmd.Start)
+}
+
+// greetTime is how long an agent may take to start and answer.
+const greetTime = 20 * time.Second
+
+// greet says hello and has restored what dead processes left. That may take longer
+// than a hello: links come back, queues are waited for.
+func (h *Host) greet(ctx context.Context, o Options) error {
+	if err := h.hello(ctx, o); err != nil || o.KeepLeases {
+		return err
+	}
+	var finished []string
+	if err := h.Call(ctx, wire.OpFinish, nil, &finished); err != nil {
+		return err
+	}
+	for _, l := range finished {
+		h.Notice("%s", l)
+	}
+	return nil
+}
+
+// Notice tells the user something about the host, if there is somebody to tell.
+func (h *Host) Notice(format string, args ...any) {
+	if h.opt.Notices != nil {
+		fmt.Fprintf(h.opt.Notices, "host %s: %s\n", h.Spec.Name, fmt.Sprintf(format, args...))
+	}
+}
+
+func (h *Host) hello(ctx context.Context, o Options) error {
+	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, Session: o.Session, Command: cmdline.Public(os.Args)}
+	if h.Spec.Kind == "ssh" {
+		hello.SilenceNs = int64(h.link.Load().limits.Silence)
+	}
+	if err := h.Call(ctx, wire.OpHello, hello, &h.Info); err != nil {
+		return err
+	}
+	if h.Info.Version != wire.Version || h.Info.ToolVersion != o.ToolVersion {
+		h.Distrust(fmt.Errorf("hello: it calls itself %q, protocol %d", h.Info.ToolVersion, h.Info.Version))
+		return h.Err()
+	}
+	go h.link.Load().watch()
+	return h.SyncClock(ctx)
+}
+
+// maxDrift is how fast two machines' clocks may part, as a fraction: quartz is
+// good to 100 ppm, and NTP, which disciplines the clock, to far less.
+const maxDrift = 100e-6
+
+// SyncClock measures the offset of the agent's clock as NTP does: the fastest
+// of some round trips bounds the error by half its length. Clocks of two machines
+// drift apart: a long session repeats it. An older figure is kept while it is the
+// better one. No other call may be under way that needs the figures.
+func (h *Host) SyncClock(ctx context.Context) error {
+	best, offset, at := int64(-1), int64(0), int64(0)
+	var before int64
+	for range 16 {
+		var c wire.Clock
+		t0 := Monotonic()
+		if err := h.Call(ctx, wire.OpClock, nil, &c); err != nil {
+			return err
+		}
+		t1 := Monotonic()
+		if c.MonotonicNs < before {
+			h.Distrust(errors.New("clock: it goes backwards"))
+			return h.Err()
+		}
+		before = c.MonotonicNs
+		if rtt := t1 - t0; best < 0 || rtt < best {
+			best, offset, at = rtt, c.MonotonicNs-(t0+rtt/2), t1
+		}
+	}
+	if old := h.syncedBound + int64(maxDrift*float64(at-h.syncedNs)); h.syncedNs != 0 && old <= best/2 {
+		h.UncertaintyNs = old
+		return nil
+	}
+	h.OffsetNs, h.UncertaintyNs = offset, best/2
+	h.syncedNs, h.syncedBound = at, best/2
+	return nil
+}
+
+// Monotonic is the controller's CLOCK_MONOTONIC, nanoseconds.
+func Monotonic() int64 {
+	var ts unix.Timespec
+	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // cannot fail for this clock
+	return ts.Nano()
+}
+
+// Call makes a request and waits for its answer, which it decodes into result
+// unless that is nil. An agent that does not answer in time (see [Limits]), or
+// answers nonsense, is given up: then it is ended, and [Host.Err] says why.
+func (h *Host) Call(ctx context.Context, op wire.Op, params, result any) error {
+	return h.CallWithin(ctx, 0, op, params, result)
+}
+
+// CallWithin is Call with a limit of its own; 0 is the usual one of the request.
+func (h *Host) CallWithin(ctx context.Context, limit time.Duration, op wire.Op, params, result any) error {
+	l := h.link.Load()
+	err := l.call(ctx, cmp.Or(limit, l.limits.of(op)), op, params, result)
+	if s, ok := params.(wire.Settings); ok && op == wire.OpSet && err == nil && s.IsZero() {
+		l.mu.Lock()
+		delete(l.holds, op)
+		l.mu.Unlock()
+	}
+	return err
+}
+
+// GiveUp ends the agent because of why: it is not heard any more, its input ends,
+// and it is killed unless it then ends soon.
+func (h *Host) GiveUp(why string) {
+	l := h.link.Load()
+	l.giveUp(l.lost(why), false)
+}
+
+// Distrust is GiveUp for an answer that its caller, who knows more than the wire
+// does, finds impossible.
+func (h *Host) Distrust(err error) {
+	l := h.link.Load()
+	l.giveUp(l.nonsense(err), false)
+}
+
+// Revive starts another agent in the place of one that is gone: it finishes what
+// that one has leased. The figures of h are then the new agent's, and no call may
+// be under way.
+func (h *Host) Revive(ctx context.Context) error {
+	l := h.link.Load()
+	select {
+	case <-l.gone:
+	default:
+		return nil
+	}
+	<-l.done // soon: it is killed
+	before := h.Info
+	h.syncedNs = 0
+	if err := h.begin(ctx); err != nil {
+		return err
+	}
+	if now := h.Info; now.Env.Kernel != before.Env.Kernel || !slices.Equal(now.OnlineCPUs, before.OnlineCPUs) {
+		return &stream.Error{Op: fmt.Sprintf("host %s is another since its agent was lost: kernel %s, %d CPUs; was %s, %d", h.Spec.Name,
+			now.Env.Kernel, len(now.OnlineCPUs), before.Env.Kernel, len(before.OnlineCPUs)), How: "begin anew"}
+	}
+	return nil
+}
+
+// Close ends the agent: it aborts what runs, takes back what it has set, and exits
+// at the end of its input. One that says nothing meanwhile is killed, and so is one
+// that says for too long that it is about to end. Who holds nothing that would have
+// to be taken back is not waited for.
+//
+// An agent that fails at its end, which is when it restores, is an error with its
+// last words. One that was dead before, or is killed, is none: [Host.Err] tells.
+func (h *Host) Close() error { return h.link.Load().close() }
+
+// CloseAll closes hosts at once, so that the slowest decides.
+func CloseAll(hosts ...*Host) error {
+	errs := make([]error, len(hosts))
+	var all sync.WaitGroup
+	for i, h := range hosts {
+		if h != nil {
+			all.Go(func() { errs[i] = h.Close() })
+		}
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// PID is the process on this machine through which the agent is reached: the
+// agent's own, or that of ssh.
+func (h *Host) PID() int { return h.link.Load().proc.cmd.Process.Pid }
+
+// SameMachine reports whether two agents share a kernel, and so its CPUs.
+func (h *Host) SameMachine(o *Host) bool {
+	return h.Info.Env.BootID != "" && h.Info.Env.BootID == o.Info.Env.BootID
+}
+
+// Err returns why the agent no longer answers, nil while it does.
+func (h *Host) Err() error {
+	l := h.link.Load()
+	select {
+	case <-l.gone:
+		return l.dead
+	default:
+		return nil
+	}
+}

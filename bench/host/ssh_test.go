@@ -1,0 +1,406 @@
+package host_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/host/sshtest"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/veth"
+	"golang.org/x/sys/unix"
+)
+
+// far is a host behind sshd, and the namespace next to it that the controller is in.
+type far struct {
+	*sshtest.Server
+	pair *veth.Pair
+	t    *testing.T
+}
+
+const path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+func newFar(t *testing.T, env ...string) *far {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes network namespaces and starts sshd in them")
+	}
+	pair, err := veth.New(veth.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pair.Close() })
+	program(t)
+	f := &far{sshtest.Start(t, pair.SUT.Netns, pair.SUT.IPv4.String(), env...), pair, t}
+	t.Setenv("ZCBENCH_SSH", "ssh -F "+f.Client)
+	return f
+}
+
+// dial dials from the namespace beside the host's.
+func (f *far) dial(spec string, o host.Options) (h *host.Host, err error) {
+	if o.Binary == "" {
+		o.Binary = program(f.t)
+	}
+	derr := f.pair.TG.Netns.Do(func() error { h, err = host.Dial(f.t.Context(), spec, o); return nil })
+	if derr != nil {
+		f.t.Fatal(derr)
+	}
+	if err == nil {
+		f.t.Cleanup(func() { h.Close() })
+	}
+	return h, err
+}
+
+func (f *far) mustDial(spec string) *host.Host {
+	f.t.Helper()
+	return f.mustDialWith(spec, options())
+}
+
+func (f *far) mustDialWith(spec string, o host.Options) *host.Host {
+	f.t.Helper()
+	h, err := f.dial(spec, o)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return h
+}
+
+// refused dials, which must fail, and checks the words and that there is a fix.
+func (f *far) refused(spec string, words ...string) {
+	f.t.Helper()
+	began := time.Now()
+	_, err := f.dial(spec, options())
+	if err == nil {
+		f.t.Fatalf("%s: dialled", spec)
+	}
+	f.t.Logf("%v\n  fix: %s", err, stream.FixOf(err))
+	for _, w := range append(words, "host "+spec+": ") {
+		if !strings.Contains(err.Error(), w) {
+			f.t.Errorf("%q lacks %q", err, w)
+		}
+	}
+	if stream.FixOf(err) == "" || strings.Contains(err.Error(), "\n") {
+		f.t.Errorf("no fix, or not one line: %q", err)
+	}
+	if d := time.Since(began); d > 15*time.Second {
+		f.t.Errorf("took %v", d)
+	}
+}
+
+// kept are the programs in the far host's cache.
+func (f *far) kept() []string {
+	out, _ := filepath.Glob(f.Home + "/.cache/zcbench/agent/*/*")
+	hidden, _ := filepath.Glob(f.Home + "/.cache/zcbench/agent/*/.*")
+	return append(out, hidden...)
+}
+
+func TestIntegrationSSH(t *testing.T) {
+	f := newFar(t)
+	local := dial(t, "local")
+	var first os.FileInfo
+	for i, spec := range []string{"ssh:root@box", "ssh:" + f.Addr, "ssh://box:22", "ssh:box:22"} {
+		h := f.mustDial(spec)
+		if h.Spec.Name != spec || h.Info.PID == h.PID() || h.Info.NetNS == local.Info.NetNS || !h.SameMachine(local) {
+			t.Errorf("%s: %+v, process %d", spec, h.Info, h.PID())
+		}
+		// One kernel, one clock: the true offset is 0.
+		if o := h.OffsetNs; o > h.UncertaintyNs+1 || -o > h.UncertaintyNs+1 || h.UncertaintyNs <= 0 {
+			t.Errorf("%s: offset %d ns, uncertainty %d ns: the truth, 0, is not within", spec, o, h.UncertaintyNs)
+		}
+		t.Logf("%s: clock offset %d ns, known to within %d ns", spec, h.OffsetNs, h.UncertaintyNs)
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		gone(t, h.Info.PID)
+		kept := f.kept()
+		if len(kept) != 1 {
+			t.Fatalf("the cache has %v", kept)
+		}
+		if st, err := os.Stat(kept[0]); err != nil {
+			t.Fatal(err)
+		} else if i == 0 {
+			first = st
+		} else if !os.SameFile(st, first) {
+			t.Errorf("%s: the program was copied again", spec)
+		}
+	}
+	if v6 := f.pair.SUT.IPv6; v6 != nil {
+		f.refused("ssh:root@"+v6.String(), "ssh: ", "Connection refused") // it listens on IPv4 only
+	}
+}
+
+// gone waits for a process to end.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); alive(pid); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("process %d lives", pid)
+		}
+	}
+}
+
+func TestIntegrationSSHRefuses(t *testing.T) {
+	f := newFar(t).placed()
+	t.Run("no such host", func(t *testing.T) { f.on(t).refused("ssh:no-such-host.invalid", "Could not resolve hostname") })
+	t.Run("nobody listens", func(t *testing.T) { f.on(t).refused("ssh:box:23", "Connection refused") })
+	t.Run("wrong host key", func(t *testing.T) {
+		f.KnowHost("other.pub")
+		defer f.KnowHost("host_key.pub")
+		f.on(t).refused("ssh:box", "Host key verification failed")
+	})
+	t.Run("unknown host key", func(t *testing.T) {
+		f.Write("known_hosts", "")
+		defer f.KnowHost("host_key.pub")
+		f.on(t).refused("ssh:box", "Host key verification failed")
+	})
+	t.Run("no key", func(t *testing.T) {
+		f.Write("authorized_keys", "")
+		defer f.Write("authorized_keys", f.public())
+		f.on(t).refused("ssh:box", "Permission denied (publickey)")
+	})
+	t.Run("other version", func(t *testing.T) {
+		_, err := f.on(t).dial("ssh:box", host.Options{ToolVersion: "v9.9.9"})
+		if err == nil || !strings.Contains(err.Error(), "versions differ") || stream.FixOf(err) == "" {
+			t.Errorf("another version: %v", err)
+		}
+	})
+	t.Run("no ssh here", func(t *testing.T) {
+		t.Setenv("ZCBENCH_SSH", "no-such-program -F x")
+		_, err := f.on(t).dial("ssh:box", options())
+		if e := (*host.SpecError)(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), "openssh-client") {
+			t.Errorf("no ssh: %v", err)
+		}
+	})
+	t.Run("bad folder", func(t *testing.T) {
+		t.Setenv("ZCBENCH_AGENT_DIR", "/tmp/$(reboot)")
+		if _, err := f.on(t).dial("ssh:box", options()); err == nil || !strings.Contains(err.Error(), "ZCBENCH_AGENT_DIR") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func (f *far) on(t *testing.T) *far { return &far{f.Server, f.pair, t} }
+
+func (f *far) public() string {
+	b, err := os.ReadFile(filepath.Join(f.Dir, "id.pub"))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// Hosts on which our program cannot be, or run.
+func TestIntegrationSSHHosts(t *testing.T) {
+	bin := t.TempDir()
+	with := func(extra ...string) []string {
+		return append([]string{strings.Replace(path, "PATH=", "PATH="+bin+":", 1)}, extra...)
+	}
+	fake := func(t *testing.T, name, script string) {
+		sshtest.Program(t, bin, name, script)
+		t.Cleanup(func() { os.Remove(filepath.Join(bin, name)) })
+	}
+	f := newFar(t, with()...)
+	t.Run("architecture", func(t *testing.T) {
+		fake(t, "uname", `case $1 in -m) echo vax;; *) exec /bin/uname "$@";; esac`)
+		f.on(t).refused("ssh:box", "Linux/vax")
+	})
+	t.Run("system", func(t *testing.T) {
+		fake(t, "uname", `case $1 in -s) echo FreeBSD;; *) exec /bin/uname "$@";; esac`)
+		f.on(t).refused("ssh:box", "FreeBSD/")
+	})
+	t.Run("kernel", func(t *testing.T) {
+		fake(t, "uname", `case $1 in -r) echo 2.6.32-754.el6;; *) exec /bin/uname "$@";; esac`)
+		f.on(t).refused("ssh:box", "2.6.32-754.el6", "older than")
+	})
+	t.Run("no sha256sum", func(t *testing.T) {
+		fake(t, "sha256sum", "echo sha256sum: not found >&2; exit 127")
+		f.on(t).refused("ssh:box", "copy the program there", "sha256sum: not found")
+	})
+	if len(f.kept()) != 0 {
+		t.Errorf("refused hosts were left %v", f.kept())
+	}
+	f.placed()
+	// Who is not root there gets the agent by sudo -n, if asked.
+	t.Run("sudo", func(t *testing.T) {
+		fake(t, "id", "echo 1000")
+		fake(t, "sudo", `[ "$1 $2" = "-n --" ] || exit 9; shift 2; exec env ZCBENCH_BY=sudo "$@"`)
+		h, err := f.on(t).dial("ssh+sudo:box", options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", h.Info.PID))
+		if err != nil || !strings.Contains(string(env), "ZCBENCH_BY=sudo") {
+			t.Errorf("the agent does not run by sudo: %v", err)
+		}
+	})
+	t.Run("sudo wants a password", func(t *testing.T) {
+		fake(t, "id", "echo 1000")
+		fake(t, "sudo", "echo sudo: a password is required >&2; exit 1")
+		f.on(t).refused("ssh+sudo:box", "a password is required")
+	})
+	t.Run("no sudo", func(t *testing.T) {
+		fake(t, "id", "echo 1000")
+		fake(t, "sudo", "echo sh: 1: exec: sudo: not found >&2; exit 127")
+		f.on(t).refused("ssh+sudo:box", "sudo: not found")
+	})
+	t.Run("root needs no sudo", func(t *testing.T) {
+		fake(t, "sudo", "exit 1")
+		f.on(t).mustDial("ssh+sudo:box")
+	})
+	t.Run("not a shell", func(t *testing.T) {
+		f.Write("authorized_keys", `command="echo this account is for git; exit 1" `+f.public())
+		defer f.Write("authorized_keys", f.public())
+		_, err := f.on(t).dial("ssh:box", options())
+		if err == nil || !strings.Contains(err.Error(), "this account is for git") {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("chatty without end", func(t *testing.T) {
+		f.Write("authorized_keys", `command="yes" `+f.public())
+		defer f.Write("authorized_keys", f.public())
+		_, err := f.on(t).dial("ssh:box", options())
+		if err == nil || !strings.Contains(err.Error(), "login shell printed") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// A login shell that prints before it does what it is told harms nothing.
+func TestIntegrationSSHNoisyShell(t *testing.T) {
+	f := newFar(t)
+	shell := filepath.Join(f.Dir, "shell")
+	sshtest.Program(t, f.Dir, "shell", `printf '{"id":1,"result":{}}\nzcbench-link x ready 0 Linux x86_64 6.1\nWelcome, no newline'; exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"`)
+	os.Chmod(shell, 0o755)
+	f.Write("authorized_keys", fmt.Sprintf("command=%q %s", shell, f.public()))
+	h := f.mustDial("ssh:box")
+	var c wire.Clock
+	if err := h.Call(t.Context(), wire.OpClock, nil, &c); err != nil || c.MonotonicNs == 0 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// Every shell that people log in with gets the commands right.
+func TestIntegrationSSHShells(t *testing.T) {
+	f := newFar(t)
+	seen := map[string]bool{}
+	for _, sh := range []string{"sh", "bash", "dash", "zsh", "fish", "tcsh", "csh", "ksh", "busybox"} {
+		p, err := exec.LookPath(sh)
+		if err != nil {
+			continue
+		}
+		// The same program by the same behaviour is one.
+		if real, err := filepath.EvalSymlinks(p); err == nil && sh != "bash" && !long.Wanted() {
+			if seen[real] {
+				continue
+			}
+			seen[real] = true
+		}
+		if sh == "busybox" {
+			p += " sh"
+		}
+		f.Write("authorized_keys", fmt.Sprintf("command=\"exec %s -c \\\"$SSH_ORIGINAL_COMMAND\\\"\" %s", p, f.public()))
+		os.RemoveAll(f.Home + "/.cache")
+		h, err := f.dial("ssh:box", options())
+		if err != nil {
+			t.Errorf("%s: %v", sh, err)
+			continue
+		}
+		t.Logf("%s works", sh)
+		h.Close()
+	}
+}
+
+// running opens an end on h and lets it wait; the error of the run comes back.
+func running(t *testing.T, h *host.Host, addr string) (port string, ended chan error) {
+	t.Helper()
+	var o wire.Opened
+	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Mode: "tcp", Addr: addr, CPU: -1, MessageBytes: 1 << 16}, &o); err != nil {
+		t.Fatal(err)
+	}
+	ended = make(chan error, 1)
+	go func() { ended <- h.Call(t.Context(), wire.OpRun, wire.Schedule{}, nil) }()
+	time.Sleep(50 * time.Millisecond)
+	return o.Addr, ended
+}
+
+// A link that breaks in whatever way ends both ends, and the near one says so.
+func TestIntegrationSSHLinkLost(t *testing.T) {
+	parent := func(pid int) int {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ppid int
+		_, rest, _ := strings.Cut(string(b), ") ")
+		fmt.Sscan(strings.Fields(rest)[1], &ppid)
+		return ppid
+	}
+	f := newFar(t).placed()
+	o := options()
+	deaf := 12 * time.Second
+	if !long.Wanted() { // that is how long it takes until nothing heard is noticed
+		o.Limits, deaf = host.Limits{Silence: 2 * time.Second, Alive: 200 * time.Millisecond}, 6*time.Second
+	}
+	for _, c := range []struct {
+		name  string
+		sever func(f *far, h *host.Host)
+		want  string
+		limit time.Duration
+	}{
+		{"ssh killed", func(_ *far, h *host.Host) { unix.Kill(h.PID(), unix.SIGKILL) }, "the connection is lost: ssh: signal: killed", 2 * time.Second},
+		{"sshd killed", func(_ *far, h *host.Host) { unix.Kill(parent(h.Info.PID), unix.SIGKILL) }, "the connection is lost: ssh: ", 2 * time.Second},
+		{"agent killed", func(_ *far, h *host.Host) { unix.Kill(h.Info.PID, unix.SIGKILL) }, "the connection is lost: ssh: ", 2 * time.Second},
+		{"link down", func(f *far, _ *host.Host) {
+			if err := f.pair.TG.Netns.Do(func() error { return exec.Command("ip", "link", "set", f.pair.TG.Dev, "down").Run() }); err != nil {
+				t.Fatal(err)
+			}
+		}, "the connection is lost: ", deaf},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := f.on(t)
+			h := f.mustDialWith("ssh:box", o)
+			addr, ended := running(t, h, f.Addr+":0")
+			c.sever(f, h)
+			began := time.Now()
+			select {
+			case err := <-ended:
+				if err == nil || !strings.Contains(err.Error(), "host ssh:box: "+c.want) || stream.FixOf(err) == "" {
+					t.Errorf("the run's call: %v", err)
+				}
+				t.Logf("after %v: %v", time.Since(began).Round(time.Millisecond), err)
+			case <-time.After(c.limit):
+				t.Fatalf("not noticed within %v", c.limit)
+			}
+			for end := began.Add(c.limit); alive(h.Info.PID); time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatalf("the far agent lives %v after", time.Since(began))
+				}
+			}
+			t.Logf("the far agent is gone %v after", time.Since(began).Round(time.Millisecond))
+			f.pair.SUT.Netns.Do(func() error {
+				for end := time.Now().Add(2 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+					l, err := net.Listen("tcp", addr)
+					if err == nil {
+						return l.Close()
+					}
+					if time.Now().After(end) {
+						t.Errorf("the data port is still there: %v", err)
+						return nil
+					}
+				}
+			})
+			if err := h.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+		})
+	}
+}

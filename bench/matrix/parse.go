@@ -1,0 +1,371 @@
+package matrix
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/units"
+	"github.com/zcbench/zcbench/machine/tune"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Limits of an experiment, so that a slip of a finger is told and not planned.
+const (
+	MaxCells        = 10_000
+	MaxRepetitions  = 1_000
+	MaxCombinations = 100_000 // before those that are the same, or excluded, are left out
+	MaxExcludes     = 1_000
+	MaxRuns         = 100_000 // at 10 s each, 12 days
+)
+
+// Defaults of what a file leaves out. The gates are those of docs/statistics.md.
+func defaults() *Spec {
+	p := func(v float64) *float64 { return &v }
+	return &Spec{
+		Plan: Plan{Repetitions: 10, Warmup: true, Seed: 1, Duration: 10 * time.Second, RampUp: time.Second, RampDown: 200 * time.Millisecond},
+		Gates: results.Gates{ThroughputCV: p(.02), CPUCV: p(.03), Drift: p(.02), Frequency: p(.02), TemperatureC: p(10),
+			RetransPerGB: p(10), DropsPerGB: p(10), ForeignCores: p(.05), Copied: p(.01)},
+		Common: Common{SampleInterval: 100 * time.Millisecond, Stall: 10 * time.Second},
+	}
+}
+
+// Parse reads an experiment file. Its errors are *[Error] with line and column;
+// name is what they call the file.
+func Parse(name string, data []byte) (*Spec, error) {
+	s, err := parse(data)
+	if e := (*Error)(nil); errors.As(err, &e) {
+		e.File = name
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.File, s.fileName = string(data), name
+	return s, nil
+}
+
+func parse(data []byte) (*Spec, error) {
+	root, err := parseYAML(data)
+	if err != nil {
+		return nil, err
+	}
+	s := defaults()
+	x := expansion{spec: s}
+	if err := readMap(root, "the experiment", s.fields(&x)); err != nil {
+		return nil, err
+	}
+	if s.Name == "" {
+		return nil, at(root, "the experiment has no name")
+	}
+	if (s.SUT.Host == "") != (s.TG.Host == "") {
+		return nil, at(root, "sut.host and tg.host go together; without both, two network namespaces of this machine are used")
+	}
+	if err := s.checkAdaptive(root); err != nil {
+		return nil, err
+	}
+	if a, err := netip.ParseAddr(s.SUT.Addr); err == nil && a.Is6() != s.IPv6 && s.ipv6At != nil {
+		return nil, at(s.ipv6At, "ipv6 is %v, and sut.addr is %s", s.IPv6, s.SUT.Addr)
+	}
+	if err := x.expand(root); err != nil {
+		return nil, err
+	}
+	return s, s.checkRuns(root)
+}
+
+// checkRuns refuses a plan that nobody could want to its end, before it is made.
+func (s *Spec) checkRuns(root ast.Node) error {
+	blocks := s.Repetitions
+	if s.Warmup {
+		blocks++
+	}
+	if runs := int64(blocks) * int64(len(s.Cells)); runs > MaxRuns {
+		return at(root, "%d cells, %d times each, are %d runs, more than the %d that a plan may have", len(s.Cells), blocks, runs, MaxRuns)
+	}
+	return nil
+}
+
+func (s *Spec) checkAdaptive(root ast.Node) error {
+	if s.Adaptive != nil && s.Adaptive.Min > s.Repetitions {
+		return at(root, "adaptive.min %d is more than the %d repetitions", s.Adaptive.Min, s.Repetitions)
+	}
+	return nil
+}
+
+func (s *Spec) fields(x *expansion) []field {
+	return append([]field{
+		{"name", read(&s.Name, parseFileName)},
+		{"description", read(&s.Description, parseText)},
+		{"sut", func(n ast.Node) error { return readMap(n, "sut", s.SUT.fields(true)) }},
+		{"tg", func(n ast.Node) error { return readMap(n, "tg", s.TG.fields(false)) }},
+		{"ipv6", func(n ast.Node) error { s.ipv6At = n; return read(&s.IPv6, parseBool)(n) }},
+		{"port", read(&s.Port, within(0, 65535))},
+		{"factors", x.factors},
+		{"include", x.include},
+		{"exclude", x.exclude},
+		{"baseline", x.baseline},
+		{"repetitions", read(&s.Repetitions, within(1, MaxRepetitions))},
+		{"adaptive", s.adaptive},
+		{"warmup", read(&s.Warmup, parseBool)},
+		{"warmup_duration", read(&s.WarmupDuration, duration(100*time.Millisecond))},
+		{"duration", read(&s.Duration, duration(100*time.Millisecond))},
+		{"ramp_up", read(&s.RampUp, duration(0))},
+		{"ramp_down", read(&s.RampDown, duration(0))},
+		{"seed", read(&s.Seed, parseSeed)},
+		{"gates", s.gates},
+		{"rcvbuf", read(&s.Common.RcvBuf, bytesWithin(0, math.MaxInt32/2))},
+		{"sndbuf", read(&s.Common.SndBuf, bytesWithin(0, math.MaxInt32/2))},
+		{"pace", read(&s.Common.PaceBitsPS, parsePace)},
+		{"probe_sample", read(&s.Common.ProbeSample, results.ParseProbeSample)},
+		{"sample_interval", read(&s.Common.SampleInterval, duration(20*time.Millisecond))},
+		{"stall", read(&s.Common.Stall, duration(100*time.Millisecond))},
+	}, s.Power.fields()...)
+}
+
+func (e *End) fields(sut bool) []field {
+	out := []field{
+		{"host", read(&e.Host, parseText)},
+		{"dev", read(&e.Dev, parseDev)},
+		{"cpu", func(n ast.Node) error { e.CPU = new(int); return read(e.CPU, within(-1, 65535))(n) }},
+		{"layouts", e.layouts},
+		{"settings", func(n ast.Node) error { return readMap(n, "settings", e.Settings.fields()) }},
+	}
+	if sut {
+		out = append(out, field{"addr", read(&e.Addr, parseAddr)},
+			field{"queue", func(n ast.Node) error { e.Queue = new(int); return read(e.Queue, within(0, 65535))(n) }},
+			field{"area", read(&e.Area, parseArea)},
+			field{"area_bytes", read(&e.AreaBytes, bytesWithin(4096, stream.MaxAreaBytes))})
+	}
+	return out
+}
+
+func (e *End) layouts(n ast.Node) error {
+	e.Layouts = map[string]Layout{}
+	pairs, err := mapping(n, "layouts")
+	if err != nil {
+		return err
+	}
+	for _, p := range pairs {
+		if p.key != "1cpu" && p.key != "2cpu" {
+			return at(p.node, "unknown layout %q: there are 1cpu and 2cpu", p.key)
+		}
+		l := Layout{-1, -1}
+		err := readMap(p.value, "layout "+p.key, []field{{"app", read(&l.App, within(0, 65535))}, {"irq", read(&l.IRQ, within(0, 65535))}})
+		switch {
+		case err != nil:
+			return err
+		case l.App < 0 || l.IRQ < 0:
+			return at(p.value, "layout %s needs both app and irq", p.key)
+		case (l.App == l.IRQ) != (p.key == "1cpu"):
+			return at(p.value, "layout %s has app on CPU %d and irq on CPU %d", p.key, l.App, l.IRQ)
+		}
+		e.Layouts[p.key] = l
+	}
+	return nil
+}
+
+func (s *Settings) fields() []field {
+	return []field{
+		{"rx_ring", read(&s.RXRing, within(1, 1<<20))},
+		{"tx_ring", read(&s.TXRing, within(1, 1<<20))},
+		{"hugepages", read(&s.HugePages, within(1, 1<<24))},
+		{"governor", read(&s.Governor, parseGovernor)},
+		{"sysctl", s.sysctls},
+	}
+}
+
+// sysctls are those of the list that package tune keeps: whoever runs a file is often
+// not who wrote it, and runs it as root.
+func (s *Settings) sysctls(n ast.Node) error {
+	s.Sysctl = map[string]string{}
+	pairs, err := mapping(n, "sysctl")
+	if err != nil {
+		return err
+	}
+	for _, p := range pairs {
+		if err := tune.CheckSysctl(p.key); err != nil {
+			return at(p.node, "%v", refusal(err))
+		}
+		v, err := scalar(p.value)
+		if err != nil {
+			return err
+		}
+		if err := tune.CheckSetting("sysctl "+p.key, v); err != nil {
+			return at(p.value, "%v", err)
+		}
+		s.Sysctl[p.key] = v
+	}
+	return nil
+}
+
+// refusal is an error with what to do about it, if it says so.
+func refusal(err error) string {
+	if fix := stream.FixOf(err); fix != "" {
+		return err.Error() + "; " + fix
+	}
+	return err.Error()
+}
+
+func (s *Spec) adaptive(n ast.Node) error {
+	s.Adaptive = &Adaptive{Min: 6}
+	err := readMap(n, "adaptive", []field{
+		{"min", read(&s.Adaptive.Min, within(1, MaxRepetitions))},
+		{"interval", read(&s.Adaptive.Interval, parseFraction)},
+	})
+	switch {
+	case err != nil:
+		return err
+	case s.Adaptive.Interval <= 0:
+		return at(n, "adaptive needs interval, such as 1%%: how far its interval may be from the median for a cell to be done")
+	case s.Adaptive.Min < 6:
+		return at(n, "adaptive.min %d: fewer than 6 runs give no interval", s.Adaptive.Min)
+	}
+	return nil
+}
+
+// gates: a limit, or off.
+func (s *Spec) gates(n ast.Node) error {
+	g := &s.Gates
+	limit := func(to **float64, parse func(string) (float64, error)) func(ast.Node) error {
+		return func(n ast.Node) error {
+			if text, err := scalar(n); err == nil && (text == "off" || text == "false") {
+				*to = nil
+				return nil
+			}
+			v := 0.0
+			*to = &v
+			return read(&v, parse)(n)
+		}
+	}
+	return readMap(n, "gates", []field{
+		{"throughput_cv", limit(&g.ThroughputCV, parseFraction)},
+		{"cpu_cv", limit(&g.CPUCV, parseFraction)},
+		{"drift", limit(&g.Drift, parseFraction)},
+		{"frequency", limit(&g.Frequency, parseFraction)},
+		{"temperature_c", limit(&g.TemperatureC, parseNumber)},
+		{"retrans_per_gb", limit(&g.RetransPerGB, parseNumber)},
+		{"drops_per_gb", limit(&g.DropsPerGB, parseNumber)},
+		{"coverage", limit(&g.Coverage, parseFraction)},
+		{"foreign_cores", limit(&g.ForeignCores, parseNumber)},
+		{"copied", limit(&g.Copied, parseFraction)},
+	})
+}
+
+func parseText(s string) (string, error) {
+	if s == "" {
+		return "", errors.New("empty")
+	}
+	return s, nil
+}
+
+func parseAddr(s string) (string, error) {
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		return "", fmt.Errorf("%q is not an IP address", s)
+	}
+	return a.Unmap().String(), nil
+}
+
+// parseFileName reads a word that becomes the name of a folder, in out/: it must not
+// lead elsewhere, be hidden, or look like a flag.
+func parseFileName(s string) (string, error) {
+	const most = 100
+	if s == "" || len(s) > most || strings.ContainsAny(s, "/\\") || strings.ContainsFunc(s, unicode.IsSpace) || strings.ContainsAny(s[:1], ".-~") {
+		return "", fmt.Errorf("%.*q is not a name: one word of at most %d bytes without slashes, and no dot, - or ~ in front", most, s, most)
+	}
+	return s, nil
+}
+
+// parseDev reads the name of an interface (dev_valid_name of net/core/dev.c).
+func parseDev(s string) (string, error) {
+	if s == "" || len(s) > 15 || s == "." || s == ".." || strings.ContainsAny(s, "/:") || strings.ContainsFunc(s, unicode.IsSpace) {
+		return "", fmt.Errorf("%.40q is not the name of an interface", s)
+	}
+	return s, nil
+}
+
+func parseGovernor(s string) (string, error) {
+	return s, tune.CheckSetting("governor 0", s)
+}
+
+func parseArea(s string) (string, error) {
+	for _, k := range stream.AreaKinds {
+		if s == k {
+			return s, nil
+		}
+	}
+	return "", fmt.Errorf("%q is not one of %s", s, strings.Join(stream.AreaKinds, ", "))
+}
+
+func within(lo, hi int) func(string) (int, error) {
+	return func(s string) (int, error) { return parseInt(s, lo, hi) }
+}
+
+func bytesWithin(lo, hi int) func(string) (int, error) {
+	return func(s string) (int, error) { return parseBytes(s, lo, hi) }
+}
+
+func parseSeed(s string) (uint64, error) {
+	v, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a whole number from 0", s)
+	}
+	return v, nil
+}
+
+func parsePace(s string) (uint64, error) {
+	r, err := units.ParseBitRate(s)
+	if err == nil && r != 0 && r < 1e6 {
+		err = fmt.Errorf("%s is less than 1M bit/s", s)
+	}
+	return uint64(r), err
+}
+
+const mostDuration = 24 * time.Hour
+
+func duration(least time.Duration) func(string) (time.Duration, error) {
+	return durationWithin(least, mostDuration)
+}
+
+func durationWithin(least, most time.Duration) func(string) (time.Duration, error) {
+	return func(s string) (time.Duration, error) {
+		d, err := time.ParseDuration(s)
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("%q is not a duration such as 100s or 800ms", s)
+		case d < least || d > most:
+			return 0, fmt.Errorf("%v is outside %v..%v", d, least, most)
+		}
+		return d, nil
+	}
+}
+
+// parseFraction reads 2% or 0.02.
+func parseFraction(s string) (float64, error) {
+	number, percent := strings.CutSuffix(s, "%")
+	v, err := parseNumber(strings.TrimSpace(number))
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a share such as 2%% or 0.02", s)
+	}
+	if percent {
+		v /= 100
+	}
+	if v > 1 {
+		return 0, fmt.Errorf("%s is more than 100 %%", s)
+	}
+	return v, nil
+}
+
+func parseNumber(s string) (float64, error) {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+		return 0, fmt.Errorf("%q is not a number from 0", s)
+	}
+	return v, nil
+}

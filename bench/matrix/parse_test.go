@@ -1,0 +1,296 @@
+package matrix
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/results"
+)
+
+func mustParse(t *testing.T, text string) *Spec {
+	t.Helper()
+	s, err := Parse("x.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func ids(s *Spec) []string {
+	var out []string
+	for _, c := range s.Cells {
+		out = append(out, c.ID)
+	}
+	return out
+}
+
+// The reference experiment has no fewer and no other cells than the slides.
+func TestBattle(t *testing.T) {
+	s := mustParse(t, file(t, "battle-of-the-zcs"))
+	if len(s.Cells) != 3*2*2*2*2*2 || s.Duration != 100*time.Second || s.Repetitions != 6 || s.SUT.AreaBytes != 64<<20 || *s.SUT.Queue != 0 {
+		t.Errorf("%d cells, %+v", len(s.Cells), s.Plan)
+	}
+	for _, c := range s.Cells {
+		if c.MTU != 4148 || c.MessageBytes != 64<<20 || !*c.GRO {
+			t.Errorf("%+v", c)
+		}
+		for _, b := range []int{c.BigTCPBytes, c.TGBigTCPBytes} {
+			if b != 65536 && b != 131072 {
+				t.Errorf("%s: packets of %d bytes", c.ID, b)
+			}
+		}
+	}
+	for _, e := range []End{s.SUT, s.TG} {
+		if e.Settings.RXRing != 4096 || e.Settings.TXRing != 4096 || e.Settings.Sysctl["net.ipv4.tcp_rmem"] != "4096 87380 536870912" ||
+			e.Settings.Sysctl["net.core.rmem_max"] != "536870912" || e.Layouts["1cpu"] != (Layout{0, 0}) {
+			t.Errorf("%+v", e)
+		}
+	}
+	if s.Base == nil || s.Base.RX != "tcp" {
+		t.Errorf("baseline %v", s.Base)
+	}
+}
+
+func file(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", "experiments", name+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestProbeSample(t *testing.T) {
+	if s := mustParse(t, "name: x\nfactors: {rx: tcp, tx: tcp}\nprobe_sample: 4\n"); s.Common.ProbeSample != 4 {
+		t.Errorf("one packet in %d", s.Common.ProbeSample)
+	}
+}
+
+func TestDocumentedSweep(t *testing.T) {
+	if s := mustParse(t, file(t, "../docs/devmem-sweep")); len(s.Cells) != 10 || s.Base == nil || s.Base.TokenBatch != 1 {
+		t.Errorf("%d cells, baseline %+v", len(s.Cells), s.Base)
+	}
+}
+
+func TestShippedExperiments(t *testing.T) {
+	if s := mustParse(t, file(t, "quick")); len(s.Cells) != 6 || s.SUT.Host != "" || s.Gates.ThroughputCV != nil || s.Gates.Copied == nil {
+		t.Errorf("quick: %+v", s)
+	}
+	if s := mustParse(t, file(t, "lab")); len(s.Cells) != 6*6+1 {
+		t.Errorf("lab: %d cells", len(s.Cells))
+	}
+	for _, name := range []string{"probe-cost", "probe-cost-lab"} {
+		if s := mustParse(t, file(t, name)); len(s.Cells) != 3 || s.Base == nil || s.Base.Probe != "" || s.Repetitions < 10 {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
+func TestExpand(t *testing.T) {
+	s := mustParse(t, `
+name: x
+factors:
+  rx: [tcp, zcrx]
+  tx: tcp
+  rx_buf_len: [4096, 32K]
+  mtu: [1500, 9000]
+exclude:
+  - {rx: zcrx, mtu: 1500}
+include:
+  - {rx: uring, tx: [tcp, uring], mtu: 1500}
+`)
+	want := []string{"tcp/tcp mtu=1500", "tcp/tcp mtu=9000", "zcrx/tcp rx_buf_len=4Ki mtu=9000", "zcrx/tcp rx_buf_len=32Ki mtu=9000",
+		"uring/tcp mtu=1500", "uring/uring mtu=1500"}
+	if d := cmp.Diff(want, ids(s)); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	if s.Folded != 2 { // rx_buf_len does not concern tcp
+		t.Errorf("%d folded", s.Folded)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	const ok = "name: x\nfactors: {rx: tcp, tx: tcp}\n"
+	for _, x := range []struct{ text, want string }{
+		{"", "x.yaml:1:1: the file is empty"},
+		{"name: x\n", "neither factors nor include"},
+		{"factors: {rx: tcp, tx: tcp}", "no name"},
+		{"- a\n", "x.yaml:1:1: the experiment must be a mapping"},
+		{ok + "repetition: 6\n", `x.yaml:3:1: unknown key "repetition" in the experiment; it has name, `},
+		{ok + "repetitions: six\n", `x.yaml:3:14: "six" is not a whole number`},
+		{ok + "probe_sample: 12\n", `x.yaml:3:15: "12" is not a power of two, 1 to 1024`},
+		{ok + "repetitions: 0\n", "x.yaml:3:14: 0 is outside 1..1000"},
+		{ok + "duration: 10\n", `x.yaml:3:11: "10" is not a duration`},
+		{ok + "duration: 1ms\n", "x.yaml:3:11: 1ms is outside 100ms"},
+		{ok + "name: y\n", "x.yaml:3:1: "},
+		{ok + "---\nname: y\n", "second document"},
+		{ok + "gates: {cv: 2%}\n", `x.yaml:3:9: unknown key "cv" in gates`},
+		{ok + "gates: {throughput_cv: much}\n", `x.yaml:3:24: "much" is not a share`},
+		{ok + "adaptive: {interval: 1%, min: 5}\n", "fewer than 6 runs give no interval"},
+		{ok + "adaptive: {interval: 1%, min: 50}\n", "more than the 10 repetitions"},
+		{ok + "adaptive: {min: 6}\n", "adaptive needs interval"},
+		{ok + "exclude: {rx: zcrx}\n", "x.yaml:3:10: this exclude matches no cell"},
+		{ok + "exclude: {rx: tcp}\n", "every cell is excluded"},
+		{ok + "baseline: {rx: uring}\n", "baseline matches 0 cells"},
+		{ok + "sut: {host: local}\n", "go together"},
+		{ok + "tg: {queue: 1}\n", `unknown key "queue" in tg`},
+		{ok + "sut: {layouts: {3cpu: {app: 1, irq: 1}}}\n", `unknown layout "3cpu"`},
+		{ok + "sut: {layouts: {1cpu: {app: 1, irq: 2}}}\n", "app on CPU 1 and irq on CPU 2"},
+		{ok + "sut: {layouts: {1cpu: {app: 1}}}\n", "needs both"},
+		{ok + "sut: {host: local, addr: nonsense}\ntg: {host: local}\n", `x.yaml:3:26: "nonsense" is not an IP address`},
+		{ok + "ipv6: true\nsut: {host: local, addr: 127.0.0.1}\ntg: {host: local}\n", "x.yaml:3:7: ipv6 is true, and sut.addr is 127.0.0.1"},
+		{ok + "sut: {host: local, addr: \"::1\"}\nipv6: false\ntg: {host: local}\n", "x.yaml:4:7: ipv6 is false, and sut.addr is ::1"},
+		{ok + "sut: &a {dev: x}\ntg: *a\n", "anchor"},
+		{"name: x\nfactors: {rx: nosuch, tx: tcp}\n", `x.yaml:2:15: rx: unknown rx mode "nosuch"`},
+		{"name: x\nfactors: {rx: tcp, tx: tcp, color: red}\n", `x.yaml:2:29: unknown factor "color"; the factors are rx, tx, gro`},
+		{"name: x\nfactors: {rx: [tcp, tcp], tx: tcp}\n", `x.yaml:2:21: rx: "tcp" twice`},
+		{"name: x\nfactors: {rx: [], tx: tcp}\n", "rx has no value"},
+		{"name: x\nfactors: {rx: tcp}\n", "no tx"},
+		{"name: x\nfactors: {rx: tcp, tx: tcp, mtu: 100}\n", "x.yaml:2:34: mtu: 100 is outside 1280..65535"},
+		{"name: x\nfactors: {rx: tcp, tx: tcp, gro: maybe}\n", "not true or false"},
+		{"name: x\nfactors: {rx: tcp, tx: tcp, big_tcp: 1M}\n", "outside 65537..524280"},
+		{"name: x\nfactors:\n  rx: tcp\n tx: tcp\n", "x.yaml:"},
+		{"name: [x\n", "not YAML"},
+		{"name: x\nfactors: {rx: {a: b}, tx: tcp}\n", "a mapping"},
+	} {
+		_, err := Parse("x.yaml", []byte(x.text))
+		e := (*Error)(nil)
+		if err == nil || !errors.As(err, &e) || !strings.Contains(err.Error(), x.want) || e.Line < 1 || e.Column < 1 {
+			t.Errorf("%q:\n%v\nwant %s", x.text, err, x.want)
+		}
+	}
+}
+
+func TestTooManyCells(t *testing.T) {
+	var mtus, batches []string
+	for i := range 200 {
+		mtus = append(mtus, fmt.Sprint(1500+i))
+		batches = append(batches, fmt.Sprint(1+i))
+	}
+	_, err := Parse("x", fmt.Appendf(nil, "name: x\nfactors: {rx: devmem, tx: tcp, mtu: [%s], token_batch: [%s]}\n", strings.Join(mtus, ","), strings.Join(batches, ",")))
+	if err == nil || !strings.Contains(err.Error(), "more than 10000 cells") {
+		t.Error(err)
+	}
+}
+
+func TestHash(t *testing.T) {
+	const text = "name: x\nfactors: {rx: [tcp, uring], tx: tcp}\nsut: {settings: {sysctl: {net.core.a: 1, net.core.b: 2, net.core.c: 3}}}\n"
+	one := mustParse(t, text).Hash()
+	if again := mustParse(t, "# a comment\n\n"+text).Hash(); again != one {
+		t.Error("a comment changes the plan")
+	}
+	for _, more := range []string{"seed: 2\n", "duration: 11s\n", "gates: {drift: off}\n", "tg: {dev: eth1}\n"} {
+		if mustParse(t, text+more).Hash() == one {
+			t.Errorf("%q does not change the plan", more)
+		}
+	}
+}
+
+// Every factor of results has an entry here that sets it, and nothing else.
+func TestFactorsComplete(t *testing.T) {
+	sample := map[string]string{"gro": "true", "hw_gro": "false", "big_tcp": "128K", "tg_big_tcp": "off", "cpu_layout": "1cpu", "rx_buf_len": "8K", "mtu": "9000",
+		"message": "64M", "read": "1M", "token_batch": "512", "touch": "read", "congestion": "dctcp", "control": "wrong-queue", "probe": "zc+latency"}
+	for _, rf := range results.Factors {
+		f := lookupFactor(rf.Name)
+		if f == nil {
+			t.Errorf("%s is no factor of an experiment", rf.Name)
+			continue
+		}
+		c := results.Cell{RX: "devmem"}
+		before := rf.Value(&c)
+		if err := f.set(&c, sample[rf.Name]); err != nil || rf.Value(&c) == before {
+			t.Errorf("%s: %v, value %s", rf.Name, err, rf.Value(&c))
+		}
+		for _, other := range results.Factors {
+			if zero := (results.Cell{}); other.Name != rf.Name && other.Value(&c) != other.Value(&zero) {
+				t.Errorf("%s sets %s", rf.Name, other.Name)
+			}
+		}
+	}
+	if len(Factors) != len(results.Factors)+2 {
+		t.Errorf("%d factors, results knows %d and the modes", len(Factors), len(results.Factors))
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, name := range []string{"battle-of-the-zcs", "quick", "lab", "probe-cost", "probe-cost-lab"} {
+		b, err := os.ReadFile(filepath.Join("..", "..", "experiments", name+".yaml"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add([]byte("name: x\nfactors: {rx: tcp, tx: tcp}\nexclude: [{rx: tcp}]\n? a\n"))
+	for _, s := range []string{strings.Repeat("[", 2000), strings.Repeat("{a: ", 500), strings.Repeat("- ", 500), stairs(100, "a:"), "\ufeffname: x\n", "a: &a [*a]\n",
+		"name: ..\n", "!!map {}", "? ? ?", "name: x\nsut: {settings: {sysctl: {kernel.core_pattern: '|/x'}}}\n", keys(200),
+		plain + "power: [auto, sut:rapl, 'command=touch /x?name=a', redfish=https://evil, ipmi?device=/dev/watchdog]\npower_idle: 1s\n",
+		plain + "power: nvml?helper=/x\npower_interval: 20ms\npower_guard: 0s\n", plain + "power: {a: b}\n"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := frugally(t, "a text", data)
+		if err != nil {
+			if e := (*Error)(nil); !errors.As(err, &e) || e.Line < 1 || e.Column < 1 {
+				t.Fatalf("an error without a place: %v", err)
+			}
+			return
+		}
+		if n := s.Name; strings.ContainsAny(n, "/\x00\n\x1b") || n == "." || n == ".." || filepath.Join("out", n) != "out/"+n {
+			t.Fatalf("name %q", n)
+		}
+		if s.Untrusted() == nil {
+			for _, p := range s.Power.Sources {
+				o := p.Spec.Options
+				if !slices.Contains([]string{"", "rapl", "ipmi", "nvml", "hwmon"}, p.Spec.Name) || o.Get("root")+o.Get("device")+o.Get("helper") != "" {
+					t.Fatalf("power source %q is taken for harmless", p.Text)
+				}
+			}
+		}
+		for _, e := range []End{s.SUT, s.TG} {
+			for name, value := range e.Settings.Sysctl {
+				if !strings.HasPrefix(name, "net.") && !strings.HasPrefix(name, "vm.") || strings.ContainsAny(value, "|/\n") {
+					t.Fatalf("sysctl %q: %q", name, value)
+				}
+			}
+		}
+		if len(s.Cells) == 0 || len(s.Cells) > MaxCells || len(s.Cells)*(s.Repetitions) > MaxRuns || s.Repetitions < 1 || s.Name == "" {
+			t.Fatalf("%+v", s)
+		}
+		seen := map[string]bool{}
+		for _, c := range s.Cells {
+			if seen[c.ID] {
+				t.Fatalf("cell %q twice", c.ID)
+			}
+			seen[c.ID] = true
+		}
+		if again, err := Parse("y", data); err != nil || again.Hash() != s.Hash() {
+			t.Fatalf("one text, two plans (%v)", err)
+		}
+	})
+}
+
+// Probes given from outside are part of the plan, and of the baseline.
+func TestSetProbe(t *testing.T) {
+	const text = "name: x\nfactors: {rx: [tcp, uring], tx: tcp%s}\nbaseline: {rx: tcp}\n"
+	s := mustParse(t, fmt.Sprintf(text, ""))
+	without := s.Hash()
+	if err := s.SetProbe("latency"); err != nil {
+		t.Fatal(err)
+	}
+	if s.Cells[0].Probe != "latency" || s.Cells[1].Probe != "latency" || s.Base.Key() != s.Cells[0].Key() {
+		t.Errorf("cells %+v, baseline %+v", s.Cells, s.Base)
+	}
+	if s.Hash() == without {
+		t.Error("probes do not change the plan")
+	}
+	if s := mustParse(t, "name: x\nfactors: {rx: tcp, tx: tcp, probe: [none, zc]}\n"); s.SetProbe("latency") == nil {
+		t.Error("cells that differ in their probes are made one")
+	}
+}

@@ -1,0 +1,281 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Version is the protocol's version. Both ends must have the same, and the same
+// tool version: results of unequal builds are not comparable.
+const Version = 1
+
+// Op names a request.
+type Op string
+
+// The requests, with their parameters and results.
+const (
+	OpHello   Op = "hello"   // Hello -> HelloResult; must come first
+	OpAlive   Op = "alive"   // nothing -> nothing; answered also while another request is worked on
+	OpClock   Op = "clock"   // nothing -> Clock
+	OpModes   Op = "modes"   // ModesParams, or nothing -> []ModeSupport
+	OpCheck   Op = "check"   // nothing -> []Check
+	OpLadders Op = "ladders" // ModesParams -> []Ladder
+	OpAddrs   Op = "addrs"   // nothing -> []Interface
+	OpRoute   Op = "route"   // RouteParams -> Route
+	OpSet     Op = "set"     // Settings -> SetResult; instead of those before, which are restored
+	OpFinish  Op = "finish"  // nothing -> []string; restores what dead processes left, and says so
+	OpRestore Op = "restore" // RestoreParams -> []lease.Report; as OpFinish, for people who ask
+	OpOpen    Op = "open"    // EndSpec -> Opened; prepares one end of a flow
+	OpRun     Op = "run"     // Schedule -> EndResult; answered when the flow has ended
+	OpAbort   Op = "abort"   // nothing -> nothing; ends the flow, OpRun is still answered
+	OpClose   Op = "close"   // nothing -> nothing; frees the end
+)
+
+// Request is one line from the controller.
+type Request struct {
+	ID     int             `json:"id"`
+	Op     Op              `json:"op"`
+	Params json.RawMessage `json:"params,omitempty"`
+}
+
+// Decode reads the parameters strictly into v.
+func (r Request) Decode(v any) error {
+	if len(r.Params) == 0 {
+		return fmt.Errorf("%s: parameters missing", r.Op)
+	}
+	if err := decodeObject(r.Params, v); err != nil {
+		return fmt.Errorf("%s: %w", r.Op, err)
+	}
+	return nil
+}
+
+// Ending is the ID of an answer to no request: the agent, whose input has ended,
+// is still taking back what it has set. It comes every EndingEvery.
+const (
+	Ending      = 0
+	EndingEvery = time.Second
+)
+
+// Response is one line from the agent.
+type Response struct {
+	ID     int             `json:"id"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *Error          `json:"error,omitempty"`
+}
+
+// Decode reads the result strictly into what v points to, cleans and checks it: see
+// [Checker]. What does not pass leaves v as it was, and is a [NonsenseError].
+func (r Response) Decode(v any) error {
+	got := reflect.New(reflect.TypeOf(v).Elem())
+	if err := checkItems(r.Result); err != nil {
+		return &NonsenseError{Err: err}
+	}
+	if err := decodeStrict(r.Result, got.Interface()); err != nil {
+		return &NonsenseError{Err: err}
+	}
+	if err := vet(got.Elem()); err != nil {
+		return &NonsenseError{Err: err}
+	}
+	reflect.ValueOf(v).Elem().Set(got.Elem())
+	return nil
+}
+
+// Vet cleans and checks the answer itself, with its error; not yet its result.
+func (r *Response) Vet() error {
+	if err := vet(reflect.ValueOf(r).Elem()); err != nil {
+		return &NonsenseError{Err: err}
+	}
+	return nil
+}
+
+// Error is a request that failed.
+type Error struct {
+	Message string          `json:"message"`
+	How     string          `json:"fix,omitempty"`
+	Verdict results.Verdict `json:"verdict"` // failed, or unsupported
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Fix says what the user can do about it.
+func (e *Error) Fix() string { return e.How }
+
+// Hello opens the conversation.
+type Hello struct {
+	Version     int    `json:"version"`
+	ToolVersion string `json:"tool_version"`
+	// Session and Command are what others are told who want what the agent has
+	// leased: the session, and the controller's command line, without what may be
+	// secret.
+	Session string `json:"session,omitempty"`
+	Command string `json:"command,omitempty"`
+	// SilenceNs: a controller that says nothing for so long is lost, nanoseconds;
+	// 0: only the end of input tells.
+	SilenceNs int64 `json:"silence_ns,omitempty"`
+}
+
+// HelloResult is who the agent is.
+type HelloResult struct {
+	Version     int         `json:"version"`
+	ToolVersion string      `json:"tool_version"`
+	PID         int         `json:"pid"`
+	NetNS       string      `json:"netns"` // "dev:inode" of its network namespace
+	OnlineCPUs  []int       `json:"online_cpus"`
+	Env         results.Env `json:"env"`
+}
+
+// Clock is the agent's CLOCK_MONOTONIC, nanoseconds.
+type Clock struct {
+	MonotonicNs int64 `json:"monotonic_ns"`
+}
+
+// ModesParams says what the modes are to run on.
+type ModesParams struct {
+	Dev string `json:"dev,omitempty"` // interface; "": only what does not depend on one
+}
+
+// ModeSupport is whether one mode can run on the agent's host.
+type ModeSupport struct {
+	Role      stream.Role `json:"role"`
+	Name      string      `json:"name"`
+	Summary   string      `json:"summary"`
+	Supported bool        `json:"supported"`
+	Reason    string      `json:"reason,omitempty"`
+	Fix       string      `json:"fix,omitempty"`
+}
+
+// Check is one thing that the doctor looked at.
+type Check struct {
+	Name    string `json:"name"`
+	Status  string `json:"status"` // "ok", "warn", "lacking"
+	Found   string `json:"found"`
+	Needed  string `json:"needed,omitempty"`
+	Errno   string `json:"errno,omitempty"`   // what the kernel answered, such as EOPNOTSUPP
+	Fix     string `json:"fix,omitempty"`     // in words
+	Command string `json:"command,omitempty"` // the fix as a command, where one does it
+}
+
+// Ladder is what one mode needs, rung by rung, and whether it can run.
+type Ladder struct {
+	ModeSupport
+	Rungs      []Check  `json:"rungs"`
+	Impossible []string `json:"impossible,omitempty"` // combinations that this NIC cannot do
+}
+
+// Interface is a network interface of the agent's namespace.
+type Interface struct {
+	Name     string   `json:"name"`
+	Up       bool     `json:"up"`
+	Loopback bool     `json:"loopback"`
+	MTU      int      `json:"mtu"`
+	Addrs    []string `json:"addrs"`               // without prefix length, IPv4 first
+	NearCPUs []int    `json:"near_cpus,omitempty"` // online CPUs of its NUMA node, one of each core
+	Driver   string   `json:"driver,omitempty"`
+	Firmware string   `json:"firmware,omitempty"`
+}
+
+// RouteParams asks how a peer is reached.
+type RouteParams struct {
+	Addr string `json:"addr"`
+}
+
+// Route is how packets to a peer leave.
+type Route struct {
+	Dev string `json:"dev"`
+}
+
+// EndSpec is one end of a flow.
+type EndSpec struct {
+	Role         stream.Role   `json:"role"`
+	Mode         string        `json:"mode"`
+	Addr         string        `json:"addr"` // RX: where to listen; TX: the receiver's data port
+	Dev          string        `json:"dev,omitempty"`
+	Cookie       stream.Cookie `json:"cookie"`
+	MessageBytes int           `json:"message_bytes"`
+	ReadBytes    int           `json:"read_bytes,omitempty"`
+	Touch        stream.Touch  `json:"touch,omitempty"`
+	RcvBuf       int           `json:"rcvbuf,omitempty"`
+	SndBuf       int           `json:"sndbuf,omitempty"`
+	Congestion   string        `json:"congestion,omitempty"`
+	PaceBitsPS   uint64        `json:"pace_bits_ps,omitempty"`
+	// NIC is for receive modes that take a queue over; its Dev is empty: the
+	// interface is Dev above.
+	NIC stream.NICQueue `json:"nic,omitzero"`
+	// UringEngine is for modes that use io_uring; "" is the default engine.
+	UringEngine string `json:"uring_engine,omitempty"`
+	// GatherNs is the gather time of receivers that use io_uring; nil is the
+	// default.
+	GatherNs *int64 `json:"gather_ns,omitempty"`
+
+	CPU int `json:"cpu"` // of the data-path thread; -1: not pinned
+	// SoftirqCPU is where the receive softirq of Dev (of loopback, where that is
+	// empty) is put and must run; nil leaves it as found.
+	SoftirqCPU  *int  `json:"softirq_cpu,omitempty"`
+	MeasureCPUs []int `json:"measure_cpus,omitempty"` // whose time is this end's; empty: all
+	SampleMs    int   `json:"sample_ms,omitempty"`    // interval of the time series; 0: none
+
+	// Probes are eBPF probes to run with the flow: "latency" (RX only),
+	// "syscalls", "zc".
+	Probes []string `json:"probes,omitempty"`
+	// ProbeSample: the latency probe looks at one packet in so many, a power of two
+	// of at most 1024; 0: [results.DefaultProbeSample].
+	ProbeSample int `json:"probe_sample,omitempty"`
+}
+
+// Opened is an end that is ready.
+type Opened struct {
+	Addr string `json:"addr,omitempty"` // RX: the data port
+}
+
+// Schedule is when things happen, on the agent's CLOCK_MONOTONIC in
+// nanoseconds. 0 leaves an event to the flow: it starts at once, is measured
+// from its first to its last byte, and stops after Duration.
+type Schedule struct {
+	StartNs int64 `json:"start_ns,omitempty"` // the sender connects
+	FromNs  int64 `json:"from_ns,omitempty"`  // the steady window begins
+	ToNs    int64 `json:"to_ns,omitempty"`    // and ends
+	StopNs  int64 `json:"stop_ns,omitempty"`  // the sender stops
+
+	// StopBytes, unless 0, bounds the flow by its payload: the sender stops when the
+	// kernel has taken so much from it, and a flow that has not brought it by StopNs
+	// has failed. Such a flow has no FromNs and ToNs.
+	StopBytes uint64 `json:"stop_bytes,omitempty"`
+
+	DurationNs    int64 `json:"duration_ns,omitempty"`     // wish of an end without StopNs
+	PeerWaitNs    int64 `json:"peer_wait_ns,omitempty"`    // how long to wait for the other end; 0: for ever
+	StallNs       int64 `json:"stall_ns,omitempty"`        // no byte for so long fails the run; 0: 10 s
+	GraceNs       int64 `json:"grace_ns,omitempty"`        // after the stop, how long the end of flow may take; 0: 10 s
+	MaxCopiedFrac Frac  `json:"max_copied_frac,omitempty"` // of a zero-copy run; nil: 0.01
+}
+
+// Frac is a fraction that may be absent.
+type Frac = *float64
+
+// EndResult is what one end did.
+type EndResult struct {
+	Verdict results.Verdict `json:"verdict"`
+	Reason  string          `json:"reason,omitempty"`
+	Fix     string          `json:"fix,omitempty"`
+	// BlamesPeer: the reason only says that the other end broke off, or that the
+	// run was called off.
+	BlamesPeer bool `json:"blames_peer,omitempty"`
+
+	Host      results.Host    `json:"host"`
+	Total     stream.Counters `json:"total"`                // the whole flow
+	Window    stream.Counters `json:"window"`               // the steady window; only Bytes, Calls and what else grows
+	PeerBytes *uint64         `json:"peer_bytes,omitempty"` // TX: what the receiver says it got
+	Linear    bool            `json:"linear,omitempty"`     // linear bytes are counted, see stream.Evidence
+	FlowNs    int64           `json:"flow_ns"`              // from the open flow to its end
+	FromNs    int64           `json:"from_ns"`              // when the window's figures were really read
+	ToNs      int64           `json:"to_ns"`
+	Strangers uint64          `json:"strangers"`   // RX: connections that were not the flow
+	ProcUserS float64         `json:"proc_user_s"` // CPU time of the process over the flow, seconds
+	ProcSysS  float64         `json:"proc_sys_s"`
+	Warnings  []string        `json:"warnings,omitempty"`
+	Flags     []string        `json:"flags,omitempty"`
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/internal/version"
+	"golang.org/x/sys/unix"
+)
+
+// report is the whole result, as --json prints it.
+type report struct {
+	Kernel      string    `json:"kernel"`
+	Against     string    `json:"against"`
+	Zcbench     string    `json:"zcbench"`
+	MTU         int       `json:"mtu"`
+	DurationS   float64   `json:"duration_s"`
+	SenderCPU   int       `json:"sender_cpu"`
+	ReceiverCPU int       `json:"receiver_cpu"`
+	Congestion  string    `json:"congestion"`
+	Nice        int       `json:"nice"`
+	Buffers     string    `json:"socket_buffers"`
+	Load        [2]string `json:"loadavg"` // before and after: other load widens the intervals
+	Comparisons []summary `json:"comparisons"`
+}
+
+func newReport(o *options) *report {
+	t := o.tools
+	r := &report{Kernel: kernel(), Against: t.IperfVersion, Zcbench: version.Tool(), MTU: o.mtu, DurationS: t.Duration.Seconds(),
+		Nice: o.nice, SenderCPU: t.SenderCPU, ReceiverCPU: t.ReceiverCPU, Congestion: t.Congestion, Buffers: "auto-tuned by the kernel, this host's tcp_rmem and tcp_wmem"}
+	if o.bufMax > 0 {
+		r.Buffers = fmt.Sprintf("auto-tuned by the kernel, up to %v", &o.bufMax)
+	}
+	if o.against != "" {
+		r.Against = "the build in " + o.against
+	}
+	r.Load[0] = loadavg()
+	return r
+}
+
+func (r *report) finish(outcomes []*Outcome) {
+	r.Load[1] = loadavg()
+	for _, o := range outcomes {
+		r.Comparisons = append(r.Comparisons, o.summary())
+	}
+}
+
+// missed reports whether a target is not met.
+func (r *report) missed() bool {
+	return slices.ContainsFunc(r.Comparisons, func(s summary) bool { return s.ThroughputVerdict == NotMet || s.CPUVerdict == NotMet })
+}
+
+func (r *report) print(out io.Writer) error {
+	fmt.Fprintf(out, "zcbench %s against %s, one flow over veth, MTU %d, kernel %s\n", r.Zcbench, r.Against, r.MTU, r.Kernel)
+	fmt.Fprintf(out, "sender on core %d, receiver on core %d, %s, nice %d, %g s a run, socket buffers %s\n", r.SenderCPU, r.ReceiverCPU, r.Congestion, r.Nice, r.DurationS, r.Buffers)
+	fmt.Fprintf(out, "load average before %s, after %s (the comparison itself keeps two cores busy)\n\n", r.Load[0], r.Load[1])
+	return printTable(out, r.Comparisons)
+}
+
+func kernel() string {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return "unknown"
+	}
+	return unix.ByteSliceToString(u.Release[:])
+}
+
+// loadavg is the load average over one minute.
+func loadavg() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	one, _, _ := strings.Cut(string(b), " ")
+	return one
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/cmd/internal/paired"
+)
+
+// Target is what is asked of a ratio ours / theirs. The zero Target asks
+// nothing.
+type Target struct {
+	// Min asks for at least so much, up to what the runs can tell apart;
+	// Floor is what the whole interval must stay above.
+	Min, Floor float64
+	// Max asks for at most so much.
+	Max float64
+}
+
+// AtLeast is a target for figures of which more is better.
+func AtLeast(min, floor float64) Target { return Target{Min: min, Floor: floor} }
+
+// AtMost is a target for figures of which less is better.
+func AtMost(max float64) Target { return Target{Max: max} }
+
+func (t Target) String() string {
+	switch {
+	case t.Min > 0:
+		return fmt.Sprintf(">= %.2f", t.Min)
+	case t.Max > 0:
+		return fmt.Sprintf("<= %.2f", t.Max)
+	}
+	return "-"
+}
+
+// MarshalText gives the target as the table shows it.
+func (t Target) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// Verdict is the answer to a target.
+type Verdict string
+
+// The verdicts.
+const (
+	Met        Verdict = "met"
+	NotMet     Verdict = "not met"
+	CannotTell Verdict = "cannot tell"
+	NoTarget   Verdict = "-"
+)
+
+// Judge holds a ratio against the target.
+//
+// A minimum is met when the interval reaches it and stays above the floor, and
+// not met when the whole interval is below it: "1.0 within the noise, never
+// below 0.97". A maximum is met when the whole interval is at or below it, not
+// met when all of it is above. Everything else, and a ratio without interval,
+// cannot be told from these runs.
+func (t Target) Judge(r paired.Ratio) Verdict {
+	switch {
+	case t.Min == 0 && t.Max == 0:
+		return NoTarget
+	case !r.HasInterval():
+		return CannotTell
+	case t.Min > 0:
+		return verdict(r.Hi >= t.Min && r.Lo >= t.Floor, r.Hi < t.Min)
+	default:
+		return verdict(r.Hi <= t.Max, r.Lo > t.Max)
+	}
+}
+
+func verdict(met, missed bool) Verdict {
+	switch {
+	case met:
+		return Met
+	case missed:
+		return NotMet
+	}
+	return CannotTell
+}

@@ -1,0 +1,187 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/zcbench/zcbench/flow/sock"
+	"golang.org/x/sys/unix"
+)
+
+// Dial opens a flow to the data port at addr: it connects, says h and waits for
+// the receiver's welcome. While nothing listens there it tries again, until ctx
+// ends.
+func Dial(ctx context.Context, addr string, h Hello, o sock.Options) (*Conn, Welcome, error) {
+	var w Welcome
+	c, err := connect(ctx, addr, o)
+	if err == nil {
+		if w, err = c.introduce(ctx, h); err != nil {
+			c.Close()
+			c = nil
+		}
+	}
+	if why := context.Cause(ctx); err != nil && why != nil && !errors.Is(why, context.DeadlineExceeded) {
+		err = &Error{Op: "connect to " + addr, Err: why} // called off, whatever that broke
+	}
+	return c, w, err
+}
+
+// connect connects as soon as somebody listens.
+func connect(ctx context.Context, addr string, o sock.Options) (*Conn, error) {
+	refused := false
+	for {
+		c, err := connectOnce(ctx, addr, o)
+		// The time may run out in the middle of one more attempt, which may notice
+		// that before the context does.
+		late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || ctx.Err() != nil
+		refused = errors.Is(err, unix.ECONNREFUSED) || refused && err != nil && late
+		if !refused {
+			return c, err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, &Error{Op: "connect to " + addr, Err: unix.ECONNREFUSED, Peer: true, How: "start the receiver first, or check its address and port"}
+		}
+	}
+}
+
+func connectOnce(ctx context.Context, addr string, o sock.Options) (*Conn, error) {
+	d := net.Dialer{Control: control(o)}
+	d.SetMultipathTCP(false)
+	nc, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, dialError(addr, err)
+	}
+	return Detach(nc.(*net.TCPConn))
+}
+
+func dialError(addr string, err error) error {
+	how := FixOf(err)
+	switch {
+	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
+		how = "no route to the receiver: check addresses, link and routes (ip route get)"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, unix.ETIMEDOUT):
+		how = "no answer: check the link, the address and firewalls between the hosts"
+	}
+	return &Error{Op: "connect to " + addr, Err: err, How: how}
+}
+
+// introduce says hello and reads the welcome.
+func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
+	b, err := h.AppendBinary(nil)
+	if err != nil {
+		return Welcome{}, err
+	}
+	if err := c.writeAll(b); err != nil {
+		return Welcome{}, fmt.Errorf("send hello: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	var in [welcomeSize]byte
+	if err := c.readFull(ctx, in[:]); err != nil {
+		return Welcome{}, &Error{Op: "wait for the receiver's welcome", Err: err, Peer: true,
+			How: "the receiver closes connections with a wrong cookie and every connection beside its flow: check --cookie on both ends, and that nothing else uses that port"}
+	}
+	return ParseWelcome(in[:])
+}
+
+// Welcome tells the sender to begin.
+func (c *Conn) Welcome(w Welcome) error {
+	b, err := w.AppendBinary(nil)
+	if err != nil {
+		return err
+	}
+	if err := c.writeAll(b); err != nil {
+		return fmt.Errorf("send welcome: %w", err)
+	}
+	return nil
+}
+
+// SendFarewell is the receiver's last word.
+func (c *Conn) SendFarewell(f Farewell) error {
+	b, err := f.AppendBinary(nil)
+	if err != nil {
+		return err
+	}
+	err = c.writeAll(b)
+	if err == nil {
+		err = c.delivered(time.Second)
+	}
+	if err != nil {
+		return &Error{Op: "the sender ended the flow and did not wait for the receiver's account of it", Err: err, Peer: true,
+			How: "it was killed or gave up, perhaps before its time: its own message says why"}
+	}
+	return nil
+}
+
+// delivered waits, at most so long, until the peer's kernel has acknowledged
+// everything. A sender that was killed is no different from one that has ended
+// its flow until then: both send a FIN. But its kernel answers data with a reset.
+func (c *Conn) delivered(limit time.Duration) error {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		left, err := unix.IoctlGetInt(c.FD, unix.SIOCOUTQ)
+		if err != nil {
+			return err
+		}
+		// After it: a reset empties the queue.
+		if errno, err := unix.GetsockoptInt(c.FD, unix.SOL_SOCKET, unix.SO_ERROR); err != nil {
+			return err
+		} else if errno != 0 {
+			return unix.Errno(errno)
+		}
+		if left == 0 {
+			return nil
+		}
+	}
+	return nil // a slow path: its sender says what is wrong
+}
+
+// ReadFarewell is the sender's wait for the receiver's account, until limit.
+func (c *Conn) ReadFarewell(limit time.Time) (Farewell, error) {
+	ctx, cancel := context.WithDeadline(context.Background(), limit)
+	defer cancel()
+	var in [farewellSize]byte
+	if err := c.readFull(ctx, in[:]); err != nil {
+		return Farewell{}, &Error{Op: "wait for the receiver's account of the flow", Err: err, Peer: true, How: "the receiver ended before it had read everything: its own message says why"}
+	}
+	return ParseFarewell(in[:])
+}
+
+// writeAll sends a frame, which the socket buffer of a new connection holds.
+func (c *Conn) writeAll(b []byte) error {
+	n, errno := sock.Send(c.FD, b, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+	if errno != 0 {
+		return errno
+	}
+	if n != len(b) {
+		return fmt.Errorf("the socket took %d of %d bytes", n, len(b))
+	}
+	return nil
+}
+
+// readFull reads a frame, sleeping in short steps so that the end of ctx is
+// heard.
+func (c *Conn) readFull(ctx context.Context, b []byte) error {
+	var w sock.Waiter
+	for len(b) > 0 {
+		n, errno := sock.Recv(c.FD, b, unix.MSG_DONTWAIT)
+		switch {
+		case errno == 0 && n == 0:
+			return errors.Join(errors.New("the peer closed the connection"), c.Aborted())
+		case errno == 0:
+			b = b[n:]
+		case errno != unix.EAGAIN && errno != unix.EINTR:
+			return errno
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		default:
+			w.Wait(c.FD, unix.POLLIN, 50)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"golang.org/x/sys/unix"
+)
+
+// freeAddr is an address on which nothing listens.
+func freeAddr(t testing.TB) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func TestDialWaitsForTheListener(t *testing.T) {
+	addr, cookie := freeAddr(t), stream.NewCookie()
+	type answer struct {
+		w   stream.Welcome
+		err error
+	}
+	dialed := make(chan answer, 1)
+	go func() {
+		c, w, err := stream.Dial(soon(t), addr, helloOf(cookie), sock.Options{})
+		if err == nil {
+			c.Close()
+		}
+		dialed <- answer{w, err}
+	}()
+	time.Sleep(100 * time.Millisecond)
+	p, err := stream.Listen(addr, cookie, sock.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	rx, _, err := p.Accept(soon(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rx.Close()
+	if err := rx.Welcome(stream.Welcome{Duration: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	if a := <-dialed; a.err != nil || a.w.Duration != time.Minute {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestDialGivesUpWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, _, err := stream.Dial(ctx, freeAddr(t), helloOf(stream.Cookie{}), sock.Options{})
+	if !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(stream.FixOf(err), "start the receiver") || time.Since(began) > time.Second {
+		t.Errorf("after %v: %v; fix %q", time.Since(began), err, stream.FixOf(err))
+	}
+}
+
+func TestDialWithTheWrongCookie(t *testing.T) {
+	p := listen(t, stream.NewCookie())
+	began := time.Now()
+	_, _, err := stream.Dial(soon(t), p.Addr().String(), helloOf(stream.NewCookie()), sock.Options{})
+	if err == nil || !strings.Contains(err.Error(), "welcome") || !strings.Contains(stream.FixOf(err), "cookie") || time.Since(began) > time.Second {
+		t.Errorf("after %v: %v; fix %q", time.Since(began), err, stream.FixOf(err))
+	}
+	strangers(t, p, 1)
+}
+
+// mute listens, accepts and says nothing.
+func mute(t testing.TB, say []byte) net.Addr {
+	t.Helper()
+	return muteAt(t, "127.0.0.1:0", say)
+}
+
+func muteAt(t testing.TB, addr string, say []byte) net.Addr {
+	t.Helper()
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { c.Close() })
+			c.Write(say)
+		}
+	}()
+	return l.Addr()
+}
+
+func TestDialToSomethingElse(t *testing.T) {
+	ssh := []byte("SSH-2.0-OpenSSH_9.9 some server\r\n")
+	if _, _, err := stream.Dial(soon(t), mute(t, ssh).String(), helloOf(stream.Cookie{}), sock.Options{}); err == nil || !strings.Contains(err.Error(), "no zcbench peer") {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 150*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, _, err := stream.Dial(ctx, mute(t, nil).String(), helloOf(stream.Cookie{}), sock.Options{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > time.Second {
+		t.Errorf("a mute server, after %v: %v", time.Since(began), err)
+	}
+}
+
+// One that nobody answered at first, and then somebody else.
+func TestDialToSomethingElseLater(t *testing.T) {
+	t.Parallel() // it waits
+	addr := freeAddr(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 600*time.Millisecond)
+	defer cancel()
+	dialed := make(chan error, 1)
+	go func() {
+		_, _, err := stream.Dial(ctx, addr, helloOf(stream.Cookie{}), sock.Options{})
+		dialed <- err
+	}()
+	time.Sleep(100 * time.Millisecond)
+	muteAt(t, addr, nil)
+	if err := <-dialed; err == nil || !strings.Contains(err.Error(), "wait for the receiver's welcome") {
+		t.Errorf("%v; fix %q", err, stream.FixOf(err))
+	}
+}
+
+// Calling a run off is heard in every phase of opening the flow, and said.
+func TestDialCalledOff(t *testing.T) {
+	t.Parallel() // it waits
+	for name, addr := range map[string]string{"nobody there": freeAddr(t), "no welcome": mute(t, nil).String()} {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		time.AfterFunc(100*time.Millisecond, func() { cancel(stream.ErrAborted) })
+		began := time.Now()
+		_, _, err := stream.Dial(ctx, addr, helloOf(stream.Cookie{}), sock.Options{})
+		if !errors.Is(err, stream.ErrAborted) || time.Since(began) > time.Second {
+			t.Errorf("%s: after %v: %v", name, time.Since(began), err)
+		}
+	}
+}
+
+func TestDialOptionRefused(t *testing.T) {
+	p := listen(t, stream.Cookie{})
+	_, _, err := stream.Dial(soon(t), p.Addr().String(), helloOf(stream.Cookie{}), sock.Options{Congestion: "nosuch"})
+	if !errors.Is(err, unix.ENOENT) || !strings.Contains(stream.FixOf(err), "available now") {
+		t.Errorf("%v; fix %q", err, stream.FixOf(err))
+	}
+}
+
+func TestFarewellThatDoesNotCome(t *testing.T) {
+	c := stream.NewCookie()
+	rx, tx := meet(t, listen(t, c), helloOf(c))
+	if _, err := tx.ReadFarewell(time.Now().Add(100 * time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) || stream.FixOf(err) == "" {
+		t.Errorf("%v; fix %q", err, stream.FixOf(err))
+	}
+	rx.Close()
+	if _, err := tx.ReadFarewell(time.Now().Add(5 * time.Second)); err == nil || !strings.Contains(err.Error(), "closed the connection") {
+		t.Error(err)
+	}
+}

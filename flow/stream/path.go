@@ -1,0 +1,77 @@
+package stream
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/flow/sock"
+)
+
+// Options are what a data path needs to know besides its socket.
+type Options struct {
+	// MessageBytes is the size of the application's message: the sender hands
+	// the kernel so much at a time, the receiver assembles so much in one
+	// contiguous buffer.
+	MessageBytes int
+	// ReadBytes is the most that one receive call asks for. 0: the mode's
+	// default, at most MessageBytes.
+	ReadBytes int
+	Touch     Touch
+	Socket    sock.Options
+	// NIC is for paths whose mode has NICQueue.
+	NIC NICQueue
+	// UringEngine names the io_uring engine of paths whose mode UsesRing; "" is the
+	// default.
+	UringEngine string
+	// Gather is the gather time of receivers whose mode UsesRing; nil: see
+	// [GatherFor].
+	Gather *time.Duration
+}
+
+// Limits of [Options].
+const (
+	DefaultMessageBytes = 64 << 20
+	MaxMessageBytes     = 1 << 30
+	MaxGather           = 100 * time.Millisecond
+)
+
+// Check refuses options that no mode can take.
+func (o Options) Check() error {
+	if o.MessageBytes < 1 || o.MessageBytes > MaxMessageBytes {
+		return fmt.Errorf("message size %d bytes is outside 1..%d", o.MessageBytes, MaxMessageBytes)
+	}
+	if o.ReadBytes < 0 || o.ReadBytes > MaxMessageBytes {
+		return fmt.Errorf("read size %d bytes is outside 1..%d (or 0 for the mode's default)", o.ReadBytes, MaxMessageBytes)
+	}
+	if o.Gather != nil && (*o.Gather < 0 || *o.Gather > MaxGather) {
+		return fmt.Errorf("gather time %v is outside 0..%v", *o.Gather, MaxGather)
+	}
+	if o.Gather != nil && *o.Gather%time.Microsecond != 0 {
+		return fmt.Errorf("gather time %v: the kernel takes whole microseconds", *o.Gather)
+	}
+	return o.NIC.check()
+}
+
+// Receiver is a receive data path for one flow.
+//
+// All calls but Close come from one locked OS thread. Receive may be called
+// once.
+type Receiver interface {
+	// Attach prepares the accepted flow before its first payload byte is sent:
+	// a path that needs the flow on a certain queue steers it there now.
+	Attach(c *Conn, h Hello) error
+	// Receive takes payload until the peer ends the flow (nil) or an error. It
+	// does not allocate per call.
+	Receive(c *Conn, m *Meter) error
+	// Close gives everything back. It may be called at any time after the
+	// constructor, and twice.
+	Close() error
+}
+
+// Sender is a send data path for one flow, with the rules of [Receiver].
+type Sender interface {
+	// Send hands the kernel messages of p until c.Stopping, and returns when
+	// the kernel has let go of all memory. It does not allocate per call.
+	Send(c *Conn, p *Payload, m *Meter) error
+	Close() error
+}

@@ -1,0 +1,198 @@
+package stream
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/zcbench/zcbench/flow/sock"
+	"golang.org/x/sys/unix"
+)
+
+// handshakeTime is how long a connection may take to say hello. A flow's own
+// hello is in flight when it connects.
+var handshakeTime = 3 * time.Second // tests have less patience
+
+// maxPending is how many connections may be in their handshake at once. One more
+// waits in the backlog until one is done, or the oldest has had its helloTime and
+// is closed: a crowd of silent strangers neither keeps the flow out nor throws it
+// out between its connection and its hello, which comes with it.
+const (
+	maxPending = 512
+	helloTime  = time.Second
+)
+
+// Port is a data port: it takes one flow, the one with the cookie, and closes
+// and counts every other connection, before, during and after it.
+type Port struct {
+	ln        net.Listener
+	cookie    Cookie
+	flow      chan accepted
+	strangers atomic.Uint64
+
+	mu      sync.Mutex
+	taken   bool
+	closed  bool
+	pending []pending // oldest first
+}
+
+type pending struct {
+	conn  net.Conn
+	since time.Time
+}
+
+type accepted struct {
+	conn  *net.TCPConn
+	hello Hello
+}
+
+// Listen opens the data port at addr ("10.0.0.1:5201", "[::1]:0") with o on the
+// listening socket, from which the flow's socket inherits it.
+func Listen(addr string, cookie Cookie, o sock.Options) (*Port, error) {
+	lc := net.ListenConfig{Control: control(o)}
+	lc.SetMultipathTCP(false) // the default since Go 1.24; the flow is to be plain TCP
+	ln, err := lc.Listen(context.Background(), "tcp", addr)
+	if err != nil {
+		return nil, listenError(addr, err)
+	}
+	p := &Port{ln: ln, cookie: cookie, flow: make(chan accepted, 1)}
+	go p.acceptLoop()
+	return p, nil
+}
+
+func control(o sock.Options) func(string, string, syscall.RawConn) error {
+	return func(_, _ string, c syscall.RawConn) error {
+		var serr error
+		err := c.Control(func(fd uintptr) { serr = o.Apply(int(fd)) })
+		return errors.Join(err, serr)
+	}
+}
+
+func listenError(addr string, err error) error {
+	how := ""
+	switch {
+	case errors.Is(err, unix.EADDRINUSE):
+		how = "another program listens there: choose another port, or 0 for a free one (ss -ltnp shows who)"
+	case errors.Is(err, unix.EADDRNOTAVAIL):
+		how = "no interface of this host (or namespace) has that address"
+	case errors.Is(err, unix.EACCES):
+		how = "ports below 1024 need root"
+	default:
+		how = FixOf(err)
+	}
+	return &Error{Op: "listen on " + addr, Err: err, How: how}
+}
+
+// Addr is where the port listens.
+func (p *Port) Addr() net.Addr { return p.ln.Addr() }
+
+// Strangers is how many connections were closed because they were not the flow.
+func (p *Port) Strangers() uint64 { return p.strangers.Load() }
+
+func (p *Port) acceptLoop() {
+	for {
+		c, err := p.ln.Accept()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			time.Sleep(10 * time.Millisecond) // out of descriptors: let some close
+			continue
+		}
+		for !p.admit(c) {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+}
+
+// admit begins the handshake of c, or closes it where none is wanted. It reports
+// false while too many others are in theirs.
+func (p *Port) admit(c net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.taken || p.closed {
+		p.strangers.Add(1)
+		c.Close()
+		return true
+	}
+	if len(p.pending) == maxPending {
+		if time.Since(p.pending[0].since) < helloTime {
+			return false
+		}
+		p.pending[0].conn.Close() // its handshake fails and counts it
+		p.pending = p.pending[1:]
+	}
+	p.pending = append(p.pending, pending{c, time.Now()})
+	go p.handshake(c)
+	return true
+}
+
+func (p *Port) handshake(c net.Conn) {
+	c.SetDeadline(time.Now().Add(handshakeTime))
+	var b [helloSize]byte
+	_, err := io.ReadFull(c, b[:])
+	h, perr := ParseHello(b[:])
+	ok := err == nil && perr == nil && subtle.ConstantTimeCompare(h.Cookie[:], p.cookie[:]) == 1
+	if !p.settle(c, h, ok) {
+		p.strangers.Add(1)
+		c.Close()
+	}
+}
+
+// settle takes c from the pending; it reports whether c became the flow. One that
+// is no longer pending was closed.
+func (p *Port) settle(c net.Conn, h Hello, ok bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := slices.IndexFunc(p.pending, func(q pending) bool { return q.conn == c })
+	if at < 0 {
+		return false
+	}
+	p.pending = slices.Delete(p.pending, at, at+1)
+	if !ok || p.taken || p.closed {
+		return false
+	}
+	p.taken = true
+	for _, q := range p.pending {
+		q.conn.Close() // too late: its handshake fails and counts it
+	}
+	c.SetDeadline(time.Time{})
+	p.flow <- accepted{c.(*net.TCPConn), h} // under the lock, so that Close finds it; there is room for the one
+	return true
+}
+
+// Accept waits for the flow. The peer waits for [Conn.Welcome].
+func (p *Port) Accept(ctx context.Context) (*Conn, Hello, error) {
+	select {
+	case a := <-p.flow:
+		conn, err := Detach(a.conn)
+		return conn, a.hello, err
+	case <-ctx.Done():
+		return nil, Hello{}, &Error{Op: "wait for the sender on " + p.Addr().String(), Err: context.Cause(ctx), Peer: true,
+			How: fmt.Sprintf("start the sender with the same cookie; connections refused so far: %d", p.Strangers())}
+	}
+}
+
+// Close stops listening and drops what is pending.
+func (p *Port) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	for _, q := range p.pending {
+		q.conn.Close()
+	}
+	p.mu.Unlock()
+	select {
+	case a := <-p.flow:
+		a.conn.Close()
+	default:
+	}
+	return p.ln.Close()
+}

@@ -1,0 +1,66 @@
+package counter
+
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/machine/rtnl"
+)
+
+// LinkStats is one network interface: its counters since it was made and the
+// settings that bear on a run.
+type LinkStats struct {
+	Name  string
+	Index int
+	MTU   int // bytes
+
+	GSOMaxSize, GROMaxSize         uint32 // bytes; 0 is not reported
+	GSOIPv4MaxSize, GROIPv4MaxSize uint32 // bytes; 0 is not reported
+	TSOMaxSize                     uint32 // bytes
+
+	Counters rtnl.Stats
+}
+
+// ReadLink reads an interface of the calling thread's network namespace by
+// rtnetlink (IFLA_STATS64; net/core/rtnetlink.c, rtnl_fill_ifinfo).
+func ReadLink(name string) (LinkStats, error) {
+	l, err := rtnl.LinkNamed(name)
+	if err != nil {
+		return LinkStats{}, fmt.Errorf("read interface %s: %w: name one that `ip link` shows here", name, err)
+	}
+	if l.Stats == nil {
+		return LinkStats{}, fmt.Errorf("read interface %s: the kernel sent no statistics", name)
+	}
+	return LinkStats{
+		Name: l.Name, Index: l.Index, MTU: l.MTU,
+		GSOMaxSize: uint32(l.GSOMaxSize), GROMaxSize: uint32(l.GROMaxSize),
+		GSOIPv4MaxSize: uint32(l.GSOIPv4MaxSize), GROIPv4MaxSize: uint32(l.GROIPv4MaxSize),
+		TSOMaxSize: uint32(l.TSOMaxSize), Counters: *l.Stats,
+	}, nil
+}
+
+// linkCounters names the counters that Delta reports.
+var linkCounters = []struct {
+	name, unit string
+	of         func(*rtnl.Stats) uint64
+	always     bool // also when nothing was counted
+}{
+	{"rx_bytes", "bytes", func(s *rtnl.Stats) uint64 { return s.RxBytes }, true},
+	{"tx_bytes", "bytes", func(s *rtnl.Stats) uint64 { return s.TxBytes }, true},
+	{"rx_packets", "packets", func(s *rtnl.Stats) uint64 { return s.RxPackets }, true},
+	{"tx_packets", "packets", func(s *rtnl.Stats) uint64 { return s.TxPackets }, true},
+	{"rx_dropped", "packets", func(s *rtnl.Stats) uint64 { return s.RxDropped }, true},
+	{"tx_dropped", "packets", func(s *rtnl.Stats) uint64 { return s.TxDropped }, true},
+	{"rx_missed_errors", "packets", func(s *rtnl.Stats) uint64 { return s.RxMissedErrors }, true},
+	{"rx_errors", "packets", func(s *rtnl.Stats) uint64 { return s.RxErrors }, false},
+	{"tx_errors", "packets", func(s *rtnl.Stats) uint64 { return s.TxErrors }, false},
+	{"rx_length_errors", "packets", func(s *rtnl.Stats) uint64 { return s.RxLengthErrors }, false},
+	{"rx_over_errors", "packets", func(s *rtnl.Stats) uint64 { return s.RxOverErrors }, false},
+	{"rx_crc_errors", "packets", func(s *rtnl.Stats) uint64 { return s.RxCrcErrors }, false},
+	{"rx_frame_errors", "packets", func(s *rtnl.Stats) uint64 { return s.RxFrameErrors }, false},
+	{"rx_fifo_errors", "packets", func(s *rtnl.Stats) uint64 { return s.RxFifoErrors }, false},
+	{"tx_aborted_errors", "packets", func(s *rtnl.Stats) uint64 { return s.TxAbortedErrors }, false},
+	{"tx_carrier_errors", "packets", func(s *rtnl.Stats) uint64 { return s.TxCarrierErrors }, false},
+	{"tx_fifo_errors", "packets", func(s *rtnl.Stats) uint64 { return s.TxFifoErrors }, false},
+	{"collisions", "packets", func(s *rtnl.Stats) uint64 { return s.Collisions }, false},
+	{"multicast", "packets", func(s *rtnl.Stats) uint64 { return s.Multicast }, false},
+}

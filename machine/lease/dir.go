@@ -1,0 +1,121 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/trust"
+)
+
+// DirEnv names the folder of journals and locks, for tests and containers.
+const DirEnv = "ZCBENCH_LEASE_DIR"
+
+// runDir is root's folder, which a reboot empties as it does the settings.
+const runDir = "/run/zcbench"
+
+// Dir is the folder of journals and locks, made if it is not there: /run/zcbench
+// for root; for others, and where root cannot have that, zcbench below
+// $XDG_STATE_HOME. What stands in it is done by root: a folder that another user
+// could change is refused.
+func Dir() (string, error) {
+	dirs, why := folders()
+	fix := "name a folder that nobody else may write, for zcbench restore too: " + DirEnv + "=/PATH"
+	if len(dirs) > 1 {
+		fix = "mount a tmpfs on /run, or use root's own HOME (sudo -H); or " + fix
+	}
+	for _, d := range dirs {
+		err := prepare(d)
+		if err == nil {
+			return d, nil
+		}
+		if te := (*trust.Error)(nil); errors.As(err, &te) && te.Path == d {
+			fix = te.Fix() + "; or " + fix
+		}
+		if why != nil {
+			err = fmt.Errorf("%w; %w", why, err)
+		}
+		why = err
+	}
+	return "", &stream.Error{Op: "prepare the folder of journals and locks", Err: fmt.Errorf("%w: nothing was changed", why), How: fix}
+}
+
+// folders are where journals may lie, the preferred one first. Root looks also
+// where it has put them when /run could not be written.
+func folders() ([]string, error) {
+	if d := os.Getenv(DirEnv); d != "" {
+		return []string{d}, nil
+	}
+	var dirs []string
+	if os.Geteuid() == 0 {
+		dirs = append(dirs, runDir)
+	}
+	state := os.Getenv("XDG_STATE_HOME")
+	if state == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return dirs, fmt.Errorf("find the user's folder: %w", err)
+		}
+		state = filepath.Join(home, ".local/state")
+	}
+	return append(dirs, filepath.Join(state, "zcbench")), nil
+}
+
+// othersRoot reports whether a folder is the machine's root's, and we are root only
+// in a user namespace: what is in it is none of our business.
+func othersRoot(dir string) bool {
+	root, err := os.Stat("/")
+	st, serr := os.Stat(dir)
+	return err == nil && serr == nil && !ownedByUs(root) && uidOf(st) == uidOf(root)
+}
+
+// prepare makes a folder that nobody else can look into. One that an older
+// zcbench has made can be read by all: then anybody could hold its locks.
+func prepare(dir string) error {
+	if err := trust.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return tighten(dir)
+}
+
+// tighten keeps others out of a folder that is known to be ours. One that has other
+// uses stays as it is: its locks are private by their own mode.
+func tighten(dir string) error {
+	st, err := os.Stat(dir)
+	if err != nil || st.Mode().Perm()&0o077 == 0 || !madeForUs(dir) {
+		return err
+	}
+	return os.Chmod(dir, 0o700)
+}
+
+// enter checks a folder that may hold journals, and keeps others out of it. With
+// Adopt one that is ours is taken although others can write there.
+func enter(dir string, o FinishOptions) error {
+	err := trust.Dir(dir)
+	if trust.Untrusted(err) && o.Adopt && ownsDir(dir) && madeForUs(dir) {
+		err = nil
+	}
+	if err != nil || o.DryRun {
+		return err
+	}
+	return tighten(dir)
+}
+
+// ownsDir reports whether a folder is ours, and in a place where nobody can put
+// another one.
+func ownsDir(dir string) bool {
+	st, err := os.Stat(dir)
+	return trust.Reachable(dir) == nil && err == nil && st.IsDir() && ownedByUs(st)
+}
+
+// bootID tells one boot of the machine from the next.
+func bootID() (string, error) {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("tell this boot from others: %w: mount /proc", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}

@@ -1,0 +1,401 @@
+package lease_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/tune"
+	"golang.org/x/sys/unix"
+)
+
+func needLab(t testing.TB) {
+	t.Helper()
+	if os.Getenv(guest.Env) == "" {
+		t.Skip(`needs the lab's guest: go test -exec "$PWD/bin/zcbench lab exec --" ./machine/lease`)
+	}
+}
+
+// inNS runs f on a thread of its own in a network namespace.
+func inNS(t testing.TB, ns string, f func() error) {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // ends with the goroutine: it is in another namespace
+		leave, err := guest.Enter(ns)
+		if err == nil {
+			defer leave()
+			err = f()
+		}
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hosts is everything of both hosts that a run may set.
+func hosts(t testing.TB) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, e := range guest.Ends {
+		inNS(t, e.NS, func() error {
+			d, err := nic.Open(e.Dev)
+			if err != nil {
+				return err
+			}
+			defer d.Close()
+			names := []string{"mtu", "gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size", "channels", "ring rx", "ring tx", "header-split", "rss"}
+			for _, f := range []string{nic.FeatureGRO, nic.FeatureHWGRO, nic.FeatureTSO, nic.FeatureNTuple} {
+				names = append(names, "feature "+f)
+			}
+			queues, err := d.Queues()
+			if err != nil {
+				return err
+			}
+			for _, q := range queues {
+				all[fmt.Sprintf("%s provider %d", e.Dev, q.ID)] = string(q.Provider)
+				for _, w := range []string{"napi", "rps", "xps"} {
+					names = append(names, fmt.Sprintf("%s %d", w, q.ID))
+				}
+			}
+			for _, n := range names {
+				s, err := d.Setting(n)
+				if err != nil {
+					return err
+				}
+				if all[e.Dev+" "+n], err = s.Get(); err != nil {
+					return err
+				}
+			}
+			rules, err := d.HasRules()
+			all[e.Dev+" rules"] = fmt.Sprint(rules)
+			for _, s := range append(tune.Reference.Sysctls, [2]string{"vm.nr_hugepages"}) {
+				v, serr := tune.FS{}.Sysctl(s[0])
+				all[e.NS+" "+s[0]], err = v, errors.Join(err, serr)
+			}
+			return err
+		})
+	}
+	return all
+}
+
+// everything are the flags of a run that sets all that a run can set on a soft NIC.
+var everything = slices.Concat(plain, []string{"--mtu", "1500", "--gro", "off", "--hw-gro", "on", "--big-tcp", "131072", "--rx-ring", "1024", "--channels", "3",
+	"--sysctl-profile", "reference", "--set", "napi 1=defer-hard-irqs 7, gro-flush-timeout 30000, irq-suspend-timeout 0", "--set", "sut:rps 0=2", "--layout", "2cpu"})
+
+// plain are those of a run that sets what zcrx needs, and nothing else.
+var plain = []string{"run", "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender, "--rx", "zcrx", "--tx", "tcp",
+	"--duration", "300ms", "--ramp-up", "50ms", "--ramp-down", "500ms", "--sample-interval", "0", "--sndbuf", "256K"} // little to be drained on a busy machine
+
+// splitting are the flags without which the driver does not split headers.
+func splitting(t testing.TB) (flags []string) {
+	t.Helper()
+	inNS(t, guest.NSReceiver, func() error {
+		d, err := nic.Open(guest.Ends[0].Dev)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		drv, err := d.Driver()
+		if drv.Model() == "mlx5_core" {
+			flags = []string{"--hw-gro", "on"}
+		}
+		return err
+	})
+	return flags
+}
+
+// run runs zcbench to its end.
+func run(t testing.TB, args ...string) (string, error) {
+	t.Helper()
+	b, err := exec.Command("zcbench", args...).CombinedOutput()
+	return string(b), err
+}
+
+// worked reports whether a run went as it should. On a busy machine that emulates,
+// the window's edges may be read late, or too little moves to judge by: such a run
+// is invalid, and what it set worked all the same, unless the kernel copied.
+func worked(out string, err error) bool {
+	return err == nil && strings.Contains(out, "1 ok") ||
+		strings.Contains(out, "1 invalid") && !strings.Contains(out, "the kernel copied")
+}
+
+// A run that sets everything leaves both hosts as it found them, whether it works
+// or not.
+func TestLabRunRestores(t *testing.T) {
+	needLab(t)
+	before := hosts(t)
+	for name, c := range map[string]struct {
+		more []string
+		say  string
+	}{
+		"works":    {},
+		"refused":  {[]string{"--tx-ring", "1000"}, "powers of two"},
+		"unknown":  {[]string{"--set", "sut:coalesce rx-usecs=5"}, "the driver has none"},
+		"too long": {[]string{"--mtu", "9601"}, "maxmtu"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := run(t, slices.Concat(everything, c.more)...)
+			if c.say == "" && !worked(out, err) || c.say != "" && (err == nil || !strings.Contains(out, "unsupported [1]") || !strings.Contains(out, c.say)) {
+				t.Errorf("%v, want %q:\n%s", err, c.say, out)
+			}
+			if d := cmp.Diff(before, hosts(t)); d != "" {
+				t.Errorf("the hosts are not as they were:\n%s", d)
+			}
+		})
+	}
+}
+
+// Settings that are typed in another way than the kernel prints them are set,
+// verified and restored together, also an RSS table that is the default one only
+// for the number of queues that is set with it.
+func TestLabTyped(t *testing.T) {
+	needLab(t)
+	before := hosts(t)
+	e := guest.Ends[0]
+	inNS(t, e.NS, func() error {
+		l := lease.New(lease.Options{Dir: t.TempDir()})
+		defer l.Restore()
+		wants := []lease.Want{{Dev: e.Dev, Name: "channels", Value: "rx 0 tx 0 other 0 combined 2"}, {Dev: e.Dev, Name: "rss", Value: strings.Repeat("0 1 ", 64)},
+			{Dev: e.Dev, Name: "header-split", Value: "tcp-data-split on"}, {Dev: e.Dev, Name: "rps 1", Value: "00000000,00000001"},
+			{Dev: e.Dev, Name: "napi 1", Value: "defer-hard-irqs 2, gro-flush-timeout 20000, irq-suspend-timeout 0"}}
+		if err := l.Apply(wants...); err != nil {
+			return err
+		}
+		if err := l.Verify(); err != nil {
+			return err
+		}
+		if err := l.Become(wants...); err != nil {
+			return err
+		}
+		return l.Restore()
+	})
+	if d := cmp.Diff(before, hosts(t)); d != "" {
+		t.Errorf("the host is not as it was:\n%s", d)
+	}
+}
+
+// killsEnv is how many rounds TestLabKill makes, seedEnv of which moments.
+const (
+	killsEnv = "ZCBENCH_LEASE_KILLS"
+	seedEnv  = "ZCBENCH_LEASE_SEED"
+)
+
+// Kill -9 of the controller, of agents or of all, at a random moment of a run that
+// sets everything: after zcbench restore both hosts are as before, and the next
+// run works.
+func TestLabKill(t *testing.T) {
+	needLab(t)
+	rounds := long.Rounds(2, 50)
+	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
+		rounds = n
+	}
+	seed := uint64(1) // that of 0 begins with a run's last moment
+	if n, err := strconv.ParseUint(os.Getenv(seedEnv), 10, 64); err == nil {
+		seed = n
+	}
+	rnd := rand.New(rand.NewPCG(seed, seed))
+	start := time.Now()
+	if out, err := run(t, everything...); !worked(out, err) {
+		t.Fatalf("an undisturbed run: %v\n%s", err, out)
+	}
+	length := time.Since(start)
+	before := hosts(t)
+	good, left, kills := 0, 0, 0
+	for i := range rounds {
+		share := rnd.Float64()
+		who := victims[i%len(victims)]
+		ok := t.Run(fmt.Sprintf("%02d %s at %.0f %%", i, who, 100*share), func(t *testing.T) {
+			killed, after := 0, time.Duration(share*float64(length))
+			for killed == 0 {
+				var took time.Duration
+				if killed, took = killRun(t, who, after); killed == 0 {
+					// It had ended: the moment was its last, or the machine slower before.
+					length = min(length, took)
+					after = min(after, took) * 9 / 10
+				}
+			}
+			kills++
+			if !cmp.Equal(before, hosts(t)) {
+				left++ // nobody but zcbench restore will put it right
+			}
+			out, err := run(t, "restore")
+			if err != nil {
+				t.Errorf("restore: %v\n%s", err, out)
+			}
+			if d := cmp.Diff(before, hosts(t)); d != "" {
+				t.Errorf("the hosts are not as they were:\n%s\nrestore said: %s", d, out)
+			}
+			if files, _ := filepath.Glob("/run/zcbench/*"); len(files) > 0 {
+				for _, f := range files {
+					if !strings.HasSuffix(f, ".lock") { // a killed process leaves its lock files, unlocked
+						t.Errorf("left %s", f)
+					}
+				}
+			}
+			counted, dir := counters(t), filepath.Join(t.TempDir(), "out")
+			if out, err := run(t, slices.Concat(plain, splitting(t), []string{"--out", dir})...); !worked(out, err) {
+				journal, _ := os.ReadFile(filepath.Join(dir, "journal.jsonl"))
+				t.Errorf("the next run: %v\n%s\ncounters before:\n%s\nand after:\n%s\n%s", err, out, counted, counters(t), journal)
+			}
+			t.Logf("killed %d processes; restore said: %s", killed, strings.TrimSpace(out))
+		})
+		if ok {
+			good++
+		}
+	}
+	if kills >= 20 && left == 0 {
+		t.Errorf("none of %d kills left anything to restore: they came at moments that test nothing", kills)
+	}
+	t.Logf("seed %d: %d of %d rounds are good, in %d something was killed, in %d of them something was left to zcbench restore", seed, good, rounds, kills, left)
+}
+
+// counters are what both hosts' kernels counted of packets, for when a run fails.
+func counters(t testing.TB) string {
+	t.Helper()
+	var all strings.Builder
+	for _, e := range guest.Ends {
+		inNS(t, e.NS, func() error {
+			for _, name := range []string{"dev", "snmp", "netstat", "softnet_stat", "arp"} {
+				b, err := os.ReadFile("/proc/thread-self/net/" + name)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(&all, "%s, %s:\n%s", e.NS, name, b)
+			}
+			return nil
+		})
+	}
+	return all.String()
+}
+
+// victims are who is killed.
+var victims = []string{"all", "controller", "an agent", "both agents"}
+
+// killRun starts a run, kills who after a time and waits for the rest of it. took
+// is how long the run was there.
+func killRun(t *testing.T, who string, after time.Duration) (killed int, took time.Duration) {
+	t.Helper()
+	start := time.Now()
+	cmd := exec.Command("zcbench", everything...)
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { _ = cmd.Wait(); took = time.Since(start); close(done) }()
+	ended := func(d time.Duration) bool {
+		select {
+		case <-done:
+			return true
+		case <-time.After(d):
+			return false
+		}
+	}
+	if ended(after) {
+		return 0, took
+	}
+	agents := children(cmd.Process.Pid)
+	for who != "controller" && len(agents) == 0 && !ended(time.Millisecond) { // too early for any
+		agents = children(cmd.Process.Pid)
+	}
+	var pids []int
+	switch who {
+	case "controller":
+		pids = []int{cmd.Process.Pid}
+	case "an agent":
+		pids = agents[:min(1, len(agents))]
+		if after.Microseconds()%2 == 0 && len(agents) > 1 {
+			pids = agents[1:2]
+		}
+	case "both agents":
+		pids = agents
+	case "all":
+		pids = append([]int{cmd.Process.Pid}, agents...)
+	}
+	for _, p := range pids {
+		if unix.Kill(p, unix.SIGKILL) == nil {
+			killed++
+		}
+	}
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatalf("the run did not end: %s", said.String())
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		alive := 0
+		for _, p := range agents {
+			if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p)); err == nil && !strings.Contains(string(b), ") Z ") {
+				alive++
+			}
+		}
+		if alive == 0 {
+			return killed, took
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d agents live a minute after the end of the run", alive)
+		}
+	}
+}
+
+// children lists the processes whose parent is pid.
+func children(pid int) []int {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	var out []int
+	for _, s := range stats {
+		b, err := os.ReadFile(s)
+		if err != nil {
+			continue
+		}
+		f := strings.Fields(string(b)[bytes.LastIndexByte(b, ')')+1:])
+		if len(f) > 1 && f[1] == strconv.Itoa(pid) {
+			n, _ := strconv.Atoi(filepath.Base(filepath.Dir(s)))
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// What a data path sets: see Changes.
+func TestLabChanges(t *testing.T) {
+	needLab(t)
+	before := hosts(t)
+	inNS(t, guest.NSReceiver, func() error {
+		d, err := nic.Open(guest.Ends[0].Dev)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		var c lease.Changes
+		if err := errors.Join(c.SplitHeaders(d), c.KeepFree(d, 1)); err != nil {
+			return errors.Join(err, c.Undo())
+		}
+		table, err := d.Indirection()
+		h, herr := d.HeaderSplit()
+		if err = errors.Join(err, herr); err == nil && (len(c.List()) != 2 || h.State != nic.SplitOn || strings.Contains(fmt.Sprint(table), "1")) {
+			err = fmt.Errorf("changed %q: %v, %v", c.List(), h, table)
+		}
+		return errors.Join(err, c.Undo(), c.Undo())
+	})
+	if d := cmp.Diff(before, hosts(t)); d != "" {
+		t.Errorf("the device is not as it was:\n%s", d)
+	}
+}

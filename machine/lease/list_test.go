@@ -1,0 +1,40 @@
+package lease
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/zcbench/zcbench/machine/tune"
+)
+
+// A journal sets nothing that is not on the list of package tune, by whatever name and
+// however it is restored; what it says was there is told all the same.
+func TestRestoreKeepsToTheList(t *testing.T) {
+	root := t.TempDir()
+	pattern := filepath.Join(root, "proc/sys/kernel/core_pattern")
+	if err := os.MkdirAll(filepath.Dir(pattern), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(pattern, []byte("core\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	defer func(old tune.FS) { tuneFS = old }(tuneFS)
+	tuneFS = tune.FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")}
+	for _, name := range []string{"sysctl kernel.core_pattern", "sysctl net.//.kernel.core_pattern", "sysctl kernel/core_pattern", "governor 0/../../x", "file x"} {
+		for _, force := range []bool{false, true} {
+			for _, keep := range []bool{false, true} {
+				j := &Journal{Steps: []Step{{Name: name, Before: "|/x %p", Set: "core", Keep: keep}}}
+				u := undoing{journal: j, where: newPlaces(), force: force}
+				for _, r := range u.run(func(int) bool { return true }) {
+					if r.Result != Failure || r.Error == "" || r.Before != "|/x %p" {
+						t.Errorf("%s, force %v, keep %v: %+v", name, force, keep, r)
+					}
+				}
+				if b, err := os.ReadFile(pattern); err != nil || string(b) != "core\n" {
+					t.Fatalf("%s: %q, %v", name, b, err)
+				}
+			}
+		}
+	}
+}

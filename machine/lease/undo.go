@@ -1,0 +1,275 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/cmdline"
+	"github.com/zcbench/zcbench/internal/lazy"
+	"golang.org/x/sys/unix"
+)
+
+// Result is what became of a step.
+type Result string
+
+// The results.
+const (
+	Restored Result = "restored"
+	Already  Result = "already as before"
+	Changed  Result = "changed by somebody else: left"
+	Gone     Result = "gone"
+	Failure  Result = "failed"
+	Would    Result = "would be restored" // dry run
+	Told     Result = "told by a journal that is refused"
+)
+
+// StepReport is what became of one step, for people and programs.
+type StepReport struct {
+	Dev     string `json:"dev,omitempty"`
+	Setting string `json:"setting"`
+	Before  string `json:"before"`
+	Set     string `json:"set,omitempty"`
+	Now     string `json:"now,omitempty"` // when it was looked at, before anything was done
+	Result  Result `json:"result"`
+	Error   string `json:"error,omitempty"`
+	Fix     string `json:"fix,omitempty"`
+
+	cause error
+	left  bool // what was asked for was taken back, and nothing looked at yet
+}
+
+func (r StepReport) where() string { return Step{Dev: r.Dev}.where() }
+
+func (r StepReport) String() string {
+	r.Setting, r.Dev, r.Error = cmdline.Printable(r.Setting), cmdline.Printable(r.Dev), cmdline.Printable(r.Error) // a file may say anything
+	switch r.Result {
+	case Restored:
+		return fmt.Sprintf("%s of %s: restored to %s (was set to %s)", r.Setting, r.where(), short(r.Before), short(r.Now))
+	case Would:
+		return fmt.Sprintf("%s of %s: would be restored to %s (is %s)", r.Setting, r.where(), short(r.Before), short(r.Now))
+	case Changed:
+		return fmt.Sprintf("%s of %s: left at %s, which somebody else has set meanwhile (found %s, set %s)", r.Setting, r.where(), short(r.Now), short(r.Before), short(r.Set))
+	case Failure:
+		return fmt.Sprintf("%s of %s: not restored to %s: %s", r.Setting, r.where(), short(r.Before), r.Error)
+	case Gone:
+		return fmt.Sprintf("%s of %s: gone with what had it", r.Setting, r.where())
+	case Told:
+		return fmt.Sprintf("%s of %s: it says found %s, set %s", r.Setting, r.where(), short(r.Before), short(r.Set))
+	}
+	return fmt.Sprintf("%s of %s: %s (%s)", r.Setting, r.where(), r.Result, short(r.Before))
+}
+
+// err is what the owner of a lease must hear.
+func (r StepReport) err() error {
+	switch r.Result {
+	case Changed:
+		return &stream.Error{Op: "restore: " + r.String(), How: "if it should be as it was found: zcbench restore --force"}
+	case Failure:
+		return &stream.Error{Op: fmt.Sprintf("restore: %s of %s to %s", r.Setting, r.where(), short(r.Before)), Err: r.cause, How: stream.FixOf(r.cause)}
+	}
+	return nil
+}
+
+// undoing restores steps of one network namespace.
+type undoing struct {
+	journal *Journal
+	file    *file // nil: nothing is written down
+	where   *places
+	force   bool // also what somebody else changed
+	dry     bool
+}
+
+// run restores the chosen steps, the last first, and looks at all again at the
+// end: undoing one may disturb another.
+func (u *undoing) run(chosen func(int) bool) []StepReport {
+	var which []int
+	for i := range u.journal.Steps {
+		if chosen(i) {
+			which = append(which, i)
+		}
+	}
+	reports := map[int]*StepReport{}
+	for _, i := range which { // before any of it changes
+		if u.journal.Steps[i].Keep {
+			reports[i] = u.look(i)
+		}
+	}
+	for _, i := range slices.Backward(which) {
+		if s := u.journal.Steps[i]; !s.Keep {
+			r := u.look(i)
+			reports[i] = r
+			u.leave(s, r)
+			u.back(s, r)
+		}
+	}
+	for _, i := range which {
+		if r := reports[i]; r.Result == Already || r.Result == Restored {
+			u.back(u.journal.Steps[i], r)
+		}
+	}
+	u.note(which, reports)
+	var out []StepReport
+	for _, i := range slices.Backward(which) {
+		if s := u.journal.Steps[i]; reports[i].Result != Already || !s.Keep && s.Before != s.Set {
+			out = append(out, *reports[i])
+		}
+	}
+	return out
+}
+
+// look says what there is to do about a step.
+func (u *undoing) look(i int) *StepReport {
+	s := u.journal.Steps[i]
+	r := &StepReport{Dev: s.Dev, Setting: s.Name, Before: s.Before, Set: s.Set, Result: Already}
+	set, err := u.where.setting(s)
+	if err == nil {
+		r.Now, err = set.Get()
+	}
+	ours := set.Reads(s.Set, r.Now) || s.was != "" && set.Reads(s.was, r.Now)
+	if s.Keep {
+		ours = s.became == "" || r.Now == s.became
+	}
+	switch {
+	case errors.Is(err, errGone):
+		r.Result = Gone
+	case err != nil && s.Keep:
+		// A queue that comes back when the number of them does: back sees to it.
+	case err != nil && s.Dev == "" && set.Get == nil:
+		r.fail(err)
+		r.Fix = u.byHand(s)
+	case err != nil:
+		r.fail(err)
+	case r.Now == s.Before, ours, u.force, s.onlyRead() && set.Ask == nil:
+		// back does the rest.
+	default:
+		r.Result = Changed
+	}
+	return r
+}
+
+// simple are values that can be given to a shell.
+var simple = lazy.Regexp(`^[A-Za-z0-9_.][A-Za-z0-9_. -]*$`)
+
+// byHand is what a user can do about a setting of the host that is not restored
+// because zcbench does not set such: an older version may have.
+func (u *undoing) byHand(s Step) string {
+	command := ""
+	if name, ok := strings.CutPrefix(s.Name, "sysctl "); ok && simple().MatchString(name) && simple().MatchString(s.Before) {
+		command = fmt.Sprintf(": sysctl -w %s='%s'", name, s.Before)
+	}
+	return "if what the journal says is right, set it by hand" + command + "; then, if nothing else is left of it: rm " + cmdline.Word(u.journal.Path)
+}
+
+// fail notes an error, unless what had the setting is gone.
+func (r *StepReport) fail(err error) {
+	if errors.Is(err, unix.ENODEV) || errors.Is(err, errGone) {
+		r.Result = Gone
+		return
+	}
+	r.Result, r.cause, r.Error, r.Fix = Failure, err, err.Error(), stream.FixOf(err)
+}
+
+// freeWithin is how long a queue may take to lose the memory of a process that
+// has died.
+const freeWithin = 5 * time.Second
+
+// leave takes back what was asked for, where reading does not tell it. What then reads is
+// looked at when all else is restored, on which it may depend.
+func (u *undoing) leave(s Step, r *StepReport) {
+	if r.Result != Already && r.Result != Restored {
+		return
+	}
+	set, err := u.where.setting(s)
+	switch {
+	case err != nil:
+		r.fail(err)
+		return
+	case set.Leave == nil:
+		return
+	case u.dry:
+		r.Result = Would
+		return
+	}
+	if err := u.patiently(s, func() error { return set.Leave(s.Before) }); err != nil {
+		r.fail(err)
+		return
+	}
+	r.Result, r.left = Restored, true
+}
+
+// patiently tries again while a queue has memory of a process that has died.
+func (u *undoing) patiently(s Step, f func() error) error {
+	for end := time.Now().Add(freeWithin); ; time.Sleep(20 * time.Millisecond) {
+		err := f()
+		busy := errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EBUSY)
+		if !busy || time.Now().After(end) || !u.where.bound(s) {
+			return err
+		}
+	}
+}
+
+// back restores a step that may be, and must not be left.
+func (u *undoing) back(s Step, r *StepReport) {
+	if r.Result != Already && r.Result != Restored || r.left {
+		r.left = false // the first time only
+		return
+	}
+	set, err := u.where.setting(s)
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	if s.onlyRead() && set.Ask == nil {
+		return // it was so, and was only looked at
+	}
+	now, err := set.Get()
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	if now == s.Before {
+		return
+	}
+	if u.dry {
+		r.Result = Would
+		return
+	}
+	err = u.patiently(s, func() error { return set.Set(s.Before) })
+	if err == nil {
+		now, err = set.Get()
+	}
+	if err == nil && !set.Reads(s.Before, now) {
+		err = fmt.Errorf("it was taken without an error but reads back %s", now)
+	}
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	r.Result = Restored
+}
+
+// note writes down what is done. A failure to write only means that it will be
+// looked at again.
+func (u *undoing) note(which []int, reports map[int]*StepReport) {
+	if u.dry {
+		return
+	}
+	var l line
+	for _, i := range which {
+		switch reports[i].Result {
+		case Restored, Already, Gone:
+			u.journal.Steps[i].state = undone
+			l.Undone = append(l.Undone, i)
+		case Changed:
+			u.journal.Steps[i].state = left
+			l.Left = append(l.Left, i)
+		}
+	}
+	if u.file != nil {
+		_ = u.file.write(l)
+	}
+}

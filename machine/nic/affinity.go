@@ -1,0 +1,221 @@
+package nic
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/machine/counter"
+	"golang.org/x/sys/unix"
+)
+
+// procRoot is where /proc is; tests put a fixture there.
+var procRoot = "/proc"
+
+// IRQAffinity reads which CPUs may take interrupt irq, as a CPU list such as
+// 0-3,8 (/proc/irq/N/smp_affinity_list, kernel/irq/proc.c).
+func IRQAffinity(irq int) (string, error) {
+	path := irqPath(irq)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", fileError("read", path, err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// SetIRQAffinity sets them. The kernel refuses with EIO where it or the driver
+// manages the interrupt.
+func SetIRQAffinity(irq int, cpus string) error {
+	return writeFile(irqPath(irq), cpus, map[unix.Errno]string{
+		unix.EIO:       "the kernel or the driver manages this interrupt's CPUs itself: make fewer queues (ethtool -L), or move the application instead",
+		unix.EOVERFLOW: noCPU,
+		unix.EINVAL:    "none of the CPUs is online",
+		unix.EROFS:     "/proc is mounted read-only, as in a container: run on the host"})
+}
+
+const noCPU = "no such CPU: /sys/devices/system/cpu/online lists those there are"
+
+// canonicalCPUs writes a CPU list as the kernel prints it: ascending, in ranges.
+func canonicalCPUs(v string) (string, error) {
+	cpus, err := counter.ParseCPUList(v)
+	if err == nil && len(cpus) == 0 {
+		err = fmt.Errorf("CPU list %q names none: want such as 0-3,8", v)
+	}
+	return counter.FormatCPUList(cpus), err
+}
+
+func irqPath(irq int) string {
+	return filepath.Join(procRoot, "irq", strconv.Itoa(irq), "smp_affinity_list")
+}
+
+// IRQs lists the interrupts of the interface's queues, each once, also those of
+// queues that only send (netdev napi-get, 6.8). It is empty where the driver has
+// none, as virtual ones do, or does not tell.
+func (d *Device) IRQs() ([]int, error) {
+	all, err := d.NAPIs()
+	var out []int
+	for _, n := range all {
+		if n.IRQ > 0 && !slices.Contains(out, n.IRQ) {
+			out = append(out, n.IRQ)
+		}
+	}
+	return out, err
+}
+
+// irqOf is the interrupt of an RX queue.
+func (d *Device) irqOf(queue int) (int, error) {
+	n, err := d.NAPIOf(queue)
+	if err != nil {
+		return 0, err
+	}
+	if n.IRQ < 0 {
+		return 0, &Error{Op: d.op("find the interrupt of RX queue %d", queue), Err: unix.ENOENT, How: "the driver does not tell (virtual ones have none): use RPS or threaded NAPI to place its softirq"}
+	}
+	return n.IRQ, nil
+}
+
+// queueFile is a file of one queue below /sys/class/net: "rx-3/rps_cpus".
+func (d *Device) queueFile(name string) (string, error) {
+	root, err := d.sysRoot()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(root, "class/net", d.Name, "queues", name), nil
+}
+
+// SysFile reads a file of the interface below /sys/class/net, without surrounding
+// space.
+func (d *Device) SysFile(name string) (string, error) {
+	root, err := d.sysRoot()
+	if err != nil {
+		return "", err
+	}
+	b, err := os.ReadFile(filepath.Join(root, "class/net", d.Name, name))
+	if err != nil {
+		return "", fileError("read", name+" of "+d.Name, err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// sysRoot is a sysfs that shows the interfaces of the device's namespace. A
+// thread that entered the namespace still has the /sys of the one it came from,
+// so one is mounted, attached nowhere, that lives as long as the device is open.
+func (d *Device) sysRoot() (string, error) {
+	if d.sysfs == nil {
+		fd, err := sysfsOf(d.netns)
+		if err != nil {
+			return "", failed("mount the sysfs of the namespace of "+d.Name, err, map[unix.Errno]string{unix.EPERM: "run as root or with CAP_SYS_ADMIN"})
+		}
+		d.sysfs = os.NewFile(uintptr(fd), "sysfs")
+	}
+	return fmt.Sprintf("/proc/self/fd/%d", d.sysfs.Fd()), nil
+}
+
+func sysfsOf(ns *os.File) (int, error) {
+	type result struct {
+		fd  int
+		err error
+	}
+	c := make(chan result)
+	go func() {
+		runtime.LockOSThread() // ends with the goroutine: it is in another namespace
+		if unix.Gettid() == unix.Getpid() {
+			// The main thread does not end: let another goroutine take another one.
+			fd, err := sysfsOf(ns)
+			runtime.UnlockOSThread()
+			c <- result{fd, err}
+			return
+		}
+		err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET)
+		if err != nil {
+			c <- result{err: err}
+			return
+		}
+		fs, err := unix.Fsopen("sysfs", unix.FSOPEN_CLOEXEC)
+		if err != nil {
+			c <- result{err: err}
+			return
+		}
+		defer unix.Close(fs)
+		if err := unix.FsconfigCreate(fs); err != nil {
+			c <- result{err: err}
+			return
+		}
+		fd, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, 0)
+		c <- result{fd, err}
+	}()
+	r := <-c
+	return r.fd, r.err
+}
+
+// readQueueFile and writeQueueFile are for XPS and RPS: CPU masks in hexadecimal
+// (net/core/net-sysfs.c).
+func (d *Device) readQueueFile(name string) (string, error) {
+	path, err := d.queueFile(name)
+	if err != nil {
+		return "", err
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", fileError("read", name+" of "+d.Name, err)
+	}
+	return canonicalMask(strings.TrimSpace(string(b)))
+}
+
+func (d *Device) writeQueueFile(name, value string) error {
+	path, err := d.queueFile(name)
+	if err != nil {
+		return err
+	}
+	return writeFile(path, value, map[unix.Errno]string{
+		unix.ENOENT:    "a device with one queue has no XPS, and a kernel may lack XPS or RPS (CONFIG_XPS, CONFIG_RPS)",
+		unix.EINVAL:    "the CPU is kept apart (isolcpus, nohz_full): choose another one",
+		unix.EOVERFLOW: noCPU})
+}
+
+// CPUMask is one CPU as the mask of RPS and XPS.
+func CPUMask(cpu int) string {
+	return fmt.Sprintf("%x", uint32(1)<<(cpu%32)) + strings.Repeat(",00000000", cpu/32)
+}
+
+// canonicalMask writes a CPU mask in hexadecimal, words of 32 bits with commas
+// between them, without the zeros in front that the kernel fills up with to the
+// number of CPUs it was built for (bitmap_print_to_pagebuf, lib/bitmap-str.c).
+func canonicalMask(v string) (string, error) {
+	out := ""
+	for word := range strings.SplitSeq(v, ",") {
+		n, err := strconv.ParseUint(word, 16, 32)
+		switch {
+		case err != nil || len(word) > 8:
+			return "", fmt.Errorf("CPU mask %q: want hexadecimal words of up to 8 digits with commas between them, such as 3 or 1,00000000", v)
+		case out == "" || out == "0":
+			out = fmt.Sprintf("%x", n)
+		default:
+			out += fmt.Sprintf(",%08x", n)
+		}
+	}
+	return out, nil
+}
+
+func writeFile(path, value string, how map[unix.Errno]string) error {
+	if err := os.WriteFile(path, []byte(value), 0); err != nil {
+		e := fileError("write "+value+" to", path, err).(*Error)
+		if errno, ok := e.Err.(unix.Errno); ok && how[errno] != "" {
+			e.How = how[errno]
+		}
+		return e
+	}
+	return nil
+}
+
+// fileError leaves the path out of the os package's error: it is in op.
+func fileError(op, path string, err error) error {
+	if pe, ok := err.(*os.PathError); ok {
+		err = pe.Err
+	}
+	return failed(op+" "+path, err, map[unix.Errno]string{unix.ENOENT: "this kernel, or this device, does not have it", unix.EACCES: "run as root"})
+}

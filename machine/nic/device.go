@@ -1,0 +1,123 @@
+package nic
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/mdlayher/genetlink"
+	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"golang.org/x/sys/unix"
+)
+
+// Device is a network interface, reached through sockets in the network
+// namespace where it was opened. It is used by one goroutine at a time.
+type Device struct {
+	Name  string
+	Index int
+
+	conn    *genetlink.Conn
+	ethtool genetlink.Family
+	netdev  genetlink.Family
+	route   *rtnl.Conn
+	ioctlFD int
+	netns   *os.File // where it was opened
+	sysfs   *os.File // of that namespace; nil until it is needed
+}
+
+// Open finds the interface name in the calling thread's network namespace.
+func Open(name string) (*Device, error) {
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		return nil, failed("find interface "+name, unix.ENODEV, nil)
+	}
+	d := &Device{Name: name, Index: i.Index, ioctlFD: -1}
+	if err := d.open(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func (d *Device) open() (err error) {
+	if d.conn, err = genetlink.Dial(nil); err != nil {
+		return failed("open a generic netlink socket", err, nil)
+	}
+	// Texts with errors, where the kernel has any.
+	_ = d.conn.SetOption(netlink.ExtendedAcknowledge, true)
+	if d.ethtool, err = d.conn.GetFamily("ethtool"); err != nil {
+		return failed("find generic netlink family ethtool", err, map[unix.Errno]string{0: "use a kernel with CONFIG_ETHTOOL_NETLINK"})
+	}
+	if d.netdev, err = d.conn.GetFamily("netdev"); err != nil {
+		return failed("find generic netlink family netdev", err, map[unix.Errno]string{0: "use Linux 6.3 or later"})
+	}
+	if d.route, err = rtnl.Dial(); err != nil {
+		return failed("open a route netlink socket", err, nil)
+	}
+	if d.netns, err = os.Open("/proc/thread-self/ns/net"); err != nil {
+		return fmt.Errorf("open the network namespace: %w", err)
+	}
+	if d.ioctlFD, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err != nil {
+		return failed("open a socket for ethtool", err, nil)
+	}
+	return nil
+}
+
+// Close closes the sockets. It undoes nothing.
+func (d *Device) Close() error {
+	var err error
+	if d.conn != nil {
+		err = d.conn.Close()
+		d.conn = nil
+	}
+	if d.route != nil {
+		d.route.Close()
+		d.route = nil
+	}
+	for _, f := range []**os.File{&d.netns, &d.sysfs} {
+		if *f != nil {
+			err = errors.Join(err, (*f).Close())
+			*f = nil
+		}
+	}
+	if d.ioctlFD >= 0 {
+		err = errors.Join(err, unix.Close(d.ioctlFD))
+		d.ioctlFD = -1
+	}
+	return err
+}
+
+// ask sends one request of a family and returns the replies.
+func (d *Device) ask(f genetlink.Family, cmd uint8, flags netlink.HeaderFlags, fill func(*netlink.AttributeEncoder)) ([]genetlink.Message, error) {
+	ae := netlink.NewAttributeEncoder()
+	fill(ae)
+	data, err := ae.Encode()
+	if err != nil {
+		return nil, err
+	}
+	m := genetlink.Message{Header: genetlink.Header{Command: cmd, Version: f.Version}, Data: data}
+	return d.conn.Execute(m, f.ID, netlink.Request|flags)
+}
+
+// each decodes the attributes of every reply.
+func each(msgs []genetlink.Message, f func(*netlink.AttributeDecoder)) error {
+	for _, m := range msgs {
+		ad, err := netlink.NewAttributeDecoder(m.Data)
+		if err != nil {
+			return err
+		}
+		for ad.Next() {
+			f(ad)
+		}
+		if err := ad.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// op names an operation on the device.
+func (d *Device) op(format string, args ...any) string {
+	return fmt.Sprintf(format, args...) + " of " + d.Name
+}

@@ -1,0 +1,182 @@
+package nic
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/machine/setting"
+	"golang.org/x/sys/unix"
+)
+
+// NAPI is one instance: what polls the queues behind one interrupt
+// (Documentation/netlink/specs/netdev.yaml, napi-get).
+type NAPI struct {
+	ID  uint32
+	IRQ int // -1: none told
+	PID int // of its thread, where it is threaded; 0: none
+	NAPISettings
+}
+
+// NAPISettings are what can be set of an instance. The kernel keeps them by
+// queue over a restart of it, where the driver cooperates (6.13).
+type NAPISettings struct {
+	DeferHardIRQs     int // polls without work before interrupts come back on
+	GROFlushTimeoutNs int64
+	IRQSuspendNs      int64  // 6.13
+	Threaded          string // off, on or busy-poll; "": the kernel does not tell (before 6.17)
+}
+
+func (s NAPISettings) String() string {
+	out := fmt.Sprintf("defer-hard-irqs %d, gro-flush-timeout %d, irq-suspend-timeout %d", s.DeferHardIRQs, s.GROFlushTimeoutNs, s.IRQSuspendNs)
+	if s.Threaded != "" {
+		out += ", threaded " + s.Threaded
+	}
+	return out
+}
+
+// threading is enum netdev_napi_threaded.
+var threading = []string{"off", "on", "busy-poll"}
+
+// ParseNAPISettings reads what String writes.
+func ParseNAPISettings(text string) (s NAPISettings, err error) {
+	rest, threaded, has := strings.Cut(text, ", threaded ")
+	_, err = fmt.Sscanf(rest, "defer-hard-irqs %d, gro-flush-timeout %d, irq-suspend-timeout %d", &s.DeferHardIRQs, &s.GROFlushTimeoutNs, &s.IRQSuspendNs)
+	s.Threaded = threaded
+	if err != nil || s.String() != text || has && threadedNumber(threaded) < 0 || min(int64(s.DeferHardIRQs), s.GROFlushTimeoutNs, s.IRQSuspendNs) < 0 || s.DeferHardIRQs > math.MaxInt32 {
+		return s, fmt.Errorf("NAPI settings %q: want defer-hard-irqs N, gro-flush-timeout NS, irq-suspend-timeout NS[, threaded off|on|busy-poll]", text)
+	}
+	return s, nil
+}
+
+func threadedNumber(s string) int {
+	for i, t := range threading {
+		if t == s {
+			return i
+		}
+	}
+	return -1
+}
+
+// NAPIs lists the interface's instances (netdev napi-get, 6.8; the settings 6.13).
+func (d *Device) NAPIs() ([]NAPI, error) {
+	msgs, err := d.ask(d.netdev, cmdNAPIGet, netlink.Dump, func(ae *netlink.AttributeEncoder) { ae.Uint32(attrNAPIIfindex, uint32(d.Index)) })
+	var out []NAPI
+	for _, m := range msgs {
+		n, derr := decodeNAPI(m.Data)
+		if derr != nil {
+			return nil, failed(d.op("list the NAPI instances"), derr, nil)
+		}
+		out = append(out, n)
+	}
+	if err != nil {
+		return nil, failed(d.op("list the NAPI instances"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "use Linux 6.8 or later"})
+	}
+	return out, nil
+}
+
+func decodeNAPI(b []byte) (n NAPI, err error) {
+	n.IRQ = -1
+	ad, err := netlink.NewAttributeDecoder(b)
+	if err != nil {
+		return n, err
+	}
+	for ad.Next() {
+		switch ad.Type() {
+		case attrNAPIID:
+			n.ID = ad.Uint32()
+		case attrNAPIIRQ:
+			n.IRQ = int(ad.Uint32())
+		case attrNAPIPID:
+			n.PID = int(ad.Uint32())
+		case attrNAPIDefer:
+			n.DeferHardIRQs = int(int32(ad.Uint32()))
+		case attrNAPIFlush:
+			n.GROFlushTimeoutNs = int64(uintOf(ad))
+		case attrNAPISuspend:
+			n.IRQSuspendNs = int64(uintOf(ad))
+		case attrNAPIThreaded:
+			if v := uintOf(ad); v < uint64(len(threading)) {
+				n.Threaded = threading[v]
+			}
+		}
+	}
+	return n, ad.Err()
+}
+
+// NAPIOf finds the instance that serves RX queue id.
+func (d *Device) NAPIOf(queue int) (NAPI, error) {
+	q, err := d.Queue(queue)
+	if err != nil {
+		return NAPI{}, err
+	}
+	all, err := d.NAPIs()
+	if err != nil {
+		return NAPI{}, err
+	}
+	for _, n := range all {
+		if q.NAPI != 0 && n.ID == q.NAPI {
+			return n, nil
+		}
+	}
+	return NAPI{}, &Error{Op: d.op("find the NAPI instance of RX queue %d", queue), Err: unix.ENOENT, How: "set the interface up: ip link set " + d.Name + " up; a driver that does not tell cannot be helped"}
+}
+
+// SetNAPI sets what can be set of instance id (netdev napi-set, 6.13; threaded
+// 6.17, left as is where s has none).
+func (d *Device) SetNAPI(id uint32, s NAPISettings) error {
+	_, err := d.ask(d.netdev, cmdNAPISet, netlink.Acknowledge, func(ae *netlink.AttributeEncoder) {
+		ae.Uint32(attrNAPIID, id)
+		ae.Uint32(attrNAPIDefer, uint32(s.DeferHardIRQs))
+		putUint(ae, attrNAPIFlush, uint64(s.GROFlushTimeoutNs))
+		putUint(ae, attrNAPISuspend, uint64(s.IRQSuspendNs))
+		if t := threadedNumber(s.Threaded); t >= 0 {
+			putUint(ae, attrNAPIThreaded, uint64(t))
+		}
+	})
+	if err != nil {
+		return failed(d.op("set NAPI %d: %v", id, s), err, map[unix.Errno]string{
+			unix.EOPNOTSUPP: "use Linux 6.13 or later",
+			unix.EINVAL:     "the kernel refuses a value (times are nanoseconds), or does not know threaded yet (6.17)",
+			unix.ERANGE:     "defer-hard-irqs goes up to 2147483647, times are nanoseconds"})
+	}
+	return nil
+}
+
+// putUint writes an attribute of type uint: 4 bytes where they do.
+func putUint(ae *netlink.AttributeEncoder, typ uint16, v uint64) {
+	if v>>32 == 0 {
+		ae.Uint32(typ, uint32(v))
+		return
+	}
+	ae.Uint64(typ, v)
+}
+
+// napiSetting are the settings of the instance that serves an RX queue, as one
+// setting.
+func (d *Device) napiSetting(s *setting.Setting, queue int) {
+	s.Get = func() (string, error) {
+		n, err := d.NAPIOf(queue)
+		return n.NAPISettings.String(), err
+	}
+	s.Set = parsed(ParseNAPISettings, func(v NAPISettings) error {
+		n, err := d.NAPIOf(queue)
+		if err != nil {
+			return err
+		}
+		return d.SetNAPI(n.ID, v)
+	})
+	s.Canon, s.Complete = rewritten(ParseNAPISettings), completeNAPI
+}
+
+// completeNAPI gives a text without threaded what the kernel told of it.
+func completeNAPI(text, found string) (string, error) {
+	v, err := ParseNAPISettings(text)
+	if err != nil || v.Threaded != "" {
+		return text, err
+	}
+	was, err := ParseNAPISettings(found)
+	v.Threaded = was.Threaded
+	return v.String(), err
+}

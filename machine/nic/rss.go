@@ -1,0 +1,143 @@
+package nic
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zcbench/zcbench/machine/setting"
+	"golang.org/x/sys/unix"
+)
+
+// Indirection reads the table by which receive-side scaling chooses a queue: the
+// hash of a flow picks an entry (ETHTOOL_GRXFHINDIR, ioctl).
+func (d *Device) Indirection() ([]uint32, error) {
+	op := d.op("read the RSS indirection table")
+	how := map[unix.Errno]string{unix.EOPNOTSUPP: "the driver has no RSS: no queue can be kept free of other flows"}
+	c := &rxfhIndir{cmd: unix.ETHTOOL_GRXFHINDIR}
+	if err := ioctl(d, c); err != nil {
+		return nil, failed(op, err, how)
+	}
+	if c.size > maxIndirection {
+		return nil, failed(op, unix.E2BIG, map[unix.Errno]string{0: fmt.Sprintf("its table has %d entries: please report it", c.size)})
+	}
+	c.cmd = unix.ETHTOOL_GRXFHINDIR
+	if err := ioctl(d, c); err != nil {
+		return nil, failed(op, err, how)
+	}
+	return append([]uint32(nil), c.ring[:c.size]...), nil
+}
+
+// SetIndirection writes the table (ETHTOOL_SRXFHINDIR, ioctl); an empty one
+// brings back the driver's own, which follows the number of queues.
+func (d *Device) SetIndirection(table []uint32) error {
+	c := &rxfhIndir{cmd: unix.ETHTOOL_SRXFHINDIR, size: uint32(len(table))}
+	copy(c.ring[:], table)
+	if err := ioctl(d, c); err != nil {
+		return failed(d.op("set the RSS indirection table"), err, map[unix.Errno]string{
+			unix.EINVAL:     "it names a queue that is not there, or one that a rule or provider keeps",
+			unix.EOPNOTSUPP: "the driver cannot set RSS: no queue can be kept free of other flows"})
+	}
+	return nil
+}
+
+// isDefault reports whether a table is what drivers make for n queues
+// (ethtool_rxfh_indir_default): the queues in turn.
+func isDefault(table []uint32, n int) bool {
+	for i, q := range table {
+		if q != uint32(i%n) {
+			return false
+		}
+	}
+	return true
+}
+
+// without is table with queue's entries given to the other queues of n in turn.
+// ok is false when nothing had to change.
+func without(table []uint32, queue, n int) (out []uint32, ok bool) {
+	next := uint32(0)
+	for _, q := range table {
+		if q == uint32(queue) {
+			if next%uint32(n) == uint32(queue) {
+				next++
+			}
+			q, ok = next%uint32(n), true
+			next++
+		}
+		out = append(out, q)
+	}
+	return out, ok
+}
+
+// rssSetting is the table as a setting.
+func (d *Device) rssSetting(s *setting.Setting) {
+	s.Get, s.Set, s.Canon = d.rssText, d.setRSSText, canonicalTable
+	s.Follows = func(text, now string) bool {
+		table, err := parseTable(text)
+		if now != rssDefault || err != nil {
+			return false
+		}
+		queues, err := d.Queues()
+		return err == nil && isDefault(table, len(queues))
+	}
+}
+
+// canonicalTable writes a table with one space between its entries. Whether it is
+// the default one depends on the number of queues when it is set.
+func canonicalTable(v string) (string, error) {
+	if v == rssDefault {
+		return v, nil
+	}
+	table, err := parseTable(v)
+	return tableText(table), err
+}
+
+// rssText is the indirection table. One that is the kernel's default is called
+// so: set as a table it would no longer follow the number of queues.
+func (d *Device) rssText() (string, error) {
+	table, err := d.Indirection()
+	if err != nil {
+		return "", err
+	}
+	queues, err := d.Queues()
+	if err != nil {
+		return "", err
+	}
+	if isDefault(table, len(queues)) {
+		return rssDefault, nil
+	}
+	return tableText(table), nil
+}
+
+const rssDefault = "default"
+
+func tableText(table []uint32) string {
+	return strings.Trim(fmt.Sprint(table), "[]")
+}
+
+func (d *Device) setRSSText(v string) error {
+	if v == rssDefault {
+		return d.SetIndirection(nil)
+	}
+	table, err := parseTable(v)
+	if err != nil {
+		return err
+	}
+	if queues, err := d.Queues(); err == nil && isDefault(table, len(queues)) {
+		table = nil // it will be read so, and taken for it
+	}
+	return d.SetIndirection(table)
+}
+
+func parseTable(v string) (table []uint32, err error) {
+	for _, f := range strings.Fields(v) {
+		q, err := parse32(f)
+		if err != nil {
+			return nil, fmt.Errorf("RSS table: %q is not the number of a queue: want default, or the queue of every entry, such as 0 1 2 3 0 1 2 3 for eight of them", f)
+		}
+		table = append(table, q)
+	}
+	if len(table) == 0 || len(table) > maxIndirection {
+		return nil, fmt.Errorf("RSS table of %d entries", len(table))
+	}
+	return table, nil
+}

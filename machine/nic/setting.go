@@ -1,0 +1,274 @@
+package nic
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/machine/setting"
+)
+
+// Setting finds a setting by name. Its texts are, as they read back:
+//
+//	mtu, gso-max-size, gro-max-size, gso-ipv4-max-size, gro-ipv4-max-size    bytes
+//	channels              rx N tx N other N combined N
+//	ring rx|tx|rx-jumbo   descriptors
+//	feature NAME          on, off; "wanted on, is off" when the driver does not follow
+//	header-split          tcp-data-split auto|off|on[, hds-thresh BYTES]
+//	coalesce NAME         a number, times in microseconds
+//	napi QUEUE            defer-hard-irqs N, gro-flush-timeout NS, irq-suspend-timeout NS[, threaded off|on|busy-poll]
+//	irq QUEUE             CPU list of the RX queue's interrupt
+//	interrupt N           CPU list of interrupt N, also one that no RX queue tells of, see [Device.IRQs]
+//	rps QUEUE, xps QUEUE  CPU mask, hexadecimal
+//	rss                   default, or the queue of each entry of the indirection table
+//	rss-context Q,Q...    present, absent: an RSS context over these queues in turn
+//	rule REMOTE > LOCAL queue N    present, absent: an ntuple rule for one TCP flow
+func (d *Device) Setting(name string) (setting.Setting, error) {
+	word, arg, _ := strings.Cut(name, " ")
+	s := setting.Setting{Name: name}
+	var err error
+	switch word {
+	case "channels", "header-split", "rss":
+		if name != word {
+			return s, fmt.Errorf("setting %.80q: %s takes nothing more", name, word)
+		}
+	case "feature":
+		if !featureName().MatchString(arg) {
+			return s, fmt.Errorf("setting %.80q: want the kernel's name of a feature, such as rx-gro", name)
+		}
+	}
+	switch word {
+	case "channels":
+		s.Get, s.Canon = text(d.Channels), rewritten(parseChannels)
+		s.Set = parsed(parseChannels, d.SetChannels)
+	case "ring":
+		err = d.ringSetting(&s, arg)
+	case "feature":
+		s.Get = func() (string, error) {
+			f, err := d.Feature(arg)
+			return f.String(), err
+		}
+		s.Set = func(v string) error { return d.setFeatureText(arg, v) }
+		s.Canon = oneOf(append([]string{"on", "off"}, unfollowed...)...)
+	case "header-split":
+		d.splitSetting(&s)
+	case "coalesce":
+		err = d.coalesceSetting(&s, arg)
+	case "interrupt":
+		err = interruptSetting(&s, arg)
+	case "napi", "irq", "rps", "xps":
+		err = d.queueSetting(&s, word, arg)
+	case "rss":
+		d.rssSetting(&s)
+	case "rss-context":
+		s.Get, s.Set, err = d.contextSetting(arg)
+		s.Canon = oneOf(present, absent)
+	case "rule":
+		err = d.ruleSetting(&s, arg)
+	default:
+		if _, ok := linkNumbers[name]; !ok {
+			return s, fmt.Errorf("unknown setting %.80q of an interface", name)
+		}
+		s.Get = func() (string, error) {
+			l, err := d.Link()
+			return strconv.Itoa(linkNumbers[name].get(l)), err
+		}
+		s.Set = parsed(strconv.Atoi, func(v int) error { return d.setLink(name, v) })
+		s.Canon = number(1)
+	}
+	return s, err
+}
+
+// featureName is what the kernel can call a feature (ETH_GSTRING_LEN is 32).
+var featureName = lazy.Regexp(`^[a-z0-9_-]{1,31}$`)
+
+// CheckSetting refuses a setting that no interface has, and a value that it could
+// not have, without an interface to look at.
+func CheckSetting(name, value string) error {
+	s, err := new(Device).Setting(name)
+	if err == nil {
+		_, err = s.Canonical(value)
+	}
+	return err
+}
+
+// text makes a getter of a reader.
+func text[T fmt.Stringer](f func() (T, error)) func() (string, error) {
+	return func() (string, error) {
+		v, err := f()
+		return v.String(), err
+	}
+}
+
+// parsed makes a setter of a parser and a writer.
+func parsed[T any](parse func(string) (T, error), set func(T) error) func(string) error {
+	return func(s string) error {
+		v, err := parse(s)
+		if err != nil {
+			return err
+		}
+		return set(v)
+	}
+}
+
+// rewritten makes texts canonical that a parser takes: its value writes itself.
+func rewritten[T fmt.Stringer](parse func(string) (T, error)) func(string) (string, error) {
+	return func(s string) (string, error) {
+		v, err := parse(s)
+		return v.String(), err
+	}
+}
+
+// number makes whole numbers canonical that are no less than least.
+func number(least uint32) func(string) (string, error) {
+	return func(s string) (string, error) {
+		v, err := strconv.ParseUint(s, 10, 31)
+		if err != nil || v < uint64(least) {
+			return "", fmt.Errorf("%q is no whole number from %d to 2147483647", s, least)
+		}
+		return strconv.FormatUint(v, 10), nil
+	}
+}
+
+// oneOf takes some words as they are.
+func oneOf(words ...string) func(string) (string, error) {
+	return func(s string) (string, error) {
+		if !slices.Contains(words, s) {
+			return "", fmt.Errorf("%q is not %s", s, strings.Join(words[:2], " or "))
+		}
+		return s, nil
+	}
+}
+
+func parse32(s string) (uint32, error) {
+	v, err := strconv.ParseUint(s, 10, 32)
+	return uint32(v), err
+}
+
+func (d *Device) ringSetting(s *setting.Setting, which string) error {
+	if ringAttrs[which] == 0 {
+		return fmt.Errorf("unknown ring %q: rx, tx or rx-jumbo", which)
+	}
+	s.Get = func() (string, error) {
+		r, err := d.Rings()
+		return strconv.Itoa(r.of(which)), err
+	}
+	s.Set = parsed(strconv.Atoi, func(n int) error { return d.SetRing(which, n) })
+	s.Canon = number(1)
+	return nil
+}
+
+// unfollowed are the texts of a feature that the driver does not follow.
+var unfollowed = []string{"wanted on, is off", "wanted off, is on"}
+
+// setFeatureText asks for what a text of [Feature] wanted.
+func (d *Device) setFeatureText(name, v string) error {
+	switch v {
+	case "on", unfollowed[0]:
+		return d.SetFeature(name, true)
+	case "off", unfollowed[1]:
+		return d.SetFeature(name, false)
+	}
+	return fmt.Errorf("feature %s: %q is not on or off", name, v)
+}
+
+// queueSetting is what belongs to one queue.
+func (d *Device) queueSetting(s *setting.Setting, word, arg string) error {
+	queue, err := strconv.Atoi(arg)
+	if err != nil || queue < 0 || strconv.Itoa(queue) != arg {
+		return fmt.Errorf("setting %s %q: want the number of a queue", word, arg)
+	}
+	switch word {
+	case "napi":
+		d.napiSetting(s, queue)
+	case "irq":
+		s.Get = func() (string, error) {
+			irq, err := d.irqOf(queue)
+			if err != nil {
+				return "", err
+			}
+			return IRQAffinity(irq)
+		}
+		s.Set = func(v string) error {
+			irq, err := d.irqOf(queue)
+			if err != nil {
+				return err
+			}
+			return SetIRQAffinity(irq, v)
+		}
+		s.Canon = canonicalCPUs
+	default:
+		file := fmt.Sprintf("%cx-%d/%s_cpus", map[string]rune{"rps": 'r', "xps": 't'}[word], queue, word)
+		s.Get = func() (string, error) { return d.readQueueFile(file) }
+		s.Set = func(v string) error { return d.writeQueueFile(file, v) }
+		s.Canon = canonicalMask
+	}
+	return nil
+}
+
+func interruptSetting(s *setting.Setting, arg string) error {
+	irq, err := strconv.Atoi(arg)
+	if err != nil || irq < 0 || strconv.Itoa(irq) != arg {
+		return fmt.Errorf("setting interrupt %q: want the number of an interrupt", arg)
+	}
+	s.Get = func() (string, error) { return IRQAffinity(irq) }
+	s.Set = func(v string) error { return SetIRQAffinity(irq, v) }
+	s.Canon = canonicalCPUs
+	return nil
+}
+
+// The values of a rule's setting.
+const (
+	present = "present"
+	absent  = "absent"
+)
+
+// RuleName is the name of the setting that is an ntuple rule for the TCP flow
+// from remote to local, of this host, to an RX queue.
+func RuleName(local, remote netip.AddrPort, queue int) string {
+	return fmt.Sprintf("rule %v > %v queue %d", remote, local, queue)
+}
+
+func parseRule(s string) (local, remote netip.AddrPort, queue int, err error) {
+	var from, to string
+	if _, err := fmt.Sscanf(s, "%s > %s queue %d", &from, &to, &queue); err != nil {
+		return local, remote, 0, fmt.Errorf("rule %q: want REMOTE > LOCAL queue N", s)
+	}
+	if remote, err = netip.ParseAddrPort(from); err == nil {
+		local, err = netip.ParseAddrPort(to)
+	}
+	if err == nil && (queue < 0 || local.Addr().Unmap().Is4() != remote.Addr().Unmap().Is4() || "rule "+s != RuleName(local, remote, queue)) {
+		err = fmt.Errorf("rule %q: want REMOTE > LOCAL queue N", s)
+	}
+	return local, remote, queue, err
+}
+
+func (d *Device) ruleSetting(s *setting.Setting, arg string) error {
+	local, remote, queue, err := parseRule(arg)
+	if err != nil {
+		return err
+	}
+	s.Get = func() (string, error) {
+		_, ok, err := d.FindRule(local, remote, queue)
+		if ok {
+			return present, err
+		}
+		return absent, err
+	}
+	s.Set = func(v string) error {
+		if v == present {
+			_, err := d.Steer(local, remote, queue)
+			return err
+		}
+		at, ok, err := d.FindRule(local, remote, queue)
+		if err != nil || !ok {
+			return err
+		}
+		return d.DeleteRule(at)
+	}
+	s.Canon = oneOf(present, absent)
+	return nil
+}

@@ -1,0 +1,67 @@
+package place
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/nic"
+	"golang.org/x/sys/unix"
+)
+
+// Near lists the CPUs of the NUMA node of interface dev, one of each core, in
+// order. An interface without hardware, or on a machine of one node, is near to
+// all of them.
+func Near(dev string) ([]int, error) {
+	return near("/sys", localCPUs(dev))
+}
+
+// localCPUs is the list of the CPUs of an interface's node, "" where it has none.
+func localCPUs(dev string) string {
+	d, err := nic.Open(dev)
+	if err != nil {
+		return ""
+	}
+	defer d.Close()
+	list, err := d.SysFile("device/local_cpulist")
+	if errors.Is(err, unix.EPERM) { // the namespace's sysfs is for root only: the machine's has to do
+		b, _ := os.ReadFile(filepath.Join("/sys/class/net", dev, "device/local_cpulist"))
+		list = string(b)
+	}
+	return list
+}
+
+func near(root, node string) ([]int, error) {
+	all, err := readCPUs(filepath.Join(root, "devices/system/cpu/online"))
+	if err != nil {
+		return nil, fmt.Errorf("list the CPUs that are online: %w", err)
+	}
+	if local, err := counter.ParseCPUList(node); err == nil {
+		if here := both(all, local); len(here) > 0 {
+			all = here
+		}
+	}
+	out := slices.DeleteFunc(slices.Clone(all), func(c int) bool {
+		threads, _ := readCPUs(filepath.Join(root, fmt.Sprintf("devices/system/cpu/cpu%d/topology/thread_siblings_list", c)))
+		return slices.ContainsFunc(threads, func(t int) bool { return t < c && slices.Contains(all, t) })
+	})
+	if len(out) < 2 {
+		out = all // a single core: its threads are all there is
+	}
+	return out, nil
+}
+
+func both(a, b []int) []int {
+	return slices.DeleteFunc(slices.Clone(a), func(c int) bool { return !slices.Contains(b, c) })
+}
+
+func readCPUs(path string) ([]int, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return counter.ParseCPUList(string(b))
+}

@@ -1,0 +1,116 @@
+package tune
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/machine/setting"
+	"golang.org/x/sys/unix"
+)
+
+// FS is where the kernel's files are: /proc and /sys, or fixtures. The zero value
+// is the running host.
+type FS struct{ Proc, Sys string }
+
+func (fs FS) proc(elem ...string) string { return under(fs.Proc, "/proc", elem) }
+func (fs FS) sys(elem ...string) string  { return under(fs.Sys, "/sys", elem) }
+
+func under(root, def string, elem []string) string {
+	if root == "" {
+		root = def
+	}
+	return filepath.Join(append([]string{root}, elem...)...)
+}
+
+// Error is a file of the kernel that refused, with what to do about it.
+type Error struct {
+	Op  string
+	Err error
+	How string
+}
+
+func (e *Error) Error() string {
+	s := e.Op + ": " + e.Err.Error()
+	if errno, ok := e.Err.(unix.Errno); ok {
+		s += " (" + unix.ErrnoName(errno) + ")"
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Fix says what the user can do about it.
+func (e *Error) Fix() string { return e.How }
+
+func failed(op string, err error, how string) error {
+	if pe, ok := err.(*os.PathError); ok {
+		err = pe.Err
+	}
+	if err == unix.EACCES || err == unix.EPERM {
+		how = "run as root"
+	}
+	return &Error{op, err, how}
+}
+
+// Setting finds a setting by name:
+//
+//	sysctl NAME     its words, one space between them; vm.nr_hugepages counts huge pages
+//	governor CPU    a frequency governor
+//	irqbalance      running, stopped
+//
+// It holds no other, whoever asks: a sysctl that is not on the list is a *[Refused].
+func (fs FS) Setting(name string) (setting.Setting, error) {
+	word, arg, _ := strings.Cut(name, " ")
+	switch word {
+	case "sysctl":
+		return fs.sysctlSetting(arg)
+	case "governor":
+		cpu, err := cpuNumber(arg)
+		if err != nil {
+			return setting.Setting{}, err
+		}
+		return guarded(fs.governor(name, cpu)), nil
+	}
+	if name == "irqbalance" {
+		return guarded(setting.Setting{Name: name, Canon: canonicalBalance, Get: fs.irqbalance, Set: fs.setIRQBalance}), nil
+	}
+	return setting.Setting{}, fmt.Errorf("unknown setting %.80q of a host", name)
+}
+
+// governor is /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor
+// (drivers/cpufreq/cpufreq.c).
+func (fs FS) governor(name string, cpu int) setting.Setting {
+	path := fs.sys("devices/system/cpu", fmt.Sprintf("cpu%d", cpu), "cpufreq/scaling_governor")
+	return setting.Setting{Name: name, Canon: canonicalGovernor,
+		Get: func() (string, error) {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return "", failed("read "+path, err, "this CPU has no frequency governor (a virtual machine has none): leave it out")
+			}
+			return strings.TrimSpace(string(b)), nil
+		},
+		Set: func(v string) error {
+			if err := os.WriteFile(path, []byte(v), 0); err != nil {
+				return failed("write "+v+" to "+path, err, "scaling_available_governors beside it lists those there are")
+			}
+			return nil
+		}}
+}
+
+// Governed lists the CPUs that have a frequency governor, ascending.
+func (fs FS) Governed() []int {
+	files, _ := filepath.Glob(fs.sys("devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"))
+	var cpus []int
+	for _, f := range files {
+		name := filepath.Base(filepath.Dir(filepath.Dir(f)))
+		if n, err := strconv.Atoi(strings.TrimPrefix(name, "cpu")); err == nil {
+			cpus = append(cpus, n)
+		}
+	}
+	slices.Sort(cpus)
+	return cpus
+}

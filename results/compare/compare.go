@@ -1,0 +1,257 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// Metric is a figure that can be compared.
+type Metric struct {
+	Name, Unit string
+	HigherWins bool
+	value      func(*results.Record) *float64
+	measured   func(*results.Record) *results.Host // whose instrument counts; nil: no figure of power
+}
+
+// Metrics are all of them, by their names in runs.csv; a tg_ in front is the
+// sender's.
+var Metrics = []Metric{
+	{"throughput_gbps", "Gbit/s", true, func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }, nil},
+	{"ns_per_kb", "ns/kB", false, func(r *results.Record) *float64 { return r.SUT.NsPerKB() }, nil},
+	{"tg_ns_per_kb", "ns/kB", false, func(r *results.Record) *float64 { return r.TG.NsPerKB() }, nil},
+	{"cpu_busy_cores", "cores", false, func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }, nil},
+	{"tg_cpu_busy_cores", "cores", false, func(r *results.Record) *float64 { return r.TG.CPUBusyCores }, nil},
+	{"roi_cpu", "(Gbit/s)²/core", true, func(r *results.Record) *float64 { return r.SUT.ROICPU() }, nil},
+	{"roi_power", "(Gbit/s)²/W", true, func(r *results.Record) *float64 { return r.SUT.ROIPower() }, sutHost},
+	{"power_w", "W", false, func(r *results.Record) *float64 { return r.SUT.PowerW }, sutHost},
+	{"tg_power_w", "W", false, func(r *results.Record) *float64 { return r.TG.PowerW }, tgHost},
+	{"joule_per_gb", "J/GB", false, func(r *results.Record) *float64 { return r.SUT.JoulePerGB() }, sutHost},
+}
+
+func sutHost(r *results.Record) *results.Host { return &r.SUT }
+func tgHost(r *results.Record) *results.Host  { return &r.TG }
+
+// DefaultMetrics are compared when none are asked for.
+var DefaultMetrics = []string{"throughput_gbps", "ns_per_kb"}
+
+// Lookup finds metrics by name.
+func Lookup(names []string) ([]Metric, error) {
+	var out []Metric
+	for _, n := range names {
+		i := slices.IndexFunc(Metrics, func(m Metric) bool { return m.Name == n })
+		if i < 0 {
+			var known []string
+			for _, m := range Metrics {
+				known = append(known, m.Name)
+			}
+			return nil, fmt.Errorf("unknown metric %q; there are %s", n, strings.Join(known, ", "))
+		}
+		out = append(out, Metrics[i])
+	}
+	return out, nil
+}
+
+// Verdict is what can be said about two cells.
+type Verdict string
+
+// The verdicts. Better and worse are named after the kind of figure.
+const (
+	Faster   Verdict = "faster"
+	Slower   Verdict = "slower"
+	Cheaper  Verdict = "cheaper"
+	Costlier Verdict = "costlier"
+	Unsure   Verdict = "cannot tell"
+)
+
+// Row is one cell and one metric: B beside A.
+type Row struct {
+	A       results.Cell    `json:"a"`
+	B       results.Cell    `json:"b"`
+	Metric  string          `json:"metric"`
+	Unit    string          `json:"unit"`
+	SumA    *stat.Summary   `json:"sum_a"` // nil: nothing was measured
+	SumB    *stat.Summary   `json:"sum_b"`
+	Diff    stat.Difference `json:"difference"`
+	Verdict Verdict         `json:"verdict"`
+	// Published is the source of a figure that is not of own runs.
+	Published []string `json:"published,omitempty"`
+
+	// Other says which instruments measured A and B, where they are not one: what
+	// they measured is not comparable.
+	Other string `json:"other_instrument,omitempty"`
+
+	higherWins bool
+}
+
+// Result is a comparison.
+type Result struct {
+	NameA string  `json:"name_a"`
+	NameB string  `json:"name_b"`
+	Rows  []Row   `json:"rows"` // by metric, then in the order of A's cells
+	OnlyA []Alone `json:"only_a,omitempty"`
+	OnlyB []Alone `json:"only_b,omitempty"`
+}
+
+// Alone is a cell that only one of the two has.
+type Alone struct {
+	Cell      string        `json:"cell"`
+	Metric    string        `json:"metric"`
+	Unit      string        `json:"unit"`
+	Sum       *stat.Summary `json:"sum"` // nil: nothing was measured
+	Published string        `json:"published,omitempty"`
+}
+
+// ErrNothing is a comparison without a pair of cells.
+var ErrNothing = errors.New("no cell of one is also in the other")
+
+// Compare compares the cells of b with those of a that are alike. Without any it
+// is [ErrNothing], unless one of the two is published figures, which are worth
+// seeing beside one's own even so.
+func Compare(a, b *Set, metrics []Metric) (*Result, error) {
+	pairs, onlyA, onlyB := match(a, b)
+	if len(pairs) == 0 && !a.published() && !b.published() {
+		return nil, fmt.Errorf("%s and %s: %w", a.Name, b.Name, ErrNothing)
+	}
+	r := result(a.Name, b.Name, pairs, metrics)
+	r.OnlyA, r.OnlyB = alone(onlyA, metrics[0]), alone(onlyB, metrics[0])
+	return r, nil
+}
+
+func alone(cells []*Cell, m Metric) []Alone {
+	var out []Alone
+	for _, c := range cells {
+		out = append(out, Alone{c.Cell.ID, m.Name, m.Unit, stat.Summarize(values(c, m)), c.Source})
+	}
+	return out
+}
+
+// Within compares all cells of a set with one of them.
+func Within(s *Set, base results.Cell, metrics []Metric) (*Result, error) {
+	pairs := against(s, base)
+	if len(pairs) == 0 {
+		return nil, fmt.Errorf("%s: no cell to compare with %s", s.Name, base.ID)
+	}
+	return result(base.ID, s.Name, pairs, metrics), nil
+}
+
+func result(nameA, nameB string, pairs []pairing, metrics []Metric) *Result {
+	r := &Result{NameA: nameA, NameB: nameB}
+	for _, m := range metrics {
+		r.Rows = append(r.Rows, family(pairs, m)...)
+	}
+	return r
+}
+
+// family compares one metric over all pairs: one question, one correction.
+func family(pairs []pairing, m Metric) []Row {
+	var rows []Row
+	for _, p := range pairs {
+		va, vb := values(p.a, m), values(p.b, m)
+		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins,
+			SumA: stat.Summarize(va), SumB: stat.Summarize(vb), Diff: stat.Diff(va, vb)}
+		for _, c := range []*Cell{p.a, p.b} {
+			if c.Source != "" {
+				row.Published = append(row.Published, c.Source)
+			}
+		}
+		if row.SumA == nil && row.SumB == nil {
+			continue
+		}
+		if row.Other = otherInstrument(p, m); row.Other != "" {
+			row.Diff.Ratio = nil // of two instruments, not of two cells: nor is it tested
+		}
+		rows = append(rows, row)
+	}
+	var diffs []*stat.Difference
+	for i := range rows {
+		diffs = append(diffs, &rows[i].Diff)
+	}
+	stat.Family(diffs)
+	for i := range rows {
+		rows[i].Verdict = verdict(rows[i].Diff.Sign(), m)
+	}
+	return rows
+}
+
+// otherInstrument names the instruments that measured two cells if they are not
+// one.
+func otherInstrument(p pairing, m Metric) string {
+	if m.measured == nil {
+		return ""
+	}
+	var all []results.Instrument
+	same := true
+	for _, c := range []*Cell{p.a, p.b} {
+		for _, r := range c.Runs {
+			h := m.measured(r)
+			if i := h.Instrument(); h.PowerW != nil && !slices.Contains(all, i) {
+				same = same && !slices.ContainsFunc(all, func(o results.Instrument) bool { return !o.Comparable(i) })
+				all = append(all, i)
+			}
+		}
+	}
+	if same {
+		return ""
+	}
+	var names []string
+	for _, i := range all {
+		names = append(names, i.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+func values(c *Cell, m Metric) []float64 {
+	var out []float64
+	for _, r := range c.Runs {
+		if v := m.value(r); v != nil {
+			out = append(out, *v)
+		}
+	}
+	return out
+}
+
+func verdict(s stat.Sign, m Metric) Verdict {
+	better, worse := Cheaper, Costlier
+	if m.HigherWins {
+		better, worse = Faster, Slower
+	}
+	switch {
+	case s == stat.Unknown:
+		return Unsure
+	case (s == stat.Greater) == m.HigherWins:
+		return better
+	}
+	return worse
+}
+
+// Worse tells whether a row is worse beyond doubt, and by more than share.
+func (r *Row) Worse(share float64) bool {
+	if r.Verdict != Slower && r.Verdict != Costlier {
+		return false
+	}
+	return r.loss(r.Diff.Ratio.Value) > share
+}
+
+// Possible tells whether a row that is not [Row.Worse] may be all the same: its
+// interval reaches beyond share, or there is none.
+func (r *Row) Possible(share float64) bool {
+	ratio := r.Diff.Ratio
+	if ratio == nil || ratio.Lo == nil {
+		return true
+	}
+	return max(r.loss(*ratio.Lo), r.loss(*ratio.Hi)) > share
+}
+
+// loss is by which share B is worse than A: of the throughput lost, of the cost
+// added.
+func (r *Row) loss(ratio float64) float64 {
+	if r.higherWins {
+		return 1 - ratio
+	}
+	return ratio - 1
+}

@@ -1,0 +1,242 @@
+package compare
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// set is a set with one cell for each list of throughputs.
+func set(name string, cells map[results.Cell][]float64) Set {
+	var j results.Journal
+	for c, gbps := range cells {
+		for _, v := range gbps {
+			r := results.Record{Cell: c, Verdict: results.OK}
+			r.SUT = results.Host{ThroughputGbps: ptr(v), CPUBusyCores: ptr(1.0), DurationS: ptr(1.0), Bytes: ptr(uint64(v * 1e9 / 8))}
+			j.Records = append(j.Records, r)
+		}
+	}
+	return NewSet(name, j)
+}
+
+var tcp = results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}
+
+func metrics(t *testing.T, names ...string) []Metric {
+	t.Helper()
+	m, err := Lookup(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestCompareVerdicts(t *testing.T) {
+	base := []float64{100, 101, 99, 100.5, 99.5, 100.2}
+	scaled := func(f float64) (out []float64) {
+		for _, v := range base {
+			out = append(out, v*f)
+		}
+		return out
+	}
+	for _, x := range []struct {
+		f          float64
+		gbps, ns   Verdict
+		worse2     bool
+		possibly10 bool
+	}{
+		{.95, Slower, Costlier, true, false},
+		{1.05, Faster, Cheaper, false, false},
+		{1, Unsure, Unsure, false, false},
+		{.985, Slower, Costlier, false, false},
+	} {
+		a, b := set("a", map[results.Cell][]float64{tcp: base}), set("b", map[results.Cell][]float64{tcp: scaled(x.f)})
+		r, err := Compare(&a, &b, metrics(t, "throughput_gbps", "ns_per_kb"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Rows[0].Verdict != x.gbps || r.Rows[1].Verdict != x.ns {
+			t.Errorf("x %v: %s and %s", x.f, r.Rows[0].Verdict, r.Rows[1].Verdict)
+		}
+		if r.Rows[0].Worse(.02) != x.worse2 || r.Rows[0].Possible(.10) != x.possibly10 {
+			t.Errorf("x %v: worse %v, possible %v", x.f, r.Rows[0].Worse(.02), r.Rows[0].Possible(.10))
+		}
+	}
+	few, b := set("few", map[results.Cell][]float64{tcp: base[:5]}), set("b", map[results.Cell][]float64{tcp: scaled(.5)})
+	r, err := Compare(&few, &b, metrics(t, "throughput_gbps"))
+	if err != nil || r.Rows[0].Verdict != Unsure || r.Rows[0].Worse(0) || !r.Rows[0].Possible(.02) {
+		t.Errorf("5 runs: %+v, %v", r.Rows[0], err)
+	}
+}
+
+// Watts of two instruments are not two cells' watts: nothing is said of them.
+func TestOtherInstrument(t *testing.T) {
+	watts := func(by results.Instrument, w float64) Set {
+		s := set(by.String(), map[results.Cell][]float64{tcp: {100, 101, 99, 100.5, 99.5, 100.2}})
+		for i, r := range s.Cells[0].Runs {
+			r.SUT.PowerW, r.SUT.PowerSource, r.SUT.PowerScope = ptr(w+float64(i)/10), by.Source, by.Scope
+		}
+		return s
+	}
+	rapl := results.Instrument{Source: "rapl", Scope: "package"}
+	for _, c := range []struct {
+		by    results.Instrument
+		other string
+	}{
+		{rapl, ""},
+		{results.Instrument{Source: "rapl"}, ""}, // of an older journal
+		{results.Instrument{Source: "redfish=https://bmc1", Scope: "board"}, "rapl (package), redfish=https://bmc1 (board)"},
+		{results.Instrument{Source: "rapl", Scope: "board"}, "rapl (package), rapl (board)"},
+		{results.Instrument{}, "rapl (package), unknown"},
+	} {
+		a, b := watts(rapl, 100), watts(c.by, 200)
+		r, err := Compare(&a, &b, metrics(t, "power_w", "roi_power", "joule_per_gb", "throughput_gbps", "roi_cpu"))
+		if err != nil || len(r.Rows) != 5 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		for i := range r.Rows {
+			row := &r.Rows[i]
+			switch {
+			case i > 2: // not of power
+				if row.Other != "" || row.Diff.Ratio == nil {
+					t.Errorf("%v: %s: %+v", c.by, row.Metric, row)
+				}
+			case c.other == "":
+				if row.Other != "" || row.Verdict == Unsure {
+					t.Errorf("%v: %s: %s", c.by, row.Metric, row.VerdictText())
+				}
+			case row.Verdict != Unsure || row.RatioText() != "-" || row.PText() != "-" || row.Worse(0) || row.VerdictText() != "cannot tell (other instrument: "+c.other+")":
+				t.Errorf("%v: %s: %s, ratio %s, p %s", c.by, row.Metric, row.VerdictText(), row.RatioText(), row.PText())
+			}
+		}
+	}
+}
+
+func TestMatch(t *testing.T) {
+	big := tcp
+	big.MTU = 9000
+	a, b := set("a", map[results.Cell][]float64{tcp: {1}}), set("b", map[results.Cell][]float64{big: {1}})
+	if _, err := Compare(&a, &b, metrics(t, "throughput_gbps")); !errors.Is(err, ErrNothing) {
+		t.Errorf("another MTU: %v", err)
+	}
+	b.Chosen = []string{"mtu"}
+	if r, err := Compare(&a, &b, metrics(t, "throughput_gbps")); err != nil || len(r.Rows) != 1 {
+		t.Errorf("a chosen MTU: %v", err)
+	}
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	w, err := results.Create(dir, results.Header{SessionID: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, rx := range []string{"tcp", "uring", "tcp"} {
+		r := results.Record{RunID: string(rune('a' + i)), SessionID: "s", Seq: i, Cell: results.Cell{ID: rx, RX: rx, TX: "tcp"}, Verdict: results.OK, Warmup: i == 0}
+		r.SUT.ThroughputGbps = ptr(10.0)
+		if err := w.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Close()
+	s, err := Load(dir)
+	if err != nil || len(s.Cells) != 2 || len(s.Cells[1].Runs) != 1 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if s, err := Load(dir + "@rx=uring"); err != nil || len(s.Cells) != 1 || s.Chosen[0] != "rx" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for _, bad := range []string{dir + "@rx", dir + "@color=red", dir + "@rx=zcrx", dir + "/no", filepath.Join(dir, results.JournalFile)} {
+		if _, err := Load(bad); err == nil {
+			t.Errorf("%s was read", bad)
+		}
+	}
+	j, _ := results.Read(filepath.Join(dir, results.JournalFile))
+	if err := results.WriteCSV(dir, j.Records); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Load(filepath.Join(dir, results.RunsFile)); err != nil || len(s.Cells) != 2 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	os.Remove(filepath.Join(dir, results.JournalFile))
+	if s, err := Load(dir); err != nil || len(s.Cells) != 2 {
+		t.Errorf("a folder of CSVs: %+v, %v", s, err)
+	}
+	// A folder from somebody else has nothing that is waited for.
+	path := filepath.Join(dir, results.RunsFile)
+	if err := errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { _, err := Load(dir); done <- err }()
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Error("a pipe has runs")
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("waits for a writer")
+	}
+}
+
+// Published figures stand beside own ones: what they do not say matches anything.
+func TestPublished(t *testing.T) {
+	files, _ := filepath.Glob("../reference/*.csv")
+	if len(files) < 2 {
+		t.Fatalf("published figures: %v", files)
+	}
+	for _, f := range files {
+		s, err := Load(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range s.Cells {
+			if c.Source == "" || len(c.Runs) == 0 || c.Runs[0].SUT.ThroughputGbps == nil {
+				t.Errorf("%s: %+v", f, c)
+			}
+		}
+	}
+	ref, err := Load("../reference/battle-of-the-zcs.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := results.Cell{ID: "own", RX: "zcrx", TX: "msg-zerocopy", GRO: ptr(true), HWGRO: ptr(true), CPULayout: "2cpu", MTU: 4148, MessageBytes: 64 << 20,
+		BigTCPBytes: 65536, TGBigTCPBytes: 65536}
+	b := set("own", map[results.Cell][]float64{own: {180, 181, 182, 180, 181, 182}})
+	r, err := Compare(&ref, &b, metrics(t, "throughput_gbps"))
+	if err != nil || len(r.Rows) != 1 || r.Rows[0].SumA.Median != 190.06 || r.Rows[0].Verdict != Unsure || len(r.OnlyA) != 7 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	var out bytes.Buffer
+	if err := r.Table(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"190.06", "0.95", "cannot tell (published figure)", "[1] published: \"The Battle of the ZCs\"", "118.47"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestWithin(t *testing.T) {
+	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp"}
+	s := set("s", map[results.Cell][]float64{tcp: {1, 2, 3, 4, 5, 6}, uring: {11, 12, 13, 14, 15, 16}})
+	r, err := Within(&s, tcp, metrics(t, "throughput_gbps"))
+	if err != nil || len(r.Rows) != 1 || r.Rows[0].Verdict != Faster || r.Rows[0].Label() != "uring/tcp : tcp/tcp" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := Within(&s, results.Cell{RX: "zcrx"}, metrics(t, "throughput_gbps")); err == nil {
+		t.Error("compared with a cell that is not there")
+	}
+	if _, err := Lookup([]string{"speed"}); err == nil || !strings.Contains(err.Error(), "throughput_gbps") {
+		t.Errorf("unknown metric: %v", err)
+	}
+}

@@ -1,0 +1,171 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/gate"
+)
+
+// Set is the runs of one source, by cell.
+type Set struct {
+	Name  string
+	Cells []Cell
+	// Chosen are the factors that the selector names: they are not compared when
+	// cells of two sets are matched, so that cells of one folder can be.
+	Chosen  []string
+	Base    *results.Cell // the baseline of the experiment; nil: none
+	Skipped []results.Problem
+}
+
+// Cell is one cell and its runs that count: ok, and no warm-up.
+type Cell struct {
+	Cell   results.Cell
+	Runs   []*results.Record
+	Source string // where its figures were published; empty for own runs
+	Other  int    // runs that do not count: invalid, failed or unsupported
+}
+
+// NewSet sorts a journal's records by cell, in the order of its plan, if it has
+// one, and then in that of the records.
+func NewSet(name string, j results.Journal) Set {
+	s := Set{Name: name, Skipped: j.Skipped}
+	if j.Header.Plan != nil {
+		s.Base = j.Header.Plan.Baseline
+	}
+	at := map[results.CellKey]int{}
+	find := func(c results.Cell, source string) int {
+		n, ok := at[c.Key()]
+		if !ok {
+			n = len(s.Cells)
+			at[c.Key()] = n
+			s.Cells = append(s.Cells, Cell{Cell: c, Source: source})
+		}
+		return n
+	}
+	for _, c := range j.Header.Cells {
+		find(c, "")
+	}
+	for i := range j.Records {
+		r := &j.Records[i]
+		if r.Warmup {
+			continue
+		}
+		n := find(r.Cell, r.Source)
+		if r.Verdict == results.OK {
+			s.Cells[n].Runs = append(s.Cells[n].Runs, r)
+		} else {
+			s.Cells[n].Other++
+		}
+	}
+	return s
+}
+
+// Load reads a source: a results folder, a runs.csv, or either with a selector
+// behind an @ that chooses cells by their factors: out/quick@rx=tcp,tx=sendfile.
+func Load(source string) (Set, error) {
+	path, selector := source, ""
+	if _, err := os.Stat(source); err != nil {
+		if i := strings.LastIndexByte(source, '@'); i >= 0 {
+			path, selector = source[:i], source[i+1:]
+		}
+	}
+	j, err := load(path)
+	if err != nil {
+		return Set{}, err
+	}
+	s := NewSet(source, j)
+	if len(s.Cells) == 0 {
+		return s, fmt.Errorf("%s has no runs", path)
+	}
+	if selector == "" && path == source {
+		return s, nil
+	}
+	return s, s.choose(selector)
+}
+
+func load(path string) (j results.Journal, err error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return j, err
+	}
+	if !st.IsDir() {
+		return loadCSV(path, os.Open) // that may be a pipe
+	}
+	j, err = gate.ReadFigures(filepath.Join(path, results.JournalFile))
+	if errors.Is(err, fs.ErrNotExist) { // a folder of CSVs alone
+		return loadCSV(filepath.Join(path, results.RunsFile), results.Open)
+	}
+	return j, err
+}
+
+func loadCSV(path string, open func(string) (*os.File, error)) (j results.Journal, err error) {
+	f, err := open(path)
+	if err != nil {
+		return j, err
+	}
+	defer f.Close()
+	if j.Records, err = results.ReadRuns(f); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return j, err
+}
+
+// published tells whether the set is of published figures.
+func (s *Set) published() bool {
+	return slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Source != "" })
+}
+
+// choose keeps the cells that have the factors of a selector.
+func (s *Set) choose(selector string) error {
+	want := map[string]string{}
+	for _, kv := range strings.Split(selector, ",") {
+		name, v, ok := strings.Cut(kv, "=")
+		if !ok || !slices.Contains(factorNames(), name) {
+			return fmt.Errorf("selector %q: want FACTOR=VALUE, with a factor of %s", selector, strings.Join(factorNames(), ", "))
+		}
+		want[name] = v
+		s.Chosen = append(s.Chosen, name)
+	}
+	s.Cells = slices.DeleteFunc(s.Cells, func(c Cell) bool {
+		for name, v := range want {
+			if factorOf(&c.Cell, name) != v {
+				return true
+			}
+		}
+		return false
+	})
+	if len(s.Cells) == 0 {
+		return fmt.Errorf("selector %q matches no cell", selector)
+	}
+	return nil
+}
+
+func factorNames() []string {
+	names := []string{"rx", "tx"}
+	for _, f := range results.Factors {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+func factorOf(c *results.Cell, name string) string {
+	switch name {
+	case "rx":
+		return c.RX
+	case "tx":
+		return c.TX
+	}
+	for _, f := range results.Factors {
+		if f.Name == name {
+			return f.Value(c)
+		}
+	}
+	return ""
+}

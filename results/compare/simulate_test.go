@@ -1,0 +1,142 @@
+package compare
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/results"
+)
+
+// simulate plays a plan of two cells as a machine would: the throughput of B is
+// effect times that of A, all runs drift by 2 % over the session (a slope and a
+// slow wave, as warm-up and neighbours make it), vary by 0.7 %, and one in fifty is
+// an outlier that lost 4 %. It goes the whole way of published data: runs.csv, sets, verdicts.
+func simulate(t *testing.T, rng *rand.Rand, reps int, effect float64, seed uint64) (a, b Set) {
+	t.Helper()
+	cells := []results.Cell{{ID: "a", RX: "tcp", TX: "tcp"}, {ID: "b", RX: "uring", TX: "tcp"}}
+	var recs []results.Record
+	plan := matrix.Interleave(cells, reps, true, seed)
+	phase := rng.Float64() * 2 * math.Pi
+	slope := (rng.Float64()*2 - 1) * .02
+	for i, p := range plan {
+		at := float64(i) / float64(len(plan))
+		gbps := 100 * (1 + slope*at + .004*math.Sin(phase+2*math.Pi*at)) * (1 + .007*rng.NormFloat64())
+		if rng.IntN(50) == 0 {
+			gbps *= .96
+		}
+		if p.Cell.ID == "b" {
+			gbps *= effect
+		}
+		r := results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Cell: p.Cell, Block: p.Block, Rep: p.Rep, Warmup: p.Warmup, Verdict: results.OK}
+		r.SUT.ThroughputGbps = &gbps
+		r.Schema = results.SchemaVersion
+		recs = append(recs, r)
+	}
+	var csv bytes.Buffer
+	if err := results.WriteRuns(&csv, recs); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), results.RunsFile)
+	if err := os.WriteFile(path, csv.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	a, err := Load(path + "@rx=tcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err = Load(path + "@rx=uring"); err != nil {
+		t.Fatal(err)
+	}
+	return a, b
+}
+
+// called counts the comparisons that call a difference.
+func called(t *testing.T, rng *rand.Rand, n, reps int, effect float64) (slower, faster int) {
+	t.Helper()
+	metrics, err := Lookup([]string{"throughput_gbps"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		a, b := simulate(t, rng, reps, effect, uint64(i))
+		r, err := Compare(&a, &b, metrics)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Rows) != 1 || r.Rows[0].Diff.NA != reps {
+			t.Fatalf("%+v", r)
+		}
+		switch r.Rows[0].Verdict {
+		case Slower:
+			slower++
+		case Faster:
+			faster++
+		}
+	}
+	return slower, faster
+}
+
+// Equal arms under drift: at most 5 of 100 comparisons call a difference. Three
+// hundred more keep that from being the luck of one seed.
+func TestEqualArms(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 11))
+	for _, reps := range []int{10, 6, 10, 20} {
+		slower, faster := called(t, rng, 100, reps, 1)
+		t.Logf("n = %d: %d slower, %d faster of 100", reps, slower, faster)
+		if slower+faster > 5 {
+			t.Errorf("n = %d: %d of 100 equal pairs are called different", reps, slower+faster)
+		}
+	}
+}
+
+// A true difference of 2 % is found by 10 runs of each in at least 80 of 100, and
+// never with the wrong sign.
+func TestTrueDifference(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 12))
+	slower, faster := called(t, rng, 100, 10, .98)
+	t.Logf("-2 %%: %d slower, %d faster of 100", slower, faster)
+	if slower < 80 || faster > 0 {
+		t.Errorf("-2 %%: %d slower, %d faster of 100", slower, faster)
+	}
+	slower, faster = called(t, rng, 100, 10, 1.02)
+	t.Logf("+2 %%: %d slower, %d faster of 100", slower, faster)
+	if faster < 80 || slower > 0 {
+		t.Errorf("+2 %%: %d slower, %d faster of 100", slower, faster)
+	}
+}
+
+// Gates of a plan reach the comparison: an unsteady cell has no runs in it.
+func TestGatesReach(t *testing.T) {
+	dir := t.TempDir()
+	limit := .02
+	w, err := results.Create(dir, results.Header{SessionID: "s", Plan: &results.Plan{Gates: results.Gates{ThroughputCV: &limit}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 12 {
+		gbps := 100 + float64(i%2)*float64(i) // the odd runs wander
+		c := results.Cell{ID: "steady", RX: "tcp", TX: "tcp"}
+		if i%2 == 1 {
+			c = results.Cell{ID: "wild", RX: "uring", TX: "tcp"}
+		}
+		r := results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Cell: c, Verdict: results.OK}
+		r.SUT.ThroughputGbps = &gbps
+		if err := w.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Close()
+	s, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Cells[0].Runs) != 6 || len(s.Cells[1].Runs) != 0 || s.Cells[1].Other != 6 {
+		t.Errorf("%+v", s.Cells)
+	}
+}

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// none stands for a figure that was not measured.
+const none = "-"
+
+func median(s *stat.Summary, format func(float64) string) string {
+	if s == nil {
+		return none
+	}
+	return format(s.Median)
+}
+
+// interval is that of the median, or why there is none.
+func interval(s *stat.Summary, format func(float64) string) string {
+	switch {
+	case s == nil:
+		return none
+	case s.Lo == nil:
+		return "n=" + strconv.Itoa(s.N) + " < 6"
+	}
+	return format(*s.Lo) + ".." + format(*s.Hi)
+}
+
+func fixed2(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+
+// digits3 shows about three digits, and never an exponent.
+func digits3(v float64) string {
+	decimals := 2
+	switch {
+	case v >= 99.95:
+		decimals = 0
+	case v >= 9.995:
+		decimals = 1
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
+
+// copied shows a share so that a little is never rounded to nothing, nor
+// almost all to all.
+func copied(p *Proof) string {
+	if p == nil {
+		return none
+	}
+	switch v := p.CopiedPercent(); {
+	case v == 0:
+		return "0"
+	case v == 100:
+		return "100"
+	case v < 0.1:
+		return "<0.1"
+	case v > 99.9:
+		return ">99.9"
+	default:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+}
+
+// verdict counts a cell's runs: "5 ok, 1 invalid".
+func verdict(c *Cell) string {
+	var parts []string
+	add := func(n int, v results.Verdict) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	add(c.OK, results.OK)
+	add(c.Invalid, results.Invalid)
+	add(c.Failed, results.Failed)
+	add(c.Unsupported, results.Unsupported)
+	switch {
+	case len(parts) == 0:
+		return "not run"
+	case len(parts) == 1 && c.Unsupported > 0:
+		return string(results.Unsupported) // how often it was tried says nothing
+	}
+	return strings.Join(parts, ", ")
+}
+
+// settings names the factors in which the cells of a summary differ, for each
+// cell, besides the modes: "gro=on mtu=9000".
+func settings(cells []Cell) []string {
+	out := make([][]string, len(cells))
+	for _, f := range results.Factors {
+		values := make([]string, len(cells))
+		for i := range cells {
+			values[i] = f.Value(&cells[i].Cell)
+		}
+		if len(slices.Compact(slices.Sorted(slices.Values(values)))) < 2 {
+			continue
+		}
+		for i, v := range values {
+			out[i] = append(out[i], f.Name+"="+v)
+		}
+	}
+	joined := make([]string, len(cells))
+	for i := range out {
+		joined[i] = strings.Join(out[i], " ")
+	}
+	return joined
+}
+
+func plural(n int, unit string) string {
+	if n == 1 {
+		return "1 " + unit
+	}
+	return strconv.Itoa(n) + " " + unit + "s"
+}

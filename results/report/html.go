@@ -1,0 +1,192 @@
+package report
+
+import (
+	_ "embed"
+	"html/template"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+)
+
+//go:embed report.html.tmpl
+var pageText string
+
+// The template package escapes every text by where it stands: reasons and
+// names come from other machines.
+var page = template.Must(template.New("report").Parse(pageText + roiText + probeText))
+
+// HTML writes the summary as one page that needs nothing else: no network, no
+// script, styles and plots inside.
+func HTML(w io.Writer, s *Summary, figures []Figure) error {
+	return page.Execute(w, newView(s, figures))
+}
+
+// view is the summary as texts and positions.
+type view struct {
+	*Summary
+	Title   string
+	Created string
+	Rows    []rowView
+	Notes   []string
+	Facts   []factView
+	Plots   []plotView
+	Against []againstView
+	Gates   []string
+	Probes  probeView
+}
+
+type plotView struct {
+	Title, Caption string
+	SVG            template.HTML // made by the plot library of figures and plain labels, which it escapes
+}
+
+// againstView is a row of the comparison.
+type againstView struct {
+	Cell, Metric, Unit string
+	A, B               string
+	Ratio, Interval, P string
+	Verdict, Class     string
+}
+
+type rowView struct {
+	Number              int
+	RX, TX, Setting     string
+	Gbps, Interval      string
+	BusySUT, BusyTG, NS string
+	CopiedRX, CopiedTX  string
+	ROISUT, ROITG       string
+	PowerSUT, PowerTG   string
+	BySUT, ByTG         string // their instruments
+	Verdict             string
+	Good                bool
+	Stops               []int
+}
+
+// factView is a row of the environment table.
+type factView struct {
+	Name, SUT, TG string
+}
+
+func newView(s *Summary, figures []Figure) view {
+	v := view{Summary: s, Title: "zcbench: zero-copy receive benchmark", Notes: noteLines(s)}
+	if s.Header.CreatedUTCNs != 0 {
+		v.Created = time.Unix(0, s.Header.CreatedUTCNs).UTC().Format("2006-01-02 15:04 UTC")
+	}
+	under := settings(s.Cells)
+	for i := range s.Cells {
+		row := newRow(&s.Cells[i], under[i])
+		row.Number = i + 1
+		v.Rows = append(v.Rows, row)
+	}
+	v.Facts = factRows(s.SUT, s.TG)
+	for _, f := range figures {
+		v.Plots = append(v.Plots, plotView{f.Title, f.Caption, template.HTML(f.Inline())})
+	}
+	v.Against = againstRows(s.Compared)
+	v.Gates = gateLines(s.Header.Plan)
+	v.Probes = newProbeView(s.Cells)
+	return v
+}
+
+func againstRows(r *compare.Result) []againstView {
+	if r == nil {
+		return nil
+	}
+	var out []againstView
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		v := againstView{Cell: row.B.ID, Metric: row.Metric, Unit: row.Unit, A: median(row.SumA, digits3), B: median(row.SumB, digits3),
+			Ratio: row.RatioText(), P: row.PText(), Verdict: row.VerdictText()}
+		if lo, hi := row.Interval(); lo != "-" {
+			v.Interval = lo + ".." + hi
+		}
+		switch row.Verdict {
+		case compare.Faster, compare.Cheaper:
+			v.Class = "good"
+		case compare.Slower, compare.Costlier:
+			v.Class = "bad"
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// gateLines says which limits the runs were held to.
+func gateLines(p *results.Plan) []string {
+	if p == nil {
+		return nil
+	}
+	var out []string
+	for _, g := range []struct {
+		what  string
+		limit *float64
+		scale float64
+		unit  string
+	}{
+		{"CV of the throughput", p.Gates.ThroughputCV, 100, " %"}, {"CV of the busy cores", p.Gates.CPUCV, 100, " %"},
+		{"drift over the runs", p.Gates.Drift, 100, " %"}, {"spread of the CPU frequency", p.Gates.Frequency, 100, " %"},
+		{"spread of the CPU temperature", p.Gates.TemperatureC, 1, " K"}, {"retransmitted segments", p.Gates.RetransPerGB, 1, " per GB"},
+		{"dropped packets", p.Gates.DropsPerGB, 1, " per GB"}, {"coverage of /proc/stat", p.Gates.Coverage, 100, " % from 1"},
+		{"foreign load", p.Gates.ForeignCores, 1, " cores"}, {"copied by a zero-copy mode", p.Gates.Copied, 100, " %"},
+	} {
+		limit := "not looked at"
+		if g.limit != nil {
+			limit = "at most " + strconv.FormatFloat(*g.limit*g.scale, 'g', 4, 64) + g.unit
+		}
+		out = append(out, g.what+": "+limit)
+	}
+	return out
+}
+
+func newRow(c *Cell, setting string) rowView {
+	return rowView{
+		RX: c.Cell.RX, TX: c.Cell.TX, Setting: setting,
+		Gbps: median(c.SUT.ThroughputGbps, fixed2), Interval: interval(c.SUT.ThroughputGbps, fixed2),
+		BusySUT: median(c.SUT.BusyCores, fixed2), BusyTG: median(c.TG.BusyCores, fixed2),
+		NS:       median(c.SUT.NsPerKB, digits3),
+		CopiedRX: copied(c.SUT.Proof), CopiedTX: copied(c.TG.Proof),
+		ROISUT: median(c.SUT.ROICPU, digits3), ROITG: median(c.TG.ROICPU, digits3),
+		PowerSUT: median(c.SUT.PowerW, digits3), PowerTG: median(c.TG.PowerW, digits3),
+		BySUT: strings.Join(c.SUT.PowerBy, ", "), ByTG: strings.Join(c.TG.PowerBy, ", "),
+		Verdict: verdict(c), Good: c.OK > 0 && len(c.Stops) == 0, Stops: c.Stops,
+	}
+}
+
+// Power tells whether any cell has a power figure: the columns are left out
+// otherwise.
+func (v view) Power() bool {
+	for _, c := range v.Cells {
+		if c.SUT.PowerW != nil || c.TG.PowerW != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func factRows(sut, tg Machine) []factView {
+	out := []factView{{"host", orNone(sut.Name), orNone(tg.Name)}}
+	at := map[string]int{}
+	add := func(list []Fact, field func(*factView) *string) {
+		for _, f := range list {
+			if _, ok := at[f.Name]; !ok {
+				at[f.Name] = len(out)
+				out = append(out, factView{f.Name, none, none})
+			}
+			*field(&out[at[f.Name]]) = f.Value
+		}
+	}
+	add(sut.Facts, func(f *factView) *string { return &f.SUT })
+	add(tg.Facts, func(f *factView) *string { return &f.TG })
+	return out
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return none
+	}
+	return s
+}

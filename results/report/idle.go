@@ -1,0 +1,146 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// idleMetric are the metrics of a CPU's idle states, ghzMetric those of its
+// frequency while not idle (docs/schema.md).
+var (
+	idleMetric = lazy.Regexp(`^cpuidle_cpu(\d+)_(.+)_cores$`)
+	ghzMetric  = lazy.Regexp(`^pmu_cpu(\d+)_ghz$`)
+)
+
+// idleTable is what a host's CPUs did while they had nothing to do, in the runs
+// of one cell.
+type idleTable struct {
+	states []string // in the kernel's order, from the shallowest
+	cpus   map[int]map[string][]float64
+}
+
+// Idle prints, for each cell and host, in which idle states each measured CPU
+// spent the window, in percent of it, medians over the ok runs. Its journal must
+// have been read with the metrics of the hosts.
+func Idle(w io.Writer, j results.Journal) error {
+	b := bufio.NewWriter(w)
+	any := false
+	for _, g := range group(j) {
+		for _, role := range []results.Role{results.RoleSUT, results.RoleTG} {
+			var hosts []*results.Host
+			for _, r := range g.runs {
+				if h := &r.SUT; r.Verdict == results.OK && !r.Warmup {
+					if role == results.RoleTG {
+						h = &r.TG
+					}
+					hosts = append(hosts, h)
+				}
+			}
+			if t := idleOf(hosts); len(t.states) > 0 {
+				any = true
+				t.write(b, plaintext.Line(g.cell.ID)+", "+string(role), hosts)
+			}
+		}
+	}
+	if !any {
+		fmt.Fprintln(b, "no run has idle states: the hosts have no cpuidle, as most virtual machines, or there is no ok run")
+	}
+	return b.Flush()
+}
+
+func idleOf(hosts []*results.Host) idleTable {
+	t := idleTable{cpus: map[int]map[string][]float64{}}
+	add := func(cpu, column string, v float64) {
+		n, err := strconv.Atoi(cpu)
+		if err != nil {
+			return
+		}
+		if t.cpus[n] == nil {
+			t.cpus[n] = map[string][]float64{}
+		}
+		t.cpus[n][column] = append(t.cpus[n][column], v)
+	}
+	for _, h := range hosts {
+		for _, m := range h.Metrics {
+			if f := idleMetric().FindStringSubmatch(m.Name); f != nil {
+				if !slices.Contains(t.states, f[2]) {
+					t.states = append(t.states, f[2])
+				}
+				add(f[1], f[2], 100*m.Value)
+			} else if f := ghzMetric().FindStringSubmatch(m.Name); f != nil {
+				add(f[1], ghzColumn, m.Value)
+			}
+		}
+	}
+	return t
+}
+
+// ghzColumn is no state's name: states are lower case.
+const ghzColumn = "GHz"
+
+func (t idleTable) write(b *bufio.Writer, title string, hosts []*results.Host) {
+	fmt.Fprintf(b, "%s: %% of the window in each idle state", title)
+	if s := medianText(hosts, func(h *results.Host) *float64 { return h.IOWaitCores }); s != none {
+		fmt.Fprintf(b, "; iowait %s cores", s)
+	}
+	switch medianText(hosts, func(h *results.Host) *float64 { return metricOf(h, "uring_no_iowait") }) {
+	case "1.00":
+		fmt.Fprint(b, ", io_uring's waits are not in it (NO_IOWAIT)")
+	case "0.00":
+		fmt.Fprint(b, ", io_uring's waits are in it")
+	}
+	for _, name := range []string{"throttle_core_events", "throttle_package_events"} {
+		if s := medianText(hosts, func(h *results.Host) *float64 { return metricOf(h, name) }); s != none && s != "0.00" {
+			fmt.Fprintf(b, "; %s %s", name, s)
+		}
+	}
+	fmt.Fprintf(b, "\n%6s", "cpu")
+	columns := append(slices.Clone(t.states), ghzColumn)
+	for _, c := range columns {
+		fmt.Fprintf(b, " %8s", c)
+	}
+	fmt.Fprintln(b)
+	for _, cpu := range slices.Sorted(maps.Keys(t.cpus)) {
+		fmt.Fprintf(b, "%6d", cpu)
+		for _, c := range columns {
+			text := none
+			if s := stat.Summarize(t.cpus[cpu][c]); s != nil {
+				text = strconv.FormatFloat(s.Median, 'f', 2, 64)
+			}
+			fmt.Fprintf(b, " %8s", text)
+		}
+		fmt.Fprintln(b)
+	}
+	fmt.Fprintln(b)
+}
+
+func medianText(hosts []*results.Host, f func(*results.Host) *float64) string {
+	var v []float64
+	for _, h := range hosts {
+		if x := f(h); x != nil {
+			v = append(v, *x)
+		}
+	}
+	if m := medianOf(v); m != nil {
+		return strconv.FormatFloat(*m, 'f', 2, 64)
+	}
+	return none
+}
+
+func metricOf(h *results.Host, name string) *float64 {
+	for i := range h.Metrics {
+		if h.Metrics[i].Name == name {
+			return &h.Metrics[i].Value
+		}
+	}
+	return nil
+}

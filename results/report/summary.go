@@ -1,0 +1,302 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// Summary is a journal per cell, in the order of the plan.
+type Summary struct {
+	Header results.Header `json:"header"`
+	Runs   int            `json:"runs"`    // records used, warm-ups included
+	Warmup int            `json:"warmups"` // of those, warm-ups
+
+	Cells []Cell `json:"cells"`
+	Stops []Stop `json:"stops,omitempty"` // why runs gave no number, each reason once
+	Notes []Note `json:"notes,omitempty"` // flags and warnings, each once
+
+	// Compared is every cell beside the baseline; nil without a second cell.
+	Compared *compare.Result `json:"compared,omitempty"`
+
+	SUT Machine `json:"sut"` // the receivers' host
+	TG  Machine `json:"tg"`  // the senders' host
+
+	ROI *ROI `json:"roi,omitempty"`
+
+	Skipped []results.Problem `json:"skipped,omitempty"` // journal lines not used
+}
+
+// Cell is one row of the table.
+type Cell struct {
+	Cell results.Cell `json:"cell"`
+
+	// Runs by verdict. Warm-ups are not counted, unless none but warm-ups that
+	// went wrong are there.
+	OK          int `json:"ok"`
+	Invalid     int `json:"invalid"`
+	Failed      int `json:"failed"`
+	Unsupported int `json:"unsupported"`
+
+	Stops []int `json:"stops,omitempty"` // numbers of Summary.Stops
+
+	SUT End `json:"sut"`
+	TG  End `json:"tg"`
+}
+
+// End is one host's half of a cell. A nil figure was not measured.
+type End struct {
+	Name           string        `json:"name,omitempty"`
+	ThroughputGbps *stat.Summary `json:"throughput_gbps,omitempty"`
+	BusyCores      *stat.Summary `json:"cpu_busy_cores,omitempty"`
+	AppCores       *stat.Summary `json:"cpu_app_cores,omitempty"`
+	SysCores       *stat.Summary `json:"cpu_sys_cores,omitempty"`
+	SoftCores      *stat.Summary `json:"cpu_soft_cores,omitempty"`
+	NsPerKB        *stat.Summary `json:"ns_per_kb,omitempty"` // busy CPU nanoseconds per 1000 bytes
+	PowerW         *stat.Summary `json:"power_w,omitempty"`
+	PowerBy        []string      `json:"power_by,omitempty"`     // the instruments of PowerW: "rapl (package)"
+	JoulePerGB     *stat.Summary `json:"joule_per_gb,omitempty"` // gross, per 1e9 bytes
+	ROICPU         *stat.Summary `json:"roi_cpu,omitempty"`      // (Gbit/s)^2 per busy core
+	ROIPower       *stat.Summary `json:"roi_power,omitempty"`    // (Gbit/s)^2 per watt
+	Proof          *Proof        `json:"zero_copy_proof,omitempty"`
+	Probed         *Probed       `json:"probed,omitempty"` // nil: no probe ran
+}
+
+// Stop is a reason why runs gave no number, and what to do about it.
+type Stop struct {
+	Number  int             `json:"number"` // from 1, as the table cites it
+	Verdict results.Verdict `json:"verdict"`
+	Reason  string          `json:"reason"`
+	Fix     string          `json:"fix,omitempty"`
+	Cells   []string        `json:"cells"`
+	Runs    int             `json:"runs"` // warm-ups included
+}
+
+// Note is a flag or a warning and the number of runs or cells it is about.
+type Note struct {
+	Text  string `json:"text"`
+	Count int    `json:"count"`
+	Unit  string `json:"unit"` // "run" or "cell"
+}
+
+// Summarize sums up a journal.
+func Summarize(j results.Journal) *Summary {
+	s := &Summary{Header: j.Header, Runs: len(j.Records), Skipped: j.Skipped}
+	groups := group(j)
+	stops := stopList{numbers: map[stopKey]int{}}
+	for _, g := range groups {
+		s.Cells = append(s.Cells, stops.cell(g))
+	}
+	s.Stops = stops.list
+	s.ROI = roiOf(groups)
+	for i := range j.Records {
+		if j.Records[i].Warmup {
+			s.Warmup++
+		}
+	}
+	s.Notes = notes(j.Records, s.Cells)
+	s.Compared = compared(j)
+	s.SUT = machine(j.Records, func(r *results.Record) *results.Host { return &r.SUT })
+	s.TG = machine(j.Records, func(r *results.Record) *results.Host { return &r.TG })
+	return s
+}
+
+// compared sets the cells beside the plan's baseline, or the first that has runs.
+func compared(j results.Journal) *compare.Result {
+	set := compare.NewSet("all cells", j)
+	var base *results.Cell
+	for i := range set.Cells {
+		if len(set.Cells[i].Runs) > 0 {
+			base = &set.Cells[i].Cell
+			break
+		}
+	}
+	if set.Base != nil {
+		base = set.Base
+	}
+	if base == nil {
+		return nil
+	}
+	metrics, err := compare.Lookup(compare.DefaultMetrics)
+	if err != nil {
+		return nil
+	}
+	r, err := compare.Within(&set, *base, metrics)
+	if err != nil {
+		return nil
+	}
+	return r
+}
+
+type cellRuns struct {
+	cell results.Cell
+	runs []*results.Record
+}
+
+// group collects the runs of each cell. Cells stand in the order of the plan,
+// where the journal's header has one, then in that of their first runs.
+func group(j results.Journal) []*cellRuns {
+	var out []*cellRuns
+	at := map[results.CellKey]*cellRuns{}
+	find := func(c results.Cell) *cellRuns {
+		k := c.Key()
+		if at[k] == nil {
+			at[k] = &cellRuns{cell: c}
+			out = append(out, at[k])
+		}
+		return at[k]
+	}
+	for _, c := range j.Header.Cells {
+		find(c)
+	}
+	for i := range j.Records {
+		g := find(j.Records[i].Cell)
+		g.runs = append(g.runs, &j.Records[i])
+	}
+	return out
+}
+
+type stopKey struct {
+	verdict     results.Verdict
+	reason, fix string
+}
+
+type stopList struct {
+	list    []Stop
+	reasons []*blend
+	numbers map[stopKey]int
+}
+
+func (l *stopList) cell(g *cellRuns) Cell {
+	c := Cell{Cell: g.cell}
+	var ok []*results.Record
+	measured := slices.ContainsFunc(g.runs, func(r *results.Record) bool { return !r.Warmup })
+	for _, r := range g.runs {
+		if r.Verdict != results.OK {
+			l.add(&c, r)
+		} else if !r.Warmup {
+			ok = append(ok, r)
+		}
+		if !r.Warmup || !measured {
+			c.count(r)
+		}
+	}
+	c.SUT = end(ok, func(r *results.Record) *results.Host { return &r.SUT })
+	c.TG = end(ok, func(r *results.Record) *results.Host { return &r.TG })
+	return c
+}
+
+func (c *Cell) count(r *results.Record) {
+	switch r.Verdict {
+	case results.OK:
+		if !r.Warmup {
+			c.OK++
+		}
+	case results.Invalid:
+		c.Invalid++
+	case results.Failed:
+		c.Failed++
+	case results.Unsupported:
+		c.Unsupported++
+	}
+}
+
+func (l *stopList) add(c *Cell, r *results.Record) {
+	k := stopKey{r.Verdict, mask(r.Reason), r.Fix}
+	n := l.numbers[k]
+	if n == 0 {
+		n = len(l.list) + 1
+		l.numbers[k] = n
+		l.list = append(l.list, Stop{Number: n, Verdict: r.Verdict, Fix: r.Fix})
+		l.reasons = append(l.reasons, newBlend(r.Reason))
+	}
+	s := &l.list[n-1]
+	l.reasons[n-1].add(r.Reason)
+	s.Reason = l.reasons[n-1].String()
+	s.Runs++
+	if !slices.Contains(c.Stops, n) {
+		c.Stops = append(c.Stops, n)
+		if !slices.Contains(s.Cells, c.Cell.ID) {
+			s.Cells = append(s.Cells, c.Cell.ID)
+		}
+	}
+}
+
+func end(runs []*results.Record, host func(*results.Record) *results.Host) End {
+	var e End
+	stat := func(f func(*results.Host) *float64) *stat.Summary {
+		var v []float64
+		for _, r := range runs {
+			if x := f(host(r)); x != nil {
+				v = append(v, *x)
+			}
+		}
+		return stat.Summarize(v)
+	}
+	for _, r := range runs {
+		e.Name = cmp.Or(e.Name, host(r).Name)
+		if h := host(r); h.PowerW != nil && !slices.Contains(e.PowerBy, h.Instrument().String()) {
+			e.PowerBy = append(e.PowerBy, h.Instrument().String())
+		}
+	}
+	e.ThroughputGbps = stat(func(h *results.Host) *float64 { return h.ThroughputGbps })
+	e.BusyCores = stat(func(h *results.Host) *float64 { return h.CPUBusyCores })
+	e.AppCores = stat(func(h *results.Host) *float64 { return h.CPUAppCores })
+	e.SysCores = stat(func(h *results.Host) *float64 { return h.CPUSysCores })
+	e.SoftCores = stat(func(h *results.Host) *float64 { return h.CPUSoftCores })
+	e.PowerW = stat(func(h *results.Host) *float64 { return h.PowerW })
+	e.NsPerKB = stat((*results.Host).NsPerKB)
+	e.JoulePerGB = stat((*results.Host).JoulePerGB)
+	e.ROICPU = stat((*results.Host).ROICPU)
+	e.ROIPower = stat((*results.Host).ROIPower)
+	e.Proof = proof(runs, host)
+	e.Probed = probed(runs, host)
+	return e
+}
+
+// notes lists flags and warnings in the order they came up, then what the
+// statistics have to say about the throughput, which leads the table.
+func notes(recs []results.Record, cells []Cell) []Note {
+	var out []Note
+	var blends []*blend
+	at := map[Note]int{}
+	add := func(text, unit string) {
+		k := Note{Text: mask(text), Unit: unit}
+		if _, ok := at[k]; !ok {
+			at[k] = len(out)
+			out = append(out, k)
+			blends = append(blends, newBlend(text))
+		}
+		out[at[k]].Count++
+		blends[at[k]].add(text)
+	}
+	for i := range recs {
+		for _, text := range distinct(slices.Concat(recs[i].Flags, recs[i].Warnings)) {
+			add(text, "run")
+		}
+	}
+	for i := range cells {
+		if s := cells[i].SUT.ThroughputGbps; s != nil {
+			for _, text := range s.Warnings {
+				add(text, "cell")
+			}
+		}
+	}
+	for i := range out {
+		out[i].Text = blends[i].String()
+	}
+	return out
+}
+
+func distinct(words []string) []string {
+	var out []string
+	for _, w := range words {
+		if w != "" && !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}

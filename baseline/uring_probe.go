@@ -3,7 +3,8 @@ package baseline
 import (
 	"sync"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/uring"
 )
 
@@ -24,7 +25,7 @@ func ProbeUringSender() error {
 func lacking(mode string, needed ...uring.Feature) error {
 	for _, f := range needed {
 		if !f.Supported {
-			return &stream.Unsupported{Mode: mode, Op: f.Name, Err: f.Err(), How: f.Fix}
+			return &fault.Unsupported{Mode: mode, Op: f.Name, Err: f.Err(), How: f.Fix}
 		}
 	}
 	return nil

@@ -3,6 +3,8 @@ package baseline
 import (
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"golang.org/x/sys/unix"
@@ -49,7 +51,7 @@ func NewUringReceiver(o stream.Options) (*UringReceiver, error) {
 func newUringReceiver(o stream.Options, n, size int) (*UringReceiver, error) {
 	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8, CQEntries: maxUringBuffers, SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
 	if err != nil {
-		return nil, &stream.Unsupported{Mode: "uring", Op: "make a ring", Err: err, How: stream.FixOf(err)}
+		return nil, &fault.Unsupported{Mode: "uring", Op: "make a ring", Err: err, How: fault.Fix(err)}
 	}
 	if err := stream.CheckGather("uring", ring, o); err != nil {
 		ring.Close()
@@ -58,7 +60,7 @@ func newUringReceiver(o stream.Options, n, size int) (*UringReceiver, error) {
 	bufs, err := ring.NewBufRing(uring.BufRingOptions{Group: uringGroup, Entries: n, Size: size, Pages: uring.PagesTransparent})
 	if err != nil {
 		ring.Close()
-		return nil, &stream.Unsupported{Mode: "uring", Op: "register provided buffers", Err: err, How: stream.FixOf(err)}
+		return nil, &fault.Unsupported{Mode: "uring", Op: "register provided buffers", Err: err, How: fault.Fix(err)}
 	}
 	return &UringReceiver{opt: o, ring: ring, bufs: bufs, bundle: true, gather: stream.GatherFor(o)}, nil
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
@@ -69,7 +71,7 @@ func testUringGather(t *testing.T, engine string) {
 	if err == nil {
 		defer r.Close()
 	}
-	var u *stream.Unsupported
+	var u *fault.Unsupported
 	if can != (err == nil) || !can && (!errors.As(err, &u) || u.Op != "gather for 7µs") {
 		t.Errorf("the ring gathers: %v; %v", can, err)
 	}

@@ -3,6 +3,8 @@ package baseline
 import (
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"golang.org/x/sys/unix"
@@ -16,7 +18,7 @@ type UringSender struct{ ring *uring.Ring }
 func NewUringSender(o stream.Options) (*UringSender, error) {
 	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8, SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
 	if err != nil {
-		return nil, &stream.Unsupported{Mode: "uring", Op: "make a ring", Err: err, How: stream.FixOf(err)}
+		return nil, &fault.Unsupported{Mode: "uring", Op: "make a ring", Err: err, How: fault.Fix(err)}
 	}
 	return &UringSender{ring: ring}, nil
 }

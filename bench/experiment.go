@@ -11,6 +11,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
@@ -184,7 +186,7 @@ func static(s *matrix.Spec, c results.Cell) *Missing {
 		func() error { return endpoint.Check(txSpec(c, options(s), net.JoinHostPort("127.0.0.1", "1"))) },
 	} {
 		if err := spec(); err != nil {
-			return &Missing{err.Error(), stream.FixOf(err)}
+			return &Missing{err.Error(), fault.Fix(err)}
 		}
 	}
 	return nil

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -95,7 +96,7 @@ func sayEnd(end string, res wire.EndResult, err error) said {
 	if err == nil {
 		return said{end: end, verdict: res.Verdict, reason: res.Reason, fix: res.Fix, blamesPeer: res.BlamesPeer}
 	}
-	s := said{end: end, verdict: results.Failed, reason: err.Error(), fix: stream.FixOf(err), gone: true}
+	s := said{end: end, verdict: results.Failed, reason: err.Error(), fix: fault.Fix(err), gone: true}
 	if w, ok := err.(*wire.Error); ok {
 		s.gone = false
 		if w.Verdict == results.Unsupported {

@@ -7,10 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -125,7 +126,7 @@ func (r *Runner) restore(ctx context.Context, h *host.Host) error {
 	}).Stop()
 	if h.Err() != nil {
 		if err := h.Revive(ctx); err != nil {
-			return &stream.Error{Op: fmt.Sprintf("restore host %s, whose agent was lost", h.Spec.Name), Err: err, How: "zcbench restore --host " + h.Spec.Name}
+			return &fault.Error{Op: fmt.Sprintf("restore host %s, whose agent was lost", h.Spec.Name), Err: err, How: "zcbench restore --host " + h.Spec.Name}
 		}
 		return nil
 	}

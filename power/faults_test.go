@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// fault is something that happens to an instrument while it is read.
-type fault struct {
+// mishap is something that happens to an instrument while it is read.
+type mishap struct {
 	name       string
 	set, reset func()
 	say        string // in the error
@@ -19,7 +19,7 @@ type fault struct {
 
 // survive checks that a source has a reading of want, none in every fault, and
 // the right one again after it.
-func survive(t *testing.T, src Source, want int64, faults []fault) {
+func survive(t *testing.T, src Source, want int64, faults []mishap) {
 	t.Helper()
 	read := func() (int64, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -64,7 +64,7 @@ func TestFaultsOfFiles(t *testing.T) {
 	write(t, meter, "143500000\n")
 	put := func(text string) func() { return func() { write(t, meter, text) } }
 	back := put("143500000\n")
-	survive(t, mustOpen(t, "hwmon?root="+dir), 143_500_000, []fault{
+	survive(t, mustOpen(t, "hwmon?root="+dir), 143_500_000, []mishap{
 		{"garbage", put("on fire\n"), back, "is no count"},
 		{"nothing", put(""), back, "read "},
 		{"negative", put("-1\n"), back, "is no count"},
@@ -74,7 +74,7 @@ func TestFaultsOfFiles(t *testing.T) {
 	root := powercap(t, 262143328850)
 	energy := filepath.Join(root, "intel-rapl:0", "energy_uj")
 	set := func(text string) func() { return func() { write(t, energy, text) } }
-	survive(t, mustOpen(t, "rapl?root="+root), 0, []fault{
+	survive(t, mustOpen(t, "rapl?root="+root), 0, []mishap{
 		{"garbage", set("x\n"), set("0\n"), "package_0"},
 		{"nothing", set(""), set("0\n"), "package_0"},
 	})
@@ -88,7 +88,7 @@ func TestFaultsOfBMC(t *testing.T) {
 	}
 	answer := func(frame string) func() { return func() { bmc.answer = frame } }
 	back := answer(dcmiFrame)
-	survive(t, d, 220e6, []fault{
+	survive(t, d, 220e6, []mishap{
 		{"busy", answer("c0"), back, "busy"},
 		{"hang", answer(""), back, "in time"},
 		{"another's answer", answer("00 dd"), back, "no DCMI"},
@@ -135,7 +135,7 @@ done
 		}
 	}
 	back := become("65000 70500")
-	survive(t, src, 65e6, []fault{
+	survive(t, src, 65e6, []mishap{
 		{"one GPU is silent", become("65000 -"), back, "no reading"},
 		{"a GPU is gone", become("65000"), back, "for 2 GPUs"},
 		{"garbage", become("watt watt"), back, "prints"},

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 )
 
 // A helper that another user could change is not run.
@@ -27,7 +27,7 @@ func TestNVMLHelperOfStrangers(t *testing.T) {
 	refused := func(how, word string) {
 		t.Helper()
 		_, err := openNVML(Spec{Name: "nvml"})
-		if err == nil || !strings.Contains(err.Error(), word) || stream.FixOf(err) == "" {
+		if err == nil || !strings.Contains(err.Error(), word) || fault.Fix(err) == "" {
 			t.Errorf("%s: %v", how, err)
 		}
 		if _, err := os.Stat(ran); err == nil {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/bench/wire"
@@ -180,8 +182,8 @@ func (a *Agent) reply(req wire.Request, result any) error {
 }
 
 func (a *Agent) refuse(req wire.Request, err error) error {
-	e := &wire.Error{Message: stream.ReasonOf(err), How: stream.FixOf(err), Verdict: results.Failed}
-	if u := (*stream.Unsupported)(nil); errors.As(err, &u) {
+	e := &wire.Error{Message: fault.Reason(err), How: fault.Fix(err), Verdict: results.Failed}
+	if u := (*fault.Unsupported)(nil); errors.As(err, &u) {
 		e.Verdict = results.Unsupported
 	}
 	return a.enc.Encode(wire.Response{ID: req.ID, Error: e})
@@ -193,7 +195,7 @@ func (a *Agent) hello(req wire.Request) (any, error) {
 		return nil, err
 	}
 	if h.Version != wire.Version || h.ToolVersion != version.Tool() {
-		return nil, &stream.Error{Op: fmt.Sprintf("versions differ: controller %s (protocol %d), agent %s (protocol %d)", h.ToolVersion, h.Version, version.Tool(), wire.Version),
+		return nil, &fault.Error{Op: fmt.Sprintf("versions differ: controller %s (protocol %d), agent %s (protocol %d)", h.ToolVersion, h.Version, version.Tool(), wire.Version),
 			How: "use the same zcbench on both hosts"}
 	}
 	a.greeted = true

@@ -5,8 +5,9 @@ import (
 	"net/netip"
 	"os"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
@@ -67,7 +68,7 @@ func route(addr string) (wire.Route, error) {
 	}
 	dev, err := rtnl.RouteDev(ip)
 	if err != nil {
-		return wire.Route{}, &stream.Error{Op: "find the route to " + addr, Err: err, How: "give the interface on the wire an address in the same network: ip addr add ADDRESS/24 dev DEV"}
+		return wire.Route{}, &fault.Error{Op: "find the route to " + addr, Err: err, How: "give the interface on the wire an address in the same network: ip addr add ADDRESS/24 dev DEV"}
 	}
 	return wire.Route{Dev: dev}, nil
 }

@@ -7,8 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 )
 
@@ -94,7 +95,7 @@ func (b *inbox) next(ctx context.Context) (wire.Request, error) {
 			}
 		case <-b.watch:
 			if d := time.Duration(monotonic() - b.heardNs.Load()); d > b.limit {
-				return wire.Request{}, &stream.Error{Op: fmt.Sprintf("nothing heard of the controller for %v: it is taken for lost", d.Round(100*time.Millisecond)),
+				return wire.Request{}, &fault.Error{Op: fmt.Sprintf("nothing heard of the controller for %v: it is taken for lost", d.Round(100*time.Millisecond)),
 					How: "check the connection; what ran was ended and undone"}
 			}
 		case <-ctx.Done():

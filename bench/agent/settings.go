@@ -4,8 +4,9 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/setting"
@@ -103,15 +104,15 @@ func (l *leased) restore() error {
 // all, a reason why a run is unsupported; another error is one.
 func unsettable(err error) error {
 	if r := (*tune.Refused)(nil); errors.As(err, &r) {
-		return &stream.Unsupported{Mode: "this setting", Op: err.Error(), How: r.Fix()}
+		return &fault.Unsupported{Mode: "this setting", Op: err.Error(), How: r.Fix()}
 	}
 	for _, is := range []error{unix.EOPNOTSUPP, unix.EINVAL, unix.ERANGE, unix.ENOENT} {
 		if errors.Is(err, is) {
-			return &stream.Unsupported{Mode: "this setting", Op: err.Error(), How: stream.FixOf(err)}
+			return &fault.Unsupported{Mode: "this setting", Op: err.Error(), How: fault.Fix(err)}
 		}
 	}
 	if r := (*setting.Reverted)(nil); errors.As(err, &r) {
-		return &stream.Unsupported{Mode: "this setting", Op: err.Error(), How: r.Fix()}
+		return &fault.Unsupported{Mode: "this setting", Op: err.Error(), How: r.Fix()}
 	}
 	return err
 }
@@ -167,7 +168,7 @@ func hostWants(s wire.Settings) (out []lease.Want, err error) {
 	if s.Governor != "" {
 		cpus := tune.FS{}.Governed()
 		if len(cpus) == 0 {
-			return nil, &stream.Unsupported{Mode: "this setting", Op: "governor: no CPU of this host has a frequency governor", How: "leave it out: a virtual machine has none"}
+			return nil, &fault.Unsupported{Mode: "this setting", Op: "governor: no CPU of this host has a frequency governor", How: "leave it out: a virtual machine has none"}
 		}
 		for _, cpu := range cpus {
 			add("governor "+strconv.Itoa(cpu), s.Governor)

@@ -6,8 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/lease"
 )
@@ -33,7 +34,7 @@ func TestSilentController(t *testing.T) {
 	c := silentAfter(t, 300*time.Millisecond)
 	addr := c.openRX()
 	c.send(wire.OpRun, wire.Schedule{})
-	if err := c.end(3 * time.Second); err == nil || !strings.Contains(err.Error(), "nothing heard of the controller") || stream.FixOf(err) == "" {
+	if err := c.end(3 * time.Second); err == nil || !strings.Contains(err.Error(), "nothing heard of the controller") || fault.Fix(err) == "" {
 		t.Errorf("%v", err)
 	}
 	if !free(addr) {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -28,7 +30,7 @@ func Modes(dev string) []wire.ModeSupport {
 func support(p modes.Path, err error) wire.ModeSupport {
 	m := wire.ModeSupport{Role: p.Role, Name: p.Name, Summary: p.Summary, Supported: true}
 	if err != nil {
-		m.Supported, m.Reason, m.Fix = false, stream.ReasonOf(err), stream.FixOf(err)
+		m.Supported, m.Reason, m.Fix = false, fault.Reason(err), fault.Fix(err)
 	}
 	return m
 }
@@ -238,7 +240,7 @@ func feature(name string, x uring.Feature) wire.Check {
 	if !x.Supported {
 		c.Status, c.Found, c.Fix = "lacking", x.Reason, x.Fix
 		if x.Errno != 0 {
-			c.Errno = nic.ErrnoName(x.Errno)
+			c.Errno = fault.ErrnoName(x.Errno)
 		}
 	}
 	return c
@@ -260,12 +262,12 @@ func answered(c wire.Check, err error) wire.Check {
 		c.Command = ""
 		return c
 	}
-	c.Status, c.Found = "lacking", stream.ReasonOf(err)
+	c.Status, c.Found = "lacking", fault.Reason(err)
 	var errno unix.Errno
 	if errors.As(err, &errno) {
-		c.Errno = nic.ErrnoName(errno)
+		c.Errno = fault.ErrnoName(errno)
 	}
-	if c.Fix = stream.FixOf(err); c.Fix == "" {
+	if c.Fix = fault.Fix(err); c.Fix == "" {
 		c.Fix = c.Command
 	}
 	return c

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -84,7 +86,7 @@ func find(t *testing.T, f *facts, mode, rung string) wire.Check {
 // What zcrx lacks is no word on devmem.
 func TestProvidersByMode(t *testing.T) {
 	f := good("bnxt_en")
-	f.takes["zcrx"] = takes{provider: &stream.Unsupported{Op: "io_uring zero-copy receive", Err: unix.EINVAL, How: "use Linux 6.15"}}
+	f.takes["zcrx"] = takes{provider: &fault.Unsupported{Op: "io_uring zero-copy receive", Err: unix.EINVAL, How: "use Linux 6.15"}}
 	if c := find(t, f, "zcrx", "memory providers"); c.Status != "lacking" || c.Errno != "EINVAL" {
 		t.Errorf("zcrx: %+v", c)
 	}
@@ -109,7 +111,7 @@ func TestGoodNICHasNothingLacking(t *testing.T) {
 }
 
 func TestRungsSayWhatIsLacking(t *testing.T) {
-	refused := func(errno unix.Errno, how string) error { return &nic.Error{Op: "ask eth0", Err: errno, How: how} }
+	refused := func(errno unix.Errno, how string) error { return &fault.Error{Op: "ask eth0", Err: errno, How: how} }
 	for name, x := range map[string]struct {
 		rung, status, errno, fix string
 		spoil                    func(*facts)
@@ -126,10 +128,10 @@ func TestRungsSayWhatIsLacking(t *testing.T) {
 		"rules fixed off":    {"ntuple rules", "lacking", "", "use a NIC", func(f *facts) { f.features[nic.FeatureNTuple] = nic.Feature{Known: true} }},
 		"XDP":                {"XDP", "lacking", "EEXIST", "ip link set dev eth0 xdp off", func(f *facts) { f.link.XDP = true }},
 		"no providers": {"memory providers", "lacking", "EOPNOTSUPP", "other", func(f *facts) {
-			f.takes["zcrx"] = takes{provider: &stream.Unsupported{Op: "register", Err: unix.EOPNOTSUPP, How: "other NIC"}}
+			f.takes["zcrx"] = takes{provider: &fault.Unsupported{Op: "register", Err: unix.EOPNOTSUPP, How: "other NIC"}}
 		}},
 		"busy queue": {"free queue", "lacking", "EEXIST", "--queue", func(f *facts) {
-			f.takes["zcrx"] = takes{queue: &stream.Unsupported{Op: "RX queue 3 is taken", Err: unix.EEXIST, How: "choose another with --queue"}}
+			f.takes["zcrx"] = takes{queue: &fault.Unsupported{Op: "RX queue 3 is taken", Err: unix.EEXIST, How: "choose another with --queue"}}
 		}},
 		"pages only":    {"long buffers", "warn", "", "Linux 7.0", func(f *facts) { f.bufLen = false }},
 		"down":          {"interface", "lacking", "", "ip link set eth0 up", func(f *facts) { f.link.Up = false }},
@@ -192,10 +194,10 @@ func TestAttempt(t *testing.T) {
 		want wire.Check
 	}{
 		{nil, wire.Check{Status: "ok", Found: "works"}},
-		{&stream.Unsupported{Mode: "zcrx", Op: "register", Err: unix.EOPNOTSUPP, How: "other NIC"},
-			wire.Check{Status: "lacking", Found: "register: operation not supported", Errno: "EOPNOTSUPP", Fix: "other NIC"}},
-		{&stream.Unsupported{Mode: "zcrx", Op: "register", Err: unix.EEXIST, How: "detach it: xdp off"},
-			wire.Check{Status: "lacking", Found: "register: file exists", Errno: "EEXIST", Fix: "detach it: xdp off", Command: "xdp off"}},
+		{&fault.Unsupported{Mode: "zcrx", Op: "register", Err: unix.EOPNOTSUPP, How: "other NIC"},
+			wire.Check{Status: "lacking", Found: "register: operation not supported (EOPNOTSUPP)", Errno: "EOPNOTSUPP", Fix: "other NIC"}},
+		{&fault.Unsupported{Mode: "zcrx", Op: "register", Err: unix.EEXIST, How: "detach it: xdp off"},
+			wire.Check{Status: "lacking", Found: "register: file exists (EEXIST)", Errno: "EEXIST", Fix: "detach it: xdp off", Command: "xdp off"}},
 		{errors.New("it does not"), wire.Check{Status: "lacking", Found: "it does not", Errno: "EPERM", Fix: "run as root", Command: "sudo"}},
 	} {
 		got := attempt(x.err, below)

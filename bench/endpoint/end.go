@@ -7,6 +7,8 @@ import (
 	"net"
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
@@ -151,7 +153,7 @@ func checkCPU(cpu int) error {
 }
 
 // Open prepares an end: all memory, rings and the data port. A mode that this
-// host cannot run is an [*stream.Unsupported].
+// host cannot run is an [*fault.Unsupported].
 func Open(s wire.EndSpec) (*End, error) {
 	path, o, err := resolve(s)
 	if err != nil {
@@ -177,7 +179,7 @@ func (e *End) giveUp(err error) error {
 	if cerr == nil {
 		return err
 	}
-	return &stream.Error{Op: stream.ReasonOf(err) + "; and after that", Err: cerr, How: cmp.Or(stream.FixOf(cerr), stream.FixOf(err))}
+	return &fault.Error{Op: fault.Reason(err) + "; and after that", Err: cerr, How: cmp.Or(fault.Fix(cerr), fault.Fix(err))}
 }
 
 func (e *End) open() (err error) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -25,12 +27,12 @@ func TestGiveUpTellsWhatIsLeft(t *testing.T) {
 	if err := port.Close(); err != nil {
 		t.Fatal(err)
 	}
-	cannot := &stream.Unsupported{Mode: "tcp", Op: "setsockopt", Err: unix.EOPNOTSUPP, How: "another kernel"}
+	cannot := &fault.Unsupported{Mode: "tcp", Op: "setsockopt", Err: unix.EOPNOTSUPP, How: "another kernel"}
 	err = (&End{port: port}).giveUp(cannot) // it closes the port again, which fails
-	if err == nil || !strings.Contains(err.Error(), "setsockopt: operation not supported") || !strings.Contains(err.Error(), "closed network connection") || stream.FixOf(err) != "another kernel" {
+	if err == nil || !strings.Contains(err.Error(), "setsockopt: operation not supported") || !strings.Contains(err.Error(), "closed network connection") || fault.Fix(err) != "another kernel" {
 		t.Errorf("%v", err)
 	}
-	if u := (*stream.Unsupported)(nil); errors.As(err, &u) {
+	if u := (*fault.Unsupported)(nil); errors.As(err, &u) {
 		t.Error("it passes for a mode that only cannot run here")
 	}
 	if err := new(End).giveUp(cannot); err != error(cannot) {
@@ -114,8 +116,8 @@ func TestOpenFailuresLeaveNothing(t *testing.T) {
 		"not our address":    {func() wire.EndSpec { s := rxSpec("tcp", mib); s.Addr = "192.0.2.1:0"; return s }(), unix.EADDRNOTAVAIL},
 		"congestion control": {func() wire.EndSpec { s := rxSpec("tcp", mib); s.Congestion = "nosuch"; return s }(), unix.ENOENT},
 	} {
-		if _, err := Open(c.spec); !errors.Is(err, c.is) || stream.FixOf(err) == "" {
-			t.Errorf("%s: %v; fix %q", name, err, stream.FixOf(err))
+		if _, err := Open(c.spec); !errors.Is(err, c.is) || fault.Fix(err) == "" {
+			t.Errorf("%s: %v; fix %q", name, err, fault.Fix(err))
 		}
 	}
 	for _, m := range stream.Modes {
@@ -128,7 +130,7 @@ func TestOpenFailuresLeaveNothing(t *testing.T) {
 			closeEnd(t, e)
 			continue
 		}
-		if u := (*stream.Unsupported)(nil); !errors.As(err, &u) || u.Fix() == "" || !strings.Contains(err.Error(), m.Name) {
+		if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || u.Fix() == "" || !strings.Contains(err.Error(), m.Name) {
 			t.Errorf("%s %s: %v", m.Role, m.Name, err)
 		}
 	}
@@ -139,7 +141,7 @@ func TestCloseWithoutRun(t *testing.T) {
 	before := streamtest.Holding(t)
 	for _, s := range []wire.EndSpec{rxSpec("tcp", mib+1), rxSpec("uring", mib+1), txSpec("msg-zerocopy", mib+1), txSpec("uring-zc", mib+1)} {
 		e, err := Open(s)
-		if u := (*stream.Unsupported)(nil); errors.As(err, &u) {
+		if u := (*fault.Unsupported)(nil); errors.As(err, &u) {
 			continue
 		}
 		if err != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -39,7 +41,7 @@ func (r *run) judge(err error) wire.EndResult {
 	res.Warnings = append(res.Warnings, r.result.evidence.Notes...)
 	res.Linear = r.result.evidence.CountsLinear
 	if err != nil {
-		res.Verdict, res.Reason, res.Fix = verdictOf(err), stream.ReasonOf(err), stream.FixOf(err)
+		res.Verdict, res.Reason, res.Fix = verdictOf(err), fault.Reason(err), fault.Fix(err)
 		res.BlamesPeer = stream.BlamesPeer(err)
 		return res
 	}
@@ -54,7 +56,7 @@ func (r *run) judge(err error) wire.EndResult {
 }
 
 func verdictOf(err error) results.Verdict {
-	if u := (*stream.Unsupported)(nil); errors.As(err, &u) {
+	if u := (*fault.Unsupported)(nil); errors.As(err, &u) {
 		return results.Unsupported
 	}
 	return results.Failed

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
@@ -136,7 +138,7 @@ func TestZeroCopyGate(t *testing.T) {
 }
 
 func TestVerdictOf(t *testing.T) {
-	u := fmt.Errorf("wrapped: %w", &stream.Unsupported{Mode: "m", Op: "o"})
+	u := fmt.Errorf("wrapped: %w", &fault.Unsupported{Mode: "m", Op: "o"})
 	if verdictOf(u) != results.Unsupported || verdictOf(stream.ErrAborted) != results.Failed {
 		t.Error("unsupported is not told from failed")
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
@@ -23,7 +25,7 @@ func (e *End) placeSoftirq() (err error) {
 		if b := (*lease.Busy)(nil); errors.As(err, &b) {
 			return err
 		}
-		return &stream.Unsupported{Mode: e.spec.Mode, Op: "the CPU layout cannot be had: " + err.Error(), How: stream.FixOf(err)}
+		return &fault.Unsupported{Mode: e.spec.Mode, Op: "the CPU layout cannot be had: " + err.Error(), How: fault.Fix(err)}
 	}
 	return nil
 }
@@ -75,7 +77,7 @@ func (r *run) gatePlacement(_ stream.Counters, res *wire.EndResult) (reason, fix
 		res.Warnings = append(res.Warnings, p.String())
 	}
 	if err := p.Check(); err != nil {
-		return "the CPU layout was not kept: " + err.Error(), stream.FixOf(err)
+		return "the CPU layout was not kept: " + err.Error(), fault.Fix(err)
 	}
 	fault := r.softirq.Fault()
 	if fault == "" {

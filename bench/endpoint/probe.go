@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -40,7 +42,7 @@ func openProbes(e *End) (*probes, error) {
 	p := &probes{}
 	err := p.open(e)
 	if err != nil {
-		return nil, &stream.Error{Op: "load the probes", Err: errors.Join(err, p.close()), How: "run as root, or leave --probe out"}
+		return nil, &fault.Error{Op: "load the probes", Err: errors.Join(err, p.close()), How: "run as root, or leave --probe out"}
 	}
 	return p, nil
 }

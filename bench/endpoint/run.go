@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/flow/sock"
@@ -183,7 +185,7 @@ func (r *run) finish(ctx context.Context) error {
 	case r.result = <-r.end.worker.ended:
 		return nil
 	case <-timer.C:
-		return &stream.Error{Op: fmt.Sprintf("the receiver did not take and confirm the last of the payload within %v of the stop", grace),
+		return &fault.Error{Op: fmt.Sprintf("the receiver did not take and confirm the last of the payload within %v of the stop", grace),
 			How: "check the link and the receiver: its own message says more if it still lives"}
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -231,7 +233,7 @@ func (r *run) early(stopNs int64) error {
 	if r.result.err != nil || took >= planned-planned/20-100*time.Millisecond {
 		return nil
 	}
-	return &stream.Error{Peer: true, Op: fmt.Sprintf("the sender ended the flow after %v of %v", took.Round(time.Millisecond), planned.Round(time.Millisecond)),
+	return &fault.Error{Peer: true, Op: fmt.Sprintf("the sender ended the flow after %v of %v", took.Round(time.Millisecond), planned.Round(time.Millisecond)),
 		How: "it was stopped or killed: its own message says more"}
 }
 
@@ -241,7 +243,7 @@ func (r *run) short(stopNs int64) error {
 	if n >= r.sch.StopBytes || r.result.err != nil {
 		return nil
 	}
-	return &stream.Error{Peer: r.end.spec.Role == stream.RX,
+	return &fault.Error{Peer: r.end.spec.Role == stream.RX,
 		Op: fmt.Sprintf("the flow ended after %d of %d bytes; it had %v",
 			n, r.sch.StopBytes, duration(stopNs-r.startNs).Round(time.Millisecond)),
 		How: "give it more time, or look at what the sender says"}
@@ -256,7 +258,7 @@ func (r *run) sentAll() bool {
 // is longer by what passes meanwhile.
 const bytesEvery = 2 * time.Millisecond
 
-var errEndedEarly = &stream.Error{Peer: true, Op: "the flow ended before its time", How: "the other end, most often the sender, broke off: its own message says why"}
+var errEndedEarly = &fault.Error{Peer: true, Op: "the flow ended before its time", How: "the other end, most often the sender, broke off: its own message says why"}
 
 // pass waits until ns; a flow that ends before is an error. One that has ended when
 // this thread gets to look, but after ns, is none: the window's gate says how late
@@ -294,7 +296,7 @@ func (r *run) passOrEnd(ctx context.Context, ns int64, must bool) error {
 			return nil
 		case <-timer.C:
 			if must {
-				return &stream.Error{Op: fmt.Sprintf("the sender did not end the flow within %v of its time", orDefault(r.sch.GraceNs, defaultGrace)),
+				return &fault.Error{Op: fmt.Sprintf("the sender did not end the flow within %v of its time", orDefault(r.sch.GraceNs, defaultGrace)),
 					How: "check the sender: its own message says more if it still lives"}
 			}
 			return nil
@@ -337,7 +339,7 @@ func (s *stallWatch) check() error {
 		s.bytes, s.since = b, time.Now()
 	}
 	if time.Since(s.since) > s.limit {
-		return &stream.Error{Op: fmt.Sprintf("no payload byte for %v, after %d bytes", s.limit, s.bytes),
+		return &fault.Error{Op: fmt.Sprintf("no payload byte for %v, after %d bytes", s.limit, s.bytes),
 			How: "check the link and the other end; its own message says more if it still lives"}
 	}
 	return nil

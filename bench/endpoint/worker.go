@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
@@ -22,7 +24,7 @@ func pin(cpu int) error {
 	var set unix.CPUSet
 	set.Set(cpu)
 	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return &stream.Error{Op: fmt.Sprintf("pin the data-path thread to CPU %d", cpu), Err: err,
+		return &fault.Error{Op: fmt.Sprintf("pin the data-path thread to CPU %d", cpu), Err: err,
 			How: "choose a CPU that this process may use (taskset -p shows them)"}
 	}
 	return nil

@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/flow/stream"
 )
 
 // watch asks the agent every second whether it lives, which also tells it that we
@@ -44,7 +45,7 @@ func (l *link) watch() {
 // lostError is a link that broke, or a far agent that no longer answers; restore
 // is the command for what it left.
 func lostError(words, restore string) error {
-	return &stream.Error{Op: "the connection is lost: " + words,
+	return &fault.Error{Op: "the connection is lost: " + words,
 		How: "check network and host; what ran there ends by itself within " + silence.String() + " and takes back what it set; else: " + restore}
 }
 

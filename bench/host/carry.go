@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 )
 
 // Carry brings a program that the agent needs beside the agent's own, under its
@@ -58,7 +58,7 @@ func sameMachine(agent, helper string) error {
 		f.Close()
 	}
 	if machines[0] != machines[1] {
-		return &stream.Error{Op: fmt.Sprintf("%s is built for %v, and %s for %v", filepath.Base(helper), machines[1], filepath.Base(agent), machines[0]), How: "make build"}
+		return &fault.Error{Op: fmt.Sprintf("%s is built for %v, and %s for %v", filepath.Base(helper), machines[1], filepath.Base(agent), machines[0]), How: "make build"}
 	}
 	return nil
 }

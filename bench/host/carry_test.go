@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -90,7 +91,7 @@ func TestIntegrationSSHCarry(t *testing.T) {
 	if err := os.WriteFile(helper, content, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := carry(); err == nil || !strings.Contains(err.Error(), "zcnvml is built for ") || stream.FixOf(err) == "" {
+	if err := carry(); err == nil || !strings.Contains(err.Error(), "zcnvml is built for ") || fault.Fix(err) == "" {
 		t.Errorf("another machine's helper: %v", err)
 	}
 	if err := os.WriteFile(helper, []byte("#!/bin/sh\n"), 0o755); err != nil {

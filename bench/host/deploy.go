@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 )
 
 // uploadTime is how long the far host may take to answer, and to take the
@@ -148,7 +148,7 @@ type farHost struct {
 // check refuses a host on which this program cannot run.
 func (f farHost) check(p program) error {
 	if f.system != "Linux" || f.machine != p.machine {
-		return &stream.Error{Op: fmt.Sprintf("it is %s/%s, and this zcbench is built for Linux/%s", f.system, f.machine, p.machine),
+		return &fault.Error{Op: fmt.Sprintf("it is %s/%s, and this zcbench is built for Linux/%s", f.system, f.machine, p.machine),
 			How: "both hosts need the architecture of this program: start zcbench from a machine like them"}
 	}
 	var v [2]int
@@ -158,7 +158,7 @@ func (f farHost) check(p program) error {
 		}
 	}
 	if v[0] < oldestKernel[0] || v[0] == oldestKernel[0] && v[1] < oldestKernel[1] {
-		return &stream.Error{Op: fmt.Sprintf("its kernel is %s, older than %d.%d", f.kernel, oldestKernel[0], oldestKernel[1]), How: "use a newer kernel there"}
+		return &fault.Error{Op: fmt.Sprintf("its kernel is %s, older than %d.%d", f.kernel, oldestKernel[0], oldestKernel[1]), How: "use a newer kernel there"}
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 )
 
 // sshFailed is ssh's exit status for its own failures.
@@ -62,8 +62,8 @@ func refusal(stderr string) error {
 
 // explain makes an error of what a child of ssh said on its way out: its own
 // words, and what to do about them.
-func explain(stderr, stdout string, exit error) *stream.Error {
-	e := &stream.Error{}
+func explain(stderr, stdout string, exit error) *fault.Error {
+	e := &fault.Error{}
 	for _, h := range hints {
 		if strings.Contains(stderr, h.words) {
 			e.How = h.how

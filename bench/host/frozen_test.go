@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/long"
 	"golang.org/x/sys/unix"
 )
@@ -79,7 +80,7 @@ func TestEndingFlood(t *testing.T) {
 				if how == "floods" {
 					err = h.Err()
 				}
-				if err == nil || !strings.Contains(err.Error(), "without end that it is about to end") && !strings.Contains(err.Error(), "was killed") || stream.FixOf(err) == "" {
+				if err == nil || !strings.Contains(err.Error(), "without end that it is about to end") && !strings.Contains(err.Error(), "was killed") || fault.Fix(err) == "" {
 					t.Errorf("%v", err)
 				}
 			})
@@ -103,7 +104,7 @@ func TestCloseOfWhoNeverEnds(t *testing.T) {
 			if took > most || holds && took < 2500*time.Millisecond {
 				t.Errorf("took %v", took)
 			}
-			if err == nil || !strings.Contains(err.Error(), "was killed") || !strings.Contains(stream.FixOf(err), "zcbench restore") {
+			if err == nil || !strings.Contains(err.Error(), "was killed") || !strings.Contains(fault.Fix(err), "zcbench restore") {
 				t.Error(err)
 			}
 		})
@@ -120,8 +121,8 @@ func TestFrozenAgent(t *testing.T) {
 	if took := time.Since(begin); took > 3*time.Second {
 		t.Errorf("took %v", took)
 	}
-	if err == nil || !strings.Contains(err.Error(), "host local: the agent is lost: it did not answer for 600ms") || !strings.Contains(stream.FixOf(err), "zcbench restore") {
-		t.Errorf("%v, fix %q", err, stream.FixOf(err))
+	if err == nil || !strings.Contains(err.Error(), "host local: the agent is lost: it did not answer for 600ms") || !strings.Contains(fault.Fix(err), "zcbench restore") {
+		t.Errorf("%v, fix %q", err, fault.Fix(err))
 	}
 	if err := h.Close(); err != nil {
 		t.Error(err)

@@ -13,8 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
@@ -249,7 +250,7 @@ func (h *Host) Revive(ctx context.Context) error {
 		return err
 	}
 	if now := h.Info; now.Env.Kernel != before.Env.Kernel || !slices.Equal(now.OnlineCPUs, before.OnlineCPUs) {
-		return &stream.Error{Op: fmt.Sprintf("host %s is another since its agent was lost: kernel %s, %d CPUs; was %s, %d", h.Spec.Name,
+		return &fault.Error{Op: fmt.Sprintf("host %s is another since its agent was lost: kernel %s, %d CPUs; was %s, %d", h.Spec.Name,
 			now.Env.Kernel, len(now.OnlineCPUs), before.Env.Kernel, len(before.OnlineCPUs)), How: "begin anew"}
 	}
 	return nil

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/agent"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
@@ -341,7 +343,7 @@ func TestDialVersionsDiffer(t *testing.T) {
 			t.Errorf("%q lacks %q", err, want)
 		}
 	}
-	if stream.FixOf(err) == "" {
+	if fault.Fix(err) == "" {
 		t.Error("no fix")
 	}
 }

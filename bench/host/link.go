@@ -11,8 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/flow/stream"
 )
 
 // link is the conversation with one agent, from its start to its end. It is given
@@ -305,7 +306,7 @@ func (l *link) lost(words string) error {
 	if l.far {
 		return lostError(words, l.restore())
 	}
-	return &stream.Error{Op: "the agent is lost: " + words, How: "was it stopped (SIGSTOP), or is the machine overloaded? it was ended; what it has not taken back: " + l.restore()}
+	return &fault.Error{Op: "the agent is lost: " + words, How: "was it stopped (SIGSTOP), or is the machine overloaded? it was ended; what it has not taken back: " + l.restore()}
 }
 
 // restore is the command that finishes what an agent left on its host.
@@ -356,5 +357,5 @@ func (l *link) awaitEnd(silent, enough <-chan time.Time, owes bool) (ended bool,
 	}
 	l.proc.kill()
 	<-l.done
-	return true, &stream.Error{Op: fmt.Sprintf("host %s: the agent did not end by itself and was killed", l.name), How: "what it has not taken back: " + l.restore()}
+	return true, &fault.Error{Op: fmt.Sprintf("host %s: the agent did not end by itself and was killed", l.name), How: "what it has not taken back: " + l.restore()}
 }

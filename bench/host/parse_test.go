@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 )
 
 func TestReadMark(t *testing.T) {
@@ -78,7 +78,7 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	// What breaks in the middle is a lost link; what ends by itself is not.
-	if e := farEnd("Timeout, server box not responding.\n", failed, "zcbench restore"); e.Error() != "the connection is lost: ssh: Timeout, server box not responding." || stream.FixOf(e) == "" {
+	if e := farEnd("Timeout, server box not responding.\n", failed, "zcbench restore"); e.Error() != "the connection is lost: ssh: Timeout, server box not responding." || fault.Fix(e) == "" {
 		t.Errorf("%v", e)
 	}
 	if e := farEnd("zcbench: nothing heard\n", one, ""); strings.Contains(e.Error(), "lost") {

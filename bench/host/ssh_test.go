@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/host/sshtest"
 	"github.com/zcbench/zcbench/bench/wire"
@@ -82,13 +84,13 @@ func (f *far) refused(spec string, words ...string) {
 	if err == nil {
 		f.t.Fatalf("%s: dialled", spec)
 	}
-	f.t.Logf("%v\n  fix: %s", err, stream.FixOf(err))
+	f.t.Logf("%v\n  fix: %s", err, fault.Fix(err))
 	for _, w := range append(words, "host "+spec+": ") {
 		if !strings.Contains(err.Error(), w) {
 			f.t.Errorf("%q lacks %q", err, w)
 		}
 	}
-	if stream.FixOf(err) == "" || strings.Contains(err.Error(), "\n") {
+	if fault.Fix(err) == "" || strings.Contains(err.Error(), "\n") {
 		f.t.Errorf("no fix, or not one line: %q", err)
 	}
 	if d := time.Since(began); d > 15*time.Second {
@@ -169,7 +171,7 @@ func TestIntegrationSSHRefuses(t *testing.T) {
 	})
 	t.Run("other version", func(t *testing.T) {
 		_, err := f.on(t).dial("ssh:box", host.Options{ToolVersion: "v9.9.9"})
-		if err == nil || !strings.Contains(err.Error(), "versions differ") || stream.FixOf(err) == "" {
+		if err == nil || !strings.Contains(err.Error(), "versions differ") || fault.Fix(err) == "" {
 			t.Errorf("another version: %v", err)
 		}
 	})
@@ -373,7 +375,7 @@ func TestIntegrationSSHLinkLost(t *testing.T) {
 			began := time.Now()
 			select {
 			case err := <-ended:
-				if err == nil || !strings.Contains(err.Error(), "host ssh:box: "+c.want) || stream.FixOf(err) == "" {
+				if err == nil || !strings.Contains(err.Error(), "host ssh:box: "+c.want) || fault.Fix(err) == "" {
 					t.Errorf("the run's call: %v", err)
 				}
 				t.Logf("after %v: %v", time.Since(began).Round(time.Millisecond), err)

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/goccy/go-yaml/ast"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/units"
@@ -206,7 +208,7 @@ func (s *Settings) sysctls(n ast.Node) error {
 
 // refusal is an error with what to do about it, if it says so.
 func refusal(err error) string {
-	if fix := stream.FixOf(err); fix != "" {
+	if fix := fault.Fix(err); fix != "" {
 		return err.Error() + "; " + fix
 	}
 	return err.Error()

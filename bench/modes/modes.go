@@ -6,6 +6,7 @@ package modes
 import (
 	"github.com/zcbench/zcbench/baseline"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/zc/devmem"
 	"github.com/zcbench/zcbench/zc/msgzc"
 	"github.com/zcbench/zcbench/zc/tcpmmap"
@@ -17,7 +18,7 @@ import (
 type Path struct {
 	stream.Mode
 	// Probe tries whether the mode can run on this host: nil, or an
-	// [*stream.Unsupported] with reason and fix. It leaves nothing behind.
+	// [*fault.Unsupported] with reason and fix. It leaves nothing behind.
 	Probe func() error
 
 	// ProbeDevice tries whether the mode can run on an interface of this host,
@@ -103,7 +104,7 @@ func resolve(m stream.Mode) Path {
 	switch {
 	case !built:
 		p.Probe = func() error {
-			return &stream.Unsupported{Mode: m.Name, Op: "this version of zcbench has no data path for it yet",
+			return &fault.Unsupported{Mode: m.Name, Op: "this version of zcbench has no data path for it yet",
 				How: "use a later version of zcbench"}
 		}
 	case p.Probe == nil:

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
 )
@@ -28,7 +30,7 @@ func TestEveryModeResolves(t *testing.T) {
 			t.Errorf("%s %s has the code of the other role", m.Role, m.Name)
 		}
 		err = p.Probe()
-		if u := (*stream.Unsupported)(nil); err != nil && (!errors.As(err, &u) || u.Mode != m.Name || u.Fix() == "" || u.Reason() == "") {
+		if u := (*fault.Unsupported)(nil); err != nil && (!errors.As(err, &u) || u.Mode != m.Name || u.Fix() == "" || u.Reason() == "") {
 			t.Errorf("%s %s: refused without mode, reason or fix: %v", m.Role, m.Name, err)
 		}
 		if !built && err == nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
@@ -109,7 +111,7 @@ func TestParametersAreStrict(t *testing.T) {
 }
 
 func TestErrorSaysItsFix(t *testing.T) {
-	if e := (&Error{Message: "no", How: "do"}); e.Error() != "no" || stream.FixOf(e) != "do" {
-		t.Errorf("%v, %q", e, stream.FixOf(e))
+	if e := (&Error{Message: "no", How: "do"}); e.Error() != "no" || fault.Fix(e) != "do" {
+		t.Errorf("%v, %q", e, fault.Fix(e))
 	}
 }

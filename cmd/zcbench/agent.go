@@ -7,11 +7,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench/agent"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/interrupt"
 )
 
@@ -36,7 +37,7 @@ controller on another host is silent for longer than it promised.`,
 			defer stop()
 			// Past the filter and its accounts: what reads this is a controller.
 			err := agent.Serve(ctx, cmd.InOrStdin(), os.Stdout)
-			if lost := (*stream.Error)(nil); err == nil || errors.As(err, &lost) || ctx.Err() != nil {
+			if lost := (*fault.Error)(nil); err == nil || errors.As(err, &lost) || ctx.Err() != nil {
 				return err
 			}
 			return cli.UsageError(err)

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/report"
 )
@@ -79,7 +80,7 @@ func noRoom(err error, dir string) error {
 	}
 	how := "make room there; the runs in %s are safe, and these make the other files of it: " +
 		"zcbench export --csv %s && zcbench report %s"
-	return &stream.Error{Op: "keep the results", Err: err,
+	return &fault.Error{Op: "keep the results", Err: err,
 		How: fmt.Sprintf(how, filepath.Join(dir, results.JournalFile), dir, dir)}
 }
 

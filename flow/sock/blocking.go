@@ -3,6 +3,8 @@ package sock
 import (
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -16,10 +18,10 @@ import (
 func Blocking(fd int, limit time.Duration) error {
 	tv := unix.NsecToTimeval(limit.Nanoseconds())
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv); err != nil {
-		return &Error{Op: "setsockopt SO_RCVTIMEO", Err: err}
+		return &fault.Error{Op: "setsockopt SO_RCVTIMEO", Err: err}
 	}
 	if err := unix.SetNonblock(fd, false); err != nil {
-		return &Error{Op: "fcntl F_SETFL", Err: err}
+		return &fault.Error{Op: "fcntl F_SETFL", Err: err}
 	}
 	return nil
 }

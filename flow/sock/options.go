@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -18,19 +20,6 @@ type Options struct {
 	PaceBitsPS uint64 // SO_MAX_PACING_RATE, payload and headers, bits per second
 	ZeroCopy   bool   // SO_ZEROCOPY, for MSG_ZEROCOPY
 }
-
-// Error is a failed socket option with what to do about it.
-type Error struct {
-	Op  string
-	Err error
-	fix string
-}
-
-func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
-func (e *Error) Unwrap() error { return e.Err }
-
-// Fix says what the user can do about it.
-func (e *Error) Fix() string { return e.fix }
 
 // Apply sets o on fd. It belongs before connect or listen: the window scale is
 // chosen from the buffer sizes at the handshake.
@@ -52,15 +41,15 @@ func (o Options) Apply(fd int) error {
 	}
 	if o.PaceBitsPS > 0 {
 		if err := unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, max(o.PaceBitsPS/8, 1)); err != nil {
-			return &Error{"setsockopt SO_MAX_PACING_RATE", err, "leave --pace out: this kernel does not pace sockets"}
+			return &fault.Error{Op: "setsockopt SO_MAX_PACING_RATE", Err: err, How: "leave --pace out: this kernel does not pace sockets"}
 		}
 		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, unsentBytes(o.PaceBitsPS)); err != nil {
-			return &Error{"setsockopt TCP_NOTSENT_LOWAT", err, "leave --pace out: paced flows need kernel 3.12 or later"}
+			return &fault.Error{Op: "setsockopt TCP_NOTSENT_LOWAT", Err: err, How: "leave --pace out: paced flows need kernel 3.12 or later"}
 		}
 	}
 	if o.ZeroCopy {
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ZEROCOPY, 1); err != nil {
-			return &Error{"setsockopt SO_ZEROCOPY", err, "MSG_ZEROCOPY on TCP needs kernel 4.14 or later"}
+			return &fault.Error{Op: "setsockopt SO_ZEROCOPY", Err: err, How: "MSG_ZEROCOPY on TCP needs kernel 4.14 or later"}
 		}
 	}
 	return nil
@@ -80,15 +69,15 @@ func setBuffer(fd, opt, force int, name, limit string, n int) error {
 		return nil
 	}
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, opt, n); err != nil {
-		return &Error{fmt.Sprintf("setsockopt %s %d", name, n), err, "choose another size"}
+		return &fault.Error{Op: fmt.Sprintf("setsockopt %s %d", name, n), Err: err, How: "choose another size"}
 	}
 	got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, opt)
 	if err != nil {
-		return &Error{"getsockopt " + name, err, ""}
+		return &fault.Error{Op: "getsockopt " + name, Err: err}
 	}
 	if got < 2*n {
-		return &Error{fmt.Sprintf("setsockopt %s %d", name, n), fmt.Errorf("the kernel cut it to %d", got/2),
-			fmt.Sprintf("run as root, or: sysctl -w %s=%d", limit, n)}
+		return &fault.Error{Op: fmt.Sprintf("setsockopt %s %d", name, n), Err: fmt.Errorf("the kernel cut it to %d", got/2),
+			How: fmt.Sprintf("run as root, or: sysctl -w %s=%d", limit, n)}
 	}
 	return nil
 }
@@ -105,14 +94,14 @@ func setCongestion(fd int, name string) error {
 	if b, rerr := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control"); rerr == nil {
 		fix += "; available now: " + strings.TrimSpace(string(b))
 	}
-	return &Error{"setsockopt TCP_CONGESTION " + name, err, fix}
+	return &fault.Error{Op: "setsockopt TCP_CONGESTION " + name, Err: err, How: fix}
 }
 
 // Congestion returns the congestion control that the kernel uses for fd.
 func Congestion(fd int) (string, error) {
 	s, err := unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
 	if err != nil {
-		return "", &Error{"getsockopt TCP_CONGESTION", err, ""}
+		return "", &fault.Error{Op: "getsockopt TCP_CONGESTION", Err: err}
 	}
 	return s, nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -142,7 +144,7 @@ func TestCutBufferIsRefused(t *testing.T) {
 			t.Errorf("%s at its limit: %v", name, err)
 		}
 		err := powerless(func() error { return c.o(limit + 1).Apply(socket(t)) })
-		e := (*Error)(nil)
+		e := (*fault.Error)(nil)
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), strconv.Itoa(limit)) || !strings.Contains(e.Fix(), "sysctl -w net.core."+c.limit) {
 			t.Errorf("%s past its limit: %v", name, err)
 		}
@@ -150,7 +152,7 @@ func TestCutBufferIsRefused(t *testing.T) {
 }
 
 func TestUnknownCongestionListsWhatThereIs(t *testing.T) {
-	e := (*Error)(nil)
+	e := (*fault.Error)(nil)
 	err := Options{Congestion: "nosuch"}.Apply(socket(t))
 	if !errors.As(err, &e) || !errors.Is(err, unix.ENOENT) || !strings.Contains(e.Fix(), "modprobe tcp_nosuch") || !strings.Contains(e.Fix(), "reno") {
 		t.Errorf("%v", err)

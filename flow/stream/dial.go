@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"golang.org/x/sys/unix"
 )
@@ -25,7 +27,7 @@ func Dial(ctx context.Context, addr string, h Hello, o sock.Options) (*Conn, Wel
 		}
 	}
 	if why := context.Cause(ctx); err != nil && why != nil && !errors.Is(why, context.DeadlineExceeded) {
-		err = &Error{Op: "connect to " + addr, Err: why} // called off, whatever that broke
+		err = &fault.Error{Op: "connect to " + addr, Err: why} // called off, whatever that broke
 	}
 	return c, w, err
 }
@@ -45,7 +47,7 @@ func connect(ctx context.Context, addr string, o sock.Options) (*Conn, error) {
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
-			return nil, &Error{Op: "connect to " + addr, Err: unix.ECONNREFUSED, Peer: true, How: "start the receiver first, or check its address and port"}
+			return nil, &fault.Error{Op: "connect to " + addr, Err: unix.ECONNREFUSED, Peer: true, How: "start the receiver first, or check its address and port"}
 		}
 	}
 }
@@ -61,14 +63,14 @@ func connectOnce(ctx context.Context, addr string, o sock.Options) (*Conn, error
 }
 
 func dialError(addr string, err error) error {
-	how := FixOf(err)
+	how := fault.Fix(err)
 	switch {
 	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
 		how = "no route to the receiver: check addresses, link and routes (ip route get)"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, unix.ETIMEDOUT):
 		how = "no answer: check the link, the address and firewalls between the hosts"
 	}
-	return &Error{Op: "connect to " + addr, Err: err, How: how}
+	return &fault.Error{Op: "connect to " + addr, Err: err, How: how}
 }
 
 // introduce says hello and reads the welcome.
@@ -84,7 +86,7 @@ func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
 	defer cancel()
 	var in [welcomeSize]byte
 	if err := c.readFull(ctx, in[:]); err != nil {
-		return Welcome{}, &Error{Op: "wait for the receiver's welcome", Err: err, Peer: true,
+		return Welcome{}, &fault.Error{Op: "wait for the receiver's welcome", Err: err, Peer: true,
 			How: "the receiver closes connections with a wrong cookie and every connection beside its flow: check --cookie on both ends, and that nothing else uses that port"}
 	}
 	return ParseWelcome(in[:])
@@ -113,7 +115,7 @@ func (c *Conn) SendFarewell(f Farewell) error {
 		err = c.delivered(time.Second)
 	}
 	if err != nil {
-		return &Error{Op: "the sender ended the flow and did not wait for the receiver's account of it", Err: err, Peer: true,
+		return &fault.Error{Op: "the sender ended the flow and did not wait for the receiver's account of it", Err: err, Peer: true,
 			How: "it was killed or gave up, perhaps before its time: its own message says why"}
 	}
 	return nil
@@ -147,7 +149,7 @@ func (c *Conn) ReadFarewell(limit time.Time) (Farewell, error) {
 	defer cancel()
 	var in [farewellSize]byte
 	if err := c.readFull(ctx, in[:]); err != nil {
-		return Farewell{}, &Error{Op: "wait for the receiver's account of the flow", Err: err, Peer: true, How: "the receiver ended before it had read everything: its own message says why"}
+		return Farewell{}, &fault.Error{Op: "wait for the receiver's account of the flow", Err: err, Peer: true, How: "the receiver ended before it had read everything: its own message says why"}
 	}
 	return ParseFarewell(in[:])
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"golang.org/x/sys/unix"
@@ -61,8 +63,8 @@ func TestDialGivesUpWithItsContext(t *testing.T) {
 	defer cancel()
 	began := time.Now()
 	_, _, err := stream.Dial(ctx, freeAddr(t), helloOf(stream.Cookie{}), sock.Options{})
-	if !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(stream.FixOf(err), "start the receiver") || time.Since(began) > time.Second {
-		t.Errorf("after %v: %v; fix %q", time.Since(began), err, stream.FixOf(err))
+	if !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(fault.Fix(err), "start the receiver") || time.Since(began) > time.Second {
+		t.Errorf("after %v: %v; fix %q", time.Since(began), err, fault.Fix(err))
 	}
 }
 
@@ -70,8 +72,8 @@ func TestDialWithTheWrongCookie(t *testing.T) {
 	p := listen(t, stream.NewCookie())
 	began := time.Now()
 	_, _, err := stream.Dial(soon(t), p.Addr().String(), helloOf(stream.NewCookie()), sock.Options{})
-	if err == nil || !strings.Contains(err.Error(), "welcome") || !strings.Contains(stream.FixOf(err), "cookie") || time.Since(began) > time.Second {
-		t.Errorf("after %v: %v; fix %q", time.Since(began), err, stream.FixOf(err))
+	if err == nil || !strings.Contains(err.Error(), "welcome") || !strings.Contains(fault.Fix(err), "cookie") || time.Since(began) > time.Second {
+		t.Errorf("after %v: %v; fix %q", time.Since(began), err, fault.Fix(err))
 	}
 	strangers(t, p, 1)
 }
@@ -129,7 +131,7 @@ func TestDialToSomethingElseLater(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	muteAt(t, addr, nil)
 	if err := <-dialed; err == nil || !strings.Contains(err.Error(), "wait for the receiver's welcome") {
-		t.Errorf("%v; fix %q", err, stream.FixOf(err))
+		t.Errorf("%v; fix %q", err, fault.Fix(err))
 	}
 }
 
@@ -150,16 +152,16 @@ func TestDialCalledOff(t *testing.T) {
 func TestDialOptionRefused(t *testing.T) {
 	p := listen(t, stream.Cookie{})
 	_, _, err := stream.Dial(soon(t), p.Addr().String(), helloOf(stream.Cookie{}), sock.Options{Congestion: "nosuch"})
-	if !errors.Is(err, unix.ENOENT) || !strings.Contains(stream.FixOf(err), "available now") {
-		t.Errorf("%v; fix %q", err, stream.FixOf(err))
+	if !errors.Is(err, unix.ENOENT) || !strings.Contains(fault.Fix(err), "available now") {
+		t.Errorf("%v; fix %q", err, fault.Fix(err))
 	}
 }
 
 func TestFarewellThatDoesNotCome(t *testing.T) {
 	c := stream.NewCookie()
 	rx, tx := meet(t, listen(t, c), helloOf(c))
-	if _, err := tx.ReadFarewell(time.Now().Add(100 * time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) || stream.FixOf(err) == "" {
-		t.Errorf("%v; fix %q", err, stream.FixOf(err))
+	if _, err := tx.ReadFarewell(time.Now().Add(100 * time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) || fault.Fix(err) == "" {
+		t.Errorf("%v; fix %q", err, fault.Fix(err))
 	}
 	rx.Close()
 	if _, err := tx.ReadFarewell(time.Now().Add(5 * time.Second)); err == nil || !strings.Contains(err.Error(), "closed the connection") {

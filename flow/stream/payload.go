@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -72,7 +74,7 @@ func NewPayload(size int) (*Payload, error) {
 		}
 	}
 	unix.Close(fd)
-	return nil, &Error{Op: fmt.Sprintf("map %d bytes of payload", n), Err: err, How: "choose a smaller --message-size"}
+	return nil, &fault.Error{Op: fmt.Sprintf("map %d bytes of payload", n), Err: err, How: "choose a smaller --message-size"}
 }
 
 // fillPattern writes the pattern for flow positions 0..len(mem).

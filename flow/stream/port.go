@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"golang.org/x/sys/unix"
 )
@@ -86,9 +88,9 @@ func listenError(addr string, err error) error {
 	case errors.Is(err, unix.EACCES):
 		how = "ports below 1024 need root"
 	default:
-		how = FixOf(err)
+		how = fault.Fix(err)
 	}
-	return &Error{Op: "listen on " + addr, Err: err, How: how}
+	return &fault.Error{Op: "listen on " + addr, Err: err, How: how}
 }
 
 // Addr is where the port listens.
@@ -176,7 +178,7 @@ func (p *Port) Accept(ctx context.Context) (*Conn, Hello, error) {
 		conn, err := Detach(a.conn)
 		return conn, a.hello, err
 	case <-ctx.Done():
-		return nil, Hello{}, &Error{Op: "wait for the sender on " + p.Addr().String(), Err: context.Cause(ctx), Peer: true,
+		return nil, Hello{}, &fault.Error{Op: "wait for the sender on " + p.Addr().String(), Err: context.Cause(ctx), Peer: true,
 			How: fmt.Sprintf("start the sender with the same cookie; connections refused so far: %d", p.Strangers())}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
@@ -271,8 +273,8 @@ func TestSecondConnectionDuringTheFlow(t *testing.T) {
 	rx, tx := meet(t, p, helloOf(cookie))
 	closed(t, connect(t, p), time.Second)
 	passes(t, rx, tx)
-	if _, _, err := stream.Dial(soon(t), p.Addr().String(), helloOf(cookie), sock.Options{}); err == nil || !strings.Contains(stream.FixOf(err), "cookie") {
-		t.Errorf("a second flow: %v, fix %q", err, stream.FixOf(err))
+	if _, _, err := stream.Dial(soon(t), p.Addr().String(), helloOf(cookie), sock.Options{}); err == nil || !strings.Contains(fault.Fix(err), "cookie") {
+		t.Errorf("a second flow: %v, fix %q", err, fault.Fix(err))
 	}
 	strangers(t, p, 2)
 	passes(t, rx, tx)
@@ -299,8 +301,8 @@ func TestAcceptEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	_, _, err := p.Accept(ctx)
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(stream.FixOf(err), "refused so far: 1") {
-		t.Errorf("%v; fix %q", err, stream.FixOf(err))
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(fault.Fix(err), "refused so far: 1") {
+		t.Errorf("%v; fix %q", err, fault.Fix(err))
 	}
 }
 
@@ -317,8 +319,8 @@ func TestListenErrorsNameTheFix(t *testing.T) {
 		{"127.0.0.1:0", sock.Options{Congestion: "nosuch"}, unix.ENOENT, "available now"},
 	} {
 		_, err := stream.Listen(c.addr, stream.Cookie{}, c.o)
-		if !errors.Is(err, c.is) || !strings.Contains(stream.FixOf(err), c.fix) || !strings.Contains(err.Error(), c.addr) {
-			t.Errorf("%s: %v; fix %q", c.addr, err, stream.FixOf(err))
+		if !errors.Is(err, c.is) || !strings.Contains(fault.Fix(err), c.fix) || !strings.Contains(err.Error(), c.addr) {
+			t.Errorf("%s: %v; fix %q", c.addr, err, fault.Fix(err))
 		}
 	}
 }

@@ -3,6 +3,8 @@ package stream
 import (
 	"errors"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/fault"
 )
 
 // GatherTime is for how long an io_uring receiver that has to sleep lets payload
@@ -41,7 +43,7 @@ func CheckGather(mode string, r Ring, o Options) error {
 	if o.Gather == nil || *o.Gather == 0 || r.Gathers() {
 		return nil
 	}
-	return &Unsupported{Mode: mode, Op: "gather for " + o.Gather.String(), Err: errors.ErrUnsupported,
+	return &fault.Unsupported{Mode: mode, Op: "gather for " + o.Gather.String(), Err: errors.ErrUnsupported,
 		How: "leave --gather out, or use Linux 6.12 or later (IORING_FEAT_MIN_TIMEOUT) and --uring-engine native"}
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -50,8 +52,8 @@ func TestCheckGather(t *testing.T) {
 	} {
 		r, o := fakeRing{c.can}, Options{Gather: c.gather}
 		err := CheckGather("uring", r, o)
-		var u *Unsupported
-		if errors.As(err, &u) != c.refused || c.refused && (u.Mode != "uring" || u.Op != "gather for 500ns" || FixOf(err) == "") {
+		var u *fault.Unsupported
+		if errors.As(err, &u) != c.refused || c.refused && (u.Mode != "uring" || u.Op != "gather for 500ns" || fault.Fix(err) == "") {
 			t.Errorf("%+v: %v", c, err)
 		}
 		if f := GatherFigure(r, GatherFor(o)); f != (Figure{"uring_gather_us", "us", c.us}) {

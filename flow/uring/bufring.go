@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -50,7 +52,7 @@ type BufRing struct {
 }
 
 // NewBufRing makes a group of buffers and adds all of them. It fails with an
-// [*OpError]: EEXIST when the group is taken, EINVAL where the kernel does not
+// [*fault.Error]: EEXIST when the group is taken, EINVAL where the kernel does not
 // know buffer rings (5.19) or incremental ones (6.12), ENOMEM.
 func (r *Ring) NewBufRing(o BufRingOptions) (*BufRing, error) {
 	if r.closed {
@@ -97,7 +99,7 @@ func (b *BufRing) open(o BufRingOptions) (err error) {
 }
 
 func bufRingError(o BufRingOptions, errno unix.Errno) error {
-	e := &OpError{Op: fmt.Sprintf("register pbuf ring %d", o.Group), Errno: errno, How: fixFor(errno)}
+	e := &fault.Error{Op: fmt.Sprintf("register pbuf ring %d", o.Group), Err: errno, How: fixFor(errno)}
 	switch {
 	case errno == unix.EEXIST:
 		e.How = "choose another group, or " + fixThread

@@ -12,7 +12,7 @@ import (
 // Options.SubmitAll); the next submit continues behind it. With nothing to
 // submit it makes no system call.
 //
-// It fails with an [*OpError]: EEXIST on the wrong thread, EBADFD before Enable,
+// It fails with an [*fault.Error]: EEXIST on the wrong thread, EBADFD before Enable,
 // EAGAIN and ENOMEM for want of memory.
 func (r *Ring) Submit() (int, error) {
 	if r.closed {

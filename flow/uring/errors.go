@@ -5,41 +5,20 @@ import (
 	"os"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
 // ErrClosed is returned by calls on a ring after Close.
 var ErrClosed = errors.New("uring: ring is closed")
 
-// OpError is a system call that the kernel refused. errors.Is finds the errno:
-// errors.Is(err, unix.EPERM).
-type OpError struct {
-	Op    string     // what was attempted: "io_uring_setup", "register pbuf ring"
-	Errno unix.Errno // what the kernel answered
-	How   string     // what to do about it; empty where nothing is known
-}
-
-// Error names the operation and the errno.
-func (e *OpError) Error() string {
-	s := e.Op + ": " + e.Errno.Error()
-	if name := unix.ErrnoName(e.Errno); name != "" {
-		s += " (" + name + ")"
-	}
-	return s
-}
-
-// Unwrap gives the errno.
-func (e *OpError) Unwrap() error { return e.Errno }
-
-// Fix says what the user can do about it.
-func (e *OpError) Fix() string { return e.How }
-
 // opError is nil for errno 0.
 func opError(op string, errno unix.Errno) error {
 	if errno == 0 {
 		return nil
 	}
-	return &OpError{Op: op, Errno: errno, How: fixFor(errno)}
+	return &fault.Error{Op: op, Err: errno, How: fixFor(errno)}
 }
 
 const (

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -26,7 +28,7 @@ type Memory struct {
 	bytes   []byte // the part handed out
 }
 
-// NewMemory maps size bytes (at least 1) of zeros. It fails with an [*OpError]:
+// NewMemory maps size bytes (at least 1) of zeros. It fails with an [*fault.Error]:
 // ENOMEM where there is not that much memory, or not that many huge pages.
 func NewMemory(size int, pages Pages) (*Memory, error) {
 	if size <= 0 {
@@ -84,7 +86,7 @@ func mapError(err error, size int, pages Pages) error {
 	if pages == PagesHuge {
 		fix = fmt.Sprintf("reserve 2 MiB pages: sysctl vm.nr_hugepages=%d or more, or use transparent ones", roundUp(size, hugePage)/hugePage)
 	}
-	return &OpError{Op: fmt.Sprintf("mmap of %d bytes", size), Errno: errno, How: fix}
+	return &fault.Error{Op: fmt.Sprintf("mmap of %d bytes", size), Err: errno, How: fix}
 }
 
 // roundUp rounds n up to a multiple of unit, a power of two.

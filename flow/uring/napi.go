@@ -5,6 +5,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -77,7 +79,7 @@ func (r *Ring) UnregisterBusyPoll() error {
 func (r *Ring) napi(op string, code uintptr, reg *napiReg) error {
 	_, errno := r.register(code, unsafe.Pointer(reg), 1)
 	if errno == unix.EINVAL {
-		return &OpError{Op: op, Errno: errno,
+		return &fault.Error{Op: op, Err: errno,
 			How: "use Linux 6.9 or later (6.13 to name NAPI instances), built with CONFIG_NET_RX_BUSY_POLL"}
 	}
 	return opError(op, errno)

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -26,7 +28,7 @@ func (f Feature) Err() error {
 		return nil
 	}
 	if f.Errno != 0 {
-		return &OpError{Op: f.Name, Errno: f.Errno, How: f.Fix}
+		return &fault.Error{Op: f.Name, Err: f.Errno, How: f.Fix}
 	}
 	return fmt.Errorf("%s: %s: %s", f.Name, f.Reason, f.Fix)
 }
@@ -120,12 +122,12 @@ func (f *Feature) judge(err error) {
 	if errors.Is(err, errNoLoopback) {
 		f.Fix = "bring the loopback device up: ip link set lo up"
 	}
-	var op *OpError
+	var op *fault.Error
 	if !errors.As(err, &op) {
 		return
 	}
-	f.Errno = op.Errno
-	f.Reason = op.Op + ": " + op.Errno.Error()
+	errors.As(op.Err, &f.Errno)
+	f.Reason = op.Op + ": " + op.Err.Error()
 	if op.How != "" {
 		f.Fix = op.How
 	}

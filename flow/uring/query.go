@@ -3,6 +3,8 @@ package uring
 import (
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -27,7 +29,7 @@ func query[T any](op uint32, out *T) error {
 		errno = unix.Errno(-a.hdr.result)
 	}
 	if errno != 0 {
-		return &OpError{Op: "IORING_REGISTER_QUERY", Errno: errno, How: "use a later kernel"}
+		return &fault.Error{Op: "IORING_REGISTER_QUERY", Err: errno, How: "use a later kernel"}
 	}
 	*out = a.data
 	return nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -26,7 +28,7 @@ func (r *Ring) Enable() error {
 		return ErrClosed
 	}
 	if _, errno := r.register(registerEnableRings, nil, 0); errno != 0 {
-		e := &OpError{Op: "enable ring", Errno: errno, How: fixFor(errno)}
+		e := &fault.Error{Op: "enable ring", Err: errno, How: fixFor(errno)}
 		if errno == unix.EBADFD {
 			e.How = "the ring runs already: set Options.Disabled, and call Enable once"
 		}
@@ -41,7 +43,7 @@ func (r *Ring) Enable() error {
 // registerRingFD makes entering cheaper on this thread: no descriptor lookup.
 func (r *Ring) registerRingFD() error {
 	if errno := r.engine.registerFD(); errno != 0 {
-		e := &OpError{Op: "register ring descriptor", Errno: errno, How: fixFor(errno)}
+		e := &fault.Error{Op: "register ring descriptor", Err: errno, How: fixFor(errno)}
 		switch errno {
 		case unix.EINVAL:
 			e.How = "use Linux 5.18 or later, or leave out Options.RegisterFD"
@@ -96,7 +98,7 @@ func (r *Ring) RegisterBuffers(bufs [][]byte) error {
 		total += len(b)
 	}
 	if _, errno := r.register(registerBuffers, unsafe.Pointer(&iov[0]), len(iov)); errno != 0 {
-		e := &OpError{Op: fmt.Sprintf("register %d buffers of %d bytes in all", len(bufs), total), Errno: errno, How: fixFor(errno)}
+		e := &fault.Error{Op: fmt.Sprintf("register %d buffers of %d bytes in all", len(bufs), total), Err: errno, How: fixFor(errno)}
 		if errno == unix.EBUSY {
 			e.How = "unregister the buffers that are registered first"
 		}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -46,7 +48,7 @@ func (r *Ring) Resize(sq, cq uint32) error {
 }
 
 func (r *Ring) resizeError(sq, cq uint32, errno unix.Errno) error {
-	e := &OpError{Op: fmt.Sprintf("resize the ring to %d and %d entries", sq, cq), Errno: errno, How: fixFor(errno)}
+	e := &fault.Error{Op: fmt.Sprintf("resize the ring to %d and %d entries", sq, cq), Err: errno, How: fixFor(errno)}
 	switch {
 	case errno == unix.EOVERFLOW:
 		e.How = "take the completions and try again, or choose a larger completion queue"

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -74,7 +76,7 @@ func (o Options) params() params {
 	return p
 }
 
-// New makes a ring. It fails with an [*OpError] that names the fix: ENOSYS and
+// New makes a ring. It fails with an [*fault.Error] that names the fix: ENOSYS and
 // EPERM where io_uring is absent or forbidden, EINVAL where the kernel is too old
 // for an option or the engine lacks it or two options contradict, ENOMEM where
 // memory or the limit on locked memory does not suffice. An engine that is not
@@ -113,7 +115,7 @@ func (r *Ring) open(p *params) error {
 	r.gathers = p.features.Has(FeatMinTimeout) && r.made.cannot(lackGather) == nil
 	r.sqEntries, r.cqEntries = int(p.sqEntries), int(p.cqEntries)
 	if !p.features.Has(FeatSingleMmap | FeatNoDrop | FeatSubmitStable | FeatExtArg) {
-		return &OpError{Op: "io_uring_setup", Errno: unix.EOPNOTSUPP, How: "use Linux 5.11 or later (IORING_FEAT_EXT_ARG)"}
+		return &fault.Error{Op: "io_uring_setup", Err: unix.EOPNOTSUPP, How: "use Linux 5.11 or later (IORING_FEAT_EXT_ARG)"}
 	}
 	if err := r.mapScratch(p.sqEntries); err != nil {
 		return err
@@ -126,7 +128,7 @@ func (r *Ring) open(p *params) error {
 
 // setupError explains why there is no ring.
 func setupError(o Options, errno unix.Errno) error {
-	e := &OpError{Op: "io_uring_setup", Errno: errno, How: fixFor(errno)}
+	e := &fault.Error{Op: "io_uring_setup", Err: errno, How: fixFor(errno)}
 	if errno == unix.EINVAL {
 		e.How = o.fixInvalid()
 	}

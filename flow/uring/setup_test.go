@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -66,9 +68,9 @@ func testNewRefused(t *testing.T) {
 				r.Close()
 				t.Fatal("made a ring")
 			}
-			var op *OpError
+			var op *fault.Error
 			if !errors.As(err, &op) || !errors.Is(err, unix.EINVAL) {
-				t.Fatalf("error %v is not an OpError with EINVAL", err)
+				t.Fatalf("error %v is not an fault.Error with EINVAL", err)
 			}
 			for _, w := range append(c.want, "io_uring_setup", "EINVAL") {
 				if !strings.Contains(told(err), w) {

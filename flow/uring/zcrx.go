@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -84,7 +86,7 @@ const refillHeader = 4096
 // and CQE32 or CQEMixed (6.15), the caller CAP_NET_ADMIN in the initial user
 // namespace. There is no way to unregister but closing the ring.
 //
-// It fails with an [*OpError] whose fix is what the errno alone can tell; the
+// It fails with an [*fault.Error] whose fix is what the errno alone can tell; the
 // kernel gives no text with it. EPERM: no CAP_NET_ADMIN. ENODEV: no such
 // interface. EOPNOTSUPP: driver or kernel without it, or the driver without
 // BufLen. EINVAL: header split off, or its threshold not 0, or a bad size.
@@ -179,7 +181,7 @@ func (o ZcrxOptions) fill(a *zcrxArg, region *Memory, entries, statsOff int) {
 
 // explain says of a refused registration what its errno and its options tell.
 func (o ZcrxOptions) explain(errno unix.Errno) error {
-	e := &OpError{Op: "register zcrx interface queue", Errno: errno}
+	e := &fault.Error{Op: "register zcrx interface queue", Err: errno}
 	const kernel = "use Linux 6.15 or later, built with CONFIG_IO_URING_ZCRX (needs CONFIG_INET, CONFIG_PAGE_POOL and CONFIG_NET_RX_BUSY_POLL)"
 	switch errno {
 	case unix.EPERM:

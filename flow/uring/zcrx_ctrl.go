@@ -3,6 +3,8 @@ package uring
 import (
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -42,7 +44,7 @@ func (z *Zcrx) ctrl(op string, c *zcrxCtrl, kernel string) error {
 	// Without a count, other than all other operations: io_zcrx_ctrl.
 	_, errno := z.ring.register(registerZcrxCtrl, unsafe.Pointer(c), 0)
 	if errno == unix.EINVAL || errno == unix.EOPNOTSUPP {
-		return &OpError{Op: op, Errno: errno, How: "use Linux " + kernel + " or later"}
+		return &fault.Error{Op: op, Err: errno, How: "use Linux " + kernel + " or later"}
 	}
 	return opError(op, errno)
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -20,7 +22,7 @@ func tryZcrx() error {
 	defer r.Close()
 	const nowhere = 1 // an address, but no pointer
 	_, _, errno := unix.Syscall6(unix.SYS_IO_URING_REGISTER, uintptr(r.fd), registerZcrxIfq, nowhere, 1, 0, 0)
-	e := &OpError{Op: "register zcrx interface queue", Errno: errno}
+	e := &fault.Error{Op: "register zcrx interface queue", Err: errno}
 	switch errno {
 	case unix.EFAULT:
 		return nil

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/internal/trust"
 )
 
@@ -40,7 +41,7 @@ func Dir() (string, error) {
 		}
 		why = err
 	}
-	return "", &stream.Error{Op: "prepare the folder of journals and locks", Err: fmt.Errorf("%w: nothing was changed", why), How: fix}
+	return "", &fault.Error{Op: "prepare the folder of journals and locks", Err: fmt.Errorf("%w: nothing was changed", why), How: fix}
 }
 
 // folders are where journals may lie, the preferred one first. Root looks also

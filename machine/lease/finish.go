@@ -12,7 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/internal/trust"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -145,7 +146,7 @@ func Finish(o FinishOptions) ([]Report, error) {
 // noFolder says what to do where there is no folder of journals, or it cannot be
 // looked into.
 func noFolder(op string, err error) error {
-	return &stream.Error{Op: op, Err: err, How: "set HOME to a folder of yours, or name one that nobody else may write: " + DirEnv + "=/PATH"}
+	return &fault.Error{Op: op, Err: err, How: "set HOME to a folder of yours, or name one that nobody else may write: " + DirEnv + "=/PATH"}
 }
 
 // finishIn works off one folder, if it is there and ours.

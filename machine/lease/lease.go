@@ -71,7 +71,7 @@ func (l *Lease) Use(d *nic.Device) {
 // Apply sets what is wanted, in the order of dependency, and reads everything
 // back. Interfaces and sysctls are those of the calling thread's network
 // namespace. When one fails, everything of this call is restored, and the error
-// says which and why: *[Busy], *[setting.Reverted], *[nic.Error] or *[tune.Error].
+// says which and why: *[Busy], *[setting.Reverted], *[fault.Error] or *[fault.Error].
 func (l *Lease) Apply(wants ...Want) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

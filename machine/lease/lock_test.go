@@ -15,7 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/internal/long"
 	"golang.org/x/sys/unix"
 )
@@ -171,7 +172,7 @@ func TestNoLock(t *testing.T) {
 		if err == nil {
 			release()
 		}
-		if err == nil || !strings.Contains(err.Error(), word) || stream.FixOf(err) == "" {
+		if err == nil || !strings.Contains(err.Error(), word) || fault.Fix(err) == "" {
 			t.Errorf("%v, want %q and a fix", err, word)
 		}
 	}

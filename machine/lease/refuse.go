@@ -10,7 +10,8 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/internal/trust"
 	"golang.org/x/sys/unix"
@@ -111,7 +112,7 @@ func peek(path string) *Journal {
 func refusedFolder(dir string, why error, o FinishOptions) []Report {
 	files := journalsIn(dir)
 	if len(files) == 0 && o.All {
-		return []Report{{Journal: dir, State: Refused, Error: why.Error(), Fix: stream.FixOf(why)}}
+		return []Report{{Journal: dir, State: Refused, Error: why.Error(), Fix: fault.Fix(why)}}
 	}
 	var out []Report
 	for _, f := range files {

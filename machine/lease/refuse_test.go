@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/google/go-cmp/cmp"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/trust"
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
@@ -244,7 +245,7 @@ func TestNameOfAJournalIsOneWord(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := openJournal(fifo, FinishOptions{})
-	if fix := stream.FixOf(err); !strings.Contains(fix, "rm '"+fifo+"'") {
+	if fix := fault.Fix(err); !strings.Contains(fix, "rm '"+fifo+"'") {
 		t.Errorf("%v: %s", err, fix)
 	}
 }
@@ -353,7 +354,7 @@ func TestIntegrationDirOfAnotherUser(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "belongs to user 4711") || !strings.Contains(err.Error(), "read-only") {
 			return fmt.Errorf("another's home: %w", err)
 		}
-		if how := stream.FixOf(err); strings.Contains(how, "chown") || !strings.Contains(how, "sudo -H") || !strings.Contains(how, DirEnv) {
+		if how := fault.Fix(err); strings.Contains(how, "chown") || !strings.Contains(how, "sudo -H") || !strings.Contains(how, DirEnv) {
 			return fmt.Errorf("the fix is %q", how)
 		}
 		if e, _ := os.ReadDir(home); len(e) != 0 {
@@ -454,7 +455,7 @@ func openFix(t *testing.T, dir, name string) string {
 		t.Fatal(err)
 	}
 	_, err := openJournal(path, FinishOptions{})
-	return stream.FixOf(err)
+	return fault.Fix(err)
 }
 
 // A home that is none does not keep anybody from starting a run: no journal can be
@@ -469,8 +470,8 @@ func TestHomeThatIsNone(t *testing.T) {
 	}
 	if os.Geteuid() != 0 {
 		os.Unsetenv("HOME")
-		if _, err := Finish(FinishOptions{}); err == nil || !strings.Contains(stream.FixOf(err), DirEnv) {
-			t.Errorf("without HOME: %v, fix %q", err, stream.FixOf(err))
+		if _, err := Finish(FinishOptions{}); err == nil || !strings.Contains(fault.Fix(err), DirEnv) {
+			t.Errorf("without HOME: %v, fix %q", err, fault.Fix(err))
 		}
 	}
 }
@@ -489,8 +490,8 @@ func TestIntegrationHomeThatCannotBeEntered(t *testing.T) {
 		if r, err := Finish(FinishOptions{}); err != nil || len(r) != 0 {
 			return fmt.Errorf("a start: %+v, %w", r, err)
 		}
-		if _, err := Finish(FinishOptions{All: true}); err == nil || !strings.Contains(stream.FixOf(err), "HOME") {
-			return fmt.Errorf("restore: %w, fix %q", err, stream.FixOf(err))
+		if _, err := Finish(FinishOptions{All: true}); err == nil || !strings.Contains(fault.Fix(err), "HOME") {
+			return fmt.Errorf("restore: %w, fix %q", err, fault.Fix(err))
 		}
 		return nil
 	})

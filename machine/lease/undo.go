@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/internal/lazy"
 	"golang.org/x/sys/unix"
@@ -67,9 +68,9 @@ func (r StepReport) String() string {
 func (r StepReport) err() error {
 	switch r.Result {
 	case Changed:
-		return &stream.Error{Op: "restore: " + r.String(), How: "if it should be as it was found: zcbench restore --force"}
+		return &fault.Error{Op: "restore: " + r.String(), How: "if it should be as it was found: zcbench restore --force"}
 	case Failure:
-		return &stream.Error{Op: fmt.Sprintf("restore: %s of %s to %s", r.Setting, r.where(), short(r.Before)), Err: r.cause, How: stream.FixOf(r.cause)}
+		return &fault.Error{Op: fmt.Sprintf("restore: %s of %s to %s", r.Setting, r.where(), short(r.Before)), Err: r.cause, How: fault.Fix(r.cause)}
 	}
 	return nil
 }
@@ -170,7 +171,7 @@ func (r *StepReport) fail(err error) {
 		r.Result = Gone
 		return
 	}
-	r.Result, r.cause, r.Error, r.Fix = Failure, err, err.Error(), stream.FixOf(err)
+	r.Result, r.cause, r.Error, r.Fix = Failure, err, err.Error(), fault.Fix(err)
 }
 
 // freeWithin is how long a queue may take to lose the memory of a process that

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/machine/counter"
 	"golang.org/x/sys/unix"
 )
@@ -73,7 +75,7 @@ func (d *Device) irqOf(queue int) (int, error) {
 		return 0, err
 	}
 	if n.IRQ < 0 {
-		return 0, &Error{Op: d.op("find the interrupt of RX queue %d", queue), Err: unix.ENOENT, How: "the driver does not tell (virtual ones have none): use RPS or threaded NAPI to place its softirq"}
+		return 0, &fault.Error{Op: d.op("find the interrupt of RX queue %d", queue), Err: unix.ENOENT, How: "the driver does not tell (virtual ones have none): use RPS or threaded NAPI to place its softirq"}
 	}
 	return n.IRQ, nil
 }
@@ -203,7 +205,7 @@ func canonicalMask(v string) (string, error) {
 
 func writeFile(path, value string, how map[unix.Errno]string) error {
 	if err := os.WriteFile(path, []byte(value), 0); err != nil {
-		e := fileError("write "+value+" to", path, err).(*Error)
+		e := fileError("write "+value+" to", path, err).(*fault.Error)
 		if errno, ok := e.Err.(unix.Errno); ok && how[errno] != "" {
 			e.How = how[errno]
 		}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/machine/setting"
 	"github.com/zcbench/zcbench/machine/veth"
 )
@@ -28,7 +30,7 @@ func TestIRQAffinity(t *testing.T) {
 	if got, err := IRQAffinity(55); err != nil || got[:1] != "2" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := IRQAffinity(56); err == nil || err.(*Error).Fix() == "" {
+	if _, err := IRQAffinity(56); err == nil || err.(*fault.Error).Fix() == "" {
 		t.Errorf("an interrupt that is not there: %v", err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
@@ -71,7 +73,7 @@ func decodeCoalescing(b []byte, into map[string]uint32) error {
 func (d *Device) SetCoalescing(name string, v uint32) error {
 	c, ok := coalescing[name]
 	if !ok {
-		return &Error{Op: d.op("set coalescing %s", name), Err: unix.EINVAL, How: "the parameters are " + strings.Join(slices.Sorted(maps.Keys(coalescing)), ", ")}
+		return &fault.Error{Op: d.op("set coalescing %s", name), Err: unix.EINVAL, How: "the parameters are " + strings.Join(slices.Sorted(maps.Keys(coalescing)), ", ")}
 	}
 	_, err := d.ask(d.ethtool, unix.ETHTOOL_MSG_COALESCE_SET, netlink.Acknowledge, func(ae *netlink.AttributeEncoder) {
 		d.header(ae)

@@ -3,6 +3,8 @@ package nic
 import (
 	"fmt"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 )
@@ -131,7 +133,7 @@ func (d *Device) Feature(name string) (Feature, error) {
 	}
 	f := all[name]
 	if !f.Known {
-		return f, &Error{Op: d.op("read the feature %s", name), Err: unix.EINVAL, How: "the kernel names no such feature: ethtool -k " + d.Name + " lists them"}
+		return f, &fault.Error{Op: d.op("read the feature %s", name), Err: unix.EINVAL, How: "the kernel names no such feature: ethtool -k " + d.Name + " lists them"}
 	}
 	return f, nil
 }

@@ -1,6 +1,10 @@
 package nic
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/internal/fault"
+)
 
 // SplitAll is the header split setting that a queue with foreign memory needs: on,
 // for packets of every size. before is what is set now.
@@ -16,7 +20,7 @@ func (d *Device) TableWithout(queue int) (string, error) {
 		return "", err
 	}
 	if len(queues) < 2 {
-		return "", &Error{Op: d.op("keep RX queue %d free of other flows", queue), Err: fmt.Errorf("it has only %d RX queue", len(queues)),
+		return "", &fault.Error{Op: d.op("keep RX queue %d free of other flows", queue), Err: fmt.Errorf("it has only %d RX queue", len(queues)),
 			How: "make more: ethtool -L " + d.Name + " combined 2"}
 	}
 	before, err := d.Indirection()

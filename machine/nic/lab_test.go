@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/lab/guest"
@@ -197,7 +199,7 @@ func TestLabSteer(t *testing.T) {
 
 func TestOpenNothing(t *testing.T) {
 	_, err := Open("no-such-if")
-	if e, ok := err.(*Error); !ok || e.Err != unix.ENODEV || e.Fix() == "" {
+	if e, ok := err.(*fault.Error); !ok || e.Err != unix.ENODEV || e.Fix() == "" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -213,7 +215,7 @@ func TestLoopback(t *testing.T) {
 	_, e2 := d.Indirection()
 	_, e3 := d.HasRules()
 	for i, err := range []error{e1, e2, e3} {
-		if e, ok := err.(*Error); !ok || e.Fix() == "" {
+		if e, ok := err.(*fault.Error); !ok || e.Fix() == "" {
 			t.Errorf("call %d: %v", i, err)
 		}
 	}

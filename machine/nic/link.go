@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -74,7 +76,7 @@ func (d *Device) AwaitCarrier(within time.Duration) error {
 			return err
 		}
 		if time.Now().After(end) {
-			return &Error{Op: fmt.Sprintf("%s has had no carrier for %v", d.Name, within), Err: unix.ENETDOWN, How: "check cable and peer: ip link show " + d.Name}
+			return &fault.Error{Op: fmt.Sprintf("%s has had no carrier for %v", d.Name, within), Err: unix.ENETDOWN, How: "check cable and peer: ip link show " + d.Name}
 		}
 	}
 }

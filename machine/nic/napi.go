@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
@@ -120,7 +122,7 @@ func (d *Device) NAPIOf(queue int) (NAPI, error) {
 			return n, nil
 		}
 	}
-	return NAPI{}, &Error{Op: d.op("find the NAPI instance of RX queue %d", queue), Err: unix.ENOENT, How: "set the interface up: ip link set " + d.Name + " up; a driver that does not tell cannot be helped"}
+	return NAPI{}, &fault.Error{Op: d.op("find the NAPI instance of RX queue %d", queue), Err: unix.ENOENT, How: "set the interface up: ip link set " + d.Name + " up; a driver that does not tell cannot be helped"}
 }
 
 // SetNAPI sets what can be set of instance id (netdev napi-set, 6.13; threaded

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
 )
@@ -49,7 +50,7 @@ func (p *Placement) place() error {
 		return err
 	}
 	if len(queues) == 0 {
-		return &stream.Error{Op: fmt.Sprintf("place the softirq of %s: it has no receive queues", p.Dev), How: "set it up, use another interface, or the layout as found"}
+		return &fault.Error{Op: fmt.Sprintf("place the softirq of %s: it has no receive queues", p.Dev), How: "set it up, use another interface, or the layout as found"}
 	}
 	var wants []lease.Want
 	p.By, wants = wanted(p.Dev, p.CPU, irqs, queues, p.steers)
@@ -103,7 +104,7 @@ const mover = "something else moves interrupts: systemctl stop irqbalance"
 func (p *Placement) Check() error {
 	err := p.lease.Verify()
 	if m := (*lease.Moved)(nil); errors.As(err, &m) {
-		return &stream.Error{Op: err.Error(), How: mover}
+		return &fault.Error{Op: err.Error(), How: mover}
 	}
 	return err
 }
@@ -113,7 +114,7 @@ func (p *Placement) Check() error {
 func (p *Placement) Undo() error {
 	err := p.lease.Restore()
 	if err != nil {
-		err = &stream.Error{Op: "the CPU layout was not kept", Err: err, How: mover + "; " + stream.FixOf(err)}
+		err = &fault.Error{Op: "the CPU layout was not kept", Err: err, How: mover + "; " + fault.Fix(err)}
 	}
 	return errors.Join(err, p.dev.Close())
 }

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/google/go-cmp/cmp"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/veth"
@@ -77,10 +78,10 @@ func TestIntegrationSoftirqInNetns(t *testing.T) {
 		if kept := journals(t); len(kept) != 0 {
 			t.Errorf("left %q", kept)
 		}
-		if _, err := Softirq("no0", 0); err == nil || stream.FixOf(err) == "" {
+		if _, err := Softirq("no0", 0); err == nil || fault.Fix(err) == "" {
 			t.Errorf("no such interface: %v", err)
 		}
-		if _, err := Softirq(dev, 8191); err == nil || stream.FixOf(err) == "" || rps(t, dev, "") != before {
+		if _, err := Softirq(dev, 8191); err == nil || fault.Fix(err) == "" || rps(t, dev, "") != before {
 			t.Errorf("no such CPU: %v", err)
 		}
 	})
@@ -99,7 +100,7 @@ func TestIntegrationMovedBySomebodyElse(t *testing.T) {
 		if m := (*lease.Moved)(nil); errors.As(err, &m) {
 			t.Errorf("%v has no fix of ours", err)
 		}
-		if err == nil || !strings.Contains(err.Error(), "rps 0 of "+dev+" was set to 1 and is now 0") || !strings.Contains(stream.FixOf(err), "irqbalance") {
+		if err == nil || !strings.Contains(err.Error(), "rps 0 of "+dev+" was set to 1 and is now 0") || !strings.Contains(fault.Fix(err), "irqbalance") {
 			t.Errorf("%v", err)
 		}
 		rps(t, dev, "2")

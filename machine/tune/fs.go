@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -26,26 +28,6 @@ func under(root, def string, elem []string) string {
 	return filepath.Join(append([]string{root}, elem...)...)
 }
 
-// Error is a file of the kernel that refused, with what to do about it.
-type Error struct {
-	Op  string
-	Err error
-	How string
-}
-
-func (e *Error) Error() string {
-	s := e.Op + ": " + e.Err.Error()
-	if errno, ok := e.Err.(unix.Errno); ok {
-		s += " (" + unix.ErrnoName(errno) + ")"
-	}
-	return s
-}
-
-func (e *Error) Unwrap() error { return e.Err }
-
-// Fix says what the user can do about it.
-func (e *Error) Fix() string { return e.How }
-
 func failed(op string, err error, how string) error {
 	if pe, ok := err.(*os.PathError); ok {
 		err = pe.Err
@@ -53,7 +35,7 @@ func failed(op string, err error, how string) error {
 	if err == unix.EACCES || err == unix.EPERM {
 		how = "run as root"
 	}
-	return &Error{op, err, how}
+	return &fault.Error{Op: op, Err: err, How: how}
 }
 
 // Setting finds a setting by name:

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -63,7 +65,7 @@ func TestSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = s.Get()
-		if e := (*Error)(nil); !errors.As(err, &e) || e.Fix() == "" || !errors.Is(err, unix.ENOENT) {
+		if e := (*fault.Error)(nil); !errors.As(err, &e) || e.Fix() == "" || !errors.Is(err, unix.ENOENT) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

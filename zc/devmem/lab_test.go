@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/baseline"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -43,7 +45,7 @@ func mustArrive(t *testing.T, x labtest.Transfer) labtest.Outcome {
 	t.Helper()
 	o, err := run(t, x)
 	if err = errors.Join(err, o.Err); err != nil {
-		t.Fatalf("%v\nfix: %s", err, stream.FixOf(err))
+		t.Fatalf("%v\nfix: %s", err, fault.Fix(err))
 	}
 	c, want := o.Counters, uint64(x.Bytes)
 	if x.TX != nil {
@@ -241,8 +243,8 @@ func TestLabHeaderSplitOff(t *testing.T) {
 		_, err = d.BindRX(mem.FD(), 3)
 		return struct{}{}, err
 	})
-	if !errors.Is(err, unix.EINVAL) || !labtest.Contains(err, "tcp-data-split is disabled") || !strings.Contains(stream.FixOf(err), "HDS thresh 0") {
-		t.Errorf("bind without header split: %v; fix: %s", err, stream.FixOf(err))
+	if !errors.Is(err, unix.EINVAL) || !labtest.Contains(err, "tcp-data-split is disabled") || !strings.Contains(fault.Fix(err), "HDS thresh 0") {
+		t.Errorf("bind without header split: %v; fix: %s", err, fault.Fix(err))
 	}
 }
 
@@ -254,8 +256,8 @@ func TestLabStarved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !labtest.Contains(o.Err, "starved: the NIC finds no buffer in RX queue 3: the application holds") || !strings.Contains(stream.FixOf(o.Err), "--hold") {
-		t.Errorf("error %v after %d bytes; fix: %s", o.Err, o.Counters.Bytes, stream.FixOf(o.Err))
+	if !labtest.Contains(o.Err, "starved: the NIC finds no buffer in RX queue 3: the application holds") || !strings.Contains(fault.Fix(o.Err), "--hold") {
+		t.Errorf("error %v after %d bytes; fix: %s", o.Err, o.Counters.Bytes, fault.Fix(o.Err))
 	}
 	if o.Took > 10*time.Second {
 		t.Errorf("it took %v", o.Took)
@@ -330,11 +332,11 @@ func TestLabRefused(t *testing.T) {
 				defer os.WriteFile(file, old, 0)
 			}
 			_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1, NIC: c.q})
-			var u *stream.Unsupported
-			if !errors.As(err, &u) || !errors.Is(err, c.is) || !labtest.Contains(err, c.want) || !strings.Contains(stream.FixOf(err), c.fix) {
-				t.Errorf("error %v; fix %q; want %q and %q", err, stream.FixOf(err), c.want, c.fix)
+			var u *fault.Unsupported
+			if !errors.As(err, &u) || !errors.Is(err, c.is) || !labtest.Contains(err, c.want) || !strings.Contains(fault.Fix(err), c.fix) {
+				t.Errorf("error %v; fix %q; want %q and %q", err, fault.Fix(err), c.want, c.fix)
 			}
-			t.Logf("%v; fix: %s", err, stream.FixOf(err))
+			t.Logf("%v; fix: %s", err, fault.Fix(err))
 		})
 	}
 }
@@ -350,8 +352,8 @@ func TestLabXDPAttached(t *testing.T) {
 		return back, err
 	})
 	for _, err := range []error{err, probed} {
-		if !labtest.Contains(err, "XDP program is attached to sn0") || !strings.Contains(stream.FixOf(err), "xdp off") {
-			t.Errorf("%v; fix: %s", err, stream.FixOf(err))
+		if !labtest.Contains(err, "XDP program is attached to sn0") || !strings.Contains(fault.Fix(err), "xdp off") {
+			t.Errorf("%v; fix: %s", err, fault.Fix(err))
 		}
 	}
 }
@@ -360,10 +362,10 @@ func TestLabXDPAttached(t *testing.T) {
 func TestLabWithoutCapability(t *testing.T) {
 	labtest.Need(t)
 	err := labtest.Refusal(t, open, func() (func(), error) { return func() {}, labtest.WithoutNetAdmin() })
-	if !errors.Is(err, unix.EPERM) || !strings.Contains(stream.FixOf(err), "CAP_NET_ADMIN") {
-		t.Errorf("%v; fix: %s", err, stream.FixOf(err))
+	if !errors.Is(err, unix.EPERM) || !strings.Contains(fault.Fix(err), "CAP_NET_ADMIN") {
+		t.Errorf("%v; fix: %s", err, fault.Fix(err))
 	}
-	t.Logf("%v; fix: %s", err, stream.FixOf(err))
+	t.Logf("%v; fix: %s", err, fault.Fix(err))
 }
 
 // A queue serves one flow: a second receiver of the queue is refused, of devmem
@@ -385,7 +387,7 @@ func TestLabTaken(t *testing.T) {
 		try(&beside, open, stream.NICQueue{Queue: &other})()
 	}})
 	for _, err := range []error{second, ring} {
-		if !errors.Is(err, unix.EEXIST) || !labtest.Contains(err, "RX queue 3 with memory of dmabuf of sn0 is taken already") || !strings.Contains(stream.FixOf(err), "--queue") {
+		if !errors.Is(err, unix.EEXIST) || !labtest.Contains(err, "RX queue 3 with memory of dmabuf of sn0 is taken already") || !strings.Contains(fault.Fix(err), "--queue") {
 			t.Errorf("a second receiver: %v", err)
 		}
 	}
@@ -406,10 +408,10 @@ func TestLabProbe(t *testing.T) {
 			t.Errorf("%s: soft NIC: %v", name, err)
 		}
 		for dev, want := range map[string]string{"lo": "", "nothing": "find interface"} {
-			if err := probe(dev, f); !labtest.Contains(err, want) || stream.FixOf(err) == "" {
+			if err := probe(dev, f); !labtest.Contains(err, want) || fault.Fix(err) == "" {
 				t.Errorf("%s: %s: %v", name, dev, err)
 			} else {
-				t.Logf("%s: %v; fix: %s", name, err, stream.FixOf(err))
+				t.Logf("%s: %v; fix: %s", name, err, fault.Fix(err))
 			}
 		}
 	}
@@ -438,8 +440,8 @@ func TestLabSendElsewhere(t *testing.T) {
 		defer c.SetUp(lo.Index, false)
 		return struct{}{}, sendOverLoopback()
 	})
-	if !errors.Is(err, unix.ENODEV) || !labtest.Contains(err, "the memory is bound to sn1, but the route to 127.0.0.1 leaves by lo") || stream.FixOf(err) == "" {
-		t.Errorf("%v; fix: %s", err, stream.FixOf(err))
+	if !errors.Is(err, unix.ENODEV) || !labtest.Contains(err, "the memory is bound to sn1, but the route to 127.0.0.1 leaves by lo") || fault.Fix(err) == "" {
+		t.Errorf("%v; fix: %s", err, fault.Fix(err))
 	}
 }
 

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/sock"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/zc/dmabuf"
 	"github.com/zcbench/zcbench/zc/nicqueue"
@@ -47,7 +48,7 @@ func probeSocket() error {
 	}
 	defer unix.Close(fd)
 	if _, errno := sock.ReleaseTokens(fd, []sock.TokenRange{{}}); errno != 0 {
-		return &stream.Unsupported{Mode: Mode, Op: "setsockopt SO_DEVMEM_DONTNEED", Err: errno, How: needNet}
+		return &fault.Unsupported{Mode: Mode, Op: "setsockopt SO_DEVMEM_DONTNEED", Err: errno, How: needNet}
 	}
 	return nil
 }

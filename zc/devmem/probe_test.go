@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/stream"
 )
 
@@ -11,7 +13,7 @@ import (
 func TestProbes(t *testing.T) {
 	for name, err := range map[string]error{"receive": Probe(), "send": ProbeSend(), "lo": ProbeDevice("lo"), "nothing": ProbeDevice("no-such-if"),
 		"send by lo": ProbeSendDevice("lo"), "send by nothing": ProbeSendDevice("no-such-if")} {
-		var u *stream.Unsupported
+		var u *fault.Unsupported
 		if err == nil {
 			if name != "receive" && name != "send" {
 				t.Errorf("%s: supported", name)
@@ -19,9 +21,9 @@ func TestProbes(t *testing.T) {
 			continue
 		}
 		if !errors.As(err, &u) || u.Fix() == "" || u.Op == "" {
-			t.Errorf("%s: %v; fix: %s", name, err, stream.FixOf(err))
+			t.Errorf("%s: %v; fix: %s", name, err, fault.Fix(err))
 		}
-		t.Logf("%s: %v; fix: %s", name, err, stream.FixOf(err))
+		t.Logf("%s: %v; fix: %s", name, err, fault.Fix(err))
 	}
 }
 
@@ -38,7 +40,7 @@ func TestNewRefused(t *testing.T) {
 			t.Errorf("%s: made a sender: %v", dev, s.Close())
 		}
 		for _, err := range []error{rerr, serr} {
-			if u := (*stream.Unsupported)(nil); !errors.As(err, &u) || stream.FixOf(err) == "" {
+			if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || fault.Fix(err) == "" {
 				t.Errorf("%s: %v", dev, err)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -46,7 +48,7 @@ type Receiver struct {
 
 // New takes over a queue of opt.NIC.Dev. It changes the device, see package
 // nicqueue; Close restores it. A NIC or kernel that cannot is an
-// [*stream.Unsupported] that names the failing step.
+// [*fault.Unsupported] that names the failing step.
 func New(opt stream.Options) (*Receiver, error) {
 	batch := opt.NIC.TokenBatch
 	if batch == 0 {
@@ -76,7 +78,7 @@ func (r *Receiver) takeOver() (err error) {
 		return err
 	}
 	if r.queue.DMABuf != r.binding.ID {
-		return &stream.Unsupported{Mode: Mode, Op: fmt.Sprintf("RX %v of %s has binding %d, not %d", r.queue.Queue, r.queue.Dev.Name, r.queue.DMABuf, r.binding.ID),
+		return &fault.Unsupported{Mode: Mode, Op: fmt.Sprintf("RX %v of %s has binding %d, not %d", r.queue.Queue, r.queue.Dev.Name, r.queue.DMABuf, r.binding.ID),
 			Err: unix.EEXIST, How: "end the other program that binds the queue"}
 	}
 	return nil
@@ -122,9 +124,9 @@ func memory(u *dmabuf.Udmabuf, err error) (dmabuf.Memory, error) {
 // explain adds to a refused binding what the device tells, where the kernel has
 // no text of its own.
 func (r *Receiver) explain(err error) error {
-	u, ok := nicqueue.Unsupported(Mode, err).(*stream.Unsupported)
-	var ne *nic.Error
-	if !ok || !errors.As(err, &ne) || ne.Why != "" {
+	u, ok := nicqueue.Unsupported(Mode, err).(*fault.Unsupported)
+	var refused *fault.Error
+	if !ok || !errors.As(err, &refused) || refused.Ack != "" {
 		return u
 	}
 	if why, fix := r.queue.Cause(); why != "" {
@@ -202,7 +204,7 @@ func (r *Receiver) drained() error {
 			return err
 		}
 		if time.Now().After(end) {
-			return &stream.Error{Op: fmt.Sprintf("%d buffers of RX queue %d have not come back to their pool %v after the flow", n, r.queue.ID, drainedWithin),
+			return &fault.Error{Op: fmt.Sprintf("%d buffers of RX queue %d have not come back to their pool %v after the flow", n, r.queue.ID, drainedWithin),
 				How: "report it: kernel or driver has lost them"}
 		}
 	}

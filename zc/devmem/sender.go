@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -76,7 +78,7 @@ func (s *Sender) explain(c *stream.Conn, errno unix.Errno) error {
 	if by, err := nic.RouteDev(net.IP(c.Remote.Addr().AsSlice())); err == nil && by != s.dev.Name {
 		op += fmt.Sprintf(", but the route to %v leaves by %s", c.Remote.Addr(), by)
 	}
-	return &stream.Error{Op: op, Err: errno, How: "name the interface that the route leaves by (ip route get " + c.Remote.Addr().String() + "), or change the route"}
+	return &fault.Error{Op: op, Err: errno, How: "name the interface that the route leaves by (ip route get " + c.Remote.Addr().String() + "), or change the route"}
 }
 
 // Send sends until c.Stopping, then waits for all notifications.

@@ -5,6 +5,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 )
@@ -41,10 +43,10 @@ func (r *Receiver) idleTick(c *stream.Conn, m *stream.Meter) error {
 	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d fragments of %d bytes in all, of memory of %d bytes",
 		r.queue.ID, r.tokens.held.Count(), r.tokens.held.Bytes(), r.mem.Size())
 	if r.tokens.held.Count() == 0 {
-		return &stream.Error{Op: op + "; the rest is in the socket, behind packets that were lost",
+		return &fault.Error{Op: op + "; the rest is in the socket, behind packets that were lost",
 			How: "give the NIC more memory (--area-size), or let less be on its way (--rcvbuf)"}
 	}
-	return &stream.Error{Op: op, How: "hold less (--hold), or give the NIC more memory (--area-size)"}
+	return &fault.Error{Op: op, How: "hold less (--hold), or give the NIC more memory (--area-size)"}
 }
 
 // spare is how many buffers may be left, in the pool's own cache and in pieces,

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/zc/dmabuf"
@@ -64,10 +66,10 @@ func (r *Receiver) failed(c *stream.Conn, errno unix.Errno) error {
 	const op = "recvmsg with MSG_SOCK_DEVMEM"
 	switch errno {
 	case sock.ETOOSMALL:
-		return &stream.Error{Op: op + ": no control space for a single fragment", Err: errno, How: "report it"}
+		return &fault.Error{Op: op + ": no control space for a single fragment", Err: errno, How: "report it"}
 	case unix.EFAULT, unix.ENODEV:
 		where, fix := r.queue.Whereabouts(r.fd)
-		return &stream.Error{Op: op + ": the payload is in memory of another program: " + where, Err: errno, How: fix}
+		return &fault.Error{Op: op + ": the payload is in memory of another program: " + where, Err: errno, How: fix}
 	}
 	return stream.ReceiveError(c, op, errno)
 }
@@ -141,7 +143,7 @@ func (r *Receiver) sort(n int, frags sock.DevmemFrags, m *stream.Meter) (got int
 		m.Copied(uint64(n))
 		r.copied += uint64(n)
 	case uint64(at)+inside != uint64(n):
-		return got, &stream.Error{Op: fmt.Sprintf("recvmsg told of %d bytes by its return value, and of %d by control messages", n, uint64(at)+inside),
+		return got, &fault.Error{Op: fmt.Sprintf("recvmsg told of %d bytes by its return value, and of %d by control messages", n, uint64(at)+inside),
 			How: "report it: control messages were lost, and payload with them"}
 	}
 	m.ZeroCopy(inside)
@@ -156,5 +158,5 @@ func (r *Receiver) stray(f sock.DevmemFrag) error {
 		return fmt.Errorf("recvmsg: fragment of %d bytes at %d, in memory of %d", f.Size, f.Offset, r.mem.Size())
 	}
 	where, fix := r.queue.Whereabouts(r.fd)
-	return &stream.Error{Op: fmt.Sprintf("recvmsg: payload is in the memory of binding %d, not of %d: %s", f.DMABuf, r.binding.ID, where), How: fix}
+	return &fault.Error{Op: fmt.Sprintf("recvmsg: payload is in the memory of binding %d, not of %d: %s", f.DMABuf, r.binding.ID, where), How: fix}
 }

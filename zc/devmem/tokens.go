@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/zc/held"
@@ -111,11 +113,11 @@ func (t *tokens) giveSome(fd int, m *stream.Meter) error {
 	t.calls++
 	t.ranges += uint64(ranges)
 	if errno != 0 {
-		return &stream.Error{Op: fmt.Sprintf("setsockopt SO_DEVMEM_DONTNEED of %d fragments", n), Err: errno, How: "report it: the kernel takes so many"}
+		return &fault.Error{Op: fmt.Sprintf("setsockopt SO_DEVMEM_DONTNEED of %d fragments", n), Err: errno, How: "report it: the kernel takes so many"}
 	}
 	t.freed += uint64(max(freed, 0))
 	if freed != n {
-		return &stream.Error{Op: fmt.Sprintf("setsockopt SO_DEVMEM_DONTNEED freed %d of %d fragments", freed, n), How: "report it: fragments were given back that the kernel does not know"}
+		return &fault.Error{Op: fmt.Sprintf("setsockopt SO_DEVMEM_DONTNEED freed %d of %d fragments", freed, n), How: "report it: fragments were given back that the kernel does not know"}
 	}
 	for range n {
 		t.ripeBytes -= int(t.held.Oldest().Len)

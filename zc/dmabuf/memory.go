@@ -25,16 +25,3 @@ const (
 	Read  Access = 1
 	Write Access = 2
 )
-
-// Error is memory that could not be had, with what to do about it.
-type Error struct {
-	Op  string
-	Err error
-	How string
-}
-
-func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
-func (e *Error) Unwrap() error { return e.Err }
-
-// Fix says what the user can do about it.
-func (e *Error) Fix() string { return e.How }

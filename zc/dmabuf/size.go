@@ -3,6 +3,8 @@ package dmabuf
 import (
 	"errors"
 	"fmt"
+
+	"github.com/zcbench/zcbench/internal/fault"
 )
 
 // ErrRing is memory that does not even fill the NIC's ring.
@@ -25,6 +27,6 @@ func CheckSize(size, entries, page int, dev, smaller string) error {
 	if size >= entries*page {
 		return nil
 	}
-	return &Error{Op: fmt.Sprintf("memory of %d bytes for the RX ring of %s, of %d buffers of %d bytes", size, dev, entries, page), Err: ErrRing,
+	return &fault.Error{Op: fmt.Sprintf("memory of %d bytes for the RX ring of %s, of %d buffers of %d bytes", size, dev, entries, page), Err: ErrRing,
 		How: fmt.Sprintf("choose --area-size %d or more, best %d, or leave it out; or a smaller ring: %s", entries*page, SizeFor(entries, page, 0), smaller)}
 }

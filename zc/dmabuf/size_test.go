@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/fault"
 )
 
 func TestSizeFor(t *testing.T) {
@@ -25,7 +27,7 @@ func TestCheckSize(t *testing.T) {
 		t.Error(err)
 	}
 	err := CheckSize(2<<20-4096, 512, 4096, "eth0", "ethtool -G eth0 rx 127")
-	var e *Error
+	var e *fault.Error
 	if !errors.Is(err, ErrRing) || !errors.As(err, &e) || !strings.Contains(e.Fix(), "--area-size 2097152") || !strings.Contains(e.Fix(), "ethtool -G eth0 rx 127") {
 		t.Errorf("%v", err)
 	}

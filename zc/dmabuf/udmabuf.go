@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -49,7 +51,7 @@ func (u *Udmabuf) open(size int, opts []Option) (err error) {
 	// Looked at first: the kernel itself says only EINVAL, after all pages were made.
 	limit, known := sizeLimit()
 	if mb := (size + 1<<20 - 1) >> 20; known && mb > limit {
-		return &Error{op, fmt.Errorf("%w of %d MiB (%s)", ErrLimit, limit, limitFile), fmt.Sprintf("echo %d > %s, or choose a smaller --area-size", mb, limitFile)}
+		return &fault.Error{Op: op, Err: fmt.Errorf("%w of %d MiB (%s)", ErrLimit, limit, limitFile), How: fmt.Sprintf("echo %d > %s, or choose a smaller --area-size", mb, limitFile)}
 	}
 	flags, how := unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING, "not enough free memory: choose a smaller area"
 	for _, o := range opts {
@@ -59,17 +61,17 @@ func (u *Udmabuf) open(size int, opts []Option) (err error) {
 		}
 	}
 	if u.memfd, err = unix.MemfdCreate("zcbench-udmabuf", flags); err != nil {
-		return &Error{op + ": memfd_create", err, ""}
+		return &fault.Error{Op: op + ": memfd_create", Err: err}
 	}
 	if err = unix.Ftruncate(u.memfd, int64(size)); err != nil {
-		return &Error{op + ": ftruncate", err, "choose a multiple of the page size"}
+		return &fault.Error{Op: op + ": ftruncate", Err: err, How: "choose a multiple of the page size"}
 	}
 	// The size of what is pinned must not shrink: udmabuf insists.
 	if _, err = unix.FcntlInt(uintptr(u.memfd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK); err != nil {
-		return &Error{op + ": fcntl F_ADD_SEALS", err, ""}
+		return &fault.Error{Op: op + ": fcntl F_ADD_SEALS", Err: err}
 	}
 	if u.bytes, err = unix.Mmap(u.memfd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE); err != nil {
-		return &Error{op + ": mmap", err, how}
+		return &fault.Error{Op: op + ": mmap", Err: err, How: how}
 	}
 	return u.export(op, size)
 }
@@ -78,12 +80,12 @@ func (u *Udmabuf) open(size int, opts []Option) (err error) {
 func (u *Udmabuf) export(op string, size int) error {
 	dev, err := unix.Open("/dev/udmabuf", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return &Error{op + ": open /dev/udmabuf", err, "modprobe udmabuf (CONFIG_UDMABUF), and run as root or in the group of /dev/udmabuf"}
+		return &fault.Error{Op: op + ": open /dev/udmabuf", Err: err, How: "modprobe udmabuf (CONFIG_UDMABUF), and run as root or in the group of /dev/udmabuf"}
 	}
 	defer unix.Close(dev)
 	fd, errno := createUdmabuf(dev, &udmabufCreate{memfd: uint32(u.memfd), flags: udmabufCloexec, size: uint64(size)})
 	if errno != 0 {
-		return &Error{op + ": ioctl UDMABUF_CREATE", errno, "the size must be a multiple of the page size and at most what " + limitFile + " says, in MiB; huge pages want Linux 6.0 or later"}
+		return &fault.Error{Op: op + ": ioctl UDMABUF_CREATE", Err: errno, How: "the size must be a multiple of the page size and at most what " + limitFile + " says, in MiB; huge pages want Linux 6.0 or later"}
 	}
 	u.fd = fd
 	return nil
@@ -118,7 +120,7 @@ func (u *Udmabuf) End(a Access) error { return u.sync(uint64(a) | syncEnd) }
 
 func (u *Udmabuf) sync(flags uint64) error {
 	if errno := syncDMABuf(u.fd, flags); errno != 0 {
-		return &Error{"ioctl DMA_BUF_IOCTL_SYNC", errno, "report it: this kernel refuses access to its own udmabuf"}
+		return &fault.Error{Op: "ioctl DMA_BUF_IOCTL_SYNC", Err: errno, How: "report it: this kernel refuses access to its own udmabuf"}
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -33,7 +35,7 @@ func make1(t *testing.T, size int, opts ...Option) (*Udmabuf, error) {
 	t.Helper()
 	u, err := NewUdmabuf(size, opts...)
 	if _, serr := os.Stat("/dev/udmabuf"); serr != nil {
-		var e *Error
+		var e *fault.Error
 		if !errors.Is(err, unix.ENOENT) || !errors.As(err, &e) || !strings.Contains(e.Fix(), "modprobe udmabuf") {
 			t.Errorf("without the device: %v", err)
 		}
@@ -87,7 +89,7 @@ func TestUdmabufLimit(t *testing.T) {
 		}
 	}
 	_, err := NewUdmabuf((mb + 1) << 20)
-	var e *Error
+	var e *fault.Error
 	if !errors.Is(err, ErrLimit) || !errors.As(err, &e) || !strings.Contains(e.Fix(), "size_limit_mb") {
 		t.Errorf("%v", err)
 	}
@@ -106,7 +108,7 @@ func TestLabUdmabufHuge(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = NewUdmabuf(1<<30, HugePages)
-	var e *Error
+	var e *fault.Error
 	if !errors.As(err, &e) || e.Fix() == "" {
 		t.Errorf("a GiB of huge pages: %v", err)
 	}

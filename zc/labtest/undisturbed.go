@@ -3,7 +3,8 @@ package labtest
 import (
 	"testing"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/machine/nic"
 )
 
@@ -20,7 +21,7 @@ func Undisturbed(t *testing.T, probe func(dev string) error) {
 	}
 	before := stats()
 	if _, err := In(RXNS, func() (struct{}, error) { return struct{}{}, probe(RXDev) }); err != nil {
-		t.Errorf("%v\nfix: %s", err, stream.FixOf(err))
+		t.Errorf("%v\nfix: %s", err, fault.Fix(err))
 	}
 	after := stats()
 	for _, name := range []string{"rx0_starts", "rx0_stops", "rx3_starts", "rx3_stops"} {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"golang.org/x/sys/unix"
@@ -87,7 +89,7 @@ func (f *Flow) sendOne(c *stream.Conn, off, want int, m *stream.Meter) (int, err
 		if f.pending > 0 {
 			return 0, f.await(c, unix.POLLERR, m)
 		}
-		return 0, &stream.Error{Op: f.Op, Err: errno,
+		return 0, &fault.Error{Op: f.Op, Err: errno,
 			How: "no memory for a notification or no right to pin pages: sysctl -w net.core.optmem_max=4194304, raise ulimit -l, or run as root"}
 	}
 	if f.Explain != nil {
@@ -116,7 +118,7 @@ func (f *Flow) reap(c *stream.Conn, m *stream.Meter) error {
 			return nil
 		case errno == unix.EINTR:
 		case errno != 0:
-			return &stream.Error{Op: "read the error queue", Err: errno}
+			return &fault.Error{Op: "read the error queue", Err: errno}
 		case ok:
 			if err := f.account(n, m); err != nil {
 				return err

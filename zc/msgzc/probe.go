@@ -3,8 +3,9 @@ package msgzc
 import (
 	"fmt"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/sock"
-	"github.com/zcbench/zcbench/flow/stream"
 	"golang.org/x/sys/unix"
 )
 
@@ -16,7 +17,7 @@ func Probe() error {
 	}
 	defer unix.Close(fd)
 	if err := (sock.Options{ZeroCopy: true}).Apply(fd); err != nil {
-		return &stream.Unsupported{Mode: "msg-zerocopy", Op: "SO_ZEROCOPY", Err: err, How: stream.FixOf(err)}
+		return &fault.Unsupported{Mode: "msg-zerocopy", Op: "SO_ZEROCOPY", Err: err, How: fault.Fix(err)}
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
@@ -66,9 +68,9 @@ func TestProbe(t *testing.T) {
 	if derr := denied.Run(unix.SYS_SETSOCKOPT, unix.EOPNOTSUPP, func() { err = Probe() }); derr != nil {
 		t.Fatal(derr)
 	}
-	u := (*stream.Unsupported)(nil)
-	if !errors.As(err, &u) || u.Mode != "msg-zerocopy" || !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(err.Error(), "SO_ZEROCOPY") || !strings.Contains(stream.FixOf(err), "4.14") {
-		t.Errorf("%v; fix: %s", err, stream.FixOf(err))
+	u := (*fault.Unsupported)(nil)
+	if !errors.As(err, &u) || u.Mode != "msg-zerocopy" || !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(err.Error(), "SO_ZEROCOPY") || !strings.Contains(fault.Fix(err), "4.14") {
+		t.Errorf("%v; fix: %s", err, fault.Fix(err))
 	}
 	if derr := denied.Run(unix.SYS_SOCKET, unix.EMFILE, func() { err = Probe() }); derr != nil {
 		t.Fatal(derr)

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
@@ -17,7 +18,7 @@ func chooseQueue(mode string, d *nic.Device, want *int) (nic.Queue, error) {
 		return nic.Queue{}, Unsupported(mode, err)
 	}
 	if len(all) == 0 {
-		return nic.Queue{}, &stream.Unsupported{Mode: mode, Op: d.Name + " shows no RX queues", How: "bring it up: ip link set " + d.Name + " up; or use a driver with queue operations"}
+		return nic.Queue{}, &fault.Unsupported{Mode: mode, Op: d.Name + " shows no RX queues", How: "bring it up: ip link set " + d.Name + " up; or use a driver with queue operations"}
 	}
 	q := all[len(all)-1]
 	if want != nil {
@@ -49,11 +50,11 @@ func awaitFree(mode string, d *nic.Device, q nic.Queue) (nic.Queue, error) {
 func available(mode string, d *nic.Device, q nic.Queue) error {
 	switch {
 	case q.Provider == nic.ProviderXSK:
-		return &stream.Unsupported{Mode: mode, Op: fmt.Sprintf("RX queue %d of %s is used by AF_XDP", q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue, or end the program that holds it"}
+		return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("RX queue %d of %s is used by AF_XDP", q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue, or end the program that holds it"}
 	case q.Leased:
-		return &stream.Unsupported{Mode: mode, Op: fmt.Sprintf("RX queue %d of %s is leased to a virtual interface", q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue"}
+		return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("RX queue %d of %s is leased to a virtual interface", q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue"}
 	case q.Provider != nic.ProviderNone:
-		return &stream.Unsupported{Mode: mode, Op: fmt.Sprintf("RX %v of %s is taken already", q, d.Name), Err: unix.EEXIST,
+		return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("RX %v of %s is taken already", q, d.Name), Err: unix.EEXIST,
 			How: "choose another with --queue, or end the program that holds it"}
 	}
 	return nil

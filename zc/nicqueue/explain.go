@@ -4,27 +4,18 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/machine/nic"
-	"github.com/zcbench/zcbench/zc/dmabuf"
 )
 
 // Unsupported makes a mode's error of any that knows what failed.
 func Unsupported(mode string, err error) error {
-	u := &stream.Unsupported{Mode: mode, Op: err.Error(), How: stream.FixOf(err)}
-	var op *uring.OpError
-	var ne *nic.Error
-	var de *dmabuf.Error
-	switch {
-	case errors.As(err, &op):
-		u.Op, u.Err = op.Op, op.Errno
-	case errors.As(err, &de):
-		u.Op, u.Err = de.Op, de.Err
-	case errors.As(err, &ne):
-		u.Op, u.Err = ne.Op, ne.Err
-		if ne.Why != "" {
-			u.Err = fmt.Errorf("%w: %s", ne.Err, ne.Why)
+	u := &fault.Unsupported{Mode: mode, Op: err.Error(), How: fault.Fix(err)}
+	if e := (*fault.Error)(nil); errors.As(err, &e) && e.Err != nil {
+		u.Op, u.Err = e.Op, e.Err
+		if e.Ack != "" {
+			u.Err = fmt.Errorf("%w: %s", e.Err, e.Ack)
 		}
 	}
 	return u
@@ -34,7 +25,7 @@ func Unsupported(mode string, err error) error {
 const NoQueueOps = "use a NIC and driver that have them: bnxt, mlx5, gve (DQO-RDA) or fbnic of a recent kernel"
 
 func xdpAttached(mode string, d *nic.Device) error {
-	return &stream.Unsupported{Mode: mode, Op: "an XDP program is attached to " + d.Name, How: "detach it: ip link set dev " + d.Name + " xdp off"}
+	return &fault.Unsupported{Mode: mode, Op: "an XDP program is attached to " + d.Name, How: "detach it: ip link set dev " + d.Name + " xdp off"}
 }
 
 // Cause looks at the device for why a registration of queue id was refused: what
@@ -45,17 +36,17 @@ func (q *Queue) Cause() (why, fix string) {
 	d := q.Dev
 	now, err := d.Queue(q.ID)
 	if err != nil {
-		return err.Error(), stream.FixOf(err)
+		return err.Error(), fault.Fix(err)
 	}
 	if d.HasXDP() {
 		err := xdpAttached(q.mode, d)
-		return stream.ReasonOf(err), stream.FixOf(err)
+		return fault.Reason(err), fault.Fix(err)
 	}
 	if h, err := d.HeaderSplit(); err == nil && (h.State != nic.SplitOn || h.Threshold > 0) {
 		return fmt.Sprintf("headers must be split from payload, but it is %v", h), "ethtool -G " + d.Name + " tcp-data-split on hds-thresh 0"
 	}
 	if err := available(q.mode, d, now); err != nil {
-		return stream.ReasonOf(err), stream.FixOf(err)
+		return fault.Reason(err), fault.Fix(err)
 	}
 	return "", ""
 }

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
@@ -49,13 +50,13 @@ func probe(mode string, d *nic.Device, registers func(*nic.Device) error) error 
 	}
 	h, err := d.HeaderSplit()
 	if err == nil && h.State == nic.SplitUnknown && h.Threshold < 0 {
-		return &stream.Unsupported{Mode: mode, Op: "the driver of " + d.Name + " does not tell of header split", How: "use a NIC and driver that can split headers from payload"}
+		return &fault.Unsupported{Mode: mode, Op: "the driver of " + d.Name + " does not tell of header split", How: "use a NIC and driver that can split headers from payload"}
 	}
 	if err != nil {
 		return Unsupported(mode, err)
 	}
 	if all, err := d.Queues(); err == nil && len(all) < 2 {
-		return &stream.Unsupported{Mode: mode, Op: fmt.Sprintf("%s has %d RX queue, and the flow needs one for itself", d.Name, len(all)), How: "make more: ethtool -L " + d.Name + " combined 2"}
+		return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("%s has %d RX queue, and the flow needs one for itself", d.Name, len(all)), How: "make more: ethtool -L " + d.Name + " combined 2"}
 	}
 	if _, err := d.Indirection(); err != nil {
 		return Unsupported(mode, err)
@@ -93,7 +94,7 @@ func ProbeRegister(mode string, d *nic.Device) error {
 	case errors.Is(err, unix.EOPNOTSUPP) && len(all) > 0 && d.TakesMemory(len(all)-1) == nil:
 		return nil
 	case errors.Is(err, unix.EOPNOTSUPP):
-		return &stream.Unsupported{Mode: mode, Op: "register a queue of " + d.Name, Err: fmt.Errorf("%w: the driver has no queue operations for memory providers", unix.EOPNOTSUPP),
+		return &fault.Unsupported{Mode: mode, Op: "register a queue of " + d.Name, Err: fmt.Errorf("%w: the driver has no queue operations for memory providers", unix.EOPNOTSUPP),
 			How: NoQueueOps}
 	}
 	return Unsupported(mode, err)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -21,7 +23,7 @@ type Queue struct {
 	pool    uint64 // the page pool that it got with our memory; 0: not known
 }
 
-// Take prepares a queue of o.Dev. A NIC that cannot is an [*stream.Unsupported]
+// Take prepares a queue of o.Dev. A NIC that cannot is an [*fault.Unsupported]
 // of mode that names the failing step; then nothing stays changed.
 func Take(mode string, o stream.NICQueue) (*Queue, error) {
 	q := &Queue{mode: mode}
@@ -58,7 +60,7 @@ func (q *Queue) Bound(by nic.Provider) (err error) {
 		return err
 	}
 	if q.Provider != by {
-		return &stream.Unsupported{Mode: q.mode, Op: fmt.Sprintf("%s took the registration, but its %v does not use it", q.Dev.Name, q.Queue),
+		return &fault.Unsupported{Mode: q.mode, Op: fmt.Sprintf("%s took the registration, but its %v does not use it", q.Dev.Name, q.Queue),
 			How: "report it: this is a bug of the driver"}
 	}
 	p, _ := q.findPool()
@@ -155,7 +157,7 @@ func (q *Queue) awaitUnbound() error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return &stream.Error{Op: fmt.Sprintf("RX %v of %s is still bound %v after it was let go", now, q.Dev.Name, unboundWithin),
+			return &fault.Error{Op: fmt.Sprintf("RX %v of %s is still bound %v after it was let go", now, q.Dev.Name, unboundWithin),
 				How: "if no process holds it, this is a bug of the kernel: ip link set " + q.Dev.Name + " down and up frees it"}
 		}
 	}

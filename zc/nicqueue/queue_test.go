@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/zc/dmabuf"
 	"golang.org/x/sys/unix"
@@ -20,14 +21,14 @@ func TestUnsupported(t *testing.T) {
 		want string
 		fix  string
 	}{
-		"nic":    {&nic.Error{Op: "bind", Err: unix.EINVAL, Why: "tcp-data-split is disabled", How: "ethtool -G"}, unix.EINVAL, "devmem is not supported here: bind: invalid argument: tcp-data-split is disabled", "ethtool -G"},
-		"uring":  {&uring.OpError{Op: "io_uring_register", Errno: unix.EPERM, How: "run as root"}, unix.EPERM, "devmem is not supported here: io_uring_register: operation not permitted", "run as root"},
-		"dmabuf": {&dmabuf.Error{Op: "make a udmabuf", Err: dmabuf.ErrLimit, How: "echo"}, dmabuf.ErrLimit, "devmem is not supported here: make a udmabuf: above the kernel's limit", "echo"},
+		"nic":    {&fault.Error{Op: "bind", Err: unix.EINVAL, Ack: "tcp-data-split is disabled", How: "ethtool -G"}, unix.EINVAL, "devmem is not supported here: bind: invalid argument: tcp-data-split is disabled", "ethtool -G"},
+		"uring":  {&fault.Error{Op: "io_uring_register", Err: unix.EPERM, How: "run as root"}, unix.EPERM, "devmem is not supported here: io_uring_register: operation not permitted (EPERM)", "run as root"},
+		"dmabuf": {&fault.Error{Op: "make a udmabuf", Err: dmabuf.ErrLimit, How: "echo"}, dmabuf.ErrLimit, "devmem is not supported here: make a udmabuf: above the kernel's limit", "echo"},
 		"other":  {errors.New("broken"), nil, "devmem is not supported here: broken", ""},
 	} {
 		err := Unsupported("devmem", c.err)
-		if c.is != nil && !errors.Is(err, c.is) || err.Error() != c.want || stream.FixOf(err) != c.fix {
-			t.Errorf("%s: %v; fix: %s", name, err, stream.FixOf(err))
+		if c.is != nil && !errors.Is(err, c.is) || err.Error() != c.want || fault.Fix(err) != c.fix {
+			t.Errorf("%s: %v; fix: %s", name, err, fault.Fix(err))
 		}
 	}
 }
@@ -37,9 +38,9 @@ func TestUnsupported(t *testing.T) {
 func TestTakeRefused(t *testing.T) {
 	for dev, want := range map[string]string{"lo": "lo", "no-such-if": "find interface no-such-if"} {
 		q, err := Take("devmem", stream.NICQueue{Dev: dev})
-		var u *stream.Unsupported
-		if q != nil || !errors.As(err, &u) || u.Mode != "devmem" || !strings.Contains(err.Error(), want) || stream.FixOf(err) == "" {
-			t.Errorf("%s: %+v, %v; fix: %s", dev, q, err, stream.FixOf(err))
+		var u *fault.Unsupported
+		if q != nil || !errors.As(err, &u) || u.Mode != "devmem" || !strings.Contains(err.Error(), want) || fault.Fix(err) == "" {
+			t.Errorf("%s: %+v, %v; fix: %s", dev, q, err, fault.Fix(err))
 		}
 	}
 }

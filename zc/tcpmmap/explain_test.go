@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/internal/denied"
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
@@ -54,8 +55,8 @@ func TestProbe(t *testing.T) {
 	if derr := denied.Run(unix.SYS_GETSOCKOPT, unix.ENOPROTOOPT, func() { err = Probe() }); derr != nil {
 		t.Fatal(derr)
 	}
-	u := (*stream.Unsupported)(nil)
-	if !errors.As(err, &u) || u.Mode != Mode || !errors.Is(err, unix.ENOPROTOOPT) || !strings.Contains(err.Error(), "getsockopt TCP_ZEROCOPY_RECEIVE") || !strings.Contains(stream.FixOf(err), "4.18") {
-		t.Errorf("%v; fix: %s", err, stream.FixOf(err))
+	u := (*fault.Unsupported)(nil)
+	if !errors.As(err, &u) || u.Mode != Mode || !errors.Is(err, unix.ENOPROTOOPT) || !strings.Contains(err.Error(), "getsockopt TCP_ZEROCOPY_RECEIVE") || !strings.Contains(fault.Fix(err), "4.18") {
+		t.Errorf("%v; fix: %s", err, fault.Fix(err))
 	}
 }

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/sock"
-	"github.com/zcbench/zcbench/flow/stream"
 	"golang.org/x/sys/unix"
 )
 
@@ -17,7 +18,7 @@ func Probe() error {
 	}
 	defer unix.Close(fd)
 	lacking := func(op string, err error) error {
-		return &stream.Unsupported{Mode: Mode, Op: op, Err: err, How: "use Linux 4.18 or later, with CONFIG_MMU"}
+		return &fault.Unsupported{Mode: Mode, Op: op, Err: err, How: "use Linux 4.18 or later, with CONFIG_MMU"}
 	}
 	window, err := sock.MapWindow(fd, pageBytes)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/lease"
@@ -91,7 +93,7 @@ func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 	r.conn, r.touch = c, stream.NewToucher(r.opt.Touch, int(h.PeriodBytes))
 	n := 2 * r.read
 	if r.window, err = sock.MapWindow(c.FD, n); err != nil {
-		return &stream.Error{Op: fmt.Sprintf("map a window of %d bytes on the socket", n), Err: err, How: "choose a smaller --read-size"}
+		return &fault.Error{Op: fmt.Sprintf("map a window of %d bytes on the socket", n), Err: err, How: "choose a smaller --read-size"}
 	}
 	return nil
 }
@@ -146,7 +148,7 @@ func (r *Receiver) take(got sock.Mapped, window []byte, m *stream.Meter) error {
 	m.Call()
 	r.stats.unmaps++
 	if errno != 0 {
-		return &stream.Error{Op: "madvise MADV_DONTNEED of the window", Err: errno, How: "this is a bug: please report it"}
+		return &fault.Error{Op: "madvise MADV_DONTNEED of the window", Err: errno, How: "this is a bug: please report it"}
 	}
 	r.at = 0
 	return nil

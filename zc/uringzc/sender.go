@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"golang.org/x/sys/unix"
@@ -46,7 +48,7 @@ type Sender struct {
 func New(o stream.Options) (*Sender, error) {
 	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8, CQEntries: 4 * window, SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
 	if err != nil {
-		return nil, &stream.Unsupported{Mode: "uring-zc", Op: "make a ring", Err: err, How: stream.FixOf(err)}
+		return nil, &fault.Unsupported{Mode: "uring-zc", Op: "make a ring", Err: err, How: fault.Fix(err)}
 	}
 	s := &Sender{ring: ring, chunk: maxRegister, nfree: window}
 	for i := range s.free {
@@ -58,7 +60,7 @@ func New(o stream.Options) (*Sender, error) {
 // Send sends until c.Stopping, then waits for all notifications.
 func (s *Sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
 	if err := s.ring.RegisterBuffers(slices.Collect(slices.Chunk(p.Memory(), s.chunk))); err != nil {
-		return &stream.Unsupported{Mode: "uring-zc", Op: fmt.Sprintf("register %d bytes of payload", len(p.Memory())), Err: err, How: stream.FixOf(err)}
+		return &fault.Unsupported{Mode: "uring-zc", Op: fmt.Sprintf("register %d bytes of payload", len(p.Memory())), Err: err, How: fault.Fix(err)}
 	}
 	err := s.sendAll(c, p, m)
 	return errors.Join(err, s.drain(c, m, err != nil))

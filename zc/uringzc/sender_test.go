@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
@@ -136,6 +138,6 @@ func TestLargestMessage(t *testing.T) {
 	_, tx, _ := streamtest.Flow(t, p, sock.Options{})
 	tx.Stop()
 	if err := s.Send(tx, p, new(stream.Meter)); err != nil {
-		t.Error(err, stream.FixOf(err))
+		t.Error(err, fault.Fix(err))
 	}
 }

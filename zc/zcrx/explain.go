@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 	"golang.org/x/sys/unix"
@@ -14,13 +15,14 @@ import (
 // and no text. Each cause that can be looked up is; what remains is what the
 // errno means by itself.
 func (r *Receiver) explain(o uring.ZcrxOptions, err error) error {
-	var op *uring.OpError
-	if r.queue == nil || !errors.As(err, &op) {
+	var op *fault.Error
+	var errno unix.Errno
+	if r.queue == nil || !errors.As(err, &op) || !errors.As(op.Err, &errno) {
 		return nicqueue.Unsupported(r.mode, err)
 	}
-	u := &stream.Unsupported{Mode: r.mode, Op: fmt.Sprintf("%s: RX queue %d of %s", op.Op, o.Queue, r.queue.Dev.Name), Err: op.Errno, How: op.How}
-	if why, fix := r.cause(o, op.Errno); why != "" {
-		u.Err, u.How = fmt.Errorf("%w: %s", op.Errno, why), fix
+	u := &fault.Unsupported{Mode: r.mode, Op: fmt.Sprintf("%s: RX queue %d of %s", op.Op, o.Queue, r.queue.Dev.Name), Err: errno, How: op.How}
+	if why, fix := r.cause(o, errno); why != "" {
+		u.Err, u.How = fmt.Errorf("%w: %s", errno, why), fix
 	}
 	return u
 }
@@ -39,7 +41,7 @@ func (r *Receiver) cause(o uring.ZcrxOptions, errno unix.Errno) (why, fix string
 		return "the driver has no queue operations for memory providers", nicqueue.NoQueueOps
 	case unix.ERANGE, unix.EINVAL:
 		if _, err := d.Queue(o.Queue); err != nil {
-			return err.Error(), stream.FixOf(err)
+			return err.Error(), fault.Fix(err)
 		}
 		if long && errno == unix.ERANGE {
 			return fmt.Sprintf("the area of %s is not contiguous in pieces of %d bytes", r.area.kind, o.BufLen), "use --area huge, or thp"

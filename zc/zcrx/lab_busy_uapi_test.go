@@ -7,9 +7,10 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
@@ -183,11 +184,11 @@ func TestLabBusyQueue(t *testing.T) {
 				return
 			}
 			for _, err := range []error{err, <-probe} {
-				if !errors.Is(err, unix.EBUSY) || !labtest.Contains(err, x.want) || !strings.Contains(stream.FixOf(err), "--queue") {
-					t.Errorf("%v; fix: %s; want %q", err, stream.FixOf(err), x.want)
+				if !errors.Is(err, unix.EBUSY) || !labtest.Contains(err, x.want) || !strings.Contains(fault.Fix(err), "--queue") {
+					t.Errorf("%v; fix: %s; want %q", err, fault.Fix(err), x.want)
 				}
 			}
-			t.Logf("%v; fix: %s", err, stream.FixOf(err))
+			t.Logf("%v; fix: %s", err, fault.Fix(err))
 		})
 	}
 }

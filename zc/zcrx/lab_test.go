@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
 	"github.com/zcbench/zcbench/flow/uring"
@@ -31,7 +33,7 @@ func mustBeZeroCopy(t *testing.T, x labtest.Transfer) labtest.Outcome {
 	t.Helper()
 	o, err := run(t, x)
 	if err = errors.Join(err, o.Err); err != nil {
-		t.Fatalf("%v\nfix: %s", err, stream.FixOf(err))
+		t.Fatalf("%v\nfix: %s", err, fault.Fix(err))
 	}
 	c := o.Counters
 	if c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 {
@@ -102,7 +104,7 @@ func TestLabEngines(t *testing.T) {
 		t.Run("no device", func(t *testing.T) {
 			small := stream.NICQueue{AreaBytes: 1 << 20, RefillEntries: 8, CQEntries: 32}
 			o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 12 << 20, Open: labtest.Opener(zcrx.NewNoDevice), NIC: small, Engine: engine})
-			if u := (*stream.Unsupported)(nil); errors.As(err, &u) && zcrx.ProbeNoDevice() != nil {
+			if u := (*fault.Unsupported)(nil); errors.As(err, &u) && zcrx.ProbeNoDevice() != nil {
 				t.Skip(err)
 			}
 			if err = errors.Join(err, o.Err); err != nil {
@@ -229,7 +231,7 @@ func TestLabStarved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !labtest.Contains(o.Err, "starved: the NIC finds no buffer") || stream.FixOf(o.Err) == "" {
+	if !labtest.Contains(o.Err, "starved: the NIC finds no buffer") || fault.Fix(o.Err) == "" {
 		t.Errorf("error %v after %d bytes", o.Err, o.Counters.Bytes)
 	}
 	t.Logf("%v", o.Err)
@@ -270,10 +272,10 @@ func TestLabRefused(t *testing.T) {
 				defer scattered(t, 256<<20)()
 			}
 			_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1, NIC: c.q})
-			if !labtest.Contains(err, c.want) || !labtest.Contains(errors.New(stream.FixOf(err)), c.fix) {
-				t.Errorf("error %v; fix %q; want %q and %q", err, stream.FixOf(err), c.want, c.fix)
+			if !labtest.Contains(err, c.want) || !labtest.Contains(errors.New(fault.Fix(err)), c.fix) {
+				t.Errorf("error %v; fix %q; want %q and %q", err, fault.Fix(err), c.want, c.fix)
 			}
-			t.Logf("%v; fix: %s", err, stream.FixOf(err))
+			t.Logf("%v; fix: %s", err, fault.Fix(err))
 		})
 	}
 }
@@ -313,8 +315,8 @@ func TestLabUdmabufLimit(t *testing.T) {
 	}
 	defer os.WriteFile(file, old, 0)
 	_, err = run(t, labtest.Transfer{Family: "ipv4", Bytes: 1, NIC: stream.NICQueue{Area: stream.AreaUdmabuf, AreaBytes: 9 << 20}})
-	if !labtest.Contains(err, "above the kernel's limit of 8 MiB") || !strings.HasPrefix(stream.FixOf(err), "echo 9 > "+file) {
-		t.Errorf("%v; fix: %s", err, stream.FixOf(err))
+	if !labtest.Contains(err, "above the kernel's limit of 8 MiB") || !strings.HasPrefix(fault.Fix(err), "echo 9 > "+file) {
+		t.Errorf("%v; fix: %s", err, fault.Fix(err))
 	}
 }
 
@@ -329,8 +331,8 @@ func TestLabXDPAttached(t *testing.T) {
 		return back, err
 	})
 	for _, err := range []error{err, probed} {
-		if !labtest.Contains(err, "XDP program is attached to sn0") || !strings.Contains(stream.FixOf(err), "xdp off") {
-			t.Errorf("%v; fix: %s", err, stream.FixOf(err))
+		if !labtest.Contains(err, "XDP program is attached to sn0") || !strings.Contains(fault.Fix(err), "xdp off") {
+			t.Errorf("%v; fix: %s", err, fault.Fix(err))
 		}
 	}
 }
@@ -342,10 +344,10 @@ func TestLabWithoutCapability(t *testing.T) {
 		// Only this thread loses it, and the thread ends with the attempt.
 		return func() {}, labtest.WithoutNetAdmin()
 	})
-	if !errors.Is(err, unix.EPERM) || !strings.Contains(stream.FixOf(err), "CAP_NET_ADMIN") {
-		t.Errorf("%v; fix: %s", err, stream.FixOf(err))
+	if !errors.Is(err, unix.EPERM) || !strings.Contains(fault.Fix(err), "CAP_NET_ADMIN") {
+		t.Errorf("%v; fix: %s", err, fault.Fix(err))
 	}
-	t.Logf("%v; fix: %s", err, stream.FixOf(err))
+	t.Logf("%v; fix: %s", err, fault.Fix(err))
 }
 
 // The queue that one receiver has is refused to another.
@@ -358,7 +360,7 @@ func TestLabTaken(t *testing.T) {
 		})
 	}}
 	mustBeZeroCopy(t, x)
-	if !errors.Is(second, unix.EEXIST) || stream.FixOf(second) == "" {
+	if !errors.Is(second, unix.EEXIST) || fault.Fix(second) == "" {
 		t.Errorf("a second receiver: %v", second)
 	}
 }
@@ -374,7 +376,7 @@ func TestLabProbe(t *testing.T) {
 		t.Errorf("soft NIC: %v", err)
 	}
 	for dev, want := range map[string]string{"lo": "", "nothing": "find interface"} {
-		if err := probe(dev); !labtest.Contains(err, want) || stream.FixOf(err) == "" {
+		if err := probe(dev); !labtest.Contains(err, want) || fault.Fix(err) == "" {
 			t.Errorf("%s: %v", dev, err)
 		}
 	}
@@ -392,7 +394,7 @@ func TestLabLinear(t *testing.T) {
 	linear := func(t *testing.T, small int) labtest.Outcome {
 		o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, Alone: 40, NIC: stream.NICQueue{AreaBytes: 8 << 20}, Setup: labtest.CopySmall(t, small)})
 		if err = errors.Join(err, o.Err); err != nil {
-			t.Fatalf("%v\nfix: %s", err, stream.FixOf(err))
+			t.Fatalf("%v\nfix: %s", err, fault.Fix(err))
 		}
 		if k := o.Counters; k.Bytes != bytes || k.Mismatches != 0 || o.Evidence.CountsLinear {
 			t.Errorf("%+v", k)

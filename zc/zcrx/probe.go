@@ -3,7 +3,8 @@ package zcrx
 import (
 	"sync"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/zc/nicqueue"
@@ -27,7 +28,7 @@ func ProbeNoDevice() error {
 func lacking(mode string, needed ...uring.Feature) error {
 	for _, f := range needed {
 		if !f.Supported {
-			return &stream.Unsupported{Mode: mode, Op: f.Name, Err: f.Err(), How: f.Fix}
+			return &fault.Unsupported{Mode: mode, Op: f.Name, Err: f.Err(), How: f.Fix}
 		}
 	}
 	return nil

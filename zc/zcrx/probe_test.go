@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"golang.org/x/sys/unix"
 )
@@ -11,7 +13,7 @@ import (
 // Each probe is either a yes, or says what is missing and what to do.
 func TestProbes(t *testing.T) {
 	for name, err := range map[string]error{"zcrx": Probe(), "zcrx-nodev": ProbeNoDevice(), "lo": ProbeDevice("lo"), "nothing": ProbeDevice("no-such-if")} {
-		var u *stream.Unsupported
+		var u *fault.Unsupported
 		if err == nil {
 			if name == "lo" || name == "nothing" {
 				t.Errorf("%s: supported", name)
@@ -21,7 +23,7 @@ func TestProbes(t *testing.T) {
 		if !errors.As(err, &u) || u.Fix() == "" || u.Op == "" {
 			t.Errorf("%s: %v", name, err)
 		}
-		t.Logf("%s: %v; fix: %s", name, err, stream.FixOf(err))
+		t.Logf("%s: %v; fix: %s", name, err, fault.Fix(err))
 	}
 }
 
@@ -29,10 +31,10 @@ func TestProbes(t *testing.T) {
 func TestNewRefused(t *testing.T) {
 	for _, dev := range []string{"lo", "no-such-if"} {
 		r, err := New(stream.Options{MessageBytes: 1 << 20, Touch: stream.TouchNone, NIC: stream.NICQueue{Dev: dev}})
-		var u *stream.Unsupported
+		var u *fault.Unsupported
 		if err == nil {
 			t.Errorf("%s: made one: %v", dev, r.Close())
-		} else if !errors.As(err, &u) || stream.FixOf(err) == "" {
+		} else if !errors.As(err, &u) || fault.Fix(err) == "" {
 			t.Errorf("%s: %v", dev, err)
 		}
 	}

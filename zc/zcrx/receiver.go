@@ -6,6 +6,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -59,7 +61,7 @@ type figures struct {
 
 // New takes over a queue of opt.NIC.Dev. It changes the device, see the package
 // comment; Close restores it. A NIC or kernel that cannot is an
-// [*stream.Unsupported] that names the failing step.
+// [*fault.Unsupported] that names the failing step.
 func New(opt stream.Options) (*Receiver, error) {
 	r := &Receiver{mode: Mode, opt: opt, gather: stream.GatherFor(opt)}
 	if err := r.takeOver(); err != nil {
@@ -98,7 +100,7 @@ func (r *Receiver) prepare() (err error) {
 		q.BufLen = 0 // what it is if not asked for, also of drivers and kernels that know no other
 	}
 	if q.BufLen > 0 && !features.BufLen {
-		return &stream.Unsupported{Mode: r.mode, Op: fmt.Sprintf("receive buffers of %d bytes", q.BufLen), Err: errors.ErrUnsupported,
+		return &fault.Unsupported{Mode: r.mode, Op: fmt.Sprintf("receive buffers of %d bytes", q.BufLen), Err: errors.ErrUnsupported,
 			How: "leave --rx-buf-len out, or use Linux 7.0 or later"}
 	}
 	if err := r.makeArea(q); err != nil {

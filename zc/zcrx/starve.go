@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/zc/nicqueue"
@@ -52,10 +54,10 @@ func (r *Receiver) idleTick(c *stream.Conn) error {
 	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d pieces of %d bytes in all, of an area of %d buffers of %d bytes",
 		r.queue.ID, r.held.Count(), r.held.Bytes(), r.z.Buffers(), r.z.BufLen())
 	if r.held.Count() == 0 {
-		return &stream.Error{Op: op + "; the rest is in the socket, behind packets that were lost",
+		return &fault.Error{Op: op + "; the rest is in the socket, behind packets that were lost",
 			How: "give the NIC a larger area (--area-size), or let less be on its way (--rcvbuf)"}
 	}
-	return &stream.Error{Op: op, How: "hold less (--hold), or give the NIC a larger area (--area-size)"}
+	return &fault.Error{Op: op, How: "hold less (--hold), or give the NIC a larger area (--area-size)"}
 }
 
 // spare is how many buffers may be left, in the page pool's cache and in pieces,
@@ -87,7 +89,7 @@ func (r *Receiver) copyStarved() error {
 	}
 	if r.area.kind == stream.AreaUdmabuf {
 		where, fix := r.queue.Whereabouts(r.fd)
-		return &stream.Error{Op: "io_uring recv_zc: the kernel had to copy, but cannot write to a dmabuf: " + where, Err: unix.ENOMEM, How: fix}
+		return &fault.Error{Op: "io_uring recv_zc: the kernel had to copy, but cannot write to a dmabuf: " + where, Err: unix.ENOMEM, How: fix}
 	}
 	if time.Since(r.idle.since) < nicqueue.StarvedAfter {
 		// Nobody tells when a buffer is free again.
@@ -107,5 +109,5 @@ func (r *Receiver) copyStarved() error {
 		}
 		how = fix
 	}
-	return &stream.Error{Op: op, Err: unix.ENOMEM, How: how}
+	return &fault.Error{Op: op, Err: unix.ENOMEM, How: how}
 }

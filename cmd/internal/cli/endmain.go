@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/bench/wire"
@@ -27,8 +29,8 @@ func OpenEnd(cmd *cobra.Command, spec wire.EndSpec, asJSON bool) (*endpoint.End,
 	if u := (*endpoint.UsageError)(nil); errors.As(err, &u) {
 		return nil, UsageError(u)
 	}
-	r := wire.EndResult{Verdict: results.Failed, Reason: stream.ReasonOf(err), Fix: stream.FixOf(err)}
-	if u := (*stream.Unsupported)(nil); errors.As(err, &u) {
+	r := wire.EndResult{Verdict: results.Failed, Reason: fault.Reason(err), Fix: fault.Fix(err)}
+	if u := (*fault.Unsupported)(nil); errors.As(err, &u) {
 		r.Verdict = results.Unsupported
 	}
 	if asJSON {
@@ -59,7 +61,7 @@ func RunEnd(cmd *cobra.Command, end *endpoint.End, spec wire.EndSpec, sch wire.S
 	r := end.Run(cmd.Context(), sch)
 	err := end.Close()
 	if err != nil && r.Verdict == results.OK {
-		r.Verdict, r.Reason, r.Fix = results.Failed, err.Error(), stream.FixOf(err)
+		r.Verdict, r.Reason, r.Fix = results.Failed, err.Error(), fault.Fix(err)
 	}
 	if errors.Is(context.Cause(cmd.Context()), context.Canceled) && r.Verdict == results.Failed {
 		r.Reason = "interrupted: " + r.Reason

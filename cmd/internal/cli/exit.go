@@ -11,8 +11,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/spf13/cobra"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/interrupt"
 	"github.com/zcbench/zcbench/machine/lease"
 )
@@ -109,7 +110,7 @@ func report(err error, name string, ran *cobra.Command, stderr io.Writer) int {
 		status = Usage
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)
-	if fix := stream.FixOf(err); fix != "" {
+	if fix := fault.Fix(err); fix != "" {
 		fmt.Fprintf(stderr, "  fix: %s\n", fix)
 	}
 	return status

@@ -7,7 +7,8 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"golang.org/x/sys/unix"
 )
@@ -64,7 +65,7 @@ func (d *descriptor) keep(err error) error {
 	if err == nil {
 		return nil
 	}
-	e := &stream.Error{Op: "write the output", Err: err}
+	e := &fault.Error{Op: "write the output", Err: err}
 	if p := (*os.PathError)(nil); errors.As(err, &p) {
 		e.Err = p.Err // the name of a descriptor says nothing
 	}

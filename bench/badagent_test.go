@@ -138,7 +138,7 @@ func TestIntegrationPlayFrozenAgent(t *testing.T) {
 				r := newRigOf(t, impatient, host.Limits{})
 				r.Runner.Grace = 2 * time.Second
 				if op == wire.OpSet {
-					r.Runner.Opt.SUTSettings.MTU, r.Runner.Opt.TGSettings.MTU = 4000, 4000
+					r.Runner.Opt.SUTSettings.Host.MTU, r.Runner.Opt.TGSettings.Host.MTU = 4000, 4000
 				}
 				r.heard.onBegin = func(n int) {
 					if n == 0 {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/host"
@@ -92,31 +91,17 @@ func (p preview) collect(role stream.Role) *collected {
 }
 
 func (s *collected) ofEnd(of wire.Settings) {
-	on := func(name string) string { return cmp.Or(of.Dev, "lo") + ": " + name }
-	for _, x := range of.OfDevice() {
-		s.add(on(x.Name), x.Value)
-	}
-	if of.Channels != 0 {
-		s.add(on("channels"), strconv.Itoa(of.Channels))
-	}
-	named, err := of.OfHost()
-	if err != nil {
-		s.add("refused", err.Error())
-	}
-	for _, x := range named {
-		s.add(x.Name, x.Value)
-	}
-	if of.OnlyNamespace {
-		return
-	}
-	if of.Governor != "" {
-		s.add("governor of every CPU", of.Governor)
-	}
-	if of.MaxIdleUs != nil {
-		s.add("idle states", fmt.Sprintf("at most %d us to leave", *of.MaxIdleUs))
-	}
-	if of.StopBalance {
-		s.add("irqbalance", "stopped")
+	for _, x := range of.Wanted() {
+		switch {
+		case !x.OfHost():
+			s.add(cmp.Or(of.Dev, "lo")+": "+x.Name, x.Value)
+		case x.Name == wire.Governor:
+			s.add("governor of every CPU", x.Value)
+		case x.Name == wire.Idle:
+			s.add("idle states", "at most "+x.Value+" us to leave")
+		default:
+			s.add(x.Name, x.Value)
+		}
 	}
 }
 
@@ -128,7 +113,7 @@ func (s *collected) ofMode(c results.Cell, o Options) {
 	case err != nil:
 	case m.NeedsDev:
 		queue := "the last queue"
-		if q := o.NIC.Queue; q != nil {
+		if q := c.Queue; q != nil {
 			queue = fmt.Sprintf("queue %d", *q)
 		}
 		s.add(on("header-split"), "tcp-data-split on")

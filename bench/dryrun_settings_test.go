@@ -42,13 +42,13 @@ factors: {rx: [tcp, zcrx], tx: tcp, gro: true, hw_gro: [true, false], big_tcp: 1
 	want := `
 set on the hosts for the runs, and put back
   SUT:
-    eth0: mtu = 1500 | 4148
     eth0: feature rx-gro = on
     eth0: feature rx-gro-hw = on | off
     eth0: gso-max-size = 131072
     eth0: gro-max-size = 131072
     eth0: gso-ipv4-max-size = 131072
     eth0: gro-ipv4-max-size = 131072
+    eth0: mtu = 1500 | 4148
     eth0: ring rx = 4096
     eth0: ring tx = 1024
     sysctl net.ipv4.tcp_rmem = 4096 87380  6291456
@@ -61,11 +61,11 @@ set on the hosts for the runs, and put back
     eth0: feature rx-ntuple-filter = on   (8 of 16 cells)
     eth0: rule = the flow to queue 2   (8 of 16 cells)
   TG:
-    interface: mtu = 1500 | 4148
     interface: gso-max-size = 65536
     interface: gro-max-size = 65536
     interface: gso-ipv4-max-size = 65536
     interface: gro-ipv4-max-size = 65536
+    interface: mtu = 1500 | 4148
     interface: ring rx = 512
     sysctl net.core.wmem_max = 1000000
     interface: interrupt or rps of all queues = 1cpu: CPU 1 | 2cpu: chosen near the interface

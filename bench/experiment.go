@@ -7,17 +7,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
-	"reflect"
 	"slices"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
-	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
@@ -26,7 +22,7 @@ import (
 // Experiment plays an experiment file.
 type Experiment struct {
 	Spec        *matrix.Spec
-	Dir         string // for the results
+	Dir         string // for the results; "": no journal is kept
 	ToolVersion string
 	Progress    Progress
 
@@ -37,6 +33,11 @@ type Experiment struct {
 	// TrustFile is the user's word that they have read the file. Without it a file
 	// whose power sources lead elsewhere than to the hosts' sensors is not run.
 	TrustFile bool
+
+	AbortOnCancel bool // the end of the context calls the run under way off, instead of waiting for it
+	Fit           bool // windows are so short that the whole fits into [DemoTime], as far as the plan does not say; runs that were disturbed are made again
+	Fold          bool // a mode that cannot run is one cell, and not one with each mode of the other end
+	NoteMTU       bool // the records have the path's MTU, where their cells say nothing of it
 
 	Resume bool // go on where the journal in Dir ends
 	Force  bool // also where plan, program or hosts are not those of the journal
@@ -81,8 +82,17 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 			*x.to = *x.asked
 		}
 	}
-	st.support, err = AskSupport(ctx, h.SUT, h.TG, st.opt.SUTDev, st.opt.TGDev)
-	return st, err
+	st.opt.NoteMTU = e.NoteMTU
+	if st.support, err = AskSupport(ctx, h.SUT, h.TG, st.opt.SUTDev, st.opt.TGDev); err != nil {
+		return nil, err
+	}
+	if e.Fold {
+		s.Cells = st.support.fold(s.Cells)
+	}
+	if e.Fit {
+		st.opt.fit(s.Duration, planOnce(s.Runs(), st.missing), st.missing)
+	}
+	return st, nil
 }
 
 // checkCPUs refuses CPUs of the file that a host does not have.
@@ -96,7 +106,7 @@ func (st *stage) checkCPUs() error {
 			if cpu == -1 || slices.Contains(x.h.Info.OnlineCPUs, cpu) {
 				return nil
 			}
-			return inputErrorf("%s.%s: CPU %d is not online on %s; online are %s", x.name, what, cpu, x.h.Spec.Name, counter.FormatCPUList(x.h.Info.OnlineCPUs))
+			return inputErrorf("%s: CPU %d is not online on %s; online are %s", st.spec.Called(x.name+"."+what), cpu, x.h.Spec.Name, counter.FormatCPUList(x.h.Info.OnlineCPUs))
 		}
 		if c := x.end.CPU; c != nil {
 			if err := check("cpu", *c); err != nil {
@@ -121,7 +131,7 @@ func (e *Experiment) linkMTU() int {
 			return veth.DefaultMTU
 		}
 	}
-	if mtu == 0 {
+	if mtu < 1280 { // IPv6 takes no less; a lease may set it later
 		return veth.DefaultMTU
 	}
 	return mtu
@@ -129,19 +139,8 @@ func (e *Experiment) linkMTU() int {
 
 func options(s *matrix.Spec) Options {
 	return Options{Duration: s.Duration, WarmupDuration: s.WarmupDuration, RampUp: s.RampUp, RampDown: s.RampDown, Port: s.Port,
-		RcvBuf: s.Common.RcvBuf, SndBuf: s.Common.SndBuf, PaceBitsPS: s.Common.PaceBitsPS, ProbeSample: s.Common.ProbeSample,
 		SampleInterval: s.Common.SampleInterval, Stall: s.Common.Stall, MaxCopied: s.Gates.Copied,
-		SUTSettings: settings(s.SUT.Settings), TGSettings: settings(s.TG.Settings),
-		NIC: stream.NICQueue{Queue: s.SUT.Queue, Area: stream.AreaKind(s.SUT.Area), AreaBytes: s.SUT.AreaBytes}}
-}
-
-// settings are those of a file for all cells.
-func settings(s matrix.Settings) wire.Settings {
-	w := wire.Settings{RXRing: s.RXRing, TXRing: s.TXRing, HugePages: s.HugePages, Governor: s.Governor}
-	for _, name := range slices.Sorted(maps.Keys(s.Sysctl)) {
-		w.Sysctls = append(w.Sysctls, wire.Setting{Name: name, Value: s.Sysctl[name]})
-	}
-	return w
+		SUTSettings: s.SUT.Settings, TGSettings: s.TG.Settings}
 }
 
 // forCell is where a cell's own wishes change the options of its runs.
@@ -153,14 +152,17 @@ func (st *stage) forCell(c results.Cell, o Options) Options {
 		o.TGCPU, o.TGSoftirqCPU = l.App, l.IRQ
 	}
 	if c.MTU != 0 && o.SUTDev != "" {
-		o.MTU, o.SUTSettings.MTU, o.TGSettings.MTU = c.MTU, c.MTU, c.MTU
+		o.MTU = c.MTU
 	}
 	return o
 }
 
 // missing says why a cell cannot run on these hosts.
 func (st *stage) missing(c results.Cell) *Missing {
-	if m := static(st.spec, c); m != nil {
+	if m := st.support.Missing(c); m != nil {
+		return m
+	}
+	if m := static(c); m != nil {
 		return m
 	}
 	if c.MTU != 0 && st.opt.SUTDev == "" && c.MTU != st.opt.MTU {
@@ -168,7 +170,7 @@ func (st *stage) missing(c results.Cell) *Missing {
 	}
 	r := Runner{SUT: st.SUT, TG: st.TG, Opt: st.forCell(c, st.opt)}
 	sut, tg := r.Settings(c)
-	if w := tg.Shared(); st.SUT.SameMachine(st.TG) && !w.IsZero() && !reflect.DeepEqual(w, sut.Shared()) {
+	if w := tg.Shared(); st.SUT.SameMachine(st.TG) && len(w) > 0 && !slices.Equal(w, sut.Shared()) {
 		return &Missing{"both ends share a machine, and tg.settings asks for other governor, huge pages or sysctls of the machine than sut.settings", "give both the same, or leave out the TG's"}
 	}
 	for _, x := range []wire.Settings{sut, tg} {
@@ -176,18 +178,13 @@ func (st *stage) missing(c results.Cell) *Missing {
 			return &Missing{err.Error(), "take it out of the experiment, or name an interface"}
 		}
 	}
-	return st.support.Missing(c)
+	return r.crammed(c)
 }
 
 // static says why a cell cannot run, as far as that is known without the hosts.
-func static(s *matrix.Spec, c results.Cell) *Missing {
-	for _, spec := range []func() error{
-		func() error { return endpoint.Check(RXSpec(c, options(s), net.JoinHostPort("127.0.0.1", "0"))) },
-		func() error { return endpoint.Check(txSpec(c, options(s), net.JoinHostPort("127.0.0.1", "1"))) },
-	} {
-		if err := spec(); err != nil {
-			return &Missing{err.Error(), fault.Fix(err)}
-		}
+func static(c results.Cell) *Missing {
+	if err := Check(c); err != nil {
+		return &Missing{err.Error(), fault.Fix(err)}
 	}
 	return nil
 }
@@ -198,7 +195,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	if err := e.Spec.Untrusted(); err != nil && !e.TrustFile {
 		return nil, &InputError{err}
 	}
-	if !e.Resume {
+	if !e.Resume && e.Dir != "" {
 		if err := results.Vacant(e.Dir); err != nil {
 			return nil, err
 		}
@@ -224,7 +221,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		}
 		defer runner.Power.Close()
 	}
-	s := &Session{Runner: runner, Progress: e.Progress, Missing: st.missing, Gates: e.Spec.Gates}
+	s := &Session{Runner: runner, Progress: e.Progress, Missing: st.missing, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: e.Fit}
 	if e.Spec.Adaptive != nil {
 		s.Enough = NewAdaptive(*e.Spec.Adaptive)
 	}
@@ -232,9 +229,14 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		if plan, err = e.resume(s, head, plan); err != nil {
 			return nil, err
 		}
-	} else if s.Journal, err = results.Create(e.Dir, head); err != nil {
-		return nil, err
+	} else if e.Dir != "" {
+		if s.Journal, err = results.Create(e.Dir, head); err != nil {
+			return nil, err
+		}
 	}
 	recs, err = s.Play(ctx, plan)
-	return recs, errors.Join(err, s.Journal.Close())
+	if s.Journal != nil {
+		err = errors.Join(err, s.Journal.Close())
+	}
+	return recs, err
 }

@@ -152,10 +152,10 @@ func TestIntegrationDryRun(t *testing.T) {
 
 func TestStatic(t *testing.T) {
 	e := experiment(t, "name: x\nfactors: {rx: [tcp, tcp-trunc], tx: tcp, touch: verify}\n")
-	if m := static(e.Spec, e.Spec.Cells[0]); m != nil {
+	if m := static(e.Spec.Cells[0]); m != nil {
 		t.Errorf("%+v", m)
 	}
-	if m := static(e.Spec, e.Spec.Cells[1]); m == nil || !strings.Contains(m.Reason, "never has the payload") {
+	if m := static(e.Spec.Cells[1]); m == nil || !strings.Contains(m.Reason, "never has the payload") {
 		t.Errorf("%+v", m)
 	}
 }

@@ -30,7 +30,7 @@ func (e *Experiment) header(ctx context.Context, st *stage, session string) (res
 		return results.Header{}, err
 	}
 	s := e.Spec
-	return results.Header{ToolVersion: e.ToolVersion, SessionID: session, Cells: s.Cells, Plan: &results.Plan{
+	return results.Header{ToolVersion: e.ToolVersion, SessionID: session, Cells: st.noted(s.Cells), Plan: &results.Plan{
 		Name: s.Name, Hash: s.Hash(), Seed: s.Seed, Repetitions: s.Repetitions, Binary: binary,
 		SUT: sut, TG: tg, Power: e.Power.plan(), Gates: s.Gates, Baseline: s.Base, File: s.File}}, nil
 }
@@ -86,4 +86,13 @@ func hashFile(path string) (string, error) {
 		return "", fmt.Errorf("read %s: %w", path, err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// noted are cells as records have them.
+func (st *stage) noted(cells []results.Cell) []results.Cell {
+	out := make([]results.Cell, len(cells))
+	for i, c := range cells {
+		out[i] = st.opt.noted(c)
+	}
+	return out
 }

@@ -63,7 +63,7 @@ func TestIntegrationLayouts(t *testing.T) {
 }
 
 func (r *rig) oneFlow(t *testing.T, layout string) results.Record {
-	return r.Runner.Run(t.Context(), matrix.Run{Cell: results.Cell{ID: layout, RX: "tcp", TX: "tcp", MessageBytes: 1 << 17, CPULayout: layout}})
+	return r.Runner.Run(t.Context(), matrix.Run{Cell: results.Cell{ID: layout, RX: "tcp", TX: "tcp", MessageBytes: 1 << 17, CPULayout: layout, PaceBitsPS: 1e9, SndBuf: 256 << 10}})
 }
 
 // flowShare is how much of the flow's softirq ran where it should in the window.

@@ -8,29 +8,42 @@ import (
 )
 
 // Outcome is how many runs of a journal went wrong.
-type Outcome struct{ Failed, Invalid int }
+type Outcome struct {
+	Failed, Invalid int
+	Expected        int // of the invalid ones, those that could not be anything else there
+	Nothing         int // cells that cannot run, where there is no other run
+}
 
 // OutcomeOf counts the runs that count and went wrong, by their verdicts after the
 // gates of their cells. A failed run that was made again is as good as its last
-// repetition; cells that cannot run are no runs.
+// repetition; cells that cannot run are no runs, unless there is no other.
 func OutcomeOf(j results.Journal) (o Outcome) {
 	type slot struct {
 		cell results.CellKey
 		rep  int
 	}
-	last := map[slot]results.Verdict{}
-	for _, r := range j.Records {
-		if k := (slot{r.Cell.Key(), r.Rep}); !r.Warmup {
-			last[k] = r.Verdict
+	last := map[slot]*results.Record{}
+	for i := range j.Records {
+		if r := &j.Records[i]; !r.Warmup {
+			last[slot{r.Cell.Key(), r.Rep}] = r
 		}
 	}
-	for _, v := range last {
-		switch v {
+	unsupported := 0
+	for _, r := range last {
+		switch r.Verdict {
 		case results.Failed:
 			o.Failed++
 		case results.Invalid:
 			o.Invalid++
+			if r.Expected {
+				o.Expected++
+			}
+		case results.Unsupported:
+			unsupported++
 		}
+	}
+	if unsupported == len(last) {
+		o.Nothing = unsupported
 	}
 	return o
 }
@@ -44,8 +57,17 @@ func (o Outcome) String() string {
 	if o.Invalid > 0 {
 		parts = append(parts, fmt.Sprintf("%d runs are invalid", o.Invalid))
 	}
+	if o.Nothing > 0 {
+		parts = append(parts, "no cell can run here")
+	}
 	return strings.Join(parts, ", ")
 }
 
 // Good tells that nothing went wrong.
 func (o Outcome) Good() bool { return o == Outcome{} }
+
+// AsDemo leaves out the runs that were expected to be invalid.
+func (o Outcome) AsDemo() Outcome {
+	o.Invalid, o.Expected = o.Invalid-o.Expected, 0
+	return o
+}

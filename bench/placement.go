@@ -9,6 +9,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
@@ -97,4 +98,29 @@ func (r *Runner) markPlacement(rec *results.Record) {
 		rec.Flags = append(rec.Flags, FlagCrowded)
 		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the SUT's softirq shares CPU %d with the TG, and is in the TG's CPU figures: this machine has too few CPUs for %s", r.Opt.SUTSoftirqCPU, rec.Cell.CPULayout))
 	}
+}
+
+// crammed says why a cell's layout cannot be had: an end has too few CPUs. The TG of a shared
+// machine keeps its softirq with its thread.
+func (r *Runner) crammed(c results.Cell) *Missing {
+	l := place.Layout(c.CPULayout)
+	if l == place.AsFound {
+		return nil
+	}
+	for _, role := range []stream.Role{stream.RX, stream.TX} {
+		h := r.SUT
+		if role == stream.TX {
+			h = r.TG
+		}
+		cpus, own := r.cpus(role, l)
+		n := cpus.SoftirqOf(own)
+		switch {
+		case cpus.App < 0:
+			return &Missing{fmt.Sprintf("the layout %s needs pinned threads, and that of %s is not", l, h.Spec.Name), "leave the CPU -1 away, or name the CPUs of the layout"}
+		case own == place.TwoCPU && n == cpus.App, own != place.AsFound && n < 0:
+			return &Missing{fmt.Sprintf("the layout %s needs two CPUs, and %s has no second one near its interface; online are %s", l, h.Spec.Name, counter.FormatCPUList(h.Info.OnlineCPUs)),
+				"name two: --cpus or --tg-cpus APP,SOFTIRQ, in files sut.layouts or tg.layouts"}
+		}
+	}
+	return nil
 }

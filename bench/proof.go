@@ -51,7 +51,7 @@ func Prove(ctx context.Context, o ProofOptions) (recs []results.Record, err erro
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, hosts.Close()) }()
-	opt := Options{Bytes: cmp.Or(o.Bytes, ProofBytes), Duration: proofLimit, Stall: proofStall}
+	opt := Options{Bytes: cmp.Or(o.Bytes, ProofBytes), Duration: proofLimit, Stall: proofStall, NoteMTU: true}
 	if err := opt.FindPath(ctx, hosts.SUT, hosts.TG, "", "", "", false); err != nil {
 		return nil, err
 	}
@@ -66,21 +66,13 @@ func Prove(ctx context.Context, o ProofOptions) (recs []results.Record, err erro
 	var cells []results.Cell
 	var plan []matrix.Run
 	for _, c := range SelectProof(o.Only) {
-		cell := c.Cell
-		cell.MTU = opt.MTU
-		cells, plan = append(cells, cell), append(plan, matrix.Run{Cell: cell})
+		cells, plan = append(cells, opt.noted(c.Cell)), append(plan, matrix.Run{Cell: c.Cell})
 	}
 	journal, err := results.Create(o.Dir, results.Header{ToolVersion: o.ToolVersion, SessionID: session, Cells: cells})
 	if err != nil {
 		return nil, err
 	}
-	forCell := func(c results.Cell, o Options) Options {
-		if c.RX == "zcrx" {
-			o.NIC.AreaBytes = proofArea
-		}
-		return o
-	}
-	runner := &Runner{ForCell: forCell, SUT: hosts.SUT, TG: hosts.TG, Session: session, Opt: opt, Around: witness.around, Wait: proofWait, Grace: proofWait}
+	runner := &Runner{SUT: hosts.SUT, TG: hosts.TG, Session: session, Opt: opt, Around: witness.around, Wait: proofWait, Grace: proofWait}
 	s := &Session{Runner: runner, Journal: journal, Progress: o.Progress, AbortOnCancel: true}
 	recs, err = s.Play(ctx, plan)
 	return recs, errors.Join(err, journal.Close())

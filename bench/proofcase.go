@@ -31,7 +31,11 @@ type ProofCase struct {
 // proofCell is a run with all payload verified, in messages that a sender can end after
 // a bounded number of bytes.
 func proofCell(id, rx, tx string) results.Cell {
-	return results.Cell{ID: id, RX: rx, TX: tx, MessageBytes: 1 << 20, Touch: "verify"}
+	c := results.Cell{ID: id, RX: rx, TX: tx, MessageBytes: 1 << 20, Touch: "verify"}
+	if rx == "zcrx" {
+		c.AreaBytes = proofArea
+	}
+	return c
 }
 
 // ProofCases are the runs of [Prove], in order: plain TCP to compare with, each way of

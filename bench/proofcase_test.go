@@ -119,25 +119,6 @@ func TestJudgeProofFinds(t *testing.T) {
 	}
 }
 
-// The control steers to a queue that the mode does not take.
-func TestControlSteers(t *testing.T) {
-	first, third := 0, 3
-	for _, x := range []struct {
-		queue *int
-		want  int
-	}{{nil, 0}, {&third, 0}, {&first, 1}} {
-		o := Options{NIC: stream.NICQueue{Queue: x.queue}}
-		cell := results.Cell{RX: "zcrx", TX: "tcp", Control: results.WrongQueue}
-		if to := RXSpec(cell, o, "127.0.0.1:0").NIC.SteerTo; to == nil || *to != x.want {
-			t.Errorf("queue %v: steered to %v, want %d", x.queue, to, x.want)
-		}
-		cell.Control = ""
-		if to := RXSpec(cell, o, "127.0.0.1:0").NIC.SteerTo; to != nil {
-			t.Errorf("without a control it is steered to %d", *to)
-		}
-	}
-}
-
 func TestGrown(t *testing.T) {
 	from := map[string]uint64{"rx0_kernel_bytes": 5, "rx0_provider_bytes": 7, "rx11_provider_bytes": 1, "tx0_netmem_bytes": 3}
 	to := map[string]uint64{"rx0_kernel_bytes": 5, "rx0_provider_bytes": 10, "rx11_provider_bytes": 101, "rx_provider_bytes": 99, "rxq_provider_bytes": 98, "tx0_netmem_bytes": 3}

@@ -33,6 +33,7 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 	r.markSharing(rec)
 	r.markPlacement(rec)
 	rec.Verdict, rec.Reason, rec.Fix = verdict(out)
+	rec.Expected = rec.Verdict == results.Invalid && out.expected()
 }
 
 // fillEnd takes an end's figures, and keeps what the agent said of its host.
@@ -47,6 +48,20 @@ func (r *Runner) fillEnd(h *results.Host, agent *host.Host, res wire.EndResult) 
 	h.Metrics = append(h.Metrics,
 		results.Metric{Name: "strangers", Unit: "1", Value: float64(res.Strangers), Source: "data port"},
 		results.Metric{Name: "clock_offset_uncertainty_ns", Unit: "ns", Value: float64(agent.UncertaintyNs), Source: "agent round trip"})
+}
+
+// expected tells that no end is invalid for another reason than that its mode is copied here.
+func (o *outcome) expected() bool {
+	n := 0
+	for _, e := range []wire.EndResult{o.sut, o.tg} {
+		if e.Verdict == results.Invalid {
+			if !e.Expected {
+				return false
+			}
+			n++
+		}
+	}
+	return n > 0
 }
 
 func named(end string, warnings []string) []string {

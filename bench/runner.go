@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
@@ -34,22 +35,16 @@ type Options struct {
 	// CPUs; with one it goes to the data-path thread's.
 	SUTSoftirqCPU, TGSoftirqCPU int
 
-	ReadBytes      int
-	RcvBuf, SndBuf int
-	PaceBitsPS     uint64
-	NIC            stream.NICQueue // of a receive mode that takes a queue over; the cell's RXBufLen and TokenBatch count
-	ProbeSample    int             // of the latency probe; 0 is the default
-	UringEngine    string          // of the modes that use io_uring; "" is the default
-	GatherNs       *int64          // of receivers that use io_uring; nil is the default
-	MTU            int             // of the path, for the record
-	MaxCopied      *float64        // fraction; nil is the default
+	MTU            int      // of the path
+	NoteMTU        bool     // records have it, where a cell says nothing of it
+	MaxCopied      *float64 // fraction; nil is the default
 	SampleInterval time.Duration
 	Stall          time.Duration
 	WarmupDuration time.Duration // window of a warm-up run; 0: Duration
 
 	// SUTSettings and TGSettings are set on the hosts while they measure; see
 	// Runner.Settings for what a cell adds.
-	SUTSettings, TGSettings wire.Settings
+	SUTSettings, TGSettings matrix.Settings
 }
 
 // Runner runs cells between two hosts.
@@ -116,7 +111,7 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 // record begins the record of a run.
 func (r *Runner) record(p matrix.Run) results.Record {
 	rec := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprintf("%s-%05d", r.Session, r.seq), SessionID: r.Session,
-		Cell: p.Cell, Block: p.Block, Seq: r.seq, Rep: p.Rep, Warmup: p.Warmup}
+		Cell: r.Opt.noted(p.Cell), Block: p.Block, Seq: r.seq, Rep: p.Rep, Warmup: p.Warmup}
 	r.seq++
 	rec.SUT = results.Host{Name: r.SUT.Spec.Name, Env: r.SUT.Info.Env}
 	rec.TG = results.Host{Name: r.TG.Spec.Name, Env: r.TG.Info.Env}
@@ -205,51 +200,33 @@ func (r *Runner) close(ctx context.Context, h *host.Host, err *error) {
 }
 
 func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stream.Cookie) wire.EndSpec {
-	s := RXSpec(c, r.Opt, addr)
-	if role == stream.TX {
-		s = txSpec(c, r.Opt, addr)
-	}
-	s.Cookie, s.Probes = cookie, c.Probes()
+	s := r.Opt.end(c, role, addr)
+	s.Cookie = cookie
 	r.placeEnd(&s, place.Layout(c.CPULayout))
 	return s
 }
 
-// RXSpec is the receiving end of a cell.
-func RXSpec(c results.Cell, o Options, addr string) wire.EndSpec {
-	o.NIC.BufLen, o.NIC.TokenBatch = c.RXBufLen, c.TokenBatch
-	if c.Control == results.WrongQueue {
-		o.NIC.SteerTo = otherQueue(o.NIC.Queue)
+// end is one end of a cell's flow.
+func (o Options) end(c results.Cell, role stream.Role, addr string) wire.EndSpec {
+	s := wire.EndSpec{Role: role, Cell: c, Addr: addr, Dev: o.SUTDev, CPU: o.SUTCPU, SampleMs: int(o.SampleInterval.Milliseconds())}
+	if role == stream.TX {
+		s.Dev, s.CPU = o.TGDev, o.TGCPU
 	}
-	gather := o.GatherNs
-	if m, err := stream.LookupMode(stream.RX, c.RX); err != nil || !m.UsesRing() {
-		gather = nil
-	}
-	return wire.EndSpec{Role: stream.RX, Mode: c.RX, GatherNs: gather, ProbeSample: o.ProbeSample, Addr: addr, Dev: o.SUTDev, CPU: o.SUTCPU, MessageBytes: c.MessageBytes,
-		ReadBytes: c.ReadBytes, Touch: stream.Touch(c.Touch), NIC: o.NIC, Congestion: c.Congestion, RcvBuf: o.RcvBuf, SndBuf: o.SndBuf,
-		UringEngine: o.uringEngine(stream.RX, c.RX), SampleMs: int(o.SampleInterval.Milliseconds())}
+	return s
 }
 
-// otherQueue is one that is not taken over; nil stands for the last, which is never
-// the first: that one is left to everybody else.
-func otherQueue(taken *int) *int {
-	if taken != nil && *taken == 0 {
-		return new(1)
-	}
-	return new(0)
+// Check refuses a cell that no two hosts could run.
+func Check(c results.Cell) error {
+	o := Options{SUTCPU: -1, TGCPU: -1}
+	return cmp.Or(endpoint.Check(o.end(c, stream.RX, "127.0.0.1:0")), endpoint.Check(o.end(c, stream.TX, "127.0.0.1:1")))
 }
 
-// uringEngine is the engine of a mode: none for one that uses no io_uring.
-func (o Options) uringEngine(role stream.Role, mode string) string {
-	if m, err := stream.LookupMode(role, mode); err != nil || !m.UsesRing() {
-		return ""
+// noted is a cell as records have it.
+func (o Options) noted(c results.Cell) results.Cell {
+	if o.NoteMTU && c.MTU == 0 {
+		c.MTU = o.MTU
 	}
-	return o.UringEngine
-}
-
-func txSpec(c results.Cell, o Options, addr string) wire.EndSpec {
-	return wire.EndSpec{Role: stream.TX, Mode: c.TX, Addr: addr, Dev: o.TGDev, CPU: o.TGCPU, MessageBytes: c.MessageBytes,
-		Congestion: c.Congestion, RcvBuf: o.RcvBuf, SndBuf: o.SndBuf, PaceBitsPS: o.PaceBitsPS,
-		UringEngine: o.uringEngine(stream.TX, c.TX), SampleMs: int(o.SampleInterval.Milliseconds())}
+	return c
 }
 
 // runBoth starts both ends on one clock and waits for both. When one fails, the

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/gate"
@@ -21,6 +23,8 @@ type Progress interface {
 	Done(rec results.Record)
 	// Skip is called instead of both for a run whose cell is known well enough.
 	Skip(p matrix.Run)
+	// Again is called after the run before it was disturbed, and is to be made once more.
+	Again(p matrix.Run)
 	// End is called once.
 	End()
 }
@@ -37,6 +41,9 @@ type Session struct {
 	Missing func(results.Cell) *Missing
 	// Enough ends the repetitions of cells early; nil makes them all.
 	Enough *Adaptive
+	// Again makes runs once more, at the end, that other work on the machine has spoilt; no
+	// more than a quarter of the plan.
+	Again bool
 	// Gates judge each run by itself, beside what the ends find.
 	Gates results.Gates
 }
@@ -59,10 +66,13 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 		s.Progress.Plan(len(plan), s.estimate(plan))
 		defer s.Progress.End()
 	}
+	plan = slices.Clip(plan)
 	s.applyCommon(ctx, plan)
-	for _, p := range plan {
+	planned, again := len(plan), 0
+	for i := 0; i < len(plan); i++ {
+		p := plan[i]
 		if err := context.Cause(ctx); err != nil {
-			return recs, fmt.Errorf("stopped after %d of %d runs: %w", len(recs), len(plan), err)
+			return recs, fmt.Errorf("stopped after %d of %d runs: %w", len(recs), planned, err)
 		}
 		if s.Enough.done(p) {
 			if s.Progress != nil {
@@ -81,6 +91,12 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 		if err != nil {
 			return append(recs, rec), err // the user can still be shown it
 		}
+		if s.Again && i < planned && disturbed(rec) && again < planned/4+1 {
+			plan, again = append(plan, p), again+1
+			if s.Progress != nil {
+				s.Progress.Again(p)
+			}
+		}
 		s.Enough.Add(rec)
 		if s.Progress != nil {
 			s.Progress.Done(rec)
@@ -91,6 +107,11 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 		recs = append(recs, rec)
 	}
 	return recs, errors.Join(s.Runner.SUT.Err(), s.Runner.TG.Err())
+}
+
+// disturbed tells a run that other work on the machine has spoilt.
+func disturbed(rec results.Record) bool {
+	return rec.Verdict == results.Invalid && !rec.Warmup && slices.Contains(rec.Flags, endpoint.FlagDisturbed)
 }
 
 // outline leaves of a record what a session's course is told by.

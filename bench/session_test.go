@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/agent"
+	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/flow/sock"
@@ -97,8 +98,7 @@ func newRigOf(t *testing.T, sut, tg host.Limits) *rig {
 	}
 	r := &rig{pair: pair, sut: dial(pair.SUT, "sut", sut), tg: dial(pair.TG, "tg", tg), dir: filepath.Join(t.TempDir(), "out"), heard: &heard{}, said: said}
 	runner := &Runner{SUT: r.sut, TG: r.tg, Session: NewSession(), Opt: Options{Duration: 200 * time.Millisecond, RampUp: 50 * time.Millisecond, RampDown: 30 * time.Millisecond,
-		Addr: pair.SUT.IPv4.String(), MTU: veth.DefaultMTU, SUTDev: pair.SUT.Dev, TGDev: pair.TG.Dev, SampleInterval: 20 * time.Millisecond,
-		PaceBitsPS: 1e9, SndBuf: 256 << 10}} // little is left to drain on a busy machine
+		Addr: pair.SUT.IPv4.String(), MTU: veth.DefaultMTU, SUTDev: pair.SUT.Dev, TGDev: pair.TG.Dev, SampleInterval: 20 * time.Millisecond}}
 	if err := runner.Opt.PlaceCPUs(t.Context(), r.sut, r.tg); err != nil {
 		t.Fatal(err)
 	}
@@ -161,11 +161,13 @@ func (h *heard) Begin(p matrix.Run) {
 func (h *heard) Done(r results.Record) {
 	h.calls = append(h.calls, fmt.Sprintf("%s %s", r.Verdict, r.Cell.ID))
 }
-func (h *heard) Skip(p matrix.Run) { h.calls = append(h.calls, "skip "+p.Cell.ID) }
-func (h *heard) End()              { h.ended++ }
+func (h *heard) Skip(p matrix.Run)  { h.calls = append(h.calls, "skip "+p.Cell.ID) }
+func (h *heard) Again(p matrix.Run) { h.calls = append(h.calls, "again "+p.Cell.ID) }
+func (h *heard) End()               { h.ended++ }
 
 func cell(rx, tx string) results.Cell {
-	return results.Cell{ID: rx + "/" + tx, RX: rx, TX: tx, MTU: veth.DefaultMTU, MessageBytes: 1 << 20, Touch: "none"}
+	return results.Cell{ID: rx + "/" + tx, RX: rx, TX: tx, MessageBytes: 1 << 20, Touch: "none",
+		PaceBitsPS: 1e9, SndBuf: 256 << 10} // little is left to drain on a busy machine
 }
 
 func plan(n int, cells ...results.Cell) []matrix.Run { return matrix.Interleave(cells, n, false, 1) }
@@ -269,6 +271,16 @@ func complete(t *testing.T, rec results.Record, name string, h results.Host) {
 		if len(s.T) != len(s.V) || len(s.T) < 3 || !slices.IsSorted(s.T) {
 			t.Errorf("%s, %s: series %s has %d times, %d values", rec.Cell.ID, name, s.Name, len(s.T), len(s.V))
 		}
+	}
+}
+
+// A run that other work has spoilt says so, and only such a one is made again.
+func TestDisturbed(t *testing.T) {
+	spoilt := results.Record{Verdict: results.Invalid, Flags: []string{FlagSharedMachine, endpoint.FlagDisturbed}}
+	warm, fine, other := spoilt, spoilt, spoilt
+	warm.Warmup, fine.Verdict, other.Flags = true, results.OK, []string{FlagSharedMachine}
+	if !disturbed(spoilt) || disturbed(warm) || disturbed(fine) || disturbed(other) {
+		t.Error("it is told wrongly which runs are made again")
 	}
 }
 

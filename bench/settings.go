@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/bench/host"
@@ -24,28 +25,17 @@ func (r *Runner) Settings(c results.Cell) (sut, tg wire.Settings) {
 }
 
 func settingsOf(o Options, c results.Cell) (sut, tg wire.Settings) {
-	sut, tg = o.SUTSettings, o.TGSettings
-	if c.GRO != nil {
-		sut.GRO = c.GRO
-	}
-	if c.HWGRO != nil {
-		sut.HWGRO = c.HWGRO
-	}
-	if c.BigTCPBytes != 0 {
-		sut.BigTCPBytes = c.BigTCPBytes
-	}
-	if c.TGBigTCPBytes != 0 {
-		tg.BigTCPBytes = c.TGBigTCPBytes
-	}
-	for _, x := range []struct {
-		s   *wire.Settings
-		dev string
-	}{{&sut, o.SUTDev}, {&tg, o.TGDev}} {
-		if !x.s.IsZero() {
-			x.s.Dev = x.dev
+	of := func(role stream.Role, s matrix.Settings, dev string) wire.Settings {
+		if dev == "" && c.MTU == o.MTU {
+			c.MTU = 0 // loopback has it, and takes no other
 		}
+		w := s.Of(role, c)
+		if !w.IsZero() {
+			w.Dev = dev
+		}
+		return w
 	}
-	return sut, tg
+	return of(stream.RX, o.SUTSettings, o.SUTDev), of(stream.TX, o.TGSettings, o.TGDev)
 }
 
 // common is what all runs of a plan need set that are made.

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,9 +31,13 @@ func machines(sut, tg string) (*host.Host, *host.Host) {
 func TestSettingsOfACell(t *testing.T) {
 	on := true
 	c := results.Cell{GRO: &on, HWGRO: &on, BigTCPBytes: 131072, TGBigTCPBytes: 65536}
-	opt := Options{SUTDev: "a", TGDev: "b", SUTSettings: wire.Settings{RXRing: 512}, TGSettings: wire.Settings{Governor: "performance"}}
-	sut := wire.Settings{Dev: "a", RXRing: 512, GRO: &on, HWGRO: &on, BigTCPBytes: 131072}
-	tg := wire.Settings{Dev: "b", Governor: "performance", BigTCPBytes: 65536}
+	opt := Options{SUTDev: "a", TGDev: "b", SUTSettings: matrix.Settings{Host: results.Cell{RXRing: 512}}, TGSettings: matrix.Settings{Host: results.Cell{Governor: "performance"}}}
+	sizes := func(n string) []wire.Setting {
+		return []wire.Setting{{Name: "gso-max-size", Value: n}, {Name: "gro-max-size", Value: n}, {Name: "gso-ipv4-max-size", Value: n}, {Name: "gro-ipv4-max-size", Value: n}}
+	}
+	sut := wire.Settings{Dev: "a", Values: slices.Concat([]wire.Setting{{Name: "feature rx-gro", Value: "on"}, {Name: "feature rx-gro-hw", Value: "on"}}, sizes("131072"),
+		[]wire.Setting{{Name: "ring rx", Value: "512"}})}
+	tg := wire.Settings{Dev: "b", Values: append(sizes("65536"), wire.Setting{Name: wire.Governor, Value: "performance"})}
 	for _, same := range []bool{false, true} {
 		r := &Runner{Opt: opt}
 		r.SUT, r.TG = machines("x", map[bool]string{false: "y", true: "x"}[same])
@@ -41,24 +46,18 @@ func TestSettingsOfACell(t *testing.T) {
 		if d := cmp.Diff(sut, s) + cmp.Diff(tg, g); d != "" {
 			t.Errorf("same machine %v: -want +got\n%s", same, d)
 		}
-		if s, g := (&Runner{SUT: r.SUT, TG: r.TG}).Settings(results.Cell{MTU: 1500}); !s.IsZero() || !g.IsZero() {
+		if s, g := (&Runner{SUT: r.SUT, TG: r.TG, Opt: Options{MTU: 1500}}).Settings(results.Cell{MTU: 1500}); !s.IsZero() || !g.IsZero() {
 			t.Errorf("as found: %+v, %+v", s, g)
 		}
 	}
 }
 
 func TestSettingsOfAFile(t *testing.T) {
-	s := matrix.Settings{RXRing: 1, TXRing: 2, HugePages: 3, Governor: "g", Sysctl: map[string]string{"net.b": "2", "net.a": "1"}}
-	want := wire.Settings{RXRing: 1, TXRing: 2, HugePages: 3, Governor: "g", Sysctls: []wire.Setting{{Name: "net.a", Value: "1"}, {Name: "net.b", Value: "2"}}}
-	if d := cmp.Diff(want, settings(s)); d != "" {
+	s := matrix.Settings{Host: results.Cell{RXRing: 1, TXRing: 2, HugePages: 3, Governor: "g"}, Sysctl: map[string]string{"net.b": "2", "net.a": "1"}}
+	want := wire.Settings{Values: []wire.Setting{{Name: "ring rx", Value: "7"}, {Name: "ring tx", Value: "2"}, {Name: "sysctl net.a", Value: "1"}, {Name: "sysctl net.b", Value: "2"},
+		{Name: "sysctl vm.nr_hugepages", Value: "3"}, {Name: wire.Governor, Value: "g"}}}
+	if d := cmp.Diff(want, s.Of(stream.RX, results.Cell{RXRing: 7})); d != "" { // what the cell says counts
 		t.Errorf("-want +got\n%s", d)
-	}
-}
-
-// token_batch is a choice of the receiving end.
-func TestTokenBatchOfACell(t *testing.T) {
-	if got := RXSpec(results.Cell{RX: "devmem", TokenBatch: 64}, Options{NIC: stream.NICQueue{TokenBatch: 1}}, "x"); got.NIC.TokenBatch != 64 {
-		t.Errorf("%+v", got.NIC)
 	}
 }
 
@@ -91,8 +90,7 @@ func TestIntegrationExperimentSettings(t *testing.T) {
 // change of the MTU costs its link.
 func TestIntegrationCommonSettingsAreSetOnce(t *testing.T) {
 	r := newRig(t)
-	r.Runner.Opt.SUTSettings = wire.Settings{MTU: 2000}
-	r.Runner.Opt.TGSettings = wire.Settings{MTU: 2000}
+	r.Runner.Opt.SUTSettings.Host.MTU, r.Runner.Opt.TGSettings.Host.MTU = 2000, 2000
 	heard := map[string]func() []int{r.pair.SUT.Dev: mtus(t, r.pair.SUT), r.pair.TG.Dev: mtus(t, r.pair.TG)}
 	var cells []results.Cell
 	for _, gro := range []bool{false, true} {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -36,45 +37,44 @@ func AskSupport(ctx context.Context, sut, tg *host.Host, sutDev, tgDev string) (
 	return s, nil
 }
 
-// Cells pairs every receive mode with every send mode that can run, and adds a
-// cell for each mode that cannot, so that it shows with its reason.
-func (s Support) Cells(base results.Cell) []results.Cell {
-	var cells []results.Cell
-	add := func(id, rx, tx string) {
-		c := base
-		c.ID, c.RX, c.TX = id, rx, tx
-		cells = append(cells, c)
-	}
-	for _, rx := range s.RX {
-		if !rx.Supported {
-			add(rx.Name+"/*", rx.Name, "")
-			continue
-		}
-		for _, tx := range s.TX {
-			if tx.Supported {
-				add(rx.Name+"/"+tx.Name, rx.Name, tx.Name)
-			}
+// fold leaves of the cells of a mode that cannot run one, without a mode of the other end, so
+// that it shows once with its reason: send modes behind all others.
+func (s Support) fold(cells []results.Cell) []results.Cell {
+	var out, last []results.Cell
+	seen := map[string]bool{}
+	add := func(to *[]results.Cell, id, rx, tx string, c results.Cell) {
+		if !seen[id] {
+			seen[id] = true
+			c.ID, c.RX, c.TX = id, rx, tx
+			*to = append(*to, c)
 		}
 	}
-	for _, tx := range s.TX {
-		if !tx.Supported {
-			add("*/"+tx.Name, "", tx.Name)
+	for _, c := range cells {
+		rx, tx := lacking(s.RX, c.RX) != nil, lacking(s.TX, c.TX) != nil
+		if rx {
+			add(&out, c.RX+"/*", c.RX, "", c)
+		}
+		if tx {
+			add(&last, "*/"+c.TX, "", c.TX, c)
+		}
+		if !rx && !tx {
+			add(&out, c.ID, c.RX, c.TX, c)
 		}
 	}
-	return cells
+	return append(out, last...)
+}
+
+// lacking is why a mode cannot run; nil where it can.
+func lacking(modes []wire.ModeSupport, name string) *Missing {
+	for _, m := range modes {
+		if m.Name == name && !m.Supported {
+			return &Missing{m.Reason, m.Fix}
+		}
+	}
+	return nil
 }
 
 // Missing says why a cell cannot run.
 func (s Support) Missing(c results.Cell) *Missing {
-	for _, side := range []struct {
-		name  string
-		modes []wire.ModeSupport
-	}{{c.RX, s.RX}, {c.TX, s.TX}} {
-		for _, m := range side.modes {
-			if m.Name == side.name && !m.Supported {
-				return &Missing{m.Reason, m.Fix}
-			}
-		}
-	}
-	return nil
+	return cmp.Or(lacking(s.RX, c.RX), lacking(s.TX, c.TX))
 }

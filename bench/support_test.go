@@ -16,11 +16,22 @@ func someSupport() Support {
 	}
 }
 
+// product are all pairs of modes.
+func product(c results.Cell, s Support) (cells []results.Cell) {
+	for _, rx := range s.RX {
+		for _, tx := range s.TX {
+			c.ID, c.RX, c.TX = rx.Name+"/"+tx.Name, rx.Name, tx.Name
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}
+
 func TestSupportCells(t *testing.T) {
 	s := someSupport()
 	var ids []string
 	seen := map[string]bool{}
-	for _, c := range s.Cells(results.Cell{MTU: 1500, Touch: "none"}) {
+	for _, c := range s.fold(product(results.Cell{MTU: 1500, Touch: "none"}, s)) {
 		ids = append(ids, c.ID)
 		if seen[c.ID] || c.MTU != 1500 || c.Touch != "none" {
 			t.Errorf("cell %+v", c)
@@ -60,7 +71,7 @@ func TestSupportNothing(t *testing.T) {
 	for i := range s.TX {
 		s.TX[i].Supported = false
 	}
-	cells := s.Cells(results.Cell{})
+	cells := s.fold(product(results.Cell{}, s))
 	if len(cells) != len(s.RX)+len(s.TX) {
 		t.Errorf("%d cells, want %d", len(cells), len(s.RX)+len(s.TX))
 	}

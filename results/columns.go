@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -36,7 +37,7 @@ type column struct {
 
 // columns are those of runs.csv in their order. The order up to tool_version
 // is a contract: new columns go to the end.
-var columns = []column{
+var columns = withOptions([]column{
 	intCol("schema_version", func(r *row) *int { return &r.rec.Schema }),
 	textCol("run_id", func(r *row) *string { return &r.rec.RunID }),
 	textCol("cell_id", func(r *row) *string { return &r.rec.Cell.ID }),
@@ -47,15 +48,15 @@ var columns = []column{
 	{"warmup", func(r *row) string { return strconv.FormatBool(r.rec.Warmup) }, setWarmup},
 	{"host", hostLabel, setHost},
 	{"role", func(r *row) string { return string(r.role) }, setRole},
-	textCol("rx_mode", func(r *row) *string { return &r.rec.Cell.RX }),
-	textCol("tx_mode", func(r *row) *string { return &r.rec.Cell.TX }),
-	boolCol("gro", func(r *row) **bool { return &r.rec.Cell.GRO }),
-	boolCol("hw_gro", func(r *row) **bool { return &r.rec.Cell.HWGRO }),
-	foundCol("big_tcp_bytes", func(r *row) *int { return &r.rec.Cell.BigTCPBytes }),
-	textCol("cpu_layout", func(r *row) *string { return &r.rec.Cell.CPULayout }),
-	foundCol("rx_buf_len", func(r *row) *int { return &r.rec.Cell.RXBufLen }),
-	foundCol("mtu", func(r *row) *int { return &r.rec.Cell.MTU }),
-	foundCol("message_bytes", func(r *row) *int { return &r.rec.Cell.MessageBytes }),
+	chosen("rx_mode"),
+	chosen("tx_mode"),
+	chosen("gro"),
+	chosen("hw_gro"),
+	chosen("big_tcp_bytes"),
+	chosen("cpu_layout"),
+	chosen("rx_buf_len"),
+	chosen("mtu"),
+	chosen("message_bytes"),
 	{"start_utc_ns", getStart, setStart},
 	floatCol("duration_s", func(r *row) **float64 { return &r.host.DurationS }),
 	countCol("bytes", func(r *row) **uint64 { return &r.host.Bytes }),
@@ -100,23 +101,59 @@ var columns = []column{
 	textCol("cpus_measured", func(r *row) *string { return &r.host.Env.CPUsMeasured }),
 	textCol("congestion", func(r *row) *string { return &r.host.Env.Congestion }),
 	textCol("go_version", func(r *row) *string { return &r.host.Env.GoVersion }),
-	textCol("congestion_asked", func(r *row) *string { return &r.rec.Cell.Congestion }),
-	foundCol("read_bytes", func(r *row) *int { return &r.rec.Cell.ReadBytes }),
-	textCol("touch", func(r *row) *string { return &r.rec.Cell.Touch }),
+	chosen("congestion_asked"),
+	chosen("read_bytes"),
+	chosen("touch"),
 	countCol("total_bytes", func(r *row) **uint64 { return &r.host.TotalBytes }),
 	textCol("fix", func(r *row) *string { return &r.rec.Fix }),
 	listCol("warnings", func(r *row) *[]string { return &r.rec.Warnings }),
 	textCol("uring_engine", func(r *row) *string { return &r.host.Env.UringEngine }),
-	foundCol("tg_big_tcp_bytes", func(r *row) *int { return &r.rec.Cell.TGBigTCPBytes }),
-	foundCol("token_batch", func(r *row) *int { return &r.rec.Cell.TokenBatch }),
+	chosen("tg_big_tcp_bytes"),
+	chosen("token_batch"),
 	floatCol("cpu_mhz", func(r *row) **float64 { return &r.host.CPUMHz }),
 	floatCol("cpu_temp_c", func(r *row) **float64 { return &r.host.CPUTempC }),
 	textCol("source", func(r *row) *string { return &r.rec.Source }),
 	totalCol("roi_cpu_total", CostCPU),
 	totalCol("roi_power_total", CostPower),
-	textCol("probe", func(r *row) *string { return &r.rec.Cell.Probe }),
+	chosen("probe"),
 	textCol("power_scope", func(r *row) *string { return &r.host.PowerScope }),
-	textCol("control", func(r *row) *string { return &r.rec.Cell.Control }),
+	chosen("control"),
+	{"expected", func(r *row) string { return yes(r.rec.Expected) }, func(r *row, s string) (err error) { r.rec.Expected, err = readYes(s); return err }},
+})
+
+// withOptions adds the columns of the options that have none yet, in their order.
+func withOptions(all []column) []column {
+	for i := range Options {
+		name := Options[i].ColumnName()
+		if !slices.ContainsFunc(all, func(c column) bool { return c.name == name }) {
+			all = append(all, chosen(name))
+		}
+	}
+	return all
+}
+
+// chosen is the column of an option: empty where nothing was chosen.
+func chosen(name string) column {
+	i := slices.IndexFunc(Options, func(o Option) bool { return o.ColumnName() == name })
+	o := &Options[i]
+	return optional(column{name,
+		func(r *row) string { return CSVText(o.Raw(&r.rec.Cell)) },
+		func(r *row, s string) error { return o.Set(&r.rec.Cell, asIs(s)) }})
+}
+
+// yes is true, or empty.
+func yes(b bool) string {
+	if b {
+		return "true"
+	}
+	return ""
+}
+
+func readYes(s string) (bool, error) {
+	if s == "" {
+		return false, nil
+	}
+	return parseBool(s)
 }
 
 func textCol(name string, at func(*row) *string) column {
@@ -143,21 +180,6 @@ func foundCol(name string, at func(*row) *int) column {
 		return get(r)
 	}
 	return optional(c)
-}
-
-func boolCol(name string, at func(*row) **bool) column {
-	return optional(column{name,
-		func(r *row) string {
-			if *at(r) == nil {
-				return ""
-			}
-			return strconv.FormatBool(**at(r))
-		},
-		func(r *row, s string) error {
-			v, err := parseBool(s)
-			*at(r) = &v
-			return err
-		}})
 }
 
 func floatCol(name string, at func(*row) **float64) column {

@@ -58,12 +58,12 @@ func JoinProbes(names []string) (string, error) {
 	return strings.Join(out, "+"), nil
 }
 
-// ParseProbe reads the factor as files have it: none, or names joined by +.
+// ParseProbe reads the option: none, or names joined by + or by commas.
 func ParseProbe(s string) (string, error) {
 	if s == NoProbe {
 		return "", nil
 	}
-	return JoinProbes(strings.Split(s, "+"))
+	return JoinProbes(strings.Split(strings.ReplaceAll(s, ",", "+"), "+"))
 }
 
 // Probes are the names in the cell's Probe.
@@ -72,11 +72,4 @@ func (c *Cell) Probes() []string {
 		return nil
 	}
 	return strings.Split(c.Probe, "+")
-}
-
-func orNoProbe(s string) string {
-	if s == "" {
-		return NoProbe
-	}
-	return s
 }

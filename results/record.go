@@ -31,44 +31,15 @@ type Record struct {
 	SUT Host `json:"sut"` // the receiver's host
 	TG  Host `json:"tg"`  // the sender's host
 
-	Verdict  Verdict  `json:"verdict"`
-	Reason   string   `json:"reason,omitempty"`
-	Fix      string   `json:"fix,omitempty"`
+	Verdict Verdict `json:"verdict"`
+	Reason  string  `json:"reason,omitempty"`
+	Fix     string  `json:"fix,omitempty"`
+	// Expected: invalid, as a run of such modes must be where it was made: the mode says
+	// that loopback and veth copy what it sends.
+	Expected bool     `json:"expected,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 	Source   string   `json:"source,omitempty"` // where a published figure was published; empty for runs of our own
 	Flags    []string `json:"flags,omitempty"`  // short machine-readable marks, such as "shared-machine"
-}
-
-// WrongQueue is a [Cell].Control: the flow is steered to another queue than the one
-// that the receive mode has taken over, so that the kernel copies all of it. Such a
-// run must come out invalid.
-const WrongQueue = "wrong-queue"
-
-// Cell is one combination of factors. Runs with equal cells are repetitions of
-// the same measurement. Zero values mean "left as found".
-type Cell struct {
-	ID           string `json:"id"` // readable and unique in a plan: "tcp/sendfile"
-	RX           string `json:"rx_mode"`
-	TX           string `json:"tx_mode"`
-	GRO          *bool  `json:"gro,omitempty"`
-	HWGRO        *bool  `json:"hw_gro,omitempty"`
-	BigTCPBytes  int    `json:"big_tcp_bytes,omitempty"`
-	CPULayout    string `json:"cpu_layout,omitempty"` // "1cpu" or "2cpu"
-	RXBufLen     int    `json:"rx_buf_len,omitempty"`
-	MTU          int    `json:"mtu,omitempty"`
-	MessageBytes int    `json:"message_bytes,omitempty"`
-	ReadBytes    int    `json:"read_bytes,omitempty"`
-	Touch        string `json:"touch,omitempty"` // none, read or verify
-	Congestion   string `json:"congestion,omitempty"`
-
-	TGBigTCPBytes int `json:"tg_big_tcp_bytes,omitempty"` // of the sender's interface; BigTCPBytes is the receiver's
-	TokenBatch    int `json:"token_batch,omitempty"`      // devmem: fragments kept until they are given back in one call
-
-	// Control is a fault that is made on purpose, to show that it would be noticed:
-	// [WrongQueue], or empty for none.
-	Control string `json:"control,omitempty"`
-
-	Probe string `json:"probe,omitempty"` // eBPF probes that ran with the flow, joined by + in the order of [ProbeNames]; empty: none
 }
 
 // Host is one end's half of a run. Nil figures were not measured.

@@ -145,7 +145,7 @@ func (c *client) end(within time.Duration) error {
 }
 
 func rxSpec() wire.EndSpec {
-	return wire.EndSpec{Role: stream.RX, Mode: "tcp", Addr: "127.0.0.1:0", MessageBytes: 1 << 20, CPU: -1}
+	return wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 20}, Addr: "127.0.0.1:0", CPU: -1}
 }
 
 func (c *client) openRX() string {
@@ -199,7 +199,7 @@ func TestBadRequests(t *testing.T) {
 	c.refused(wire.OpOpen, `{"role":"rx","nosuch":1}`, "open", "byte", "nosuch")
 	c.refused(wire.OpOpen, `{"role":7}`, "open", "byte")
 	c.refused(wire.OpOpen, `{}`, "unknown role")
-	c.refused(wire.OpOpen, wire.EndSpec{Role: stream.RX, Mode: "nosuch", Addr: "127.0.0.1:0", CPU: -1}, "nosuch", "tcp-trunc")
+	c.refused(wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "nosuch"}, Addr: "127.0.0.1:0", CPU: -1}, "nosuch", "tcp-trunc")
 	c.refused(wire.OpRun, nil, "run", "parameters missing")
 	c.refused(wire.OpRun, `{"nosuch":1}`, "run", "nosuch")
 	c.refused(wire.OpRun, `{}`, "no end is open")
@@ -211,14 +211,14 @@ func TestBadRequests(t *testing.T) {
 func TestUnsupportedModeSaysSo(t *testing.T) {
 	c := greeted(t)
 	s := rxSpec()
-	s.Mode = "devmem"
+	s.Cell.RX = "devmem"
 	var ms []wire.ModeSupport
 	c.ok(wire.OpModes, nil, &ms)
 	for _, m := range ms {
 		if !m.Supported && (m.Reason == "" || m.Fix == "") {
 			t.Errorf("%s %s is unsupported without reason or fix: %+v", m.Role, m.Name, m)
 		}
-		if m.Role == stream.RX && m.Name == s.Mode && m.Supported {
+		if m.Role == stream.RX && m.Name == s.Mode() && m.Supported {
 			t.Skip("devmem works here")
 		}
 	}
@@ -329,7 +329,7 @@ func TestEndOfInputEndsEverything(t *testing.T) {
 			}
 			if state == "flowing" {
 				tx := greeted(t)
-				tx.ok(wire.OpOpen, wire.EndSpec{Role: stream.TX, Mode: "tcp", Addr: addr, MessageBytes: 1 << 16, CPU: -1, PaceBitsPS: 200e6}, nil)
+				tx.ok(wire.OpOpen, wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", MessageBytes: 1 << 16, PaceBitsPS: 200e6}, Addr: addr, CPU: -1}, nil)
 				run := tx.send(wire.OpRun, wire.Schedule{DurationNs: int64(time.Minute), PeerWaitNs: int64(2 * time.Second)})
 				defer func() {
 					var r wire.EndResult
@@ -444,19 +444,18 @@ func FuzzServe(f *testing.F) {
 
 func TestSetIsCheckedAndNotUnderAnEnd(t *testing.T) {
 	c := greeted(t)
-	c.refused(wire.OpSet, `{"mtu":1500}`, "no interface")
-	c.refused(wire.OpSet, `{"dev":"lo","mtu":-1}`, "MTU -1")
+	c.refused(wire.OpSet, `{"values":[{"name":"mtu","value":"1500"}]}`, "no interface")
+	c.refused(wire.OpSet, `{"dev":"lo","values":[{"name":"mtu","value":"-1"}]}`, "-1")
 	c.refused(wire.OpSet, `{"nonsense":1}`, "nonsense")
-	c.refused(wire.OpSet, `{"dev":"no-such-if","mtu":1500}`, "find interface no-such-if")
-	c.refused(wire.OpSet, `{"sysctl_profile":"mine"}`, `unknown sysctl profile "mine"`)
-	r := c.refused(wire.OpSet, `{"sysctls":[{"name":"kernel.core_pattern","value":"|/x %p"}]}`, `sysctl "kernel.core_pattern" is not set by zcbench`)
+	c.refused(wire.OpSet, `{"dev":"no-such-if","values":[{"name":"mtu","value":"1500"}]}`, "find interface no-such-if")
+	r := c.refused(wire.OpSet, `{"values":[{"name":"sysctl kernel.core_pattern","value":"|/x %p"}]}`, `sysctl "kernel.core_pattern" is not set by zcbench`)
 	if r.Verdict != results.Unsupported || !strings.Contains(r.Fix(), "net.*") {
 		t.Errorf("%+v", r)
 	}
-	c.refused(wire.OpSet, `{"governor":"../x"}`, "no name of a governor")
+	c.refused(wire.OpSet, `{"values":[{"name":"governor","value":"../x"}]}`, "no name of a governor")
 	c.ok(wire.OpSet, wire.Settings{}, nil)
 	c.openRX()
-	c.refused(wire.OpSet, wire.Settings{HugePages: 1}, "close it first")
+	c.refused(wire.OpSet, wire.Settings{Values: []wire.Setting{{Name: "sysctl vm.nr_hugepages", Value: "1"}}}, "close it first")
 }
 
 // A signal ends the agent, which may wait for a request at that moment.
@@ -503,5 +502,5 @@ func TestInterfacesHaveCPUs(t *testing.T) {
 }
 
 func checkOnline(cpu int) error {
-	return endpoint.Check(wire.EndSpec{Role: stream.RX, Mode: "tcp", Addr: "127.0.0.1:0", CPU: cpu})
+	return endpoint.Check(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}, Addr: "127.0.0.1:0", CPU: cpu})
 }

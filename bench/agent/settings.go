@@ -70,14 +70,15 @@ func (l *leased) become(s wire.Settings) error {
 // limitIdle holds the CPUs' idle states to what is wanted. The kernel lets go when
 // the process ends.
 func (l *leased) limitIdle(s wire.Settings) (err error) {
-	want := s.MaxIdleUs != nil && !s.OnlyNamespace
-	if l.idle != nil && want && l.idleUs == *s.MaxIdleUs {
+	want := s.Value(wire.Idle)
+	us, _ := strconv.Atoi(want) // was checked
+	if l.idle != nil && want != "" && l.idleUs == us {
 		return nil
 	}
-	if err := l.freeIdle(); err != nil || !want {
+	if err := l.freeIdle(); err != nil || want == "" {
 		return err
 	}
-	l.idleUs = *s.MaxIdleUs
+	l.idleUs = us
 	l.idle, err = tune.HoldLatency(l.idleUs)
 	return err
 }
@@ -118,24 +119,39 @@ func unsettable(err error) error {
 }
 
 // wants translates what the controller wants.
-func wants(s wire.Settings) ([]lease.Want, error) {
-	var out []lease.Want
-	for _, x := range s.OfDevice() {
-		out = append(out, lease.Want{Dev: s.Dev, Name: x.Name, Value: x.Value})
-	}
-	if s.Channels != 0 {
-		c, err := channels(s.Dev, s.Channels)
-		if err != nil {
-			return nil, err
+func wants(s wire.Settings) (out []lease.Want, err error) {
+	for _, x := range s.Wanted() {
+		switch {
+		case x.Name == wire.Idle: // is no lease's, see limitIdle
+		case x.Name == wire.Channels:
+			if x.Value, err = channels(s.Dev, x.Value); err != nil {
+				return nil, err
+			}
+			out = append(out, lease.Want{Dev: s.Dev, Name: x.Name, Value: x.Value})
+		case x.Name == wire.Governor:
+			cpus := tune.FS{}.Governed()
+			if len(cpus) == 0 {
+				return nil, &fault.Unsupported{Mode: "this setting", Op: "governor: no CPU of this host has a frequency governor", How: "leave it out: a virtual machine has none"}
+			}
+			for _, cpu := range cpus {
+				out = append(out, lease.Want{Name: "governor " + strconv.Itoa(cpu), Value: x.Value})
+			}
+		case x.Name == wire.IRQBalance && !(tune.FS{}).Balancing(): // stands still already
+		case x.OfHost():
+			out = append(out, lease.Want{Name: x.Name, Value: x.Value})
+		default:
+			out = append(out, lease.Want{Dev: s.Dev, Name: x.Name, Value: x.Value})
 		}
-		out = append(out, lease.Want{Dev: s.Dev, Name: "channels", Value: c})
 	}
-	host, err := hostWants(s)
-	return append(out, host...), err
+	return out, nil
 }
 
 // channels are n queues: combined ones, or as many of either kind.
-func channels(dev string, n int) (string, error) {
+func channels(dev, number string) (string, error) {
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return "", err
+	}
 	d, err := nic.Open(dev)
 	if err != nil {
 		return "", err
@@ -151,33 +167,6 @@ func channels(dev string, n int) (string, error) {
 		c.RX, c.TX = n, n
 	}
 	return c.String(), nil
-}
-
-func hostWants(s wire.Settings) (out []lease.Want, err error) {
-	add := func(name, value string) { out = append(out, lease.Want{Name: name, Value: value}) }
-	named, err := s.OfHost()
-	if err != nil {
-		return nil, err
-	}
-	for _, x := range named {
-		add(x.Name, x.Value)
-	}
-	if s.OnlyNamespace {
-		return out, nil
-	}
-	if s.Governor != "" {
-		cpus := tune.FS{}.Governed()
-		if len(cpus) == 0 {
-			return nil, &fault.Unsupported{Mode: "this setting", Op: "governor: no CPU of this host has a frequency governor", How: "leave it out: a virtual machine has none"}
-		}
-		for _, cpu := range cpus {
-			add("governor "+strconv.Itoa(cpu), s.Governor)
-		}
-	}
-	if s.StopBalance && (tune.FS{}).Balancing() {
-		add("irqbalance", tune.Stopped)
-	}
-	return out, nil
 }
 
 // restore finishes what dead processes left, as zcbench restore does.

@@ -28,7 +28,7 @@ func flowDev(p modes.Path, s wire.EndSpec) (string, error) {
 	}
 	addr, err := netip.ParseAddr(host)
 	if err != nil || addr.IsUnspecified() {
-		return "", &UsageError{fmt.Errorf("%s must know the interface: name it with --dev, or listen on its address", s.Mode)}
+		return "", &UsageError{fmt.Errorf("%s must know the interface: name it with --dev, or listen on its address", s.Mode())}
 	}
 	dev, err := nic.Having(addr)
 	if errors.Is(err, nic.ErrNoInterface) {

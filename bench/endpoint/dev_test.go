@@ -9,6 +9,7 @@ import (
 	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
 )
 
 func TestFlowDev(t *testing.T) {
@@ -25,7 +26,7 @@ func TestFlowDev(t *testing.T) {
 		{needs, ":0", "", "", "--dev"},
 		{needs, "203.0.113.77:0", "", "", "no interface of this host"},
 	} {
-		got, err := flowDev(c.path, wire.EndSpec{Mode: "zcrx", Addr: c.addr, Dev: c.dev})
+		got, err := flowDev(c.path, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "zcrx"}, Addr: c.addr, Dev: c.dev})
 		if got != c.want || (err == nil) != (c.err == "") {
 			t.Errorf("%q, %q: %q, %v", c.addr, c.dev, got, err)
 		}
@@ -44,24 +45,24 @@ func TestFlowDevOfSender(t *testing.T) {
 		addrs["localhost:5201"] = "lo"
 	}
 	for addr, want := range addrs {
-		if got, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Mode: "devmem", Addr: addr}); got != want || err != nil {
+		if got, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "devmem"}, Addr: addr}); got != want || err != nil {
 			t.Errorf("%s: %q, %v", addr, got, err)
 		}
 	}
-	if _, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Mode: "devmem", Addr: "no-such-host.invalid:1"}); err == nil {
+	if _, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "devmem"}, Addr: "no-such-host.invalid:1"}); err == nil {
 		t.Error("found an interface to a host that there is not")
 	}
 }
 
 // The judge says why a zero-copy run copied, in the data path's words.
 func TestGateZeroCopyEvidence(t *testing.T) {
-	r := &run{end: &End{path: modes.Path{Mode: stream.Mode{Name: "zcrx", Role: stream.RX, ZeroCopy: true}}, spec: wire.EndSpec{Role: stream.RX, Mode: "zcrx"}}}
+	r := &run{end: &End{path: modes.Path{Mode: stream.Mode{Name: "zcrx", Role: stream.RX, ZeroCopy: true}}, spec: wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "zcrx"}}}}
 	r.result.evidence = stream.Evidence{Why: "the flow landed on queue 2, the provider is on queue 3", Fix: "ethtool -n"}
-	reason, fix := r.gateZeroCopy(stream.Counters{Bytes: 100, ZeroCopyBytes: 90, CopiedBytes: 10}, nil)
+	reason, fix := r.gateZeroCopy(stream.Counters{Bytes: 100, ZeroCopyBytes: 90, CopiedBytes: 10}, new(wire.EndResult))
 	if !strings.HasSuffix(reason, "(limit 1 %): the flow landed on queue 2, the provider is on queue 3") || fix != "ethtool -n" {
 		t.Errorf("reason %q, fix %q", reason, fix)
 	}
-	if reason, _ = r.gateZeroCopy(stream.Counters{Bytes: 1000, ZeroCopyBytes: 995, CopiedBytes: 5}, nil); reason != "" {
+	if reason, _ = r.gateZeroCopy(stream.Counters{Bytes: 1000, ZeroCopyBytes: 995, CopiedBytes: 5}, new(wire.EndResult)); reason != "" {
 		t.Errorf("half a percent: %q", reason)
 	}
 }

@@ -5,18 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/flow/uring"
-	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
-	"github.com/zcbench/zcbench/results"
 )
 
 // UsageError is a spec that cannot be run anywhere: the caller's mistake.
@@ -46,110 +41,17 @@ func Check(s wire.EndSpec) error {
 }
 
 func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
-	usage := func(format string, args ...any) (modes.Path, stream.Options, error) {
-		return modes.Path{}, stream.Options{}, &UsageError{fmt.Errorf(format, args...)}
-	}
 	if s.Role != stream.RX && s.Role != stream.TX {
-		return usage("unknown role %q", s.Role)
+		return modes.Path{}, stream.Options{}, &UsageError{fmt.Errorf("unknown role %q", s.Role)}
 	}
-	path, err := modes.Find(s.Role, s.Mode)
-	if err != nil {
-		return usage("%w", err)
-	}
-	o := stream.Options{MessageBytes: s.MessageBytes, ReadBytes: s.ReadBytes, Touch: s.Touch,
-		NIC: s.NIC, UringEngine: s.UringEngine, Socket: sock.Options{RcvBuf: s.RcvBuf, SndBuf: s.SndBuf, Congestion: s.Congestion, PaceBitsPS: s.PaceBitsPS,
-			ZeroCopy: s.Role == stream.TX && (s.Mode == "msg-zerocopy" || s.Mode == "devmem")}}
-	if o.MessageBytes == 0 {
-		o.MessageBytes = stream.DefaultMessageBytes
-	}
-	if o.Touch == "" {
-		o.Touch = stream.TouchNone
-	}
-	if s.GatherNs != nil {
-		if s.Role != stream.RX || !path.UsesRing() {
-			return usage("--gather: %s %s does not wait for payload in an io_uring; leave it out", s.Role, s.Mode)
-		}
-		o.Gather = new(duration(*s.GatherNs))
-	}
-	if err := o.Check(); err != nil {
-		return usage("%w", err)
-	}
-	if _, err := stream.ParseTouch(string(o.Touch)); err != nil {
-		return usage("%w", err)
-	}
-	if path.NoPayload && o.Touch != stream.TouchNone {
-		return usage("%s never has the payload in its hands, so touch %q is impossible; use --touch none", s.Mode, o.Touch)
-	}
-	if err := uring.Engine(s.UringEngine).Check(); err != nil {
-		return usage("--uring-engine: %w", err)
-	}
-	if s.UringEngine != "" && !path.UsesRing() {
-		return usage("--uring-engine %s: %s uses no io_uring; leave it out", s.UringEngine, s.Mode)
-	}
-	if a := s.NIC.Area; path.DMABuf && a != "" && !slices.Contains(stream.DMABufKinds, a) {
-		return usage("%s cannot have memory of the kind %q; its kinds are %v", s.Mode, a, stream.DMABufKinds)
-	}
-	if a := s.NIC.Area; path.NICQueue && !path.NeedsDev && slices.Contains(stream.DMABufKinds, a) {
-		return usage("%s has no NIC that could write into a dmabuf: leave the area %q out", s.Mode, a)
-	}
-	if path.DMABuf && s.NIC.BufLen > 4096 {
-		return usage("%s has receive buffers of a page only, not of %d bytes", s.Mode, s.NIC.BufLen)
-	}
-	if s.RcvBuf < 0 || s.SndBuf < 0 || s.RcvBuf > 1<<30 || s.SndBuf > 1<<30 {
-		return usage("socket buffer sizes must be 1..%d bytes, or 0 for the kernel's default", 1<<30)
-	}
-	if _, err := results.JoinProbes(s.Probes); err != nil {
-		return usage("%w", err)
-	}
-	if err := results.CheckProbeSample(cmp.Or(s.ProbeSample, 1)); err != nil {
-		return usage("probe sample: %w", err)
-	}
-	if err := checkCPU(s.CPU); err != nil {
-		return usage("%w", err)
-	}
-	if s.SoftirqCPU != nil {
-		if err := checkCPU(*s.SoftirqCPU); err != nil || *s.SoftirqCPU < 0 {
-			return usage("softirq: %w", cmp.Or(err, errors.New("no CPU named")))
-		}
-	}
-	if err := checkAddr(s); err != nil {
-		return usage("address %q: %w; it is ADDR:PORT, IPv6 in brackets", s.Addr, err)
-	}
-	return path, o, nil
-}
-
-func checkAddr(s wire.EndSpec) error {
-	host, name, err := net.SplitHostPort(s.Addr)
-	if ae := (*net.AddrError)(nil); errors.As(err, &ae) {
-		return errors.New(ae.Err)
+	path, err := modes.Find(s.Role, s.Mode())
+	if err == nil {
+		err = check(s, path)
 	}
 	if err != nil {
-		return err
+		return modes.Path{}, stream.Options{}, &UsageError{err}
 	}
-	port, err := net.LookupPort("tcp", name)
-	switch {
-	case err != nil:
-		return fmt.Errorf("port %q is not in 0..65535", name)
-	case s.Role == stream.TX && port == 0:
-		return errors.New("no port to connect to")
-	case s.Role == stream.TX && host == "":
-		return errors.New("no host to connect to")
-	}
-	return nil
-}
-
-func checkCPU(cpu int) error {
-	if cpu == -1 {
-		return nil
-	}
-	online, err := counter.OnlineCPUs(counter.FS{})
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(online, cpu) {
-		return fmt.Errorf("CPU %d is not online here; online are %s", cpu, counter.FormatCPUList(online))
-	}
-	return nil
+	return path, pathOptions(s, path), nil
 }
 
 // Open prepares an end: all memory, rings and the data port. A mode that this

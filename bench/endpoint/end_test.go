@@ -43,8 +43,8 @@ func TestGiveUpTellsWhatIsLeft(t *testing.T) {
 func TestCheckTakesGoodSpecs(t *testing.T) {
 	for _, m := range stream.Modes {
 		for _, s := range []wire.EndSpec{
-			{Role: m.Role, Mode: m.Name, Addr: "[::1]:5201", CPU: -1},
-			{Role: m.Role, Mode: m.Name, Addr: "host:5201", CPU: 0, MessageBytes: stream.MaxMessageBytes, RcvBuf: 1 << 30, SndBuf: 1},
+			{Role: m.Role, Cell: cellOf(m, results.Cell{}), Addr: "[::1]:5201", CPU: -1},
+			{Role: m.Role, Cell: cellOf(m, results.Cell{MessageBytes: stream.MaxMessageBytes, RcvBuf: 1 << 30, SndBuf: 1}), Addr: "host:5201", CPU: 0},
 		} {
 			if err := Check(s); err != nil {
 				t.Errorf("%+v: %v", s, err)
@@ -53,43 +53,53 @@ func TestCheckTakesGoodSpecs(t *testing.T) {
 	}
 }
 
+// cellOf is a cell of one end's mode alone.
+func cellOf(m stream.Mode, c results.Cell) results.Cell {
+	if m.Role == stream.RX {
+		c.RX = m.Name
+	} else {
+		c.TX = m.Name
+	}
+	return c
+}
+
 func TestCheckRefusesEachMistake(t *testing.T) {
-	if err := Check(wire.EndSpec{Role: stream.RX, Mode: "tcp", Addr: ":0", CPU: -1}); err != nil {
+	if err := Check(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}, Addr: ":0", CPU: -1}); err != nil {
 		t.Errorf("a receiver on a free port: %v", err)
 	}
 	for name, c := range map[string]struct {
 		change func(*wire.EndSpec)
 		say    string
 	}{
-		"port 0 to send to":  {func(s *wire.EndSpec) { s.Role, s.Addr = "tx", "host:0" }, "no port to connect to"},
-		"no host to send to": {func(s *wire.EndSpec) { s.Role, s.Addr = "tx", ":5201" }, "no host to connect to"},
+		"port 0 to send to":  {func(s *wire.EndSpec) { s.Role, s.Cell.TX, s.Addr = "tx", "tcp", "host:0" }, "no port to connect to"},
+		"no host to send to": {func(s *wire.EndSpec) { s.Role, s.Cell.TX, s.Addr = "tx", "tcp", ":5201" }, "no host to connect to"},
 		"port too large":     {func(s *wire.EndSpec) { s.Addr = ":65536" }, "0..65535"},
 		"role":               {func(s *wire.EndSpec) { s.Role = "both" }, `unknown role "both"`},
-		"mode":               {func(s *wire.EndSpec) { s.Mode = "teleport" }, "the rx modes are tcp, tcp-trunc"},
-		"mode of the peer":   {func(s *wire.EndSpec) { s.Mode = "sendfile" }, `unknown rx mode "sendfile"`},
-		"message":            {func(s *wire.EndSpec) { s.MessageBytes = -1 }, "message size -1"},
-		"huge message":       {func(s *wire.EndSpec) { s.MessageBytes = stream.MaxMessageBytes + 1 }, "message size"},
-		"read":               {func(s *wire.EndSpec) { s.ReadBytes = -1 }, "read size -1"},
-		"huge read":          {func(s *wire.EndSpec) { s.ReadBytes = stream.MaxMessageBytes + 1 }, "read size"},
-		"touch":              {func(s *wire.EndSpec) { s.Touch = "lick" }, "none, read, verify"},
-		"touch of nothing":   {func(s *wire.EndSpec) { s.Mode, s.Touch = "tcp-trunc", "verify" }, "tcp-trunc never has the payload"},
-		"kind of memory":     {func(s *wire.EndSpec) { s.Mode, s.NIC.Area = "devmem", stream.AreaTHP }, `devmem cannot have memory of the kind "thp"`},
-		"dmabuf, no NIC":     {func(s *wire.EndSpec) { s.Mode, s.NIC.Area = "zcrx-nodev", stream.AreaUdmabuf }, "zcrx-nodev has no NIC"},
-		"long buffers":       {func(s *wire.EndSpec) { s.Mode, s.NIC.BufLen = "devmem", 8192 }, "devmem has receive buffers of a page only"},
-		"token batch":        {func(s *wire.EndSpec) { s.Mode, s.NIC.TokenBatch = "devmem", 1025 }, "token batch of 1025"},
-		"rcvbuf":             {func(s *wire.EndSpec) { s.RcvBuf = -1 }, "socket buffer"},
-		"huge rcvbuf":        {func(s *wire.EndSpec) { s.RcvBuf = 1<<30 + 1 }, "socket buffer"},
-		"sndbuf":             {func(s *wire.EndSpec) { s.SndBuf = -1 }, "socket buffer"},
-		"huge sndbuf":        {func(s *wire.EndSpec) { s.SndBuf = 1<<30 + 1 }, "socket buffer"},
+		"mode":               {func(s *wire.EndSpec) { s.Cell.RX = "teleport" }, "the rx modes are tcp, tcp-trunc"},
+		"mode of the peer":   {func(s *wire.EndSpec) { s.Cell.RX = "sendfile" }, `unknown rx mode "sendfile"`},
+		"message":            {func(s *wire.EndSpec) { s.Cell.MessageBytes = -1 }, "message -1"},
+		"huge message":       {func(s *wire.EndSpec) { s.Cell.MessageBytes = stream.MaxMessageBytes + 1 }, "message 1073741825"},
+		"read":               {func(s *wire.EndSpec) { s.Cell.ReadBytes = -1 }, "read -1"},
+		"huge read":          {func(s *wire.EndSpec) { s.Cell.ReadBytes = stream.MaxMessageBytes + 1 }, "read 1073741825"},
+		"touch":              {func(s *wire.EndSpec) { s.Cell.Touch = "lick" }, "not one of none, read, verify"},
+		"touch of nothing":   {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Touch = "tcp-trunc", "verify" }, "tcp-trunc never has the payload"},
+		"kind of memory":     {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Area = "devmem", "thp" }, `devmem cannot have memory of the kind "thp"`},
+		"dmabuf, no NIC":     {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Area = "zcrx-nodev", "udmabuf" }, "zcrx-nodev has no NIC"},
+		"long buffers":       {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.RXBufLen = "devmem", 8192 }, "it concerns zcrx, zcrx-nodev, not rx devmem"},
+		"token batch":        {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.TokenBatch = "devmem", 1025 }, "token_batch 1025: 1025 is outside 0..1024"},
+		"rcvbuf":             {func(s *wire.EndSpec) { s.Cell.RcvBuf = -1 }, "rcvbuf -1"},
+		"huge rcvbuf":        {func(s *wire.EndSpec) { s.Cell.RcvBuf = 1<<30 + 1 }, "rcvbuf 1073741825: "},
+		"sndbuf":             {func(s *wire.EndSpec) { s.Cell.SndBuf = -1 }, "sndbuf -1"},
+		"huge sndbuf":        {func(s *wire.EndSpec) { s.Cell.SndBuf = 1<<30 + 1 }, "sndbuf 1073741825: "},
 		"CPU":                {func(s *wire.EndSpec) { s.CPU = 9999 }, "CPU 9999 is not online"},
 		"negative CPU":       {func(s *wire.EndSpec) { s.CPU = -2 }, "CPU -2 is not online"},
 		"address":            {func(s *wire.EndSpec) { s.Addr = "" }, "ADDR:PORT"},
 		"no port":            {func(s *wire.EndSpec) { s.Addr = "10.0.0.1" }, "ADDR:PORT"},
-		"unknown engine":     {func(s *wire.EndSpec) { s.Mode, s.UringEngine = "uring", "nosuch" }, "unknown io_uring engine"},
-		"gather too long":    {func(s *wire.EndSpec) { s.Mode, s.GatherNs = "uring", new(int64(1e9)) }, "gather time 1s is outside"},
-		"gather negative":    {func(s *wire.EndSpec) { s.Mode, s.GatherNs = "uring", new(int64(-1)) }, "gather time -1ns is outside"},
-		"gather of no use":   {func(s *wire.EndSpec) { s.GatherNs = new(int64(0)) }, "leave it out"},
-		"engine of no use":   {func(s *wire.EndSpec) { s.UringEngine = "native" }, "tcp uses no io_uring"},
+		"unknown engine":     {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.UringEngine = "uring", "nosuch" }, "unknown io_uring engine"},
+		"gather too long":    {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.GatherUs = "uring", new(1000000) }, "gather 1000000: 1s is outside 0s..100ms"},
+		"gather negative":    {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.GatherUs = "uring", new(-1) }, "gather -1: -1µs is outside"},
+		"gather of no use":   {func(s *wire.EndSpec) { s.Cell.GatherUs = new(0) }, "leave it out"},
+		"engine of no use":   {func(s *wire.EndSpec) { s.Cell.UringEngine = "native" }, "uring_engine native: it concerns uring, zcrx, zcrx-nodev, uring-zc, not rx tcp"},
 		"bare IPv6":          {func(s *wire.EndSpec) { s.Addr = "fd00::1:5201" }, "IPv6 in brackets"},
 	} {
 		s := rxSpec("tcp", kib)
@@ -114,7 +124,7 @@ func TestOpenFailuresLeaveNothing(t *testing.T) {
 	}{
 		"port in use":        {func() wire.EndSpec { s := rxSpec("uring", mib); s.Addr = port.Addr().String(); return s }(), unix.EADDRINUSE},
 		"not our address":    {func() wire.EndSpec { s := rxSpec("tcp", mib); s.Addr = "192.0.2.1:0"; return s }(), unix.EADDRNOTAVAIL},
-		"congestion control": {func() wire.EndSpec { s := rxSpec("tcp", mib); s.Congestion = "nosuch"; return s }(), unix.ENOENT},
+		"congestion control": {func() wire.EndSpec { s := rxSpec("tcp", mib); s.Cell.Congestion = "nosuch"; return s }(), unix.ENOENT},
 	} {
 		if _, err := Open(c.spec); !errors.Is(err, c.is) || fault.Fix(err) == "" {
 			t.Errorf("%s: %v; fix %q", name, err, fault.Fix(err))

@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
 )
 
 const (
@@ -37,15 +38,15 @@ func short(d time.Duration) wire.Schedule {
 var cookie = stream.NewCookie()
 
 func rxSpec(mode string, size int) wire.EndSpec {
-	s := wire.EndSpec{Role: stream.RX, Mode: mode, Addr: loop, Cookie: cookie, MessageBytes: size, CPU: -1, Touch: stream.TouchVerify}
+	s := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: mode, MessageBytes: size, Touch: "verify"}, Addr: loop, Cookie: cookie, CPU: -1}
 	if m, err := stream.LookupMode(stream.RX, mode); err == nil && m.NoPayload {
-		s.Touch = stream.TouchNone
+		s.Cell.Touch = "none"
 	}
 	return s
 }
 
 func txSpec(mode string, size int) wire.EndSpec {
-	return wire.EndSpec{Role: stream.TX, Mode: mode, Addr: "127.0.0.1:1", Cookie: cookie, MessageBytes: size, CPU: -1, Congestion: "reno"}
+	return wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: mode, MessageBytes: size, Congestion: "reno"}, Addr: "127.0.0.1:1", Cookie: cookie, CPU: -1}
 }
 
 // runnable are the modes of a role that this kernel has, over loopback.

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -89,6 +90,17 @@ func (r *run) gatePayload(c stream.Counters, res *wire.EndResult) (reason, fix s
 // passed in it. Its edges are read late where other work keeps this thread off
 // the CPUs.
 func (r *run) gateWindow(_ stream.Counters, res *wire.EndResult) (reason, fix string) {
+	if reason, fix = r.windowFault(res); reason != "" {
+		res.Flags = append(res.Flags, FlagDisturbed)
+	}
+	return reason, fix
+}
+
+// FlagDisturbed marks a run whose window was disturbed, which says nothing about what was
+// measured: it may be made again.
+const FlagDisturbed = "disturbed"
+
+func (r *run) windowFault(res *wire.EndResult) (reason, fix string) {
 	if r.sch.ToNs == 0 {
 		return "", ""
 	}
@@ -110,7 +122,7 @@ func (r *run) gateWindow(_ stream.Counters, res *wire.EndResult) (reason, fix st
 }
 
 // gateZeroCopy: a mode that claims zero copy has the kernel's word for it.
-func (r *run) gateZeroCopy(c stream.Counters, _ *wire.EndResult) (reason, fix string) {
+func (r *run) gateZeroCopy(c stream.Counters, res *wire.EndResult) (reason, fix string) {
 	if !r.end.path.ZeroCopy {
 		return "", ""
 	}
@@ -126,6 +138,7 @@ func (r *run) gateZeroCopy(c stream.Counters, _ *wire.EndResult) (reason, fix st
 	if frac <= limit {
 		return "", ""
 	}
+	res.Expected = r.end.path.CopiedHere && slices.Contains([]string{"", "lo", "veth"}, cmp.Or(res.Host.Env.Driver, r.end.spec.Dev))
 	how, why := "allow it with --max-copied, or look for what makes the kernel copy", ""
 	if e := r.result.evidence; e.Why != "" {
 		why, how = ": "+e.Why, e.Fix
@@ -133,7 +146,7 @@ func (r *run) gateZeroCopy(c stream.Counters, _ *wire.EndResult) (reason, fix st
 	if r.end.spec.Role == stream.TX {
 		how = "loopback and veth always copy such payload when they deliver it, as does a NIC without scatter-gather: use a real NIC (ethtool -k DEV: tx-scatter-gather on), or allow it with --max-copied"
 	}
-	return fmt.Sprintf("the kernel copied %.1f %% of the payload of %s (limit %g %%)%s", 100*frac, r.end.spec.Mode, 100*limit, why), how
+	return fmt.Sprintf("the kernel copied %.1f %% of the payload of %s (limit %g %%)%s", 100*frac, r.end.spec.Mode(), 100*limit, why), how
 }
 
 // fillFlow fills the figures of the flow itself.

@@ -126,12 +126,12 @@ func TestZeroCopyGate(t *testing.T) {
 		p := modes.Path{Mode: stream.Mode{Name: "zc", ZeroCopy: true}}
 		r := &run{end: &End{path: p}, sch: wire.Schedule{MaxCopiedFrac: c.limit}}
 		r.result.evidence.Uncounted = c.uncounted
-		reason, fix := r.gateZeroCopy(stream.Counters{ZeroCopyBytes: c.zero, CopiedBytes: c.copied, LinearBytes: c.linear}, nil)
+		reason, fix := r.gateZeroCopy(stream.Counters{ZeroCopyBytes: c.zero, CopiedBytes: c.copied, LinearBytes: c.linear}, new(wire.EndResult))
 		if (c.say == "") != (reason == "") || !strings.Contains(reason, c.say) || (reason != "") != (fix != "") {
 			t.Errorf("%+v: %q; fix %q", c, reason, fix)
 		}
 		r.end.path.ZeroCopy = false
-		if reason, _ := r.gateZeroCopy(stream.Counters{CopiedBytes: 5}, nil); reason != "" {
+		if reason, _ := r.gateZeroCopy(stream.Counters{CopiedBytes: 5}, new(wire.EndResult)); reason != "" {
 			t.Errorf("a copying mode: %q", reason)
 		}
 	}

@@ -64,7 +64,7 @@ func TestUnequalMessageAndReadSizes(t *testing.T) {
 	for _, rx := range runnable(t, stream.RX) {
 		for _, c := range []struct{ rxSize, read, txSize int }{{1 * mib, 0, 100}, {100, 0, mib}, {8 * kib, 7, 9 * kib}, {5 * kib, mib, 300 * kib}} {
 			spec := rxSpec(rx, c.rxSize)
-			spec.ReadBytes = c.read
+			spec.Cell.ReadBytes = c.read
 			sch := short(40 * time.Millisecond)
 			sch.GraceNs = 60_000 * ms // in pieces of 7 bytes it takes a while to read what was sent
 			r, s := runBoth(t, spec, txSpec("tcp", c.txSize), sch, sch)
@@ -121,7 +121,7 @@ func TestEngines(t *testing.T) {
 	const size = 8*mib + 1
 	once := func(t *testing.T, tx, engine string) {
 		rx, tx1 := rxSpec("uring", size), txSpec(tx, size)
-		rx.UringEngine, tx1.UringEngine = engine, engine
+		rx.Cell.UringEngine, tx1.Cell.UringEngine = engine, engine
 		r, s := runBoth(t, rx, tx1, short(40*time.Millisecond), short(40*time.Millisecond))
 		checkMoved(t, r, s, tx)
 		if r.Host.Env.UringEngine != engine || s.Host.Env.UringEngine != engine {

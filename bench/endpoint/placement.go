@@ -25,7 +25,7 @@ func (e *End) placeSoftirq() (err error) {
 		if b := (*lease.Busy)(nil); errors.As(err, &b) {
 			return err
 		}
-		return &fault.Unsupported{Mode: e.spec.Mode, Op: "the CPU layout cannot be had: " + err.Error(), How: fault.Fix(err)}
+		return &fault.Unsupported{Mode: e.spec.Mode(), Op: "the CPU layout cannot be had: " + err.Error(), How: fault.Fix(err)}
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ type probeReading struct {
 // openProbes loads what the spec asks for: the latency of packets to the data
 // port, this process's calls, and the receive path of this namespace.
 func openProbes(e *End) (*probes, error) {
-	if len(e.spec.Probes) == 0 {
+	if len(e.spec.Cell.Probes()) == 0 {
 		return nil, nil
 	}
 	p := &probes{}
@@ -52,12 +52,12 @@ func (p *probes) open(e *End) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range e.spec.Probes {
+	for _, name := range e.spec.Cell.Probes() {
 		switch {
 		case name == "latency" && e.spec.Role == stream.RX:
 			port := e.port.Addr().(*net.TCPAddr).Port
 			p.Latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: bpf.Filter{Netns: inode, LocalPort: uint16(port)},
-				Sample: cmp.Or(e.spec.ProbeSample, results.DefaultProbeSample)})
+				Sample: cmp.Or(e.spec.Cell.ProbeSample, results.DefaultProbeSample)})
 		case name == "syscalls":
 			p.Syscalls, err = bpf.OpenSyscalls(os.Getpid())
 		case name == "zc":

@@ -61,7 +61,7 @@ func TestIntegrationProbedFlow(t *testing.T) {
 	}
 	flow := func(probes []string) wire.EndResult {
 		rx, tx := rxSpec("tcp", 64*kib), txSpec("tcp", 64*kib)
-		rx.Probes = probes
+		rx.Cell.Probe = strings.Join(probes, "+")
 		sch := short(600 * time.Millisecond)
 		res, _ := runBoth(t, rx, tx, sch, sch)
 		return res

@@ -172,7 +172,7 @@ func (w *worker) connect(o orders) flowStart {
 	if err := sleepUntil(o.ctx, o.sch.StartNs); err != nil {
 		return flowStart{err: err}
 	}
-	h := stream.Hello{Cookie: w.end.spec.Cookie, TXMode: w.end.spec.Mode, MessageBytes: uint64(w.end.opts.MessageBytes),
+	h := stream.Hello{Cookie: w.end.spec.Cookie, TXMode: w.end.spec.Mode(), MessageBytes: uint64(w.end.opts.MessageBytes),
 		PeriodBytes: uint64(w.end.payload.PeriodBytes()), Duration: duration(o.sch.DurationNs)}
 	ctx, cancel := o.ctx, func() {}
 	if o.sch.PeerWaitNs > 0 {

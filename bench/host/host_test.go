@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/results"
 
 	"github.com/zcbench/zcbench/bench/agent"
 	"github.com/zcbench/zcbench/bench/host"
@@ -430,7 +431,7 @@ func TestCloseTellsLastWords(t *testing.T) {
 // hold lets an agent have something that it must give back.
 func hold(t *testing.T, h *host.Host) {
 	t.Helper()
-	spec := wire.EndSpec{Role: stream.RX, Mode: "tcp", Addr: "127.0.0.1:0", CPU: -1, MessageBytes: 1 << 16}
+	spec := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0", CPU: -1}
 	if err := h.Call(t.Context(), wire.OpOpen, spec, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -456,7 +457,7 @@ func TestCloseWaitsForWhoRestores(t *testing.T) {
 // An agent that is killed ends the calls that wait for it.
 func TestAgentKilled(t *testing.T) {
 	h := dial(t, "local")
-	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Mode: "tcp", Addr: "127.0.0.1:0", CPU: -1, MessageBytes: 1 << 16}, nil); err != nil {
+	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0", CPU: -1}, nil); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
@@ -484,7 +485,7 @@ func TestAgentKilled(t *testing.T) {
 
 func TestCallGivesUpWithItsContext(t *testing.T) {
 	h := dial(t, "local")
-	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Mode: "tcp", Addr: "127.0.0.1:0", CPU: -1, MessageBytes: 1 << 16}, nil); err != nil {
+	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0", CPU: -1}, nil); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/results"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/host/sshtest"
@@ -325,7 +326,7 @@ func TestIntegrationSSHShells(t *testing.T) {
 func running(t *testing.T, h *host.Host, addr string) (port string, ended chan error) {
 	t.Helper()
 	var o wire.Opened
-	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Mode: "tcp", Addr: addr, CPU: -1, MessageBytes: 1 << 16}, &o); err != nil {
+	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: addr, CPU: -1}, &o); err != nil {
 		t.Fatal(err)
 	}
 	ended = make(chan error, 1)

@@ -15,6 +15,8 @@ type expansion struct {
 	excludes []product
 	base     *product
 	tried    int // combinations
+
+	all map[string]ast.Node // where the file says an option for all cells
 }
 
 // product is every combination of the values of its factors.
@@ -25,10 +27,10 @@ type product struct {
 }
 
 type axis struct {
-	factor *Factor
-	at     int             // its place in Factors
+	option *results.Option
+	at     int             // its place in results.Options
 	values []string        // as they are written
-	has    map[string]bool // as [Factor.value] tells them
+	has    map[string]bool // as [results.Option.Value] tells them
 }
 
 func (x *expansion) factors(n ast.Node) error {
@@ -77,11 +79,11 @@ func readProduct(n ast.Node, what string) (product, error) {
 		return p, err
 	}
 	for _, kv := range pairs {
-		f := lookupFactor(kv.key)
-		if f == nil {
-			return p, at(kv.node, "unknown factor %q; the factors are %s", kv.key, strings.Join(factorNames(), ", "))
+		o := results.LookupOption(kv.key)
+		if o == nil {
+			return p, at(kv.node, "unknown factor %q; the factors are %s", kv.key, strings.Join(optionNames(), ", "))
 		}
-		a, err := readAxis(f, kv)
+		a, err := readAxis(o, kv)
 		if err != nil {
 			return p, err
 		}
@@ -93,38 +95,57 @@ func readProduct(n ast.Node, what string) (product, error) {
 	return p, nil
 }
 
-func readAxis(f *Factor, kv pair) (axis, error) {
-	a := axis{factor: f, at: slices.Index(factorNames(), f.Name), has: map[string]bool{}}
+func optionNames() (names []string) {
+	for _, o := range results.Options {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+func readAxis(o *results.Option, kv pair) (axis, error) {
+	a := axis{option: o, at: slices.Index(optionNames(), o.Name), has: map[string]bool{}}
 	values := list(kv.value)
 	if len(values) > MaxCells {
-		return a, at(kv.node, "%s has %d values: there can be no more than %d cells", f.Name, len(values), MaxCells)
+		return a, at(kv.node, "%s has %d values: there can be no more than %d cells", o.Name, len(values), MaxCells)
 	}
 	for _, n := range values {
-		s, err := scalar(n)
+		var c results.Cell
+		s, err := choose(&c, o, n)
 		if err != nil {
 			return a, err
 		}
-		var c results.Cell
-		if err := f.set(&c, s); err != nil {
-			return a, at(n, "%s: %v", f.Name, err)
-		}
-		v := f.value(&c)
+		v := o.Value(&c)
 		if a.has[v] {
-			return a, at(n, "%s: %q twice", f.Name, s)
+			return a, at(n, "%s: %q twice", o.Name, s)
 		}
 		a.has[v] = true
 		a.values = append(a.values, s)
 	}
 	if len(a.values) == 0 {
-		return a, at(kv.node, "%s has no value: want %s", f.Name, f.Doc)
+		return a, at(kv.node, "%s has no value: want %s", o.Name, o.Takes)
 	}
 	return a, nil
+}
+
+// twice finds an option that the file says for all cells and as a factor too.
+func (x *expansion) twice() error {
+	for _, p := range x.products {
+		for _, a := range p.axes {
+			if n, ok := x.all[a.option.Name]; ok {
+				return at(n, "%s is a factor, too: say it in one place", a.option.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // expand makes the cells of the spec.
 func (x *expansion) expand(root ast.Node) error {
 	if len(x.products) == 0 {
 		return at(root, "the experiment has neither factors nor include: no cells")
+	}
+	if err := x.twice(); err != nil {
+		return err
 	}
 	known := map[results.CellKey]bool{}
 	used := make([]bool, len(x.excludes))
@@ -139,6 +160,9 @@ func (x *expansion) expand(root ast.Node) error {
 	if len(x.spec.Cells) == 0 {
 		return at(root, "every cell is excluded")
 	}
+	if err := x.unused(); err != nil {
+		return err
+	}
 	name(x.spec.Cells)
 	return x.chooseBase()
 }
@@ -152,11 +176,11 @@ func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) 
 		return at(p.node, "more than %d combinations of factors", MaxCombinations)
 	}
 	for _, need := range []string{"rx", "tx"} {
-		if !slices.ContainsFunc(p.axes, func(a axis) bool { return a.factor.Name == need }) {
+		if !slices.ContainsFunc(p.axes, func(a axis) bool { return a.option.Name == need }) {
 			return at(p.node, "no %s: cells need both modes, rx and tx", need)
 		}
 	}
-	for _, c := range p.cells() {
+	for _, c := range p.cells(x.spec.All) {
 		if p.excludable && x.excluded(c, used) {
 			continue
 		}
@@ -171,6 +195,9 @@ func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) 
 }
 
 func (x *expansion) excluded(c results.Cell, used []bool) bool {
+	if len(x.excludes) == 0 {
+		return false
+	}
 	out, of := false, valuesOf(&c)
 	for i, e := range x.excludes {
 		if e.matches(of) {
@@ -193,35 +220,35 @@ func (p product) count() int {
 }
 
 // cells are all combinations, the last factor changing fastest. A factor that
-// does not concern the modes of a cell is left as found there.
-func (p product) cells() []results.Cell {
+// does not concern the modes of a cell is left as found there; what the file says for all
+// cells holds where no factor says it.
+func (p product) cells(all results.Cell) []results.Cell {
 	cells := []results.Cell{{}}
 	for _, a := range p.axes {
-		var next []results.Cell
+		next := make([]results.Cell, 0, len(cells)*len(a.values))
 		for _, c := range cells {
 			for _, v := range a.values {
 				d := c
-				_ = a.factor.set(&d, v) // was tried when it was read
+				_ = a.option.Set(&d, v) // was tried when it was read
 				next = append(next, d)
 			}
 		}
 		cells = next
 	}
 	for i := range cells {
-		for _, f := range Factors {
-			if f.concerns != nil && !f.concerns(&cells[i]) {
-				f.clear(&cells[i])
-			}
+		if all != (results.Cell{}) {
+			cells[i] = cells[i].Over(all)
 		}
+		cells[i].Drop()
 	}
 	return cells
 }
 
-// valuesOf are what a cell has of each of Factors.
+// valuesOf are what a cell has of each option.
 func valuesOf(c *results.Cell) []string {
-	of := make([]string, len(Factors))
-	for i := range Factors {
-		of[i] = Factors[i].value(c)
+	of := make([]string, len(results.Options))
+	for i := range of {
+		of[i] = results.Options[i].Value(c)
 	}
 	return of
 }
@@ -239,17 +266,20 @@ func (p product) matches(of []string) bool {
 // name gives cells ids that are readable and unique: the modes, and the factors
 // in which the plan's cells differ.
 func name(cells []results.Cell) {
-	var differ []results.Factor
+	var differ []results.Option
 	for _, f := range results.Factors {
 		first := f.Value(&cells[0])
-		if slices.ContainsFunc(cells, func(c results.Cell) bool { return f.Value(&c) != first }) {
-			differ = append(differ, f)
+		for i := range cells {
+			if f.Value(&cells[i]) != first {
+				differ = append(differ, f)
+				break
+			}
 		}
 	}
 	for i := range cells {
 		id := cells[i].RX + "/" + cells[i].TX
 		for _, f := range differ {
-			if v := f.Value(&cells[i]); v != "as-found" {
+			if v := f.Value(&cells[i]); v != results.AsFound {
 				id += " " + f.Name + "=" + v
 			}
 		}

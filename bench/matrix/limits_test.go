@@ -222,7 +222,7 @@ func TestSettingsOnTheList(t *testing.T) {
 		"    governor: ../performance\n":                                       "x.yaml:5:15: ",
 		"    governor: a_name_that_is_too_long\n":                              "no name of a governor",
 		"    irqbalance: stopped\n":                                            `unknown key "irqbalance" in settings`,
-		"    set: {\"mtu\": 1}\n":                                              `unknown key "set" in settings`,
+		"    set: {\"mtu\": 1}\n":                                              "a mapping",
 	} {
 		_, err := Parse("x.yaml", []byte(head+text))
 		if e := (*Error)(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), want) {

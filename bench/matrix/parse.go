@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,8 +14,6 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/internal/units"
 	"github.com/zcbench/zcbench/machine/tune"
 	"github.com/zcbench/zcbench/results"
 )
@@ -28,8 +27,9 @@ const (
 	MaxRuns         = 100_000 // at 10 s each, 12 days
 )
 
-// Defaults of what a file leaves out. The gates are those of docs/statistics.md.
-func defaults() *Spec {
+// New is what holds where a file leaves something out. The gates are those of
+// docs/statistics.md.
+func New() *Spec {
 	p := func(v float64) *float64 { return &v }
 	return &Spec{
 		Plan: Plan{Repetitions: 10, Warmup: true, Seed: 1, Duration: 10 * time.Second, RampUp: time.Second, RampDown: 200 * time.Millisecond},
@@ -58,7 +58,7 @@ func parse(data []byte) (*Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := defaults()
+	s := New()
 	x := expansion{spec: s}
 	if err := readMap(root, "the experiment", s.fields(&x)); err != nil {
 		return nil, err
@@ -104,33 +104,18 @@ func (s *Spec) fields(x *expansion) []field {
 	return append([]field{
 		{"name", read(&s.Name, parseFileName)},
 		{"description", read(&s.Description, parseText)},
-		{"sut", func(n ast.Node) error { return readMap(n, "sut", s.SUT.fields(true)) }},
-		{"tg", func(n ast.Node) error { return readMap(n, "tg", s.TG.fields(false)) }},
-		{"ipv6", func(n ast.Node) error { s.ipv6At = n; return read(&s.IPv6, parseBool)(n) }},
-		{"port", read(&s.Port, within(0, 65535))},
+		{"sut", func(n ast.Node) error { return readMap(n, "sut", s.SUT.fields(x)) }},
+		{"tg", func(n ast.Node) error { return readMap(n, "tg", s.TG.fields(nil)) }},
 		{"factors", x.factors},
 		{"include", x.include},
 		{"exclude", x.exclude},
 		{"baseline", x.baseline},
-		{"repetitions", read(&s.Repetitions, within(1, MaxRepetitions))},
 		{"adaptive", s.adaptive},
-		{"warmup", read(&s.Warmup, parseBool)},
-		{"warmup_duration", read(&s.WarmupDuration, duration(100*time.Millisecond))},
-		{"duration", read(&s.Duration, duration(100*time.Millisecond))},
-		{"ramp_up", read(&s.RampUp, duration(0))},
-		{"ramp_down", read(&s.RampDown, duration(0))},
-		{"seed", read(&s.Seed, parseSeed)},
 		{"gates", s.gates},
-		{"rcvbuf", read(&s.Common.RcvBuf, bytesWithin(0, math.MaxInt32/2))},
-		{"sndbuf", read(&s.Common.SndBuf, bytesWithin(0, math.MaxInt32/2))},
-		{"pace", read(&s.Common.PaceBitsPS, parsePace)},
-		{"probe_sample", read(&s.Common.ProbeSample, results.ParseProbeSample)},
-		{"sample_interval", read(&s.Common.SampleInterval, duration(20*time.Millisecond))},
-		{"stall", read(&s.Common.Stall, duration(100*time.Millisecond))},
-	}, s.Power.fields()...)
+	}, slices.Concat(s.keys(), s.forAll(x), s.Power.fields())...)
 }
 
-func (e *End) fields(sut bool) []field {
+func (e *End) fields(sut *expansion) []field {
 	out := []field{
 		{"host", read(&e.Host, parseText)},
 		{"dev", read(&e.Dev, parseDev)},
@@ -138,11 +123,11 @@ func (e *End) fields(sut bool) []field {
 		{"layouts", e.layouts},
 		{"settings", func(n ast.Node) error { return readMap(n, "settings", e.Settings.fields()) }},
 	}
-	if sut {
-		out = append(out, field{"addr", read(&e.Addr, parseAddr)},
-			field{"queue", func(n ast.Node) error { e.Queue = new(int); return read(e.Queue, within(0, 65535))(n) }},
-			field{"area", read(&e.Area, parseArea)},
-			field{"area_bytes", read(&e.AreaBytes, bytesWithin(4096, stream.MaxAreaBytes))})
+	if sut != nil {
+		out = append(out, field{"addr", read(&e.Addr, parseAddr)})
+		for _, name := range []string{"queue", "area", "area_bytes"} {
+			out = append(out, sut.option(results.LookupOption(name)))
+		}
 	}
 	return out
 }
@@ -170,16 +155,6 @@ func (e *End) layouts(n ast.Node) error {
 		e.Layouts[p.key] = l
 	}
 	return nil
-}
-
-func (s *Settings) fields() []field {
-	return []field{
-		{"rx_ring", read(&s.RXRing, within(1, 1<<20))},
-		{"tx_ring", read(&s.TXRing, within(1, 1<<20))},
-		{"hugepages", read(&s.HugePages, within(1, 1<<24))},
-		{"governor", read(&s.Governor, parseGovernor)},
-		{"sysctl", s.sysctls},
-	}
 }
 
 // sysctls are those of the list that package tune keeps: whoever runs a file is often
@@ -292,25 +267,27 @@ func parseDev(s string) (string, error) {
 	return s, nil
 }
 
-func parseGovernor(s string) (string, error) {
-	return s, tune.CheckSetting("governor 0", s)
-}
-
-func parseArea(s string) (string, error) {
-	for _, k := range stream.AreaKinds {
-		if s == k {
-			return s, nil
-		}
-	}
-	return "", fmt.Errorf("%q is not one of %s", s, strings.Join(stream.AreaKinds, ", "))
-}
-
 func within(lo, hi int) func(string) (int, error) {
-	return func(s string) (int, error) { return parseInt(s, lo, hi) }
+	return func(s string) (int, error) {
+		v, err := strconv.Atoi(s)
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("%q is not a whole number", s)
+		case v < lo || v > hi:
+			return 0, fmt.Errorf("%d is outside %d..%d", v, lo, hi)
+		}
+		return v, nil
+	}
 }
 
-func bytesWithin(lo, hi int) func(string) (int, error) {
-	return func(s string) (int, error) { return parseBytes(s, lo, hi) }
+func parseBool(s string) (bool, error) {
+	switch s {
+	case "true", "on":
+		return true, nil
+	case "false", "off":
+		return false, nil
+	}
+	return false, fmt.Errorf("%q is not true or false", s)
 }
 
 func parseSeed(s string) (uint64, error) {
@@ -319,14 +296,6 @@ func parseSeed(s string) (uint64, error) {
 		return 0, fmt.Errorf("%q is not a whole number from 0", s)
 	}
 	return v, nil
-}
-
-func parsePace(s string) (uint64, error) {
-	r, err := units.ParseBitRate(s)
-	if err == nil && r != 0 && r < 1e6 {
-		err = fmt.Errorf("%s is less than 1M bit/s", s)
-	}
-	return uint64(r), err
 }
 
 const mostDuration = 24 * time.Hour

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/zcbench/zcbench/results"
 )
 
 func mustParse(t *testing.T, text string) *Spec {
@@ -34,7 +33,7 @@ func ids(s *Spec) []string {
 // The reference experiment has no fewer and no other cells than the slides.
 func TestBattle(t *testing.T) {
 	s := mustParse(t, file(t, "battle-of-the-zcs"))
-	if len(s.Cells) != 3*2*2*2*2*2 || s.Duration != 100*time.Second || s.Repetitions != 6 || s.SUT.AreaBytes != 64<<20 || *s.SUT.Queue != 0 {
+	if len(s.Cells) != 3*2*2*2*2*2 || s.Duration != 100*time.Second || s.Repetitions != 6 || s.All.AreaBytes != 64<<20 || *s.All.Queue != 0 {
 		t.Errorf("%d cells, %+v", len(s.Cells), s.Plan)
 	}
 	for _, c := range s.Cells {
@@ -48,7 +47,7 @@ func TestBattle(t *testing.T) {
 		}
 	}
 	for _, e := range []End{s.SUT, s.TG} {
-		if e.Settings.RXRing != 4096 || e.Settings.TXRing != 4096 || e.Settings.Sysctl["net.ipv4.tcp_rmem"] != "4096 87380 536870912" ||
+		if e.Settings.Host.RXRing != 4096 || e.Settings.Host.TXRing != 4096 || e.Settings.Sysctl["net.ipv4.tcp_rmem"] != "4096 87380 536870912" ||
 			e.Settings.Sysctl["net.core.rmem_max"] != "536870912" || e.Layouts["1cpu"] != (Layout{0, 0}) {
 			t.Errorf("%+v", e)
 		}
@@ -68,8 +67,8 @@ func file(t *testing.T, name string) string {
 }
 
 func TestProbeSample(t *testing.T) {
-	if s := mustParse(t, "name: x\nfactors: {rx: tcp, tx: tcp}\nprobe_sample: 4\n"); s.Common.ProbeSample != 4 {
-		t.Errorf("one packet in %d", s.Common.ProbeSample)
+	if s := mustParse(t, "name: x\nfactors: {rx: tcp, tx: tcp}\nprobe_sample: 4\n"); s.Cells[0].ProbeSample != 4 {
+		t.Errorf("one packet in %d", s.Cells[0].ProbeSample)
 	}
 }
 
@@ -125,7 +124,7 @@ func TestErrors(t *testing.T) {
 		{"- a\n", "x.yaml:1:1: the experiment must be a mapping"},
 		{ok + "repetition: 6\n", `x.yaml:3:1: unknown key "repetition" in the experiment; it has name, `},
 		{ok + "repetitions: six\n", `x.yaml:3:14: "six" is not a whole number`},
-		{ok + "probe_sample: 12\n", `x.yaml:3:15: "12" is not a power of two, 1 to 1024`},
+		{ok + "probe_sample: 12\n", `x.yaml:3:15: probe_sample: "12" is not a power of two, 1 to 1024`},
 		{ok + "repetitions: 0\n", "x.yaml:3:14: 0 is outside 1..1000"},
 		{ok + "duration: 10\n", `x.yaml:3:11: "10" is not a duration`},
 		{ok + "duration: 1ms\n", "x.yaml:3:11: 1ms is outside 100ms"},
@@ -153,9 +152,9 @@ func TestErrors(t *testing.T) {
 		{"name: x\nfactors: {rx: [tcp, tcp], tx: tcp}\n", `x.yaml:2:21: rx: "tcp" twice`},
 		{"name: x\nfactors: {rx: [], tx: tcp}\n", "rx has no value"},
 		{"name: x\nfactors: {rx: tcp}\n", "no tx"},
-		{"name: x\nfactors: {rx: tcp, tx: tcp, mtu: 100}\n", "x.yaml:2:34: mtu: 100 is outside 1280..65535"},
-		{"name: x\nfactors: {rx: tcp, tx: tcp, gro: maybe}\n", "not true or false"},
-		{"name: x\nfactors: {rx: tcp, tx: tcp, big_tcp: 1M}\n", "outside 65537..524280"},
+		{"name: x\nfactors: {rx: tcp, tx: tcp, mtu: 60}\n", "x.yaml:2:34: mtu: 60 is outside 68..65535"},
+		{"name: x\nfactors: {rx: tcp, tx: tcp, gro: maybe}\n", "not on or off"},
+		{"name: x\nfactors: {rx: tcp, tx: tcp, big_tcp: 1M}\n", "outside 4096..524280"},
 		{"name: x\nfactors:\n  rx: tcp\n tx: tcp\n", "x.yaml:"},
 		{"name: [x\n", "not YAML"},
 		{"name: x\nfactors: {rx: {a: b}, tx: tcp}\n", "a mapping"},
@@ -190,32 +189,6 @@ func TestHash(t *testing.T) {
 		if mustParse(t, text+more).Hash() == one {
 			t.Errorf("%q does not change the plan", more)
 		}
-	}
-}
-
-// Every factor of results has an entry here that sets it, and nothing else.
-func TestFactorsComplete(t *testing.T) {
-	sample := map[string]string{"gro": "true", "hw_gro": "false", "big_tcp": "128K", "tg_big_tcp": "off", "cpu_layout": "1cpu", "rx_buf_len": "8K", "mtu": "9000",
-		"message": "64M", "read": "1M", "token_batch": "512", "touch": "read", "congestion": "dctcp", "control": "wrong-queue", "probe": "zc+latency"}
-	for _, rf := range results.Factors {
-		f := lookupFactor(rf.Name)
-		if f == nil {
-			t.Errorf("%s is no factor of an experiment", rf.Name)
-			continue
-		}
-		c := results.Cell{RX: "devmem"}
-		before := rf.Value(&c)
-		if err := f.set(&c, sample[rf.Name]); err != nil || rf.Value(&c) == before {
-			t.Errorf("%s: %v, value %s", rf.Name, err, rf.Value(&c))
-		}
-		for _, other := range results.Factors {
-			if zero := (results.Cell{}); other.Name != rf.Name && other.Value(&c) != other.Value(&zero) {
-				t.Errorf("%s sets %s", rf.Name, other.Name)
-			}
-		}
-	}
-	if len(Factors) != len(results.Factors)+2 {
-		t.Errorf("%d factors, results knows %d and the modes", len(Factors), len(results.Factors))
 	}
 }
 

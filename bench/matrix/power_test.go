@@ -108,7 +108,7 @@ func TestUntrusted(t *testing.T) {
 // No other key of a file names a program: power sources are the only way, and they
 // are asked for.
 func TestAFileNamesNoOtherProgram(t *testing.T) {
-	for _, key := range []string{"command", "exec", "hooks", "before", "after", "probe", "env", "ssh", "out", "include_file", "trust_file", "trust-file"} {
+	for _, key := range []string{"command", "exec", "hooks", "before", "after", "env", "ssh", "out", "include_file", "trust_file", "trust-file"} {
 		for text, where := range map[string]string{key + ": x\n": "the experiment", "sut: {" + key + ": x}\n": "sut"} {
 			if _, err := Parse("x.yaml", []byte(plain+text)); err == nil || !strings.Contains(err.Error(), "unknown key") {
 				t.Errorf("%s of %s: %v", key, where, err)

@@ -20,6 +20,7 @@ type Spec struct {
 	IPv6        bool
 	Port        int
 
+	All    results.Cell // what holds for all cells, as far as no factor says it
 	Cells  []results.Cell
 	Folded int           // combinations that are the same cell, because a factor does not concern their mode
 	Base   *results.Cell `json:",omitempty"` // the cell that reports compare the others with; nil: none was chosen
@@ -28,6 +29,9 @@ type Spec struct {
 	Common Common
 
 	Power Power `json:"-"`
+
+	// Flags are the flags that said what a file says by these keys, such as sut.cpu.
+	Flags map[string]string `json:"-"`
 
 	File string `json:"-"` // the text that was parsed
 
@@ -45,10 +49,6 @@ type End struct {
 	// Layouts are the CPUs of each cpu_layout.
 	Layouts map[string]Layout `json:",omitempty"`
 
-	Queue     *int   // SUT: RX queue that modes take over; nil: the last
-	Area      string // SUT: what backs the memory that a NIC writes into
-	AreaBytes int
-
 	Settings Settings
 }
 
@@ -58,13 +58,11 @@ type Layout struct {
 	IRQ int // the interrupts of the flow's queue
 }
 
-// Settings are changes to a host that hold for all cells and are undone at the
-// end. Zero values leave what is found.
+// Settings are changes to a host that hold for all cells and are undone at the end. What a
+// cell says itself counts.
 type Settings struct {
-	RXRing, TXRing int               // descriptors
-	HugePages      int               // of 2 MiB
-	Governor       string            // of cpufreq
-	Sysctl         map[string]string `json:",omitempty"`
+	Host   results.Cell      // its options of hosts
+	Sysctl map[string]string `json:",omitempty"`
 }
 
 // Plan is in which order and how often cells run.
@@ -85,11 +83,8 @@ type Adaptive struct {
 	Interval float64 // half the width of the median's interval over the median, 0.01 = +-1 %
 }
 
-// Common are the options of every run.
+// Common are what is the same in every run.
 type Common struct {
-	RcvBuf, SndBuf int
-	PaceBitsPS     uint64
-	ProbeSample    int // of the latency probe: one packet in so many; 0: the default
 	SampleInterval time.Duration
 	Stall          time.Duration
 }
@@ -105,6 +100,14 @@ func (s *Spec) Hash() string {
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
+}
+
+// Called is what the user has to change where a key is wrong: the key, or the flag.
+func (s *Spec) Called(key string) string {
+	if f, ok := s.Flags[key]; ok {
+		return f
+	}
+	return key
 }
 
 // Runs is the whole plan in its order.

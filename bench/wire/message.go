@@ -191,26 +191,11 @@ type Route struct {
 
 // EndSpec is one end of a flow.
 type EndSpec struct {
-	Role         stream.Role   `json:"role"`
-	Mode         string        `json:"mode"`
-	Addr         string        `json:"addr"` // RX: where to listen; TX: the receiver's data port
-	Dev          string        `json:"dev,omitempty"`
-	Cookie       stream.Cookie `json:"cookie"`
-	MessageBytes int           `json:"message_bytes"`
-	ReadBytes    int           `json:"read_bytes,omitempty"`
-	Touch        stream.Touch  `json:"touch,omitempty"`
-	RcvBuf       int           `json:"rcvbuf,omitempty"`
-	SndBuf       int           `json:"sndbuf,omitempty"`
-	Congestion   string        `json:"congestion,omitempty"`
-	PaceBitsPS   uint64        `json:"pace_bits_ps,omitempty"`
-	// NIC is for receive modes that take a queue over; its Dev is empty: the
-	// interface is Dev above.
-	NIC stream.NICQueue `json:"nic,omitzero"`
-	// UringEngine is for modes that use io_uring; "" is the default engine.
-	UringEngine string `json:"uring_engine,omitempty"`
-	// GatherNs is the gather time of receivers that use io_uring; nil is the
-	// default.
-	GatherNs *int64 `json:"gather_ns,omitempty"`
+	Role   stream.Role   `json:"role"`
+	Cell   results.Cell  `json:"cell"` // what was chosen; the other end's mode may be missing
+	Addr   string        `json:"addr"` // RX: where to listen; TX: the receiver's data port
+	Dev    string        `json:"dev,omitempty"`
+	Cookie stream.Cookie `json:"cookie"`
 
 	CPU int `json:"cpu"` // of the data-path thread; -1: not pinned
 	// SoftirqCPU is where the receive softirq of Dev (of loopback, where that is
@@ -218,14 +203,10 @@ type EndSpec struct {
 	SoftirqCPU  *int  `json:"softirq_cpu,omitempty"`
 	MeasureCPUs []int `json:"measure_cpus,omitempty"` // whose time is this end's; empty: all
 	SampleMs    int   `json:"sample_ms,omitempty"`    // interval of the time series; 0: none
-
-	// Probes are eBPF probes to run with the flow: "latency" (RX only),
-	// "syscalls", "zc".
-	Probes []string `json:"probes,omitempty"`
-	// ProbeSample: the latency probe looks at one packet in so many, a power of two
-	// of at most 1024; 0: [results.DefaultProbeSample].
-	ProbeSample int `json:"probe_sample,omitempty"`
 }
+
+// Mode is the name of the end's mode.
+func (s *EndSpec) Mode() string { return s.Cell.Mode(s.Role) }
 
 // Opened is an end that is ready.
 type Opened struct {
@@ -264,6 +245,9 @@ type EndResult struct {
 	// BlamesPeer: the reason only says that the other end broke off, or that the
 	// run was called off.
 	BlamesPeer bool `json:"blames_peer,omitempty"`
+	// Expected: invalid because the kernel copied, which it must of this mode on this
+	// interface.
+	Expected bool `json:"expected,omitempty"`
 
 	Host      results.Host    `json:"host"`
 	Total     stream.Counters `json:"total"`                // the whole flow

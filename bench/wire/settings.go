@@ -2,199 +2,164 @@ package wire
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/tune"
+	"github.com/zcbench/zcbench/results"
 )
 
-// Settings are what a host is to have set while a controller measures with it.
-// Zero values leave things as found. The agent holds a lease of them (package
-// lease) until it is given others, or ends.
+// Settings are what a host is to have set while a controller measures with it. The agent
+// holds a lease of them (package lease) until it is given others, or ends.
 type Settings struct {
-	Dev         string `json:"dev,omitempty"` // interface that those up to Device are of
-	MTU         int    `json:"mtu,omitempty"` // bytes
-	GRO         *bool  `json:"gro,omitempty"`
-	HWGRO       *bool  `json:"hw_gro,omitempty"`
-	BigTCPBytes int    `json:"big_tcp_bytes,omitempty"` // largest GSO and GRO packet, IPv4 and IPv6
-	RXRing      int    `json:"rx_ring,omitempty"`       // descriptors
-	TXRing      int    `json:"tx_ring,omitempty"`
-	Channels    int    `json:"channels,omitempty"` // queues: combined, or RX and TX where the driver has no combined ones
-	// Device are other settings of the interface, by the names of nic.Device.Setting.
-	Device []Setting `json:"device,omitempty"`
-
-	SysctlProfile string    `json:"sysctl_profile,omitempty"` // a set of sysctls, see package tune
-	Sysctls       []Setting `json:"sysctls,omitempty"`        // others, after the profile's
-	HugePages     int       `json:"huge_pages,omitempty"`     // of the default size
-	Governor      string    `json:"governor,omitempty"`       // of every CPU's frequency
-	MaxIdleUs     *int      `json:"max_idle_us,omitempty"`    // longest exit latency of an idle state, microseconds
-	StopBalance   bool      `json:"stop_irqbalance,omitempty"`
+	Dev    string    `json:"dev,omitempty"` // the interface
+	Values []Setting `json:"values,omitempty"`
 	// OnlyNamespace leaves out what belongs to the machine: the other end, on the
 	// same one, sets it.
 	OnlyNamespace bool `json:"only_namespace,omitempty"`
 }
 
-// Setting is one setting by name.
+// Setting is one setting by name: one of nic.Device.Setting or tune.FS.Setting, or one of
+// those below, for which the agent looks at its host.
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// IsZero reports whether everything is left as found.
-func (s Settings) IsZero() bool { return !s.ofDevice() && !s.ofHost() }
+// What the agent translates.
+const (
+	Channels   = "channels"   // queues: combined, or RX and TX where the driver has no combined ones
+	Governor   = "governor"   // of every CPU's frequency
+	Idle       = "idle"       // longest exit latency of an idle state, microseconds
+	IRQBalance = "irqbalance" // tune.Stopped
+)
 
-func (s Settings) ofDevice() bool {
-	return s.MTU != 0 || s.GRO != nil || s.HWGRO != nil || s.BigTCPBytes != 0 || s.RXRing != 0 || s.TXRing != 0 || s.Channels != 0 || len(s.Device) > 0
+// OfHost tells the settings of a host from those of an interface.
+func (x Setting) OfHost() bool {
+	word, _, _ := strings.Cut(x.Name, " ")
+	return slices.Contains([]string{"sysctl", Governor, Idle, IRQBalance}, word)
 }
 
-func (s Settings) ofHost() bool {
-	return s.SysctlProfile != "" || len(s.Sysctls) > 0 || s.HugePages != 0 || s.Governor != "" || s.MaxIdleUs != nil || s.StopBalance
+// OfMachine tells those that belong to the machine, and not to a network namespace.
+func (x Setting) OfMachine() bool {
+	name, ok := strings.CutPrefix(x.Name, "sysctl ")
+	return x.OfHost() && !(ok && tune.OfNetns(name))
+}
+
+// check refuses what no host could have.
+func (x Setting) check() error {
+	var err error
+	switch n, nerr := strconv.Atoi(x.Value); {
+	case x.Name == Channels && (nerr != nil || n < 1), x.Name == Idle && (nerr != nil || n < 0):
+		err = fmt.Errorf("%s: %.40q is no number that it can have", x.Name, x.Value)
+	case x.Name == Channels, x.Name == Idle:
+	case x.Name == Governor:
+		err = tune.CheckSetting("governor 0", x.Value) // of every CPU: the rule is the same
+	case x.OfHost():
+		err = tune.CheckSetting(x.Name, x.Value)
+	default:
+		err = nic.CheckSetting(x.Name, x.Value)
+	}
+	return err
+}
+
+// SettingsOf are the settings that a cell asks of the host of an end, and sysctls beside them:
+// those of the interface, then the sysctls, a profile's first, then the rest of the host's.
+func SettingsOf(role stream.Role, c results.Cell, sysctls map[string]string) Settings {
+	var dev, host []Setting
+	for i := range results.Options {
+		o := &results.Options[i]
+		v := o.Raw(&c)
+		if v == "" || o.Role != "" && o.Role != role {
+			continue
+		}
+		for _, name := range o.Sets {
+			if x := (Setting{name, settingValue(name, v)}); x.Value == "" {
+			} else if x.OfHost() {
+				host = append(host, x)
+			} else {
+				dev = append(dev, x)
+			}
+		}
+	}
+	for _, x := range c.Others() {
+		if x.End == "" || (x.End == "sut") == (role == stream.RX) {
+			dev = append(dev, Setting{x.Name, x.Value})
+		}
+	}
+	for _, x := range tune.Profiles[c.SysctlProfile].Sysctls {
+		dev = append(dev, Setting{"sysctl " + x[0], x[1]})
+	}
+	for _, name := range slices.Sorted(maps.Keys(sysctls)) {
+		dev = append(dev, Setting{"sysctl " + name, sysctls[name]})
+	}
+	return Settings{Values: append(dev, host...)}
+}
+
+// settingValue is an option's value as its setting has it; "": nothing is set.
+func settingValue(name, v string) string {
+	switch {
+	case name == IRQBalance && v == "true":
+		return tune.Stopped
+	case name == IRQBalance:
+		return ""
+	case v == "true":
+		return "on"
+	case v == "false":
+		return "off"
+	}
+	return v
+}
+
+// IsZero reports whether everything is left as found.
+func (s Settings) IsZero() bool { return len(s.Values) == 0 }
+
+// Wanted are the values but for those that the other end sets.
+func (s Settings) Wanted() []Setting {
+	return slices.DeleteFunc(slices.Clone(s.Values), func(x Setting) bool { return s.OnlyNamespace && x.OfMachine() })
+}
+
+// Value is that of a setting by name; "" where it is left as found.
+func (s Settings) Value(name string) string {
+	for _, x := range s.Wanted() {
+		if x.Name == name {
+			return x.Value
+		}
+	}
+	return ""
 }
 
 // Shared are those that belong to the machine and not to an interface or network
 // namespace.
-func (s Settings) Shared() Settings {
-	w := Settings{SysctlProfile: s.SysctlProfile, HugePages: s.HugePages, Governor: s.Governor, MaxIdleUs: s.MaxIdleUs, StopBalance: s.StopBalance}
-	for _, x := range s.Sysctls {
-		if !tune.OfNetns(x.Name) {
-			w.Sysctls = append(w.Sysctls, x)
-		}
-	}
-	return w
+func (s Settings) Shared() []Setting {
+	return slices.DeleteFunc(slices.Clone(s.Values), func(x Setting) bool { return !x.OfMachine() })
 }
 
 // Common is what both want.
 func (s Settings) Common(t Settings) Settings {
-	c := Settings{Dev: s.Dev, OnlyNamespace: s.OnlyNamespace}
 	if s.Dev != t.Dev || s.OnlyNamespace != t.OnlyNamespace {
 		return Settings{}
 	}
-	both(&c.MTU, s.MTU, t.MTU)
-	bothPtr(&c.GRO, s.GRO, t.GRO)
-	bothPtr(&c.HWGRO, s.HWGRO, t.HWGRO)
-	both(&c.BigTCPBytes, s.BigTCPBytes, t.BigTCPBytes)
-	both(&c.RXRing, s.RXRing, t.RXRing)
-	both(&c.TXRing, s.TXRing, t.TXRing)
-	both(&c.Channels, s.Channels, t.Channels)
-	both(&c.SysctlProfile, s.SysctlProfile, t.SysctlProfile)
-	both(&c.HugePages, s.HugePages, t.HugePages)
-	both(&c.Governor, s.Governor, t.Governor)
-	bothPtr(&c.MaxIdleUs, s.MaxIdleUs, t.MaxIdleUs)
-	both(&c.StopBalance, s.StopBalance, t.StopBalance)
-	c.Device, c.Sysctls = inBoth(s.Device, t.Device), inBoth(s.Sysctls, t.Sysctls)
-	return c
-}
-
-func both[T comparable](to *T, a, b T) {
-	if a == b {
-		*to = a
-	}
-}
-
-func bothPtr[T comparable](to **T, a, b *T) {
-	if a != nil && b != nil && *a == *b {
-		*to = a
-	}
-}
-
-func inBoth(a, b []Setting) (out []Setting) {
-	for _, x := range a {
-		if slices.Contains(b, x) {
-			out = append(out, x)
-		}
-	}
-	return out
+	s.Values = slices.DeleteFunc(slices.Clone(s.Values), func(x Setting) bool { return !slices.Contains(t.Values, x) })
+	return s
 }
 
 // Check refuses what no host could have.
 func (s Settings) Check() error {
-	switch {
-	case s.ofDevice() && s.Dev == "":
-		return fmt.Errorf("settings of an interface, and no interface: loopback has none to set; name one")
-	case s.MTU != 0 && (s.MTU < 68 || s.MTU > 65535):
-		return fmt.Errorf("MTU %d is outside 68..65535", s.MTU)
-	case s.BigTCPBytes != 0 && (s.BigTCPBytes < 1<<12 || s.BigTCPBytes > MaxBigTCP):
-		return fmt.Errorf("BIG TCP of %d bytes is outside 4096..%d", s.BigTCPBytes, MaxBigTCP)
-	case s.RXRing < 0 || s.TXRing < 0 || s.Channels < 0 || s.HugePages < 0 || s.MaxIdleUs != nil && *s.MaxIdleUs < 0:
-		return fmt.Errorf("rings, channels, huge pages and idle times cannot be negative")
-	}
-	for _, x := range s.Device {
-		if err := nic.CheckSetting(x.Name, x.Value); err != nil {
-			return err
+	for _, x := range s.Values {
+		if s.Dev == "" && !x.OfHost() {
+			return fmt.Errorf("settings of an interface, and no interface: loopback has none to set; name one")
 		}
-	}
-	s.OnlyNamespace = false // what is left out is checked, too
-	host, err := s.OfHost()
-	if err != nil {
-		return err
-	}
-	if s.Governor != "" {
-		host = append(host, Setting{"governor 0", s.Governor}) // of every CPU: the rule is the same
-	}
-	for _, x := range host {
-		if err := tune.CheckSetting(x.Name, x.Value); err != nil {
+		if err := x.check(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// OfDevice are those of the interface, by the names of nic.Device.Setting, all but the
-// channels: of which kind they are, the interface must be asked.
-func (s Settings) OfDevice() []Setting {
-	var out []Setting
-	number := func(name string, v int) {
-		if v != 0 {
-			out = append(out, Setting{name, strconv.Itoa(v)})
-		}
-	}
-	flag := func(name string, v *bool) {
-		if v != nil {
-			out = append(out, Setting{"feature " + name, map[bool]string{true: "on", false: "off"}[*v]})
-		}
-	}
-	number("mtu", s.MTU)
-	flag(nic.FeatureGRO, s.GRO)
-	flag(nic.FeatureHWGRO, s.HWGRO)
-	for _, name := range []string{"gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size"} {
-		number(name, s.BigTCPBytes)
-	}
-	number("ring rx", s.RXRing)
-	number("ring tx", s.TXRing)
-	return append(out, s.Device...)
-}
-
-// OfHost are the sysctls, by the names of tune.FS.Setting: those of the profile, the
-// others, and the huge pages.
-func (s Settings) OfHost() ([]Setting, error) {
-	p, ok := tune.Profiles[s.SysctlProfile]
-	if !ok && s.SysctlProfile != "" {
-		return nil, fmt.Errorf("unknown sysctl profile %q; there is %s", s.SysctlProfile, tune.Reference.Name)
-	}
-	var out []Setting
-	add := func(name, value string) {
-		if tune.OfNetns(name) || !s.OnlyNamespace {
-			out = append(out, Setting{"sysctl " + name, value})
-		}
-	}
-	for _, x := range p.Sysctls {
-		add(x[0], x[1])
-	}
-	for _, x := range s.Sysctls {
-		add(x.Name, x.Value)
-	}
-	if s.HugePages != 0 {
-		add("vm.nr_hugepages", strconv.Itoa(s.HugePages))
-	}
-	return out, nil
-}
-
-// MaxBigTCP is the kernel's limit of a GRO packet, bytes (GRO_MAX_SIZE).
-const MaxBigTCP = 524280
-
-// PlainTCP is the largest packet without BIG TCP, bytes (GSO_LEGACY_MAX_SIZE).
-const PlainTCP = 65536
 
 // SetResult is what the agent changed.
 type SetResult struct {

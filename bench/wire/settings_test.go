@@ -1,12 +1,15 @@
 package wire
 
 import (
-	"reflect"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/tune"
+	"github.com/zcbench/zcbench/results"
 )
 
-func TestSettings(t *testing.T) {
-	idle, on := 0, true
+func TestSettingsAreChecked(t *testing.T) {
 	for _, c := range []struct {
 		s    Settings
 		zero bool
@@ -14,22 +17,23 @@ func TestSettings(t *testing.T) {
 	}{
 		{Settings{}, true, true},
 		{Settings{Dev: "eth0", OnlyNamespace: true}, true, true},
-		{Settings{MTU: 4148}, false, false}, // of what?
-		{Settings{Dev: "eth0", MTU: 4148, GRO: &on, BigTCPBytes: 131072}, false, true},
-		{Settings{Dev: "eth0", MTU: 67}, false, false},
-		{Settings{Dev: "eth0", BigTCPBytes: MaxBigTCP + 1}, false, false},
-		{Settings{Dev: "eth0", RXRing: -1}, false, false},
-		{Settings{MaxIdleUs: &idle}, false, true},
-		{Settings{SysctlProfile: "reference", HugePages: 4}, false, true},
-		{Settings{HugePages: -4}, false, false},
-		{Settings{Device: []Setting{{"rss", "default"}}}, false, false},
-		{Settings{SysctlProfile: "mine"}, false, false},
-		{Settings{Sysctls: []Setting{{"net.core.rmem_max", "4096  87380"}}}, false, true},
-		{Settings{Sysctls: []Setting{{"net.core.rmem_max", "/x"}}}, false, false},
-		{Settings{Sysctls: []Setting{{"net.core.rmem_max", "1"}, {"kernel.core_pattern", "|/x %p"}}}, false, false},
-		{Settings{Sysctls: []Setting{{"kernel.core_pattern", "core"}}, OnlyNamespace: true}, false, false},
-		{Settings{Governor: "performance"}, false, true},
-		{Settings{Governor: "../x"}, false, false},
+		{Settings{Values: []Setting{{"mtu", "4148"}}}, false, false}, // of what?
+		{Settings{Dev: "eth0", Values: []Setting{{"mtu", "4148"}, {"feature rx-gro", "on"}, {"gro-max-size", "131072"}}}, false, true},
+		{Settings{Dev: "eth0", Values: []Setting{{"mtu", "no"}}}, false, false},
+		{Settings{Dev: "eth0", Values: []Setting{{Channels, "0"}}}, false, false},
+		{Settings{Dev: "eth0", Values: []Setting{{Channels, "4"}}}, false, true},
+		{Settings{Values: []Setting{{Idle, "0"}}}, false, true},
+		{Settings{Values: []Setting{{Idle, "-1"}}}, false, false},
+		{Settings{Values: []Setting{{"rss", "default"}}}, false, false},
+		{Settings{Dev: "eth0", Values: []Setting{{"nothing", "1"}}}, false, false},
+		{Settings{Values: []Setting{{"sysctl net.core.rmem_max", "4096  87380"}}}, false, true},
+		{Settings{Values: []Setting{{"sysctl net.core.rmem_max", "/x"}}}, false, false},
+		{Settings{Values: []Setting{{"sysctl net.core.rmem_max", "1"}, {"sysctl kernel.core_pattern", "|/x %p"}}}, false, false},
+		{Settings{Values: []Setting{{"sysctl kernel.core_pattern", "core"}}, OnlyNamespace: true}, false, false},
+		{Settings{Values: []Setting{{Governor, "performance"}}}, false, true},
+		{Settings{Values: []Setting{{Governor, "../x"}}}, false, false},
+		{Settings{Values: []Setting{{IRQBalance, "stopped"}}}, false, true},
+		{Settings{Values: []Setting{{IRQBalance, "gone"}}}, false, false},
 	} {
 		if c.s.IsZero() != c.zero || (c.s.Check() == nil) != c.ok {
 			t.Errorf("%+v: zero %v, %v", c.s, c.s.IsZero(), c.s.Check())
@@ -37,30 +41,80 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Whatever field there is, it is common to two who both want it, and to no others.
-func TestCommonSettings(t *testing.T) {
+// Every option of hosts gets to the end that it is of, as settings that a host can have.
+func TestSettingsOfEveryOption(t *testing.T) {
 	on, idle := true, 5
-	all := Settings{Dev: "eth0", MTU: 4148, GRO: &on, HWGRO: &on, BigTCPBytes: 131072, RXRing: 512, TXRing: 256, Channels: 4, Device: []Setting{{"rss", "default"}, {"rps 0", "1"}},
-		SysctlProfile: "reference", Sysctls: []Setting{{"net.core.rmem_max", "1"}}, HugePages: 3, Governor: "performance", MaxIdleUs: &idle, StopBalance: true, OnlyNamespace: true}
-	v := reflect.ValueOf(all)
-	for i := range v.NumField() {
-		if v.Field(i).IsZero() {
-			t.Errorf("the test has no %s", v.Type().Field(i).Name)
+	c := results.Cell{GRO: &on, HWGRO: &on, BigTCPBytes: 131072, TGBigTCPBytes: 65536, MTU: 4148, RXRing: 512, TXRing: 256, Channels: 4,
+		Set: "coalesce rx-usecs=5; tg:rss=default", SysctlProfile: "reference", HugePages: 3, Governor: "performance", MaxIdleUs: &idle, StopBalance: &on}
+	for i := range results.Options {
+		if o := &results.Options[i]; o.Kind == results.OfHost && o.Raw(&c) == "" {
+			t.Errorf("the test has no %s", o.Name)
 		}
 	}
-	off, off2 := false, false
-	other := Settings{Dev: "eth0", MTU: 1500, GRO: &off, HWGRO: nil, Device: []Setting{{"rss", "default"}, {"rps 0", "2"}}, OnlyNamespace: true}
-	same := other
-	same.GRO = &off2
+	sizes := func(n string) []Setting {
+		return []Setting{{"gso-max-size", n}, {"gro-max-size", n}, {"gso-ipv4-max-size", n}, {"gro-ipv4-max-size", n}}
+	}
+	tail := []Setting{{"sysctl net.ipv4.tcp_sack", "0"}, {"sysctl vm.nr_hugepages", "3"}, {Governor, "performance"}, {Idle, "5"}, {IRQBalance, tune.Stopped}}
+	profile := func() (out []Setting) {
+		for _, x := range tune.Reference.Sysctls {
+			out = append(out, Setting{"sysctl " + x[0], x[1]})
+		}
+		return out
+	}()
+	both := []Setting{{"mtu", "4148"}, {"ring rx", "512"}, {"ring tx", "256"}, {Channels, "4"}, {"coalesce rx-usecs", "5"}}
+	join := func(parts ...[]Setting) (out []Setting) {
+		for _, p := range parts {
+			out = append(out, p...)
+		}
+		return out
+	}
+	for role, want := range map[stream.Role][]Setting{
+		stream.RX: join([]Setting{{"feature rx-gro", "on"}, {"feature rx-gro-hw", "on"}}, sizes("131072"), both, profile, tail),
+		stream.TX: join(sizes("65536"), both, []Setting{{"rss", "default"}}, profile, tail),
+	} {
+		got := SettingsOf(role, c, map[string]string{"net.ipv4.tcp_sack": "0"})
+		if d := cmp.Diff(want, got.Values); d != "" {
+			t.Errorf("%s: -want +got\n%s", role, d)
+		}
+		if got.Dev = "eth0"; got.Check() != nil {
+			t.Errorf("%s: %v", role, got.Check())
+		}
+	}
+	off := false
+	if s := SettingsOf(stream.RX, results.Cell{StopBalance: &off}, nil); !s.IsZero() {
+		t.Errorf("irqbalance that is left alone: %+v", s)
+	}
+}
+
+// The profiles that options name are those there are.
+func TestProfilesAreKnown(t *testing.T) {
+	if len(results.Profiles) != len(tune.Profiles) {
+		t.Errorf("%v, and %d are known", results.Profiles, len(tune.Profiles))
+	}
+	for _, name := range results.Profiles {
+		if _, ok := tune.Profiles[name]; !ok {
+			t.Errorf("no profile %q", name)
+		}
+	}
+}
+
+func TestSettingsOfTwo(t *testing.T) {
+	all := Settings{Dev: "eth0", Values: []Setting{{"mtu", "4148"}, {"rss", "default"}, {"sysctl net.ipv4.tcp_sack", "0"}, {"sysctl vm.nr_hugepages", "3"}, {Governor, "performance"}}}
+	other := Settings{Dev: "eth0", Values: []Setting{{"mtu", "1500"}, {"rss", "default"}}}
 	for _, x := range []struct{ a, b, want Settings }{
 		{all, all, all},
-		{other, same, other},
-		{all, other, Settings{Dev: "eth0", OnlyNamespace: true, Device: []Setting{{"rss", "default"}}}},
+		{all, other, Settings{Dev: "eth0", Values: []Setting{{"rss", "default"}}}},
 		{all, Settings{Dev: "eth1"}, Settings{}},
 		{all, Settings{}, Settings{}},
 	} {
-		if got := x.a.Common(x.b); !reflect.DeepEqual(got, x.want) {
+		if got := x.a.Common(x.b); !cmp.Equal(got, x.want) {
 			t.Errorf("%+v and %+v have %+v", x.a, x.b, got)
 		}
+	}
+	if d := cmp.Diff(all.Values[3:], all.Shared()); d != "" {
+		t.Errorf("of the machine: %s", d)
+	}
+	if all.OnlyNamespace = true; all.Value(Governor) != "" || all.Value("rss") != "default" || !cmp.Equal(all.Wanted(), all.Values[:3]) {
+		t.Errorf("in a namespace alone: %+v", all.Wanted())
 	}
 }

@@ -18,9 +18,9 @@ import (
 )
 
 // finish derives the files, prints the table and says how it ended: badly if a run
-// failed, or is invalid where that counts, which it does not in a demo: on veth
-// some modes cannot be anything else.
-func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error, asJSON, invalidCounts bool) error {
+// failed or is invalid, or none could be made. A demo has runs that cannot be anything
+// else on veth: those that were expected to be invalid do not count there.
+func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error, asJSON, demo bool) error {
 	if runErr != nil && len(recs) == 0 {
 		return outError(runErr)
 	}
@@ -29,12 +29,12 @@ func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error,
 	if err == nil && printed == nil {
 		sayFiles(cmd, dir)
 	}
-	if err = errors.Join(noRoom(errors.Join(runErr, err), dir), printed); err != nil {
+	if err = noRoomOr(runErr, err, printed, dir); err != nil {
 		return err
 	}
 	o := bench.OutcomeOf(j)
-	if !invalidCounts {
-		o.Invalid = 0
+	if demo {
+		o = o.AsDemo()
 	}
 	if o.Good() {
 		return nil
@@ -82,6 +82,11 @@ func noRoom(err error, dir string) error {
 		"zcbench export --csv %s && zcbench report %s"
 	return &fault.Error{Op: "keep the results", Err: err,
 		How: fmt.Sprintf(how, filepath.Join(dir, results.JournalFile), dir, dir)}
+}
+
+// noRoomOr joins how the runs, their files and the table ended.
+func noRoomOr(runErr, err, printed error, dir string) error {
+	return errors.Join(noRoom(errors.Join(runErr, err), dir), printed)
 }
 
 // outError adds what to do about a folder that cannot take results.

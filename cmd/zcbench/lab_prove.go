@@ -74,6 +74,7 @@ func (p *proveProgress) tell(e proveEvent) { _ = p.out.Encode(e) } // its loss s
 
 func (p *proveProgress) Plan(int, time.Duration) {}
 func (p *proveProgress) Skip(matrix.Run)         {}
+func (p *proveProgress) Again(matrix.Run)        {}
 func (p *proveProgress) End()                    {}
 
 func (p *proveProgress) Begin(r matrix.Run) {

@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
 )
 
 func matrixCommand() *cobra.Command {
@@ -35,8 +36,8 @@ power sources of it that run a program, or lead to an address or a path, need
 Ctrl-C ends after the run under way; --resume goes on later, also after kill -9.
 
 Exit status: 0 the plan was played, 1 it ended early, or a run failed or is
-invalid (warm-ups do not count, nor cells that cannot run), 2 wrong usage or
-input. After --resume all runs of the journal count.`,
+invalid (warm-ups do not count, nor cells that cannot run, unless none can),
+2 wrong usage or input. After --resume all runs of the journal count.`,
 		Example: "  zcbench matrix --dry-run experiments/battle-of-the-zcs.yaml\n  zcbench matrix experiments/quick.yaml --out out/quick\n  zcbench matrix experiments/quick.yaml --out out/quick --resume",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
@@ -52,7 +53,7 @@ input. After --resume all runs of the journal count.`,
 	fs.StringVar(&f.tg, "tg", "", "host of the sender, instead of the file's")
 	fs.StringVar(&f.dev, "dev", "", "the SUT's interface, instead of the file's")
 	fs.BoolVar(&f.trust, "trust-file", false, "allow power sources of the file that run a program, or lead to an address or a path: read it first")
-	addProbeFlag(fs, &f.probes)
+	cli.AddOptions(cmd, &f.chosen, func(o *results.Option) bool { return o.Name == "probe" })
 	return cmd
 }
 
@@ -60,7 +61,7 @@ type matrixFlags struct {
 	out, sut, tg, dev        string
 	dry, resume, force, json bool
 	trust                    bool
-	probes                   []string
+	chosen                   results.Cell // the probes
 	power                    powerflag.Flags
 }
 
@@ -98,7 +99,7 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil && len(recs) == 0 {
 		return f.refused(err)
 	}
-	err = finish(cmd, f.out, recs, err, f.json, true)
+	err = finish(cmd, f.out, recs, err, f.json, false)
 	if cmd.Context().Err() != nil {
 		e.Note("to go on: zcbench matrix %s --out %s --resume", path, f.out)
 	}
@@ -118,12 +119,8 @@ func (f *matrixFlags) spec(path string) (*matrix.Spec, error) {
 			*x.to = x.flag
 		}
 	}
-	if len(f.probes) > 0 {
-		probe, err := probeOf(f.probes)
-		if err != nil {
-			return nil, err
-		}
-		if err := spec.SetProbe(probe); err != nil {
+	if f.chosen.Probe != "" {
+		if err := spec.SetProbe(f.chosen.Probe); err != nil {
 			return nil, cli.Usagef("--probe: %w", err)
 		}
 	}

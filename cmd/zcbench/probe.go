@@ -10,13 +10,11 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/bpf/prom"
@@ -101,20 +99,6 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 	}
 	err := p.run(cmd.Context())
 	return errors.Join(err, p.close())
-}
-
-// addProbeFlag adds --probe of the commands that run flows.
-func addProbeFlag(fs *pflag.FlagSet, probes *[]string) {
-	fs.StringSliceVar(probes, "probe", nil, "eBPF probes to run with every flow, into metrics and report: "+strings.Join(results.ProbeNames, ", "))
-}
-
-// probeOf is what --probe makes of a cell.
-func probeOf(names []string) (string, error) {
-	p, err := results.JoinProbes(names)
-	if err != nil {
-		return "", cli.Usagef("--probe: %w", err)
-	}
-	return p, nil
 }
 
 // inside runs open in the namespace asked for.

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/internal/units"
 	"github.com/zcbench/zcbench/internal/version"
 )
 
@@ -19,12 +18,7 @@ func command() *cobra.Command {
 	var (
 		end    = cli.End{Role: stream.RX}
 		listen string
-		touch  string
-		read   units.Bytes
 		wait   time.Duration
-		dev    string
-		queue  cli.NICQueue
-		gather func() *int64
 	)
 	cmd := &cobra.Command{
 		Use:   "zcrecv [flags]",
@@ -44,8 +38,6 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 			if err != nil {
 				return err
 			}
-			spec.Touch, spec.ReadBytes = stream.Touch(touch), int(read)
-			spec.Dev, spec.NIC, spec.GatherNs = dev, queue.Options(), gather()
 			sch, err := end.Schedule(wait)
 			if err != nil {
 				return err
@@ -55,21 +47,16 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 				return err
 			}
 			if !end.JSON {
-				fmt.Fprintf(cmd.ErrOrStderr(), "zcrecv: listening on %s, mode %s\n", e.Addr(), spec.Mode)
+				fmt.Fprintf(cmd.ErrOrStderr(), "zcrecv: listening on %s, mode %s\n", e.Addr(), spec.Mode())
 			}
 			return cli.RunEnd(cmd, e, spec, sch, cli.Output{JSON: end.JSON, Verbose: end.Verbose})
 		},
 	}
 	end.AddFlags(cmd)
-	queue.AddFlags(cmd)
-	gather = cli.GatherFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&listen, "listen", ":5201", "address and port of the data port; port 0 takes a free one")
 	f.DurationVar(&end.Duration, "duration", 0, "how long to receive (default: as long as the sender wishes)")
-	f.StringVar(&touch, "touch", "none", "what to do with the payload: none, read (every cache line), verify (every byte by its position)")
-	f.Var(&read, "read-size", "most bytes of one receive call; 0: the mode's default")
-	f.StringVar(&dev, "dev", "", "interface that the flow comes in by, for its counters, and for zcrx and devmem (default: the one that has the address)")
+	f.StringVar(&end.Dev, "dev", "", "interface that the flow comes in by, for its counters, and for zcrx and devmem (default: the one that has the address)")
 	f.DurationVar(&wait, "accept-timeout", 0, "how long to wait for the sender; 0 waits for ever")
-	cmd.RegisterFlagCompletionFunc("touch", cobra.FixedCompletions([]string{"none", "read", "verify"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/internal/units"
 	"github.com/zcbench/zcbench/internal/version"
 )
 
@@ -17,9 +16,7 @@ func main() { os.Exit(cli.Main(command(), os.Args[1:])) }
 func command() *cobra.Command {
 	var (
 		end  = cli.End{Role: stream.TX}
-		pace units.BitRate
 		wait time.Duration
-		dev  string
 	)
 	cmd := &cobra.Command{
 		Use:   "zcsend [flags] ADDR:PORT",
@@ -39,10 +36,6 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 			if err != nil {
 				return err
 			}
-			if err := cli.CheckPace(pace); err != nil {
-				return err
-			}
-			spec.PaceBitsPS, spec.Dev = uint64(pace), dev
 			sch, err := end.Schedule(wait)
 			if err != nil {
 				return err
@@ -57,8 +50,7 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 	end.AddFlags(cmd)
 	f := cmd.Flags()
 	f.DurationVar(&end.Duration, "duration", 0, "how long to send (default: as the receiver wishes, else 10s)")
-	f.Var(&pace, "pace", "most bits per second, paced by the kernel (suffixes K, M, G: powers of 1000); 0 does not pace")
-	f.StringVar(&dev, "dev", "", "interface that the flow leaves by, for its counters, and for devmem (default: the one that the route leaves by)")
+	f.StringVar(&end.Dev, "dev", "", "interface that the flow leaves by, for its counters, and for devmem (default: the one that the route leaves by)")
 	f.DurationVar(&wait, "connect-timeout", 5*time.Second, "how long to try while nothing listens at ADDR:PORT; 0 tries for ever")
 	return cmd
 }

@@ -31,6 +31,12 @@ type Mode struct {
 	// DMABuf: the memory that the NIC writes into is a dmabuf, of the kinds
 	// [DMABufKinds], in buffers of a page.
 	DMABuf bool
+	// ZeroCopySocket: its socket must have SO_ZEROCOPY.
+	ZeroCopySocket bool
+	// CopiedHere: over loopback and veth a run cannot be zero copy, whatever the mode does:
+	// they copy such payload when they deliver it (skb_orphan_frags_rx of the kernel's
+	// net/core), or lay it so that no page of it can be mapped.
+	CopiedHere bool
 	// NoPayload: the application never gets the bytes, so it cannot touch them.
 	NoPayload bool
 }
@@ -49,7 +55,7 @@ func (m Mode) UsesRing() bool {
 var Modes = []Mode{
 	{Name: "tcp", Role: RX, Summary: "recv into a user buffer"},
 	{Name: "tcp-trunc", Role: RX, Summary: "recv with MSG_TRUNC: the kernel drops the payload, the no-copy ceiling", NoPayload: true},
-	{Name: "tcp-mmap", Role: RX, Summary: "TCP_ZEROCOPY_RECEIVE: payload pages mapped into the application", ZeroCopy: true},
+	{Name: "tcp-mmap", Role: RX, Summary: "TCP_ZEROCOPY_RECEIVE: payload pages mapped into the application", ZeroCopy: true, CopiedHere: true},
 	{Name: "uring", Role: RX, Summary: "io_uring multishot recv with a provided-buffer ring"},
 	{Name: "zcrx", Role: RX, Summary: "io_uring zero-copy receive: the NIC writes into user memory", ZeroCopy: true, NICQueue: true, NeedsDev: true},
 	{Name: "zcrx-nodev", Role: RX, Summary: "io_uring zcrx without a device queue: same interface, all payload copied", NICQueue: true},
@@ -57,10 +63,10 @@ var Modes = []Mode{
 
 	{Name: "tcp", Role: TX, Summary: "send from a user buffer"},
 	{Name: "sendfile", Role: TX, Summary: "sendfile from page cache memory"},
-	{Name: "msg-zerocopy", Role: TX, Summary: "send with MSG_ZEROCOPY, completions from the error queue", ZeroCopy: true},
+	{Name: "msg-zerocopy", Role: TX, Summary: "send with MSG_ZEROCOPY, completions from the error queue", ZeroCopy: true, ZeroCopySocket: true, CopiedHere: true},
 	{Name: "uring", Role: TX, Summary: "io_uring send"},
-	{Name: "uring-zc", Role: TX, Summary: "io_uring SEND_ZC from registered buffers", ZeroCopy: true},
-	{Name: "devmem", Role: TX, Summary: "devmem TCP send from a dmabuf", ZeroCopy: true, NeedsDev: true},
+	{Name: "uring-zc", Role: TX, Summary: "io_uring SEND_ZC from registered buffers", ZeroCopy: true, CopiedHere: true},
+	{Name: "devmem", Role: TX, Summary: "devmem TCP send from a dmabuf", ZeroCopy: true, NeedsDev: true, ZeroCopySocket: true},
 }
 
 // Names lists the modes of a role in table order.

@@ -1,11 +1,5 @@
 package stream
 
-import (
-	"fmt"
-	"math/bits"
-	"slices"
-)
-
 // AreaKind is what backs the memory that a NIC writes payload into.
 type AreaKind string
 
@@ -52,26 +46,3 @@ const (
 	DefaultTokenBatch  = 512
 	MaxTokenBatch      = 1024 // more do not go back in one call
 )
-
-// check refuses what no NIC can do.
-func (q NICQueue) check() error {
-	switch {
-	case q.Queue != nil && *q.Queue < 0, q.SteerTo != nil && *q.SteerTo < 0:
-		return fmt.Errorf("RX queues are numbered from 0")
-	case q.Area != "" && !slices.Contains(AreaKinds, string(q.Area)):
-		return fmt.Errorf("unknown kind of area %q; it is one of %v", q.Area, AreaKinds)
-	case q.AreaBytes < 0 || q.AreaBytes > MaxAreaBytes:
-		return fmt.Errorf("area of %d bytes is outside 1..%d (or 0 for the default)", q.AreaBytes, MaxAreaBytes)
-	case q.BufLen < 0 || q.BufLen > MaxBufLen || q.BufLen != 0 && (q.BufLen < 4096 || bits.OnesCount(uint(q.BufLen)) != 1):
-		return fmt.Errorf("receive buffers of %d bytes: must be a power of two in 4096..%d (or 0 for a page)", q.BufLen, MaxBufLen)
-	case q.RefillEntries < 0 || q.RefillEntries > MaxRefillEntries:
-		return fmt.Errorf("refill ring of %d entries is outside 1..%d (or 0 for the default)", q.RefillEntries, MaxRefillEntries)
-	case q.CQEntries < 0 || q.CQEntries > MaxCQEntries:
-		return fmt.Errorf("completion queue of %d entries is outside 1..%d (or 0 for the default)", q.CQEntries, MaxCQEntries)
-	case q.TokenBatch < 0 || q.TokenBatch > MaxTokenBatch:
-		return fmt.Errorf("token batch of %d fragments is outside 1..%d (or 0 for the default)", q.TokenBatch, MaxTokenBatch)
-	case q.HoldBytes < 0 || q.HoldBytes > MaxAreaBytes:
-		return fmt.Errorf("hold of %d bytes is outside 0..%d", q.HoldBytes, MaxAreaBytes)
-	}
-	return nil
-}

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/zcbench/zcbench/flow/sock"
@@ -34,23 +33,6 @@ const (
 	MaxMessageBytes     = 1 << 30
 	MaxGather           = 100 * time.Millisecond
 )
-
-// Check refuses options that no mode can take.
-func (o Options) Check() error {
-	if o.MessageBytes < 1 || o.MessageBytes > MaxMessageBytes {
-		return fmt.Errorf("message size %d bytes is outside 1..%d", o.MessageBytes, MaxMessageBytes)
-	}
-	if o.ReadBytes < 0 || o.ReadBytes > MaxMessageBytes {
-		return fmt.Errorf("read size %d bytes is outside 1..%d (or 0 for the mode's default)", o.ReadBytes, MaxMessageBytes)
-	}
-	if o.Gather != nil && (*o.Gather < 0 || *o.Gather > MaxGather) {
-		return fmt.Errorf("gather time %v is outside 0..%v", *o.Gather, MaxGather)
-	}
-	if o.Gather != nil && *o.Gather%time.Microsecond != 0 {
-		return fmt.Errorf("gather time %v: the kernel takes whole microseconds", *o.Gather)
-	}
-	return o.NIC.check()
-}
 
 // Receiver is a receive data path for one flow.
 //

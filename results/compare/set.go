@@ -147,25 +147,16 @@ func (s *Set) choose(selector string) error {
 	return nil
 }
 
-func factorNames() []string {
-	names := []string{"rx", "tx"}
-	for _, f := range results.Factors {
-		names = append(names, f.Name)
+func factorNames() (names []string) {
+	for _, o := range results.Options {
+		names = append(names, o.Name)
 	}
 	return names
 }
 
 func factorOf(c *results.Cell, name string) string {
-	switch name {
-	case "rx":
-		return c.RX
-	case "tx":
-		return c.TX
-	}
-	for _, f := range results.Factors {
-		if f.Name == name {
-			return f.Value(c)
-		}
+	if o := results.LookupOption(name); o != nil {
+		return o.Value(c)
 	}
 	return ""
 }

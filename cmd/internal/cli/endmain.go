@@ -19,7 +19,7 @@ import (
 // OpenEnd prepares an end. The error of a spec that no host could run is a
 // usage error; that of a mode that this host cannot run prints as a report.
 func OpenEnd(cmd *cobra.Command, spec wire.EndSpec, asJSON bool) (*endpoint.End, error) {
-	if mode, err := stream.LookupMode(spec.Role, spec.Mode); err == nil && mode.NeedsDev {
+	if mode, err := stream.LookupMode(spec.Role, spec.Mode()); err == nil && mode.NeedsDev {
 		tellFinished(cmd)
 	}
 	end, err := endpoint.Open(spec)
@@ -27,7 +27,7 @@ func OpenEnd(cmd *cobra.Command, spec wire.EndSpec, asJSON bool) (*endpoint.End,
 		return end, nil
 	}
 	if u := (*endpoint.UsageError)(nil); errors.As(err, &u) {
-		return nil, UsageError(u)
+		return nil, OptionError(u)
 	}
 	r := wire.EndResult{Verdict: results.Failed, Reason: fault.Reason(err), Fix: fault.Fix(err)}
 	if u := (*fault.Unsupported)(nil); errors.As(err, &u) {
@@ -66,7 +66,7 @@ func RunEnd(cmd *cobra.Command, end *endpoint.End, spec wire.EndSpec, sch wire.S
 	if errors.Is(context.Cause(cmd.Context()), context.Canceled) && r.Verdict == results.Failed {
 		r.Reason = "interrupted: " + r.Reason
 	}
-	mode, _ := stream.LookupMode(spec.Role, spec.Mode)
+	mode, _ := stream.LookupMode(spec.Role, spec.Mode())
 	rep := NewEndReport(cmd.Name(), spec, r, mode.SortsBytes())
 	err = rep.Print(cmd.OutOrStdout(), cmd.ErrOrStderr(), o.JSON)
 	if o.Verbose && !o.JSON {

@@ -46,7 +46,7 @@ type EndReport struct {
 // NewEndReport makes the report of one end that ran on its own; sorted: its bytes are
 // sorted into copied and not copied.
 func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) EndReport {
-	rep := EndReport{Tool: tool, Version: version.Tool(), Role: s.Role, Mode: s.Mode, Verdict: r.Verdict, Reason: r.Reason, Fix: r.Fix,
+	rep := EndReport{Tool: tool, Version: version.Tool(), Role: s.Role, Mode: s.Mode(), Verdict: r.Verdict, Reason: r.Reason, Fix: r.Fix,
 		Bytes: r.Total.Bytes, PeerBytes: r.PeerBytes,
 		Calls: r.Total.Calls, Congestion: r.Host.Env.Congestion, UringEngine: r.Host.Env.UringEngine, Strangers: r.Strangers, Warnings: r.Warnings,
 		Retrans: r.Host.Retrans, Metrics: r.Host.Metrics}
@@ -65,7 +65,7 @@ func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) En
 			rep.LinearBytes = &r.Total.LinearBytes
 		}
 	}
-	if s.Touch == stream.TouchVerify {
+	if s.Cell.Touch == string(stream.TouchVerify) {
 		rep.Mismatches = &r.Total.Mismatches
 	}
 	return rep

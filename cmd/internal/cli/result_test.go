@@ -14,7 +14,7 @@ import (
 // An end that never had a flow has the keys that a reader relies on, and no figure
 // under those that it did not measure.
 func TestReportWithoutFlow(t *testing.T) {
-	spec := wire.EndSpec{Role: stream.RX, Mode: "zcrx", Touch: stream.TouchVerify}
+	spec := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "zcrx", Touch: "verify"}}
 	read := func(r wire.EndResult) map[string]any {
 		b, err := json.Marshal(NewEndReport("zcrecv", spec, r, true))
 		if err != nil {

@@ -80,6 +80,8 @@ func (p *lineProgress) left() string {
 	return fmt.Sprintf(" (%v left)", d.Round(time.Second))
 }
 
+func (p *lineProgress) Again(matrix.Run) { p.runs++ }
+
 func (p *lineProgress) End() {}
 
 type barProgress struct {
@@ -105,5 +107,7 @@ func (p *barProgress) Done(r results.Record) {
 }
 
 func (p *barProgress) Skip(matrix.Run) { p.bar.SetTotal(p.bar.Total() - 1) }
+
+func (p *barProgress) Again(matrix.Run) { p.bar.SetTotal(p.bar.Total() + 1) }
 
 func (p *barProgress) End() { p.bar.Finish() }

@@ -45,7 +45,7 @@ func TestDemoTimes(t *testing.T) {
 		want  time.Duration
 	}{{0, 10, maxDemoWindow}, {0, 104, maxDemoWindow}, {0, 175, 290 * time.Millisecond}, {0, 10000, minDemoWindow}, {time.Second, 10000, time.Second}} {
 		var o Options
-		if o.demoTimes(x.asked, make([]matrix.Run, x.runs), none); o.Duration != x.want {
+		if o.fit(x.asked, make([]matrix.Run, x.runs), none); o.Duration != x.want {
 			t.Errorf("%d runs, %v asked: %v, want %v", x.runs, x.asked, o.Duration, x.want)
 		}
 		if all := time.Duration(x.runs) * (o.Duration + demoOverhead); x.asked == 0 && o.Duration > minDemoWindow && all > DemoTime+time.Second {

@@ -1,0 +1,77 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+
+	"github.com/zcbench/zcbench/bench/modes"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/results"
+)
+
+// check finds what is wrong with a spec, as far as no host must be asked.
+func check(s wire.EndSpec, p modes.Path) error {
+	if err := s.Cell.Check(); err != nil {
+		return err
+	}
+	if err := p.Refuses(&s.Cell); err != nil {
+		return err
+	}
+	if err := uring.Engine(s.Cell.UringEngine).Check(); err != nil {
+		return &results.OptionError{Option: results.LookupOption("uring_engine"), Value: s.Cell.UringEngine, Err: err}
+	}
+	if err := checkCPU(s.CPU); err != nil {
+		return err
+	}
+	if n := s.SoftirqCPU; n != nil {
+		if *n < 0 {
+			return errors.New("softirq: no CPU named")
+		}
+		if err := checkCPU(*n); err != nil {
+			return fmt.Errorf("softirq: %w", err)
+		}
+	}
+	if err := checkAddr(s); err != nil {
+		return fmt.Errorf("address %q: %w; it is ADDR:PORT, IPv6 in brackets", s.Addr, err)
+	}
+	return nil
+}
+
+func checkAddr(s wire.EndSpec) error {
+	host, name, err := net.SplitHostPort(s.Addr)
+	if ae := (*net.AddrError)(nil); errors.As(err, &ae) {
+		return errors.New(ae.Err)
+	}
+	if err != nil {
+		return err
+	}
+	port, err := net.LookupPort("tcp", name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("port %q is not in 0..65535", name)
+	case s.Role == stream.TX && port == 0:
+		return errors.New("no port to connect to")
+	case s.Role == stream.TX && host == "":
+		return errors.New("no host to connect to")
+	}
+	return nil
+}
+
+func checkCPU(cpu int) error {
+	if cpu == -1 {
+		return nil
+	}
+	online, err := counter.OnlineCPUs(counter.FS{})
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(online, cpu) {
+		return fmt.Errorf("CPU %d is not online here; online are %s", cpu, counter.FormatCPUList(online))
+	}
+	return nil
+}

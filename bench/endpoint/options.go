@@ -1,0 +1,47 @@
+package endpoint
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/modes"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+// pathOptions are a cell's choices as the data path of one end takes them.
+func pathOptions(s wire.EndSpec, p modes.Path) stream.Options {
+	c := &s.Cell
+	o := stream.Options{MessageBytes: cmp.Or(c.MessageBytes, stream.DefaultMessageBytes), Touch: stream.TouchNone,
+		Socket: sock.Options{RcvBuf: c.RcvBuf, SndBuf: c.SndBuf, Congestion: c.Congestion, ZeroCopy: p.ZeroCopySocket}}
+	if p.UsesRing() {
+		o.UringEngine = c.UringEngine
+	}
+	if s.Role == stream.TX {
+		o.Socket.PaceBitsPS = uint64(c.PaceBitsPS)
+		return o
+	}
+	o.ReadBytes, o.Touch = c.ReadBytes, cmp.Or(stream.Touch(c.Touch), stream.TouchNone)
+	if g := c.GatherUs; g != nil && p.UsesRing() {
+		o.Gather = new(time.Duration(*g) * time.Microsecond)
+	}
+	if p.NICQueue {
+		o.NIC = stream.NICQueue{Queue: c.Queue, SteerTo: c.SteerTo, Area: stream.AreaKind(c.Area), AreaBytes: c.AreaBytes, BufLen: c.RXBufLen,
+			RefillEntries: c.RefillEntries, CQEntries: c.CQEntries, HoldBytes: c.HoldBytes, TokenBatch: c.TokenBatch}
+	}
+	if c.Control == results.WrongQueue {
+		o.NIC.SteerTo = otherQueue(c.Queue)
+	}
+	return o
+}
+
+// otherQueue is one that is not taken over; nil stands for the last, which is never
+// the first: that one is left to everybody else.
+func otherQueue(taken *int) *int {
+	if taken != nil && *taken == 0 {
+		return new(1)
+	}
+	return new(0)
+}

@@ -1,0 +1,33 @@
+package bench
+
+import (
+	"time"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/results"
+)
+
+// A plan that fits its windows takes no longer than DemoTime on a machine
+// that is not slow, as long as no window falls below minDemoWindow.
+const (
+	DemoTime      = 130 * time.Second
+	maxDemoWindow = 800 * time.Millisecond
+	minDemoWindow = 250 * time.Millisecond
+	// demoOverhead is what a run takes beside its window: opening, ramps, closing.
+	demoOverhead = 450 * time.Millisecond
+)
+
+// fit sets the windows of a plan; window 0 lets the number of runs decide.
+func (o *Options) fit(window time.Duration, plan []matrix.Run, missing func(results.Cell) *Missing) {
+	if window == 0 {
+		runs := time.Duration(0)
+		for _, p := range plan {
+			if missing(p.Cell) == nil {
+				runs++
+			}
+		}
+		window = min(max(DemoTime/max(runs, 1)-demoOverhead, minDemoWindow), maxDemoWindow).Round(10 * time.Millisecond)
+	}
+	o.Duration, o.WarmupDuration = window, min(window, max(300*time.Millisecond, window/3))
+	o.RampUp, o.RampDown = max(200*time.Millisecond, window/4), 50*time.Millisecond
+}

@@ -1,0 +1,104 @@
+package matrix
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Key is one thing that a plan says of all its runs: a key of experiment files, and of the
+// commands that make a plan of their flags the flag, too.
+type Key struct {
+	Name string // in files
+	Flag string // without its dashes; "": the commands have none
+	Type string
+	Help string // one line
+
+	get func(*Spec) string
+	set func(*Spec, string) error
+}
+
+// Keys are all keys that have one value.
+var Keys = []Key{
+	{Name: "port", Flag: "port", Type: "int", Help: "data port; 0 takes a free one", set: parsed(func(s *Spec) *int { return &s.Port }, within(0, 65535)),
+		get: func(s *Spec) string { return strconv.Itoa(s.Port) }},
+	{Name: "ipv6", Flag: "ipv6", Type: "bool", Help: "use the SUT's IPv6 address", set: parsed(func(s *Spec) *bool { return &s.IPv6 }, parseBool),
+		get: func(s *Spec) string { return strconv.FormatBool(s.IPv6) }},
+	{Name: "repetitions", Flag: "repetitions", Type: "int", Help: "runs of each cell that count", set: parsed(func(s *Spec) *int { return &s.Repetitions }, within(1, MaxRepetitions)),
+		get: func(s *Spec) string { return strconv.Itoa(s.Repetitions) }},
+	{Name: "warmup", Flag: "warmup", Type: "bool", Help: "make a discarded run of each cell first", set: parsed(func(s *Spec) *bool { return &s.Warmup }, parseBool),
+		get: func(s *Spec) string { return strconv.FormatBool(s.Warmup) }},
+	{Name: "seed", Flag: "seed", Type: "uint", Help: "of the order of the runs", set: parsed(func(s *Spec) *uint64 { return &s.Seed }, parseSeed),
+		get: func(s *Spec) string { return strconv.FormatUint(s.Seed, 10) }},
+	timeKey("duration", "duration", "steady window", 100*time.Millisecond, func(s *Spec) *time.Duration { return &s.Duration }),
+	timeKey("warmup_duration", "warmup-duration", "steady window of a warm-up; 0: as the others'", 0, func(s *Spec) *time.Duration { return &s.WarmupDuration }),
+	timeKey("ramp_up", "ramp-up", "cut before the window", 0, func(s *Spec) *time.Duration { return &s.RampUp }),
+	timeKey("ramp_down", "ramp-down", "cut after the window", 0, func(s *Spec) *time.Duration { return &s.RampDown }),
+	{Name: "sample_interval", Flag: "sample-interval", Type: "duration", Help: "of the time series; 0 takes none",
+		get: func(s *Spec) string { return s.Common.SampleInterval.String() },
+		set: parsed(func(s *Spec) *time.Duration { return &s.Common.SampleInterval }, zeroOr(duration(20*time.Millisecond)))},
+	timeKey("stall", "stall", "a flow without a byte for so long has failed; 0: 10s", 0, func(s *Spec) *time.Duration { return &s.Common.Stall }),
+}
+
+func timeKey(name, flag, help string, least time.Duration, at func(*Spec) *time.Duration) Key {
+	return Key{Name: name, Flag: flag, Type: "duration", Help: help, set: parsed(at, duration(least)),
+		get: func(s *Spec) string { return at(s).String() }}
+}
+
+func parsed[T any](at func(*Spec) *T, parse func(string) (T, error)) func(*Spec, string) error {
+	return func(s *Spec, text string) (err error) {
+		v, err := parse(text)
+		if err == nil {
+			*at(s) = v
+		}
+		return err
+	}
+}
+
+// zeroOr lets 0 switch something off.
+func zeroOr(parse func(string) (time.Duration, error)) func(string) (time.Duration, error) {
+	return func(s string) (time.Duration, error) {
+		if d, err := time.ParseDuration(s); err == nil && d == 0 {
+			return 0, nil
+		}
+		return parse(s)
+	}
+}
+
+// Get is what a spec says, as text.
+func (k *Key) Get(s *Spec) string { return k.get(s) }
+
+// Set reads a value.
+func (k *Key) Set(s *Spec, text string) error { return k.set(s, text) }
+
+// LookupKey finds a key by its name; nil where there is none.
+func LookupKey(name string) *Key {
+	for i := range Keys {
+		if Keys[i].Name == name {
+			return &Keys[i]
+		}
+	}
+	return nil
+}
+
+// keys are the fields of a file for [Keys].
+func (s *Spec) keys() (out []field) {
+	for i := range Keys {
+		k := &Keys[i]
+		out = append(out, field{k.Name, func(n ast.Node) error {
+			if k.Name == "ipv6" {
+				s.ipv6At = n
+			}
+			text, err := scalar(n)
+			if err != nil {
+				return err
+			}
+			if err := k.set(s, text); err != nil {
+				return at(n, "%v", err)
+			}
+			return nil
+		}})
+	}
+	return out
+}

@@ -1,0 +1,124 @@
+package matrix
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/results"
+)
+
+// choose reads an option's value into a cell; of one that flags may give several times, also a
+// list. It returns the value as it is written.
+func choose(c *results.Cell, o *results.Option, n ast.Node) (string, error) {
+	var words []string
+	for _, item := range list(n) {
+		s, err := scalar(item)
+		if err != nil {
+			return "", err
+		}
+		words = append(words, s)
+	}
+	if len(words) != 1 && o.Many == "" {
+		return "", at(n, "%s: want %s", o.Name, o.Takes)
+	}
+	s := strings.Join(words, o.Many)
+	err := o.Set(c, s)
+	if err == nil {
+		err = Settable(o, s)
+	}
+	if err != nil {
+		return s, at(n, "%s: %s", o.Name, refusal(err))
+	}
+	return s, nil
+}
+
+// Settable refuses a setting that no host is given: whoever runs a file is often not who wrote
+// it, and runs it as root.
+func Settable(o *results.Option, s string) error {
+	var c results.Cell
+	if err := o.Set(&c, s); err != nil {
+		return err
+	}
+	for _, x := range c.Others() { // an interface's, whatever else has the name
+		if err := nic.CheckSetting(x.Name, x.Value); err != nil {
+			return err
+		}
+	}
+	for _, role := range []stream.Role{stream.RX, stream.TX} {
+		w := wire.SettingsOf(role, c, nil)
+		w.Dev = "any"
+		if err := w.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forAll are the keys of the options that hold for all cells.
+func (s *Spec) forAll(x *expansion) (out []field) {
+	x.all = map[string]ast.Node{}
+	for i := range results.Factors {
+		out = append(out, x.option(&results.Factors[i]))
+	}
+	return out
+}
+
+func (x *expansion) option(o *results.Option) field {
+	return field{o.Name, func(n ast.Node) error {
+		if x.all[o.Name] != nil {
+			return at(n, "%s is said twice", o.Name)
+		}
+		x.all[o.Name] = n
+		_, err := choose(&x.spec.All, o, n)
+		return err
+	}}
+}
+
+// fields are the settings of one host.
+func (s *Settings) fields() []field {
+	out := []field{{"sysctl", s.sysctls}}
+	for i := range results.Factors {
+		o := &results.Factors[i]
+		if o.Kind != results.OfHost || o.Role != "" || o.Name == "mtu" { // which are of the flow's both ends
+			continue
+		}
+		out = append(out, field{o.Name, func(n ast.Node) error {
+			_, err := choose(&s.Host, o, n)
+			if err == nil && slices.ContainsFunc(s.Host.Others(), func(x results.Other) bool { return x.End != "" }) {
+				err = at(n, "%s: the host is said already: leave sut: and tg: out", o.Name)
+			}
+			return err
+		}})
+	}
+	return out
+}
+
+// Of are the settings of a host for a cell: the cell's, and what these say beside.
+func (s Settings) Of(role stream.Role, c results.Cell) wire.Settings {
+	return wire.SettingsOf(role, c.Over(s.Host), s.Sysctl)
+}
+
+func (x *expansion) concerned(o *results.Option) bool {
+	for i := range x.spec.Cells {
+		if o.Concerns(&x.spec.Cells[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// unused names an option for all cells that concerns none of them.
+func (x *expansion) unused() error {
+	for i := range results.Factors {
+		o := &results.Factors[i]
+		n := x.all[o.Name]
+		if n != nil && !x.concerned(o) {
+			return at(n, "%s concerns %s, which no cell has: leave it out", o.Name, strings.Join(o.Modes(), ", "))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package matrix
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+// values are what files say of options, of cells that they concern.
+var values = map[string]string{"gro": "true", "hw_gro": "false", "big_tcp": "128K", "tg_big_tcp": "off", "cpu_layout": "1cpu", "rx_buf_len": "8K", "mtu": "9000",
+	"message": "64M", "read": "1M", "token_batch": "512", "touch": "read", "congestion": "dctcp", "control": "wrong-queue", "probe": "zc+latency", "probe_sample": "4",
+	"rcvbuf": "1M", "sndbuf": "2M", "pace": "10G", "uring_engine": "native", "gather": "10us", "queue": "0", "steer_queue": "1", "area": "huge", "area_bytes": "32M",
+	"refill_entries": "64", "cq_entries": "128", "hold": "1M", "rx_ring": "512", "tx_ring": "256", "channels": "4", "set": "coalesce rx-usecs=5", "sysctl_profile": "reference",
+	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true"}
+
+func modeFor(o *results.Option) string {
+	if names := o.Modes(); names != nil {
+		return names[0]
+	}
+	return "tcp"
+}
+
+// Every option can be said for all cells, and as a factor, but not as both.
+func TestEveryOptionInFiles(t *testing.T) {
+	for i := range results.Factors {
+		o := &results.Factors[i]
+		v, rx := values[o.Name], modeFor(o)
+		head := fmt.Sprintf("name: x\nfactors: {rx: %s, tx: tcp", rx)
+		for _, text := range []string{
+			head + "}\n" + o.Name + ": " + v + "\n",
+			head + ", " + o.Name + ": " + v + "}\n",
+			head + ", " + o.Name + ": [" + v + "]}\n",
+		} {
+			s := mustParse(t, text)
+			var want results.Cell
+			if err := o.Set(&want, v); err != nil || len(s.Cells) != 1 || o.Raw(&s.Cells[0]) != o.Raw(&want) {
+				t.Errorf("%s: %+v, %v", text, s.Cells, err)
+			}
+			for j := range results.Factors {
+				if other := &results.Factors[j]; other.Name != o.Name && other.Raw(&s.Cells[0]) != "" {
+					t.Errorf("%s sets %s", o.Name, other.Name)
+				}
+			}
+		}
+		_, err := Parse("f", []byte(head+", "+o.Name+": "+v+"}\n"+o.Name+": "+v+"\n"))
+		if err == nil || !strings.Contains(err.Error(), o.Name+" is a factor, too") {
+			t.Errorf("%s twice: %v", o.Name, err)
+		}
+	}
+}
+
+// What concerns no mode of the file is an error where it is for all cells, and folded where it
+// is a factor.
+func TestOptionOfOtherModes(t *testing.T) {
+	_, err := Parse("f", []byte("name: x\nfactors: {rx: tcp, tx: tcp}\nqueue: 3\n"))
+	if err == nil || !strings.Contains(err.Error(), "f:3:8: queue concerns zcrx, zcrx-nodev, devmem, which no cell has") {
+		t.Error(err)
+	}
+	s := mustParse(t, "name: x\nfactors: {rx: [tcp, zcrx], tx: tcp, rx_buf_len: [4K, 8K]}\nhold: 1M\n")
+	if len(s.Cells) != 3 || s.Folded != 1 || s.Cells[0].HoldBytes != 0 || s.Cells[1].HoldBytes != 1<<20 {
+		t.Errorf("%d folded, %+v", s.Folded, s.Cells)
+	}
+}
+
+// Settings of one host; what the cell says counts.
+func TestSettingsOfAHost(t *testing.T) {
+	s := mustParse(t, `
+name: x
+factors: {rx: tcp, tx: tcp, rx_ring: [256, 0]}
+sut: {settings: {rx_ring: 512, channels: 4, max_idle_us: 0, stop_irqbalance: true, sysctl_profile: reference, set: ["coalesce rx-usecs=5", "rss=default"]}}
+`)
+	for i, want := range []string{"256", "512"} {
+		w := s.SUT.Settings.Of(stream.RX, s.Cells[i])
+		for name, v := range map[string]string{"ring rx": want, "channels": "4", "idle": "0", "irqbalance": "stopped", "coalesce rx-usecs": "5", "rss": "default", "sysctl net.core.rmem_max": "536870912"} {
+			if got := w.Value(name); got != v {
+				t.Errorf("%s = %q, want %q", name, got, v)
+			}
+		}
+		if tg := s.TG.Settings.Of(stream.TX, s.Cells[i]); i == 1 && !tg.IsZero() {
+			t.Errorf("the TG has %+v", tg)
+		}
+	}
+	for text, want := range map[string]string{
+		"sut: {settings: {gro: true}}\n":                          `unknown key "gro" in settings`,
+		"sut: {settings: {set: \"tg:rss=default\"}}\n":            "leave sut: and tg: out",
+		"sut: {settings: {set: nothing=1}}\n":                     `unknown setting "nothing"`,
+		"sut: {settings: {governor: ../x}}\n":                     "governor: ",
+		"set: nothing=1\n":                                        `f:3:6: set: unknown setting "nothing"`,
+		"sut: {queue: 1}\nqueue: 2\nfactors: {rx: zcrx, tx: tcp}": "twice",
+	} {
+		head := "name: x\nfactors: {rx: tcp, tx: tcp}\n"
+		if strings.Contains(text, "factors") {
+			head = "name: x\n"
+		}
+		if _, err := Parse("f", []byte(head+text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package modes
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Refuses says what of a cell's choices the mode cannot do together; nil: nothing.
+func (p Path) Refuses(c *results.Cell) error {
+	area := stream.AreaKind(c.Area)
+	inDMABuf := slices.Contains(stream.DMABufKinds, area)
+	switch {
+	case p.Role == stream.TX:
+	case p.NoPayload && c.Touch != "" && c.Touch != string(stream.TouchNone):
+		return fmt.Errorf("%s never has the payload in its hands, so touch %q is impossible; use --touch none", p.Name, c.Touch)
+	case p.DMABuf && area != "" && !inDMABuf:
+		return fmt.Errorf("%s cannot have memory of the kind %q; its kinds are %v", p.Name, area, stream.DMABufKinds)
+	case p.NICQueue && !p.NeedsDev && inDMABuf:
+		return fmt.Errorf("%s has no NIC that could write into a dmabuf: leave the area %q out", p.Name, area)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+// AddOptions defines the flags of those options that are wanted; they choose of c, which gets
+// the options' defaults.
+func AddOptions(cmd *cobra.Command, c *results.Cell, wanted func(*results.Option) bool) {
+	for i := range results.Options {
+		o := &results.Options[i]
+		if !wanted(o) {
+			continue
+		}
+		v := &optionFlag{option: o, cell: c, flags: cmd.Flags()}
+		if o.Default != "" {
+			_ = o.Set(c, o.Default)
+			v.text = o.Default
+		}
+		help := o.Help
+		if names := o.Modes(); names != nil {
+			help += " [" + strings.Join(names, ", ") + "]"
+		}
+		f := cmd.Flags().VarPF(v, o.FlagName(), "", help)
+		if o.Type == "bool" {
+			f.NoOptDefVal = "true"
+		}
+		if o.Words != nil {
+			cmd.RegisterFlagCompletionFunc(o.FlagName(), cobra.FixedCompletions(o.Words, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+}
+
+// PathOptions are the options of the data path of one end.
+func PathOptions(role stream.Role) func(*results.Option) bool {
+	return func(o *results.Option) bool { return o.Kind == results.OfPath && (o.Role == "" || o.Role == role) }
+}
+
+// optionFlag is the flag of an option.
+type optionFlag struct {
+	option *results.Option
+	cell   *results.Cell
+	flags  *pflag.FlagSet
+	text   string
+	given  bool
+}
+
+func (f *optionFlag) String() string { return f.text }
+func (f *optionFlag) Type() string   { return f.option.Type }
+
+func (f *optionFlag) Set(s string) error {
+	if f.given && f.option.Many != "" {
+		s = f.text + f.option.Many + s
+	}
+	if err := f.option.Set(f.cell, s); err != nil {
+		return err
+	}
+	f.text, f.given = s, true
+	if also := results.LookupOption(f.option.Also); also != nil && !f.flags.Changed(also.FlagName()) {
+		return also.Set(f.cell, s)
+	}
+	return nil
+}
+
+// OptionError is the usage error of an option that a run cannot have.
+func OptionError(err error) error {
+	if e := (*results.OptionError)(nil); errors.As(err, &e) {
+		return Usagef("--%s %s: %w", e.Option.FlagName(), e.Value, e.Err)
+	}
+	return UsageError(err)
+}

@@ -1,0 +1,225 @@
+// Package specflag has the flags of commands that make a plan of them: what an experiment file
+// says, run and demo say by flags.
+package specflag
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Flags make a plan.
+type Flags struct {
+	Spec *matrix.Spec
+	Cell results.Cell // what was chosen; of the modes, if they are flags of one value
+
+	sutCPU, tgCPU  cpuFlag
+	cpus, tgCPUs   string
+	maxCopied      float64
+	manyRX, manyTX []string
+}
+
+// cpuFlag is a CPU that may be left to the tool.
+type cpuFlag struct{ cpu *int }
+
+func (f *cpuFlag) String() string {
+	if f.cpu == nil {
+		return ""
+	}
+	return strconv.Itoa(*f.cpu)
+}
+
+func (f *cpuFlag) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return fmt.Errorf("%q is not the number of a CPU, or -1", s)
+	}
+	f.cpu = &n
+	return nil
+}
+
+func (f *cpuFlag) Type() string { return "int" }
+
+// Add defines the flags: those of hosts, options and the keys that are named, with the values
+// of spec as defaults. With many, each mode may be given several times, and none stands for
+// all.
+func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...string) {
+	f.Spec = spec
+	spec.Gates = results.Gates{} // are of cells that are repeated; what the ends judge is judged
+	fs := cmd.Flags()
+	fs.StringVar(&f.Spec.SUT.Dev, "dev", "", "the SUT's interface (default: its only one)")
+	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "", "the TG's interface, for its counters (default: its only one)")
+	fs.StringVar(&f.Spec.SUT.Addr, "addr", "", "the SUT's address (default: of --dev)")
+	fs.Var(&f.sutCPU, "sut-cpu", "CPU of the receiving thread; -1 does not pin (default: chosen)")
+	fs.Var(&f.tgCPU, "tg-cpu", "CPU of the sending thread; -1 does not pin (default: chosen)")
+	fs.StringVar(&f.cpus, "cpus", "", "the SUT's CPUs, APP,SOFTIRQ (default: on the NUMA node of its interface)")
+	fs.StringVar(&f.tgCPUs, "tg-cpus", "", "the TG's CPUs, APP,SOFTIRQ (default: likewise)")
+	fs.Float64Var(&f.maxCopied, "max-copied", 1, "percent of the payload that the kernel may copy before a zero-copy run is invalid")
+	if many {
+		for _, x := range []struct {
+			role stream.Role
+			into *[]string
+			help string
+		}{{stream.RX, &f.manyRX, "receive modes to run (default: all)"}, {stream.TX, &f.manyTX, "send modes to run (default: all)"}} {
+			fs.StringSliceVar(x.into, string(x.role), nil, x.help)
+			cmd.RegisterFlagCompletionFunc(string(x.role), cobra.FixedCompletions(stream.Names(x.role), cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+	cli.AddOptions(cmd, &f.Cell, func(o *results.Option) bool { return o.Kind != results.OfModes || !many })
+	for _, name := range keys {
+		k := matrix.LookupKey(name)
+		v := fs.VarPF(&keyFlag{key: k, spec: f.Spec}, k.Flag, map[string]string{"ipv6": "6"}[name], k.Help)
+		if k.Type == "bool" {
+			v.NoOptDefVal = "true"
+		}
+	}
+}
+
+// keyFlag is the flag of a plan's key.
+type keyFlag struct {
+	key  *matrix.Key
+	spec *matrix.Spec
+}
+
+func (f *keyFlag) String() string {
+	if f.key == nil {
+		return ""
+	}
+	return f.key.Get(f.spec)
+}
+
+func (f *keyFlag) Set(s string) error { return f.key.Set(f.spec, s) }
+func (f *keyFlag) Type() string       { return f.key.Type }
+
+// Finish makes the plan: a cell of every pair of modes.
+func (f *Flags) Finish(name string) (*matrix.Spec, error) {
+	s := f.Spec
+	s.Name = name
+	for _, h := range []string{s.SUT.Host, s.TG.Host} {
+		if _, err := host.ParseSpec(h); h != "" && err != nil {
+			return nil, cli.UsageError(err)
+		}
+	}
+	if err := f.checkAddr(); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.Gates.Copied, err = cli.CopiedFraction(f.maxCopied); err != nil {
+		return nil, err
+	}
+	if err := f.place(); err != nil {
+		return nil, err
+	}
+	return s, f.cells()
+}
+
+func (f *Flags) checkAddr() error {
+	addr := f.Spec.SUT.Addr
+	if addr == "" {
+		return nil
+	}
+	switch a, err := netip.ParseAddr(addr); {
+	case err != nil:
+		return cli.Usagef("--addr %q: want an IP address", addr)
+	case f.Spec.IPv6 && !a.Is6():
+		return cli.Usagef("--ipv6 and --addr %s do not go together", addr)
+	}
+	return nil
+}
+
+// cells pairs the modes. What was chosen and concerns none of them is an error.
+func (f *Flags) cells() error {
+	rx, tx := f.manyRX, f.manyTX
+	if f.Cell.RX != "" {
+		rx, tx = []string{f.Cell.RX}, []string{f.Cell.TX}
+	}
+	for role, names := range map[stream.Role][]string{stream.RX: rx, stream.TX: tx} {
+		for _, n := range names {
+			if _, err := stream.LookupMode(role, n); err != nil {
+				return cli.UsageError(err)
+			}
+		}
+	}
+	if len(rx) == 0 {
+		rx = stream.Names(stream.RX)
+	}
+	if len(tx) == 0 {
+		tx = stream.Names(stream.TX)
+	}
+	for _, r := range rx {
+		for _, t := range tx {
+			c := f.Cell
+			c.ID, c.RX, c.TX = r+"/"+t, r, t
+			c.Drop()
+			f.Spec.Cells = append(f.Spec.Cells, c)
+		}
+	}
+	return f.check()
+}
+
+// check refuses options that no cell has left, and values that none can have.
+func (f *Flags) check() error {
+	cells := f.Spec.Cells
+	for i := range results.Factors {
+		o := &results.Factors[i]
+		v := o.Raw(&f.Cell)
+		if v != "" && !slices.ContainsFunc(cells, func(c results.Cell) bool { return o.Raw(&c) == v }) {
+			return cli.Usagef("--%s %s: it concerns %s, and no mode of this run is one of them: leave it out", o.FlagName(), v, strings.Join(o.Modes(), ", "))
+		}
+		if err := matrix.Settable(o, v); v != "" && err != nil {
+			return cli.Usagef("--%s: %w", o.FlagName(), err)
+		}
+	}
+	if err := uring.Engine(f.Cell.UringEngine).Check(); err != nil {
+		return cli.Usagef("--uring-engine: %w", err)
+	}
+	return nil
+}
+
+// place reads the CPUs: those of the threads, or those of a layout.
+func (f *Flags) place() error {
+	f.Spec.Flags = map[string]string{"sut.cpu": "--sut-cpu", "tg.cpu": "--tg-cpu"}
+	for _, x := range []struct {
+		end, flag, text string
+		cpu             *int
+		into            *matrix.End
+	}{{"sut", "--cpus", f.cpus, f.sutCPU.cpu, &f.Spec.SUT}, {"tg", "--tg-cpus", f.tgCPUs, f.tgCPU.cpu, &f.Spec.TG}} {
+		x.into.CPU = x.cpu
+		layout := f.Cell.CPULayout
+		if x.text == "" {
+			if layout != "" && x.cpu != nil && *x.cpu == -1 {
+				return cli.Usagef("--layout %s needs pinned threads: leave -1 away, or name the CPUs with %s", layout, x.flag)
+			}
+			continue
+		}
+		c, err := place.ParseCPUs(x.text)
+		if err != nil {
+			return cli.Usagef("%s: %w", x.flag, err)
+		}
+		if x.cpu != nil {
+			return cli.Usagef("%s names the thread's CPU already: leave --sut-cpu and --tg-cpu away", x.flag)
+		}
+		own := string(c.Layout())
+		if layout == "" {
+			f.Cell.CPULayout = own
+		} else if own != layout {
+			return cli.Usagef("%s %s is the layout %s, not %s", x.flag, x.text, own, layout)
+		}
+		x.into.Layouts = map[string]matrix.Layout{own: {App: c.App, IRQ: c.Softirq}}
+		for _, part := range []string{"app", "irq"} {
+			f.Spec.Flags[x.end+".layouts."+own+"."+part] = x.flag
+		}
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package results
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+// Cell is one combination of what can be chosen of a run: every field but ID is an [Option].
+// Runs with equal cells are repetitions of the same measurement. Zero values mean "left as
+// found", or to the data path.
+type Cell struct {
+	ID           string `json:"id"` // readable and unique in a plan: "tcp/sendfile"
+	RX           string `json:"rx_mode"`
+	TX           string `json:"tx_mode"`
+	GRO          *bool  `json:"gro,omitempty"`
+	HWGRO        *bool  `json:"hw_gro,omitempty"`
+	BigTCPBytes  int    `json:"big_tcp_bytes,omitempty"`
+	CPULayout    string `json:"cpu_layout,omitempty"` // "1cpu" or "2cpu"
+	RXBufLen     int    `json:"rx_buf_len,omitempty"`
+	MTU          int    `json:"mtu,omitempty"`
+	MessageBytes int    `json:"message_bytes,omitempty"`
+	ReadBytes    int    `json:"read_bytes,omitempty"`
+	Touch        string `json:"touch,omitempty"` // none, read or verify
+	Congestion   string `json:"congestion,omitempty"`
+
+	TGBigTCPBytes int `json:"tg_big_tcp_bytes,omitempty"` // of the sender's interface; BigTCPBytes is the receiver's
+	TokenBatch    int `json:"token_batch,omitempty"`      // devmem: fragments kept until they are given back in one call
+
+	// Control is a fault that is made on purpose, to show that it would be noticed:
+	// [WrongQueue], or empty for none.
+	Control string `json:"control,omitempty"`
+
+	// Probe is eBPF probes that ran with the flow, joined by + in the order of
+	// [ProbeNames]; empty: none. ProbeSample is of how many packets the latency probe
+	// looks at one.
+	Probe       string `json:"probe,omitempty"`
+	ProbeSample int    `json:"probe_sample,omitempty"`
+
+	RcvBuf      int    `json:"rcvbuf,omitempty"` // SO_RCVBUF, bytes
+	SndBuf      int    `json:"sndbuf,omitempty"` // SO_SNDBUF, bytes
+	PaceBitsPS  int    `json:"pace_bits_ps,omitempty"`
+	UringEngine string `json:"uring_engine,omitempty"`
+	GatherUs    *int   `json:"gather_us,omitempty"`
+
+	Queue         *int   `json:"queue,omitempty"` // RX queue to take over; nil: the last
+	SteerTo       *int   `json:"steer_to,omitempty"`
+	Area          string `json:"area,omitempty"` // memory that the NIC writes into
+	AreaBytes     int    `json:"area_bytes,omitempty"`
+	RefillEntries int    `json:"refill_entries,omitempty"`
+	CQEntries     int    `json:"cq_entries,omitempty"`
+	HoldBytes     int    `json:"hold_bytes,omitempty"`
+
+	RXRing        int    `json:"rx_ring,omitempty"` // descriptors of a queue
+	TXRing        int    `json:"tx_ring,omitempty"`
+	Channels      int    `json:"channels,omitempty"`  // queues
+	Set           string `json:"set,omitempty"`       // other settings of the interfaces, see [Cell.Others]
+	HugePages     int    `json:"hugepages,omitempty"` // of the default size
+	Governor      string `json:"governor,omitempty"`
+	SysctlProfile string `json:"sysctl_profile,omitempty"`
+	MaxIdleUs     *int   `json:"max_idle_us,omitempty"`
+	StopBalance   *bool  `json:"stop_irqbalance,omitempty"`
+}
+
+// WrongQueue is a [Cell].Control: the flow is steered to another queue than the one
+// that the receive mode has taken over, so that the kernel copies all of it. Such a
+// run must come out invalid.
+const WrongQueue = "wrong-queue"
+
+// CellKey tells cells apart: runs with equal keys are repetitions of one measurement.
+type CellKey string
+
+// Key is all that is chosen in a cell, as text. Its id does not count.
+func (c Cell) Key() CellKey {
+	var b strings.Builder
+	b.Grow(160)
+	for i := range Options {
+		b.WriteString(Options[i].Raw(&c))
+		b.WriteByte(0)
+	}
+	return CellKey(b.String())
+}
+
+// Over returns c, with what it leaves open as in d.
+func (c Cell) Over(d Cell) Cell {
+	for i := range Options {
+		if o := &Options[i]; o.Raw(&c) == "" {
+			if v := o.Raw(&d); v != "" {
+				_ = o.value.set(&c, v) // d has it
+			}
+		}
+	}
+	return c
+}
+
+// Mode is the name of the mode of an end: "" where the cell has none for it.
+func (c *Cell) Mode(role stream.Role) string {
+	if role == stream.RX {
+		return c.RX
+	}
+	return c.TX
+}
+
+// modes are those of its ends, as far as they are known.
+func (c *Cell) modes() (all []stream.Mode) {
+	for _, role := range []stream.Role{stream.RX, stream.TX} {
+		if m, err := stream.LookupMode(role, c.Mode(role)); err == nil {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// Check refuses what no run could have: values out of range, and what was chosen but
+// concerns none of the cell's modes, which would be ignored in silence.
+func (c *Cell) Check() error {
+	all := c.modes()
+	for i := range Options {
+		o := &Options[i]
+		v := o.Raw(c)
+		if v == "" {
+			continue
+		}
+		var scratch Cell
+		if err := o.Set(&scratch, v); err != nil {
+			return &OptionError{Option: o, Value: v, Err: err}
+		}
+		if !o.concernsAny(all) {
+			return &OptionError{Option: o, Value: v, Err: fmt.Errorf("it concerns %s, not %s: leave it out", strings.Join(o.Modes(), ", "), c.modeNames())}
+		}
+	}
+	return nil
+}
+
+// Drop leaves out of c what concerns none of its modes.
+func (c *Cell) Drop() {
+	all := c.modes()
+	for i := range Options {
+		if o := &Options[i]; !o.concernsAny(all) {
+			o.clear(c)
+		}
+	}
+}
+
+func (c *Cell) modeNames() string {
+	var names []string
+	for _, m := range c.modes() {
+		names = append(names, string(m.Role)+" "+m.Name)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,141 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+// Option is one thing that can be chosen of a run: a field of [Cell]. What is said here, once,
+// is its flag, its key in experiment files and its name as a factor there, its column in
+// runs.csv, its check and the message of that, and its line in the help and in docs/matrix.md.
+type Option struct {
+	Name    string // in files and tables: rx_buf_len
+	Flag    string // on the command line; "": Name with - for _
+	Column  string // in runs.csv; "": Name
+	Type    string // of the value, in help: "bytes"
+	Takes   string // what it may be, in words
+	Words   []string
+	Help    string // one line
+	Default string // that commands choose; "": it is left to the kernel, the driver or the mode
+	Kind    Kind
+	Role    stream.Role // whose it is; "": of both ends
+	Sets    []string    // names of the settings that it gives a host (package wire)
+	Also    string      // another option that the flag chooses too, unless that is given itself
+	Many    string      // joins the values of a flag that may be given several times
+
+	concerns func(stream.Mode) bool // nil: any mode
+	value    value
+}
+
+// Kind is what an option is about.
+type Kind string
+
+// The kinds of options.
+const (
+	OfModes Kind = "mode" // rx and tx
+	OfPath  Kind = "path" // how a data path works: zcrecv and zcsend have it too
+	OfHost  Kind = "host" // set on hosts for the run, and put back
+	OfRun   Kind = "run"  // how a run is made
+)
+
+// value is how a field of a cell is read and written.
+type value struct {
+	raw  func(*Cell) string // as columns have it; "" where nothing was chosen
+	set  func(*Cell, string) error
+	show func(string) string // for people; nil: raw
+	zero func(*Cell)
+}
+
+// OptionError is a value that an option cannot have.
+type OptionError struct {
+	Option *Option
+	Value  string
+	Err    error
+}
+
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("%s %s: %v", e.Option.Name, e.Value, e.Err)
+}
+
+func (e *OptionError) Unwrap() error { return e.Err }
+
+// AsFound is the value of an option that nobody sets.
+const AsFound = "as-found"
+
+// Factors are the options beside the two modes.
+var Factors = Options[2:]
+
+// LookupOption finds an option by its name; nil where there is none.
+func LookupOption(name string) *Option {
+	for i := range Options {
+		if Options[i].Name == name {
+			return &Options[i]
+		}
+	}
+	return nil
+}
+
+// Raw is what a cell has, as runs.csv has it: plain numbers, true and false; "" where nothing
+// was chosen.
+func (o *Option) Raw(c *Cell) string { return o.value.raw(c) }
+
+// Value is what a cell has, for tables: "as-found" where nothing was chosen.
+func (o *Option) Value(c *Cell) string {
+	v := o.value.raw(c)
+	switch {
+	case o.value.show != nil:
+		return o.value.show(v)
+	case v == "":
+		return AsFound
+	}
+	return v
+}
+
+// Set reads a value into a cell.
+func (o *Option) Set(c *Cell, s string) error { return o.value.set(c, s) }
+
+func (o *Option) clear(c *Cell) { o.value.zero(c) }
+
+// FlagName is the option's flag without its dashes.
+func (o *Option) FlagName() string {
+	if o.Flag != "" {
+		return o.Flag
+	}
+	return strings.ReplaceAll(o.Name, "_", "-")
+}
+
+// ColumnName is its column in runs.csv.
+func (o *Option) ColumnName() string {
+	if o.Column != "" {
+		return o.Column
+	}
+	return o.Name
+}
+
+// Concerns tells whether the option means anything to one of the cell's modes.
+func (o *Option) Concerns(c *Cell) bool { return o.concernsAny(c.modes()) }
+
+func (o *Option) concernsAny(all []stream.Mode) bool {
+	return o.concerns == nil || slices.ContainsFunc(all, o.ConcernsMode)
+}
+
+// ConcernsMode tells whether the option means anything to a mode.
+func (o *Option) ConcernsMode(m stream.Mode) bool {
+	return o.concerns == nil || (o.Role == "" || o.Role == m.Role) && o.concerns(m)
+}
+
+// Modes are the names of the modes that it concerns; nil: all.
+func (o *Option) Modes() (names []string) {
+	if o.concerns == nil {
+		return nil
+	}
+	for _, m := range stream.Modes {
+		if o.ConcernsMode(m) && !slices.Contains(names, m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}

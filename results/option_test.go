@@ -1,0 +1,123 @@
+package results
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+// choices are a value that an option takes, and one that it refuses.
+var choices = map[string][2]string{
+	"rx": {"zcrx", "sendfile"}, "tx": {"uring", "zcrx"}, "gro": {"off", "maybe"}, "hw_gro": {"on", "1"}, "big_tcp": {"128K", "100"}, "tg_big_tcp": {"off", "2000000"},
+	"cpu_layout": {"2cpu", "3cpu"}, "rx_buf_len": {"16K", "12288"}, "mtu": {"4148", "67"}, "message": {"1M", "0"}, "read": {"64K", "2G"}, "token_batch": {"64", "1025"},
+	"touch": {"verify", "lick"}, "congestion": {"bbr", "no/such"}, "control": {"wrong-queue", "right-queue"}, "probe": {"zc+latency", "colour"}, "probe_sample": {"4", "3"},
+	"rcvbuf": {"1M", "4G"}, "sndbuf": {"1M", "-1"}, "pace": {"10G", "4"}, "uring_engine": {"native", "no/such"}, "gather": {"10us", "1s"}, "queue": {"0", "-1"},
+	"steer_queue": {"7", "last"}, "area": {"huge", "disk"}, "area_bytes": {"32M", "1T"}, "refill_entries": {"64", "40000"}, "cq_entries": {"128", "-4"}, "hold": {"1M", "-1"},
+	"rx_ring": {"512", "-1"}, "tx_ring": {"256", "x"}, "channels": {"4", "-1"}, "set": {"coalesce rx-usecs=5; tg:rss=default", "coalesce"}, "sysctl_profile": {"reference", "mine"},
+	"hugepages": {"512", "-4"}, "governor": {"performance", "../x"}, "max_idle_us": {"0", "-1"}, "stop_irqbalance": {"true", "yes"},
+}
+
+// Every option takes a value, keeps it, writes it as runs.csv has it, reads that again, and
+// refuses what it cannot be.
+func TestEveryOption(t *testing.T) {
+	for i := range Options {
+		o := &Options[i]
+		s, ok := choices[o.Name]
+		if !ok {
+			t.Errorf("the test has no %s", o.Name)
+			continue
+		}
+		var c, d Cell
+		before := c.Key()
+		if err := o.Set(&c, s[0]); err != nil || o.Raw(&c) == "" {
+			t.Errorf("%s = %s: %q, %v", o.Name, s[0], o.Raw(&c), err)
+		}
+		if c.Key() == before {
+			t.Errorf("%s does not tell cells apart", o.Name)
+		}
+		if err := o.Set(&d, o.Raw(&c)); err != nil || o.Raw(&d) != o.Raw(&c) {
+			t.Errorf("%s = %s reads back as %q, %v", o.Name, o.Raw(&c), o.Raw(&d), err)
+		}
+		if v := o.Value(&c); v == AsFound || v == "" {
+			t.Errorf("%s = %s shows as %q", o.Name, s[0], v)
+		}
+		if err := o.Set(&d, s[1]); err == nil {
+			t.Errorf("%s takes %q", o.Name, s[1])
+		}
+		if o.clear(&c); o.Raw(&c) != "" {
+			t.Errorf("%s stays %s", o.Name, o.Raw(&c))
+		}
+		if o.Help == "" || o.Takes == "" || o.Type == "" || o.Kind == "" || strings.ContainsAny(o.Name, "- ") {
+			t.Errorf("%s: %+v", o.Name, o)
+		}
+		for _, w := range o.Words {
+			if err := o.Set(&d, w); err != nil {
+				t.Errorf("%s has no %q among its words: %v", o.Name, w, err)
+			}
+		}
+	}
+}
+
+// Names, flags and columns are of one option each.
+func TestOptionsAreUnique(t *testing.T) {
+	for what, of := range map[string]func(*Option) string{"name": func(o *Option) string { return o.Name }, "flag": (*Option).FlagName, "column": (*Option).ColumnName} {
+		seen := map[string]bool{}
+		for i := range Options {
+			if n := of(&Options[i]); seen[n] {
+				t.Errorf("two options have the %s %s", what, n)
+			} else {
+				seen[n] = true
+			}
+		}
+	}
+}
+
+func TestCellCheck(t *testing.T) {
+	one := 1
+	for _, x := range []struct {
+		c    Cell
+		want string
+	}{
+		{Cell{RX: "tcp", TX: "tcp"}, ""},
+		{Cell{RX: "zcrx", TX: "tcp", RXBufLen: 16384, Queue: &one}, ""},
+		{Cell{RX: "tcp", TX: "uring", UringEngine: "native"}, ""},
+		{Cell{RX: "nosuch", TX: "tcp"}, `unknown rx mode "nosuch"`},
+		{Cell{RX: "tcp", TX: "tcp", MTU: 20}, "mtu 20: 20 is outside 68..65535"},
+		{Cell{RX: "tcp", TX: "tcp", Queue: &one}, "queue 1: it concerns zcrx, zcrx-nodev, devmem, not rx tcp, tx tcp: leave it out"},
+		{Cell{RX: "devmem", TX: "devmem", RXBufLen: 16384}, "rx_buf_len 16384: it concerns zcrx, zcrx-nodev, not rx devmem, tx devmem"},
+		{Cell{RX: "tcp", TX: "uring", GatherUs: &one}, "gather 1: it concerns uring, zcrx, zcrx-nodev, not rx tcp"},
+	} {
+		err := x.c.Check()
+		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
+			t.Errorf("%+v: %v, want %q", x.c, err, x.want)
+		}
+		if x.c.Drop(); x.c.Queue != nil && x.c.RX == "tcp" {
+			t.Error("a queue is left of a mode that takes none")
+		}
+	}
+}
+
+func TestOver(t *testing.T) {
+	on, zero := true, 0
+	got := Cell{RX: "zcrx", TX: "tcp", RXRing: 512, Queue: &zero}.Over(Cell{RX: "tcp", RXRing: 1024, TXRing: 256, GRO: &on})
+	if got.RX != "zcrx" || got.RXRing != 512 || got.TXRing != 256 || got.GRO == nil || !*got.GRO || *got.Queue != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// An option that concerns some modes names them, in the order of tables.
+func TestModesOfAnOption(t *testing.T) {
+	if got := LookupOption("token_batch").Modes(); !slices.Equal(got, []string{"devmem"}) {
+		t.Errorf("token_batch: %v", got)
+	}
+	if got := LookupOption("mtu").Modes(); got != nil {
+		t.Errorf("mtu: %v", got)
+	}
+	for _, m := range stream.Modes {
+		if m.Role == stream.TX && LookupOption("queue").ConcernsMode(m) {
+			t.Errorf("queue concerns tx %s", m.Name)
+		}
+	}
+}

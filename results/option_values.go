@@ -1,0 +1,268 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zcbench/zcbench/internal/units"
+)
+
+// number is a field whose zero leaves things as found.
+func number(at func(*Cell) *int, parse func(string) (int, error), show func(string) string) value {
+	return value{
+		raw: func(c *Cell) string {
+			if n := *at(c); n != 0 {
+				return strconv.Itoa(n)
+			}
+			return ""
+		},
+		set:  func(c *Cell, s string) (err error) { *at(c), err = parse(s); return err },
+		show: show, zero: func(c *Cell) { *at(c) = 0 },
+	}
+}
+
+// optionalNumber is a number whose zero means something.
+func optionalNumber(at func(*Cell) **int, parse func(string) (int, error)) value {
+	return value{
+		raw: func(c *Cell) string {
+			if p := *at(c); p != nil {
+				return strconv.Itoa(*p)
+			}
+			return ""
+		},
+		set: func(c *Cell, s string) error {
+			n, err := parse(s)
+			*at(c) = &n
+			return err
+		},
+		zero: func(c *Cell) { *at(c) = nil },
+	}
+}
+
+func count(at func(*Cell) *int, lo, hi int) value { return number(at, within(lo, hi), nil) }
+
+// within reads a whole number of a range. One from 1 may be 0 too, which leaves things as
+// found.
+func within(lo, hi int) func(string) (int, error) {
+	return func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("%q is not a whole number", s)
+		case n < lo || n > hi:
+			return 0, fmt.Errorf("%d is outside %d..%d", n, lo, hi)
+		}
+		return n, nil
+	}
+}
+
+func size(at func(*Cell) *int, lo, hi int) value { return number(at, sizeWithin(lo, hi), shortBytes) }
+
+func sizeWithin(lo, hi int) func(string) (int, error) {
+	return func(s string) (int, error) {
+		b, err := units.ParseBytes(s)
+		if err == nil && (int(b) < lo || int(b) > hi) {
+			err = fmt.Errorf("%s is outside %d..%d bytes", s, lo, hi)
+		}
+		return int(b), err
+	}
+}
+
+// bufLen is a power of two, or 0 for a page.
+func bufLen(most int) func(string) (int, error) {
+	return func(s string) (int, error) {
+		n, err := sizeWithin(0, most)(s)
+		if err == nil && n != 0 && (n < 4096 || bits.OnesCount(uint(n)) != 1) {
+			err = fmt.Errorf("%s is not a power of two in 4096..%d bytes", s, most)
+		}
+		return n, err
+	}
+}
+
+// shortBytes shortens whole binary multiples, as sizes are usually set.
+func shortBytes(raw string) string {
+	n, _ := strconv.Atoi(raw)
+	switch {
+	case n == 0:
+		return AsFound
+	case n%(1<<20) == 0:
+		return strconv.Itoa(n>>20) + "Mi"
+	case n%(1<<10) == 0:
+		return strconv.Itoa(n>>10) + "Ki"
+	}
+	return raw
+}
+
+// BIG TCP, bytes: the largest packet without it is GSO_LEGACY_MAX_SIZE of the kernel's
+// include/linux/netdevice.h; with it GSO_MAX_SIZE and GRO_MAX_SIZE there.
+const (
+	PlainTCP  = 65536
+	MaxBigTCP = 524280
+)
+
+func bigTCP(at func(*Cell) *int) value {
+	parse := sizeWithin(4096, MaxBigTCP)
+	return number(at, func(s string) (int, error) {
+		if s == "off" || s == "false" {
+			return PlainTCP, nil
+		}
+		return parse(s)
+	}, shortBytes)
+}
+
+func rate(at func(*Cell) *int) value {
+	return number(at, func(s string) (int, error) {
+		r, err := units.ParseBitRate(s)
+		if err == nil && r != 0 && r < 1e6 {
+			err = fmt.Errorf("%s is less than 1M bit/s, by which not even the handshake would come through", s)
+		}
+		return int(r), err
+	}, nil)
+}
+
+// microseconds reads a duration of whole microseconds, or a number of them.
+func microseconds(at func(*Cell) **int, most time.Duration) value {
+	return optionalNumber(at, func(s string) (int, error) {
+		if _, err := strconv.Atoi(s); err == nil {
+			s += "us" // as columns have it
+		}
+		d, err := time.ParseDuration(s)
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("%q is not a duration such as 50us", s)
+		case d < 0 || d > most:
+			return 0, fmt.Errorf("%v is outside 0s..%v", d, most)
+		case d%time.Microsecond != 0:
+			return 0, fmt.Errorf("%v: the kernel takes whole microseconds", d)
+		}
+		return int(d / time.Microsecond), nil
+	})
+}
+
+// onOff is a switch that may be left as it is.
+func onOff(at func(*Cell) **bool) value {
+	return value{
+		raw: func(c *Cell) string {
+			if p := *at(c); p != nil {
+				return strconv.FormatBool(*p)
+			}
+			return ""
+		},
+		set: func(c *Cell, s string) error {
+			on := s == "on" || s == "true"
+			if !on && s != "off" && s != "false" {
+				return fmt.Errorf("%q is not on or off", s)
+			}
+			*at(c) = &on
+			return nil
+		},
+		show: func(raw string) string {
+			return map[string]string{"": AsFound, "true": "on", "false": "off"}[raw]
+		},
+		zero: func(c *Cell) { *at(c) = nil },
+	}
+}
+
+func text(at func(*Cell) *string, check func(string) error) value {
+	return value{
+		raw:  func(c *Cell) string { return *at(c) },
+		set:  func(c *Cell, s string) error { *at(c) = s; return check(s) },
+		zero: func(c *Cell) { *at(c) = "" },
+	}
+}
+
+func oneOf(at func(*Cell) *string, words ...string) value {
+	return text(at, func(s string) error {
+		if !slices.Contains(words, s) {
+			return fmt.Errorf("%q is not one of %s", s, strings.Join(words, ", "))
+		}
+		return nil
+	})
+}
+
+// word is the name of something that the kernel knows: asked for by root, one that it does not
+// have is the name of a module that it loads.
+func word(at func(*Cell) *string, of string) value {
+	return text(at, func(s string) error {
+		if s == "" || len(s) > 15 || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
+			return fmt.Errorf("%.40q is no name of %s", s, of)
+		}
+		return nil
+	})
+}
+
+// noneOr is a text that is chosen by leaving it out, too.
+func noneOr(at func(*Cell) *string, parse func(string) (string, error), none string) value {
+	return value{
+		raw: func(c *Cell) string { return *at(c) },
+		set: func(c *Cell, s string) (err error) { *at(c), err = parse(s); return err },
+		show: func(raw string) string {
+			if raw == "" {
+				return none
+			}
+			return raw
+		},
+		zero: func(c *Cell) { *at(c) = "" },
+	}
+}
+
+func parseControl(s string) (string, error) {
+	switch s {
+	case "none":
+		return "", nil
+	case WrongQueue:
+		return s, nil
+	}
+	return "", fmt.Errorf("%q is not none or %s", s, WrongQueue)
+}
+
+// Other is a setting of an interface by name.
+type Other struct {
+	End         string // "sut", "tg", or "" for both
+	Name, Value string
+}
+
+// parseOthers reads settings that are joined by ;.
+func parseOthers(s string) (all []Other, err error) {
+	for part := range strings.SplitSeq(s, ";") {
+		var x Other
+		rest := strings.TrimSpace(part)
+		for _, end := range []string{"sut", "tg"} {
+			if r, ok := strings.CutPrefix(rest, end+":"); ok {
+				x.End, rest = end, r
+				break
+			}
+		}
+		name, v, ok := strings.Cut(rest, "=")
+		if !ok || name == "" || v == "" {
+			return nil, fmt.Errorf("%q is not NAME=VALUE, such as \"coalesce rx-usecs=5\"", strings.TrimSpace(part))
+		}
+		x.Name, x.Value = name, v
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+// Others are the settings in the cell's Set.
+func (c *Cell) Others() []Other {
+	if c.Set == "" {
+		return nil
+	}
+	all, _ := parseOthers(c.Set) // was read by Set
+	return all
+}
+
+func others(at func(*Cell) *string) value {
+	return text(at, func(s string) error {
+		if s == "" {
+			return errors.New("no setting")
+		}
+		_, err := parseOthers(s)
+		return err
+	})
+}

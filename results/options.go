@@ -1,0 +1,145 @@
+package results
+
+import (
+	"strings"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
+)
+
+// Options are all options, in the order in which tables show them. A new one is a field of
+// [Cell] and an entry here.
+var Options = []Option{
+	{Name: "rx", Column: "rx_mode", Type: "string", Help: "receive mode", Kind: OfModes, Role: stream.RX, Default: "tcp",
+		Takes: "a receive mode", Words: stream.Names(stream.RX), value: mode(stream.RX, func(c *Cell) *string { return &c.RX })},
+	{Name: "tx", Column: "tx_mode", Type: "string", Help: "send mode", Kind: OfModes, Role: stream.TX, Default: "tcp",
+		Takes: "a send mode", Words: stream.Names(stream.TX), value: mode(stream.TX, func(c *Cell) *string { return &c.TX })},
+
+	{Name: "gro", Type: "on|off", Help: "set the receiver's GRO for the run", Kind: OfHost, Role: stream.RX, Sets: []string{"feature rx-gro"},
+		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.GRO })},
+	{Name: "hw_gro", Type: "on|off", Help: "set the receiver's hardware GRO (rx-gro-hw) for the run", Kind: OfHost, Role: stream.RX, Sets: []string{"feature rx-gro-hw"},
+		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.HWGRO })},
+	{Name: "big_tcp", Column: "big_tcp_bytes", Type: "bytes|off", Help: "set the largest GSO and GRO packet of both interfaces, IPv4 and IPv6 (off: 65536)",
+		Kind: OfHost, Role: stream.RX, Sets: packetSizes, Also: "tg_big_tcp",
+		Takes: "off, or bytes of the SUT's largest packet", value: bigTCP(func(c *Cell) *int { return &c.BigTCPBytes })},
+	{Name: "tg_big_tcp", Column: "tg_big_tcp_bytes", Type: "bytes|off", Help: "set another size on the TG's interface",
+		Kind: OfHost, Role: stream.TX, Sets: packetSizes,
+		Takes: "off, or bytes of the TG's largest packet", value: bigTCP(func(c *Cell) *int { return &c.TGBigTCPBytes })},
+	{Name: "cpu_layout", Flag: "layout", Type: "string", Help: "1cpu: softirq and application on one CPU; 2cpu: each on its own (default: as found)",
+		Kind: OfRun, Takes: "1cpu or 2cpu", Words: layouts, value: oneOf(func(c *Cell) *string { return &c.CPULayout }, layouts...)},
+	{Name: "rx_buf_len", Type: "bytes", Help: "bytes of one of the NIC's buffers, a power of two; 0: a page", Kind: OfPath, Role: stream.RX, concerns: ringsPayload,
+		Takes: "bytes of a receive buffer, a power of two", value: number(func(c *Cell) *int { return &c.RXBufLen }, bufLen(stream.MaxBufLen), shortBytes)},
+	{Name: "mtu", Type: "int", Help: "set both interfaces' MTU for the run, bytes; 0: as found", Kind: OfHost, Sets: []string{"mtu"},
+		Takes: "bytes in 68..65535", value: number(func(c *Cell) *int { return &c.MTU }, orZero(within(68, 65535)), shortBytes)},
+	{Name: "message", Flag: "message-size", Column: "message_bytes", Type: "bytes", Help: "application message: what the sender hands over in one call (suffixes K, M, G: powers of 1024)",
+		Kind: OfPath, Default: "64M", Takes: "bytes that the sender hands over in one call", value: size(func(c *Cell) *int { return &c.MessageBytes }, 1, stream.MaxMessageBytes)},
+	{Name: "read", Flag: "read-size", Column: "read_bytes", Type: "bytes", Help: "most bytes of one receive call; 0: the mode's default", Kind: OfPath, Role: stream.RX,
+		Takes: "bytes that the receiver asks for in one call", value: size(func(c *Cell) *int { return &c.ReadBytes }, 0, stream.MaxMessageBytes)},
+	{Name: "token_batch", Type: "int", Help: "fragments to gather before they go back to the NIC, at most 1024; 1: after every read; 0: 512", Kind: OfPath, Role: stream.RX, concerns: returnsTokens,
+		Takes: "fragments in 1..1024", value: count(func(c *Cell) *int { return &c.TokenBatch }, 0, stream.MaxTokenBatch)},
+	{Name: "touch", Type: "string", Help: "what the receiver does with the payload: none, read (every cache line), verify (every byte by its position)",
+		Kind: OfPath, Role: stream.RX, Default: "none",
+		Takes: "none, read or verify", Words: touches, value: oneOf(func(c *Cell) *string { return &c.Touch }, touches...)},
+	{Name: "congestion", Column: "congestion_asked", Type: "string", Help: "congestion control of the flow's socket, such as cubic (default: the host's)", Kind: OfPath,
+		Takes: "a congestion control such as cubic", value: word(func(c *Cell) *string { return &c.Congestion }, "a congestion control, such as cubic")},
+	{Name: "control", Type: "string", Help: WrongQueue + ": steer the flow to another queue than the mode's, a run that must be found out to copy", Kind: OfRun, Role: stream.RX, concerns: takesQueue,
+		Takes: "none, or " + WrongQueue + ": steer the flow to another queue than the mode's", Words: []string{"none", WrongQueue},
+		value: noneOr(func(c *Cell) *string { return &c.Control }, parseControl, AsFound)},
+	{Name: "probe", Type: "strings", Help: "eBPF probes to run with every flow, into metrics and report: " + strings.Join(ProbeNames, ", "), Kind: OfRun, Many: ",",
+		Takes: "none, or eBPF probes joined by +: " + strings.Join(ProbeNames, ", "), Words: ProbeNames,
+		value: noneOr(func(c *Cell) *string { return &c.Probe }, ParseProbe, NoProbe)},
+	{Name: "probe_sample", Type: "int", Help: "the latency probe looks at one packet in so many, a power of two: the same packets at all stages; 0: 16", Kind: OfRun,
+		Takes: "a power of two, 1 to 1024", value: number(func(c *Cell) *int { return &c.ProbeSample }, orZero(ParseProbeSample), nil)},
+
+	{Name: "rcvbuf", Column: "rcvbuf_bytes", Type: "bytes", Help: "SO_RCVBUF in bytes; 0 leaves the kernel's auto-tuning", Kind: OfPath,
+		Takes: "bytes; 0 leaves the kernel's auto-tuning", value: size(func(c *Cell) *int { return &c.RcvBuf }, 0, maxSocketBuffer)},
+	{Name: "sndbuf", Column: "sndbuf_bytes", Type: "bytes", Help: "SO_SNDBUF in bytes; 0 leaves the kernel's auto-tuning", Kind: OfPath,
+		Takes: "bytes; 0 leaves the kernel's auto-tuning", value: size(func(c *Cell) *int { return &c.SndBuf }, 0, maxSocketBuffer)},
+	{Name: "pace", Column: "pace_bits_ps", Type: "bit/s", Help: "most bits per second, paced by the kernel (suffixes K, M, G: powers of 1000); 0 does not pace", Kind: OfPath, Role: stream.TX,
+		Takes: "bits per second, at least 1M; 0 does not pace", value: rate(func(c *Cell) *int { return &c.PaceBitsPS })},
+	{Name: "uring_engine", Column: "uring_engine_asked", Type: "string", Help: "implementation of the ring: " + strings.Join(uringEngines(), ", ") + " (default: " + uringEngines()[0] + ")",
+		Kind: OfPath, concerns: stream.Mode.UsesRing,
+		Takes: "an implementation of the ring", Words: uringEngines(), value: word(func(c *Cell) *string { return &c.UringEngine }, "an implementation of the ring")},
+	{Name: "gather", Column: "gather_us", Type: "duration", Help: "for how long a wait for payload lets more come (6.12); 0: none, the default with --rcvbuf (default 50µs)",
+		Kind: OfPath, Role: stream.RX, concerns: stream.Mode.UsesRing,
+		Takes: "a duration of whole microseconds", value: microseconds(func(c *Cell) **int { return &c.GatherUs }, stream.MaxGather)},
+
+	{Name: "queue", Type: "int", Help: "RX queue to take over (default: the last)", Kind: OfPath, Role: stream.RX, concerns: hasNICQueue,
+		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.Queue }, within(0, 65535))},
+	{Name: "steer_queue", Type: "int", Help: "steer the flow to this RX queue instead: a control run that must be found out to copy", Kind: OfPath, Role: stream.RX, concerns: hasNICQueue,
+		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.SteerTo }, within(0, 65535))},
+	{Name: "area", Type: "string", Help: "memory for payload: " + strings.Join(stream.AreaKinds, ", ") + " (default: pages; huge with a long --rx-buf-len; devmem: udmabuf)",
+		Kind: OfPath, Role: stream.RX, concerns: hasNICQueue,
+		Takes: "a kind of memory for payload", Words: stream.AreaKinds, value: oneOf(func(c *Cell) *string { return &c.Area }, stream.AreaKinds...)},
+	{Name: "area_bytes", Flag: "area-size", Type: "bytes", Help: "bytes of memory for payload; 0: 64M; devmem: four times the NIC's ring, and --hold", Kind: OfPath, Role: stream.RX, concerns: hasNICQueue,
+		Takes: "bytes of memory for payload", value: size(func(c *Cell) *int { return &c.AreaBytes }, 0, stream.MaxAreaBytes)},
+	{Name: "refill_entries", Type: "int", Help: "size of the ring by which buffers go back; 0: as many as there are buffers", Kind: OfPath, Role: stream.RX, concerns: ringsPayload,
+		Takes: "entries of the refill ring", value: count(func(c *Cell) *int { return &c.RefillEntries }, 0, stream.MaxRefillEntries)},
+	{Name: "cq_entries", Type: "int", Help: "size of the completion queue; 0: 8192", Kind: OfPath, Role: stream.RX, concerns: ringsPayload,
+		Takes: "entries of the completion queue", value: count(func(c *Cell) *int { return &c.CQEntries }, 0, stream.MaxCQEntries)},
+	{Name: "hold", Column: "hold_bytes", Type: "bytes", Help: "bytes of payload to keep before the oldest buffer goes back", Kind: OfPath, Role: stream.RX, concerns: hasNICQueue,
+		Takes: "bytes of payload to keep", value: size(func(c *Cell) *int { return &c.HoldBytes }, 0, stream.MaxAreaBytes)},
+
+	{Name: "rx_ring", Type: "int", Help: "set the RX descriptors per queue of both interfaces", Kind: OfHost, Sets: []string{"ring rx"},
+		Takes: "descriptors of a queue", value: count(func(c *Cell) *int { return &c.RXRing }, 0, 1<<20)},
+	{Name: "tx_ring", Type: "int", Help: "set the TX descriptors per queue of both interfaces", Kind: OfHost, Sets: []string{"ring tx"},
+		Takes: "descriptors of a queue", value: count(func(c *Cell) *int { return &c.TXRing }, 0, 1<<20)},
+	{Name: "channels", Type: "int", Help: "set the number of queues of both interfaces", Kind: OfHost, Sets: []string{"channels"},
+		Takes: "queues", value: count(func(c *Cell) *int { return &c.Channels }, 0, 1<<16)},
+	{Name: "set", Type: "[sut:|tg:]NAME=VALUE", Help: `set anything else of the interfaces, such as "coalesce rx-usecs=5" (repeatable; docs/settings.md)`, Kind: OfHost, Many: "; ",
+		Takes: "settings of the interfaces, joined by ;", value: others(func(c *Cell) *string { return &c.Set })},
+	{Name: "sysctl_profile", Type: "string", Help: "set a group of sysctls on both hosts: " + strings.Join(Profiles, ", "), Kind: OfHost,
+		Takes: "a group of sysctls: " + strings.Join(Profiles, ", "), Words: Profiles, value: oneOf(func(c *Cell) *string { return &c.SysctlProfile }, Profiles...)},
+	{Name: "hugepages", Flag: "huge-pages", Type: "int", Help: "set the number of huge pages of both hosts", Kind: OfHost, Sets: []string{"sysctl vm.nr_hugepages"},
+		Takes: "huge pages of the default size", value: count(func(c *Cell) *int { return &c.HugePages }, 0, 1<<24)},
+	{Name: "governor", Column: "governor_asked", Type: "string", Help: "set the frequency governor of all CPUs of both hosts, such as performance", Kind: OfHost, Sets: []string{"governor"},
+		Takes: "a frequency governor, such as performance", value: word(func(c *Cell) *string { return &c.Governor }, "a governor, such as performance")},
+	{Name: "max_idle_us", Type: "int", Help: "keep the CPUs of both hosts out of idle states that take longer to leave, microseconds", Kind: OfHost, Sets: []string{"idle"},
+		Takes: "microseconds", value: optionalNumber(func(c *Cell) **int { return &c.MaxIdleUs }, within(0, 1<<30))},
+	{Name: "stop_irqbalance", Type: "bool", Help: "stop irqbalance on both hosts for the run", Kind: OfHost, Sets: []string{"irqbalance"},
+		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.StopBalance })},
+}
+
+// Profiles are the groups of sysctls that package tune knows.
+var Profiles = []string{"reference"}
+
+// maxSocketBuffer is half of what the kernel can count: it doubles what it is given.
+const maxSocketBuffer = 1 << 30
+
+var (
+	onOffWords  = []string{"on", "off"}
+	layouts     = []string{"1cpu", "2cpu"}
+	touches     = []string{"none", "read", "verify"}
+	packetSizes = []string{"gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size"}
+)
+
+func hasNICQueue(m stream.Mode) bool   { return m.NICQueue }
+func ringsPayload(m stream.Mode) bool  { return m.NICQueue && !m.DMABuf }
+func returnsTokens(m stream.Mode) bool { return m.NICQueue && m.DMABuf }
+
+// takesQueue: the mode takes a queue over, so that a flow can miss it.
+func takesQueue(m stream.Mode) bool { return m.NICQueue && m.NeedsDev }
+
+func uringEngines() (names []string) {
+	for _, e := range uring.Engines() {
+		names = append(names, string(e))
+	}
+	return names
+}
+
+func mode(role stream.Role, at func(*Cell) *string) value {
+	return text(at, func(s string) error {
+		_, err := stream.LookupMode(role, s)
+		return err
+	})
+}
+
+// orZero lets 0 stand for "as found".
+func orZero(parse func(string) (int, error)) func(string) (int, error) {
+	return func(s string) (int, error) {
+		if s == "0" {
+			return 0, nil
+		}
+		return parse(s)
+	}
+}

@@ -180,6 +180,20 @@ func TestIntegrationLabUpSpoiled(t *testing.T) {
 	}
 }
 
+// A machine that a command has changed for good is not given to the next command.
+func TestIntegrationLabUpChanged(t *testing.T) {
+	needIntegration(t)
+	down := startUp(t, MachineOptions{})
+	for _, what := range []string{"change", "look"} {
+		if exit, stdout, _, err := execHelper(t, what, ExecOptions{}); exit != 0 || stdout != "" || err != nil {
+			t.Errorf("%s: %d, %v; %s", what, exit, err, stdout)
+		}
+	}
+	if exit, log := down(); exit != hostStatusWanted || !strings.Contains(log, "/etc/hosts has changed; another boots") {
+		t.Errorf("lab up: %d; it said %q", exit, log)
+	}
+}
+
 // An exec with another machine in mind boots its own.
 func TestIntegrationLabUpOwnBoot(t *testing.T) {
 	needIntegration(t)

@@ -27,7 +27,8 @@ ours() {
 };
 
 # Only its owner can write it. A group of the same number is the owner alone, unless
-# an access list gives more: then its mask stands for the group, and ls shows a plus (that of busybox does not).
+# an access list gives more: then its mask stands for the group, and ls shows a plus (that of
+# busybox does not).
 alone() {
 	case $mode in *[2367]) refuse "$what is writable by everybody (mode $mode)" ;; esac;
 	case $mode,$uid in

@@ -7,5 +7,5 @@
 // A pointer that is nil, an empty string or an absent metric means "not
 // measured". Zero is a measured zero.
 //
-// The package imports no other package of zcbench.
+// Of zcbench it imports internal alone.
 package results

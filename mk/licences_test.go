@@ -132,7 +132,7 @@ func identify(texts []string) string {
 
 const thirdPartyHead = `# What the programs contain of others
 
-This list is generated (` + "`go test ./mk -run TestThirdParty -args -update`" + `) from what the linker
+This list is generated (` + "`go test ./mk -run TestThirdParty -update`" + `) from what the linker
 is given for zcbench, zcrecv, zcsend and zcnvml on amd64 and arm64; a test holds it to that. The
 texts below are those that the modules come with. Where a text offers a choice, freetype's is the
 FreeType licence.
@@ -197,7 +197,7 @@ func TestThirdParty(t *testing.T) {
 	if string(got) == want {
 		return
 	}
-	t.Error("THIRD_PARTY.md is not what is linked: go test ./mk -run TestThirdParty -args -update")
+	t.Error("THIRD_PARTY.md is not what is linked: go test ./mk -run TestThirdParty -update")
 	have := strings.Split(string(got), "\n")
 	for line := range strings.SplitSeq(want, "\n") {
 		if strings.HasPrefix(line, "| ") && !slices.Contains(have, line) {

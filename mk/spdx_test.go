@@ -55,14 +55,19 @@ func withLine(f file) string {
 // Every source file of ours says its licence. `go test ./mk -run TestSPDX -update` gives the
 // line to those that lack it.
 func TestSPDX(t *testing.T) {
+	var lacking []string
 	for _, f := range tracked(t, sources) {
 		switch want := withLine(f); {
 		case want == f.text:
 		case *update:
 			must(t, os.WriteFile(filepath.Join("..", f.path), []byte(want), 0o600)) // it keeps its mode
 		default:
-			t.Errorf("%s does not say %q: go test ./mk -run TestSPDX -update", f.path, spdx(f.path))
+			lacking = append(lacking, f.path)
 		}
+	}
+	if len(lacking) > 0 {
+		t.Errorf("%d files do not say their licence: go test ./mk -run TestSPDX -update\n%s",
+			len(lacking), strings.Join(lacking, "\n"))
 	}
 }
 

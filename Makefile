@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # zcbench: `make demo` measures, `make test` tests, `make help` lists the rest.
 
 SHELL := /bin/bash

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package mk has the tests of the scripts that the Makefile runs.
 package mk
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package results holds what a run produced and the files it is kept in.
 //
 // One run is one [Record]. Records go to the journal first (JSON lines, synced

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package uring is the ring: an io_uring instance, its memory, and all of the
 // unsafe code that these need. It speaks to the kernel through plain system
 // calls and follows include/uapi/linux/io_uring.h.

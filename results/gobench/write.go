@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package gobench writes results in the Go benchmark format, which benchstat reads.
 package gobench
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What the scripts for far hosts share: nothing is run, made or overwritten that
 # another user of that host could change, by the rule of package trust. It is
 # sent as one line and one word of whatever login shell there is. So every line

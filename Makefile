@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # zcbench: `make demo` measures, `make test` tests, `make help` lists the rest.
 
 SHELL := /bin/bash
@@ -16,9 +17,12 @@ LDFLAGS := -s -w -X github.com/zcbench/zcbench/internal/version.tool=$(VERSION)
 ENGINES := -tags giouring
 LDFLAGS += -checklinkname=0
 
-GOTESTSUM   := $(TOOLS)/gotestsum-v1.13.0
-STATICCHECK := $(TOOLS)/staticcheck-v0.7.0
-GOVULNCHECK := $(TOOLS)/govulncheck-v1.6.0
+# The developers' tools: mk/tools/go.mod has their versions, go.sum beside it their checksums.
+# They are installed, not run by go tool, so that there is one folder whose owner is checked.
+version     = $(shell awk '$$1 == "$1" { print $$2 }' mk/tools/go.mod)
+GOTESTSUM   := $(TOOLS)/gotestsum-$(call version,gotest.tools/gotestsum)
+GOLANGCI    := $(TOOLS)/golangci-lint-$(call version,github.com/golangci/golangci-lint/v2)
+GOVULNCHECK := $(TOOLS)/govulncheck-$(call version,golang.org/x/vuln)
 
 PROGRAMS := zcbench zcrecv zcsend zcnvml
 
@@ -65,13 +69,13 @@ bench: deps-bench build ## compare speed and CPU with iperf3 over the same veth 
 	$(GO) run ./cmd/versus
 
 .PHONY: lint
-lint: $(STATICCHECK) ## gofmt, go vet, staticcheck
+lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint with the import rule (the first time it is built: 5 minutes)
 	@mk/trusted.sh '$(TOOLS)'
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt would change:"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) vet $(ENGINES) ./...
-	'$(STATICCHECK)' ./...
-	'$(STATICCHECK)' $(ENGINES) ./...
+	'$(GOLANGCI)' run ./...
+	'$(GOLANGCI)' run --build-tags giouring ./...
 
 .PHONY: vuln
 vuln: $(GOVULNCHECK) ## look for known vulnerabilities in what is linked and called; fails where the database cannot be reached
@@ -92,23 +96,13 @@ include mk/field.mk
 
 # Tools and packages: installed once, then everything works offline.
 
-$(GOTESTSUM):
+$(GOTESTSUM):   PACKAGE := gotest.tools/gotestsum
+$(GOLANGCI):    PACKAGE := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+$(GOVULNCHECK): PACKAGE := golang.org/x/vuln/cmd/govulncheck
+$(GOTESTSUM) $(GOLANGCI) $(GOVULNCHECK):
 	@mk/trusted.sh '$(TOOLS)'
-	@umask 022; mkdir -p '$(TOOLS)'
-	umask 022; GOBIN='$(TOOLS)' $(GO) install gotest.tools/gotestsum@v1.13.0
-	@mv '$(TOOLS)/gotestsum' '$@'
-
-$(STATICCHECK):
-	@mk/trusted.sh '$(TOOLS)'
-	@umask 022; mkdir -p '$(TOOLS)'
-	umask 022; GOBIN='$(TOOLS)' $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.7.0
-	@mv '$(TOOLS)/staticcheck' '$@'
-
-$(GOVULNCHECK):
-	@mk/trusted.sh '$(TOOLS)'
-	@umask 022; mkdir -p '$(TOOLS)'
-	umask 022; GOBIN='$(TOOLS)' $(GO) install golang.org/x/vuln/cmd/govulncheck@v1.6.0
-	@mv '$(TOOLS)/govulncheck' '$@'
+	umask 022; mkdir -p '$(TOOLS)'; GOBIN='$(TOOLS)' $(GO) -C mk/tools install $(PACKAGE)
+	@mv '$(TOOLS)/$(notdir $(PACKAGE))' '$@'
 
 .PHONY: deps-test deps-bench
 deps-test:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package bpf holds zcbench's eBPF programs and reads them: the latency of the
 // receive path by stage, a process's system calls, and counters of the zero-copy
 // path.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Whose packets are looked at. The constants are fixed before a program is
  * loaded: the verifier removes what is not asked for. 0 matches all. */
 #ifndef ZCBENCH_FILTER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Log-linear histograms: 16 buckets for each power of two, so none is wider than
  * 1/16 of its lower edge. hist.go reads them. */
 #ifndef ZCBENCH_HIST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* What the programs need to know of the kernel: helpers by number, and the
  * members that they read. Members are found by name in the running kernel's BTF
  * when a program is loaded (preserve_access_index), so the structs here are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 //go:build ignore
 
 /* Where a packet spends its time on the way up: the age of its receive stamp at

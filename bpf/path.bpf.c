@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 //go:build ignore
 
 /* Counters of the receive path that no file of /proc or netlink has per run:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Which process is looked at. */
 #ifndef ZCBENCH_PROCESS_H
 #define ZCBENCH_PROCESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* What a packet and a socket say of themselves. */
 #ifndef ZCBENCH_STAMP_H
 #define ZCBENCH_STAMP_H

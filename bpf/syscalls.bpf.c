@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 //go:build ignore
 
 /* How often a process calls the kernel, and how long that takes. syscalls.go

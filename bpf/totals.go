@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package bpf
 
 // Totals are what probes have counted since the beginning.

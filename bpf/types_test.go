@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package bpf
 
 import (
@@ -20,7 +22,8 @@ func TestMain(m *testing.M) {
 
 // Who opens a probe beside another decodes nothing anew.
 func TestKernelTypesAreShared(t *testing.T) {
-	if kernelTypes() != kernelTypes() || kernelTypes() != heldTypes {
+	first := kernelTypes()
+	if first != heldTypes || kernelTypes() != first {
 		t.Error("two sets have types of their own")
 	}
 }

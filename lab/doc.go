@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package lab is the test bench in a box: a virtual machine that boots an
 // unmodified Debian kernel with the soft NIC, a pair of virtual Ethernet
 // devices that can do zero-copy receive (header split, queue memory providers,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package lab
 
 import (
@@ -55,6 +57,12 @@ func helper(what string) int {
 		return 42
 	case "leave":
 		return leave()
+	case "change":
+		if err := os.Chmod("/etc/hosts", 0o600); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return 0
 	case "look":
 		return look()
 	case "killed":

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package lab
 
 import (
@@ -18,7 +20,7 @@ import (
 // softnicSources is the kernel module's source, part of the binary so that the
 // lab can be built without a checkout.
 //
-//go:embed softnic/Kbuild softnic/*.c softnic/*.h
+//go:embed softnic/LICENSE softnic/Kbuild softnic/*.c softnic/*.h
 var softnicSources embed.FS
 
 // moduleKey names the build of these sources for one kernel.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 #include "textflag.h"
 
 // func rdtsc() uint64

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 //go:build !amd64
 
 package lab

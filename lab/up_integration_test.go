@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package lab
 
 import (
@@ -177,6 +179,20 @@ func TestIntegrationLabUpSpoiled(t *testing.T) {
 	exit, log := down()
 	if n := strings.Count(log, "the machine is thrown away"); exit != hostStatusWanted || n != 3 {
 		t.Errorf("lab up: %d; it told of %d machines:\n%s", exit, n, log)
+	}
+}
+
+// A machine that a command has changed for good is not given to the next command.
+func TestIntegrationLabUpChanged(t *testing.T) {
+	needIntegration(t)
+	down := startUp(t, MachineOptions{})
+	for _, what := range []string{"change", "look"} {
+		if exit, stdout, _, err := execHelper(t, what, ExecOptions{}); exit != 0 || stdout != "" || err != nil {
+			t.Errorf("%s: %d, %v; %s", what, exit, err, stdout)
+		}
+	}
+	if exit, log := down(); exit != hostStatusWanted || !strings.Contains(log, "/etc/hosts has changed; another boots") {
+		t.Errorf("lab up: %d; it said %q", exit, log)
 	}
 }
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # apt.sh PACKAGE:WHAT... installs the Debian/Ubuntu packages whose WHAT (a command
 # on the PATH or an absolute file) is missing. It does nothing when all is there.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The reports of journals of 10,000 runs must take less than 2 s. It is CPU time, of
 # all CPUs together, that is held to this: other work on the machine moves it less
 # than the wall clock. Of 5 rounds the best one counts.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Zero-copy receive beside the field's C programs, in the lab. Included by the
 # main Makefile.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # field.sh DIR fetches and builds the C programs that make bench-lab compares
 # with, static, into DIR/bin. Their sources come from their public places by git,
 # each at one commit, whose hash git checks; those of kperf's submodules are in

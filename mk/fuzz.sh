@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # fuzz.sh TIME runs every fuzz target of the module for TIME.
 set -euo pipefail
 time=$1

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package mk has tests of what the Makefile runs.
 package mk
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # imitated.sh NIC... runs, below zcbench lab up, the tests of what is set on a NIC with each
 # driver that the soft NIC imitates. Its name stands behind the package.
 set -euo pipefail

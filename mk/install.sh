@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # install.sh PACKAGE... installs Debian or Ubuntu packages, as root. No service of
 # theirs, such as sshd, starts now or at the next boot: who needs one here starts it.
 #

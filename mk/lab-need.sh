@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Prints why the lab cannot be had on this machine, on one line, or nothing.
 # Arguments: the Debian packages it needs; as root on Debian or Ubuntu those
 # that are missing are installed (progress goes to standard error).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The lab: a VM with the soft NIC. Included by the main Makefile.
 #
 #   make lab            fetch kernels and toolchain into the user's cache, build the soft NIC

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # lane.sh NAME runs one part of the tests; mk/lanes runs several at the same time.
 #
 #   quiet    the test of CPU accounting, which needs a CPU for itself: before all others

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package mk has the tests of the scripts that the Makefile runs.
 package mk
 
@@ -5,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -162,8 +165,16 @@ func TestMakeRunsNothingOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Chmod(dir, 0o777))
 	mark := filepath.Join(dir, "ran")
-	for _, name := range []string{"staticcheck-v0.7.0", "gotestsum-v1.13.0", "govulncheck-v1.6.0"} {
-		write(t, 0o755, "#!/bin/sh\ntouch "+mark+"\n", dir, "zcbench", "tools", name)
+	versions, err := os.ReadFile("tools/go.mod")
+	must(t, err)
+	for name, module := range map[string]string{
+		"golangci-lint": "github.com/golangci/golangci-lint/v2", "gotestsum": "gotest.tools/gotestsum", "govulncheck": "golang.org/x/vuln",
+	} {
+		version := regexp.MustCompile(`(?m)^\s` + regexp.QuoteMeta(module) + ` (v\S+)`).FindSubmatch(versions)
+		if version == nil {
+			t.Fatalf("tools/go.mod has no %s", module)
+		}
+		write(t, 0o755, "#!/bin/sh\ntouch "+mark+"\n", dir, "zcbench", "tools", name+"-"+string(version[1]))
 	}
 	for _, target := range []string{"lint", "vuln"} {
 		cmd := exec.Command("make", "-C", "..", target, "GO=true", "XDG_CACHE_HOME="+dir, "CACHE="+dir+"/zcbench")

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package mk is what the Makefile's scripts share with programs.
 package mk
 

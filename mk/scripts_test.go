@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package mk
 
 import (
@@ -61,7 +63,7 @@ func TestFunctionsOnce(t *testing.T) {
 func TestDocsAreFilledIn(t *testing.T) {
 	names, err := filepath.Glob("../docs/*.md")
 	must(t, err)
-	for _, name := range append(names, "../README.md", "../CHANGELOG.md") {
+	for _, name := range append(names, "../README.md", "../CHANGELOG.md", "../CONTRIBUTING.md") {
 		b, err := os.ReadFile(name)
 		must(t, err)
 		if found := regexp.MustCompile(`@[A-Z]{3,}@`).Find(b); found != nil {

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # test-long.sh GOTESTSUM runs all that test.sh runs, and what is too long for it: on
 # this machine with the race detector, floods, kills, all combinations, hundreds of
 # rounds; in the lab flows of 1 GiB, both io_uring engines over everything, 50 kills

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # test.sh GOTESTSUM runs what a change can break, and ends with a summary of what
 # failed and of what was skipped and why. What runs is in lane.sh.
 set -euo pipefail

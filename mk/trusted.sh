@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # trusted.sh PATH... fails, and says why, where another user could have put there what
 # is at PATH, or below it: then nothing of it is to be run. Where PATH is not there
 # yet, this holds for the folders above it. The rules are those of internal/trust:

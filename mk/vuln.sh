@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # vuln.sh GOVULNCHECK looks for known vulnerabilities in what the programs link and
 # call, with each set of build tags. It ends with
 #

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package power measures what a host draws while a run is under way.
 //
 // A [Source] is one instrument: RAPL counters, a board sensor, a BMC, a power

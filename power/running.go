@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package power
 
 // Running follows one source over a time of any length without keeping its

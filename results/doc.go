@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package results holds what a run produced and the files it is kept in.
 //
 // One run is one [Record]. Records go to the journal first (JSON lines, synced
@@ -7,5 +9,5 @@
 // A pointer that is nil, an empty string or an absent metric means "not
 // measured". Zero is a measured zero.
 //
-// The package imports no other package of zcbench.
+// Of zcbench it imports internal alone.
 package results

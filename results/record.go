@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package results
 
 // SchemaVersion is the version of the journal and CSV layout written by this

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package doctor
 
 // driver is what is known of a NIC's driver beyond what it tells itself.

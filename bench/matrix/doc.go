@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package matrix reads experiment files and turns them into the order in which
 // their cells are run. docs/matrix.md describes the files.
 //

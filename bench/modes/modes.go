@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package modes is the catalogue: which data path serves which mode, and
 // whether it can run here. A path that zcbench has a name but no code for is in
 // it too, as unsupported: a mode never silently becomes another.

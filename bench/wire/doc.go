@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package wire is what controller and agent say to each other: JSON objects,
 // one a line, over the agent's standard input and output. Nothing listens.
 //

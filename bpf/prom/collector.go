@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package prom gives what eBPF probes count to Prometheus. It is apart from them
 // because Prometheus's library is large, and most of what probes does not serve it.
 package prom

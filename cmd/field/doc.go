@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Field compares zero-copy receive of zcbench with the C programs of the field
 // that do the same: liburing's zcrx example, kperf, the kernel's ncdevmem.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Probed says what probes cost a flow: it reads the results of an experiment whose
 // cells differ in their probes (experiments/probe-cost.yaml) and compares each cell
 // with the one that has none, by runs of the same block, which lay next to each

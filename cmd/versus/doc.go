@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Command versus compares zcrecv and zcsend with iperf3: one flow over a veth
 // pair of two network namespaces, the same pinning, buffers, congestion control
 // and duration, runs interleaved in ABBA order. It needs root and iperf3.

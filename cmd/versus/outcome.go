@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package main
 
 import "github.com/zcbench/zcbench/cmd/internal/paired"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Command zcbench measures ways of receiving (and sending) TCP data between two
 // hosts: plain sockets, io_uring, zero copy.
 package main

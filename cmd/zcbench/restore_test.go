@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package main
 
 import (
@@ -87,7 +89,8 @@ func TestIntegrationRestore(t *testing.T) {
 
 	// Undisturbed.
 	out := filepath.Join(t.TempDir(), "out")
-	// On a machine whose CPUs are kept from it the window may be late, which is not what this is about.
+	// On a machine whose CPUs are kept from it the window may be late, which is not what this is
+	// about.
 	if status, table, stderr := zcbench(t, args("500ms", "--out", out)...); status != 0 && !onlyLate(t, out) {
 		t.Errorf("exit status %d: %s%s", status, table, stderr)
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Command zcnvml prints what NVIDIA GPUs draw, for zcbench's power source nvml.
 //
 // It loads libnvidia-ml.so.1, which a static program cannot; zcbench is static,

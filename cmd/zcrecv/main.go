@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Command zcrecv is the receiving end of one TCP flow, on its own.
 package main
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Command zcsend is the sending end of one TCP flow, on its own.
 package main
 

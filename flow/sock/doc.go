@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package sock is the system-call layer of the socket data paths: calls on one
 // non-blocking TCP socket that neither allocate nor involve the Go scheduler,
 // and the socket options that a flow needs.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package stream is the contract of a data path: how one TCP flow of payload
 // bytes is opened, named, filled, checked and counted.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package stream
 
 // Evidence is what a data path found out about how the kernel served its flow,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package stream
 
 // AreaKind is what backs the memory that a NIC writes payload into.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package stream
 
 // Sub returns what was counted since an earlier snapshot b of the same flow.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package uring
 
 // What a data path calls all the time goes to the native engine directly: through

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package uring is the ring: an io_uring instance, its memory, and all of the
 // unsafe code that these need. It speaks to the kernel through plain system
 // calls and follows include/uapi/linux/io_uring.h.
@@ -6,7 +8,8 @@
 // one of its methods fills it, [Ring.Submit], [Ring.SubmitAndGetEvents] or
 // [Ring.SubmitAndWait] gives it to the kernel, and [Ring.CQReady], [Ring.CQEAt]
 // and [Ring.Advance] take the completions. Received bytes come in the buffers
-// of a [BufRing], or without a copy in the area of a [Zcrx]. [Probe] finds out what the running kernel can do by doing it.
+// of a [BufRing], or without a copy in the area of a [Zcrx]. [Probe] finds out what the running
+// kernel can do by doing it.
 //
 // # Engines
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package uring
 
 // Drain walks over the completions that can be taken now, of whatever size they

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package uring
 
 import (
@@ -25,8 +27,8 @@ func (s *SQE) Recv(fd int, buf []byte, msgFlags int, user uint64) *SQE {
 // completion has HasBuffer set and goes through [BufRing.Spans]. One without
 // More ends the request: 0 at the end of the flow, -ENOBUFS when the group ran
 // dry or, with a byte count, when the completion queue was full, after which it
-// is to be issued again: a queue of a few thousand entries avoids it. With bundle (6.10) one completion
-// covers as many consecutive buffers as there was data for.
+// is to be issued again: a queue of a few thousand entries avoids it. With bundle (6.10) one
+// completion covers as many consecutive buffers as there was data for.
 func (s *SQE) RecvMultishot(fd int, group uint16, bundle bool, user uint64) *SQE {
 	ioprio := uint16(recvMultishot)
 	if bundle {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package uring
 
 // Spans walks over the bytes of one receive completion, buffer by buffer:

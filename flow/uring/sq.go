@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package uring
 
 // GetSQE hands out the next submission queue entry, or nil when the queue is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package asleep lets tests wait until a thread of theirs sleeps where it should.
 package asleep
 

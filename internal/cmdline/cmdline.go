@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package cmdline says what a process was started with, without what may be
 // secret.
 //

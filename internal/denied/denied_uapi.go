@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package denied lets tests see what code does on a kernel that lacks a system call.
 package denied
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package interrupt ends work on signals, but not on those that the process was told to
 // ignore when it was started: by nohup, or by a shell that runs it in the background.
 package interrupt

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package lazy makes at their first use things that most processes never use: agents
 // and commands in the lab start by the hundred, emulated, and each paid for all.
 package lazy

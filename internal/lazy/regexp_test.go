@@ -1,10 +1,13 @@
+// SPDX-License-Identifier: MIT
+
 package lazy
 
 import "testing"
 
 func TestRegexp(t *testing.T) {
 	re := Regexp("^a+$")
-	if !re().MatchString("aa") || re().MatchString("b") || re() != re() {
+	first := re()
+	if !first.MatchString("aa") || first.MatchString("b") || re() != first {
 		t.Error("not the expression, or compiled twice")
 	}
 	bad := Regexp("(")

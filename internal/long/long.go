@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package long tells tests that take minutes whether they are wanted: make test
 // leaves them out, make test-long runs them.
 package long

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package pairwise picks, from all combinations of some factors' values, a few in
 // which every pair of values of two factors occurs: where a fault needs two values
 // to meet, it shows in them as in the whole product.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package plaintext makes text from elsewhere harmless to a terminal: far hosts, power
 // meters and files write into what we print, and a terminal obeys what it is sent. It
 // would set its title, move the cursor, answer as if keys were pressed, or show words in

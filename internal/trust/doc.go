@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package trust tells whether what this process is about to read, write or run
 // can have been put there by another user of the machine.
 //

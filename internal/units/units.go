@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package units reads and prints quantities on the command line: sizes in bytes
 // with binary suffixes and bit rates with decimal ones, as the field's tools
 // take them.

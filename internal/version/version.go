@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package version says which build this is.
 package version
 

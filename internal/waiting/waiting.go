@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package waiting lets tests wait side by side.
 package waiting
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package guest is the lab's side inside the virtual machine: the first process
 // of a kernel that has nothing else. It mounts the usual file systems, loads
 // the soft NIC, puts its two ends into the network namespaces "sut" and "tg",

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package guest
 
 // Order is what the host tells the guest, one line on the control port.

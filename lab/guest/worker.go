@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package guest
 
 import (
@@ -42,8 +44,8 @@ func (w *worker) loop() error {
 		if rerr := w.report(Report{Ready: ready}); err != nil || rerr != nil {
 			return rerr
 		}
-		job, err := w.next()
-		if job == nil {
+		var job *Job
+		if job, err = w.next(); job == nil {
 			return err
 		}
 		res := w.work(job)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The DMA engine: takes TX descriptors and moves their packets into the peer's
  * receive rings. One thread per device, so that sender's and receiver's CPUs

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /* ethtool: rings with header split, channels, RSS with contexts, ntuple rules, statistics. */
 #include <linux/ethtool_netlink.h>
 #include <linux/rtnetlink.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Imitations: the control plane of other drivers, where it differs from what a NIC of
  * this kind could do in ways that a program which sets it up has to know. The data

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /* Module: parameters, the card (one platform device) and its two ports. */
 #include <linux/dma-mapping.h>
 #include <linux/module.h>

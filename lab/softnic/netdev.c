@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /* The network device: creation, up and down, and changing its rings and channels. */
 #include <linux/ipv6.h>
 #include <linux/tcp.h>

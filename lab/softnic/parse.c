@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /* The hardware's parser: Ethernet, up to two VLAN tags, IPv4 or IPv6, TCP or UDP. */
 #include <linux/if_vlan.h>
 #include <linux/ip.h>

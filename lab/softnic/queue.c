@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Receive queues: their memory, and the operations by which the core replaces
  * it while the device runs (include/net/netdev_queues.h). This is what makes

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /* The driver's receiving half: NAPI turns completions into skbs and posts buffers. */
 #include "softnic.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The hardware's receiving half: steer a packet, cut it (or, with rx-gro-hw, do
  * not cut it) into what the receiver gets, split headers from payload, write

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * softnic: a pair of virtual Ethernet devices joined by a wire, built like a
  * NIC that can do zero-copy receive: descriptor rings, a DMA engine, header

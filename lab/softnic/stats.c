@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Statistics. Counters have one writer each (a queue's engine side under its
  * lock, or its NAPI) and are read without: on 64 bits a read is whole.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Steering: which queue a packet goes to. First the ntuple rule with the lowest
  * location that matches, then receive-side scaling: the Toeplitz hash picks an

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /* The driver's sending half: map a packet, post its descriptor, clean up behind the engine. */
 #include <linux/dma-mapping.h>
 #include <linux/tcp.h>

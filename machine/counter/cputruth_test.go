@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package counter
 
 import (
@@ -21,10 +23,10 @@ import (
 // switch records (perf_event), so other load on the machine does not disturb
 // the comparison: it is part of both sides. What can disturb it is time that
 // neither side sees in the same way: interrupts that came while idle, the idle
-// task's own work at each entry and exit, time that a hypervisor took. Hence three attempts; a wrong formula
-// fails all of them. An attempt with much of the former, or while the CPU
-// was nearly full of other work so that every formula says 1.0, does not count;
-// a machine that is never calmer skips the test.
+// task's own work at each entry and exit, time that a hypervisor took. Hence three attempts; a
+// wrong formula fails all of them. An attempt with much of the former, or while the CPU was
+// nearly full of other work so that every formula says 1.0, does not count; a machine that is
+// never calmer skips the test.
 func TestCPUTruth(t *testing.T) {
 	window := time.Duration(long.Rounds(1000, 2000)) * time.Millisecond
 	patience := time.Duration(long.Rounds(4, 20)) * time.Second

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package counter reads what the kernel counts while a run lasts: processor
 // time per CPU and per thread, softirqs, the softnet and protocol counters, the
 // interface's statistics and TCP_INFO of the flow.

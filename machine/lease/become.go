@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package lease
 
 import (
@@ -62,8 +64,8 @@ func forgotten(s Step, now string) bool { return now == s.Before && ofQueue(s.Na
 // that takes: what is set already stays, what has another value now gets it at
 // once, what is no longer wanted is restored. Before that it reads everything
 // again; where somebody else has changed something, all is restored and nothing
-// set; what a restart of a queue took is set again. When one fails, what was set before and is still wanted stays, and the rest
-// is as found; the error is as of Apply.
+// set; what a restart of a queue took is set again. When one fails, what was set before and is
+// still wanted stays, and the rest is as found; the error is as of Apply.
 func (l *Lease) Become(wants ...Want) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package lease sets what a run needs of a host and its interfaces, and puts it
 // back, whatever happens in between.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package nic reads and sets what bears on receiving at a network interface: header
 // split, rings, channels, features, packet sizes, coalescing, NAPI, the CPUs of
 // interrupts and queues, receive-side scaling, ntuple rules, the memory provider of

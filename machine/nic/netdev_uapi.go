@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package nic
 
 // Numbers of include/uapi/linux/netdev.h, generic netlink family netdev

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package place decides on which CPU the network's receive softirq of an
 // interface runs, and finds out whether it did: by the interrupts of its queues
 // where it has any, else by receive packet steering (RPS).

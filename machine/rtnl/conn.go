@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package rtnl reads and sets interfaces, addresses and routes by rtnetlink, in the
 // network namespace of the thread that dials. It stands on the same library as
 // package nic's generic netlink, and has what this project needs and no more.

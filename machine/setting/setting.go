@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package setting is what a setting of a host or an interface looks like to those
 // who set, verify, record and restore it: a name, and a value as text.
 package setting

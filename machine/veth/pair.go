@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package veth makes two hosts in one: network namespaces joined by a veth
 // pair, as the demo, the tests and the comparison with other tools use them.
 package veth

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Lanes runs parts of the tests at the same time, and makes one stream of what they say.
 //
 //	lanes PROGRAM NAME[,NAME...]...

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package powertest makes power instruments for tests.
 package powertest
 

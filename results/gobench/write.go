@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package gobench writes results in the Go benchmark format, which benchstat reads.
 package gobench
 
@@ -28,8 +30,8 @@ var benchUnits = []struct {
 	{"tg-W", "lower", func(r *results.Record) *float64 { return r.TG.PowerW }},
 }
 
-// Write writes the runs: one line per run that is ok and no warm-up, with the cell as the benchmark's
-// name. What was not measured is not there.
+// Write writes the runs: one line per run that is ok and no warm-up, with the cell as the
+// benchmark's name. What was not measured is not there.
 func Write(w io.Writer, recs []results.Record) error {
 	b := benchfmt.NewWriter(w)
 	for _, u := range benchUnits {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package report turns a journal into something to read: a summary per cell
 // ([Summarize]), and from it a table for the terminal ([Table]), JSON ([JSON])
 // and a self-contained HTML page ([HTML]).

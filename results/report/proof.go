@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package report
 
 import "github.com/zcbench/zcbench/results"

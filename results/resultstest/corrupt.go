@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package resultstest damages results for tests.
 package resultstest
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package stat is the statistics of repeated runs. Medians, their intervals and
 // the Mann-Whitney U test are those of golang.org/x/perf/benchmath; what it lacks
 // is here: the reference experiment's estimator, ratios with bootstrap intervals,

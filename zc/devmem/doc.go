@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package devmem is the receive and the send mode devmem: devmem TCP (receive
 // Linux 6.12, send 6.16; Documentation/networking/devmem.rst). Payload is in a
 // dmabuf that the NIC is bound to, and sockets speak of it by offsets.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package devmem
 
 import "github.com/zcbench/zcbench/flow/stream"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package devmem
 
 import (
@@ -22,8 +24,8 @@ type idle struct {
 
 func (i *idle) flowing() { i.since = time.Time{} }
 
-// idleTick is called when a sleep brought no payload. When there has been none for a while, the NIC gets what has been gathered. It tells a
-// NIC without buffers from a sender without data.
+// idleTick is called when a sleep brought no payload. When there has been none for a while, the
+// NIC gets what has been gathered. It tells a NIC without buffers from a sender without data.
 func (r *Receiver) idleTick(c *stream.Conn, m *stream.Meter) error {
 	if r.idle.since.IsZero() {
 		r.idle.since = time.Now()

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package dmabuf makes memory that both a NIC and this process can reach, named
 // by a dmabuf descriptor.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package dmabuf
 
 // Memory is a dmabuf that a NIC can be bound to.

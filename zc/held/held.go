@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package held keeps account of the payload that an application has not given
 // back yet.
 package held

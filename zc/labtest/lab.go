@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package labtest is what the lab tests of modes that take a queue over share:
 // transfers between the lab's two ends, and looks at the device before and after.
 package labtest

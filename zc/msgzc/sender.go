@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package msgzc is the send mode msg-zerocopy: send(2) with MSG_ZEROCOPY
 // (kernel 4.14, Documentation/networking/msg_zerocopy.rst). The kernel pins the
 // application's pages and says on the socket's error queue when it lets go of

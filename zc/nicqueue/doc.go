@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package nicqueue takes an RX queue of a NIC over for one flow: what the
 // receive modes zcrx and devmem have in common.
 //

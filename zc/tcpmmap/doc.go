@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package tcpmmap is the receive mode tcp-mmap: TCP_ZEROCOPY_RECEIVE (Linux 4.18,
 // net/ipv4/tcp.c), by which the kernel maps the pages that payload came in into a
 // window of the application's memory, instead of copying.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package uringzc is the send mode uring-zc: io_uring SEND_ZC (kernel 6.0) from
 // registered buffers. The kernel notifies when it lets go of the memory and,
 // asked by IORING_SEND_ZC_REPORT_USAGE (6.2), whether it copied after all.

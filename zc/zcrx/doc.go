@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package zcrx is the receive modes zcrx and zcrx-nodev: io_uring zero-copy
 // receive (Linux 6.15, io_uring/zcrx.c). The NIC writes payload into memory of
 // the application, which gets told where by completions and gives each piece

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package zcrx
 
 import "github.com/zcbench/zcbench/flow/uring"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package zcrx_test
 
 import (
@@ -84,7 +86,8 @@ func leaseQueue(dev string, queue uint32) (release func(), err error) {
 	return release, nil
 }
 
-// makeNetkit makes one netkit device without a peer. The numbers are those of include/uapi/linux/if_link.h.
+// makeNetkit makes one netkit device without a peer. The numbers are those of
+// include/uapi/linux/if_link.h.
 func makeNetkit(name string) error {
 	const pairing, single = 10, 1 // IFLA_NETKIT_PAIRING, NETKIT_DEVICE_SINGLE (7.1)
 	c, err := netlink.Dial(unix.NETLINK_ROUTE, nil)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Tells, in a line that begins with mark, what the far host is, and becomes the
 # agent if all is well. Login shells may have printed before it. $1 is what root
 # runs, root.sh.

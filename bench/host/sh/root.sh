@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What root runs under sudo, which closes the descriptors of who calls it: opens
 # $1 anew and becomes it, if its SHA-256 is $2. Whose file it is has been looked at.
 exec 9<"$1"; h=$(sha256sum <&9);

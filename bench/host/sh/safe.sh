@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What the scripts for far hosts share: nothing is run, made or overwritten that
 # another user of that host could change, by the rule of package trust. It is
 # sent as one line and one word of whatever login shell there is. So every line
@@ -27,7 +28,8 @@ ours() {
 };
 
 # Only its owner can write it. A group of the same number is the owner alone, unless
-# an access list gives more: then its mask stands for the group, and ls shows a plus (that of busybox does not).
+# an access list gives more: then its mask stands for the group, and ls shows a plus (that of
+# busybox does not).
 alone() {
 	case $mode in *[2367]) refuse "$what is writable by everybody (mode $mode)" ;; esac;
 	case $mode,$uid in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Takes the program from its standard input, unless it is there. It becomes
 # visible whole and verified, or not at all. With tidy, it then removes what was
 # not used for long.

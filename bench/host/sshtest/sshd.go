@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package sshtest runs a real sshd in a network namespace, for tests: with keys,
 // configuration and known hosts of its own, so that nothing of the machine's is
 // read or written.

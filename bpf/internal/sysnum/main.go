@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Command sysnum writes the tables of system-call names, from the constants of
 // golang.org/x/sys/unix.
 package main

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package built makes the commands for tests that run them as a user does.
 package built
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package cli is what the commands share: exit statuses, error printing and the
 // flags of one end of a flow.
 package cli

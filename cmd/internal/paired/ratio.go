@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package paired compares two contenders by runs that lay next to each other.
 package paired
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package powerflag has the flags of commands that measure power. It is apart from
 // package cli because of what it needs of the controller: zcrecv and zcsend have none.
 package powerflag

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package progress shows the course of a plan. It stands apart from package cli so
 // that the small commands do not carry the terminal library, whose start-up costs
 // tens of milliseconds of CPU time.

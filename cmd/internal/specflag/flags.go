@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package specflag has the flags of commands that make a plan of them: what an experiment file
 // says, run and demo say by flags.
 package specflag

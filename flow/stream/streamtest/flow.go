@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package streamtest gives tests a flow over loopback and looks for what a flow
 // leaves behind.
 package streamtest

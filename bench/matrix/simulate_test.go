@@ -1,4 +1,6 @@
-package compare
+// SPDX-License-Identifier: MIT
+
+package matrix_test
 
 import (
 	"bytes"
@@ -11,13 +13,14 @@ import (
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
 )
 
 // simulate plays a plan of two cells as a machine would: the throughput of B is
 // effect times that of A, all runs drift by 2 % over the session (a slope and a
 // slow wave, as warm-up and neighbours make it), vary by 0.7 %, and one in fifty is
 // an outlier that lost 4 %. It goes the whole way of published data: runs.csv, sets, verdicts.
-func simulate(t *testing.T, rng *rand.Rand, reps int, effect float64, seed uint64) (a, b Set) {
+func simulate(t *testing.T, rng *rand.Rand, reps int, effect float64, seed uint64) (a, b compare.Set) {
 	t.Helper()
 	cells := []results.Cell{{ID: "a", RX: "tcp", TX: "tcp"}, {ID: "b", RX: "uring", TX: "tcp"}}
 	var recs []results.Record
@@ -46,11 +49,11 @@ func simulate(t *testing.T, rng *rand.Rand, reps int, effect float64, seed uint6
 	if err := os.WriteFile(path, csv.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	a, err := Load(path + "@rx=tcp")
+	a, err := compare.Load(path + "@rx=tcp")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err = Load(path + "@rx=uring"); err != nil {
+	if b, err = compare.Load(path + "@rx=uring"); err != nil {
 		t.Fatal(err)
 	}
 	return a, b
@@ -59,13 +62,13 @@ func simulate(t *testing.T, rng *rand.Rand, reps int, effect float64, seed uint6
 // called counts the comparisons that call a difference.
 func called(t *testing.T, rng *rand.Rand, n, reps int, effect float64) (slower, faster int) {
 	t.Helper()
-	metrics, err := Lookup([]string{"throughput_gbps"})
+	metrics, err := compare.Lookup([]string{"throughput_gbps"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range n {
 		a, b := simulate(t, rng, reps, effect, uint64(i))
-		r, err := Compare(&a, &b, metrics)
+		r, err := compare.Compare(&a, &b, metrics)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,9 +76,9 @@ func called(t *testing.T, rng *rand.Rand, n, reps int, effect float64) (slower, 
 			t.Fatalf("%+v", r)
 		}
 		switch r.Rows[0].Verdict {
-		case Slower:
+		case compare.Slower:
 			slower++
-		case Faster:
+		case compare.Faster:
 			faster++
 		}
 	}
@@ -108,35 +111,5 @@ func TestTrueDifference(t *testing.T) {
 	t.Logf("+2 %%: %d slower, %d faster of 100", slower, faster)
 	if faster < 80 || slower > 0 {
 		t.Errorf("+2 %%: %d slower, %d faster of 100", slower, faster)
-	}
-}
-
-// Gates of a plan reach the comparison: an unsteady cell has no runs in it.
-func TestGatesReach(t *testing.T) {
-	dir := t.TempDir()
-	limit := .02
-	w, err := results.Create(dir, results.Header{SessionID: "s", Plan: &results.Plan{Gates: results.Gates{ThroughputCV: &limit}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 12 {
-		gbps := 100 + float64(i%2)*float64(i) // the odd runs wander
-		c := results.Cell{ID: "steady", RX: "tcp", TX: "tcp"}
-		if i%2 == 1 {
-			c = results.Cell{ID: "wild", RX: "uring", TX: "tcp"}
-		}
-		r := results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Cell: c, Verdict: results.OK}
-		r.SUT.ThroughputGbps = &gbps
-		if err := w.Append(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.Close()
-	s, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(s.Cells[0].Runs) != 6 || len(s.Cells[1].Runs) != 0 || s.Cells[1].Other != 6 {
-		t.Errorf("%+v", s.Cells)
 	}
 }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// One row at the end of columns adds a column: it is written, read back, and missing in an
+// older file without harm.
+func TestOneRowAddsAColumn(t *testing.T) {
+	run := Record{Schema: SchemaVersion, RunID: "r1", Cell: Cell{ID: "c"}, Verdict: OK}
+	var older bytes.Buffer
+	if err := WriteRuns(&older, []Record{run}); err != nil {
+		t.Fatal(err)
+	}
+
+	before := columns
+	defer func() { columns = before }()
+	kept := map[*Host]string{} // the field that a new column would have
+	columns = append(before[:len(before):len(before)], column{"colour",
+		func(r *row) string { return kept[r.host] },
+		func(r *row, s string) error { kept[r.host] = s; return nil }})
+
+	recs := []Record{run}
+	kept[&recs[0].SUT] = "red"
+	var b bytes.Buffer
+	if err := WriteRuns(&b, recs); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	if !strings.HasSuffix(lines[0], ",colour") || !strings.HasSuffix(lines[1], ",red") {
+		t.Errorf("written:\n%s", b.String())
+	}
+	clear(kept)
+	if _, err := ReadRuns(&b); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(slices.Collect(maps.Values(kept)), "red") {
+		t.Errorf("read: %v", kept)
+	}
+	if recs, err := ReadRuns(&older); err != nil || len(recs) != 1 {
+		t.Errorf("without the column: %v, %v", recs, err)
+	}
+}

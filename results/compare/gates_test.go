@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// Gates of a plan reach the comparison: an unsteady cell has no runs in it.
+func TestGatesReach(t *testing.T) {
+	dir := t.TempDir()
+	limit := .02
+	w, err := results.Create(dir, results.Header{SessionID: "s", Plan: &results.Plan{Gates: results.Gates{ThroughputCV: &limit}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 12 {
+		gbps := 100 + float64(i%2)*float64(i) // the odd runs wander
+		c := results.Cell{ID: "steady", RX: "tcp", TX: "tcp"}
+		if i%2 == 1 {
+			c = results.Cell{ID: "wild", RX: "uring", TX: "tcp"}
+		}
+		r := results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Cell: c, Verdict: results.OK}
+		r.SUT.ThroughputGbps = &gbps
+		if err := w.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Close()
+	s, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Cells[0].Runs) != 6 || len(s.Cells[1].Runs) != 0 || s.Cells[1].Other != 6 {
+		t.Errorf("%+v", s.Cells)
+	}
+}

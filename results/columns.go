@@ -134,13 +134,19 @@ func withOptions(all []column) []column {
 	return all
 }
 
-// chosen is the column of an option: empty where nothing was chosen.
+// chosen is the column of an option: empty where nothing was chosen. A mode may be one that
+// this build does not know: there are runs of others, too.
 func chosen(name string) column {
 	i := slices.IndexFunc(Options, func(o Option) bool { return o.ColumnName() == name })
 	o := &Options[i]
 	return optional(column{name,
 		func(r *row) string { return CSVText(o.Raw(&r.rec.Cell)) },
-		func(r *row, s string) error { return o.Set(&r.rec.Cell, asIs(s)) }})
+		func(r *row, s string) error {
+			if err := o.Set(&r.rec.Cell, asIs(s)); err != nil && o.Kind != OfModes {
+				return err
+			}
+			return nil
+		}})
 }
 
 // yes is true, or empty.

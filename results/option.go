@@ -14,12 +14,13 @@ import (
 // is its flag, its key in experiment files and its name as a factor there, its column in
 // runs.csv, its check and the message of that, and its line in the help and in docs/matrix.md.
 type Option struct {
-	Name    string // in files and tables: rx_buf_len
-	Flag    string // on the command line; "": Name with - for _
-	Column  string // in runs.csv; "": Name
-	Type    string // of the value, in help: "bytes"
-	Takes   string // what it may be, in words
-	Words   []string
+	Name    string   // in files and tables: rx_buf_len
+	Flag    string   // on the command line; "": Name with - for _
+	Column  string   // in runs.csv; "": Name
+	Type    string   // of the value, in help: "bytes"
+	Takes   string   // what it may be, in words
+	Words   []string // all of them, where they are few
+	words   func() []string
 	Help    string // one line
 	Default string // that commands choose; "": it is left to the kernel, the driver or the mode
 	Kind    Kind
@@ -122,6 +123,14 @@ func (o *Option) Concerns(c *Cell) bool { return o.concernsAny(c.modes()) }
 
 func (o *Option) concernsAny(all []stream.Mode) bool {
 	return o.concerns == nil || slices.ContainsFunc(all, o.ConcernsMode)
+}
+
+// Choices are all values, where they are few; nil where they are not.
+func (o *Option) Choices() []string {
+	if o.words != nil {
+		return o.words()
+	}
+	return o.Words
 }
 
 // ConcernsMode tells whether the option means anything to a mode.

@@ -54,7 +54,7 @@ func TestEveryOption(t *testing.T) {
 		if o.Help == "" || o.Takes == "" || o.Type == "" || o.Kind == "" || strings.ContainsAny(o.Name, "- ") {
 			t.Errorf("%s: %+v", o.Name, o)
 		}
-		for _, w := range o.Words {
+		for _, w := range o.Choices() {
 			if err := o.Set(&d, w); err != nil {
 				t.Errorf("%s has no %q among its words: %v", o.Name, w, err)
 			}

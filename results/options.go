@@ -13,9 +13,9 @@ import (
 // [Cell] and an entry here.
 var Options = []Option{
 	{Name: "rx", Column: "rx_mode", Type: "string", Help: "receive mode", Kind: OfModes, Role: stream.RX, Default: "tcp",
-		Takes: "a receive mode", Words: stream.Names(stream.RX), value: mode(stream.RX, func(c *Cell) *string { return &c.RX })},
+		Takes: "a receive mode", words: func() []string { return stream.Names(stream.RX) }, value: mode(stream.RX, func(c *Cell) *string { return &c.RX })},
 	{Name: "tx", Column: "tx_mode", Type: "string", Help: "send mode", Kind: OfModes, Role: stream.TX, Default: "tcp",
-		Takes: "a send mode", Words: stream.Names(stream.TX), value: mode(stream.TX, func(c *Cell) *string { return &c.TX })},
+		Takes: "a send mode", words: func() []string { return stream.Names(stream.TX) }, value: mode(stream.TX, func(c *Cell) *string { return &c.TX })},
 
 	{Name: "gro", Type: "on|off", Help: "set the receiver's GRO for the run", Kind: OfHost, Role: stream.RX, Sets: []string{"feature rx-gro"},
 		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.GRO })},

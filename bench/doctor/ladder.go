@@ -29,7 +29,7 @@ func Modes(dev string) []wire.ModeSupport {
 }
 
 // support is what a mode's own attempt said.
-func support(p modes.Path, err error) wire.ModeSupport {
+func support(p stream.Mode, err error) wire.ModeSupport {
 	m := wire.ModeSupport{Role: p.Role, Name: p.Name, Summary: p.Summary, Supported: true}
 	if err != nil {
 		m.Supported, m.Reason, m.Fix = false, fault.Reason(err), fault.Fix(err)

@@ -17,11 +17,11 @@ import (
 )
 
 // check finds what is wrong with a spec, as far as no host must be asked.
-func check(s wire.EndSpec, p modes.Path) error {
+func check(s wire.EndSpec, p stream.Mode) error {
 	if err := s.Cell.Check(); err != nil {
 		return err
 	}
-	if err := p.Refuses(&s.Cell); err != nil {
+	if err := modes.Refuses(p, &s.Cell); err != nil {
 		return err
 	}
 	if err := uring.Engine(s.Cell.UringEngine).Check(); err != nil {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 
-	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -17,7 +16,7 @@ import (
 // flowDev is the interface that the flow of an end comes in or leaves by, for a
 // mode that must know it: the one named, else the one that has the address to
 // listen on, or that the route to the receiver leaves by.
-func flowDev(p modes.Path, s wire.EndSpec) (string, error) {
+func flowDev(p stream.Mode, s wire.EndSpec) (string, error) {
 	if !p.NeedsDev || s.Dev != "" {
 		return s.Dev, nil
 	}

@@ -8,20 +8,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
 )
 
 func TestFlowDev(t *testing.T) {
-	needs := modes.Path{Mode: stream.Mode{Name: "zcrx", NeedsDev: true}}
+	needs := stream.Mode{Name: "zcrx", NeedsDev: true}
 	for _, c := range []struct {
-		path      modes.Path
+		path      stream.Mode
 		addr, dev string
 		want, err string
 	}{
-		{modes.Path{}, ":0", "", "", ""},
+		{stream.Mode{}, ":0", "", "", ""},
 		{needs, ":0", "eth9", "eth9", ""},
 		{needs, "127.0.0.1:0", "", "lo", ""},
 		{needs, "0.0.0.0:0", "", "", "--dev"},
@@ -41,7 +40,7 @@ func TestFlowDev(t *testing.T) {
 
 // A sender's interface is the one that the route leaves by.
 func TestFlowDevOfSender(t *testing.T) {
-	needs := modes.Path{Mode: stream.Mode{Name: "devmem", NeedsDev: true}}
+	needs := stream.Mode{Name: "devmem", NeedsDev: true}
 	addrs := map[string]string{"127.0.0.1:5201": "lo"}
 	if _, err := net.LookupHost("localhost"); err == nil { // a bare root has no /etc/hosts
 		addrs["localhost:5201"] = "lo"
@@ -58,7 +57,7 @@ func TestFlowDevOfSender(t *testing.T) {
 
 // The judge says why a zero-copy run copied, in the data path's words.
 func TestGateZeroCopyEvidence(t *testing.T) {
-	r := &run{end: &End{path: modes.Path{Mode: stream.Mode{Name: "zcrx", Role: stream.RX, ZeroCopy: true}}, spec: wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "zcrx"}}}}
+	r := &run{end: &End{path: stream.Mode{Name: "zcrx", Role: stream.RX, ZeroCopy: true}, spec: wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "zcrx"}}}}
 	r.result.evidence = stream.Evidence{Why: "the flow landed on queue 2, the provider is on queue 3", Fix: "ethtool -n"}
 	reason, fix := r.gateZeroCopy(stream.Counters{Bytes: 100, ZeroCopyBytes: 90, CopiedBytes: 10}, new(wire.EndResult))
 	if !strings.HasSuffix(reason, "(limit 1 %): the flow landed on queue 2, the provider is on queue 3") || fix != "ethtool -n" {

@@ -25,7 +25,7 @@ func (e *UsageError) Unwrap() error { return e.Err }
 // End is one end of a flow, ready to run once.
 type End struct {
 	spec  wire.EndSpec
-	path  modes.Path
+	path  stream.Mode
 	opts  stream.Options
 	place *place.Placement // nil: the softirq is left as found
 	meter stream.Meter
@@ -42,16 +42,16 @@ func Check(s wire.EndSpec) error {
 	return err
 }
 
-func resolve(s wire.EndSpec) (modes.Path, stream.Options, error) {
+func resolve(s wire.EndSpec) (stream.Mode, stream.Options, error) {
 	if s.Role != stream.RX && s.Role != stream.TX {
-		return modes.Path{}, stream.Options{}, &UsageError{fmt.Errorf("unknown role %q", s.Role)}
+		return stream.Mode{}, stream.Options{}, &UsageError{fmt.Errorf("unknown role %q", s.Role)}
 	}
 	path, err := modes.Find(s.Role, s.Mode())
 	if err == nil {
 		err = check(s, path)
 	}
 	if err != nil {
-		return modes.Path{}, stream.Options{}, &UsageError{err}
+		return stream.Mode{}, stream.Options{}, &UsageError{err}
 	}
 	return path, pathOptions(s, path), nil
 }
@@ -63,7 +63,7 @@ func Open(s wire.EndSpec) (*End, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := path.Probe(); err != nil {
+	if err := path.Support(""); err != nil {
 		return nil, err
 	}
 	if o.NIC.Dev, err = flowDev(path, s); err != nil {

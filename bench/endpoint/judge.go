@@ -11,7 +11,6 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
-	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
@@ -184,7 +183,7 @@ func cyclesPerByte(ms []results.Metric, bytes uint64) []results.Metric {
 }
 
 // flowMetrics are the data path's own counters over the window.
-func flowMetrics(w stream.Counters, seconds float64, path modes.Path) []results.Metric {
+func flowMetrics(w stream.Counters, seconds float64, path stream.Mode) []results.Metric {
 	const src = "data path"
 	ms := []results.Metric{
 		{Name: "flow_calls", Unit: "1", Value: float64(w.Calls), Source: src},

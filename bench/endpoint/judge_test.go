@@ -11,7 +11,6 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
-	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -125,7 +124,7 @@ func TestZeroCopyGate(t *testing.T) {
 		{0, 0, 0, 0, nil, "no evidence"},
 		{0, 0, 0, 0, &half, "no evidence"},
 	} {
-		p := modes.Path{Mode: stream.Mode{Name: "zc", ZeroCopy: true}}
+		p := stream.Mode{Name: "zc", ZeroCopy: true}
 		r := &run{end: &End{path: p}, sch: wire.Schedule{MaxCopiedFrac: c.limit}}
 		r.result.evidence.Uncounted = c.uncounted
 		reason, fix := r.gateZeroCopy(stream.Counters{ZeroCopyBytes: c.zero, CopiedBytes: c.copied, LinearBytes: c.linear}, new(wire.EndResult))

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -14,7 +13,7 @@ import (
 )
 
 // pathOptions are a cell's choices as the data path of one end takes them.
-func pathOptions(s wire.EndSpec, p modes.Path) stream.Options {
+func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	c := &s.Cell
 	o := stream.Options{MessageBytes: cmp.Or(c.MessageBytes, stream.DefaultMessageBytes), Touch: stream.TouchNone,
 		Socket: sock.Options{RcvBuf: c.RcvBuf, SndBuf: c.SndBuf, Congestion: c.Congestion, ZeroCopy: p.ZeroCopySocket}}

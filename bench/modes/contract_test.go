@@ -21,9 +21,9 @@ const messageBytes = 128 << 10
 
 // each runs f for every mode of a role that this kernel has, one that uses
 // io_uring with every engine that is built in.
-func each(t *testing.T, role stream.Role, f func(*testing.T, Path)) {
+func each(t *testing.T, role stream.Role, f func(*testing.T, stream.Mode)) {
 	for _, p := range All() {
-		if p.Role != role || !p.Built() {
+		if p.Role != role {
 			continue
 		}
 		for _, q := range engines(p) {
@@ -39,8 +39,8 @@ func each(t *testing.T, role stream.Role, f func(*testing.T, Path)) {
 
 // engines are a path as it is, and with the io_uring engines that are not the
 // default.
-func engines(p Path) []Path {
-	all := []Path{p}
+func engines(p stream.Mode) []stream.Mode {
+	all := []stream.Mode{p}
 	for _, e := range uring.Engines()[1:] {
 		if !p.UsesRing() {
 			break
@@ -66,7 +66,7 @@ func engines(p Path) []Path {
 // A path that uses io_uring says which engine served it: the one asked for.
 func TestEvidenceNamesTheEngine(t *testing.T) {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
-		each(t, role, func(t *testing.T, p Path) {
+		each(t, role, func(t *testing.T, p stream.Mode) {
 			want := ""
 			if _, engine, other := strings.Cut(p.Name, "@"); other {
 				want = engine
@@ -134,7 +134,7 @@ func until(t testing.TB, ok func() bool) {
 }
 
 // receive runs a receive path on c.
-func receive(p Path, o stream.Options, c *stream.Conn, h stream.Hello, m *stream.Meter) <-chan error {
+func receive(p stream.Mode, o stream.Options, c *stream.Conn, h stream.Hello, m *stream.Meter) <-chan error {
 	return onThread(func() error {
 		r, err := p.NewReceiver(o)
 		if err != nil {
@@ -149,7 +149,7 @@ func receive(p Path, o stream.Options, c *stream.Conn, h stream.Hello, m *stream
 	})
 }
 
-func send(p Path, o stream.Options, c *stream.Conn, payload *stream.Payload, m *stream.Meter) <-chan error {
+func send(p stream.Mode, o stream.Options, c *stream.Conn, payload *stream.Payload, m *stream.Meter) <-chan error {
 	return onThread(func() error {
 		s, err := p.NewSender(o)
 		if err != nil {
@@ -197,7 +197,7 @@ func allocatesNothing(t *testing.T, m *stream.Meter) {
 }
 
 func TestReceiveDoesNotAllocate(t *testing.T) {
-	each(t, stream.RX, func(t *testing.T, p Path) {
+	each(t, stream.RX, func(t *testing.T, p stream.Mode) {
 		payload, m := streamtest.Payload(t, messageBytes), new(stream.Meter)
 		rx, tx, h := streamtest.Flow(t, payload, sock.Options{})
 		// Small reads make many calls; the pattern is not that of the position.
@@ -214,7 +214,7 @@ func TestReceiveDoesNotAllocate(t *testing.T) {
 }
 
 func TestSendDoesNotAllocate(t *testing.T) {
-	each(t, stream.TX, func(t *testing.T, p Path) {
+	each(t, stream.TX, func(t *testing.T, p stream.Mode) {
 		payload, m := streamtest.Payload(t, 4096), new(stream.Meter)
 		rx, tx, _ := streamtest.Flow(t, payload, sock.Options{ZeroCopy: true})
 		drained := streamtest.Sink(rx)
@@ -232,7 +232,7 @@ func TestSendDoesNotAllocate(t *testing.T) {
 // Send returns when the kernel has let go of all memory, with every zero-copied
 // or copied byte accounted for.
 func TestSendAccountsForEveryByte(t *testing.T) {
-	each(t, stream.TX, func(t *testing.T, p Path) {
+	each(t, stream.TX, func(t *testing.T, p stream.Mode) {
 		payload, m := streamtest.Payload(t, messageBytes+1), new(stream.Meter)
 		rx, tx, _ := streamtest.Flow(t, payload, sock.Options{ZeroCopy: true, SndBuf: 256 << 10})
 		drained := streamtest.Sink(rx)
@@ -251,7 +251,7 @@ func TestSendAccountsForEveryByte(t *testing.T) {
 }
 
 func TestPathsEndOnAbort(t *testing.T) {
-	each(t, stream.RX, func(t *testing.T, p Path) {
+	each(t, stream.RX, func(t *testing.T, p stream.Mode) {
 		payload := streamtest.Payload(t, messageBytes)
 		rx, _, h := streamtest.Flow(t, payload, sock.Options{})
 		done := receive(p, stream.Options{MessageBytes: messageBytes}, rx, h, new(stream.Meter))
@@ -261,7 +261,7 @@ func TestPathsEndOnAbort(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	each(t, stream.TX, func(t *testing.T, p Path) {
+	each(t, stream.TX, func(t *testing.T, p stream.Mode) {
 		payload, m := streamtest.Payload(t, messageBytes), new(stream.Meter)
 		_, tx, _ := streamtest.Flow(t, payload, sock.Options{ZeroCopy: true})
 		done := send(p, stream.Options{MessageBytes: messageBytes}, tx, payload, m) // nobody reads
@@ -275,7 +275,7 @@ func TestPathsEndOnAbort(t *testing.T) {
 }
 
 // withEngines are the modes that can run, with every engine.
-func withEngines(want func(Path) bool) (all []Path) {
+func withEngines(want func(stream.Mode) bool) (all []stream.Mode) {
 	for _, p := range All() {
 		if want(p) && p.Support("lo") == nil {
 			all = append(all, engines(p)...)
@@ -286,7 +286,7 @@ func withEngines(want func(Path) bool) (all []Path) {
 
 // An operation is one message of 128 KiB.
 func BenchmarkReceive(b *testing.B) {
-	for _, p := range withEngines(func(p Path) bool { return p.NewReceiver != nil }) {
+	for _, p := range withEngines(func(p stream.Mode) bool { return p.NewReceiver != nil }) {
 		b.Run(p.Name, func(b *testing.B) {
 			payload, m := streamtest.Payload(b, messageBytes), new(stream.Meter)
 			rx, tx, h := streamtest.Flow(b, payload, sock.Options{})
@@ -304,7 +304,7 @@ func BenchmarkReceive(b *testing.B) {
 }
 
 func BenchmarkSend(b *testing.B) {
-	for _, p := range withEngines(func(p Path) bool { return p.NewSender != nil }) {
+	for _, p := range withEngines(func(p stream.Mode) bool { return p.NewSender != nil }) {
 		b.Run(p.Name, func(b *testing.B) {
 			payload, m := streamtest.Payload(b, messageBytes), new(stream.Meter)
 			rx, tx, _ := streamtest.Flow(b, payload, sock.Options{ZeroCopy: true})

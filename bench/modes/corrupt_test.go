@@ -50,7 +50,7 @@ func swap(b []byte, i, j, n int) []byte {
 // receiver that looks: a bit, a page that stands elsewhere, a byte that is missing
 // or there twice.
 func TestCorruptingSenderIsFoundOut(t *testing.T) {
-	each(t, stream.RX, func(t *testing.T, p Path) {
+	each(t, stream.RX, func(t *testing.T, p stream.Mode) {
 		if p.NoPayload {
 			t.Skip("does not see payload")
 		}
@@ -73,7 +73,7 @@ func TestCorruptingSenderIsFoundOut(t *testing.T) {
 }
 
 // verified is what a receiver counts of a flow whose bytes corrupt has changed.
-func verified(t *testing.T, p Path, corrupt func([]byte) []byte) stream.Counters {
+func verified(t *testing.T, p stream.Mode, corrupt func([]byte) []byte) stream.Counters {
 	t.Helper()
 	payload, m := streamtest.Payload(t, messageBytes), new(stream.Meter)
 	rx, tx, h := streamtest.Flow(t, payload, sock.Options{})

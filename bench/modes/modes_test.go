@@ -14,40 +14,20 @@ import (
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
 )
 
-func TestEveryModeResolves(t *testing.T) {
-	all := All()
-	if len(all) != len(stream.Modes) {
-		t.Fatalf("%d paths for %d modes", len(all), len(stream.Modes))
-	}
-	for i, m := range stream.Modes {
-		p, err := Find(m.Role, m.Name)
-		if err != nil || p.Mode != m || all[i].Mode != m {
-			t.Fatalf("%s %s: %+v, %v", m.Role, m.Name, p.Mode, err)
+func TestEveryModeIsWhole(t *testing.T) {
+	for _, m := range All() {
+		if got, err := Find(m.Role, m.Name); err != nil || got.Summary != m.Summary {
+			t.Fatalf("%s %s: %+v, %v", m.Role, m.Name, got, err)
 		}
-		built := p.NewReceiver != nil || p.NewSender != nil
-		if p.Probe == nil || m.Summary == "" || p.NewReceiver != nil && p.NewSender != nil {
-			t.Errorf("%s %s: %+v", m.Role, m.Name, p)
+		if m.Summary == "" || (m.NewReceiver != nil) == (m.NewSender != nil) || (m.Role == stream.RX) != (m.NewReceiver != nil) {
+			t.Errorf("%s %s: %+v", m.Role, m.Name, m)
 		}
-		if built && (m.Role == stream.RX) != (p.NewReceiver != nil) {
-			t.Errorf("%s %s has the code of the other role", m.Role, m.Name)
+		if m.NeedsDev && (m.ProbeDevice == nil || m.Role == stream.RX && (m.ProbeProvider == nil || m.ProbeQueue == nil)) {
+			t.Errorf("%s %s needs an interface, and cannot try one", m.Role, m.Name)
 		}
-		err = p.Probe()
+		err := m.Support("")
 		if u := (*fault.Unsupported)(nil); err != nil && (!errors.As(err, &u) || u.Mode != m.Name || u.Fix() == "" || u.Reason() == "") {
 			t.Errorf("%s %s: refused without mode, reason or fix: %v", m.Role, m.Name, err)
-		}
-		if !built && err == nil {
-			t.Errorf("%s %s has no code but is said to run", m.Role, m.Name)
-		}
-	}
-}
-
-// A path whose name is not in the list of modes would never be found.
-func TestEveryPathHasAMode(t *testing.T) {
-	for role, byName := range paths {
-		for name := range byName {
-			if _, err := stream.LookupMode(role, name); err != nil {
-				t.Error(err)
-			}
 		}
 	}
 }
@@ -76,10 +56,10 @@ func TestModeNamesAreUnique(t *testing.T) {
 
 func TestProbesLeaveNothingBehind(t *testing.T) {
 	for _, p := range All() {
-		p.Probe() // what the process makes once
+		p.Support("") // what the process makes once
 		before := streamtest.Holding(t)
 		for range 3 {
-			p.Probe()
+			p.Support("")
 		}
 		streamtest.NoMore(t, before, 8<<20)
 	}

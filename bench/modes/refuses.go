@@ -10,8 +10,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Refuses says what of a cell's choices the mode cannot do together; nil: nothing.
-func (p Path) Refuses(c *results.Cell) error {
+// Refuses says what of a cell's choices a mode cannot do together; nil: nothing.
+func Refuses(p stream.Mode, c *results.Cell) error {
 	area := stream.AreaKind(c.Area)
 	inDMABuf := slices.Contains(stream.DMABufKinds, area)
 	switch {

@@ -16,15 +16,30 @@ const (
 	TX Role = "tx"
 )
 
-// Mode is the name and the promise of one data path.
+// Kind is what a mode moves. Only modes of one kind can be the two ends of a flow.
+type Kind string
+
+// The kinds: a stream of bytes; datagrams; frames below the sockets. Modes of the last two are
+// to come.
+const (
+	TCP      Kind = "tcp"
+	Datagram Kind = "datagram"
+	Frame    Kind = "frame"
+)
+
+// Mode is one data path: its name, its promise, what it needs, and its code. A mode is declared
+// in the folder of its code; package bench/modes lists them all.
 type Mode struct {
 	Name    string
 	Role    Role
+	Kind    Kind // "" is TCP
 	Summary string
 
 	// ZeroCopy: the mode claims that the kernel does not copy, so a run that
 	// copied is invalid.
 	ZeroCopy bool
+	// Ring: it works through an io_uring.
+	Ring bool
 	// NICQueue: the mode takes a queue of a NIC over, see [NICQueue], or at least
 	// its memory.
 	NICQueue bool
@@ -41,6 +56,28 @@ type Mode struct {
 	CopiedHere bool
 	// NoPayload: the application never gets the bytes, so it cannot touch them.
 	NoPayload bool
+
+	// Kernel is the first that has it, such as "6.15"; "" for any.
+	Kernel string
+	// Needs are the names of what else it stands on, the lowest first: rungs that zcbench
+	// doctor looks at (bench/doctor).
+	Needs []string
+
+	// Probe tries whether the mode can run on this host: nil, or a [*fault.Unsupported] with
+	// reason and fix. It leaves nothing behind. Nil where there is nothing to try.
+	Probe func() error
+	// ProbeDevice tries whether it can run on an interface of this host, and changes
+	// nothing there; nil where the interface does not matter.
+	ProbeDevice func(dev string) error
+	// ProbeProvider is a part of it: whether the driver lets queues have memory of
+	// this mode, and ProbeQueue another: whether the queue that the mode would take
+	// is free. Both are nil of modes that take no queue.
+	ProbeProvider func(dev string) error
+	ProbeQueue    func(dev string) error
+
+	// One of the two is set. They are to be called on the thread that will run the path.
+	NewReceiver func(Options) (Receiver, error)
+	NewSender   func(Options) (Sender, error)
 }
 
 // SortsBytes reports whether the mode's counters tell payload that was copied from
@@ -49,34 +86,55 @@ type Mode struct {
 func (m Mode) SortsBytes() bool { return m.ZeroCopy || m.NICQueue }
 
 // UsesRing reports whether the mode works through an io_uring.
-func (m Mode) UsesRing() bool {
-	return strings.HasPrefix(m.Name, "uring") || strings.HasPrefix(m.Name, "zcrx")
+func (m Mode) UsesRing() bool { return m.Ring }
+
+// Support tries whether the mode can run on this host, and on interface dev if
+// one is named: nil, or why not.
+func (m Mode) Support(dev string) error {
+	switch {
+	case dev != "" && m.ProbeDevice != nil:
+		return m.ProbeDevice(dev)
+	case m.Probe != nil:
+		return m.Probe()
+	}
+	return nil
 }
 
-// Modes are all modes by the names of the field, in the order tables show them.
-var Modes = []Mode{
-	{Name: "tcp", Role: RX, Summary: "recv into a user buffer"},
-	{Name: "tcp-trunc", Role: RX, Summary: "recv with MSG_TRUNC: the kernel drops the payload, the no-copy ceiling", NoPayload: true},
-	{Name: "tcp-mmap", Role: RX, Summary: "TCP_ZEROCOPY_RECEIVE: payload pages mapped into the application", ZeroCopy: true, CopiedHere: true},
-	{Name: "uring", Role: RX, Summary: "io_uring multishot recv with a provided-buffer ring"},
-	{Name: "zcrx", Role: RX, Summary: "io_uring zero-copy receive: the NIC writes into user memory", ZeroCopy: true, NICQueue: true, NeedsDev: true},
-	{Name: "zcrx-nodev", Role: RX, Summary: "io_uring zcrx without a device queue: same interface, all payload copied", NICQueue: true},
-	{Name: "devmem", Role: RX, Summary: "devmem TCP: the NIC writes into a dmabuf", ZeroCopy: true, NICQueue: true, NeedsDev: true, DMABuf: true},
-
-	{Name: "tcp", Role: TX, Summary: "send from a user buffer"},
-	{Name: "sendfile", Role: TX, Summary: "sendfile from page cache memory"},
-	{Name: "msg-zerocopy", Role: TX, Summary: "send with MSG_ZEROCOPY, completions from the error queue", ZeroCopy: true, ZeroCopySocket: true, CopiedHere: true},
-	{Name: "uring", Role: TX, Summary: "io_uring send"},
-	{Name: "uring-zc", Role: TX, Summary: "io_uring SEND_ZC from registered buffers", ZeroCopy: true, CopiedHere: true},
-	{Name: "devmem", Role: TX, Summary: "devmem TCP send from a dmabuf", ZeroCopy: true, NeedsDev: true, ZeroCopySocket: true},
+// MakesReceiver adapts a constructor to the contract.
+func MakesReceiver[R Receiver](f func(Options) (R, error)) func(Options) (Receiver, error) {
+	return func(o Options) (Receiver, error) {
+		r, err := f(o)
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	}
 }
+
+// MakesSender adapts a constructor to the contract.
+func MakesSender[S Sender](f func(Options) (S, error)) func(Options) (Sender, error) {
+	return func(o Options) (Sender, error) {
+		s, err := f(o)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+}
+
+// Modes are all modes by the names of the field, in the order tables show them. Package
+// bench/modes fills it in.
+var Modes []Mode
+
+// Register adds modes in their order. It is called while packages are initialised.
+func Register(all ...Mode) { Modes = append(Modes, all...) }
 
 // Names lists the modes of a role in table order.
 func Names(role Role) []string {
 	var names []string
-	for _, m := range Modes {
-		if m.Role == role {
-			names = append(names, m.Name)
+	for i := range Modes {
+		if Modes[i].Role == role {
+			names = append(names, Modes[i].Name)
 		}
 	}
 	return names
@@ -84,9 +142,9 @@ func Names(role Role) []string {
 
 // LookupMode finds a mode by role and name. The error lists the names.
 func LookupMode(role Role, name string) (Mode, error) {
-	for _, m := range Modes {
-		if m.Role == role && m.Name == name {
-			return m, nil
+	for i := range Modes {
+		if Modes[i].Role == role && Modes[i].Name == name {
+			return Modes[i], nil
 		}
 	}
 	return Mode{}, fmt.Errorf("unknown %s mode %q; the %s modes are %s", role, name, role, strings.Join(Names(role), ", "))

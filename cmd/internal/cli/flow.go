@@ -31,14 +31,14 @@ func (e *End) AddFlags(cmd *cobra.Command) {
 	mode := results.LookupOption(string(e.Role))
 	AddOptions(cmd, &e.Cell, PathOptions(e.Role))
 	f := cmd.Flags()
-	f.Var(&optionFlag{option: mode, cell: &e.Cell, flags: f, text: mode.Default}, "mode", "data path: one of "+strings.Join(mode.Words, ", "))
+	f.Var(&optionFlag{option: mode, cell: &e.Cell, flags: f, text: mode.Default}, "mode", "data path: one of "+strings.Join(mode.Choices(), ", "))
 	_ = mode.Set(&e.Cell, mode.Default)
 	f.IntVar(&e.CPU, "cpu", -1, "CPU to pin the data-path thread to; -1 does not pin")
 	f.StringVar(&e.Cookie, "cookie", "", "32 hexadecimal digits that both ends must agree on (default: all zero)")
 	f.Float64Var(&e.MaxCopied, "max-copied", 100*endpoint.DefaultMaxCopied, "percent of the payload that the kernel may copy before a zero-copy run is invalid")
 	f.BoolVar(&e.JSON, "json", false, "print the result as one JSON object")
 	f.BoolVar(&e.Verbose, "verbose", false, VerboseUsage)
-	cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(mode.Words, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(mode.Choices(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Spec makes the end's spec of the flags.

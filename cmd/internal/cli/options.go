@@ -33,8 +33,8 @@ func AddOptions(cmd *cobra.Command, c *results.Cell, wanted func(*results.Option
 		if o.Type == "bool" {
 			f.NoOptDefVal = "true"
 		}
-		if o.Words != nil {
-			cmd.RegisterFlagCompletionFunc(o.FlagName(), cobra.FixedCompletions(o.Words, cobra.ShellCompDirectiveNoFileComp))
+		if words := o.Choices(); words != nil {
+			cmd.RegisterFlagCompletionFunc(o.FlagName(), cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
 }

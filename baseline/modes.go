@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+
+package baseline
+
+import "github.com/zcbench/zcbench/flow/stream"
+
+// The modes of this folder.
+var (
+	TCP = stream.Mode{Name: "tcp", Role: stream.RX, Summary: "recv into a user buffer",
+		NewReceiver: stream.MakesReceiver(NewTCPReceiver)}
+	Trunc = stream.Mode{Name: "tcp-trunc", Role: stream.RX, Summary: "recv with MSG_TRUNC: the kernel drops the payload, the no-copy ceiling", NoPayload: true,
+		NewReceiver: stream.MakesReceiver(NewTruncReceiver)}
+	Uring = stream.Mode{Name: "uring", Role: stream.RX, Summary: "io_uring multishot recv with a provided-buffer ring", Ring: true,
+		Kernel: "6.0", Needs: []string{"ring", "memlock"},
+		NewReceiver: stream.MakesReceiver(NewUringReceiver), Probe: ProbeUringReceiver}
+
+	TCPSend = stream.Mode{Name: "tcp", Role: stream.TX, Summary: "send from a user buffer",
+		NewSender: stream.MakesSender(NewTCPSender)}
+	Sendfile = stream.Mode{Name: "sendfile", Role: stream.TX, Summary: "sendfile from page cache memory",
+		NewSender: stream.MakesSender(NewSendfileSender)}
+	UringSend = stream.Mode{Name: "uring", Role: stream.TX, Summary: "io_uring send", Ring: true,
+		Kernel: "6.0", Needs: []string{"ring", "memlock"},
+		NewSender: stream.MakesSender(NewUringSender), Probe: ProbeUringSender}
+)

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+
+package uringzc
+
+import "github.com/zcbench/zcbench/flow/stream"
+
+// TX is the mode.
+var TX = stream.Mode{Name: "uring-zc", Role: stream.TX, Summary: "io_uring SEND_ZC from registered buffers", ZeroCopy: true, Ring: true, CopiedHere: true,
+	Kernel: "6.0", Needs: []string{"ring", "memlock", "scatter-gather"},
+	NewSender: stream.MakesSender(New), Probe: Probe}

@@ -75,13 +75,14 @@ func (r *Runner) cpus(role stream.Role, l place.Layout) (place.CPUs, place.Layou
 func (r *Runner) placeEnd(s *wire.EndSpec, l place.Layout) {
 	c, own := r.cpus(s.Role, l)
 	if n := c.SoftirqOf(own); n >= 0 {
-		s.SoftirqCPU = &n
+		s.Flows[0].SoftirqCPU = &n
 	}
-	if !r.SUT.SameMachine(r.TG) || s.CPU < 0 {
+	f := s.Flows[0]
+	if !r.SUT.SameMachine(r.TG) || f.CPU < 0 {
 		return
 	}
-	s.MeasureCPUs = []int{s.CPU} // the rest of the machine is not this end's alone
-	if n := s.SoftirqCPU; n != nil && *n != s.CPU && !r.crowded(l) {
+	s.MeasureCPUs = []int{f.CPU} // the rest of the machine is not this end's alone
+	if n := f.SoftirqCPU; n != nil && *n != f.CPU && !r.crowded(l) {
 		s.MeasureCPUs = append(s.MeasureCPUs, *n)
 	}
 }

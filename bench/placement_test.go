@@ -61,11 +61,11 @@ func TestPlaceEnd(t *testing.T) {
 			}
 			return *p
 		}
-		rx, tx := wire.EndSpec{Role: stream.RX, CPU: 3}, wire.EndSpec{Role: stream.TX, CPU: 0}
+		rx, tx := wire.EndSpec{Role: stream.RX, Flows: wire.OneFlow(3)}, wire.EndSpec{Role: stream.TX, Flows: wire.OneFlow(0)}
 		r.placeEnd(&rx, x.layout)
 		r.placeEnd(&tx, x.layout)
-		if get(rx.SoftirqCPU) != x.rx || get(tx.SoftirqCPU) != x.tx || !slices.Equal(rx.MeasureCPUs, x.rxMeasure) || r.crowded(x.layout) != x.crowded {
-			t.Errorf("%s: RX %d, TX %d, measured %v, crowded %v", x.name, get(rx.SoftirqCPU), get(tx.SoftirqCPU), rx.MeasureCPUs, r.crowded(x.layout))
+		if get(rx.Flows[0].SoftirqCPU) != x.rx || get(tx.Flows[0].SoftirqCPU) != x.tx || !slices.Equal(rx.MeasureCPUs, x.rxMeasure) || r.crowded(x.layout) != x.crowded {
+			t.Errorf("%s: RX %d, TX %d, measured %v, crowded %v", x.name, get(rx.Flows[0].SoftirqCPU), get(tx.Flows[0].SoftirqCPU), rx.MeasureCPUs, r.crowded(x.layout))
 		}
 	}
 }

@@ -210,9 +210,9 @@ func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stre
 
 // end is one end of a cell's flow.
 func (o Options) end(c results.Cell, role stream.Role, addr string) wire.EndSpec {
-	s := wire.EndSpec{Role: role, Cell: c, Addr: addr, Dev: o.SUTDev, CPU: o.SUTCPU, SampleMs: int(o.SampleInterval.Milliseconds())}
+	s := wire.EndSpec{Role: role, Cell: c, Addr: addr, Dev: o.SUTDev, Flows: wire.OneFlow(o.SUTCPU), SampleMs: int(o.SampleInterval.Milliseconds())}
 	if role == stream.TX {
-		s.Dev, s.CPU = o.TGDev, o.TGCPU
+		s.Dev, s.Flows = o.TGDev, wire.OneFlow(o.TGCPU)
 	}
 	return s
 }

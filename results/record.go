@@ -76,8 +76,22 @@ type Host struct {
 	Retrans       *uint64 `json:"retrans,omitempty"`    // segments, from TCP_INFO
 	RXDrops       *uint64 `json:"rx_drops,omitempty"`   // packets, interface and softnet
 
+	Flows []Flow `json:"flows,omitempty"` // in the order of their numbers
+
 	Metrics []Metric `json:"metrics,omitempty"`
 	Series  []Series `json:"series,omitempty"`
+}
+
+// Flow is one flow's part of a host's figures, in the steady window. Nil figures were not
+// measured.
+type Flow struct {
+	CPU            *int     `json:"cpu,omitempty"`   // of the thread that moved it; nil: not pinned
+	Queue          *int     `json:"queue,omitempty"` // RX queue of its own
+	Bytes          *uint64  `json:"bytes,omitempty"`
+	ThroughputGbps *float64 `json:"throughput_gbps,omitempty"`
+	ZeroCopyBytes  *uint64  `json:"zero_copy_bytes,omitempty"`
+	CopiedBytes    *uint64  `json:"copied_bytes,omitempty"`
+	Retrans        *uint64  `json:"retrans,omitempty"`
 }
 
 // Metric is one named figure of one host in one run: a row of metrics.csv.

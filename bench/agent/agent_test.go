@@ -147,7 +147,7 @@ func (c *client) end(within time.Duration) error {
 }
 
 func rxSpec() wire.EndSpec {
-	return wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 20}, Addr: "127.0.0.1:0", CPU: -1}
+	return wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 20}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)}
 }
 
 func (c *client) openRX() string {
@@ -201,7 +201,7 @@ func TestBadRequests(t *testing.T) {
 	c.refused(wire.OpOpen, `{"role":"rx","nosuch":1}`, "open", "byte", "nosuch")
 	c.refused(wire.OpOpen, `{"role":7}`, "open", "byte")
 	c.refused(wire.OpOpen, `{}`, "unknown role")
-	c.refused(wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "nosuch"}, Addr: "127.0.0.1:0", CPU: -1}, "nosuch", "tcp-trunc")
+	c.refused(wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "nosuch"}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)}, "nosuch", "tcp-trunc")
 	c.refused(wire.OpRun, nil, "run", "parameters missing")
 	c.refused(wire.OpRun, `{"nosuch":1}`, "run", "nosuch")
 	c.refused(wire.OpRun, `{}`, "no end is open")
@@ -331,7 +331,7 @@ func TestEndOfInputEndsEverything(t *testing.T) {
 			}
 			if state == "flowing" {
 				tx := greeted(t)
-				tx.ok(wire.OpOpen, wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", MessageBytes: 1 << 16, PaceBitsPS: 200e6}, Addr: addr, CPU: -1}, nil)
+				tx.ok(wire.OpOpen, wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", MessageBytes: 1 << 16, PaceBitsPS: 200e6}, Addr: addr, Flows: wire.OneFlow(-1)}, nil)
 				run := tx.send(wire.OpRun, wire.Schedule{DurationNs: int64(time.Minute), PeerWaitNs: int64(2 * time.Second)})
 				defer func() {
 					var r wire.EndResult
@@ -504,5 +504,5 @@ func TestInterfacesHaveCPUs(t *testing.T) {
 }
 
 func checkOnline(cpu int) error {
-	return endpoint.Check(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}, Addr: "127.0.0.1:0", CPU: cpu})
+	return endpoint.Check(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(cpu)})
 }

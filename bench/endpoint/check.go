@@ -27,19 +27,31 @@ func check(s wire.EndSpec, p stream.Mode) error {
 	if err := uring.Engine(s.Cell.UringEngine).Check(); err != nil {
 		return &results.OptionError{Option: results.LookupOption("uring_engine"), Value: s.Cell.UringEngine, Err: err}
 	}
-	if err := checkCPU(s.CPU); err != nil {
+	if n := len(s.Flows); n != 1 {
+		return fmt.Errorf("%d flows: this version moves one", n)
+	}
+	for _, f := range s.Flows {
+		if err := checkFlow(f); err != nil {
+			return err
+		}
+	}
+	if err := checkAddr(s); err != nil {
+		return fmt.Errorf("address %q: %w; it is ADDR:PORT, IPv6 in brackets", s.Addr, err)
+	}
+	return nil
+}
+
+func checkFlow(f wire.FlowSpec) error {
+	if err := checkCPU(f.CPU); err != nil {
 		return err
 	}
-	if n := s.SoftirqCPU; n != nil {
+	if n := f.SoftirqCPU; n != nil {
 		if *n < 0 {
 			return errors.New("softirq: no CPU named")
 		}
 		if err := checkCPU(*n); err != nil {
 			return fmt.Errorf("softirq: %w", err)
 		}
-	}
-	if err := checkAddr(s); err != nil {
-		return fmt.Errorf("address %q: %w; it is ADDR:PORT, IPv6 in brackets", s.Addr, err)
 	}
 	return nil
 }

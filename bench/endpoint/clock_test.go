@@ -94,11 +94,11 @@ func exactSchedule(t *testing.T, role stream.Role) {
 	defer unix.Close(pair[0])
 	defer unix.Close(pair[1])
 	w := &worker{tid: os.Getpid(), ended: make(chan flowResult, 1)}
-	r := &run{end: &End{spec: wire.EndSpec{Role: role}, worker: w}, sch: sch, conn: &stream.Conn{FD: pair[0]}, startNs: start}
-	r.stall = newStallWatch(&r.end.meter, orDefault(sch.StallNs, defaultStall))
+	r := &run{end: &End{spec: wire.EndSpec{Role: role}, flows: []*flow{{Flow: stream.Flow{Conn: &stream.Conn{FD: pair[0]}}, worker: w}}}, sch: sch, startNs: start}
+	r.stall = newStallWatch(&r.end.first().Meter, orDefault(sch.StallNs, defaultStall))
 	go func() { // the data path: a receiver's goes on beyond the stop, until its sender ends
-		for monotonic() < sch.StopNs+20*ms && !r.conn.Stopping() {
-			r.end.meter.Bytes(kib)
+		for monotonic() < sch.StopNs+20*ms && !r.end.first().Conn.Stopping() {
+			r.end.first().Meter.Bytes(kib)
 			time.Sleep(time.Millisecond)
 		}
 		w.ended <- flowResult{atNs: monotonic()}
@@ -109,15 +109,15 @@ func exactSchedule(t *testing.T, role stream.Role) {
 	if ahead := sch.FromNs - r.from.atNs; ahead < 0 || ahead > (sch.FromNs-start)/2 || r.to.atNs != sch.ToNs {
 		t.Errorf("the window began %d ns ahead and ended %d ns late", ahead, r.to.atNs-sch.ToNs)
 	}
-	if bytes := int64(r.to.flow.Sub(r.from.flow).Bytes); bytes < 298*kib || bytes > 377*kib {
+	if bytes := int64(sum(r.to.flows).Sub(sum(r.from.flows)).Bytes); bytes < 298*kib || bytes > 377*kib {
 		t.Errorf("%d bytes in the window", bytes)
 	}
 	ends := sch.StopNs + 20*ms // the sender's word
 	if role == stream.TX {
 		ends = sch.StopNs + ms // the data path looks every millisecond
 	}
-	if late := r.result.atNs - ends; late > 0 || late < -ms || r.conn.Stopping() != (role == stream.TX) {
-		t.Errorf("the flow ended %d ns late; told to stop: %v", late, r.conn.Stopping())
+	if late := r.result.atNs - ends; late > 0 || late < -ms || r.end.first().Conn.Stopping() != (role == stream.TX) {
+		t.Errorf("the flow ended %d ns late; told to stop: %v", late, r.end.first().Conn.Stopping())
 	}
 }
 

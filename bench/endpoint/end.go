@@ -28,13 +28,16 @@ type End struct {
 	path  stream.Mode
 	opts  stream.Options
 	place *place.Placement // nil: the softirq is left as found
-	meter stream.Meter
+	flows []*flow          // by their numbers; this version moves one
 
-	port    *stream.Port    // RX
-	payload *stream.Payload // TX
-	worker  *worker
-	probes  *probes
+	transport stream.Transport
+	port      stream.Listener // RX
+	payload   *stream.Payload // TX
+	probes    *probes
 }
+
+// first is the only flow, where one is meant. What several flows do not share joins there.
+func (e *End) first() *flow { return e.flows[0] }
 
 // Check finds what is wrong with a spec without touching the host.
 func Check(s wire.EndSpec) error {
@@ -69,7 +72,10 @@ func Open(s wire.EndSpec) (*End, error) {
 	if o.NIC.Dev, err = flowDev(path, s); err != nil {
 		return nil, err
 	}
-	e := &End{spec: s, path: path, opts: o}
+	e := &End{spec: s, path: path, opts: o, flows: flowsOf(s, o)}
+	if e.transport, err = path.Transport(); err != nil {
+		return nil, err
+	}
 	if err := e.open(); err != nil {
 		return nil, e.giveUp(err)
 	}
@@ -91,7 +97,7 @@ func (e *End) open() (err error) {
 		return err
 	}
 	if e.spec.Role == stream.RX {
-		if e.port, err = stream.Listen(e.spec.Addr, e.spec.Cookie, e.opts.Socket); err != nil {
+		if e.port, err = e.transport.Listen(e.spec.Addr, e.spec.Cookie, e.opts.Socket); err != nil {
 			return err
 		}
 	} else if e.payload, err = stream.NewPayload(e.opts.MessageBytes); err != nil {
@@ -100,21 +106,33 @@ func (e *End) open() (err error) {
 	if e.probes, err = openProbes(e); err != nil {
 		return err
 	}
-	e.worker = newWorker(e)
-	return e.worker.prepared()
+	for _, f := range e.flows {
+		f.worker = newWorker(e, f)
+		if err := f.worker.prepared(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Addr is the data port's address, of a receiving end.
 func (e *End) Addr() net.Addr { return e.port.Addr() }
 
 // Progress is the number of payload bytes so far.
-func (e *End) Progress() uint64 { return e.meter.Snapshot().Bytes }
+func (e *End) Progress() (n uint64) {
+	for _, f := range e.flows {
+		n += f.Meter.Snapshot().Bytes
+	}
+	return n
+}
 
 // Close frees everything. An end that still runs is aborted first.
 func (e *End) Close() error {
 	var err error
-	if e.worker != nil {
-		err = e.worker.close()
+	for _, f := range e.flows {
+		if f.worker != nil {
+			err = errors.Join(err, f.worker.close())
+		}
 	}
 	if e.port != nil {
 		err = errors.Join(err, e.port.Close())

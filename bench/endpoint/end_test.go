@@ -45,8 +45,8 @@ func TestGiveUpTellsWhatIsLeft(t *testing.T) {
 func TestCheckTakesGoodSpecs(t *testing.T) {
 	for _, m := range stream.Modes {
 		for _, s := range []wire.EndSpec{
-			{Role: m.Role, Cell: cellOf(m, results.Cell{}), Addr: "[::1]:5201", CPU: -1},
-			{Role: m.Role, Cell: cellOf(m, results.Cell{MessageBytes: stream.MaxMessageBytes, RcvBuf: 1 << 30, SndBuf: 1}), Addr: "host:5201", CPU: 0},
+			{Role: m.Role, Cell: cellOf(m, results.Cell{}), Addr: "[::1]:5201", Flows: wire.OneFlow(-1)},
+			{Role: m.Role, Cell: cellOf(m, results.Cell{MessageBytes: stream.MaxMessageBytes, RcvBuf: 1 << 30, SndBuf: 1}), Addr: "host:5201", Flows: wire.OneFlow(0)},
 		} {
 			if err := Check(s); err != nil {
 				t.Errorf("%+v: %v", s, err)
@@ -66,7 +66,7 @@ func cellOf(m stream.Mode, c results.Cell) results.Cell {
 }
 
 func TestCheckRefusesEachMistake(t *testing.T) {
-	if err := Check(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}, Addr: ":0", CPU: -1}); err != nil {
+	if err := Check(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}, Addr: ":0", Flows: wire.OneFlow(-1)}); err != nil {
 		t.Errorf("a receiver on a free port: %v", err)
 	}
 	for name, c := range map[string]struct {
@@ -93,8 +93,8 @@ func TestCheckRefusesEachMistake(t *testing.T) {
 		"huge rcvbuf":        {func(s *wire.EndSpec) { s.Cell.RcvBuf = 1<<30 + 1 }, "rcvbuf 1073741825: "},
 		"sndbuf":             {func(s *wire.EndSpec) { s.Cell.SndBuf = -1 }, "sndbuf -1"},
 		"huge sndbuf":        {func(s *wire.EndSpec) { s.Cell.SndBuf = 1<<30 + 1 }, "sndbuf 1073741825: "},
-		"CPU":                {func(s *wire.EndSpec) { s.CPU = 9999 }, "CPU 9999 is not online"},
-		"negative CPU":       {func(s *wire.EndSpec) { s.CPU = -2 }, "CPU -2 is not online"},
+		"CPU":                {func(s *wire.EndSpec) { s.Flows[0].CPU = 9999 }, "CPU 9999 is not online"},
+		"negative CPU":       {func(s *wire.EndSpec) { s.Flows[0].CPU = -2 }, "CPU -2 is not online"},
 		"address":            {func(s *wire.EndSpec) { s.Addr = "" }, "ADDR:PORT"},
 		"no port":            {func(s *wire.EndSpec) { s.Addr = "10.0.0.1" }, "ADDR:PORT"},
 		"unknown engine":     {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.UringEngine = "uring", "nosuch" }, "unknown io_uring engine"},
@@ -216,7 +216,7 @@ func TestCloseWhileRunning(t *testing.T) {
 
 func TestPinnedThreadAndItsFigures(t *testing.T) {
 	rx, tx := rxSpec("tcp", mib), txSpec("tcp", mib)
-	rx.CPU, rx.MeasureCPUs, rx.SampleMs = 0, []int{0}, 20
+	rx.Flows[0].CPU, rx.MeasureCPUs, rx.SampleMs = 0, []int{0}, 20
 	sch := short(300 * time.Millisecond)
 	r, s := runBoth(t, rx, tx, sch, sch)
 	checkMoved(t, r, s, "tcp")

@@ -40,7 +40,7 @@ func short(d time.Duration) wire.Schedule {
 var cookie = stream.NewCookie()
 
 func rxSpec(mode string, size int) wire.EndSpec {
-	s := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: mode, MessageBytes: size, Touch: "verify"}, Addr: loop, Cookie: cookie, CPU: -1}
+	s := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: mode, MessageBytes: size, Touch: "verify"}, Addr: loop, Cookie: cookie, Flows: wire.OneFlow(-1)}
 	if m, err := stream.LookupMode(stream.RX, mode); err == nil && m.NoPayload {
 		s.Cell.Touch = "none"
 	}
@@ -48,7 +48,7 @@ func rxSpec(mode string, size int) wire.EndSpec {
 }
 
 func txSpec(mode string, size int) wire.EndSpec {
-	return wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: mode, MessageBytes: size, Congestion: "reno"}, Addr: "127.0.0.1:1", Cookie: cookie, CPU: -1}
+	return wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: mode, MessageBytes: size, Congestion: "reno"}, Addr: "127.0.0.1:1", Cookie: cookie, Flows: wire.OneFlow(-1)}
 }
 
 // runnable are the modes of a role that this kernel has, over loopback.

@@ -21,7 +21,7 @@ const DefaultMaxCopied = 0.01
 
 // judge makes the result out of what was measured and what went wrong.
 func (r *run) judge(err error) wire.EndResult {
-	total := r.end.meter.Snapshot()
+	total := sum(r.end.counters())
 	res := wire.EndResult{Host: r.host(), Total: total, Warnings: r.warnings}
 	if r.result.peer != nil {
 		res.PeerBytes = &r.result.peer.Bytes
@@ -33,7 +33,7 @@ func (r *run) judge(err error) wire.EndResult {
 	}
 	if r.from.taken && r.to.taken {
 		res.FromNs, res.ToNs = r.from.atNs, r.to.atNs
-		res.Window = r.to.flow.Sub(r.from.flow)
+		res.Window = sum(r.to.flows).Sub(sum(r.from.flows))
 	}
 	if r.end.port != nil {
 		if res.Strangers = r.end.port.Strangers(); res.Strangers > 0 {
@@ -152,11 +152,17 @@ func (r *run) gateZeroCopy(c stream.Counters, res *wire.EndResult) (reason, fix 
 
 // fillFlow fills the figures of the flow itself.
 func (r *run) fillFlow(h *results.Host) {
-	w := r.to.flow.Sub(r.from.flow)
+	w := sum(r.to.flows).Sub(sum(r.from.flows))
 	seconds := float64(r.to.atNs-r.from.atNs) / 1e9
 	gbps := float64(w.Bytes) * 8 / 1e9 / seconds
-	total := r.end.meter.Snapshot().Bytes
+	total := r.end.Progress()
 	h.DurationS, h.Bytes, h.TotalBytes, h.ThroughputGbps = &seconds, &w.Bytes, &total, &gbps
+	for i, f := range r.end.flows {
+		h.Flows = append(h.Flows, r.end.flowFigures(f, r.to.flows[i].Sub(r.from.flows[i]), seconds))
+	}
+	if len(h.Flows) == 1 {
+		h.Flows[0].Retrans = h.Retrans
+	}
 	if r.end.path.SortsBytes() {
 		h.ZeroCopyBytes, h.CopiedBytes = &w.ZeroCopyBytes, &w.CopiedBytes
 		if r.result.evidence.CountsLinear {

@@ -20,10 +20,11 @@ import (
 // cannot is no failure: the layout is not to be had there. An interface that
 // another process has leased is one.
 func (e *End) placeSoftirq() (err error) {
-	if e.spec.SoftirqCPU == nil {
+	cpu := e.spec.Flows[0].SoftirqCPU
+	if cpu == nil {
 		return nil
 	}
-	if e.place, err = place.Softirq(cmp.Or(e.spec.Dev, "lo"), *e.spec.SoftirqCPU); err != nil {
+	if e.place, err = place.Softirq(cmp.Or(e.spec.Dev, "lo"), *cpu); err != nil {
 		if b := (*lease.Busy)(nil); errors.As(err, &b) {
 			return err
 		}
@@ -35,7 +36,7 @@ func (e *End) placeSoftirq() (err error) {
 // watchSoftirq looks where the flow's softirq runs, until unwatch.
 func (r *run) watchSoftirq() {
 	if r.end.place != nil {
-		r.watch = place.StartWatch(r.conn.FD)
+		r.watch = place.StartWatch(r.end.first().Conn.FD)
 	}
 }
 

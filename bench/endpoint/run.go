@@ -24,7 +24,6 @@ import (
 type run struct {
 	end   *End
 	sch   wire.Schedule
-	conn  *stream.Conn
 	start flowStart
 
 	startNs    int64 // the flow opened
@@ -47,7 +46,7 @@ type run struct {
 type edge struct {
 	taken bool
 	atNs  int64 // when flow was read
-	flow  stream.Counters
+	flows []stream.Counters
 	host  counter.Snapshot
 	probe probeReading
 	timed bpf.Timed // eBPF programs
@@ -59,7 +58,7 @@ func (e *End) Run(ctx context.Context, sch wire.Schedule) wire.EndResult {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &run{end: e, sch: sch}
-	err := e.worker.begin(cancel)
+	err := e.first().worker.begin(cancel)
 	if err == nil {
 		err = r.do(ctx)
 	}
@@ -72,14 +71,14 @@ func (r *run) do(ctx context.Context) error {
 	if err := r.open(ctx); err != nil {
 		return err
 	}
-	defer close(r.end.worker.finish)
-	stop := context.AfterFunc(ctx, r.conn.Abort)
+	defer close(r.end.first().worker.finish)
+	stop := context.AfterFunc(ctx, r.end.first().Conn.Abort)
 	defer stop()
 	r.startSampler()
 	calm := hurry()
 	err := r.measure(ctx)
 	if err != nil {
-		r.conn.Abort()
+		r.end.first().Conn.Abort()
 	}
 	r.awaitEnd()
 	r.unwatch()
@@ -99,7 +98,7 @@ func (r *run) do(ctx context.Context) error {
 
 // open waits for the flow.
 func (r *run) open(ctx context.Context) error {
-	w := r.end.worker
+	w := r.end.first().worker
 	actx, cancel := ctx, func() {}
 	if r.sch.PeerWaitNs > 0 && r.end.spec.Role == stream.RX {
 		wait := duration(r.sch.PeerWaitNs)
@@ -115,9 +114,9 @@ func (r *run) open(ctx context.Context) error {
 	if r.start.err != nil {
 		return r.start.err
 	}
-	r.conn, r.startNs = r.start.conn, r.start.atNs
-	r.stall = newStallWatch(&r.end.meter, orDefault(r.sch.StallNs, defaultStall))
-	r.congestion, _ = sock.Congestion(r.conn.FD)
+	r.end.first().Conn, r.startNs = r.start.conn, r.start.atNs
+	r.stall = newStallWatch(&r.end.first().Meter, orDefault(r.sch.StallNs, defaultStall))
+	r.congestion, _ = sock.Congestion(r.end.first().Conn.FD)
 	r.usage[0], _ = counter.ReadRusage()
 	return nil
 }
@@ -127,7 +126,7 @@ func (r *run) open(ctx context.Context) error {
 // holds them all. One that is bounded by time has none to lose to a reading.
 func (r *run) beforeFirst(conn *stream.Conn) {
 	if r.sch.StopBytes > 0 {
-		r.conn = conn
+		r.end.first().Conn = conn
 		r.fromErr = r.take(&r.from, false)
 	}
 }
@@ -164,7 +163,7 @@ func (r *run) measure(ctx context.Context) error {
 		return cmp.Or(r.short(stopNs), r.early(stopNs))
 	}
 	err := r.passOrEnd(ctx, stopNs, false)
-	r.conn.Stop()
+	r.end.first().Conn.Stop()
 	if err != nil {
 		return err
 	}
@@ -184,7 +183,7 @@ func (r *run) finish(ctx context.Context) error {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
-	case r.result = <-r.end.worker.ended:
+	case r.result = <-r.end.first().worker.ended:
 		return nil
 	case <-timer.C:
 		return &fault.Error{Op: fmt.Sprintf("the receiver did not take and confirm the last of the payload within %v of the stop", grace),
@@ -241,7 +240,7 @@ func (r *run) early(stopNs int64) error {
 
 // short is the error of a flow that ended before the bytes had passed that bound it.
 func (r *run) short(stopNs int64) error {
-	n := r.end.meter.Snapshot().Bytes
+	n := r.end.Progress()
 	if n >= r.sch.StopBytes || r.result.err != nil {
 		return nil
 	}
@@ -294,7 +293,7 @@ func (r *run) passOrEnd(ctx context.Context, ns int64, must bool) error {
 	defer timer.Stop()
 	for {
 		select {
-		case r.result = <-r.end.worker.ended:
+		case r.result = <-r.end.first().worker.ended:
 			return nil
 		case <-timer.C:
 			if must {
@@ -319,7 +318,7 @@ func (r *run) passOrEnd(ctx context.Context, ns int64, must bool) error {
 // Abort.
 func (r *run) awaitEnd() {
 	if r.result.atNs == 0 {
-		r.result = <-r.end.worker.ended
+		r.result = <-r.end.first().worker.ended
 	}
 	r.usage[1], _ = counter.ReadRusage()
 }
@@ -361,10 +360,10 @@ func (r *run) flowError() error {
 // take reads the counters at an edge. The flow's bytes and the clock are read
 // next to the CPU columns, which lie on the window's side.
 func (r *run) take(e *edge, end bool) error {
-	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, SocketFD: r.conn.FD,
-		Threads: map[string]int{"data_path": r.end.worker.tid}, End: end, PMU: r.pmu}
+	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, Sockets: r.end.sockets(),
+		Threads: map[string]int{"data_path": r.end.first().worker.tid}, End: end, PMU: r.pmu}
 	if end {
-		e.flow, e.atNs = r.end.meter.Snapshot(), monotonic()
+		e.flows, e.atNs = r.end.counters(), monotonic()
 	}
 	if !end {
 		e.timed, e.probe = bpf.ReadTimed(), r.end.probes.read(false)
@@ -374,7 +373,7 @@ func (r *run) take(e *edge, end bool) error {
 	if end {
 		e.probe, e.timed = r.end.probes.read(true), bpf.ReadTimed()
 	} else {
-		e.flow, e.atNs = r.end.meter.Snapshot(), monotonic()
+		e.flows, e.atNs = r.end.counters(), monotonic()
 	}
 	e.taken = err == nil
 	return err
@@ -426,7 +425,7 @@ func (r *run) host() results.Host {
 	r.warnings = append(r.warnings, warn...)
 	h := results.Host{Env: env}
 	h.Env.Congestion, h.Env.UringEngine = r.congestion, r.result.evidence.UringEngine
-	if cpu := r.end.spec.CPU; cpu >= 0 {
+	if cpu := r.end.first().CPU; cpu >= 0 {
 		h.Env.AppCPU = counter.FormatCPUList([]int{cpu})
 	}
 	if r.sampler != nil {

@@ -36,6 +36,7 @@ func pin(cpu int) error {
 // io_uring made for a single issuer belongs to its thread.
 type worker struct {
 	end *End
+	own *flow
 	tid int
 
 	ready  chan error      // the path was built, or why not
@@ -81,9 +82,9 @@ type flowResult struct {
 // agent.
 var spareProcessors = sync.OnceFunc(func() { runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))) })
 
-func newWorker(e *End) *worker {
+func newWorker(e *End, f *flow) *worker {
 	spareProcessors()
-	w := &worker{end: e, ready: make(chan error, 1), orders: make(chan orders), quit: make(chan struct{}), flow: make(chan flowStart, 1),
+	w := &worker{end: e, own: f, ready: make(chan error, 1), orders: make(chan orders), quit: make(chan struct{}), flow: make(chan flowStart, 1),
 		ended: make(chan flowResult, 1), finish: make(chan struct{}), gone: make(chan struct{})}
 	go w.run()
 	return w
@@ -97,7 +98,7 @@ func (w *worker) run() {
 	defer lease.OnPanic()
 	runtime.LockOSThread()
 	w.tid = unix.Gettid()
-	if err := pin(w.end.spec.CPU); err != nil {
+	if err := pin(w.own.CPU); err != nil {
 		w.ready <- err
 		return
 	}
@@ -109,7 +110,7 @@ func (w *worker) run() {
 }
 
 func (w *worker) receive() {
-	path, err := w.end.path.NewReceiver(w.end.opts)
+	path, err := w.end.path.NewReceiver(w.own.opts)
 	w.ready <- err
 	if err != nil {
 		return
@@ -122,7 +123,9 @@ func (w *worker) receive() {
 	conn, hello, err := w.end.port.Accept(o.ctx)
 	if err == nil {
 		defer conn.Close()
-		err = path.Attach(conn, hello)
+		if err = path.Attach(conn, hello); hello.Flow != w.own.N {
+			err = fmt.Errorf("flow %d came, and this is flow %d", hello.Flow, w.own.N)
+		}
 	}
 	start := flowStart{conn: conn, hello: hello, atNs: counter.Monotonic()} // not after the sender's
 	if err == nil {
@@ -134,12 +137,12 @@ func (w *worker) receive() {
 	if err != nil {
 		return
 	}
-	res := flowResult{err: path.Receive(conn, &w.end.meter), atNs: counter.Monotonic()}
+	res := flowResult{err: path.Receive(conn, &w.own.Meter), atNs: counter.Monotonic()}
 	if witness, ok := path.(stream.Witness); ok {
 		res.evidence = witness.Evidence()
 	}
 	if res.err == nil {
-		c := w.end.meter.Snapshot()
+		c := w.own.Meter.Snapshot()
 		res.farewell = conn.SendFarewell(stream.Farewell{Bytes: c.Bytes, Mismatches: c.Mismatches, Verified: w.end.opts.Touch == stream.TouchVerify})
 	}
 	w.ended <- res
@@ -147,7 +150,7 @@ func (w *worker) receive() {
 }
 
 func (w *worker) send() {
-	path, err := w.end.path.NewSender(w.end.opts)
+	path, err := w.end.path.NewSender(w.own.opts)
 	w.ready <- err
 	if err != nil {
 		return
@@ -175,18 +178,18 @@ func (w *worker) connect(o orders) flowStart {
 		return flowStart{err: err}
 	}
 	h := stream.Hello{Cookie: w.end.spec.Cookie, TXMode: w.end.spec.Mode(), MessageBytes: uint64(w.end.opts.MessageBytes),
-		PeriodBytes: uint64(w.end.payload.PeriodBytes()), Duration: duration(o.sch.DurationNs)}
+		PeriodBytes: uint64(w.end.payload.PeriodBytes()), Duration: duration(o.sch.DurationNs), Flow: w.own.N}
 	ctx, cancel := o.ctx, func() {}
 	if o.sch.PeerWaitNs > 0 {
 		ctx, cancel = context.WithTimeout(o.ctx, duration(o.sch.PeerWaitNs))
 	}
 	defer cancel()
-	conn, welcome, err := stream.Dial(ctx, w.end.spec.Addr, h, w.end.opts.Socket)
+	conn, welcome, err := w.end.transport.Dial(ctx, w.end.spec.Addr, h, w.end.opts.Socket)
 	return flowStart{conn: conn, atNs: counter.Monotonic(), wish: welcome.Duration.Nanoseconds(), err: err}
 }
 
 func (w *worker) sendFlow(path stream.Sender, conn *stream.Conn, sch wire.Schedule) flowResult {
-	res := flowResult{err: path.Send(conn, w.end.payload, &w.end.meter)}
+	res := flowResult{err: path.Send(conn, w.end.payload, &w.own.Meter)}
 	if res.err == nil {
 		res.err = conn.EndOfSend()
 	}

@@ -433,7 +433,7 @@ func TestCloseTellsLastWords(t *testing.T) {
 // hold lets an agent have something that it must give back.
 func hold(t *testing.T, h *host.Host) {
 	t.Helper()
-	spec := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0", CPU: -1}
+	spec := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)}
 	if err := h.Call(t.Context(), wire.OpOpen, spec, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -459,7 +459,7 @@ func TestCloseWaitsForWhoRestores(t *testing.T) {
 // An agent that is killed ends the calls that wait for it.
 func TestAgentKilled(t *testing.T) {
 	h := dial(t, "local")
-	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0", CPU: -1}, nil); err != nil {
+	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
@@ -487,7 +487,7 @@ func TestAgentKilled(t *testing.T) {
 
 func TestCallGivesUpWithItsContext(t *testing.T) {
 	h := dial(t, "local")
-	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0", CPU: -1}, nil); err != nil {
+	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -328,7 +328,7 @@ func TestIntegrationSSHShells(t *testing.T) {
 func running(t *testing.T, h *host.Host, addr string) (port string, ended chan error) {
 	t.Helper()
 	var o wire.Opened
-	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: addr, CPU: -1}, &o); err != nil {
+	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: addr, Flows: wire.OneFlow(-1)}, &o); err != nil {
 		t.Fatal(err)
 	}
 	ended = make(chan error, 1)

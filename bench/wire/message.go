@@ -199,13 +199,22 @@ type EndSpec struct {
 	Dev    string        `json:"dev,omitempty"`
 	Cookie stream.Cookie `json:"cookie"`
 
-	CPU int `json:"cpu"` // of the data-path thread; -1: not pinned
-	// SoftirqCPU is where the receive softirq of Dev (of loopback, where that is
-	// empty) is put and must run; nil leaves it as found.
-	SoftirqCPU  *int  `json:"softirq_cpu,omitempty"`
-	MeasureCPUs []int `json:"measure_cpus,omitempty"` // whose time is this end's; empty: all
+	Flows       []FlowSpec `json:"flows"`
+	MeasureCPUs []int      `json:"measure_cpus,omitempty"` // whose time is this end's; empty: all
 	SampleMs    int   `json:"sample_ms,omitempty"`    // interval of the time series; 0: none
 }
+
+// FlowSpec is one flow at one end.
+type FlowSpec struct {
+	CPU int `json:"cpu"` // of the thread that moves it; -1: not pinned
+	// SoftirqCPU is where the receive softirq of the interface (of loopback, where none is
+	// named) is put and must run for the flow; nil leaves it as found.
+	SoftirqCPU *int `json:"softirq_cpu,omitempty"`
+	Queue      *int `json:"queue,omitempty"` // RX queue of its own; nil: that of the cell
+}
+
+// OneFlow is a single flow, moved by a thread on a CPU; -1 does not pin it.
+func OneFlow(cpu int) []FlowSpec { return []FlowSpec{{CPU: cpu}} }
 
 // Mode is the name of the end's mode.
 func (s *EndSpec) Mode() string { return s.Cell.Mode(s.Role) }

@@ -107,7 +107,7 @@ func TestParametersAreStrict(t *testing.T) {
 		}
 	}
 	var s EndSpec
-	if err := (Request{Op: OpOpen, Params: json.RawMessage(`{"role":"tx","cpu":3}`)}).Decode(&s); err != nil || s.Role != stream.TX || s.CPU != 3 {
+	if err := (Request{Op: OpOpen, Params: json.RawMessage(`{"role":"tx","flows":[{"cpu":3}]}`)}).Decode(&s); err != nil || s.Role != stream.TX || s.Flows[0].CPU != 3 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

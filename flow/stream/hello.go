@@ -45,13 +45,13 @@ func (c *Cookie) UnmarshalText(b []byte) error {
 // receiver answers Farewell. Sizes are fixed so that a stranger can neither
 // make the receiver allocate nor keep it reading.
 const (
-	helloSize    = 72
+	helloSize    = 76
 	welcomeSize  = 20
 	farewellSize = 36
 )
 
 var (
-	helloMagic    = [4]byte{'Z', 'C', 'H', '1'}
+	helloMagic    = [4]byte{'Z', 'C', 'H', '2'}
 	welcomeMagic  = [4]byte{'Z', 'C', 'W', '1'}
 	farewellMagic = [4]byte{'Z', 'C', 'F', '1'}
 	castagnoli    = crc32.MakeTable(crc32.Castagnoli)
@@ -64,6 +64,7 @@ type Hello struct {
 	MessageBytes uint64
 	PeriodBytes  uint64        // of the payload pattern, see [Payload]
 	Duration     time.Duration // that the sender will send; 0: the receiver decides; milliseconds on the wire
+	Flow         int           // its number, from 0
 }
 
 // Welcome tells the sender to begin.
@@ -118,6 +119,9 @@ func (h Hello) AppendBinary(b []byte) ([]byte, error) {
 	if len(h.TXMode) > 24 {
 		return nil, fmt.Errorf("hello: mode name %q is longer than 24 bytes", h.TXMode)
 	}
+	if h.Flow < 0 || h.Flow >= MaxFlows {
+		return nil, fmt.Errorf("hello: flow %d is outside 0..%d", h.Flow, MaxFlows-1)
+	}
 	start := len(b)
 	b = append(b, helloMagic[:]...)
 	b = append(b, h.Cookie[:]...)
@@ -126,7 +130,7 @@ func (h Hello) AppendBinary(b []byte) ([]byte, error) {
 	b = appendDuration(b, h.Duration)
 	var name [24]byte
 	copy(name[:], h.TXMode)
-	b = append(b, name[:]...)
+	b = binary.BigEndian.AppendUint32(append(b, name[:]...), uint32(h.Flow))
 	return append(b[:start], seal(b[start:])...), nil
 }
 
@@ -140,7 +144,7 @@ func ParseHello(b []byte) (Hello, error) {
 	if h.Duration, err = parseDuration(body[32:]); err != nil {
 		return Hello{}, fmt.Errorf("hello: byte 36: %w", err)
 	}
-	name, pad, _ := bytes.Cut(body[40:], []byte{0})
+	name, pad, _ := bytes.Cut(body[40:64], []byte{0})
 	for i, c := range name {
 		if c < '!' || c > '~' {
 			return Hello{}, fmt.Errorf("hello: byte %d of the mode name is not printable ASCII", i)
@@ -155,6 +159,11 @@ func ParseHello(b []byte) (Hello, error) {
 	if h.PeriodBytes == 0 || h.PeriodBytes > MaxPeriodBytes || h.PeriodBytes%8 != 0 {
 		return Hello{}, fmt.Errorf("hello: payload period of %d bytes is no multiple of 8 in 8..%d", h.PeriodBytes, MaxPeriodBytes)
 	}
+	n := binary.BigEndian.Uint32(body[64:])
+	if n >= MaxFlows {
+		return Hello{}, fmt.Errorf("hello: flow %d: there are at most %d", n, MaxFlows)
+	}
+	h.Flow = int(n)
 	return h, nil
 }
 

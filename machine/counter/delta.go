@@ -21,7 +21,7 @@ type Change struct {
 	Softirq []SoftirqDelta
 	Softnet []SoftnetDelta
 	Netstat []NetstatDelta
-	TCP     *TCPInfo
+	TCP     []TCPInfo // of each flow; one without fields was not read
 	// NetRXCPUs is where received packets were processed, as [NetRXCPUs] says.
 	NetRXCPUs string
 	// Warnings are those of both snapshots and what the window itself shows,
@@ -62,9 +62,15 @@ func Delta(before, after Snapshot) ([]results.Metric, Change) {
 	rows.softirqs(c.Softirq, cfg.CPUs)
 	rows.softnet(c.Softnet, cfg.CPUs)
 	c.addLink(&rows, before.Link, after.Link)
-	if before.TCP != nil && after.TCP != nil {
-		c.TCP = ptr(TCPInfoBetween(*before.TCP, *after.TCP))
-		rows.tcp(*c.TCP)
+	for i := range min(len(before.TCP), len(after.TCP)) {
+		var t TCPInfo
+		if b, a := before.TCP[i], after.TCP[i]; len(b.Fields) > 0 && len(a.Fields) > 0 {
+			t = TCPInfoBetween(b, a)
+		}
+		c.TCP = append(c.TCP, t)
+	}
+	if len(c.TCP) == 1 { // those of several flows mean nothing together
+		rows.tcp(c.TCP[0])
 	}
 	if before.Netstat != nil && after.Netstat != nil {
 		c.Netstat = NetstatBetween(before.Netstat, after.Netstat)
@@ -124,9 +130,12 @@ func (c Change) Fill(h *results.Host) {
 		}
 	}
 	h.Env.CPUsMeasured, h.Env.IRQCPU = FormatCPUList(cpus), c.NetRXCPUs
-	if c.TCP != nil {
-		h.Env.Congestion = c.TCP.Congestion
-		if v, ok := c.TCP.Get("total_retrans"); ok {
+	for i := range c.TCP {
+		h.Env.Congestion = c.TCP[i].Congestion
+		if v, ok := c.TCP[i].Get("total_retrans"); ok {
+			if h.Retrans != nil {
+				v += *h.Retrans
+			}
 			h.Retrans = &v
 		}
 	}

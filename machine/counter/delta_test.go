@@ -27,7 +27,7 @@ func TestSnake(t *testing.T) {
 // TestTakeDelta runs the whole walk on this host around one loopback flow.
 func TestTakeDelta(t *testing.T) {
 	c, a := exchange(t, 1<<20)
-	cfg := Config{Dev: "lo", SocketFD: socketFD(t, a), Threads: map[string]int{"main": mainTID()}}
+	cfg := Config{Dev: "lo", Sockets: []int{socketFD(t, a)}, Threads: map[string]int{"main": mainTID()}}
 	before, err := Take(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestDeltaMissingParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{FS: bare, Dev: "nosuchdev0", SocketFD: 1 << 20, CPUs: []int{0}}
+	cfg := Config{FS: bare, Dev: "nosuchdev0", Sockets: []int{1 << 20}, CPUs: []int{0}}
 	before, err := Take(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -18,8 +18,8 @@ type Config struct {
 	CPUs []int
 	// Dev is the interface to read, "" for none.
 	Dev string
-	// SocketFD is the flow's TCP socket, 0 for none.
-	SocketFD int
+	// Sockets are the flows' TCP sockets.
+	Sockets []int
 	// Threads names threads of this process whose own CPU time is reported,
 	// such as "data_path": their TIDs.
 	Threads map[string]int
@@ -43,7 +43,7 @@ type Snapshot struct {
 	CPU     CPUSnapshot
 	Threads []ThreadTimes // of this process
 	Rusage  Rusage
-	TCP     *TCPInfo
+	TCP     []TCPInfo // of each socket
 	Link    *LinkStats
 	Softnet []procfs.SoftnetStat
 	Softirq Softirqs
@@ -123,14 +123,9 @@ func (s *Snapshot) parts() []part {
 			return err
 		}})
 	}
-	if fd := s.Config.SocketFD; fd != 0 {
-		parts = append(parts, part{read: func() error {
-			t, err := ReadTCPInfo(fd)
-			if err == nil {
-				s.TCP = &t
-			}
-			return err
-		}})
+	s.TCP = make([]TCPInfo, len(s.Config.Sockets))
+	for i, fd := range s.Config.Sockets {
+		parts = append(parts, part{read: func() (err error) { s.TCP[i], err = ReadTCPInfo(fd); return }})
 	}
 	return append(parts,
 		part{read: func() (err error) { s.Rusage, err = ReadRusage(); return }},

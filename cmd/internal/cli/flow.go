@@ -43,7 +43,7 @@ func (e *End) AddFlags(cmd *cobra.Command) {
 
 // Spec makes the end's spec of the flags.
 func (e *End) Spec(addr string) (wire.EndSpec, error) {
-	s := wire.EndSpec{Role: e.Role, Cell: e.Cell, Addr: addr, Dev: e.Dev, CPU: e.CPU}
+	s := wire.EndSpec{Role: e.Role, Cell: e.Cell, Addr: addr, Dev: e.Dev, Flows: wire.OneFlow(e.CPU)}
 	if e.Cookie != "" {
 		if err := s.Cookie.UnmarshalText([]byte(e.Cookie)); err != nil {
 			return s, Usagef("--cookie: %w", err)

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+package stream
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/zcbench/zcbench/flow/sock"
+)
+
+// Transport is how flows of a kind are opened: what lies below a [Conn].
+type Transport interface {
+	// Listen opens the data port at addr for the flows that know the cookie.
+	Listen(addr string, cookie Cookie, o sock.Options) (Listener, error)
+	// Dial opens one flow to a data port. It tries until ctx ends while nothing listens there.
+	Dial(ctx context.Context, addr string, h Hello, o sock.Options) (*Conn, Welcome, error)
+}
+
+// Listener is a data port: it takes the flows that know the cookie, and closes and counts
+// whatever else comes.
+type Listener interface {
+	Addr() net.Addr
+	// Accept waits for the next flow.
+	Accept(ctx context.Context) (*Conn, Hello, error)
+	// Strangers is how much came that was no flow.
+	Strangers() uint64
+	Close() error
+}
+
+// Transport is that of the mode's kind.
+func (m Mode) Transport() (Transport, error) {
+	if m.Kind == "" || m.Kind == TCP {
+		return tcp{}, nil
+	}
+	return nil, fmt.Errorf("%s %s: flows of the kind %q cannot be opened", m.Role, m.Name, m.Kind)
+}
+
+// tcp opens connections.
+type tcp struct{}
+
+func (tcp) Listen(addr string, cookie Cookie, o sock.Options) (Listener, error) {
+	p, err := Listen(addr, cookie, o)
+	if err != nil {
+		return nil, err // and no port that is nil
+	}
+	return p, nil
+}
+
+func (tcp) Dial(ctx context.Context, addr string, h Hello, o sock.Options) (*Conn, Welcome, error) {
+	return Dial(ctx, addr, h, o)
+}

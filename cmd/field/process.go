@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zcbench/zcbench/cmd/internal/listening"
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
@@ -63,18 +64,7 @@ func (p *process) ended() bool {
 }
 
 // listens reports whether the process's namespace has a listener on a port.
-func (p *process) listens(port int) bool {
-	for _, f := range []string{"tcp", "tcp6"} {
-		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", p.cmd.Process.Pid, f))
-		for line := range strings.Lines(string(b)) {
-			// local address, remote address, state 0A: LISTEN
-			if f := strings.Fields(line); len(f) > 3 && f[3] == "0A" && strings.HasSuffix(f[1], fmt.Sprintf(":%04X", port)) {
-				return true
-			}
-		}
-	}
-	return false
-}
+func (p *process) listens(port int) bool { return listening.On(p.cmd.Process.Pid, port) }
 
 // family is the process and its descendants.
 func (p *process) family() []int {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/tune"
@@ -80,23 +81,19 @@ func (b *bench) play(ctx context.Context) (map[string][]measured, error) {
 	if err := pollByThread(far); err != nil {
 		return nil, err
 	}
-	order := slices.Clone(b.all)
-	reverse := slices.Clone(b.all)
-	slices.Reverse(reverse)
 	runs := map[string][]measured{}
-	for block := range b.blocks {
-		for _, c := range append(order, reverse...) {
-			m := b.run(ctx, c)
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			if m.err != nil {
-				fmt.Fprintf(os.Stderr, "block %d: %s: %v\n", block+1, c.name, m.err)
-			} else {
-				fmt.Fprintf(os.Stderr, "block %d: %-22s %7.1f MB/s; ns/kB: process %6.1f, with softirq %6.1f, machine %7.1f\n", block+1, c.name, m.mbps(), m.appPerKB(), m.rxPerKB(), m.allPerKB())
-			}
-			runs[c.name] = append(runs[c.name], m)
+	for _, p := range matrix.Order(len(b.all), 2*b.blocks, false) {
+		c, block := b.all[p.At], p.Block/2+1
+		m := b.run(ctx, c)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
+		if m.err != nil {
+			fmt.Fprintf(os.Stderr, "block %d: %s: %v\n", block, c.name, m.err)
+		} else {
+			fmt.Fprintf(os.Stderr, "block %d: %-22s %7.1f MB/s; ns/kB: process %6.1f, with softirq %6.1f, machine %7.1f\n", block, c.name, m.mbps(), m.appPerKB(), m.rxPerKB(), m.allPerKB())
+		}
+		runs[c.name] = append(runs[c.name], m)
 	}
 	return runs, nil
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zcbench/zcbench/cmd/internal/listening"
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
@@ -96,17 +97,13 @@ func (p *process) says() string {
 	return strings.TrimSpace(p.stderr.String())
 }
 
-// listening waits until the process's namespace has a listener on port, which
-// is a fact for every tool, whatever it prints.
+// listening waits until the process's namespace has a listener on port.
 func (p *process) listening(ctx context.Context, port int) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	for {
-		for _, f := range []string{"tcp", "tcp6"} {
-			b, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", p.cmd.Process.Pid, f))
-			if err == nil && hasListener(string(b), port) {
-				return nil
-			}
+		if listening.On(p.cmd.Process.Pid, port) {
+			return nil
 		}
 		select {
 		case err := <-p.done:
@@ -117,17 +114,4 @@ func (p *process) listening(ctx context.Context, port int) error {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-}
-
-// hasListener looks for a socket in state LISTEN (0A) on a local port in the
-// text of /proc/net/tcp (net/ipv4/tcp_ipv4.c, get_tcp4_sock).
-func hasListener(table string, port int) bool {
-	suffix := fmt.Sprintf(":%04X", port)
-	for line := range strings.Lines(table) {
-		f := strings.Fields(line)
-		if len(f) > 3 && strings.HasSuffix(f[1], suffix) && f[3] == "0A" {
-			return true
-		}
-	}
-	return false
 }

@@ -42,14 +42,14 @@ func (w *worker) loop() error {
 		if rerr := w.report(Report{Ready: ready}); err != nil || rerr != nil {
 			return rerr
 		}
-		job, err := w.next()
+		job, jerr := w.next()
 		if job == nil {
-			return err
+			return jerr
 		}
 		res := w.work(job)
 		res.EndS = uptime()
-		if err := w.report(Report{Result: &res}); err != nil {
-			return err
+		if rerr := w.report(Report{Result: &res}); rerr != nil {
+			return rerr
 		}
 		err = w.clean()
 	}

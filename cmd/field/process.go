@@ -10,65 +10,39 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/zcbench/zcbench/cmd/internal/listening"
+	"github.com/zcbench/zcbench/cmd/internal/program"
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
 // process is a program in one of the two namespaces.
 type process struct {
-	cmd  *exec.Cmd
-	err  bytes.Buffer
-	done chan struct{}
+	*program.Program
+	err bytes.Buffer
 }
 
 // startIn starts a command line inside a namespace; cpu -1 does not pin it. mute
 // throws away what it prints, else the error output is kept.
-func startIn(ctx context.Context, ns *veth.Netns, cpu int, line []string, mute bool) (*process, error) {
-	p := &process{cmd: exec.CommandContext(ctx, line[0], line[1:]...), done: make(chan struct{})}
+func startIn(ctx context.Context, ns *veth.Netns, cpu int, line []string, mute bool) (p *process, err error) {
+	p = &process{}
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	if !mute {
-		p.cmd.Stderr = &p.err
+		cmd.Stderr = &p.err
 	}
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p.cmd.WaitDelay = time.Second
-	err := ns.Do(func() error { // a thread of its own, which ends with this: so does its pinning
-		if cpu >= 0 {
-			if err := pin(cpu); err != nil {
-				return err
-			}
+	cmd.WaitDelay = time.Second
+	p.Program, err = program.Start(ns, cmd, func() error {
+		if cpu < 0 {
+			return nil
 		}
-		return p.cmd.Start()
+		return pin(cpu)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", line[0], err)
-	}
-	go func() { p.cmd.Wait(); close(p.done) }()
-	return p, nil
+	return p, err
 }
-
-// kill ends the process and what it started, and waits for it.
-func (p *process) kill() {
-	syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
-	<-p.done
-}
-
-func (p *process) ended() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// listens reports whether the process's namespace has a listener on a port.
-func (p *process) listens(port int) bool { return listening.On(p.cmd.Process.Pid, port) }
 
 // family is the process and its descendants.
 func (p *process) family() []int {
-	family := []int{p.cmd.Process.Pid}
+	family := []int{p.Cmd.Process.Pid}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for again := true; again; {
 		again = false

@@ -128,8 +128,8 @@ func (b *bench) run(ctx context.Context, c contender) (m measured) {
 	if err != nil {
 		return measured{err: err}
 	}
-	defer rx.kill()
-	if err := b.await(rx, func() bool { return rx.listens(c.listens) }); err != nil {
+	defer rx.Kill()
+	if err := b.await(rx, func() bool { return rx.Listens(c.listens) }); err != nil {
 		return measured{err: fmt.Errorf("it does not listen: %w: %s", err, &rx.err)}
 	}
 	var last *process
@@ -137,10 +137,10 @@ func (b *bench) run(ctx context.Context, c contender) (m measured) {
 		if last, err = startIn(ctx, b.tx, -1, line, false); err != nil {
 			return measured{err: err}
 		}
-		defer last.kill()
+		defer last.Kill()
 		time.Sleep(200 * time.Millisecond)
 	}
-	if err := b.await(last, func() bool { return b.received() > 0 && !rx.ended() }); err != nil {
+	if err := b.await(last, func() bool { return b.received() > 0 && !rx.HasEnded() }); err != nil {
 		return measured{err: fmt.Errorf("%w: %s%s", err, &rx.err, &last.err)}
 	}
 	return b.measure(rx, last)
@@ -159,7 +159,7 @@ func (b *bench) measure(rx, tx *process) measured {
 	}
 	m := measured{seconds: e[1].at.Sub(e[0].at).Seconds(),
 		reading: reading{bytes: e[1].bytes - e[0].bytes, app: e[1].app - e[0].app, napi: e[1].napi - e[0].napi, all: e[1].all - e[0].all}}
-	if m.bytes == 0 || m.app == 0 || m.napi == 0 || rx.ended() || tx.ended() {
+	if m.bytes == 0 || m.app == 0 || m.napi == 0 || rx.HasEnded() || tx.HasEnded() {
 		m.err = fmt.Errorf("%d bytes, %d ns of CPU time of the receiver and %d of its queue in %.1f s: %s%s", m.bytes, m.app, m.napi, m.seconds, &rx.err, &tx.err)
 	}
 	return m
@@ -267,7 +267,7 @@ func (b *bench) received() (n uint64) {
 // await waits for a condition while a process lives.
 func (b *bench) await(p *process, ok func() bool) error {
 	for end := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
-		if p.ended() {
+		if p.HasEnded() {
 			return errors.New("it ended")
 		}
 		if time.Now().After(end) {

@@ -1,4 +1,4 @@
-package listening
+package program
 
 import (
 	"net"
@@ -13,25 +13,25 @@ const procNetTCP = `  sl  local_address rem_address   st tx_queue rx_queue tr tm
    1: 01004D0A:1452 02004D0A:D2A4 01 00000000:00000000 00:00000000 00000000     0        0 21341 1 0000000000000000 20 4 30 10 -1
 `
 
-func TestTable(t *testing.T) {
+func TestHasListener(t *testing.T) {
 	for port, want := range map[int]bool{5201: true, 5202: false, 5203: false, 53924: false} {
-		if got := has(procNetTCP, port); got != want {
+		if got := hasListener(procNetTCP, port); got != want {
 			t.Errorf("port %d: %v, want %v", port, got, want)
 		}
 	}
 }
 
-func TestOn(t *testing.T) {
+func TestListens(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	port := l.Addr().(*net.TCPAddr).Port
-	if !On(os.Getpid(), port) {
+	if !listens(os.Getpid(), port) {
 		t.Errorf("port %d has no listener", port)
 	}
 	l.Close()
-	if On(os.Getpid(), port) {
+	if listens(os.Getpid(), port) {
 		t.Errorf("port %d has a listener still", port)
 	}
 }

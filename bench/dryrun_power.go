@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
 )
 
 // powerPrograms are the programs that power sources start: the file's in full, because
@@ -63,13 +64,13 @@ func (p preview) reaches(prefix string, deeds ...power.Deed) []string {
 }
 
 // of says what is done, and for which host if not for both.
-func of(role string, r power.Reach) string {
+func of(role results.Role, r power.Reach) string {
 	text := r.String()
 	if r.Does == power.Runs {
 		text = r.What
 	}
 	if role != "" {
-		text = strings.ToUpper(role) + ": " + text
+		text = role.Label() + ": " + text
 	}
 	return text
 }

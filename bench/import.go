@@ -70,15 +70,16 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace) (joined bool,
 	if rec.Warmup || rec.StartUTCNs == 0 {
 		return false, nil
 	}
-	var led [2]*power.Spec // the one whose figure became the host's
-	for i, h := range []*results.Host{&rec.SUT, &rec.TG} {
+	led := map[results.Role]*power.Spec{} // the one whose figure became the host's
+	for _, role := range results.Roles {
+		h := rec.Host(role)
 		at, ok := power.TimesOf(h, rec.StartUTCNs)
 		if !ok {
 			continue
 		}
 		free := p.Lead || h.PowerSource == ""
 		for k, s := range p.Logs {
-			if s.Host != "" && s.Host != []string{"sut", "tg"}[i] {
+			if s.Host != "" && s.Host != role {
 				continue
 			}
 			if slices.ContainsFunc(h.Metrics, func(m results.Metric) bool { return m.Source == s.String() }) {
@@ -86,19 +87,19 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace) (joined bool,
 			}
 			f := power.Measure(logs[k].Around(at), at)
 			joined = joined || f.GrossW != nil
-			rec.Warnings = append(rec.Warnings, named([]string{"SUT", "TG"}[i], f.Add(h))...)
+			rec.Warnings = append(rec.Warnings, named(role.Label(), f.Add(h))...)
 			if free {
 				f.Lead(h)
 				flag(rec, f.Flags...)
-				free, led[i] = false, &p.Logs[k]
+				free, led[role] = false, &p.Logs[k]
 			}
 		}
 	}
-	if led[0] != nil || led[1] != nil { // what was shared before is no longer both ends' figure
+	if len(led) > 0 { // what was shared before is no longer both ends' figure
 		rec.Flags = slices.DeleteFunc(rec.Flags, func(f string) bool { return f == results.FlagSharedPower || f == results.FlagMixedScopes })
 		markMixed(rec)
 	}
-	if led[0] != nil && led[1] != nil && led[0].SameInstrument(*led[1]) && rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
+	if sut, tg := led[results.RoleSUT], led[results.RoleTG]; sut != nil && tg != nil && sut.SameInstrument(*tg) && rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
 		flag(rec, results.FlagSharedPower)
 	}
 	if lacks := func(h *results.Host) bool { return h.PowerSource != "" && h.PowerW == nil }; !lacks(&rec.SUT) && !lacks(&rec.TG) {

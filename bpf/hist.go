@@ -2,8 +2,6 @@
 
 package bpf
 
-import "math/bits"
-
 // Buckets is the number of buckets of a [Hist]. The last one also takes what is
 // longer than 2^34 ns, 17 seconds.
 const Buckets = 496
@@ -25,16 +23,6 @@ func Edge(i int) uint64 {
 		return uint64(i)
 	}
 	return uint64(16+i&15) << (i>>4 - 1)
-}
-
-// bucketOf is the bucket of a value, as hist.h has it.
-func bucketOf(ns uint64) int {
-	if ns < 16 {
-		return int(ns)
-	}
-	ns = min(ns, 1<<34-1)
-	e := bits.Len64(ns) - 1
-	return (e-3)<<4 + int(ns>>(e-4))&15
 }
 
 // Count is the number of values.

@@ -4,6 +4,7 @@ package bpf
 
 import (
 	"math"
+	"math/bits"
 	"testing"
 )
 
@@ -71,4 +72,14 @@ func TestAddWraps(t *testing.T) {
 	if h.Bucket[3] != 5 {
 		t.Errorf("%d values came, want 5", h.Bucket[3])
 	}
+}
+
+// bucketOf is the bucket of a value, as hist.h has it.
+func bucketOf(ns uint64) int {
+	if ns < 16 {
+		return int(ns)
+	}
+	ns = min(ns, 1<<34-1)
+	e := bits.Len64(ns) - 1
+	return (e-3)<<4 + int(ns>>(e-4))&15
 }

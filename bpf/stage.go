@@ -38,15 +38,6 @@ var stages = []stage{
 // stage.
 var enables = map[string]string{"tcp-enqueued": latencyVarTpTcpEnqueued, "udp-enqueued": latencyVarTpUdpEnqueued}
 
-// Stages are the names of all stages, in the order of a packet's way.
-func Stages() []string {
-	var names []string
-	for _, s := range stages {
-		names = append(names, s.name)
-	}
-	return names
-}
-
 // SinceStamp tells whether a stage counts from the receive stamp t0. The others
 // count from an event of their own: softirq-run from the raise of the softirq
 // that then runs, wake-return from the data becoming ready on an idle socket to

@@ -61,6 +61,14 @@ func openCache(dir string) (*cache, error) {
 	return c, wrap("check the cache", c.checkOwned())
 }
 
+// lockedCache is [openCache] with the lock.
+func lockedCache(dir string) (c *cache, unlock func(), err error) {
+	if c, err = openCache(dir); err == nil {
+		unlock, err = c.lock()
+	}
+	return c, unlock, err
+}
+
 func (c *cache) path(elem ...string) string {
 	return filepath.Join(append([]string{c.dir}, elem...)...)
 }

@@ -41,11 +41,7 @@ func Selftests(ctx context.Context, o BuildOptions, log io.Writer) (dir string, 
 	if err != nil {
 		return "", err
 	}
-	c, err := openCache(o.Cache)
-	if err != nil {
-		return "", err
-	}
-	unlock, err := c.lock()
+	c, unlock, err := lockedCache(o.Cache)
 	if err != nil {
 		return "", err
 	}

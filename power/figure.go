@@ -37,6 +37,12 @@ type Times struct {
 	SkewNs     int64  `json:"skew_ns"`     // by how much the windows can be wrong against the flow's
 }
 
+// Add moves all windows to another clock.
+func (t Times) Add(ns int64) Times {
+	t.Load, t.IdleBefore, t.IdleAfter = t.Load.Add(ns), t.IdleBefore.Add(ns), t.IdleAfter.Add(ns)
+	return t
+}
+
 // All spans all windows.
 func (t Times) All() Window {
 	out := t.Load

@@ -84,7 +84,7 @@ func TestRAPLWraps(t *testing.T) {
 	}
 	last := (steps) * 10 * second
 	for c, want := range map[int]int64{0: steps * step, 3: steps * step / 2, 1: steps * step / 4} {
-		uj, over, err := tr.Energy(c, 0, last)
+		uj, over, err := tr.energy(c, 0, last)
 		if err != nil || uj != want || int64(over) != last {
 			t.Errorf("%s: %d uJ over %v, %v; want exactly %d", tr.Info.Channels[c].Name, uj, over, err, want)
 		}
@@ -152,7 +152,7 @@ func TestRAPLGapInFailedReading(t *testing.T) {
 	if tr.Failed != 2 || !strings.Contains(tr.Failures[0].Why, "package_1") || !strings.Contains(tr.Failures[1].Why, "package_0: the counter jumped") {
 		t.Errorf("%+v", tr.Failures)
 	}
-	if _, _, err := tr.Energy(0, tr.Samples[0].AtNs, tr.Samples[1].AtNs); err == nil {
+	if _, _, err := tr.energy(0, tr.Samples[0].AtNs, tr.Samples[1].AtNs); err == nil {
 		t.Error("a window spans the gap")
 	}
 }

@@ -14,14 +14,15 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/results"
 )
 
 // Spec names a source: NAME, NAME=TARGET, and options after a question mark,
 // NAME=TARGET?key=value&key=value. The prefixes "sut:" and "tg:" are for one of
 // the two hosts only.
 type Spec struct {
-	Host    string // "sut", "tg", or "" for both
-	Name    string // a key of Kinds
+	Host    results.Role // "" for both
+	Name    string       // a key of Kinds
 	Target  string
 	Options url.Values
 }
@@ -89,7 +90,7 @@ func (s Spec) Public() string {
 		s.Target = fmt.Sprintf("%s#%x", program(s.Target), sum[:2])
 	}
 	if s.Host != "" {
-		return s.Host + ":" + s.full()
+		return string(s.Host) + ":" + s.full()
 	}
 	return s.full()
 }
@@ -129,8 +130,8 @@ func (s Spec) instrument() string {
 func ParseSpec(text string) (Spec, error) {
 	var s Spec
 	rest := text
-	for _, h := range []string{"sut", "tg"} {
-		if r, ok := strings.CutPrefix(rest, h+":"); ok {
+	for _, h := range results.Roles {
+		if r, ok := strings.CutPrefix(rest, string(h)+":"); ok {
 			s.Host, rest = h, r
 		}
 	}

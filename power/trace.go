@@ -115,17 +115,6 @@ func (t *Trace) Sum(fromNs, toNs int64) (Mean, error) {
 	return sum, nil
 }
 
-// Energy is what an energy channel counted between the first and the last
-// reading of an interval: exact, in microjoules, with the time between them.
-func (t *Trace) Energy(c int, fromNs, toNs int64) (uj int64, over time.Duration, err error) {
-	in := t.inside(c, fromNs, toNs)
-	if err := t.check(in, fromNs, toNs, true); err != nil {
-		return 0, 0, err
-	}
-	a, b := in[0], in[len(in)-1]
-	return b.V[c] - a.V[c], time.Duration(b.AtNs - a.AtNs), nil
-}
-
 // inside are the samples of an interval in which the channel has a value.
 func (t *Trace) inside(c int, fromNs, toNs int64) []Sample {
 	var in []Sample

@@ -169,3 +169,14 @@ func metric(t *testing.T, ms []results.Metric, name string) results.Metric {
 }
 
 func p[T any](v T) *T { return &v }
+
+// energy is what an energy channel counted between the first and the last
+// reading of an interval: exact, in microjoules, with the time between them.
+func (t *Trace) energy(c int, fromNs, toNs int64) (uj int64, over time.Duration, err error) {
+	in := t.inside(c, fromNs, toNs)
+	if err := t.check(in, fromNs, toNs, true); err != nil {
+		return 0, 0, err
+	}
+	a, b := in[0], in[len(in)-1]
+	return b.V[c] - a.V[c], time.Duration(b.AtNs - a.AtNs), nil
+}

@@ -144,11 +144,7 @@ func (t *table) add(r row, line int) error {
 		return fmt.Errorf("run %q differs from its row on line %d in a column that both hosts share", r.rec.RunID, e.any)
 	}
 	e.line[r.role] = line
-	if r.role == RoleSUT {
-		e.rec.SUT = *r.host
-	} else {
-		e.rec.TG = *r.host
-	}
+	*e.rec.Host(r.role) = *r.host
 	return nil
 }
 

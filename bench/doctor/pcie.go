@@ -38,15 +38,15 @@ type slot struct {
 	mbits           int    // of the Ethernet link; 0: not told
 }
 
-// check compares the slot with the line.
-func (s slot) check() (c wire.Check, ok bool) {
+// check compares the slot with the line; without status where there is no slot.
+func (s slot) check() (c wire.Check) {
 	gts, err := parseGTs(s.speed)
 	lanes, lerr := strconv.Atoi(s.width)
 	if err != nil || lerr != nil || lanes < 1 {
-		return c, false // no PCIe device
+		return c // no PCIe device
 	}
 	has := pcieGbps(gts, lanes)
-	c = wire.Check{Name: "PCIe", Status: "ok", Found: fmt.Sprintf("%s, %d lanes: about %.0f Gbit/s of payload", s.speed, lanes, has)}
+	c = wire.Check{Status: "ok", Found: fmt.Sprintf("%s, %d lanes: about %.0f Gbit/s of payload", s.speed, lanes, has)}
 	if s.mbits > 0 {
 		c.Needed = fmt.Sprintf("the line's %.0f Gbit/s", float64(s.mbits)/1000)
 		if has < float64(s.mbits)/1000 {
@@ -56,5 +56,5 @@ func (s slot) check() (c wire.Check, ok bool) {
 	if s.maxSpeed != "" && s.maxSpeed != s.speed || s.maxWidth != "" && s.maxWidth != s.width {
 		c.Status, c.Fix = "warn", fmt.Sprintf("the card can do %s with %s lanes: put it into such a slot, and look for bifurcation in the firmware's settings", s.maxSpeed, s.maxWidth)
 	}
-	return c, true
+	return c
 }

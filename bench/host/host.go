@@ -19,8 +19,8 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/cmdline"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/veth"
-	"golang.org/x/sys/unix"
 )
 
 // Host is a running agent.
@@ -196,11 +196,7 @@ func (h *Host) SyncClock(ctx context.Context) error {
 }
 
 // Monotonic is the controller's CLOCK_MONOTONIC, nanoseconds.
-func Monotonic() int64 {
-	var ts unix.Timespec
-	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // cannot fail for this clock
-	return ts.Nano()
-}
+var Monotonic = counter.Monotonic
 
 // Call makes a request and waits for its answer, which it decodes into result
 // unless that is nil. An agent that does not answer in time (see [Limits]), or

@@ -12,75 +12,39 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/zcbench/zcbench/cmd/internal/program"
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
 // process is a program in one of the two namespaces.
 type process struct {
-	cmd  *exec.Cmd
-	err  bytes.Buffer
-	done chan struct{}
+	*program.Program
+	err bytes.Buffer
 }
 
 // startIn starts a command line inside a namespace; cpu -1 does not pin it. mute
 // throws away what it prints, else the error output is kept.
-func startIn(ctx context.Context, ns *veth.Netns, cpu int, line []string, mute bool) (*process, error) {
-	p := &process{cmd: exec.CommandContext(ctx, line[0], line[1:]...), done: make(chan struct{})}
+func startIn(ctx context.Context, ns *veth.Netns, cpu int, line []string, mute bool) (p *process, err error) {
+	p = &process{}
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	if !mute {
-		p.cmd.Stderr = &p.err
+		cmd.Stderr = &p.err
 	}
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p.cmd.WaitDelay = time.Second
-	err := ns.Do(func() error { // a thread of its own, which ends with this: so does its pinning
-		if cpu >= 0 {
-			if err := pin(cpu); err != nil {
-				return err
-			}
+	cmd.WaitDelay = time.Second
+	p.Program, err = program.Start(ns, cmd, func() error {
+		if cpu < 0 {
+			return nil
 		}
-		return p.cmd.Start()
+		return pin(cpu)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", line[0], err)
-	}
-	go func() { p.cmd.Wait(); close(p.done) }()
-	return p, nil
-}
-
-// kill ends the process and what it started, and waits for it.
-func (p *process) kill() {
-	syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
-	<-p.done
-}
-
-func (p *process) ended() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// listens reports whether the process's namespace has a listener on a port.
-func (p *process) listens(port int) bool {
-	for _, f := range []string{"tcp", "tcp6"} {
-		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", p.cmd.Process.Pid, f))
-		for line := range strings.Lines(string(b)) {
-			// local address, remote address, state 0A: LISTEN
-			if f := strings.Fields(line); len(f) > 3 && f[3] == "0A" && strings.HasSuffix(f[1], fmt.Sprintf(":%04X", port)) {
-				return true
-			}
-		}
-	}
-	return false
+	return p, err
 }
 
 // family is the process and its descendants.
 func (p *process) family() []int {
-	family := []int{p.cmd.Process.Pid}
+	family := []int{p.Cmd.Process.Pid}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for again := true; again; {
 		again = false

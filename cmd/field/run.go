@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/tune"
@@ -82,23 +83,19 @@ func (b *bench) play(ctx context.Context) (map[string][]measured, error) {
 	if err := pollByThread(far); err != nil {
 		return nil, err
 	}
-	order := slices.Clone(b.all)
-	reverse := slices.Clone(b.all)
-	slices.Reverse(reverse)
 	runs := map[string][]measured{}
-	for block := range b.blocks {
-		for _, c := range append(order, reverse...) {
-			m := b.run(ctx, c)
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			if m.err != nil {
-				fmt.Fprintf(os.Stderr, "block %d: %s: %v\n", block+1, c.name, m.err)
-			} else {
-				fmt.Fprintf(os.Stderr, "block %d: %-22s %7.1f MB/s; ns/kB: process %6.1f, with softirq %6.1f, machine %7.1f\n", block+1, c.name, m.mbps(), m.appPerKB(), m.rxPerKB(), m.allPerKB())
-			}
-			runs[c.name] = append(runs[c.name], m)
+	for _, p := range matrix.Order(len(b.all), 2*b.blocks, false) {
+		c, block := b.all[p.At], p.Block/2+1
+		m := b.run(ctx, c)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
+		if m.err != nil {
+			fmt.Fprintf(os.Stderr, "block %d: %s: %v\n", block, c.name, m.err)
+		} else {
+			fmt.Fprintf(os.Stderr, "block %d: %-22s %7.1f MB/s; ns/kB: process %6.1f, with softirq %6.1f, machine %7.1f\n", block, c.name, m.mbps(), m.appPerKB(), m.rxPerKB(), m.allPerKB())
+		}
+		runs[c.name] = append(runs[c.name], m)
 	}
 	return runs, nil
 }
@@ -133,8 +130,8 @@ func (b *bench) run(ctx context.Context, c contender) (m measured) {
 	if err != nil {
 		return measured{err: err}
 	}
-	defer rx.kill()
-	if err := b.await(rx, func() bool { return rx.listens(c.listens) }); err != nil {
+	defer rx.Kill()
+	if err := b.await(rx, func() bool { return rx.Listens(c.listens) }); err != nil {
 		return measured{err: fmt.Errorf("it does not listen: %w: %s", err, &rx.err)}
 	}
 	var last *process
@@ -142,10 +139,10 @@ func (b *bench) run(ctx context.Context, c contender) (m measured) {
 		if last, err = startIn(ctx, b.tx, -1, line, false); err != nil {
 			return measured{err: err}
 		}
-		defer last.kill()
+		defer last.Kill()
 		time.Sleep(200 * time.Millisecond)
 	}
-	if err := b.await(last, func() bool { return b.received() > 0 && !rx.ended() }); err != nil {
+	if err := b.await(last, func() bool { return b.received() > 0 && !rx.HasEnded() }); err != nil {
 		return measured{err: fmt.Errorf("%w: %s%s", err, &rx.err, &last.err)}
 	}
 	return b.measure(rx, last)
@@ -164,7 +161,7 @@ func (b *bench) measure(rx, tx *process) measured {
 	}
 	m := measured{seconds: e[1].at.Sub(e[0].at).Seconds(),
 		reading: reading{bytes: e[1].bytes - e[0].bytes, app: e[1].app - e[0].app, napi: e[1].napi - e[0].napi, all: e[1].all - e[0].all}}
-	if m.bytes == 0 || m.app == 0 || m.napi == 0 || rx.ended() || tx.ended() {
+	if m.bytes == 0 || m.app == 0 || m.napi == 0 || rx.HasEnded() || tx.HasEnded() {
 		m.err = fmt.Errorf("%d bytes, %d ns of CPU time of the receiver and %d of its queue in %.1f s: %s%s", m.bytes, m.app, m.napi, m.seconds, &rx.err, &tx.err)
 	}
 	return m
@@ -272,7 +269,7 @@ func (b *bench) received() (n uint64) {
 // await waits for a condition while a process lives.
 func (b *bench) await(p *process, ok func() bool) error {
 	for end := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
-		if p.ended() {
+		if p.HasEnded() {
 			return errors.New("it ended")
 		}
 		if time.Now().After(end) {

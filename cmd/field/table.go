@@ -7,7 +7,7 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/zcbench/zcbench/cmd/internal/paired"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 // printTable compares, in each group, the first contender with the others.
@@ -38,7 +38,7 @@ func printTable(out io.Writer, all []contender, runs map[string][]measured) erro
 			continue
 		}
 		for _, f := range figures {
-			fmt.Fprintf(w, "\t%.1f\t%.1f\t%v", paired.Median(f[0]), paired.Median(f[1]), paired.Compare(f[0], f[1]))
+			fmt.Fprintf(w, "\t%.1f\t%.1f\t%v", stat.Median(f[0]), stat.Median(f[1]), stat.Pairs(f[0], f[1]))
 		}
 		fmt.Fprintf(w, "\t%d of %d\n", n, len(runs[c.name]))
 	}

@@ -23,8 +23,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/zcbench/zcbench/cmd/internal/paired"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 func main() {
@@ -90,15 +90,15 @@ func (l limits) verdict(c cost) string {
 	if !ok || c.Figure != throughput {
 		return ""
 	}
-	switch r := c.Ratio; {
-	case !r.HasInterval():
-		return "cannot tell"
-	case r.Lo > 1-percent/100:
+	kept := 1 - percent/100
+	switch a := stat.AtLeast(kept, kept).Judge(c.Ratio); a {
+	case stat.Met:
 		return fmt.Sprintf("loses less than %g %%", percent)
-	case r.Hi < 1-percent/100:
+	case stat.NotMet:
 		return fmt.Sprintf("loses more than %g %%", percent)
+	default:
+		return string(a)
 	}
-	return "cannot tell"
 }
 
 // check is an error for each limit that is not shown to be kept.
@@ -134,7 +134,7 @@ var figures = []struct {
 // cost is one figure of a cell with probes over that of the same cell without.
 type cost struct {
 	Cell, Probes, Figure string
-	Ratio                paired.Ratio
+	Ratio                stat.Paired
 }
 
 func costs(j results.Journal) (out []cost) {
@@ -171,7 +171,7 @@ func costs(j results.Journal) (out []cost) {
 				}
 			}
 			if len(with) > 0 {
-				out = append(out, cost{c.RX + " <- " + c.TX + ", " + c.Probe, c.Probe, f.name, paired.Compare(with, without)})
+				out = append(out, cost{c.RX + " <- " + c.TX + ", " + c.Probe, c.Probe, f.name, stat.Pairs(with, without)})
 			}
 		}
 	}

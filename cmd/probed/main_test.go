@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/cmd/internal/paired"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 // Runs of the same block are compared, whatever the order of the records; runs
@@ -56,8 +56,8 @@ func TestLimits(t *testing.T) {
 	if err := l.Set("latency=2,zc+syscalls=1.5"); err != nil {
 		t.Fatal(err)
 	}
-	ratio := func(lo, hi float64) paired.Ratio {
-		return paired.Ratio{N: 10, Estimate: (lo + hi) / 2, Lo: lo, Hi: hi, Confidence: .95}
+	ratio := func(lo, hi float64) stat.Paired {
+		return stat.Paired{N: 10, Estimate: (lo + hi) / 2, Lo: lo, Hi: hi, Confidence: .95}
 	}
 	for _, c := range []struct {
 		cost cost
@@ -66,7 +66,7 @@ func TestLimits(t *testing.T) {
 		{cost{"", "latency", throughput, ratio(.985, 1.01)}, "loses less than 2 %"},
 		{cost{"", "latency", throughput, ratio(.97, 1.01)}, "cannot tell"},
 		{cost{"", "latency", throughput, ratio(.95, .97)}, "loses more than 2 %"},
-		{cost{"", "latency", throughput, paired.Ratio{N: 5, Estimate: 1}}, "cannot tell"},
+		{cost{"", "latency", throughput, stat.Paired{N: 5, Estimate: 1}}, "cannot tell"},
 		{cost{"", "syscalls+zc", throughput, ratio(.984, .99)}, "cannot tell"},
 		{cost{"", "syscalls+zc", throughput, ratio(.986, .99)}, "loses less than 1.5 %"},
 		{cost{"", "syscalls", throughput, ratio(.5, .6)}, ""},

@@ -28,7 +28,7 @@ func awaitCalm(ctx context.Context, limit float64) {
 		case <-ctx.Done():
 		}
 		after, err := counter.ReadCPU(counter.FS{})
-		if err != nil || busyCores(before, after) <= limit {
+		if err != nil || busyCores(counter.Usage(before, after, nil)) <= limit {
 			return
 		}
 	}

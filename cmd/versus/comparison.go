@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/zcbench/zcbench/internal/units"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 // Comparison is two ways to run the same flow and what is asked of the ratio
@@ -13,9 +14,9 @@ import (
 type Comparison struct {
 	Name         string
 	Ours, Theirs Contender
-	Throughput   Target
-	CPU          Target // of receiver CPU seconds per GB
-	Note         string // what a reader must know about the pair
+	Throughput   stat.Target
+	CPU          stat.Target // of receiver CPU seconds per GB
+	Note         string      // what a reader must know about the pair
 }
 
 // The buffer sizes that are compared.
@@ -26,12 +27,12 @@ const (
 
 // comparisons are all pairs, for an iperf3 that can do what its help says.
 func comparisons(t Tools) []Comparison {
-	faster := AtLeast(1.0, 0.97)
+	faster := stat.AtLeast(1.0, 0.97)
 	var cs []Comparison
 	for _, size := range []int{small, large} {
-		cpu := AtMost(1.15)
+		cpu := stat.AtMost(1.15)
 		if size == large {
-			cpu = AtMost(1.0)
+			cpu = stat.AtMost(1.0)
 		}
 		cs = append(cs,
 			Comparison{Name: name("tcp", size), Ours: t.zcbench("tcp", "tcp", size), Theirs: t.iperf3(size), Throughput: faster, CPU: cpu},
@@ -48,7 +49,7 @@ func name(what string, size int) string {
 
 // trunc pairs the mode tcp-trunc with iperf3's own MSG_TRUNC, which came with
 // 3.17, and with its fastest mode where it has none.
-func trunc(t Tools, size int, faster Target) Comparison {
+func trunc(t Tools, size int, faster stat.Target) Comparison {
 	c := Comparison{Name: name("tcp-trunc", size), Ours: t.zcbench("tcp-trunc", "tcp", size), Throughput: faster}
 	if t.SkipRxCopy {
 		c.Theirs = t.iperf3(size, "--skip-rx-copy")

@@ -38,17 +38,17 @@ func measure(ctx context.Context, pair *veth.Pair, c Contender, port, nice int, 
 	tx, err := startSender(ctx, pair, c, rx, addr, port, nice)
 	if err != nil {
 		cancel() // ends the receiver
-		rx.wait()
+		rx.Wait()
 		return Measured{}, failure(parent, c, err, rx, nil)
 	}
-	if err = tx.wait(); err == nil {
+	if err = tx.Wait(); err == nil {
 		// The sender is through: a receiver that does not follow will not.
 		stop := time.AfterFunc(5*time.Second, cancel)
-		err = rx.wait()
+		err = rx.Wait()
 		stop.Stop()
 	} else {
 		cancel()
-		rx.wait()
+		rx.Wait()
 	}
 	after := readMachine()
 	if err != nil {
@@ -71,13 +71,10 @@ func measure(ctx context.Context, pair *veth.Pair, c Contender, port, nice int, 
 // before may have said why: its outcome is the error.
 func startSender(ctx context.Context, pair *veth.Pair, c Contender, rx *process, addr string, port, nice int) (*process, error) {
 	if err := rx.listening(ctx, port); err != nil {
-		select {
-		case <-rx.done:
-			rx.done <- nil
+		if rx.HasEnded() {
 			if _, oerr := c.Outcome(rx.stdout.Bytes(), rx.stdout.Bytes()); oerr != nil {
 				err = oerr
 			}
-		default:
 		}
 		return nil, fmt.Errorf("receiver: %w", err)
 	}

@@ -18,7 +18,7 @@ func TestForeignCores(t *testing.T) {
 	}
 	before := at(1e9, counter.CPUTicks{Idle: 100}, counter.CPUTicks{Idle: 200})
 	after := at(3e9, counter.CPUTicks{Idle: 150}, counter.CPUTicks{Idle: 210, IOWait: 20})
-	if got := busyCores(before.cpu, after.cpu); !near(got, 1.6) {
+	if got := busyCores(counter.Usage(before.cpu, after.cpu, nil)); !near(got, 1.6) {
 		t.Errorf("busy %v cores, want 1.6", got)
 	}
 	if got := foreignCores(before, after, 3*time.Second); !near(got, 0.1) {

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
@@ -29,6 +31,13 @@ type performer struct {
 	retries  int // left, of all pairs: a busy machine at most doubles the plan
 }
 
+// plan orders the runs, in pairs of neighbours: item 2c is ours of comparison c, item
+// 2c+1 theirs. A round goes backwards after one that went forwards, so that a
+// comparison sees ABBA ABBA.
+func plan(comparisons, reps int) [][]matrix.Place {
+	return slices.Collect(slices.Chunk(matrix.Order(2*comparisons, reps, true), 2))
+}
+
 // perform runs the plan. A mode that this kernel does not have takes its
 // comparison out; any other failure ends the plan.
 func (p *performer) perform(ctx context.Context, outcomes []*Outcome) error {
@@ -36,12 +45,13 @@ func (p *performer) perform(ctx context.Context, outcomes []*Outcome) error {
 	p.retries = len(pairs)
 	p.progress.begin(len(pairs), p.opts.tools.Duration)
 	defer p.progress.end()
-	for _, at := range pairs {
-		o := outcomes[at.Comparison]
+	for _, pair := range pairs {
+		o := outcomes[pair[0].At/2]
 		if o.Unsupported != "" {
 			continue
 		}
-		err := p.settle(ctx, o, at)
+		p.progress.at++
+		err := p.settle(ctx, o, pair)
 		var u *UnsupportedError
 		switch {
 		case ctx.Err() != nil:
@@ -58,15 +68,21 @@ func (p *performer) perform(ctx context.Context, outcomes []*Outcome) error {
 // settle runs a pair, and again when others disturbed it: what it sees of them
 // is their CPU time, never the figures compared, so that nothing is selected. A
 // pair that stays disturbed counts as it is, and is counted.
-func (p *performer) settle(ctx context.Context, o *Outcome, at Pair) error {
+func (p *performer) settle(ctx context.Context, o *Outcome, pair []matrix.Place) error {
 	for left := p.opts.retries; ; left-- {
-		ours, theirs, err := p.both(ctx, o.Comparison, at)
-		if err != nil || at.Rep < 0 {
-			return err
+		var got [2]Measured
+		for _, at := range pair {
+			var err error
+			if got[at.At%2], err = p.one(ctx, o.Comparison, at); err != nil {
+				return err
+			}
 		}
-		calm := max(ours.Foreign, theirs.Foreign) <= p.opts.maxForeign
+		if pair[0].Warmup {
+			return nil
+		}
+		calm := max(got[0].Foreign, got[1].Foreign) <= p.opts.maxForeign
 		if calm || left == 0 || p.retries == 0 {
-			o.add(ours, theirs, !calm)
+			o.add(got, !calm)
 			return nil
 		}
 		o.Repeated++
@@ -75,19 +91,8 @@ func (p *performer) settle(ctx context.Context, o *Outcome, at Pair) error {
 	}
 }
 
-func (p *performer) both(ctx context.Context, c Comparison, at Pair) (ours, theirs Measured, err error) {
-	first, second := &ours, &theirs
-	a, b := c.Ours, c.Theirs
-	if !at.OursFirst {
-		first, second, a, b = second, first, b, a
-	}
-	if *first, err = p.one(ctx, c, a, at); err == nil {
-		*second, err = p.one(ctx, c, b, at)
-	}
-	return ours, theirs, err
-}
-
-func (p *performer) one(ctx context.Context, c Comparison, who Contender, at Pair) (Measured, error) {
+func (p *performer) one(ctx context.Context, c Comparison, at matrix.Place) (Measured, error) {
+	who := []Contender{c.Ours, c.Theirs}[at.At%2]
 	p.progress.run(c.Name, who.Name, at)
 	port := firstPort + p.runs%ports
 	p.runs++

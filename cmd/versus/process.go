@@ -13,51 +13,28 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zcbench/zcbench/cmd/internal/program"
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
 // process is one end of a flow, running inside a namespace.
 type process struct {
-	cmd            *exec.Cmd
+	*program.Program
 	stdout, stderr bytes.Buffer
-	done           chan error // Wait's answer
 }
 
 // startIn starts a command line inside ns. Ending ctx ends the process: asked
 // first, killed after two seconds.
-func startIn(ctx context.Context, ns *veth.Netns, nice int, line []string) (*process, error) {
-	p := &process{cmd: exec.CommandContext(ctx, line[0], line[1:]...), done: make(chan error, 1)}
-	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
-	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
-	p.cmd.WaitDelay = 2 * time.Second
-	// A session of its own: Ctrl-C at the terminal reaches it through ctx only,
-	// and the scheduler's autogroup, which goes by sessions, holds it alone.
-	// Pdeathsig is sent when the forking thread ends, which is why that thread
-	// waits for the process: a killed versus leaves nothing behind.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	started := make(chan error, 1)
-	go func() {
-		err := ns.Do(func() error {
-			err := favour(nice)
-			if err == nil {
-				err = p.cmd.Start() // inherits the thread's priority
-			}
-			if err == nil {
-				favourGroup(p.cmd.Process.Pid, nice)
-			}
-			started <- err
-			if err == nil {
-				p.done <- p.cmd.Wait()
-			}
-			return nil
-		})
-		if err != nil {
-			started <- err
-		}
-	}()
-	if err := <-started; err != nil {
-		return nil, fmt.Errorf("start %s: %w", line[0], err)
+func startIn(ctx context.Context, ns *veth.Netns, nice int, line []string) (p *process, err error) {
+	p = &process{}
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Stdout, cmd.Stderr = &p.stdout, &p.stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 2 * time.Second
+	if p.Program, err = program.Start(ns, cmd, func() error { return favour(nice) }); err != nil {
+		return nil, err
 	}
+	favourGroup(cmd.Process.Pid, nice)
 	return p, nil
 }
 
@@ -77,20 +54,10 @@ func favourGroup(pid, nice int) {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), fmt.Append(nil, nice), 0)
 }
 
-// wait waits for the process to end. Its exit status is no error here: what it
-// wrote says more.
-func (p *process) wait() error {
-	err := <-p.done
-	if e := (*exec.ExitError)(nil); errors.As(err, &e) && e.Exited() {
-		return nil
-	}
-	return err
-}
-
 // cpu is the CPU time of the whole process, user and system, from its start to
-// its end. It is known after wait.
+// its end. It is known after Wait.
 func (p *process) cpu() time.Duration {
-	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+	return p.Cmd.ProcessState.UserTime() + p.Cmd.ProcessState.SystemTime()
 }
 
 // says is what the process wrote to stderr, for an error message.
@@ -98,38 +65,18 @@ func (p *process) says() string {
 	return strings.TrimSpace(p.stderr.String())
 }
 
-// listening waits until the process's namespace has a listener on port, which
-// is a fact for every tool, whatever it prints.
+// listening waits until the process's namespace has a listener on port.
 func (p *process) listening(ctx context.Context, port int) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	for {
-		for _, f := range []string{"tcp", "tcp6"} {
-			b, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", p.cmd.Process.Pid, f))
-			if err == nil && hasListener(string(b), port) {
-				return nil
-			}
-		}
+	for !p.Listens(port) {
 		select {
-		case err := <-p.done:
-			p.done <- err
+		case <-p.Ended:
 			return errors.New("it ended before it listened")
 		case <-ctx.Done():
 			return fmt.Errorf("it does not listen on port %d: %w", port, context.Cause(ctx))
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-}
-
-// hasListener looks for a socket in state LISTEN (0A) on a local port in the
-// text of /proc/net/tcp (net/ipv4/tcp_ipv4.c, get_tcp4_sock).
-func hasListener(table string, port int) bool {
-	suffix := fmt.Sprintf(":%04X", port)
-	for line := range strings.Lines(table) {
-		f := strings.Fields(line)
-		if len(f) > 3 && strings.HasSuffix(f[1], suffix) && f[3] == "0A" {
-			return true
-		}
-	}
-	return false
+	return nil
 }

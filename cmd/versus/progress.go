@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/zcbench/zcbench/bench/matrix"
 )
 
 // startCost is what a run takes beside its duration, roughly.
@@ -15,7 +17,6 @@ const startCost = 150 * time.Millisecond
 type progress struct {
 	w         io.Writer
 	pairs, at int
-	last      Pair
 }
 
 func newProgress(w io.Writer) *progress { return &progress{w: w} }
@@ -26,13 +27,9 @@ func (p *progress) begin(pairs int, d time.Duration) {
 		pairs, (2 * time.Duration(pairs) * (d + startCost)).Round(time.Second))
 }
 
-func (p *progress) run(comparison, contender string, at Pair) {
-	if p.at == 0 || at != p.last {
-		p.at++
-		p.last = at
-	}
+func (p *progress) run(comparison, contender string, at matrix.Place) {
 	what := fmt.Sprintf("#%d", at.Rep+1)
-	if at.Rep < 0 {
+	if at.Warmup {
 		what = "warm-up"
 	}
 	fmt.Fprintf(p.w, "[%*d/%d] %-14s %-8s %-26s", len(fmt.Sprint(p.pairs)), p.at, p.pairs, comparison, what, contender)

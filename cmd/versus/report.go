@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/results/stat"
 	"golang.org/x/sys/unix"
 )
 
@@ -52,7 +53,7 @@ func (r *report) finish(outcomes []*Outcome) {
 
 // missed reports whether a target is not met.
 func (r *report) missed() bool {
-	return slices.ContainsFunc(r.Comparisons, func(s summary) bool { return s.ThroughputVerdict == NotMet || s.CPUVerdict == NotMet })
+	return slices.ContainsFunc(r.Comparisons, func(s summary) bool { return s.ThroughputVerdict == stat.NotMet || s.CPUVerdict == stat.NotMet })
 }
 
 func (r *report) print(out io.Writer) error {

@@ -13,15 +13,6 @@ import (
 // is in the ring's memory: not to be used after Advance.
 func (r *Ring) CQEAt(i int) *CQE { return r.cq.at(r.cq.next + uint32(i)) }
 
-// CQEExtra is the second half of completion i, 16 bytes, on a ring with
-// Options.CQE32; it panics on another one.
-func (r *Ring) CQEExtra(i int) *[2]uint64 {
-	if !r.cq.wide {
-		panic("uring: CQEExtra on a ring without CQE32")
-	}
-	return r.CQEAt(i).extra()
-}
-
 // extra is what follows a completion of 32 bytes.
 func (c *CQE) extra() *[2]uint64 {
 	return (*[2]uint64)(unsafe.Add(unsafe.Pointer(c), unsafe.Sizeof(CQE{})))
@@ -50,10 +41,6 @@ func (r *Ring) Overflowed() bool { return atomic.LoadUint32(r.words.sqFlags)&sqC
 
 // Backlogs counts the calls that found the ring Overflowed: a queue too small.
 func (r *Ring) Backlogs() uint64 { return r.backlogs }
-
-// TaskrunPending reports whether SubmitAndGetEvents would bring completions.
-// It needs Options.TaskrunFlag.
-func (r *Ring) TaskrunPending() bool { return atomic.LoadUint32(r.words.sqFlags)&sqTaskrun != 0 }
 
 // Errno is the errno in the result, 0 for success. A notification has none.
 func (c CQE) Errno() unix.Errno {

@@ -12,6 +12,9 @@ var drainVariants = map[string]Options{
 	"mixed": {SQEntries: 8, SingleIssuer: true, DeferTaskrun: true, CQEMixed: true},
 }
 
+// nopCQE32 makes a nop complete with 32 bytes (IORING_NOP_CQE32, 6.18).
+const nopCQE32 = 1 << 5
+
 func TestDrain(t *testing.T) { eachEngine(t, testDrain) }
 
 func testDrain(t *testing.T) {

@@ -117,9 +117,6 @@ func (r *Ring) PrepTimeout(s *SQE, d time.Duration, count uint32, user uint64) *
 // FixedFile says that the descriptor given is an index into RegisterFiles.
 func (s *SQE) FixedFile() *SQE { s.Flags |= sqeFixedFile; return s }
 
-// Link starts the next entry only when this one is done.
-func (s *SQE) Link() *SQE { s.Flags |= sqeLink; return s }
-
 // PollFirst makes send or recv wait for the socket before trying (5.19).
 func (s *SQE) PollFirst() *SQE { s.Ioprio |= recvsendPollFirst; return s }
 

@@ -35,6 +35,17 @@ func (f Feature) Err() error {
 	return fmt.Errorf("%s: %s: %s", f.Name, f.Reason, f.Fix)
 }
 
+// Lacking is an error of the first feature that a mode needs and this kernel does not
+// have; nil if it has all.
+func Lacking(mode string, needed ...Feature) error {
+	for _, f := range needed {
+		if !f.Supported {
+			return &fault.Unsupported{Mode: mode, Op: f.Name, Err: f.Err(), How: f.Fix}
+		}
+	}
+	return nil
+}
+
 // Features are what the running kernel lets this process do with io_uring.
 type Features struct {
 	Ring              Feature

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
 	"golang.org/x/sys/unix"
 )
 
@@ -72,4 +73,17 @@ func mappings(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return strings.Count(string(b), "\n")
+}
+
+// The first feature that is not there is the mode's reason, with its fix.
+func TestLacking(t *testing.T) {
+	has := Feature{Name: "has", Supported: true}
+	no := Feature{Name: "no", Errno: unix.EINVAL, Fix: "use another kernel"}
+	if err := Lacking("m", has, has); err != nil {
+		t.Error(err)
+	}
+	u := (*fault.Unsupported)(nil)
+	if err := Lacking("m", has, no, Feature{Name: "later"}); !errors.As(err, &u) || u.Mode != "m" || u.Op != "no" || u.How != no.Fix || !errors.Is(err, unix.EINVAL) {
+		t.Errorf("%+v", err)
+	}
 }

@@ -17,7 +17,7 @@ import (
 var variants = map[string]Options{
 	"plain":    {SQEntries: 8},
 	"coop":     {SQEntries: 8, CoopTaskrun: true, SubmitAll: true},
-	"deferred": {SQEntries: 8, SingleIssuer: true, DeferTaskrun: true, TaskrunFlag: true, RegisterFD: true, NoSQArray: true, SubmitAll: true},
+	"deferred": {SQEntries: 8, SingleIssuer: true, DeferTaskrun: true, RegisterFD: true, NoSQArray: true, SubmitAll: true},
 	"cqe32":    {SQEntries: 8, SingleIssuer: true, DeferTaskrun: true, CQE32: true},
 }
 

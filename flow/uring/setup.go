@@ -30,7 +30,6 @@ type Options struct {
 	SingleIssuer bool // one thread submits: 6.0
 	DeferTaskrun bool // completions are worked out only when this thread asks: 6.1, needs SingleIssuer
 	CoopTaskrun  bool // no interrupt of this thread to work out completions: 5.19
-	TaskrunFlag  bool // TaskrunPending works: 5.19, needs DeferTaskrun or CoopTaskrun
 	SubmitAll    bool // a refused entry does not stop the batch: 5.18
 	CQE32        bool // completions of 32 bytes: 5.19
 	CQEMixed     bool // completions of 16 and 32 bytes in one queue, to be taken with Drain: 6.18
@@ -49,7 +48,6 @@ type setupFlag struct {
 var setupFlags = []setupFlag{
 	{setupSubmitAll, 0, "IORING_SETUP_SUBMIT_ALL", "5.18"},
 	{setupCoopTaskrun, 0, "IORING_SETUP_COOP_TASKRUN", "5.19"},
-	{setupTaskrunFlag, setupCoopTaskrun, "IORING_SETUP_TASKRUN_FLAG", "5.19"},
 	{setupCQE32, 0, "IORING_SETUP_CQE32", "5.19"},
 	{setupSingleIssuer, 0, "IORING_SETUP_SINGLE_ISSUER", "6.0"},
 	{setupDeferTaskrun, setupSingleIssuer, "IORING_SETUP_DEFER_TASKRUN", "6.1"},
@@ -66,7 +64,7 @@ func (o Options) params() params {
 	}{
 		{o.CQEntries != 0, setupCQSize}, {o.Clamp, setupClamp},
 		{o.SingleIssuer, setupSingleIssuer}, {o.DeferTaskrun, setupDeferTaskrun},
-		{o.CoopTaskrun, setupCoopTaskrun}, {o.TaskrunFlag, setupTaskrunFlag},
+		{o.CoopTaskrun, setupCoopTaskrun},
 		{o.SubmitAll, setupSubmitAll}, {o.CQE32, setupCQE32},
 		{o.CQEMixed, setupCQEMixed},
 		{o.NoSQArray, setupNoSQArray}, {o.Disabled, setupDisabled},
@@ -153,8 +151,6 @@ func (o Options) fixInvalid() string {
 		return "DeferTaskrun needs SingleIssuer: set both"
 	case o.CQE32 && o.CQEMixed:
 		return "CQE32 and CQEMixed exclude each other: set one"
-	case o.TaskrunFlag && !o.DeferTaskrun && !o.CoopTaskrun:
-		return "TaskrunFlag needs DeferTaskrun or CoopTaskrun: set one"
 	}
 	var missing []string
 	flags := o.params().flags

@@ -61,7 +61,6 @@ func testNewRefused(t *testing.T) {
 		{"cq", Options{SQEntries: 8, CQEntries: 70000}, []string{"CQEntries 70000", "Clamp"}},
 		{"small cq", Options{SQEntries: 64, CQEntries: 8}, []string{"CQEntries 8 is below SQEntries 64"}},
 		{"defer", Options{DeferTaskrun: true}, []string{"DeferTaskrun needs SingleIssuer"}},
-		{"flag", Options{TaskrunFlag: true}, []string{"TaskrunFlag needs"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fds := openFDs(t)

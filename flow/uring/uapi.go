@@ -21,8 +21,6 @@ const (
 // Flags of a submission queue entry: IOSQE_*.
 const (
 	sqeFixedFile    = 1 << 0
-	sqeLink         = 1 << 2
-	sqeAsync        = 1 << 4
 	sqeBufferSelect = 1 << 5
 )
 
@@ -33,7 +31,6 @@ const (
 	setupDisabled     = 1 << 6
 	setupSubmitAll    = 1 << 7  // 5.18
 	setupCoopTaskrun  = 1 << 8  // 5.19
-	setupTaskrunFlag  = 1 << 9  // 5.19
 	setupCQE32        = 1 << 11 // 5.19
 	setupSingleIssuer = 1 << 12 // 6.0
 	setupDeferTaskrun = 1 << 13 // 6.1
@@ -75,7 +72,6 @@ const (
 // Bits in the flags word of the submission ring: IORING_SQ_*.
 const (
 	sqCQOverflow = 1 << 1
-	sqTaskrun    = 1 << 2 // 5.19
 )
 
 // Operations of io_uring_register(2): enum io_uring_register_op.
@@ -116,9 +112,6 @@ const (
 	cqe32           = 1 << 15 // 6.18: 32 bytes on a ring of both sizes
 	cqeBufferShift  = 16
 )
-
-// nopCQE32 makes a nop complete with 32 bytes (IORING_NOP_CQE32, 6.18).
-const nopCQE32 = 1 << 5
 
 // notifCopied in the result of a notification says that the kernel copied
 // (IORING_NOTIF_USAGE_ZC_COPIED).

@@ -66,13 +66,6 @@ type zcrxRqe struct {
 	pad uint32
 }
 
-// zcrxCqe is struct io_uring_zcrx_cqe, the second half of a completion.
-type zcrxCqe struct {
-	_   structs.HostLayout
-	off uint64
-	pad uint64
-}
-
 // zcrxOffsets is struct io_uring_zcrx_offsets.
 type zcrxOffsets struct {
 	_                       structs.HostLayout

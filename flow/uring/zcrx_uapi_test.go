@@ -15,7 +15,6 @@ func TestZcrxSizes(t *testing.T) {
 		got, want uintptr
 	}{
 		{"io_uring_zcrx_rqe", unsafe.Sizeof(zcrxRqe{}), 16},
-		{"io_uring_zcrx_cqe", unsafe.Sizeof(zcrxCqe{}), 16},
 		{"io_uring_zcrx_offsets", unsafe.Sizeof(zcrxOffsets{}), 32},
 		{"io_uring_zcrx_area_reg", unsafe.Sizeof(zcrxAreaReg{}), 48},
 		{"zcrx_stats", unsafe.Sizeof(zcrxStats{}), 16},

@@ -5,7 +5,6 @@ package trust
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -96,16 +95,6 @@ func Open(path string, flag int) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// ReadFile reads a file as [Open] opens it.
-func ReadFile(path string) ([]byte, error) {
-	f, err := Open(path, os.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(f)
 }
 
 // File checks an open file: regular, the effective user's or root's, and

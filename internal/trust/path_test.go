@@ -4,6 +4,7 @@ package trust
 
 import (
 	"encoding/binary"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -179,8 +180,10 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantErr(t, open(filepath.Join(base, "fifo")), "no regular file")
-	if b, err := ReadFile(filepath.Join(base, "good")); err != nil || string(b) != "x" {
-		t.Errorf("ReadFile: %q, %v", b, err)
+	if f, err := Open(filepath.Join(base, "good"), os.O_RDONLY); err != nil {
+		t.Error(err)
+	} else if b, err := io.ReadAll(f); err != nil || f.Close() != nil || string(b) != "x" {
+		t.Errorf("read %q, %v", b, err)
 	}
 	mkdir(t, 0o777, base, "open")
 	wantErr(t, open(write(t, 0o600, base, "open", "good")), "writable by everybody") // another may take its name

@@ -38,15 +38,6 @@ func newNamespace(name string) (*veth.Netns, error) {
 	return ns, nil
 }
 
-// DeleteNamespace takes a network namespace's name away, as ip netns delete does.
-func DeleteNamespace(name string) error {
-	path := filepath.Join(netnsDir, name)
-	if err := unix.Unmount(path, unix.MNT_DETACH); err != nil {
-		return &os.PathError{Op: "umount", Path: path, Err: err}
-	}
-	return os.Remove(path)
-}
-
 // Enter moves the calling thread into a named network namespace; leave moves it
 // back. The caller has the thread locked.
 func Enter(name string) (leave func(), err error) {

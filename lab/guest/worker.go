@@ -44,14 +44,14 @@ func (w *worker) loop() error {
 		if rerr := w.report(Report{Ready: ready}); err != nil || rerr != nil {
 			return rerr
 		}
-		var job *Job
-		if job, err = w.next(); job == nil {
-			return err
+		job, jerr := w.next()
+		if job == nil {
+			return jerr
 		}
 		res := w.work(job)
 		res.EndS = uptime()
-		if err := w.report(Report{Result: &res}); err != nil {
-			return err
+		if rerr := w.report(Report{Result: &res}); rerr != nil {
+			return rerr
 		}
 		err = w.clean()
 	}

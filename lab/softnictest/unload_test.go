@@ -35,7 +35,7 @@ func TestNamespacesAndModuleComeAndGo(t *testing.T) {
 	}
 	go c.Write(payload(8 << 20)) // nobody reads: it ends with the connection
 	for _, e := range guest.Ends {
-		if err := guest.DeleteNamespace(e.NS); err != nil {
+		if err := deleteNamespace(e.NS); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -52,7 +52,7 @@ func TestNamespacesAndModuleComeAndGo(t *testing.T) {
 			t.Fatalf("delete_module: %v", err)
 		}
 		for _, e := range guest.Ends {
-			if err := guest.DeleteNamespace(e.NS); err != nil {
+			if err := deleteNamespace(e.NS); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -112,4 +112,13 @@ func reload(t *testing.T) {
 	if err := guest.SetupNetwork(0); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// deleteNamespace takes a network namespace's name away, as ip netns delete does.
+func deleteNamespace(name string) error {
+	path := filepath.Join("/run/netns", name)
+	if err := unix.Unmount(path, unix.MNT_DETACH); err != nil {
+		return &os.PathError{Op: "umount", Path: path, Err: err}
+	}
+	return os.Remove(path)
 }

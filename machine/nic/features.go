@@ -17,7 +17,6 @@ const (
 	FeatureGRO    = "rx-gro"
 	FeatureHWGRO  = "rx-gro-hw"
 	FeatureTSO    = "tx-tcp-segmentation"
-	FeatureTSO6   = "tx-tcp6-segmentation"
 	FeatureSG     = "tx-scatter-gather"
 	FeatureNTuple = "rx-ntuple-filter"
 )
@@ -166,10 +165,4 @@ func (d *Device) SetFeature(name string, on bool) error {
 			0: fmt.Sprintf("the driver cannot: ethtool -k %s shows which features are fixed", d.Name)})
 	}
 	return nil
-}
-
-// NTuple reports whether ntuple rules are in force.
-func (d *Device) NTuple() (bool, error) {
-	f, err := d.Feature(FeatureNTuple)
-	return f.Active, err
 }

@@ -134,14 +134,14 @@ func hostRange(runs []*results.Record, of func(*results.Host) *float64, limit *f
 	if limit == nil {
 		return nil
 	}
-	for i, name := range []string{"SUT", "TG"} {
-		v := values(runs, func(r *results.Record) *float64 { return of(ends(r)[i].host) })
+	for _, role := range results.Roles {
+		v := values(runs, func(r *results.Record) *float64 { return of(r.Host(role)) })
 		if len(v) < minForCV {
 			continue
 		}
 		lo, hi := slices.Min(v), slices.Max(v)
 		if width, text := judge(lo, stat.Summarize(v).Median, hi); width > *limit {
-			return &failure{fmt.Sprintf("%s: %s (limit %g)", name, text, *limit), fix}
+			return &failure{fmt.Sprintf("%s: %s (limit %g)", role.Label(), text, *limit), fix}
 		}
 	}
 	return nil

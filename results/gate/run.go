@@ -52,9 +52,9 @@ func coverage(g results.Gates, r *results.Record) *failure {
 	if g.Coverage == nil {
 		return nil
 	}
-	for _, e := range ends(r) {
-		if c := e.host.StatCoverage; c != nil && math.Abs(*c-1) > *g.Coverage {
-			return &failure{fmt.Sprintf("%s: the /proc/stat columns cover %.3f of the time (limit 1 +- %g)", e.name, *c, *g.Coverage),
+	for _, role := range results.Roles {
+		if c := r.Host(role).StatCoverage; c != nil && math.Abs(*c-1) > *g.Coverage {
+			return &failure{fmt.Sprintf("%s: the /proc/stat columns cover %.3f of the time (limit 1 +- %g)", role.Label(), *c, *g.Coverage),
 				"measure longer, or boot without nohz_full; busy cores do not depend on it: gates.coverage: off"}
 		}
 	}
@@ -65,21 +65,14 @@ func foreign(g results.Gates, r *results.Record) *failure {
 	if g.ForeignCores == nil {
 		return nil
 	}
-	for _, e := range ends(r) {
-		for _, m := range e.host.Metrics {
+	for _, role := range results.Roles {
+		for _, m := range r.Host(role).Metrics {
 			if strings.HasPrefix(m.Name, "foreign_cpu") && strings.HasSuffix(m.Name, "_low_cores") && m.Value > *g.ForeignCores {
 				cpu := strings.TrimSuffix(strings.TrimPrefix(m.Name, "foreign_cpu"), "_low_cores")
-				return &failure{fmt.Sprintf("%s: foreign load %.2f cores on CPU %s (limit %g)", e.name, m.Value, cpu, *g.ForeignCores),
+				return &failure{fmt.Sprintf("%s: foreign load %.2f cores on CPU %s (limit %g)", role.Label(), m.Value, cpu, *g.ForeignCores),
 					"end other work, or keep it off that CPU (isolcpus, cpusets)"}
 			}
 		}
 	}
 	return nil
 }
-
-type end struct {
-	name string
-	host *results.Host
-}
-
-func ends(r *results.Record) [2]end { return [2]end{{"SUT", &r.SUT}, {"TG", &r.TG}} }

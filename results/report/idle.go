@@ -37,14 +37,11 @@ func Idle(w io.Writer, j results.Journal) error {
 	b := bufio.NewWriter(w)
 	any := false
 	for _, g := range group(j) {
-		for _, role := range []results.Role{results.RoleSUT, results.RoleTG} {
+		for _, role := range results.Roles {
 			var hosts []*results.Host
 			for _, r := range g.runs {
-				if h := &r.SUT; r.Verdict == results.OK && !r.Warmup {
-					if role == results.RoleTG {
-						h = &r.TG
-					}
-					hosts = append(hosts, h)
+				if r.Verdict == results.OK && !r.Warmup {
+					hosts = append(hosts, r.Host(role))
 				}
 			}
 			if t := idleOf(hosts); len(t.states) > 0 {

@@ -68,6 +68,16 @@ func TestMedianRatio(t *testing.T) {
 	}
 }
 
+func TestMedian(t *testing.T) {
+	v := []float64{5, 1, 3, 2}
+	if m := Median(v); m != 2.5 || v[0] != 5 {
+		t.Errorf("median %v of %v", m, v)
+	}
+	if m := Median(nil); !math.IsNaN(m) {
+		t.Errorf("median %v of nothing", m)
+	}
+}
+
 func TestQuantile(t *testing.T) {
 	s := []float64{4, 1, 5, 3, 2}
 	for p, want := range map[float64]float64{0: 1, .5: 3, .25: 2, .1: 1.4, 1: 5} {

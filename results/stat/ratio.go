@@ -102,6 +102,14 @@ func nth(times []int, k int) int32 {
 	return int32(len(times) - 1) // not reached: k is less than the sum
 }
 
+// Median of v, which it does not change; NaN of nothing.
+func Median(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	return sortedMedian(slices.Sorted(slices.Values(v)))
+}
+
 func sortedMedian(s []float64) float64 {
 	n := len(s)
 	if n%2 == 1 {

@@ -5,8 +5,6 @@ package zcrx
 import (
 	"sync"
 
-	"github.com/zcbench/zcbench/internal/fault"
-
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/zc/nicqueue"
@@ -18,22 +16,13 @@ var features = sync.OnceValue(uring.Probe)
 // NIC can.
 func Probe() error {
 	f := features()
-	return lacking(Mode, f.Ring, f.SingleIssuer, f.DeferTaskrun, f.CQE32, f.Zcrx)
+	return uring.Lacking(Mode, f.Ring, f.SingleIssuer, f.DeferTaskrun, f.CQE32, f.Zcrx)
 }
 
 // ProbeNoDevice tries what the mode zcrx-nodev needs, by registering memory.
 func ProbeNoDevice() error {
 	f := features()
-	return lacking(ModeNoDevice, f.Ring, f.SingleIssuer, f.DeferTaskrun, f.CQE32, f.Zcrx, f.ZcrxNoDevice, f.ZcrxFlush)
-}
-
-func lacking(mode string, needed ...uring.Feature) error {
-	for _, f := range needed {
-		if !f.Supported {
-			return &fault.Unsupported{Mode: mode, Op: f.Name, Err: f.Err(), How: f.Fix}
-		}
-	}
-	return nil
+	return uring.Lacking(ModeNoDevice, f.Ring, f.SingleIssuer, f.DeferTaskrun, f.CQE32, f.Zcrx, f.ZcrxNoDevice, f.ZcrxFlush)
 }
 
 // ProbeDevice goes through all that the mode zcrx asks of interface dev and

@@ -10,12 +10,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"syscall"
 
-	"github.com/zcbench/zcbench/internal/fault"
-
 	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/interrupt"
 	"github.com/zcbench/zcbench/machine/lease"
 )
@@ -69,19 +67,48 @@ func run(cmd *cobra.Command, args []string, stdout, stderr *os.File) int {
 	cmd.SetErr(errs)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)
+	cmd.InitDefaultCompletionCmd() // else it comes when the commands are watched already
+	var began bool
+	watch(cmd, &began)
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return Usagef("%w\nsee: %s --help", err, c.CommandPath())
 	})
 	ran, err := cmd.ExecuteContextC(ctx)
-	status := report(err, cmd.Name(), ran, errs)
+	if err != nil && !began && !errors.Is(err, out.raw.first()) { // --version may be lost
+		err = refused(err, ran)
+	}
+	status := report(err, cmd.Name(), errs)
 	if lost := out.close(); lost != nil {
 		if !errors.Is(err, lost) {
-			report(lost, cmd.Name(), ran, errs)
+			report(lost, cmd.Name(), errs)
 		}
 		status = max(status, Failed)
 	}
 	errs.text.Flush()
 	return status
+}
+
+// watch sets began when a command of the tree begins: when its RunE is called, since
+// a PreRunE comes before cobra's last checks and looks at the command line too.
+func watch(c *cobra.Command, began *bool) {
+	if run := c.RunE; run != nil {
+		c.RunE = func(c *cobra.Command, args []string) error {
+			*began = true
+			return run(c, args)
+		}
+	}
+	for _, sub := range c.Commands() {
+		watch(sub, began)
+	}
+}
+
+// refused is the error of a command that did not begin: it is of the command line,
+// whatever its text and type.
+func refused(err error, ran *cobra.Command) error {
+	if s := (*StatusError)(nil); errors.As(err, &s) {
+		return err
+	}
+	return Usagef("%w\nusage: %s\nsee: %s --help", err, ran.UseLine(), ran.CommandPath())
 }
 
 // wrongInput is an error that is the caller's mistake. Packages below, which the
@@ -91,22 +118,16 @@ type wrongInput interface {
 	WrongInput() bool
 }
 
-// report says what went wrong in ran, a command of the program name.
-func report(err error, name string, ran *cobra.Command, stderr io.Writer) int {
+// report says what went wrong in the program name.
+func report(err error, name string, stderr io.Writer) int {
 	if err == nil {
 		return Done
 	}
 	status := Failed
-	var s *StatusError
-	switch {
-	case errors.As(err, &s):
-		status = s.Status
-		if s.Err == nil {
+	if s := (*StatusError)(nil); errors.As(err, &s) {
+		if status = s.Status; s.Err == nil {
 			return status
 		}
-	case fromCobra(err):
-		status = Usage
-		err = fmt.Errorf("%w\nusage: %s\nsee: %s --help", err, ran.UseLine(), ran.CommandPath())
 	}
 	if w := (wrongInput)(nil); errors.As(err, &w) && w.WrongInput() {
 		status = Usage
@@ -116,15 +137,4 @@ func report(err error, name string, ran *cobra.Command, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "  fix: %s\n", fix)
 	}
 	return status
-}
-
-// fromCobra recognises the errors that cobra makes itself, which have no type:
-// wrong commands and argument counts.
-func fromCobra(err error) bool {
-	for _, s := range []string{"unknown command", "accepts ", "requires at least", "requires at most", "required flag", "if any flags in the group"} {
-		if strings.HasPrefix(err.Error(), s) {
-			return true
-		}
-	}
-	return false
 }

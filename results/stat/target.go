@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-package main
+package stat
 
-import (
-	"fmt"
-
-	"github.com/zcbench/zcbench/cmd/internal/paired"
-)
+import "fmt"
 
 // Target is what is asked of a ratio ours / theirs. The zero Target asks
 // nothing.
@@ -34,18 +30,18 @@ func (t Target) String() string {
 	return "-"
 }
 
-// MarshalText gives the target as the table shows it.
+// MarshalText gives the target as tables show it.
 func (t Target) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// Verdict is the answer to a target.
-type Verdict string
+// Answer is what runs say of a target.
+type Answer string
 
-// The verdicts.
+// The answers.
 const (
-	Met        Verdict = "met"
-	NotMet     Verdict = "not met"
-	CannotTell Verdict = "cannot tell"
-	NoTarget   Verdict = "-"
+	Met        Answer = "met"
+	NotMet     Answer = "not met"
+	CannotTell Answer = "cannot tell"
+	NoTarget   Answer = "-"
 )
 
 // Judge holds a ratio against the target.
@@ -55,21 +51,16 @@ const (
 // below 0.97". A maximum is met when the whole interval is at or below it, not
 // met when all of it is above. Everything else, and a ratio without interval,
 // cannot be told from these runs.
-func (t Target) Judge(r paired.Ratio) Verdict {
-	switch {
-	case t.Min == 0 && t.Max == 0:
-		return NoTarget
-	case !r.HasInterval():
-		return CannotTell
-	case t.Min > 0:
-		return verdict(r.Hi >= t.Min && r.Lo >= t.Floor, r.Hi < t.Min)
-	default:
-		return verdict(r.Hi <= t.Max, r.Lo > t.Max)
+func (t Target) Judge(p Paired) Answer {
+	met, missed := p.Hi <= t.Max, p.Lo > t.Max
+	if t.Min > 0 {
+		met, missed = p.Hi >= t.Min && p.Lo >= t.Floor, p.Hi < t.Min
 	}
-}
-
-func verdict(met, missed bool) Verdict {
 	switch {
+	case t == Target{}:
+		return NoTarget
+	case !p.HasInterval():
+		return CannotTell
 	case met:
 		return Met
 	case missed:

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-package main
+package stat
 
-import (
-	"testing"
-
-	"github.com/zcbench/zcbench/cmd/internal/paired"
-)
+import "testing"
 
 func TestJudge(t *testing.T) {
 	faster, cpu := AtLeast(1.0, 0.97), AtMost(1.15)
-	interval := func(lo, hi float64) paired.Ratio {
-		return paired.Ratio{N: 8, Estimate: (lo + hi) / 2, Lo: lo, Hi: hi, Confidence: 0.96}
+	interval := func(lo, hi float64) Paired {
+		return Paired{N: 8, Estimate: (lo + hi) / 2, Lo: lo, Hi: hi, Confidence: 0.96}
 	}
 	for _, tc := range []struct {
 		name   string
 		target Target
-		ratio  paired.Ratio
-		want   Verdict
+		ratio  Paired
+		want   Answer
 	}{
 		{"faster", faster, interval(1.01, 1.05), Met},
 		{"equal within the noise", faster, interval(0.98, 1.01), Met},
@@ -28,7 +24,7 @@ func TestJudge(t *testing.T) {
 		{"cheap enough", cpu, interval(1.02, 1.15), Met},
 		{"perhaps", cpu, interval(1.10, 1.16), CannotTell},
 		{"too dear", cpu, interval(1.16, 1.30), NotMet},
-		{"too few runs", faster, paired.Ratio{N: 5, Estimate: 1.2}, CannotTell},
+		{"too few runs", faster, Paired{N: 5, Estimate: 1.2}, CannotTell},
 		{"nothing asked", Target{}, interval(0.5, 0.6), NoTarget},
 	} {
 		if got := tc.target.Judge(tc.ratio); got != tc.want {

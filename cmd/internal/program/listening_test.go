@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-package main
+package program
 
-import "testing"
+import (
+	"net"
+	"os"
+	"testing"
+)
 
 // Two lines as the kernel writes them: a listener on 10.77.0.1:5201 and a
 // connection from port 5202.
@@ -16,5 +20,20 @@ func TestHasListener(t *testing.T) {
 		if got := hasListener(procNetTCP, port); got != want {
 			t.Errorf("port %d: %v, want %v", port, got, want)
 		}
+	}
+}
+
+func TestListens(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	if !listens(os.Getpid(), port) {
+		t.Errorf("port %d has no listener", port)
+	}
+	l.Close()
+	if listens(os.Getpid(), port) {
+		t.Errorf("port %d has a listener still", port)
 	}
 }

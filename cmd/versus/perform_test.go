@@ -11,16 +11,17 @@ func TestPlanIsABBA(t *testing.T) {
 	}
 	order := make([]string, 3)
 	for i, p := range pairs {
-		if p.Comparison != i%3 || p.Rep != i/3-1 {
-			t.Errorf("pair %d is %+v: rounds must hold every comparison once, in order", i, p)
+		c := p[0].At / 2
+		if len(p) != 2 || p[1].At != p[0].At^1 || p[0].Rep != p[1].Rep {
+			t.Errorf("pair %d is %+v, want ours and theirs of one comparison", i, p)
 		}
-		if p.Rep < 0 {
-			continue
+		if p[0].Warmup != (i < 3) || p[1].Warmup != p[0].Warmup {
+			t.Errorf("pair %d is %+v: the first round is the warm-up", i, p)
 		}
-		if p.OursFirst {
-			order[p.Comparison] += "AB"
-		} else {
-			order[p.Comparison] += "BA"
+		for _, at := range p {
+			if !at.Warmup {
+				order[c] += string("AB"[at.At%2])
+			}
 		}
 	}
 	for c, got := range order {

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-package paired
+package stat
 
 import (
-	"math"
 	"testing"
 )
-
-func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
 // The values of the table of the signed-rank distribution: the confidence of the
 // interval that leaves out k-1 Walsh averages at each end.
@@ -28,48 +25,41 @@ func TestSignedRank(t *testing.T) {
 	}
 }
 
-func TestCompareTakesOutCommonNoise(t *testing.T) {
+func TestPairsTakesOutCommonNoise(t *testing.T) {
 	// The machine is now fast, now slow: every pair says 1.1.
 	theirs := []float64{50, 20, 40, 10, 35, 45, 5, 30}
 	ours := make([]float64, len(theirs))
 	for i, v := range theirs {
 		ours[i] = 1.1 * v
 	}
-	r := Compare(ours, theirs)
+	r := Pairs(ours, theirs)
 	if !near(r.Estimate, 1.1) || !near(r.Lo, 1.1) || !near(r.Hi, 1.1) || r.N != 8 {
 		t.Errorf("got %+v, want 1.1 without spread", r)
 	}
 }
 
-func TestCompareOutlier(t *testing.T) {
+func TestPairsOutlier(t *testing.T) {
 	ours := []float64{100, 101, 99, 100, 102, 98, 100, 10}
 	theirs := []float64{100, 100, 100, 100, 100, 100, 100, 100}
-	r := Compare(ours, theirs)
+	r := Pairs(ours, theirs)
 	if r.Estimate < 0.98 || r.Estimate > 1.01 || r.Hi < 1 {
 		t.Errorf("got %+v: one bad run of eight must not decide", r)
 	}
 }
 
-func TestCompareSymmetry(t *testing.T) {
+func TestPairsSymmetry(t *testing.T) {
 	a, b := []float64{3, 5, 4, 6, 2, 9, 7}, []float64{4, 4, 4, 5, 3, 8, 9}
-	x, y := Compare(a, b), Compare(b, a)
+	x, y := Pairs(a, b), Pairs(b, a)
 	if !near(x.Estimate*y.Estimate, 1) || !near(x.Lo*y.Hi, 1) || !near(x.Hi*y.Lo, 1) {
 		t.Errorf("a/b %+v and b/a %+v are not each other's inverse", x, y)
 	}
 }
 
-func TestCompareFew(t *testing.T) {
-	if r := Compare([]float64{2, 2, 2, 2, 2}, []float64{1, 1, 1, 1, 1}); !near(r.Estimate, 2) || r.HasInterval() {
+func TestPairsFew(t *testing.T) {
+	if r := Pairs([]float64{2, 2, 2, 2, 2}, []float64{1, 1, 1, 1, 1}); !near(r.Estimate, 2) || r.HasInterval() {
 		t.Errorf("5 pairs: got %+v, want 2 without interval", r)
 	}
-	if r := Compare(nil, nil); r != (Ratio{}) {
+	if r := Pairs(nil, nil); r != (Paired{}) {
 		t.Errorf("no pairs: got %+v", r)
-	}
-}
-
-func TestMedian(t *testing.T) {
-	v := []float64{5, 1, 3, 2}
-	if m := Median(v); m != 2.5 || v[0] != 5 {
-		t.Errorf("median %v of %v", m, v)
 	}
 }

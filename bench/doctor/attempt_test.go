@@ -1,0 +1,38 @@
+package doctor
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/zcbench/zcbench/internal/fault"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/uring"
+	"golang.org/x/sys/unix"
+)
+
+// The rung that decides says what the kernel answered, and the command that helps.
+func TestAttempt(t *testing.T) {
+	below := []wire.Check{{Name: "kernel", Status: "ok", Command: "none"}, {Name: "capability", Status: "lacking", Errno: "EPERM", Fix: "run as root", Command: "sudo"}, {Name: "XDP", Status: "lacking", Command: "xdp off"}}
+	for _, x := range []struct {
+		err  error
+		want wire.Check
+	}{
+		{nil, wire.Check{Status: "ok", Found: "works"}},
+		{&fault.Unsupported{Mode: "zcrx", Op: "register", Err: unix.EOPNOTSUPP, How: "other NIC"},
+			wire.Check{Status: "lacking", Found: "register: operation not supported (EOPNOTSUPP)", Errno: "EOPNOTSUPP", Fix: "other NIC"}},
+		{&fault.Unsupported{Mode: "zcrx", Op: "register", Err: unix.EEXIST, How: "detach it: xdp off"},
+			wire.Check{Status: "lacking", Found: "register: file exists (EEXIST)", Errno: "EEXIST", Fix: "detach it: xdp off", Command: "xdp off"}},
+		{errors.New("it does not"), wire.Check{Status: "lacking", Found: "it does not", Errno: "EPERM", Fix: "run as root", Command: "sudo"}},
+	} {
+		got := attempt(x.err, below)
+		x.want.Name, x.want.Needed = "attempt", got.Needed
+		if got != x.want || got.Needed == "" {
+			t.Errorf("%v: %+v, want %+v", x.err, got, x.want)
+		}
+	}
+	c := feature(uring.Feature{Kernel: "6.15", Errno: unix.EINVAL, Reason: "io_uring_setup: invalid argument", Fix: "use Linux 6.15 or later"})
+	if c.Status != "lacking" || c.Errno != "EINVAL" || c.Needed != "Linux 6.15" {
+		t.Errorf("%+v", c)
+	}
+}

@@ -1,0 +1,91 @@
+package doctor
+
+import (
+	"strconv"
+
+	"github.com/zcbench/zcbench/bench/modes"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/machine/nic"
+	"golang.org/x/sys/unix"
+)
+
+// facts are what was found on the host and its interface.
+type facts struct {
+	dev    string
+	mode   string // whose ladder it is
+	kernel string // release
+	caps   wire.Check
+	lock   wire.Check
+	huge   wire.Check
+	optmem wire.Check
+	uring  uring.Features
+
+	err       error // the interface cannot be opened
+	driver    nic.Driver
+	link      nic.Link
+	split     nic.HeaderSplit
+	splitErr  error
+	queues    int
+	queuesErr error
+	rssErr    error
+	rulesErr  error
+	features  map[string]nic.Feature
+	slot      slot
+	iommu     string           // of the device: DMA, DMA-FQ, identity; "": none
+	takes     map[string]takes // by mode
+	bufLen    bool             // the kernel knows buffers of other lengths than a page
+	udmabuf   error
+}
+
+// takes is what a mode that takes a queue over finds at the interface.
+type takes struct {
+	provider error // that its queues take the mode's memory
+	queue    error // that the queue is free
+}
+
+// gather looks at everything once.
+func gather(dev string) *facts {
+	f := &facts{dev: dev, kernel: kernelRelease(), caps: capabilities(), lock: memlock(), huge: FS{}.hugePages(), uring: uring.Probe(), bufLen: uring.QueryZcrx().BufLen,
+		optmem: sysctl("net.core.optmem_max", 1<<20, "MSG_ZEROCOPY notifications are charged to it")}
+	f.udmabuf = unix.Access("/dev/udmabuf", unix.R_OK|unix.W_OK)
+	if dev == "" {
+		return f
+	}
+	d, err := nic.Open(dev)
+	if f.err = err; err != nil {
+		return f
+	}
+	defer d.Close()
+	f.driver, _ = d.Driver() // a driver without a name has none of the rest either
+	f.link, f.err = d.Link()
+	f.split, f.splitErr = d.HeaderSplit()
+	queues, err := d.Queues()
+	f.queues, f.queuesErr = len(queues), err
+	_, f.rssErr = d.Indirection()
+	_, f.rulesErr = d.HasRules()
+	f.features, _ = d.Features()
+	f.slot.speed, _ = d.SysFile("device/current_link_speed")
+	f.slot.maxSpeed, _ = d.SysFile("device/max_link_speed")
+	f.slot.width, _ = d.SysFile("device/current_link_width")
+	f.slot.maxWidth, _ = d.SysFile("device/max_link_width")
+	f.iommu, _ = d.SysFile("device/iommu_group/type")
+	if s, err := d.SysFile("speed"); err == nil {
+		f.slot.mbits, _ = strconv.Atoi(s)
+	}
+	f.takes = map[string]takes{}
+	for _, p := range modes.All() {
+		if p.ProbeProvider != nil {
+			f.takes[p.Name] = takes{p.ProbeProvider(dev), p.ProbeQueue(dev)}
+		}
+	}
+	return f
+}
+
+func kernelRelease() string {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(u.Release[:])
+}

@@ -1,0 +1,68 @@
+package doctor
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"golang.org/x/sys/unix"
+)
+
+// Whoever has CAP_IPC_LOCK is exempt of the limit, whatever the user is called.
+func TestMemlock(t *testing.T) {
+	const all, none, lock = "CapEff:\t000001ffffffffff\n", "CapEff:\t0000000000000000\n", "CapEff:\t0000000000004000\n"
+	const host, inside = "         0          0 4294967295\n", "         0       1000          1\n"
+	for _, x := range []struct {
+		status, users string
+		limit         uint64
+		want, found   string
+	}{
+		{none, host, unix.RLIM_INFINITY, "ok", "unlimited"},
+		{all, host, 8 << 20, "ok", "8192 KiB, but CAP_IPC_LOCK exempts"},
+		{lock, host, 8 << 20, "ok", "exempts"},
+		{none, host, 8 << 20, "warn", "without CAP_IPC_LOCK"}, // also of root in a container
+		{all, inside, 8 << 20, "warn", "only in a user namespace"},
+		{"", host, 8 << 20, "warn", "has no CapEff"},
+	} {
+		c := fixture(t, map[string]string{"proc/self/status": "Name:\tzcbench\n" + x.status, "proc/self/uid_map": x.users}).memlock(x.limit)
+		if c.Status != x.want || !strings.Contains(c.Found, x.found) {
+			t.Errorf("%q of %q: %+v", x.status, x.users, c)
+		}
+		complete(t, []wire.Check{c})
+	}
+}
+
+func fixture(t *testing.T, files map[string]string) FS {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")}
+}
+
+func TestHostChecks(t *testing.T) {
+	meminfo := "MemTotal: 1 kB\nHugePages_Total:       4\nHugePages_Free:        3\nHugepagesize:       2048 kB\n"
+	fs := fixture(t, map[string]string{"proc/meminfo": meminfo, "proc/cmdline": "root=/dev/sda", "proc/77/stat": "77 (irqbalance) S 1 1",
+		"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave\n", "sys/class/iommu/dmar0/x": ""})
+	for i, want := range []struct{ found, command string }{
+		{"3 of 4 free, of 2048 KiB", "sysctl -w vm.nr_hugepages=33"}, {"powersave on 1 CPUs", "cpupower frequency-set -g performance"},
+		{"running", "systemctl stop irqbalance"}, {"1 units, kernel command line has no iommu=pt", ""}} {
+		if c := fs.checks()[i]; c.Status != "warn" || c.Found != want.found || c.Command != want.command {
+			t.Errorf("%+v, want %+v", c, want)
+		}
+	}
+	fs = fixture(t, map[string]string{"proc/meminfo": strings.ReplaceAll(meminfo, "3", "300"), "proc/cmdline": "iommu=pt",
+		"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "performance\n", "sys/class/iommu/dmar0/x": ""})
+	for _, c := range fs.checks() {
+		if c.Status != "ok" {
+			t.Errorf("%+v", c)
+		}
+	}
+}

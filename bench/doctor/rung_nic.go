@@ -1,0 +1,135 @@
+package doctor
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/nic"
+)
+
+func (f *facts) device() wire.Check {
+	c := wire.Check{Needed: "a NIC to look at", Status: "lacking", Found: "none named", Fix: "name one with --dev"}
+	if f.dev == "" {
+		return c
+	}
+	if f.err != nil {
+		return answered(wire.Check{}, f.err)
+	}
+	c = wire.Check{Needed: "up, with a link", Status: "ok", Found: fmt.Sprintf("%s, up, MTU %d", f.dev, f.link.MTU)}
+	switch {
+	case !f.link.Up:
+		c.Status, c.Found, c.Command = "lacking", f.dev+" is down", "ip link set "+f.dev+" up"
+	case !f.link.Carrier:
+		c.Status, c.Found, c.Fix = "warn", f.dev+" is up, without a link", "check cable and peer"
+	}
+	if c.Fix == "" {
+		c.Fix = c.Command
+	}
+	return c
+}
+
+func (f *facts) driverTable() wire.Check {
+	d, known := drivers[f.driver.Model()]
+	c := wire.Check{Found: f.driver.Name, Needed: "bnxt_en, mlx5_core, gve (DQO-RDA), fbnic or netkit", Status: "ok"}
+	switch {
+	case f.driver.Name == "":
+		c.Status, c.Found = "warn", "it does not say its name"
+	case !known:
+		c.Status, c.Found = "warn", f.driver.Name+", which is not in the table: the rung of memory providers decides"
+	case !d.zeroCopy:
+		c.Status, c.Fix = "lacking", "use a NIC whose driver can"
+	case older(f.kernel, d.since):
+		c.Status, c.Fix = "lacking", "use Linux "+d.since+" or later: since then this driver can"
+	}
+	if len(d.notes) > 0 {
+		c.Found += " (" + strings.Join(d.notes, "; ") + ")"
+	}
+	return c
+}
+
+func (f *facts) firmware() wire.Check {
+	if f.driver.Firmware == "" || f.driver.Firmware == "N/A" {
+		return wire.Check{}
+	}
+	return wire.Check{Status: "ok", Found: f.driver.Firmware, Needed: "no version is known to be too old; on an error that nothing here explains, the vendor's newest"}
+}
+
+func (f *facts) deviceIOMMU() wire.Check {
+	c := wire.Check{Status: "ok", Found: f.iommu, Needed: "none, or identity: translation costs per buffer"}
+	switch {
+	case f.iommu == "":
+		return wire.Check{}
+	case strings.HasPrefix(f.iommu, "DMA"):
+		c.Status, c.Fix = "warn", "compare with iommu=pt on the kernel's command line"
+	}
+	return c
+}
+
+func (f *facts) pcie() wire.Check { return f.slot.check() }
+
+func (f *facts) headerSplit() wire.Check {
+	c := wire.Check{Found: f.split.String(), Needed: "a driver that can switch it on; a run does it", Status: "ok"}
+	if f.splitErr != nil {
+		return answered(c, f.splitErr)
+	}
+	if f.split.State == nic.SplitUnknown && f.split.Threshold < 0 {
+		c.Status, c.Found, c.Fix = "lacking", "the driver does not tell of it", "use a NIC and driver that can split headers from payload"
+		return c
+	}
+	if f.split.State != nic.SplitOn {
+		c.Found += ": a run switches it on and back"
+		c.Command = f.splitCommand()
+		if s := drivers[f.driver.Model()].split; s != "" {
+			c.Command = strings.ReplaceAll(s, "DEV", f.dev)
+		}
+	}
+	return c
+}
+
+func (f *facts) threshold() wire.Check {
+	if f.splitErr != nil || f.split.Threshold < 0 {
+		return wire.Check{}
+	}
+	c := wire.Check{Found: strconv.Itoa(f.split.Threshold), Needed: "0: packets of every size are split; a run sets it", Status: "ok"}
+	if f.split.Threshold > 0 {
+		c.Command = f.splitCommand()
+	}
+	return c
+}
+
+// splitCommand asks for both at once. The kernel goes by what was asked for, and a driver
+// that says on by itself (bnxt, fbnic) hides that nobody has.
+func (f *facts) splitCommand() string {
+	c := "ethtool -G " + f.dev + " tcp-data-split on"
+	if f.split.Threshold >= 0 {
+		c += " hds-thresh 0"
+	}
+	return c
+}
+
+// pageMTU is the MTU whose full segments carry whole pages.
+func (f *facts) pageMTU() wire.Check {
+	if f.err != nil || f.dev == "" {
+		return wire.Check{}
+	}
+	const want = 4096 + 52 // IPv4 and TCP headers with time stamps
+	c := wire.Check{Found: strconv.Itoa(f.link.MTU), Needed: fmt.Sprintf("%d (IPv4; IPv6 20 more) fills a page with every segment; others work", want), Status: "ok"}
+	if f.link.MTU < want {
+		c.Status, c.Fix = "warn", fmt.Sprintf("--mtu %d for the time of a run; the switch must let it through", want)
+	}
+	return c
+}
+
+func (f *facts) scatterGather() wire.Check {
+	if f.dev == "" || f.err != nil || f.features == nil {
+		return wire.Check{}
+	}
+	c := wire.Check{Found: "on", Needed: "without it the kernel copies what it sends", Status: "ok"}
+	if !f.features[nic.FeatureSG].Active {
+		c.Status, c.Found, c.Command = "warn", "off", "ethtool -K "+f.dev+" sg on"
+		c.Fix = c.Command
+	}
+	return c
+}

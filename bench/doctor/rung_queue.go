@@ -1,0 +1,54 @@
+package doctor
+
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/nic"
+)
+
+func (f *facts) enoughQueues() wire.Check {
+	c := wire.Check{Found: fmt.Sprintf("%d RX queues", f.queues), Needed: "2: one for the flow, one for the rest", Status: "ok"}
+	if f.queuesErr != nil {
+		return answered(c, f.queuesErr)
+	}
+	if f.queues < 2 {
+		c.Status, c.Command = "lacking", "ethtool -L "+f.dev+" combined 2"
+		c.Fix = c.Command
+	}
+	return c
+}
+
+func (f *facts) rss() wire.Check {
+	return answered(wire.Check{Found: "an indirection table", Needed: "to keep other flows off the queue"}, f.rssErr)
+}
+
+func (f *facts) ntuple() wire.Check {
+	c := answered(wire.Check{Found: "supported", Needed: "to steer the flow to the queue"}, f.rulesErr)
+	if n := f.features[nic.FeatureNTuple]; c.Status == "ok" && !n.Active {
+		if !n.Hard {
+			c.Status, c.Found, c.Fix = "lacking", "off, and fixed so", "use a NIC that has rules"
+			return c
+		}
+		c.Found, c.Command = "off: a run switches them on and back", "ethtool -K "+f.dev+" ntuple on"
+	}
+	return c
+}
+
+func (f *facts) noXDP() wire.Check {
+	c := wire.Check{Found: "no program attached", Status: "ok"}
+	if f.link.XDP {
+		c.Status, c.Found, c.Errno, c.Command = "lacking", "a program is attached", "EEXIST", "ip link set dev "+f.dev+" xdp off"
+		c.Fix = c.Command
+	}
+	return c
+}
+
+// provider is the driver's word on a mode's memory.
+func (f *facts) provider() wire.Check {
+	return answered(wire.Check{Found: "its queues take memory of " + f.mode + " (asked for a queue that is not there)", Needed: "queue operations of the driver"}, f.takes[f.mode].provider)
+}
+
+func (f *facts) freeQueue() wire.Check {
+	return answered(wire.Check{Found: "the last RX queue is nobody's", Needed: "a queue without a memory provider, AF_XDP or lease"}, f.takes[f.mode].queue)
+}

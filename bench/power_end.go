@@ -1,0 +1,137 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
+)
+
+// powerEnd is one host's instruments.
+type powerEnd struct {
+	host   *host.Host
+	role   results.Role
+	order  []string   // sources as the user named them; the first is the primary one
+	first  power.Spec // the primary one; without a name it is what auto finds
+	inBand bool
+	asked  wire.PowerStart // of the agent, where inBand
+	local  *power.Sampler  // of the controller, for this end alone
+}
+
+func described(label, name string, scope power.Scope, device string) string {
+	return fmt.Sprintf("%s: %s (%s): %s", label, name, scope, device)
+}
+
+func (e *powerEnd) start(ctx context.Context, o PowerOptions) (names []string, err error) {
+	req := wire.PowerStart{Auto: o.Auto, IntervalMs: int(o.Interval.Milliseconds())}
+	for _, s := range o.Sources {
+		if s.Host != "" && s.Host != e.role {
+			continue
+		}
+		if e.order = append(e.order, s.String()); e.first.Name == "" {
+			e.first = s
+		}
+		if s.InBand() {
+			req.Sources = append(req.Sources, s)
+		}
+	}
+	if req.Auto || len(req.Sources) > 0 {
+		var got []wire.PowerSource
+		if err := e.carry(ctx, req); err != nil {
+			return nil, err
+		}
+		if err := e.host.Call(ctx, wire.OpPowerStart, req, &got); err != nil {
+			return nil, err
+		}
+		e.inBand, e.asked = true, req
+		for _, s := range got {
+			names = append(names, described(string(e.role), s.Name, s.Scope, s.Device))
+			if !slices.Contains(e.order, s.Name) {
+				e.order = append(e.order, s.Name) // found by auto
+			}
+		}
+	}
+	e.local, err = o.open(e.role, string(e.role), &names)
+	return names, err
+}
+
+// carry brings the helper that reads GPUs to the host. Where it is not asked for
+// by name, a host without it only lacks its figure.
+func (e *powerEnd) carry(ctx context.Context, req wire.PowerStart) error {
+	named := power.NeedsNVMLHelper(req.Sources)
+	if !named && !req.Auto {
+		return nil
+	}
+	path, err := power.FindNVMLHelper()
+	if path != "" && err == nil { // if it is nowhere at all, the agent says so
+		err = e.host.Carry(ctx, path)
+	}
+	if named {
+		return err
+	}
+	return nil
+}
+
+// fill enters one host's figures, with those of the sources that both share.
+func (e *powerEnd) fill(h *results.Host, at power.Times, common *power.Sampler) (warnings, flags []string, err error) {
+	var all []power.Figure
+	if e.inBand {
+		var r wire.PowerReading
+		theirs := at.Add(e.host.OffsetNs)
+		// Also when the run was called off.
+		if err = e.host.CallWithin(context.Background(), powerReadTime, wire.OpPowerRead, wire.PowerRead{Times: theirs, Forget: forget(theirs)}, &r); err != nil {
+			warnings = append(warnings, "power: "+err.Error())
+		}
+		all = append(all, r.Figures...)
+		h.Metrics = append(h.Metrics, r.Cost...)
+	}
+	figures, cost := e.measureOurs(at, common)
+	all = append(all, figures...)
+	h.Metrics = append(h.Metrics, cost...)
+	slices.SortStableFunc(all, func(a, b power.Figure) int { return slices.Index(e.order, a.Source) - slices.Index(e.order, b.Source) })
+	if len(all) == 0 || all[0].Source != e.order[0] {
+		all = slices.Insert(all, 0, power.Figure{Source: e.order[0], Why: "not read", Flags: []string{power.FlagMissing}})
+	}
+	w, flags := power.Fill(h, all)
+	return append(warnings, w...), flags, err
+}
+
+// powerReadTime is how long an agent may take to tell what it has read.
+const powerReadTime = 15 * time.Second
+
+// measureOurs are the figures of the controller's own sources, and what sampling
+// them costs.
+func (e *powerEnd) measureOurs(at power.Times, common *power.Sampler) (figures []power.Figure, cost []results.Metric) {
+	var sum results.Metric
+	for _, s := range []*power.Sampler{e.local, common} {
+		if s == nil {
+			continue
+		}
+		f, c := s.Measure(at)
+		figures = append(figures, f...)
+		for _, m := range c {
+			if m.Name != power.MetricSamplerCores {
+				cost = append(cost, m)
+				continue
+			}
+			m.Value += sum.Value
+			sum = m
+			sum.Name = metricControllerCores // not on this host, if that is another machine
+		}
+	}
+	if e.local != nil {
+		e.local.Forget(forget(at))
+	}
+	if sum.Name != "" {
+		cost = append(cost, sum)
+	}
+	return figures, cost
+}
+
+// metricControllerCores is what the controller's own sampling for a host costs.
+const metricControllerCores = "power_controller_sampler_cores"

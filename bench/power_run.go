@@ -1,0 +1,125 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
+)
+
+// restTime is how long one rest takes: there is one after each run that counts, and
+// one before the first of them and before one that follows a warm-up.
+func (m *PowerMeter) restTime() time.Duration {
+	if m == nil || m.opt.Idle <= 0 {
+		return 0
+	}
+	return m.opt.Guard + m.opt.Idle
+}
+
+// before rests and measures the idle power before a run, unless the rest after
+// the last run serves for this one too.
+func (m *PowerMeter) before(ctx context.Context, warmup bool) {
+	if m != nil && !warmup && m.rested.Zero() {
+		m.rest(ctx)
+	}
+}
+
+// rest lets the guard pass and then the idle window.
+func (m *PowerMeter) rest(ctx context.Context) {
+	m.rested = power.Window{}
+	if m.opt.Idle <= 0 || !pause(ctx, m.opt.Guard) {
+		return
+	}
+	from := counter.Monotonic()
+	if pause(ctx, m.opt.Idle) {
+		m.rested = power.Window{FromNs: from, ToNs: counter.Monotonic()}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// after rests after a run and enters the figures of it. A warm-up has none.
+func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome) {
+	if m == nil {
+		return
+	}
+	idleBefore := m.rested
+	m.rested = power.Window{} // there was load
+	if rec.Warmup || out.sut.ToNs == 0 && out.tg.ToNs == 0 {
+		return
+	}
+	m.rest(ctx)
+	old := int64(math.MaxInt64) // readings of sources that both share, which no later run needs
+	for i, res := range []wire.EndResult{out.sut, out.tg} {
+		if res.ToNs == 0 {
+			continue
+		}
+		e := &m.ends[i]
+		h := rec.Host(e.role)
+		at := power.Times{Load: power.Window{FromNs: res.FromNs, ToNs: res.ToNs}.Add(-e.host.OffsetNs), IdleBefore: idleBefore, IdleAfter: m.rested,
+			GuardNs: int64(m.opt.Guard), SkewNs: e.host.UncertaintyNs}
+		began := time.Now().UnixNano() - (counter.Monotonic() - at.Load.FromNs) // by the wall clock
+		h.Metrics = append(h.Metrics, at.Metrics(began-out.startUTCNs)...)
+		if len(e.order) == 0 {
+			continue
+		}
+		warnings, flags, err := e.fill(h, at, m.common)
+		distrust(rec, e.role.Label(), err)
+		old = min(old, forget(at))
+		rec.Warnings = append(rec.Warnings, named(e.role.Label(), warnings)...)
+		flag(rec, flags...)
+	}
+	if m.common != nil && old != math.MaxInt64 {
+		m.common.Forget(old)
+	}
+	m.markShared(rec)
+	markMixed(rec)
+}
+
+// distrust makes a run failed whose agent, asked for its power, answered nonsense:
+// its other figures are worth no more.
+func distrust(rec *results.Record, end string, err error) {
+	if n := (*wire.NonsenseError)(nil); errors.As(err, &n) && rec.Verdict != results.Failed {
+		rec.Verdict, rec.Reason, rec.Fix = results.Failed, end+": "+err.Error(), n.Fix()
+	}
+}
+
+// markShared says that one instrument saw both ends.
+func (m *PowerMeter) markShared(rec *results.Record) {
+	if m.shared && rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
+		rec.Flags = append(rec.Flags, results.FlagSharedPower)
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("one instrument (%s) sees both ends: power is that of both together, in each row", rec.SUT.PowerSource))
+	}
+}
+
+// markMixed says why the two ends' power has no sum, if so.
+func markMixed(rec *results.Record) {
+	if rec.MixedScopes() {
+		flag(rec, results.FlagMixedScopes)
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the ends' power is not of the same scope, SUT %s, TG %s: it has no total", rec.SUT.Instrument(), rec.TG.Instrument()))
+	}
+}
+
+// forget is the moment before which no later run needs readings: the rest after
+// this run is the next one's before.
+func forget(at power.Times) int64 {
+	if at.IdleAfter.Zero() {
+		return at.Load.ToNs
+	}
+	return at.IdleAfter.FromNs - int64(2*time.Second)
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// program is a command tree with every way in which a command line can be refused
+// before a command begins.
+func program() *cobra.Command {
+	root := &cobra.Command{Use: "prog"}
+	sub := &cobra.Command{Use: "sub FILE", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error {
+		switch args[0] {
+		case "fails":
+			return errors.New("accepts nothing") // begins as words of cobra's do
+		case "wrong":
+			return Usagef("%s is wrong", args[0])
+		}
+		return nil
+	}}
+	sub.Flags().String("need", "", "")
+	sub.MarkFlagRequired("need")
+	sub.Flags().Bool("a", false, "")
+	sub.Flags().Bool("b", false, "")
+	sub.MarkFlagsMutuallyExclusive("a", "b")
+	odd := &cobra.Command{Use: "odd", RunE: func(*cobra.Command, []string) error { return nil }}
+	odd.Args = func(*cobra.Command, []string) error { return fmt.Errorf("in words of no known beginning") }
+	root.AddCommand(sub, odd)
+	return root
+}
+
+// What is refused before a command begins is wrong usage, whatever it says; what a
+// command says is not, unless it is marked.
+func TestStatusOfRefusals(t *testing.T) {
+	for line, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"sub --need x f":         {Done, ""},
+		"sub --need x fails":     {Failed, "prog: accepts nothing\n"},
+		"sub --need x wrong":     {Usage, "prog: wrong is wrong\n"},
+		"sbu":                    {Usage, "unknown command"},
+		"sub --need x":           {Usage, "accepts 1 arg(s), received 0\nusage: prog sub FILE [flags]\nsee: prog sub --help\n"},
+		"sub f":                  {Usage, `required flag(s) "need" not set`},
+		"sub --need x --a --b f": {Usage, "[a b]"},
+		"sub --colour f":         {Usage, "unknown flag: --colour\nsee: prog sub --help\n"},
+		"odd":                    {Usage, "in words of no known beginning\nusage: prog odd [flags]\n"},
+		"completion bash x":      {Usage, "usage: prog completion bash"},
+		"completion bash":        {Done, ""},
+		"sub --help":             {Done, ""},
+	} {
+		file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		status := run(program(), strings.Fields(line), null, file)
+		said, err := os.ReadFile(file.Name())
+		if err != nil || status != want.status || !strings.Contains(string(said), want.text) || want.text == "" && len(said) > 0 {
+			t.Errorf("prog %s: exit status %d, want %d, and %q: %q, %v", line, status, want.status, want.text, said, err)
+		}
+		file.Close()
+		null.Close()
+	}
+}

@@ -1,0 +1,17 @@
+package results
+
+import "strings"
+
+// Roles are those of the two ends of a flow, in the order of their rows.
+var Roles = [2]Role{RoleSUT, RoleTG}
+
+// Label is what reasons and warnings call an end: SUT or TG.
+func (r Role) Label() string { return strings.ToUpper(string(r)) }
+
+// Host is one end's half of the run.
+func (r *Record) Host(role Role) *Host {
+	if role == RoleTG {
+		return &r.TG
+	}
+	return &r.SUT
+}

@@ -11,7 +11,7 @@ var (
 	Trunc = stream.Mode{Name: "tcp-trunc", Role: stream.RX, Summary: "recv with MSG_TRUNC: the kernel drops the payload, the no-copy ceiling", NoPayload: true,
 		NewReceiver: stream.MakesReceiver(NewTruncReceiver)}
 	Uring = stream.Mode{Name: "uring", Role: stream.RX, Summary: "io_uring multishot recv with a provided-buffer ring", Ring: true,
-		Kernel: "6.0", Needs: []string{"ring", "memlock"},
+		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},
 		NewReceiver: stream.MakesReceiver(NewUringReceiver), Probe: ProbeUringReceiver}
 
 	TCPSend = stream.Mode{Name: "tcp", Role: stream.TX, Summary: "send from a user buffer",
@@ -19,6 +19,6 @@ var (
 	Sendfile = stream.Mode{Name: "sendfile", Role: stream.TX, Summary: "sendfile from page cache memory",
 		NewSender: stream.MakesSender(NewSendfileSender)}
 	UringSend = stream.Mode{Name: "uring", Role: stream.TX, Summary: "io_uring send", Ring: true,
-		Kernel: "6.0", Needs: []string{"ring", "memlock"},
+		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},
 		NewSender: stream.MakesSender(NewUringSender), Probe: ProbeUringSender}
 )

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package bpf
 
 // Stages are the names of all stages, in the order of a packet's way.

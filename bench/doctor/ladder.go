@@ -34,7 +34,7 @@ func Ladders(dev string) []wire.Ladder {
 	var out []wire.Ladder
 	for _, p := range modes.All() {
 		err := p.Support(dev)
-		l := wire.Ladder{ModeSupport: support(p, err), Rungs: f.climb(p.Name, needs[p.Role][p.Name])}
+		l := wire.Ladder{ModeSupport: support(p, err), Rungs: f.climb(p)}
 		if p.NeedsDev || p.NICQueue || p.ZeroCopy && p.Role == stream.RX {
 			l.Impossible = drivers[f.driver.Model()].impossible
 		}
@@ -45,19 +45,19 @@ func Ladders(dev string) []wire.Ladder {
 }
 
 // climb goes up what a mode stands on, as far as it leads.
-func (f facts) climb(mode string, n Needs) []wire.Check {
-	f.mode = mode
-	kernel := f.kernelFrom(n.Kernel)
+func (f facts) climb(m stream.Mode) []wire.Check {
+	f.mode = m.Name
+	kernel := f.kernelFrom(m.Kernel)
 	kernel.Name = "kernel"
 	out := []wire.Check{kernel}
-	for _, r := range n.Rungs {
+	for _, r := range m.Needs {
 		c := rungs[r](&f)
 		if c.Status == "" {
 			continue // it does not bear on this host
 		}
 		c.Name = string(r)
 		out = append(out, c)
-		if r == Interface && c.Status == "lacking" {
+		if r == stream.NeedInterface && c.Status == "lacking" {
 			break // there is nothing above it
 		}
 	}

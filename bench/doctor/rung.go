@@ -1,62 +1,36 @@
+// SPDX-License-Identifier: MIT
+
 package doctor
 
-import "github.com/zcbench/zcbench/bench/wire"
-
-// Rung is one thing that a mode may need, by the name that ladders show.
-type Rung string
-
-// The rungs, of the host, of io_uring, of the interface and of its queues.
-const (
-	Capability     Rung = "capability"
-	Memlock        Rung = "memlock limit"
-	HugePages      Rung = "huge pages"
-	Notifications  Rung = "net.core.optmem_max"
-	Udmabuf        Rung = "udmabuf"
-	Ring           Rung = "io_uring"
-	Zcrx           Rung = "io_uring zero-copy receive"
-	ZcrxNoDevice   Rung = "zcrx without a device"
-	LongBuffers    Rung = "long buffers"
-	Interface      Rung = "interface"
-	Driver         Rung = "driver"
-	Firmware       Rung = "firmware"
-	PCIe           Rung = "PCIe"
-	NICIOMMU       Rung = "IOMMU of the NIC"
-	HeaderSplit    Rung = "header split"
-	SplitThreshold Rung = "hds-thresh"
-	PageMTU        Rung = "MTU"
-	ScatterGather  Rung = "scatter-gather"
-	Queues         Rung = "queues"
-	FreeQueue      Rung = "free queue"
-	RSS            Rung = "RSS"
-	Rules          Rung = "ntuple rules"
-	NoXDP          Rung = "XDP"
-	Providers      Rung = "memory providers"
+import (
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 )
 
 // rungs look at what was found. A check without status does not bear on this host.
-var rungs = map[Rung]func(*facts) wire.Check{
-	Capability:     (*facts).capable,
-	Memlock:        (*facts).locked,
-	HugePages:      (*facts).hugePages,
-	Notifications:  (*facts).notifications,
-	Udmabuf:        (*facts).dmabuf,
-	Ring:           (*facts).ring,
-	Zcrx:           (*facts).zcrx,
-	ZcrxNoDevice:   (*facts).zcrxNoDevice,
-	LongBuffers:    (*facts).longBuffers,
-	Interface:      (*facts).device,
-	Driver:         (*facts).driverTable,
-	Firmware:       (*facts).firmware,
-	PCIe:           (*facts).pcie,
-	NICIOMMU:       (*facts).deviceIOMMU,
-	HeaderSplit:    (*facts).headerSplit,
-	SplitThreshold: (*facts).threshold,
-	PageMTU:        (*facts).pageMTU,
-	ScatterGather:  (*facts).scatterGather,
-	Queues:         (*facts).enoughQueues,
-	FreeQueue:      (*facts).freeQueue,
-	RSS:            (*facts).rss,
-	Rules:          (*facts).ntuple,
-	NoXDP:          (*facts).noXDP,
-	Providers:      (*facts).provider,
+var rungs = map[stream.Need]func(*facts) wire.Check{
+	stream.NeedCapability:     (*facts).capable,
+	stream.NeedMemlock:        (*facts).locked,
+	stream.NeedHugePages:      (*facts).hugePages,
+	stream.NeedNotifications:  (*facts).notifications,
+	stream.NeedUdmabuf:        (*facts).dmabuf,
+	stream.NeedRing:           (*facts).ring,
+	stream.NeedZcrx:           (*facts).zcrx,
+	stream.NeedZcrxNoDevice:   (*facts).zcrxNoDevice,
+	stream.NeedLongBuffers:    (*facts).longBuffers,
+	stream.NeedInterface:      (*facts).device,
+	stream.NeedDriver:         (*facts).driverTable,
+	stream.NeedFirmware:       (*facts).firmware,
+	stream.NeedPCIe:           (*facts).pcie,
+	stream.NeedNICIOMMU:       (*facts).deviceIOMMU,
+	stream.NeedHeaderSplit:    (*facts).headerSplit,
+	stream.NeedSplitThreshold: (*facts).threshold,
+	stream.NeedPageMTU:        (*facts).pageMTU,
+	stream.NeedScatterGather:  (*facts).scatterGather,
+	stream.NeedQueues:         (*facts).enoughQueues,
+	stream.NeedFreeQueue:      (*facts).freeQueue,
+	stream.NeedRSS:            (*facts).rss,
+	stream.NeedRules:          (*facts).ntuple,
+	stream.NeedNoXDP:          (*facts).noXDP,
+	stream.NeedProviders:      (*facts).provider,
 }

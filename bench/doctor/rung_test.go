@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 package doctor
 
 import (
@@ -8,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
@@ -26,9 +29,18 @@ func good(driver string) *facts {
 		takes:    map[string]takes{}, bufLen: true}
 }
 
+func receive(t *testing.T, name string) stream.Mode {
+	t.Helper()
+	m, err := modes.Find(stream.RX, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 func find(t *testing.T, f *facts, mode, rung string) wire.Check {
 	t.Helper()
-	rungs := f.climb(mode, needs[stream.RX][mode])
+	rungs := f.climb(receive(t, mode))
 	i := slices.IndexFunc(rungs, func(c wire.Check) bool { return c.Name == rung })
 	if i < 0 {
 		t.Fatalf("no rung %q in %+v", rung, rungs)
@@ -52,7 +64,7 @@ func TestProvidersByMode(t *testing.T) {
 func TestGoodNICHasNothingLacking(t *testing.T) {
 	for name, d := range drivers {
 		for _, mode := range []string{"zcrx", "devmem"} {
-			for _, c := range good(name).climb(mode, needs[stream.RX][mode]) {
+			for _, c := range good(name).climb(receive(t, mode)) {
 				if c.Status == "lacking" && (d.zeroCopy || c.Name != "driver") {
 					t.Errorf("%s on %s: %+v", mode, name, c)
 				}
@@ -143,14 +155,12 @@ func TestOlder(t *testing.T) {
 // Every rung that a mode names is there, and every one that is there is named.
 func TestRungsAreNamed(t *testing.T) {
 	left := maps.Clone(rungs)
-	for _, modes := range needs {
-		for mode, n := range modes {
-			for _, r := range n.Rungs {
-				if rungs[r] == nil {
-					t.Errorf("%s needs %q, which is no rung", mode, r)
-				}
-				delete(left, r)
+	for _, m := range modes.All() {
+		for _, r := range m.Needs {
+			if rungs[r] == nil {
+				t.Errorf("%s needs %q, which is no rung", m.Name, r)
 			}
+			delete(left, r)
 		}
 	}
 	if len(left) > 0 {

@@ -59,9 +59,8 @@ type Mode struct {
 
 	// Kernel is the first that has it, such as "6.15"; "" for any.
 	Kernel string
-	// Needs are the names of what else it stands on, the lowest first: rungs that zcbench
-	// doctor looks at (bench/doctor).
-	Needs []string
+	// Needs are what else it stands on, the lowest first.
+	Needs []Need
 
 	// Probe tries whether the mode can run on this host: nil, or a [*fault.Unsupported] with
 	// reason and fix. It leaves nothing behind. Nil where there is nothing to try.

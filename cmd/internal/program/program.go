@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Package program runs programs inside network namespaces, for comparisons of ours with
 // others', and watches them by what the kernel says, whatever they print.
 package program

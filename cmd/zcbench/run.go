@@ -360,7 +360,7 @@ func (f *runFlags) dataPaths(cmd *cobra.Command, recs []results.Record) {
 	}
 	for _, r := range recs {
 		fmt.Fprintf(cmd.OutOrStdout(), "\nrun %s, figures of the data paths\n", r.RunID)
-		cli.DataPath(cmd.OutOrStdout(), "SUT", r.SUT.Metrics)
-		cli.DataPath(cmd.OutOrStdout(), "TG", r.TG.Metrics)
+		cli.DataPath(cmd.OutOrStdout(), "SUT", r.SUT.Rows())
+		cli.DataPath(cmd.OutOrStdout(), "TG", r.TG.Rows())
 	}
 }

@@ -65,9 +65,8 @@ func foreign(g results.Gates, r *results.Record) *failure {
 	}
 	for _, e := range ends(r) {
 		for _, m := range e.host.Metrics {
-			if strings.HasPrefix(m.Name, "foreign_cpu") && strings.HasSuffix(m.Name, "_low_cores") && m.Value > *g.ForeignCores {
-				cpu := strings.TrimSuffix(strings.TrimPrefix(m.Name, "foreign_cpu"), "_low_cores")
-				return &failure{fmt.Sprintf("%s: foreign load %.2f cores on CPU %s (limit %g)", e.name, m.Value, cpu, *g.ForeignCores),
+			if m.Name == results.MetricForeignCores && m.Value > *g.ForeignCores {
+				return &failure{fmt.Sprintf("%s: foreign load %.2f cores on CPU %s (limit %g)", e.name, m.Value, strings.Join(m.Of, ""), *g.ForeignCores),
 					"end other work, or keep it off that CPU (isolcpus, cpusets)"}
 			}
 		}

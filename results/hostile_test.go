@@ -106,6 +106,9 @@ func TestJournalCorruptions(t *testing.T) {
 	n, unread, told := long.Rounds(600, 6000), 0, 0
 	damaged(t, n, func(i int, b []byte) {
 		j, err := Decode(bytes.NewReader(b))
+		if _, ferr := decode(bytes.NewReader(b), MaxLine, figuresOnly); err == nil && ferr != nil { // may notice less
+			t.Errorf("corruption %d: the figures alone cannot be read: %v", i, ferr)
+		}
 		if err != nil {
 			if v := (*VersionError)(nil); !strings.HasPrefix(err.Error(), "line 1") && !errors.As(err, &v) {
 				t.Errorf("corruption %d: %v", i, err)

@@ -150,11 +150,11 @@ func (d *decoder) record(l *line) error {
 	if v := (*VersionError)(nil); errors.As(err, &v) {
 		return err
 	}
-	if err == nil && l.detailed && before == nil {
-		err = fmt.Errorf("the metrics and series of run %q are not on the line before", l.rec.RunID)
-	}
 	if err == nil {
 		err = d.order.check(&l.rec)
+	}
+	if err == nil && l.detailed && before == nil {
+		err = fmt.Errorf("the metrics and series of run %q are not on the line before", l.rec.RunID)
 	}
 	if err != nil {
 		d.skip(l, err.Error())

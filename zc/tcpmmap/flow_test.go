@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/zc/tcpmmap"
 )
 
@@ -93,6 +94,9 @@ func (f flow) receive(ctx context.Context, at chan<- string, cookie stream.Cooki
 	var m stream.Meter
 	err = r.Receive(c, &m)
 	o.counters, o.evidence = m.Snapshot(), r.Evidence()
+	for _, f := range o.evidence.Figures {
+		err = errors.Join(err, results.CheckRow(f.Name, f.Unit, "data path, whole flow"))
+	}
 	return err
 }
 

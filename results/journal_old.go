@@ -20,7 +20,7 @@ func (r *Record) upgrade() {
 		return
 	}
 	for _, h := range []*Host{&r.SUT, &r.TG} {
-		if r.Cell.Probe != "" {
+		if r.Cell.Probe != "" && h.Probes == nil { // else it was copied from an old journal into a new one
 			h.Probes = probesOf(h.Metrics)
 		}
 		for i := range h.Metrics {

@@ -189,3 +189,47 @@ func TestResumeSchema2(t *testing.T) {
 		}
 	}
 }
+
+// Old records that are written into a new journal, as power import does, stay what they
+// were.
+func TestCopySchema2(t *testing.T) {
+	old, err := Decode(bytes.NewReader(goldenJournal(t, "journal-v2-b.jsonl.gz")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := Create(filepath.Join(t.TempDir(), "copy"), old.Header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	probed := false
+	for _, r := range old.Records {
+		probed = probed || r.SUT.Probes != nil
+		if err := w.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Close()
+	got, err := Read(w.Path())
+	if err != nil || !probed {
+		t.Fatal(err, probed)
+	}
+	if d := cmp.Diff(old.Records, got.Records); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	var was, is bytes.Buffer
+	if err := errors.Join(WriteMetrics(&was, old.Records), WriteMetrics(&is, got.Records)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(was.Bytes(), is.Bytes()) {
+		t.Error("metrics.csv is another one")
+	}
+	figures, err := ReadFigures(w.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range figures.Records {
+		if d := cmp.Diff(old.Records[i].SUT.Probes, figures.Records[i].SUT.Probes); d != "" {
+			t.Fatal(d)
+		}
+	}
+}

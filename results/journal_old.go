@@ -39,18 +39,15 @@ func (r *Record) rows(h *Host) []Metric {
 
 // patterns are the metrics that reports ask for the words in capitals of.
 var patterns = []struct {
-	name, begins string
-	match        func() *regexp.Regexp
+	name  string
+	match func() *regexp.Regexp
 }{
-	{MetricIdleState, "cpuidle_cpu", lazy.Regexp(`^cpuidle_cpu(\d+)_(.+)_cores$`)},
-	{MetricGHz, "pmu_cpu", lazy.Regexp(`^pmu_cpu(\d+)_ghz$`)},
+	{MetricIdleState, lazy.Regexp(`^cpuidle_cpu(\d+)_(.+)_cores$`)},
+	{MetricGHz, lazy.Regexp(`^pmu_cpu(\d+)_ghz$`)},
 }
 
 func (m *Metric) takeApart() {
 	for _, p := range patterns {
-		if !strings.HasPrefix(m.Name, p.begins) {
-			continue
-		}
 		if f := p.match().FindStringSubmatch(m.Name); f != nil {
 			m.Name, m.Of = p.name, f[1:]
 		}
@@ -66,7 +63,7 @@ func probesOf(metrics []Metric) *Probes {
 			continue
 		}
 		if short, ok := strings.CutPrefix(m.Name, "latency_"); ok {
-			s := setFigure(&p.Stages, short, m, StageFigures, func(s *Stage) *string { return &s.Name })
+			s := setFigure(&p.Stages, short, m)
 			if s != nil && s.Hook == "" {
 				hook, t0, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(m.Source, probeSource)), sourceT0)
 				s.Hook = hook
@@ -75,7 +72,7 @@ func probesOf(metrics []Metric) *Probes {
 				}
 			}
 		} else if short, ok := strings.CutPrefix(m.Name, "syscall_"); ok {
-			setFigure(&p.Calls, short, m, CallFigures, func(c *Syscall) *string { return &c.Name })
+			setFigure(&p.Calls, short, m)
 		} else if short, ok := strings.CutPrefix(m.Name, "probe_"); ok {
 			p.Counters = append(p.Counters, Counter{short, m.Unit, new(m.Value)})
 		}
@@ -87,20 +84,28 @@ func probesOf(metrics []Metric) *Probes {
 }
 
 // setFigure enters a metric NAME_FIGURE into that of all which has the name.
-func setFigure[T any](all *[]T, short string, m *Metric, figures []ProbeFigure[T], name func(*T) *string) *T {
-	for _, f := range figures {
+func setFigure[T any, P probed[T]](all *[]T, short string, m *Metric) P {
+	for k, f := range P(new(T)).Figures() {
 		n, ok := strings.CutSuffix(short, "_"+f.Name)
 		if !ok {
 			continue
 		}
-		i := slices.IndexFunc(*all, func(t T) bool { return *name(&t) == n })
+		i := slices.IndexFunc(*all, func(t T) bool { return *P(&t).name() == n })
 		if i < 0 {
-			var t T
-			*name(&t) = n
-			i, *all = len(*all), append(*all, t)
+			i, *all = len(*all), append(*all, *new(T))
 		}
-		*f.Of(&(*all)[i]) = new(m.Value)
-		return &(*all)[i]
+		p := P(&(*all)[i])
+		*p.name(), *p.Figures()[k].Value = n, new(m.Value)
+		return p
 	}
 	return nil
 }
+
+type probed[T any] interface {
+	*T
+	Figures() []ProbeFigure
+	name() *string
+}
+
+func (s *Stage) name() *string   { return &s.Name }
+func (c *Syscall) name() *string { return &c.Name }

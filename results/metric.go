@@ -1,6 +1,6 @@
 package results
 
-import "strings"
+import "github.com/zcbench/zcbench/internal/lazy"
 
 // Metrics whose words in capitals reports ask for.
 const (
@@ -9,24 +9,21 @@ const (
 	MetricForeignCores = "foreign_cpuN_low_cores"   // load of others, at least
 )
 
+var capitals = lazy.Regexp("[A-Z]+")
+
 // Named is the metric's name with the words of Of in it.
 func (m *Metric) Named() string {
 	if len(m.Of) == 0 {
 		return m.Name
 	}
-	var b strings.Builder
 	left := m.Of
-	for rest := m.Name; ; {
-		from := strings.IndexFunc(rest, capital)
-		if from < 0 || len(left) == 0 {
-			return b.String() + rest
+	return capitals().ReplaceAllStringFunc(m.Name, func(word string) string {
+		if len(left) > 0 {
+			word, left = left[0], left[1:]
 		}
-		b.WriteString(rest[:from] + left[0])
-		rest, left = strings.TrimLeftFunc(rest[from:], capital), left[1:]
-	}
+		return word
+	})
 }
-
-func capital(c rune) bool { return c >= 'A' && c <= 'Z' }
 
 // Rows are the host's rows of metrics.csv, also those of what probes saw.
 func (h *Host) Rows() []Metric {

@@ -40,7 +40,6 @@ type knownName struct {
 }
 
 var knownNames = sync.OnceValue(func() (all []knownName) {
-	words := regexp.MustCompile("[A-Z]+")
 	any := func(word string) string {
 		if word == "N" {
 			return "[0-9]+"
@@ -51,8 +50,8 @@ var knownNames = sync.OnceValue(func() (all []knownName) {
 		for m := range s.Metrics {
 			d := &s.Metrics[m]
 			for i, name := range strings.Fields(d.Names) {
-				all = append(all, knownName{d, d.unit(i), len(words.ReplaceAllString(name, "")),
-					regexp.MustCompile("^" + words.ReplaceAllStringFunc(name, any) + "$")})
+				all = append(all, knownName{d, d.unit(i), len(capitals().ReplaceAllString(name, "")),
+					regexp.MustCompile("^" + capitals().ReplaceAllStringFunc(name, any) + "$")})
 			}
 		}
 	}

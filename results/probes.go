@@ -56,37 +56,28 @@ type Counter struct {
 }
 
 // ProbeFigure is one figure of what a probe saw.
-type ProbeFigure[T any] struct {
+type ProbeFigure struct {
 	Name, Unit string // as in metrics.csv
-	Of         func(*T) **float64
+	Value      **float64
 }
 
-// StageFigures and CallFigures are those of a [Stage] and a [Syscall], in the order of
-// metrics.csv.
-var (
-	StageFigures = []ProbeFigure[Stage]{
-		{"count", "packets", func(s *Stage) **float64 { return &s.Count }},
-		{"unstamped", "packets", func(s *Stage) **float64 { return &s.Unstamped }},
-		{"negative", "packets", func(s *Stage) **float64 { return &s.Negative }},
-		{"mean", "ns", func(s *Stage) **float64 { return &s.Mean }},
-		{"p50", "ns", func(s *Stage) **float64 { return &s.P50 }},
-		{"p90", "ns", func(s *Stage) **float64 { return &s.P90 }},
-		{"p99", "ns", func(s *Stage) **float64 { return &s.P99 }},
-		{"p999", "ns", func(s *Stage) **float64 { return &s.P999 }},
-		{"max", "ns", func(s *Stage) **float64 { return &s.Max }},
+// Figures are those of the stage, in the order of metrics.csv.
+func (s *Stage) Figures() []ProbeFigure {
+	return []ProbeFigure{
+		{"count", "packets", &s.Count}, {"unstamped", "packets", &s.Unstamped}, {"negative", "packets", &s.Negative},
+		{"mean", "ns", &s.Mean}, {"p50", "ns", &s.P50}, {"p90", "ns", &s.P90}, {"p99", "ns", &s.P99},
+		{"p999", "ns", &s.P999}, {"max", "ns", &s.Max},
 	}
-	CallFigures = []ProbeFigure[Syscall]{
-		{"calls", "1", func(c *Syscall) **float64 { return &c.Calls }},
-		{"errors", "1", func(c *Syscall) **float64 { return &c.Errors }},
-		{"total", "ms", func(c *Syscall) **float64 { return &c.Total }},
-		{"min", "ms", func(c *Syscall) **float64 { return &c.Min }},
-		{"avg", "ms", func(c *Syscall) **float64 { return &c.Avg }},
-		{"max", "ms", func(c *Syscall) **float64 { return &c.Max }},
-		{"stddev", "%", func(c *Syscall) **float64 { return &c.Stddev }},
-		{"per_second", "1/s", func(c *Syscall) **float64 { return &c.PerSecond }},
-		{"per_mb", "1/MB", func(c *Syscall) **float64 { return &c.PerMB }},
+}
+
+// Figures are those of the call, in the order of metrics.csv.
+func (c *Syscall) Figures() []ProbeFigure {
+	return []ProbeFigure{
+		{"calls", "1", &c.Calls}, {"errors", "1", &c.Errors}, {"total", "ms", &c.Total}, {"min", "ms", &c.Min},
+		{"avg", "ms", &c.Avg}, {"max", "ms", &c.Max}, {"stddev", "%", &c.Stddev}, {"per_second", "1/s", &c.PerSecond},
+		{"per_mb", "1/MB", &c.PerMB},
 	}
-)
+}
 
 // probeSource is how the source of a probe's metric begins; sourceT0 stands before where
 // its times begin.
@@ -106,13 +97,13 @@ func (p *Probes) rows() (out []Metric) {
 		if !s.OwnEvent() {
 			source += sourceT0 + p.T0
 		}
-		out = append(out, figureRows("latency_"+s.Name, source, s, StageFigures)...)
+		out = append(out, figureRows("latency_"+s.Name, source, s.Figures())...)
 	}
 	if p.Sample > 0 && len(out) > 0 {
 		out = append(out, Metric{Name: "latency_sample_packets", Unit: "packets", Value: float64(p.Sample), Source: probeSource})
 	}
 	for i := range p.Calls {
-		out = append(out, figureRows("syscall_"+p.Calls[i].Name, probeSource, &p.Calls[i], CallFigures)...)
+		out = append(out, figureRows("syscall_"+p.Calls[i].Name, probeSource, p.Calls[i].Figures())...)
 	}
 	for _, c := range p.Counters {
 		if c.Value != nil {
@@ -122,9 +113,9 @@ func (p *Probes) rows() (out []Metric) {
 	return out
 }
 
-func figureRows[T any](name, source string, of *T, figures []ProbeFigure[T]) (out []Metric) {
+func figureRows(name, source string, figures []ProbeFigure) (out []Metric) {
 	for _, f := range figures {
-		if v := *f.Of(of); v != nil {
+		if v := *f.Value; v != nil {
 			out = append(out, Metric{Name: name + "_" + f.Name, Unit: f.Unit, Value: *v, Source: source})
 		}
 	}

@@ -22,10 +22,9 @@ type Counter struct {
 	PerMB *float64 `json:"per_mb"`
 }
 
-// counterFigures are those of a Counter.
-var counterFigures = []results.ProbeFigure[Counter]{
-	{Of: func(c *Counter) **float64 { return &c.Value }},
-	{Of: func(c *Counter) **float64 { return &c.PerMB }},
+// Figures are those of the counter.
+func (c *Counter) Figures() []results.ProbeFigure {
+	return []results.ProbeFigure{{Value: &c.Value}, {Value: &c.PerMB}}
 }
 
 // probed joins what the probes saw of one end; nil if there were none.
@@ -47,9 +46,9 @@ func probed(runs []*results.Record, host func(*results.Record) *results.Host) *P
 	if len(p.Stages)+len(p.Calls)+len(p.Counters) == 0 {
 		return nil
 	}
-	p.Stages = medians(p.Stages, results.StageFigures, func(s results.Stage) string { return s.Name })
-	p.Calls = medians(p.Calls, results.CallFigures, func(c results.Syscall) string { return c.Name })
-	p.Counters = medians(p.Counters, counterFigures, func(c Counter) string { return c.Name })
+	p.Stages = medians(p.Stages, func(s results.Stage) string { return s.Name })
+	p.Calls = medians(p.Calls, func(c results.Syscall) string { return c.Name })
+	p.Counters = medians(p.Counters, func(c Counter) string { return c.Name })
 	slices.SortStableFunc(p.Calls, func(a, b results.Syscall) int { return compareDown(a.Total, b.Total) })
 	return &p
 }
@@ -63,7 +62,10 @@ func perMB(v *float64, bytes *uint64) *float64 {
 
 // medians makes one of all that have a name, with the median of each figure, in the
 // order they first came.
-func medians[T any](all []T, figures []results.ProbeFigure[T], name func(T) string) (out []T) {
+func medians[T any, P interface {
+	*T
+	Figures() []results.ProbeFigure
+}](all []T, name func(T) string) (out []T) {
 	for len(all) > 0 {
 		one, same, rest := all[0], []T(nil), []T(nil)
 		for _, x := range all {
@@ -73,14 +75,14 @@ func medians[T any](all []T, figures []results.ProbeFigure[T], name func(T) stri
 				rest = append(rest, x)
 			}
 		}
-		for _, f := range figures {
+		for k, f := range P(&one).Figures() {
 			var v []float64
 			for i := range same {
-				if x := *f.Of(&same[i]); x != nil {
+				if x := *P(&same[i]).Figures()[k].Value; x != nil {
 					v = append(v, *x)
 				}
 			}
-			*f.Of(&one) = medianOf(v)
+			*f.Value = medianOf(v)
 		}
 		out, all = append(out, one), rest
 	}

@@ -66,8 +66,8 @@ func TestProbedEscapes(t *testing.T) {
 	var p plan
 	p.add(evil, "tcp", results.OK, 10, func(r *results.Record) {
 		a, b := results.Stage{Name: evil, Hook: evil}, results.Stage{Name: "b"}
-		for _, f := range results.StageFigures {
-			*f.Of(&a), *f.Of(&b) = new(0.0), new(5e18)
+		for i, f := range a.Figures() {
+			*f.Value, *b.Figures()[i].Value = new(0.0), new(5e18)
 		}
 		r.SUT.Probes = &results.Probes{T0: evil, Stages: []results.Stage{a, b}}
 		r.TG.Probes = &results.Probes{Calls: []results.Syscall{{Name: evil, Total: new(1.0)}, {}}, Counters: []results.Counter{{Name: evil, Value: new(1.0)}},

@@ -340,6 +340,32 @@ func TestOldJournal(t *testing.T) {
 	}
 }
 
+// The form in which schema 3 is written is on record, for the versions to come.
+func TestJournalForm(t *testing.T) {
+	text, err := encodeLine(Header{Kind: journalKind, Schema: SchemaVersion, ToolVersion: "v0.1", SessionID: "s1", CreatedUTCNs: 1_790_000_000_000_000_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Record{probedSample(0), stopped(1)}
+	want[0].SUT.Metrics = append(want[0].SUT.Metrics, Metric{Name: MetricGHz, Of: []string{"3"}, Unit: "GHz", Value: 3.5, Source: "msr"})
+	want[1].Schema = SchemaVersion
+	for _, r := range want {
+		run, err := encodeRun(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, run...)
+	}
+	golden(t, "journal-v3.jsonl", text)
+	j, err := Read("testdata/journal-v3.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, j.Records); d != "" || len(j.Skipped) != 0 {
+		t.Errorf("skipped %v (-want +got):\n%s", j.Skipped, d)
+	}
+}
+
 func FuzzJournal(f *testing.F) {
 	data, err := os.ReadFile("testdata/journal-v1.jsonl")
 	if err != nil {
@@ -347,8 +373,18 @@ func FuzzJournal(f *testing.F) {
 	}
 	f.Add(data)
 	f.Add(data[:len(data)-7])
+	run, err := encodeRun(sample(0))
+	if err != nil {
+		f.Fatal(err)
+	}
+	head, _, _ := bytes.Cut(data, []byte("\n"))
+	f.Add(append(append(head[:len(head):len(head)], '\n'), run...))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		_, ferr := decode(bytes.NewReader(data), 1<<16, figuresOnly)
 		j, err := decode(bytes.NewReader(data), 1<<16, wholeRecords)
+		if err == nil && ferr != nil { // may notice less
+			t.Fatalf("the figures alone cannot be read: %v", ferr)
+		}
 		if err != nil {
 			return
 		}

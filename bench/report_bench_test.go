@@ -4,8 +4,10 @@ package bench
 
 import (
 	"bufio"
+	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -25,8 +27,8 @@ import (
 var journalLine []byte
 
 // bigJournal writes the journal of an experiment of n runs as they are: some 150
-// metrics of each end and 10 s of samples, 50 kB a line.
-func bigJournal(b testing.TB, cells, reps int) (dir string) {
+// metrics of each end and 10 s of samples, 50 kB a run.
+func bigJournal(b testing.TB, cells, reps, schema int) (dir string) {
 	b.Helper()
 	var like results.Record
 	if err := json.Unmarshal(journalLine, &like); err != nil {
@@ -59,21 +61,48 @@ func bigJournal(b testing.TB, cells, reps int) (dir string) {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	limit := .5
-	enc.Encode(results.Header{Kind: "zcbench-journal", Schema: results.SchemaVersion, SessionID: "s", Cells: plan,
+	enc.Encode(results.Header{Kind: "zcbench-journal", Schema: schema, SessionID: "s", Cells: plan,
 		Plan: &results.Plan{Name: "big", Gates: results.Gates{ThroughputCV: &limit, CPUCV: &limit, Drift: &limit}}})
+	details := detailsLine(b, like)
 	for n, p := range matrix.Interleave(plan, reps, false, 1) {
-		r := like
+		r := struct {
+			results.Record
+			Detailed bool `json:"detailed,omitempty"`
+		}{Record: like}
+		r.Schema = schema
 		r.RunID, r.SessionID, r.Seq, r.Cell, r.Block, r.Rep = fmt.Sprintf("s-%05d", n), "s", n, p.Cell, p.Block, p.Rep
 		for _, h := range []*results.Host{&r.SUT, &r.TG} {
 			gbps, busy := 20+rng.NormFloat64(), .8+.01*rng.NormFloat64()
 			h.ThroughputGbps, h.CPUBusyCores = &gbps, &busy
 		}
 		r.Warnings = []string{fmt.Sprintf("SUT: foreign load %.2f cores on CPU 1", .3*rng.Float64())}
+		if schema > 2 {
+			w.Write(bytes.Replace(details, []byte(like.RunID), []byte(r.RunID), 1))
+			r.Detailed, r.SUT.Metrics, r.SUT.Series, r.TG.Metrics, r.TG.Series = true, nil, nil, nil, nil
+		}
 		if err := enc.Encode(r); err != nil {
 			b.Fatal(err)
 		}
 	}
 	return dir
+}
+
+// detailsLine is the line of a record's metrics and series as a journal has it.
+func detailsLine(b testing.TB, r results.Record) []byte {
+	b.Helper()
+	r.Schema = 0
+	w, err := results.Create(filepath.Join(b.TempDir(), "one"), results.Header{})
+	if err == nil {
+		err = errors.Join(w.Append(r), w.Close())
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	text, err := os.ReadFile(w.Path())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return bytes.SplitAfter(text, []byte("\n"))[1]
 }
 
 // cpuTime of this process, which says more than the wall clock where others work
@@ -90,12 +119,12 @@ func perCPU(b *testing.B, from time.Duration) {
 	b.ReportMetric((cpuTime(b)-from).Seconds()/float64(b.N), "cpu-s/op")
 }
 
-// What a run more costs a report does not depend on the machine: its line is read
-// and not parsed whole, which would make more than 1,000 objects of it. `make
+// What a run more costs a report does not depend on the machine: its metrics and series
+// are not parsed, which would make more than 1,000 objects of them. `make
 // bench-report` holds the time.
 func TestReportWork(t *testing.T) {
 	work := func(reps int) float64 {
-		dir := bigJournal(t, 4, reps)
+		dir := bigJournal(t, 4, reps, results.SchemaVersion)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		s, err := Report(dir)
@@ -115,10 +144,16 @@ func TestReportWork(t *testing.T) {
 }
 
 // BenchmarkReport makes the reports of journals of 10,000 runs.
-func BenchmarkReport(b *testing.B) {
+func BenchmarkReport(b *testing.B) { benchmarkReport(b, results.SchemaVersion) }
+
+// BenchmarkReportSchema2 makes them of journals whose metrics and series are in the lines
+// of the records. Nothing holds it to a limit.
+func BenchmarkReportSchema2(b *testing.B) { benchmarkReport(b, 2) }
+
+func benchmarkReport(b *testing.B, schema int) {
 	for _, x := range []struct{ cells, reps int }{{100, 100}, {1000, 10}} {
 		b.Run(fmt.Sprintf("cells=%d/runs=%d", x.cells, x.cells*x.reps), func(b *testing.B) {
-			dir := bigJournal(b, x.cells, x.reps)
+			dir := bigJournal(b, x.cells, x.reps, schema)
 			defer perCPU(b, cpuTime(b))
 			for b.Loop() {
 				s, err := Report(dir)
@@ -133,7 +168,7 @@ func BenchmarkReport(b *testing.B) {
 // BenchmarkDerive is what export --csv and the end of a session do besides: all
 // metrics and samples.
 func BenchmarkDerive(b *testing.B) {
-	dir := bigJournal(b, 100, 10)
+	dir := bigJournal(b, 100, 10, results.SchemaVersion)
 	defer perCPU(b, cpuTime(b))
 	for b.Loop() {
 		if _, _, err := Derive(dir); err != nil {

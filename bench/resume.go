@@ -22,7 +22,7 @@ func (e *Experiment) resume(s *Session, head results.Header, plan []matrix.Run) 
 		return nil, err
 	}
 	if torn > 0 {
-		e.Note("the journal's last line was torn (%d bytes): cut off, its run is made again", torn)
+		e.Note("the journal's last run was torn (%d bytes): cut off, it is made again", torn)
 	}
 	for _, p := range j.Skipped {
 		if p.Offset < j.End {

@@ -242,7 +242,7 @@ func TestIntegrationLatencyOfLateReader(t *testing.T) {
 			run(t, p, p.SUT.IPv4, packets(40, 24), delay)
 			m := read(t, l)
 			for stage, h := range m {
-				if h.Count() < 20 || !bpf.SinceStamp(stage) {
+				if h.Count() < 20 || !sinceStamp(stage) {
 					continue
 				}
 				late := stage == proto+"-read" || stage == proto+"-return"

@@ -38,12 +38,6 @@ var stages = []stage{
 // stage.
 var enables = map[string]string{"tcp-enqueued": latencyVarTpTcpEnqueued, "udp-enqueued": latencyVarTpUdpEnqueued}
 
-// SinceStamp tells whether a stage counts from the receive stamp t0. The others
-// count from an event of their own: softirq-run from the raise of the softirq
-// that then runs, wake-return from the data becoming ready on an idle socket to
-// the return of the call that reads it.
-func SinceStamp(stage string) bool { return stage != "softirq-run" && stage != "wake-return" }
-
 func (h Hook) there() bool { return h.Reason == "" }
 
 // attach tries the choices in turn until one serves the stage. hook attaches a

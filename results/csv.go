@@ -64,7 +64,7 @@ func WriteMetrics(w io.Writer, recs []Record) error {
 	for i := range recs {
 		for _, e := range ends(&recs[i]) {
 			label := hostLabel(&e)
-			for _, m := range e.host.Metrics {
+			for _, m := range recs[i].rows(e.host) {
 				err := c.Write([]string{CSVText(recs[i].RunID), label, CSVText(m.Name), CSVText(m.Unit),
 					formatFloat(&m.Value), CSVText(m.Source), CSVText(m.Quality)})
 				if err != nil {

@@ -64,7 +64,7 @@ type Header struct {
 type Writer struct {
 	f     *os.File
 	order order
-	size  int64 // up to the end of the last complete line
+	size  int64 // up to the end of the last run
 	err   error // set when the file's end is not known to be sound
 }
 
@@ -122,7 +122,11 @@ func (w *Writer) start(dir string, h Header) error {
 	if h.CreatedUTCNs == 0 {
 		h.CreatedUTCNs = time.Now().UnixNano()
 	}
-	if err := w.writeLine(h); err != nil {
+	head, err := encodeLine(h)
+	if err == nil {
+		err = w.write(head)
+	}
+	if err != nil {
 		return err
 	}
 	// The folder's own name lives in its parent, which we may not be allowed to
@@ -134,13 +138,14 @@ func (w *Writer) start(dir string, h Header) error {
 }
 
 // Append writes one record and returns when it is on the disk. A zero
-// r.Schema is filled in.
+// r.Schema is filled in. Its lines are written at once and its own is the last, so that
+// a crash leaves all of a run or nothing.
 //
 // Refused with an [UnfitError], with nothing written: a record that a reader would not use (no
 // run id, an unknown verdict, a run id that is there already, a seq that does
 // not grow within its session), one with a figure that is not finite, and one
 // longer than [MaxLine]. After a failed write the journal is cut back to its
-// last complete line, so that a later Append is sound.
+// last run, so that a later Append is sound.
 func (w *Writer) Append(r Record) error {
 	if w.err != nil {
 		return w.err
@@ -152,10 +157,14 @@ func (w *Writer) Append(r Record) error {
 	if err == nil {
 		err = w.order.check(&r)
 	}
+	var lines []byte
 	if err != nil {
 		err = &UnfitError{err}
 	} else {
-		err = w.writeLine(r)
+		lines, err = encodeRun(r)
+	}
+	if err == nil {
+		err = w.write(lines)
 	}
 	if err != nil {
 		return fmt.Errorf("append run %q to journal: %w", r.RunID, err)
@@ -179,12 +188,8 @@ func encodeLine(v any) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-func (w *Writer) writeLine(v any) error {
-	line, err := encodeLine(v)
-	if err != nil {
-		return err
-	}
-	n, err := w.f.Write(line)
+func (w *Writer) write(lines []byte) error {
+	n, err := w.f.Write(lines)
 	if err == nil {
 		err = w.f.Sync()
 	}

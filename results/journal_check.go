@@ -26,7 +26,7 @@ func (e *UnfitError) Unwrap() error { return e.Err }
 func Check(r Record) error {
 	err := r.validate()
 	if err == nil {
-		_, err = encodeLine(r)
+		_, err = encodeRun(r)
 	}
 	return err
 }

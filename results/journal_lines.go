@@ -110,8 +110,7 @@ func (b *batch) parse(p parser) {
 		if l.problem != "" {
 			continue
 		}
-		var err error
-		if l.rec, err = p(b.text[l.from:l.to]); err != nil {
+		if err := p(b.text[l.from:l.to], l); err != nil {
 			l.problem = fmt.Sprintf("not a record: %v", err)
 		}
 	}
@@ -124,7 +123,10 @@ type line struct {
 	start, end int64  // in the file
 	complete   bool   // a newline ends it
 	problem    string // why it is not to be used
-	rec        Record
+
+	rec      Record
+	details  bool // it has but the metrics and series of the next line's record
+	detailed bool // it has a record whose metrics and series are on the line before
 }
 
 // lineReader splits a stream into lines without ever holding more than max

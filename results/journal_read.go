@@ -18,7 +18,7 @@ type Journal struct {
 	Records []Record
 	Skipped []Problem // lines not used; at most maxProblems, the last then says how many more
 
-	// End is the offset in bytes behind the last complete line. What follows
+	// End is the offset in bytes behind the last complete run. What follows
 	// it was torn off by a crash; to append, cut the file there first.
 	End int64
 }
@@ -56,8 +56,8 @@ func read(path string, parse func() parser) (Journal, error) {
 }
 
 // ReadFigures is [Read] without the metrics and series of the hosts, which are
-// most of a journal's bytes and which no table needs, but for the metrics of runs
-// with probes. Lines whose series are unsound are not noticed.
+// most of a journal's bytes and which no table needs. It goes over their lines without
+// a look: unsound ones are not noticed.
 func ReadFigures(path string) (Journal, error) { return read(path, figuresOnly) }
 
 // Decode is [Read] on a stream.
@@ -72,6 +72,9 @@ func decode(r io.Reader, maxLine int, parse func() parser) (Journal, error) {
 	if err := d.records(&lines, parse); err != nil {
 		return Journal{}, err
 	}
+	if d.before != nil {
+		d.skip(d.before, tornRun)
+	}
 	if d.more > 0 {
 		last := &d.j.Skipped[len(d.j.Skipped)-1]
 		last.Why += fmt.Sprintf("; and %d more lines after it", d.more)
@@ -83,7 +86,15 @@ type decoder struct {
 	order order
 	j     Journal
 	more  int // problems beyond maxProblems
+
+	before *line // the line before, where that has a record's details
 }
+
+// Why details are not used.
+const (
+	noRecord = "metrics and series, and no record of their run on the next line"
+	tornRun  = "torn: metrics and series without the record of their run, the writer was stopped before it was whole"
+)
 
 func (d *decoder) header(lines *lineReader) error {
 	l, data, err := lines.next(nil)
@@ -112,12 +123,30 @@ func (d *decoder) header(lines *lineReader) error {
 // record uses or skips a line. Only a newer schema is an error: then nothing
 // in the file is sure to mean what this build thinks.
 func (d *decoder) record(l *line) error {
+	before := d.before
+	d.before = nil
+	switch {
+	case before != nil && !l.complete:
+		d.skip(before, tornRun)
+		return nil
+	case before != nil && !before.belongsTo(l):
+		d.skip(before, noRecord)
+		before = nil
+	}
+	if l.details && l.problem == "" {
+		held := *l
+		d.before = &held
+		return nil
+	}
 	if l.complete {
 		d.j.End = l.end
 	}
 	if l.problem != "" {
 		d.skip(l, l.problem)
 		return nil
+	}
+	if before != nil && before.rec.RunID != "" {
+		l.rec.takeDetails(&before.rec)
 	}
 	err := l.rec.validate()
 	if v := (*VersionError)(nil); errors.As(err, &v) {
@@ -126,6 +155,9 @@ func (d *decoder) record(l *line) error {
 	if err == nil {
 		err = d.order.check(&l.rec)
 	}
+	if err == nil && l.detailed && before == nil {
+		err = fmt.Errorf("the metrics and series of run %q are not on the line before", l.rec.RunID)
+	}
 	if err != nil {
 		d.skip(l, err.Error())
 		return nil
@@ -133,6 +165,12 @@ func (d *decoder) record(l *line) error {
 	d.order.add(&l.rec)
 	d.j.Records = append(d.j.Records, l.rec)
 	return nil
+}
+
+// belongsTo tells whether l's are the details of the record of next. Where they were not
+// looked at they have no run id.
+func (l *line) belongsTo(next *line) bool {
+	return next.problem == "" && !next.details && next.detailed && (l.rec.RunID == "" || l.rec.RunID == next.rec.RunID)
 }
 
 func (d *decoder) skip(l *line, why string) {

@@ -118,6 +118,17 @@ func (o *Option) ColumnName() string {
 	return o.Name
 }
 
+// Unit is that of its column; "" for words.
+func (o *Option) Unit() string {
+	name := o.ColumnName()
+	for _, x := range [][2]string{{"_bytes", "bytes"}, {"_us", "us"}, {"_bits_ps", "bit/s"}} {
+		if strings.HasSuffix(name, x[0]) {
+			return x[1]
+		}
+	}
+	return ""
+}
+
 // Concerns tells whether the option means anything to one of the cell's modes.
 func (o *Option) Concerns(c *Cell) bool { return o.concernsAny(c.modes()) }
 

@@ -4,7 +4,7 @@ package results
 
 // SchemaVersion is the version of the journal and CSV layout written by this
 // build. Readers accept every version up to it.
-const SchemaVersion = 2
+const SchemaVersion = 3
 
 // Verdict says what a run's numbers are worth.
 type Verdict string
@@ -17,7 +17,8 @@ const (
 	Failed      Verdict = "failed"      // an error ended it: Reason is that error
 )
 
-// Record is one run of one cell: a line of the journal.
+// Record is one run of one cell: a line of the journal, behind one with its hosts' metrics
+// and series.
 type Record struct {
 	Schema    int    `json:"schema"`
 	RunID     string `json:"run_id"`     // unique in the journal
@@ -76,7 +77,8 @@ type Host struct {
 	Retrans       *uint64 `json:"retrans,omitempty"`    // segments, from TCP_INFO
 	RXDrops       *uint64 `json:"rx_drops,omitempty"`   // packets, interface and softnet
 
-	Flows []Flow `json:"flows,omitempty"` // in the order of their numbers
+	Flows  []Flow  `json:"flows,omitempty"`  // in the order of their numbers
+	Probes *Probes `json:"probes,omitempty"` // what eBPF probes saw; nil: none ran
 
 	Metrics []Metric `json:"metrics,omitempty"`
 	Series  []Series `json:"series,omitempty"`
@@ -94,13 +96,16 @@ type Flow struct {
 	Retrans        *uint64  `json:"retrans,omitempty"`
 }
 
-// Metric is one named figure of one host in one run: a row of metrics.csv.
+// Metric is one named figure of one host in one run: a row of metrics.csv. Where reports
+// ask whose figure it is, Name has words in capitals, "cpuidle_cpuN_STATE_cores", and Of
+// what stands for them, "3" and "c6"; in the row is the one with the other filled in.
 type Metric struct {
-	Name    string  `json:"metric"`
-	Unit    string  `json:"unit"` // "bytes", "packets", "s", "1" for a plain number...
-	Value   float64 `json:"value"`
-	Source  string  `json:"source"`            // where it was read: "TCP_INFO", "/proc/net/snmp"
-	Quality string  `json:"quality,omitempty"` // empty is good; else why to doubt it
+	Name    string   `json:"metric"`
+	Of      []string `json:"of,omitempty"`
+	Unit    string   `json:"unit"` // "bytes", "packets", "s", "1" for a plain number...
+	Value   float64  `json:"value"`
+	Source  string   `json:"source"`            // where it was read: "TCP_INFO", "/proc/net/snmp"
+	Quality string   `json:"quality,omitempty"` // empty is good; else why to doubt it
 }
 
 // Series is one figure over time: rows of samples.csv. T and V have the same

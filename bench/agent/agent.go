@@ -193,12 +193,17 @@ func (a *Agent) refuse(req wire.Request, err error) error {
 
 func (a *Agent) hello(req wire.Request) (any, error) {
 	var h wire.Hello
-	if err := req.Decode(&h); err != nil {
-		return nil, err
+	unread := req.Decode(&h)
+	if err := json.Unmarshal(req.Params, &h); unread != nil && err != nil {
+		return nil, unread
 	}
+	// First of all, because a controller of another version may say more than this one reads.
 	if h.Version != wire.Version || h.ToolVersion != version.Tool() {
 		return nil, &fault.Error{Op: fmt.Sprintf("versions differ: controller %s (protocol %d), agent %s (protocol %d)", h.ToolVersion, h.Version, version.Tool(), wire.Version),
 			How: "use the same zcbench on both hosts"}
+	}
+	if unread != nil {
+		return nil, unread
 	}
 	a.greeted = true
 	lease.ServeSession(h.Session, h.Command)

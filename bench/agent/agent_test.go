@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -183,6 +184,12 @@ func TestHello(t *testing.T) {
 }
 
 func TestVersionsDiffer(t *testing.T) {
+	// One that says more than this version reads.
+	newer := serve(t).refused(wire.OpHello, `{"version":99,"tool_version":"v99.0","colour":"red"}`, "versions differ", "v99.0 (protocol 99)", version.Tool())
+	if newer.How == "" {
+		t.Error("no fix for a newer controller")
+	}
+	serve(t).refused(wire.OpHello, fmt.Sprintf(`{"version":%d,"tool_version":%q,"colour":"red"}`, wire.Version, version.Tool()), "colour")
 	for _, h := range []wire.Hello{{Version: wire.Version + 1, ToolVersion: version.Tool()}, {Version: wire.Version, ToolVersion: "v0.0.1-other"}} {
 		c := serve(t)
 		e := c.refused(wire.OpHello, h, h.ToolVersion, version.Tool())

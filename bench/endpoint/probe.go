@@ -103,30 +103,32 @@ func (p *probes) read(end bool) (r probeReading) {
 	return r
 }
 
-// metrics are the rows of the window, which moved bytes of payload.
-func (p *probes) metrics(from, to probeReading, bytes uint64) (rows []results.Metric, warnings []string) {
+// figures are what the probes saw in the window, which moved bytes of payload.
+func (p *probes) figures(from, to probeReading, bytes uint64) (f *results.Probes, warnings []string) {
 	if p == nil {
 		return nil, nil
 	}
 	if err := errors.Join(from.err, to.err); err != nil {
 		return nil, []string{"no figures of the probes: " + err.Error()}
 	}
+	f = &results.Probes{Calls: callFigures(bpf.SubCalls(to.calls, from.calls), time.Duration(to.atNs-from.atNs), bytes)}
 	for i, s := range to.latency {
 		h := s.Hist.Sub(&from.latency[i].Hist)
-		rows = append(rows, latencyMetrics(s.Stage, p.source(s.Stage), &h)...)
+		if stage, ok := stageFigures(s.Stage, p.hooks(s.Stage), &h); ok {
+			f.Stages = append(f.Stages, stage)
+		}
 	}
-	if len(rows) > 0 {
-		rows = append(rows, results.Metric{Name: "latency_sample_packets", Unit: "packets", Value: float64(p.Latency.Sample), Source: "eBPF"})
+	if len(f.Stages) > 0 {
+		f.Sample, f.T0 = p.Latency.Sample, p.Latency.T0
 	}
-	rows = append(rows, callMetrics(bpf.SubCalls(to.calls, from.calls), time.Duration(to.atNs-from.atNs), bytes)...)
 	for i, c := range to.counts {
-		rows = append(rows, results.Metric{Name: "probe_" + c.Name, Unit: c.Unit, Value: float64(c.Value - from.counts[i].Value), Source: "eBPF"})
+		f.Counters = append(f.Counters, results.Counter{Name: c.Name, Unit: c.Unit, Value: new(float64(c.Value - from.counts[i].Value))})
 	}
 	warnings = p.absent()
 	if n := to.missed - from.missed; n > 0 {
 		warnings = append(warnings, fmt.Sprintf("the kernel left out %d runs of probes that had interrupted themselves", n))
 	}
-	return rows, warnings
+	return f, warnings
 }
 
 // absent says which programs are missing. A flow is of TCP: the others are none of
@@ -139,19 +141,15 @@ func (p *probes) absent() (warnings []string) {
 	return warnings
 }
 
-// source says which programs saw a stage and where its times begin.
-func (p *probes) source(stage string) string {
+// hooks says which programs saw a stage.
+func (p *probes) hooks(stage string) string {
 	var at []string
 	for _, h := range p.Latency.Hooks {
 		if h.Stage == stage && h.Reason == "" {
 			at = append(at, h.Backend+"/"+h.Function)
 		}
 	}
-	s := "eBPF " + strings.Join(at, " ")
-	if bpf.SinceStamp(stage) {
-		s += "; t0: " + p.Latency.T0
-	}
-	return s
+	return strings.Join(at, " ")
 }
 
 // gateBPFStats: the kernel did not time eBPF programs, which slows all that run
@@ -164,50 +162,35 @@ func (r *run) gateBPFStats(stream.Counters, *wire.EndResult) (reason, fix string
 		"sysctl -w kernel.bpf_stats_enabled=0, and end what measures programs, such as zcbench probe --overhead or bpftop"
 }
 
-func latencyMetrics(stage, source string, h *bpf.Hist) (rows []results.Metric) {
-	name := "latency_" + strings.ReplaceAll(stage, "-", "_")
-	add := func(what, unit string, v float64) {
-		rows = append(rows, results.Metric{Name: name + "_" + what, Unit: unit, Value: v, Source: source})
-	}
+// stageFigures are nothing of a stage that the mode does not have.
+func stageFigures(stage, hook string, h *bpf.Hist) (s results.Stage, ok bool) {
 	n := h.Count()
 	if n+h.Negative+h.Unstamped == 0 {
-		return nil // not a stage of this mode
+		return s, false
 	}
-	add("count", "packets", float64(n))
-	add("unstamped", "packets", float64(h.Unstamped))
-	add("negative", "packets", float64(h.Negative))
-	if n == 0 {
-		return rows
+	s = results.Stage{Name: strings.ReplaceAll(stage, "-", "_"), Hook: hook,
+		Count: new(float64(n)), Unstamped: new(float64(h.Unstamped)), Negative: new(float64(h.Negative))}
+	if n > 0 {
+		s.Mean, s.Max = new(h.Mean()), new(float64(h.Max))
+		s.P50, s.P90, s.P99, s.P999 = new(h.Quantile(.5)), new(h.Quantile(.9)), new(h.Quantile(.99)), new(h.Quantile(.999))
 	}
-	add("mean", "ns", h.Mean())
-	for what, q := range map[string]float64{"p50": .5, "p90": .9, "p99": .99, "p999": .999} {
-		add(what, "ns", h.Quantile(q))
-	}
-	slices.SortFunc(rows[4:], func(a, b results.Metric) int { return strings.Compare(a.Name, b.Name) })
-	add("max", "ns", float64(h.Max))
-	return rows
+	return s, true
 }
 
-func callMetrics(calls []bpf.Call, wall time.Duration, bytes uint64) (rows []results.Metric) {
+func callFigures(calls []bpf.Call, wall time.Duration, bytes uint64) (out []results.Syscall) {
 	for _, c := range calls {
-		add := func(what, unit string, v float64) {
-			rows = append(rows, results.Metric{Name: "syscall_" + c.Name + "_" + what, Unit: unit, Value: v, Source: "eBPF"})
-		}
-		add("calls", "1", float64(c.Calls))
-		add("errors", "1", float64(c.Errors))
-		add("total", "ms", float64(c.Sum)/1e6)
-		add("min", "ms", float64(c.Min)/1e6)
-		add("avg", "ms", float64(c.Mean())/1e6)
-		add("max", "ms", float64(c.Max)/1e6)
+		s := results.Syscall{Name: c.Name, Calls: new(float64(c.Calls)), Errors: new(float64(c.Errors)),
+			Total: new(float64(c.Sum) / 1e6), Min: new(float64(c.Min) / 1e6), Avg: new(float64(c.Mean()) / 1e6), Max: new(float64(c.Max) / 1e6),
+			PerSecond: new(float64(c.Calls) / wall.Seconds())}
 		if c.Calls > 1 {
-			add("stddev", "%", 100*c.Stddev())
+			s.Stddev = new(100 * c.Stddev())
 		}
-		add("per_second", "1/s", float64(c.Calls)/wall.Seconds())
 		if bytes > 0 {
-			add("per_mb", "1/MB", float64(c.Calls)/(float64(bytes)/1e6))
+			s.PerMB = new(float64(c.Calls) / (float64(bytes) / 1e6))
 		}
+		out = append(out, s)
 	}
-	return rows
+	return out
 }
 
 // close detaches everything.

@@ -16,27 +16,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A stage that saw nothing is not measured: it has no rows, and no zeros.
-func TestLatencyMetrics(t *testing.T) {
+// A stage that saw nothing is not measured: it has no figures, and no zeros.
+func TestStageFigures(t *testing.T) {
 	var h bpf.Hist
-	if rows := latencyMetrics("tcp-read", "eBPF", &h); len(rows) != 0 {
-		t.Errorf("an empty stage has rows: %v", rows)
+	if s, ok := stageFigures("tcp-read", "fentry/f", &h); ok {
+		t.Errorf("an empty stage has figures: %+v", s)
 	}
 	h.Unstamped = 3
-	rows := latencyMetrics("tcp-read", "eBPF", &h)
-	if len(rows) != 3 || rows[1].Name != "latency_tcp_read_unstamped" || rows[1].Value != 3 {
-		t.Errorf("rows of unstamped packets: %v", rows)
+	s, ok := stageFigures("tcp-read", "fentry/f", &h)
+	if !ok || s.Name != "tcp_read" || s.Hook != "fentry/f" || *s.Unstamped != 3 || *s.Count != 0 || s.P50 != nil || s.Max != nil {
+		t.Errorf("of unstamped packets: %+v", s)
 	}
 	h.Bucket[100], h.Sum, h.Max = 10, 10*bpf.Edge(100), bpf.Edge(100)
-	for _, r := range latencyMetrics("tcp-read", "eBPF", &h) {
-		if r.Name == "latency_tcp_read_p99" {
-			if r.Value != float64(bpf.Edge(100)) || r.Unit != "ns" {
-				t.Errorf("p99: %+v", r)
-			}
-			return
-		}
+	if s, _ = stageFigures("tcp-read", "", &h); *s.P99 != float64(bpf.Edge(100)) || *s.Count != 10 {
+		t.Errorf("p99: %+v", s)
 	}
-	t.Error("no p99")
 }
 
 // A missing program is told though another of its stage is there, unless one took
@@ -73,7 +67,7 @@ func TestIntegrationProbedFlow(t *testing.T) {
 		t.Errorf("%s: %s", res.Verdict, res.Reason)
 	}
 	seen := map[string]results.Metric{}
-	for _, m := range res.Host.Metrics {
+	for _, m := range res.Host.Rows() {
 		seen[m.Name] = m
 	}
 	for _, name := range []string{"latency_tcp_read_p50", "latency_tcp_enqueued_count", "latency_wake_return_p99", "syscall_recvfrom_calls", "syscall_recvfrom_min",

@@ -442,8 +442,7 @@ func (r *run) host() results.Host {
 	change.Fill(&h)
 	r.placed(&h, change)
 	r.fillFlow(&h)
-	rows, warn = r.end.probes.metrics(r.from.probe, r.to.probe, *h.Bytes)
-	h.Metrics = append(h.Metrics, rows...)
+	h.Probes, warn = r.end.probes.figures(r.from.probe, r.to.probe, *h.Bytes)
 	r.warnings = append(r.warnings, warn...)
 	return h
 }

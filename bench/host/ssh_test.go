@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/results"
 
 	"github.com/zcbench/zcbench/bench/host"
@@ -174,7 +175,7 @@ func TestIntegrationSSHRefuses(t *testing.T) {
 	})
 	t.Run("other version", func(t *testing.T) {
 		_, err := f.on(t).dial("ssh:box", host.Options{ToolVersion: "v9.9.9"})
-		if err == nil || !strings.Contains(err.Error(), "versions differ") || fault.Fix(err) == "" {
+		if err == nil || !strings.Contains(err.Error(), "versions differ: controller v9.9.9") || !strings.Contains(err.Error(), "agent "+version.Tool()) || fault.Fix(err) == "" {
 			t.Errorf("another version: %v", err)
 		}
 	})

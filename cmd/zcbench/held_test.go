@@ -361,14 +361,12 @@ func TestIntegrationTwoHundredRuns(t *testing.T) {
 	there := whatIsThere(t)
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	p := built.Start(t, "zcbench", "matrix", file, "--out", out)
-	path := filepath.Join(out, "journal.jsonl")
 	var early, late holding
 	bpf, spaces := map[string]bool{}, map[string]bool{}
 	var pids []int
 	done := 0
 	for end := time.Now().Add(15 * time.Minute); done < reps*cells && running(p.Process.Pid) && time.Now().Before(end); time.Sleep(15 * time.Millisecond) {
-		b, _ := os.ReadFile(path)
-		done = strings.Count(string(b), "\n") - 1
+		done = runLines(out)
 		pids = append(agentsOf(t, p), p.Process.Pid)
 		h := heldBy(pids, bpf, spaces)
 		switch {

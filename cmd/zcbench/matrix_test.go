@@ -103,9 +103,7 @@ func (x *interrupted) mustBeOnce() (n, lines, failed int) {
 // start begins or goes on, and waits until n runs more are in the journal.
 func (x *interrupted) start(n int, flags ...string) *built.Process {
 	x.t.Helper()
-	if b, err := os.ReadFile(filepath.Join(x.out, results.JournalFile)); err == nil {
-		n += strings.Count(string(b), "\n") - 1
-	}
+	n += runLines(x.out)
 	p := built.Start(x.t, "zcbench", append([]string{"matrix", x.file, "--out", x.out}, flags...)...)
 	waitForRuns(x.t, x.out, n)
 	return p

@@ -131,8 +131,8 @@ func (f *runFlags) print(cmd *cobra.Command, recs []results.Record, s *report.Su
 	}
 	for _, r := range recs {
 		fmt.Fprintf(cmd.OutOrStdout(), "\nrun %s, figures of the data paths\n", r.RunID)
-		cli.DataPath(cmd.OutOrStdout(), "SUT", r.SUT.Metrics)
-		cli.DataPath(cmd.OutOrStdout(), "TG", r.TG.Metrics)
+		cli.DataPath(cmd.OutOrStdout(), "SUT", r.SUT.Rows())
+		cli.DataPath(cmd.OutOrStdout(), "TG", r.TG.Rows())
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func TestClosedStdio(t *testing.T) {
 			}
 			finished(t, out, 2)
 			data, err := os.ReadFile(filepath.Join(out, results.JournalFile))
-			if err != nil || strings.Contains(string(data), "ROI =") || strings.Count(string(data), "\n") != 3 {
+			if err != nil || strings.Contains(string(data), "ROI =") || strings.Count(string(data), "\n") != 5 || runLines(out) != 2 {
 				t.Errorf("%v: the journal is %q", err, data)
 			}
 			if p := built.Shell(t, `exec zcbench version `+closed); p.Wait(30*time.Second) != 0 {

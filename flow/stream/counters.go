@@ -28,70 +28,80 @@ type Counters struct {
 	Overflows         uint64 `json:"overflows"`          // CQ overflows and -ENOBUFS/-ENOSPC ends
 }
 
+// all are the counters: whatever goes over them goes over these.
+func (c *Counters) all() [12]*uint64 {
+	return [...]*uint64{&c.Bytes, &c.Calls, &c.Waits, &c.ZeroCopyBytes, &c.CopiedBytes, &c.LinearBytes,
+		&c.Mismatches, &c.FirstMismatch, &c.Completions, &c.CopiedCompletions, &c.Rearms, &c.Overflows}
+}
+
+// Sub returns what was counted since an earlier snapshot b of the same flow.
+// FirstMismatch stays a position.
+func (c Counters) Sub(b Counters) Counters {
+	b.FirstMismatch = 0
+	was := b.all()
+	for i, n := range c.all() {
+		*n -= *was[i]
+	}
+	return c
+}
+
 // Meter is the live form of [Counters]. The data-path thread is the only
 // writer; anybody may read. Adding costs a plain load and one store.
 type Meter struct {
 	_ [64]byte // keep the writer's lines apart from whatever lies beside
-
-	bytes, calls, waits            atomic.Uint64
-	zeroCopy, copied, linear       atomic.Uint64
-	mismatches, firstMismatch      atomic.Uint64
-	completions, copiedCompletions atomic.Uint64
-	rearms, overflows              atomic.Uint64
-	_                              [64]byte
+	c Counters // stored and, by others, loaded atomically
+	_ [64]byte
 }
 
 // bump adds n without a locked read-modify-write: there is one writer.
-func bump(c *atomic.Uint64, n uint64) { c.Store(c.Load() + n) }
+func bump(c *uint64, n uint64) { atomic.StoreUint64(c, *c+n) }
 
 // Bytes counts n payload bytes.
-func (m *Meter) Bytes(n int) { bump(&m.bytes, uint64(n)) }
+func (m *Meter) Bytes(n int) { bump(&m.c.Bytes, uint64(n)) }
 
 // Call counts one system call that does not sleep.
-func (m *Meter) Call() { bump(&m.calls, 1) }
+func (m *Meter) Call() { bump(&m.c.Calls, 1) }
 
 // Wait counts one system call that may sleep.
-func (m *Meter) Wait() { bump(&m.calls, 1); bump(&m.waits, 1) }
+func (m *Meter) Wait() { bump(&m.c.Calls, 1); bump(&m.c.Waits, 1) }
 
 // ZeroCopy counts n bytes that the kernel says were not copied.
-func (m *Meter) ZeroCopy(n uint64) { bump(&m.zeroCopy, n) }
+func (m *Meter) ZeroCopy(n uint64) { bump(&m.c.ZeroCopyBytes, n) }
 
 // Copied counts n bytes that the kernel says were copied.
-func (m *Meter) Copied(n uint64) { bump(&m.copied, n) }
+func (m *Meter) Copied(n uint64) { bump(&m.c.CopiedBytes, n) }
 
 // Linear counts n bytes that came in a packet's linear part.
-func (m *Meter) Linear(n uint64) { bump(&m.linear, n) }
+func (m *Meter) Linear(n uint64) { bump(&m.c.LinearBytes, n) }
 
 // Completion counts n zero-copy notifications, copied ones apart.
 func (m *Meter) Completion(n uint64, copied bool) {
-	bump(&m.completions, n)
+	bump(&m.c.Completions, n)
 	if copied {
-		bump(&m.copiedCompletions, n)
+		bump(&m.c.CopiedCompletions, n)
 	}
 }
 
 // Rearm counts a multishot request issued again.
-func (m *Meter) Rearm() { bump(&m.rearms, 1) }
+func (m *Meter) Rearm() { bump(&m.c.Rearms, 1) }
 
 // Overflow counts a request ended by a full queue or for want of buffers.
-func (m *Meter) Overflow() { bump(&m.overflows, 1) }
+func (m *Meter) Overflow() { bump(&m.c.Overflows, 1) }
 
 // Mismatch counts n differing payload bytes, the first at flow position pos.
 func (m *Meter) Mismatch(pos uint64, n int) {
-	if m.firstMismatch.Load() == 0 {
-		m.firstMismatch.Store(pos + 1)
+	if m.c.FirstMismatch == 0 {
+		bump(&m.c.FirstMismatch, pos+1)
 	}
-	bump(&m.mismatches, uint64(n))
+	bump(&m.c.Mismatches, uint64(n))
 }
 
-// Snapshot reads all counters. Fields are read one after another, so two of
+// Snapshot reads all counters. They are read one after another, so two of
 // them may lie one call apart.
-func (m *Meter) Snapshot() Counters {
-	return Counters{
-		Bytes: m.bytes.Load(), Calls: m.calls.Load(), Waits: m.waits.Load(),
-		ZeroCopyBytes: m.zeroCopy.Load(), CopiedBytes: m.copied.Load(), LinearBytes: m.linear.Load(),
-		Mismatches: m.mismatches.Load(), FirstMismatch: m.firstMismatch.Load(),
-		Completions: m.completions.Load(), CopiedCompletions: m.copiedCompletions.Load(),
-		Rearms: m.rearms.Load(), Overflows: m.overflows.Load(),
+func (m *Meter) Snapshot() (c Counters) {
+	to := c.all()
+	for i, n := range m.c.all() {
+		*to[i] = atomic.LoadUint64(n)
 	}
+	return c
 }

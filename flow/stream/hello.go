@@ -45,7 +45,7 @@ func (c *Cookie) UnmarshalText(b []byte) error {
 // receiver answers Farewell. Sizes are fixed so that a stranger can neither
 // make the receiver allocate nor keep it reading.
 const (
-	helloSize    = 76
+	helloSize    = 72
 	welcomeSize  = 20
 	farewellSize = 36
 )
@@ -60,7 +60,7 @@ var (
 // Hello opens a flow.
 type Hello struct {
 	Cookie       Cookie
-	TXMode       string // at most 24 ASCII characters
+	TXMode       string // at most 20 ASCII characters
 	MessageBytes uint64
 	PeriodBytes  uint64        // of the payload pattern, see [Payload]
 	Duration     time.Duration // that the sender will send; 0: the receiver decides; milliseconds on the wire
@@ -116,8 +116,8 @@ func parseDuration(b []byte) (time.Duration, error) {
 
 // AppendBinary encodes h.
 func (h Hello) AppendBinary(b []byte) ([]byte, error) {
-	if len(h.TXMode) > 24 {
-		return nil, fmt.Errorf("hello: mode name %q is longer than 24 bytes", h.TXMode)
+	if len(h.TXMode) > 20 {
+		return nil, fmt.Errorf("hello: mode name %q is longer than 20 bytes", h.TXMode)
 	}
 	if h.Flow < 0 || h.Flow >= MaxFlows {
 		return nil, fmt.Errorf("hello: flow %d is outside 0..%d", h.Flow, MaxFlows-1)
@@ -128,7 +128,7 @@ func (h Hello) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.BigEndian.AppendUint64(b, h.MessageBytes)
 	b = binary.BigEndian.AppendUint64(b, h.PeriodBytes)
 	b = appendDuration(b, h.Duration)
-	var name [24]byte
+	var name [20]byte
 	copy(name[:], h.TXMode)
 	b = binary.BigEndian.AppendUint32(append(b, name[:]...), uint32(h.Flow))
 	return append(b[:start], seal(b[start:])...), nil
@@ -144,7 +144,7 @@ func ParseHello(b []byte) (Hello, error) {
 	if h.Duration, err = parseDuration(body[32:]); err != nil {
 		return Hello{}, fmt.Errorf("hello: byte 36: %w", err)
 	}
-	name, pad, _ := bytes.Cut(body[40:64], []byte{0})
+	name, pad, _ := bytes.Cut(body[40:60], []byte{0})
 	for i, c := range name {
 		if c < '!' || c > '~' {
 			return Hello{}, fmt.Errorf("hello: byte %d of the mode name is not printable ASCII", i)
@@ -159,7 +159,7 @@ func ParseHello(b []byte) (Hello, error) {
 	if h.PeriodBytes == 0 || h.PeriodBytes > MaxPeriodBytes || h.PeriodBytes%8 != 0 {
 		return Hello{}, fmt.Errorf("hello: payload period of %d bytes is no multiple of 8 in 8..%d", h.PeriodBytes, MaxPeriodBytes)
 	}
-	n := binary.BigEndian.Uint32(body[64:])
+	n := binary.BigEndian.Uint32(body[60:])
 	if n >= MaxFlows {
 		return Hello{}, fmt.Errorf("hello: flow %d: there are at most %d", n, MaxFlows)
 	}

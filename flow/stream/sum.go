@@ -2,15 +2,16 @@
 
 package stream
 
+import "cmp"
+
 // Add returns what both counted, of different flows. The first mismatch stays that of c where it
 // has one.
 func (c Counters) Add(b Counters) Counters {
-	first := c.FirstMismatch
-	if first == 0 {
-		first = b.FirstMismatch
+	first := cmp.Or(c.FirstMismatch, b.FirstMismatch)
+	more := b.all()
+	for i, n := range c.all() {
+		*n += *more[i]
 	}
-	zero := Counters{}
-	c = c.Sub(zero.Sub(b)) // unsigned numbers wrap
 	c.FirstMismatch = first
 	return c
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/results"
 )
 
 // IdleState is one idle state of one CPU, as
@@ -107,7 +109,7 @@ func (r *rows) idleStates(ds []IdleState, wall float64) {
 		if cores > 1+1e-3 {
 			quality = "more than the window: a sleep that began before it"
 		}
-		r.add(fmt.Sprintf("cpuidle_cpu%d_%s_cores", d.CPU, name), "cores", cores, cpuidleSource, quality)
+		r.add(results.MetricIdleState, "cores", cores, cpuidleSource, quality, strconv.Itoa(d.CPU), name)
 		r.add(fmt.Sprintf("cpuidle_cpu%d_%s_entries", d.CPU, name), "1", float64(d.Usage), cpuidleSource, "")
 	}
 	for _, n := range names {

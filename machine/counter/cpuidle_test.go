@@ -61,7 +61,7 @@ func TestIdleStates(t *testing.T) {
 		"cpuidle_c6_cores": 2, "cpuidle_c1e_cores": 0, "cpuidle_cpu0_c6_entries": 20} {
 		found := false
 		for _, m := range r.out {
-			if m.Name != name {
+			if m.Named() != name {
 				continue
 			}
 			found = true
@@ -164,10 +164,11 @@ func TestPMUFigures(t *testing.T) {
 		PMUCounts{"cycles": {3e9, 1e9 + 100}, "aperf": {3e9, 1e9}, "mperf": {2e9, 1e9}, "tsc": {2e9, 2e9}}, 1)
 	want := map[string]float64{"pmu_cpu4_cycles_per_s": 3e9, "pmu_cpu5_cycles_per_s": 1e9, "pmu_cycles": 4e9, "pmu_cpu4_ghz": 3, "pmu_cpu5_ghz": 2, "pmu_ghz": 4. / 3 * 2}
 	for _, m := range r.out {
-		if math.Abs(m.Value-want[m.Name]) > 1e-6*want[m.Name] {
-			t.Errorf("%s = %v, want %v", m.Name, m.Value, want[m.Name])
+		name := m.Named()
+		if math.Abs(m.Value-want[name]) > 1e-6*want[name] {
+			t.Errorf("%s = %v, want %v", name, m.Value, want[name])
 		}
-		delete(want, m.Name)
+		delete(want, name)
 	}
 	if len(want) > 0 {
 		t.Errorf("missing: %v", want)

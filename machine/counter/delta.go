@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -153,14 +154,15 @@ func (c Change) Fill(h *results.Host) {
 // rows collects metrics in the order in which they are added.
 type rows struct{ out []results.Metric }
 
-func (r *rows) add(name, unit string, v float64, source, quality string) {
-	r.out = append(r.out, results.Metric{Name: name, Unit: unit, Value: v, Source: source, Quality: quality})
+// of is what stands for the words in capitals in a name that reports ask for them.
+func (r *rows) add(name, unit string, v float64, source, quality string, of ...string) {
+	r.out = append(r.out, results.Metric{Name: name, Of: of, Unit: unit, Value: v, Source: source, Quality: quality})
 }
 
 // maybe adds a figure unless it was not measured.
-func (r *rows) maybe(name, unit string, v *float64, source, quality string) {
+func (r *rows) maybe(name, unit string, v *float64, source, quality string, of ...string) {
 	if v != nil {
-		r.add(name, unit, *v, source, quality)
+		r.add(name, unit, *v, source, quality, of...)
 	}
 }
 
@@ -228,8 +230,9 @@ func (r *rows) thread(prefix string, t ThreadDelta, wall float64) {
 func (r *rows) foreign(fs []ForeignLoad) {
 	const source = "/proc/stat - CLOCK_THREAD_CPUTIME_ID"
 	for _, f := range fs {
-		r.maybe(fmt.Sprintf("foreign_cpu%d_low_cores", f.CPU), "cores", f.LowCores, source, f.Quality)
-		r.maybe(fmt.Sprintf("foreign_cpu%d_high_cores", f.CPU), "cores", f.HighCores, source, f.Quality)
+		cpu := strconv.Itoa(f.CPU)
+		r.maybe(results.MetricForeignCores, "cores", f.LowCores, source, f.Quality, cpu)
+		r.maybe("foreign_cpuN_high_cores", "cores", f.HighCores, source, f.Quality, cpu)
 	}
 }
 

@@ -46,10 +46,11 @@ func TestTakeDelta(t *testing.T) {
 	names := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	seen := map[string]bool{}
 	for _, m := range ms {
-		if !names.MatchString(m.Name) || m.Unit == "" || m.Source == "" || seen[m.Name] {
+		name := m.Named()
+		if !names.MatchString(name) || m.Unit == "" || m.Source == "" || seen[name] {
 			t.Errorf("metric %+v: bad name, no unit, no source, or twice", m)
 		}
-		seen[m.Name] = true
+		seen[name] = true
 	}
 	if v := metric(t, ms, "tcp_info_bytes_received"); v.Value != n || v.Source != "TCP_INFO" {
 		t.Errorf("%+v, want %d bytes", v, n)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
 
@@ -172,7 +173,7 @@ func (r *rows) pmu(cpus []int, b, a PMUCounts, wall float64) {
 		}
 		aperf, mperf, tsc = aperf+x, mperf+y, tsc+z
 		if y > 0 {
-			r.add(fmt.Sprintf("pmu_cpu%d_ghz", c), "GHz", x/y*z/wall/1e9, msrSource, "")
+			r.add(results.MetricGHz, "GHz", x/y*z/wall/1e9, msrSource, "", strconv.Itoa(c))
 		}
 	}
 	if len(a[pmuCycles]) > 0 {

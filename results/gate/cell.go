@@ -51,7 +51,7 @@ func Read(path string) (results.Journal, error) {
 }
 
 // ReadFigures is [Read] without the metrics and series of the hosts, which no
-// table needs, but for the metrics of runs with probes.
+// table needs.
 func ReadFigures(path string) (results.Journal, error) {
 	j, err := results.ReadFigures(path)
 	if err == nil {

@@ -33,10 +33,10 @@ func TestRun(t *testing.T) {
 		{"drops", results.Gates{DropsPerGB: ptr(1.0)}, func(r *results.Record) { r.SUT.RXDrops = ptr(uint64(3)) }, "1.50 packets dropped"},
 		{"coverage", results.Gates{Coverage: ptr(.1)}, func(r *results.Record) { r.TG.StatCoverage = ptr(.85) }, "TG: the /proc/stat columns cover 0.850"},
 		{"foreign", results.Gates{ForeignCores: ptr(.05)}, func(r *results.Record) {
-			r.SUT.Metrics = []results.Metric{{Name: "foreign_cpu3_low_cores", Value: .2}, {Name: "foreign_cpu3_high_cores", Value: .9}}
+			r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"3"}, Value: .2}, {Name: "foreign_cpuN_high_cores", Of: []string{"3"}, Value: .9}}
 		}, "SUT: foreign load 0.20 cores on CPU 3"},
 		{"possible foreign", results.Gates{ForeignCores: ptr(.05)}, func(r *results.Record) {
-			r.SUT.Metrics = []results.Metric{{Name: "foreign_cpu3_low_cores", Value: .01}, {Name: "foreign_cpu3_high_cores", Value: .9}}
+			r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"3"}, Value: .01}, {Name: "foreign_cpuN_high_cores", Of: []string{"3"}, Value: .9}}
 		}, ""},
 		{"warm-up", results.Gates{RetransPerGB: ptr(1.0)}, func(r *results.Record) { r.Warmup, r.TG.Retrans = true, ptr(uint64(99)) }, ""},
 	} {

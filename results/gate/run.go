@@ -67,9 +67,8 @@ func foreign(g results.Gates, r *results.Record) *failure {
 	}
 	for _, role := range results.Roles {
 		for _, m := range r.Host(role).Metrics {
-			if strings.HasPrefix(m.Name, "foreign_cpu") && strings.HasSuffix(m.Name, "_low_cores") && m.Value > *g.ForeignCores {
-				cpu := strings.TrimSuffix(strings.TrimPrefix(m.Name, "foreign_cpu"), "_low_cores")
-				return &failure{fmt.Sprintf("%s: foreign load %.2f cores on CPU %s (limit %g)", role.Label(), m.Value, cpu, *g.ForeignCores),
+			if m.Name == results.MetricForeignCores && m.Value > *g.ForeignCores {
+				return &failure{fmt.Sprintf("%s: foreign load %.2f cores on CPU %s (limit %g)", role.Label(), m.Value, strings.Join(m.Of, ""), *g.ForeignCores),
 					"end other work, or keep it off that CPU (isolcpus, cpusets)"}
 			}
 		}

@@ -10,17 +10,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
-)
-
-// idleMetric are the metrics of a CPU's idle states, ghzMetric those of its
-// frequency while not idle (docs/schema.md).
-var (
-	idleMetric = lazy.Regexp(`^cpuidle_cpu(\d+)_(.+)_cores$`)
-	ghzMetric  = lazy.Regexp(`^pmu_cpu(\d+)_ghz$`)
 )
 
 // idleTable is what a host's CPUs did while they had nothing to do, in the runs
@@ -70,13 +62,14 @@ func idleOf(hosts []*results.Host) idleTable {
 	}
 	for _, h := range hosts {
 		for _, m := range h.Metrics {
-			if f := idleMetric().FindStringSubmatch(m.Name); f != nil {
-				if !slices.Contains(t.states, f[2]) {
-					t.states = append(t.states, f[2])
+			switch {
+			case m.Name == results.MetricIdleState && len(m.Of) == 2:
+				if !slices.Contains(t.states, m.Of[1]) {
+					t.states = append(t.states, m.Of[1])
 				}
-				add(f[1], f[2], 100*m.Value)
-			} else if f := ghzMetric().FindStringSubmatch(m.Name); f != nil {
-				add(f[1], ghzColumn, m.Value)
+				add(m.Of[0], m.Of[1], 100*m.Value)
+			case m.Name == results.MetricGHz && len(m.Of) == 1:
+				add(m.Of[0], ghzColumn, m.Value)
 			}
 		}
 	}

@@ -15,10 +15,13 @@ func TestIdle(t *testing.T) {
 		h := results.Host{IOWaitCores: &iowait}
 		for _, m := range []struct {
 			name string
+			of   []string
 			v    float64
-		}{{"cpuidle_cpu2_poll_cores", 0.02}, {"cpuidle_cpu2_c1_cores", 0}, {"cpuidle_cpu2_c1e_cores", 0.1}, {"cpuidle_cpu2_c6_cores", c6}, {"cpuidle_cpu2_c6_entries", 40},
-			{"cpuidle_cpu10_poll_cores", 1}, {"cpuidle_c6_cores", c6}, {"pmu_cpu2_ghz", ghz}, {"uring_no_iowait", 1}, {"throttle_core_events", 3}, {"throttle_package_events", 0}} {
-			h.Metrics = append(h.Metrics, results.Metric{Name: m.name, Value: m.v})
+		}{{results.MetricIdleState, []string{"2", "poll"}, 0.02}, {results.MetricIdleState, []string{"2", "c1"}, 0}, {results.MetricIdleState, []string{"2", "c1e"}, 0.1},
+			{results.MetricIdleState, []string{"2", "c6"}, c6}, {"cpuidle_cpu2_c6_entries", nil, 40}, {results.MetricIdleState, []string{"10", "poll"}, 1},
+			{"cpuidle_c6_cores", nil, c6}, {results.MetricGHz, []string{"2"}, ghz}, {"uring_no_iowait", nil, 1}, {"throttle_core_events", nil, 3}, {"throttle_package_events", nil, 0},
+			{results.MetricIdleState, []string{"2"}, 7}, {results.MetricIdleState, []string{"x", "c6"}, 7}, {results.MetricGHz, nil, 7}} { // of an agent that is broken
+			h.Metrics = append(h.Metrics, results.Metric{Name: m.name, Of: m.of, Value: m.v})
 		}
 		return h
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/results"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -50,7 +51,7 @@ func stageCaption(p *Probed) string {
 }
 
 // stageChart has a lane for each stage that saw packets; nil if none did.
-func stageChart(stages []Stage) *chart {
+func stageChart(stages []results.Stage) *chart {
 	var labels []string
 	m := &stageMarks{}
 	lo, hi := math.Inf(1), 0.0

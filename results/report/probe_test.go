@@ -67,15 +67,16 @@ func TestProbedEscapes(t *testing.T) {
 	const evil = `"><script>x</script>`
 	var p plan
 	p.add(evil, "tcp", results.OK, 10, func(r *results.Record) {
-		for _, what := range stageFigures {
-			r.SUT.Metrics = append(r.SUT.Metrics, results.Metric{Name: "latency_" + evil + "_" + what, Value: 0, Source: probeSource + " " + evil + "; t0: " + evil},
-				results.Metric{Name: "latency_b_" + what, Value: 5e18, Source: probeSource})
+		a, b := results.Stage{Name: evil, Hook: evil}, results.Stage{Name: "b"}
+		for i, f := range a.Figures() {
+			*f.Value, *b.Figures()[i].Value = new(0.0), new(5e18)
 		}
-		r.TG.Metrics = []results.Metric{{Name: "syscall_" + evil + "_total", Value: 1, Source: probeSource}, {Name: "probe_" + evil, Value: 1, Source: probeSource},
-			{Name: "latency__p50", Source: probeSource}, {Name: "syscall_", Source: probeSource}, {Name: "latency_c_p50", Source: "elsewhere"}}
+		r.SUT.Probes = &results.Probes{T0: evil, Stages: []results.Stage{a, b}}
+		r.TG.Probes = &results.Probes{Calls: []results.Syscall{{Name: evil, Total: new(1.0)}, {}}, Counters: []results.Counter{{Name: evil, Value: new(1.0)}},
+			Stages: []results.Stage{{P50: new(0.0)}}}
 	})
 	got := htmlPage(t, p.j)
-	for _, bad := range []string{"<script", "NaN", "Inf", "ZgotmplZ", ">c<"} {
+	for _, bad := range []string{"<script", "NaN", "Inf", "ZgotmplZ"} {
 		if strings.Contains(got, bad) {
 			t.Errorf("has %q", bad)
 		}
@@ -87,7 +88,7 @@ func TestProbedCellsInTerminal(t *testing.T) {
 	var p plan
 	for _, rx := range []string{"a", "b", "c", "d", "e"} {
 		p.add(rx, "tcp", results.OK, 10, func(r *results.Record) {
-			r.SUT.Metrics = []results.Metric{{Name: "probe_napi_polls", Unit: "polls", Value: 1, Source: probeSource}}
+			r.SUT.Probes = &results.Probes{Counters: []results.Counter{{Name: "napi_polls", Unit: "polls", Value: new(1.0)}}}
 		})
 	}
 	got := string(table(t, Summarize(p.j)))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/zc/held"
 	"golang.org/x/sys/unix"
 )
@@ -207,7 +208,11 @@ func TestReads(t *testing.T) {
 		r.count(n)
 	}
 	got := map[string]float64{}
-	r.figures(func(name, _ string, v float64) { got[name] = v })
+	r.figures(func(name, unit string, v float64) {
+		if got[name] = v; results.CheckRow(name, unit, "data path, whole flow") != nil {
+			t.Error(results.CheckRow(name, unit, "data path, whole flow"))
+		}
+	})
 	for name, want := range map[string]float64{"devmem_frags": 1 + 511 + 512 + 1024 + 1025 + 1<<30, "devmem_frags_per_read_min": 1, "devmem_frags_per_read_max": 1 << 30,
 		"devmem_reads_over_1024_frags": 2, "devmem_reads_512_to_1024_frags": 2, "devmem_reads_under_512_frags": 2,
 		"devmem_reads_frags_1_to_1": 1, "devmem_reads_frags_256_to_511": 1, "devmem_reads_frags_512_to_1023": 1, "devmem_reads_frags_1024_to_2047": 2, "devmem_reads_frags_524288_to_1048575": 1} {

@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
 
@@ -168,7 +169,10 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 	if w, ok := r.(stream.Witness); ok {
 		o.Evidence = w.Evidence()
 	}
-	return o, nil
+	for _, f := range o.Evidence.Figures {
+		err = errors.Join(err, results.CheckRow(f.Name, f.Unit, "data path, whole flow"))
+	}
+	return o, err
 }
 
 // send is the sending end.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/zc/tcpmmap"
 )
 
@@ -95,6 +96,9 @@ func (f flow) receive(ctx context.Context, at chan<- string, cookie stream.Cooki
 	var m stream.Meter
 	err = r.Receive(c, &m)
 	o.counters, o.evidence = m.Snapshot(), r.Evidence()
+	for _, f := range o.evidence.Figures {
+		err = errors.Join(err, results.CheckRow(f.Name, f.Unit, "data path, whole flow"))
+	}
 	return err
 }
 

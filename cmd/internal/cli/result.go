@@ -51,7 +51,7 @@ func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) En
 	rep := EndReport{Tool: tool, Version: version.Tool(), Role: s.Role, Mode: s.Mode(), Verdict: r.Verdict, Reason: r.Reason, Fix: r.Fix,
 		Bytes: r.Total.Bytes, PeerBytes: r.PeerBytes,
 		Calls: r.Total.Calls, Congestion: r.Host.Env.Congestion, UringEngine: r.Host.Env.UringEngine, Strangers: r.Strangers, Warnings: r.Warnings,
-		Retrans: r.Host.Retrans, Metrics: r.Host.Metrics}
+		Retrans: r.Host.Retrans, Metrics: r.Host.Rows()}
 	if r.FlowNs == 0 {
 		return rep // there was no flow
 	}

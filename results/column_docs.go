@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import "strings"
+
+// ColumnDoc describes columns of runs.csv that belong together.
+type ColumnDoc struct{ Names, Unit, Meaning string } // names apart by blanks
+
+// ColumnDocs are all columns in their order: the table in docs/schema.md is made of them. A
+// new column has its line here.
+var ColumnDocs = withOptionDocs([]ColumnDoc{
+	{"schema_version", "", "of the build that made the run: 3"},
+	{"run_id", "", "one run; unique in the folder"},
+	{"cell_id", "", "the combination of factors, such as `tcp/sendfile` (rx/tx)"},
+	{"session_id", "", "one invocation of the tool"},
+	{"block", "", "interleaving block, from 0"},
+	{"seq", "", "position in the session, from 0; grows"},
+	{"rep", "", "repetition of the cell, from 0; warm-ups count apart"},
+	{"warmup", "bool", "`true`: discarded in statistics"},
+	{"host", "", "where the end lived: `local`, `netns:NAME`, `ssh:USER@HOST`"},
+	{"role", "", "`sut` = receiver, system under test; `tg` = sender, traffic generator"},
+	{"rx_mode tx_mode", "", "the data paths"},
+	{"gro hw_gro", "bool", "asked for; empty = left as found"},
+	{"big_tcp_bytes", "bytes", "largest GSO and GRO packet asked for; empty = left as found"},
+	{"cpu_layout", "",
+		"`1cpu`: softirq and application on one CPU; `2cpu`: on two; empty = left as found"},
+	{"rx_buf_len", "bytes", "receive buffer of zcrx; empty = the default"},
+	{"mtu", "bytes", "empty = left as found"},
+	{"message_bytes", "bytes", "what the sender hands over in one call"},
+	{"start_utc_ns", "ns since 1970", "start of the steady window, controller's clock"},
+	{"duration_s", "s", "steady window on this host's clock; ramps are cut off"},
+	{"bytes", "bytes", "payload in the steady window"},
+	{"throughput_gbps", "1e9 bit/s", "payload, steady window"},
+	{"cpu_app_cores", "cores", "user and nice; 1.0 = one CPU fully busy"},
+	{"cpu_sys_cores", "cores", "system"},
+	{"cpu_soft_cores", "cores", "softirq and irq"},
+	{"cpu_busy_cores", "cores", "wall - d(idle) - d(iowait) over the measured CPUs"},
+	{"iowait_cores", "cores", "counted as idle in the figure above"},
+	{"stat_coverage", "1",
+		"sum of the /proc/stat columns / wall; away from 1 the split above is doubtful, busy is " +
+			"not"},
+	{"power_w", "W", "gross, mean of the steady window"},
+	{"power_idle_w", "W", "idle, before and after"},
+	{"power_source", "", "what measured it"},
+	{"roi_cpu", "(Gbit/s)²/core", "throughput_gbps² / cpu_busy_cores"},
+	{"roi_power", "(Gbit/s)²/W", "throughput_gbps² / power_w"},
+	{"ns_per_kb", "ns/kB", "cpu_busy_cores × duration_s / bytes, per **1000** bytes"},
+	{"joule_per_gb", "J/GB", "power_w × duration_s / bytes, gross, per 1e9 bytes"},
+	{"zero_copy_bytes", "bytes",
+		"payload delivered or sent without a copy, as the kernel reported it"},
+	{"copied_bytes", "bytes",
+		"payload that a zero-copy path copied all the same; zcrx-nodev copies all"},
+	{"linear_bytes", "bytes",
+		"payload that came in the packet's linear part, a copy too; empty where the kernel does " +
+			"not tell it apart, which it does for receive mode devmem, and for zcrx-nodev from " +
+			"Linux 7.2 on (of zcrx see docs/zcrx.md)"},
+	{"mismatches", "bytes", "payload that differs from the pattern; empty unless touch = verify"},
+	{"retrans", "segments", "of the flow, TCP_INFO"},
+	{"rx_drops", "packets", "interface and softnet"},
+	{"verdict", "",
+		"`ok`; `unsupported`: could not run here; `invalid`: a gate failed; `failed`: an error"},
+	{"reason", "", "why the verdict is not ok"},
+	{"flags", "list",
+		"short marks: `shared-machine`; under a CPU layout `softirq-by-irq` or `softirq-by-rps`, " +
+			"and `crowded-cpu` where the SUT's softirq must share a CPU with the TG"},
+	{"kernel driver firmware", "", "of this host and its interface"},
+	{"cpu_model governor mitigations", "", "of this host"},
+	{"irq_cpu", "CPU list", "ran NET_RX softirq during the run, of the whole host"},
+	{"app_cpu", "CPU list", "of the data-path thread"},
+	{"tool_version", "", "of zcbench on this host"},
+	{"hostname boot_id dev", "", "of this host; dev is the interface"},
+	{"cpus", "CPUs", "online"},
+	{"cpus_measured", "CPU list", "which the cpu columns sum over"},
+	{"congestion", "", "of the flow's socket, as the kernel reports it"},
+	{"go_version", "", "that built zcbench"},
+	{"congestion_asked", "", "empty = left as found"},
+	{"read_bytes", "bytes", "what the receiver asks for in one call"},
+	{"touch", "", "what the receiver does with the payload: `none`, `read`, `verify`"},
+	{"total_bytes", "bytes", "payload of the whole flow, ramps included"},
+	{"fix", "", "what to do about the reason"},
+	{"warnings", "list", "in words"},
+	{"uring_engine", "",
+		"the io_uring engine of this end's data path: `native`, `giouring`; empty where it used " +
+			"none"},
+	{"tg_big_tcp_bytes", "bytes", "as big_tcp_bytes, which is the SUT's, of the TG's interface"},
+	{"token_batch", "fragments", "devmem: kept until they are given back in one call"},
+	{"cpu_mhz", "MHz", "of the measured CPUs at the end of the window, mean of scaling_cur_freq"},
+	{"cpu_temp_c", "degrees Celsius", "of the hottest CPU package, then"},
+	{"source", "", "where a published figure was published; empty for own runs"},
+	{"roi_cpu_total roi_power_total", "(Gbit/s)²/core, /W",
+		"receiver's throughput_gbps² / the sum of both hosts' cost; the same in both rows. " +
+			"Power of one scope alone has a sum"},
+	{"probe", "", "eBPF probes that ran with the flow, joined by + (docs/probes.md); empty = none"},
+	{"power_scope", "",
+		"how much of the machine power_source sees: `device`, `gpu`, `package`, `board`, " +
+			"`outlet`, `wall`; empty in files of older versions"},
+	{"control", "",
+		"a fault made on purpose, `wrong-queue`: such a run must be found invalid; empty = none"},
+	{"expected", "bool", "`true`: invalid, as a run of such modes must be where it was made; else empty"},
+})
+
+// withOptionDocs adds those of the options that have no line yet, as their columns do.
+func withOptionDocs(all []ColumnDoc) []ColumnDoc {
+	known := map[string]bool{}
+	for _, d := range all {
+		for name := range strings.FieldsSeq(d.Names) {
+			known[name] = true
+		}
+	}
+	for i := range Options {
+		if o := &Options[i]; !known[o.ColumnName()] {
+			all = append(all, ColumnDoc{o.ColumnName(), o.Unit(), "asked for: " + o.Takes + "; empty = left as found"})
+		}
+	}
+	return all
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
+
+// parser reads a line of a journal into what it says. It is used by one goroutine.
+type parser func(text []byte, l *line) error
+
+// wholeRecords makes a parser of all that a line says.
+func wholeRecords() parser {
+	return func(text []byte, l *line) error {
+		var in struct {
+			Kind string `json:"kind"`
+			recordLine
+		}
+		err := json.Unmarshal(text, &in)
+		l.rec, l.detailed, l.details = in.Record, in.Detailed, in.Kind == detailsKind
+		if err == nil && l.details && l.rec.RunID == "" {
+			err = errors.New("metrics and series without a run_id")
+		}
+		if !l.details {
+			l.rec.upgrade()
+		}
+		return err
+	}
+}
+
+// figuresOnly makes a parser that leaves out the hosts' metrics and series. What hardly
+// ever changes from line to line, the cell and the hosts' environments, is parsed once
+// and then known by its text.
+func figuresOnly() parser {
+	k := known{cells: map[string]Cell{}, envs: map[string]Env{}}
+	return k.parse
+}
+
+type known struct {
+	cells map[string]Cell
+	envs  map[string]Env
+}
+
+// leanLine is a record's line whose larger parts are not parsed.
+type leanLine struct {
+	Kind string `json:"kind"`
+	recordLine
+	Cell json.RawMessage `json:"cell"`
+	SUT  leanHost        `json:"sut"`
+	TG   leanHost        `json:"tg"`
+}
+
+type leanHost struct {
+	Host
+	Env     json.RawMessage `json:"env"`
+	Metrics json.RawMessage `json:"metrics"` // of an old record
+	Series  ignored         `json:"series"`
+}
+
+type ignored struct{}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (ignored) UnmarshalJSON([]byte) error { return nil }
+
+func (k *known) parse(text []byte, l *line) error {
+	if bytes.HasPrefix(text, detailsPrefix) {
+		l.details = true
+		return nil
+	}
+	var in leanLine
+	err := json.Unmarshal(text, &in)
+	l.rec, l.detailed, l.details = in.Record, in.Detailed, in.Kind == detailsKind
+	if err == nil && !l.details {
+		err = lookup(k.cells, in.Cell, &l.rec.Cell)
+	}
+	for _, h := range []struct {
+		from *leanHost
+		to   *Host
+	}{{&in.SUT, &l.rec.SUT}, {&in.TG, &l.rec.TG}} {
+		*h.to = h.from.Host
+		if err == nil {
+			err = lookup(k.envs, h.from.Env, &h.to.Env)
+		}
+		if err == nil && l.rec.Cell.Probe != "" && l.rec.Schema <= lastPlainSchema && h.from.Metrics != nil {
+			err = json.Unmarshal(h.from.Metrics, &h.to.Metrics)
+		}
+	}
+	l.rec.upgrade()
+	l.rec.SUT.Metrics, l.rec.TG.Metrics = nil, nil
+	return err
+}
+
+// lookup is what text, which may be missing, says.
+func lookup[T any](known map[string]T, text []byte, to *T) (err error) {
+	v, ok := known[string(text)]
+	if !ok && len(text) > 0 {
+		if err = json.Unmarshal(text, &v); err == nil {
+			known[string(text)] = v
+		}
+	}
+	*to = v
+	return err
+}

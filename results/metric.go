@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import "github.com/zcbench/zcbench/internal/lazy"
+
+// Metrics whose words in capitals reports ask for.
+const (
+	MetricIdleState    = "cpuidle_cpuN_STATE_cores" // time in an idle state
+	MetricGHz          = "pmu_cpuN_ghz"             // the frequency while not idle
+	MetricForeignCores = "foreign_cpuN_low_cores"   // load of others, at least
+)
+
+var capitals = lazy.Regexp("[A-Z]+")
+
+// Named is the metric's name with the words of Of in it.
+func (m *Metric) Named() string {
+	if len(m.Of) == 0 {
+		return m.Name
+	}
+	left := m.Of
+	return capitals().ReplaceAllStringFunc(m.Name, func(word string) string {
+		if len(left) > 0 {
+			word, left = left[0], left[1:]
+		}
+		return word
+	})
+}
+
+// Rows are the host's rows of metrics.csv, also those of what probes saw.
+func (h *Host) Rows() []Metric {
+	out := make([]Metric, 0, len(h.Metrics))
+	for _, m := range append(h.Metrics[:len(h.Metrics):len(h.Metrics)], h.Probes.rows()...) {
+		m.Name, m.Of = m.Named(), nil
+		out = append(out, m)
+	}
+	return out
+}

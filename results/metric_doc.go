@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// MetricSection is a section of docs/metrics.md.
+type MetricSection struct {
+	Title, Intro string
+	Metrics      []MetricDoc
+}
+
+// MetricDoc describes metrics that belong together.
+type MetricDoc struct {
+	Names   string // apart by blanks
+	Units   string // one for each name, or one for all; [UnitByName]
+	Source  string // how the rows' sources begin, several apart by "; "; empty: it differs
+	Meaning string
+}
+
+// UnitByName stands for the units of metrics that the kernel, or a probe, has named.
+const UnitByName = "*"
+
+// unit is that of the name at an index.
+func (d *MetricDoc) unit(i int) string {
+	units := strings.Fields(d.Units)
+	return units[min(i, len(units)-1)]
+}
+
+// knownName is a name in [MetricSections].
+type knownName struct {
+	doc     *MetricDoc
+	unit    string
+	literal int // how much of it stands for itself
+	match   *regexp.Regexp
+}
+
+var knownNames = sync.OnceValue(func() (all []knownName) {
+	any := func(word string) string {
+		if word == "N" {
+			return "[0-9]+"
+		}
+		return "[a-z0-9_]+"
+	}
+	for _, s := range MetricSections {
+		for m := range s.Metrics {
+			d := &s.Metrics[m]
+			for i, name := range strings.Fields(d.Names) {
+				all = append(all, knownName{d, d.unit(i), len(capitals().ReplaceAllString(name, "")),
+					regexp.MustCompile("^" + capitals().ReplaceAllStringFunc(name, any) + "$")})
+			}
+		}
+	}
+	return all
+})
+
+// DescribeMetric says what a row of metrics.csv or samples.csv is, by its metric: what of
+// all that fits says most. Nil: there is no such metric.
+func DescribeMetric(row string) (d *MetricDoc, unit string) {
+	best := -1
+	for _, k := range knownNames() {
+		if k.literal > best && k.match.MatchString(row) {
+			d, unit, best = k.doc, k.unit, k.literal
+		}
+	}
+	return d, unit
+}
+
+// CheckRow holds a row of metrics.csv against [MetricSections].
+func CheckRow(name, unit, source string) error {
+	d, want := DescribeMetric(name)
+	begins := func(s string) bool { return strings.HasPrefix(source, s) }
+	switch {
+	case d == nil:
+		return fmt.Errorf("there is no metric %s in results.MetricSections", name)
+	case want != unit && want != UnitByName:
+		return fmt.Errorf("metric %s is in %s, described in %s", name, unit, want)
+	case !slices.ContainsFunc(strings.Split(d.Source, "; "), begins):
+		return fmt.Errorf("metric %s is of %q, described as of %q", name, source, d.Source)
+	}
+	return nil
+}

@@ -116,9 +116,9 @@ func TestHelloRefusesWhatItCannotMean(t *testing.T) {
 
 func TestLongestModeName(t *testing.T) {
 	h := someHello
-	h.TXMode = strings.Repeat("m", 24)
+	h.TXMode = strings.Repeat("m", 20)
 	if got, err := ParseHello(encode(t, h)); err != nil || got != h {
-		t.Errorf("24 characters: %+v, %v", got, err)
+		t.Errorf("20 characters: %+v, %v", got, err)
 	}
 	h.TXMode += "m"
 	if _, err := h.AppendBinary(nil); err == nil {

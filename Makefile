@@ -19,7 +19,7 @@ LDFLAGS += -checklinkname=0
 
 # The developers' tools: mk/tools/go.mod has their versions, go.sum beside it their checksums.
 # They are installed, not run by go tool, so that there is one folder whose owner is checked.
-version     = $(shell awk '$$1 == "$1" { print $$2 }' mk/tools/go.mod)
+version     = $(shell awk '$$1 == "$1" && NF > 1 { print $$2 }' mk/tools/go.mod)
 GOTESTSUM   := $(TOOLS)/gotestsum-$(call version,gotest.tools/gotestsum)
 GOLANGCI    := $(TOOLS)/golangci-lint-$(call version,github.com/golangci/golangci-lint/v2)
 GOVULNCHECK := $(TOOLS)/govulncheck-$(call version,golang.org/x/vuln)

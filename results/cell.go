@@ -114,10 +114,19 @@ func (c *Cell) modes() (all []stream.Mode) {
 	return all
 }
 
+// OneKind tells whether both ends move the same: only then can they be one flow's.
+func (c *Cell) OneKind() bool {
+	all := c.modes()
+	return len(all) < 2 || all[0].Kind == all[1].Kind
+}
+
 // Check refuses what no run could have: values out of range, and what was chosen but
 // concerns none of the cell's modes, which would be ignored in silence.
 func (c *Cell) Check() error {
 	all := c.modes()
+	if !c.OneKind() {
+		return fmt.Errorf("rx %s moves %s, and tx %s moves %s: take modes of one kind", c.RX, all[0].Kind, c.TX, all[1].Kind)
+	}
 	for i := range Options {
 		o := &Options[i]
 		v := o.Raw(c)

@@ -12,6 +12,7 @@ func init() {
 		stream.Mode{Name: "zcrx", Role: stream.RX, Ring: true, NICQueue: true, NeedsDev: true},
 		stream.Mode{Name: "zcrx-nodev", Role: stream.RX, Ring: true, NICQueue: true},
 		stream.Mode{Name: "devmem", Role: stream.RX, NICQueue: true, NeedsDev: true, DMABuf: true},
+		stream.Mode{Name: "udp", Role: stream.RX, Kind: stream.Datagram},
 		stream.Mode{Name: "tcp", Role: stream.TX},
 		stream.Mode{Name: "uring", Role: stream.TX, Ring: true},
 		stream.Mode{Name: "uring-zc", Role: stream.TX, Ring: true},

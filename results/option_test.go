@@ -85,6 +85,7 @@ func TestCellCheck(t *testing.T) {
 		{Cell{RX: "tcp", TX: "tcp"}, ""},
 		{Cell{RX: "zcrx", TX: "tcp", RXBufLen: 16384, Queue: &one}, ""},
 		{Cell{RX: "tcp", TX: "uring", UringEngine: "native"}, ""},
+		{Cell{RX: "udp", TX: "tcp"}, "rx udp moves datagrams, and tx tcp moves a stream: take modes of one kind"},
 		{Cell{RX: "nosuch", TX: "tcp"}, `unknown rx mode "nosuch"`},
 		{Cell{RX: "tcp", TX: "tcp", MTU: 20}, "mtu 20: 20 is outside 68..65535"},
 		{Cell{RX: "tcp", TX: "tcp", Queue: &one}, "queue 1: it concerns zcrx, zcrx-nodev, devmem, not rx tcp, tx tcp: leave it out"},

@@ -183,6 +183,12 @@ func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) 
 		}
 	}
 	for _, c := range p.cells(x.spec.All) {
+		if !c.OneKind() {
+			if p.excludable {
+				continue // the product is of all modes of each kind
+			}
+			return at(p.node, "rx %s and tx %s are of different kinds: there is no such flow", c.RX, c.TX)
+		}
 		if p.excludable && x.excluded(c, used) {
 			continue
 		}

@@ -19,20 +19,26 @@ const (
 // Kind is what a mode moves. Only modes of one kind can be the two ends of a flow.
 type Kind string
 
-// The kinds: a stream of bytes; datagrams; frames below the sockets. Modes of the last two are
-// to come.
+// The kinds. Modes of the last two are to come.
 const (
-	TCP      Kind = "tcp"
-	Datagram Kind = "datagram"
-	Frame    Kind = "frame"
+	Stream   Kind = ""          // of bytes, by TCP
+	Datagram Kind = "datagrams" // by UDP
+	Frame    Kind = "frames"    // below the sockets
 )
+
+func (k Kind) String() string {
+	if k == Stream {
+		return "a stream"
+	}
+	return string(k)
+}
 
 // Mode is one data path: its name, its promise, what it needs, and its code. A mode is declared
 // in the folder of its code; package bench/modes lists them all.
 type Mode struct {
 	Name    string
 	Role    Role
-	Kind    Kind // "" is TCP
+	Kind    Kind
 	Summary string
 
 	// ZeroCopy: the mode claims that the kernel does not copy, so a run that

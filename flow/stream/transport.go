@@ -31,11 +31,14 @@ type Listener interface {
 
 // Transport is that of the mode's kind.
 func (m Mode) Transport() (Transport, error) {
-	if m.Kind == "" || m.Kind == TCP {
-		return tcp{}, nil
+	if t, ok := transports[m.Kind]; ok {
+		return t, nil
 	}
-	return nil, fmt.Errorf("%s %s: flows of the kind %q cannot be opened", m.Role, m.Name, m.Kind)
+	return nil, fmt.Errorf("%s %s moves %v, and nothing opens such flows", m.Role, m.Name, m.Kind)
 }
+
+// transports are those there are.
+var transports = map[Kind]Transport{Stream: tcp{}}
 
 // tcp opens connections.
 type tcp struct{}

@@ -164,7 +164,9 @@ func (f *Flags) cells() error {
 			c := f.Cell
 			c.ID, c.RX, c.TX = r+"/"+t, r, t
 			c.Drop()
-			f.Spec.Cells = append(f.Spec.Cells, c)
+			if c.OneKind() || len(rx)*len(tx) == 1 {
+				f.Spec.Cells = append(f.Spec.Cells, c)
+			}
 		}
 	}
 	return f.check()

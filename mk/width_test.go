@@ -5,7 +5,6 @@ package mk
 import (
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -13,9 +12,6 @@ import (
 
 // widest is how many columns a line of prose has at most; a tab counts for four.
 const widest = 100
-
-// wideYet are files with lines that are still to be broken.
-var wideYet = []string{"docs/architecture.md"}
 
 // prose are the files with prose in them.
 var prose = regexp.MustCompile(`\.(go|c|h|s|sh|mk|md|ya?ml)$|(^|/)(Makefile|Kbuild)$|^mk/no-services/`)
@@ -57,15 +53,8 @@ func TestWidth(t *testing.T) {
 		if f.path == "THIRD_PARTY.md" { // words of others
 			continue
 		}
-		switch numbers := wide(f); {
-		case slices.Contains(wideYet, f.path):
-			if len(numbers) == 0 {
-				t.Errorf("%s has no long lines any more: take it from the list in mk/width_test.go", f.path)
-			}
-		default:
-			for _, n := range numbers {
-				t.Errorf("%s:%d: a line of prose of more than %d columns", f.path, n, widest)
-			}
+		for _, n := range wide(f) {
+			t.Errorf("%s:%d: a line of prose of more than %d columns", f.path, n, widest)
 		}
 	}
 }

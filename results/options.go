@@ -59,9 +59,9 @@ var Options = []Option{
 		Takes: "bytes; 0 leaves the kernel's auto-tuning", value: size(func(c *Cell) *int { return &c.SndBuf }, 0, maxSocketBuffer)},
 	{Name: "pace", Column: "pace_bits_ps", Type: "bit/s", Help: "most bits per second, paced by the kernel (suffixes K, M, G: powers of 1000); 0 does not pace", Kind: OfPath, Role: stream.TX,
 		Takes: "bits per second, at least 1M; 0 does not pace", value: rate(func(c *Cell) *int { return &c.PaceBitsPS })},
-	{Name: "uring_engine", Column: "uring_engine_asked", Type: "string", Help: "implementation of the ring: " + strings.Join(uringEngines(), ", ") + " (default: " + uringEngines()[0] + ")",
+	{Name: "uring_engine", Column: "uring_engine_asked", Type: "string", Help: "implementation of the ring: " + strings.Join(uringEngines, ", ") + " (default: " + uringEngines[0] + ")",
 		Kind: OfPath, concerns: stream.Mode.UsesRing,
-		Takes: "an implementation of the ring", Words: uringEngines(), value: word(func(c *Cell) *string { return &c.UringEngine }, "an implementation of the ring")},
+		Takes: "an implementation of the ring", Words: uringEngines, value: word(func(c *Cell) *string { return &c.UringEngine }, "an implementation of the ring")},
 	{Name: "gather", Column: "gather_us", Type: "duration", Help: "for how long a wait for payload lets more come (6.12); 0: none, the default with --rcvbuf (default 50µs)",
 		Kind: OfPath, Role: stream.RX, concerns: stream.Mode.UsesRing,
 		Takes: "a duration of whole microseconds", value: microseconds(func(c *Cell) **int { return &c.GatherUs }, stream.MaxGather)},
@@ -122,12 +122,8 @@ func returnsTokens(m stream.Mode) bool { return m.NICQueue && m.DMABuf }
 // takesQueue: the mode takes a queue over, so that a flow can miss it.
 func takesQueue(m stream.Mode) bool { return m.NICQueue && m.NeedsDev }
 
-func uringEngines() (names []string) {
-	for _, e := range uring.Engines() {
-		names = append(names, string(e))
-	}
-	return names
-}
+// uringEngines are those of package uring, whichever are built in; the first is the default.
+var uringEngines = []string{string(uring.Native), string(uring.Giouring)}
 
 func mode(role stream.Role, at func(*Cell) *string) value {
 	return text(at, func(s string) error {

@@ -52,9 +52,6 @@ type Header struct {
 	// created. Reports list cells in this order, with those that never ran.
 	Cells []Cell `json:"cells,omitempty"`
 
-	// Seed is that of the order of the runs, where no Plan has it; nil: not known.
-	Seed *uint64 `json:"seed,omitempty"`
-
 	// Plan is where the runs come from; nil if not from an experiment file.
 	Plan *Plan `json:"plan,omitempty"`
 }

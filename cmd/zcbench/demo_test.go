@@ -165,7 +165,8 @@ func TestIntegrationDemo(t *testing.T) {
 			t.Errorf("the table lacks %q:\n%s", want, &p.Out)
 		}
 	}
-	if e := p.Err.String(); !strings.Contains(e, "12 runs, about") || !strings.Contains(e, "[ 12/12]") || !strings.Contains(e, "results: "+out) {
+	runs := 12 + disturbed(journal(t, out))
+	if e := p.Err.String(); !strings.Contains(e, "12 runs, about") || !strings.Contains(e, fmt.Sprintf("[ %d/%[1]d]", runs)) || !strings.Contains(e, "results: "+out) {
 		t.Errorf("progress: %s", e)
 	}
 
@@ -178,8 +179,8 @@ func TestIntegrationDemo(t *testing.T) {
 			t.Errorf("runs.csv has no column %s", name)
 		}
 	}
-	if len(rows) != 24 {
-		t.Errorf("%d rows in runs.csv, want 12 runs x 2 hosts", len(rows))
+	if len(rows) != 2*runs {
+		t.Errorf("%d rows in runs.csv, want %d runs x 2 hosts", len(rows), runs)
 	}
 	for _, r := range rows {
 		for _, name := range []string{"run_id", "session_id", "duration_s", "bytes", "throughput_gbps", "cpu_busy_cores", "stat_coverage", "kernel", "driver", "mtu"} {
@@ -202,7 +203,7 @@ func TestIntegrationDemo(t *testing.T) {
 			mustBeDocumented(t, rows)
 		}
 	}
-	if j := journal(t, out); len(j.Records) != 12 || len(j.Skipped) != 0 || len(j.Header.Cells) != 4 {
+	if j := journal(t, out); len(j.Records) != runs || len(j.Skipped) != 0 || len(j.Header.Cells) != 4 {
 		t.Errorf("journal: %d records, %d cells, skipped %v", len(j.Records), len(j.Header.Cells), j.Skipped)
 	}
 	inSeedOrder(t, journal(t, out), 2)
@@ -212,17 +213,27 @@ func TestIntegrationDemo(t *testing.T) {
 	again(t, out)
 }
 
+// disturbed is how many of a demo's twelve runs other work has spoilt: they are made again.
+func disturbed(j results.Journal) (n int) {
+	for _, r := range j.Records[:min(12, len(j.Records))] {
+		if r.Verdict == results.Invalid && !r.Warmup && slices.Contains(r.Flags, "disturbed") {
+			n++
+		}
+	}
+	return min(n, 4)
+}
+
 // inSeedOrder: the runs of a demo stand in the order that its seed gives its cells.
 func inSeedOrder(t *testing.T, j results.Journal, reps int) {
 	t.Helper()
-	if j.Header.Seed == nil || *j.Header.Seed != 7 {
-		t.Fatalf("the journal's seed: %v, want 7", j.Header.Seed)
+	if j.Header.Plan == nil || j.Header.Plan.Seed != 7 {
+		t.Fatalf("the journal's plan: %+v, want the seed 7", j.Header.Plan)
 	}
 	var want, got []string
 	for _, r := range matrix.Interleave(j.Header.Cells, reps, true, 7) {
 		want = append(want, fmt.Sprintf("%d %s #%d %v", r.Block, r.Cell.ID, r.Rep, r.Warmup))
 	}
-	for _, r := range j.Records {
+	for _, r := range j.Records[:min(len(want), len(j.Records))] { // behind it are those made again
 		got = append(got, fmt.Sprintf("%d %s #%d %v", r.Block, r.Cell.ID, r.Rep, r.Warmup))
 	}
 	if d := cmp.Diff(want, got); d != "" {

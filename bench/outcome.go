@@ -20,10 +20,6 @@ type Outcome struct {
 // gates of their cells. A failed run that was made again is as good as its last
 // repetition; cells that cannot run are no runs, unless there is no other.
 func OutcomeOf(j results.Journal) (o Outcome) {
-	type slot struct {
-		cell results.CellKey
-		rep  int
-	}
 	last := map[slot]*results.Record{}
 	for i := range j.Records {
 		if r := &j.Records[i]; !r.Warmup {

@@ -96,10 +96,6 @@ func changes(old, now *results.Plan) []string {
 // that have runs left, the warm-ups, because the hosts have been idle since, and
 // what was unsupported, because it seems not to be any more.
 func remaining(plan []matrix.Run, have []results.Record, enough *Adaptive) (left []matrix.Run, spared int) {
-	type slot struct {
-		cell results.CellKey
-		rep  int
-	}
 	made, refused := map[slot]bool{}, map[slot]bool{}
 	next := map[results.CellKey]int{} // repetition after the last one that was tried
 	for _, r := range have {

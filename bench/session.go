@@ -25,7 +25,7 @@ type Progress interface {
 	Done(rec results.Record)
 	// Skip is called instead of both for a run whose cell is known well enough.
 	Skip(p matrix.Run)
-	// Again is called after the run before it was disturbed, and is to be made once more.
+	// Again is called after a run that was disturbed, and is to be made once more.
 	Again(p matrix.Run)
 	// End is called once.
 	End()
@@ -43,8 +43,8 @@ type Session struct {
 	Missing func(results.Cell) *Missing
 	// Enough ends the repetitions of cells early; nil makes them all.
 	Enough *Adaptive
-	// Again makes runs once more, at the end, that other work on the machine has spoilt; no
-	// more than a quarter of the plan.
+	// Again makes runs again, at the end, that other work on the machine has spoilt; no more
+	// than a quarter of the plan, and some.
 	Again bool
 	// Gates judge each run by itself, beside what the ends find.
 	Gates results.Gates
@@ -70,7 +70,7 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 	}
 	plan = slices.Clip(plan)
 	s.applyCommon(ctx, plan)
-	planned, again := len(plan), 0
+	planned, tries := len(plan), map[slot]int{}
 	for i := 0; i < len(plan); i++ {
 		p := plan[i]
 		if err := context.Cause(ctx); err != nil {
@@ -93,8 +93,9 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 		if err != nil {
 			return append(recs, rec), err // the user can still be shown it
 		}
-		if s.Again && i < planned && disturbed(rec) && again < planned/4+1 {
-			plan, again = append(plan, p), again+1
+		if k := (slot{p.Cell.Key(), p.Rep}); s.Again && disturbed(rec) && tries[k] < mostTries-1 && len(plan) < planned+planned/4+mostTries {
+			plan = append(plan, p)
+			tries[k]++
 			if s.Progress != nil {
 				s.Progress.Again(p)
 			}
@@ -109,6 +110,15 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 		recs = append(recs, rec)
 	}
 	return recs, errors.Join(s.Runner.SUT.Err(), s.Runner.TG.Err())
+}
+
+// mostTries is how often a run is made that is disturbed each time.
+const mostTries = 3
+
+// slot is one repetition of a cell.
+type slot struct {
+	cell results.CellKey
+	rep  int
 }
 
 // disturbed tells a run that other work on the machine has spoilt.

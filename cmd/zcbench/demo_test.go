@@ -213,14 +213,18 @@ func TestIntegrationDemo(t *testing.T) {
 	again(t, out)
 }
 
-// disturbed is how many of a demo's twelve runs other work has spoilt: they are made again.
+// disturbed is how many of a demo's twelve runs were made again, because other work had spoilt
+// them, each at most twice.
 func disturbed(j results.Journal) (n int) {
-	for _, r := range j.Records[:min(12, len(j.Records))] {
-		if r.Verdict == results.Invalid && !r.Warmup && slices.Contains(r.Flags, "disturbed") {
+	tries := map[string]int{}
+	for _, r := range j.Records {
+		k := fmt.Sprint(r.Cell.ID, r.Rep)
+		if r.Verdict == results.Invalid && !r.Warmup && slices.Contains(r.Flags, "disturbed") && tries[k] < 2 {
+			tries[k]++
 			n++
 		}
 	}
-	return min(n, 4)
+	return min(n, 12/4+3)
 }
 
 // inSeedOrder: the runs of a demo stand in the order that its seed gives its cells.

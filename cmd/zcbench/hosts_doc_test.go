@@ -122,9 +122,6 @@ func (w *docHosts) run(where, command string) (out []byte, err error) {
 // onlyLate: all that a measurement has to complain of is other work on this machine.
 func (w *docHosts) onlyLate(command, said string) bool {
 	w.t.Helper()
-	if strings.HasPrefix(command, "zcbench demo ") {
-		return false // invalid runs alone are no failure of a demo
-	}
 	if _, dir, ok := strings.Cut(command, "--out "); ok {
 		return onlyLate(w.t, filepath.Join(w.dir, strings.Fields(dir)[0]))
 	}

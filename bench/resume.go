@@ -29,7 +29,7 @@ func (e *Experiment) resume(s *Session, head results.Header, plan []matrix.Run) 
 			e.Note("journal line %d (byte %d) not used: %s", p.Line, p.Offset, p.Why)
 		}
 	}
-	if changed := changes(j.Header.Plan, head.Plan); len(changed) > 0 {
+	if changed := changes(j.Header, head.Plan); len(changed) > 0 {
 		if !e.Force {
 			w.Close()
 			return nil, fmt.Errorf("%w: %s", ErrChanged, strings.Join(changed, "; "))
@@ -46,13 +46,15 @@ func (e *Experiment) resume(s *Session, head results.Header, plan []matrix.Run) 
 	return left, nil
 }
 
-// changes says in what two plans differ. A reboot alone is no change.
-func changes(old, now *results.Plan) []string {
+// changes says in what a journal's plan and that of now differ. A reboot alone is no change.
+// Journals of older schemas have hashes that were made otherwise: there the file's text counts.
+func changes(was results.Header, now *results.Plan) []string {
+	old := was.Plan
 	if old == nil {
 		return []string{"the journal is not of an experiment file"}
 	}
 	var out []string
-	if old.Hash != now.Hash {
+	if old.Hash != now.Hash && (was.Schema == results.SchemaVersion || old.File != now.File) {
 		out = append(out, fmt.Sprintf("the plan is another (hash %.12s, now %.12s)", old.Hash, now.Hash))
 	}
 	if old.Binary != now.Binary {

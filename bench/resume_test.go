@@ -137,16 +137,23 @@ func TestChanges(t *testing.T) {
 	} {
 		now := base
 		x.change(&now)
-		if got := strings.Join(changes(&base, &now), "; "); (got == "") != (x.want == "") || !strings.Contains(got, x.want) {
+		if got := strings.Join(changes(of(&base), &now), "; "); (got == "") != (x.want == "") || !strings.Contains(got, x.want) {
 			t.Errorf("%q, want %q", got, x.want)
 		}
 	}
 	old := base // a journal from before power was in the header
 	old.Power = nil
-	if got := changes(&old, &base); len(got) != 1 || !strings.Contains(got[0], "does not say how power was measured") {
+	if got := changes(of(&old), &base); len(got) != 1 || !strings.Contains(got[0], "does not say how power was measured") {
 		t.Errorf("a journal that does not know of power: %q", got)
 	}
-	if len(changes(nil, &base)) != 1 {
+	earlier, other := results.Header{Schema: 2, Plan: &results.Plan{Hash: "made otherwise", File: base.File, Binary: base.Binary, Power: base.Power}}, base
+	if got := changes(earlier, &base); strings.Contains(strings.Join(got, "; "), "the plan is another") {
+		t.Errorf("an older journal of the same file: %v", got)
+	}
+	if other.File += "x"; !strings.Contains(strings.Join(changes(earlier, &other), "; "), "the plan is another") {
+		t.Error("an older journal of another file passes")
+	}
+	if len(changes(of(nil), &base)) != 1 {
 		t.Error("a journal without a plan can be resumed")
 	}
 }
@@ -274,4 +281,9 @@ func TestReportFollowsNoLink(t *testing.T) {
 	if files, err := os.ReadDir(other); err != nil || len(files) != 1 {
 		t.Errorf("%v, %v", files, err)
 	}
+}
+
+// of is the header of a journal of this schema.
+func of(p *results.Plan) results.Header {
+	return results.Header{Schema: results.SchemaVersion, Plan: p}
 }

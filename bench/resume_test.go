@@ -137,13 +137,13 @@ func TestChanges(t *testing.T) {
 	} {
 		now := base
 		x.change(&now)
-		if got := strings.Join(changes(of(&base), &now), "; "); (got == "") != (x.want == "") || !strings.Contains(got, x.want) {
+		if got := strings.Join(changes(headerOf(&base), &now), "; "); (got == "") != (x.want == "") || !strings.Contains(got, x.want) {
 			t.Errorf("%q, want %q", got, x.want)
 		}
 	}
 	old := base // a journal from before power was in the header
 	old.Power = nil
-	if got := changes(of(&old), &base); len(got) != 1 || !strings.Contains(got[0], "does not say how power was measured") {
+	if got := changes(headerOf(&old), &base); len(got) != 1 || !strings.Contains(got[0], "does not say how power was measured") {
 		t.Errorf("a journal that does not know of power: %q", got)
 	}
 	earlier, other := results.Header{Schema: 2, Plan: &results.Plan{Hash: "made otherwise", File: base.File, Binary: base.Binary, Power: base.Power}}, base
@@ -153,7 +153,7 @@ func TestChanges(t *testing.T) {
 	if other.File += "x"; !strings.Contains(strings.Join(changes(earlier, &other), "; "), "the plan is another") {
 		t.Error("an older journal of another file passes")
 	}
-	if len(changes(of(nil), &base)) != 1 {
+	if len(changes(headerOf(nil), &base)) != 1 {
 		t.Error("a journal without a plan can be resumed")
 	}
 }
@@ -283,7 +283,7 @@ func TestReportFollowsNoLink(t *testing.T) {
 	}
 }
 
-// of is the header of a journal of this schema.
-func of(p *results.Plan) results.Header {
+// headerOf is the header of a journal of this schema.
+func headerOf(p *results.Plan) results.Header {
 	return results.Header{Schema: results.SchemaVersion, Plan: p}
 }

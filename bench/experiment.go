@@ -85,7 +85,7 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 		}
 	}
 	st.opt.NoteMTU = e.NoteMTU
-	if st.support, err = AskSupport(ctx, h.SUT, h.TG, st.opt.SUTDev, st.opt.TGDev); err != nil {
+	if st.support, err = AskSupport(ctx, h.SUT, h.TG, st.opt.SUTDev, st.opt.TGDev, s.Cells); err != nil {
 		return nil, err
 	}
 	if e.Fold {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
@@ -17,8 +18,8 @@ import (
 // modes on the TG.
 type Support struct{ RX, TX []wire.ModeSupport }
 
-// AskSupport lets both agents try their modes, on the interfaces that are named.
-func AskSupport(ctx context.Context, sut, tg *host.Host, sutDev, tgDev string) (Support, error) {
+// AskSupport lets both agents try the modes of cells, on the interfaces that are named.
+func AskSupport(ctx context.Context, sut, tg *host.Host, sutDev, tgDev string, cells []results.Cell) (Support, error) {
 	var s Support
 	for _, ask := range []struct {
 		h    *host.Host
@@ -26,14 +27,14 @@ func AskSupport(ctx context.Context, sut, tg *host.Host, sutDev, tgDev string) (
 		dev  string
 		into *[]wire.ModeSupport
 	}{{sut, stream.RX, sutDev, &s.RX}, {tg, stream.TX, tgDev, &s.TX}} {
-		var all []wire.ModeSupport
-		if err := ask.h.Call(ctx, wire.OpModes, wire.ModesParams{Dev: ask.dev}, &all); err != nil {
-			return s, fmt.Errorf("ask %s for its modes: %w", ask.h.Spec.Name, err)
-		}
-		for _, m := range all {
-			if m.Role == ask.role {
-				*ask.into = append(*ask.into, m)
+		var names []string
+		for i := range cells {
+			if n := cells[i].Mode(ask.role); !slices.Contains(names, n) {
+				names = append(names, n)
 			}
+		}
+		if err := ask.h.Call(ctx, wire.OpModes, wire.ModesParams{Dev: ask.dev, Role: ask.role, Names: names}, ask.into); err != nil {
+			return s, fmt.Errorf("ask %s for its modes: %w", ask.h.Spec.Name, err)
 		}
 	}
 	return s, nil

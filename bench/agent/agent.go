@@ -172,7 +172,7 @@ func (a *Agent) modes(req wire.Request) (any, error) {
 			return nil, err
 		}
 	}
-	return doctor.Modes(p.Dev), nil
+	return doctor.Modes(p), nil
 }
 
 func (a *Agent) reply(req wire.Request, result any) error {

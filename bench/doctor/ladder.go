@@ -3,17 +3,21 @@
 package doctor
 
 import (
+	"slices"
+
 	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 )
 
-// Modes tries every mode on this host, and on interface dev if one is named.
-func Modes(dev string) []wire.ModeSupport {
-	var out []wire.ModeSupport
-	for _, p := range modes.All() {
-		out = append(out, support(p, p.Support(dev)))
+// Modes tries the modes that are asked for on this host, and on the interface that is named.
+func Modes(p wire.ModesParams) []wire.ModeSupport {
+	out := []wire.ModeSupport{}
+	for _, m := range modes.All() {
+		if (p.Role == "" || p.Role == m.Role) && (p.Names == nil || slices.Contains(p.Names, m.Name)) {
+			out = append(out, support(m, m.Support(p.Dev)))
+		}
 	}
 	return out
 }

@@ -136,8 +136,10 @@ type Clock struct {
 	MonotonicNs int64 `json:"monotonic_ns"`
 }
 
-// ModesParams says what the modes are to run on.
+// ModesParams says which modes are asked for, and what they are to run on.
 type ModesParams struct {
+	Role  stream.Role `json:"role,omitempty"`  // "": both
+	Names []string    `json:"names,omitempty"` // nil: all
 	Dev string `json:"dev,omitempty"` // interface; "": only what does not depend on one
 }
 

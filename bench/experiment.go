@@ -48,6 +48,12 @@ type Experiment struct {
 	Notices io.Writer // what agents say of leases that they finished; nil: nowhere
 }
 
+// FolderError is a folder that does not take results.
+type FolderError struct{ Err error }
+
+func (e *FolderError) Error() string { return e.Err.Error() }
+func (e *FolderError) Unwrap() error { return e.Err }
+
 // stage is an experiment on its hosts, ready to run.
 type stage struct {
 	*hosts
@@ -89,7 +95,7 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 		return nil, err
 	}
 	if e.Fold {
-		s.Cells = st.support.fold(s.Cells)
+		s.Cells = st.support.fold(s.Cells, st.prepared)
 	}
 	if e.Fit {
 		st.opt.fit(s.Duration, planOnce(s.Runs(), st.missing), st.missing)
@@ -159,9 +165,16 @@ func (st *stage) forCell(c results.Cell, o Options) Options {
 	return o
 }
 
+// prepared tells a cell that takes another queue than the attempt of its modes did, or sets
+// what they may have lacked: what it meets itself counts.
+func (st *stage) prepared(c results.Cell) bool {
+	c = c.Over(st.spec.SUT.Settings.Host).Over(st.spec.TG.Settings.Host)
+	return c.Queue != nil || c.Channels != 0 || c.Set != ""
+}
+
 // missing says why a cell cannot run on these hosts.
 func (st *stage) missing(c results.Cell) *Missing {
-	if m := st.support.Missing(c); m != nil {
+	if m := st.support.Missing(c); m != nil && !st.prepared(c) {
 		return m
 	}
 	if m := static(c); m != nil {
@@ -173,7 +186,7 @@ func (st *stage) missing(c results.Cell) *Missing {
 	r := Runner{SUT: st.SUT, TG: st.TG, Opt: st.forCell(c, st.opt)}
 	sut, tg := r.Settings(c)
 	if w := tg.Shared(); st.SUT.SameMachine(st.TG) && len(w) > 0 && !slices.Equal(w, sut.Shared()) {
-		return &Missing{"both ends share a machine, and tg.settings asks for other governor, huge pages or sysctls of the machine than sut.settings", "give both the same, or leave out the TG's"}
+		return &Missing{"both ends share a machine, and tg.settings asks for other settings of the machine (governor, huge pages, idle states, irqbalance, sysctls) than sut.settings", "give both the same, or leave out the TG's"}
 	}
 	for _, x := range []wire.Settings{sut, tg} {
 		if err := x.Check(); err != nil {
@@ -199,7 +212,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	}
 	if !e.Resume && e.Dir != "" {
 		if err := results.Vacant(e.Dir); err != nil {
-			return nil, err
+			return nil, &FolderError{err}
 		}
 	}
 	session := NewSession()
@@ -233,7 +246,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		}
 	} else if e.Dir != "" {
 		if s.Journal, err = results.Create(e.Dir, head); err != nil {
-			return nil, err
+			return nil, &FolderError{err}
 		}
 	}
 	recs, err = s.Play(ctx, plan)

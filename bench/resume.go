@@ -37,6 +37,7 @@ func (e *Experiment) resume(s *Session, head results.Header, plan []matrix.Run) 
 		e.Note("resumed although %s", strings.Join(changed, "; "))
 	}
 	s.Journal = w
+	e.saidThen(j.Records)
 	left, spared := remaining(plan, j.Records, s.Enough)
 	known := ""
 	if spared > 0 {
@@ -44,6 +45,17 @@ func (e *Experiment) resume(s *Session, head results.Header, plan []matrix.Run) 
 	}
 	e.Note("%d of %d runs are in the journal%s, %d to go", len(plan)-len(left)-spared, len(plan), known, len(left))
 	return left, nil
+}
+
+// saidThen adds to the cells of records of an older schema what the plan says for all cells and
+// they could not say.
+func (e *Experiment) saidThen(recs []results.Record) {
+	for i := range recs {
+		if r := &recs[i]; r.Schema < results.SchemaVersion {
+			r.Cell = r.Cell.Over(e.Spec.All)
+			r.Cell.Drop()
+		}
+	}
 }
 
 // changes says in what a journal's plan and that of now differ. A reboot alone is no change.

@@ -74,7 +74,7 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 	for i := 0; i < len(plan); i++ {
 		p := plan[i]
 		if err := context.Cause(ctx); err != nil {
-			return recs, fmt.Errorf("stopped after %d of %d runs: %w", len(recs), planned, err)
+			return recs, fmt.Errorf("stopped after %d of %d runs: %w", len(recs), len(plan), err)
 		}
 		if s.Enough.done(p) {
 			if s.Progress != nil {

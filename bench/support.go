@@ -42,7 +42,7 @@ func AskSupport(ctx context.Context, sut, tg *host.Host, sutDev, tgDev string, c
 
 // fold leaves of the cells of a mode that cannot run one, without a mode of the other end, so
 // that it shows once with its reason: send modes behind all others.
-func (s Support) fold(cells []results.Cell) []results.Cell {
+func (s Support) fold(cells []results.Cell, prepared func(results.Cell) bool) []results.Cell {
 	var out, last []results.Cell
 	seen := map[string]bool{}
 	add := func(to *[]results.Cell, id, rx, tx string, c results.Cell) {
@@ -53,7 +53,7 @@ func (s Support) fold(cells []results.Cell) []results.Cell {
 		}
 	}
 	for _, c := range cells {
-		rx, tx := lacking(s.RX, c.RX) != nil, lacking(s.TX, c.TX) != nil
+		rx, tx := lacking(s.RX, c.RX) != nil && !prepared(c), lacking(s.TX, c.TX) != nil && !prepared(c)
 		if rx {
 			add(&out, c.RX+"/*", c.RX, "", c)
 		}

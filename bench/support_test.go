@@ -18,6 +18,8 @@ func someSupport() Support {
 	}
 }
 
+func never(results.Cell) bool { return false }
+
 // product are all pairs of modes.
 func product(c results.Cell, s Support) (cells []results.Cell) {
 	for _, rx := range s.RX {
@@ -33,7 +35,7 @@ func TestSupportCells(t *testing.T) {
 	s := someSupport()
 	var ids []string
 	seen := map[string]bool{}
-	for _, c := range s.fold(product(results.Cell{MTU: 1500, Touch: "none"}, s)) {
+	for _, c := range s.fold(product(results.Cell{MTU: 1500, Touch: "none"}, s), never) {
 		ids = append(ids, c.ID)
 		if seen[c.ID] || c.MTU != 1500 || c.Touch != "none" {
 			t.Errorf("cell %+v", c)
@@ -73,7 +75,7 @@ func TestSupportNothing(t *testing.T) {
 	for i := range s.TX {
 		s.TX[i].Supported = false
 	}
-	cells := s.fold(product(results.Cell{}, s))
+	cells := s.fold(product(results.Cell{}, s), never)
 	if len(cells) != len(s.RX)+len(s.TX) {
 		t.Errorf("%d cells, want %d", len(cells), len(s.RX)+len(s.TX))
 	}

@@ -89,7 +89,7 @@ func (c Cell) Over(d Cell) Cell {
 	for i := range Options {
 		if o := &Options[i]; o.Raw(&c) == "" {
 			if v := o.Raw(&d); v != "" {
-				_ = o.value.set(&c, v) // d has it
+				_ = o.Load(&c, v) // d has it
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func (c *Cell) Drop() {
 	all := c.modes()
 	for i := range Options {
 		if o := &Options[i]; !o.concernsAny(all) {
-			o.clear(c)
+			o.Clear(c)
 		}
 	}
 }

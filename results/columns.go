@@ -134,19 +134,13 @@ func withOptions(all []column) []column {
 	return all
 }
 
-// chosen is the column of an option: empty where nothing was chosen. A mode may be one that
-// this build does not know: there are runs of others, too.
+// chosen is the column of an option: empty where nothing was chosen.
 func chosen(name string) column {
 	i := slices.IndexFunc(Options, func(o Option) bool { return o.ColumnName() == name })
 	o := &Options[i]
 	return optional(column{name,
 		func(r *row) string { return CSVText(o.Raw(&r.rec.Cell)) },
-		func(r *row, s string) error {
-			if err := o.Set(&r.rec.Cell, asIs(s)); err != nil && o.Kind != OfModes {
-				return err
-			}
-			return nil
-		}})
+		func(r *row, s string) error { return o.Load(&r.rec.Cell, asIs(s)) }})
 }
 
 // yes is true, or empty.

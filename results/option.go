@@ -27,6 +27,7 @@ type Option struct {
 	Role    stream.Role // whose it is; "": of both ends
 	Sets    []string    // names of the settings that it gives a host (package wire)
 	Also    string      // another option that the flag chooses too, unless that is given itself
+	Since   int         // schema version of the first records that have it; 0: all have
 	Many    string      // joins the values of a flag that may be given several times
 
 	concerns func(stream.Mode) bool // nil: any mode
@@ -48,7 +49,8 @@ const (
 type value struct {
 	raw  func(*Cell) string // as columns have it; "" where nothing was chosen
 	set  func(*Cell, string) error
-	show func(string) string // for people; nil: raw
+	load func(*Cell, string) error // of what raw wrote, without asking whether it may be; nil: set
+	show func(string) string       // for people; nil: raw
 	zero func(*Cell)
 }
 
@@ -100,7 +102,16 @@ func (o *Option) Value(c *Cell) string {
 // Set reads a value into a cell.
 func (o *Option) Set(c *Cell, s string) error { return o.value.set(c, s) }
 
-func (o *Option) clear(c *Cell) { o.value.zero(c) }
+// Load reads what Raw wrote. What was measured is read also where it could not be chosen today.
+func (o *Option) Load(c *Cell, raw string) error {
+	if o.value.load != nil {
+		return o.value.load(c, raw)
+	}
+	return o.value.set(c, raw)
+}
+
+// Clear leaves the option open.
+func (o *Option) Clear(c *Cell) { o.value.zero(c) }
 
 // FlagName is the option's flag without its dashes.
 func (o *Option) FlagName() string {

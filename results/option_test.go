@@ -13,7 +13,7 @@ import (
 // choices are a value that an option takes, and one that it refuses.
 var choices = map[string][2]string{
 	"rx": {"zcrx", "sendfile"}, "tx": {"uring", "zcrx"}, "gro": {"off", "maybe"}, "hw_gro": {"on", "1"}, "big_tcp": {"128K", "100"}, "tg_big_tcp": {"off", "2000000"},
-	"cpu_layout": {"2cpu", "3cpu"}, "rx_buf_len": {"16K", "12288"}, "mtu": {"4148", "67"}, "message": {"1M", "0"}, "read": {"64K", "2G"}, "token_batch": {"64", "1025"},
+	"cpu_layout": {"2cpu", "3cpu"}, "rx_buf_len": {"16K", "12288"}, "mtu": {"4148", "1279"}, "message": {"1M", "0"}, "read": {"64K", "2G"}, "token_batch": {"64", "1025"},
 	"touch": {"verify", "lick"}, "congestion": {"bbr", "no/such"}, "control": {"wrong-queue", "right-queue"}, "probe": {"zc+latency", "colour"}, "probe_sample": {"4", "3"},
 	"rcvbuf": {"1M", "4G"}, "sndbuf": {"1M", "-1"}, "pace": {"10G", "4"}, "uring_engine": {"native", "no/such"}, "gather": {"10us", "1s"}, "queue": {"0", "-1"},
 	"steer_queue": {"7", "last"}, "area": {"huge", "disk"}, "area_bytes": {"32M", "1T"}, "refill_entries": {"64", "40000"}, "cq_entries": {"128", "-4"}, "hold": {"1M", "-1"},
@@ -48,7 +48,7 @@ func TestEveryOption(t *testing.T) {
 		if err := o.Set(&d, s[1]); err == nil {
 			t.Errorf("%s takes %q", o.Name, s[1])
 		}
-		if o.clear(&c); o.Raw(&c) != "" {
+		if o.Clear(&c); o.Raw(&c) != "" {
 			t.Errorf("%s stays %s", o.Name, o.Raw(&c))
 		}
 		if o.Help == "" || o.Takes == "" || o.Type == "" || o.Kind == "" || strings.ContainsAny(o.Name, "- ") {
@@ -87,7 +87,7 @@ func TestCellCheck(t *testing.T) {
 		{Cell{RX: "tcp", TX: "uring", UringEngine: "native"}, ""},
 		{Cell{RX: "udp", TX: "tcp"}, "rx udp moves datagrams, and tx tcp moves a stream: take modes of one kind"},
 		{Cell{RX: "nosuch", TX: "tcp"}, `unknown rx mode "nosuch"`},
-		{Cell{RX: "tcp", TX: "tcp", MTU: 20}, "mtu 20: 20 is outside 68..65535"},
+		{Cell{RX: "tcp", TX: "tcp", MTU: 20}, "mtu 20: 20 is outside 1280..65535"},
 		{Cell{RX: "tcp", TX: "tcp", Queue: &one}, "queue 1: it concerns zcrx, zcrx-nodev, devmem, not rx tcp, tx tcp: leave it out"},
 		{Cell{RX: "devmem", TX: "devmem", RXBufLen: 16384}, "rx_buf_len 16384: it concerns zcrx, zcrx-nodev, not rx devmem, tx devmem"},
 		{Cell{RX: "tcp", TX: "uring", GatherUs: &one}, "gather 1: it concerns uring, zcrx, zcrx-nodev, not rx tcp"},

@@ -24,6 +24,7 @@ func number(at func(*Cell) *int, parse func(string) (int, error), show func(stri
 			return ""
 		},
 		set:  func(c *Cell, s string) (err error) { *at(c), err = parse(s); return err },
+		load: func(c *Cell, s string) (err error) { *at(c), err = parseInt(s); return err },
 		show: show, zero: func(c *Cell) { *at(c) = 0 },
 	}
 }
@@ -42,14 +43,18 @@ func optionalNumber(at func(*Cell) **int, parse func(string) (int, error)) value
 			*at(c) = &n
 			return err
 		},
+		load: func(c *Cell, s string) error {
+			n, err := parseInt(s)
+			*at(c) = &n
+			return err
+		},
 		zero: func(c *Cell) { *at(c) = nil },
 	}
 }
 
 func count(at func(*Cell) *int, lo, hi int) value { return number(at, within(lo, hi), nil) }
 
-// within reads a whole number of a range. One from 1 may be 0 too, which leaves things as
-// found.
+// within reads a whole number of a range.
 func within(lo, hi int) func(string) (int, error) {
 	return func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
@@ -110,8 +115,11 @@ const (
 func bigTCP(at func(*Cell) *int) value {
 	parse := sizeWithin(4096, MaxBigTCP)
 	return number(at, func(s string) (int, error) {
-		if s == "off" || s == "false" {
+		switch s {
+		case "off", "false":
 			return PlainTCP, nil
+		case "0":
+			return 0, nil
 		}
 		return parse(s)
 	}, shortBytes)
@@ -174,6 +182,7 @@ func text(at func(*Cell) *string, check func(string) error) value {
 	return value{
 		raw:  func(c *Cell) string { return *at(c) },
 		set:  func(c *Cell, s string) error { *at(c) = s; return check(s) },
+		load: func(c *Cell, s string) error { *at(c) = s; return nil },
 		zero: func(c *Cell) { *at(c) = "" },
 	}
 }

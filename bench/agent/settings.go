@@ -152,7 +152,7 @@ func wants(s wire.Settings) (out []lease.Want, err error) {
 func channels(dev, number string) (string, error) {
 	n, err := strconv.Atoi(number)
 	if err != nil {
-		return "", err
+		return number, nil // as the interface has it
 	}
 	d, err := nic.Open(dev)
 	if err != nil {

@@ -42,6 +42,9 @@ func check(s wire.EndSpec, p stream.Mode) error {
 }
 
 func checkFlow(f wire.FlowSpec) error {
+	if q := f.Queue; q != nil && (*q < 0 || *q > 65535) {
+		return fmt.Errorf("queue %d is outside 0..65535", *q)
+	}
 	if err := checkCPU(f.CPU); err != nil {
 		return err
 	}

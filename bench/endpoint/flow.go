@@ -21,6 +21,9 @@ func flowsOf(s wire.EndSpec, o stream.Options) (all []*flow) {
 		own := o
 		if f.Queue != nil {
 			own.NIC.Queue = f.Queue
+			if s.Cell.Control == results.WrongQueue {
+				own.NIC.SteerTo = otherQueue(f.Queue)
+			}
 		}
 		all = append(all, &flow{Flow: stream.Flow{N: n, CPU: f.CPU, Queue: own.NIC.Queue}, opts: own})
 	}

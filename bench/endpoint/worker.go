@@ -123,8 +123,10 @@ func (w *worker) receive() {
 	conn, hello, err := w.end.port.Accept(o.ctx)
 	if err == nil {
 		defer conn.Close()
-		if err = path.Attach(conn, hello); hello.Flow != w.own.N {
+		if hello.Flow != w.own.N {
 			err = fmt.Errorf("flow %d came, and this is flow %d", hello.Flow, w.own.N)
+		} else {
+			err = path.Attach(conn, hello)
 		}
 	}
 	start := flowStart{conn: conn, hello: hello, atNs: counter.Monotonic()} // not after the sender's

@@ -18,7 +18,8 @@ type expansion struct {
 	base     *product
 	tried    int // combinations
 
-	all map[string]ast.Node // where the file says an option for all cells
+	all    map[string]ast.Node // where the file says an option for all cells
+	ofHost []string            // those of them that it says of the SUT
 }
 
 // product is every combination of the values of its factors.
@@ -165,7 +166,7 @@ func (x *expansion) expand(root ast.Node) error {
 	if err := x.unused(); err != nil {
 		return err
 	}
-	name(x.spec.Cells)
+	name(x.spec.Cells, x.all)
 	return x.chooseBase()
 }
 
@@ -273,9 +274,12 @@ func (p product) matches(of []string) bool {
 
 // name gives cells ids that are readable and unique: the modes, and the factors
 // in which the plan's cells differ.
-func name(cells []results.Cell) {
+func name(cells []results.Cell, all map[string]ast.Node) {
 	var differ []results.Option
 	for _, f := range results.Factors {
+		if all[f.Name] != nil {
+			continue // differs only in whom it concerns
+		}
 		first := f.Value(&cells[0])
 		for i := range cells {
 			if f.Value(&cells[i]) != first {

@@ -19,6 +19,7 @@ type Key struct {
 
 	get func(*Spec) string
 	set func(*Spec, string) error
+	say func(*Spec, string) error // by a flag, which has no upper limit; nil: set
 }
 
 // Keys are all keys that have one value.
@@ -28,23 +29,33 @@ var Keys = []Key{
 	{Name: "ipv6", Flag: "ipv6", Type: "bool", Help: "use the SUT's IPv6 address", set: parsed(func(s *Spec) *bool { return &s.IPv6 }, parseBool),
 		get: func(s *Spec) string { return strconv.FormatBool(s.IPv6) }},
 	{Name: "repetitions", Flag: "repetitions", Type: "int", Help: "runs of each cell that count", set: parsed(func(s *Spec) *int { return &s.Repetitions }, within(1, MaxRepetitions)),
+		say: parsed(func(s *Spec) *int { return &s.Repetitions }, within(1, 1_000_000)),
 		get: func(s *Spec) string { return strconv.Itoa(s.Repetitions) }},
 	{Name: "warmup", Flag: "warmup", Type: "bool", Help: "make a discarded run of each cell first", set: parsed(func(s *Spec) *bool { return &s.Warmup }, parseBool),
 		get: func(s *Spec) string { return strconv.FormatBool(s.Warmup) }},
 	{Name: "seed", Flag: "seed", Type: "uint", Help: "of the order of the runs", set: parsed(func(s *Spec) *uint64 { return &s.Seed }, parseSeed),
 		get: func(s *Spec) string { return strconv.FormatUint(s.Seed, 10) }},
 	timeKey("duration", "duration", "steady window", 100*time.Millisecond, func(s *Spec) *time.Duration { return &s.Duration }),
-	timeKey("warmup_duration", "warmup-duration", "steady window of a warm-up; 0: as the others'", 0, func(s *Spec) *time.Duration { return &s.WarmupDuration }),
+	timeKey("warmup_duration", "warmup-duration", "steady window of a warm-up; 0: as the others'", orNone, func(s *Spec) *time.Duration { return &s.WarmupDuration }),
 	timeKey("ramp_up", "ramp-up", "cut before the window", 0, func(s *Spec) *time.Duration { return &s.RampUp }),
 	timeKey("ramp_down", "ramp-down", "cut after the window", 0, func(s *Spec) *time.Duration { return &s.RampDown }),
 	{Name: "sample_interval", Flag: "sample-interval", Type: "duration", Help: "of the time series; 0 takes none",
 		get: func(s *Spec) string { return s.Common.SampleInterval.String() },
 		set: parsed(func(s *Spec) *time.Duration { return &s.Common.SampleInterval }, zeroOr(duration(20*time.Millisecond)))},
-	timeKey("stall", "stall", "a flow without a byte for so long has failed; 0: 10s", 0, func(s *Spec) *time.Duration { return &s.Common.Stall }),
+	timeKey("stall", "stall", "a flow without a byte for so long has failed; 0: 10s", orNone, func(s *Spec) *time.Duration { return &s.Common.Stall }),
 }
 
+// orNone is the least of a time that may be 0, too.
+const orNone = -100 * time.Millisecond
+
 func timeKey(name, flag, help string, least time.Duration, at func(*Spec) *time.Duration) Key {
-	return Key{Name: name, Flag: flag, Type: "duration", Help: help, set: parsed(at, duration(least)),
+	read := func(most time.Duration) func(*Spec, string) error {
+		if least < 0 {
+			return parsed(at, zeroOr(durationWithin(-least, most)))
+		}
+		return parsed(at, durationWithin(least, most))
+	}
+	return Key{Name: name, Flag: flag, Type: "duration", Help: help, set: read(mostDuration), say: read(10_000 * time.Hour),
 		get: func(s *Spec) string { return at(s).String() }}
 }
 
@@ -73,6 +84,15 @@ func (k *Key) Get(s *Spec) string { return k.get(s) }
 
 // Set reads a value.
 func (k *Key) Set(s *Spec, text string) error { return k.set(s, text) }
+
+// Say reads the value of a flag: the limits of files, which others may have written, do not
+// hold for it.
+func (k *Key) Say(s *Spec, text string) error {
+	if k.say != nil {
+		return k.say(s, text)
+	}
+	return k.set(s, text)
+}
 
 // LookupKey finds a key by its name; nil where there is none.
 func LookupKey(name string) *Key {

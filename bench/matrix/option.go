@@ -3,7 +3,10 @@
 package matrix
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -33,11 +36,17 @@ func choose(c *results.Cell, o *results.Option, n ast.Node) (string, error) {
 	if err == nil {
 		err = Settable(o, s)
 	}
+	if err == nil && slices.ContainsFunc(c.Others(), func(x results.Other) bool { return strings.HasPrefix(x.Name, "interrupt ") }) {
+		err = errors.New("a file moves no interrupts but by cpu_layout: they may be of any device")
+	}
 	if err != nil {
 		return s, at(n, "%s: %s", o.Name, refusal(err))
 	}
 	return s, nil
 }
+
+// leastMTU is IPV6_MIN_MTU of the kernel's include/uapi/linux/ipv6.h.
+const leastMTU = 1280
 
 // Settable refuses a setting that no host is given: whoever runs a file is often not who wrote
 // it, and runs it as root.
@@ -49,6 +58,9 @@ func Settable(o *results.Option, s string) error {
 	for _, x := range c.Others() { // an interface's, whatever else has the name
 		if err := nic.CheckSetting(x.Name, x.Value); err != nil {
 			return err
+		}
+		if n, err := strconv.Atoi(x.Value); x.Name == "mtu" && err == nil && n < leastMTU {
+			return fmt.Errorf("mtu=%d: below %d the kernel takes the interface's IPv6 addresses away, which nobody would put back", n, leastMTU)
 		}
 	}
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
@@ -65,17 +77,20 @@ func Settable(o *results.Option, s string) error {
 func (s *Spec) forAll(x *expansion) (out []field) {
 	x.all = map[string]ast.Node{}
 	for i := range results.Factors {
-		out = append(out, x.option(&results.Factors[i]))
+		out = append(out, x.option(&results.Factors[i], false))
 	}
 	return out
 }
 
-func (x *expansion) option(o *results.Option) field {
+func (x *expansion) option(o *results.Option, ofHost bool) field {
 	return field{o.Name, func(n ast.Node) error {
 		if x.all[o.Name] != nil {
 			return at(n, "%s is said twice", o.Name)
 		}
 		x.all[o.Name] = n
+		if ofHost { // says what the host has, whoever uses it
+			x.ofHost = append(x.ofHost, o.Name)
+		}
 		_, err := choose(&x.spec.All, o, n)
 		return err
 	}}
@@ -119,7 +134,7 @@ func (x *expansion) unused() error {
 	for i := range results.Factors {
 		o := &results.Factors[i]
 		n := x.all[o.Name]
-		if n != nil && !x.concerned(o) {
+		if n != nil && !slices.Contains(x.ofHost, o.Name) && !x.concerned(o) {
 			return at(n, "%s concerns %s, which no cell has: leave it out", o.Name, strings.Join(o.Modes(), ", "))
 		}
 	}

@@ -128,7 +128,7 @@ func (e *End) fields(sut *expansion) []field {
 	if sut != nil {
 		out = append(out, field{"addr", read(&e.Addr, parseAddr)})
 		for _, name := range []string{"queue", "area", "area_bytes"} {
-			out = append(out, sut.option(results.LookupOption(name)))
+			out = append(out, sut.option(results.LookupOption(name), true))
 		}
 	}
 	return out

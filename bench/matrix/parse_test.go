@@ -154,7 +154,7 @@ func TestErrors(t *testing.T) {
 		{"name: x\nfactors: {rx: [tcp, tcp], tx: tcp}\n", `x.yaml:2:21: rx: "tcp" twice`},
 		{"name: x\nfactors: {rx: [], tx: tcp}\n", "rx has no value"},
 		{"name: x\nfactors: {rx: tcp}\n", "no tx"},
-		{"name: x\nfactors: {rx: tcp, tx: tcp, mtu: 60}\n", "x.yaml:2:34: mtu: 60 is outside 68..65535"},
+		{"name: x\nfactors: {rx: tcp, tx: tcp, mtu: 60}\n", "x.yaml:2:34: mtu: 60 is outside 1280..65535"},
 		{"name: x\nfactors: {rx: tcp, tx: tcp, gro: maybe}\n", "not on or off"},
 		{"name: x\nfactors: {rx: tcp, tx: tcp, big_tcp: 1M}\n", "outside 4096..524280"},
 		{"name: x\nfactors:\n  rx: tcp\n tx: tcp\n", "x.yaml:"},

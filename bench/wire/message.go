@@ -140,7 +140,7 @@ type Clock struct {
 type ModesParams struct {
 	Role  stream.Role `json:"role,omitempty"`  // "": both
 	Names []string    `json:"names,omitempty"` // nil: all
-	Dev string `json:"dev,omitempty"` // interface; "": only what does not depend on one
+	Dev   string      `json:"dev,omitempty"`   // interface; "": only what does not depend on one
 }
 
 // ModeSupport is whether one mode can run on the agent's host.
@@ -203,7 +203,7 @@ type EndSpec struct {
 
 	Flows       []FlowSpec `json:"flows"`
 	MeasureCPUs []int      `json:"measure_cpus,omitempty"` // whose time is this end's; empty: all
-	SampleMs    int   `json:"sample_ms,omitempty"`    // interval of the time series; 0: none
+	SampleMs    int        `json:"sample_ms,omitempty"`    // interval of the time series; 0: none
 }
 
 // FlowSpec is one flow at one end.

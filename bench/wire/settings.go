@@ -34,7 +34,7 @@ type Setting struct {
 
 // What the agent translates.
 const (
-	Channels   = "channels"   // queues: combined, or RX and TX where the driver has no combined ones
+	Channels   = "channels"   // a number of queues: combined, or RX and TX where the driver has no combined ones
 	Governor   = "governor"   // of every CPU's frequency
 	Idle       = "idle"       // longest exit latency of an idle state, microseconds
 	IRQBalance = "irqbalance" // tune.Stopped
@@ -56,9 +56,9 @@ func (x Setting) OfMachine() bool {
 func (x Setting) check() error {
 	var err error
 	switch n, nerr := strconv.Atoi(x.Value); {
-	case x.Name == Channels && (nerr != nil || n < 1), x.Name == Idle && (nerr != nil || n < 0):
+	case x.Name == Channels && nerr == nil && n < 1, x.Name == Idle && (nerr != nil || n < 0):
 		err = fmt.Errorf("%s: %.40q is no number that it can have", x.Name, x.Value)
-	case x.Name == Channels, x.Name == Idle:
+	case x.Name == Channels && nerr == nil, x.Name == Idle: // else it is the interface's own form
 	case x.Name == Governor:
 		err = tune.CheckSetting("governor 0", x.Value) // of every CPU: the rule is the same
 	case x.OfHost():

@@ -53,16 +53,15 @@ their mode sends do not make it 1.`,
 	f.Cell.Congestion = "cubic" // whatever the hosts' default is
 	f.power.AddFlags(cmd, 2*time.Second, time.Second)
 	fs := cmd.Flags()
-	fs.Lookup("duration").Usage = "steady window of each run; 0: at most 800ms, less where the demo would take longer than 3 minutes"
+	fs.Lookup("duration").DefValue = ""
+	fs.Lookup("congestion").Usage = "congestion control of the flow's socket (default: cubic)"
+	fs.Lookup("duration").Usage = "steady window of each run (default: at most 800ms, less where the demo would take longer than 3 minutes)"
 	fs.StringVar(&f.Spec.SUT.Host, "sut", "", "run on this receiver host instead of a namespace of our own (with --tg)")
 	fs.StringVar(&f.Spec.TG.Host, "tg", "", "run on this sender host instead of a namespace of our own (with --sut)")
 	fs.StringVar(&f.out, "out", "out/demo", "folder for the results; must not have any yet")
 	fs.BoolVar(&f.json, "json", false, "print the summary as JSON")
 	return cmd
 }
-
-// leastMTU is IPV6_MIN_MTU of the kernel's include/uapi/linux/ipv6.h.
-const leastMTU = 1280
 
 func (f *demoFlags) run(cmd *cobra.Command) error {
 	spec, err := f.Finish("demo")
@@ -74,9 +73,6 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 	}
 	if spec.SUT.Host == "" && os.Geteuid() != 0 {
 		return cli.Usagef("demo makes network namespaces and must run as root: sudo zcbench demo")
-	}
-	if n := f.Cell.MTU; spec.SUT.Host == "" && n != 0 && n < leastMTU {
-		return cli.Usagef("--mtu %d: the link that the demo makes has IPv6 addresses, which take at least %d", n, leastMTU)
 	}
 	watts, err := f.power.Options()
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 // else on veth: those that were expected to be invalid do not count there.
 func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error, asJSON, demo bool) error {
 	if runErr != nil && len(recs) == 0 {
-		return outError(runErr)
+		return folderError(runErr)
 	}
 	j, summary, err := derive(dir, recs)
 	printed := printSummary(cmd, summary, asJSON)
@@ -89,6 +89,14 @@ func noRoom(err error, dir string) error {
 // noRoomOr joins how the runs, their files and the table ended.
 func noRoomOr(runErr, err, printed error, dir string) error {
 	return errors.Join(noRoom(errors.Join(runErr, err), dir), printed)
+}
+
+// folderError is outError of what the results' folder itself refused.
+func folderError(err error) error {
+	if e := (*bench.FolderError)(nil); errors.As(err, &e) {
+		return outError(err)
+	}
+	return err
 }
 
 // outError adds what to do about a folder that cannot take results.

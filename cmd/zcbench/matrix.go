@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
@@ -56,6 +57,7 @@ invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 	fs.StringVar(&f.dev, "dev", "", "the SUT's interface, instead of the file's")
 	fs.BoolVar(&f.trust, "trust-file", false, "allow power sources of the file that run a program, or lead to an address or a path: read it first")
 	cli.AddOptions(cmd, &f.chosen, func(o *results.Option) bool { return o.Name == "probe" })
+	f.probe = fs.Lookup("probe")
 	return cmd
 }
 
@@ -64,6 +66,7 @@ type matrixFlags struct {
 	dry, resume, force, json bool
 	trust                    bool
 	chosen                   results.Cell // the probes
+	probe                    *pflag.Flag
 	power                    powerflag.Flags
 }
 
@@ -121,7 +124,7 @@ func (f *matrixFlags) spec(path string) (*matrix.Spec, error) {
 			*x.to = x.flag
 		}
 	}
-	if f.chosen.Probe != "" {
+	if f.probe.Changed {
 		if err := spec.SetProbe(f.chosen.Probe); err != nil {
 			return nil, cli.Usagef("--probe: %w", err)
 		}
@@ -147,5 +150,5 @@ func (f *matrixFlags) refused(err error) error {
 	case errors.As(err, new(*host.SpecError)):
 		return cli.UsageError(err)
 	}
-	return outError(err)
+	return folderError(err)
 }

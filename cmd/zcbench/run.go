@@ -88,7 +88,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		AbortOnCancel: true, NoteMTU: true}
 	recs, err := e.Run(cmd.Context())
 	if err != nil && len(recs) == 0 {
-		return outError(err)
+		return folderError(err)
 	}
 	return f.finish(cmd, recs, err)
 }

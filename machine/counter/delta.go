@@ -70,7 +70,7 @@ func Delta(before, after Snapshot) ([]results.Metric, Change) {
 		}
 		c.TCP = append(c.TCP, t)
 	}
-	if len(c.TCP) == 1 { // those of several flows mean nothing together
+	if len(c.TCP) == 1 && len(c.TCP[0].Fields) > 0 { // those of several flows mean nothing together
 		rows.tcp(c.TCP[0])
 	}
 	if before.Netstat != nil && after.Netstat != nil {
@@ -132,6 +132,9 @@ func (c Change) Fill(h *results.Host) {
 	}
 	h.Env.CPUsMeasured, h.Env.IRQCPU = FormatCPUList(cpus), c.NetRXCPUs
 	for i := range c.TCP {
+		if len(c.TCP[i].Fields) == 0 {
+			continue // was not read
+		}
 		h.Env.Congestion = c.TCP[i].Congestion
 		if v, ok := c.TCP[i].Get("total_retrans"); ok {
 			if h.Retrans != nil {

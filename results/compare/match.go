@@ -36,12 +36,14 @@ func match(a, b *Set) (pairs []pairing, onlyA, onlyB []*Cell) {
 }
 
 // alike: all factors are equal that were not chosen apart. A published row does
-// not name all that it was measured with: what it leaves out matches anything.
+// not name all that it was measured with: what it leaves out matches anything. So does what
+// records of an older schema could not say.
 func alike(a, b *Cell, chosen []string) bool {
 	loose := a.Source != "" || b.Source != ""
 	for _, name := range factorNames() {
 		x, y := factorOf(&a.Cell, name), factorOf(&b.Cell, name)
-		if x == y || slices.Contains(chosen, name) {
+		since := results.LookupOption(name).Since
+		if x == y || slices.Contains(chosen, name) || a.schema() < since || b.schema() < since {
 			continue
 		}
 		if !loose || !unknown(x) && !unknown(y) {
@@ -49,6 +51,15 @@ func alike(a, b *Cell, chosen []string) bool {
 		}
 	}
 	return true
+}
+
+// schema is the oldest that a cell's runs have.
+func (c *Cell) schema() int {
+	oldest := results.SchemaVersion
+	for _, r := range c.Runs {
+		oldest = min(oldest, r.Schema)
+	}
+	return oldest
 }
 
 func unknown(v string) bool { return v == "" || v == "as-found" }

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,6 +58,16 @@ func (f *optionFlag) String() string { return f.text }
 func (f *optionFlag) Type() string   { return f.option.Type }
 
 func (f *optionFlag) Set(s string) error {
+	if s == "" {
+		f.option.Clear(f.cell)
+		f.text = ""
+		return nil
+	}
+	if f.option.Type == "bool" {
+		if b, err := strconv.ParseBool(s); err == nil {
+			s = strconv.FormatBool(b)
+		}
+	}
 	if f.given && f.option.Many != "" {
 		s = f.text + f.option.Many + s
 	}

@@ -101,8 +101,13 @@ func (f *keyFlag) String() string {
 	return f.key.Get(f.spec)
 }
 
-func (f *keyFlag) Set(s string) error { return f.key.Set(f.spec, s) }
-func (f *keyFlag) Type() string       { return f.key.Type }
+func (f *keyFlag) Set(s string) error {
+	if b, err := strconv.ParseBool(s); err == nil && f.key.Type == "bool" {
+		s = strconv.FormatBool(b)
+	}
+	return f.key.Say(f.spec, s)
+}
+func (f *keyFlag) Type() string { return f.key.Type }
 
 // Finish makes the plan: a cell of every pair of modes.
 func (f *Flags) Finish(name string) (*matrix.Spec, error) {

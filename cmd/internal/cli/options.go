@@ -58,7 +58,7 @@ func (f *optionFlag) String() string { return f.text }
 func (f *optionFlag) Type() string   { return f.option.Type }
 
 func (f *optionFlag) Set(s string) error {
-	if s == "" {
+	if s == "" && strings.HasPrefix(f.option.Type, "string") {
 		f.option.Clear(f.cell)
 		f.text = ""
 		return nil

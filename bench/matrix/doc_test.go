@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,30 +15,50 @@ import (
 
 var update = flag.Bool("update", false, "write the table of docs/matrix.md anew")
 
-// The table of options in docs/matrix.md is made of the options:
+// The tables of options and gates in docs/matrix.md are made of theirs:
 //
-//	go test ./bench/matrix -run TestDocumentedOptions -update
-func TestDocumentedOptions(t *testing.T) {
-	const path, from, to = "../../docs/matrix.md", "<!-- options -->\n", "<!-- end of options -->\n"
+//	go test ./bench/matrix -run TestDocumented -update
+func TestDocumented(t *testing.T) {
+	const path = "../../docs/matrix.md"
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, rest, ok := strings.Cut(string(b), from)
-	_, tail, end := strings.Cut(rest, to)
-	if !ok || !end {
-		t.Fatalf("%s has no %q and %q", path, from, to)
+	want := string(b)
+	for what, table := range map[string]string{"options": optionTable(), "gates": gateTable()} {
+		from, to := "<!-- "+what+" -->\n", "<!-- end of "+what+" -->\n"
+		head, rest, ok := strings.Cut(want, from)
+		_, tail, end := strings.Cut(rest, to)
+		if !ok || !end {
+			t.Fatalf("%s has no %q and %q", path, from, to)
+		}
+		want = head + from + table + to + tail
 	}
-	want := head + from + optionTable() + to + tail
 	if want == string(b) {
 		return
 	}
 	if !*update {
-		t.Fatalf("the table of %s is not that of the options: run this test with -update", path)
+		t.Fatalf("the tables of %s are not those of options and gates: run this test with -update", path)
 	}
 	if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func gateTable() string {
+	var b strings.Builder
+	b.WriteString("| gate | default | judged |\n|---|---|---|\n")
+	for _, l := range results.Limits {
+		limit := strconv.FormatFloat(l.Default, 'g', -1, 64)
+		switch {
+		case l.Default == 0:
+			limit = "off"
+		case l.Share:
+			limit = strconv.FormatFloat(100*l.Default, 'g', -1, 64) + "%"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", l.Key, limit, l.Judged)
+	}
+	return b.String()
 }
 
 func optionTable() string {

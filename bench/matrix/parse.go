@@ -32,11 +32,9 @@ const (
 // New is what holds where a file leaves something out. The gates are those of
 // docs/statistics.md.
 func New() *Spec {
-	p := func(v float64) *float64 { return &v }
 	return &Spec{
-		Plan: Plan{Repetitions: 10, Warmup: true, Seed: 1, Duration: 10 * time.Second, RampUp: time.Second, RampDown: 200 * time.Millisecond},
-		Gates: results.Gates{ThroughputCV: p(.02), CPUCV: p(.03), Drift: p(.02), Frequency: p(.02), TemperatureC: p(10),
-			RetransPerGB: p(10), DropsPerGB: p(10), ForeignCores: p(.05), Copied: p(.01)},
+		Plan:   Plan{Repetitions: 10, Warmup: true, Seed: 1, Duration: 10 * time.Second, RampUp: time.Second, RampDown: 200 * time.Millisecond},
+		Gates:  results.DefaultGates(),
 		Common: Common{SampleInterval: 100 * time.Millisecond, Stall: 10 * time.Second},
 	}
 }
@@ -210,30 +208,23 @@ func (s *Spec) adaptive(n ast.Node) error {
 
 // gates: a limit, or off.
 func (s *Spec) gates(n ast.Node) error {
-	g := &s.Gates
-	limit := func(to **float64, parse func(string) (float64, error)) func(ast.Node) error {
-		return func(n ast.Node) error {
+	var fields []field
+	for _, l := range results.Limits {
+		parse := parseNumber
+		if l.Share {
+			parse = parseFraction
+		}
+		fields = append(fields, field{l.Key, func(n ast.Node) error {
+			to := l.At(&s.Gates)
 			if text, err := scalar(n); err == nil && (text == "off" || text == "false") {
 				*to = nil
 				return nil
 			}
-			v := 0.0
-			*to = &v
-			return read(&v, parse)(n)
-		}
+			*to = new(float64)
+			return read(*to, parse)(n)
+		}})
 	}
-	return readMap(n, "gates", []field{
-		{"throughput_cv", limit(&g.ThroughputCV, parseFraction)},
-		{"cpu_cv", limit(&g.CPUCV, parseFraction)},
-		{"drift", limit(&g.Drift, parseFraction)},
-		{"frequency", limit(&g.Frequency, parseFraction)},
-		{"temperature_c", limit(&g.TemperatureC, parseNumber)},
-		{"retrans_per_gb", limit(&g.RetransPerGB, parseNumber)},
-		{"drops_per_gb", limit(&g.DropsPerGB, parseNumber)},
-		{"coverage", limit(&g.Coverage, parseFraction)},
-		{"foreign_cores", limit(&g.ForeignCores, parseNumber)},
-		{"copied", limit(&g.Copied, parseFraction)},
-	})
+	return readMap(n, "gates", fields)
 }
 
 func parseText(s string) (string, error) {

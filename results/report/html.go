@@ -123,23 +123,16 @@ func gateLines(p *results.Plan) []string {
 		return nil
 	}
 	var out []string
-	for _, g := range []struct {
-		what  string
-		limit *float64
-		scale float64
-		unit  string
-	}{
-		{"CV of the throughput", p.Gates.ThroughputCV, 100, " %"}, {"CV of the busy cores", p.Gates.CPUCV, 100, " %"},
-		{"drift over the runs", p.Gates.Drift, 100, " %"}, {"spread of the CPU frequency", p.Gates.Frequency, 100, " %"},
-		{"spread of the CPU temperature", p.Gates.TemperatureC, 1, " K"}, {"retransmitted segments", p.Gates.RetransPerGB, 1, " per GB"},
-		{"dropped packets", p.Gates.DropsPerGB, 1, " per GB"}, {"coverage of /proc/stat", p.Gates.Coverage, 100, " % from 1"},
-		{"foreign load", p.Gates.ForeignCores, 1, " cores"}, {"copied by a zero-copy mode", p.Gates.Copied, 100, " %"},
-	} {
+	for _, l := range results.Limits {
 		limit := "not looked at"
-		if g.limit != nil {
-			limit = "at most " + strconv.FormatFloat(*g.limit*g.scale, 'g', 4, 64) + g.unit
+		if v := *l.At(&p.Gates); v != nil {
+			scale, percent := 1.0, ""
+			if l.Share {
+				scale, percent = 100, " %"
+			}
+			limit = "at most " + strconv.FormatFloat(*v*scale, 'g', 4, 64) + percent + l.Unit
 		}
-		out = append(out, g.what+": "+limit)
+		out = append(out, l.Name+": "+limit)
 	}
 	return out
 }

@@ -122,7 +122,7 @@ func tryAnswers(t *testing.T, sut, tg, hello, ifaces, watts []byte) {
 				t.Fatalf("CPUs %+v", c)
 			}
 		}
-		r.Opt.SUTCPU, r.Opt.TGCPU = s.App, g.App
+		r.Opt.SUTFlows, r.Opt.TGFlows = []place.CPUs{s}, []place.CPUs{g}
 	}
 	var out outcome
 	out.sutErr, out.tgErr = take(sut, &out.sut), take(tg, &out.tg)

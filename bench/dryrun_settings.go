@@ -145,9 +145,9 @@ func (p preview) cpus(role stream.Role, l place.Layout, o Options) (place.CPUs, 
 		return (&Runner{SUT: p.stage.SUT, TG: p.stage.TG, Opt: o}).cpus(role, l)
 	}
 	if role == stream.TX {
-		return place.CPUs{App: o.TGCPU, Softirq: o.TGSoftirqCPU}, l
+		return first(o.TGFlows), l
 	}
-	return place.CPUs{App: o.SUTCPU, Softirq: o.SUTSoftirqCPU}, l
+	return first(o.SUTFlows), l
 }
 
 // forCell are the options of a cell's runs: on the hosts that were asked, else as far
@@ -158,7 +158,6 @@ func (p preview) forCell(c results.Cell) Options {
 	}
 	o := options(p.spec)
 	o.SUTDev, o.TGDev = cmp.Or(p.spec.SUT.Dev, "interface"), cmp.Or(p.spec.TG.Dev, "interface")
-	o.SUTCPU, o.SUTSoftirqCPU, o.TGCPU, o.TGSoftirqCPU = -1, -1, -1, -1
 	return (&stage{spec: p.spec}).forCell(c, o)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
 )
@@ -85,7 +86,7 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	for _, x := range []struct {
 		asked *int
 		to    *int
-	}{{s.SUT.CPU, &st.opt.SUTCPU}, {s.TG.CPU, &st.opt.TGCPU}} {
+	}{{s.SUT.CPU, &st.opt.SUTFlows[0].App}, {s.TG.CPU, &st.opt.TGFlows[0].App}} {
 		if x.asked != nil {
 			*x.to = *x.asked
 		}
@@ -154,10 +155,10 @@ func options(s *matrix.Spec) Options {
 // forCell is where a cell's own wishes change the options of its runs.
 func (st *stage) forCell(c results.Cell, o Options) Options {
 	if l, ok := st.spec.SUT.Layouts[c.CPULayout]; ok {
-		o.SUTCPU, o.SUTSoftirqCPU = l.App, l.IRQ
+		o.SUTFlows = []place.CPUs{{App: l.App, Softirq: l.IRQ}}
 	}
 	if l, ok := st.spec.TG.Layouts[c.CPULayout]; ok {
-		o.TGCPU, o.TGSoftirqCPU = l.App, l.IRQ
+		o.TGFlows = []place.CPUs{{App: l.App, Softirq: l.IRQ}}
 	}
 	if c.MTU != 0 && o.SUTDev != "" {
 		o.MTU = c.MTU

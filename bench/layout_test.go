@@ -45,7 +45,7 @@ func TestIntegrationLayouts(t *testing.T) {
 	before := rps(t, r.pair.SUT, "")
 	opt := r.Runner.Opt
 	r.Runner.Opt.Duration, r.Runner.Opt.RampUp, r.Runner.Opt.RampDown = 600*time.Millisecond, 200*time.Millisecond, 100*time.Millisecond
-	for layout, soft := range map[string]int{"1cpu": opt.SUTCPU, "2cpu": opt.SUTSoftirqCPU} {
+	for layout, soft := range map[string]int{"1cpu": opt.SUTFlows[0].App, "2cpu": opt.SUTFlows[0].Softirq} {
 		rec := r.oneFlow(t, layout)
 		// A window that was read late shows where the softirq ran all the same.
 		if rec.Verdict != results.OK && !late(t, rec) {

@@ -36,7 +36,7 @@ func (o *Options) PlaceCPUs(ctx context.Context, sut, tg *host.Host) error {
 		}
 	}
 	s, t := chooseCPUs(near[0], near[1], sut.SameMachine(tg))
-	o.SUTCPU, o.SUTSoftirqCPU, o.TGCPU, o.TGSoftirqCPU = s.App, s.Softirq, t.App, t.Softirq
+	o.SUTFlows, o.TGFlows = []place.CPUs{s}, []place.CPUs{t}
 	return nil
 }
 
@@ -50,9 +50,9 @@ func online(cpus, have []int) []int {
 // are numbered, for its softirq too.
 func chooseCPUs(sutNear, tgNear []int, sameMachine bool) (sut, tg place.CPUs) {
 	if !sameMachine || len(tgNear) == 0 {
-		return place.Choose(sutNear), place.Choose(tgNear)
+		return place.Choose(sutNear, 1)[0], place.Choose(tgNear, 1)[0]
 	}
-	return place.Choose(sutNear, tgNear[0]), place.CPUs{App: tgNear[0], Softirq: tgNear[0]}
+	return place.Choose(sutNear, 1, tgNear[0])[0], place.CPUs{App: tgNear[0], Softirq: tgNear[0]}
 }
 
 // cpus are the end's CPUs, and its layout: the TG of a shared machine keeps to
@@ -60,7 +60,7 @@ func chooseCPUs(sutNear, tgNear []int, sameMachine bool) (sut, tg place.CPUs) {
 // is the SUT that says where its softirq goes.
 func (r *Runner) cpus(role stream.Role, l place.Layout) (place.CPUs, place.Layout) {
 	if role == stream.RX {
-		return place.CPUs{App: r.Opt.SUTCPU, Softirq: r.Opt.SUTSoftirqCPU}, l
+		return first(r.Opt.SUTFlows), l
 	}
 	switch {
 	case r.SUT.SameMachine(r.TG) && r.SUT.Info.NetNS == r.TG.Info.NetNS:
@@ -68,7 +68,7 @@ func (r *Runner) cpus(role stream.Role, l place.Layout) (place.CPUs, place.Layou
 	case r.SUT.SameMachine(r.TG) && l != place.AsFound:
 		l = place.OneCPU
 	}
-	return place.CPUs{App: r.Opt.TGCPU, Softirq: r.Opt.TGSoftirqCPU}, l
+	return first(r.Opt.TGFlows), l
 }
 
 // placeEnd says where an end's softirq goes, and which CPUs are the end's.
@@ -89,7 +89,8 @@ func (r *Runner) placeEnd(s *wire.EndSpec, l place.Layout) {
 
 // crowded reports whether the SUT's softirq must share a CPU with the TG.
 func (r *Runner) crowded(l place.Layout) bool {
-	return l == place.TwoCPU && r.SUT.SameMachine(r.TG) && (r.Opt.SUTSoftirqCPU == r.Opt.TGCPU || r.Opt.SUTSoftirqCPU == r.Opt.TGSoftirqCPU)
+	soft, tg := first(r.Opt.SUTFlows).Softirq, first(r.Opt.TGFlows)
+	return l == place.TwoCPU && r.SUT.SameMachine(r.TG) && (soft == tg.App || soft == tg.Softirq)
 }
 
 // FlagCrowded marks a layout on a machine with too few CPUs.
@@ -99,7 +100,7 @@ const FlagCrowded = "crowded-cpu"
 func (r *Runner) markPlacement(rec *results.Record) {
 	if r.crowded(place.Layout(rec.Cell.CPULayout)) {
 		rec.Flags = append(rec.Flags, FlagCrowded)
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the SUT's softirq shares CPU %d with the TG, and is in the TG's CPU figures: this machine has too few CPUs for %s", r.Opt.SUTSoftirqCPU, rec.Cell.CPULayout))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the SUT's softirq shares CPU %d with the TG, and is in the TG's CPU figures: this machine has too few CPUs for %s", first(r.Opt.SUTFlows).Softirq, rec.Cell.CPULayout))
 	}
 }
 

@@ -54,7 +54,7 @@ func TestPlaceEnd(t *testing.T) {
 		{"two machines", "b", "n", 2, place.TwoCPU, 2, 1, nil, false},
 		{"two machines, one CPU", "b", "n", 2, place.OneCPU, 3, 0, nil, false},
 	} {
-		r := &Runner{SUT: on("a", "n"), TG: on(x.tg, x.tgNet), Opt: Options{SUTCPU: 3, SUTSoftirqCPU: x.sutSoft, TGCPU: 0, TGSoftirqCPU: 1}}
+		r := &Runner{SUT: on("a", "n"), TG: on(x.tg, x.tgNet), Opt: Options{SUTFlows: []place.CPUs{{App: 3, Softirq: x.sutSoft}}, TGFlows: []place.CPUs{{App: 0, Softirq: 1}}}}
 		get := func(p *int) int {
 			if p == nil {
 				return -1

@@ -80,15 +80,16 @@ func (r *Runner) markSharing(rec *results.Record) {
 		return
 	}
 	rec.Flags = append(rec.Flags, FlagSharedMachine)
-	if r.Opt.SUTCPU < 0 || r.Opt.TGCPU < 0 || r.Opt.SUTCPU == r.Opt.TGCPU {
+	sut, tg := first(r.Opt.SUTFlows).App, first(r.Opt.TGFlows).App
+	if sut < 0 || tg < 0 || sut == tg {
 		rec.Flags = append(rec.Flags, FlagSharedCPU)
 		rec.Warnings = append(rec.Warnings, "both ends share a machine and are not pinned to different CPUs: CPU figures cannot be told apart and are left out")
 		dropCPU(&rec.SUT)
 		dropCPU(&rec.TG)
 		return
 	}
-	if irq := rec.SUT.Env.IRQCPU; irq != "" && rec.Cell.CPULayout == "" && irq != fmt.Sprint(r.Opt.SUTCPU) {
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the network softirqs of both ends ran on CPU %s: the SUT, measured on CPU %d, did not bear all of its own", irq, r.Opt.SUTCPU))
+	if irq := rec.SUT.Env.IRQCPU; irq != "" && rec.Cell.CPULayout == "" && irq != fmt.Sprint(sut) {
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the network softirqs of both ends ran on CPU %s: the SUT, measured on CPU %d, did not bear all of its own", irq, sut))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -76,7 +77,7 @@ func TestMarkSharing(t *testing.T) {
 		{"on one CPU", "m", 1, 1, true, true},
 		{"one not pinned", "m", 1, -1, true, true},
 	} {
-		r := &Runner{SUT: on("m"), TG: on(x.tg), Opt: Options{SUTCPU: x.sutCPU, TGCPU: x.tgCPU}}
+		r := &Runner{SUT: on("m"), TG: on(x.tg), Opt: Options{SUTFlows: []place.CPUs{{App: x.sutCPU}}, TGFlows: []place.CPUs{{App: x.tgCPU}}}}
 		busy := 0.5
 		rec := results.Record{SUT: results.Host{CPUBusyCores: &busy}, TG: results.Host{CPUBusyCores: &busy}}
 		r.markSharing(&rec)

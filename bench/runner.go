@@ -32,10 +32,10 @@ type Options struct {
 	Addr          string // the SUT's address on the path to be measured, without port
 	Port          int    // of the data port; 0 takes a free one
 	SUTDev, TGDev string // interfaces whose counters belong to the run; "" for none
-	SUTCPU, TGCPU int    // of the data-path threads; -1 does not pin
-	// SUTSoftirqCPU and TGSoftirqCPU are where the softirq goes in a cell with two
-	// CPUs; with one it goes to the data-path thread's.
-	SUTSoftirqCPU, TGSoftirqCPU int
+	// SUTFlows and TGFlows are the CPUs of each flow: of its thread, -1 does not pin it, and
+	// where its softirq goes in a cell with two CPUs; with one it goes to the thread's. None
+	// is one flow that is not placed.
+	SUTFlows, TGFlows []place.CPUs
 
 	MTU            int      // of the path
 	NoteMTU        bool     // records have it, where a cell says nothing of it
@@ -210,17 +210,36 @@ func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stre
 
 // end is one end of a cell's flow.
 func (o Options) end(c results.Cell, role stream.Role, addr string) wire.EndSpec {
-	s := wire.EndSpec{Role: role, Cell: c, Addr: addr, Dev: o.SUTDev, Flows: wire.OneFlow(o.SUTCPU), SampleMs: int(o.SampleInterval.Milliseconds())}
+	s := wire.EndSpec{Role: role, Cell: c, Addr: addr, Dev: o.SUTDev, Flows: flowSpecs(o.SUTFlows), SampleMs: int(o.SampleInterval.Milliseconds())}
 	if role == stream.TX {
-		s.Dev, s.Flows = o.TGDev, wire.OneFlow(o.TGCPU)
+		s.Dev, s.Flows = o.TGDev, flowSpecs(o.TGFlows)
 	}
 	return s
 }
 
 // Check refuses a cell that no two hosts could run.
 func Check(c results.Cell) error {
-	o := Options{SUTCPU: -1, TGCPU: -1}
+	var o Options
 	return cmp.Or(endpoint.Check(o.end(c, stream.RX, "127.0.0.1:0")), endpoint.Check(o.end(c, stream.TX, "127.0.0.1:1")))
+}
+
+// flowSpecs are flows on their CPUs.
+func flowSpecs(all []place.CPUs) (out []wire.FlowSpec) {
+	for _, c := range all {
+		out = append(out, wire.FlowSpec{CPU: c.App})
+	}
+	if out == nil {
+		return wire.OneFlow(place.NoCPUs.App)
+	}
+	return out
+}
+
+// first are the CPUs of the only flow.
+func first(all []place.CPUs) place.CPUs {
+	if len(all) == 0 {
+		return place.NoCPUs
+	}
+	return all[0]
 }
 
 // noted is a cell as records have it.

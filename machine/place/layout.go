@@ -28,7 +28,7 @@ func ParseLayout(s string) (Layout, error) {
 	return "", fmt.Errorf("layout %q: not one of %v", s, Layouts)
 }
 
-// CPUs are those of one end: of its data-path thread, and of its softirq under
+// CPUs are those of one flow at one end: of its data-path thread, and of its softirq under
 // TwoCPU. -1 is none.
 type CPUs struct{ App, Softirq int }
 
@@ -60,12 +60,26 @@ func (c CPUs) SoftirqOf(l Layout) int {
 	return -1
 }
 
-// Choose takes an end's CPUs out of near, those next to its NIC with one of each
-// core, in order: the last ones, which are least likely to serve anything else.
-// avoid is taken for the softirq only if there is no other.
-func Choose(near []int, avoid ...int) CPUs {
+// NoCPUs are those of a flow that is not placed.
+var NoCPUs = CPUs{-1, -1}
+
+// Choose takes the CPUs of an end's flows out of near, those next to its NIC with one of each
+// core, in order: the last ones, which are least likely to serve anything else. avoid is taken
+// for a softirq only if there is no other. No two flows share one; a flow for which none is left
+// has -1.
+func Choose(near []int, flows int, avoid ...int) (all []CPUs) {
+	left := slices.Clone(near)
+	for range flows {
+		c := choose(left, avoid)
+		left = slices.DeleteFunc(left, func(n int) bool { return n == c.App || n == c.Softirq })
+		all = append(all, c)
+	}
+	return all
+}
+
+func choose(near, avoid []int) CPUs {
 	if len(near) == 0 {
-		return CPUs{-1, -1}
+		return NoCPUs
 	}
 	c := CPUs{near[len(near)-1], -1}
 	for i := len(near) - 2; i >= 0; i-- {

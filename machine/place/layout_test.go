@@ -43,7 +43,7 @@ func TestCPUsOfALayout(t *testing.T) {
 		{[]int{0, 2, 4, 6}, []int{4}, CPUs{6, 2}},
 		{[]int{0, 2, 4, 6}, []int{0}, CPUs{6, 4}},
 	} {
-		if got := Choose(x.near, x.avoid...); got != x.want {
+		if got := Choose(x.near, 1, x.avoid...)[0]; got != x.want {
 			t.Errorf("%v without %v: %v, want %v", x.near, x.avoid, got, x.want)
 		}
 	}
@@ -79,5 +79,17 @@ func TestNear(t *testing.T) {
 	}
 	if got, err := Near("lo"); err != nil || len(got) == 0 {
 		t.Errorf("here: %v, %v", got, err)
+	}
+}
+
+// The flows of an end share no CPU, and one for which none is left says so.
+func TestChooseForFlows(t *testing.T) {
+	got := Choose([]int{0, 1, 2, 3, 4}, 3, 3)
+	want := []CPUs{{4, 2}, {3, 1}, {0, -1}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := Choose(nil, 2); !slices.Equal(got, []CPUs{NoCPUs, NoCPUs}) {
+		t.Errorf("%v of none", got)
 	}
 }

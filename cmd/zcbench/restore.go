@@ -100,8 +100,3 @@ func owing(reports []lease.Report) bool {
 	}
 	return false
 }
-
-// dialing are the options of a host that measures.
-func dialing(cmd *cobra.Command) host.Options {
-	return host.Options{ToolVersion: version.Tool(), Notices: cmd.ErrOrStderr()}
-}

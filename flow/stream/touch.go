@@ -5,7 +5,6 @@ package stream
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 )
 
 // Touch says what the receiving application does with the payload.
@@ -17,15 +16,6 @@ const (
 	TouchRead   Touch = "read"   // load one word of every cache line
 	TouchVerify Touch = "verify" // compare every byte with the pattern of its position
 )
-
-// ParseTouch checks a name.
-func ParseTouch(s string) (Touch, error) {
-	switch t := Touch(s); t {
-	case TouchNone, TouchRead, TouchVerify:
-		return t, nil
-	}
-	return "", fmt.Errorf("unknown touch %q; it is one of none, read, verify", s)
-}
 
 // Toucher treats the payload of one flow, in flow order.
 type Toucher struct {

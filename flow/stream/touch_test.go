@@ -5,7 +5,6 @@ package stream
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 )
 
@@ -113,19 +112,6 @@ func TestToucherDoesNotAllocate(t *testing.T) {
 		c, m := NewToucher(touch, testPeriod), Meter{}
 		if n := testing.AllocsPerRun(20, func() { c.Next(b, &m) }); n != 0 {
 			t.Errorf("%s: %v allocations a call", touch, n)
-		}
-	}
-}
-
-func TestParseTouch(t *testing.T) {
-	for _, s := range []string{"none", "read", "verify"} {
-		if got, err := ParseTouch(s); err != nil || string(got) != s {
-			t.Errorf("%s: %q, %v", s, got, err)
-		}
-	}
-	for _, s := range []string{"", "None", "verify ", "all"} {
-		if _, err := ParseTouch(s); err == nil || !strings.Contains(err.Error(), "none, read, verify") {
-			t.Errorf("%q: %v", s, err)
 		}
 	}
 }

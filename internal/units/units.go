@@ -102,9 +102,3 @@ func (r BitRate) String() string {
 	}
 	return strconv.FormatUint(n, 10) + suffixes[i-1:i]
 }
-
-// Set and Type make BitRate a flag value.
-func (r *BitRate) Set(s string) (err error) { *r, err = ParseBitRate(s); return err }
-
-// Type names the value in a flag's help.
-func (r *BitRate) Type() string { return "bit/s" }

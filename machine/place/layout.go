@@ -17,17 +17,6 @@ const (
 	TwoCPU  Layout = "2cpu" // each on its own
 )
 
-// Layouts are those that can be asked for.
-var Layouts = []string{string(OneCPU), string(TwoCPU)}
-
-// ParseLayout reads a layout.
-func ParseLayout(s string) (Layout, error) {
-	if s == "" || slices.Contains(Layouts, s) {
-		return Layout(s), nil
-	}
-	return "", fmt.Errorf("layout %q: not one of %v", s, Layouts)
-}
-
 // CPUs are those of one flow at one end: of its data-path thread, and of its softirq under
 // TwoCPU. -1 is none.
 type CPUs struct{ App, Softirq int }

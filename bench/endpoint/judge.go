@@ -89,22 +89,29 @@ func (r *run) gatePayload(c stream.Counters, res *wire.EndResult) (reason, fix s
 
 // gateWindow: the figures are of the window that was asked for, and payload
 // passed in it. Its edges are read late where other work keeps this thread off
-// the CPUs.
+// the CPUs. A window in time in which nothing passed is not disturbed: a mode
+// that stalls looks the same, and making it again would hide that.
 func (r *run) gateWindow(_ stream.Counters, res *wire.EndResult) (reason, fix string) {
+	if r.sch.ToNs == 0 {
+		return "", ""
+	}
 	if reason, fix = r.windowFault(res); reason != "" {
 		res.Flags = append(res.Flags, FlagDisturbed)
+		return reason, fix
 	}
-	return reason, fix
+	if res.Window.Bytes == 0 {
+		return fmt.Sprintf("no payload byte passed in the window of %v", duration(r.sch.ToNs-r.sch.FromNs).Round(time.Millisecond)),
+			"the flow stalled, or other work kept the CPUs: measure longer, and repeat with --rx tcp to tell the network from the mode"
+	}
+	return "", ""
 }
 
 // FlagDisturbed marks a run whose window was disturbed, which says nothing about what was
 // measured: it may be made again.
 const FlagDisturbed = "disturbed"
 
+// windowFault says how the window's edges missed what was asked for.
 func (r *run) windowFault(res *wire.EndResult) (reason, fix string) {
-	if r.sch.ToNs == 0 {
-		return "", ""
-	}
 	const how = "other work keeps the CPUs: end it, give the benchmark CPUs of its own, or measure longer"
 	asked, got := duration(r.sch.ToNs-r.sch.FromNs), duration(res.ToNs-res.FromNs)
 	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
@@ -116,8 +123,6 @@ func (r *run) windowFault(res *wire.EndResult) (reason, fix string) {
 	case got < asked-asked/4, got > asked+asked/4:
 		return fmt.Sprintf("the window of %v was read as %.1f ms, its edges %.1f ms and %.1f ms late", asked.Round(time.Millisecond),
 			ms(int64(got)), ms(res.FromNs-r.sch.FromNs), ms(res.ToNs-r.sch.ToNs)), how
-	case res.Window.Bytes == 0:
-		return fmt.Sprintf("no payload byte passed in the window of %v", asked.Round(time.Millisecond)), how
 	}
 	return "", ""
 }

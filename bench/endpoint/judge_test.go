@@ -5,6 +5,7 @@ package endpoint
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,9 @@ func TestWindowGate(t *testing.T) {
 		reason, fix := (&run{sch: c.sch}).gateWindow(stream.Counters{}, &res)
 		if (c.say == "") != (reason == "") || !strings.Contains(reason, c.say) || (reason != "") != (fix != "") {
 			t.Errorf("%+v: %q; fix %q", c, reason, fix)
+		}
+		if late := strings.Contains(c.say, "read as"); slices.Contains(res.Flags, FlagDisturbed) != late {
+			t.Errorf("%+v: flags %q", c, res.Flags)
 		}
 	}
 }

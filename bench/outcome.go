@@ -46,19 +46,26 @@ func OutcomeOf(j results.Journal) (o Outcome) {
 	return o
 }
 
-// String is "2 runs failed, 3 runs are invalid", without what there is none of.
+// String is "2 runs failed, 1 run is invalid", without what there is none of.
 func (o Outcome) String() string {
 	var parts []string
 	if o.Failed > 0 {
-		parts = append(parts, fmt.Sprintf("%d runs failed", o.Failed))
+		parts = append(parts, counted(o.Failed, "run failed", "runs failed"))
 	}
 	if o.Invalid > 0 {
-		parts = append(parts, fmt.Sprintf("%d runs are invalid", o.Invalid))
+		parts = append(parts, counted(o.Invalid, "run is invalid", "runs are invalid"))
 	}
 	if o.Nothing > 0 {
 		parts = append(parts, "no cell can run here")
 	}
 	return strings.Join(parts, ", ")
+}
+
+func counted(n int, one, more string) string {
+	if n == 1 {
+		more = one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 // Good tells that nothing went wrong.

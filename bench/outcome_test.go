@@ -33,6 +33,16 @@ func TestOutcome(t *testing.T) {
 		}
 	}
 
+	for want, o := range map[string]Outcome{
+		"1 run failed, 1 run is invalid":         {Failed: 1, Invalid: 1},
+		"2 runs failed, 3 runs are invalid":      {Failed: 2, Invalid: 3},
+		"1 run is invalid, no cell can run here": {Invalid: 1, Nothing: 4},
+	} {
+		if got := o.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+
 	// The gates of a cell make runs invalid that are ok by themselves.
 	limit := .01
 	spread := j(run(a, 0, results.OK, 10), run(a, 1, results.OK, 20), run(a, 2, results.OK, 30))

@@ -153,11 +153,12 @@ func (p *probes) hooks(stage string) string {
 }
 
 // gateBPFStats: the kernel did not time eBPF programs, which slows all that run
-// on the machine, whoever asked for it.
-func (r *run) gateBPFStats(stream.Counters, *wire.EndResult) (reason, fix string) {
+// on the machine, whoever asked for it. That may pass, so the run may be made again.
+func (r *run) gateBPFStats(_ stream.Counters, res *wire.EndResult) (reason, fix string) {
 	if !r.to.timed.Since(r.from.timed) {
 		return "", ""
 	}
+	res.Flags = append(res.Flags, FlagDisturbed)
 	return "bpf_stats was on: the kernel timed every run of an eBPF program, and the flow was slowed by that",
 		"sysctl -w kernel.bpf_stats_enabled=0, and end what measures programs, such as zcbench probe --overhead or bpftop"
 }

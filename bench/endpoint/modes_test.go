@@ -33,11 +33,15 @@ func TestAllModesMovePayload(t *testing.T) {
 		t.Run(fmt.Sprintf("%d/%s/%s-%s", size, ip, rx, tx), func(t *testing.T) {
 			spec := rxSpec(rx, size)
 			spec.Addr = ip
-			r, s := runBoth(t, spec, txSpec(tx, size), short(40*time.Millisecond), short(40*time.Millisecond))
+			r, s := runBoth(t, spec, txSpec(tx, size), some(size), some(size))
 			checkMoved(t, r, s, tx)
 		})
 	}
 }
+
+// some is a schedule of a flow of two messages, or many small ones: by its bytes, as a busy
+// machine may move none in any short time.
+func some(message int) wire.Schedule { return bounded(uint64(max(2*message, 64*kib)), time.Minute) }
 
 // checkMoved checks what must hold for every good flow.
 func checkMoved(t testing.TB, r, s wire.EndResult, tx string) {
@@ -67,7 +71,7 @@ func TestUnequalMessageAndReadSizes(t *testing.T) {
 		for _, c := range []struct{ rxSize, read, txSize int }{{1 * mib, 0, 100}, {100, 0, mib}, {8 * kib, 7, 9 * kib}, {5 * kib, mib, 300 * kib}} {
 			spec := rxSpec(rx, c.rxSize)
 			spec.Cell.ReadBytes = c.read
-			sch := short(40 * time.Millisecond)
+			sch := some(c.txSize)
 			sch.GraceNs = 60_000 * ms // in pieces of 7 bytes it takes a while to read what was sent
 			r, s := runBoth(t, spec, txSpec("tcp", c.txSize), sch, sch)
 			checkMoved(t, r, s, "tcp")
@@ -82,9 +86,9 @@ func TestZeroCopyThatCopiedIsInvalid(t *testing.T) {
 			continue
 		}
 		for _, limit := range []wire.Frac{nil, new(float64)} {
-			sch := short(40 * time.Millisecond)
+			sch := some(mib)
 			sch.MaxCopiedFrac = limit
-			r, s := runBoth(t, rxSpec("tcp", mib), txSpec(tx, mib), short(time.Second), sch)
+			r, s := runBoth(t, rxSpec("tcp", mib), txSpec(tx, mib), some(mib), sch)
 			if s.Verdict != results.Invalid || !strings.Contains(s.Reason, "copied 100.0 %") || !strings.Contains(s.Reason, tx) || !strings.Contains(s.Fix, "--max-copied") {
 				t.Errorf("%s: %s: %s; fix %q", tx, s.Verdict, s.Reason, s.Fix)
 			}
@@ -100,7 +104,7 @@ func TestZeroCopyThatCopiedIsInvalid(t *testing.T) {
 func TestModesLeaveNothingBehind(t *testing.T) {
 	const size = 8*mib + 1
 	once := func(rx, tx string) {
-		r, s := runBoth(t, rxSpec(rx, size), txSpec(tx, size), short(20*time.Millisecond), short(20*time.Millisecond))
+		r, s := runBoth(t, rxSpec(rx, size), txSpec(tx, size), some(size), some(size))
 		checkMoved(t, r, s, tx)
 	}
 	once("tcp", "tcp") // what the process makes once
@@ -124,7 +128,7 @@ func TestEngines(t *testing.T) {
 	once := func(t *testing.T, tx, engine string) {
 		rx, tx1 := rxSpec("uring", size), txSpec(tx, size)
 		rx.Cell.UringEngine, tx1.Cell.UringEngine = engine, engine
-		r, s := runBoth(t, rx, tx1, short(40*time.Millisecond), short(40*time.Millisecond))
+		r, s := runBoth(t, rx, tx1, some(size), some(size))
 		checkMoved(t, r, s, tx)
 		if r.Host.Env.UringEngine != engine || s.Host.Env.UringEngine != engine {
 			t.Errorf("on record: receiver %q, sender %q", r.Host.Env.UringEngine, s.Host.Env.UringEngine)
@@ -143,7 +147,7 @@ func TestEngines(t *testing.T) {
 			streamtest.NoMore(t, before, 2*size)
 		}
 	})
-	r, s := runBoth(t, rxSpec("tcp", size), txSpec("tcp", size), short(40*time.Millisecond), short(40*time.Millisecond))
+	r, s := runBoth(t, rxSpec("tcp", size), txSpec("tcp", size), some(size), some(size))
 	if r.Host.Env.UringEngine+s.Host.Env.UringEngine != "" {
 		t.Errorf("tcp has engines on record: %q, %q", r.Host.Env.UringEngine, s.Host.Env.UringEngine)
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"reflect"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"github.com/pawelgaczynski/giouring"
@@ -106,18 +107,25 @@ func (e *gio) enterWait(n int, w *waitArg) (int, unix.Errno) {
 	if forever {
 		w.ts = timespec{sec: longest}
 	}
-	before := e.ring.SQReady()
+	before, began := e.ring.SQReady(), time.Now()
 	// The time is outside of the Go heap: giouring gives the kernel its address as
 	// a number, which keeps nothing alive or in place.
 	_, err := e.ring.SubmitAndWaitTimeout(uint32(n), (*syscall.Timespec)(unsafe.Pointer(&w.ts)), nil)
-	submitted, errno := int(before-e.ring.SQReady()), errnoOf(err)
+	submitted := int(before - e.ring.SQReady())
+	return submitted, endOfWait(errnoOf(err), submitted, forever || time.Since(began) < w.ts.duration())
+}
+
+// endOfWait is how a wait ended. ETIME is giouring's word for every one that ended without
+// a completion, also when the kernel said nothing of the time: after a signal that came
+// when requests were submitted, or where the call returned 0.
+func endOfWait(errno unix.Errno, submitted int, early bool) unix.Errno {
 	switch {
 	case errno == unix.ETIME && submitted > 0:
-		errno = 0 // its own word for a wait that ended early, whatever the reason
-	case errno == unix.ETIME && forever:
-		errno = unix.EINTR // to be called again
+		return 0
+	case errno == unix.ETIME && early:
+		return unix.EINTR // to be called again
 	}
-	return submitted, errno
+	return errno
 }
 
 // ready collects where the completions are. PeekBatchCQE is asked for those that

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/pawelgaczynski/giouring"
+	"golang.org/x/sys/unix"
 )
 
 // Our structures and giouring's are the same memory.
@@ -129,5 +130,19 @@ func TestGiouringRegistersItself(t *testing.T) {
 	next := newRing(t, Options{SQEntries: 4, RegisterFD: true})
 	if i := next.engine.(*gio).enterFD(); uint32(i) != up.offset {
 		t.Errorf("the next ring of this thread is %d, not %d", i, up.offset)
+	}
+}
+
+// A wait that giouring calls over before its time goes on.
+func TestGiouringEndOfWait(t *testing.T) {
+	for _, c := range []struct {
+		errno     unix.Errno
+		submitted int
+		early     bool
+		want      unix.Errno
+	}{{unix.ETIME, 0, false, unix.ETIME}, {unix.ETIME, 0, true, unix.EINTR}, {unix.ETIME, 2, true, 0}, {unix.ETIME, 2, false, 0}, {0, 0, true, 0}, {unix.EINTR, 0, true, unix.EINTR}, {unix.EBADF, 0, true, unix.EBADF}} {
+		if got := endOfWait(c.errno, c.submitted, c.early); got != c.want {
+			t.Errorf("%v, %d submitted, early %v: %v, want %v", c.errno, c.submitted, c.early, got, c.want)
+		}
 	}
 }

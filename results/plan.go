@@ -20,9 +20,12 @@ type Plan struct {
 
 	Power *PowerPlan `json:"power,omitempty"` // nil: a journal of an older version, which does not say
 
-	Gates    Gates  `json:"gates"`
-	Baseline *Cell  `json:"baseline,omitempty"` // the cell to compare the others with
-	File     string `json:"file"`               // the experiment file's text
+	Gates    Gates `json:"gates"`
+	Baseline *Cell `json:"baseline,omitempty"` // the cell to compare the others with
+	// Primary are the ids of the cells whose comparisons with the baseline were declared to
+	// count before there were any figures. None: all do.
+	Primary []string `json:"primary,omitempty"`
+	File    string   `json:"file"` // the experiment file's text
 }
 
 // PowerPlan is how power is measured beside the runs. It decides about them too:

@@ -110,6 +110,8 @@ func (s *Spec) fields(x *expansion) []field {
 		{"include", x.include},
 		{"exclude", x.exclude},
 		{"baseline", x.baseline},
+		{"compare", x.compare},
+		{"purpose", read(&s.Purpose, parsePurpose)},
 		{"adaptive", s.adaptive},
 		{"gates", s.gates},
 	}, slices.Concat(s.keys(), s.forAll(x), s.Power.fields())...)

@@ -87,6 +87,14 @@ type Row struct {
 	// they measured is not comparable.
 	Other string `json:"other_instrument,omitempty"`
 
+	// Exploratory is a comparison that was not declared to count before there were
+	// figures: it is corrected among those like it.
+	Exploratory bool `json:"exploratory,omitempty"`
+
+	// Reach is what the runs could have shown among so many comparisons; nil where
+	// nothing can be tested.
+	Reach *stat.Reach `json:"reach,omitempty"`
+
 	higherWins bool
 }
 
@@ -119,7 +127,7 @@ func Compare(a, b *Set, metrics []Metric) (*Result, error) {
 	if len(pairs) == 0 && !a.published() && !b.published() {
 		return nil, fmt.Errorf("%s and %s: %w", a.Name, b.Name, ErrNothing)
 	}
-	r := result(a.Name, b.Name, pairs, metrics)
+	r := result(a.Name, b.Name, pairs, metrics, slices.Concat(a.Primary, b.Primary))
 	r.OnlyA, r.OnlyB = alone(onlyA, metrics[0]), alone(onlyB, metrics[0])
 	return r, nil
 }
@@ -138,19 +146,53 @@ func Within(s *Set, base results.Cell, metrics []Metric) (*Result, error) {
 	if len(pairs) == 0 {
 		return nil, fmt.Errorf("%s: no cell to compare with %s", s.Name, base.ID)
 	}
-	return result(base.ID, s.Name, pairs, metrics), nil
+	return result(base.ID, s.Name, pairs, metrics, s.Primary), nil
 }
 
-func result(nameA, nameB string, pairs []pairing, metrics []Metric) *Result {
+func result(nameA, nameB string, pairs []pairing, metrics []Metric, primary []string) *Result {
 	r := &Result{NameA: nameA, NameB: nameB}
 	for _, m := range metrics {
-		r.Rows = append(r.Rows, family(pairs, m)...)
+		r.Rows = append(r.Rows, figure(pairs, m, primary)...)
 	}
 	return r
 }
 
-// family compares one metric over all pairs: one question, one correction.
-func family(pairs []pairing, m Metric) []Row {
+// figure compares pairs by one figure. Those that were declared to count are one family,
+// all others another.
+func figure(pairs []pairing, m Metric, primary []string) []Row {
+	rows := rowsOf(pairs, m)
+	for i := range rows {
+		rows[i].Exploratory = len(primary) > 0 && !slices.Contains(primary, rows[i].B.ID)
+	}
+	for _, exploratory := range []bool{false, true} {
+		var family []*Row
+		for i := range rows {
+			if rows[i].Exploratory == exploratory {
+				family = append(family, &rows[i])
+			}
+		}
+		judge(family, m)
+	}
+	return rows
+}
+
+// judge gives the rows of a family their verdicts.
+func judge(rows []*Row, m Metric) {
+	var diffs []*stat.Difference
+	for _, r := range rows {
+		diffs = append(diffs, &r.Diff)
+	}
+	tests := stat.Family(diffs)
+	for _, r := range rows {
+		r.Verdict = verdict(r.Diff.Sign(), m)
+		if r.Diff.Testable() {
+			r.Reach = new(stat.NewReach(min(r.Diff.NA, r.Diff.NB), tests))
+		}
+	}
+}
+
+// rowsOf sets the figures of pairs beside each other, as far as one has any.
+func rowsOf(pairs []pairing, m Metric) []Row {
 	var rows []Row
 	for _, p := range pairs {
 		va, vb := values(p.a, m), values(p.b, m)
@@ -168,14 +210,6 @@ func family(pairs []pairing, m Metric) []Row {
 			row.Diff.Ratio = nil // of two instruments, not of two cells: nor is it tested
 		}
 		rows = append(rows, row)
-	}
-	var diffs []*stat.Difference
-	for i := range rows {
-		diffs = append(diffs, &rows[i].Diff)
-	}
-	stat.Family(diffs)
-	for i := range rows {
-		rows[i].Verdict = verdict(rows[i].Diff.Sign(), m)
 	}
 	return rows
 }

@@ -61,4 +61,8 @@ type Gates struct {
 	Coverage     *float64 `json:"coverage,omitempty"`       // least distance of stat_coverage from 1 that is too much
 	ForeignCores *float64 `json:"foreign_cores,omitempty"`  // load that is surely not the benchmark's, on one CPU
 	Copied       *float64 `json:"copied,omitempty"`         // share of the payload that a zero-copy mode may copy
+
+	// Limit is what every run must be limited by; "" asks nothing. A run of which it is not
+	// known fails it.
+	Limit LimitedBy `json:"limit,omitempty"`
 }

@@ -21,6 +21,9 @@ func TestPrimary(t *testing.T) {
 	if want := []string{"tcp/sendfile", "uring/tcp"}; !slices.Equal(s.Primary, want) || s.Purpose != Check {
 		t.Errorf("primary %q, want %q; purpose %q", s.Primary, want, s.Purpose)
 	}
+	if g := mustParse(t, text+"gates: {limit: receiver}\n").Gates; g.Limit != results.ByReceiver || *g.Copied != .01 {
+		t.Errorf("gates %+v", g)
+	}
 	if s.Hash() == all {
 		t.Error("a journal goes on although other comparisons count")
 	}
@@ -34,6 +37,7 @@ func TestPrimary(t *testing.T) {
 		{text + "compare: {primary: [{color: red}]}\n", 4, 22},
 		{text + "compare: {secondary: [{rx: tcp}]}\n", 4, 11},
 		{text + "purpose: fun\n", 4, 10},
+		{text + "gates: {limit: me}\n", 4, 16},
 		{"name: x\nfactors: {rx: [tcp, uring], tx: tcp}\ncompare: {primary: [{rx: uring}]}\n", 3, 21}, // no baseline
 	} {
 		_, err := Parse("x", []byte(c.text))

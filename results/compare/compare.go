@@ -16,6 +16,7 @@ import (
 type Metric struct {
 	Name, Unit string
 	HigherWins bool
+	capacity   bool // it says what an end can do only where that end limited the run
 	value      func(*results.Record) *float64
 	measured   func(*results.Record) *results.Host // whose instrument counts; nil: no figure of power
 }
@@ -23,16 +24,16 @@ type Metric struct {
 // Metrics are all of them, by their names in runs.csv; a tg_ in front is the
 // sender's.
 var Metrics = []Metric{
-	{"throughput_gbps", "Gbit/s", true, func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }, nil},
-	{"ns_per_kb", "ns/kB", false, func(r *results.Record) *float64 { return r.SUT.NsPerKB() }, nil},
-	{"tg_ns_per_kb", "ns/kB", false, func(r *results.Record) *float64 { return r.TG.NsPerKB() }, nil},
-	{"cpu_busy_cores", "cores", false, func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }, nil},
-	{"tg_cpu_busy_cores", "cores", false, func(r *results.Record) *float64 { return r.TG.CPUBusyCores }, nil},
-	{"roi_cpu", "(Gbit/s)²/core", true, func(r *results.Record) *float64 { return r.SUT.ROICPU() }, nil},
-	{"roi_power", "(Gbit/s)²/W", true, func(r *results.Record) *float64 { return r.SUT.ROIPower() }, sutHost},
-	{"power_w", "W", false, func(r *results.Record) *float64 { return r.SUT.PowerW }, sutHost},
-	{"tg_power_w", "W", false, func(r *results.Record) *float64 { return r.TG.PowerW }, tgHost},
-	{"joule_per_gb", "J/GB", false, func(r *results.Record) *float64 { return r.SUT.JoulePerGB() }, sutHost},
+	{"throughput_gbps", "Gbit/s", true, true, func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }, nil},
+	{"ns_per_kb", "ns/kB", false, false, func(r *results.Record) *float64 { return r.SUT.NsPerKB() }, nil},
+	{"tg_ns_per_kb", "ns/kB", false, false, func(r *results.Record) *float64 { return r.TG.NsPerKB() }, nil},
+	{"cpu_busy_cores", "cores", false, false, func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }, nil},
+	{"tg_cpu_busy_cores", "cores", false, false, func(r *results.Record) *float64 { return r.TG.CPUBusyCores }, nil},
+	{"roi_cpu", "(Gbit/s)²/core", true, true, func(r *results.Record) *float64 { return r.SUT.ROICPU() }, nil},
+	{"roi_power", "(Gbit/s)²/W", true, true, func(r *results.Record) *float64 { return r.SUT.ROIPower() }, sutHost},
+	{"power_w", "W", false, false, func(r *results.Record) *float64 { return r.SUT.PowerW }, sutHost},
+	{"tg_power_w", "W", false, false, func(r *results.Record) *float64 { return r.TG.PowerW }, tgHost},
+	{"joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.JoulePerGB() }, sutHost},
 }
 
 func sutHost(r *results.Record) *results.Host { return &r.SUT }
@@ -94,6 +95,13 @@ type Row struct {
 	// Reach is what the runs could have shown among so many comparisons; nil where
 	// nothing can be tested.
 	Reach *stat.Reach `json:"reach,omitempty"`
+
+	// LimitA and LimitB are what limited most runs of each; "" is not known, or of several.
+	LimitA results.LimitedBy `json:"limit_a,omitempty"`
+	LimitB results.LimitedBy `json:"limit_b,omitempty"`
+	// AtLimit is the limit because of which the figures do not say what the comparison is
+	// about; with a verdict all the same, the difference is larger in truth.
+	AtLimit results.LimitedBy `json:"at_limit,omitempty"`
 
 	higherWins bool
 }
@@ -185,6 +193,9 @@ func judge(rows []*Row, m Metric) {
 	tests := stat.Family(diffs)
 	for _, r := range rows {
 		r.Verdict = verdict(r.Diff.Sign(), m)
+		if m.capacity {
+			r.underLimit()
+		}
 		if r.Diff.Testable() {
 			r.Reach = new(stat.NewReach(min(r.Diff.NA, r.Diff.NB), tests))
 		}
@@ -197,7 +208,7 @@ func rowsOf(pairs []pairing, m Metric) []Row {
 	for _, p := range pairs {
 		va, vb := values(p.a, m), values(p.b, m)
 		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins,
-			SumA: stat.Summarize(va), SumB: stat.Summarize(vb), Diff: stat.Diff(va, vb)}
+			SumA: stat.Summarize(va), SumB: stat.Summarize(vb), Diff: stat.Diff(va, vb), LimitA: p.a.limit(), LimitB: p.b.limit()}
 		for _, c := range []*Cell{p.a, p.b} {
 			if c.Source != "" {
 				row.Published = append(row.Published, c.Source)

@@ -142,8 +142,18 @@ func (r *Row) VerdictText() string {
 		return v + " (" + strings.Join(r.Diff.Warnings, "; ") + ")"
 	case r.Verdict == Unsure && r.Reach != nil && !r.Reach.Attainable():
 		return fmt.Sprintf("%s (p of %d runs in %d comparisons is %.2g at the least)", v, r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)
-	case r.Exploratory:
-		return v + " (exploratory)"
+	}
+	var more []string
+	if r.AtLimit != "" && r.Verdict == Unsure {
+		v = "at " + r.AtLimit.Whose() + " limit"
+	} else if r.AtLimit != "" {
+		more = append(more, "at "+r.AtLimit.Whose()+" limit: by so much at the least")
+	}
+	if r.Exploratory {
+		more = append(more, "exploratory")
+	}
+	if more != nil {
+		v += " (" + strings.Join(more, "; ") + ")"
 	}
 	return v
 }

@@ -50,6 +50,10 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	p.reached(w)
 	p.order(w)
 	p.time(w)
+	first := "\nwhat the comparisons can show\n"
+	if err := e.foretell(p.missing, func(line string) { fmt.Fprintf(w, "%s  %s\n", first, line); first = "" }); err != nil {
+		return err
+	}
 	if hostErr != nil {
 		return nil
 	}
@@ -156,10 +160,7 @@ func (p preview) time(w io.Writer) {
 	}
 	s := &Session{Runner: runner, Missing: p.missing}
 	plan := planOnce(p.spec.Runs(), p.missing)
-	n, enough := 0, 0
-	if a := p.spec.Adaptive; a != nil {
-		enough = min(a.Min+a.Min%2, p.spec.Repetitions) // a cell ends after an even number
-	}
+	n, enough := 0, leastRuns(p.spec)
 	var least []matrix.Run
 	for _, r := range plan {
 		if p.missing(r.Cell) == nil {

@@ -37,6 +37,9 @@ type Experiment struct {
 	// whose power sources lead elsewhere than to the hosts' sensors is not run.
 	TrustFile bool
 
+	// RequireVerdict refuses a plan whose comparisons no data could give a verdict.
+	RequireVerdict bool
+
 	AbortOnCancel bool // the end of the context calls the run under way off, instead of waiting for it
 	Fit           bool // windows are so short that the whole fits into [DemoTime], as far as the plan does not say; runs that were disturbed are made again
 	Fold          bool // a mode that cannot run is one cell, and not one with each mode of the other end
@@ -205,6 +208,13 @@ func static(c results.Cell) *Missing {
 	return nil
 }
 
+// note tells the user one thing.
+func (e *Experiment) note(line string) {
+	if e.Note != nil {
+		e.Note("%s", line)
+	}
+}
+
 // Run plays the experiment and returns the records of this session. When ctx ends
 // the run under way is finished first.
 func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error) {
@@ -230,6 +240,9 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		return nil, err
 	}
 	plan := planOnce(e.Spec.Runs(), st.missing)
+	if err := e.foretell(remembered(st.missing), e.note); err != nil {
+		return nil, err
+	}
 	runner := &Runner{SUT: st.SUT, TG: st.TG, Session: session, Opt: st.opt, ForCell: st.forCell}
 	if e.StartPower != nil {
 		if runner.Power, err = e.StartPower(runner); err != nil {

@@ -105,6 +105,7 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 	out := r.flow(ctx, p)
 	out.calledOff = context.Cause(ctx)
 	r.fill(&rec, out)
+	rec.Limit = rec.FindLimit()
 	after(&rec)
 	r.Power.after(ctx, &rec, out)
 	return rec

@@ -98,10 +98,12 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	{"control", "",
 		"a fault made on purpose, `wrong-queue`: such a run must be found invalid; empty = none"},
 	{"expected", "bool", "`true`: invalid, as a run of such modes must be where it was made; else empty"},
-})
+},
+	ColumnDoc{"limit", "", "what kept the run from being faster, by its evidence (docs/statistics.md): `receiver`, `sender`, `window`, `link`, `pace`; empty = not known"},
+)
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.
-func withOptionDocs(all []ColumnDoc) []ColumnDoc {
+func withOptionDocs(all []ColumnDoc, later ...ColumnDoc) []ColumnDoc {
 	known := map[string]bool{}
 	for _, d := range all {
 		for name := range strings.FieldsSeq(d.Names) {
@@ -113,5 +115,5 @@ func withOptionDocs(all []ColumnDoc) []ColumnDoc {
 			all = append(all, ColumnDoc{o.ColumnName(), o.Unit(), "asked for: " + o.Takes + "; empty = left as found"})
 		}
 	}
-	return all
+	return append(all, later...)
 }

@@ -121,17 +121,20 @@ var columns = withOptions([]column{
 	textCol("power_scope", func(r *row) *string { return &r.host.PowerScope }),
 	chosen("control"),
 	{"expected", func(r *row) string { return yes(r.rec.Expected) }, func(r *row, s string) (err error) { r.rec.Expected, err = readYes(s); return err }},
-})
+},
+	column{"limit", func(r *row) string { return string(r.rec.Limit) }, func(r *row, s string) (err error) { r.rec.Limit, err = readLimit(s); return err }},
+)
 
-// withOptions adds the columns of the options that have none yet, in their order.
-func withOptions(all []column) []column {
+// withOptions adds the columns of the options that have none yet, in their order, and those
+// that came later.
+func withOptions(all []column, later ...column) []column {
 	for i := range Options {
 		name := Options[i].ColumnName()
 		if !slices.ContainsFunc(all, func(c column) bool { return c.name == name }) {
 			all = append(all, chosen(name))
 		}
 	}
-	return all
+	return append(all, later...)
 }
 
 // chosen is the column of an option: empty where nothing was chosen.
@@ -156,6 +159,13 @@ func readYes(s string) (bool, error) {
 		return false, nil
 	}
 	return parseBool(s)
+}
+
+func readLimit(s string) (LimitedBy, error) {
+	if l := LimitedBy(s); s == "" || slices.Contains(LimitedBys, l) {
+		return l, nil
+	}
+	return "", fmt.Errorf("%q is no limit of a run: there are %v", s, LimitedBys)
 }
 
 func textCol(name string, at func(*row) *string) column {

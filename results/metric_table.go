@@ -185,6 +185,8 @@ var MetricSections = []MetricSection{
 				"warning"},
 		{Names: "link_NAME", Units: "packets", Source: "rtnetlink",
 			Meaning: "errors and what else is rarely counted, where it moved"},
+		{Names: "link_speed_bits_ps", Units: "bit/s", Source: "/sys/class/net/DEV/speed",
+			Meaning: "what the driver tells; absent where there is no hardware"},
 		{Names: "link_mtu link_gro_max_size link_gro_ipv4_max_size link_gso_max_size " +
 			"link_gso_ipv4_max_size link_tso_max_size",
 			Units: "bytes", Source: "rtnetlink",

@@ -20,9 +20,12 @@ type Plan struct {
 
 	Power *PowerPlan `json:"power,omitempty"` // nil: a journal of an older version, which does not say
 
-	Gates    Gates  `json:"gates"`
-	Baseline *Cell  `json:"baseline,omitempty"` // the cell to compare the others with
-	File     string `json:"file"`               // the experiment file's text
+	Gates    Gates `json:"gates"`
+	Baseline *Cell `json:"baseline,omitempty"` // the cell to compare the others with
+	// Primary are the ids of the cells whose comparisons with the baseline were declared to
+	// count before there were any figures. None: all do.
+	Primary []string `json:"primary,omitempty"`
+	File    string   `json:"file"` // the experiment file's text
 }
 
 // PowerPlan is how power is measured beside the runs. It decides about them too:
@@ -58,4 +61,8 @@ type Gates struct {
 	Coverage     *float64 `json:"coverage,omitempty"`       // least distance of stat_coverage from 1 that is too much
 	ForeignCores *float64 `json:"foreign_cores,omitempty"`  // load that is surely not the benchmark's, on one CPU
 	Copied       *float64 `json:"copied,omitempty"`         // share of the payload that a zero-copy mode may copy
+
+	// Limit is what every run must be limited by; "" asks nothing. A run of which it is not
+	// known fails it.
+	Limit LimitedBy `json:"limit,omitempty"`
 }

@@ -39,10 +39,11 @@ type Record struct {
 	Fix     string  `json:"fix,omitempty"`
 	// Expected: invalid, as a run of such modes must be where it was made: the mode says
 	// that loopback and veth copy what it sends.
-	Expected bool     `json:"expected,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
-	Source   string   `json:"source,omitempty"` // where a published figure was published; empty for runs of our own
-	Flags    []string `json:"flags,omitempty"`  // short machine-readable marks, such as "shared-machine"
+	Expected bool      `json:"expected,omitempty"`
+	Limit    LimitedBy `json:"limit,omitempty"` // what kept it from being faster; empty: not known
+	Warnings []string  `json:"warnings,omitempty"`
+	Source   string    `json:"source,omitempty"` // where a published figure was published; empty for runs of our own
+	Flags    []string  `json:"flags,omitempty"`  // short machine-readable marks, such as "shared-machine"
 }
 
 // Host is one end's half of a run. Nil figures were not measured.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -437,7 +438,7 @@ func (r *run) host() results.Host {
 		return h
 	}
 	rows, change := counter.Delta(r.from.host, r.to.host)
-	h.Metrics = append(rows, h.Metrics...)
+	h.Metrics = slices.Concat(rows, linkSpeed(r.end.spec.Dev), h.Metrics)
 	r.warnings = append(r.warnings, change.Warnings...)
 	change.Fill(&h)
 	r.placed(&h, change)

@@ -12,11 +12,12 @@ import (
 
 // expansion collects what a file says about its cells and makes them.
 type expansion struct {
-	spec     *Spec
-	products []product // of factors, then of include, which no exclude takes away
-	excludes []product
-	base     *product
-	tried    int // combinations
+	spec      *Spec
+	products  []product // of factors, then of include, which no exclude takes away
+	excludes  []product
+	base      *product
+	primaries []product // of the comparisons that count
+	tried     int       // combinations
 
 	all    map[string]ast.Node // where the file says an option for all cells
 	ofHost []string            // those of them that it says of the SUT
@@ -167,7 +168,10 @@ func (x *expansion) expand(root ast.Node) error {
 		return err
 	}
 	name(x.spec.Cells, x.all)
-	return x.chooseBase()
+	if err := x.chooseBase(); err != nil {
+		return err
+	}
+	return x.choosePrimary()
 }
 
 func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) error {

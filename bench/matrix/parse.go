@@ -110,6 +110,8 @@ func (s *Spec) fields(x *expansion) []field {
 		{"include", x.include},
 		{"exclude", x.exclude},
 		{"baseline", x.baseline},
+		{"compare", x.compare},
+		{"purpose", read(&s.Purpose, parsePurpose)},
 		{"adaptive", s.adaptive},
 		{"gates", s.gates},
 	}, slices.Concat(s.keys(), s.forAll(x), s.Power.fields())...)
@@ -208,7 +210,7 @@ func (s *Spec) adaptive(n ast.Node) error {
 
 // gates: a limit, or off.
 func (s *Spec) gates(n ast.Node) error {
-	var fields []field
+	fields := []field{{"limit", func(n ast.Node) error { return read(&s.Gates.Limit, parseLimit)(n) }}}
 	for _, l := range results.Limits {
 		parse := parseNumber
 		if l.Share {
@@ -225,6 +227,16 @@ func (s *Spec) gates(n ast.Node) error {
 		}})
 	}
 	return readMap(n, "gates", fields)
+}
+
+func parseLimit(s string) (results.LimitedBy, error) {
+	switch l := results.LimitedBy(s); {
+	case s == "off":
+		return "", nil
+	case slices.Contains(results.LimitedBys, l):
+		return l, nil
+	}
+	return "", fmt.Errorf("%.40q does not limit runs: want off, or one of %v", s, results.LimitedBys)
 }
 
 func parseText(s string) (string, error) {

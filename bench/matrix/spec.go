@@ -22,10 +22,12 @@ type Spec struct {
 	IPv6        bool
 	Port        int
 
-	All    results.Cell // what holds for all cells, as far as no factor says it
-	Cells  []results.Cell
-	Folded int           // combinations that are the same cell, because a factor does not concern their mode
-	Base   *results.Cell `json:",omitempty"` // the cell that reports compare the others with; nil: none was chosen
+	All     results.Cell // what holds for all cells, as far as no factor says it
+	Cells   []results.Cell
+	Folded  int           // combinations that are the same cell, because a factor does not concern their mode
+	Base    *results.Cell `json:",omitempty"` // the cell that reports compare the others with; nil: none was chosen
+	Primary []string      `json:",omitempty"` // ids of the cells whose comparisons with the baseline count, the others are exploratory; none: all count
+	Purpose string        `json:"-"`          // [Measure] or [Check]; "": the first
 	Plan
 	Gates  results.Gates
 	Common Common

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/cmd/internal/specflag"
 	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/results"
 )
 
 // demoFlags are the flags of `zcbench demo`.
@@ -78,9 +81,13 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if i := slices.IndexFunc(spec.Cells, func(c results.Cell) bool { return c.RX == "tcp" && c.TX == "tcp" }); i >= 0 {
+		spec.PrimaryModes(spec.Cells[i])
+	}
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(),
 		Power: watts, StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) },
-		Fit: true, Fold: true, NoteMTU: true}
+		Fit: true, Fold: true, NoteMTU: true,
+		Note: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) }}
 	recs, err := e.Run(cmd.Context())
 	return finish(cmd, f.out, recs, err, f.json, true)
 }

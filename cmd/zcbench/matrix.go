@@ -51,6 +51,7 @@ invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 	fs.BoolVar(&f.dry, "dry-run", false, "print the plan, what cannot run and why, and how long it takes; run nothing")
 	fs.BoolVar(&f.resume, "resume", false, "go on where the journal in --out ends")
 	fs.BoolVar(&f.force, "resume-changed", false, "resume also where the plan, zcbench or a host has changed since")
+	fs.BoolVar(&f.verdict, "require-verdict", false, "refuse a plan whose comparisons no data could give a verdict (a file with purpose: check is exempt)")
 	fs.BoolVar(&f.json, "json", false, "print the summary as JSON")
 	fs.StringVar(&f.sut, "sut", "", "host of the receiver, instead of the file's")
 	fs.StringVar(&f.tg, "tg", "", "host of the sender, instead of the file's")
@@ -64,7 +65,7 @@ invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 type matrixFlags struct {
 	out, sut, tg, dev        string
 	dry, resume, force, json bool
-	trust                    bool
+	trust, verdict           bool
 	chosen                   results.Cell // the probes
 	probe                    *pflag.Flag
 	power                    powerflag.Flags
@@ -86,7 +87,7 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.New(cmd.ErrOrStderr()),
 		Resume: f.resume || f.force, Force: f.force, Notices: cmd.ErrOrStderr(),
 		Note: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) }}
-	e.Power, e.TrustFile = watts, f.trust
+	e.Power, e.TrustFile, e.RequireVerdict = watts, f.trust, f.verdict
 	e.StartPower = func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) }
 	if f.dry {
 		err := e.DryRun(cmd.Context(), cmd.OutOrStdout())

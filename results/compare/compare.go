@@ -16,6 +16,7 @@ import (
 type Metric struct {
 	Name, Unit string
 	HigherWins bool
+	capacity   bool // it says what an end can do only where that end limited the run
 	value      func(*results.Record) *float64
 	measured   func(*results.Record) *results.Host // whose instrument counts; nil: no figure of power
 }
@@ -23,16 +24,16 @@ type Metric struct {
 // Metrics are all of them, by their names in runs.csv; a tg_ in front is the
 // sender's.
 var Metrics = []Metric{
-	{"throughput_gbps", "Gbit/s", true, func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }, nil},
-	{"ns_per_kb", "ns/kB", false, func(r *results.Record) *float64 { return r.SUT.NsPerKB() }, nil},
-	{"tg_ns_per_kb", "ns/kB", false, func(r *results.Record) *float64 { return r.TG.NsPerKB() }, nil},
-	{"cpu_busy_cores", "cores", false, func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }, nil},
-	{"tg_cpu_busy_cores", "cores", false, func(r *results.Record) *float64 { return r.TG.CPUBusyCores }, nil},
-	{"roi_cpu", "(Gbit/s)²/core", true, func(r *results.Record) *float64 { return r.SUT.ROICPU() }, nil},
-	{"roi_power", "(Gbit/s)²/W", true, func(r *results.Record) *float64 { return r.SUT.ROIPower() }, sutHost},
-	{"power_w", "W", false, func(r *results.Record) *float64 { return r.SUT.PowerW }, sutHost},
-	{"tg_power_w", "W", false, func(r *results.Record) *float64 { return r.TG.PowerW }, tgHost},
-	{"joule_per_gb", "J/GB", false, func(r *results.Record) *float64 { return r.SUT.JoulePerGB() }, sutHost},
+	{"throughput_gbps", "Gbit/s", true, true, func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }, nil},
+	{"ns_per_kb", "ns/kB", false, false, func(r *results.Record) *float64 { return r.SUT.NsPerKB() }, nil},
+	{"tg_ns_per_kb", "ns/kB", false, false, func(r *results.Record) *float64 { return r.TG.NsPerKB() }, nil},
+	{"cpu_busy_cores", "cores", false, false, func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }, nil},
+	{"tg_cpu_busy_cores", "cores", false, false, func(r *results.Record) *float64 { return r.TG.CPUBusyCores }, nil},
+	{"roi_cpu", "(Gbit/s)²/core", true, true, func(r *results.Record) *float64 { return r.SUT.ROICPU() }, nil},
+	{"roi_power", "(Gbit/s)²/W", true, true, func(r *results.Record) *float64 { return r.SUT.ROIPower() }, sutHost},
+	{"power_w", "W", false, false, func(r *results.Record) *float64 { return r.SUT.PowerW }, sutHost},
+	{"tg_power_w", "W", false, false, func(r *results.Record) *float64 { return r.TG.PowerW }, tgHost},
+	{"joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.JoulePerGB() }, sutHost},
 }
 
 func sutHost(r *results.Record) *results.Host { return &r.SUT }
@@ -87,6 +88,21 @@ type Row struct {
 	// they measured is not comparable.
 	Other string `json:"other_instrument,omitempty"`
 
+	// Exploratory is a comparison that was not declared to count before there were
+	// figures: it is corrected among those like it.
+	Exploratory bool `json:"exploratory,omitempty"`
+
+	// Reach is what the runs could have shown among so many comparisons; nil where
+	// nothing can be tested.
+	Reach *stat.Reach `json:"reach,omitempty"`
+
+	// LimitA and LimitB are what limited most runs of each; "" is not known, or of several.
+	LimitA results.LimitedBy `json:"limit_a,omitempty"`
+	LimitB results.LimitedBy `json:"limit_b,omitempty"`
+	// AtLimit is the limit because of which the figures do not say what the comparison is
+	// about; with a verdict all the same, the difference is larger in truth.
+	AtLimit results.LimitedBy `json:"at_limit,omitempty"`
+
 	higherWins bool
 }
 
@@ -119,7 +135,7 @@ func Compare(a, b *Set, metrics []Metric) (*Result, error) {
 	if len(pairs) == 0 && !a.published() && !b.published() {
 		return nil, fmt.Errorf("%s and %s: %w", a.Name, b.Name, ErrNothing)
 	}
-	r := result(a.Name, b.Name, pairs, metrics)
+	r := result(a.Name, b.Name, pairs, metrics, slices.Concat(a.Primary, b.Primary))
 	r.OnlyA, r.OnlyB = alone(onlyA, metrics[0]), alone(onlyB, metrics[0])
 	return r, nil
 }
@@ -138,24 +154,61 @@ func Within(s *Set, base results.Cell, metrics []Metric) (*Result, error) {
 	if len(pairs) == 0 {
 		return nil, fmt.Errorf("%s: no cell to compare with %s", s.Name, base.ID)
 	}
-	return result(base.ID, s.Name, pairs, metrics), nil
+	return result(base.ID, s.Name, pairs, metrics, s.Primary), nil
 }
 
-func result(nameA, nameB string, pairs []pairing, metrics []Metric) *Result {
+func result(nameA, nameB string, pairs []pairing, metrics []Metric, primary []string) *Result {
 	r := &Result{NameA: nameA, NameB: nameB}
 	for _, m := range metrics {
-		r.Rows = append(r.Rows, family(pairs, m)...)
+		r.Rows = append(r.Rows, figure(pairs, m, primary)...)
 	}
 	return r
 }
 
-// family compares one metric over all pairs: one question, one correction.
-func family(pairs []pairing, m Metric) []Row {
+// figure compares pairs by one figure. Those that were declared to count are one family,
+// all others another.
+func figure(pairs []pairing, m Metric, primary []string) []Row {
+	rows := rowsOf(pairs, m)
+	for i := range rows {
+		rows[i].Exploratory = len(primary) > 0 && !slices.Contains(primary, rows[i].B.ID)
+	}
+	for _, exploratory := range []bool{false, true} {
+		var family []*Row
+		for i := range rows {
+			if rows[i].Exploratory == exploratory {
+				family = append(family, &rows[i])
+			}
+		}
+		judge(family, m)
+	}
+	return rows
+}
+
+// judge gives the rows of a family their verdicts.
+func judge(rows []*Row, m Metric) {
+	var diffs []*stat.Difference
+	for _, r := range rows {
+		diffs = append(diffs, &r.Diff)
+	}
+	tests := stat.Family(diffs)
+	for _, r := range rows {
+		r.Verdict = verdict(r.Diff.Sign(), m)
+		if m.capacity {
+			r.underLimit()
+		}
+		if r.Diff.Testable() {
+			r.Reach = new(stat.NewReach(min(r.Diff.NA, r.Diff.NB), tests))
+		}
+	}
+}
+
+// rowsOf sets the figures of pairs beside each other, as far as one has any.
+func rowsOf(pairs []pairing, m Metric) []Row {
 	var rows []Row
 	for _, p := range pairs {
 		va, vb := values(p.a, m), values(p.b, m)
 		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins,
-			SumA: stat.Summarize(va), SumB: stat.Summarize(vb), Diff: stat.Diff(va, vb)}
+			SumA: stat.Summarize(va), SumB: stat.Summarize(vb), Diff: stat.Diff(va, vb), LimitA: p.a.limit(), LimitB: p.b.limit()}
 		for _, c := range []*Cell{p.a, p.b} {
 			if c.Source != "" {
 				row.Published = append(row.Published, c.Source)
@@ -168,14 +221,6 @@ func family(pairs []pairing, m Metric) []Row {
 			row.Diff.Ratio = nil // of two instruments, not of two cells: nor is it tested
 		}
 		rows = append(rows, row)
-	}
-	var diffs []*stat.Difference
-	for i := range rows {
-		diffs = append(diffs, &rows[i].Diff)
-	}
-	stat.Family(diffs)
-	for i := range rows {
-		rows[i].Verdict = verdict(rows[i].Diff.Sign(), m)
 	}
 	return rows
 }

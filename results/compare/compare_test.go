@@ -5,6 +5,8 @@ package compare
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -240,5 +242,38 @@ func TestWithin(t *testing.T) {
 	}
 	if _, err := Lookup([]string{"speed"}); err == nil || !strings.Contains(err.Error(), "throughput_gbps") {
 		t.Errorf("unknown metric: %v", err)
+	}
+}
+
+// Comparisons that were declared to count are corrected among themselves, and so are the
+// others, which are called exploratory. What no data could show is said.
+func TestPrimary(t *testing.T) {
+	cells := map[results.Cell][]float64{tcp: {100, 101, 99, 100.5, 99.5, 100.2}}
+	for i := range 24 {
+		id := fmt.Sprint("c", i)
+		var v []float64
+		for k := range 6 {
+			v = append(v, 200+10*float64(i)+float64(k)/10)
+		}
+		cells[results.Cell{ID: id, RX: "uring", TX: "tcp", MTU: 1500 + i}] = v
+	}
+	s := set("s", cells)
+	verdicts := func() (n map[string]int) {
+		r, err := Within(&s, tcp, metrics(t, "throughput_gbps"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n = map[string]int{}
+		for i := range r.Rows {
+			n[r.Rows[i].VerdictText()]++
+		}
+		return n
+	}
+	if got, want := verdicts(), (map[string]int{"cannot tell (p of 6 runs in 24 comparisons is 0.052 at the least)": 24}); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	s.Primary = []string{"c0", "c1"}
+	if got, want := verdicts(), (map[string]int{"faster": 2, "faster (exploratory)": 22}); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

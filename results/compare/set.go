@@ -21,8 +21,10 @@ type Set struct {
 	Cells []Cell
 	// Chosen are the factors that the selector names: they are not compared when
 	// cells of two sets are matched, so that cells of one folder can be.
-	Chosen  []string
-	Base    *results.Cell // the baseline of the experiment; nil: none
+	Chosen []string
+	Base   *results.Cell // the baseline of the experiment; nil: none
+	// Primary are the ids of the cells whose comparisons count. None: all do.
+	Primary []string
 	Skipped []results.Problem
 }
 
@@ -39,7 +41,7 @@ type Cell struct {
 func NewSet(name string, j results.Journal) Set {
 	s := Set{Name: name, Skipped: j.Skipped}
 	if j.Header.Plan != nil {
-		s.Base = j.Header.Plan.Baseline
+		s.Base, s.Primary = j.Header.Plan.Baseline, j.Header.Plan.Primary
 	}
 	at := map[results.CellKey]int{}
 	find := func(c results.Cell, source string) int {

@@ -42,7 +42,15 @@ func (r *Result) Table(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "\nB/A is of the medians; its 95 %% interval is by bootstrap. p is Mann-Whitney's U (exact up to 50 runs, 25 with ties), corrected over the table (Holm).\n"+
 		"A verdict needs both, and 6 runs of each; \"cannot tell\" does not mean equal.\n")
+	if err == nil && r.Exploratory() {
+		_, err = fmt.Fprintln(w, "exploratory: the plan did not declare that it counts. Such comparisons are corrected among themselves; measure again what matters.")
+	}
 	return err
+}
+
+// Exploratory tells whether any comparison is.
+func (r *Result) Exploratory() bool {
+	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Exploratory })
 }
 
 func aloneTable(w io.Writer, name string, cells []Alone) error {
@@ -132,6 +140,20 @@ func (r *Row) VerdictText() string {
 		return v + " (published figure)"
 	case len(r.Diff.Warnings) > 0:
 		return v + " (" + strings.Join(r.Diff.Warnings, "; ") + ")"
+	case r.Verdict == Unsure && r.Reach != nil && !r.Reach.Attainable():
+		return fmt.Sprintf("%s (p of %d runs in %d comparisons is %.2g at the least)", v, r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)
+	}
+	var more []string
+	if r.AtLimit != "" && r.Verdict == Unsure {
+		v = "at " + r.AtLimit.Whose() + " limit"
+	} else if r.AtLimit != "" {
+		more = append(more, "at "+r.AtLimit.Whose()+" limit: by so much at the least")
+	}
+	if r.Exploratory {
+		more = append(more, "exploratory")
+	}
+	if more != nil {
+		v += " (" + strings.Join(more, "; ") + ")"
 	}
 	return v
 }

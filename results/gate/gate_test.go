@@ -127,3 +127,16 @@ func TestApplyOnlyItsCell(t *testing.T) {
 	j.Header.Plan = nil
 	Apply(j) // a journal of other commands has no gates
 }
+
+func TestLimit(t *testing.T) {
+	for _, c := range []struct {
+		asked, was results.LimitedBy
+		ok         bool
+	}{{"", "", true}, {"", results.BySender, true}, {results.ByReceiver, results.ByReceiver, true}, {results.ByReceiver, results.BySender, false}, {results.ByReceiver, "", false}} {
+		r := results.Record{Verdict: results.OK, Limit: c.was}
+		Run(results.Gates{Limit: c.asked}, &r)
+		if (r.Verdict == results.OK) != c.ok || (r.Reason == "") != c.ok || (r.Fix == "") != c.ok {
+			t.Errorf("asked for %q, was %q: %s: %s; %s", c.asked, c.was, r.Verdict, r.Reason, r.Fix)
+		}
+	}
+}

@@ -13,14 +13,14 @@ import (
 // failure is a gate that did not hold.
 type failure struct{ reason, fix string }
 
-// Run judges one run by the gates that need no other: retransmits, drops, coverage
-// and foreign load. A run that is not ok, and a warm-up, are left as they are. The
+// Run judges one run by the gates that need no other: retransmits, drops, coverage,
+// foreign load and what limited it. A run that is not ok, and a warm-up, are left as they are. The
 // zero-copy gate (g.Copied) is judged by the ends themselves.
 func Run(g results.Gates, r *results.Record) {
 	if r.Verdict != results.OK || r.Warmup {
 		return
 	}
-	for _, check := range []func(results.Gates, *results.Record) *failure{retrans, drops, coverage, foreign} {
+	for _, check := range []func(results.Gates, *results.Record) *failure{retrans, drops, coverage, foreign, limit} {
 		if f := check(g, r); f != nil {
 			r.Verdict, r.Reason, r.Fix = results.Invalid, f.reason, f.fix
 			return
@@ -74,4 +74,15 @@ func foreign(g results.Gates, r *results.Record) *failure {
 		}
 	}
 	return nil
+}
+
+func limit(g results.Gates, r *results.Record) *failure {
+	if g.Limit == "" || r.Limit == g.Limit {
+		return nil
+	}
+	const fix = "give the other end more: another send mode, larger messages (--message-size), hardware GSO, BIG TCP, a layout with two CPUs; or gates.limit: off"
+	if r.Limit == "" {
+		return &failure{"it is not known what limited it, and the limit must be " + string(g.Limit), "measure longer, with both ends pinned; or gates.limit: off"}
+	}
+	return &failure{fmt.Sprintf("limited by the %s, and the limit must be the %s", r.Limit, g.Limit), fix}
 }

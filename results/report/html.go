@@ -123,6 +123,9 @@ func gateLines(p *results.Plan) []string {
 		return nil
 	}
 	var out []string
+	if p.Gates.Limit != "" {
+		out = append(out, "what limits each run: "+string(p.Gates.Limit))
+	}
 	for _, l := range results.Limits {
 		limit := "not looked at"
 		if v := *l.At(&p.Gates); v != nil {

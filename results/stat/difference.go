@@ -53,12 +53,13 @@ func Diff(a, b []float64) Difference {
 }
 
 // Family corrects the differences of one question, such as a figure over all
-// cells, for their number. Those that could not be tested do not count.
-func Family(ds []*Difference) {
+// cells, for their number. Those that could not be tested do not count. It returns how
+// many did.
+func Family(ds []*Difference) (tests int) {
 	var tested []*Difference
 	var p []float64
 	for _, d := range ds {
-		if d.testable() {
+		if d.Testable() {
 			tested = append(tested, d)
 			p = append(p, d.P)
 		}
@@ -66,15 +67,17 @@ func Family(ds []*Difference) {
 	for i, adjusted := range Holm(p) {
 		tested[i].Adjusted = adjusted
 	}
+	return len(tested)
 }
 
-func (d *Difference) testable() bool { return min(d.NA, d.NB) >= MinRuns && d.Ratio != nil }
+// Testable tells whether there are enough values on both sides, and a ratio.
+func (d *Difference) Testable() bool { return min(d.NA, d.NB) >= MinRuns && d.Ratio != nil }
 
 // Sign calls a difference only where the corrected test and the interval of the
 // ratio agree on it.
 func (d *Difference) Sign() Sign {
 	switch {
-	case !d.testable() || d.Adjusted >= Alpha:
+	case !d.Testable() || d.Adjusted >= Alpha:
 		return Unknown
 	case *d.Ratio.Hi < 1:
 		return Less

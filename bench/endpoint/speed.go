@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"strconv"
+
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/results"
+)
+
+// linkSpeed is the speed that the driver of dev tells, nothing where it tells none.
+// Interfaces without hardware tell one that means nothing (veth: 10 Gbit/s).
+func linkSpeed(dev string) []results.Metric {
+	if dev == "" {
+		return nil
+	}
+	d, err := nic.Open(dev)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	if d.Software() != "" {
+		return nil
+	}
+	text, err := d.SysFile("speed")
+	mbits, perr := strconv.ParseFloat(text, 64)
+	if err != nil || perr != nil || mbits <= 0 { // -1: unknown
+		return nil
+	}
+	return []results.Metric{{Name: results.MetricLinkSpeed, Unit: "bit/s", Value: mbits * 1e6, Source: "/sys/class/net/DEV/speed"}}
+}

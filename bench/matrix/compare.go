@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+package matrix
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/zcbench/zcbench/results"
+)
+
+// compare is what the file says of the comparisons that reports make.
+func (x *expansion) compare(n ast.Node) error {
+	return readMap(n, "compare", []field{{"primary", x.primary}})
+}
+
+func (x *expansion) primary(n ast.Node) error {
+	items := list(n)
+	if len(items) == 0 || len(items) > MaxExcludes {
+		return at(n, "primary: want 1 to %d items, each factors that cells have", MaxExcludes)
+	}
+	for _, item := range items {
+		p, err := readProduct(item, "primary")
+		if err != nil {
+			return err
+		}
+		x.primaries = append(x.primaries, p)
+	}
+	return nil
+}
+
+// choosePrimary finds the cells whose comparisons with the baseline were declared to be
+// those that count.
+func (x *expansion) choosePrimary() error {
+	if len(x.primaries) == 0 {
+		return nil
+	}
+	if x.spec.Base == nil {
+		return at(x.primaries[0].node, "compare.primary names cells to compare with the baseline, and the file has none: baseline: {rx: tcp, tx: tcp}")
+	}
+	used := make([]bool, len(x.primaries))
+	for i := range x.spec.Cells {
+		c := &x.spec.Cells[i]
+		if c.Key() == x.spec.Base.Key() {
+			continue
+		}
+		of, hit := valuesOf(c), false
+		for k, p := range x.primaries {
+			if p.matches(of) {
+				used[k], hit = true, true
+			}
+		}
+		if hit {
+			x.spec.Primary = append(x.spec.Primary, c.ID)
+		}
+	}
+	if i := slices.Index(used, false); i >= 0 {
+		return at(x.primaries[i].node, "this item of primary matches no cell besides the baseline")
+	}
+	return nil
+}
+
+// PrimaryModes declares the comparisons of plans without a file: of each mode beside the
+// baseline's mode of the other end, as far as there are others.
+func (s *Spec) PrimaryModes(base results.Cell) {
+	s.Base, s.Primary = &base, nil
+	for _, c := range s.Cells {
+		if c.Key() != base.Key() && (c.RX == base.RX || c.TX == base.TX) {
+			s.Primary = append(s.Primary, c.ID)
+		}
+	}
+}
+
+// Purposes of an experiment.
+const (
+	Measure = "measure" // its comparisons are to give verdicts
+	Check   = "check"   // that paths work
+)
+
+func parsePurpose(s string) (string, error) {
+	if s != Measure && s != Check {
+		return "", fmt.Errorf("%.40q is no purpose: want %s (comparisons are to give verdicts) or %s (that paths work)", s, Measure, Check)
+	}
+	return s, nil
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+
+package matrix
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+func TestPrimary(t *testing.T) {
+	const text = "name: x\nfactors: {rx: [tcp, uring], tx: [tcp, sendfile]}\nbaseline: {rx: tcp, tx: tcp}\n"
+	s := mustParse(t, text)
+	all := s.Hash()
+	if s.Primary != nil || s.Purpose != "" {
+		t.Errorf("primary %q, purpose %q of a file that says nothing", s.Primary, s.Purpose)
+	}
+	s = mustParse(t, text+"purpose: check\ncompare:\n  primary:\n    - {tx: tcp}\n    - {rx: [tcp], tx: sendfile}\n")
+	if want := []string{"tcp/sendfile", "uring/tcp"}; !slices.Equal(s.Primary, want) || s.Purpose != Check {
+		t.Errorf("primary %q, want %q; purpose %q", s.Primary, want, s.Purpose)
+	}
+	if g := mustParse(t, text+"gates: {limit: receiver}\n").Gates; g.Limit != results.ByReceiver || *g.Copied != .01 {
+		t.Errorf("gates %+v", g)
+	}
+	if s.Hash() == all {
+		t.Error("a journal goes on although other comparisons count")
+	}
+	for _, c := range []struct {
+		text         string
+		line, column int
+	}{
+		{text + "compare: {primary: [{rx: zcrx}]}\n", 4, 21},
+		{text + "compare: {primary: [{rx: tcp, tx: tcp}]}\n", 4, 21}, // the baseline itself
+		{text + "compare: {primary: []}\n", 4, 20},
+		{text + "compare: {primary: [{color: red}]}\n", 4, 22},
+		{text + "compare: {secondary: [{rx: tcp}]}\n", 4, 11},
+		{text + "purpose: fun\n", 4, 10},
+		{text + "gates: {limit: me}\n", 4, 16},
+		{"name: x\nfactors: {rx: [tcp, uring], tx: tcp}\ncompare: {primary: [{rx: uring}]}\n", 3, 21}, // no baseline
+	} {
+		_, err := Parse("x", []byte(c.text))
+		e := (*Error)(nil)
+		if !errors.As(err, &e) || e.Line != c.line || e.Column != c.column {
+			t.Errorf("%q: %v, want an error at %d:%d", c.text[len(c.text)-40:], err, c.line, c.column)
+		}
+	}
+}
+
+// A plan without a file compares each mode beside the baseline's mode of the other end.
+func TestPrimaryModes(t *testing.T) {
+	s := mustParse(t, "name: x\nfactors: {rx: [tcp, uring], tx: [tcp, sendfile]}\n")
+	s.PrimaryModes(s.Cells[0])
+	if want := []string{"tcp/sendfile", "uring/tcp"}; !slices.Equal(s.Primary, want) || s.Base.Key() != (results.Cell{RX: "tcp", TX: "tcp"}).Key() {
+		t.Errorf("primary %q, baseline %+v", s.Primary, s.Base)
+	}
+}

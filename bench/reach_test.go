@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+)
+
+func able(results.Cell) *Missing { return nil }
+
+// measured are as many runs of each cell as the plan has at the least; no two cells'
+// figures overlap.
+func measured(s *matrix.Spec) (recs []results.Record) {
+	for i, c := range s.Cells {
+		for k := range leastRuns(s) {
+			r := results.Record{Cell: c, Verdict: results.OK, Schema: results.SchemaVersion}
+			r.SUT = results.Host{ThroughputGbps: new(100 + float64(i) + float64(k)/1000), CPUBusyCores: new(1.0), DurationS: new(1.0), Bytes: new(uint64(1e9))}
+			recs = append(recs, r)
+		}
+	}
+	return recs
+}
+
+// Whatever file comes with zcbench: figures that do not overlap get a verdict in every
+// comparison that counts, and what the dry run says of them is so.
+func TestShippedExperimentsGiveVerdicts(t *testing.T) {
+	files, err := filepath.Glob("../experiments/*.yaml")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	metrics, err := compare.Lookup(compare.DefaultMetrics[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		s, err := matrix.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Purpose == matrix.Check {
+			continue
+		}
+		all := reaches(s, able)
+		if len(all) == 0 || !all[0].Attainable() {
+			t.Errorf("%s: %v", f, all)
+			continue
+		}
+		set := compare.NewSet(f, results.Journal{Header: results.Header{Plan: &results.Plan{Baseline: s.Base, Primary: s.Primary}}, Records: measured(s)})
+		r, err := compare.Within(&set, *s.Base, metrics)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := map[bool]int{}
+		for i := range r.Rows {
+			row := &r.Rows[i]
+			n[row.Exploratory]++
+			if row.Verdict == compare.Unsure {
+				t.Errorf("%s: %s: %s", f, row.Label(), row.VerdictText())
+			}
+			if of := all[min(len(all)-1, map[bool]int{true: 1}[row.Exploratory])]; *row.Reach != of.Reach {
+				t.Errorf("%s: foretold were %+v, and there are %+v", f, of.Reach, *row.Reach)
+			}
+		}
+		if n[false] != all[0].Tests {
+			t.Errorf("%s: %d comparisons count, foretold were %d", f, n[false], all[0].Tests)
+		}
+	}
+}
+
+// A plan that no data could give a verdict says so, what would do, and is refused where
+// verdicts are required: before anything is begun.
+func TestForetell(t *testing.T) {
+	plan := func(reps int, more string) *matrix.Spec {
+		s, err := matrix.Parse("x", fmt.Appendf(nil, "name: x\nfactors: {rx: [tcp, tcp-trunc, uring], tx: [tcp, sendfile, uring], mtu: [1500, 4148, 9000]}\nbaseline: {rx: tcp, tx: tcp, mtu: 1500}\nrepetitions: %d\n%s", reps, more))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	const primary = "compare: {primary: [{tx: tcp, mtu: 1500}]}\n"
+	for name, c := range map[string]struct {
+		spec    *matrix.Spec
+		missing func(results.Cell) *Missing
+		lines   []string
+		refused bool
+	}{
+		"too few": {plan(6, ""), able, []string{"warning: 26 comparisons, 6 runs of each cell: no data can give a verdict: the smallest corrected p is 0.0563, and a verdict needs less than 0.05. " +
+			"repetitions: 7 makes verdicts possible, 11 finds 2 % where runs vary by 1 %; or declare at most 23 comparisons that count: compare: {primary: [...]}"}, true},
+		"below six": {plan(5, primary), able, []string{"warning: 2 primary comparisons, 5 runs", "24 exploratory comparisons, 5 runs of each cell: no data"}, true},
+		"declared":  {plan(8, primary), able, []string{"2 primary comparisons, 8 runs of each cell: the smallest corrected p is 0.00031; a difference of", "24 exploratory"}, false},
+		"fewer can run": {plan(6, ""), func(c results.Cell) *Missing {
+			if c.RX == "uring" {
+				return &Missing{"no", "yes"}
+			}
+			return nil
+		}, []string{"17 comparisons, 6 runs"}, false},
+		"no baseline": {plan(8, ""), func(c results.Cell) *Missing {
+			if c.RX == "tcp" {
+				return &Missing{"no", "yes"}
+			}
+			return nil
+		}, nil, true},
+		"a check": {plan(1, "purpose: check\n"), able, nil, false},
+	} {
+		e := &Experiment{Spec: c.spec}
+		var lines []string
+		if err := e.foretell(c.missing, func(l string) { lines = append(lines, l) }); err != nil || len(lines) != len(c.lines) {
+			t.Errorf("%s: %v, %q", name, err, lines)
+			continue
+		}
+		for i := range lines {
+			if !strings.HasPrefix(lines[i], c.lines[i]) {
+				t.Errorf("%s: %q, want %q", name, lines[i], c.lines[i])
+			}
+		}
+		e.RequireVerdict = true
+		err := e.foretell(c.missing, func(string) {})
+		if wrong := (*InputError)(nil); errors.As(err, &wrong) != c.refused || (err != nil) != c.refused {
+			t.Errorf("%s, required: %v", name, err)
+		}
+	}
+	var out bytes.Buffer
+	e := &Experiment{Spec: plan(6, ""), RequireVerdict: true, Dir: filepath.Join(t.TempDir(), "x")}
+	e.Spec.SUT.Host, e.Spec.TG.Host = "netns:zcbench-none", "netns:zcbench-none"
+	if err := e.DryRun(context.Background(), &out); err == nil || !strings.Contains(err.Error(), "smallest corrected p") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}

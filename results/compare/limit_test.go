@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// Who limited the runs decides what a difference of throughput says, and of whom.
+func TestUnderLimit(t *testing.T) {
+	slow, fast := []float64{100, 101, 99, 100.5, 99.5, 100.2}, []float64{200, 202, 198, 201, 199, 200.4}
+	uring, sendfile := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp"}, results.Cell{ID: "tcp/sendfile", RX: "tcp", TX: "sendfile"}
+	mtu := tcp
+	mtu.ID, mtu.MTU = "mtu", 9000
+	const sender, receiver, link = results.BySender, results.ByReceiver, results.ByLink
+	for _, c := range []struct {
+		name           string
+		b              results.Cell
+		limitA, limitB results.LimitedBy
+		gbps           []float64
+		want           string
+	}{
+		{"receivers at their limits", uring, receiver, receiver, fast, "faster"},
+		{"nothing is known", uring, "", "", fast, "faster"},
+		{"receivers at the sender's", uring, sender, sender, fast, "at the sender's limit"},
+		{"and equal", uring, sender, sender, slow, "at the sender's limit"},
+		{"the slower one held up", uring, sender, receiver, fast, "at the sender's limit"},
+		{"the faster one held up", uring, receiver, sender, fast, "faster (at the sender's limit: by so much at the least)"},
+		{"and equal, one held up", uring, receiver, link, slow, "at the link's limit"},
+		{"senders at their limits", sendfile, sender, sender, fast, "faster"},
+		{"senders at the receiver's", sendfile, receiver, receiver, fast, "at the receiver's limit"},
+		{"of both ends", mtu, sender, receiver, fast, "faster"},
+		{"both at the link's", mtu, link, link, fast, "at the link's limit"},
+	} {
+		s := set("s", map[results.Cell][]float64{tcp: slow, c.b: c.gbps})
+		for i := range s.Cells {
+			for _, r := range s.Cells[i].Runs {
+				if r.Limit = c.limitA; s.Cells[i].Cell.ID == c.b.ID {
+					r.Limit = c.limitB
+				}
+			}
+		}
+		r, err := Within(&s, tcp, metrics(t, "throughput_gbps", "cpu_busy_cores"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Rows[0].VerdictText(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if r.Rows[1].AtLimit != "" {
+			t.Errorf("%s: a cost is at a limit", c.name)
+		}
+	}
+	// Most runs decide, and one cell beside itself is about the whole.
+	a, b := set("a", map[results.Cell][]float64{tcp: slow}), set("b", map[results.Cell][]float64{tcp: fast})
+	for i, r := range a.Cells[0].Runs {
+		if r.Limit = sender; i > 3 {
+			r.Limit = receiver
+		}
+	}
+	r, err := Compare(&a, &b, metrics(t, "throughput_gbps"))
+	if err != nil || r.Rows[0].LimitA != sender || r.Rows[0].Verdict != Faster {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

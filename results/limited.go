@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// LimitedBy is what kept a run from being faster, by its evidence; "" is not known.
+type LimitedBy string
+
+// What a run can be limited by.
+const (
+	ByReceiver LimitedBy = "receiver" // its thread, or a CPU that it or its softirq ran on, had no time left
+	BySender   LimitedBy = "sender"   // the same at the other end, and the receiver did not hold it up
+	ByWindow   LimitedBy = "window"   // TCP's receive window or the sender's buffer, with time left at both ends
+	ByLink     LimitedBy = "link"
+	ByPace     LimitedBy = "pace" // that was asked for
+)
+
+// Limits of runs in the order of docs.
+var LimitedBys = []LimitedBy{ByReceiver, BySender, ByWindow, ByLink, ByPace}
+
+// From where on a thread or CPU has no time left, a wait for the other end counts, and a
+// link or pace is reached.
+const (
+	fullThread = 0.95
+	fullCPU    = 0.97
+	heldUp     = 0.2
+	reached    = 0.97
+)
+
+// FindLimit sorts a run by its figures in the steady window. A sender whose thread never
+// waits, and that the receiver's window did not hold up, could not send more whatever the
+// receiver could take (tcp_chrono_start in net/ipv4/tcp.c counts the times).
+func (r *Record) FindLimit() LimitedBy {
+	gbps := r.SUT.ThroughputGbps
+	if gbps == nil || *gbps <= 0 {
+		return ""
+	}
+	rwnd, sndbuf := r.heldUpBy("tcp_info_rwnd_limited_us"), r.heldUpBy("tcp_info_sndbuf_limited_us")
+	receiver := r.SUT.threadFull() || r.SUT.cpuFull()
+	switch {
+	case r.Cell.PaceBitsPS > 0 && *gbps >= reached*float64(r.Cell.PaceBitsPS)/1e9:
+		return ByPace
+	case r.linkShare() >= reached:
+		return ByLink
+	case r.TG.threadFull() && rwnd < heldUp:
+		return BySender
+	case receiver:
+		return ByReceiver
+	case max(rwnd, sndbuf) >= heldUp:
+		return ByWindow
+	case r.TG.threadFull() || r.TG.cpuFull():
+		return BySender
+	}
+	return ""
+}
+
+// value is a metric's; NaN where it was not measured.
+func (h *Host) value(name string) float64 {
+	i := slices.IndexFunc(h.Metrics, func(m Metric) bool { return m.Name == name && len(m.Of) == 0 })
+	if i < 0 {
+		return math.NaN()
+	}
+	return h.Metrics[i].Value
+}
+
+// threadFull tells a data-path thread that ran, or wanted to, all the time.
+func (h *Host) threadFull() bool {
+	run, wait := h.value("thread_data_path_run_cores"), h.value("thread_data_path_wait_cores")
+	if math.IsNaN(wait) {
+		wait = 0
+	}
+	return run+wait >= fullThread
+}
+
+// cpuFull tells an end one of whose measured CPUs was never idle.
+func (h *Host) cpuFull() bool {
+	return slices.ContainsFunc(h.Metrics, func(m Metric) bool {
+		n, ok := strings.CutSuffix(m.Name, "_busy_cores")
+		return ok && strings.HasPrefix(n, "cpu") && len(n) > len("cpu") && m.Value >= fullCPU
+	})
+}
+
+// heldUpBy is the share of the window in which the sender's TCP waited for something.
+func (r *Record) heldUpBy(name string) float64 {
+	d := r.TG.DurationS
+	us := r.TG.value(name)
+	if d == nil || *d <= 0 || math.IsNaN(us) {
+		return 0
+	}
+	return us / 1e6 / *d
+}
+
+// On the wire each frame takes this besides its IP packet: Ethernet's header and checksum,
+// preamble and gap. TCP's and IP's headers are 52 bytes (IPv4 with time stamps).
+const frameBytes, headerBytes = 38, 52
+
+// linkShare is how much of the link's speed the payload takes with all its headers.
+func (r *Record) linkShare() float64 {
+	speed, mss := r.SUT.value(MetricLinkSpeed), r.TG.value("tcp_info_snd_mss")
+	if math.IsNaN(speed) || math.IsNaN(mss) || speed <= 0 || mss <= 0 {
+		return 0
+	}
+	return *r.SUT.ThroughputGbps * 1e9 * (1 + (headerBytes+frameBytes)/mss) / speed
+}
+
+// Whose names the limit for sentences: "the sender's".
+func (l LimitedBy) Whose() string { return "the " + string(l) + "'s" }

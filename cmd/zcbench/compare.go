@@ -16,6 +16,7 @@ import (
 type compareFlags struct {
 	metrics    []string
 	failSlower string
+	equivalent string
 	ifUnsure   int
 	base       string
 	json       bool
@@ -34,6 +35,9 @@ A source is a results folder, a runs.csv (also of published figures:
 results/reference/*.csv), or either with a selector: out/x@rx=tcp chooses cells by
 their factors, and what a selector names is left out when cells are matched. With
 one source, its cells are compared with the experiment's baseline, or with --base.
+
+--equivalent 2% asks whether two cells are the same but for less than 2 %, by two
+one-sided tests: "equal within 2 %" is a verdict of its own.
 
 --fail-if-slower 2% ends with
   1    if a cell is worse beyond doubt, and by more than 2 %: in throughput, or in
@@ -57,6 +61,7 @@ also when no cell of A is in B.`,
 	fs := cmd.Flags()
 	fs.StringSliceVar(&f.metrics, "metric", compare.DefaultMetrics, "figures to compare, columns of runs.csv; the sender's have tg_ in front")
 	fs.StringVar(&f.failSlower, "fail-if-slower", "", "end with status 1 if a cell is worse by more than this, such as 2%")
+	fs.StringVar(&f.equivalent, "equivalent", "", "ask whether cells are the same but for less than this, such as 2%: \"cannot tell\" does not mean equal, this does")
 	fs.IntVar(&f.ifUnsure, "if-unsure", 0, "with --fail-if-slower: the status where nobody can tell (125 makes git bisect run skip)")
 	fs.StringVar(&f.base, "base", "", "with one source: the id of the cell to compare the others with")
 	fs.BoolVar(&f.json, "json", false, "print the comparisons as JSON, one object each")
@@ -71,6 +76,10 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	limit, err := percent(f.failSlower)
 	if err != nil {
 		return cli.Usagef("--fail-if-slower: %w", err)
+	}
+	margin, err := percent(f.equivalent)
+	if err != nil || f.equivalent != "" && margin == 0 {
+		return cli.Usagef("--equivalent: %q is not a share above 0, such as 2%%", f.equivalent)
 	}
 	if f.ifUnsure < 0 || f.ifUnsure > 255 {
 		return cli.Usagef("--if-unsure %d: must be 0..255", f.ifUnsure)
@@ -91,6 +100,9 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		return cli.UsageError(err)
 	}
 	for i, r := range all {
+		if margin > 0 {
+			r.Within(margin)
+		}
 		if i > 0 && !f.json {
 			fmt.Fprintln(cmd.OutOrStdout())
 		}

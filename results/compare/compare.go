@@ -103,6 +103,9 @@ type Row struct {
 	// about; with a verdict all the same, the difference is larger in truth.
 	AtLimit results.LimitedBy `json:"at_limit,omitempty"`
 
+	// Equal is whether the two are no more than a margin apart, where that was asked.
+	Equal *Equal `json:"equal,omitempty"`
+
 	higherWins bool
 }
 

@@ -65,3 +65,40 @@ func TestUnderLimit(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// Equal is a verdict where it is asked for, with its correction, and not of what was held
+// up by something else.
+func TestEqual(t *testing.T) {
+	a := []float64{100, 101, 99, 100.5, 99.5, 100.2}
+	scaled := func(f float64) (out []float64) {
+		for _, v := range a {
+			out = append(out, v*f)
+		}
+		return out
+	}
+	far, near, held, same := results.Cell{ID: "far", RX: "uring", TX: "tcp"}, results.Cell{ID: "near", RX: "uring", TX: "tcp", MTU: 1500},
+		results.Cell{ID: "held", RX: "uring", TX: "tcp", GRO: new(true)}, results.Cell{ID: "same", RX: "uring", TX: "tcp", MTU: 9000}
+	s := set("s", map[results.Cell][]float64{tcp: a, far: scaled(1.5), near: scaled(1.03), held: a, same: a})
+	for i := range s.Cells {
+		for _, r := range s.Cells[i].Runs {
+			if s.Cells[i].Cell.ID == "held" {
+				r.Limit = results.ByLink
+			}
+		}
+	}
+	r, err := Within(&s, tcp, metrics(t, "throughput_gbps"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Within(.1)
+	want := map[string]string{"far": "faster", "near": "faster (within 10 %)", "held": "at the link's limit", "same": "equal within 10 %"}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if got := row.VerdictText(); got != want[row.B.ID] {
+			t.Errorf("%s: %q, want %q", row.B.ID, got, want[row.B.ID])
+		}
+		if e := row.Equal; e != nil && (e.Adjusted < e.P || e.Holds() != (e.Adjusted < .05)) {
+			t.Errorf("%s: %+v", row.B.ID, e)
+		}
+	}
+}

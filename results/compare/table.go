@@ -140,10 +140,18 @@ func (r *Row) VerdictText() string {
 		return v + " (published figure)"
 	case len(r.Diff.Warnings) > 0:
 		return v + " (" + strings.Join(r.Diff.Warnings, "; ") + ")"
-	case r.Verdict == Unsure && r.Reach != nil && !r.Reach.Attainable():
+	case r.Verdict == Unsure && !r.Equal.Holds() && r.Reach != nil && !r.Reach.Attainable():
 		return fmt.Sprintf("%s (p of %d runs in %d comparisons is %.2g at the least)", v, r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)
 	}
 	var more []string
+	if r.Equal.Holds() {
+		within := fmt.Sprintf("within %g %%", 100*r.Equal.Margin)
+		if r.Verdict == Unsure {
+			v = "equal " + within
+		} else {
+			more = append(more, within)
+		}
+	}
 	if r.AtLimit != "" && r.Verdict == Unsure {
 		v = "at " + r.AtLimit.Whose() + " limit"
 	} else if r.AtLimit != "" {

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import "github.com/zcbench/zcbench/results/stat"
+
+// Equal is the answer to whether two cells are the same for whom a margin does not matter.
+type Equal struct {
+	Margin   float64 `json:"margin"` // fraction
+	P        float64 `json:"p"`
+	Adjusted float64 `json:"p_adjusted"`
+}
+
+// Holds tells whether they are, beyond doubt.
+func (e *Equal) Holds() bool { return e != nil && e.Adjusted < stat.Alpha }
+
+// Within asks of every row whether its two are within margin (0.02 = 2 %) of each other.
+// Rows that count and exploratory ones are corrected apart, as verdicts are. Of what was held
+// up by something else, or measured by two instruments, it is not known.
+func (r *Result) Within(margin float64) {
+	for from := 0; from < len(r.Rows); {
+		to := from
+		for to < len(r.Rows) && r.Rows[to].Metric == r.Rows[from].Metric {
+			to++
+		}
+		for _, exploratory := range []bool{false, true} {
+			within(r.Rows[from:to], exploratory, margin)
+		}
+		from = to
+	}
+}
+
+func within(rows []Row, exploratory bool, margin float64) {
+	var asked []*Equal
+	var ps []float64
+	for i := range rows {
+		row := &rows[i]
+		if row.Exploratory != exploratory || row.AtLimit != "" || row.Other != "" || row.SumA == nil || row.SumB == nil {
+			continue
+		}
+		p, ok := stat.Equivalence(row.SumA.Values, row.SumB.Values, margin)
+		if !ok {
+			continue
+		}
+		row.Equal = &Equal{Margin: margin, P: p}
+		asked, ps = append(asked, row.Equal), append(ps, p)
+	}
+	for i, p := range stat.Holm(ps) {
+		asked[i].Adjusted = p
+	}
+}

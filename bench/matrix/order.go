@@ -45,13 +45,43 @@ func Order(n, reps int, warmup bool) []Place {
 	return order
 }
 
-// Interleave is [Order] of cells. Their order in the first block is drawn from
-// seed.
+// Interleave is [Order] of cells. Each pair of blocks, forwards and backwards, has an order
+// of its own: a row of a Williams square with its lines shuffled and its items drawn from
+// seed (Williams 1949). So no cell follows another twice before it has followed all: what a
+// run leaves behind, heat or memory, does not meet the same cell each time.
 func Interleave(cells []results.Cell, reps int, warmup bool, seed uint64) []Run {
-	first := rand.New(rand.NewPCG(seed, 0)).Perm(len(cells))
+	rng := rand.New(rand.NewPCG(seed, 0))
+	var rows [][]int
 	var plan []Run
 	for _, p := range Order(len(cells), reps, warmup) {
-		plan = append(plan, Run{Cell: cells[first[p.At]], Block: p.Block, Rep: p.Rep, Warmup: p.Warmup})
+		pair := p.Rep / 2 // the warm-up is in the order of the first pair
+		for pair >= len(rows) {
+			rows = append(rows, williams(rng, len(cells), (reps+1)/2-len(rows))...)
+		}
+		plan = append(plan, Run{Cell: cells[rows[pair][p.At]], Block: p.Block, Rep: p.Rep, Warmup: p.Warmup})
 	}
 	return plan
+}
+
+// williams is at most so many of a square's rows, shuffled: with all rows and those read
+// backwards each of n items comes once (n even) or twice (odd) right after each other. Of an
+// even square the second half is the first half backwards.
+func williams(rng *rand.Rand, n, most int) [][]int {
+	item, lines := rng.Perm(n), n
+	if n%2 == 0 {
+		lines = n / 2
+	}
+	var rows [][]int
+	for _, shift := range rng.Perm(lines)[:min(lines, most)] {
+		row := make([]int, n)
+		for i := range row {
+			zigzag := i / 2 // 0, n-1, 1, n-2, ...
+			if i%2 == 1 {
+				zigzag = n - 1 - i/2
+			}
+			row[i] = item[(zigzag+shift)%n]
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }

@@ -9,11 +9,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 // simulate plays a plan of two cells as a machine would: the throughput of B is
@@ -111,5 +113,43 @@ func TestTrueDifference(t *testing.T) {
 	t.Logf("+2 %%: %d slower, %d faster of 100", slower, faster)
 	if faster < 80 || slower > 0 {
 		t.Errorf("+2 %%: %d slower, %d faster of 100", slower, faster)
+	}
+}
+
+// A run that bears on the one after it, by heat or memory, must not make its neighbours
+// look slow: of 100 experiments with 8 equal cells and a hot one, after which the next run
+// loses 2 %, at most 5 call any difference among the equal ones.
+func TestCarryOver(t *testing.T) {
+	const n, reps, rounds = 9, 10, 200
+	cells := make([]results.Cell, n)
+	for i := range cells {
+		cells[i] = results.Cell{ID: fmt.Sprint("c", i), RX: "tcp", TX: "tcp", MTU: 1500 + i}
+	}
+	hot := cells[n-1].ID
+	rng := rand.New(rand.NewPCG(2026, 15))
+	wrong := 0
+	for seed := range uint64(rounds) {
+		values, after := map[string][]float64{}, ""
+		for _, p := range matrix.Interleave(cells, reps, true, seed) {
+			v := 100 * (1 + .007*rng.NormFloat64())
+			if after == hot {
+				v *= .98
+			}
+			if after = p.Cell.ID; !p.Warmup {
+				values[p.Cell.ID] = append(values[p.Cell.ID], v)
+			}
+		}
+		var all []*stat.Difference
+		for _, c := range cells[1 : n-1] {
+			all = append(all, new(stat.Diff(values[cells[0].ID], values[c.ID])))
+		}
+		stat.Family(all)
+		if slices.ContainsFunc(all, func(d *stat.Difference) bool { return d.Sign() != stat.Unknown }) {
+			wrong++
+		}
+	}
+	t.Logf("%d of %d experiments call equal cells different", wrong, rounds)
+	if wrong > rounds*5/100 {
+		t.Errorf("%d of %d experiments call equal cells different", wrong, rounds)
 	}
 }

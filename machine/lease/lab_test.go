@@ -76,6 +76,9 @@ func hosts(t testing.TB) map[string]string {
 					names = append(names, fmt.Sprintf("%s %d", w, q.ID))
 				}
 			}
+			if r, err := d.Rings(); err == nil && r.RXBufLen > 0 {
+				names = append(names, "rx-buf-len")
+			}
 			for _, n := range names {
 				s, err := d.Setting(n)
 				if err != nil {
@@ -86,6 +89,9 @@ func hosts(t testing.TB) map[string]string {
 				}
 			}
 			rules, err := d.HasRules()
+			if errors.Is(err, unix.EOPNOTSUPP) { // a driver without any
+				err = nil
+			}
 			all[e.Dev+" rules"] = fmt.Sprint(rules)
 			for _, s := range append(tune.Reference.Sysctls, [2]string{"vm.nr_hugepages"}) {
 				v, serr := tune.FS{}.Sysctl(s[0])
@@ -105,8 +111,8 @@ var everything = slices.Concat(plain, []string{"--mtu", "1500", "--gro", "off", 
 var plain = []string{"run", "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender, "--rx", "zcrx", "--tx", "tcp",
 	"--duration", "300ms", "--ramp-up", "50ms", "--ramp-down", "500ms", "--sample-interval", "0", "--sndbuf", "256K"} // little to be drained on a busy machine
 
-// splitting are the flags without which the driver does not split headers.
-func splitting(t testing.TB) (flags []string) {
+// model is the driver whose ways the soft NIC has.
+func model(t testing.TB) (name string) {
 	t.Helper()
 	inNS(t, guest.NSReceiver, func() error {
 		d, err := nic.Open(guest.Ends[0].Dev)
@@ -115,18 +121,46 @@ func splitting(t testing.TB) (flags []string) {
 		}
 		defer d.Close()
 		drv, err := d.Driver()
-		if drv.Model() == "mlx5_core" {
-			flags = []string{"--hw-gro", "on"}
-		}
+		name = drv.Model()
 		return err
 	})
+	return name
+}
+
+// splitting are the flags without which the driver does not split headers.
+func splitting(t testing.TB) (flags []string) {
+	t.Helper()
+	if model(t) == "mlx5_core" {
+		flags = []string{"--hw-gro", "on"}
+	}
 	return flags
+}
+
+// suited are the flags of a run as the driver can have them: virtio_net has no zero copy
+// and no large sends, gve a length of its buffers to be set with everything else.
+func suited(t testing.TB, args []string) []string {
+	t.Helper()
+	args = slices.Clone(args)
+	switch model(t) {
+	case "virtio_net":
+		if at := slices.Index(args, "zcrx"); at >= 0 {
+			args[at] = "recv"
+		}
+		if at := slices.Index(args, "--big-tcp"); at >= 0 {
+			args = slices.Delete(args, at, at+2)
+		}
+	case "gve":
+		if slices.Contains(args, "--mtu") {
+			args = append(args, "--set", "sut:rx-buf-len=2048")
+		}
+	}
+	return args
 }
 
 // run runs zcbench to its end.
 func run(t testing.TB, args ...string) (string, error) {
 	t.Helper()
-	b, err := exec.Command("zcbench", args...).CombinedOutput()
+	b, err := exec.Command("zcbench", suited(t, args)...).CombinedOutput()
 	return string(b), err
 }
 
@@ -295,7 +329,7 @@ var victims = []string{"all", "controller", "an agent", "both agents"}
 func killRun(t *testing.T, who string, after time.Duration) (killed int, took time.Duration) {
 	t.Helper()
 	start := time.Now()
-	cmd := exec.Command("zcbench", everything...)
+	cmd := exec.Command("zcbench", suited(t, everything)...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {

@@ -42,8 +42,8 @@ type observed struct {
 	split    nic.HeaderSplit
 	splitErr error // header split cannot be read
 	rings    nic.Rings
-	segment  int   // payload bytes of the flow's segments, 0 where it cannot be told
-	overhead int   // bytes of IP and TCP headers of a segment
+	segment  int // payload bytes of the flow's segments, 0 where it cannot be told
+	overhead int // bytes of IP and TCP headers of a segment
 }
 
 func (r *Receiver) observe() observed {

@@ -15,7 +15,7 @@ func (f *facts) enoughQueues() wire.Check {
 		return answered(c, f.queuesErr)
 	}
 	if f.queues < 2 {
-		c.Status, c.Command = "lacking", "ethtool -L "+f.dev+" combined 2"
+		c.Status, c.Command = "lacking", f.more
 		c.Fix = c.Command
 	}
 	return c

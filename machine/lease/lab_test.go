@@ -144,7 +144,7 @@ func suited(t testing.TB, args []string) []string {
 	switch model(t) {
 	case "virtio_net":
 		if at := slices.Index(args, "zcrx"); at >= 0 {
-			args[at] = "recv"
+			args[at] = "tcp"
 		}
 		if at := slices.Index(args, "--big-tcp"); at >= 0 {
 			args = slices.Delete(args, at, at+2)

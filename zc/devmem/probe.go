@@ -3,6 +3,7 @@
 package devmem
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -119,8 +120,9 @@ func onPage(f func(dmabuf.Memory) error) error {
 		return nicqueue.Unsupported(Mode, err)
 	}
 	defer mem.Close()
-	if err := f(mem); err != nil {
-		return nicqueue.Unsupported(Mode, err)
+	err = f(mem)
+	if u := (*fault.Unsupported)(nil); err == nil || errors.As(err, &u) {
+		return err
 	}
-	return nil
+	return nicqueue.Unsupported(Mode, err)
 }

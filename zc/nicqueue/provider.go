@@ -43,8 +43,9 @@ func ProbeProvider(mode string, d *nic.Device, ask func(queue int) error) error 
 	}
 	last := all[len(all)-1].ID
 	h, err := d.HeaderSplit()
-	if err == nil && h.State == nic.SplitOn && h.Threshold <= 0 {
-		q.split = true
+	q.split = err == nil && h.State == nic.SplitOn && h.Threshold <= 0
+	if q.split || before(q.release, 6, 15) { // which do not look at the split at all, for devmem
+		q.blind = true
 		q.takesDMA = func() bool { return d.TakesMemory(last) == nil }
 		return q.answer(ask(last + 1))
 	}
@@ -60,14 +61,15 @@ type question struct {
 	mode, dev, model string
 	release          string      // of the kernel
 	virtual          bool        // it is a virtual function
-	split            bool        // all headers are split: the queue asked for is not there
+	split            bool        // all headers are split
+	blind            bool        // the queue asked for is not there
 	takesDMA         func() bool // a queue that is there has a DMA device
 }
 
 // answer makes sense of what the kernel said: nil, or why a run would fail.
 func (q question) answer(err error) error {
 	switch {
-	case errors.Is(err, unix.EOPNOTSUPP) && q.split && q.takesDMA():
+	case errors.Is(err, unix.EOPNOTSUPP) && q.blind && q.takesDMA():
 		// mlx5 has no DMA device for a queue that is not there (mlx5e_queue_get_dma_dev).
 	case errors.Is(err, unix.EOPNOTSUPP):
 		return q.unsupported(fmt.Errorf("%w: the driver has no queue operations for memory providers", unix.EOPNOTSUPP), NoQueueOps)
@@ -79,7 +81,7 @@ func (q question) answer(err error) error {
 		// BNXT_SUPPORTS_QUEUE_API of bnxt.h; it has other operations (bnxt_queue_mgmt_ops_unsupp)
 		return q.unsupported(fmt.Errorf("%w: bnxt has queue operations for memory providers on physical functions alone", unix.EOPNOTSUPP), NoQueueOps)
 	}
-	if slices.Contains(takers, q.model) || !q.split && !olderThan7(q.release) {
+	if slices.Contains(takers, q.model) || !q.blind && !before(q.release, 7, 0) {
 		return nil
 	}
 	return q.inconclusive()
@@ -97,18 +99,18 @@ func (q question) inconclusive() error {
 	}
 	op := fmt.Sprintf("whether the queues of %s take memory cannot be told without giving them some: inconclusive, and %s is not known to let them", q.dev, driver)
 	how := "look again while headers are not split: ethtool -G " + q.dev + " tcp-data-split off; or " + NoQueueOps
-	if !q.split {
+	if before(q.release, 7, 0) {
 		how = "use Linux 7.0 or later, which tells before it changes anything; or " + NoQueueOps
 	}
 	return &fault.Unsupported{Mode: q.mode, Op: op, How: how}
 }
 
-// olderThan7 reports whether a kernel looks at header split before it looks for queue
-// operations, as those without buffers of other lengths do: net_mp_open_rxq, Linux 6.18.
-func olderThan7(release string) bool {
-	var major int
-	_, err := fmt.Sscanf(release, "%d.", &major)
-	return err == nil && major < 7
+// before reports whether a kernel is older than a version. Those before 7.0 look at header
+// split before they look for queue operations (net_mp_open_rxq, Linux 6.18).
+func before(release string, major, minor int) bool {
+	var a, b int
+	_, err := fmt.Sscanf(release, "%d.%d", &a, &b)
+	return err == nil && (a < major || a == major && b < minor)
 }
 
 func release() string {

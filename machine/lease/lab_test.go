@@ -203,12 +203,19 @@ func TestLabRunRestores(t *testing.T) {
 // for the number of queues that is set with it.
 func TestLabTyped(t *testing.T) {
 	needLab(t)
+	if model(t) == "virtio_net" {
+		t.Skip("it cannot split headers")
+	}
 	before := hosts(t)
 	e := guest.Ends[0]
 	inNS(t, e.NS, func() error {
 		l := lease.New(lease.Options{Dir: t.TempDir()})
 		defer l.Restore()
-		wants := []lease.Want{{Dev: e.Dev, Name: "channels", Value: "rx 0 tx 0 other 0 combined 2"}, {Dev: e.Dev, Name: "rss", Value: strings.Repeat("0 1 ", 64)},
+		two := "rx 0 tx 0 other 0 combined 2"
+		if model(t) == "gve" {
+			two = "rx 2 tx 2 other 0 combined 0"
+		}
+		wants := []lease.Want{{Dev: e.Dev, Name: "channels", Value: two}, {Dev: e.Dev, Name: "rss", Value: strings.Repeat("0 1 ", 64)},
 			{Dev: e.Dev, Name: "header-split", Value: "tcp-data-split on"}, {Dev: e.Dev, Name: "rps 1", Value: "00000000,00000001"},
 			{Dev: e.Dev, Name: "napi 1", Value: "defer-hard-irqs 2, gro-flush-timeout 20000, irq-suspend-timeout 0"}}
 		if err := l.Apply(wants...); err != nil {
@@ -413,6 +420,9 @@ func children(pid int) []int {
 // What a data path sets: see Changes.
 func TestLabChanges(t *testing.T) {
 	needLab(t)
+	if model(t) == "virtio_net" {
+		t.Skip("it cannot split headers")
+	}
 	before := hosts(t)
 	inNS(t, guest.NSReceiver, func() error {
 		d, err := nic.Open(guest.Ends[0].Dev)

@@ -162,7 +162,7 @@ func TestLabImitatedCarrier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(delay, []byte("500"), 0); err != nil {
+	if err := os.WriteFile(delay, []byte("300"), 0); err != nil {
 		t.Fatal(err)
 	}
 	defer os.WriteFile(delay, old, 0)

@@ -172,7 +172,7 @@ func (l *Lease) move(d difference) error {
 		err = l.set(l.standing())
 	}
 	if err == nil {
-		l.renew(first)
+		l.renew()
 		for i := range d.reset {
 			l.journal.Steps[i].was = ""
 		}

@@ -100,7 +100,7 @@ func (l *Lease) apply(wants []Want) error {
 		// Restore knows more of what went wrong only if it fails too.
 		return errors.Join(err, l.undo(func(i int) bool { return i >= first }, true))
 	}
-	l.renew(first)
+	l.renew()
 	return l.keepAfter(first)
 }
 
@@ -235,7 +235,7 @@ func (l *Lease) keeps(steps []Step) []Step {
 		if shrinks(s.Name) {
 			keep(s, "ring rx")
 		}
-		if reopens(s.Name) && s.Before != s.Set {
+		if reopens(s.Name) { // also what reads so already may not have been asked for
 			keep(s, l.where.forgotten(s)...)
 		}
 	}

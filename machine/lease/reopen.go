@@ -42,11 +42,11 @@ func (p *places) forgotten(s Step) (names []string) {
 	return names
 }
 
-// renew sets again what a driver forgot of NAPI while steps from first on were set: others
-// may have set it for the run that the lease is for. What cannot be is told by who looks.
-func (l *Lease) renew(first int) {
-	for _, s := range l.journal.Steps[first:] {
-		if !s.Keep || !strings.HasPrefix(s.Name, "napi ") {
+// renew sets again what a driver forgot of NAPI while steps were set: others may have set it
+// for the run that the lease is for. What cannot be is told by who looks.
+func (l *Lease) renew() {
+	for _, s := range l.journal.Steps {
+		if !s.Keep || s.state != "" || !strings.HasPrefix(s.Name, "napi ") {
 			continue
 		}
 		set, err := l.where.setting(s)

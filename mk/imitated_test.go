@@ -26,14 +26,14 @@ func TestImitatedEverywhere(t *testing.T) {
 		slices.Sort(all)
 		return all
 	}
-	want := names("../lab/softnic/imitate.c", `(?s)models\[\] = \{(.*?)\};`, `"(\w+)"`)
+	want := names("../lab/softnic/imitate.c", `(?s)models\[\] = \{(.*?)\};`, `"([\w-]+)"`)
 	if len(want) < 3 {
 		t.Fatalf("only %v", want)
 	}
 	for path, got := range map[string][]string{
-		"lab/options.go": names("../lab/options.go", `Imitated = \[\]string\{(.*)\}`, `"(\w+)"`),
-		"mk/lane.sh":     names("lane.sh", `(?m)^\t\*\) echo (mlx.*) ;;$`, `(\w+)`),
-		"docs/lab.md":    names("../docs/lab.md", "(?s)\n\\| imitated \\|[^\n]*\n[^\n]*\n(.*?)\n\n", "(?m)^\\| `(\\w+)`"),
+		"lab/options.go": names("../lab/options.go", `Imitated = \[\]string\{(.*)\}`, `"([\w-]+)"`),
+		"mk/lane.sh":     names("lane.sh", `(?m)^\t\*\) echo (mlx.*fbnic.*) ;;$`, `([\w-]+)`),
+		"docs/lab.md":    names("../docs/lab.md", "(?s)\n\\| imitated \\|[^\n]*\n[^\n]*\n(.*?)\n\n", "(?m)^\\| `([\\w-]+)`"),
 	} {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s has %v, the module %v", path, got, want)

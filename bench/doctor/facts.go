@@ -30,6 +30,7 @@ type facts struct {
 	splitErr  error
 	queues    int
 	queuesErr error
+	more      string // the command that makes two of them
 	rssErr    error
 	rulesErr  error
 	features  map[string]nic.Feature
@@ -63,7 +64,7 @@ func gather(dev string) *facts {
 	f.link, f.err = d.Link()
 	f.split, f.splitErr = d.HeaderSplit()
 	queues, err := d.Queues()
-	f.queues, f.queuesErr = len(queues), err
+	f.queues, f.queuesErr, f.more = len(queues), err, d.MoreQueues("2")
 	_, f.rssErr = d.Indirection()
 	_, f.rulesErr = d.HasRules()
 	f.features, _ = d.Features()

@@ -15,7 +15,7 @@ func (f *facts) enoughQueues() wire.Check {
 		return answered(c, f.queuesErr)
 	}
 	if f.queues < 2 {
-		c.Status, c.Command = "lacking", "ethtool -L "+f.dev+" combined 2"
+		c.Status, c.Command = "lacking", f.more
 		c.Fix = c.Command
 	}
 	return c
@@ -48,7 +48,7 @@ func (f *facts) noXDP() wire.Check {
 
 // provider is the driver's word on a mode's memory.
 func (f *facts) provider() wire.Check {
-	return answered(wire.Check{Found: "its queues take memory of " + f.mode + " (asked for a queue that is not there)", Needed: "queue operations of the driver"}, f.takes[f.mode].provider)
+	return answered(wire.Check{Found: "its queues take memory of " + f.mode + " (the kernel was asked)", Needed: "queue operations of the driver"}, f.takes[f.mode].provider)
 }
 
 func (f *facts) freeQueue() wire.Check {

@@ -80,6 +80,7 @@ func vmFlags(c *cobra.Command, o *lab.MachineOptions) {
 	f.IntVar(&o.MemMiB, "mem", 0, fmt.Sprintf("memory, MiB (default %d)", lab.DefaultMemMiB))
 	f.StringVar(&o.Module, "softnic", "", `parameters for the soft NIC, such as "inline_dma=1"`)
 	f.StringVar(&o.NIC, "nic", "", "imitate the control plane of a driver: "+strings.Join(lab.Imitated, ", "))
+	c.RegisterFlagCompletionFunc("nic", cobra.FixedCompletions(lab.Imitated, cobra.ShellCompDirectiveNoFileComp))
 	f.IntVar(&o.MTU, "mtu", 0, "MTU of both ends (default 4148: a page of payload)")
 	f.BoolVar(&o.NoKVM, "no-kvm", false, "emulate even where KVM works")
 	f.StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")

@@ -17,6 +17,8 @@ static const char *const models[] = {
 	[SN_MLX5]	= "mlx5",
 	[SN_BNXT]	= "bnxt",
 	[SN_FBNIC]	= "fbnic",
+	[SN_GVE]	= "gve",
+	[SN_VIRTIO]	= "virtio-like",
 };
 
 int sn_model_parse(const char *name)
@@ -66,6 +68,12 @@ void sn_model_init(struct sn_dev *sn)
 		sn->rx_jumbo = FBNIC_BDQ_DEF;
 		sn->hds = true;
 		sn->hds_thresh = FBNIC_HDS_DEF;
+		break;
+	case SN_GVE:
+		sn_gve_init(sn);
+		break;
+	case SN_VIRTIO:
+		sn_virtio_init(sn);
 		break;
 	default:
 		break;
@@ -168,6 +176,12 @@ void sn_model_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct k
 		k->tcp_data_split = ETHTOOL_TCP_DATA_SPLIT_ENABLED;
 		k->hds_thresh = sn->hds_thresh;
 		break;
+	case SN_GVE:
+		sn_gve_get_rings(sn, r, k);
+		break;
+	case SN_VIRTIO:
+		sn_virtio_get_rings(k);
+		break;
 	}
 }
 
@@ -255,6 +269,10 @@ int sn_model_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 		return bnxt_set_rings(sn, r, k, extack);
 	case SN_FBNIC:
 		return fbnic_set_rings(sn, r, k, extack);
+	case SN_GVE:
+		return sn_gve_set_rings(sn, r, k, extack);
+	case SN_VIRTIO:
+		return sn_virtio_set_rings(sn, r, extack);
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -273,6 +291,8 @@ int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc)
 		 * A rule that is there is replaced (mlx5e_ethtool_flow_replace).
 		 */
 		return loc >= SN_RULES ? -ENOSPC : (int)loc;
+	case SN_GVE:
+		return sn_gve_rule_place(sn, s, loc);
 	case SN_BNXT:
 		/* bnxt_srxclsrlins, broadcom/bnxt/bnxt_ethtool.c:1538 */
 		if (!sn->up)
@@ -316,6 +336,10 @@ int sn_model_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found)
 		/* bnxt_grxclsrlall: the list says how many there are, not how many can be */
 		c->data = all ? found : SN_RULES | RX_CLS_LOC_SPECIAL;
 		return 0;
+	case SN_GVE:
+		/* gve_get_rxnfc, gve_get_flow_rule_ids: the user finds a place */
+		c->data = SN_RULES;
+		return 0;
 	default:
 		/* fbnic_get_rxnfc, and the soft NIC's own: any place will do */
 		c->data = all ? SN_RULES : SN_RULES | RX_CLS_LOC_SPECIAL;
@@ -343,6 +367,8 @@ int sn_set_features(struct net_device *dev, netdev_features_t features)
 	netdev_features_t was = dev->features;
 	int err;
 
+	if (sn_model == SN_GVE)
+		return sn_gve_set_features(dev, features);
 	if (sn_model != SN_BNXT || !((was ^ features) & (NETIF_F_NTUPLE | NETIF_F_GRO_HW)))
 		return 0;
 	dev->features = features;	/* the payload ring depends on them */
@@ -350,4 +376,17 @@ int sn_set_features(struct net_device *dev, netdev_features_t features)
 	if (err)
 		dev->features = was;
 	return err;
+}
+
+/* What ethtool offers. */
+const struct ethtool_ops *sn_model_ethtool_ops(void)
+{
+	switch (sn_model) {
+	case SN_GVE:
+		return sn_gve_ethtool_ops();
+	case SN_VIRTIO:
+		return sn_virtio_ethtool_ops();
+	default:
+		return &sn_ethtool_ops;
+	}
 }

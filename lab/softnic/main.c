@@ -21,7 +21,7 @@ MODULE_PARM_DESC(channels, "queues in use at start (default 4)");
 
 static char *imitate = "";
 module_param(imitate, charp, 0444);
-MODULE_PARM_DESC(imitate, "whose control plane to imitate: mlx5, bnxt or fbnic (default none)");
+MODULE_PARM_DESC(imitate, "whose control plane to imitate: mlx5, bnxt, fbnic, gve or virtio-like (default none)");
 
 bool sn_inline;
 module_param_named(inline_dma, sn_inline, bool, 0644);
@@ -30,6 +30,9 @@ MODULE_PARM_DESC(inline_dma, "move data in the sender's context instead of by th
 unsigned int sn_copybreak;
 module_param_named(copybreak, sn_copybreak, uint, 0644);
 MODULE_PARM_DESC(copybreak, "leave TCP payload of up to so many bytes in a packet's linear part in spite of header split (default 0)");
+
+module_param_named(carrier_ms, sn_carrier_ms, uint, 0644);
+MODULE_PARM_DESC(carrier_ms, "gve: milliseconds until the carrier is back after queues were opened anew (default 100)");
 
 static struct net_device *ports[2];
 static struct platform_device *card;
@@ -179,8 +182,10 @@ static void destroy_ports(void)
 		if (gone[i] && gone[i]->reg_state == NETREG_REGISTERED)
 			unregister_netdev(gone[i]);
 	for (i = 0; i < 2; i++)
-		if (gone[i])
+		if (gone[i]) {
+			cancel_delayed_work_sync(&((struct sn_dev *)netdev_priv(gone[i]))->link_work);
 			sn_engine_stop(netdev_priv(gone[i]));
+		}
 	for (i = 0; i < 2; i++)
 		if (gone[i])
 			sn_netdev_destroy(gone[i]);
@@ -224,7 +229,7 @@ static int __init softnic_init(void)
 	}
 	err = sn_model_parse(imitate);
 	if (err) {
-		pr_err("softnic: imitate=%s must be mlx5, bnxt or fbnic\n", imitate);
+		pr_err("softnic: imitate=%s must be mlx5, bnxt, fbnic, gve or virtio-like\n", imitate);
 		return err;
 	}
 	err = create_card();

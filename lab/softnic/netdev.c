@@ -32,7 +32,9 @@ static struct sn_rings *rings_alloc(struct sn_dev *sn, unsigned int channels, u3
 	int err = r ? 0 : -ENOMEM;
 
 	for (i = 0; !err && i < channels; i++) {
-		netdev_queue_config(sn->netdev, i, &qcfg);
+		memset(&qcfg, 0, sizeof(qcfg));
+		if (sn->netdev->queue_mgmt_ops)	/* the kernel trusts that there are some */
+			netdev_queue_config(sn->netdev, i, &qcfg);
 		err = sn_rx_mem_alloc(sn, &qcfg, &r->rx[i], i, rx_ring);
 		if (err)
 			memset(&r->rx[i], 0, sizeof(r->rx[i]));
@@ -64,13 +66,32 @@ static void rings_swap(struct sn_dev *sn, struct sn_rings *r)
 	}
 }
 
+/* Channels there are: gve's may have one half alone. */
+static unsigned int channels(const struct sn_dev *sn)
+{
+	return max(sn->netdev->real_num_rx_queues, sn->netdev->real_num_tx_queues);
+}
+
+/* Which NAPI serves the channel's queues, as far as they are in use. */
+static void set_napi(struct sn_channel *ch, struct napi_struct *napi)
+{
+	struct net_device *dev = ch->sn->netdev;
+
+	if (ch->idx < dev->real_num_rx_queues)
+		netif_queue_set_napi(dev, ch->idx, NETDEV_QUEUE_TYPE_RX, napi);
+	if (ch->idx < dev->real_num_tx_queues)
+		netif_queue_set_napi(dev, ch->idx, NETDEV_QUEUE_TYPE_TX, napi);
+}
+
 static void channel_up(struct sn_channel *ch)
 {
 	struct net_device *dev = ch->sn->netdev;
 
-	netif_napi_add_config_locked(dev, &ch->napi, sn_poll, ch->idx);
-	netif_queue_set_napi(dev, ch->idx, NETDEV_QUEUE_TYPE_RX, &ch->napi);
-	netif_queue_set_napi(dev, ch->idx, NETDEV_QUEUE_TYPE_TX, &ch->napi);
+	if (sn_model == SN_GVE)	/* gve_add_napi of gve_utils.c: what was set of it is forgotten */
+		netif_napi_add_locked(dev, &ch->napi, sn_poll);
+	else
+		netif_napi_add_config_locked(dev, &ch->napi, sn_poll, ch->idx);
+	set_napi(ch, &ch->napi);
 	sn_rx_start(ch);
 	spin_lock_bh(&ch->tx.lock);
 	ch->tx.running = true;
@@ -79,15 +100,12 @@ static void channel_up(struct sn_channel *ch)
 
 static void channel_down(struct sn_channel *ch)
 {
-	struct net_device *dev = ch->sn->netdev;
-
 	spin_lock_bh(&ch->tx.lock);
 	ch->tx.running = false;
 	spin_unlock_bh(&ch->tx.lock);
 	sn_rx_stop(ch);
 	sn_tx_flush(ch);
-	netif_queue_set_napi(dev, ch->idx, NETDEV_QUEUE_TYPE_RX, NULL);
-	netif_queue_set_napi(dev, ch->idx, NETDEV_QUEUE_TYPE_TX, NULL);
+	set_napi(ch, NULL);
 	__netif_napi_del_locked(&ch->napi);
 }
 
@@ -95,7 +113,7 @@ static void sn_up(struct sn_dev *sn)
 {
 	unsigned int i;
 
-	for (i = 0; i < sn->netdev->real_num_rx_queues; i++)
+	for (i = 0; i < channels(sn); i++)
 		channel_up(&sn->ch[i]);
 	netif_tx_start_all_queues(sn->netdev);
 }
@@ -105,25 +123,25 @@ static void sn_down(struct sn_dev *sn)
 	unsigned int i;
 
 	netif_tx_disable(sn->netdev);
-	for (i = 0; i < sn->netdev->real_num_rx_queues; i++)
+	for (i = 0; i < channels(sn); i++)
 		channel_down(&sn->ch[i]);
 	synchronize_net();
 }
 
-/* Change channels and ring sizes; on failure all is as before. */
-int sn_reconfigure(struct sn_dev *sn, unsigned int channels, u32 rx_ring, u32 tx_ring)
+/* Change queues and ring sizes; on failure all is as before. */
+int sn_rebuild(struct sn_dev *sn, unsigned int rxqs, unsigned int txqs, u32 rx_ring, u32 tx_ring)
 {
 	struct sn_rings *r = NULL;
 	int err;
 
 	if (sn->up) {
-		r = rings_alloc(sn, channels, rx_ring, tx_ring);
+		r = rings_alloc(sn, max(rxqs, txqs), rx_ring, tx_ring);
 		if (IS_ERR(r))
 			return PTR_ERR(r);
 		sn_down(sn);
 		rings_swap(sn, r);
 	}
-	err = netif_set_real_num_queues(sn->netdev, channels, channels);
+	err = netif_set_real_num_queues(sn->netdev, txqs, rxqs);
 	if (err && sn->up)
 		rings_swap(sn, r);
 	if (!err) {
@@ -136,27 +154,60 @@ int sn_reconfigure(struct sn_dev *sn, unsigned int channels, u32 rx_ring, u32 tx
 	return err;
 }
 
-/* There is a carrier while both ends are up. */
+int sn_reconfigure(struct sn_dev *sn, unsigned int channels, u32 rx_ring, u32 tx_ring)
+{
+	return sn_rebuild(sn, channels, channels, rx_ring, tx_ring);
+}
+
+static DEFINE_SPINLOCK(link_lock);	/* the two ends', and their work's */
+
+/* There is a carrier while both ends are up, and the device has been asked for it. */
 void sn_link_update(struct sn_dev *sn)
 {
 	struct sn_dev *ends[2] = { sn, sn->peer };
-	bool up = sn->up && sn->peer->up;
+	bool up;
 	int i;
 
+	spin_lock_bh(&link_lock);
+	up = sn->up && sn->peer->up;
 	for (i = 0; i < 2; i++) {
 		if (ends[i]->netdev->reg_state != NETREG_REGISTERED)
 			continue;
-		if (up)
+		if (up && !ends[i]->link_lost)
 			netif_carrier_on(ends[i]->netdev);
 		else
 			netif_carrier_off(ends[i]->netdev);
 	}
+	spin_unlock_bh(&link_lock);
+}
+
+/* The driver takes its carrier away, */
+void sn_link_lose(struct sn_dev *sn)
+{
+	WRITE_ONCE(sn->link_lost, true);
+	sn_link_update(sn);
+}
+
+/* and asks the device for the state of its link some time later, or at once. */
+void sn_link_return(struct sn_dev *sn, unsigned int after_ms)
+{
+	if (after_ms) {
+		mod_delayed_work(system_percpu_wq, &sn->link_work, msecs_to_jiffies(after_ms));
+		return;
+	}
+	WRITE_ONCE(sn->link_lost, false);
+	sn_link_update(sn);
+}
+
+static void link_work(struct work_struct *work)
+{
+	sn_link_return(container_of(to_delayed_work(work), struct sn_dev, link_work), 0);
 }
 
 static int sn_open(struct net_device *dev)
 {
 	struct sn_dev *sn = netdev_priv(dev);
-	struct sn_rings *r = rings_alloc(sn, dev->real_num_rx_queues, sn->rx_ring, sn->tx_ring);
+	struct sn_rings *r = rings_alloc(sn, channels(sn), sn->rx_ring, sn->tx_ring);
 
 	if (IS_ERR(r))
 		return PTR_ERR(r);
@@ -164,6 +215,10 @@ static int sn_open(struct net_device *dev)
 	rings_free(r);
 	sn_up(sn);
 	sn->up = true;
+	if (sn_model == SN_GVE) {	/* gve_queues_start */
+		sn->link_lost = true;
+		sn_link_return(sn, sn_carrier_ms);
+	}
 	sn_link_update(sn);
 	return 0;
 }
@@ -246,7 +301,7 @@ struct net_device *sn_netdev_create(struct device *dma, unsigned int port, unsig
 	dev->dev_port = port;
 	eth_hw_addr_random(dev);
 	dev->netdev_ops = &sn_netdev_ops;
-	dev->ethtool_ops = &sn_ethtool_ops;
+	dev->ethtool_ops = sn_model_ethtool_ops();
 	dev->stat_ops = &sn_stat_ops;
 	dev->queue_mgmt_ops = sn_queue_ops();
 	init_features(dev);
@@ -258,6 +313,7 @@ struct net_device *sn_netdev_create(struct device *dma, unsigned int port, unsig
 	sn->rx_ring = SN_RING_DEF;
 	sn->tx_ring = SN_RING_DEF;
 	sn->pause = true;
+	INIT_DELAYED_WORK(&sn->link_work, link_work);
 	sn_model_init(sn);
 	for (i = 0; i < SN_QUEUES_MAX; i++)
 		init_channel(sn, i);

@@ -23,7 +23,7 @@ static struct page_pool *create_pool(struct sn_dev *sn, int idx, u32 size, u32 b
 		.nid		= NUMA_NO_NODE,
 		.dev		= sn->dma,
 		.dma_dir	= DMA_FROM_DEVICE,
-		.max_len	= buf_size,
+		.max_len	= max_t(u32, buf_size, PAGE_SIZE),
 		.netdev		= sn->netdev,
 		.queue_idx	= idx,
 		.flags		= PP_FLAG_DMA_MAP | PP_FLAG_DMA_SYNC_DEV | PP_FLAG_ALLOW_UNREADABLE_NETMEM,
@@ -35,7 +35,7 @@ static struct page_pool *create_pool(struct sn_dev *sn, int idx, u32 size, u32 b
 int sn_rx_mem_alloc(struct sn_dev *sn, struct netdev_queue_config *qcfg, struct sn_rx_mem *m, int idx, u32 size)
 {
 	memset(m, 0, sizeof(*m));
-	m->buf_size = qcfg->rx_page_size ?: PAGE_SIZE;
+	m->buf_size = sn->rx_buf_len ?: qcfg->rx_page_size ?: PAGE_SIZE;
 	m->ncqes = size;
 	m->cqe_mask = roundup_pow_of_two(size) - 1;
 	m->nbufs = sn_model_bufs(sn, size, m->buf_size);
@@ -112,6 +112,8 @@ static int queue_start(struct net_device *dev, struct netdev_queue_config *qcfg,
 	struct sn_dev *sn = netdev_priv(dev);
 	struct sn_channel *ch = &sn->ch[idx];
 
+	if (sn_model == SN_GVE)
+		sn_gve_queue_pause(sn, idx, false);
 	ch->rx.mem = *(struct sn_rx_mem *)mem;
 	memset(mem, 0, sizeof(struct sn_rx_mem));
 	sn_rx_start(ch);
@@ -122,7 +124,10 @@ static int queue_stop(struct net_device *dev, void *mem, int idx)
 {
 	struct sn_dev *sn = netdev_priv(dev);
 	struct sn_channel *ch = &sn->ch[idx];
+	int err = sn_model == SN_GVE ? sn_gve_queue_pause(sn, idx, true) : 0;
 
+	if (err)
+		return err;
 	sn_rx_stop(ch);
 	*(struct sn_rx_mem *)mem = ch->rx.mem;
 	memset(&ch->rx.mem, 0, sizeof(ch->rx.mem));
@@ -189,7 +194,7 @@ static const struct netdev_queue_mgmt_ops queue_ops_parent = {
 	QUEUE_PAGE_OPS,
 };
 
-/* fbnic_queue_mgmt_ops: and buffers are pages */
+/* fbnic_queue_mgmt_ops, gve_queue_mgmt_ops: and buffers are pages */
 static const struct netdev_queue_mgmt_ops queue_ops_pages = {
 	QUEUE_OPS,
 };
@@ -200,7 +205,10 @@ const struct netdev_queue_mgmt_ops *sn_queue_ops(void)
 	case SN_BNXT:
 		return &queue_ops_parent;
 	case SN_FBNIC:
+	case SN_GVE:
 		return &queue_ops_pages;
+	case SN_VIRTIO:
+		return NULL;
 	default:
 		return &queue_ops;
 	}

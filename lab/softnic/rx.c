@@ -2,6 +2,21 @@
 /* The driver's receiving half: NAPI turns completions into skbs and posts buffers. */
 #include "softnic.h"
 
+/* A buffer from the pool: pages, or pieces of them (gve_alloc_from_page_pool of gve). */
+static netmem_ref alloc_buf(struct sn_rx_mem *m, u32 *off)
+{
+	unsigned int at, size = m->buf_size;
+	netmem_ref netmem;
+
+	*off = 0;
+	if (size >= PAGE_SIZE)
+		return page_pool_dev_alloc_netmems(m->pp);
+	netmem = page_pool_alloc_netmem(m->pp, &at, &size, GFP_ATOMIC | __GFP_NOWARN);
+	if (netmem)
+		*off = at;
+	return netmem;
+}
+
 /* Give the engine new buffers. NAPI context. */
 void sn_rx_refill(struct sn_channel *ch)
 {
@@ -10,11 +25,11 @@ void sn_rx_refill(struct sn_channel *ch)
 
 	while (post - m->give < m->nbufs) {
 		struct sn_rx_buf *b = &m->bufs[post & m->buf_mask];
-		netmem_ref netmem = page_pool_dev_alloc_netmems(m->pp);
+		netmem_ref netmem = alloc_buf(m, &b->off);
 
 		if (netmem) {
 			b->netmem = netmem;
-			b->dma = page_pool_get_dma_addr_netmem(netmem);
+			b->dma = page_pool_get_dma_addr_netmem(netmem) + b->off;
 		}
 		if (!netmem || !sn_reachable(ch->sn, b->dma)) {
 			WRITE_ONCE(ch->rx.alloc_fail, ch->rx.alloc_fail + 1);
@@ -28,9 +43,12 @@ void sn_rx_refill(struct sn_channel *ch)
 }
 
 /* The next buffer the engine has filled, or given up. */
-static netmem_ref take_buf(struct sn_rx_mem *m)
+static netmem_ref take_buf(struct sn_rx_mem *m, u32 *off)
 {
-	return m->bufs[m->give++ & m->buf_mask].netmem;
+	struct sn_rx_buf *b = &m->bufs[m->give++ & m->buf_mask];
+
+	*off = b->off;
+	return b->netmem;
 }
 
 /* Hang the completion's buffers onto @skb; the first @skip bytes are in it already. */
@@ -40,18 +58,18 @@ static void add_frags(struct sn_rx_mem *m, struct sk_buff *skb, const struct sn_
 	int i;
 
 	for (i = 0; i < cqe->bufs; i++) {
-		netmem_ref netmem = take_buf(m);
-		u32 n = min(left, m->buf_size);
+		u32 n = min(left, m->buf_size), off;
+		netmem_ref netmem = take_buf(m, &off);
 
 		left -= n;
-		page_pool_dma_sync_netmem_for_cpu(m->pp, netmem, 0, n);
+		page_pool_dma_sync_netmem_for_cpu(m->pp, netmem, off, n);
 		if (n <= skip) {
 			/* Nothing left of it: all of it was pulled. */
 			page_pool_recycle_direct_netmem(m->pp, netmem);
 			skip -= n;
 			continue;
 		}
-		skb_add_rx_frag_netmem(skb, skb_shinfo(skb)->nr_frags, netmem, skip, n - skip, m->buf_size);
+		skb_add_rx_frag_netmem(skb, skb_shinfo(skb)->nr_frags, netmem, off + skip, n - skip, m->buf_size);
 		skip = 0;
 	}
 	skb_mark_for_recycle(skb);
@@ -59,10 +77,11 @@ static void add_frags(struct sn_rx_mem *m, struct sk_buff *skb, const struct sn_
 
 static void drop_bufs(struct sn_rx_mem *m, const struct sn_rx_cqe *cqe)
 {
+	u32 off;
 	int i;
 
 	for (i = 0; i < cqe->bufs; i++)
-		page_pool_recycle_direct_netmem(m->pp, take_buf(m));
+		page_pool_recycle_direct_netmem(m->pp, take_buf(m, &off));
 }
 
 /* An skb with the completion's bytes, or NULL with its buffers given back. */
@@ -75,8 +94,8 @@ static struct sk_buff *build(struct sn_channel *ch, struct sn_rx_mem *m, struct 
 	if (skb && cqe->bufs && !cqe->split) {
 		struct sn_rx_buf *b = &m->bufs[m->give & m->buf_mask];
 
-		page_pool_dma_sync_netmem_for_cpu(m->pp, b->netmem, 0, head_len);
-		head = netmem_address(b->netmem);
+		page_pool_dma_sync_netmem_for_cpu(m->pp, b->netmem, b->off, head_len);
+		head = netmem_address(b->netmem) + b->off;
 	}
 	if (skb) {
 		skb_put_data(skb, head, head_len);

@@ -83,6 +83,7 @@ struct sn_txq {
 struct sn_rx_buf {
 	netmem_ref	netmem;
 	dma_addr_t	dma;
+	u32		off;	/* of the buffer in its page */
 };
 
 #define SN_RX_CSUM_OK		BIT(0)
@@ -190,6 +191,9 @@ struct sn_dev {
 	bool		pause;
 	u32		rx_ring, tx_ring;
 	u32		rx_mini, rx_jumbo;	/* fbnic's other rings */
+	u32		rx_buf_len;	/* gve's buffers; 0: a page, or as a provider wants */
+	bool		link_lost;	/* gve: until the device is asked for its link again */
+	struct delayed_work link_work;
 	u64		engine_packets, engine_sleeps;
 	u64		steer_drops, link_drops;
 	struct sn_steer __rcu *steer;
@@ -215,7 +219,10 @@ int sn_engine_cpu(unsigned int port);
 struct net_device *sn_netdev_create(struct device *dma, unsigned int port, unsigned int queues);
 void sn_netdev_destroy(struct net_device *dev);
 int sn_reconfigure(struct sn_dev *sn, unsigned int channels, u32 rx_ring, u32 tx_ring);
+int sn_rebuild(struct sn_dev *sn, unsigned int rxqs, unsigned int txqs, u32 rx_ring, u32 tx_ring);
 void sn_link_update(struct sn_dev *sn);
+void sn_link_lose(struct sn_dev *sn);
+void sn_link_return(struct sn_dev *sn, unsigned int after_ms);
 
 /* tx.c */
 netdev_tx_t sn_start_xmit(struct sk_buff *skb, struct net_device *dev);
@@ -252,7 +259,7 @@ void sn_rx_start(struct sn_channel *ch);
 void sn_rx_stop(struct sn_channel *ch);
 
 /* imitate.c */
-enum sn_model { SN_SOFTNIC, SN_MLX5, SN_BNXT, SN_FBNIC };
+enum sn_model { SN_SOFTNIC, SN_MLX5, SN_BNXT, SN_FBNIC, SN_GVE, SN_VIRTIO };
 extern enum sn_model sn_model;
 int sn_model_parse(const char *name);
 void sn_model_driver(char *to, size_t size);
@@ -265,6 +272,25 @@ int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc);
 int sn_model_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found);
 netdev_features_t sn_fix_features(struct net_device *dev, netdev_features_t features);
 int sn_set_features(struct net_device *dev, netdev_features_t features);
+const struct ethtool_ops *sn_model_ethtool_ops(void);
+
+/* imitate_gve.c */
+extern unsigned int sn_carrier_ms;
+void sn_gve_init(struct sn_dev *sn);
+int sn_gve_rebuild(struct sn_dev *sn, unsigned int rxqs, unsigned int txqs, u32 rx_ring, u32 tx_ring);
+void sn_gve_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
+int sn_gve_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+		     struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
+int sn_gve_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc);
+int sn_gve_set_features(struct net_device *dev, netdev_features_t features);
+int sn_gve_queue_pause(struct sn_dev *sn, int idx, bool stop);
+const struct ethtool_ops *sn_gve_ethtool_ops(void);
+
+/* imitate_virtio.c */
+void sn_virtio_init(struct sn_dev *sn);
+void sn_virtio_get_rings(struct kernel_ethtool_ringparam *k);
+int sn_virtio_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct netlink_ext_ack *extack);
+const struct ethtool_ops *sn_virtio_ethtool_ops(void);
 
 /* steer.c */
 int sn_steer_init(struct sn_dev *sn, unsigned int queues);

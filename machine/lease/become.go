@@ -172,6 +172,7 @@ func (l *Lease) move(d difference) error {
 		err = l.set(l.standing())
 	}
 	if err == nil {
+		l.renew()
 		for i := range d.reset {
 			l.journal.Steps[i].was = ""
 		}

@@ -100,6 +100,7 @@ func (l *Lease) apply(wants []Want) error {
 		// Restore knows more of what went wrong only if it fails too.
 		return errors.Join(err, l.undo(func(i int) bool { return i >= first }, true))
 	}
+	l.renew()
 	return l.keepAfter(first)
 }
 
@@ -234,6 +235,9 @@ func (l *Lease) keeps(steps []Step) []Step {
 		if shrinks(s.Name) {
 			keep(s, "ring rx")
 		}
+		if reopens(s.Name) { // also what reads so already may not have been asked for
+			keep(s, l.where.forgotten(s)...)
+		}
 	}
 	return out
 }
@@ -269,7 +273,7 @@ func (l *Lease) set(which []int) error {
 				return err
 			}
 			if disturbs(s.Name) {
-				if err := l.where.awaitCarrier(s); err != nil {
+				if err := l.where.awaitCarrier(s.Dev); err != nil {
 					return err
 				}
 			}

@@ -372,7 +372,7 @@ func TestLeasesOfOneProcessNest(t *testing.T) {
 }
 
 func TestEverySettingHasItsPlace(t *testing.T) {
-	for _, name := range []string{"mtu", "channels", "ring rx", "feature rx-gro", "header-split", "coalesce rx-usecs", "napi 0", "irq 0", "interrupt 24", "rps 0", "xps 0", "rss",
+	for _, name := range []string{"mtu", "channels", "ring rx", "rx-buf-len", "feature rx-gro", "header-split", "coalesce rx-usecs", "napi 0", "irq 0", "interrupt 24", "rps 0", "xps 0", "rss",
 		"gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size", "sysctl vm.nr_hugepages", "governor 0", "irqbalance"} {
 		if rank(name) == len(order) {
 			t.Errorf("%s has no place in the order of dependency", name)

@@ -12,7 +12,7 @@ import (
 // order is that of dependency: what stands first disturbs, or is needed by, what
 // follows. Channels and rings restart queues; mlx5 wants rx-gro-hw before header
 // split; a rule needs its queue.
-var order = []string{"sysctl", "governor", "irqbalance", "channels", "ring", "mtu", "feature", "header-split", "gso-max-size", "gro-max-size",
+var order = []string{"sysctl", "governor", "irqbalance", "channels", "ring", "rx-buf-len", "mtu", "feature", "header-split", "gso-max-size", "gro-max-size",
 	"gso-ipv4-max-size", "gro-ipv4-max-size", "coalesce", "napi", "irq", "interrupt", "rps", "xps", "rss", "rss-context", "rule"}
 
 func rank(name string) int {
@@ -51,5 +51,5 @@ func ofQueue(name string) bool {
 // what was set of them.
 func restarts(name string) bool {
 	word, _, _ := strings.Cut(name, " ")
-	return word == "channels" || word == "ring"
+	return word == "channels" || word == "ring" || word == "rx-buf-len"
 }

@@ -22,6 +22,7 @@ var errGone = errors.New("the interface is gone, and its settings with it")
 type places struct {
 	opened map[string]*nic.Device
 	lent   map[string]bool // opened by somebody else, who closes it
+	dark   map[string]bool // had no carrier when it was waited for
 	fake   func(Step) (setting.Setting, error)
 }
 
@@ -133,15 +134,23 @@ func (p *places) queueSettings(s Step) []string {
 // carrierWithin is how long a link may take to come back after a change.
 const carrierWithin = 10 * time.Second
 
-func (p *places) awaitCarrier(s Step) error {
-	if p.fake != nil {
+// awaitCarrier waits for the link of an interface. Who waited in vain need not again.
+func (p *places) awaitCarrier(dev string) error {
+	if p.fake != nil || p.dark[dev] {
 		return nil
 	}
-	d, err := p.device(s.Dev)
+	d, err := p.device(dev)
 	if err != nil {
 		return err
 	}
-	return d.AwaitCarrier(carrierWithin)
+	err = d.AwaitCarrier(carrierWithin)
+	if err != nil {
+		if p.dark == nil {
+			p.dark = map[string]bool{}
+		}
+		p.dark[dev] = true
+	}
+	return err
 }
 
 // bound reports whether a queue of the step's interface still has foreign memory.

@@ -115,6 +115,7 @@ func (u *undoing) run(chosen func(int) bool) []StepReport {
 		}
 	}
 	u.note(which, reports)
+	u.settle(which, reports)
 	var out []StepReport
 	for _, i := range slices.Backward(which) {
 		if s := u.journal.Steps[i]; reports[i].Result != Already || !s.Keep && s.Before != s.Set {

@@ -6,15 +6,27 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/setting"
 )
 
 // The tests of this file run on the soft NIC as it is, and as it imitates other drivers:
-// zcbench lab exec --nic mlx5|bnxt|fbnic.
+// zcbench lab exec --nic mlx5|bnxt|fbnic|gve|virtio-like.
+
+// model is the driver whose ways the soft NIC has.
+func model(t *testing.T, d *Device) string {
+	t.Helper()
+	drv, err := d.Driver()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return drv.Model()
+}
 
 // flows are two of which rules can be made.
 func flow(port uint16) (local, remote netip.AddrPort) {
@@ -24,6 +36,10 @@ func flow(port uint16) (local, remote netip.AddrPort) {
 // A rule goes where the driver has a place for it, and is found and deleted there.
 func TestLabImitatedSteer(t *testing.T) {
 	inLab(t, func(t *testing.T, d *Device) {
+		if model(t, d) == "virtio_net" {
+			ruleless(t, d)
+			return
+		}
 		if err := d.SetFeature(FeatureNTuple, true); err != nil {
 			t.Fatal(err)
 		}
@@ -58,9 +74,144 @@ func TestLabImitatedSteer(t *testing.T) {
 	})
 }
 
+// ruleless is of a driver that has no rules, and cannot be made to.
+func ruleless(t *testing.T, d *Device) {
+	t.Helper()
+	local, remote := flow(40000)
+	_, steer := d.Steer(local, remote, 1)
+	_, count := d.HasRules()
+	for what, err := range map[string]error{"steer": steer, "count": count} {
+		if !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(fault.Fix(err), "use a NIC that has") {
+			t.Errorf("%s: %v; fix: %s", what, err, fault.Fix(err))
+		}
+	}
+	if f, err := d.Feature(FeatureNTuple); f.Hard || f.Active || err != nil {
+		t.Errorf("rules: %+v, %v", f, err)
+	}
+}
+
+// Rules that are off are not said to be none: gve refuses as a driver would that has none.
+func TestLabImitatedRulesOff(t *testing.T) {
+	inLab(t, func(t *testing.T, d *Device) {
+		if model(t, d) != "gve" {
+			return // gve alone says EOPNOTSUPP
+		}
+		if err := d.SetFeature(FeatureNTuple, false); err != nil {
+			t.Fatal(err)
+		}
+		local, remote := flow(40000)
+		_, err := d.Steer(local, remote, 1)
+		if !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(fault.Fix(err), "ntuple on") {
+			t.Errorf("%v; fix: %s", err, fault.Fix(err))
+		}
+	})
+}
+
+// The number of queues is set by the command that the advice names, and a driver with
+// queues that receive and others that send can have unequal numbers.
+func TestLabImitatedQueues(t *testing.T) {
+	inLab(t, func(t *testing.T, d *Device) {
+		want, sets := "ethtool -L sn0 combined 2", []string{"rx 0 tx 0 other 0 combined 2"}
+		if model(t, d) == "gve" {
+			want, sets = "ethtool -L sn0 rx 2 tx 2", []string{"rx 2 tx 2 other 0 combined 0", "rx 3 tx 2 other 0 combined 0", "rx 2 tx 3 other 0 combined 0"}
+		}
+		if got := d.MoreQueues("2"); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		s, err := d.Setting("channels")
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := s.Get()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range append(sets, before) {
+			if err := setting.Apply(s, d.Name, v); err != nil {
+				t.Error(err)
+			}
+			c, _ := d.Channels()
+			if all, err := d.Queues(); err != nil || len(all) != c.Combined+c.RX {
+				t.Errorf("%s: %d queues, %v", v, len(all), err)
+			}
+		}
+		if _, err := d.Queue(99); !strings.Contains(fault.Fix(err), strings.Replace(d.MoreQueues("N"), "sn0", d.Name, 1)) {
+			t.Errorf("%v; fix: %s", err, fault.Fix(err))
+		}
+	})
+}
+
+// The length of the receive buffers is a setting where the driver has one; two short ones
+// share a page.
+func TestLabImitatedRXBufLen(t *testing.T) {
+	inLab(t, func(t *testing.T, d *Device) {
+		s, err := d.Setting("rx-buf-len")
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := s.Get()
+		if model(t, d) != "gve" {
+			serr := s.Set("2048")
+			if !errors.Is(err, unix.EOPNOTSUPP) || !errors.Is(serr, unix.EOPNOTSUPP) || !strings.Contains(fault.Fix(err)+fault.Fix(serr), "leave it out") {
+				t.Errorf("%v, %v", err, serr)
+			}
+			return
+		}
+		if before != "4096" || err != nil {
+			t.Errorf("%s, %v", before, err)
+		}
+		long, err := d.PayloadRing(4096)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := setting.Apply(s, d.Name, "2048"); err != nil {
+			t.Fatal(err)
+		}
+		short, err := d.PayloadRing(4096)
+		if err != nil || short.Buffers != long.Buffers/2 {
+			t.Errorf("%d buffers, then %d, %v", long.Buffers, short.Buffers, err)
+		}
+		r, err := d.Rings()
+		if c := r.PageBufs(d.Name); c != "ethtool -G sn0 rx-buf-len 4096" || err != nil {
+			t.Errorf("%q, %v", c, err)
+		}
+		if err := s.Set("1024"); !errors.Is(err, unix.EINVAL) || !strings.Contains(err.Error(), "can only be 2048 or 4096") || !strings.Contains(fault.Fix(err), "2048 and 4096") {
+			t.Errorf("%v; fix: %s", err, fault.Fix(err))
+		}
+		if err := setting.Apply(s, d.Name, before); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A threshold is not named where there is none: the driver refuses the word.
+func TestLabImitatedSplitCommand(t *testing.T) {
+	inLab(t, func(t *testing.T, d *Device) {
+		h, err := d.HeaderSplit()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := model(t, d)
+		none := m == "gve" || m == "virtio_net"
+		if (h.Threshold < 0) != none || strings.Contains(h.SplitCommand(d.Name), "hds-thresh") == none {
+			t.Errorf("%s: %v, %s", m, h, h.SplitCommand(d.Name))
+		}
+		h.Threshold = 0
+		if err := d.SetHeaderSplit(h); none && !errors.Is(err, unix.EOPNOTSUPP) {
+			t.Errorf("a threshold: %v", err)
+		}
+	})
+}
+
 // A full table is said to be full, and nothing of it is replaced.
 func TestLabImitatedFullTable(t *testing.T) {
 	inLab(t, func(t *testing.T, d *Device) {
+		if model(t, d) == "virtio_net" {
+			return // it has no rules
+		}
+		if err := d.SetFeature(FeatureNTuple, true); err != nil {
+			t.Fatal(err)
+		}
 		var made []Rule
 		defer func() {
 			for _, at := range made {
@@ -130,6 +281,12 @@ func TestLabImitatedSplit(t *testing.T) {
 		before, err := s.Get()
 		if err != nil {
 			t.Fatal(err)
+		}
+		if model(t, d) == "virtio_net" {
+			if _, err := setting.Ask(s, d.Name, "tcp-data-split on"); !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(fault.Fix(err), "use a NIC and driver that can") {
+				t.Errorf("%v; fix: %s", err, fault.Fix(err))
+			}
+			return
 		}
 		h, err := d.HeaderSplit()
 		if err != nil {

@@ -23,7 +23,7 @@ func (d *Device) TableWithout(queue int) (string, error) {
 	}
 	if len(queues) < 2 {
 		return "", &fault.Error{Op: d.op("keep RX queue %d free of other flows", queue), Err: fmt.Errorf("it has only %d RX queue", len(queues)),
-			How: "make more: ethtool -L " + d.Name + " combined 2"}
+			How: "make more: " + d.MoreQueues("2")}
 	}
 	before, err := d.Indirection()
 	if err != nil {

@@ -96,7 +96,7 @@ func (d Driver) Model() string {
 	if !ok {
 		return d.Name
 	}
-	return map[string]string{"mlx5": "mlx5_core", "bnxt": "bnxt_en", "fbnic": "fbnic"}[strings.TrimSuffix(inner, ")")]
+	return map[string]string{"mlx5": "mlx5_core", "bnxt": "bnxt_en", "fbnic": "fbnic", "gve": "gve", "virtio-like": "virtio_net"}[strings.TrimSuffix(inner, ")")]
 }
 
 // Driver asks the driver for its name (ETHTOOL_GDRVINFO, ioctl).

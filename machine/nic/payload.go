@@ -57,6 +57,9 @@ func payloadRing(model string, r Rings, mtu, bufLen int) PayloadRing {
 		return PayloadRing{max(r.RXJumbo, split) / max(bufLen/pageBytes, 1), "rx", r.RX}
 	case model == "mlx5_core":
 		return PayloadRing{(mlx5Bytes(r.RX, mtu) + bufLen - 1) / bufLen, "rx", r.RX}
+	case model == "gve" && r.RXBufLen > 0:
+		// gve_alloc_from_page_pool of gve_buffer_mgmt_dqo.c: two of 2048 bytes share a page
+		return PayloadRing{(r.RX*r.RXBufLen + bufLen - 1) / bufLen, "rx", r.RX}
 	case r.RXJumbo > 0:
 		return PayloadRing{r.RXJumbo, "rx-jumbo", r.RXJumbo}
 	}

@@ -30,6 +30,9 @@ func TestPayloadRing(t *testing.T) {
 		{"mlx5_core", Rings{RX: 1024}, 4000, 4096, 2048, 512, "ethtool -G e rx 256"},
 		{"mlx5_core", Rings{RX: 1024}, 8000, 4096, 4096, 1024, "ethtool -G e rx 256"},
 		{"mlx5_core", Rings{RX: 64}, 1500, 4096, 256, 64, "ethtool -G e rx 16"},
+		// gve: two short ones share a page
+		{"gve", Rings{RX: 1024, RXBufLen: 4096}, 1500, 4096, 1024, 256, "ethtool -G e rx 256"},
+		{"gve", Rings{RX: 1024, RXBufLen: 2048}, 1500, 4096, 512, 128, "ethtool -G e rx 256"},
 		{"bnxt_en", Rings{RX: 511, RXJumbo: 2044}, 1500, 32768, 255, 63, "ethtool -G e rx 126"},
 	} {
 		got := payloadRing(x.model, x.r, x.mtu, x.buf)
@@ -43,7 +46,7 @@ func TestPayloadRing(t *testing.T) {
 }
 
 func TestModel(t *testing.T) {
-	for name, want := range map[string]string{"mlx5_core": "mlx5_core", "softnic": "softnic", "softnic(mlx5)": "mlx5_core", "softnic(bnxt)": "bnxt_en", "softnic(fbnic)": "fbnic", "softnic(x)": "", "": ""} {
+	for name, want := range map[string]string{"mlx5_core": "mlx5_core", "softnic": "softnic", "softnic(mlx5)": "mlx5_core", "softnic(bnxt)": "bnxt_en", "softnic(fbnic)": "fbnic", "softnic(gve)": "gve", "softnic(virtio-like)": "virtio_net", "softnic(x)": "", "": ""} {
 		if got := (Driver{Name: name}).Model(); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}

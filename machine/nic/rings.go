@@ -15,6 +15,7 @@ type Rings struct {
 	RXJumbo      int // buffers for payload, where the driver has a ring of its own for them; 0: not told
 	RXMax, TXMax int
 	RXJumboMax   int
+	RXBufLen     int // bytes of a receive buffer; 0: not told
 	HDSThreshMax int // bytes; 0: not told
 }
 
@@ -55,6 +56,8 @@ func decodeRings(b []byte) (r Rings, err error) {
 			r.RXJumbo = int(ad.Uint32())
 		case unix.ETHTOOL_A_RINGS_RX_JUMBO_MAX:
 			r.RXJumboMax = int(ad.Uint32())
+		case unix.ETHTOOL_A_RINGS_RX_BUF_LEN:
+			r.RXBufLen = int(ad.Uint32())
 		case unix.ETHTOOL_A_RINGS_RX_MAX:
 			r.RXMax = int(ad.Uint32())
 		case unix.ETHTOOL_A_RINGS_TX_MAX:

@@ -29,7 +29,7 @@ func (d *Device) Steer(local, remote netip.AddrPort, queue int) (Rule, error) {
 	c.fs.cookie, c.fs.location = uint64(queue), at
 	if err := ioctl(d, &c); err != nil {
 		return 0, failed(op, err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "the driver has no ntuple rules: use a NIC that has, or an RSS context of one queue",
+			unix.EOPNOTSUPP: "switch ntuple on (ethtool -K " + d.Name + " ntuple on; gve has no rules without); a driver that has none at all cannot be helped: use a NIC that has",
 			unix.EINVAL:     "the driver does not take such a rule, or there is no such queue: ethtool -n " + d.Name + " shows its rules",
 			unix.ENOSPC:     fullTable(d.Name),
 			unix.EPERM:      "switch ntuple on (ethtool -K " + d.Name + " ntuple on), and be root; bnxt has no rules with more rings than its firmware steers to: fewer queues (ethtool -L)",

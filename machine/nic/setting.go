@@ -18,6 +18,7 @@ import (
 //	mtu, gso-max-size, gro-max-size, gso-ipv4-max-size, gro-ipv4-max-size    bytes
 //	channels              rx N tx N other N combined N
 //	ring rx|tx|rx-jumbo   descriptors
+//	rx-buf-len            bytes of a receive buffer
 //	feature NAME          on, off; "wanted on, is off" when the driver does not follow
 //	header-split          tcp-data-split auto|off|on[, hds-thresh BYTES]
 //	coalesce NAME         a number, times in microseconds
@@ -33,7 +34,7 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 	s := setting.Setting{Name: name}
 	var err error
 	switch word {
-	case "channels", "header-split", "rss":
+	case "channels", "header-split", "rss", "rx-buf-len":
 		if name != word {
 			return s, fmt.Errorf("setting %.80q: %s takes nothing more", name, word)
 		}
@@ -48,6 +49,8 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 		s.Set = parsed(parseChannels, d.SetChannels)
 	case "ring":
 		err = d.ringSetting(&s, arg)
+	case "rx-buf-len":
+		d.rxBufLenSetting(&s)
 	case "feature":
 		s.Get = func() (string, error) {
 			f, err := d.Feature(arg)

@@ -32,6 +32,7 @@ func TestTypedTexts(t *testing.T) {
 		{"coalesce adaptive-rx", "on", "", "1"},
 		{"mtu", "01500", "", "1500"},
 		{"ring rx", "0512", "", "512"},
+		{"rx-buf-len", "02048", "", "2048"},
 		{"feature rx-gro", "on", "", "on"},
 		{"channels", "rx 0 tx 0 other 1 combined 2", "", "rx 0 tx 0 other 1 combined 2"},
 		{"rule 10.0.0.2:1 > 10.0.0.1:2 queue 1", "present", "", "present"},

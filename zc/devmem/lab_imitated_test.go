@@ -14,6 +14,9 @@ import (
 // NIC imitates, and everything is as before afterwards.
 func TestLabImitated(t *testing.T) {
 	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
 	before := labtest.DeviceState(t)
 	for _, family := range []string{"ipv4", "ipv6"} {
 		for range long.Rounds(1, 2) { // the next finds what the last has left
@@ -30,5 +33,23 @@ func TestLabImitated(t *testing.T) {
 // is not there, and the queues do not notice.
 func TestLabImitatedProbe(t *testing.T) {
 	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
 	labtest.Undisturbed(t, devmem.ProbeProvider)
+}
+
+// incapable is of a driver that cannot: it says so.
+func incapable(t *testing.T) bool {
+	t.Helper()
+	return labtest.Incapable(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, Open: open}, devmem.ProbeProvider, devmem.ProbeDevice)
+}
+
+// Buffers of half a page hold half as much each, and all of it comes without a copy.
+func TestLabImitatedHalfPages(t *testing.T) {
+	labtest.Need(t)
+	if labtest.Model(t) != "gve" {
+		t.Skip("only gve lets the length of its buffers be chosen")
+	}
+	mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 4 << 20, Setup: labtest.RXBufLen(t, 2048)})
 }

@@ -79,22 +79,17 @@ func ProbeProvider(dev string) error {
 // mode takes unless told otherwise, the last, is free.
 func ProbeQueue(dev string) error { return nicqueue.ProbeQueue(Mode, dev) }
 
-// bindNothing asks to bind a page of memory to the queue behind the last: a driver
-// that could says that there is none.
+// bindNothing asks the kernel to bind a page of memory where it says no, see
+// [nicqueue.ProbeProvider].
 func bindNothing(d *nic.Device) error {
 	return onPage(func(mem dmabuf.Memory) error {
-		all, err := d.Queues()
-		if err != nil {
+		return nicqueue.ProbeProvider(Mode, d, func(queue int) error {
+			b, err := d.BindRX(mem.FD(), queue)
+			if err == nil {
+				err = b.Close()
+			}
 			return err
-		}
-		b, err := d.BindRX(mem.FD(), len(all))
-		switch {
-		case err == nil:
-			return b.Close()
-		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE):
-			return nil
-		}
-		return err
+		})
 	})
 }
 
@@ -125,8 +120,9 @@ func onPage(f func(dmabuf.Memory) error) error {
 		return nicqueue.Unsupported(Mode, err)
 	}
 	defer mem.Close()
-	if err := f(mem); err != nil {
-		return nicqueue.Unsupported(Mode, err)
+	err = f(mem)
+	if u := (*fault.Unsupported)(nil); err == nil || errors.As(err, &u) {
+		return err
 	}
-	return nil
+	return nicqueue.Unsupported(Mode, err)
 }

@@ -3,9 +3,11 @@
 package labtest
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/internal/pairwise"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -15,16 +17,18 @@ import (
 // large send up whole; off, in packets of an MSS.
 func HWGRO(t *testing.T, on bool) func(*nic.Device) func() {
 	return func(d *nic.Device) func() {
-		if err := d.SetFeature(nic.FeatureHWGRO, on); err != nil {
-			t.Errorf("rx-gro-hw: %v", err)
-		}
-		return func() {
-			if err := d.SetFeature(nic.FeatureHWGRO, false); err != nil {
+		set := func(on bool) {
+			if err := errors.Join(d.SetFeature(nic.FeatureHWGRO, on), d.AwaitCarrier(carrierWithin)); err != nil {
 				t.Errorf("rx-gro-hw: %v", err)
 			}
 		}
+		set(on)
+		return func() { set(false) }
 	}
 }
+
+// carrierWithin is how long a link may take to come back: gve's goes for some settings.
+const carrierWithin = 10 * time.Second
 
 // families are those of addresses that both ends have.
 var families = []string{"ipv4", "ipv6"}

@@ -28,6 +28,9 @@ func chooseQueue(mode string, d *nic.Device, want *int) (nic.Queue, error) {
 			return q, Unsupported(mode, err)
 		}
 	}
+	if err := firstOfGve(mode, d, q.ID); err != nil {
+		return q, err
+	}
 	return awaitFree(mode, d, q)
 }
 

@@ -3,14 +3,12 @@
 package nicqueue
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/machine/nic"
-	"golang.org/x/sys/unix"
 )
 
 // Probe goes through all that taking over a queue of interface dev asks for and
@@ -58,7 +56,7 @@ func probe(mode string, d *nic.Device, registers func(*nic.Device) error) error 
 		return Unsupported(mode, err)
 	}
 	if all, err := d.Queues(); err == nil && len(all) < 2 {
-		return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("%s has %d RX queue, and the flow needs one for itself", d.Name, len(all)), How: "make more: ethtool -L " + d.Name + " combined 2"}
+		return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("%s has %d RX queue, and the flow needs one for itself", d.Name, len(all)), How: "make more: " + d.MoreQueues("2")}
 	}
 	if _, err := d.Indirection(); err != nil {
 		return Unsupported(mode, err)
@@ -69,35 +67,20 @@ func probe(mode string, d *nic.Device, registers func(*nic.Device) error) error 
 	return nil
 }
 
-// ProbeRegister finds out whether the driver lets queues have a memory provider,
-// by asking io_uring for the queue behind the last: a driver that could says that
-// there is no such queue, and nothing is touched. Newer kernels look up the queue's DMA
-// device first, and a driver may have none for a queue that is not there (mlx5: Linux
-// 6.18, mlx5e_queue_get_dma_dev): then a queue that is there is asked for.
+// ProbeRegister finds out whether the driver lets queues have memory of io_uring.
 func ProbeRegister(mode string, d *nic.Device) error {
-	all, err := d.Queues()
-	if err != nil {
-		return Unsupported(mode, err)
-	}
 	ring, err := uring.New(uring.Options{SQEntries: 4, SingleIssuer: true, DeferTaskrun: true, CQE32: true})
 	if err != nil {
 		return Unsupported(mode, err)
 	}
-	defer ring.Close()
+	defer ring.Close() // with what it has registered
 	mem, err := uring.NewMemory(64<<10, uring.PagesBase)
 	if err != nil {
 		return Unsupported(mode, err)
 	}
 	defer mem.Close()
-	_, err = ring.NewZcrx(uring.ZcrxOptions{IfIndex: d.Index, Queue: len(all), Area: uring.ZcrxArea{Bytes: mem.Bytes()}, RefillEntries: 16})
-	switch {
-	case err == nil, errors.Is(err, unix.ERANGE), errors.Is(err, unix.EINVAL):
-		return nil
-	case errors.Is(err, unix.EOPNOTSUPP) && len(all) > 0 && d.TakesMemory(len(all)-1) == nil:
-		return nil
-	case errors.Is(err, unix.EOPNOTSUPP):
-		return &fault.Unsupported{Mode: mode, Op: "register a queue of " + d.Name, Err: fmt.Errorf("%w: the driver has no queue operations for memory providers", unix.EOPNOTSUPP),
-			How: NoQueueOps}
-	}
-	return Unsupported(mode, err)
+	return ProbeProvider(mode, d, func(queue int) error {
+		_, err := ring.NewZcrx(uring.ZcrxOptions{IfIndex: d.Index, Queue: queue, Area: uring.ZcrxArea{Bytes: mem.Bytes()}, RefillEntries: 16})
+		return err
+	})
 }

@@ -57,6 +57,10 @@ func (q *Queue) take(o stream.NICQueue) (err error) {
 // Bound is called when the queue's memory is bound: it must show in the queue.
 func (q *Queue) Bound(by nic.Provider) (err error) {
 	q.bound = true
+	// gve rests all queues to restart one (gve_turndown of gve_main.c, Linux 7.3.4).
+	if err := q.Dev.AwaitCarrier(carrierWithin); err != nil {
+		return err
+	}
 	// The queue was restarted: its NAPI instance may have another number.
 	if q.Queue, err = q.Dev.Queue(q.ID); err != nil {
 		return err
@@ -128,6 +132,9 @@ func (q *Queue) findPool() (p nic.PagePool, ok bool) {
 // StarvedAfter is how long a flow may bring nothing while the NIC finds no
 // buffer: TCP has tried again several times by then.
 const StarvedAfter = 2 * time.Second
+
+// carrierWithin is how long a link may take to come back after the queue was restarted.
+const carrierWithin = 10 * time.Second
 
 // unboundWithin is how long a queue may take to get its own memory back.
 const unboundWithin = 5 * time.Second

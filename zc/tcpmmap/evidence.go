@@ -41,8 +41,9 @@ type observed struct {
 	link     string // "loopback" or "veth": no hardware; "" for anything else
 	split    nic.HeaderSplit
 	splitErr error // header split cannot be read
-	segment  int   // payload bytes of the flow's segments, 0 where it cannot be told
-	overhead int   // bytes of IP and TCP headers of a segment
+	rings    nic.Rings
+	segment  int // payload bytes of the flow's segments, 0 where it cannot be told
+	overhead int // bytes of IP and TCP headers of a segment
 }
 
 func (r *Receiver) observe() observed {
@@ -68,6 +69,7 @@ func (r *Receiver) observe() observed {
 	defer d.Close()
 	o.link = d.Software()
 	o.split, o.splitErr = d.HeaderSplit()
+	o.rings, _ = d.Rings() // what is not told is not judged
 	return o
 }
 
@@ -87,13 +89,16 @@ func (o observed) explain(mostly bool) (why, fix string) {
 		return "headers are not split from payload: " + o.splitErr.Error(), want
 	case split && o.split.State != nic.SplitOn && !mostly:
 		return fmt.Sprintf("headers are not split from payload on %s: %v", o.dev, o.split),
-			fmt.Sprintf("ethtool -G %s tcp-data-split on hds-thresh 0, as root; or name the interface (--dev)", o.dev)
+			o.split.SplitCommand(o.dev) + ", as root; or name the interface (--dev)"
+	case split && o.rings.PageBufs(o.dev) != "":
+		return fmt.Sprintf("receive buffers of %s have %d bytes, and payload does not fill pages of %d", o.dev, o.rings.RXBufLen, pageBytes),
+			o.rings.PageBufs(o.dev) + ", or --set sut:rx-buf-len=4096 for the time of a run"
 	case o.segment%pageBytes != 0:
 		return fmt.Sprintf("segments carry %d bytes, which do not fill pages of %d", o.segment, pageBytes),
 			fmt.Sprintf("ip link set dev %s mtu %d, at both ends; or hardware GRO: ethtool -K %s rx-gro-hw on", o.dev, o.mtu(), o.dev)
 	case split && o.split.Threshold > 0:
 		return fmt.Sprintf("headers of packets up to %d bytes are not split from payload on %s", o.split.Threshold, o.dev),
-			fmt.Sprintf("ethtool -G %s tcp-data-split on hds-thresh 0", o.dev)
+			o.split.SplitCommand(o.dev)
 	}
 	return fmt.Sprintf("part of the payload did not fill pages of its own: messages end inside a page, or the buffers of %s are not single pages", o.dev), want
 }

@@ -30,6 +30,7 @@ func TestExplain(t *testing.T) {
 		{"MTU 1500", observed{dev: "eth0", split: on, segment: 1448, overhead: 52}, false, "segments carry 1448 bytes, which do not fill pages of 4096", "mtu 4148"},
 		{"no timestamps", observed{dev: "eth0", split: on, segment: 1460, overhead: 40}, false, "segments carry 1460", "mtu 4136"},
 		{"threshold", observed{dev: "eth0", split: nic.HeaderSplit{State: nic.SplitOn, Threshold: 512}, segment: page, overhead: 52}, true, "packets up to 512 bytes", "ethtool -G eth0 tcp-data-split on hds-thresh 0"},
+		{"half pages", observed{dev: "eth0", split: on, rings: nic.Rings{RX: 1024, RXBufLen: 2048}, segment: page, overhead: 52}, true, "receive buffers of eth0 have 2048 bytes", "ethtool -G eth0 rx-buf-len 4096"},
 		{"the driver's buffers", observed{dev: "eth0", split: on, segment: 2 * page, overhead: 52}, false, "the buffers of eth0 are not single pages", "MTU 4148"},
 		{"no interface found", observed{splitErr: unix.ENODEV, overhead: 52}, false, "no such device", "MTU 4148"},
 	} {

@@ -4,20 +4,27 @@ package zcrx_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/zc/dmabuf"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
+	"golang.org/x/sys/unix"
 )
 
 // Payload comes without a copy through the control plane of every driver that the soft
 // NIC imitates, and everything is as before afterwards.
 func TestLabImitated(t *testing.T) {
 	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
 	before := labtest.DeviceState(t)
 	for _, family := range []string{"ipv4", "ipv6"} {
 		for range long.Rounds(1, 2) { // the next finds what the last has left
@@ -34,13 +41,84 @@ func TestLabImitated(t *testing.T) {
 // is not there, and the queues do not notice.
 func TestLabImitatedProbe(t *testing.T) {
 	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
 	labtest.Undisturbed(t, zcrx.ProbeProvider)
+}
+
+// incapable is of a driver that cannot: it says so.
+func incapable(t *testing.T) bool {
+	t.Helper()
+	return labtest.Incapable(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, Open: labtest.Opener(zcrx.New)}, zcrx.ProbeProvider, zcrx.ProbeDevice)
+}
+
+// The probe tells drivers apart also while headers are split: then the kernel would give
+// the queue the memory, and restart it.
+func TestLabImitatedProbeSplit(t *testing.T) {
+	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
+	_, err := labtest.OnDevice(func(d *nic.Device) (struct{}, error) {
+		defer labtest.HWGRO(t, true)(d)()
+		before, err := d.HeaderSplit()
+		if err == nil {
+			err = d.SetHeaderSplit(nic.SplitAll(before))
+		}
+		if err != nil {
+			return struct{}{}, err
+		}
+		labtest.Undisturbed(t, zcrx.ProbeProvider)
+		s, err := d.Setting("header-split")
+		if err == nil {
+			err = errors.Join(s.Leave(before.String()), s.Set(before.String()), d.AwaitCarrier(10*time.Second))
+		}
+		return struct{}{}, err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Queue 0 of gve cannot be had: that is said before the kernel says ERANGE. Of others it can.
+func TestLabImitatedFirstQueue(t *testing.T) {
+	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
+	x := labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, NIC: stream.NICQueue{Queue: new(int)}, Setup: labtest.HWGRO(t, true)}
+	if labtest.Model(t) != "gve" {
+		mustBeZeroCopy(t, x)
+		return
+	}
+	o, err := run(t, x)
+	err = errors.Join(err, o.Err)
+	if !errors.Is(err, unix.ERANGE) || !strings.Contains(err.Error(), "gve refuses to stop queue 0") || !strings.Contains(fault.Fix(err), "--queue 1") {
+		t.Errorf("%v; fix: %s", err, fault.Fix(err))
+	}
+}
+
+// Buffers of half a page hold half as much each, and all of it comes without a copy.
+func TestLabImitatedHalfPages(t *testing.T) {
+	labtest.Need(t)
+	if labtest.Model(t) != "gve" {
+		t.Skip("only gve lets the length of its buffers be chosen")
+	}
+	before := labtest.DeviceState(t)
+	mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 4 << 20, Setup: labtest.RXBufLen(t, 2048)})
+	if after := labtest.DeviceState(t); after != before {
+		t.Errorf("before: %s\nafter:  %s", before, after)
+	}
 }
 
 // Who brought the threshold to 0 and nothing else has not asked for split, though a
 // driver may say that it does.
 func TestLabImitatedThreshold(t *testing.T) {
 	labtest.Need(t)
+	if m := labtest.Model(t); m == "gve" || m == "virtio_net" {
+		t.Skip(m + " has no threshold")
+	}
 	_, err := labtest.OnDevice(func(d *nic.Device) (struct{}, error) {
 		return struct{}{}, d.SetHeaderSplit(nic.HeaderSplit{State: nic.SplitUnknown})
 	})
@@ -53,6 +131,9 @@ func TestLabImitatedThreshold(t *testing.T) {
 // Memory that does not fill the ring that payload goes to is refused.
 func TestLabImitatedArea(t *testing.T) {
 	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
 	ring, err := labtest.OnDevice(func(d *nic.Device) (nic.PayloadRing, error) {
 		if err := d.SetFeature(nic.FeatureHWGRO, true); err != nil {
 			return nic.PayloadRing{}, err

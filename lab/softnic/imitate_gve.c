@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * gve, Google's virtual NIC, in the queue format that can do zero-copy receive
+ * (GVE_DQO_RDA_FORMAT), with the device options of flow steering, buffer sizes and ring
+ * sizes. What its device decides, and no driver tells, is marked as such. Read in Linux
+ * 7.3.4, drivers/net/ethernet/google/gve.
+ */
+#include <net/netdev_queues.h>
+
+#include "softnic.h"
+
+#define GVE_MIN_TX_RING	256	/* GVE_DEFAULT_MIN_TX_RING_SIZE, gve.h */
+#define GVE_MIN_RX_RING	512	/* GVE_DEFAULT_MIN_RX_RING_SIZE */
+#define GVE_TSO_MAX	0x3FFFF	/* GVE_DQO_TX_MAX */
+
+unsigned int sn_carrier_ms = 100;
+
+/*
+ * A device that has the option of buffer sizes starts with its longest buffers
+ * (gve_enable_supported_features, gve_adminq.c): 4096. 2048 is what a user may ask for, and
+ * must where XDP is to be attached (gve_verify_xdp_configuration, gve_main.c).
+ */
+void sn_gve_init(struct sn_dev *sn)
+{
+	sn->rx_buf_len = SZ_4K;
+	sn->netdev->features |= NETIF_F_GRO_HW;		/* gve_init_priv, gve_main.c:2498 */
+	sn->netdev->features &= ~NETIF_F_NTUPLE;	/* hw_features alone: gve_adminq.c:998 */
+	netif_set_tso_max_size(sn->netdev, GVE_TSO_MAX);
+}
+
+/*
+ * gve_adjust_config, gve_main.c: whatever is changed of rings, split, buffers, channels
+ * and aggregation closes all queues, which takes the carrier away (gve_queues_stop), and
+ * opens them. The carrier is back when the service task has asked the device for the state
+ * of the link (gve_queues_start, gve_service_task), after the call that changed it.
+ */
+int sn_gve_rebuild(struct sn_dev *sn, unsigned int rxqs, unsigned int txqs, u32 rx_ring, u32 tx_ring)
+{
+	int err;
+
+	if (sn->up)
+		sn_link_lose(sn);
+	err = sn_rebuild(sn, rxqs, txqs, rx_ring, tx_ring);
+	if (sn->up)
+		sn_link_return(sn, sn_carrier_ms);
+	return err;
+}
+
+static int rebuild_same(struct sn_dev *sn)
+{
+	return sn_gve_rebuild(sn, sn->netdev->real_num_rx_queues, sn->netdev->real_num_tx_queues,
+			      sn->rx_ring, sn->tx_ring);
+}
+
+/* gve_get_ringparam, gve_ethtool.c: of a threshold it knows nothing, nor does the core tell one. */
+void sn_gve_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k)
+{
+	k->rx_buf_len = sn->rx_buf_len;
+	k->tcp_data_split = sn->hds ? ETHTOOL_TCP_DATA_SPLIT_ENABLED : ETHTOOL_TCP_DATA_SPLIT_DISABLED;
+}
+
+/* gve_validate_req_ring_size, gve_ethtool.c: said in the kernel's log alone */
+static int check_rings(struct sn_dev *sn, u32 rx, u32 tx)
+{
+	if (rx == sn->rx_ring && tx == sn->tx_ring)
+		return 0;
+	if (tx < GVE_MIN_TX_RING || rx < GVE_MIN_RX_RING) {
+		netdev_err(sn->netdev, "Requested descriptor count out of range\n");
+		return -EINVAL;
+	}
+	if (!is_power_of_2(rx) || !is_power_of_2(tx)) {
+		netdev_err(sn->netdev, "Requested descriptor count has to be a power of 2\n");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* gve_set_ringparam, gve_ethtool.c: all is opened anew, also where nothing differs. */
+int sn_gve_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+		     struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack)
+{
+	u32 was_len = sn->rx_buf_len;
+	bool was = sn->hds;
+	int err;
+
+	/* gve_set_rx_buf_len_config, gve_main.c */
+	if (k->rx_buf_len != SZ_2K && k->rx_buf_len != SZ_4K) {
+		NL_SET_ERR_MSG_MOD(extack, "Rx buf len can only be 2048 or 4096");
+		return -EINVAL;
+	}
+	err = check_rings(sn, r->rx_pending, r->tx_pending);
+	if (err)
+		return err;
+	sn->rx_buf_len = k->rx_buf_len;
+	/* gve_set_hsplit_config, gve_main.c: auto leaves it as it is */
+	if (k->tcp_data_split != ETHTOOL_TCP_DATA_SPLIT_UNKNOWN)
+		WRITE_ONCE(sn->hds, k->tcp_data_split == ETHTOOL_TCP_DATA_SPLIT_ENABLED);
+	err = sn_gve_rebuild(sn, sn->netdev->real_num_rx_queues, sn->netdev->real_num_tx_queues,
+			     r->rx_pending, r->tx_pending);
+	if (err) {
+		sn->rx_buf_len = was_len;
+		WRITE_ONCE(sn->hds, was);
+	}
+	return err;
+}
+
+/* gve_get_channels, gve_ethtool.c: queues that receive and queues that send */
+static void get_channels(struct net_device *dev, struct ethtool_channels *c)
+{
+	c->max_rx = dev->num_rx_queues;
+	c->max_tx = dev->num_tx_queues;
+	c->rx_count = dev->real_num_rx_queues;
+	c->tx_count = dev->real_num_tx_queues;
+}
+
+/* gve_set_channels, gve_ethtool.c */
+static int set_channels(struct net_device *dev, struct ethtool_channels *c)
+{
+	struct sn_dev *sn = netdev_priv(dev);
+	bool follows = !netif_is_rxfh_configured(dev);
+	int err;
+
+	if (c->combined_count || !c->rx_count || !c->tx_count)
+		return -EINVAL;
+	if (follows && c->rx_count < dev->real_num_rx_queues)
+		sn_steer_spread(sn, c->rx_count);
+	err = sn_gve_rebuild(sn, c->rx_count, c->tx_count, sn->rx_ring, sn->tx_ring);
+	if (follows)
+		sn_steer_spread(sn, dev->real_num_rx_queues);
+	return err;
+}
+
+/* ---- ntuple rules ---- */
+
+/*
+ * gve_set_rxnfc, gve_ethtool.c: without ntuple there are no rules. The place that the user
+ * names goes to the device (gve_add_flow_rule, gve_flow_rule.c); what that says of one that
+ * it does not have, or that is taken, is EINVAL (gve_adminq_parse_err, gve_adminq.c).
+ */
+int sn_gve_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc)
+{
+	if (!(sn->netdev->features & NETIF_F_NTUPLE))
+		return -EOPNOTSUPP;
+	return loc >= SN_RULES || s->rule[loc].used ? -EINVAL : (int)loc;
+}
+
+/* gve_flow_rules_reset: rules go when ntuple does */
+static int drop_rules(struct sn_dev *sn)
+{
+	struct sn_steer *s = sn_steer_edit(sn);
+	int i;
+
+	if (!s)
+		return -ENOMEM;
+	for (i = 0; i < SN_RULES; i++)
+		s->rule[i].used = false;
+	sn_steer_commit(sn, s);
+	return 0;
+}
+
+/* gve_set_features, gve_main.c */
+int sn_gve_set_features(struct net_device *dev, netdev_features_t features)
+{
+	struct sn_dev *sn = netdev_priv(dev);
+	netdev_features_t was = dev->features;
+	int err = 0;
+
+	if ((was ^ features) & NETIF_F_GRO_HW) {
+		dev->features ^= NETIF_F_GRO_HW;
+		if (sn->up)
+			err = rebuild_same(sn);
+	}
+	if (!err && (was & NETIF_F_NTUPLE) && !(features & NETIF_F_NTUPLE))
+		err = drop_rules(sn);
+	if (err)
+		dev->features = was;
+	return err;
+}
+
+/* ---- queues ---- */
+
+/*
+ * gve_rx_queue_stop and gve_rx_queue_start, gve_main.c: to stop or start one queue all must
+ * rest, without a carrier, which is back before they return (gve_turndown,
+ * gve_turnup_and_check_status). Queue 0 cannot be stopped.
+ */
+int sn_gve_queue_pause(struct sn_dev *sn, int idx, bool stop)
+{
+	if (stop && idx == 0)
+		return -ERANGE;
+	sn_link_lose(sn);
+	sn_link_return(sn, 0);
+	return 0;
+}
+
+static struct ethtool_ops gve_ops;
+
+/* gve_ethtool_ops, gve_ethtool.c: no contexts of RSS, no flow control */
+const struct ethtool_ops *sn_gve_ethtool_ops(void)
+{
+	gve_ops = sn_ethtool_ops;
+	gve_ops.supported_ring_params = ETHTOOL_RING_USE_TCP_DATA_SPLIT | ETHTOOL_RING_USE_RX_BUF_LEN;
+	gve_ops.rxfh_max_num_contexts = 0;
+	gve_ops.create_rxfh_context = NULL;
+	gve_ops.modify_rxfh_context = NULL;
+	gve_ops.remove_rxfh_context = NULL;
+	gve_ops.get_pauseparam = NULL;
+	gve_ops.set_pauseparam = NULL;
+	gve_ops.get_channels = get_channels;
+	gve_ops.set_channels = set_channels;
+	return &gve_ops;
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+
+package nic
+
+import "fmt"
+
+// MoreQueues is the command that gives the interface n RX queues: by combined channels, or
+// by those that receive and send where the driver has no combined ones, as gve.
+func (d *Device) MoreQueues(n string) string {
+	c, err := d.Channels()
+	if err == nil && c.CombinedMax == 0 && c.RXMax > 0 {
+		return fmt.Sprintf("ethtool -L %s rx %s tx %s", d.Name, n, n)
+	}
+	return fmt.Sprintf("ethtool -L %s combined %s", d.Name, n)
+}
+
+// SplitCommand is the command that splits headers from payload in packets of every size,
+// with a threshold only where the driver has one: gve refuses the word.
+func (h HeaderSplit) SplitCommand(dev string) string {
+	if h.Threshold < 0 {
+		return "ethtool -G " + dev + " tcp-data-split on"
+	}
+	return "ethtool -G " + dev + " tcp-data-split on hds-thresh 0"
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+
+package nic
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/machine/setting"
+	"golang.org/x/sys/unix"
+)
+
+// SetRXBufLen sets the length of the buffers that the NIC writes packets into, in bytes
+// (ETHTOOL_A_RINGS_RX_BUF_LEN). gve takes 2048 and 4096, and takes its link away for it
+// (gve_set_rx_buf_len_config of gve_main.c, Linux 7.3.4); few other drivers have it.
+func (d *Device) SetRXBufLen(n int) error {
+	_, err := d.ask(d.ethtool, unix.ETHTOOL_MSG_RINGS_SET, netlink.Acknowledge, func(ae *netlink.AttributeEncoder) {
+		d.header(ae)
+		ae.Uint32(unix.ETHTOOL_A_RINGS_RX_BUF_LEN, uint32(n))
+	})
+	if err != nil {
+		return failed(d.op("set rx-buf-len to %d", n), err, map[unix.Errno]string{
+			unix.EOPNOTSUPP: "the driver's receive buffers have a length of their own: leave it out",
+			unix.EINVAL:     "gve takes 2048 and 4096, and 2048 alone while an XDP program is attached"})
+	}
+	return nil
+}
+
+// rxBufLenSetting is the length as a setting.
+func (d *Device) rxBufLenSetting(s *setting.Setting) {
+	s.Get = func() (string, error) {
+		r, err := d.Rings()
+		if err == nil && r.RXBufLen == 0 {
+			err = failed(d.op("read rx-buf-len"), unix.EOPNOTSUPP, map[unix.Errno]string{
+				unix.EOPNOTSUPP: "the driver does not tell the length of its receive buffers: leave it out"})
+		}
+		return strconv.Itoa(r.RXBufLen), err
+	}
+	s.Set = parsed(strconv.Atoi, d.SetRXBufLen)
+	s.Canon = number(1)
+}
+
+// PageBufs is the command that makes receive buffers as long as a page, where they are
+// shorter and the driver can; else it is empty.
+func (r Rings) PageBufs(dev string) string {
+	if r.RXBufLen == 0 || r.RXBufLen >= pageBytes {
+		return ""
+	}
+	return fmt.Sprintf("ethtool -G %s rx-buf-len %d", dev, pageBytes)
+}

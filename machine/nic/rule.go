@@ -32,10 +32,26 @@ func (d *Device) Steer(local, remote netip.AddrPort, queue int) (Rule, error) {
 			unix.EOPNOTSUPP: "the driver has no ntuple rules: use a NIC that has, or an RSS context of one queue",
 			unix.EINVAL:     "the driver does not take such a rule, or there is no such queue: ethtool -n " + d.Name + " shows its rules",
 			unix.ENOSPC:     fullTable(d.Name),
-			unix.EPERM:      "switch ntuple on (ethtool -K " + d.Name + " ntuple on), and be root; bnxt has no rules with more rings than its firmware steers to: fewer queues (ethtool -L)",
+			unix.EPERM:      d.whyNotPermitted(),
 			unix.EEXIST:     "there is such a rule already: delete it (ethtool -n " + d.Name + " shows it)"})
 	}
 	return Rule(c.fs.location), nil
+}
+
+// whyNotPermitted is the fix for EPERM: bnxt says so without ntuple too, to anybody
+// (bnxt_srxclsrlins, Linux 7.3.4).
+func (d *Device) whyNotPermitted() string {
+	c := d.circumstances()
+	f := c.features[FeatureNTuple]
+	switch {
+	case !f.Known || f.Active:
+		return needAdmin
+	case f.Wanted:
+		if why, fix := c.whyNoRules(); why != "" {
+			return why + ": " + fix
+		}
+	}
+	return "switch ntuple on: ethtool -K " + d.Name + " ntuple on"
 }
 
 func fullTable(dev string) string {

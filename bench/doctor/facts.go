@@ -7,6 +7,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
@@ -16,6 +17,7 @@ import (
 type facts struct {
 	dev    string
 	mode   string // whose ladder it is
+	role   stream.Role
 	kernel string // release
 	caps   wire.Check
 	lock   wire.Check

@@ -35,6 +35,7 @@ type facts struct {
 	rssErr    error
 	rulesErr  error
 	features  map[string]nic.Feature
+	dropped   map[string]dropped // features that the driver does not follow, or would not
 	slot      slot
 	iommu     string           // of the device: DMA, DMA-FQ, identity; "": none
 	takes     map[string]takes // by mode
@@ -46,6 +47,27 @@ type facts struct {
 type takes struct {
 	provider error // that its queues take the mode's memory
 	queue    error // that the queue is free
+}
+
+// dropped is why a driver does not follow when a feature is asked for.
+type dropped struct{ why, fix string }
+
+// drops looks for what stands in the way of a feature that is off: of rules, which drivers
+// give up when they cannot, if they are wanted; of rx-gro-hw, which some need for header
+// split, in any case.
+func (f *facts) drops(d *nic.Device) {
+	f.dropped = map[string]dropped{}
+	for _, name := range []string{nic.FeatureNTuple, nic.FeatureHWGRO} {
+		x := f.features[name]
+		if x.Active || !x.Hard || name == nic.FeatureNTuple && !x.Wanted {
+			continue
+		}
+		if s, err := d.Setting("feature " + name); err == nil {
+			if why, fix := s.Why("on", ""); why != "" {
+				f.dropped[name] = dropped{why, fix}
+			}
+		}
+	}
 }
 
 // gather looks at everything once.
@@ -69,6 +91,7 @@ func gather(dev string) *facts {
 	_, f.rssErr = d.Indirection()
 	_, f.rulesErr = d.HasRules()
 	f.features, _ = d.Features()
+	f.drops(d)
 	f.slot.speed, _ = d.SysFile("device/current_link_speed")
 	f.slot.maxSpeed, _ = d.SysFile("device/max_link_speed")
 	f.slot.width, _ = d.SysFile("device/current_link_width")

@@ -87,6 +87,10 @@ func (f *facts) headerSplit() wire.Check {
 		c.Status, c.Found, c.Fix = "lacking", "the driver does not tell of it", "use a NIC and driver that can split headers from payload"
 		return c
 	}
+	if x, ok := f.dropped[nic.FeatureHWGRO]; ok && f.split.State != nic.SplitOn && drivers[f.driver.Model()].splitBy != "" {
+		c.Status, c.Found, c.Fix = "lacking", "it needs rx-gro-hw, which would not stay on: "+x.why, x.fix
+		return c
+	}
 	if f.split.State != nic.SplitOn {
 		c.Found += ": a run switches it on and back"
 		c.Command = f.splitCommand()

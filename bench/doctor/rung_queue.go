@@ -32,6 +32,10 @@ func (f *facts) ntuple() wire.Check {
 			c.Status, c.Found, c.Fix = "lacking", "off, and fixed so", "use a NIC that has rules"
 			return c
 		}
+		if x, ok := f.dropped[nic.FeatureNTuple]; ok {
+			c.Status, c.Found, c.Fix = "lacking", "wanted, and off: "+x.why, x.fix
+			return c
+		}
 		c.Found, c.Command = "off: a run switches them on and back", "ethtool -K "+f.dev+" ntuple on"
 	}
 	return c

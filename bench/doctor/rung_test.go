@@ -92,7 +92,15 @@ func TestRungsSayWhatIsLacking(t *testing.T) {
 		"no RSS":             {"RSS", "lacking", "EOPNOTSUPP", "h", func(f *facts) { f.rssErr = refused(unix.EOPNOTSUPP, "h") }},
 		"no rules":           {"ntuple rules", "lacking", "EOPNOTSUPP", "h", func(f *facts) { f.rulesErr = refused(unix.EOPNOTSUPP, "h") }},
 		"rules fixed off":    {"ntuple rules", "lacking", "", "use a NIC", func(f *facts) { f.features[nic.FeatureNTuple] = nic.Feature{Known: true} }},
-		"XDP":                {"XDP", "lacking", "EEXIST", "ip link set dev eth0 xdp off", func(f *facts) { f.link.XDP = true }},
+		"rules dropped": {"ntuple rules", "lacking", "", "fewer queues", func(f *facts) {
+			f.features[nic.FeatureNTuple] = nic.Feature{Known: true, Hard: true, Wanted: true}
+			f.dropped = map[string]dropped{nic.FeatureNTuple: {"too many", "fewer queues"}}
+		}},
+		"no split without rx-gro-hw": {"header split", "lacking", "", "rx_cqe_compress off", func(f *facts) {
+			f.driver.Name, f.split.State = "mlx5_core", nic.SplitUnknown
+			f.dropped = map[string]dropped{nic.FeatureHWGRO: {"compression", "rx_cqe_compress off"}}
+		}},
+		"XDP": {"XDP", "lacking", "EEXIST", "ip link set dev eth0 xdp off", func(f *facts) { f.link.XDP = true }},
 		"no providers": {"memory providers", "lacking", "EOPNOTSUPP", "other", func(f *facts) {
 			f.takes["zcrx"] = takes{provider: &fault.Unsupported{Op: "register", Err: unix.EOPNOTSUPP, How: "other NIC"}}
 		}},

@@ -29,8 +29,8 @@ func (d *Device) Steer(local, remote netip.AddrPort, queue int) (Rule, error) {
 	c.fs.cookie, c.fs.location = uint64(queue), at
 	if err := ioctl(d, &c); err != nil {
 		return 0, failed(op, err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "the driver has no ntuple rules: use a NIC that has, or an RSS context of one queue",
-			unix.EINVAL:     "the driver does not take such a rule, or there is no such queue: ethtool -n " + d.Name + " shows its rules",
+			unix.EOPNOTSUPP: "the driver has rules, but does not take one of addresses and ports in full, and no other is made: use another NIC; some take rules of one set of fields, so that yours may be in the way (ethtool -n " + d.Name + ")",
+			unix.EINVAL:     "there is no such queue, or the driver does not take such a rule: some take rules of one set of fields, so that yours may be in the way (ethtool -n " + d.Name + ")",
 			unix.ENOSPC:     fullTable(d.Name),
 			unix.EPERM:      d.whyNotPermitted(),
 			unix.EEXIST:     "there is such a rule already: delete it (ethtool -n " + d.Name + " shows it)"})

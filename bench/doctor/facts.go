@@ -36,6 +36,7 @@ type facts struct {
 	rulesErr  error
 	features  map[string]nic.Feature
 	dropped   map[string]dropped // features that the driver does not follow, or would not
+	blocked   dropped            // with which it would not restart a queue
 	slot      slot
 	iommu     string           // of the device: DMA, DMA-FQ, identity; "": none
 	takes     map[string]takes // by mode
@@ -92,6 +93,7 @@ func gather(dev string) *facts {
 	_, f.rulesErr = d.HasRules()
 	f.features, _ = d.Features()
 	f.drops(d)
+	f.blocked.why, f.blocked.fix = d.RestartBlocked()
 	f.slot.speed, _ = d.SysFile("device/current_link_speed")
 	f.slot.maxSpeed, _ = d.SysFile("device/max_link_speed")
 	f.slot.width, _ = d.SysFile("device/current_link_width")

@@ -52,6 +52,9 @@ func (f *facts) noXDP() wire.Check {
 
 // provider is the driver's word on a mode's memory.
 func (f *facts) provider() wire.Check {
+	if x := f.blocked; x.why != "" {
+		return wire.Check{Status: "lacking", Found: x.why, Needed: "a driver that restarts the queue", Errno: "EOPNOTSUPP", Fix: x.fix}
+	}
 	return answered(wire.Check{Found: "its queues take memory of " + f.mode + " (asked for a queue that is not there)", Needed: "queue operations of the driver"}, f.takes[f.mode].provider)
 }
 

@@ -92,6 +92,7 @@ func TestRungsSayWhatIsLacking(t *testing.T) {
 		"no RSS":             {"RSS", "lacking", "EOPNOTSUPP", "h", func(f *facts) { f.rssErr = refused(unix.EOPNOTSUPP, "h") }},
 		"no rules":           {"ntuple rules", "lacking", "EOPNOTSUPP", "h", func(f *facts) { f.rulesErr = refused(unix.EOPNOTSUPP, "h") }},
 		"rules fixed off":    {"ntuple rules", "lacking", "", "use a NIC", func(f *facts) { f.features[nic.FeatureNTuple] = nic.Feature{Known: true} }},
+		"restart blocked":    {"memory providers", "lacking", "EOPNOTSUPP", "tx_port_ts off", func(f *facts) { f.blocked = dropped{"time stamps", "tx_port_ts off"} }},
 		"rules dropped": {"ntuple rules", "lacking", "", "fewer queues", func(f *facts) {
 			f.features[nic.FeatureNTuple] = nic.Feature{Known: true, Hard: true, Wanted: true}
 			f.dropped = map[string]dropped{nic.FeatureNTuple: {"too many", "fewer queues"}}

@@ -132,21 +132,35 @@ func (d *Device) ringLimit(ring string, n int) string {
 func (d *Device) WhyNotRestarted() (why, fix string) { return d.circumstances().whyNotRestarted() }
 
 func (c circumstances) whyNotRestarted() (why, fix string) {
+	if why, fix := c.blocked(); why != "" {
+		return why, fix
+	}
 	switch {
 	case c.model == "bnxt_en":
 		return "this function of bnxt has no queue operations: they are the physical function's, with firmware that has VNICs for rules and can flush one (BNXT_SUPPORTS_QUEUE_API)",
 			"name the physical function, not a virtual one; else newer firmware (ethtool -i " + c.dev + " shows which there is)"
+	case c.model == "mlx5_core" && c.flags["rx_cqe_compress"]:
+		return "mlx5 restarts no queue that stamps the time of what it receives while it compresses completions (private flag rx_cqe_compress; mlx5e_queue_mem_alloc)",
+			"ethtool --set-priv-flags " + c.dev + " rx_cqe_compress off"
+	case c.model == "mlx5_core":
+		return "mlx5 restarts no queue with time stamps by PTP, XDP or HTB (mlx5e_queue_mem_alloc), and none at all before Linux 6.17",
+			"look at the kernel's log (dmesg), ethtool --show-priv-flags " + c.dev + " and tc qdisc show dev " + c.dev
+	}
+	return "", ""
+}
+
+// RestartBlocked says what is on, or set, with which the driver would not restart a queue
+// with other memory; both are empty where nothing is.
+func (d *Device) RestartBlocked() (why, fix string) { return d.circumstances().blocked() }
+
+func (c circumstances) blocked() (why, fix string) {
+	switch {
 	case c.model != "mlx5_core":
-		return "", ""
 	case c.flags["tx_port_ts"]:
 		return "mlx5 restarts no queue with time stamps of its port on what it sends (private flag tx_port_ts; mlx5e_queue_mem_alloc)",
 			"ethtool --set-priv-flags " + c.dev + " tx_port_ts off"
 	case c.htb:
 		return "mlx5 restarts no queue with an HTB qdisc that it has taken over (mlx5e_queue_mem_alloc)", "tc qdisc del dev " + c.dev + " root"
-	case c.flags["rx_cqe_compress"]:
-		return "mlx5 restarts no queue that stamps the time of what it receives while it compresses completions (private flag rx_cqe_compress; mlx5e_queue_mem_alloc)",
-			"ethtool --set-priv-flags " + c.dev + " rx_cqe_compress off"
 	}
-	return "mlx5 restarts no queue with time stamps by PTP, XDP or HTB (mlx5e_queue_mem_alloc), and none at all before Linux 6.17",
-		"look at the kernel's log (dmesg), ethtool --show-priv-flags " + c.dev + " and tc qdisc show dev " + c.dev
+	return "", ""
 }

@@ -33,9 +33,10 @@ func TestLabLockdown(t *testing.T) {
 		}
 		out, err := exec.Command("zcbench", "run", "--sut", "netns:sut", "--tg", "netns:tg", "--rx", "zcrx", "--tx", "tcp", "--duration", "2s", "--message-size", "1M", "--probe", "latency", "--layout", "1cpu").CombinedOutput()
 		t.Logf("%s: %v\n%s", mode, err, out)
-		refused := strings.Contains(string(out), "bpf_probe_read_kernel")
-		if !strings.Contains(string(out), "zcrx") || refused != (mode == "confidentiality") {
-			t.Errorf("%s: refused: %v", mode, refused)
+		said := strings.Join(strings.Fields(string(out)), " ")
+		refused := strings.Contains(said, "the kernel is locked down (confidentiality)")
+		if !strings.Contains(said, "zcrx-cqe") || refused != (mode == "confidentiality") {
+			t.Errorf("%s: probes refused: %v", mode, refused)
 		}
 	}
 }

@@ -161,6 +161,8 @@ func reason(h Hook, err error) string {
 		return "this kernel has no " + h.Function + " to attach to (built without it, or inlined)"
 	case errors.Is(err, unix.EPERM) && h.Backend != "tp_btf":
 		return "the kernel refuses " + h.Backend + ": " + unix.EPERM.Error()
+	case lockedDown(err):
+		return lockdownReason
 	}
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line

@@ -97,6 +97,7 @@ lab() {
 	export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1 ZCBENCH_LAB_WHY
 	go test -vet=off -json -count=1 -timeout 40m ./lab || status=1
 	go test -vet=off -json -count=1 -timeout 40m -run '^TestLab' ./cmd/zcbench || status=1 # a BMC
+	[ -z "$long" ] || go test -vet=off -json -count=1 -run '^TestLabLockdown$' -exec "$folder/bin/zcbench lab exec --own-boot --" ./bench/doctor || status=1
 }
 
 # imitated says which drivers the soft NIC imitates on a kernel: in the short run two, and

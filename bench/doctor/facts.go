@@ -7,6 +7,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
@@ -16,6 +17,7 @@ import (
 type facts struct {
 	dev    string
 	mode   string // whose ladder it is
+	role   stream.Role
 	kernel string // release
 	caps   wire.Check
 	lock   wire.Check
@@ -34,6 +36,8 @@ type facts struct {
 	rssErr    error
 	rulesErr  error
 	features  map[string]nic.Feature
+	dropped   map[string]dropped // features that the driver does not follow, or would not
+	blocked   dropped            // with which it would not restart a queue
 	slot      slot
 	iommu     string           // of the device: DMA, DMA-FQ, identity; "": none
 	takes     map[string]takes // by mode
@@ -45,6 +49,27 @@ type facts struct {
 type takes struct {
 	provider error // that its queues take the mode's memory
 	queue    error // that the queue is free
+}
+
+// dropped is why a driver does not follow when a feature is asked for.
+type dropped struct{ why, fix string }
+
+// drops looks for what stands in the way of a feature that is off: of rules, which drivers
+// give up when they cannot, if they are wanted; of rx-gro-hw, which some need for header
+// split, in any case.
+func (f *facts) drops(d *nic.Device) {
+	f.dropped = map[string]dropped{}
+	for _, name := range []string{nic.FeatureNTuple, nic.FeatureHWGRO} {
+		x := f.features[name]
+		if x.Active || !x.Hard || name == nic.FeatureNTuple && !x.Wanted {
+			continue
+		}
+		if s, err := d.Setting("feature " + name); err == nil {
+			if why, fix := s.Why("on", ""); why != "" {
+				f.dropped[name] = dropped{why, fix}
+			}
+		}
+	}
 }
 
 // gather looks at everything once.
@@ -68,6 +93,8 @@ func gather(dev string) *facts {
 	_, f.rssErr = d.Indirection()
 	_, f.rulesErr = d.HasRules()
 	f.features, _ = d.Features()
+	f.drops(d)
+	f.blocked.why, f.blocked.fix = d.RestartBlocked()
 	f.slot.speed, _ = d.SysFile("device/current_link_speed")
 	f.slot.maxSpeed, _ = d.SysFile("device/max_link_speed")
 	f.slot.width, _ = d.SysFile("device/current_link_width")

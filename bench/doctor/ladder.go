@@ -50,7 +50,7 @@ func Ladders(dev string) []wire.Ladder {
 
 // climb goes up what a mode stands on, as far as it leads.
 func (f facts) climb(m stream.Mode) []wire.Check {
-	f.mode = m.Name
+	f.mode, f.role = m.Name, m.Role
 	kernel := f.kernelFrom(m.Kernel)
 	kernel.Name = "kernel"
 	out := []wire.Check{kernel}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
 )
 
@@ -34,16 +35,22 @@ func (f *facts) device() wire.Check {
 
 func (f *facts) driverTable() wire.Check {
 	d, known := drivers[f.driver.Model()]
+	since, can := d.receives, "whose queues take memory"
+	if f.role == stream.TX {
+		since, can = d.sends, "that sends from a dmabuf"
+	}
 	c := wire.Check{Found: f.driver.Name, Needed: "bnxt_en, mlx5_core, gve (DQO-RDA), fbnic or netkit", Status: "ok"}
 	switch {
 	case f.driver.Name == "":
 		c.Status, c.Found = "warn", "it does not say its name"
 	case !known:
 		c.Status, c.Found = "warn", f.driver.Name+", which is not in the table: the rung of memory providers decides"
-	case !d.zeroCopy:
-		c.Status, c.Fix = "lacking", "use a NIC whose driver can"
-	case older(f.kernel, d.since):
-		c.Status, c.Fix = "lacking", "use Linux "+d.since+" or later: since then this driver can"
+	case since == "" && older(readIn, f.kernel):
+		c.Status, c.Found = "warn", f.driver.Name+", which could not in Linux "+readIn+": the rungs above decide"
+	case since == "":
+		c.Status, c.Fix = "lacking", "use a NIC with a driver "+can+" (docs/nics.md)"
+	case older(f.kernel, since):
+		c.Status, c.Fix = "lacking", "use Linux "+since+" or later: since then this driver can"
 	}
 	if len(d.notes) > 0 {
 		c.Found += " (" + strings.Join(d.notes, "; ") + ")"
@@ -80,10 +87,14 @@ func (f *facts) headerSplit() wire.Check {
 		c.Status, c.Found, c.Fix = "lacking", "the driver does not tell of it", "use a NIC and driver that can split headers from payload"
 		return c
 	}
+	if x, ok := f.dropped[nic.FeatureHWGRO]; ok && f.split.State != nic.SplitOn && drivers[f.driver.Model()].splitBy != "" {
+		c.Status, c.Found, c.Fix = "lacking", "it needs rx-gro-hw, which would not stay on: "+x.why, x.fix
+		return c
+	}
 	if f.split.State != nic.SplitOn {
 		c.Found += ": a run switches it on and back"
 		c.Command = f.splitCommand()
-		if s := drivers[f.driver.Model()].split; s != "" {
+		if s := drivers[f.driver.Model()].splitBy; s != "" {
 			c.Command = strings.ReplaceAll(s, "DEV", f.dev)
 		}
 	}

@@ -32,6 +32,10 @@ func (f *facts) ntuple() wire.Check {
 			c.Status, c.Found, c.Fix = "lacking", "off, and fixed so", "use a NIC that has rules"
 			return c
 		}
+		if x, ok := f.dropped[nic.FeatureNTuple]; ok {
+			c.Status, c.Found, c.Fix = "lacking", "wanted, and off: "+x.why, x.fix
+			return c
+		}
 		c.Found, c.Command = "off: a run switches them on and back", "ethtool -K "+f.dev+" ntuple on"
 	}
 	return c
@@ -48,6 +52,9 @@ func (f *facts) noXDP() wire.Check {
 
 // provider is the driver's word on a mode's memory.
 func (f *facts) provider() wire.Check {
+	if x := f.blocked; x.why != "" {
+		return wire.Check{Status: "lacking", Found: x.why, Needed: "a driver that restarts the queue", Errno: "EOPNOTSUPP", Fix: x.fix}
+	}
 	return answered(wire.Check{Found: "its queues take memory of " + f.mode + " (the kernel was asked)", Needed: "queue operations of the driver"}, f.takes[f.mode].provider)
 }
 

@@ -65,12 +65,12 @@ func TestGoodNICHasNothingLacking(t *testing.T) {
 	for name, d := range drivers {
 		for _, mode := range []string{"zcrx", "devmem"} {
 			for _, c := range good(name).climb(receive(t, mode)) {
-				if c.Status == "lacking" && (d.zeroCopy || c.Name != "driver") {
+				if c.Status == "lacking" && (d.receives != "" || c.Name != "driver") {
 					t.Errorf("%s on %s: %+v", mode, name, c)
 				}
 			}
 		}
-		if c := find(t, good(name), "zcrx", "driver"); (c.Status == "lacking") == d.zeroCopy {
+		if c := find(t, good(name), "zcrx", "driver"); (c.Status == "lacking") == (d.receives != "") {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -92,7 +92,16 @@ func TestRungsSayWhatIsLacking(t *testing.T) {
 		"no RSS":             {"RSS", "lacking", "EOPNOTSUPP", "h", func(f *facts) { f.rssErr = refused(unix.EOPNOTSUPP, "h") }},
 		"no rules":           {"ntuple rules", "lacking", "EOPNOTSUPP", "h", func(f *facts) { f.rulesErr = refused(unix.EOPNOTSUPP, "h") }},
 		"rules fixed off":    {"ntuple rules", "lacking", "", "use a NIC", func(f *facts) { f.features[nic.FeatureNTuple] = nic.Feature{Known: true} }},
-		"XDP":                {"XDP", "lacking", "EEXIST", "ip link set dev eth0 xdp off", func(f *facts) { f.link.XDP = true }},
+		"restart blocked":    {"memory providers", "lacking", "EOPNOTSUPP", "tx_port_ts off", func(f *facts) { f.blocked = dropped{"time stamps", "tx_port_ts off"} }},
+		"rules dropped": {"ntuple rules", "lacking", "", "fewer queues", func(f *facts) {
+			f.features[nic.FeatureNTuple] = nic.Feature{Known: true, Hard: true, Wanted: true}
+			f.dropped = map[string]dropped{nic.FeatureNTuple: {"too many", "fewer queues"}}
+		}},
+		"no split without rx-gro-hw": {"header split", "lacking", "", "rx_cqe_compress off", func(f *facts) {
+			f.driver.Name, f.split.State = "mlx5_core", nic.SplitUnknown
+			f.dropped = map[string]dropped{nic.FeatureHWGRO: {"compression", "rx_cqe_compress off"}}
+		}},
+		"XDP": {"XDP", "lacking", "EEXIST", "ip link set dev eth0 xdp off", func(f *facts) { f.link.XDP = true }},
 		"no providers": {"memory providers", "lacking", "EOPNOTSUPP", "other", func(f *facts) {
 			f.takes["zcrx"] = takes{provider: &fault.Unsupported{Op: "register", Err: unix.EOPNOTSUPP, How: "other NIC"}}
 		}},

@@ -91,6 +91,7 @@ static int set_channels(struct net_device *dev, struct ethtool_channels *c)
 	err = sn_reconfigure(sn, c->combined_count, sn->rx_ring, sn->tx_ring);
 	if (!netif_is_rxfh_configured(dev))
 		sn_steer_spread(sn, dev->real_num_rx_queues);
+	sn_model_channels_set(dev);
 	return err;
 }
 
@@ -348,13 +349,21 @@ static int set_rxnfc(struct net_device *dev, struct ethtool_rxnfc *c)
 
 static int get_sset_count(struct net_device *dev, int set)
 {
-	return set == ETH_SS_STATS ? sn_stats_count(dev) : -EOPNOTSUPP;
+	switch (set) {
+	case ETH_SS_STATS:
+		return sn_stats_count(dev);
+	case ETH_SS_PRIV_FLAGS:
+		return sn_model_pflags();
+	}
+	return -EOPNOTSUPP;
 }
 
 static void get_strings(struct net_device *dev, u32 set, u8 *p)
 {
 	if (set == ETH_SS_STATS)
 		sn_stats_strings(dev, p);
+	else if (set == ETH_SS_PRIV_FLAGS)
+		sn_model_pflag_strings(p);
 }
 
 static void get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stats, u64 *p)
@@ -366,8 +375,9 @@ const struct ethtool_ops sn_ethtool_ops = {
 	.supported_ring_params	= ETHTOOL_RING_USE_TCP_DATA_SPLIT | ETHTOOL_RING_USE_HDS_THRS,
 	.rxfh_max_num_contexts	= SN_CONTEXTS,
 	.rxfh_indir_space	= SN_INDIR,
-	/* Changing the number of queues needs rtnl_lock; nothing else here does. */
-	.op_needs_rtnl		= ETHTOOL_OP_NEEDS_RTNL_SCHANNELS | ETHTOOL_OP_NEEDS_RTNL_SRINGPARAM,
+	/* Changing the number of queues, and features, needs rtnl_lock; nothing else here does. */
+	.op_needs_rtnl		= ETHTOOL_OP_NEEDS_RTNL_SCHANNELS | ETHTOOL_OP_NEEDS_RTNL_SRINGPARAM |
+				  ETHTOOL_OP_NEEDS_RTNL_SPFLAGS,
 	.get_drvinfo		= get_drvinfo,
 	.get_link		= ethtool_op_get_link,
 	.get_ts_info		= ethtool_op_get_ts_info,
@@ -390,5 +400,7 @@ const struct ethtool_ops sn_ethtool_ops = {
 	.set_rxnfc		= set_rxnfc,
 	.get_sset_count		= get_sset_count,
 	.get_strings		= get_strings,
+	.get_priv_flags		= sn_get_priv_flags,
+	.set_priv_flags		= sn_set_priv_flags,
 	.get_ethtool_stats	= get_ethtool_stats,
 };

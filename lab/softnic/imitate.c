@@ -48,15 +48,25 @@ void sn_model_driver(char *to, size_t size)
 #define BNXT_RX_MAX_AGG	2047	/* BNXT_MAX_RX_DESC_CNT_JUM_ENA */
 #define BNXT_AGG_MAX	8191	/* BNXT_MAX_RX_JUM_DESC_CNT */
 #define BNXT_HDS_MAX	1023	/* BNXT_HDS_THRESHOLD_MAX */
+#define BNXT_RFS_RINGS	6	/* what a firmware can have VNICs for: bnxt_rfs_capable, bnxt.c:13988 */
 #define FBNIC_RCQ_DEF	1024	/* FBNIC_RCQ_SIZE_DEFAULT, meta/fbnic/fbnic_txrx.h */
 #define FBNIC_BDQ_DEF	256	/* FBNIC_HPQ_SIZE_DEFAULT, FBNIC_PPQ_SIZE_DEFAULT */
 #define FBNIC_RING_MIN	64	/* FBNIC_QUEUE_SIZE_MIN */
 #define FBNIC_HDS_DEF	1536	/* FBNIC_HDS_THRESH_DEFAULT */
 
+/* mlx5e_priv_flags, mellanox/mlx5/core/en_ethtool.c:2405, in its order */
+enum {
+	MLX5_RX_CQE_MODER, MLX5_TX_CQE_MODER, MLX5_RX_CQE_COMPRESS, MLX5_RX_STRIDING_RQ,
+	MLX5_RX_NO_CSUM_COMPLETE, MLX5_XDP_TX_MPWQE, MLX5_SKB_TX_MPWQE, MLX5_TX_PORT_TS, MLX5_PFLAGS
+};
+
 /* What a device has before anybody sets it. */
 void sn_model_init(struct sn_dev *sn)
 {
 	switch (sn_model) {
+	case SN_MLX5:
+		sn->pflags = BIT(MLX5_RX_CQE_MODER) | BIT(MLX5_RX_STRIDING_RQ) | BIT(MLX5_SKB_TX_MPWQE);
+		break;
 	case SN_BNXT:
 		sn->rx_ring = BNXT_RX_DEF;
 		/* bnxt_init_ring_params, broadcom/bnxt/bnxt.c:4881 */
@@ -347,17 +357,133 @@ int sn_model_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found)
 	}
 }
 
+/* ---- private flags ---- */
+
+static const char *const mlx5_pflags[MLX5_PFLAGS] = {
+	"rx_cqe_moder", "tx_cqe_moder", "rx_cqe_compress", "rx_striding_rq",
+	"rx_no_csum_complete", "xdp_tx_mpwqe", "skb_tx_mpwqe", "tx_port_ts",
+};
+
+static bool mlx5_pflag(const struct sn_dev *sn, int flag)
+{
+	return sn->pflags & BIT(flag);
+}
+
+int sn_model_pflags(void)
+{
+	return sn_model == SN_MLX5 ? MLX5_PFLAGS : -EOPNOTSUPP;
+}
+
+void sn_model_pflag_strings(u8 *p)
+{
+	int i;
+
+	for (i = 0; sn_model == SN_MLX5 && i < MLX5_PFLAGS; i++)
+		ethtool_puts(&p, mlx5_pflags[i]);
+}
+
+u32 sn_get_priv_flags(struct net_device *dev)
+{
+	struct sn_dev *sn = netdev_priv(dev);
+
+	return sn->pflags;
+}
+
+/*
+ * mlx5e_set_priv_flags, en_ethtool.c:2438: compression (mlx5e_modify_rx_cqe_compression_locked)
+ * and the legacy RQ (set_pflag_rx_striding_rq) are refused while rx-gro-hw is on.
+ */
+int sn_set_priv_flags(struct net_device *dev, u32 flags)
+{
+	struct sn_dev *sn = netdev_priv(dev);
+	u32 changes = flags ^ sn->pflags;
+	int err = 0;
+
+	if (sn_model != SN_MLX5)
+		return -EOPNOTSUPP;
+	if ((dev->features & NETIF_F_GRO_HW) &&
+	    (changes & (BIT(MLX5_RX_CQE_COMPRESS) | BIT(MLX5_RX_STRIDING_RQ))))
+		err = -EINVAL;
+	else
+		sn->pflags = flags;
+	netdev_update_features(dev);
+	return err;
+}
+
+/* What mlx5e_queue_mem_alloc, en_main.c:5707, refuses of a queue that is to have other memory. */
+int sn_model_queue_alloc(struct sn_dev *sn)
+{
+	if (sn_model != SN_MLX5 || !mlx5_pflag(sn, MLX5_TX_PORT_TS))
+		return 0;
+	netdev_err(sn->netdev, "Cloning channels with Port/rx PTP, XDP or HTB is not supported\n");
+	return -EOPNOTSUPP;
+}
+
 /* ---- features ---- */
 
 /* mlx5e_fix_features, mellanox/mlx5/core/en_main.c:4624 */
-netdev_features_t sn_fix_features(struct net_device *dev, netdev_features_t features)
+static netdev_features_t mlx5_fix_features(struct net_device *dev, netdev_features_t features)
 {
-	if (sn_model == SN_MLX5 && dev->cfg_pending->hds_config == ETHTOOL_TCP_DATA_SPLIT_ENABLED &&
-	    !(features & NETIF_F_GRO_HW)) {
+	struct sn_dev *sn = netdev_priv(dev);
+
+	if ((features & NETIF_F_GRO_HW) && !mlx5_pflag(sn, MLX5_RX_STRIDING_RQ)) {
+		netdev_warn(dev, "Disabling HW-GRO, not supported in legacy RQ\n");
+		features &= ~NETIF_F_GRO_HW;
+	}
+	if ((features & NETIF_F_GRO_HW) && mlx5_pflag(sn, MLX5_RX_CQE_COMPRESS)) {
+		netdev_warn(dev, "Disabling HW-GRO, not supported when CQE compress is active\n");
+		features &= ~NETIF_F_GRO_HW;
+	}
+	if (dev->cfg_pending->hds_config == ETHTOOL_TCP_DATA_SPLIT_ENABLED && !(features & NETIF_F_GRO_HW)) {
 		netdev_warn(dev, "Keeping HW-GRO enabled, TCP header-data split depends on it\n");
 		features |= NETIF_F_GRO_HW;
 	}
 	return features;
+}
+
+/* bnxt_fix_features, broadcom/bnxt/bnxt.c:14039: rules go without an error */
+static netdev_features_t bnxt_fix_features(struct net_device *dev, netdev_features_t features)
+{
+	if ((features & NETIF_F_NTUPLE) && dev->real_num_rx_queues > BNXT_RFS_RINGS) {
+		netdev_warn(dev, "Not enough resources to support NTUPLE filters, enough resources for up to %d rx rings\n",
+			    BNXT_RFS_RINGS);
+		features &= ~NETIF_F_NTUPLE;
+	}
+	if (!(features & NETIF_F_GRO))
+		features &= ~NETIF_F_GRO_HW;
+	return features;
+}
+
+netdev_features_t sn_fix_features(struct net_device *dev, netdev_features_t features)
+{
+	switch (sn_model) {
+	case SN_MLX5:
+		return mlx5_fix_features(dev, features);
+	case SN_BNXT:
+		return bnxt_fix_features(dev, features);
+	default:
+		return features;
+	}
+}
+
+/* The number of queues is another: bnxt_set_channels, bnxt_ethtool.c:1055. */
+void sn_model_channels_set(struct net_device *dev)
+{
+	if (sn_model == SN_BNXT)
+		netdev_update_features(dev);
+}
+
+/* bnxt_clear_usr_fltrs, as bnxt_set_features calls it: without ntuple there are no rules */
+static void bnxt_clear_rules(struct sn_dev *sn)
+{
+	struct sn_steer *s = sn_steer_edit(sn);
+	int i;
+
+	if (!s)
+		return;
+	for (i = 0; i < SN_RULES; i++)
+		s->rule[i].used = false;
+	sn_steer_commit(sn, s);
 }
 
 /* bnxt_set_features, broadcom/bnxt/bnxt.c: rules or aggregation open all queues anew */
@@ -371,6 +497,8 @@ int sn_set_features(struct net_device *dev, netdev_features_t features)
 		return sn_gve_set_features(dev, features);
 	if (sn_model != SN_BNXT || !((was ^ features) & (NETIF_F_NTUPLE | NETIF_F_GRO_HW)))
 		return 0;
+	if (!(features & NETIF_F_NTUPLE))
+		bnxt_clear_rules(sn);
 	dev->features = features;	/* the payload ring depends on them */
 	err = sn_reconfigure(sn, dev->real_num_rx_queues, bnxt_cap(sn, sn->rx_ring), sn->tx_ring);
 	if (err)

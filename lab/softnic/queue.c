@@ -98,8 +98,9 @@ void sn_rx_stop(struct sn_channel *ch)
 static int queue_mem_alloc(struct net_device *dev, struct netdev_queue_config *qcfg, void *mem, int idx)
 {
 	struct sn_dev *sn = netdev_priv(dev);
+	int err = sn_model_queue_alloc(sn);
 
-	return sn_rx_mem_alloc(sn, qcfg, mem, idx, sn->rx_ring);
+	return err ?: sn_rx_mem_alloc(sn, qcfg, mem, idx, sn->rx_ring);
 }
 
 static void queue_mem_free(struct net_device *dev, void *mem)
@@ -142,8 +143,14 @@ static void queue_default_qcfg(struct net_device *dev, struct netdev_queue_confi
 /* The largest buffers, and what a driver says to others. */
 static u32 rx_page_max(void)
 {
-	/* BNXT_MAX_RX_PAGE_SIZE, broadcom/bnxt/bnxt.h */
-	return sn_model == SN_BNXT ? SZ_32K : SN_RX_PAGE_MAX;
+	switch (sn_model) {
+	case SN_MLX5:	/* mlx5e_mpwrq_max_page_size, mellanox/mlx5/core/en/params.c:498 */
+		return SZ_128K;
+	case SN_BNXT:	/* BNXT_MAX_RX_PAGE_SIZE, broadcom/bnxt/bnxt.h */
+		return SZ_32K;
+	default:
+		return SN_RX_PAGE_MAX;
+	}
 }
 
 static int queue_validate_qcfg(struct net_device *dev, struct netdev_queue_config *qcfg,

@@ -194,6 +194,7 @@ struct sn_dev {
 	u32		rx_buf_len;	/* gve's buffers; 0: a page, or as a provider wants */
 	bool		link_lost;	/* gve: until the device is asked for its link again */
 	struct delayed_work link_work;
+	u32		pflags;			/* mlx5's private flags */
 	u64		engine_packets, engine_sleeps;
 	u64		steer_drops, link_drops;
 	struct sn_steer __rcu *steer;
@@ -270,6 +271,12 @@ int sn_model_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 		       struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
 int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc);
 int sn_model_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found);
+int sn_model_pflags(void);
+void sn_model_pflag_strings(u8 *p);
+u32 sn_get_priv_flags(struct net_device *dev);
+int sn_set_priv_flags(struct net_device *dev, u32 flags);
+int sn_model_queue_alloc(struct sn_dev *sn);
+void sn_model_channels_set(struct net_device *dev);
 netdev_features_t sn_fix_features(struct net_device *dev, netdev_features_t features);
 int sn_set_features(struct net_device *dev, netdev_features_t features);
 const struct ethtool_ops *sn_model_ethtool_ops(void);

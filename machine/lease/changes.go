@@ -36,6 +36,12 @@ func (c *Changes) SplitHeaders(d *nic.Device) error {
 	})
 }
 
+// AllowRules switches ntuple rules on. bnxt opens all queues anew for it
+// (bnxt_reinit_features of bnxt.c, Linux 7.3.4), so it must come before a queue is bound.
+func (c *Changes) AllowRules(d *nic.Device) error {
+	return c.Set(d, "feature "+nic.FeatureNTuple, "on")
+}
+
 // KeepFree takes an RX queue out of receive-side scaling, so that only flows
 // steered to it arrive there. The device needs at least two queues.
 func (c *Changes) KeepFree(d *nic.Device, queue int) error {

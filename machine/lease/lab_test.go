@@ -137,11 +137,16 @@ func splitting(t testing.TB) (flags []string) {
 }
 
 // suited are the flags of a run as the driver can have them: virtio_net has no zero copy
-// and no large sends, gve a length of its buffers to be set with everything else.
+// and no large sends, gve a length of its buffers to be set with everything else, and bnxt
+// gives rx-gro-hw up with rx-gro.
 func suited(t testing.TB, args []string) []string {
 	t.Helper()
 	args = slices.Clone(args)
 	switch model(t) {
+	case "bnxt_en":
+		if at := slices.Index(args, "--gro"); at >= 0 {
+			args = slices.Delete(args, at, at+2)
+		}
 	case "virtio_net":
 		if at := slices.Index(args, "zcrx"); at >= 0 {
 			args[at] = "tcp"

@@ -96,6 +96,9 @@ func (l *Lease) apply(wants []Want) error {
 		return err
 	}
 	err = l.set(numbers(first, len(l.journal.Steps)))
+	if err == nil {
+		err = l.uncut(first)
+	}
 	if err != nil {
 		// Restore knows more of what went wrong only if it fails too.
 		return errors.Join(err, l.undo(func(i int) bool { return i >= first }, true))
@@ -233,7 +236,7 @@ func (l *Lease) keeps(steps []Step) []Step {
 			keep(s, l.where.queueSettings(s)...)
 		}
 		if shrinks(s.Name) {
-			keep(s, "ring rx")
+			keep(s, ringRX)
 		}
 		if reopens(s.Name) { // also what reads so already may not have been asked for
 			keep(s, l.where.forgotten(s)...)

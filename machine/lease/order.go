@@ -23,6 +23,9 @@ func rank(name string) int {
 	return len(order)
 }
 
+// ringRX is the ring that some settings cut.
+const ringRX = "ring rx"
+
 // shrinks reports whether setting it may cut the RX ring for good: bnxt has room for 2047
 // descriptors with payload rings, which header split, hardware GRO and a long MTU bring
 // (bnxt_set_ring_params of bnxt.c, 7.3.4).

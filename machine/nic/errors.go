@@ -11,6 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// needAdmin is the fix for a caller without the capability.
+const needAdmin = "run as root or with CAP_NET_ADMIN"
+
 // failed makes an error; how is by errno, with 0 for any other.
 func failed(op string, err error, how map[unix.Errno]string) error {
 	e := &fault.Error{Op: op, Err: err}
@@ -26,7 +29,7 @@ func failed(op string, err error, how map[unix.Errno]string) error {
 	case ok:
 		e.How = text
 	case errno == unix.EPERM:
-		e.How = "run as root or with CAP_NET_ADMIN"
+		e.How = needAdmin
 	case errno == unix.ENODEV:
 		e.How = "no such interface in this network namespace: ip link shows them"
 	default:

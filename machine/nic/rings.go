@@ -89,7 +89,7 @@ func (d *Device) SetRing(name string, n int) error {
 	if err != nil {
 		return failed(d.op("set the ring %s to %d", name, n), err, map[unix.Errno]string{
 			unix.EOPNOTSUPP: "the driver has no such ring: leave it out",
-			unix.EINVAL:     fmt.Sprintf("ethtool -g %s shows the most; some drivers want powers of two", d.Name)})
+			unix.EINVAL:     d.ringLimit(name, n)})
 	}
 	return nil
 }

@@ -29,13 +29,29 @@ func (d *Device) Steer(local, remote netip.AddrPort, queue int) (Rule, error) {
 	c.fs.cookie, c.fs.location = uint64(queue), at
 	if err := ioctl(d, &c); err != nil {
 		return 0, failed(op, err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "switch ntuple on (ethtool -K " + d.Name + " ntuple on; gve has no rules without); a driver that has none at all cannot be helped: use a NIC that has",
-			unix.EINVAL:     "the driver does not take such a rule, or there is no such queue: ethtool -n " + d.Name + " shows its rules",
+			unix.EOPNOTSUPP: "switch ntuple on (ethtool -K " + d.Name + " ntuple on; gve has no rules without); or the driver does not take a rule of addresses and ports in full, and no other is made: use another NIC; some take rules of one set of fields, so that yours may be in the way (ethtool -n " + d.Name + ")",
+			unix.EINVAL:     "there is no such queue, or the driver does not take such a rule: some take rules of one set of fields, so that yours may be in the way (ethtool -n " + d.Name + ")",
 			unix.ENOSPC:     fullTable(d.Name),
-			unix.EPERM:      "switch ntuple on (ethtool -K " + d.Name + " ntuple on), and be root; bnxt has no rules with more rings than its firmware steers to: fewer queues (ethtool -L)",
+			unix.EPERM:      d.whyNotPermitted(),
 			unix.EEXIST:     "there is such a rule already: delete it (ethtool -n " + d.Name + " shows it)"})
 	}
 	return Rule(c.fs.location), nil
+}
+
+// whyNotPermitted is the fix for EPERM: bnxt says so without ntuple too, to anybody
+// (bnxt_srxclsrlins, Linux 7.3.4).
+func (d *Device) whyNotPermitted() string {
+	c := d.circumstances()
+	f := c.features[FeatureNTuple]
+	switch {
+	case !f.Known || f.Active:
+		return needAdmin
+	case f.Wanted:
+		if why, fix := c.whyNoRules(); why != "" {
+			return why + ": " + fix
+		}
+	}
+	return "switch ntuple on: ethtool -K " + d.Name + " ntuple on"
 }
 
 func fullTable(dev string) string {

@@ -58,6 +58,7 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 		}
 		s.Set = func(v string) error { return d.setFeatureText(arg, v) }
 		s.Canon = oneOf(append([]string{"on", "off"}, unfollowed...)...)
+		s.Why = func(want, _ string) (why, fix string) { return d.circumstances().whyFeature(arg, want == "on") }
 	case "header-split":
 		d.splitSetting(&s)
 	case "coalesce":
@@ -162,6 +163,12 @@ func (d *Device) ringSetting(s *setting.Setting, which string) error {
 		return strconv.Itoa(r.of(which)), err
 	}
 	s.Set = parsed(strconv.Atoi, func(n int) error { return d.SetRing(which, n) })
+	s.Why = func(want, now string) (why, fix string) {
+		drv, _ := d.Driver()
+		w, _ := strconv.Atoi(want) // both were read as numbers before
+		n, _ := strconv.Atoi(now)
+		return whyRing(drv.Model(), which, w, n)
+	}
 	s.Canon = number(1)
 	return nil
 }

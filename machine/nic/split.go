@@ -110,7 +110,7 @@ func (d *Device) SetHeaderSplit(h HeaderSplit) error {
 	}
 	return failed(d.op("set %v", h), err, map[unix.Errno]string{
 		unix.EOPNOTSUPP: "the driver cannot split headers from payload: use a NIC and driver that can (bnxt, mlx5, gve DQO-RDA, fbnic)",
-		unix.EINVAL:     "detach XDP programs (ip link set dev " + d.Name + " xdp off), close whatever holds one of its queues; mlx5 wants rx-gro-hw on first (ethtool -K " + d.Name + " rx-gro-hw on)"})
+		unix.EINVAL:     "detach XDP programs (ip link set dev " + d.Name + " xdp off), close whatever holds one of its queues; mlx5 wants rx-gro-hw on first (--hw-gro on, or ethtool -K " + d.Name + " rx-gro-hw on)"})
 }
 
 // splitSetting is header split as a setting. Drivers tell what they do, not what was

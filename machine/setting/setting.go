@@ -28,6 +28,9 @@ type Setting struct {
 	// Follows reports whether now is what may read back once a canonical text was
 	// set, where the kernel can tell it by another text; nil: by none.
 	Follows func(text, now string) bool
+	// Why says why now reads back though want was taken without an error, and what to do
+	// about it; empty where it is not known. nil: it never is.
+	Why func(want, now string) (why, fix string)
 }
 
 // Canonical is the text to be set when v was typed, all but what it leaves open.
@@ -74,14 +77,22 @@ func (e *Invalid) Unwrap() error { return e.Err }
 type Reverted struct {
 	Name, Want, Got string
 	Where           string // the interface, or "this host"
+	Why, How        string // why, and the fix, where they are known
 }
 
 func (e *Reverted) Error() string {
-	return fmt.Sprintf("set %s of %s to %s: it was taken without an error but reads back %s", e.Name, e.Where, e.Want, e.Got)
+	s := fmt.Sprintf("set %s of %s to %s: it was taken without an error but reads back %s", e.Name, e.Where, e.Want, e.Got)
+	if e.Why != "" {
+		s += ": " + e.Why
+	}
+	return s
 }
 
 // Fix says what the user can do about it.
 func (e *Reverted) Fix() string {
+	if e.How != "" {
+		return e.How
+	}
 	return "the driver or kernel cannot do it together with the other settings: leave it out, or change what it depends on"
 }
 
@@ -116,9 +127,17 @@ func (s Setting) ask(where, want string) (changed bool, err error) {
 	}
 	now, err := s.Get()
 	if err == nil && !s.Reads(want, now) {
-		err = &Reverted{Name: s.Name, Want: want, Got: now, Where: where}
+		err = s.reverted(where, want, now)
 	}
 	return changed, err
+}
+
+func (s Setting) reverted(where, want, now string) *Reverted {
+	r := &Reverted{Name: s.Name, Want: want, Got: now, Where: where}
+	if s.Why != nil {
+		r.Why, r.How = s.Why(want, now)
+	}
+	return r
 }
 
 // Ask is Apply for a canonical text that leaves nothing open, of a setting with an Ask of

@@ -131,7 +131,14 @@ func (r *Receiver) explain(err error) error {
 	if !ok || !errors.As(err, &refused) || refused.Ack != "" {
 		return u
 	}
-	if why, fix := r.queue.Cause(); why != "" {
+	why, fix := "", ""
+	if errors.Is(err, unix.EOPNOTSUPP) {
+		why, fix = r.queue.Dev.WhyNotRestarted()
+	}
+	if why == "" {
+		why, fix = r.queue.Cause()
+	}
+	if why != "" {
 		u.Err, u.How = fmt.Errorf("%w: %s", u.Err, why), fix
 	}
 	return u

@@ -45,6 +45,9 @@ func (q *Queue) take(o stream.NICQueue) (err error) {
 	if q.Dev.HasXDP() {
 		return xdpAttached(q.mode, q.Dev)
 	}
+	if err := q.changes.AllowRules(q.Dev); err != nil {
+		return Unsupported(q.mode, err)
+	}
 	if err := q.changes.SplitHeaders(q.Dev); err != nil {
 		return Unsupported(q.mode, err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 	"golang.org/x/sys/unix"
@@ -31,26 +32,51 @@ func (r *Receiver) explain(o uring.ZcrxOptions, err error) error {
 
 // cause looks at the device for what the kernel checks of such a registration.
 func (r *Receiver) cause(o uring.ZcrxOptions, errno unix.Errno) (why, fix string) {
-	d := r.queue.Dev
-	long := o.BufLen > 0
 	switch errno {
 	case unix.EPERM, unix.ENOMEM, unix.ENODATA:
 		return "", "" // these say it all
 	case unix.EOPNOTSUPP:
-		if long && nicqueue.ProbeRegister(Mode, d) == nil {
-			return fmt.Sprintf("the driver takes no receive buffers of %d bytes", o.BufLen), "leave --rx-buf-len out, or choose a smaller one"
-		}
-		return "the driver has no queue operations for memory providers", nicqueue.NoQueueOps
+		return r.notSupported(o)
 	case unix.ERANGE, unix.EINVAL:
-		if _, err := d.Queue(o.Queue); err != nil {
+		if _, err := r.queue.Dev.Queue(o.Queue); err != nil {
 			return err.Error(), fault.Fix(err)
 		}
-		if long && errno == unix.ERANGE {
-			return fmt.Sprintf("the area of %s is not contiguous in pieces of %d bytes", r.area.kind, o.BufLen), "use --area huge, or thp"
+		if why, fix := r.queue.Cause(); why != "" || o.BufLen == 0 {
+			return why, fix
 		}
-		if long {
-			return fmt.Sprintf("the driver takes no receive buffers of %d bytes", o.BufLen), "leave --rx-buf-len out, or choose another"
-		}
+		return r.length(o, errno)
 	}
 	return r.queue.Cause()
+}
+
+// notSupported tells drivers without queue operations, and without those for long buffers,
+// from one that refuses as things stand.
+func (r *Receiver) notSupported(o uring.ZcrxOptions) (why, fix string) {
+	d := r.queue.Dev
+	if why, fix := d.WhyNotRestarted(); why != "" {
+		return why, fix
+	}
+	if o.BufLen > 0 && nicqueue.ProbeRegister(Mode, d) == nil {
+		return fmt.Sprintf("the driver takes no receive buffers of %d bytes", o.BufLen), "leave --rx-buf-len out, or choose a smaller one"
+	}
+	return "the driver has no queue operations for memory providers", nicqueue.NoQueueOps
+}
+
+// contiguous is the memory that lies in one piece in every huge page.
+const contiguous = 2 << 20
+
+// length says whose word ERANGE, or EINVAL, of long buffers is: the kernel looks first
+// whether the area's pieces hold a buffer (__zcrx_create_area of io_uring/zcrx.c), then the
+// driver looks at the length (ndo_validate_qcfg). Pieces of a huge page do.
+func (r *Receiver) length(o uring.ZcrxOptions, errno unix.Errno) (why, fix string) {
+	drv, _ := r.queue.Dev.Driver()
+	most, known := drv.LongestBuffer()
+	whole := r.area.kind == stream.AreaHuge && o.BufLen <= contiguous
+	switch {
+	case known && o.BufLen > most:
+		return fmt.Sprintf("the driver takes receive buffers of %d bytes at most, not of %d", most, o.BufLen), fmt.Sprintf("--rx-buf-len %d, or less", most)
+	case errno == unix.EINVAL || whole:
+		return fmt.Sprintf("the driver takes no receive buffers of %d bytes", o.BufLen), "leave --rx-buf-len out, or choose a smaller one"
+	}
+	return fmt.Sprintf("the area of %s is not contiguous in pieces of %d bytes", r.area.kind, o.BufLen), "use --area huge, or thp"
 }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+
+package bpf
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf"
+)
+
+// lockedDown reports whether a program was refused because it reads the kernel's memory:
+// one that is locked down as far as confidentiality has no such helper
+// (LOCKDOWN_BPF_READ_KERNEL). The verifier's word of it stands before an empty line.
+func lockedDown(err error) bool {
+	var v *ebpf.VerifierError
+	return errors.As(err, &v) && slices.ContainsFunc(v.Log, func(line string) bool {
+		return strings.Contains(line, "bpf_probe_read_kernel#") &&
+			(strings.Contains(line, "cannot use helper") || strings.Contains(line, "unknown func")) // before Linux 6.13 or so
+	})
+}
+
+// lockdownReason is what is said of it.
+const lockdownReason = "the kernel is locked down (confidentiality) and lets no program read its memory: leave it out, or boot with lockdown=integrity"

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+
+package nic
+
+import (
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// PrivateFlags are the driver's own switches, by the names that ethtool
+// --show-priv-flags gives them (net/ethtool/privflags.c). Most drivers have none, and
+// answer EOPNOTSUPP.
+func (d *Device) PrivateFlags() (map[string]bool, error) {
+	msgs, err := d.ask(d.ethtool, unix.ETHTOOL_MSG_PRIVFLAGS_GET, 0, d.header)
+	out := map[string]bool{}
+	if err == nil {
+		err = each(msgs, func(ad *netlink.AttributeDecoder) {
+			if ad.Type() == unix.ETHTOOL_A_PRIVFLAGS_FLAGS {
+				ad.Nested(func(n *netlink.AttributeDecoder) error {
+					return decodeBitset(n, func(name string, set bool) { out[name] = set })
+				})
+			}
+		})
+	}
+	if err != nil {
+		return nil, failed(d.op("read the private flags"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "the driver has none"})
+	}
+	return out, nil
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+
+package zcrx_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/zc/labtest"
+	"github.com/zcbench/zcbench/zc/zcrx"
+	"golang.org/x/sys/unix"
+)
+
+// Rules are switched on before the queue has its memory, not after.
+func TestLabImitatedRulesOff(t *testing.T) {
+	labtest.Need(t)
+	mustBeZeroCopy(t, labtest.RulesOff(t, labtest.Transfer{Family: "ipv4", Bytes: 2 << 20, Open: labtest.Opener(zcrx.New)}))
+}
+
+// A driver that does not restart its queues as things stand is not one without queue
+// operations, nor one that takes no long buffers: what is in the way is named.
+func TestLabImitatedNotRestarted(t *testing.T) {
+	labtest.Need(t)
+	if labtest.Model(t) != "mlx5_core" {
+		t.Log("mlx5 alone")
+		return
+	}
+	labtest.PrivateFlag(t, "tx_port_ts", func() {
+		for _, bufLen := range []int{0, 16384} {
+			_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, NIC: stream.NICQueue{BufLen: bufLen, AreaBytes: 16 << 20}, Setup: labtest.HWGRO(t, true)})
+			mustSay(t, err, unix.EOPNOTSUPP, "tx_port_ts", "ethtool --set-priv-flags sn0 tx_port_ts off")
+		}
+	})
+}
+
+// A length that the driver does not take is the driver's limit, and not said of memory that
+// is contiguous.
+func TestLabImitatedTooLong(t *testing.T) {
+	labtest.Need(t)
+	most := map[string]int{"bnxt_en": 32 << 10, "mlx5_core": 128 << 10}[labtest.Model(t)]
+	if most == 0 {
+		t.Log("it takes pages, or all that a huge page holds")
+		return
+	}
+	labtest.AwaitHugePages(t, 16<<20)
+	_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, NIC: stream.NICQueue{BufLen: 2 * most, Area: stream.AreaHuge, AreaBytes: 16 << 20}, Setup: labtest.HWGRO(t, true)})
+	mustSay(t, err, unix.ERANGE, fmt.Sprintf("of %d bytes at most, not of %d", most, 2*most), fmt.Sprintf("--rx-buf-len %d", most))
+}
+
+// A ring that was asked for and cannot be with header split is refused with the most, and
+// one that nobody asked for has its length back afterwards.
+func TestLabImitatedRingCut(t *testing.T) {
+	labtest.Need(t)
+	if labtest.Model(t) != "bnxt_en" {
+		t.Log("bnxt alone")
+		return
+	}
+	long := func(d *nic.Device) func() { // without payload rings there is room
+		r, err := d.Rings()
+		if err == nil {
+			err = errors.Join(setTo(d, "mtu", "1500"), setTo(d, "ring rx", "511"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			if err := errors.Join(setTo(d, "ring rx", fmt.Sprint(r.RX)), setTo(d, "mtu", fmt.Sprint(guest.DefaultMTU))); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	asked := lease.New(lease.Options{})
+	_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, Setup: func(d *nic.Device) func() {
+		back := long(d)
+		asked.Use(d)
+		if err := asked.Apply(lease.Want{Dev: d.Name, Name: "ring rx", Value: "4096"}); err != nil {
+			t.Error(err)
+		}
+		return func() {
+			if err := asked.Restore(); err != nil {
+				t.Error(err)
+			}
+			back()
+		}
+	}})
+	mustSay(t, err, nil, "cuts the ring rx to 2047, and 4096 was asked for", "--rx-ring 2047")
+	mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, Setup: func(d *nic.Device) func() {
+		back := long(d)
+		if err := setTo(d, "ring rx", "4096"); err != nil {
+			t.Error(err)
+		}
+		return func() {
+			if r, err := d.Rings(); r.RX != 4096 || err != nil {
+				t.Errorf("the ring has %d descriptors, %v", r.RX, err)
+			}
+			back()
+		}
+	}})
+}
+
+func setTo(d *nic.Device, name, value string) error {
+	s, err := d.Setting(name)
+	if err != nil {
+		return err
+	}
+	return s.Set(value)
+}
+
+// mustSay checks a refusal: its errno, its words and its fix.
+func mustSay(t *testing.T, err error, errno error, why, fix string) {
+	t.Helper()
+	var u *fault.Unsupported
+	if !errors.As(err, &u) || errno != nil && !errors.Is(err, errno) || !strings.Contains(err.Error(), why) || !strings.Contains(fault.Fix(err), fix) {
+		t.Errorf("%v\nfix: %s\nwant %v, %q and %q", err, fault.Fix(err), errno, why, fix)
+	}
+}

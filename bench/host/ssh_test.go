@@ -352,6 +352,7 @@ func TestIntegrationSSHLinkLost(t *testing.T) {
 	}
 	f := newFar(t).placed()
 	o := options()
+	o.SharedWithSSH, o.Limits.Silence = true, 6*time.Second // there is one link; the usual patience
 	deaf := 12 * time.Second
 	if !long.Wanted() { // that is how long it takes until nothing heard is noticed
 		o.Limits, deaf = host.Limits{Silence: 2 * time.Second, Alive: 200 * time.Millisecond}, 6*time.Second

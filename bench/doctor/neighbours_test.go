@@ -45,7 +45,9 @@ func TestFlux(t *testing.T) {
 		{Index: 1, Name: "lo", Flags: unix.IFF_UP | unix.IFF_LOOPBACK}, {Index: 2, Name: "eth0", Flags: unix.IFF_UP}, {Index: 3, Name: "eth1", Flags: unix.IFF_UP},
 		{Index: 4, Name: "eth0.7", Kind: "vlan", Lower: 2, Flags: unix.IFF_UP}, {Index: 5, Name: "eth2"},
 	}
-	at := func(index int, prefix string) rtnl.Addr { return rtnl.Addr{Index: index, Prefix: netip.MustParsePrefix(prefix)} }
+	at := func(index int, prefix string) rtnl.Addr {
+		return rtnl.Addr{Index: index, Prefix: netip.MustParsePrefix(prefix)}
+	}
 	lo := at(1, "127.0.0.1/8")
 	for _, x := range []struct {
 		name   string

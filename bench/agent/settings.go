@@ -19,10 +19,11 @@ import (
 
 // leased is the lease of what the controller wants set.
 type leased struct {
-	lease  *lease.Lease  // nil: of nothing
-	idle   *tune.Latency // nil: the depth of idle states is as found
-	idleUs int           // its limit
-	ofLink bool          // something of an interface is set
+	lease  *lease.Lease   // nil: of nothing
+	idle   *tune.Latency  // nil: the depth of idle states is as found
+	idleUs int            // its limit
+	ofLink bool           // something of an interface is set
+	mtus   map[string]int // of interfaces below the flow's, as they were found
 }
 
 // set brings the host to what is wanted: what is so already stays, so that what
@@ -75,7 +76,7 @@ func (l *leased) become(s wire.Settings) error {
 		return err
 	}
 	l.ofLink = slices.ContainsFunc(s.Wanted(), func(x wire.Setting) bool { return !x.OfHost() })
-	wants, err := wants(s)
+	wants, err := l.wants(s)
 	if err == nil {
 		err = l.lease.Become(wants...)
 	}
@@ -114,7 +115,7 @@ func (l *leased) restore() error {
 	err := l.freeIdle()
 	if l.lease != nil {
 		err = errors.Join(err, l.lease.Restore())
-		l.lease = nil
+		l.lease, l.mtus = nil, nil
 	}
 	return err
 }
@@ -137,7 +138,7 @@ func unsettable(err error) error {
 }
 
 // wants translates what the controller wants.
-func wants(s wire.Settings) (out []lease.Want, err error) {
+func (l *leased) wants(s wire.Settings) (out []lease.Want, err error) {
 	for _, x := range s.Wanted() {
 		switch {
 		case x.Name == wire.Idle: // is no lease's, see limitIdle
@@ -158,7 +159,7 @@ func wants(s wire.Settings) (out []lease.Want, err error) {
 		case x.OfHost():
 			out = append(out, lease.Want{Name: x.Name, Value: x.Value})
 		default:
-			w, err := devWants(s, x)
+			w, err := l.devWants(s, x)
 			if err != nil {
 				return nil, err
 			}

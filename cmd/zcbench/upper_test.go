@@ -49,8 +49,8 @@ func TestIntegrationUpper(t *testing.T) {
 				t.Fatal(len(recs))
 			}
 			r := recs[0]
-			if r.SUT.Env.Dev != "zcsut" || r.SUT.Env.Driver != "veth" || !slices.Contains(r.Flags, x.flag) || *r.SUT.Mismatches != 0 || *r.SUT.Bytes == 0 {
-				t.Errorf("on %s (%s), flags %q, %d bytes, %d wrong", r.SUT.Env.Dev, r.SUT.Env.Driver, r.Flags, *r.SUT.Bytes, *r.SUT.Mismatches)
+			if r.SUT.Env.Dev != "zcsut" || r.SUT.Env.Driver != "veth" || !slices.Contains(r.Flags, x.flag) || *r.SUT.Mismatches != 0 || *r.SUT.TotalBytes == 0 {
+				t.Errorf("on %s (%s), flags %q, %d bytes, %d wrong", r.SUT.Env.Dev, r.SUT.Env.Driver, r.Flags, *r.SUT.TotalBytes, *r.SUT.Mismatches)
 			}
 		})
 	}

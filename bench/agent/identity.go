@@ -45,7 +45,8 @@ func (a *Agent) interfaces() ([]wire.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	return out, a.sshOf(s, out)
+	a.sshOf(s, out)
+	return out, nil
 }
 
 // Interfaces lists the network interfaces of this agent's namespace with their

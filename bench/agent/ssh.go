@@ -55,23 +55,27 @@ func parseConnection(said string) (peer, here netip.Addr, err error) {
 }
 
 // devs are the interfaces that the connection goes by, one for either direction where
-// they differ; none if it stays on this machine, or is not known.
+// they differ; none if it stays on this machine, or is not known. A route that only the
+// connection's own socket gets (a mark, a VRF) leaves the one with its address.
 func (l *sshLink) devs(s rtnl.Stack) ([]rtnl.Link, error) {
 	if l == nil || l.err != nil {
 		return nil, nil
 	}
+	var devs []rtnl.Link
 	out, err := l.leaves(s)
-	if err != nil {
-		return nil, &fault.Error{Op: fmt.Sprintf("find the interface of the ssh connection to %v", l.peer), Err: err, How: "look at the route: ip route get " + l.peer.String()}
-	}
-	if out.Flags&unix.IFF_LOOPBACK != 0 {
+	switch {
+	case err == nil && out.Flags&unix.IFF_LOOPBACK != 0:
 		return nil, nil
+	case err == nil:
+		devs = append(devs, out)
 	}
-	devs := []rtnl.Link{out}
-	if name, err := nic.Having(l.here); err == nil {
+	if name, herr := nic.Having(l.here); herr == nil {
 		if in, ok := s.Named(name); ok && in.Index != out.Index && in.Flags&unix.IFF_LOOPBACK == 0 {
 			devs = append(devs, in)
 		}
+	}
+	if devs == nil {
+		return nil, &fault.Error{Op: fmt.Sprintf("find the interface of the ssh connection to %v", l.peer), Err: err, How: "look at the route: ip route get " + l.peer.String()}
 	}
 	return devs, nil
 }
@@ -142,11 +146,10 @@ func (a *Agent) guard(dev string) error {
 	if err != nil {
 		return err
 	}
-	why, err := a.ssh.shares(s, dev)
-	if err != nil || why == "" {
-		return err
+	if why, err := a.ssh.shares(s, dev); err == nil && why != "" {
+		return wire.SharedError(dev, why)
 	}
-	return wire.SharedError(dev, why)
+	return nil // where it cannot be told, doctor says so
 }
 
 // guardEnd is guard of the interface of an end's flow.
@@ -207,16 +210,14 @@ func (a *Agent) checkSSH(s rtnl.Stack, dev string) wire.Check {
 	return c
 }
 
-// sshOf fills in which interfaces share a wire with the ssh connection.
-func (a *Agent) sshOf(s rtnl.Stack, all []wire.Interface) error {
+// sshOf fills in which interfaces share a wire with the ssh connection, as far as it can be
+// told.
+func (a *Agent) sshOf(s rtnl.Stack, all []wire.Interface) {
 	for i := range all {
-		why, err := a.ssh.shares(s, all[i].Name)
-		if err != nil {
-			return err
+		if why, err := a.ssh.shares(s, all[i].Name); err == nil {
+			all[i].SSH = why
 		}
-		all[i].SSH = why
 	}
-	return nil
 }
 
 // learn begins to mind the ssh connection of a controller that came by one.

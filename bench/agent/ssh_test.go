@@ -163,6 +163,10 @@ func TestGuardOfNobody(t *testing.T) {
 		if why, err := l.shares(s, dev); why != "" || err != nil {
 			t.Errorf("from this host: %q, %v", why, err)
 		}
+		l = learnSSH("203.0.113.9 50000 " + addr + " 22") // its route is the socket's own
+		if why, err := l.shares(s, dev); !strings.Contains(why, "goes by "+dev) || err != nil {
+			t.Errorf("from behind a rule: %q, %v", why, err)
+		}
 		l = learnSSH("203.0.113.9 50000 203.0.113.1 22")
 		if why, err := l.shares(s, dev); why != "" || err == nil || !strings.Contains(err.Error(), "203.0.113.9") {
 			t.Errorf("from nowhere: %q, %v", why, err)

@@ -100,7 +100,8 @@ func flux(s rtnl.Stack, l rtnl.Link, addrs []rtnl.Addr, sysctl func(dev, name st
 	if c.Found = "no other port has an address in its network"; others == nil {
 		return c
 	}
-	// The larger one of all and of the interface counts (include/linux/inetdevice.h: IN_DEV_MAXCONF).
+	// The larger one of all and of the interface counts (include/linux/inetdevice.h:
+	// IN_DEV_MAXCONF).
 	of := func(name string) int { return max(sysctl("all", name), sysctl(l.Name, name)) }
 	ignore, announce, filter := of("arp_ignore"), of("arp_announce"), of("rp_filter")
 	c.Found = fmt.Sprintf("in the network of %s is also %s; arp_ignore %d, arp_announce %d, rp_filter %d", l.Name, strings.Join(others, ", "), ignore, announce, filter)

@@ -28,37 +28,70 @@ func inputErrorf(format string, args ...any) error {
 }
 
 // FindPath fills in the address and interfaces of the flow: those given, else
-// the SUT's only one, and the one by which the TG reaches it.
+// the SUT's only one, and the one by which the TG reaches it. Where address and route are
+// on an interface that stands on another, as a VLAN or a bond, the port below counts: it
+// has the queues. An interface that ssh needs is refused unless o.SharedWithSSH.
 func (o *Options) FindPath(ctx context.Context, sut, tg *host.Host, addr, dev, tgDev string, ipv6 bool) error {
 	o.TGDev = tgDev
-	a, i, err := findAddr(ctx, sut, tg, addr, dev, ipv6)
+	a, i, err := findAddr(ctx, sut, tg, addr, dev, ipv6, o.SharedWithSSH)
 	if err != nil {
 		return err
 	}
-	o.Addr, o.SUTDev, o.MTU = a, i.Name, i.MTU
-	if o.SUTDev == "" {
+	o.Addr, o.MTU = a, i.MTU
+	if i.Name == "" {
 		return nil // loopback
+	}
+	o.SUTDev, o.SUTUpper = ports(i, dev)
+	if err := o.mind(sut, i); err != nil {
+		return err
 	}
 	var route wire.Route
 	if err := tg.Call(ctx, wire.OpRoute, wire.RouteParams{Addr: o.Addr}, &route); err != nil {
 		return fmt.Errorf("%s: %w", tg.Spec.Name, err)
 	}
-	if tgDev != "" && tgDev != route.Dev {
+	all, err := interfacesOf(ctx, tg)
+	if err != nil {
+		return err
+	}
+	t := wire.Interface{Name: route.Dev}
+	if at := slices.IndexFunc(all, func(x wire.Interface) bool { return x.Name == route.Dev }); at >= 0 {
+		t = all[at]
+	}
+	if t.Loopback && !i.Loopback {
+		return inputErrorf("%s has the address %s itself: packets to it stay on the machine and never reach %s: put one of the ports into a network namespace of its own (ip netns add NAME, ip link set DEV netns NAME), or leave --dev and --addr away to measure loopback",
+			tg.Spec.Name, o.Addr, i.Name)
+	}
+	if tgDev != "" && !t.StandsOn(tgDev) {
 		return inputErrorf("%s reaches %s by %s, not by %s: give %s an address in the same network, or a route (ip route get %s)", tg.Spec.Name, o.Addr, route.Dev, tgDev, tgDev, o.Addr)
 	}
-	o.TGDev = route.Dev
-	return nil
+	o.TGDev, o.TGUpper = ports(t, tgDev)
+	return o.mind(tg, t)
+}
+
+// mind refuses an interface that ssh needs.
+func (o *Options) mind(h *host.Host, i wire.Interface) error {
+	if i.SSH == "" || o.SharedWithSSH {
+		return nil
+	}
+	return inputErrorf("%s: %w", h.Spec.Name, wire.SharedError(i.Name, i.SSH))
+}
+
+func interfacesOf(ctx context.Context, h *host.Host) (all []wire.Interface, err error) {
+	if err := h.Call(ctx, wire.OpAddrs, nil, &all); err != nil {
+		return nil, fmt.Errorf("ask %s for its interfaces: %w", h.Spec.Name, err)
+	}
+	return all, nil
 }
 
 // findAddr chooses the SUT's address for the flow: addr if it is given, with the
-// interface that has it; that of dev if it is named;
+// interface that has it; that of dev if it is named, or of what stands on it;
 // the loopback address if both ends are in one namespace; else that of the only
 // interface that is up. With ipv6 it takes an IPv6 address. It returns the
 // interface too, without a name for loopback.
-func findAddr(ctx context.Context, sut, tg *host.Host, given, dev string, ipv6 bool) (addr string, iface wire.Interface, err error) {
-	var all []wire.Interface
-	if err := sut.Call(ctx, wire.OpAddrs, nil, &all); err != nil {
-		return "", wire.Interface{}, fmt.Errorf("ask %s for its addresses: %w", sut.Spec.Name, err)
+func findAddr(ctx context.Context, sut, tg *host.Host, given, dev string, ipv6, sharedWithSSH bool) (addr string, iface wire.Interface, err error) {
+	all, err := interfacesOf(ctx, sut)
+	if err != nil {
+		return "", wire.Interface{}, err
 	}
 	if given != "" {
 		if iface, err = ownerOf(all, given, dev); err != nil {
@@ -66,11 +99,40 @@ func findAddr(ctx context.Context, sut, tg *host.Host, given, dev string, ipv6 b
 		}
 		return given, iface, err
 	}
-	addr, iface, err = chooseAddr(all, sut.SameMachine(tg) && sut.Info.NetNS == tg.Info.NetNS, dev, ipv6)
+	same := sut.SameMachine(tg) && sut.Info.NetNS == tg.Info.NetNS
+	if dev == "" && !same && !sharedWithSSH {
+		spared, why := spare(all, ipv6)
+		if why != nil {
+			return "", wire.Interface{}, inputErrorf("%s: %w", sut.Spec.Name, why)
+		}
+		all = spared
+	}
+	addr, iface, err = chooseAddr(all, same, dev, ipv6)
 	if err != nil {
 		err = inputErrorf("%s has %w", sut.Spec.Name, err)
 	}
 	return addr, iface, err
+}
+
+// spare leaves out the interfaces that ssh needs: none of them is chosen by itself. Its
+// error is that nothing else is left.
+func spare(all []wire.Interface, ipv6 bool) (rest []wire.Interface, err error) {
+	able := func(i wire.Interface) bool { return i.Up && !i.Loopback && pick(i.Addrs, ipv6) != "" }
+	for _, i := range all {
+		switch {
+		case i.SSH == "":
+			rest = append(rest, i)
+		case err == nil && able(i):
+			err = wire.SharedError(i.Name, i.SSH)
+		}
+	}
+	if slices.ContainsFunc(rest, able) {
+		return rest, nil
+	}
+	if err == nil {
+		return all, nil
+	}
+	return nil, err
 }
 
 // ownerOf is the interface that has an address, without a name for loopback unless
@@ -83,7 +145,7 @@ func ownerOf(all []wire.Interface, addr, dev string) (wire.Interface, error) {
 	}
 	for _, i := range all {
 		switch {
-		case dev != "" && i.Name != dev:
+		case dev != "" && !i.StandsOn(dev):
 		case ip.IsLoopback() && i.Loopback && dev == "":
 			return wire.Interface{}, nil
 		case slices.Contains(i.Addrs, ip.Unmap().String()), ip.IsLoopback() && i.Loopback, ip.IsLinkLocalUnicast() && dev != "":
@@ -116,13 +178,18 @@ func chooseAddr(all []wire.Interface, sameNetns bool, dev string, ipv6 bool) (ad
 			found = append(found, i)
 		}
 	}
+	if dev != "" && len(found) == 0 {
+		found = standing(all, dev, ipv6)
+	}
 	switch {
 	case len(found) == 1 && !found[0].Up:
-		return "", none, fmt.Errorf("the interface %s down: ip link set %s up", dev, dev)
+		return "", none, fmt.Errorf("the interface %s down: ip link set %s up", found[0].Name, found[0].Name)
 	case len(found) == 1:
 		return pick(found[0].Addrs, ipv6), found[0], nil
-	case len(found) > 1:
+	case len(found) > 1 && dev == "":
 		return "", none, fmt.Errorf("several interfaces with addresses: choose one with --dev: %s", names(found))
+	case len(found) > 1 && dev != "":
+		return "", none, fmt.Errorf("several interfaces with addresses that stand on %s: choose one with --dev, or --addr: %s", dev, names(found))
 	case dev != "":
 		return "", none, fmt.Errorf("no interface %s with %s address; there are: %s", dev, family(ipv6), names(all))
 	}

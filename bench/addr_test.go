@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/results"
 )
 
 func TestChooseAddr(t *testing.T) {
@@ -52,6 +54,94 @@ func TestChooseAddr(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A flow's address may be on what stands on the interface that is named.
+func TestChooseAddrAbove(t *testing.T) {
+	port := wire.Interface{Name: "eth0", Up: true}
+	vlan := wire.Interface{Name: "eth0.7", Kind: "vlan 7", Up: true, Addrs: []string{"10.0.7.1"}, Below: []string{"eth0"}, Ports: []string{"eth0"}, Port: "eth0"}
+	lacp := wire.Interface{Name: "bond0", Kind: "bond 802.3ad", Up: true, Addrs: []string{"10.0.0.1"}, Below: []string{"eth1", "eth2"}, Ports: []string{"eth1", "eth2"}}
+	onBond := wire.Interface{Name: "bond0.9", Kind: "vlan 9", Up: true, Addrs: []string{"10.0.9.1"}, Below: []string{"bond0", "eth1", "eth2"}, Ports: []string{"eth1", "eth2"}}
+	down := wire.Interface{Name: "br0", Kind: "bridge", Addrs: []string{"10.0.5.1"}, Below: []string{"eth5"}, Ports: []string{"eth5"}, Port: "eth5"}
+	all := []wire.Interface{port, vlan, {Name: "eth1", Up: true}, {Name: "eth2", Up: true}, lacp, down, {Name: "eth5", Up: true}}
+	for _, x := range []struct{ dev, addr, upper, port, err string }{
+		{"eth0", "10.0.7.1", "eth0.7", "eth0", ""},
+		{"eth0.7", "10.0.7.1", "eth0.7", "eth0", ""},
+		{"bond0", "10.0.0.1", "bond0", "bond0", ""}, // which port is not known
+		{"eth2", "10.0.0.1", "bond0", "eth2", ""},
+		{"eth5", "", "", "", "the interface br0 down"},
+		{"eth9", "", "", "", "no interface eth9"},
+	} {
+		addr, i, err := chooseAddr(all, false, x.dev, false)
+		if addr != x.addr || (err == nil) != (x.err == "") || err != nil && !strings.Contains(err.Error(), x.err) {
+			t.Errorf("%s: %q, %v; want %q, %q", x.dev, addr, err, x.addr, x.err)
+		}
+		if err != nil {
+			continue
+		}
+		p, u := ports(i, x.dev)
+		if p != x.port || u == nil || u.Name != x.upper || u.unknown() != (x.dev == "bond0") {
+			t.Errorf("%s: port %s below %+v, want %s below %s", x.dev, p, u, x.port, x.upper)
+		}
+	}
+	if _, _, err := chooseAddr(append(all, onBond), false, "eth1", false); err == nil || !strings.Contains(err.Error(), "stand on eth1") || !strings.Contains(err.Error(), "bond0, bond0.9") {
+		t.Errorf("two with addresses: %v", err)
+	}
+	if i, err := ownerOf(append(all, onBond), "10.0.9.1", "eth1"); err != nil || i.Name != "bond0.9" {
+		t.Errorf("the one with the address: %s, %v", i.Name, err)
+	}
+	if p, u := ports(wire.Interface{Name: "veth0", Kind: "veth"}, ""); p != "veth0" || u != nil {
+		t.Errorf("a veth is %s below %+v", p, u)
+	}
+}
+
+// What ssh needs is not chosen, and left out where there is another.
+func TestSpare(t *testing.T) {
+	lo := wire.Interface{Name: "lo", Up: true, Loopback: true, Addrs: []string{"127.0.0.1"}}
+	ssh := wire.Interface{Name: "eth0", Up: true, Addrs: []string{"10.0.0.1"}, SSH: "ssh goes by eth0"}
+	other := wire.Interface{Name: "eth1", Up: true, Addrs: []string{"10.1.0.1", "fd00::1"}}
+	if got, err := spare([]wire.Interface{lo, ssh, other}, false); err != nil || len(got) != 2 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := spare([]wire.Interface{lo, ssh}, false); err == nil || !strings.Contains(err.Error(), "eth0") || !strings.Contains(fault.Fix(err), "--shared-with-ssh") {
+		t.Errorf("only ssh's: %v, %s", err, fault.Fix(err))
+	}
+	other.Up = false
+	if _, err := spare([]wire.Interface{lo, ssh, other}, false); err == nil {
+		t.Error("the other one is down")
+	}
+	if got, err := spare([]wire.Interface{lo}, false); err != nil || len(got) != 1 {
+		t.Errorf("none: %v, %v: what is wrong then is said elsewhere", got, err)
+	}
+}
+
+// What cannot be done over interfaces that stand on others is said before a run.
+func TestPortless(t *testing.T) {
+	lacp := &Upper{Name: "bond0", Kind: "bond 802.3ad", Ports: []string{"eth1", "eth2"}}
+	vlan := &Upper{Name: "eth0.7", Kind: "vlan 7"}
+	ring := wire.Settings{Dev: "bond0", Values: []wire.Setting{{Name: "ring rx", Value: "512"}}}
+	mtu := wire.Settings{Dev: "bond0", Values: []wire.Setting{{Name: "mtu", Value: "4148"}, {Name: "sysctl net.ipv4.tcp_sack", Value: "1"}}}
+	none := wire.Settings{}
+	for _, x := range []struct {
+		sut, tg      *Upper
+		rx, tx       string
+		sutSet, want string
+	}{
+		{nil, nil, "zcrx", "devmem", "", ""},
+		{vlan, vlan, "zcrx", "tcp", "ring", ""},
+		{vlan, vlan, "tcp", "devmem", "", "devmem sends by a NIC itself, and the route to the receiver leaves by eth0.7 (vlan 7)"},
+		{lacp, nil, "tcp", "tcp", "mtu", ""},
+		{lacp, nil, "zcrx", "tcp", "", "zcrx takes a queue over, which belongs to a port, and bond0 (bond 802.3ad) has several"},
+		{lacp, nil, "devmem", "tcp", "", "--dev eth1"},
+		{lacp, nil, "tcp", "tcp", "ring", "the setting ring rx belongs to a port"},
+	} {
+		o := Options{SUTUpper: x.sut, TGUpper: x.tg}
+		set := map[string]wire.Settings{"ring": ring, "mtu": mtu, "": none}[x.sutSet]
+		m := o.portless(results.Cell{RX: x.rx, TX: x.tx}, set, none)
+		if (m == nil) != (x.want == "") || m != nil && !strings.Contains(m.Reason+m.Fix, x.want) {
+			t.Errorf("%s/%s on %+v, %+v: %+v, want %q", x.rx, x.tx, x.sut, x.tg, m, x.want)
+		}
 	}
 }
 

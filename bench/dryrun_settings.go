@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
@@ -95,6 +96,8 @@ func (p preview) collect(role stream.Role) *collected {
 func (s *collected) ofEnd(of wire.Settings) {
 	for _, x := range of.Wanted() {
 		switch {
+		case !x.OfHost() && of.Upper != "" && nic.OfUpper(x.Name):
+			s.add(of.Upper+", and "+of.Dev+" below it: "+x.Name, x.Value)
 		case !x.OfHost():
 			s.add(cmp.Or(of.Dev, "lo")+": "+x.Name, x.Value)
 		case x.Name == wire.Governor:

@@ -70,7 +70,8 @@ type stage struct {
 // there.
 func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *stage, err error) {
 	s := e.Spec
-	h, err := openHosts(ctx, s.SUT.Host, s.TG.Host, e.linkMTU(), host.Options{ToolVersion: e.ToolVersion, Notices: e.Notices, KeepLeases: keep, Session: session})
+	h, err := openHosts(ctx, s.SUT.Host, s.TG.Host, e.linkMTU(), host.Options{ToolVersion: e.ToolVersion, Notices: e.Notices, KeepLeases: keep, Session: session,
+		SharedWithSSH: s.SharedWithSSH})
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +153,7 @@ func (e *Experiment) linkMTU() int {
 func options(s *matrix.Spec) Options {
 	return Options{Duration: s.Duration, WarmupDuration: s.WarmupDuration, RampUp: s.RampUp, RampDown: s.RampDown, Port: s.Port,
 		SampleInterval: s.Common.SampleInterval, Stall: s.Common.Stall, MaxCopied: s.Gates.Copied,
-		SUTSettings: s.SUT.Settings, TGSettings: s.TG.Settings}
+		SUTSettings: s.SUT.Settings, TGSettings: s.TG.Settings, SharedWithSSH: s.SharedWithSSH}
 }
 
 // forCell is where a cell's own wishes change the options of its runs.
@@ -178,6 +179,11 @@ func (st *stage) prepared(c results.Cell) bool {
 
 // missing says why a cell cannot run on these hosts.
 func (st *stage) missing(c results.Cell) *Missing {
+	r := Runner{SUT: st.SUT, TG: st.TG, Opt: st.forCell(c, st.opt)}
+	sut, tg := r.Settings(c)
+	if m := r.Opt.portless(c, sut, tg); m != nil {
+		return m
+	}
 	if m := st.support.Missing(c); m != nil && !st.prepared(c) {
 		return m
 	}
@@ -187,8 +193,6 @@ func (st *stage) missing(c results.Cell) *Missing {
 	if c.MTU != 0 && st.opt.SUTDev == "" && c.MTU != st.opt.MTU {
 		return &Missing{fmt.Sprintf("the cell asks for an MTU of %d, and the path, which is loopback, has %d", c.MTU, st.opt.MTU), "name an interface, or take mtu out of the factors"}
 	}
-	r := Runner{SUT: st.SUT, TG: st.TG, Opt: st.forCell(c, st.opt)}
-	sut, tg := r.Settings(c)
 	if w := tg.Shared(); st.SUT.SameMachine(st.TG) && len(w) > 0 && !slices.Equal(w, sut.Shared()) {
 		return &Missing{"both ends share a machine, and tg.settings asks for other settings of the machine (governor, huge pages, idle states, irqbalance, sysctls) than sut.settings", "give both the same, or leave out the TG's"}
 	}

@@ -31,7 +31,11 @@ type Options struct {
 
 	Addr          string // the SUT's address on the path to be measured, without port
 	Port          int    // of the data port; 0 takes a free one
-	SUTDev, TGDev string // interfaces whose counters belong to the run; "" for none
+	SUTDev, TGDev string // interfaces whose queues and counters belong to the run; "" for none
+	// SUTUpper and TGUpper have the flow's address and route, where that is another
+	// interface; nil where not.
+	SUTUpper, TGUpper *Upper
+	SharedWithSSH     bool // the flow may share the interface by which ssh reaches a host
 	// SUTFlows and TGFlows are the CPUs of each flow: of its thread, -1 does not pin it, and
 	// where its softirq goes in a cell with two CPUs; with one it goes to the thread's. None
 	// is one flow that is not placed.
@@ -211,9 +215,9 @@ func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stre
 
 // end is one end of a cell's flow.
 func (o Options) end(c results.Cell, role stream.Role, addr string) wire.EndSpec {
-	s := wire.EndSpec{Role: role, Cell: c, Addr: addr, Dev: o.SUTDev, Flows: flowSpecs(o.SUTFlows), SampleMs: int(o.SampleInterval.Milliseconds())}
+	s := wire.EndSpec{Role: role, Cell: c, Addr: addr, Dev: o.SUTDev, Upper: o.SUTUpper.name(), Flows: flowSpecs(o.SUTFlows), SampleMs: int(o.SampleInterval.Milliseconds())}
 	if role == stream.TX {
-		s.Dev, s.Flows = o.TGDev, flowSpecs(o.TGFlows)
+		s.Dev, s.Upper, s.Flows = o.TGDev, o.TGUpper.name(), flowSpecs(o.TGFlows)
 	}
 	return s
 }

@@ -27,17 +27,17 @@ func (r *Runner) Settings(c results.Cell) (sut, tg wire.Settings) {
 }
 
 func settingsOf(o Options, c results.Cell) (sut, tg wire.Settings) {
-	of := func(role stream.Role, s matrix.Settings, dev string) wire.Settings {
+	of := func(role stream.Role, s matrix.Settings, dev string, upper *Upper) wire.Settings {
 		if dev == "" && c.MTU == o.MTU {
 			c.MTU = 0 // loopback has it, and takes no other
 		}
 		w := s.Of(role, c)
 		if !w.IsZero() {
-			w.Dev = dev
+			w.Dev, w.Upper = dev, upper.name()
 		}
 		return w
 	}
-	return of(stream.RX, o.SUTSettings, o.SUTDev), of(stream.TX, o.TGSettings, o.TGDev)
+	return of(stream.RX, o.SUTSettings, o.SUTDev, o.SUTUpper), of(stream.TX, o.TGSettings, o.TGDev, o.TGUpper)
 }
 
 // common is what all runs of a plan need set that are made.

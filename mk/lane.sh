@@ -34,6 +34,10 @@ lab_packages=(./lab/softnictest ./bpf ./flow/uring ./machine/nic ./zc/dmabuf ./m
 # Lane quiet.
 quiet='^TestCPUTruth$'
 
+# These want modules of Debian's kernel, each after those it depends on.
+upper='^TestUpperInLab$'
+upper_modules=(llc stp garp mrp 8021q bridge tls bonding macvlan)
+
 # These run in the lab, or are programs that a test there starts.
 in_lab='^TestLab|^TestKilledReceiver$'
 
@@ -41,7 +45,7 @@ in_lab='^TestLab|^TestKilledReceiver$'
 # the soft NIC and neither veth nor flock(1), and one test wants namespaces whose last
 # reference is its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
 # have used, with every socket in it destroyed and the soft NIC at rest.
-not_in_lab='^TestSelftest|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$|^TestLockHeldByStranger$'
+not_in_lab='^TestSelftest|^TestUpperInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$|^TestLockHeldByStranger$'
 own_boot='^TestNamespacesAndModuleComeAndGo$'
 
 # These are of journals and lock files, and ask nothing of the kernel that this one
@@ -98,6 +102,9 @@ lab() {
 	go test -vet=off -json -count=1 -timeout 40m ./lab || status=1
 	go test -vet=off -json -count=1 -timeout 40m -run '^TestLab' ./cmd/zcbench || status=1 # a BMC
 	[ -z "$long" ] || go test -vet=off -json -count=1 -run '^TestLabLockdown$' -exec "$folder/bin/zcbench lab exec --own-boot --" ./bench/doctor || status=1
+	[ -n "$ZCBENCH_LAB_WHY" ] ||
+		go test "${engines[@]}" -json -count=1 -timeout 40m -run "$upper" \
+			-exec "$folder/bin/zcbench lab exec --own-boot --timeout 10m $(printf -- '--load %s ' "${upper_modules[@]}")--" ./zc/zcrx || status=1
 }
 
 # imitated says which drivers the soft NIC imitates on a kernel: in the short run two, and

@@ -20,6 +20,7 @@ import (
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -34,6 +35,9 @@ type Agent struct {
 	replying sync.WaitGroup // to runs that have ended
 	power    *power.Sampler // nil until asked for
 	leased   leased         // what is set on the host
+	ssh      *sshLink       // by which the controller came; nil: not by ssh
+	around   around         // what was found around the interface of the end
+	shared   bool           // what ssh needs may be set and flooded, too
 
 	mu     sync.Mutex
 	end    *endpoint.End
@@ -129,7 +133,7 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 	case wire.OpModes:
 		return a.modes(req)
 	case wire.OpCheck:
-		return doctor.Checks(), nil
+		return a.checks(req)
 	case wire.OpLadders:
 		var p wire.ModesParams
 		if err := req.Decode(&p); err != nil {
@@ -137,7 +141,7 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 		}
 		return doctor.Ladders(p.Dev), nil
 	case wire.OpAddrs:
-		return Interfaces()
+		return a.interfaces()
 	case wire.OpSet:
 		return a.set(req)
 	case wire.OpFinish:
@@ -175,6 +179,25 @@ func (a *Agent) modes(req wire.Request) (any, error) {
 	return doctor.Modes(p), nil
 }
 
+// checks are those of the host, and of an interface that is named.
+func (a *Agent) checks(req wire.Request) (any, error) {
+	var p wire.ModesParams
+	if len(req.Params) > 0 {
+		if err := req.Decode(&p); err != nil {
+			return nil, err
+		}
+	}
+	out := doctor.Checks()
+	if p.Dev == "" {
+		return out, nil
+	}
+	s, err := rtnl.ReadStack()
+	if err != nil {
+		return nil, err
+	}
+	return append(append(out, a.checkSSH(s, p.Dev)), doctor.OfInterface(s, p.Dev)...), nil
+}
+
 func (a *Agent) reply(req wire.Request, result any) error {
 	b, err := json.Marshal(result)
 	if err != nil {
@@ -207,6 +230,7 @@ func (a *Agent) hello(req wire.Request) (any, error) {
 	}
 	a.greeted = true
 	lease.ServeSession(h.Session, h.Command)
+	a.learn(h)
 	a.inbox.expect(time.Duration(h.SilenceNs))
 	return identity()
 }
@@ -214,6 +238,9 @@ func (a *Agent) hello(req wire.Request) (any, error) {
 func (a *Agent) open(req wire.Request) (any, error) {
 	var s wire.EndSpec
 	if err := req.Decode(&s); err != nil {
+		return nil, err
+	}
+	if err := a.guardEnd(s); err != nil {
 		return nil, err
 	}
 	a.mu.Lock()
@@ -226,6 +253,7 @@ func (a *Agent) open(req wire.Request) (any, error) {
 		return nil, err
 	}
 	a.end, a.used, a.off = end, false, false
+	a.look(s)
 	if s.Role == stream.RX {
 		return wire.Opened{Addr: end.Addr().String()}, nil
 	}
@@ -252,6 +280,7 @@ func (a *Agent) startRun(ctx context.Context, req wire.Request) error {
 	a.running.Go(func() {
 		defer lease.OnPanic()
 		res := end.Run(rctx, sch)
+		a.warn(&res)
 		a.mu.Lock()
 		a.cancel = nil
 		a.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/counter"
@@ -34,20 +35,33 @@ func identity() (wire.HelloResult, error) {
 	return h, nil
 }
 
-// Interfaces lists the network interfaces of this agent's namespace with their
-// addresses, IPv4 first, without link-local ones.
-func Interfaces() ([]wire.Interface, error) {
-	links, err := rtnl.Links()
+// interfaces are those of this host, with what they mean to the ssh connection.
+func (a *Agent) interfaces() ([]wire.Interface, error) {
+	s, err := rtnl.ReadStack()
 	if err != nil {
 		return nil, err
 	}
+	out, err := interfacesOf(s)
+	if err != nil {
+		return nil, err
+	}
+	a.sshOf(s, out)
+	return out, nil
+}
+
+// Interfaces lists the network interfaces of this agent's namespace with their
+// addresses, IPv4 first, without link-local ones.
+func Interfaces() ([]wire.Interface, error) { return new(Agent).interfaces() }
+
+func interfacesOf(s rtnl.Stack) ([]wire.Interface, error) {
 	addrs, err := rtnl.Addrs()
 	if err != nil {
 		return nil, err
 	}
 	var out []wire.Interface
-	for _, l := range links {
+	for _, l := range s {
 		i := wire.Interface{Name: l.Name, Up: l.Flags&unix.IFF_UP != 0, Loopback: l.Flags&unix.IFF_LOOPBACK != 0, MTU: l.MTU}
+		stand(&i, s, l)
 		if i.NearCPUs, err = place.Near(l.Name); err != nil {
 			return nil, err
 		}
@@ -60,6 +74,23 @@ func Interfaces() ([]wire.Interface, error) {
 		out = append(out, i)
 	}
 	return out, nil
+}
+
+// stand says what an interface stands on.
+func stand(i *wire.Interface, s rtnl.Stack, l rtnl.Link) {
+	i.Kind = doctor.KindOf(l)
+	for _, b := range s.Below(l)[1:] {
+		i.Below = append(i.Below, b.Name)
+	}
+	if i.Below == nil && !l.LowerElsewhere && !l.Joins() {
+		return
+	}
+	for _, p := range s.Ports(l) {
+		i.Ports = append(i.Ports, p.Name)
+	}
+	if p, ok := s.Port(l); ok {
+		i.Port = p.Name
+	}
 }
 
 // route asks the kernel by which interface packets to addr leave.

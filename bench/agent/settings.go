@@ -4,6 +4,7 @@ package agent
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -18,9 +19,11 @@ import (
 
 // leased is the lease of what the controller wants set.
 type leased struct {
-	lease  *lease.Lease  // nil: of nothing
-	idle   *tune.Latency // nil: the depth of idle states is as found
-	idleUs int           // its limit
+	lease  *lease.Lease   // nil: of nothing
+	idle   *tune.Latency  // nil: the depth of idle states is as found
+	idleUs int            // its limit
+	ofLink bool           // something of an interface is set
+	mtus   map[string]int // of interfaces below the flow's, as they were found
 }
 
 // set brings the host to what is wanted: what is so already stays, so that what
@@ -39,6 +42,9 @@ func (a *Agent) set(req wire.Request) (any, error) {
 	if open {
 		return nil, errors.New("set: an end is open: close it first")
 	}
+	if err := a.guardSettings(s); err != nil {
+		return nil, err
+	}
 	l := &a.leased
 	if s.IsZero() {
 		return wire.SetResult{}, l.restore()
@@ -52,6 +58,16 @@ func (a *Agent) set(req wire.Request) (any, error) {
 	return wire.SetResult{Changed: l.lease.Changes()}, nil
 }
 
+// guardSettings is guard of an interface that is to be set.
+func (a *Agent) guardSettings(s wire.Settings) error {
+	for _, x := range s.Wanted() {
+		if !x.OfHost() {
+			return a.guard(s.Dev)
+		}
+	}
+	return nil
+}
+
 func (l *leased) become(s wire.Settings) error {
 	if l.lease == nil {
 		l.lease = lease.New(lease.Options{})
@@ -59,7 +75,8 @@ func (l *leased) become(s wire.Settings) error {
 	if err := l.lease.Start(); err != nil {
 		return err
 	}
-	wants, err := wants(s)
+	l.ofLink = slices.ContainsFunc(s.Wanted(), func(x wire.Setting) bool { return !x.OfHost() })
+	wants, err := l.wants(s)
 	if err == nil {
 		err = l.lease.Become(wants...)
 	}
@@ -98,7 +115,7 @@ func (l *leased) restore() error {
 	err := l.freeIdle()
 	if l.lease != nil {
 		err = errors.Join(err, l.lease.Restore())
-		l.lease = nil
+		l.lease, l.mtus = nil, nil
 	}
 	return err
 }
@@ -121,7 +138,7 @@ func unsettable(err error) error {
 }
 
 // wants translates what the controller wants.
-func wants(s wire.Settings) (out []lease.Want, err error) {
+func (l *leased) wants(s wire.Settings) (out []lease.Want, err error) {
 	for _, x := range s.Wanted() {
 		switch {
 		case x.Name == wire.Idle: // is no lease's, see limitIdle
@@ -142,7 +159,11 @@ func wants(s wire.Settings) (out []lease.Want, err error) {
 		case x.OfHost():
 			out = append(out, lease.Want{Name: x.Name, Value: x.Value})
 		default:
-			out = append(out, lease.Want{Dev: s.Dev, Name: x.Name, Value: x.Value})
+			w, err := l.devWants(s, x)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, w...)
 		}
 	}
 	return out, nil

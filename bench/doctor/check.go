@@ -16,6 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// CheckSSH is the name of an agent's check whether an interface is the one that ssh needs.
+const CheckSSH = "ssh's interface"
+
 // Checks looks at what the modes depend on, beside the modes themselves.
 func Checks() []wire.Check {
 	out := []wire.Check{kernel(), capabilities(), memlock()}

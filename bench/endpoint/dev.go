@@ -7,18 +7,24 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
 // flowDev is the interface that the flow of an end comes in or leaves by, for a
 // mode that must know it: the one named, else the one that has the address to
 // listen on, or that the route to the receiver leaves by.
 func flowDev(p stream.Mode, s wire.EndSpec) (string, error) {
-	if !p.NeedsDev || s.Dev != "" {
+	if !p.NeedsDev {
 		return s.Dev, nil
+	}
+	if s.Dev != "" {
+		return portOf(p, s.Dev)
 	}
 	host, _, err := net.SplitHostPort(s.Addr)
 	if err != nil {
@@ -35,7 +41,36 @@ func flowDev(p stream.Mode, s wire.EndSpec) (string, error) {
 	if errors.Is(err, nic.ErrNoInterface) {
 		return "", &UsageError{err}
 	}
-	return dev, err
+	if err != nil {
+		return "", err
+	}
+	return portOf(p, dev)
+}
+
+// portOf is the port with the queues where dev stands on others. A sender's route must
+// leave by the port itself (net/core/devmem.c: net_devmem_get_binding, Linux 7.3.4), so
+// that there is none to be found for it.
+func portOf(p stream.Mode, dev string) (string, error) {
+	if p.Role == stream.TX {
+		return dev, nil
+	}
+	s, err := rtnl.ReadStack()
+	if err != nil {
+		return "", err
+	}
+	l, ok := s.Named(dev)
+	if !ok || len(s.Below(l)) == 1 && !l.Joins() {
+		return dev, nil // what is not there is said by who opens it
+	}
+	if port, ok := s.Port(l); ok {
+		return port.Name, nil
+	}
+	var ports []string
+	for _, x := range s.Ports(l) {
+		ports = append(ports, x.Name)
+	}
+	return "", &fault.Unsupported{Mode: p.Name, Op: fmt.Sprintf("%s (%s) has several ports, or none here: %s; a queue belongs to one", dev, l.Kind, strings.Join(ports, ", ")),
+		How: "name the port that the flow comes by with --dev; address and route stay on " + dev}
 }
 
 // routeDev is the interface by which host, a name or an address, is reached.

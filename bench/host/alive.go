@@ -44,21 +44,21 @@ func (l *link) watch() {
 	}
 }
 
-// lostError is a link that broke, or a far agent that no longer answers; restore
-// is the command for what it left.
-func lostError(words, restore string) error {
+// lostError is a link that broke, or a far agent that no longer answers, which ends when
+// it has heard nothing for quiet; restore is the command for what it left.
+func lostError(words string, quiet time.Duration, restore string) error {
 	return &fault.Error{Op: "the connection is lost: " + words,
-		How: "check network and host; what ran there ends by itself within " + silence.String() + " and takes back what it set; else: " + restore}
+		How: "check network and host; what ran there ends by itself within " + quiet.String() + " and takes back what it set; else: " + restore}
 }
 
 // farEnd is why the far end of an ssh connection is gone, from what ssh said;
 // restore is the command for what it left.
-func farEnd(stderr string, exit error, restore string) error {
+func farEnd(stderr string, exit error, quiet time.Duration, restore string) error {
 	e := explain(stderr, "", exit)
 	if exit == nil {
 		e.Op = "the agent ended"
 	} else if e.How == "" && !exitedItself(exit) {
-		return lostError(e.Op, restore)
+		return lostError(e.Op, quiet, restore)
 	}
 	return e
 }

@@ -50,6 +50,11 @@ type Options struct {
 	KeepLeases bool
 	Notices    io.Writer // nil: nobody is told
 	Limits     Limits    // of the controller's patience
+	// SharedWithSSH lets the flow share the interface by which ssh reaches the host, and
+	// what is set there take it away for up to a minute.
+	SharedWithSSH bool
+	// Patient only bears the silence.
+	Patient bool
 }
 
 // Dial starts an agent where spec says and greets it.
@@ -64,6 +69,7 @@ func Dial(ctx context.Context, spec string, o Options) (*Host, error) {
 	if o.Name != "" {
 		s.Name = o.Name
 	}
+	s.Patient = o.SharedWithSSH || o.Patient
 	h := &Host{Spec: s, spec: spec, opt: o}
 	if err := h.begin(ctx); err != nil {
 		return nil, err
@@ -147,6 +153,7 @@ func (h *Host) hello(ctx context.Context, o Options) error {
 	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, Session: o.Session, Command: cmdline.Public(os.Args)}
 	if h.Spec.Kind == "ssh" {
 		hello.SilenceNs = int64(h.link.Load().limits.Silence)
+		hello.SSH, hello.SharedWithSSH = true, o.SharedWithSSH
 	}
 	if err := h.Call(ctx, wire.OpHello, hello, &h.Info); err != nil {
 		return err

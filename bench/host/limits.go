@@ -32,14 +32,24 @@ const (
 	aliveEvery  = time.Second
 )
 
-func (l Limits) orUsual(far bool) Limits {
-	quiet := silenceHere
-	if far {
+// silenceShared is for a host whose ssh shares an interface with the flow, or with what
+// is restored. A link that goes down to be set comes back in seconds, behind a switch
+// that looks for loops first in 30, and TCP tries again at intervals that double: what
+// was cut for 30 seconds is quiet for less than 60.
+const silenceShared = time.Minute
+
+func (l Limits) orUsual(far, shared bool) Limits {
+	quiet, least := silenceHere, time.Duration(0)
+	switch {
+	case far && shared:
+		quiet, least = silenceShared, silenceShared
+	case far:
 		quiet = silence
 	}
+	or := func(set, usual time.Duration) time.Duration { return cmp.Or(set, max(usual, least)) }
 	return Limits{
-		Silence: cmp.Or(l.Silence, quiet), Alive: cmp.Or(l.Alive, aliveEvery), Greet: cmp.Or(l.Greet, greetTime), Answer: cmp.Or(l.Answer, time.Minute),
-		Change: cmp.Or(l.Change, restoreTime), Abort: cmp.Or(l.Abort, 5*time.Second), Close: cmp.Or(l.Close, 30*time.Second), End: cmp.Or(l.End, endTime),
+		Silence: cmp.Or(l.Silence, quiet), Alive: cmp.Or(l.Alive, aliveEvery), Greet: or(l.Greet, greetTime), Answer: or(l.Answer, time.Minute),
+		Change: or(l.Change, restoreTime), Abort: or(l.Abort, 5*time.Second), Close: or(l.Close, 30*time.Second), End: or(l.End, endTime),
 	}
 }
 

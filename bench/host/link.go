@@ -45,7 +45,7 @@ type link struct {
 
 func (h *Host) newLink(p *process) *link {
 	far := h.Spec.Kind == "ssh"
-	l := &link{name: h.Spec.Name, spec: h.spec, far: far, limits: h.opt.Limits.orUsual(far), proc: p, enc: wire.NewEncoder(p.stdin),
+	l := &link{name: h.Spec.Name, spec: h.spec, far: far, limits: h.opt.Limits.orUsual(far, h.Spec.Patient), proc: p, enc: wire.NewEncoder(p.stdin),
 		waiting: map[int]chan wire.Response{}, holds: map[wire.Op]bool{}, closing: make(chan struct{}), ending: make(chan struct{}, 1),
 		gone: make(chan struct{}), done: make(chan struct{})}
 	go l.read(p.stdout)
@@ -280,7 +280,7 @@ func (l *link) endInput() {
 func (l *link) ended(exit error) error {
 	stderr := l.proc.stderr.String()
 	if l.far {
-		return farEnd(stderr, exit, l.restore())
+		return farEnd(stderr, exit, l.limits.Silence, l.restore())
 	}
 	err := errors.New("the agent ended")
 	if exit != nil {
@@ -306,7 +306,7 @@ func (l *link) nonsense(err error) error {
 // lost is an agent that says nothing, or not what it was asked.
 func (l *link) lost(words string) error {
 	if l.far {
-		return lostError(words, l.restore())
+		return lostError(words, l.limits.Silence, l.restore())
 	}
 	return &fault.Error{Op: "the agent is lost: " + words, How: "was it stopped (SIGSTOP), or is the machine overloaded? it was ended; what it has not taken back: " + l.restore()}
 }

@@ -80,10 +80,10 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	// What breaks in the middle is a lost link; what ends by itself is not.
-	if e := farEnd("Timeout, server box not responding.\n", failed, "zcbench restore"); e.Error() != "the connection is lost: ssh: Timeout, server box not responding." || fault.Fix(e) == "" {
+	if e := farEnd("Timeout, server box not responding.\n", failed, silence, "zcbench restore"); e.Error() != "the connection is lost: ssh: Timeout, server box not responding." || fault.Fix(e) == "" {
 		t.Errorf("%v", e)
 	}
-	if e := farEnd("zcbench: nothing heard\n", one, ""); strings.Contains(e.Error(), "lost") {
+	if e := farEnd("zcbench: nothing heard\n", one, silence, ""); strings.Contains(e.Error(), "lost") {
 		t.Errorf("%v", e)
 	}
 }
@@ -125,7 +125,7 @@ func FuzzExplain(f *testing.F) {
 		if status %= 3; exits[status] == nil && status != 0 {
 			exits[status] = exitStatus(t, []string{"0", "1", "255"}[max(status, -status)])
 		}
-		for _, e := range []error{explain(stderr, stdout, exits[status]), farEnd(stderr, exits[status], "")} {
+		for _, e := range []error{explain(stderr, stdout, exits[status]), farEnd(stderr, exits[status], silence, "")} {
 			s := e.Error()
 			if s == "" || len(s) > 20000 || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\t' && r < 0x80 }) {
 				t.Errorf("%q", s)

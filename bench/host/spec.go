@@ -18,6 +18,10 @@ type Spec struct {
 	Port  int    // 0: the one of ssh's configuration
 	Sudo  bool   // the agent runs under sudo, for ssh
 	Name  string // what results call it
+
+	// Patient: for ssh, a silence of a minute is borne: the flow, or what is restored, may
+	// share the interface of ssh.
+	Patient bool
 }
 
 // SpecError is a host that does not exist, or a word that names none: the

@@ -3,10 +3,13 @@
 package host
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // sshEnv names the command that reaches ssh hosts, instead of "ssh": words
@@ -18,9 +21,19 @@ const sshEnv = "ZCBENCH_SSH"
 // but the agent's words.
 var sshOptions = []string{"-T", "-x", "-a",
 	"-o", "BatchMode=yes", "-o", "ConnectTimeout=10",
-	"-o", "ServerAliveInterval=2", "-o", "ServerAliveCountMax=3",
 	"-o", "ControlMaster=no", // an open master is used; none is left behind
 	"-o", "ClearAllForwardings=yes", "-o", "RemoteCommand=none"}
+
+// aliveOptions let ssh notice that its connection is dead when we would: of what is set
+// first ssh takes the word, so they are ours, and not the user's.
+func aliveOptions(patient bool) []string {
+	const every = 2 * time.Second
+	quiet := silence
+	if patient {
+		quiet = silenceShared
+	}
+	return []string{"-o", fmt.Sprintf("ServerAliveInterval=%d", int(every.Seconds())), "-o", fmt.Sprintf("ServerAliveCountMax=%d", quiet/every)}
+}
 
 // sshCommand runs script by the destination's /bin/sh, whatever the login shell,
 // with args for it. None has more than one line, or quotes of the single kind.
@@ -33,7 +46,7 @@ func sshCommand(s Spec, script string, args ...string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, specErrorf("%s: %w (on Debian and Ubuntu: apt-get install openssh-client)", words[0], err)
 	}
-	argv := append(words[1:], sshOptions...)
+	argv := slices.Concat(words[1:], sshOptions, aliveOptions(s.Patient))
 	if s.Port != 0 {
 		argv = append(argv, "-p", strconv.Itoa(s.Port))
 	}

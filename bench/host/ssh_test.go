@@ -238,7 +238,7 @@ func TestIntegrationSSHHosts(t *testing.T) {
 	// Who is not root there gets the agent by sudo -n, if asked.
 	t.Run("sudo", func(t *testing.T) {
 		fake(t, "id", "echo 1000")
-		fake(t, "sudo", `[ "$1 $2" = "-n --" ] || exit 9; shift 2; exec env ZCBENCH_BY=sudo "$@"`)
+		fake(t, "sudo", `[ "$1 $2" = "-n --" ] || exit 9; shift 2; exec env -u SSH_CONNECTION ZCBENCH_BY=sudo "$@"`)
 		h, err := f.on(t).dial("ssh+sudo:box", options())
 		if err != nil {
 			t.Fatal(err)
@@ -246,6 +246,9 @@ func TestIntegrationSSHHosts(t *testing.T) {
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", h.Info.PID))
 		if err != nil || !strings.Contains(string(env), "ZCBENCH_BY=sudo") {
 			t.Errorf("the agent does not run by sudo: %v", err)
+		}
+		if !strings.Contains(string(env), "\x00SSH_CONNECTION="+f.pair.TG.IPv4.String()+" ") {
+			t.Errorf("it does not know the connection that sshd told of: %q", env)
 		}
 	})
 	t.Run("sudo wants a password", func(t *testing.T) {
@@ -352,6 +355,7 @@ func TestIntegrationSSHLinkLost(t *testing.T) {
 	}
 	f := newFar(t).placed()
 	o := options()
+	o.SharedWithSSH, o.Limits.Silence = true, 6*time.Second // there is one link; the usual patience
 	deaf := 12 * time.Second
 	if !long.Wanted() { // that is how long it takes until nothing heard is noticed
 		o.Limits, deaf = host.Limits{Silence: 2 * time.Second, Alive: 200 * time.Millisecond}, 6*time.Second

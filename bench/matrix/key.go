@@ -28,6 +28,8 @@ var Keys = []Key{
 		get: func(s *Spec) string { return strconv.Itoa(s.Port) }},
 	{Name: "ipv6", Flag: "ipv6", Type: "bool", Help: "use the SUT's IPv6 address", set: parsed(func(s *Spec) *bool { return &s.IPv6 }, parseBool),
 		get: func(s *Spec) string { return strconv.FormatBool(s.IPv6) }},
+	{Name: "shared_with_ssh", Flag: "shared-with-ssh", Type: "bool", Help: "the flow may share the interface by which ssh reaches a host; silence of a minute is borne",
+		set: parsed(func(s *Spec) *bool { return &s.SharedWithSSH }, parseBool), get: func(s *Spec) string { return strconv.FormatBool(s.SharedWithSSH) }},
 	{Name: "repetitions", Flag: "repetitions", Type: "int", Help: "runs of each cell that count", set: parsed(func(s *Spec) *int { return &s.Repetitions }, within(1, MaxRepetitions)),
 		say: parsed(func(s *Spec) *int { return &s.Repetitions }, within(1, 1_000_000)),
 		get: func(s *Spec) string { return strconv.Itoa(s.Repetitions) }},

@@ -22,6 +22,10 @@ type Spec struct {
 	IPv6        bool
 	Port        int
 
+	// SharedWithSSH: the flow may share the interface by which ssh reaches a host. It
+	// changes nothing of what is run.
+	SharedWithSSH bool `json:"-"`
+
 	All     results.Cell // what holds for all cells, as far as no factor says it
 	Cells   []results.Cell
 	Folded  int           // combinations that are the same cell, because a factor does not concern their mode

@@ -112,6 +112,9 @@ func (i *Interface) Check() error {
 			return fmt.Errorf("interface %s: %q is no address", i.Name, a)
 		}
 	}
+	if err := i.checkStack(); err != nil {
+		return err
+	}
 	return checkCPUs("interface "+i.Name+": near_cpus", i.NearCPUs)
 }
 

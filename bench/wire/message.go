@@ -25,7 +25,7 @@ const (
 	OpAlive   Op = "alive"   // nothing -> nothing; answered also while another request is worked on
 	OpClock   Op = "clock"   // nothing -> Clock
 	OpModes   Op = "modes"   // ModesParams, or nothing -> []ModeSupport
-	OpCheck   Op = "check"   // nothing -> []Check
+	OpCheck   Op = "check"   // ModesParams, or nothing -> []Check
 	OpLadders Op = "ladders" // ModesParams -> []Ladder
 	OpAddrs   Op = "addrs"   // nothing -> []Interface
 	OpRoute   Op = "route"   // RouteParams -> Route
@@ -119,6 +119,10 @@ type Hello struct {
 	// SilenceNs: a controller that says nothing for so long is lost, nanoseconds;
 	// 0: only the end of input tells.
 	SilenceNs int64 `json:"silence_ns,omitempty"`
+	// SSH: the agent was started by ssh, and minds the interface by which that comes,
+	// unless SharedWithSSH: the user said that the flow may share it.
+	SSH           bool `json:"ssh,omitempty"`
+	SharedWithSSH bool `json:"shared_with_ssh,omitempty"`
 }
 
 // HelloResult is who the agent is.
@@ -181,6 +185,12 @@ type Interface struct {
 	NearCPUs []int    `json:"near_cpus,omitempty"` // online CPUs of its NUMA node, one of each core
 	Driver   string   `json:"driver,omitempty"`
 	Firmware string   `json:"firmware,omitempty"`
+	SSH      string   `json:"ssh,omitempty"` // how it shares a wire with the controller's ssh connection
+
+	Kind  string   `json:"kind,omitempty"`  // of a virtual one, such as "vlan 100", "bond active-backup"
+	Below []string `json:"below,omitempty"` // what it stands on, the nearest first
+	Ports []string `json:"ports,omitempty"` // those at the bottom, which have queues of their own
+	Port  string   `json:"port,omitempty"`  // the one of them that a flow uses; "": not known
 }
 
 // RouteParams asks how a peer is reached.
@@ -196,9 +206,10 @@ type Route struct {
 // EndSpec is one end of a flow.
 type EndSpec struct {
 	Role   stream.Role   `json:"role"`
-	Cell   results.Cell  `json:"cell"` // what was chosen; the other end's mode may be missing
-	Addr   string        `json:"addr"` // RX: where to listen; TX: the receiver's data port
-	Dev    string        `json:"dev,omitempty"`
+	Cell   results.Cell  `json:"cell"`            // what was chosen; the other end's mode may be missing
+	Addr   string        `json:"addr"`            // RX: where to listen; TX: the receiver's data port
+	Dev    string        `json:"dev,omitempty"`   // the interface whose queues the flow uses
+	Upper  string        `json:"upper,omitempty"` // the one with address and route, where that is another, such as a VLAN
 	Cookie stream.Cookie `json:"cookie"`
 
 	Flows       []FlowSpec `json:"flows"`

@@ -18,7 +18,8 @@ import (
 // Settings are what a host is to have set while a controller measures with it. The agent
 // holds a lease of them (package lease) until it is given others, or ends.
 type Settings struct {
-	Dev    string    `json:"dev,omitempty"` // the interface
+	Dev    string    `json:"dev,omitempty"`   // the interface whose queues the flow uses
+	Upper  string    `json:"upper,omitempty"` // the one with address and route, where that is another
 	Values []Setting `json:"values,omitempty"`
 	// OnlyNamespace leaves out what belongs to the machine: the other end, on the
 	// same one, sets it.
@@ -143,7 +144,7 @@ func (s Settings) Shared() []Setting {
 
 // Common is what both want.
 func (s Settings) Common(t Settings) Settings {
-	if s.Dev != t.Dev || s.OnlyNamespace != t.OnlyNamespace {
+	if s.Dev != t.Dev || s.Upper != t.Upper || s.OnlyNamespace != t.OnlyNamespace {
 		return Settings{}
 	}
 	s.Values = slices.DeleteFunc(slices.Clone(s.Values), func(x Setting) bool { return !slices.Contains(t.Values, x) })

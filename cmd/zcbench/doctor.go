@@ -79,7 +79,7 @@ func diagnose(cmd *cobra.Command, spec, dev string) (*diagnosis, error) {
 	}
 	defer h.Close()
 	d := &diagnosis{Host: h.Spec.Name, ToolVersion: version.Tool()}
-	if err := h.Call(ctx, wire.OpCheck, nil, &d.Checks); err != nil {
+	if err := h.Call(ctx, wire.OpCheck, wire.ModesParams{Dev: dev}, &d.Checks); err != nil {
 		return nil, err
 	}
 	if err := h.Call(ctx, wire.OpLadders, wire.ModesParams{Dev: dev}, &d.Modes); err != nil {

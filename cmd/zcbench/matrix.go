@@ -56,6 +56,7 @@ invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 	fs.StringVar(&f.sut, "sut", "", "host of the receiver, instead of the file's")
 	fs.StringVar(&f.tg, "tg", "", "host of the sender, instead of the file's")
 	fs.StringVar(&f.dev, "dev", "", "the SUT's interface, instead of the file's")
+	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
 	fs.BoolVar(&f.trust, "trust-file", false, "allow power sources of the file that run a program, or lead to an address or a path: read it first")
 	cli.AddOptions(cmd, &f.chosen, func(o *results.Option) bool { return o.Name == "probe" })
 	f.probe = fs.Lookup("probe")
@@ -65,7 +66,7 @@ invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 type matrixFlags struct {
 	out, sut, tg, dev        string
 	dry, resume, force, json bool
-	trust, verdict           bool
+	trust, shared, verdict   bool
 	chosen                   results.Cell // the probes
 	probe                    *pflag.Flag
 	power                    powerflag.Flags
@@ -125,6 +126,7 @@ func (f *matrixFlags) spec(path string) (*matrix.Spec, error) {
 			*x.to = x.flag
 		}
 	}
+	spec.SharedWithSSH = spec.SharedWithSSH || f.shared
 	if f.probe.Changed {
 		if err := spec.SetProbe(f.chosen.Probe); err != nil {
 			return nil, cli.Usagef("--probe: %w", err)

@@ -72,7 +72,7 @@ restored, 2 wrong usage.`,
 }
 
 func restoreOn(ctx context.Context, spec string, p wire.RestoreParams) ([]lease.Report, error) {
-	h, err := host.Dial(ctx, spec, host.Options{ToolVersion: version.Tool(), KeepLeases: true})
+	h, err := host.Dial(ctx, spec, host.Options{ToolVersion: version.Tool(), KeepLeases: true, Patient: true})
 	if err != nil {
 		return nil, err
 	}

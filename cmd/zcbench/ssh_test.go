@@ -36,10 +36,39 @@ func newTwoHosts(t *testing.T) *twoHosts {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pair.Close() })
-	s := sshtest.Start(t, pair.SUT.Netns, pair.SUT.IPv4.String())
-	s.Also(pair.TG.Netns, pair.TG.IPv4.String())
+	manage(t, pair)
+	s := sshtest.Start(t, pair.SUT.Netns, "192.0.2.1")
+	s.Also(pair.TG.Netns, "192.0.2.2")
 	t.Setenv("ZCBENCH_SSH", "ssh -F "+s.Client)
-	return &twoHosts{s, pair, "ssh:root@" + pair.SUT.IPv4.String(), "ssh:root@" + pair.TG.IPv4.String()}
+	return &twoHosts{s, pair, "ssh:root@192.0.2.1", "ssh:root@192.0.2.2"}
+}
+
+// manage gives the two hosts a link for ssh alone.
+func manage(t *testing.T, pair *veth.Pair) {
+	t.Helper()
+	for _, x := range []struct {
+		ns      *veth.Netns
+		command string
+	}{
+		{pair.SUT.Netns, "ip link add name ssh0 type veth peer name ssh1 && ip link set ssh1 netns " + pair.TG.Netns.Path() + " && ip addr add 192.0.2.1/24 dev ssh0 && ip link set ssh0 up"},
+		{pair.TG.Netns, "ip addr add 192.0.2.2/24 dev ssh1 && ip link set ssh1 up"},
+	} {
+		inNetns(t, x.ns, x.command)
+	}
+}
+
+// inNetns runs a command of the shell in a namespace, which must succeed.
+func inNetns(t *testing.T, ns *veth.Netns, command string) string {
+	t.Helper()
+	var out []byte
+	err := ns.Do(func() (err error) {
+		out, err = exec.Command("sh", "-c", command).CombinedOutput()
+		return err
+	})
+	if err != nil {
+		t.Fatalf("%s: %v: %s", command, err, out)
+	}
+	return string(out)
 }
 
 func (h *twoHosts) start(t *testing.T, args ...string) (p *built.Process) {
@@ -266,7 +295,7 @@ func TestIntegrationRunSSHKilled(t *testing.T) {
 				t.Errorf("exit status %d\n%s%s", got, &p.Out, &p.Err)
 			}
 			recs := journal(t, out).Records
-			if len(recs) != 1 || recs[0].Verdict != results.Failed || !strings.Contains(recs[0].Reason, who[:strings.Index(who, "'")]+": host ssh:root@10.77.0.") {
+			if len(recs) != 1 || recs[0].Verdict != results.Failed || !strings.Contains(recs[0].Reason, who[:strings.Index(who, "'")]+": host ssh:root@192.0.2.") {
 				t.Errorf("records: %+v", recs)
 			}
 		})

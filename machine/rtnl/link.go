@@ -16,6 +16,11 @@ type Link struct {
 	Index          int
 	Name           string
 	Kind           string // of a virtual one, such as "veth"
+	Master         int    // the index of what it is a port of: a bond, team, bridge or VRF; 0: of nothing
+	Lower          int    // the index of what it stands on, as a VLAN on its port; 0: on nothing
+	LowerElsewhere bool   // that is in another network namespace
+	Bond           *Bond  // nil: it is none
+	VLAN           int    // of a VLAN: its number
 	Flags          uint32 // IFF_*
 	MTU            int
 	XDP            bool // a program is attached
@@ -90,7 +95,7 @@ func ParseLink(b []byte) (Link, error) {
 	if err != nil {
 		return l, fmt.Errorf("the kernel's message of interface %d: %w", l.Index, err)
 	}
-	numbers := map[uint16]*int{unix.IFLA_MTU: &l.MTU, unix.IFLA_GSO_MAX_SIZE: &l.GSOMaxSize, unix.IFLA_GRO_MAX_SIZE: &l.GROMaxSize,
+	numbers := map[uint16]*int{unix.IFLA_MTU: &l.MTU, unix.IFLA_MASTER: &l.Master, unix.IFLA_LINK: &l.Lower, unix.IFLA_GSO_MAX_SIZE: &l.GSOMaxSize, unix.IFLA_GRO_MAX_SIZE: &l.GROMaxSize,
 		unix.IFLA_GSO_IPV4_MAX_SIZE: &l.GSOIPv4MaxSize, unix.IFLA_GRO_IPV4_MAX_SIZE: &l.GROIPv4MaxSize, unix.IFLA_TSO_MAX_SIZE: &l.TSOMaxSize}
 	for ad.Next() {
 		switch ad.Type() {
@@ -99,14 +104,9 @@ func ParseLink(b []byte) (Link, error) {
 		case unix.IFLA_STATS64:
 			l.Stats = parseStats(ad.Bytes())
 		case unix.IFLA_LINKINFO:
-			ad.Nested(func(in *netlink.AttributeDecoder) error {
-				for in.Next() {
-					if in.Type() == unix.IFLA_INFO_KIND {
-						l.Kind = in.String()
-					}
-				}
-				return nil
-			})
+			ad.Nested(l.parseInfo)
+		case unix.IFLA_LINK_NETNSID:
+			l.LowerElsewhere = true
 		case unix.IFLA_XDP:
 			ad.Nested(func(in *netlink.AttributeDecoder) error {
 				for in.Next() {
@@ -125,6 +125,7 @@ func ParseLink(b []byte) (Link, error) {
 	if err := ad.Err(); err != nil {
 		return l, fmt.Errorf("the kernel's message of interface %s: %w", l.Name, err)
 	}
+	l.standAlone()
 	return l, nil
 }
 

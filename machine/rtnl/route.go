@@ -11,11 +11,21 @@ import (
 )
 
 // Route is the index of the interface by which packets to an address leave.
-func (c *Conn) Route(to netip.Addr) (index int, err error) {
+func (c *Conn) Route(to netip.Addr) (index int, err error) { return c.RouteFrom(to, netip.Addr{}) }
+
+// RouteFrom is Route for packets that have a source address, if it is valid: rules may
+// choose by it.
+func (c *Conn) RouteFrom(to, from netip.Addr) (index int, err error) {
 	to = to.WithZone("").Unmap()
 	h := make([]byte, unix.SizeofRtMsg)
 	h[0], h[1] = family(to), byte(to.BitLen())
-	msgs, err := c.ask(unix.RTM_GETROUTE, 0, h, func(ae *netlink.AttributeEncoder) { ae.Bytes(unix.RTA_DST, to.AsSlice()) })
+	msgs, err := c.ask(unix.RTM_GETROUTE, 0, h, func(ae *netlink.AttributeEncoder) {
+		ae.Bytes(unix.RTA_DST, to.AsSlice())
+		if from.IsValid() {
+			from = from.WithZone("").Unmap()
+			ae.Bytes(unix.RTA_SRC, from.AsSlice())
+		}
+	})
 	if err != nil {
 		return 0, err
 	}

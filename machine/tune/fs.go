@@ -18,7 +18,7 @@ import (
 
 // FS is where the kernel's files are: /proc and /sys, or fixtures. The zero value
 // is the running host.
-type FS struct{ Proc, Sys string }
+type FS struct{ Proc, Sys, Run string }
 
 func (fs FS) proc(elem ...string) string { return under(fs.Proc, "/proc", elem) }
 func (fs FS) sys(elem ...string) string  { return under(fs.Sys, "/sys", elem) }

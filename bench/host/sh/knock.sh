@@ -12,5 +12,5 @@ enter; take;
 tell "$s";
 case $s,$sudo,$u in
 	ready,no,*|ready,yes,0) exec /proc/self/fd/9 agent ;;
-	ready,*) exec sudo -n -- /bin/sh -c "$1" zcbench "$p" "$sum" ;;
+	ready,*) exec sudo -n -- /bin/sh -c "$1" zcbench "$p" "$sum" "${SSH_CONNECTION:-}" ;;
 esac

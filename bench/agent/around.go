@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+
+package agent
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/zcbench/zcbench/bench/doctor"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/rtnl"
+)
+
+// Flags of runs on an interface with which others have to do, too.
+const (
+	FlagManaged = "managed-link" // a daemon manages it, and the run sets something of it
+	FlagARPFlux = "arp-flux"     // other ports answer for its addresses
+)
+
+// around is what was found around an interface. It is looked at once: it does not change in
+// a session, or somebody is at it who knows.
+type around struct {
+	dev    string
+	checks []wire.Check
+}
+
+// look finds out what the next run's record is to say, before it begins.
+func (a *Agent) look(s wire.EndSpec) {
+	dev := cmp.Or(s.Upper, s.Dev)
+	if dev == a.around.dev {
+		return
+	}
+	a.around = around{dev: dev}
+	if stack, err := rtnl.ReadStack(); err == nil && dev != "" {
+		a.around.checks = doctor.OfInterface(stack, dev)
+	}
+}
+
+// warn says in a run's result who else had to do with its interface.
+func (a *Agent) warn(res *wire.EndResult) {
+	for _, x := range []struct {
+		check, flag string
+		concerns    bool
+	}{{doctor.CheckManaged, FlagManaged, a.leased.ofLink}, {doctor.CheckARP, FlagARPFlux, true}} {
+		i := slices.IndexFunc(a.around.checks, func(c wire.Check) bool { return c.Name == x.check && c.Status != "ok" })
+		if i >= 0 && x.concerns {
+			res.Flags = append(res.Flags, x.flag)
+			res.Warnings = append(res.Warnings, a.around.checks[i].Found+"; fix: "+a.around.checks[i].Fix)
+		}
+	}
+}

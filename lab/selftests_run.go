@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/zcbench/zcbench/lab/guest"
@@ -73,7 +74,7 @@ func RunSelftests(ctx context.Context, o SelftestOptions) (release string, err e
 }
 
 // qemuWord is a word of QEMU's option lists: a comma is doubled.
-func qemuWord(s string) string { return string(bytes.ReplaceAll([]byte(s), []byte(","), []byte(",,"))) }
+func qemuWord(s string) string { return strings.ReplaceAll(s, ",", ",,") }
 
 func (o *SelftestOptions) each(ctx context.Context, k *keeper, release string) error {
 	for _, t := range o.Tests {

@@ -24,7 +24,7 @@ ONLY   ?=
 field: build ## fetch and build the field's C programs for make bench-lab
 	@mk/apt.sh git:git gcc:gcc make:make libc6-dev:/usr/include/stdlib.h || true
 	@mk/field.sh '$(FIELD)'
-	@[ -x '$(FIELD)/bin/ncdevmem' ] || { dir=$$(bin/zcbench lab selftests) && cp "$$dir/ncdevmem" '$(FIELD)/bin/'; } || echo 'SKIPPED: ncdevmem: see above' >&2
+	@[ -x '$(FIELD)/bin/ncdevmem' ] || { dir=$$(bin/zcbench lab selftests --build) && cp "$$dir/ncdevmem" '$(FIELD)/bin/'; } || echo 'SKIPPED: ncdevmem: see above' >&2
 
 bench-lab: lab ## compare zero-copy receive with the field's C programs, in the lab (20 minutes)
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make bench-lab: $$why"; exit 0; fi; \

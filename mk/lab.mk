@@ -4,7 +4,7 @@
 #   make lab            fetch kernels and toolchain into the user's cache, build the soft NIC
 #   make lab-demo       all from a fresh clone: packages, build, the default kernel, then zcbench lab demo
 #   make test-lab       run the soft NIC's tests in the VM, on every kernel the lab knows
-#   make lab-selftests  build the kernel's own selftest programs and run them on the soft NIC
+#   make lab-selftests  build the kernel's own selftests, programs and Python, and run them on the soft NIC, on every kernel
 #   make lease-kills    kill -9 at 50 random moments of runs in the lab, on every kernel: everything must be restored
 #   make lab-boots      boot N times in a row (N=20): none may hang or complain
 #
@@ -49,10 +49,14 @@ test-lab: lab ## run the soft NIC's tests in the VM
 		CGO_ENABLED=0 go test -count=1 -run '$(LAB_OWN_BOOT)' -exec "$(CURDIR)/bin/zcbench lab exec --kernel $$k --timeout $(LAB_TIMEOUT) --" ./lab/softnictest || exit 1; \
 	done
 
-lab-selftests: lab ## run the kernel's own zero-copy selftests on the soft NIC
+lab-selftests: lab ## run the kernel's own selftests of drivers on the soft NIC, on every kernel, results in out/selftests
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make lab-selftests: $$why"; exit 0; fi; \
-	dir=$$(bin/zcbench lab selftests) || exit 1; \
-	CGO_ENABLED=0 go test -count=1 -v -run TestSelftest -exec "$(CURDIR)/bin/zcbench lab exec --file $$dir --env ZCBENCH_LAB_SELFTESTS=$$dir --timeout $(LAB_TIMEOUT) --" ./lab/softnictest
+	dir=$$(bin/zcbench lab selftests --build) || exit 1; \
+	CGO_ENABLED=0 go test -count=1 -v -run TestSelftest -exec "$(CURDIR)/bin/zcbench lab exec --file $$dir/iou-zcrx --file $$dir/ncdevmem --env ZCBENCH_LAB_SELFTESTS=$$dir --timeout $(LAB_TIMEOUT) --" ./lab/softnictest || exit 1; \
+	for k in $(LAB_KERNELS); do \
+		echo "== the kernel's Python tests on $$k"; \
+		bin/zcbench lab selftests --kernel $$k --out out/selftests/$$k || bad=1; \
+	done; exit $${bad:-0}
 
 lease-kills: lab ## kill runs in the lab, on every kernel, with -9 at 50 random moments (SEED=1): every setting must come back
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make lease-kills: $$why"; exit 0; fi; \

@@ -20,7 +20,7 @@ func labCommand() *cobra.Command {
 		Args:  cobra.NoArgs, // an unknown command is an error
 		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	c.AddCommand(labBuildCommand(), labExecCommand(), labUpCommand(), labDemoCommand(), labProveCommand(), labSelftestsCommand())
+	c.AddCommand(labBuildCommand(), labExecCommand(), labUpCommand(), labDemoCommand(), labProveCommand(), labInsideCommand(), labSelftestsCommand())
 	return c
 }
 
@@ -51,25 +51,6 @@ func labBuildCommand() *cobra.Command {
 
 // installUsage is of the flag --install.
 const installUsage = "as root on Debian or Ubuntu: install the packages that the lab needs and that are missing; starts no service"
-
-func labSelftestsCommand() *cobra.Command {
-	var o lab.BuildOptions
-	c := &cobra.Command{
-		Use:   "selftests",
-		Short: "Build the kernel's own zero-copy selftest programs and print their folder",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := lab.Selftests(cmd.Context(), o, cmd.ErrOrStderr())
-			if err != nil {
-				return &cli.StatusError{Status: lab.ExitOf(err), Err: err}
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), dir)
-			return nil
-		},
-	}
-	c.Flags().StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")
-	return c
-}
 
 // vmFlags are the flags of the machine. What none asks for, a machine that is up may
 // be: hence no defaults.

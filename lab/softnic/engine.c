@@ -79,6 +79,10 @@ bool sn_engine_run(struct sn_channel *ch)
 		txq->bytes += d->len;
 		txq->netmem_bytes += d->netmem;
 		txq->big_packets += d->len > ETH_HLEN + GSO_LEGACY_MAX_SIZE;
+		if (d->mss) {
+			txq->gso_packets++;
+			txq->gso_wire += DIV_ROUND_UP(d->len - d->hdr_len, d->mss);
+		}
 		smp_store_release(&txq->cons, txq->cons + 1);
 		n++;
 	}

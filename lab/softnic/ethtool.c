@@ -60,6 +60,25 @@ static void get_pauseparam(struct net_device *dev, struct ethtool_pauseparam *p)
 	p->tx_pause = sn->pause;
 }
 
+static u64 times_paused(struct sn_dev *sn)
+{
+	unsigned int i;
+	u64 n = 0;
+
+	for (i = 0; i < SN_QUEUES_MAX; i++)
+		n += READ_ONCE(sn->ch[i].tx.paused);
+	return n;
+}
+
+/* A pause is no frame here: the sender's engine waits. Each time counts as one. */
+static void get_pause_stats(struct net_device *dev, struct ethtool_pause_stats *p)
+{
+	struct sn_dev *sn = netdev_priv(dev);
+
+	p->tx_pause_frames = times_paused(sn->peer);
+	p->rx_pause_frames = times_paused(sn);
+}
+
 static int set_pauseparam(struct net_device *dev, struct ethtool_pauseparam *p)
 {
 	struct sn_dev *sn = netdev_priv(dev);
@@ -383,6 +402,7 @@ const struct ethtool_ops sn_ethtool_ops = {
 	.get_ts_info		= ethtool_op_get_ts_info,
 	.get_ringparam		= get_ringparam,
 	.set_ringparam		= set_ringparam,
+	.get_pause_stats	= get_pause_stats,
 	.get_pauseparam		= get_pauseparam,
 	.set_pauseparam		= set_pauseparam,
 	.get_channels		= get_channels,

@@ -76,6 +76,7 @@ struct sn_txq {
 	bool		running;
 	u64		packets, bytes, netmem_bytes, drops, paused;
 	u64		big_packets;	/* above 64 KiB: BIG TCP */
+	u64		gso_packets, gso_wire;	/* sent whole for the NIC to cut, and the packets they are */
 };
 
 /* ---- RX ---- */

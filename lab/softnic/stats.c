@@ -112,6 +112,8 @@ static void queue_stats_tx(struct net_device *dev, int idx, struct netdev_queue_
 	s->packets = READ_ONCE(sn->ch[idx].tx.packets);
 	s->bytes = READ_ONCE(sn->ch[idx].tx.bytes);
 	s->hw_drops = READ_ONCE(sn->ch[idx].tx.drops);
+	s->hw_gso_packets = READ_ONCE(sn->ch[idx].tx.gso_packets);
+	s->hw_gso_wire_packets = READ_ONCE(sn->ch[idx].tx.gso_wire);
 }
 
 /* Counters live as long as the device, so queues that are off now count here. */
@@ -121,13 +123,15 @@ static void base_stats(struct net_device *dev, struct netdev_queue_stats_rx *rx,
 	unsigned int q;
 
 	rx->packets = rx->bytes = rx->alloc_fail = 0;
-	tx->packets = tx->bytes = 0;
+	tx->packets = tx->bytes = tx->hw_gso_packets = tx->hw_gso_wire_packets = 0;
 	for (q = dev->real_num_rx_queues; q < dev->num_rx_queues; q++) {
 		rx->packets += READ_ONCE(sn->ch[q].rx.packets);
 		rx->bytes += READ_ONCE(sn->ch[q].rx.bytes);
 		rx->alloc_fail += READ_ONCE(sn->ch[q].rx.alloc_fail);
 		tx->packets += READ_ONCE(sn->ch[q].tx.packets);
 		tx->bytes += READ_ONCE(sn->ch[q].tx.bytes);
+		tx->hw_gso_packets += READ_ONCE(sn->ch[q].tx.gso_packets);
+		tx->hw_gso_wire_packets += READ_ONCE(sn->ch[q].tx.gso_wire);
 	}
 }
 

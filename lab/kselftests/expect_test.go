@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+
+package kselftests
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What is on record can be read, and is of tests that there are.
+func TestExpected(t *testing.T) {
+	t.Parallel()
+	if len(Known()) == 0 {
+		t.Fatal("nothing is on record")
+	}
+	for _, s := range Known() {
+		e, err := expectedOf(s + ".0+test-amd64")
+		if err != nil {
+			t.Error(err)
+		}
+		for test, cases := range e {
+			if !slices.ContainsFunc(Tests, func(x Test) bool { return x.Name == test }) {
+				t.Errorf("%s: %s: no such test", s, test)
+			}
+			if len(cases) == 0 {
+				t.Errorf("%s: %s: no case", s, test)
+			}
+		}
+	}
+}
+
+func TestParseExpected(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ text, want string }{
+		{"# c\na.py\n  pass x\n  skip y z | because\n", ""},
+		{"  pass x\n", "f:1: a case before the first test"},
+		{"a.py\n  pass x | because\n", "f:2: a pass needs no reason"},
+		{"a.py\n  fail x\n", "f:2: a reason is missing"},
+		{"a.py\n  good x\n", "f:2: want pass, skip, xfail or fail"},
+		{"a.py\n  pass x\n\n  skip x | y\n", "f:4: this case was there before"},
+		{"a.py\n  pass x\na.py\n", "f:3: this test was there before"},
+	} {
+		_, err := parseExpected("f", tc.text)
+		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%q: %v, want %q", tc.text, err, tc.want)
+		}
+	}
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	want, err := parseExpected("f", "a.py\n  pass x\n  skip y | no y\n  fail z | a gap\n  pass gone\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := judge(want["a.py"], "a.py", []Case{
+		{"x", Fail, "boom"}, {"y", Skip, "said"}, {"z", Pass, ""}, {"new", Pass, ""}, {"odd", Skip, "why"}, {"y", Skip, "said"},
+	})
+	wrong := map[string]string{}
+	for i, j := range got {
+		if i < 5 || j.Name == "gone" {
+			wrong[j.Name] = j.Wrong
+		}
+	}
+	for name, w := range map[string]string{"x": "expected pass", "y": "", "z": "expected fail (a gap)", "new": "", "odd": "not on record", "gone": "expected pass"} {
+		if wrong[name] != w {
+			t.Errorf("%s: %q, want %q", name, wrong[name], w)
+		}
+	}
+	if got[5].Wrong != "said twice" || AsExpected(got) || !AsExpected(got[1:2]) {
+		t.Errorf("%+v", got)
+	}
+	if s := Sum(got); s != "2 pass, 3 skip, 2 fail, 5 otherwise than expected" {
+		t.Error(s)
+	}
+}
+
+func TestSelect(t *testing.T) {
+	t.Parallel()
+	got, err := Select([]string{"rss_ctx", "hw/rss_ctx.py", "queues.py"})
+	if err != nil || len(got) != 2 || got[0].Name != "hw/rss_ctx.py" || got[1].Name != "queues.py" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := Select([]string{"ctx"}); err == nil || !strings.Contains(err.Error(), `--only "ctx"`) {
+		t.Error(err)
+	}
+}

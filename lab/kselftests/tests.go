@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+
+package kselftests
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Test is a program below tools/testing/selftests/drivers/net of the kernel's source.
+type Test struct {
+	Name  string
+	Limit time.Duration // of the guest's time; 0: DefaultLimit
+}
+
+// DefaultLimit is the time a test may take. Emulated it is the guest's own, in which an
+// instruction is a nanosecond, so that a busy host does not count.
+const DefaultLimit = 3 * time.Minute
+
+// Tests are what the lab runs, the quick and telling ones first.
+var Tests = []Test{
+	{Name: "queues.py"},
+	{Name: "stats.py"},
+	{Name: "hds.py"},
+	{Name: "ring_reconfig.py"},
+	{Name: "napi_id.py"},
+	{Name: "napi_threaded.py"},
+	{Name: "ping.py"},
+	{Name: "shaper.py"},
+	{Name: "xdp.py"},
+	{Name: "so_txtime.py"},
+	{Name: "gro.py", Limit: 10 * time.Minute},
+	{Name: "hw/iou-zcrx.py"},
+	{Name: "hw/devmem.py"},
+	{Name: "hw/ntuple.py"},
+	{Name: "hw/irq.py"},
+	{Name: "hw/rss_ctx.py", Limit: 10 * time.Minute},
+	{Name: "hw/rss_api.py"},
+	{Name: "hw/rss_drv.py"},
+	{Name: "hw/rss_input_xfrm.py"},
+	{Name: "hw/rss_flow_label.py"},
+	{Name: "hw/toeplitz.py"},
+	{Name: "hw/nic_timestamp.py"},
+	{Name: "hw/csum.py"},
+	{Name: "hw/tso.py"},
+	{Name: "hw/uso.py"},
+	{Name: "hw/gro_hw.py"},
+	{Name: "hw/xdp_metadata.py"},
+	{Name: "hw/xsk_reconfig.py"},
+	{Name: "hw/pp_alloc_fail.py"},
+	{Name: "hw/nk_netns.py"},
+	{Name: "hw/nk_devmem.py"},
+	{Name: "hw/nk_qlease.py"},
+	{Name: "hw/userns_devmem.py"},
+}
+
+// Time is how long the test may take.
+func (t Test) Time() time.Duration {
+	if t.Limit == 0 {
+		return DefaultLimit
+	}
+	return t.Limit
+}
+
+// Select picks tests by name: with or without .py and the folder.
+func Select(only []string) ([]Test, error) {
+	if len(only) == 0 {
+		return Tests, nil
+	}
+	var names []string
+	for _, t := range Tests {
+		names = append(names, t.Name)
+	}
+	var picked []Test
+	for _, o := range only {
+		i := slices.IndexFunc(Tests, func(t Test) bool { return t.called(o) })
+		if i < 0 {
+			return nil, fmt.Errorf("--only %q: no such test; there are: %s", o, strings.Join(names, ", "))
+		}
+		if !slices.Contains(picked, Tests[i]) {
+			picked = append(picked, Tests[i])
+		}
+	}
+	return picked, nil
+}
+
+func (t Test) called(name string) bool {
+	name = strings.TrimSuffix(name, ".py") + ".py"
+	return t.Name == name || strings.HasSuffix(t.Name, "/"+name)
+}
+
+// Folder is where the disk has the kernel's tests.
+const Folder = "/kernel/tools/testing/selftests/drivers/net"
+
+// modules are what tests, and the commands that they start, ask the kernel for: a guest
+// has no program that would bring them when they are needed. What a kernel does not have
+// is no error.
+var modules = []string{
+	"8021q", "act_bpf", "act_gact", "act_skbedit", "cls_bpf", "cls_flower", "cls_matchall", "cls_u32", "inet_diag", "ip6_gre", "ip6_tunnel",
+	"ip_gre", "ipip", "macvlan", "sch_etf", "sch_fq", "sch_ingress", "sch_mqprio", "sch_prio", "sit", "tcp_diag", "tls", "udp_diag", "veth",
+	"vxlan", "xsk_diag",
+}
+
+// start is a program of the shell: modules, then the test as it wants to be started. An
+// address of IPv6 is to outlive its interface being down, as that of IPv4 does.
+const start = `for m in %s; do modprobe -q "$m" || true; done
+echo 1 >/proc/sys/net/ipv6/conf/all/keep_addr_on_down
+cd %s && exec python3 %s`
+
+// Args is the command line of the test on the disk, behind that of the guest.
+func (t Test) Args() []string {
+	dir, file := path.Split(t.Name)
+	return []string{"/bin/sh", "-c", fmt.Sprintf(start, strings.Join(modules, " "), path.Join(Folder, dir), "./"+file)}
+}
+
+// Env is the environment of a test of a NIC with another host beside it
+// (tools/testing/selftests/drivers/net/README.rst): the host is a namespace.
+func Env(dev, netns string, local, remote [2]string) []string {
+	return []string{
+		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8", "TERM=dumb", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1",
+		"NETIF=" + dev, "LOCAL_V4=" + local[0], "LOCAL_V6=" + local[1], "REMOTE_V4=" + remote[0], "REMOTE_V6=" + remote[1],
+		"REMOTE_TYPE=netns", "REMOTE_ARGS=" + netns, "LOCAL_PREFIX_V6=fd00:78::/64",
+	}
+}
+
+// Log is the name of the file for what the test wrote.
+func (t Test) Log() string { return strings.TrimSuffix(t.Name, ".py") + ".log" }

@@ -121,14 +121,23 @@ func (st *stage) checkCPUs() error {
 			}
 			return inputErrorf("%s: CPU %d is not online on %s; online are %s", st.spec.Called(x.name+"."+what), cpu, x.h.Spec.Name, counter.FormatCPUList(x.h.Info.OnlineCPUs))
 		}
+		// A thread can be bound to a CPU of the agent's cpuset; interrupts go to any.
+		pinned := func(what string, cpu int) error {
+			err := check(what, cpu)
+			if pin := x.h.Info.PinCPUs; err == nil && cpu != -1 && len(pin) > 0 && !slices.Contains(pin, cpu) {
+				err = inputErrorf("%s: no thread can be bound to CPU %d on %s: the cpuset of its control group has CPUs %s (cpuset.cpus.effective below /sys/fs/cgroup): name one of these, or run outside of it",
+					st.spec.Called(x.name+"."+what), cpu, x.h.Spec.Name, counter.FormatCPUList(pin))
+			}
+			return err
+		}
 		if c := x.end.CPU; c != nil {
-			if err := check("cpu", *c); err != nil {
+			if err := pinned("cpu", *c); err != nil {
 				return err
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(x.end.Layouts)) {
 			l := x.end.Layouts[name]
-			if err := cmp.Or(check("layouts."+name+".app", l.App), check("layouts."+name+".irq", l.IRQ)); err != nil {
+			if err := cmp.Or(pinned("layouts."+name+".app", l.App), check("layouts."+name+".irq", l.IRQ)); err != nil {
 				return err
 			}
 		}

@@ -25,6 +25,9 @@ func (o *Options) PlaceCPUs(ctx context.Context, sut, tg *host.Host) error {
 		dev string
 	}{{sut, o.SUTDev}, {tg, o.TGDev}} {
 		near[i] = x.h.Info.OnlineCPUs
+		if own := online(x.h.Info.OwnCPUs, x.h.Info.OnlineCPUs); len(own) > 0 {
+			near[i] = own
+		}
 		var all []wire.Interface
 		if err := x.h.Call(ctx, wire.OpAddrs, nil, &all); err != nil {
 			return fmt.Errorf("ask %s for its interfaces: %w", x.h.Spec.Name, err)
@@ -104,6 +107,15 @@ func (r *Runner) markPlacement(rec *results.Record) {
 	}
 }
 
+// usable says which CPUs a host has, and which of them may be used.
+func usable(h wire.HelloResult) string {
+	s := "online are " + counter.FormatCPUList(h.OnlineCPUs)
+	if own := online(h.OnlineCPUs, h.OwnCPUs); len(own) < len(h.OnlineCPUs) && len(own) > 0 {
+		s += ", and this process was started on " + counter.FormatCPUList(own) + " of them (taskset, a cpuset)"
+	}
+	return s
+}
+
 // crammed says why a cell's layout cannot be had: an end has too few CPUs. The TG of a shared
 // machine keeps its softirq with its thread.
 func (r *Runner) crammed(c results.Cell) *Missing {
@@ -122,7 +134,7 @@ func (r *Runner) crammed(c results.Cell) *Missing {
 		case cpus.App < 0:
 			return &Missing{fmt.Sprintf("the layout %s needs pinned threads, and that of %s is not", l, h.Spec.Name), "leave the CPU -1 away, or name the CPUs of the layout"}
 		case own == place.TwoCPU && n == cpus.App, own != place.AsFound && n < 0:
-			return &Missing{fmt.Sprintf("the layout %s needs two CPUs, and %s has no second one near its interface; online are %s", l, h.Spec.Name, counter.FormatCPUList(h.Info.OnlineCPUs)),
+			return &Missing{fmt.Sprintf("the layout %s needs two CPUs, and %s has no second one near its interface; %s", l, h.Spec.Name, usable(h.Info)),
 				"name two: --cpus or --tg-cpus APP,SOFTIRQ, in files sut.layouts or tg.layouts"}
 		}
 	}

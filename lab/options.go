@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 )
@@ -26,7 +25,7 @@ type MachineOptions struct {
 	CPUs    int      // processors; 0: DefaultCPUs
 	MemMiB  int      // memory, MiB; 0: DefaultMemMiB
 	Module  string   // parameters for softnic.ko: "inline_dma=1"
-	NIC     string   // one of Imitated: whose control plane the soft NIC has; empty: its own
+	NIC     string   // one of NICs: whose control plane the soft NIC has, or what is there in its place
 	MTU     int      // of both ends; 0: guest.DefaultMTU
 	Init    string   // program to run as /init, which calls guest.Main; empty: this one
 	NoKVM   bool     // emulate even where KVM works
@@ -51,7 +50,7 @@ var Imitated = []string{"mlx5", "bnxt", "fbnic", "gve", "virtio-like"}
 
 // module is what the soft NIC is loaded with.
 func (o *MachineOptions) module() string {
-	if o.NIC == "" {
+	if o.NIC == "" || o.qemuNIC() != nil {
 		return o.Module
 	}
 	return strings.TrimSpace("imitate=" + o.NIC + " " + o.Module)
@@ -67,10 +66,7 @@ func (o *MachineOptions) check() error {
 			return inputf("read the machine's options", "", "--%s %d: want %d to %d", x.flag, x.got, x.least, x.most)
 		}
 	}
-	if o.NIC != "" && !slices.Contains(Imitated, o.NIC) {
-		return inputf("read the machine's options", "", "--nic %s: want one of %s", o.NIC, strings.Join(Imitated, ", "))
-	}
-	return nil
+	return o.checkNIC()
 }
 
 func (o *MachineOptions) setInit() error {

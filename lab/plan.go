@@ -50,16 +50,18 @@ func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error
 	if err != nil {
 		return nil, err
 	}
+	nic := o.qemuNIC()
 	p := &plan{booting: o.Booting}
 	p.cfg = vmConfig{vmlinuz: built[0].Vmlinuz, vmlinux: built[0].Vmlinux, extra: o.QEMU, tscKHz: hostTSC(),
 		cpus: cmp.Or(o.CPUs, DefaultCPUs), memMiB: cmp.Or(o.MemMiB, DefaultMemMiB)}
 	p.cfg.kvm = !o.NoKVM && !o.CountTime && c.kvmBoots(ctx, built[0], o.Init, log)
 	p.cfg.counts = o.CountTime || o.CountEmulated && !p.cfg.kvm
+	p.cfg.nic, p.cfg.queues = nic, nic.wiring(log)
 	if err := p.image(c, &o, built[0], load, spec); err != nil {
 		return nil, err
 	}
 	p.what = Machine{Cache: c.dir, Suite: built[0].Suite, Release: built[0].Release, CPUs: p.cfg.cpus, MemMiB: p.cfg.memMiB,
-		Module: o.module(), MTU: cmp.Or(o.MTU, guest.DefaultMTU), QEMU: o.QEMU, Load: o.Load,
+		Module: o.module(), NIC: nic.named(), MTU: cmp.Or(o.MTU, guest.DefaultMTU), QEMU: o.QEMU, Load: o.Load,
 		KVM: p.cfg.kvm, Counts: p.cfg.counts, Init: init}
 	return p, nil
 }
@@ -74,6 +76,14 @@ func (o *MachineOptions) load(ctx context.Context, b Built, log io.Writer) (path
 	}
 	for _, p := range paths {
 		spec.Load = append(spec.Load, guest.DriverDir+"/"+filepath.Base(p))
+	}
+	if n := o.qemuNIC(); n != nil {
+		own, err := drivers(ctx, BuildOptions{Cache: o.Cache}, b, n.modules, log)
+		if err != nil {
+			return nil, nil, err
+		}
+		spec.NIC = n.spec(own)
+		paths = append(paths, own...)
 	}
 	return paths, spec, nil
 }
@@ -104,8 +114,8 @@ func makeImage(init, module string, load []string, spec *guest.Spec) (*os.File, 
 		return nil, err
 	}
 	defer ram.close()
-	for i, p := range load {
-		if err := ram.addFile(spec.Load[i], p); err != nil {
+	for _, p := range load {
+		if err := ram.addFile(guest.DriverDir+"/"+filepath.Base(p), p); err != nil {
 			return nil, err
 		}
 	}

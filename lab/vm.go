@@ -29,6 +29,8 @@ type vmConfig struct {
 	tscKHz    int  // rate of the host's time-stamp counter; 0: not known
 	cpus      int
 	memMiB    int
+	nic       *qemuNIC // in place of the soft NIC; nil: that
+	queues    int      // pairs of queues that each of the two is wired with; 0: see hub
 	extra     []string // arguments for QEMU
 }
 
@@ -49,6 +51,9 @@ func startVM(ctx context.Context, c vmConfig) (*vm, error) {
 	}
 	m := &vm{ports: map[string]*os.File{}, console: newTail(64 << 10), done: make(chan struct{})}
 	args, theirs, err := m.channels(c.args(), c.monitored)
+	if err == nil {
+		args, theirs, err = c.wire(args, theirs)
+	}
 	closeTheirs := func() {
 		for _, f := range theirs {
 			f.Close()
@@ -101,7 +106,14 @@ func (c *vmConfig) args() []string {
 		clock = []string{"-icount", "shift=0,sleep=off"} // 2^0 ns each; idle time is skipped
 	}
 	kernel, firmware := c.kernel()
-	return slices.Concat(clock, firmware, c.extra, []string{
+	var devices []string
+	if c.nic != nil {
+		devices = c.nic.devices(c.queues)
+		if c.queues == 0 {
+			devices = append(devices, hub()...)
+		}
+	}
+	return slices.Concat(clock, firmware, c.extra, devices, []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-nic", "none",
 		"-machine", "pc", "-accel", accel, "-cpu", cpu,
 		"-smp", strconv.Itoa(c.cpus), "-m", strconv.Itoa(c.memMiB) + "M",

@@ -45,7 +45,7 @@ in_lab='^TestLab|^TestKilledReceiver$'
 # the soft NIC and neither veth nor flock(1), and one test wants namespaces whose last
 # reference is its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
 # have used, with every socket in it destroyed and the soft NIC at rest.
-not_in_lab='^TestSelftest|^TestUpperInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$|^TestLockHeldByStranger$'
+not_in_lab='^TestLabQEMU|^TestSelftest|^TestUpperInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$|^TestLockHeldByStranger$'
 own_boot='^TestNamespacesAndModuleComeAndGo$'
 
 # These are of journals and lock files, and ask nothing of the kernel that this one
@@ -117,8 +117,16 @@ imitated() {
 	esac
 }
 
+# real says which NICs of QEMU's, with real drivers, a kernel is tried with.
+real() {
+	case $long$1 in
+	sid) echo qemu:virtio ;;
+	1*) echo qemu:virtio qemu:e1000e ;;
+	esac
+}
+
 kernel() {
-	local why said run limit=10m skip="$not_in_lab|$own_boot"
+	local why said run nic limit=10m skip="$not_in_lab|$own_boot"
 	if [ -n "$long" ]; then limit=70m; else
 		skip+="|$host_only"
 		case $1 in
@@ -142,6 +150,9 @@ kernel() {
 		-skip "$skip" $(shuf -e "${lab_packages[@]}") || status=1
 	# shellcheck disable=SC2046
 	"$folder/bin/zcbench" lab up --kernel "$1" -- mk/imitated.sh $(imitated "$1") || status=1
+	for nic in $(real "$1"); do
+		"$folder/bin/zcbench" lab up --kernel "$1" --nic "$nic" -- mk/real.sh "$nic" || status=1
+	done
 	"${run[@]}" -run "$own_boot" -exec "$folder/bin/zcbench lab exec --own-boot --kernel $1 --timeout $limit --" ./lab/softnictest || status=1
 }
 

@@ -30,6 +30,9 @@ func identity() (wire.HelloResult, error) {
 	if h.OnlineCPUs, err = counter.OnlineCPUs(counter.FS{}); err != nil {
 		return h, err
 	}
+	if a, err := place.AllowedCPUs(); err == nil {
+		h.PinCPUs, h.OwnCPUs = a.Pin, a.Own
+	}
 	h.Env, _ = counter.ReadEnv(counter.FS{}, "")
 	h.Env.ToolVersion = version.Tool()
 	return h, nil

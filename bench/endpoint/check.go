@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -47,6 +48,9 @@ func checkFlow(f wire.FlowSpec) error {
 	}
 	if err := checkCPU(f.CPU); err != nil {
 		return err
+	}
+	if a, err := place.AllowedCPUs(); err == nil && f.CPU >= 0 && !a.CanPin(f.CPU) {
+		return fmt.Errorf("no thread can be bound to CPU %d here: the cpuset of this process's control group has CPUs %s (cpuset.cpus.effective below /sys/fs/cgroup)", f.CPU, counter.FormatCPUList(a.Pin))
 	}
 	if n := f.SoftirqCPU; n != nil {
 		if *n < 0 {

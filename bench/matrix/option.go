@@ -37,7 +37,7 @@ func choose(c *results.Cell, o *results.Option, n ast.Node) (string, error) {
 		err = Settable(o, s)
 	}
 	if err == nil && slices.ContainsFunc(c.Others(), func(x results.Other) bool { return strings.HasPrefix(x.Name, "interrupt ") }) {
-		err = errors.New("a file moves no interrupts but by cpu_layout: they may be of any device")
+		err = errors.New("a file moves no interrupts but by cpu_layout: their numbers are of one boot of one host")
 	}
 	if err != nil {
 		return s, at(n, "%s: %s", o.Name, refusal(err))

@@ -57,7 +57,15 @@ func (h *HelloResult) Check() error {
 	case h.Env.CPUs < 0 || h.Env.CPUs > mostCPUs:
 		return fmt.Errorf("%d CPUs", h.Env.CPUs)
 	}
-	return checkCPUs("online_cpus", h.OnlineCPUs)
+	for _, x := range []struct {
+		what string
+		cpus []int
+	}{{"online_cpus", h.OnlineCPUs}, {"pin_cpus", h.PinCPUs}, {"own_cpus", h.OwnCPUs}} {
+		if err := checkCPUs(x.what, x.cpus); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkCPUs refuses numbers that no CPU has, and one that comes twice.

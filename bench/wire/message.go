@@ -132,6 +132,8 @@ type HelloResult struct {
 	PID         int         `json:"pid"`
 	NetNS       string      `json:"netns"` // "dev:inode" of its network namespace
 	OnlineCPUs  []int       `json:"online_cpus"`
+	PinCPUs     []int       `json:"pin_cpus,omitempty"` // that its threads can be bound to
+	OwnCPUs     []int       `json:"own_cpus,omitempty"` // that it was started on
 	Env         results.Env `json:"env"`
 }
 

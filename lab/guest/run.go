@@ -30,7 +30,7 @@ func (w *worker) run(job *Job, res *Result) {
 	defer null.Close()
 	p, err := os.StartProcess(job.Args[0], job.Args, &os.ProcAttr{
 		Dir:   job.Dir,
-		Env:   environ(job.Env),
+		Env:   environ(append(w.spec.NIC.environ(), job.Env...)),
 		Files: []*os.File{null, w.ports[PortStdout], w.ports[PortStderr]},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})

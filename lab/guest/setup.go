@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// End is one end of the wire: a soft NIC in a namespace of its own.
+// End is one end of the wire: a NIC in a namespace of its own.
 type End struct {
 	NS, Dev string
 	V4, V6  string // address with prefix length
@@ -48,10 +48,19 @@ func setup(spec *Spec) error {
 			return err
 		}
 	}
-	if err := loadModule(ModulePath, spec.Module); err != nil {
+	if spec.NIC == nil {
+		if err := loadModule(ModulePath, spec.Module); err != nil {
+			return err
+		}
+		return SetupNetwork(spec.MTU)
+	}
+	if err := spec.NIC.load(); err != nil {
 		return err
 	}
-	return SetupNetwork(spec.MTU)
+	if err := SetupNetwork(spec.MTU); err != nil {
+		return err
+	}
+	return awaitCarrier()
 }
 
 // SetupNetwork makes the two namespaces and moves one end of the pair, found in
@@ -71,7 +80,7 @@ func SetupNetwork(mtu int) error {
 	return nil
 }
 
-// moveTo makes the end's namespace, moves its soft NIC there and configures it.
+// moveTo makes the end's namespace, moves its NIC there and configures it.
 func (e End) moveTo(mtu int) error {
 	ns, err := newNamespace(e.NS)
 	if err != nil {
@@ -85,7 +94,7 @@ func (e End) moveTo(mtu int) error {
 	defer c.Close()
 	link, err := c.Named(e.Dev)
 	if err != nil {
-		return fmt.Errorf("find soft NIC %s: %w", e.Dev, err)
+		return fmt.Errorf("find the NIC %s: %w", e.Dev, err)
 	}
 	if err := c.SetNumber(link.Index, unix.IFLA_NET_NS_FD, ns.Fd()); err != nil {
 		return fmt.Errorf("move %s to namespace %s: %w", e.Dev, e.NS, err)

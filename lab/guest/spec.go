@@ -46,6 +46,7 @@ const (
 type Spec struct {
 	Probe  bool     `json:"probe,omitempty"`  // say that it booted and power off
 	Module string   `json:"module,omitempty"` // parameters for softnic.ko
+	NIC    *NIC     `json:"nic,omitempty"`    // in place of the soft NIC; nil: that
 	Load   []string `json:"load,omitempty"`   // modules of the distribution to load, paths in the guest
 	MTU    int      `json:"mtu,omitempty"`    // of both ends; 0: DefaultMTU
 }

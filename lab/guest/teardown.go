@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// teardown deletes the namespaces and unloads the soft NIC while the kernel's
-// messages are still read, and reports what would not go.
-func teardown() (bad []string) {
+// teardown deletes the namespaces and unloads the NIC while the kernel's messages are
+// still read, and reports what would not go.
+func teardown(spec *Spec) (bad []string) {
 	names, _ := filepath.Glob("/run/netns/*")
 	for _, n := range names {
 		if err := unix.Unmount(n, unix.MNT_DETACH); err != nil && err != unix.EINVAL {
@@ -22,8 +22,14 @@ func teardown() (bad []string) {
 		}
 		os.Remove(n)
 	}
-	if err := unloadModule("softnic"); err != nil {
-		bad = append(bad, err.Error())
+	modules := []string{"softnic"}
+	if spec.NIC != nil {
+		modules = spec.NIC.unload()
+	}
+	for _, m := range modules {
+		if err := unloadModule(m); err != nil {
+			bad = append(bad, err.Error())
+		}
 	}
 	if n, err := poolsLeft(3 * time.Second); err != nil {
 		bad = append(bad, err.Error())

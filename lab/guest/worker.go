@@ -122,14 +122,17 @@ func (w *worker) work(job *Job) (res Result) {
 	} else {
 		fail(out.Close())
 	}
-	bad = append(bad, teardown()...)
+	bad = append(bad, teardown(&w.spec)...)
 	res.Complaints = append(bad, w.dmesg.complaints(fmt.Sprintf("lab: end of command %d %s", job.N, job.Mark))...)
 	return res
 }
 
 // anotherNIC takes the soft NIC down and sets it up with other parameters.
 func (w *worker) anotherNIC(params string) error {
-	if bad := teardown(); len(bad) > 0 {
+	if w.spec.NIC != nil {
+		return fmt.Errorf("this machine has %s and no soft NIC to set up anew", w.spec.NIC.Name)
+	}
+	if bad := teardown(&w.spec); len(bad) > 0 {
 		return errors.New(bad[0])
 	}
 	spec := w.spec

@@ -273,7 +273,7 @@ func TestLabKill(t *testing.T) {
 			killed, after := 0, time.Duration(share*float64(length))
 			for killed == 0 {
 				var took time.Duration
-				if killed, took = killRun(t, who, after); killed == 0 {
+				if killed, took = killRun(t, everything, who, after); killed == 0 {
 					// It had ended: the moment was its last, or the machine slower before.
 					length = min(length, took)
 					after = min(after, took) * 9 / 10
@@ -336,12 +336,12 @@ func counters(t testing.TB) string {
 // victims are who is killed.
 var victims = []string{"all", "controller", "an agent", "both agents"}
 
-// killRun starts a run, kills who after a time and waits for the rest of it. took
+// killRun starts a run with flags, kills who after a time and waits for the rest of it. took
 // is how long the run was there.
-func killRun(t *testing.T, who string, after time.Duration) (killed int, took time.Duration) {
+func killRun(t *testing.T, flags []string, who string, after time.Duration) (killed int, took time.Duration) {
 	t.Helper()
 	start := time.Now()
-	cmd := exec.Command("zcbench", suited(t, everything)...)
+	cmd := exec.Command("zcbench", suited(t, flags)...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {

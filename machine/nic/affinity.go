@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -54,32 +53,6 @@ func canonicalCPUs(v string) (string, error) {
 
 func irqPath(irq int) string {
 	return filepath.Join(procRoot, "irq", strconv.Itoa(irq), "smp_affinity_list")
-}
-
-// IRQs lists the interrupts of the interface's queues, each once, also those of
-// queues that only send (netdev napi-get, 6.8). It is empty where the driver has
-// none, as virtual ones do, or does not tell.
-func (d *Device) IRQs() ([]int, error) {
-	all, err := d.NAPIs()
-	var out []int
-	for _, n := range all {
-		if n.IRQ > 0 && !slices.Contains(out, n.IRQ) {
-			out = append(out, n.IRQ)
-		}
-	}
-	return out, err
-}
-
-// irqOf is the interrupt of an RX queue.
-func (d *Device) irqOf(queue int) (int, error) {
-	n, err := d.NAPIOf(queue)
-	if err != nil {
-		return 0, err
-	}
-	if n.IRQ < 0 {
-		return 0, &fault.Error{Op: d.op("find the interrupt of RX queue %d", queue), Err: unix.ENOENT, How: "the driver does not tell (virtual ones have none): use RPS or threaded NAPI to place its softirq"}
-	}
-	return n.IRQ, nil
 }
 
 // queueFile is a file of one queue below /sys/class/net: "rx-3/rps_cpus".

@@ -24,7 +24,7 @@ import (
 //	coalesce NAME         a number, times in microseconds
 //	napi QUEUE            defer-hard-irqs N, gro-flush-timeout NS, irq-suspend-timeout NS[, threaded off|on|busy-poll]
 //	irq QUEUE             CPU list of the RX queue's interrupt
-//	interrupt N           CPU list of interrupt N, also one that no RX queue tells of, see [Device.IRQs]
+//	interrupt N           CPU list of interrupt N of the interface's device, see [Device.IRQs]
 //	rps QUEUE, xps QUEUE  CPU mask, hexadecimal
 //	rss                   default, or the queue of each entry of the indirection table
 //	rss-context Q,Q...    present, absent: an RSS context over these queues in turn
@@ -64,7 +64,7 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 	case "coalesce":
 		err = d.coalesceSetting(&s, arg)
 	case "interrupt":
-		err = interruptSetting(&s, arg)
+		err = d.interruptSetting(&s, arg)
 	case "napi", "irq", "rps", "xps":
 		err = d.queueSetting(&s, word, arg)
 	case "rss":
@@ -221,13 +221,23 @@ func (d *Device) queueSetting(s *setting.Setting, word, arg string) error {
 	return nil
 }
 
-func interruptSetting(s *setting.Setting, arg string) error {
+func (d *Device) interruptSetting(s *setting.Setting, arg string) error {
 	irq, err := strconv.Atoi(arg)
 	if err != nil || irq < 0 || strconv.Itoa(irq) != arg {
 		return fmt.Errorf("setting interrupt %q: want the number of an interrupt", arg)
 	}
-	s.Get = func() (string, error) { return IRQAffinity(irq) }
-	s.Set = func(v string) error { return SetIRQAffinity(irq, v) }
+	s.Get = func() (string, error) {
+		if err := d.checkIRQ(irq); err != nil {
+			return "", err
+		}
+		return IRQAffinity(irq)
+	}
+	s.Set = func(v string) error {
+		if err := d.checkIRQ(irq); err != nil {
+			return err
+		}
+		return SetIRQAffinity(irq, v)
+	}
 	s.Canon = canonicalCPUs
 	return nil
 }

@@ -15,10 +15,11 @@ import (
 )
 
 // Near lists the CPUs of the NUMA node of interface dev, one of each core, in
-// order. An interface without hardware, or on a machine of one node, is near to
-// all of them.
+// order, of those that this process was started on and may use. An interface without
+// hardware, or on a machine of one node, is near to all of them.
 func Near(dev string) ([]int, error) {
-	return near("/sys", localCPUs(dev))
+	a, _ := AllowedCPUs() // of more CPUs than can be asked for, all are taken
+	return near("/sys", localCPUs(dev), a.Own...)
 }
 
 // localCPUs is the list of the CPUs of an interface's node, "" where it has none.
@@ -36,10 +37,13 @@ func localCPUs(dev string) string {
 	return list
 }
 
-func near(root, node string) ([]int, error) {
+func near(root, node string, own ...int) ([]int, error) {
 	all, err := readCPUs(filepath.Join(root, "devices/system/cpu/online"))
 	if err != nil {
 		return nil, fmt.Errorf("list the CPUs that are online: %w", err)
+	}
+	if here := both(all, own); len(here) > 0 {
+		all = here
 	}
 	if local, err := counter.ParseCPUList(node); err == nil {
 		if here := both(all, local); len(here) > 0 {

@@ -12,16 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Model is whose control plane the receiver's interface has.
-func Model(t *testing.T) string {
-	t.Helper()
-	drv, err := OnDevice((*nic.Device).Driver)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return drv.Model()
-}
-
 // PrivateFlag calls f with one of the driver's own switches on, of the receiver's interface.
 func PrivateFlag(t *testing.T, name string, f func()) {
 	t.Helper()

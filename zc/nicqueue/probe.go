@@ -4,6 +4,7 @@ package nicqueue
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -69,6 +70,9 @@ func probe(mode string, d *nic.Device, registers func(*nic.Device) error) error 
 
 // ProbeRegister finds out whether the driver lets queues have memory of io_uring.
 func ProbeRegister(mode string, d *nic.Device) error {
+	// The ring is its thread's: on another the kernel refuses with EEXIST.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	ring, err := uring.New(uring.Options{SQEntries: 4, SingleIssuer: true, DeferTaskrun: true, CQE32: true})
 	if err != nil {
 		return Unsupported(mode, err)

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+
+package lab
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/lab/guest"
+)
+
+// qemuNIC is a NIC that QEMU has and that Linux has a real driver for. A machine has two of
+// them, joined back to back, in place of the soft NIC's pair.
+type qemuNIC struct {
+	name    string   // as --nic has it
+	device  string   // QEMU's name of it
+	queues  int      // pairs of queues, where what joins the two can have several
+	modules []string // of Debian's kernel, each after those it depends on; the last is the driver
+}
+
+// qemuNICs are those there are.
+var qemuNICs = []qemuNIC{
+	{"qemu:e1000e", "e1000e", 1, []string{"e1000e"}},
+	{"qemu:virtio", "virtio-net-pci", 4, []string{"failover", "net_failover", "virtio_net"}},
+}
+
+// NICs are the names that --nic takes.
+func NICs() []string {
+	names := slices.Clone(Imitated)
+	for _, n := range qemuNICs {
+		names = append(names, n.name)
+	}
+	return names
+}
+
+// qemuNIC is the NIC that is asked for; nil: the soft NIC, as it is or imitating another.
+func (o *MachineOptions) qemuNIC() *qemuNIC {
+	if i := slices.IndexFunc(qemuNICs, func(n qemuNIC) bool { return n.name == o.NIC }); i >= 0 {
+		return &qemuNICs[i]
+	}
+	return nil
+}
+
+// checkNIC refuses a NIC that there is not, and parameters for one that is not loaded.
+func (o *MachineOptions) checkNIC() error {
+	const op = "read the machine's options"
+	switch {
+	case o.NIC != "" && !slices.Contains(NICs(), o.NIC):
+		return inputf(op, "", "--nic %s: want one of %s", o.NIC, strings.Join(NICs(), ", "))
+	case o.qemuNIC() != nil && o.Module != "":
+		return inputf(op, "leave one of them out", "--softnic %q: with --nic %s there is no soft NIC", o.Module, o.NIC)
+	}
+	return nil
+}
+
+// spec is what the guest is told, of modules that it finds in guest.DriverDir.
+func (n *qemuNIC) spec(paths []string) *guest.NIC {
+	s := &guest.NIC{Name: n.name, Driver: n.modules[len(n.modules)-1]}
+	for _, p := range paths {
+		s.Modules = append(s.Modules, guest.DriverDir+"/"+filepath.Base(p))
+	}
+	return s
+}
+
+// devices are QEMU's arguments for the two NICs, the receiver's first on the bus; their other
+// ends have the names nic0 and nic1. The firmware of network boots is left out.
+func (n *qemuNIC) devices(queues int) (args []string) {
+	for i := range 2 {
+		d := fmt.Sprintf("%s,netdev=nic%d,addr=%#x,mac=52:54:00:77:00:%02x,romfile=", n.device, i, 0x10+i, i+1)
+		if queues > 0 { // one interrupt for each queue, and one for the configuration
+			d += fmt.Sprintf(",mq=on,rss=on,rx_queue_size=1024,vectors=%d", 2*queues+2)
+		}
+		args = append(args, "-device", d)
+	}
+	return args
+}
+
+// hub joins the two inside QEMU; what joins them so has one pair of queues and no offloads.
+func hub() (args []string) {
+	for i := range 2 {
+		args = append(args, "-netdev", fmt.Sprintf("hubport,id=nic%d,hubid=7", i))
+	}
+	return args
+}
+
+// wiring is how many pairs of queues the machine's two NICs can be wired with: 0, where that
+// has to be a hub of QEMU's own.
+func (n *qemuNIC) wiring(log io.Writer) int {
+	if n == nil || n.queues < 2 {
+		return 0
+	}
+	t, err := newTaps(n.queues)
+	if err != nil {
+		fmt.Fprintf(log, "lab: %s has one pair of queues and no offloads here, for want of taps: %v\n", n.name, err)
+		return 0
+	}
+	t.close()
+	return n.queues
+}
+
+// wire adds what joins the NICs to QEMU's arguments, and to the files that it inherits.
+func (c *vmConfig) wire(args []string, theirs []*os.File) ([]string, []*os.File, error) {
+	if c.nic == nil || c.queues == 0 {
+		return args, theirs, nil
+	}
+	t, err := newTaps(c.queues)
+	if err != nil {
+		return args, theirs, &Error{"wire the NICs of the machine", err, ""}
+	}
+	return append(args, tapArgs(t, 3+len(theirs))...), append(theirs, t.files()...), nil
+}
+
+// named is its name, or empty for none.
+func (n *qemuNIC) named() string {
+	if n == nil {
+		return ""
+	}
+	return n.name
+}
+
+// tapArgs joins them by taps whose descriptors QEMU inherits from number first on.
+func tapArgs(t taps, first int) (args []string) {
+	for i, queues := range t {
+		var fds []string
+		for range queues {
+			fds = append(fds, fmt.Sprint(first))
+			first++
+		}
+		args = append(args, "-netdev", fmt.Sprintf("tap,id=nic%d,vhost=off,fds=%s", i, strings.Join(fds, ":")))
+	}
+	return args
+}

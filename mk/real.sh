@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# real.sh NIC runs, below zcbench lab up --nic NIC, the tests that want a real driver: of a NIC
+# that QEMU has. Its name stands behind the package.
+set -euo pipefail
+
+# What takes longer is for the long run.
+tests='^TestLabQEMU(Settings|Interrupts|Placed)$'
+packages=(./machine/nic ./machine/place)
+if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
+	tests='^TestLabQEMU'
+	packages+=(./machine/lease)
+fi
+go test -vet=off -json -count=1 -timeout 80m -run "$tests" \
+	-exec "$PWD/bin/zcbench lab exec --nic $1 --timeout 10m --" "${packages[@]}" |
+	sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 as '"${1#qemu:}"'"/'

@@ -36,7 +36,7 @@ type facts struct {
 	slot      slot
 	iommu     string           // of the device: DMA, DMA-FQ, identity; "": none
 	takes     map[string]takes // by mode
-	bufLen    bool             // the kernel knows buffers of other lengths than a page
+	bufLen    map[string]bool  // by mode: the kernel knows buffers of other lengths than a page
 	udmabuf   error
 }
 
@@ -48,7 +48,7 @@ type takes struct {
 
 // gather looks at everything once.
 func gather(dev string) *facts {
-	f := &facts{dev: dev, kernel: kernelRelease(), caps: capabilities(), lock: memlock(), huge: FS{}.hugePages(), uring: uring.Probe(), bufLen: uring.QueryZcrx().BufLen,
+	f := &facts{dev: dev, kernel: kernelRelease(), caps: capabilities(), lock: memlock(), huge: FS{}.hugePages(), uring: uring.Probe(), bufLen: sizesBuffers(),
 		optmem: sysctl("net.core.optmem_max", 1<<20, "MSG_ZEROCOPY notifications are charged to it")}
 	f.udmabuf = unix.Access("/dev/udmabuf", unix.R_OK|unix.W_OK)
 	if dev == "" {

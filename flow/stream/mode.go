@@ -52,7 +52,7 @@ type Mode struct {
 	// NeedsDev: it needs to know the interface that the flow comes in, or leaves, by.
 	NeedsDev bool
 	// DMABuf: the memory that the NIC writes into is a dmabuf, of the kinds
-	// [DMABufKinds], in buffers of a page.
+	// [DMABufKinds].
 	DMABuf bool
 	// ZeroCopySocket: its socket must have SO_ZEROCOPY.
 	ZeroCopySocket bool

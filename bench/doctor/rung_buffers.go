@@ -34,5 +34,5 @@ func (f *facts) longBuffers() wire.Check {
 
 // sizesBuffers tells of the modes whether the kernel lets them choose the length of buffers.
 func sizesBuffers() map[string]bool {
-	return map[string]bool{"zcrx": uring.QueryZcrx().BufLen, "devmem": nic.CanSizeBuffers() == nil}
+	return map[string]bool{"zcrx": recorded("zero-copy receive of io_uring", uring.QueryZcrx).BufLen, "devmem": nic.CanSizeBuffers() == nil}
 }

@@ -5,6 +5,8 @@ package stream
 import (
 	"fmt"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/tape"
 )
 
 // Role is which end of the flow a mode serves.
@@ -100,7 +102,7 @@ func (m Mode) Support(dev string) error {
 	case dev != "" && m.ProbeDevice != nil:
 		return m.ProbeDevice(dev)
 	case m.Probe != nil:
-		return m.Probe()
+		return tape.Try(fmt.Sprintf("kernel for %s %s", m.Role, m.Name), m.Probe)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/tape"
 	"golang.org/x/sys/unix"
 )
 
@@ -62,7 +63,7 @@ func (d *Device) BindRXBuffers(fd, id, bufLen int) (*Binding, error) {
 		unix.EBUSY:      "choose another with --queue, or end the program that holds it",
 		unix.ENODATA:    "report it: the driver took the binding and does not use it",
 		unix.E2BIG:      "set the driver's receive buffers to the length of --rx-buf-len, or to a page without it",
-	}, func(ae *netlink.AttributeEncoder) {
+	}, fd, func(ae *netlink.AttributeEncoder, fd int) {
 		ae.Uint32(attrDMABufIfindex, uint32(d.Index))
 		ae.Uint32(attrDMABufFD, uint32(fd))
 		ae.Nested(attrDMABufQueues, func(q *netlink.AttributeEncoder) error {
@@ -100,7 +101,7 @@ func CanSizeBuffers() error {
 func (d *Device) BindTX(fd int) (*Binding, error) {
 	return d.bind(cmdBindTX, fmt.Sprintf("bind a dmabuf to %s for sending (netdev bind-tx)", d.Name), map[unix.Errno]string{
 		unix.EOPNOTSUPP: "use Linux 6.16 or later with CONFIG_NET_DEVMEM, and a driver that sends from device memory (bnxt, mlx5, gve, fbnic of a recent kernel)",
-	}, func(ae *netlink.AttributeEncoder) {
+	}, fd, func(ae *netlink.AttributeEncoder, fd int) {
 		ae.Uint32(attrDMABufIfindex, uint32(d.Index))
 		ae.Uint32(attrDMABufFD, uint32(fd))
 	})
@@ -151,16 +152,25 @@ func (b *Binding) decode(ad *netlink.AttributeDecoder) {
 	}
 }
 
-func (d *Device) bind(cmd uint8, op string, how map[unix.Errno]string, fill func(*netlink.AttributeEncoder)) (*Binding, error) {
-	// The binding belongs to the socket that asked for it.
-	conn, err := genetlink.Dial(nil)
+func (d *Device) bind(cmd uint8, op string, how map[unix.Errno]string, fd int, fill func(ae *netlink.AttributeEncoder, fd int)) (*Binding, error) {
+	data, err := encoded(func(ae *netlink.AttributeEncoder) { fill(ae, fd) })
 	if err != nil {
-		return nil, failed("open a generic netlink socket", err, nil)
+		return nil, err
 	}
-	_ = conn.SetOption(netlink.ExtendedAcknowledge, true)
-	own := Device{Name: d.Name, Index: d.Index, conn: conn}
-	b := &Binding{conn: conn}
-	msgs, err := own.ask(d.netdev, cmd, 0, fill)
+	asked, err := encoded(func(ae *netlink.AttributeEncoder) { fill(ae, min(fd, 0)) }) // its number says nothing
+	if err != nil {
+		return nil, err
+	}
+	b := &Binding{}
+	// The binding belongs to the socket that asked for it.
+	if !tape.Replaying() {
+		if b.conn, err = genetlink.Dial(nil); err != nil {
+			return nil, failed("open a generic netlink socket", err, nil)
+		}
+		_ = b.conn.SetOption(netlink.ExtendedAcknowledge, true)
+	}
+	own := Device{Name: d.Name, Index: d.Index, conn: b.conn}
+	msgs, err := own.askRaw(d.netdev, cmd, 0, data, asked)
 	if err == nil {
 		err = each(msgs, b.decode)
 	}

@@ -12,8 +12,8 @@ if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
 fi
 status=0
 for nic; do
-	packages=(./machine/nic ./machine/lease ./zc/zcrx ./zc/devmem)
-	if [ "$nic${ZCBENCH_TEST_LONG-}" = fbnic ]; then packages=(./machine/lease ./zc/zcrx); fi
+	packages=(./machine/nic ./machine/lease ./zc/zcrx ./zc/devmem ./bench/doctor)
+	if [ "$nic${ZCBENCH_TEST_LONG-}" = fbnic ]; then packages=(./machine/lease ./zc/zcrx ./bench/doctor); fi
 	go test -tags giouring -ldflags=-checklinkname=0 -vet=off -json -count=1 -timeout 80m -run "$tests" \
 		-exec "$PWD/bin/zcbench lab exec --nic $nic --timeout 10m --" "${packages[@]}" |
 		sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 as '"$nic"'"/' || status=1

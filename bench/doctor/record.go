@@ -170,8 +170,8 @@ func containsWord(s, word string) bool {
 			return false
 		}
 		i += at
-		end := i + len(word)
-		if (i == 0 || !of(s[i-1])) && (end == len(s) || !of(s[end])) {
+		rest := strings.TrimPrefix(s[i+len(word):], ".") // which may end a sentence
+		if (i == 0 || !of(s[i-1])) && (rest == "" || !of(rest[0])) {
 			return true
 		}
 		at = i + 1

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -108,14 +109,19 @@ func diagnose(cmd *cobra.Command, spec, dev string) (*diagnosis, error) {
 	if dev == "" {
 		return d, nil
 	}
+	d.Dev, err = interfaceOf(ctx, h, spec, dev)
+	return d, err
+}
+
+// interfaceOf finds an interface of a host.
+func interfaceOf(ctx context.Context, h *host.Host, spec, dev string) (*wire.Interface, error) {
 	var all []wire.Interface
 	if err := h.Call(ctx, wire.OpAddrs, nil, &all); err != nil {
 		return nil, err
 	}
 	for _, i := range all {
 		if i.Name == dev {
-			d.Dev = &i
-			return d, nil
+			return &i, nil
 		}
 	}
 	return nil, cli.Usagef("%s has no interface %s", spec, dev)

@@ -57,6 +57,9 @@ func recordOf(cmd *cobra.Command, spec, dev string) (*tape.File, error) {
 		return nil, err
 	}
 	defer h.Close()
+	if _, err := interfaceOf(ctx, h, spec, dev); err != nil {
+		return nil, err
+	}
 	f := new(tape.File)
 	return f, h.Call(ctx, wire.OpRecord, wire.ModesParams{Dev: dev}, f)
 }

@@ -109,7 +109,7 @@ func Parse(name string, text []byte) (*File, error) {
 	dec.DisallowUnknownFields()
 	f := new(File)
 	if err := dec.Decode(f); err != nil {
-		return nil, at(offsetOf(err, dec.InputOffset()), plainError(err))
+		return nil, at(offsetOf(text, err), plainError(err))
 	}
 	if rest := bytes.TrimSpace(text[dec.InputOffset():]); len(rest) > 0 {
 		return nil, at(int64(len(text)-len(rest)), errors.New("more after the record"))
@@ -125,7 +125,7 @@ func Parse(name string, text []byte) (*File, error) {
 }
 
 // offsetOf is where a decoder met an error.
-func offsetOf(err error, read int64) int64 {
+func offsetOf(text []byte, err error) int64 {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
@@ -134,7 +134,10 @@ func offsetOf(err error, read int64) int64 {
 	case errors.As(err, &kind):
 		return kind.Offset
 	}
-	return read
+	if _, field, ok := strings.Cut(err.Error(), "unknown field "); ok { // quoted; the library says no more
+		return int64(max(bytes.Index(text, []byte(field)), 0))
+	}
+	return int64(len(text))
 }
 
 // plainError has no words of the file that a terminal would obey.

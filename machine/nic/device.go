@@ -39,6 +39,9 @@ func Open(name string) (*Device, error) {
 		}
 		return i.Index, nil
 	})
+	if errors.Is(err, tape.ErrNoAnswer) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, failed("find interface "+name, unix.ENODEV, nil)
 	}

@@ -26,6 +26,9 @@ type player struct {
 	broken error // while recording: an answer that no record can hold
 }
 
+// Off reports whether there is no record in use: the kernel is asked as ever.
+func Off() bool { return machine.Load() == nil }
+
 // Recording reports whether answers are being written down.
 func Recording() bool { p := machine.Load(); return p != nil && !p.replay }
 

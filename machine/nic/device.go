@@ -121,10 +121,11 @@ func (d *Device) ask(f genetlink.Family, cmd uint8, flags netlink.HeaderFlags, f
 
 // askRaw sends data, which a record knows as asked.
 func (d *Device) askRaw(f genetlink.Family, cmd uint8, flags netlink.HeaderFlags, data, asked []byte) ([]genetlink.Message, error) {
-	return recorded(f.Name, cmd, flags, asked, func() ([]genetlink.Message, error) {
-		m := genetlink.Message{Header: genetlink.Header{Command: cmd, Version: f.Version}, Data: data}
+	m := genetlink.Message{Header: genetlink.Header{Command: cmd, Version: f.Version}, Data: data}
+	if tape.Off() { // which allocates nothing more
 		return d.conn.Execute(m, f.ID, netlink.Request|flags)
-	})
+	}
+	return recorded(f.Name, cmd, flags, asked, func() ([]genetlink.Message, error) { return d.conn.Execute(m, f.ID, netlink.Request|flags) })
 }
 
 // each decodes the attributes of every reply.

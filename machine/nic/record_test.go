@@ -15,7 +15,9 @@ import (
 // path of the host.
 func TestRecordedFile(t *testing.T) {
 	read := func() (string, error) { return "00:11:22:33:44:55", nil }
-	missing := func() (string, error) { return "", &os.PathError{Op: "open", Path: "/sys/class/net/enx001122334455/speed", Err: unix.EINVAL} }
+	missing := func() (string, error) {
+		return "", &os.PathError{Op: "open", Path: "/sys/class/net/enx001122334455/speed", Err: unix.EINVAL}
+	}
 	f, err := tape.Record(func() error {
 		if s, err := recordedFile("address", read); s == "" || err != nil {
 			t.Errorf("%q, %v", s, err)

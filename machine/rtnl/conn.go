@@ -58,10 +58,11 @@ func (c *Conn) ask(kind int, flags netlink.HeaderFlags, header []byte, fill func
 	if err != nil {
 		return nil, err
 	}
-	body := append(header, attrs...)
-	return recorded(kind, flags, body, func() ([]netlink.Message, error) {
-		return c.c.Execute(netlink.Message{Header: netlink.Header{Type: netlink.HeaderType(kind), Flags: netlink.Request | flags}, Data: body})
-	})
+	m := netlink.Message{Header: netlink.Header{Type: netlink.HeaderType(kind), Flags: netlink.Request | flags}, Data: append(header, attrs...)}
+	if tape.Off() {
+		return c.c.Execute(m)
+	}
+	return recorded(kind, flags, m.Data, func() ([]netlink.Message, error) { return c.c.Execute(m) })
 }
 
 // ifinfo is struct ifinfomsg (include/uapi/linux/rtnetlink.h).

@@ -12,7 +12,7 @@ if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
 fi
 status=0
 for nic; do
-	packages=(./machine/nic ./machine/lease ./zc/zcrx ./zc/devmem)
+	packages=(./machine/nic ./machine/lease ./zc/zcrx ./zc/devmem ./bench/doctor)
 	case $nic${ZCBENCH_TEST_LONG-} in
 	gve) packages=(./machine/lease ./zc/zcrx) ;;
 	virtio-like) packages=(./zc/zcrx ./zc/devmem) ;;

@@ -25,7 +25,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	{"big_tcp_bytes", "bytes", "largest GSO and GRO packet asked for; empty = left as found"},
 	{"cpu_layout", "",
 		"`1cpu`: softirq and application on one CPU; `2cpu`: on two; empty = left as found"},
-	{"rx_buf_len", "bytes", "receive buffer of zcrx; empty = the default"},
+	{"rx_buf_len", "bytes", "one of the NIC's receive buffers, of zcrx and devmem; empty = the default"},
 	{"mtu", "bytes", "empty = left as found"},
 	{"message_bytes", "bytes", "what the sender hands over in one call"},
 	{"start_utc_ns", "ns since 1970", "start of the steady window, controller's clock"},

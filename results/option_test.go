@@ -89,7 +89,8 @@ func TestCellCheck(t *testing.T) {
 		{Cell{RX: "nosuch", TX: "tcp"}, `unknown rx mode "nosuch"`},
 		{Cell{RX: "tcp", TX: "tcp", MTU: 20}, "mtu 20: 20 is outside 1280..65535"},
 		{Cell{RX: "tcp", TX: "tcp", Queue: &one}, "queue 1: it concerns zcrx, zcrx-nodev, devmem, not rx tcp, tx tcp: leave it out"},
-		{Cell{RX: "devmem", TX: "devmem", RXBufLen: 16384}, "rx_buf_len 16384: it concerns zcrx, zcrx-nodev, not rx devmem, tx devmem"},
+		{Cell{RX: "devmem", TX: "devmem", RXBufLen: 16384}, ""},
+		{Cell{RX: "tcp", TX: "devmem", RXBufLen: 16384}, "rx_buf_len 16384: it concerns zcrx, zcrx-nodev, devmem, not rx tcp, tx devmem"},
 		{Cell{RX: "tcp", TX: "uring", GatherUs: &one}, "gather 1: it concerns uring, zcrx, zcrx-nodev, not rx tcp"},
 	} {
 		err := x.c.Check()

@@ -140,6 +140,12 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 			return nil, err
 		}
 		return doctor.Ladders(p.Dev), nil
+	case wire.OpRecord:
+		var p wire.ModesParams
+		if err := req.Decode(&p); err != nil {
+			return nil, err
+		}
+		return doctor.Record(p.Dev)
 	case wire.OpAddrs:
 		return a.interfaces()
 	case wire.OpSet:

@@ -21,6 +21,13 @@ const CheckSSH = "ssh's interface"
 
 // Checks looks at what the modes depend on, beside the modes themselves.
 func Checks() []wire.Check {
+	system, measures := publicChecks()
+	return slices.Concat(system, []wire.Check{leases()}, measures, powerChecks())
+}
+
+// publicChecks are those that tell nothing of whose host it is, which a record may have:
+// of the system, and of what measures.
+func publicChecks() (system, measures []wire.Check) {
 	out := []wire.Check{kernel(), capabilities(), memlock()}
 	for _, s := range []struct {
 		name string
@@ -35,8 +42,7 @@ func Checks() []wire.Check {
 	}
 	out = append(out, tcpMem("tcp_rmem"), tcpMem("tcp_wmem"))
 	out = append(out, FS{}.checks()...)
-	out = append(out, leases())
-	return slices.Concat(out, uringChecks(), pmuChecks(), idleChecks(counter.FS{}), powerChecks())
+	return out, slices.Concat(uringChecks(), pmuChecks(), idleChecks(counter.FS{}))
 }
 
 func kernel() wire.Check {

@@ -9,6 +9,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/tape"
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
@@ -41,7 +42,7 @@ type facts struct {
 	slot      slot
 	iommu     string           // of the device: DMA, DMA-FQ, identity; "": none
 	takes     map[string]takes // by mode
-	bufLen    bool             // the kernel knows buffers of other lengths than a page
+	bufLen    map[string]bool  // by mode: the kernel knows buffers of other lengths than a page
 	udmabuf   error
 }
 
@@ -74,9 +75,12 @@ func (f *facts) drops(d *nic.Device) {
 
 // gather looks at everything once.
 func gather(dev string) *facts {
-	f := &facts{dev: dev, kernel: kernelRelease(), caps: capabilities(), lock: memlock(), huge: FS{}.hugePages(), uring: uring.Probe(), bufLen: uring.QueryZcrx().BufLen,
-		optmem: sysctl("net.core.optmem_max", 1<<20, "MSG_ZEROCOPY notifications are charged to it")}
-	f.udmabuf = unix.Access("/dev/udmabuf", unix.R_OK|unix.W_OK)
+	f := &facts{dev: dev, kernel: recorded("kernel release", kernelRelease), caps: recorded("capabilities", capabilities), lock: recorded("memlock limit", memlock),
+		huge: recorded("huge pages", FS{}.hugePages), uring: recorded("features of io_uring", uring.Probe), bufLen: sizesBuffers(),
+		optmem: recorded("net.core.optmem_max", func() wire.Check {
+			return sysctl("net.core.optmem_max", 1<<20, "MSG_ZEROCOPY notifications are charged to it")
+		})}
+	f.udmabuf = tape.Try("/dev/udmabuf", func() error { return unix.Access("/dev/udmabuf", unix.R_OK|unix.W_OK) })
 	if dev == "" {
 		return f
 	}

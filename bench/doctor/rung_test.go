@@ -26,7 +26,7 @@ func good(driver string) *facts {
 		driver: nic.Driver{Name: driver, Firmware: "1.2.3"}, link: nic.Link{Up: true, Carrier: true, MTU: 4148}, split: nic.HeaderSplit{State: nic.SplitOn}, queues: 8,
 		features: map[string]nic.Feature{nic.FeatureNTuple: {Known: true, Hard: true, Active: true}, nic.FeatureSG: {Known: true, Active: true}},
 		slot:     slot{speed: "16.0 GT/s PCIe", maxSpeed: "16.0 GT/s PCIe", width: "16", maxWidth: "16", mbits: 200000},
-		takes:    map[string]takes{}, bufLen: true}
+		takes:    map[string]takes{}, bufLen: map[string]bool{"zcrx": true, "devmem": true}}
 }
 
 func receive(t *testing.T, name string) stream.Mode {
@@ -108,7 +108,7 @@ func TestRungsSayWhatIsLacking(t *testing.T) {
 		"busy queue": {"free queue", "lacking", "EEXIST", "--queue", func(f *facts) {
 			f.takes["zcrx"] = takes{queue: &fault.Unsupported{Op: "RX queue 3 is taken", Err: unix.EEXIST, How: "choose another with --queue"}}
 		}},
-		"pages only":    {"long buffers", "warn", "", "Linux 7.0", func(f *facts) { f.bufLen = false }},
+		"pages only":    {"long buffers", "warn", "", "Linux 7.0", func(f *facts) { f.bufLen["zcrx"] = false }},
 		"down":          {"interface", "lacking", "", "ip link set eth0 up", func(f *facts) { f.link.Up = false }},
 		"gone":          {"interface", "lacking", "ENODEV", "h", func(f *facts) { f.err = refused(unix.ENODEV, "h") }},
 		"slow slot":     {"PCIe", "warn", "", "ceiling", func(f *facts) { f.slot.width, f.slot.maxWidth = "4", "4" }},

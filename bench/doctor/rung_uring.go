@@ -23,12 +23,3 @@ func feature(x uring.Feature) wire.Check {
 func (f *facts) ring() wire.Check         { return feature(f.uring.Ring) }
 func (f *facts) zcrx() wire.Check         { return feature(f.uring.Zcrx) }
 func (f *facts) zcrxNoDevice() wire.Check { return feature(f.uring.ZcrxNoDevice) }
-
-// longBuffers is what --rx-buf-len needs of the kernel; the driver decides.
-func (f *facts) longBuffers() wire.Check {
-	c := wire.Check{Needed: "Linux 7.0, for --rx-buf-len alone", Found: "the kernel knows buffers longer than a page; the driver must, too", Status: "ok"}
-	if !f.bufLen {
-		c.Status, c.Found, c.Fix = "warn", "a page only", "use Linux 7.0 or later, or leave --rx-buf-len out"
-	}
-	return c
-}

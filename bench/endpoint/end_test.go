@@ -87,7 +87,7 @@ func TestCheckRefusesEachMistake(t *testing.T) {
 		"touch of nothing":   {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Touch = "tcp-trunc", "verify" }, "tcp-trunc never has the payload"},
 		"kind of memory":     {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Area = "devmem", "thp" }, `devmem cannot have memory of the kind "thp"`},
 		"dmabuf, no NIC":     {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Area = "zcrx-nodev", "udmabuf" }, "zcrx-nodev has no NIC"},
-		"long buffers":       {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.RXBufLen = "devmem", 8192 }, "it concerns zcrx, zcrx-nodev, not rx devmem"},
+		"long buffers":       {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.RXBufLen = "uring", 8192 }, "it concerns zcrx, zcrx-nodev, devmem, not rx uring"},
 		"token batch":        {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.TokenBatch = "devmem", 1025 }, "token_batch 1025: 1025 is outside 0..1024"},
 		"rcvbuf":             {func(s *wire.EndSpec) { s.Cell.RcvBuf = -1 }, "rcvbuf -1"},
 		"huge rcvbuf":        {func(s *wire.EndSpec) { s.Cell.RcvBuf = 1<<30 + 1 }, "rcvbuf 1073741825: "},

@@ -84,7 +84,7 @@ func TestShippedExperiments(t *testing.T) {
 	if s := mustParse(t, file(t, "quick")); len(s.Cells) != 6 || s.SUT.Host != "" || s.Gates.ThroughputCV != nil || s.Gates.Copied == nil {
 		t.Errorf("quick: %+v", s)
 	}
-	if s := mustParse(t, file(t, "lab")); len(s.Cells) != 6*6+1 {
+	if s := mustParse(t, file(t, "lab")); len(s.Cells) != 6*6+1+2 {
 		t.Errorf("lab: %d cells", len(s.Cells))
 	}
 	for _, name := range []string{"probe-cost", "probe-cost-lab"} {

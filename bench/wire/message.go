@@ -27,6 +27,7 @@ const (
 	OpModes   Op = "modes"   // ModesParams, or nothing -> []ModeSupport
 	OpCheck   Op = "check"   // ModesParams, or nothing -> []Check
 	OpLadders Op = "ladders" // ModesParams -> []Ladder
+	OpRecord  Op = "record"  // ModesParams -> tape.File
 	OpAddrs   Op = "addrs"   // nothing -> []Interface
 	OpRoute   Op = "route"   // RouteParams -> Route
 	OpSet     Op = "set"     // Settings -> SetResult; instead of those before, which are restored

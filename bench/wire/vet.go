@@ -36,6 +36,9 @@ func (e *NonsenseError) Unwrap() error { return e.Err }
 // Fix says what the user can do about it.
 func (e *NonsenseError) Fix() string { return e.How }
 
+// Plain cleans and checks what v points at, as if an agent had said it.
+func Plain(v any) error { return vet(reflect.ValueOf(v)) }
+
 // vet cleans all that v holds, and checks it from the inside out.
 func vet(v reflect.Value) error {
 	switch v.Kind() {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,13 +21,14 @@ import (
 type diagnosis struct {
 	Host        string          `json:"host"`
 	ToolVersion string          `json:"tool_version"`
+	RecordedBy  string          `json:"recorded_by,omitempty"` // version of the zcbench that made the record that is replayed
 	Dev         *wire.Interface `json:"dev,omitempty"`
 	Checks      []wire.Check    `json:"checks"`
 	Modes       []wire.Ladder   `json:"modes"`
 }
 
 func doctorCommand() *cobra.Command {
-	var hostSpec, dev string
+	var hostSpec, dev, recordTo, replayFrom string
 	var asJSON, fix bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -39,13 +41,26 @@ NIC, with what was found, the kernel's answer and the fix. --fix prints the fixe
 as commands; it runs none. What a run itself sets and takes back (header split,
 RSS, rules, and the flags of zcbench run) needs no fixing.
 
+--record writes what the host answers about the interface to a file, without
+addresses, names and serial numbers: send it with a report of a NIC that zcbench
+gets wrong. --replay answers from such a file what doctor would say on that host.
+
 docs/settings.md describes the JSON.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := host.ParseSpec(hostSpec); err != nil {
 				return cli.UsageError(err)
 			}
-			d, err := diagnose(cmd, hostSpec, dev)
+			if cmd.Flags().Changed("record") {
+				return record(cmd, hostSpec, dev, recordTo, asJSON)
+			}
+			var d *diagnosis
+			var err error
+			if cmd.Flags().Changed("replay") {
+				d, err = replay(replayFrom)
+			} else {
+				d, err = diagnose(cmd, hostSpec, dev)
+			}
 			if err != nil {
 				return err
 			}
@@ -67,7 +82,13 @@ docs/settings.md describes the JSON.`,
 	f.StringVar(&dev, "dev", "", "interface to look at")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	f.BoolVar(&fix, "fix", false, "print the commands that would fix what is lacking, as a script")
+	f.StringVar(&recordTo, "record", "", "write what the host answers about --dev to this new file, to be sent with a report")
+	f.StringVar(&replayFrom, "replay", "", "answer from such a file, not from a host")
 	cmd.MarkFlagsMutuallyExclusive("json", "fix")
+	cmd.MarkFlagsMutuallyExclusive("record", "fix")
+	cmd.MarkFlagsMutuallyExclusive("replay", "record")
+	cmd.MarkFlagsMutuallyExclusive("replay", "host")
+	cmd.MarkFlagsMutuallyExclusive("replay", "dev")
 	return cmd
 }
 
@@ -88,27 +109,40 @@ func diagnose(cmd *cobra.Command, spec, dev string) (*diagnosis, error) {
 	if dev == "" {
 		return d, nil
 	}
+	d.Dev, err = interfaceOf(ctx, h, spec, dev)
+	return d, err
+}
+
+// interfaceOf finds an interface of a host.
+func interfaceOf(ctx context.Context, h *host.Host, spec, dev string) (*wire.Interface, error) {
 	var all []wire.Interface
 	if err := h.Call(ctx, wire.OpAddrs, nil, &all); err != nil {
 		return nil, err
 	}
 	for _, i := range all {
 		if i.Name == dev {
-			d.Dev = &i
-			return d, nil
+			return &i, nil
 		}
 	}
 	return nil, cli.Usagef("%s has no interface %s", spec, dev)
 }
 
 func (d *diagnosis) print(w io.Writer) {
-	fmt.Fprintf(w, "host %s, zcbench %s\n\n", d.Host, d.ToolVersion)
+	fmt.Fprintf(w, "host %s, zcbench %s\n", d.Host, d.ToolVersion)
+	if d.RecordedBy != "" {
+		fmt.Fprintf(w, "recorded by zcbench %s\n", d.RecordedBy)
+	}
+	fmt.Fprintln(w)
 	if i := d.Dev; i != nil {
 		state := "down"
 		if i.Up {
 			state = "up"
 		}
-		fmt.Fprintf(w, "interface %s: %s, MTU %d, addresses %v\n\n", i.Name, state, i.MTU, i.Addrs)
+		addrs := fmt.Sprintf("addresses %v", i.Addrs)
+		if d.RecordedBy != "" {
+			addrs = "addresses not recorded"
+		}
+		fmt.Fprintf(w, "interface %s: %s, MTU %d, %s\n\n", i.Name, state, i.MTU, addrs)
 	}
 	for _, c := range d.Checks {
 		printCheck(w, "", c)

@@ -5,6 +5,8 @@ package stream
 import (
 	"fmt"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/tape"
 )
 
 // Role is which end of the flow a mode serves.
@@ -52,7 +54,7 @@ type Mode struct {
 	// NeedsDev: it needs to know the interface that the flow comes in, or leaves, by.
 	NeedsDev bool
 	// DMABuf: the memory that the NIC writes into is a dmabuf, of the kinds
-	// [DMABufKinds], in buffers of a page.
+	// [DMABufKinds].
 	DMABuf bool
 	// ZeroCopySocket: its socket must have SO_ZEROCOPY.
 	ZeroCopySocket bool
@@ -100,7 +102,7 @@ func (m Mode) Support(dev string) error {
 	case dev != "" && m.ProbeDevice != nil:
 		return m.ProbeDevice(dev)
 	case m.Probe != nil:
-		return m.Probe()
+		return tape.Try(fmt.Sprintf("kernel for %s %s", m.Role, m.Name), m.Probe)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ type NICQueue struct {
 	// run, which shows that copying would be noticed.
 	SteerTo *int `json:"steer_to,omitempty"`
 
-	Area          AreaKind `json:"area,omitempty"`           // "": pages, or huge where BufLen is longer than a page; udmabuf of devmem
+	Area          AreaKind `json:"area,omitempty"`           // "": pages, udmabuf of devmem; huge where BufLen is longer than a page
 	AreaBytes     int      `json:"area_bytes,omitempty"`     // of memory for payload; 0: DefaultAreaBytes, of devmem by the size of the ring
 	BufLen        int      `json:"buf_len,omitempty"`        // bytes of one of its buffers, a power of two; 0: a page
 	RefillEntries int      `json:"refill_entries,omitempty"` // of the ring by which buffers go back; 0: as many as there are buffers

@@ -19,6 +19,7 @@ type Ring struct {
 	features FeatureBits
 	gathers  bool
 	closed   bool
+	replayed bool // a record answers, see record.go; closed from the start
 
 	registerFD bool
 	registered bool

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/tape"
 
 	"golang.org/x/sys/unix"
 )
@@ -82,6 +83,14 @@ func (o Options) params() params {
 // memory or the limit on locked memory does not suffice. An engine that is not
 // built in is an error of [Engine.Check]. A failed New leaves nothing behind.
 func New(o Options) (*Ring, error) {
+	if tape.Replaying() {
+		return replayedRing()
+	}
+	r, err := makeRing(o)
+	return r, tape.Note(askedRing, err)
+}
+
+func makeRing(o Options) (*Ring, error) {
 	m, err := o.Engine.find()
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/tape"
 
 	"golang.org/x/sys/unix"
 )
@@ -96,6 +97,14 @@ const refillHeader = 4096
 // has a provider, or an XDP program is attached. EBUSY: AF_XDP has the queue.
 // ENOMEM: the limit on locked memory.
 func (r *Ring) NewZcrx(o ZcrxOptions) (*Zcrx, error) {
+	if r.replayed {
+		return &Zcrx{}, tape.Note(o.asked(), nil)
+	}
+	z, err := r.newZcrx(o)
+	return z, tape.Note(o.asked(), err)
+}
+
+func (r *Ring) newZcrx(o ZcrxOptions) (*Zcrx, error) {
 	if r.closed {
 		return nil, ErrClosed
 	}

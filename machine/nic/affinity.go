@@ -3,6 +3,7 @@
 package nic
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -67,15 +68,18 @@ func (d *Device) queueFile(name string) (string, error) {
 // SysFile reads a file of the interface below /sys/class/net, without surrounding
 // space.
 func (d *Device) SysFile(name string) (string, error) {
-	root, err := d.sysRoot()
-	if err != nil {
-		return "", err
+	text, err := recordedFile(name, func() (string, error) {
+		root, err := d.sysRoot()
+		if err != nil {
+			return "", err
+		}
+		b, err := os.ReadFile(filepath.Join(root, "class/net", d.Name, name))
+		return strings.TrimSpace(string(b)), err
+	})
+	if e := (*fault.Error)(nil); err != nil && !errors.As(err, &e) {
+		err = fileError("read", name+" of "+d.Name, err)
 	}
-	b, err := os.ReadFile(filepath.Join(root, "class/net", d.Name, name))
-	if err != nil {
-		return "", fileError("read", name+" of "+d.Name, err)
-	}
-	return strings.TrimSpace(string(b)), nil
+	return text, err
 }
 
 // sysRoot is a sysfs that shows the interfaces of the device's namespace. A

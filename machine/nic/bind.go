@@ -5,9 +5,11 @@ package nic
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/tape"
 	"golang.org/x/sys/unix"
 )
 
@@ -30,24 +32,38 @@ func (b *Binding) Close() error {
 	return err
 }
 
-// BindRX makes RX queue id take its buffers from a dmabuf (netdev bind-rx, 6.12;
-// net/core/devmem.c). Header split must be on with threshold 0. It is called in
-// the thread's network namespace that the device was opened in.
+// BindRX makes RX queue id take its buffers from a dmabuf, in buffers of a page (netdev
+// bind-rx, 6.12; net/core/devmem.c). Header split must be on with threshold 0. It is called
+// in the thread's network namespace that the device was opened in.
 //
 // EPERM: no CAP_NET_ADMIN. EOPNOTSUPP: no queue operations, or no device that can
 // DMA. EINVAL: headers not split, no such queue, or memory in pieces that are no
 // pages. EEXIST: XDP attached, or the queue is bound. EBUSY: AF_XDP has it, or it
 // is leased. ENODATA: the driver ignored the memory. E2BIG: the driver wants
-// buffers longer than a page. The kernel's text is in [Error].
-func (d *Device) BindRX(fd, id int) (*Binding, error) {
-	return d.bind(cmdBindRX, fmt.Sprintf("bind RX queue %d of %s to a dmabuf (netdev bind-rx)", id, d.Name), map[unix.Errno]string{
+// buffers of another length. The kernel's text is in [Error].
+func (d *Device) BindRX(fd, id int) (*Binding, error) { return d.BindRXBuffers(fd, id, 0) }
+
+// BindRXBuffers is [Device.BindRX] with buffers of bufLen bytes, a power of two; 0: a page,
+// also on kernels that know no other. They are 7.3's (netdev_nl_bind_rx_doit of
+// net/core/netdev-genl.c): one before refuses the attribute with EINVAL.
+//
+// EOPNOTSUPP: the driver takes pages only too (__netif_mp_open_rxq of
+// net/core/netdev_rx_queue.c). EINVAL: memory in pieces of less than bufLen as the device sees
+// it (net_devmem_bind_dmabuf of net/core/devmem.c). ERANGE, EINVAL: outside of what the driver
+// takes, mostly without a text (bnxt_validate_qcfg, mlx5e_queue_validate_qcfg).
+func (d *Device) BindRXBuffers(fd, id, bufLen int) (*Binding, error) {
+	op := fmt.Sprintf("bind RX queue %d of %s to a dmabuf", id, d.Name)
+	if bufLen > 0 {
+		op += fmt.Sprintf(" in buffers of %d bytes", bufLen)
+	}
+	return d.bind(cmdBindRX, op+" (netdev bind-rx)", map[unix.Errno]string{
 		unix.EOPNOTSUPP: "the driver has no queue operations for memory providers, or the kernel no CONFIG_NET_DEVMEM (6.12): use a NIC and driver that have them (bnxt, mlx5, gve DQO-RDA, fbnic)",
 		unix.EINVAL:     "ethtool -g " + d.Name + " must show TCP data split on and HDS thresh 0, ethtool -l " + d.Name + " the queue",
 		unix.EEXIST:     "end the program that holds the queue, or detach XDP: ip link set dev " + d.Name + " xdp off",
 		unix.EBUSY:      "choose another with --queue, or end the program that holds it",
 		unix.ENODATA:    "report it: the driver took the binding and does not use it",
-		unix.E2BIG:      "set the driver's receive buffers to a page: devmem takes no longer ones",
-	}, func(ae *netlink.AttributeEncoder) {
+		unix.E2BIG:      "set the driver's receive buffers to the length of --rx-buf-len, or to a page without it",
+	}, fd, func(ae *netlink.AttributeEncoder, fd int) {
 		ae.Uint32(attrDMABufIfindex, uint32(d.Index))
 		ae.Uint32(attrDMABufFD, uint32(fd))
 		ae.Nested(attrDMABufQueues, func(q *netlink.AttributeEncoder) error {
@@ -55,7 +71,25 @@ func (d *Device) BindRX(fd, id int) (*Binding, error) {
 			q.Uint32(attrQueueType, queueRX)
 			return nil
 		})
+		if bufLen > 0 {
+			ae.Uint32(attrDMABufBufLen, uint32(bufLen))
+		}
 	})
+}
+
+// CanSizeBuffers reports whether the kernel lets a binding choose the length of its buffers
+// (7.3), by asking for an interface that there is not. EINVAL: it does not know the attribute.
+func CanSizeBuffers() error {
+	d := &Device{Name: "an interface", Index: noInterface, ioctlFD: -1}
+	defer d.Close()
+	if err := d.open(); err != nil {
+		return err
+	}
+	_, err := d.BindRXBuffers(0, 0, 2*os.Getpagesize())
+	if errors.Is(err, unix.ENODEV) {
+		return nil
+	}
+	return err
 }
 
 // BindTX makes a dmabuf sendable by the device (netdev bind-tx, 6.16).
@@ -67,7 +101,7 @@ func (d *Device) BindRX(fd, id int) (*Binding, error) {
 func (d *Device) BindTX(fd int) (*Binding, error) {
 	return d.bind(cmdBindTX, fmt.Sprintf("bind a dmabuf to %s for sending (netdev bind-tx)", d.Name), map[unix.Errno]string{
 		unix.EOPNOTSUPP: "use Linux 6.16 or later with CONFIG_NET_DEVMEM, and a driver that sends from device memory (bnxt, mlx5, gve, fbnic of a recent kernel)",
-	}, func(ae *netlink.AttributeEncoder) {
+	}, fd, func(ae *netlink.AttributeEncoder, fd int) {
 		ae.Uint32(attrDMABufIfindex, uint32(d.Index))
 		ae.Uint32(attrDMABufFD, uint32(fd))
 	})
@@ -89,10 +123,13 @@ func (d *Device) TakesMemory(id int) error {
 	return err
 }
 
+// noInterface is the index of none: the last that could be.
+const noInterface = 1<<31 - 1
+
 // CanBind reports whether the kernel has bind-rx, or bind-tx, by asking for an
 // interface that there is not.
 func CanBind(tx bool) error {
-	d := &Device{Name: "an interface", Index: 1<<31 - 1, ioctlFD: -1}
+	d := &Device{Name: "an interface", Index: noInterface, ioctlFD: -1}
 	defer d.Close()
 	if err := d.open(); err != nil {
 		return err
@@ -115,16 +152,25 @@ func (b *Binding) decode(ad *netlink.AttributeDecoder) {
 	}
 }
 
-func (d *Device) bind(cmd uint8, op string, how map[unix.Errno]string, fill func(*netlink.AttributeEncoder)) (*Binding, error) {
-	// The binding belongs to the socket that asked for it.
-	conn, err := genetlink.Dial(nil)
+func (d *Device) bind(cmd uint8, op string, how map[unix.Errno]string, fd int, fill func(ae *netlink.AttributeEncoder, fd int)) (*Binding, error) {
+	data, err := encoded(func(ae *netlink.AttributeEncoder) { fill(ae, fd) })
 	if err != nil {
-		return nil, failed("open a generic netlink socket", err, nil)
+		return nil, err
 	}
-	_ = conn.SetOption(netlink.ExtendedAcknowledge, true)
-	own := Device{Name: d.Name, Index: d.Index, conn: conn}
-	b := &Binding{conn: conn}
-	msgs, err := own.ask(d.netdev, cmd, 0, fill)
+	asked, err := encoded(func(ae *netlink.AttributeEncoder) { fill(ae, min(fd, 0)) }) // its number says nothing
+	if err != nil {
+		return nil, err
+	}
+	b := &Binding{}
+	// The binding belongs to the socket that asked for it.
+	if !tape.Replaying() {
+		if b.conn, err = genetlink.Dial(nil); err != nil {
+			return nil, failed("open a generic netlink socket", err, nil)
+		}
+		_ = b.conn.SetOption(netlink.ExtendedAcknowledge, true)
+	}
+	own := Device{Name: d.Name, Index: d.Index, conn: b.conn}
+	msgs, err := own.askRaw(d.netdev, cmd, 0, data, asked)
 	if err == nil {
 		err = each(msgs, b.decode)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/tape"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
 )
@@ -31,18 +32,30 @@ type Device struct {
 
 // Open finds the interface name in the calling thread's network namespace.
 func Open(name string) (*Device, error) {
-	i, err := net.InterfaceByName(name)
+	index, err := tape.Ask("interface", func() (int, error) {
+		i, err := net.InterfaceByName(name)
+		if err != nil {
+			return 0, unix.ENODEV
+		}
+		return i.Index, nil
+	})
+	if errors.Is(err, tape.ErrNoAnswer) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, failed("find interface "+name, unix.ENODEV, nil)
 	}
-	d := &Device{Name: name, Index: i.Index, ioctlFD: -1}
-	if err := d.open(); err != nil {
+	d := &Device{Name: name, Index: index, ioctlFD: -1}
+	if err := tape.Note("netlink of ethtool and netdev", d.open()); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
 }
 
 func (d *Device) open() (err error) {
+	if tape.Replaying() {
+		return d.openReplay()
+	}
 	if d.conn, err = genetlink.Dial(nil); err != nil {
 		return failed("open a generic netlink socket", err, nil)
 	}
@@ -90,16 +103,29 @@ func (d *Device) Close() error {
 	return err
 }
 
-// ask sends one request of a family and returns the replies.
-func (d *Device) ask(f genetlink.Family, cmd uint8, flags netlink.HeaderFlags, fill func(*netlink.AttributeEncoder)) ([]genetlink.Message, error) {
+// encoded are the attributes that fill writes.
+func encoded(fill func(*netlink.AttributeEncoder)) ([]byte, error) {
 	ae := netlink.NewAttributeEncoder()
 	fill(ae)
-	data, err := ae.Encode()
+	return ae.Encode()
+}
+
+// ask sends one request of a family and returns the replies.
+func (d *Device) ask(f genetlink.Family, cmd uint8, flags netlink.HeaderFlags, fill func(*netlink.AttributeEncoder)) ([]genetlink.Message, error) {
+	data, err := encoded(fill)
 	if err != nil {
 		return nil, err
 	}
+	return d.askRaw(f, cmd, flags, data, data)
+}
+
+// askRaw sends data, which a record knows as asked.
+func (d *Device) askRaw(f genetlink.Family, cmd uint8, flags netlink.HeaderFlags, data, asked []byte) ([]genetlink.Message, error) {
 	m := genetlink.Message{Header: genetlink.Header{Command: cmd, Version: f.Version}, Data: data}
-	return d.conn.Execute(m, f.ID, netlink.Request|flags)
+	if tape.Off() { // which allocates nothing more
+		return d.conn.Execute(m, f.ID, netlink.Request|flags)
+	}
+	return recorded(f.Name, cmd, flags, asked, func() ([]genetlink.Message, error) { return d.conn.Execute(m, f.ID, netlink.Request|flags) })
 }
 
 // each decodes the attributes of every reply.

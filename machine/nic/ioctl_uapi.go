@@ -6,6 +6,7 @@ import (
 	"structs"
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/tape"
 	"golang.org/x/sys/unix"
 )
 
@@ -133,12 +134,18 @@ func bytesOf[T tcp4Spec | tcp6Spec](s *T) []byte {
 
 // ioctl passes cmd, a structure above, to the driver, which may write to it.
 func ioctl[T any](d *Device, cmd *T) error {
-	return d.siocethtool(unsafe.Pointer(cmd))
+	if tape.Off() {
+		return d.siocethtool(unsafe.Pointer(cmd))
+	}
+	return recordedIoctl(unsafe.Slice((*byte)(unsafe.Pointer(cmd)), unsafe.Sizeof(*cmd)), func() error { return d.siocethtool(unsafe.Pointer(cmd)) })
 }
 
 // ioctlBytes is ioctl for structures that end in an array.
 func ioctlBytes(d *Device, cmd []byte) error {
-	return d.siocethtool(unsafe.Pointer(&cmd[0]))
+	if tape.Off() {
+		return d.siocethtool(unsafe.Pointer(&cmd[0]))
+	}
+	return recordedIoctl(cmd, func() error { return d.siocethtool(unsafe.Pointer(&cmd[0])) })
 }
 
 func (d *Device) siocethtool(cmd unsafe.Pointer) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/tape"
 
 	"golang.org/x/sys/unix"
 )
@@ -101,12 +102,17 @@ func (d Driver) Model() string {
 
 // Driver asks the driver for its name (ETHTOOL_GDRVINFO, ioctl).
 func (d *Device) Driver() (Driver, error) {
-	i, err := unix.IoctlGetEthtoolDrvinfo(d.ioctlFD, d.Name)
+	i, err := tape.Ask("ioctl ETHTOOL_GDRVINFO", func() (drvinfo, error) {
+		i, err := unix.IoctlGetEthtoolDrvinfo(d.ioctlFD, d.Name)
+		if err != nil {
+			return drvinfo{}, err
+		}
+		return drvinfoOf(i), nil
+	})
 	if err != nil {
 		return Driver{}, failed(d.op("read the driver's name"), err, nil)
 	}
-	return Driver{Name: unix.ByteSliceToString(i.Driver[:]), Version: unix.ByteSliceToString(i.Version[:]),
-		Firmware: unix.ByteSliceToString(i.Fw_version[:]), Bus: unix.ByteSliceToString(i.Bus_info[:])}, nil
+	return Driver{Name: i.Driver, Version: i.Version, Firmware: i.Firmware, Bus: i.Bus}, nil
 }
 
 // Netns identifies the network namespace that the interface was found in: a

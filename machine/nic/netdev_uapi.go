@@ -69,6 +69,7 @@ const (
 	attrDMABufQueues  = 2
 	attrDMABufFD      = 3
 	attrDMABufID      = 4
+	attrDMABufBufLen  = 5 // RX_PAGE_SIZE, 7.3
 )
 
 // NETDEV_A_QSTATS_*.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/tape"
 	"golang.org/x/sys/unix"
 )
 
@@ -18,6 +19,9 @@ type Conn struct{ c *netlink.Conn }
 
 // Dial opens a socket in the calling thread's network namespace, in which it stays.
 func Dial() (*Conn, error) {
+	if tape.Replaying() {
+		return &Conn{}, nil
+	}
 	c, err := netlink.Dial(unix.NETLINK_ROUTE, nil)
 	if err != nil {
 		return nil, fmt.Errorf("open a route netlink socket: %w", err)
@@ -27,7 +31,12 @@ func Dial() (*Conn, error) {
 }
 
 // Close closes the socket.
-func (c *Conn) Close() error { return c.c.Close() }
+func (c *Conn) Close() error {
+	if c.c == nil { // a record answers
+		return nil
+	}
+	return c.c.Close()
+}
 
 // once asks f on a socket of its own.
 func once[T any](f func(*Conn) (T, error)) (v T, err error) {
@@ -50,7 +59,10 @@ func (c *Conn) ask(kind int, flags netlink.HeaderFlags, header []byte, fill func
 		return nil, err
 	}
 	m := netlink.Message{Header: netlink.Header{Type: netlink.HeaderType(kind), Flags: netlink.Request | flags}, Data: append(header, attrs...)}
-	return c.c.Execute(m)
+	if tape.Off() {
+		return c.c.Execute(m)
+	}
+	return recorded(kind, flags, m.Data, func() ([]netlink.Message, error) { return c.c.Execute(m) })
 }
 
 // ifinfo is struct ifinfomsg (include/uapi/linux/rtnetlink.h).

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/tape"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -22,14 +23,18 @@ const needNet = "use Linux 6.12 or later with CONFIG_NET_DEVMEM, which 64-bit ke
 // Probe tries what receiving needs of the kernel; ProbeDevice says whether a NIC
 // can.
 func Probe() error {
-	if err := probeSocket(); err != nil {
-		return err
-	}
-	return probe(false)
+	return tape.Try("kernel for rx "+Mode, func() error {
+		if err := probeSocket(); err != nil {
+			return err
+		}
+		return probe(false)
+	})
 }
 
 // ProbeSend tries what sending needs of the kernel.
-func ProbeSend() error { return probe(true) }
+func ProbeSend() error {
+	return tape.Try("kernel for tx "+Mode, func() error { return probe(true) })
+}
 
 func probe(tx bool) error {
 	if err := nic.CanBind(tx); err != nil {

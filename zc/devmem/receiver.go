@@ -5,7 +5,6 @@ package devmem
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -32,6 +31,7 @@ type Receiver struct {
 
 	queue   *nicqueue.Queue
 	mem     dmabuf.Memory
+	bufLen  int // bytes of one of the NIC's buffers
 	binding *nic.Binding
 
 	linear, control *stream.Buffer
@@ -56,7 +56,7 @@ func New(opt stream.Options) (*Receiver, error) {
 	if batch == 0 {
 		batch = stream.DefaultTokenBatch
 	}
-	r := &Receiver{opt: opt, tokens: newTokens(opt.NIC.HoldBytes, batch)}
+	r := &Receiver{opt: opt, tokens: newTokens(opt.NIC.HoldBytes, batch), bufLen: bufLen(opt.NIC)}
 	if err := r.takeOver(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -64,16 +64,19 @@ func New(opt stream.Options) (*Receiver, error) {
 }
 
 func (r *Receiver) takeOver() (err error) {
+	if err := canSize(r.asked()); err != nil {
+		return err
+	}
 	if r.queue, err = nicqueue.Take(Mode, r.opt.NIC); err != nil {
 		return err
 	}
-	if r.mem, err = newMemory(r.queue.Dev, r.opt.NIC); err != nil {
+	if r.mem, err = newMemory(r.queue.Dev, r.opt.NIC, r.bufLen); err != nil {
 		return nicqueue.Unsupported(Mode, err)
 	}
 	if r.linear, err = stream.NewBuffer(readBytes(r.opt)); err != nil {
 		return err
 	}
-	if r.binding, err = r.queue.Dev.BindRX(r.mem.FD(), r.queue.ID); err != nil {
+	if r.binding, err = r.queue.Dev.BindRXBuffers(r.mem.FD(), r.queue.ID, r.asked()); err != nil {
 		return r.explain(err)
 	}
 	if err := r.queue.Bound(nic.ProviderDMABuf); err != nil {
@@ -93,57 +96,6 @@ func readBytes(o stream.Options) int {
 	return min(DefaultReadBytes, o.MessageBytes)
 }
 
-// newMemory makes the memory that the options ask for, else four times the ring
-// and what the application keeps.
-func newMemory(d *nic.Device, q stream.NICQueue) (dmabuf.Memory, error) {
-	page := os.Getpagesize()
-	ring, err := d.PayloadRing(page)
-	if err != nil {
-		return nil, err
-	}
-	size := (q.AreaBytes + page - 1) / page * page
-	if size == 0 {
-		size = dmabuf.SizeFor(ring.Buffers, page, q.HoldBytes)
-	}
-	if err := dmabuf.CheckSize(size, ring.Buffers, page, d.Name, ring.Most(d.Name, size/page/4)); err != nil {
-		return nil, err
-	}
-	if q.Area == stream.AreaHuge {
-		const huge = 2 << 20
-		return memory(dmabuf.NewUdmabuf((size+huge-1)/huge*huge, dmabuf.HugePages))
-	}
-	return memory(dmabuf.NewUdmabuf(size))
-}
-
-// memory makes a missing udmabuf a missing Memory.
-func memory(u *dmabuf.Udmabuf, err error) (dmabuf.Memory, error) {
-	if err != nil {
-		return nil, err
-	}
-	return u, nil
-}
-
-// explain adds to a refused binding what the device tells, where the kernel has
-// no text of its own.
-func (r *Receiver) explain(err error) error {
-	u, ok := nicqueue.Unsupported(Mode, err).(*fault.Unsupported)
-	var refused *fault.Error
-	if !ok || !errors.As(err, &refused) || refused.Ack != "" {
-		return u
-	}
-	why, fix := "", ""
-	if errors.Is(err, unix.EOPNOTSUPP) {
-		why, fix = r.queue.Dev.WhyNotRestarted()
-	}
-	if why == "" {
-		why, fix = r.queue.Cause()
-	}
-	if why != "" {
-		u.Err, u.How = fmt.Errorf("%w: %s", u.Err, why), fix
-	}
-	return u
-}
-
 // Attach steers the flow to the queue, and makes room for what its reads may
 // bring: twice the fragments that full segments make.
 func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
@@ -153,7 +105,7 @@ func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 	if err != nil {
 		return fmt.Errorf("getsockopt TCP_MAXSEG: %w", err)
 	}
-	r.frags = min(max(2*readBytes(r.opt)/min(max(segment, 1), os.Getpagesize()), 64), held.Max/2)
+	r.frags = min(max(2*readBytes(r.opt)/min(max(segment, 1), r.bufLen), 64), held.Max/2)
 	if r.control, err = stream.NewBuffer(r.frags * sock.DevmemControlBytes); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ package devmem
 
 import (
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -52,8 +51,8 @@ func (r *Receiver) idleTick(c *stream.Conn, m *stream.Meter) error {
 }
 
 // spare is how many buffers may be left, in the pool's own cache and in pieces,
-// when a NIC finds none.
-const spare = 64
+// when a NIC finds none; of few, fewer.
+func spare(all int) int { return min(64, all/4) }
 
 // wanted reports whether the NIC wants for a buffer: it did during the idle time,
 // or all memory is out and the application has it. A NIC that holds packets back
@@ -62,10 +61,11 @@ func (r *Receiver) wanted() bool {
 	if now, _ := r.queue.Lost(); r.idle.known && now > r.idle.lost {
 		return true
 	}
-	all := r.mem.Size() / os.Getpagesize()
-	if r.tokens.held.Count() < all-spare {
+	all := r.mem.Size() / r.bufLen
+	most := all - spare(all)
+	if r.tokens.held.Count() < most { // a long buffer may have several fragments: the pool decides
 		return false
 	}
 	out, known, err := r.inflight()
-	return err != nil || !known || int(out) >= all-spare
+	return err != nil || !known || int(out) >= most
 }

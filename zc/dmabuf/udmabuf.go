@@ -5,11 +5,13 @@ package dmabuf
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/tape"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,6 +34,8 @@ type Udmabuf struct {
 	fd    int
 	bytes []byte
 	memfd int
+
+	replayed bool // a record answers (package tape): there is no memory
 }
 
 var _ Memory = (*Udmabuf)(nil)
@@ -41,8 +45,12 @@ var _ Memory = (*Udmabuf)(nil)
 // size_limit_mb it fails with [ErrLimit], and without enough huge pages with
 // ENOMEM.
 func NewUdmabuf(size int, opts ...Option) (*Udmabuf, error) {
-	u := &Udmabuf{fd: -1, memfd: -1}
-	if err := u.open(size, opts); err != nil {
+	u := &Udmabuf{fd: -1, memfd: -1, replayed: tape.Replaying()}
+	var err error
+	if !u.replayed {
+		err = u.open(size, opts)
+	}
+	if err = tape.Note(fmt.Sprintf("udmabuf of %d bytes %v", size, opts), err); err != nil {
 		return nil, errors.Join(err, u.Close())
 	}
 	return u, nil
@@ -106,7 +114,12 @@ func sizeLimit() (mb int, known bool) {
 }
 
 // FD is the dmabuf.
-func (u *Udmabuf) FD() int { return u.fd }
+func (u *Udmabuf) FD() int {
+	if u.replayed {
+		return math.MaxInt32 // it has none; less than 0 is asked for where none is meant
+	}
+	return u.fd
+}
 
 // Size is its length in bytes.
 func (u *Udmabuf) Size() int { return len(u.bytes) }

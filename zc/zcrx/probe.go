@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/tape"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 )
@@ -15,8 +16,10 @@ var features = sync.OnceValue(uring.Probe)
 // Probe tries what the mode zcrx needs of the kernel; ProbeDevice says whether a
 // NIC can.
 func Probe() error {
-	f := features()
-	return uring.Lacking(Mode, f.Ring, f.SingleIssuer, f.DeferTaskrun, f.CQE32, f.Zcrx)
+	return tape.Try("kernel for rx "+Mode, func() error {
+		f := features()
+		return uring.Lacking(Mode, f.Ring, f.SingleIssuer, f.DeferTaskrun, f.CQE32, f.Zcrx)
+	})
 }
 
 // ProbeNoDevice tries what the mode zcrx-nodev needs, by registering memory.

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+package devmem
+
+import (
+	"cmp"
+	"os"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/zc/dmabuf"
+)
+
+// bufLen is the length of the NIC's buffers that the options ask for.
+func bufLen(q stream.NICQueue) int { return cmp.Or(q.BufLen, os.Getpagesize()) }
+
+// asked is the length as the kernel is asked for it: a page is what it is without asking,
+// also of drivers and kernels that know no other.
+func (r *Receiver) asked() int {
+	if r.bufLen == os.Getpagesize() {
+		return 0
+	}
+	return r.bufLen
+}
+
+// newMemory makes the memory that the options ask for, else four times the ring of buffers
+// of bufLen bytes, and what the application keeps.
+func newMemory(d *nic.Device, q stream.NICQueue, bufLen int) (dmabuf.Memory, error) {
+	ring, err := d.PayloadRing(bufLen)
+	if err != nil {
+		return nil, err
+	}
+	size := (q.AreaBytes + bufLen - 1) / bufLen * bufLen
+	if size == 0 {
+		size = dmabuf.SizeFor(ring.Buffers, bufLen, q.HoldBytes)
+	}
+	if err := dmabuf.CheckSize(size, ring.Buffers, bufLen, d.Name, ring.Most(d.Name, size/bufLen/4)); err != nil {
+		return nil, err
+	}
+	if areaKind(q, bufLen) == stream.AreaHuge {
+		const huge = 2 << 20
+		return memory(dmabuf.NewUdmabuf((size+huge-1)/huge*huge, dmabuf.HugePages))
+	}
+	return memory(dmabuf.NewUdmabuf(size))
+}
+
+// areaKind is what backs the memory: longer buffers than a page want memory that is
+// contiguous in pieces of their length.
+func areaKind(q stream.NICQueue, bufLen int) stream.AreaKind {
+	if q.Area == "" && bufLen > os.Getpagesize() {
+		return stream.AreaHuge
+	}
+	return cmp.Or(q.Area, stream.AreaUdmabuf)
+}
+
+// memory makes a missing udmabuf a missing Memory.
+func memory(u *dmabuf.Udmabuf, err error) (dmabuf.Memory, error) {
+	if err != nil {
+		return nil, err
+	}
+	return u, nil
+}

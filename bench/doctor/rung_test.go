@@ -23,7 +23,7 @@ func good(driver string) *facts {
 	yes := uring.Feature{Supported: true, Kernel: "6.15"}
 	return &facts{dev: "eth0", kernel: "7.2.13-amd64", caps: wire.Check{Status: "ok", Found: "CAP_NET_ADMIN"}, lock: wire.Check{Name: "memlock limit", Status: "ok", Found: "unlimited"},
 		huge: wire.Check{Name: "huge pages", Status: "ok", Found: "64"}, uring: uring.Features{Ring: yes, Zcrx: yes, ZcrxNoDevice: yes},
-		driver: nic.Driver{Name: driver, Firmware: "1.2.3"}, link: nic.Link{Up: true, Carrier: true, MTU: 4148}, split: nic.HeaderSplit{State: nic.SplitOn}, queues: 8,
+		driver: nic.Driver{Name: driver, Firmware: "1.2.3"}, link: nic.Link{Up: true, Carrier: true, MTU: 4148}, split: nic.HeaderSplit{State: nic.SplitOn}, queues: 8, more: "ethtool -L eth0 combined 2",
 		features: map[string]nic.Feature{nic.FeatureNTuple: {Known: true, Hard: true, Active: true}, nic.FeatureSG: {Known: true, Active: true}},
 		slot:     slot{speed: "16.0 GT/s PCIe", maxSpeed: "16.0 GT/s PCIe", width: "16", maxWidth: "16", mbits: 200000},
 		takes:    map[string]takes{}, bufLen: map[string]bool{"zcrx": true, "devmem": true}}

@@ -88,7 +88,7 @@ func TestRungsSayWhatIsLacking(t *testing.T) {
 		"no capability":      {"capability", "lacking", "EPERM", "run as root", func(f *facts) { f.caps = wire.Check{Status: "warn", Found: "none", Fix: "run as root"} }},
 		"no split":           {"header split", "lacking", "EOPNOTSUPP", "another NIC", func(f *facts) { f.splitErr = refused(unix.EOPNOTSUPP, "use another NIC") }},
 		"split untold":       {"header split", "lacking", "", "use a NIC", func(f *facts) { f.split = nic.HeaderSplit{Threshold: -1} }},
-		"one queue":          {"queues", "lacking", "", "ethtool -L eth0 combined 2", func(f *facts) { f.queues = 1 }},
+		"one queue":          {"queues", "lacking", "", "ethtool -L eth0 combined 2", func(f *facts) { f.queues, f.more = 1, "ethtool -L eth0 combined 2" }},
 		"no RSS":             {"RSS", "lacking", "EOPNOTSUPP", "h", func(f *facts) { f.rssErr = refused(unix.EOPNOTSUPP, "h") }},
 		"no rules":           {"ntuple rules", "lacking", "EOPNOTSUPP", "h", func(f *facts) { f.rulesErr = refused(unix.EOPNOTSUPP, "h") }},
 		"rules fixed off":    {"ntuple rules", "lacking", "", "use a NIC", func(f *facts) { f.features[nic.FeatureNTuple] = nic.Feature{Known: true} }},

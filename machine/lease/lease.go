@@ -220,12 +220,15 @@ func (l *Lease) lock(s scope) error {
 
 // keeps are the settings that the steps may take with them.
 func (l *Lease) keeps(steps []Step) []Step {
-	var out []Step
+	var out, has []Step
+	for _, i := range l.journal.owed(false) { // what the lease has found, it restores
+		has = append(has, l.journal.Steps[i])
+	}
 	keep := func(s Step, names ...string) {
 		for _, name := range names {
 			k := s
 			k.Name, k.Set, k.Keep = name, "", true
-			known := slices.ContainsFunc(slices.Concat(steps, out), k.same)
+			known := slices.ContainsFunc(slices.Concat(steps, out, has), k.same)
 			if !known && l.find(&k) == nil { // what cannot be read cannot be kept
 				out = append(out, k)
 			}

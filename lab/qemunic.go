@@ -45,6 +45,9 @@ func (o *MachineOptions) qemuNIC() *qemuNIC {
 	return nil
 }
 
+// OfQEMU reports whether the machine has one of those NICs, and no soft NIC.
+func (o *MachineOptions) OfQEMU() bool { return o.qemuNIC() != nil }
+
 // checkNIC refuses a NIC that there is not, and parameters for one that is not loaded.
 func (o *MachineOptions) checkNIC() error {
 	const op = "read the machine's options"

@@ -70,6 +70,9 @@ kernel complained; 2 wrong usage or input.`,
 }
 
 func (d *labDemo) run(cmd *cobra.Command, args []string) error {
+	if d.o.OfQEMU() {
+		return cli.Usagef("--nic %s: the demo is of receiving without a copy, which that NIC cannot: leave it out, or say one of %s", d.o.NIC, strings.Join(lab.Imitated, ", "))
+	}
 	switch {
 	case d.all && len(d.only) > 0:
 		return cli.Usagef("--only and --all do not go together: see zcbench demo --rx and --tx, after --")

@@ -273,7 +273,7 @@ func TestLabKill(t *testing.T) {
 			killed, after := 0, time.Duration(share*float64(length))
 			for killed == 0 {
 				var took time.Duration
-				if killed, took = killRun(t, everything, who, after); killed == 0 {
+				if killed, took = killRun(t, who, after); killed == 0 {
 					// It had ended: the moment was its last, or the machine slower before.
 					length = min(length, took)
 					after = min(after, took) * 9 / 10
@@ -336,12 +336,12 @@ func counters(t testing.TB) string {
 // victims are who is killed.
 var victims = []string{"all", "controller", "an agent", "both agents"}
 
-// killRun starts a run with flags, kills who after a time and waits for the rest of it. took
+// killRun starts a run, kills who after a time and waits for the rest of it. took
 // is how long the run was there.
-func killRun(t *testing.T, flags []string, who string, after time.Duration) (killed int, took time.Duration) {
+func killRun(t *testing.T, who string, after time.Duration) (killed int, took time.Duration) {
 	t.Helper()
 	start := time.Now()
-	cmd := exec.Command("zcbench", suited(t, flags)...)
+	cmd := exec.Command("zcbench", suited(t, everything)...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
@@ -364,19 +364,26 @@ func killRun(t *testing.T, flags []string, who string, after time.Duration) (kil
 	for who != "controller" && len(agents) == 0 && !ended(time.Millisecond) { // too early for any
 		agents = children(cmd.Process.Pid)
 	}
+	killed = kill(t, cmd.Process.Pid, agents, who, after.Microseconds()%2 == 0, done, &said)
+	return killed, took
+}
+
+// kill kills who of a run, waits for the rest of it, and returns how many processes it killed.
+func kill(t *testing.T, controller int, agents []int, who string, second bool, done <-chan struct{}, said *bytes.Buffer) (killed int) {
+	t.Helper()
 	var pids []int
 	switch who {
 	case "controller":
-		pids = []int{cmd.Process.Pid}
+		pids = []int{controller}
 	case "an agent":
 		pids = agents[:min(1, len(agents))]
-		if after.Microseconds()%2 == 0 && len(agents) > 1 {
+		if second && len(agents) > 1 {
 			pids = agents[1:2]
 		}
 	case "both agents":
 		pids = agents
 	case "all":
-		pids = append([]int{cmd.Process.Pid}, agents...)
+		pids = append([]int{controller}, agents...)
 	}
 	for _, p := range pids {
 		if unix.Kill(p, unix.SIGKILL) == nil {
@@ -396,7 +403,7 @@ func killRun(t *testing.T, flags []string, who string, after time.Duration) (kil
 			}
 		}
 		if alive == 0 {
-			return killed, took
+			return killed
 		}
 		if time.Now().After(end) {
 			t.Fatalf("%d agents live a minute after the end of the run", alive)

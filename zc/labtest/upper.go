@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/machine/rtnl"
@@ -76,10 +77,30 @@ func (u upper) make() error {
 	if err := c.SetUp(l.Index, true); err != nil {
 		return err
 	}
-	if u.addr == "" {
-		return nil
+	if u.addr != "" {
+		if err := c.AddAddr(l.Index, netip.MustParsePrefix(u.addr), 0); err != nil {
+			return err
+		}
 	}
-	return c.AddAddr(l.Index, netip.MustParsePrefix(u.addr), 0)
+	return u.await()
+}
+
+// await waits until a flow of the interface has a port: a bond looks at the links of its
+// ports now and then.
+func (u upper) await() error {
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		s, err := rtnl.ReadStack()
+		if err != nil {
+			return err
+		}
+		l, _ := s.Named(u.name)
+		if _, ok := s.Port(l); ok && l.Flags&unix.IFF_LOWER_UP != 0 {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s has no port: %+v", u.name, l)
+		}
+	}
 }
 
 func (u upper) add(c *rtnl.Conn) error {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
@@ -183,6 +184,9 @@ func mtus(t *testing.T) string {
 	return s
 }
 
+// inShort are the cases of [Upper] that have what the others have, together.
+var inShort = []string{"VLAN, MTU", "bond, its port", "VLAN on a bond"}
+
 // Upper runs zcbench with a receive mode over interfaces that stand on the soft NIC, in
 // each way in which the user can name them: every byte arrives, none of it copied, by the
 // NIC's word too, and everything that was set is as before, on the port and above it.
@@ -205,6 +209,9 @@ func Upper(t *testing.T, rx string) {
 		{"macvlan", []upper{macvlan(RXDev, "10.88.0.1/24")}, []upper{macvlan(TXDev, "10.88.0.2/24")}, "mv0", "over-macvlan", nil},
 	} {
 		t.Run(x.name, func(t *testing.T) {
+			if !slices.Contains(inShort, x.name) {
+				long.Test(t)
+			}
 			within(t, RXNS, x.rx)
 			within(t, TXNS, x.tx)
 			before := mtus(t)

@@ -39,7 +39,7 @@ upper='^TestUpperInLab$'
 upper_modules=(llc stp garp mrp 8021q bridge tls bonding macvlan)
 
 # These run in the lab, or are programs that a test there starts.
-in_lab='^TestLab|^TestKilledReceiver$'
+in_lab='^TestLab|^TestKilledReceiver$|^TestUpperInLab$'
 
 # These do not: the kernel's selftests have a target of their own, the guest has
 # the soft NIC and neither veth nor flock(1), and one test wants namespaces whose last

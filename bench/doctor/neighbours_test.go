@@ -4,10 +4,13 @@ package doctor
 
 import (
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/machine/tune"
 	"golang.org/x/sys/unix"
 )
 
@@ -70,6 +73,49 @@ func TestFlux(t *testing.T) {
 		c := flux(s, l, x.addrs, func(dev, name string) int { return x.sysctl[dev+" "+name] })
 		if (c.Status == "ok") != (x.want == "") || !strings.Contains(c.Found, x.want) || c.Status != "ok" && c.Fix == "" {
 			t.Errorf("%s: %+v, want %q", x.name, c, x.want)
+		}
+	}
+}
+
+// Who manages a port also manages what stands on it, and the other way around: either may
+// take the address off.
+func TestManaged(t *testing.T) {
+	fs := tune.FS{Proc: t.TempDir(), Run: t.TempDir()}
+	for path, text := range map[string]string{
+		filepath.Join(fs.Proc, "14/comm"):                 "NetworkManager\n",
+		filepath.Join(fs.Proc, "15/comm"):                 "systemd-network\n",
+		filepath.Join(fs.Run, "NetworkManager/devices/2"): "[device]\nmanaged=true\n",
+		filepath.Join(fs.Run, "systemd/netif/links/3"):    "ADMIN_STATE=configured\nNETWORK_FILE=/etc/systemd/network/vlan.network\n",
+		filepath.Join(fs.Run, "systemd/netif/links/4"):    "ADMIN_STATE=unmanaged\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, who := range []string{"self", "14", "15"} {
+		if err := os.MkdirAll(filepath.Join(fs.Proc, who, "ns"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("net:[1]", filepath.Join(fs.Proc, who, "ns", "net")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := rtnl.Stack{{Index: 2, Name: "eth0"}, {Index: 3, Name: "eth0.7", Kind: "vlan", Lower: 2}, {Index: 4, Name: "eth1"}}
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: the daemons' files must be a system user's")
+	}
+	for dev, want := range map[string]string{
+		"eth0":   "warn NetworkManager manages eth0; systemd-networkd manages eth0.7 by /etc/systemd/network/vlan.network",
+		"eth0.7": "warn systemd-networkd manages eth0.7 by /etc/systemd/network/vlan.network; NetworkManager manages eth0",
+		"eth1":   "ok no NetworkManager or systemd-networkd manages it",
+	} {
+		l, _ := s.Named(dev)
+		c := managed(fs, s, l)
+		if got := c.Status + " " + c.Found; got != want || c.Status == "warn" && (!strings.Contains(c.Fix, "nmcli device set eth0 managed no") || !strings.Contains(c.Fix, "of /etc/systemd/network/vlan.network")) {
+			t.Errorf("%s: %q, fix %q; want %q", dev, got, c.Fix, want)
 		}
 	}
 }

@@ -18,7 +18,7 @@ var buffersSince = map[string]string{"zcrx": "7.0", "devmem": "7.3"}
 func (f *facts) longBuffers() wire.Check {
 	since := buffersSince[f.mode]
 	c := wire.Check{Needed: "Linux " + since + " and a driver that takes them, for --rx-buf-len alone", Status: "ok"}
-	most, known := nic.LongestBuffers(f.driver.Model())
+	most, known := f.driver.LongestBuffer()
 	switch {
 	case !f.bufLen[f.mode]:
 		c.Status, c.Found, c.Fix = "warn", "a page only", "use Linux "+since+" or later, or leave --rx-buf-len out"

@@ -72,7 +72,7 @@ func (r *Receiver) longBuffers(e *fault.Error) (why, fix string) {
 	case errors.Is(e.Err, unix.ERANGE), errors.Is(e.Err, unix.EINVAL) && e.Ack == "": // bnxt_validate_qcfg
 		fix = "leave --rx-buf-len out, or choose a smaller one"
 		d, _ := r.queue.Dev.Driver() // one without a name has no limit that is known
-		if most, known := nic.LongestBuffers(d.Model()); known {
+		if most, known := d.LongestBuffer(); known {
 			fix = fmt.Sprintf("choose --rx-buf-len %d at most, or leave it out", most)
 		}
 		return fmt.Sprintf("the driver takes no receive buffers of %d bytes", r.bufLen), fix

@@ -28,7 +28,7 @@ var families = map[string]map[uint8]request{
 	},
 	"ethtool": {
 		unix.ETHTOOL_MSG_RINGS_GET: {"rings-get", headerOfReply}, unix.ETHTOOL_MSG_CHANNELS_GET: {"channels-get", headerOfReply},
-		unix.ETHTOOL_MSG_COALESCE_GET: {"coalesce-get", headerOfReply}, unix.ETHTOOL_MSG_FEATURES_GET: {"features-get", headerOfReply},
+		unix.ETHTOOL_MSG_COALESCE_GET: {"coalesce-get", headerOfReply}, unix.ETHTOOL_MSG_PRIVFLAGS_GET: {"privflags-get", headerOfReply}, unix.ETHTOOL_MSG_FEATURES_GET: {"features-get", headerOfReply},
 		unix.ETHTOOL_MSG_RSS_GET: {"rss-get", []uint16{unix.ETHTOOL_A_RINGS_HEADER, attrRSSKey}},
 	},
 }
@@ -51,7 +51,7 @@ const attrRSSKey = 5
 var ioctls = map[uint32]string{unix.ETHTOOL_GRXFHINDIR: "ETHTOOL_GRXFHINDIR", unix.ETHTOOL_GRXCLSRLCNT: "ETHTOOL_GRXCLSRLCNT", unix.ETHTOOL_GRXCLSRLALL: "ETHTOOL_GRXCLSRLALL"}
 
 // files are the files below /sys/class/net/DEV that are written down.
-var files = regexp.MustCompile(`^(speed|duplex|carrier|carrier_changes|operstate|device/(numa_node|vendor|device|subsystem_vendor|subsystem_device|revision|class|` +
+var files = regexp.MustCompile(`^(speed|duplex|carrier|carrier_changes|operstate|device/(numa_node|physfn/vendor|vendor|device|subsystem_vendor|subsystem_device|revision|class|` +
 	`sriov_numvfs|sriov_totalvfs|(current|max)_link_(speed|width)|iommu_group/type))$`)
 
 // places are where a NIC sits, as PCI numbers it. Other busses may name a device by a number
@@ -158,7 +158,8 @@ func (d *Device) Survey() {
 	_, _ = d.PagePools()
 	_, _ = d.rules()
 	_, _ = d.ask(d.ethtool, unix.ETHTOOL_MSG_COALESCE_GET, 0, d.header)
-	for _, name := range []string{"numa_node", "vendor", "device", "subsystem_vendor", "subsystem_device", "revision", "class", "sriov_numvfs", "sriov_totalvfs"} {
+	_, _ = d.ask(d.ethtool, unix.ETHTOOL_MSG_PRIVFLAGS_GET, 0, d.header)
+	for _, name := range []string{"numa_node", "physfn/vendor", "vendor", "device", "subsystem_vendor", "subsystem_device", "revision", "class", "sriov_numvfs", "sriov_totalvfs"} {
 		_, _ = d.SysFile("device/" + name)
 	}
 	for _, name := range []string{"speed", "duplex", "carrier", "operstate"} {

@@ -12,31 +12,54 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A record of an interface (package tape) has of rtnetlink what is said of links, and of that
-// these attributes alone: none is an address, a name or an alias. Interfaces are called by
-// their number.
+// A record of an interface (package tape) has of rtnetlink what is said of links and queueing
+// disciplines, and of that these attributes alone: none is an address, a name or an alias.
+// Interfaces are called by their number.
 var (
 	linkAttrs = []uint16{unix.IFLA_MTU, unix.IFLA_LINK, unix.IFLA_MASTER, unix.IFLA_OPERSTATE, unix.IFLA_LINK_NETNSID, unix.IFLA_NUM_TX_QUEUES, unix.IFLA_NUM_RX_QUEUES,
 		unix.IFLA_CARRIER, unix.IFLA_GSO_MAX_SEGS, unix.IFLA_GSO_MAX_SIZE, unix.IFLA_GRO_MAX_SIZE, unix.IFLA_GSO_IPV4_MAX_SIZE, unix.IFLA_GRO_IPV4_MAX_SIZE,
 		unix.IFLA_TSO_MAX_SIZE, unix.IFLA_TSO_MAX_SEGS, unix.IFLA_MIN_MTU, unix.IFLA_MAX_MTU}
 	xdpAttrs  = []uint16{unix.IFLA_XDP_ATTACHED, unix.IFLA_XDP_FLAGS}
 	infoAttrs = []uint16{unix.IFLA_INFO_KIND, infoSlaveKind}
+
+	qdiscAttrs = []uint16{1, 12} // TCA_KIND, TCA_HW_OFFLOAD
 )
+
+// tcmsgBytes is the size of struct tcmsg, before the attributes of a queueing discipline.
+const tcmsgBytes = 20
+
+// anonymizers are the requests that are written down, with what makes their replies harmless.
+var anonymizers = map[int]struct {
+	name string
+	of   func([]byte) ([]byte, error)
+}{
+	unix.RTM_GETLINK:  {"getlink", anonymous},
+	unix.RTM_GETQDISC: {"getqdisc", anonymousQdisc},
+}
+
+func anonymousQdisc(b []byte) ([]byte, error) {
+	if len(b) < tcmsgBytes {
+		return nil, fmt.Errorf("the kernel's message of a queueing discipline has %d bytes", len(b))
+	}
+	attrs, err := onlyAttrs(b[tcmsgBytes:], qdiscAttrs)
+	return append(slices.Clone(b[:tcmsgBytes]), attrs...), err
+}
 
 // infoSlaveKind is IFLA_INFO_SLAVE_KIND: what the interface is a port of, such as "bond".
 const infoSlaveKind = 4
 
 // recorded is the answer to a request.
 func recorded(kind int, flags netlink.HeaderFlags, asked []byte, f func() ([]netlink.Message, error)) ([]netlink.Message, error) {
-	if !tape.Replaying() && !(kind == unix.RTM_GETLINK && tape.Recording()) {
+	a, known := anonymizers[kind]
+	if !tape.Replaying() && !(known && tape.Recording()) {
 		return f()
 	}
-	bodies, err := tape.Ask(fmt.Sprintf("netlink route %s, flags %#x: %x", map[int]string{unix.RTM_GETLINK: "getlink"}[kind], int(flags), asked), func() (out []tape.Bytes, err error) {
+	bodies, err := tape.Ask(fmt.Sprintf("netlink route %s, flags %#x: %x", a.name, int(flags), asked), func() (out []tape.Bytes, err error) {
 		msgs, err := f()
 		for _, m := range msgs {
 			if err == nil {
 				var b []byte
-				b, err = anonymous(m.Data)
+				b, err = a.of(m.Data)
 				out = append(out, b)
 			}
 		}

@@ -82,3 +82,21 @@ func TestWithoutAttrs(t *testing.T) {
 		t.Errorf("%v, %v", kinds, ad.Err())
 	}
 }
+
+func TestAnonymousQdisc(t *testing.T) {
+	ae := netlink.NewAttributeEncoder()
+	ae.String(1, "htb")
+	ae.Bytes(2, []byte("TCA_OPTIONS"))
+	ae.Uint8(12, 1)
+	attrs, err := ae.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := anonymousQdisc(append(make([]byte, tcmsgBytes), attrs...))
+	if err != nil || len(b) != tcmsgBytes+8+8 || bytes.Contains(b, []byte("OPTIONS")) || !bytes.Contains(b, []byte("htb\x00")) {
+		t.Errorf("%q, %v", b, err)
+	}
+	if _, err := anonymousQdisc(make([]byte, tcmsgBytes-1)); err == nil {
+		t.Error("a message that is cut off")
+	}
+}

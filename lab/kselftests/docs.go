@@ -27,6 +27,10 @@ func Doc() (string, error) {
 	for _, t := range Tests {
 		fmt.Fprintf(&b, "| `%s` |", t.Name)
 		for _, e := range on {
+			if len(e[t.Name]) == 0 {
+				fmt.Fprint(&b, " - |") // nothing is on record
+				continue
+			}
 			fmt.Fprintf(&b, " %d of %d |", passes(e[t.Name]), len(e[t.Name]))
 		}
 		fmt.Fprintf(&b, " %s |\n", strings.Join(others(t.Name, kernels, on), "; "))

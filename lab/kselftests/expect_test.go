@@ -76,6 +76,15 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// A test of which nobody has looked at anything yet is told, and does not count.
+func TestJudgeUnknown(t *testing.T) {
+	t.Parallel()
+	got := judge(nil, "a.py", []Case{{"x", Fail, "boom"}})
+	if !AsExpected(got) || got[0].Because == "" || got[0].Known {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestSelect(t *testing.T) {
 	t.Parallel()
 	got, err := Select([]string{"rss_ctx", "hw/rss_ctx.py", "queues.py"})

@@ -12,6 +12,8 @@ import (
 type Judged struct {
 	Test string
 	Case
+	// Known says that the case is on record.
+	Known bool
 	// Because is the reason on record for an outcome that is not a pass.
 	Because string
 	// Wrong says how it is otherwise than expected; empty: it is not.
@@ -19,7 +21,8 @@ type Judged struct {
 }
 
 // Judge holds the cases of a test against what is on record for the kernel. A case that
-// is not on record may pass; whatever else it does, somebody has to look at it.
+// is not on record may pass; whatever else it does, somebody has to look at it. A test of
+// which nothing is on record for this kernel is told, and counts for nothing.
 func Judge(release, test string, cases []Case) ([]Judged, error) {
 	all, err := expectedOf(release)
 	if err != nil {
@@ -34,9 +37,12 @@ func judge(want map[string]Case, test string, cases []Case) []Judged {
 	for _, c := range cases {
 		j := Judged{Test: test, Case: c}
 		w, known := want[c.Name]
+		j.Known = known
 		switch {
 		case seen[c.Name]:
 			j.Wrong = "said twice"
+		case want == nil:
+			j.Because = "nothing is on record of this test"
 		case !known && c.Outcome != Pass:
 			j.Wrong = "not on record"
 		case !known:

@@ -48,7 +48,7 @@ func Table(w io.Writer, all []Judged) {
 		if j.Wrong != "" {
 			mark, reason = "!", j.Wrong
 		}
-		if said := plain(j.Reason); said != "" && (j.Wrong != "" || reason == "") {
+		if said := plain(j.Reason); said != "" && (j.Wrong != "" || !j.Known) {
 			reason = strings.TrimPrefix(reason+"; it said: "+said, "; ")
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", mark, j.Test, plain(j.Name), j.Outcome, reason)

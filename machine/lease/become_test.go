@@ -168,3 +168,21 @@ func TestBecomeSetsAgainWhatAQueueForgot(t *testing.T) {
 		t.Errorf("%v, %v", err, m.values)
 	}
 }
+
+// What a lease has set itself is not taken for what was found when a later cell adds a
+// setting that may change it: it would be put back as the lease had it.
+func TestBecomeKeepsNothingOfItsOwn(t *testing.T) {
+	m := newMachine()
+	m.values["ring rx"] = "512"
+	before := clone(m.values)
+	l := m.lease(t)
+	ring := Want{"eth0", "ring rx", "1024"}
+	become(t, m, l, ring)
+	become(t, m, l, ring, Want{"eth0", "header-split", "on"})
+	if err := l.Restore(); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(before, m.values); d != "" {
+		t.Error(d)
+	}
+}

@@ -55,6 +55,7 @@ func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error
 		cpus: cmp.Or(o.CPUs, DefaultCPUs), memMiB: cmp.Or(o.MemMiB, DefaultMemMiB)}
 	p.cfg.kvm = !o.NoKVM && !o.CountTime && c.kvmBoots(ctx, built[0], o.Init, log)
 	p.cfg.counts = o.CountTime || o.CountEmulated && !p.cfg.kvm
+	p.cfg.waits = o.disk
 	if err := p.image(c, &o, built[0], load, spec); err != nil {
 		return nil, err
 	}

@@ -41,6 +41,8 @@ type MachineOptions struct {
 	// CountEmulated is CountTime where the guest must be emulated.
 	CountEmulated bool
 
+	disk bool // QEMU has a disk in it
+
 	// Booting, unless nil, is called when the machine is about to be switched on.
 	Booting func(release string, kvm bool)
 }

@@ -57,6 +57,7 @@ func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error
 	p.cfg.kvm = !o.NoKVM && !o.CountTime && c.kvmBoots(ctx, built[0], o.Init, log)
 	p.cfg.counts = o.CountTime || o.CountEmulated && !p.cfg.kvm
 	p.cfg.nic, p.cfg.queues = nic, nic.wiring(log)
+	p.cfg.waits = o.disk
 	if err := p.image(c, &o, built[0], load, spec); err != nil {
 		return nil, err
 	}

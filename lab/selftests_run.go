@@ -3,10 +3,10 @@
 package lab
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +34,9 @@ const selftestMTU = 1500
 // diskDrivers are the modules that the disk takes, each after those it depends on.
 var diskDrivers = []string{"virtio_blk", "crc16", "mbcache", "jbd2", "ext4", "overlay"}
 
+// outputKept is how much of what a test writes is kept, bytes: the end.
+const outputKept = 8 << 20
+
 // slack is how much longer than its limit the host waits for a test: the guest's clock
 // says when the time is over, and emulated on a busy host it is slow.
 const slack = 20
@@ -53,7 +56,7 @@ func RunSelftests(ctx context.Context, o SelftestOptions) (release string, err e
 	o.QEMU = append(o.QEMU, "-drive", "if=none,id=disk,format=raw,readonly=on,file="+qemuWord(filepath.Join(dir, selftestDisk)),
 		"-device", "virtio-blk-pci,drive=disk")
 	o.Load = append(diskDrivers, o.Load...)
-	o.CountEmulated, o.MTU = true, selftestMTU
+	o.CountEmulated, o.disk, o.MTU = true, true, selftestMTU
 	p, err := newPlan(ctx, o.MachineOptions, o.Log)
 	if err != nil {
 		return "", wrap("prepare the guest", err)
@@ -95,7 +98,7 @@ func (o *SelftestOptions) each(ctx context.Context, k *keeper, release string) e
 
 // one runs a test and reads what it wrote.
 func (o *SelftestOptions) one(ctx context.Context, k *keeper, t kselftests.Test) ([]kselftests.Case, error) {
-	var wrote bytes.Buffer
+	said := newTail(outputKept) // both of its outputs, in the order in which they come
 	none := &cargo{}
 	r := &request{
 		job: guest.Job{Args: append([]string{"/init", "lab", "inside", "--limit=" + t.Time().String(), "--"}, t.Args()...),
@@ -103,13 +106,14 @@ func (o *SelftestOptions) one(ctx context.Context, k *keeper, t kselftests.Test)
 		timeout: slack * t.Time(),
 		send:    none.write,
 		receive: func(io.Reader) error { return nil },
-		stdout:  &wrote, stderr: &wrote, log: o.Log, cargo: none,
+		stdout:  said, stderr: said, log: o.Log, cargo: none,
 	}
 	out := k.run(ctx, r)
 	if ctx.Err() != nil {
 		return nil, &Error{Op: "run " + t.Name, Err: context.Cause(ctx)}
 	}
-	if err := o.keep(t, wrote.Bytes()); err != nil {
+	wrote := said.lines(math.MaxInt)
+	if err := o.keep(t, wrote); err != nil {
 		return nil, err
 	}
 	end := kselftests.End{Exit: out.exit}
@@ -124,7 +128,7 @@ func (o *SelftestOptions) one(ctx context.Context, k *keeper, t kselftests.Test)
 			end.Kernel = e.Err.Error()
 		}
 	}
-	return kselftests.Read(t.Name, wrote.String(), end), nil
+	return kselftests.Read(t.Name, string(wrote), end), nil
 }
 
 // keep writes what a test wrote to the folder for it.

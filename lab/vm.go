@@ -26,6 +26,7 @@ type vmConfig struct {
 	monitored bool     // it can be asked to save its state
 	kvm       bool
 	counts    bool // the clocks count instructions
+	waits     bool // ... and idle time passes: a disk is waited for
 	tscKHz    int  // rate of the host's time-stamp counter; 0: not known
 	cpus      int
 	memMiB    int
@@ -102,7 +103,11 @@ func (c *vmConfig) args() []string {
 		accel, cpu = "kvm", "host"
 	}
 	var clock []string
-	if c.counts {
+	switch {
+	case c.counts && c.waits:
+		// With idle time skipped, the time for a read from a disk leaps to the next timer's.
+		clock = []string{"-icount", "shift=0,sleep=on"}
+	case c.counts:
 		clock = []string{"-icount", "shift=0,sleep=off"} // 2^0 ns each; idle time is skipped
 	}
 	kernel, firmware := c.kernel()

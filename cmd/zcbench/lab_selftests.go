@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ type labSelftests struct {
 	build bool
 	list  bool
 	only  []string
+	save  string // file for what the cases said
 }
 
 func labSelftestsCommand() *cobra.Command {
@@ -43,6 +45,7 @@ booted; 2 wrong usage or input.`,
 	f.StringArrayVar(&s.only, "only", nil, "only this test, by its name (repeatable): rss_ctx")
 	f.StringVar(&s.o.Out, "out", "out/selftests", "folder for what each test writes")
 	f.BoolVar(&s.build, "build", false, "build alone, and print the folder with the programs iou-zcrx and ncdevmem")
+	f.StringVar(&s.save, "record", "", "write what the cases said to this file, in the form of what is on record")
 	f.BoolVar(&s.list, "list", false, "print the names of the tests")
 	f.StringVar(&s.o.Kernel, "kernel", "", "suite or release prefix (default "+lab.Suites[0]+")")
 	f.BoolVar(&s.o.NoKVM, "no-kvm", false, "emulate even where KVM works")
@@ -83,6 +86,9 @@ func (s *labSelftests) run(cmd *cobra.Command) (err error) {
 	if len(all) > 0 { // what was run is shown, whatever happened then
 		showSelftests(out, release, all)
 		fmt.Fprintf(log, "what the tests wrote: %s\n", s.o.Out)
+	}
+	if s.save != "" && err == nil {
+		err = os.WriteFile(s.save, []byte(kselftests.Record(release, all)), 0o644)
 	}
 	switch {
 	case err != nil:

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+
+package kselftests
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Record is what the tests said, in the form of what is on record: for somebody to look
+// at. The reasons are those on record, or else what the test said.
+func Record(release string, all []Judged) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# What the cases of the kernel's tests say of the soft NIC on Linux %s (see expect.go).\n", series(release))
+	test := ""
+	for _, j := range all {
+		if j.Test != test {
+			test = j.Test
+			fmt.Fprintln(&b, test)
+		}
+		fmt.Fprintf(&b, "  %s %s", j.Outcome, plain(j.Name))
+		if j.Outcome != Pass {
+			reason := plain(j.Reason)
+			if j.Known && j.Wrong == "" {
+				reason = j.Because
+			}
+			if reason == "" {
+				reason = "it said nothing"
+			}
+			fmt.Fprintf(&b, " | %s", reason)
+		}
+		fmt.Fprintln(&b)
+	}
+	return b.String()
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+
+package kselftests
+
+import "testing"
+
+// What is recorded is as expected from then on.
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	said := []Case{{"x", Pass, ""}, {"y.a b", Skip, "no\tY"}, {"z", Fail, ""}}
+	e, err := parseExpected("f", Record("7.3.4+deb13-amd64", judge(nil, "a.py", said)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := judge(e["a.py"], "a.py", said)
+	if !AsExpected(got) || got[1].Because != "no Y" || got[2].Because != "it said nothing" {
+		t.Errorf("%+v", got)
+	}
+	if again := Record("7.3.4", got); again != Record("7.3.4", judge(e["a.py"], "a.py", said)) {
+		t.Error(again)
+	}
+}

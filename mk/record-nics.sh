@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # record-nics.sh [NIC...] records the lab's NICs with zcbench doctor --record, on Linux 7.3 or
 # later, and writes anew what doctor says of all recorded NICs. NIC is what zcbench lab exec
-# --nic takes; soft: the soft NIC as it is. Needs make build.
+# --nic takes; soft: the soft NIC as it is. Without any, all. Needs make build.
 set -euo pipefail
 
-[ $# -gt 0 ] || set -- soft mlx5 bnxt fbnic
+[ $# -gt 0 ] || set -- soft mlx5 bnxt fbnic gve virtio-like qemu:e1000e qemu:virtio
 records=bench/doctor/testdata/records
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/tape"
 
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
@@ -114,9 +115,10 @@ func before(release string, major, minor int) bool {
 }
 
 func release() string {
-	var u unix.Utsname
-	if unix.Uname(&u) != nil {
-		return ""
-	}
-	return unix.ByteSliceToString(u.Release[:])
+	text, _ := tape.Ask("host: kernel release", func() (string, error) {
+		var u unix.Utsname
+		err := unix.Uname(&u)
+		return unix.ByteSliceToString(u.Release[:]), err
+	})
+	return text
 }

@@ -15,13 +15,14 @@ import (
 
 // past are the places that may write past the filter and the account of all output.
 var past = map[string]string{
-	"cmd/internal/cli/exit.go": "makes the filter",
-	"cmd/zcbench/agent.go":     "speaks with a controller",
-	"machine/lease/live.go":    "while a panic goes through, of this host's own settings",
-	"lab/options.go":           "where the caller names no writers; the commands do",
-	"lab/up.go":                "where the caller names no writers; the commands do",
-	"lab/host.go":              "gives them to the command of lab up",
-	"lab/guest/main.go":        "init of the lab's guest, on its serial line",
+	"cmd/internal/cli/exit.go":  "makes the filter",
+	"cmd/zcbench/agent.go":      "speaks with a controller",
+	"cmd/zcbench/lab_inside.go": "gives them to a program in the lab's guest",
+	"machine/lease/live.go":     "while a panic goes through, of this host's own settings",
+	"lab/options.go":            "where the caller names no writers; the commands do",
+	"lab/up.go":                 "where the caller names no writers; the commands do",
+	"lab/host.go":               "gives them to the command of lab up",
+	"lab/guest/main.go":         "init of the lab's guest, on its serial line",
 }
 
 // Whatever the commands print passes one writer, which makes it harmless to terminals and

@@ -5,7 +5,10 @@ package lease
 import (
 	"net/netip"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"github.com/zcbench/zcbench/machine/nic"
+	"golang.org/x/sys/unix"
 )
 
 // Changes are what a data path sets on the interface whose queue it takes over: a
@@ -39,6 +42,10 @@ func (c *Changes) SplitHeaders(d *nic.Device) error {
 // AllowRules switches ntuple rules on. bnxt opens all queues anew for it
 // (bnxt_reinit_features of bnxt.c, Linux 7.3.4), so it must come before a queue is bound.
 func (c *Changes) AllowRules(d *nic.Device) error {
+	all, err := d.Features()
+	if f := all[nic.FeatureNTuple]; err == nil && f.Known && !f.Active && !f.Hard {
+		return &fault.Error{Op: "switch ntuple rules of " + d.Name + " on: they are off, and fixed so", Err: unix.EOPNOTSUPP, How: "use a NIC that has rules"}
+	}
 	return c.Set(d, "feature "+nic.FeatureNTuple, "on")
 }
 

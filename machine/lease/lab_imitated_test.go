@@ -191,7 +191,7 @@ func TestLabImitatedCarrier(t *testing.T) {
 		}
 		l := lease.New(lease.Options{})
 		l.Use(d)
-		for _, w := range []lease.Want{{Dev: d.Name, Name: "header-split", Value: nic.SplitAll(was).String()}, {Dev: d.Name, Name: "ring rx", Value: "2048"}} {
+		for _, w := range []lease.Want{{Dev: d.Name, Name: "header-split", Value: nic.SplitAll(was).String()}, {Dev: d.Name, Name: "ring rx", Value: "1024"}} {
 			err = errors.Join(err, l.Apply(w), linked(w.Name+" set"), l.Restore(), linked(w.Name+" restored"))
 		}
 		return errors.Join(err, asFound(s, was), d.AwaitCarrier(10*time.Second))

@@ -109,9 +109,12 @@ func (u *undoing) run(chosen func(int) bool) []StepReport {
 			u.back(s, r)
 		}
 	}
-	for _, i := range which {
-		if r := reports[i]; r.Result == Already || r.Result == Restored {
-			u.back(u.journal.Steps[i], r)
+	for rank := range ranks {
+		for _, i := range which {
+			s, r := u.journal.Steps[i], reports[i]
+			if s.rank() == rank && (r.Result == Already || r.Result == Restored) {
+				u.back(s, r)
+			}
 		}
 	}
 	u.note(which, reports)
@@ -123,6 +126,21 @@ func (u *undoing) run(chosen func(int) bool) []StepReport {
 		}
 	}
 	return out
+}
+
+// ranks are how many there are.
+const ranks = 3
+
+// rank is when a step is looked at again: what others disturb after these, and what even
+// a ring's length makes gve forget after all (see reopen.go).
+func (s Step) rank() int {
+	switch {
+	case !s.Keep:
+		return 0
+	case strings.HasPrefix(s.Name, "napi "):
+		return 2
+	}
+	return 1
 }
 
 // look says what there is to do about a step.

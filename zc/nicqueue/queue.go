@@ -45,10 +45,10 @@ func (q *Queue) take(o stream.NICQueue) (err error) {
 	if q.Dev.HasXDP() {
 		return xdpAttached(q.mode, q.Dev)
 	}
-	if err := q.changes.AllowRules(q.Dev); err != nil {
+	if err := q.changes.SplitHeaders(q.Dev); err != nil {
 		return Unsupported(q.mode, err)
 	}
-	if err := q.changes.SplitHeaders(q.Dev); err != nil {
+	if err := q.changes.AllowRules(q.Dev); err != nil {
 		return Unsupported(q.mode, err)
 	}
 	if err := q.changes.KeepFree(q.Dev, q.ID); err != nil {

@@ -5,11 +5,11 @@
 set -euo pipefail
 
 # What takes longer is for the long run.
-tests='^TestLabQEMU(Settings|Interrupts|Placed)$'
-packages=(./machine/nic ./machine/place)
+tests='^TestLabQEMU(Settings|Interrupts)$'
+packages=(./machine/nic)
 if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
 	tests='^TestLabQEMU'
-	packages+=(./machine/lease)
+	packages+=(./machine/place ./machine/lease)
 fi
 go test -vet=off -json -count=1 -timeout 80m -run "$tests" \
 	-exec "$PWD/bin/zcbench lab exec --nic $1 --timeout 10m --" "${packages[@]}" |

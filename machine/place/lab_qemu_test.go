@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/machine/lease"
@@ -124,6 +125,9 @@ func counts(t *testing.T, irqs []int) map[int]uint64 {
 	return out
 }
 
+// patience is for how long a flow may take, emulated and on a busy machine.
+const patience = time.Minute
+
 // flow sends bytes from the sender's end to the receiver's, over the wire.
 func flow(t *testing.T, bytes int64) {
 	t.Helper()
@@ -145,6 +149,7 @@ func flow(t *testing.T, bytes int64) {
 			return
 		}
 		defer c.Close()
+		_ = c.SetDeadline(time.Now().Add(patience))
 		n, _ := io.Copy(io.Discard, c)
 		got <- n
 	}()
@@ -154,6 +159,9 @@ func flow(t *testing.T, bytes int64) {
 			return err
 		}
 		defer c.Close()
+		if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+			return err
+		}
 		block := make([]byte, 64<<10)
 		for left := bytes; left > 0; left -= int64(len(block)) {
 			if _, err := c.Write(block); err != nil {

@@ -19,9 +19,12 @@ func AsExpected(all []Judged) bool {
 // Sum says how many cases ended how: "4 pass, 1 skip".
 func Sum(all []Judged) string {
 	n := map[Outcome]int{}
-	wrong := 0
+	wrong, unknown := 0, 0
 	for _, j := range all {
 		n[j.Outcome]++
+		if !j.Known && j.Wrong == "" {
+			unknown++
+		}
 		if j.Wrong != "" {
 			wrong++
 		}
@@ -31,6 +34,9 @@ func Sum(all []Judged) string {
 		if n[o] > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n[o], o))
 		}
+	}
+	if unknown > 0 {
+		words = append(words, fmt.Sprintf("%d not on record, which nothing is expected of", unknown))
 	}
 	if wrong > 0 {
 		words = append(words, fmt.Sprintf("%d otherwise than expected", wrong))

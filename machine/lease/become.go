@@ -168,7 +168,7 @@ func (l *Lease) move(d difference) error {
 			return err
 		}
 	}
-	if err = l.rewrite(d.reset); err == nil {
+	if err = errors.Join(l.rewrite(d.reset), l.unsettle()); err == nil {
 		err = l.set(l.standing())
 	}
 	if err == nil {
@@ -176,7 +176,7 @@ func (l *Lease) move(d difference) error {
 		for i := range d.reset {
 			l.journal.Steps[i].was = ""
 		}
-		return nil
+		return l.keepAfter()
 	}
 	return errors.Join(err, l.back(first, d.reset))
 }

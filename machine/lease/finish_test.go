@@ -63,6 +63,57 @@ func (l *Lease) kill(t *testing.T, m *machine) (path string) {
 	return path
 }
 
+// What a restart of the queues took along is put back also when who was undoing the
+// restart was killed in the middle of it: what then reads is nobody else's.
+func TestFinishAfterKillInTheUndoing(t *testing.T) {
+	boot, err := bootID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []string{"owner", "restore"} {
+		t.Run(by, func(t *testing.T) {
+			m := newMachine()
+			m.values["rss"] = "0 1 0 1"
+			before := clone(m.values)
+			m.after["channels"] = func(m *machine) { m.values["rss"] = "1 1" }
+			l := m.lease(t)
+			if err := l.Apply(Want{"eth0", "channels", "2"}); err != nil {
+				t.Fatal(err)
+			}
+			path := l.file.f.Name()
+			if by == "restore" {
+				path = l.kill(t, m)
+			}
+			var journal []byte
+			var then map[string]string
+			m.after["channels"] = func(m *machine) { // the moment of the second kill
+				m.values["rss"] = "default"
+				if journal == nil {
+					journal, err = os.ReadFile(path)
+					then = clone(m.values)
+				}
+			}
+			if by == "restore" {
+				finishFake(t, path, boot, m, FinishOptions{})
+			} else {
+				err = errors.Join(err, l.Restore())
+			}
+			if err != nil || journal == nil {
+				t.Fatalf("%v, the journal in the middle of the undoing: %q", err, journal)
+			}
+			m.values = then
+			left := filepath.Join(t.TempDir(), filepath.Base(path))
+			if err := os.WriteFile(left, journal, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r := finishFake(t, left, boot, m, FinishOptions{})
+			if r == nil || r.State != Finished || !cmp.Equal(before, m.values) {
+				t.Errorf("%+v, %v", r, m.values)
+			}
+		})
+	}
+}
+
 func TestFinishAfterKill(t *testing.T) {
 	boot, err := bootID()
 	if err != nil {

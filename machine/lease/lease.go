@@ -95,7 +95,9 @@ func (l *Lease) apply(wants []Want) error {
 	if err := l.record(steps); err != nil {
 		return err
 	}
-	err = l.set(numbers(first, len(l.journal.Steps)))
+	if err = l.unsettle(); err == nil {
+		err = l.set(numbers(first, len(l.journal.Steps)))
+	}
 	if err == nil {
 		err = l.uncut(first)
 	}
@@ -104,7 +106,7 @@ func (l *Lease) apply(wants []Want) error {
 		return errors.Join(err, l.undo(func(i int) bool { return i >= first }, true))
 	}
 	l.renew()
-	return l.keepAfter(first)
+	return l.keepAfter()
 }
 
 // numbers are those from first up to end.
@@ -307,13 +309,36 @@ func (l *Lease) setOne(i int, s Step) error {
 	return l.file.write(line{Undone: []int{i}})
 }
 
+// unsettle notes that what is to be kept may from now on read anything, until [Lease.keepAfter]:
+// what is about to be set may disturb it. What somebody else has set stays theirs.
+func (l *Lease) unsettle() error {
+	n := line{Became: map[int]string{}}
+	for i := range l.journal.Steps {
+		s := &l.journal.Steps[i]
+		if !s.Keep || s.state != "" || s.became == "" {
+			continue
+		}
+		set, err := l.where.setting(*s)
+		if err != nil {
+			continue
+		}
+		if now, err := set.Get(); err == nil && (now == s.became || now == s.Before) {
+			s.became, n.Became[i] = "", ""
+		}
+	}
+	if len(n.Became) == 0 {
+		return nil
+	}
+	return l.file.write(n)
+}
+
 // keepAfter notes what became of what is to be kept, so that a later change of
 // somebody else can be told from ours.
-func (l *Lease) keepAfter(first int) error {
+func (l *Lease) keepAfter() error {
 	became := map[int]string{}
-	for i := first; i < len(l.journal.Steps); i++ {
+	for i := range l.journal.Steps {
 		s := &l.journal.Steps[i]
-		if !s.Keep {
+		if !s.Keep || s.state != "" || s.became != "" {
 			continue
 		}
 		if set, err := l.where.setting(*s); err == nil {

@@ -101,6 +101,7 @@ func (u *undoing) run(chosen func(int) bool) []StepReport {
 			reports[i] = u.look(i)
 		}
 	}
+	u.begin(which, reports)
 	for _, i := range slices.Backward(which) {
 		if s := u.journal.Steps[i]; !s.Keep {
 			r := u.look(i)
@@ -126,6 +127,21 @@ func (u *undoing) run(chosen func(int) bool) []StepReport {
 		}
 	}
 	return out
+}
+
+// begin notes that what is to be kept may from now on read anything: the undoing of what
+// disturbed it disturbs it again. Who finds the journal of an undoer that was killed would
+// otherwise take that for the work of somebody else.
+func (u *undoing) begin(which []int, reports map[int]*StepReport) {
+	l := line{Became: map[int]string{}}
+	for _, i := range which {
+		if s := &u.journal.Steps[i]; s.Keep && s.became != "" && reports[i].Result == Already {
+			s.became, l.Became[i] = "", ""
+		}
+	}
+	if u.file != nil && !u.dry && len(l.Became) > 0 {
+		_ = u.file.write(l) // a disk that is full must not hinder the undoing
+	}
 }
 
 // ranks are how many there are.

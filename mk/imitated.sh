@@ -14,6 +14,7 @@ status=0
 for nic; do
 	packages=(./machine/nic ./machine/lease ./zc/zcrx ./zc/devmem ./bench/doctor)
 	case $nic${ZCBENCH_TEST_LONG-} in
+	bnxt) packages=(./machine/nic ./machine/lease ./zc/zcrx ./zc/devmem) ;;
 	gve) packages=(./machine/lease ./zc/zcrx) ;;
 	virtio-like) packages=(./zc/zcrx ./zc/devmem) ;;
 	esac

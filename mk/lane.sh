@@ -146,10 +146,9 @@ kernel() {
 	fi
 	export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1
 	run=(go test "${engines[@]}" -json -count=1 -timeout 80m)
-	"$folder/bin/zcbench" lab up --kernel "$1" -- "${run[@]}" -p 2 -shuffle on -exec "$folder/bin/zcbench lab exec --timeout $limit --" \
-		-skip "$skip" $(shuf -e "${lab_packages[@]}") || status=1
-	# shellcheck disable=SC2046
-	"$folder/bin/zcbench" lab up --kernel "$1" -- mk/imitated.sh $(imitated "$1") || status=1
+	# shellcheck disable=SC2016,SC2046
+	"$folder/bin/zcbench" lab up --kernel "$1" -- bash -c 'nics=$1; shift; "$@"; all=$?; mk/imitated.sh $nics && exit $all' bash "$(imitated "$1")" \
+		"${run[@]}" -p 2 -shuffle on -exec "$folder/bin/zcbench lab exec --timeout $limit --" -skip "$skip" $(shuf -e "${lab_packages[@]}") || status=1
 	for nic in $(real "$1"); do
 		"$folder/bin/zcbench" lab up --kernel "$1" --nic "$nic" -- mk/real.sh "$nic" || status=1
 	done

@@ -30,7 +30,7 @@ func Controls(t *testing.T, rx, linear string) {
 // invalid is a run that was found to be.
 func invalid(t *testing.T, rx, why string, args ...string) results.Record {
 	t.Helper()
-	r, status := program(t, rx, args...)
+	r, status := program(t, rx, why, args...)
 	if r.Verdict != results.Invalid || !strings.Contains(r.Reason, why) || r.Fix == "" || status != 1 {
 		t.Errorf("%s, status %d: %s; fix: %s\nwant %q", r.Verdict, status, r.Reason, r.Fix, why)
 	}

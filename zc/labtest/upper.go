@@ -230,7 +230,7 @@ func Upper(t *testing.T, rx string) {
 	t.Run("devmem cannot send over a VLAN", func(t *testing.T) {
 		within(t, RXNS, []upper{vlan(RXDev, "10.88.0.1/24")})
 		within(t, TXNS, []upper{vlan(TXDev, "10.88.0.2/24")})
-		r, status := program(t, "tcp", "--dev", RXDev+".100", "--tx", "devmem")
+		r, status := program(t, "tcp", "", "--dev", RXDev+".100", "--tx", "devmem")
 		if r.Verdict != results.Unsupported || !strings.Contains(r.Reason, "leaves by "+TXDev+".100 (vlan 100)") || status != 1 {
 			t.Errorf("%s, status %d: %s", r.Verdict, status, r.Reason)
 		}

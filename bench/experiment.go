@@ -41,7 +41,7 @@ type Experiment struct {
 	RequireVerdict bool
 
 	AbortOnCancel bool // the end of the context calls the run under way off, instead of waiting for it
-	Fit           bool // windows are so short that the whole fits into [DemoTime], as far as the plan does not say; runs that were disturbed are made again
+	Fit           bool // windows are so short that the whole fits into [DemoTime], as far as the plan does not say; no more than a quarter of its runs is made again
 	Fold          bool // a mode that cannot run is one cell, and not one with each mode of the other end
 	NoteMTU       bool // the records have the path's MTU, where their cells say nothing of it
 
@@ -263,7 +263,10 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		}
 		defer runner.Power.Close()
 	}
-	s := &Session{Runner: runner, Progress: e.Progress, Missing: st.missing, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: e.Fit}
+	s := &Session{Runner: runner, Progress: e.Progress, Missing: st.missing, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: true}
+	if e.Fit {
+		s.MostAgain = len(plan)/4 + 3 // it is to end in time
+	}
 	if e.Spec.Adaptive != nil {
 		s.Enough = NewAdaptive(*e.Spec.Adaptive)
 	}

@@ -24,7 +24,7 @@ duration: 100ms
 ramp_up: 30ms
 ramp_down: 20ms
 repetitions: 2
-gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off}
+gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, replace: 0}
 `
 
 func experiment(t *testing.T, text string) *Experiment {

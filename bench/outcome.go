@@ -13,12 +13,14 @@ import (
 type Outcome struct {
 	Failed, Invalid int
 	Expected        int // of the invalid ones, those that could not be anything else there
+	Spoilt          int // of the invalid ones, those that something else on the hosts spoilt, each time they were made
+	Counting        int // runs that count
 	Nothing         int // cells that cannot run, where there is no other run
 }
 
 // OutcomeOf counts the runs that count and went wrong, by their verdicts after the
-// gates of their cells. A failed run that was made again is as good as its last
-// repetition; cells that cannot run are no runs, unless there is no other.
+// gates of their cells. A failed or spoilt run that was made again is as good as its
+// last repetition; cells that cannot run are no runs, unless there is no other.
 func OutcomeOf(j results.Journal) (o Outcome) {
 	last := map[slot]*results.Record{}
 	for i := range j.Records {
@@ -36,6 +38,11 @@ func OutcomeOf(j results.Journal) (o Outcome) {
 			if r.Expected {
 				o.Expected++
 			}
+			if r.Spoilt() {
+				o.Spoilt++
+			}
+		case results.OK:
+			o.Counting++
 		case results.Unsupported:
 			unsupported++
 		}
@@ -69,10 +76,14 @@ func counted(n int, one, more string) string {
 }
 
 // Good tells that nothing went wrong.
-func (o Outcome) Good() bool { return o == Outcome{} }
+func (o Outcome) Good() bool { return o.Failed+o.Invalid+o.Nothing == 0 }
 
-// AsDemo leaves out the runs that were expected to be invalid.
+// AsDemo leaves out the runs that were expected to be invalid, and, where any run counts,
+// those that were spoilt: a demo is also for a machine that has other work.
 func (o Outcome) AsDemo() Outcome {
 	o.Invalid, o.Expected = o.Invalid-o.Expected, 0
+	if o.Counting > 0 {
+		o.Invalid, o.Spoilt = o.Invalid-o.Spoilt, 0
+	}
 	return o
 }

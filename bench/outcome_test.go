@@ -14,6 +14,11 @@ func TestOutcome(t *testing.T) {
 	run := func(c results.Cell, rep int, v results.Verdict, gbps float64) results.Record {
 		return results.Record{Cell: c, Rep: rep, Verdict: v, SUT: results.Host{ThroughputGbps: &gbps}}
 	}
+	spoilt := func(c results.Cell, rep int) results.Record {
+		r := run(c, rep, results.OK, 1)
+		r.Fail(results.ByEnvironment, "foreign load", "end it")
+		return r
+	}
 	j := func(recs ...results.Record) results.Journal { return results.Journal{Records: recs} }
 	warmup := run(a, 0, results.Failed, 0)
 	warmup.Warmup = true
@@ -26,9 +31,12 @@ func TestOutcome(t *testing.T) {
 		"each":            {j(run(a, 0, results.Failed, 0), run(a, 1, results.Invalid, 1), run(b, 0, results.Failed, 0)), Outcome{Failed: 2, Invalid: 1}},
 		"made again":      {j(run(a, 0, results.Failed, 0), run(a, 1, results.OK, 1), run(a, 0, results.OK, 1)), Outcome{}},
 		"failed again":    {j(run(a, 0, results.Failed, 0), run(a, 0, results.Failed, 0)), Outcome{Failed: 1}},
+		"replaced":        {j(spoilt(a, 0), spoilt(a, 0), run(a, 0, results.OK, 1)), Outcome{}},
+		"spoilt":          {j(spoilt(a, 0), spoilt(a, 0), spoilt(a, 0), run(a, 1, results.OK, 1)), Outcome{Invalid: 1, Spoilt: 1}},
 		"invalid at last": {j(run(a, 0, results.Failed, 0), run(a, 0, results.Invalid, 1)), Outcome{Invalid: 1}},
 	} {
-		if got := OutcomeOf(x.j); got != x.want || got.Good() != (x.want == Outcome{}) {
+		got := OutcomeOf(x.j)
+		if got.Counting = 0; got != x.want || got.Good() != (x.want == Outcome{}) {
 			t.Errorf("%s: %+v, want %+v", name, got, x.want)
 		}
 	}
@@ -43,10 +51,17 @@ func TestOutcome(t *testing.T) {
 		}
 	}
 
+	// A demo is also for a machine that has other work, as long as any run counts.
+	for o, good := range map[Outcome]bool{{Invalid: 2, Spoilt: 2, Counting: 1}: true, {Invalid: 2, Spoilt: 2}: false, {Invalid: 2, Spoilt: 1, Counting: 1}: false, {Invalid: 2, Expected: 2}: true} {
+		if o.AsDemo().Good() != good || o.Good() {
+			t.Errorf("%+v: good %v", o, !good)
+		}
+	}
+
 	// The gates of a cell make runs invalid that are ok by themselves.
 	limit := .01
 	spread := j(run(a, 0, results.OK, 10), run(a, 1, results.OK, 20), run(a, 2, results.OK, 30))
-	spread.Header.Plan = &results.Plan{Gates: results.Gates{ThroughputCV: &limit}}
+	spread.Header.Plan = &results.Plan{Gates: results.Gates{ThroughputCV: &limit, Asked: []string{"throughput_cv"}}}
 	gate.Apply(&spread)
 	if got := OutcomeOf(spread); got != (Outcome{Invalid: 3}) {
 		t.Errorf("%+v", got)

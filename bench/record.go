@@ -36,6 +36,9 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 	r.markPlacement(rec)
 	r.markUpper(rec)
 	rec.Verdict, rec.Reason, rec.Fix = verdict(out)
+	if rec.Verdict == results.Invalid {
+		rec.Gate = out.gate()
+	}
 	rec.Expected = rec.Verdict == results.Invalid && out.expected()
 }
 
@@ -51,6 +54,25 @@ func (r *Runner) fillEnd(h *results.Host, agent *host.Host, res wire.EndResult) 
 	h.Metrics = append(h.Metrics,
 		results.Metric{Name: "strangers", Unit: "1", Value: float64(res.Strangers), Source: "data port"},
 		results.Metric{Name: "clock_offset_uncertainty_ns", Unit: "ns", Value: float64(agent.UncertaintyNs), Source: "agent round trip"})
+}
+
+// gate is the class of the gates that the ends of an invalid run did not pass: where all of
+// them only found that something else spoilt it, it says nothing of the run.
+func (o *outcome) gate() results.GateClass {
+	spoilt := 0
+	for _, e := range []wire.EndResult{o.sut, o.tg} {
+		switch {
+		case e.Verdict != results.Invalid:
+		case slices.Contains(e.Flags, results.FlagDisturbed):
+			spoilt++
+		default:
+			return results.ByProof
+		}
+	}
+	if spoilt == 0 {
+		return results.ByProof // what both say does not fit together
+	}
+	return results.ByEnvironment
 }
 
 // expected tells that no end is invalid for another reason than that its mode is copied here.

@@ -38,7 +38,8 @@ func (e *Experiment) resume(s *Session, head results.Header, plan []matrix.Run) 
 	}
 	s.Journal = w
 	e.saidThen(j.Records)
-	left, spared := remaining(plan, j.Records, s.Enough)
+	s.know(j.Records)
+	left, spared := remaining(plan, j.Records, s.Enough, s.Gates.Replacements())
 	known := ""
 	if spared > 0 {
 		known = fmt.Sprintf(", %d are not needed, because their cells are known well enough", spared)
@@ -106,11 +107,12 @@ func changes(was results.Header, now *results.Plan) []string {
 
 // remaining leaves out of the plan what the journal has, and the spared runs of
 // cells that it shows to be known well enough; enough hears of its records. A run
-// that failed is made again, unless its cell is known without it. So are, of cells
-// that have runs left, the warm-ups, because the hosts have been idle since, and
-// what was unsupported, because it seems not to be any more.
-func remaining(plan []matrix.Run, have []results.Record, enough *Adaptive) (left []matrix.Run, spared int) {
-	made, refused := map[slot]bool{}, map[slot]bool{}
+// that failed is made again, unless its cell is known without it, and one that was spoilt
+// until it has been replaced so often. So are, of cells that have runs left, the warm-ups,
+// because the hosts have been idle since, and what was unsupported, because it seems not to
+// be any more.
+func remaining(plan []matrix.Run, have []results.Record, enough *Adaptive, replace int) (left []matrix.Run, spared int) {
+	made, refused, spoilt := map[slot]bool{}, map[slot]bool{}, map[slot]int{}
 	next := map[results.CellKey]int{} // repetition after the last one that was tried
 	for _, r := range have {
 		enough.Add(r)
@@ -119,6 +121,11 @@ func remaining(plan []matrix.Run, have []results.Record, enough *Adaptive) (left
 		}
 		k := r.Cell.Key()
 		next[k] = max(next[k], r.Rep+1)
+		if r.Spoilt() {
+			if spoilt[slot{k, r.Rep}]++; spoilt[slot{k, r.Rep}] <= replace {
+				continue
+			}
+		}
 		if r.Verdict != results.Failed {
 			made[slot{k, r.Rep}] = true
 			refused[slot{k, r.Rep}] = r.Verdict == results.Unsupported

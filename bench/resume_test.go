@@ -34,7 +34,7 @@ func TestRemaining(t *testing.T) {
 			have = append(have, rec(p, results.Failed))
 		}
 	}
-	left, spared := remaining(plan, have, nil)
+	left, spared := remaining(plan, have, nil, 2)
 	if spared != 0 || len(left) != 3 || !left[0].Warmup || left[1].Rep != 1 || left[2].Rep != 2 {
 		t.Fatalf("%+v", left)
 	}
@@ -43,8 +43,31 @@ func TestRemaining(t *testing.T) {
 			t.Errorf("%s is complete", p.Cell.ID)
 		}
 	}
-	if got, _ := remaining(plan, nil, nil); len(got) != len(plan) {
+	if got, _ := remaining(plan, nil, nil, 2); len(got) != len(plan) {
 		t.Errorf("%d of %d runs of an empty journal", len(got), len(plan))
+	}
+}
+
+// A run that was spoilt is made again until it has been replaced twice, also where the session
+// ended in between; what was made further stays.
+func TestRemainingSpoilt(t *testing.T) {
+	c := cell("tcp", "tcp")
+	plan := matrix.Interleave([]results.Cell{c}, 2, false, 1)
+	spoilt := results.Record{Cell: c, Verdict: results.Invalid, Gate: results.ByEnvironment}
+	proof := spoilt
+	proof.Gate = results.ByProof
+	for i, x := range []struct {
+		have []results.Record
+		left int
+	}{{[]results.Record{spoilt}, 2}, {[]results.Record{spoilt, spoilt}, 2}, {[]results.Record{spoilt, spoilt, spoilt}, 1}, {[]results.Record{proof}, 1},
+		{[]results.Record{spoilt, {Cell: c, Verdict: results.OK}}, 1}} {
+		if left, _ := remaining(plan, x.have, nil, 2); len(left) != x.left {
+			t.Errorf("%d: %d runs left, want %d", i, len(left), x.left)
+		}
+	}
+	s := Session{Again: true}
+	if s.know([]results.Record{spoilt, spoilt}); s.toReplace(&spoilt) {
+		t.Error("replaced three times")
 	}
 }
 
@@ -54,15 +77,15 @@ func TestRemainingUnsupported(t *testing.T) {
 	c := cell("zcrx", "tcp")
 	plan := matrix.Interleave([]results.Cell{c}, 3, true, 1)
 	unsupported := []results.Record{{Cell: c, Verdict: results.Unsupported}}
-	if left, _ := remaining(plan, unsupported, nil); len(left) != 4 {
+	if left, _ := remaining(plan, unsupported, nil, 2); len(left) != 4 {
 		t.Errorf("%d runs left, want 3 and a warm-up", len(left))
 	}
 	still := planOnce(plan, func(results.Cell) *Missing { return &Missing{} })
-	if left, _ := remaining(still, unsupported, nil); len(left) != 0 {
+	if left, _ := remaining(still, unsupported, nil, 2); len(left) != 0 {
 		t.Errorf("a cell that still cannot run is recorded again: %+v", left)
 	}
 	all := append(unsupported, results.Record{Cell: c, Rep: 1, Verdict: results.Unsupported}, results.Record{Cell: c, Rep: 2, Verdict: results.Unsupported})
-	if left, _ := remaining(plan, all, nil); len(left) != 0 {
+	if left, _ := remaining(plan, all, nil, 2); len(left) != 0 {
 		t.Errorf("a cell that was refused as often as planned is tried again: %+v", left)
 	}
 }
@@ -88,7 +111,7 @@ func TestRemainingAdaptive(t *testing.T) {
 		r.SUT.ThroughputGbps = &gbps
 		have = append(have, r)
 	}
-	left, spared := remaining(plan, have, NewAdaptive(matrix.Adaptive{Min: 6, Interval: .01}))
+	left, spared := remaining(plan, have, NewAdaptive(matrix.Adaptive{Min: 6, Interval: .01}), 2)
 	n := map[string]int{}
 	for _, p := range left {
 		n[p.Cell.ID]++
@@ -100,7 +123,7 @@ func TestRemainingAdaptive(t *testing.T) {
 	if spared != 4+3 { // of steady 6 to 9; of failed 3, 8 and 9
 		t.Errorf("%d spared", spared)
 	}
-	if left, spared := remaining(plan, have, nil); len(left) != 5+4+3+4 || spared != 0 {
+	if left, spared := remaining(plan, have, nil, 2); len(left) != 5+4+3+4 || spared != 0 {
 		t.Errorf("not adaptive: %d left, %d spared", len(left), spared)
 	}
 }

@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/gate"
@@ -25,7 +23,7 @@ type Progress interface {
 	Done(rec results.Record)
 	// Skip is called instead of both for a run whose cell is known well enough.
 	Skip(p matrix.Run)
-	// Again is called after a run that was disturbed, and is to be made once more.
+	// Again is called after a run that was spoilt, and is made once more.
 	Again(p matrix.Run)
 	// End is called once.
 	End()
@@ -43,11 +41,15 @@ type Session struct {
 	Missing func(results.Cell) *Missing
 	// Enough ends the repetitions of cells early; nil makes them all.
 	Enough *Adaptive
-	// Again makes runs again, at the end, that other work on the machine has spoilt; no more
-	// than a quarter of the plan, and some.
-	Again bool
-	// Gates judge each run by itself, beside what the ends find.
+	// Again makes runs again, in their place, that something else on the hosts has spoilt, as
+	// often as Gates say. MostAgain bounds how many that may be in all; 0: nothing does.
+	Again     bool
+	MostAgain int
+	// Gates judge each run, beside what the ends find.
 	Gates results.Gates
+
+	course *gate.Course
+	spoilt map[slot]int // tries that something else spoilt
 }
 
 // Missing is why a cell cannot run on these hosts, and what to do about it.
@@ -68,9 +70,8 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 		s.Progress.Plan(len(plan), s.estimate(plan))
 		defer s.Progress.End()
 	}
-	plan = slices.Clip(plan)
 	s.applyCommon(ctx, plan)
-	planned, tries := len(plan), map[slot]int{}
+	again := 0
 	for i := 0; i < len(plan); i++ {
 		p := plan[i]
 		if err := context.Cause(ctx); err != nil {
@@ -88,14 +89,13 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 			}
 		}
 		rec := s.one(ctx, p)
-		gate.Run(s.Gates, &rec)
+		s.judge(&rec)
 		rec, err := s.keep(rec)
 		if err != nil {
 			return append(recs, rec), err // the user can still be shown it
 		}
-		if k := (slot{p.Cell.Key(), p.Rep}); s.Again && disturbed(rec) && tries[k] < mostTries-1 && len(plan) < planned+planned/4+mostTries {
-			plan = append(plan, p)
-			tries[k]++
+		if s.toReplace(&rec) && (s.MostAgain == 0 || again < s.MostAgain) {
+			i, again = i-1, again+1
 			if s.Progress != nil {
 				s.Progress.Again(p)
 			}
@@ -112,18 +112,41 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 	return recs, errors.Join(s.Runner.SUT.Err(), s.Runner.TG.Err())
 }
 
-// mostTries is how often a run is made that is disturbed each time.
-const mostTries = 3
-
 // slot is one repetition of a cell.
 type slot struct {
 	cell results.CellKey
 	rep  int
 }
 
-// disturbed tells a run that other work on the machine has spoilt.
-func disturbed(rec results.Record) bool {
-	return rec.Verdict == results.Invalid && !rec.Warmup && slices.Contains(rec.Flags, endpoint.FlagDisturbed)
+// judge judges a run by the gates.
+func (s *Session) judge(rec *results.Record) {
+	if s.course == nil {
+		s.course = gate.NewCourse(s.Gates)
+	}
+	s.course.Judge(rec)
+}
+
+// know takes note of the runs that a journal has.
+func (s *Session) know(recs []results.Record) {
+	s.course = gate.NewCourse(s.Gates)
+	for i := range recs {
+		s.course.Know(&recs[i])
+		s.toReplace(&recs[i])
+	}
+}
+
+// toReplace tells whether a run is to be made again in its place, because something else
+// spoilt it.
+func (s *Session) toReplace(rec *results.Record) bool {
+	if !s.Again || !rec.Spoilt() {
+		return false
+	}
+	if s.spoilt == nil {
+		s.spoilt = map[slot]int{}
+	}
+	k := slot{rec.Cell.Key(), rec.Rep}
+	s.spoilt[k]++
+	return s.spoilt[k] <= s.Gates.Replacements()
 }
 
 // outline leaves of a record what a session's course is told by.

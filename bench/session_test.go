@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/agent"
-	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/flow/sock"
@@ -273,16 +272,6 @@ func complete(t *testing.T, rec results.Record, name string, h results.Host) {
 		if len(s.T) != len(s.V) || len(s.T) < 3 || !slices.IsSorted(s.T) {
 			t.Errorf("%s, %s: series %s has %d times, %d values", rec.Cell.ID, name, s.Name, len(s.T), len(s.V))
 		}
-	}
-}
-
-// A run that other work has spoilt says so, and only such a one is made again.
-func TestDisturbed(t *testing.T) {
-	spoilt := results.Record{Verdict: results.Invalid, Flags: []string{FlagSharedMachine, endpoint.FlagDisturbed}}
-	warm, fine, other := spoilt, spoilt, spoilt
-	warm.Warmup, fine.Verdict, other.Flags = true, results.OK, []string{FlagSharedMachine}
-	if !disturbed(spoilt) || disturbed(warm) || disturbed(fine) || disturbed(other) {
-		t.Error("it is told wrongly which runs are made again")
 	}
 }
 

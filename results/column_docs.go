@@ -65,7 +65,9 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 		"short marks: `shared-machine`; under a CPU layout `softirq-by-irq` or `softirq-by-rps`, " +
 			"and `crowded-cpu` where the SUT's softirq must share a CPU with the TG; " +
 			"`over-vlan`, `over-bond`, ... where the flow's address is on what stands on the port; " +
-			"`managed-link`, `arp-flux` (docs/hosts.md)"},
+			"`managed-link`, `arp-flux` (docs/hosts.md); `disturbed`: spoilt by something else on the " +
+			"hosts; of a run that counts, the gates whose limits it is beyond: `throughput_cv`, " +
+			"`drops_per_gb`, ... (docs/matrix.md)"},
 	{"kernel driver firmware", "", "of this host and its interface"},
 	{"cpu_model governor mitigations", "", "of this host"},
 	{"irq_cpu", "CPU list", "ran NET_RX softirq during the run, of the whole host"},
@@ -102,6 +104,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	{"expected", "bool", "`true`: invalid, as a run of such modes must be where it was made; else empty"},
 },
 	ColumnDoc{"limit", "", "what kept the run from being faster, by its evidence (docs/statistics.md): `receiver`, `sender`, `window`, `link`, `pace`; empty = not known"},
+	ColumnDoc{"gate", "", "the kind of gate that an invalid run did not pass (docs/matrix.md): `proof`, `environment`, `outcome`; else empty"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -6,6 +6,7 @@ package results
 // line in reports and its row in docs/matrix.md follow from this; package gate judges by it.
 type Limit struct {
 	Key     string
+	Class   GateClass
 	Name    string  // in reports
 	Default float64 // 0: off
 	Share   bool    // a fraction, shown as percent
@@ -16,25 +17,25 @@ type Limit struct {
 
 // Limits are those of all gates.
 var Limits = []Limit{
-	{"throughput_cv", "CV of the throughput", .02, true, "", "cell: standard deviation / mean, from 3 runs",
+	{"throughput_cv", ByOutcome, "CV of the throughput", .02, true, "", "cell: standard deviation / mean, from 3 runs",
 		func(g *Gates) **float64 { return &g.ThroughputCV }},
-	{"cpu_cv", "CV of the busy cores", .03, true, "", "cell: the same of the busy cores of either end",
+	{"cpu_cv", ByOutcome, "CV of the busy cores", .03, true, "", "cell: the same of the busy cores of either end",
 		func(g *Gates) **float64 { return &g.CPUCV }},
-	{"drift", "drift over the runs", .02, true, "", "cell, from 6 runs: Spearman's rank correlation with the order of the runs is significant (p < 0.05), and the medians of the first and the second half differ by more",
+	{"drift", ByOutcome, "drift over the runs", .02, true, "", "cell, from 6 runs: Spearman's rank correlation with the order of the runs is significant (p < 0.05), and the medians of the first and the second half differ by more",
 		func(g *Gates) **float64 { return &g.Drift }},
-	{"frequency", "spread of the CPU frequency", .02, true, "", "cell: range of the CPU frequency over the runs, where it can be read",
+	{"frequency", ByEnvironment, "distance of the CPU frequency from the cell's median", .02, true, "", "run, from 3 runs of the cell: distance of the CPU frequency from their median, where it can be read",
 		func(g *Gates) **float64 { return &g.Frequency }},
-	{"temperature_c", "spread of the CPU temperature", 10, false, " K", "cell: range of the CPU temperature, kelvin, where it can be read",
+	{"temperature_c", ByOutcome, "spread of the CPU temperature", 10, false, " K", "cell: range of the CPU temperature, kelvin, where it can be read",
 		func(g *Gates) **float64 { return &g.TemperatureC }},
-	{"retrans_per_gb", "retransmitted segments", 10, false, " per GB", "run: segments sent again per 1e9 bytes",
+	{"retrans_per_gb", ByOutcome, "retransmitted segments", 10, false, " per GB", "run: segments sent again per 1e9 bytes",
 		func(g *Gates) **float64 { return &g.RetransPerGB }},
-	{"drops_per_gb", "dropped packets", 10, false, " per GB", "run: packets dropped by the receiver's interface and softnet",
+	{"drops_per_gb", ByOutcome, "dropped packets", 10, false, " per GB", "run: packets dropped by the receiver's interface and softnet",
 		func(g *Gates) **float64 { return &g.DropsPerGB }},
-	{"coverage", "coverage of /proc/stat", 0, true, " from 1", "run: distance of stat_coverage from 1 (docs/schema.md)",
+	{"coverage", ByOutcome, "coverage of /proc/stat", 0, true, " from 1", "run: distance of stat_coverage from 1 (docs/schema.md)",
 		func(g *Gates) **float64 { return &g.Coverage }},
-	{"foreign_cores", "foreign load", .05, false, " cores", "run: load on a measured CPU that is surely not the benchmark's",
+	{"foreign_cores", ByEnvironment, "foreign load", .05, false, " cores", "run: load on a measured CPU that is surely not the benchmark's, beyond what ticks leave unknown in a window of its length",
 		func(g *Gates) **float64 { return &g.ForeignCores }},
-	{"copied", "copied by a zero-copy mode", .01, true, "", "run: share of the payload that a zero-copy mode copied",
+	{"copied", ByProof, "copied by a zero-copy mode", .01, true, "", "run: share of the payload that a zero-copy mode copied",
 		func(g *Gates) **float64 { return &g.Copied }},
 }
 

@@ -4,6 +4,7 @@ package results
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -21,7 +22,7 @@ func TestLimits(t *testing.T) {
 	seen := map[**float64]bool{}
 	var g Gates
 	for _, l := range Limits {
-		if seen[l.At(&g)] || l.Key == "" || l.Name == "" || l.Judged == "" {
+		if seen[l.At(&g)] || l.Key == "" || l.Name == "" || l.Judged == "" || !slices.Contains(GateClasses, l.Class) {
 			t.Errorf("%+v", l)
 		}
 		seen[l.At(&g)] = true

@@ -45,14 +45,14 @@ func (p *PowerPlan) String() string {
 	return fmt.Sprintf("%s, every %g s, idle %g s, guard %g s", strings.Join(p.Sources, ", "), p.IntervalS, p.IdleS, p.GuardS)
 }
 
-// Gates are the limits that decide whether runs are worth believing. Nil does not
-// look. What was not measured fails no gate.
+// Gates are the limits that decide whether runs are worth believing, by their class
+// ([GateClass]). Nil does not look. What was not measured fails no gate.
 type Gates struct {
 	// Of all runs of a cell.
 	ThroughputCV *float64 `json:"throughput_cv,omitempty"` // standard deviation / mean of the throughput
 	CPUCV        *float64 `json:"cpu_cv,omitempty"`        // of the busy cores of either end
 	Drift        *float64 `json:"drift,omitempty"`         // trend of the throughput over the runs, as a fraction of the median
-	Frequency    *float64 `json:"frequency,omitempty"`     // spread of the CPU frequency over the runs, fraction of the median
+	Frequency    *float64 `json:"frequency,omitempty"`     // distance of a run's CPU frequency from the median of the cell's runs, fraction of that
 	TemperatureC *float64 `json:"temperature_c,omitempty"` // spread of the CPU temperature over the runs, kelvin
 
 	// Of one run.
@@ -65,4 +65,10 @@ type Gates struct {
 	// Limit is what every run must be limited by; "" asks nothing. A run of which it is not
 	// known fails it.
 	Limit LimitedBy `json:"limit,omitempty"`
+
+	// Asked are the keys of the limits that somebody named: of outcomes, only these leave
+	// runs out. Replace is how often a run that something else spoilt is made again; nil:
+	// [DefaultReplace].
+	Asked   []string `json:"asked,omitempty"`
+	Replace *int     `json:"replace,omitempty"`
 }

@@ -40,6 +40,7 @@ type Record struct {
 	// Expected: invalid, as a run of such modes must be where it was made: the mode says
 	// that loopback and veth copy what it sends.
 	Expected bool      `json:"expected,omitempty"`
+	Gate     GateClass `json:"gate,omitempty"`  // invalid: the kind of gate that it did not pass
 	Limit    LimitedBy `json:"limit,omitempty"` // what kept it from being faster; empty: not known
 	Warnings []string  `json:"warnings,omitempty"`
 	Source   string    `json:"source,omitempty"` // where a published figure was published; empty for runs of our own

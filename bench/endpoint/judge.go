@@ -96,7 +96,7 @@ func (r *run) gateWindow(_ stream.Counters, res *wire.EndResult) (reason, fix st
 		return "", ""
 	}
 	if reason, fix = r.windowFault(res); reason != "" {
-		res.Flags = append(res.Flags, FlagDisturbed)
+		res.Flags = append(res.Flags, results.FlagDisturbed)
 		return reason, fix
 	}
 	if res.Window.Bytes == 0 {
@@ -105,10 +105,6 @@ func (r *run) gateWindow(_ stream.Counters, res *wire.EndResult) (reason, fix st
 	}
 	return "", ""
 }
-
-// FlagDisturbed marks a run whose window was disturbed, which says nothing about what was
-// measured: it may be made again.
-const FlagDisturbed = "disturbed"
 
 // windowFault says how the window's edges missed what was asked for.
 func (r *run) windowFault(res *wire.EndResult) (reason, fix string) {

@@ -104,7 +104,7 @@ func TestWindowGate(t *testing.T) {
 		if (c.say == "") != (reason == "") || !strings.Contains(reason, c.say) || (reason != "") != (fix != "") {
 			t.Errorf("%+v: %q; fix %q", c, reason, fix)
 		}
-		if late := strings.Contains(c.say, "read as"); slices.Contains(res.Flags, FlagDisturbed) != late {
+		if late := strings.Contains(c.say, "read as"); slices.Contains(res.Flags, results.FlagDisturbed) != late {
 			t.Errorf("%+v: flags %q", c, res.Flags)
 		}
 	}

@@ -69,7 +69,8 @@ func (r *run) placed(h *results.Host, c counter.Change) {
 	}
 }
 
-// gatePlacement: the softirq ran where the layout wants it.
+// gatePlacement: the softirq ran where the layout wants it. Where it did not, something else
+// on the host moved it.
 func (r *run) gatePlacement(_ stream.Counters, res *wire.EndResult) (reason, fix string) {
 	p := r.end.place
 	if p == nil {
@@ -80,12 +81,14 @@ func (r *run) gatePlacement(_ stream.Counters, res *wire.EndResult) (reason, fix
 		res.Warnings = append(res.Warnings, p.String())
 	}
 	if err := p.Check(); err != nil {
+		res.Flags = append(res.Flags, results.FlagDisturbed)
 		return "the CPU layout was not kept: " + err.Error(), fault.Fix(err)
 	}
 	fault := r.softirq.Fault()
 	if fault == "" {
 		return "", ""
 	}
+	res.Flags = append(res.Flags, results.FlagDisturbed)
 	if fix = "something else steers packets: sysctl -w net.core.rps_sock_flow_entries=0 (RFS), and no busy polling"; p.By == "irq" {
 		fix = "something else moves the work: systemctl stop irqbalance, no busy polling, no threaded NAPI, ethtool -K " + p.Dev + " ntuple off if accelerated RFS is on"
 	}

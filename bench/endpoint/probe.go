@@ -158,7 +158,7 @@ func (r *run) gateBPFStats(_ stream.Counters, res *wire.EndResult) (reason, fix 
 	if !r.to.timed.Since(r.from.timed) {
 		return "", ""
 	}
-	res.Flags = append(res.Flags, FlagDisturbed)
+	res.Flags = append(res.Flags, results.FlagDisturbed)
 	return "bpf_stats was on: the kernel timed every run of an eBPF program, and the flow was slowed by that",
 		"sysctl -w kernel.bpf_stats_enabled=0, and end what measures programs, such as zcbench probe --overhead or bpftop"
 }

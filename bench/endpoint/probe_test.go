@@ -93,7 +93,7 @@ func TestIntegrationProbedFlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if res := flow(nil); res.Verdict != results.Invalid || !strings.Contains(res.Reason, "bpf_stats") || res.Fix == "" || !slices.Contains(res.Flags, FlagDisturbed) {
+	if res := flow(nil); res.Verdict != results.Invalid || !strings.Contains(res.Reason, "bpf_stats") || res.Fix == "" || !slices.Contains(res.Flags, results.FlagDisturbed) {
 		t.Errorf("with bpf_stats on: %s: %s, flags %v", res.Verdict, res.Reason, res.Flags)
 	}
 }

@@ -47,7 +47,7 @@ func TestDocumented(t *testing.T) {
 
 func gateTable() string {
 	var b strings.Builder
-	b.WriteString("| gate | default | judged |\n|---|---|---|\n")
+	b.WriteString("| gate | class | default | judged |\n|---|---|---|---|\n")
 	for _, l := range results.Limits {
 		limit := strconv.FormatFloat(l.Default, 'g', -1, 64)
 		switch {
@@ -56,7 +56,7 @@ func gateTable() string {
 		case l.Share:
 			limit = strconv.FormatFloat(100*l.Default, 'g', -1, 64) + "%"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", l.Key, limit, l.Judged)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", l.Key, l.Class, limit, l.Judged)
 	}
 	return b.String()
 }

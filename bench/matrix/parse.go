@@ -208,37 +208,6 @@ func (s *Spec) adaptive(n ast.Node) error {
 	return nil
 }
 
-// gates: a limit, or off.
-func (s *Spec) gates(n ast.Node) error {
-	fields := []field{{"limit", func(n ast.Node) error { return read(&s.Gates.Limit, parseLimit)(n) }}}
-	for _, l := range results.Limits {
-		parse := parseNumber
-		if l.Share {
-			parse = parseFraction
-		}
-		fields = append(fields, field{l.Key, func(n ast.Node) error {
-			to := l.At(&s.Gates)
-			if text, err := scalar(n); err == nil && (text == "off" || text == "false") {
-				*to = nil
-				return nil
-			}
-			*to = new(float64)
-			return read(*to, parse)(n)
-		}})
-	}
-	return readMap(n, "gates", fields)
-}
-
-func parseLimit(s string) (results.LimitedBy, error) {
-	switch l := results.LimitedBy(s); {
-	case s == "off":
-		return "", nil
-	case slices.Contains(results.LimitedBys, l):
-		return l, nil
-	}
-	return "", fmt.Errorf("%.40q does not limit runs: want off, or one of %v", s, results.LimitedBys)
-}
-
 func parseText(s string) (string, error) {
 	if s == "" {
 		return "", errors.New("empty")

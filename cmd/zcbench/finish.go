@@ -21,7 +21,8 @@ import (
 
 // finish derives the files, prints the table and says how it ended: badly if a run
 // failed or is invalid, or none could be made. A demo has runs that cannot be anything
-// else on veth: those that were expected to be invalid do not count there.
+// else on veth, and may be on a machine that has other work: those that were expected to be
+// invalid, or spoilt, do not count there.
 func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error, asJSON, demo bool) error {
 	if runErr != nil && len(recs) == 0 {
 		return folderError(runErr)
@@ -36,6 +37,9 @@ func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error,
 	}
 	o := bench.OutcomeOf(j)
 	if demo {
+		if o.Spoilt > 0 {
+			fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: something else on the hosts spoilt %d of the runs, each time they were made; the table says what\n", o.Spoilt)
+		}
 		o = o.AsDemo()
 	}
 	if o.Good() {

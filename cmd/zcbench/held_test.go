@@ -300,7 +300,7 @@ ramp_down: 10ms
 sample_interval: 50ms
 warmup: false
 repetitions: %d
-gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, retrans_per_gb: off, drops_per_gb: off}
+gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, retrans_per_gb: off, drops_per_gb: off, replace: 0}
 `
 
 // holding is what the processes of a session hold, at most, while runs of it come

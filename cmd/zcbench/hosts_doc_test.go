@@ -30,9 +30,9 @@ var quick = []struct {
 	short string
 }{
 	{regexp.MustCompile(`--duration \S+`), "--duration 300ms --ramp-up 300ms"},
-	{regexp.MustCompile(`^zcbench run `), "zcbench run --pace 2G "},
+	{regexp.MustCompile(`^zcbench run `), "zcbench run --pace 2G --gate foreign_cores=off --gate replace=0 "},
 	{regexp.MustCompile(`--repetitions \S+`), "--repetitions 1"},
-	{regexp.MustCompile(`^(zcbench demo .*) --ramp-up \S+(.*)$`), "$1$2 --rx tcp,uring --tx tcp"},
+	{regexp.MustCompile(`^(zcbench demo .*) --ramp-up \S+(.*)$`), "$1$2 --rx tcp,uring --tx tcp --gate foreign_cores=off --gate replace=0"},
 }
 
 // The commands of docs/hosts.md work as they stand there, between two namespaces

@@ -27,7 +27,7 @@ ramp_up: 30ms
 ramp_down: 20ms
 repetitions: 4
 seed: 7
-gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, retrans_per_gb: off, drops_per_gb: off}
+gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, retrans_per_gb: off, drops_per_gb: off, replace: 0}
 `
 
 // interrupted plays one experiment in pieces.

@@ -38,7 +38,7 @@ repetitions: %d
 warmup: false
 duration: 1s
 pace: 1G
-gates: {retrans_per_gb: off, drops_per_gb: off, foreign_cores: off, throughput_cv: off, cpu_cv: off, drift: off}
+gates: {retrans_per_gb: off, drops_per_gb: off, foreign_cores: off, throughput_cv: off, cpu_cv: off, drift: off, replace: 0}
 `
 
 // rowsOf are a CSV file's rows by column.

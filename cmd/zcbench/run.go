@@ -17,6 +17,7 @@ import (
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/gate"
 	"github.com/zcbench/zcbench/results/report"
 )
 
@@ -43,6 +44,9 @@ This program is copied to ~/.cache/zcbench/agent there. See docs/hosts.md.
 
 What flags say that set something on the hosts is restored when the run ends,
 however it ends (docs/settings.md).
+
+A run that something else on the hosts spoilt (load on a measured CPU, a window read late)
+is invalid, and made again, at most twice; --gate changes what counts (docs/matrix.md).
 
 Only the steady part of the flow is measured: --ramp-up before and --ramp-down
 after the --duration are cut. Ctrl-C calls the run off.
@@ -94,7 +98,9 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 }
 
 func (f *runFlags) finish(cmd *cobra.Command, recs []results.Record, runErr error) error {
-	j := results.Journal{Records: recs}
+	j := results.Journal{Records: recs, Header: results.Header{Plan: &results.Plan{Gates: f.Spec.Gates}}}
+	gate.Apply(&j)
+	j.Header.Plan = nil // nothing else of it is known
 	summary := report.Summarize(j)
 	var err error
 	if f.out != "" {

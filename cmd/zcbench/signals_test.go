@@ -16,7 +16,7 @@ import (
 
 // shortRun is a run on this machine alone, which needs no rights and leaves the CPUs to
 // others.
-const shortRun = `zcbench run --sut local --tg local --ramp-up 100ms --ramp-down 50ms --sample-interval 0 --pace 1G --message-size 128K`
+const shortRun = `zcbench run --sut local --tg local --ramp-up 100ms --ramp-down 50ms --sample-interval 0 --pace 1G --message-size 128K --gate foreign_cores=off --gate replace=0`
 
 // underWay waits until a session of this machine has a journal and a run of it flows: its
 // agents have sockets of the Internet that are connected. They are those that it returns.

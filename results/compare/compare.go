@@ -103,6 +103,12 @@ type Row struct {
 	// about; with a verdict all the same, the difference is larger in truth.
 	AtLimit results.LimitedBy `json:"at_limit,omitempty"`
 
+	// OfA and OfB are how many repetitions were made, where not all of them count; All is
+	// what the comparison would be with the runs that gates left out; nil: they left none.
+	OfA int      `json:"of_a,omitempty"`
+	OfB int      `json:"of_b,omitempty"`
+	All *AllRuns `json:"all_runs,omitempty"`
+
 	// Equal is whether the two are no more than a margin apart, where that was asked.
 	Equal *Equal `json:"equal,omitempty"`
 
@@ -171,6 +177,12 @@ func result(nameA, nameB string, pairs []pairing, metrics []Metric, primary []st
 // figure compares pairs by one figure. Those that were declared to count are one family,
 // all others another.
 func figure(pairs []pairing, m Metric, primary []string) []Row {
+	rows := judged(pairs, m, primary)
+	withAll(rows, pairs, m, primary)
+	return rows
+}
+
+func judged(pairs []pairing, m Metric, primary []string) []Row {
 	rows := rowsOf(pairs, m)
 	for i := range rows {
 		rows[i].Exploratory = len(primary) > 0 && !slices.Contains(primary, rows[i].B.ID)
@@ -217,7 +229,8 @@ func rowsOf(pairs []pairing, m Metric) []Row {
 				row.Published = append(row.Published, c.Source)
 			}
 		}
-		if row.SumA == nil && row.SumB == nil {
+		row.OfA, row.OfB = p.a.of(), p.b.of()
+		if len(values(p.a.whole(), m))+len(values(p.b.whole(), m)) == 0 {
 			continue
 		}
 		if row.Other = otherInstrument(p, m); row.Other != "" {

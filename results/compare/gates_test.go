@@ -13,7 +13,7 @@ import (
 func TestGatesReach(t *testing.T) {
 	dir := t.TempDir()
 	limit := .02
-	w, err := results.Create(dir, results.Header{SessionID: "s", Plan: &results.Plan{Gates: results.Gates{ThroughputCV: &limit}}})
+	w, err := results.Create(dir, results.Header{SessionID: "s", Plan: &results.Plan{Gates: results.Gates{ThroughputCV: &limit, Asked: []string{"throughput_cv"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestGatesReach(t *testing.T) {
 		if i%2 == 1 {
 			c = results.Cell{ID: "wild", RX: "uring", TX: "tcp"}
 		}
-		r := results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Cell: c, Verdict: results.OK}
+		r := results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Rep: i / 2, Cell: c, Verdict: results.OK}
 		r.SUT.ThroughputGbps = &gbps
 		if err := w.Append(r); err != nil {
 			t.Fatal(err)
@@ -34,7 +34,7 @@ func TestGatesReach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Cells[0].Runs) != 6 || len(s.Cells[1].Runs) != 0 || s.Cells[1].Other != 6 {
+	if len(s.Cells[0].Runs) != 6 || len(s.Cells[1].Runs) != 0 || s.Cells[1].Other != 6 || len(s.Cells[1].All) != 6 || s.Cells[1].Made != 6 {
 		t.Errorf("%+v", s.Cells)
 	}
 }

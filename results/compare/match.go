@@ -64,7 +64,7 @@ func (c *Cell) schema() int {
 
 func unknown(v string) bool { return v == "" || v == "as-found" }
 
-// against pairs one cell of a set with all the others that have a run that counts.
+// against pairs one cell of a set with all the others that have a run that counts, or would.
 func against(s *Set, base results.Cell) (pairs []pairing) {
 	var from *Cell
 	for i := range s.Cells {
@@ -76,7 +76,7 @@ func against(s *Set, base results.Cell) (pairs []pairing) {
 		return nil
 	}
 	for i := range s.Cells {
-		if c := &s.Cells[i]; c != from && len(c.Runs) > 0 {
+		if c := &s.Cells[i]; c != from && len(c.All) > 0 {
 			pairs = append(pairs, pairing{from, c})
 		}
 	}

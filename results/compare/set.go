@@ -34,6 +34,11 @@ type Cell struct {
 	Runs   []*results.Record
 	Source string // where its figures were published; empty for own runs
 	Other  int    // runs that do not count: invalid, failed or unsupported
+
+	// All are Runs, and those that gates left out for their environment or outcome. Made is
+	// how many repetitions were made, whatever became of them.
+	All  []*results.Record
+	Made int
 }
 
 // NewSet sorts a journal's records by cell, in the order of its plan, if it has
@@ -56,6 +61,7 @@ func NewSet(name string, j results.Journal) Set {
 	for _, c := range j.Header.Cells {
 		find(c, "")
 	}
+	tried := make(map[int][]*results.Record)
 	for i := range j.Records {
 		r := &j.Records[i]
 		if r.Warmup {
@@ -67,6 +73,15 @@ func NewSet(name string, j results.Journal) Set {
 		} else {
 			s.Cells[n].Other++
 		}
+		if r.Verdict == results.OK || r.LeftOut() {
+			s.Cells[n].All = append(s.Cells[n].All, r)
+		}
+		if r.Verdict != results.Unsupported {
+			tried[n] = append(tried[n], r)
+		}
+	}
+	for n, runs := range tried {
+		s.Cells[n].Made = made(runs)
 	}
 	return s
 }

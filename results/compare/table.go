@@ -42,10 +42,18 @@ func (r *Result) Table(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "\nB/A is of the medians; its 95 %% interval is by bootstrap. p is Mann-Whitney's U (exact up to 50 runs, 25 with ties), corrected over the table (Holm).\n"+
 		"A verdict needs both, and 6 runs of each; \"cannot tell\" does not mean equal.\n")
+	if err == nil && r.LeftOut() {
+		_, err = fmt.Fprintln(w, "with all runs: what the verdict would be with the runs that gates left out (B/A, runs); k of n: so many repetitions of those made count.")
+	}
 	if err == nil && r.Exploratory() {
 		_, err = fmt.Fprintln(w, "exploratory: the plan did not declare that it counts. Such comparisons are corrected among themselves; measure again what matters.")
 	}
 	return err
+}
+
+// LeftOut tells whether gates left runs out of any comparison.
+func (r *Result) LeftOut() bool {
+	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.All != nil })
 }
 
 // Exploratory tells whether any comparison is.
@@ -79,7 +87,11 @@ func metricTable(w io.Writer, rows []Row) error {
 	}
 	fmt.Fprintf(w, "\n%s (%s, %s)\n", rows[0].Metric, rows[0].Unit, higher)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "cell\tA\tB\tn\tB/A\t95 % interval\tp\tverdict")
+	all := ""
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.All != nil }) {
+		all = "\twith all runs"
+	}
+	fmt.Fprintln(tw, "cell\tA\tB\tn\tB/A\t95 % interval\tp\tverdict"+all)
 	for i := range rows {
 		row := &rows[i]
 		lo, hi := row.Interval()
@@ -87,8 +99,12 @@ func metricTable(w io.Writer, rows []Row) error {
 		if lo != "-" {
 			interval = lo + ".." + hi
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d+%d\t%s\t%s\t%s\t%s\n", plaintext.Line(row.Label()), median(row, 'A'), median(row, 'B'), row.Diff.NA, row.Diff.NB,
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", plaintext.Line(row.Label()), median(row, 'A'), median(row, 'B'), row.Runs(),
 			row.RatioText(), interval, row.PText(), row.VerdictText())
+		if all != "" {
+			fmt.Fprint(tw, "\t"+row.AllText())
+		}
+		fmt.Fprintln(tw)
 	}
 	return tw.Flush()
 }

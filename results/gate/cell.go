@@ -17,26 +17,36 @@ const (
 	minForDrift = stat.MinRuns
 )
 
-// Apply judges the cells of a journal by the gates of its plan: where one does not
-// hold, the cell's ok runs become invalid with the reason. The records are changed
-// in place; the file is not. A journal without a plan has no such gates.
+// Apply judges the cells of a journal by the gates of its plan. A run at another CPU frequency
+// than the others of its cell becomes invalid. Where the runs of a cell vary, drift or warm up
+// by more than a limit, they are flagged, and count; where the limit was asked for, they become
+// invalid. The records are changed in place; the file is not. A journal without a plan has no
+// such gates.
 func Apply(j *results.Journal) {
 	if j.Header.Plan == nil {
 		return
 	}
+	g := j.Header.Plan.Gates
+	c := NewCourse(g)
+	for i := range j.Records {
+		c.Know(&j.Records[i])
+	}
 	cells := map[results.CellKey][]*results.Record{}
 	for i := range j.Records {
-		if r := &j.Records[i]; r.Verdict == results.OK && !r.Warmup {
-			cells[r.Cell.Key()] = append(cells[r.Cell.Key()], r)
-		}
-	}
-	for _, runs := range cells {
-		f := cell(j.Header.Plan.Gates, runs)
-		if f == nil {
+		r := &j.Records[i]
+		if r.Verdict != results.OK || r.Warmup {
 			continue
 		}
-		for _, r := range runs {
-			r.Verdict, r.Reason, r.Fix = results.Invalid, f.reason, f.fix
+		if f := c.of(r).apart(g, r); f != nil {
+			r.Fail(results.ByEnvironment, f.reason, f.fix)
+			continue
+		}
+		k := r.Cell.Key()
+		cells[k] = append(cells[k], r)
+	}
+	for _, runs := range cells {
+		for _, f := range cell(g, runs) {
+			outcome(g, f, runs...)
 		}
 	}
 }
@@ -60,20 +70,20 @@ func ReadFigures(path string) (results.Journal, error) {
 	return j, err
 }
 
-func cell(g results.Gates, runs []*results.Record) *failure {
+// cell are the limits that a cell's runs are beyond.
+func cell(g results.Gates, runs []*results.Record) (out []*failure) {
 	for _, f := range []*failure{
-		spreadGate(runs, "throughput", g.ThroughputCV, func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }),
-		spreadGate(runs, "busy cores of the SUT", g.CPUCV, func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }),
-		spreadGate(runs, "busy cores of the TG", g.CPUCV, func(r *results.Record) *float64 { return r.TG.CPUBusyCores }),
+		spreadGate(runs, "throughput_cv", "throughput", g.ThroughputCV, func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }),
+		spreadGate(runs, "cpu_cv", "busy cores of the SUT", g.CPUCV, func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }),
+		spreadGate(runs, "cpu_cv", "busy cores of the TG", g.CPUCV, func(r *results.Record) *float64 { return r.TG.CPUBusyCores }),
 		drift(g, runs),
-		frequency(g, runs),
 		temperature(g, runs),
 	} {
 		if f != nil {
-			return f
+			out = append(out, f)
 		}
 	}
-	return nil
+	return out
 }
 
 func values(runs []*results.Record, of func(*results.Record) *float64) []float64 {
@@ -86,14 +96,14 @@ func values(runs []*results.Record, of func(*results.Record) *float64) []float64
 	return out
 }
 
-func spreadGate(runs []*results.Record, what string, limit *float64, of func(*results.Record) *float64) *failure {
+func spreadGate(runs []*results.Record, key, what string, limit *float64, of func(*results.Record) *float64) *failure {
 	v := values(runs, of)
 	if limit == nil || len(v) < minForCV {
 		return nil
 	}
 	if cv := stat.CV(v); cv != nil && *cv > *limit {
-		return &failure{fmt.Sprintf("the %s of the cell's %d runs varies by %.1f %% (CV, limit %g %%)", what, len(v), 100**cv, 100**limit),
-			"quiet the hosts (governor, other load, IRQ balance), measure longer, or accept it with a higher gate"}
+		return &failure{key, fmt.Sprintf("the %s of the cell's %d runs varies by %.1f %% (CV, limit %g %%)", what, len(v), 100**cv, 100**limit),
+			"quiet the hosts (governor, other load, IRQ balance), measure longer, or leave the gate away: then the runs are flagged, and count"}
 	}
 	return nil
 }
@@ -114,34 +124,23 @@ func drift(g results.Gates, runs []*results.Record) *failure {
 	if math.Abs(change) <= *g.Drift {
 		return nil
 	}
-	return &failure{fmt.Sprintf("the throughput drifts with the order of the runs: %+.1f %% from the first to the second half (limit %g %%; Spearman %.2f, p = %.3f)",
+	return &failure{"drift", fmt.Sprintf("the throughput drifts with the order of the runs: %+.1f %% from the first to the second half (limit %g %%; Spearman %.2f, p = %.3f)",
 		100*change, 100**g.Drift, d.Rho, d.P), "let the hosts warm up, fix the CPU frequency, look for what changes over time"}
 }
 
-func frequency(g results.Gates, runs []*results.Record) *failure {
-	return hostRange(runs, func(h *results.Host) *float64 { return h.CPUMHz }, g.Frequency, func(lo, median, hi float64) (float64, string) {
-		return (hi - lo) / median, fmt.Sprintf("the CPU frequency is %.0f to %.0f MHz over the cell's runs", lo, hi)
-	}, "fix it: governor performance, no turbo, enough cooling")
-}
-
+// temperature: the machine was as warm in all of a cell's runs.
 func temperature(g results.Gates, runs []*results.Record) *failure {
-	return hostRange(runs, func(h *results.Host) *float64 { return h.CPUTempC }, g.TemperatureC, func(lo, _, hi float64) (float64, string) {
-		return hi - lo, fmt.Sprintf("the CPU is at %.1f to %.1f degrees C over the cell's runs", lo, hi)
-	}, "let the hosts warm up before the first run: a longer warmup_duration")
-}
-
-func hostRange(runs []*results.Record, of func(*results.Host) *float64, limit *float64, judge func(lo, median, hi float64) (float64, string), fix string) *failure {
-	if limit == nil {
+	if g.TemperatureC == nil {
 		return nil
 	}
 	for _, role := range results.Roles {
-		v := values(runs, func(r *results.Record) *float64 { return of(r.Host(role)) })
+		v := values(runs, func(r *results.Record) *float64 { return r.Host(role).CPUTempC })
 		if len(v) < minForCV {
 			continue
 		}
-		lo, hi := slices.Min(v), slices.Max(v)
-		if width, text := judge(lo, stat.Summarize(v).Median, hi); width > *limit {
-			return &failure{fmt.Sprintf("%s: %s (limit %g)", role.Label(), text, *limit), fix}
+		if lo, hi := slices.Min(v), slices.Max(v); hi-lo > *g.TemperatureC {
+			return &failure{"temperature_c", fmt.Sprintf("%s: the CPU is at %.1f to %.1f degrees C over the cell's runs (limit %g)", role.Label(), lo, hi, *g.TemperatureC),
+				"let the hosts warm up before the first run: a longer warmup_duration"}
 		}
 	}
 	return nil

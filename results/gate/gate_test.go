@@ -20,6 +20,14 @@ func ok(gbps float64) results.Record {
 	return r
 }
 
+// everyLimit is asked for.
+func everyLimit(g results.Gates) results.Gates {
+	for _, l := range results.Limits {
+		g.Ask(l.Key, true)
+	}
+	return g
+}
+
 func TestRun(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -42,9 +50,19 @@ func TestRun(t *testing.T) {
 	} {
 		r := ok(10)
 		x.change(&r)
-		Run(x.g, &r)
+		Run(everyLimit(x.g), &r)
 		if (r.Verdict == results.Invalid) != (x.want != "") || !strings.Contains(r.Reason, x.want) || (r.Fix == "") != (x.want == "") {
 			t.Errorf("%s: %s %q", x.name, r.Verdict, r.Reason)
+		}
+		flagged := ok(10)
+		x.change(&flagged)
+		switch Run(x.g, &flagged); {
+		case r.Gate == results.ByEnvironment:
+			if flagged.Verdict != results.Invalid || flagged.Gate != r.Gate || len(flagged.Flags) > 0 {
+				t.Errorf("%s, not asked for: %+v", x.name, flagged)
+			}
+		case flagged.Verdict != results.OK || (len(flagged.Flags) > 0) != (x.want != "") || !strings.Contains(strings.Join(flagged.Warnings, ""), x.want):
+			t.Errorf("%s, not asked for: %s, flags %q, warnings %q", x.name, flagged.Verdict, flagged.Flags, flagged.Warnings)
 		}
 	}
 	r := ok(10)
@@ -70,7 +88,6 @@ func series(gbps ...float64) []results.Record {
 
 func TestApply(t *testing.T) {
 	steady := series(100, 101, 100, 99, 100, 100)
-	mhz := func(h *results.Host, v *float64) { h.CPUMHz = v }
 	temp := func(h *results.Host, v *float64) { h.CPUTempC = v }
 	with := func(set func(*results.Host, *float64), v ...float64) []results.Record {
 		out := series(100, 101, 100, 99, 100, 100)
@@ -92,11 +109,17 @@ func TestApply(t *testing.T) {
 		{"drift", results.Gates{Drift: ptr(.02)}, series(100, 101, 102, 103, 104, 105), "drifts with the order of the runs: +2.9 %"},
 		{"a small drift", results.Gates{Drift: ptr(.02)}, series(100, 100.1, 100.2, 100.3, 100.4, 100.5), ""},
 		{"no drift but spread", results.Gates{Drift: ptr(.02)}, series(105, 100, 95, 104, 96, 101), ""},
-		{"frequency", results.Gates{Frequency: ptr(.02)}, with(mhz, 3000, 3000, 2900, 3000, 3000, 3000), "TG: the CPU frequency is 2900 to 3000 MHz"},
 		{"temperature", results.Gates{TemperatureC: ptr(10.0)}, with(temp, 50, 55, 58, 60, 61, 61), "TG: the CPU is at 50.0 to 61.0"},
 		{"temperature holds", results.Gates{TemperatureC: ptr(11.0)}, with(temp, 50, 55, 58, 60, 61, 61), ""},
 	} {
 		j := journal(x.g, x.runs...)
+		Apply(j)
+		for _, r := range j.Records {
+			if r.Verdict != results.OK || (len(r.Flagged()) > 0) != (x.want != "") || !strings.Contains(strings.Join(r.Warnings, ""), x.want) {
+				t.Errorf("%s, not asked for: %s, flags %q, warnings %q, want %q", x.name, r.Verdict, r.Flags, r.Warnings, x.want)
+			}
+		}
+		j = journal(everyLimit(x.g), x.runs...)
 		Apply(j)
 		for _, r := range j.Records {
 			if (r.Verdict == results.Invalid) != (x.want != "") || !strings.Contains(r.Reason, x.want) {
@@ -117,7 +140,7 @@ func TestApplyOnlyItsCell(t *testing.T) {
 	warm, failed := ok(500), ok(1)
 	warm.Cell, failed.Cell = good[0].Cell, good[0].Cell
 	warm.Warmup, failed.Verdict = true, results.Failed
-	j := journal(results.Gates{ThroughputCV: ptr(.02)}, append(append(bad, good...), warm, failed)...)
+	j := journal(everyLimit(results.Gates{ThroughputCV: ptr(.02)}), append(append(bad, good...), warm, failed)...)
 	Apply(j)
 	for i, want := range []results.Verdict{"invalid", "invalid", "invalid", "ok", "ok", "ok", "ok", "failed"} {
 		if j.Records[i].Verdict != want {

@@ -67,7 +67,7 @@ func copied(p *Proof) string {
 	}
 }
 
-// verdict counts a cell's runs: "5 ok, 1 invalid".
+// verdict counts a cell's runs: "6 ok"; "5 of 6 ok, 1 invalid"; "6 ok, 2 replaced".
 func verdict(c *Cell) string {
 	var parts []string
 	add := func(n int, v results.Verdict) {
@@ -76,14 +76,21 @@ func verdict(c *Cell) string {
 		}
 	}
 	add(c.OK, results.OK)
-	add(c.Invalid, results.Invalid)
+	if c.OK > 0 && c.OK < c.Made {
+		parts[0] = fmt.Sprintf("%d of %d ok", c.OK, c.Made)
+	}
+	add(c.Invalid-c.Replaced, results.Invalid)
+	add(c.Replaced, "replaced")
 	add(c.Failed, results.Failed)
 	add(c.Unsupported, results.Unsupported)
 	switch {
 	case len(parts) == 0:
 		return "not run"
-	case len(parts) == 1 && c.Unsupported > 0:
+	case c.Unsupported > 0 && len(parts) == 1:
 		return string(results.Unsupported) // how often it was tried says nothing
+	}
+	if len(c.Flagged) > 0 {
+		parts = append(parts, "flagged "+strings.Join(c.Flagged, " "))
 	}
 	return strings.Join(parts, ", ")
 }

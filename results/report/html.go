@@ -4,6 +4,7 @@ package report
 
 import (
 	_ "embed"
+	"fmt"
 	"html/template"
 	"io"
 	"strconv"
@@ -51,6 +52,7 @@ type againstView struct {
 	Cell, Metric, Unit string
 	A, B               string
 	Ratio, Interval, P string
+	Runs               string
 	Verdict, Class     string
 }
 
@@ -102,7 +104,10 @@ func againstRows(r *compare.Result) []againstView {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		v := againstView{Cell: row.B.ID, Metric: row.Metric, Unit: row.Unit, A: median(row.SumA, digits3), B: median(row.SumB, digits3),
-			Ratio: row.RatioText(), P: row.PText(), Verdict: row.VerdictText()}
+			Ratio: row.RatioText(), P: row.PText(), Verdict: row.VerdictText(), Runs: row.Runs()}
+		if all := row.AllText(); all != "" {
+			v.Verdict += "; with all runs: " + all
+		}
 		if lo, hi := row.Interval(); lo != "-" {
 			v.Interval = lo + ".." + hi
 		}
@@ -135,9 +140,23 @@ func gateLines(p *results.Plan) []string {
 			}
 			limit = "at most " + strconv.FormatFloat(*v*scale, 'g', 4, 64) + percent + l.Unit
 		}
+		if *l.At(&p.Gates) != nil {
+			limit += ", else " + consequence(&p.Gates, l)
+		}
 		out = append(out, l.Name+": "+limit)
 	}
 	return out
+}
+
+// consequence is what becomes of runs that are beyond a limit.
+func consequence(g *results.Gates, l results.Limit) string {
+	switch {
+	case l.Class == results.ByEnvironment:
+		return fmt.Sprintf("made again, at most %d times", g.Replacements())
+	case l.Class == results.ByOutcome && !g.Asks(l.Key):
+		return "flagged"
+	}
+	return "invalid"
 }
 
 func newRow(c *Cell, setting string) rowView {
@@ -150,7 +169,7 @@ func newRow(c *Cell, setting string) rowView {
 		ROISUT: median(c.SUT.ROICPU, digits3), ROITG: median(c.TG.ROICPU, digits3),
 		PowerSUT: median(c.SUT.PowerW, digits3), PowerTG: median(c.TG.PowerW, digits3),
 		BySUT: strings.Join(c.SUT.PowerBy, ", "), ByTG: strings.Join(c.TG.PowerBy, ", "),
-		Verdict: verdict(c), Good: c.OK > 0 && len(c.Stops) == 0, Stops: c.Stops,
+		Verdict: verdict(c), Good: c.OK > 0 && c.Invalid == c.Replaced && c.Failed+c.Unsupported == 0, Stops: c.Stops,
 	}
 }
 

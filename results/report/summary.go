@@ -43,6 +43,13 @@ type Cell struct {
 	Failed      int `json:"failed"`
 	Unsupported int `json:"unsupported"`
 
+	// Replaced are the invalid ones that something else spoilt and that were made again;
+	// Made are the repetitions, whatever became of them.
+	Replaced int `json:"replaced,omitempty"`
+	Made     int `json:"made"`
+	// Flagged are the gates whose limits runs that count are beyond.
+	Flagged []string `json:"flagged,omitempty"`
+
 	Stops []int `json:"stops,omitempty"` // numbers of Summary.Stops
 
 	SUT End `json:"sut"`
@@ -186,6 +193,7 @@ func (l *stopList) cell(g *cellRuns) Cell {
 			c.count(r)
 		}
 	}
+	c.replaced(g.runs)
 	c.SUT = end(ok, func(r *results.Record) *results.Host { return &r.SUT })
 	c.TG = end(ok, func(r *results.Record) *results.Host { return &r.TG })
 	return c

@@ -89,9 +89,17 @@ type Process struct {
 	done chan struct{}
 }
 
-// Start starts a command. The test's end kills it.
+// Busy are the flags of run and demo on a machine that has other work: tests run beside others,
+// and a run that these spoil is neither made again nor invalid for their load.
+var Busy = []string{"--gate", "foreign_cores=off", "--gate", "replace=0"}
+
+// Start starts a command, run and demo with [Busy] unless they have gates of their own. The
+// test's end kills it.
 func Start(t testing.TB, name string, args ...string) *Process {
 	t.Helper()
+	if len(args) > 0 && (args[0] == "run" || args[0] == "demo") && !slices.Contains(args, "--gate") {
+		args = append(slices.Clip(args), Busy...)
+	}
 	return StartCommand(t, exec.Command(filepath.Join(Dir(t), name), args...))
 }
 

@@ -58,7 +58,6 @@ func (f *cpuFlag) Type() string { return "int" }
 // all.
 func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...string) {
 	f.Spec = spec
-	spec.Gates = results.Gates{} // are of cells that are repeated; what the ends judge is judged
 	fs := cmd.Flags()
 	fs.StringVar(&f.Spec.SUT.Dev, "dev", "", "the SUT's interface (default: its only one)")
 	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "", "the TG's interface, for its counters (default: its only one)")
@@ -67,6 +66,7 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 	fs.Var(&f.tgCPU, "tg-cpu", "CPU of the sending thread; -1 does not pin (default: chosen)")
 	fs.StringVar(&f.cpus, "cpus", "", "the SUT's CPUs, APP,SOFTIRQ (default: on the NUMA node of its interface)")
 	fs.StringVar(&f.tgCPUs, "tg-cpus", "", "the TG's CPUs, APP,SOFTIRQ (default: likewise)")
+	fs.Var(&gateFlag{spec: spec}, "gate", "KEY=LIMIT or KEY=off: a gate, as in experiment files (repeatable; docs/matrix.md)")
 	fs.Float64Var(&f.maxCopied, "max-copied", 1, "percent of the payload that the kernel may copy before a zero-copy run is invalid")
 	if many {
 		for _, x := range []struct {

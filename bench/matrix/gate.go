@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/zcbench/zcbench/results"
+)
+
+// gates: a limit, or off. What is named is asked for.
+func (s *Spec) gates(n ast.Node) error {
+	var fields []field
+	for _, key := range GateKeys() {
+		fields = append(fields, field{key, read(new(string), func(text string) (string, error) { return text, s.SetGate(key, text) })})
+	}
+	return readMap(n, "gates", fields)
+}
+
+// GateKeys are the keys of all gates.
+func GateKeys() (keys []string) {
+	for _, l := range results.Limits {
+		keys = append(keys, l.Key)
+	}
+	return append(keys, results.LimitGate, "replace")
+}
+
+// SetGate sets a gate as a file does: to a limit, or off.
+func (s *Spec) SetGate(key, text string) error {
+	g := &s.Gates
+	switch key {
+	case results.LimitGate:
+		return parseInto(&g.Limit, parseLimit, text)
+	case "replace":
+		g.Replace = new(int)
+		return parseInto(g.Replace, within(0, results.DefaultReplace), text)
+	}
+	i := slices.IndexFunc(results.Limits, func(l results.Limit) bool { return l.Key == key })
+	if i < 0 {
+		return fmt.Errorf("no gate %.40q: there are %s", key, strings.Join(GateKeys(), ", "))
+	}
+	l := results.Limits[i]
+	off := text == "off" || text == "false"
+	g.Ask(key, !off && l.Class == results.ByOutcome)
+	to := l.At(g)
+	if *to = nil; off {
+		return nil
+	}
+	parse := parseNumber
+	if l.Share {
+		parse = parseFraction
+	}
+	*to = new(float64)
+	return parseInto(*to, parse, text)
+}
+
+func parseInto[T any](to *T, parse func(string) (T, error), text string) error {
+	v, err := parse(text)
+	if err == nil {
+		*to = v
+	}
+	return err
+}
+
+func parseLimit(s string) (results.LimitedBy, error) {
+	switch l := results.LimitedBy(s); {
+	case s == "off":
+		return "", nil
+	case slices.Contains(results.LimitedBys, l):
+		return l, nil
+	}
+	return "", fmt.Errorf("%.40q does not limit runs: want off, or one of %v", s, results.LimitedBys)
+}

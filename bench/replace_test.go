@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/gate"
+)
+
+// What the ends found says what becomes of the run: proof is what one of them found wrong with
+// it, whatever else spoilt it.
+func TestGateOfEnds(t *testing.T) {
+	ok, copied := wire.EndResult{Verdict: results.OK}, wire.EndResult{Verdict: results.Invalid, Reason: "copied"}
+	late := wire.EndResult{Verdict: results.Invalid, Reason: "late", Flags: []string{"softirq-by-rps", results.FlagDisturbed}}
+	other := ok
+	other.Total.Bytes = 1
+	for _, x := range []struct {
+		sut, tg wire.EndResult
+		want    results.GateClass
+	}{{late, ok, results.ByEnvironment}, {ok, late, results.ByEnvironment}, {late, late, results.ByEnvironment}, {copied, ok, results.ByProof},
+		{late, copied, results.ByProof}, {ok, other, results.ByProof}} {
+		o := outcome{sut: x.sut, tg: x.tg}
+		if v, _, _ := verdict(o); v != results.Invalid || o.gate() != x.want {
+			t.Errorf("%s and %s: %s, gate %q, want %q", x.sut.Reason, x.tg.Reason, v, o.gate(), x.want)
+		}
+	}
+}
+
+// A run that something else spoilt is made again in its place, twice at most, and not later,
+// where the machine may be another. A warm-up is not.
+func TestIntegrationReplacedInPlace(t *testing.T) {
+	r := newRig(t)
+	never := -1.0 // less than nothing: all are spoilt
+	r.Gates, r.Again = results.Gates{ForeignCores: &never}, true
+	a, b := cell("tcp", "tcp"), cell("tcp-trunc", "tcp")
+	p := plan(2, a, b)
+	warm := p[0]
+	warm.Warmup = true
+	recs, err := r.Play(t.Context(), append(slices.Clone(p[:2]), warm))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for i, rec := range recs {
+		got = append(got, fmt.Sprint(rec.Cell.ID, " #", rec.Rep, " block ", rec.Block))
+		if spoilt := rec.Verdict == results.Invalid && rec.Gate == results.ByEnvironment && rec.Spoilt(); rec.Seq != i || spoilt == rec.Warmup {
+			t.Errorf("run %d: seq %d: %s by %s: %s", i, rec.Seq, rec.Verdict, rec.Gate, rec.Reason)
+		}
+	}
+	for _, run := range p[:2] {
+		for range 3 {
+			want = append(want, fmt.Sprint(run.Cell.ID, " #", run.Rep, " block ", run.Block))
+		}
+	}
+	want = append(want, fmt.Sprint(warm.Cell.ID, " #", warm.Rep, " block ", warm.Block))
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("the order (-want +got):\n%s", d)
+	}
+	j := results.Journal{Records: r.journal(t)}
+	gate.Apply(&j)
+	if o := OutcomeOf(j); o.Spoilt != 2 || o.Invalid != 2 {
+		t.Errorf("%+v", o)
+	}
+}

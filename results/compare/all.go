@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// AllRuns is a comparison as it would be with the runs that gates left out, of an environment
+// or an outcome: who sees another verdict should ask why.
+type AllRuns struct {
+	NA      int         `json:"n_a"`
+	NB      int         `json:"n_b"`
+	Ratio   *stat.Ratio `json:"ratio,omitempty"`
+	Verdict string      `json:"verdict"` // as [Row.VerdictText]
+}
+
+// leftOut tells whether gates left runs of a cell out that were what it says.
+func (c *Cell) leftOut() bool { return len(c.All) > len(c.Runs) }
+
+// whole is the cell with them.
+func (c *Cell) whole() *Cell {
+	w := *c
+	w.Runs = w.All
+	return &w
+}
+
+// of is how many repetitions were made; 0: all of them count.
+func (c *Cell) of() int {
+	if c.Made <= len(c.Runs) {
+		return 0
+	}
+	return c.Made
+}
+
+// made is how many repetitions of a cell were made, by its records: those of a spoilt run
+// and of what replaced it are one.
+func made(runs []*results.Record) int {
+	seen := map[int]bool{}
+	for _, r := range runs {
+		seen[r.Rep] = true
+	}
+	return len(seen)
+}
+
+// withAll adds to the rows of a figure what they would say with all runs.
+func withAll(rows []Row, pairs []pairing, m Metric, primary []string) {
+	whole, any := make([]pairing, len(pairs)), false
+	for i, p := range pairs {
+		whole[i] = pairing{p.a.whole(), p.b.whole()}
+		any = any || p.a.leftOut() || p.b.leftOut()
+	}
+	if !any {
+		return
+	}
+	type key struct{ a, b results.CellKey }
+	all := map[key]*Row{}
+	them := judged(whole, m, primary)
+	for i := range them {
+		all[key{them[i].A.Key(), them[i].B.Key()}] = &them[i]
+	}
+	left := map[key]bool{}
+	for _, p := range pairs {
+		left[key{p.a.Cell.Key(), p.b.Cell.Key()}] = p.a.leftOut() || p.b.leftOut()
+	}
+	for i := range rows {
+		k := key{rows[i].A.Key(), rows[i].B.Key()}
+		if w := all[k]; w != nil && left[k] {
+			rows[i].All = &AllRuns{NA: w.Diff.NA, NB: w.Diff.NB, Ratio: w.Diff.Ratio, Verdict: w.VerdictText()}
+		}
+	}
+}
+
+// Runs is how many runs of each count, "6+6", and of how many where not all do:
+// "5 of 6+6".
+func (r *Row) Runs() string { return kOfN(r.Diff.NA, r.OfA) + "+" + kOfN(r.Diff.NB, r.OfB) }
+
+func kOfN(k, n int) string {
+	if n <= k {
+		return strconv.Itoa(k)
+	}
+	return fmt.Sprintf("%d of %d", k, n)
+}
+
+// AllText is the verdict with all runs; "" where none were left out.
+func (r *Row) AllText() string {
+	if r.All == nil {
+		return ""
+	}
+	if q := r.All.Ratio; q != nil {
+		return fmt.Sprintf("%s (%.3f, %d+%d)", r.All.Verdict, q.Value, r.All.NA, r.All.NB)
+	}
+	return fmt.Sprintf("%s (%d+%d)", r.All.Verdict, r.All.NA, r.All.NB)
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+
+package gate
+
+import "github.com/zcbench/zcbench/results"
+
+// Course judges the runs of a session in their course, each when it ends: by itself, and by
+// the runs of its cell before it.
+type Course struct {
+	gates results.Gates
+	cells map[results.CellKey]*frequencies
+}
+
+// NewCourse judges by g.
+func NewCourse(g results.Gates) *Course {
+	return &Course{gates: g, cells: map[results.CellKey]*frequencies{}}
+}
+
+// Know takes note of a run that was judged before.
+func (c *Course) Know(r *results.Record) { c.of(r).add(r) }
+
+func (c *Course) of(r *results.Record) *frequencies {
+	k := r.Cell.Key()
+	if c.cells[k] == nil {
+		c.cells[k] = &frequencies{}
+	}
+	return c.cells[k]
+}
+
+// Judge judges a run, and takes note of it.
+func (c *Course) Judge(r *results.Record) {
+	f := c.of(r)
+	f.add(r)
+	Run(c.gates, r)
+	if r.Verdict == results.OK && !r.Warmup {
+		if f := f.apart(c.gates, r); f != nil {
+			r.Fail(results.ByEnvironment, f.reason, f.fix)
+		}
+	}
+}

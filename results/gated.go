@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"fmt"
+	"slices"
+)
+
+// GateClass is the kind of gate that a run did not pass, and with it what becomes of the run.
+type GateClass string
+
+// The classes of gates.
+const (
+	// ByProof: the run was not what its cell says. It is invalid, and made no further.
+	ByProof GateClass = "proof"
+	// ByEnvironment: something else on the hosts spoilt it. It is invalid, and made again
+	// in its place.
+	ByEnvironment GateClass = "environment"
+	// ByOutcome: what was measured is not as one may wish. To leave such runs out would be
+	// to choose the results: they are flagged and count, unless somebody asked for a gate.
+	ByOutcome GateClass = "outcome"
+)
+
+// GateClasses are all of them, in the order of docs.
+var GateClasses = []GateClass{ByProof, ByEnvironment, ByOutcome}
+
+// FlagDisturbed marks a run that something else on the hosts spoilt, which says nothing about
+// what was measured.
+const FlagDisturbed = "disturbed"
+
+// DefaultReplace is how often a run is made again in its place that something else spoilt.
+const DefaultReplace = 2
+
+// Replacements is how often a run is made again in its place.
+func (g *Gates) Replacements() int {
+	if g.Replace == nil {
+		return DefaultReplace
+	}
+	return *g.Replace
+}
+
+// Asks tells whether a limit was asked for by name, so that a run beyond it is left out
+// although it is an outcome. That of what limits runs is not there otherwise.
+func (g *Gates) Asks(key string) bool { return key == LimitGate || slices.Contains(g.Asked, key) }
+
+// LimitGate is the key of the gate of what limits runs, which has no number.
+const LimitGate = "limit"
+
+// Ask makes the limit of that name one that was asked for, or, off, no longer.
+func (g *Gates) Ask(key string, asked bool) {
+	g.Asked = slices.DeleteFunc(slices.Clone(g.Asked), func(k string) bool { return k == key })
+	if asked {
+		g.Asked = append(g.Asked, key)
+		slices.Sort(g.Asked)
+	}
+}
+
+// FailedGate is the class of the gate that an invalid run did not pass; "" of one that is not
+// invalid. Records of older versions do not say: what was not spoilt is held for no proof.
+func (r *Record) FailedGate() GateClass {
+	switch {
+	case r.Verdict != Invalid:
+		return ""
+	case slices.Contains(GateClasses, r.Gate):
+		return r.Gate
+	case slices.Contains(r.Flags, FlagDisturbed):
+		return ByEnvironment
+	}
+	return ByProof
+}
+
+// Spoilt tells a run that counts, but for something else on the hosts.
+func (r *Record) Spoilt() bool { return !r.Warmup && r.FailedGate() == ByEnvironment }
+
+// LeftOut tells a run that was what its cell says and does not count all the same: where such
+// runs are many, they are what a reader should ask about.
+func (r *Record) LeftOut() bool {
+	c := r.FailedGate()
+	return !r.Warmup && (c == ByEnvironment || c == ByOutcome)
+}
+
+// Fail makes a run invalid.
+func (r *Record) Fail(by GateClass, reason, fix string) {
+	r.Verdict, r.Gate, r.Reason, r.Fix = Invalid, by, reason, fix
+}
+
+// Mark flags a run that counts.
+func (r *Record) Mark(flag, warning string) {
+	if !slices.Contains(r.Flags, flag) {
+		r.Flags = append(slices.Clip(r.Flags), flag)
+	}
+	if !slices.Contains(r.Warnings, warning) {
+		r.Warnings = append(slices.Clip(r.Warnings), warning)
+	}
+}
+
+// Flagged are the gates whose limits a run that counts is beyond.
+func (r *Record) Flagged() (keys []string) {
+	for _, l := range Limits {
+		if l.Class == ByOutcome && slices.Contains(r.Flags, l.Key) {
+			keys = append(keys, l.Key)
+		}
+	}
+	return keys
+}
+
+func readGate(s string) (GateClass, error) {
+	if c := GateClass(s); s == "" || slices.Contains(GateClasses, c) {
+		return c, nil
+	}
+	return "", fmt.Errorf("%q is no class of gates: there are %v", s, GateClasses)
+}

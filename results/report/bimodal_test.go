@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+	"github.com/zcbench/zcbench/results/gate"
+)
+
+// bimodal is a journal of a steady cell, and one whose runs are of two kinds: fast, or slow
+// and with drops. A run that was spoilt has been replaced.
+func bimodal(g results.Gates) results.Journal {
+	steady, two := results.Cell{ID: "steady", RX: "tcp", TX: "tcp"}, results.Cell{ID: "two", RX: "uring", TX: "tcp"}
+	j := results.Journal{Header: results.Header{Cells: []results.Cell{steady, two}, Plan: &results.Plan{Gates: g, Baseline: &steady}}}
+	course := gate.NewCourse(g)
+	add := func(c results.Cell, rep int, gbps float64, drops uint64, spoilt bool) {
+		bytes := uint64(1e10)
+		r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprint("r", len(j.Records)), Seq: len(j.Records), Cell: c, Rep: rep, Verdict: results.OK}
+		r.SUT.ThroughputGbps, r.SUT.Bytes, r.SUT.RXDrops = &gbps, &bytes, &drops
+		if spoilt {
+			r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"1"}, Value: .7}}
+		}
+		course.Judge(&r)
+		j.Records = append(j.Records, r)
+	}
+	for rep := range 10 {
+		jitter := float64(rep%3) / 10
+		add(steady, rep, 90+jitter, 0, false)
+		if rep == 4 {
+			add(two, rep, 20, 0, true)
+		}
+		if slow := rep%2 == 1 && rep < 9; slow { // 4 of 10
+			add(two, rep, 60+jitter, 1000, false)
+		} else {
+			add(two, rep, 100+jitter, 0, false)
+		}
+	}
+	gate.Apply(&j)
+	return j
+}
+
+// A mode with two modes stays visible: its slow runs, which come with drops and make it vary,
+// are in its numbers, flagged, and it is not called faster by its fast ones alone.
+func TestBimodalStaysVisible(t *testing.T) {
+	s := Summarize(bimodal(results.DefaultGates()))
+	two := &s.Cells[1]
+	if two.OK != 10 || two.Made != 10 || two.Replaced != 1 || two.Invalid != 1 || verdict(two) != "10 ok, 1 replaced, flagged throughput_cv drops_per_gb" {
+		t.Errorf("%d ok, %d made, %d replaced, %d invalid: %s", two.OK, two.Made, two.Replaced, two.Invalid, verdict(two))
+	}
+	if g := two.SUT.ThroughputGbps; g == nil || g.Lo == nil || *g.Lo > 61 || *g.Hi < 100 {
+		t.Errorf("the interval hides one of the modes: %+v", g)
+	}
+	if row := verdictOf(t, s); row.Verdict != compare.Unsure || row.Runs() != "10+10" || row.All == nil || row.All.NB != 11 {
+		t.Errorf("%s, %s, all %+v", row.VerdictText(), row.Runs(), row.All)
+	}
+}
+
+// Who asks for gates is shown how many runs they left, and what the verdict is without them.
+func TestBimodalUnderGates(t *testing.T) {
+	g := results.DefaultGates()
+	g.Ask("drops_per_gb", true)
+	s := Summarize(bimodal(g))
+	two := &s.Cells[1]
+	if verdict(two) != "6 of 10 ok, 4 invalid, 1 replaced" {
+		t.Error(verdict(two))
+	}
+	row := verdictOf(t, s)
+	if row.Verdict != compare.Faster || row.Runs() != "10+6 of 10" || !strings.HasPrefix(row.AllText(), "cannot tell (") || !strings.HasSuffix(row.AllText(), ", 10+11)") {
+		t.Errorf("%s, %s, all %q", row.VerdictText(), row.Runs(), row.AllText())
+	}
+	var table, page bytes.Buffer
+	if err := s.Compared.Table(&table); err != nil {
+		t.Fatal(err)
+	}
+	if err := HTML(&page, s, nil); err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{"table": table.String(), "page": page.String()} {
+		if !strings.Contains(text, "6 of 10") || !strings.Contains(text, "with all runs") || !strings.Contains(text, "10+11") && !strings.Contains(text, "10&#43;11") {
+			t.Errorf("the %s does not show it:\n%s", what, text)
+		}
+	}
+	g.Ask("throughput_cv", true)
+	g.Ask("drops_per_gb", false)
+	s = Summarize(bimodal(g)) // none is left, and it is there all the same
+	if row := verdictOf(t, s); row.Runs() != "10+0 of 10" || row.All == nil || row.All.NB != 11 {
+		t.Errorf("%s, %s, all %+v", row.VerdictText(), row.Runs(), row.All)
+	}
+}
+
+func verdictOf(t *testing.T, s *Summary) *compare.Row {
+	t.Helper()
+	if s.Compared == nil || len(s.Compared.Rows) != 1 || s.Compared.Rows[0].Metric != "throughput_gbps" {
+		t.Fatalf("compared: %+v", s.Compared)
+	}
+	return &s.Compared.Rows[0]
+}

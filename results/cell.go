@@ -3,6 +3,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -19,7 +20,8 @@ type Cell struct {
 	GRO          *bool  `json:"gro,omitempty"`
 	HWGRO        *bool  `json:"hw_gro,omitempty"`
 	BigTCPBytes  int    `json:"big_tcp_bytes,omitempty"`
-	CPULayout    string `json:"cpu_layout,omitempty"` // "1cpu" or "2cpu"
+	CPULayout    string `json:"cpu_layout,omitempty"`    // "1cpu" or "2cpu"
+	TGCPULayout  string `json:"tg_cpu_layout,omitempty"` // of the sender's host; "": as CPULayout
 	RXBufLen     int    `json:"rx_buf_len,omitempty"`
 	MTU          int    `json:"mtu,omitempty"`
 	MessageBytes int    `json:"message_bytes,omitempty"`
@@ -95,6 +97,9 @@ func (c Cell) Over(d Cell) Cell {
 	}
 	return c
 }
+
+// TGLayout is the layout of the sender's CPUs: its own, or else the receiver's.
+func (c *Cell) TGLayout() string { return cmp.Or(c.TGCPULayout, c.CPULayout) }
 
 // Mode is the name of the mode of an end: "" where the cell has none for it.
 func (c *Cell) Mode(role stream.Role) string {

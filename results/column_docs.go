@@ -2,7 +2,10 @@
 
 package results
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // ColumnDoc describes columns of runs.csv that belong together.
 type ColumnDoc struct{ Names, Unit, Meaning string } // names apart by blanks
@@ -102,12 +105,13 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	{"expected", "bool", "`true`: invalid, as a run of such modes must be where it was made; else empty"},
 },
 	ColumnDoc{"limit", "", "what kept the run from being faster, by its evidence (docs/statistics.md): `receiver`, `sender`, `window`, `link`, `pace`; empty = not known"},
+	ColumnDoc{"tg_cpu_layout", "", "of the sender's host; empty = as cpu_layout"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.
 func withOptionDocs(all []ColumnDoc, later ...ColumnDoc) []ColumnDoc {
 	known := map[string]bool{}
-	for _, d := range all {
+	for _, d := range slices.Concat(all, later) {
 		for name := range strings.FieldsSeq(d.Names) {
 			known[name] = true
 		}

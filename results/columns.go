@@ -123,6 +123,7 @@ var columns = withOptions([]column{
 	{"expected", func(r *row) string { return yes(r.rec.Expected) }, func(r *row, s string) (err error) { r.rec.Expected, err = readYes(s); return err }},
 },
 	column{"limit", func(r *row) string { return string(r.rec.Limit) }, func(r *row, s string) (err error) { r.rec.Limit, err = readLimit(s); return err }},
+	chosen("tg_cpu_layout"),
 )
 
 // withOptions adds the columns of the options that have none yet, in their order, and those
@@ -130,7 +131,7 @@ var columns = withOptions([]column{
 func withOptions(all []column, later ...column) []column {
 	for i := range Options {
 		name := Options[i].ColumnName()
-		if !slices.ContainsFunc(all, func(c column) bool { return c.name == name }) {
+		if !slices.ContainsFunc(slices.Concat(all, later), func(c column) bool { return c.name == name }) {
 			all = append(all, chosen(name))
 		}
 	}

@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/zcbench/zcbench/results"
@@ -63,6 +64,26 @@ func TestUnderLimit(t *testing.T) {
 	r, err := Compare(&a, &b, metrics(t, "throughput_gbps"))
 	if err != nil || r.Rows[0].LimitA != sender || r.Rows[0].Verdict != Faster {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// The sender's layout follows the receiver's unless it has its own: then a change of the
+// receiver's is about the receiver alone.
+func TestSubjectsOfLayouts(t *testing.T) {
+	both := []results.LimitedBy{results.ByReceiver, results.BySender}
+	for _, x := range []struct {
+		a, b [2]string // cpu_layout, tg_cpu_layout
+		want []results.LimitedBy
+	}{
+		{[2]string{"1cpu", "2cpu"}, [2]string{"2cpu", "2cpu"}, both[:1]},
+		{[2]string{"1cpu", "2cpu"}, [2]string{"2cpu", ""}, both[:1]},
+		{[2]string{"1cpu", ""}, [2]string{"2cpu", ""}, both},
+		{[2]string{"1cpu", ""}, [2]string{"1cpu", "2cpu"}, both[1:]},
+	} {
+		got := subjects(&results.Cell{CPULayout: x.a[0], TGCPULayout: x.a[1]}, &results.Cell{CPULayout: x.b[0], TGCPULayout: x.b[1]})
+		if !slices.Equal(got, x.want) {
+			t.Errorf("%v and %v: about %v, want %v", x.a, x.b, got, x.want)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@
 package baseline
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/zcbench/zcbench/flow/sock"
@@ -18,8 +19,9 @@ const DefaultReadBytes = 256 << 10
 // waitMs bounds one sleep, so that an aborted run is noticed.
 const waitMs = 100
 
-// TCPReceiver is the mode tcp: recv(2) into one message-sized user buffer,
-// piece after piece, as an application does that wants whole messages.
+// TCPReceiver is the mode tcp: recv(2) into one user buffer, piece after piece, as
+// an application does that wants whole messages. Unless told otherwise the buffer is
+// as large as a message.
 type TCPReceiver struct {
 	opt   stream.Options
 	buf   *stream.Buffer
@@ -28,7 +30,7 @@ type TCPReceiver struct {
 
 // NewTCPReceiver allocates the buffer.
 func NewTCPReceiver(o stream.Options) (*TCPReceiver, error) {
-	buf, err := stream.NewBuffer(o.MessageBytes)
+	buf, err := stream.NewBuffer(bufferBytes(o))
 	if err != nil {
 		return nil, err
 	}
@@ -68,9 +70,9 @@ func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 // Close frees the buffer.
 func (r *TCPReceiver) Close() error { return r.buf.Close() }
 
+// bufferBytes is the size of the receiver's buffer.
+func bufferBytes(o stream.Options) int { return cmp.Or(o.BufferBytes, o.MessageBytes) }
+
 func readBytes(o stream.Options) int {
-	if o.ReadBytes > 0 {
-		return min(o.ReadBytes, o.MessageBytes)
-	}
-	return min(DefaultReadBytes, o.MessageBytes)
+	return min(cmp.Or(o.ReadBytes, DefaultReadBytes), bufferBytes(o))
 }

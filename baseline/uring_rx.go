@@ -16,8 +16,8 @@ import (
 // serves from a ring of provided buffers. The kernel copies, but the
 // application makes no call per buffer.
 //
-// The buffers together are as large as one message, but no smaller than
-// smallUringBytes, and no fewer than minUringBuffers. Each is as large as one read
+// The buffers together are as large as was asked for, or else as one message, but no
+// smaller than smallUringBytes, and no fewer than minUringBuffers. Each is as large as one read
 // of the mode tcp; where a read is most of a message, smaller, for the kernel goes
 // through all of them in turn: more memory than the message would only take the
 // data out of the cache.
@@ -69,10 +69,17 @@ func newUringReceiver(o stream.Options, n, size int) (*UringReceiver, error) {
 
 // uringLayout is how many buffers there are, a power of two, and of what size.
 func uringLayout(o stream.Options) (n, size int) {
-	size = min(readBytes(o), max(smallUringBytes, o.MessageBytes/minUringBuffers))
+	all, least := bufferBytes(o), smallUringBytes
+	if o.BufferBytes > 0 {
+		least = 0 // all together are what was asked for
+	}
+	size = min(readBytes(o), max(least, all/minUringBuffers))
 	n = minUringBuffers
-	for n < maxUringBuffers && n*size < max(smallUringBytes, o.MessageBytes) {
+	for n < maxUringBuffers && n*size < max(least, all) {
 		n *= 2
+	}
+	if o.BufferBytes > 0 {
+		size = min(size, all/n)
 	}
 	return n, size
 }

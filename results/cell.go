@@ -26,7 +26,8 @@ type Cell struct {
 	MTU          int    `json:"mtu,omitempty"`
 	MessageBytes int    `json:"message_bytes,omitempty"`
 	ReadBytes    int    `json:"read_bytes,omitempty"`
-	Touch        string `json:"touch,omitempty"` // none, read or verify
+	RXBuffer     int    `json:"rx_buffer_bytes,omitempty"` // of the receiving application; 0: as MessageBytes
+	Touch        string `json:"touch,omitempty"`           // none, read or verify
 	Congestion   string `json:"congestion,omitempty"`
 
 	TGBigTCPBytes int `json:"tg_big_tcp_bytes,omitempty"` // of the sender's interface; BigTCPBytes is the receiver's
@@ -110,7 +111,8 @@ func (c *Cell) Mode(role stream.Role) string {
 }
 
 // modes are those of its ends, as far as they are known.
-func (c *Cell) modes() (all []stream.Mode) {
+func (c *Cell) modes() []stream.Mode {
+	all := make([]stream.Mode, 0, 2)
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		if m, err := stream.LookupMode(role, c.Mode(role)); err == nil {
 			all = append(all, m)

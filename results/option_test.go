@@ -13,7 +13,7 @@ import (
 // choices are a value that an option takes, and one that it refuses.
 var choices = map[string][2]string{
 	"rx": {"zcrx", "sendfile"}, "tx": {"uring", "zcrx"}, "gro": {"off", "maybe"}, "hw_gro": {"on", "1"}, "big_tcp": {"128K", "100"}, "tg_big_tcp": {"off", "2000000"},
-	"cpu_layout": {"2cpu", "3cpu"}, "tg_cpu_layout": {"1cpu", "0cpu"}, "rx_buf_len": {"16K", "12288"}, "mtu": {"4148", "1279"}, "message": {"1M", "0"}, "read": {"64K", "2G"}, "token_batch": {"64", "1025"},
+	"cpu_layout": {"2cpu", "3cpu"}, "tg_cpu_layout": {"1cpu", "0cpu"}, "rx_buf_len": {"16K", "12288"}, "mtu": {"4148", "1279"}, "message": {"1M", "0"}, "read": {"64K", "2G"}, "rx_buffer": {"hot", "8K"}, "token_batch": {"64", "1025"},
 	"touch": {"verify", "lick"}, "congestion": {"bbr", "no/such"}, "control": {"wrong-queue", "right-queue"}, "probe": {"zc+latency", "colour"}, "probe_sample": {"4", "3"},
 	"rcvbuf": {"1M", "4G"}, "sndbuf": {"1M", "-1"}, "pace": {"10G", "4"}, "uring_engine": {"native", "no/such"}, "gather": {"10us", "1s"}, "queue": {"0", "-1"},
 	"steer_queue": {"7", "last"}, "area": {"huge", "disk"}, "area_bytes": {"32M", "1T"}, "refill_entries": {"64", "40000"}, "cq_entries": {"128", "-4"}, "hold": {"1M", "-1"},

@@ -39,6 +39,8 @@ var Options = []Option{
 		Kind: OfPath, Default: "64M", Takes: "bytes that the sender hands over in one call", value: size(func(c *Cell) *int { return &c.MessageBytes }, 1, stream.MaxMessageBytes)},
 	{Name: "read", Flag: "read-size", Column: "read_bytes", Type: "bytes", Help: "most bytes of one receive call; 0: the mode's default", Kind: OfPath, Role: stream.RX,
 		Takes: "bytes that the receiver asks for in one call", value: size(func(c *Cell) *int { return &c.ReadBytes }, 0, stream.MaxMessageBytes)},
+	{Name: "rx_buffer", Since: 3, Column: "rx_buffer_bytes", Type: "bytes", Help: "the application's receive buffer, used again and again; hot: 256K, cold: 64M; 0: as long as a message", Kind: OfPath, Role: stream.RX, concerns: buffered,
+		Takes: "bytes of the receiver's buffer, at least 16K; hot: 256K, which stays in the cache; cold: 64M", value: rxBuffer(func(c *Cell) *int { return &c.RXBuffer })},
 	{Name: "token_batch", Type: "int", Help: "fragments to gather before they go back to the NIC, at most 1024; 1: after every read; 0: 512", Kind: OfPath, Role: stream.RX, concerns: returnsTokens,
 		Takes: "fragments in 1..1024; 0: 512", value: count(func(c *Cell) *int { return &c.TokenBatch }, 0, stream.MaxTokenBatch)},
 	{Name: "touch", Type: "string", Help: "what the receiver does with the payload: none, read (every cache line), verify (every byte by its position)",
@@ -117,6 +119,7 @@ var (
 	packetSizes = []string{"gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size"}
 )
 
+func buffered(m stream.Mode) bool      { return m.Buffered }
 func hasNICQueue(m stream.Mode) bool   { return m.NICQueue }
 func ringsPayload(m stream.Mode) bool  { return m.NICQueue && !m.DMABuf }
 func returnsTokens(m stream.Mode) bool { return m.NICQueue && m.DMABuf }

@@ -61,6 +61,11 @@ func TestPathOptions(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	}
+	for rx, want := range map[string]int{"tcp": 256 << 10, "uring": 256 << 10, "zcrx": 0, "devmem": 0, "tcp-trunc": 0} {
+		if o := optionsOf(t, stream.RX, results.Cell{RX: rx, TX: "tcp", RXBuffer: 256 << 10}); o.BufferBytes != want || o.MessageBytes != stream.DefaultMessageBytes {
+			t.Errorf("%s: a buffer of %d bytes for messages of %d", rx, o.BufferBytes, o.MessageBytes)
+		}
+	}
 	if o := optionsOf(t, stream.TX, results.Cell{TX: "msg-zerocopy"}); !o.Socket.ZeroCopy || o.MessageBytes != stream.DefaultMessageBytes {
 		t.Errorf("%+v", o)
 	}

@@ -12,7 +12,7 @@ import (
 // Who limited the runs decides what a difference of throughput says, and of whom.
 func TestUnderLimit(t *testing.T) {
 	slow, fast := []float64{100, 101, 99, 100.5, 99.5, 100.2}, []float64{200, 202, 198, 201, 199, 200.4}
-	uring, sendfile := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp"}, results.Cell{ID: "tcp/sendfile", RX: "tcp", TX: "sendfile"}
+	uring, sendfile := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}, results.Cell{ID: "tcp/sendfile", RX: "tcp", TX: "sendfile", Touch: "read"}
 	mtu := tcp
 	mtu.ID, mtu.MTU = "mtu", 9000
 	const sender, receiver, link = results.BySender, results.ByReceiver, results.ByLink
@@ -97,8 +97,8 @@ func TestEqual(t *testing.T) {
 		}
 		return out
 	}
-	far, near, held, same := results.Cell{ID: "far", RX: "uring", TX: "tcp"}, results.Cell{ID: "near", RX: "uring", TX: "tcp", MTU: 1500},
-		results.Cell{ID: "held", RX: "uring", TX: "tcp", GRO: new(true)}, results.Cell{ID: "same", RX: "uring", TX: "tcp", MTU: 9000}
+	far, near, held, same := results.Cell{ID: "far", RX: "uring", TX: "tcp", Touch: "read"}, results.Cell{ID: "near", RX: "uring", TX: "tcp", Touch: "read", MTU: 1500},
+		results.Cell{ID: "held", RX: "uring", TX: "tcp", Touch: "read", GRO: new(true)}, results.Cell{ID: "same", RX: "uring", TX: "tcp", Touch: "read", MTU: 9000}
 	s := set("s", map[results.Cell][]float64{tcp: a, far: scaled(1.5), near: scaled(1.03), held: a, same: a})
 	for i := range s.Cells {
 		for _, r := range s.Cells[i].Runs {

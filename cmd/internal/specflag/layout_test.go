@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-	_ "github.com/zcbench/zcbench/bench/modes" // registers them
 	"github.com/zcbench/zcbench/bench/matrix"
+	_ "github.com/zcbench/zcbench/bench/modes" // registers them
 )
 
 // The TG's CPUs are its own: they say nothing of the SUT's layout.

@@ -23,9 +23,10 @@ const waitMs = 100
 // an application does that wants whole messages. Unless told otherwise the buffer is
 // as large as a message.
 type TCPReceiver struct {
-	opt   stream.Options
-	buf   *stream.Buffer
-	touch *stream.Toucher
+	opt    stream.Options
+	buf    *stream.Buffer
+	touch  *stream.Toucher
+	gather *stream.Gathering
 }
 
 // NewTCPReceiver allocates the buffer.
@@ -34,7 +35,7 @@ func NewTCPReceiver(o stream.Options) (*TCPReceiver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &TCPReceiver{opt: o, buf: buf}, nil
+	return &TCPReceiver{opt: o, buf: buf, gather: stream.NewGathering(o)}, nil
 }
 
 // Attach prepares the payload check.
@@ -50,14 +51,18 @@ func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		return err
 	}
 	for {
-		n, errno := sock.Recv(c.FD, message[at:min(at+read, len(message))], 0)
+		p := message[at:min(at+read, len(message))]
+		n, errno := sock.Recv(c.FD, p, 0)
 		m.Wait()
 		switch {
 		case n > 0 && errno == 0:
-			r.touch.Next(message[at:at+n], m)
+			r.touch.Next(p[:n], m)
 			m.Bytes(n)
 			if at += n; at == len(message) {
 				at = 0
+			}
+			if n < len(p) {
+				r.gather.Let(m)
 			}
 		case errno == 0:
 			return c.Aborted()
@@ -66,6 +71,9 @@ func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		}
 	}
 }
+
+// Evidence says how the receiver waited.
+func (r *TCPReceiver) Evidence() stream.Evidence { return stream.Evidence{Figures: r.gather.Figures()} }
 
 // Close frees the buffer.
 func (r *TCPReceiver) Close() error { return r.buf.Close() }

@@ -31,7 +31,6 @@ type UringReceiver struct {
 	touch *stream.Toucher
 
 	bundle  bool // one completion may cover several buffers (6.10)
-	gather  time.Duration
 	backlog bool // the last completion left payload in the socket
 	fd      int
 	ended   bool
@@ -64,7 +63,7 @@ func newUringReceiver(o stream.Options, n, size int) (*UringReceiver, error) {
 		ring.Close()
 		return nil, &fault.Unsupported{Mode: "uring", Op: "register provided buffers", Err: err, How: fault.Fix(err)}
 	}
-	return &UringReceiver{opt: o, ring: ring, bufs: bufs, bundle: true, gather: stream.GatherFor(o)}, nil
+	return &UringReceiver{opt: o, ring: ring, bufs: bufs, bundle: true}, nil
 }
 
 // uringLayout is how many buffers there are, a power of two, and of what size.
@@ -120,7 +119,7 @@ func (r *UringReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 
 // wait sleeps until there are completions.
 func (r *UringReceiver) wait() error {
-	gather := r.gather
+	gather := r.opt.Gather
 	if r.backlog {
 		gather = 0
 	}
@@ -180,5 +179,5 @@ func (r *UringReceiver) Close() error {
 
 // Evidence says how the ring was made.
 func (r *UringReceiver) Evidence() stream.Evidence {
-	return stream.Evidence{Figures: append(stream.RingFigures(r.ring), stream.GatherFigure(r.ring, r.gather)), UringEngine: string(r.ring.Engine())}
+	return stream.Evidence{Figures: append(stream.RingFigures(r.ring), stream.GatherFigures(r.ring, r.opt)...), UringEngine: string(r.ring.Engine())}
 }

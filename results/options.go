@@ -66,8 +66,8 @@ var Options = []Option{
 	{Name: "uring_engine", Since: 3, Column: "uring_engine_asked", Type: "string", Help: "implementation of the ring: " + strings.Join(uringEngines, ", ") + " (default: " + uringEngines[0] + ")",
 		Kind: OfPath, concerns: stream.Mode.UsesRing,
 		Takes: "an implementation of the ring", Words: uringEngines, value: word(func(c *Cell) *string { return &c.UringEngine }, "an implementation of the ring")},
-	{Name: "gather", Since: 3, Column: "gather_us", Type: "duration", Help: "for how long a wait for payload lets more come (6.12); 0: none, the default with --rcvbuf (default 50µs)",
-		Kind: OfPath, Role: stream.RX, concerns: stream.Mode.UsesRing,
+	{Name: "gather", Since: 3, Column: "gather_us", Type: "duration", Help: "for how long a receiver that has taken all that was there lets more come before it looks again; io_uring's from 6.12 on (default: 0, not at all)",
+		Kind: OfPath, Role: stream.RX,
 		Takes: "a duration of whole microseconds", value: microseconds(func(c *Cell) **int { return &c.GatherUs }, stream.MaxGather)},
 
 	{Name: "queue", Since: 3, Type: "int", Help: "RX queue to take over (default: the last)", Kind: OfPath, Role: stream.RX, concerns: hasNICQueue,

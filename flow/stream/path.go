@@ -27,9 +27,9 @@ type Options struct {
 	// UringEngine names the io_uring engine of paths whose mode UsesRing; "" is the
 	// default.
 	UringEngine string
-	// Gather is the gather time of receivers whose mode UsesRing; nil: see
-	// [GatherFor].
-	Gather *time.Duration
+	// Gather is for how long a receiver that has taken all that was there lets more come
+	// before it looks again: what comes is taken together, at the cost of one wake-up.
+	Gather time.Duration
 }
 
 // Limits of [Options].

@@ -3,6 +3,7 @@
 package baseline
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/zcbench/zcbench/flow/sock"
@@ -18,21 +19,23 @@ const DefaultReadBytes = 256 << 10
 // waitMs bounds one sleep, so that an aborted run is noticed.
 const waitMs = 100
 
-// TCPReceiver is the mode tcp: recv(2) into one message-sized user buffer,
-// piece after piece, as an application does that wants whole messages.
+// TCPReceiver is the mode tcp: recv(2) into one user buffer, piece after piece, as
+// an application does that wants whole messages. Unless told otherwise the buffer is
+// as large as a message.
 type TCPReceiver struct {
-	opt   stream.Options
-	buf   *stream.Buffer
-	touch *stream.Toucher
+	opt    stream.Options
+	buf    *stream.Buffer
+	touch  *stream.Toucher
+	gather *stream.Gathering
 }
 
 // NewTCPReceiver allocates the buffer.
 func NewTCPReceiver(o stream.Options) (*TCPReceiver, error) {
-	buf, err := stream.NewBuffer(o.MessageBytes)
+	buf, err := stream.NewBuffer(bufferBytes(o))
 	if err != nil {
 		return nil, err
 	}
-	return &TCPReceiver{opt: o, buf: buf}, nil
+	return &TCPReceiver{opt: o, buf: buf, gather: stream.NewGathering(o)}, nil
 }
 
 // Attach prepares the payload check.
@@ -48,14 +51,18 @@ func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		return err
 	}
 	for {
-		n, errno := sock.Recv(c.FD, message[at:min(at+read, len(message))], 0)
+		p := message[at:min(at+read, len(message))]
+		n, errno := sock.Recv(c.FD, p, 0)
 		m.Wait()
 		switch {
 		case n > 0 && errno == 0:
-			r.touch.Next(message[at:at+n], m)
+			r.touch.Next(p[:n], m)
 			m.Bytes(n)
 			if at += n; at == len(message) {
 				at = 0
+			}
+			if n < len(p) {
+				r.gather.Let(m)
 			}
 		case errno == 0:
 			return c.Aborted()
@@ -65,12 +72,15 @@ func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	}
 }
 
+// Evidence says how the receiver waited.
+func (r *TCPReceiver) Evidence() stream.Evidence { return stream.Evidence{Figures: r.gather.Figures()} }
+
 // Close frees the buffer.
 func (r *TCPReceiver) Close() error { return r.buf.Close() }
 
+// bufferBytes is the size of the receiver's buffer.
+func bufferBytes(o stream.Options) int { return cmp.Or(o.BufferBytes, o.MessageBytes) }
+
 func readBytes(o stream.Options) int {
-	if o.ReadBytes > 0 {
-		return min(o.ReadBytes, o.MessageBytes)
-	}
-	return min(DefaultReadBytes, o.MessageBytes)
+	return min(cmp.Or(o.ReadBytes, DefaultReadBytes), bufferBytes(o))
 }

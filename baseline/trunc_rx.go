@@ -14,7 +14,8 @@ import (
 // drops the payload in the kernel. It bounds what any receiver could gain by
 // not copying; no application can use the data.
 type TruncReceiver struct {
-	read int
+	read   int
+	gather *stream.Gathering
 }
 
 // NewTruncReceiver needs no memory.
@@ -23,7 +24,7 @@ func NewTruncReceiver(o stream.Options) (*TruncReceiver, error) {
 	if read == 0 {
 		read = max(DefaultReadBytes, o.MessageBytes)
 	}
-	return &TruncReceiver{read: read}, nil
+	return &TruncReceiver{read: read, gather: stream.NewGathering(o)}, nil
 }
 
 // Attach does nothing.
@@ -39,13 +40,20 @@ func (r *TruncReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		m.Wait()
 		switch {
 		case n > 0 && errno == 0:
-			m.Bytes(n)
+			if m.Bytes(n); n < r.read {
+				r.gather.Let(m)
+			}
 		case errno == 0:
 			return c.Aborted()
 		case errno != unix.EINTR && errno != unix.EAGAIN:
 			return stream.ReceiveError(c, "recv with MSG_TRUNC", errno)
 		}
 	}
+}
+
+// Evidence says how the receiver waited.
+func (r *TruncReceiver) Evidence() stream.Evidence {
+	return stream.Evidence{Figures: r.gather.Figures()}
 }
 
 // Close does nothing.

@@ -16,8 +16,8 @@ import (
 // serves from a ring of provided buffers. The kernel copies, but the
 // application makes no call per buffer.
 //
-// The buffers together are as large as one message, but no smaller than
-// smallUringBytes, and no fewer than minUringBuffers. Each is as large as one read
+// The buffers together are as large as was asked for, or else as one message, but no
+// smaller than smallUringBytes, and no fewer than minUringBuffers. Each is as large as one read
 // of the mode tcp; where a read is most of a message, smaller, for the kernel goes
 // through all of them in turn: more memory than the message would only take the
 // data out of the cache.
@@ -31,7 +31,6 @@ type UringReceiver struct {
 	touch *stream.Toucher
 
 	bundle  bool // one completion may cover several buffers (6.10)
-	gather  time.Duration
 	backlog bool // the last completion left payload in the socket
 	fd      int
 	ended   bool
@@ -64,15 +63,22 @@ func newUringReceiver(o stream.Options, n, size int) (*UringReceiver, error) {
 		ring.Close()
 		return nil, &fault.Unsupported{Mode: "uring", Op: "register provided buffers", Err: err, How: fault.Fix(err)}
 	}
-	return &UringReceiver{opt: o, ring: ring, bufs: bufs, bundle: true, gather: stream.GatherFor(o)}, nil
+	return &UringReceiver{opt: o, ring: ring, bufs: bufs, bundle: true}, nil
 }
 
 // uringLayout is how many buffers there are, a power of two, and of what size.
 func uringLayout(o stream.Options) (n, size int) {
-	size = min(readBytes(o), max(smallUringBytes, o.MessageBytes/minUringBuffers))
+	all, least := bufferBytes(o), smallUringBytes
+	if o.BufferBytes > 0 {
+		least = 0 // all together are what was asked for
+	}
+	size = min(readBytes(o), max(least, all/minUringBuffers))
 	n = minUringBuffers
-	for n < maxUringBuffers && n*size < max(smallUringBytes, o.MessageBytes) {
+	for n < maxUringBuffers && n*size < max(least, all) {
 		n *= 2
+	}
+	if o.BufferBytes > 0 {
+		size = min(size, all/n)
 	}
 	return n, size
 }
@@ -113,7 +119,7 @@ func (r *UringReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 
 // wait sleeps until there are completions.
 func (r *UringReceiver) wait() error {
-	gather := r.gather
+	gather := r.opt.Gather
 	if r.backlog {
 		gather = 0
 	}
@@ -173,5 +179,5 @@ func (r *UringReceiver) Close() error {
 
 // Evidence says how the ring was made.
 func (r *UringReceiver) Evidence() stream.Evidence {
-	return stream.Evidence{Figures: append(stream.RingFigures(r.ring), stream.GatherFigure(r.ring, r.gather)), UringEngine: string(r.ring.Engine())}
+	return stream.Evidence{Figures: append(stream.RingFigures(r.ring), stream.GatherFigures(r.ring, r.opt)...), UringEngine: string(r.ring.Engine())}
 }

@@ -54,6 +54,21 @@ func testUringBuffers(t *testing.T, engine string) {
 	}
 }
 
+// Asked for, the buffers together are that large, whatever the sender's messages are.
+func TestUringBuffersAsked(t *testing.T) {
+	for _, c := range []struct{ buffer, message, read, n, size int }{
+		{256 << 10, 64 << 20, 0, 8, 32 << 10}, // hot
+		{64 << 20, 1, 0, 256, 256 << 10},      // cold
+		{16 << 10, 64 << 20, 0, 8, 2 << 10},
+		{3 << 20, 64 << 20, 0, 16, 192 << 10},
+		{1 << 20, 64 << 20, 4096, 256, 4096},
+	} {
+		if n, size := uringLayout(stream.Options{BufferBytes: c.buffer, MessageBytes: c.message, ReadBytes: c.read}); n != c.n || size != c.size {
+			t.Errorf("a buffer of %d: %d of %d, not %d of %d", c.buffer, n, size, c.n, c.size)
+		}
+	}
+}
+
 // A gather time is kept, or refused where the engine or the kernel cannot.
 func TestUringGather(t *testing.T) { streamtest.EachEngine(t, testUringGather) }
 
@@ -68,8 +83,7 @@ func testUringGather(t *testing.T, engine string) {
 	if can && engine == "giouring" {
 		t.Error("giouring has no min_wait_usec")
 	}
-	some := 7 * time.Microsecond
-	r, err = NewUringReceiver(stream.Options{UringEngine: engine, MessageBytes: 4096, Gather: &some})
+	r, err = NewUringReceiver(stream.Options{UringEngine: engine, MessageBytes: 4096, Gather: 7 * time.Microsecond})
 	if err == nil {
 		defer r.Close()
 	}
@@ -77,7 +91,7 @@ func testUringGather(t *testing.T, engine string) {
 	if can != (err == nil) || !can && (!errors.As(err, &u) || u.Op != "gather for 7µs") {
 		t.Errorf("the ring gathers: %v; %v", can, err)
 	}
-	if can && !slices.Contains(r.Evidence().Figures, stream.Figure{Name: "uring_gather_us", Unit: "us", Value: 7}) {
+	if can && !slices.Contains(r.Evidence().Figures, stream.Figure{Name: "gather_us", Unit: "us", Value: 7}) {
 		t.Errorf("%+v", r.Evidence().Figures)
 	}
 }

@@ -87,7 +87,7 @@ func (p preview) collect(role stream.Role) *collected {
 		if role == stream.RX {
 			s.ofMode(c, o)
 		}
-		cpus, layout := p.cpus(role, place.Layout(c.CPULayout), o)
+		cpus, layout := p.cpus(role, c, o)
 		s.ofLayout(cpus, dev, layout)
 	}
 	return s
@@ -143,14 +143,14 @@ func (s *collected) ofLayout(cpus place.CPUs, dev string, l place.Layout) {
 }
 
 // cpus are those of an end and its layout, see [Runner.cpus].
-func (p preview) cpus(role stream.Role, l place.Layout, o Options) (place.CPUs, place.Layout) {
+func (p preview) cpus(role stream.Role, c results.Cell, o Options) (place.CPUs, place.Layout) {
 	if p.stage != nil {
-		return (&Runner{SUT: p.stage.SUT, TG: p.stage.TG, Opt: o}).cpus(role, l)
+		return (&Runner{SUT: p.stage.SUT, TG: p.stage.TG, Opt: o}).cpus(role, c)
 	}
 	if role == stream.TX {
-		return first(o.TGFlows), l
+		return first(o.TGFlows), place.Layout(c.TGLayout())
 	}
-	return first(o.SUTFlows), l
+	return first(o.SUTFlows), place.Layout(c.CPULayout)
 }
 
 // forCell are the options of a cell's runs: on the hosts that were asked, else as far

@@ -170,7 +170,7 @@ func (st *stage) forCell(c results.Cell, o Options) Options {
 	if l, ok := st.spec.SUT.Layouts[c.CPULayout]; ok {
 		o.SUTFlows = []place.CPUs{{App: l.App, Softirq: l.IRQ}}
 	}
-	if l, ok := st.spec.TG.Layouts[c.CPULayout]; ok {
+	if l, ok := st.spec.TG.Layouts[c.TGLayout()]; ok {
 		o.TGFlows = []place.CPUs{{App: l.App, Softirq: l.IRQ}}
 	}
 	if c.MTU != 0 && o.SUTDev != "" {

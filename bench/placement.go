@@ -58,25 +58,31 @@ func chooseCPUs(sutNear, tgNear []int, sameMachine bool) (sut, tg place.CPUs) {
 	return place.Choose(sutNear, 1, tgNear[0])[0], place.CPUs{App: tgNear[0], Softirq: tgNear[0]}
 }
 
-// cpus are the end's CPUs, and its layout: the TG of a shared machine keeps to
-// one CPU, out of the SUT's way. Where both ends have one interface, loopback, it
-// is the SUT that says where its softirq goes.
-func (r *Runner) cpus(role stream.Role, l place.Layout) (place.CPUs, place.Layout) {
+// cpus are the end's CPUs, and its layout in a cell: the TG of a shared machine keeps
+// to one CPU, out of the SUT's way, unless it was given a layout of its own. Where both
+// ends have one interface, loopback, it is the SUT that says where its softirq goes.
+func (r *Runner) cpus(role stream.Role, cell results.Cell) (place.CPUs, place.Layout) {
 	if role == stream.RX {
-		return first(r.Opt.SUTFlows), l
+		return first(r.Opt.SUTFlows), place.Layout(cell.CPULayout)
 	}
+	l := place.Layout(cell.TGLayout())
 	switch {
-	case r.SUT.SameMachine(r.TG) && r.SUT.Info.NetNS == r.TG.Info.NetNS:
+	case r.loopback():
 		l = place.AsFound
-	case r.SUT.SameMachine(r.TG) && l != place.AsFound:
+	case r.SUT.SameMachine(r.TG) && l != place.AsFound && cell.TGCPULayout == "":
 		l = place.OneCPU
 	}
 	return first(r.Opt.TGFlows), l
 }
 
+// loopback tells that both ends have one interface.
+func (r *Runner) loopback() bool {
+	return r.SUT.SameMachine(r.TG) && r.SUT.Info.NetNS == r.TG.Info.NetNS
+}
+
 // placeEnd says where an end's softirq goes, and which CPUs are the end's.
-func (r *Runner) placeEnd(s *wire.EndSpec, l place.Layout) {
-	c, own := r.cpus(s.Role, l)
+func (r *Runner) placeEnd(s *wire.EndSpec) {
+	c, own := r.cpus(s.Role, s.Cell)
 	if n := c.SoftirqOf(own); n >= 0 {
 		s.Flows[0].SoftirqCPU = &n
 	}
@@ -85,7 +91,7 @@ func (r *Runner) placeEnd(s *wire.EndSpec, l place.Layout) {
 		return
 	}
 	s.MeasureCPUs = []int{f.CPU} // the rest of the machine is not this end's alone
-	if n := f.SoftirqCPU; n != nil && *n != f.CPU && !r.crowded(l) {
+	if n := f.SoftirqCPU; n != nil && *n != f.CPU && !r.crowded(place.Layout(s.Cell.CPULayout)) {
 		s.MeasureCPUs = append(s.MeasureCPUs, *n)
 	}
 }
@@ -119,16 +125,18 @@ func usable(h wire.HelloResult) string {
 // crammed says why a cell's layout cannot be had: an end has too few CPUs. The TG of a shared
 // machine keeps its softirq with its thread.
 func (r *Runner) crammed(c results.Cell) *Missing {
-	l := place.Layout(c.CPULayout)
-	if l == place.AsFound {
-		return nil
+	if c.TGCPULayout != "" && r.loopback() {
+		return &Missing{"both ends have one interface, loopback: its softirq goes where the SUT's layout says, and tg_cpu_layout has nothing to place", "leave tg_cpu_layout out"}
 	}
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
-		h := r.SUT
+		h, l := r.SUT, c.CPULayout
 		if role == stream.TX {
-			h = r.TG
+			h, l = r.TG, c.TGLayout()
 		}
-		cpus, own := r.cpus(role, l)
+		if l == "" {
+			continue
+		}
+		cpus, own := r.cpus(role, c)
 		n := cpus.SoftirqOf(own)
 		switch {
 		case cpus.App < 0:

@@ -4,6 +4,7 @@ package bench
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/host"
@@ -42,17 +43,21 @@ func TestPlaceEnd(t *testing.T) {
 		tg, tgNet string
 		sutSoft   int
 		layout    place.Layout
-		rx, tx    int // -1: as found
+		own       place.Layout // the TG's
+		rx, tx    int          // -1: as found
 		rxMeasure []int
 		crowded   bool
 	}{
-		{"as found", "a", "m", 2, place.AsFound, -1, -1, []int{3}, false},
-		{"one CPU", "a", "m", 2, place.OneCPU, 3, 0, []int{3}, false},
-		{"two CPUs", "a", "m", 2, place.TwoCPU, 2, 0, []int{3, 2}, false},
-		{"crowded", "a", "m", 0, place.TwoCPU, 0, 0, []int{3}, true},
-		{"loopback", "a", "n", 2, place.TwoCPU, 2, -1, []int{3, 2}, false},
-		{"two machines", "b", "n", 2, place.TwoCPU, 2, 1, nil, false},
-		{"two machines, one CPU", "b", "n", 2, place.OneCPU, 3, 0, nil, false},
+		{"as found", "a", "m", 2, place.AsFound, "", -1, -1, []int{3}, false},
+		{"one CPU", "a", "m", 2, place.OneCPU, "", 3, 0, []int{3}, false},
+		{"two CPUs", "a", "m", 2, place.TwoCPU, "", 2, 0, []int{3, 2}, false},
+		{"crowded", "a", "m", 0, place.TwoCPU, "", 0, 0, []int{3}, true},
+		{"loopback", "a", "n", 2, place.TwoCPU, "", 2, -1, []int{3, 2}, false},
+		{"two machines", "b", "n", 2, place.TwoCPU, "", 2, 1, nil, false},
+		{"two machines, one CPU", "b", "n", 2, place.OneCPU, "", 3, 0, nil, false},
+		{"the TG's own", "b", "n", 2, place.OneCPU, place.TwoCPU, 3, 1, nil, false},
+		{"the TG's alone", "b", "n", 2, place.AsFound, place.OneCPU, -1, 0, nil, false},
+		{"the TG's own on one machine", "a", "m", 2, place.OneCPU, place.TwoCPU, 3, 1, []int{3}, false},
 	} {
 		r := &Runner{SUT: on("a", "n"), TG: on(x.tg, x.tgNet), Opt: Options{SUTFlows: []place.CPUs{{App: 3, Softirq: x.sutSoft}}, TGFlows: []place.CPUs{{App: 0, Softirq: 1}}}}
 		get := func(p *int) int {
@@ -61,11 +66,39 @@ func TestPlaceEnd(t *testing.T) {
 			}
 			return *p
 		}
-		rx, tx := wire.EndSpec{Role: stream.RX, Flows: wire.OneFlow(3)}, wire.EndSpec{Role: stream.TX, Flows: wire.OneFlow(0)}
-		r.placeEnd(&rx, x.layout)
-		r.placeEnd(&tx, x.layout)
+		cell := results.Cell{CPULayout: string(x.layout), TGCPULayout: string(x.own)}
+		rx, tx := wire.EndSpec{Role: stream.RX, Cell: cell, Flows: wire.OneFlow(3)}, wire.EndSpec{Role: stream.TX, Cell: cell, Flows: wire.OneFlow(0)}
+		r.placeEnd(&rx)
+		r.placeEnd(&tx)
 		if get(rx.Flows[0].SoftirqCPU) != x.rx || get(tx.Flows[0].SoftirqCPU) != x.tx || !slices.Equal(rx.MeasureCPUs, x.rxMeasure) || r.crowded(x.layout) != x.crowded {
 			t.Errorf("%s: RX %d, TX %d, measured %v, crowded %v", x.name, get(rx.Flows[0].SoftirqCPU), get(tx.Flows[0].SoftirqCPU), rx.MeasureCPUs, r.crowded(x.layout))
+		}
+	}
+}
+
+// A layout of the TG's own needs CPUs of the TG alone, and an interface of its own.
+func TestCrammedTG(t *testing.T) {
+	at := func(boot, netns string) *host.Host {
+		return &host.Host{Info: wire.HelloResult{NetNS: netns, Env: results.Env{BootID: boot}}}
+	}
+	for name, x := range map[string]struct {
+		tg, tgNet string
+		flow      place.CPUs
+		cell      results.Cell
+		want      string
+	}{
+		"fits":            {"b", "n", place.CPUs{App: 0, Softirq: 1}, results.Cell{CPULayout: "1cpu", TGCPULayout: "2cpu"}, ""},
+		"one machine":     {"a", "m", place.CPUs{App: 0, Softirq: 0}, results.Cell{CPULayout: "2cpu"}, ""},
+		"one machine, 2":  {"a", "m", place.CPUs{App: 0, Softirq: 0}, results.Cell{TGCPULayout: "2cpu"}, "the layout 2cpu needs two CPUs"},
+		"too few":         {"b", "n", place.CPUs{App: 0, Softirq: -1}, results.Cell{CPULayout: "1cpu", TGCPULayout: "2cpu"}, "the layout 2cpu needs two CPUs"},
+		"not pinned":      {"b", "n", place.NoCPUs, results.Cell{TGCPULayout: "1cpu"}, "the layout 1cpu needs pinned threads"},
+		"loopback":        {"a", "n", place.CPUs{App: 0, Softirq: 1}, results.Cell{TGCPULayout: "1cpu"}, "both ends have one interface"},
+		"the SUT's alone": {"b", "n", place.CPUs{App: 0, Softirq: -1}, results.Cell{CPULayout: "2cpu", TGCPULayout: "1cpu"}, ""},
+	} {
+		r := &Runner{SUT: at("a", "n"), TG: at(x.tg, x.tgNet), Opt: Options{SUTFlows: []place.CPUs{{App: 3, Softirq: 2}}, TGFlows: []place.CPUs{x.flow}}}
+		m := r.crammed(x.cell)
+		if (m == nil) != (x.want == "") || m != nil && (!strings.Contains(m.Reason, x.want) || m.Fix == "") {
+			t.Errorf("%s: %+v, want %q", name, m, x.want)
 		}
 	}
 }

@@ -137,5 +137,8 @@ func (e *Experiment) foretell(missing func(results.Cell) *Missing, say func(stri
 		}
 		say(line)
 	}
+	for _, note := range together(e.Spec) {
+		say(note)
+	}
 	return nil
 }

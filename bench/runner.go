@@ -209,7 +209,7 @@ func (r *Runner) close(ctx context.Context, h *host.Host, err *error) {
 func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stream.Cookie) wire.EndSpec {
 	s := r.Opt.end(c, role, addr)
 	s.Cookie = cookie
-	r.placeEnd(&s, place.Layout(c.CPULayout))
+	r.placeEnd(&s)
 	return s
 }
 

@@ -3,6 +3,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -19,12 +20,14 @@ type Cell struct {
 	GRO          *bool  `json:"gro,omitempty"`
 	HWGRO        *bool  `json:"hw_gro,omitempty"`
 	BigTCPBytes  int    `json:"big_tcp_bytes,omitempty"`
-	CPULayout    string `json:"cpu_layout,omitempty"` // "1cpu" or "2cpu"
+	CPULayout    string `json:"cpu_layout,omitempty"`    // "1cpu" or "2cpu"
+	TGCPULayout  string `json:"tg_cpu_layout,omitempty"` // of the sender's host; "": as CPULayout
 	RXBufLen     int    `json:"rx_buf_len,omitempty"`
 	MTU          int    `json:"mtu,omitempty"`
 	MessageBytes int    `json:"message_bytes,omitempty"`
 	ReadBytes    int    `json:"read_bytes,omitempty"`
-	Touch        string `json:"touch,omitempty"` // none, read or verify
+	RXBuffer     int    `json:"rx_buffer_bytes,omitempty"` // of the receiving application; 0: as MessageBytes
+	Touch        string `json:"touch,omitempty"`           // none, read or verify
 	Congestion   string `json:"congestion,omitempty"`
 
 	TGBigTCPBytes int `json:"tg_big_tcp_bytes,omitempty"` // of the sender's interface; BigTCPBytes is the receiver's
@@ -96,6 +99,9 @@ func (c Cell) Over(d Cell) Cell {
 	return c
 }
 
+// TGLayout is the layout of the sender's CPUs: its own, or else the receiver's.
+func (c *Cell) TGLayout() string { return cmp.Or(c.TGCPULayout, c.CPULayout) }
+
 // Mode is the name of the mode of an end: "" where the cell has none for it.
 func (c *Cell) Mode(role stream.Role) string {
 	if role == stream.RX {
@@ -105,7 +111,8 @@ func (c *Cell) Mode(role stream.Role) string {
 }
 
 // modes are those of its ends, as far as they are known.
-func (c *Cell) modes() (all []stream.Mode) {
+func (c *Cell) modes() []stream.Mode {
+	all := make([]stream.Mode, 0, 2)
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		if m, err := stream.LookupMode(role, c.Mode(role)); err == nil {
 			all = append(all, m)

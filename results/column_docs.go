@@ -2,7 +2,10 @@
 
 package results
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // ColumnDoc describes columns of runs.csv that belong together.
 type ColumnDoc struct{ Names, Unit, Meaning string } // names apart by blanks
@@ -105,12 +108,14 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 },
 	ColumnDoc{"limit", "", "what kept the run from being faster, by its evidence (docs/statistics.md): `receiver`, `sender`, `window`, `link`, `pace`; empty = not known"},
 	ColumnDoc{"gate", "", "the kind of gate that an invalid run did not pass (docs/matrix.md): `proof`, `environment`, `outcome`; else empty"},
+	ColumnDoc{"tg_cpu_layout", "", "of the sender's host; empty = as cpu_layout"},
+	ColumnDoc{"rx_buffer_bytes", "bytes", "of the receiving application's buffer, of tcp and uring; empty = as message_bytes"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.
 func withOptionDocs(all []ColumnDoc, later ...ColumnDoc) []ColumnDoc {
 	known := map[string]bool{}
-	for _, d := range all {
+	for _, d := range slices.Concat(all, later) {
 		for name := range strings.FieldsSeq(d.Names) {
 			known[name] = true
 		}

@@ -124,6 +124,8 @@ var columns = withOptions([]column{
 },
 	column{"limit", func(r *row) string { return string(r.rec.Limit) }, func(r *row, s string) (err error) { r.rec.Limit, err = readLimit(s); return err }},
 	column{"gate", func(r *row) string { return string(r.rec.Gate) }, func(r *row, s string) (err error) { r.rec.Gate, err = readGate(s); return err }},
+	chosen("tg_cpu_layout"),
+	chosen("rx_buffer_bytes"),
 )
 
 // withOptions adds the columns of the options that have none yet, in their order, and those
@@ -131,7 +133,7 @@ var columns = withOptions([]column{
 func withOptions(all []column, later ...column) []column {
 	for i := range Options {
 		name := Options[i].ColumnName()
-		if !slices.ContainsFunc(all, func(c column) bool { return c.name == name }) {
+		if !slices.ContainsFunc(slices.Concat(all, later), func(c column) bool { return c.name == name }) {
 			all = append(all, chosen(name))
 		}
 	}

@@ -26,9 +26,10 @@ var MetricSections = []MetricSection{
 			Units: "1", Source: "data path, whole flow",
 			Meaning: "completions that the kernel lost; times that it kept some back for want of " +
 				"room"},
-		{Names: "uring_gather_us",
-			Units: "us", Source: "data path, whole flow",
-			Meaning: "for how long a wait lets more payload come (`--gather`)"},
+		{Names: "gather_us gather_waits uring_gather_us",
+			Units: "us 1 us", Source: "data path, whole flow",
+			Meaning: "for how long a receiver that has taken all lets more come (`--gather`), and " +
+				"how often it did; the last name is the first's in older results"},
 		{Names: "zcrx_queue zcrx_flow_queue",
 			Units: "1", Source: "data path, whole flow",
 			Meaning: "the RX queue with our memory, and the one that the flow was last seen on"},

@@ -7,8 +7,8 @@ import "github.com/zcbench/zcbench/flow/stream"
 // The modes that the tests of options need; those there are stand above this package.
 func init() {
 	stream.Register(
-		stream.Mode{Name: "tcp", Role: stream.RX},
-		stream.Mode{Name: "uring", Role: stream.RX, Ring: true},
+		stream.Mode{Name: "tcp", Role: stream.RX, Buffered: true},
+		stream.Mode{Name: "uring", Role: stream.RX, Ring: true, Buffered: true},
 		stream.Mode{Name: "zcrx", Role: stream.RX, Ring: true, NICQueue: true, NeedsDev: true},
 		stream.Mode{Name: "zcrx-nodev", Role: stream.RX, Ring: true, NICQueue: true},
 		stream.Mode{Name: "devmem", Role: stream.RX, NICQueue: true, NeedsDev: true, DMABuf: true},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/units"
 )
 
@@ -78,6 +79,20 @@ func sizeWithin(lo, hi int) func(string) (int, error) {
 		}
 		return int(b), err
 	}
+}
+
+// rxBuffers are the sizes of the receiver's buffer that have names: one that stays in a core's
+// cache, so that the payload is read where it was just copied to, and one that no cache holds.
+var rxBuffers = map[string]int{"hot": 256 << 10, "cold": 64 << 20}
+
+func rxBuffer(at func(*Cell) *int) value {
+	parse := orZero(sizeWithin(stream.MinBufferBytes, stream.MaxMessageBytes))
+	return number(at, func(s string) (int, error) {
+		if n, ok := rxBuffers[s]; ok {
+			return n, nil
+		}
+		return parse(s)
+	}, shortBytes)
 }
 
 // bufLen is a power of two, or 0 for a page.

@@ -28,7 +28,9 @@ var Options = []Option{
 		Kind: OfHost, Role: stream.TX, Sets: packetSizes,
 		Takes: "off, or bytes of the TG's largest packet", value: bigTCP(func(c *Cell) *int { return &c.TGBigTCPBytes })},
 	{Name: "cpu_layout", Flag: "layout", Type: "string", Help: "1cpu: softirq and application on one CPU; 2cpu: each on its own (default: as found)",
-		Kind: OfRun, Takes: "1cpu or 2cpu", Words: layouts, value: oneOf(func(c *Cell) *string { return &c.CPULayout }, layouts...)},
+		Kind: OfRun, Role: stream.RX, Takes: "1cpu or 2cpu", Words: layouts, value: oneOf(func(c *Cell) *string { return &c.CPULayout }, layouts...)},
+	{Name: "tg_cpu_layout", Since: 3, Flag: "tg-layout", Type: "string", Help: "the layout of the TG's CPUs (default: as the SUT's)",
+		Kind: OfRun, Role: stream.TX, Takes: "1cpu or 2cpu", Words: layouts, value: oneOf(func(c *Cell) *string { return &c.TGCPULayout }, layouts...)},
 	{Name: "rx_buf_len", Type: "bytes", Help: "bytes of one of the NIC's buffers, a power of two; 0: a page", Kind: OfPath, Role: stream.RX, concerns: hasNICQueue,
 		Takes: "bytes of a receive buffer, a power of two", value: number(func(c *Cell) *int { return &c.RXBufLen }, bufLen(stream.MaxBufLen), shortBytes)},
 	{Name: "mtu", Type: "int", Help: "set both interfaces' MTU for the run, bytes; 0: as found", Kind: OfHost, Sets: []string{"mtu"},
@@ -37,6 +39,8 @@ var Options = []Option{
 		Kind: OfPath, Default: "64M", Takes: "bytes that the sender hands over in one call", value: size(func(c *Cell) *int { return &c.MessageBytes }, 1, stream.MaxMessageBytes)},
 	{Name: "read", Flag: "read-size", Column: "read_bytes", Type: "bytes", Help: "most bytes of one receive call; 0: the mode's default", Kind: OfPath, Role: stream.RX,
 		Takes: "bytes that the receiver asks for in one call", value: size(func(c *Cell) *int { return &c.ReadBytes }, 0, stream.MaxMessageBytes)},
+	{Name: "rx_buffer", Since: 3, Column: "rx_buffer_bytes", Type: "bytes", Help: "the application's receive buffer, used again and again; hot: 256K, cold: 64M; 0: as long as a message", Kind: OfPath, Role: stream.RX, concerns: buffered,
+		Takes: "bytes of the receiver's buffer, at least 16K; hot: 256K, which stays in the cache; cold: 64M", value: rxBuffer(func(c *Cell) *int { return &c.RXBuffer })},
 	{Name: "token_batch", Type: "int", Help: "fragments to gather before they go back to the NIC, at most 1024; 1: after every read; 0: 512", Kind: OfPath, Role: stream.RX, concerns: returnsTokens,
 		Takes: "fragments in 1..1024; 0: 512", value: count(func(c *Cell) *int { return &c.TokenBatch }, 0, stream.MaxTokenBatch)},
 	{Name: "touch", Type: "string", Help: "what the receiver does with the payload: none, read (every cache line), verify (every byte by its position)",
@@ -62,8 +66,8 @@ var Options = []Option{
 	{Name: "uring_engine", Since: 3, Column: "uring_engine_asked", Type: "string", Help: "implementation of the ring: " + strings.Join(uringEngines, ", ") + " (default: " + uringEngines[0] + ")",
 		Kind: OfPath, concerns: stream.Mode.UsesRing,
 		Takes: "an implementation of the ring", Words: uringEngines, value: word(func(c *Cell) *string { return &c.UringEngine }, "an implementation of the ring")},
-	{Name: "gather", Since: 3, Column: "gather_us", Type: "duration", Help: "for how long a wait for payload lets more come (6.12); 0: none, the default with --rcvbuf (default 50µs)",
-		Kind: OfPath, Role: stream.RX, concerns: stream.Mode.UsesRing,
+	{Name: "gather", Since: 3, Column: "gather_us", Type: "duration", Help: "for how long a receiver that has taken all that was there lets more come before it looks again; io_uring's from 6.12 on (default: 0, not at all)",
+		Kind: OfPath, Role: stream.RX,
 		Takes: "a duration of whole microseconds", value: microseconds(func(c *Cell) **int { return &c.GatherUs }, stream.MaxGather)},
 
 	{Name: "queue", Since: 3, Type: "int", Help: "RX queue to take over (default: the last)", Kind: OfPath, Role: stream.RX, concerns: hasNICQueue,
@@ -115,6 +119,7 @@ var (
 	packetSizes = []string{"gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size"}
 )
 
+func buffered(m stream.Mode) bool      { return m.Buffered }
 func hasNICQueue(m stream.Mode) bool   { return m.NICQueue }
 func ringsPayload(m stream.Mode) bool  { return m.NICQueue && !m.DMABuf }
 func returnsTokens(m stream.Mode) bool { return m.NICQueue && m.DMABuf }

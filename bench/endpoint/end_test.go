@@ -100,7 +100,6 @@ func TestCheckRefusesEachMistake(t *testing.T) {
 		"unknown engine":     {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.UringEngine = "uring", "nosuch" }, "unknown io_uring engine"},
 		"gather too long":    {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.GatherUs = "uring", new(1000000) }, "gather 1000000: 1s is outside 0s..100ms"},
 		"gather negative":    {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.GatherUs = "uring", new(-1) }, "gather -1: -1µs is outside"},
-		"gather of no use":   {func(s *wire.EndSpec) { s.Cell.GatherUs = new(0) }, "leave it out"},
 		"engine of no use":   {func(s *wire.EndSpec) { s.Cell.UringEngine = "native" }, "uring_engine native: it concerns uring, zcrx, zcrx-nodev, uring-zc, not rx tcp"},
 		"bare IPv6":          {func(s *wire.EndSpec) { s.Addr = "fd00::1:5201" }, "IPv6 in brackets"},
 	} {

@@ -24,9 +24,12 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 		o.Socket.PaceBitsPS = uint64(c.PaceBitsPS)
 		return o
 	}
+	if p.Buffered {
+		o.BufferBytes = c.RXBuffer
+	}
 	o.ReadBytes, o.Touch = c.ReadBytes, cmp.Or(stream.Touch(c.Touch), stream.TouchNone)
-	if g := c.GatherUs; g != nil && p.UsesRing() {
-		o.Gather = new(time.Duration(*g) * time.Microsecond)
+	if g := c.GatherUs; g != nil {
+		o.Gather = time.Duration(*g) * time.Microsecond
 	}
 	if p.NICQueue {
 		o.NIC = stream.NICQueue{Queue: c.Queue, SteerTo: c.SteerTo, Area: stream.AreaKind(c.Area), AreaBytes: c.AreaBytes, BufLen: c.RXBufLen,

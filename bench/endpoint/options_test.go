@@ -50,15 +50,20 @@ func TestPathOptions(t *testing.T) {
 	if d := cmp.Diff(want, rx.NIC); d != "" {
 		t.Error(d)
 	}
-	if rx.Gather == nil || rx.Gather.Microseconds() != 5 || rx.ReadBytes != 2 || rx.Touch != stream.TouchVerify || rx.Socket.PaceBitsPS != 0 || rx.UringEngine != "native" {
+	if rx.Gather.Microseconds() != 5 || rx.ReadBytes != 2 || rx.Touch != stream.TouchVerify || rx.Socket.PaceBitsPS != 0 || rx.UringEngine != "native" {
 		t.Errorf("%+v", rx)
 	}
-	if tx.Gather != nil || tx.ReadBytes != 0 || tx.Touch != stream.TouchNone || tx.Socket.PaceBitsPS != 1e6 || tx.NIC != (stream.NICQueue{}) {
+	if tx.Gather != 0 || tx.ReadBytes != 0 || tx.Touch != stream.TouchNone || tx.Socket.PaceBitsPS != 1e6 || tx.NIC != (stream.NICQueue{}) {
 		t.Errorf("%+v", tx)
 	}
 	for _, o := range []stream.Options{rx, tx} {
 		if s := o.Socket; s.RcvBuf != 3 || s.SndBuf != 4 || s.Congestion != "cubic" || o.MessageBytes != 1 {
 			t.Errorf("%+v", o)
+		}
+	}
+	for rx, want := range map[string]int{"tcp": 256 << 10, "uring": 256 << 10, "zcrx": 0, "devmem": 0, "tcp-trunc": 0} {
+		if o := optionsOf(t, stream.RX, results.Cell{RX: rx, TX: "tcp", RXBuffer: 256 << 10}); o.BufferBytes != want || o.MessageBytes != stream.DefaultMessageBytes {
+			t.Errorf("%s: a buffer of %d bytes for messages of %d", rx, o.BufferBytes, o.MessageBytes)
 		}
 	}
 	if o := optionsOf(t, stream.TX, results.Cell{TX: "msg-zerocopy"}); !o.Socket.ZeroCopy || o.MessageBytes != stream.DefaultMessageBytes {

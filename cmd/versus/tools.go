@@ -117,7 +117,11 @@ func (t Tools) zcbench(rx, tx string, size int) Contender {
 	return Contender{
 		Name: fmt.Sprintf("zcbench %s -> %s", tx, rx),
 		Receiver: func(addr string, port int) []string {
-			return common(t.Zcrecv, rx, t.ReceiverCPU, "--read-size", strconv.Itoa(size), "--accept-timeout", "10s", "--listen", fmt.Sprintf("%s:%d", addr, port))
+			own := []string{"--read-size", strconv.Itoa(size), "--accept-timeout", "10s", "--listen", fmt.Sprintf("%s:%d", addr, port)}
+			if rx == "uring" {
+				own = append(own, "--gather", "50us") // what only a ring has without one call more
+			}
+			return common(t.Zcrecv, rx, t.ReceiverCPU, own...)
 		},
 		Sender: func(addr string, port int) []string {
 			return common(t.Zcsend, tx, t.SenderCPU, fmt.Sprintf("%s:%d", addr, port))

@@ -62,6 +62,9 @@ type Mode struct {
 	// they copy such payload when they deliver it (skb_orphan_frags_rx of the kernel's
 	// net/core), or lay it so that no page of it can be mapped.
 	CopiedHere bool
+	// Buffered: the kernel copies the payload into a buffer of the application's, whose size
+	// is [Options].BufferBytes.
+	Buffered bool
 	// NoPayload: the application never gets the bytes, so it cannot touch them.
 	NoPayload bool
 

@@ -17,22 +17,26 @@ type Options struct {
 	// ReadBytes is the most that one receive call asks for. 0: the mode's
 	// default, at most MessageBytes.
 	ReadBytes int
-	Touch     Touch
-	Socket    sock.Options
+	// BufferBytes is the memory that the receiver of a mode that is Buffered has its payload
+	// copied into, again and again. 0: MessageBytes.
+	BufferBytes int
+	Touch       Touch
+	Socket      sock.Options
 	// NIC is for paths whose mode has NICQueue.
 	NIC NICQueue
 	// UringEngine names the io_uring engine of paths whose mode UsesRing; "" is the
 	// default.
 	UringEngine string
-	// Gather is the gather time of receivers whose mode UsesRing; nil: see
-	// [GatherFor].
-	Gather *time.Duration
+	// Gather is for how long a receiver that has taken all that was there lets more come
+	// before it looks again: what comes is taken together, at the cost of one wake-up.
+	Gather time.Duration
 }
 
 // Limits of [Options].
 const (
 	DefaultMessageBytes = 64 << 20
 	MaxMessageBytes     = 1 << 30
+	MinBufferBytes      = 16 << 10 // eight provided buffers of io_uring of half a page each
 	MaxGather           = 100 * time.Millisecond
 )
 

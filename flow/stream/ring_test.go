@@ -4,6 +4,7 @@ package stream
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,44 +22,23 @@ func (r fakeRing) DeferTaskrun() bool { return r.can }
 func (r fakeRing) Overflow() uint32   { return 3 }
 func (r fakeRing) Backlogs() uint64   { return 4 }
 func (r fakeRing) Gathers() bool      { return r.can }
+func (r fakeRing) Gathered() uint64   { return 5 }
 
-// A receiver gathers unless the user says otherwise or fixed the receive buffer.
-func TestGatherFor(t *testing.T) {
-	own := 7 * time.Microsecond
-	fixed := Options{}
-	fixed.Socket.RcvBuf = 1 << 20
-	both := fixed
-	both.Gather = &own
-	for name, c := range map[string]struct {
-		o    Options
-		want time.Duration
-	}{"default": {Options{}, GatherTime}, "asked for": {Options{Gather: &own}, own}, "none": {Options{Gather: new(time.Duration)}, 0},
-		"fixed buffer": {fixed, 0}, "fixed buffer, asked for": {both, own}} {
-		if got := GatherFor(c.o); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
-	}
-}
-
-// What was asked for and cannot be is refused; what nobody asked for is not.
+// A gather time that the ring cannot keep is refused.
 func TestCheckGather(t *testing.T) {
-	some := 500 * time.Nanosecond
+	const some = 500 * time.Nanosecond
 	for _, c := range []struct {
 		can     bool
-		gather  *time.Duration
+		gather  time.Duration
 		refused bool
-		us      float64
-	}{
-		{true, nil, false, 50}, {true, &some, false, 0.5}, {true, new(time.Duration), false, 0},
-		{false, nil, false, 0}, {false, &some, true, 0}, {false, new(time.Duration), false, 0},
-	} {
+	}{{true, 0, false}, {true, some, false}, {false, 0, false}, {false, some, true}} {
 		r, o := fakeRing{c.can}, Options{Gather: c.gather}
 		err := CheckGather("uring", r, o)
 		var u *fault.Unsupported
 		if errors.As(err, &u) != c.refused || c.refused && (u.Mode != "uring" || u.Op != "gather for 500ns" || fault.Fix(err) == "") {
 			t.Errorf("%+v: %v", c, err)
 		}
-		if f := GatherFigure(r, GatherFor(o)); f != (Figure{"uring_gather_us", "us", c.us}) {
+		if f := GatherFigures(r, o); !slices.Equal(f, []Figure{{"gather_us", "us", float64(c.gather) / 1000}, {"gather_waits", "1", 5}}) {
 			t.Errorf("%+v: %+v", c, f)
 		}
 	}

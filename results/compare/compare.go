@@ -108,6 +108,8 @@ type Row struct {
 	OfA int      `json:"of_a,omitempty"`
 	OfB int      `json:"of_b,omitempty"`
 	All *AllRuns `json:"all_runs,omitempty"`
+	// Unconsumed says where nobody looked at the payload that was received: "" is nowhere.
+	Unconsumed string `json:"unconsumed,omitempty"`
 
 	// Equal is whether the two are no more than a margin apart, where that was asked.
 	Equal *Equal `json:"equal,omitempty"`
@@ -223,7 +225,7 @@ func rowsOf(pairs []pairing, m Metric) []Row {
 	for _, p := range pairs {
 		va, vb := values(p.a, m), values(p.b, m)
 		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins,
-			SumA: stat.Summarize(va), SumB: stat.Summarize(vb), Diff: stat.Diff(va, vb), LimitA: p.a.limit(), LimitB: p.b.limit()}
+			SumA: stat.Summarize(va), SumB: stat.Summarize(vb), Diff: stat.Diff(va, vb), LimitA: p.a.limit(), LimitB: p.b.limit(), Unconsumed: unconsumed(&p.a.Cell, &p.b.Cell)}
 		for _, c := range []*Cell{p.a, p.b} {
 			if c.Source != "" {
 				row.Published = append(row.Published, c.Source)

@@ -32,7 +32,7 @@ func set(name string, cells map[results.Cell][]float64) Set {
 	return NewSet(name, j)
 }
 
-var tcp = results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}
+var tcp = results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Touch: "read"}
 
 func metrics(t *testing.T, names ...string) []Metric {
 	t.Helper()
@@ -231,7 +231,7 @@ func TestPublished(t *testing.T) {
 }
 
 func TestWithin(t *testing.T) {
-	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp"}
+	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
 	s := set("s", map[results.Cell][]float64{tcp: {1, 2, 3, 4, 5, 6}, uring: {11, 12, 13, 14, 15, 16}})
 	r, err := Within(&s, tcp, metrics(t, "throughput_gbps"))
 	if err != nil || len(r.Rows) != 1 || r.Rows[0].Verdict != Faster || r.Rows[0].Label() != "uring/tcp : tcp/tcp" {
@@ -255,7 +255,7 @@ func TestPrimary(t *testing.T) {
 		for k := range 6 {
 			v = append(v, 200+10*float64(i)+float64(k)/10)
 		}
-		cells[results.Cell{ID: id, RX: "uring", TX: "tcp", MTU: 1500 + i}] = v
+		cells[results.Cell{ID: id, RX: "uring", TX: "tcp", Touch: "read", MTU: 1500 + i}] = v
 	}
 	s := set("s", cells)
 	verdicts := func() (n map[string]int) {

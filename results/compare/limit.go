@@ -27,9 +27,11 @@ func (c *Cell) limit() results.LimitedBy {
 // subjects are the ends that a comparison of two cells is about: those whose options
 // differ. One cell beside itself, of another time or place, is about both.
 func subjects(a, b *results.Cell) (ends []results.LimitedBy) {
+	x, y := *a, *b
+	x.TGCPULayout, y.TGCPULayout = a.TGLayout(), b.TGLayout() // the sender's follows the receiver's
 	for i := range results.Options {
 		o := &results.Options[i]
-		if o.Value(a) == o.Value(b) {
+		if o.Value(&x) == o.Value(&y) {
 			continue
 		}
 		switch o.Role {

@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/zcbench/zcbench/results"
@@ -11,7 +12,7 @@ import (
 // Who limited the runs decides what a difference of throughput says, and of whom.
 func TestUnderLimit(t *testing.T) {
 	slow, fast := []float64{100, 101, 99, 100.5, 99.5, 100.2}, []float64{200, 202, 198, 201, 199, 200.4}
-	uring, sendfile := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp"}, results.Cell{ID: "tcp/sendfile", RX: "tcp", TX: "sendfile"}
+	uring, sendfile := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}, results.Cell{ID: "tcp/sendfile", RX: "tcp", TX: "sendfile", Touch: "read"}
 	mtu := tcp
 	mtu.ID, mtu.MTU = "mtu", 9000
 	const sender, receiver, link = results.BySender, results.ByReceiver, results.ByLink
@@ -66,6 +67,26 @@ func TestUnderLimit(t *testing.T) {
 	}
 }
 
+// The sender's layout follows the receiver's unless it has its own: then a change of the
+// receiver's is about the receiver alone.
+func TestSubjectsOfLayouts(t *testing.T) {
+	both := []results.LimitedBy{results.ByReceiver, results.BySender}
+	for _, x := range []struct {
+		a, b [2]string // cpu_layout, tg_cpu_layout
+		want []results.LimitedBy
+	}{
+		{[2]string{"1cpu", "2cpu"}, [2]string{"2cpu", "2cpu"}, both[:1]},
+		{[2]string{"1cpu", "2cpu"}, [2]string{"2cpu", ""}, both[:1]},
+		{[2]string{"1cpu", ""}, [2]string{"2cpu", ""}, both},
+		{[2]string{"1cpu", ""}, [2]string{"1cpu", "2cpu"}, both[1:]},
+	} {
+		got := subjects(&results.Cell{CPULayout: x.a[0], TGCPULayout: x.a[1]}, &results.Cell{CPULayout: x.b[0], TGCPULayout: x.b[1]})
+		if !slices.Equal(got, x.want) {
+			t.Errorf("%v and %v: about %v, want %v", x.a, x.b, got, x.want)
+		}
+	}
+}
+
 // Equal is a verdict where it is asked for, with its correction, and not of what was held
 // up by something else.
 func TestEqual(t *testing.T) {
@@ -76,8 +97,8 @@ func TestEqual(t *testing.T) {
 		}
 		return out
 	}
-	far, near, held, same := results.Cell{ID: "far", RX: "uring", TX: "tcp"}, results.Cell{ID: "near", RX: "uring", TX: "tcp", MTU: 1500},
-		results.Cell{ID: "held", RX: "uring", TX: "tcp", GRO: new(true)}, results.Cell{ID: "same", RX: "uring", TX: "tcp", MTU: 9000}
+	far, near, held, same := results.Cell{ID: "far", RX: "uring", TX: "tcp", Touch: "read"}, results.Cell{ID: "near", RX: "uring", TX: "tcp", Touch: "read", MTU: 1500},
+		results.Cell{ID: "held", RX: "uring", TX: "tcp", Touch: "read", GRO: new(true)}, results.Cell{ID: "same", RX: "uring", TX: "tcp", Touch: "read", MTU: 9000}
 	s := set("s", map[results.Cell][]float64{tcp: a, far: scaled(1.5), near: scaled(1.03), held: a, same: a})
 	for i := range s.Cells {
 		for _, r := range s.Cells[i].Runs {

@@ -173,6 +173,9 @@ func (r *Row) VerdictText() string {
 	} else if r.AtLimit != "" {
 		more = append(more, "at "+r.AtLimit.Whose()+" limit: by so much at the least")
 	}
+	if r.Unconsumed != "" && (r.Verdict != Unsure || r.Equal.Holds()) {
+		more = append(more, r.Unconsumed)
+	}
 	if r.Exploratory {
 		more = append(more, "exploratory")
 	}

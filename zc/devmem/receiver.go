@@ -38,6 +38,7 @@ type Receiver struct {
 	reader          *sock.DevmemReader
 	frags           int // that one read can bring at most
 	touch           *stream.Toucher
+	gather          *stream.Gathering
 	tokens          *tokens
 	fd              int
 	ended           bool
@@ -56,7 +57,7 @@ func New(opt stream.Options) (*Receiver, error) {
 	if batch == 0 {
 		batch = stream.DefaultTokenBatch
 	}
-	r := &Receiver{opt: opt, tokens: newTokens(opt.NIC.HoldBytes, batch), bufLen: bufLen(opt.NIC)}
+	r := &Receiver{opt: opt, tokens: newTokens(opt.NIC.HoldBytes, batch), bufLen: bufLen(opt.NIC), gather: stream.NewGathering(opt)}
 	if err := r.takeOver(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}

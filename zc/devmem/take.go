@@ -36,8 +36,13 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 			if truncated {
 				r.reads.truncated++
 			}
+			before := r.reads.frags
 			if err := r.take(n, frags, m); err != nil {
 				return err
+			}
+			// A read that had room left for bytes and fragments has taken all that was there.
+			if n < len(r.linear.Bytes()) && r.reads.frags-before < uint64(r.frags) {
+				r.gather.Let(m)
 			}
 		case errno == 0:
 			return r.end(c, m)

@@ -22,6 +22,7 @@ func (r *Receiver) Evidence() stream.Evidence {
 	figure("tcpmmap_mapped_bytes", "bytes", r.stats.mapped)
 	figure("tcpmmap_copied_bytes", "bytes", r.stats.copied)
 	figure("tcpmmap_window_bytes", "bytes", uint64(len(r.window)))
+	e.Figures = append(e.Figures, r.gather.Figures()...)
 	if r.conn == nil { // no flow came
 		return e
 	}

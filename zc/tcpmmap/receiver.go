@@ -49,6 +49,7 @@ type Receiver struct {
 
 	mapper sock.Mapper
 	wait   sock.Waiter
+	gather *stream.Gathering
 	touch  *stream.Toucher
 	conn   *stream.Conn
 	stats  figures
@@ -62,7 +63,7 @@ type figures struct {
 
 // New allocates the copy buffer and switches header split on where it can.
 func New(o stream.Options) (*Receiver, error) {
-	r := &Receiver{opt: o, read: o.ReadBytes}
+	r := &Receiver{opt: o, read: o.ReadBytes, gather: stream.NewGathering(o)}
 	if r.read == 0 {
 		r.read = DefaultReadBytes
 	}
@@ -128,6 +129,9 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 			}
 		}
 		if over = false; nothing || !got.Left {
+			if !nothing {
+				r.gather.Let(m)
+			}
 			revents, _ := r.wait.Wait(c.FD, unix.POLLIN|unix.POLLRDHUP, waitMs)
 			m.Wait()
 			over = revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0

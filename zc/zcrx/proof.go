@@ -83,7 +83,7 @@ func (r *Receiver) Evidence() stream.Evidence {
 	// Linear bytes are what the kernel's count of copied ones leaves out where it
 	// copies all; with a NIC nobody tells them from those it wrote itself.
 	e := stream.Evidence{UringEngine: string(r.ring.Engine()), CountsLinear: r.queue == nil && r.proof.counts,
-		Figures: append(stream.RingFigures(r.ring), stream.GatherFigure(r.ring, r.gather))}
+		Figures: append(stream.RingFigures(r.ring), stream.GatherFigures(r.ring, r.opt)...)}
 	figure := func(name, unit string, v float64) {
 		e.Figures = append(e.Figures, stream.Figure{Name: name, Unit: unit, Value: v})
 	}

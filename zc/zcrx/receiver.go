@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -47,7 +46,6 @@ type Receiver struct {
 	fd    int
 	ended bool
 
-	gather  time.Duration
 	flushAt int  // entries in the refill ring at which the kernel is told to take them
 	flushes bool // the kernel can be told so (6.19)
 	// flushNow: the kernel found no buffer to copy to.
@@ -65,7 +63,7 @@ type figures struct {
 // comment; Close restores it. A NIC or kernel that cannot is an
 // [*fault.Unsupported] that names the failing step.
 func New(opt stream.Options) (*Receiver, error) {
-	r := &Receiver{mode: Mode, opt: opt, gather: stream.GatherFor(opt)}
+	r := &Receiver{mode: Mode, opt: opt}
 	if err := r.takeOver(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -74,7 +72,7 @@ func New(opt stream.Options) (*Receiver, error) {
 
 // NewNoDevice makes a receiver that no NIC serves.
 func NewNoDevice(opt stream.Options) (*Receiver, error) {
-	r := &Receiver{mode: ModeNoDevice, opt: opt, gather: stream.GatherFor(opt)}
+	r := &Receiver{mode: ModeNoDevice, opt: opt}
 	if err := r.prepare(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}

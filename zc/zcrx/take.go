@@ -66,7 +66,7 @@ func (r *Receiver) enter(m *stream.Meter) error {
 	if r.held.Bytes() > r.opt.NIC.HoldBytes {
 		_, err = r.ring.SubmitAndWait(1, backlogTime)
 	} else {
-		_, err = r.ring.SubmitAndGather(r.gather, waitTime)
+		_, err = r.ring.SubmitAndGather(r.opt.Gather, waitTime)
 	}
 	return err
 }

@@ -205,10 +205,13 @@ func (f *Flags) place() error {
 		into            *matrix.End
 	}{{"sut", "--cpus", f.cpus, f.sutCPU.cpu, &f.Spec.SUT}, {"tg", "--tg-cpus", f.tgCPUs, f.tgCPU.cpu, &f.Spec.TG}} {
 		x.into.CPU = x.cpu
-		layout := f.Cell.CPULayout
+		layout, named := &f.Cell.CPULayout, "--layout"
+		if x.end == "tg" && (f.Cell.TGCPULayout != "" || x.text != "") {
+			layout, named = &f.Cell.TGCPULayout, "--tg-layout"
+		}
 		if x.text == "" {
-			if layout != "" && x.cpu != nil && *x.cpu == -1 {
-				return cli.Usagef("--layout %s needs pinned threads: leave -1 away, or name the CPUs with %s", layout, x.flag)
+			if *layout != "" && x.cpu != nil && *x.cpu == -1 {
+				return cli.Usagef("%s %s needs pinned threads: leave -1 away, or name the CPUs with %s", named, *layout, x.flag)
 			}
 			continue
 		}
@@ -220,10 +223,11 @@ func (f *Flags) place() error {
 			return cli.Usagef("%s names the thread's CPU already: leave --sut-cpu and --tg-cpu away", x.flag)
 		}
 		own := string(c.Layout())
-		if layout == "" {
-			f.Cell.CPULayout = own
-		} else if own != layout {
-			return cli.Usagef("%s %s is the layout %s, not %s", x.flag, x.text, own, layout)
+		if *layout != "" && own != *layout {
+			return cli.Usagef("%s %s is the layout %s, not %s", x.flag, x.text, own, *layout)
+		}
+		if own != f.Cell.CPULayout || *layout != "" { // else the TG's follows
+			*layout = own
 		}
 		x.into.Layouts = map[string]matrix.Layout{own: {App: c.App, IRQ: c.Softirq}}
 		for _, part := range []string{"app", "irq"} {

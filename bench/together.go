@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+// together names what a plan changes beside the factors that it names: an option that is left
+// out takes its value from another one, and changes with it. What a comparison then shows is
+// of both.
+func together(s *matrix.Spec) (notes []string) {
+	differ := func(of func(results.Cell) (string, bool)) bool {
+		first, seen := "", false
+		return slices.ContainsFunc(s.Cells, func(c results.Cell) bool {
+			v, open := of(c)
+			if !open {
+				return false
+			}
+			if !seen {
+				first, seen = v, true
+			}
+			return v != first
+		})
+	}
+	if differ(func(c results.Cell) (string, bool) {
+		m, err := stream.LookupMode(stream.RX, c.RX)
+		return fmt.Sprint(c.MessageBytes), err == nil && m.Buffered && c.RXBuffer == 0
+	}) {
+		notes = append(notes, "message changes the receiver's buffer too, which is as long as a message: to keep it, say rx_buffer, such as hot or cold")
+	}
+	if differ(func(c results.Cell) (string, bool) { return c.CPULayout, c.TGCPULayout == "" }) {
+		notes = append(notes, "cpu_layout changes the sender's CPUs too: to keep them, say tg_cpu_layout")
+	}
+	return notes
+}

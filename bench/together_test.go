@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+)
+
+// What changes with a factor that the plan names is told, unless it was given a value.
+func TestTogether(t *testing.T) {
+	const buffer, layout = "message changes the receiver's buffer too", "cpu_layout changes the sender's CPUs too"
+	for text, want := range map[string][]string{
+		"factors: {rx: [tcp, uring], tx: tcp, message: [64K, 1M]}\n":                                   {buffer},
+		"factors: {rx: [tcp, uring], tx: tcp, message: [64K, 1M]}\nrx_buffer: hot\n":                   nil,
+		"factors: {rx: [tcp, uring], tx: tcp, message: [64K, 1M], rx_buffer: [0, cold]}\n":             {buffer},
+		"factors: {rx: zcrx, tx: tcp, message: [64K, 1M]}\n":                                           nil, // has no such buffer
+		"factors: {rx: tcp, tx: tcp, cpu_layout: [1cpu, 2cpu]}\n":                                      {layout},
+		"factors: {rx: tcp, tx: tcp, cpu_layout: [1cpu, 2cpu]}\ntg_cpu_layout: 2cpu\n":                 nil,
+		"factors: {rx: tcp, tx: tcp, cpu_layout: [1cpu, 2cpu], tg_cpu_layout: [1cpu, 2cpu]}\n":         nil,
+		"factors: {rx: tcp, tx: [tcp, sendfile]}\n":                                                    nil,
+		"factors: {rx: tcp, tx: tcp, cpu_layout: [1cpu, 2cpu], message: [64K, 1M]}\nrx_buffer: cold\n": {layout},
+	} {
+		s, err := matrix.Parse("x", []byte("name: x\n"+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := together(s)
+		if len(got) != len(want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+			continue
+		}
+		for i := range got {
+			if !strings.HasPrefix(got[i], want[i]) {
+				t.Errorf("%s: %q, want %q", text, got[i], want[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"slices"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Unconsumed says in which cells of a comparison of receivers nobody looks at the payload.
+// Copying brings it into the reader's cache, and zero copy does not: who never reads it does
+// not see what that is worth. "" where both read it, or the comparison is of senders alone.
+func unconsumed(a, b *results.Cell) string {
+	if !slices.Contains(subjects(a, b), results.ByReceiver) {
+		return ""
+	}
+	switch x, y := consumed(a), consumed(b); {
+	case !x && !y:
+		return "payload not consumed"
+	case !x:
+		return "payload not consumed in A"
+	case !y:
+		return "payload not consumed in B"
+	}
+	return ""
+}
+
+// consumed tells whether the receiving application reads the payload.
+func consumed(c *results.Cell) bool {
+	m, err := stream.LookupMode(stream.RX, c.RX)
+	return c.Touch != "" && c.Touch != string(stream.TouchNone) && !(err == nil && m.NoPayload)
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+func init() { stream.Register(stream.Mode{Name: "tcp-trunc", Role: stream.RX, NoPayload: true}) }
+
+// A verdict about receivers says when nobody read what they received.
+func TestVerdictOfUnconsumed(t *testing.T) {
+	slow, fast := []float64{100, 101, 99, 100.5, 99.5, 100.2}, []float64{200, 202, 198, 201, 199, 200.4}
+	cell := func(id, rx, tx, touch string) results.Cell { return results.Cell{ID: id, RX: rx, TX: tx, Touch: touch} }
+	for _, x := range []struct {
+		a, b results.Cell
+		gbps []float64
+		want string
+	}{
+		{cell("a", "tcp", "tcp", ""), cell("b", "uring", "tcp", ""), fast, "faster (payload not consumed)"},
+		{cell("a", "tcp", "tcp", "none"), cell("b", "uring", "tcp", "none"), fast, "faster (payload not consumed)"},
+		{cell("a", "tcp", "tcp", "read"), cell("b", "uring", "tcp", "verify"), fast, "faster"},
+		{cell("a", "tcp", "tcp", "read"), cell("b", "uring", "tcp", "none"), fast, "faster (payload not consumed in B)"},
+		{cell("a", "tcp", "tcp", ""), cell("b", "uring", "tcp", "read"), fast, "faster (payload not consumed in A)"},
+		{cell("a", "tcp", "tcp", "none"), cell("b", "tcp", "sendfile", "none"), fast, "faster"}, // of senders
+		{cell("a", "tcp", "tcp", "none"), cell("b", "uring", "tcp", "none"), slow, "equal within 5 % (payload not consumed)"},
+	} {
+		s := set("s", map[results.Cell][]float64{x.a: slow, x.b: x.gbps})
+		r, err := Within(&s, x.a, metrics(t, "throughput_gbps"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Within(.05)
+		if got := r.Rows[0].VerdictText(); got != x.want {
+			t.Errorf("%s touch %q and %s touch %q: %q, want %q", x.a.RX, x.a.Touch, x.b.RX, x.b.Touch, got, x.want)
+		}
+	}
+	if consumed(&results.Cell{RX: "tcp-trunc", Touch: "read"}) {
+		t.Error("tcp-trunc never has the payload")
+	}
+}

@@ -248,7 +248,11 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	if err := st.checkCPUs(); err != nil {
 		return nil, err
 	}
-	head, err := e.header(ctx, st, session)
+	around, err := st.survey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	head, err := e.header(ctx, st, around, session)
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +260,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	if err := e.foretell(remembered(st.missing), e.note); err != nil {
 		return nil, err
 	}
-	runner := &Runner{SUT: st.SUT, TG: st.TG, Session: session, Opt: st.opt, ForCell: st.forCell}
+	runner := &Runner{SUT: st.SUT, TG: st.TG, Session: session, Opt: st.opt, ForCell: st.forCell, env: around}
 	if e.StartPower != nil {
 		if runner.Power, err = e.StartPower(runner); err != nil {
 			return nil, err
@@ -276,7 +280,9 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 			return nil, &FolderError{err}
 		}
 	}
-	recs, err = s.Play(ctx, plan)
+	if err = around.keep(e.Dir); err == nil {
+		recs, err = s.Play(ctx, plan)
+	}
 	if s.Journal != nil {
 		err = errors.Join(err, s.Journal.Close())
 	}

@@ -102,6 +102,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	{"expected", "bool", "`true`: invalid, as a run of such modes must be where it was made; else empty"},
 },
 	ColumnDoc{"limit", "", "what kept the run from being faster, by its evidence (docs/statistics.md): `receiver`, `sender`, `window`, `link`, `pace`; empty = not known"},
+	ColumnDoc{"environment", "", "the host's snapshot for this cell, a file of the folder environment (docs/environment.md), by its SHA-256; empty in files of older versions"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

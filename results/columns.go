@@ -123,6 +123,7 @@ var columns = withOptions([]column{
 	{"expected", func(r *row) string { return yes(r.rec.Expected) }, func(r *row, s string) (err error) { r.rec.Expected, err = readYes(s); return err }},
 },
 	column{"limit", func(r *row) string { return string(r.rec.Limit) }, func(r *row, s string) (err error) { r.rec.Limit, err = readLimit(s); return err }},
+	textCol("environment", func(r *row) *string { return &r.host.Env.Environment }),
 )
 
 // withOptions adds the columns of the options that have none yet, in their order, and those

@@ -40,9 +40,9 @@ func under(root, usual string, elem []string) string {
 // not the port itself.
 type Devs struct{ Port, Upper string }
 
-// Whole are all facts of the host.
-func Whole(fs FS, devs Devs) *environment.Snapshot {
-	f := &facts{fs: fs}
+// Whole are all facts of the host, and those that only its caller knows.
+func Whole(fs FS, devs Devs, more ...environment.Fact) *environment.Snapshot {
+	f := &facts{fs: fs, all: more}
 	f.kernel()
 	f.config()
 	f.machine()

@@ -17,7 +17,7 @@ import (
 type surroundings struct {
 	dir   string // the results folder; "": nothing is kept
 	found map[results.Role]*environment.Snapshot
-	names map[results.Role]string // their hashes
+	names map[results.Role]string                     // their hashes
 	cells map[results.CellKey]map[results.Role]string // hashes
 }
 

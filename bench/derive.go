@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/gate"
 	"github.com/zcbench/zcbench/results/report"
 )
@@ -21,7 +22,7 @@ func Derive(dir string) (results.Journal, *report.Summary, error) {
 		return j, nil, err
 	}
 	err = results.WriteCSV(dir, j.Records)
-	s := report.Summarize(j)
+	s := summarize(dir, &j)
 	return j, s, errors.Join(err, render(dir, s))
 }
 
@@ -36,9 +37,16 @@ func Report(dir string) (*report.Summary, error) {
 	go func() {
 		written <- results.WriteFile(filepath.Join(dir, results.RunsFile), func(w io.Writer) error { return results.WriteRuns(w, j.Records) })
 	}()
-	s := report.Summarize(j)
+	s := summarize(dir, &j)
 	err = render(dir, s)
 	return s, errors.Join(<-written, err)
+}
+
+// summarize sums up a folder: its journal, and what is beside it.
+func summarize(dir string, j *results.Journal) *report.Summary {
+	s := report.Summarize(*j)
+	s.Environment = compare.AcrossCells(dir, j)
+	return s
 }
 
 // render writes the report and the plots.

@@ -229,7 +229,8 @@ func (e *Experiment) note(line string) {
 }
 
 // Run plays the experiment and returns the records of this session. When ctx ends
-// the run under way is finished first.
+// the run under way is finished first. Each replay has hosts of its own: agents, ports, memory,
+// and the link, where that is ours.
 func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error) {
 	if err := e.Spec.Untrusted(); err != nil && !e.TrustFile {
 		return nil, &InputError{err}
@@ -239,31 +240,19 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 			return nil, &FolderError{err}
 		}
 	}
-	session := NewSession()
-	st, err := e.open(ctx, session, false)
+	p, err := e.prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, st.Close()) }()
-	if err := st.checkCPUs(); err != nil {
+	defer func() { err = errors.Join(err, p.close()) }()
+	plan := planOnce(e.Spec.Runs(), p.stage.missing)
+	if err := e.foretell(remembered(p.stage.missing), e.note); err != nil {
 		return nil, err
 	}
-	head, err := e.header(ctx, st, session)
-	if err != nil {
+	if err := e.start(p); err != nil {
 		return nil, err
 	}
-	plan := planOnce(e.Spec.Runs(), st.missing)
-	if err := e.foretell(remembered(st.missing), e.note); err != nil {
-		return nil, err
-	}
-	runner := &Runner{SUT: st.SUT, TG: st.TG, Session: session, Opt: st.opt, ForCell: st.forCell}
-	if e.StartPower != nil {
-		if runner.Power, err = e.StartPower(runner); err != nil {
-			return nil, err
-		}
-		defer runner.Power.Close()
-	}
-	s := &Session{Runner: runner, Progress: e.Progress, Missing: st.missing, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: true}
+	s := &Session{Progress: e.Progress, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: true}
 	if e.Fit {
 		s.MostAgain = len(plan)/4 + 3 // it is to end in time
 	}
@@ -271,17 +260,114 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		s.Enough = NewAdaptive(*e.Spec.Adaptive)
 	}
 	if e.Resume {
-		if plan, err = e.resume(s, head, plan); err != nil {
+		if plan, err = e.resume(s, p.head, plan); err != nil {
 			return nil, err
 		}
 	} else if e.Dir != "" {
-		if s.Journal, err = results.Create(e.Dir, head); err != nil {
+		if s.Journal, err = results.Create(e.Dir, p.head); err != nil {
 			return nil, &FolderError{err}
 		}
 	}
-	recs, err = s.Play(ctx, plan)
 	if s.Journal != nil {
-		err = errors.Join(err, s.Journal.Close())
+		defer func() { err = errors.Join(err, s.Journal.Close()) }()
 	}
-	return recs, err
+	for i, part := range replays(plan) {
+		if i > 0 {
+			if err := e.anew(ctx, p); err != nil {
+				return recs, err
+			}
+		}
+		if err := p.around.keep(e.Dir); err != nil {
+			return recs, err
+		}
+		s.Runner, s.Missing = p.runner, p.missing
+		more, err := s.Play(ctx, part)
+		if recs = append(recs, more...); err != nil {
+			return recs, err
+		}
+	}
+	return recs, nil
+}
+
+// prepared is a session that may begin.
+type prepared struct {
+	*stage // nil: it was given back
+	name   string
+	around *surroundings
+	head   results.Header
+	runner *Runner // nil until it is started
+}
+
+// prepare reaches the hosts for a new session, and looks what they are like.
+func (e *Experiment) prepare(ctx context.Context) (_ *prepared, err error) {
+	p := &prepared{name: NewSession()}
+	if p.stage, err = e.open(ctx, p.name, false); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	if err := p.stage.checkCPUs(); err != nil {
+		return nil, err
+	}
+	if p.around, err = p.stage.survey(ctx); err != nil {
+		return nil, err
+	}
+	p.head, err = e.header(ctx, p.stage, p.around, p.name)
+	return p, err
+}
+
+// start makes the session's runner, and begins to measure power.
+func (e *Experiment) start(p *prepared) (err error) {
+	p.runner = &Runner{SUT: p.SUT, TG: p.TG, Session: p.name, Opt: p.opt, ForCell: p.forCell, env: p.around}
+	if e.StartPower != nil {
+		p.runner.Power, err = e.StartPower(p.runner)
+	}
+	return err
+}
+
+// close ends what was begun, the hosts' agents last.
+func (p *prepared) close() error {
+	if p.runner != nil && p.runner.Power != nil {
+		p.runner.Power.Close()
+	}
+	st := p.stage
+	if p.runner, p.stage = nil, nil; st == nil {
+		return nil
+	}
+	return st.Close()
+}
+
+// anew gives the hosts back and reaches them again, for the next replay.
+func (e *Experiment) anew(ctx context.Context, p *prepared) error {
+	if err := p.close(); err != nil {
+		return err
+	}
+	next, err := e.prepare(ctx)
+	if err == nil {
+		*p = *next
+		err = e.start(p)
+	}
+	if err != nil {
+		return fmt.Errorf("begin another replay: %w", err)
+	}
+	return nil
+}
+
+// replays parts a plan by its replays, in their order.
+func replays(plan []matrix.Run) (parts [][]matrix.Run) {
+	for from := 0; from < len(plan); {
+		to := from
+		for to < len(plan) && plan[to].Replay == plan[from].Replay {
+			to++
+		}
+		parts = append(parts, plan[from:to])
+		from = to
+	}
+	if parts == nil {
+		parts = [][]matrix.Run{nil} // nothing is left: the session says so
+	}
+	return parts
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // header is what the journal of e says about where its runs come from.
-func (e *Experiment) header(ctx context.Context, st *stage, session string) (results.Header, error) {
+func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings, session string) (results.Header, error) {
 	binary, err := hashFile("/proc/self/exe")
 	if err != nil {
 		return results.Header{}, err
@@ -31,6 +31,7 @@ func (e *Experiment) header(ctx context.Context, st *stage, session string) (res
 	if err != nil {
 		return results.Header{}, err
 	}
+	sut.Environment, tg.Environment = around.names[results.RoleSUT], around.names[results.RoleTG]
 	s := e.Spec
 	return results.Header{ToolVersion: e.ToolVersion, SessionID: session, Cells: st.noted(s.Cells), Plan: &results.Plan{
 		Name: s.Name, Hash: s.Hash(), Seed: s.Seed, Repetitions: s.Repetitions, Binary: binary,

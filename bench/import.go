@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/environment"
 )
 
 // PowerImport joins logs of meters with runs that are over.
@@ -56,6 +57,9 @@ func (p PowerImport) Run(dir, out string) (joined int, skipped []results.Problem
 	w, err := results.Create(out, j.Header)
 	if err != nil {
 		return 0, nil, err
+	}
+	if err := environment.Copy(dir, out); err != nil {
+		return 0, nil, errors.Join(err, w.Close())
 	}
 	for _, r := range j.Records {
 		if err := w.Append(r); err != nil {

@@ -61,7 +61,7 @@ func leastRuns(s *matrix.Spec) int {
 	if a := s.Adaptive; a != nil {
 		return min(a.Min+a.Min%2, s.Repetitions) // a cell ends after an even number
 	}
-	return s.Repetitions
+	return s.Repetitions * s.Replays()
 }
 
 // usualCV is by which spread of the runs it is told what they find, and worthFinding the

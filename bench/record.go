@@ -25,7 +25,7 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 	rec.StartUTCNs = out.startUTCNs
 	r.fillEnd(&rec.SUT, r.SUT, out.sut)
 	r.fillEnd(&rec.TG, r.TG, out.tg)
-	rec.Warnings = append(named("SUT", out.sut.Warnings), named("TG", out.tg.Warnings)...)
+	rec.Warnings = slices.Concat(named("SUT", out.sut.Warnings), named("TG", out.tg.Warnings), out.warnings)
 	rec.Flags = slices.Clone(out.sut.Flags)
 	for _, f := range out.tg.Flags {
 		if !slices.Contains(rec.Flags, f) {

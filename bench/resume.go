@@ -131,7 +131,11 @@ func remaining(plan []matrix.Run, have []results.Record, enough *Adaptive, repla
 			refused[slot{k, r.Rep}] = r.Verdict == results.Unsupported
 		}
 	}
-	open := map[results.CellKey]bool{}
+	type played struct { // a cell of a replay: each warms up for itself
+		cell   results.CellKey
+		replay int
+	}
+	open := map[played]bool{}
 	for _, p := range plan {
 		k := p.Cell.Key()
 		switch {
@@ -139,13 +143,13 @@ func remaining(plan []matrix.Run, have []results.Record, enough *Adaptive, repla
 		case enough.ended(k, next[k]):
 			spared++
 		default:
-			open[k] = true
+			open[played{k, p.Replay}] = true
 		}
 	}
 	for _, p := range plan {
 		k := p.Cell.Key()
 		at := slot{k, p.Rep}
-		if open[k] && (p.Warmup || !made[at] || refused[at]) {
+		if open[played{k, p.Replay}] && (p.Warmup || !made[at] || refused[at]) {
 			left = append(left, p)
 		}
 	}

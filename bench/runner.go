@@ -68,6 +68,7 @@ type Runner struct {
 	Grace  time.Duration // how much longer than its schedule a run may take to be answered; 0: [runGrace]
 	Close  time.Duration // how long an end may take to be freed once nobody wants its run; 0: [closeGrace]
 
+	env    *surroundings // what the hosts are like; nil: nobody asks
 	seq    int
 	hasSet bool               // something may be set on the hosts
 	lost   map[*host.Host]int // runs on end in which its agent was lost
@@ -109,6 +110,7 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 	out := r.flow(ctx, p)
 	out.calledOff = context.Cause(ctx)
 	r.fill(&rec, out)
+	r.mark(&rec, p.Cell)
 	rec.Limit = rec.FindLimit()
 	after(&rec)
 	r.Power.after(ctx, &rec, out)
@@ -122,6 +124,7 @@ func (r *Runner) record(p matrix.Run) results.Record {
 	r.seq++
 	rec.SUT = results.Host{Name: r.SUT.Spec.Name, Env: r.SUT.Info.Env}
 	rec.TG = results.Host{Name: r.TG.Spec.Name, Env: r.TG.Info.Env}
+	r.mark(&rec, p.Cell)
 	return rec
 }
 
@@ -138,6 +141,7 @@ type outcome struct {
 	sutErr, tgErr error
 	calledOff     error // why the controller called the run off
 	startUTCNs    int64 // of the steady window
+	warnings      []string
 }
 
 // flow opens both ends, runs them and closes them.
@@ -146,6 +150,7 @@ func (r *Runner) flow(ctx context.Context, p matrix.Run) (out outcome) {
 	if out.sutErr, out.tgErr = r.apply(ctx, p.Cell); out.sutErr != nil || out.tgErr != nil {
 		return out
 	}
+	out.warnings = r.look(ctx, p.Cell)
 	if out.sutErr, out.tgErr = r.SUT.SyncClock(ctx), r.TG.SyncClock(ctx); out.sutErr != nil || out.tgErr != nil {
 		return out
 	}

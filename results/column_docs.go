@@ -110,6 +110,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"gate", "", "the kind of gate that an invalid run did not pass (docs/matrix.md): `proof`, `environment`, `outcome`; else empty"},
 	ColumnDoc{"tg_cpu_layout", "", "of the sender's host; empty = as cpu_layout"},
 	ColumnDoc{"rx_buffer_bytes", "bytes", "of the receiving application's buffer, of tcp and uring; empty = as message_bytes"},
+	ColumnDoc{"environment", "", "the host's snapshot for this cell, a file of the folder environment (docs/environment.md), by its SHA-256; empty in files of older versions"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

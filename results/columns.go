@@ -126,6 +126,7 @@ var columns = withOptions([]column{
 	column{"gate", func(r *row) string { return string(r.rec.Gate) }, func(r *row, s string) (err error) { r.rec.Gate, err = readGate(s); return err }},
 	chosen("tg_cpu_layout"),
 	chosen("rx_buffer_bytes"),
+	textCol("environment", func(r *row) *string { return &r.host.Env.Environment }),
 )
 
 // withOptions adds the columns of the options that have none yet, in their order, and those

@@ -139,4 +139,5 @@ type Env struct {
 	ToolVersion  string `json:"tool_version,omitempty"`
 	GoVersion    string `json:"go_version,omitempty"`
 	UringEngine  string `json:"uring_engine,omitempty"` // that the data path used; empty: none
+	Environment  string `json:"environment,omitempty"`  // hash of the host's snapshot in the results folder (package environment)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -38,6 +39,9 @@ type Agent struct {
 	ssh      *sshLink       // by which the controller came; nil: not by ssh
 	around   around         // what was found around the interface of the end
 	shared   bool           // what ssh needs may be set and flooded, too
+
+	processes survey.Processes // of the host, when the agent was greeted
+	began     time.Time        // then
 
 	mu     sync.Mutex
 	end    *endpoint.End
@@ -148,6 +152,8 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 		return doctor.Record(p.Dev)
 	case wire.OpAddrs:
 		return a.interfaces()
+	case wire.OpSurvey:
+		return a.survey(req)
 	case wire.OpSet:
 		return a.set(req)
 	case wire.OpFinish:
@@ -234,7 +240,8 @@ func (a *Agent) hello(req wire.Request) (any, error) {
 	if unread != nil {
 		return nil, unread
 	}
-	a.greeted = true
+	a.greeted, a.began = true, time.Now()
+	a.processes = survey.ReadProcesses(survey.FS{}, a.began)
 	lease.ServeSession(h.Session, h.Command)
 	a.learn(h)
 	a.inbox.expect(time.Duration(h.SilenceNs))

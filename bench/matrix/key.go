@@ -33,6 +33,7 @@ var Keys = []Key{
 	{Name: "repetitions", Flag: "repetitions", Type: "int", Help: "runs of each cell that count", set: parsed(func(s *Spec) *int { return &s.Repetitions }, within(1, MaxRepetitions)),
 		say: parsed(func(s *Spec) *int { return &s.Repetitions }, within(1, 1_000_000)),
 		get: func(s *Spec) string { return strconv.Itoa(s.Repetitions) }},
+	replayKey(),
 	{Name: "warmup", Flag: "warmup", Type: "bool", Help: "make a discarded run of each cell first", set: parsed(func(s *Spec) *bool { return &s.Warmup }, parseBool),
 		get: func(s *Spec) string { return strconv.FormatBool(s.Warmup) }},
 	{Name: "seed", Flag: "seed", Type: "uint", Help: "of the order of the runs", set: parsed(func(s *Spec) *uint64 { return &s.Seed }, parseSeed),

@@ -14,6 +14,7 @@ type Run struct {
 	Block  int // 0 is the warm-up block where there is one
 	Rep    int // repetition, from 0
 	Warmup bool
+	Replay int // of the plan, from 0
 }
 
 // Place is one run of item At at its place in an order.

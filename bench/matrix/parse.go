@@ -87,13 +87,17 @@ func (s *Spec) checkRuns(root ast.Node) error {
 	if s.Warmup {
 		blocks++
 	}
-	if runs := int64(blocks) * int64(len(s.Cells)); runs > MaxRuns {
+	if blocks *= s.Replays(); int64(blocks)*int64(len(s.Cells)) > MaxRuns {
+		runs := int64(blocks) * int64(len(s.Cells))
 		return at(root, "%d cells, %d times each, are %d runs, more than the %d that a plan may have", len(s.Cells), blocks, runs, MaxRuns)
 	}
 	return nil
 }
 
 func (s *Spec) checkAdaptive(root ast.Node) error {
+	if s.Adaptive != nil && s.Again > 0 {
+		return at(root, "adaptive and replays do not go together: a cell that ends early would have no run in the later replays")
+	}
 	if s.Adaptive != nil && s.Adaptive.Min > s.Repetitions {
 		return at(root, "adaptive.min %d is more than the %d repetitions", s.Adaptive.Min, s.Repetitions)
 	}

@@ -78,6 +78,7 @@ type Plan struct {
 	Seed           uint64
 	Repetitions    int // of each cell, warm-ups apart; adaptive: the most
 	Adaptive       *Adaptive
+	Again          int `json:",omitempty"` // how often the whole is played after the first time; see [Spec.Replays]
 	Warmup         bool
 	Duration       time.Duration // of the steady window
 	WarmupDuration time.Duration
@@ -119,7 +120,12 @@ func (s *Spec) Called(key string) string {
 }
 
 // Runs is the whole plan in its order.
-func (s *Spec) Runs() []Run { return Interleave(s.Cells, s.Repetitions, s.Warmup, s.Seed) }
+func (s *Spec) Runs() (plan []Run) {
+	for replay := range s.Replays() {
+		plan = append(plan, s.replay(replay)...)
+	}
+	return plan
+}
 
 // SetProbe gives all cells the same probes, which are as of [results.Cell]. It
 // refuses where the file has cells with different ones: they would fall together.

@@ -29,6 +29,7 @@ const (
 	OpLadders Op = "ladders" // ModesParams -> []Ladder
 	OpRecord  Op = "record"  // ModesParams -> tape.File
 	OpAddrs   Op = "addrs"   // nothing -> []Interface
+	OpSurvey  Op = "survey"  // SurveyParams -> Survey
 	OpRoute   Op = "route"   // RouteParams -> Route
 	OpSet     Op = "set"     // Settings -> SetResult; instead of those before, which are restored
 	OpFinish  Op = "finish"  // nothing -> []string; restores what dead processes left, and says so

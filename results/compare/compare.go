@@ -124,6 +124,9 @@ type Result struct {
 	Rows  []Row   `json:"rows"` // by metric, then in the order of A's cells
 	OnlyA []Alone `json:"only_a,omitempty"`
 	OnlyB []Alone `json:"only_b,omitempty"`
+
+	// Hosts are in what the hosts of the two differ; nil where both are of one source.
+	Hosts *Surroundings `json:"hosts,omitempty"`
 }
 
 // Alone is a cell that only one of the two has.
@@ -148,6 +151,7 @@ func Compare(a, b *Set, metrics []Metric) (*Result, error) {
 	}
 	r := result(a.Name, b.Name, pairs, metrics, slices.Concat(a.Primary, b.Primary))
 	r.OnlyA, r.OnlyB = alone(onlyA, metrics[0]), alone(onlyB, metrics[0])
+	r.Hosts = a.surroundings(b)
 	return r, nil
 }
 

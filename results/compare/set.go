@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/environment"
 	"github.com/zcbench/zcbench/results/gate"
 )
 
@@ -26,6 +27,8 @@ type Set struct {
 	// Primary are the ids of the cells whose comparisons count. None: all do.
 	Primary []string
 	Skipped []results.Problem
+
+	folder *environment.Folder // nil: there are no snapshots
 }
 
 // Cell is one cell and its runs that count: ok, and no warm-up.
@@ -100,6 +103,7 @@ func Load(source string) (Set, error) {
 		return Set{}, err
 	}
 	s := NewSet(source, j)
+	s.folder = environment.Open(path)
 	if len(s.Cells) == 0 {
 		return s, fmt.Errorf("%s has no runs", path)
 	}

@@ -37,6 +37,9 @@ func (r *Result) Table(w io.Writer) error {
 			return err
 		}
 	}
+	if err := r.Hosts.Table(w); err != nil {
+		return err
+	}
 	for i, s := range r.sources() {
 		fmt.Fprintf(w, "\n[%d] published: %s\n", i+1, plaintext.Line(s))
 	}

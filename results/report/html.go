@@ -187,7 +187,7 @@ func (v view) Power() bool {
 func factRows(sut, tg Machine) []factView {
 	out := []factView{{"host", orNone(sut.Name), orNone(tg.Name)}}
 	at := map[string]int{}
-	add := func(list []Fact, field func(*factView) *string) {
+	add := func(list []compare.EnvFact, field func(*factView) *string) {
 		for _, f := range list {
 			if _, ok := at[f.Name]; !ok {
 				at[f.Name] = len(out)

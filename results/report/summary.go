@@ -29,6 +29,9 @@ type Summary struct {
 
 	ROI *ROI `json:"roi,omitempty"`
 
+	// Environment is in what the hosts differed between cells, a fact a line.
+	Environment []string `json:"environment,omitempty"`
+
 	Skipped []results.Problem `json:"skipped,omitempty"` // journal lines not used
 }
 

@@ -33,6 +33,7 @@ func Table(w io.Writer, s *Summary) error {
 	writeProbes(b, s)
 	writeStops(b, s.Stops)
 	writeNotes(b, s)
+	writeEnvironment(b, s)
 	return b.Flush()
 }
 

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/environment"
+)
+
+// surroundings are what both hosts are like: as they were found when the session began, and how
+// each cell found them, with what it had set.
+type surroundings struct {
+	dir   string // the results folder; "": nothing is kept
+	found map[results.Role]*environment.Snapshot
+	names map[results.Role]string                     // their hashes
+	cells map[results.CellKey]map[results.Role]string // hashes
+}
+
+// survey takes a snapshot of a host.
+func (o *Options) survey(ctx context.Context, h *host.Host, role results.Role, live bool) (*environment.Snapshot, error) {
+	p := wire.SurveyParams{Dev: o.SUTDev, Upper: o.SUTUpper.name(), Live: live}
+	if role == results.RoleTG {
+		p.Dev, p.Upper = o.TGDev, o.TGUpper.name()
+	}
+	var s wire.Survey
+	if err := h.Call(ctx, wire.OpSurvey, p, &s); err != nil {
+		return nil, fmt.Errorf("ask %s what it is like: %w", h.Spec.Name, err)
+	}
+	return s.Parse()
+}
+
+// survey takes the snapshots of both hosts as they were found.
+func (st *stage) survey(ctx context.Context) (*surroundings, error) {
+	s := &surroundings{found: map[results.Role]*environment.Snapshot{}, names: map[results.Role]string{}, cells: map[results.CellKey]map[results.Role]string{}}
+	for _, x := range []struct {
+		h    *host.Host
+		role results.Role
+	}{{st.SUT, results.RoleSUT}, {st.TG, results.RoleTG}} {
+		var err error
+		if s.found[x.role], err = st.opt.survey(ctx, x.h, x.role, false); err != nil {
+			return nil, err
+		}
+		s.names[x.role] = s.found[x.role].Hash()
+	}
+	return s, nil
+}
+
+// keep writes the snapshots of the hosts as they were found into a results folder, and those of
+// cells later.
+func (s *surroundings) keep(dir string) error {
+	if s.dir = dir; dir == "" {
+		return nil
+	}
+	for _, role := range results.Roles {
+		if _, err := environment.Write(dir, s.found[role]); err != nil {
+			return &FolderError{err}
+		}
+	}
+	return nil
+}
+
+// look takes a snapshot of what may have changed, when a cell's settings are set for the first
+// time in a session. Its warnings are the record's.
+func (r *Runner) look(ctx context.Context, c results.Cell) (warnings []string) {
+	s := r.env
+	if s == nil || s.cells[c.Key()] != nil {
+		return nil
+	}
+	hashes := map[results.Role]string{}
+	for _, x := range []struct {
+		h    *host.Host
+		role results.Role
+	}{{r.SUT, results.RoleSUT}, {r.TG, results.RoleTG}} {
+		now, err := r.Opt.survey(ctx, x.h, x.role, true)
+		if err != nil {
+			return nil // the next question meets it again, and says so
+		}
+		change := s.found[x.role].Now(now).Since(s.found[x.role])
+		hashes[x.role] = change.Hash()
+		if s.dir == "" {
+			continue
+		}
+		if _, err := environment.Write(s.dir, change); err != nil {
+			warnings = append(warnings, fmt.Sprintf("what the host is like is not on record: %v", err))
+		}
+	}
+	s.cells[c.Key()] = hashes
+	return warnings
+}
+
+// hash of a host's snapshot for a cell; "" where none was taken.
+func (s *surroundings) hash(c results.Cell, role results.Role) string {
+	if s == nil {
+		return ""
+	}
+	if h, ok := s.cells[c.Key()][role]; ok {
+		return h
+	}
+	return s.names[role]
+}
+
+// mark names the snapshots in a record: the controller's word, whatever an agent says.
+func (r *Runner) mark(rec *results.Record, c results.Cell) {
+	for _, role := range results.Roles {
+		rec.Host(role).Env.Environment = r.env.hash(c, role)
+	}
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+	"github.com/zcbench/zcbench/results/environment"
+)
+
+// Every run names the snapshots of its hosts, which are in the folder: with what its cell had
+// set, and of what is found before and after nothing else.
+func TestIntegrationEnvironment(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes network namespaces")
+	}
+	text := strings.Replace(small, "rx: [tcp, uring, devmem], tx: tcp, message: 1M", "rx: [tcp, devmem], tx: tcp, gro: [\"on\", \"off\"]", 1)
+	e := experiment(t, text)
+	if _, err := e.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	j, _ := kept(t, e.Dir)
+	folder := environment.Open(e.Dir)
+	found, err := folder.Get(j.Header.Plan.SUT.Environment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if boot, _ := found.Value("boot/id"); boot == "" || boot != j.Header.Plan.SUT.BootID {
+		t.Errorf("boot %q, the plan says %q", boot, j.Header.Plan.SUT.BootID)
+	}
+	if driver, _ := found.Value("nic/driver"); driver != "veth" {
+		t.Errorf("driver %q: it is not the interface of the flow", driver)
+	}
+	seen := map[string]int{}
+	for _, r := range j.Records {
+		for _, role := range results.Roles {
+			s, err := folder.Get(r.Host(role).Env.Environment)
+			if err != nil {
+				t.Fatalf("run %s, %s: %v", r.RunID, role, err)
+			}
+			if gro, _ := s.Value("nic/feature rx-gro"); r.Verdict != results.Unsupported && role == results.RoleSUT {
+				seen[results.LookupOption("gro").Value(&r.Cell)+" found "+gro]++
+			}
+		}
+		if r.Verdict == results.Unsupported && r.SUT.Env.Environment != j.Header.Plan.SUT.Environment {
+			t.Error("a cell that never ran has a snapshot of its own")
+		}
+	}
+	if len(seen) != 2 || seen["on found on"] == 0 || seen["off found off"] == 0 {
+		t.Errorf("%v", seen)
+	}
+	lines := strings.Join(compare.AcrossCells(e.Dir, &j), "\n")
+	if !strings.Contains(lines, "SUT nic/feature rx-gro: ") {
+		t.Errorf("%s", lines)
+	}
+	for line := range strings.Lines(lines) {
+		if !strings.Contains(line, "nic/feature ") { // features follow others; nothing else was set
+			t.Errorf("the cells differ in %s", line)
+		}
+	}
+	if t.Failed() {
+		for _, r := range j.Records {
+			t.Logf("%s %s: %s", r.Cell.ID, r.Verdict, r.Reason)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+
+package matrix
+
+import (
+	"math/rand/v2"
+	"strconv"
+)
+
+// MaxReplays is how often a file may have its plan played.
+const MaxReplays = 100
+
+// Replays is how often the plan is played: each time with agents, ports and memory of its own,
+// and in an order of its own. What they leave as it was, such as where memory happened to lie,
+// is the same within a replay, and differs between them.
+func (s *Spec) Replays() int { return 1 + s.Again }
+
+// replay is the plan as it is played for the time replay, from 0. Repetitions and blocks are
+// counted on.
+func (s *Spec) replay(replay int) []Run {
+	seed := s.Seed
+	if replay > 0 {
+		seed = rand.New(rand.NewPCG(s.Seed, uint64(replay))).Uint64()
+	}
+	plan := Interleave(s.Cells, s.Repetitions, s.Warmup, seed)
+	blocks := s.Repetitions
+	if s.Warmup {
+		blocks++
+	}
+	for i := range plan {
+		p := &plan[i]
+		p.Replay, p.Block = replay, p.Block+replay*blocks
+		if !p.Warmup {
+			p.Rep += replay * s.Repetitions
+		}
+	}
+	return plan
+}
+
+// replayKey is the key replays.
+func replayKey() Key {
+	return Key{Name: "replays", Type: "int", Help: "times that the plan is played, each with fresh agents, ports and memory",
+		get: func(s *Spec) string { return strconv.Itoa(s.Replays()) },
+		set: func(s *Spec, text string) error {
+			n, err := within(1, MaxReplays)(text)
+			if err == nil {
+				s.Again = n - 1
+			}
+			return err
+		}}
+}

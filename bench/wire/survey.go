@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/zcbench/zcbench/results/environment"
+)
+
+// SurveyParams says of what a snapshot is to be taken.
+type SurveyParams struct {
+	Dev   string `json:"dev,omitempty"`   // the interface whose queues the flow uses; "" is loopback
+	Upper string `json:"upper,omitempty"` // the one with address and route, where that is another
+	Live  bool   `json:"live,omitempty"`  // only what may change while the host is up
+}
+
+// Survey is a host's snapshot, as of package environment.
+type Survey struct {
+	Snapshot json.RawMessage `json:"snapshot"`
+}
+
+// Check refuses what is no whole snapshot.
+func (s *Survey) Check() error {
+	_, err := s.Parse()
+	return err
+}
+
+// Parse is the snapshot.
+func (s *Survey) Parse() (*environment.Snapshot, error) {
+	got, err := environment.Parse(s.Snapshot)
+	if err == nil && got.Base != "" {
+		err = errors.New("a snapshot that changes another one")
+	}
+	return got, err
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+
+// Package survey takes the snapshot of a host that results refer to: what figures depend on
+// besides the cell, as facts (results/environment).
+//
+// It leaves out serial numbers, addresses, names of users and whatever may be a secret: of the
+// kernel's command line the values of known parameters are shown, of processes their names. It
+// fails for nothing: what this host does not have, or does not show to this user, is missing.
+package survey
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/results/environment"
+	"golang.org/x/sys/unix"
+)
+
+// FS is where the kernel's files are: /proc, /sys and the roots of what a distribution has put
+// beside them, or fixtures. The zero value is the running host.
+type FS struct{ Proc, Sys, Root string }
+
+func (fs FS) proc(elem ...string) string { return under(fs.Proc, "/proc", elem) }
+func (fs FS) sys(elem ...string) string  { return under(fs.Sys, "/sys", elem) }
+func (fs FS) root(elem ...string) string { return under(fs.Root, "/", elem) }
+
+func under(root, usual string, elem []string) string {
+	if root == "" {
+		root = usual
+	}
+	return filepath.Join(append([]string{root}, elem...)...)
+}
+
+// Devs are the interfaces of a flow; "" for none. Upper has the flow's address, where that is
+// not the port itself.
+type Devs struct{ Port, Upper string }
+
+// Whole are all facts of the host, and those that only its caller knows.
+func Whole(fs FS, devs Devs, more ...environment.Fact) *environment.Snapshot {
+	f := &facts{fs: fs, all: more}
+	f.kernel()
+	f.config()
+	f.machine()
+	f.processor()
+	f.numa()
+	f.live(devs)
+	return environment.New(f.all)
+}
+
+// Live are the facts that change while a host is up.
+func Live(fs FS, devs Devs) *environment.Snapshot {
+	f := &facts{fs: fs}
+	f.live(devs)
+	return environment.New(f.all)
+}
+
+func (f *facts) live(devs Devs) {
+	f.frequency()
+	f.memory()
+	f.sysctls(devs)
+	f.interfaces(devs)
+}
+
+// facts are what was found so far.
+type facts struct {
+	fs  FS
+	all []environment.Fact
+}
+
+// add notes a fact unless nothing is known.
+func (f *facts) add(name, value string) {
+	if value = Anonymous(strings.Join(strings.Fields(value), " ")); value != "" {
+		f.all = append(f.all, environment.Fact{Name: name, Value: value})
+	}
+}
+
+// file notes what is in a file.
+func (f *facts) file(name, path string) { f.add(name, text(path)) }
+
+// How much of a file of the kernel is read: most have one value.
+const (
+	mostText  = 4 << 10
+	mostTable = 256 << 10
+)
+
+// text is a small file without the space around it, "" where it cannot be read.
+func text(path string) string {
+	return strings.TrimRight(strings.TrimSpace(string(read(path, mostText))), "\x00")
+}
+
+// read is the beginning of a file, which is not waited for; nil where it cannot be read.
+func read(path string, most int64) []byte {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// Hidden stands for what is not shown.
+const Hidden = "…"
+
+// personal is what tells whose host it is: hardware addresses, and what is unique by its form.
+var personal = regexp.MustCompile(`(?i)\b[0-9a-f]{2}([:-][0-9a-f]{2}){5,}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+
+// Anonymous is a text without hardware addresses and UUIDs.
+func Anonymous(s string) string { return personal.ReplaceAllString(s, Hidden) }
+
+// distinct joins the values that there are, each once, in order. A host of many CPUs has the
+// same of all, or says what else there is.
+func distinct(values []string) string {
+	out := slices.DeleteFunc(slices.Clone(values), func(s string) bool { return s == "" })
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), " + ")
+}
+
+// numbered lists the folders NAMEn of a folder, by n.
+func numbered(pattern, prefix string) (paths []string, numbers []int) {
+	all, _ := filepath.Glob(pattern)
+	at := map[int]string{}
+	for _, p := range all {
+		if n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(p), prefix)); err == nil && n >= 0 {
+			at[n] = p
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	for _, n := range numbers {
+		paths = append(paths, at[n])
+	}
+	return paths, numbers
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/environment"
+)
+
+// Differs is a fact in which the hosts of two sources differ, or those of cells. No values are:
+// it is not known.
+type Differs struct {
+	Role results.Role `json:"role"`
+	Fact string       `json:"fact"`
+	A    []string     `json:"a"`
+	B    []string     `json:"b"`
+}
+
+// EnvFact is something that the environment in a record says, as reports name it.
+type EnvFact struct {
+	Name, Value string
+	PerRun      bool   // follows from the cell, may change from run to run
+	also        string // the fact of a snapshot that says the same
+}
+
+// EnvFacts are all that an environment says.
+func EnvFacts(e results.Env) []EnvFact {
+	cpus := ""
+	if e.CPUs != 0 {
+		cpus = strconv.Itoa(e.CPUs)
+	}
+	return []EnvFact{
+		{Name: "hostname", Value: e.Hostname},
+		{Name: "boot id", Value: e.BootID, also: "boot/id"},
+		{Name: "kernel", Value: e.Kernel, also: "kernel/release"},
+		{Name: "interface", Value: e.Dev},
+		{Name: "driver", Value: e.Driver, also: "nic/driver"},
+		{Name: "firmware", Value: e.Firmware, also: "nic/firmware"},
+		{Name: "CPU", Value: e.CPUModel, also: "cpu/model name"},
+		{Name: "CPUs online", Value: cpus},
+		{Name: "governor", Value: e.Governor, also: "cpufreq/governor"},
+		{Name: "mitigations", Value: e.Mitigations},
+		{Name: "CPUs measured", Value: e.CPUsMeasured, PerRun: true},
+		{Name: "softirq on CPU", Value: e.IRQCPU, PerRun: true},
+		{Name: "softirq placed", Value: e.Placement, PerRun: true},
+		{Name: "application on CPU", Value: e.AppCPU, PerRun: true},
+		{Name: "congestion control", Value: e.Congestion, PerRun: true},
+		{Name: "io_uring engine", Value: e.UringEngine, PerRun: true},
+		{Name: "zcbench", Value: e.ToolVersion},
+		{Name: "Go", Value: e.GoVersion},
+	}
+}
+
+// surroundings are the values of facts of the hosts that had a role, over some runs.
+type surroundings struct {
+	order  []string            // names, those of records first
+	values map[string][]string // distinct, sorted
+	// Which of the two said anything: a fact that the other one lacks is then unknown there,
+	// and no difference.
+	records, snapshots bool
+	problems           []string
+}
+
+func (s *surroundings) add(name, value string) {
+	if _, ok := s.values[name]; !ok {
+		s.order = append(s.order, name)
+	}
+	if !slices.Contains(s.values[name], value) {
+		s.values[name] = append(s.values[name], value)
+		slices.Sort(s.values[name])
+	}
+}
+
+// around collects what runs say of the hosts that had a role.
+func around(folder *environment.Folder, runs []*results.Record, role results.Role) *surroundings {
+	s := &surroundings{values: map[string][]string{}}
+	said := map[string]bool{}
+	hashes := []string{}
+	seen := map[results.Env]bool{}
+	for _, r := range runs {
+		e := r.Host(role).Env
+		if seen[e] {
+			continue
+		}
+		seen[e] = true
+		for _, f := range EnvFacts(e) {
+			if f.Value != "" {
+				s.records = true
+				s.add(f.Name, f.Value)
+				said[f.also] = true
+			}
+		}
+		if e.Environment != "" && !slices.Contains(hashes, e.Environment) {
+			hashes = append(hashes, e.Environment)
+		}
+	}
+	if folder == nil {
+		return s
+	}
+	var facts []environment.Fact
+	for _, hash := range hashes {
+		snapshot, err := folder.Get(hash)
+		if err != nil {
+			s.problems = append(s.problems, fmt.Sprintf("%s: a snapshot cannot be read: %v", role.Label(), err))
+			continue
+		}
+		s.snapshots = true
+		facts = append(facts, snapshot.Facts...)
+	}
+	slices.SortStableFunc(facts, func(a, b environment.Fact) int {
+		if d := rank(a) - rank(b); d != 0 {
+			return d
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	for _, f := range facts {
+		if !said[f.Name] {
+			s.add(f.Name, f.Value)
+		}
+	}
+	return s
+}
+
+// areas in the order in which people want to know of them.
+var areas = []string{"kernel", "cpu", "cpufreq", "memory", "nic", "iommu", "numa", "ram", "dimm", "dmi", "machine", "busy", "sysctl", "config"}
+
+func rank(f environment.Fact) int {
+	if i := slices.Index(areas, f.Area()); i >= 0 {
+		return i
+	}
+	return len(areas)
+}
+
+// apart are the facts in which two differ, and how many both have.
+func apart(role results.Role, a, b *surroundings) (out []Differs, both int) {
+	names := slices.Clone(a.order)
+	for _, n := range b.order {
+		if _, ok := a.values[n]; !ok {
+			names = append(names, n)
+		}
+	}
+	for _, n := range names {
+		va, inA := a.values[n]
+		vb, inB := b.values[n]
+		if inA && inB {
+			both++
+		}
+		// What one does not say at all, as a CSV file of boot parameters, is no difference.
+		snapshot := strings.Contains(n, "/")
+		silent := snapshot && (!a.snapshots || !b.snapshots) || !snapshot && (!a.records || !b.records)
+		if !silent && !slices.Equal(va, vb) {
+			out = append(out, Differs{role, n, va, vb})
+		}
+	}
+	return out, both
+}
+
+// Surroundings say in what the hosts of two sources differ.
+type Surroundings struct {
+	Differ   []Differs `json:"differ,omitempty"`
+	Facts    int       `json:"facts"` // that both have
+	Problems []string  `json:"problems,omitempty"`
+}
+
+// surroundings compares the hosts of two sets.
+func (s *Set) surroundings(o *Set) *Surroundings {
+	out := &Surroundings{}
+	for _, role := range results.Roles {
+		a, b := around(s.folder, s.runs(), role), around(o.folder, o.runs(), role)
+		d, both := apart(role, a, b)
+		out.Differ, out.Facts = append(out.Differ, d...), out.Facts+both
+		out.Problems = append(append(out.Problems, a.problems...), b.problems...)
+	}
+	return out
+}
+
+// runs are all that count, of own ones.
+func (s *Set) runs() (out []*results.Record) {
+	for i := range s.Cells {
+		if s.Cells[i].Source == "" {
+			out = append(out, s.Cells[i].Runs...)
+		}
+	}
+	return out
+}
+
+// mostShown is how many differences of each role a table has.
+const mostShown = 20
+
+// Table writes the differences for a terminal.
+func (s *Surroundings) Table(w io.Writer) error {
+	if s == nil || s.Facts == 0 && len(s.Differ) == 0 && len(s.Problems) == 0 {
+		return nil
+	}
+	if len(s.Differ) == 0 {
+		fmt.Fprintf(w, "\nthe hosts of A and B do not differ in the %d facts that both have on record\n", s.Facts)
+	} else {
+		fmt.Fprintf(w, "\nthe hosts of A and B differ in %d facts of %d:\n", len(s.Differ), s.Facts)
+	}
+	for _, role := range results.Roles {
+		n := 0
+		for _, d := range s.Differ {
+			if d.Role != role {
+				continue
+			}
+			if n++; n <= mostShown {
+				fmt.Fprintf(w, "  %s  %s\n", role.Label(), plaintext.Line(d.String()))
+			}
+		}
+		if n > mostShown {
+			fmt.Fprintf(w, "  %s  and %d more (--json has all)\n", role.Label(), n-mostShown)
+		}
+	}
+	for _, p := range s.Problems {
+		fmt.Fprintf(w, "  %s\n", plaintext.Line(p))
+	}
+	return nil
+}
+
+// String is "NAME: A, not B".
+func (d *Differs) String() string {
+	return fmt.Sprintf("%s: %s in A, %s in B", d.Fact, joined(d.A), joined(d.B))
+}
+
+func joined(values []string) string {
+	if len(values) == 0 {
+		return "nothing"
+	}
+	s := []rune(strings.Join(values, " / "))
+	const most = 100
+	if len(s) > most {
+		return string(s[:most-3]) + "..."
+	}
+	return string(s)
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+
+package environment
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Now is the snapshot s with the live facts as they are now: those of now instead of its own.
+func (s *Snapshot) Now(now *Snapshot) *Snapshot {
+	all := slices.DeleteFunc(slices.Clone(s.Facts), Fact.Live)
+	for _, f := range now.Facts {
+		if f.Live() {
+			all = append(all, f)
+		}
+	}
+	return New(all)
+}
+
+// Since is s as a change of base. Equal ones are base itself.
+func (s *Snapshot) Since(base *Snapshot) *Snapshot {
+	c := &Snapshot{Format: format, Version: version, Base: base.Hash(), Facts: []Fact{}}
+	for _, d := range Diff(base, s) {
+		if d.B == nil {
+			c.Gone = append(c.Gone, d.Name)
+		} else {
+			c.Facts = append(c.Facts, Fact{d.Name, *d.B})
+		}
+	}
+	if len(c.Facts)+len(c.Gone) == 0 {
+		return base
+	}
+	return c
+}
+
+// On is the whole snapshot that s, a change of base, stands for.
+func (s *Snapshot) On(base *Snapshot) (*Snapshot, error) {
+	if base.Base != "" || s.Base != base.Hash() {
+		return nil, fmt.Errorf("snapshot %.12s is no change of snapshot %.12s", s.Hash(), base.Hash())
+	}
+	changed := map[string]bool{}
+	for _, name := range s.Gone {
+		changed[name] = true
+	}
+	for _, f := range s.Facts {
+		changed[f.Name] = true
+	}
+	all := slices.DeleteFunc(slices.Clone(base.Facts), func(f Fact) bool { return changed[f.Name] })
+	return New(append(all, s.Facts...)), nil
+}
+
+// Difference is a fact that two snapshots do not share. Nil: it is not known there, or not there.
+type Difference struct {
+	Name string  `json:"name"`
+	A    *string `json:"a"`
+	B    *string `json:"b"`
+}
+
+// Diff are the facts that differ, by name.
+func Diff(a, b *Snapshot) (out []Difference) {
+	i, k := 0, 0
+	for i < len(a.Facts) || k < len(b.Facts) {
+		switch {
+		case k == len(b.Facts) || i < len(a.Facts) && a.Facts[i].Name < b.Facts[k].Name:
+			out = append(out, Difference{a.Facts[i].Name, &a.Facts[i].Value, nil})
+			i++
+		case i == len(a.Facts) || b.Facts[k].Name < a.Facts[i].Name:
+			out = append(out, Difference{b.Facts[k].Name, nil, &b.Facts[k].Value})
+			k++
+		default:
+			if a.Facts[i].Value != b.Facts[k].Value {
+				out = append(out, Difference{a.Facts[i].Name, &a.Facts[i].Value, &b.Facts[k].Value})
+			}
+			i, k = i+1, k+1
+		}
+	}
+	return out
+}

@@ -197,6 +197,10 @@ var MetricSections = []MetricSection{
 			Units: "W", Source: "",
 			Meaning: "mean over the window, least and greatest reading, standard uncertainty of " +
 				"the mean"},
+		{Names: "power_SOURCE_shared_uncertainty_w power_SOURCE_scatter_w",
+			Units: "W", Source: "",
+			Meaning: "the uncertainty's part that all figures of the instrument have in common, " +
+				"and the part that the scatter of its readings leaves"},
 		{Names: "power_SOURCE_idle_w power_SOURCE_net_w power_SOURCE_net_uncertainty_w",
 			Units: "W", Source: "",
 			Meaning: "while nothing ran; what is left of the mean"},
@@ -207,9 +211,11 @@ var MetricSections = []MetricSection{
 			"power_SOURCE_net_joule_per_gb power_SOURCE_net_joule_per_gb_uncertainty",
 			Units: "J/GB", Source: "",
 			Meaning: "per 1e9 bytes, gross and net"},
-		{Names: "power_SOURCE_readings power_SOURCE_failed_readings power_SOURCE_covered_s",
-			Units: "1 1 s", Source: "",
-			Meaning: "readings in the window, those that failed, the time that they cover"},
+		{Names: "power_SOURCE_readings power_SOURCE_effective_readings " +
+			"power_SOURCE_failed_readings power_SOURCE_covered_s",
+			Units: "1 1 1 s", Source: "",
+			Meaning: "readings in the window, how many independent ones they are worth, those " +
+				"that failed, the time that they cover"},
 		{Names: "power_SOURCE_idle_drift",
 			Units: "1", Source: "",
 			Meaning: "how far idle before and after are apart, of their mean"},

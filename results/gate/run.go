@@ -14,13 +14,13 @@ import (
 type failure struct{ reason, fix string }
 
 // Run judges one run by the gates that need no other: retransmits, drops, coverage,
-// foreign load and what limited it. A run that is not ok, and a warm-up, are left as they are. The
+// foreign load, what limited it and the drift of the idle power. A run that is not ok, and a warm-up, are left as they are. The
 // zero-copy gate (g.Copied) is judged by the ends themselves.
 func Run(g results.Gates, r *results.Record) {
 	if r.Verdict != results.OK || r.Warmup {
 		return
 	}
-	for _, check := range []func(results.Gates, *results.Record) *failure{retrans, drops, coverage, foreign, limit} {
+	for _, check := range []func(results.Gates, *results.Record) *failure{retrans, drops, coverage, foreign, limit, idleDrift} {
 		if f := check(g, r); f != nil {
 			r.Verdict, r.Reason, r.Fix = results.Invalid, f.reason, f.fix
 			return

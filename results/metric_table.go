@@ -141,6 +141,15 @@ var MetricSections = []MetricSection{
 		{Names: "thread_cpuN_run_cores",
 			Units: "cores", Source: "CLOCK_THREAD_CPUTIME_ID",
 			Meaning: "the data path's time by CPU it ran on"},
+		{Names: "cpu_idle_poller_cores cpu_idle_rests cpu_idle_s",
+			Units: "cores 1 s", Source: "/proc/stat at rest",
+			Meaning: "of the rests in which cpu_idle_cores was measured: what the interface's NAPI " +
+				"threads used of the measured CPUs, which is not in it; how many rests; how long"},
+		{Names: "poller_threads poller_cores poller_outside_cores poller_cpuN_cores",
+			Units: "1 cores cores cores", Source: "perf_event task-clock; /proc/PID/task/TID/schedstat",
+			Meaning: "kernel threads that poll the interface (threaded NAPI): how many, their " +
+				"CPU time, how much of it on other CPUs than the measured ones, and by CPU. All " +
+				"of it is in the column cpu_busy_cores, and none is load of others"},
 		{Names: "placement_flow_share placement_host_share",
 			Units: "1", Source: "SO_INCOMING_CPU; /proc/net/softnet_stat",
 			Meaning: "share of the flow's packets, and of all, that were processed on the CPU " +

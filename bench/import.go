@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
+	"github.com/zcbench/zcbench/results/gate"
 )
 
 // PowerImport joins logs of meters with runs that are over.
@@ -49,6 +50,9 @@ func (p PowerImport) Run(dir, out string) (joined int, skipped []results.Problem
 		}
 		if ok {
 			joined++
+			if plan := j.Header.Plan; plan != nil { // the others have judged it already
+				gate.Run(results.Gates{IdleDrift: plan.Gates.IdleDrift}, &j.Records[i])
+			}
 		}
 	}
 	if joined == 0 {

@@ -42,6 +42,7 @@ type PowerMeter struct {
 	ends    [2]powerEnd
 	common  *power.Sampler // of the controller, for sources that both ends share
 	rested  power.Window   // the last idle window; zero after load
+	rests   *restMeter     // of the CPUs, in the same rests; nil: not measured
 	shared  bool           // one instrument is the primary one of both ends
 	Sources []string       // what is read where, for the user
 }

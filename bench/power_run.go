@@ -38,9 +38,13 @@ func (m *PowerMeter) rest(ctx context.Context) {
 	if m.opt.Idle <= 0 || !pause(ctx, m.opt.Guard) {
 		return
 	}
-	from := counter.Monotonic()
-	if pause(ctx, m.opt.Idle) {
-		m.rested = power.Window{FromNs: from, ToNs: counter.Monotonic()}
+	var from int64
+	wait := func() bool {
+		from = counter.Monotonic()
+		return pause(ctx, m.opt.Idle)
+	}
+	if m.rests.during(ctx, wait) {
+		m.rested = power.Window{FromNs: from, ToNs: from + int64(m.opt.Idle)}
 	}
 }
 

@@ -47,6 +47,7 @@ type Options struct {
 	SampleInterval time.Duration
 	Stall          time.Duration
 	WarmupDuration time.Duration // window of a warm-up run; 0: Duration
+	Rest           time.Duration // between runs, in which the CPUs' background is measured; 0: it is not
 
 	// SUTSettings and TGSettings are set on the hosts while they measure; see
 	// Runner.Settings for what a cell adds.
@@ -69,6 +70,7 @@ type Runner struct {
 	Close  time.Duration // how long an end may take to be freed once nobody wants its run; 0: [closeGrace]
 
 	env    *surroundings // what the hosts are like; nil: nobody asks
+	rests  *restMeter
 	seq    int
 	hasSet bool               // something may be set on the hosts
 	lost   map[*host.Host]int // runs on end in which its agent was lost
@@ -102,7 +104,7 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 		r.Opt = r.ForCell(p.Cell, r.Opt)
 	}
 	rec := r.record(p)
-	r.Power.before(ctx, p.Warmup)
+	before := r.restBefore(ctx, p.Warmup)
 	after := func(*results.Record) {}
 	if r.Around != nil {
 		after = r.Around()
@@ -113,7 +115,7 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 	r.mark(&rec, p.Cell)
 	rec.Limit = rec.FindLimit()
 	after(&rec)
-	r.Power.after(ctx, &rec, out)
+	r.restAfter(ctx, &rec, before, out)
 	return rec
 }
 

@@ -197,7 +197,7 @@ const overhead = 150 * time.Millisecond
 
 func (s *Session) estimate(plan []matrix.Run) time.Duration {
 	var d time.Duration
-	rest, rested := s.Runner.Power.restTime(), false
+	rest, rested := s.Runner.restTime(), false
 	for _, p := range plan {
 		if s.missing(p.Cell) != nil {
 			continue

@@ -79,9 +79,14 @@ type Figure struct {
 
 	GrossW *float64 `json:"gross_w,omitempty"` // mean of the steady window
 	IdleW  *float64 `json:"idle_w,omitempty"`  // mean of idle before and after
-	// GrossU and NetU bound the error of GrossW and of GrossW - IdleW, watts.
-	GrossU *float64 `json:"gross_uncertainty_w,omitempty"`
-	NetU   *float64 `json:"net_uncertainty_w,omitempty"`
+	// GrossU and NetU are the standard uncertainties of GrossW and of GrossW - IdleW,
+	// watts. SharedU is the part of GrossU that all figures of the instrument have in
+	// common: repetitions do not lessen it, and a ratio of two of them does not have it.
+	GrossU  *float64 `json:"gross_uncertainty_w,omitempty"`
+	NetU    *float64 `json:"net_uncertainty_w,omitempty"`
+	SharedU *float64 `json:"shared_uncertainty_w,omitempty"`
+	// Drift is how far idle before and after are apart, of their mean.
+	Drift *float64 `json:"idle_drift,omitempty"`
 
 	Why     string           `json:"why,omitempty"` // there is no GrossW, or no IdleW
 	Quality string           `json:"quality,omitempty"`
@@ -113,7 +118,9 @@ func Measure(t Trace, at Times) Figure {
 	return f
 }
 
-// idle is the mean of the idle windows; its N is 0 where there is none.
+// idle is the mean of the idle windows; its N is 0 where there is none. What idle
+// would have been during the load lies between them, anywhere: half of their
+// distance is a limit of the error.
 func (f *Figure) idle(t Trace, at Times) Mean {
 	t.after = 0 // the next run may begin
 	var idle Mean
@@ -135,44 +142,58 @@ func (f *Figure) idle(t Trace, at Times) Mean {
 	for _, m := range means {
 		idle.Watts += m.Watts / float64(len(means))
 		idle.N += m.N
-		idle.StdDev = max(idle.StdDev, m.StdDev)
+		idle.U = math.Hypot(idle.U, m.U/float64(len(means)))
 	}
 	if len(means) == 0 {
 		return idle
 	}
 	f.IdleW = &idle.Watts
 	if len(means) == 2 && idle.Watts > 0 {
-		drift := math.Abs(means[0].Watts-means[1].Watts) / idle.Watts
-		quality := ""
-		if drift > MostIdleDrift {
-			f.Flags = append(f.Flags, FlagIdleDrift)
-			quality = fmt.Sprintf("idle power went from %.1f to %.1f W", means[0].Watts, means[1].Watts)
-		}
-		f.add("idle_drift", "1", drift, quality)
+		apart := math.Abs(means[0].Watts - means[1].Watts)
+		idle.U = math.Hypot(idle.U, standard(apart/2))
+		f.drift(apart/idle.Watts, means[0].Watts, means[1].Watts)
 	}
 	return idle
 }
 
-// uncertainty adds what the instrument declares, its resolution and the scatter
-// of its readings. What an instrument reads too high or too low by a share it
+// drift flags idle power that changed over the run.
+func (f *Figure) drift(share, before, after float64) {
+	quality := ""
+	if share > MostIdleDrift {
+		f.Flags = append(f.Flags, FlagIdleDrift)
+		quality = fmt.Sprintf("idle power went from %.1f to %.1f W", before, after)
+	}
+	f.Drift = &share
+	f.add("idle_drift", "1", share, quality)
+}
+
+// standard is the standard uncertainty that a limit of the error means: nobody says
+// more than that the truth lies within, so that it is as likely anywhere there
+// (JCGM 100:2008, 4.3.7).
+func standard(limit float64) float64 { return limit / math.Sqrt(3) }
+
+// uncertainty adds what the instrument declares, a limit, its resolution and the
+// scatter of its readings. What an instrument reads too high or too low by a share it
 // does so for load and idle alike, so that of the difference only that share is
 // uncertain.
 func (f *Figure) uncertainty(t Trace, at Times, load, idle Mean) {
+	f.add("scatter_w", "W", t.random(load), "")
+	f.add("effective_readings", "1", load.Effective, "")
 	rel := t.declared(at.Load)
 	if math.IsNaN(rel) {
 		return
 	}
-	rest := t.scatter(load)
-	u := math.Hypot(rel*load.Watts, rest)
-	f.GrossU = &u
+	shared := standard(rel * load.Watts)
+	u := math.Hypot(shared, t.random(load))
+	f.GrossU, f.SharedU = &u, &shared
 	if f.IdleW != nil {
 		share := max(rel, t.declared(at.IdleBefore), t.declared(at.IdleAfter))
-		net := math.Hypot(share*(load.Watts-idle.Watts), math.Hypot(rest, t.scatter(idle)))
+		net := math.Hypot(standard(share*(load.Watts-idle.Watts)), math.Hypot(t.random(load), t.random(idle)))
 		f.NetU = &net
 	}
 }
 
-// declared is the uncertainty of readings in a window, as a share: the largest
+// declared is the limit of the error of readings in a window, as a share: the largest
 // that the instrument itself said of one, else what is declared for all. NaN
 // where nobody says.
 func (t Trace) declared(w Window) float64 {
@@ -188,14 +209,17 @@ func (t Trace) declared(w Window) float64 {
 	return t.Info.Uncertainty
 }
 
-func (t Trace) scatter(m Mean) float64 {
+// random is the standard uncertainty of a mean but for what is declared: the
+// instrument's step, and what the readings' scatter leaves. Where they all say the
+// same, the step is as wide for their mean as for one.
+func (t Trace) random(m Mean) float64 {
 	var step float64
 	for _, c := range t.Info.Channels {
 		if !c.Part && c.Kind == Power {
 			step = math.Hypot(step, c.Resolution/math.Sqrt(12))
 		}
 	}
-	return math.Hypot(step, m.StdDev/math.Sqrt(float64(max(m.N, 1))))
+	return math.Hypot(step, m.U)
 }
 
 func (f *Figure) gates(at Times) {
@@ -222,6 +246,9 @@ func (t Trace) doubts(load Mean, at Times) string {
 	if load.Equal && load.N >= 10 {
 		out = append(out, fmt.Sprintf("all %d readings are equal: the instrument may be stuck", load.N))
 	}
+	if load.Effective < fewEffective && load.U > 0 {
+		out = append(out, fmt.Sprintf("its %d readings are worth %.1f independent ones: its scatter may be larger than they show", load.N, load.Effective))
+	}
 	if load.Min >= 0 && load.Watts > 0 && load.Max > 5*load.Watts {
 		out = append(out, fmt.Sprintf("a reading jumped to %.1f W", load.Max))
 	}
@@ -243,6 +270,7 @@ func (f *Figure) metrics(t Trace, load Mean, at Times) {
 	f.add("covered_s", "s", load.Covered.Seconds(), "")
 	if f.GrossU != nil {
 		f.add("uncertainty_w", "W", *f.GrossU, "")
+		f.add("shared_uncertainty_w", "W", *f.SharedU, "")
 	}
 	if f.IdleW != nil {
 		quality := ""
@@ -329,6 +357,7 @@ func (f *Figure) Add(h *results.Host) (warnings []string) {
 // Lead makes a figure the host's power_w, with or without a value.
 func (f *Figure) Lead(h *results.Host) {
 	h.PowerW, h.PowerIdleW, h.PowerSource, h.PowerScope = f.GrossW, f.IdleW, f.Source, string(f.Scope)
+	h.PowerU, h.PowerNetU, h.PowerSharedU, h.PowerIdleDrift = f.GrossU, f.NetU, f.SharedU, f.Drift
 }
 
 // perByte adds energy per payload, gross and above idle, with the share that

@@ -18,11 +18,19 @@ import (
 	"github.com/zcbench/zcbench/machine/counter"
 )
 
-var raplKind = kind{inBand: true, summary: "energy counters of the CPU packages (powercap)", example: "rapl",
+var raplKind = kind{inBand: true, summary: "energy counters of the CPU packages and their memory (powercap)", example: "rapl",
 	reaches: opens("root"),
-	options: []string{"root"},
+	options: []string{"root", "scope"},
+	check: func(s Spec) error {
+		_, err := raplScope(s)
+		return err
+	},
 	open: func(s Spec) (Source, error) {
-		r, err := openRAPL(raplRoot(s), s.declared(raplUncertainty))
+		scope, err := raplScope(s)
+		if err != nil {
+			return nil, err
+		}
+		r, err := openRAPL(raplRoot(s), s.declared(raplUncertainty), scope)
 		if err != nil {
 			return nil, err
 		}
@@ -30,7 +38,7 @@ var raplKind = kind{inBand: true, summary: "energy counters of the CPU packages 
 		return r, nil
 	},
 	survey: func() (string, error) {
-		r, err := openRAPL(raplRoot(Spec{}), raplUncertainty)
+		r, err := openRAPL(raplRoot(Spec{}), raplUncertainty, "")
 		if err != nil {
 			return "", err
 		}
@@ -57,11 +65,23 @@ func raplRoot(s Spec) string {
 	return "/sys/class/powercap"
 }
 
+// raplScope is what the sum is to be of, as asked for; "": all that can be summed.
+func raplScope(s Spec) (Scope, error) {
+	switch scope := Scope(s.Options.Get("scope")); scope {
+	case "", ScopePackage, ScopeMemory:
+		return scope, nil
+	default:
+		return "", fmt.Errorf("scope %q: want %s or %s", scope, ScopePackage, ScopeMemory)
+	}
+}
+
 // rapl reads the zones of the control type intel-rapl, which is that of AMD
 // processors too (drivers/powercap/intel_rapl_common.c). Its sum is that of the
-// packages: their sub-zones (core, uncore, dram) are reported and never added,
-// psys, which has the packages in it, likewise. The control type
-// intel-rapl-mmio is another view of the same packages and is not read.
+// packages, and of dram where every package has it: that zone is below its package by
+// name only, what memory draws is not in the package's counter (Intel's Software
+// Developer's Manual, volume 3, "RAPL Domains"). Core and uncore are in it: they are
+// reported and never added, and so is psys, which has the packages in it. The control
+// type intel-rapl-mmio is another view of the same packages and is not read.
 type rapl struct {
 	info  Info
 	zones []raplZone
@@ -71,6 +91,8 @@ type rapl struct {
 
 type raplZone struct {
 	file    *os.File
+	number  string // of its package: "0"
+	dram    bool
 	max     int64 // max_energy_range_uj
 	started bool
 	last    int64 // energy_uj
@@ -80,7 +102,7 @@ type raplZone struct {
 
 var raplName = lazy.Regexp(`^intel-rapl:(\d+)(?::(\d+))?$`)
 
-func openRAPL(root string, uncertainty float64) (*rapl, error) {
+func openRAPL(root string, uncertainty float64, scope Scope) (*rapl, error) {
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return nil, &Unavailable{fmt.Sprintf("no powercap: %v", err), "modprobe intel_rapl_msr (x86 without a hypervisor; CONFIG_POWERCAP, CONFIG_INTEL_RAPL)"}
@@ -108,8 +130,50 @@ func openRAPL(root string, uncertainty float64) (*rapl, error) {
 		r.Close()
 		return nil, &Unavailable{fmt.Sprintf("no RAPL package zone in %s", root), "modprobe intel_rapl_msr; a virtual machine has none"}
 	}
+	if err := r.sum(scope); err != nil {
+		r.Close()
+		return nil, err
+	}
 	r.info.Device = fmt.Sprintf("%d zones: %s", len(r.zones), strings.Join(channelNames(r.info.Channels), " "))
 	return r, nil
+}
+
+// sum decides whether memory is in the sum: of all packages, or of none.
+func (r *rapl) sum(scope Scope) error {
+	why := r.noMemory()
+	switch {
+	case scope == ScopePackage, scope == "" && why != "":
+		return nil
+	case why != "":
+		return &Unavailable{why, "measure the packages alone, on both hosts: rapl?scope=package"}
+	}
+	r.info.Scope = ScopeMemory
+	for i, z := range r.zones {
+		if z.dram {
+			r.info.Channels[i].Part = false
+		}
+	}
+	return nil
+}
+
+// noMemory says why the zones of memory cannot be summed, "" if they can. A counter
+// at 0 has never counted: the firmware has it off.
+func (r *rapl) noMemory() string {
+	has := map[string]bool{}
+	for _, z := range r.zones {
+		if z.dram {
+			if v, err := preadInt(z.file); err != nil || v == 0 {
+				return fmt.Sprintf("the memory of package %s is not counted: %s is 0", z.number, z.file.Name())
+			}
+			has[z.number] = true
+		}
+	}
+	for i, z := range r.zones {
+		if c := r.info.Channels[i]; !c.Part && !has[z.number] {
+			return fmt.Sprintf("%s has no zone of its memory (dram)", c.Name)
+		}
+	}
+	return ""
 }
 
 // add opens one zone. A sub-zone is named after its parent.
@@ -141,7 +205,7 @@ func (r *rapl) add(dir, entry string) (Channel, error) {
 	if err != nil {
 		return c, fmt.Errorf("zone %s: %w", entry, err)
 	}
-	r.zones = append(r.zones, raplZone{file: f, max: limit})
+	r.zones = append(r.zones, raplZone{file: f, max: limit, number: ids[1], dram: ids[2] != "" && zoneName(dir) == "dram"})
 	r.info.Channels = append(r.info.Channels, c)
 	return c, nil
 }

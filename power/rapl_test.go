@@ -28,7 +28,11 @@ func powercap(t *testing.T, limit int64) string {
 	for z, name := range zones {
 		write(t, filepath.Join(root, z, "name"), name+"\n")
 		write(t, filepath.Join(root, z, "max_energy_range_uj"), strconv.FormatInt(limit, 10)+"\n")
-		write(t, filepath.Join(root, z, "energy_uj"), "0\n")
+		energy := "0\n"
+		if name == "dram" {
+			energy = "5\n"
+		}
+		write(t, filepath.Join(root, z, "energy_uj"), energy)
 	}
 	return root
 }
@@ -48,7 +52,7 @@ func write(t *testing.T, path, text string) {
 func TestRAPLWraps(t *testing.T) {
 	const limit = 262143328850 // of real machines, uJ
 	root := powercap(t, limit)
-	r, err := openRAPL(root, raplUncertainty)
+	r, err := openRAPL(root, raplUncertainty, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +74,7 @@ func TestRAPLWraps(t *testing.T) {
 			}
 			write(t, filepath.Join(root, zone, "energy_uj"), strconv.FormatInt(e%limit, 10)+"\n")
 			write(t, filepath.Join(root, zone+":0", "energy_uj"), strconv.FormatInt(k*step/4%limit, 10)+"\n")
+			write(t, filepath.Join(root, zone+":1", "energy_uj"), strconv.FormatInt((5+k*step/8)%limit, 10)+"\n")
 		}
 		write(t, filepath.Join(root, "intel-rapl:2", "energy_uj"), strconv.FormatInt(k*step*3/2%limit, 10)+"\n")
 		v := make([]int64, len(tr.Info.Channels))
@@ -90,8 +95,67 @@ func TestRAPLWraps(t *testing.T) {
 		}
 	}
 	sum, err := tr.Sum(0, last)
-	if want := float64(steps*step+steps*step/2) / 1e6 / 300; err != nil || math.Abs(sum.Watts-want) > 1e-9 {
-		t.Errorf("sum %v W, %v; want %v: the packages and nothing else", sum.Watts, err, want)
+	if want := float64(steps*step+steps*step/2+2*(steps*step/8)) / 1e6 / 300; err != nil || math.Abs(sum.Watts-want) > 1e-9 || tr.Info.Scope != ScopeMemory {
+		t.Errorf("sum %v W of %s, %v; want %v: the packages, their memory, and nothing else", sum.Watts, tr.Info.Scope, err, want)
+	}
+}
+
+// Memory is in the sum, and the scope says so, where each package counts it; else in
+// none. Who compares with a host that does not count it asks for the packages alone.
+func TestRAPLMemory(t *testing.T) {
+	const limit = 262143328850
+	for name, c := range map[string]struct {
+		spoil  func(root string)
+		option string
+		scope  Scope
+		summed string
+		say    string
+	}{
+		"each package counts it":     {nil, "", ScopeMemory, "package_0 package_0_dram package_1 package_1_dram", ""},
+		"the packages are asked":     {nil, "&scope=package", ScopePackage, "package_0 package_1", ""},
+		"both are asked":             {nil, "&scope=package-dram", ScopeMemory, "package_0 package_0_dram package_1 package_1_dram", ""},
+		"one package lacks it":       {func(root string) { os.RemoveAll(filepath.Join(root, "intel-rapl:1:1")) }, "", ScopePackage, "package_0 package_1", ""},
+		"one lacks it, and must not": {func(root string) { os.RemoveAll(filepath.Join(root, "intel-rapl:1:1")) }, "&scope=package-dram", "", "", "package_1 has no zone of its memory"},
+		"one has never counted": {func(root string) {
+			os.WriteFile(filepath.Join(root, "intel-rapl:0:1", "energy_uj"), []byte("0\n"), 0o644)
+		}, "", ScopePackage, "package_0 package_1", ""},
+		"never, and must": {func(root string) {
+			os.WriteFile(filepath.Join(root, "intel-rapl:0:1", "energy_uj"), []byte("0\n"), 0o644)
+		}, "&scope=package-dram", "", "", "the memory of package 0 is not counted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := powercap(t, limit)
+			if c.spoil != nil {
+				c.spoil(root)
+			}
+			spec, err := ParseSpec("rapl?root=" + root + c.option)
+			if err != nil {
+				t.Fatal(err)
+			}
+			src, err := Open(spec)
+			if c.say != "" {
+				if u := (*Unavailable)(nil); !errors.As(err, &u) || !strings.Contains(err.Error(), c.say) || !strings.Contains(u.Fix(), "scope=package") {
+					t.Errorf("%v; want %q", err, c.say)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer src.Close()
+			var summed []string
+			for _, ch := range src.Info().Channels {
+				if !ch.Part {
+					summed = append(summed, ch.Name)
+				}
+			}
+			if got := strings.Join(summed, " "); got != c.summed || src.Info().Scope != c.scope {
+				t.Errorf("the sum of %s is that of %q; want %s, %q", src.Info().Scope, got, c.scope, c.summed)
+			}
+		})
+	}
+	if _, err := ParseSpec("rapl?scope=wall"); err == nil || !strings.Contains(err.Error(), `scope "wall": want package or package-dram`) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -118,7 +182,7 @@ func TestRAPLFaults(t *testing.T) {
 		}
 	}
 	root := powercap(t, limit)
-	r, err := openRAPL(root, raplUncertainty)
+	r, err := openRAPL(root, raplUncertainty, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +223,7 @@ func TestRAPLGapInFailedReading(t *testing.T) {
 
 func TestNoRAPL(t *testing.T) {
 	for _, root := range []string{"/nonexistent", t.TempDir()} {
-		_, err := openRAPL(root, 0)
+		_, err := openRAPL(root, 0, "")
 		if u := (*Unavailable)(nil); !errors.As(err, &u) || u.Fix() == "" {
 			t.Errorf("%s: %v", root, err)
 		}

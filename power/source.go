@@ -15,16 +15,17 @@ type Scope string
 
 // The scopes.
 const (
-	ScopeDevice  Scope = "device"  // a part that a sensor sits on
-	ScopeGPU     Scope = "gpu"     // the boards of the GPUs
-	ScopePackage Scope = "package" // CPU packages; no NIC, fans, or loss of the power supply
-	ScopeBoard   Scope = "board"   // the whole machine, as its management controller or platform counter sees it
-	ScopeOutlet  Scope = "outlet"  // a power distribution unit's outlet or inlet
-	ScopeWall    Scope = "wall"    // an external meter before the power supply
+	ScopeDevice  Scope = "device"       // a part that a sensor sits on
+	ScopeGPU     Scope = "gpu"          // the boards of the GPUs
+	ScopePackage Scope = "package"      // CPU packages; no NIC, fans, or loss of the power supply
+	ScopeMemory  Scope = "package-dram" // CPU packages and the memory at their controllers
+	ScopeBoard   Scope = "board"        // the whole machine, as its management controller or platform counter sees it
+	ScopeOutlet  Scope = "outlet"       // a power distribution unit's outlet or inlet
+	ScopeWall    Scope = "wall"         // an external meter before the power supply
 )
 
 // rank orders scopes by how much they see.
-var rank = map[Scope]int{ScopeDevice: 0, ScopeGPU: 1, ScopePackage: 2, ScopeBoard: 3, ScopeOutlet: 4, ScopeWall: 5}
+var rank = map[Scope]int{ScopeDevice: 0, ScopeGPU: 1, ScopePackage: 2, ScopeMemory: 3, ScopeBoard: 4, ScopeOutlet: 5, ScopeWall: 6}
 
 // Kind is what a channel's values are.
 type Kind int

@@ -57,12 +57,16 @@ func (f Failure) in(fromNs, toNs int64) bool {
 
 // Mean is the mean power of a channel, or of a source, in an interval.
 type Mean struct {
-	Watts    float64
-	N        int           // readings in the interval
-	Covered  time.Duration // from the first reading to the last
-	StdDev   float64       // of the readings, watts; 0 for an energy counter
-	Min, Max float64       // of the readings, or between two of a counter
-	Equal    bool          // all readings of a power channel were the same
+	Watts   float64
+	N       int           // readings in the interval
+	Covered time.Duration // from the first reading to the last
+	StdDev  float64       // of the readings, watts; 0 for an energy counter
+	// U is the standard uncertainty that their scatter leaves, watts, and Effective
+	// how many independent readings they are worth. Of a counter, whose mean is
+	// exact, U is what its own period and step leave of the edges.
+	U, Effective float64
+	Min, Max     float64 // of the readings, or between two of a counter
+	Equal        bool    // all readings of a power channel were the same
 }
 
 // Missing says why there is no mean.
@@ -84,9 +88,29 @@ func (t *Trace) Mean(c int, fromNs, toNs int64) (Mean, error) {
 		return Mean{}, err
 	}
 	if in = clip(in, c, fromNs, toNs); counts {
-		return energyMean(in, c), nil
+		m := energyMean(in, c)
+		m.U, m.Effective = t.edges(c, m), float64(m.N)
+		return m, nil
 	}
-	return powerMean(in, c), nil
+	m := powerMean(in, c)
+	m.U, m.Effective = scatter(wattsOf(in, c))
+	return m, nil
+}
+
+// edges is what a counter that grows in steps, and at its own times, leaves of the
+// power between two readings: at each edge anything between none and all of a step
+// and of what is drawn in its period.
+func (t *Trace) edges(c int, m Mean) float64 {
+	step := math.Hypot(t.Info.Channels[c].Resolution, m.Watts*t.Info.Averages.Seconds())
+	return step * math.Sqrt(2./12) / m.Covered.Seconds()
+}
+
+func wattsOf(in []Sample, c int) []float64 {
+	out := make([]float64, len(in))
+	for i, s := range in {
+		out[i] = float64(s.V[c]) / 1e6
+	}
+	return out
 }
 
 // Sum is the mean of the sum of the channels that are no Part.
@@ -103,8 +127,12 @@ func (t *Trace) Sum(fromNs, toNs int64) (Mean, error) {
 		}
 		sum.Watts, sum.Min, sum.Max = sum.Watts+m.Watts, sum.Min+m.Min, sum.Max+m.Max
 		sum.StdDev = math.Hypot(sum.StdDev, m.StdDev)
+		sum.U += m.U // they rise and fall together: two supplies share one load
 		if n == 0 || m.N < sum.N {
 			sum.N, sum.Covered = m.N, m.Covered
+		}
+		if n == 0 || m.Effective < sum.Effective {
+			sum.Effective = m.Effective
 		}
 		sum.Equal = (n == 0 || sum.Equal) && m.Equal
 		n++

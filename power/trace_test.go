@@ -115,8 +115,9 @@ func TestMeasure(t *testing.T) {
 	if f.GrossW == nil || *f.GrossW != 300 || *f.IdleW != 100 || len(f.Flags) > 0 || f.Why != "" {
 		t.Fatalf("%+v", f)
 	}
-	if math.Abs(*f.GrossU-3) > 1e-9 || math.Abs(*f.NetU-2) > 1e-9 { // 1 % of 300, and of 200
-		t.Errorf("uncertainty %v, net %v", *f.GrossU, *f.NetU)
+	// A limit of 1 % of 300 W, and of 200, each as a standard uncertainty.
+	if math.Abs(*f.GrossU-3/math.Sqrt(3)) > 1e-9 || math.Abs(*f.NetU-2/math.Sqrt(3)) > 1e-9 || *f.SharedU != *f.GrossU {
+		t.Errorf("uncertainty %v, net %v, shared %v", *f.GrossU, *f.NetU, *f.SharedU)
 	}
 	h := results.Host{DurationS: p(10.0), Bytes: p(uint64(20e9)), ThroughputGbps: p(16.0)}
 	if warn, flags := Fill(&h, []Figure{f}); warn != nil || flags != nil {
@@ -125,8 +126,8 @@ func TestMeasure(t *testing.T) {
 	if *h.PowerW != 300 || *h.PowerIdleW != 100 || h.PowerSource != "meter" || h.PowerScope != string(ScopeWall) || *h.JoulePerGB() != 150 {
 		t.Errorf("%+v, %v J/GB", h, *h.JoulePerGB())
 	}
-	want := map[string]float64{"power_meter_w": 300, "power_meter_idle_w": 100, "power_meter_net_w": 200, "power_meter_uncertainty_w": 3, "power_meter_idle_drift": 0,
-		"power_meter_joule_per_gb": 150, "power_meter_net_joule_per_gb": 100, "power_meter_joule_per_gb_uncertainty": 1.5, "power_meter_failed_readings": 0}
+	want := map[string]float64{"power_meter_w": 300, "power_meter_idle_w": 100, "power_meter_net_w": 200, "power_meter_uncertainty_w": math.Sqrt(3), "power_meter_shared_uncertainty_w": math.Sqrt(3), "power_meter_scatter_w": 0, "power_meter_idle_drift": 0,
+		"power_meter_joule_per_gb": 150, "power_meter_net_joule_per_gb": 100, "power_meter_joule_per_gb_uncertainty": math.Sqrt(3) / 2, "power_meter_failed_readings": 0}
 	for name, v := range want {
 		if got := metric(t, h.Metrics, name); math.Abs(got.Value-v) > 1e-9 {
 			t.Errorf("%s = %v, want %v", name, got.Value, v)
@@ -143,6 +144,10 @@ func TestMeasureFlags(t *testing.T) {
 	f := Measure(meter(w...), at)
 	if got := strings.Join(f.Flags, " "); got != FlagIdleDrift+" "+FlagShortGuard+" "+FlagSkew {
 		t.Errorf("flags %q", got)
+	}
+	// Idle went from 100 to 110 W: while the load ran it was 105, give or take 5.
+	if want := math.Hypot(.01*195, 5) / math.Sqrt(3); math.Abs(*f.NetU-want) > 1e-9 || math.Abs(*f.Drift-10./105) > 1e-9 {
+		t.Errorf("net uncertainty %v, drift %v; want %v", *f.NetU, *f.Drift, want)
 	}
 	at.IdleAfter = Window{}
 	if f = Measure(meter(w...), at); f.Flags[0] != FlagNoIdle || *f.IdleW != 100 {

@@ -100,8 +100,8 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 			"Power of one scope alone has a sum"},
 	{"probe", "", "eBPF probes that ran with the flow, joined by + (docs/probes.md); empty = none"},
 	{"power_scope", "",
-		"how much of the machine power_source sees: `device`, `gpu`, `package`, `board`, " +
-			"`outlet`, `wall`; empty in files of older versions"},
+		"how much of the machine power_source sees: `device`, `gpu`, `package`, " +
+			"`package-dram`, `board`, `outlet`, `wall`; empty in files of older versions"},
 	{"control", "",
 		"a fault made on purpose, `wrong-queue`: such a run must be found invalid; empty = none"},
 	{"expected", "bool", "`true`: invalid, as a run of such modes must be where it was made; else empty"},
@@ -111,6 +111,15 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"tg_cpu_layout", "", "of the sender's host; empty = as cpu_layout"},
 	ColumnDoc{"rx_buffer_bytes", "bytes", "of the receiving application's buffer, of tcp and uring; empty = as message_bytes"},
 	ColumnDoc{"environment", "", "the host's snapshot for this cell, a file of the folder environment (docs/environment.md), by its SHA-256; empty in files of older versions"},
+	ColumnDoc{"cpu_busy_uncertainty_cores", "cores", "standard uncertainty of cpu_busy_cores: ticks, the edges of the window"},
+	ColumnDoc{"cpu_idle_cores cpu_idle_uncertainty_cores", "cores", "what the measured CPUs were busy with in the rests before and after the run, without pollers of the flow; its standard uncertainty"},
+	ColumnDoc{"cpu_net_cores", "cores", "cpu_busy_cores - cpu_idle_cores"},
+	ColumnDoc{"cpu_poller_cores", "cores", "kernel threads that poll for the flow (threaded NAPI), on whatever CPU; in cpu_busy_cores; empty = there were none"},
+	ColumnDoc{"power_uncertainty_w power_shared_uncertainty_w", "W", "standard uncertainty of power_w, and the part of it that all figures of the instrument have in common (docs/power.md)"},
+	ColumnDoc{"power_net_uncertainty_w", "W", "standard uncertainty of power_w - power_idle_w"},
+	ColumnDoc{"power_idle_drift", "1", "how far idle power before and after are apart, of their mean"},
+	ColumnDoc{"joule_per_gb_uncertainty net_joule_per_gb net_joule_per_gb_uncertainty", "J/GB", "standard uncertainty of joule_per_gb; energy above idle, and its standard uncertainty"},
+	ColumnDoc{"roi_cpu_uncertainty roi_power_uncertainty roi_cpu_total_uncertainty roi_power_total_uncertainty", "as those", "standard uncertainty that the cost's gives roi_cpu, roi_power and the totals, each of one run"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

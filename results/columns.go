@@ -122,11 +122,13 @@ var columns = withOptions([]column{
 	chosen("control"),
 	{"expected", func(r *row) string { return yes(r.rec.Expected) }, func(r *row, s string) (err error) { r.rec.Expected, err = readYes(s); return err }},
 },
-	column{"limit", func(r *row) string { return string(r.rec.Limit) }, func(r *row, s string) (err error) { r.rec.Limit, err = readLimit(s); return err }},
-	column{"gate", func(r *row) string { return string(r.rec.Gate) }, func(r *row, s string) (err error) { r.rec.Gate, err = readGate(s); return err }},
-	chosen("tg_cpu_layout"),
-	chosen("rx_buffer_bytes"),
-	textCol("environment", func(r *row) *string { return &r.host.Env.Environment }),
+	slices.Concat([]column{
+		{"limit", func(r *row) string { return string(r.rec.Limit) }, func(r *row, s string) (err error) { r.rec.Limit, err = readLimit(s); return err }},
+		{"gate", func(r *row) string { return string(r.rec.Gate) }, func(r *row, s string) (err error) { r.rec.Gate, err = readGate(s); return err }},
+		chosen("tg_cpu_layout"),
+		chosen("rx_buffer_bytes"),
+		textCol("environment", func(r *row) *string { return &r.host.Env.Environment }),
+	}, uncertaintyColumns())...,
 )
 
 // withOptions adds the columns of the options that have none yet, in their order, and those
@@ -232,8 +234,13 @@ func computedCol(name string, f func(*Host) *float64) column {
 
 // totalCol is the return on both ends' cost together, the same in both rows.
 func totalCol(name string, cost Cost) column {
+	return recordCol(name, func(r *row) *float64 { return r.rec.ROI(Total, cost, 2, 1) })
+}
+
+// recordCol follows from the columns of both rows.
+func recordCol(name string, f func(*row) *float64) column {
 	return optional(column{name,
-		func(r *row) string { return formatFloat(r.rec.ROI(Total, cost, 2, 1)) },
+		func(r *row) string { return formatFloat(f(r)) },
 		func(_ *row, s string) error { _, err := parseFloat(s); return err }})
 }
 

@@ -35,6 +35,8 @@ var Limits = []Limit{
 		func(g *Gates) **float64 { return &g.Coverage }},
 	{"foreign_cores", ByEnvironment, "foreign load", .05, false, " cores", "run: load on a measured CPU that is surely not the benchmark's, beyond what ticks leave unknown in a window of its length",
 		func(g *Gates) **float64 { return &g.ForeignCores }},
+	{"idle_drift", ByEnvironment, "drift of the idle power", 0, true, "", "run: how far idle power before and after the run are apart, of their mean (docs/power.md); beyond 2 % a run is flagged in any case",
+		func(g *Gates) **float64 { return &g.IdleDrift }},
 	{"copied", ByProof, "copied by a zero-copy mode", .01, true, "", "run: share of the payload that a zero-copy mode copied",
 		func(g *Gates) **float64 { return &g.Copied }},
 }

@@ -142,6 +142,15 @@ var MetricSections = []MetricSection{
 		{Names: "thread_cpuN_run_cores",
 			Units: "cores", Source: "CLOCK_THREAD_CPUTIME_ID",
 			Meaning: "the data path's time by CPU it ran on"},
+		{Names: "cpu_idle_poller_cores cpu_idle_rests cpu_idle_s",
+			Units: "cores 1 s", Source: "/proc/stat at rest",
+			Meaning: "of the rests in which cpu_idle_cores was measured: what the interface's NAPI " +
+				"threads used of the measured CPUs, which is not in it; how many rests; how long"},
+		{Names: "poller_threads poller_cores poller_outside_cores poller_cpuN_cores",
+			Units: "1 cores cores cores", Source: "perf_event task-clock; /proc/PID/task/TID/schedstat",
+			Meaning: "kernel threads that poll the interface (threaded NAPI): how many, their " +
+				"CPU time, how much of it on other CPUs than the measured ones, and by CPU. All " +
+				"of it is in the column cpu_busy_cores, and none is load of others"},
 		{Names: "placement_flow_share placement_host_share",
 			Units: "1", Source: "SO_INCOMING_CPU; /proc/net/softnet_stat",
 			Meaning: "share of the flow's packets, and of all, that were processed on the CPU " +
@@ -198,6 +207,10 @@ var MetricSections = []MetricSection{
 			Units: "W", Source: "",
 			Meaning: "mean over the window, least and greatest reading, standard uncertainty of " +
 				"the mean"},
+		{Names: "power_SOURCE_shared_uncertainty_w power_SOURCE_scatter_w",
+			Units: "W", Source: "",
+			Meaning: "the uncertainty's part that all figures of the instrument have in common, " +
+				"and the part that the scatter of its readings leaves"},
 		{Names: "power_SOURCE_idle_w power_SOURCE_net_w power_SOURCE_net_uncertainty_w",
 			Units: "W", Source: "",
 			Meaning: "while nothing ran; what is left of the mean"},
@@ -208,9 +221,11 @@ var MetricSections = []MetricSection{
 			"power_SOURCE_net_joule_per_gb power_SOURCE_net_joule_per_gb_uncertainty",
 			Units: "J/GB", Source: "",
 			Meaning: "per 1e9 bytes, gross and net"},
-		{Names: "power_SOURCE_readings power_SOURCE_failed_readings power_SOURCE_covered_s",
-			Units: "1 1 s", Source: "",
-			Meaning: "readings in the window, those that failed, the time that they cover"},
+		{Names: "power_SOURCE_readings power_SOURCE_effective_readings " +
+			"power_SOURCE_failed_readings power_SOURCE_covered_s",
+			Units: "1 1 1 s", Source: "",
+			Meaning: "readings in the window, how many independent ones they are worth, those " +
+				"that failed, the time that they cover"},
 		{Names: "power_SOURCE_idle_drift",
 			Units: "1", Source: "",
 			Meaning: "how far idle before and after are apart, of their mean"},

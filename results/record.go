@@ -62,7 +62,15 @@ type Host struct {
 	CPUSoftCores *float64 `json:"cpu_soft_cores,omitempty"` // softirq and irq
 	CPUBusyCores *float64 `json:"cpu_busy_cores,omitempty"` // wall - d(idle) - d(iowait)
 	IOWaitCores  *float64 `json:"iowait_cores,omitempty"`
-	StatCoverage *float64 `json:"stat_coverage,omitempty"` // sum of the /proc/stat columns / wall; 1.0 is right
+	// CPUBusyU is the standard uncertainty of CPUBusyCores, cores. CPUIdleCores is what the
+	// measured CPUs were busy with in the rests before and after, without the flow's
+	// pollers. CPUPollerCores is what kernel threads that poll for the flow (threaded
+	// NAPI) used, on whatever CPU: all of it is in CPUBusyCores.
+	CPUBusyU       *float64 `json:"cpu_busy_uncertainty_cores,omitempty"`
+	CPUIdleCores   *float64 `json:"cpu_idle_cores,omitempty"`
+	CPUIdleU       *float64 `json:"cpu_idle_uncertainty_cores,omitempty"`
+	CPUPollerCores *float64 `json:"cpu_poller_cores,omitempty"`
+	StatCoverage   *float64 `json:"stat_coverage,omitempty"` // sum of the /proc/stat columns / wall; 1.0 is right
 
 	CPUMHz   *float64 `json:"cpu_mhz,omitempty"`    // of the measured CPUs at the end of the window, mean
 	CPUTempC *float64 `json:"cpu_temp_c,omitempty"` // of the hottest CPU package, then
@@ -71,6 +79,13 @@ type Host struct {
 	PowerIdleW  *float64 `json:"power_idle_w,omitempty"`
 	PowerSource string   `json:"power_source,omitempty"`
 	PowerScope  string   `json:"power_scope,omitempty"` // how much of the machine the source sees: "package", "board", "wall"...
+	// Standard uncertainties, watts: of PowerW; of PowerW - PowerIdleW; and the part of
+	// the first that all figures of the instrument have in common.
+	PowerU       *float64 `json:"power_uncertainty_w,omitempty"`
+	PowerNetU    *float64 `json:"power_net_uncertainty_w,omitempty"`
+	PowerSharedU *float64 `json:"power_shared_uncertainty_w,omitempty"`
+	// PowerIdleDrift is how far idle power before and after are apart, of their mean.
+	PowerIdleDrift *float64 `json:"power_idle_drift,omitempty"`
 
 	ZeroCopyBytes *uint64 `json:"zero_copy_bytes,omitempty"`
 	CopiedBytes   *uint64 `json:"copied_bytes,omitempty"`

@@ -35,10 +35,11 @@ type Agent struct {
 	running  sync.WaitGroup
 	replying sync.WaitGroup // to runs that have ended
 	power    *power.Sampler // nil until asked for
-	leased   leased         // what is set on the host
-	ssh      *sshLink       // by which the controller came; nil: not by ssh
-	around   around         // what was found around the interface of the end
-	shared   bool           // what ssh needs may be set and flooded, too
+	resting  resting
+	leased   leased   // what is set on the host
+	ssh      *sshLink // by which the controller came; nil: not by ssh
+	around   around   // what was found around the interface of the end
+	shared   bool     // what ssh needs may be set and flooded, too
 
 	processes survey.Processes // of the host, when the agent was greeted
 	began     time.Time        // then
@@ -89,6 +90,7 @@ func (a *Agent) shutdown() error {
 	case <-answered:
 	case <-time.After(replyTime):
 	}
+	a.endRest()
 	a.stopPower()
 	return err
 }
@@ -172,6 +174,10 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 		return a.startPower(req)
 	case wire.OpPowerRead:
 		return a.readPower(req)
+	case wire.OpRestBegin:
+		return a.beginRest(req)
+	case wire.OpRestEnd:
+		return a.takeRest()
 	case wire.OpAbort:
 		a.abort()
 		return struct{}{}, nil

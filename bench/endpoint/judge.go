@@ -42,6 +42,9 @@ func (r *run) judge(err error) wire.EndResult {
 	}
 	res.Warnings = append(res.Warnings, r.result.evidence.Notes...)
 	res.Linear = r.result.evidence.CountsLinear
+	if len(r.polledBy) > 0 {
+		res.Flags = append(res.Flags, FlagPolled)
+	}
 	if err != nil {
 		res.Verdict, res.Reason, res.Fix = verdictOf(err), fault.Reason(err), fault.Fix(err)
 		res.BlamesPeer = stream.BlamesPeer(err)

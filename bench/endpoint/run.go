@@ -33,6 +33,8 @@ type run struct {
 	stall      *stallWatch
 	sampler    *counter.Sampler
 	pmu        *counter.PMU
+	pollers    *counter.Pollers // nil: nothing polls for the flow
+	polledBy   []int            // their threads
 	congestion string
 	usage      [2]counter.Rusage // of the process, at the flow's beginning and end
 	result     flowResult
@@ -69,6 +71,8 @@ func (e *End) Run(ctx context.Context, sch wire.Schedule) wire.EndResult {
 func (r *run) do(ctx context.Context) error {
 	r.pmu = counter.OpenPMU(counter.FS{}, r.end.spec.MeasureCPUs)
 	defer r.pmu.Close()
+	r.openPollers()
+	defer r.pollers.Close()
 	if err := r.open(ctx); err != nil {
 		return err
 	}
@@ -362,7 +366,7 @@ func (r *run) flowError() error {
 // next to the CPU columns, which lie on the window's side.
 func (r *run) take(e *edge, end bool) error {
 	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, Sockets: r.end.sockets(),
-		Threads: map[string]int{"data_path": r.end.first().worker.tid}, End: end, PMU: r.pmu}
+		Threads: map[string]int{"data_path": r.end.first().worker.tid}, End: end, PMU: r.pmu, Pollers: r.pollers}
 	if end {
 		e.flows, e.atNs = r.end.counters(), monotonic()
 	}
@@ -437,6 +441,7 @@ func (r *run) host() results.Host {
 	if !r.from.taken || !r.to.taken {
 		return h
 	}
+	r.pollersStayed()
 	rows, change := counter.Delta(r.from.host, r.to.host)
 	h.Metrics = slices.Concat(rows, linkSpeed(r.end.spec.Dev), h.Metrics)
 	r.warnings = append(r.warnings, change.Warnings...)

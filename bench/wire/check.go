@@ -177,6 +177,11 @@ func (r *PowerReading) Check() error {
 			return errors.New("a figure without a source")
 		}
 		err := errors.Join(checkMetrics(f.Metrics), checkSeries(f.Series), checkFlags(f.Flags))
+		for _, u := range []*float64{f.GrossU, f.NetU, f.SharedU, f.Drift} {
+			if u != nil && *u < 0 {
+				err = errors.Join(err, fmt.Errorf("an uncertainty or drift of %g", *u))
+			}
+		}
 		if f.Scope != "" {
 			err = errors.Join(err, checkScope(string(f.Scope)))
 		}

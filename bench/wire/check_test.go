@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -123,6 +124,12 @@ func TestAnswersAreChecked(t *testing.T) {
 		"power, scope":      second(answered[[]PowerSource](t, []PowerSource{{Name: "a", Scope: "\x1b"}})),
 		"power, huge":       second(answered[PowerReading](t, PowerReading{Figures: []power.Figure{{Source: "a", GrossW: ptr(1e99)}}})),
 		"power, source":     second(answered[PowerReading](t, PowerReading{Figures: []power.Figure{{}}})),
+		"power, below zero": second(answered[PowerReading](t, PowerReading{Figures: []power.Figure{{Source: "a", GrossU: ptr(-1.0)}}})),
+		"rest, busy":        second(answered[Rest](t, Rest{WallS: 1, CPUs: []counter.RestCPU{{BusyCores: 3}}})),
+		"rest, below zero":  second(answered[Rest](t, Rest{WallS: 1, CPUs: []counter.RestCPU{{PollerCores: ptr(-.5)}}})),
+		"rest, CPU twice":   second(answered[Rest](t, Rest{WallS: 1, CPUs: []counter.RestCPU{{CPU: 2}, {CPU: 2}}})),
+		"rest, CPU":         second(answered[Rest](t, Rest{WallS: 1, CPUs: []counter.RestCPU{{CPU: -1}}})),
+		"rest, length":      second(answered[Rest](t, Rest{WallS: -1})),
 		"power, bad series": second(answered[PowerReading](t, PowerReading{Figures: []power.Figure{{Source: "a", Series: []results.Series{{Name: "s", T: []int64{1}}}}}})),
 	} {
 		if n := (*NonsenseError)(nil); !errors.As(err, &n) {

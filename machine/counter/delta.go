@@ -25,6 +25,8 @@ type Change struct {
 	TCP     []TCPInfo // of each flow; one without fields was not read
 	// NetRXCPUs is where received packets were processed, as [NetRXCPUs] says.
 	NetRXCPUs string
+	// Polled is what kernel threads that poll for the flow used; nil: there are none.
+	Polled *Polled
 	// Warnings are those of both snapshots and what the window itself shows,
 	// each once.
 	Warnings []string
@@ -51,9 +53,11 @@ func Delta(before, after Snapshot) ([]results.Metric, Change) {
 	if cfg.PMU != nil {
 		rows.pmu(cfg.PMU.cpus, before.PMU, after.PMU, c.CPU.WallS)
 	}
+	pollers := c.addPollers(&rows, cfg.Pollers, before.Pollers, after.Pollers, cfg.CPUs)
 	if before.Threads != nil && after.Threads != nil {
 		c.Threads = ThreadsBetween(before.Threads, after.Threads)
-		c.Foreign = Foreign(c.CPU, ownThreads(c.Threads, before.Rusage, after.Rusage), cfg.ForeignThreshold)
+		own := append(ownThreads(c.Threads, before.Rusage, after.Rusage), pollers...)
+		c.Foreign = Foreign(c.CPU, own, cfg.ForeignThreshold)
 		rows.threads(c.Threads, cfg.Threads, c.CPU.WallS)
 		rows.foreign(c.Foreign)
 		rows.process(before.Rusage, after.Rusage, c.CPU.WallS)
@@ -118,12 +122,14 @@ func ownThreads(ts []ThreadDelta, before, after Rusage) []ThreadDelta {
 }
 
 // Fill sets the fields of h that these counters measure and leaves the others
-// alone. RXDrops are the interface's, which include those of its backlog; the
+// alone. Busy is that of the measured CPUs, and of the flow's pollers wherever they
+// ran. RXDrops are the interface's, which include those of its backlog; the
 // softnet counter stands in for a run without an interface.
 func (c Change) Fill(h *results.Host) {
 	h.CPUBusyCores, h.CPUAppCores = c.CPU.BusyCores, c.CPU.AppCores
 	h.CPUSysCores, h.CPUSoftCores = c.CPU.SysCores, c.CPU.SoftCores
 	h.IOWaitCores, h.StatCoverage = c.CPU.IOWaitCores, c.CPU.Coverage
+	c.fillPollers(h)
 	var cpus []int
 	for _, u := range c.CPU.PerCPU {
 		if u.BusyCores != nil {

@@ -34,6 +34,8 @@ type Config struct {
 	// PMU is read too, unless it is nil. Both snapshots of a window must have
 	// the same.
 	PMU *PMU
+	// Pollers are read too, in the same way.
+	Pollers *Pollers
 }
 
 // Snapshot is every counter at one edge of the window. A part that could not be
@@ -53,6 +55,7 @@ type Snapshot struct {
 	IdleStates []IdleState
 	Throttle   []Throttle
 	PMU        PMUCounts
+	Pollers    []PollerTimes
 
 	CostNs   int64 // CPU time that taking it used on its thread
 	TookNs   int64 // and how long it took
@@ -131,5 +134,6 @@ func (s *Snapshot) parts() []part {
 		part{read: func() (err error) { s.Rusage, err = ReadRusage(); return }},
 		part{read: func() (err error) { s.PMU, err = s.Config.PMU.Read(); return }},
 		part{read: func() (err error) { s.Threads, err = ReadThreads(fs, 0); return }},
+		part{read: func() (err error) { s.Pollers, err = s.Config.Pollers.Read(); return }},
 		part{must: true, read: func() (err error) { s.CPU, err = ReadCPU(fs); return }})
 }

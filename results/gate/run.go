@@ -12,7 +12,7 @@ import (
 // failure is a limit that a run is beyond.
 type failure struct{ key, reason, fix string }
 
-// Run judges one run by the gates that need no other: foreign load, which leaves it out, then
+// Run judges one run by the gates that need no other: foreign load and the drift of idle power, which leave it out, then
 // retransmits, drops, coverage and what limited it, which flag it, or leave it out where that
 // was asked for. A run that is not ok, and a warm-up, are left as they are. Proofs
 // (g.Copied among them) are judged by the ends themselves.
@@ -20,9 +20,11 @@ func Run(g results.Gates, r *results.Record) {
 	if r.Verdict != results.OK || r.Warmup {
 		return
 	}
-	if f := foreign(g, r); f != nil {
-		r.Fail(results.ByEnvironment, f.reason, f.fix)
-		return
+	for _, check := range []func(results.Gates, *results.Record) *failure{foreign, idleDrift} {
+		if f := check(g, r); f != nil {
+			r.Fail(results.ByEnvironment, f.reason, f.fix)
+			return
+		}
 	}
 	for _, check := range []func(results.Gates, *results.Record) *failure{retrans, drops, coverage, limit} {
 		if f := check(g, r); f != nil {

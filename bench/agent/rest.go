@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+
+package agent
+
+import (
+	"errors"
+
+	"github.com/zcbench/zcbench/bench/endpoint"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/counter"
+)
+
+// resting is a rest that is being measured. Requests are handled one at a time, so that it
+// needs no lock.
+type resting struct {
+	rest *counter.Rest // nil: none
+	why  string
+}
+
+func (a *Agent) beginRest(req wire.Request) (any, error) {
+	var p wire.RestParams
+	if err := req.Decode(&p); err != nil {
+		return nil, err
+	}
+	a.endRest()
+	pollers, err := endpoint.NAPIThreads(p.Dev)
+	if err != nil {
+		a.resting.why = fault.Reason(err)
+	}
+	a.resting.rest, err = counter.BeginRest(counter.FS{}, pollers)
+	return struct{}{}, err
+}
+
+func (a *Agent) takeRest() (any, error) {
+	if a.resting.rest == nil {
+		return nil, errors.New("no rest is measured: begin it first")
+	}
+	r := wire.Rest{Why: a.resting.why}
+	var err error
+	r.WallS, r.CPUs, err = a.resting.rest.End(counter.FS{})
+	a.resting = resting{}
+	return r, err
+}
+
+// endRest forgets one that nobody has asked for.
+func (a *Agent) endRest() {
+	if a.resting.rest != nil {
+		a.resting.rest.Close()
+	}
+	a.resting = resting{}
+}

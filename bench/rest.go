@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/results"
+)
+
+// A rest is as long as a tenth of the window unless it is said, so that it costs little,
+// and no longer than a second; one below leastRest would tell nothing, as /proc/stat has
+// ticks of 10 ms.
+const (
+	mostRest  = time.Second
+	leastRest = 200 * time.Millisecond
+)
+
+// autoRest is the rest of runs with such a window.
+func autoRest(window time.Duration) time.Duration {
+	if rest := min(window/10, mostRest); rest >= leastRest {
+		return rest
+	}
+	return 0
+}
+
+// settle is how long hosts are left alone before a rest is measured: memory of the run
+// before is freed, and its sockets end.
+func settle(rest time.Duration) time.Duration { return max(rest/10, 50*time.Millisecond) }
+
+// restMeter measures what the hosts' CPUs do between runs. The rest after a run is the one
+// before the next. Where power is measured it is that rest in which idle power is.
+type restMeter struct {
+	ends [2]*host.Host
+	devs [2]string
+	last *[2]wire.Rest // the last rest; nil after load
+	why  string        // why there is none
+}
+
+// resting has a meter where runs have rests.
+func (r *Runner) resting() *restMeter {
+	if r.restTime() == 0 {
+		return nil
+	}
+	if r.rests == nil || r.rests.ends != [2]*host.Host{r.SUT, r.TG} {
+		r.rests = &restMeter{ends: [2]*host.Host{r.SUT, r.TG}}
+	}
+	r.rests.devs = [2]string{r.Opt.SUTDev, r.Opt.TGDev}
+	if r.Power != nil {
+		r.Power.rests = r.rests
+	}
+	return r.rests
+}
+
+// restTime is how long one rest takes, as [PowerMeter.restTime].
+func (r *Runner) restTime() time.Duration {
+	if t := r.Power.restTime(); t > 0 {
+		return t
+	}
+	if r.Opt.Rest <= 0 {
+		return 0
+	}
+	return settle(r.Opt.Rest) + r.Opt.Rest
+}
+
+// restBefore rests before a run, unless the rest after the last run serves for this one
+// too, and returns what was measured then; nil before a warm-up, which has no use for it.
+func (r *Runner) restBefore(ctx context.Context, warmup bool) *[2]wire.Rest {
+	m := r.resting()
+	r.Power.before(ctx, warmup)
+	if m == nil {
+		return nil
+	}
+	if r.Power.restTime() == 0 && !warmup && m.last == nil {
+		m.rest(ctx, r.Opt.Rest)
+	}
+	before := m.last
+	m.last = nil // there is load
+	return before
+}
+
+// restAfter rests after a run that counts and enters what the CPUs did in both rests.
+func (r *Runner) restAfter(ctx context.Context, rec *results.Record, before *[2]wire.Rest, out outcome) {
+	m := r.resting()
+	r.Power.after(ctx, rec, out)
+	if m == nil || rec.Warmup || out.sut.ToNs == 0 && out.tg.ToNs == 0 {
+		return
+	}
+	if r.Power.restTime() == 0 {
+		m.rest(ctx, r.Opt.Rest)
+	}
+	m.fill(rec, before)
+}
+
+// rest lets the hosts settle and measures for so long.
+func (m *restMeter) rest(ctx context.Context, length time.Duration) {
+	if pause(ctx, settle(length)) {
+		m.during(ctx, func() bool { return pause(ctx, length) })
+	}
+}
+
+// during measures while wait waits. What an agent refuses costs the figure, and not the run.
+func (m *restMeter) during(ctx context.Context, wait func() bool) bool {
+	if m == nil {
+		return wait()
+	}
+	m.last, m.why = nil, ""
+	for i, h := range m.ends {
+		if err := h.CallWithin(context.WithoutCancel(ctx), restReplyTime, wire.OpRestBegin, wire.RestParams{Dev: m.devs[i]}, nil); err != nil {
+			m.why = h.Spec.Name + ": " + err.Error()
+			return wait()
+		}
+	}
+	if !wait() {
+		return false
+	}
+	var got [2]wire.Rest
+	for i, h := range m.ends {
+		if err := h.CallWithin(context.WithoutCancel(ctx), restReplyTime, wire.OpRestEnd, nil, &got[i]); err != nil {
+			m.why = h.Spec.Name + ": " + err.Error()
+			return true
+		}
+	}
+	m.last = &got
+	return true
+}
+
+// restReplyTime is how long an agent may take to read its CPUs.
+const restReplyTime = 15 * time.Second
+
+// fill enters the background of a run: the mean of both rests.
+func (m *restMeter) fill(rec *results.Record, before *[2]wire.Rest) {
+	for i, role := range results.Roles {
+		h := rec.Host(role)
+		cpus, err := counter.ParseCPUList(h.Env.CPUsMeasured)
+		if h.CPUBusyCores == nil || err != nil {
+			continue
+		}
+		var rests []background
+		for _, all := range []*[2]wire.Rest{before, m.last} {
+			if all == nil {
+				continue
+			}
+			b, why := backgroundOf(all[i], cpus)
+			if why != "" {
+				m.why = why
+				continue
+			}
+			rests = append(rests, b)
+		}
+		if len(rests) == 0 {
+			if m.why != "" {
+				rec.Warnings = append(rec.Warnings, role.Label()+": what the CPUs do at rest is not known: "+m.why)
+			}
+			continue
+		}
+		meanOf(rests).enter(h, len(rests))
+	}
+}
+
+// background is what the measured CPUs do at rest, cores.
+type background struct {
+	others  float64 // but for the flow's pollers
+	pollers float64
+	u       float64 // the standard uncertainty of others
+	wallS   float64
+}
+
+// backgroundOf sums up the CPUs that a run measured. A CPU that was not there in the rest
+// has no background, and so has their sum.
+func backgroundOf(r wire.Rest, cpus []int) (b background, why string) {
+	b.wallS = r.WallS
+	by := map[int]counter.RestCPU{}
+	for _, c := range r.CPUs {
+		by[c.CPU] = c
+	}
+	for _, cpu := range cpus {
+		c, ok := by[cpu]
+		switch {
+		case !ok:
+			return b, fmt.Sprintf("CPU %d was not online", cpu)
+		case c.PollerCores == nil:
+			return b, "it is not known on which CPUs the NAPI threads ran"
+		}
+		b.others += max(c.BusyCores-*c.PollerCores, 0)
+		b.pollers += *c.PollerCores
+		b.u = math.Hypot(b.u, c.UncertaintyCores/math.Sqrt(3))
+	}
+	return b, ""
+}
+
+// meanOf is that of one rest or two. What the background was between them lies anywhere
+// from one to the other: half of their distance is a limit of the error.
+func meanOf(rests []background) (m background) {
+	for _, b := range rests {
+		n := float64(len(rests))
+		m.others, m.pollers, m.wallS, m.u = m.others+b.others/n, m.pollers+b.pollers/n, m.wallS+b.wallS, math.Hypot(m.u, b.u/n)
+	}
+	if len(rests) == 2 {
+		m.u = math.Hypot(m.u, math.Abs(rests[0].others-rests[1].others)/2/math.Sqrt(3))
+	}
+	return m
+}
+
+func (b background) enter(h *results.Host, rests int) {
+	h.CPUIdleCores, h.CPUIdleU = &b.others, &b.u
+	add := func(name, unit string, v float64) {
+		h.Metrics = append(h.Metrics, results.Metric{Name: name, Unit: unit, Value: v, Source: "/proc/stat at rest"})
+	}
+	add("cpu_idle_poller_cores", "cores", b.pollers)
+	add("cpu_idle_rests", "1", float64(rests))
+	add("cpu_idle_s", "s", b.wallS)
+}

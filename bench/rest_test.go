@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/results"
+)
+
+func TestAutoRest(t *testing.T) {
+	for window, want := range map[time.Duration]time.Duration{
+		time.Second: 0, 2 * time.Second: 200 * time.Millisecond, 5 * time.Second: 500 * time.Millisecond, 10 * time.Second: time.Second, time.Minute: time.Second,
+	} {
+		if got := autoRest(window); got != want {
+			t.Errorf("a window of %v: a rest of %v, want %v", window, got, want)
+		}
+	}
+}
+
+// A run's background is the mean of the rests before and after it, on the CPUs that the
+// run measured and no others, without what polls for the flow.
+func TestBackground(t *testing.T) {
+	rest := func(busy0, busy1, polled1 float64) *[2]wire.Rest {
+		r := wire.Rest{WallS: 1, CPUs: []counter.RestCPU{{CPU: 0, BusyCores: busy0, PollerCores: new(0.), UncertaintyCores: .01}, {CPU: 1, BusyCores: busy1, PollerCores: &polled1, UncertaintyCores: .01}}}
+		return &[2]wire.Rest{r, r}
+	}
+	unknown := rest(.1, .2, 0)
+	unknown[0].CPUs[1].PollerCores = nil
+	for name, x := range map[string]struct {
+		before, after *[2]wire.Rest
+		cpus          string
+		idle, u       float64 // idle below 0: not known
+		warn          string
+	}{
+		"both":            {rest(.1, .2, 0), rest(.1, .2, 0), "0-1", .3, math.Hypot(.01, .01) / math.Sqrt(3) / math.Sqrt2, ""},
+		"one CPU":         {rest(.1, .2, 0), rest(.1, .2, 0), "1", .2, .01 / math.Sqrt(3) / math.Sqrt2, ""},
+		"it changed":      {rest(0, .1, 0), rest(0, .3, 0), "1", .2, math.Hypot(.01/math.Sqrt2, .1) / math.Sqrt(3), ""},
+		"a poller":        {rest(0, .95, .9), rest(0, .95, .9), "1", .05, .01 / math.Sqrt(3) / math.Sqrt2, ""},
+		"after alone":     {nil, rest(.1, .2, 0), "1", .2, .01 / math.Sqrt(3), ""},
+		"another CPU":     {rest(.1, .2, 0), rest(.1, .2, 0), "1,7", -1, 0, "CPU 7 was not online"},
+		"poller anywhere": {nil, unknown, "1", -1, 0, "not known on which CPUs the NAPI threads ran"},
+		"none":            {nil, nil, "1", -1, 0, ""},
+	} {
+		rec := results.Record{}
+		rec.SUT.Env.CPUsMeasured, rec.SUT.CPUBusyCores = x.cpus, new(1.)
+		m := &restMeter{last: x.after}
+		m.fill(&rec, x.before)
+		if h := rec.SUT; (h.CPUIdleCores != nil) != (x.idle >= 0) || h.CPUIdleCores != nil && (math.Abs(*h.CPUIdleCores-x.idle) > 1e-9 || math.Abs(*h.CPUIdleU-x.u) > 1e-9) {
+			t.Errorf("%s: %v +- %v, want %v +- %v", name, deref(h.CPUIdleCores), deref(h.CPUIdleU), x.idle, x.u)
+		}
+		if got := strings.Join(rec.Warnings, " "); !strings.Contains(got, x.warn) || (got == "") != (x.warn == "") {
+			t.Errorf("%s: %q, want %q", name, got, x.warn)
+		}
+		if rec.TG.CPUIdleCores != nil {
+			t.Errorf("%s: the sender measured no CPU, and has a background", name)
+		}
+	}
+}
+
+// Runs of a session rest before the first and after each, and their net figures are what
+// is left of the gross ones; warm-ups and sessions without rests have none.
+func TestIntegrationRests(t *testing.T) {
+	r := newRig(t)
+	r.Runner.Opt.Rest = 300 * time.Millisecond
+	whole := matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, true, 1)
+	begun := time.Now()
+	recs, err := r.Play(t.Context(), whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took, least := time.Since(begun), 3*r.Runner.restTime(); took < least {
+		t.Errorf("took %v, and three rests take %v", took, least)
+	}
+	for _, rec := range recs {
+		if rec.Verdict != results.OK && !late(t, rec) {
+			t.Fatalf("%s: %s", rec.Verdict, rec.Reason)
+		}
+		for _, h := range []results.Host{rec.SUT, rec.TG} {
+			if rec.Warmup {
+				if h.CPUIdleCores != nil {
+					t.Error("a warm-up has a background")
+				}
+				continue
+			}
+			net := h.CPUNetCores()
+			if net == nil || *net != *h.CPUBusyCores-*h.CPUIdleCores || !(*h.CPUIdleCores >= 0) || !(*h.CPUIdleU > 0) || h.CPUNetU() == nil {
+				t.Errorf("%s: busy %v, idle %v +- %v, net %v (%q)", h.Name, deref(h.CPUBusyCores), deref(h.CPUIdleCores), deref(h.CPUIdleU), deref(net), rec.Warnings)
+			}
+			if i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "cpu_idle_rests" }); i < 0 || h.Metrics[i].Value != 2 {
+				t.Error("it has not two rests")
+			}
+		}
+	}
+}

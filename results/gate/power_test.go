@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+
+package gate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// Idle power that changed over the run makes it invalid where a file sets the limit, and
+// only then. One that was not measured fails nothing.
+func TestIdleDrift(t *testing.T) {
+	for _, x := range []struct {
+		limit, sut, tg *float64
+		want           string
+	}{
+		{nil, ptr(.5), ptr(.5), ""},
+		{ptr(.03), nil, nil, ""},
+		{ptr(.03), ptr(.02), ptr(.03), ""},
+		{ptr(.03), ptr(.02), ptr(.041), "TG: idle power before and after the run differs by 4.1 % (limit 3 %)"},
+		{ptr(.0), ptr(.001), nil, "SUT: idle power before and after the run differs by 0.1 % (limit 0 %)"},
+	} {
+		r := ok(10)
+		r.SUT.PowerIdleDrift, r.TG.PowerIdleDrift = x.sut, x.tg
+		Run(results.Gates{IdleDrift: x.limit}, &r)
+		if (r.Verdict == results.Invalid) != (x.want != "") || r.Reason != x.want || strings.Contains(r.Fix, "settle") != (x.want != "") {
+			t.Errorf("%v of %v, %v: %s %q", x.limit, x.sut, x.tg, r.Verdict, r.Reason)
+		}
+	}
+}

@@ -48,10 +48,11 @@ type plotView struct {
 
 // againstView is a row of the comparison.
 type againstView struct {
-	Cell, Metric, Unit string
-	A, B               string
-	Ratio, Interval, P string
-	Verdict, Class     string
+	Cell, Beside, About string
+	Metric, Unit        string
+	A, B                string
+	Ratio, Interval, P  string
+	Verdict, Class      string
 }
 
 type rowView struct {
@@ -101,7 +102,7 @@ func againstRows(r *compare.Result) []againstView {
 	var out []againstView
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		v := againstView{Cell: row.B.ID, Metric: row.Metric, Unit: row.Unit, A: median(row.SumA, digits3), B: median(row.SumB, digits3),
+		v := againstView{Cell: row.B.ID, Beside: row.A.ID, About: row.Factor, Metric: row.Metric, Unit: row.Unit, A: median(row.SumA, digits3), B: median(row.SumB, digits3),
 			Ratio: row.RatioText(), P: row.PText(), Verdict: row.VerdictText()}
 		if lo, hi := row.Interval(); lo != "-" {
 			v.Interval = lo + ".." + hi

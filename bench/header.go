@@ -35,7 +35,7 @@ func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings
 	s := e.Spec
 	return results.Header{ToolVersion: e.ToolVersion, SessionID: session, Cells: st.noted(s.Cells), Plan: &results.Plan{
 		Name: s.Name, Hash: s.Hash(), Seed: s.Seed, Repetitions: s.Repetitions, Binary: binary,
-		SUT: sut, TG: tg, Power: e.Power.plan(), Gates: s.Gates, Baseline: st.base(), Primary: s.Primary, File: s.File}}, nil
+		SUT: sut, TG: tg, Power: e.Power.plan(), Gates: s.Gates, Baseline: st.base(), Primary: s.Primary, About: s.About, BetweenBoots: s.BetweenBoots, File: s.File}}, nil
 }
 
 // found is a host as it was found, with the interface dev of the flow; "" is

@@ -4,56 +4,64 @@ package bench
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
 // comparisons are those of a plan that are corrected together.
 type comparisons struct {
-	name string // primary, exploratory; "": there is one family
+	name   string // primary, exploratory; "": all count
+	factor string // that they are about
 	stat.Reach
 }
 
-// reaches says what the comparisons of a plan can show, family by family: of each cell
-// that can run with the baseline, or with the first that can.
-func reaches(s *matrix.Spec, missing func(results.Cell) *Missing) (out []comparisons) {
-	var able []results.Cell
-	for _, c := range s.Cells {
-		if missing(c) == nil {
-			able = append(able, c)
-		}
+// reaches says what the comparisons of a plan can show, family by family, those that count
+// first. unmatched are the cells that cannot be compared in what is asked about, because no
+// cell that can run differs in that alone.
+func reaches(s *matrix.Spec, missing func(results.Cell) *Missing) (out []comparisons, unmatched []string) {
+	can := make([]bool, len(s.Cells))
+	for i, c := range s.Cells {
+		can[i] = missing(c) == nil
 	}
-	if len(able) < 2 || s.Base != nil && missing(*s.Base) != nil {
-		return nil
+	first := slices.Index(can, true)
+	if first < 0 {
+		return nil, nil
 	}
-	primary := map[string]bool{}
-	for _, id := range s.Primary {
-		primary[id] = true
-	}
-	base, n := able[0].Key(), map[bool]int{}
+	base := s.Cells[first]
 	if s.Base != nil {
-		base = s.Base.Key()
+		base = *s.Base
 	}
-	for _, c := range able {
-		if c.Key() != base {
-			n[primary[c.ID] || len(primary) == 0]++
-		}
+	type family struct {
+		factor      string
+		exploratory bool
 	}
-	for _, f := range []struct {
-		name  string
-		first bool
-	}{{"primary", true}, {"exploratory", false}} {
-		if n[f.first] == 0 {
+	n, order := map[family]int{}, [2][]family{} // what counts, and what is exploratory
+	for _, p := range compare.Contrasts(s.Cells, base, s.About, func(i int) bool { return can[i] }) {
+		id := s.Cells[p.B].ID
+		if p.Factor == "" {
+			unmatched = append(unmatched, id)
 			continue
 		}
-		if len(primary) == 0 {
-			f.name = ""
+		f := family{p.Factor, len(s.Primary) > 0 && !slices.Contains(s.Primary, id)}
+		if n[f]++; n[f] == 1 && f.exploratory {
+			order[1] = append(order[1], f)
+		} else if n[f] == 1 {
+			order[0] = append(order[0], f)
 		}
-		out = append(out, comparisons{f.name, stat.NewReach(leastRuns(s), n[f.first])})
 	}
-	return out
+	for _, f := range slices.Concat(order[0], order[1]) {
+		name := ""
+		if len(s.Primary) > 0 {
+			name = map[bool]string{false: "primary", true: "exploratory"}[f.exploratory]
+		}
+		out = append(out, comparisons{name, f.factor, stat.NewReach(leastRuns(s), n[f])})
+	}
+	return out, unmatched
 }
 
 // leastRuns is how many runs of a cell count at the least.
@@ -80,10 +88,11 @@ func (c comparisons) String() string {
 }
 
 func (c comparisons) called() string {
-	if c.name == "" {
-		return counted(c.Tests, "comparison", "comparisons")
+	name := "comparison"
+	if c.name != "" {
+		name = c.name + " " + name
 	}
-	return counted(c.Tests, c.name+" comparison", c.name+" comparisons")
+	return counted(c.Tests, name, name+"s") + " by " + c.factor
 }
 
 // fix is what would make verdicts possible, or 2 % findable where they are; "" where they
@@ -110,20 +119,33 @@ func (c comparisons) fix() string {
 	return proposed
 }
 
+// shortList names a few.
+func shortList(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
 // foretell says what the comparisons can show, a line for each family, and refuses plans
 // that can show nothing where verdicts are required.
 func (e *Experiment) foretell(missing func(results.Cell) *Missing, say func(string)) error {
 	if e.Spec.Purpose == matrix.Check {
 		return nil
 	}
-	all := reaches(e.Spec, missing)
-	if len(all) == 0 && e.RequireVerdict {
-		return inputErrorf("%s: no verdict can be had: there is nothing to compare, as fewer than two cells can run, or not the baseline", e.Spec.Name)
+	all, unmatched := reaches(e.Spec, missing)
+	if len(unmatched) > 0 {
+		say(fmt.Sprintf("warning: %s of which nothing can be said: none that can run differs from it in one factor alone: %s",
+			counted(len(unmatched), "cell", "cells"), shortList(unmatched)))
 	}
-	for i, c := range all {
+	if len(all) == 0 && e.RequireVerdict {
+		return inputErrorf("%s: no verdict can be had: there is nothing to compare, as no two cells that can run differ in one factor alone", e.Spec.Name)
+	}
+	for _, c := range all {
 		line := c.String()
-		if i > 0 {
-			say(line) // what is exploratory asks for nothing
+		if c.name == "exploratory" {
+			say(line) // asks for nothing
 			continue
 		}
 		if fix := c.fix(); fix != "" {

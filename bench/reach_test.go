@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +25,7 @@ func able(results.Cell) *Missing { return nil }
 func measured(s *matrix.Spec) (recs []results.Record) {
 	for i, c := range s.Cells {
 		for k := range leastRuns(s) {
-			r := results.Record{Cell: c, Verdict: results.OK, Schema: results.SchemaVersion}
+			r := results.Record{Cell: c, Verdict: results.OK, Schema: results.SchemaVersion, SessionID: "s", Rep: k}
 			r.SUT = results.Host{ThroughputGbps: new(100 + float64(i) + float64(k)/1000), CPUBusyCores: new(1.0), DurationS: new(1.0), Bytes: new(uint64(1e9))}
 			recs = append(recs, r)
 		}
@@ -50,29 +52,36 @@ func TestShippedExperimentsGiveVerdicts(t *testing.T) {
 		if s.Purpose == matrix.Check {
 			continue
 		}
-		all := reaches(s, able)
-		if len(all) == 0 || !all[0].Attainable() {
-			t.Errorf("%s: %v", f, all)
+		all, unmatched := reaches(s, able)
+		if len(all) == 0 || len(unmatched) > 0 {
+			t.Errorf("%s: %v, without a partner %q", f, all, unmatched)
 			continue
 		}
-		set := compare.NewSet(f, results.Journal{Header: results.Header{Plan: &results.Plan{Baseline: s.Base, Primary: s.Primary}}, Records: measured(s)})
+		plan := results.Plan{Baseline: s.Base, Primary: s.Primary, About: s.About, BetweenBoots: s.BetweenBoots}
+		set := compare.NewSet(f, results.Journal{Header: results.Header{Plan: &plan}, Records: measured(s)})
 		r, err := compare.Within(&set, *s.Base, metrics)
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := map[bool]int{}
+		n := map[string]int{}
 		for i := range r.Rows {
 			row := &r.Rows[i]
-			n[row.Exploratory]++
-			if row.Verdict == compare.Unsure {
+			of := slices.IndexFunc(all, func(c comparisons) bool {
+				return c.factor == row.Factor && (c.name == "exploratory") == row.Exploratory
+			})
+			if of < 0 || row.Reach == nil || math.Abs(row.Reach.LeastP/all[of].LeastP-1) > 1e-9 || row.Reach.Tests != all[of].Tests {
+				t.Errorf("%s: %s by %s: foretold were %+v, and there are %+v", f, row.Label(), row.Factor, all, row.Reach)
+				continue
+			}
+			n[all[of].called()]++
+			if !row.Exploratory && (!all[of].Attainable() || row.Verdict == compare.Unsure) {
 				t.Errorf("%s: %s: %s", f, row.Label(), row.VerdictText())
 			}
-			if of := all[min(len(all)-1, map[bool]int{true: 1}[row.Exploratory])]; *row.Reach != of.Reach {
-				t.Errorf("%s: foretold were %+v, and there are %+v", f, of.Reach, *row.Reach)
-			}
 		}
-		if n[false] != all[0].Tests {
-			t.Errorf("%s: %d comparisons count, foretold were %d", f, n[false], all[0].Tests)
+		for _, c := range all {
+			if n[c.called()] != c.Tests {
+				t.Errorf("%s: %d comparisons, foretold were %s", f, n[c.called()], c.called())
+			}
 		}
 	}
 }
@@ -94,17 +103,26 @@ func TestForetell(t *testing.T) {
 		lines   []string
 		refused bool
 	}{
-		"too few": {plan(6, ""), able, []string{"warning: 26 comparisons, 6 runs of each cell: no data can give a verdict: the smallest corrected p is 0.0563, and a verdict needs less than 0.05. " +
-			"repetitions: 7 makes verdicts possible, 11 finds 2 % where runs vary by 1 %; or declare at most 23 comparisons that count: compare: {primary: [...]}"}, true},
-		"below six": {plan(5, primary), able, []string{"warning: 2 primary comparisons, 5 runs", "24 exploratory comparisons, 5 runs of each cell: no data"}, true},
-		"declared":  {plan(8, primary), able, []string{"2 primary comparisons, 8 runs of each cell: the smallest corrected p is 0.00031; a difference of", "24 exploratory"}, false},
-		"fewer can run": {plan(6, ""), func(c results.Cell) *Missing {
+		"too few": {plan(6, ""), able, []string{"warning: 18 comparisons by rx, 6 runs of each cell: no data can give a verdict: the smallest corrected p is 0.167, and a verdict needs less than 0.05. " +
+			"repetitions: 8 makes verdicts possible, 12 finds 2 % where runs vary by 1 %; or declare at most 5 comparisons that count: compare: {primary: [...]}",
+			"warning: 18 comparisons by tx", "warning: 18 comparisons by mtu"}, true},
+		"one question": {plan(8, "compare: {about: [tx]}\n"), able, []string{"18 comparisons by tx, 8 runs of each cell: the smallest corrected p is 0.028; a difference of"}, false},
+		"below six": {plan(5, primary), able, []string{"warning: 2 primary comparisons by rx, 5 runs", "16 exploratory comparisons by rx, 5 runs of each cell: no data",
+			"18 exploratory comparisons by tx", "18 exploratory comparisons by mtu"}, true},
+		"declared": {plan(8, primary), able, []string{"2 primary comparisons by rx, 8 runs of each cell: the smallest corrected p is 0.0031; a difference of", "16 exploratory", "18 exploratory", "18 exploratory"}, false},
+		"fewer can run": {plan(8, ""), func(c results.Cell) *Missing {
 			if c.RX == "uring" {
 				return &Missing{"no", "yes"}
 			}
 			return nil
-		}, []string{"17 comparisons, 6 runs"}, false},
-		"no baseline": {plan(8, ""), func(c results.Cell) *Missing {
+		}, []string{"9 comparisons by rx, 8 runs", "12 comparisons by tx, 8 runs", "12 comparisons by mtu"}, false},
+		"no partner": {plan(8, "compare: {about: [rx]}\n"), func(c results.Cell) *Missing {
+			if c.RX == "tcp" && c.TX != "tcp" {
+				return &Missing{"no", "yes"}
+			}
+			return nil
+		}, []string{"warning: 12 cells of which nothing can be said: none that can run differs from it in one factor alone: tcp-trunc/sendfile mtu=1500, ", "6 comparisons by rx"}, false},
+		"no baseline": {plan(8, "compare: {about: [rx]}\n"), func(c results.Cell) *Missing {
 			if c.RX == "tcp" {
 				return &Missing{"no", "yes"}
 			}

@@ -25,7 +25,12 @@ type Plan struct {
 	// Primary are the ids of the cells whose comparisons with the baseline were declared to
 	// count before there were any figures. None: all do.
 	Primary []string `json:"primary,omitempty"`
-	File    string   `json:"file"` // the experiment file's text
+	// About are the factors that comparisons were declared to be about. None: all.
+	About []string `json:"about,omitempty"`
+	// BetweenBoots is the spread of a figure between boots of the hosts that was declared,
+	// as a standard deviation over the mean. 0: none was.
+	BetweenBoots float64 `json:"between_boots,omitempty"`
+	File         string  `json:"file"` // the experiment file's text
 }
 
 // PowerPlan is how power is measured beside the runs. It decides about them too:

@@ -5,6 +5,7 @@ package matrix
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/zcbench/zcbench/results"
@@ -12,7 +13,36 @@ import (
 
 // compare is what the file says of the comparisons that reports make.
 func (x *expansion) compare(n ast.Node) error {
-	return readMap(n, "compare", []field{{"primary", x.primary}})
+	return readMap(n, "compare", []field{{"primary", x.primary}, {"about", x.about}, {"between_boots", read(&x.spec.BetweenBoots, parseFraction)}})
+}
+
+// about are the factors that comparisons are about.
+func (x *expansion) about(n ast.Node) error {
+	for _, item := range list(n) {
+		name, err := scalar(item)
+		if err != nil {
+			return err
+		}
+		if results.LookupOption(name) == nil {
+			return at(item, "unknown factor %q; the factors are %s", name, strings.Join(optionNames(), ", "))
+		}
+		x.spec.About, x.abouts = append(x.spec.About, name), append(x.abouts, item)
+	}
+	if x.abouts == nil {
+		return at(n, "about: want the factors that comparisons are about, such as [rx]")
+	}
+	return nil
+}
+
+// checkAbout refuses questions that no two cells could answer.
+func (x *expansion) checkAbout() error {
+	for i, name := range x.spec.About {
+		o := results.LookupOption(name)
+		if !slices.ContainsFunc(x.spec.Cells, func(c results.Cell) bool { return o.Raw(&c) != o.Raw(&x.spec.Cells[0]) }) {
+			return at(x.abouts[i], "comparisons are about %s, and all cells have the same", name)
+		}
+	}
+	return nil
 }
 
 func (x *expansion) primary(n ast.Node) error {

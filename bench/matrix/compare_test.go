@@ -24,6 +24,9 @@ func TestPrimary(t *testing.T) {
 	if g := mustParse(t, text+"gates: {limit: receiver}\n").Gates; g.Limit != results.ByReceiver || *g.Copied != .01 {
 		t.Errorf("gates %+v", g)
 	}
+	if s := mustParse(t, text+"compare: {about: [tx, rx], between_boots: 0.5%}\n"); !slices.Equal(s.About, []string{"tx", "rx"}) || s.BetweenBoots != .005 {
+		t.Errorf("about %q, %v between boots", s.About, s.BetweenBoots)
+	}
 	if s.Hash() == all {
 		t.Error("a journal goes on although other comparisons count")
 	}
@@ -35,6 +38,10 @@ func TestPrimary(t *testing.T) {
 		{text + "compare: {primary: [{rx: tcp, tx: tcp}]}\n", 4, 21}, // the baseline itself
 		{text + "compare: {primary: []}\n", 4, 20},
 		{text + "compare: {primary: [{color: red}]}\n", 4, 22},
+		{text + "compare: {about: [rx, color]}\n", 4, 23},
+		{text + "compare: {about: [rx, mtu]}\n", 4, 23}, // all cells have the same
+		{text + "compare: {about: []}\n", 4, 18},
+		{text + "compare: {between_boots: much}\n", 4, 26},
 		{text + "compare: {secondary: [{rx: tcp}]}\n", 4, 11},
 		{text + "purpose: fun\n", 4, 10},
 		{text + "gates: {limit: me}\n", 4, 16},

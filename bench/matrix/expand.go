@@ -16,8 +16,9 @@ type expansion struct {
 	products  []product // of factors, then of include, which no exclude takes away
 	excludes  []product
 	base      *product
-	primaries []product // of the comparisons that count
-	tried     int       // combinations
+	primaries []product  // of the comparisons that count
+	abouts    []ast.Node // of the factors that comparisons are about
+	tried     int        // combinations
 
 	all    map[string]ast.Node // where the file says an option for all cells
 	ofHost []string            // those of them that it says of the SUT
@@ -169,6 +170,9 @@ func (x *expansion) expand(root ast.Node) error {
 	}
 	name(x.spec.Cells, x.all)
 	if err := x.chooseBase(); err != nil {
+		return err
+	}
+	if err := x.checkAbout(); err != nil {
 		return err
 	}
 	return x.choosePrimary()

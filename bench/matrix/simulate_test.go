@@ -129,19 +129,19 @@ func TestCarryOver(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2026, 15))
 	wrong := 0
 	for seed := range uint64(rounds) {
-		values, after := map[string][]float64{}, ""
+		values, after := map[string][]stat.Run{}, ""
 		for _, p := range matrix.Interleave(cells, reps, true, seed) {
 			v := 100 * (1 + .007*rng.NormFloat64())
 			if after == hot {
 				v *= .98
 			}
 			if after = p.Cell.ID; !p.Warmup {
-				values[p.Cell.ID] = append(values[p.Cell.ID], v)
+				values[p.Cell.ID] = append(values[p.Cell.ID], stat.Run{Value: v, Boot: "b", Rep: p.Rep})
 			}
 		}
 		var all []*stat.Difference
 		for _, c := range cells[1 : n-1] {
-			all = append(all, new(stat.Diff(values[cells[0].ID], values[c.ID])))
+			all = append(all, new(stat.Contrast(values[cells[0].ID], values[c.ID], 0)))
 		}
 		stat.Family(all)
 		if slices.ContainsFunc(all, func(d *stat.Difference) bool { return d.Sign() != stat.Unknown }) {

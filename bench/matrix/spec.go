@@ -31,7 +31,11 @@ type Spec struct {
 	Folded  int           // combinations that are the same cell, because a factor does not concern their mode
 	Base    *results.Cell `json:",omitempty"` // the cell that reports compare the others with; nil: none was chosen
 	Primary []string      `json:",omitempty"` // ids of the cells whose comparisons with the baseline count, the others are exploratory; none: all count
-	Purpose string        `json:"-"`          // [Measure] or [Check]; "": the first
+	About   []string      `json:",omitempty"` // factors that comparisons are about; none: all that vary
+	// BetweenBoots is the spread of figures between boots of the hosts that the file
+	// declares, 0.01 = 1 %; 0: none.
+	BetweenBoots float64 `json:",omitempty"`
+	Purpose      string  `json:"-"` // [Measure] or [Check]; "": the first
 	Plan
 	Gates  results.Gates
 	Common Common

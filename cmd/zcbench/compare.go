@@ -19,6 +19,7 @@ type compareFlags struct {
 	equivalent string
 	ifUnsure   int
 	base       string
+	about      []string
 	json       bool
 }
 
@@ -28,13 +29,16 @@ func compareCommand() *cobra.Command {
 		Use:   "compare A [B...]",
 		Short: "Say which cells are faster, slower or cannot be told apart",
 		Long: `compare sets the cells of B (and C...) beside those of A that have the same
-factors: ratios of the medians with intervals, exact Mann-Whitney U tests,
-corrected for the number of cells. See docs/statistics.md.
+factors: ratios with intervals, tests of ranks permuted within blocks, corrected for
+the number of cells. Two folders of different boots need six boots each, or a spread
+between boots that the experiment file declares. See docs/statistics.md.
 
 A source is a results folder, a runs.csv (also of published figures:
 results/reference/*.csv), or either with a selector: out/x@rx=tcp chooses cells by
 their factors, and what a selector names is left out when cells are matched. With
-one source, its cells are compared with the experiment's baseline, or with --base.
+one source, those of its cells are compared that differ in one factor alone, which
+--about can name; the other side has the value of the experiment's baseline, or of
+--base.
 
 --equivalent 2% asks whether two cells are the same but for less than 2 %, by two
 one-sided tests: "equal within 2 %" is a verdict of its own.
@@ -50,7 +54,8 @@ reaches beyond 2 %, or it has fewer than 6 runs. For a kernel bisect:
     zcbench matrix x.yaml --out $new || [ $? = 1 ] || exit 125
     zcbench compare good $new --fail-if-slower 2% --if-unsure 125'
 
-(matrix ends with 1 where runs are invalid, and compare leaves those out).
+(matrix ends with 1 where runs are invalid, and compare leaves those out). Each build
+is another boot: x.yaml has to declare how much boots differ, between_boots.
 
 Exit status: 0 done, 1 slower (with --fail-if-slower), 2 wrong usage or input,
 also when no cell of A is in B.`,
@@ -64,6 +69,7 @@ also when no cell of A is in B.`,
 	fs.StringVar(&f.equivalent, "equivalent", "", "ask whether cells are the same but for less than this, such as 2%: \"cannot tell\" does not mean equal, this does")
 	fs.IntVar(&f.ifUnsure, "if-unsure", 0, "with --fail-if-slower: the status where nobody can tell (125 makes git bisect run skip)")
 	fs.StringVar(&f.base, "base", "", "with one source: the id of the cell to compare the others with")
+	fs.StringSliceVar(&f.about, "about", nil, "with one source: the factors to compare by, such as rx (default: what the experiment file says, else all that vary)")
 	fs.BoolVar(&f.json, "json", false, "print the comparisons as JSON, one object each")
 	return cmd
 }
@@ -135,11 +141,16 @@ func (f *compareFlags) compare(sets []compare.Set, metrics []compare.Metric) ([]
 		if f.base != "" && base.ID != f.base {
 			return nil, fmt.Errorf("--base: no cell %q in %s", f.base, a.Name)
 		}
+		if len(f.about) > 0 {
+			if err := a.AskAbout(f.about); err != nil {
+				return nil, fmt.Errorf("--about: %w", err)
+			}
+		}
 		r, err := compare.Within(a, base, metrics)
 		return []*compare.Result{r}, err
 	}
-	if f.base != "" {
-		return nil, errors.New("--base is for one source")
+	if f.base != "" || len(f.about) > 0 {
+		return nil, errors.New("--base and --about are for one source")
 	}
 	var all []*compare.Result
 	for i := range sets[1:] {

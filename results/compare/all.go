@@ -48,10 +48,11 @@ func made(runs []*results.Record) int {
 }
 
 // withAll adds to the rows of a figure what they would say with all runs.
-func withAll(rows []Row, pairs []pairing, m Metric, primary []string) {
+func withAll(rows []Row, pairs []pairing, m Metric, primary []string, between float64) {
 	whole, any := make([]pairing, len(pairs)), false
 	for i, p := range pairs {
-		whole[i] = pairing{p.a.whole(), p.b.whole()}
+		whole[i] = p
+		whole[i].a, whole[i].b = p.a.whole(), p.b.whole()
 		any = any || p.a.leftOut() || p.b.leftOut()
 	}
 	if !any {
@@ -59,7 +60,7 @@ func withAll(rows []Row, pairs []pairing, m Metric, primary []string) {
 	}
 	type key struct{ a, b results.CellKey }
 	all := map[key]*Row{}
-	them := judged(whole, m, primary)
+	them := judged(whole, m, primary, between)
 	for i := range them {
 		all[key{them[i].A.Key(), them[i].B.Key()}] = &them[i]
 	}

@@ -81,6 +81,16 @@ type Row struct {
 	SumB    *stat.Summary   `json:"sum_b"`
 	Diff    stat.Difference `json:"difference"`
 	Verdict Verdict         `json:"verdict"`
+	// Factor is the one in which A and B differ. "": none, or Others.
+	Factor string `json:"factor,omitempty"`
+	// Others are the factors in which they differ, where they are several. Which of them makes
+	// the difference is not known, and without Whole there is no verdict.
+	Others []string `json:"others,omitempty"`
+	// Whole is a comparison of two cells as they are, which the user chose.
+	Whole bool `json:"whole,omitempty"`
+	// Forced is what the hardware left no choice of in B.
+	Forced []Forced `json:"forced,omitempty"`
+
 	// Published is the source of a figure that is not of own runs.
 	Published []string `json:"published,omitempty"`
 
@@ -114,7 +124,9 @@ type Row struct {
 	// Equal is whether the two are no more than a margin apart, where that was asked.
 	Equal *Equal `json:"equal,omitempty"`
 
-	higherWins bool
+	higherWins   bool
+	runsA, runsB []stat.Run
+	between      float64 // spread between boots that was declared
 }
 
 // Result is a comparison.
@@ -149,7 +161,7 @@ func Compare(a, b *Set, metrics []Metric) (*Result, error) {
 	if len(pairs) == 0 && !a.published() && !b.published() {
 		return nil, fmt.Errorf("%s and %s: %w", a.Name, b.Name, ErrNothing)
 	}
-	r := result(a.Name, b.Name, pairs, metrics, slices.Concat(a.Primary, b.Primary))
+	r := result(a.Name, b.Name, pairs, metrics, slices.Concat(a.Primary, b.Primary), max(a.Between, b.Between))
 	r.OnlyA, r.OnlyB = alone(onlyA, metrics[0]), alone(onlyB, metrics[0])
 	r.Hosts = a.surroundings(b)
 	return r, nil
@@ -163,46 +175,61 @@ func alone(cells []*Cell, m Metric) []Alone {
 	return out
 }
 
-// Within compares all cells of a set with one of them.
+// Within compares the cells of a set that differ in one factor alone; base is the cell whose
+// values of the factors the others are compared with ([Contrasts]).
 func Within(s *Set, base results.Cell, metrics []Metric) (*Result, error) {
 	pairs := against(s, base)
 	if len(pairs) == 0 {
 		return nil, fmt.Errorf("%s: no cell to compare with %s", s.Name, base.ID)
 	}
-	return result(base.ID, s.Name, pairs, metrics, s.Primary), nil
+	return result(base.ID, s.Name, pairs, metrics, s.Primary, s.Between), nil
 }
 
-func result(nameA, nameB string, pairs []pairing, metrics []Metric, primary []string) *Result {
+func result(nameA, nameB string, pairs []pairing, metrics []Metric, primary []string, between float64) *Result {
 	r := &Result{NameA: nameA, NameB: nameB}
 	for _, m := range metrics {
-		r.Rows = append(r.Rows, figure(pairs, m, primary)...)
+		r.Rows = append(r.Rows, figure(pairs, m, primary, between)...)
 	}
 	return r
 }
 
-// figure compares pairs by one figure. Those that were declared to count are one family,
-// all others another.
-func figure(pairs []pairing, m Metric, primary []string) []Row {
-	rows := judged(pairs, m, primary)
-	withAll(rows, pairs, m, primary)
+// figure compares pairs by one figure.
+func figure(pairs []pairing, m Metric, primary []string, between float64) []Row {
+	rows := judged(pairs, m, primary, between)
+	withAll(rows, pairs, m, primary, between)
 	return rows
 }
 
-func judged(pairs []pairing, m Metric, primary []string) []Row {
-	rows := rowsOf(pairs, m)
+func judged(pairs []pairing, m Metric, primary []string, between float64) []Row {
+	rows := rowsOf(pairs, m, between)
 	for i := range rows {
 		rows[i].Exploratory = len(primary) > 0 && !slices.Contains(primary, rows[i].B.ID)
 	}
-	for _, exploratory := range []bool{false, true} {
-		var family []*Row
-		for i := range rows {
-			if rows[i].Exploratory == exploratory {
-				family = append(family, &rows[i])
-			}
-		}
+	for _, family := range families(rows) {
 		judge(family, m)
 	}
 	return rows
+}
+
+// families are the rows of a figure that are corrected together: those about one factor, of
+// which the ones that were declared to count are one family, and all others another.
+func families(rows []Row) (out [][]*Row) {
+	type question struct {
+		factor      string
+		exploratory bool
+	}
+	at := map[question]int{}
+	for i := range rows {
+		q := question{rows[i].Factor, rows[i].Exploratory}
+		k, ok := at[q]
+		if !ok {
+			k = len(out)
+			at[q] = k
+			out = append(out, nil)
+		}
+		out[k] = append(out[k], &rows[i])
+	}
+	return out
 }
 
 // judge gives the rows of a family their verdicts.
@@ -218,18 +245,19 @@ func judge(rows []*Row, m Metric) {
 			r.underLimit()
 		}
 		if r.Diff.Testable() {
-			r.Reach = new(stat.NewReach(min(r.Diff.NA, r.Diff.NB), tests))
+			r.Reach = new(stat.ReachOf(&r.Diff, tests))
 		}
 	}
 }
 
 // rowsOf sets the figures of pairs beside each other, as far as one has any.
-func rowsOf(pairs []pairing, m Metric) []Row {
+func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 	var rows []Row
 	for _, p := range pairs {
-		va, vb := values(p.a, m), values(p.b, m)
-		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins,
-			SumA: stat.Summarize(va), SumB: stat.Summarize(vb), Diff: stat.Diff(va, vb), LimitA: p.a.limit(), LimitB: p.b.limit(), Unconsumed: unconsumed(&p.a.Cell, &p.b.Cell)}
+		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins, Factor: p.factor, Others: p.others, Whole: p.whole, Forced: p.forced,
+			SumA: stat.Summarize(values(p.a, m)), SumB: stat.Summarize(values(p.b, m)), LimitA: p.a.limit(), LimitB: p.b.limit(), Unconsumed: unconsumed(&p.a.Cell, &p.b.Cell),
+			runsA: runsOf(p.a, m), runsB: runsOf(p.b, m), between: between}
+		row.Diff = stat.Contrast(row.runsA, row.runsB, between)
 		for _, c := range []*Cell{p.a, p.b} {
 			if c.Source != "" {
 				row.Published = append(row.Published, c.Source)
@@ -239,8 +267,9 @@ func rowsOf(pairs []pairing, m Metric) []Row {
 		if len(values(p.a.whole(), m))+len(values(p.b.whole(), m)) == 0 {
 			continue
 		}
-		if row.Other = otherInstrument(p, m); row.Other != "" {
-			row.Diff.Ratio = nil // of two instruments, not of two cells: nor is it tested
+		row.Other = otherInstrument(p, m)
+		if row.Other != "" || row.Mixed() {
+			row.Diff.Ratio = nil // of two instruments or several factors: nor is it tested
 		}
 		rows = append(rows, row)
 	}
@@ -282,6 +311,28 @@ func values(c *Cell, m Metric) []float64 {
 		}
 	}
 	return out
+}
+
+// Mixed tells whether the two differ in several factors though one was asked about.
+func (r *Row) Mixed() bool { return len(r.Others) > 0 && !r.Whole }
+
+// runsOf are a cell's figures with where their runs stand.
+func runsOf(c *Cell, m Metric) []stat.Run {
+	var out []stat.Run
+	for _, r := range c.Runs {
+		if v := m.value(r); v != nil {
+			out = append(out, stat.Run{Value: *v, Boot: bootsOf(r), Session: r.SessionID, Rep: r.Rep})
+		}
+	}
+	return out
+}
+
+// bootsOf names the boots of both hosts; "" where one is not on record.
+func bootsOf(r *results.Record) string {
+	if r.SUT.Env.BootID == "" || r.TG.Env.BootID == "" {
+		return ""
+	}
+	return r.SUT.Env.BootID + " " + r.TG.Env.BootID
 }
 
 func verdict(s stat.Sign, m Metric) Verdict {

@@ -255,7 +255,7 @@ func TestPrimary(t *testing.T) {
 		for k := range 6 {
 			v = append(v, 200+10*float64(i)+float64(k)/10)
 		}
-		cells[results.Cell{ID: id, RX: "uring", TX: "tcp", Touch: "read", MTU: 1500 + i}] = v
+		cells[results.Cell{ID: id, RX: "tcp", TX: "tcp", Touch: "read", MTU: 1500 + i}] = v
 	}
 	s := set("s", cells)
 	verdicts := func() (n map[string]int) {

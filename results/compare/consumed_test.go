@@ -22,9 +22,9 @@ func TestVerdictOfUnconsumed(t *testing.T) {
 	}{
 		{cell("a", "tcp", "tcp", ""), cell("b", "uring", "tcp", ""), fast, "faster (payload not consumed)"},
 		{cell("a", "tcp", "tcp", "none"), cell("b", "uring", "tcp", "none"), fast, "faster (payload not consumed)"},
-		{cell("a", "tcp", "tcp", "read"), cell("b", "uring", "tcp", "verify"), fast, "faster"},
-		{cell("a", "tcp", "tcp", "read"), cell("b", "uring", "tcp", "none"), fast, "faster (payload not consumed in B)"},
-		{cell("a", "tcp", "tcp", ""), cell("b", "uring", "tcp", "read"), fast, "faster (payload not consumed in A)"},
+		{cell("a", "tcp", "tcp", "verify"), cell("b", "uring", "tcp", "verify"), fast, "faster"},
+		{cell("a", "tcp", "tcp", "read"), cell("b", "tcp", "tcp", "none"), fast, "faster (payload not consumed in B)"},
+		{cell("a", "tcp", "tcp", ""), cell("b", "tcp", "tcp", "read"), fast, "faster (payload not consumed in A)"},
 		{cell("a", "tcp", "tcp", "none"), cell("b", "tcp", "sendfile", "none"), fast, "faster"}, // of senders
 		{cell("a", "tcp", "tcp", "none"), cell("b", "uring", "tcp", "none"), slow, "equal within 5 % (payload not consumed)"},
 	} {

@@ -15,30 +15,29 @@ type Equal struct {
 func (e *Equal) Holds() bool { return e != nil && e.Adjusted < stat.Alpha }
 
 // Within asks of every row whether its two are within margin (0.02 = 2 %) of each other.
-// Rows that count and exploratory ones are corrected apart, as verdicts are. Of what was held
-// up by something else, or measured by two instruments, it is not known.
+// Families are corrected apart, as verdicts are. Of what was held up by something else, or
+// measured by two instruments, it is not known, nor across boots that are too few.
 func (r *Result) Within(margin float64) {
 	for from := 0; from < len(r.Rows); {
 		to := from
 		for to < len(r.Rows) && r.Rows[to].Metric == r.Rows[from].Metric {
 			to++
 		}
-		for _, exploratory := range []bool{false, true} {
-			within(r.Rows[from:to], exploratory, margin)
+		for _, family := range families(r.Rows[from:to]) {
+			within(family, margin)
 		}
 		from = to
 	}
 }
 
-func within(rows []Row, exploratory bool, margin float64) {
+func within(rows []*Row, margin float64) {
 	var asked []*Equal
 	var ps []float64
-	for i := range rows {
-		row := &rows[i]
-		if row.Exploratory != exploratory || row.AtLimit != "" || row.Other != "" || row.SumA == nil || row.SumB == nil {
+	for _, row := range rows {
+		if row.AtLimit != "" || row.Other != "" || row.Mixed() || row.SumA == nil || row.SumB == nil {
 			continue
 		}
-		p, ok := stat.Equivalence(row.SumA.Values, row.SumB.Values, margin)
+		p, ok := stat.EquivalentRuns(row.runsA, row.runsB, margin, row.between)
 		if !ok {
 			continue
 		}

@@ -97,8 +97,10 @@ func TestEqual(t *testing.T) {
 		}
 		return out
 	}
-	far, near, held, same := results.Cell{ID: "far", RX: "uring", TX: "tcp", Touch: "read"}, results.Cell{ID: "near", RX: "uring", TX: "tcp", Touch: "read", MTU: 1500},
-		results.Cell{ID: "held", RX: "uring", TX: "tcp", Touch: "read", GRO: new(true)}, results.Cell{ID: "same", RX: "uring", TX: "tcp", Touch: "read", MTU: 9000}
+	cell := func(id string, mtu int) results.Cell {
+		return results.Cell{ID: id, RX: "tcp", TX: "tcp", Touch: "read", MTU: mtu}
+	}
+	far, near, held, same := cell("far", 4148), cell("near", 1500), cell("held", 2000), cell("same", 9000)
 	s := set("s", map[results.Cell][]float64{tcp: a, far: scaled(1.5), near: scaled(1.03), held: a, same: a})
 	for i := range s.Cells {
 		for _, r := range s.Cells[i].Runs {

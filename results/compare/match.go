@@ -9,7 +9,14 @@ import (
 )
 
 // pairing is two cells to be compared.
-type pairing struct{ a, b *Cell }
+type pairing struct {
+	a, b   *Cell
+	factor string   // in which alone they differ; "": they are alike, or differ in others
+	others []string // in which they differ
+	// whole: no one factor was asked about, the cells as they are were chosen by the user.
+	whole  bool
+	forced []Forced
+}
 
 // match pairs the cells of two sets that are alike. onlyA and onlyB found nothing.
 func match(a, b *Set) (pairs []pairing, onlyA, onlyB []*Cell) {
@@ -19,7 +26,7 @@ func match(a, b *Set) (pairs []pairing, onlyA, onlyB []*Cell) {
 		found := false
 		for k := range b.Cells {
 			if alike(&a.Cells[i], &b.Cells[k], chosen) {
-				pairs = append(pairs, pairing{&a.Cells[i], &b.Cells[k]})
+				pairs = append(pairs, chosenPair(&a.Cells[i], &b.Cells[k]))
 				found, usedB[k] = true, true
 			}
 		}
@@ -64,21 +71,30 @@ func (c *Cell) schema() int {
 
 func unknown(v string) bool { return v == "" || v == "as-found" }
 
-// against pairs one cell of a set with all the others that have a run that counts, or would.
+// chosenPair is two cells of two sources.
+func chosenPair(a, b *Cell) pairing {
+	p := pairing{a: a, b: b, whole: true}
+	switch others := differing(&a.Cell, &b.Cell); len(others) {
+	case 0:
+	case 1:
+		p.factor = others[0]
+	default:
+		p.others = others
+	}
+	return p
+}
+
+// against pairs the cells of a set by the factors that were asked about.
 func against(s *Set, base results.Cell) (pairs []pairing) {
-	var from *Cell
+	cells := make([]results.Cell, len(s.Cells))
 	for i := range s.Cells {
-		if s.Cells[i].Cell.Key() == base.Key() {
-			from = &s.Cells[i]
-		}
+		cells[i] = s.Cells[i].Cell
 	}
-	if from == nil {
-		return nil
-	}
-	for i := range s.Cells {
-		if c := &s.Cells[i]; c != from && len(c.All) > 0 {
-			pairs = append(pairs, pairing{from, c})
-		}
+	x := contraster{cells: cells, base: base}
+	x.references()
+	for _, p := range Contrasts(cells, base, s.About, func(i int) bool { return len(s.Cells[i].All) > 0 }) {
+		pairs = append(pairs, pairing{a: &s.Cells[p.A], b: &s.Cells[p.B], factor: p.Factor, others: p.Others,
+			forced: x.forced(&cells[p.B], p.Factor, s.Cells)})
 	}
 	return pairs
 }

@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,6 +27,10 @@ type Set struct {
 	Base   *results.Cell // the baseline of the experiment; nil: none
 	// Primary are the ids of the cells whose comparisons count. None: all do.
 	Primary []string
+	// About are the factors that comparisons within the set are about. None: all.
+	About []string
+	// Between is the spread between boots that the plan declares, 0.01 = 1 %; 0: none.
+	Between float64
 	Skipped []results.Problem
 
 	folder *environment.Folder // nil: there are no snapshots
@@ -42,6 +47,8 @@ type Cell struct {
 	// how many repetitions were made, whatever became of them.
 	All  []*results.Record
 	Made int
+	// Unsupported is why the cell cannot run, where that is on record.
+	Unsupported string
 }
 
 // NewSet sorts a journal's records by cell, in the order of its plan, if it has
@@ -49,7 +56,8 @@ type Cell struct {
 func NewSet(name string, j results.Journal) Set {
 	s := Set{Name: name, Skipped: j.Skipped}
 	if j.Header.Plan != nil {
-		s.Base, s.Primary = j.Header.Plan.Baseline, j.Header.Plan.Primary
+		p := j.Header.Plan
+		s.Base, s.Primary, s.About, s.Between = p.Baseline, p.Primary, p.About, p.BetweenBoots
 	}
 	at := map[results.CellKey]int{}
 	find := func(c results.Cell, source string) int {
@@ -76,6 +84,9 @@ func NewSet(name string, j results.Journal) Set {
 		} else {
 			s.Cells[n].Other++
 		}
+		if r.Verdict == results.Unsupported && s.Cells[n].Unsupported == "" {
+			s.Cells[n].Unsupported = cmp.Or(r.Reason, "no reason given")
+		}
 		if r.Verdict == results.OK || r.LeftOut() {
 			s.Cells[n].All = append(s.Cells[n].All, r)
 		}
@@ -87,6 +98,17 @@ func NewSet(name string, j results.Journal) Set {
 		s.Cells[n].Made = made(runs)
 	}
 	return s
+}
+
+// AskAbout lets comparisons within the set be about these factors alone.
+func (s *Set) AskAbout(factors []string) error {
+	for _, name := range factors {
+		if !slices.Contains(factorNames(), name) {
+			return fmt.Errorf("unknown factor %q; there are %s", name, strings.Join(factorNames(), ", "))
+		}
+	}
+	s.About = factors
+	return nil
 }
 
 // Load reads a source: a results folder, a runs.csv, or either with a selector

@@ -21,7 +21,7 @@ func (r *Result) Table(w io.Writer) error {
 	fmt.Fprintf(w, "A = %s\nB = %s\n", plaintext.Line(r.NameA), plaintext.Line(r.NameB))
 	for from := 0; from < len(r.Rows); {
 		to := from
-		for to < len(r.Rows) && r.Rows[to].Metric == r.Rows[from].Metric {
+		for to < len(r.Rows) && r.Rows[to].Metric == r.Rows[from].Metric && r.Rows[to].Factor == r.Rows[from].Factor {
 			to++
 		}
 		if err := metricTable(w, r.Rows[from:to]); err != nil {
@@ -40,11 +40,16 @@ func (r *Result) Table(w io.Writer) error {
 	if err := r.Hosts.Table(w); err != nil {
 		return err
 	}
+	for i, line := range r.ForcedLines() {
+		if i == 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w, plaintext.Line(line))
+	}
 	for i, s := range r.sources() {
 		fmt.Fprintf(w, "\n[%d] published: %s\n", i+1, plaintext.Line(s))
 	}
-	_, err := fmt.Fprintf(w, "\nB/A is of the medians; its 95 %% interval is by bootstrap. p is Mann-Whitney's U (exact up to 50 runs, 25 with ties), corrected over the table (Holm).\n"+
-		"A verdict needs both, and 6 runs of each; \"cannot tell\" does not mean equal.\n")
+	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(r.Method(), "\n"))
 	if err == nil && r.LeftOut() {
 		_, err = fmt.Fprintln(w, "with all runs: what the verdict would be with the runs that gates left out (B/A, runs); k of n: so many repetitions of those made count.")
 	}
@@ -57,6 +62,41 @@ func (r *Result) Table(w io.Writer) error {
 // LeftOut tells whether gates left runs out of any comparison.
 func (r *Result) LeftOut() bool {
 	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.All != nil })
+}
+
+// Method says by which tests the rows were judged, a sentence or two a line.
+func (r *Result) Method() (lines []string) {
+	has := func(is func(*Row) bool) bool {
+		return slices.ContainsFunc(r.Rows, func(row Row) bool { return is(&row) })
+	}
+	if !has(func(row *Row) bool { return row.Whole }) {
+		lines = append(lines, "Two cells of a row differ in the one factor alone that they are compared by.")
+	}
+	blocked := has(func(row *Row) bool { return row.Diff.Pairs > 0 })
+	if blocked {
+		lines = append(lines, "B/A and its 95 % interval are of runs of the same block (Hodges-Lehmann; Wilcoxon's signed ranks); p is of ranks permuted within pairs of blocks.")
+	}
+	if has(func(row *Row) bool { return row.Diff.Pairs == 0 }) {
+		plain := "B/A is of the medians, its 95 % interval by bootstrap; p is Mann-Whitney's U."
+		if blocked {
+			plain = "Where no blocks are shared: " + plain
+		}
+		lines = append(lines, plain)
+	}
+	return append(lines, "p is corrected over all rows of a figure and a factor (Holm). A verdict needs both, and 6 runs of each; \"cannot tell\" does not mean equal.")
+}
+
+// ForcedLines say what the hardware left no choice of, each once.
+func (r *Result) ForcedLines() (lines []string) {
+	for i := range r.Rows {
+		for _, f := range r.Rows[i].Forced {
+			line := fmt.Sprintf("%s=%s of %s is forced: %s cannot run: %s", f.Factor, f.Value, r.Rows[i].B.ID, f.Cell, f.Reason)
+			if !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
 }
 
 // Exploratory tells whether any comparison is.
@@ -88,7 +128,7 @@ func metricTable(w io.Writer, rows []Row) error {
 	if rows[0].higherWins {
 		higher = "higher is better"
 	}
-	fmt.Fprintf(w, "\n%s (%s, %s)\n", rows[0].Metric, rows[0].Unit, higher)
+	fmt.Fprintf(w, "\n%s%s (%s, %s)\n", rows[0].Metric, rows[0].by(), rows[0].Unit, higher)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	all := ""
 	if slices.ContainsFunc(rows, func(r Row) bool { return r.All != nil }) {
@@ -110,6 +150,17 @@ func metricTable(w io.Writer, rows []Row) error {
 		fmt.Fprintln(tw)
 	}
 	return tw.Flush()
+}
+
+// by names the question of a row's table.
+func (r *Row) by() string {
+	switch {
+	case r.Factor != "":
+		return " by " + r.Factor
+	case r.Mixed():
+		return ", cells that have no partner"
+	}
+	return ""
 }
 
 // Label names the row's cell, or both where they differ.
@@ -141,7 +192,7 @@ func (r *Row) Interval() (lo, hi string) {
 // means anything.
 func (r *Row) PText() string {
 	switch {
-	case len(r.Diff.Warnings) > 0, r.Other != "":
+	case len(r.Diff.Warnings) > 0, r.Other != "", r.Mixed():
 		return "-"
 	case r.Diff.Adjusted < 0.001:
 		return "<0.001"
@@ -155,6 +206,8 @@ func (r *Row) VerdictText() string {
 	switch {
 	case r.Other != "":
 		return v + " (other instrument: " + plaintext.Line(r.Other) + ")"
+	case r.Mixed():
+		return v + " (differs in " + strings.Join(r.Others, ", ") + ")" + r.forcedText()
 	case len(r.Published) > 0:
 		return v + " (published figure)"
 	case len(r.Diff.Warnings) > 0:
@@ -176,6 +229,9 @@ func (r *Row) VerdictText() string {
 	} else if r.AtLimit != "" {
 		more = append(more, "at "+r.AtLimit.Whose()+" limit: by so much at the least")
 	}
+	if v != string(Unsure) && r.AtLimit == "" || r.Verdict != Unsure {
+		more = append(more, r.levels()...)
+	}
 	if r.Unconsumed != "" && (r.Verdict != Unsure || r.Equal.Holds()) {
 		more = append(more, r.Unconsumed)
 	}
@@ -186,6 +242,41 @@ func (r *Row) VerdictText() string {
 		v += " (" + strings.Join(more, "; ") + ")"
 	}
 	return v
+}
+
+// levels say what an answer holds for, and of which factors.
+func (r *Row) levels() (words []string) {
+	d := &r.Diff
+	switch d.Level {
+	case stat.WithinBoot:
+		words = append(words, "within this boot")
+	case stat.WithinSession:
+		words = append(words, "within this session")
+	case stat.WithinBoots:
+		words = append(words, fmt.Sprintf("within these %d boots", d.BootsB))
+	case stat.AcrossBoots:
+		words = append(words, fmt.Sprintf("across %d and %d boots", d.BootsA, d.BootsB))
+	case stat.DeclaredBoots:
+		words = append(words, fmt.Sprintf("of %d and %d boots, %.2g %% between boots declared", d.BootsA, d.BootsB, 100*d.Between))
+	}
+	if len(r.Others) > 0 {
+		words = append(words, "of "+strings.Join(r.Others, ", ")+" together")
+	}
+	for _, f := range r.Forced {
+		words = append(words, f.Factor+"="+f.Value+" forced")
+	}
+	return words
+}
+
+func (r *Row) forcedText() string {
+	var words []string
+	for _, f := range r.Forced {
+		words = append(words, f.Factor+"="+f.Value)
+	}
+	if words == nil {
+		return ""
+	}
+	return "; forced: " + strings.Join(words, ", ")
 }
 
 func median(r *Row, side byte) string {

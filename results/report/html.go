@@ -49,11 +49,12 @@ type plotView struct {
 
 // againstView is a row of the comparison.
 type againstView struct {
-	Cell, Metric, Unit string
-	A, B               string
-	Ratio, Interval, P string
-	Runs               string
-	Verdict, Class     string
+	Cell, Beside, About string
+	Metric, Unit        string
+	A, B                string
+	Ratio, Interval, P  string
+	Runs                string
+	Verdict, Class      string
 }
 
 type rowView struct {
@@ -103,7 +104,7 @@ func againstRows(r *compare.Result) []againstView {
 	var out []againstView
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		v := againstView{Cell: row.B.ID, Metric: row.Metric, Unit: row.Unit, A: median(row.SumA, digits3), B: median(row.SumB, digits3),
+		v := againstView{Cell: row.B.ID, Beside: row.A.ID, About: row.Factor, Metric: row.Metric, Unit: row.Unit, A: median(row.SumA, digits3), B: median(row.SumB, digits3),
 			Ratio: row.RatioText(), P: row.PText(), Verdict: row.VerdictText(), Runs: row.Runs()}
 		if all := row.AllText(); all != "" {
 			v.Verdict += "; with all runs: " + all

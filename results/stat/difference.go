@@ -16,8 +16,18 @@ const Alpha = 0.05
 type Difference struct {
 	NA    int     `json:"n_a"`
 	NB    int     `json:"n_b"`
-	Ratio *Ratio  `json:"ratio"` // B / A of the medians; nil if there is none
-	P     float64 `json:"p"`     // Mann-Whitney U, two-sided; exact up to 50 values (25 with ties)
+	Pairs int     `json:"pairs,omitempty"` // blocks, or boots, that have both; 0: they are compared without
+	Ratio *Ratio  `json:"ratio"`           // B / A; nil if there is none
+	P     float64 `json:"p"`               // two-sided, of the test that the level asks for
+	Least float64 `json:"least_p"`         // the smallest P that so many runs could give
+
+	// Level is what the answer generalizes to, with the boots of each side; "": nothing is
+	// known of where the runs stand. Between is the spread between boots that was taken.
+	Level   Level   `json:"level,omitempty"`
+	BootsA  int     `json:"boots_a,omitempty"`
+	BootsB  int     `json:"boots_b,omitempty"`
+	Between float64 `json:"between_boots,omitempty"`
+
 	// Adjusted is P after Holm's correction over the family of tests; see [Family].
 	Adjusted float64  `json:"p_adjusted"`
 	Warnings []string `json:"warnings,omitempty"`
@@ -34,22 +44,31 @@ const (
 	Greater Sign = 1
 )
 
-// Diff compares two samples. A correction over several comparisons is left to
-// [Family].
+// Diff compares two samples of which nothing is known but their values: by Mann-Whitney's
+// U test, exact up to 50 values (25 with ties). A correction over several comparisons is left
+// to [Family].
 func Diff(a, b []float64) Difference {
-	d := Difference{NA: len(a), NB: len(b), Ratio: MedianRatio(a, b), P: 1}
+	d := Difference{NA: len(a), NB: len(b), Ratio: MedianRatio(a, b), P: 1, Least: 1}
 	if len(a) > 0 && len(b) > 0 {
 		c := benchmath.AssumeNothing.Compare(
 			benchmath.NewSample(slices.Clone(a), &benchmath.DefaultThresholds),
 			benchmath.NewSample(slices.Clone(b), &benchmath.DefaultThresholds))
 		// The exact distribution doubles a tail that can hold more than half.
-		d.P = min(c.P, 1)
+		d.P, d.Least = min(c.P, 1), leastP(len(a), len(b))
 	}
 	d.Adjusted = d.P
-	if few := min(len(a), len(b)); few < MinRuns {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%d and %d runs: a verdict needs %d of each", len(a), len(b), MinRuns))
-	}
+	d.warnFew()
 	return d
+}
+
+// warnFew says that there is too little for a verdict.
+func (d *Difference) warnFew() {
+	switch {
+	case min(d.NA, d.NB) < MinRuns:
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%d and %d runs: a verdict needs %d of each", d.NA, d.NB, MinRuns))
+	case d.Pairs > 0 && d.Pairs < MinRuns:
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%d blocks have both: a verdict needs %d", d.Pairs, MinRuns))
+	}
 }
 
 // Family corrects the differences of one question, such as a figure over all
@@ -70,8 +89,10 @@ func Family(ds []*Difference) (tests int) {
 	return len(tested)
 }
 
-// Testable tells whether there are enough values on both sides, and a ratio.
-func (d *Difference) Testable() bool { return min(d.NA, d.NB) >= MinRuns && d.Ratio != nil }
+// Testable tells whether there are enough values on both sides, and a ratio with its interval.
+func (d *Difference) Testable() bool {
+	return min(d.NA, d.NB) >= MinRuns && d.Ratio != nil && d.Ratio.Lo != nil && d.Level != TooFewBoots
+}
 
 // Sign calls a difference only where the corrected test and the interval of the
 // ratio agree on it.

@@ -30,6 +30,36 @@ func Equivalence(a, b []float64, margin float64) (p float64, ok bool) {
 	return p, true
 }
 
+// EquivalentRuns is [Equivalence] of runs at the level that [Contrast] compares them: of runs
+// of the same boots, of the medians of six boots or more a side, or with the spread between
+// boots that was declared.
+func EquivalentRuns(a, b []Run, margin, between float64) (p float64, ok bool) {
+	switch Contrast(a, b, between).Level {
+	case TooFewBoots:
+		return 1, false
+	case AcrossBoots:
+		return Equivalence(bootMedians(a), bootMedians(b), margin)
+	case DeclaredBoots:
+		if margin <= 0 || margin >= 1 {
+			return 1, false
+		}
+		for _, side := range []struct{ factor, sign float64 }{{1 - margin, 1}, {1 + margin, -1}} {
+			edge := make([]Run, len(a))
+			for i, r := range a {
+				edge[i], edge[i].Value = r, side.factor*r.Value
+			}
+			d := declared(edge, b, between)
+			one := d.P / 2
+			if side.sign*(d.Ratio.Value-1) < 0 {
+				one = 1 - one
+			}
+			p = max(p, one)
+		}
+		return p, true
+	}
+	return Equivalence(valuesOf(a), valuesOf(b), margin)
+}
+
 func scaled(v []float64, by float64) []float64 {
 	out := make([]float64, len(v))
 	for i, x := range v {

@@ -44,9 +44,13 @@ func Pairs(ours, theirs []float64) Paired {
 // walshAverages are the averages of all pairs of the ratios' logarithms, every
 // one with itself too, ascending.
 func walshAverages(ours, theirs []float64) (out []float64) {
+	logs := make([]float64, len(ours))
 	for i := range ours {
-		for j := i; j < len(ours); j++ {
-			out = append(out, (math.Log(ours[i]/theirs[i])+math.Log(ours[j]/theirs[j]))/2)
+		logs[i] = math.Log(ours[i] / theirs[i])
+	}
+	for i, x := range logs {
+		for _, y := range logs[i:] {
+			out = append(out, (x+y)/2)
 		}
 	}
 	slices.Sort(out)

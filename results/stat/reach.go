@@ -5,14 +5,14 @@ package stat
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
-	"sort"
+	"sync"
 )
 
 // Power is the chance with which [Reach.Finds] is found.
 const Power = 0.8
 
-// Reach is what a family of comparisons can show at all, before any run is made.
+// Reach is what a family of comparisons can show at all, before any run is made: of cells that
+// run in the same blocks ([Contrast]).
 type Reach struct {
 	Runs  int `json:"runs"`  // of each cell
 	Tests int `json:"tests"` // comparisons that are corrected together
@@ -24,7 +24,12 @@ type Reach struct {
 
 // NewReach is that of tests comparisons of two cells with so many runs each.
 func NewReach(runs, tests int) Reach {
-	return Reach{Runs: runs, Tests: tests, LeastP: min(1, float64(tests)*leastP(runs))}
+	return Reach{Runs: runs, Tests: tests, LeastP: min(1, float64(tests)*leastBlocked(runs))}
+}
+
+// ReachOf is what the runs of d could have shown among so many comparisons.
+func ReachOf(d *Difference, tests int) Reach {
+	return Reach{Runs: min(d.NA, d.NB), Tests: tests, LeastP: min(1, float64(tests)*d.Least)}
 }
 
 // Finds is the difference of one cell that is found with a chance of [Power] while no
@@ -34,7 +39,28 @@ func (r Reach) Finds() (sd float64, ok bool) {
 	if !r.Attainable() {
 		return 0, false
 	}
-	return findable(r.Runs, Alpha/float64(r.Tests)), true
+	alpha := Alpha / float64(r.Tests)
+	if r.Runs > simulatedRuns {
+		return farFindable(r.Runs, alpha), true
+	}
+	lo, hi := 0.0, 16.0
+	for hi-lo > 0.005 {
+		if mid := (lo + hi) / 2; powerOf(r.Runs, mid, alpha) >= Power {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi, true
+}
+
+// finds tells whether a difference of sd standard deviations is found with a chance of Power.
+func (r Reach) finds(sd float64) bool {
+	alpha := Alpha / float64(r.Tests)
+	if r.Runs > simulatedRuns {
+		return r.Attainable() && farFindable(r.Runs, alpha) <= sd
+	}
+	return r.Attainable() && powerOf(r.Runs, sd, alpha) >= Power
 }
 
 // Attainable tells whether any data could give a verdict.
@@ -45,129 +71,91 @@ func MaxTests(runs int) int {
 	if runs < MinRuns {
 		return 0
 	}
-	return max(0, int(math.Ceil(min(Alpha/leastP(runs), math.MaxInt32)))-1) // below Alpha, not at it
+	return max(0, int(math.Ceil(min(Alpha/leastBlocked(runs), math.MaxInt32)))-1) // below Alpha, not at it
 }
 
 // mostRuns is where a search for enough runs ends: more of a cell nobody makes.
 const mostRuns = 500
 
 // RunsFor is how many runs of each cell find a difference of sd standard deviations in a
-// family of so many comparisons; 0 asks only that a verdict is possible. ok is false where
-// even 500 do not.
+// family of so many comparisons; 0 asks only that a verdict is possible. It is even: a pair of
+// blocks is what runs are compared in. ok is false where even 500 do not.
 func RunsFor(tests int, sd float64) (n int, ok bool) {
-	n = MinRuns + sort.Search(mostRuns-MinRuns+1, func(i int) bool {
-		if sd == 0 {
-			return float64(tests)*leastP(MinRuns+i) < Alpha
+	for n = MinRuns; n <= mostRuns; n += 2 {
+		r := NewReach(n, tests)
+		if !r.Attainable() || sd > 0 && farFindable(n, Alpha/float64(tests)) > 1.5*sd { // far from it
+			continue
 		}
-		finds, ok := NewReach(MinRuns+i, tests).Finds()
-		return ok && finds <= sd
-	})
-	return n, n <= mostRuns
+		if sd == 0 || r.finds(sd) {
+			return n, true
+		}
+	}
+	return mostRuns + 1, false
 }
 
-// leastP is the p of the U test on two samples of n values that do not overlap: two of all
-// the ways to deal 2n ranks to them.
-func leastP(n int) float64 {
+// leastP is the p of the U test on two samples that do not overlap: two of all the ways to
+// deal their ranks.
+func leastP(na, nb int) float64 {
 	p := 2.0
-	for k := 1; k <= n; k++ {
-		p *= float64(k) / float64(n+k)
+	for k := 1; k <= na; k++ {
+		p *= float64(k) / float64(nb+k)
 	}
 	return min(1, p)
 }
 
-// exactRuns is up to where the U test is exact, as that of [Diff] is.
-const exactRuns = 50
+// simulatedRuns is up to how many runs the chance of finding a difference is simulated.
+const simulatedRuns = 24
 
-// critical is the largest U of n and n values whose two-sided p is below alpha; -1: none.
-func critical(n int, alpha float64) int {
-	if n > exactRuns {
-		mean, sd := float64(n*n)/2, math.Sqrt(float64(n*n*(2*n+1))/12)
-		z := math.Sqrt2 * math.Erfinv(1-alpha)
-		return int(math.Floor(mean - z*sd - 0.5)) // with the correction for continuity
-	}
-	share, sum := sharesOfU(n), 0.0
-	for u, s := range share {
-		if sum += s; 2*sum >= alpha {
-			return u - 1
-		}
-	}
-	return len(share) - 1
+// trials is by how many pairs of samples that is: the standard error of a chance of 80 % is
+// below 2 %. The draws are always the same, so the answer is.
+const trials = 500
+
+type powerKey struct {
+	n         int
+	sd, alpha float64
 }
 
-// sharesOfU is how likely each U up to its mean is where two samples of n values do not
-// differ (Mann and Whitney 1947: counts of partitions, by a product of polynomials).
-func sharesOfU(n int) []float64 {
-	most := n * n / 2
-	share := make([]float64, most+1)
-	share[0] = 1
-	for k := 1; k <= n; k++ {
-		// Times (1 - x^(n+k)) / (1 - x^k), and k/(n+k) so that the sum stays 1.
-		for u := most; u >= n+k; u-- {
-			share[u] -= share[u-n-k]
-		}
-		for u := k; u <= most; u++ {
-			share[u] += share[u-k]
-		}
-		for u := range share {
-			share[u] *= float64(k) / float64(n+k)
-		}
+var powers sync.Map // powerKey -> float64: a plan asks for several families alike
+
+// powerOf is the chance that a difference of so many standard deviations gets a verdict at
+// level alpha by n runs of each, without drift.
+func powerOf(n int, sd, alpha float64) float64 {
+	key := powerKey{n, sd, alpha}
+	if p, ok := powers.Load(key); ok {
+		return p.(float64)
 	}
-	return share
+	p := simulatePower(n, sd, alpha)
+	powers.Store(key, p)
+	return p
 }
 
-// trials is by how many pairs of samples the chance of finding a difference is estimated:
-// its standard error is below 1.3 %. The draws are always the same, so the answer is.
-const trials = 1000
-
-// findable is the difference in standard deviations of normal samples of n values that a
-// test at level alpha finds with a chance of Power. Beyond 100 values the normal
-// approximation is taken (Noether 1987).
-func findable(n int, alpha float64) float64 {
-	if n > 2*exactRuns {
-		z := math.Sqrt2 * (math.Erfinv(1-alpha) + math.Erfinv(2*Power-1))
-		return z * math.Sqrt(2*math.Pi/(3*float64(n)))
-	}
-	most := critical(n, alpha)
+func simulatePower(n int, sd, alpha float64) float64 {
 	rng := rand.New(rand.NewPCG(1947, uint64(n)))
-	a, b := make([][]float64, trials), make([][]float64, trials)
-	for i := range trials {
-		a[i], b[i] = normal(rng, n), normal(rng, n)
-	}
-	lo, hi := 0.0, 16.0
-	for hi-lo > 0.005 {
-		mid, found := (lo+hi)/2, 0
-		for i := range trials {
-			if above(a[i], b[i], mid) <= most {
-				found++
-			}
+	found := 0
+	ours, theirs := make([]float64, n), make([]float64, n)
+	strata := make([]stratum, (n+1)/2)
+	const cv = 0.001 // as logarithms the runs are normal, too
+	for range trials {
+		for i := range strata {
+			strata[i].a, strata[i].b = strata[i].a[:0], strata[i].b[:0]
 		}
-		if found >= Power*trials {
-			hi = mid
-		} else {
-			lo = mid
+		for i := range n {
+			x, y := cv*rng.NormFloat64(), cv*(sd+rng.NormFloat64())
+			theirs[i], ours[i] = math.Exp(x), math.Exp(y)
+			s := &strata[i/2]
+			s.a, s.b = append(s.a, x), append(s.b, y)
+		}
+		if p, _ := permuteBlocks(strata); p < alpha && Pairs(ours, theirs).Lo > 1 {
+			found++
 		}
 	}
-	return hi
+	return float64(found) / trials
 }
 
-func normal(rng *rand.Rand, n int) []float64 {
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = rng.NormFloat64()
-	}
-	slices.Sort(v)
-	return v
-}
-
-// above counts the pairs whose value of a is above that of b, which is shifted up; both are
-// sorted. It is U of a.
-func above(a, b []float64, shift float64) (u int) {
-	below := 0
-	for _, x := range a {
-		for below < len(b) && b[below]+shift < x {
-			below++
-		}
-		u += below
-	}
-	return u
+// farFindable is what n runs find with a chance of Power, by the normal approximation of the
+// U test (Noether 1987), and a tenth more: that is what the pairs of blocks cost where there is
+// no drift to take out, by simulation.
+func farFindable(n int, alpha float64) float64 {
+	z := math.Sqrt2 * (math.Erfinv(1-alpha) + math.Erfinv(2*Power-1))
+	return 1.1 * z * math.Sqrt(2*math.Pi/(3*float64(n)))
 }

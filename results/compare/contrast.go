@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"slices"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Pair is two cells of a plan to be compared, that at place B beside that at A.
+type Pair struct {
+	A, B int
+	// Factor is the one that they differ in. "": no cell differs from B in a factor that
+	// was asked about alone; then A is the baseline, and Others are the factors they differ in.
+	Factor string
+	Others []string
+}
+
+// Contrasts pairs the cells of a plan that differ in one factor alone, of which the one at A
+// has the baseline's value: what is said of such a pair is said of that factor. about are the
+// factors that are asked about; none: all. able tells which cells can be measured. A factor
+// that does not concern one of the two modes is a part of the other mode, not a difference.
+// Pairs are in the order of the factors, then of the cells; cells that have no partner, though
+// they differ from the baseline in what was asked about, come last.
+func Contrasts(cells []results.Cell, base results.Cell, about []string, able func(i int) bool) []Pair {
+	x := contraster{cells: cells, base: base, able: able, at: map[results.CellKey]int{}}
+	for i := range cells {
+		if able(i) {
+			x.at[cells[i].Key()] = i
+		}
+	}
+	x.references()
+	var pairs []Pair
+	paired, asked := make([]bool, len(cells)), make([]bool, len(cells))
+	for k, o := range x.varied {
+		if len(about) > 0 && !slices.Contains(about, o.Name) {
+			continue
+		}
+		for b := range cells {
+			if !able(b) || !concerns(o, &cells[b]) || o.Raw(&cells[b]) == x.reference[k] {
+				continue
+			}
+			asked[b] = true
+			if a, ok := x.at[x.with(cells[b], k).Key()]; ok && a != b {
+				pairs = append(pairs, Pair{A: a, B: b, Factor: o.Name})
+				paired[b] = true
+			}
+		}
+	}
+	from, ok := x.at[base.Key()]
+	for b := range cells {
+		if ok && asked[b] && !paired[b] && b != from {
+			pairs = append(pairs, Pair{A: from, B: b, Others: differing(&cells[from], &cells[b])})
+		}
+	}
+	return pairs
+}
+
+type contraster struct {
+	cells []results.Cell
+	base  results.Cell
+	able  func(i int) bool
+	at    map[results.CellKey]int
+
+	varied    []*results.Option // that the cells differ in
+	reference []string          // what the other cells are compared with, of each
+}
+
+// references finds the factors that vary, and of each the baseline's value; where a factor
+// does not concern the baseline, that of the first cell that it concerns.
+func (x *contraster) references() {
+	for i := range results.Options {
+		o := &results.Options[i]
+		if len(x.cells) == 0 || !slices.ContainsFunc(x.cells, func(c results.Cell) bool { return o.Raw(&c) != o.Raw(&x.cells[0]) }) {
+			continue
+		}
+		from := &x.base
+		if !concerns(o, from) {
+			if k := slices.IndexFunc(x.cells, func(c results.Cell) bool { return concerns(o, &c) }); k >= 0 {
+				from = &x.cells[k]
+			}
+		}
+		x.varied, x.reference = append(x.varied, o), append(x.reference, o.Raw(from))
+	}
+}
+
+// with is a cell with the reference of a factor. With a mode comes what concerns it.
+func (x *contraster) with(c results.Cell, k int) results.Cell {
+	was := c
+	give(&c, x.varied[k], x.reference[k])
+	for i, o := range x.varied {
+		if !concerns(o, &was) && concerns(o, &c) {
+			give(&c, o, x.reference[i])
+		}
+	}
+	if known(&c) {
+		c.Drop()
+	}
+	return c
+}
+
+// concerns tells whether an option means anything to a cell. Of a mode that this zcbench does
+// not know, any may.
+func concerns(o *results.Option, c *results.Cell) bool { return !known(c) || o.Concerns(c) }
+
+func known(c *results.Cell) bool {
+	for _, role := range []stream.Role{stream.RX, stream.TX} {
+		if _, err := stream.LookupMode(role, c.Mode(role)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// give sets an option of a cell to what another cell has, as [results.Option.Raw] tells it.
+func give(c *results.Cell, o *results.Option, raw string) {
+	if raw == "" {
+		o.Clear(c)
+	} else {
+		_ = o.Load(c, raw) // a cell has it
+	}
+}
+
+// differing are the factors in which two cells differ, of those that concern both.
+func differing(a, b *results.Cell) (names []string) {
+	for i := range results.Options {
+		if o := &results.Options[i]; o.Raw(a) != o.Raw(b) && concerns(o, a) && concerns(o, b) {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}
+
+// Forced is a value of a factor that a cell has because with the baseline's it cannot run.
+type Forced struct {
+	Factor string `json:"factor"`
+	Value  string `json:"value"`
+	Cell   string `json:"cell"`   // that with the baseline's value, which cannot run
+	Reason string `json:"reason"` // why
+}
+
+// forced finds what the hardware left no choice of in a cell, beside the factor that is asked
+// about.
+func (x *contraster) forced(c *results.Cell, asked string, set []Cell) (out []Forced) {
+	for k, o := range x.varied {
+		if o.Name == asked || !concerns(o, c) || o.Raw(c) == x.reference[k] {
+			continue
+		}
+		with := x.with(*c, k)
+		key := with.Key()
+		if key == c.Key() {
+			continue
+		}
+		for i := range set {
+			if f := &set[i]; len(f.Runs) == 0 && f.Unsupported != "" && f.Cell.Key() == key {
+				out = append(out, Forced{Factor: o.Name, Value: o.Value(c), Cell: f.Cell.ID, Reason: f.Unsupported})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import "github.com/zcbench/zcbench/flow/stream"
+
+// The modes of the tests' cells; those there are stand above this package.
+func init() {
+	stream.Register(
+		stream.Mode{Name: "tcp", Role: stream.RX},
+		stream.Mode{Name: "uring", Role: stream.RX, Ring: true},
+		stream.Mode{Name: "zcrx", Role: stream.RX, Ring: true, NICQueue: true, NeedsDev: true},
+		stream.Mode{Name: "tcp", Role: stream.TX},
+		stream.Mode{Name: "sendfile", Role: stream.TX},
+		stream.Mode{Name: "msg-zerocopy", Role: stream.TX},
+	)
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+
+package stat
+
+import (
+	"maps"
+	"math"
+	"slices"
+)
+
+// stratum is a pair of blocks, which run one right after the other and in opposite orders:
+// the logarithms of what both cells measured there.
+type stratum struct{ a, b []float64 }
+
+// exactBlocked is up to how many values of one cell the distribution is counted out; beyond
+// it is taken for normal.
+const exactBlocked = 50
+
+// permuteBlocks is the two-sided p of the aligned rank test (Hodges and Lehmann 1962): in
+// each stratum the values are taken from their median, all are ranked together, and the names
+// of the cells are dealt anew within each stratum, in every way. What hits a stratum as a
+// whole, such as drift, counts for nothing. least is the smallest p that any values could
+// have.
+func permuteBlocks(strata []stratum) (p, least float64) {
+	ranks, n := alignedRanks(strata)
+	if n > exactBlocked {
+		return permuteNormal(strata, ranks), 0
+	}
+	// Ranks are doubled, so that tied ones are whole: at is the sum of those of b, and dist
+	// how likely each sum is.
+	dist, at, mean, ways, i := []float64{1}, 0, 0.0, 1.0, 0
+	for _, s := range strata {
+		m := len(s.a) + len(s.b)
+		r := ranks[i : i+m]
+		i += m
+		deals, number := dealings(r, len(s.b))
+		dist, ways = convolve(dist, deals, number), ways*number
+		sum := 0
+		for k, x := range r {
+			sum += x
+			if k >= len(s.a) {
+				at += x
+			}
+		}
+		mean += float64(sum) * float64(len(s.b)) / float64(m)
+	}
+	far := math.Abs(float64(at)-mean) - 1e-6
+	for sum, share := range dist {
+		if math.Abs(float64(sum)-mean) >= far {
+			p += share
+		}
+	}
+	return min(p, 1), min(2/ways, 1)
+}
+
+// alignedRanks are the doubled ranks of all values, a's before b's in each stratum, and the
+// number of values of the cell that has more.
+func alignedRanks(strata []stratum) (ranks []int, n int) {
+	var all []float64
+	na, nb := 0, 0
+	for _, s := range strata {
+		both := slices.Concat(s.a, s.b)
+		mid := Median(both)
+		for _, v := range both {
+			// Values that are equal but for how they were reckoned are equal.
+			all = append(all, math.Round((v-mid)*1e12))
+		}
+		na, nb = na+len(s.a), nb+len(s.b)
+	}
+	for _, r := range ranksOf(all) {
+		ranks = append(ranks, int(math.Round(2*r)))
+	}
+	return ranks, max(na, nb)
+}
+
+// deal is a sum of ranks, and in how many ways it comes about.
+type deal struct {
+	sum  int
+	ways float64
+}
+
+// dealings are all sums of k of the ranks.
+func dealings(ranks []int, k int) (deals []deal, ways float64) {
+	const few = 6 // values, of which all choices are few
+	if len(ranks) > few {
+		return manyDealings(ranks, k)
+	}
+	var choose func(from, left, sum int)
+	choose = func(from, left, sum int) {
+		if left == 0 {
+			deals = append(deals, deal{sum, 1})
+			return
+		}
+		for i := from; i+left <= len(ranks); i++ {
+			choose(i+1, left-1, sum+ranks[i])
+		}
+	}
+	choose(0, k, 0)
+	return deals, float64(len(deals))
+}
+
+// manyDealings counts equal sums together as it goes.
+func manyDealings(ranks []int, k int) (deals []deal, ways float64) {
+	by := make([]map[int]float64, k+1) // of so many chosen
+	for i := range by {
+		by[i] = map[int]float64{}
+	}
+	by[0][0] = 1
+	for _, r := range ranks {
+		for c := k; c > 0; c-- {
+			for sum, n := range by[c-1] {
+				by[c][sum+r] += n
+			}
+		}
+	}
+	for _, sum := range slices.Sorted(maps.Keys(by[k])) {
+		deals, ways = append(deals, deal{sum, by[k][sum]}), ways+by[k][sum]
+	}
+	return deals, ways
+}
+
+func convolve(dist []float64, deals []deal, ways float64) []float64 {
+	most := 0
+	for _, d := range deals {
+		most = max(most, d.sum)
+	}
+	out := make([]float64, len(dist)+most)
+	for _, d := range deals {
+		share, to := d.ways/ways, out[d.sum:d.sum+len(dist)]
+		for i, x := range dist {
+			to[i] += share * x
+		}
+	}
+	return out
+}
+
+// permuteNormal is p by the mean and the variance of all dealings.
+func permuteNormal(strata []stratum, ranks []int) float64 {
+	var at, mean, variance float64
+	i := 0
+	for _, s := range strata {
+		na, nb := float64(len(s.a)), float64(len(s.b))
+		m := na + nb
+		var sum, squares, ofB float64
+		for k, r := range ranks[i : i+int(m)] {
+			x := float64(r)
+			sum, squares = sum+x, squares+x*x
+			if k >= len(s.a) {
+				ofB += x
+			}
+		}
+		i += int(m)
+		at, mean = at+ofB, mean+sum*nb/m
+		variance += na * nb / (m * (m - 1)) * (squares - sum*sum/m)
+	}
+	if variance == 0 {
+		return 1
+	}
+	return math.Erfc(math.Abs(at-mean) / math.Sqrt(2*variance))
+}
+
+// leastBlocked is the smallest p of n runs of each of two cells in pairs of blocks: there are
+// six ways to deal two and two, and two where the last block has no other.
+func leastBlocked(n int) float64 {
+	p := 2 / math.Pow(6, float64(n/2))
+	if n%2 == 1 {
+		p /= 2
+	}
+	return min(1, p)
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+
+package stat
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/aclements/go-moremath/stats"
+)
+
+// Run is a figure of one run, and where the run stands among all: runs of one boot of the
+// hosts have more in common than those of two, and those of one block more than those of two.
+type Run struct {
+	Value   float64
+	Boot    string // of the hosts; "": not known, then each session is taken for a boot of its own
+	Session string
+	Rep     int // which repetition of its cell: every cell comes once in a block
+}
+
+// Level is what a comparison generalizes to: which of its runs could have been others.
+type Level string
+
+// The levels.
+const (
+	WithinBoot    Level = "within boot"    // all runs are of one boot: another boot may differ
+	WithinSession Level = "within session" // the same, where boots are not on record
+	WithinBoots   Level = "within boots"   // both cells ran in each of some boots
+	AcrossBoots   Level = "across boots"   // boots are the sample
+	DeclaredBoots Level = "declared"       // the spread between boots was declared
+	TooFewBoots   Level = "too few boots"  // there are other boots on both sides, and too few
+)
+
+// boot is what tells boots apart.
+func (r Run) boot() string {
+	if r.Boot == "" {
+		return "session " + r.Session
+	}
+	return r.Boot
+}
+
+// Contrast compares the runs b with the runs a. Where both are of the same boots, it is by
+// blocks: drift and what else hits neighbours alike is taken out, and the names of the cells
+// are permuted within pairs of blocks. Where each has boots of its own, boots are what can
+// be compared: with six of each, by their medians, or with between, a spread of boots that
+// was declared (0.01 = 1 %; 0: none was).
+func Contrast(a, b []Run, between float64) Difference {
+	boots := [2][]string{bootsOf(a), bootsOf(b)}
+	both := slices.DeleteFunc(slices.Clone(boots[0]), func(s string) bool { return !slices.Contains(boots[1], s) })
+	var d Difference
+	switch {
+	case len(a) == 0 || len(b) == 0:
+		return Diff(valuesOf(a), valuesOf(b))
+	case len(both) > 0:
+		d = within(only(a, both), only(b, both), len(both))
+	case min(len(boots[0]), len(boots[1])) >= MinRuns:
+		d = Diff(bootMedians(a), bootMedians(b))
+		d.NA, d.NB, d.Level = len(a), len(b), AcrossBoots
+	case between > 0 && min(len(a), len(b)) >= MinRuns && allPositive(a, b):
+		d = declared(a, b, between)
+	default:
+		d = Diff(valuesOf(a), valuesOf(b))
+		if d.Level = TooFewBoots; len(d.Warnings) == 0 {
+			d.Warnings = []string{fmt.Sprintf("%s and %s: a verdict needs %d of each, or a declared spread between boots", counted(len(boots[0])), counted(len(boots[1])), MinRuns)}
+		}
+		d.P, d.Adjusted = 1, 1
+	}
+	d.BootsA, d.BootsB = len(boots[0]), len(boots[1])
+	return d
+}
+
+func counted(boots int) string {
+	if boots == 1 {
+		return "1 boot"
+	}
+	return fmt.Sprint(boots, " boots")
+}
+
+// within compares runs of the same boots.
+func within(a, b []Run, boots int) Difference {
+	d, blocked := blocks(a, b)
+	switch {
+	case boots >= MinRuns && allPositive(a, b):
+		d = acrossPairs(a, b)
+	case blocked:
+	case boots == 1:
+		d = Diff(valuesOf(a), valuesOf(b))
+	default: // other sessions of the same boots
+		d = Diff(valuesOf(a), valuesOf(b))
+		d.P, d.Least = permuteBlocks(strataOf(a, b, func(r Run) Run { return Run{Boot: r.boot()} }))
+		d.Adjusted = d.P
+	}
+	switch {
+	case d.Level != "":
+	case boots > 1:
+		d.Level = WithinBoots
+	case a[0].Boot == "" && a[0].Session == "":
+	case a[0].Boot == "":
+		d.Level = WithinSession
+	default:
+		d.Level = WithinBoot
+	}
+	return d
+}
+
+// blocks compares runs that share blocks; ok is false where they do not, or a repetition is
+// there twice.
+func blocks(a, b []Run) (d Difference, ok bool) {
+	of := func(runs []Run) (map[Run]float64, bool) {
+		by := map[Run]float64{}
+		for _, r := range runs {
+			at := Run{Boot: r.Boot, Session: r.Session, Rep: r.Rep}
+			if _, twice := by[at]; twice {
+				return nil, false
+			}
+			by[at] = r.Value
+		}
+		return by, true
+	}
+	_, okA := of(a)
+	inB, okB := of(b)
+	if !okA || !okB || !allPositive(a, b) {
+		return d, false
+	}
+	var ours, theirs []float64
+	for _, r := range a {
+		if v, ok := inB[Run{Boot: r.Boot, Session: r.Session, Rep: r.Rep}]; ok {
+			ours, theirs = append(ours, v), append(theirs, r.Value)
+		}
+	}
+	if len(ours) == 0 {
+		return d, false
+	}
+	d = Difference{NA: len(a), NB: len(b), Pairs: len(ours)}
+	pairs := Pairs(ours, theirs)
+	d.Ratio = &Ratio{Value: pairs.Estimate}
+	if pairs.HasInterval() {
+		d.Ratio.Lo, d.Ratio.Hi = &pairs.Lo, &pairs.Hi
+	}
+	d.P, d.Least = permuteBlocks(strataOf(a, b, func(r Run) Run { return Run{Boot: r.Boot, Session: r.Session, Rep: r.Rep / 2} }))
+	d.Adjusted = d.P
+	d.warnFew()
+	return d, true
+}
+
+// strataOf sorts logarithms by strata, in the order of their first runs. A stratum of one
+// cell alone says nothing.
+func strataOf(a, b []Run, of func(Run) Run) (out []stratum) {
+	at := map[Run]int{}
+	for side, runs := range [][]Run{a, b} {
+		for _, r := range runs {
+			k, ok := at[of(r)]
+			if !ok {
+				k = len(out)
+				at[of(r)] = k
+				out = append(out, stratum{})
+			}
+			if v := math.Log(r.Value); side == 0 {
+				out[k].a = append(out[k].a, v)
+			} else {
+				out[k].b = append(out[k].b, v)
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(s stratum) bool { return len(s.a) == 0 || len(s.b) == 0 })
+}
+
+// acrossPairs compares two cells by their ratios in each of six boots or more: the boots are
+// the sample.
+func acrossPairs(a, b []Run) Difference {
+	ours, theirs := bootMedians(b), bootMedians(a) // of the same boots, in the same order
+	pairs := Pairs(ours, theirs)
+	d := Difference{NA: len(a), NB: len(b), Pairs: len(ours), Level: AcrossBoots, Ratio: &Ratio{Value: pairs.Estimate, Lo: &pairs.Lo, Hi: &pairs.Hi}}
+	strata := make([]stratum, len(ours)) // of one pair each: what is permuted is its sign
+	for i := range ours {
+		strata[i] = stratum{a: []float64{math.Log(theirs[i])}, b: []float64{math.Log(ours[i])}}
+	}
+	d.P, d.Least = permuteBlocks(strata)
+	d.Adjusted = d.P
+	d.warnFew()
+	return d
+}
+
+// declared compares medians of boots with a spread between boots that was declared, and
+// not less than what is seen; what the runs within boots leave open comes on top.
+func declared(a, b []Run, between float64) Difference {
+	d := Difference{NA: len(a), NB: len(b), Level: DeclaredBoots, Least: 0}
+	var means, variance [2]float64
+	df, spread := 0, between
+	for side, runs := range [][]Run{a, b} {
+		medians := bootMedians(runs)
+		for i, m := range medians {
+			medians[i] = math.Log(m)
+		}
+		if sd := deviation(medians); len(medians) > 1 && sd > spread {
+			spread = sd
+		}
+		means[side] = mean(medians)
+	}
+	for side, runs := range [][]Run{a, b} {
+		k := float64(len(bootsOf(runs)))
+		open, f := openWithin(runs)
+		variance[side] = spread*spread/k + open
+		df += f
+	}
+	se := math.Sqrt(variance[0] + variance[1])
+	dist := stats.TDist{V: float64(max(df, 1))}
+	shift := means[1] - means[0]
+	d.P = min(1, 2*(1-dist.CDF(math.Abs(shift)/se)))
+	far := quantileT(dist, 1-(1-Confidence)/2) * se
+	lo, hi := math.Exp(shift-far), math.Exp(shift+far)
+	d.Ratio = &Ratio{Value: math.Exp(shift), Lo: &lo, Hi: &hi}
+	d.Adjusted, d.Between = d.P, spread
+	return d
+}
+
+// openWithin is the variance of the mean of the boots' medians that runs within boots leave,
+// of their logarithms, and its degrees of freedom. A median has pi/2 of a mean's variance.
+func openWithin(runs []Run) (variance float64, df int) {
+	boots := bootsOf(runs)
+	var squares, share float64
+	for _, boot := range boots {
+		var v []float64
+		for _, r := range runs {
+			if r.boot() == boot {
+				v = append(v, math.Log(r.Value))
+			}
+		}
+		m := mean(v)
+		for _, x := range v {
+			squares += (x - m) * (x - m)
+		}
+		df += len(v) - 1
+		share += 1 / float64(len(v))
+	}
+	if df == 0 {
+		return 0, 0
+	}
+	k := float64(len(boots))
+	return math.Pi / 2 * squares / float64(df) * share / (k * k), df
+}
+
+// quantileT is that of Student's t, by halving.
+func quantileT(d stats.TDist, p float64) float64 {
+	lo, hi := 0.0, 1e3
+	for range 60 {
+		if mid := (lo + hi) / 2; d.CDF(mid) < p {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
+}
+
+func deviation(v []float64) float64 {
+	m, ss := mean(v), 0.0
+	for _, x := range v {
+		ss += (x - m) * (x - m)
+	}
+	return math.Sqrt(ss / float64(max(len(v)-1, 1)))
+}
+
+// bootMedians are the medians of each boot, by the boots' names.
+func bootMedians(runs []Run) (out []float64) {
+	for _, boot := range bootsOf(runs) {
+		out = append(out, Median(valuesOf(only(runs, []string{boot}))))
+	}
+	return out
+}
+
+func bootsOf(runs []Run) (out []string) {
+	for _, r := range runs {
+		out = append(out, r.boot())
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func only(runs []Run, boots []string) []Run {
+	return slices.DeleteFunc(slices.Clone(runs), func(r Run) bool { return !slices.Contains(boots, r.boot()) })
+}
+
+func valuesOf(runs []Run) (out []float64) {
+	for _, r := range runs {
+		out = append(out, r.Value)
+	}
+	return out
+}
+
+func allPositive(a, b []Run) bool {
+	for _, runs := range [][]Run{a, b} {
+		if slices.ContainsFunc(runs, func(r Run) bool { return !(r.Value > 0) }) {
+			return false
+		}
+	}
+	return true
+}

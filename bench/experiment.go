@@ -267,6 +267,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	if e.Spec.Adaptive != nil {
 		s.Enough = NewAdaptive(*e.Spec.Adaptive)
 	}
+	first := calibration(e.Spec, remembered(st.missing))
 	if e.Resume {
 		if plan, err = e.resume(s, head, plan); err != nil {
 			return nil, err
@@ -276,7 +277,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 			return nil, &FolderError{err}
 		}
 	}
-	recs, err = s.Play(ctx, plan)
+	recs, err = s.Play(ctx, slices.Concat(s.rates.left(first, plan), plan))
 	if s.Journal != nil {
 		err = errors.Join(err, s.Journal.Close())
 	}

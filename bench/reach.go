@@ -32,12 +32,12 @@ func reaches(s *matrix.Spec, missing func(results.Cell) *Missing) (out []compari
 	for _, id := range s.Primary {
 		primary[id] = true
 	}
-	base, n := able[0].Key(), map[bool]int{}
+	base, n := able[0], map[bool]int{}
 	if s.Base != nil {
-		base = s.Base.Key()
+		base = *s.Base
 	}
 	for _, c := range able {
-		if c.Key() != base {
+		if c.Key() != base.AtPaceOf(c).Key() { // loads are compared with the baseline's at the same
 			n[primary[c.ID] || len(primary) == 0]++
 		}
 	}

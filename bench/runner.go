@@ -110,6 +110,7 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 	out.calledOff = context.Cause(ctx)
 	r.fill(&rec, out)
 	rec.Limit = rec.FindLimit()
+	markPace(&rec, p)
 	after(&rec)
 	r.Power.after(ctx, &rec, out)
 	return rec
@@ -261,7 +262,7 @@ func (o Options) noted(c results.Cell) results.Cell {
 func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 	delay := r.delay()
 	startNs := host.Monotonic() + int64(delay)
-	window := r.Opt.window(p.Warmup)
+	window := r.Opt.window(p)
 	out.startUTCNs = time.Now().Add(delay + r.Opt.RampUp).UnixNano()
 	limit := delay + r.Opt.RampUp + window + r.Opt.RampDown + r.wait(peerWait) + r.wait(endGrace) + r.grace()
 	type answer struct {

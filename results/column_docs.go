@@ -2,7 +2,10 @@
 
 package results
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // ColumnDoc describes columns of runs.csv that belong together.
 type ColumnDoc struct{ Names, Unit, Meaning string } // names apart by blanks
@@ -64,6 +67,8 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	{"flags", "list",
 		"short marks: `shared-machine`; under a CPU layout `softirq-by-irq` or `softirq-by-rps`, " +
 			"and `crowded-cpu` where the SUT's softirq must share a CPU with the TG; " +
+			"`off-pace`: the delivered rate is more than 1 % from pace_bits_ps; " +
+			"`calibration`: not paced, to know what shares of a pace are of; " +
 			"`over-vlan`, `over-bond`, ... where the flow's address is on what stands on the port; " +
 			"`managed-link`, `arp-flux` (docs/hosts.md)"},
 	{"kernel driver firmware", "", "of this host and its interface"},
@@ -102,6 +107,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	{"expected", "bool", "`true`: invalid, as a run of such modes must be where it was made; else empty"},
 },
 	ColumnDoc{"limit", "", "what kept the run from being faster, by its evidence (docs/statistics.md): `receiver`, `sender`, `window`, `link`, `pace`; empty = not known"},
+	ColumnDoc{"pace", "", "as it was asked for, a rate or a share such as `50%`; pace_bits_ps is what that came to"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.
@@ -114,7 +120,7 @@ func withOptionDocs(all []ColumnDoc, later ...ColumnDoc) []ColumnDoc {
 	}
 	for i := range Options {
 		if o := &Options[i]; !known[o.ColumnName()] {
-			all = append(all, ColumnDoc{o.ColumnName(), o.Unit(), "asked for: " + o.Takes + "; empty = left as found"})
+			all = append(all, ColumnDoc{o.ColumnName(), o.Unit(), cmp.Or(o.value.columnDoc, "asked for: "+o.Takes+"; empty = left as found")})
 		}
 	}
 	return append(all, later...)

@@ -123,6 +123,7 @@ var columns = withOptions([]column{
 	{"expected", func(r *row) string { return yes(r.rec.Expected) }, func(r *row, s string) (err error) { r.rec.Expected, err = readYes(s); return err }},
 },
 	column{"limit", func(r *row) string { return string(r.rec.Limit) }, func(r *row, s string) (err error) { r.rec.Limit, err = readLimit(s); return err }},
+	paceAsked,
 )
 
 // withOptions adds the columns of the options that have none yet, in their order, and those
@@ -142,7 +143,7 @@ func chosen(name string) column {
 	i := slices.IndexFunc(Options, func(o Option) bool { return o.ColumnName() == name })
 	o := &Options[i]
 	return optional(column{name,
-		func(r *row) string { return CSVText(o.Raw(&r.rec.Cell)) },
+		func(r *row) string { return CSVText(o.columnText(&r.rec.Cell)) },
 		func(r *row, s string) error { return o.Load(&r.rec.Cell, asIs(s)) }})
 }
 

@@ -14,6 +14,8 @@ type Run struct {
 	Block  int // 0 is the warm-up block where there is one
 	Rep    int // repetition, from 0
 	Warmup bool
+
+	Calibrates bool // a run without a pace, before all others, that tells what shares of it are of
 }
 
 // Place is one run of item At at its place in an order.

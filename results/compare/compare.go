@@ -103,10 +103,14 @@ type Row struct {
 	// about; with a verdict all the same, the difference is larger in truth.
 	AtLimit results.LimitedBy `json:"at_limit,omitempty"`
 
+	// Work says that the two delivered different rates, so that a cost has no verdict.
+	Work Work `json:"work,omitempty"`
+
 	// Equal is whether the two are no more than a margin apart, where that was asked.
 	Equal *Equal `json:"equal,omitempty"`
 
 	higherWins bool
+	cells      pairing
 }
 
 // Result is a comparison.
@@ -199,6 +203,9 @@ func judge(rows []*Row, m Metric) {
 		if m.capacity {
 			r.underLimit()
 		}
+		if m.ofCost() {
+			r.equalWork(r.cells)
+		}
 		if r.Diff.Testable() {
 			r.Reach = new(stat.NewReach(min(r.Diff.NA, r.Diff.NB), tests))
 		}
@@ -210,7 +217,7 @@ func rowsOf(pairs []pairing, m Metric) []Row {
 	var rows []Row
 	for _, p := range pairs {
 		va, vb := values(p.a, m), values(p.b, m)
-		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins,
+		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins, cells: p,
 			SumA: stat.Summarize(va), SumB: stat.Summarize(vb), Diff: stat.Diff(va, vb), LimitA: p.a.limit(), LimitB: p.b.limit()}
 		for _, c := range []*Cell{p.a, p.b} {
 			if c.Source != "" {

@@ -16,7 +16,8 @@ func (e *Equal) Holds() bool { return e != nil && e.Adjusted < stat.Alpha }
 
 // Within asks of every row whether its two are within margin (0.02 = 2 %) of each other.
 // Rows that count and exploratory ones are corrected apart, as verdicts are. Of what was held
-// up by something else, or measured by two instruments, it is not known.
+// up by something else, or measured by two instruments, it is not known; nor of the costs of
+// unequal work.
 func (r *Result) Within(margin float64) {
 	for from := 0; from < len(r.Rows); {
 		to := from
@@ -35,7 +36,7 @@ func within(rows []Row, exploratory bool, margin float64) {
 	var ps []float64
 	for i := range rows {
 		row := &rows[i]
-		if row.Exploratory != exploratory || row.AtLimit != "" || row.Other != "" || row.SumA == nil || row.SumB == nil {
+		if row.Exploratory != exploratory || row.AtLimit != "" || row.Work != "" || row.Other != "" || row.SumA == nil || row.SumB == nil {
 			continue
 		}
 		p, ok := stat.Equivalence(row.SumA.Values, row.SumB.Values, margin)

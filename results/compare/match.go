@@ -64,7 +64,8 @@ func (c *Cell) schema() int {
 
 func unknown(v string) bool { return v == "" || v == "as-found" }
 
-// against pairs one cell of a set with all the others that have a run that counts.
+// against pairs one cell of a set with all the others that have a run that counts, each at its
+// pace.
 func against(s *Set, base results.Cell) (pairs []pairing) {
 	var from *Cell
 	for i := range s.Cells {
@@ -76,8 +77,9 @@ func against(s *Set, base results.Cell) (pairs []pairing) {
 		return nil
 	}
 	for i := range s.Cells {
-		if c := &s.Cells[i]; c != from && len(c.Runs) > 0 {
-			pairs = append(pairs, pairing{from, c})
+		c := &s.Cells[i]
+		if at := s.atPaceOf(from, c); c != at && len(c.Runs) > 0 {
+			pairs = append(pairs, pairing{at, c})
 		}
 	}
 	return pairs

@@ -42,6 +42,9 @@ func (r *Result) Table(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "\nB/A is of the medians; its 95 %% interval is by bootstrap. p is Mann-Whitney's U (exact up to 50 runs, 25 with ties), corrected over the table (Holm).\n"+
 		"A verdict needs both, and 6 runs of each; \"cannot tell\" does not mean equal.\n")
+	if err == nil && r.AtRates() {
+		_, err = fmt.Fprintln(w, "at saturation, at another pace: the two did not deliver the same rate (to 2 %), so their costs are not of equal work; measure at one pace (--pace).")
+	}
 	if err == nil && r.Exploratory() {
 		_, err = fmt.Fprintln(w, "exploratory: the plan did not declare that it counts. Such comparisons are corrected among themselves; measure again what matters.")
 	}
@@ -140,6 +143,8 @@ func (r *Row) VerdictText() string {
 		return v + " (published figure)"
 	case len(r.Diff.Warnings) > 0:
 		return v + " (" + strings.Join(r.Diff.Warnings, "; ") + ")"
+	case r.Work != "":
+		return string(r.Work)
 	case r.Verdict == Unsure && !r.Equal.Holds() && r.Reach != nil && !r.Reach.Attainable():
 		return fmt.Sprintf("%s (p of %d runs in %d comparisons is %.2g at the least)", v, r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)
 	}

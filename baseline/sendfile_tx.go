@@ -26,7 +26,11 @@ func (s *SendfileSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter
 			if c.Stopping() {
 				return c.Aborted()
 			}
-			n, errno := sock.Sendfile(c.FD, p.FD, &s.off, rest)
+			part := c.Pace.Allow(m, rest)
+			if part == 0 {
+				continue
+			}
+			n, errno := sock.Sendfile(c.FD, p.FD, &s.off, part)
 			m.Call()
 			switch {
 			case errno == 0:

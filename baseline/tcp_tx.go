@@ -21,7 +21,11 @@ func (s *TCPSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) err
 			if c.Stopping() {
 				return c.Aborted()
 			}
-			n, errno := sock.Send(c.FD, rest, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+			part := c.Pace.Allow(m, len(rest))
+			if part == 0 {
+				continue
+			}
+			n, errno := sock.Send(c.FD, rest[:part], unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 			m.Call()
 			switch {
 			case errno == 0:

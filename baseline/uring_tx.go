@@ -32,7 +32,11 @@ func (s *UringSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) e
 			if c.Stopping() {
 				return c.Aborted()
 			}
-			n, err := s.sendOne(c, rest, m)
+			part := c.Pace.Allow(m, len(rest))
+			if part == 0 {
+				continue
+			}
+			n, err := s.sendOne(c, rest[:part], m)
 			if err != nil {
 				return stream.SendError(c, "io_uring send", err)
 			}

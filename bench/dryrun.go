@@ -135,6 +135,10 @@ func (p preview) order(w io.Writer) {
 		}
 	}
 	fmt.Fprintf(w, "\norder of the cells, block by block\n")
+	if first := calibration(p.spec, p.missing); first != nil {
+		fmt.Fprintf(w, "  first, without a pace, to know what shares of it are of: %d runs of %v, %d of each cell\n",
+			len(first), options(p.spec).calibrationWindow(), calibrationRuns)
+	}
 	const shown = 4
 	for b := range last + 1 {
 		name := ""
@@ -159,7 +163,7 @@ func (p preview) time(w io.Writer) {
 		runner.Power = &PowerMeter{opt: p.power}
 	}
 	s := &Session{Runner: runner, Missing: p.missing}
-	plan := planOnce(p.spec.Runs(), p.missing)
+	plan := slices.Concat(calibration(p.spec, p.missing), planOnce(p.spec.Runs(), p.missing))
 	n, enough := 0, leastRuns(p.spec)
 	var least []matrix.Run
 	for _, r := range plan {
@@ -178,7 +182,8 @@ func (p preview) time(w io.Writer) {
 	if rest := runner.Power.restTime(); rest > 0 {
 		fmt.Fprintf(w, "in it, to measure idle power, %v of rest after each run that counts, and before the first\n", rest)
 	}
-	if all := p.spec.Runs(); n < len(all) {
+	none := func(results.Cell) *Missing { return nil }
+	if all := slices.Concat(calibration(p.spec, none), p.spec.Runs()); n < len(all) {
 		s.Missing = nil
 		fmt.Fprintf(w, "if every cell could run: %d runs, about %v\n", len(all), s.estimate(all).Round(time.Second))
 	}

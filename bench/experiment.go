@@ -259,6 +259,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	if e.Spec.Adaptive != nil {
 		s.Enough = NewAdaptive(*e.Spec.Adaptive)
 	}
+	first := calibration(e.Spec, remembered(p.stage.missing))
 	if e.Resume {
 		if plan, err = e.resume(s, p.head, plan); err != nil {
 			return nil, err
@@ -272,10 +273,10 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		defer func() { err = errors.Join(err, s.Journal.Close()) }()
 	}
 	for i, part := range replays(plan) {
-		if i > 0 {
-			if err := e.anew(ctx, p); err != nil {
-				return recs, err
-			}
+		if i == 0 {
+			part = slices.Concat(s.rates.left(first, plan), part)
+		} else if err := e.anew(ctx, p); err != nil {
+			return recs, err
 		}
 		if err := p.around.keep(e.Dir); err != nil {
 			return recs, err

@@ -36,6 +36,10 @@ func (e *Experiment) resume(s *Session, head results.Header, plan []matrix.Run) 
 		}
 		e.Note("resumed although %s", strings.Join(changed, "; "))
 	}
+	if err := s.rates.recall(j.Records); err != nil {
+		w.Close()
+		return nil, err
+	}
 	s.Journal = w
 	e.saidThen(j.Records)
 	s.know(j.Records)

@@ -114,6 +114,7 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 	r.fill(&rec, out)
 	r.mark(&rec, p.Cell)
 	rec.Limit = rec.FindLimit()
+	markPace(&rec, p)
 	after(&rec)
 	r.restAfter(ctx, &rec, before, out)
 	return rec
@@ -268,7 +269,7 @@ func (o Options) noted(c results.Cell) results.Cell {
 func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 	delay := r.delay()
 	startNs := host.Monotonic() + int64(delay)
-	window := r.Opt.window(p.Warmup)
+	window := r.Opt.window(p)
 	out.startUTCNs = time.Now().Add(delay + r.Opt.RampUp).UnixNano()
 	limit := delay + r.Opt.RampUp + window + r.Opt.RampDown + r.wait(peerWait) + r.wait(endGrace) + r.grace()
 	type answer struct {

@@ -50,6 +50,7 @@ type Session struct {
 
 	course *gate.Course
 	spoilt map[slot]int // tries that something else spoilt
+	rates  rates        // what shares of a pace come to
 }
 
 // Missing is why a cell cannot run on these hosts, and what to do about it.
@@ -101,6 +102,7 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 			}
 		}
 		s.Enough.Add(rec)
+		s.rates.add(rec)
 		if s.Progress != nil {
 			s.Progress.Done(rec)
 		}
@@ -175,6 +177,9 @@ func (s *Session) one(ctx context.Context, p matrix.Run) results.Record {
 	if m := s.missing(p.Cell); m != nil {
 		return s.Runner.Unsupported(p, m.Reason, m.Fix)
 	}
+	if m := s.rates.settle(&p.Cell); m != nil {
+		return s.Runner.Unsupported(p, m.Reason, m.Fix)
+	}
 	if s.Progress != nil {
 		s.Progress.Begin(p)
 	}
@@ -202,7 +207,7 @@ func (s *Session) estimate(plan []matrix.Run) time.Duration {
 		if s.missing(p.Cell) != nil {
 			continue
 		}
-		d += s.Runner.Opt.length(p.Warmup) + overhead
+		d += s.Runner.Opt.length(p) + overhead
 		if !p.Warmup {
 			d += rest
 			if !rested {
@@ -215,12 +220,15 @@ func (s *Session) estimate(plan []matrix.Run) time.Duration {
 }
 
 // length is how long a flow lasts.
-func (o Options) length(warmup bool) time.Duration {
-	return startDelay + o.RampUp + o.window(warmup) + o.RampDown
+func (o Options) length(p matrix.Run) time.Duration {
+	return startDelay + o.RampUp + o.window(p) + o.RampDown
 }
 
-func (o Options) window(warmup bool) time.Duration {
-	if warmup && o.WarmupDuration > 0 {
+func (o Options) window(p matrix.Run) time.Duration {
+	switch {
+	case p.Calibrates:
+		return o.calibrationWindow()
+	case p.Warmup && o.WarmupDuration > 0:
 		return o.WarmupDuration
 	}
 	return o.Duration

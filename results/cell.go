@@ -43,9 +43,10 @@ type Cell struct {
 	Probe       string `json:"probe,omitempty"`
 	ProbeSample int    `json:"probe_sample,omitempty"`
 
-	RcvBuf      int    `json:"rcvbuf,omitempty"` // SO_RCVBUF, bytes
-	SndBuf      int    `json:"sndbuf,omitempty"` // SO_SNDBUF, bytes
-	PaceBitsPS  int    `json:"pace_bits_ps,omitempty"`
+	RcvBuf      int    `json:"rcvbuf,omitempty"`       // SO_RCVBUF, bytes
+	SndBuf      int    `json:"sndbuf,omitempty"`       // SO_SNDBUF, bytes
+	PaceBitsPS  int    `json:"pace_bits_ps,omitempty"` // of payload; of a share, once it is known what it comes to
+	PacePercent int    `json:"pace_percent,omitempty"` // share of what the slowest cell does without; 0: the rate was asked for
 	UringEngine string `json:"uring_engine,omitempty"`
 	GatherUs    *int   `json:"gather_us,omitempty"`
 

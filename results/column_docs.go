@@ -3,6 +3,7 @@
 package results
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -67,6 +68,8 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	{"flags", "list",
 		"short marks: `shared-machine`; under a CPU layout `softirq-by-irq` or `softirq-by-rps`, " +
 			"and `crowded-cpu` where the SUT's softirq must share a CPU with the TG; " +
+			"`off-pace`: the delivered rate is more than 1 % from pace_bits_ps; " +
+			"`calibration`: not paced, to know what shares of a pace are of; " +
 			"`over-vlan`, `over-bond`, ... where the flow's address is on what stands on the port; " +
 			"`managed-link`, `arp-flux` (docs/hosts.md); `disturbed`: spoilt by something else on the " +
 			"hosts; of a run that counts, the gates whose limits it is beyond: `throughput_cv`, " +
@@ -120,6 +123,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"power_idle_drift", "1", "how far idle power before and after are apart, of their mean"},
 	ColumnDoc{"joule_per_gb_uncertainty net_joule_per_gb net_joule_per_gb_uncertainty", "J/GB", "standard uncertainty of joule_per_gb; energy above idle, and its standard uncertainty"},
 	ColumnDoc{"roi_cpu_uncertainty roi_power_uncertainty roi_cpu_total_uncertainty roi_power_total_uncertainty", "as those", "standard uncertainty that the cost's gives roi_cpu, roi_power and the totals, each of one run"},
+	ColumnDoc{"pace", "", "as it was asked for, a rate or a share such as `50%`; pace_bits_ps is what that came to"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.
@@ -132,7 +136,7 @@ func withOptionDocs(all []ColumnDoc, later ...ColumnDoc) []ColumnDoc {
 	}
 	for i := range Options {
 		if o := &Options[i]; !known[o.ColumnName()] {
-			all = append(all, ColumnDoc{o.ColumnName(), o.Unit(), "asked for: " + o.Takes + "; empty = left as found"})
+			all = append(all, ColumnDoc{o.ColumnName(), o.Unit(), cmp.Or(o.value.columnDoc, "asked for: "+o.Takes+"; empty = left as found")})
 		}
 	}
 	return append(all, later...)

@@ -128,7 +128,7 @@ var columns = withOptions([]column{
 		chosen("tg_cpu_layout"),
 		chosen("rx_buffer_bytes"),
 		textCol("environment", func(r *row) *string { return &r.host.Env.Environment }),
-	}, uncertaintyColumns())...,
+	}, uncertaintyColumns(), []column{paceAsked})...,
 )
 
 // withOptions adds the columns of the options that have none yet, in their order, and those
@@ -148,7 +148,7 @@ func chosen(name string) column {
 	i := slices.IndexFunc(Options, func(o Option) bool { return o.ColumnName() == name })
 	o := &Options[i]
 	return optional(column{name,
-		func(r *row) string { return CSVText(o.Raw(&r.rec.Cell)) },
+		func(r *row) string { return CSVText(o.columnText(&r.rec.Cell)) },
 		func(r *row, s string) error { return o.Load(&r.rec.Cell, asIs(s)) }})
 }
 

@@ -24,7 +24,7 @@ const (
 var LimitedBys = []LimitedBy{ByReceiver, BySender, ByWindow, ByLink, ByPace}
 
 // From where on a thread or CPU has no time left, a wait for the other end counts, and a
-// link or pace is reached.
+// link is reached.
 const (
 	fullThread = 0.95
 	fullCPU    = 0.97
@@ -43,7 +43,7 @@ func (r *Record) FindLimit() LimitedBy {
 	rwnd, sndbuf := r.heldUpBy("tcp_info_rwnd_limited_us"), r.heldUpBy("tcp_info_sndbuf_limited_us")
 	receiver := r.SUT.threadFull() || r.SUT.cpuFull()
 	switch {
-	case r.Cell.PaceBitsPS > 0 && *gbps >= reached*float64(r.Cell.PaceBitsPS)/1e9:
+	case r.Cell.PaceBitsPS > 0 && *r.PaceError() >= -PaceTolerance:
 		return ByPace
 	case r.linkShare() >= reached:
 		return ByLink

@@ -12,6 +12,15 @@ var MetricSections = []MetricSection{
 		{Names: "flow_waits",
 			Units: "1", Source: "data path",
 			Meaning: "of them, those that slept"},
+		{Names: "pace_waits pace_pieces pace_late_mean_us",
+			Units: "1 1 us", Source: "data path",
+			Meaning: "of a paced sender: of the waits, those until more was due, each a wake-up " +
+				"whose CPU time is in the sender's figures; pieces that were sent; by how long " +
+				"these were later than due"},
+		{Names: "pace_late_max_us pace_given_up_bytes",
+			Units: "us bytes", Source: "data path, whole flow",
+			Meaning: "by how long the latest piece was late; payload that was due for longer than " +
+				"a second, and was not caught up with any more"},
 		{Names: "zerocopy_completions zerocopy_completions_copied",
 			Units: "1", Source: "data path",
 			Meaning: "a sender's notifications, and those that said that the kernel copied"},

@@ -52,6 +52,9 @@ type value struct {
 	load func(*Cell, string) error // of what raw wrote, without asking whether it may be; nil: set
 	show func(string) string       // for people; nil: raw
 	zero func(*Cell)
+
+	column    func(*Cell) string // what runs.csv has where that is not raw; nil: raw
+	columnDoc string             // then
 }
 
 // OptionError is a value that an option cannot have.
@@ -127,6 +130,14 @@ func (o *Option) ColumnName() string {
 		return o.Column
 	}
 	return o.Name
+}
+
+// columnText is what its column has.
+func (o *Option) columnText(c *Cell) string {
+	if o.value.column != nil {
+		return o.value.column(c)
+	}
+	return o.value.raw(c)
 }
 
 // Unit is that of its column; "" for words.

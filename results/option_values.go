@@ -140,16 +140,6 @@ func bigTCP(at func(*Cell) *int) value {
 	}, shortBytes)
 }
 
-func rate(at func(*Cell) *int) value {
-	return number(at, func(s string) (int, error) {
-		r, err := units.ParseBitRate(s)
-		if err == nil && r != 0 && r < 1e6 {
-			err = fmt.Errorf("%s is less than 1M bit/s, by which not even the handshake would come through", s)
-		}
-		return int(r), err
-	}, nil)
-}
-
 // microseconds reads a duration of whole microseconds, or a number of them.
 func microseconds(at func(*Cell) **int, most time.Duration) value {
 	return optionalNumber(at, func(s string) (int, error) {

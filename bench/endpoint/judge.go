@@ -203,6 +203,11 @@ func flowMetrics(w stream.Counters, seconds float64, path stream.Mode) []results
 	if w.Bytes > 0 {
 		ms = append(ms, results.Metric{Name: "flow_calls_per_mb", Unit: "1/MB", Value: float64(w.Calls) / (float64(w.Bytes) / 1e6), Source: src})
 	}
+	if w.PacePieces > 0 {
+		ms = append(ms, results.Metric{Name: "pace_waits", Unit: "1", Value: float64(w.PaceWaits), Source: src},
+			results.Metric{Name: "pace_pieces", Unit: "1", Value: float64(w.PacePieces), Source: src},
+			results.Metric{Name: "pace_late_mean_us", Unit: "us", Value: float64(w.PaceLateNs) / float64(w.PacePieces) / 1e3, Source: src})
+	}
 	if path.UsesRing() {
 		ms = append(ms, results.Metric{Name: "uring_rearms", Unit: "1", Value: float64(w.Rearms), Source: src},
 			results.Metric{Name: "uring_overflows", Unit: "1", Value: float64(w.Overflows), Source: src})

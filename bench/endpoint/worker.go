@@ -191,6 +191,7 @@ func (w *worker) connect(o orders) flowStart {
 }
 
 func (w *worker) sendFlow(path stream.Sender, conn *stream.Conn, sch wire.Schedule) flowResult {
+	conn.Pace = stream.NewPace(w.end.opts.Socket.PaceBitsPS)
 	res := flowResult{err: path.Send(conn, w.end.payload, &w.own.Meter)}
 	if res.err == nil {
 		res.err = conn.EndOfSend()
@@ -205,6 +206,7 @@ func (w *worker) sendFlow(path stream.Sender, conn *stream.Conn, sch wire.Schedu
 	if witness, ok := path.(stream.Witness); ok {
 		res.evidence = witness.Evidence()
 	}
+	res.evidence.Figures = append(res.evidence.Figures, conn.Pace.Figures()...)
 	return res
 }
 

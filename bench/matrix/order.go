@@ -10,11 +10,12 @@ import (
 
 // Run is one repetition of a cell at its place in the plan.
 type Run struct {
-	Cell   results.Cell
-	Block  int // 0 is the warm-up block where there is one
-	Rep    int // repetition, from 0
-	Warmup bool
-	Replay int // of the plan, from 0
+	Cell       results.Cell
+	Block      int // 0 is the warm-up block where there is one
+	Rep        int // repetition, from 0
+	Warmup     bool
+	Replay     int  // of the plan, from 0
+	Calibrates bool // a run without a pace, before all others, that tells what shares of it are of
 }
 
 // Place is one run of item At at its place in an order.

@@ -19,7 +19,7 @@ type Options struct {
 	RcvBuf     int    // SO_RCVBUF, bytes; the kernel doubles it and switches auto-tuning off
 	SndBuf     int    // SO_SNDBUF, bytes; likewise
 	Congestion string // TCP_CONGESTION, such as "cubic"
-	PaceBitsPS uint64 // SO_MAX_PACING_RATE, payload and headers, bits per second
+	PaceBitsPS uint64 // of payload, bits per second, which the sender keeps to; SO_MAX_PACING_RATE is set above it
 	ZeroCopy   bool   // SO_ZEROCOPY, for MSG_ZEROCOPY
 }
 
@@ -42,7 +42,7 @@ func (o Options) Apply(fd int) error {
 		}
 	}
 	if o.PaceBitsPS > 0 {
-		if err := unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, max(o.PaceBitsPS/8, 1)); err != nil {
+		if err := unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, kernelRate(o.PaceBitsPS)); err != nil {
 			return &fault.Error{Op: "setsockopt SO_MAX_PACING_RATE", Err: err, How: "leave --pace out: this kernel does not pace sockets"}
 		}
 		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, unsentBytes(o.PaceBitsPS)); err != nil {
@@ -56,6 +56,13 @@ func (o Options) Apply(fd int) error {
 	}
 	return nil
 }
+
+// kernelRate is the most bytes per second that the kernel lets through of a flow that its
+// sender paces: half as much again, which leaves room for headers and for catching up. So the
+// pieces that the sender hands over do not reach the link at its full speed. The kernel counts
+// packets with headers, and forgives what it was late with (net/ipv4/tcp_output.c:
+// tcp_update_skb_after_send), so that it alone keeps no rate of payload.
+func kernelRate(bitsPS uint64) uint64 { return max(bitsPS/8+bitsPS/16, 1) }
 
 // unsentBytes is how much a paced flow may have waiting in its send buffer: what
 // it sends in a tenth of a second. The kernel sizes the buffer for more, and a

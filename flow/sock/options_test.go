@@ -71,7 +71,7 @@ func TestOptionsArrive(t *testing.T) {
 	if cc, err := Congestion(fd); cc != "reno" || err != nil {
 		t.Errorf("congestion control %q, %v", cc, err)
 	}
-	if p := get(t, fd, unix.SO_MAX_PACING_RATE); p != 1_000_000_000 {
+	if p := get(t, fd, unix.SO_MAX_PACING_RATE); p != 1_500_000_000 {
 		t.Errorf("pacing at %d bytes a second", p)
 	}
 	if n, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT); n != 100_000_000 || err != nil {
@@ -99,7 +99,7 @@ func TestPaceAboveFourGigabytesASecond(t *testing.T) {
 	if err := (Options{PaceBitsPS: rate}).Apply(fd); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE); err != nil || p != rate/8 {
+	if p, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE); err != nil || p != rate/8*3/2 {
 		t.Errorf("400 Gbit/s became %d bytes a second: %v", p, err)
 	}
 }

@@ -21,6 +21,7 @@ var ErrAborted = errors.New("the run was aborted")
 type Conn struct {
 	FD            int
 	Local, Remote netip.AddrPort
+	Pace          *Pace // of a sender; nil sends as fast as it can
 
 	stopping atomic.Bool
 	aborted  atomic.Bool

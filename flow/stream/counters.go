@@ -2,7 +2,10 @@
 
 package stream
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Counters is a snapshot of what a data path has done since the flow began.
 type Counters struct {
@@ -26,12 +29,17 @@ type Counters struct {
 	CopiedCompletions uint64 `json:"copied_completions"` // of those, how many said that the kernel copied
 	Rearms            uint64 `json:"rearms"`             // multishot requests issued again
 	Overflows         uint64 `json:"overflows"`          // CQ overflows and -ENOBUFS/-ENOSPC ends
+
+	PaceWaits  uint64 `json:"pace_waits,omitempty"`   // of Waits, those until more was due by the [Pace]
+	PacePieces uint64 `json:"pace_pieces,omitempty"`  // times that the pace let something be sent
+	PaceLateNs uint64 `json:"pace_late_ns,omitempty"` // by how long it was late then, in all
 }
 
 // all are the counters: whatever goes over them goes over these.
-func (c *Counters) all() [12]*uint64 {
+func (c *Counters) all() [15]*uint64 {
 	return [...]*uint64{&c.Bytes, &c.Calls, &c.Waits, &c.ZeroCopyBytes, &c.CopiedBytes, &c.LinearBytes,
-		&c.Mismatches, &c.FirstMismatch, &c.Completions, &c.CopiedCompletions, &c.Rearms, &c.Overflows}
+		&c.Mismatches, &c.FirstMismatch, &c.Completions, &c.CopiedCompletions, &c.Rearms, &c.Overflows,
+		&c.PaceWaits, &c.PacePieces, &c.PaceLateNs}
 }
 
 // Sub returns what was counted since an earlier snapshot b of the same flow.
@@ -87,6 +95,15 @@ func (m *Meter) Rearm() { bump(&m.c.Rearms, 1) }
 
 // Overflow counts a request ended by a full queue or for want of buffers.
 func (m *Meter) Overflow() { bump(&m.c.Overflows, 1) }
+
+// PaceWait counts a sleep until more was due.
+func (m *Meter) PaceWait() { m.Wait(); bump(&m.c.PaceWaits, 1) }
+
+// Paced counts that something was sent so long after it was due.
+func (m *Meter) Paced(late time.Duration) {
+	bump(&m.c.PacePieces, 1)
+	bump(&m.c.PaceLateNs, uint64(max(late, 0)))
+}
 
 // Mismatch counts n differing payload bytes, the first at flow position pos.
 func (m *Meter) Mismatch(pos uint64, n int) {

@@ -120,6 +120,8 @@ type Row struct {
 	All *AllRuns `json:"all_runs,omitempty"`
 	// Unconsumed says where nobody looked at the payload that was received: "" is nowhere.
 	Unconsumed string `json:"unconsumed,omitempty"`
+	// Work says that the two delivered different rates, so that a cost has no verdict.
+	Work Work `json:"work,omitempty"`
 
 	// Equal is whether the two are no more than a margin apart, where that was asked.
 	Equal *Equal `json:"equal,omitempty"`
@@ -127,6 +129,7 @@ type Row struct {
 	higherWins   bool
 	runsA, runsB []stat.Run
 	between      float64 // spread between boots that was declared
+	cells        pairing
 }
 
 // Result is a comparison.
@@ -244,6 +247,9 @@ func judge(rows []*Row, m Metric) {
 		if m.capacity {
 			r.underLimit()
 		}
+		if m.ofCost() {
+			r.equalWork(r.cells)
+		}
 		if r.Diff.Testable() {
 			r.Reach = new(stat.ReachOf(&r.Diff, tests))
 		}
@@ -254,7 +260,7 @@ func judge(rows []*Row, m Metric) {
 func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 	var rows []Row
 	for _, p := range pairs {
-		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins, Factor: p.factor, Others: p.others, Whole: p.whole, Forced: p.forced,
+		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins, cells: p, Factor: p.factor, Others: p.others, Whole: p.whole, Forced: p.forced,
 			SumA: stat.Summarize(values(p.a, m)), SumB: stat.Summarize(values(p.b, m)), LimitA: p.a.limit(), LimitB: p.b.limit(), Unconsumed: unconsumed(&p.a.Cell, &p.b.Cell),
 			runsA: runsOf(p.a, m), runsB: runsOf(p.b, m), between: between}
 		row.Diff = stat.Contrast(row.runsA, row.runsB, between)

@@ -35,8 +35,8 @@ func Contrasts(cells []results.Cell, base results.Cell, about []string, able fun
 	var pairs []Pair
 	paired, asked := make([]bool, len(cells)), make([]bool, len(cells))
 	for k, o := range x.varied {
-		if len(about) > 0 && !slices.Contains(about, o.Name) {
-			continue
+		if len(about) > 0 && !slices.Contains(about, o.Name) || len(about) == 0 && o.Name == "pace" {
+			continue // that less is delivered at a lower pace is no finding
 		}
 		for b := range cells {
 			if !able(b) || !concerns(o, &cells[b]) || o.Raw(&cells[b]) == x.reference[k] {

@@ -16,7 +16,8 @@ func (e *Equal) Holds() bool { return e != nil && e.Adjusted < stat.Alpha }
 
 // Within asks of every row whether its two are within margin (0.02 = 2 %) of each other.
 // Families are corrected apart, as verdicts are. Of what was held up by something else, or
-// measured by two instruments, it is not known, nor across boots that are too few.
+// measured by two instruments, it is not known, nor across boots that are too few, nor of the
+// costs of unequal work.
 func (r *Result) Within(margin float64) {
 	for from := 0; from < len(r.Rows); {
 		to := from
@@ -34,7 +35,7 @@ func within(rows []*Row, margin float64) {
 	var asked []*Equal
 	var ps []float64
 	for _, row := range rows {
-		if row.AtLimit != "" || row.Other != "" || row.Mixed() || row.SumA == nil || row.SumB == nil {
+		if row.AtLimit != "" || row.Work != "" || row.Other != "" || row.Mixed() || row.SumA == nil || row.SumB == nil {
 			continue
 		}
 		p, ok := stat.EquivalentRuns(row.runsA, row.runsB, margin, row.between)

@@ -50,6 +50,9 @@ func (r *Result) Table(w io.Writer) error {
 		fmt.Fprintf(w, "\n[%d] published: %s\n", i+1, plaintext.Line(s))
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(r.Method(), "\n"))
+	if err == nil && r.AtRates() {
+		_, err = fmt.Fprintln(w, "at saturation, at another pace: the two did not deliver the same rate (to 2 %), so their costs are not of equal work; measure at one pace (--pace).")
+	}
 	if err == nil && r.LeftOut() {
 		_, err = fmt.Fprintln(w, "with all runs: what the verdict would be with the runs that gates left out (B/A, runs); k of n: so many repetitions of those made count.")
 	}
@@ -212,6 +215,8 @@ func (r *Row) VerdictText() string {
 		return v + " (published figure)"
 	case len(r.Diff.Warnings) > 0:
 		return v + " (" + strings.Join(r.Diff.Warnings, "; ") + ")"
+	case r.Work != "":
+		return string(r.Work)
 	case r.Verdict == Unsure && !r.Equal.Holds() && r.Reach != nil && !r.Reach.Attainable():
 		return fmt.Sprintf("%s (p of %d runs in %d comparisons is %.2g at the least)", v, r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)
 	}

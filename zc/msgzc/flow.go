@@ -57,7 +57,11 @@ func (f *Flow) sendAll(c *stream.Conn, p *stream.Payload, m *stream.Meter) error
 			if c.Stopping() {
 				return c.Aborted()
 			}
-			n, err := f.sendOne(c, off, end-off, m)
+			part := c.Pace.Allow(m, end-off)
+			if part == 0 {
+				continue
+			}
+			n, err := f.sendOne(c, off, part, m)
 			if err != nil {
 				return err
 			}

@@ -76,7 +76,11 @@ func (s *Sender) sendAll(c *stream.Conn, p *stream.Payload, m *stream.Meter) err
 				return c.Aborted()
 			}
 			index := off / s.chunk
-			n, err := s.sendOne(c, index, mem[off:min(end, (index+1)*s.chunk)], m)
+			part := c.Pace.Allow(m, min(end, (index+1)*s.chunk)-off)
+			if part == 0 {
+				continue
+			}
+			n, err := s.sendOne(c, index, mem[off:off+part], m)
 			if err != nil {
 				return stream.SendError(c, "io_uring send_zc", err)
 			}

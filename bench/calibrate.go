@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/results"
+)
+
+// calibrationRuns of each cell tell what shares of a pace are of: the least whose median one
+// disturbed run does not move far. Their windows are a fifth of the plan's, as far as that
+// is in these bounds.
+const (
+	calibrationRuns  = 3
+	leastCalibration = 500 * time.Millisecond
+	mostCalibration  = 2 * time.Second
+)
+
+func (o Options) calibrationWindow() time.Duration {
+	return min(o.Duration, max(leastCalibration, min(o.Duration/5, mostCalibration)))
+}
+
+// calibration are the runs before all others that tell what shares are of: of each cell with
+// a share as it is without, each once, in an order as the plan's. Cells that cannot run, and
+// those with a fault made on purpose, have none. They are warm-ups to all statistics.
+func calibration(s *matrix.Spec, missing func(results.Cell) *Missing) []matrix.Run {
+	var cells []results.Cell
+	known := map[results.CellKey]bool{}
+	for _, c := range s.Cells {
+		if c.PacePercent == 0 || c.Control != "" || missing(c) != nil {
+			continue
+		}
+		free := c.AtPaceOf(results.Cell{})
+		if known[free.Key()] {
+			continue
+		}
+		known[free.Key()] = true
+		free.ID = strings.ReplaceAll(c.ID, fmt.Sprintf(" pace=%d%%", c.PacePercent), "") + " pace=" + results.NoPace
+		cells = append(cells, free)
+	}
+	if cells == nil {
+		return nil
+	}
+	plan := matrix.Interleave(cells, calibrationRuns, false, s.Seed)
+	for i := range plan {
+		plan[i].Warmup, plan[i].Calibrates = true, true
+	}
+	return plan
+}
+
+// rates are what the shares of a session's paces come to. All follows from the journal's
+// records: a session that is resumed has the same.
+type rates struct {
+	calibration []results.Record     // its runs, without their metrics
+	of          *results.Calibration // of all of them; nil: not made yet
+	used        map[int]int          // by percentage, in runs of the journal
+}
+
+// add takes a record into account.
+func (r *rates) add(rec results.Record) {
+	if slices.Contains(rec.Flags, results.FlagCalibration) {
+		outline(&rec)
+		r.calibration, r.of = append(r.calibration, rec), nil
+	}
+	if c := rec.Cell; c.PacePercent != 0 && c.PaceBitsPS != 0 {
+		if r.used == nil {
+			r.used = map[int]int{}
+		}
+		r.used[c.PacePercent] = c.PaceBitsPS
+	}
+}
+
+// share is what a percentage comes to; 0: that is not known.
+func (r *rates) share(percent int) int {
+	if n := r.used[percent]; n != 0 {
+		return n
+	}
+	if r.of == nil {
+		r.of = results.Calibrate(r.calibration)
+	}
+	if r.of == nil {
+		return 0
+	}
+	return r.of.Share(percent)
+}
+
+// settle gives a cell with a share its rate, or says why there is none.
+func (r *rates) settle(c *results.Cell) *Missing {
+	if c.PacePercent == 0 {
+		return nil
+	}
+	if c.PaceBitsPS = r.share(c.PacePercent); c.PaceBitsPS != 0 {
+		return nil
+	}
+	const fix = "look at the calibration runs in the journal, or ask for a rate, such as pace: 10G"
+	if r.of == nil {
+		return &Missing{fmt.Sprintf("pace %d%%: it is not known of what: no calibration run was ok", c.PacePercent), fix}
+	}
+	return &Missing{fmt.Sprintf("pace %d%%: that is below 1M bit/s, with %v", c.PacePercent, r.of), fix}
+}
+
+// ErrOtherRates is a journal whose runs were paced otherwise than its calibration says: what
+// is added would not be at the same rates.
+var ErrOtherRates = errors.New("the journal's runs were paced to other rates than its calibration runs give")
+
+// recall takes a journal's records into account.
+func (r *rates) recall(recs []results.Record) error {
+	for _, rec := range recs {
+		r.add(rec)
+	}
+	of := results.Calibrate(r.calibration)
+	for percent, rate := range r.used {
+		if of == nil || of.Share(percent) != rate {
+			return fmt.Errorf("%w: %d%% was %d bit/s; a line of it is lost or was changed: begin anew in another folder", ErrOtherRates, percent, rate)
+		}
+	}
+	return nil
+}
+
+// left are those of the calibration's runs that are still to be made for what is left of a
+// plan: none once a run was paced by them, so that all have the same rates.
+func (r *rates) left(runs, plan []matrix.Run) (out []matrix.Run) {
+	if len(r.used) > 0 || !slices.ContainsFunc(plan, func(p matrix.Run) bool { return p.Cell.PacePercent != 0 }) {
+		return nil
+	}
+	made := map[slot]bool{}
+	for _, rec := range r.calibration {
+		made[slot{rec.Cell.Key(), rec.Rep}] = rec.Verdict != results.Failed
+	}
+	for _, p := range runs {
+		if !made[slot{p.Cell.Key(), p.Rep}] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// markPace marks a run that missed its pace, and one of a calibration.
+func markPace(rec *results.Record, p matrix.Run) {
+	if p.Calibrates {
+		rec.Flags = append(rec.Flags, results.FlagCalibration)
+	}
+	if rec.Verdict == results.OK && rec.OffPace() {
+		rec.Flags = append(rec.Flags, results.FlagOffPace)
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the pace was missed by %+.1f %%: %.4g of %.4g Gbit/s were delivered", 100**rec.PaceError(), *rec.SUT.ThroughputGbps, float64(rec.Cell.PaceBitsPS)/1e9))
+	}
+}

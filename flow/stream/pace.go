@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+
+package stream
+
+import (
+	"time"
+
+	"github.com/zcbench/zcbench/flow/sock"
+)
+
+// Pace is a token bucket over a sender's payload: so many bytes are due at each time since
+// the first call, and what is due and was not sent may be sent at once. So a sender that was
+// held up, by the other end or for want of a CPU, catches up, and over time the rate is the
+// one that was asked for. The kernel's own pacing below it ([sock.Options].PaceBitsPS)
+// counts headers too and forgives what was missed; it is there to spread a piece over time.
+//
+// It sleeps between pieces and never spins: what a wake-up is late is in the next piece. So
+// all CPU time that it takes is in its wake-ups, which the sender's figures hold, and which
+// [Counters] count.
+//
+// All calls come from the sender's thread. A nil Pace lets everything through.
+type Pace struct {
+	rate  float64 // bytes a nanosecond
+	piece int     // bytes that are worth waking up for
+	most  int     // bytes that can be due at once: more is forgiven
+	clock func() time.Duration
+	sleep func(time.Duration)
+
+	begun bool
+	began time.Duration
+
+	upTo    int           // what the flow may have sent in all by the last offer
+	offered int           // bytes sent before it, plus one; 0: it is booked
+	late    time.Duration // by how long the last offer was
+	longest time.Duration // of what was sent
+	given   uint64        // bytes forgiven
+}
+
+const (
+	// pieceTime is how long a piece is due, so how often a sender wakes up: often enough
+	// that a piece is small beside a receiver's buffer and a window's length, seldom enough
+	// for the wake-ups to cost little.
+	pieceTime = 500 * time.Microsecond
+	// A piece of less than a packet as large as TCP makes them would make packets smaller,
+	// and with them the receiver's work another; no piece waits for longer than slowPiece.
+	fullPiece = 64 << 10
+	slowPiece = 10 * time.Millisecond
+	// forgiven is how late a sender may be before it need not catch up any more: then the
+	// rate cannot be had.
+	forgiven = time.Second
+	// longestNap bounds one sleep, so that a run that is called off is noticed.
+	longestNap = 100 * time.Millisecond
+)
+
+// NewPace paces a sender to so many bits of payload per second; 0 is a nil Pace.
+func NewPace(bitsPS uint64) *Pace {
+	if bitsPS == 0 {
+		return nil
+	}
+	start, s := time.Now(), new(sock.Sleeper)
+	return newPace(bitsPS, func() time.Duration { return time.Since(start) }, s.Sleep)
+}
+
+func newPace(bitsPS uint64, clock func() time.Duration, sleep func(time.Duration)) *Pace {
+	p := &Pace{rate: float64(bitsPS) / 8 / 1e9, clock: clock, sleep: sleep}
+	p.piece = max(p.bytes(pieceTime), min(fullPiece, p.bytes(slowPiece)), 1)
+	p.most = max(p.bytes(forgiven), p.piece)
+	return p
+}
+
+func (p *Pace) bytes(d time.Duration) int { return int(p.rate * float64(d)) }
+
+func (p *Pace) time(bytes int) time.Duration { return time.Duration(float64(bytes) / p.rate) }
+
+// Allow tells how many of want bytes may be sent now, by what m says was sent. It sleeps
+// while none are due; 0 means that the caller should look whether it is to stop, and ask
+// again.
+func (p *Pace) Allow(m *Meter, want int) int {
+	if p == nil {
+		return want
+	}
+	return p.allow(m, want)
+}
+
+func (p *Pace) allow(m *Meter, want int) int {
+	if !p.begun {
+		sock.Punctual()
+		p.begun, p.began = true, p.clock()
+	}
+	p.took(m)
+	if left := p.upTo - int(m.c.Bytes); left > 0 {
+		return min(want, left) // the socket took a part
+	}
+	piece := min(want, p.piece)
+	due := p.due(m)
+	if due < piece {
+		p.sleep(min(max(p.time(p.piece-due), time.Microsecond), longestNap))
+		m.PaceWait()
+		if due = p.due(m); due < piece {
+			return 0
+		}
+	}
+	p.upTo, p.offered, p.late = int(m.c.Bytes)+min(want, due), int(m.c.Bytes)+1, p.time(due-piece)
+	return min(want, due)
+}
+
+// took books the last offer, if something of it was sent.
+func (p *Pace) took(m *Meter) {
+	if p.offered == 0 || int(m.c.Bytes) < p.offered {
+		return
+	}
+	p.longest = max(p.longest, p.late)
+	m.Paced(p.late)
+	p.offered = 0
+}
+
+// due is how many bytes may be sent. What is due for longer than can be caught up with is
+// forgiven, by moving the beginning.
+func (p *Pace) due(m *Meter) int {
+	n := int(p.rate*float64(p.clock()-p.began)) - int(m.c.Bytes)
+	if n > p.most {
+		p.given += uint64(n - p.most)
+		p.began += p.time(n - p.most)
+		n = p.most
+	}
+	return n
+}
+
+// Figures are how well the pace was kept, over the whole flow.
+func (p *Pace) Figures() []Figure {
+	if p == nil {
+		return nil
+	}
+	return []Figure{
+		{"pace_late_max_us", "us", float64(p.longest) / float64(time.Microsecond)},
+		{"pace_given_up_bytes", "bytes", float64(p.given)},
+	}
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// sameRate is how far apart the delivered rates of two cells may be for their costs to be
+// those of equal work: two cells that each hold a pace to 1 % are never further apart.
+const sameRate = 2 * results.PaceTolerance
+
+// Work says that two cells did not do equal work; "": they did, or it is not known.
+type Work string
+
+// What unequal work is due to. Costs of it have no verdict: a mode that is paced to half its
+// rate pays another price per byte for the same path.
+const (
+	AtSaturation Work = "at saturation"   // one of them at least was as fast as it could be
+	AtTwoPaces   Work = "at another pace" // both kept to one, and not to the same
+)
+
+// ofCost tells a figure that is a price of what was delivered, not of what could be.
+func (m Metric) ofCost() bool { return !m.capacity }
+
+// equalWork takes the verdict on a cost back where the two delivered different rates.
+func (r *Row) equalWork(p pairing) {
+	r.Work = work(p.a, p.b)
+	if r.Work != "" {
+		r.Verdict = Unsure
+	}
+}
+
+func work(a, b *Cell) Work {
+	ra, rb := a.rate(), b.rate()
+	if ra == nil || rb == nil || math.Abs(*rb / *ra - 1) <= sameRate {
+		return ""
+	}
+	if a.atPace() && b.atPace() {
+		return AtTwoPaces
+	}
+	return AtSaturation
+}
+
+// rate is the median rate that a cell's runs delivered; nil where that is not known.
+func (c *Cell) rate() *float64 {
+	var v []float64
+	for _, r := range c.Runs {
+		if g := r.SUT.ThroughputGbps; g != nil && *g > 0 {
+			v = append(v, *g)
+		}
+	}
+	if s := stat.Summarize(v); s != nil {
+		return &s.Median
+	}
+	return nil
+}
+
+// atPace tells a cell whose runs were paced, and mostly kept to it.
+func (c *Cell) atPace() bool {
+	kept := 0
+	for _, r := range c.Runs {
+		if r.Cell.PaceBitsPS != 0 && !r.OffPace() {
+			kept++
+		}
+	}
+	return 2*kept > len(c.Runs)
+}
+
+// AtRates tells whether any comparison of costs is of unequal work.
+func (r *Result) AtRates() bool {
+	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Work != "" })
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// loads is a set with runs of cells at a rate, a cost in cores and one in watts.
+type measured struct {
+	cell               results.Cell
+	gbps, cores, watts float64
+}
+
+func loads(all ...measured) Set {
+	var j results.Journal
+	for _, l := range all {
+		for i := range 8 {
+			near := 1 + float64(i-4)/2000 // runs differ by a little
+			r := results.Record{Cell: l.cell, Verdict: results.OK, Limit: results.ByReceiver}
+			if l.cell.PaceBitsPS != 0 {
+				r.Limit = results.ByPace
+			}
+			r.SUT = results.Host{ThroughputGbps: ptr(l.gbps), CPUBusyCores: ptr(l.cores * near), DurationS: ptr(1.0), Bytes: ptr(uint64(l.gbps * 1e9 / 8)),
+				PowerW: ptr(l.watts * near), PowerSource: "rapl", PowerScope: "package"}
+			r.TG = r.SUT
+			j.Records = append(j.Records, r)
+		}
+	}
+	return NewSet("loads", j)
+}
+
+func atPace(c results.Cell, percent int, rate int) results.Cell {
+	c.PacePercent, c.PaceBitsPS = percent, rate
+	c.ID = c.RX + "/" + c.TX + " " + results.LookupOption("pace").Value(&c)
+	return c
+}
+
+var everyMetric = []string{"throughput_gbps", "ns_per_kb", "tg_ns_per_kb", "cpu_busy_cores", "tg_cpu_busy_cores", "roi_cpu", "roi_power", "power_w", "tg_power_w", "joule_per_gb"}
+
+// One mode at two rates is one mode: whatever is asked, neither load is faster, cheaper or the
+// other's equal.
+func TestOneModeAtTwoRates(t *testing.T) {
+	free, half, quarter := measured{tcp, 40, 1, 60}, measured{atPace(tcp, 50, 20e9), 20, .6, 45}, measured{atPace(tcp, 25, 10e9), 10, .4, 40}
+	other := half // where a journal has another calibration
+	other.cell.PaceBitsPS, other.gbps = 15e9, 15
+	missed := half
+	missed.gbps = 17
+	for _, x := range []struct {
+		a, b measured
+		cost string
+	}{{free, half, "at saturation"}, {half, free, "at saturation"}, {half, quarter, "at another pace"}, {half, other, "at another pace"}, {quarter, missed, "at saturation"}} {
+		a, b := loads(x.a), loads(x.b)
+		b.Chosen = []string{"pace"}
+		r, err := Compare(&a, &b, metrics(t, everyMetric...))
+		if err != nil || len(r.Rows) != len(everyMetric) {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		r.Within(.9)
+		for i := range r.Rows {
+			row := &r.Rows[i]
+			text := row.VerdictText()
+			if row.Verdict != Unsure || row.Worse(0) || row.Equal.Holds() || strings.Contains(text, "equal") {
+				t.Errorf("%s beside %s: %s %s", x.b.cell.ID, x.a.cell.ID, row.Metric, text)
+			}
+			m, _ := Lookup([]string{row.Metric})
+			if m[0].ofCost() && text != x.cost {
+				t.Errorf("%s beside %s: %s %q, want %q", x.b.cell.ID, x.a.cell.ID, row.Metric, text, x.cost)
+			}
+		}
+		var out bytes.Buffer
+		if err := r.Table(&out); err != nil || !strings.Contains(out.String(), "not of equal work") {
+			t.Errorf("%v\n%s", err, &out)
+		}
+	}
+}
+
+// Costs of equal work have verdicts, whether a pace or something else made it equal.
+func TestEqualWork(t *testing.T) {
+	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
+	for name, x := range map[string][2]measured{
+		"paced":      {{atPace(tcp, 50, 20e9), 19.9, .6, 45}, {atPace(uring, 50, 20e9), 20.1, .5, 40}},
+		"by a link":  {{tcp, 94, .9, 45}, {uring, 94.5, .7, 40}},
+		"one of two": {{tcp, 20, .6, 45}, {atPace(uring, 50, 20e9), 20, .5, 40}},
+	} {
+		a, b := loads(x[0]), loads(x[1])
+		b.Chosen = []string{"rx", "pace"}
+		r, err := Compare(&a, &b, metrics(t, "ns_per_kb", "joule_per_gb", "cpu_busy_cores"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range r.Rows {
+			want := "cheaper"
+			if name == "one of two" {
+				want += " (of rx, pace together)"
+			}
+			if got := r.Rows[i].VerdictText(); got != want {
+				t.Errorf("%s: %s %s", name, r.Rows[i].Metric, got)
+			}
+		}
+	}
+}
+
+// Graduated loads are compared load by load; of a load that the baseline lacks nothing is said.
+func TestAgainstAtItsPace(t *testing.T) {
+	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
+	s := loads(measured{tcp, 40, 1, 60}, measured{atPace(tcp, 25, 10e9), 10, .4, 40}, measured{atPace(tcp, 50, 20e9), 20, .6, 45},
+		measured{uring, 44, 1, 60}, measured{atPace(uring, 25, 10e9), 10, .3, 38}, measured{atPace(uring, 50, 20e9), 20, .5, 41}, measured{atPace(uring, 75, 30e9), 30, .7, 50})
+	r, err := Within(&s, tcp, metrics(t, "ns_per_kb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range r.Rows {
+		got = append(got, r.Rows[i].Label()+": "+r.Rows[i].VerdictText())
+	}
+	want := "uring/tcp : tcp/tcp: at saturation\nuring/tcp 25% : tcp/tcp 25%: cheaper\nuring/tcp 50% : tcp/tcp 50%: cheaper\nuring/tcp 75% : tcp/tcp: cannot tell (differs in rx, pace)"
+	if strings.Join(got, "\n") != want {
+		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), want)
+	}
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/internal/units"
+)
+
+// MaxPacePercent is the largest share: above it noise alone makes a cell miss its pace.
+const MaxPacePercent = 90
+
+// leastPace is the slowest pace, by which not even a handshake of less would come through.
+const leastPace = 1e6
+
+// setPace reads none, a rate or a share.
+func setPace(c *Cell, s string) (err error) {
+	c.PaceBitsPS, c.PacePercent = 0, 0
+	if s == NoPace {
+		return nil
+	}
+	if share, ok := strings.CutSuffix(s, "%"); ok {
+		c.PacePercent, err = strconv.Atoi(strings.TrimSpace(share))
+		if err != nil || c.PacePercent < 1 || c.PacePercent > MaxPacePercent {
+			return fmt.Errorf("%.20q is not a whole percentage in 1..%d: above that, noise alone misses it", s, MaxPacePercent)
+		}
+		return nil
+	}
+	r, err := units.ParseBitRate(s)
+	if err == nil && r != 0 && r < leastPace {
+		err = fmt.Errorf("%s is less than 1M bit/s, by which not even the handshake would come through", s)
+	}
+	c.PaceBitsPS = int(r)
+	return err
+}
+
+// rawPace is what was asked for: what a share came to does not tell cells apart.
+func rawPace(c *Cell) string {
+	if c.PacePercent != 0 {
+		return strconv.Itoa(c.PacePercent) + "%"
+	}
+	return paceRate(c)
+}
+
+// paceRate is the rate, where it is known.
+func paceRate(c *Cell) string {
+	if c.PaceBitsPS == 0 {
+		return ""
+	}
+	return strconv.Itoa(c.PaceBitsPS)
+}
+
+// loadPace reads what rawPace or paceRate wrote, in any order.
+func loadPace(c *Cell, s string) (err error) {
+	if share, ok := strings.CutSuffix(s, "%"); ok {
+		c.PacePercent, err = parseInt(share)
+		return err
+	}
+	c.PaceBitsPS, err = parseInt(s)
+	return err
+}
+
+// pace is the option's value; its column has the rate.
+var pace = value{raw: rawPace, set: setPace, load: loadPace, show: showPace, column: paceRate,
+	columnDoc: "payload bits per second that the run was to keep to; empty = as fast as it could",
+	zero:      func(c *Cell) { c.PaceBitsPS, c.PacePercent = 0, 0 }}
+
+// NoPace is the value of a pace that nobody asked for.
+const NoPace = "none"
+
+func showPace(raw string) string {
+	n, err := strconv.Atoi(raw)
+	switch {
+	case raw == "":
+		return NoPace
+	case err != nil:
+		return raw
+	}
+	return units.BitRate(n).String()
+}
+
+// paceAsked is the column of what was asked for, as it was.
+var paceAsked = optional(column{"pace",
+	func(r *row) string { return rawPace(&r.rec.Cell) },
+	func(r *row, s string) error { return loadPace(&r.rec.Cell, s) }})
+
+// AtPaceOf is c at the pace of d.
+func (c Cell) AtPaceOf(d Cell) Cell {
+	c.PaceBitsPS, c.PacePercent = d.PaceBitsPS, d.PacePercent
+	return c
+}
+
+// Flags of records.
+const (
+	FlagOffPace     = "off-pace"    // the rate is further from the pace than [PaceTolerance]
+	FlagCalibration = "calibration" // not paced, to know what shares are of
+)
+
+// PaceTolerance is how far the delivered rate may be from the pace, as a share of it.
+const PaceTolerance = 0.01
+
+// PaceError is by which share of the pace a run was faster or slower; nil where it had none,
+// or no rate was measured.
+func (r *Record) PaceError() *float64 {
+	if r.Cell.PaceBitsPS == 0 || r.SUT.ThroughputGbps == nil {
+		return nil
+	}
+	return new(*r.SUT.ThroughputGbps*1e9/float64(r.Cell.PaceBitsPS) - 1)
+}
+
+// OffPace tells a run that missed its pace.
+func (r *Record) OffPace() bool {
+	e := r.PaceError()
+	return e != nil && math.Abs(*e) > PaceTolerance
+}
+
+// Calibration is what shares of a pace are of: the slowest cell's median without a pace.
+type Calibration struct {
+	BitsPS int    `json:"bits_ps"`
+	Cell   string `json:"cell"`  // the slowest
+	Runs   int    `json:"runs"`  // of it
+	Cells  int    `json:"cells"` // that were measured
+}
+
+// Calibrate makes a calibration of a session's records: of the runs that are marked as such
+// and were ok. Nil: there are none.
+func Calibrate(recs []Record) *Calibration {
+	rates, ids := map[CellKey][]float64{}, map[CellKey]string{}
+	var keys []CellKey
+	for i := range recs {
+		r := &recs[i]
+		if r.Verdict != OK || r.SUT.ThroughputGbps == nil || !slices.Contains(r.Flags, FlagCalibration) {
+			continue
+		}
+		k := r.Cell.Key()
+		if rates[k] == nil {
+			keys, ids[k] = append(keys, k), r.Cell.ID
+		}
+		rates[k] = append(rates[k], *r.SUT.ThroughputGbps)
+	}
+	var c *Calibration
+	for _, k := range keys {
+		slices.Sort(rates[k])
+		n := len(rates[k])
+		bits := int((rates[k][(n-1)/2] + rates[k][n/2]) / 2 * 1e9)
+		if c == nil || bits < c.BitsPS {
+			c = &Calibration{BitsPS: bits, Cell: ids[k], Runs: n}
+		}
+	}
+	if c != nil {
+		c.Cells = len(keys)
+	}
+	return c
+}
+
+// Share is so many percent of it, cut to three digits; 0 where that is too slow for a pace.
+func (c *Calibration) Share(percent int) int {
+	n, unit := c.BitsPS/100*percent, 1
+	for n/unit >= 1000 {
+		unit *= 10
+	}
+	if n = n / unit * unit; n < leastPace {
+		return 0
+	}
+	return n
+}
+
+// String says what the shares are of.
+func (c *Calibration) String() string {
+	return fmt.Sprintf("100 %% of pace is %.3g Gbit/s: the median of %d unpaced runs of %s, the slowest of %d cells", float64(c.BitsPS)/1e9, c.Runs, c.Cell, c.Cells)
+}

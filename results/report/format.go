@@ -85,6 +85,9 @@ func verdict(c *Cell) string {
 	case len(parts) == 1 && c.Unsupported > 0:
 		return string(results.Unsupported) // how often it was tried says nothing
 	}
+	if off := c.Pace.offPace(); off != "" {
+		parts = append(parts, off)
+	}
 	return strings.Join(parts, ", ")
 }
 

@@ -92,6 +92,9 @@ func verdict(c *Cell) string {
 	if len(c.Flagged) > 0 {
 		parts = append(parts, "flagged "+strings.Join(c.Flagged, " "))
 	}
+	if off := c.Pace.offPace(); off != "" {
+		parts = append(parts, off)
+	}
 	return strings.Join(parts, ", ")
 }
 

@@ -80,8 +80,12 @@ func Figures(s *Summary) ([]Figure, error) {
 		f.SVG = svg
 		out = append(out, f.Figure)
 	}
+	rates, err := rateFigures(s.Cells)
+	if err != nil {
+		return nil, err
+	}
 	stages, err := stageFigureList(s.Cells)
-	return append(out, stages...), err
+	return slices.Concat(out, rates, stages), err
 }
 
 // powerBy names what measured the SUT's power; figures of several instruments are

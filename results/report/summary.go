@@ -31,6 +31,8 @@ type Summary struct {
 
 	// Environment is in what the hosts differed between cells, a fact a line.
 	Environment []string `json:"environment,omitempty"`
+	// Calibration is what shares of a pace are of; nil: no cell has one.
+	Calibration *results.Calibration `json:"calibration,omitempty"`
 
 	Skipped []results.Problem `json:"skipped,omitempty"` // journal lines not used
 }
@@ -54,6 +56,8 @@ type Cell struct {
 	Flagged []string `json:"flagged,omitempty"`
 
 	Stops []int `json:"stops,omitempty"` // numbers of Summary.Stops
+
+	Pace *Pace `json:"pace,omitempty"` // nil: its runs were as fast as they could be
 
 	SUT End `json:"sut"`
 	TG  End `json:"tg"`
@@ -103,7 +107,7 @@ func Summarize(j results.Journal) *Summary {
 		s.Cells = append(s.Cells, stops.cell(g))
 	}
 	s.Stops = stops.list
-	s.ROI = roiOf(groups)
+	s.ROI, s.Calibration = roiOf(groups), results.Calibrate(j.Records)
 	for i := range j.Records {
 		if j.Records[i].Warmup {
 			s.Warmup++
@@ -165,6 +169,9 @@ func group(j results.Journal) []*cellRuns {
 		find(c)
 	}
 	for i := range j.Records {
+		if calibrates(&j.Records[i]) {
+			continue
+		}
 		g := find(j.Records[i].Cell)
 		g.runs = append(g.runs, &j.Records[i])
 	}
@@ -197,6 +204,7 @@ func (l *stopList) cell(g *cellRuns) Cell {
 		}
 	}
 	c.replaced(g.runs)
+	c.Pace = paceOf(ok)
 	c.SUT = end(ok, func(r *results.Record) *results.Host { return &r.SUT })
 	c.TG = end(ok, func(r *results.Record) *results.Host { return &r.TG })
 	return c

@@ -202,6 +202,9 @@ func noteLines(s *Summary) []string {
 			out = append(out, fmt.Sprintf("%s: %s differs between runs: these are not numbers of one machine", m.role, name))
 		}
 	}
+	if s.Calibration != nil {
+		out = append(out, s.Calibration.String())
+	}
 	for _, n := range s.Notes {
 		out = append(out, fmt.Sprintf("%s (%s)", n.Text, plural(n.Count, n.Unit)))
 	}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/results"
+)
+
+func sharesSpec(t *testing.T, text string) *matrix.Spec {
+	t.Helper()
+	s, err := matrix.Parse("f", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func anyCell(results.Cell) *Missing { return nil }
+
+// Each cell with a share is measured without one, once whatever shares it has; rates, cells
+// without a pace, faults and what cannot run are not.
+func TestCalibration(t *testing.T) {
+	s := sharesSpec(t, "name: x\nfactors: {rx: [tcp, uring, zcrx], tx: tcp, pace: [none, 1G, 25%, 50%]}\ninclude:\n  - {rx: zcrx, tx: tcp, pace: 25%, control: wrong-queue}\n")
+	runs := calibration(s, func(c results.Cell) *Missing {
+		if c.RX == "uring" {
+			return &Missing{}
+		}
+		return nil
+	})
+	n := map[string]int{}
+	for _, p := range runs {
+		if n[p.Cell.ID]++; !p.Warmup || !p.Calibrates || p.Cell.PacePercent != 0 || p.Cell.PaceBitsPS != 0 {
+			t.Errorf("%+v", p)
+		}
+	}
+	if len(n) != 2 || n["tcp/tcp pace=none"] != calibrationRuns || n["zcrx/tcp pace=none"] != calibrationRuns {
+		t.Errorf("%v", n)
+	}
+	if got := calibration(sharesSpec(t, "name: x\nfactors: {rx: tcp, tx: tcp, pace: [none, 1G]}\n"), anyCell); got != nil {
+		t.Errorf("%+v", got)
+	}
+	if got := (Options{Duration: 10 * time.Second}).window(runs[0]); got != 2*time.Second {
+		t.Errorf("a window of %v", got)
+	}
+	if got := (Options{Duration: 300 * time.Millisecond, WarmupDuration: time.Second}).window(runs[0]); got != 300*time.Millisecond {
+		t.Errorf("a window of %v", got)
+	}
+}
+
+// made are records of runs at so many Gbit/s.
+func made(runs []matrix.Run, gbps map[string]float64, v results.Verdict) (recs []results.Record) {
+	for _, p := range runs {
+		r := results.Record{Cell: p.Cell, Rep: p.Rep, Warmup: p.Warmup, Verdict: v}
+		if p.Calibrates {
+			r.Flags = []string{results.FlagCalibration}
+		}
+		r.SUT.ThroughputGbps = new(gbps[p.Cell.RX] + float64(p.Rep)/10)
+		recs = append(recs, r)
+	}
+	return recs
+}
+
+// A session that is resumed paces as it did: what is left of a calibration is made as long as no
+// run was paced by it, nothing after that, and a journal that lost some of it is refused.
+func TestSharesAfterResume(t *testing.T) {
+	s := sharesSpec(t, "name: x\nfactors: {rx: [tcp, uring], tx: tcp, pace: [25%, 50%]}\nrepetitions: 2\n")
+	first, plan := calibration(s, anyCell), s.Runs()
+	gbps := map[string]float64{"tcp": 10, "uring": 20}
+	recs := made(first, gbps, results.OK)
+	c := plan[0].Cell
+	c.PacePercent = 50
+
+	var whole rates
+	if err := whole.recall(recs); err != nil || whole.settle(&c) != nil || c.PaceBitsPS != 5_050_000_000 { // of 10.1
+		t.Fatalf("%+v, %v", c, err)
+	}
+	if left := whole.left(first, plan); len(left) != 0 {
+		t.Errorf("%d runs are made again", len(left))
+	}
+
+	var torn rates
+	if err := torn.recall(recs[:4]); err != nil {
+		t.Fatal(err)
+	}
+	if left := torn.left(first, plan); len(left) != 2 {
+		t.Errorf("%d left of a calibration of 6 with 4", len(left))
+	}
+	if left := torn.left(first, nil); left != nil {
+		t.Errorf("a calibration for nothing: %+v", left)
+	}
+
+	after := append(slices.Clone(recs), results.Record{Cell: c, Verdict: results.OK})
+	var resumed rates
+	if err := resumed.recall(after); err != nil {
+		t.Fatal(err)
+	}
+	more := made([]matrix.Run{{Cell: first[0].Cell, Warmup: true, Calibrates: true}}, map[string]float64{"tcp": 1, "uring": 1}, results.OK)
+	resumed.add(more[0])
+	d := c
+	if resumed.settle(&d) != nil || d.PaceBitsPS != c.PaceBitsPS {
+		t.Errorf("a later calibration changed the rate: %d, was %d", d.PaceBitsPS, c.PaceBitsPS)
+	}
+	if left := resumed.left(first, plan); left != nil {
+		t.Errorf("%d calibration runs after a paced one", len(left))
+	}
+	var lost rates
+	if err := lost.recall(slices.DeleteFunc(after, func(r results.Record) bool { return r.Cell.RX == "tcp" && r.Warmup })); !errors.Is(err, ErrOtherRates) {
+		t.Errorf("a journal that lost calibration runs: %v", err)
+	}
+}
+
+// Without a calibration a share is no pace: the cell is not run as fast as it can be instead.
+func TestShareOfNothing(t *testing.T) {
+	var r rates
+	c := results.Cell{RX: "tcp", PacePercent: 50}
+	if m := r.settle(&c); m == nil || !strings.Contains(m.Reason, "no calibration run was ok") || m.Fix == "" {
+		t.Errorf("%+v", m)
+	}
+	r.add(results.Record{Cell: results.Cell{RX: "tcp"}, Flags: []string{results.FlagCalibration}, Verdict: results.OK, SUT: results.Host{ThroughputGbps: new(.0015)}})
+	if m := r.settle(&c); m == nil || !strings.Contains(m.Reason, "below 1M") {
+		t.Errorf("%+v", m)
+	}
+}
+
+// Every sender paces: in all its life no flow has more than was due. Runs that missed their
+// pace, whatever kept them, say so; and by a share all have one rate, from the calibration.
+// On a machine that has time, 27 of 30 runs hold 25, 50 and 75 % to 1 % (make test-long).
+func TestIntegrationPace(t *testing.T) {
+	r := newRig(t)
+	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 300*time.Millisecond, 100*time.Millisecond
+	var all []matrix.Run
+	const pace = 100e6
+	for _, tx := range []string{"tcp", "sendfile", "uring", "msg-zerocopy", "uring-zc"} {
+		all = append(all, matrix.Run{Cell: results.Cell{ID: tx, RX: "tcp", TX: tx, MessageBytes: 1 << 20, PaceBitsPS: pace}})
+	}
+	s := sharesSpec(t, fmt.Sprintf("name: x\nfactors: {rx: tcp, tx: tcp, pace: [25%%, 50%%, 75%%], message: 1M}\nrepetitions: %d\nwarmup: false\n", long.Rounds(1, 10)))
+	if long.Wanted() {
+		r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 2*time.Second, 300*time.Millisecond
+	}
+	recs, err := r.Play(t.Context(), slices.Concat(calibration(s, anyCell), all, s.Runs()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, held := results.Calibrate(recs), 0
+	if of == nil || of.Runs != calibrationRuns {
+		t.Fatalf("%+v", of)
+	}
+	for _, rec := range recs {
+		if rec.SUT.ThroughputGbps == nil {
+			t.Errorf("%s: %s: %s", rec.Cell.ID, rec.Verdict, rec.Reason)
+			continue
+		}
+		flagged := slices.Contains(rec.Flags, results.FlagOffPace)
+		if rec.Verdict == results.OK && flagged != rec.OffPace() {
+			t.Errorf("%s: %g Gbit/s at a pace of %d: %v", rec.Cell.ID, *rec.SUT.ThroughputGbps, rec.Cell.PaceBitsPS, rec.Flags)
+		}
+		if p := rec.Cell.PacePercent; p != 0 {
+			if rec.Cell.PaceBitsPS != of.Share(p) {
+				t.Errorf("%s: paced to %d, want %d", rec.Cell.ID, rec.Cell.PaceBitsPS, of.Share(p))
+			}
+			if !rec.OffPace() {
+				held++
+			}
+			t.Logf("%s: %+.2f %%", rec.Cell.ID, 100**rec.PaceError())
+		}
+		if rec.Cell.PaceBitsPS == pace {
+			// The flow's life: what it took to connect and to end is not paced, and far shorter.
+			o := r.Runner.Opt
+			life := (o.RampUp + o.Duration + o.RampDown + time.Second).Seconds()
+			if got := float64(*rec.TG.TotalBytes) * 8; got > pace*life {
+				t.Errorf("%s sent %g bits in %g s at a pace of %g", rec.Cell.TX, got, life, float64(pace))
+			}
+		}
+	}
+	if runs := len(s.Runs()); runs == 30 && held < 27 {
+		t.Errorf("%d of %d runs held their pace", held, runs)
+	}
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// Pace is the rate that a cell's runs were to keep to, and whether they did.
+type Pace struct {
+	BitsPS []int `json:"bits_ps"` // of payload; of runs with several calibrations several
+	Runs   int   `json:"runs"`    // that were paced
+	Missed int   `json:"missed"`  // of those, by more than 1 %
+}
+
+// paceOf looks at the ok runs of a cell; nil: none was paced.
+func paceOf(runs []*results.Record) *Pace {
+	var p *Pace
+	for _, r := range runs {
+		if r.Cell.PaceBitsPS == 0 {
+			continue
+		}
+		if p == nil {
+			p = &Pace{}
+		}
+		if p.Runs++; r.OffPace() {
+			p.Missed++
+		}
+		if !slices.Contains(p.BitsPS, r.Cell.PaceBitsPS) {
+			p.BitsPS = append(p.BitsPS, r.Cell.PaceBitsPS)
+		}
+	}
+	return p
+}
+
+// offPace is what a cell's verdict says of the runs that missed their pace; "" where none did.
+func (p *Pace) offPace() string {
+	if p == nil || p.Missed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d off pace", p.Missed)
+}
+
+// calibrates tells a run that was made to know what shares of a pace are of: it is no run of a
+// cell of the plan.
+func calibrates(r *results.Record) bool { return slices.Contains(r.Flags, results.FlagCalibration) }

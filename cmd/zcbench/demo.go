@@ -52,7 +52,7 @@ their mode sends do not make it 1.`,
 	}
 	spec := matrix.New()
 	spec.Repetitions, spec.Duration = 6, 0
-	f.Add(cmd, spec, true, "port", "ipv6", "shared_with_ssh", "duration", "repetitions", "seed", "sample_interval", "stall")
+	f.Add(cmd, spec, true, "port", "ipv6", "shared_with_ssh", "duration", "repetitions", "seed", "rest", "sample_interval", "stall")
 	f.Cell.Congestion = "cubic" // whatever the hosts' default is
 	f.power.AddFlags(cmd, 2*time.Second, time.Second)
 	fs := cmd.Flags()

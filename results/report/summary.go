@@ -29,6 +29,8 @@ type Summary struct {
 
 	ROI *ROI `json:"roi,omitempty"`
 
+	Costs []Costs `json:"costs,omitempty"` // gross and net; none where only busy cores were measured
+
 	Skipped []results.Problem `json:"skipped,omitempty"` // journal lines not used
 }
 
@@ -94,6 +96,7 @@ func Summarize(j results.Journal) *Summary {
 	}
 	s.Stops = stops.list
 	s.ROI = roiOf(groups)
+	s.Costs = costsOf(groups)
 	for i := range j.Records {
 		if j.Records[i].Warmup {
 			s.Warmup++

@@ -65,7 +65,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 		"short marks: `shared-machine`; under a CPU layout `softirq-by-irq` or `softirq-by-rps`, " +
 			"and `crowded-cpu` where the SUT's softirq must share a CPU with the TG; " +
 			"`over-vlan`, `over-bond`, ... where the flow's address is on what stands on the port; " +
-			"`managed-link`, `arp-flux` (docs/hosts.md)"},
+			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md)"},
 	{"kernel driver firmware", "", "of this host and its interface"},
 	{"cpu_model governor mitigations", "", "of this host"},
 	{"irq_cpu", "CPU list", "ran NET_RX softirq during the run, of the whole host"},

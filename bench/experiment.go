@@ -160,7 +160,11 @@ func (e *Experiment) linkMTU() int {
 }
 
 func options(s *matrix.Spec) Options {
-	return Options{Duration: s.Duration, WarmupDuration: s.WarmupDuration, RampUp: s.RampUp, RampDown: s.RampDown, Port: s.Port,
+	rest := autoRest(s.Duration)
+	if s.Rest != nil {
+		rest = *s.Rest
+	}
+	return Options{Duration: s.Duration, Rest: rest, WarmupDuration: s.WarmupDuration, RampUp: s.RampUp, RampDown: s.RampDown, Port: s.Port,
 		SampleInterval: s.Common.SampleInterval, Stall: s.Common.Stall, MaxCopied: s.Gates.Copied,
 		SUTSettings: s.SUT.Settings, TGSettings: s.TG.Settings, SharedWithSSH: s.SharedWithSSH}
 }

@@ -71,7 +71,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 			"`off-pace`: the delivered rate is more than 1 % from pace_bits_ps; " +
 			"`calibration`: not paced, to know what shares of a pace are of; " +
 			"`over-vlan`, `over-bond`, ... where the flow's address is on what stands on the port; " +
-			"`managed-link`, `arp-flux` (docs/hosts.md); `disturbed`: spoilt by something else on the " +
+			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md); `disturbed`: spoilt by something else on the " +
 			"hosts; of a run that counts, the gates whose limits it is beyond: `throughput_cv`, " +
 			"`drops_per_gb`, ... (docs/matrix.md)"},
 	{"kernel driver firmware", "", "of this host and its interface"},

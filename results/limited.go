@@ -41,7 +41,7 @@ func (r *Record) FindLimit() LimitedBy {
 		return ""
 	}
 	rwnd, sndbuf := r.heldUpBy("tcp_info_rwnd_limited_us"), r.heldUpBy("tcp_info_sndbuf_limited_us")
-	receiver := r.SUT.threadFull() || r.SUT.cpuFull()
+	receiver := r.SUT.threadFull() || r.SUT.cpuFull() || r.SUT.pollerFull()
 	switch {
 	case r.Cell.PaceBitsPS > 0 && *r.PaceError() >= -PaceTolerance:
 		return ByPace
@@ -81,7 +81,7 @@ func (h *Host) threadFull() bool {
 func (h *Host) cpuFull() bool {
 	return slices.ContainsFunc(h.Metrics, func(m Metric) bool {
 		n, ok := strings.CutSuffix(m.Name, "_busy_cores")
-		return ok && strings.HasPrefix(n, "cpu") && len(n) > len("cpu") && m.Value >= fullCPU
+		return ok && strings.HasPrefix(n, "cpu") && len(n) > len("cpu") && m.Value >= fullCPU && !h.fullByPolling(n[len("cpu"):])
 	})
 }
 

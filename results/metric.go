@@ -9,6 +9,7 @@ const (
 	MetricIdleState    = "cpuidle_cpuN_STATE_cores" // time in an idle state
 	MetricGHz          = "pmu_cpuN_ghz"             // the frequency while not idle
 	MetricLinkSpeed    = "link_speed_bits_ps"       // what the driver says of the link
+	MetricPollerCores  = "poller_cpuN_cores"        // of NAPI threads on a CPU
 	MetricForeignCores = "foreign_cpuN_low_cores"   // load of others, at least
 )
 

@@ -160,6 +160,9 @@ var MetricSections = []MetricSection{
 			Meaning: "kernel threads that poll the interface (threaded NAPI): how many, their " +
 				"CPU time, how much of it on other CPUs than the measured ones, and by CPU. All " +
 				"of it is in the column cpu_busy_cores, and none is load of others"},
+		{Names: "poller_busiest_cores poller_busy_polls",
+			Units: "cores 1", Source: "perf_event task-clock; /proc/PID/task/TID/schedstat; netdev napi-get",
+			Meaning: "of the thread that used most; 1: one of them busy-polls and never rests"},
 		{Names: "placement_flow_share placement_host_share",
 			Units: "1", Source: "SO_INCOMING_CPU; /proc/net/softnet_stat",
 			Meaning: "share of the flow's packets, and of all, that were processed on the CPU " +

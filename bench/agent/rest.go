@@ -24,11 +24,11 @@ func (a *Agent) beginRest(req wire.Request) (any, error) {
 		return nil, err
 	}
 	a.endRest()
-	pollers, err := endpoint.NAPIThreads(p.Dev)
+	pollers, err := endpoint.FindNAPIThreads(p.Dev)
 	if err != nil {
 		a.resting.why = fault.Reason(err)
 	}
-	a.resting.rest, err = counter.BeginRest(counter.FS{}, pollers)
+	a.resting.rest, err = counter.BeginRest(counter.FS{}, pollers.PIDs)
 	return struct{}{}, err
 }
 

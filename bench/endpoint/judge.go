@@ -42,7 +42,7 @@ func (r *run) judge(err error) wire.EndResult {
 	}
 	res.Warnings = append(res.Warnings, r.result.evidence.Notes...)
 	res.Linear = r.result.evidence.CountsLinear
-	if len(r.polledBy) > 0 {
+	if len(r.polledBy.PIDs) > 0 {
 		res.Flags = append(res.Flags, FlagPolled)
 	}
 	if err != nil {

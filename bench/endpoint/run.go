@@ -34,7 +34,7 @@ type run struct {
 	sampler    *counter.Sampler
 	pmu        *counter.PMU
 	pollers    *counter.Pollers // nil: nothing polls for the flow
-	polledBy   []int            // their threads
+	polledBy   NAPIThreads
 	congestion string
 	usage      [2]counter.Rusage // of the process, at the flow's beginning and end
 	result     flowResult
@@ -441,11 +441,11 @@ func (r *run) host() results.Host {
 	if !r.from.taken || !r.to.taken {
 		return h
 	}
-	r.pollersStayed()
 	rows, change := counter.Delta(r.from.host, r.to.host)
 	h.Metrics = slices.Concat(rows, linkSpeed(r.end.spec.Dev), h.Metrics)
 	r.warnings = append(r.warnings, change.Warnings...)
 	change.Fill(&h)
+	r.polled(&h)
 	r.placed(&h, change)
 	r.fillFlow(&h)
 	h.Probes, warn = r.end.probes.figures(r.from.probe, r.to.probe, *h.Bytes)

@@ -42,6 +42,7 @@ var Keys = []Key{
 	timeKey("warmup_duration", "warmup-duration", "steady window of a warm-up; 0: as the others'", orNone, func(s *Spec) *time.Duration { return &s.WarmupDuration }),
 	timeKey("ramp_up", "ramp-up", "cut before the window", 0, func(s *Spec) *time.Duration { return &s.RampUp }),
 	timeKey("ramp_down", "ramp-down", "cut after the window", 0, func(s *Spec) *time.Duration { return &s.RampDown }),
+	restKey,
 	{Name: "sample_interval", Flag: "sample-interval", Type: "duration", Help: "of the time series; 0 takes none",
 		get: func(s *Spec) string { return s.Common.SampleInterval.String() },
 		set: parsed(func(s *Spec) *time.Duration { return &s.Common.SampleInterval }, zeroOr(duration(20*time.Millisecond)))},

@@ -88,6 +88,9 @@ type Plan struct {
 	WarmupDuration time.Duration
 	RampUp         time.Duration // cut before the window
 	RampDown       time.Duration // cut after it
+	// Rest is between runs, in which the CPUs' background is measured; nil: the window
+	// says how long.
+	Rest *time.Duration `json:",omitempty"`
 }
 
 // Adaptive ends a cell's repetitions early.

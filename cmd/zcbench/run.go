@@ -63,7 +63,7 @@ Exit status: 0 done, 1 a run failed, is invalid or unsupported, 2 wrong usage.`,
 func (f *runFlags) define(cmd *cobra.Command) {
 	spec := matrix.New()
 	spec.Repetitions, spec.Warmup = 1, false
-	f.Add(cmd, spec, false, "port", "ipv6", "shared_with_ssh", "duration", "warmup_duration", "ramp_up", "ramp_down", "repetitions", "warmup", "sample_interval", "stall")
+	f.Add(cmd, spec, false, "port", "ipv6", "shared_with_ssh", "duration", "warmup_duration", "ramp_up", "ramp_down", "repetitions", "warmup", "rest", "sample_interval", "stall")
 	f.power.AddFlags(cmd, 10*time.Second, power.LeastGuard)
 	fs := cmd.Flags()
 	fs.StringVar(&f.Spec.SUT.Host, "sut", "", "host of the receiver")

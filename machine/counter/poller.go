@@ -241,6 +241,7 @@ type Polled struct {
 	Cores   float64 // on all CPUs
 	Outside float64 // of that, on other CPUs than the measured ones
 	Unknown float64 // of that, on CPUs that are not known
+	Busiest float64 // of one thread
 	on      map[int]float64
 }
 
@@ -251,7 +252,7 @@ func polled(uses []PollerUse, wall float64) *Polled {
 	p := &Polled{Threads: len(uses), on: map[int]float64{}}
 	for _, u := range uses {
 		cores := float64(u.RunNs) / 1e9 / wall
-		p.Cores += cores
+		p.Cores, p.Busiest = p.Cores+cores, max(p.Busiest, cores)
 		if u.OutsideNs < 0 {
 			p.Unknown += cores
 		} else {
@@ -294,12 +295,13 @@ func (c *Change) addPollers(r *rows, p *Pollers, before, after []PollerTimes, me
 	}
 	r.add("poller_threads", "1", float64(c.Polled.Threads), source, "")
 	r.add("poller_cores", "cores", c.Polled.Cores, source, "")
+	r.add(results.MetricBusiestPoller, "cores", c.Polled.Busiest, source, "")
 	if c.Polled.Unknown == 0 {
 		r.add("poller_outside_cores", "cores", c.Polled.Outside, source, "")
 	}
 	for _, cpu := range p.cpus {
 		if v := c.Polled.on[cpu]; v > 0 {
-			r.add("poller_cpuN_cores", "cores", v, source, "", strconv.Itoa(cpu))
+			r.add(results.MetricPollerCores, "cores", v, source, "", strconv.Itoa(cpu))
 		}
 	}
 	if c.Polled.Unknown > DefaultForeignThreshold {

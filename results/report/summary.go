@@ -33,6 +33,7 @@ type Summary struct {
 	Environment []string `json:"environment,omitempty"`
 	// Calibration is what shares of a pace are of; nil: no cell has one.
 	Calibration *results.Calibration `json:"calibration,omitempty"`
+	Costs []Costs `json:"costs,omitempty"` // gross and net; none where only busy cores were measured
 
 	Skipped []results.Problem `json:"skipped,omitempty"` // journal lines not used
 }
@@ -108,6 +109,7 @@ func Summarize(j results.Journal) *Summary {
 	}
 	s.Stops = stops.list
 	s.ROI, s.Calibration = roiOf(groups), results.Calibrate(j.Records)
+	s.Costs = costsOf(groups)
 	for i := range j.Records {
 		if j.Records[i].Warmup {
 			s.Warmup++

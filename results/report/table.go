@@ -30,6 +30,7 @@ func Table(w io.Writer, s *Summary) error {
 	writeRows(b, s)
 	writeLegend(b)
 	writeROI(b, s.ROI)
+	writeCosts(b, s.Costs)
 	writeProbes(b, s)
 	writeStops(b, s.Stops)
 	writeNotes(b, s)

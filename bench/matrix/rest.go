@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+
+package matrix
+
+import "time"
+
+// AutoRest as a rest leaves its length to the window.
+const AutoRest = "auto"
+
+var restKey = Key{Name: "rest", Flag: "rest", Type: "duration", Help: "between runs, in which the CPUs' background is measured (not where idle power is); auto: a tenth of the window, at most 1s, 0 below 200ms",
+	get: func(s *Spec) string {
+		if s.Rest == nil {
+			return AutoRest
+		}
+		return s.Rest.String()
+	},
+	set: func(s *Spec, text string) error {
+		if text == AutoRest {
+			s.Rest = nil
+			return nil
+		}
+		d, err := zeroOr(durationWithin(100*time.Millisecond, mostDuration))(text)
+		if err == nil {
+			s.Rest = &d
+		}
+		return err
+	}}

@@ -3,6 +3,7 @@
 package results
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -26,6 +27,10 @@ type Plan struct {
 	// count before there were any figures. None: all do.
 	Primary []string `json:"primary,omitempty"`
 	File    string   `json:"file"` // the experiment file's text
+
+	// Played is the plan as it was played, whatever file and flags it came from, so that it can
+	// be again (bench/matrix); nil: a journal of an older version.
+	Played json.RawMessage `json:"played,omitempty"`
 }
 
 // PowerPlan is how power is measured beside the runs. It decides about them too:

@@ -49,6 +49,10 @@ type Experiment struct {
 	Force  bool // also where plan, program or hosts are not those of the journal
 	Note   func(format string, args ...any)
 
+	// Before is the results folder of the experiment that this one makes again: in what it
+	// differs is noted. "": of none.
+	Before string
+
 	Notices io.Writer // what agents say of leases that they finished; nil: nowhere
 }
 
@@ -249,6 +253,9 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
+	if err := e.sayBefore(p); err != nil {
+		return nil, err
+	}
 	plan := planOnce(e.Spec.Runs(), p.stage.missing)
 	if err := e.foretell(remembered(p.stage.missing), e.note); err != nil {
 		return nil, err
@@ -265,7 +272,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	}
 	first := calibration(e.Spec, remembered(p.stage.missing))
 	if e.Resume {
-		if plan, err = e.resume(s, p.head, plan); err != nil {
+		if plan, err = e.resume(s, p, plan); err != nil {
 			return nil, err
 		}
 	} else if e.Dir != "" {

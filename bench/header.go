@@ -12,6 +12,7 @@ import (
 	"os"
 
 	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
@@ -33,9 +34,13 @@ func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings
 	}
 	sut.Environment, tg.Environment = around.names[results.RoleSUT], around.names[results.RoleTG]
 	s := e.Spec
+	played, err := (&matrix.Played{Spec: s, Fit: e.Fit, Fold: e.Fold, NoteMTU: e.NoteMTU}).Encode()
+	if err != nil {
+		return results.Header{}, err
+	}
 	return results.Header{ToolVersion: e.ToolVersion, SessionID: session, Cells: st.noted(s.Cells), Plan: &results.Plan{
 		Name: s.Name, Hash: s.Hash(), Seed: s.Seed, Repetitions: s.Repetitions, Binary: binary,
-		SUT: sut, TG: tg, Power: e.Power.plan(), Gates: s.Gates, Baseline: st.base(), Primary: s.Primary, About: s.About, BetweenBoots: s.BetweenBoots, File: s.File}}, nil
+		SUT: sut, TG: tg, Power: e.Power.plan(), Gates: s.Gates, Baseline: st.base(), Primary: s.Primary, About: s.About, BetweenBoots: s.BetweenBoots, File: s.File, Played: played}}, nil
 }
 
 // found is a host as it was found, with the interface dev of the flow; "" is

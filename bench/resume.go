@@ -16,7 +16,8 @@ import (
 var ErrChanged = errors.New("what the journal was begun with has changed")
 
 // resume opens the journal of s and returns what of the plan is still to be run.
-func (e *Experiment) resume(s *Session, head results.Header, plan []matrix.Run) ([]matrix.Run, error) {
+func (e *Experiment) resume(s *Session, p *prepared, plan []matrix.Run) ([]matrix.Run, error) {
+	head := p.head
 	w, j, torn, err := results.Resume(e.Dir)
 	if err != nil {
 		return nil, err
@@ -40,6 +41,7 @@ func (e *Experiment) resume(s *Session, head results.Header, plan []matrix.Run) 
 		w.Close()
 		return nil, err
 	}
+	e.sayChanged(e.Dir, j.Header.Plan, p)
 	s.Journal = w
 	e.saidThen(j.Records)
 	s.know(j.Records)

@@ -3,6 +3,7 @@
 package results
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -31,6 +32,10 @@ type Plan struct {
 	// as a standard deviation over the mean. 0: none was.
 	BetweenBoots float64 `json:"between_boots,omitempty"`
 	File         string  `json:"file"` // the experiment file's text
+
+	// Played is the plan as it was played, whatever file and flags it came from, so that it can
+	// be again (bench/matrix); nil: a journal of an older version.
+	Played json.RawMessage `json:"played,omitempty"`
 }
 
 // PowerPlan is how power is measured beside the runs. It decides about them too:

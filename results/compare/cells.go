@@ -74,12 +74,7 @@ func varying(all []found) (out []environment.Fact) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b environment.Fact) int {
-		if d := rank(a) - rank(b); d != 0 {
-			return d
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
+	slices.SortFunc(out, environment.ByWeight)
 	return out
 }
 

@@ -114,28 +114,13 @@ func around(folder *environment.Folder, runs []*results.Record, role results.Rol
 		s.snapshots = true
 		facts = append(facts, snapshot.Facts...)
 	}
-	slices.SortStableFunc(facts, func(a, b environment.Fact) int {
-		if d := rank(a) - rank(b); d != 0 {
-			return d
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
+	slices.SortStableFunc(facts, environment.ByWeight)
 	for _, f := range facts {
 		if !said[f.Name] {
 			s.add(f.Name, f.Value)
 		}
 	}
 	return s
-}
-
-// areas in the order in which people want to know of them.
-var areas = []string{"kernel", "cpu", "cpufreq", "memory", "nic", "iommu", "numa", "ram", "dimm", "dmi", "machine", "busy", "sysctl", "config"}
-
-func rank(f environment.Fact) int {
-	if i := slices.Index(areas, f.Area()); i >= 0 {
-		return i
-	}
-	return len(areas)
 }
 
 // apart are the facts in which two differ, and how many both have.

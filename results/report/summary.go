@@ -33,7 +33,7 @@ type Summary struct {
 	Environment []string `json:"environment,omitempty"`
 	// Calibration is what shares of a pace are of; nil: no cell has one.
 	Calibration *results.Calibration `json:"calibration,omitempty"`
-	Costs []Costs `json:"costs,omitempty"` // gross and net; none where only busy cores were measured
+	Costs       []Costs              `json:"costs,omitempty"` // gross and net; none where only busy cores were measured
 
 	Skipped []results.Problem `json:"skipped,omitempty"` // journal lines not used
 }

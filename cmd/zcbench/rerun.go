@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/cmd/internal/powerflag"
+	"github.com/zcbench/zcbench/cmd/internal/progress"
+	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+)
+
+// rerunFlags are the flags of `zcbench rerun`.
+type rerunFlags struct {
+	out, sut, tg, dev        string
+	dry, json, trust, shared bool
+	power                    powerflag.Flags
+}
+
+func rerunCommand() *cobra.Command {
+	var f rerunFlags
+	cmd := &cobra.Command{
+		Use:   "rerun DIR",
+		Short: "Make the experiment of a results folder again, from the folder alone, and say what differs",
+		Long: `rerun plays the plan that DIR/journal.jsonl has once more: the same cells, settings,
+windows, order and hosts, whatever file and flags they came from. It says first in
+what hosts and program are not those of then (docs/environment.md), and at the end
+how the figures compare: A is DIR, B is what was made now.
+
+A folder from somebody else is not obeyed blindly: it names hosts, and what is set
+there; --dry-run prints that, and runs nothing. Power sources of it that run a
+program, or lead to an address or a path, need --trust-file. Passwords are in no
+folder: name sources that want them with --power.
+
+Exit status: 0 the plan was played, 1 it ended early, or a run failed or is invalid,
+2 wrong usage or input.`,
+		Example: "  zcbench rerun --dry-run out/quick\n  zcbench rerun out/quick --out out/quick-again\n  zcbench rerun out/theirs --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	f.power.AddFlags(cmd, 10*time.Second, power.LeastGuard)
+	fs := cmd.Flags()
+	fs.StringVar(&f.out, "out", "", "folder for the results (default: DIR-again)")
+	fs.BoolVar(&f.dry, "dry-run", false, "print the plan, what cannot run and why, and how long it takes; run nothing")
+	fs.BoolVar(&f.json, "json", false, "print the comparison as JSON")
+	fs.StringVar(&f.sut, "sut", "", "host of the receiver, instead of the folder's")
+	fs.StringVar(&f.tg, "tg", "", "host of the sender, instead of the folder's")
+	fs.StringVar(&f.dev, "dev", "", "the SUT's interface, instead of the folder's")
+	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
+	fs.BoolVar(&f.trust, "trust-file", false, "allow power sources of the folder that run a program, or lead to an address or a path: look at them first")
+	return cmd
+}
+
+func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
+	played, err := f.played(dir)
+	if err != nil {
+		return err
+	}
+	spec := played.Spec
+	f.power.Under(&spec.Power)
+	watts, err := f.power.Options()
+	if err != nil {
+		return err
+	}
+	if f.out == "" {
+		f.out = strings.TrimRight(filepath.Clean(dir), "/") + "-again"
+	}
+	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(), Before: dir,
+		Fit: played.Fit, Fold: played.Fold, NoteMTU: played.NoteMTU, Power: watts, TrustFile: f.trust,
+		Note: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) }}
+	e.StartPower = func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) }
+	if f.dry {
+		err := e.DryRun(cmd.Context(), cmd.OutOrStdout())
+		if errors.Is(err, bench.ErrOneMachine) {
+			return cli.UsageError(err)
+		}
+		return err
+	}
+	if spec.SUT.Host == "" && os.Geteuid() != 0 {
+		return cli.Usagef("the plan of %s names no hosts: two network namespaces are made, which takes root: sudo zcbench rerun", dir)
+	}
+	stop := context.AfterFunc(cmd.Context(), func() { e.Note("ending after the run under way; once more ends at once") })
+	defer stop()
+	recs, err := e.Run(cmd.Context())
+	if err != nil && len(recs) == 0 {
+		return folderError(err)
+	}
+	return f.finish(cmd, dir, recs, err, played.Fold)
+}
+
+// played is the plan of a folder, with what flags put in its place.
+func (f *rerunFlags) played(dir string) (*matrix.Played, error) {
+	path := filepath.Join(dir, results.JournalFile)
+	j, err := results.ReadFigures(path)
+	if err != nil {
+		return nil, journalError(dir, err)
+	}
+	p, err := matrix.Replay(path, j.Header.Plan)
+	if err != nil {
+		return nil, cli.UsageError(err)
+	}
+	for _, x := range []struct {
+		flag string
+		to   *string
+	}{{f.sut, &p.Spec.SUT.Host}, {f.tg, &p.Spec.TG.Host}, {f.dev, &p.Spec.SUT.Dev}} {
+		if x.flag != "" {
+			*x.to = x.flag
+		}
+	}
+	p.Spec.SharedWithSSH = f.shared
+	for _, x := range []struct{ end, host string }{{"sut", p.Spec.SUT.Host}, {"tg", p.Spec.TG.Host}} {
+		if _, err := host.ParseSpec(x.host); x.host != "" && err != nil {
+			return nil, cli.Usagef("%s: %w", x.end, err)
+		}
+	}
+	if (p.Spec.SUT.Host == "") != (p.Spec.TG.Host == "") {
+		return nil, cli.Usagef("--sut and --tg go together where the folder names no hosts")
+	}
+	return p, nil
+}
+
+// finish prints the new table, and how the two compare.
+func (f *rerunFlags) finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error, demo bool) error {
+	out := cmd.OutOrStdout()
+	if f.json { // one object alone
+		cmd.SetOut(cmd.ErrOrStderr())
+	}
+	ended := finish(cmd, f.out, recs, runErr, false, demo)
+	cmd.SetOut(out)
+	err := f.compare(cmd, dir)
+	if errors.Is(err, compare.ErrNothing) { // the table says why
+		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: %v\n", err)
+		err = nil
+	}
+	if err == nil {
+		return ended
+	}
+	return errors.Join(ended, err)
+}
+
+func (f *rerunFlags) compare(cmd *cobra.Command, dir string) error {
+	a, err := compare.Load(dir)
+	if err != nil {
+		return err
+	}
+	b, err := compare.Load(f.out)
+	if err != nil {
+		return err
+	}
+	metrics, err := compare.Lookup(compare.DefaultMetrics)
+	if err != nil {
+		return err
+	}
+	r, err := compare.Compare(&a, &b, metrics)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return r.JSON(cmd.OutOrStdout())
+	}
+	fmt.Fprintln(cmd.OutOrStdout())
+	return r.Table(cmd.OutOrStdout())
+}

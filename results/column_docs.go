@@ -107,6 +107,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"limit", "", "what kept the run from being faster, by its evidence (docs/statistics.md): `receiver`, `sender`, `window`, `link`, `pace`; empty = not known"},
 	ColumnDoc{"tg_cpu_layout", "", "of the sender's host; empty = as cpu_layout"},
 	ColumnDoc{"rx_buffer_bytes", "bytes", "of the receiving application's buffer, of tcp and uring; empty = as message_bytes"},
+	ColumnDoc{"header_split", "bool", "asked for, of modes that do not split headers by themselves; empty = left as found"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -125,6 +125,7 @@ var columns = withOptions([]column{
 	column{"limit", func(r *row) string { return string(r.rec.Limit) }, func(r *row, s string) (err error) { r.rec.Limit, err = readLimit(s); return err }},
 	chosen("tg_cpu_layout"),
 	chosen("rx_buffer_bytes"),
+	chosen("header_split"),
 )
 
 // withOptions adds the columns of the options that have none yet, in their order, and those

@@ -60,7 +60,7 @@ func TestGather(t *testing.T) {
 			if err := errors.Join(r.Attach(rx, h), r.Receive(rx, m)); err != nil {
 				t.Fatal(err)
 			}
-			// One message, one, two, the end; between them it gathers, and once more before it.
+			// One message, one, two, the end; it gathers between them, and before the end.
 			want := stream.Counters{Bytes: 4 * message, Calls: 4 + 3, Waits: 4 + 3}
 			if time == 0 {
 				want = stream.Counters{Bytes: message, Calls: 2, Waits: 2}

@@ -116,17 +116,20 @@ func (s *collected) ofMode(c results.Cell, o Options) {
 	on := func(name string) string { return cmp.Or(o.SUTDev, "lo") + ": " + name }
 	switch {
 	case err != nil:
+		return
 	case m.NeedsDev:
+		s.add(on("header-split"), "tcp-data-split on")
+	case m.SplitsHeaders:
+		s.add(on("header-split"), "tcp-data-split on, where it can be")
+	}
+	if m.NeedsDev || c.Steers() {
 		queue := "the last queue"
 		if q := c.Queue; q != nil {
 			queue = fmt.Sprintf("queue %d", *q)
 		}
-		s.add(on("header-split"), "tcp-data-split on")
 		s.add(on("rss"), "without "+queue)
 		s.add(on("feature rx-ntuple-filter"), "on")
 		s.add(on("rule"), "the flow to "+queue)
-	case c.RX == "tcp-mmap":
-		s.add(on("header-split"), "tcp-data-split on, where it can be")
 	}
 }
 

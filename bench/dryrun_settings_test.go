@@ -57,11 +57,11 @@ set on the hosts for the runs, and put back
     sysctl vm.max_map_count = 524240
     sysctl vm.nr_hugepages = 512
     governor of every CPU = performance
+    eth0: rss = without queue 2
+    eth0: feature rx-ntuple-filter = on
+    eth0: rule = the flow to queue 2
     eth0: interrupt or rps of all queues = 1cpu: CPU 4 | 2cpu: CPU 4
     eth0: header-split = tcp-data-split on   (8 of 16 cells)
-    eth0: rss = without queue 2   (8 of 16 cells)
-    eth0: feature rx-ntuple-filter = on   (8 of 16 cells)
-    eth0: rule = the flow to queue 2   (8 of 16 cells)
   TG:
     interface: gso-max-size = 65536
     interface: gro-max-size = 65536

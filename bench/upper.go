@@ -85,6 +85,9 @@ func (o *Options) portless(c results.Cell, sut, tg wire.Settings) *Missing {
 		if m.NeedsDev {
 			return e.upper.unnamed(m.Name+" takes a queue over, which belongs to a port", e.flag)
 		}
+		if e.role == stream.RX && c.Steers() {
+			return e.upper.unnamed("the flow is steered to a queue, which belongs to a port", e.flag)
+		}
 		for _, x := range e.set.Wanted() {
 			if !x.OfHost() && !nic.OfUpper(x.Name) {
 				return e.upper.unnamed("the setting "+x.Name+" belongs to a port", e.flag)

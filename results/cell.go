@@ -19,6 +19,7 @@ type Cell struct {
 	TX           string `json:"tx_mode"`
 	GRO          *bool  `json:"gro,omitempty"`
 	HWGRO        *bool  `json:"hw_gro,omitempty"`
+	HeaderSplit  *bool  `json:"header_split,omitempty"` // of modes that do not split by themselves
 	BigTCPBytes  int    `json:"big_tcp_bytes,omitempty"`
 	CPULayout    string `json:"cpu_layout,omitempty"`    // "1cpu" or "2cpu"
 	TGCPULayout  string `json:"tg_cpu_layout,omitempty"` // of the sender's host; "": as CPULayout
@@ -50,7 +51,7 @@ type Cell struct {
 	UringEngine string `json:"uring_engine,omitempty"`
 	GatherUs    *int   `json:"gather_us,omitempty"`
 
-	Queue         *int   `json:"queue,omitempty"` // RX queue to take over; nil: the last
+	Queue         *int   `json:"queue,omitempty"` // RX queue to take over, or to steer the flow to; nil: the last, or as found
 	SteerTo       *int   `json:"steer_to,omitempty"`
 	Area          string `json:"area,omitempty"` // memory that the NIC writes into
 	AreaBytes     int    `json:"area_bytes,omitempty"`
@@ -102,6 +103,12 @@ func (c Cell) Over(d Cell) Cell {
 
 // TGLayout is the layout of the sender's CPUs: its own, or else the receiver's.
 func (c *Cell) TGLayout() string { return cmp.Or(c.TGCPULayout, c.CPULayout) }
+
+// Steers tells whether the flow is to come by a queue that the receive mode does not take over.
+func (c *Cell) Steers() bool {
+	m, err := stream.LookupMode(stream.RX, c.RX)
+	return c.Queue != nil && err == nil && !takesQueue(m)
+}
 
 // Mode is the name of the mode of an end: "" where the cell has none for it.
 func (c *Cell) Mode(role stream.Role) string {

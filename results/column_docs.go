@@ -124,6 +124,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"joule_per_gb_uncertainty net_joule_per_gb net_joule_per_gb_uncertainty", "J/GB", "standard uncertainty of joule_per_gb; energy above idle, and its standard uncertainty"},
 	ColumnDoc{"roi_cpu_uncertainty roi_power_uncertainty roi_cpu_total_uncertainty roi_power_total_uncertainty", "as those", "standard uncertainty that the cost's gives roi_cpu, roi_power and the totals, each of one run"},
 	ColumnDoc{"pace", "", "as it was asked for, a rate or a share such as `50%`; pace_bits_ps is what that came to"},
+	ColumnDoc{"header_split", "bool", "asked for, of modes that do not split headers by themselves; empty = left as found"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -128,7 +128,7 @@ var columns = withOptions([]column{
 		chosen("tg_cpu_layout"),
 		chosen("rx_buffer_bytes"),
 		textCol("environment", func(r *row) *string { return &r.host.Env.Environment }),
-	}, uncertaintyColumns(), []column{paceAsked})...,
+	}, uncertaintyColumns(), []column{paceAsked, chosen("header_split")})...,
 )
 
 // withOptions adds the columns of the options that have none yet, in their order, and those

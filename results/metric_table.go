@@ -39,6 +39,10 @@ var MetricSections = []MetricSection{
 			Units: "us 1 us", Source: "data path, whole flow",
 			Meaning: "for how long a receiver that has taken all lets more come (`--gather`), and " +
 				"how often it did; the last name is the first's in older results"},
+		{Names: "steered_queue flow_queue",
+			Units: "1", Source: "data path, whole flow",
+			Meaning: "the RX queue that the flow of a mode that takes none over was steered to " +
+				"(`--queue`), and the one that it was last seen on"},
 		{Names: "zcrx_queue zcrx_flow_queue",
 			Units: "1", Source: "data path, whole flow",
 			Meaning: "the RX queue with our memory, and the one that the flow was last seen on"},

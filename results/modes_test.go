@@ -9,9 +9,9 @@ func init() {
 	stream.Register(
 		stream.Mode{Name: "tcp", Role: stream.RX, Buffered: true},
 		stream.Mode{Name: "uring", Role: stream.RX, Ring: true, Buffered: true},
-		stream.Mode{Name: "zcrx", Role: stream.RX, Ring: true, NICQueue: true, NeedsDev: true},
+		stream.Mode{Name: "zcrx", Role: stream.RX, Ring: true, NICQueue: true, NeedsDev: true, SplitsHeaders: true},
 		stream.Mode{Name: "zcrx-nodev", Role: stream.RX, Ring: true, NICQueue: true},
-		stream.Mode{Name: "devmem", Role: stream.RX, NICQueue: true, NeedsDev: true, DMABuf: true},
+		stream.Mode{Name: "devmem", Role: stream.RX, NICQueue: true, NeedsDev: true, SplitsHeaders: true, DMABuf: true},
 		stream.Mode{Name: "udp", Role: stream.RX, Kind: stream.Datagram},
 		stream.Mode{Name: "tcp", Role: stream.TX},
 		stream.Mode{Name: "uring", Role: stream.TX, Ring: true},

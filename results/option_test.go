@@ -12,7 +12,7 @@ import (
 
 // choices are a value that an option takes, and one that it refuses.
 var choices = map[string][2]string{
-	"rx": {"zcrx", "sendfile"}, "tx": {"uring", "zcrx"}, "gro": {"off", "maybe"}, "hw_gro": {"on", "1"}, "big_tcp": {"128K", "100"}, "tg_big_tcp": {"off", "2000000"},
+	"rx": {"zcrx", "sendfile"}, "tx": {"uring", "zcrx"}, "gro": {"off", "maybe"}, "hw_gro": {"on", "1"}, "header_split": {"off", "auto"}, "big_tcp": {"128K", "100"}, "tg_big_tcp": {"off", "2000000"},
 	"cpu_layout": {"2cpu", "3cpu"}, "tg_cpu_layout": {"1cpu", "0cpu"}, "rx_buf_len": {"16K", "12288"}, "mtu": {"4148", "1279"}, "message": {"1M", "0"}, "read": {"64K", "2G"}, "rx_buffer": {"hot", "8K"}, "token_batch": {"64", "1025"},
 	"touch": {"verify", "lick"}, "congestion": {"bbr", "no/such"}, "control": {"wrong-queue", "right-queue"}, "probe": {"zc+latency", "colour"}, "probe_sample": {"4", "3"},
 	"rcvbuf": {"1M", "4G"}, "sndbuf": {"1M", "-1"}, "pace": {"10G", "4"}, "uring_engine": {"native", "no/such"}, "gather": {"10us", "1s"}, "queue": {"0", "-1"},
@@ -88,7 +88,9 @@ func TestCellCheck(t *testing.T) {
 		{Cell{RX: "udp", TX: "tcp"}, "rx udp moves datagrams, and tx tcp moves a stream: take modes of one kind"},
 		{Cell{RX: "nosuch", TX: "tcp"}, `unknown rx mode "nosuch"`},
 		{Cell{RX: "tcp", TX: "tcp", MTU: 20}, "mtu 20: 20 is outside 1280..65535"},
-		{Cell{RX: "tcp", TX: "tcp", Queue: &one}, "queue 1: it concerns zcrx, zcrx-nodev, devmem, not rx tcp, tx tcp: leave it out"},
+		{Cell{RX: "tcp", TX: "tcp", Queue: &one}, ""},
+		{Cell{RX: "tcp", TX: "tcp", HoldBytes: 1}, "hold 1: it concerns zcrx, zcrx-nodev, devmem, not rx tcp, tx tcp: leave it out"},
+		{Cell{RX: "zcrx", TX: "tcp", HeaderSplit: new(bool)}, "header_split false: it concerns tcp, uring, zcrx-nodev, udp, not rx zcrx, tx tcp: leave it out"},
 		{Cell{RX: "devmem", TX: "devmem", RXBufLen: 16384}, ""},
 		{Cell{RX: "tcp", TX: "devmem", RXBufLen: 16384}, "rx_buf_len 16384: it concerns zcrx, zcrx-nodev, devmem, not rx tcp, tx devmem"},
 		{Cell{RX: "tcp", TX: "uring", GatherUs: &one}, ""},
@@ -97,8 +99,8 @@ func TestCellCheck(t *testing.T) {
 		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
 			t.Errorf("%+v: %v, want %q", x.c, err, x.want)
 		}
-		if x.c.Drop(); x.c.Queue != nil && x.c.RX == "tcp" {
-			t.Error("a queue is left of a mode that takes none")
+		if x.c.Drop(); x.c.HoldBytes != 0 && x.c.RX == "tcp" {
+			t.Error("held bytes are left of a mode that holds none")
 		}
 	}
 }

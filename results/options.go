@@ -21,6 +21,9 @@ var Options = []Option{
 		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.GRO })},
 	{Name: "hw_gro", Type: "on|off", Help: "set the receiver's hardware GRO (rx-gro-hw) for the run", Kind: OfHost, Role: stream.RX, Sets: []string{"feature rx-gro-hw"},
 		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.HWGRO })},
+	{Name: "header_split", Since: 3, Type: "on|off", Help: "have the NIC split headers from payload for the run, or not, of modes that do not do so by themselves",
+		Kind: OfHost, Role: stream.RX, Sets: []string{"header-split"}, concerns: leavesHeaders,
+		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.HeaderSplit })},
 	{Name: "big_tcp", Column: "big_tcp_bytes", Type: "bytes|off", Help: "set the largest GSO and GRO packet of both interfaces, IPv4 and IPv6 (off: 65536)",
 		Kind: OfHost, Role: stream.RX, Sets: packetSizes, Also: "tg_big_tcp",
 		Takes: "off, or bytes of the SUT's largest packet", value: bigTCP(func(c *Cell) *int { return &c.BigTCPBytes })},
@@ -70,7 +73,8 @@ var Options = []Option{
 		Kind: OfPath, Role: stream.RX,
 		Takes: "a duration of whole microseconds", value: microseconds(func(c *Cell) **int { return &c.GatherUs }, stream.MaxGather)},
 
-	{Name: "queue", Since: 3, Type: "int", Help: "RX queue to take over (default: the last)", Kind: OfPath, Role: stream.RX, concerns: hasNICQueue,
+	{Name: "queue", Since: 3, Type: "int", Help: "RX queue that the flow is to come by; modes that take one over take it (default: the last), of others the flow is steered to it (default: as found)",
+		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.Queue }, within(0, 65535))},
 	{Name: "steer_queue", Since: 3, Type: "int", Help: "steer the flow to this RX queue instead: a control run that must be found out to copy", Kind: OfPath, Role: stream.RX, concerns: hasNICQueue,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.SteerTo }, within(0, 65535))},
@@ -120,6 +124,8 @@ var (
 )
 
 func buffered(m stream.Mode) bool      { return m.Buffered }
+func leavesHeaders(m stream.Mode) bool { return !m.SplitsHeaders }
+func byTCP(m stream.Mode) bool         { return m.Kind == stream.Stream }
 func hasNICQueue(m stream.Mode) bool   { return m.NICQueue }
 func ringsPayload(m stream.Mode) bool  { return m.NICQueue && !m.DMABuf }
 func returnsTokens(m stream.Mode) bool { return m.NICQueue && m.DMABuf }

@@ -147,6 +147,11 @@ func (l *leased) wants(s wire.Settings) (out []lease.Want, err error) {
 				return nil, err
 			}
 			out = append(out, lease.Want{Dev: s.Dev, Name: x.Name, Value: x.Value})
+		case x.Name == wire.HeaderSplit:
+			if x.Value, err = split(s.Dev, x.Value); err != nil {
+				return nil, err
+			}
+			out = append(out, lease.Want{Dev: s.Dev, Name: x.Name, Value: x.Value})
 		case x.Name == wire.Governor:
 			cpus := tune.FS{}.Governed()
 			if len(cpus) == 0 {
@@ -167,6 +172,19 @@ func (l *leased) wants(s wire.Settings) (out []lease.Want, err error) {
 		}
 	}
 	return out, nil
+}
+
+// split is header split of all packets, or none.
+func split(dev, value string) (string, error) {
+	if value != "on" && value != "off" {
+		return value, nil // as the interface has it
+	}
+	d, err := nic.Open(dev)
+	if err != nil {
+		return "", err
+	}
+	defer d.Close()
+	return d.SplitSetting(value == "on")
 }
 
 // channels are n queues: combined ones, or as many of either kind.

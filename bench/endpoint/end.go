@@ -72,7 +72,9 @@ func Open(s wire.EndSpec) (*End, error) {
 	if err := path.Support(""); err != nil {
 		return nil, err
 	}
-	if o.NIC.Dev, err = flowDev(path, s); err != nil {
+	of := path
+	of.NeedsDev = of.NeedsDev || s.Role == stream.RX && s.Cell.Steers()
+	if o.NIC.Dev, err = flowDev(of, s); err != nil {
 		return nil, err
 	}
 	e := &End{spec: s, path: path, opts: o, flows: flowsOf(s, o)}

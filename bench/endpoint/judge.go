@@ -51,7 +51,7 @@ func (r *run) judge(err error) wire.EndResult {
 		return res
 	}
 	res.Verdict = results.OK
-	for _, gate := range []func(stream.Counters, *wire.EndResult) (string, string){r.gateBytes, r.gatePayload, r.gateZeroCopy, r.gateWindow, r.gatePlacement, r.gateBPFStats} {
+	for _, gate := range []func(stream.Counters, *wire.EndResult) (string, string){r.gateBytes, r.gatePayload, r.gateZeroCopy, r.gateQueue, r.gateWindow, r.gatePlacement, r.gateBPFStats} {
 		if reason, fix := gate(total, &res); reason != "" {
 			res.Verdict, res.Reason, res.Fix = results.Invalid, reason, fix
 			break

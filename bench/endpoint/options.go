@@ -31,6 +31,9 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	if g := c.GatherUs; g != nil {
 		o.Gather = time.Duration(*g) * time.Microsecond
 	}
+	if s.Cell.Steers() {
+		o.NIC.Queue = c.Queue
+	}
 	if p.NICQueue {
 		o.NIC = stream.NICQueue{Queue: c.Queue, SteerTo: c.SteerTo, Area: stream.AreaKind(c.Area), AreaBytes: c.AreaBytes, BufLen: c.RXBufLen,
 			RefillEntries: c.RefillEntries, CQEntries: c.CQEntries, HoldBytes: c.HoldBytes, TokenBatch: c.TokenBatch}

@@ -110,7 +110,7 @@ func (w *worker) run() {
 }
 
 func (w *worker) receive() {
-	path, err := w.end.path.NewReceiver(w.own.opts)
+	path, err := newReceiver(w.end.path, w.own.opts, w.end.spec.Cell.Steers())
 	w.ready <- err
 	if err != nil {
 		return

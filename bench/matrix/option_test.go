@@ -12,7 +12,7 @@ import (
 )
 
 // values are what files say of options, of cells that they concern.
-var values = map[string]string{"gro": "true", "hw_gro": "false", "big_tcp": "128K", "tg_big_tcp": "off", "cpu_layout": "1cpu", "tg_cpu_layout": "2cpu", "rx_buf_len": "8K", "mtu": "9000",
+var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split": "true", "big_tcp": "128K", "tg_big_tcp": "off", "cpu_layout": "1cpu", "tg_cpu_layout": "2cpu", "rx_buf_len": "8K", "mtu": "9000",
 	"message": "64M", "read": "1M", "rx_buffer": "cold", "token_batch": "512", "touch": "read", "congestion": "dctcp", "control": "wrong-queue", "probe": "zc+latency", "probe_sample": "4",
 	"rcvbuf": "1M", "sndbuf": "2M", "pace": "10G", "uring_engine": "native", "gather": "10us", "queue": "0", "steer_queue": "1", "area": "huge", "area_bytes": "32M",
 	"refill_entries": "64", "cq_entries": "128", "hold": "1M", "rx_ring": "512", "tx_ring": "256", "channels": "4", "set": "coalesce rx-usecs=5", "sysctl_profile": "reference",
@@ -57,8 +57,8 @@ func TestEveryOptionInFiles(t *testing.T) {
 // What concerns no mode of the file is an error where it is for all cells, and folded where it
 // is a factor.
 func TestOptionOfOtherModes(t *testing.T) {
-	_, err := Parse("f", []byte("name: x\nfactors: {rx: tcp, tx: tcp}\nqueue: 3\n"))
-	if err == nil || !strings.Contains(err.Error(), "f:3:8: queue concerns zcrx, zcrx-nodev, devmem, which no cell has") {
+	_, err := Parse("f", []byte("name: x\nfactors: {rx: tcp, tx: tcp}\nhold: 3M\n"))
+	if err == nil || !strings.Contains(err.Error(), "f:3:7: hold concerns zcrx, zcrx-nodev, devmem, which no cell has") {
 		t.Error(err)
 	}
 	s := mustParse(t, "name: x\nfactors: {rx: [tcp, zcrx], tx: tcp, rx_buf_len: [4K, 8K]}\nhold: 1M\n")

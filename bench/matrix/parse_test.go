@@ -5,6 +5,7 @@ package matrix
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,14 +33,16 @@ func ids(s *Spec) []string {
 	return out
 }
 
-// The reference experiment has no fewer and no other cells than the slides.
+// The reference experiment has no fewer cells than the slides, and what it has more is asked
+// where the sender copies and nothing is BIG TCP.
 func TestBattle(t *testing.T) {
 	s := mustParse(t, file(t, "battle-of-the-zcs"))
-	if len(s.Cells) != 3*2*2*2*2*2 || s.Duration != 100*time.Second || s.Repetitions != 10 || s.All.AreaBytes != 64<<20 || *s.All.Queue != 0 {
-		t.Errorf("%d cells, %+v", len(s.Cells), s.Plan)
+	if s.Duration != 100*time.Second || s.Repetitions != 10 || s.All.AreaBytes != 64<<20 || *s.All.Queue != 0 || len(s.Power.Sources) == 0 {
+		t.Errorf("%+v, %+v, %+v", s.Plan, s.All, s.Power)
 	}
+	theirs := map[string]int{}
 	for _, c := range s.Cells {
-		if c.MTU != 4148 || c.MessageBytes != 64<<20 || !*c.GRO {
+		if c.MTU != 4148 || c.MessageBytes != 64<<20 || !*c.GRO || *c.Queue != 0 || c.Area != "" || *c.GatherUs != 0 {
 			t.Errorf("%+v", c)
 		}
 		for _, b := range []int{c.BigTCPBytes, c.TGBigTCPBytes} {
@@ -47,6 +50,26 @@ func TestBattle(t *testing.T) {
 				t.Errorf("%s: packets of %d bytes", c.ID, b)
 			}
 		}
+		own := c.Touch == "read" || c.RXBuffer == 256<<10 || c.HeaderSplit != nil && *c.HeaderSplit
+		if own && (c.TX != "tcp" || c.BigTCPBytes != 65536 || c.TGBigTCPBytes != 65536) {
+			t.Errorf("%s is neither theirs nor where ours is compared", c.ID)
+		}
+		if !own {
+			theirs[fmt.Sprint(c.RX, " ", c.TokenBatch)]++
+		}
+	}
+	// 3 senders, SW and HW GRO, BIG TCP of either end, 1 and 2 CPUs.
+	const each = 3 * 2 * 2 * 2 * 2
+	if want := map[string]int{"tcp 0": each, "zcrx 0": each, "devmem 1": each, "devmem 512": each}; !maps.Equal(theirs, want) {
+		t.Errorf("of theirs there are %v, want %v", theirs, want)
+	}
+	for _, id := range s.Primary {
+		if !strings.Contains(id, "touch=read") {
+			t.Errorf("%s counts, and nobody reads its payload", id)
+		}
+	}
+	if len(s.Primary) != 5 {
+		t.Errorf("what counts are %q", s.Primary)
 	}
 	for _, e := range []End{s.SUT, s.TG} {
 		if e.Settings.Host.RXRing != 4096 || e.Settings.Host.TXRing != 4096 || e.Settings.Sysctl["net.ipv4.tcp_rmem"] != "4096 87380 536870912" ||
@@ -54,7 +77,7 @@ func TestBattle(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
-	if s.Base == nil || s.Base.RX != "tcp" {
+	if s.Base == nil || s.Base.RX != "tcp" || s.Base.Touch != "read" {
 		t.Errorf("baseline %v", s.Base)
 	}
 }

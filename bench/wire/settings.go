@@ -35,10 +35,12 @@ type Setting struct {
 
 // What the agent translates.
 const (
-	Channels   = "channels"   // a number of queues: combined, or RX and TX where the driver has no combined ones
-	Governor   = "governor"   // of every CPU's frequency
-	Idle       = "idle"       // longest exit latency of an idle state, microseconds
-	IRQBalance = "irqbalance" // tune.Stopped
+	// HeaderSplit of all packets: on or off, beside the interface's own form.
+	HeaderSplit = "header-split"
+	Channels    = "channels"   // a number of queues: combined, or RX and TX where the driver has no combined ones
+	Governor    = "governor"   // of every CPU's frequency
+	Idle        = "idle"       // longest exit latency of an idle state, microseconds
+	IRQBalance  = "irqbalance" // tune.Stopped
 )
 
 // OfHost tells the settings of a host from those of an interface.
@@ -53,6 +55,11 @@ func (x Setting) OfMachine() bool {
 	return x.OfHost() && !(ok && tune.OfNetns(name))
 }
 
+// splits tells that it is header split of all packets, or none.
+func (x Setting) splits() bool {
+	return x.Name == HeaderSplit && (x.Value == "on" || x.Value == "off")
+}
+
 // check refuses what no host could have.
 func (x Setting) check() error {
 	var err error
@@ -60,6 +67,7 @@ func (x Setting) check() error {
 	case x.Name == Channels && nerr == nil && n < 1, x.Name == Idle && (nerr != nil || n < 0):
 		err = fmt.Errorf("%s: %.40q is no number that it can have", x.Name, x.Value)
 	case x.Name == Channels && nerr == nil, x.Name == Idle: // else it is the interface's own form
+	case x.splits():
 	case x.Name == Governor:
 		err = tune.CheckSetting("governor 0", x.Value) // of every CPU: the rule is the same
 	case x.OfHost():

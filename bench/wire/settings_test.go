@@ -24,6 +24,9 @@ func TestSettingsAreChecked(t *testing.T) {
 		{Settings{Dev: "eth0", Values: []Setting{{"mtu", "no"}}}, false, false},
 		{Settings{Dev: "eth0", Values: []Setting{{Channels, "0"}}}, false, false},
 		{Settings{Dev: "eth0", Values: []Setting{{Channels, "4"}}}, false, true},
+		{Settings{Dev: "eth0", Values: []Setting{{HeaderSplit, "off"}}}, false, true},
+		{Settings{Dev: "eth0", Values: []Setting{{HeaderSplit, "tcp-data-split auto"}}}, false, true},
+		{Settings{Dev: "eth0", Values: []Setting{{HeaderSplit, "maybe"}}}, false, false},
 		{Settings{Values: []Setting{{Idle, "0"}}}, false, true},
 		{Settings{Values: []Setting{{Idle, "-1"}}}, false, false},
 		{Settings{Values: []Setting{{"rss", "default"}}}, false, false},
@@ -46,7 +49,7 @@ func TestSettingsAreChecked(t *testing.T) {
 // Every option of hosts gets to the end that it is of, as settings that a host can have.
 func TestSettingsOfEveryOption(t *testing.T) {
 	on, idle := true, 5
-	c := results.Cell{GRO: &on, HWGRO: &on, BigTCPBytes: 131072, TGBigTCPBytes: 65536, MTU: 4148, RXRing: 512, TXRing: 256, Channels: 4,
+	c := results.Cell{GRO: &on, HWGRO: &on, HeaderSplit: &on, BigTCPBytes: 131072, TGBigTCPBytes: 65536, MTU: 4148, RXRing: 512, TXRing: 256, Channels: 4,
 		Set: "coalesce rx-usecs=5; tg:rss=default", SysctlProfile: "reference", HugePages: 3, Governor: "performance", MaxIdleUs: &idle, StopBalance: &on}
 	for i := range results.Options {
 		if o := &results.Options[i]; o.Kind == results.OfHost && o.Raw(&c) == "" {
@@ -71,7 +74,7 @@ func TestSettingsOfEveryOption(t *testing.T) {
 		return out
 	}
 	for role, want := range map[stream.Role][]Setting{
-		stream.RX: join([]Setting{{"feature rx-gro", "on"}, {"feature rx-gro-hw", "on"}}, sizes("131072"), both, profile, tail),
+		stream.RX: join([]Setting{{"feature rx-gro", "on"}, {"feature rx-gro-hw", "on"}, {HeaderSplit, "on"}}, sizes("131072"), both, profile, tail),
 		stream.TX: join(sizes("65536"), both, []Setting{{"rss", "default"}}, profile, tail),
 	} {
 		got := SettingsOf(role, c, map[string]string{"net.ipv4.tcp_sack": "0"})

@@ -14,6 +14,9 @@ type Evidence struct {
 	// nothing tells payload in packets' linear parts from other payload.
 	CountsLinear bool
 
+	// Astray says by which queue the flow came, other than the one that was asked for.
+	Astray string
+
 	// Uncounted is at least how many bytes of the flow were copied though the
 	// counters call them zero copied: the kernel did not count those copies.
 	Uncounted uint64

@@ -51,6 +51,8 @@ type Mode struct {
 	// NICQueue: the mode takes a queue of a NIC over, see [NICQueue], or at least
 	// its memory.
 	NICQueue bool
+	// SplitsHeaders: the mode has the NIC split headers off by itself.
+	SplitsHeaders bool
 	// NeedsDev: it needs to know the interface that the flow comes in, or leaves, by.
 	NeedsDev bool
 	// DMABuf: the memory that the NIC writes into is a dmabuf, of the kinds

@@ -8,7 +8,7 @@ import (
 
 // The modes.
 var (
-	RX = stream.Mode{Name: Mode, Role: stream.RX, Summary: "devmem TCP: the NIC writes into a dmabuf", ZeroCopy: true, NICQueue: true, NeedsDev: true, DMABuf: true,
+	RX = stream.Mode{Name: Mode, Role: stream.RX, Summary: "devmem TCP: the NIC writes into a dmabuf", ZeroCopy: true, NICQueue: true, NeedsDev: true, SplitsHeaders: true, DMABuf: true,
 		Kernel: "6.12", Needs: append([]stream.Need{stream.NeedCapability, stream.NeedUdmabuf, stream.NeedLongBuffers}, stream.NeedsOfQueue...),
 		NewReceiver: stream.MakesReceiver(New), Probe: Probe, ProbeDevice: ProbeDevice, ProbeProvider: ProbeProvider, ProbeQueue: ProbeQueue}
 	TX = stream.Mode{Name: Mode, Role: stream.TX, Summary: "devmem TCP send from a dmabuf", ZeroCopy: true, NeedsDev: true, ZeroCopySocket: true,

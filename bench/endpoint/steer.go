@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/zc/nicqueue"
+)
+
+// steered is the receive path of a mode that takes no queue over, whose flow comes by a queue
+// that was asked for all the same: the NIC then does for it what it does for zero copy, and one
+// CPU has the softirq of both.
+type steered struct {
+	stream.Receiver
+	queue queue
+	fd    int
+}
+
+// queue is what is asked of a [nicqueue.Queue].
+type queue interface {
+	Steer(c *stream.Conn, to *int) error
+	Landed(fd int) (id int, ok bool)
+	ID() int
+	Release() error
+}
+
+// shared is a queue of a NIC.
+type shared struct{ *nicqueue.Queue }
+
+func (s shared) ID() int { return s.Queue.ID }
+
+func (s shared) Landed(fd int) (id int, ok bool) {
+	on, ok := s.Queue.Landed(fd)
+	return on.ID, ok
+}
+
+// newReceiver makes the path of one flow, steered where the cell wants it.
+func newReceiver(m stream.Mode, o stream.Options, steer bool) (stream.Receiver, error) {
+	if !steer {
+		return m.NewReceiver(o)
+	}
+	q, err := nicqueue.Share(m.Name, o.NIC)
+	if err != nil {
+		return nil, err
+	}
+	r, err := m.NewReceiver(o)
+	if err != nil {
+		return nil, errors.Join(err, q.Release())
+	}
+	return &steered{Receiver: r, queue: shared{q}}, nil
+}
+
+// Attach prepares the path, and steers the flow to its queue.
+func (s *steered) Attach(c *stream.Conn, h stream.Hello) error {
+	s.fd = c.FD
+	if err := s.Receiver.Attach(c, h); err != nil {
+		return err
+	}
+	return s.queue.Steer(c, nil)
+}
+
+// Evidence is the path's, and by which queue the flow came.
+func (s *steered) Evidence() (e stream.Evidence) {
+	if w, ok := s.Receiver.(stream.Witness); ok {
+		e = w.Evidence()
+	}
+	e.Figures = append(e.Figures, stream.Figure{Name: "steered_queue", Unit: "1", Value: float64(s.queue.ID())})
+	on, ok := s.queue.Landed(s.fd)
+	if !ok {
+		e.Notes = append(e.Notes, fmt.Sprintf("the flow was steered to RX queue %d; by which it came the driver does not tell (SO_INCOMING_NAPI_ID)", s.queue.ID()))
+		return e
+	}
+	e.Figures = append(e.Figures, stream.Figure{Name: "flow_queue", Unit: "1", Value: float64(on)})
+	if on != s.queue.ID() {
+		e.Astray = fmt.Sprintf("the flow landed on queue %d, and was to come by queue %d", on, s.queue.ID())
+	}
+	return e
+}
+
+// Close frees the path, then the queue.
+func (s *steered) Close() error { return errors.Join(s.Receiver.Close(), s.queue.Release()) }
+
+// gateQueue: the flow came by the queue that was asked for.
+func (r *run) gateQueue(stream.Counters, *wire.EndResult) (reason, fix string) {
+	if r.result.evidence.Astray == "" {
+		return "", ""
+	}
+	return r.result.evidence.Astray, "look for a rule that steers it elsewhere (ethtool -n " + r.end.opts.NIC.Dev + "), or leave the queue out"
+}

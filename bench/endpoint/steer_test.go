@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+// calls is a path and a queue that write down what is asked of them.
+type calls struct {
+	all    []string
+	landed int // -1: not told
+}
+
+func (c *calls) say(s string) error { c.all = append(c.all, s); return nil }
+
+type fakePath struct{ *calls }
+
+func (p fakePath) Attach(*stream.Conn, stream.Hello) error   { return p.say("attach") }
+func (p fakePath) Receive(*stream.Conn, *stream.Meter) error { return p.say("receive") }
+func (p fakePath) Close() error                              { return p.say("close") }
+func (p fakePath) Evidence() stream.Evidence {
+	return stream.Evidence{Figures: []stream.Figure{{Name: "own"}}}
+}
+
+type fakeQueue struct{ *calls }
+
+func (q fakeQueue) Steer(_ *stream.Conn, to *int) error {
+	if to != nil {
+		return errors.New("elsewhere")
+	}
+	return q.say("steer")
+}
+func (q fakeQueue) Landed(int) (int, bool) { return q.landed, q.landed >= 0 }
+func (q fakeQueue) ID() int                { return 2 }
+func (q fakeQueue) Release() error         { return q.say("release") }
+
+// A flow that is steered is prepared before, and the queue is let go after the path; where it
+// came by another one, the run is invalid.
+func TestSteered(t *testing.T) {
+	for landed, want := range map[int]string{2: "", 0: "the flow landed on queue 0, and was to come by queue 2", -1: ""} {
+		c := &calls{landed: landed}
+		s := &steered{Receiver: fakePath{c}, queue: fakeQueue{c}}
+		conn := &stream.Conn{FD: 7}
+		if err := errors.Join(s.Attach(conn, stream.Hello{}), s.Receive(conn, nil), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(c.all, " "); got != "attach steer receive close release" {
+			t.Errorf("%d: %s", landed, got)
+		}
+		e := s.Evidence()
+		r := &run{end: &End{}}
+		r.result.evidence = e
+		if reason, fix := r.gateQueue(stream.Counters{}, nil); reason != want || (fix == "") != (want == "") {
+			t.Errorf("%d: %q, fix %q", landed, reason, fix)
+		}
+		if told := slices.ContainsFunc(e.Figures, func(f stream.Figure) bool {
+			return f == stream.Figure{Name: "flow_queue", Unit: "1", Value: float64(landed)}
+		}); told != (landed >= 0) || told == (len(e.Notes) > 0) || e.Figures[0].Name != "own" {
+			t.Errorf("%d: %+v", landed, e)
+		}
+	}
+}
+
+// Which flows are steered, and where their interface must be known.
+func TestWhoIsSteered(t *testing.T) {
+	two := 2
+	for _, x := range []struct {
+		cell results.Cell
+		want bool
+	}{
+		{results.Cell{RX: "tcp", TX: "tcp", Queue: &two}, true},
+		{results.Cell{RX: "uring", TX: "tcp", Queue: &two}, true},
+		{results.Cell{RX: "tcp-mmap", TX: "tcp", Queue: &two}, true},
+		{results.Cell{RX: "zcrx-nodev", TX: "tcp", Queue: &two}, true},
+		{results.Cell{RX: "zcrx", TX: "tcp", Queue: &two}, false}, // takes it over
+		{results.Cell{RX: "devmem", TX: "devmem", Queue: &two}, false},
+		{results.Cell{RX: "tcp", TX: "devmem"}, false},
+	} {
+		if got := x.cell.Steers(); got != x.want {
+			t.Errorf("%s: %v", x.cell.RX, got)
+		}
+		o := optionsOf(t, stream.RX, x.cell)
+		if (o.NIC.Queue != nil) != (x.cell.Queue != nil) {
+			t.Errorf("%s: %+v", x.cell.RX, o.NIC)
+		}
+	}
+	// Loopback has no queues to steer to; an address of no interface has none at all.
+	s := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", TX: "tcp", Queue: &two}, Addr: ":0", Flows: wire.OneFlow(-1)}
+	if _, err := Open(s); err == nil || !strings.Contains(err.Error(), "must know the interface") {
+		t.Errorf("%v", err)
+	}
+}

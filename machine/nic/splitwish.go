@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+
+package nic
+
+// SplitSetting is the header split setting that has the headers of all packets split off, or of
+// none.
+//
+// bnxt refuses off (bnxt_set_ringparam of bnxt_ethtool.c, Linux 7.3.4): left to itself it does
+// not split, and says on all the same where it aggregates.
+func (d *Device) SplitSetting(on bool) (string, error) {
+	before, err := d.HeaderSplit()
+	if err != nil {
+		return "", err
+	}
+	if on {
+		return SplitAll(before).String(), nil
+	}
+	drv, _ := d.Driver() // one without a name is not bnxt
+	return splitNone(drv.Model()), nil
+}
+
+func splitNone(model string) string {
+	h := HeaderSplit{State: SplitOff, Threshold: -1}
+	if model == "bnxt_en" {
+		h.State = SplitUnknown
+	}
+	return h.String()
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+
+package devmem_test
+
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/zc/devmem"
+	"github.com/zcbench/zcbench/zc/labtest"
+)
+
+func TestLabGathers(t *testing.T) { labtest.Gathers(t, devmem.Mode) }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+package labtest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// Steered runs zcbench with a receive mode that takes no queue over, to a queue that is named,
+// with header split on and off, and gathering: the flow comes by that queue, every byte of it
+// arrives, the receiver has gathered, and the device is as it was afterwards.
+func Steered(t *testing.T, rx string) {
+	Need(t)
+	for _, split := range []string{"on", "off"} {
+		t.Run("split "+split, func(t *testing.T) {
+			h := measured(t, rx, "--queue", "2", "--header-split", split, "--gather", "100us", "--rx-buffer", "hot").SUT
+			if h.Mismatches == nil || *h.Mismatches != 0 || h.Bytes == nil || *h.Bytes == 0 {
+				t.Errorf("%v bytes, mismatches %v", h.Bytes, h.Mismatches)
+			}
+			for name, want := range map[string]float64{"steered_queue": 2, "flow_queue": 2, "gather_us": 100} {
+				if got := metric(h, name); got != want {
+					t.Errorf("%s is %v, want %v", name, got, want)
+				}
+			}
+			if n := metric(h, "gather_waits"); n < 1 {
+				t.Errorf("it gathered %v times", n)
+			}
+		})
+	}
+}
+
+// metric is that of a host; -1: it has no such.
+func metric(h results.Host, name string) float64 {
+	if i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == name }); i >= 0 {
+		return h.Metrics[i].Value
+	}
+	return -1
+}
+
+// Gathers runs zcbench with a receive mode that gathers: it does, and all arrives without a copy.
+func Gathers(t *testing.T, rx string) {
+	Need(t)
+	h := measured(t, rx, "--gather", "100us").SUT
+	if h.Bytes == nil || *h.Bytes == 0 || h.CopiedBytes == nil || *h.CopiedBytes != 0 || h.Mismatches == nil || *h.Mismatches != 0 {
+		t.Errorf("%v bytes, %v copied, mismatches %v", h.Bytes, h.CopiedBytes, h.Mismatches)
+	}
+	if us, n := metric(h, "gather_us"), metric(h, "gather_waits"); us != 100 || n < 1 {
+		t.Errorf("it gathered for %v us, %v times", us, n)
+	}
+}

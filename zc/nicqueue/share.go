@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+
+package nicqueue
+
+import (
+	"errors"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/nic"
+)
+
+// Share prepares queue *o.Queue of o.Dev for the flow of a mode that takes no queue over: it is
+// kept free of other flows, and [Queue.Steer] steers the flow to it, as of a mode that does. Its
+// memory stays the driver's, and header split as it is.
+func Share(mode string, o stream.NICQueue) (*Queue, error) {
+	q := &Queue{mode: mode}
+	if err := q.share(o); err != nil {
+		return nil, errors.Join(err, q.Release())
+	}
+	return q, nil
+}
+
+func (q *Queue) share(o stream.NICQueue) (err error) {
+	if q.Dev, err = nic.Open(o.Dev); err != nil {
+		return Unsupported(q.mode, err)
+	}
+	if q.Queue, err = q.Dev.Queue(*o.Queue); err != nil {
+		return Unsupported(q.mode, err)
+	}
+	if q.Queue, err = awaitFree(q.mode, q.Dev, q.Queue); err != nil {
+		return err
+	}
+	if err := q.changes.AllowRules(q.Dev); err != nil {
+		return Unsupported(q.mode, err)
+	}
+	if err := q.changes.KeepFree(q.Dev, q.ID); err != nil {
+		return Unsupported(q.mode, err)
+	}
+	return nil
+}

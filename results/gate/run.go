@@ -14,8 +14,9 @@ import (
 type failure struct{ reason, fix string }
 
 // Run judges one run by the gates that need no other: retransmits, drops, coverage,
-// foreign load, what limited it and the drift of the idle power. A run that is not ok, and a warm-up, are left as they are. The
-// zero-copy gate (g.Copied) is judged by the ends themselves.
+// foreign load, what limited it and the drift of the idle power. A run that is not ok, and
+// a warm-up, are left as they are. The zero-copy gate (g.Copied) is judged by the ends
+// themselves.
 func Run(g results.Gates, r *results.Record) {
 	if r.Verdict != results.OK || r.Warmup {
 		return

@@ -113,7 +113,7 @@ func TestIntegrationThreadedNAPI(t *testing.T) {
 		t.Skip("needs two CPUs")
 	}
 	pid := r.threaded(t, "on")
-	r.Runner.Opt.Bytes, r.Runner.Opt.Duration = 32<<20, time.Minute // as long as that takes on a busy machine
+	r.Runner.Opt.Bytes, r.Runner.Opt.Duration = 128<<20, time.Minute // as long as that takes on a busy machine
 	c := cell("tcp", "tcp")
 	c.PaceBitsPS = 0
 	for _, on := range []int{other, app} {

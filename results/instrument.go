@@ -2,7 +2,10 @@
 
 package results
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // FlagMixedScopes marks a run whose two power figures are not of the same part of
 // a machine, such as CPU packages and the wall: they have no sum.
@@ -26,7 +29,17 @@ func (h *Host) Instrument() Instrument {
 // other: it is one source of one scope. Journals of older versions do not say the
 // scope, which then is the source's.
 func (i Instrument) Comparable(o Instrument) bool {
+	i, o = i.scoped(), o.scoped()
 	return i.Source == o.Source && (i.Scope == o.Scope || i.Scope == "" || o.Scope == "")
+}
+
+// scoped has the scope that RAPL's sum had while journals did not say it: that of the
+// packages alone. Now it may be that of their memory, too.
+func (i Instrument) scoped() Instrument {
+	if i.Scope == "" && (i.Source == "rapl" || strings.HasPrefix(i.Source, "rapl=")) {
+		i.Scope = "package"
+	}
+	return i
 }
 
 // addable reports whether the figures of two hosts have a sum: they are of the

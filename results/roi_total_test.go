@@ -61,6 +61,10 @@ func TestROIOfMixedScopes(t *testing.T) {
 		{Instrument{"command=a", "board"}, Instrument{"command=a", "wall"}, false},
 		{Instrument{"rapl", ""}, Instrument{"rapl", ""}, true},
 		{Instrument{"rapl", ""}, Instrument{"rapl", "package"}, true},
+		{Instrument{"rapl", "package-dram"}, Instrument{"rapl", "package-dram"}, true},
+		{Instrument{"rapl", "package"}, Instrument{"rapl", "package-dram"}, false},
+		{Instrument{"rapl", ""}, Instrument{"rapl", "package-dram"}, false}, // it was the packages' then
+		{Instrument{"hwmon", ""}, Instrument{"hwmon", "board"}, true},
 		{Instrument{"rapl", ""}, Instrument{"csv=wt", "wall"}, false},
 		{Instrument{}, Instrument{}, true}, // published
 	} {

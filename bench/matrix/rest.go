@@ -7,7 +7,7 @@ import "time"
 // AutoRest as a rest leaves its length to the window.
 const AutoRest = "auto"
 
-var restKey = Key{Name: "rest", Flag: "rest", Type: "duration", Help: "between runs, in which the CPUs' background is measured (not where idle power is); auto: a tenth of the window, at most 1s, 0 below 200ms",
+var restKey = Key{Name: "rest", Flag: "rest", Type: "duration", Help: "between runs, in which is measured what the CPUs do at rest; auto: a tenth of the window, at most 1s",
 	get: func(s *Spec) string {
 		if s.Rest == nil {
 			return AutoRest

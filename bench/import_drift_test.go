@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
+)
+
+// A log that is joined later is judged as readings beside the run are: idle power that
+// changed flags the run, and makes it invalid where its plan sets a limit.
+func TestImportJudgesIdleDrift(t *testing.T) {
+	const second, start = int64(1e9), 1_700_000_000 * int64(1e9)
+	at := power.Times{Load: power.Window{FromNs: start, ToNs: start + 10*second}, IdleBefore: power.Window{FromNs: start - 30*second, ToNs: start - 20*second},
+		IdleAfter: power.Window{FromNs: start + 30*second, ToNs: start + 40*second}, GuardNs: 10 * second}
+	var log strings.Builder
+	for s := int64(-45); s < 60; s++ {
+		watts := 100
+		switch {
+		case s >= -12 && s < 22:
+			watts = 300
+		case s >= 22:
+			watts = 105
+		}
+		fmt.Fprintf(&log, "%d,%d\n", start/second+s, watts)
+	}
+	meter := filepath.Join(t.TempDir(), "meter.csv")
+	if err := os.WriteFile(meter, []byte(log.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	spec, err := power.ParseSpec("sut:csv=" + meter + "?name=wt&uncertainty=1%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined := func(limit *float64) results.Record {
+		dir := t.TempDir()
+		w, err := results.Create(filepath.Join(dir, "raw"), results.Header{SessionID: "s", Plan: &results.Plan{Gates: results.Gates{IdleDrift: limit}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec := results.Record{Schema: results.SchemaVersion, RunID: "r", SessionID: "s", Cell: results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Verdict: results.OK, StartUTCNs: start}
+		rec.SUT = results.Host{Name: "a", DurationS: new(10.), Bytes: new(uint64(20e9)), ThroughputGbps: new(16.), Metrics: at.Metrics(0)}
+		rec.TG.Name = "b"
+		if err := errors.Join(w.Append(rec), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if n, _, err := (PowerImport{Logs: []power.Spec{spec}}).Run(filepath.Join(dir, "raw"), filepath.Join(dir, "out")); err != nil || n != 1 {
+			t.Fatal(n, err)
+		}
+		j, err := results.Read(filepath.Join(dir, "out", results.JournalFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j.Records[0]
+	}
+	for _, limit := range []*float64{nil, new(.1), new(.02)} {
+		rec := joined(limit)
+		if rec.SUT.PowerIdleDrift == nil || *rec.SUT.PowerIdleDrift < .04 || *rec.SUT.PowerIdleDrift > .06 || !slices.Contains(rec.Flags, power.FlagIdleDrift) {
+			t.Errorf("drift %v, flags %q", deref(rec.SUT.PowerIdleDrift), rec.Flags)
+		}
+		invalid := limit != nil && *limit < .04
+		if (rec.Verdict == results.Invalid) != invalid || invalid && !strings.Contains(rec.Reason, "SUT: idle power before and after the run differs by 4.9 % (limit 2 %)") {
+			t.Errorf("limit %v: %s %q", deref(limit), rec.Verdict, rec.Reason)
+		}
+		// 300 W with a limit of 1 %, in energy, and in what is left above idle.
+		if u := rec.SUT.JoulePerGBU(); u == nil || *u < .86 || *u > .87 || *rec.SUT.NetJoulePerGBU() < *u {
+			t.Errorf("J/GB +- %v, net +- %v", deref(u), deref(rec.SUT.NetJoulePerGBU()))
+		}
+	}
+}

@@ -102,6 +102,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	{"expected", "bool", "`true`: invalid, as a run of such modes must be where it was made; else empty"},
 },
 	ColumnDoc{"limit", "", "what kept the run from being faster, by its evidence (docs/statistics.md): `receiver`, `sender`, `window`, `link`, `pace`; empty = not known"},
+	ColumnDoc{"cycles_per_byte", "1/byte", "cycles of the measured CPUs over payload; empty where cycles cannot be counted"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -123,6 +123,7 @@ var columns = withOptions([]column{
 	{"expected", func(r *row) string { return yes(r.rec.Expected) }, func(r *row, s string) (err error) { r.rec.Expected, err = readYes(s); return err }},
 },
 	column{"limit", func(r *row) string { return string(r.rec.Limit) }, func(r *row, s string) (err error) { r.rec.Limit, err = readLimit(s); return err }},
+	floatCol("cycles_per_byte", func(r *row) **float64 { return &r.host.CyclesPerByte }),
 )
 
 // withOptions adds the columns of the options that have none yet, in their order, and those

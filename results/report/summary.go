@@ -93,7 +93,11 @@ func Summarize(j results.Journal) *Summary {
 		s.Cells = append(s.Cells, stops.cell(g))
 	}
 	s.Stops = stops.list
-	s.ROI = roiOf(groups)
+	between := 0.0
+	if j.Header.Plan != nil {
+		between = j.Header.Plan.BetweenBoots
+	}
+	s.ROI = roiOf(groups, between)
 	for i := range j.Records {
 		if j.Records[i].Warmup {
 			s.Warmup++
@@ -122,7 +126,7 @@ func compared(j results.Journal) *compare.Result {
 	if base == nil {
 		return nil
 	}
-	metrics, err := compare.Lookup(compare.DefaultMetrics)
+	metrics, err := compare.Lookup(compare.ReportMetrics)
 	if err != nil {
 		return nil
 	}

@@ -8,20 +8,31 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// Adaptive knows which cells are known well enough. A nil one never is.
+// Adaptive fixes how many runs each cell needs, once, after a pilot. To look after every run
+// and end where the interval happens to be narrow would make it hold less than it says. A nil
+// one never ends a cell.
 type Adaptive struct {
-	min      int
+	pilot    int
 	interval float64
-	values   map[results.CellKey][]float64
-	enough   map[results.CellKey]bool
+	values   map[results.CellKey]*[len(precise)][]float64
+	runs     map[results.CellKey]int // that count
+	need     map[results.CellKey]int // as fixed after the pilot
 }
 
-// NewAdaptive ends a cell when it has at least a.Min runs, and no fewer than
-// [stat.MinRuns], and the interval of its median throughput is within a.Interval
-// of the median.
+// precise are the figures whose intervals are to be narrow: throughput, the receiver's CPU
+// time per byte, and the return on both ends' CPU.
+var precise = [3]func(*results.Record) *float64{
+	func(r *results.Record) *float64 { return r.SUT.ThroughputGbps },
+	func(r *results.Record) *float64 { return r.SUT.NsPerKB() },
+	func(r *results.Record) *float64 { return r.ROI(results.Total, results.CostCPU, 2, 1) },
+}
+
+// NewAdaptive takes a.Min runs of each cell for its pilot, no fewer than [stat.MinRuns] and an
+// even number: pairs of blocks.
 func NewAdaptive(a matrix.Adaptive) *Adaptive {
-	return &Adaptive{min: max(a.Min, stat.MinRuns), interval: a.Interval,
-		values: map[results.CellKey][]float64{}, enough: map[results.CellKey]bool{}}
+	pilot := max(a.Min, stat.MinRuns)
+	return &Adaptive{pilot: pilot + pilot%2, interval: a.Interval, values: map[results.CellKey]*[len(precise)][]float64{},
+		runs: map[results.CellKey]int{}, need: map[results.CellKey]int{}}
 }
 
 // Add takes a run into account.
@@ -30,7 +41,23 @@ func (a *Adaptive) Add(r results.Record) {
 		return
 	}
 	k := r.Cell.Key()
-	a.values[k] = append(a.values[k], *r.SUT.ThroughputGbps)
+	if a.values[k] == nil {
+		a.values[k] = new([len(precise)][]float64)
+	}
+	a.runs[k]++
+	if a.runs[k] > a.pilot {
+		return // nothing that comes later moves the number
+	}
+	for i, of := range precise {
+		if v := of(&r); v != nil {
+			a.values[k][i] = append(a.values[k][i], *v)
+		}
+	}
+	if a.runs[k] == a.pilot {
+		for _, pilot := range a.values[k] {
+			a.need[k] = max(a.need[k], a.pilot, stat.RunsAfterPilot(pilot, a.interval))
+		}
+	}
 }
 
 // done tells whether a run can be left out.
@@ -42,12 +69,9 @@ func (a *Adaptive) done(p matrix.Run) bool {
 // cell ends only after an even number of repetitions: half of them ran in forward
 // blocks and half in backward ones, which is what cancels a drift.
 func (a *Adaptive) ended(k results.CellKey, rep int) bool {
-	if a == nil {
+	if a == nil || a.need[k] == 0 {
 		return false
 	}
-	if !a.enough[k] && rep%2 == 0 && len(a.values[k]) >= a.min {
-		w := stat.Summarize(a.values[k]).RelativeWidth()
-		a.enough[k] = w != nil && *w <= a.interval
-	}
-	return a.enough[k]
+	// A repetition that was left out makes all after it superfluous, whatever their number.
+	return a.runs[k] >= a.need[k] && (rep%2 == 0 || rep > a.runs[k])
 }

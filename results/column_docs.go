@@ -125,6 +125,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"roi_cpu_uncertainty roi_power_uncertainty roi_cpu_total_uncertainty roi_power_total_uncertainty", "as those", "standard uncertainty that the cost's gives roi_cpu, roi_power and the totals, each of one run"},
 	ColumnDoc{"pace", "", "as it was asked for, a rate or a share such as `50%`; pace_bits_ps is what that came to"},
 	ColumnDoc{"header_split", "bool", "asked for, of modes that do not split headers by themselves; empty = left as found"},
+	ColumnDoc{"cycles_per_byte", "1/byte", "cycles of the measured CPUs over payload; empty where cycles cannot be counted"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

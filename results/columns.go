@@ -128,7 +128,8 @@ var columns = withOptions([]column{
 		chosen("tg_cpu_layout"),
 		chosen("rx_buffer_bytes"),
 		textCol("environment", func(r *row) *string { return &r.host.Env.Environment }),
-	}, uncertaintyColumns(), []column{paceAsked, chosen("header_split")})...,
+	}, uncertaintyColumns(), []column{paceAsked, chosen("header_split"),
+		floatCol("cycles_per_byte", func(r *row) **float64 { return &r.host.CyclesPerByte })})...,
 )
 
 // withOptions adds the columns of the options that have none yet, in their order, and those

@@ -72,6 +72,8 @@ type Host struct {
 	CPUPollerCores *float64 `json:"cpu_poller_cores,omitempty"`
 	StatCoverage   *float64 `json:"stat_coverage,omitempty"` // sum of the /proc/stat columns / wall; 1.0 is right
 
+	CyclesPerByte *float64 `json:"cycles_per_byte,omitempty"` // of the measured CPUs, where cycles are counted
+
 	CPUMHz   *float64 `json:"cpu_mhz,omitempty"`    // of the measured CPUs at the end of the window, mean
 	CPUTempC *float64 `json:"cpu_temp_c,omitempty"` // of the hottest CPU package, then
 

@@ -55,10 +55,7 @@ func (h *Host) NsPerKB() *float64 {
 // JoulePerGB is the gross energy this host used for each 1e9 bytes of payload;
 // nil if not measured or no byte went over.
 func (h *Host) JoulePerGB() *float64 {
-	if h.PowerW == nil || h.DurationS == nil || h.Bytes == nil {
-		return nil
-	}
-	return finite(*h.PowerW * *h.DurationS / (float64(*h.Bytes) / 1e9))
+	return h.joulePerGB(h.PowerW)
 }
 
 // finite turns a figure that does not exist (a division by zero) into "not

@@ -2,10 +2,7 @@
 
 package results
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // FlagSharedPower marks a run whose two power figures are one: a single
 // instrument saw both ends.
@@ -14,10 +11,11 @@ const FlagSharedPower = "shared-power"
 // Cost is what a return on investment is reckoned against.
 type Cost string
 
-// The two costs.
+// The costs.
 const (
-	CostCPU   Cost = "cpu"   // busy cores
-	CostPower Cost = "power" // gross watts
+	CostCPU      Cost = "cpu"       // busy cores
+	CostPower    Cost = "power"     // gross watts
+	CostNetPower Cost = "net power" // watts beyond those of the idle host
 )
 
 // Side says whose cost it is.
@@ -40,10 +38,10 @@ func (r *Record) ROI(side Side, cost Cost, n, m float64) *float64 {
 	case Sender:
 		t, c = r.TG.ThroughputGbps, r.TG.cost(cost)
 	case Total:
-		if cost == CostPower && r.MixedScopes() {
+		if cost != CostCPU && r.MixedScopes() {
 			return nil
 		}
-		c = sumCost(c, r.TG.cost(cost), cost == CostPower && slices.Contains(r.Flags, FlagSharedPower))
+		c = sumCost(c, r.TG.cost(cost), cost != CostCPU && slices.Contains(r.Flags, FlagSharedPower))
 	}
 	if t == nil || c == nil {
 		return nil
@@ -52,8 +50,11 @@ func (r *Record) ROI(side Side, cost Cost, n, m float64) *float64 {
 }
 
 func (h *Host) cost(c Cost) *float64 {
-	if c == CostPower {
+	switch c {
+	case CostPower:
 		return h.PowerW
+	case CostNetPower:
+		return h.NetPowerW()
 	}
 	return h.CPUBusyCores
 }
@@ -74,46 +75,3 @@ var (
 	SensitivityN = []float64{1, 1.5, 2, 2.5, 3}
 	SensitivityM = []float64{0.5, 1, 1.5, 2}
 )
-
-// Ranked is the order of some candidates under one choice of exponents.
-type Ranked struct {
-	N     float64 `json:"n"`
-	M     float64 `json:"m"`
-	Order []int   `json:"order"` // indices of the candidates, the best first
-	Holds bool    `json:"holds"` // it is the order of n = 2, m = 1
-}
-
-// Rankings orders candidates by throughput^n / cost^m for all exponents of the
-// sensitivity table. throughput is in Gbit/s, cost in cores or watts.
-func Rankings(throughput, cost []float64) []Ranked {
-	base := rankOne(throughput, cost, 2, 1)
-	var out []Ranked
-	for _, n := range SensitivityN {
-		for _, m := range SensitivityM {
-			o := rankOne(throughput, cost, n, m)
-			out = append(out, Ranked{N: n, M: m, Order: o, Holds: slices.Equal(o, base)})
-		}
-	}
-	return out
-}
-
-func rankOne(throughput, cost []float64, n, m float64) []int {
-	order := make([]int, len(throughput))
-	value := make([]float64, len(throughput))
-	for i := range order {
-		order[i], value[i] = i, ROI(throughput[i], n, cost[i], m)
-		if math.IsNaN(value[i]) {
-			value[i] = -1
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case value[a] > value[b]:
-			return -1
-		case value[a] < value[b]:
-			return 1
-		}
-		return 0
-	})
-	return order
-}

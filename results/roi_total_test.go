@@ -5,8 +5,6 @@ package results
 import (
 	"strconv"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // Hand-computed to the last printed digit, from throughputs, cores and watts as
@@ -38,6 +36,23 @@ func TestROIOfPublishedRows(t *testing.T) {
 		if got == nil || strconv.FormatFloat(*got, 'f', 6, 64) != tt.want {
 			t.Errorf("%s %s n=%v m=%v: %v, want %s", tt.side, tt.cost, tt.n, tt.m, got, tt.want)
 		}
+	}
+	// Net of what the idle hosts draw: 8408.89 / (460 - 230 + 410 - 210), and J/GB of 10 s at 91.7 Gbit/s.
+	a.SUT.PowerIdleW, a.TG.PowerIdleW = ptr(230.0), ptr(210.0)
+	a.SUT.DurationS, a.SUT.Bytes = ptr(10.0), ptr(uint64(91.7e9/8*10))
+	for _, tt := range []struct {
+		got  *float64
+		want string
+	}{
+		{a.ROI(Total, CostNetPower, 2, 1), "19.555558"}, {a.ROI(Receiver, CostNetPower, 2, 1), "36.560391"},
+		{a.TotalJoulePerGB(false), "75.899673"}, {a.TotalJoulePerGB(true), "37.513631"}, {a.SUT.NetJoulePerGB(), "20.065431"},
+	} {
+		if tt.got == nil || strconv.FormatFloat(*tt.got, 'f', 6, 64) != tt.want {
+			t.Errorf("net: %v, want %s", tt.got, tt.want)
+		}
+	}
+	if b.ROI(Receiver, CostNetPower, 2, 1) != nil || b.TotalJoulePerGB(false) != nil {
+		t.Error("a net figure without idle, or energy without bytes")
 	}
 	a.Flags = []string{FlagSharedPower}
 	if got := a.ROI(Total, CostPower, 2, 1); *got != *a.ROI(Receiver, CostPower, 2, 1) {
@@ -81,27 +96,6 @@ func TestROIOfMixedScopes(t *testing.T) {
 		r.TG.PowerW = nil
 		if r.MixedScopes() {
 			t.Errorf("%v and nothing are mixed", c.sut)
-		}
-	}
-}
-
-func TestRankings(t *testing.T) {
-	// The first is frugal, the second fast: which is better depends on n and m.
-	got := Rankings([]float64{50, 100, 10}, []float64{0.5, 1.5, 1})
-	if len(got) != len(SensitivityN)*len(SensitivityM) {
-		t.Fatalf("%d rankings", len(got))
-	}
-	for _, r := range got {
-		want := []int{1, 0, 2}
-		// 50^n/0.5^m > 100^n/1.5^m where 3^m > 2^n.
-		if r.N == 1 && r.M >= 1 || r.N == 1.5 && r.M >= 1 || r.N == 2 && r.M >= 1.5 || r.N == 2.5 && r.M >= 2 || r.N == 3 && r.M >= 2 {
-			want = []int{0, 1, 2}
-		}
-		if diff := cmp.Diff(want, r.Order); diff != "" {
-			t.Errorf("n=%v m=%v: %s", r.N, r.M, diff)
-		}
-		if r.Holds != (want[0] == 1) {
-			t.Errorf("n=%v m=%v: holds %v", r.N, r.M, r.Holds)
 		}
 	}
 }

@@ -177,7 +177,9 @@ func (r *run) fillFlow(h *results.Host) {
 		h.Mismatches = &w.Mismatches
 	}
 	h.Metrics = append(h.Metrics, flowMetrics(w, seconds, r.end.path)...)
-	h.Metrics = append(h.Metrics, cyclesPerByte(h.Metrics, w.Bytes)...)
+	if c := cyclesPerByte(h.Metrics, w.Bytes); c != nil {
+		h.Metrics, h.CyclesPerByte = append(h.Metrics, c...), &c[0].Value
+	}
 	for _, f := range r.result.evidence.Figures {
 		h.Metrics = append(h.Metrics, results.Metric{Name: f.Name, Unit: f.Unit, Value: f.Value, Source: "data path, whole flow"})
 	}

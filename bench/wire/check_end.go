@@ -113,6 +113,7 @@ func checkHost(h *results.Host) error {
 		{"cpu_busy_cores", h.CPUBusyCores, below, mostCores},
 		{"iowait_cores", h.IOWaitCores, below, mostCores},
 		{"stat_coverage", h.StatCoverage, 0, 1e3},
+		{"cycles_per_byte", h.CyclesPerByte, 0, 1e12},
 		{"cpu_mhz", h.CPUMHz, 0, 1e6},
 		{"cpu_temp_c", h.CPUTempC, -273.15, 1e4},
 	} {

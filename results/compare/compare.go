@@ -18,26 +18,42 @@ type Metric struct {
 	HigherWins bool
 	capacity   bool // it says what an end can do only where that end limited the run
 	value      func(*results.Record) *float64
-	measured   func(*results.Record) *results.Host // whose instrument counts; nil: no figure of power
+	measured   func(*results.Record) []*results.Host // whose instruments count; nil: no figure of power
 }
 
-// Metrics are all of them, by their names in runs.csv; a tg_ in front is the
-// sender's.
+// Metrics are all of them, by their names in runs.csv, where they are there; a tg_ in front is
+// the sender's, a _total behind both ends'.
 var Metrics = []Metric{
 	{"throughput_gbps", "Gbit/s", true, true, func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }, nil},
 	{"ns_per_kb", "ns/kB", false, false, func(r *results.Record) *float64 { return r.SUT.NsPerKB() }, nil},
 	{"tg_ns_per_kb", "ns/kB", false, false, func(r *results.Record) *float64 { return r.TG.NsPerKB() }, nil},
 	{"cpu_busy_cores", "cores", false, false, func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }, nil},
 	{"tg_cpu_busy_cores", "cores", false, false, func(r *results.Record) *float64 { return r.TG.CPUBusyCores }, nil},
+	{"cycles_per_byte", "1/byte", false, false, func(r *results.Record) *float64 { return r.SUT.CyclesPerByte }, nil},
+	{"tg_cycles_per_byte", "1/byte", false, false, func(r *results.Record) *float64 { return r.TG.CyclesPerByte }, nil},
 	{"roi_cpu", "(Gbit/s)²/core", true, true, func(r *results.Record) *float64 { return r.SUT.ROICPU() }, nil},
+	{"roi_cpu_total", "(Gbit/s)²/core", true, true, totalROI(results.CostCPU), nil},
 	{"roi_power", "(Gbit/s)²/W", true, true, func(r *results.Record) *float64 { return r.SUT.ROIPower() }, sutHost},
+	{"roi_power_total", "(Gbit/s)²/W", true, true, totalROI(results.CostPower), bothHosts},
+	{"roi_power_net_total", "(Gbit/s)²/W", true, true, totalROI(results.CostNetPower), bothHosts},
 	{"power_w", "W", false, false, func(r *results.Record) *float64 { return r.SUT.PowerW }, sutHost},
 	{"tg_power_w", "W", false, false, func(r *results.Record) *float64 { return r.TG.PowerW }, tgHost},
 	{"joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.JoulePerGB() }, sutHost},
+	{"joule_per_gb_net", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.NetJoulePerGB() }, sutHost},
+	{"joule_per_gb_total", "J/GB", false, false, func(r *results.Record) *float64 { return r.TotalJoulePerGB(false) }, bothHosts},
+	{"joule_per_gb_net_total", "J/GB", false, false, func(r *results.Record) *float64 { return r.TotalJoulePerGB(true) }, bothHosts},
 }
 
-func sutHost(r *results.Record) *results.Host { return &r.SUT }
-func tgHost(r *results.Record) *results.Host  { return &r.TG }
+func totalROI(cost results.Cost) func(*results.Record) *float64 {
+	return func(r *results.Record) *float64 { return r.ROI(results.Total, cost, 2, 1) }
+}
+
+func sutHost(r *results.Record) []*results.Host   { return []*results.Host{&r.SUT} }
+func tgHost(r *results.Record) []*results.Host    { return []*results.Host{&r.TG} }
+func bothHosts(r *results.Record) []*results.Host { return []*results.Host{&r.SUT, &r.TG} }
+
+// ReportMetrics are compared in reports, as far as they were measured.
+var ReportMetrics = []string{"throughput_gbps", "ns_per_kb", "cycles_per_byte", "roi_cpu_total", "roi_power_total", "roi_power_net_total", "joule_per_gb_total", "joule_per_gb_net_total"}
 
 // DefaultMetrics are compared when none are asked for.
 var DefaultMetrics = []string{"throughput_gbps", "ns_per_kb"}
@@ -288,23 +304,26 @@ func otherInstrument(p pairing, m Metric) string {
 	if m.measured == nil {
 		return ""
 	}
-	var all []results.Instrument
-	same := true
+	of, same := [2][]results.Instrument{}, true // of each host that counts
 	for _, c := range []*Cell{p.a, p.b} {
 		for _, r := range c.Runs {
-			h := m.measured(r)
-			if i := h.Instrument(); h.PowerW != nil && !slices.Contains(all, i) {
-				same = same && !slices.ContainsFunc(all, func(o results.Instrument) bool { return !o.Comparable(i) })
-				all = append(all, i)
+			for side, h := range m.measured(r) {
+				if i := h.Instrument(); h.PowerW != nil && !slices.Contains(of[side], i) {
+					same = same && !slices.ContainsFunc(of[side], func(o results.Instrument) bool { return !o.Comparable(i) })
+					of[side] = append(of[side], i)
+				}
 			}
 		}
 	}
+	all := slices.Concat(of[0], of[1])
 	if same {
 		return ""
 	}
 	var names []string
 	for _, i := range all {
-		names = append(names, i.String())
+		if !slices.Contains(names, i.String()) {
+			names = append(names, i.String())
+		}
 	}
 	return strings.Join(names, ", ")
 }
@@ -327,10 +346,15 @@ func runsOf(c *Cell, m Metric) []stat.Run {
 	var out []stat.Run
 	for _, r := range c.Runs {
 		if v := m.value(r); v != nil {
-			out = append(out, stat.Run{Value: *v, Boot: bootsOf(r), Session: r.SessionID, Rep: r.Rep})
+			out = append(out, RunOf(r, *v))
 		}
 	}
 	return out
+}
+
+// RunOf is a figure of a run with where the run stands among others.
+func RunOf(r *results.Record, v float64) stat.Run {
+	return stat.Run{Value: v, Boot: bootsOf(r), Session: r.SessionID, Rep: r.Rep}
 }
 
 // bootsOf names the boots of both hosts; "" where one is not on record.

@@ -29,90 +29,141 @@ type ROI struct {
 
 // ROICell is a cell's returns by side; a missing one was not measured.
 type ROICell struct {
-	Cell  string                    `json:"cell"`
-	CPU   map[results.Side]*float64 `json:"cpu,omitempty"`   // (Gbit/s)^2 per core
-	Power map[results.Side]*float64 `json:"power,omitempty"` // (Gbit/s)^2 per watt
+	Cell  string                     `json:"cell"`
+	CPU   map[results.Side]ROIFigure `json:"cpu,omitempty"`       // (Gbit/s)^2 per core
+	Power map[results.Side]ROIFigure `json:"power,omitempty"`     // (Gbit/s)^2 per watt, gross
+	Net   map[results.Side]ROIFigure `json:"net_power,omitempty"` // beyond those of the idle hosts
+	// Rank is the cell's by the total of CPU, 1 the best; Tied: others have it, too. 0: none.
+	Rank int  `json:"rank,omitempty"`
+	Tied bool `json:"tied,omitempty"`
+}
+
+// ROIFigure is a median and its 95 % interval.
+type ROIFigure struct {
+	Median float64  `json:"median"`
+	Lo     *float64 `json:"lo"` // nil below 6 runs
+	Hi     *float64 `json:"hi"`
 }
 
 // Sensitivity is how cells are ordered under other exponents.
 type Sensitivity struct {
-	Side     results.Side     `json:"side"`
-	Cost     results.Cost     `json:"cost"`
-	Cells    []string         `json:"cells"`
-	Rankings []results.Ranked `json:"rankings"`
+	Side     results.Side `json:"side"`
+	Cost     results.Cost `json:"cost"`
+	Cells    []string     `json:"cells"`
+	Rankings []Ranked     `json:"rankings"`
 }
 
-var sides = []results.Side{results.Receiver, results.Sender, results.Total}
+var (
+	sides = []results.Side{results.Receiver, results.Sender, results.Total}
+	costs = []results.Cost{results.CostCPU, results.CostPower, results.CostNetPower}
+)
+
+// of is the cell's figures by a cost.
+func (c *ROICell) of(cost results.Cost) *map[results.Side]ROIFigure {
+	switch cost {
+	case results.CostPower:
+		return &c.Power
+	case results.CostNetPower:
+		return &c.Net
+	}
+	return &c.CPU
+}
 
 // roiOf sums up the ok runs of cells that are no warm-ups; nil if nothing has a
-// return.
-func roiOf(groups []*cellRuns) *ROI {
+// return. between is the spread between boots that the plan declares.
+func roiOf(groups []*cellRuns, between float64) *ROI {
 	out := &ROI{}
 	for _, g := range groups {
-		c := ROICell{Cell: g.cell.ID, CPU: map[results.Side]*float64{}, Power: map[results.Side]*float64{}}
-		for _, s := range sides {
-			if v := g.roi(s, results.CostCPU, 2, 1); v != nil {
-				c.CPU[s] = v
-			}
-			if v := g.roi(s, results.CostPower, 2, 1); v != nil {
-				c.Power[s] = v
+		c := ROICell{Cell: g.cell.ID}
+		for _, cost := range costs {
+			for _, side := range sides {
+				if f := g.roi(side, cost); f != nil {
+					to := c.of(cost)
+					if *to == nil {
+						*to = map[results.Side]ROIFigure{}
+					}
+					(*to)[side] = *f
+				}
 			}
 		}
-		if len(c.CPU)+len(c.Power) > 0 {
+		if len(c.CPU)+len(c.Power)+len(c.Net) > 0 {
 			out.Cells = append(out.Cells, c)
 		}
 	}
 	if len(out.Cells) == 0 {
 		return nil
 	}
-	for _, cost := range []results.Cost{results.CostCPU, results.CostPower} {
+	for _, cost := range costs {
 		for _, side := range sides {
-			if s := sensitivity(groups, side, cost); s != nil {
+			if s := sensitivity(groups, side, cost, between); s != nil {
 				out.Sensitivity = append(out.Sensitivity, *s)
+				if cost == results.CostCPU && side == results.Total {
+					out.takeRanks(s)
+				}
 			}
 		}
 	}
 	return out
 }
 
-// roi is the median over the runs of a cell.
-func (g *cellRuns) roi(side results.Side, cost results.Cost, n, m float64) *float64 {
-	var v []float64
-	for _, r := range g.runs {
-		if r.Warmup || r.Verdict != results.OK {
-			continue
+// takeRanks notes the ranks at n = 2, m = 1.
+func (r *ROI) takeRanks(s *Sensitivity) {
+	base, n := s.base(), map[int]int{}
+	for _, k := range base.Rank {
+		n[k]++
+	}
+	for i, name := range s.Cells {
+		for k := range r.Cells {
+			if r.Cells[k].Cell == name {
+				r.Cells[k].Rank, r.Cells[k].Tied = base.Rank[i], n[base.Rank[i]] > 1
+			}
 		}
-		if x := r.ROI(side, cost, n, m); x != nil {
+	}
+}
+
+// base is the ranking with the reference experiment's exponents.
+func (s *Sensitivity) base() Ranked {
+	return s.Rankings[slices.IndexFunc(s.Rankings, func(r Ranked) bool { return r.N == 2 && r.M == 1 })]
+}
+
+// counted are the runs that are in the numbers.
+func (g *cellRuns) counted() (out []*results.Record) {
+	for _, r := range g.runs {
+		if !r.Warmup && r.Verdict == results.OK {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// roi is the median over the runs of a cell.
+func (g *cellRuns) roi(side results.Side, cost results.Cost) *ROIFigure {
+	var v []float64
+	for _, r := range g.counted() {
+		if x := r.ROI(side, cost, 2, 1); x != nil {
 			v = append(v, *x)
 		}
 	}
 	if s := stat.Summarize(v); s != nil {
-		return &s.Median
+		return &ROIFigure{s.Median, s.Lo, s.Hi}
 	}
 	return nil
 }
 
-// sensitivity orders the cells by median throughput and the cost that goes with
-// it. ROI with n = 1, m = 1 and n = 0 give both back: T/C and 1/C.
+// sensitivity orders the cells by all exponents.
 // Cells whose power was measured with other instruments have no order.
-func sensitivity(groups []*cellRuns, side results.Side, cost results.Cost) *Sensitivity {
-	if cost == results.CostPower && !oneInstrument(groups, side) {
+func sensitivity(groups []*cellRuns, side results.Side, cost results.Cost, between float64) *Sensitivity {
+	if cost != results.CostCPU && !oneInstrument(groups, side) {
 		return nil
 	}
-	s := &Sensitivity{Side: side, Cost: cost}
-	var throughput, costs []float64
-	for _, g := range groups {
-		perCost, t := g.roi(side, cost, 0, 1), g.roi(side, cost, 1, 0)
-		if perCost == nil || t == nil {
-			continue
-		}
-		s.Cells = append(s.Cells, g.cell.ID)
-		throughput, costs = append(throughput, *t), append(costs, 1 / *perCost)
-	}
-	if len(s.Cells) < 2 {
+	all := candidates(groups, side, cost)
+	if len(all) < 2 {
 		return nil
 	}
-	s.Rankings = results.Rankings(throughput, costs)
+	s := &Sensitivity{Side: side, Cost: cost, Rankings: rankings(all, between)}
+	for _, c := range all {
+		s.Cells = append(s.Cells, c.cell)
+	}
 	return s
 }
 
@@ -137,39 +188,79 @@ func oneInstrument(groups []*cellRuns, side results.Side) bool {
 	return true
 }
 
-// Best names the cell that leads a ranking.
-func (s Sensitivity) Best(r results.Ranked) string { return s.Cells[r.Order[0]] }
+// Leaders names the cells that lead a ranking, several if they are tied.
+func (s Sensitivity) Leaders(r Ranked) (names []string) {
+	for _, i := range r.Leaders() {
+		names = append(names, s.Cells[i])
+	}
+	return names
+}
 
-// Line says whether the order depends on the exponents.
+// lead is the one cell that leads a ranking; "" if some are tied.
+func (s Sensitivity) lead(r Ranked) string {
+	if l := s.Leaders(r); len(l) == 1 {
+		return l[0]
+	}
+	return ""
+}
+
+// Line says which mode leads, and whether the order depends on the exponents. Cells that
+// cannot be told apart do not lead.
 func (s Sensitivity) Line() string {
-	held := 0
+	held, tied := 0, 0
 	var best []string
 	for _, r := range s.Rankings {
 		if r.Holds {
 			held++
 		}
-		if b := s.Best(r); !slices.Contains(best, b) {
+		switch b := s.lead(r); {
+		case b == "":
+			tied++
+		case !slices.Contains(best, b):
 			best = append(best, b)
 		}
 	}
-	name := fmt.Sprintf("%s, %s", s.Side, s.Cost)
-	if held == len(s.Rankings) {
-		return fmt.Sprintf("%s: the order of the %d modes holds for all n in 1..3, m in 0.5..2", name, len(s.Cells))
+	all, base := len(s.Rankings), s.base()
+	line := fmt.Sprintf("%s, %s: ", s.Side, s.Cost)
+	switch {
+	case s.lead(base) == "":
+		line += fmt.Sprintf("none leads at n = 2, m = 1: %s cannot be told apart", few(s.Leaders(base)))
+		if len(best) > 0 {
+			line += fmt.Sprintf("; with other n and m %s", strings.Join(best, " or "))
+		}
+	case len(best) > 1:
+		line += fmt.Sprintf("which mode leads depends on n and m (%s)", strings.Join(best, ", "))
+	case tied > 0:
+		line += fmt.Sprintf("%s leads for %d of %d choices of n in 1..3, m in 0.5..2, and is tied for the others", best[0], all-tied, all)
+	default:
+		line += fmt.Sprintf("%s leads for all n in 1..3, m in 0.5..2", best[0])
 	}
-	if len(best) == 1 {
-		return fmt.Sprintf("%s: %s leads for all n in 1..3, m in 0.5..2; the whole order holds for %d of %d choices", name, best[0], held, len(s.Rankings))
+	if held == all {
+		return line + "; no two modes change places"
 	}
-	return fmt.Sprintf("%s: which mode leads depends on n and m (%s); the order holds for %d of %d choices", name, strings.Join(best, ", "), held, len(s.Rankings))
+	return line + fmt.Sprintf("; no two modes change places for %d of %d choices", held, all)
+}
+
+// few names some cells, and how many more there are.
+func few(names []string) string {
+	const most = 4
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Grid is the leading cell for each n (rows) and m (columns).
 func (s Sensitivity) Grid() [][]string {
 	var out [][]string
-	for i, n := range results.SensitivityN {
+	for i, n := range SensitivityN {
 		row := []string{digits3(n)}
-		for k := range results.SensitivityM {
-			r := s.Rankings[i*len(results.SensitivityM)+k]
-			text := s.Best(r)
+		for k := range SensitivityM {
+			r := s.Rankings[i*len(SensitivityM)+k]
+			text := s.lead(r)
+			if text == "" {
+				text = fmt.Sprintf("%d tied: %s", len(r.Leaders()), few(s.Leaders(r)))
+			}
 			if r.Holds {
 				text += " ="
 			}
@@ -183,26 +274,52 @@ func (s Sensitivity) Grid() [][]string {
 // Columns are the heads of Grid.
 func (Sensitivity) Columns() []string {
 	out := []string{"n \\ m"}
-	for _, m := range results.SensitivityM {
+	for _, m := range SensitivityM {
 		out = append(out, digits3(m))
 	}
 	return out
 }
 
-// Figures are a cell's returns as texts: CPU, then power; receiver, sender,
-// total.
-func (c ROICell) Figures() []string {
+// Figures are a cell's returns as texts: receiver, sender, total of a cost, and the interval of
+// the total.
+func (c ROICell) Figures(cost results.Cost) []string {
 	var out []string
-	for _, m := range []map[results.Side]*float64{c.CPU, c.Power} {
-		for _, s := range sides {
-			if v := m[s]; v != nil {
-				out = append(out, digits3(*v))
-			} else {
-				out = append(out, none)
-			}
+	m := *c.of(cost)
+	for _, s := range sides {
+		if f, ok := m[s]; ok {
+			out = append(out, digits3(f.Median))
+		} else {
+			out = append(out, none)
 		}
 	}
-	return out
+	if f := m[results.Total]; f.Lo != nil {
+		return append(out, digits3(*f.Lo)+".."+digits3(*f.Hi))
+	}
+	return append(out, none)
+}
+
+// RankText is "1", or "1=" where several have it.
+func (c ROICell) RankText() string {
+	switch {
+	case c.Rank == 0:
+		return none
+	case c.Tied:
+		return fmt.Sprint(c.Rank, "=")
+	}
+	return fmt.Sprint(c.Rank)
+}
+
+// CPUFigures, PowerFigures and NetFigures are those by one cost, for the page.
+func (c ROICell) CPUFigures() []string   { return c.Figures(results.CostCPU) }
+func (c ROICell) PowerFigures() []string { return c.Figures(results.CostPower) }
+func (c ROICell) NetFigures() []string   { return c.Figures(results.CostNetPower) }
+
+// PowerKinds are the kinds of watts, for the page.
+func (*ROI) PowerKinds() []string { return []string{"gross", "net"} }
+
+// Power tells whether any cell has a return on power.
+func (r *ROI) Power() bool {
+	return slices.ContainsFunc(r.Cells, func(c ROICell) bool { return len(c.Power)+len(c.Net) > 0 })
 }
 
 // maxROICells is how many cells a terminal shows; JSON and HTML have all.
@@ -212,22 +329,38 @@ func writeROI(b *bufio.Writer, r *ROI) {
 	if r == nil {
 		return
 	}
-	fmt.Fprintf(b, "\nROI = throughput^2 / cost%21s %29s\n", "per busy core", "per watt")
-	fmt.Fprintf(b, "%-30s %9s %9s %9s %9s %9s %9s\n", "cell", "receiver", "sender", "total", "receiver", "sender", "total")
+	for _, cost := range costs {
+		writeROITable(b, r, cost)
+	}
+	for _, s := range r.Sensitivity {
+		if s.Side == results.Total {
+			wrap(b, "", "  ", "T^n / cost^m, "+plaintext.Line(s.Line()))
+		}
+	}
+}
+
+var perUnit = map[results.Cost]string{results.CostCPU: "busy core", results.CostPower: "watt, gross", results.CostNetPower: "watt beyond idle"}
+
+func writeROITable(b *bufio.Writer, r *ROI, cost results.Cost) {
+	if !slices.ContainsFunc(r.Cells, func(c ROICell) bool { return len(*c.of(cost)) > 0 }) {
+		return
+	}
+	rank := ""
+	if cost == results.CostCPU {
+		rank = "  rank"
+	}
+	fmt.Fprintf(b, "\nROI = throughput^2 / cost, per %s\n", perUnit[cost])
+	fmt.Fprintf(b, "%-36s %9s %9s %9s %18s%s\n", "cell", "receiver", "sender", "total", "95 % interval", rank)
 	for i, c := range r.Cells {
 		if i == maxROICells {
 			fmt.Fprintf(b, "... and %d more in the report\n", len(r.Cells)-i)
 			break
 		}
-		fmt.Fprintf(b, "%-30.30s", plaintext.Line(c.Cell))
-		for _, f := range c.Figures() {
-			fmt.Fprintf(b, " %9s", f)
+		f := c.Figures(cost)
+		fmt.Fprintf(b, "%-36.36s %9s %9s %9s %18s", plaintext.Line(c.Cell), f[0], f[1], f[2], f[3])
+		if rank != "" {
+			fmt.Fprintf(b, "  %4s", c.RankText())
 		}
 		fmt.Fprintln(b)
-	}
-	for _, s := range r.Sensitivity {
-		if s.Side == results.Total {
-			fmt.Fprintf(b, "T^n / cost^m, %s\n", plaintext.Line(s.Line()))
-		}
 	}
 }

@@ -108,7 +108,11 @@ func Summarize(j results.Journal) *Summary {
 		s.Cells = append(s.Cells, stops.cell(g))
 	}
 	s.Stops = stops.list
-	s.ROI, s.Calibration = roiOf(groups), results.Calibrate(j.Records)
+	between := 0.0
+	if j.Header.Plan != nil {
+		between = j.Header.Plan.BetweenBoots
+	}
+	s.ROI, s.Calibration = roiOf(groups, between), results.Calibrate(j.Records)
 	s.Costs = costsOf(groups)
 	for i := range j.Records {
 		if j.Records[i].Warmup {
@@ -138,7 +142,7 @@ func compared(j results.Journal) *compare.Result {
 	if base == nil {
 		return nil
 	}
-	metrics, err := compare.Lookup(compare.DefaultMetrics)
+	metrics, err := compare.Lookup(compare.ReportMetrics)
 	if err != nil {
 		return nil
 	}

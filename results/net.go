@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import "slices"
+
+// NetPowerW is the power beyond that of the idle host; nil where one of the two was not
+// measured.
+func (h *Host) NetPowerW() *float64 {
+	if h.PowerW == nil || h.PowerIdleW == nil {
+		return nil
+	}
+	return new(*h.PowerW - *h.PowerIdleW)
+}
+
+// NetJoulePerGB is the energy beyond that of the idle host for each 1e9 bytes of payload; nil
+// if not measured or no byte went over.
+func (h *Host) NetJoulePerGB() *float64 { return h.joulePerGB(h.NetPowerW()) }
+
+func (h *Host) joulePerGB(watts *float64) *float64 {
+	if watts == nil || h.DurationS == nil || h.Bytes == nil {
+		return nil
+	}
+	return finite(*watts * *h.DurationS / (float64(*h.Bytes) / 1e9))
+}
+
+// TotalJoulePerGB is what both hosts used, gross or net, for each 1e9 bytes that the receiver
+// got. An instrument that both ends share counts once; figures of other parts of a machine
+// have no sum.
+func (r *Record) TotalJoulePerGB(net bool) *float64 {
+	if r.MixedScopes() {
+		return nil
+	}
+	a, b := r.SUT.PowerW, r.TG.PowerW
+	if net {
+		a, b = r.SUT.NetPowerW(), r.TG.NetPowerW()
+	}
+	return r.SUT.joulePerGB(sumCost(a, b, slices.Contains(r.Flags, FlagSharedPower)))
+}

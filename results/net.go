@@ -4,13 +4,19 @@ package results
 
 import "slices"
 
+// CPUNetCores is what the measured CPUs did beyond what they do while nothing flows; nil
+// where the rests were not measured.
+func (h *Host) CPUNetCores() *float64 { return minus(h.CPUBusyCores, h.CPUIdleCores) }
+
 // NetPowerW is the power beyond that of the idle host; nil where one of the two was not
 // measured.
-func (h *Host) NetPowerW() *float64 {
-	if h.PowerW == nil || h.PowerIdleW == nil {
+func (h *Host) NetPowerW() *float64 { return minus(h.PowerW, h.PowerIdleW) }
+
+func minus(a, b *float64) *float64 {
+	if a == nil || b == nil {
 		return nil
 	}
-	return new(*h.PowerW - *h.PowerIdleW)
+	return new(*a - *b)
 }
 
 // NetJoulePerGB is the energy beyond that of the idle host for each 1e9 bytes of payload; nil

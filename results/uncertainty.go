@@ -7,10 +7,6 @@ import (
 	"slices"
 )
 
-// CPUNetCores is what the measured CPUs did beyond what they do while nothing flows; nil
-// where the rests were not measured.
-func (h *Host) CPUNetCores() *float64 { return minus(h.CPUBusyCores, h.CPUIdleCores) }
-
 // CPUNetU is its standard uncertainty.
 func (h *Host) CPUNetU() *float64 {
 	if h.CPUNetCores() == nil || h.CPUBusyU == nil || h.CPUIdleU == nil {
@@ -19,37 +15,20 @@ func (h *Host) CPUNetU() *float64 {
 	return new(math.Hypot(*h.CPUBusyU, *h.CPUIdleU))
 }
 
-// PowerNetW is PowerW above idle; nil where either was not measured.
-func (h *Host) PowerNetW() *float64 { return minus(h.PowerW, h.PowerIdleW) }
-
-func minus(a, b *float64) *float64 {
-	if a == nil || b == nil {
-		return nil
-	}
-	return new(*a - *b)
-}
-
-// NetJoulePerGB is the energy above idle for each 1e9 bytes of payload.
-func (h *Host) NetJoulePerGB() *float64 { return h.perGB(h.PowerNetW()) }
-
 // JoulePerGBU and NetJoulePerGBU are the standard uncertainties of both. The window and
 // its bytes are exact beside the power.
-func (h *Host) JoulePerGBU() *float64 { return h.perGB(h.PowerU) }
+func (h *Host) JoulePerGBU() *float64 { return h.joulePerGB(h.PowerU) }
 
 // NetJoulePerGBU is that of NetJoulePerGB.
-func (h *Host) NetJoulePerGBU() *float64 { return h.perGB(h.PowerNetU) }
-
-func (h *Host) perGB(watts *float64) *float64 {
-	if watts == nil || h.DurationS == nil || h.Bytes == nil {
-		return nil
-	}
-	return finite(*watts * *h.DurationS / (float64(*h.Bytes) / 1e9))
-}
+func (h *Host) NetJoulePerGBU() *float64 { return h.joulePerGB(h.PowerNetU) }
 
 // costU is the standard uncertainty of a host's cost.
 func (h *Host) costU(c Cost) *float64 {
-	if c == CostPower {
+	switch c {
+	case CostPower:
 		return h.PowerU
+	case CostNetPower:
+		return h.PowerNetU
 	}
 	return h.CPUBusyU
 }
@@ -64,7 +43,7 @@ func (r *Record) ROIU(side Side, cost Cost) *float64 {
 	case Sender:
 		c, u = r.TG.cost(cost), r.TG.costU(cost)
 	case Total:
-		shared := cost == CostPower && slices.Contains(r.Flags, FlagSharedPower)
+		shared := cost != CostCPU && slices.Contains(r.Flags, FlagSharedPower)
 		c = sumCost(c, r.TG.cost(cost), shared)
 		if !shared {
 			u = r.sumU(cost)
@@ -84,7 +63,7 @@ func (r *Record) sumU(cost Cost) *float64 {
 		return nil
 	}
 	sa, sb := r.SUT.PowerSharedU, r.TG.PowerSharedU
-	if cost != CostPower || sa == nil || sb == nil || r.SUT.Instrument() != r.TG.Instrument() {
+	if cost == CostCPU || sa == nil || sb == nil || r.SUT.Instrument() != r.TG.Instrument() {
 		return new(math.Hypot(*a, *b))
 	}
 	rest := func(u, shared float64) float64 { return math.Sqrt(max(u*u-shared*shared, 0)) }

@@ -68,7 +68,7 @@ func TestBattle(t *testing.T) {
 			t.Errorf("%s counts, and nobody reads its payload", id)
 		}
 	}
-	if len(s.Primary) != 5 {
+	if len(s.Primary) != 4 {
 		t.Errorf("what counts are %q", s.Primary)
 	}
 	for _, e := range []End{s.SUT, s.TG} {

@@ -156,7 +156,7 @@ func (r *Row) VerdictText() string {
 		return v + " (published figure)"
 	case len(r.Diff.Warnings) > 0:
 		return v + " (" + strings.Join(r.Diff.Warnings, "; ") + ")"
-	case r.Verdict == Unsure && !r.Equal.Holds() && r.Reach != nil && !r.Reach.Attainable():
+	case r.Verdict == Unsure && r.Inert == nil && !r.Equal.Holds() && r.Reach != nil && !r.Reach.Attainable():
 		return fmt.Sprintf("%s (p of %d runs in %d comparisons is %.2g at the least)", v, r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)
 	}
 	var more []string
@@ -172,6 +172,9 @@ func (r *Row) VerdictText() string {
 		v = "at " + r.AtLimit.Whose() + " limit"
 	} else if r.AtLimit != "" {
 		more = append(more, "at "+r.AtLimit.Whose()+" limit: by so much at the least")
+	}
+	if r.Inert != nil {
+		more = append(more, strings.Join(r.Inert, ", ")+" did not act")
 	}
 	if r.Exploratory {
 		more = append(more, "exploratory")

@@ -44,8 +44,11 @@ func (g *Gates) Replacements() int {
 // although it is an outcome. That of what limits runs is not there otherwise.
 func (g *Gates) Asks(key string) bool { return key == LimitGate || slices.Contains(g.Asked, key) }
 
-// LimitGate is the key of the gate of what limits runs, which has no number.
-const LimitGate = "limit"
+// Keys of gates without a number: of what limits runs, and of options that did not act.
+const (
+	LimitGate = "limit"
+	ActedGate = "acted"
+)
 
 // Ask makes the limit of that name one that was asked for, or, off, no longer.
 func (g *Gates) Ask(key string, asked bool) {
@@ -95,12 +98,16 @@ func (r *Record) Mark(flag, warning string) {
 	}
 }
 
-// Flagged are the gates whose limits a run that counts is beyond.
+// Flagged are the gates whose limits a run that counts is beyond, and, as inert-OPTION, its
+// options that did not act.
 func (r *Record) Flagged() (keys []string) {
 	for _, l := range Limits {
 		if l.Class == ByOutcome && slices.Contains(r.Flags, l.Key) {
 			keys = append(keys, l.Key)
 		}
+	}
+	for _, name := range r.InertOptions() {
+		keys = append(keys, inertFlag+name)
 	}
 	return keys
 }

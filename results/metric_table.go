@@ -217,6 +217,23 @@ var MetricSections = []MetricSection{
 			"link_gso_ipv4_max_size link_tso_max_size",
 			Units: "bytes", Source: "rtnetlink",
 			Meaning: "how it was set"},
+		{Names: "ip_rx_packet_bytes ip_rx_packet_segments ip_tx_packet_bytes",
+			Units:  "bytes packets bytes",
+			Source: "/proc/net/snmp; /proc/net/netstat; /proc/net/snmp6",
+			Meaning: "how large packets were for IP, mean: received, as GRO made them, in bytes and " +
+				"in segments of the wire; sent, as TCP made them. Of the namespace, where " +
+				"nearly all of its traffic goes one way"},
+		{Names: "max_skb_frags_bytes", Units: "bytes", Source: "/proc/sys/net/core/max_skb_frags",
+			Meaning: "what a packet has room for in fragments of a page"},
+		{Names: "nic_hw_gro_packets nic_hw_gro_wire_packets", Units: "packets",
+			Source:  "netdev qstats-get",
+			Meaning: "packets that the NIC put together, and of how many of the wire (6.9, bnxt, mlx5)"},
+		{Names: "nic_interrupts nic_busiest_interrupt_per_second", Units: "1 1/s",
+			Source:  "/sys/kernel/irq/N/per_cpu_count",
+			Meaning: "of the interface's queues, all; and of the one that came most often"},
+		{Names: "nic_split_share", Units: "1", Source: "ethtool -S",
+			Meaning: "share of packets whose headers the NIC split off, where `--set header-split=` " +
+				"asked for it and the driver counts (mlx5)"},
 	}},
 	{"Power", "docs/power.md says what stands behind them.", []MetricDoc{
 		{Names: "power_SOURCE_w power_SOURCE_min_w power_SOURCE_max_w power_SOURCE_uncertainty_w",

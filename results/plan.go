@@ -80,6 +80,8 @@ type Gates struct {
 	// Asked are the keys of the limits that somebody named: of outcomes, only these leave
 	// runs out. Replace is how often a run that something else spoilt is made again; nil:
 	// [DefaultReplace].
-	Asked   []string `json:"asked,omitempty"`
-	Replace *int     `json:"replace,omitempty"`
+	Asked []string `json:"asked,omitempty"`
+	// IgnoreInert: nobody wants to know which options did not act.
+	IgnoreInert bool `json:"ignore_inert,omitempty"`
+	Replace     *int `json:"replace,omitempty"`
 }

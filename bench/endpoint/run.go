@@ -35,6 +35,7 @@ type run struct {
 	pmu        *counter.PMU
 	pollers    *counter.Pollers // nil: nothing polls for the flow
 	polledBy   NAPIThreads
+	nic        *nicWatch
 	congestion string
 	usage      [2]counter.Rusage // of the process, at the flow's beginning and end
 	result     flowResult
@@ -52,6 +53,7 @@ type edge struct {
 	flows []stream.Counters
 	host  counter.Snapshot
 	probe probeReading
+	nic   nicReading
 	timed bpf.Timed // eBPF programs
 }
 
@@ -73,6 +75,8 @@ func (r *run) do(ctx context.Context) error {
 	defer r.pmu.Close()
 	r.openPollers()
 	defer r.pollers.Close()
+	r.nic = r.end.watchNIC()
+	defer r.nic.close()
 	if err := r.open(ctx); err != nil {
 		return err
 	}
@@ -206,7 +210,7 @@ func (r *run) rehearse() int64 {
 	if r.take(&e, false) != nil {
 		return 0
 	}
-	return min(e.host.TookNs+e.probe.tookNs, (r.sch.FromNs-r.startNs)/2)
+	return min(e.host.TookNs+e.probe.tookNs+e.nic.tookNs, (r.sch.FromNs-r.startNs)/2)
 }
 
 // stopNs is when the sender stops: as scheduled, or after the shorter of what
@@ -371,12 +375,12 @@ func (r *run) take(e *edge, end bool) error {
 		e.flows, e.atNs = r.end.counters(), monotonic()
 	}
 	if !end {
-		e.timed, e.probe = bpf.ReadTimed(), r.end.probes.read(false)
+		e.timed, e.probe, e.nic = bpf.ReadTimed(), r.end.probes.read(false), r.nic.read()
 	}
 	var err error
 	e.host, err = counter.Take(cfg)
 	if end {
-		e.probe, e.timed = r.end.probes.read(true), bpf.ReadTimed()
+		e.nic, e.probe, e.timed = r.nic.read(), r.end.probes.read(true), bpf.ReadTimed()
 	} else {
 		e.flows, e.atNs = r.end.counters(), monotonic()
 	}
@@ -442,7 +446,8 @@ func (r *run) host() results.Host {
 		return h
 	}
 	rows, change := counter.Delta(r.from.host, r.to.host)
-	h.Metrics = slices.Concat(rows, linkSpeed(r.end.spec.Dev), h.Metrics)
+	h.Metrics = slices.Concat(rows, linkSpeed(r.end.spec.Dev), results.PacketSizes(rows), fragments(),
+		r.nic.figures(r.from.nic, r.to.nic, float64(r.to.atNs-r.from.atNs)/1e9), h.Metrics)
 	r.warnings = append(r.warnings, change.Warnings...)
 	change.Fill(&h)
 	r.polled(&h)

@@ -25,7 +25,7 @@ func GateKeys() (keys []string) {
 	for _, l := range results.Limits {
 		keys = append(keys, l.Key)
 	}
-	return append(keys, results.LimitGate, "replace")
+	return append(keys, results.LimitGate, results.ActedGate, "replace")
 }
 
 // SetGate sets a gate as a file does: to a limit, or off.
@@ -34,6 +34,11 @@ func (s *Spec) SetGate(key, text string) error {
 	switch key {
 	case results.LimitGate:
 		return parseInto(&g.Limit, parseLimit, text)
+	case results.ActedGate:
+		on, err := parseBool(text)
+		g.IgnoreInert = err == nil && !on
+		g.Ask(key, on)
+		return err
 	case "replace":
 		g.Replace = new(int)
 		return parseInto(g.Replace, within(0, results.DefaultReplace), text)

@@ -82,6 +82,8 @@ const (
 	attrQStatsBytes   = 9
 	attrQStatsAllocs  = 12 // RX_ALLOC_FAIL
 	attrQStatsDrops   = 13 // RX_HW_DROPS
+	attrQStatsGRO     = 19 // RX_HW_GRO_PACKETS
+	attrQStatsGROWire = 21 // RX_HW_GRO_WIRE_PACKETS
 )
 
 // Values: enum netdev_queue_type, enum netdev_qstats_scope.

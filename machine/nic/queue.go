@@ -132,6 +132,11 @@ type QueueStats struct {
 	Packets, Bytes uint64
 	AllocFail      uint64 // no buffer was to be had
 	Drops          uint64 // packets lost for want of a buffer, or otherwise by the NIC
+
+	// HWGRO are packets that the NIC put together, of HWGROWire packets on the wire;
+	// CountsGRO: the driver counts them.
+	HWGRO, HWGROWire uint64
+	CountsGRO        bool
 }
 
 // QueueStats reads the counters of every RX queue, by queue (netdev qstats-get,
@@ -176,6 +181,10 @@ func decodeQStats(b []byte) (id int, s QueueStats, rx bool, err error) {
 			s.AllocFail = uintOf(ad)
 		case attrQStatsDrops:
 			s.Drops = uintOf(ad)
+		case attrQStatsGRO:
+			s.HWGRO = uintOf(ad)
+		case attrQStatsGROWire:
+			s.HWGROWire, s.CountsGRO = uintOf(ad), true
 		}
 	}
 	return id, s, rx, ad.Err()

@@ -129,6 +129,9 @@ type Row struct {
 	// about; with a verdict all the same, the difference is larger in truth.
 	AtLimit results.LimitedBy `json:"at_limit,omitempty"`
 
+	// Inert are options that differ between the two and did not act in one of them.
+	Inert []string `json:"inert,omitempty"`
+
 	// OfA and OfB are how many repetitions were made, where not all of them count; All is
 	// what the comparison would be with the runs that gates left out; nil: they left none.
 	OfA int      `json:"of_a,omitempty"`
@@ -285,7 +288,7 @@ func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 				row.Published = append(row.Published, c.Source)
 			}
 		}
-		row.OfA, row.OfB = p.a.of(), p.b.of()
+		row.OfA, row.OfB, row.Inert = p.a.of(), p.b.of(), inertBetween(p.a, p.b)
 		if len(values(p.a.whole(), m))+len(values(p.b.whole(), m)) == 0 {
 			continue
 		}

@@ -217,7 +217,7 @@ func (r *Row) VerdictText() string {
 		return v + " (" + strings.Join(r.Diff.Warnings, "; ") + ")"
 	case r.Work != "":
 		return string(r.Work)
-	case r.Verdict == Unsure && !r.Equal.Holds() && r.Reach != nil && !r.Reach.Attainable():
+	case r.Verdict == Unsure && r.Inert == nil && !r.Equal.Holds() && r.Reach != nil && !r.Reach.Attainable():
 		return fmt.Sprintf("%s (p of %d runs in %d comparisons is %.2g at the least)", v, r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)
 	}
 	var more []string
@@ -239,6 +239,9 @@ func (r *Row) VerdictText() string {
 	}
 	if r.Unconsumed != "" && (r.Verdict != Unsure || r.Equal.Holds()) {
 		more = append(more, r.Unconsumed)
+	}
+	if r.Inert != nil {
+		more = append(more, strings.Join(r.Inert, ", ")+" did not act")
 	}
 	if r.Exploratory {
 		more = append(more, "exploratory")

@@ -13,9 +13,10 @@ import (
 type failure struct{ key, reason, fix string }
 
 // Run judges one run by the gates that need no other: foreign load and the drift of idle
-// power, which leave it out, then retransmits, drops, coverage and what limited it, which
-// flag it, or leave it out where that was asked for. A run that is not ok, and a warm-up, are
-// left as they are. Proofs (g.Copied among them) are judged by the ends themselves.
+// power, which leave it out, then retransmits, drops, coverage, what limited it and options
+// that did not act, which flag it, or leave it out where that was asked for. A run that is not
+// ok, and a warm-up, are left as they are. Proofs (g.Copied among them) are judged by the ends
+// themselves.
 func Run(g results.Gates, r *results.Record) {
 	if r.Verdict != results.OK || r.Warmup {
 		return
@@ -31,6 +32,7 @@ func Run(g results.Gates, r *results.Record) {
 			outcome(g, f, r)
 		}
 	}
+	inert(g, r)
 }
 
 // outcome flags runs that count, or leaves them out where the limit was asked for.

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/results"
+)
+
+// nicWatch reads at the window's edges what the NIC counts of what was asked of it. A nil one
+// has nothing to read.
+type nicWatch struct {
+	dev   *nic.Device
+	irqs  []int // of its queues
+	rx    bool
+	split *splitCounters // nil: not asked for, or not counted
+}
+
+// splitCounters are the driver's own of packets whose headers it split off, as ethtool -S
+// names them, with a queue's number at *: share gives them as a share of all.
+type splitCounters struct {
+	driver string
+	of     []string
+	share  func(n []uint64) (float64, bool)
+}
+
+// splitting are those of drivers that count it. mlx5 counts, of packets that its HW GRO
+// takes, those that it could not split (en_rx.c: mlx5e_handle_rx_cqe_mpwrq_shampo, Linux 7.3.4).
+var splitting = []splitCounters{
+	{"softnic", []string{"rx*_packets", "rx*_split_packets"}, func(n []uint64) (float64, bool) { return ratio(n[1], n[0]) }},
+	{"mlx5_core", []string{"rx_gro_packets", "rx_hds_nosplit_packets"}, func(n []uint64) (float64, bool) {
+		v, ok := ratio(n[1], n[0])
+		return 1 - v, ok
+	}},
+}
+
+func ratio(a, b uint64) (float64, bool) { return float64(a) / float64(max(b, 1)), b > 0 }
+
+// watchNIC finds what there is to be read of the end's interface. That nothing can be is no
+// failure of the run: what was not measured is not judged.
+func (e *End) watchNIC() *nicWatch {
+	if e.spec.Dev == "" {
+		return nil
+	}
+	d, err := nic.Open(e.spec.Dev)
+	if err != nil {
+		return nil
+	}
+	if d.Software() != "" {
+		d.Close()
+		return nil
+	}
+	w := &nicWatch{dev: d, rx: e.spec.Role == stream.RX}
+	w.irqs, _ = d.IRQs()
+	asked := slices.ContainsFunc(e.spec.Cell.Others(), func(o results.Other) bool { return o.Name == "header-split" && o.End != "tg" })
+	if drv, err := d.Driver(); w.rx && asked && err == nil {
+		name, _, _ := strings.Cut(drv.Name, "(") // of the soft NIC, whomever it imitates
+		for i := range splitting {
+			if splitting[i].driver == name {
+				w.split = &splitting[i]
+			}
+		}
+	}
+	return w
+}
+
+func (w *nicWatch) close() {
+	if w != nil {
+		w.dev.Close()
+	}
+}
+
+// nicReading is what was read at an edge.
+type nicReading struct {
+	tookNs      int64
+	queues      map[int]nic.QueueStats
+	irqs        map[int]uint64
+	split       []uint64
+	splitCounts bool
+}
+
+func (w *nicWatch) read() (r nicReading) {
+	if w == nil {
+		return r
+	}
+	from := monotonic()
+	if w.rx {
+		r.queues, _ = w.dev.QueueStats()
+	}
+	r.irqs = map[int]uint64{}
+	for _, irq := range w.irqs {
+		if n, err := nic.IRQCount(irq); err == nil {
+			r.irqs[irq] = n
+		}
+	}
+	if w.split != nil {
+		if all, err := w.dev.Stats(); err == nil {
+			r.split, r.splitCounts = summed(all, w.split.of), true
+		}
+	}
+	r.tookNs = monotonic() - from
+	return r
+}
+
+// summed adds up the counters of each name, of all queues.
+func summed(all map[string]uint64, names []string) (out []uint64) {
+	for _, name := range names {
+		prefix, suffix, perQueue := strings.Cut(name, "*")
+		sum := uint64(0)
+		for k, v := range all {
+			queue, ok := strings.CutPrefix(k, prefix)
+			queue, ok2 := strings.CutSuffix(queue, suffix)
+			_, err := strconv.ParseUint(queue, 10, 16)
+			if !perQueue && k == name || perQueue && ok && ok2 && err == nil {
+				sum += v
+			}
+		}
+		out = append(out, sum)
+	}
+	return out
+}
+
+// figures are what the NIC counted between two readings. A counter that fell, because its
+// queue began anew, is left out.
+func (w *nicWatch) figures(from, to nicReading, seconds float64) (ms []results.Metric) {
+	if w == nil || seconds <= 0 {
+		return nil
+	}
+	var made, wire uint64
+	counts := len(to.queues) > 0
+	for id, q := range to.queues {
+		b, ok := from.queues[id]
+		counts = counts && ok && q.CountsGRO && q.HWGRO >= b.HWGRO && q.HWGROWire >= b.HWGROWire
+		made, wire = made+q.HWGRO-b.HWGRO, wire+q.HWGROWire-b.HWGROWire
+	}
+	if counts {
+		const src = "netdev qstats-get"
+		ms = append(ms, results.Metric{Name: results.MetricHWGROPackets, Unit: "packets", Value: float64(made), Source: src},
+			results.Metric{Name: results.MetricHWGROWire, Unit: "packets", Value: float64(wire), Source: src})
+	}
+	ms = append(ms, interrupts(from.irqs, to.irqs, seconds)...)
+	if from.splitCounts && to.splitCounts {
+		n := make([]uint64, len(to.split))
+		for i := range n {
+			if to.split[i] < from.split[i] {
+				return ms
+			}
+			n[i] = to.split[i] - from.split[i]
+		}
+		if v, ok := w.split.share(n); ok {
+			ms = append(ms, results.Metric{Name: results.MetricSplitShare, Unit: "1", Value: v, Source: "ethtool -S"})
+		}
+	}
+	return ms
+}
+
+func interrupts(from, to map[int]uint64, seconds float64) []results.Metric {
+	var all, busiest uint64
+	for irq, n := range to {
+		b, ok := from[irq]
+		if !ok || n < b {
+			return nil
+		}
+		all, busiest = all+n-b, max(busiest, n-b)
+	}
+	if len(to) == 0 {
+		return nil
+	}
+	const src = "/sys/kernel/irq/N/per_cpu_count"
+	return []results.Metric{{Name: results.MetricInterrupts, Unit: "1", Value: float64(all), Source: src},
+		{Name: results.MetricBusiestIRQ, Unit: "1/s", Value: float64(busiest) / seconds, Source: src}}
+}
+
+// fragments is how much payload a packet has room for in fragments of a page.
+func fragments() []results.Metric {
+	const file = "/proc/sys/net/core/max_skb_frags"
+	b, err := os.ReadFile(file)
+	n, perr := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || perr != nil {
+		return nil
+	}
+	return []results.Metric{{Name: results.MetricFragsBytes, Unit: "bytes", Value: float64(n * os.Getpagesize()), Source: file}}
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/machine/nic"
+)
+
+// What the NIC counted between two readings; what began anew in between is left out.
+func TestNICFigures(t *testing.T) {
+	figures := func(w *nicWatch, from, to nicReading) map[string]float64 {
+		out := map[string]float64{}
+		for _, m := range w.figures(from, to, 2) {
+			out[m.Name] = m.Value
+		}
+		return out
+	}
+	gro := func(made, wire uint64) nic.QueueStats {
+		return nic.QueueStats{HWGRO: made, HWGROWire: wire, CountsGRO: true}
+	}
+	w := &nicWatch{split: &splitting[0]}
+	from := nicReading{queues: map[int]nic.QueueStats{0: gro(10, 100), 1: gro(1, 2)}, irqs: map[int]uint64{24: 100, 25: 1000}, split: []uint64{50, 40}, splitCounts: true}
+	to := nicReading{queues: map[int]nic.QueueStats{0: gro(20, 300), 1: gro(1, 2)}, irqs: map[int]uint64{24: 120, 25: 7000}, split: []uint64{150, 139}, splitCounts: true}
+	want := map[string]float64{"nic_hw_gro_packets": 10, "nic_hw_gro_wire_packets": 200, "nic_interrupts": 6020, "nic_busiest_interrupt_per_second": 3000, "nic_split_share": .99}
+	if d := cmp.Diff(want, figures(w, from, to)); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	anew := to
+	anew.queues, anew.irqs, anew.split = map[int]nic.QueueStats{0: gro(1, 2), 1: gro(1, 2)}, map[int]uint64{24: 1, 25: 7000}, []uint64{1, 1}
+	if got := figures(w, from, anew); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	uncounted := nicReading{queues: map[int]nic.QueueStats{0: {}}}
+	if got := figures(&nicWatch{}, uncounted, uncounted); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	if got := (*nicWatch)(nil).figures(from, to, 2); got != nil {
+		t.Errorf("%v", got)
+	}
+	mlx5 := &nicWatch{split: &splitting[1]}
+	if got := figures(mlx5, nicReading{split: []uint64{0, 0}, splitCounts: true}, nicReading{split: []uint64{1000, 10}, splitCounts: true}); got["nic_split_share"] != .99 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestSummed(t *testing.T) {
+	all := map[string]uint64{"rx0_packets": 1, "rx1_packets": 2, "rx0_wire_packets": 100, "rx_packets": 1000, "rx0_split_packets": 4}
+	if d := cmp.Diff([]uint64{3, 4, 1000}, summed(all, []string{"rx*_packets", "rx*_split_packets", "rx_packets"})); d != "" {
+		t.Error(d)
+	}
+}

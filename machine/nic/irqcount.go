@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+
+package nic
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// irqRoot is where the kernel shows each interrupt by its number; tests put a fixture there.
+var irqRoot = "/sys/kernel/irq"
+
+// IRQCount is how often an interrupt came, on all CPUs, since it was asked for
+// (kernel/irq/irqdesc.c: per_cpu_count_show, Linux 7.3.4). It is one line; /proc/interrupts
+// would be a line for each interrupt of the machine.
+func IRQCount(irq int) (n uint64, err error) {
+	path := filepath.Join(irqRoot, strconv.Itoa(irq), "per_cpu_count")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, fileError("read", path, err)
+	}
+	for count := range strings.SplitSeq(strings.TrimSpace(string(b)), ",") {
+		v, err := strconv.ParseUint(count, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read %s: %.40q is not a count", path, count)
+		}
+		n += v
+	}
+	return n, nil
+}

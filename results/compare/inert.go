@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"slices"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// inert are the options that did not act in more than half of a cell's runs.
+func (c *Cell) inert() (names []string) {
+	n := map[string]int{}
+	for _, r := range c.Runs {
+		for _, name := range r.InertOptions() {
+			n[name]++
+		}
+	}
+	for i := range results.Options {
+		if name := results.Options[i].Name; n[name] > 0 && 2*n[name] > len(c.Runs) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// inertBetween are, of the options in which two cells differ, those that did not act in one
+// of them: what their figures say is not of these.
+func inertBetween(a, b *Cell) (names []string) {
+	inert := slices.Concat(a.inert(), b.inert())
+	if inert == nil {
+		return nil
+	}
+	for i := range results.Options {
+		o := &results.Options[i]
+		if slices.Contains(inert, o.Name) && o.Value(&a.Cell) != o.Value(&b.Cell) {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}

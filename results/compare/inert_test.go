@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// Two cells that differ in an option which did not act say nothing of it; two that have it
+// both and differ in the mode are compared as ever.
+func TestInertFactor(t *testing.T) {
+	plain, big := results.Cell{ID: "sendfile", RX: "tcp", TX: "sendfile"}, results.Cell{ID: "sendfile big", RX: "tcp", TX: "sendfile", BigTCPBytes: 131072}
+	copies := results.Cell{ID: "tcp big", RX: "tcp", TX: "tcp", BigTCPBytes: 131072}
+	var j results.Journal
+	for rep := range 8 {
+		for n, c := range []results.Cell{plain, big, copies} {
+			gbps := 50 + float64(rep)/10
+			if n == 2 {
+				gbps += 20
+			}
+			r := results.Record{RunID: fmt.Sprint(rep, n), Rep: rep, Cell: c, Verdict: results.OK}
+			r.SUT.ThroughputGbps = &gbps
+			if n == 1 && rep != 3 {
+				r.Flags = []string{"inert-big_tcp"}
+			}
+			j.Records = append(j.Records, r)
+		}
+	}
+	s := NewSet("x", j)
+	metrics, err := Lookup([]string{"throughput_gbps"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for base, want := range map[*results.Cell][]string{
+		&plain: {"cannot tell (big_tcp did not act)", "faster"},
+		&big:   {"cannot tell (big_tcp did not act)", "faster"},
+	} {
+		r, err := Within(&s, *base, metrics)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, row := range r.Rows {
+			if row.VerdictText() != want[i] {
+				t.Errorf("%s: %s, want %s", row.Label(), row.VerdictText(), want[i])
+			}
+		}
+		r.Within(.02)
+		if v := r.Rows[0].VerdictText(); !strings.Contains(v, "did not act") {
+			t.Errorf("equal, and not a word of it: %s", v)
+		}
+	}
+}

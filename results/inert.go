@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Inert is an option of a run that was set, and did not do what it was asked for: what its
+// cell is compared with others for is not in its figures.
+type Inert struct{ Option, Reason, Fix string }
+
+// inertFlag begins the flag of a run with an option that did not act: inert-big_tcp.
+const inertFlag = "inert-"
+
+// Flag is the mark of such a run.
+func (i *Inert) Flag() string { return inertFlag + i.Option }
+
+// InertOptions are the options that a record's flags say did not act.
+func (r *Record) InertOptions() (names []string) {
+	for _, f := range r.Flags {
+		if name, ok := strings.CutPrefix(f, inertFlag); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// From where on evidence counts.
+const (
+	fewPackets = 1.05 // segments a packet: none are joined
+	fewShare   = 0.01 // of a flow's segments: what else comes by the interface
+	mostSplit  = 0.9  // share of packets whose headers were split off
+	legacyGSO  = 65536
+	acts       = 0.1 // share of what more was asked for than packets have without it
+	tooOften   = 3   // times as often as asked: receiving, sending, and a change of load
+)
+
+// Inert lists the options of a run that did not act, by the evidence of its figures. What was
+// not measured is not listed.
+func (r *Record) Inert() (out []Inert) {
+	for _, check := range []func(*Record) *Inert{(*Record).inertGRO, (*Record).inertHWGRO, (*Record).inertBigTCP, (*Record).inertTGBigTCP, (*Record).inertSet} {
+		if i := check(r); i != nil {
+			out = append(out, *i)
+		}
+	}
+	return out
+}
+
+// inertGRO: packets are of several segments, or not, as asked for.
+func (r *Record) inertGRO() *Inert {
+	n := r.SUT.value(MetricRXPacketSegments)
+	switch on := r.Cell.GRO; {
+	case on == nil, math.IsNaN(n), *on == (n > fewPackets):
+		return nil
+	case *on:
+		return &Inert{"gro", fmt.Sprintf("gro on had no effect: %.2f segments a packet", n), "look for what the driver does not put together (ethtool -k: rx-checksum, rx-gro), and for tunnels"}
+	}
+	return &Inert{"gro", fmt.Sprintf("gro off had no effect: %.1f segments a packet", n),
+		"the NIC puts them together: --hw-gro off; or they were sent so: veth passes the sender's packets on as they are (ethtool -K DEV tso off there)"}
+}
+
+// inertHWGRO: the NIC puts segments together, or does not, as asked for.
+func (r *Record) inertHWGRO() *Inert {
+	on, wire, segments := r.Cell.HWGRO, r.SUT.value(MetricHWGROWire), r.SUT.value("tcp_info_data_segs_in")
+	if on == nil {
+		return nil
+	}
+	if math.IsNaN(wire) || math.IsNaN(segments) || segments <= 0 {
+		return r.inertHWGROAlone(*on)
+	}
+	share := wire / segments
+	switch {
+	case *on && share < fewShare:
+		return &Inert{"hw_gro", fmt.Sprintf("hw_gro on had no effect: the NIC put %.1f %% of the flow's segments together", 100*share),
+			"doctor says what the driver needs for it; its ntuple rule, or the queue, may not do it"}
+	case !*on && share > fewShare:
+		return &Inert{"hw_gro", fmt.Sprintf("hw_gro off had no effect: the NIC put %.1f %% of the flow's segments together", 100*share), "ethtool -K DEV rx-gro-hw off, lro off"}
+	}
+	return nil
+}
+
+// inertHWGROAlone: where the driver does not count, packets tell, as long as nothing else
+// makes them.
+func (r *Record) inertHWGROAlone(on bool) *Inert {
+	n, gro := r.SUT.value(MetricRXPacketSegments), r.Cell.GRO
+	if gro == nil || *gro || math.IsNaN(n) || on == (n > fewPackets) {
+		return nil
+	}
+	return &Inert{"hw_gro", fmt.Sprintf("hw_gro %s had no effect: %.2f segments a packet, with gro off", onOffText(on), n), "doctor says what the driver needs for it"}
+}
+
+func onOffText(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+func (r *Record) inertBigTCP() *Inert {
+	return bigPackets("big_tcp", r.Cell.BigTCPBytes, &r.SUT, MetricRXPacketBytes)
+}
+
+func (r *Record) inertTGBigTCP() *Inert {
+	return bigPackets("tg_big_tcp", r.Cell.TGBigTCPBytes, &r.TG, MetricTXPacketBytes)
+}
+
+// bigPackets: with BIG TCP packets are larger than can be without.
+func bigPackets(option string, asked int, h *Host, name string) *Inert {
+	got, most := h.value(name), h.value(MetricFragsBytes)
+	switch {
+	case asked == 0, math.IsNaN(got):
+		return nil
+	case asked <= legacyGSO:
+		if got <= 1.05*float64(asked) {
+			return nil
+		}
+		return &Inert{option, fmt.Sprintf("%s %d had no effect: %.0f KB a packet", option, asked, got/1e3), "look at gso_max_size and gro_max_size of the interface (ip -d link)"}
+	case got > legacyGSO+acts*float64(asked-legacyGSO):
+		return nil
+	}
+	i := &Inert{option, fmt.Sprintf("%s %d had no effect: %.0f KB a packet", option, asked, got/1e3),
+		"larger messages (--message-size), GRO on, more of the flow in one poll (napi gro-flush-timeout)"}
+	// A packet has so many fragments at most (include/linux/skbuff.h: MAX_SKB_FRAGS), of a page
+	// each where the payload is not copied into longer ones (net/core/skbuff.c:
+	// skb_zerocopy_iter_stream, skb_splice_from_iter; the NIC's receive buffers).
+	if got > 0.75*most && got < 1.05*most {
+		i.Reason += fmt.Sprintf(", MAX_SKB_FRAGS: fragments of a page hold %.0f KB", most/1e3)
+		i.Fix = "a kernel with a larger CONFIG_MAX_SKB_FRAGS (45), fragments longer than a page (--tx tcp, memory in huge pages, --rx-buf-len)"
+	}
+	return i
+}
+
+// inertSet: of the settings that say how interrupts come and headers are split.
+func (r *Record) inertSet() *Inert {
+	for _, o := range r.Cell.Others() {
+		if o.End == "tg" {
+			continue
+		}
+		switch {
+		case o.Name == "coalesce rx-usecs":
+			if i := r.interruptsTooOften(o.Value); i != nil {
+				return i
+			}
+		case o.Name == "header-split":
+			if i := r.notSplit(o.Value); i != nil {
+				return i
+			}
+		}
+	}
+	return nil
+}
+
+// interruptsTooOften: an interrupt that waits for so long comes so often at most.
+func (r *Record) interruptsTooOften(value string) *Inert {
+	usecs, err := strconv.ParseFloat(value, 64)
+	rate := r.SUT.value(MetricBusiestIRQ)
+	if err != nil || usecs <= 0 || math.IsNaN(rate) || rate <= tooOften*1e6/usecs {
+		return nil
+	}
+	return &Inert{"set", fmt.Sprintf("coalesce rx-usecs=%s had no effect: an interrupt came %.0f times a second, %.0f would be as asked for", value, rate, 1e6/usecs),
+		"set what fires earlier too: coalesce adaptive-rx=off, rx-frames, tx-usecs"}
+}
+
+// notSplit: the NIC splits headers off, or does not.
+func (r *Record) notSplit(value string) *Inert {
+	share := r.SUT.value(MetricSplitShare)
+	state, _, _ := strings.Cut(strings.TrimPrefix(value, "tcp-data-split "), ",")
+	switch {
+	case math.IsNaN(share), state == "on" && share >= mostSplit, state == "off" && share < fewShare, state != "on" && state != "off":
+		return nil
+	}
+	return &Inert{"set", fmt.Sprintf("header-split %s had no effect: the NIC split %.1f %% of its packets", state, 100*share), "doctor says what the driver needs for it; packets shorter than hds-thresh are not split"}
+}

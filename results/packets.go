@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import "slices"
+
+// Metrics of what the network made of what a cell asked for.
+const (
+	MetricRXPacketBytes    = "ip_rx_packet_bytes"
+	MetricRXPacketSegments = "ip_rx_packet_segments"
+	MetricTXPacketBytes    = "ip_tx_packet_bytes"
+	MetricHWGROPackets     = "nic_hw_gro_packets"
+	MetricHWGROWire        = "nic_hw_gro_wire_packets"
+	MetricInterrupts       = "nic_interrupts"
+	MetricBusiestIRQ       = "nic_busiest_interrupt_per_second"
+	MetricSplitShare       = "nic_split_share"
+	MetricFragsBytes       = "max_skb_frags_bytes"
+)
+
+// oneWay is how much more a host must receive than it sends, or the other way, so that its
+// namespace's counters are of the flow's payload and not of its acknowledgements.
+const oneWay = 10
+
+// PacketSizes is how large the packets of a flow are for the kernel's IP, which counts a
+// packet that GRO or the sender's TCP made of many segments once, with all its bytes
+// (net/ipv4/ip_input.c: ip_rcv_core, net/ipv6/ip6_input.c: ip6_rcv_core), and segments apart
+// by their ECN bits. They are of the namespace: nothing of one whose traffic goes both ways.
+func PacketSizes(ms []Metric) (out []Metric) {
+	sum := func(names ...string) (v float64) {
+		for _, m := range ms {
+			if slices.Contains(names, m.Name) {
+				v += m.Value
+			}
+		}
+		return v
+	}
+	const src = "/proc/net/snmp; /proc/net/netstat; /proc/net/snmp6"
+	in, sent := sum("netstat_ip_ext_in_octets", "netstat_ip6_in_octets"), sum("netstat_ip_ext_out_octets", "netstat_ip6_out_octets")
+	received, packets := sum("netstat_ip_in_receives", "netstat_ip6_in_receives"), sum("netstat_ip_out_requests", "netstat_ip6_out_requests")
+	switch {
+	case in > oneWay*sent && received > 0:
+		out = append(out, Metric{Name: MetricRXPacketBytes, Unit: "bytes", Value: in / received, Source: src})
+		if n := sum("netstat_ip_ext_in_no_ect_pkts", "netstat_ip_ext_in_ect0_pkts", "netstat_ip_ext_in_ect1_pkts", "netstat_ip_ext_in_ce_pkts",
+			"netstat_ip6_in_no_ect_pkts", "netstat_ip6_in_ect0_pkts", "netstat_ip6_in_ect1_pkts", "netstat_ip6_in_ce_pkts"); n > 0 {
+			out = append(out, Metric{Name: MetricRXPacketSegments, Unit: "packets", Value: n / received, Source: src})
+		}
+	case sent > oneWay*in && packets > 0:
+		out = append(out, Metric{Name: MetricTXPacketBytes, Unit: "bytes", Value: sent / packets, Source: src})
+	}
+	return out
+}

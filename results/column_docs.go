@@ -108,6 +108,9 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 },
 	ColumnDoc{"limit", "", "what kept the run from being faster, by its evidence (docs/statistics.md): `receiver`, `sender`, `window`, `link`, `pace`; empty = not known"},
 	ColumnDoc{"pace", "", "as it was asked for, a rate or a share such as `50%`; pace_bits_ps is what that came to"},
+	ColumnDoc{"delivery_p50_us delivery_p99_us delivery_p999_us", "us",
+		"of a paced flow's receiver: from when payload was due by the pace to when the path had " +
+			"taken it, the same for all modes (docs/metrics.md)"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -124,6 +124,7 @@ var columns = withOptions([]column{
 },
 	column{"limit", func(r *row) string { return string(r.rec.Limit) }, func(r *row, s string) (err error) { r.rec.Limit, err = readLimit(s); return err }},
 	paceAsked,
+	deliveryCol("p50"), deliveryCol("p99"), deliveryCol("p999"),
 )
 
 // withOptions adds the columns of the options that have none yet, in their order, and those

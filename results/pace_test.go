@@ -53,7 +53,7 @@ func TestPaceColumns(t *testing.T) {
 			t.Errorf("%+v read as %+v", recs[i].Cell, got[i].Cell)
 		}
 	}
-	if !strings.Contains(text, ",2000000000,") || !strings.Contains(text, ",25%\n") {
+	if !strings.Contains(text, ",2000000000,") || !strings.Contains(text, ",25%,") {
 		t.Error(text)
 	}
 }

@@ -177,6 +177,9 @@ func (r *run) fillFlow(h *results.Host) {
 	if r.end.opts.Touch == stream.TouchVerify {
 		h.Mismatches = &w.Mismatches
 	}
+	if h.Delivery = delivery(r.from.times, r.to.times); h.Delivery != nil {
+		h.Metrics = append(h.Metrics, h.Delivery.Metrics()...)
+	}
 	h.Metrics = append(h.Metrics, flowMetrics(w, seconds, r.end.path)...)
 	h.Metrics = append(h.Metrics, cyclesPerByte(h.Metrics, w.Bytes)...)
 	for _, f := range r.result.evidence.Figures {

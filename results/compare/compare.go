@@ -33,6 +33,8 @@ var Metrics = []Metric{
 	{"roi_power", "(Gbit/s)²/W", true, true, func(r *results.Record) *float64 { return r.SUT.ROIPower() }, sutHost},
 	{"power_w", "W", false, false, func(r *results.Record) *float64 { return r.SUT.PowerW }, sutHost},
 	{"tg_power_w", "W", false, false, func(r *results.Record) *float64 { return r.TG.PowerW }, tgHost},
+	{"delivery_p50_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return &d.P50Us }), nil},
+	{"delivery_p99_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return &d.P99Us }), nil},
 	{"joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.JoulePerGB() }, sutHost},
 }
 

@@ -126,6 +126,9 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"pace", "", "as it was asked for, a rate or a share such as `50%`; pace_bits_ps is what that came to"},
 	ColumnDoc{"header_split", "bool", "asked for, of modes that do not split headers by themselves; empty = left as found"},
 	ColumnDoc{"cycles_per_byte", "1/byte", "cycles of the measured CPUs over payload; empty where cycles cannot be counted"},
+	ColumnDoc{"delivery_p50_us delivery_p99_us delivery_p999_us", "us",
+		"of a paced flow's receiver: from when payload was due by the pace to when the path had " +
+			"taken it, the same for all modes (docs/metrics.md)"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

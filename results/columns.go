@@ -129,7 +129,8 @@ var columns = withOptions([]column{
 		chosen("rx_buffer_bytes"),
 		textCol("environment", func(r *row) *string { return &r.host.Env.Environment }),
 	}, uncertaintyColumns(), []column{paceAsked, chosen("header_split"),
-		floatCol("cycles_per_byte", func(r *row) **float64 { return &r.host.CyclesPerByte })})...,
+		floatCol("cycles_per_byte", func(r *row) **float64 { return &r.host.CyclesPerByte }),
+		deliveryCol("p50"), deliveryCol("p99"), deliveryCol("p999")})...,
 )
 
 // withOptions adds the columns of the options that have none yet, in their order, and those

@@ -21,6 +21,16 @@ var MetricSections = []MetricSection{
 			Units: "us bytes", Source: "data path, whole flow",
 			Meaning: "by how long the latest piece was late; payload that was due for longer than " +
 				"a second, and was not caught up with any more"},
+		{Names: "delivery_count delivery_early",
+			Units: "1 1", Source: "due by the pace, to the data path",
+			Meaning: "of a paced flow's receiver: pieces of the pace that were timed; of them, " +
+				"those that came before they were due, by the clocks"},
+		{Names: "delivery_mean_us delivery_p50_us delivery_p90_us delivery_p99_us " +
+			"delivery_p999_us delivery_max_us",
+			Units: "us us us us us us", Source: "due by the pace, to the data path",
+			Meaning: "from when payload was due at the sender to when the receiver's path had " +
+				"taken it, and looked at it where it does (docs/probes.md); right to 6 % and to " +
+				"clock_offset_uncertainty_ns of both ends"},
 		{Names: "zerocopy_completions zerocopy_completions_copied",
 			Units: "1", Source: "data path",
 			Meaning: "a sender's notifications, and those that said that the kernel copied"},

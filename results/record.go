@@ -96,6 +96,8 @@ type Host struct {
 	Retrans       *uint64 `json:"retrans,omitempty"`    // segments, from TCP_INFO
 	RXDrops       *uint64 `json:"rx_drops,omitempty"`   // packets, interface and softnet
 
+	Delivery *Delivery `json:"delivery,omitempty"` // of a paced flow's receiver
+
 	Flows  []Flow  `json:"flows,omitempty"`  // in the order of their numbers
 	Probes *Probes `json:"probes,omitempty"` // what eBPF probes saw; nil: none ran
 

@@ -176,6 +176,9 @@ func (r *run) fillFlow(h *results.Host) {
 	if r.end.opts.Touch == stream.TouchVerify {
 		h.Mismatches = &w.Mismatches
 	}
+	if h.Delivery = delivery(r.from.times, r.to.times); h.Delivery != nil {
+		h.Metrics = append(h.Metrics, h.Delivery.Metrics()...)
+	}
 	h.Metrics = append(h.Metrics, flowMetrics(w, seconds, r.end.path)...)
 	if c := cyclesPerByte(h.Metrics, w.Bytes); c != nil {
 		h.Metrics, h.CyclesPerByte = append(h.Metrics, c...), &c[0].Value

@@ -51,6 +51,7 @@ type edge struct {
 	taken bool
 	atNs  int64 // when flow was read
 	flows []stream.Counters
+	times *stream.Times // of the only flow; nil: it is not timed
 	host  counter.Snapshot
 	probe probeReading
 	nic   nicReading
@@ -372,7 +373,7 @@ func (r *run) take(e *edge, end bool) error {
 	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, Sockets: r.end.sockets(),
 		Threads: map[string]int{"data_path": r.end.first().worker.tid}, End: end, PMU: r.pmu, Pollers: r.pollers}
 	if end {
-		e.flows, e.atNs = r.end.counters(), monotonic()
+		e.flows, e.times, e.atNs = r.end.counters(), r.end.first().Meter.Times(), monotonic()
 	}
 	if !end {
 		e.timed, e.probe, e.nic = bpf.ReadTimed(), r.end.probes.read(false), r.nic.read()
@@ -382,7 +383,7 @@ func (r *run) take(e *edge, end bool) error {
 	if end {
 		e.nic, e.probe, e.timed = r.nic.read(), r.end.probes.read(true), bpf.ReadTimed()
 	} else {
-		e.flows, e.atNs = r.end.counters(), monotonic()
+		e.flows, e.times, e.atNs = r.end.counters(), r.end.first().Meter.Times(), monotonic()
 	}
 	e.taken = err == nil
 	return err

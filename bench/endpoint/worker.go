@@ -131,6 +131,7 @@ func (w *worker) receive() {
 	}
 	start := flowStart{conn: conn, hello: hello, atNs: counter.Monotonic()} // not after the sender's
 	if err == nil {
+		w.timeArrivals(o.sch)
 		o.beforeFirst(conn)
 		err = conn.Welcome(stream.Welcome{Duration: duration(o.sch.DurationNs)})
 	}
@@ -191,7 +192,7 @@ func (w *worker) connect(o orders) flowStart {
 }
 
 func (w *worker) sendFlow(path stream.Sender, conn *stream.Conn, sch wire.Schedule) flowResult {
-	conn.Pace = stream.NewPace(w.end.opts.Socket.PaceBitsPS)
+	w.pace(conn, sch)
 	res := flowResult{err: path.Send(conn, w.end.payload, &w.own.Meter)}
 	if res.err == nil {
 		res.err = conn.EndOfSend()

@@ -121,7 +121,7 @@ func checkHost(h *results.Host) error {
 			return fmt.Errorf("%s: %g", x.what, *x.v)
 		}
 	}
-	return nil
+	return h.Delivery.Check()
 }
 
 func checkMetrics(ms []results.Metric) error {

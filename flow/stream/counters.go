@@ -59,13 +59,26 @@ type Meter struct {
 	_ [64]byte // keep the writer's lines apart from whatever lies beside
 	c Counters // stored and, by others, loaded atomically
 	_ [64]byte
+
+	arrivals *Arrivals // of a flow that is timed
 }
 
 // bump adds n without a locked read-modify-write: there is one writer.
 func bump(c *uint64, n uint64) { atomic.StoreUint64(c, *c+n) }
 
 // Bytes counts n payload bytes.
-func (m *Meter) Bytes(n int) { bump(&m.c.Bytes, uint64(n)) }
+func (m *Meter) Bytes(n int) {
+	bump(&m.c.Bytes, uint64(n))
+	if a := m.arrivals; a != nil && m.c.Bytes >= a.next {
+		a.pass(m.c.Bytes)
+	}
+}
+
+// Time times the payload that is counted from now on; it comes before the first byte.
+func (m *Meter) Time(a *Arrivals) { m.arrivals = a }
+
+// Times are those so far; nil: the flow is not timed.
+func (m *Meter) Times() *Times { return m.arrivals.Snapshot() }
 
 // Call counts one system call that does not sleep.
 func (m *Meter) Call() { bump(&m.c.Calls, 1) }

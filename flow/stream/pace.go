@@ -26,8 +26,9 @@ type Pace struct {
 	clock func() time.Duration
 	sleep func(time.Duration)
 
-	begun bool
-	began time.Duration
+	punctual bool // the thread's sleeps end on time
+	begun    bool
+	began    time.Duration
 
 	upTo    int           // what the flow may have sent in all by the last offer
 	offered int           // bytes sent before it, plus one; 0: it is booked
@@ -68,6 +69,14 @@ func newPace(bitsPS uint64, clock func() time.Duration, sleep func(time.Duration
 	return p
 }
 
+// BeginIn lets the first byte be due so long from now, and not at the first call, so that
+// the other end knows it too.
+func (p *Pace) BeginIn(d time.Duration) {
+	if p != nil {
+		p.begun, p.began = true, p.clock()+d
+	}
+}
+
 func (p *Pace) bytes(d time.Duration) int { return int(p.rate * float64(d)) }
 
 func (p *Pace) time(bytes int) time.Duration { return time.Duration(float64(bytes) / p.rate) }
@@ -83,8 +92,11 @@ func (p *Pace) Allow(m *Meter, want int) int {
 }
 
 func (p *Pace) allow(m *Meter, want int) int {
-	if !p.begun {
+	if !p.punctual {
 		sock.Punctual()
+		p.punctual = true
+	}
+	if !p.begun {
 		p.begun, p.began = true, p.clock()
 	}
 	p.took(m)

@@ -38,6 +38,8 @@ var Metrics = []Metric{
 	{"roi_power_net_total", "(Gbit/s)²/W", true, true, totalROI(results.CostNetPower), bothHosts},
 	{"power_w", "W", false, false, func(r *results.Record) *float64 { return r.SUT.PowerW }, sutHost},
 	{"tg_power_w", "W", false, false, func(r *results.Record) *float64 { return r.TG.PowerW }, tgHost},
+	{"delivery_p50_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return &d.P50Us }), nil},
+	{"delivery_p99_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return &d.P99Us }), nil},
 	{"joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.JoulePerGB() }, sutHost},
 	{"joule_per_gb_net", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.NetJoulePerGB() }, sutHost},
 	{"joule_per_gb_total", "J/GB", false, false, func(r *results.Record) *float64 { return r.TotalJoulePerGB(false) }, bothHosts},

@@ -27,6 +27,18 @@ const (
 // ofCost tells a figure that is a price of what was delivered, not of what could be.
 func (m Metric) ofCost() bool { return !m.capacity }
 
+// deliveryTime is a figure of the times that payload took: of the one end point that all
+// modes have. Stages of the latency probe mean different things in different modes, and are
+// no figures to compare.
+func deliveryTime(of func(*results.Delivery) *float64) func(*results.Record) *float64 {
+	return func(r *results.Record) *float64 {
+		if d := r.SUT.Delivery; d != nil {
+			return of(d)
+		}
+		return nil
+	}
+}
+
 // equalWork takes the verdict on a cost back where the two delivered different rates.
 func (r *Row) equalWork(p pairing) {
 	r.Work = work(p.a, p.b)

@@ -79,7 +79,7 @@ func benchName(c *results.Cell) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Flow/rx=%s/tx=%s", benchWord(c.RX), benchWord(c.TX))
 	for _, f := range results.Factors {
-		if v := f.Value(c); v != results.AsFound && (f.Name != "probe" || v != results.NoProbe) && (f.Name != "pace" || v != results.NoPace) {
+		if v := f.Value(c); f.Raw(c) != "" && v != results.AsFound && (f.Name != "probe" || v != results.NoProbe) {
 			fmt.Fprintf(&b, "/%s=%s", f.Name, benchWord(v))
 		}
 	}

@@ -36,6 +36,14 @@ func paceOf(runs []*results.Record) *Pace {
 	return p
 }
 
+// deliveryP99 is by when 99 of 100 pieces of a paced flow had come; nil: they were not timed.
+func deliveryP99(h *results.Host) *float64 {
+	if h.Delivery == nil {
+		return nil
+	}
+	return &h.Delivery.P99Us
+}
+
 // offPace is what a cell's verdict says of the runs that missed their pace; "" where none did.
 func (p *Pace) offPace() string {
 	if p == nil || p.Missed == 0 {

@@ -67,6 +67,8 @@ func rateFigures(cells []Cell) (out []Figure, err error) {
 			func(c *Cell) *stat.Summary { return c.TG.NsPerKB }},
 		{Figure{Name: "energy_rate", Title: "Energy per data against throughput, SUT", Caption: "Joule per 1e9 bytes, gross, over delivered Gbit/s, as measured by " + powerBy(cells) + "."},
 			func(c *Cell) *stat.Summary { return c.SUT.JoulePerGB }},
+		{Figure{Name: "delivery_rate", Title: "Delivery time against throughput", Caption: "99th percentile of the time from when payload was due at the sender to when the receiver had taken it, us, over delivered Gbit/s. Near the most that a mode can do it is the queue before it."},
+			func(c *Cell) *stat.Summary { return c.SUT.DeliveryP99Us }},
 	} {
 		all := curves(cells, f.cost)
 		if len(all) == 0 {

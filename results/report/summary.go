@@ -78,6 +78,7 @@ type End struct {
 	JoulePerGB     *stat.Summary `json:"joule_per_gb,omitempty"` // gross, per 1e9 bytes
 	ROICPU         *stat.Summary `json:"roi_cpu,omitempty"`      // (Gbit/s)^2 per busy core
 	ROIPower       *stat.Summary `json:"roi_power,omitempty"`    // (Gbit/s)^2 per watt
+	DeliveryP99Us  *stat.Summary `json:"delivery_p99_us,omitempty"`
 	Proof          *Proof        `json:"zero_copy_proof,omitempty"`
 	Probed         *Probed       `json:"probed,omitempty"` // nil: no probe ran
 }
@@ -279,6 +280,7 @@ func end(runs []*results.Record, host func(*results.Record) *results.Host) End {
 	e.JoulePerGB = stat((*results.Host).JoulePerGB)
 	e.ROICPU = stat((*results.Host).ROICPU)
 	e.ROIPower = stat((*results.Host).ROIPower)
+	e.DeliveryP99Us = stat(deliveryP99)
 	e.Proof = proof(runs, host)
 	e.Probed = probed(runs, host)
 	return e

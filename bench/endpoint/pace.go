@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"time"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+// paceLead is how long after a run's start its pace begins at most: then the flow is open as
+// a rule, and what was due before is caught up with in the ramp.
+const paceLead = 100 * time.Millisecond
+
+// paceBegins is when the payload of a paced flow begins to be due, on this host's clock. Both
+// ends know it from the schedule, each in its own time; 0: they have none in common.
+func paceBegins(s wire.Schedule) int64 {
+	if s.StartNs == 0 || s.FromNs <= s.StartNs {
+		return 0
+	}
+	return s.StartNs + min((s.FromNs-s.StartNs)/4, int64(paceLead))
+}
+
+// pace paces a sender's flow, if that was asked for.
+func (w *worker) pace(conn *stream.Conn, s wire.Schedule) {
+	conn.Pace = stream.NewPace(w.end.opts.Socket.PaceBitsPS)
+	if at := paceBegins(s); at != 0 {
+		conn.Pace.BeginIn(duration(at - monotonic()))
+	}
+}
+
+// timeArrivals times the payload of a receiver's flow that is paced.
+func (w *worker) timeArrivals(s wire.Schedule) {
+	if at, bits := paceBegins(s), w.end.spec.Cell.PaceBitsPS; at != 0 && bits > 0 {
+		w.own.Meter.Time(stream.NewArrivals(uint64(bits), duration(at-monotonic())))
+	}
+}
+
+// delivery is how long payload took in a window; nil where that was not timed.
+func delivery(from, to *stream.Times) *results.Delivery {
+	if from == nil || to == nil {
+		return nil
+	}
+	t := to.Sub(from)
+	n := t.Count()
+	if n == 0 {
+		return nil
+	}
+	return &results.Delivery{Count: n, Early: t.Early, MeanUs: t.MeanUs(), P50Us: t.QuantileUs(.5), P90Us: t.QuantileUs(.9),
+		P99Us: t.QuantileUs(.99), P999Us: t.QuantileUs(.999), MaxUs: t.QuantileUs(1)}
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import "fmt"
+
+// Delivery is how long the payload of a paced flow took in the steady window, from when it
+// was due by the pace to when the receiver's path had taken it, and looked at it where it
+// does: one end point for all modes. Of steps of the pace, so each time span weighs the same.
+type Delivery struct {
+	Count  uint64  `json:"count"`
+	Early  uint64  `json:"early,omitempty"` // of them, those that came before they were due, by the clocks
+	MeanUs float64 `json:"mean_us"`
+	P50Us  float64 `json:"p50_us"`
+	P90Us  float64 `json:"p90_us"`
+	P99Us  float64 `json:"p99_us"`
+	P999Us float64 `json:"p999_us"`
+	MaxUs  float64 `json:"max_us"`
+}
+
+// figures are its times.
+func (d *Delivery) figures() map[string]*float64 {
+	return map[string]*float64{"mean": &d.MeanUs, "p50": &d.P50Us, "p90": &d.P90Us, "p99": &d.P99Us, "p999": &d.P999Us, "max": &d.MaxUs}
+}
+
+// mostDeliveryUs is longer than any flow.
+const mostDeliveryUs = 1e13
+
+// Check refuses times that no flow has.
+func (d *Delivery) Check() error {
+	if d == nil {
+		return nil
+	}
+	for name, v := range d.figures() {
+		if !(*v >= 0 && *v <= mostDeliveryUs) {
+			return fmt.Errorf("delivery %s: %g us", name, *v)
+		}
+	}
+	if d.Early > d.Count {
+		return fmt.Errorf("delivery: %d early of %d", d.Early, d.Count)
+	}
+	return nil
+}
+
+// Metrics are its rows of metrics.csv.
+func (d *Delivery) Metrics() (ms []Metric) {
+	const src = "due by the pace, to the data path"
+	ms = append(ms, Metric{Name: "delivery_count", Unit: "1", Value: float64(d.Count), Source: src},
+		Metric{Name: "delivery_early", Unit: "1", Value: float64(d.Early), Source: src})
+	all := d.figures()
+	for _, name := range []string{"mean", "p50", "p90", "p99", "p999", "max"} {
+		ms = append(ms, Metric{Name: "delivery_" + name + "_us", Unit: "us", Value: *all[name], Source: src})
+	}
+	return ms
+}
+
+// deliveryCol is a column of one of its times.
+func deliveryCol(name string) column {
+	return optional(column{"delivery_" + name + "_us",
+		func(r *row) string {
+			if r.host.Delivery == nil {
+				return ""
+			}
+			return formatFloat(r.host.Delivery.figures()[name])
+		},
+		func(r *row, s string) (err error) {
+			if r.host.Delivery == nil {
+				r.host.Delivery = &Delivery{}
+			}
+			*r.host.Delivery.figures()[name], err = parseFloat(s)
+			return err
+		}})
+}

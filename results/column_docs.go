@@ -64,7 +64,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	{"flags", "list",
 		"short marks: `shared-machine`; under a CPU layout `softirq-by-irq` or `softirq-by-rps`, " +
 			"and `crowded-cpu` where the SUT's softirq must share a CPU with the TG; " +
-			"`over-vlan`, `over-bond`, ... where the flow's address is on what stands on the port; " +
+			"`smt-siblings` where CPUs share a core; `over-vlan`, `over-bond`, ... where the flow's address is on what stands on the port; " +
 			"`managed-link`, `arp-flux` (docs/hosts.md)"},
 	{"kernel driver firmware", "", "of this host and its interface"},
 	{"cpu_model governor mitigations", "", "of this host"},
@@ -103,6 +103,8 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 },
 	ColumnDoc{"limit", "", "what kept the run from being faster, by its evidence (docs/statistics.md): `receiver`, `sender`, `window`, `link`, `pace`; empty = not known"},
 	ColumnDoc{"environment", "", "the host's snapshot for this cell, a file of the folder environment (docs/environment.md), by its SHA-256; empty in files of older versions"},
+	ColumnDoc{"flow_mhz", "MHz", "of the CPUs of the flow's threads and softirq over the window, while not idle, by APERF and MPERF; empty where there are none, as in most virtual machines"},
+	ColumnDoc{"cycles_per_byte", "1/byte", "cycles of the measured CPUs per byte of payload, which their frequency does not change; empty where they cannot be counted"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

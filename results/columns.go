@@ -124,6 +124,8 @@ var columns = withOptions([]column{
 },
 	column{"limit", func(r *row) string { return string(r.rec.Limit) }, func(r *row, s string) (err error) { r.rec.Limit, err = readLimit(s); return err }},
 	textCol("environment", func(r *row) *string { return &r.host.Env.Environment }),
+	floatCol("flow_mhz", func(r *row) **float64 { return &r.host.FlowMHz }),
+	floatCol("cycles_per_byte", func(r *row) **float64 { return &r.host.CyclesPerByte }),
 )
 
 // withOptions adds the columns of the options that have none yet, in their order, and those

@@ -66,6 +66,9 @@ type Host struct {
 	CPUMHz   *float64 `json:"cpu_mhz,omitempty"`    // of the measured CPUs at the end of the window, mean
 	CPUTempC *float64 `json:"cpu_temp_c,omitempty"` // of the hottest CPU package, then
 
+	FlowMHz       *float64 `json:"flow_mhz,omitempty"`        // of the flow's CPUs over the window, while not idle
+	CyclesPerByte *float64 `json:"cycles_per_byte,omitempty"` // of the measured CPUs, per byte of payload
+
 	PowerW      *float64 `json:"power_w,omitempty"`
 	PowerIdleW  *float64 `json:"power_idle_w,omitempty"`
 	PowerSource string   `json:"power_source,omitempty"`

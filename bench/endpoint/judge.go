@@ -13,6 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -178,7 +179,15 @@ func (r *run) fillFlow(h *results.Host) {
 		h.Mismatches = &w.Mismatches
 	}
 	h.Metrics = append(h.Metrics, flowMetrics(w, seconds, r.end.path)...)
-	h.Metrics = append(h.Metrics, cyclesPerByte(h.Metrics, w.Bytes)...)
+	if ms := cyclesPerByte(h.Metrics, w.Bytes); ms != nil {
+		h.CyclesPerByte = &ms[0].Value
+		h.Metrics = append(h.Metrics, ms...)
+	}
+	ms, warning := memoryNodes(r.result.nodes, r.end.first().CPU, place.ReadTopology())
+	h.Metrics = append(h.Metrics, ms...)
+	if warning != "" {
+		r.warnings = append(r.warnings, warning)
+	}
 	for _, f := range r.result.evidence.Figures {
 		h.Metrics = append(h.Metrics, results.Metric{Name: f.Name, Unit: f.Unit, Value: f.Value, Source: "data path, whole flow"})
 	}

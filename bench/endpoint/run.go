@@ -441,6 +441,7 @@ func (r *run) host() results.Host {
 	h.Metrics = slices.Concat(rows, linkSpeed(r.end.spec.Dev), h.Metrics)
 	r.warnings = append(r.warnings, change.Warnings...)
 	change.Fill(&h)
+	h.FlowMHz = change.FlowMHz(r.flowCPUs(change))
 	r.placed(&h, change)
 	r.fillFlow(&h)
 	h.Probes, warn = r.end.probes.figures(r.from.probe, r.to.probe, *h.Bytes)

@@ -30,6 +30,7 @@ type Change struct {
 	Warnings []string
 
 	dev     string // of the configuration
+	clocks  []cpuClock
 	rxDrops *uint64
 	heat    Heat
 }
@@ -50,6 +51,7 @@ func Delta(before, after Snapshot) ([]results.Metric, Change) {
 	}
 	if cfg.PMU != nil {
 		rows.pmu(cfg.PMU.cpus, before.PMU, after.PMU, c.CPU.WallS)
+		c.clocks = clocksOf(cfg.PMU.cpus, before.PMU, after.PMU, c.CPU.WallS)
 	}
 	if before.Threads != nil && after.Threads != nil {
 		c.Threads = ThreadsBetween(before.Threads, after.Threads)

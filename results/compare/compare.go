@@ -29,6 +29,8 @@ var Metrics = []Metric{
 	{"tg_ns_per_kb", "ns/kB", false, false, func(r *results.Record) *float64 { return r.TG.NsPerKB() }, nil},
 	{"cpu_busy_cores", "cores", false, false, func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }, nil},
 	{"tg_cpu_busy_cores", "cores", false, false, func(r *results.Record) *float64 { return r.TG.CPUBusyCores }, nil},
+	{"cycles_per_byte", "1/byte", false, false, func(r *results.Record) *float64 { return r.SUT.CyclesPerByte }, nil},
+	{"tg_cycles_per_byte", "1/byte", false, false, func(r *results.Record) *float64 { return r.TG.CyclesPerByte }, nil},
 	{"roi_cpu", "(Gbit/s)²/core", true, true, func(r *results.Record) *float64 { return r.SUT.ROICPU() }, nil},
 	{"roi_power", "(Gbit/s)²/W", true, true, func(r *results.Record) *float64 { return r.SUT.ROIPower() }, sutHost},
 	{"power_w", "W", false, false, func(r *results.Record) *float64 { return r.SUT.PowerW }, sutHost},
@@ -87,6 +89,10 @@ type Row struct {
 	// Other says which instruments measured A and B, where they are not one: what
 	// they measured is not comparable.
 	Other string `json:"other_instrument,omitempty"`
+
+	// OtherClock says how fast the CPUs of A and B ran, where that is not alike: what took
+	// time is then not comparable.
+	OtherClock string `json:"other_frequency,omitempty"`
 
 	// Exploratory is a comparison that was not declared to count before there were
 	// figures: it is corrected among those like it.
@@ -203,6 +209,9 @@ func judge(rows []*Row, m Metric) {
 		if m.capacity {
 			r.underLimit()
 		}
+		if r.OtherClock != "" {
+			r.Verdict, r.AtLimit = Unsure, ""
+		}
 		if r.Diff.Testable() {
 			r.Reach = new(stat.NewReach(min(r.Diff.NA, r.Diff.NB), tests))
 		}
@@ -227,6 +236,7 @@ func rowsOf(pairs []pairing, m Metric) []Row {
 		if row.Other = otherInstrument(p, m); row.Other != "" {
 			row.Diff.Ratio = nil // of two instruments, not of two cells: nor is it tested
 		}
+		row.OtherClock = otherClock(p, m)
 		rows = append(rows, row)
 	}
 	return rows

@@ -35,7 +35,7 @@ func within(rows []Row, exploratory bool, margin float64) {
 	var ps []float64
 	for i := range rows {
 		row := &rows[i]
-		if row.Exploratory != exploratory || row.AtLimit != "" || row.Other != "" || row.SumA == nil || row.SumB == nil {
+		if row.Exploratory != exploratory || row.AtLimit != "" || row.Other != "" || row.OtherClock != "" || row.SumA == nil || row.SumB == nil {
 			continue
 		}
 		p, ok := stat.Equivalence(row.SumA.Values, row.SumB.Values, margin)

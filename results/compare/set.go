@@ -36,7 +36,9 @@ type Cell struct {
 	Cell   results.Cell
 	Runs   []*results.Record
 	Source string // where its figures were published; empty for own runs
-	Other  int    // runs that do not count: invalid, failed or unsupported
+
+	frequency *float64 // how far the CPUs' frequencies may be apart, fraction; nil: nobody asks
+	Other     int      // runs that do not count: invalid, failed or unsupported
 }
 
 // NewSet sorts a journal's records by cell, in the order of its plan, if it has
@@ -52,7 +54,7 @@ func NewSet(name string, j results.Journal) Set {
 		if !ok {
 			n = len(s.Cells)
 			at[c.Key()] = n
-			s.Cells = append(s.Cells, Cell{Cell: c, Source: source})
+			s.Cells = append(s.Cells, Cell{Cell: c, Source: source, frequency: clockLimit(j.Header.Plan)})
 		}
 		return n
 	}

@@ -139,6 +139,8 @@ func (r *Row) VerdictText() string {
 	switch {
 	case r.Other != "":
 		return v + " (other instrument: " + plaintext.Line(r.Other) + ")"
+	case r.OtherClock != "":
+		return v + " (other CPU frequency: " + r.OtherClock + ")"
 	case len(r.Published) > 0:
 		return v + " (published figure)"
 	case len(r.Diff.Warnings) > 0:

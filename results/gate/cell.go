@@ -119,7 +119,7 @@ func drift(g results.Gates, runs []*results.Record) *failure {
 }
 
 func frequency(g results.Gates, runs []*results.Record) *failure {
-	return hostRange(runs, func(h *results.Host) *float64 { return h.CPUMHz }, g.Frequency, func(lo, median, hi float64) (float64, string) {
+	return hostRange(runs, (*results.Host).MHz, g.Frequency, func(lo, median, hi float64) (float64, string) {
 		return (hi - lo) / median, fmt.Sprintf("the CPU frequency is %.0f to %.0f MHz over the cell's runs", lo, hi)
 	}, "fix it: governor performance, no turbo, enough cooling")
 }

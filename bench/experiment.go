@@ -114,7 +114,7 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 
 // checkCPUs refuses CPUs of the file that a host does not have.
 func (st *stage) checkCPUs() error {
-	for _, x := range []struct {
+	for i, x := range []struct {
 		name string
 		end  matrix.End
 		h    *host.Host
@@ -145,8 +145,11 @@ func (st *stage) checkCPUs() error {
 				return err
 			}
 		}
+		if err := st.checkTopology(x.name, x.end, x.h, st.opt.near[i]); err != nil {
+			return err
+		}
 	}
-	return nil
+	return st.checkApart()
 }
 
 // linkMTU is that of a link of our own: what all cells ask for, if they agree.
@@ -170,7 +173,7 @@ func options(s *matrix.Spec) Options {
 	}
 	return Options{Duration: s.Duration, Rest: rest, WarmupDuration: s.WarmupDuration, RampUp: s.RampUp, RampDown: s.RampDown, Port: s.Port,
 		SampleInterval: s.Common.SampleInterval, Stall: s.Common.Stall, MaxCopied: s.Gates.Copied,
-		SUTSettings: s.SUT.Settings, TGSettings: s.TG.Settings, SharedWithSSH: s.SharedWithSSH}
+		SUTSettings: s.SUT.Settings, TGSettings: s.TG.Settings, SharedWithSSH: s.SharedWithSSH, nodes: [2]*int{s.SUT.Node, s.TG.Node}}
 }
 
 // forCell is where a cell's own wishes change the options of its runs.

@@ -37,6 +37,14 @@ func (o *Options) PlaceCPUs(ctx context.Context, sut, tg *host.Host) error {
 				near[i] = cpus
 			}
 		}
+		o.near[i] = near[i]
+		if node := o.nodes[i]; node != nil && *node >= 0 {
+			may := x.h.Info.OnlineCPUs
+			if own := online(x.h.Info.OwnCPUs, may); len(own) > 0 {
+				may = own
+			}
+			near[i] = onNode(x.h.Info.Topology(), *node, may)
+		}
 	}
 	s, t := chooseCPUs(near[0], near[1], sut.SameMachine(tg))
 	o.SUTFlows, o.TGFlows = []place.CPUs{s}, []place.CPUs{t}

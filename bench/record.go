@@ -34,6 +34,7 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 	}
 	r.markSharing(rec)
 	r.markPlacement(rec)
+	r.markSiblings(rec)
 	r.markUpper(rec)
 	rec.Verdict, rec.Reason, rec.Fix = verdict(out)
 	if rec.Verdict == results.Invalid {

@@ -49,6 +49,9 @@ type Options struct {
 	WarmupDuration time.Duration // window of a warm-up run; 0: Duration
 	Rest           time.Duration // between runs, in which the CPUs' background is measured; 0: it is not
 
+	near  [2][]int // the CPUs near the interface of the SUT and the TG
+	nodes [2]*int  // the NUMA nodes that were asked for, of the SUT and the TG; nil: none
+
 	// SUTSettings and TGSettings are set on the hosts while they measure; see
 	// Runner.Settings for what a cell adds.
 	SUTSettings, TGSettings matrix.Settings

@@ -29,7 +29,7 @@ pure=(./cmd/probed ./lab/kselftests ./cmd/versus ./bpf/prom ./internal/pairwise 
 others=(./bench/agent ./cmd/internal/program ./cmd/field ./cmd/internal/cli ./results/compare ./machine/counter ./bench/doctor ./results/gate ./bench/host ./internal/asleep ./internal/cmdline ./internal/denied
 	./internal/interrupt ./internal/tape ./internal/trust ./lab/guest ./machine/lease ./mk ./mk/lanes ./machine/place ./power ./results ./machine/rtnl ./machine/survey ./machine/tune)
 
-lab_packages=(./lab/softnictest ./bpf ./flow/uring ./machine/nic ./zc/dmabuf ./machine/lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap)
+lab_packages=(./lab/softnictest ./bpf ./flow/uring ./machine/nic ./machine/survey ./zc/dmabuf ./machine/lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap)
 
 # Lane quiet.
 quiet='^TestCPUTruth$'

@@ -70,7 +70,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 			"and `crowded-cpu` where the SUT's softirq must share a CPU with the TG; " +
 			"`off-pace`: the delivered rate is more than 1 % from pace_bits_ps; " +
 			"`calibration`: not paced, to know what shares of a pace are of; " +
-			"`over-vlan`, `over-bond`, ... where the flow's address is on what stands on the port; " +
+			"`smt-siblings` where CPUs share a core; `over-vlan`, `over-bond`, ... where the flow's address is on what stands on the port; " +
 			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md); `disturbed`: spoilt by something else on the " +
 			"hosts; of a run that counts, the gates whose limits it is beyond: `throughput_cv`, " +
 			"`drops_per_gb`, ... (docs/matrix.md)"},
@@ -125,7 +125,8 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"roi_cpu_uncertainty roi_power_uncertainty roi_cpu_total_uncertainty roi_power_total_uncertainty", "as those", "standard uncertainty that the cost's gives roi_cpu, roi_power and the totals, each of one run"},
 	ColumnDoc{"pace", "", "as it was asked for, a rate or a share such as `50%`; pace_bits_ps is what that came to"},
 	ColumnDoc{"header_split", "bool", "asked for, of modes that do not split headers by themselves; empty = left as found"},
-	ColumnDoc{"cycles_per_byte", "1/byte", "cycles of the measured CPUs over payload; empty where cycles cannot be counted"},
+	ColumnDoc{"flow_mhz", "MHz", "of the CPUs of the flow's threads and softirq over the window, while not idle, by APERF and MPERF; empty where there are none, as in most virtual machines"},
+	ColumnDoc{"cycles_per_byte", "1/byte", "cycles of the measured CPUs per byte of payload, which their frequency does not change; empty where they cannot be counted"},
 	ColumnDoc{"delivery_p50_us delivery_p99_us delivery_p999_us", "us",
 		"of a paced flow's receiver: from when payload was due by the pace to when the path had " +
 			"taken it, the same for all modes (docs/metrics.md)"},

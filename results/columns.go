@@ -129,6 +129,7 @@ var columns = withOptions([]column{
 		chosen("rx_buffer_bytes"),
 		textCol("environment", func(r *row) *string { return &r.host.Env.Environment }),
 	}, uncertaintyColumns(), []column{paceAsked, chosen("header_split"),
+		floatCol("flow_mhz", func(r *row) **float64 { return &r.host.FlowMHz }),
 		floatCol("cycles_per_byte", func(r *row) **float64 { return &r.host.CyclesPerByte }),
 		deliveryCol("p50"), deliveryCol("p99"), deliveryCol("p999")})...,
 )

@@ -10,6 +10,15 @@ var Roles = [2]Role{RoleSUT, RoleTG}
 // Label is what reasons and warnings call an end: SUT or TG.
 func (r Role) Label() string { return strings.ToUpper(string(r)) }
 
+// MHz is how fast the flow's CPUs ran in the window; where that is not known, all measured CPUs
+// at its end; nil: not known.
+func (h *Host) MHz() *float64 {
+	if h.FlowMHz != nil {
+		return h.FlowMHz
+	}
+	return h.CPUMHz
+}
+
 // Host is one end's half of the run.
 func (r *Record) Host(role Role) *Host {
 	if role == RoleTG {

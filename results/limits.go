@@ -23,7 +23,7 @@ var Limits = []Limit{
 		func(g *Gates) **float64 { return &g.CPUCV }},
 	{"drift", ByOutcome, "drift over the runs", .02, true, "", "cell, from 6 runs: Spearman's rank correlation with the order of the runs is significant (p < 0.05), and the medians of the first and the second half differ by more",
 		func(g *Gates) **float64 { return &g.Drift }},
-	{"frequency", ByEnvironment, "distance of the CPU frequency from the cell's median", .02, true, "", "run, from 3 runs of the cell: distance of the CPU frequency from their median, where it can be read",
+	{"frequency", ByEnvironment, "distance of the CPU frequency from the cell's median", .02, true, "", "run, from 3 runs of the cell: distance of the frequency of the flow's CPUs from their median, where it can be read; comparison: how far the medians of the two cells are apart, of either end",
 		func(g *Gates) **float64 { return &g.Frequency }},
 	{"temperature_c", ByOutcome, "spread of the CPU temperature", 10, false, " K", "cell: range of the CPU temperature, kelvin, where it can be read",
 		func(g *Gates) **float64 { return &g.TemperatureC }},

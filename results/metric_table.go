@@ -194,6 +194,9 @@ var MetricSections = []MetricSection{
 		{Names: "pmu_ghz pmu_cpuN_ghz",
 			Units: "GHz", Source: "",
 			Meaning: "by APERF and MPERF, while not idle"},
+		{Names: "memory_nodeN_share",
+			Units: "1", Source: "move_pages",
+			Meaning: "share of the pages that the payload is in, of a sample, on a NUMA node"},
 		{Names: "throttle_core_events throttle_package_events throttle_core_ms " +
 			"throttle_package_ms",
 			Units: "1 1 ms ms", Source: "/sys/devices/system/cpu/cpuN/thermal_throttle",

@@ -72,10 +72,11 @@ type Host struct {
 	CPUPollerCores *float64 `json:"cpu_poller_cores,omitempty"`
 	StatCoverage   *float64 `json:"stat_coverage,omitempty"` // sum of the /proc/stat columns / wall; 1.0 is right
 
-	CyclesPerByte *float64 `json:"cycles_per_byte,omitempty"` // of the measured CPUs, where cycles are counted
-
 	CPUMHz   *float64 `json:"cpu_mhz,omitempty"`    // of the measured CPUs at the end of the window, mean
 	CPUTempC *float64 `json:"cpu_temp_c,omitempty"` // of the hottest CPU package, then
+
+	FlowMHz       *float64 `json:"flow_mhz,omitempty"`        // of the flow's CPUs over the window, while not idle
+	CyclesPerByte *float64 `json:"cycles_per_byte,omitempty"` // of the measured CPUs, per byte of payload
 
 	PowerW      *float64 `json:"power_w,omitempty"`
 	PowerIdleW  *float64 `json:"power_idle_w,omitempty"`

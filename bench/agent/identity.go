@@ -33,6 +33,7 @@ func identity() (wire.HelloResult, error) {
 	if a, err := place.AllowedCPUs(); err == nil {
 		h.PinCPUs, h.OwnCPUs = a.Pin, a.Own
 	}
+	h.SetTopology(place.ReadTopology())
 	h.Env, _ = counter.ReadEnv(counter.FS{}, "")
 	h.Env.ToolVersion = version.Tool()
 	return h, nil

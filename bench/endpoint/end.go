@@ -105,8 +105,6 @@ func (e *End) open() (err error) {
 		if e.port, err = e.transport.Listen(e.spec.Addr, e.spec.Cookie, e.opts.Socket); err != nil {
 			return err
 		}
-	} else if e.payload, err = stream.NewPayload(e.opts.MessageBytes); err != nil {
-		return err
 	}
 	if e.probes, err = openProbes(e); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -180,8 +181,14 @@ func (r *run) fillFlow(h *results.Host) {
 		h.Metrics = append(h.Metrics, h.Delivery.Metrics()...)
 	}
 	h.Metrics = append(h.Metrics, flowMetrics(w, seconds, r.end.path)...)
-	if c := cyclesPerByte(h.Metrics, w.Bytes); c != nil {
-		h.Metrics, h.CyclesPerByte = append(h.Metrics, c...), &c[0].Value
+	if ms := cyclesPerByte(h.Metrics, w.Bytes); ms != nil {
+		h.CyclesPerByte = &ms[0].Value
+		h.Metrics = append(h.Metrics, ms...)
+	}
+	ms, warning := memoryNodes(r.result.nodes, r.end.first().CPU, place.ReadTopology())
+	h.Metrics = append(h.Metrics, ms...)
+	if warning != "" {
+		r.warnings = append(r.warnings, warning)
 	}
 	for _, f := range r.result.evidence.Figures {
 		h.Metrics = append(h.Metrics, results.Metric{Name: f.Name, Unit: f.Unit, Value: f.Value, Source: "data path, whole flow"})

@@ -452,6 +452,7 @@ func (r *run) host() results.Host {
 	r.warnings = append(r.warnings, change.Warnings...)
 	change.Fill(&h)
 	r.polled(&h)
+	h.FlowMHz = change.FlowMHz(r.flowCPUs(change))
 	r.placed(&h, change)
 	r.fillFlow(&h)
 	h.Probes, warn = r.end.probes.figures(r.from.probe, r.to.probe, *h.Bytes)

@@ -74,6 +74,7 @@ type flowResult struct {
 	peer     *stream.Farewell // TX
 	farewell error
 	evidence stream.Evidence
+	nodes    map[int]int // pages of the payload's memory by NUMA node; nil: not known
 }
 
 // spareProcessors gives the Go scheduler Ps beyond those that data paths keep
@@ -141,6 +142,7 @@ func (w *worker) receive() {
 		return
 	}
 	res := flowResult{err: path.Receive(conn, &w.own.Meter), atNs: counter.Monotonic()}
+	res.nodes = nodesOf(path, nil)
 	if witness, ok := path.(stream.Witness); ok {
 		res.evidence = witness.Evidence()
 	}
@@ -152,7 +154,20 @@ func (w *worker) receive() {
 	<-w.finish
 }
 
+// preparePayload makes what all flows of the end send, unless it is there: on the first one's
+// thread, so that the pages come from the NUMA node of its CPU. Workers are started one by one.
+func (w *worker) preparePayload() (err error) {
+	if w.end.payload == nil {
+		w.end.payload, err = stream.NewPayload(w.end.opts.MessageBytes)
+	}
+	return err
+}
+
 func (w *worker) send() {
+	if err := w.preparePayload(); err != nil {
+		w.ready <- err
+		return
+	}
 	path, err := w.end.path.NewSender(w.own.opts)
 	w.ready <- err
 	if err != nil {
@@ -172,7 +187,9 @@ func (w *worker) send() {
 		return
 	}
 	defer start.conn.Close()
-	w.ended <- w.sendFlow(path, start.conn, o.sch)
+	res := w.sendFlow(path, start.conn, o.sch)
+	res.nodes = nodesOf(path, w.end.payload)
+	w.ended <- res
 	<-w.finish
 }
 

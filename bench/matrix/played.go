@@ -96,6 +96,9 @@ func (s *Spec) checkPlayed(fit bool) error {
 		if _, err := parseAddr(e.Addr); e.Addr != "" && err != nil {
 			return err
 		}
+		if n := e.Node; n != nil && (*n < AnyNode || *n > mostNode) {
+			return fmt.Errorf("NUMA node %d", *n)
+		}
 		for name, v := range e.Settings.Sysctl {
 			if err := tune.CheckSetting("sysctl "+name, v); err != nil {
 				return err

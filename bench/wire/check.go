@@ -65,7 +65,8 @@ func (h *HelloResult) Check() error {
 			return err
 		}
 	}
-	return nil
+	_, err := h.topology()
+	return err
 }
 
 // checkCPUs refuses numbers that no CPU has, and one that comes twice.

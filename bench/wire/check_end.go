@@ -116,6 +116,8 @@ func checkHost(h *results.Host) error {
 		{"cycles_per_byte", h.CyclesPerByte, 0, 1e12},
 		{"cpu_mhz", h.CPUMHz, 0, 1e6},
 		{"cpu_temp_c", h.CPUTempC, -273.15, 1e4},
+		{"flow_mhz", h.FlowMHz, 1, 1e6},
+		{"cycles_per_byte", h.CyclesPerByte, 0, 1e9},
 	} {
 		if x.v != nil && !(*x.v >= x.least && *x.v <= x.most) {
 			return fmt.Errorf("%s: %g", x.what, *x.v)

@@ -137,6 +137,15 @@ type HelloResult struct {
 	PinCPUs     []int       `json:"pin_cpus,omitempty"` // that its threads can be bound to
 	OwnCPUs     []int       `json:"own_cpus,omitempty"` // that it was started on
 	Env         results.Env `json:"env"`
+
+	Cores []string  `json:"cores,omitempty"` // lists of CPUs that are threads of one core
+	Nodes []CPUNode `json:"nodes,omitempty"` // NUMA nodes, where there are several
+}
+
+// CPUNode is a NUMA node with CPUs.
+type CPUNode struct {
+	Node int    `json:"node"`
+	CPUs string `json:"cpus"` // a list
 }
 
 // Clock is the agent's CLOCK_MONOTONIC, nanoseconds.

@@ -58,3 +58,25 @@ func FuzzSurvey(f *testing.F) {
 		}
 	})
 }
+
+// CPUs that are in two cores, or on two nodes, are on no host.
+func TestTopologyOfAHost(t *testing.T) {
+	base := `{"version":1,"tool_version":"v","pid":1,"netns":"4:1","online_cpus":[0,1,2,3],"env":{}`
+	for more, ok := range map[string]bool{
+		`}`: true,
+		`,"cores":["0-1","2,3"],"nodes":[{"node":0,"cpus":"0-1"},{"node":1,"cpus":"2-3"}]}`: true,
+		`,"cores":["0-1","1,2"]}`: false,
+		`,"cores":["9-1"]}`:       false,
+		`,"cores":["x"]}`:         false,
+		`,"nodes":[{"node":0,"cpus":"0"},{"node":0,"cpus":"1"}]}`: false,
+		`,"nodes":[{"node":0,"cpus":"0"},{"node":1,"cpus":"0"}]}`: false,
+		`,"nodes":[{"node":-1,"cpus":"0"}]}`:                      false,
+		`,"nodes":[{"node":1024,"cpus":"0"}]}`:                    false,
+		`,"nodes":[{"node":0,"cpus":""}]}`:                        false,
+	} {
+		var h HelloResult
+		if err := (Response{Result: []byte(base + more)}).Decode(&h); (err == nil) != ok {
+			t.Errorf("%s: %v", more, err)
+		}
+	}
+}

@@ -32,6 +32,7 @@ type Change struct {
 	Warnings []string
 
 	dev     string // of the configuration
+	clocks  []cpuClock
 	rxDrops *uint64
 	heat    Heat
 }
@@ -52,6 +53,7 @@ func Delta(before, after Snapshot) ([]results.Metric, Change) {
 	}
 	if cfg.PMU != nil {
 		rows.pmu(cfg.PMU.cpus, before.PMU, after.PMU, c.CPU.WallS)
+		c.clocks = clocksOf(cfg.PMU.cpus, before.PMU, after.PMU, c.CPU.WallS)
 	}
 	pollers := c.addPollers(&rows, cfg.Pollers, before.Pollers, after.Pollers, cfg.CPUs)
 	if before.Threads != nil && after.Threads != nil {

@@ -153,12 +153,7 @@ func (r *rows) pmu(cpus []int, b, a PMUCounts, wall float64) {
 	if wall <= 0 || b == nil || a == nil {
 		return
 	}
-	growth := func(name string, i int) (float64, bool) {
-		if len(a[name]) <= i || len(b[name]) <= i || a[name][i] < b[name][i] {
-			return 0, false
-		}
-		return float64(a[name][i] - b[name][i]), true
-	}
+	growth := func(name string, i int) (float64, bool) { return pmuGrowth(b, a, name, i) }
 	var cycles, aperf, mperf, tsc float64
 	for i, c := range cpus {
 		if v, ok := growth(pmuCycles, i); ok {

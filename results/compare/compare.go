@@ -116,6 +116,10 @@ type Row struct {
 	// they measured is not comparable.
 	Other string `json:"other_instrument,omitempty"`
 
+	// OtherClock says how fast the CPUs of A and B ran, where that is not alike: what took
+	// time is then not comparable.
+	OtherClock string `json:"other_frequency,omitempty"`
+
 	// Exploratory is a comparison that was not declared to count before there were
 	// figures: it is corrected among those like it.
 	Exploratory bool `json:"exploratory,omitempty"`
@@ -271,6 +275,9 @@ func judge(rows []*Row, m Metric) {
 		if m.ofCost() {
 			r.equalWork(r.cells)
 		}
+		if r.OtherClock != "" {
+			r.Verdict, r.AtLimit = Unsure, ""
+		}
 		if r.Diff.Testable() {
 			r.Reach = new(stat.ReachOf(&r.Diff, tests))
 		}
@@ -298,6 +305,7 @@ func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 		if row.Other != "" || row.Mixed() {
 			row.Diff.Ratio = nil // of two instruments or several factors: nor is it tested
 		}
+		row.OtherClock = otherClock(p, m)
 		rows = append(rows, row)
 	}
 	return rows

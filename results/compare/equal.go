@@ -35,7 +35,7 @@ func within(rows []*Row, margin float64) {
 	var asked []*Equal
 	var ps []float64
 	for _, row := range rows {
-		if row.AtLimit != "" || row.Work != "" || row.Other != "" || row.Mixed() || row.SumA == nil || row.SumB == nil {
+		if row.AtLimit != "" || row.Work != "" || row.Other != "" || row.OtherClock != "" || row.Mixed() || row.SumA == nil || row.SumB == nil {
 			continue
 		}
 		p, ok := stat.EquivalentRuns(row.runsA, row.runsB, margin, row.between)

@@ -49,6 +49,8 @@ type Cell struct {
 	Made int
 	// Unsupported is why the cell cannot run, where that is on record.
 	Unsupported string
+
+	frequency *float64 // how far the CPUs' frequencies may be apart, fraction; nil: nobody asks
 }
 
 // NewSet sorts a journal's records by cell, in the order of its plan, if it has
@@ -65,7 +67,7 @@ func NewSet(name string, j results.Journal) Set {
 		if !ok {
 			n = len(s.Cells)
 			at[c.Key()] = n
-			s.Cells = append(s.Cells, Cell{Cell: c, Source: source})
+			s.Cells = append(s.Cells, Cell{Cell: c, Source: source, frequency: clockLimit(j.Header.Plan)})
 		}
 		return n
 	}

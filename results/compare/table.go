@@ -211,6 +211,8 @@ func (r *Row) VerdictText() string {
 		return v + " (other instrument: " + plaintext.Line(r.Other) + ")"
 	case r.Mixed():
 		return v + " (differs in " + strings.Join(r.Others, ", ") + ")" + r.forcedText()
+	case r.OtherClock != "":
+		return v + " (other CPU frequency: " + r.OtherClock + ")"
 	case len(r.Published) > 0:
 		return v + " (published figure)"
 	case len(r.Diff.Warnings) > 0:

@@ -15,7 +15,7 @@ type frequencies [2][]float64
 
 func (f *frequencies) add(r *results.Record) {
 	for i, role := range results.Roles {
-		if v := r.Host(role).CPUMHz; v != nil && !r.Warmup {
+		if v := r.Host(role).MHz(); v != nil && !r.Warmup {
 			f[i] = append(f[i], *v)
 		}
 	}
@@ -27,7 +27,7 @@ func (f *frequencies) apart(g results.Gates, r *results.Record) *failure {
 		return nil
 	}
 	for i, role := range results.Roles {
-		v := r.Host(role).CPUMHz
+		v := r.Host(role).MHz()
 		if v == nil || len(f[i]) < minForCV {
 			continue
 		}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"slices"
+
+	"github.com/zcbench/zcbench/machine/counter"
+)
+
+// flowCPUs are those that the flow needs: of its thread, and of its softirq, which a layout
+// names, or which processed the host's packets. Nil: a thread that is not pinned was anywhere.
+func (r *run) flowCPUs(c counter.Change) (cpus []int) {
+	softirqs, _ := counter.ParseCPUList(c.NetRXCPUs)
+	for _, f := range r.end.spec.Flows {
+		if f.CPU < 0 {
+			return nil
+		}
+		if cpus = append(cpus, f.CPU); f.SoftirqCPU != nil {
+			softirqs = []int{*f.SoftirqCPU}
+		}
+	}
+	// Of another end on the same machine, which is measured for itself, they are not.
+	if own := r.end.spec.MeasureCPUs; len(own) > 0 {
+		softirqs = slices.DeleteFunc(softirqs, func(n int) bool { return !slices.Contains(own, n) })
+	}
+	return slices.Compact(slices.Sorted(slices.Values(append(cpus, softirqs...))))
+}

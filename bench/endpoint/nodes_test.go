@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/results"
+)
+
+func TestMemoryNodes(t *testing.T) {
+	two := place.Topology{Nodes: map[int][]int{0: {0, 1}, 1: {2, 3}}}
+	for name, x := range map[string]struct {
+		nodes map[int]int
+		cpu   int
+		rows  int
+		warns bool
+	}{
+		"near":          {map[int]int{1: 512}, 2, 1, false},
+		"far":           {map[int]int{0: 512}, 2, 1, true},
+		"a few far":     {map[int]int{0: 5, 1: 507}, 2, 2, false},
+		"more far":      {map[int]int{0: 6, 1: 506}, 2, 2, true},
+		"not pinned":    {map[int]int{0: 512}, -1, 1, false},
+		"not measured":  {nil, 2, 0, false},
+		"nothing there": {map[int]int{}, 2, 0, false},
+	} {
+		ms, warning := memoryNodes(x.nodes, x.cpu, two)
+		if len(ms) != x.rows || (warning != "") != x.warns {
+			t.Errorf("%s: %v, %q", name, ms, warning)
+		}
+		sum := 0.0
+		for _, m := range ms {
+			sum += m.Value
+			if err := results.CheckRow(m.Named(), m.Unit, m.Source); err != nil {
+				t.Error(err)
+			}
+		}
+		if len(ms) > 0 && (sum < .999 || sum > 1.001) {
+			t.Errorf("%s: shares of %v", name, sum)
+		}
+	}
+	if _, warning := memoryNodes(map[int]int{0: 9}, 2, place.Topology{Nodes: map[int][]int{0: {0, 1, 2}}}); warning != "" {
+		t.Errorf("on a host of one node: %s", warning)
+	}
+}
+
+// faults is how many pages a thread of this process has brought in.
+func faults(t *testing.T, tid int) int {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", tid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// minflt is the eighth behind the name (fs/proc/array.c: do_task_stat).
+	f := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
+	n, err := strconv.Atoi(f[7])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// The payload's pages are brought in by the thread that sends them: on its CPU's node.
+func TestPayloadIsTheWorkers(t *testing.T) {
+	huge, _ := os.ReadFile("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
+	if s := string(huge); !strings.Contains(s, "[never]") && !strings.Contains(s, "[advise]") {
+		t.Skipf("huge pages of shared memory (%s): a fault brings many pages", strings.TrimSpace(s))
+	}
+	const message = 8 << 20
+	e, err := Open(wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", MessageBytes: message}, Addr: "127.0.0.1:1", Flows: wire.OneFlow(-1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	pages := message / os.Getpagesize()
+	if got := faults(t, e.first().worker.tid); got < pages {
+		t.Errorf("the thread that sends has brought in %d pages, and the payload has more than %d: another thread has, wherever it ran", got, pages)
+	}
+}

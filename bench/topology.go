@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/results"
+)
+
+// named is a CPU that the user chose, and what they call it.
+type namedCPU struct {
+	what string
+	cpu  int
+}
+
+// namedCPUs are those of an end.
+func namedCPUs(end matrix.End) (groups [][]namedCPU) {
+	if c := end.CPU; c != nil && *c >= 0 {
+		groups = append(groups, []namedCPU{{"cpu", *c}})
+	}
+	for _, name := range slices.Sorted(maps.Keys(end.Layouts)) {
+		l := end.Layouts[name]
+		groups = append(groups, []namedCPU{{"layouts." + name + ".app", l.App}, {"layouts." + name + ".irq", l.IRQ}})
+	}
+	return groups
+}
+
+// checkTopology refuses CPUs of the file that share a core, because two threads of one take each
+// other's time, and those on another NUMA node than asked for: that of the end's interface, whose
+// CPUs are near, unless the file names one.
+func (st *stage) checkTopology(name string, end matrix.End, h *host.Host, near []int) error {
+	t := h.Info.Topology()
+	node, whose := t.NodeOfAll(near), "its interface is there"
+	if end.Node != nil {
+		node, whose = *end.Node, "which was asked for"
+		if _, ok := t.Nodes[node]; node != matrix.AnyNode && len(t.Nodes) > 0 && !ok {
+			return inputErrorf("%s: %s has no NUMA node %d with CPUs: %v", st.spec.Called(name+".node"), h.Spec.Name, node, t)
+		}
+	}
+	for _, group := range namedCPUs(end) {
+		for i, x := range group {
+			key := st.spec.Called(name + "." + x.what)
+			if on := t.NodeOf(x.cpu); node >= 0 && on >= 0 && on != node {
+				return inputErrorf("%s: CPU %d is on NUMA node %d of %s, and not on node %d: %s; %v. Name a CPU of that node, or say that it may be another one: %s.node: any",
+					key, x.cpu, on, h.Spec.Name, node, whose, t, name)
+			}
+			for _, y := range group[:i] {
+				if t.Siblings(x.cpu, y.cpu) {
+					return inputErrorf("%s: CPUs %d and %d of %s are threads of one core, which take each other's time: name CPUs of two cores (/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list), or switch SMT off",
+						key, y.cpu, x.cpu, h.Spec.Name, x.cpu)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// checkApart refuses CPUs of the two ends of one machine that share a core, where the user named
+// both.
+func (st *stage) checkApart() error {
+	if !st.SUT.SameMachine(st.TG) {
+		return nil
+	}
+	t := st.SUT.Info.Topology()
+	for _, a := range slices.Concat(namedCPUs(st.spec.SUT)...) {
+		for _, b := range slices.Concat(namedCPUs(st.spec.TG)...) {
+			if t.Siblings(a.cpu, b.cpu) {
+				return inputErrorf("%s and %s: CPUs %d and %d are threads of one core, and both ends would take each other's time: name CPUs of two cores",
+					st.spec.Called("sut."+a.what), st.spec.Called("tg."+b.what), a.cpu, b.cpu)
+			}
+		}
+	}
+	return nil
+}
+
+// onNode are the CPUs of a NUMA node out of some, one of each core; all where the node has none
+// of them.
+func onNode(t place.Topology, node int, cpus []int) []int {
+	here := slices.DeleteFunc(slices.Clone(cpus), func(c int) bool {
+		return !slices.Contains(t.Nodes[node], c) || slices.ContainsFunc(cpus, func(o int) bool { return o < c && t.Siblings(o, c) })
+	})
+	if len(here) == 0 {
+		return cpus
+	}
+	return here
+}
+
+// FlagSiblings marks a run of which two CPUs are threads of one core.
+const FlagSiblings = "smt-siblings"
+
+// markSiblings says in a record that CPUs which nobody named share a core: there were no others.
+func (r *Runner) markSiblings(rec *results.Record) {
+	type end struct {
+		h    *host.Host
+		name string
+		cpus []int
+	}
+	sut, tg := end{r.SUT, "SUT", cpusOf(first(r.Opt.SUTFlows), rec.Cell)}, end{r.TG, "TG", cpusOf(first(r.Opt.TGFlows), rec.Cell)}
+	all := []end{sut, tg}
+	if r.SUT.SameMachine(r.TG) {
+		all = []end{{r.SUT, "both ends", slices.Concat(sut.cpus, tg.cpus)}}
+	}
+	for _, e := range all {
+		t := e.h.Info.Topology()
+		for i, c := range e.cpus {
+			if slices.ContainsFunc(e.cpus[:i], func(o int) bool { return t.Siblings(o, c) }) {
+				rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: of the CPUs %s some are threads of one core, and take each other's time", e.name, counter.FormatCPUList(e.cpus)))
+				if !slices.Contains(rec.Flags, FlagSiblings) {
+					rec.Flags = append(rec.Flags, FlagSiblings)
+				}
+				break
+			}
+		}
+	}
+}
+
+// cpusOf are the CPUs that a flow uses in a cell.
+func cpusOf(c place.CPUs, cell results.Cell) (out []int) {
+	for _, n := range []int{c.App, c.SoftirqOf(place.Layout(cell.CPULayout))} {
+		if n >= 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+package counter
+
+import "slices"
+
+// FlowMHz is how fast the CPUs cpus ran while they were not idle, in the window: of the flow's
+// CPUs, whatever the rest of the host did. Each counts by the time that it was awake. Nil: it
+// is not known of all of them, as in most virtual machines, which have no APERF.
+//
+// APERF counts at the CPU's clock and MPERF at that of the TSC, both only while the CPU is not
+// halted (arch/x86/kernel/cpu/aperfmperf.c, Linux 7.3.4).
+func (c Change) FlowMHz(cpus []int) *float64 {
+	if len(cpus) == 0 {
+		return nil
+	}
+	var aperf, at float64 // at: what APERF would have counted at 1 MHz
+	for _, cpu := range cpus {
+		i := slices.IndexFunc(c.clocks, func(k cpuClock) bool { return k.cpu == cpu })
+		if i < 0 {
+			return nil
+		}
+		k := c.clocks[i]
+		aperf, at = aperf+k.aperf, at+k.mperf/k.tscMHz
+	}
+	if at <= 0 {
+		return nil
+	}
+	return new(aperf / at)
+}
+
+// cpuClock is what a CPU's counters of its clock grew by in a window.
+type cpuClock struct {
+	cpu          int
+	aperf, mperf float64
+	tscMHz       float64
+}
+
+// clocksOf are the CPUs of which all three counters are known.
+func clocksOf(cpus []int, b, a PMUCounts, wall float64) (out []cpuClock) {
+	if wall <= 0 {
+		return nil
+	}
+	for i, cpu := range cpus {
+		aperf, ok1 := pmuGrowth(b, a, pmuAPERF, i)
+		mperf, ok2 := pmuGrowth(b, a, pmuMPERF, i)
+		tsc, ok3 := pmuGrowth(b, a, pmuTSC, i)
+		if ok1 && ok2 && ok3 && mperf > 0 && tsc > 0 {
+			out = append(out, cpuClock{cpu, aperf, mperf, tsc / wall / 1e6})
+		}
+	}
+	return out
+}
+
+// pmuGrowth is what counter name of the CPU at an index has grown by; false: it is not known.
+func pmuGrowth(b, a PMUCounts, name string, i int) (float64, bool) {
+	if len(a[name]) <= i || len(b[name]) <= i || a[name][i] < b[name][i] {
+		return 0, false
+	}
+	return float64(a[name][i] - b[name][i]), true
+}

@@ -181,6 +181,8 @@ func (p preview) time(w io.Writer) {
 	fmt.Fprintln(w)
 	if rest := runner.Power.restTime(); rest > 0 {
 		fmt.Fprintf(w, "in it, to measure idle power, %v of rest after each run that counts, and before the first\n", rest)
+	} else if rest := runner.restTime(); rest > 0 {
+		fmt.Fprintf(w, "in it, to measure what the CPUs do at rest, %v after each run that counts, and before the first\n", rest)
 	}
 	none := func(results.Cell) *Missing { return nil }
 	if all := slices.Concat(calibration(p.spec, none), p.spec.Runs()); n < len(all) {

@@ -160,9 +160,16 @@ func (m *restMeter) fill(rec *results.Record, before *[2]wire.Rest) {
 			}
 			continue
 		}
-		meanOf(rests).enter(h, len(rests))
+		b := meanOf(rests)
+		b.enter(h, len(rests))
+		if b.pollers > polledAtRest && h.PowerIdleW != nil {
+			rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: NAPI threads poll at rest too (%.2f cores): idle power has that in it, and net power and energy lack it", role.Label(), b.pollers))
+		}
 	}
 }
+
+// polledAtRest is how many cores of polling at rest matter to idle power.
+const polledAtRest = .05
 
 // background is what the measured CPUs do at rest, cores.
 type background struct {

@@ -65,6 +65,20 @@ func TestBackground(t *testing.T) {
 	}
 }
 
+// Power cannot be told apart as CPU time can: where a thread polls at rest, idle power has
+// it, and the run says so.
+func TestPollingAtRestIsInIdlePower(t *testing.T) {
+	for polled, want := range map[float64]int{0: 0, .01: 0, .9: 1} {
+		r := wire.Rest{WallS: 1, CPUs: []counter.RestCPU{{CPU: 0, BusyCores: .95, PollerCores: &polled, UncertaintyCores: .01}}}
+		rec := results.Record{}
+		rec.SUT.Env.CPUsMeasured, rec.SUT.CPUBusyCores, rec.SUT.PowerIdleW = "0", new(1.), new(100.)
+		(&restMeter{last: &[2]wire.Rest{r, r}}).fill(&rec, nil)
+		if len(rec.Warnings) != want || want > 0 && !strings.Contains(rec.Warnings[0], "SUT: NAPI threads poll at rest too (0.90 cores)") {
+			t.Errorf("%v cores at rest: %q", polled, rec.Warnings)
+		}
+	}
+}
+
 // Runs of a session rest before the first and after each, and their net figures are what
 // is left of the gross ones; warm-ups and sessions without rests have none.
 func TestIntegrationRests(t *testing.T) {

@@ -50,7 +50,7 @@ const mostPollerEvents = 1024
 // ones. It never fails: where perf may not be used (CAP_PERFMON) it counts what /proc has.
 func OpenPollers(fs FS, pids, cpus []int) *Pollers {
 	p := &Pollers{fs: fs, cpus: slices.Clone(cpus)}
-	if len(pids) > 0 && cpus == nil {
+	if len(pids) > 0 && len(cpus) == 0 {
 		p.cpus, _ = OnlineCPUs(fs) // without them all time counts as on none of them
 	}
 	for _, pid := range pids {
@@ -184,7 +184,7 @@ type PollerUse struct {
 	OutsideNs int64
 }
 
-// pollersBetween matches two readings. Of a thread that was not there at both ends
+// between matches two readings. Of a thread that was not there at both ends
 // nothing is known.
 func (p *Pollers) between(before, after []PollerTimes, measured []int) (out []PollerUse) {
 	if p == nil {
@@ -215,7 +215,7 @@ func (u *PollerUse) outside(measured, allowed []int, same bool) int64 {
 	in := func(c int) bool { return slices.Contains(measured, c) }
 	out := func(c int) bool { return !in(c) }
 	switch {
-	case measured == nil:
+	case len(measured) == 0:
 		return 0
 	case u.OnNs != nil:
 		rest := u.RunNs

@@ -63,6 +63,8 @@ type contraster struct {
 	base  results.Cell
 	able  func(i int) bool
 	at    map[results.CellKey]int
+	// unable are the cells that cannot run, where that is on record.
+	unable map[results.CellKey]int
 
 	varied    []*results.Option // that the cells differ in
 	reference []string          // what the other cells are compared with, of each
@@ -153,10 +155,8 @@ func (x *contraster) forced(c *results.Cell, asked string, set []Cell) (out []Fo
 		if key == c.Key() {
 			continue
 		}
-		for i := range set {
-			if f := &set[i]; len(f.Runs) == 0 && f.Unsupported != "" && f.Cell.Key() == key {
-				out = append(out, Forced{Factor: o.Name, Value: o.Value(c), Cell: f.Cell.ID, Reason: f.Unsupported})
-			}
+		if i, ok := x.unable[key]; ok {
+			out = append(out, Forced{Factor: o.Name, Value: o.Value(c), Cell: set[i].Cell.ID, Reason: set[i].Unsupported})
 		}
 	}
 	return out

@@ -90,8 +90,13 @@ func against(s *Set, base results.Cell) (pairs []pairing) {
 	for i := range s.Cells {
 		cells[i] = s.Cells[i].Cell
 	}
-	x := contraster{cells: cells, base: base}
+	x := contraster{cells: cells, base: base, unable: map[results.CellKey]int{}}
 	x.references()
+	for i := range s.Cells {
+		if c := &s.Cells[i]; len(c.Runs) == 0 && c.Unsupported != "" {
+			x.unable[c.Cell.Key()] = i
+		}
+	}
 	for _, p := range Contrasts(cells, base, s.About, func(i int) bool { return len(s.Cells[i].All) > 0 }) {
 		pairs = append(pairs, pairing{a: &s.Cells[p.A], b: &s.Cells[p.B], factor: p.Factor, others: p.Others,
 			forced: x.forced(&cells[p.B], p.Factor, s.Cells)})

@@ -28,13 +28,15 @@ func permuteBlocks(strata []stratum) (p, least float64) {
 	}
 	// Ranks are doubled, so that tied ones are whole: at is the sum of those of b, and dist
 	// how likely each sum is.
-	dist, at, mean, ways, i := []float64{1}, 0, 0.0, 1.0, 0
+	dist, next, at, mean, ways, i := []float64{1}, []float64(nil), 0, 0.0, 1.0, 0
+	var d dealer
 	for _, s := range strata {
 		m := len(s.a) + len(s.b)
 		r := ranks[i : i+m]
 		i += m
-		deals, number := dealings(r, len(s.b))
-		dist, ways = convolve(dist, deals, number), ways*number
+		number := d.deal(r, len(s.b))
+		dist, next = convolve(dist, next, d.deals, number), dist
+		ways *= number
 		sum := 0
 		for k, x := range r {
 			sum += x
@@ -56,19 +58,26 @@ func permuteBlocks(strata []stratum) (p, least float64) {
 // alignedRanks are the doubled ranks of all values, a's before b's in each stratum, and the
 // number of values of the cell that has more.
 func alignedRanks(strata []stratum) (ranks []int, n int) {
-	var all []float64
 	na, nb := 0, 0
 	for _, s := range strata {
-		both := slices.Concat(s.a, s.b)
-		mid := Median(both)
-		for _, v := range both {
-			// Values that are equal but for how they were reckoned are equal.
-			all = append(all, math.Round((v-mid)*1e12))
-		}
 		na, nb = na+len(s.a), nb+len(s.b)
 	}
-	for _, r := range ranksOf(all) {
-		ranks = append(ranks, int(math.Round(2*r)))
+	all, sorted := make([]float64, 0, na+nb), make([]float64, 0, na+nb)
+	for _, s := range strata {
+		from := len(all)
+		all = append(append(all, s.a...), s.b...)
+		both := all[from:]
+		sorted = append(sorted[:0], both...)
+		slices.Sort(sorted)
+		mid := sortedMedian(sorted)
+		for i, v := range both {
+			// Values that are equal but for how they were reckoned are equal.
+			both[i] = math.Round((v - mid) * 1e12)
+		}
+	}
+	ranks = make([]int, len(all))
+	for i, r := range ranksOf(all) {
+		ranks[i] = int(math.Round(2 * r))
 	}
 	return ranks, max(na, nb)
 }
@@ -79,24 +88,29 @@ type deal struct {
 	ways float64
 }
 
-// dealings are all sums of k of the ranks.
-func dealings(ranks []int, k int) (deals []deal, ways float64) {
+// dealer finds all sums of some of the ranks of a stratum.
+type dealer struct{ deals []deal }
+
+// deal finds those of k ranks, and tells how many ways there are.
+func (d *dealer) deal(ranks []int, k int) (ways float64) {
 	const few = 6 // values, of which all choices are few
+	d.deals = d.deals[:0]
 	if len(ranks) > few {
-		return manyDealings(ranks, k)
+		d.deals, ways = manyDealings(ranks, k)
+		return ways
 	}
-	var choose func(from, left, sum int)
-	choose = func(from, left, sum int) {
-		if left == 0 {
-			deals = append(deals, deal{sum, 1})
-			return
-		}
-		for i := from; i+left <= len(ranks); i++ {
-			choose(i+1, left-1, sum+ranks[i])
-		}
+	d.choose(ranks, k, 0)
+	return float64(len(d.deals))
+}
+
+func (d *dealer) choose(ranks []int, left, sum int) {
+	if left == 0 {
+		d.deals = append(d.deals, deal{sum, 1})
+		return
 	}
-	choose(0, k, 0)
-	return deals, float64(len(deals))
+	for i := 0; i+left <= len(ranks); i++ {
+		d.choose(ranks[i+1:], left-1, sum+ranks[i])
+	}
 }
 
 // manyDealings counts equal sums together as it goes.
@@ -119,12 +133,18 @@ func manyDealings(ranks []int, k int) (deals []deal, ways float64) {
 	return deals, ways
 }
 
-func convolve(dist []float64, deals []deal, ways float64) []float64 {
+// convolve adds a deal to a distribution, into out, which it makes longer where that is short.
+func convolve(dist, out []float64, deals []deal, ways float64) []float64 {
 	most := 0
 	for _, d := range deals {
 		most = max(most, d.sum)
 	}
-	out := make([]float64, len(dist)+most)
+	n := len(dist) + most
+	if cap(out) < n {
+		out = make([]float64, n, 2*n)
+	}
+	out = out[:n]
+	clear(out)
 	for _, d := range deals {
 		share, to := d.ways/ways, out[d.sum:d.sum+len(dist)]
 		for i, x := range dist {

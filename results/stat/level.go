@@ -3,9 +3,11 @@
 package stat
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/aclements/go-moremath/stats"
 )
@@ -88,8 +90,10 @@ func within(a, b []Run, boots int) Difference {
 		d = Diff(valuesOf(a), valuesOf(b))
 	default: // other sessions of the same boots
 		d = Diff(valuesOf(a), valuesOf(b))
-		d.P, d.Least = permuteBlocks(strataOf(a, b, func(r Run) Run { return Run{Boot: r.boot()} }))
-		d.Adjusted = d.P
+		if allPositive(a, b) {
+			d.P, d.Least = permuteBlocks(strataOf(byBoot(a), byBoot(b), func(r Run) Run { return Run{Boot: r.Boot} }))
+			d.Adjusted = d.P
+		}
 	}
 	switch {
 	case d.Level != "":
@@ -104,35 +108,67 @@ func within(a, b []Run, boots int) Difference {
 	return d
 }
 
+// byBoot are runs in the order of their boots.
+func byBoot(runs []Run) []Run {
+	out := slices.Clone(runs)
+	for i := range out {
+		out[i].Boot = out[i].boot()
+	}
+	slices.SortStableFunc(out, func(x, y Run) int { return strings.Compare(x.Boot, y.Boot) })
+	return out
+}
+
+// place orders runs by boot, session and repetition.
+func place(x, y Run) int {
+	if c := strings.Compare(x.Boot, y.Boot); c != 0 {
+		return c
+	}
+	if c := strings.Compare(x.Session, y.Session); c != 0 {
+		return c
+	}
+	return cmp.Compare(x.Rep, y.Rep)
+}
+
+// placed are runs in that order; ok is false where a place is there twice.
+func placed(runs []Run) (sorted []Run, ok bool) {
+	sorted = slices.Clone(runs)
+	slices.SortFunc(sorted, place)
+	for i := 1; i < len(sorted); i++ {
+		if place(sorted[i-1], sorted[i]) == 0 {
+			return nil, false
+		}
+	}
+	return sorted, true
+}
+
 // blocks compares runs that share blocks; ok is false where they do not, or a repetition is
 // there twice.
 func blocks(a, b []Run) (d Difference, ok bool) {
-	of := func(runs []Run) (map[Run]float64, bool) {
-		by := map[Run]float64{}
-		for _, r := range runs {
-			at := Run{Boot: r.Boot, Session: r.Session, Rep: r.Rep}
-			if _, twice := by[at]; twice {
-				return nil, false
-			}
-			by[at] = r.Value
-		}
-		return by, true
-	}
-	_, okA := of(a)
-	inB, okB := of(b)
-	if !okA || !okB || !allPositive(a, b) {
+	if !allPositive(a, b) {
 		return d, false
 	}
-	var ours, theirs []float64
-	for _, r := range a {
-		if v, ok := inB[Run{Boot: r.Boot, Session: r.Session, Rep: r.Rep}]; ok {
-			ours, theirs = append(ours, v), append(theirs, r.Value)
+	n := [2]int{len(a), len(b)}
+	a, okA := placed(a)
+	b, okB := placed(b)
+	if !okA || !okB {
+		return d, false
+	}
+	ours, theirs := make([]float64, 0, len(b)), make([]float64, 0, len(b))
+	for i, k := 0, 0; i < len(a) && k < len(b); {
+		switch c := place(a[i], b[k]); {
+		case c < 0:
+			i++
+		case c > 0:
+			k++
+		default:
+			ours, theirs = append(ours, b[k].Value), append(theirs, a[i].Value)
+			i, k = i+1, k+1
 		}
 	}
 	if len(ours) == 0 {
 		return d, false
 	}
-	d = Difference{NA: len(a), NB: len(b), Pairs: len(ours)}
+	d = Difference{NA: n[0], NB: n[1], Pairs: len(ours)}
 	pairs := Pairs(ours, theirs)
 	d.Ratio = &Ratio{Value: pairs.Estimate}
 	if pairs.HasInterval() {
@@ -144,26 +180,39 @@ func blocks(a, b []Run) (d Difference, ok bool) {
 	return d, true
 }
 
-// strataOf sorts logarithms by strata, in the order of their first runs. A stratum of one
-// cell alone says nothing.
+// strataOf sorts logarithms by strata; of tells a run's, and runs of one stratum stand one
+// after another. A stratum of one cell alone says nothing.
 func strataOf(a, b []Run, of func(Run) Run) (out []stratum) {
-	at := map[Run]int{}
-	for side, runs := range [][]Run{a, b} {
-		for _, r := range runs {
-			k, ok := at[of(r)]
-			if !ok {
-				k = len(out)
-				at[of(r)] = k
-				out = append(out, stratum{})
-			}
-			if v := math.Log(r.Value); side == 0 {
-				out[k].a = append(out[k].a, v)
-			} else {
-				out[k].b = append(out[k].b, v)
-			}
+	la, lb := logsOf(a), logsOf(b)
+	out = make([]stratum, 0, max(len(a), len(b)))
+	for i, k := 0, 0; i < len(a) && k < len(b); {
+		x, y := of(a[i]), of(b[k])
+		toA, toB := i, k
+		for toA < len(a) && of(a[toA]) == x {
+			toA++
+		}
+		for toB < len(b) && of(b[toB]) == y {
+			toB++
+		}
+		switch c := place(x, y); {
+		case c < 0:
+			i = toA
+		case c > 0:
+			k = toB
+		default:
+			out = append(out, stratum{la[i:toA:toA], lb[k:toB:toB]})
+			i, k = toA, toB
 		}
 	}
-	return slices.DeleteFunc(out, func(s stratum) bool { return len(s.a) == 0 || len(s.b) == 0 })
+	return out
+}
+
+func logsOf(runs []Run) []float64 {
+	out := make([]float64, len(runs))
+	for i, r := range runs {
+		out[i] = math.Log(r.Value)
+	}
+	return out
 }
 
 // acrossPairs compares two cells by their ratios in each of six boots or more: the boots are
@@ -271,7 +320,10 @@ func bootMedians(runs []Run) (out []float64) {
 }
 
 func bootsOf(runs []Run) (out []string) {
-	for _, r := range runs {
+	for i, r := range runs {
+		if i > 0 && r.Boot == runs[i-1].Boot && r.Session == runs[i-1].Session {
+			continue
+		}
 		out = append(out, r.boot())
 	}
 	slices.Sort(out)
@@ -279,6 +331,9 @@ func bootsOf(runs []Run) (out []string) {
 }
 
 func only(runs []Run, boots []string) []Run {
+	if all := bootsOf(runs); slices.Equal(all, boots) {
+		return runs
+	}
 	return slices.DeleteFunc(slices.Clone(runs), func(r Run) bool { return !slices.Contains(boots, r.boot()) })
 }
 

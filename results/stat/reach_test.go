@@ -69,7 +69,7 @@ func TestMaxTests(t *testing.T) {
 // The whole way to a verdict finds what is foretold, as often as foretold: of other draws
 // than those of which it is foretold. What is proposed for 2 % at a CV of 1 % is enough.
 func TestFindable(t *testing.T) {
-	for _, tests := range []int{1, 5, 11, 23, 95} {
+	for _, tests := range []int{1, 5, 95} {
 		n, ok := RunsFor(tests, 2)
 		sd, _ := NewReach(n, tests).Finds()
 		found := foundOf(n, tests, 2, 400)

@@ -53,8 +53,10 @@ func (r *Record) Inert() (out []Inert) {
 // inertGRO: packets are of several segments, or not, as asked for.
 func (r *Record) inertGRO() *Inert {
 	n := r.SUT.value(MetricRXPacketSegments)
-	switch on := r.Cell.GRO; {
+	switch on, hw := r.Cell.GRO, r.Cell.HWGRO; {
 	case on == nil, math.IsNaN(n), *on == (n > fewPackets):
+		return nil
+	case !*on && hw != nil && *hw: // which puts them together, as asked for
 		return nil
 	case *on:
 		return &Inert{"gro", fmt.Sprintf("gro on had no effect: %.2f segments a packet", n), "look for what the driver does not put together (ethtool -k: rx-checksum, rx-gro), and for tunnels"}

@@ -177,13 +177,19 @@ func interrupts(from, to map[int]uint64, seconds float64) []results.Metric {
 		{Name: results.MetricBusiestIRQ, Unit: "1/s", Value: float64(busiest) / seconds, Source: src}}
 }
 
-// fragments is how much payload a packet has room for in fragments of a page.
+// defaultFrags is CONFIG_MAX_SKB_FRAGS where nobody changed it (net/Kconfig).
+const defaultFrags = 17
+
+// fragments is how much payload a packet has room for in fragments of a page. Only the first
+// network namespace shows it (net/core/sysctl_net_core.c: net_core_table, Linux 7.3.4).
 func fragments() []results.Metric {
 	const file = "/proc/sys/net/core/max_skb_frags"
+	m := results.Metric{Name: results.MetricFragsBytes, Unit: "bytes", Source: file}
 	b, err := os.ReadFile(file)
 	n, perr := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || perr != nil {
-		return nil
+		n, m.Quality = defaultFrags, "not shown in this network namespace: the default is assumed"
 	}
-	return []results.Metric{{Name: results.MetricFragsBytes, Unit: "bytes", Value: float64(n * os.Getpagesize()), Source: file}}
+	m.Value = float64(n * os.Getpagesize())
+	return []results.Metric{m}
 }

@@ -143,6 +143,10 @@ func TestPortless(t *testing.T) {
 			t.Errorf("%s/%s on %+v, %+v: %+v, want %q", x.rx, x.tx, x.sut, x.tg, m, x.want)
 		}
 	}
+	o := Options{SUTUpper: lacp}
+	if m := o.portless(results.Cell{RX: "tcp", TX: "tcp", Queue: new(int)}, none, none); m == nil || !strings.Contains(m.Reason, "the flow is steered to a queue, which belongs to a port") {
+		t.Errorf("a flow that is steered: %+v", m)
+	}
 }
 
 // An address that is given has its interface: its counters and MTU belong to the

@@ -12,7 +12,7 @@ import (
 
 // Evidence tells what was seen of the flow, its reads and its queue.
 func (r *Receiver) Evidence() stream.Evidence {
-	e := stream.Evidence{CountsLinear: true}
+	e := stream.Evidence{CountsLinear: true, Figures: r.gather.Figures()}
 	figure := func(name, unit string, v float64) {
 		e.Figures = append(e.Figures, stream.Figure{Name: name, Unit: unit, Value: v})
 	}

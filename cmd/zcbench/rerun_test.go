@@ -14,7 +14,7 @@ import (
 	"github.com/zcbench/zcbench/results/environment"
 )
 
-const again = `
+const madeAgain = `
 name: again
 factors: {rx: [tcp, uring], tx: tcp, message: 1M}
 duration: 150ms
@@ -32,7 +32,7 @@ func TestIntegrationRerun(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()
 	file, first, second := filepath.Join(dir, "again.yaml"), filepath.Join(dir, "first"), filepath.Join(dir, "second")
-	if err := os.WriteFile(file, []byte(again), 0o666); err != nil {
+	if err := os.WriteFile(file, []byte(madeAgain), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if status, _, stderr := zcbench(t, "matrix", file, "--out", first); status > 1 { // 1: a busy machine spoils runs
@@ -49,7 +49,7 @@ func TestIntegrationRerun(t *testing.T) {
 		t.Fatal(status, stderr)
 	}
 	is := journal(t, second)
-	if is.Header.Plan.Hash != was.Header.Plan.Hash || is.Header.Plan.File != again || is.Header.SessionID == was.Header.SessionID {
+	if is.Header.Plan.Hash != was.Header.Plan.Hash || is.Header.Plan.File != madeAgain || is.Header.SessionID == was.Header.SessionID {
 		t.Errorf("plan %+v, was %+v", is.Header.Plan, was.Header.Plan)
 	}
 	if a, b := order(was), order(is); !reflect.DeepEqual(a, b) {

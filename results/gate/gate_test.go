@@ -93,6 +93,7 @@ func TestApply(t *testing.T) {
 		{"a small drift", results.Gates{Drift: ptr(.02)}, series(100, 100.1, 100.2, 100.3, 100.4, 100.5), ""},
 		{"no drift but spread", results.Gates{Drift: ptr(.02)}, series(105, 100, 95, 104, 96, 101), ""},
 		{"frequency", results.Gates{Frequency: ptr(.02)}, with(mhz, 3000, 3000, 2900, 3000, 3000, 3000), "TG: the CPU frequency is 2900 to 3000 MHz"},
+		{"frequency of the flow's CPUs, in the mean of 48", results.Gates{Frequency: ptr(.02)}, with(func(h *results.Host, v *float64) { h.CPUMHz, h.FlowMHz = ptr(2990.0), v }, 3000, 3000, 1500, 3000, 3000, 3000), "TG: the CPU frequency is 1500 to 3000 MHz"},
 		{"temperature", results.Gates{TemperatureC: ptr(10.0)}, with(temp, 50, 55, 58, 60, 61, 61), "TG: the CPU is at 50.0 to 61.0"},
 		{"temperature holds", results.Gates{TemperatureC: ptr(11.0)}, with(temp, 50, 55, 58, 60, 61, 61), ""},
 	} {

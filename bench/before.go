@@ -31,7 +31,7 @@ func (e *Experiment) sayBefore(p *prepared) error {
 const mostChanged = 20
 
 // told are the facts that [changes] names.
-var told = []string{"boot/id", "kernel/release", "cpu/model name", "cpufreq/governor", "nic/driver", "nic/firmware"}
+var told = []string{"kernel/release", "cpu/model name", "cpufreq/governor", "nic/driver", "nic/firmware"}
 
 // sayChanged notes in which facts the hosts are not what they were when the plan was begun.
 func (e *Experiment) sayChanged(dir string, was *results.Plan, p *prepared) {

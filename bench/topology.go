@@ -48,8 +48,8 @@ func (st *stage) checkTopology(name string, end matrix.End, h *host.Host, near [
 		for i, x := range group {
 			key := st.spec.Called(name + "." + x.what)
 			if on := t.NodeOf(x.cpu); node >= 0 && on >= 0 && on != node {
-				return inputErrorf("%s: CPU %d is on NUMA node %d of %s, and not on node %d: %s; %v. Name a CPU of that node, or say that it may be another one: %s.node: any",
-					key, x.cpu, on, h.Spec.Name, node, whose, t, name)
+				return inputErrorf("%s: CPU %d is on NUMA node %d of %s, and not on node %d: %s; %v. Name a CPU of that node, or say that it may be another one: %s",
+					key, x.cpu, on, h.Spec.Name, node, whose, t, st.saying(name+".node", "any"))
 			}
 			for _, y := range group[:i] {
 				if t.Siblings(x.cpu, y.cpu) {
@@ -60,6 +60,14 @@ func (st *stage) checkTopology(name string, end matrix.End, h *host.Host, near [
 		}
 	}
 	return nil
+}
+
+// saying is what the user writes to give a key a value, in a file or as a flag.
+func (st *stage) saying(key, value string) string {
+	if flag, ok := st.spec.Flags[key]; ok {
+		return flag + " " + value
+	}
+	return key + ": " + value
 }
 
 // checkApart refuses CPUs of the two ends of one machine that share a core, where the user named

@@ -42,17 +42,18 @@ func TestCPUsThatAreRefused(t *testing.T) {
 		"any node, one core":      {end: matrix.End{Layouts: two(0, 4), Node: new(matrix.AnyNode)}, says: "threads of one core"},
 		"the node that was asked": {end: matrix.End{CPU: new(1), Node: new(0)}},
 		"not that":                {end: matrix.End{CPU: new(2), Node: new(0)}, says: "and not on node 0: which was asked for"},
-		"no such node":            {end: matrix.End{Node: new(7)}, says: "sut.node: ssh:a has no NUMA node 7"},
+		"no such node":            {end: matrix.End{Node: new(7)}, says: "--node: ssh:a has no NUMA node 7"},
 		"not pinned":              {end: matrix.End{CPU: new(-1)}},
 		"ends of one machine":     {end: matrix.End{CPU: new(2)}, tg: matrix.End{CPU: new(6), Node: new(1)}, shared: true, says: "sut.cpu and tg.cpu: CPUs 2 and 6 are threads of one core"},
 		"of two machines":         {end: matrix.End{CPU: new(2)}, tg: matrix.End{CPU: new(6), Node: new(1)}},
+		"by a flag":               {end: matrix.End{CPU: new(1)}, says: "another one: --node any"},
 	} {
 		boots := [2]string{"a", "b"}
 		if x.shared {
 			boots[1] = "a"
 		}
 		st := &stage{hosts: &hosts{SUT: twoSockets(boots[0]), TG: twoSockets(boots[1])}, opt: Options{near: [2][]int{{2, 3}, {0, 1}}},
-			spec: &matrix.Spec{SUT: x.end, TG: x.tg, Flags: map[string]string{"sut.layouts.2cpu.app": "--cpus", "sut.layouts.2cpu.irq": "--cpus"}}}
+			spec: &matrix.Spec{SUT: x.end, TG: x.tg, Flags: map[string]string{"sut.node": "--node", "sut.layouts.2cpu.app": "--cpus", "sut.layouts.2cpu.irq": "--cpus"}}}
 		err := st.checkCPUs()
 		if (err == nil) != (x.says == "") || err != nil && !strings.Contains(err.Error(), x.says) {
 			t.Errorf("%s: %v, want %q", name, err, x.says)

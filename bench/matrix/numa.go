@@ -13,8 +13,8 @@ const AnyNode = -1
 // mostNode is the last that Linux can be built for (CONFIG_NODES_SHIFT 10).
 const mostNode = 1<<10 - 1
 
-// parseNode reads the number of a NUMA node, or "any".
-func parseNode(s string) (*int, error) {
+// ParseNode reads the number of a NUMA node, or "any".
+func ParseNode(s string) (*int, error) {
 	if s == "any" {
 		return new(AnyNode), nil
 	}

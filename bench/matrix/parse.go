@@ -126,7 +126,7 @@ func (e *End) fields(sut *expansion) []field {
 		{"host", read(&e.Host, parseText)},
 		{"dev", read(&e.Dev, parseDev)},
 		{"cpu", func(n ast.Node) error { e.CPU = new(int); return read(e.CPU, within(-1, 65535))(n) }},
-		{"node", read(&e.Node, parseNode)},
+		{"node", read(&e.Node, ParseNode)},
 		{"layouts", e.layouts},
 		{"settings", func(n ast.Node) error { return readMap(n, "settings", e.Settings.fields()) }},
 	}

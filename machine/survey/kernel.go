@@ -46,7 +46,7 @@ func (f *facts) kernel() {
 // the name is.
 var shownParameters = []string{
 	"isolcpus", "nohz", "nohz_full", "rcu_nocbs", "rcu_nocb_poll", "irqaffinity", "threadirqs", "maxcpus", "nr_cpus", "possible_cpus", "nosmt", "smt", "mem", "memmap", "numa",
-	"numa_balancing", "idle", "intel_idle.*", "processor.*", "cpuidle.*", "cpufreq.*", "intel_pstate", "amd_pstate", "amd_pstate.*", "tsc", "clocksource", "hpet", "preempt",
+	"numa_balancing", "idle", "intel_idle.*", "processor.*", "cpuidle.*", "cpufreq.*", "intel_pstate", "amd_pstate", "amd_pstate.*", "tsc", "tsc_*", "lpj", "panic", "oops", "clocksource", "hpet", "preempt",
 	"skew_tick", "nmi_watchdog", "watchdog", "nowatchdog", "nosoftlockup", "mce", "audit", "selinux", "apparmor", "lockdown", "lsm", "mitigations", "spectre_*", "spec_*",
 	"retbleed", "l1tf", "mds", "tsx", "tsx_async_abort", "srbds", "mmio_stale_data", "gather_data_sampling", "reg_file_data_sampling", "indirect_target_selection", "tsa", "vmscape",
 	"ssbd", "pti", "kpti", "nopti", "nospectre_*", "kvm.*", "kvm-*", "iommu", "iommu.*", "intel_iommu", "amd_iommu", "arm-smmu*", "swiotlb", "pci", "pcie_*", "pcie_aspm", "hugepages",

@@ -28,6 +28,7 @@ type Flags struct {
 
 	sutCPU, tgCPU  cpuFlag
 	cpus, tgCPUs   string
+	node, tgNode   string
 	maxCopied      float64
 	manyRX, manyTX []string
 }
@@ -67,6 +68,8 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 	fs.StringVar(&f.cpus, "cpus", "", "the SUT's CPUs, APP,SOFTIRQ (default: on the NUMA node of its interface)")
 	fs.StringVar(&f.tgCPUs, "tg-cpus", "", "the TG's CPUs, APP,SOFTIRQ (default: likewise)")
 	fs.Var(&gateFlag{spec: spec}, "gate", "KEY=LIMIT or KEY=off: a gate, as in experiment files (repeatable; docs/matrix.md)")
+	fs.StringVar(&f.node, "node", "", "the NUMA node of the SUT's CPUs, or any (default: that of its interface)")
+	fs.StringVar(&f.tgNode, "tg-node", "", "the NUMA node of the TG's CPUs, or any (default: likewise)")
 	fs.Float64Var(&f.maxCopied, "max-copied", 1, "percent of the payload that the kernel may copy before a zero-copy run is invalid")
 	if many {
 		for _, x := range []struct {
@@ -198,7 +201,19 @@ func (f *Flags) check() error {
 
 // place reads the CPUs: those of the threads, or those of a layout.
 func (f *Flags) place() error {
-	f.Spec.Flags = map[string]string{"sut.cpu": "--sut-cpu", "tg.cpu": "--tg-cpu"}
+	f.Spec.Flags = map[string]string{"sut.cpu": "--sut-cpu", "tg.cpu": "--tg-cpu", "sut.node": "--node", "tg.node": "--tg-node"}
+	for _, x := range []struct {
+		flag, text string
+		to         **int
+	}{{"--node", f.node, &f.Spec.SUT.Node}, {"--tg-node", f.tgNode, &f.Spec.TG.Node}} {
+		if x.text == "" {
+			continue
+		}
+		var err error
+		if *x.to, err = matrix.ParseNode(x.text); err != nil {
+			return cli.Usagef("%s: %w", x.flag, err)
+		}
+	}
 	for _, x := range []struct {
 		end, flag, text string
 		cpu             *int

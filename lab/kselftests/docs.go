@@ -47,6 +47,17 @@ func passes(cases map[string]Case) (n int) {
 	return n
 }
 
+// cases counts the cases of a test on any kernel on record.
+func cases(test string, on []expectation) int {
+	all := map[string]bool{}
+	for _, e := range on {
+		for name := range e[test] {
+			all[name] = true
+		}
+	}
+	return len(all)
+}
+
 // others are the cases of a test that do not pass, together where the reason is one.
 func others(test string, kernels []string, on []expectation) (words []string) {
 	type why struct {
@@ -70,33 +81,61 @@ func others(test string, kernels []string, on []expectation) (words []string) {
 		}
 	}
 	for _, w := range order {
-		words = append(words, fmt.Sprintf("%s %s: %s", w.outcome, caseNames(names[w], kernels), strings.ReplaceAll(w.reason, "|", `\|`)))
+		which := caseNames(names[w], kernels, cases(test, on))
+		words = append(words, fmt.Sprintf("%s %s: %s", w.outcome, which, strings.ReplaceAll(w.reason, "|", `\|`)))
 	}
 	return words
 }
 
-// caseNames lists cases; many of a kind by what comes before the first dot.
-func caseNames(on map[string][]string, kernels []string) string {
-	var words []string
-	count := map[string]int{}
+// caseNames lists cases: those of a kind, NAME.VARIANT, by what their names begin with, and
+// all of a test by their number.
+func caseNames(on map[string][]string, kernels []string, of int) string {
+	if len(on) == of && of > 1 && !slices.ContainsFunc(slices.Collect(maps.Values(on)), func(k []string) bool { return len(k) < len(kernels) }) {
+		return fmt.Sprintf("all %d", of)
+	}
+	type kind struct{ head, kernels string }
+	var order []kind
+	names := map[kind][]string{}
 	for _, name := range slices.Sorted(maps.Keys(on)) {
-		head, _, variant := strings.Cut(name, ".")
-		key := "`" + head
-		if variant {
-			key += ".*"
+		k := kind{head: name}
+		if head, _, ok := strings.Cut(name, "."); ok {
+			k.head = head + "."
 		}
-		key += "`"
 		if len(on[name]) < len(kernels) {
-			key += " (" + strings.Join(on[name], ", ") + ")"
+			k.kernels = " (" + strings.Join(on[name], ", ") + ")"
 		}
-		if count[key]++; count[key] == 1 {
-			words = append(words, key)
+		if names[k] == nil {
+			order = append(order, k)
 		}
+		names[k] = append(names[k], name)
 	}
-	for i, w := range words {
-		if count[w] > 1 {
-			words[i] = fmt.Sprintf("%d %s", count[w], w)
+	var words []string
+	for _, k := range order {
+		if n := len(names[k]); n > 1 {
+			words = append(words, fmt.Sprintf("%d `%s*`%s", n, begin(names[k]), k.kernels))
+			continue
 		}
+		words = append(words, "`"+names[k][0]+"`"+k.kernels)
 	}
-	return strings.Join(words, ", ")
+	if len(words) <= namesListed {
+		return strings.Join(words, ", ")
+	}
+	all := slices.Sorted(maps.Keys(on))
+	if b := begin(all); b != "" {
+		return fmt.Sprintf("%d `%s*`", len(all), b)
+	}
+	return fmt.Sprintf("%d such as `%s`", len(all), all[0])
+}
+
+// namesListed is how many names and kinds of cases are listed one by one.
+const namesListed = 5
+
+// begin is what sorted names begin with, up to where a word ends.
+func begin(sorted []string) string {
+	first, last := sorted[0], sorted[len(sorted)-1]
+	n := 0
+	for n < len(first) && n < len(last) && first[n] == last[n] {
+		n++
+	}
+	return first[:strings.LastIndexAny(first[:n], "._")+1]
 }

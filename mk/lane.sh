@@ -56,7 +56,7 @@ host_only='^TestJournal|^TestCreateBesideFinish$|^TestLockBesideSweep$'
 # The longest of those that are about our own code more than about the kernel run on
 # one of the two kernels in the short run: these are left out on the one named.
 not_on_sid='^TestLabKill$|^TestZcrxNoDevice$|^TestLabLayouts$|^TestLabBatches$'
-not_on_backports='^TestLabRunRestores$|^TestMultishotTransfer$|^TestTailWraps$|^TestLabNoDeviceCopies$|^TestLabSend$|^TestIntegrationLatencyOfLateReader$'
+not_on_backports='^TestLabRunRestores$|^TestMultishotTransfer$|^TestTailWraps$|^TestLabNoDeviceCopies$|^TestLabSend$|^TestIntegrationLatencyOfLateReader$|^TestLabSteered$'
 
 # no_lab says why the lab cannot be had, where it cannot: what the Makefile has found out,
 # or, for a lane alone, what is found out here.

@@ -58,7 +58,7 @@ host_only='^TestJournal|^TestCreateBesideFinish$|^TestLockBesideSweep$'
 not_on_sid='^TestLabKill$|^TestZcrxNoDevice$|^TestLabLayouts$|^TestLabBatches$|^TestLabEngines$|^TestLabSweep$'
 not_on_sid+='|^TestIntegrationLatencyFilters$|^TestIntegrationPIDNamespace$'
 not_on_backports='^TestLabRunRestores$|^TestMultishotTransfer$|^TestTailWraps$|^TestLabNoDeviceCopies$|^TestLabSend$|^TestIntegrationLatencyOfLateReader$'
-not_on_backports+='|^TestLabSmallRings$|^TestLabSizes$|^TestIntegrationLatencyOfProcess$'
+not_on_backports+='|^TestLabSmallRings$|^TestLabSizes$|^TestIntegrationLatencyOfProcess$|^TestLabSteered$'
 
 # no_lab says why the lab cannot be had, where it cannot: what the Makefile has found out,
 # or, for a lane alone, what is found out here.

@@ -111,6 +111,10 @@ func (w *worker) run() {
 }
 
 func (w *worker) receive() {
+	if err := exactSleeps(w.own.opts); err != nil {
+		w.ready <- err
+		return
+	}
 	path, err := newReceiver(w.end.path, w.own.opts, w.end.spec.Cell.Steers())
 	w.ready <- err
 	if err != nil {

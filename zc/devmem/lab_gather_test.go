@@ -5,8 +5,12 @@ package devmem_test
 import (
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/zc/devmem"
 	"github.com/zcbench/zcbench/zc/labtest"
 )
 
-func TestLabGathers(t *testing.T) { labtest.Gathers(t, devmem.Mode) }
+func TestLabGathers(t *testing.T) {
+	long.Test(t)
+	labtest.Gathers(t, devmem.Mode)
+}

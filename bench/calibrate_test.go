@@ -144,7 +144,7 @@ func TestIntegrationPace(t *testing.T) {
 	}
 	s := sharesSpec(t, fmt.Sprintf("name: x\nfactors: {rx: tcp, tx: tcp, pace: [25%%, 50%%, 75%%], message: 1M}\nrepetitions: %d\nwarmup: false\n", long.Rounds(1, 10)))
 	if long.Wanted() {
-		r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 2*time.Second, 300*time.Millisecond
+		r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 4*time.Second, 500*time.Millisecond
 	}
 	recs, err := r.Play(t.Context(), slices.Concat(calibration(s, anyCell), all, s.Runs()))
 	if err != nil {

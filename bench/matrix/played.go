@@ -123,8 +123,9 @@ func (s *Spec) checkPlayed(fit bool) error {
 	if a := s.Adaptive; a != nil && (a.Min < 1 || a.Min > s.Repetitions || !(a.Interval > 0 && a.Interval < 1)) {
 		return errors.New("adaptive: no such numbers")
 	}
+	known := map[string]bool{}
 	for _, c := range append(slices.Clone(s.Cells), s.All, s.SUT.Settings.Host, s.TG.Settings.Host) {
-		if err := checkChosen(c); err != nil {
+		if err := checkChosen(c, known); err != nil {
 			return err
 		}
 	}
@@ -132,14 +133,16 @@ func (s *Spec) checkPlayed(fit bool) error {
 }
 
 // checkChosen refuses what no file may set. Which modes the cell has does not count: what holds
-// for all cells has none.
-func checkChosen(c results.Cell) error {
+// for all cells has none. known are choices that were looked at before.
+func checkChosen(c results.Cell, known map[string]bool) error {
 	for i := range results.Options {
 		o := &results.Options[i]
 		v := o.Raw(&c)
-		if v == "" {
+		choice := o.Name + " " + v
+		if v == "" || known[choice] {
 			continue
 		}
+		known[choice] = true
 		var again results.Cell
 		if err := o.Set(&again, v); err != nil {
 			return &results.OptionError{Option: o, Value: v, Err: err}

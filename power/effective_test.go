@@ -23,9 +23,10 @@ func autoregressive(rnd *rand.Rand, n int, rho float64) []float64 {
 	return out
 }
 
-// The truth lies within twice the standard uncertainty in 95 of 100 windows, however
-// closely readings follow each other. A spread over the root of their number, as if
-// they were independent, holds it in fewer than two of three from .5 on.
+// The truth lies within twice the standard uncertainty in 92 of 100 windows or more,
+// however closely readings follow each other, as long as a window is longer than what they
+// remember. A spread over the root of their number, as if they were independent, holds it
+// in three of four from .5 on, and in one of four at .95.
 func TestScatterOfAutocorrelatedReadings(t *testing.T) {
 	rounds := long.Rounds(2000, 20000)
 	for _, c := range []struct {
@@ -35,11 +36,11 @@ func TestScatterOfAutocorrelatedReadings(t *testing.T) {
 		hold    int     // each reading is told so often
 		covered float64 // at the least
 	}{
-		{11, 0, 0, 1, .93}, {11, .5, 0, 1, .88},
-		{30, 0, 0, 1, .93}, {30, .5, 0, 1, .92}, {30, .8, 0, 1, .90},
+		{11, 0, 0, 1, .93}, {11, .5, 0, 1, .90},
+		{30, 0, 0, 1, .93}, {30, .5, 0, 1, .92}, {30, .8, 0, 1, .91},
 		{101, 0, 0, 1, .93}, {101, .5, 0, 1, .93}, {101, .8, 0, 1, .93}, {101, .9, 0, 1, .92},
 		{301, .8, 0, 1, .93}, {301, .95, 0, 1, .92},
-		{301, .9, 1, 1, .88},
+		{301, .9, 1, 1, .91},
 		{301, 0, 0, 10, .93},
 	} {
 		t.Run(fmt.Sprintf("n=%d rho=%g noise=%g hold=%d", c.n, c.rho, c.noise, c.hold), func(t *testing.T) {

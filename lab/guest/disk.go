@@ -89,23 +89,17 @@ func mountSysfs(dir string) error {
 
 // OnDisk runs a command of the disk, mounted at root, in the named network namespace:
 // its exit status, as the shells have it. When ctx ends it is told to end, and killed if
-// it does not.
+// it does not. It is process 1 of a PID namespace, so that the network namespace of
+// process 1, by which programs name the host's, is its own; /proc is still the guest's,
+// until it mounts another. What it mounts goes with it.
 func OnDisk(ctx context.Context, root, netns string, cmd *exec.Cmd) (exit int, err error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	leave, err := Enter(netns)
-	if err != nil {
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread is of no use to others, and ends
+		started <- start(root, netns, cmd)
+	}()
+	if err := <-started; err != nil {
 		return 0, err
-	}
-	defer leave()
-	if _, err := os.Stat(root + "/sys/class"); errors.Is(err, os.ErrNotExist) {
-		if err := mountSysfs(root); err != nil {
-			return 0, err
-		}
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		return 0, fmt.Errorf("start %s of the disk: %w", cmd.Path, err)
 	}
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
@@ -118,6 +112,45 @@ func OnDisk(ctx context.Context, root, netns string, cmd *exec.Cmd) (exit int, e
 		return 0, err
 	}
 	return exitStatus(unix.WaitStatus(cmd.ProcessState.Sys().(syscall.WaitStatus))), nil
+}
+
+// start starts a command of the disk from a thread that is moved to where it is to run.
+func start(root, netns string, cmd *exec.Cmd) error {
+	if _, err := Enter(netns); err != nil {
+		return err
+	}
+	if _, err := os.Stat(root + "/sys/class"); errors.Is(err, os.ErrNotExist) {
+		if err := mountSysfs(root); err != nil {
+			return err
+		}
+	}
+	if err := moveRoot(root); err != nil {
+		return err
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s of the disk: %w", cmd.Path, err)
+	}
+	return nil
+}
+
+// moveRoot makes dir the root of a mount namespace that the calling thread alone is in.
+// chroot(2) is not enough: behind it the kernel makes no user namespaces
+// (kernel/user_namespace.c: create_user_ns, Linux 7.3.4).
+func moveRoot(dir string) error {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("make a mount namespace: %w", err)
+	}
+	if err := unix.Chdir(dir); err != nil {
+		return fmt.Errorf("enter %s: %w", dir, err)
+	}
+	if err := unix.Mount(dir, "/", "", unix.MS_MOVE, ""); err != nil {
+		return fmt.Errorf("move the mount %s to /: %w", dir, err)
+	}
+	if err := unix.Chroot("."); err != nil {
+		return fmt.Errorf("take %s as the root: %w", dir, err)
+	}
+	return unix.Chdir("/")
 }
 
 // endGroup ends a program and all that it has started.

@@ -99,14 +99,17 @@ const Folder = "/kernel/tools/testing/selftests/drivers/net"
 // has no program that would bring them when they are needed. What a kernel does not have
 // is no error.
 var modules = []string{
-	"8021q", "act_bpf", "act_gact", "act_skbedit", "cls_bpf", "cls_flower", "cls_matchall", "cls_u32", "inet_diag", "ip6_gre", "ip6_tunnel",
-	"ip_gre", "ipip", "macvlan", "sch_etf", "sch_fq", "sch_ingress", "sch_mqprio", "sch_prio", "sit", "tcp_diag", "tls", "udp_diag", "veth",
+	"8021q", "act_bpf", "act_gact", "act_skbedit", "cls_bpf", "cls_flower", "cls_fw", "cls_matchall", "cls_u32", "inet_diag", "ip6_gre",
+	"ip6_tunnel", "ip_gre", "ipip", "macvlan", "pppoe", "sch_etf", "sch_fq", "sch_ingress", "sch_mqprio", "sch_prio", "sit", "tcp_diag", "tls", "udp_diag", "veth",
 	"vxlan", "xsk_diag",
 }
 
-// start is a program of the shell: modules, then the test as it wants to be started. An
-// address of IPv6 is to outlive its interface being down, as that of IPv4 does.
-const start = `for m in %s; do modprobe -q "$m" || true; done
+// start is a program of the shell: /proc of the processes here, modules, what the README
+// of the tests wants of the network, then the test as it wants to be started. An address
+// of IPv6 is to outlive its interface being down, as that of IPv4 does.
+const start = `mount -t proc proc /proc
+ip -n "$REMOTE_ARGS" route replace "$LOCAL_PREFIX_V6" via "$LOCAL_V6"
+for m in %s; do modprobe -q "$m" || true; done
 echo 1 >/proc/sys/net/ipv6/conf/all/keep_addr_on_down
 cd %s && exec python3 %s`
 

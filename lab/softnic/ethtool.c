@@ -225,16 +225,44 @@ static int remove_context(struct net_device *dev, struct ethtool_rxfh_context *c
 	return 0;
 }
 
+static int hash_kind(u32 flow_type)
+{
+	switch (flow_type) {
+	case TCP_V4_FLOW:
+		return SN_HASH_TCP4;
+	case UDP_V4_FLOW:
+		return SN_HASH_UDP4;
+	case TCP_V6_FLOW:
+		return SN_HASH_TCP6;
+	case UDP_V6_FLOW:
+		return SN_HASH_UDP6;
+	}
+	return -EINVAL;
+}
+
 static int get_rxfh_fields(struct net_device *dev, struct ethtool_rxfh_fields *f)
 {
-	f->data = RXH_IP_SRC | RXH_IP_DST;
-	switch (f->flow_type) {
-	case TCP_V4_FLOW:
-	case TCP_V6_FLOW:
-	case UDP_V4_FLOW:
-	case UDP_V6_FLOW:
-		f->data |= RXH_L4_B_0_1 | RXH_L4_B_2_3;
-	}
+	int kind = hash_kind(f->flow_type);
+
+	f->data = kind < 0 ? SN_HASH_ADDRS : sn_steer_get(netdev_priv(dev))->fields[kind];
+	return 0;
+}
+
+/* Of TCP and UDP any of the four fields may be hashed; of all else it is the addresses. */
+static int set_rxfh_fields(struct net_device *dev, const struct ethtool_rxfh_fields *f,
+			   struct netlink_ext_ack *extack)
+{
+	struct sn_dev *sn = netdev_priv(dev);
+	int kind = hash_kind(f->flow_type);
+	struct sn_steer *s;
+
+	if (kind < 0 || f->data & ~(u32)(SN_HASH_ADDRS | SN_HASH_PORTS))
+		return -EINVAL;
+	s = sn_steer_edit(sn);
+	if (!s)
+		return -ENOMEM;
+	s->fields[kind] = f->data;
+	sn_steer_commit(sn, s);
 	return 0;
 }
 
@@ -394,6 +422,7 @@ const struct ethtool_ops sn_ethtool_ops = {
 	.supported_ring_params	= ETHTOOL_RING_USE_TCP_DATA_SPLIT | ETHTOOL_RING_USE_HDS_THRS,
 	.rxfh_max_num_contexts	= SN_CONTEXTS,
 	.rxfh_indir_space	= SN_INDIR,
+	.cap_rss_rxnfc_adds	= true,
 	/* Changing the number of queues, and features, needs rtnl_lock; nothing else here does. */
 	.op_needs_rtnl		= ETHTOOL_OP_NEEDS_RTNL_SCHANNELS | ETHTOOL_OP_NEEDS_RTNL_SRINGPARAM |
 				  ETHTOOL_OP_NEEDS_RTNL_SPFLAGS,
@@ -413,6 +442,7 @@ const struct ethtool_ops sn_ethtool_ops = {
 	.get_rxfh		= get_rxfh,
 	.set_rxfh		= set_rxfh,
 	.get_rxfh_fields	= get_rxfh_fields,
+	.set_rxfh_fields	= set_rxfh_fields,
 	.create_rxfh_context	= create_context,
 	.modify_rxfh_context	= modify_context,
 	.remove_rxfh_context	= remove_context,

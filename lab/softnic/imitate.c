@@ -507,14 +507,26 @@ int sn_set_features(struct net_device *dev, netdev_features_t features)
 }
 
 /* What ethtool offers. */
+static struct ethtool_ops imitated_ops;
+
+/* No other driver adds the queue of a rule to that of its context. */
+static const struct ethtool_ops *imitated_ethtool_ops(void)
+{
+	imitated_ops = sn_ethtool_ops;
+	imitated_ops.cap_rss_rxnfc_adds = false;
+	return &imitated_ops;
+}
+
 const struct ethtool_ops *sn_model_ethtool_ops(void)
 {
 	switch (sn_model) {
+	case SN_SOFTNIC:
+		return &sn_ethtool_ops;
 	case SN_GVE:
 		return sn_gve_ethtool_ops();
 	case SN_VIRTIO:
 		return sn_virtio_ethtool_ops();
 	default:
-		return &sn_ethtool_ops;
+		return imitated_ethtool_ops();
 	}
 }

@@ -195,7 +195,7 @@ int sn_gve_queue_pause(struct sn_dev *sn, int idx, bool stop)
 
 static struct ethtool_ops gve_ops;
 
-/* gve_ethtool_ops, gve_ethtool.c: no contexts of RSS, no flow control */
+/* gve_ethtool_ops, gve_ethtool.c: no contexts of RSS, fields of the hash as they are, no flow control */
 const struct ethtool_ops *sn_gve_ethtool_ops(void)
 {
 	gve_ops = sn_ethtool_ops;
@@ -204,6 +204,8 @@ const struct ethtool_ops *sn_gve_ethtool_ops(void)
 	gve_ops.create_rxfh_context = NULL;
 	gve_ops.modify_rxfh_context = NULL;
 	gve_ops.remove_rxfh_context = NULL;
+	gve_ops.cap_rss_rxnfc_adds = false;
+	gve_ops.set_rxfh_fields = NULL;
 	gve_ops.get_pauseparam = NULL;
 	gve_ops.set_pauseparam = NULL;
 	gve_ops.get_channels = get_channels;

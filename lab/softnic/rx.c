@@ -131,7 +131,7 @@ static void describe(struct sn_channel *ch, struct sk_buff *skb, const struct sn
 		skb_shinfo(skb)->gso_type = cqe->flags & SN_RX_V6 ? SKB_GSO_TCPV6 : SKB_GSO_TCPV4;
 	}
 	if (dev->features & NETIF_F_RXHASH)
-		skb_set_hash(skb, cqe->hash, PKT_HASH_TYPE_L4);
+		skb_set_hash(skb, cqe->hash, cqe->flags & SN_RX_HASH_L4 ? PKT_HASH_TYPE_L4 : PKT_HASH_TYPE_L3);
 	skb_record_rx_queue(skb, ch->idx);
 	skb->protocol = eth_type_trans(skb, dev);
 }

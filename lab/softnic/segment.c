@@ -20,6 +20,7 @@ struct sn_rx_pkt {
 	const struct sn_flow	*f;
 	u8			*hdr;		/* headers as the receiver gets them */
 	u32			hash;
+	bool			ports;		/* are in the hash */
 	u32			hdr_len;	/* bytes at @hdr */
 	u32			off, len;	/* payload in the TX packet */
 	u8			csum;		/* SN_RX_CSUM_* */
@@ -43,7 +44,7 @@ static void cqe_fill(struct sn_rx_cqe *cqe, const struct sn_rx_pkt *p)
 
 	memset(cqe, 0, sizeof(*cqe));
 	cqe->hash = p->hash;
-	cqe->flags = p->csum | (p->f->v6 ? SN_RX_V6 : 0);
+	cqe->flags = p->csum | (p->f->v6 ? SN_RX_V6 : 0) | (p->ports ? SN_RX_HASH_L4 : 0);
 	if (p->csum & SN_RX_CSUM_PARTIAL) {
 		cqe->csum_start = p->d->csum_start;
 		cqe->csum_offset = p->d->csum_offset;
@@ -256,16 +257,6 @@ static bool deliver_pieces(struct sn_rx_pkt *p, struct sn_tx_desc *d, const u8 *
 	return true;
 }
 
-static bool deliver_one(struct sn_rx_pkt *p, struct sn_tx_desc *d)
-{
-	if (post(p))
-		return true;
-	if (pause(p->to, p->rxq, d))
-		return false;
-	p->rxq->no_buffer++;
-	return true;
-}
-
 /* Checksum of the packet from byte @off on. */
 static __wsum dma_csum(const struct sn_dev *sn, const struct sn_tx_desc *d, u32 off)
 {
@@ -287,6 +278,32 @@ static __wsum dma_csum(const struct sn_dev *sn, const struct sn_tx_desc *d, u32 
 		}
 	}
 	return sum;
+}
+
+/*
+ * The sum of what is not TCP is done on the wire's near end, as a NIC does it. TCP's stays
+ * as the sender began it: it would cost a pass over all payload and protect from nothing.
+ */
+static void finish_csum(struct sn_rx_pkt *p)
+{
+	u32 at = p->d->csum_start + p->d->csum_offset;
+	__sum16 sum;
+
+	if (!(p->csum & SN_RX_CSUM_PARTIAL) || p->f->l4 == IPPROTO_TCP || at + sizeof(sum) > p->hdr_len)
+		return;
+	sum = csum_fold(dma_csum(p->to, p->d, p->d->csum_start)) ?: CSUM_MANGLED_0;
+	memcpy(p->hdr + at, &sum, sizeof(sum));
+	p->csum = SN_RX_CSUM_OK;
+}
+
+static bool deliver_one(struct sn_rx_pkt *p, struct sn_tx_desc *d)
+{
+	if (post(p))
+		return true;
+	if (pause(p->to, p->rxq, d))
+		return false;
+	p->rxq->no_buffer++;
+	return true;
 }
 
 /*
@@ -321,11 +338,11 @@ static u8 rx_csum(const struct sn_dev *to, struct sn_rxq *rxq, const struct sn_t
 
 /* With the queue locked and running. */
 static bool deliver_locked(struct sn_dev *to, struct sn_rxq *rxq, struct sn_tx_desc *d,
-			   const struct sn_flow *f, const u8 *hdr, u32 hash)
+			   const struct sn_flow *f, u8 *hdr, u32 hash, bool ports)
 {
 	u8 fixed[SN_HDR_MAX];
 	struct sn_rx_pkt p = {
-		.to = to, .rxq = rxq, .d = d, .f = f, .hash = hash,
+		.to = to, .rxq = rxq, .d = d, .f = f, .hash = hash, .ports = ports,
 		.csum = rx_csum(to, rxq, d, f, hdr),
 	};
 
@@ -334,10 +351,11 @@ static bool deliver_locked(struct sn_dev *to, struct sn_rxq *rxq, struct sn_tx_d
 		p.hdr_len = d->hdr_len;
 		return deliver_pieces(&p, d, hdr);
 	}
-	p.hdr = (u8 *)hdr;
+	p.hdr = hdr;
 	p.hdr_len = f->hdr_len ?: min_t(u32, d->len, SN_HDR_MAX);
 	p.off = p.hdr_len;
 	p.len = d->len - p.hdr_len;
+	finish_csum(&p);
 	return deliver_one(&p, d);
 }
 
@@ -347,13 +365,13 @@ bool sn_deliver(struct sn_dev *to, struct sn_tx_desc *d)
 	u8 hdr[SN_HDR_MAX];
 	struct sn_channel *ch;
 	struct sn_flow f;
-	bool done = true;
+	bool done = true, ports;
 	u32 hash, head = min_t(u32, d->len, SN_HDR_MAX);
 	int queue;
 
 	sn_dma_read(to, d, 0, hdr, head);
 	sn_parse(hdr, head, &f);
-	queue = sn_steer_queue(to, &f, &hash);
+	queue = sn_steer_queue(to, &f, &hash, &ports);
 	if (queue < 0 || queue >= (int)to->netdev->num_rx_queues || (d->mss && f.l4 != IPPROTO_TCP)) {
 		WRITE_ONCE(to->steer_drops, to->steer_drops + 1);
 		return true;
@@ -361,7 +379,7 @@ bool sn_deliver(struct sn_dev *to, struct sn_tx_desc *d)
 	ch = &to->ch[queue];
 	spin_lock(&ch->rx.lock);
 	if (ch->rx.running) {
-		done = deliver_locked(to, &ch->rx, d, &f, hdr, hash);
+		done = deliver_locked(to, &ch->rx, d, &f, hdr, hash, ports);
 		/* Also when it waits: NAPI may find new buffers. */
 		sn_raise(ch);
 	} else {

@@ -90,6 +90,7 @@ struct sn_rx_buf {
 #define SN_RX_CSUM_OK		BIT(0)
 #define SN_RX_CSUM_PARTIAL	BIT(1)
 #define SN_RX_V6		BIT(2)
+#define SN_RX_HASH_L4		BIT(3)	/* the hash is over ports too */
 
 /* One received packet: where its bytes are and what the hardware knows of it. */
 struct sn_rx_cqe {
@@ -167,9 +168,15 @@ struct sn_rule {
 	u32	context;
 };
 
+/* What is hashed of which packets is set by their kind; all others: their addresses. */
+enum { SN_HASH_TCP4, SN_HASH_UDP4, SN_HASH_TCP6, SN_HASH_UDP6, SN_HASH_KINDS };
+#define SN_HASH_ADDRS	(RXH_IP_SRC | RXH_IP_DST)
+#define SN_HASH_PORTS	(RXH_L4_B_0_1 | RXH_L4_B_2_3)
+
 struct sn_steer {
 	struct rcu_head	rcu;
 	u8	key[SN_KEY];
+	u32	fields[SN_HASH_KINDS];	/* RXH_* */
 	bool	ctx_used[SN_CONTEXTS];
 	u8	indir[SN_CONTEXTS][SN_INDIR];
 	struct sn_rule rule[SN_RULES];
@@ -304,7 +311,7 @@ const struct ethtool_ops *sn_virtio_ethtool_ops(void);
 int sn_steer_init(struct sn_dev *sn, unsigned int queues);
 void sn_steer_destroy(struct sn_dev *sn);
 void sn_steer_spread(struct sn_dev *sn, unsigned int queues);
-int sn_steer_queue(struct sn_dev *sn, const struct sn_flow *f, u32 *hash);
+int sn_steer_queue(struct sn_dev *sn, const struct sn_flow *f, u32 *hash, bool *ports);
 struct sn_steer *sn_steer_edit(struct sn_dev *sn);
 void sn_steer_commit(struct sn_dev *sn, struct sn_steer *s);
 struct sn_steer *sn_steer_get(struct sn_dev *sn);

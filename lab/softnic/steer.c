@@ -23,19 +23,31 @@ static u32 toeplitz_word(const u8 *key, u32 bit, u32 word, u32 hash)
 	return hash;
 }
 
-/* The hash every RSS capable NIC computes, over addresses and ports. */
-static u32 flow_hash(const struct sn_steer *s, const struct sn_flow *f)
+/* What is hashed of a packet: addresses and ports, unless ethtool -N rx-flow-hash says other. */
+static u32 hash_fields(const struct sn_steer *s, const struct sn_flow *f)
+{
+	if (!f->l4)
+		return SN_HASH_ADDRS;
+	if (f->v6)
+		return s->fields[f->l4 == IPPROTO_TCP ? SN_HASH_TCP6 : SN_HASH_UDP6];
+	return s->fields[f->l4 == IPPROTO_TCP ? SN_HASH_TCP4 : SN_HASH_UDP4];
+}
+
+/* The hash every RSS capable NIC computes, over one field after the other. */
+static u32 flow_hash(const struct sn_steer *s, const struct sn_flow *f, u32 fields)
 {
 	unsigned int i, n = f->v6 ? 4 : 1, bit = 0;
-	u32 hash = 0;
+	u32 hash = 0, ports = 0;
 
-	for (i = 0; i < n; i++, bit += 32)
+	for (i = 0; fields & RXH_IP_SRC && i < n; i++, bit += 32)
 		hash = toeplitz_word(s->key, bit, ntohl(f->src[i]), hash);
-	for (i = 0; i < n; i++, bit += 32)
+	for (i = 0; fields & RXH_IP_DST && i < n; i++, bit += 32)
 		hash = toeplitz_word(s->key, bit, ntohl(f->dst[i]), hash);
-	if (f->l4)
-		hash = toeplitz_word(s->key, bit, (u32)ntohs(f->sport) << 16 | ntohs(f->dport), hash);
-	return hash;
+	if (fields & RXH_L4_B_0_1)
+		ports = (u32)ntohs(f->sport) << 16;
+	if (fields & RXH_L4_B_2_3)
+		ports |= (u32)ntohs(f->dport) << (fields & RXH_L4_B_0_1 ? 0 : 16);
+	return toeplitz_word(s->key, bit, ports, hash);
 }
 
 static bool match4(__be32 have, __be32 want, __be32 mask)
@@ -76,17 +88,19 @@ static bool rule_matches(const struct sn_rule *r, const struct sn_flow *f)
 	}
 }
 
-/* Returns the queue, or -1 for a rule that drops. */
-int sn_steer_queue(struct sn_dev *sn, const struct sn_flow *f, u32 *hash)
+/* Returns the queue, or -1 for a rule that drops; @ports says whether they are in the hash. */
+int sn_steer_queue(struct sn_dev *sn, const struct sn_flow *f, u32 *hash, bool *ports)
 {
 	const struct sn_rule *r = NULL;
 	const struct sn_steer *s;
-	u32 ctx = 0, add = 0;
+	u32 ctx = 0, add = 0, fields;
 	int i, queue;
 
 	rcu_read_lock();
 	s = rcu_dereference(sn->steer);
-	*hash = flow_hash(s, f);
+	fields = hash_fields(s, f);
+	*hash = flow_hash(s, f, fields);
+	*ports = fields & SN_HASH_PORTS;
 	if (f->l4 && (sn->netdev->features & NETIF_F_NTUPLE))
 		for (i = 0; i < SN_RULES && !r; i++)
 			if (rule_matches(&s->rule[i], f))
@@ -151,6 +165,8 @@ int sn_steer_init(struct sn_dev *sn, unsigned int queues)
 		return -ENOMEM;
 	netdev_rss_key_fill(s->key, sizeof(s->key));
 	s->ctx_used[0] = true;
+	for (i = 0; i < SN_HASH_KINDS; i++)
+		s->fields[i] = SN_HASH_ADDRS | SN_HASH_PORTS;
 	for (i = 0; i < SN_INDIR; i++)
 		s->indir[0][i] = ethtool_rxfh_indir_default(i, queues);
 	rcu_assign_pointer(sn->steer, s);

@@ -35,6 +35,8 @@ var Limits = []Limit{
 		func(g *Gates) **float64 { return &g.Coverage }},
 	{"foreign_cores", ByEnvironment, "foreign load", .05, false, " cores", "run: load on a measured CPU that is surely not the benchmark's, beyond what ticks leave unknown in a window of its length",
 		func(g *Gates) **float64 { return &g.ForeignCores }},
+	{"counters", ByOutcome, "what zcbench's own counters take", .01, true, "", "run: CPU time of the sampler in the window, over that of the measured CPUs",
+		func(g *Gates) **float64 { return &g.Counters }},
 	{"copied", ByProof, "copied by a zero-copy mode", .01, true, "", "run: share of the payload that a zero-copy mode copied",
 		func(g *Gates) **float64 { return &g.Copied }},
 }

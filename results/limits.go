@@ -37,6 +37,8 @@ var Limits = []Limit{
 		func(g *Gates) **float64 { return &g.ForeignCores }},
 	{"idle_drift", ByEnvironment, "drift of the idle power", 0, true, "", "run: how far idle power before and after the run are apart, of their mean (docs/power.md); beyond 2 % a run is flagged in any case",
 		func(g *Gates) **float64 { return &g.IdleDrift }},
+	{"counters", ByOutcome, "what zcbench's own counters take", .01, true, "", "run: CPU time of the sampler in the window, over that of the measured CPUs",
+		func(g *Gates) **float64 { return &g.Counters }},
 	{"copied", ByProof, "copied by a zero-copy mode", .01, true, "", "run: share of the payload that a zero-copy mode copied",
 		func(g *Gates) **float64 { return &g.Copied }},
 }

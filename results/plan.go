@@ -71,6 +71,7 @@ type Gates struct {
 	Coverage     *float64 `json:"coverage,omitempty"`       // least distance of stat_coverage from 1 that is too much
 	ForeignCores *float64 `json:"foreign_cores,omitempty"`  // load that is surely not the benchmark's, on one CPU
 	IdleDrift    *float64 `json:"idle_drift,omitempty"`     // of the idle power, between before and after
+	Counters     *float64 `json:"counters,omitempty"`       // share of the measured CPU time that zcbench's own sampler took
 	Copied       *float64 `json:"copied,omitempty"`         // share of the payload that a zero-copy mode may copy
 
 	// Limit is what every run must be limited by; "" asks nothing. A run of which it is not

@@ -5,10 +5,12 @@
 // with the one that has none, by runs of the same block, which lay next to each
 // other.
 //
-//	go run ./cmd/probed --limit latency=2,syscalls=1 out/probe-cost
+//	go run ./cmd/probed --overhead out/overhead.json --budget latency=2,syscalls=1 out/probe-cost
 //
-// With --limit it fails unless the intervals say that a flow loses less of its
-// throughput than so many percent: 1 they do not, 2 wrong usage.
+// With --budget it fails unless each probe keeps to its budget: the ns that its programs take
+// each time, as zcbench probe --overhead --json measured, times how often they ran, over the
+// run's CPU time. With --limit it fails unless the intervals say that a flow loses less of its
+// throughput than so many percent. Exit status: 1 it fails, 2 wrong usage.
 package main
 
 import (
@@ -32,27 +34,33 @@ func main() {
 }
 
 func run(args []string, out, stderr io.Writer) (status int) {
-	limits := limits{}
+	limits, most, file := limits{}, limits{}, ""
 	fs := flag.NewFlagSet("probed", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.Usage = func() {
-		fmt.Fprintln(stderr, "usage: probed [--limit PROBES=PERCENT,...] DIR (results of experiments/probe-cost.yaml)")
+		fmt.Fprintln(stderr, "usage: probed [--overhead FILE [--budget PROBE=PERCENT,...]] [--limit PROBES=PERCENT,...] DIR (results of experiments/probe-cost.yaml)")
 		fs.PrintDefaults()
 	}
 	fs.Var(limits, "limit", "fail unless a flow with these `PROBES=PERCENT,...` loses less than so much of its throughput")
+	fs.Var(most, "budget", "fail if one of these `PROBE=PERCENT,...` takes more than so much of the CPU time")
+	fs.StringVar(&file, "overhead", "", "what zcbench probe --overhead --json printed on this machine")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
 	} else if err != nil {
 		return 2
 	}
-	if fs.NArg() != 1 {
+	if fs.NArg() != 1 || len(most) > 0 && file == "" {
 		fs.Usage()
 		return 2
 	}
 	j, err := results.ReadFigures(filepath.Join(fs.Arg(0), results.JournalFile))
 	if err == nil {
-		all := costs(j)
-		err = errors.Join(printTable(out, all, limits), limits.check(all))
+		var per prices
+		if file != "" {
+			per, err = readPrices(file)
+		}
+		all, taken := costs(j), budgets(j, per)
+		err = errors.Join(err, printTable(out, all, limits, budgetRows(taken, most)), limits.check(all), most.within(taken))
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "probed:", err)
@@ -178,7 +186,7 @@ func costs(j results.Journal) (out []cost) {
 	return out
 }
 
-func printTable(w io.Writer, all []cost, l limits) error {
+func printTable(w io.Writer, all []cost, l limits, budgets string) error {
 	if len(all) == 0 {
 		return errors.New("no run with probes has a neighbour without them")
 	}
@@ -191,5 +199,6 @@ func printTable(w io.Writer, all []cost, l limits) error {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%.4f\t%s\t%s\t%s\n", c.Cell, c.Figure, c.Ratio.N, c.Ratio.Estimate, interval, conf, l.verdict(c))
 	}
+	fmt.Fprint(t, budgets)
 	return t.Flush()
 }

@@ -42,10 +42,10 @@ func TestCosts(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	var b bytes.Buffer
-	if err := printTable(&b, got, nil); err != nil || !strings.Contains(b.String(), "tcp <- tcp, latency  throughput  8      0.9800") {
+	if err := printTable(&b, got, nil, ""); err != nil || !strings.Contains(b.String(), "tcp <- tcp, latency  throughput  8      0.9800") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
-	if err := printTable(&b, costs(results.Journal{}), nil); err == nil {
+	if err := printTable(&b, costs(results.Journal{}), nil, ""); err == nil {
 		t.Error("nothing was compared, and nobody complains")
 	}
 }

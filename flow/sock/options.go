@@ -57,11 +57,11 @@ func (o Options) Apply(fd int) error {
 	return nil
 }
 
-// kernelRate is the most bytes per second that the kernel lets through of a flow that its
-// sender paces: two and a half times as much. So the pieces of a slow pace do not reach the link
-// at its full speed, and where the pace is near what the path can do the kernel's timer, one for
-// each packet, stays out of the way: at half as much again it kept a veth pair from three quarters
-// of what that can. By itself the kernel keeps no rate of payload: it counts packets with headers, and
+// kernelRate is the most bytes per second that the kernel lets through of a flow that its sender
+// paces: two and a half times as much. So the pieces of a slow pace do not reach the link at its
+// full speed, and where the pace is near what the path can do the kernel's timer, one for each
+// packet, stays out of the way: at half as much again it kept a veth pair from three quarters of
+// what that can. By itself the kernel keeps no rate of payload: it counts packets with headers, and
 // forgives what it was late with.
 func kernelRate(bitsPS uint64) uint64 { return max(bitsPS/8*5/2, 1) }
 

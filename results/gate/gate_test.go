@@ -40,6 +40,12 @@ func TestRun(t *testing.T) {
 		{"few retrans", results.Gates{RetransPerGB: ptr(10.0)}, func(r *results.Record) { r.TG.Retrans = ptr(uint64(20)) }, ""},
 		{"drops", results.Gates{DropsPerGB: ptr(1.0)}, func(r *results.Record) { r.SUT.RXDrops = ptr(uint64(3)) }, "1.50 packets dropped"},
 		{"coverage", results.Gates{Coverage: ptr(.1)}, func(r *results.Record) { r.TG.StatCoverage = ptr(.85) }, "TG: the /proc/stat columns cover 0.850"},
+		{"counters", results.Gates{Counters: ptr(.01)}, func(r *results.Record) {
+			r.TG.Metrics = []results.Metric{{Name: "counter_sampler_cores", Value: .02}}
+		}, "TG: the time series took 2.00 % of the measured CPU time (limit 1 %)"},
+		{"cheap counters", results.Gates{Counters: ptr(.01)}, func(r *results.Record) {
+			r.TG.Metrics = []results.Metric{{Name: "counter_sampler_cores", Value: .0008}}
+		}, ""},
 		{"foreign", results.Gates{ForeignCores: ptr(.05)}, func(r *results.Record) {
 			r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"3"}, Value: .2}, {Name: "foreign_cpuN_high_cores", Of: []string{"3"}, Value: .9}}
 		}, "SUT: foreign load 0.20 cores on CPU 3"},

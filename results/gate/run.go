@@ -27,7 +27,7 @@ func Run(g results.Gates, r *results.Record) {
 			return
 		}
 	}
-	for _, check := range []func(results.Gates, *results.Record) *failure{retrans, drops, coverage, limit} {
+	for _, check := range []func(results.Gates, *results.Record) *failure{retrans, drops, coverage, counters, limit} {
 		if f := check(g, r); f != nil {
 			outcome(g, f, r)
 		}

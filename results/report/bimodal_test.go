@@ -50,11 +50,15 @@ func bimodal(g results.Gates) results.Journal {
 func TestBimodalStaysVisible(t *testing.T) {
 	s := Summarize(bimodal(results.DefaultGates()))
 	two := &s.Cells[1]
-	if two.OK != 10 || two.Made != 10 || two.Replaced != 1 || two.Invalid != 1 || verdict(two) != "10 ok, 1 replaced, flagged throughput_cv drops_per_gb" {
+	if two.OK != 10 || two.Made != 10 || two.Replaced != 1 || two.Invalid != 1 || verdict(two) != "10 ok, 1 replaced" || flagged(two) != "flagged: throughput_cv drops_per_gb" {
 		t.Errorf("%d ok, %d made, %d replaced, %d invalid: %s", two.OK, two.Made, two.Replaced, two.Invalid, verdict(two))
 	}
 	if g := two.SUT.ThroughputGbps; g == nil || g.Lo == nil || *g.Lo > 61 || *g.Hi < 100 {
 		t.Errorf("the interval hides one of the modes: %+v", g)
+	}
+	var table bytes.Buffer
+	if err := Table(&table, s); err != nil || !strings.Contains(table.String(), "10 ok, 1 replaced [1]\n  flagged: throughput_cv drops_per_gb\n") {
+		t.Errorf("%v\n%s", err, &table)
 	}
 	if row := verdictOf(t, s); row.Verdict != compare.Unsure || row.Runs() != "10+10" || row.All == nil || row.All.NB != 11 {
 		t.Errorf("%s, %s, all %+v", row.VerdictText(), row.Runs(), row.All)

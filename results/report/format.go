@@ -89,13 +89,18 @@ func verdict(c *Cell) string {
 	case c.Unsupported > 0 && len(parts) == 1:
 		return string(results.Unsupported) // how often it was tried says nothing
 	}
-	if len(c.Flagged) > 0 {
-		parts = append(parts, "flagged "+strings.Join(c.Flagged, " "))
-	}
 	if off := c.Pace.offPace(); off != "" {
 		parts = append(parts, off)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// flagged names the gates whose limits a cell's runs are beyond, and count all the same.
+func flagged(c *Cell) string {
+	if len(c.Flagged) == 0 {
+		return ""
+	}
+	return "flagged: " + strings.Join(c.Flagged, " ")
 }
 
 // settings names the factors in which the cells of a summary differ, for each

@@ -100,6 +100,9 @@ func writeRows(b *bufio.Writer, s *Summary) {
 		if i >= 2 && under[i-2] != "" {
 			wrap(b, "  ", "  ", under[i-2])
 		}
+		if i >= 2 && len(s.Cells[i-2].Flagged) > 0 {
+			wrap(b, "  ", "  ", flagged(&s.Cells[i-2]))
+		}
 	}
 	if len(s.Cells) == 0 {
 		b.WriteString("no runs\n")

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// A probe's cost can be told where throughput differs by percents from run to run: what a
+// program takes each time that it runs (zcbench probe --overhead --json), times how often it
+// ran in a run, over the CPU time that the run took.
+
+// prices are what a program takes each time that it runs, ns, less what the kernel's own
+// clock takes, by what its hook is for: "tcp-read", "syscalls", "napi_polls".
+type prices map[string]float64
+
+// overhead is what `zcbench probe --overhead --json` prints, as far as it counts here.
+type overhead struct {
+	What  string `json:"what"`
+	Costs []struct {
+		Stage string   `json:"stage"`
+		Runs  uint64   `json:"runs"`
+		Ns    *float64 `json:"ns_per_run"`
+		Empty *float64 `json:"empty_ns_per_run"`
+	} `json:"costs"`
+}
+
+func readPrices(path string) (prices, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var o overhead
+	if err := json.Unmarshal(b, &o); err != nil || o.What != "overhead" {
+		return nil, fmt.Errorf("%s: not what zcbench probe --overhead --json prints (%v)", path, err)
+	}
+	p := prices{}
+	for _, c := range o.Costs {
+		if c.Runs > 0 && c.Ns != nil && c.Empty != nil {
+			p[c.Stage] += max(*c.Ns-*c.Empty, 0) // of several programs, such as a call's entry and return
+		}
+	}
+	return p, nil
+}
+
+// hooked is what a probe counted at one of its hooks.
+type hooked struct {
+	probe, hook string
+	runs        float64
+}
+
+// runs are how often a host's probes ran. The latency probe's counts are of a sample of the
+// packets, and its programs run for all. A hook of its own is called for each system call of
+// the machine: those of the end's process are known.
+func runs(p *results.Probes) (out []hooked) {
+	if p == nil {
+		return nil
+	}
+	for _, s := range p.Stages {
+		if s.Count == nil {
+			continue
+		}
+		n := *s.Count * float64(max(p.Sample, 1))
+		if s.Name == "wake_return" { // is not sampled
+			n = *s.Count
+		}
+		if s.Unstamped != nil {
+			n += *s.Unstamped
+		}
+		out = append(out, hooked{"latency", s.Label(), n})
+	}
+	for _, c := range p.Calls {
+		if c.Calls != nil {
+			out = append(out, hooked{"syscalls", "syscalls", *c.Calls})
+		}
+	}
+	for _, c := range p.Counters {
+		if c.Value != nil && c.Unit != "ns" {
+			out = append(out, hooked{"zc", c.Name, *c.Value})
+		}
+	}
+	return out
+}
+
+// share is what a probe took of the CPU time of a host's window; ok is false where its hooks
+// have no price, or nothing was counted.
+func (p prices) share(probe string, h *results.Host) (v float64, ok bool) {
+	if h.DurationS == nil || h.CPUBusyCores == nil || *h.DurationS**h.CPUBusyCores <= 0 {
+		return 0, false
+	}
+	ns := 0.0
+	for _, x := range runs(h.Probes) {
+		if price, known := p[x.hook]; known && x.probe == probe {
+			ns, ok = ns+price*x.runs, true
+		}
+	}
+	return ns / 1e9 / (*h.DurationS * *h.CPUBusyCores), ok
+}
+
+// budget is what a probe took in the runs of a cell, at one end.
+type budget struct {
+	Cell, Probe, End string
+	Share            float64 // of the CPU time, median over Runs
+	Runs             int
+}
+
+func budgets(j results.Journal, p prices) (out []budget) {
+	type key struct{ cell, probe, end string }
+	shares, order := map[key][]float64{}, []key{}
+	for i := range j.Records {
+		r := &j.Records[i]
+		if r.Verdict != results.OK || r.Warmup {
+			continue
+		}
+		for _, probe := range r.Cell.Probes() {
+			for _, role := range results.Roles {
+				if v, ok := p.share(probe, r.Host(role)); ok {
+					k := key{r.Cell.RX + " <- " + r.Cell.TX + ", " + r.Cell.Probe, probe, role.Label()}
+					if shares[k] == nil {
+						order = append(order, k)
+					}
+					shares[k] = append(shares[k], v)
+				}
+			}
+		}
+	}
+	for _, k := range order {
+		out = append(out, budget{k.cell, k.probe, k.end, stat.Median(shares[k]), len(shares[k])})
+	}
+	return out
+}
+
+// within is an error for each probe that is beyond its budget, or of which it is not known.
+func (l limits) within(all []budget) error {
+	var errs []error
+	known := map[string]bool{}
+	for _, b := range all {
+		known[b.Probe] = true
+		if percent, ok := l[b.Probe]; ok && 100*b.Share > percent {
+			errs = append(errs, fmt.Errorf("%s: %s takes %.2f %% of the CPU time of the %s, and may take %g %%", b.Cell, b.Probe, 100*b.Share, b.End, percent))
+		}
+	}
+	for probe := range l {
+		if !known[probe] {
+			errs = append(errs, fmt.Errorf("it is not known what %s takes: no run has it, or --overhead none of its programs", probe))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// budgetRows are lines of the table, beside those of throughput.
+func budgetRows(all []budget, l limits) string {
+	var b strings.Builder
+	for _, x := range all {
+		verdict := ""
+		if percent, ok := l[x.Probe]; ok {
+			verdict = fmt.Sprintf("within its budget of %g %%", percent)
+			if 100*x.Share > percent {
+				verdict = fmt.Sprintf("beyond its budget of %g %%", percent)
+			}
+		}
+		fmt.Fprintf(&b, "%s\tns x events / CPU time, %s, %s\t%d\t%.2f %%\t\t\t%s\n", x.Cell, x.Probe, x.End, x.Runs, 100*x.Share, verdict)
+	}
+	return b.String()
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+const measured = `{"what":"overhead","costs":[
+{"stage":"tcp-read","runs":12334,"ns_per_run":149,"empty_ns_per_run":48},
+{"stage":"tcp-enqueued","runs":12271,"ns_per_run":177,"empty_ns_per_run":56},
+{"stage":"syscalls","runs":21092,"ns_per_run":145,"empty_ns_per_run":57},
+{"stage":"syscalls","runs":21091,"ns_per_run":103,"empty_ns_per_run":61},
+{"stage":"cqe_overflows","runs":0}]}`
+
+// probedRun is 2 s at .5 busy cores: one second of CPU time.
+func probedRun(probe string, packets, calls float64) results.Record {
+	r := results.Record{Cell: results.Cell{RX: "tcp", TX: "tcp", Probe: probe}, Verdict: results.OK}
+	r.SUT.DurationS, r.SUT.CPUBusyCores = new(2.0), new(.5)
+	r.SUT.Probes = &results.Probes{Sample: 16, Stages: []results.Stage{{Name: "tcp_read", Count: new(packets / 16), Unstamped: new(0.0)}, {Name: "tcp_enqueued", Count: new(packets / 16)}},
+		Calls: []results.Syscall{{Name: "recvfrom", Calls: &calls}}}
+	return r
+}
+
+// 20,000 packets of 101 and 121 ns, and 40,000 calls of 88 and 42 ns, in a second of CPU time.
+func TestBudgets(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "overhead.json")
+	if err := os.WriteFile(path, []byte(measured), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := readPrices(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	warm := probedRun("latency+syscalls", 9e9, 9e9)
+	warm.Warmup = true
+	j := results.Journal{Records: []results.Record{warm, probedRun("latency+syscalls", 20_000, 40_000), probedRun("latency+syscalls", 20_000, 40_000)}}
+	all := budgets(j, p)
+	if len(all) != 2 || all[0].Runs != 2 || math.Abs(all[0].Share-.00444) > 1e-9 || math.Abs(all[1].Share-.0052) > 1e-9 || all[0].End != "SUT" {
+		t.Errorf("%+v", all)
+	}
+	for text, want := range map[string]string{"latency=1,syscalls=1": "", "latency=0.4": "latency takes 0.44 % of the CPU time of the SUT, and may take 0.4 %", "zc=1": "not known what zc takes"} {
+		l := limits{}
+		if err := l.Set(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.within(all); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if err := (limits{"latency": 2}).within(nil); err == nil {
+		t.Error("a probe that nobody saw is within its budget")
+	}
+	if got := budgetRows(all, limits{"latency": .4, "syscalls": 1}); !strings.Contains(got, "latency, SUT\t2\t0.44 %\t\t\tbeyond its budget of 0.4 %\n") || !strings.Contains(got, "syscalls, SUT\t2\t0.52 %\t\t\twithin") {
+		t.Error(got)
+	}
+	for _, bad := range []string{"", "{}", `{"what":"total"}`} {
+		if err := os.WriteFile(path, []byte(bad), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readPrices(path); err == nil {
+			t.Errorf("%q is taken for prices", bad)
+		}
+	}
+}
+
+// The command fails by the budget, and shows the throughput's interval beside it.
+func TestRunBudget(t *testing.T) {
+	dir := t.TempDir()
+	w, err := results.Create(dir, results.Header{SessionID: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 12 {
+		r := probedRun([]string{"", "latency"}[i%2], 20_000, 0)
+		r.RunID, r.SessionID, r.Seq, r.Rep, r.Cell.ID = fmt.Sprint("r", i), "s", i, i/2, "c"
+		r.SUT.ThroughputGbps = new(10 + float64(i%3)/10)
+		if r.Cell.Probe == "" {
+			r.SUT.Probes = nil
+		}
+		if err := w.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Close()
+	path := filepath.Join(dir, "overhead.json")
+	if err := os.WriteFile(path, []byte(measured), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]int{"--overhead FILE --budget latency=1 DIR": 0, "--overhead FILE --budget latency=0.1 DIR": 1, "--budget latency=1 DIR": 2, "--overhead NOFILE DIR": 1} {
+		var out, stderr bytes.Buffer
+		args = strings.NewReplacer("NOFILE", path+"x", "FILE", path, "DIR", dir).Replace(args)
+		if got := run(strings.Fields(args), &out, &stderr); got != want {
+			t.Errorf("probed %s: exit status %d, want %d: %s", args, got, want, &stderr)
+		}
+		if want == 0 && (!strings.Contains(out.String(), "0.44 %") || !strings.Contains(out.String(), "throughput  ") || !strings.Contains(out.String(), "96.9 %")) {
+			t.Errorf("the table:\n%s", &out)
+		}
+	}
+}

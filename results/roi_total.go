@@ -69,9 +69,3 @@ func sumCost(a, b *float64, shared bool) *float64 {
 	sum := *a + *b
 	return &sum
 }
-
-// Exponents are the n and m for which the sensitivity of a ranking is shown.
-var (
-	SensitivityN = []float64{1, 1.5, 2, 2.5, 3}
-	SensitivityM = []float64{0.5, 1, 1.5, 2}
-)

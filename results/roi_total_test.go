@@ -37,8 +37,8 @@ func TestROIOfPublishedRows(t *testing.T) {
 			t.Errorf("%s %s n=%v m=%v: %v, want %s", tt.side, tt.cost, tt.n, tt.m, got, tt.want)
 		}
 	}
-	// Net of what the idle hosts draw: 8408.89 / (460 - 230 + 410 - 210), and J/GB of 10 s at 91.7
-	// Gbit/s.
+	// Net of what the idle hosts draw: 8408.89 / (460 - 230 + 410 - 210), and J/GB of 10 s at
+	// 91.7 Gbit/s.
 	a.SUT.PowerIdleW, a.TG.PowerIdleW = ptr(230.0), ptr(210.0)
 	a.SUT.DurationS, a.SUT.Bytes = ptr(10.0), ptr(uint64(91.7e9/8*10))
 	for _, tt := range []struct {

@@ -4,6 +4,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/zcbench/zcbench/results"
@@ -39,7 +40,7 @@ func (r Ranked) Leaders() []int {
 
 // mostRanked is of how many cells, the best, it is tested which can be told apart. The rest
 // stand in the order of their medians, each tied with the one before.
-const mostRanked = 60
+const mostRanked = 30
 
 // candidate is a cell's runs that have a throughput and a cost.
 type candidate struct {
@@ -48,6 +49,27 @@ type candidate struct {
 	gbps, costs []float64
 	values      []stat.Run // by one choice of exponents
 	median      float64
+
+	// Powers are costly, and each is asked for by several rankings.
+	powers map[[2]float64][]float64 // by 0 or 1, for throughput or cost, and exponent
+}
+
+// to is throughput, or cost, to the power of an exponent, of each run.
+func (c *candidate) to(which int, exponent float64) []float64 {
+	key := [2]float64{float64(which), exponent}
+	if p, ok := c.powers[key]; ok {
+		return p
+	}
+	if c.powers == nil {
+		c.powers = map[[2]float64][]float64{}
+	}
+	of := [][]float64{c.gbps, c.costs}[which]
+	out := make([]float64, len(of))
+	for i, v := range of {
+		out[i] = math.Pow(v, exponent)
+	}
+	c.powers[key] = out
+	return out
 }
 
 // rankings orders candidates for all exponents. Two cells are told apart by paired blocks, as
@@ -67,15 +89,17 @@ func rankings(all []*candidate, between float64) []Ranked {
 
 func rank(all []*candidate, n, m, between float64) Ranked {
 	r := Ranked{N: n, M: m, Order: make([]int, len(all)), Rank: make([]int, len(all)), Holds: true}
+	var v []float64
 	for i, c := range all {
 		r.Order[i] = i
-		c.values = c.values[:0]
-		var v []float64
-		for k, run := range c.runs {
-			run.Value = results.ROI(c.gbps[k], n, c.costs[k], m)
-			c.values, v = append(c.values, run), append(v, run.Value)
+		c.values, v = append(c.values[:0], c.runs...), v[:0]
+		t, cost := c.to(0, n), c.to(1, m)
+		for k := range c.values {
+			c.values[k].Value = t[k] / cost[k] // [results.ROI]
+			v = append(v, c.values[k].Value)
 		}
-		c.median = stat.Median(v)
+		slices.Sort(v)
+		c.median = (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 	}
 	slices.SortStableFunc(r.Order, func(a, b int) int { return cmp.Compare(all[b].median, all[a].median) })
 	first := 0 // of the rank

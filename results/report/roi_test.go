@@ -123,8 +123,8 @@ func TestROIOfFewRuns(t *testing.T) {
 	}
 }
 
-// Of 200 experiments with four equal cells, or two, at most 5 % name one that leads; one that is 5
-// % faster at equal cost leads in at least 80 %, and never another.
+// Of 200 experiments with four equal cells, or two, at most 5 % name one that leads; one that is
+// 5 % faster at equal cost leads in at least 80 %, and never another.
 func TestTiedDoNotLead(t *testing.T) {
 	const rounds = 200
 	leads := func(best float64, names ...string) map[string]int {

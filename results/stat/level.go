@@ -67,6 +67,9 @@ func Contrast(a, b []Run, between float64) Difference {
 			d.Warnings = []string{fmt.Sprintf("%s and %s: a verdict needs %d of each, or a declared spread between boots", counted(len(boots[0])), counted(len(boots[1])), MinRuns)}
 		}
 		d.P, d.Adjusted = 1, 1
+		if d.Ratio != nil {
+			d.Ratio.Lo, d.Ratio.Hi = nil, nil // of the runs; what boots do to it is not known
+		}
 	}
 	d.BootsA, d.BootsB = len(boots[0]), len(boots[1])
 	return d

@@ -129,6 +129,9 @@ func TestLevels(t *testing.T) {
 			t.Errorf("%s: %q, %d pairs; want %q, %d", c.name, d.Level, d.Pairs, c.level, c.pairs)
 		}
 	}
+	if d := Contrast(at("x", "s", 6, 0), at("y", "t", 6, 0), 0); d.Ratio == nil || d.Ratio.Lo != nil || d.Warnings[0] != "1 boot and 1 boot: a verdict needs 6 of each, or a declared spread between boots" {
+		t.Errorf("two boots: %+v", d)
+	}
 	if d := Contrast(at("x", "s", 6, 0), at("x", "s", 6, 3), 0); d.Testable() || d.Warnings[0] != "3 blocks have both: a verdict needs 6" {
 		t.Errorf("three blocks in common: %+v", d)
 	}

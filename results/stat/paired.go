@@ -5,7 +5,7 @@ package stat
 import (
 	"fmt"
 	"math"
-	"slices"
+	"sync"
 )
 
 // Paired is how two paired figures compare: run i of ours against run i of
@@ -34,16 +34,24 @@ func Pairs(ours, theirs []float64) Paired {
 		return p
 	}
 	walsh := walshAverages(ours, theirs)
-	p.Estimate = math.Exp(sortedMedian(walsh))
+	low, high := (len(walsh)-1)/2, len(walsh)/2
+	p.Estimate = math.Exp((at(walsh, low) + at(walsh, high)) / 2)
 	if k, conf := signedRank(p.N); k > 0 {
-		p.Lo, p.Hi, p.Confidence = math.Exp(walsh[k-1]), math.Exp(walsh[len(walsh)-k]), conf
+		p.Lo, p.Hi, p.Confidence = math.Exp(at(walsh, k-1)), math.Exp(at(walsh, len(walsh)-k)), conf
 	}
 	return p
 }
 
+// at is what stands at a position of v when it is sorted. It changes the order of v.
+func at(v []float64, k int) float64 {
+	bring(v, k)
+	return v[k]
+}
+
 // walshAverages are the averages of all pairs of the ratios' logarithms, every
-// one with itself too, ascending.
-func walshAverages(ours, theirs []float64) (out []float64) {
+// one with itself too.
+func walshAverages(ours, theirs []float64) []float64 {
+	out := make([]float64, 0, len(ours)*(len(ours)+1)/2)
 	logs := make([]float64, len(ours))
 	for i := range ours {
 		logs[i] = math.Log(ours[i] / theirs[i])
@@ -53,7 +61,6 @@ func walshAverages(ours, theirs []float64) (out []float64) {
 			out = append(out, (x+y)/2)
 		}
 	}
-	slices.Sort(out)
 	return out
 }
 
@@ -62,6 +69,23 @@ func walshAverages(ours, theirs []float64) (out []float64) {
 // the confidence 1 - 2 P(T <= k-1). k is 0 where even the widest is not
 // confident enough.
 func signedRank(n int) (k int, conf float64) {
+	if known, ok := signedRanks.Load(n); ok {
+		r := known.(rankInterval)
+		return r.k, r.conf
+	}
+	k, conf = countSignedRank(n)
+	signedRanks.Store(n, rankInterval{k, conf})
+	return k, conf
+}
+
+type rankInterval struct {
+	k    int
+	conf float64
+}
+
+var signedRanks sync.Map // by n; counting takes n^3
+
+func countSignedRank(n int) (k int, conf float64) {
 	most := n * (n + 1) / 2
 	ways := make([]float64, most+1) // ways[s]: P(T = s)
 	ways[0] = 1

@@ -195,7 +195,7 @@ int sn_gve_queue_pause(struct sn_dev *sn, int idx, bool stop)
 
 static struct ethtool_ops gve_ops;
 
-/* gve_ethtool_ops, gve_ethtool.c: no contexts of RSS, the hash's fields as they are, no flow control */
+/* gve_ethtool_ops, gve_ethtool.c: no RSS contexts, hash fields or flow control */
 const struct ethtool_ops *sn_gve_ethtool_ops(void)
 {
 	gve_ops = sn_ethtool_ops;

@@ -14,7 +14,6 @@ type Outcome struct {
 	Failed, Invalid int
 	Expected        int // of the invalid ones, those that could not be anything else there
 	Spoilt          int // of the invalid ones, those that something else on the hosts spoilt, each time they were made
-	Counting        int // runs that count
 	Nothing         int // cells that cannot run, where there is no other run
 }
 
@@ -41,8 +40,6 @@ func OutcomeOf(j results.Journal) (o Outcome) {
 			if r.Spoilt() {
 				o.Spoilt++
 			}
-		case results.OK:
-			o.Counting++
 		case results.Unsupported:
 			unsupported++
 		}
@@ -78,12 +75,10 @@ func counted(n int, one, more string) string {
 // Good tells that nothing went wrong.
 func (o Outcome) Good() bool { return o.Failed+o.Invalid+o.Nothing == 0 }
 
-// AsDemo leaves out the runs that were expected to be invalid, and, where any run counts,
-// those that were spoilt: a demo is also for a machine that has other work.
+// AsDemo leaves out the runs that were expected to be invalid, and those that were spoilt: a
+// demo shows what runs here, also on a machine that has other work.
 func (o Outcome) AsDemo() Outcome {
-	o.Invalid, o.Expected = o.Invalid-o.Expected, 0
-	if o.Counting > 0 {
-		o.Invalid, o.Spoilt = o.Invalid-o.Spoilt, 0
-	}
+	o.Invalid -= o.Expected + o.Spoilt
+	o.Expected, o.Spoilt = 0, 0
 	return o
 }

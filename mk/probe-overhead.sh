@@ -8,7 +8,7 @@ port=${PORT:-7797}
 seconds=12
 recv= send=
 trap 'kill $recv $send 2>/dev/null || :' EXIT
-bin/zcrecv --mode tcp --listen "127.0.0.1:$port" --duration 60s >/dev/null & recv=$!
+bin/zcrecv --mode tcp --listen "127.0.0.1:$port" --duration 60s >/dev/null 2>&1 & recv=$!
 tries=100
 until bin/zcsend --mode tcp --duration "$((seconds + 4))s" "127.0.0.1:$port" >/dev/null 2>&1 & send=$!
       sleep 1; kill -0 "$send" 2>/dev/null; do

@@ -63,6 +63,7 @@ func runs(p *results.Probes) (out []hooked) {
 	if p == nil {
 		return nil
 	}
+	most := 0.0 // packets that were stamped for it, where no NIC does
 	for _, s := range p.Stages {
 		if s.Count == nil {
 			continue
@@ -75,6 +76,12 @@ func runs(p *results.Probes) (out []hooked) {
 			n += *s.Unstamped
 		}
 		out = append(out, hooked{"latency", s.Label(), n})
+		if !s.OwnEvent() {
+			most = max(most, n)
+		}
+	}
+	if most > 0 {
+		out = append(out, hooked{"latency", "stamp", most})
 	}
 	for _, c := range p.Calls {
 		if c.Calls != nil {

@@ -46,8 +46,8 @@ with zero copy when it delivers it. The table says so; such runs are invalid.
 
 Exit status: 0 the plan was played, 1 it ended early, or a run failed or is
 invalid, 2 wrong usage or input. Runs that are invalid because veth copies what
-their mode sends do not make it 1, nor, where any run counts, those that other work
-on the measured CPUs spoilt; --gate changes what counts (docs/matrix.md).`,
+their mode sends do not make it 1, nor those that other work on the measured CPUs
+spoilt each time that they were made; --gate changes what counts (docs/matrix.md).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}

@@ -62,7 +62,7 @@ func TestLabIPMI(t *testing.T) {
 	out := t.TempDir()
 	p := inLabWithBMC(t, out, []string{"-chardev", "socket,id=vm,server=on,wait=off,path=" + bmc.path, "-device", "ipmi-bmc-extern,id=bmc,chardev=vm"},
 		"run", "--sut", "netns:sut", "--tg", "netns:tg", "--rx", "tcp", "--tx", "tcp", "--message-size", "1M", "--power", "sut:ipmi",
-		"--duration", "6s", "--power-guard", "2s", "--power-idle", "5s", "--out", "/out/run")
+		"--duration", "6s", "--power-guard", "2s", "--power-idle", "5s", "--out", "/out/run", "--gate", "foreign_cores=off", "--gate", "replace=0")
 	// 1: the run is invalid because the emulated CPUs were late, which its power is not.
 	if got := p.Wait(5 * time.Minute); got != 0 && got != 1 {
 		t.Fatalf("exit status %d: %s\n%s", got, &p.Out, &p.Err)

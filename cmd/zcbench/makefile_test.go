@@ -44,6 +44,7 @@ func TestMakeRemovesNothingOfOthers(t *testing.T) {
 		}
 	}
 	put("bin/zcbench", "#!/bin/sh\nexit 0\n")
+	put("mk/probe-overhead.sh", "#!/bin/sh\nexit 0\n")
 	put("bin/notes", "")
 	put("out/probe-cost/journal.jsonl", "")
 	put("out/demo/journal.jsonl", "")

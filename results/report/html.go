@@ -132,6 +132,11 @@ func gateLines(p *results.Plan) []string {
 	if p.Gates.Limit != "" {
 		out = append(out, "what limits each run: "+string(p.Gates.Limit))
 	}
+	acted := map[bool]string{true: "not looked at", false: "flagged"}[p.Gates.IgnoreInert]
+	if p.Gates.Asks(results.ActedGate) {
+		acted = "invalid"
+	}
+	out = append(out, "options that did not act: "+acted)
 	for _, l := range results.Limits {
 		limit := "not looked at"
 		if v := *l.At(&p.Gates); v != nil {

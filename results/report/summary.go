@@ -99,7 +99,7 @@ func Summarize(j results.Journal) *Summary {
 		s.Cells = append(s.Cells, stops.cell(g))
 	}
 	s.Stops = stops.list
-	s.ROI, s.Calibration = roiOf(groups), results.Calibrate(j.Records)
+	s.ROI, s.Calibration = roiOf(unpaced(groups)), results.Calibrate(j.Records)
 	for i := range j.Records {
 		if j.Records[i].Warmup {
 			s.Warmup++
@@ -198,6 +198,7 @@ func (l *stopList) cell(g *cellRuns) Cell {
 	c.Pace = paceOf(ok)
 	c.SUT = end(ok, func(r *results.Record) *results.Host { return &r.SUT })
 	c.TG = end(ok, func(r *results.Record) *results.Host { return &r.TG })
+	c.leaveROI()
 	return c
 }
 

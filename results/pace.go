@@ -172,5 +172,9 @@ func (c *Calibration) Share(percent int) int {
 
 // String says what the shares are of.
 func (c *Calibration) String() string {
-	return fmt.Sprintf("100 %% of pace is %.3g Gbit/s: the median of %d unpaced runs of %s, the slowest of %d cells", float64(c.BitsPS)/1e9, c.Runs, c.Cell, c.Cells)
+	s := fmt.Sprintf("100 %% of pace is %.3g Gbit/s: the median of %d unpaced runs of %s", float64(c.BitsPS)/1e9, c.Runs, c.Cell)
+	if c.Cells > 1 {
+		s += fmt.Sprintf(", the slowest of %d cells", c.Cells)
+	}
+	return s
 }

@@ -19,7 +19,7 @@ type Options struct {
 	RcvBuf     int    // SO_RCVBUF, bytes; the kernel doubles it and switches auto-tuning off
 	SndBuf     int    // SO_SNDBUF, bytes; likewise
 	Congestion string // TCP_CONGESTION, such as "cubic"
-	PaceBitsPS uint64 // of payload, bits per second, which the sender keeps to; SO_MAX_PACING_RATE is set above it
+	PaceBitsPS uint64 // of payload, bits per second, which the sender keeps to (stream.Pace)
 	ZeroCopy   bool   // SO_ZEROCOPY, for MSG_ZEROCOPY
 }
 
@@ -42,9 +42,6 @@ func (o Options) Apply(fd int) error {
 		}
 	}
 	if o.PaceBitsPS > 0 {
-		if err := unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, kernelRate(o.PaceBitsPS)); err != nil {
-			return &fault.Error{Op: "setsockopt SO_MAX_PACING_RATE", Err: err, How: "leave --pace out: this kernel does not pace sockets"}
-		}
 		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, unsentBytes(o.PaceBitsPS)); err != nil {
 			return &fault.Error{Op: "setsockopt TCP_NOTSENT_LOWAT", Err: err, How: "leave --pace out: paced flows need kernel 3.12 or later"}
 		}
@@ -56,14 +53,6 @@ func (o Options) Apply(fd int) error {
 	}
 	return nil
 }
-
-// kernelRate is the most bytes per second that the kernel lets through of a flow that its sender
-// paces: two and a half times as much. So the pieces of a slow pace do not reach the link at its
-// full speed, and where the pace is near what the path can do the kernel's timer, one for each
-// packet, stays out of the way: at half as much again it kept a veth pair from three quarters of
-// what that can. By itself the kernel keeps no rate of payload: it counts packets with headers, and
-// forgives what it was late with.
-func kernelRate(bitsPS uint64) uint64 { return max(bitsPS/8*5/2, 1) }
 
 // unsentBytes is how much a paced flow may have waiting in its send buffer: what
 // it sends in a tenth of a second. The kernel sizes the buffer for more, and a

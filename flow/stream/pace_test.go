@@ -58,7 +58,7 @@ func TestPaceKeepsTheRate(t *testing.T) {
 			if got := s.rate(s.meter.Snapshot().Bytes, d); math.Abs(got/float64(rate)-1) > .01 {
 				t.Errorf("%d bit/s in messages of %d: %g", rate, message, got)
 			}
-			if most := 2*int(d/pieceTime) + 1; len(s.naps) > most {
+			if most := 2*max(int(d/pieceTime), int(float64(rate)/8*d.Seconds()/mostPiece)) + 1; len(s.naps) > most {
 				t.Errorf("%d bit/s in messages of %d: %d naps in %v", rate, message, len(s.naps), d)
 			}
 			if n := s.meter.Snapshot(); n.PaceWaits != uint64(len(s.naps)) || n.Waits != n.PaceWaits {

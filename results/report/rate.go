@@ -36,6 +36,26 @@ func paceOf(runs []*results.Record) *Pace {
 	return p
 }
 
+// ROI is of what a mode can do: of a paced cell it would say how fast the pace was, and a
+// mode at two paces would look like two.
+
+// leaveROI takes it from a cell that was paced.
+func (c *Cell) leaveROI() {
+	if c.Pace == nil {
+		return
+	}
+	for _, e := range []*End{&c.SUT, &c.TG} {
+		e.ROICPU, e.ROIPower = nil, nil
+	}
+}
+
+// unpaced are the cells that have one.
+func unpaced(groups []*cellRuns) []*cellRuns {
+	return slices.DeleteFunc(slices.Clone(groups), func(g *cellRuns) bool {
+		return g.cell.PaceBitsPS != 0 || g.cell.PacePercent != 0
+	})
+}
+
 // deliveryP99 is by when 99 of 100 pieces of a paced flow had come; nil: they were not timed.
 func deliveryP99(h *results.Host) *float64 {
 	if h.Delivery == nil {

@@ -77,6 +77,28 @@ func TestCurves(t *testing.T) {
 	}
 }
 
+// One mode at two rates is not two efficiencies: no ROI is shown of a pace, and none is ranked.
+func TestNoROIOfAPace(t *testing.T) {
+	j := paced()
+	if s := Summarize(j); s.ROI != nil || s.Cells[0].SUT.ROICPU != nil || s.Cells[0].TG.ROICPU != nil || s.Cells[0].SUT.NsPerKB == nil {
+		t.Errorf("%+v, %+v", s.ROI, s.Cells[0].SUT)
+	}
+	for i := range j.Records { // the calibration's runs as cells of the plan
+		if r := &j.Records[i]; r.Warmup {
+			r.Warmup, r.Flags = false, nil
+		}
+	}
+	s := Summarize(j)
+	if s.ROI == nil || len(s.ROI.Cells) != 2 {
+		t.Fatalf("%+v", s.ROI)
+	}
+	for _, x := range s.ROI.Sensitivity {
+		if len(x.Cells) != 2 {
+			t.Errorf("%s, %s: %v are ranked", x.Side, x.Cost, x.Cells)
+		}
+	}
+}
+
 // The table says which cell missed its pace, and what shares are of.
 func TestTableOfPaces(t *testing.T) {
 	s := Summarize(paced())

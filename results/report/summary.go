@@ -113,7 +113,7 @@ func Summarize(j results.Journal) *Summary {
 	if j.Header.Plan != nil {
 		between = j.Header.Plan.BetweenBoots
 	}
-	s.ROI, s.Calibration = roiOf(groups, between), results.Calibrate(j.Records)
+	s.ROI, s.Calibration = roiOf(unpaced(groups), between), results.Calibrate(j.Records)
 	s.Costs = costsOf(groups)
 	for i := range j.Records {
 		if j.Records[i].Warmup {
@@ -214,6 +214,7 @@ func (l *stopList) cell(g *cellRuns) Cell {
 	c.Pace = paceOf(ok)
 	c.SUT = end(ok, func(r *results.Record) *results.Host { return &r.SUT })
 	c.TG = end(ok, func(r *results.Record) *results.Host { return &r.TG })
+	c.leaveROI()
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -208,6 +209,9 @@ func noteLines(s *Summary) []string {
 	}
 	if s.Calibration != nil {
 		out = append(out, s.Calibration.String())
+	}
+	if slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Pace != nil }) {
+		out = append(out, "no ROI of paced cells: it would say how fast their pace was")
 	}
 	for _, n := range s.Notes {
 		out = append(out, fmt.Sprintf("%s (%s)", n.Text, plural(n.Count, n.Unit)))

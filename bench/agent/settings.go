@@ -151,7 +151,9 @@ func (l *leased) wants(s wire.Settings) (out []lease.Want, err error) {
 			if x.Value, err = split(s.Dev, x.Value); err != nil {
 				return nil, err
 			}
-			out = append(out, lease.Want{Dev: s.Dev, Name: x.Name, Value: x.Value})
+			if x.Value != "" {
+				out = append(out, lease.Want{Dev: s.Dev, Name: x.Name, Value: x.Value})
+			}
 		case x.Name == wire.Governor:
 			cpus := tune.FS{}.Governed()
 			if len(cpus) == 0 {
@@ -174,7 +176,7 @@ func (l *leased) wants(s wire.Settings) (out []lease.Want, err error) {
 	return out, nil
 }
 
-// split is header split of all packets, or none.
+// split is header split of all packets, or none; "" where nothing is to be set.
 func split(dev, value string) (string, error) {
 	if value != "on" && value != "off" {
 		return value, nil // as the interface has it

@@ -2,14 +2,23 @@
 
 package nic
 
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
 // SplitSetting is the header split setting that has the headers of all packets split off, or of
-// none.
+// none; "" where there is nothing to set, because the driver splits none.
 //
 // bnxt refuses off (bnxt_set_ringparam of bnxt_ethtool.c, Linux 7.3.4): left to itself it does
 // not split, and says on all the same where it aggregates.
 func (d *Device) SplitSetting(on bool) (string, error) {
 	before, err := d.HeaderSplit()
-	if err != nil {
+	switch {
+	case errors.Is(err, unix.EOPNOTSUPP) && !on:
+		return "", nil
+	case err != nil:
 		return "", err
 	}
 	if on {

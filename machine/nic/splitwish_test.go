@@ -2,7 +2,27 @@
 
 package nic
 
-import "testing"
+import (
+	"errors"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Loopback splits no headers: to split none is granted already, to split all is refused.
+func TestSplitSettingOfLoopback(t *testing.T) {
+	d, err := Open("lo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if got, err := d.SplitSetting(false); err != nil || got != "" {
+		t.Errorf("off is %q, %v", got, err)
+	}
+	if got, err := d.SplitSetting(true); !errors.Is(err, unix.EOPNOTSUPP) {
+		t.Errorf("on is %q, %v", got, err)
+	}
+}
 
 func TestSplitNone(t *testing.T) {
 	for model, want := range map[string]string{"bnxt_en": "tcp-data-split auto", "mlx5_core": "tcp-data-split off", "": "tcp-data-split off"} {

@@ -295,6 +295,9 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		if err := p.around.keep(e.Dir); err != nil {
 			return recs, err
 		}
+		if n := e.Spec.Replays(); n > 1 && len(part) > 0 {
+			e.note(fmt.Sprintf("replay %d of %d", part[0].Replay+1, n))
+		}
 		s.Runner, s.Missing = p.runner, p.missing
 		more, err := s.Play(ctx, part)
 		if recs = append(recs, more...); err != nil {

@@ -57,7 +57,7 @@ type lineProgress struct {
 }
 
 func (p *lineProgress) Plan(runs int, estimate time.Duration) {
-	p.runs, p.begun = runs, time.Now()
+	p.n, p.runs, p.begun = 0, runs, time.Now()
 	fmt.Fprintf(p.w, "%s, about %v\n", count(runs), estimate.Round(time.Second))
 }
 

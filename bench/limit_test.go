@@ -22,7 +22,7 @@ func TestIntegrationLimit(t *testing.T) {
 	cells := map[results.LimitedBy][]results.Cell{
 		results.BySender:   {free(copies, "tcp", slowSender, "none", 0), free(drops, "tcp", slowSender, "none", 0)},
 		results.ByReceiver: {free("tcp", "sendfile", 1<<20, "verify", 0)},
-		results.ByPace:     {free("tcp", "sendfile", 1<<20, "none", 50e6)},
+		results.ByPace:     {free("tcp", "sendfile", 1<<20, "none", 500e6)},
 	}
 	var all []results.Cell
 	for _, l := range results.LimitedBys {

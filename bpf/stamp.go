@@ -112,7 +112,7 @@ func stampDevs(kind Stamp, ifindex int) ([]rtnl.Link, error) {
 
 // where says where t0 is.
 func (st *stamper) where() string {
-	w := "software receive stamp (after GRO)"
+	w := "software receive stamp (after GRO; its wait, and that of interrupt coalescing, are hidden)"
 	if len(st.links) > 0 {
 		w = "tcx ingress of " + strings.Join(st.names, ", ") + "; elsewhere the " + w
 	}

@@ -33,7 +33,7 @@ func TestIntegrationStampWithoutTCX(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if !strings.HasPrefix(l.T0, "software receive stamp (after GRO); on ") || !strings.Contains(l.T0, "lo") {
+	if !strings.HasPrefix(l.T0, "software receive stamp (after GRO; its wait, and that of interrupt coalescing, are hidden); on ") || !strings.Contains(l.T0, "lo") {
 		t.Errorf("t0: %s", l.T0)
 	}
 	if lines := strings.Join(Absent(l.Hooks), "\n"); !strings.Contains(lines, "create tcx link: invalid argument (tcx needs Linux 6.6): stamp (ingress of ") {

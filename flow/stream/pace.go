@@ -50,7 +50,7 @@ const (
 	// A piece of less than a packet as large as TCP makes them would make packets smaller,
 	// and with them the receiver's work another; no piece waits for longer than slowPiece.
 	fullPiece = 64 << 10
-	slowPiece = 10 * time.Millisecond
+	slowPiece = 2 * time.Millisecond
 	// forgiven is how late a sender may be before it need not catch up any more: then the
 	// rate cannot be had.
 	forgiven = time.Second

@@ -17,6 +17,7 @@ type Adaptive struct {
 	values   map[results.CellKey]*[len(precise)][]float64
 	runs     map[results.CellKey]int // that count
 	need     map[results.CellKey]int // as fixed after the pilot
+	over     map[results.CellKey]bool
 }
 
 // precise are the figures whose intervals are to be narrow: throughput, the receiver's CPU
@@ -32,7 +33,7 @@ var precise = [3]func(*results.Record) *float64{
 func NewAdaptive(a matrix.Adaptive) *Adaptive {
 	pilot := max(a.Min, stat.MinRuns)
 	return &Adaptive{pilot: pilot + pilot%2, interval: a.Interval, values: map[results.CellKey]*[len(precise)][]float64{},
-		runs: map[results.CellKey]int{}, need: map[results.CellKey]int{}}
+		runs: map[results.CellKey]int{}, need: map[results.CellKey]int{}, over: map[results.CellKey]bool{}}
 }
 
 // Add takes a run into account.
@@ -69,9 +70,11 @@ func (a *Adaptive) done(p matrix.Run) bool {
 // cell ends only after an even number of repetitions: half of them ran in forward
 // blocks and half in backward ones, which is what cancels a drift.
 func (a *Adaptive) ended(k results.CellKey, rep int) bool {
-	if a == nil || a.need[k] == 0 {
+	if a == nil {
 		return false
 	}
-	// A repetition that was left out makes all after it superfluous, whatever their number.
-	return a.runs[k] >= a.need[k] && (rep%2 == 0 || rep > a.runs[k])
+	if rep%2 == 0 && a.need[k] > 0 && a.runs[k] >= a.need[k] {
+		a.over[k] = true
+	}
+	return a.over[k]
 }

@@ -91,3 +91,24 @@ func TestAdaptiveFixedByPilot(t *testing.T) {
 		t.Errorf("a noisy CPU: %d runs", n)
 	}
 }
+
+// Where a run of the pilot failed, the cell ends after an even number of repetitions all the
+// same.
+func TestAdaptiveEndsEven(t *testing.T) {
+	c := cell("tcp", "tcp")
+	a := NewAdaptive(matrix.Adaptive{Min: 6, Interval: .01})
+	for rep := range 20 {
+		if a.done(matrix.Run{Cell: c, Rep: rep}) {
+			if rep != 8 || !a.done(matrix.Run{Cell: c, Rep: 9}) {
+				t.Errorf("ends after %d", rep)
+			}
+			return
+		}
+		r := results.Record{Cell: c, Rep: rep, Verdict: results.OK}
+		if r.SUT.ThroughputGbps = new(100 + float64(rep)/100); rep == 3 {
+			r.Verdict = results.Failed
+		}
+		a.Add(r)
+	}
+	t.Error("does not end")
+}

@@ -18,7 +18,7 @@ func TestIntegrationEnvironment(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: makes network namespaces")
 	}
-	text := strings.Replace(small, "rx: [tcp, uring, devmem], tx: tcp, message: 1M", "rx: [tcp, devmem], tx: tcp, gro: [\"on\", \"off\"]", 1)
+	text := strings.Replace(small, "rx: [tcp, uring, devmem], tx: tcp, message: 1M", "rx: [tcp, uring, devmem], tx: tcp, gro: [\"on\", \"off\"]", 1)
 	e := experiment(t, text)
 	if _, err := e.Run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -53,6 +53,7 @@ func TestIntegrationEnvironment(t *testing.T) {
 	if len(seen) != 2 || seen["on found on"] == 0 || seen["off found off"] == 0 {
 		t.Errorf("%v", seen)
 	}
+	mustKnowNodes(t, j)
 	lines := strings.Join(compare.AcrossCells(e.Dir, &j), "\n")
 	if !strings.Contains(lines, "SUT nic/feature rx-gro: ") {
 		t.Errorf("%s", lines)
@@ -65,6 +66,28 @@ func TestIntegrationEnvironment(t *testing.T) {
 	if t.Failed() {
 		for _, r := range j.Records {
 			t.Logf("%s %s: %s", r.Cell.ID, r.Verdict, r.Reason)
+		}
+	}
+}
+
+// mustKnowNodes: of every run that flowed it is on record on which NUMA nodes the memory of both
+// ends is, all of it.
+func mustKnowNodes(t *testing.T, j results.Journal) {
+	t.Helper()
+	for _, r := range j.Records {
+		if r.Verdict != results.OK {
+			continue
+		}
+		for _, role := range results.Roles {
+			sum := 0.0
+			for _, m := range r.Host(role).Metrics {
+				if m.Name == "memory_nodeN_share" {
+					sum += m.Value
+				}
+			}
+			if sum < .999 || sum > 1.001 {
+				t.Errorf("run %s, %s of %s: %v of the payload's pages are somewhere", r.RunID, role, r.Cell.ID, sum)
+			}
 		}
 	}
 }

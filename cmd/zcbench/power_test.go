@@ -264,7 +264,7 @@ func importLog(t *testing.T, dir, out string) {
 		}
 		seen := 0
 		for _, r := range rowsOf(t, filepath.Join(folder, results.MetricsFile)) {
-			for name, want := range map[string]float64{"w": 300, "idle_w": 100, "net_w": 200, "uncertainty_w": 1.5, "net_uncertainty_w": 1} {
+			for name, want := range map[string]float64{"w": 300, "idle_w": 100, "net_w": 200, "uncertainty_w": 1.5 / math.Sqrt(3), "net_uncertainty_w": 1 / math.Sqrt(3)} {
 				if r["metric"] != "power_csv_wt_"+name {
 					continue
 				}

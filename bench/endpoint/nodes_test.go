@@ -84,3 +84,31 @@ func TestPayloadIsTheWorkers(t *testing.T) {
 		t.Errorf("the thread that sends has brought in %d pages, and the payload has more than %d: another thread has, wherever it ran", got, pages)
 	}
 }
+
+// The memory that receivers have for the payload is all there when they are made, and known.
+func TestReceiversMemoryIsThere(t *testing.T) {
+	for _, mode := range []string{"tcp", "uring"} {
+		m, o, err := resolve(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: mode, MessageBytes: 1 << 20}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Support(""); err != nil {
+			t.Logf("%s cannot run here: %v", mode, err)
+			continue
+		}
+		r, err := m.NewReceiver(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := 0
+		for _, n := range nodesOf(r, nil) {
+			all += n
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if all < 64 { // of a sample; buffers of a MB have 256 pages
+			t.Errorf("%s: %d pages of its memory are on a node", mode, all)
+		}
+	}
+}

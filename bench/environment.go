@@ -21,6 +21,21 @@ type surroundings struct {
 	cells map[results.CellKey]map[results.Role]string // hashes
 }
 
+// surveys takes snapshots of both hosts: one, where they are the same, so that they do not
+// differ in what was busy a moment later.
+func (o *Options) surveys(ctx context.Context, sut, tg *host.Host, live bool) (of map[results.Role]*environment.Snapshot, err error) {
+	of = map[results.Role]*environment.Snapshot{}
+	if of[results.RoleSUT], err = o.survey(ctx, sut, results.RoleSUT, live); err != nil {
+		return nil, err
+	}
+	if sut.Spec.Name == tg.Spec.Name && o.SUTDev == o.TGDev && o.SUTUpper.name() == o.TGUpper.name() {
+		of[results.RoleTG] = of[results.RoleSUT]
+		return of, nil
+	}
+	of[results.RoleTG], err = o.survey(ctx, tg, results.RoleTG, live)
+	return of, err
+}
+
 // survey takes a snapshot of a host.
 func (o *Options) survey(ctx context.Context, h *host.Host, role results.Role, live bool) (*environment.Snapshot, error) {
 	p := wire.SurveyParams{Dev: o.SUTDev, Upper: o.SUTUpper.name(), Live: live}
@@ -36,16 +51,13 @@ func (o *Options) survey(ctx context.Context, h *host.Host, role results.Role, l
 
 // survey takes the snapshots of both hosts as they were found.
 func (st *stage) survey(ctx context.Context) (*surroundings, error) {
-	s := &surroundings{found: map[results.Role]*environment.Snapshot{}, names: map[results.Role]string{}, cells: map[results.CellKey]map[results.Role]string{}}
-	for _, x := range []struct {
-		h    *host.Host
-		role results.Role
-	}{{st.SUT, results.RoleSUT}, {st.TG, results.RoleTG}} {
-		var err error
-		if s.found[x.role], err = st.opt.survey(ctx, x.h, x.role, false); err != nil {
-			return nil, err
-		}
-		s.names[x.role] = s.found[x.role].Hash()
+	found, err := st.opt.surveys(ctx, st.SUT, st.TG, false)
+	if err != nil {
+		return nil, err
+	}
+	s := &surroundings{found: found, names: map[results.Role]string{}, cells: map[results.CellKey]map[results.Role]string{}}
+	for role, was := range found {
+		s.names[role] = was.Hash()
 	}
 	return s, nil
 }
@@ -71,17 +83,14 @@ func (r *Runner) look(ctx context.Context, c results.Cell) (warnings []string) {
 	if s == nil || s.cells[c.Key()] != nil {
 		return nil
 	}
+	now, err := r.Opt.surveys(ctx, r.SUT, r.TG, true)
+	if err != nil {
+		return nil // the next question meets it again, and says so
+	}
 	hashes := map[results.Role]string{}
-	for _, x := range []struct {
-		h    *host.Host
-		role results.Role
-	}{{r.SUT, results.RoleSUT}, {r.TG, results.RoleTG}} {
-		now, err := r.Opt.survey(ctx, x.h, x.role, true)
-		if err != nil {
-			return nil // the next question meets it again, and says so
-		}
-		change := s.found[x.role].Now(now).Since(s.found[x.role])
-		hashes[x.role] = change.Hash()
+	for _, role := range results.Roles {
+		change := s.found[role].Now(now[role]).Since(s.found[role])
+		hashes[role] = change.Hash()
 		if s.dir == "" {
 			continue
 		}

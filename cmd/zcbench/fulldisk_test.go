@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,13 +62,32 @@ func TestStderrLost(t *testing.T) {
 	}
 }
 
+// snapshotKiB is what the snapshot of this host takes in a results folder, in whole pages.
+func snapshotKiB(t *testing.T) (kib int64) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "out")
+	if p := built.Shell(t, shortRun+" --duration 200ms --out "+dir); p.Wait(time.Minute) > 1 {
+		t.Fatal(&p.Err)
+	}
+	files, err := os.ReadDir(filepath.Join(dir, "environment"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && info.Size() > 4096 { // cells have less
+			kib += (info.Size() + 4095) / 4096 * 4
+		}
+	}
+	return kib
+}
+
 // A disk that becomes full does not take the table of the finished runs with it, neither
 // when there is room for the journal alone nor when there is none for the last run.
 func TestIntegrationFullDisk(t *testing.T) {
 	needRoot(t)
 	for name, x := range map[string]struct{ options, want string }{
-		"room for the journal": {"nr_inodes=3", "runs.csv: "},
-		"no room for a run":    {"size=8k", "to journal: "},
+		"room for the journal": {"nr_inodes=5", "runs.csv: "}, // and for the snapshot of the host
+		"no room for a run":    {fmt.Sprintf("size=%dk", snapshotKiB(t)+12), "to journal: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := built.ShellCommand(t, `mount -t tmpfs -o "$2" none "$1" || exit 77

@@ -3,6 +3,7 @@
 package labtest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ func Controls(t *testing.T, rx, linear string) {
 		r := invalid(t, rx, "the kernel copied 100.0 % of the payload of "+rx+" (limit 1 %): the flow landed on queue 1, the provider is on queue 3",
 			"--queue", "3", "--steer-queue", "1")
 		if h := r.SUT; h.Bytes == nil || h.CopiedBytes == nil || h.ZeroCopyBytes == nil || *h.CopiedBytes == 0 || *h.ZeroCopyBytes != 0 {
-			t.Errorf("%v bytes, %v copied, %v not", h.Bytes, h.CopiedBytes, h.ZeroCopyBytes)
+			t.Errorf("%s bytes, %s copied, %s not", count(h.Bytes), count(h.CopiedBytes), count(h.ZeroCopyBytes))
 		}
 	})
 	t.Run("copied by the driver", func(t *testing.T) {
@@ -43,6 +44,14 @@ func Copies(t *testing.T, rx string) {
 	Need(t)
 	h := measured(t, rx).SUT
 	if h.Bytes == nil || h.CopiedBytes == nil || h.LinearBytes == nil || h.ZeroCopyBytes == nil || *h.CopiedBytes+*h.LinearBytes != *h.Bytes || *h.ZeroCopyBytes != 0 {
-		t.Errorf("%v bytes, %v copied, %v in linear parts, %v not", h.Bytes, h.CopiedBytes, h.LinearBytes, h.ZeroCopyBytes)
+		t.Errorf("%s bytes, %s copied, %s in linear parts, %s not", count(h.Bytes), count(h.CopiedBytes), count(h.LinearBytes), count(h.ZeroCopyBytes))
 	}
+}
+
+// count is a number of bytes, or that there is none.
+func count(n *uint64) string {
+	if n == nil {
+		return "unknown"
+	}
+	return fmt.Sprint(*n)
 }

@@ -37,7 +37,6 @@ factors:
 repetitions: %d
 warmup: false
 duration: 1s
-pace: 1G
 gates: {retrans_per_gb: off, drops_per_gb: off, foreign_cores: off, throughput_cv: off, cpu_cv: off, drift: off, replace: 0}
 `
 

@@ -51,7 +51,7 @@ func (p PowerImport) Run(dir, out string) (joined int, skipped []results.Problem
 		if ok {
 			joined++
 			if plan := j.Header.Plan; plan != nil { // the others have judged it already
-				gate.Run(results.Gates{IdleDrift: plan.Gates.IdleDrift}, &j.Records[i])
+				gate.Run(results.Gates{IdleDrift: plan.Gates.IdleDrift, IgnoreInert: true}, &j.Records[i])
 			}
 		}
 	}

@@ -119,6 +119,7 @@ func (r *Runner) markSharing(rec *results.Record) {
 
 func dropCPU(h *results.Host) {
 	h.CPUAppCores, h.CPUSysCores, h.CPUSoftCores, h.CPUBusyCores, h.IOWaitCores, h.StatCoverage = nil, nil, nil, nil, nil, nil
+	h.CPUBusyU, h.CPUPollerCores, h.CyclesPerByte = nil, nil, nil
 }
 
 // severity orders verdicts: the worse end decides.

@@ -16,7 +16,7 @@ const MaxReplays = 100
 func (s *Spec) Replays() int { return 1 + s.Again }
 
 // replay is the plan as it is played for the time replay, from 0. Repetitions and blocks are
-// counted on.
+// counted on, from an even number: two that follow each other are a pair of blocks.
 func (s *Spec) replay(replay int) []Run {
 	seed := s.Seed
 	if replay > 0 {
@@ -31,7 +31,7 @@ func (s *Spec) replay(replay int) []Run {
 		p := &plan[i]
 		p.Replay, p.Block = replay, p.Block+replay*blocks
 		if !p.Warmup {
-			p.Rep += replay * s.Repetitions
+			p.Rep += replay * (s.Repetitions + s.Repetitions%2)
 		}
 	}
 	return plan

@@ -77,3 +77,21 @@ func TestReplaysRefused(t *testing.T) {
 		}
 	}
 }
+
+// Two repetitions that follow each other are a pair of blocks, whose orders are each other's
+// reverse: a replay begins a new one also after an odd number.
+func TestReplaysOfOdd(t *testing.T) {
+	s, err := Parse("x.yaml", []byte(strings.Replace(replayed, "repetitions: 4\n", "repetitions: 5\n", 1)+"replays: 2\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	least := -1
+	for _, p := range s.Runs() {
+		if p.Replay == 1 && !p.Warmup && (least < 0 || p.Rep < least) {
+			least = p.Rep
+		}
+	}
+	if least != 6 {
+		t.Errorf("the second replay begins with repetition %d", least)
+	}
+}

@@ -4,6 +4,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/zcbench/zcbench/results"
@@ -20,7 +21,17 @@ type AllRuns struct {
 }
 
 // leftOut tells whether gates left runs of a cell out that were what it says.
-func (c *Cell) leftOut() bool { return len(c.All) > len(c.Runs) }
+func (c *Cell) leftOut() bool {
+	return slices.ContainsFunc(c.All, func(r *results.Record) bool { return r.Verdict != results.OK })
+}
+
+// addTry adds a run to those that there would be without gates: of a repetition that was made
+// again the first try alone, so that each still stands in its place of a block.
+func (c *Cell) addTry(r *results.Record) {
+	if !slices.ContainsFunc(c.All, func(o *results.Record) bool { return o.SessionID == r.SessionID && o.Rep == r.Rep }) {
+		c.All = append(c.All, r)
+	}
+}
 
 // whole is the cell with them.
 func (c *Cell) whole() *Cell {

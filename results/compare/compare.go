@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,7 +42,7 @@ var Metrics = []Metric{
 	{"delivery_p50_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return &d.P50Us }), nil},
 	{"delivery_p99_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return &d.P99Us }), nil},
 	{"joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.JoulePerGB() }, sutHost},
-	{"joule_per_gb_net", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.NetJoulePerGB() }, sutHost},
+	{"net_joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.NetJoulePerGB() }, sutHost},
 	{"joule_per_gb_total", "J/GB", false, false, func(r *results.Record) *float64 { return r.TotalJoulePerGB(false) }, bothHosts},
 	{"joule_per_gb_net_total", "J/GB", false, false, func(r *results.Record) *float64 { return r.TotalJoulePerGB(true) }, bothHosts},
 }
@@ -288,6 +289,9 @@ func judge(rows []*Row, m Metric) {
 func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 	var rows []Row
 	for _, p := range pairs {
+		if m.ofReturn() && (paced(&p.a.Cell) || paced(&p.b.Cell)) {
+			continue // it would say how fast the pace was
+		}
 		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins, cells: p, Factor: p.factor, Others: p.others, Whole: p.whole, Forced: p.forced,
 			SumA: stat.Summarize(values(p.a, m)), SumB: stat.Summarize(values(p.b, m)), LimitA: p.a.limit(), LimitB: p.b.limit(), Unconsumed: unconsumed(&p.a.Cell, &p.b.Cell),
 			runsA: runsOf(p.a, m), runsB: runsOf(p.b, m), between: between}
@@ -305,7 +309,9 @@ func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 		if row.Other != "" || row.Mixed() {
 			row.Diff.Ratio = nil // of two instruments or several factors: nor is it tested
 		}
-		row.OtherClock = otherClock(p, m)
+		if !slices.Contains(setsClock, p.factor) {
+			row.OtherClock = otherClock(p, m)
+		}
 		rows = append(rows, row)
 	}
 	return rows
@@ -351,6 +357,14 @@ func values(c *Cell, m Metric) []float64 {
 	return out
 }
 
+// setsClock are the factors that are about the CPUs' frequency themselves.
+var setsClock = []string{"governor", "max_idle_us"}
+
+// ofReturn tells a return on cost.
+func (m Metric) ofReturn() bool { return strings.HasPrefix(m.Name, "roi_") }
+
+func paced(c *results.Cell) bool { return c.PaceBitsPS != 0 || c.PacePercent != 0 }
+
 // Mixed tells whether the two differ in several factors though one was asked about.
 func (r *Row) Mixed() bool { return len(r.Others) > 0 && !r.Whole }
 
@@ -359,15 +373,17 @@ func runsOf(c *Cell, m Metric) []stat.Run {
 	var out []stat.Run
 	for _, r := range c.Runs {
 		if v := m.value(r); v != nil {
-			out = append(out, RunOf(r, *v))
+			out = append(out, RunOf(r, *v, c.session))
 		}
 	}
 	return out
 }
 
-// RunOf is a figure of a run with where the run stands among others.
-func RunOf(r *results.Record, v float64) stat.Run {
-	return stat.Run{Value: v, Boot: bootsOf(r), Session: r.SessionID, Rep: r.Rep}
+// RunOf is a figure of a run with where the run stands among others. journal is the session
+// that its journal began with: repetitions are counted on through those that resumed it and
+// through replays, so that the blocks are the journal's. "": the run's own session counts.
+func RunOf(r *results.Record, v float64, journal string) stat.Run {
+	return stat.Run{Value: v, Boot: bootsOf(r), Session: cmp.Or(journal, r.SessionID), Rep: r.Rep}
 }
 
 // bootsOf names the boots of both hosts; "" where one is not on record.

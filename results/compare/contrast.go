@@ -118,9 +118,8 @@ func known(c *results.Cell) bool {
 
 // give sets an option of a cell to what another cell has, as [results.Option.Raw] tells it.
 func give(c *results.Cell, o *results.Option, raw string) {
-	if raw == "" {
-		o.Clear(c)
-	} else {
+	o.Clear(c) // a pace is a rate or a share, and Load sets one of the two
+	if raw != "" {
 		_ = o.Load(c, raw) // a cell has it
 	}
 }

@@ -50,6 +50,8 @@ type Cell struct {
 	// Unsupported is why the cell cannot run, where that is on record.
 	Unsupported string
 
+	session string // that the journal began with
+
 	frequency *float64 // how far the CPUs' frequencies may be apart, fraction; nil: nobody asks
 }
 
@@ -67,7 +69,7 @@ func NewSet(name string, j results.Journal) Set {
 		if !ok {
 			n = len(s.Cells)
 			at[c.Key()] = n
-			s.Cells = append(s.Cells, Cell{Cell: c, Source: source, frequency: clockLimit(j.Header.Plan)})
+			s.Cells = append(s.Cells, Cell{Cell: c, Source: source, session: j.Header.SessionID, frequency: clockLimit(j.Header.Plan)})
 		}
 		return n
 	}
@@ -90,7 +92,7 @@ func NewSet(name string, j results.Journal) Set {
 			s.Cells[n].Unsupported = cmp.Or(r.Reason, "no reason given")
 		}
 		if r.Verdict == results.OK || r.LeftOut() {
-			s.Cells[n].All = append(s.Cells[n].All, r)
+			s.Cells[n].addTry(r)
 		}
 		if r.Verdict != results.Unsupported {
 			tried[n] = append(tried[n], r)

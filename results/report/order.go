@@ -148,7 +148,7 @@ func candidates(groups []*cellRuns, side results.Side, cost results.Cost) (out [
 			if t == nil || per == nil || *per <= 0 {
 				continue
 			}
-			c.runs = append(c.runs, compare.RunOf(r, 0))
+			c.runs = append(c.runs, compare.RunOf(r, 0, g.session))
 			c.gbps, c.costs = append(c.gbps, *t), append(c.costs, 1 / *per)
 		}
 		if len(c.runs) > 0 {

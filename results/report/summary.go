@@ -155,8 +155,9 @@ func compared(j results.Journal) *compare.Result {
 }
 
 type cellRuns struct {
-	cell results.Cell
-	runs []*results.Record
+	cell    results.Cell
+	runs    []*results.Record
+	session string // that the journal began with
 }
 
 // group collects the runs of each cell. Cells stand in the order of the plan,
@@ -167,7 +168,7 @@ func group(j results.Journal) []*cellRuns {
 	find := func(c results.Cell) *cellRuns {
 		k := c.Key()
 		if at[k] == nil {
-			at[k] = &cellRuns{cell: c}
+			at[k] = &cellRuns{cell: c, session: j.Header.SessionID}
 			out = append(out, at[k])
 		}
 		return at[k]

@@ -17,7 +17,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	{"schema_version", "", "of the build that made the run: 3"},
 	{"run_id", "", "one run; unique in the folder"},
 	{"cell_id", "", "the combination of factors, such as `tcp/sendfile` (rx/tx)"},
-	{"session_id", "", "one invocation of the tool"},
+	{"session_id", "", "one invocation of the tool; of a replay its own"},
 	{"block", "", "interleaving block, from 0"},
 	{"seq", "", "position in the session, from 0; grows"},
 	{"rep", "", "repetition of the cell, from 0; warm-ups count apart"},

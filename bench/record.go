@@ -76,14 +76,16 @@ func (o *outcome) gate() results.GateClass {
 	return results.ByEnvironment
 }
 
-// expected tells that no end is invalid for another reason than that its mode is copied here.
+// expected tells that an end is invalid because its mode is copied here, and none for another
+// reason than that, or that something else spoilt the run as well.
 func (o *outcome) expected() bool {
 	n := 0
 	for _, e := range []wire.EndResult{o.sut, o.tg} {
-		if e.Verdict == results.Invalid {
-			if !e.Expected {
-				return false
-			}
+		switch {
+		case e.Verdict != results.Invalid, slices.Contains(e.Flags, results.FlagDisturbed) && !e.Expected:
+		case !e.Expected:
+			return false
+		default:
 			n++
 		}
 	}

@@ -32,6 +32,22 @@ func TestGateOfEnds(t *testing.T) {
 	}
 }
 
+// What must be copied where it runs is no surprise because the other end was late as well; a
+// copy that need not be is, and so is a run that was late alone.
+func TestExpectedBesideLate(t *testing.T) {
+	must := wire.EndResult{Verdict: results.Invalid, Expected: true}
+	late := wire.EndResult{Verdict: results.Invalid, Flags: []string{results.FlagDisturbed}}
+	copied, ok := wire.EndResult{Verdict: results.Invalid}, wire.EndResult{Verdict: results.OK}
+	for _, x := range []struct {
+		sut, tg wire.EndResult
+		want    bool
+	}{{must, ok, true}, {must, late, true}, {late, must, true}, {must, copied, false}, {late, ok, false}, {late, late, false}} {
+		if o := (outcome{sut: x.sut, tg: x.tg}); o.expected() != x.want {
+			t.Errorf("%+v and %+v: %v", x.sut, x.tg, o.expected())
+		}
+	}
+}
+
 // A run that something else spoilt is made again in its place, twice at most, and not later,
 // where the machine may be another. A warm-up is not.
 func TestIntegrationReplacedInPlace(t *testing.T) {

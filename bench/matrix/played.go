@@ -102,7 +102,7 @@ func purposeOf(s *Spec) string {
 
 // powerOf is how power was measured, as a file would say it.
 func powerOf(plan *results.PowerPlan) (p Power, err error) {
-	if plan == nil || len(plan.Sources) == 0 {
+	if plan == nil || len(plan.Sources) == 0 && plan.IntervalS == 0 {
 		return p, nil
 	}
 	if len(plan.Sources) > MaxPower {
@@ -112,7 +112,11 @@ func powerOf(plan *results.PowerPlan) (p Power, err error) {
 	for _, text := range plan.Sources {
 		s := PowerSource{Text: text, Line: 1, Column: 1}
 		if text != power.Auto && text != power.Later {
-			if s.Spec, err = parsePower(text, specs); err != nil {
+			if s.Spec, err = parsePower(text, specs); err == nil && s.Spec.Name == "command" {
+				// See power.Spec.Public: none is on record whole, and NAME#HASH is none to run.
+				err = errors.New("of a command, the program's name and a hash are there")
+			}
+			if err != nil {
 				return p, fmt.Errorf("power source %.80q cannot be had again as it is on record, where secrets are left out: %w: name the sources with --power, or measure none with --power ''", text, err)
 			}
 			specs = append(specs, s.Spec)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -181,7 +182,7 @@ func TestReplayPower(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := recorded(t, s)
-	plan.Power = &results.PowerPlan{Sources: []string{"rapl", "auto", "sut:command=/opt/meter"}, IntervalS: .2, IdleS: 3, GuardS: 1}
+	plan.Power = &results.PowerPlan{Sources: []string{"rapl", "auto", "sut:nvml?helper=/opt/meter"}, IntervalS: .2, IdleS: 3, GuardS: 1}
 	p, err := Replay("j", plan)
 	if err != nil || len(p.Spec.Power.Sources) != 3 || p.Spec.Power.Idle.Seconds() != 3 {
 		t.Fatalf("%+v, %v", p, err)
@@ -192,6 +193,20 @@ func TestReplayPower(t *testing.T) {
 	plan.Power.Sources = []string{"no-such-source"}
 	if _, err := Replay("j", plan); err == nil || !strings.Contains(err.Error(), "name the sources with --power") {
 		t.Error(err)
+	}
+	command, err := power.ParseSpec("sut:command=/opt/meter -u admin:SECRET")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{command.Public(), "command=meter#ab12", "command=#ab12", "command=/opt/meter"} { // the last was never written
+		plan.Power.Sources = []string{text}
+		if _, err := Replay("j", plan); err == nil || !strings.Contains(err.Error(), "secrets are left out") || !strings.Contains(err.Error(), "name the sources with --power") {
+			t.Errorf("%s would be run: %v", text, err)
+		}
+	}
+	plan.Power.Sources = nil // others are given
+	if p, err := Replay("j", plan); err != nil || len(p.Spec.Power.Sources) != 0 || p.Spec.Power.Guard.Seconds() != 1 {
+		t.Errorf("%+v, %v", p, err)
 	}
 	plan.Power = &results.PowerPlan{Sources: []string{"rapl"}, IntervalS: 1e-9}
 	if _, err := Replay("j", plan); err == nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -32,7 +33,7 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	if hostErr == nil {
 		p.stage, p.oneMachine = st, st.SUT.SameMachine(st.TG)
 	}
-	fmt.Fprintf(w, "experiment %s, plan %.12s, seed %d\n", e.Spec.Name, e.Spec.Hash(), e.Spec.Seed)
+	fmt.Fprintf(w, "experiment %s, plan %.12s, seed %d\n", plaintext.Line(e.Spec.Name), e.Spec.Hash(), e.Spec.Seed)
 	if hostErr != nil {
 		fmt.Fprintf(w, "the hosts were not asked what they can run: %v\n", hostErr)
 	} else {
@@ -101,7 +102,7 @@ func (p preview) cells(w io.Writer) {
 	fmt.Fprintln(w)
 	var reasons []Missing
 	for i, c := range s.Cells {
-		fmt.Fprintf(w, "%4d  %s", i+1, c.ID)
+		fmt.Fprintf(w, "%4d  %s", i+1, plaintext.Line(c.ID)) // whoever named it
 		if m := p.missing(c); m != nil {
 			at := slices.Index(reasons, *m)
 			if at < 0 {

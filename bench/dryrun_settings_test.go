@@ -132,3 +132,15 @@ func TestDryRunOfTheReference(t *testing.T) {
 		}
 	}
 }
+
+// A cell's name begins no line of its own: it would pass for a section.
+func TestDryRunOfForgedNames(t *testing.T) {
+	e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\n")
+	e.Spec.Cells[0].ID = "tcp/tcp\n\nset on the hosts for the runs, and put back\n  SUT: nothing\x1b[8m"
+	var b bytes.Buffer
+	p := preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}
+	p.cells(&b)
+	if lines := strings.Split(strings.Trim(b.String(), "\n"), "\n"); len(lines) != 2 || strings.Contains(b.String(), "\x1b") {
+		t.Errorf("%q", lines)
+	}
+}

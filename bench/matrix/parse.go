@@ -27,6 +27,7 @@ const (
 	MaxCombinations = 100_000 // before those that are the same, or excluded, are left out
 	MaxExcludes     = 1_000
 	MaxRuns         = 100_000 // at 10 s each, 12 days
+	mostCPU         = 65535
 )
 
 // New is what holds where a file leaves something out. The gates are those of
@@ -81,25 +82,43 @@ func parse(data []byte) (*Spec, error) {
 	return s, s.checkRuns(root)
 }
 
-// checkRuns refuses a plan that nobody could want to its end, before it is made.
-func (s *Spec) checkRuns(root ast.Node) error {
+func (s *Spec) checkRuns(root ast.Node) error { return placed(root, s.runsFit()) }
+
+// placed gives an error the place in the file.
+func placed(n ast.Node, err error) error {
+	if err == nil {
+		return nil
+	}
+	return at(n, "%v", err)
+}
+
+// runsFit refuses a plan that nobody could want to its end, before it is made.
+func (s *Spec) runsFit() error {
 	blocks := s.Repetitions
 	if s.Warmup {
 		blocks++
 	}
 	if blocks *= s.Replays(); int64(blocks)*int64(len(s.Cells)) > MaxRuns {
 		runs := int64(blocks) * int64(len(s.Cells))
-		return at(root, "%d cells, %d times each, are %d runs, more than the %d that a plan may have", len(s.Cells), blocks, runs, MaxRuns)
+		return fmt.Errorf("%d cells, %d times each, are %d runs, more than the %d that a plan may have", len(s.Cells), blocks, runs, MaxRuns)
 	}
 	return nil
 }
 
-func (s *Spec) checkAdaptive(root ast.Node) error {
-	if s.Adaptive != nil && s.Again > 0 {
-		return at(root, "adaptive and replays do not go together: a cell that ends early would have no run in the later replays")
+func (s *Spec) checkAdaptive(root ast.Node) error { return placed(root, s.adaptiveFits()) }
+
+func (s *Spec) adaptiveFits() error {
+	if s.Adaptive == nil {
+		return nil
 	}
-	if s.Adaptive != nil && s.Adaptive.Min > s.Repetitions {
-		return at(root, "adaptive.min %d is more than the %d repetitions", s.Adaptive.Min, s.Repetitions)
+	if err := s.Adaptive.check(); err != nil {
+		return err
+	}
+	if s.Again > 0 {
+		return errors.New("adaptive and replays do not go together: a cell that ends early would have no run in the later replays")
+	}
+	if s.Adaptive.Min > s.Repetitions {
+		return fmt.Errorf("adaptive.min %d is more than the %d repetitions", s.Adaptive.Min, s.Repetitions)
 	}
 	return nil
 }
@@ -125,7 +144,7 @@ func (e *End) fields(sut *expansion) []field {
 	out := []field{
 		{"host", read(&e.Host, parseText)},
 		{"dev", read(&e.Dev, parseDev)},
-		{"cpu", func(n ast.Node) error { e.CPU = new(int); return read(e.CPU, within(-1, 65535))(n) }},
+		{"cpu", func(n ast.Node) error { e.CPU = new(int); return read(e.CPU, within(-1, mostCPU))(n) }},
 		{"node", read(&e.Node, ParseNode)},
 		{"layouts", e.layouts},
 		{"settings", func(n ast.Node) error { return readMap(n, "settings", e.Settings.fields()) }},
@@ -147,19 +166,32 @@ func (e *End) layouts(n ast.Node) error {
 	}
 	for _, p := range pairs {
 		if p.key != "1cpu" && p.key != "2cpu" {
-			return at(p.node, "unknown layout %q: there are 1cpu and 2cpu", p.key)
+			return at(p.node, unknownLayout, p.key)
 		}
 		l := Layout{-1, -1}
-		err := readMap(p.value, "layout "+p.key, []field{{"app", read(&l.App, within(0, 65535))}, {"irq", read(&l.IRQ, within(0, 65535))}})
-		switch {
-		case err != nil:
+		err := readMap(p.value, "layout "+p.key, []field{{"app", read(&l.App, within(0, mostCPU))}, {"irq", read(&l.IRQ, within(0, mostCPU))}})
+		if err != nil {
 			return err
-		case l.App < 0 || l.IRQ < 0:
-			return at(p.value, "layout %s needs both app and irq", p.key)
-		case (l.App == l.IRQ) != (p.key == "1cpu"):
-			return at(p.value, "layout %s has app on CPU %d and irq on CPU %d", p.key, l.App, l.IRQ)
+		}
+		if err := l.check(p.key); err != nil {
+			return at(p.value, "%v", err)
 		}
 		e.Layouts[p.key] = l
+	}
+	return nil
+}
+
+const unknownLayout = "unknown layout %.40q: there are 1cpu and 2cpu"
+
+// check refuses a layout that is not what its name says.
+func (l Layout) check(name string) error {
+	switch {
+	case name != "1cpu" && name != "2cpu":
+		return fmt.Errorf(unknownLayout, name)
+	case l.App < 0 || l.IRQ < 0:
+		return fmt.Errorf("layout %s needs both app and irq", name)
+	case l.App > mostCPU || l.IRQ > mostCPU || (l.App == l.IRQ) != (name == "1cpu"):
+		return fmt.Errorf("layout %s has app on CPU %d and irq on CPU %d", name, l.App, l.IRQ)
 	}
 	return nil
 }
@@ -202,13 +234,19 @@ func (s *Spec) adaptive(n ast.Node) error {
 		{"min", read(&s.Adaptive.Min, within(1, MaxRepetitions))},
 		{"interval", read(&s.Adaptive.Interval, parseFraction)},
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case s.Adaptive.Interval <= 0:
-		return at(n, "adaptive needs interval, such as 1%%: how far its interval may be from the median for a cell to be done")
-	case s.Adaptive.Min < 6:
-		return at(n, "adaptive.min %d: fewer than 6 runs give no interval", s.Adaptive.Min)
+	}
+	return placed(n, s.Adaptive.check())
+}
+
+// check refuses intervals that nobody can have.
+func (a *Adaptive) check() error {
+	switch {
+	case !(a.Interval > 0 && a.Interval <= 1):
+		return fmt.Errorf("adaptive needs interval, such as 1%%: how far its interval may be from the median for a cell to be done")
+	case a.Min < 6:
+		return fmt.Errorf("adaptive.min %d: fewer than 6 runs give no interval", a.Min)
 	}
 	return nil
 }

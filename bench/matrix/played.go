@@ -7,10 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
-	"github.com/zcbench/zcbench/machine/tune"
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -52,8 +52,11 @@ func Replay(name string, plan *results.Plan) (*Played, error) {
 	if err == nil {
 		p.Spec.Power, err = powerOf(plan.Power)
 	}
+	if err == nil && p.Purpose != "" {
+		_, err = parsePurpose(p.Purpose)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, short(err))
 	}
 	p.Spec.Purpose, p.Spec.File, p.Spec.fileName = p.Purpose, plan.File, name
 	return p, nil
@@ -68,12 +71,26 @@ func decodePlayed(name string, plan *results.Plan) (*Played, error) {
 	dec := json.NewDecoder(bytes.NewReader(plan.Played))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(p); err != nil {
-		return nil, fmt.Errorf("the plan that was played, at byte %d of it: %w", dec.InputOffset(), err)
+		return nil, fmt.Errorf("the plan that was played, at byte %d of it: %w", dec.InputOffset(), short(err))
 	}
 	if p.Spec == nil {
 		return nil, errors.New("the plan that was played is empty")
 	}
 	return p, nil
+}
+
+// short is an error of a text that somebody else wrote, and that it may quote: one line, and not
+// a long one.
+func short(err error) error {
+	const most = 500
+	text := plaintext.Line(strings.TrimPrefix(err.Error(), "json: "))
+	switch {
+	case len(text) > most:
+		return errors.New(strings.ToValidUTF8(text[:most], "") + "...")
+	case text != err.Error():
+		return errors.New(text)
+	}
+	return err
 }
 
 func purposeOf(s *Spec) string {
@@ -83,83 +100,9 @@ func purposeOf(s *Spec) string {
 	return s.Purpose
 }
 
-// checkPlayed refuses a plan that neither a file nor flags could have made. fit leaves the
-// windows to the tool.
-func (s *Spec) checkPlayed(fit bool) error {
-	if _, err := parseFileName(s.Name); err != nil {
-		return err
-	}
-	for _, e := range []End{s.SUT, s.TG} {
-		if _, err := parseDev(e.Dev); e.Dev != "" && err != nil {
-			return err
-		}
-		if _, err := parseAddr(e.Addr); e.Addr != "" && err != nil {
-			return err
-		}
-		if n := e.Node; n != nil && (*n < AnyNode || *n > mostNode) {
-			return fmt.Errorf("NUMA node %d", *n)
-		}
-		for name, v := range e.Settings.Sysctl {
-			if err := tune.CheckSetting("sysctl "+name, v); err != nil {
-				return err
-			}
-		}
-	}
-	if (s.SUT.Host == "") != (s.TG.Host == "") {
-		return errors.New("one end has a host, and the other one none")
-	}
-	for i := range Keys {
-		k, scratch := &Keys[i], New()
-		if err := k.Say(scratch, k.Get(s)); err != nil && !(fit && k.Type == "duration") {
-			return fmt.Errorf("%s: %w", k.Name, err)
-		}
-	}
-	if n := len(s.Cells); n < 1 || n > MaxCells {
-		return fmt.Errorf("%d cells", n)
-	}
-	if runs := int64(s.Repetitions) * int64(s.Replays()) * int64(len(s.Cells)); runs > 10*MaxRuns {
-		return fmt.Errorf("%d runs", runs)
-	}
-	if a := s.Adaptive; a != nil && (a.Min < 1 || a.Min > s.Repetitions || !(a.Interval > 0 && a.Interval < 1)) {
-		return errors.New("adaptive: no such numbers")
-	}
-	known := map[string]bool{}
-	for _, c := range append(slices.Clone(s.Cells), s.All, s.SUT.Settings.Host, s.TG.Settings.Host) {
-		if err := checkChosen(c, known); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkChosen refuses what no file may set. Which modes the cell has does not count: what holds
-// for all cells has none. known are choices that were looked at before.
-func checkChosen(c results.Cell, known map[string]bool) error {
-	for i := range results.Options {
-		o := &results.Options[i]
-		v := o.Raw(&c)
-		choice := o.Name + " " + v
-		if v == "" || known[choice] {
-			continue
-		}
-		known[choice] = true
-		var again results.Cell
-		if err := o.Set(&again, v); err != nil {
-			return &results.OptionError{Option: o, Value: v, Err: err}
-		}
-		if o.Kind == results.OfModes {
-			continue
-		}
-		if err := Settable(o, v); err != nil {
-			return &results.OptionError{Option: o, Value: v, Err: err}
-		}
-	}
-	return nil
-}
-
 // powerOf is how power was measured, as a file would say it.
 func powerOf(plan *results.PowerPlan) (p Power, err error) {
-	if plan == nil || len(plan.Sources) == 0 {
+	if plan == nil || len(plan.Sources) == 0 && plan.IntervalS == 0 {
 		return p, nil
 	}
 	if len(plan.Sources) > MaxPower {
@@ -169,7 +112,11 @@ func powerOf(plan *results.PowerPlan) (p Power, err error) {
 	for _, text := range plan.Sources {
 		s := PowerSource{Text: text, Line: 1, Column: 1}
 		if text != power.Auto && text != power.Later {
-			if s.Spec, err = parsePower(text, specs); err != nil {
+			if s.Spec, err = parsePower(text, specs); err == nil && s.Spec.Name == "command" {
+				// See power.Spec.Public: none is on record whole, and NAME#HASH is none to run.
+				err = errors.New("of a command, the program's name and a hash are there")
+			}
+			if err != nil {
 				return p, fmt.Errorf("power source %.80q cannot be had again as it is on record, where secrets are left out: %w: name the sources with --power, or measure none with --power ''", text, err)
 			}
 			specs = append(specs, s.Spec)

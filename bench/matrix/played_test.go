@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -94,8 +95,40 @@ func TestReplayRefuses(t *testing.T) {
 		"no cell":             {`"Cells":[`, `"Cells":[],"Folded":0,"cells_":[`, "unknown field"},
 		"a word more":         {`"Cells":`, `"Command":"sh","Cells":`, "unknown field"},
 		"nothing":             {`"spec":{`, `"purpose":"","x":{`, "unknown field"},
+
+		"made again for ever":   {`"Gates":{`, `"Gates":{"replace":1000000000000000000,`, "gate replace: 1000000000000000000 is outside 0..2"},
+		"less load than none":   {`"foreign_cores":0.05`, `"foreign_cores":-5`, "gate foreign_cores"},
+		"all copied":            {`"copied":0.01`, `"copied":1000000000`, "gate copied"},
+		"no limit":              {`"Gates":{`, `"Gates":{"limit":"x",`, "gate limit"},
+		"off as a limit":        {`"Gates":{`, `"Gates":{"limit":"off",`, "gate limit"},
+		"no gate":               {`"Gates":{`, `"Gates":{"asked":["x"],`, "is no gate that is asked for"},
+		"a gate twice":          {`"Gates":{`, `"Gates":{"asked":["drift","drift"],`, "not in its place"},
+		"a forged line":         {`"id":"tcp/tcp"`, `"id":"tcp/tcp\n\nset on the hosts: nothing"`, "is not the name of tcp/tcp"},
+		"another cell's name":   {`"id":"uring/tcp"`, `"id":"tcp/tcp"`, "is not the name of uring/tcp"},
+		"a factor it has not":   {`"id":"uring/tcp"`, `"id":"uring/tcp mtu=9000"`, "is not the name of uring/tcp"},
+		"a cell twice":          {`"id":"uring/tcp","rx_mode":"uring"`, `"id":"tcp/tcp","rx_mode":"tcp"`, "is there twice"},
+		"a layout":              {`"Dev":""`, `"Dev":"","Layouts":{"x\ny":{"App":1,"IRQ":1}}`, "unknown layout"},
+		"a layout of two":       {`"Dev":""`, `"Dev":"","Layouts":{"1cpu":{"App":1,"IRQ":2}}`, "layout 1cpu has app on CPU 1"},
+		"a CPU":                 {`"CPU":null`, `"CPU":99999`, "CPU 99999"},
+		"a host of two lines":   {`"Host":"local"`, `"Host":"netns:a\nb"`, "no plain text of one line"},
+		"an address of two":     {`"Addr":""`, `"Addr":"fe80::1%a\nb"`, "no plain text of one line"},
+		"a baseline":            {`"Cells":[`, `"Base":{"id":"x","rx_mode":"tcp","tx_mode":"tcp"},"Cells":[`, "is none of the cells"},
+		"comparisons":           {`"Cells":[`, `"Base":{"id":"tcp/tcp","rx_mode":"tcp","tx_mode":"tcp"},"Primary":["x"],"Cells":[`, "is none of the cells"},
+		"questions":             {`"Cells":[`, `"About":["x"],"Cells":[`, "no factor"},
+		"boots":                 {`"Cells":[`, `"BetweenBoots":-1,"Cells":[`, "between_boots"},
+		"adaptive, and again":   {`"Adaptive":null`, `"Adaptive":{"Min":6,"Interval":0.1},"Again":1`, "do not go together"},
+		"adaptive, of one run":  {`"Adaptive":null`, `"Adaptive":{"Min":1,"Interval":0.1}`, "fewer than 6 runs"},
+		"too many runs":         {`"Repetitions":4`, `"Repetitions":100000`, "more than the 100000"},
+		"a negative rest":       {`"RampUp":1000000000`, `"RampUp":-5`, "ramp_up"},
+		"fit, and never ending": {`"Duration":10000000000`, `"Duration":-10000000000`, "duration"},
+		"fit, and a stall":      {`"Stall":10000000000`, `"Stall":1`, "stall"},
+		"fit, and no samples":   {`"SampleInterval":100000000`, `"SampleInterval":1`, "sample_interval"},
+		"a purpose":             {`{"spec":`, `{"purpose":"x","spec":`, "no purpose"},
 	} {
 		plan := recorded(t, s)
+		if strings.HasPrefix(name, "fit") { // leaves the windows to the tool, and nothing else
+			plan.Played = bytes.Replace(plan.Played, []byte(`{"spec":`), []byte(`{"fit":true,"spec":`), 1)
+		}
 		if !bytes.Contains(plan.Played, []byte(x.old)) {
 			t.Fatalf("%s: %s is not in %s", name, x.old, plan.Played)
 		}
@@ -103,6 +136,41 @@ func TestReplayRefuses(t *testing.T) {
 		if _, err := Replay("j", plan); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %v, want %q", name, err, x.want)
 		}
+	}
+}
+
+// What a journal quotes does not fill the terminal, nor begin lines of its own there.
+func TestReplayRefusesInFewWords(t *testing.T) {
+	s, err := Parse("x.yaml", []byte(replayed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", 1<<20)
+	for _, x := range []struct{ old, new string }{{`"Cells":`, `"` + long + `":1,"Cells":`}, {`"Addr":""`, `"Addr":"` + long + `"`}, {`"tx_mode":"tcp"`, `"tx_mode":"` + long + `"`}} {
+		plan := recorded(t, s)
+		plan.Played = bytes.Replace(plan.Played, []byte(x.old), []byte(x.new), 1)
+		if _, err := Replay("j", plan); err == nil || len(err.Error()) > 700 || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%.40s: %.1000v", x.old, err)
+		}
+	}
+}
+
+// Plans of flags are played again: windows that the tool chooses, gates that were named.
+func TestReplayOfFlags(t *testing.T) {
+	s := New()
+	s.Name, s.Duration = "demo", 0
+	for _, mode := range []string{"tcp", "uring"} {
+		s.Cells = append(s.Cells, results.Cell{ID: mode + "/tcp", RX: mode, TX: "tcp"})
+	}
+	s.PrimaryModes(s.Cells[0])
+	for key, text := range map[string]string{"throughput_cv": "1%", "drift": "off", "acted": "on", "replace": "0", "limit": string(results.ByReceiver)} {
+		if err := s.SetGate(key, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := Replay("j", recorded(t, s))
+	if err != nil || !p.Fit || !reflect.DeepEqual(p.Spec.Gates, s.Gates) {
+		t.Errorf("%+v, %v", p, err)
 	}
 }
 
@@ -114,7 +182,7 @@ func TestReplayPower(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := recorded(t, s)
-	plan.Power = &results.PowerPlan{Sources: []string{"rapl", "auto", "sut:command=/opt/meter"}, IntervalS: .2, IdleS: 3, GuardS: 1}
+	plan.Power = &results.PowerPlan{Sources: []string{"rapl", "auto", "sut:nvml?helper=/opt/meter"}, IntervalS: .2, IdleS: 3, GuardS: 1}
 	p, err := Replay("j", plan)
 	if err != nil || len(p.Spec.Power.Sources) != 3 || p.Spec.Power.Idle.Seconds() != 3 {
 		t.Fatalf("%+v, %v", p, err)
@@ -125,6 +193,20 @@ func TestReplayPower(t *testing.T) {
 	plan.Power.Sources = []string{"no-such-source"}
 	if _, err := Replay("j", plan); err == nil || !strings.Contains(err.Error(), "name the sources with --power") {
 		t.Error(err)
+	}
+	command, err := power.ParseSpec("sut:command=/opt/meter -u admin:SECRET")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{command.Public(), "command=meter#ab12", "command=#ab12", "command=/opt/meter"} { // the last was never written
+		plan.Power.Sources = []string{text}
+		if _, err := Replay("j", plan); err == nil || !strings.Contains(err.Error(), "secrets are left out") || !strings.Contains(err.Error(), "name the sources with --power") {
+			t.Errorf("%s would be run: %v", text, err)
+		}
+	}
+	plan.Power.Sources = nil // others are given
+	if p, err := Replay("j", plan); err != nil || len(p.Spec.Power.Sources) != 0 || p.Spec.Power.Guard.Seconds() != 1 {
+		t.Errorf("%+v, %v", p, err)
 	}
 	plan.Power = &results.PowerPlan{Sources: []string{"rapl"}, IntervalS: 1e-9}
 	if _, err := Replay("j", plan); err == nil {

@@ -3,9 +3,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,7 +28,8 @@ import (
 
 // rerunFlags are the flags of `zcbench rerun`.
 type rerunFlags struct {
-	out, sut, tg, dev        string
+	out, sut, tg             string
+	dev, tgDev, addr         string
 	dry, json, trust, shared bool
 	power                    powerflag.Flags
 }
@@ -43,8 +46,13 @@ how the figures compare: A is DIR, B is what was made now.
 
 A folder from somebody else is not obeyed blindly: it names hosts, and what is set
 there; --dry-run prints that, and runs nothing. Power sources of it that run a
-program, or lead to an address or a path, need --trust-file. Passwords are in no
-folder: name sources that want them with --power.
+program, or lead to an address or a path, need --trust-file. Passwords and commands
+are in no folder: name sources that want them with --power, which replaces those of
+the folder.
+
+On another host (--sut, --tg) the interface, address, CPUs and NUMA node that the
+folder has of that end are left out: they are chosen as by zcbench run, but for --dev, --tg-dev
+and --addr.
 
 Exit status: 0 the plan was played, 1 it ended early, or a run failed or is invalid,
 2 wrong usage or input.`,
@@ -52,21 +60,30 @@ Exit status: 0 the plan was played, 1 it ended early, or a run failed or is inva
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
+	f.define(cmd)
+	return cmd
+}
+
+func (f *rerunFlags) define(cmd *cobra.Command) {
 	f.power.AddFlags(cmd, 10*time.Second, power.LeastGuard)
 	fs := cmd.Flags()
-	fs.StringVar(&f.out, "out", "", "folder for the results (default: DIR-again)")
+	fs.StringVar(&f.out, "out", "", "folder for the results (default: the name of DIR with -again, in the working folder)")
 	fs.BoolVar(&f.dry, "dry-run", false, "print the plan, what cannot run and why, and how long it takes; run nothing")
 	fs.BoolVar(&f.json, "json", false, "print the comparison as JSON")
 	fs.StringVar(&f.sut, "sut", "", "host of the receiver, instead of the folder's")
 	fs.StringVar(&f.tg, "tg", "", "host of the sender, instead of the folder's")
 	fs.StringVar(&f.dev, "dev", "", "the SUT's interface, instead of the folder's")
+	fs.StringVar(&f.tgDev, "tg-dev", "", "the TG's interface, instead of the folder's")
+	fs.StringVar(&f.addr, "addr", "", "the SUT's address, instead of the folder's")
 	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
 	fs.BoolVar(&f.trust, "trust-file", false, "allow power sources of the folder that run a program, or lead to an address or a path: look at them first")
-	return cmd
 }
 
 func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
-	played, err := f.played(dir)
+	if f.dry && f.json {
+		return cli.Usagef("--json is of the comparison, and --dry-run makes none: leave one out")
+	}
+	played, err := f.played(dir, func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) })
 	if err != nil {
 		return err
 	}
@@ -76,8 +93,11 @@ func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	if f.out == "" {
-		f.out = strings.TrimRight(filepath.Clean(dir), "/") + "-again"
+	ours := f.out == ""
+	if ours {
+		if f.out, err = outAgain(dir); err != nil {
+			return err
+		}
 	}
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(), Before: dir,
 		Fit: played.Fit, Fold: played.Fold, NoteMTU: played.NoteMTU, Power: watts, TrustFile: f.trust,
@@ -95,31 +115,72 @@ func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
 	}
 	stop := context.AfterFunc(cmd.Context(), func() { e.Note("ending after the run under way; once more ends at once") })
 	defer stop()
+	if ours { // now, before somebody puts a link there
+		if _, err := results.Subfolder(".", f.out); err != nil {
+			return cli.UsageError(err)
+		}
+	}
 	recs, err := e.Run(cmd.Context())
 	if err != nil && len(recs) == 0 {
+		if ours {
+			os.Remove(f.out) // if it is empty
+		}
 		return folderError(err)
 	}
 	return f.finish(cmd, dir, recs, err, played.Fold)
 }
 
+// outAgain is the folder for the results where none is named: in the working folder, for DIR
+// may lie where others write, and have a link there that leads root elsewhere.
+func outAgain(dir string) (string, error) {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	base := filepath.Base(path)
+	if base == string(filepath.Separator) {
+		return "", cli.Usagef("%s has no name to call the new folder after: say --out", dir)
+	}
+	out := base + "-again"
+	if st, err := os.Lstat(out); err == nil && !st.IsDir() {
+		return "", cli.Usagef("%s, where the results would go, is no folder: remove it, or say --out", out)
+	}
+	return out, nil
+}
+
 // played is the plan of a folder, with what flags put in its place.
-func (f *rerunFlags) played(dir string) (*matrix.Played, error) {
+func (f *rerunFlags) played(dir string, note func(string, ...any)) (*matrix.Played, error) {
 	path := filepath.Join(dir, results.JournalFile)
 	j, err := results.ReadFigures(path)
 	if err != nil {
 		return nil, journalError(dir, err)
 	}
-	p, err := matrix.Replay(path, j.Header.Plan)
+	plan := j.Header.Plan
+	if f.power.Given() && plan != nil && plan.Power != nil {
+		plan.Power.Sources = nil // which may be of a kind that no folder can name
+	}
+	p, err := matrix.Replay(path, plan)
 	if err != nil {
 		return nil, cli.UsageError(err)
 	}
 	for _, x := range []struct {
-		flag string
-		to   *string
-	}{{f.sut, &p.Spec.SUT.Host}, {f.tg, &p.Spec.TG.Host}, {f.dev, &p.Spec.SUT.Dev}} {
-		if x.flag != "" {
-			*x.to = x.flag
+		name, host string
+		end        *matrix.End
+	}{{"--sut", f.sut, &p.Spec.SUT}, {"--tg", f.tg, &p.Spec.TG}} {
+		if x.host == "" || x.host == x.end.Host {
+			continue
 		}
+		if left := x.end.Move(x.host); len(left) > 0 {
+			note("%s %s: what the folder's host had is left out: %s", x.name, x.host, strings.Join(left, ", "))
+		}
+	}
+	p.Spec.SUT.Dev, p.Spec.TG.Dev = cmp.Or(f.dev, p.Spec.SUT.Dev), cmp.Or(f.tgDev, p.Spec.TG.Dev)
+	if f.addr != "" {
+		a, err := netip.ParseAddr(f.addr)
+		if err != nil || p.Spec.IPv6 && !a.Is6() {
+			return nil, cli.Usagef("--addr %q: want an IP address, of IPv6 if the plan is", f.addr)
+		}
+		p.Spec.SUT.Addr = f.addr
 	}
 	p.Spec.SharedWithSSH = f.shared
 	for _, x := range []struct{ end, host string }{{"sut", p.Spec.SUT.Host}, {"tg", p.Spec.TG.Host}} {

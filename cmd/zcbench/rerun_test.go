@@ -4,12 +4,17 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
@@ -81,6 +86,111 @@ func TestIntegrationRerun(t *testing.T) {
 	}
 	if status, _, stderr := zcbench(t, "rerun", first, "--dry-run"); status != 2 || !strings.Contains(stderr, path+": its plan") {
 		t.Errorf("exit status %d: %s", status, stderr)
+	}
+}
+
+// The results go into the working folder: beside DIR, somebody else may have put a link.
+func TestRerunOutput(t *testing.T) {
+	base := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(base, "theirs", "quick"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Join(base, "theirs"))
+	for dir, want := range map[string]string{"quick": "quick-again", "./quick/": "quick-again", ".": "theirs-again", filepath.Join(base, "theirs", "quick"): "quick-again", "..": filepath.Base(base) + "-again"} {
+		if out, err := outAgain(dir); err != nil || out != want {
+			t.Errorf("%s: %q, %v, want %q", dir, out, err, want)
+		}
+	}
+	if out, err := outAgain("/"); err == nil || !strings.Contains(err.Error(), "say --out") {
+		t.Errorf("%q, %v", out, err)
+	}
+	if err := os.Symlink("/etc", "quick-again"); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := outAgain("quick"); err == nil || !strings.Contains(err.Error(), "is no folder") {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+// folderOf is a results folder of a plan that has no runs.
+func folderOf(t *testing.T, spec *matrix.Spec, sources ...string) (dir string) {
+	t.Helper()
+	played, err := (&matrix.Played{Spec: spec}).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(t.TempDir(), "first")
+	w, err := results.Create(dir, results.Header{Plan: &results.Plan{Name: spec.Name, Hash: spec.Hash(), Played: played,
+		Power: &results.PowerPlan{Sources: sources, IntervalS: .1, IdleS: 3, GuardS: 1}}})
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// What flags say counts before the folder is: on another host nothing of the former one is
+// asked for, and sources that no folder can name are replaced.
+func TestRerunElsewhere(t *testing.T) {
+	spec, err := matrix.Parse("x.yaml", []byte(`
+name: x
+factors: {rx: tcp, tx: tcp}
+sut: {host: "ssh:a", dev: eth1, addr: 10.0.0.1, node: 1, layouts: {2cpu: {app: 5, irq: 4}}}
+tg: {host: "ssh:b", dev: eth2, cpu: 3}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := folderOf(t, spec, "command=meter#ab12")
+	replay := func(args ...string) (*matrix.Played, string, error) {
+		t.Helper()
+		var f rerunFlags
+		cmd := &cobra.Command{}
+		f.define(cmd)
+		if err := cmd.ParseFlags(args); err != nil {
+			t.Fatal(err)
+		}
+		var notes strings.Builder
+		p, err := f.played(dir, func(format string, args ...any) { fmt.Fprintf(&notes, format+"\n", args...) })
+		return p, notes.String(), err
+	}
+	if _, _, err := replay(); err == nil || !strings.Contains(err.Error(), "name the sources with --power") {
+		t.Errorf("a hash would be run: %v", err)
+	}
+	p, notes, err := replay("--power=", "--sut=ssh:c", "--tg=ssh:b", "--dev=eth7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := p.Spec.SUT; s.Host != "ssh:c" || s.Dev != "eth7" || s.Addr != "" || s.Node != nil || s.Layouts != nil {
+		t.Errorf("SUT %+v", s)
+	}
+	if s := p.Spec.TG; s.Host != "ssh:b" || s.Dev != "eth2" || s.CPU == nil { // the same
+		t.Errorf("TG %+v", s)
+	}
+	if want := "--sut ssh:c: what the folder's host had is left out: interface eth1, address 10.0.0.1, CPUs 5,4 of layout 2cpu, NUMA node 1\n"; notes != want {
+		t.Errorf("%q, want %q", notes, want)
+	}
+	if p, _, err := replay("--power=", "--sut=ssh:c", "--addr=10.0.0.9", "--tg-dev=eth8"); err != nil || p.Spec.SUT.Addr != "10.0.0.9" || p.Spec.TG.Dev != "eth8" || p.Spec.SUT.Dev != "" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if _, _, err := replay("--power=", "--addr=a.example"); err == nil || !strings.Contains(err.Error(), "--addr") {
+		t.Error(err)
+	}
+	if len(p.Spec.Power.Sources) != 0 || p.Spec.Power.Idle == nil {
+		t.Errorf("power %+v", p.Spec.Power)
+	}
+}
+
+// A dry run compares nothing.
+func TestRerunDryJSON(t *testing.T) {
+	cmd := rerunCommand()
+	cmd.SetArgs([]string{"x", "--dry-run", "--json"})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	var status *cli.StatusError
+	if err := cmd.Execute(); !errors.As(err, &status) || status.Status != cli.Usage || !strings.Contains(err.Error(), "--json") {
+		t.Error(err)
 	}
 }
 

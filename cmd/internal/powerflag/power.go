@@ -35,10 +35,13 @@ func (p *Flags) AddFlags(cmd *cobra.Command, idle, guard time.Duration) {
 	f.DurationVar(&p.guard, "power-guard", guard, "of load on both sides of the window, and of rest before --power-idle; SPEC asks for 10s")
 }
 
+// Given tells whether the user named the sources, or that there are none.
+func (p *Flags) Given() bool { return p.flags.Changed("power") }
+
 // Under puts the flags that were given above what an experiment file says, which then
 // has no sources left that do not count.
 func (p *Flags) Under(file *matrix.Power) {
-	if p.flags.Changed("power") {
+	if p.Given() {
 		file.Sources = nil
 	}
 	for _, s := range file.Sources {

@@ -21,14 +21,14 @@ type Processes struct {
 }
 
 type process struct {
-	name string
-	used int64 // ticks of 1/100 s
+	name string // the plain one
+	used int64  // ticks of 1/100 s
 }
 
 // ReadProcesses notes what all processes have used so far, but for those of this program.
 func ReadProcesses(fs FS, now time.Time) Processes {
 	p := Processes{at: now, ticks: map[string]process{}}
-	own := os.Getpid()
+	own, interfaces := os.Getpid(), interfacesOf(fs)
 	all, _ := numbered(fs.proc("[0-9]*"), "")
 	for _, dir := range all {
 		pid := filepath.Base(dir)
@@ -41,7 +41,7 @@ func ReadProcesses(fs FS, now time.Time) Processes {
 		user, err1 := strconv.ParseInt(rest[11], 10, 64)
 		system, err2 := strconv.ParseInt(rest[12], 10, 64)
 		if err1 == nil && err2 == nil {
-			p.ticks[pid+" "+rest[19]] = process{name, user + system}
+			p.ticks[pid+" "+rest[19]] = process{plainName(name, interfaces), user + system}
 		}
 	}
 	return p
@@ -75,7 +75,7 @@ func Busy(before, after Processes) []environment.Fact {
 	used := map[string]int64{}
 	for id, a := range after.ticks {
 		if d := a.used - before.ticks[id].used; d > 0 { // one that began meanwhile has used all since
-			used[plainName(a.name)] += d
+			used[a.name] += d
 		}
 	}
 	var names []string
@@ -90,14 +90,4 @@ func Busy(before, after Processes) []environment.Fact {
 		out = append(out, environment.Fact{Name: "busy/" + name, Value: fmt.Sprintf("%.1f cores", float64(used[name])/ticksPerSecond/seconds)})
 	}
 	return out
-}
-
-// plainName is a process's name without what differs between threads of one purpose:
-// "kworker/3:1-events" is a kworker.
-func plainName(name string) string {
-	head, _, _ := strings.Cut(name, "/")
-	if head = strings.TrimSpace(Anonymous(head)); head == "" {
-		return "unnamed"
-	}
-	return head
 }

@@ -77,11 +77,13 @@ func CommandLine(line, modules string) string {
 			break
 		}
 		name, value, has := strings.Cut(w, "=")
+		// Where the value is nothing but "=", the word may be a key in base64.
+		bare := !has || strings.Trim(value, "=") == ""
 		switch {
-		case !parameterName.MatchString(name):
+		case bare && slices.Contains(bareParameters, w), bare && !strings.Contains(w, "*") && slices.Contains(shownParameters, w):
+			out = append(out, w)
+		case bare || !parameterName.MatchString(name) || digits.FindString(name) != "":
 			out = append(out, Hidden)
-		case !has:
-			out = append(out, name)
 		case shown(name, value, modules):
 			out = append(out, w)
 		default:
@@ -91,8 +93,22 @@ func CommandLine(line, modules string) string {
 	return strings.Join(out, " ")
 }
 
-// parameterName is what names of parameters look like. A word of 33 characters may be a key.
-var parameterName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_.-]{0,39}$`)
+// bareParameters are words that stand without a value and are shown, beside those of
+// shownParameters. Any other may be a key, or the name of a host.
+var bareParameters = []string{
+	"debug", "splash", "nosplash", "rhgb", "single", "nomodeset", "noresume", "rootwait", "fastboot", "earlycon", "ignore_loglevel", "initcall_debug", "keep_bootcon",
+	"no_console_suspend", "no_hash_pointers", "nolapic", "nolapic_timer", "noapictimer", "no_timer_check", "notsc", "nohpet", "nohalt", "noefi", "nomce", "nopat", "nogbpages",
+	"nohugeiomap", "nohugevmalloc", "nosgx", "noxsave", "nosmap", "nosmep", "nofsgsbase", "noinvpcid", "nopcid", "nopku", "nopv", "nopvspin", "norandmaps", "noreplace-smp",
+	"no-kvmclock", "no-kvmapf", "no-steal-acc", "no_stf_barrier", "no_entry_flush", "no_uaccess_flush", "nospec_store_bypass_disable", "nospectre_v1", "nospectre_v2",
+	"nospectre_bhb", "noirqdebug", "irqfixup", "irqpoll", "delayacct", "nodelayacct", "schedstats", "noautogroup", "nocache", "nousb", "nomodule", "text",
+}
+
+// parameterName is what names of parameters that have a value look like. A word of 33
+// characters may be a key.
+var parameterName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_.-]{0,31}$`)
+
+// digits are more of them than the name of a parameter has.
+var digits = regexp.MustCompile(`(\d[^\d]*){7}`)
 
 func shown(name, value, modules string) bool {
 	if dotted.MatchString(value) || personal.MatchString(value) {

@@ -71,6 +71,12 @@ func host() map[string]string {
 		"proc/sys/net/ipv4/conf/enp1s0.100/rp_filter":                       "0\n",
 		"proc/sys/net/ipv4/conf/enx0123456789ab/rp_filter":                  "2\n",
 		"proc/sys/net/ipv4/neigh/enp1s0/gc_stale_time":                      "60\n",
+		"proc/sys/net/ipv4/fib_multipath_hash_seed":                         "4711\n",
+		"proc/sys/net/ipv6/ioam6_id":                                        "4711\n",
+		"proc/sys/net/ipv6/ioam6_id_wide":                                   "4711\n",
+		"proc/sys/net/ipv6/conf/all/ioam6_id":                               "4711\n",
+		"proc/sys/net/ipv6/conf/enp1s0/ioam6_id_wide":                       "4711\n",
+		"proc/sys/net/ax25/dl1abc/ip_default_mode":                          "68\n",
 		"proc/sys/vm/swappiness":                                            "60\n",
 		"proc/sys/vm/stat_refresh":                                          "x\n",
 	}
@@ -116,7 +122,7 @@ func TestWhole(t *testing.T) {
 		}
 	}
 	text := string(s.Encode())
-	for _, not := range []string{"4711", "geheim", "11111111", "stable_secret", "rss_key", "01:02", "0123456789ab", "secret.pem", "stat_refresh", "MLX5", "another", "root=UUID"} {
+	for _, not := range []string{"4711", "geheim", "11111111", "stable_secret", "rss_key", "01:02", "0123456789ab", "secret.pem", "stat_refresh", "MLX5", "another", "root=UUID", "hash_seed", "ioam6_id", "ax25", "dl1abc"} {
 		if strings.Contains(text, not) {
 			t.Errorf("it has %q", not)
 		}
@@ -151,6 +157,11 @@ func TestCommandLine(t *testing.T) {
 		`dyndbg="file x +p" quiet`:                              "dyndbg=… quiet",
 		"mitigations=auto,nosmt -- --password x":                "mitigations=auto,nosmt -- …",
 		"f3a9c0d5b1e24f7c8a6d9e0b1c2d3e4f5a6b7c8d9":             "…",
+		"deadbeefdeadbeefdeadbeefdeadbeef ro":                   "… ro",
+		"db1.customer.example tsc_secret quiet":                 "… … quiet",
+		"c2VjcmV0a2V5MTIzNDU2Nzg5MA== nomodeset":                "… nomodeset",
+		"c2VjcmV0a2V5= thash_entries=":                          "… …",
+		"a1b2c3d4e5f6a7b8=x kasan quiet":                        "… … quiet",
 		"9b1deb4d quiet":                                        "… quiet",
 	} {
 		if got := CommandLine(in, modules); got != want {

@@ -16,6 +16,10 @@ var leftOut = []string{
 	"net/ipv4/tcp_fastopen_key",           // a secret
 	"net/ipv6/conf/*/stable_secret",       // a secret
 	"net/core/netdev_rss_key",             // the key of the hash
+	"net/ipv4/fib_multipath_hash_seed",    // that of another hash
+	"net/ipv6/ioam6_id*",                  // the number of the host in its domain (RFC 9197)
+	"net/ipv6/conf/*/ioam6_id*",           // of an interface there
+	"net/ax25/*",                          // folders named after interfaces
 	"net/netfilter/nf_conntrack_count",    // a counter
 	"net/sunrpc/*",                        // of NFS; transports has addresses
 	"net/ipv[46]/route/flush",             // an act

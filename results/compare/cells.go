@@ -4,7 +4,6 @@ package compare
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/results"
@@ -17,26 +16,74 @@ import (
 func AcrossCells(dir string, j *results.Journal) (lines []string) {
 	folder := environment.Open(dir)
 	for _, role := range results.Roles {
-		found, err := snapshotsOf(folder, j, role)
-		if err != nil {
-			lines = append(lines, fmt.Sprintf("%s: a snapshot cannot be read: %v", role.Label(), err))
+		found, bad := snapshotsOf(folder, j, role)
+		lines = append(lines, bad.lines(role)...)
+		n := 0
+		for _, v := range environment.Across(snapshots(found)) {
+			if !v.Varies() {
+				continue
+			}
+			if n++; n <= mostVarying {
+				lines = append(lines, role.Label()+" "+v.Name+": "+said(found, v.Name))
+			}
 		}
-		for _, f := range varying(found) {
-			lines = append(lines, role.Label()+" "+f.Name+": "+said(found, f.Name))
+		if n > mostVarying {
+			lines = append(lines, fmt.Sprintf("%s: and %d facts more", role.Label(), n-mostVarying))
 		}
+	}
+	return lines
+}
+
+// How much is said: a folder of two kernels has thousands of facts that differ, and one that came
+// from elsewhere may have as many values of one.
+const (
+	mostVarying = 500 // facts of a role
+	mostValues  = 20  // of a fact
+)
+
+// unread are snapshots that could not be read.
+type unread struct {
+	n     int
+	first error
+}
+
+func (u *unread) add(err error) {
+	if u.n++; u.n == 1 {
+		u.first = err
+	}
+}
+
+func (u *unread) lines(role results.Role) (lines []string) {
+	if u.n > 0 {
+		lines = append(lines, fmt.Sprintf("%s: a snapshot cannot be read: %v", role.Label(), u.first))
+	}
+	if u.n > 1 {
+		lines = append(lines, fmt.Sprintf("%s: nor can %d snapshots more", role.Label(), u.n-1))
 	}
 	return lines
 }
 
 // found is a snapshot and the cells that it was taken for.
 type found struct {
-	snapshot *environment.Snapshot
+	snapshot environment.Found
 	cells    []string
 }
 
-// snapshotsOf are those that runs name, in the order of the runs. Its error is the first one.
-func snapshotsOf(folder *environment.Folder, j *results.Journal, role results.Role) (out []found, first error) {
+func snapshots(all []found) (out []environment.Found) {
+	for i := range all {
+		out = append(out, all[i].snapshot)
+	}
+	return out
+}
+
+// snapshotsOf are those that runs name, in the order of the runs.
+func snapshotsOf(folder *environment.Folder, j *results.Journal, role results.Role) (out []found, bad unread) {
 	at := map[string]int{} // -1: it cannot be read
+	type use struct {
+		snapshot int
+		cell     string
+	}
+	used := map[use]bool{}
 	for i := range j.Records {
 		r := &j.Records[i]
 		hash := r.Host(role).Env.Environment
@@ -45,43 +92,28 @@ func snapshotsOf(folder *environment.Folder, j *results.Journal, role results.Ro
 		}
 		n, known := at[hash]
 		if !known {
-			s, err := folder.Get(hash)
+			s, err := folder.Find(hash)
 			if n = len(out); err != nil {
 				n = -1
-				if first == nil {
-					first = err
-				}
+				bad.add(err)
 			} else {
 				out = append(out, found{snapshot: s})
 			}
 			at[hash] = n
 		}
-		if n >= 0 && !slices.Contains(out[n].cells, r.Cell.ID) {
+		if u := (use{n, r.Cell.ID}); n >= 0 && !used[u] {
+			used[u] = true
 			out[n].cells = append(out[n].cells, r.Cell.ID)
 		}
 	}
-	return out, first
-}
-
-// varying are the facts in which snapshots differ, the most telling first.
-func varying(all []found) (out []environment.Fact) {
-	seen := map[string]bool{}
-	for i := 1; i < len(all); i++ {
-		for _, d := range environment.Diff(all[0].snapshot, all[i].snapshot) {
-			if !seen[d.Name] {
-				seen[d.Name] = true
-				out = append(out, environment.Fact{Name: d.Name})
-			}
-		}
-	}
-	slices.SortFunc(out, environment.ByWeight)
-	return out
+	return out, bad
 }
 
 // said is which value a fact had with which cells: "1024 with 12 cells; 4096 with zcrx/tcp".
 func said(all []found, name string) string {
 	var values []string
 	cells := map[string][]string{}
+	seen := map[[2]string]bool{}
 	for _, f := range all {
 		v, ok := f.snapshot.Value(name)
 		if !ok {
@@ -91,16 +123,21 @@ func said(all []found, name string) string {
 			values = append(values, v)
 		}
 		for _, c := range f.cells {
-			if !slices.Contains(cells[v], c) {
+			if !seen[[2]string{v, c}] {
+				seen[[2]string{v, c}] = true
 				cells[v] = append(cells[v], c)
 			}
 		}
 	}
 	var parts []string
-	for _, v := range values {
-		with := strings.Join(cells[v], ", ")
-		if n := len(cells[v]); n > 3 {
-			with = fmt.Sprintf("%d cells", n)
+	for i, v := range values {
+		if i == mostValues {
+			parts = append(parts, fmt.Sprintf("%d values more", len(values)-i))
+			break
+		}
+		with := fmt.Sprintf("%d cells", len(cells[v]))
+		if len(cells[v]) <= 3 {
+			with = strings.Join(cells[v], ", ")
 		}
 		parts = append(parts, joined([]string{v})+" with "+with)
 	}

@@ -68,13 +68,18 @@ type surroundings struct {
 	problems           []string
 }
 
-func (s *surroundings) add(name, value string) {
+func (s *surroundings) add(name string, values ...string) {
 	if _, ok := s.values[name]; !ok {
 		s.order = append(s.order, name)
 	}
-	if !slices.Contains(s.values[name], value) {
-		s.values[name] = append(s.values[name], value)
-		slices.Sort(s.values[name])
+	s.values[name] = append(s.values[name], values...)
+}
+
+// sort makes the values distinct and sorted.
+func (s *surroundings) sort() {
+	for name, v := range s.values {
+		slices.Sort(v)
+		s.values[name] = slices.Compact(v)
 	}
 }
 
@@ -82,7 +87,8 @@ func (s *surroundings) add(name, value string) {
 func around(folder *environment.Folder, runs []*results.Record, role results.Role) *surroundings {
 	s := &surroundings{values: map[string][]string{}}
 	said := map[string]bool{}
-	hashes := []string{}
+	var hashes []string
+	named := map[string]bool{}
 	seen := map[results.Env]bool{}
 	for _, r := range runs {
 		e := r.Host(role).Env
@@ -97,30 +103,37 @@ func around(folder *environment.Folder, runs []*results.Record, role results.Rol
 				said[f.also] = true
 			}
 		}
-		if e.Environment != "" && !slices.Contains(hashes, e.Environment) {
+		if e.Environment != "" && !named[e.Environment] {
+			named[e.Environment] = true
 			hashes = append(hashes, e.Environment)
 		}
 	}
-	if folder == nil {
-		return s
+	if folder != nil {
+		s.find(folder, hashes, role, said)
 	}
-	var facts []environment.Fact
+	s.sort()
+	return s
+}
+
+// find adds what the snapshots of a folder say, but for the facts that records have said.
+func (s *surroundings) find(folder *environment.Folder, hashes []string, role results.Role, said map[string]bool) {
+	var all []environment.Found
+	var bad unread
 	for _, hash := range hashes {
-		snapshot, err := folder.Get(hash)
+		found, err := folder.Find(hash)
 		if err != nil {
-			s.problems = append(s.problems, fmt.Sprintf("%s: a snapshot cannot be read: %v", role.Label(), err))
+			bad.add(err)
 			continue
 		}
 		s.snapshots = true
-		facts = append(facts, snapshot.Facts...)
+		all = append(all, found)
 	}
-	slices.SortStableFunc(facts, environment.ByWeight)
-	for _, f := range facts {
-		if !said[f.Name] {
-			s.add(f.Name, f.Value)
+	s.problems = append(s.problems, bad.lines(role)...)
+	for _, v := range environment.Across(all) {
+		if !said[v.Name] {
+			s.add(v.Name, v.Values...)
 		}
 	}
-	return s
 }
 
 // apart are the facts in which two differ, and how many both have.

@@ -36,9 +36,18 @@ func (s *Snapshot) Since(base *Snapshot) *Snapshot {
 
 // On is the whole snapshot that s, a change of base, stands for.
 func (s *Snapshot) On(base *Snapshot) (*Snapshot, error) {
-	if base.Base != "" || s.Base != base.Hash() {
-		return nil, fmt.Errorf("snapshot %.12s is no change of snapshot %.12s", s.Hash(), base.Hash())
+	if hash := base.Hash(); base.Base != "" || s.Base != hash {
+		return nil, noChange(s.Hash(), hash)
 	}
+	return s.over(base), nil
+}
+
+func noChange(hash, base string) error {
+	return fmt.Errorf("snapshot %.12s is no change of snapshot %.12s", hash, base)
+}
+
+// over is s over its base, which the caller knows to be that.
+func (s *Snapshot) over(base *Snapshot) *Snapshot {
 	changed := map[string]bool{}
 	for _, name := range s.Gone {
 		changed[name] = true
@@ -47,7 +56,7 @@ func (s *Snapshot) On(base *Snapshot) (*Snapshot, error) {
 		changed[f.Name] = true
 	}
 	all := slices.DeleteFunc(slices.Clone(base.Facts), func(f Fact) bool { return changed[f.Name] })
-	return New(append(all, s.Facts...)), nil
+	return New(append(all, s.Facts...))
 }
 
 // Difference is a fact that two snapshots do not share. Nil: it is not known there, or not there.

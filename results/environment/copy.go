@@ -20,13 +20,12 @@ func Copy(from, to string) error {
 	if err != nil {
 		return err
 	}
-	folder := Open(from)
 	for _, e := range entries {
 		hash, ok := strings.CutSuffix(e.Name(), ".json")
 		if !ok {
 			continue
 		}
-		if s, err := folder.file(hash); err == nil {
+		if s, _, err := readFile(from, hash); err == nil {
 			if _, err := Write(to, s); err != nil {
 				return err
 			}

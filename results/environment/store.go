@@ -38,46 +38,83 @@ func Write(dir string, s *Snapshot) (hash string, err error) {
 	})
 }
 
-// Folder reads the snapshots of a results folder, each once.
+// How much of a folder is looked at. The largest plan has 10,000 cells of two hosts, each with a
+// change of some hundred bytes; a folder that came from elsewhere may have anything.
+const (
+	mostFiles = 25_000
+	mostBytes = 64 << 20
+)
+
+// Folder reads the snapshots of a results folder, each file once.
 type Folder struct {
-	dir  string
-	read map[string]*Snapshot // nil: it could not be
-	errs map[string]error
+	dir   string
+	read  map[string]outcome // by hash
+	files int                // that may still be read
+	bytes int                // that may still be read
+}
+
+// outcome is what reading a file came to.
+type outcome struct {
+	snapshot *Snapshot
+	err      error
 }
 
 // Open is the results folder dir, of which nothing is read yet.
 func Open(dir string) *Folder {
-	return &Folder{dir: dir, read: map[string]*Snapshot{}, errs: map[string]error{}}
+	return &Folder{dir: dir, read: map[string]outcome{}, files: mostFiles, bytes: mostBytes}
 }
 
 // ErrChanged is a file that is not the one that the records name.
 var ErrChanged = errors.New("it is not the file that the runs name: it was changed since")
 
-// Get is the whole snapshot that a hash names, as a record has it.
-func (f *Folder) Get(hash string) (*Snapshot, error) {
-	if _, known := f.read[hash]; !known {
-		f.read[hash], f.errs[hash] = f.whole(hash)
-	}
-	return f.read[hash], f.errs[hash]
-}
+// ErrMany is what is left of a folder that has more than anybody looks at.
+var ErrMany = fmt.Errorf("the folder has more than %d snapshots, or than %d MiB of them: this one is not looked at", mostFiles, mostBytes>>20)
 
-func (f *Folder) whole(hash string) (*Snapshot, error) {
+// Find is the snapshot that a hash names, as a record has it.
+func (f *Folder) Find(hash string) (Found, error) {
 	s, err := f.file(hash)
 	if err != nil || s.Base == "" {
-		return s, err
+		return Found{Base: s}, err
 	}
 	base, err := f.file(s.Base)
-	if err != nil {
-		return nil, err
+	if err == nil && base.Base != "" {
+		err = noChange(hash, s.Base)
 	}
-	return s.On(base)
+	if err != nil {
+		return Found{}, err
+	}
+	return Found{Base: base, Change: s}, nil
 }
 
-func (f *Folder) file(hash string) (_ *Snapshot, err error) {
-	if !IsHash(hash) {
-		return nil, fmt.Errorf("%.80q is no hash of a snapshot", hash)
+// Get is what [Folder.Find] finds, as a snapshot of its own.
+func (f *Folder) Get(hash string) (*Snapshot, error) {
+	found, err := f.Find(hash)
+	if err != nil || found.Change == nil {
+		return found.Base, err
 	}
-	path := filepath.Join(f.dir, Dir, fileOf(hash))
+	return found.Change.over(found.Base), nil
+}
+
+// file reads a file of the folder, unless that was done.
+func (f *Folder) file(hash string) (*Snapshot, error) {
+	if o, known := f.read[hash]; known {
+		return o.snapshot, o.err
+	}
+	if f.files <= 0 || f.bytes <= 0 {
+		return nil, ErrMany
+	}
+	s, n, err := readFile(f.dir, hash)
+	f.files, f.bytes = f.files-1, f.bytes-n
+	f.read[hash] = outcome{s, err}
+	return s, err
+}
+
+// readFile reads the snapshot of a folder that a hash names, a file of n bytes.
+func readFile(dir, hash string) (s *Snapshot, n int, err error) {
+	if !IsHash(hash) {
+		return nil, 0, fmt.Errorf("%.80q is no hash of a snapshot", hash)
+	}
+	path := filepath.Join(dir, Dir, fileOf(hash))
 	defer func() {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%s: %w", path, err)
@@ -85,16 +122,16 @@ func (f *Folder) file(hash string) (_ *Snapshot, err error) {
 	}()
 	file, err := results.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, MaxBytes+1))
 	if err != nil {
-		return nil, err
+		return nil, len(text), err
 	}
-	s, err := Parse(text)
+	s, err = Parse(text)
 	if err == nil && s.Hash() != hash {
 		s, err = nil, ErrChanged
 	}
-	return s, err
+	return s, len(text), err
 }

@@ -2,10 +2,7 @@
 
 package environment
 
-import (
-	"cmp"
-	"slices"
-)
+import "cmp"
 
 // byWeight are the areas in the order in which people want to know of them.
 var byWeight = []string{"boot", "kernel", "cpu", "cpufreq", "memory", "nic", "iommu", "numa", "ram", "dimm", "dmi", "machine", "busy", "sysctl", "config"}
@@ -15,8 +12,17 @@ func ByWeight(a, b Fact) int {
 	return cmp.Or(cmp.Compare(a.weight(), b.weight()), cmp.Compare(a.Name, b.Name))
 }
 
+// weights are the places of the areas there.
+var weights = func() map[string]int {
+	m := map[string]int{}
+	for i, area := range byWeight {
+		m[area] = i
+	}
+	return m
+}()
+
 func (f Fact) weight() int {
-	if i := slices.Index(byWeight, f.Area()); i >= 0 {
+	if i, ok := weights[f.Area()]; ok {
 		return i
 	}
 	return len(byWeight)

@@ -96,12 +96,17 @@ func (x *expansion) option(o *results.Option, ofHost bool) field {
 	}}
 }
 
+// ofOneHost tells an option of one host alone: the others are of the flow, or of both its ends.
+func ofOneHost(o *results.Option) bool {
+	return o.Kind == results.OfHost && o.Role == "" && o.Name != "mtu"
+}
+
 // fields are the settings of one host.
 func (s *Settings) fields() []field {
 	out := []field{{"sysctl", s.sysctls}}
 	for i := range results.Factors {
 		o := &results.Factors[i]
-		if o.Kind != results.OfHost || o.Role != "" || o.Name == "mtu" { // which are of the flow's both ends
+		if !ofOneHost(o) {
 			continue
 		}
 		out = append(out, field{o.Name, func(n ast.Node) error {

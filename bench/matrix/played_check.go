@@ -73,6 +73,11 @@ func (e *End) checkPlayed() error {
 			return err
 		}
 	}
+	for i := range results.Options {
+		if o := &results.Options[i]; !ofOneHost(o) && o.Raw(&e.Settings.Host) != "" {
+			return fmt.Errorf("%s is no setting of one host", o.Name)
+		}
+	}
 	for name, v := range e.Settings.Sysctl {
 		if err := tune.CheckSetting("sysctl "+name, v); err != nil {
 			return err

@@ -109,6 +109,7 @@ func TestReplayRefuses(t *testing.T) {
 		"a cell twice":          {`"id":"uring/tcp","rx_mode":"uring"`, `"id":"tcp/tcp","rx_mode":"tcp"`, "is there twice"},
 		"a layout":              {`"Dev":""`, `"Dev":"","Layouts":{"x\ny":{"App":1,"IRQ":1}}`, "unknown layout"},
 		"a layout of two":       {`"Dev":""`, `"Dev":"","Layouts":{"1cpu":{"App":1,"IRQ":2}}`, "layout 1cpu has app on CPU 1"},
+		"a setting of both":     {`"Host":{"id":""`, `"Host":{"id":"","mtu":9000`, "mtu is no setting of one host"},
 		"a CPU":                 {`"CPU":null`, `"CPU":99999`, "CPU 99999"},
 		"a host of two lines":   {`"Host":"local"`, `"Host":"netns:a\nb"`, "no plain text of one line"},
 		"an address of two":     {`"Addr":""`, `"Addr":"fe80::1%a\nb"`, "no plain text of one line"},

@@ -181,7 +181,10 @@ func (p preview) time(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	if rest := runner.Power.restTime(); rest > 0 {
-		fmt.Fprintf(w, "in it, to measure idle power, %v of rest after each run that counts, and before the first\n", rest)
+		fmt.Fprintf(w, "in it, to measure idle power and what the CPUs do at rest, %v of rest after each run that counts, and before the first\n", rest)
+		if line := runner.Power.unusedRest(p.spec.Rest); line != "" {
+			fmt.Fprintln(w, line)
+		}
 	} else if rest := runner.restTime(); rest > 0 {
 		fmt.Fprintf(w, "in it, to measure what the CPUs do at rest, %v after each run that counts, and before the first\n", rest)
 	}

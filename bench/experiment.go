@@ -266,6 +266,9 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	if err := e.start(p); err != nil {
 		return nil, err
 	}
+	if line := p.runner.Power.unusedRest(e.Spec.Rest); line != "" {
+		e.note(line)
+	}
 	s := &Session{Progress: e.Progress, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: true}
 	if e.Fit {
 		s.MostAgain = len(plan)/4 + 3 // it is to end in time

@@ -69,6 +69,16 @@ func (r *Runner) restTime() time.Duration {
 	return settle(r.Opt.Rest) + r.Opt.Rest
 }
 
+// unusedRest says that the rest that the user asked for is not taken, and what is; "" where it
+// is, or none was asked for. Idle power has rests of its own, in which the CPUs are measured, too.
+func (m *PowerMeter) unusedRest(asked *time.Duration) string {
+	if asked == nil || m.restTime() == 0 || *asked == m.opt.Idle {
+		return ""
+	}
+	return fmt.Sprintf("rest %v is not used: what the CPUs do at rest is measured together with idle power, for %v after %v of guard (--power-idle, --power-guard; 0 of idle: no idle power, and the rest that you asked for)",
+		*asked, m.opt.Idle, m.opt.Guard)
+}
+
 // restBefore rests before a run, unless the rest after the last run serves for this one
 // too, and returns what was measured then; nil before a warm-up, which has no use for it.
 func (r *Runner) restBefore(ctx context.Context, warmup bool) *[2]wire.Rest {

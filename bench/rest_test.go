@@ -65,6 +65,44 @@ func TestBackground(t *testing.T) {
 	}
 }
 
+// A rest that is asked for beside idle power is not taken: the dry run says what is.
+func TestUnusedRest(t *testing.T) {
+	idle := PowerOptions{Auto: true, Idle: 10 * time.Second, Guard: 4 * time.Second}
+	none := idle
+	none.Idle = 0
+	later := idle
+	later.Auto, later.Later = false, true
+	for name, x := range map[string]struct {
+		rest   string
+		power  PowerOptions
+		unused bool
+		taken  string // of the dry run
+	}{
+		"beside idle power":        {"rest: 5s\n", idle, true, "idle power and what the CPUs do at rest, 14s of rest"},
+		"none, beside idle power":  {"rest: 0s\n", idle, true, "14s of rest"},
+		"a log comes later":        {"rest: 5s\n", later, true, "14s of rest"},
+		"the same":                 {"rest: 10s\n", idle, false, "14s of rest"},
+		"auto":                     {"rest: auto\n", idle, false, "14s of rest"},
+		"not said":                 {"", idle, false, "14s of rest"},
+		"power, and no idle power": {"rest: 5s\n", none, false, "what the CPUs do at rest, 5.5s after"},
+		"no power":                 {"rest: 5s\n", PowerOptions{}, false, "what the CPUs do at rest, 5.5s after"},
+	} {
+		e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\n"+x.rest)
+		var b strings.Builder
+		preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }, power: x.power}.time(&b)
+		const says = " is not used: what the CPUs do at rest is measured together with idle power, for 10s after 4s of guard"
+		if got := strings.Contains(b.String(), strings.Replace(strings.TrimSpace(x.rest), ":", "", 1)+says); got != x.unused || !x.unused && strings.Contains(b.String(), "not used") {
+			t.Errorf("%s: told: %v\n%s", name, got, b.String())
+		}
+		if !strings.Contains(b.String(), x.taken) {
+			t.Errorf("%s: no %q in\n%s", name, x.taken, b.String())
+		}
+	}
+	if (*PowerMeter)(nil).unusedRest(new(5*time.Second)) != "" {
+		t.Error("without power, a rest is not used")
+	}
+}
+
 // Power cannot be told apart as CPU time can: where a thread polls at rest, idle power has
 // it, and the run says so.
 func TestPollingAtRestIsInIdlePower(t *testing.T) {

@@ -37,6 +37,7 @@ factors:
 repetitions: %d
 warmup: false
 duration: 1s
+rest: 5s
 gates: {retrans_per_gb: off, drops_per_gb: off, foreign_cores: off, throughput_cv: off, cpu_cv: off, drift: off, replace: 0}
 `
 
@@ -79,6 +80,9 @@ func TestIntegrationMatrixPower(t *testing.T) {
 	status := p.Wait(2 * time.Minute)
 	if status > 1 {
 		t.Fatalf("exit status %d: %s", status, &p.Err)
+	}
+	if want := "rest 5s is not used: what the CPUs do at rest is measured together with idle power, for 1.2s after 1s of guard"; !strings.Contains(p.Err.String(), want) {
+		t.Errorf("no %q in\n%s", want, &p.Err)
 	}
 	rows := rowsOf(t, filepath.Join(out, results.RunsFile))
 	if len(rows) != 4*reps {

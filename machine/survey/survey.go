@@ -4,8 +4,9 @@
 // besides the cell, as facts (results/environment).
 //
 // It leaves out serial numbers, addresses, names of users and whatever may be a secret: of the
-// kernel's command line the values of known parameters are shown, of processes their names. It
-// fails for nothing: what this host does not have, or does not show to this user, is missing.
+// kernel's command line the values of known parameters are shown, of processes their names
+// without what names anybody (plainName). It fails for nothing: what this host does not have, or
+// does not show to this user, is missing.
 package survey
 
 import (

@@ -57,6 +57,7 @@ func calibration(s *matrix.Spec, missing func(results.Cell) *Missing) []matrix.R
 // rates are what the shares of a session's paces come to. All follows from the journal's
 // records: a session that is resumed has the same.
 type rates struct {
+	wanted      []results.Cell       // without a pace, of which a calibration run must be ok
 	calibration []results.Record     // its runs, without their metrics
 	of          *results.Calibration // of all of them; nil: not made yet
 	used        map[int]int          // by percentage, in runs of the journal
@@ -64,7 +65,7 @@ type rates struct {
 
 // add takes a record into account.
 func (r *rates) add(rec results.Record) {
-	if slices.Contains(rec.Flags, results.FlagCalibration) {
+	if rec.Calibrates() {
 		outline(&rec)
 		r.calibration, r.of = append(r.calibration, rec), nil
 	}
@@ -74,6 +75,34 @@ func (r *rates) add(rec results.Record) {
 		}
 		r.used[c.PacePercent] = c.PaceBitsPS
 	}
+}
+
+// want takes note of the cells that shares are of: those of a plan's calibration runs.
+func (r *rates) want(plan []matrix.Run) {
+	for _, p := range plan {
+		if p.Calibrates && !slices.ContainsFunc(r.wanted, func(c results.Cell) bool { return c.Key() == p.Cell.Key() }) {
+			r.wanted = append(r.wanted, p.Cell)
+		}
+	}
+}
+
+// lacking is a cell that shares are of and whose rate is not known: it may be the slowest. A cell
+// that turned out not to run here is not asked for. Last is its last calibration run, nil where
+// none was made.
+func (r *rates) lacking() (cell *results.Cell, last *results.Record) {
+	for i := range r.wanted {
+		k, ok := r.wanted[i].Key(), false
+		last = nil
+		for j := range r.calibration {
+			if rec := &r.calibration[j]; rec.Cell.Key() == k {
+				ok, last = ok || rec.Verdict == results.OK && rec.SUT.ThroughputGbps != nil, rec
+			}
+		}
+		if !ok && (last == nil || last.Verdict != results.Unsupported) {
+			return &r.wanted[i], last
+		}
+	}
+	return nil, nil
 }
 
 // share is what a percentage comes to; 0: that is not known.
@@ -90,19 +119,36 @@ func (r *rates) share(percent int) int {
 	return r.of.Share(percent)
 }
 
-// settle gives a cell with a share its rate, or says why there is none.
-func (r *rates) settle(c *results.Cell) *Missing {
+// settle gives a cell with a share its rate, or says why there is none, and what that makes of
+// the run: it failed where a rate went unmeasured that another try may measure.
+func (r *rates) settle(c *results.Cell) (*Missing, results.Verdict) {
 	if c.PacePercent == 0 {
-		return nil
+		return nil, ""
+	}
+	const fix = "look at the calibration runs in the journal, and resume (--resume makes what is left of them); or ask for a rate, such as pace: 10G"
+	if r.used[c.PacePercent] == 0 {
+		if cell, last := r.lacking(); cell != nil {
+			return &Missing{fmt.Sprintf("pace %d%%: it is not known of what: no calibration run of %s was ok%s", c.PacePercent, cell.ID, lastly(last)), fix}, results.Failed
+		}
 	}
 	if c.PaceBitsPS = r.share(c.PacePercent); c.PaceBitsPS != 0 {
-		return nil
+		return nil, ""
 	}
-	const fix = "look at the calibration runs in the journal, or ask for a rate, such as pace: 10G"
-	if r.of == nil {
-		return &Missing{fmt.Sprintf("pace %d%%: it is not known of what: no calibration run was ok", c.PacePercent), fix}
+	switch {
+	case r.of != nil:
+		return &Missing{fmt.Sprintf("pace %d%%: that is below 1M bit/s, with %v", c.PacePercent, r.of), fix}, results.Unsupported
+	case len(r.calibration) > 0:
+		return &Missing{fmt.Sprintf("pace %d%%: it is not known of what: no cell that it is of can run here%s", c.PacePercent, lastly(&r.calibration[len(r.calibration)-1])), fix}, results.Unsupported
 	}
-	return &Missing{fmt.Sprintf("pace %d%%: that is below 1M bit/s, with %v", c.PacePercent, r.of), fix}
+	return &Missing{fmt.Sprintf("pace %d%%: it is not known of what: no calibration run was made", c.PacePercent), fix}, results.Failed
+}
+
+// lastly is why a calibration run was not ok.
+func lastly(rec *results.Record) string {
+	if rec == nil || rec.Reason == "" {
+		return ""
+	}
+	return fmt.Sprintf("; the last was %s: %s", rec.Verdict, rec.Reason)
 }
 
 // ErrOtherRates is a journal whose runs were paced otherwise than its calibration says: what
@@ -131,7 +177,9 @@ func (r *rates) left(runs, plan []matrix.Run) (out []matrix.Run) {
 	}
 	made := map[slot]bool{}
 	for _, rec := range r.calibration {
-		made[slot{rec.Cell.Key(), rec.Rep}] = rec.Verdict != results.Failed
+		if rec.Verdict == results.OK {
+			made[slot{rec.Cell.Key(), rec.Rep}] = true
+		}
 	}
 	for _, p := range runs {
 		if !made[slot{p.Cell.Key(), p.Rep}] {

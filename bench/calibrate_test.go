@@ -80,7 +80,7 @@ func TestSharesAfterResume(t *testing.T) {
 	c.PacePercent = 50
 
 	var whole rates
-	if err := whole.recall(recs); err != nil || whole.settle(&c) != nil || c.PaceBitsPS != 5_050_000_000 { // of 10.1
+	if err := whole.recall(recs); err != nil || refused(&whole, &c) || c.PaceBitsPS != 5_050_000_000 { // of 10.1
 		t.Fatalf("%+v, %v", c, err)
 	}
 	if left := whole.left(first, plan); len(left) != 0 {
@@ -106,7 +106,7 @@ func TestSharesAfterResume(t *testing.T) {
 	more := made([]matrix.Run{{Cell: first[0].Cell, Warmup: true, Calibrates: true}}, map[string]float64{"tcp": 1, "uring": 1}, results.OK)
 	resumed.add(more[0])
 	d := c
-	if resumed.settle(&d) != nil || d.PaceBitsPS != c.PaceBitsPS {
+	if refused(&resumed, &d) || d.PaceBitsPS != c.PaceBitsPS {
 		t.Errorf("a later calibration changed the rate: %d, was %d", d.PaceBitsPS, c.PaceBitsPS)
 	}
 	if left := resumed.left(first, plan); left != nil {
@@ -118,16 +118,93 @@ func TestSharesAfterResume(t *testing.T) {
 	}
 }
 
+func refused(r *rates, c *results.Cell) bool { m, _ := r.settle(c); return m != nil }
+
+// Shares are of all cells: one whose calibration runs were all spoilt may be the slowest, so none
+// is paced without it, and that is a failure, which another try may end. One that cannot run here
+// is not waited for.
+func TestShareOfSpoiltCell(t *testing.T) {
+	s := sharesSpec(t, "name: x\nfactors: {rx: [tcp, uring], tx: tcp, pace: 50%}\nrepetitions: 2\n")
+	first, plan := calibration(s, anyCell), s.Runs()
+	recs := made(first, map[string]float64{"tcp": 10, "uring": 20}, results.OK)
+	for _, x := range []struct {
+		what results.Verdict
+		want results.Verdict // of the run with a share; "": it is paced
+		left int
+	}{{results.Invalid, results.Failed, 3}, {results.Failed, results.Failed, 3}, {results.Unsupported, "", 3}, {results.OK, "", 0}} {
+		var r rates
+		r.want(first)
+		for _, rec := range recs {
+			if rec.Cell.RX == "tcp" { // the slowest
+				rec.Verdict, rec.Reason = x.what, "foreign load"
+			}
+			r.add(rec)
+		}
+		c := plan[0].Cell
+		m, v := r.settle(&c)
+		if v != x.want || (m != nil) != (x.want != "") || m != nil && (!strings.Contains(m.Reason, "no calibration run of tcp/tcp") || !strings.Contains(m.Reason, "foreign load")) {
+			t.Errorf("%s: %s, %+v", x.what, v, m)
+		}
+		if m != nil && c.PaceBitsPS != 0 {
+			t.Errorf("%s: a pace of %d all the same", x.what, c.PaceBitsPS)
+		}
+		if left := r.left(first, plan); len(left) != x.left {
+			t.Errorf("%s: %d runs are made again after --resume, want %d", x.what, len(left), x.left)
+		}
+	}
+	var r rates
+	r.want(first)
+	for _, rec := range recs { // one that is ok is enough, whatever came before and after
+		rec.Verdict = map[bool]results.Verdict{true: results.OK, false: results.Invalid}[rec.Rep == 1]
+		r.add(rec)
+	}
+	if c := plan[0].Cell; refused(&r, &c) || len(r.left(first, plan)) != 4 {
+		t.Errorf("one of three was ok: %+v, %d left", c, len(r.left(first, plan)))
+	}
+}
+
+// A calibration run that something else spoilt is made again in its place, twice at most, and not
+// counted with the runs of the same cell in the plan.
+func TestSpoiltCalibrationIsReplaced(t *testing.T) {
+	never := -1.0
+	s := &Session{Again: true, Gates: results.Gates{ForeignCores: &never}}
+	run := func(calibrates bool) *results.Record {
+		r := &results.Record{Cell: results.Cell{RX: "tcp", TX: "tcp"}, Verdict: results.OK, Warmup: calibrates}
+		if calibrates {
+			r.Flags = []string{results.FlagCalibration}
+		}
+		r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"0"}, Value: 1}}
+		s.judge(r)
+		return r
+	}
+	for _, calibrates := range []bool{true, false} {
+		for try, want := range []bool{true, true, false} {
+			r := run(calibrates)
+			if r.Verdict != results.Invalid || r.Gate != results.ByEnvironment {
+				t.Fatalf("calibration %v beside foreign load: %s by %s", calibrates, r.Verdict, r.Gate)
+			}
+			if got := s.toReplace(r); got != want {
+				t.Errorf("calibration %v, try %d: made again %v", calibrates, try, got)
+			}
+		}
+	}
+	warm := run(true)
+	warm.Flags = nil
+	if warm.Spoilt() {
+		t.Error("a warm-up is made again")
+	}
+}
+
 // Without a calibration a share is no pace: the cell is not run as fast as it can be instead.
 func TestShareOfNothing(t *testing.T) {
 	var r rates
 	c := results.Cell{RX: "tcp", PacePercent: 50}
-	if m := r.settle(&c); m == nil || !strings.Contains(m.Reason, "no calibration run was ok") || m.Fix == "" {
-		t.Errorf("%+v", m)
+	if m, v := r.settle(&c); m == nil || v != results.Failed || !strings.Contains(m.Reason, "no calibration run was made") || m.Fix == "" {
+		t.Errorf("%s: %+v", v, m)
 	}
 	r.add(results.Record{Cell: results.Cell{RX: "tcp"}, Flags: []string{results.FlagCalibration}, Verdict: results.OK, SUT: results.Host{ThroughputGbps: new(.0015)}})
-	if m := r.settle(&c); m == nil || !strings.Contains(m.Reason, "below 1M") {
-		t.Errorf("%+v", m)
+	if m, v := r.settle(&c); m == nil || v != results.Unsupported || !strings.Contains(m.Reason, "below 1M") {
+		t.Errorf("%s: %+v", v, m)
 	}
 }
 

@@ -77,15 +77,17 @@ func (s *surroundings) keep(dir string) error {
 }
 
 // look takes a snapshot of what may have changed, when a cell's settings are set for the first
-// time in a session. Its warnings are the record's.
+// time in a session. Its warnings are the record's. Where a host does not say what it is like,
+// the run has no snapshot, and the cell's next one asks again.
 func (r *Runner) look(ctx context.Context, c results.Cell) (warnings []string) {
 	s := r.env
-	if s == nil || s.cells[c.Key()] != nil {
+	if s == nil || s.cells[c.Key()][results.RoleSUT] != "" {
 		return nil
 	}
 	now, err := r.Opt.surveys(ctx, r.SUT, r.TG, true)
 	if err != nil {
-		return nil // the next question meets it again, and says so
+		s.cells[c.Key()] = map[results.Role]string{results.RoleSUT: "", results.RoleTG: ""}
+		return []string{fmt.Sprintf("what the hosts are like with the cell's settings is not on record: %v", err)}
 	}
 	hashes := map[results.Role]string{}
 	for _, role := range results.Roles {
@@ -102,7 +104,8 @@ func (r *Runner) look(ctx context.Context, c results.Cell) (warnings []string) {
 	return warnings
 }
 
-// hash of a host's snapshot for a cell; "" where none was taken.
+// hash of a host's snapshot for a cell; "" where none was taken. A cell that nobody looked at yet
+// has what was found when the session began.
 func (s *surroundings) hash(c results.Cell, role results.Role) string {
 	if s == nil {
 		return ""

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/environment"
@@ -67,6 +68,42 @@ func TestIntegrationEnvironment(t *testing.T) {
 		for _, r := range j.Records {
 			t.Logf("%s %s: %s", r.Cell.ID, r.Verdict, r.Reason)
 		}
+	}
+}
+
+// A cell whose look at the hosts fails says so and names no snapshot: that of the session is not
+// what it found. Its next run looks again.
+func TestIntegrationEnvironmentNotKnown(t *testing.T) {
+	r := newRig(t)
+	ctx := t.Context()
+	found, err := r.Runner.Opt.surveys(ctx, r.sut, r.tg, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &surroundings{found: found, names: map[results.Role]string{}, cells: map[results.CellKey]map[results.Role]string{}}
+	for role, was := range found {
+		s.names[role] = was.Hash()
+	}
+	r.Runner.env = s
+	c := cell("tcp", "tcp")
+	if s.hash(c, results.RoleSUT) != s.names[results.RoleSUT] {
+		t.Error("a cell that never ran has a snapshot of its own")
+	}
+	r.restartBad(t, `"error":{"verdict":"failed","message":"no sysfs here"}`, wire.OpSurvey)
+	if err := r.Runner.revive(ctx); err != nil {
+		t.Fatal(err)
+	}
+	got := r.Runner.look(ctx, c)
+	if len(got) != 1 || !strings.Contains(got[0], "not on record") || !strings.Contains(got[0], "no sysfs here") {
+		t.Errorf("warnings %q", got)
+	}
+	for _, role := range results.Roles {
+		if h := s.hash(c, role); h != "" {
+			t.Errorf("%s: %q is not what the cell found: nobody looked", role, h)
+		}
+	}
+	if got := r.Runner.look(ctx, c); len(got) != 0 || s.hash(c, results.RoleSUT) == "" || s.hash(c, results.RoleTG) == "" {
+		t.Errorf("the next look: warnings %q, hashes %v", got, s.cells[c.Key()])
 	}
 }
 

@@ -277,6 +277,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		s.Enough = NewAdaptive(*e.Spec.Adaptive)
 	}
 	first := calibration(e.Spec, remembered(p.stage.missing))
+	s.rates.want(first)
 	if e.Resume {
 		if plan, err = e.resume(s, p, plan); err != nil {
 			return nil, err
@@ -299,7 +300,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 			return recs, err
 		}
 		if n := e.Spec.Replays(); n > 1 && len(part) > 0 {
-			e.note(fmt.Sprintf("replay %d of %d", part[0].Replay+1, n))
+			e.note(fmt.Sprintf("replay %d of %d", part[len(part)-1].Replay+1, n)) // a calibration's runs before it are of none
 		}
 		s.Runner, s.Missing = p.runner, p.missing
 		more, err := s.Play(ctx, part)

@@ -43,7 +43,7 @@ func (o *Options) PlaceCPUs(ctx context.Context, sut, tg *host.Host) error {
 			if own := online(x.h.Info.OwnCPUs, may); len(own) > 0 {
 				may = own
 			}
-			near[i] = onNode(x.h.Info.Topology(), *node, may)
+			near[i] = onNode(x.h.Topology(), *node, may)
 		}
 	}
 	s, t := chooseCPUs(near[0], near[1], sut.SameMachine(tg))

@@ -71,6 +71,7 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 		s.Progress.Plan(len(plan), s.estimate(plan))
 		defer s.Progress.End()
 	}
+	s.rates.want(plan)
 	s.applyCommon(ctx, plan)
 	again := 0
 	for i := 0; i < len(plan); i++ {
@@ -147,6 +148,9 @@ func (s *Session) toReplace(rec *results.Record) bool {
 		s.spoilt = map[slot]int{}
 	}
 	k := slot{rec.Cell.Key(), rec.Rep}
+	if rec.Calibrates() {
+		k.rep = -1 - k.rep // the plan may have the cell without a pace, too
+	}
 	s.spoilt[k]++
 	return s.spoilt[k] <= s.Gates.Replacements()
 }
@@ -177,8 +181,10 @@ func (s *Session) one(ctx context.Context, p matrix.Run) results.Record {
 	if m := s.missing(p.Cell); m != nil {
 		return s.Runner.Unsupported(p, m.Reason, m.Fix)
 	}
-	if m := s.rates.settle(&p.Cell); m != nil {
-		return s.Runner.Unsupported(p, m.Reason, m.Fix)
+	if m, v := s.rates.settle(&p.Cell); m != nil {
+		rec := s.Runner.Unsupported(p, m.Reason, m.Fix)
+		rec.Verdict = v
+		return rec
 	}
 	if s.Progress != nil {
 		s.Progress.Begin(p)

@@ -36,7 +36,7 @@ func namedCPUs(end matrix.End) (groups [][]namedCPU) {
 // other's time, and those on another NUMA node than asked for: that of the end's interface, whose
 // CPUs are near, unless the file names one.
 func (st *stage) checkTopology(name string, end matrix.End, h *host.Host, near []int) error {
-	t := h.Info.Topology()
+	t := h.Topology()
 	node, whose := t.NodeOfAll(near), "its interface is there"
 	if end.Node != nil {
 		node, whose = *end.Node, "which was asked for"
@@ -76,7 +76,7 @@ func (st *stage) checkApart() error {
 	if !st.SUT.SameMachine(st.TG) {
 		return nil
 	}
-	t := st.SUT.Info.Topology()
+	t := st.SUT.Topology()
 	for _, a := range slices.Concat(namedCPUs(st.spec.SUT)...) {
 		for _, b := range slices.Concat(namedCPUs(st.spec.TG)...) {
 			if t.Siblings(a.cpu, b.cpu) {
@@ -116,7 +116,7 @@ func (r *Runner) markSiblings(rec *results.Record) {
 		all = []end{{r.SUT, "both ends", slices.Concat(sut.cpus, tg.cpus)}}
 	}
 	for _, e := range all {
-		t := e.h.Info.Topology()
+		t := e.h.Topology()
 		for i, c := range e.cpus {
 			if slices.ContainsFunc(e.cpus[:i], func(o int) bool { return t.Siblings(o, c) }) {
 				rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: of the CPUs %s some are threads of one core, and take each other's time", e.name, counter.FormatCPUList(e.cpus)))

@@ -73,8 +73,11 @@ func (r *Record) FailedGate() GateClass {
 	return ByProof
 }
 
-// Spoilt tells a run that counts, but for something else on the hosts.
-func (r *Record) Spoilt() bool { return !r.Warmup && r.FailedGate() == ByEnvironment }
+// Spoilt tells a run that counts, or that shares of a pace are of, but for something else on the
+// hosts.
+func (r *Record) Spoilt() bool {
+	return (!r.Warmup || r.Calibrates()) && r.FailedGate() == ByEnvironment
+}
 
 // LeftOut tells a run that was what its cell says and does not count all the same: where such
 // runs are many, they are what a reader should ask about.

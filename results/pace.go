@@ -101,6 +101,10 @@ const (
 	FlagCalibration = "calibration" // not paced, to know what shares are of
 )
 
+// Calibrates tells a run that was made to know what shares of a pace are of. It is a warm-up to
+// statistics, and judged and replaced as a run that counts where something else spoilt it.
+func (r *Record) Calibrates() bool { return slices.Contains(r.Flags, FlagCalibration) }
+
 // PaceTolerance is how far the delivered rate may be from the pace, as a share of it.
 const PaceTolerance = 0.01
 
@@ -134,7 +138,7 @@ func Calibrate(recs []Record) *Calibration {
 	var keys []CellKey
 	for i := range recs {
 		r := &recs[i]
-		if r.Verdict != OK || r.SUT.ThroughputGbps == nil || !slices.Contains(r.Flags, FlagCalibration) {
+		if r.Verdict != OK || r.SUT.ThroughputGbps == nil || !r.Calibrates() {
 			continue
 		}
 		k := r.Cell.Key()

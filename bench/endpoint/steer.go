@@ -63,6 +63,14 @@ func (s *steered) Attach(c *stream.Conn, h stream.Hello) error {
 	return s.queue.Steer(c, nil)
 }
 
+// Memory is the path's: what is embedded has only what every receiver has.
+func (s *steered) Memory() []byte {
+	if h, ok := s.Receiver.(stream.Holder); ok {
+		return h.Memory()
+	}
+	return nil
+}
+
 // Evidence is the path's, and by which queue the flow came.
 func (s *steered) Evidence() (e stream.Evidence) {
 	if w, ok := s.Receiver.(stream.Witness); ok {

@@ -4,6 +4,8 @@ package endpoint
 
 import (
 	"errors"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
 )
 
 // calls is a path and a queue that write down what is asked of them.
@@ -28,6 +31,36 @@ func (p fakePath) Receive(*stream.Conn, *stream.Meter) error { return p.say("rec
 func (p fakePath) Close() error                              { return p.say("close") }
 func (p fakePath) Evidence() stream.Evidence {
 	return stream.Evidence{Figures: []stream.Figure{{Name: "own"}}}
+}
+
+// holding is a path with memory for the payload, as those of tcp and uring.
+type holding struct {
+	fakePath
+	mem []byte
+}
+
+func (h holding) Memory() []byte { return h.mem }
+
+// What a path can do beyond what all can is not lost when it is steered: it is known where its
+// memory is.
+func TestSteeredMemory(t *testing.T) {
+	mem, err := unix.Mmap(-1, 0, 4*os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_POPULATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(mem)
+	c := &calls{}
+	own := nodesOf(holding{fakePath{c}, mem}, nil)
+	got := nodesOf(&steered{Receiver: holding{fakePath{c}, mem}, queue: fakeQueue{c}}, nil)
+	if len(own) == 0 {
+		t.Skip("the kernel does not tell on which node a page is")
+	}
+	if !maps.Equal(got, own) {
+		t.Errorf("pages on nodes: %v, and of the path without a queue %v", got, own)
+	}
+	if got := nodesOf(&steered{Receiver: fakePath{c}, queue: fakeQueue{c}}, nil); len(got) != 0 {
+		t.Errorf("a path without memory of its own has pages on %v", got)
+	}
 }
 
 type fakeQueue struct{ *calls }

@@ -20,6 +20,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
@@ -27,8 +28,9 @@ import (
 type Host struct {
 	Spec Spec
 	Info wire.HelloResult
-	spec string  // as it was dialed
-	opt  Options // likewise
+	cpus *place.Topology // of Info, once it is there
+	spec string          // as it was dialed
+	opt  Options         // likewise
 	// OffsetNs is the agent's CLOCK_MONOTONIC minus the controller's, known to
 	// within UncertaintyNs (half the fastest round trip).
 	OffsetNs, UncertaintyNs int64
@@ -158,6 +160,8 @@ func (h *Host) hello(ctx context.Context, o Options) error {
 	if err := h.Call(ctx, wire.OpHello, hello, &h.Info); err != nil {
 		return err
 	}
+	t := h.Info.Topology()
+	h.cpus = &t
 	if h.Info.Version != wire.Version || h.Info.ToolVersion != o.ToolVersion {
 		h.Distrust(fmt.Errorf("hello: it calls itself %q, protocol %d", h.Info.ToolVersion, h.Info.Version))
 		return h.Err()
@@ -204,6 +208,15 @@ func (h *Host) SyncClock(ctx context.Context) error {
 
 // Monotonic is the controller's CLOCK_MONOTONIC, nanoseconds.
 var Monotonic = counter.Monotonic
+
+// Topology is how its CPUs share cores and memory. It is asked for with each run, and read from
+// the agent's lists when it is greeted.
+func (h *Host) Topology() place.Topology {
+	if h.cpus == nil {
+		return h.Info.Topology() // it was not dialed
+	}
+	return *h.cpus
+}
 
 // Call makes a request and waits for its answer, which it decodes into result
 // unless that is nil. An agent that does not answer in time (see [Limits]), or

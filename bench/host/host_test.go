@@ -176,6 +176,10 @@ func TestDialLocal(t *testing.T) {
 	if h.Info.PID != h.PID() || h.PID() == os.Getpid() || h.Spec.Name != "local" {
 		t.Errorf("agent says it is process %d, started was %d, name %q", h.Info.PID, h.PID(), h.Spec.Name)
 	}
+	h.Info.Cores = []string{"0-65535"}
+	if n := testing.AllocsPerRun(10, func() { h.Topology() }); n != 0 {
+		t.Errorf("its lists are read each time: %v allocations", n)
+	}
 	if pgid, err := unix.Getpgid(h.PID()); err != nil || pgid == unix.Getpgrp() {
 		t.Errorf("the agent is in the terminal's process group (%d, %v): a Ctrl-C would kill it", pgid, err)
 	}

@@ -70,13 +70,18 @@ func (h *HelloResult) Check() error {
 }
 
 // checkCPUs refuses numbers that no CPU has, and one that comes twice.
-func checkCPUs(what string, cpus []int) error {
-	seen := map[int]bool{}
+func checkCPUs(what string, cpus []int) error { return seenCPUs{}.add(what, cpus) }
+
+// seenCPUs are those that a message named so far.
+type seenCPUs map[int]bool
+
+// add takes CPUs that no host has, and one that was there, for nonsense.
+func (s seenCPUs) add(what string, cpus []int) error {
 	for _, c := range cpus {
-		if c < 0 || c >= mostCPUs || seen[c] {
+		if c < 0 || c >= mostCPUs || s[c] {
 			return fmt.Errorf("%s: CPU %d, which no host has, or twice", what, c)
 		}
-		seen[c] = true
+		s[c] = true
 	}
 	return nil
 }

@@ -30,34 +30,47 @@ func (h *HelloResult) Topology() place.Topology {
 	return t
 }
 
-// topology refuses CPUs that are in two cores, or on two nodes.
+// topology refuses CPUs that are in two cores, or on two nodes. What it takes is bounded: no CPU
+// is looked at twice, and no list is without one.
 func (h *HelloResult) topology() (place.Topology, error) {
 	t := place.Topology{Nodes: map[int][]int{}}
-	var cores, nodes []int
+	if len(h.Cores) > mostCPUs {
+		return t, fmt.Errorf("cores: %d of them, and no host has more than %d CPUs", len(h.Cores), mostCPUs)
+	}
+	if len(h.Nodes) > mostNodes {
+		return t, fmt.Errorf("nodes: %d of them, and no host has more than %d", len(h.Nodes), mostNodes)
+	}
+	inCore, onNode := seenCPUs{}, seenCPUs{}
 	for _, text := range h.Cores {
-		cpus, err := counter.ParseCPUList(text)
+		cpus, err := inCore.list("cores", text)
 		if err != nil {
 			return t, err
 		}
-		t.Cores, cores = append(t.Cores, cpus), append(cores, cpus...)
-		if err := checkCPUs("cores", cores); err != nil {
-			return t, err
-		}
+		t.Cores = append(t.Cores, cpus)
 	}
 	for _, n := range h.Nodes {
-		cpus, err := counter.ParseCPUList(n.CPUs)
+		if n.Node < 0 || n.Node >= mostNodes || t.Nodes[n.Node] != nil {
+			return t, fmt.Errorf("nodes: node %d, which no host has, or twice", n.Node)
+		}
+		cpus, err := onNode.list("nodes", n.CPUs)
 		if err != nil {
 			return t, err
 		}
-		if n.Node < 0 || n.Node >= mostNodes || t.Nodes[n.Node] != nil || len(cpus) == 0 {
-			return t, fmt.Errorf("nodes: node %d, which no host has, or twice, or without CPUs", n.Node)
-		}
-		t.Nodes[n.Node], nodes = cpus, append(nodes, cpus...)
-		if err := checkCPUs("nodes", nodes); err != nil {
-			return t, err
-		}
+		t.Nodes[n.Node] = cpus
 	}
 	return t, nil
+}
+
+// list reads a list of CPUs of which there is one at least, and none in a list before it.
+func (s seenCPUs) list(what, text string) ([]int, error) {
+	cpus, err := counter.ParseCPUList(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if len(cpus) == 0 {
+		return nil, fmt.Errorf("%s: a list without CPUs", what)
+	}
+	return cpus, s.add(what, cpus)
 }
 
 // mostNodes is MAX_NUMNODES of the largest build (CONFIG_NODES_SHIFT 10).

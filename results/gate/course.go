@@ -8,19 +8,26 @@ import "github.com/zcbench/zcbench/results"
 // the runs of its cell before it.
 type Course struct {
 	gates results.Gates
-	cells map[results.CellKey]*frequencies
+	cells map[alike]*frequencies
+}
+
+// alike are the runs of a cell that can be compared: those of a calibration are shorter, and
+// without a pace.
+type alike struct {
+	cell       results.CellKey
+	calibrates bool
 }
 
 // NewCourse judges by g.
 func NewCourse(g results.Gates) *Course {
-	return &Course{gates: g, cells: map[results.CellKey]*frequencies{}}
+	return &Course{gates: g, cells: map[alike]*frequencies{}}
 }
 
 // Know takes note of a run that was judged before.
 func (c *Course) Know(r *results.Record) { c.of(r).add(r) }
 
 func (c *Course) of(r *results.Record) *frequencies {
-	k := r.Cell.Key()
+	k := alike{r.Cell.Key(), r.Calibrates()}
 	if c.cells[k] == nil {
 		c.cells[k] = &frequencies{}
 	}
@@ -32,7 +39,7 @@ func (c *Course) Judge(r *results.Record) {
 	f := c.of(r)
 	f.add(r)
 	Run(c.gates, r)
-	if r.Verdict == results.OK && !r.Warmup {
+	if r.Verdict == results.OK && (!r.Warmup || r.Calibrates()) {
 		if f := f.apart(c.gates, r); f != nil {
 			r.Fail(results.ByEnvironment, f.reason, f.fix)
 		}

@@ -63,6 +63,25 @@ func TestFrequency(t *testing.T) {
 	}
 }
 
+// Runs of a calibration are judged among themselves; other warm-ups are not.
+func TestFrequencyOfCalibration(t *testing.T) {
+	for flag, want := range map[string]string{results.FlagCalibration: "o o ienvironment o", "": "o o o o"} {
+		c := NewCourse(results.Gates{Frequency: ptr(.02)})
+		plan := at(2900, 2900, 2900)
+		for i := range plan {
+			c.Judge(&plan[i])
+		}
+		runs := at(3000, 3000, 2900, 3000)
+		for i := range runs {
+			runs[i].Warmup, runs[i].Flags = true, []string{flag}
+			c.Judge(&runs[i])
+		}
+		if got := verdicts(runs); got != want {
+			t.Errorf("flag %q: %s, want %s", flag, got, want)
+		}
+	}
+}
+
 // In a short window, ticks leave more unknown: only what is foreign beyond that spoils a run.
 func TestForeignIsSure(t *testing.T) {
 	g := results.DefaultGates()

@@ -15,7 +15,7 @@ type frequencies [2][]float64
 
 func (f *frequencies) add(r *results.Record) {
 	for i, role := range results.Roles {
-		if v := r.Host(role).MHz(); v != nil && !r.Warmup {
+		if v := r.Host(role).MHz(); v != nil && (!r.Warmup || r.Calibrates()) {
 			f[i] = append(f[i], *v)
 		}
 	}

@@ -15,10 +15,11 @@ type failure struct{ key, reason, fix string }
 // Run judges one run by the gates that need no other: foreign load and the drift of idle
 // power, which leave it out, then retransmits, drops, coverage, what limited it and options
 // that did not act, which flag it, or leave it out where that was asked for. A run that is not
-// ok, and a warm-up, are left as they are. Proofs (g.Copied among them) are judged by the ends
+// ok, and a warm-up, are left as they are; of a calibration's run only what left it out is asked,
+// because shares of a pace are of it. Proofs (g.Copied among them) are judged by the ends
 // themselves.
 func Run(g results.Gates, r *results.Record) {
-	if r.Verdict != results.OK || r.Warmup {
+	if r.Verdict != results.OK || r.Warmup && !r.Calibrates() {
 		return
 	}
 	for _, check := range []func(results.Gates, *results.Record) *failure{foreign, idleDrift} {
@@ -26,6 +27,9 @@ func Run(g results.Gates, r *results.Record) {
 			r.Fail(results.ByEnvironment, f.reason, f.fix)
 			return
 		}
+	}
+	if r.Warmup {
+		return
 	}
 	for _, check := range []func(results.Gates, *results.Record) *failure{retrans, drops, coverage, counters, limit} {
 		if f := check(g, r); f != nil {

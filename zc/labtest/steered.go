@@ -29,9 +29,15 @@ func Steered(t *testing.T, rx string) {
 			if n := metric(h, "gather_waits"); n < 1 {
 				t.Errorf("it gathered %v times", n)
 			}
+			if metric(h, "memory_nodeN_share") < 0 && holds(rx) {
+				t.Error("it is not known on which NUMA nodes the payload's memory is")
+			}
 		})
 	}
 }
+
+// holds tells receive modes that have memory for the payload which this process has mapped.
+func holds(rx string) bool { return rx == "tcp" || rx == "uring" }
 
 // metric is that of a host; -1: it has no such.
 func metric(h results.Host, name string) float64 {

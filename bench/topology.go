@@ -40,7 +40,12 @@ func (st *stage) checkTopology(name string, end matrix.End, h *host.Host, near [
 	node, whose := t.NodeOfAll(near), "its interface is there"
 	if end.Node != nil {
 		node, whose = *end.Node, "which was asked for"
-		if _, ok := t.Nodes[node]; node != matrix.AnyNode && len(t.Nodes) > 0 && !ok {
+		_, ok := t.Nodes[node]
+		switch {
+		case ok, node == matrix.AnyNode, len(t.Nodes) == 0 && node == 0: // a kernel without NUMA has all on one
+		case len(t.Nodes) == 0:
+			return inputErrorf("%s: %s tells no NUMA nodes, so that there is no node %d: leave it out", st.spec.Called(name+".node"), h.Spec.Name, node)
+		default:
 			return inputErrorf("%s: %s has no NUMA node %d with CPUs: %v", st.spec.Called(name+".node"), h.Spec.Name, node, t)
 		}
 	}

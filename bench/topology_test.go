@@ -69,8 +69,12 @@ func TestCPUsOfUnknownTopology(t *testing.T) {
 	h := twoSockets("a")
 	h.Info.Cores, h.Info.Nodes = nil, nil
 	st := &stage{hosts: &hosts{SUT: h, TG: h}, opt: Options{near: [2][]int{{2, 3}, {0, 1}}},
-		spec: &matrix.Spec{SUT: matrix.End{Layouts: map[string]matrix.Layout{"2cpu": {App: 0, IRQ: 4}}, Node: new(1)}}}
+		spec: &matrix.Spec{SUT: matrix.End{Layouts: map[string]matrix.Layout{"2cpu": {App: 0, IRQ: 4}}, Node: new(0)}}}
 	if err := st.checkCPUs(); err != nil {
+		t.Error(err)
+	}
+	st.spec.SUT.Node = new(1) // what cannot be kept to is not taken in silence
+	if err := st.checkCPUs(); err == nil || !strings.Contains(err.Error(), "tells no NUMA nodes") {
 		t.Error(err)
 	}
 }

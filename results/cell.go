@@ -51,6 +51,12 @@ type Cell struct {
 	UringEngine string `json:"uring_engine,omitempty"`
 	GatherUs    *int   `json:"gather_us,omitempty"`
 
+	// Flows is how many flows the run has, each moved by a thread of its own; 0: one. Queues is
+	// how many RX queues they come by, in turn: flow n by queue n mod Queues of them; 0: one
+	// each of modes that take queues over, of others as found.
+	Flows  int `json:"flows,omitempty"`
+	Queues int `json:"queues,omitempty"`
+
 	Queue         *int   `json:"queue,omitempty"` // RX queue to take over, or to steer the flow to; nil: the last, or as found
 	SteerTo       *int   `json:"steer_to,omitempty"`
 	Area          string `json:"area,omitempty"` // memory that the NIC writes into
@@ -104,10 +110,13 @@ func (c Cell) Over(d Cell) Cell {
 // TGLayout is the layout of the sender's CPUs: its own, or else the receiver's.
 func (c *Cell) TGLayout() string { return cmp.Or(c.TGCPULayout, c.CPULayout) }
 
-// Steers tells whether the flow is to come by a queue that the receive mode does not take over.
+// NFlows is how many flows the cell has.
+func (c *Cell) NFlows() int { return max(c.Flows, 1) }
+
+// Steers tells whether the flows are to come by queues that the receive mode does not take over.
 func (c *Cell) Steers() bool {
 	m, err := stream.LookupMode(stream.RX, c.RX)
-	return c.Queue != nil && err == nil && !takesQueue(m)
+	return (c.Queue != nil || c.Queues > 0) && err == nil && !takesQueue(m)
 }
 
 // Mode is the name of the mode of an end: "" where the cell has none for it.
@@ -141,6 +150,10 @@ func (c *Cell) Check() error {
 	all := c.modes()
 	if !c.OneKind() {
 		return fmt.Errorf("rx %s moves %s, and tx %s moves %s: take modes of one kind", c.RX, all[0].Kind, c.TX, all[1].Kind)
+	}
+	if c.Queues > c.NFlows() {
+		o := LookupOption("queues")
+		return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("there are %d flows, and a queue without one has nothing to do: ask for more flows, or fewer queues", c.NFlows())}
 	}
 	for i := range Options {
 		o := &Options[i]

@@ -3,6 +3,7 @@
 package results
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
@@ -76,6 +77,11 @@ var Options = []Option{
 	{Name: "queue", Since: 3, Type: "int", Help: "RX queue that the flow is to come by; modes that take one over take it (default: the last), of others the flow is steered to it (default: as found)",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.Queue }, within(0, 65535))},
+	{Name: "flows", Since: 3, Type: "int", Help: "flows to run at the same time, each with a thread of its own; one window measures all (default: 1)", Kind: OfPath,
+		Takes: fmt.Sprintf("flows in 1..%d", stream.MaxFlows), value: count(func(c *Cell) *int { return &c.Flows }, 1, stream.MaxFlows)},
+	{Name: "queues", Since: 3, Type: "int", Help: "RX queues that the flows are spread over, from --queue on, or the last ones (default: one a flow of modes that take queues over, of others as found)",
+		Kind: OfPath, Role: stream.RX, concerns: byTCP,
+		Takes: fmt.Sprintf("RX queues in 1..%d, at most as many as flows", stream.MaxFlows), value: count(func(c *Cell) *int { return &c.Queues }, 1, stream.MaxFlows)},
 	{Name: "steer_queue", Since: 3, Type: "int", Help: "steer the flow to this RX queue instead: a control run that must be found out to copy", Kind: OfPath, Role: stream.RX, concerns: hasNICQueue,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.SteerTo }, within(0, 65535))},
 	{Name: "area", Since: 3, Type: "string", Help: "memory for payload: " + strings.Join(stream.AreaKinds, ", ") + " (default: pages; devmem: udmabuf; huge with a long --rx-buf-len)",

@@ -109,13 +109,25 @@ type Host struct {
 // Flow is one flow's part of a host's figures, in the steady window. Nil figures were not
 // measured.
 type Flow struct {
-	CPU            *int     `json:"cpu,omitempty"`   // of the thread that moved it; nil: not pinned
-	Queue          *int     `json:"queue,omitempty"` // RX queue of its own
-	Bytes          *uint64  `json:"bytes,omitempty"`
-	ThroughputGbps *float64 `json:"throughput_gbps,omitempty"`
-	ZeroCopyBytes  *uint64  `json:"zero_copy_bytes,omitempty"`
-	CopiedBytes    *uint64  `json:"copied_bytes,omitempty"`
-	Retrans        *uint64  `json:"retrans,omitempty"`
+	CPU            *int      `json:"cpu,omitempty"`    // of the thread that moved it; nil: not pinned
+	Queue          *int      `json:"queue,omitempty"`  // RX queue that it was to come by
+	Landed         *int      `json:"landed,omitempty"` // RX queue that it came by, where the driver tells
+	Bytes          *uint64   `json:"bytes,omitempty"`
+	ThroughputGbps *float64  `json:"throughput_gbps,omitempty"`
+	CPUS           *float64  `json:"cpu_s,omitempty"` // CPU time of its thread, user and system, seconds
+	ZeroCopyBytes  *uint64   `json:"zero_copy_bytes,omitempty"`
+	CopiedBytes    *uint64   `json:"copied_bytes,omitempty"`
+	Retrans        *uint64   `json:"retrans,omitempty"` // segments, from TCP_INFO
+	Verdict        Verdict   `json:"verdict,omitempty"` // of this flow at this end
+	Reason         string    `json:"reason,omitempty"`
+	Limit          LimitedBy `json:"limit,omitempty"` // what kept this flow from being faster, see [Record].Limit; of the SUT's half
+
+	// What the limit is found by: how much of the window its thread ran or wanted to, of one
+	// CPU; and of a sender, the shares in which the receiver's window and its own buffer held
+	// it up.
+	ThreadCores   *float64 `json:"thread_cores,omitempty"`
+	RwndLimited   *float64 `json:"rwnd_limited,omitempty"`
+	SndbufLimited *float64 `json:"sndbuf_limited,omitempty"`
 }
 
 // Metric is one named figure of one host in one run: a row of metrics.csv. Where reports

@@ -24,7 +24,7 @@ func (e *End) placeSoftirq() (err error) {
 	if cpu == nil {
 		return nil
 	}
-	if e.place, err = place.Softirq(cmp.Or(e.spec.Dev, "lo"), *cpu); err != nil {
+	if e.place, err = place.Softirq(cmp.Or(e.spec.Dev, "lo"), place.On(*cpu)); err != nil {
 		if b := (*lease.Busy)(nil); errors.As(err, &b) {
 			return err
 		}
@@ -54,7 +54,7 @@ func (r *run) placed(h *results.Host, c counter.Change) {
 		return
 	}
 	h.Env.Placement = p.String()
-	r.softirq = place.Evidence{CPU: p.CPU, Looks: r.looks}
+	r.softirq = place.Evidence{CPUs: p.CPUs, Looks: r.looks}
 	for _, s := range c.Softnet {
 		if r.softirq.Softnet == nil {
 			r.softirq.Softnet = map[int]uint64{}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -158,9 +159,18 @@ func (d *Device) writeQueueFile(name, value string) error {
 		unix.EOVERFLOW: noCPU})
 }
 
-// CPUMask is one CPU as the mask of RPS and XPS.
-func CPUMask(cpu int) string {
-	return fmt.Sprintf("%x", uint32(1)<<(cpu%32)) + strings.Repeat(",00000000", cpu/32)
+// CPUMask is CPUs as the mask of RPS and XPS.
+func CPUMask(cpus ...int) string {
+	words := make([]uint32, slices.Max(cpus)/32+1)
+	for _, cpu := range cpus {
+		words[cpu/32] |= 1 << (cpu % 32)
+	}
+	slices.Reverse(words)
+	out := fmt.Sprintf("%x", words[0])
+	for _, w := range words[1:] {
+		out += fmt.Sprintf(",%08x", w)
+	}
+	return out
 }
 
 // canonicalMask writes a CPU mask in hexadecimal, words of 32 bits with commas

@@ -153,8 +153,9 @@ func (f *function) refuse(why string, errno unix.Errno, how string) error {
 	return &fault.Error{Op: fmt.Sprintf("find the interrupts of %s's queues: %s tells none, and %s", f.dev, f.driver, why), Err: errno, How: how}
 }
 
-// irqOf is the interrupt of an RX queue.
-func (d *Device) irqOf(queue int) (int, error) {
+// IRQOf is the interrupt of an RX queue: what the driver tells napi-get, else what the names of
+// its interrupts say.
+func (d *Device) IRQOf(queue int) (int, error) {
 	n, err := d.NAPIOf(queue)
 	switch {
 	case err == nil && n.IRQ > 0:

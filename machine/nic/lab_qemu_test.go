@@ -81,7 +81,7 @@ func TestLabQEMUInterrupts(t *testing.T) {
 		if !slices.Equal(names, want) {
 			t.Errorf("got %v, want %v", names, want)
 		}
-		if of, err := d.irqOf(0); err != nil || of != irqs[0] {
+		if of, err := d.IRQOf(0); err != nil || of != irqs[0] {
 			t.Errorf("RX queue 0 has interrupt %d, %v", of, err)
 		}
 		ours, err := d.function()

@@ -17,6 +17,11 @@ func TestCPUMask(t *testing.T) {
 			t.Errorf("CPU %d is not canonical: %s, %v", cpu, got, err)
 		}
 	}
+	for want, cpus := range map[string][]int{"d": {0, 3, 2, 0}, "80000000,00000001": {63, 0}, "2,00000000,00000100": {65, 8}} {
+		if got := CPUMask(cpus...); got != want {
+			t.Errorf("CPUs %v: %s, want %s", cpus, got, want)
+		}
+	}
 }
 
 // However wide the kernel prints a mask, it is the one that was set.

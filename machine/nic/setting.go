@@ -198,14 +198,14 @@ func (d *Device) queueSetting(s *setting.Setting, word, arg string) error {
 		d.napiSetting(s, queue)
 	case "irq":
 		s.Get = func() (string, error) {
-			irq, err := d.irqOf(queue)
+			irq, err := d.IRQOf(queue)
 			if err != nil {
 				return "", err
 			}
 			return IRQAffinity(irq)
 		}
 		s.Set = func(v string) error {
-			irq, err := d.irqOf(queue)
+			irq, err := d.IRQOf(queue)
 			if err != nil {
 				return err
 			}

@@ -46,7 +46,7 @@ func TestLabQEMUPlaced(t *testing.T) {
 	for _, cpu := range []int{0, 1} {
 		t.Run(fmt.Sprint("CPU ", cpu), func(t *testing.T) {
 			in(t, guest.NSReceiver, func() error {
-				p, err := Softirq(dev, cpu)
+				p, err := Softirq(dev, On(cpu))
 				if err != nil {
 					return err
 				}

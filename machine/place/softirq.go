@@ -8,31 +8,38 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
+	"golang.org/x/sys/unix"
 )
 
 // Placement is where an interface's receive softirq was put: a lease of the
 // settings that do it.
 type Placement struct {
-	Dev string
-	CPU int
-	By  string // "irq" or "rps"
+	Dev    string
+	CPUs   []int       // on which it is to run, in order
+	Queues map[int]int // the CPU of an RX queue, where it has one of its own
+	By     string      // "irq" or "rps"
 
 	dev   *nic.Device
 	lease *lease.Lease
 }
 
 // Softirq puts the receive softirq of interface dev, in the calling thread's
-// network namespace, on one CPU: the interrupts of all its queues where it has
-// any, else by RPS. It needs root. What was changed is restored by Undo, or, when
+// network namespace, on the CPUs that are wanted: the interrupts of all its queues where
+// it has any, else by RPS. It needs root. What was changed is restored by Undo, or, when
 // this process dies before, as package lease restores.
-func Softirq(dev string, cpu int) (*Placement, error) {
+func Softirq(dev string, want Want) (*Placement, error) {
+	cpus := want.all()
+	if len(cpus) == 0 {
+		return nil, fmt.Errorf("place the softirq of %s: no CPU is named", dev)
+	}
 	d, err := nic.Open(dev)
 	if err != nil {
 		return nil, err
 	}
-	p := &Placement{Dev: dev, CPU: cpu, dev: d, lease: lease.New(lease.Options{})}
+	p := &Placement{Dev: dev, CPUs: cpus, Queues: want.Queues, dev: d, lease: lease.New(lease.Options{})}
 	if err := p.place(); err != nil {
 		return nil, errors.Join(err, p.Undo())
 	}
@@ -54,8 +61,16 @@ func (p *Placement) place() error {
 	if len(queues) == 0 {
 		return &fault.Error{Op: fmt.Sprintf("place the softirq of %s: it has no receive queues", p.Dev), How: "set it up, use another interface, or the layout as found"}
 	}
+	for _, q := range queuesOf(p.Queues) {
+		if _, err := p.dev.Queue(q); err != nil {
+			return err
+		}
+	}
+	l := layout{dev: p.Dev, cpus: p.CPUs, queues: p.Queues, irqOf: p.dev.IRQOf, steers: p.steers}
 	var wants []lease.Want
-	p.By, wants = wanted(p.Dev, p.CPU, irqs, queues, p.steers)
+	if p.By, wants, err = l.wanted(irqs, queues); err != nil {
+		return err
+	}
 	p.lease.Use(p.dev)
 	return p.lease.Apply(wants...)
 }
@@ -73,31 +88,105 @@ func (p *Placement) steers(queue string) bool {
 // nowhere is the mask of RPS that leaves packets where the interrupt is.
 const nowhere = "0"
 
-// wanted are the settings that put the softirq on a CPU.
-func wanted(dev string, cpu int, irqs []int, queues []nic.Queue, steers func(string) bool) (by string, out []lease.Want) {
+// layout is where the softirq of an interface is to run, and what its driver tells.
+type layout struct {
+	dev    string
+	cpus   []int
+	queues map[int]int
+	irqOf  func(queue int) (int, error)
+	steers func(queue string) bool
+}
+
+// wanted are the settings that put the softirq on the CPUs.
+func (l layout) wanted(irqs []int, queues []nic.Queue) (by string, out []lease.Want, err error) {
 	by = "rps"
-	for _, irq := range irqs {
+	if len(irqs) > 0 {
 		by = "irq"
-		out = append(out, lease.Want{Dev: dev, Name: fmt.Sprintf("interrupt %d", irq), Value: fmt.Sprint(cpu)})
+		if out, err = l.interrupts(irqs); err != nil {
+			return by, nil, err
+		}
 	}
 	for _, q := range queues {
 		name := fmt.Sprintf("rps %d", q.ID)
+		cpu, own := l.queues[q.ID]
 		switch {
-		case by == "rps":
-			out = append(out, lease.Want{Dev: dev, Name: name, Value: nic.CPUMask(cpu)})
-		case steers(name):
-			out = append(out, lease.Want{Dev: dev, Name: name, Value: nowhere})
+		case by == "rps" && own:
+			out = append(out, lease.Want{Dev: l.dev, Name: name, Value: nic.CPUMask(cpu)})
+		case by == "rps": // the kernel's hash of a flow chooses one of them
+			out = append(out, lease.Want{Dev: l.dev, Name: name, Value: nic.CPUMask(l.cpus...)})
+		case l.steers(name):
+			out = append(out, lease.Want{Dev: l.dev, Name: name, Value: nowhere})
 		}
 	}
-	return by, out
+	return by, out, nil
+}
+
+// interrupts puts the interrupt of a queue that has a CPU there, and the others on the CPUs in
+// turn, so that none comes elsewhere.
+func (l layout) interrupts(irqs []int) (out []lease.Want, err error) {
+	own, err := l.own()
+	if err != nil {
+		return nil, err
+	}
+	put := func(irq, cpu int) {
+		out = append(out, lease.Want{Dev: l.dev, Name: fmt.Sprintf("interrupt %d", irq), Value: fmt.Sprint(cpu)})
+	}
+	next := 0
+	for _, irq := range irqs {
+		if cpu, ok := own[irq]; ok {
+			put(irq, cpu)
+			continue
+		}
+		put(irq, l.cpus[next%len(l.cpus)])
+		next++
+	}
+	return out, nil
+}
+
+// own are the CPUs of the interrupts of queues that have one of their own. Where all have the
+// same, there is nothing to be told apart.
+func (l layout) own() (map[int]int, error) {
+	own, of := map[int]int{}, map[int]int{}
+	if len(l.cpus) == 1 {
+		return own, nil
+	}
+	for _, q := range queuesOf(l.queues) {
+		irq, err := l.irqOf(q)
+		if err != nil {
+			return nil, err
+		}
+		cpu := l.queues[q]
+		if was, ok := own[irq]; ok && was != cpu {
+			return nil, &fault.Error{Op: fmt.Sprintf("place the softirq of %s: RX queues %d and %d share interrupt %d, and are wanted on CPUs %d and %d", l.dev, of[irq], q, irq, was, cpu), Err: unix.EBUSY,
+				How: "take queues that share none (--queue), give both flows one CPU for their softirq (--cpus), or leave --layout out"}
+		}
+		own[irq], of[irq] = cpu, q
+	}
+	return own, nil
 }
 
 // String says what was done, for people.
 func (p *Placement) String() string {
 	if p.By == "irq" {
-		return fmt.Sprintf("the interrupts of %s go to CPU %d", p.Dev, p.CPU)
+		return fmt.Sprintf("the interrupts of %s go to %s", p.Dev, p.cpus())
 	}
-	return fmt.Sprintf("RPS sends the packets of %s, which has no interrupts, to CPU %d", p.Dev, p.CPU)
+	return fmt.Sprintf("RPS sends the packets of %s, which has no interrupts, to %s", p.Dev, p.cpus())
+}
+
+// cpus names the CPUs, and those of queues that have one of their own.
+func (p *Placement) cpus() string {
+	if len(p.CPUs) == 1 {
+		return fmt.Sprintf("CPU %d", p.CPUs[0])
+	}
+	s := "CPUs " + counter.FormatCPUList(p.CPUs)
+	for i, q := range queuesOf(p.Queues) {
+		word := ", queue"
+		if i == 0 {
+			word = ": queue"
+		}
+		s += fmt.Sprintf("%s %d to CPU %d", word, q, p.Queues[q])
+	}
+	return s
 }
 
 const mover = "something else moves interrupts: systemctl stop irqbalance"

@@ -53,7 +53,7 @@ func (w *Watch) Stop() map[int]int {
 	return w.seen
 }
 
-// minShare is how much of what was seen must have been on the CPU that was
+// minShare is how much of what was seen must have been on the CPUs that were
 // asked for.
 const minShare = 0.95
 
@@ -62,34 +62,37 @@ const minLooks = 10
 
 // Evidence is where a flow's softirq ran in a window.
 type Evidence struct {
-	CPU     int            // that was asked for
+	CPUs    []int          // that were asked for: it may have run on any of them
 	Looks   map[int]int    // times that the socket named each CPU
 	Softnet map[int]uint64 // packets that each CPU of the host processed; nil: not measured
 }
 
-// FlowShare is how much of the looks found the CPU; ok is false when there were
+// FlowShare is how much of the looks found one of the CPUs; ok is false when there were
 // too few.
 func (e Evidence) FlowShare() (share float64, ok bool) {
-	n := 0
-	for _, v := range e.Looks {
-		n += v
-	}
+	n, here := e.looks(), 0
 	if n < minLooks {
 		return 0, false
 	}
-	return float64(e.Looks[e.CPU]) / float64(n), true
+	for _, cpu := range e.CPUs {
+		here += e.Looks[cpu]
+	}
+	return float64(here) / float64(n), true
 }
 
-// HostShare is how much of the host's packets the CPU processed.
+// HostShare is how much of the host's packets the CPUs processed.
 func (e Evidence) HostShare() (share float64, ok bool) {
-	var n uint64
+	var n, here uint64
 	for _, v := range e.Softnet {
 		n += v
 	}
 	if n == 0 {
 		return 0, false
 	}
-	return float64(e.Softnet[e.CPU]) / float64(n), true
+	for _, cpu := range e.CPUs {
+		here += e.Softnet[cpu]
+	}
+	return float64(here) / float64(n), true
 }
 
 // Fault says why the softirq did not run where it was put, "" if it did.
@@ -103,11 +106,19 @@ func (e Evidence) Fault() string {
 		for c := range e.Looks {
 			cpus = append(cpus, c)
 		}
-		return fmt.Sprintf("the flow's softirq ran on CPU %d in %.0f %% of %d looks only, and on CPUs %s in all", e.CPU, 100*share, e.looks(), counter.FormatCPUList(cpus))
+		return fmt.Sprintf("the flow's softirq ran on %s in %.0f %% of %d looks only, and on CPUs %s in all", e.asked(), 100*share, e.looks(), counter.FormatCPUList(cpus))
 	case counted && host == 0:
-		return fmt.Sprintf("CPU %d processed no packet in the window (/proc/net/softnet_stat)", e.CPU)
+		return fmt.Sprintf("%s processed no packet in the window (/proc/net/softnet_stat)", e.asked())
 	}
 	return ""
+}
+
+// asked names the CPUs that were asked for.
+func (e Evidence) asked() string {
+	if len(e.CPUs) == 1 {
+		return fmt.Sprintf("CPU %d", e.CPUs[0])
+	}
+	return "CPUs " + counter.FormatCPUList(e.CPUs)
 }
 
 func (e Evidence) looks() (n int) {

@@ -3,6 +3,7 @@
 package lease
 
 import (
+	"errors"
 	"net/netip"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -11,31 +12,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Changes are what a data path sets on the interface whose queue it takes over: a
-// lease with names for what such a path needs. The zero value has none.
-type Changes struct{ lease *Lease }
+// Changes are what a data path sets on the interface whose queue it takes over: its part of a
+// lease that it has in common with the other paths of this process, with names for what such a
+// path needs. The zero value has none. Each belongs to one path, and one thread at a time;
+// those of several paths may be used at the same time, and undone in any order.
+type Changes struct {
+	common *common
+	rules  []Want // of this path alone
+}
 
-// apply applies what wants finds out: after what dead processes left is restored.
-func (c *Changes) apply(d *nic.Device, wants func() ([]Want, error)) error {
-	if c.lease == nil {
-		c.lease = New(Options{})
+// apply does f with the common lease, in the calling thread's network namespace.
+func (c *Changes) apply(d *nic.Device, f func(*common) error) (err error) {
+	if c.common == nil {
+		if c.common, err = join(d); err != nil {
+			c.common = nil
+			return err
+		}
 	}
-	if err := c.lease.Start(); err != nil {
-		return err
-	}
-	w, err := wants()
-	if err != nil {
-		return err
-	}
-	c.lease.Use(d)
-	return c.lease.Apply(w...)
+	c.common.mu.Lock()
+	defer c.common.mu.Unlock()
+	return f(c.common)
 }
 
 // SplitHeaders switches header split on for packets of every size.
 func (c *Changes) SplitHeaders(d *nic.Device) error {
-	return c.apply(d, func() ([]Want, error) {
-		before, err := d.HeaderSplit()
-		return []Want{{d.Name, "header-split", nic.SplitAll(before).String()}}, err
+	return c.apply(d, func(in *common) error {
+		return in.add(func() ([]Want, error) {
+			before, err := d.HeaderSplit()
+			return []Want{{d.Name, "header-split", nic.SplitAll(before).String()}}, err
+		})
 	})
 }
 
@@ -49,41 +54,58 @@ func (c *Changes) AllowRules(d *nic.Device) error {
 	return c.Set(d, "feature "+nic.FeatureNTuple, "on")
 }
 
-// KeepFree takes an RX queue out of receive-side scaling, so that only flows
-// steered to it arrive there. The device needs at least two queues.
-func (c *Changes) KeepFree(d *nic.Device, queue int) error {
-	return c.apply(d, func() ([]Want, error) {
-		table, err := d.TableWithout(queue)
-		return []Want{{d.Name, "rss", table}}, err
-	})
+// KeepFree takes RX queues out of receive-side scaling, so that only flows steered to them arrive
+// there. Queues that other paths of this process have taken out stay out; one queue must be left.
+// It is called before a queue is bound, with all queues that will be: bnxt opens all queues anew
+// for a new table (bnxt_set_rxfh of bnxt_ethtool.c, Linux 7.3.4). So they come back into the
+// table together, with the last path's Undo.
+func (c *Changes) KeepFree(d *nic.Device, queues ...int) error {
+	return c.apply(d, func(in *common) error { return in.keepFree(d, queues) })
 }
 
 // Steer delivers the TCP flow from remote to local, of this host, to a queue by
-// an ntuple rule, switching rules on if they are off.
+// an ntuple rule, switching rules on if they are off. Rules of several paths are made one after
+// the other: where the driver leaves the place to us, as mlx5, two at once would find the same,
+// and the second rule replace the first (see [nic.Device.Steer]).
 func (c *Changes) Steer(d *nic.Device, local, remote netip.AddrPort, queue int) error {
-	return c.apply(d, func() ([]Want, error) {
-		return []Want{{d.Name, "feature " + nic.FeatureNTuple, "on"}, {d.Name, nic.RuleName(local, remote, queue), "present"}}, nil
+	rule := Want{d.Name, nic.RuleName(local, remote, queue), "present"}
+	err := c.apply(d, func(in *common) error {
+		return in.add(func() ([]Want, error) { return []Want{{d.Name, "feature " + nic.FeatureNTuple, "on"}, rule}, nil })
 	})
+	if err == nil {
+		c.rules = append(c.rules, rule)
+	}
+	return err
 }
 
 // Set sets other settings of the device, see [nic.Device.Setting].
 func (c *Changes) Set(d *nic.Device, name, value string) error {
-	return c.apply(d, func() ([]Want, error) { return []Want{{d.Name, name, value}}, nil })
+	return c.apply(d, func(in *common) error {
+		return in.add(func() ([]Want, error) { return []Want{{d.Name, name, value}}, nil })
+	})
 }
 
-// Undo takes everything back, the last change first, and goes on after a failure.
-// It must come before the device is closed. Undoing again does nothing.
+// Undo takes this path's rules back, and with the last path's everything, the last change first,
+// and goes on after a failure. Undoing again does nothing.
 func (c *Changes) Undo() error {
-	if c.lease == nil {
+	in := c.common
+	if in == nil {
 		return nil
 	}
-	return c.lease.Restore()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	var err error
+	if in.users > 1 { // else they go with the rest
+		err = in.lease.Withdraw(c.rules...)
+	}
+	c.common, c.rules = nil, nil
+	return errors.Join(err, in.exit())
 }
 
-// List says what was changed, in order.
+// List says what was changed, in order, by all paths.
 func (c *Changes) List() []string {
-	if c.lease == nil {
+	if c.common == nil {
 		return nil
 	}
-	return c.lease.Changes()
+	return c.common.lease.Changes()
 }

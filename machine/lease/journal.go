@@ -12,7 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
+	"time"
 
 	"github.com/zcbench/zcbench/internal/cmdline"
 	"golang.org/x/sys/unix"
@@ -257,15 +258,30 @@ type file struct {
 	sum chain // up to its last line
 }
 
-// created numbers this process's journals: no name is used twice.
-var created atomic.Int64
+// created numbers this process's journals: no name is used twice. Its time is that in the name of
+// the newest.
+var created struct {
+	sync.Mutex
+	n, at int64
+}
+
+// journalFile is the name of a new journal. What dead processes left is worked off by the times
+// in the names, the newest first: it may depend on what an older one of the same process has set.
+// So a clock that was set back does not count, nor when a lease began that set nothing before.
+func journalFile(pid int, now int64) string {
+	created.Lock()
+	defer created.Unlock()
+	created.at = max(created.at, now)
+	created.n++
+	return fmt.Sprintf("%d-%d-%d%s", created.at, pid, created.n-1, journalExt)
+}
 
 // create makes a journal in dir and writes its first line. Before it is locked it
 // looks as if its writer had been killed there, and a [Finish] at that moment
 // removes it: then another one is made.
 func create(dir string, head line) (*file, error) {
 	for {
-		path := filepath.Join(dir, fmt.Sprintf("%d-%d-%d%s", head.Owner.SinceNs, head.Owner.PID, created.Add(1)-1, journalExt))
+		path := filepath.Join(dir, journalFile(head.Owner.PID, time.Now().UnixNano()))
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND|unix.O_CLOEXEC, 0o600)
 		if errors.Is(err, os.ErrExist) {
 			continue

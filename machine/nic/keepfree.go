@@ -4,6 +4,9 @@ package nic
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
 )
@@ -14,24 +17,39 @@ func SplitAll(before HeaderSplit) HeaderSplit {
 	return HeaderSplit{State: SplitOn, Threshold: min(before.Threshold, 0)} // -1 where the driver has none
 }
 
-// TableWithout is the RSS setting that keeps flows off an RX queue, but for those
-// that a rule sends there. The device needs at least two queues.
-func (d *Device) TableWithout(queue int) (string, error) {
+// TableWithout is the RSS setting that keeps flows off RX queues, but for those
+// that a rule sends there. One queue at least must be left for others.
+func (d *Device) TableWithout(out ...int) (string, error) {
 	queues, err := d.Queues()
 	if err != nil {
 		return "", err
 	}
-	if len(queues) < 2 {
-		return "", &fault.Error{Op: d.op("keep RX queue %d free of other flows", queue), Err: fmt.Errorf("it has only %d RX queue", len(queues)),
+	n := len(queues)
+	left := slices.DeleteFunc(slices.Clone(queues), func(q Queue) bool { return slices.Contains(out, q.ID) })
+	switch {
+	case n < 2:
+		return "", &fault.Error{Op: d.op("keep RX queue %s free of other flows", listed(out)), Err: fmt.Errorf("it has only %d RX queue", n),
 			How: "make more: " + d.MoreQueues("2")}
+	case len(left) == 0:
+		return "", &fault.Error{Op: d.op("keep RX queues %s free of other flows", listed(out)), Err: fmt.Errorf("they are all its %d RX queues, and none is left for others", n),
+			How: fmt.Sprintf("make more: %s; or take fewer: --queues, or --flows", d.MoreQueues(fmt.Sprint(n+1)))}
 	}
 	before, err := d.Indirection()
 	if err != nil {
 		return "", err
 	}
-	table, _ := without(before, queue, len(queues))
-	if isDefault(table, len(queues)) {
+	table := without(before, out, n)
+	if isDefault(table, n) {
 		return rssDefault, nil
 	}
 	return tableText(table), nil
+}
+
+// listed are queues for people, in order.
+func listed(queues []int) string {
+	var s []string
+	for _, q := range slices.Compact(slices.Sorted(slices.Values(queues))) {
+		s = append(s, strconv.Itoa(q))
+	}
+	return strings.Join(s, ", ")
 }

@@ -4,6 +4,7 @@ package nic
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/machine/setting"
@@ -53,21 +54,31 @@ func isDefault(table []uint32, n int) bool {
 	return true
 }
 
-// without is table with queue's entries given to the other queues of n in turn.
-// ok is false when nothing had to change.
-func without(table []uint32, queue, n int) (out []uint32, ok bool) {
-	next := uint32(0)
-	for _, q := range table {
-		if q == uint32(queue) {
-			if next%uint32(n) == uint32(queue) {
-				next++
-			}
-			q, ok = next%uint32(n), true
+// without is table with the entries of the queues out given to others of n in turn: to those that
+// have entries, and if there are none, to all that are left. What somebody has kept out of the
+// table stays out.
+func without(table []uint32, out []int, n int) []uint32 {
+	var left, all []uint32
+	for q := range uint32(n) {
+		if slices.Contains(out, int(q)) {
+			continue
+		}
+		if all = append(all, q); slices.Contains(table, q) {
+			left = append(left, q)
+		}
+	}
+	if len(left) == 0 {
+		left = all
+	}
+	table = slices.Clone(table)
+	next := 0
+	for i, q := range table {
+		if slices.Contains(out, int(q)) && len(left) > 0 {
+			table[i] = left[next%len(left)]
 			next++
 		}
-		out = append(out, q)
 	}
-	return out, ok
+	return table
 }
 
 // rssSetting is the table as a setting.

@@ -9,19 +9,26 @@ import (
 
 func TestWithout(t *testing.T) {
 	for _, c := range []struct {
-		table    []uint32
-		queue, n int
-		want     []uint32
-		changed  bool
+		table []uint32
+		out   []int
+		n     int
+		want  []uint32
 	}{
-		{[]uint32{0, 1, 2, 3, 0, 1, 2, 3}, 3, 4, []uint32{0, 1, 2, 0, 0, 1, 2, 1}, true},
-		{[]uint32{0, 1, 0, 1}, 0, 2, []uint32{1, 1, 1, 1}, true},
-		{[]uint32{0, 1, 0, 1}, 3, 4, []uint32{0, 1, 0, 1}, false},
-		{[]uint32{2, 2, 2}, 2, 3, []uint32{0, 1, 0}, true},
+		{[]uint32{0, 1, 2, 3, 0, 1, 2, 3}, []int{3}, 4, []uint32{0, 1, 2, 0, 0, 1, 2, 1}},
+		{[]uint32{0, 1, 0, 1}, []int{0}, 2, []uint32{1, 1, 1, 1}},
+		{[]uint32{0, 1, 0, 1}, []int{3}, 4, []uint32{0, 1, 0, 1}},
+		{[]uint32{2, 2, 2}, []int{2}, 3, []uint32{0, 1, 0}},
+		// None of those that are out gets an entry of another one that is.
+		{[]uint32{0, 1, 2, 3, 0, 1, 2, 3}, []int{2, 3}, 4, []uint32{0, 1, 0, 1, 0, 1, 0, 1}},
+		{[]uint32{0, 1, 2, 0, 0, 1, 2, 1}, []int{3, 2}, 4, []uint32{0, 1, 0, 0, 0, 1, 1, 1}},
+		{[]uint32{0, 1, 2, 3}, []int{1, 2, 3}, 4, []uint32{0, 0, 0, 0}},
+		// Nor one that somebody has kept out.
+		{[]uint32{0, 1, 0, 1}, []int{1}, 4, []uint32{0, 0, 0, 0}},
+		{[]uint32{2, 1, 2, 1}, []int{1, 2}, 4, []uint32{0, 3, 0, 3}},
+		{[]uint32{0, 1}, []int{0, 1}, 2, []uint32{0, 1}},
 	} {
-		got, changed := without(c.table, c.queue, c.n)
-		if !slices.Equal(got, c.want) || changed != c.changed {
-			t.Errorf("%v without %d of %d: %v, %v", c.table, c.queue, c.n, got, changed)
+		if got := without(c.table, c.out, c.n); !slices.Equal(got, c.want) {
+			t.Errorf("%v without %v of %d: %v, want %v", c.table, c.out, c.n, got, c.want)
 		}
 	}
 }

@@ -24,6 +24,9 @@ var DMABufKinds = []AreaKind{AreaUdmabuf, AreaHuge}
 type NICQueue struct {
 	Dev   string `json:"dev,omitempty"`   // the interface; empty: the one that has the flow's address
 	Queue *int   `json:"queue,omitempty"` // its RX queue; nil: the last
+	// Beside are the RX queues of the run's other flows, its own may be one of them: all are kept
+	// free of flows that are not the run's before the first of them is taken over.
+	Beside []int `json:"beside,omitempty"`
 	// SteerTo sends the flow to another queue than the one taken over: a control
 	// run, which shows that copying would be noticed.
 	SteerTo *int `json:"steer_to,omitempty"`

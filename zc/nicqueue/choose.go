@@ -21,7 +21,7 @@ func chooseQueue(mode string, d *nic.Device, want *int) (nic.Queue, error) {
 		return nic.Queue{}, Unsupported(mode, err)
 	}
 	if len(all) == 0 {
-		return nic.Queue{}, &fault.Unsupported{Mode: mode, Op: d.Name + " shows no RX queues", How: "bring it up: ip link set " + d.Name + " up; or use a driver with queue operations"}
+		return nic.Queue{}, noQueues(mode, d.Name)
 	}
 	q := all[len(all)-1]
 	if want != nil {
@@ -33,6 +33,10 @@ func chooseQueue(mode string, d *nic.Device, want *int) (nic.Queue, error) {
 		return q, err
 	}
 	return awaitFree(mode, d, q)
+}
+
+func noQueues(mode, dev string) error {
+	return &fault.Unsupported{Mode: mode, Op: dev + " shows no RX queues", How: "bring it up: ip link set " + dev + " up; or use a driver with queue operations"}
 }
 
 // freeWithin is how long a queue that is taken may take to become free: the

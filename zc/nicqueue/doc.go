@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 // Package nicqueue takes an RX queue of a NIC over for one flow: what the
-// receive modes zcrx and devmem have in common.
+// receive modes zcrx and devmem have in common. Several flows of a process each take one of
+// their own, which [Spread] chooses.
 //
 // [Take] switches header split on and keeps the queue free of other flows; then
 // the mode binds its memory, and [Queue.Bound] sees that the queue uses it. The

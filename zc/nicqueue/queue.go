@@ -26,7 +26,9 @@ type Queue struct {
 }
 
 // Take prepares a queue of o.Dev. A NIC that cannot is an [*fault.Unsupported]
-// of mode that names the failing step; then nothing stays changed.
+// of mode that names the failing step; then nothing stays changed. Several flows take a queue
+// each, at the same time or one after the other, and let go of them in any order: what is set of
+// the interface goes back with the last (see [lease.Changes]).
 func Take(mode string, o stream.NICQueue) (*Queue, error) {
 	q := &Queue{mode: mode}
 	if err := q.take(o); err != nil {
@@ -51,7 +53,7 @@ func (q *Queue) take(o stream.NICQueue) (err error) {
 	if err := q.changes.AllowRules(q.Dev); err != nil {
 		return Unsupported(q.mode, err)
 	}
-	if err := q.changes.KeepFree(q.Dev, q.ID); err != nil {
+	if err := q.changes.KeepFree(q.Dev, append([]int{q.ID}, o.Beside...)...); err != nil {
 		return Unsupported(q.mode, err)
 	}
 	return nil

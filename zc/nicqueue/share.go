@@ -33,7 +33,7 @@ func (q *Queue) share(o stream.NICQueue) (err error) {
 	if err := q.changes.AllowRules(q.Dev); err != nil {
 		return Unsupported(q.mode, err)
 	}
-	if err := q.changes.KeepFree(q.Dev, q.ID); err != nil {
+	if err := q.changes.KeepFree(q.Dev, append([]int{q.ID}, o.Beside...)...); err != nil {
 		return Unsupported(q.mode, err)
 	}
 	return nil

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+package nicqueue
+
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/internal/fault"
+	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/nic"
+)
+
+// Spread chooses the RX queues of a number of flows on interface dev, of the calling thread's
+// network namespace: queues of them, or without a number as many as there are flows, from *first
+// on, or the last ones, which drivers and irqbalance favour least. Flow n gets the queue at n.
+//
+// It refuses more queues than the interface has, and all that it has, since those of a flow are
+// kept free of others, which need one; and of modes that take queues over those that the driver
+// does not give.
+func Spread(mode, dev string, first *int, queues, flows int) ([]int, error) {
+	var out []int
+	err := On(mode, dev, func(d *nic.Device) error {
+		all, err := d.Queues()
+		if err != nil {
+			return Unsupported(mode, err)
+		}
+		s := spread{mode: mode, dev: dev, more: d.MoreQueues}
+		for _, q := range all {
+			s.has = append(s.has, q.ID)
+		}
+		if out, err = s.over(first, queues, flows); err != nil {
+			return err
+		}
+		if m, err := stream.LookupMode(stream.RX, mode); err == nil && !m.NICQueue {
+			return nil
+		}
+		for _, id := range out {
+			if err := firstOfGve(mode, d, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// spread is what flows are spread over.
+type spread struct {
+	mode, dev string
+	has       []int                 // RX queues of the interface, in order
+	more      func(n string) string // the command that makes so many
+}
+
+func (s spread) over(first *int, queues, flows int) (out []int, err error) {
+	if queues <= 0 {
+		queues = flows
+	}
+	queues = min(queues, flows)
+	if len(s.has) == 0 {
+		return nil, noQueues(s.mode, s.dev)
+	}
+	if queues >= len(s.has) {
+		return nil, s.refuse(fmt.Sprintf("take %d of its %d RX queues, and one at least must be left for others", queues, len(s.has)), queues+1)
+	}
+	from := len(s.has) - queues
+	if first != nil {
+		from = *first
+	}
+	if from < 0 || from+queues > len(s.has) {
+		return nil, s.refuse(fmt.Sprintf("take %d RX queues from queue %d on: it has %d", queues, from, len(s.has)), max(from+queues, len(s.has)))
+	}
+	for n := range flows {
+		out = append(out, s.has[from+n%queues])
+	}
+	return out, nil
+}
+
+// refuse says what failed, and how many queues would do.
+func (s spread) refuse(what string, enough int) error {
+	fewer := ""
+	if enough > 2 { // one flow needs a queue in any case
+		fewer = "; or ask for fewer: --queues, or --flows; or take them from another one on: --queue"
+	}
+	return &fault.Unsupported{Mode: s.mode, Op: s.dev + ": " + what, Err: unix.ENOSPC, How: "make more queues: " + s.more(fmt.Sprint(enough)) + fewer}
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+
+package nicqueue
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/internal/fault"
+)
+
+func TestSpread(t *testing.T) {
+	s := spread{mode: "zcrx", dev: "eth0", has: []int{0, 1, 2, 3}, more: func(n string) string { return "ethtool -L eth0 combined " + n }}
+	at := func(n int) *int { return &n }
+	for name, x := range map[string]struct {
+		first         *int
+		queues, flows int
+		want          []int
+		why, fix      string
+	}{
+		"one flow":            {nil, 0, 1, []int{3}, "", ""},
+		"each its own":        {nil, 0, 3, []int{1, 2, 3}, "", ""},
+		"asked for":           {nil, 2, 2, []int{2, 3}, "", ""},
+		"in turn":             {nil, 2, 5, []int{2, 3, 2, 3, 2}, "", ""},
+		"all on one":          {at(2), 1, 4, []int{2, 2, 2, 2}, "", ""},
+		"from the first on":   {at(0), 3, 3, []int{0, 1, 2}, "", ""},
+		"more than flows":     {at(1), 3, 2, []int{1, 2}, "", ""},
+		"all":                 {nil, 0, 4, nil, "take 4 of its 4 RX queues, and one at least must be left", "ethtool -L eth0 combined 5; or ask for fewer: --queues, or --flows"},
+		"more than there are": {nil, 9, 9, nil, "take 9 of its 4 RX queues", "combined 10"},
+		"beyond the last":     {at(3), 2, 2, nil, "take 2 RX queues from queue 3 on: it has 4", "combined 5"},
+		"not there":           {at(-1), 1, 1, nil, "from queue -1 on", ""},
+	} {
+		got, err := s.over(x.first, x.queues, x.flows)
+		if !slices.Equal(got, x.want) || (err == nil) != (x.why == "") {
+			t.Errorf("%s: %v, %v; want %v", name, got, err, x.want)
+		}
+		if err != nil && (!strings.Contains(err.Error(), x.why) || !strings.Contains(fault.Fix(err), x.fix)) {
+			t.Errorf("%s: %v; fix: %s", name, err, fault.Fix(err))
+		}
+	}
+	if _, err := (spread{mode: "zcrx", dev: "eth0"}).over(nil, 0, 2); err == nil || !strings.Contains(err.Error(), "shows no RX queues") || !strings.Contains(fault.Fix(err), "bring it up") {
+		t.Errorf("an interface that is down: %v; fix: %s", err, fault.Fix(err))
+	}
+	one := spread{mode: "zcrx", dev: "eth0", has: []int{0}, more: s.more}
+	if _, err := one.over(nil, 0, 1); err == nil || fault.Fix(err) != "make more queues: ethtool -L eth0 combined 2" {
+		t.Errorf("an interface of one queue: %v; fix: %s", err, fault.Fix(err))
+	}
+}
+
+func TestSpreadRefused(t *testing.T) {
+	_, err := Spread("zcrx", "no-such-if", nil, 0, 2)
+	if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || !strings.Contains(err.Error(), "find interface no-such-if") {
+		t.Error(err)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
@@ -134,26 +135,32 @@ func (s *collected) ofMode(c results.Cell, o Options) {
 }
 
 // ofLayout is where the receive softirq of the end goes.
-func (s *collected) ofLayout(cpus place.CPUs, dev string, l place.Layout) {
+func (s *collected) ofLayout(cpus []place.CPUs, dev string, l place.Layout) {
 	if l == place.AsFound {
 		return
 	}
+	var known []int
+	for _, c := range cpus {
+		if n := c.SoftirqOf(l); n >= 0 {
+			known = append(known, n)
+		}
+	}
 	where := "chosen near the interface"
-	if n := cpus.SoftirqOf(l); n >= 0 {
-		where = fmt.Sprintf("CPU %d", n)
+	if len(known) > 0 {
+		where = "CPU " + counter.FormatCPUList(known)
 	}
 	s.add(cmp.Or(dev, "lo")+": interrupt or rps of all queues", string(l)+": "+where)
 }
 
 // cpus are those of an end and its layout, see [Runner.cpus].
-func (p preview) cpus(role stream.Role, c results.Cell, o Options) (place.CPUs, place.Layout) {
+func (p preview) cpus(role stream.Role, c results.Cell, o Options) ([]place.CPUs, place.Layout) {
 	if p.stage != nil {
 		return (&Runner{SUT: p.stage.SUT, TG: p.stage.TG, Opt: o}).cpus(role, c)
 	}
 	if role == stream.TX {
-		return first(o.TGFlows), place.Layout(c.TGLayout())
+		return []place.CPUs{first(o.TGFlows)}, place.Layout(c.TGLayout())
 	}
-	return first(o.SUTFlows), place.Layout(c.CPULayout)
+	return []place.CPUs{first(o.SUTFlows)}, place.Layout(c.CPULayout)
 }
 
 // forCell are the options of a cell's runs: on the hosts that were asked, else as far

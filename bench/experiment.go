@@ -91,14 +91,7 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	if err := st.opt.PlaceCPUs(ctx, h.SUT, h.TG); err != nil {
 		return nil, err
 	}
-	for _, x := range []struct {
-		asked *int
-		to    *int
-	}{{s.SUT.CPU, &st.opt.SUTFlows[0].App}, {s.TG.CPU, &st.opt.TGFlows[0].App}} {
-		if x.asked != nil {
-			*x.to = *x.asked
-		}
-	}
+	st.opt.nameCPUs(s.SUT.ThreadCPUs(), s.TG.ThreadCPUs())
 	st.opt.NoteMTU = e.NoteMTU
 	if st.support, err = AskSupport(ctx, h.SUT, h.TG, st.opt.SUTDev, st.opt.TGDev, s.Cells); err != nil {
 		return nil, err
@@ -134,8 +127,8 @@ func (st *stage) checkCPUs() error {
 			}
 			return err
 		}
-		if c := x.end.CPU; c != nil {
-			if err := pinned("cpu", *c); err != nil {
+		for _, c := range x.end.ThreadCPUs() {
+			if err := pinned("cpu", c); err != nil {
 				return err
 			}
 		}
@@ -179,10 +172,10 @@ func options(s *matrix.Spec) Options {
 // forCell is where a cell's own wishes change the options of its runs.
 func (st *stage) forCell(c results.Cell, o Options) Options {
 	if l, ok := st.spec.SUT.Layouts[c.CPULayout]; ok {
-		o.SUTFlows = []place.CPUs{{App: l.App, Softirq: l.IRQ}}
+		o.SUTFlows, o.layoutNamed[0] = []place.CPUs{{App: l.App, Softirq: l.IRQ}}, true
 	}
 	if l, ok := st.spec.TG.Layouts[c.TGLayout()]; ok {
-		o.TGFlows = []place.CPUs{{App: l.App, Softirq: l.IRQ}}
+		o.TGFlows, o.layoutNamed[1] = []place.CPUs{{App: l.App, Softirq: l.IRQ}}, true
 	}
 	if c.MTU != 0 && o.SUTDev != "" {
 		o.MTU = c.MTU

@@ -66,21 +66,21 @@ func chooseCPUs(sutNear, tgNear []int, sameMachine bool) (sut, tg place.CPUs) {
 	return place.Choose(sutNear, 1, tgNear[0])[0], place.CPUs{App: tgNear[0], Softirq: tgNear[0]}
 }
 
-// cpus are the end's CPUs, and its layout in a cell: the TG of a shared machine keeps
-// to one CPU, out of the SUT's way, unless it was given a layout of its own. Where both
-// ends have one interface, loopback, it is the SUT that says where its softirq goes.
-func (r *Runner) cpus(role stream.Role, cell results.Cell) (place.CPUs, place.Layout) {
-	if role == stream.RX {
-		return first(r.Opt.SUTFlows), place.Layout(cell.CPULayout)
+// cpus are the CPUs of each flow of an end, and its layout in a cell: the TG of a shared machine
+// keeps to one CPU a flow, out of the SUT's way, unless it was given a layout of its own. Where
+// both ends have one interface, loopback, it is the SUT that says where its softirq goes.
+func (r *Runner) cpus(role stream.Role, cell results.Cell) ([]place.CPUs, place.Layout) {
+	l := place.Layout(cell.CPULayout)
+	if role == stream.TX {
+		l = place.Layout(cell.TGLayout())
+		switch {
+		case r.loopback():
+			l = place.AsFound
+		case r.SUT.SameMachine(r.TG) && l != place.AsFound && cell.TGCPULayout == "":
+			l = place.OneCPU
+		}
 	}
-	l := place.Layout(cell.TGLayout())
-	switch {
-	case r.loopback():
-		l = place.AsFound
-	case r.SUT.SameMachine(r.TG) && l != place.AsFound && cell.TGCPULayout == "":
-		l = place.OneCPU
-	}
-	return first(r.Opt.TGFlows), l
+	return r.Opt.flowCPUs(role, cell.NFlows(), l, r.SUT.SameMachine(r.TG)), l
 }
 
 // loopback tells that both ends have one interface.
@@ -88,26 +88,48 @@ func (r *Runner) loopback() bool {
 	return r.SUT.SameMachine(r.TG) && r.SUT.Info.NetNS == r.TG.Info.NetNS
 }
 
-// placeEnd says where an end's softirq goes, and which CPUs are the end's.
+// placeEnd says where the flows of an end, and their softirq, go, and which CPUs are the end's.
 func (r *Runner) placeEnd(s *wire.EndSpec) {
-	c, own := r.cpus(s.Role, s.Cell)
-	if n := c.SoftirqOf(own); n >= 0 {
-		s.Flows[0].SoftirqCPU = &n
+	cpus, own := r.cpus(s.Role, s.Cell)
+	s.Flows = nil
+	var measured []int
+	for _, c := range cpus {
+		f := wire.FlowSpec{CPU: c.App}
+		if n := c.SoftirqOf(own); n >= 0 {
+			f.SoftirqCPU = &n
+		}
+		s.Flows = append(s.Flows, f)
+		measured = append(measured, f.CPU)
+		if n := f.SoftirqCPU; n != nil && !r.crowded(s.Cell) {
+			measured = append(measured, *n)
+		}
 	}
-	f := s.Flows[0]
-	if !r.SUT.SameMachine(r.TG) || f.CPU < 0 {
+	if !r.SUT.SameMachine(r.TG) || slices.Contains(measured, -1) {
 		return
 	}
-	s.MeasureCPUs = []int{f.CPU} // the rest of the machine is not this end's alone
-	if n := f.SoftirqCPU; n != nil && *n != f.CPU && !r.crowded(place.Layout(s.Cell.CPULayout)) {
-		s.MeasureCPUs = append(s.MeasureCPUs, *n)
+	s.MeasureCPUs = inOrder(measured) // the rest of the machine is not this end's alone
+}
+
+// inOrder leaves out what comes a second time.
+func inOrder(cpus []int) (out []int) {
+	for _, n := range cpus {
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
 	}
+	return out
 }
 
 // crowded reports whether the SUT's softirq must share a CPU with the TG.
-func (r *Runner) crowded(l place.Layout) bool {
-	soft, tg := first(r.Opt.SUTFlows).Softirq, first(r.Opt.TGFlows)
-	return l == place.TwoCPU && r.SUT.SameMachine(r.TG) && (soft == tg.App || soft == tg.Softirq)
+func (r *Runner) crowded(cell results.Cell) bool {
+	if place.Layout(cell.CPULayout) != place.TwoCPU || !r.SUT.SameMachine(r.TG) {
+		return false
+	}
+	sut, _ := r.cpus(stream.RX, cell)
+	tg, _ := r.cpus(stream.TX, cell)
+	return slices.ContainsFunc(sut, func(s place.CPUs) bool {
+		return slices.ContainsFunc(tg, func(t place.CPUs) bool { return s.Softirq == t.App || s.Softirq == t.Softirq })
+	})
 }
 
 // FlagCrowded marks a layout on a machine with too few CPUs.
@@ -115,9 +137,14 @@ const FlagCrowded = "crowded-cpu"
 
 // markPlacement says what a layout means on this machine.
 func (r *Runner) markPlacement(rec *results.Record) {
-	if r.crowded(place.Layout(rec.Cell.CPULayout)) {
+	if r.crowded(rec.Cell) {
+		sut, _ := r.cpus(stream.RX, rec.Cell)
+		var soft []int
+		for _, c := range sut {
+			soft = append(soft, c.Softirq)
+		}
 		rec.Flags = append(rec.Flags, FlagCrowded)
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the SUT's softirq shares CPU %d with the TG, and is in the TG's CPU figures: this machine has too few CPUs for %s", first(r.Opt.SUTFlows).Softirq, rec.Cell.CPULayout))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the SUT's softirq shares CPU %s with the TG, and is in the TG's CPU figures: this machine has too few CPUs for %s", counter.FormatCPUList(soft), rec.Cell.CPULayout))
 	}
 }
 
@@ -141,17 +168,22 @@ func (r *Runner) crammed(c results.Cell) *Missing {
 		if role == stream.TX {
 			h, l = r.TG, c.TGLayout()
 		}
+		cpus, own := r.cpus(role, c)
+		if m := tooFewCPUs(h, c.NFlows(), cpus, l); m != nil {
+			return m
+		}
 		if l == "" {
 			continue
 		}
-		cpus, own := r.cpus(role, c)
-		n := cpus.SoftirqOf(own)
-		switch {
-		case cpus.App < 0:
-			return &Missing{fmt.Sprintf("the layout %s needs pinned threads, and that of %s is not", l, h.Spec.Name), "leave the CPU -1 away, or name the CPUs of the layout"}
-		case own == place.TwoCPU && n == cpus.App, own != place.AsFound && n < 0:
-			return &Missing{fmt.Sprintf("the layout %s needs two CPUs, and %s has no second one near its interface; %s", l, h.Spec.Name, usable(h.Info)),
-				"name two: --cpus or --tg-cpus APP,SOFTIRQ, in files sut.layouts or tg.layouts"}
+		for _, f := range cpus {
+			n := f.SoftirqOf(own)
+			switch {
+			case f.App < 0:
+				return &Missing{fmt.Sprintf("the layout %s needs pinned threads, and that of %s is not", l, h.Spec.Name), "leave the CPU -1 away, or name the CPUs of the layout"}
+			case own == place.TwoCPU && n == f.App, own != place.AsFound && n < 0:
+				return &Missing{fmt.Sprintf("the layout %s needs two CPUs, and %s has no second one near its interface; %s", l, h.Spec.Name, usable(h.Info)),
+					"name two: --cpus or --tg-cpus APP,SOFTIRQ, in files sut.layouts or tg.layouts"}
+			}
 		}
 	}
 	return nil

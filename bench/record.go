@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -106,17 +108,26 @@ func (r *Runner) markSharing(rec *results.Record) {
 		return
 	}
 	rec.Flags = append(rec.Flags, FlagSharedMachine)
-	sut, tg := first(r.Opt.SUTFlows).App, first(r.Opt.TGFlows).App
-	if sut < 0 || tg < 0 || sut == tg {
+	sut, tg := r.threadCPUs(stream.RX, rec.Cell), r.threadCPUs(stream.TX, rec.Cell)
+	if slices.Contains(sut, -1) || slices.Contains(tg, -1) || slices.ContainsFunc(sut, func(n int) bool { return slices.Contains(tg, n) }) {
 		rec.Flags = append(rec.Flags, FlagSharedCPU)
 		rec.Warnings = append(rec.Warnings, "both ends share a machine and are not pinned to different CPUs: CPU figures cannot be told apart and are left out")
 		dropCPU(&rec.SUT)
 		dropCPU(&rec.TG)
 		return
 	}
-	if irq := rec.SUT.Env.IRQCPU; irq != "" && rec.Cell.CPULayout == "" && irq != fmt.Sprint(sut) {
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the network softirqs of both ends ran on CPU %s: the SUT, measured on CPU %d, did not bear all of its own", irq, sut))
+	if irq := rec.SUT.Env.IRQCPU; irq != "" && rec.Cell.CPULayout == "" && irq != counter.FormatCPUList(sut) {
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the network softirqs of both ends ran on CPU %s: the SUT, measured on CPU %s, did not bear all of its own", irq, counter.FormatCPUList(sut)))
 	}
+}
+
+// threadCPUs are those of an end's threads; one that is not pinned has -1.
+func (r *Runner) threadCPUs(role stream.Role, cell results.Cell) (out []int) {
+	cpus, _ := r.cpus(role, cell)
+	for _, c := range cpus {
+		out = append(out, c.App)
+	}
+	return out
 }
 
 func dropCPU(h *results.Host) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,7 +51,10 @@ type Options struct {
 	Rest           time.Duration // between runs, in which the CPUs' background is measured; 0: it is not
 
 	near  [2][]int // the CPUs near the interface of the SUT and the TG
-	nodes [2]*int  // the NUMA nodes that were asked for, of the SUT and the TG; nil: none
+	named [2][]int // the CPUs that were named for their threads, for several flows in turn
+	// layoutNamed: the CPUs of the cell's layout were named, of the SUT and the TG.
+	layoutNamed [2]bool
+	nodes       [2]*int // the NUMA nodes that were asked for, of the SUT and the TG; nil: none
 
 	// SUTSettings and TGSettings are set on the hosts while they measure; see
 	// Runner.Settings for what a cell adds.
@@ -226,9 +230,9 @@ func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stre
 
 // end is one end of a cell's flow.
 func (o Options) end(c results.Cell, role stream.Role, addr string) wire.EndSpec {
-	s := wire.EndSpec{Role: role, Cell: c, Addr: addr, Dev: o.SUTDev, Upper: o.SUTUpper.name(), Flows: flowSpecs(o.SUTFlows), SampleMs: int(o.SampleInterval.Milliseconds())}
+	s := wire.EndSpec{Role: role, Cell: c, Addr: addr, Dev: o.SUTDev, Upper: o.SUTUpper.name(), Flows: unpinned(c.NFlows()), SampleMs: int(o.SampleInterval.Milliseconds())}
 	if role == stream.TX {
-		s.Dev, s.Upper, s.Flows = o.TGDev, o.TGUpper.name(), flowSpecs(o.TGFlows)
+		s.Dev, s.Upper = o.TGDev, o.TGUpper.name()
 	}
 	return s
 }
@@ -239,15 +243,9 @@ func Check(c results.Cell) error {
 	return cmp.Or(endpoint.Check(o.end(c, stream.RX, "127.0.0.1:0")), endpoint.Check(o.end(c, stream.TX, "127.0.0.1:1")))
 }
 
-// flowSpecs are flows on their CPUs.
-func flowSpecs(all []place.CPUs) (out []wire.FlowSpec) {
-	for _, c := range all {
-		out = append(out, wire.FlowSpec{CPU: c.App})
-	}
-	if out == nil {
-		return wire.OneFlow(place.NoCPUs.App)
-	}
-	return out
+// unpinned are flows that nobody has placed yet.
+func unpinned(flows int) []wire.FlowSpec {
+	return slices.Repeat(wire.OneFlow(place.NoCPUs.App), flows)
 }
 
 // first are the CPUs of the only flow.

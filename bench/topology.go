@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
@@ -22,8 +23,14 @@ type namedCPU struct {
 
 // namedCPUs are those of an end.
 func namedCPUs(end matrix.End) (groups [][]namedCPU) {
-	if c := end.CPU; c != nil && *c >= 0 {
-		groups = append(groups, []namedCPU{{"cpu", *c}})
+	var threads []namedCPU
+	for _, c := range end.ThreadCPUs() {
+		if c >= 0 {
+			threads = append(threads, namedCPU{"cpu", c})
+		}
+	}
+	if len(threads) > 0 {
+		groups = append(groups, threads)
 	}
 	for _, name := range slices.Sorted(maps.Keys(end.Layouts)) {
 		l := end.Layouts[name]
@@ -115,7 +122,7 @@ func (r *Runner) markSiblings(rec *results.Record) {
 		name string
 		cpus []int
 	}
-	sut, tg := end{r.SUT, "SUT", cpusOf(first(r.Opt.SUTFlows), rec.Cell)}, end{r.TG, "TG", cpusOf(first(r.Opt.TGFlows), rec.Cell)}
+	sut, tg := end{r.SUT, "SUT", r.cpusOf(stream.RX, rec.Cell)}, end{r.TG, "TG", r.cpusOf(stream.TX, rec.Cell)}
 	all := []end{sut, tg}
 	if r.SUT.SameMachine(r.TG) {
 		all = []end{{r.SUT, "both ends", slices.Concat(sut.cpus, tg.cpus)}}
@@ -134,12 +141,15 @@ func (r *Runner) markSiblings(rec *results.Record) {
 	}
 }
 
-// cpusOf are the CPUs that a flow uses in a cell.
-func cpusOf(c place.CPUs, cell results.Cell) (out []int) {
-	for _, n := range []int{c.App, c.SoftirqOf(place.Layout(cell.CPULayout))} {
-		if n >= 0 {
-			out = append(out, n)
+// cpusOf are the CPUs that an end's flows use in a cell, each once.
+func (r *Runner) cpusOf(role stream.Role, cell results.Cell) (out []int) {
+	cpus, _ := r.cpus(role, cell)
+	for _, c := range cpus {
+		for _, n := range []int{c.App, c.SoftirqOf(place.Layout(cell.CPULayout))} {
+			if n >= 0 {
+				out = append(out, n)
+			}
 		}
 	}
-	return out
+	return inOrder(out)
 }

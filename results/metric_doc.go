@@ -61,8 +61,10 @@ var knownNames = sync.OnceValue(func() (all []knownName) {
 })
 
 // DescribeMetric says what a row of metrics.csv or samples.csv is, by its metric: what of
-// all that fits says most. Nil: there is no such metric.
+// all that fits says most; those of one of several flows are as of the only one. Nil: there is no
+// such metric.
 func DescribeMetric(row string) (d *MetricDoc, unit string) {
+	row = withoutFlow(row)
 	best := -1
 	for _, k := range knownNames() {
 		if k.literal > best && k.match.MatchString(row) {

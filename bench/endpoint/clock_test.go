@@ -93,15 +93,16 @@ func exactSchedule(t *testing.T, role stream.Role) {
 	}
 	defer unix.Close(pair[0])
 	defer unix.Close(pair[1])
-	w := &worker{tid: os.Getpid(), ended: make(chan flowResult, 1)}
-	r := &run{end: &End{spec: wire.EndSpec{Role: role}, flows: []*flow{{Flow: stream.Flow{Conn: &stream.Conn{FD: pair[0]}}, worker: w}}}, sch: sch, startNs: start}
-	r.stall = newStallWatch(&r.end.first().Meter, orDefault(sch.StallNs, defaultStall))
+	e := newEnd(wire.EndSpec{Role: role, Flows: wire.OneFlow(-1)}, stream.Mode{}, stream.Options{})
+	e.first().Conn, e.first().worker = &stream.Conn{FD: pair[0]}, &worker{tid: os.Getpid()}
+	r := &run{end: e, sch: sch, startNs: start, left: 1}
+	r.stall = newStallWatch(e.Progress, orDefault(sch.StallNs, defaultStall))
 	go func() { // the data path: a receiver's goes on beyond the stop, until its sender ends
 		for monotonic() < sch.StopNs+20*ms && !r.end.first().Conn.Stopping() {
 			r.end.first().Meter.Bytes(kib)
 			time.Sleep(time.Millisecond)
 		}
-		w.ended <- flowResult{atNs: monotonic()}
+		e.ended <- flowResult{atNs: monotonic()}
 	}()
 	if err := r.measure(t.Context()); err != nil {
 		t.Fatal(err)
@@ -116,7 +117,7 @@ func exactSchedule(t *testing.T, role stream.Role) {
 	if role == stream.TX {
 		ends = sch.StopNs + ms // the data path looks every millisecond
 	}
-	if late := r.result.atNs - ends; late > 0 || late < -ms || r.end.first().Conn.Stopping() != (role == stream.TX) {
+	if late := e.first().result.atNs - ends; late > 0 || late < -ms || r.end.first().Conn.Stopping() != (role == stream.TX) {
 		t.Errorf("the flow ended %d ns late; told to stop: %v", late, r.end.first().Conn.Stopping())
 	}
 }

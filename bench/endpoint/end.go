@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"sync"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -22,21 +24,25 @@ type UsageError struct{ Err error }
 func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// End is one end of a flow, ready to run once.
+// End is one end of a run's flows, ready to run once.
 type End struct {
 	spec  wire.EndSpec
 	path  stream.Mode
 	opts  stream.Options
 	place *place.Placement // nil: the softirq is left as found
-	flows []*flow          // by their numbers; this version moves one
+	flows []*flow          // by their numbers
 
 	transport stream.Transport
 	port      stream.Listener // RX
 	payload   *stream.Payload // TX
 	probes    *probes
+
+	attaching sync.Mutex
+	started   chan flowStart  // of each flow, whether it is open
+	ended     chan flowResult // of each flow that was: its path returned
 }
 
-// first is the only flow, where one is meant. What several flows do not share joins there.
+// first stands for all flows where they are alike.
 func (e *End) first() *flow { return e.flows[0] }
 
 // Check finds what is wrong with a spec without touching the host.
@@ -77,7 +83,10 @@ func Open(s wire.EndSpec) (*End, error) {
 	if o.NIC.Dev, err = flowDev(of, s); err != nil {
 		return nil, err
 	}
-	e := &End{spec: s, path: path, opts: o, flows: flowsOf(s, o)}
+	if s.Flows, err = withQueues(path, s, o.NIC.Dev); err != nil {
+		return nil, err
+	}
+	e := newEnd(s, path, o)
 	if e.transport, err = path.Transport(); err != nil {
 		return nil, err
 	}
@@ -85,6 +94,13 @@ func Open(s wire.EndSpec) (*End, error) {
 		return nil, e.giveUp(err)
 	}
 	return e, nil
+}
+
+// newEnd is an end that nothing was opened of.
+func newEnd(s wire.EndSpec, path stream.Mode, o stream.Options) *End {
+	e := &End{spec: s, path: path, opts: o, flows: flowsOf(s, o)}
+	e.started, e.ended = make(chan flowStart, len(e.flows)), make(chan flowResult, len(e.flows))
+	return e
 }
 
 // giveUp frees an end that could not be opened because of err. That something of
@@ -102,7 +118,7 @@ func (e *End) open() (err error) {
 		return err
 	}
 	if e.spec.Role == stream.RX {
-		if e.port, err = e.transport.Listen(e.spec.Addr, e.spec.Cookie, e.opts.Socket); err != nil {
+		if e.port, err = e.transport.Listen(e.spec.Addr, e.spec.Cookie, len(e.flows), e.opts.Socket); err != nil {
 			return err
 		}
 	}
@@ -112,7 +128,7 @@ func (e *End) open() (err error) {
 	for _, f := range e.flows {
 		f.worker = newWorker(e, f)
 		if err := f.worker.prepared(); err != nil {
-			return err
+			return e.named(f, err)
 		}
 	}
 	return nil
@@ -129,10 +145,11 @@ func (e *End) Progress() (n uint64) {
 	return n
 }
 
-// Close frees everything. An end that still runs is aborted first.
+// Close frees everything. An end that still runs is aborted first. Flows are freed in reverse
+// order, because what one of them changed of the interface stands on what those before it did.
 func (e *End) Close() error {
 	var err error
-	for _, f := range e.flows {
+	for _, f := range slices.Backward(e.flows) {
 		if f.worker != nil {
 			err = errors.Join(err, f.worker.close())
 		}

@@ -3,8 +3,14 @@
 package endpoint
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -13,30 +19,115 @@ type flow struct {
 	stream.Flow
 	opts   stream.Options // of its path
 	worker *worker
+
+	done   bool
+	result flowResult // when done
+	watch  *place.Watch
+	looks  map[int]int // how often its socket named each CPU
 }
 
-// flowsOf are the flows of a spec, with the options of their paths.
+// flowsOf are the flows of a spec, with the options of their paths. Each keeps to its part of
+// the pace. Of several flows a control run steers the last one wrongly: the others show that
+// each is judged by itself.
 func flowsOf(s wire.EndSpec, o stream.Options) (all []*flow) {
+	last := len(s.Flows) - 1
+	if last > 0 {
+		for _, f := range s.Flows {
+			if f.Queue != nil {
+				o.NIC.Beside = append(o.NIC.Beside, *f.Queue)
+			}
+		}
+	}
 	for n, f := range s.Flows {
 		own := o
+		own.Socket.PaceBitsPS /= uint64(len(s.Flows))
 		if f.Queue != nil {
 			own.NIC.Queue = f.Queue
 			if s.Cell.Control == results.WrongQueue {
 				own.NIC.SteerTo = otherQueue(f.Queue)
 			}
 		}
+		if n != last {
+			own.NIC.SteerTo = nil
+		}
 		all = append(all, &flow{Flow: stream.Flow{N: n, CPU: f.CPU, Queue: own.NIC.Queue}, opts: own})
 	}
 	return all
 }
 
-// counters are those of all flows.
+// err is what its data path reported.
+func (f *flow) err() error {
+	if f.result.err != nil {
+		return f.result.err
+	}
+	return f.result.farewell
+}
+
+// named puts the flow's number before an error, where there are several.
+func (e *End) named(f *flow, err error) error {
+	if err == nil || len(e.flows) == 1 {
+		return err
+	}
+	return fmt.Errorf("flow %d: %w", f.N, err)
+}
+
+// cpus are those of the threads that are pinned.
+func (e *End) cpus() (cpus []int) {
+	for _, f := range e.flows {
+		if f.CPU >= 0 {
+			cpus = append(cpus, f.CPU)
+		}
+	}
+	slices.Sort(cpus)
+	return slices.Compact(cpus)
+}
+
+// threads are those whose figures the host's have, by their names: of several flows the flows'
+// own have them.
+func (e *End) threads() map[string]int {
+	if len(e.flows) > 1 {
+		return nil
+	}
+	return map[string]int{"data_path": e.first().worker.tid}
+}
+
+// abort ends all flows at once.
+func (e *End) abort() {
+	for _, f := range e.flows {
+		if f.Conn != nil {
+			f.Conn.Abort()
+		}
+	}
+}
+
+// stop asks all senders to end their flows.
+func (e *End) stop() {
+	for _, f := range e.flows {
+		f.Conn.Stop()
+	}
+}
+
+// counters are those of all flows. A receiver's path that sorts its bytes sorts all of them, but
+// not in the moment in which it counts them: where they are read between the two, their kinds
+// say how many there were, so that a window's always add up.
 func (e *End) counters() []stream.Counters {
 	all := make([]stream.Counters, len(e.flows))
 	for i, f := range e.flows {
-		all[i] = f.Meter.Snapshot()
+		c := f.Meter.Snapshot()
+		if e.spec.Role == stream.RX && e.path.SortsBytes() {
+			c.Bytes = c.ZeroCopyBytes + c.CopiedBytes + c.LinearBytes
+		}
+		all[i] = c
 	}
 	return all
+}
+
+// times are how long the payload of all flows took; nil: they are not timed.
+func (e *End) times() (t *stream.Times) {
+	for _, f := range e.flows {
+		t = t.Add(f.Meter.Times())
+	}
+	return t
 }
 
 // sockets are those of the flows that are open.
@@ -57,10 +148,101 @@ func sum(all []stream.Counters) (c stream.Counters) {
 	return c
 }
 
+// called names a flow before what is said of it, where there are several.
+func (e *End) called(f *flow) string {
+	if len(e.flows) == 1 {
+		return ""
+	}
+	return fmt.Sprintf("flow %d: ", f.N)
+}
+
+// notes are what the data paths say to a reader of the figures: once, where all say the same.
+func (e *End) notes() (out []string) {
+	same := func(note string) bool {
+		return !slices.ContainsFunc(e.flows, func(f *flow) bool { return !slices.Contains(f.result.evidence.Notes, note) })
+	}
+	for _, f := range e.flows {
+		for _, note := range f.result.evidence.Notes {
+			if !same(note) {
+				note = e.called(f) + note
+			}
+			if !slices.Contains(out, note) {
+				out = append(out, note)
+			}
+		}
+	}
+	return out
+}
+
+// figures are those of the data paths: of several flows each flow's with its number before it.
+func (e *End) figures() (ms []results.Metric) {
+	for _, f := range e.flows {
+		for _, x := range f.result.evidence.Figures {
+			m := results.Metric{Name: x.Name, Unit: x.Unit, Value: x.Value, Source: "data path, whole flow"}
+			if len(e.flows) > 1 {
+				m.Name = results.FlowMetric(f.N, x.Name)
+			}
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+// peerBytes is what the receiver says that it got of all flows; nil: it has not said so of all.
+func (e *End) peerBytes() *uint64 {
+	n := uint64(0)
+	for _, f := range e.flows {
+		if f.result.peer == nil {
+			return nil
+		}
+		n += f.result.peer.Bytes
+	}
+	return &n
+}
+
+// fillEach fills each flow's figures of the window.
+func (r *run) fillEach(h *results.Host, c counter.Change, seconds float64) {
+	for i, f := range r.end.flows {
+		out := r.end.flowFigures(f, r.to.flows[i].Sub(r.from.flows[i]), seconds)
+		if t := slices.IndexFunc(c.Threads, func(t counter.ThreadDelta) bool { return t.TID == f.worker.tid }); t >= 0 {
+			d := c.Threads[t]
+			out.CPUS = new(float64(d.RunNs) / 1e9)
+			if c.CPU.WallS > 0 && d.HasWait {
+				out.ThreadCores = new((float64(d.RunNs) + float64(d.WaitNs)) / 1e9 / c.CPU.WallS)
+			}
+		}
+		if i < len(c.TCP) {
+			r.fillTCP(&out, c.TCP[i], seconds)
+		}
+		h.Flows = append(h.Flows, out)
+	}
+	if len(h.Flows) == 1 {
+		h.Flows[0].Retrans = h.Retrans
+	}
+}
+
+// fillTCP fills what TCP_INFO says of one flow.
+func (r *run) fillTCP(out *results.Flow, t counter.TCPInfo, seconds float64) {
+	if r.end.spec.Role != stream.TX || len(t.Fields) == 0 {
+		return
+	}
+	share := func(field string) *float64 {
+		us, ok := t.Get(field)
+		if !ok {
+			return nil
+		}
+		return new(float64(us) / 1e6 / seconds)
+	}
+	out.RwndLimited, out.SndbufLimited = share("rwnd_limited_us"), share("sndbuf_limited_us")
+	if n, ok := t.Get("total_retrans"); ok {
+		out.Retrans = &n
+	}
+}
+
 // flowFigures are a window's figures of one flow.
 func (e *End) flowFigures(f *flow, w stream.Counters, seconds float64) results.Flow {
 	gbps := float64(w.Bytes) * 8 / 1e9 / seconds
-	out := results.Flow{Queue: f.Queue, Bytes: &w.Bytes, ThroughputGbps: &gbps}
+	out := results.Flow{Queue: f.Queue, Bytes: &w.Bytes, ThroughputGbps: &gbps, Landed: landed(f.result.evidence)}
 	if f.CPU >= 0 {
 		out.CPU = &f.CPU
 	}
@@ -68,4 +250,15 @@ func (e *End) flowFigures(f *flow, w stream.Counters, seconds float64) results.F
 		out.ZeroCopyBytes, out.CopiedBytes = &w.ZeroCopyBytes, &w.CopiedBytes
 	}
 	return out
+}
+
+// landed is the RX queue that a flow came by, as its path found it; nil: it did not look, or
+// the driver does not tell.
+func landed(e stream.Evidence) *int {
+	for _, f := range e.Figures {
+		if f.Name == "flow_queue" || strings.HasSuffix(f.Name, "_flow_queue") {
+			return new(int(f.Value))
+		}
+	}
+	return nil
 }

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
@@ -22,13 +24,11 @@ const DefaultMaxCopied = 0.01
 
 // judge makes the result out of what was measured and what went wrong.
 func (r *run) judge(err error) wire.EndResult {
-	total := sum(r.end.counters())
-	res := wire.EndResult{Host: r.host(), Total: total, Warnings: r.warnings}
-	if r.result.peer != nil {
-		res.PeerBytes = &r.result.peer.Bytes
-	}
-	if r.result.atNs > 0 {
-		res.FlowNs = r.result.atNs - r.startNs
+	counters := r.end.counters()
+	res := wire.EndResult{Host: r.host(), Total: sum(counters), Warnings: r.warnings}
+	res.PeerBytes = r.end.peerBytes()
+	if end := r.endNs(); end > 0 {
+		res.FlowNs = end - r.startNs
 		res.ProcUserS = float64(r.usage[1].UserNs-r.usage[0].UserNs) / 1e9
 		res.ProcSysS = float64(r.usage[1].SysNs-r.usage[0].SysNs) / 1e9
 	}
@@ -41,24 +41,77 @@ func (r *run) judge(err error) wire.EndResult {
 			res.Warnings = append(res.Warnings, fmt.Sprintf("%d connections to the data port were not the flow and were closed", res.Strangers))
 		}
 	}
-	res.Warnings = append(res.Warnings, r.result.evidence.Notes...)
-	res.Linear = r.result.evidence.CountsLinear
+	res.Warnings = append(res.Warnings, r.end.notes()...)
+	res.Linear = r.end.first().result.evidence.CountsLinear
 	if len(r.polledBy.PIDs) > 0 {
 		res.Flags = append(res.Flags, FlagPolled)
 	}
 	if err != nil {
-		res.Verdict, res.Reason, res.Fix = verdictOf(err), fault.Reason(err), fault.Fix(err)
+		res.Verdict, res.Reason, res.Fix = verdictOf(err), r.reason(err), fault.Fix(err)
 		res.BlamesPeer = stream.BlamesPeer(err)
+		r.blame(&res)
 		return res
 	}
 	res.Verdict = results.OK
-	for _, gate := range []func(stream.Counters, *wire.EndResult) (string, string){r.gateBytes, r.gatePayload, r.gateZeroCopy, r.gateQueue, r.gateWindow, r.gatePlacement, r.gateBPFStats} {
-		if reason, fix := gate(total, &res); reason != "" {
+	invalid := func(reason, fix string) {
+		if reason != "" && res.Verdict == results.OK {
 			res.Verdict, res.Reason, res.Fix = results.Invalid, reason, fix
-			break
+		}
+	}
+	for i, f := range r.end.flows {
+		invalid(r.judgeFlow(f, counters[i], &res))
+	}
+	for _, gate := range []func(*wire.EndResult) (string, string){r.gateWindow, r.gatePlacement, r.gateBPFStats} {
+		if res.Verdict == results.OK {
+			invalid(gate(&res))
 		}
 	}
 	return res
+}
+
+// reason is why a run failed. Of several flows it names the one that did.
+func (r *run) reason(err error) string {
+	why := fault.Reason(err)
+	for _, f := range r.end.flows {
+		prefix := fmt.Sprintf("flow %d: ", f.N)
+		if strings.HasPrefix(err.Error(), prefix) && !strings.HasPrefix(why, prefix) {
+			return prefix + why
+		}
+	}
+	return why
+}
+
+// blame says of each flow of a run that failed whether it was the one.
+func (r *run) blame(res *wire.EndResult) {
+	if r.died == nil {
+		return
+	}
+	for i := range res.Host.Flows {
+		f := &res.Host.Flows[i]
+		f.Verdict, f.Reason = results.Failed, fmt.Sprintf("ended with flow %d", r.died.N)
+		if i == r.died.N {
+			f.Reason = fault.Reason(r.died.err())
+		}
+	}
+}
+
+// judgeFlow gives one flow its verdict. The run is as good as the worst of its flows.
+func (r *run) judgeFlow(f *flow, c stream.Counters, res *wire.EndResult) (reason, fix string) {
+	for _, gate := range []func(*flow, stream.Counters, *wire.EndResult) (string, string){r.gateBytes, r.gatePayload, r.gateZeroCopy, r.gateQueue, r.gateMoved} {
+		if reason, fix = gate(f, c, res); reason != "" {
+			break
+		}
+	}
+	if f.N < len(res.Host.Flows) {
+		own := &res.Host.Flows[f.N]
+		if own.Verdict = results.OK; reason != "" {
+			own.Verdict, own.Reason = results.Invalid, reason
+		}
+	}
+	if reason != "" && len(r.end.flows) > 1 {
+		reason = fmt.Sprintf("flow %d: %s", f.N, reason)
+	}
+	return reason, fix
 }
 
 func verdictOf(err error) results.Verdict {
@@ -69,23 +122,23 @@ func verdictOf(err error) results.Verdict {
 }
 
 // gateBytes: something flowed, and the receiver got what the sender sent.
-func (r *run) gateBytes(c stream.Counters, res *wire.EndResult) (reason, fix string) {
+func (r *run) gateBytes(f *flow, c stream.Counters, _ *wire.EndResult) (reason, fix string) {
 	if c.Bytes == 0 {
 		return "no payload byte passed", "check the other end's message"
 	}
-	if p := res.PeerBytes; p != nil && *p != c.Bytes {
-		return fmt.Sprintf("byte counts differ: %d sent, %d received", c.Bytes, *p), "this is a bug of the data path, or of the kernel: please report it"
+	if p := f.result.peer; p != nil && p.Bytes != c.Bytes {
+		return fmt.Sprintf("byte counts differ: %d sent, %d received", c.Bytes, p.Bytes), "this is a bug of the data path, or of the kernel: please report it"
 	}
 	return "", ""
 }
 
 // gatePayload: verified payload was right.
-func (r *run) gatePayload(c stream.Counters, res *wire.EndResult) (reason, fix string) {
+func (r *run) gatePayload(f *flow, c stream.Counters, _ *wire.EndResult) (reason, fix string) {
 	const how = "memory was overwritten or misplaced on the way: repeat with --rx tcp to tell the network from the mode"
 	if c.Mismatches > 0 {
 		return fmt.Sprintf("%d payload bytes are wrong, the first at flow position %d", c.Mismatches, c.FirstMismatch-1), how
 	}
-	if p := r.result.peer; p != nil && p.Mismatches > 0 {
+	if p := f.result.peer; p != nil && p.Mismatches > 0 {
 		return fmt.Sprintf("the receiver found %d wrong payload bytes", p.Mismatches), how
 	}
 	return "", ""
@@ -95,7 +148,7 @@ func (r *run) gatePayload(c stream.Counters, res *wire.EndResult) (reason, fix s
 // passed in it. Its edges are read late where other work keeps this thread off
 // the CPUs. A window in time in which nothing passed is not disturbed: a mode
 // that stalls looks the same, and making it again would hide that.
-func (r *run) gateWindow(_ stream.Counters, res *wire.EndResult) (reason, fix string) {
+func (r *run) gateWindow(res *wire.EndResult) (reason, fix string) {
 	if r.sch.ToNs == 0 {
 		return "", ""
 	}
@@ -108,6 +161,15 @@ func (r *run) gateWindow(_ stream.Counters, res *wire.EndResult) (reason, fix st
 			"the flow stalled, or other work kept the CPUs: measure longer, and repeat with --rx tcp to tell the network from the mode"
 	}
 	return "", ""
+}
+
+// gateMoved: each of several flows brought something in the window.
+func (r *run) gateMoved(f *flow, _ stream.Counters, res *wire.EndResult) (reason, fix string) {
+	if len(r.end.flows) == 1 || !r.from.taken || !r.to.taken || res.Window.Bytes == 0 || r.to.flows[f.N].Bytes > r.from.flows[f.N].Bytes {
+		return "", ""
+	}
+	return "no payload byte passed in the window, while others moved",
+		"its thread, its queue or its CPU had no time for it: give each flow a CPU of its own, or have fewer"
 }
 
 // windowFault says how the window's edges missed what was asked for.
@@ -128,7 +190,7 @@ func (r *run) windowFault(res *wire.EndResult) (reason, fix string) {
 }
 
 // gateZeroCopy: a mode that claims zero copy has the kernel's word for it.
-func (r *run) gateZeroCopy(c stream.Counters, res *wire.EndResult) (reason, fix string) {
+func (r *run) gateZeroCopy(f *flow, c stream.Counters, res *wire.EndResult) (reason, fix string) {
 	if !r.end.path.ZeroCopy {
 		return "", ""
 	}
@@ -140,13 +202,13 @@ func (r *run) gateZeroCopy(c stream.Counters, res *wire.EndResult) (reason, fix 
 	if known == 0 {
 		return "the kernel gave no evidence of zero copy", "see `zcbench doctor` for what the mode needs"
 	}
-	frac := float64(c.CopiedBytes+c.LinearBytes+r.result.evidence.Uncounted) / float64(known)
+	frac := float64(c.CopiedBytes+c.LinearBytes+f.result.evidence.Uncounted) / float64(known)
 	if frac <= limit {
 		return "", ""
 	}
 	res.Expected = r.end.path.CopiedHere && slices.Contains([]string{"", "lo", "veth"}, cmp.Or(res.Host.Env.Driver, r.end.spec.Dev))
 	how, why := "allow it with --max-copied, or look for what makes the kernel copy", ""
-	if e := r.result.evidence; e.Why != "" {
+	if e := f.result.evidence; e.Why != "" {
 		why, how = ": "+e.Why, e.Fix
 	}
 	if r.end.spec.Role == stream.TX {
@@ -155,22 +217,17 @@ func (r *run) gateZeroCopy(c stream.Counters, res *wire.EndResult) (reason, fix 
 	return fmt.Sprintf("the kernel copied %.1f %% of the payload of %s (limit %g %%)%s", 100*frac, r.end.spec.Mode(), 100*limit, why), how
 }
 
-// fillFlow fills the figures of the flow itself.
-func (r *run) fillFlow(h *results.Host) {
+// fillFlow fills the figures of the flows themselves.
+func (r *run) fillFlow(h *results.Host, c counter.Change) {
 	w := sum(r.to.flows).Sub(sum(r.from.flows))
 	seconds := float64(r.to.atNs-r.from.atNs) / 1e9
 	gbps := float64(w.Bytes) * 8 / 1e9 / seconds
 	total := r.end.Progress()
 	h.DurationS, h.Bytes, h.TotalBytes, h.ThroughputGbps = &seconds, &w.Bytes, &total, &gbps
-	for i, f := range r.end.flows {
-		h.Flows = append(h.Flows, r.end.flowFigures(f, r.to.flows[i].Sub(r.from.flows[i]), seconds))
-	}
-	if len(h.Flows) == 1 {
-		h.Flows[0].Retrans = h.Retrans
-	}
+	r.fillEach(h, c, seconds)
 	if r.end.path.SortsBytes() {
 		h.ZeroCopyBytes, h.CopiedBytes = &w.ZeroCopyBytes, &w.CopiedBytes
-		if r.result.evidence.CountsLinear {
+		if r.end.first().result.evidence.CountsLinear {
 			h.LinearBytes = &w.LinearBytes
 		}
 	}
@@ -185,14 +242,24 @@ func (r *run) fillFlow(h *results.Host) {
 		h.CyclesPerByte = &ms[0].Value
 		h.Metrics = append(h.Metrics, ms...)
 	}
-	ms, warning := memoryNodes(r.result.nodes, r.end.first().CPU, place.ReadTopology())
+	r.fillNodes(h)
+	h.Metrics = append(h.Metrics, r.end.figures()...)
+}
+
+// fillNodes says on which NUMA nodes the payload's memory is, of all flows together, and warns of
+// each flow whose memory is far from its thread.
+func (r *run) fillNodes(h *results.Host) {
+	t, all := place.ReadTopology(), map[int]int{}
+	for _, f := range r.end.flows {
+		for node, pages := range f.result.nodes {
+			all[node] += pages
+		}
+		if _, warning := memoryNodes(f.result.nodes, f.CPU, t); warning != "" {
+			r.warnings = append(r.warnings, r.end.called(f)+warning)
+		}
+	}
+	ms, _ := memoryNodes(all, -1, t)
 	h.Metrics = append(h.Metrics, ms...)
-	if warning != "" {
-		r.warnings = append(r.warnings, warning)
-	}
-	for _, f := range r.result.evidence.Figures {
-		h.Metrics = append(h.Metrics, results.Metric{Name: f.Name, Unit: f.Unit, Value: f.Value, Source: "data path, whole flow"})
-	}
 }
 
 // cyclesPerByte is nothing where the processor's cycles were not counted.

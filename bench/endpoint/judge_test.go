@@ -100,7 +100,7 @@ func TestWindowGate(t *testing.T) {
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2000 * ms, 0, "no payload byte passed in the window"},
 	} {
 		res := wire.EndResult{FromNs: c.from, ToNs: c.to, Window: stream.Counters{Bytes: c.bytes}}
-		reason, fix := (&run{sch: c.sch}).gateWindow(stream.Counters{}, &res)
+		reason, fix := (&run{sch: c.sch}).gateWindow(&res)
 		if (c.say == "") != (reason == "") || !strings.Contains(reason, c.say) || (reason != "") != (fix != "") {
 			t.Errorf("%+v: %q; fix %q", c, reason, fix)
 		}
@@ -130,13 +130,13 @@ func TestZeroCopyGate(t *testing.T) {
 	} {
 		p := stream.Mode{Name: "zc", ZeroCopy: true}
 		r := &run{end: &End{path: p}, sch: wire.Schedule{MaxCopiedFrac: c.limit}}
-		r.result.evidence.Uncounted = c.uncounted
-		reason, fix := r.gateZeroCopy(stream.Counters{ZeroCopyBytes: c.zero, CopiedBytes: c.copied, LinearBytes: c.linear}, new(wire.EndResult))
+		f := &flow{result: flowResult{evidence: stream.Evidence{Uncounted: c.uncounted}}}
+		reason, fix := r.gateZeroCopy(f, stream.Counters{ZeroCopyBytes: c.zero, CopiedBytes: c.copied, LinearBytes: c.linear}, new(wire.EndResult))
 		if (c.say == "") != (reason == "") || !strings.Contains(reason, c.say) || (reason != "") != (fix != "") {
 			t.Errorf("%+v: %q; fix %q", c, reason, fix)
 		}
 		r.end.path.ZeroCopy = false
-		if reason, _ := r.gateZeroCopy(stream.Counters{CopiedBytes: 5}, new(wire.EndResult)); reason != "" {
+		if reason, _ := r.gateZeroCopy(f, stream.Counters{CopiedBytes: 5}, new(wire.EndResult)); reason != "" {
 			t.Errorf("a copying mode: %q", reason)
 		}
 	}

@@ -53,7 +53,7 @@ func TestPathOptions(t *testing.T) {
 	if rx.Gather.Microseconds() != 5 || rx.ReadBytes != 2 || rx.Touch != stream.TouchVerify || rx.Socket.PaceBitsPS != 0 || rx.UringEngine != "native" {
 		t.Errorf("%+v", rx)
 	}
-	if tx.Gather != 0 || tx.ReadBytes != 0 || tx.Touch != stream.TouchNone || tx.Socket.PaceBitsPS != 1e6 || cmp.Diff(stream.NICQueue{}, tx.NIC) != "" {
+	if tx.Gather != 0 || tx.ReadBytes != 0 || tx.Touch != stream.TouchNone || tx.Socket.PaceBitsPS != 1e6 || !cmp.Equal(tx.NIC, stream.NICQueue{}) {
 		t.Errorf("%+v", tx)
 	}
 	for _, o := range []stream.Options{rx, tx} {

@@ -25,7 +25,7 @@ func paceBegins(s wire.Schedule) int64 {
 
 // pace paces a sender's flow, if that was asked for.
 func (w *worker) pace(conn *stream.Conn, s wire.Schedule) {
-	conn.Pace = stream.NewPace(w.end.opts.Socket.PaceBitsPS)
+	conn.Pace = stream.NewPace(w.own.opts.Socket.PaceBitsPS)
 	if at := paceBegins(s); at != 0 {
 		conn.Pace.BeginIn(duration(at - monotonic()))
 	}
@@ -33,7 +33,7 @@ func (w *worker) pace(conn *stream.Conn, s wire.Schedule) {
 
 // timeArrivals times the payload of a receiver's flow that is paced.
 func (w *worker) timeArrivals(s wire.Schedule) {
-	if at, bits := paceBegins(s), w.end.spec.Cell.PaceBitsPS; at != 0 && bits > 0 {
+	if at, bits := paceBegins(s), w.end.spec.Cell.PaceBitsPS/len(w.end.flows); at != 0 && bits > 0 {
 		w.own.Meter.Time(stream.NewArrivals(uint64(bits), duration(at-monotonic())))
 	}
 }

@@ -9,69 +9,107 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
 
-// placeSoftirq puts the interface's softirq where the spec wants it. A host that
+// placeSoftirq puts the interface's softirq where the spec wants that of each flow. A host that
 // cannot is no failure: the layout is not to be had there. An interface that
 // another process has leased is one.
 func (e *End) placeSoftirq() (err error) {
-	cpu := e.spec.Flows[0].SoftirqCPU
-	if cpu == nil {
+	var want place.Want
+	for i, f := range e.spec.Flows {
+		if f.SoftirqCPU == nil {
+			continue
+		}
+		queue := e.flows[i].Queue
+		if len(e.flows) == 1 {
+			queue = nil // whatever queue it comes by
+		}
+		if err := want.Add(*f.SoftirqCPU, queue); err != nil {
+			return e.noLayout(err)
+		}
+	}
+	if len(want.CPUs) == 0 {
 		return nil
 	}
-	if e.place, err = place.Softirq(cmp.Or(e.spec.Dev, "lo"), place.On(*cpu)); err != nil {
+	if e.place, err = place.Softirq(cmp.Or(e.spec.Dev, "lo"), want); err != nil {
 		if b := (*lease.Busy)(nil); errors.As(err, &b) {
 			return err
 		}
-		return &fault.Unsupported{Mode: e.spec.Mode(), Op: "the CPU layout cannot be had: " + err.Error(), How: fault.Fix(err)}
+		return e.noLayout(err)
 	}
 	return nil
 }
 
-// watchSoftirq looks where the flow's softirq runs, until unwatch.
+func (e *End) noLayout(err error) error {
+	return &fault.Unsupported{Mode: e.spec.Mode(), Op: "the CPU layout cannot be had: " + err.Error(), How: fault.Fix(err)}
+}
+
+// watchSoftirq looks where the flows' softirq runs, until unwatch.
 func (r *run) watchSoftirq() {
-	if r.end.place != nil {
-		r.watch = place.StartWatch(r.end.first().Conn.FD)
+	if r.end.place == nil {
+		return
+	}
+	for _, f := range r.end.flows {
+		f.watch = place.StartWatch(f.Conn.FD)
 	}
 }
 
 func (r *run) unwatch() {
-	if r.watch != nil {
-		r.looks = r.watch.Stop()
-		r.watch = nil
+	for _, f := range r.end.flows {
+		if f.watch != nil {
+			f.looks, f.watch = f.watch.Stop(), nil
+		}
 	}
 }
 
-// placed adds where the softirq ran to the host's figures.
+// placed adds where the softirq ran to the host's figures: of several flows, the one that it
+// suited least.
 func (r *run) placed(h *results.Host, c counter.Change) {
 	p := r.end.place
 	if p == nil {
 		return
 	}
 	h.Env.Placement = p.String()
-	r.softirq = place.Evidence{CPUs: p.CPUs, Looks: r.looks}
+	r.softnet = map[int]uint64{}
 	for _, s := range c.Softnet {
-		if r.softirq.Softnet == nil {
-			r.softirq.Softnet = map[int]uint64{}
+		r.softnet[s.CPU] = s.Processed
+	}
+	least, known := 1.0, false
+	for _, f := range r.end.flows {
+		if v, ok := r.evidence(f).FlowShare(); ok {
+			least, known = min(least, v), true
 		}
-		r.softirq.Softnet[s.CPU] = s.Processed
 	}
-	if v, ok := r.softirq.FlowShare(); ok {
-		h.Metrics = append(h.Metrics, results.Metric{Name: "placement_flow_share", Unit: "1", Value: v, Source: "SO_INCOMING_CPU"})
+	if known {
+		h.Metrics = append(h.Metrics, results.Metric{Name: "placement_flow_share", Unit: "1", Value: least, Source: "SO_INCOMING_CPU"})
 	}
-	if v, ok := r.softirq.HostShare(); ok {
+	if v, ok := (place.Evidence{CPUs: p.CPUs, Softnet: r.softnet}).HostShare(); ok {
 		h.Metrics = append(h.Metrics, results.Metric{Name: "placement_host_share", Unit: "1", Value: v, Source: "/proc/net/softnet_stat"})
 	}
 }
 
+// evidence is where a flow's softirq ran.
+func (r *run) evidence(f *flow) place.Evidence {
+	return place.Evidence{CPUs: r.end.place.CPUsOf(f.Queue), Looks: f.looks, Softnet: r.softnet}
+}
+
+// misplaced says of the flows' softirq that it ran elsewhere; "" where it did not.
+func (r *run) misplaced() string {
+	for _, f := range r.end.flows {
+		if why := r.evidence(f).Fault(); why != "" {
+			return r.end.called(f) + why
+		}
+	}
+	return ""
+}
+
 // gatePlacement: the softirq ran where the layout wants it. Where it did not, something else
 // on the host moved it.
-func (r *run) gatePlacement(_ stream.Counters, res *wire.EndResult) (reason, fix string) {
+func (r *run) gatePlacement(res *wire.EndResult) (reason, fix string) {
 	p := r.end.place
 	if p == nil {
 		return "", ""
@@ -84,7 +122,7 @@ func (r *run) gatePlacement(_ stream.Counters, res *wire.EndResult) (reason, fix
 		res.Flags = append(res.Flags, results.FlagDisturbed)
 		return "the CPU layout was not kept: " + err.Error(), fault.Fix(err)
 	}
-	fault := r.softirq.Fault()
+	fault := r.misplaced()
 	if fault == "" {
 		return "", ""
 	}

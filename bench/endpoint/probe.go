@@ -154,7 +154,7 @@ func (p *probes) hooks(stage string) string {
 
 // gateBPFStats: the kernel did not time eBPF programs, which slows all that run
 // on the machine, whoever asked for it. That may pass, so the run may be made again.
-func (r *run) gateBPFStats(_ stream.Counters, res *wire.EndResult) (reason, fix string) {
+func (r *run) gateBPFStats(res *wire.EndResult) (reason, fix string) {
 	if !r.to.timed.Since(r.from.timed) {
 		return "", ""
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -17,33 +18,30 @@ import (
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
-	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
 
-// run is one flow under way.
+// run is the flows of an end under way.
 type run struct {
 	end   *End
 	sch   wire.Schedule
-	start flowStart
+	start flowStart // of the first flow
 
-	startNs    int64 // the flow opened
+	startNs    int64 // all flows were open
+	left       int   // flows that have not ended
+	died       *flow // the first that ended with an error, by which all end; nil: none
 	from, to   edge
-	fromErr    error // of an edge that is the flow's beginning
 	stall      *stallWatch
 	sampler    *counter.Sampler
 	pmu        *counter.PMU
-	pollers    *counter.Pollers // nil: nothing polls for the flow
+	pollers    *counter.Pollers // nil: nothing polls for the flows
 	polledBy   NAPIThreads
 	nic        *nicWatch
 	congestion string
-	usage      [2]counter.Rusage // of the process, at the flow's beginning and end
-	result     flowResult
+	usage      [2]counter.Rusage // of the process, at the flows' beginning and end
 	warnings   []string
 
-	watch   *place.Watch // under a CPU layout
-	looks   map[int]int
-	softirq place.Evidence
+	softnet map[int]uint64 // packets that each CPU of the host processed, under a CPU layout
 }
 
 // edge is the counters at one end of the window.
@@ -51,24 +49,34 @@ type edge struct {
 	taken bool
 	atNs  int64 // when flow was read
 	flows []stream.Counters
-	times *stream.Times // of the only flow; nil: it is not timed
+	times *stream.Times // of all flows; nil: they are not timed
 	host  counter.Snapshot
 	probe probeReading
 	nic   nicReading
 	timed bpf.Timed // eBPF programs
 }
 
-// Run runs the flow once. Ending ctx aborts it. It always returns a result: what
+// Run runs the flows once. Ending ctx aborts it. It always returns a result: what
 // went wrong is in its verdict.
 func (e *End) Run(ctx context.Context, sch wire.Schedule) wire.EndResult {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &run{end: e, sch: sch}
-	err := e.first().worker.begin(cancel)
+	err := e.begin(cancel)
 	if err == nil {
 		err = r.do(ctx)
 	}
 	return r.judge(err)
+}
+
+// begin takes the one run of this end; cancel calls it off.
+func (e *End) begin(cancel context.CancelCauseFunc) error {
+	for _, f := range e.flows {
+		if err := f.worker.begin(cancel); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *run) do(ctx context.Context) error {
@@ -81,14 +89,18 @@ func (r *run) do(ctx context.Context) error {
 	if err := r.open(ctx); err != nil {
 		return err
 	}
-	defer close(r.end.first().worker.finish)
-	stop := context.AfterFunc(ctx, r.end.first().Conn.Abort)
+	defer func() {
+		for _, f := range r.end.flows {
+			close(f.worker.finish)
+		}
+	}()
+	stop := context.AfterFunc(ctx, r.end.abort)
 	defer stop()
 	r.startSampler()
 	calm := hurry()
 	err := r.measure(ctx)
 	if err != nil {
-		r.end.first().Conn.Abort()
+		r.end.abort()
 	}
 	r.awaitEnd()
 	r.unwatch()
@@ -99,45 +111,86 @@ func (r *run) do(ctx context.Context) error {
 	switch ferr := r.flowError(); {
 	case ferr == nil, err != nil && errors.Is(ferr, stream.ErrAborted):
 		return err // the path was only called off
-	case err == nil, err == errEndedEarly:
+	case err == nil, errors.Is(err, errEndedEarly):
 		return ferr // which is why
 	default:
 		return fmt.Errorf("%w; %w", err, ferr)
 	}
 }
 
-// open waits for the flow.
-func (r *run) open(ctx context.Context) error {
-	w := r.end.first().worker
-	actx, cancel := ctx, func() {}
-	if r.sch.PeerWaitNs > 0 && r.end.spec.Role == stream.RX {
-		wait := duration(r.sch.PeerWaitNs)
-		actx, cancel = context.WithTimeoutCause(ctx, wait, fmt.Errorf("it did not come within %v", wait))
+// open waits until all flows are open, and lets payload begin.
+func (r *run) open(ctx context.Context) (err error) {
+	actx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	o := orders{actx, r.sch, make(chan struct{}), make(chan struct{})}
+	defer func() {
+		if err != nil {
+			close(o.off)
+		}
+	}()
+	for _, f := range r.end.flows {
+		select {
+		case f.worker.orders <- o:
+		case <-f.worker.gone:
+			return stream.ErrAborted
+		}
 	}
-	defer cancel()
-	select {
-	case w.orders <- orders{actx, r.sch, r.beforeFirst}:
-	case <-w.gone:
-		return stream.ErrAborted
+	if r.end.spec.Role == stream.RX {
+		go r.accept(actx)
 	}
-	r.start = <-w.flow
-	if r.start.err != nil {
-		return r.start.err
+	for range r.end.flows {
+		s := <-r.end.started
+		if s.err != nil && err == nil {
+			err = s.err
+			cancel(stream.ErrAborted) // the others
+		}
+		f := r.end.flows[s.n]
+		if f.Conn = s.conn; s.err != nil {
+			f.Conn = nil // its thread closes it
+		}
+		if r.startNs = max(r.startNs, s.atNs); s.n == 0 {
+			r.start = s
+		}
 	}
-	r.end.first().Conn, r.startNs = r.start.conn, r.start.atNs
-	r.stall = newStallWatch(&r.end.first().Meter, orDefault(r.sch.StallNs, defaultStall))
+	if err != nil {
+		return err
+	}
+	r.stall = newStallWatch(r.end.Progress, orDefault(r.sch.StallNs, defaultStall))
 	r.congestion, _ = sock.Congestion(r.end.first().Conn.FD)
 	r.usage[0], _ = counter.ReadRusage()
+	// The window of flows that are bounded by their bytes holds them all. Those that are
+	// bounded by time have none to lose to a reading.
+	if r.sch.StopBytes > 0 {
+		if err := r.take(&r.from, false); err != nil {
+			return err
+		}
+	}
+	r.left = len(r.end.flows)
+	close(o.begin)
 	return nil
 }
 
-// beforeFirst is called by the data path's thread when the flow is open and no byte
-// of it has come: there the window of a flow begins that is bounded by its bytes, and
-// holds them all. One that is bounded by time has none to lose to a reading.
-func (r *run) beforeFirst(conn *stream.Conn) {
-	if r.sch.StopBytes > 0 {
-		r.end.first().Conn = conn
-		r.fromErr = r.take(&r.from, false)
+// accept gives each flow that comes to the thread of its number.
+func (r *run) accept(ctx context.Context) {
+	if wait := duration(r.sch.PeerWaitNs); wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, wait, fmt.Errorf("it did not come within %v", wait))
+		defer cancel()
+	}
+	waiting := map[int]*worker{}
+	for _, f := range r.end.flows {
+		waiting[f.N] = f.worker
+	}
+	for len(waiting) > 0 {
+		conn, hello, err := r.end.port.Accept(ctx)
+		if err != nil {
+			for _, w := range waiting {
+				w.came <- arrival{err: err}
+			}
+			return
+		}
+		waiting[hello.Flow].came <- arrival{conn: conn, hello: hello}
+		delete(waiting, hello.Flow)
 	}
 }
 
@@ -149,10 +202,9 @@ func (r *run) measure(ctx context.Context) error {
 		}
 	}
 	if r.sch.StopBytes == 0 {
-		r.fromErr = r.take(&r.from, false)
-	}
-	if r.fromErr != nil {
-		return r.fromErr
+		if err := r.take(&r.from, false); err != nil {
+			return err
+		}
 	}
 	r.watchSoftirq()
 	if r.sch.ToNs > 0 {
@@ -167,13 +219,13 @@ func (r *run) measure(ctx context.Context) error {
 	stopNs := r.stopNs()
 	if r.end.spec.Role == stream.RX {
 		// The sender stops; this end only sees to it that the flow ends.
-		if err := r.passOrEnd(ctx, stopNs+int64(orDefault(r.sch.GraceNs, defaultGrace)), true); err != nil {
+		if err := r.passOrEnd(ctx, stopNs+int64(orDefault(r.sch.GraceNs, defaultGrace)), r.over, true); err != nil {
 			return err
 		}
 		return cmp.Or(r.short(stopNs), r.early(stopNs))
 	}
-	err := r.passOrEnd(ctx, stopNs, false)
-	r.end.first().Conn.Stop()
+	err := r.passOrEnd(ctx, stopNs, r.over, false)
+	r.end.stop()
 	if err != nil {
 		return err
 	}
@@ -183,24 +235,52 @@ func (r *run) measure(ctx context.Context) error {
 	return r.short(stopNs)
 }
 
-// finish waits for the last of a sender's flow: that the kernel lets go of the
+// finish waits for the last of a sender's flows: that the kernel lets go of the
 // payload and the receiver gives its account.
 func (r *run) finish(ctx context.Context) error {
-	if r.result.atNs != 0 {
-		return nil
-	}
 	grace := orDefault(r.sch.GraceNs, defaultGrace)
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
-	select {
-	case r.result = <-r.end.first().worker.ended:
-		return nil
-	case <-timer.C:
-		return &fault.Error{Op: fmt.Sprintf("the receiver did not take and confirm the last of the payload within %v of the stop", grace),
-			How: "check the link and the receiver: its own message says more if it still lives"}
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	for !r.over() {
+		select {
+		case res := <-r.end.ended:
+			r.book(res)
+		case <-timer.C:
+			return &fault.Error{Op: fmt.Sprintf("the receiver did not take and confirm the last of the payload within %v of the stop", grace),
+				How: "check the link and the receiver: its own message says more if it still lives"}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
+	return nil
+}
+
+// book notes that a flow has ended. One that died ends all.
+func (r *run) book(res flowResult) {
+	f := r.end.flows[res.n]
+	f.done, f.result = true, res
+	r.left--
+	if f.err() != nil && r.died == nil {
+		r.died = f
+		r.end.abort()
+	}
+}
+
+// over tells that all flows have ended, or end.
+func (r *run) over() bool { return r.left == 0 || r.died != nil }
+
+// anyEnded tells that a flow has.
+func (r *run) anyEnded() bool { return r.left < len(r.end.flows) }
+
+// endNs is when the last flow ended; 0: one of them has not.
+func (r *run) endNs() (ns int64) {
+	for _, f := range r.end.flows {
+		if !f.done {
+			return 0
+		}
+		ns = max(ns, f.result.atNs)
+	}
+	return ns
 }
 
 // rehearse reads the counters once for nothing and returns how long that took,
@@ -233,25 +313,29 @@ func (r *run) stopNs() int64 {
 	return r.startNs + mine
 }
 
-// early is the error of a receiver whose sender ended the flow long before
+// early is the error of a receiver one of whose flows the sender ended long before
 // stopNs. A sender that is killed ends it like one that is done: the kernel
 // closes its socket.
 func (r *run) early(stopNs int64) error {
-	if r.sch.StopBytes > 0 {
+	if r.sch.StopBytes > 0 || r.died != nil {
 		return nil // it ends when the bytes have passed
 	}
-	planned, took := duration(stopNs-r.startNs), duration(r.result.atNs-r.startNs)
-	if r.result.err != nil || took >= planned-planned/20-100*time.Millisecond {
-		return nil
+	planned := duration(stopNs - r.startNs)
+	for _, f := range r.end.flows {
+		took := duration(f.result.atNs - r.startNs)
+		if !f.done || took >= planned-planned/20-100*time.Millisecond {
+			continue
+		}
+		return r.end.named(f, &fault.Error{Peer: true, Op: fmt.Sprintf("the sender ended the flow after %v of %v", took.Round(time.Millisecond), planned.Round(time.Millisecond)),
+			How: "it was stopped or killed: its own message says more"})
 	}
-	return &fault.Error{Peer: true, Op: fmt.Sprintf("the sender ended the flow after %v of %v", took.Round(time.Millisecond), planned.Round(time.Millisecond)),
-		How: "it was stopped or killed: its own message says more"}
+	return nil
 }
 
 // short is the error of a flow that ended before the bytes had passed that bound it.
 func (r *run) short(stopNs int64) error {
 	n := r.end.Progress()
-	if n >= r.sch.StopBytes || r.result.err != nil {
+	if n >= r.sch.StopBytes || r.died != nil {
 		return nil
 	}
 	return &fault.Error{Peer: r.end.spec.Role == stream.RX,
@@ -278,19 +362,21 @@ func (r *run) pass(ctx context.Context, ns int64) error {
 	if ns == 0 {
 		return nil
 	}
-	if err := r.passOrEnd(ctx, ns, false); err != nil {
+	if err := r.passOrEnd(ctx, ns, r.anyEnded, false); err != nil {
 		return err
 	}
-	if r.result.atNs != 0 && (r.result.atNs < ns || r.flowError() != nil) {
-		return errEndedEarly
+	for _, f := range r.end.flows {
+		if f.done && (f.result.atNs < ns || f.err() != nil) {
+			return r.end.named(f, errEndedEarly)
+		}
 	}
 	return nil
 }
 
-// passOrEnd waits until ns or the end of the flow, whichever is first, watching
-// that the flow does not stall. With must, reaching ns is an error.
-func (r *run) passOrEnd(ctx context.Context, ns int64, must bool) error {
-	if r.result.atNs != 0 {
+// passOrEnd waits until ns or the end of flows, whichever is first, watching
+// that they do not stall. With must, reaching ns is an error.
+func (r *run) passOrEnd(ctx context.Context, ns int64, end func() bool, must bool) error {
+	if end() {
 		return nil
 	}
 	every := min(250*time.Millisecond, max(r.stall.limit/4, time.Millisecond))
@@ -303,11 +389,13 @@ func (r *run) passOrEnd(ctx context.Context, ns int64, must bool) error {
 	defer timer.Stop()
 	for {
 		select {
-		case r.result = <-r.end.first().worker.ended:
-			return nil
+		case res := <-r.end.ended:
+			if r.book(res); end() {
+				return nil
+			}
 		case <-timer.C:
 			if must {
-				return &fault.Error{Op: fmt.Sprintf("the sender did not end the flow within %v of its time", orDefault(r.sch.GraceNs, defaultGrace)),
+				return &fault.Error{Op: fmt.Sprintf("the sender did not end %s within %v of its time", r.unended(), orDefault(r.sch.GraceNs, defaultGrace)),
 					How: "check the sender: its own message says more if it still lives"}
 			}
 			return nil
@@ -324,29 +412,43 @@ func (r *run) passOrEnd(ctx context.Context, ns int64, must bool) error {
 	}
 }
 
-// awaitEnd waits for the data path to return; every path does after Stop or
+// unended names what has not ended, for people.
+func (r *run) unended() string {
+	if len(r.end.flows) == 1 {
+		return "the flow"
+	}
+	var which []string
+	for _, f := range r.end.flows {
+		if !f.done {
+			which = append(which, fmt.Sprint(f.N))
+		}
+	}
+	return "flow " + strings.Join(which, ", ")
+}
+
+// awaitEnd waits for the data paths to return; every path does after Stop or
 // Abort.
 func (r *run) awaitEnd() {
-	if r.result.atNs == 0 {
-		r.result = <-r.end.first().worker.ended
+	for r.left > 0 {
+		r.book(<-r.end.ended)
 	}
 	r.usage[1], _ = counter.ReadRusage()
 }
 
-// stallWatch notices a flow without progress.
+// stallWatch notices flows without progress.
 type stallWatch struct {
-	meter *stream.Meter
-	limit time.Duration
-	bytes uint64
-	since time.Time
+	progress func() uint64
+	limit    time.Duration
+	bytes    uint64
+	since    time.Time
 }
 
-func newStallWatch(m *stream.Meter, limit time.Duration) *stallWatch {
-	return &stallWatch{meter: m, limit: limit, bytes: m.Snapshot().Bytes, since: time.Now()}
+func newStallWatch(progress func() uint64, limit time.Duration) *stallWatch {
+	return &stallWatch{progress: progress, limit: limit, bytes: progress(), since: time.Now()}
 }
 
 func (s *stallWatch) check() error {
-	if b := s.meter.Snapshot().Bytes; b != s.bytes {
+	if b := s.progress(); b != s.bytes {
 		s.bytes, s.since = b, time.Now()
 	}
 	if time.Since(s.since) > s.limit {
@@ -356,24 +458,21 @@ func (s *stallWatch) check() error {
 	return nil
 }
 
-// flowError is what the data path itself reported.
+// flowError is what the data paths reported: of several, the one that ended the others.
 func (r *run) flowError() error {
-	switch {
-	case r.result.err != nil:
-		return r.result.err
-	case r.result.farewell != nil:
-		return r.result.farewell
+	if r.died == nil {
+		return nil
 	}
-	return nil
+	return r.end.named(r.died, r.died.err())
 }
 
 // take reads the counters at an edge. The flow's bytes and the clock are read
 // next to the CPU columns, which lie on the window's side.
 func (r *run) take(e *edge, end bool) error {
 	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, Sockets: r.end.sockets(),
-		Threads: map[string]int{"data_path": r.end.first().worker.tid}, End: end, PMU: r.pmu, Pollers: r.pollers}
+		Threads: r.end.threads(), End: end, PMU: r.pmu, Pollers: r.pollers}
 	if end {
-		e.flows, e.times, e.atNs = r.end.counters(), r.end.first().Meter.Times(), monotonic()
+		e.flows, e.times, e.atNs = r.end.counters(), r.end.times(), monotonic()
 	}
 	if !end {
 		e.timed, e.probe, e.nic = bpf.ReadTimed(), r.end.probes.read(false), r.nic.read()
@@ -383,7 +482,7 @@ func (r *run) take(e *edge, end bool) error {
 	if end {
 		e.nic, e.probe, e.timed = r.nic.read(), r.end.probes.read(true), bpf.ReadTimed()
 	} else {
-		e.flows, e.times, e.atNs = r.end.counters(), r.end.first().Meter.Times(), monotonic()
+		e.flows, e.times, e.atNs = r.end.counters(), r.end.times(), monotonic()
 	}
 	e.taken = err == nil
 	return err
@@ -434,10 +533,8 @@ func (r *run) host() results.Host {
 	env, warn := counter.ReadEnv(counter.FS{}, r.end.spec.Dev)
 	r.warnings = append(r.warnings, warn...)
 	h := results.Host{Env: env}
-	h.Env.Congestion, h.Env.UringEngine = r.congestion, r.result.evidence.UringEngine
-	if cpu := r.end.first().CPU; cpu >= 0 {
-		h.Env.AppCPU = counter.FormatCPUList([]int{cpu})
-	}
+	h.Env.Congestion, h.Env.UringEngine = r.congestion, r.end.first().result.evidence.UringEngine
+	h.Env.AppCPU = counter.FormatCPUList(r.end.cpus())
 	if r.sampler != nil {
 		s := r.sampler.Stop(r.from.atNs)
 		h.Series, h.Metrics = s.Series, s.Metrics
@@ -454,7 +551,7 @@ func (r *run) host() results.Host {
 	r.polled(&h)
 	h.FlowMHz = change.FlowMHz(r.flowCPUs(change))
 	r.placed(&h, change)
-	r.fillFlow(&h)
+	r.fillFlow(&h, change)
 	h.Probes, warn = r.end.probes.figures(r.from.probe, r.to.probe, *h.Bytes)
 	r.warnings = append(r.warnings, warn...)
 	return h

@@ -322,20 +322,21 @@ func TestLateLookIsNoEarlyEnd(t *testing.T) {
 		{"early", flowResult{atNs: 200}, 300, errEndedEarly},
 		{"broken", broken, 100, errEndedEarly},
 	} {
-		r := &run{result: x.result}
+		r := &run{end: newEnd(wire.EndSpec{Flows: wire.OneFlow(-1)}, stream.Mode{}, stream.Options{}), left: 1}
+		r.book(x.result)
 		if err := r.pass(t.Context(), x.ns); err != x.want {
 			t.Errorf("%s: %v, want %v", x.name, err, x.want)
 		}
 	}
 	r := &run{sch: wire.Schedule{FromNs: 100, ToNs: 200}}
 	res := wire.EndResult{FromNs: 250, ToNs: 260}
-	if reason, fix := r.gateWindow(stream.Counters{}, &res); !strings.Contains(reason, "edges") || fix == "" {
+	if reason, fix := r.gateWindow(&res); !strings.Contains(reason, "edges") || fix == "" {
 		t.Errorf("%q, %q", reason, fix)
 	}
 	// Unless it began late.
 	r = &run{sch: wire.Schedule{StartNs: 10 * ms, FromNs: 100 * ms, ToNs: 200 * ms}, startNs: 6000 * ms}
 	res = wire.EndResult{FromNs: 6001 * ms, ToNs: 6002 * ms}
-	if reason, fix := r.gateWindow(stream.Counters{}, &res); !strings.Contains(reason, "began 5900.0 ms before the flow was open") || !strings.Contains(reason, "took 5990.0 ms") || fix == "" {
+	if reason, fix := r.gateWindow(&res); !strings.Contains(reason, "began 5900.0 ms before the flow was open") || !strings.Contains(reason, "took 5990.0 ms") || fix == "" {
 		t.Errorf("%q, %q", reason, fix)
 	}
 }

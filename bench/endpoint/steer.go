@@ -93,9 +93,9 @@ func (s *steered) Evidence() (e stream.Evidence) {
 func (s *steered) Close() error { return errors.Join(s.Receiver.Close(), s.queue.Release()) }
 
 // gateQueue: the flow came by the queue that was asked for.
-func (r *run) gateQueue(stream.Counters, *wire.EndResult) (reason, fix string) {
-	if r.result.evidence.Astray == "" {
+func (r *run) gateQueue(f *flow, _ stream.Counters, _ *wire.EndResult) (reason, fix string) {
+	if f.result.evidence.Astray == "" {
 		return "", ""
 	}
-	return r.result.evidence.Astray, "look for a rule that steers it elsewhere (ethtool -n " + r.end.opts.NIC.Dev + "), or leave the queue out"
+	return f.result.evidence.Astray, "look for a rule that steers it elsewhere (ethtool -n " + r.end.opts.NIC.Dev + "), or leave the queue out"
 }

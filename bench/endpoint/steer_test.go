@@ -90,8 +90,7 @@ func TestSteered(t *testing.T) {
 		}
 		e := s.Evidence()
 		r := &run{end: &End{}}
-		r.result.evidence = e
-		if reason, fix := r.gateQueue(stream.Counters{}, nil); reason != want || (fix == "") != (want == "") {
+		if reason, fix := r.gateQueue(&flow{result: flowResult{evidence: e}}, stream.Counters{}, nil); reason != want || (fix == "") != (want == "") {
 			t.Errorf("%d: %q, fix %q", landed, reason, fix)
 		}
 		if told := slices.ContainsFunc(e.Figures, func(f stream.Figure) bool {

@@ -39,14 +39,13 @@ type worker struct {
 	own *flow
 	tid int
 
-	ready  chan error      // the path was built, or why not
-	orders chan orders     // one run
-	quit   chan struct{}   // closed: no run will come
-	flow   chan flowStart  // the flow is open, or why not
-	ended  chan flowResult // the path returned
-	finish chan struct{}   // the last counters were read: the socket may close
-	gone   chan struct{}   // the thread has freed everything
-	freed  error           // valid when gone
+	ready  chan error    // the path was built, or why not
+	orders chan orders   // one run
+	came   chan arrival  // RX: the flow of its number, or why there is none
+	quit   chan struct{} // closed: no run will come
+	finish chan struct{} // the last counters were read: the socket may close
+	gone   chan struct{} // the thread has freed everything
+	freed  error         // valid when gone
 
 	mu     sync.Mutex
 	closed bool
@@ -54,13 +53,32 @@ type worker struct {
 }
 
 type orders struct {
-	ctx context.Context
+	ctx context.Context // until all flows are open
 	sch wire.Schedule
-	// beforeFirst is called when the flow is open, before its first byte.
-	beforeFirst func(*stream.Conn)
+	// When all flows are open one of them is closed: payload may begin, or there will be none.
+	begin, off chan struct{}
 }
 
+// begins waits until payload may begin; false when there will be none.
+func (o orders) begins() bool {
+	select {
+	case <-o.begin:
+		return true
+	case <-o.off:
+		return false
+	}
+}
+
+// arrival is a flow that has come to the data port.
+type arrival struct {
+	conn  *stream.Conn
+	hello stream.Hello
+	err   error
+}
+
+// flowStart says that a flow is open, or why not.
 type flowStart struct {
+	n     int // its number
 	conn  *stream.Conn
 	atNs  int64        // when payload could begin
 	hello stream.Hello // RX
@@ -68,7 +86,9 @@ type flowStart struct {
 	err   error
 }
 
+// flowResult says how a data path ended.
 type flowResult struct {
+	n        int // the flow's number
 	err      error
 	atNs     int64
 	peer     *stream.Farewell // TX
@@ -85,8 +105,8 @@ var spareProcessors = sync.OnceFunc(func() { runtime.GOMAXPROCS(max(4, runtime.G
 
 func newWorker(e *End, f *flow) *worker {
 	spareProcessors()
-	w := &worker{end: e, own: f, ready: make(chan error, 1), orders: make(chan orders), quit: make(chan struct{}), flow: make(chan flowStart, 1),
-		ended: make(chan flowResult, 1), finish: make(chan struct{}), gone: make(chan struct{})}
+	w := &worker{end: e, own: f, ready: make(chan error, 1), orders: make(chan orders), came: make(chan arrival, 1),
+		quit: make(chan struct{}), finish: make(chan struct{}), gone: make(chan struct{})}
 	go w.run()
 	return w
 }
@@ -125,27 +145,44 @@ func (w *worker) receive() {
 	if !ok {
 		return
 	}
-	conn, hello, err := w.end.port.Accept(o.ctx)
-	if err == nil {
-		defer conn.Close()
-		if hello.Flow != w.own.N {
-			err = fmt.Errorf("flow %d came, and this is flow %d", hello.Flow, w.own.N)
-		} else {
-			err = path.Attach(conn, hello)
-		}
+	start := w.attach(path, o)
+	if start.conn != nil {
+		defer start.conn.Close()
 	}
-	start := flowStart{conn: conn, hello: hello, atNs: counter.Monotonic()} // not after the sender's
-	if err == nil {
+	if start.err == nil {
 		w.timeArrivals(o.sch)
-		o.beforeFirst(conn)
-		err = conn.Welcome(stream.Welcome{Duration: duration(o.sch.DurationNs)})
 	}
-	start.err = err
-	w.flow <- start
-	if err != nil {
+	w.end.started <- start
+	if start.err != nil || !o.begins() {
 		return
 	}
-	res := flowResult{err: path.Receive(conn, &w.own.Meter), atNs: counter.Monotonic()}
+	w.end.ended <- w.receiveFlow(path, start.conn, o.sch)
+	<-w.finish
+}
+
+// attach waits for the flow and prepares the path for it. One flow is attached at a time: they
+// share an interface and its settings.
+func (w *worker) attach(path stream.Receiver, o orders) flowStart {
+	var a arrival
+	select {
+	case a = <-w.came:
+	case <-o.off:
+		a.err = stream.ErrAborted
+	}
+	if a.err == nil {
+		w.end.attaching.Lock()
+		a.err = w.end.named(w.own, path.Attach(a.conn, a.hello))
+		w.end.attaching.Unlock()
+	}
+	return flowStart{n: w.own.N, conn: a.conn, hello: a.hello, atNs: counter.Monotonic(), err: a.err} // not after the sender's
+}
+
+func (w *worker) receiveFlow(path stream.Receiver, conn *stream.Conn, sch wire.Schedule) flowResult {
+	res := flowResult{n: w.own.N}
+	if res.err = conn.Welcome(stream.Welcome{Duration: duration(sch.DurationNs)}); res.err == nil {
+		res.err = path.Receive(conn, &w.own.Meter)
+	}
+	res.atNs = counter.Monotonic()
 	res.nodes = nodesOf(path, nil)
 	if witness, ok := path.(stream.Witness); ok {
 		res.evidence = witness.Evidence()
@@ -154,8 +191,7 @@ func (w *worker) receive() {
 		c := w.own.Meter.Snapshot()
 		res.farewell = conn.SendFarewell(stream.Farewell{Bytes: c.Bytes, Mismatches: c.Mismatches, Verified: w.end.opts.Touch == stream.TouchVerify})
 	}
-	w.ended <- res
-	<-w.finish
+	return res
 }
 
 // preparePayload makes what all flows of the end send, unless it is there: on the first one's
@@ -183,38 +219,38 @@ func (w *worker) send() {
 		return
 	}
 	start := w.connect(o)
-	if start.err == nil {
-		o.beforeFirst(start.conn)
+	if start.conn != nil {
+		defer start.conn.Close()
 	}
-	w.flow <- start
-	if start.err != nil {
+	w.end.started <- start
+	if start.err != nil || !o.begins() {
 		return
 	}
-	defer start.conn.Close()
 	res := w.sendFlow(path, start.conn, o.sch)
 	res.nodes = nodesOf(path, w.end.payload)
-	w.ended <- res
+	w.end.ended <- res
 	<-w.finish
 }
 
 func (w *worker) connect(o orders) flowStart {
 	if err := sleepUntil(o.ctx, o.sch.StartNs); err != nil {
-		return flowStart{err: err}
+		return flowStart{n: w.own.N, err: err}
 	}
 	h := stream.Hello{Cookie: w.end.spec.Cookie, TXMode: w.end.spec.Mode(), MessageBytes: uint64(w.end.opts.MessageBytes),
-		PeriodBytes: uint64(w.end.payload.PeriodBytes()), Duration: duration(o.sch.DurationNs), Flow: w.own.N}
+		PeriodBytes: uint64(w.end.payload.PeriodBytes()), Duration: duration(o.sch.DurationNs),
+		Flow: w.own.N, Flows: len(w.end.flows)}
 	ctx, cancel := o.ctx, func() {}
 	if o.sch.PeerWaitNs > 0 {
 		ctx, cancel = context.WithTimeout(o.ctx, duration(o.sch.PeerWaitNs))
 	}
 	defer cancel()
-	conn, welcome, err := w.end.transport.Dial(ctx, w.end.spec.Addr, h, w.end.opts.Socket)
-	return flowStart{conn: conn, atNs: counter.Monotonic(), wish: welcome.Duration.Nanoseconds(), err: err}
+	conn, welcome, err := w.end.transport.Dial(ctx, w.end.spec.Addr, h, w.own.opts.Socket)
+	return flowStart{n: w.own.N, conn: conn, atNs: counter.Monotonic(), wish: welcome.Duration.Nanoseconds(), err: w.end.named(w.own, err)}
 }
 
 func (w *worker) sendFlow(path stream.Sender, conn *stream.Conn, sch wire.Schedule) flowResult {
 	w.pace(conn, sch)
-	res := flowResult{err: path.Send(conn, w.end.payload, &w.own.Meter)}
+	res := flowResult{n: w.own.N, err: path.Send(conn, w.end.payload, &w.own.Meter)}
 	if res.err == nil {
 		res.err = conn.EndOfSend()
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/zcbench/zcbench/machine/counter"
 )
 
 // Move puts the end on another host. It leaves out, and returns in words, what was of the
@@ -19,7 +21,8 @@ func (e *End) Move(host string) (left []string) {
 		left = append(left, "address "+e.Addr)
 	}
 	if e.CPU != nil && *e.CPU >= 0 {
-		left, e.CPU = append(left, fmt.Sprintf("CPU %d", *e.CPU)), nil
+		left = append(left, "CPU "+counter.FormatCPUList(e.ThreadCPUs()))
+		e.CPU, e.CPUs = nil, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Layouts)) {
 		l := e.Layouts[name]

@@ -144,7 +144,7 @@ func (e *End) fields(sut *expansion) []field {
 	out := []field{
 		{"host", read(&e.Host, parseText)},
 		{"dev", read(&e.Dev, parseDev)},
-		{"cpu", func(n ast.Node) error { e.CPU = new(int); return read(e.CPU, within(-1, mostCPU))(n) }},
+		{"cpu", e.cpus},
 		{"node", read(&e.Node, ParseNode)},
 		{"layouts", e.layouts},
 		{"settings", func(n ast.Node) error { return readMap(n, "settings", e.Settings.fields()) }},
@@ -156,6 +156,42 @@ func (e *End) fields(sut *expansion) []field {
 		}
 	}
 	return out
+}
+
+// cpus reads one CPU, or a list of them for the threads of several flows.
+func (e *End) cpus(n ast.Node) error {
+	var all []int
+	for _, one := range list(n) {
+		var cpu int
+		least := -1
+		if len(list(n)) > 1 {
+			least = 0 // of several threads all are pinned, or none
+		}
+		if err := read(&cpu, within(least, mostCPU))(one); err != nil {
+			return err
+		}
+		all = append(all, cpu)
+	}
+	if len(all) == 0 {
+		return at(n, "cpu: a list without a CPU")
+	}
+	e.NameCPUs(all)
+	return nil
+}
+
+// NameCPUs says which CPUs the threads of the end's flows have, in turn.
+func (e *End) NameCPUs(all []int) {
+	if e.CPU, e.CPUs = &all[0], nil; len(all) > 1 {
+		e.CPUs = all
+	}
+}
+
+// ThreadCPUs are those that were named; nil: none were.
+func (e *End) ThreadCPUs() []int {
+	if len(e.CPUs) == 0 && e.CPU != nil {
+		return []int{*e.CPU}
+	}
+	return e.CPUs
 }
 
 func (e *End) layouts(n ast.Node) error {

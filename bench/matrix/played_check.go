@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/tune"
 	"github.com/zcbench/zcbench/results"
@@ -65,8 +66,13 @@ func (e *End) checkPlayed() error {
 	if n := e.Node; n != nil && (*n < AnyNode || *n > mostNode) {
 		return fmt.Errorf("NUMA node %d", *n)
 	}
-	if n := e.CPU; n != nil && (*n < -1 || *n > mostCPU) {
-		return fmt.Errorf("CPU %d", *n)
+	for _, n := range append(e.ThreadCPUs(), e.CPUs...) {
+		if n < -1 || n > mostCPU || n == -1 && len(e.CPUs) > 0 {
+			return fmt.Errorf("CPU %d", n)
+		}
+	}
+	if len(e.CPUs) == 1 || len(e.CPUs) > stream.MaxFlows || len(e.CPUs) > 1 && (e.CPU == nil || *e.CPU != e.CPUs[0]) {
+		return fmt.Errorf("%d CPUs of threads", len(e.CPUs))
 	}
 	for name, l := range e.Layouts {
 		if err := l.check(name); err != nil {

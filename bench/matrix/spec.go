@@ -57,6 +57,7 @@ type End struct {
 	Dev  string
 	Addr string // SUT only
 	CPU  *int   // of the data-path thread where the cell says nothing of it; nil: chosen
+	CPUs []int  `json:",omitempty"` // of the threads of several flows, in turn, where more than one is named; CPU is the first
 	Node *int   `json:",omitempty"` // NUMA node of all its CPUs, [AnyNode] for any; nil: that of its interface
 
 	// Layouts are the CPUs of each cpu_layout.

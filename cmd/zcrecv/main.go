@@ -36,7 +36,7 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 			if err := cli.CheckDuration(cmd, end.Duration); err != nil {
 				return err
 			}
-			spec, err := end.Spec(listen)
+			spec, err := end.Spec(cmd, listen)
 			if err != nil {
 				return err
 			}

@@ -34,7 +34,7 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 			if err := cli.CheckDuration(cmd, end.Duration); err != nil {
 				return err
 			}
-			spec, err := end.Spec(args[0])
+			spec, err := end.Spec(cmd, args[0])
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@
 package stream
 
 import (
+	"cmp"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -99,6 +100,20 @@ func (a *Arrivals) Snapshot() *Times {
 		t.times[i] = atomic.LoadUint64(&a.times[i])
 	}
 	return t
+}
+
+// Add is what was booked of two flows; nil is of none.
+func (t *Times) Add(b *Times) *Times {
+	if t == nil || b == nil {
+		return cmp.Or(t, b)
+	}
+	d := *t
+	d.Early += b.Early
+	d.sumNs += b.sumNs
+	for i := range d.times {
+		d.times[i] += b.times[i]
+	}
+	return &d
 }
 
 // Sub is what was booked since b.

@@ -89,7 +89,7 @@ func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
 	var in [welcomeSize]byte
 	if err := c.readFull(ctx, in[:]); err != nil {
 		return Welcome{}, &fault.Error{Op: "wait for the receiver's welcome", Err: err, Peer: true,
-			How: "the receiver closes connections with a wrong cookie and every connection beside its flow: check --cookie on both ends, and that nothing else uses that port"}
+			How: "the receiver closes connections with a wrong cookie and every connection beside its flows: check --cookie and --flows on both ends, and that nothing else uses that port"}
 	}
 	return ParseWelcome(in[:])
 }

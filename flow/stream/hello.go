@@ -65,6 +65,7 @@ type Hello struct {
 	PeriodBytes  uint64        // of the payload pattern, see [Payload]
 	Duration     time.Duration // that the sender will send; 0: the receiver decides; milliseconds on the wire
 	Flow         int           // its number, from 0
+	Flows        int           // how many the sender has; 0 is 1
 }
 
 // Welcome tells the sender to begin.
@@ -119,8 +120,12 @@ func (h Hello) AppendBinary(b []byte) ([]byte, error) {
 	if len(h.TXMode) > 20 {
 		return nil, fmt.Errorf("hello: mode name %q is longer than 20 bytes", h.TXMode)
 	}
-	if h.Flow < 0 || h.Flow >= MaxFlows {
-		return nil, fmt.Errorf("hello: flow %d is outside 0..%d", h.Flow, MaxFlows-1)
+	flows := max(h.Flows, 1)
+	if flows > MaxFlows {
+		return nil, fmt.Errorf("hello: %d flows: there are at most %d", flows, MaxFlows)
+	}
+	if h.Flow < 0 || h.Flow >= flows {
+		return nil, fmt.Errorf("hello: flow %d is outside 0..%d", h.Flow, flows-1)
 	}
 	start := len(b)
 	b = append(b, helloMagic[:]...)
@@ -130,7 +135,7 @@ func (h Hello) AppendBinary(b []byte) ([]byte, error) {
 	b = appendDuration(b, h.Duration)
 	var name [20]byte
 	copy(name[:], h.TXMode)
-	b = binary.BigEndian.AppendUint32(append(b, name[:]...), uint32(h.Flow))
+	b = binary.BigEndian.AppendUint32(append(b, name[:]...), uint32(flows-1)<<16|uint32(h.Flow))
 	return append(b[:start], seal(b[start:])...), nil
 }
 
@@ -160,10 +165,13 @@ func ParseHello(b []byte) (Hello, error) {
 		return Hello{}, fmt.Errorf("hello: payload period of %d bytes is no multiple of 8 in 8..%d", h.PeriodBytes, MaxPeriodBytes)
 	}
 	n := binary.BigEndian.Uint32(body[60:])
-	if n >= MaxFlows {
-		return Hello{}, fmt.Errorf("hello: flow %d: there are at most %d", n, MaxFlows)
+	h.Flow, h.Flows = int(n&0xffff), int(n>>16)+1
+	switch {
+	case h.Flows > MaxFlows:
+		return Hello{}, fmt.Errorf("hello: byte 64: %d flows: there are at most %d", h.Flows, MaxFlows)
+	case h.Flow >= h.Flows:
+		return Hello{}, fmt.Errorf("hello: byte 66: flow %d of %d", h.Flow, h.Flows)
 	}
-	h.Flow = int(n)
 	return h, nil
 }
 

@@ -34,8 +34,8 @@ const (
 	helloTime  = time.Second
 )
 
-// Port is a data port: it takes one flow, the one with the cookie, and closes
-// and counts every other connection, before, during and after it.
+// Port is a data port: it takes the flows that have the cookie and the numbers from 0 on, each
+// once, and closes and counts every other connection, before, during and after them.
 type Port struct {
 	ln        net.Listener
 	cookie    Cookie
@@ -43,7 +43,8 @@ type Port struct {
 	strangers atomic.Uint64
 
 	mu      sync.Mutex
-	taken   bool
+	taken   []bool // by their numbers
+	left    int    // flows that have not come
 	closed  bool
 	pending []pending // oldest first
 }
@@ -58,16 +59,21 @@ type accepted struct {
 	hello Hello
 }
 
-// Listen opens the data port at addr ("10.0.0.1:5201", "[::1]:0") with o on the
-// listening socket, from which the flow's socket inherits it.
+// Listen opens the data port of one flow, see [ListenFor].
 func Listen(addr string, cookie Cookie, o sock.Options) (*Port, error) {
+	return ListenFor(addr, cookie, 1, o)
+}
+
+// ListenFor opens the data port at addr ("10.0.0.1:5201", "[::1]:0") for so many flows, with o
+// on the listening socket, from which the flows' sockets inherit it.
+func ListenFor(addr string, cookie Cookie, flows int, o sock.Options) (*Port, error) {
 	lc := net.ListenConfig{Control: control(o)}
 	lc.SetMultipathTCP(false) // the default since Go 1.24; the flow is to be plain TCP
 	ln, err := lc.Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return nil, listenError(addr, err)
 	}
-	p := &Port{ln: ln, cookie: cookie, flow: make(chan accepted, 1)}
+	p := &Port{ln: ln, cookie: cookie, flow: make(chan accepted, flows), taken: make([]bool, flows), left: flows}
 	go p.acceptLoop()
 	return p, nil
 }
@@ -122,7 +128,7 @@ func (p *Port) acceptLoop() {
 func (p *Port) admit(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.taken || p.closed {
+	if p.left == 0 || p.closed {
 		p.strangers.Add(1)
 		c.Close()
 		return true
@@ -151,8 +157,9 @@ func (p *Port) handshake(c net.Conn) {
 	}
 }
 
-// settle takes c from the pending; it reports whether c became the flow. One that
-// is no longer pending was closed.
+// settle takes c from the pending; it reports whether c became a flow. One that is no longer
+// pending was closed. A sender that has another number of flows than are waited for is no
+// stranger: to wait for the rest of them would take until the time is up.
 func (p *Port) settle(c net.Conn, h Hello, ok bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,28 +168,52 @@ func (p *Port) settle(c net.Conn, h Hello, ok bool) bool {
 		return false
 	}
 	p.pending = slices.Delete(p.pending, at, at+1)
-	if !ok || p.taken || p.closed {
+	if !ok || p.left == 0 || p.closed {
 		return false
 	}
-	p.taken = true
-	for _, q := range p.pending {
-		q.conn.Close() // too late: its handshake fails and counts it
+	if h.Flows == len(p.taken) && p.taken[h.Flow] {
+		return false
+	}
+	if p.left--; h.Flows == len(p.taken) {
+		p.taken[h.Flow] = true
+	} else {
+		p.left = 0 // Accept says why
+	}
+	if p.left == 0 {
+		for _, q := range p.pending {
+			q.conn.Close() // too late: its handshake fails and counts it
+		}
 	}
 	c.SetDeadline(time.Time{})
-	p.flow <- accepted{c.(*net.TCPConn), h} // under the lock, so that Close finds it; there is room for the one
+	p.flow <- accepted{c.(*net.TCPConn), h} // under the lock, so that Close finds it; there is room for all
 	return true
 }
 
-// Accept waits for the flow. The peer waits for [Conn.Welcome].
+// Accept waits for the next flow. The peer waits for [Conn.Welcome].
 func (p *Port) Accept(ctx context.Context) (*Conn, Hello, error) {
 	select {
 	case a := <-p.flow:
+		if got, want := a.hello.Flows, len(p.taken); got != want {
+			return nil, Hello{}, errors.Join(&fault.Error{Op: fmt.Sprintf("the sender has %d flows, and %d are waited for", got, want),
+				How: "give both ends the same --flows"}, a.conn.Close())
+		}
 		conn, err := Detach(a.conn)
 		return conn, a.hello, err
 	case <-ctx.Done():
 		return nil, Hello{}, &fault.Error{Op: "wait for the sender on " + p.Addr().String(), Err: context.Cause(ctx), Peer: true,
-			How: fmt.Sprintf("start the sender with the same cookie; connections refused so far: %d", p.Strangers())}
+			How: fmt.Sprintf("start the sender with the same cookie; %sconnections refused so far: %d", p.missing(), p.Strangers())}
 	}
+}
+
+// missing says which of several flows have not come.
+func (p *Port) missing() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first := slices.Index(p.taken, false)
+	if len(p.taken) == 1 || first < 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d flows came, flow %d did not; ", len(p.taken)-p.left, len(p.taken), first)
 }
 
 // Close stops listening and drops what is pending.
@@ -193,10 +224,12 @@ func (p *Port) Close() error {
 		q.conn.Close()
 	}
 	p.mu.Unlock()
-	select {
-	case a := <-p.flow:
-		a.conn.Close()
-	default:
+	for {
+		select {
+		case a := <-p.flow:
+			a.conn.Close()
+		default:
+			return p.ln.Close()
+		}
 	}
-	return p.ln.Close()
 }

@@ -20,7 +20,7 @@ func TestAdd(t *testing.T) {
 
 // A hello names its flow; one that there cannot be is refused.
 func TestHelloNamesItsFlow(t *testing.T) {
-	h := Hello{MessageBytes: 1, PeriodBytes: 8, TXMode: "tcp", Flow: MaxFlows - 1}
+	h := Hello{MessageBytes: 1, PeriodBytes: 8, TXMode: "tcp", Flow: MaxFlows - 1, Flows: MaxFlows}
 	b, err := h.AppendBinary(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -28,8 +28,9 @@ func TestHelloNamesItsFlow(t *testing.T) {
 	if got, err := ParseHello(b); err != nil || got != h {
 		t.Errorf("%+v, %v", got, err)
 	}
-	h.Flow = MaxFlows
-	if _, err := h.AppendBinary(nil); err == nil {
-		t.Error("a flow too many was written")
+	for _, bad := range []Hello{{Flow: MaxFlows, Flows: MaxFlows}, {Flow: 1}, {Flow: 2, Flows: 2}, {Flow: -1}, {Flows: MaxFlows + 1}} {
+		if b, err := bad.AppendBinary(nil); err == nil {
+			t.Errorf("flow %d of %d was written as %x", bad.Flow, bad.Flows, b)
+		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 // Transport is how flows of a kind are opened: what lies below a [Conn].
 type Transport interface {
-	// Listen opens the data port at addr for the flows that know the cookie.
-	Listen(addr string, cookie Cookie, o sock.Options) (Listener, error)
+	// Listen opens the data port at addr for so many flows that know the cookie.
+	Listen(addr string, cookie Cookie, flows int, o sock.Options) (Listener, error)
 	// Dial opens one flow to a data port. It tries until ctx ends while nothing listens there.
 	Dial(ctx context.Context, addr string, h Hello, o sock.Options) (*Conn, Welcome, error)
 }
@@ -22,7 +22,7 @@ type Transport interface {
 // whatever else comes.
 type Listener interface {
 	Addr() net.Addr
-	// Accept waits for the next flow.
+	// Accept waits for the next flow: each number comes once.
 	Accept(ctx context.Context) (*Conn, Hello, error)
 	// Strangers is how much came that was no flow.
 	Strangers() uint64
@@ -43,8 +43,8 @@ var transports = map[Kind]Transport{Stream: tcp{}}
 // tcp opens connections.
 type tcp struct{}
 
-func (tcp) Listen(addr string, cookie Cookie, o sock.Options) (Listener, error) {
-	p, err := Listen(addr, cookie, o)
+func (tcp) Listen(addr string, cookie Cookie, flows int, o sock.Options) (Listener, error) {
+	p, err := ListenFor(addr, cookie, flows, o)
 	if err != nil {
 		return nil, err // and no port that is nil
 	}

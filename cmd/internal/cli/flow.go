@@ -19,12 +19,18 @@ type End struct {
 	Cell      results.Cell
 	Duration  time.Duration
 	Dev       string
-	CPU       int
+	CPUs      CPUList
 	Cookie    string
 	MaxCopied float64
 	JSON      bool
 	Verbose   bool
+
+	sized bool // the size of a message was given
 }
+
+// StandaloneBuffer is the receive buffer of a receiver on its own, unless it is told another, or
+// the size of a message: it stays in the cache, as that of other such tools does.
+const StandaloneBuffer = 256 << 10
 
 // AddFlags defines the flags.
 func (e *End) AddFlags(cmd *cobra.Command) {
@@ -33,7 +39,8 @@ func (e *End) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Var(&optionFlag{option: mode, cell: &e.Cell, flags: f, text: mode.Default}, "mode", "data path: one of "+strings.Join(mode.Choices(), ", "))
 	_ = mode.Set(&e.Cell, mode.Default)
-	f.IntVar(&e.CPU, "cpu", -1, "CPU to pin the data-path thread to; -1 does not pin")
+	e.CPUs = CPUList{-1}
+	f.Var(&e.CPUs, "cpu", "CPU to pin the data-path thread to; of several flows one or more, taken in turn; -1 does not pin")
 	f.StringVar(&e.Cookie, "cookie", "", "32 hexadecimal digits that both ends must agree on (default: all zero)")
 	f.Float64Var(&e.MaxCopied, "max-copied", 100*endpoint.DefaultMaxCopied, "percent of the payload that the kernel may copy before a zero-copy run is invalid")
 	f.BoolVar(&e.JSON, "json", false, "print the result as one JSON object")
@@ -41,9 +48,16 @@ func (e *End) AddFlags(cmd *cobra.Command) {
 	cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(mode.Choices(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Spec makes the end's spec of the flags.
-func (e *End) Spec(addr string) (wire.EndSpec, error) {
-	s := wire.EndSpec{Role: e.Role, Cell: e.Cell, Addr: addr, Dev: e.Dev, Flows: wire.OneFlow(e.CPU)}
+// Spec makes the end's spec of the flags of cmd.
+func (e *End) Spec(cmd *cobra.Command, addr string) (wire.EndSpec, error) {
+	e.sized = cmd.Flags().Changed(results.LookupOption("message").FlagName())
+	s := wire.EndSpec{Role: e.Role, Cell: e.Cell, Addr: addr, Dev: e.Dev}
+	for n := range s.Cell.NFlows() {
+		s.Flows = append(s.Flows, wire.FlowSpec{CPU: e.CPUs[n%len(e.CPUs)]})
+	}
+	if m, err := stream.LookupMode(e.Role, s.Mode()); err == nil && m.Buffered && s.Cell.RXBuffer == 0 && !e.sized {
+		s.Cell.RXBuffer = StandaloneBuffer
+	}
 	if e.Cookie != "" {
 		if err := s.Cookie.UnmarshalText([]byte(e.Cookie)); err != nil {
 			return s, Usagef("--cookie: %w", err)

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,6 +26,8 @@ type EndReport struct {
 	Verdict        results.Verdict  `json:"verdict"`
 	Reason         string           `json:"reason,omitempty"`
 	Fix            string           `json:"fix,omitempty"`
+	MessageBytes   int              `json:"message_bytes"`             // that the sender hands over in one call
+	RXBufferBytes  int              `json:"rx_buffer_bytes,omitempty"` // of a receiver that the kernel copies to
 	Bytes          uint64           `json:"bytes"`
 	PeerBytes      *uint64          `json:"peer_bytes,omitempty"`
 	DurationS      *float64         `json:"duration_s"`
@@ -42,16 +45,29 @@ type EndReport struct {
 	UringEngine    string           `json:"uring_engine,omitempty"`
 	Strangers      uint64           `json:"strangers"`
 	Warnings       []string         `json:"warnings,omitempty"`
+	Flows          []EndFlow        `json:"flows,omitempty"`
 	Metrics        []results.Metric `json:"metrics,omitempty"`
+}
+
+// EndFlow is one flow of an end that ran on its own.
+type EndFlow struct {
+	N int `json:"flow"` // its number
+	results.Flow
 }
 
 // NewEndReport makes the report of one end that ran on its own; sorted: its bytes are
 // sorted into copied and not copied.
 func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) EndReport {
 	rep := EndReport{Tool: tool, Version: version.Tool(), Role: s.Role, Mode: s.Mode(), Verdict: r.Verdict, Reason: r.Reason, Fix: r.Fix,
-		Bytes: r.Total.Bytes, PeerBytes: r.PeerBytes,
+		MessageBytes: s.Cell.MessageBytes, Bytes: r.Total.Bytes, PeerBytes: r.PeerBytes,
 		Calls: r.Total.Calls, Congestion: r.Host.Env.Congestion, UringEngine: r.Host.Env.UringEngine, Strangers: r.Strangers, Warnings: r.Warnings,
 		Retrans: r.Host.Retrans, Metrics: r.Host.Rows()}
+	if m, err := stream.LookupMode(s.Role, s.Mode()); err == nil && m.Buffered {
+		rep.RXBufferBytes = cmp.Or(s.Cell.RXBuffer, s.Cell.MessageBytes)
+	}
+	for n, f := range r.Host.Flows {
+		rep.Flows = append(rep.Flows, EndFlow{n, f})
+	}
 	if r.FlowNs == 0 {
 		return rep // there was no flow
 	}
@@ -118,9 +134,34 @@ func (r EndReport) text(out io.Writer) {
 		fmt.Fprintf(out, "  io_uring engine %s", r.UringEngine)
 	}
 	fmt.Fprintf(out, "  %s\n", r.Verdict)
+	if len(r.Flows) > 1 {
+		for _, f := range r.Flows {
+			f.text(out)
+		}
+	}
 	for _, w := range r.Warnings {
 		fmt.Fprintf(out, "  note: %s\n", w)
 	}
+}
+
+func (f EndFlow) text(out io.Writer) {
+	fmt.Fprintf(out, "  flow %-5d ", f.N)
+	if f.ThroughputGbps != nil {
+		fmt.Fprintf(out, "%8.2f Gbit/s", *f.ThroughputGbps)
+	}
+	if f.CPU != nil {
+		fmt.Fprintf(out, "  CPU %d", *f.CPU)
+	}
+	if f.Queue != nil {
+		fmt.Fprintf(out, "  RX queue %d", *f.Queue)
+	}
+	if f.CPUS != nil {
+		fmt.Fprintf(out, "  thread %.2f s", *f.CPUS)
+	}
+	if f.Retrans != nil && *f.Retrans > 0 {
+		fmt.Fprintf(out, "  retransmits %d", *f.Retrans)
+	}
+	fmt.Fprintf(out, "  %s\n", f.Verdict)
 }
 
 func (r EndReport) speed(out io.Writer) {

@@ -5,7 +5,6 @@
 package specflag
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -26,33 +25,12 @@ type Flags struct {
 	Spec *matrix.Spec
 	Cell results.Cell // what was chosen; of the modes, if they are flags of one value
 
-	sutCPU, tgCPU  cpuFlag
+	sutCPU, tgCPU  cli.CPUList
 	cpus, tgCPUs   string
 	node, tgNode   string
 	maxCopied      float64
 	manyRX, manyTX []string
 }
-
-// cpuFlag is a CPU that may be left to the tool.
-type cpuFlag struct{ cpu *int }
-
-func (f *cpuFlag) String() string {
-	if f.cpu == nil {
-		return ""
-	}
-	return strconv.Itoa(*f.cpu)
-}
-
-func (f *cpuFlag) Set(s string) error {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return fmt.Errorf("%q is not the number of a CPU, or -1", s)
-	}
-	f.cpu = &n
-	return nil
-}
-
-func (f *cpuFlag) Type() string { return "int" }
 
 // Add defines the flags: those of hosts, options and the keys that are named, with the values
 // of spec as defaults. With many, each mode may be given several times, and none stands for
@@ -63,8 +41,8 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 	fs.StringVar(&f.Spec.SUT.Dev, "dev", "", "the SUT's interface (default: its only one)")
 	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "", "the TG's interface, for its counters (default: its only one)")
 	fs.StringVar(&f.Spec.SUT.Addr, "addr", "", "the SUT's address (default: of --dev)")
-	fs.Var(&f.sutCPU, "sut-cpu", "CPU of the receiving thread; -1 does not pin (default: chosen)")
-	fs.Var(&f.tgCPU, "tg-cpu", "CPU of the sending thread; -1 does not pin (default: chosen)")
+	fs.Var(&f.sutCPU, "sut-cpu", "CPU of the receiving thread; of several flows one or more, taken in turn; -1 does not pin (default: chosen)")
+	fs.Var(&f.tgCPU, "tg-cpu", "CPU of the sending thread, likewise (default: chosen)")
 	fs.StringVar(&f.cpus, "cpus", "", "the SUT's CPUs, APP,SOFTIRQ (default: on the NUMA node of its interface)")
 	fs.StringVar(&f.tgCPUs, "tg-cpus", "", "the TG's CPUs, APP,SOFTIRQ (default: likewise)")
 	fs.Var(&gateFlag{spec: spec}, "gate", "KEY=LIMIT or KEY=off: a gate, as in experiment files (repeatable; docs/matrix.md)")
@@ -216,16 +194,18 @@ func (f *Flags) place() error {
 	}
 	for _, x := range []struct {
 		end, flag, text string
-		cpu             *int
+		cpus            []int
 		into            *matrix.End
-	}{{"sut", "--cpus", f.cpus, f.sutCPU.cpu, &f.Spec.SUT}, {"tg", "--tg-cpus", f.tgCPUs, f.tgCPU.cpu, &f.Spec.TG}} {
-		x.into.CPU = x.cpu
+	}{{"sut", "--cpus", f.cpus, f.sutCPU, &f.Spec.SUT}, {"tg", "--tg-cpus", f.tgCPUs, f.tgCPU, &f.Spec.TG}} {
+		if len(x.cpus) > 0 {
+			x.into.NameCPUs(x.cpus)
+		}
 		layout, named := &f.Cell.CPULayout, "--layout"
 		if x.end == "tg" && (f.Cell.TGCPULayout != "" || x.text != "") {
 			layout, named = &f.Cell.TGCPULayout, "--tg-layout"
 		}
 		if x.text == "" {
-			if *layout != "" && x.cpu != nil && *x.cpu == -1 {
+			if *layout != "" && slices.Contains(x.cpus, -1) {
 				return cli.Usagef("%s %s needs pinned threads: leave -1 away, or name the CPUs with %s", named, *layout, x.flag)
 			}
 			continue
@@ -234,7 +214,7 @@ func (f *Flags) place() error {
 		if err != nil {
 			return cli.Usagef("%s: %w", x.flag, err)
 		}
-		if x.cpu != nil {
+		if len(x.cpus) > 0 {
 			return cli.Usagef("%s names the thread's CPU already: leave --sut-cpu and --tg-cpu away", x.flag)
 		}
 		own := string(c.Layout())

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+// several gives a spec so many flows.
+func several(s wire.EndSpec, n int) wire.EndSpec {
+	s.Cell.Flows, s.Flows = n, nil
+	for range n {
+		s.Flows = append(s.Flows, wire.FlowSpec{CPU: -1})
+	}
+	return s
+}
+
+// Several flows of every mode move verified payload, each by itself, and their figures add up.
+func TestSeveralFlows(t *testing.T) {
+	const n = 3
+	pairs := map[string]string{}
+	for _, rx := range runnable(t, stream.RX) {
+		pairs[rx] = "tcp"
+	}
+	for _, tx := range runnable(t, stream.TX) {
+		pairs["tcp "+tx] = tx
+	}
+	for name, tx := range pairs {
+		rx, _, _ := strings.Cut(name, " ")
+		t.Run(rx+"/"+tx, func(t *testing.T) {
+			r, s := runBoth(t, several(rxSpec(rx, mib), n), several(txSpec(tx, mib), n), short(300*time.Millisecond), short(0))
+			checkMoved(t, r, s, tx)
+			for _, res := range []wire.EndResult{r, s} {
+				if len(res.Host.Flows) != n {
+					t.Fatalf("figures of %d flows", len(res.Host.Flows))
+				}
+				var bytes uint64
+				for i, f := range res.Host.Flows {
+					if f.Verdict != results.OK || f.Reason != "" || f.Bytes == nil || *f.Bytes == 0 || f.ThroughputGbps == nil || *f.ThroughputGbps <= 0 || f.CPUS == nil || *f.CPUS <= 0 {
+						t.Errorf("flow %d: %+v", i, f)
+					} else {
+						bytes += *f.Bytes
+					}
+				}
+				if res.Host.Bytes == nil || bytes != *res.Host.Bytes {
+					t.Errorf("%v bytes, and %d of all flows", res.Host.Bytes, bytes)
+				}
+			}
+			if s.PeerBytes == nil || *s.PeerBytes != r.Total.Bytes || r.Total.Bytes != s.Total.Bytes {
+				t.Errorf("received %d, sent %d, the receiver says %v", r.Total.Bytes, s.Total.Bytes, s.PeerBytes)
+			}
+		})
+	}
+}
+
+// Both ends must agree on how many flows there are: the receiver says so at once, and does not
+// wait for the rest.
+func TestFlowsDiffer(t *testing.T) {
+	for _, x := range []struct{ rx, tx int }{{2, 1}, {1, 2}, {3, 2}} {
+		r, s := runBoth(t, several(rxSpec("tcp", mib), x.rx), several(txSpec("tcp", mib), x.tx), short(100*time.Millisecond), short(0))
+		if want := fmt.Sprintf("the sender has %d flows, and %d are waited for", x.tx, x.rx); r.Verdict != results.Failed || r.Reason != want || !strings.Contains(r.Fix, "--flows") {
+			t.Errorf("%d for %d: %s %q; fix %q", x.tx, x.rx, r.Verdict, r.Reason, r.Fix)
+		}
+		if s.Verdict != results.Failed || !s.BlamesPeer {
+			t.Errorf("%d for %d: the sender says %s %q", x.tx, x.rx, s.Verdict, s.Reason)
+		}
+	}
+}
+
+// dial opens one of two flows, whose payload never comes.
+func dial(t *testing.T, e *End, n int) *stream.Conn {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), slow)
+	defer cancel()
+	c, _, err := stream.Dial(ctx, e.Addr().String(), stream.Hello{Cookie: cookie, TXMode: "tcp", MessageBytes: mib, PeriodBytes: 4096, Flow: n, Flows: 2}, sock.Options{})
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// A flow that never comes is named, and the one that came is let go.
+func TestFlowMissing(t *testing.T) {
+	r := open(t, several(rxSpec("tcp", mib), 2))
+	sch := short(time.Second)
+	sch.PeerWaitNs = 300 * ms
+	got := background(t.Context(), r, sch)
+	ctx, cancel := context.WithTimeout(t.Context(), slow)
+	defer cancel()
+	_, _, err := stream.Dial(ctx, r.Addr().String(), stream.Hello{Cookie: cookie, TXMode: "tcp", MessageBytes: mib, PeriodBytes: 4096, Flow: 1, Flows: 2}, sock.Options{})
+	if err == nil {
+		t.Error("one flow of two was welcome")
+	}
+	res := within(t, got, 2*slow)
+	if res.Verdict != results.Failed || !strings.Contains(res.Reason, "it did not come within 300ms") || !strings.Contains(res.Fix, "1 of 2 flows came, flow 0 did not") {
+		t.Errorf("%s %q; fix %q", res.Verdict, res.Reason, res.Fix)
+	}
+}
+
+// One flow's death ends all, and the run says which it was and why.
+func TestFlowDies(t *testing.T) {
+	r := open(t, several(rxSpec("tcp", mib), 2))
+	got := background(t.Context(), r, short(20*time.Second))
+	conns := make(chan *stream.Conn, 2)
+	for n := range 2 {
+		go func() {
+			c := dial(t, r, n)
+			if n == 1 && c != nil {
+				c.Abort()
+				c.Close() // a reset
+			}
+			conns <- c
+		}()
+	}
+	for range 2 {
+		<-conns
+	}
+	res := within(t, got, 2*slow)
+	if res.Verdict != results.Failed || !strings.HasPrefix(res.Reason, "flow 1: ") {
+		t.Fatalf("%s %q; fix %q", res.Verdict, res.Reason, res.Fix)
+	}
+}
+
+// judged are two flows of a path whose window has been read, of which one is not right.
+func judged(rx string, zero bool, was, is [2]stream.Counters, evidence stream.Evidence) (*run, *wire.EndResult) {
+	spec := several(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: rx}}, 2)
+	e := newEnd(spec, stream.Mode{Name: rx, Role: stream.RX, ZeroCopy: zero}, stream.Options{})
+	r := &run{end: e, from: edge{taken: true, flows: was[:]}, to: edge{taken: true, flows: is[:]}}
+	e.flows[1].result.evidence = evidence
+	res := &wire.EndResult{Verdict: results.OK, Host: results.Host{Flows: make([]results.Flow, 2)}, Window: sum(is[:]).Sub(sum(was[:]))}
+	return r, res
+}
+
+// The run is as good as its worst flow, which is named; the other keeps its own verdict.
+func TestWorstFlowCounts(t *testing.T) {
+	moved := stream.Counters{Bytes: 100, ZeroCopyBytes: 100}
+	for _, x := range []struct {
+		name     string
+		zero     bool
+		is       stream.Counters // of flow 1
+		evidence stream.Evidence
+		want     string
+	}{
+		{"fine", true, moved, stream.Evidence{}, ""},
+		{"copied", true, stream.Counters{Bytes: 100, ZeroCopyBytes: 50, CopiedBytes: 50}, stream.Evidence{}, "flow 1: the kernel copied 50.0 % of the payload of zc (limit 1 %)"},
+		{"astray", false, moved, stream.Evidence{Astray: "the flow landed on queue 0, and was to come by queue 3"}, "flow 1: the flow landed on queue 0, and was to come by queue 3"},
+		{"wrong", false, stream.Counters{Bytes: 100, Mismatches: 1, FirstMismatch: 8}, stream.Evidence{}, "flow 1: 1 payload bytes are wrong, the first at flow position 7"},
+		{"nothing", false, stream.Counters{}, stream.Evidence{}, "flow 1: no payload byte passed"},
+	} {
+		all := [2]stream.Counters{moved, x.is}
+		r, res := judged("zc", x.zero, [2]stream.Counters{}, all, x.evidence)
+		var got []string
+		for i, f := range r.end.flows {
+			reason, fix := r.judgeFlow(f, all[i], res)
+			if (reason == "") != (fix == "") {
+				t.Errorf("%s: %q, fix %q", x.name, reason, fix)
+			}
+			got = append(got, reason)
+		}
+		f := res.Host.Flows
+		if got[0] != "" || got[1] != x.want || f[0].Verdict != results.OK || (f[1].Verdict == results.OK) != (x.want == "") || "flow 1: "+f[1].Reason != x.want && x.want != "" {
+			t.Errorf("%s: %q; %+v", x.name, got, f)
+		}
+	}
+	// It has come, and stood still in the window.
+	r, res := judged("tcp", false, [2]stream.Counters{{Bytes: 1}, {Bytes: 100}}, [2]stream.Counters{{Bytes: 100}, {Bytes: 100}}, stream.Evidence{})
+	if reason, fix := r.judgeFlow(r.end.flows[1], stream.Counters{Bytes: 100}, res); !strings.HasPrefix(reason, "flow 1: no payload byte passed in the window") || fix == "" {
+		t.Errorf("%q, fix %q", reason, fix)
+	}
+}
+
+// A control run steers the last of several flows wrongly, and only that one; each keeps to its
+// part of the pace.
+func TestFlowsOf(t *testing.T) {
+	s := several(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "zcrx", Control: results.WrongQueue}}, 3)
+	for i := range s.Flows {
+		s.Flows[i].Queue = new(i + 2)
+	}
+	for i, f := range flowsOf(s, stream.Options{Socket: sock.Options{PaceBitsPS: 3e9}}) {
+		if f.N != i || *f.opts.NIC.Queue != i+2 || (f.opts.NIC.SteerTo != nil) != (i == 2) || f.opts.Socket.PaceBitsPS != 1e9 || len(f.opts.NIC.Beside) != 3 {
+			t.Errorf("flow %d: %+v", i, f)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// CPUList is a flag of the CPUs of threads, in turn where there are more threads; one -1 pins
+// none.
+type CPUList []int
+
+func (l *CPUList) String() string {
+	var all []string
+	for _, n := range *l {
+		all = append(all, strconv.Itoa(n))
+	}
+	return strings.Join(all, ",")
+}
+
+// Set reads "3" or "2,3".
+func (l *CPUList) Set(s string) error {
+	var all CPUList
+	for one := range strings.SplitSeq(s, ",") {
+		n, err := strconv.Atoi(one)
+		if err != nil || n < -1 {
+			return fmt.Errorf("%q is not the number of a CPU, or -1", one)
+		}
+		all = append(all, n)
+	}
+	if len(all) > 1 && slices.Contains(all, -1) {
+		return fmt.Errorf("%q: of several threads all are pinned, or none", s)
+	}
+	*l = all
+	return nil
+}
+
+// Type is what the help shows.
+func (*CPUList) Type() string { return "int,..." }

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// FlowMetric is the name of a metric of one of several flows: "flow3_zcrx_pieces".
+func FlowMetric(flow int, name string) string { return fmt.Sprintf("flow%d_%s", flow, name) }
+
+var ofFlow = regexp.MustCompile(`^flow[0-9]+_`)
+
+// withoutFlow is a metric's name as that of the only flow.
+func withoutFlow(name string) string { return ofFlow.ReplaceAllString(name, "") }

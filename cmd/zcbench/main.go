@@ -24,7 +24,7 @@ func command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "zcbench",
 		Short: "Measure zero-copy receive on Linux: which way gives the most throughput per core, and is it really zero copy?",
-		Long: `zcbench runs one TCP flow between two hosts, the SUT (receiver) and the TG
+		Long: `zcbench runs one TCP flow, or several, between two hosts, the SUT (receiver) and the TG
 (sender), through different receive and send paths, and says what each costs.
 
 Exit status: 0 done, 1 a run failed or is invalid (demo: failed), 2 wrong usage

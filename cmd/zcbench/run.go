@@ -34,7 +34,8 @@ func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run --sut HOST --tg HOST --rx MODE --tx MODE",
 		Short: "Measure one pair of modes between two hosts",
-		Long: `run measures one flow from the TG (sender) to the SUT (receiver).
+		Long: `run measures one flow from the TG (sender) to the SUT (receiver), or several at the
+same time (--flows).
 
 HOST is local, netns:NAME for a network namespace of this machine (as made by ip
 netns add; a NAME with a slash is a path such as /proc/PID/ns/net), or

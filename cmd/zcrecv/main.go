@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Command zcrecv is the receiving end of one TCP flow, on its own.
+// Command zcrecv is the receiving end of TCP flows, on its own.
 package main
 
 import (
@@ -24,8 +24,10 @@ func command() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "zcrecv [flags]",
-		Short: "Receive one TCP flow from zcsend and say how fast it was and what it cost",
-		Long: `zcrecv listens, takes one flow from zcsend, prints throughput and CPU time and ends.
+		Short: "Receive TCP flows from zcsend and say how fast they were and what they cost",
+		Long: `zcrecv listens, takes a flow from zcsend, or as many as --flows says at both ends, prints
+throughput and CPU time and ends. The receive buffer is 256K, unless --rx-buffer or
+--message-size says otherwise.
 
 Connections that do not open with the flow's cookie are closed and counted.
 Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,

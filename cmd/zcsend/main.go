@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Command zcsend is the sending end of one TCP flow, on its own.
+// Command zcsend is the sending end of TCP flows, on its own.
 package main
 
 import (
@@ -22,8 +22,9 @@ func command() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "zcsend [flags] ADDR:PORT",
-		Short: "Send one TCP flow to zcrecv and say how fast it was and what it cost",
-		Long: `zcsend connects to zcrecv, sends one flow, prints throughput and CPU time and ends.
+		Short: "Send TCP flows to zcrecv and say how fast they were and what they cost",
+		Long: `zcsend connects to zcrecv, sends a flow, or as many as --flows says at both ends, prints
+throughput and CPU time and ends.
 
 Throughput is what the receiver had read when it said so.
 Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,

@@ -54,9 +54,13 @@ func run(ctx context.Context, program string, groups []string, stdout, stderr io
 		wg.Go(func() {
 			for name := range strings.SplitSeq(group, ",") {
 				start := time.Now()
-				if err := lane(ctx, program, name, out, errs); err != nil {
+				cpu, err := lane(ctx, program, name, out, errs)
+				took := fmt.Sprintf("after %.0f s, %.0f s of CPU time", time.Since(start).Seconds(), cpu.Seconds())
+				if err != nil {
 					failed.Store(true)
-					errs.print(fmt.Appendf(nil, "%s: ended with a failure (%v) after %.0f s\n", name, err, time.Since(start).Seconds()))
+					errs.print(fmt.Appendf(nil, "%s: ended with a failure (%v) %s\n", name, err, took))
+				} else {
+					errs.print(fmt.Appendf(nil, "%s: ended %s\n", name, took))
 				}
 			}
 		})
@@ -65,11 +69,11 @@ func run(ctx context.Context, program string, groups []string, stdout, stderr io
 	return !failed.Load()
 }
 
-// lane runs one lane to its end. All its processes are in a group of their own, so
-// that they can be told to end together.
-func lane(ctx context.Context, program, name string, out, errs *lines) error {
+// lane runs one lane to its end and says how much CPU time it took. All its processes are in a
+// group of their own, so that they can be told to end together.
+func lane(ctx context.Context, program, name string, out, errs *lines) (time.Duration, error) {
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return 0, ctx.Err()
 	}
 	cmd := exec.CommandContext(ctx, program, name)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -85,7 +89,10 @@ func lane(ctx context.Context, program, name string, out, errs *lines) error {
 	}
 	stdout.flush()
 	stderr.flush()
-	return err
+	if cmd.ProcessState == nil {
+		return 0, err
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), err
 }
 
 // label puts the lane's name behind the package of an event. What is no event stays as

@@ -31,7 +31,7 @@ func TestLabLockdown(t *testing.T) {
 		if c := (FS{}).lockdown(); !strings.HasPrefix(c.Found, mode+":") {
 			t.Errorf("%+v", c)
 		}
-		out, err := exec.Command("zcbench", "run", "--sut", "netns:sut", "--tg", "netns:tg", "--rx", "zcrx", "--tx", "tcp", "--duration", "2s", "--message-size", "1M", "--probe", "latency", "--layout", "1cpu", "--gate", "foreign_cores=off").CombinedOutput()
+		out, err := exec.Command("zcbench", "run", "--sut", "netns:sut", "--tg", "netns:tg", "--rx", "zcrx", "--tx", "tcp", "--ramp-up", "3s", "--duration", "2s", "--message-size", "1M", "--probe", "latency", "--layout", "1cpu", "--gate", "foreign_cores=off").CombinedOutput()
 		t.Logf("%s: %v\n%s", mode, err, out)
 		said := strings.Join(strings.Fields(string(out)), " ")
 		refused := strings.Contains(said, "the kernel is locked down (confidentiality)")

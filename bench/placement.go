@@ -80,7 +80,22 @@ func (r *Runner) cpus(role stream.Role, cell results.Cell) ([]place.CPUs, place.
 			l = place.OneCPU
 		}
 	}
-	return r.Opt.flowCPUs(role, cell.NFlows(), l, r.SUT.SameMachine(r.TG)), l
+	threads := r.Opt.flowCPUs(role, threadsOf(role, cell), l, r.SUT.SameMachine(r.TG))
+	all := make([]place.CPUs, cell.NFlows())
+	for n := range all {
+		all[n] = threads[n%len(threads)]
+	}
+	return all, l
+}
+
+// threadsOf is how many threads move the flows of an end: one each, but where the receive mode
+// takes queues over one for all flows of a queue.
+func threadsOf(role stream.Role, cell results.Cell) int {
+	m, err := stream.LookupMode(role, cell.Mode(role))
+	if err == nil && role == stream.RX && m.NICQueue && m.NeedsDev && cell.Queues > 0 {
+		return min(cell.Queues, cell.NFlows())
+	}
+	return cell.NFlows()
 }
 
 // loopback tells that both ends have one interface.

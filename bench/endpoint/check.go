@@ -31,9 +31,6 @@ func check(s wire.EndSpec, p stream.Mode) error {
 	if n := len(s.Flows); n != s.Cell.NFlows() {
 		return fmt.Errorf("CPUs of %d flows, and the cell has %d", n, s.Cell.NFlows())
 	}
-	if n, q := s.Cell.NFlows(), s.Cell.Queues; s.Role == stream.RX && p.NICQueue && p.NeedsDev && q != 0 && q != n {
-		return fmt.Errorf("%d flows by %d queues: %s takes over a queue for each flow: leave the queues out", n, q, p.Name)
-	}
 	for _, f := range s.Flows {
 		if err := checkFlow(f); err != nil {
 			return err

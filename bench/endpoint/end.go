@@ -37,6 +37,7 @@ type End struct {
 	payload   *stream.Payload // TX
 	probes    *probes
 
+	workers   []*worker // in the order in which they were begun
 	attaching sync.Mutex
 	started   chan flowStart  // of each flow, whether it is open
 	ended     chan flowResult // of each flow that was: its path returned
@@ -125,10 +126,11 @@ func (e *End) open() (err error) {
 	if e.probes, err = openProbes(e); err != nil {
 		return err
 	}
-	for _, f := range e.flows {
-		f.worker = newWorker(e, f)
-		if err := f.worker.prepared(); err != nil {
-			return e.named(f, err)
+	for _, own := range e.shares() {
+		w := newWorker(e, own)
+		e.workers = append(e.workers, w)
+		if err := w.prepared(); err != nil {
+			return e.named(w.first(), err)
 		}
 	}
 	return nil
@@ -149,10 +151,8 @@ func (e *End) Progress() (n uint64) {
 // order, because what one of them changed of the interface stands on what those before it did.
 func (e *End) Close() error {
 	var err error
-	for _, f := range slices.Backward(e.flows) {
-		if f.worker != nil {
-			err = errors.Join(err, f.worker.close())
-		}
+	for _, w := range slices.Backward(e.workers) {
+		err = errors.Join(err, w.close())
 	}
 	if e.port != nil {
 		err = errors.Join(err, e.port.Close())

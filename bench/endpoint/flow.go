@@ -206,7 +206,9 @@ func (r *run) fillEach(h *results.Host, c counter.Change, seconds float64) {
 		out := r.end.flowFigures(f, r.to.flows[i].Sub(r.from.flows[i]), seconds)
 		if t := slices.IndexFunc(c.Threads, func(t counter.ThreadDelta) bool { return t.TID == f.worker.tid }); t >= 0 {
 			d := c.Threads[t]
-			out.CPUS = new(float64(d.RunNs) / 1e9)
+			if len(f.worker.own) == 1 { // of several flows nobody tells whose it was
+				out.CPUS = new(float64(d.RunNs) / 1e9)
+			}
 			if c.CPU.WallS > 0 && d.HasWait {
 				out.ThreadCores = new((float64(d.RunNs) + float64(d.WaitNs)) / 1e9 / c.CPU.WallS)
 			}

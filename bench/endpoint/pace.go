@@ -25,16 +25,16 @@ func paceBegins(s wire.Schedule) int64 {
 
 // pace paces a sender's flow, if that was asked for.
 func (w *worker) pace(conn *stream.Conn, s wire.Schedule) {
-	conn.Pace = stream.NewPace(w.own.opts.Socket.PaceBitsPS)
+	conn.Pace = stream.NewPace(w.first().opts.Socket.PaceBitsPS)
 	if at := paceBegins(s); at != 0 {
 		conn.Pace.BeginIn(duration(at - monotonic()))
 	}
 }
 
 // timeArrivals times the payload of a receiver's flow that is paced.
-func (w *worker) timeArrivals(s wire.Schedule) {
-	if at, bits := paceBegins(s), w.end.spec.Cell.PaceBitsPS/len(w.end.flows); at != 0 && bits > 0 {
-		w.own.Meter.Time(stream.NewArrivals(uint64(bits), duration(at-monotonic())))
+func (f *flow) timeArrivals(e *End, s wire.Schedule) {
+	if at, bits := paceBegins(s), e.spec.Cell.PaceBitsPS/len(e.flows); at != 0 && bits > 0 {
+		f.Meter.Time(stream.NewArrivals(uint64(bits), duration(at-monotonic())))
 	}
 }
 

@@ -33,3 +33,28 @@ func withQueues(path stream.Mode, s wire.EndSpec, dev string) ([]wire.FlowSpec, 
 	}
 	return flows, nil
 }
+
+// shares are the flows of each thread: one each, but where the path takes a queue over all of that
+// queue's, which share its memory.
+func (e *End) shares() (all [][]*flow) {
+	of := map[int]int{} // queue -> index in all
+	for _, f := range e.flows {
+		shared := e.spec.Role == stream.RX && e.path.NICQueue && e.path.NeedsDev && f.Queue != nil && len(e.flows) > 1
+		if i, ok := of[queueOf(f)]; shared && ok {
+			all[i] = append(all[i], f)
+			continue
+		}
+		if shared {
+			of[queueOf(f)] = len(all)
+		}
+		all = append(all, []*flow{f})
+	}
+	return all
+}
+
+func queueOf(f *flow) int {
+	if f.Queue == nil {
+		return -1
+	}
+	return *f.Queue
+}

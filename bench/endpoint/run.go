@@ -71,8 +71,8 @@ func (e *End) Run(ctx context.Context, sch wire.Schedule) wire.EndResult {
 
 // begin takes the one run of this end; cancel calls it off.
 func (e *End) begin(cancel context.CancelCauseFunc) error {
-	for _, f := range e.flows {
-		if err := f.worker.begin(cancel); err != nil {
+	for _, w := range e.workers {
+		if err := w.begin(cancel); err != nil {
 			return err
 		}
 	}
@@ -90,8 +90,8 @@ func (r *run) do(ctx context.Context) error {
 		return err
 	}
 	defer func() {
-		for _, f := range r.end.flows {
-			close(f.worker.finish)
+		for _, w := range r.end.workers {
+			close(w.finish)
 		}
 	}()
 	stop := context.AfterFunc(ctx, r.end.abort)
@@ -128,10 +128,10 @@ func (r *run) open(ctx context.Context) (err error) {
 			close(o.off)
 		}
 	}()
-	for _, f := range r.end.flows {
+	for _, w := range r.end.workers {
 		select {
-		case f.worker.orders <- o:
-		case <-f.worker.gone:
+		case w.orders <- o:
+		case <-w.gone:
 			return stream.ErrAborted
 		}
 	}
@@ -184,12 +184,12 @@ func (r *run) accept(ctx context.Context) {
 	for len(waiting) > 0 {
 		conn, hello, err := r.end.port.Accept(ctx)
 		if err != nil {
-			for _, w := range waiting {
-				w.came <- arrival{err: err}
+			for n, w := range waiting {
+				w.came <- arrival{n: n, err: err}
 			}
 			return
 		}
-		waiting[hello.Flow].came <- arrival{conn: conn, hello: hello}
+		waiting[hello.Flow].came <- arrival{n: hello.Flow, conn: conn, hello: hello}
 		delete(waiting, hello.Flow)
 	}
 }

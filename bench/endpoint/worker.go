@@ -13,7 +13,6 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
 	"golang.org/x/sys/unix"
 )
@@ -32,16 +31,16 @@ func pin(cpu int) error {
 	return nil
 }
 
-// worker is the data-path thread. Paths are built, run and freed on it: an
-// io_uring made for a single issuer belongs to its thread.
+// worker is a data-path thread: of one flow, or of those that share what its path has taken over.
+// Paths are built, run and freed on it: an io_uring made for a single issuer belongs to its thread.
 type worker struct {
 	end *End
-	own *flow
+	own []*flow // in the order of their numbers
 	tid int
 
 	ready  chan error    // the path was built, or why not
 	orders chan orders   // one run
-	came   chan arrival  // RX: the flow of its number, or why there is none
+	came   chan arrival  // RX: each of its flows, or why there is none
 	quit   chan struct{} // closed: no run will come
 	finish chan struct{} // the last counters were read: the socket may close
 	gone   chan struct{} // the thread has freed everything
@@ -67,13 +66,6 @@ func (o orders) begins() bool {
 	case <-o.off:
 		return false
 	}
-}
-
-// arrival is a flow that has come to the data port.
-type arrival struct {
-	conn  *stream.Conn
-	hello stream.Hello
-	err   error
 }
 
 // flowStart says that a flow is open, or why not.
@@ -103,13 +95,20 @@ type flowResult struct {
 // agent.
 var spareProcessors = sync.OnceFunc(func() { runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))) })
 
-func newWorker(e *End, f *flow) *worker {
+// newWorker begins the thread of flows.
+func newWorker(e *End, own []*flow) *worker {
 	spareProcessors()
-	w := &worker{end: e, own: f, ready: make(chan error, 1), orders: make(chan orders), came: make(chan arrival, 1),
+	w := &worker{end: e, own: own, ready: make(chan error, 1), orders: make(chan orders), came: make(chan arrival, len(own)),
 		quit: make(chan struct{}), finish: make(chan struct{}), gone: make(chan struct{})}
+	for _, f := range own {
+		f.worker = w
+	}
 	go w.run()
 	return w
 }
+
+// first is its only flow, or stands for all.
+func (w *worker) first() *flow { return w.own[0] }
 
 func (w *worker) prepared() error { return <-w.ready }
 
@@ -119,7 +118,7 @@ func (w *worker) run() {
 	defer lease.OnPanic()
 	runtime.LockOSThread()
 	w.tid = unix.Gettid()
-	if err := pin(w.own.CPU); err != nil {
+	if err := pin(w.first().CPU); err != nil {
 		w.ready <- err
 		return
 	}
@@ -128,144 +127,6 @@ func (w *worker) run() {
 	} else {
 		w.send()
 	}
-}
-
-func (w *worker) receive() {
-	if err := exactSleeps(w.own.opts); err != nil {
-		w.ready <- err
-		return
-	}
-	path, err := newReceiver(w.end.path, w.own.opts, w.end.spec.Cell.Steers())
-	w.ready <- err
-	if err != nil {
-		return
-	}
-	defer func() { w.freed = errors.Join(w.freed, path.Close()) }()
-	o, ok := w.order()
-	if !ok {
-		return
-	}
-	start := w.attach(path, o)
-	if start.conn != nil {
-		defer start.conn.Close()
-	}
-	if start.err == nil {
-		w.timeArrivals(o.sch)
-	}
-	w.end.started <- start
-	if start.err != nil || !o.begins() {
-		return
-	}
-	w.end.ended <- w.receiveFlow(path, start.conn, o.sch)
-	<-w.finish
-}
-
-// attach waits for the flow and prepares the path for it. One flow is attached at a time: they
-// share an interface and its settings.
-func (w *worker) attach(path stream.Receiver, o orders) flowStart {
-	var a arrival
-	select {
-	case a = <-w.came:
-	case <-o.off:
-		a.err = stream.ErrAborted
-	}
-	if a.err == nil {
-		w.end.attaching.Lock()
-		a.err = w.end.named(w.own, path.Attach(a.conn, a.hello))
-		w.end.attaching.Unlock()
-	}
-	return flowStart{n: w.own.N, conn: a.conn, hello: a.hello, atNs: counter.Monotonic(), err: a.err} // not after the sender's
-}
-
-func (w *worker) receiveFlow(path stream.Receiver, conn *stream.Conn, sch wire.Schedule) flowResult {
-	res := flowResult{n: w.own.N}
-	if res.err = conn.Welcome(stream.Welcome{Duration: duration(sch.DurationNs)}); res.err == nil {
-		res.err = path.Receive(conn, &w.own.Meter)
-	}
-	res.atNs = counter.Monotonic()
-	res.nodes = nodesOf(path, nil)
-	if witness, ok := path.(stream.Witness); ok {
-		res.evidence = witness.Evidence()
-	}
-	if res.err == nil {
-		c := w.own.Meter.Snapshot()
-		res.farewell = conn.SendFarewell(stream.Farewell{Bytes: c.Bytes, Mismatches: c.Mismatches, Verified: w.end.opts.Touch == stream.TouchVerify})
-	}
-	return res
-}
-
-// preparePayload makes what all flows of the end send, unless it is there: on the first one's
-// thread, so that the pages come from the NUMA node of its CPU. Workers are started one by one.
-func (w *worker) preparePayload() (err error) {
-	if w.end.payload == nil {
-		w.end.payload, err = stream.NewPayload(w.end.opts.MessageBytes)
-	}
-	return err
-}
-
-func (w *worker) send() {
-	if err := w.preparePayload(); err != nil {
-		w.ready <- err
-		return
-	}
-	path, err := w.end.path.NewSender(w.own.opts)
-	w.ready <- err
-	if err != nil {
-		return
-	}
-	defer func() { w.freed = errors.Join(w.freed, path.Close()) }()
-	o, ok := w.order()
-	if !ok {
-		return
-	}
-	start := w.connect(o)
-	if start.conn != nil {
-		defer start.conn.Close()
-	}
-	w.end.started <- start
-	if start.err != nil || !o.begins() {
-		return
-	}
-	res := w.sendFlow(path, start.conn, o.sch)
-	res.nodes = nodesOf(path, w.end.payload)
-	w.end.ended <- res
-	<-w.finish
-}
-
-func (w *worker) connect(o orders) flowStart {
-	if err := sleepUntil(o.ctx, o.sch.StartNs); err != nil {
-		return flowStart{n: w.own.N, err: err}
-	}
-	h := stream.Hello{Cookie: w.end.spec.Cookie, TXMode: w.end.spec.Mode(), MessageBytes: uint64(w.end.opts.MessageBytes),
-		PeriodBytes: uint64(w.end.payload.PeriodBytes()), Duration: duration(o.sch.DurationNs),
-		Flow: w.own.N, Flows: len(w.end.flows)}
-	ctx, cancel := o.ctx, func() {}
-	if o.sch.PeerWaitNs > 0 {
-		ctx, cancel = context.WithTimeout(o.ctx, duration(o.sch.PeerWaitNs))
-	}
-	defer cancel()
-	conn, welcome, err := w.end.transport.Dial(ctx, w.end.spec.Addr, h, w.own.opts.Socket)
-	return flowStart{n: w.own.N, conn: conn, atNs: counter.Monotonic(), wish: welcome.Duration.Nanoseconds(), err: w.end.named(w.own, err)}
-}
-
-func (w *worker) sendFlow(path stream.Sender, conn *stream.Conn, sch wire.Schedule) flowResult {
-	w.pace(conn, sch)
-	res := flowResult{n: w.own.N, err: path.Send(conn, w.end.payload, &w.own.Meter)}
-	if res.err == nil {
-		res.err = conn.EndOfSend()
-	}
-	if res.err == nil {
-		f, err := conn.ReadFarewell(graceEnd(sch))
-		if res.farewell = err; err == nil {
-			res.peer = &f
-		}
-	}
-	res.atNs = counter.Monotonic()
-	if witness, ok := path.(stream.Witness); ok {
-		res.evidence = witness.Evidence()
-	}
-	res.evidence.Figures = append(res.evidence.Figures, conn.Pace.Figures()...)
-	return res
 }
 
 // begin takes the one run of this end; cancel calls it off.

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	someHello    = Hello{Cookie: Cookie{1, 2, 15: 9}, TXMode: "msg-zerocopy", MessageBytes: 64 << 20, PeriodBytes: 251 * 4096, Duration: 1500 * time.Millisecond}
+	someHello    = Hello{Cookie: Cookie{1, 2, 15: 9}, TXMode: "msg-zerocopy", MessageBytes: 64 << 20, PeriodBytes: 251 * 4096, Duration: 1500 * time.Millisecond, Flows: 1}
 	someWelcome  = Welcome{Duration: 3 * time.Second}
 	someFarewell = Farewell{Bytes: math.MaxUint64, Mismatches: 7, Verified: true}
 )

@@ -39,7 +39,7 @@ func listen(t testing.TB, c stream.Cookie) *stream.Port {
 }
 
 func helloOf(c stream.Cookie) stream.Hello {
-	return stream.Hello{Cookie: c, TXMode: "tcp", MessageBytes: 4096, PeriodBytes: 4096, Duration: time.Second}
+	return stream.Hello{Cookie: c, TXMode: "tcp", MessageBytes: 4096, PeriodBytes: 4096, Duration: time.Second, Flows: 1}
 }
 
 func connect(t testing.TB, p *stream.Port) net.Conn {

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"errors"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/counter"
+)
+
+// arrival is a flow that has come to the data port, or why it has not.
+type arrival struct {
+	n     int // its number
+	conn  *stream.Conn
+	hello stream.Hello
+	err   error
+}
+
+// receive is what the thread of a receiver's flows does.
+func (w *worker) receive() {
+	if err := exactSleeps(w.first().opts); err != nil {
+		w.ready <- err
+		return
+	}
+	path, err := newReceiver(w.end.path, w.first().opts, w.end.spec.Cell.Steers())
+	w.ready <- err
+	if err != nil {
+		return
+	}
+	defer func() { w.freed = errors.Join(w.freed, path.Close()) }()
+	o, ok := w.order()
+	if !ok {
+		return
+	}
+	conns, ok := w.attachAll(path, o)
+	defer func() {
+		for _, c := range conns {
+			c.Close()
+		}
+	}()
+	if !ok || !o.begins() {
+		return
+	}
+	for _, res := range w.receiveAll(path, conns, o.sch) {
+		w.end.ended <- res
+	}
+	<-w.finish
+}
+
+// attachAll waits for the thread's flows and prepares the path for each. It says of each that it
+// is open, or why not, and reports whether all are. What it returns has the order of own.
+func (w *worker) attachAll(path stream.Receiver, o orders) (conns []*stream.Conn, ok bool) {
+	byNumber := map[int]*stream.Conn{}
+	ok = true
+	for i := range w.own {
+		a := arrival{n: w.own[i].N, err: stream.ErrAborted}
+		select {
+		case a = <-w.came:
+		case <-o.off: // then none has come
+		}
+		f := w.end.flows[a.n]
+		switch {
+		case a.err != nil:
+		case !ok:
+			a.err = stream.ErrAborted // another one was refused
+		default:
+			a.err = w.attach(path, f, a)
+		}
+		if a.conn != nil {
+			byNumber[a.n] = a.conn
+		}
+		if ok = ok && a.err == nil; a.err == nil {
+			f.timeArrivals(w.end, o.sch)
+		}
+		w.end.started <- flowStart{n: a.n, conn: a.conn, hello: a.hello, atNs: counter.Monotonic(), err: a.err} // not after the sender's
+	}
+	for _, f := range w.own {
+		if c := byNumber[f.N]; c != nil {
+			conns = append(conns, c)
+		}
+	}
+	return conns, ok
+}
+
+// attach prepares the path for a flow. One is attached at a time: they share an interface and its
+// settings.
+func (w *worker) attach(path stream.Receiver, f *flow, a arrival) error {
+	w.end.attaching.Lock()
+	defer w.end.attaching.Unlock()
+	return w.end.named(f, path.Attach(a.conn, a.hello))
+}
+
+// receiveAll moves the thread's flows until all have ended.
+func (w *worker) receiveAll(path stream.Receiver, conns []*stream.Conn, sch wire.Schedule) []flowResult {
+	all := make([]flowResult, len(w.own))
+	err := w.welcome(conns, sch)
+	if err == nil {
+		err = w.move(path, conns)
+	}
+	at, nodes := counter.Monotonic(), nodesOf(path, nil)
+	for i, f := range w.own {
+		all[i] = flowResult{n: f.N, err: errorOf(f, err), atNs: at, evidence: evidenceOf(path, f, len(w.own))}
+		if i == 0 {
+			all[i].nodes = nodes // of what all share
+		}
+		if err == nil {
+			c := f.Meter.Snapshot()
+			all[i].farewell = conns[i].SendFarewell(stream.Farewell{Bytes: c.Bytes, Mismatches: c.Mismatches, Verified: w.end.opts.Touch == stream.TouchVerify})
+		}
+	}
+	return all
+}
+
+// welcome lets payload come.
+func (w *worker) welcome(conns []*stream.Conn, sch wire.Schedule) error {
+	for i, c := range conns {
+		if err := c.Welcome(stream.Welcome{Duration: duration(sch.DurationNs)}); err != nil {
+			return stream.OfFlow(w.own[i].N, err)
+		}
+	}
+	return nil
+}
+
+// move is the path's loop.
+func (w *worker) move(path stream.Receiver, conns []*stream.Conn) error {
+	if len(w.own) == 1 {
+		return stream.OfFlow(w.first().N, path.Receive(conns[0], &w.first().Meter))
+	}
+	flows := make([]*stream.Flow, len(w.own))
+	for i, f := range w.own {
+		flows[i] = &f.Flow
+	}
+	return path.(stream.Group).ReceiveAll(flows)
+}
+
+// errorOf is what an error of a thread is to one of its flows: its own, or that all were ended.
+func errorOf(f *flow, err error) error {
+	var of *stream.FlowError
+	switch {
+	case err == nil, !errors.As(err, &of):
+		return err
+	case of.N == f.N:
+		return of.Err
+	}
+	return stream.ErrAborted
+}
+
+// evidenceOf is what a path says of one of its flows.
+func evidenceOf(path stream.Receiver, f *flow, flows int) (e stream.Evidence) {
+	if g, ok := path.(stream.Group); ok && flows > 1 {
+		return g.EvidenceOf(&f.Flow)
+	}
+	if w, ok := path.(stream.Witness); ok {
+		e = w.Evidence()
+	}
+	return e
+}

@@ -266,6 +266,9 @@ func (r *run) book(res flowResult) {
 	}
 }
 
+// broken tells that a flow died while payload passed, and not of its last words alone.
+func (r *run) broken() bool { return r.died != nil && r.died.result.err != nil }
+
 // over tells that all flows have ended, or end.
 func (r *run) over() bool { return r.left == 0 || r.died != nil }
 
@@ -317,7 +320,7 @@ func (r *run) stopNs() int64 {
 // stopNs. A sender that is killed ends it like one that is done: the kernel
 // closes its socket.
 func (r *run) early(stopNs int64) error {
-	if r.sch.StopBytes > 0 || r.died != nil {
+	if r.sch.StopBytes > 0 || r.broken() {
 		return nil // it ends when the bytes have passed
 	}
 	planned := duration(stopNs - r.startNs)
@@ -335,7 +338,7 @@ func (r *run) early(stopNs int64) error {
 // short is the error of a flow that ended before the bytes had passed that bound it.
 func (r *run) short(stopNs int64) error {
 	n := r.end.Progress()
-	if n >= r.sch.StopBytes || r.died != nil {
+	if n >= r.sch.StopBytes || r.broken() {
 		return nil
 	}
 	return &fault.Error{Peer: r.end.spec.Role == stream.RX,

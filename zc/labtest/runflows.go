@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+package labtest
+
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// RunFlows runs zcbench with several flows of a receive mode: by a queue each, by one for all, and
+// with one of them steered wrongly, which makes the run invalid and is named.
+func RunFlows(t *testing.T, rx, copied string) {
+	Need(t)
+	cpus := []string{"--sut-cpu", "1", "--tg-cpu", "0"} // which they share: the guest has two
+	for name, queues := range map[string]int{"a queue each": 2, "one queue": 1} {
+		t.Run(name, func(t *testing.T) {
+			args := append([]string{"--flows", "2"}, cpus...)
+			if queues == 1 {
+				args = append(args, "--queues", "1")
+			}
+			r := measured(t, rx, args...)
+			checkFlows(t, r.SUT.Flows, queues)
+		})
+	}
+	t.Run("one astray", func(t *testing.T) {
+		r := invalid(t, rx, "flow 1: "+copied, append([]string{"--flows", "2", "--control", results.WrongQueue}, cpus...)...)
+		f := r.SUT.Flows
+		if len(f) != 2 || f[0].Verdict != results.OK || f[1].Verdict != results.Invalid {
+			t.Errorf("%+v", f)
+		}
+	})
+}
+
+// checkFlows holds two flows against what they must be: none of their payload copied, and each
+// where it belongs.
+func checkFlows(t *testing.T, all []results.Flow, queues int) {
+	t.Helper()
+	seen := map[int]bool{}
+	for n, f := range all {
+		if f.Verdict != results.OK || f.ZeroCopyBytes == nil || *f.ZeroCopyBytes == 0 || f.CopiedBytes == nil || *f.CopiedBytes != 0 {
+			t.Errorf("flow %d: %s %s: %s bytes without a copy, %s copied", n, f.Verdict, f.Reason, count(f.ZeroCopyBytes), count(f.CopiedBytes))
+		}
+		if f.Queue == nil || f.Landed == nil || *f.Queue != *f.Landed {
+			t.Errorf("flow %d: it was to come by queue %v, and came by %v", n, f.Queue, f.Landed)
+			continue
+		}
+		seen[*f.Queue] = true
+	}
+	if len(all) != 2 || len(seen) != queues {
+		t.Errorf("%d flows by queues %v: want two by %d", len(all), seen, queues)
+	}
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+
+package zcrx_test
+
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/zc/zcrx"
+	"github.com/zcbench/zcbench/zc/labtest"
+)
+
+// TestLabRunFlows runs several flows at the same time.
+func TestLabRunFlows(t *testing.T) { labtest.RunFlows(t, zcrx.Mode, "the kernel copied 100.0 %") }

@@ -5,6 +5,7 @@ package devmem
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -25,7 +26,7 @@ const Mode = "devmem"
 // socket and its memory away from the NIC.
 const DefaultReadBytes = 64 << 20
 
-// Receiver receives one flow into a dmabuf.
+// Receiver receives one flow into a dmabuf, or several that share its queue.
 type Receiver struct {
 	opt stream.Options
 
@@ -37,27 +38,21 @@ type Receiver struct {
 	linear, control *stream.Buffer
 	reader          *sock.DevmemReader
 	frags           int // that one read can bring at most
-	touch           *stream.Toucher
 	gather          *stream.Gathering
-	tokens          *tokens
-	fd              int
-	ended           bool
 
-	reads       reads
-	copied      uint64 // bytes that came by another queue
-	linearBytes uint64
-	idle        idle
+	*own        // of the flow that is served now
+	all  []*own // of all that were attached
+
+	reads reads
+	idle  idle
 }
 
 // New takes over a queue of opt.NIC.Dev. It changes the device, see package
 // nicqueue; Close restores it. A NIC or kernel that cannot is an
 // [*fault.Unsupported] that names the failing step.
 func New(opt stream.Options) (*Receiver, error) {
-	batch := opt.NIC.TokenBatch
-	if batch == 0 {
-		batch = stream.DefaultTokenBatch
-	}
-	r := &Receiver{opt: opt, tokens: newTokens(opt.NIC.HoldBytes, batch), bufLen: bufLen(opt.NIC), gather: stream.NewGathering(opt)}
+	r := &Receiver{opt: opt, bufLen: bufLen(opt.NIC), gather: stream.NewGathering(opt)}
+	r.own = r.newOwn()
 	if err := r.takeOver(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -98,20 +93,41 @@ func readBytes(o stream.Options) int {
 }
 
 // Attach steers the flow to the queue, and makes room for what its reads may
-// bring: twice the fragments that full segments make.
+// bring: twice the fragments that full segments make. Several may be attached, see
+// [Receiver.ReceiveAll].
 func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
-	r.fd = c.FD
+	if len(r.all) > 0 {
+		r.own = r.newOwn()
+	}
+	r.all = append(r.all, r.own)
+	r.conn, r.fd = c, c.FD
 	r.touch = stream.NewToucher(r.opt.Touch, int(h.PeriodBytes))
 	segment, err := unix.GetsockoptInt(c.FD, unix.IPPROTO_TCP, unix.TCP_MAXSEG)
 	if err != nil {
 		return fmt.Errorf("getsockopt TCP_MAXSEG: %w", err)
 	}
-	r.frags = min(max(2*readBytes(r.opt)/min(max(segment, 1), r.bufLen), 64), held.Max/2)
-	if r.control, err = stream.NewBuffer(r.frags * sock.DevmemControlBytes); err != nil {
+	if err := r.makeReader(segment); err != nil {
 		return err
 	}
-	r.reader = sock.NewDevmemReader(r.linear.Bytes(), r.control.Bytes())
 	return r.queue.Steer(c, r.opt.NIC.SteerTo)
+}
+
+// makeReader makes one for flows of such segments, and longer ones.
+func (r *Receiver) makeReader(segment int) (err error) {
+	frags := min(max(2*readBytes(r.opt)/min(max(segment, 1), r.bufLen), 64), held.Max/2)
+	if frags <= r.frags {
+		return nil
+	}
+	if r.control != nil {
+		if err := r.control.Close(); err != nil {
+			return err
+		}
+	}
+	if r.control, err = stream.NewBuffer(frags * sock.DevmemControlBytes); err != nil {
+		return err
+	}
+	r.frags, r.reader = frags, sock.NewDevmemReader(r.linear.Bytes(), r.control.Bytes())
+	return nil
 }
 
 // drainedWithin is how long buffers that are out may take to come back to their
@@ -124,7 +140,7 @@ func (r *Receiver) Close() error {
 	var errs []error
 	if r.binding != nil {
 		errs = append(errs, r.binding.Close())
-		if r.ended {
+		if !slices.ContainsFunc(r.all, func(o *own) bool { return !o.ended }) && len(r.all) > 0 {
 			errs = append(errs, r.drained())
 		}
 		r.binding = nil

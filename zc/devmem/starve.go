@@ -41,9 +41,10 @@ func (r *Receiver) idleTick(c *stream.Conn, m *stream.Meter) error {
 	if idle < nicqueue.StarvedAfter || !r.wanted() {
 		return nil
 	}
+	pieces, bytes := r.heldAll()
 	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d fragments of %d bytes in all, of memory of %d bytes",
-		r.queue.ID, r.tokens.held.Count(), r.tokens.held.Bytes(), r.mem.Size())
-	if r.tokens.held.Count() == 0 {
+		r.queue.ID, pieces, bytes, r.mem.Size())
+	if pieces == 0 {
 		return &fault.Error{Op: op + "; the rest is in the socket, behind packets that were lost",
 			How: "give the NIC more memory (--area-size), or let less be on its way (--rcvbuf)"}
 	}
@@ -63,7 +64,7 @@ func (r *Receiver) wanted() bool {
 	}
 	all := r.mem.Size() / r.bufLen
 	most := all - spare(all)
-	if r.tokens.held.Count() < most { // a long buffer may have several fragments: the pool decides
+	if pieces, _ := r.heldAll(); pieces < most { // a long buffer may have several fragments: the pool decides
 		return false
 	}
 	out, known, err := r.inflight()

@@ -37,7 +37,7 @@ func inMemory(batch int) (*Receiver, *array, *stream.Meter) {
 	linear, _ := stream.NewBuffer(4096)
 	copy(linear.Bytes(), mem.bytes)
 	r := &Receiver{opt: stream.Options{Touch: stream.TouchVerify}, mem: mem, binding: &nic.Binding{ID: binding}, linear: linear,
-		touch: stream.NewToucher(stream.TouchVerify, 31*4096), tokens: newTokens(0, batch)}
+		own: &own{touch: stream.NewToucher(stream.TouchVerify, 31*4096), tokens: newTokens(0, batch)}}
 	r.tokens.release = func(_ int, ranges []sock.TokenRange) (n int, _ unix.Errno) {
 		for _, x := range ranges {
 			n += int(x.Count)

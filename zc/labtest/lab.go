@@ -198,7 +198,7 @@ func Killed(t *testing.T, name, env string, rounds int, next Transfer) {
 	Need(t)
 	before := DeviceState(t)
 	for range rounds {
-		kill(t, name, env, 3)
+		kill(t, name, env+"=1", 3)
 		o, err := In(RXNS, next.Receive)
 		if err != nil || o.Err != nil || o.Counters.ZeroCopyBytes != uint64(next.Bytes) {
 			t.Errorf("the flow after it: %v, %v, %+v", err, o.Err, o.Counters)
@@ -210,16 +210,16 @@ func Killed(t *testing.T, name, env string, rounds int, next Transfer) {
 }
 
 // kill starts the test binary's test name as a process with the environment
-// variable env set, awaits that it says "flowing", kills it, and waits until the
-// queue is free.
-func kill(t *testing.T, name, env string, queue int) {
+// variable env, NAME=VALUE, awaits that it says "flowing" and that flows come by all queues,
+// kills it, and waits until the queues are free.
+func kill(t *testing.T, name, env string, queues ...int) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, "-test.run=^"+name+"$", "-test.v")
-	cmd.Env = append(os.Environ(), env+"=1")
+	cmd.Env = append(os.Environ(), env)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -227,11 +227,13 @@ func kill(t *testing.T, name, env string, queue int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := received(t, queue)
+	start := received(t)
 	AwaitLine(t, out, "flowing")
-	for end := time.Now().Add(30 * time.Second); received(t, queue) < start+1<<20; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("nothing flows")
+	for _, queue := range queues {
+		for end := time.Now().Add(30 * time.Second); received(t)[queue].Bytes < start[queue].Bytes+1<<20; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("nothing flows by queue %d", queue)
+			}
 		}
 	}
 	if err := cmd.Process.Kill(); err != nil {
@@ -239,18 +241,20 @@ func kill(t *testing.T, name, env string, queue int) {
 	}
 	_ = cmd.Wait()
 	killed := time.Now()
-	AwaitFree(t, queue)
-	t.Logf("the queue was free %v after the kill", time.Since(killed).Round(time.Millisecond))
+	for _, queue := range queues {
+		AwaitFree(t, queue)
+	}
+	t.Logf("queues %v were free %v after the kill", queues, time.Since(killed).Round(time.Millisecond))
 }
 
-// received is how many bytes have come by a queue, by the driver's counters.
-func received(t *testing.T, queue int) uint64 {
+// received is what has come by the queues, by the driver's counters.
+func received(t *testing.T) map[int]nic.QueueStats {
 	t.Helper()
 	all, err := OnDevice((*nic.Device).QueueStats)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all[queue].Bytes
+	return all
 }
 
 // WithoutNetAdmin takes CAP_NET_ADMIN from the calling thread, which is to end

@@ -107,12 +107,7 @@ func (x Transfer) Receive() (o Outcome, err error) {
 		defer d.Close()
 		defer back()
 	}
-	opt := stream.Options{MessageBytes: messageBytes, ReadBytes: x.ReadBytes, Touch: x.Touch, NIC: x.NIC, UringEngine: x.Engine}
-	if opt.Touch == "" {
-		opt.Touch = stream.TouchVerify
-	}
-	opt.NIC.Dev = RXDev
-	r, err := x.Open(opt)
+	r, err := x.Open(x.options())
 	if err != nil {
 		return o, err
 	}
@@ -125,6 +120,16 @@ func (x Transfer) Receive() (o Outcome, err error) {
 		err = serr
 	}
 	return o, err
+}
+
+// options are the receiver's.
+func (x Transfer) options() stream.Options {
+	opt := stream.Options{MessageBytes: messageBytes, ReadBytes: x.ReadBytes, Touch: x.Touch, NIC: x.NIC, UringEngine: x.Engine}
+	if opt.Touch == "" {
+		opt.Touch = stream.TouchVerify
+	}
+	opt.NIC.Dev = RXDev
+	return opt
 }
 
 func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err error) {

@@ -37,6 +37,13 @@ func mustBeZeroCopy(t *testing.T, x labtest.Transfer) labtest.Outcome {
 	if err = errors.Join(err, o.Err); err != nil {
 		t.Fatalf("%v\nfix: %s", err, fault.Fix(err))
 	}
+	isZeroCopy(t, x, o)
+	return o
+}
+
+// isZeroCopy checks what came of one.
+func isZeroCopy(t *testing.T, x labtest.Transfer, o labtest.Outcome) {
+	t.Helper()
 	c := o.Counters
 	if c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 {
 		t.Errorf("%d bytes of %d, %d wrong from %d on", c.Bytes, x.Bytes, c.Mismatches, c.FirstMismatch)
@@ -55,7 +62,6 @@ func mustBeZeroCopy(t *testing.T, x labtest.Transfer) labtest.Outcome {
 	}
 	t.Logf("%d MiB: %v pieces in %v buffers, %d calls (%.1f per MB), %d waits, %d rearms, %d overflows", x.Bytes>>20, o.Figure("zcrx_pieces"), o.Figure("zcrx_pool_buffers"), c.Calls,
 		float64(c.Calls)/(float64(c.Bytes)/1e6), c.Waits, c.Rearms, c.Overflows)
-	return o
 }
 
 // All ways that memory can be had, with lengths of buffers, families and HW GRO: in

@@ -70,16 +70,24 @@ func (p *proof) look(fd int, napi uint32) {
 	}
 }
 
-// look is [proof.look] at the receiver's flow.
+// look is [proof.look] at the receiver's flow, or its flows.
 func (r *Receiver) look(m *stream.Meter) {
 	if r.queue != nil && r.proof.watches() {
+		if r.grouped {
+			r.lookAll(m)
+			return
+		}
 		m.Call()
 		r.proof.look(r.fd, r.queue.NAPI)
 	}
 }
 
 // Evidence tells what was seen of the flow and its queue.
-func (r *Receiver) Evidence() stream.Evidence {
+func (r *Receiver) Evidence() stream.Evidence { return r.evidence(r.proof.copied, true) }
+
+// evidence is that of the flow at r.fd, of which so many bytes were counted as copied; pool: also
+// what the queue's page pool tells of bytes that were not.
+func (r *Receiver) evidence(copied uint64, pool bool) stream.Evidence {
 	// Linear bytes are what the kernel's count of copied ones leaves out where it
 	// copies all; with a NIC nobody tells them from those it wrote itself.
 	e := stream.Evidence{UringEngine: string(r.ring.Engine()), CountsLinear: r.queue == nil && r.proof.counts,
@@ -102,13 +110,13 @@ func (r *Receiver) Evidence() stream.Evidence {
 		e.Notes = append(e.Notes, fmt.Sprintf("%d pieces were given back before --hold was reached: no more than %d pieces can be held", r.stats.early, held.Max))
 	}
 	if r.queue != nil {
-		r.testify(&e, figure)
+		r.testify(&e, figure, copied, pool)
 	}
 	return e
 }
 
 // testify adds what the device says.
-func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v float64)) {
+func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v float64), copied uint64, pool bool) {
 	figure("zcrx_queue", "1", float64(r.queue.ID))
 	figure("zcrx_alloc_fail_events", "1", float64(r.stats.allocFails))
 	if q, ok := r.queue.Landed(r.fd); ok {
@@ -124,22 +132,24 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 	if !r.proof.counts {
 		e.Notes = append(e.Notes, "this kernel does not count what zero-copy receive copies (Linux 7.2 does): bytes are sorted by the queue that the flow was seen on")
 	}
-	r.countBuffers(e, figure)
+	if pool {
+		r.countBuffers(e, figure)
+	}
 	if e.Uncounted == 0 && r.proof.counts && r.proof.copied == 0 && r.stats.noMemory > 0 {
 		e.Notes = append(e.Notes, fmt.Sprintf("the kernel wanted %d times for a buffer to copy to and counted no copy: payload came in packets' linear part, which is not counted; --probe zc counts its pieces", r.stats.noMemory))
 	}
 	if h, err := r.queue.Dev.HeaderSplit(); err == nil && (h.State != nic.SplitOn || h.Threshold > 0) {
 		e.Notes = append(e.Notes, fmt.Sprintf("headers were not split at the end of the flow (%v): payload in the packets' linear part was copied and is not counted", h))
 	}
-	if r.proof.copied+e.Uncounted > 0 {
-		r.sayWhy(e)
+	if copied+e.Uncounted > 0 {
+		r.sayWhy(e, copied)
 	}
 }
 
 // sayWhy tells why payload was copied, as far as that shows.
-func (r *Receiver) sayWhy(e *stream.Evidence) {
+func (r *Receiver) sayWhy(e *stream.Evidence, copied uint64) {
 	e.Why, e.Fix = r.queue.Whereabouts(r.fd)
-	if on, ok := r.queue.Landed(r.fd); e.Uncounted <= r.proof.copied || ok && on.ID != r.queue.ID {
+	if on, ok := r.queue.Landed(r.fd); e.Uncounted <= copied || ok && on.ID != r.queue.ID {
 		return
 	}
 	e.Why = fmt.Sprintf("the page pool of RX queue %d handed out buffers for no more than %d bytes, so %d bytes were copied without being counted, as payload in packets' linear parts is",

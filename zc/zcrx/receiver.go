@@ -28,8 +28,8 @@ const (
 	userEvent = 2
 )
 
-// Receiver receives one flow without a copy, or, without a device, into the same
-// kind of memory by copying.
+// Receiver receives one flow without a copy, or several that share its queue, or, without a
+// device, into the same kind of memory by copying.
 type Receiver struct {
 	mode string
 	opt  stream.Options
@@ -45,6 +45,9 @@ type Receiver struct {
 	proof proof
 	fd    int
 	ended bool
+
+	members []*member // the flows that were attached
+	grouped bool      // several are received
 
 	flushAt int  // entries in the refill ring at which the kernel is told to take them
 	flushes bool // the kernel can be told so (6.19)
@@ -159,10 +162,11 @@ func (r *Receiver) makeArea(q stream.NICQueue) (err error) {
 	return err
 }
 
-// Attach steers the flow to the queue.
+// Attach steers the flow to the queue. Several may be attached, see [Receiver.ReceiveAll].
 func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) error {
 	r.fd = c.FD
 	r.touch = stream.NewToucher(r.opt.Touch, int(h.PeriodBytes))
+	r.members = append(r.members, &member{conn: c, touch: r.touch})
 	if r.queue == nil {
 		return nil
 	}

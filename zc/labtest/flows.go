@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+
+package labtest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/zcbench/zcbench/internal/fault"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/zc/nicqueue"
+)
+
+// Flows are transfers at the same time, each by a queue of its own. The flow of the queue that is
+// taken first is the shortest, so that queues are let go of while others are in use.
+type Flows struct {
+	Mode   string
+	N      int
+	Bytes  int             // of the shortest; each next one has as many more
+	NIC    stream.NICQueue // of each, but for its queue
+	Open   func(stream.Options) (stream.Receiver, error)
+	Change func(i int, x *Transfer) // nil: none
+}
+
+// Run makes the transfers on an interface with two queues more than there are flows, and checks
+// that it is as it was afterwards. check looks at each that ended without an error.
+func (f Flows) Run(t *testing.T, check func(x Transfer, o Outcome)) {
+	t.Helper()
+	Channels(t, f.N+2, func() {
+		before := DeviceState(t)
+		all := f.transfers(t)
+		outcomes, errs := Together(all)
+		for i, x := range all {
+			t.Run(fmt.Sprint("queue ", *x.NIC.Queue), func(t *testing.T) {
+				if err := errors.Join(errs[i], outcomes[i].Err); err != nil {
+					t.Fatalf("%v\nfix: %s", err, fault.Fix(err))
+				}
+				check(x, outcomes[i])
+			})
+		}
+		if after := DeviceState(t); after != before {
+			t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
+		}
+	})
+}
+
+func (f Flows) transfers(t *testing.T) (all []Transfer) {
+	t.Helper()
+	queues, err := In(RXNS, func() ([]int, error) { return nicqueue.Spread(f.Mode, RXDev, nil, f.N, f.N) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, q := range queues {
+		x := Transfer{Family: families[i%len(families)], Bytes: (i + 1) * f.Bytes, NIC: f.NIC, Open: f.Open}
+		x.NIC.Queue, x.NIC.Beside = &q, queues
+		if f.Change != nil {
+			f.Change(i, &x)
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// Together makes transfers at the same time. None begins before all have what they need.
+func Together(all []Transfer) ([]Outcome, []error) {
+	outcomes, errs := make([]Outcome, len(all)), make([]error, len(all))
+	var opened, ended sync.WaitGroup
+	opened.Add(len(all))
+	for i, x := range all {
+		open := x.Open
+		x.Open = func(o stream.Options) (stream.Receiver, error) {
+			r, err := open(o)
+			opened.Done()
+			opened.Wait()
+			return r, err
+		}
+		ended.Go(func() { outcomes[i], errs[i] = In(RXNS, x.Receive) })
+	}
+	ended.Wait()
+	return outcomes, errs
+}
+
+// Flow is the process that [Flows.Killed] kills: its flows do not end. It says so when all flow.
+func (f Flows) Flow(t *testing.T) {
+	var begun sync.WaitGroup
+	begun.Add(f.N)
+	f.Bytes = 8 << 30
+	f.Change = func(_ int, x *Transfer) {
+		x.Touch = stream.TouchNone
+		x.Begun = func(stream.Receiver) { begun.Done() }
+	}
+	go func() {
+		begun.Wait()
+		fmt.Println("flowing")
+	}()
+	_, errs := Together(f.transfers(t))
+	t.Errorf("it was not killed: %v", errs)
+}
+
+// Killed kills the process that the test binary's test name is, with the environment variable
+// env, NAME=VALUE, in the middle of its flows. All its queues are free after it, and nothing of
+// what it had set stays when the next flow has ended, which takes the last of them.
+func (f Flows) Killed(t *testing.T, name, env string, next Transfer) {
+	t.Helper()
+	Channels(t, f.N+2, func() {
+		before := DeviceState(t)
+		queues := []int{}
+		for _, x := range f.transfers(t) {
+			queues = append(queues, *x.NIC.Queue)
+		}
+		kill(t, name, env, queues...)
+		next.NIC.Queue = &queues[len(queues)-1]
+		o, err := In(RXNS, next.Receive)
+		if err != nil || o.Err != nil || o.Counters.ZeroCopyBytes != uint64(next.Bytes) {
+			t.Errorf("the flow after it: %v, %v, %+v", err, o.Err, o.Counters)
+		}
+		if after := DeviceState(t); after != before {
+			t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
+		}
+	})
+}
+
+// Channels gives the receiving device a number of queues while f runs.
+func Channels(t *testing.T, n int, f func()) {
+	t.Helper()
+	set := func(c nic.Channels) (was nic.Channels, err error) {
+		return OnDevice(func(d *nic.Device) (nic.Channels, error) {
+			was, err := d.Channels()
+			if err == nil && c.Combined == 0 {
+				c = was
+				c.Combined = n
+			}
+			if err == nil {
+				err = errors.Join(d.SetChannels(c), d.AwaitCarrier(carrierWithin))
+			}
+			return was, err
+		})
+	}
+	was, err := set(nic.Channels{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if _, err := set(was); err != nil {
+			t.Error(err)
+		}
+	}()
+	f()
+}

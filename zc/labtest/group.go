@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+
+package labtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/internal/fault"
+
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+// Grouped makes transfers that one receiver moves, on one thread and by one queue: that of the
+// first. A flow that is to go elsewhere has NIC.SteerTo. check looks at each; the device is as it
+// was afterwards.
+func Grouped(t *testing.T, all []Transfer, check func(x Transfer, o Outcome)) {
+	t.Helper()
+	before := DeviceState(t)
+	out, err := In(RXNS, func() ([]Outcome, error) { return group(all) })
+	if err != nil {
+		t.Errorf("%v\nfix: %s", err, fault.Fix(err))
+	}
+	for i, o := range out {
+		t.Logf("flow %d: %+v", i, o.Counters)
+		check(all[i], o)
+	}
+	if after := DeviceState(t); after != before {
+		t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
+	}
+}
+
+// steers is a receiver that can be told where a flow is to go.
+type steers interface{ SteerNextTo(queue *int) }
+
+func group(all []Transfer) (out []Outcome, err error) {
+	r, err := all[0].Open(all[0].options())
+	if err != nil {
+		return nil, err
+	}
+	sent := make(chan error, len(all))
+	g, ok := r.(stream.Group)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("%T receives one flow only", r), r.Close())
+	}
+	out, senders, err := serveAll(g, all, sent)
+	err = errors.Join(err, r.Close())
+	for range senders {
+		if serr := <-sent; err == nil {
+			err = serr
+		}
+	}
+	return out, err
+}
+
+// serveAll accepts the flows of a group and receives them.
+func serveAll(g stream.Group, all []Transfer, sent chan<- error) (out []Outcome, senders int, err error) {
+	var flows []*stream.Flow
+	defer func() {
+		for _, f := range flows {
+			f.Conn.Close()
+		}
+	}()
+	for i, x := range all {
+		port, err := stream.Listen(net.JoinHostPort(Addrs[x.Family], "0"), stream.Cookie{}, sock.Options{})
+		if err != nil {
+			return nil, senders, err
+		}
+		defer port.Close()
+		senders++
+		go func() {
+			_, err := In(TXNS, func() (struct{}, error) {
+				return struct{}{}, x.send(port.Addr().String(), stream.Cookie{}, new(stream.Meter))
+			})
+			sent <- err
+		}()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		conn, hello, err := port.Accept(ctx)
+		if err != nil {
+			return nil, senders, err
+		}
+		flows = append(flows, &stream.Flow{N: i, CPU: -1, Conn: conn})
+		g.(steers).SteerNextTo(x.NIC.SteerTo)
+		if err := g.Attach(conn, hello); err != nil {
+			return nil, senders, err
+		}
+	}
+	for _, f := range flows {
+		if err := f.Conn.Welcome(stream.Welcome{}); err != nil {
+			return nil, senders, err
+		}
+	}
+	if err := g.ReceiveAll(flows); err != nil {
+		return nil, senders, err
+	}
+	for _, f := range flows {
+		out = append(out, Outcome{Counters: f.Meter.Snapshot(), Evidence: g.EvidenceOf(f)})
+	}
+	return out, senders, nil
+}

@@ -25,6 +25,7 @@ func wellEnd() wire.EndResult {
 	seconds, gbps, window, total := 1.0, 8.0, uint64(1e9), uint64(2e9)
 	return wire.EndResult{Verdict: results.OK, FlowNs: 2e9, FromNs: 1e9, ToNs: 2e9, Total: stream.Counters{Bytes: total}, Window: stream.Counters{Bytes: window},
 		Host: results.Host{DurationS: &seconds, Bytes: &window, TotalBytes: &total, ThroughputGbps: &gbps,
+			Flows:   []results.Flow{{CPU: new(1), Queue: new(3), Bytes: &window, ThroughputGbps: &gbps, CPUS: new(.5), Verdict: results.OK, ThreadCores: new(.6)}},
 			Metrics: []results.Metric{{Name: "m", Unit: "1", Value: 3, Source: "s"}}, Series: []results.Series{{Name: "flow_bytes", Unit: "bytes", T: []int64{1, 2}, V: []float64{1, 2}}}}}
 }
 
@@ -135,7 +136,8 @@ func tryAnswers(t *testing.T, sut, tg, hello, ifaces, watts []byte) {
 	} else {
 		distrust(&rec, "SUT", err)
 	}
-	gate.Run(results.Gates{}, &rec)
+	rec.Conclude()
+	gate.Run(results.DefaultGates(), &rec)
 	if rec.Verdict == results.OK {
 		for _, h := range []results.Host{rec.SUT, rec.TG} {
 			if h.DurationS == nil || h.Bytes == nil || h.ThroughputGbps == nil || out.sutErr != nil || out.tgErr != nil || rec.Reason != "" {

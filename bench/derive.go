@@ -35,7 +35,10 @@ func Report(dir string) (*report.Summary, error) {
 	}
 	written := make(chan error, 1)
 	go func() {
-		written <- results.WriteFile(filepath.Join(dir, results.RunsFile), func(w io.Writer) error { return results.WriteRuns(w, j.Records) })
+		write := func(name string, of func(io.Writer, []results.Record) error) error {
+			return results.WriteFile(filepath.Join(dir, name), func(w io.Writer) error { return of(w, j.Records) })
+		}
+		written <- errors.Join(write(results.RunsFile, results.WriteRuns), write(results.FlowsFile, results.WriteFlows))
 	}()
 	s := summarize(dir, &j)
 	err = render(dir, s)

@@ -39,6 +39,7 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 	r.markSiblings(rec)
 	r.markUpper(rec)
 	rec.Verdict, rec.Reason, rec.Fix = verdict(out)
+	countFlows(rec)
 	if rec.Verdict == results.Invalid {
 		rec.Gate = out.gate()
 	}

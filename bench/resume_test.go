@@ -281,7 +281,7 @@ func TestReportFollowsNoLink(t *testing.T) {
 	if err := os.WriteFile(victim, []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{results.RunsFile, results.MetricsFile, results.SamplesFile, results.ReportFile} {
+	for _, name := range []string{results.RunsFile, results.MetricsFile, results.SamplesFile, results.FlowsFile, results.ReportFile} {
 		if err := os.Symlink(victim, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}

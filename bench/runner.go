@@ -120,7 +120,7 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 	out.calledOff = context.Cause(ctx)
 	r.fill(&rec, out)
 	r.mark(&rec, p.Cell)
-	rec.Limit = rec.FindLimit()
+	rec.Conclude()
 	markPace(&rec, p)
 	after(&rec)
 	r.restAfter(ctx, &rec, before, out)

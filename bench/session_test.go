@@ -484,7 +484,7 @@ func TestDeriveFromTornJournal(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if want := []string{"journal.jsonl", "metrics.csv", "plots", "report.html", "runs.csv", "samples.csv"}; !slices.Equal(names, want) {
+	if want := []string{"flows.csv", "journal.jsonl", "metrics.csv", "plots", "report.html", "runs.csv", "samples.csv"}; !slices.Equal(names, want) {
 		t.Errorf("files %v, want %v", names, want)
 	}
 	if after, _ := os.ReadFile(path); string(after) != string(torn) {

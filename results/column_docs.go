@@ -69,6 +69,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 		"short marks: `shared-machine`; under a CPU layout `softirq-by-irq` or `softirq-by-rps`, " +
 			"and `crowded-cpu` where the SUT's softirq must share a CPU with the TG; " +
 			"`off-pace`: the delivered rate is more than 1 % from pace_bits_ps; " +
+			"`unfair`, `starved-flow`: of several flows (docs/matrix.md); " +
 			"`calibration`: not paced, to know what shares of a pace are of; " +
 			"`smt-siblings` where CPUs share a core; `over-vlan`, `over-bond`, ... where the flow's address is on what stands on the port; " +
 			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md); `disturbed`: spoilt by something else on the " +
@@ -130,6 +131,8 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"delivery_p50_us delivery_p99_us delivery_p999_us", "us",
 		"of a paced flow's receiver: from when payload was due by the pace to when the path had " +
 			"taken it, the same for all modes (docs/metrics.md)"},
+	ColumnDoc{"flows", "", "asked for: so many at the same time, of which the figures are the sum (flows.csv has each); empty = 1"},
+	ColumnDoc{"queues", "", "asked for: RX queues that the flows were spread over; empty = one a flow of modes that take queues over, of others as found"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// WriteCSV makes runs.csv, metrics.csv and samples.csv in dir from the records
+// WriteCSV makes runs.csv, metrics.csv, samples.csv and flows.csv in dir from the records
 // of a journal, each file all or nothing. It replaces older ones.
 func WriteCSV(dir string, recs []Record) error {
 	files := []struct {
@@ -19,6 +19,7 @@ func WriteCSV(dir string, recs []Record) error {
 		{RunsFile, WriteRuns},
 		{MetricsFile, WriteMetrics},
 		{SamplesFile, WriteSamples},
+		{FlowsFile, WriteFlows},
 	}
 	for _, f := range files {
 		err := WriteFile(filepath.Join(dir, f.name), func(w io.Writer) error { return f.write(w, recs) })

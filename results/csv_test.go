@@ -55,6 +55,9 @@ func TestWriteCSV(t *testing.T) {
 		}
 		golden(t, name+".golden", got)
 	}
+	if _, err := os.Stat(filepath.Join(dir, FlowsFile)); err != nil {
+		t.Error(err)
+	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
@@ -120,7 +123,7 @@ func TestRunsRoundTrip(t *testing.T) {
 	}
 }
 
-// run_id and host join the three files, so they must be unique together.
+// run_id and host join the files, so they must be unique together.
 func TestHostLabelUnique(t *testing.T) {
 	r := sample(0)
 	for _, names := range [][2]string{{"a", "b"}, {"local", "local"}, {"", ""}, {"a#sut", "a"}} {

@@ -54,6 +54,7 @@ func Example() {
 	// Output:
 	// tcp/tcp 94.2 ok
 	// power was measured: false
+	// flows.csv
 	// journal.jsonl
 	// metrics.csv
 	// runs.csv

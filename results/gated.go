@@ -105,8 +105,10 @@ func (r *Record) Mark(flag, warning string) {
 // options that did not act.
 func (r *Record) Flagged() (keys []string) {
 	for _, l := range Limits {
-		if l.Class == ByOutcome && slices.Contains(r.Flags, l.Key) {
-			keys = append(keys, l.Key)
+		for _, flag := range l.Flags() {
+			if l.Class == ByOutcome && slices.Contains(r.Flags, flag) {
+				keys = append(keys, flag)
+			}
 		}
 	}
 	for _, name := range r.InertOptions() {

@@ -131,7 +131,7 @@ func TestJournalCorruptions(t *testing.T) {
 			}
 			o.add(&j.Records[k])
 		}
-		if err := errors.Join(WriteRuns(io.Discard, j.Records), WriteMetrics(io.Discard, j.Records), WriteSamples(io.Discard, j.Records)); err != nil {
+		if err := errors.Join(WriteRuns(io.Discard, j.Records), WriteMetrics(io.Discard, j.Records), WriteSamples(io.Discard, j.Records), WriteFlows(io.Discard, j.Records)); err != nil {
 			t.Errorf("corruption %d: %v", i, err)
 		}
 	})

@@ -22,6 +22,7 @@ const (
 	RunsFile    = "runs.csv"
 	MetricsFile = "metrics.csv"
 	SamplesFile = "samples.csv"
+	FlowsFile   = "flows.csv"
 	SummaryFile = "summary.json"
 	ReportFile  = "report.html"
 	PlotsDir    = "plots" // SVG files
@@ -75,7 +76,7 @@ func Create(dir string, h Header) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("create results folder: %w", err)
 	}
-	if err := vacant(dir, RunsFile, MetricsFile, SamplesFile, ReportFile); err != nil {
+	if err := vacant(dir, RunsFile, MetricsFile, SamplesFile, FlowsFile, ReportFile); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(dir, JournalFile)
@@ -99,7 +100,7 @@ func Create(dir string, h Header) (*Writer, error) {
 // Vacant returns [ErrExists] for a folder that has results. A folder that does
 // not exist has none. It is for looking before long work; Create looks again.
 func Vacant(dir string) error {
-	return vacant(dir, JournalFile, RunsFile, MetricsFile, SamplesFile, ReportFile)
+	return vacant(dir, JournalFile, RunsFile, MetricsFile, SamplesFile, FlowsFile, ReportFile)
 }
 
 func vacant(dir string, names ...string) error {

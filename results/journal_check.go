@@ -74,7 +74,7 @@ func (r *Record) validate() error {
 			}
 		}
 	}
-	return nil
+	return r.checkFlows()
 }
 
 func (v Verdict) validate() error {

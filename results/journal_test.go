@@ -381,6 +381,11 @@ func FuzzJournal(f *testing.F) {
 	}
 	head, _, _ := bytes.Cut(data, []byte("\n"))
 	f.Add(append(append(head[:len(head):len(head)], '\n'), run...))
+	flows, err := encodeRun(flowing(0, 5, 7))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(append(append(head[:len(head):len(head)], '\n'), flows...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, ferr := decode(bytes.NewReader(data), 1<<16, figuresOnly)
 		j, err := decode(bytes.NewReader(data), 1<<16, wholeRecords)
@@ -402,7 +407,7 @@ func FuzzJournal(f *testing.F) {
 		}
 		// What one can read, one can derive the CSVs from.
 		var b bytes.Buffer
-		if err := errors.Join(WriteRuns(&b, j.Records), WriteMetrics(&b, j.Records), WriteSamples(&b, j.Records)); err != nil {
+		if err := errors.Join(WriteRuns(&b, j.Records), WriteMetrics(&b, j.Records), WriteSamples(&b, j.Records), WriteFlows(&b, j.Records)); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -32,28 +32,29 @@ const (
 	reached    = 0.97
 )
 
-// FindLimit sorts a run by its figures in the steady window. A sender whose thread never
-// waits, and that the receiver's window did not hold up, could not send more whatever the
-// receiver could take (tcp_chrono_start in net/ipv4/tcp.c counts the times).
+// FindLimit sorts a run by its figures in the steady window: the sum of its flows. A sender
+// whose thread never waits, and that the receiver's window did not hold up, could not send more
+// whatever the receiver could take (tcp_chrono_start in net/ipv4/tcp.c counts the times). Of
+// several flows a thread, or a window, is the limit of the sum where it is that of each flow
+// ([Record.FlowLimit]); a CPU, the link and the pace are there for all of them.
 func (r *Record) FindLimit() LimitedBy {
 	gbps := r.SUT.ThroughputGbps
 	if gbps == nil || *gbps <= 0 {
 		return ""
 	}
-	rwnd, sndbuf := r.heldUpBy("tcp_info_rwnd_limited_us"), r.heldUpBy("tcp_info_sndbuf_limited_us")
-	receiver := r.SUT.threadFull() || r.SUT.cpuFull() || r.SUT.pollerFull()
+	all := r.flowsLimit()
 	switch {
 	case r.Cell.PaceBitsPS > 0 && *r.PaceError() >= -PaceTolerance:
 		return ByPace
 	case r.linkShare() >= reached:
 		return ByLink
-	case r.TG.threadFull() && rwnd < heldUp:
+	case all == BySender:
 		return BySender
-	case receiver:
+	case all == ByReceiver || r.SUT.cpuFull() || r.SUT.pollerFull():
 		return ByReceiver
-	case max(rwnd, sndbuf) >= heldUp:
+	case all == ByWindow:
 		return ByWindow
-	case r.TG.threadFull() || r.TG.cpuFull():
+	case r.TG.cpuFull():
 		return BySender
 	}
 	return ""
@@ -99,9 +100,13 @@ func (r *Record) heldUpBy(name string) float64 {
 // preamble and gap. TCP's and IP's headers are 52 bytes (IPv4 with time stamps).
 const frameBytes, headerBytes = 38, 52
 
-// linkShare is how much of the link's speed the payload takes with all its headers.
+// linkShare is how much of the link's speed the payload takes with all its headers. Of several
+// flows no TCP_INFO is that of all: their segments are as long as the link takes.
 func (r *Record) linkShare() float64 {
 	speed, mss := r.SUT.value(MetricLinkSpeed), r.TG.value("tcp_info_snd_mss")
+	if math.IsNaN(mss) && !r.alone() {
+		mss = r.TG.value("link_mtu") - headerBytes
+	}
 	if math.IsNaN(speed) || math.IsNaN(mss) || speed <= 0 || mss <= 0 {
 		return 0
 	}

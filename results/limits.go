@@ -2,6 +2,8 @@
 
 package results
 
+import "slices"
+
 // Limit is a gate's limit: a field of [Gates]. Its key in experiment files, its default, its
 // line in reports and its row in docs/matrix.md follow from this; package gate judges by it.
 type Limit struct {
@@ -41,6 +43,29 @@ var Limits = []Limit{
 		func(g *Gates) **float64 { return &g.Counters }},
 	{"copied", ByProof, "copied by a zero-copy mode", .01, true, "", "run: share of the payload that a zero-copy mode copied",
 		func(g *Gates) **float64 { return &g.Copied }},
+	{FairnessGate, ByOutcome, "Jain's index of the flows", FairJain, true, "", "run of several flows: Jain's index of their throughput is below it (`unfair`), or a flow has less than 10 % of its fair share (`starved-flow`)",
+		func(g *Gates) **float64 { return &g.Fairness }},
+}
+
+// Least tells a limit that is the least of what is judged; all others are the most.
+func (l *Limit) Least() bool { return l.Key == FairnessGate }
+
+// Flags are the marks of runs that count and are beyond the limit.
+func (l *Limit) Flags() []string {
+	if l.Key == FairnessGate {
+		return []string{FlagUnfair, FlagStarved}
+	}
+	return []string{l.Key}
+}
+
+// GateOf is the key of the gate whose runs that count get a flag.
+func GateOf(flag string) string {
+	for i := range Limits {
+		if slices.Contains(Limits[i].Flags(), flag) {
+			return Limits[i].Key
+		}
+	}
+	return flag // of a gate without a number
 }
 
 // DefaultGates have every limit that is not off.

@@ -12,6 +12,11 @@ var MetricSections = []MetricSection{
 		{Names: "flow_waits",
 			Units: "1", Source: "data path",
 			Meaning: "of them, those that slept"},
+		{Names: "flows_jain flows_min_gbps flows_median_gbps flows_max_gbps",
+			Units: "1 Gbit/s Gbit/s Gbit/s", Source: "data path",
+			Meaning: "of several flows, at the receiver: Jain's fairness index of their " +
+				"throughput, (sum x)² / (n × sum x²), 1 where all are equal and 1/n where one " +
+				"has everything; least, median and most of a flow. flows.csv has each"},
 		{Names: "pace_waits pace_pieces pace_late_mean_us",
 			Units: "1 1 us", Source: "data path",
 			Meaning: "of a paced sender: of the waits, those until more was due, each a wake-up " +

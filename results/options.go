@@ -3,6 +3,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -78,7 +79,7 @@ var Options = []Option{
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.Queue }, within(0, 65535))},
 	{Name: "flows", Since: 3, Type: "int", Help: "flows to run at the same time, each with a thread of its own; one window measures all (default: 1)", Kind: OfPath,
-		Takes: fmt.Sprintf("flows in 1..%d", stream.MaxFlows), value: count(func(c *Cell) *int { return &c.Flows }, 1, stream.MaxFlows)},
+		Takes: fmt.Sprintf("flows in 1..%d", stream.MaxFlows), value: number(func(c *Cell) *int { return &c.Flows }, within(1, stream.MaxFlows), func(raw string) string { return cmp.Or(raw, "1") })},
 	{Name: "queues", Since: 3, Type: "int", Help: "RX queues that the flows are spread over, from --queue on, or the last ones (default: one a flow of modes that take queues over, of others as found)",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: fmt.Sprintf("RX queues in 1..%d, at most as many as flows", stream.MaxFlows), value: count(func(c *Cell) *int { return &c.Queues }, 1, stream.MaxFlows)},

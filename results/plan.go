@@ -73,6 +73,7 @@ type Gates struct {
 	IdleDrift    *float64 `json:"idle_drift,omitempty"`     // of the idle power, between before and after
 	Counters     *float64 `json:"counters,omitempty"`       // share of the measured CPU time that zcbench's own sampler took
 	Copied       *float64 `json:"copied,omitempty"`         // share of the payload that a zero-copy mode may copy
+	Fairness     *float64 `json:"fairness,omitempty"`       // least that Jain's index of several flows may be
 
 	// Limit is what every run must be limited by; "" asks nothing. A run of which it is not
 	// known fails it.

@@ -201,6 +201,10 @@ func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) 
 		if p.excludable && x.excluded(c, used) {
 			continue
 		}
+		if c.Queues > c.NFlows() {
+			wrong := c // or else each cell would be on the heap
+			return at(p.node, "flows and queues: %v; or leave the combination out (exclude)", wrong.Check())
+		}
 		if known[c.Key()] {
 			x.spec.Folded++
 			continue

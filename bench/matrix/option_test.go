@@ -16,7 +16,7 @@ var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split":
 	"message": "64M", "read": "1M", "rx_buffer": "cold", "token_batch": "512", "touch": "read", "congestion": "dctcp", "control": "wrong-queue", "probe": "zc+latency", "probe_sample": "4",
 	"rcvbuf": "1M", "sndbuf": "2M", "pace": "10G", "uring_engine": "native", "gather": "10us", "queue": "0", "steer_queue": "1", "area": "huge", "area_bytes": "32M",
 	"refill_entries": "64", "cq_entries": "128", "hold": "1M", "rx_ring": "512", "tx_ring": "256", "channels": "4", "set": "coalesce rx-usecs=5", "sysctl_profile": "reference",
-	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true"}
+	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true", "flows": "4", "queues": "1"}
 
 func modeFor(o *results.Option) string {
 	if names := o.Modes(); names != nil {
@@ -100,5 +100,22 @@ sut: {settings: {rx_ring: 512, channels: 4, max_idle_us: 0, stop_irqbalance: tru
 		if _, err := Parse("f", []byte(head+text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// Flows and queues are two axes: a queue without a flow is refused with its place, unless the
+// combination is left out.
+func TestQueuesOfFlows(t *testing.T) {
+	const head = "name: x\nfactors: {rx: [tcp, zcrx], tx: tcp, flows: [1, 4], queues: [1, 4]}\n"
+	_, err := Parse("f", []byte(head))
+	if err == nil || !strings.Contains(err.Error(), "f:2:10: flows and queues: ") || !strings.Contains(err.Error(), "there are 1 flows") {
+		t.Error(err)
+	}
+	s := mustParse(t, head+"exclude: [{flows: 1, queues: 4}]\nbaseline: {rx: tcp, flows: 1}\n")
+	if len(s.Cells) != 6 || s.Base == nil || s.Base.NFlows() != 1 || s.Cells[2].Flows != 4 || s.Cells[2].Queues != 4 {
+		t.Errorf("%+v", s.Cells)
+	}
+	if _, err := Parse("f", []byte("name: x\nfactors: {rx: tcp, tx: tcp}\nqueues: 2\n")); err == nil || !strings.Contains(err.Error(), "there are 1 flows") {
+		t.Error(err)
 	}
 }

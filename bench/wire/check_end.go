@@ -87,6 +87,20 @@ func (r *EndResult) checkOK() error {
 	case !near(*h.ThroughputGbps, float64(*h.Bytes)*8/1e9 / *h.DurationS):
 		return fmt.Errorf("%d bytes in %g s are not %g Gbit/s", *h.Bytes, *h.DurationS, *h.ThroughputGbps)
 	}
+	return checkRates(h)
+}
+
+// checkRates holds the flows' bytes against their throughput.
+func checkRates(h *results.Host) error {
+	if err := h.WellFlows(); err != nil {
+		return err
+	}
+	for i := range h.Flows {
+		f := &h.Flows[i]
+		if !near(*f.ThroughputGbps, float64(*f.Bytes)*8/1e9 / *h.DurationS) {
+			return fmt.Errorf("flow %d: %d bytes in %g s are not %g Gbit/s", i, *f.Bytes, *h.DurationS, *f.ThroughputGbps)
+		}
+	}
 	return nil
 }
 
@@ -124,7 +138,7 @@ func checkHost(h *results.Host) error {
 			return fmt.Errorf("%s: %g", x.what, *x.v)
 		}
 	}
-	return h.Delivery.Check()
+	return errors.Join(h.Delivery.Check(), h.CheckFlows())
 }
 
 func checkMetrics(ms []results.Metric) error {

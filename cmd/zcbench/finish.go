@@ -50,7 +50,7 @@ func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error,
 }
 
 func sayFiles(cmd *cobra.Command, dir string) {
-	files := []string{results.JournalFile, results.RunsFile, results.MetricsFile, results.SamplesFile, results.ReportFile}
+	files := []string{results.JournalFile, results.RunsFile, results.MetricsFile, results.SamplesFile, results.FlowsFile, results.ReportFile}
 	fmt.Fprintf(cmd.ErrOrStderr(), "\nresults: %s (%s)\n", dir, strings.Join(files, ", "))
 }
 

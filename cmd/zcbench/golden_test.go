@@ -168,7 +168,7 @@ func TestGoldenResults(t *testing.T) {
 	} {
 		golden(t, x.record, steady(ran(t, dir, x.line), dir))
 	}
-	for _, name := range []string{"runs.csv", "metrics.csv", "samples.csv", "runs.bench"} {
+	for _, name := range []string{"runs.csv", "metrics.csv", "samples.csv", "flows.csv", "runs.bench"} {
 		text, err := os.ReadFile(filepath.Join(dir, "a", name))
 		if err != nil {
 			t.Fatal(err)

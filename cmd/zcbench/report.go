@@ -24,7 +24,7 @@ func reportCommand() *cobra.Command {
 		Use:   "report DIR",
 		Short: "Print the table of a results folder and make its report.html, plots and runs.csv anew",
 		Long: `report reads DIR/journal.jsonl, also one whose run was killed: a torn last line is
-skipped and said. It rewrites report.html, plots/*.svg and runs.csv beside it;
+skipped and said. It rewrites report.html, plots/*.svg, runs.csv and flows.csv beside it;
 zcbench export --csv makes the other CSV files. With --idle it prints what the
 CPUs did while they had nothing to do, and writes nothing.`,
 		Args: cobra.ExactArgs(1),
@@ -60,7 +60,7 @@ func exportCommand() *cobra.Command {
 		Short: "Make the CSV files, one JSON object or Go benchmark lines of a results folder's journal",
 		Long: `export reads DIR/journal.jsonl, with its gates applied.
 
-  --csv       runs.csv, metrics.csv and samples.csv (docs/schema.md)
+  --csv       runs.csv, metrics.csv, samples.csv and flows.csv (docs/schema.md)
   --json      summary.json: medians, intervals, verdicts, as report --json prints them
   --benchfmt  runs.bench: a line per ok run, for benchstat
 
@@ -75,7 +75,7 @@ Files are written into DIR; their names are printed.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&csv, "csv", false, "write runs.csv, metrics.csv and samples.csv")
+	f.BoolVar(&csv, "csv", false, "write runs.csv, metrics.csv, samples.csv and flows.csv")
 	f.BoolVar(&asJSON, "json", false, "write summary.json")
 	f.BoolVar(&bench, "benchfmt", false, "write runs.bench in the Go benchmark format")
 	return cmd
@@ -98,7 +98,7 @@ func export(cmd *cobra.Command, dir string, csv, asJSON, bench bool) error {
 		if err := results.WriteCSV(dir, j.Records); err != nil {
 			return err
 		}
-		names = append(names, results.RunsFile, results.MetricsFile, results.SamplesFile)
+		names = append(names, results.RunsFile, results.MetricsFile, results.SamplesFile, results.FlowsFile)
 	}
 	for _, x := range []struct {
 		wanted bool

@@ -9,15 +9,15 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// failure is a limit that a run is beyond.
-type failure struct{ key, reason, fix string }
+// failure is a limit that a run is beyond, by the flag of runs that count all the same.
+type failure struct{ flag, reason, fix string }
 
 // Run judges one run by the gates that need no other: foreign load and the drift of idle
-// power, which leave it out, then retransmits, drops, coverage, what limited it and options
-// that did not act, which flag it, or leave it out where that was asked for. A run that is not
-// ok, and a warm-up, are left as they are; of a calibration's run only what left it out is asked,
-// because shares of a pace are of it. Proofs (g.Copied among them) are judged by the ends
-// themselves.
+// power, which leave it out, then retransmits, drops, coverage, what limited it, how even its
+// flows were and options that did not act, which flag it, or leave it out where that was asked
+// for. A run that is not ok, and a warm-up, are left as they are; of a calibration's run only
+// what left it out is asked, because shares of a pace are of it. Proofs (g.Copied among them)
+// are judged by the ends themselves.
 func Run(g results.Gates, r *results.Record) {
 	if r.Verdict != results.OK || r.Warmup && !r.Calibrates() {
 		return
@@ -31,7 +31,7 @@ func Run(g results.Gates, r *results.Record) {
 	if r.Warmup {
 		return
 	}
-	for _, check := range []func(results.Gates, *results.Record) *failure{retrans, drops, coverage, counters, limit} {
+	for _, check := range []func(results.Gates, *results.Record) *failure{retrans, drops, coverage, counters, limit, unfair, starved} {
 		if f := check(g, r); f != nil {
 			outcome(g, f, r)
 		}
@@ -44,10 +44,10 @@ func outcome(g results.Gates, f *failure, runs ...*results.Record) {
 	for _, r := range runs {
 		switch {
 		case r.Verdict != results.OK:
-		case g.Asks(f.key):
+		case g.Asks(results.GateOf(f.flag)):
 			r.Fail(results.ByOutcome, f.reason, f.fix)
 		default:
-			r.Mark(f.key, f.reason)
+			r.Mark(f.flag, f.reason)
 		}
 	}
 }

@@ -104,10 +104,13 @@ func flagged(c *Cell) string {
 }
 
 // settings names the factors in which the cells of a summary differ, for each
-// cell, besides the modes: "gro=on mtu=9000".
-func settings(cells []Cell) []string {
+// cell, besides the modes and those that are named: "gro=on mtu=9000".
+func settings(cells []Cell, but ...string) []string {
 	out := make([][]string, len(cells))
 	for _, f := range results.Factors {
+		if slices.Contains(but, f.Name) {
+			continue
+		}
 		values := make([]string, len(cells))
 		for i := range cells {
 			values[i] = f.Value(&cells[i].Cell)

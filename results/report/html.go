@@ -20,7 +20,7 @@ var pageText string
 
 // The template package escapes every text by where it stands: reasons and
 // names come from other machines.
-var page = template.Must(template.New("report").Parse(pageText + roiText + costText + probeText))
+var page = template.Must(template.New("report").Parse(pageText + roiText + flowsText + costText + probeText))
 
 // HTML writes the summary as one page that needs nothing else: no network, no
 // script, styles and plots inside.
@@ -144,7 +144,7 @@ func gateLines(p *results.Plan) []string {
 			if l.Share {
 				scale, percent = 100, " %"
 			}
-			limit = "at most " + strconv.FormatFloat(*v*scale, 'g', 4, 64) + percent + l.Unit
+			limit = map[bool]string{false: "at most ", true: "at least "}[l.Least()] + strconv.FormatFloat(*v*scale, 'g', 4, 64) + percent + l.Unit
 		}
 		if *l.At(&p.Gates) != nil {
 			limit += ", else " + consequence(&p.Gates, l)

@@ -84,8 +84,12 @@ func Figures(s *Summary) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
+	flows, err := flowFigures(s.Flows)
+	if err != nil {
+		return nil, err
+	}
 	stages, err := stageFigureList(s.Cells)
-	return slices.Concat(out, rates, stages), err
+	return slices.Concat(out, rates, flows, stages), err
 }
 
 // powerBy names what measured the SUT's power; figures of several instruments are

@@ -27,6 +27,8 @@ import (
 type curve struct {
 	name string
 	at   plotter.XYs // Gbit/s and the cost, by rate
+
+	dashed bool // a line to hold the others against, without points
 }
 
 // curves are those of the cells that have more than one rate with such a cost.
@@ -109,8 +111,15 @@ func curvesSVG(all []curve) ([]byte, error) {
 		}
 		line.Color, line.Width = curveColors[i%len(curveColors)], vg.Points(1.5)
 		points.Color, points.Radius, points.Shape = line.Color, vg.Points(3), curveMarks[i%len(curveMarks)]
-		p.Add(line, points)
-		p.Legend.Add(html.EscapeString(plaintext.Line(c.name)), line, points)
+		name := html.EscapeString(plaintext.Line(c.name))
+		if c.dashed {
+			line.Color, line.Dashes = ink, []vg.Length{vg.Points(4), vg.Points(3)}
+			p.Add(line)
+			p.Legend.Add(name, line)
+		} else {
+			p.Add(line, points)
+			p.Legend.Add(name, line, points)
+		}
 		for _, xy := range c.at {
 			top = math.Max(top, xy.Y)
 			p.X.Max = math.Max(p.X.Max, xy.X*1.05)

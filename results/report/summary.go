@@ -28,6 +28,8 @@ type Summary struct {
 	TG  Machine `json:"tg"`  // the senders' host
 
 	ROI *ROI `json:"roi,omitempty"`
+	// Flows are how cells with several flows do by their number; nil: none has.
+	Flows []FlowCurve `json:"flows,omitempty"`
 
 	// Environment is in what the hosts differed between cells, a fact a line.
 	Environment []string `json:"environment,omitempty"`
@@ -114,7 +116,7 @@ func Summarize(j results.Journal) *Summary {
 		between = j.Header.Plan.BetweenBoots
 	}
 	s.ROI, s.Calibration = roiOf(unpaced(groups), between), results.Calibrate(j.Records)
-	s.Costs = costsOf(groups)
+	s.Costs, s.Flows = costsOf(groups), flowCurves(groups, s.Cells, between)
 	for i := range j.Records {
 		if j.Records[i].Warmup {
 			s.Warmup++

@@ -30,6 +30,7 @@ func Table(w io.Writer, s *Summary) error {
 	b := bufio.NewWriter(w)
 	writeRows(b, s)
 	writeLegend(b)
+	writeFlows(b, s.Flows)
 	writeROI(b, s.ROI)
 	writeCosts(b, s.Costs)
 	writeProbes(b, s)

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/results"
+)
+
+// countFlows makes a run failed that both ends call well, and of which one tells of another
+// number of flows than it was asked for.
+func countFlows(rec *results.Record) {
+	want := rec.Cell.NFlows()
+	for _, role := range results.Roles {
+		n := len(rec.Host(role).Flows)
+		if rec.Verdict != results.OK || n == want || n == 0 && want == 1 {
+			continue
+		}
+		distrust(rec, role.Label(), &wire.NonsenseError{Err: fmt.Errorf("figures of %d flows, and it was asked for %d", n, want),
+			How: "the agent is not what the controller started, or this is a bug of zcbench: please report it"})
+	}
+}

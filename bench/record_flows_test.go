@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// An end that tells of another number of flows than it was asked for is not believed; one that
+// was asked for one flow need not tell of it, and of a run that is not well nothing is asked.
+func TestCountFlows(t *testing.T) {
+	for _, c := range []struct {
+		asked, sut, tg int
+		verdict, want  results.Verdict
+		says           string
+	}{
+		{0, 0, 0, results.OK, results.OK, ""},
+		{0, 1, 1, results.OK, results.OK, ""},
+		{4, 4, 4, results.OK, results.OK, ""},
+		{4, 4, 3, results.OK, results.Failed, "TG: the agent answered nonsense: figures of 3 flows, and it was asked for 4"},
+		{0, 2, 1, results.OK, results.Failed, "SUT: the agent answered nonsense: figures of 2 flows, and it was asked for 1"},
+		{4, 0, 4, results.OK, results.Failed, "SUT: the agent answered nonsense: figures of 0 flows"},
+		{4, 4, 1, results.Failed, results.Failed, ""},
+		{4, 4, 1, results.Invalid, results.Invalid, ""},
+	} {
+		r := results.Record{Cell: results.Cell{Flows: c.asked}, Verdict: c.verdict}
+		r.SUT.Flows, r.TG.Flows = make([]results.Flow, c.sut), make([]results.Flow, c.tg)
+		countFlows(&r)
+		if r.Verdict != c.want || !strings.HasPrefix(r.Reason, c.says) || (r.Fix == "") != (c.says == "") {
+			t.Errorf("%+v: %s %q %q", c, r.Verdict, r.Reason, r.Fix)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"math"
+	"slices"
+)
+
+// What is told of several flows beside each other, by their throughput at the receiver.
+const (
+	MetricJain       = "flows_jain"
+	MetricFlowMin    = "flows_min_gbps"
+	MetricFlowMedian = "flows_median_gbps"
+	MetricFlowMax    = "flows_max_gbps"
+)
+
+// FairnessGate is the key of the gate of fairness, and these are the flags of runs beyond it.
+const (
+	FairnessGate = "fairness"
+	FlagUnfair   = "unfair"       // Jain's index is below the gate's limit
+	FlagStarved  = "starved-flow" // a flow had less than StarvedShare of its fair share
+)
+
+// FairJain is Jain's index below which flows are called unfair, unless a file asks for another:
+// of two flows, one has more than twice the other's throughput. StarvedShare is the part of its
+// fair share, the sum over the number of flows, below which a flow starves.
+const (
+	FairJain     = .9
+	StarvedShare = .1
+)
+
+// FlowRates are what the flows delivered to the receiver, Gbit/s, by their numbers; nil unless
+// there are several and all were measured.
+func (r *Record) FlowRates() []float64 {
+	if len(r.SUT.Flows) < 2 {
+		return nil
+	}
+	rates := make([]float64, len(r.SUT.Flows))
+	for i := range rates {
+		v := r.SUT.Flows[i].ThroughputGbps
+		if v == nil {
+			return nil
+		}
+		rates[i] = *v
+	}
+	return rates
+}
+
+// Jain is the fairness index of rates (Jain, Chiu and Hawe 1984): (sum x)^2 / (n sum x^2). It is
+// 1 where all are equal and 1/n where one has everything; NaN where nobody has anything.
+func Jain(rates []float64) float64 {
+	most := 0.0
+	for _, x := range rates {
+		most = math.Max(most, x)
+	}
+	var sum, squares float64
+	for _, x := range rates {
+		x /= most // so that no square is beyond what a float holds
+		sum, squares = sum+x, squares+x*x
+	}
+	return sum * sum / (float64(len(rates)) * squares)
+}
+
+// FlowSpread is how far the flows of a run are apart.
+type FlowSpread struct{ Jain, Min, Median, Max float64 }
+
+// FlowSpread is nil unless there are several flows, and payload.
+func (r *Record) FlowSpread() *FlowSpread {
+	rates := r.FlowRates()
+	if rates == nil || !(slices.Max(rates) > 0) {
+		return nil
+	}
+	s := FlowSpread{Jain: Jain(rates)}
+	slices.Sort(rates)
+	n := len(rates)
+	s.Min, s.Median, s.Max = rates[0], (rates[(n-1)/2]+rates[n/2])/2, rates[n-1]
+	return &s
+}
+
+// metrics are its rows of metrics.csv.
+func (s *FlowSpread) metrics() []Metric {
+	const src = "data path"
+	return []Metric{{Name: MetricJain, Unit: "1", Value: s.Jain, Source: src},
+		{Name: MetricFlowMin, Unit: "Gbit/s", Value: s.Min, Source: src},
+		{Name: MetricFlowMedian, Unit: "Gbit/s", Value: s.Median, Source: src},
+		{Name: MetricFlowMax, Unit: "Gbit/s", Value: s.Max, Source: src}}
+}
+
+// Conclude enters what follows from the figures of both ends: what limited the run and each of
+// its flows, and how even the flows were.
+func (r *Record) Conclude() {
+	r.Limit = r.FindLimit()
+	for i := range r.SUT.Flows {
+		r.SUT.Flows[i].Limit = r.FlowLimit(i)
+	}
+	if s := r.FlowSpread(); s != nil {
+		r.SUT.Metrics = append(r.SUT.Metrics, s.metrics()...)
+	}
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import "github.com/zcbench/zcbench/flow/stream"
+
+// NQueues is how many RX queues the cell's flows come by; 0: as found.
+func (c *Cell) NQueues() int {
+	if c.Queues == 0 && c.takesQueues() {
+		return c.NFlows()
+	}
+	return c.Queues
+}
+
+// OneFlow is the cell with one flow, by which it is known how well c scales. Flows that are
+// steered stay so. It has no id.
+func (c Cell) OneFlow() Cell {
+	c.ID, c.Flows, c.Queues = "", 0, min(c.Queues, 1)
+	if c.takesQueues() {
+		c.Queues = 0 // one, whether that was said or not
+	}
+	return c
+}
+
+// takesQueues: the receive mode takes the queues over that its flows come by.
+func (c *Cell) takesQueues() bool {
+	m, err := stream.LookupMode(stream.RX, c.RX)
+	return err == nil && takesQueue(m)
+}

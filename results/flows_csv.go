@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+)
+
+// flowRow is one line of flows.csv: one flow's part of one host's figures.
+type flowRow struct {
+	row
+	n    int // the flow's number, from 0
+	flow *Flow
+}
+
+// flowColumn is one column of flows.csv, with its line in docs/schema.md.
+type flowColumn struct {
+	name, unit, meaning string
+	get                 func(*flowRow) string
+}
+
+// flowColumns are those of flows.csv in their order. The order up to reason is a contract: new
+// columns go to the end.
+var flowColumns = []flowColumn{
+	{"run_id", "", "as in runs.csv", func(r *flowRow) string { return CSVText(r.rec.RunID) }},
+	{"host", "", "as in runs.csv", func(r *flowRow) string { return hostLabel(&r.row) }},
+	{"role", "", "`sut` = receiver, `tg` = sender", func(r *flowRow) string { return string(r.role) }},
+	{"flow", "", "its number, from 0; the same at both ends", func(r *flowRow) string { return strconv.Itoa(r.n) }},
+	{"cpu", "", "that its thread is pinned to; empty = not pinned", func(r *flowRow) string { return formatInt(r.flow.CPU) }},
+	{"queue", "", "RX queue that it was to come by; empty = as found, and at the sender",
+		func(r *flowRow) string { return formatInt(r.flow.Queue) }},
+	{"bytes", "bytes", "payload in the steady window; those of all flows are the host's in runs.csv",
+		func(r *flowRow) string { return formatCount(r.flow.Bytes) }},
+	{"throughput_gbps", "1e9 bit/s", "payload, steady window", func(r *flowRow) string { return formatFloat(r.flow.ThroughputGbps) }},
+	{"cpu_s", "s", "CPU time of its thread in the window, user and system; softirq that ran on it is not in it",
+		func(r *flowRow) string { return formatFloat(r.flow.CPUS) }},
+	{"zero_copy_bytes", "bytes", "as in runs.csv", func(r *flowRow) string { return formatCount(r.flow.ZeroCopyBytes) }},
+	{"copied_bytes", "bytes", "as in runs.csv", func(r *flowRow) string { return formatCount(r.flow.CopiedBytes) }},
+	{"retrans", "segments", "TCP_INFO of its socket", func(r *flowRow) string { return formatCount(r.flow.Retrans) }},
+	{"verdict", "", "of this flow at this end; a run is no better than the worst of its flows",
+		func(r *flowRow) string { return string(r.flow.Verdict) }},
+	{"reason", "", "why the verdict is not ok", func(r *flowRow) string { return CSVText(r.flow.Reason) }},
+
+	{"limit", "", "in the receiver's row: what kept this flow from being faster (docs/statistics.md): `receiver`, `sender`, `window`; empty = not known",
+		func(r *flowRow) string { return string(r.flow.Limit) }},
+	{"landed_queue", "", "RX queue that it came by, where the driver tells", func(r *flowRow) string { return formatInt(r.flow.Landed) }},
+	{"thread_cores", "cores", "of the window, in which its thread ran or waited for its CPU; 1 = no time left",
+		func(r *flowRow) string { return formatFloat(r.flow.ThreadCores) }},
+	{"rwnd_limited", "1", "of a sender: share of the window in which it waited for the receiver's window",
+		func(r *flowRow) string { return formatFloat(r.flow.RwndLimited) }},
+	{"sndbuf_limited", "1", "of a sender: share of the window in which it waited for its own socket buffer",
+		func(r *flowRow) string { return formatFloat(r.flow.SndbufLimited) }},
+}
+
+// WriteFlows writes flows.csv: a header and a row for every flow of every run and host, also
+// of runs with one flow. An empty field was not measured.
+func WriteFlows(w io.Writer, recs []Record) error {
+	c := csv.NewWriter(w)
+	fields := make([]string, len(flowColumns))
+	for i := range flowColumns {
+		fields[i] = flowColumns[i].name
+	}
+	if err := c.Write(fields); err != nil {
+		return err
+	}
+	for i := range recs {
+		for _, e := range ends(&recs[i]) {
+			for n := range e.host.Flows {
+				r := flowRow{e, n, &e.host.Flows[n]}
+				for k := range flowColumns {
+					fields[k] = flowColumns[k].get(&r)
+				}
+				if err := c.Write(fields); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+func formatInt(v *int) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.Itoa(*v)
+}
+
+func formatCount(v *uint64) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.FormatUint(*v, 10)
+}

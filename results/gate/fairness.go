@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+
+package gate
+
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// howFair is what to do about flows that are not alike.
+const howFair = "look at flows.csv: queues and CPUs that flows share, a flow that lost packets (retrans), one that another host's NUMA node is far from; or gates.fairness: off"
+
+// unfair: the flows of a run had about as much each.
+func unfair(g results.Gates, r *results.Record) *failure {
+	s := r.FlowSpread()
+	if g.Fairness == nil || s == nil || s.Jain >= *g.Fairness {
+		return nil
+	}
+	return &failure{results.FlagUnfair, fmt.Sprintf("the %d flows are unfair: %.2f to %.2f Gbit/s, Jain's index %.3f (limit %g)",
+		len(r.SUT.Flows), s.Min, s.Max, s.Jain, *g.Fairness), howFair}
+}
+
+// starved: each flow had a part of its share that deserves the name. Among many flows one that
+// has next to nothing does not change Jain's index much.
+func starved(g results.Gates, r *results.Record) *failure {
+	rates := r.FlowRates()
+	if g.Fairness == nil || rates == nil {
+		return nil
+	}
+	sum, least := 0.0, 0
+	for i, x := range rates {
+		if sum += x; x < rates[least] {
+			least = i
+		}
+	}
+	fair := sum / float64(len(rates))
+	if rates[least] >= results.StarvedShare*fair {
+		return nil
+	}
+	return &failure{results.FlagStarved, fmt.Sprintf("flow %d starved: %.3f Gbit/s, and its fair share of the %d flows' is %.2f",
+		least, rates[least], len(rates), fair), howFair}
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import "math"
+
+// FlowLimit is what kept one flow from being faster, by the evidence of its two threads and of
+// its sender's TCP; "" is not known. The link and the pace are of all flows together.
+func (r *Record) FlowLimit(n int) LimitedBy {
+	rwnd, sndbuf := r.flowHeldUp(n)
+	switch {
+	case r.TG.flowFull(n) && rwnd < heldUp:
+		return BySender
+	case r.SUT.flowFull(n):
+		return ByReceiver
+	case max(rwnd, sndbuf) >= heldUp:
+		return ByWindow
+	}
+	return ""
+}
+
+// flowsLimit is what all flows that moved payload agree on; "" where they do not, or one of
+// them does not know.
+func (r *Record) flowsLimit() LimitedBy {
+	if r.alone() {
+		return r.FlowLimit(0)
+	}
+	agreed := LimitedBy("")
+	for i := range r.SUT.Flows {
+		if b := r.SUT.Flows[i].Bytes; b == nil || *b == 0 {
+			continue
+		}
+		l := r.FlowLimit(i)
+		if l == "" || agreed != "" && agreed != l {
+			return ""
+		}
+		agreed = l
+	}
+	return agreed
+}
+
+// alone tells a run of one flow: the metrics of its hosts' data paths and sockets are that flow's.
+func (r *Record) alone() bool {
+	return r.Cell.NFlows() == 1 && len(r.SUT.Flows) <= 1 && len(r.TG.Flows) <= 1
+}
+
+// flowFull tells a flow whose thread ran, or wanted to, all the time. Records of older versions
+// say so of a host's only thread alone, among its metrics.
+func (h *Host) flowFull(n int) bool {
+	if n < len(h.Flows) && h.Flows[n].ThreadCores != nil {
+		return *h.Flows[n].ThreadCores >= fullThread
+	}
+	return len(h.Flows) <= 1 && h.threadFull()
+}
+
+// flowHeldUp are the shares of the window in which a flow's sender waited for the receiver's
+// window, and for its own buffer.
+func (r *Record) flowHeldUp(n int) (rwnd, sndbuf float64) {
+	if r.alone() {
+		rwnd, sndbuf = r.heldUpBy("tcp_info_rwnd_limited_us"), r.heldUpBy("tcp_info_sndbuf_limited_us")
+	}
+	if n < len(r.TG.Flows) {
+		f := &r.TG.Flows[n]
+		rwnd, sndbuf = share(f.RwndLimited, rwnd), share(f.SndbufLimited, sndbuf)
+	}
+	return rwnd, sndbuf
+}
+
+// share is a figure, or what is known instead of it.
+func share(v *float64, instead float64) float64 {
+	if v == nil || math.IsNaN(*v) {
+		return instead
+	}
+	return *v
+}

@@ -180,13 +180,18 @@ func (p preview) time(w io.Writer) {
 		fmt.Fprintf(w, "; at the least %v, if every interval is narrow enough after %d", s.estimate(least).Round(time.Second), enough)
 	}
 	fmt.Fprintln(w)
+	_, anew := s.countRests(plan)
+	again := ""
+	if anew > 0 {
+		again = fmt.Sprintf("; %d times again before a run, because it has other settings than the one before it", anew)
+	}
 	if rest := runner.Power.restTime(); rest > 0 {
-		fmt.Fprintf(w, "in it, to measure idle power and what the CPUs do at rest, %v of rest after each run that counts, and before the first\n", rest)
+		fmt.Fprintf(w, "in it, to measure idle power and what the CPUs do at rest, %v of rest after each run that counts, and before the first%s\n", rest, again)
 		if line := runner.Power.unusedRest(p.spec.Rest); line != "" {
 			fmt.Fprintln(w, line)
 		}
 	} else if rest := runner.restTime(); rest > 0 {
-		fmt.Fprintf(w, "in it, to measure what the CPUs do at rest, %v after each run that counts, and before the first\n", rest)
+		fmt.Fprintf(w, "in it, to measure what the CPUs do at rest, %v after each run that counts, and before the first%s\n", rest, again)
 	}
 	none := func(results.Cell) *Missing { return nil }
 	if all := slices.Concat(calibration(p.spec, none), p.spec.Runs()); n < len(all) {

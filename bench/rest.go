@@ -35,11 +35,12 @@ func autoRest(window time.Duration) time.Duration {
 func settle(rest time.Duration) time.Duration { return max(rest/10, 50*time.Millisecond) }
 
 // restMeter measures what the hosts' CPUs do between runs. The rest after a run is the one
-// before the next. Where power is measured it is that rest in which idle power is.
+// before the next, unless that has other settings. Where power is measured it is that rest in
+// which idle power is.
 type restMeter struct {
 	ends [2]*host.Host
 	devs [2]string
-	last *[2]wire.Rest // the last rest; nil after load
+	last *[2]wire.Rest // the last rest; nil after load, and where settings have changed since
 	why  string        // why there is none
 }
 
@@ -77,6 +78,15 @@ func (m *PowerMeter) unusedRest(asked *time.Duration) string {
 	}
 	return fmt.Sprintf("rest %v is not used: what the CPUs do at rest is measured together with idle power, for %v after %v of guard (--power-idle, --power-guard; 0 of idle: no idle power, and the rest that you asked for)",
 		*asked, m.opt.Idle, m.opt.Guard)
+}
+
+// forgetRest has the next run rest before it: other settings, such as a governor, may have
+// another background and another idle power.
+func (r *Runner) forgetRest() {
+	if r.rests != nil {
+		r.rests.last = nil
+	}
+	r.Power.forgetRest()
 }
 
 // restBefore rests before a run, unless the rest after the last run serves for this one

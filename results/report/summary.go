@@ -103,7 +103,9 @@ type Note struct {
 // Summarize sums up a journal.
 func Summarize(j results.Journal) *Summary {
 	s := &Summary{Header: j.Header, Runs: len(j.Records), Skipped: j.Skipped}
+	set := compare.NewSet("all cells", j)
 	groups := group(j)
+	known(groups, &set)
 	stops := stopList{numbers: map[stopKey]int{}}
 	for _, g := range groups {
 		s.Cells = append(s.Cells, stops.cell(g))
@@ -121,15 +123,14 @@ func Summarize(j results.Journal) *Summary {
 		}
 	}
 	s.Notes = notes(j.Records, s.Cells)
-	s.Compared = compared(j)
+	s.Compared = compared(&set)
 	s.SUT = machine(j.Records, func(r *results.Record) *results.Host { return &r.SUT })
 	s.TG = machine(j.Records, func(r *results.Record) *results.Host { return &r.TG })
 	return s
 }
 
 // compared sets the cells beside the plan's baseline, or the first that has runs.
-func compared(j results.Journal) *compare.Result {
-	set := compare.NewSet("all cells", j)
+func compared(set *compare.Set) *compare.Result {
 	var base *results.Cell
 	for i := range set.Cells {
 		if len(set.Cells[i].Runs) > 0 {
@@ -147,7 +148,7 @@ func compared(j results.Journal) *compare.Result {
 	if err != nil {
 		return nil
 	}
-	r, err := compare.Within(&set, *base, metrics)
+	r, err := compare.Within(set, *base, metrics)
 	if err != nil {
 		return nil
 	}
@@ -158,6 +159,18 @@ type cellRuns struct {
 	cell    results.Cell
 	runs    []*results.Record
 	session string // that the journal began with
+	set     *compare.Cell
+}
+
+// known gives each cell what comparisons know of it.
+func known(groups []*cellRuns, set *compare.Set) {
+	at := map[results.CellKey]*compare.Cell{}
+	for i := range set.Cells {
+		at[set.Cells[i].Cell.Key()] = &set.Cells[i]
+	}
+	for _, g := range groups {
+		g.set = at[g.cell.Key()]
+	}
 }
 
 // group collects the runs of each cell. Cells stand in the order of the plan,

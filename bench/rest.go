@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -163,10 +164,12 @@ func (m *restMeter) fill(rec *results.Record, before *[2]wire.Rest) {
 			continue
 		}
 		var rests []background
+		hidden := "" // why the threads that poll for the flow are not told apart
 		for _, all := range []*[2]wire.Rest{before, m.last} {
 			if all == nil {
 				continue
 			}
+			hidden = cmp.Or(all[i].Why, hidden)
 			b, why := backgroundOf(all[i], cpus)
 			if why != "" {
 				m.why = why
@@ -182,6 +185,9 @@ func (m *restMeter) fill(rec *results.Record, before *[2]wire.Rest) {
 		}
 		b := meanOf(rests)
 		b.enter(h, len(rests))
+		if hidden != "" {
+			rec.Warnings = append(rec.Warnings, role.Label()+": what the CPUs do at rest may have threads in it that poll for the flow, if there are any: "+hidden)
+		}
 		if b.pollers > polledAtRest && h.PowerIdleW != nil {
 			rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: NAPI threads poll at rest too (%.2f cores): idle power has that in it, and net power and energy lack it", role.Label(), b.pollers))
 		}

@@ -139,6 +139,10 @@ func (p preview) order(w io.Writer) {
 	if first := calibration(p.spec, p.missing); first != nil {
 		fmt.Fprintf(w, "  first, without a pace, to know what shares of it are of: %d runs of %v, %d of each cell\n",
 			len(first), options(p.spec).calibrationWindow(), calibrationRuns)
+		r := ratesOf(p.spec, &Options{})
+		if n := r.families(first); n > 1 {
+			fmt.Fprintf(w, "  a share is of the slowest of the cells that it is compared with (compare.about): there are %d such groups\n", n)
+		}
 	}
 	const shown = 4
 	for b := range last + 1 {

@@ -277,6 +277,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		s.Enough = NewAdaptive(*e.Spec.Adaptive)
 	}
 	first := calibration(e.Spec, remembered(p.stage.missing))
+	s.rates = ratesOf(e.Spec, &p.opt)
 	s.rates.want(first)
 	if e.Resume {
 		if plan, err = e.resume(s, p, plan); err != nil {

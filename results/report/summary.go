@@ -31,9 +31,9 @@ type Summary struct {
 
 	// Environment is in what the hosts differed between cells, a fact a line.
 	Environment []string `json:"environment,omitempty"`
-	// Calibration is what shares of a pace are of; nil: no cell has one.
-	Calibration *results.Calibration `json:"calibration,omitempty"`
-	Costs       []Costs              `json:"costs,omitempty"` // gross and net; none where only busy cores were measured
+	// Calibrations are what shares of a pace are of, one of each family of cells that are compared.
+	Calibrations []*results.Calibration `json:"calibrations,omitempty"`
+	Costs        []Costs                `json:"costs,omitempty"` // gross and net; none where only busy cores were measured
 
 	Skipped []results.Problem `json:"skipped,omitempty"` // journal lines not used
 }
@@ -115,7 +115,7 @@ func Summarize(j results.Journal) *Summary {
 	if j.Header.Plan != nil {
 		between = j.Header.Plan.BetweenBoots
 	}
-	s.ROI, s.Calibration = roiOf(unpaced(groups), between), results.Calibrate(j.Records)
+	s.ROI, s.Calibrations = roiOf(unpaced(groups), between), calibrations(&j)
 	s.Costs = costsOf(groups)
 	for i := range j.Records {
 		if j.Records[i].Warmup {

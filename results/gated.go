@@ -51,7 +51,7 @@ const (
 )
 
 // IdleDriftGate is the key of the limit for idle power before and after a run, FlagIdleDrift the
-// mark of a run beyond it that counts: power was measured, and what of it is the flow's is in doubt.
+// mark of a run beyond it that counts: what of its power is the flow's is in doubt.
 const (
 	IdleDriftGate = "idle_drift"
 	FlagIdleDrift = "power-idle-drift"

@@ -132,8 +132,8 @@ type Calibration struct {
 	Cells  int    `json:"cells"` // that were measured
 }
 
-// Calibrate makes a calibration of records of cells that are compared: of the runs that are marked as such
-// and were ok. Nil: there are none.
+// Calibrate makes a calibration of records of cells that are compared: of the runs that are marked
+// as such and were ok. Nil: there are none.
 func Calibrate(recs []Record) *Calibration {
 	rates, ids := map[CellKey][]float64{}, map[CellKey]string{}
 	var keys []CellKey

@@ -25,9 +25,9 @@ func calibrated(runs []matrix.Run, o Options) (recs []results.Record) {
 	return recs
 }
 
-// A share is of the slowest of the cells that are compared: where the mode is asked about, the cells
-// with small messages do not hold up those with large ones. All that are compared have one rate, and
-// after --resume they have it again.
+// A share is of the slowest of the cells that are compared: where the mode is asked about, the
+// cells with small messages do not hold up those with large ones. All that are compared have one
+// rate, and after --resume they have it again.
 func TestSharesOfWhatIsCompared(t *testing.T) {
 	const plan = "name: x\nfactors: {rx: [tcp, uring], tx: tcp, message: [4K, 1M], pace: 50%}\nrepetitions: 2\n"
 	for about, want := range map[string]map[int]int{

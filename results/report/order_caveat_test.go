@@ -37,11 +37,11 @@ func TestRanksSayWhatComparisonsSay(t *testing.T) {
 			map[string]string{"trunc": "1", "copy": "2", "slow": "3"}, ""},
 		{"nothing is known", func(*results.Record) {}, map[string]string{"trunc": "1", "copy": "2", "slow": "3"}, ""},
 		{"receivers at the sender's", limit(map[string]results.LimitedBy{"trunc": sender, "copy": sender, "slow": receiver}),
-			map[string]string{"trunc": "1 at the sender's limit", "copy": "- at the sender's limit", "slow": "2"}, "; not ranked, because something else held them up: copy"},
+			map[string]string{"trunc": "1 at the sender's limit", "copy": "- at the sender's limit", "slow": "2"}, "; not ranked, because something else may be why they are lower: copy"},
 		{"senders at their own", func(r *results.Record) { r.Cell.RX, r.Cell.TX, r.Limit = "tcp", r.Cell.ID, sender },
 			map[string]string{"trunc": "1", "copy": "2", "slow": "3"}, ""},
 		{"one slow CPU", clock(""), map[string]string{"trunc": "1", "copy": "- other CPU frequency: SUT at 3000 and 1500 MHz, more than 2 % apart", "slow": "2"},
-			"; not ranked, because something else held them up: copy"},
+			"; not ranked, because something else may be why they are lower: copy"},
 		{"by its governor", clock("powersave"), map[string]string{"trunc": "1", "copy": "2", "slow": "3"}, ""},
 		{"it did not act", func(r *results.Record) {
 			if r.Cell.ID == "copy" {

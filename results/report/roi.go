@@ -247,7 +247,7 @@ func (s Sensitivity) Line() string {
 		line += fmt.Sprintf(" for %d of %d choices", held, all)
 	}
 	if names := s.named(base.Unranked()); len(names) > 0 {
-		line += fmt.Sprintf("; not ranked, because something else held them up: %s", few(names))
+		line += fmt.Sprintf("; not ranked, because something else may be why they are lower: %s", few(names))
 	}
 	return line
 }

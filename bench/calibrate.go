@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
 )
 
 // calibrationRuns of each cell tell what shares of a pace are of: the least whose median one
@@ -54,13 +55,56 @@ func calibration(s *matrix.Spec, missing func(results.Cell) *Missing) []matrix.R
 	return plan
 }
 
-// rates are what the shares of a session's paces come to. All follows from the journal's
-// records: a session that is resumed has the same.
+// rates are what the shares of a session's paces come to, in each family of cells that are
+// compared. All follows from the plan and the journal's records: a session that is resumed has the
+// same.
 type rates struct {
-	wanted      []results.Cell       // without a pace, of which a calibration run must be ok
-	calibration []results.Record     // its runs, without their metrics
-	of          *results.Calibration // of all of them; nil: not made yet
-	used        map[int]int          // by percentage, in runs of the journal
+	family func(results.Cell) results.CellKey // nil: all cells are compared
+	noted  func(results.Cell) results.Cell    // a plan's cell as records have it; nil: as it is
+
+	wanted      []results.Cell                           // without a pace, of which a calibration run must be ok
+	calibration []results.Record                         // its runs, without their metrics
+	of          map[results.CellKey]*results.Calibration // by family; nil: not made yet
+	used        map[share]int                            // in runs of the journal
+}
+
+// share is one of a family's.
+type share struct {
+	family  results.CellKey
+	percent int
+}
+
+// ratesOf are those of a plan, none known.
+func ratesOf(s *matrix.Spec, o *Options) rates {
+	cells := make([]results.Cell, len(s.Cells))
+	for i, c := range s.Cells {
+		cells[i] = o.noted(c)
+	}
+	return rates{family: compare.Family(cells, s.About), noted: o.noted}
+}
+
+// familyOf is a cell's, of a plan or a record.
+func (r *rates) familyOf(c results.Cell) results.CellKey {
+	if r.family == nil {
+		return ""
+	}
+	return r.family(r.asNoted(c))
+}
+
+func (r *rates) asNoted(c results.Cell) results.Cell {
+	if r.noted == nil {
+		return c
+	}
+	return r.noted(c)
+}
+
+// families is into how many the cells of a plan's calibration fall.
+func (r *rates) families(calibration []matrix.Run) int {
+	seen := map[results.CellKey]bool{}
+	for _, p := range calibration {
+		seen[r.familyOf(p.Cell)] = true
+	}
+	return len(seen)
 }
 
 // add takes a record into account.
@@ -71,26 +115,29 @@ func (r *rates) add(rec results.Record) {
 	}
 	if c := rec.Cell; c.PacePercent != 0 && c.PaceBitsPS != 0 {
 		if r.used == nil {
-			r.used = map[int]int{}
+			r.used = map[share]int{}
 		}
-		r.used[c.PacePercent] = c.PaceBitsPS
+		r.used[share{r.familyOf(c), c.PacePercent}] = c.PaceBitsPS
 	}
 }
 
 // want takes note of the cells that shares are of: those of a plan's calibration runs.
 func (r *rates) want(plan []matrix.Run) {
 	for _, p := range plan {
-		if p.Calibrates && !slices.ContainsFunc(r.wanted, func(c results.Cell) bool { return c.Key() == p.Cell.Key() }) {
-			r.wanted = append(r.wanted, p.Cell)
+		if c := r.asNoted(p.Cell); p.Calibrates && !slices.ContainsFunc(r.wanted, func(o results.Cell) bool { return o.Key() == c.Key() }) {
+			r.wanted = append(r.wanted, c)
 		}
 	}
 }
 
-// lacking is a cell that shares are of and whose rate is not known: it may be the slowest. A cell
-// that turned out not to run here is not asked for. Last is its last calibration run, nil where
-// none was made.
-func (r *rates) lacking() (cell *results.Cell, last *results.Record) {
+// lacking is a cell that a family's shares are of and whose rate is not known: it may be the
+// slowest. A cell that turned out not to run here is not asked for. Last is its last calibration
+// run, nil where none was made.
+func (r *rates) lacking(family results.CellKey) (cell *results.Cell, last *results.Record) {
 	for i := range r.wanted {
+		if r.familyOf(r.wanted[i]) != family {
+			continue
+		}
 		k, ok := r.wanted[i].Key(), false
 		last = nil
 		for j := range r.calibration {
@@ -105,18 +152,33 @@ func (r *rates) lacking() (cell *results.Cell, last *results.Record) {
 	return nil, nil
 }
 
-// share is what a percentage comes to; 0: that is not known.
-func (r *rates) share(percent int) int {
-	if n := r.used[percent]; n != 0 {
+// calibrated is what the shares of a family are of; nil: that is not known.
+func (r *rates) calibrated(family results.CellKey) *results.Calibration {
+	if r.of == nil {
+		_, r.of = results.CalibrateEach(r.calibration, r.familyOf)
+	}
+	return r.of[family]
+}
+
+// rate is what a share comes to; 0: that is not known.
+func (r *rates) rate(s share) int {
+	if n := r.used[s]; n != 0 {
 		return n
 	}
-	if r.of == nil {
-		r.of = results.Calibrate(r.calibration)
+	if of := r.calibrated(s.family); of != nil {
+		return of.Share(s.percent)
 	}
-	if r.of == nil {
-		return 0
+	return 0
+}
+
+// lastOf is the last calibration run of a family; nil: none was made.
+func (r *rates) lastOf(family results.CellKey) (last *results.Record) {
+	for i := range r.calibration {
+		if r.familyOf(r.calibration[i].Cell) == family {
+			last = &r.calibration[i]
+		}
 	}
-	return r.of.Share(percent)
+	return last
 }
 
 // settle gives a cell with a share its rate, or says why there is none, and what that makes of
@@ -126,19 +188,20 @@ func (r *rates) settle(c *results.Cell) (*Missing, results.Verdict) {
 		return nil, ""
 	}
 	const fix = "look at the calibration runs in the journal, and resume (--resume makes what is left of them); or ask for a rate, such as pace: 10G"
-	if r.used[c.PacePercent] == 0 {
-		if cell, last := r.lacking(); cell != nil {
+	of := share{r.familyOf(*c), c.PacePercent}
+	if r.used[of] == 0 {
+		if cell, last := r.lacking(of.family); cell != nil {
 			return &Missing{fmt.Sprintf("pace %d%%: it is not known of what: no calibration run of %s was ok%s", c.PacePercent, cell.ID, lastly(last)), fix}, results.Failed
 		}
 	}
-	if c.PaceBitsPS = r.share(c.PacePercent); c.PaceBitsPS != 0 {
+	if c.PaceBitsPS = r.rate(of); c.PaceBitsPS != 0 {
 		return nil, ""
 	}
-	switch {
-	case r.of != nil:
-		return &Missing{fmt.Sprintf("pace %d%%: that is below 1M bit/s, with %v", c.PacePercent, r.of), fix}, results.Unsupported
-	case len(r.calibration) > 0:
-		return &Missing{fmt.Sprintf("pace %d%%: it is not known of what: no cell that it is of can run here%s", c.PacePercent, lastly(&r.calibration[len(r.calibration)-1])), fix}, results.Unsupported
+	if calibrated := r.calibrated(of.family); calibrated != nil {
+		return &Missing{fmt.Sprintf("pace %d%%: that is below 1M bit/s, with %v", c.PacePercent, calibrated), fix}, results.Unsupported
+	}
+	if last := r.lastOf(of.family); last != nil {
+		return &Missing{fmt.Sprintf("pace %d%%: it is not known of what: no cell that it is of can run here%s", c.PacePercent, lastly(last)), fix}, results.Unsupported
 	}
 	return &Missing{fmt.Sprintf("pace %d%%: it is not known of what: no calibration run was made", c.PacePercent), fix}, results.Failed
 }
@@ -160,20 +223,25 @@ func (r *rates) recall(recs []results.Record) error {
 	for _, rec := range recs {
 		r.add(rec)
 	}
-	of := results.Calibrate(r.calibration)
-	for percent, rate := range r.used {
-		if of == nil || of.Share(percent) != rate {
-			return fmt.Errorf("%w: %d%% was %d bit/s; a line of it is lost or was changed: begin anew in another folder", ErrOtherRates, percent, rate)
+	for s, rate := range r.used {
+		if of := r.calibrated(s.family); of == nil || of.Share(s.percent) != rate {
+			return fmt.Errorf("%w: %d%% was %d bit/s; a line of it is lost or was changed: begin anew in another folder", ErrOtherRates, s.percent, rate)
 		}
 	}
 	return nil
 }
 
 // left are those of the calibration's runs that are still to be made for what is left of a
-// plan: none once a run was paced by them, so that all have the same rates.
+// plan: of a family none once a run was paced by them, so that all have the same rates.
 func (r *rates) left(runs, plan []matrix.Run) (out []matrix.Run) {
-	if len(r.used) > 0 || !slices.ContainsFunc(plan, func(p matrix.Run) bool { return p.Cell.PacePercent != 0 }) {
-		return nil
+	asked, settled := map[results.CellKey]bool{}, map[results.CellKey]bool{}
+	for _, p := range plan {
+		if p.Cell.PacePercent != 0 {
+			asked[r.familyOf(p.Cell)] = true
+		}
+	}
+	for s := range r.used {
+		settled[s.family] = true
 	}
 	made := map[slot]bool{}
 	for _, rec := range r.calibration {
@@ -182,7 +250,8 @@ func (r *rates) left(runs, plan []matrix.Run) (out []matrix.Run) {
 		}
 	}
 	for _, p := range runs {
-		if !made[slot{p.Cell.Key(), p.Rep}] {
+		family := r.familyOf(p.Cell)
+		if asked[family] && !settled[family] && !made[slot{r.asNoted(p.Cell).Key(), p.Rep}] {
 			out = append(out, p)
 		}
 	}

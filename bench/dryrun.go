@@ -139,6 +139,10 @@ func (p preview) order(w io.Writer) {
 	if first := calibration(p.spec, p.missing); first != nil {
 		fmt.Fprintf(w, "  first, without a pace, to know what shares of it are of: %d runs of %v, %d of each cell\n",
 			len(first), options(p.spec).calibrationWindow(), calibrationRuns)
+		r := ratesOf(p.spec, &Options{})
+		if n := r.families(first); n > 1 {
+			fmt.Fprintf(w, "  a share is of the slowest of the cells that it is compared with (compare.about): there are %d such groups\n", n)
+		}
 	}
 	const shown = 4
 	for b := range last + 1 {
@@ -180,13 +184,18 @@ func (p preview) time(w io.Writer) {
 		fmt.Fprintf(w, "; at the least %v, if every interval is narrow enough after %d", s.estimate(least).Round(time.Second), enough)
 	}
 	fmt.Fprintln(w)
+	_, anew := s.countRests(plan)
+	again := ""
+	if anew > 0 {
+		again = fmt.Sprintf("; %d times again before a run, because it has other settings than the one before it", anew)
+	}
 	if rest := runner.Power.restTime(); rest > 0 {
-		fmt.Fprintf(w, "in it, to measure idle power and what the CPUs do at rest, %v of rest after each run that counts, and before the first\n", rest)
+		fmt.Fprintf(w, "in it, to measure idle power and what the CPUs do at rest, %v of rest after each run that counts, and before the first%s\n", rest, again)
 		if line := runner.Power.unusedRest(p.spec.Rest); line != "" {
 			fmt.Fprintln(w, line)
 		}
 	} else if rest := runner.restTime(); rest > 0 {
-		fmt.Fprintf(w, "in it, to measure what the CPUs do at rest, %v after each run that counts, and before the first\n", rest)
+		fmt.Fprintf(w, "in it, to measure what the CPUs do at rest, %v after each run that counts, and before the first%s\n", rest, again)
 	}
 	none := func(results.Cell) *Missing { return nil }
 	if all := slices.Concat(calibration(p.spec, none), p.spec.Runs()); n < len(all) {

@@ -91,7 +91,12 @@ func (r *Runner) look(ctx context.Context, c results.Cell) (warnings []string) {
 	}
 	hashes := map[results.Role]string{}
 	for _, role := range results.Roles {
-		change := s.found[role].Now(now[role]).Since(s.found[role])
+		found, hash := s.found[role], s.names[role]
+		change := found.Now(now[role]).SinceNamed(found, hash)
+		if change == found { // which is in the folder
+			hashes[role] = hash
+			continue
+		}
 		hashes[role] = change.Hash()
 		if s.dir == "" {
 			continue

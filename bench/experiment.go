@@ -52,6 +52,9 @@ type Experiment struct {
 	// Before is the results folder of the experiment that this one makes again: in what it
 	// differs is noted. "": of none.
 	Before string
+	// InterruptsLeft tells that interrupts of Before's plan are not moved: their numbers are of
+	// another boot.
+	InterruptsLeft bool
 
 	Notices io.Writer // what agents say of leases that they finished; nil: nowhere
 }
@@ -85,6 +88,9 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 			err = errors.Join(err, h.Close())
 		}
 	}()
+	if err := e.leaveInterrupts(h.SUT, h.TG); err != nil {
+		return nil, err
+	}
 	if err := st.opt.FindPath(ctx, h.SUT, h.TG, s.SUT.Addr, s.SUT.Dev, s.TG.Dev, s.IPv6); err != nil {
 		return nil, err
 	}
@@ -270,6 +276,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		s.Enough = NewAdaptive(*e.Spec.Adaptive)
 	}
 	first := calibration(e.Spec, remembered(p.stage.missing))
+	s.rates = ratesOf(e.Spec, &p.opt)
 	s.rates.want(first)
 	if e.Resume {
 		if plan, err = e.resume(s, p, plan); err != nil {

@@ -50,9 +50,12 @@ func (p PowerImport) Run(dir, out string) (joined int, skipped []results.Problem
 		}
 		if ok {
 			joined++
-			if plan := j.Header.Plan; plan != nil { // the others have judged it already
-				gate.Run(results.Gates{IdleDrift: plan.Gates.IdleDrift, IgnoreInert: true}, &j.Records[i])
+			g := results.DefaultGates()
+			if plan := j.Header.Plan; plan != nil {
+				g = plan.Gates
 			}
+			// The others have judged it already.
+			gate.Run(results.Gates{IdleDrift: g.IdleDrift, Asked: g.Asked, IgnoreInert: true}, &j.Records[i])
 		}
 	}
 	if joined == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// A log that is joined later is judged as readings beside the run are: idle power that
-// changed flags the run, and makes it invalid where its plan sets a limit.
+// A log that is joined later is judged as readings beside the run are: idle power that changed by
+// more than the limit flags the run, and makes it invalid where its plan names the limit.
 func TestImportJudgesIdleDrift(t *testing.T) {
 	const second, start = int64(1e9), 1_700_000_000 * int64(1e9)
 	at := power.Times{Load: power.Window{FromNs: start, ToNs: start + 10*second}, IdleBefore: power.Window{FromNs: start - 30*second, ToNs: start - 20*second},
@@ -40,9 +40,9 @@ func TestImportJudgesIdleDrift(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	joined := func(limit *float64) results.Record {
+	joined := func(limit *float64, asked ...string) results.Record {
 		dir := t.TempDir()
-		w, err := results.Create(filepath.Join(dir, "raw"), results.Header{SessionID: "s", Plan: &results.Plan{Gates: results.Gates{IdleDrift: limit}}})
+		w, err := results.Create(filepath.Join(dir, "raw"), results.Header{SessionID: "s", Plan: &results.Plan{Gates: results.Gates{IdleDrift: limit, Asked: asked}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,12 +61,16 @@ func TestImportJudgesIdleDrift(t *testing.T) {
 		}
 		return j.Records[0]
 	}
-	for _, limit := range []*float64{nil, new(.1), new(.02)} {
-		rec := joined(limit)
-		if rec.SUT.PowerIdleDrift == nil || *rec.SUT.PowerIdleDrift < .04 || *rec.SUT.PowerIdleDrift > .06 || !slices.Contains(rec.Flags, power.FlagIdleDrift) {
-			t.Errorf("drift %v, flags %q", deref(rec.SUT.PowerIdleDrift), rec.Flags)
+	for _, x := range []struct {
+		limit *float64
+		asked []string
+	}{{nil, nil}, {new(.1), nil}, {new(.02), nil}, {new(.1), []string{results.IdleDriftGate}}, {new(.02), []string{results.IdleDriftGate}}} {
+		limit, rec := x.limit, joined(x.limit, x.asked...)
+		beyond := limit != nil && *limit < .04
+		if rec.SUT.PowerIdleDrift == nil || *rec.SUT.PowerIdleDrift < .04 || *rec.SUT.PowerIdleDrift > .06 || slices.Contains(rec.Flags, results.FlagIdleDrift) != (beyond && x.asked == nil) {
+			t.Errorf("limit %v, asked %q: drift %v, flags %q", deref(limit), x.asked, deref(rec.SUT.PowerIdleDrift), rec.Flags)
 		}
-		invalid := limit != nil && *limit < .04
+		invalid := beyond && x.asked != nil
 		if (rec.Verdict == results.Invalid) != invalid || invalid && !strings.Contains(rec.Reason, "SUT: idle power before and after the run differs by 4.9 % (limit 2 %)") {
 			t.Errorf("limit %v: %s %q", deref(limit), rec.Verdict, rec.Reason)
 		}

@@ -5,39 +5,53 @@ package bench
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
+	"github.com/zcbench/zcbench/results/gate"
 )
 
 // A throttled sender under two receivers of different capacity: whatever these could do,
 // their runs are at the sender's limit, and no comparison calls one faster. A receiver that
 // looks at every byte limits its runs itself, and a pace is told from both.
+//
+// Each end that is to be the limit is made slower than the other one by two orders of magnitude:
+// it does a system call for each byte, or a few, so that the other one has time to lose to other
+// work. (A buffer of the receiver that is not named is as long as the sender's message: both would
+// be slow alike.) A run beside more of such work than a gate lets pass is not judged: then what
+// limited it may be that, and its evidence says so.
 func TestIntegrationLimit(t *testing.T) {
 	r := newRig(t)
-	free := func(rx, tx string, message int, touch string, pace int) results.Cell {
-		return results.Cell{ID: rx + "/" + tx + " " + touch, RX: rx, TX: tx, MessageBytes: message, Touch: touch, PaceBitsPS: pace}
-	}
-	slowSender, copies, drops := 100, "tcp", "tcp-trunc" // bytes a call: the sender's thread is all system calls
+	// The evidence is of times that the scheduler tells by its slices of some ms.
+	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 500*time.Millisecond, 100*time.Millisecond
+	copies := results.Cell{ID: "copies", RX: "tcp", TX: "tcp", MessageBytes: 1, RXBuffer: 256 << 10, Touch: "none"}
+	drops := results.Cell{ID: "drops", RX: "tcp-trunc", TX: "tcp", MessageBytes: 1, Touch: "none"}
 	cells := map[results.LimitedBy][]results.Cell{
-		results.BySender:   {free(copies, "tcp", slowSender, "none", 0), free(drops, "tcp", slowSender, "none", 0)},
-		results.ByReceiver: {free("tcp", "sendfile", 1<<20, "verify", 0)},
-		results.ByPace:     {free("tcp", "sendfile", 1<<20, "none", 500e6)},
+		results.BySender:   {copies, drops},
+		results.ByReceiver: {{ID: "looks", RX: "tcp", TX: "sendfile", MessageBytes: 1 << 20, ReadBytes: 256, Touch: "verify"}},
+		results.ByPace:     {{ID: "paced", RX: "tcp", TX: "sendfile", MessageBytes: 1 << 20, Touch: "none", PaceBitsPS: 500e6}},
 	}
 	var all []results.Cell
 	for _, l := range results.LimitedBys {
 		all = append(all, cells[l]...)
 	}
-	recs, err := r.Play(t.Context(), plan(6, all...))
+	recs, err := r.Play(t.Context(), plan(4, all...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	right, n := map[results.LimitedBy]int{}, map[results.LimitedBy]int{}
+	var quiet []results.Record
 	for _, rec := range recs {
 		if rec.Verdict != results.OK {
 			t.Logf("%s: %s: %s", rec.Cell.ID, rec.Verdict, rec.Reason)
 			continue
 		}
+		if beside(rec) {
+			t.Logf("%s: limited by %q, beside other work", rec.Cell.ID, rec.Limit)
+			continue
+		}
+		quiet = append(quiet, rec)
 		for l, of := range cells {
 			if slices.ContainsFunc(of, func(c results.Cell) bool { return c.ID == rec.Cell.ID }) {
 				n[l]++
@@ -50,22 +64,34 @@ func TestIntegrationLimit(t *testing.T) {
 		}
 	}
 	for l := range cells {
-		if 2*right[l] <= n[l] { // a busy machine takes time from either end
+		if n[l] > 0 && 2*right[l] <= n[l] {
 			t.Errorf("%s: %d of %d", l, right[l], n[l])
 		}
 	}
-	set := compare.NewSet("limits", results.Journal{Records: recs})
+	has := func(c results.Cell) bool {
+		return slices.ContainsFunc(quiet, func(rec results.Record) bool { return rec.Cell.ID == c.ID })
+	}
+	if !has(copies) || !has(drops) {
+		t.Skipf("%d of %d runs were beside no other work on their CPUs: what limits them is not to be told here", len(quiet), len(recs))
+	}
+	set := compare.NewSet("limits", results.Journal{Records: quiet})
 	metrics, err := compare.Lookup([]string{"throughput_gbps"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := compare.Within(&set, cells[results.BySender][0], metrics)
+	got, err := compare.Within(&set, copies, metrics)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range got.Rows {
-		if row := &got.Rows[i]; row.B.RX == drops && row.Verdict != compare.Unsure {
+		if row := &got.Rows[i]; row.B.RX == drops.RX && row.Verdict != compare.Unsure {
 			t.Errorf("%s: %s, limits %q and %q", row.Label(), row.VerdictText(), row.LimitA, row.LimitB)
 		}
 	}
+}
+
+// beside tells a run on whose CPUs was more of others' load than the gate lets pass.
+func beside(rec results.Record) bool {
+	gate.Run(results.Gates{ForeignCores: results.DefaultGates().ForeignCores}, &rec)
+	return rec.Spoilt()
 }

@@ -16,12 +16,19 @@ import (
 )
 
 // restTime is how long one rest takes: there is one after each run that counts, and
-// one before the first of them and before one that follows a warm-up.
+// one before the first of them and before one that follows a warm-up or has other settings.
 func (m *PowerMeter) restTime() time.Duration {
 	if m == nil || m.opt.Idle <= 0 {
 		return 0
 	}
 	return m.opt.Guard + m.opt.Idle
+}
+
+// forgetRest has idle power measured again before the next run.
+func (m *PowerMeter) forgetRest() {
+	if m != nil {
+		m.rested = power.Window{}
+	}
 }
 
 // before rests and measures the idle power before a run, unless the rest after

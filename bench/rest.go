@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -35,11 +36,12 @@ func autoRest(window time.Duration) time.Duration {
 func settle(rest time.Duration) time.Duration { return max(rest/10, 50*time.Millisecond) }
 
 // restMeter measures what the hosts' CPUs do between runs. The rest after a run is the one
-// before the next. Where power is measured it is that rest in which idle power is.
+// before the next, unless that has other settings. Where power is measured it is that rest in
+// which idle power is.
 type restMeter struct {
 	ends [2]*host.Host
 	devs [2]string
-	last *[2]wire.Rest // the last rest; nil after load
+	last *[2]wire.Rest // the last rest; nil after load, and where settings have changed since
 	why  string        // why there is none
 }
 
@@ -77,6 +79,15 @@ func (m *PowerMeter) unusedRest(asked *time.Duration) string {
 	}
 	return fmt.Sprintf("rest %v is not used: what the CPUs do at rest is measured together with idle power, for %v after %v of guard (--power-idle, --power-guard; 0 of idle: no idle power, and the rest that you asked for)",
 		*asked, m.opt.Idle, m.opt.Guard)
+}
+
+// forgetRest has the next run rest before it: other settings, such as a governor, may have
+// another background and another idle power.
+func (r *Runner) forgetRest() {
+	if r.rests != nil {
+		r.rests.last = nil
+	}
+	r.Power.forgetRest()
 }
 
 // restBefore rests before a run, unless the rest after the last run serves for this one
@@ -153,10 +164,12 @@ func (m *restMeter) fill(rec *results.Record, before *[2]wire.Rest) {
 			continue
 		}
 		var rests []background
+		hidden := "" // why the threads that poll for the flow are not told apart
 		for _, all := range []*[2]wire.Rest{before, m.last} {
 			if all == nil {
 				continue
 			}
+			hidden = cmp.Or(all[i].Why, hidden)
 			b, why := backgroundOf(all[i], cpus)
 			if why != "" {
 				m.why = why
@@ -172,6 +185,9 @@ func (m *restMeter) fill(rec *results.Record, before *[2]wire.Rest) {
 		}
 		b := meanOf(rests)
 		b.enter(h, len(rests))
+		if hidden != "" {
+			rec.Warnings = append(rec.Warnings, role.Label()+": what the CPUs do at rest may have threads in it that poll for the flow, if there are any: "+hidden)
+		}
 		if b.pollers > polledAtRest && h.PowerIdleW != nil {
 			rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: NAPI threads poll at rest too (%.2f cores): idle power has that in it, and net power and energy lack it", role.Label(), b.pollers))
 		}

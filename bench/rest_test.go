@@ -34,6 +34,8 @@ func TestBackground(t *testing.T) {
 	}
 	unknown := rest(.1, .2, 0)
 	unknown[0].CPUs[1].PollerCores = nil
+	hidden := rest(.1, .2, 0)
+	hidden[0].Why = "napi-get: operation not supported"
 	for name, x := range map[string]struct {
 		before, after *[2]wire.Rest
 		cpus          string
@@ -48,6 +50,7 @@ func TestBackground(t *testing.T) {
 		"another CPU":     {rest(.1, .2, 0), rest(.1, .2, 0), "1,7", -1, 0, "CPU 7 was not online"},
 		"poller anywhere": {nil, unknown, "1", -1, 0, "not known on which CPUs the NAPI threads ran"},
 		"none":            {nil, nil, "1", -1, 0, ""},
+		"pollers hidden":  {hidden, rest(.1, .2, 0), "0-1", .3, math.Hypot(.01, .01) / math.Sqrt(3) / math.Sqrt2, "may have threads in it that poll for the flow, if there are any: napi-get: operation not supported"},
 	} {
 		rec := results.Record{}
 		rec.SUT.Env.CPUsMeasured, rec.SUT.CPUBusyCores = x.cpus, new(1.)

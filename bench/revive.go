@@ -27,6 +27,7 @@ func (r *Runner) revive(ctx context.Context) error {
 		if r.lost[h]++; r.lost[h] >= mostLost {
 			return fmt.Errorf("%d runs on end lost an agent: %w", r.lost[h], why)
 		}
+		r.now.unsure = true // the new one has nothing set
 		if err := h.Revive(ctx); err != nil {
 			return fmt.Errorf("%w; and no other agent could be started: %w", why, err)
 		}

@@ -80,6 +80,7 @@ type Runner struct {
 	rests  *restMeter
 	seq    int
 	hasSet bool               // something may be set on the hosts
+	now    inForce            // what that is
 	lost   map[*host.Host]int // runs on end in which its agent was lost
 }
 
@@ -106,17 +107,22 @@ func (r *Runner) delay() time.Duration {
 // Run runs one repetition and returns its record; what went wrong is in the
 // verdict. Ending ctx aborts the run.
 func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
-	if r.ForCell != nil {
-		defer func(o Options) { r.Opt = o }(r.Opt)
-		r.Opt = r.ForCell(p.Cell, r.Opt)
-	}
+	defer func(o Options) { r.Opt = o }(r.Opt)
+	r.Opt = r.optionsOf(p.Cell)
 	rec := r.record(p)
-	before := r.restBefore(ctx, p.Warmup)
+	// The settings first: the hosts are to rest with them, too.
+	out, ready := r.ready(ctx, p.Cell)
+	var before *[2]wire.Rest
+	if ready {
+		before = r.restBefore(ctx, p.Warmup)
+	}
 	after := func(*results.Record) {}
 	if r.Around != nil {
 		after = r.Around()
 	}
-	out := r.flow(ctx, p)
+	if ready {
+		r.flow(ctx, p, &out)
+	}
 	out.calledOff = context.Cause(ctx)
 	r.fill(&rec, out)
 	r.mark(&rec, p.Cell)
@@ -125,6 +131,14 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 	after(&rec)
 	r.restAfter(ctx, &rec, before, out)
 	return rec
+}
+
+// optionsOf are those of a cell's runs.
+func (r *Runner) optionsOf(c results.Cell) Options {
+	if r.ForCell == nil {
+		return r.Opt
+	}
+	return r.ForCell(c, r.Opt)
 }
 
 // record begins the record of a run.
@@ -154,32 +168,36 @@ type outcome struct {
 	warnings      []string
 }
 
-// flow opens both ends, runs them and closes them.
-func (r *Runner) flow(ctx context.Context, p matrix.Run) (out outcome) {
-	// The settings first: while a link comes back the clocks drift.
-	if out.sutErr, out.tgErr = r.apply(ctx, p.Cell); out.sutErr != nil || out.tgErr != nil {
-		return out
+// ready sets what a cell needs on the hosts, and looks what they are like with it.
+func (r *Runner) ready(ctx context.Context, c results.Cell) (out outcome, ok bool) {
+	if out.sutErr, out.tgErr = r.apply(ctx, c); out.sutErr != nil || out.tgErr != nil {
+		return out, false
 	}
-	out.warnings = r.look(ctx, p.Cell)
+	out.warnings = r.look(ctx, c)
+	return out, true
+}
+
+// flow opens both ends, runs them and closes them.
+func (r *Runner) flow(ctx context.Context, p matrix.Run, out *outcome) {
+	// After settings and rest: while a link comes back, and in a long rest, the clocks drift.
 	if out.sutErr, out.tgErr = r.SUT.SyncClock(ctx), r.TG.SyncClock(ctx); out.sutErr != nil || out.tgErr != nil {
-		return out
+		return
 	}
 	cookie := stream.NewCookie()
 	var opened wire.Opened
 	addr := net.JoinHostPort(r.Opt.Addr, fmt.Sprint(r.Opt.Port))
 	if out.sutErr = r.SUT.Call(ctx, wire.OpOpen, r.spec(p.Cell, stream.RX, addr, cookie), &opened); out.sutErr != nil {
-		return out
+		return
 	}
 	defer r.close(ctx, r.SUT, &out.sutErr)
 	if addr, out.sutErr = r.dataPort(opened); out.sutErr != nil {
-		return out
+		return
 	}
 	if out.tgErr = r.TG.Call(ctx, wire.OpOpen, r.spec(p.Cell, stream.TX, addr, cookie), nil); out.tgErr != nil {
-		return out
+		return
 	}
 	defer r.close(ctx, r.TG, &out.tgErr)
-	r.runBoth(ctx, p, &out)
-	return out
+	r.runBoth(ctx, p, out)
 }
 
 // dataPort is where the TG is to connect: to the SUT's address on the path, and to

@@ -208,21 +208,47 @@ const overhead = 150 * time.Millisecond
 
 func (s *Session) estimate(plan []matrix.Run) time.Duration {
 	var d time.Duration
-	rest, rested := s.Runner.restTime(), false
+	for _, p := range plan {
+		if s.missing(p.Cell) == nil {
+			d += s.Runner.Opt.length(p) + overhead
+		}
+	}
+	if rest := s.Runner.restTime(); rest > 0 {
+		n, _ := s.countRests(plan)
+		d += time.Duration(n) * rest
+	}
+	return d
+}
+
+// countRests counts the rests of a plan: one after each run that counts, and one before it where
+// there was none since the last run, or where that had other settings (anew).
+func (s *Session) countRests(plan []matrix.Run) (n, anew int) {
+	known := map[results.CellKey]inForce{} // a plan has far more runs than cells
+	var last inForce
+	rested, replay := false, 0
 	for _, p := range plan {
 		if s.missing(p.Cell) != nil {
 			continue
 		}
-		d += s.Runner.Opt.length(p) + overhead
-		if !p.Warmup {
-			d += rest
-			if !rested {
-				d += rest
-			}
+		k := p.Cell.Key()
+		set, ok := known[k]
+		if !ok {
+			set.sut, set.tg = settingsOf(s.Runner.optionsOf(p.Cell), p.Cell)
+			known[k] = set
 		}
-		rested = !p.Warmup
+		rested = rested && p.Replay == replay // another one has other agents
+		switch {
+		case p.Warmup:
+		case !rested:
+			n += 2
+		case !set.same(last):
+			n, anew = n+2, anew+1
+		default:
+			n++
+		}
+		rested, last, replay = !p.Warmup, set, p.Replay
 	}
-	return d
+	return n, anew
 }
 
 // length is how long a flow lasts.

@@ -48,9 +48,7 @@ func (s *Session) common(plan []matrix.Run) (sut, tg wire.Settings) {
 			continue
 		}
 		r := *s.Runner
-		if r.ForCell != nil {
-			r.Opt = r.ForCell(p.Cell, r.Opt)
-		}
+		r.Opt = r.optionsOf(p.Cell)
 		a, b := r.Settings(p.Cell)
 		if !first {
 			a, b = sut.Common(a), tg.Common(b)
@@ -79,12 +77,29 @@ func (r *Runner) set(ctx context.Context, sut, tg wire.Settings) (sutErr, tgErr 
 		return nil, nil
 	}
 	r.hasSet = true
+	want := inForce{sut: sut, tg: tg}
+	if r.now.unsure || !r.now.same(want) {
+		r.forgetRest()
+	}
+	r.now.unsure = true // until both have it
 	// Both ends first change the MTU, then talk.
 	if sutErr = r.SUT.Call(ctx, wire.OpSet, sut, nil); sutErr != nil {
 		return sutErr, nil
 	}
-	return nil, r.TG.Call(ctx, wire.OpSet, tg, nil)
+	if tgErr = r.TG.Call(ctx, wire.OpSet, tg, nil); tgErr != nil {
+		return nil, tgErr
+	}
+	r.now = want
+	return nil, nil
 }
+
+// inForce are the settings that the hosts have.
+type inForce struct {
+	sut, tg wire.Settings
+	unsure  bool // some could not be set, or an agent was lost with them
+}
+
+func (a inForce) same(b inForce) bool { return a.sut.Equal(b.sut) && a.tg.Equal(b.tg) }
 
 // restoreTime is how long hosts may take to restore their settings: links may have
 // to come back, and queues to lose their memory.
@@ -108,7 +123,10 @@ func (r *Runner) Restore() error {
 		}
 	}
 	both.Wait()
-	r.hasSet = false
+	if r.hasSet {
+		r.forgetRest()
+	}
+	r.hasSet, r.now = false, inForce{}
 	return errors.Join(errs...)
 }
 

@@ -5,6 +5,7 @@ package power
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,9 +56,8 @@ func (t Times) All() Window {
 }
 
 // The gates of SPECpower and MLPerf Power. A figure past one is flagged, not
-// deleted.
+// deleted. That for the drift of idle power is [results.IdleDriftGate].
 const (
-	MostIdleDrift   = 0.02 // of the idle power, between before and after
 	MostUncertainty = 0.01 // of a reading
 	MostSkew        = 50 * time.Millisecond
 	LeastGuard      = 10 * time.Second
@@ -65,7 +65,6 @@ const (
 
 // Flags of a run's record.
 const (
-	FlagIdleDrift  = "power-idle-drift"  // idle power before and after differ by more than MostIdleDrift
 	FlagNoIdle     = "power-no-idle"     // idle power was not measured both before and after
 	FlagShortGuard = "power-guard-short" // less than LeastGuard at both ends
 	FlagSkew       = "power-clock-skew"  // the clocks agree to no better than MostSkew
@@ -156,11 +155,10 @@ func (f *Figure) idle(t Trace, at Times) Mean {
 	return idle
 }
 
-// drift flags idle power that changed over the run.
+// drift says by how much idle power changed over the run; a gate judges it.
 func (f *Figure) drift(share, before, after float64) {
 	quality := ""
-	if share > MostIdleDrift {
-		f.Flags = append(f.Flags, FlagIdleDrift)
+	if share > *results.DefaultGates().IdleDrift {
 		quality = fmt.Sprintf("idle power went from %.1f to %.1f W", before, after)
 	}
 	f.Drift = &share
@@ -274,10 +272,11 @@ func (f *Figure) metrics(t Trace, load Mean, at Times) {
 	}
 	if f.IdleW != nil {
 		quality := ""
-		for _, flag := range f.Flags {
-			if flag == FlagIdleDrift || flag == FlagNoIdle {
-				quality = flag
-			}
+		if slices.Contains(f.Flags, FlagNoIdle) {
+			quality = FlagNoIdle
+		}
+		if f.Drift != nil && *f.Drift > *results.DefaultGates().IdleDrift {
+			quality = results.FlagIdleDrift
 		}
 		f.add("idle_w", "W", *f.IdleW, quality)
 		f.add("net_w", "W", load.Watts-*f.IdleW, quality)

@@ -142,7 +142,7 @@ func TestMeasureFlags(t *testing.T) {
 	w := []float64{100, 100, 100, 100, 300, 300, 300, 300, 110, 110, 110, 110}
 	at := Times{IdleBefore: Window{0, 3 * second}, Load: Window{4 * second, 7 * second}, IdleAfter: Window{8 * second, 11 * second}, GuardNs: second, SkewNs: 60e6}
 	f := Measure(meter(w...), at)
-	if got := strings.Join(f.Flags, " "); got != FlagIdleDrift+" "+FlagShortGuard+" "+FlagSkew {
+	if got := strings.Join(f.Flags, " "); got != FlagShortGuard+" "+FlagSkew {
 		t.Errorf("flags %q", got)
 	}
 	// Idle went from 100 to 110 W: while the load ran it was 105, give or take 5.

@@ -47,7 +47,7 @@ type Cell struct {
 	RcvBuf      int    `json:"rcvbuf,omitempty"`       // SO_RCVBUF, bytes
 	SndBuf      int    `json:"sndbuf,omitempty"`       // SO_SNDBUF, bytes
 	PaceBitsPS  int    `json:"pace_bits_ps,omitempty"` // of payload; of a share, once it is known what it comes to
-	PacePercent int    `json:"pace_percent,omitempty"` // share of what the slowest cell does without; 0: the rate was asked for
+	PacePercent int    `json:"pace_percent,omitempty"` // share of what the slowest of the compared cells does without; 0: the rate was asked for
 	UringEngine string `json:"uring_engine,omitempty"`
 	GatherUs    *int   `json:"gather_us,omitempty"`
 

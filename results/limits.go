@@ -17,6 +17,9 @@ type Limit struct {
 	At      func(*Gates) **float64
 }
 
+// Marks tells a limit that flags runs beyond it, which count, unless it was asked for by name.
+func (l Limit) Marks() bool { return l.Class == ByOutcome || l.Key == IdleDriftGate }
+
 // Limits are those of all gates.
 var Limits = []Limit{
 	{"throughput_cv", ByOutcome, "CV of the throughput", .02, true, "", "cell: standard deviation / mean, from 3 runs",
@@ -37,7 +40,7 @@ var Limits = []Limit{
 		func(g *Gates) **float64 { return &g.Coverage }},
 	{"foreign_cores", ByEnvironment, "foreign load", .05, false, " cores", "run: load on a measured CPU that is surely not the benchmark's, beyond what ticks leave unknown in a window of its length",
 		func(g *Gates) **float64 { return &g.ForeignCores }},
-	{"idle_drift", ByEnvironment, "drift of the idle power", 0, true, "", "run: how far idle power before and after the run are apart, of their mean (docs/power.md); beyond 2 % a run is flagged in any case",
+	{IdleDriftGate, ByEnvironment, "drift of the idle power", .02, true, "", "run: how far idle power before and after the run are apart, of their mean (docs/power.md); a run beyond it is flagged, and where the limit is named invalid and made again",
 		func(g *Gates) **float64 { return &g.IdleDrift }},
 	{"counters", ByOutcome, "what zcbench's own counters take", .01, true, "", "run: CPU time of the sampler in the window, over that of the measured CPUs",
 		func(g *Gates) **float64 { return &g.Counters }},

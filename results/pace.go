@@ -123,7 +123,8 @@ func (r *Record) OffPace() bool {
 	return e != nil && math.Abs(*e) > PaceTolerance
 }
 
-// Calibration is what shares of a pace are of: the slowest cell's median without a pace.
+// Calibration is what shares of a pace are of: the median without a pace of the slowest of the
+// cells that are compared.
 type Calibration struct {
 	BitsPS int    `json:"bits_ps"`
 	Cell   string `json:"cell"`  // the slowest
@@ -131,8 +132,8 @@ type Calibration struct {
 	Cells  int    `json:"cells"` // that were measured
 }
 
-// Calibrate makes a calibration of a session's records: of the runs that are marked as such
-// and were ok. Nil: there are none.
+// Calibrate makes a calibration of records of cells that are compared: of the runs that are marked
+// as such and were ok. Nil: there are none.
 func Calibrate(recs []Record) *Calibration {
 	rates, ids := map[CellKey][]float64{}, map[CellKey]string{}
 	var keys []CellKey
@@ -160,6 +161,26 @@ func Calibrate(recs []Record) *Calibration {
 		c.Cells = len(keys)
 	}
 	return c
+}
+
+// CalibrateEach makes one of each family of cells, in the order of their runs.
+func CalibrateEach(recs []Record, family func(Cell) CellKey) (keys []CellKey, of map[CellKey]*Calibration) {
+	runs := map[CellKey][]Record{}
+	for _, r := range recs {
+		if !r.Calibrates() {
+			continue
+		}
+		k := family(r.Cell)
+		if runs[k] == nil {
+			keys = append(keys, k)
+		}
+		runs[k] = append(runs[k], r)
+	}
+	of = map[CellKey]*Calibration{}
+	for _, k := range keys {
+		of[k] = Calibrate(runs[k])
+	}
+	return keys, of
 }
 
 // Share is so many percent of it, cut to three digits; 0 where that is too slow for a pace.

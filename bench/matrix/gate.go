@@ -49,7 +49,7 @@ func (s *Spec) SetGate(key, text string) error {
 	}
 	l := results.Limits[i]
 	off := text == "off" || text == "false"
-	g.Ask(key, !off && l.Class == results.ByOutcome)
+	g.Ask(key, !off && l.Marks())
 	to := l.At(g)
 	if *to = nil; off {
 		return nil

@@ -9,20 +9,20 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// What a file or a flag names is asked for, where it is an outcome: the others have their
+// What a file or a flag names is asked for, where it else flags runs: the others have their
 // consequences anyway.
 func TestSetGate(t *testing.T) {
 	s := New()
-	for _, x := range [][2]string{{"throughput_cv", "5%"}, {"drops_per_gb", "100"}, {"foreign_cores", "0.1"}, {"drift", "off"}, {"limit", "receiver"}, {"replace", "1"}, {"acted", "on"}} {
+	for _, x := range [][2]string{{"throughput_cv", "5%"}, {"drops_per_gb", "100"}, {"foreign_cores", "0.1"}, {"drift", "off"}, {"limit", "receiver"}, {"replace", "1"}, {"acted", "on"}, {"idle_drift", "3%"}} {
 		if err := s.SetGate(x[0], x[1]); err != nil {
 			t.Errorf("%s=%s: %v", x[0], x[1], err)
 		}
 	}
 	g := &s.Gates
-	if *g.ThroughputCV != .05 || *g.DropsPerGB != 100 || *g.ForeignCores != .1 || g.Drift != nil || g.Limit != results.ByReceiver || g.Replacements() != 1 || *g.RetransPerGB != 10 {
+	if *g.ThroughputCV != .05 || *g.DropsPerGB != 100 || *g.ForeignCores != .1 || g.Drift != nil || g.Limit != results.ByReceiver || g.Replacements() != 1 || *g.RetransPerGB != 10 || *g.IdleDrift != .03 {
 		t.Errorf("%+v", g)
 	}
-	if want := []string{"acted", "drops_per_gb", "throughput_cv"}; !slices.Equal(g.Asked, want) {
+	if want := []string{"acted", "drops_per_gb", "idle_drift", "throughput_cv"}; !slices.Equal(g.Asked, want) {
 		t.Errorf("asked %q, want %q", g.Asked, want)
 	}
 	if err := s.SetGate("throughput_cv", "off"); err != nil || g.Asks("throughput_cv") || g.ThroughputCV != nil {

@@ -23,7 +23,8 @@ type RestParams struct {
 type Rest struct {
 	WallS float64           `json:"wall_s"`
 	CPUs  []counter.RestCPU `json:"cpus"`
-	// Why is why pollers could not be looked for; empty: they were.
+	// Why is why pollers could not be looked for, or not all were found: what they did is then
+	// among what the CPUs did. Empty: all are told apart.
 	Why string `json:"why,omitempty"`
 }
 

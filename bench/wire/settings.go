@@ -129,6 +129,11 @@ func settingValue(name, v string) string {
 // IsZero reports whether everything is left as found.
 func (s Settings) IsZero() bool { return len(s.Values) == 0 }
 
+// Equal tells whether both want the same.
+func (s Settings) Equal(t Settings) bool {
+	return s.Dev == t.Dev && s.Upper == t.Upper && s.OnlyNamespace == t.OnlyNamespace && slices.Equal(s.Values, t.Values)
+}
+
 // Wanted are the values but for those that the other end sets.
 func (s Settings) Wanted() []Setting {
 	return slices.DeleteFunc(slices.Clone(s.Values), func(x Setting) bool { return s.OnlyNamespace && x.OfMachine() })

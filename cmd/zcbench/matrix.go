@@ -3,9 +3,7 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
@@ -16,8 +14,6 @@ import (
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/powerflag"
-	"github.com/zcbench/zcbench/cmd/internal/progress"
-	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -77,32 +73,21 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	f.power.Under(&spec.Power)
-	watts, err := f.power.Options()
-	if err != nil {
-		return err
-	}
 	if f.out == "" {
 		f.out = "out/" + spec.Name
 	}
-	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.New(cmd.ErrOrStderr()),
-		Resume: f.resume || f.force, Force: f.force, Notices: cmd.ErrOrStderr(),
-		Note: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) }}
-	e.Power, e.TrustFile, e.RequireVerdict = watts, f.trust, f.verdict
-	e.StartPower = func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) }
-	if f.dry {
-		err := e.DryRun(cmd.Context(), cmd.OutOrStdout())
-		if errors.Is(err, bench.ErrOneMachine) {
-			return cli.UsageError(err)
-		}
+	e, err := plan(cmd, spec, path, f.out, &f.power)
+	if err != nil {
 		return err
 	}
-	if spec.SUT.Host == "" && os.Geteuid() != 0 {
-		return cli.Usagef("%s names no hosts: two network namespaces are made, which takes root: sudo zcbench matrix", path)
+	e.Resume, e.Force, e.TrustFile, e.RequireVerdict = f.resume || f.force, f.force, f.trust, f.verdict
+	if f.dry {
+		return e.preview(cmd)
 	}
-	stop := context.AfterFunc(cmd.Context(), func() { e.Note("ending after the run under way; once more ends at once") })
-	defer stop()
-	recs, err := e.Run(cmd.Context())
+	if err := e.mayPlay(cmd); err != nil {
+		return err
+	}
+	recs, err := e.play(cmd)
 	if err != nil && len(recs) == 0 {
 		return f.refused(err)
 	}
@@ -132,13 +117,8 @@ func (f *matrixFlags) spec(path string) (*matrix.Spec, error) {
 			return nil, cli.Usagef("--probe: %w", err)
 		}
 	}
-	for _, x := range []struct{ end, host string }{{"sut", spec.SUT.Host}, {"tg", spec.TG.Host}} {
-		if _, err := host.ParseSpec(x.host); x.host != "" && err != nil {
-			return nil, cli.Usagef("%s: %s: %w", path, x.end, err)
-		}
-	}
-	if (spec.SUT.Host == "") != (spec.TG.Host == "") {
-		return nil, cli.Usagef("--sut and --tg go together where the file names no hosts")
+	if err := checkHosts(spec, path+": ", "the file"); err != nil {
+		return nil, err
 	}
 	return spec, nil
 }

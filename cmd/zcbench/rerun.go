@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -14,13 +13,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/zcbench/zcbench/bench"
-	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/powerflag"
-	"github.com/zcbench/zcbench/cmd/internal/progress"
-	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
@@ -30,7 +25,10 @@ import (
 type rerunFlags struct {
 	out, sut, tg             string
 	dev, tgDev, addr         string
+	cpus, tgCPUs             []string
+	node, tgNode             string
 	dry, json, trust, shared bool
+	moved                    bool // interrupts of another boot were left out
 	power                    powerflag.Flags
 }
 
@@ -51,8 +49,9 @@ are in no folder: name sources that want them with --power, which replaces those
 the folder.
 
 On another host (--sut, --tg) the interface, address, CPUs and NUMA node that the
-folder has of that end are left out: they are chosen as by zcbench run, but for --dev, --tg-dev
-and --addr.
+folder has of that end are left out: they are chosen as by zcbench run, but for --dev, --tg-dev,
+--addr, --cpus, --tg-cpus, --node and --tg-node. Interrupts that were moved by --set are
+left alone where the host has booted since: their numbers are of one boot.
 
 Exit status: 0 the plan was played, 1 it ended early, or a run failed or is invalid,
 2 wrong usage or input.`,
@@ -75,6 +74,10 @@ func (f *rerunFlags) define(cmd *cobra.Command) {
 	fs.StringVar(&f.dev, "dev", "", "the SUT's interface, instead of the folder's")
 	fs.StringVar(&f.tgDev, "tg-dev", "", "the TG's interface, instead of the folder's")
 	fs.StringVar(&f.addr, "addr", "", "the SUT's address, instead of the folder's")
+	fs.StringArrayVar(&f.cpus, "cpus", nil, "the SUT's CPUs, APP,SOFTIRQ, instead of the folder's of that layout: 3,3 is 1cpu, 3,2 is 2cpu (repeatable)")
+	fs.StringArrayVar(&f.tgCPUs, "tg-cpus", nil, "the TG's CPUs, likewise")
+	fs.StringVar(&f.node, "node", "", "the NUMA node of the SUT's CPUs, or any, instead of the folder's")
+	fs.StringVar(&f.tgNode, "tg-node", "", "the NUMA node of the TG's CPUs, likewise")
 	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
 	fs.BoolVar(&f.trust, "trust-file", false, "allow power sources of the folder that run a program, or lead to an address or a path: look at them first")
 }
@@ -83,13 +86,7 @@ func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
 	if f.dry && f.json {
 		return cli.Usagef("--json is of the comparison, and --dry-run makes none: leave one out")
 	}
-	played, err := f.played(dir, func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) })
-	if err != nil {
-		return err
-	}
-	spec := played.Spec
-	f.power.Under(&spec.Power)
-	watts, err := f.power.Options()
+	played, err := f.played(dir, noteTo(cmd))
 	if err != nil {
 		return err
 	}
@@ -99,34 +96,30 @@ func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
 			return err
 		}
 	}
-	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(), Before: dir,
-		Fit: played.Fit, Fold: played.Fold, NoteMTU: played.NoteMTU, Power: watts, TrustFile: f.trust,
-		Note: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) }}
-	e.StartPower = func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) }
-	if f.dry {
-		err := e.DryRun(cmd.Context(), cmd.OutOrStdout())
-		if errors.Is(err, bench.ErrOneMachine) {
-			return cli.UsageError(err)
-		}
+	e, err := plan(cmd, played.Spec, "the plan of "+dir, f.out, &f.power)
+	if err != nil {
 		return err
 	}
-	if spec.SUT.Host == "" && os.Geteuid() != 0 {
-		return cli.Usagef("the plan of %s names no hosts: two network namespaces are made, which takes root: sudo zcbench rerun", dir)
+	e.Before, e.Fit, e.Fold, e.NoteMTU, e.TrustFile = dir, played.Fit, played.Fold, played.NoteMTU, f.trust
+	if f.dry {
+		return e.preview(cmd)
 	}
-	stop := context.AfterFunc(cmd.Context(), func() { e.Note("ending after the run under way; once more ends at once") })
-	defer stop()
+	if err := e.mayPlay(cmd); err != nil {
+		return err
+	}
 	if ours { // now, before somebody puts a link there
 		if _, err := results.Subfolder(".", f.out); err != nil {
 			return cli.UsageError(err)
 		}
 	}
-	recs, err := e.Run(cmd.Context())
+	recs, err := e.play(cmd)
 	if err != nil && len(recs) == 0 {
 		if ours {
 			os.Remove(f.out) // if it is empty
 		}
 		return folderError(err)
 	}
+	f.moved = e.InterruptsLeft
 	return f.finish(cmd, dir, recs, err, played.Fold)
 }
 
@@ -183,15 +176,10 @@ func (f *rerunFlags) played(dir string, note func(string, ...any)) (*matrix.Play
 		p.Spec.SUT.Addr = f.addr
 	}
 	p.Spec.SharedWithSSH = f.shared
-	for _, x := range []struct{ end, host string }{{"sut", p.Spec.SUT.Host}, {"tg", p.Spec.TG.Host}} {
-		if _, err := host.ParseSpec(x.host); x.host != "" && err != nil {
-			return nil, cli.Usagef("%s: %w", x.end, err)
-		}
+	if err := f.place(p.Spec, note); err != nil {
+		return nil, err
 	}
-	if (p.Spec.SUT.Host == "") != (p.Spec.TG.Host == "") {
-		return nil, cli.Usagef("--sut and --tg go together where the folder names no hosts")
-	}
-	return p, nil
+	return p, checkHosts(p.Spec, "", "the folder")
 }
 
 // finish prints the new table, and how the two compare.
@@ -225,6 +213,9 @@ func (f *rerunFlags) compare(cmd *cobra.Command, dir string) error {
 	metrics, err := compare.Lookup(compare.DefaultMetrics)
 	if err != nil {
 		return err
+	}
+	if f.moved {
+		a.Chosen = []string{"set"} // in which they differ
 	}
 	r, err := compare.Compare(&a, &b, metrics)
 	if err != nil {

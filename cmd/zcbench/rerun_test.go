@@ -136,7 +136,7 @@ func folderOf(t *testing.T, spec *matrix.Spec, sources ...string) (dir string) {
 func TestRerunElsewhere(t *testing.T) {
 	spec, err := matrix.Parse("x.yaml", []byte(`
 name: x
-factors: {rx: tcp, tx: tcp}
+factors: {rx: tcp, tx: tcp, cpu_layout: 2cpu}
 sut: {host: "ssh:a", dev: eth1, addr: 10.0.0.1, node: 1, layouts: {2cpu: {app: 5, irq: 4}}}
 tg: {host: "ssh:b", dev: eth2, cpu: 3}
 `))
@@ -174,6 +174,26 @@ tg: {host: "ssh:b", dev: eth2, cpu: 3}
 	}
 	if p, _, err := replay("--power=", "--sut=ssh:c", "--addr=10.0.0.9", "--tg-dev=eth8"); err != nil || p.Spec.SUT.Addr != "10.0.0.9" || p.Spec.TG.Dev != "eth8" || p.Spec.SUT.Dev != "" {
 		t.Errorf("%+v, %v", p, err)
+	}
+	// CPUs and nodes, where the plan has a place for them, and what is another one is said.
+	p, notes, err = replay("--power=", "--cpus=5,4", "--tg-node=1", "--node=any")
+	if want := "not as before: sut: NUMA node any, was 1\nnot as before: tg: NUMA node 1, was that of the interface\n"; err != nil || notes != want {
+		t.Errorf("%q, %v, want %q", notes, err, want)
+	}
+	if *p.Spec.SUT.Node != matrix.AnyNode || *p.Spec.TG.Node != 1 || p.Spec.SUT.Layouts["2cpu"] != (matrix.Layout{App: 5, IRQ: 4}) {
+		t.Errorf("%+v", p.Spec)
+	}
+	p, notes, err = replay("--power=", "--cpus=7,6", "--tg-cpus=2,1")
+	if want := "not as before: sut: CPUs 7,6 of layout 2cpu, were 5,4\nnot as before: tg: CPUs 2,1 of layout 2cpu, were chosen\n"; err != nil || notes != want {
+		t.Errorf("%q, %v, want %q", notes, err, want)
+	}
+	if p.Spec.SUT.Layouts["2cpu"] != (matrix.Layout{App: 7, IRQ: 6}) || p.Spec.TG.Layouts["2cpu"] != (matrix.Layout{App: 2, IRQ: 1}) || p.Spec.Called("tg.layouts.2cpu.app") != "--tg-cpus" {
+		t.Errorf("%+v", p.Spec)
+	}
+	for flag, want := range map[string]string{"--cpus=3,3": "is the layout 1cpu, and no cell of the plan has that", "--tg-cpus=3": "want two numbers", "--node=near": "--node"} {
+		if _, _, err := replay("--power=", flag); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", flag, err, want)
+		}
 	}
 	if _, _, err := replay("--power=", "--addr=a.example"); err == nil || !strings.Contains(err.Error(), "--addr") {
 		t.Error(err)

@@ -18,6 +18,10 @@ type AllRuns struct {
 	NB      int         `json:"n_b"`
 	Ratio   *stat.Ratio `json:"ratio,omitempty"`
 	Verdict string      `json:"verdict"` // as [Row.VerdictText]
+	// Equal is whether the two are no more than a margin apart, where that was asked.
+	Equal *Equal `json:"equal,omitempty"`
+
+	row *Row // of all runs
 }
 
 // leftOut tells whether gates left runs of a cell out that were what it says.
@@ -58,8 +62,9 @@ func made(runs []*results.Record) int {
 	return len(seen)
 }
 
-// withAll adds to the rows of a figure what they would say with all runs.
-func withAll(rows []Row, pairs []pairing, m Metric, primary []string, between float64) {
+// withAll adds to the rows of a figure what they would say with all runs. It returns the rows of
+// all runs; nil: gates left none out.
+func withAll(rows []Row, pairs []pairing, m Metric, primary []string, between float64) []Row {
 	whole, any := make([]pairing, len(pairs)), false
 	for i, p := range pairs {
 		whole[i] = p
@@ -67,7 +72,7 @@ func withAll(rows []Row, pairs []pairing, m Metric, primary []string, between fl
 		any = any || p.a.leftOut() || p.b.leftOut()
 	}
 	if !any {
-		return
+		return nil
 	}
 	type key struct{ a, b results.CellKey }
 	all := map[key]*Row{}
@@ -82,8 +87,16 @@ func withAll(rows []Row, pairs []pairing, m Metric, primary []string, between fl
 	for i := range rows {
 		k := key{rows[i].A.Key(), rows[i].B.Key()}
 		if w := all[k]; w != nil && left[k] {
-			rows[i].All = &AllRuns{NA: w.Diff.NA, NB: w.Diff.NB, Ratio: w.Diff.Ratio, Verdict: w.VerdictText()}
+			rows[i].All = &AllRuns{NA: w.Diff.NA, NB: w.Diff.NB, Ratio: w.Diff.Ratio, Verdict: w.VerdictText(), row: w}
 		}
+	}
+	return them
+}
+
+// settle takes over what the row of all runs says now.
+func (a *AllRuns) settle() {
+	if a != nil && a.row != nil {
+		a.Verdict, a.Equal = a.row.VerdictText(), a.row.Equal
 	}
 }
 

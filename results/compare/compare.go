@@ -168,6 +168,8 @@ type Result struct {
 
 	// Hosts are in what the hosts of the two differ; nil where both are of one source.
 	Hosts *Surroundings `json:"hosts,omitempty"`
+
+	whole [][]Row // of each figure, those of all runs, where gates left any out
 }
 
 // Alone is a cell that only one of the two has.
@@ -217,16 +219,13 @@ func Within(s *Set, base results.Cell, metrics []Metric) (*Result, error) {
 func result(nameA, nameB string, pairs []pairing, metrics []Metric, primary []string, between float64) *Result {
 	r := &Result{NameA: nameA, NameB: nameB}
 	for _, m := range metrics {
-		r.Rows = append(r.Rows, figure(pairs, m, primary, between)...)
+		rows := judged(pairs, m, primary, between)
+		if whole := withAll(rows, pairs, m, primary, between); whole != nil {
+			r.whole = append(r.whole, whole)
+		}
+		r.Rows = append(r.Rows, rows...)
 	}
 	return r
-}
-
-// figure compares pairs by one figure.
-func figure(pairs []pairing, m Metric, primary []string, between float64) []Row {
-	rows := judged(pairs, m, primary, between)
-	withAll(rows, pairs, m, primary, between)
-	return rows
 }
 
 func judged(pairs []pairing, m Metric, primary []string, between float64) []Row {

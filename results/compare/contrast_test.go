@@ -5,6 +5,7 @@ package compare
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -150,6 +151,45 @@ func TestContrasts(t *testing.T) {
 		}
 		if strings.Join(got, "; ") != c.want {
 			t.Errorf("%s: %s, want %s", c.name, strings.Join(got, "; "), c.want)
+		}
+	}
+}
+
+// A pace is a rate or a share, and a plan may have both: the share is compared with the rate, each
+// with its own cell, also when it is known what the share came to.
+func TestContrastsOfRateAndShare(t *testing.T) {
+	at := func(bits, percent int) results.Cell {
+		c := results.Cell{RX: "tcp", TX: "tcp", Touch: "read", PaceBitsPS: bits, PacePercent: percent}
+		c.ID = results.LookupOption("pace").Value(&c)
+		return c
+	}
+	plan := []results.Cell{at(10e9, 0), at(0, 50)}
+	for base, want := range map[int][]Pair{0: {{A: 0, B: 1, Factor: "pace"}}, 1: {{A: 1, B: 0, Factor: "pace"}}} {
+		for _, share := range []int{0, 5e9} {
+			cells := slices.Clone(plan)
+			cells[1].PaceBitsPS = share
+			if got := Contrasts(cells, cells[base], []string{"pace"}, func(int) bool { return true }); !reflect.DeepEqual(got, want) {
+				t.Errorf("from %s, a share of %d: %+v, want %+v", cells[base].ID, share, got, want)
+			}
+		}
+	}
+	j := session(1, 8, plan, func(c results.Cell) float64 { return map[bool]float64{true: 5, false: 10}[c.PacePercent != 0] })
+	for i := range j.Records {
+		if c := &j.Records[i].Cell; c.PacePercent != 0 {
+			c.PaceBitsPS = 5e9
+		}
+	}
+	s := NewSet("s", j)
+	if err := s.AskAbout([]string{"pace"}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Within(&s, plan[0], metrics(t, "throughput_gbps", "ns_per_kb"))
+	if err != nil || len(r.Rows) != 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, row := range r.Rows {
+		if row.Factor != "pace" || row.B.PacePercent != 50 || row.SumB == nil || row.SumB.N != 8 {
+			t.Errorf("%s: %s %+v", row.Metric, row.Label(), row)
 		}
 	}
 }

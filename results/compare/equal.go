@@ -17,7 +17,7 @@ func (e *Equal) Holds() bool { return e != nil && e.Adjusted < stat.Alpha }
 // Within asks of every row whether its two are within margin (0.02 = 2 %) of each other.
 // Families are corrected apart, as verdicts are. Of what was held up by something else, or
 // measured by two instruments, it is not known, nor across boots that are too few, nor of the
-// costs of unequal work.
+// costs of unequal work. It is asked of all runs, too, where gates left some out.
 func (r *Result) Within(margin float64) {
 	for from := 0; from < len(r.Rows); {
 		to := from
@@ -28,6 +28,14 @@ func (r *Result) Within(margin float64) {
 			within(family, margin)
 		}
 		from = to
+	}
+	for _, rows := range r.whole {
+		for _, family := range families(rows) {
+			within(family, margin)
+		}
+	}
+	for i := range r.Rows {
+		r.Rows[i].All.settle()
 	}
 }
 

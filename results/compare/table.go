@@ -232,9 +232,9 @@ func (r *Row) VerdictText() string {
 		}
 	}
 	if r.AtLimit != "" && r.Verdict == Unsure {
-		v = "at " + r.AtLimit.Whose() + " limit"
+		v = AtLimit(r.AtLimit)
 	} else if r.AtLimit != "" {
-		more = append(more, "at "+r.AtLimit.Whose()+" limit: by so much at the least")
+		more = append(more, AtLimit(r.AtLimit)+": by so much at the least")
 	}
 	if v != string(Unsure) && r.AtLimit == "" || r.Verdict != Unsure {
 		more = append(more, r.levels()...)
@@ -243,7 +243,7 @@ func (r *Row) VerdictText() string {
 		more = append(more, r.Unconsumed)
 	}
 	if r.Inert != nil {
-		more = append(more, strings.Join(r.Inert, ", ")+" did not act")
+		more = append(more, didNotAct(r.Inert))
 	}
 	if r.Exploratory {
 		more = append(more, "exploratory")

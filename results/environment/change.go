@@ -19,8 +19,11 @@ func (s *Snapshot) Now(now *Snapshot) *Snapshot {
 }
 
 // Since is s as a change of base. Equal ones are base itself.
-func (s *Snapshot) Since(base *Snapshot) *Snapshot {
-	c := &Snapshot{Format: format, Version: version, Base: base.Hash(), Facts: []Fact{}}
+func (s *Snapshot) Since(base *Snapshot) *Snapshot { return s.SinceNamed(base, base.Hash()) }
+
+// SinceNamed is [Snapshot.Since] for who knows the hash of base, which has thousands of facts.
+func (s *Snapshot) SinceNamed(base *Snapshot, hash string) *Snapshot {
+	c := &Snapshot{Format: format, Version: version, Base: hash, Facts: []Fact{}}
 	for _, d := range Diff(base, s) {
 		if d.B == nil {
 			c.Gone = append(c.Gone, d.Name)

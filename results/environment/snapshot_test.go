@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -115,6 +116,9 @@ func TestChange(t *testing.T) {
 	}
 	if _, err := read.On(whole); err == nil {
 		t.Error("a change of another base was taken")
+	}
+	if named := whole.SinceNamed(base, "known"); named.Base != "known" || !slices.Equal(named.Facts, c.Facts) {
+		t.Errorf("the base was hashed again: %+v", named)
 	}
 	if base.Since(base) != base {
 		t.Error("no change is a change")

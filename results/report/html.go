@@ -157,10 +157,10 @@ func gateLines(p *results.Plan) []string {
 // consequence is what becomes of runs that are beyond a limit.
 func consequence(g *results.Gates, l results.Limit) string {
 	switch {
+	case l.Marks() && !g.Asks(l.Key):
+		return "flagged"
 	case l.Class == results.ByEnvironment:
 		return fmt.Sprintf("made again, at most %d times", g.Replacements())
-	case l.Class == results.ByOutcome && !g.Asks(l.Key):
-		return "flagged"
 	}
 	return "invalid"
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
@@ -24,18 +25,22 @@ type Ranked struct {
 	M     float64 `json:"m"`
 	Order []int   `json:"order"` // indices of the cells, the highest median first
 	// Rank is of each cell: 1 is the best. Cells that cannot be told apart from the first of
-	// their rank have the same.
+	// their rank have the same. 0: it is below that one, and by what comparisons say something
+	// else than the cell may be why.
 	Rank  []int `json:"rank"`
 	Holds bool  `json:"holds"` // no two cells stand the other way round at n = 2, m = 1
+	// Caveats are what comparisons would say of each cell's place; nil: of none anything.
+	Caveats []string `json:"caveats,omitempty"`
 }
 
 // Leaders are the cells that no other is better than, beyond doubt.
 func (r Ranked) Leaders() []int {
-	n := 0
-	for n < len(r.Order) && r.Rank[r.Order[n]] == 1 {
-		n++
-	}
-	return r.Order[:n]
+	return slices.DeleteFunc(slices.Clone(r.Order), func(i int) bool { return r.Rank[i] != 1 })
+}
+
+// Unranked are those whose place is not known.
+func (r Ranked) Unranked() []int {
+	return slices.DeleteFunc(slices.Clone(r.Order), func(i int) bool { return r.Rank[i] != 0 })
 }
 
 // mostRanked is of how many cells, the best, it is tested which can be told apart. The rest
@@ -52,6 +57,26 @@ type candidate struct {
 
 	// Powers are costly, and each is asked for by several rankings.
 	powers map[[2]float64][]float64 // by 0 or 1, for throughput or cost, and exponent
+
+	of    *compare.Cell // nil: what held its runs up is not known
+	inert string        // which of its options did not act
+	under map[*candidate]compare.Standing
+}
+
+// standing is that of c below another, asked once.
+func (c *candidate) standing(above *candidate) compare.Standing {
+	if c.of == nil || above.of == nil {
+		return compare.Standing{}
+	}
+	s, ok := c.under[above]
+	if !ok {
+		if c.under == nil {
+			c.under = map[*candidate]compare.Standing{}
+		}
+		s = c.of.Standing(above.of)
+		c.under[above] = s
+	}
+	return s
 }
 
 // to is throughput, or cost, to the power of an exponent, of each run.
@@ -102,14 +127,60 @@ func rank(all []*candidate, n, m, between float64) Ranked {
 		c.median = (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 	}
 	slices.SortStableFunc(r.Order, func(a, b int) int { return cmp.Compare(all[b].median, all[a].median) })
-	first := 0 // of the rank
-	for at, i := range r.Order {
-		if at == 0 || at < mostRanked && apart(all[i], all[r.Order[first]], len(all)-1, between) {
-			first = at
-		}
-		r.Rank[i] = first + 1
-	}
+	r.rank(all, between)
 	return r
+}
+
+// rank gives the cells in order their ranks, each held against the first of the rank before it.
+func (r *Ranked) rank(all []*candidate, between float64) {
+	said := caveats{}
+	first, place, ranked := 0, 1, 0 // of the rank: its first, its number; cells that have one
+	for at, i := range r.Order {
+		if at > 0 && at < mostRanked {
+			top := r.Order[first]
+			s := all[i].standing(all[top])
+			said.limit(top, s.AboveLimit)
+			said.limit(i, s.Limit)
+			if below := apart(all[i], all[top], len(all)-1, between); below && !s.Borne() {
+				said.clock(i, s.OtherClock)
+				continue
+			} else if below {
+				first, place = at, ranked+1
+			}
+		}
+		ranked++
+		r.Rank[i] = place
+	}
+	for i, c := range all {
+		said.add(i, c.inert)
+	}
+	if len(said) > 0 {
+		r.Caveats = make([]string, len(all))
+		for i, words := range said {
+			r.Caveats[i] = strings.Join(words, "; ")
+		}
+	}
+}
+
+// caveats are words about cells, each once.
+type caveats map[int][]string
+
+func (c caveats) add(i int, words string) {
+	if words != "" && !slices.Contains(c[i], words) {
+		c[i] = append(c[i], words)
+	}
+}
+
+func (c caveats) limit(i int, l results.LimitedBy) {
+	if l != "" {
+		c.add(i, compare.AtLimit(l))
+	}
+}
+
+func (c caveats) clock(i int, why string) {
+	if why != "" {
+		c.add(i, "other CPU frequency: "+why)
+	}
 }
 
 // apart tells whether a cell is below another beyond doubt, as one of so many comparisons.
@@ -119,11 +190,14 @@ func apart(c, than *candidate, tests int, between float64) bool {
 	return d.Sign() == stat.Less
 }
 
-// agree tells whether no two candidates stand one way by a's ranks and the other by b's.
+// agree tells whether no two candidates stand one way by a's ranks and the other by b's. Those
+// that one of the two does not rank stand nowhere.
 func agree(a, b []int) bool {
-	order := make([]int, len(a))
-	for i := range order {
-		order[i] = i
+	var order []int
+	for i := range a {
+		if a[i] > 0 && b[i] > 0 {
+			order = append(order, i)
+		}
 	}
 	slices.SortFunc(order, func(x, y int) int { return cmp.Compare(a[x], a[y]) })
 	before, worst, rank := 0, 0, 0 // the largest b of smaller a's, and of those up to here
@@ -142,7 +216,7 @@ func agree(a, b []int) bool {
 // candidates are the cells that have what an order by a cost needs.
 func candidates(groups []*cellRuns, side results.Side, cost results.Cost) (out []*candidate) {
 	for _, g := range groups {
-		c := &candidate{cell: g.cell.ID}
+		c := &candidate{cell: g.cell.ID, of: g.set}
 		for _, r := range g.counted() {
 			t, per := r.ROI(side, cost, 1, 0), r.ROI(side, cost, 0, 1)
 			if t == nil || per == nil || *per <= 0 {
@@ -153,6 +227,17 @@ func candidates(groups []*cellRuns, side results.Side, cost results.Cost) (out [
 		}
 		if len(c.runs) > 0 {
 			out = append(out, c)
+		}
+	}
+	var among []*compare.Cell
+	for _, c := range out {
+		if c.of != nil {
+			among = append(among, c.of)
+		}
+	}
+	for _, c := range out {
+		if c.of != nil {
+			c.inert = c.of.Idle(among)
 		}
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
 )
 
 // Pace is the rate that a cell's runs were to keep to, and whether they did.
@@ -70,6 +71,21 @@ func (p *Pace) offPace() string {
 		return ""
 	}
 	return fmt.Sprintf("%d off pace", p.Missed)
+}
+
+// calibrations are those of the families that a plan's cells fall into.
+func calibrations(j *results.Journal) (out []*results.Calibration) {
+	var about []string
+	if j.Header.Plan != nil {
+		about = j.Header.Plan.About
+	}
+	keys, of := results.CalibrateEach(j.Records, compare.Family(j.Header.Cells, about))
+	for _, k := range keys {
+		if of[k] != nil {
+			out = append(out, of[k])
+		}
+	}
+	return out
 }
 
 // calibrates tells a run that was made to know what shares of a pace are of: it is no run of a

@@ -36,6 +36,9 @@ type ROICell struct {
 	// Rank is the cell's by the total of CPU, 1 the best; Tied: others have it, too. 0: none.
 	Rank int  `json:"rank,omitempty"`
 	Tied bool `json:"tied,omitempty"`
+	// Caveat is what comparisons would say of its place: what held its runs up, how fast its CPUs
+	// ran, which of its options did not act.
+	Caveat string `json:"caveat,omitempty"`
 }
 
 // ROIFigure is a median and its 95 % interval.
@@ -115,7 +118,10 @@ func (r *ROI) takeRanks(s *Sensitivity) {
 	for i, name := range s.Cells {
 		for k := range r.Cells {
 			if r.Cells[k].Cell == name {
-				r.Cells[k].Rank, r.Cells[k].Tied = base.Rank[i], n[base.Rank[i]] > 1
+				r.Cells[k].Rank, r.Cells[k].Tied = base.Rank[i], base.Rank[i] > 0 && n[base.Rank[i]] > 1
+				if base.Caveats != nil {
+					r.Cells[k].Caveat = base.Caveats[i]
+				}
 			}
 		}
 	}
@@ -189,8 +195,10 @@ func oneInstrument(groups []*cellRuns, side results.Side) bool {
 }
 
 // Leaders names the cells that lead a ranking, several if they are tied.
-func (s Sensitivity) Leaders(r Ranked) (names []string) {
-	for _, i := range r.Leaders() {
+func (s Sensitivity) Leaders(r Ranked) []string { return s.named(r.Leaders()) }
+
+func (s Sensitivity) named(cells []int) (names []string) {
+	for _, i := range cells {
 		names = append(names, s.Cells[i])
 	}
 	return names
@@ -235,10 +243,13 @@ func (s Sensitivity) Line() string {
 	default:
 		line += fmt.Sprintf("%s leads for all n in 1..3, m in 0.5..2", best[0])
 	}
-	if held == all {
-		return line + "; no two modes change places"
+	if line += "; no two modes change places"; held < all {
+		line += fmt.Sprintf(" for %d of %d choices", held, all)
 	}
-	return line + fmt.Sprintf("; no two modes change places for %d of %d choices", held, all)
+	if names := s.named(base.Unranked()); len(names) > 0 {
+		line += fmt.Sprintf("; not ranked, because something else may be why they are lower: %s", few(names))
+	}
+	return line
 }
 
 // few names some cells, and how many more there are.
@@ -360,6 +371,9 @@ func writeROITable(b *bufio.Writer, r *ROI, cost results.Cost) {
 		fmt.Fprintf(b, "%-36.36s %9s %9s %9s %18s", plaintext.Line(c.Cell), f[0], f[1], f[2], f[3])
 		if rank != "" {
 			fmt.Fprintf(b, "  %4s", c.RankText())
+			if c.Caveat != "" {
+				fmt.Fprint(b, "  ", plaintext.Line(c.Caveat))
+			}
 		}
 		fmt.Fprintln(b)
 	}

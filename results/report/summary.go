@@ -33,9 +33,9 @@ type Summary struct {
 
 	// Environment is in what the hosts differed between cells, a fact a line.
 	Environment []string `json:"environment,omitempty"`
-	// Calibration is what shares of a pace are of; nil: no cell has one.
-	Calibration *results.Calibration `json:"calibration,omitempty"`
-	Costs       []Costs              `json:"costs,omitempty"` // gross and net; none where only busy cores were measured
+	// Calibrations are what shares of a pace are of, one of each family of cells that are compared.
+	Calibrations []*results.Calibration `json:"calibrations,omitempty"`
+	Costs        []Costs                `json:"costs,omitempty"` // gross and net; none where only busy cores were measured
 
 	Skipped []results.Problem `json:"skipped,omitempty"` // journal lines not used
 }
@@ -105,7 +105,9 @@ type Note struct {
 // Summarize sums up a journal.
 func Summarize(j results.Journal) *Summary {
 	s := &Summary{Header: j.Header, Runs: len(j.Records), Skipped: j.Skipped}
+	set := compare.NewSet("all cells", j)
 	groups := group(j)
+	known(groups, &set)
 	stops := stopList{numbers: map[stopKey]int{}}
 	for _, g := range groups {
 		s.Cells = append(s.Cells, stops.cell(g))
@@ -115,7 +117,7 @@ func Summarize(j results.Journal) *Summary {
 	if j.Header.Plan != nil {
 		between = j.Header.Plan.BetweenBoots
 	}
-	s.ROI, s.Calibration = roiOf(unpaced(groups), between), results.Calibrate(j.Records)
+	s.ROI, s.Calibrations = roiOf(unpaced(groups), between), calibrations(&j)
 	s.Costs, s.Flows = costsOf(groups), flowCurves(groups, s.Cells, between)
 	for i := range j.Records {
 		if j.Records[i].Warmup {
@@ -123,15 +125,14 @@ func Summarize(j results.Journal) *Summary {
 		}
 	}
 	s.Notes = notes(j.Records, s.Cells)
-	s.Compared = compared(j)
+	s.Compared = compared(&set)
 	s.SUT = machine(j.Records, func(r *results.Record) *results.Host { return &r.SUT })
 	s.TG = machine(j.Records, func(r *results.Record) *results.Host { return &r.TG })
 	return s
 }
 
 // compared sets the cells beside the plan's baseline, or the first that has runs.
-func compared(j results.Journal) *compare.Result {
-	set := compare.NewSet("all cells", j)
+func compared(set *compare.Set) *compare.Result {
 	var base *results.Cell
 	for i := range set.Cells {
 		if len(set.Cells[i].Runs) > 0 {
@@ -149,7 +150,7 @@ func compared(j results.Journal) *compare.Result {
 	if err != nil {
 		return nil
 	}
-	r, err := compare.Within(&set, *base, metrics)
+	r, err := compare.Within(set, *base, metrics)
 	if err != nil {
 		return nil
 	}
@@ -160,6 +161,18 @@ type cellRuns struct {
 	cell    results.Cell
 	runs    []*results.Record
 	session string // that the journal began with
+	set     *compare.Cell
+}
+
+// known gives each cell what comparisons know of it.
+func known(groups []*cellRuns, set *compare.Set) {
+	at := map[results.CellKey]*compare.Cell{}
+	for i := range set.Cells {
+		at[set.Cells[i].Cell.Key()] = &set.Cells[i]
+	}
+	for _, g := range groups {
+		g.set = at[g.cell.Key()]
+	}
 }
 
 // group collects the runs of each cell. Cells stand in the order of the plan,

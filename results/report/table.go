@@ -208,8 +208,8 @@ func noteLines(s *Summary) []string {
 			out = append(out, fmt.Sprintf("%s: %s differs between runs: these are not numbers of one machine", m.role, name))
 		}
 	}
-	if s.Calibration != nil {
-		out = append(out, s.Calibration.String())
+	for _, c := range s.Calibrations {
+		out = append(out, c.String())
 	}
 	if slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Pace != nil }) {
 		out = append(out, "no ROI of paced cells: it would say how fast their pace was")

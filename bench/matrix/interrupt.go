@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// MovesInterrupts tells a plan with a cell that moves interrupts by their numbers, as flags can.
+func (s *Spec) MovesInterrupts() bool {
+	return slices.ContainsFunc(s.choices(), func(c *results.Cell) bool { return slices.ContainsFunc(c.Others(), isInterrupt) })
+}
+
+func isInterrupt(x results.Other) bool { return strings.HasPrefix(x.Name, "interrupt ") }
+
+// choices are all cells of the plan, and what holds for several.
+func (s *Spec) choices() []*results.Cell {
+	all := []*results.Cell{&s.All, &s.SUT.Settings.Host, &s.TG.Settings.Host}
+	if s.Base != nil {
+		all = append(all, s.Base)
+	}
+	for i := range s.Cells {
+		all = append(all, &s.Cells[i])
+	}
+	return all
+}
+
+// LeaveInterrupts takes out of all cells what moves interrupts of ends ("sut", "tg") by their
+// numbers, and says what that was, each once. Cells that differed in nothing else cannot be told
+// apart without: then it is an error.
+func (s *Spec) LeaveInterrupts(ends ...string) (left []string, err error) {
+	for _, c := range s.choices() {
+		c.Set = results.JoinOthers(slices.DeleteFunc(c.OthersByEnd(), func(x results.Other) bool {
+			gone := isInterrupt(x) && slices.Contains(ends, x.End)
+			if line := x.End + ":" + x.Name + "=" + x.Value; gone && !slices.Contains(left, line) {
+				left = append(left, line)
+			}
+			return gone
+		}))
+	}
+	known := map[results.CellKey]string{}
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		if other, twice := known[c.Key()]; twice {
+			return left, fmt.Errorf("%.80q and %.80q differ in interrupts alone, whose numbers are of another boot", other, c.ID)
+		}
+		known[c.Key()] = c.ID
+	}
+	return left, nil
+}

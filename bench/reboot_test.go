@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Interrupts are moved again by their numbers only in the boot that these are of, of each host, and
+// what is left out is said.
+func TestInterruptsOfAnotherBoot(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "first")
+	plan := &results.Plan{}
+	plan.SUT.BootID, plan.TG.BootID = "a", "b"
+	w, err := results.Create(dir, results.Header{SessionID: "s", Plan: plan})
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ before, sut, tg, want, said string }{
+		{dir, "a", "b", "interrupt 24=3;coalesce rx-usecs=5", ""},
+		{dir, "later", "b", "tg:interrupt 24=3;coalesce rx-usecs=5", "sut:interrupt 24=3;"},
+		{dir, "later", "too", "coalesce rx-usecs=5", "sut:interrupt 24=3, tg:interrupt 24=3;"},
+		{"", "later", "too", "interrupt 24=3;coalesce rx-usecs=5", ""}, // no experiment is made again
+	} {
+		var said strings.Builder
+		e := &Experiment{Before: x.before, Note: func(format string, args ...any) { fmt.Fprintf(&said, format, args...) },
+			Spec: &matrix.Spec{Cells: []results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Set: "interrupt 24=3;coalesce rx-usecs=5"}}}}
+		sut, tg := machines(x.sut, x.tg)
+		if err := e.leaveInterrupts(sut, tg); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.Spec.Cells[0].Set; got != x.want || e.InterruptsLeft != (x.said != "") {
+			t.Errorf("boots %s, %s: %q, want %q (%v)", x.sut, x.tg, got, x.want, e.InterruptsLeft)
+		}
+		if !strings.Contains(said.String(), x.said) || (said.Len() > 0) != (x.said != "") {
+			t.Errorf("boots %s, %s: %q, want %q", x.sut, x.tg, said.String(), x.said)
+		}
+	}
+}

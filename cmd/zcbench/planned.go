@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/cmd/internal/powerflag"
+	"github.com/zcbench/zcbench/cmd/internal/progress"
+	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/results"
+)
+
+// planned is an experiment of a plan that somebody has written down: a file for matrix, a results
+// folder for rerun.
+type planned struct {
+	*bench.Experiment
+	source string // in messages: "quick.yaml", "the plan of out/quick"
+}
+
+// plan makes it. Flags of power count in place of what the plan says.
+func plan(cmd *cobra.Command, spec *matrix.Spec, source, out string, p *powerflag.Flags) (planned, error) {
+	p.Under(&spec.Power)
+	watts, err := p.Options()
+	if err != nil {
+		return planned{}, err
+	}
+	return planned{source: source, Experiment: &bench.Experiment{Spec: spec, Dir: out, ToolVersion: version.Tool(),
+		Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(), Note: noteTo(cmd), Power: watts,
+		StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return p.Start(cmd, r) }}}, nil
+}
+
+// noteTo tells the user one thing.
+func noteTo(cmd *cobra.Command) func(string, ...any) {
+	return func(format string, args ...any) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...)
+	}
+}
+
+// preview prints what playing it would do.
+func (p planned) preview(cmd *cobra.Command) error {
+	err := p.DryRun(cmd.Context(), cmd.OutOrStdout())
+	if errors.Is(err, bench.ErrOneMachine) {
+		return cli.UsageError(err)
+	}
+	return err
+}
+
+// mayPlay refuses a plan that makes namespaces where that is not allowed.
+func (p planned) mayPlay(cmd *cobra.Command) error {
+	if p.Spec.SUT.Host == "" && os.Geteuid() != 0 {
+		return cli.Usagef("%s names no hosts: two network namespaces are made, which takes root: sudo zcbench %s", p.source, cmd.Name())
+	}
+	return nil
+}
+
+// play plays it to its end, or until the user wants no more.
+func (p planned) play(cmd *cobra.Command) ([]results.Record, error) {
+	stop := context.AfterFunc(cmd.Context(), func() { p.Note("ending after the run under way; once more ends at once") })
+	defer stop()
+	return p.Run(cmd.Context())
+}
+
+// checkHosts refuses hosts of a plan, after what flags put in their place, that are none. at is the
+// place of the plan, "" is none; whose is what names the hosts where no flags do.
+func checkHosts(spec *matrix.Spec, at, whose string) error {
+	for _, x := range []struct{ end, host string }{{"sut", spec.SUT.Host}, {"tg", spec.TG.Host}} {
+		if _, err := host.ParseSpec(x.host); x.host != "" && err != nil {
+			return cli.Usagef("%s%s: %w", at, x.end, err)
+		}
+	}
+	if (spec.SUT.Host == "") != (spec.TG.Host == "") {
+		return cli.Usagef("--sut and --tg go together where %s names no hosts", whose)
+	}
+	return nil
+}

@@ -149,7 +149,7 @@ struct sn_channel {
 	struct sn_txq	tx;
 	struct napi_struct napi;
 	call_single_data_t irq;
-	unsigned long	irq_pending;
+	unsigned long	irq_state;	/* irq.c */
 } ____cacheline_aligned;
 
 /* ---- steering: one immutable snapshot, replaced as a whole (steer.c) ---- */
@@ -240,15 +240,25 @@ void sn_tx_free(struct sn_txq *txq);
 void sn_tx_clean(struct sn_channel *ch, int budget);
 void sn_tx_flush(struct sn_channel *ch);
 
+/* Whether the engine is done with packets that are not cleaned up. */
+static inline bool sn_tx_pending(struct sn_channel *ch)
+{
+	return READ_ONCE(ch->tx.cons) != READ_ONCE(ch->tx.clean);
+}
+
 /* engine.c */
 int sn_engine_start(struct sn_dev *sn);
 void sn_engine_stop(struct sn_dev *sn);
 void sn_engine_kick(struct sn_dev *sn);
 bool sn_engine_run(struct sn_channel *ch);
 void sn_engine_set_cpu(struct sn_dev *sn);
-void sn_raise(struct sn_channel *ch);
-void sn_irq(void *ch);
 void sn_dma_read(const struct sn_dev *sn, const struct sn_tx_desc *d, u32 off, void *to, u32 len);
+
+/* irq.c */
+void sn_irq_init(struct sn_channel *ch);
+void sn_raise(struct sn_channel *ch);
+void sn_irq_mask(struct sn_channel *ch);
+void sn_irq_unmask(struct sn_channel *ch);
 
 /* segment.c */
 bool sn_deliver(struct sn_dev *to, struct sn_tx_desc *d);
@@ -259,6 +269,12 @@ void sn_parse(const u8 *pkt, u32 len, struct sn_flow *f);
 /* rx.c */
 int sn_poll(struct napi_struct *napi, int budget);
 void sn_rx_refill(struct sn_channel *ch);
+
+/* Whether there are completions that NAPI has not seen. */
+static inline bool sn_rx_pending(struct sn_channel *ch)
+{
+	return READ_ONCE(ch->rx.mem.cq_prod) != READ_ONCE(ch->rx.mem.cq_cons);
+}
 
 /* queue.c */
 const struct netdev_queue_mgmt_ops *sn_queue_ops(void);

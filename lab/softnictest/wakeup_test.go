@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+
+package softnictest
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/nic"
+)
+
+// One datagram goes there and one comes back, so that every interrupt that is lost is the
+// end: nothing else would poll the queue, and UDP sends nothing again. Once in the plain
+// way; once with data moved, and NAPI scheduled, by who sends; with interrupts deferred; and
+// with sockets that poll the queue themselves, where NAPI is never done (busy_poll_stop,
+// net/core/dev.c).
+func TestNoInterruptIsLost(t *testing.T) {
+	needLab(t)
+	quick := nic.NAPISettings{DeferHardIRQs: 2, GROFlushTimeoutNs: 200e3}
+	for i, tc := range []struct {
+		name   string
+		inline bool
+		napi   nic.NAPISettings
+		busy   busy
+	}{
+		{name: "plain"},
+		{name: "in-line", inline: true},
+		{name: "deferred", napi: quick},
+		{name: "busy polling", busy: busy{us: 50}},
+		{name: "busy polling preferred", napi: quick, busy: busy{us: 50, prefer: true}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			param(t, "inline_dma", map[bool]string{false: "N", true: "Y"}[tc.inline])
+			napi(t, tc.napi)
+			port := 5070 + i
+			there := udp(t, rx.NS, netip.AddrPortFrom(v4.addr(), uint16(port)), tc.busy)
+			here := udp(t, tx.NS, netip.AddrPortFrom(netip.IPv4Unspecified(), uint16(port)), tc.busy)
+			rounds := long.Rounds(300, 5000)
+			echoed := make(chan error, 1)
+			go func() { echoed <- echo(there, rounds) }()
+			if err := ask(here, netip.AddrPortFrom(v4.addr(), uint16(port)), rounds); err != nil {
+				t.Error(err)
+			}
+			if err := <-echoed; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// busy says how a socket polls the queue itself while it waits.
+type busy struct {
+	us     int
+	prefer bool // SO_PREFER_BUSY_POLL: interrupts stay off between polls
+}
+
+// udp is a blocking socket: only those poll while they wait.
+func udp(t *testing.T, ns string, at netip.AddrPort, b busy) (fd int) {
+	t.Helper()
+	fd = in(t, ns, func() (int, error) {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return 0, err
+		}
+		wait := unix.NsecToTimeval(patience.Nanoseconds())
+		err = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait)
+		if err == nil {
+			err = b.set(fd)
+		}
+		if err == nil {
+			err = unix.Bind(fd, sockaddr(at))
+		}
+		if err != nil {
+			unix.Close(fd)
+		}
+		return fd, err
+	})
+	t.Cleanup(func() { unix.Close(fd) })
+	return fd
+}
+
+func (b busy) set(fd int) error {
+	if b.us == 0 {
+		return nil
+	}
+	err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_BUSY_POLL, b.us)
+	if err == nil && b.prefer {
+		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PREFER_BUSY_POLL, 1)
+	}
+	return err
+}
+
+func sockaddr(a netip.AddrPort) unix.Sockaddr {
+	return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
+}
+
+// echo sends datagrams back to where they came from.
+func echo(fd, rounds int) error {
+	b := make([]byte, 64)
+	for i := range rounds {
+		n, from, err := unix.Recvfrom(fd, b, 0)
+		if err == nil {
+			err = unix.Sendto(fd, b[:n], 0, from)
+		}
+		if err != nil {
+			return fmt.Errorf("datagram %d did not come: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// ask sends a datagram and waits for it to come back, and so on.
+func ask(fd int, to netip.AddrPort, rounds int) error {
+	b := make([]byte, 64)
+	for i := range rounds {
+		if err := unix.Sendto(fd, fmt.Appendf(nil, "%d", i), 0, sockaddr(to)); err != nil {
+			return err
+		}
+		n, _, err := unix.Recvfrom(fd, b, 0)
+		if err != nil {
+			return fmt.Errorf("datagram %d did not come back: %w", i, err)
+		}
+		if got, want := string(b[:n]), fmt.Sprint(i); got != want {
+			return fmt.Errorf("%q came back for %q", got, want)
+		}
+	}
+	return nil
+}

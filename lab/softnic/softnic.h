@@ -305,6 +305,40 @@ netdev_features_t sn_fix_features(struct net_device *dev, netdev_features_t feat
 int sn_set_features(struct net_device *dev, netdev_features_t features);
 const struct ethtool_ops *sn_model_ethtool_ops(void);
 
+int sn_rule_anywhere(const struct sn_steer *s);
+
+/* imitate_mlx5.c */
+void sn_mlx5_init(struct sn_dev *sn);
+u32 sn_mlx5_bufs(const struct sn_dev *sn, u32 rx_ring, u32 buf_size);
+void sn_mlx5_get_rings(struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
+int sn_mlx5_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+		      struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
+int sn_mlx5_rule_place(u32 loc);
+int sn_mlx5_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found);
+int sn_mlx5_pflags(void);
+void sn_mlx5_pflag_strings(u8 *p);
+int sn_mlx5_set_pflags(struct net_device *dev, u32 flags);
+int sn_mlx5_queue_alloc(struct sn_dev *sn);
+netdev_features_t sn_mlx5_fix_features(struct net_device *dev, netdev_features_t features);
+
+/* imitate_bnxt.c */
+void sn_bnxt_init(struct sn_dev *sn);
+u32 sn_bnxt_bufs(const struct sn_dev *sn, u32 rx_ring, u32 buf_size);
+void sn_bnxt_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
+int sn_bnxt_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+		      struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
+int sn_bnxt_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc);
+void sn_bnxt_rule_data(struct ethtool_rxnfc *c, u32 found);
+netdev_features_t sn_bnxt_fix_features(struct net_device *dev, netdev_features_t features);
+int sn_bnxt_set_features(struct net_device *dev, netdev_features_t features);
+
+/* imitate_fbnic.c */
+void sn_fbnic_init(struct sn_dev *sn);
+void sn_fbnic_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
+int sn_fbnic_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+		       struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
+int sn_fbnic_rule_place(const struct sn_steer *s, u32 loc);
+
 /* imitate_gve.c */
 extern unsigned int sn_carrier_ms;
 void sn_gve_init(struct sn_dev *sn);

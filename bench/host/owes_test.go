@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/lease"
 	"golang.org/x/sys/unix"
 )
 
 // What a run that died has left on the interface by which ssh comes is restored by a
 // connection that bears a silence of a minute, whoever comes next; then the usual one goes on.
 func TestIntegrationSSHFinishesItsOwnInterface(t *testing.T) {
-	f := newFar(t)
 	dir := t.TempDir()
+	f := newFar(t, lease.DirEnv+"="+filepath.Join(dir, "leases")) // others of this machine finish what lies in the usual one
 	calls, ssh := filepath.Join(dir, "calls"), filepath.Join(dir, "ssh")
 	if err := os.WriteFile(ssh, []byte("#!/bin/sh\necho \"$*\" | head -n 1 >>"+calls+"\nexec ssh -F "+f.Client+" \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)

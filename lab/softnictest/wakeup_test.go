@@ -3,8 +3,11 @@
 package softnictest
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"reflect"
+	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -17,10 +20,12 @@ import (
 // end: nothing else would poll the queue, and UDP sends nothing again. Once in the plain
 // way; once with data moved, and NAPI scheduled, by who sends; with interrupts deferred; and
 // with sockets that poll the queue themselves, where NAPI is never done (busy_poll_stop,
-// net/core/dev.c).
+// net/core/dev.c); with epoll that does, and keeps interrupts off while there are events
+// (napi_suspend_irqs).
 func TestNoInterruptIsLost(t *testing.T) {
 	needLab(t)
 	quick := nic.NAPISettings{DeferHardIRQs: 2, GROFlushTimeoutNs: 200e3}
+	suspended := nic.NAPISettings{DeferHardIRQs: 2, GROFlushTimeoutNs: 200e3, IRQSuspendNs: 5e6}
 	for i, tc := range []struct {
 		name   string
 		inline bool
@@ -32,6 +37,7 @@ func TestNoInterruptIsLost(t *testing.T) {
 		{name: "deferred", napi: quick},
 		{name: "busy polling", busy: busy{us: 50}},
 		{name: "busy polling preferred", napi: quick, busy: busy{us: 50, prefer: true}},
+		{name: "suspended", napi: suspended, busy: busy{us: 50, prefer: true, epoll: true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			param(t, "inline_dma", map[bool]string{false: "N", true: "Y"}[tc.inline])
@@ -41,7 +47,8 @@ func TestNoInterruptIsLost(t *testing.T) {
 			here := udp(t, tx.NS, netip.AddrPortFrom(netip.IPv4Unspecified(), uint16(port)), tc.busy)
 			rounds := long.Rounds(300, 5000)
 			echoed := make(chan error, 1)
-			go func() { echoed <- echo(there, rounds) }()
+			receive := receiver(t, there, tc.busy)
+			go func() { echoed <- echo(there, rounds, receive) }()
 			if err := ask(here, netip.AddrPortFrom(v4.addr(), uint16(port)), rounds); err != nil {
 				t.Error(err)
 			}
@@ -56,6 +63,7 @@ func TestNoInterruptIsLost(t *testing.T) {
 type busy struct {
 	us     int
 	prefer bool // SO_PREFER_BUSY_POLL: interrupts stay off between polls
+	epoll  bool // epoll polls the queue of the receiver's end, not the socket
 }
 
 // udp is a blocking socket: only those poll while they wait.
@@ -84,7 +92,7 @@ func udp(t *testing.T, ns string, at netip.AddrPort, b busy) (fd int) {
 }
 
 func (b busy) set(fd int) error {
-	if b.us == 0 {
+	if b.us == 0 || b.epoll {
 		return nil
 	}
 	err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_BUSY_POLL, b.us)
@@ -98,11 +106,52 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
 }
 
+// receiver returns how a socket's next datagram is waited for: in the call that takes it, or
+// by epoll, which polls its queue (EPIOCSPARAMS, include/uapi/linux/eventpoll.h, 6.9).
+func receiver(t *testing.T, fd int, b busy) func(p []byte) (int, unix.Sockaddr, error) {
+	t.Helper()
+	if !b.epoll {
+		return func(p []byte) (int, unix.Sockaddr, error) { return unix.Recvfrom(fd, p, 0) }
+	}
+	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(ep) })
+	params := make([]byte, 8) // struct epoll_params: microseconds, budget, whether it is preferred
+	binary.NativeEndian.PutUint32(params, uint32(b.us))
+	binary.NativeEndian.PutUint16(params[4:], 8)
+	params[6] = 1
+	const epiocsparams = 0x40088a01
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(ep), epiocsparams, reflect.ValueOf(params).Pointer())
+	runtime.KeepAlive(params)
+	if errno != 0 {
+		t.Fatal("EPIOCSPARAMS:", errno)
+	}
+	if err := unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN}); err != nil {
+		t.Fatal(err)
+	}
+	return func(p []byte) (int, unix.Sockaddr, error) {
+		events := make([]unix.EpollEvent, 1)
+		n, err := unix.EpollWait(ep, events, int(patience.Milliseconds()))
+		for err == unix.EINTR {
+			n, err = unix.EpollWait(ep, events, int(patience.Milliseconds()))
+		}
+		if err == nil && n == 0 {
+			err = unix.EAGAIN
+		}
+		if err != nil {
+			return 0, nil, err
+		}
+		return unix.Recvfrom(fd, p, unix.MSG_DONTWAIT)
+	}
+}
+
 // echo sends datagrams back to where they came from.
-func echo(fd, rounds int) error {
+func echo(fd, rounds int, receive func([]byte) (int, unix.Sockaddr, error)) error {
 	b := make([]byte, 64)
 	for i := range rounds {
-		n, from, err := unix.Recvfrom(fd, b, 0)
+		n, from, err := receive(b)
 		if err == nil {
 			err = unix.Sendto(fd, b[:n], 0, from)
 		}

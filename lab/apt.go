@@ -102,6 +102,7 @@ func (a *apt) run(ctx context.Context, name string, args ...string) ([]byte, err
 	cmd.Env = append(os.Environ(), "APT_CONFIG="+filepath.Join(a.seenAs(a.dir), "apt.conf"),
 		"LC_ALL=C", "DEBIAN_FRONTEND=noninteractive")
 	cmd.Dir = filepath.Join(a.dir, incoming)
+	cmd.WaitDelay = pipeGrace
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -3,6 +3,7 @@
 package lab
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,9 +63,9 @@ func openCache(dir string) (*cache, error) {
 }
 
 // lockedCache is [openCache] with the lock.
-func lockedCache(dir string) (c *cache, unlock func(), err error) {
+func lockedCache(ctx context.Context, dir string) (c *cache, unlock func(), err error) {
 	if c, err = openCache(dir); err == nil {
-		unlock, err = c.lock()
+		unlock, err = c.lock(ctx)
 	}
 	return c, unlock, err
 }
@@ -80,8 +81,9 @@ func (c *cache) has(elem ...string) bool {
 }
 
 // lock holds off every other process that changes the cache. The kernel
-// releases it when the process ends, however it ends.
-func (c *cache) lock() (unlock func(), err error) {
+// releases it when the process ends, however it ends. Another one may have it for minutes,
+// while it builds: that is waited for until ctx ends.
+func (c *cache) lock(ctx context.Context) (unlock func(), err error) {
 	f, err := os.OpenFile(c.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, &Error{Op: "open the cache lock", Err: err}
@@ -91,11 +93,19 @@ func (c *cache) lock() (unlock func(), err error) {
 		f.Close()
 		return nil, &Error{Op: "chmod the cache lock", Err: err}
 	}
-	for {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
-		if !errors.Is(err, unix.EINTR) {
-			break
+	got := make(chan error, 1)
+	go func() {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		for errors.Is(err, unix.EINTR) {
+			err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
 		}
+		got <- err
+	}()
+	select {
+	case err = <-got:
+	case <-ctx.Done():
+		go func() { <-got; f.Close() }() // not before: the descriptor's number would be another's
+		return nil, &Error{"wait for the lock of the cache, which another zcbench has", context.Cause(ctx), ""}
 	}
 	if err != nil {
 		f.Close()

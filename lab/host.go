@@ -18,6 +18,10 @@ import (
 // hostGrace is how long the host's command may take to end when it is told to.
 const hostGrace = 10 * time.Second
 
+// pipeGrace is how long what a program wrote is waited for when it has ended or was killed,
+// and something that it has started still holds its output.
+const pipeGrace = 2 * time.Second
+
 // startTied starts a command that ends with this process, however that ends, and
 // delivers the command's end. A terminal's Ctrl-C is for us to handle, not for it.
 // Over is called when it has ended and its number is still its own.

@@ -74,7 +74,10 @@ func startVM(ctx context.Context, c vmConfig) (*vm, error) {
 	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", args...)
 	cmd.ExtraFiles = files
 	cmd.Stdout, cmd.Stderr = m.console, m.console
-	ended, err := startTied(cmd, closeTheirs, func() {})
+	// What is called qemu-system-x86_64 may be a script that starts it. Nothing that it has
+	// started outlives it, nor holds us up with the console in its hands.
+	cmd.WaitDelay = pipeGrace
+	ended, err := startTied(cmd, closeTheirs, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	if err != nil {
 		m.closePorts()
 		return nil, &Error{"start qemu-system-x86_64", err, ""}

@@ -251,7 +251,9 @@ func (a *Agent) hello(req wire.Request) (any, error) {
 	lease.ServeSession(h.Session, h.Command)
 	a.learn(h)
 	a.inbox.expect(time.Duration(h.SilenceNs))
-	return identity()
+	id, err := identity()
+	id.OwesSSH = a.owesSSH()
+	return id, err
 }
 
 func (a *Agent) open(req wire.Request) (any, error) {

@@ -19,6 +19,7 @@ type driver struct {
 	notes      []string // what surprises
 	impossible []string // combinations that it cannot do
 	splitBy    string   // the command that brings header split on, where the usual one does not
+	bindTells  dropped  // why what the kernel answers beforehand is not the last word
 }
 
 // readIn is the kernel whose drivers were read for the table.
@@ -30,7 +31,14 @@ var drivers = map[string]driver{
 		buffers: "32 KiB, P5 (Thor) and later", split: "yes", threshold: "to 1023", hwGRO: "yes",
 		notes: []string{"tcp-data-split off is refused: auto is its off", "hds-thresh is 256 or more by default: it must be 0", "receive buffers up to 32 KiB (rx_buf_len)",
 			"hardware GRO makes packets of at most MAX_SKB_FRAGS pages", "2047 RX descriptors at most with header split or hardware GRO",
-			"with more rings than its firmware steers to it drops ntuple without an error"}},
+			"with more rings than its firmware steers to it drops ntuple without an error"},
+		// Firmware that cannot has bnxt_queue_mgmt_ops_unsupp (bnxt_init_one, bnxt.c), for which
+		// __netif_mp_open_rxq looks at header split first, as it does for all. That it has no
+		// operation to restart a queue netdev_rx_queue_reconfig finds (net/core/netdev_rx_queue.c),
+		// before it does anything. What else depends on both capabilities (BNXT_SUPPORTS_QUEUE_API)
+		// is TPH alone, which bnxt_request_irq switches on where the platform can, too.
+		bindTells: dropped{"the kernel was asked, and does not say: bnxt with older firmware answers alike until a queue is given memory",
+			"run it once: with firmware that cannot, it is EOPNOTSUPP then, and no queue was touched; newer firmware than ethtool -i DEV shows is the way out"}},
 	"mlx5_core": {nic: "NVIDIA ConnectX", receives: "6.17", sends: "6.17", onlyIf: "rx-gro-hw, striding RQ",
 		buffers: "128 KiB", split: "with rx-gro-hw", threshold: "0 alone", hwGRO: "striding RQ, no CQE compression",
 		notes: []string{"header split needs rx-gro-hw on, and then it cannot be turned off", "no XDP together with header split",

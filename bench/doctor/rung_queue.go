@@ -4,6 +4,7 @@ package doctor
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -55,7 +56,11 @@ func (f *facts) provider() wire.Check {
 	if x := f.blocked; x.why != "" {
 		return wire.Check{Status: "lacking", Found: x.why, Needed: "a driver that restarts the queue", Errno: "EOPNOTSUPP", Fix: x.fix}
 	}
-	return answered(wire.Check{Found: "its queues take memory of " + f.mode + " (the kernel was asked)", Needed: "queue operations of the driver"}, f.takes[f.mode].provider)
+	c := answered(wire.Check{Found: "its queues take memory of " + f.mode + " (the kernel was asked)", Needed: "queue operations of the driver"}, f.takes[f.mode].provider)
+	if x := drivers[f.driver.Model()].bindTells; c.Status == "ok" && x.why != "" && !f.tph {
+		c.Status, c.Found, c.Fix = "warn", x.why, strings.ReplaceAll(x.fix, "DEV", f.dev)
+	}
+	return c
 }
 
 func (f *facts) freeQueue() wire.Check {

@@ -56,8 +56,29 @@ func TestProvidersByMode(t *testing.T) {
 	if c := find(t, f, "zcrx", "memory providers"); c.Status != "lacking" || c.Errno != "EINVAL" {
 		t.Errorf("zcrx: %+v", c)
 	}
-	if c := find(t, f, "devmem", "memory providers"); c.Status != "ok" {
+	if c := find(t, f, "devmem", "memory providers"); c.Status == "lacking" {
 		t.Errorf("devmem: %+v", c)
+	}
+}
+
+// Of bnxt the kernel's answer beforehand is not the last word, which is said; a function that
+// has been refused is told so all the same.
+func TestTheBindTells(t *testing.T) {
+	for name, want := range map[string]string{"mlx5_core": "ok", "fbnic": "ok", "bnxt_en": "warn", "softnic(bnxt)": "warn"} {
+		f := good(name)
+		c := find(t, f, "zcrx", "memory providers")
+		if c.Status != want || want == "warn" && (!strings.Contains(c.Found, "until a queue is given memory") || !strings.Contains(c.Fix, "ethtool -i "+f.dev)) {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	f := good("bnxt_en")
+	f.tph = true // which bnxt switches on for firmware that can
+	if c := find(t, f, "zcrx", "memory providers"); c.Status != "ok" {
+		t.Errorf("with TPH: %+v", c)
+	}
+	f.takes["zcrx"] = takes{provider: &fault.Unsupported{Op: "register", Err: unix.EOPNOTSUPP, How: "other NIC"}}
+	if c := find(t, f, "zcrx", "memory providers"); c.Status != "lacking" || c.Fix != "other NIC" {
+		t.Errorf("refused: %+v", c)
 	}
 }
 

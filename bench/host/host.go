@@ -79,22 +79,58 @@ func Dial(ctx context.Context, spec string, o Options) (*Host, error) {
 	return h, nil
 }
 
-// begin starts an agent and greets it.
+// begin starts an agent, greets it and has restored what dead processes left.
 func (h *Host) begin(ctx context.Context) error {
+	if err := h.connect(ctx); err != nil || h.opt.KeepLeases {
+		return err
+	}
+	if h.Info.OwesSSH && !h.Spec.Patient {
+		if err := h.finishPatiently(ctx); err != nil {
+			return err
+		}
+	}
+	return h.orEnd(h.finish(ctx))
+}
+
+// connect starts an agent and greets it.
+func (h *Host) connect(ctx context.Context) error {
 	p, err := h.start(ctx, h.opt)
 	if err != nil {
 		return fmt.Errorf("host %s: start the agent: %w", h.Spec.Name, err)
 	}
 	h.link.Store(h.newLink(p))
-	if err := h.greet(ctx, h.opt); err != nil {
-		dead := h.Err()
-		h.Close()
-		if dead != nil {
-			return dead
-		}
-		return fmt.Errorf("host %s: %w", h.Spec.Name, err)
+	return h.orEnd(h.hello(ctx, h.opt))
+}
+
+// orEnd ends an agent with which err befell.
+func (h *Host) orEnd(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	dead := h.Err()
+	h.Close()
+	if dead != nil {
+		return dead
+	}
+	return fmt.Errorf("host %s: %w", h.Spec.Name, err)
+}
+
+// finishPatiently restores what dead processes left on an interface that ssh needs, by a
+// connection that bears the silence: ssh's own patience is set when it starts.
+func (h *Host) finishPatiently(ctx context.Context) error {
+	h.Notice("a run that died has left settings on the interface by which ssh comes: they are taken back first, and a silence of %v is borne", silenceShared)
+	if err := h.Close(); err != nil {
+		return err
+	}
+	p := &Host{Spec: h.Spec, spec: h.spec, opt: h.opt}
+	p.Spec.Patient = true
+	if err := p.begin(ctx); err != nil {
+		return err
+	}
+	if err := p.Close(); err != nil {
+		return err
+	}
+	return h.connect(ctx)
 }
 
 func (h *Host) start(ctx context.Context, o Options) (p *process, err error) {
@@ -128,12 +164,9 @@ func startIn(s Spec, cmd *exec.Cmd) error {
 // greetTime is how long an agent may take to start and answer.
 const greetTime = 20 * time.Second
 
-// greet says hello and has restored what dead processes left. That may take longer
-// than a hello: links come back, queues are waited for.
-func (h *Host) greet(ctx context.Context, o Options) error {
-	if err := h.hello(ctx, o); err != nil || o.KeepLeases {
-		return err
-	}
+// finish has restored what dead processes left. That may take longer than a hello: links
+// come back, queues are waited for.
+func (h *Host) finish(ctx context.Context) error {
 	var finished []string
 	if err := h.Call(ctx, wire.OpFinish, nil, &finished); err != nil {
 		return err

@@ -140,6 +140,10 @@ type HelloResult struct {
 
 	Cores []string  `json:"cores,omitempty"` // lists of CPUs that are threads of one core
 	Nodes []CPUNode `json:"nodes,omitempty"` // NUMA nodes, where there are several
+
+	// OwesSSH: what dead processes left, and OpFinish would restore, is of an interface by
+	// which ssh comes: it may be quiet for longer than usual meanwhile.
+	OwesSSH bool `json:"owes_ssh,omitempty"`
 }
 
 // CPUNode is a NUMA node with CPUs.

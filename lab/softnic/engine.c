@@ -6,7 +6,6 @@
  * context.
  */
 #include <linux/kthread.h>
-#include <linux/smp.h>
 
 #include "softnic.h"
 
@@ -30,31 +29,6 @@ void sn_dma_read(const struct sn_dev *sn, const struct sn_tx_desc *d, u32 off, v
 		len -= n;
 		off = 0;
 	}
-}
-
-/* A queue's interrupt, on the CPU it is routed to. */
-void sn_irq(void *arg)
-{
-	struct sn_channel *ch = arg;
-
-	/* Clear first: whoever finds it set knows that NAPI is yet to be scheduled. */
-	clear_bit(0, &ch->irq_pending);
-	smp_mb__after_atomic();
-	WRITE_ONCE(ch->rx.interrupts, ch->rx.interrupts + 1);
-	napi_schedule_irqoff(&ch->napi);
-}
-
-/* Raise a queue's interrupt. Bottom halves are off. */
-void sn_raise(struct sn_channel *ch)
-{
-	int cpu = sn_irq_cpu(ch->idx);
-
-	if (READ_ONCE(sn_inline) || cpu < 0) {
-		napi_schedule(&ch->napi);
-		return;
-	}
-	if (!test_and_set_bit(0, &ch->irq_pending))
-		smp_call_function_single_async(cpu, &ch->irq);
 }
 
 /*

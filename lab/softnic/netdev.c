@@ -115,7 +115,8 @@ static void sn_up(struct sn_dev *sn)
 
 	for (i = 0; i < channels(sn); i++)
 		channel_up(&sn->ch[i]);
-	netif_tx_start_all_queues(sn->netdev);
+	/* Not merely started: packets may have waited since a ring was full (bnxt_tx_enable). */
+	netif_tx_wake_all_queues(sn->netdev);
 }
 
 static void sn_down(struct sn_dev *sn)
@@ -283,7 +284,7 @@ static void init_channel(struct sn_dev *sn, unsigned int idx)
 	ch->idx = idx;
 	spin_lock_init(&ch->rx.lock);
 	spin_lock_init(&ch->tx.lock);
-	INIT_CSD(&ch->irq, sn_irq, ch);
+	sn_irq_init(ch);
 }
 
 /* Create a device that is not yet registered. */

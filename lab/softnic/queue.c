@@ -72,7 +72,10 @@ void sn_rx_mem_free(struct sn_rx_mem *m)
 	memset(m, 0, sizeof(*m));
 }
 
-/* The channel's memory is in place and its NAPI added: let it run. */
+/*
+ * The channel's memory is in place and its NAPI added: let it run. The interrupt is masked
+ * until the first poll is done.
+ */
 void sn_rx_start(struct sn_channel *ch)
 {
 	page_pool_enable_direct_recycling(ch->rx.mem.pp, &ch->napi);
@@ -92,6 +95,7 @@ void sn_rx_stop(struct sn_channel *ch)
 	ch->rx.running = false;
 	spin_unlock_bh(&ch->rx.lock);
 	napi_disable_locked(&ch->napi);
+	sn_irq_mask(ch);	/* nobody is left who would unmask it */
 	page_pool_disable_direct_recycling(ch->rx.mem.pp);
 }
 

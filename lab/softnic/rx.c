@@ -161,7 +161,7 @@ int sn_poll(struct napi_struct *napi, int budget)
 		sn_rx_refill(ch);
 	if (READ_ONCE(peer->stalled))
 		sn_engine_kick(peer);
-	if (work < budget)
-		napi_complete_done(napi, work);
+	if (work < budget && napi_complete_done(napi, work))
+		sn_irq_unmask(ch);
 	return work;
 }

@@ -149,7 +149,7 @@ struct sn_channel {
 	struct sn_txq	tx;
 	struct napi_struct napi;
 	call_single_data_t irq;
-	unsigned long	irq_pending;
+	unsigned long	irq_state;	/* irq.c */
 } ____cacheline_aligned;
 
 /* ---- steering: one immutable snapshot, replaced as a whole (steer.c) ---- */
@@ -240,15 +240,25 @@ void sn_tx_free(struct sn_txq *txq);
 void sn_tx_clean(struct sn_channel *ch, int budget);
 void sn_tx_flush(struct sn_channel *ch);
 
+/* Whether the engine is done with packets that are not cleaned up. */
+static inline bool sn_tx_pending(struct sn_channel *ch)
+{
+	return READ_ONCE(ch->tx.cons) != READ_ONCE(ch->tx.clean);
+}
+
 /* engine.c */
 int sn_engine_start(struct sn_dev *sn);
 void sn_engine_stop(struct sn_dev *sn);
 void sn_engine_kick(struct sn_dev *sn);
 bool sn_engine_run(struct sn_channel *ch);
 void sn_engine_set_cpu(struct sn_dev *sn);
-void sn_raise(struct sn_channel *ch);
-void sn_irq(void *ch);
 void sn_dma_read(const struct sn_dev *sn, const struct sn_tx_desc *d, u32 off, void *to, u32 len);
+
+/* irq.c */
+void sn_irq_init(struct sn_channel *ch);
+void sn_raise(struct sn_channel *ch);
+void sn_irq_mask(struct sn_channel *ch);
+void sn_irq_unmask(struct sn_channel *ch);
 
 /* segment.c */
 bool sn_deliver(struct sn_dev *to, struct sn_tx_desc *d);
@@ -259,6 +269,12 @@ void sn_parse(const u8 *pkt, u32 len, struct sn_flow *f);
 /* rx.c */
 int sn_poll(struct napi_struct *napi, int budget);
 void sn_rx_refill(struct sn_channel *ch);
+
+/* Whether there are completions that NAPI has not seen. */
+static inline bool sn_rx_pending(struct sn_channel *ch)
+{
+	return READ_ONCE(ch->rx.mem.cq_prod) != READ_ONCE(ch->rx.mem.cq_cons);
+}
 
 /* queue.c */
 const struct netdev_queue_mgmt_ops *sn_queue_ops(void);
@@ -288,6 +304,40 @@ void sn_model_channels_set(struct net_device *dev);
 netdev_features_t sn_fix_features(struct net_device *dev, netdev_features_t features);
 int sn_set_features(struct net_device *dev, netdev_features_t features);
 const struct ethtool_ops *sn_model_ethtool_ops(void);
+
+int sn_rule_anywhere(const struct sn_steer *s);
+
+/* imitate_mlx5.c */
+void sn_mlx5_init(struct sn_dev *sn);
+u32 sn_mlx5_bufs(const struct sn_dev *sn, u32 rx_ring, u32 buf_size);
+void sn_mlx5_get_rings(struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
+int sn_mlx5_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+		      struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
+int sn_mlx5_rule_place(u32 loc);
+int sn_mlx5_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found);
+int sn_mlx5_pflags(void);
+void sn_mlx5_pflag_strings(u8 *p);
+int sn_mlx5_set_pflags(struct net_device *dev, u32 flags);
+int sn_mlx5_queue_alloc(struct sn_dev *sn);
+netdev_features_t sn_mlx5_fix_features(struct net_device *dev, netdev_features_t features);
+
+/* imitate_bnxt.c */
+void sn_bnxt_init(struct sn_dev *sn);
+u32 sn_bnxt_bufs(const struct sn_dev *sn, u32 rx_ring, u32 buf_size);
+void sn_bnxt_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
+int sn_bnxt_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+		      struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
+int sn_bnxt_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc);
+void sn_bnxt_rule_data(struct ethtool_rxnfc *c, u32 found);
+netdev_features_t sn_bnxt_fix_features(struct net_device *dev, netdev_features_t features);
+int sn_bnxt_set_features(struct net_device *dev, netdev_features_t features);
+
+/* imitate_fbnic.c */
+void sn_fbnic_init(struct sn_dev *sn);
+void sn_fbnic_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
+int sn_fbnic_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+		       struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
+int sn_fbnic_rule_place(const struct sn_steer *s, u32 loc);
 
 /* imitate_gve.c */
 extern unsigned int sn_carrier_ms;

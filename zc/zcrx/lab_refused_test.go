@@ -5,11 +5,9 @@ package zcrx_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -18,30 +16,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rules are switched on before the queue has its memory, not after.
 func TestLabImitatedRulesOff(t *testing.T) {
-	labtest.Need(t)
-	if labtest.Model(t) == "virtio_net" {
-		t.Log("it has none")
-		return
-	}
-	mustBeZeroCopy(t, labtest.RulesOff(t, labtest.Transfer{Family: "ipv4", Bytes: 2 << 20, Open: labtest.Opener(zcrx.New)}))
+	labtest.RulesOffAtFirst(t, labtest.Opener(zcrx.New), func(x labtest.Transfer) { mustBeZeroCopy(t, x) })
 }
 
-// A driver that does not restart its queues as things stand is not one without queue
-// operations, nor one that takes no long buffers: what is in the way is named.
 func TestLabImitatedNotRestarted(t *testing.T) {
-	labtest.Need(t)
-	if labtest.Model(t) != "mlx5_core" {
-		t.Log("mlx5 alone")
-		return
-	}
-	labtest.PrivateFlag(t, "tx_port_ts", func() {
-		for _, bufLen := range []int{0, 16384} {
-			_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, NIC: stream.NICQueue{BufLen: bufLen, AreaBytes: 16 << 20}, Setup: labtest.HWGRO(t, true)})
-			mustSay(t, err, unix.EOPNOTSUPP, "tx_port_ts", "ethtool --set-priv-flags sn0 tx_port_ts off")
-		}
-	})
+	labtest.NotRestarted(t, labtest.Opener(zcrx.New), stream.NICQueue{}, stream.NICQueue{BufLen: 16384, AreaBytes: 16 << 20})
 }
 
 // A length that the driver does not take is the driver's limit, and not said of memory that
@@ -55,7 +35,7 @@ func TestLabImitatedTooLong(t *testing.T) {
 	}
 	labtest.AwaitHugePages(t, 16<<20)
 	_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, NIC: stream.NICQueue{BufLen: 2 * most, Area: stream.AreaHuge, AreaBytes: 16 << 20}, Setup: labtest.HWGRO(t, true)})
-	mustSay(t, err, unix.ERANGE, fmt.Sprintf("of %d bytes at most, not of %d", most, 2*most), fmt.Sprintf("--rx-buf-len %d", most))
+	labtest.MustSay(t, err, unix.ERANGE, fmt.Sprintf("of %d bytes at most, not of %d", most, 2*most), fmt.Sprintf("--rx-buf-len %d", most))
 }
 
 // A ring that was asked for and cannot be with header split is refused with the most, and
@@ -94,7 +74,7 @@ func TestLabImitatedRingCut(t *testing.T) {
 			back()
 		}
 	}})
-	mustSay(t, err, nil, "cuts the ring rx to 2047, and 4096 was asked for", "--rx-ring 2047")
+	labtest.MustSay(t, err, nil, "cuts the ring rx to 2047, and 4096 was asked for", "--rx-ring 2047")
 	mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, Setup: func(d *nic.Device) func() {
 		back := long(d)
 		if err := setTo(d, "ring rx", "4096"); err != nil {
@@ -115,13 +95,4 @@ func setTo(d *nic.Device, name, value string) error {
 		return err
 	}
 	return s.Set(value)
-}
-
-// mustSay checks a refusal: its errno, its words and its fix.
-func mustSay(t *testing.T, err error, errno error, why, fix string) {
-	t.Helper()
-	var u *fault.Unsupported
-	if !errors.As(err, &u) || errno != nil && !errors.Is(err, errno) || !strings.Contains(err.Error(), why) || !strings.Contains(fault.Fix(err), fix) {
-		t.Errorf("%v\nfix: %s\nwant %v, %q and %q", err, fault.Fix(err), errno, why, fix)
-	}
 }

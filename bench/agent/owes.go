@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+
+package agent
+
+import (
+	"slices"
+
+	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/rtnl"
+)
+
+// owesSSH reports whether dead processes have left settings of an interface by which ssh
+// comes, and [finishDead] would restore them.
+func (a *Agent) owesSSH() bool {
+	if a.ssh == nil {
+		return false
+	}
+	reports, _ := finish(lease.FinishOptions{DryRun: true}) // the same error comes again
+	var devs []string
+	for _, r := range reports {
+		for _, s := range r.Steps {
+			if s.Result == lease.Would && s.Dev != "" && !slices.Contains(devs, s.Dev) {
+				devs = append(devs, s.Dev)
+			}
+		}
+	}
+	if len(devs) == 0 {
+		return false
+	}
+	stack, err := rtnl.ReadStack()
+	return err == nil && slices.ContainsFunc(devs, func(dev string) bool {
+		why, err := a.ssh.shares(stack, dev)
+		return err == nil && why != ""
+	})
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+
+package host_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/lease"
+	"golang.org/x/sys/unix"
+)
+
+// What a run that died has left on the interface by which ssh comes is restored by a
+// connection that bears a silence of a minute, whoever comes next; then the usual one goes on.
+func TestIntegrationSSHFinishesItsOwnInterface(t *testing.T) {
+	dir := t.TempDir()
+	f := newFar(t, lease.DirEnv+"="+filepath.Join(dir, "leases")) // others of this machine finish what lies in the usual one
+	calls, ssh := filepath.Join(dir, "calls"), filepath.Join(dir, "ssh")
+	if err := os.WriteFile(ssh, []byte("#!/bin/sh\necho \"$*\" | head -n 1 >>"+calls+"\nexec ssh -F "+f.Client+" \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("ZCBENCH_SSH", ssh)
+	o := options()
+	o.SharedWithSSH = true
+	h := f.mustDialWith("ssh:box", o)
+	set := wire.Settings{Dev: f.pair.SUT.Dev, Values: []wire.Setting{{Name: "mtu", Value: "2000"}}}
+	if err := h.Call(t.Context(), wire.OpSet, set, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Kill(h.Info.PID, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); h.Err() == nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("its death is not noticed")
+		}
+	}
+	h.Close()
+	if err := os.Remove(calls); err != nil {
+		t.Fatal(err)
+	}
+	var notices bytes.Buffer
+	o = options()
+	o.Notices = &notices
+	f.mustDialWith("ssh:box", o)
+	b, err := os.ReadFile(calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var patience []string // of the connections, in their order
+	for line := range strings.Lines(string(b)) {
+		_, rest, _ := strings.Cut(line, "ServerAliveCountMax=")
+		n, _, _ := strings.Cut(rest, " ")
+		if len(patience) == 0 || patience[len(patience)-1] != n { // one may take several calls of ssh
+			patience = append(patience, n)
+		}
+	}
+	if got := strings.Join(patience, " "); got != "3 30 3" {
+		t.Errorf("patience of the connections: %q\n%s", got, b)
+	}
+	if s := notices.String(); !strings.Contains(s, "a silence of 1m0s is borne") || !strings.Contains(s, "mtu") {
+		t.Errorf("notices: %s", s)
+	}
+}

@@ -20,7 +20,7 @@ func idleDrift(g results.Gates, r *results.Record) *failure {
 		if d := r.Host(role).PowerIdleDrift; d != nil && *d > *g.IdleDrift {
 			f := &failure{results.IdleDriftGate, fmt.Sprintf("%s: idle power before and after the run differs by %.1f %% (limit %g %%)", role.Label(), 100**d, 100**g.IdleDrift),
 				"let the host settle: a longer --power-guard, warm-up runs, fans at a fixed speed, no other work"}
-			if g.Asks(f.key) {
+			if g.Asks(results.IdleDriftGate) {
 				return f
 			}
 			r.Mark(results.FlagIdleDrift, f.reason)

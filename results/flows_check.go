@@ -11,10 +11,11 @@ import (
 )
 
 // Bounds of what one flow has to say. A thread is never on two CPUs, and no wait is longer than
-// the window; both are read a little beside its edges.
+// the window; but both are read beside its edges, and of a short window on a busy host that may
+// be more than once its length.
 const (
 	mostNumber   = 1 << 16 // CPUs and queues
-	mostShare    = 2
+	mostShare    = 10
 	mostCPUTime  = 1e7 // seconds
 	mostFlowGbps = 1e6
 )

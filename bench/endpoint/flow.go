@@ -209,7 +209,7 @@ func (r *run) fillEach(h *results.Host, c counter.Change, seconds float64) {
 			if len(f.worker.own) == 1 { // of several flows nobody tells whose it was
 				out.CPUS = new(float64(d.RunNs) / 1e9)
 			}
-			if c.CPU.WallS > 0 && d.HasWait {
+			if c.CPU.WallS > 0 { // where the kernel does not tell of waits, as far as it ran
 				out.ThreadCores = new((float64(d.RunNs) + float64(d.WaitNs)) / 1e9 / c.CPU.WallS)
 			}
 		}

@@ -59,8 +59,7 @@ func TestFlowCurves(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Fatalf("%s", strings.Join(got, "\n"))
 	}
-	// 30 Gbit/s as 3, 6, 9 and 12: Jain's index is 30² / (4 × 270) = .833; medians of blocks 3 and
-	// 4.
+	// 30 Gbit/s as 3, 6, 9 and 12: Jain's index is 30² / (4 × 270) = .833; medians of eight blocks.
 	x, mid := all[0].Cells[2], (math.Pow(.97, 3)+math.Pow(.97, 4))/2
 	for _, f := range []struct{ got, want float64 }{{x.MinGbps.Median, 3 * mid}, {x.MedianGbps.Median, 7.5 * mid}, {x.MaxGbps.Median, 12 * mid}, {x.Jain.Median, 900.0 / 1080}} {
 		if math.Abs(f.got-f.want) > 1e-9 {

@@ -153,7 +153,7 @@ func (c *Cell) Check() error {
 	}
 	if c.Queues > c.NFlows() {
 		o := LookupOption("queues")
-		return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("there are %d flows, and a queue without one has nothing to do: ask for more flows, or fewer queues", c.NFlows())}
+		return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("more than the flows (%d), and a queue without one has nothing to do: ask for more flows, or fewer queues", c.NFlows())}
 	}
 	for i := range Options {
 		o := &Options[i]

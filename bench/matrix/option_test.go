@@ -108,14 +108,14 @@ sut: {settings: {rx_ring: 512, channels: 4, max_idle_us: 0, stop_irqbalance: tru
 func TestQueuesOfFlows(t *testing.T) {
 	const head = "name: x\nfactors: {rx: [tcp, zcrx], tx: tcp, flows: [1, 4], queues: [1, 4]}\n"
 	_, err := Parse("f", []byte(head))
-	if err == nil || !strings.Contains(err.Error(), "f:2:10: flows and queues: ") || !strings.Contains(err.Error(), "there are 1 flows") {
+	if err == nil || !strings.Contains(err.Error(), "f:2:10: flows and queues: ") || !strings.Contains(err.Error(), "more than the flows (1)") {
 		t.Error(err)
 	}
 	s := mustParse(t, head+"exclude: [{flows: 1, queues: 4}]\nbaseline: {rx: tcp, flows: 1}\n")
 	if len(s.Cells) != 6 || s.Base == nil || s.Base.NFlows() != 1 || s.Cells[2].Flows != 4 || s.Cells[2].Queues != 4 {
 		t.Errorf("%+v", s.Cells)
 	}
-	if _, err := Parse("f", []byte("name: x\nfactors: {rx: tcp, tx: tcp}\nqueues: 2\n")); err == nil || !strings.Contains(err.Error(), "there are 1 flows") {
+	if _, err := Parse("f", []byte("name: x\nfactors: {rx: tcp, tx: tcp}\nqueues: 2\n")); err == nil || !strings.Contains(err.Error(), "more than the flows (1)") {
 		t.Error(err)
 	}
 }

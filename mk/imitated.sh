@@ -8,7 +8,6 @@ set -euo pipefail
 tests='^TestLabImitated'
 if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
 	tests+='|^TestLabKill$|^TestLabRunRestores$|^TestLabChanges$'
-	export ZCBENCH_LEASE_KILLS=10 # on each of the two kernels
 fi
 status=0
 for nic; do

@@ -34,6 +34,7 @@ type Transfer struct {
 
 	Reset bool                    // the sender breaks off half way
 	Half  func()                  // called by the sender when it has sent half of Bytes (TX nil)
+	Ready func()                  // called when the flow is attached, before the sender may begin
 	Begun func(r stream.Receiver) // called before the first payload byte
 	Ended func()                  // called after the last, before anything is let go
 	Setup func(d *nic.Device) func()
@@ -155,6 +156,9 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 	start := time.Now()
 	if err = r.Attach(conn, hello); err == nil {
 		o.Attached = time.Since(start)
+		if x.Ready != nil {
+			x.Ready()
+		}
 		err = conn.Welcome(stream.Welcome{})
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ package labtest
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -73,6 +74,10 @@ func (f Flows) transfers(t *testing.T) (all []Transfer) {
 func Together(all []Transfer) ([]Outcome, []error) {
 	outcomes, errs := make([]Outcome, len(all)), make([]error, len(all))
 	opened, ready := newMeeting(len(all)), newMeeting(len(all))
+	// A receiver sleeps without telling the scheduler of it, and keeps one of its Ps.
+	was := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(was)
+	runtime.GOMAXPROCS(was + len(all))
 	var ended sync.WaitGroup
 	for i, x := range all {
 		open, come, attach := x.Open, opened.guest(), ready.guest()

@@ -94,15 +94,20 @@ static void channel_up(struct sn_channel *ch)
 	set_napi(ch, &ch->napi);
 	sn_rx_start(ch);
 	spin_lock_bh(&ch->tx.lock);
-	ch->tx.running = true;
+	WRITE_ONCE(ch->tx.running, true);
+	spin_unlock_bh(&ch->tx.lock);
+}
+
+/* The engine takes nothing more, and NAPI wakes nobody who would send more. */
+static void channel_halt(struct sn_channel *ch)
+{
+	spin_lock_bh(&ch->tx.lock);
+	WRITE_ONCE(ch->tx.running, false);
 	spin_unlock_bh(&ch->tx.lock);
 }
 
 static void channel_down(struct sn_channel *ch)
 {
-	spin_lock_bh(&ch->tx.lock);
-	ch->tx.running = false;
-	spin_unlock_bh(&ch->tx.lock);
 	sn_rx_stop(ch);
 	sn_tx_flush(ch);
 	set_napi(ch, NULL);
@@ -123,6 +128,9 @@ static void sn_down(struct sn_dev *sn)
 {
 	unsigned int i;
 
+	for (i = 0; i < channels(sn); i++)
+		channel_halt(&sn->ch[i]);
+	synchronize_net();	/* a poll that has not seen it (bnxt_tx_disable) */
 	netif_tx_disable(sn->netdev);
 	for (i = 0; i < channels(sn); i++)
 		channel_down(&sn->ch[i]);

@@ -136,7 +136,7 @@ void sn_tx_clean(struct sn_channel *ch, int budget)
 	if (!packets)
 		return;
 	WRITE_ONCE(txq->clean, clean);
-	netif_txq_completed_wake(nq, packets, bytes, tx_space(txq), txq->size / 4);
+	__netif_txq_completed_wake(nq, packets, bytes, tx_space(txq), txq->size / 4, !READ_ONCE(txq->running));
 }
 
 /* Throw away what was not sent. No transmit and no NAPI may run. */

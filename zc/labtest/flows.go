@@ -5,8 +5,10 @@ package labtest
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -39,6 +41,7 @@ func (f Flows) Run(t *testing.T, check func(x Transfer, o Outcome)) {
 				if err := errors.Join(errs[i], outcomes[i].Err); err != nil {
 					t.Fatalf("%v\nfix: %s", err, fault.Fix(err))
 				}
+				t.Logf("attached in %v, received in %v", outcomes[i].Attached.Round(time.Millisecond), outcomes[i].Took.Round(time.Millisecond))
 				check(x, outcomes[i])
 			})
 		}
@@ -65,24 +68,52 @@ func (f Flows) transfers(t *testing.T) (all []Transfer) {
 	return all
 }
 
-// Together makes transfers at the same time. None begins before all have what they need.
+// Together makes transfers at the same time. None takes its sender's hello before all have what
+// they need, nor lets it begin before all have theirs: on a busy machine that emulates, a flow
+// leaves no time to others that are to be opened.
 func Together(all []Transfer) ([]Outcome, []error) {
 	outcomes, errs := make([]Outcome, len(all)), make([]error, len(all))
-	var opened, ended sync.WaitGroup
-	opened.Add(len(all))
+	opened, ready := newMeeting(len(all)), newMeeting(len(all))
+	// A receiver sleeps without telling the scheduler of it, and keeps one of its Ps.
+	was := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(was)
+	runtime.GOMAXPROCS(was + len(all))
+	var ended sync.WaitGroup
 	for i, x := range all {
-		open := x.Open
+		open, come, attach := x.Open, opened.guest(), ready.guest()
 		x.Open = func(o stream.Options) (stream.Receiver, error) {
 			r, err := open(o)
-			opened.Done()
+			come()
 			opened.Wait()
 			return r, err
 		}
-		ended.Go(func() { outcomes[i], errs[i] = In(RXNS, x.Receive) })
+		x.Ready = func() {
+			attach()
+			ready.Wait()
+		}
+		ended.Go(func() {
+			defer func() { // one that failed keeps nobody waiting
+				come()
+				attach()
+			}()
+			outcomes[i], errs[i] = In(RXNS, x.Receive)
+		})
 	}
 	ended.Wait()
 	return outcomes, errs
 }
+
+// meeting is where flows wait for one another.
+type meeting struct{ sync.WaitGroup }
+
+func newMeeting(n int) *meeting {
+	m := &meeting{}
+	m.Add(n)
+	return m
+}
+
+// guest is one of them; it may come again.
+func (m *meeting) guest() (come func()) { return sync.OnceFunc(m.Done) }
 
 // Flow is the process that [Flows.Killed] kills: its flows do not end. It says so when all flow.
 func (f Flows) Flow(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -79,7 +78,7 @@ func serveAll(g stream.Group, all []Transfer, sent chan<- error) (out []Outcome,
 			})
 			sent <- err
 		}()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		conn, hello, err := port.Accept(ctx)
 		if err != nil {

@@ -34,6 +34,7 @@ type Transfer struct {
 
 	Reset bool                    // the sender breaks off half way
 	Half  func()                  // called by the sender when it has sent half of Bytes (TX nil)
+	Ready func()                  // called when the flow is attached, before the sender may begin
 	Begun func(r stream.Receiver) // called before the first payload byte
 	Ended func()                  // called after the last, before anything is let go
 	Setup func(d *nic.Device) func()
@@ -96,6 +97,10 @@ func (x Transfer) Run(t *testing.T) (Outcome, error) {
 // messageBytes is the message of all transfers.
 const messageBytes = 1 << 20
 
+// patience is for how long a flow may take to be opened, emulated and on a busy machine: each
+// sender makes its payload first.
+const patience = time.Minute
+
 // Receive is the receiving end, on its own thread in its namespace.
 func (x Transfer) Receive() (o Outcome, err error) {
 	if x.Setup != nil {
@@ -145,7 +150,7 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 		_, err := In(TXNS, func() (struct{}, error) { return struct{}{}, x.send(port.Addr().String(), cookie, &tx) })
 		sent <- err
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	conn, hello, err := port.Accept(ctx)
 	if err != nil {
@@ -155,6 +160,9 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 	start := time.Now()
 	if err = r.Attach(conn, hello); err == nil {
 		o.Attached = time.Since(start)
+		if x.Ready != nil {
+			x.Ready()
+		}
 		err = conn.Welcome(stream.Welcome{})
 	}
 	if err != nil {
@@ -194,7 +202,7 @@ func (x Transfer) send(addr string, cookie stream.Cookie, m *stream.Meter) (err 
 		}
 		defer func() { err = errors.Join(err, path.Close()) }()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	c, _, err := stream.Dial(ctx, addr, stream.Hello{Cookie: cookie, TXMode: "test", MessageBytes: messageBytes, PeriodBytes: uint64(p.PeriodBytes())}, sock.Options{ZeroCopy: x.ZeroCopy})
 	if err != nil {

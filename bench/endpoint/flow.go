@@ -210,7 +210,7 @@ func (r *run) fillEach(h *results.Host, c counter.Change, seconds float64) {
 				out.CPUS = new(float64(d.RunNs) / 1e9)
 			}
 			if c.CPU.WallS > 0 { // where the kernel does not tell of waits, as far as it ran
-				out.ThreadCores = new((float64(d.RunNs) + float64(d.WaitNs)) / 1e9 / c.CPU.WallS)
+				out.ThreadCores = share((float64(d.RunNs) + float64(d.WaitNs)) / 1e9 / c.CPU.WallS)
 			}
 		}
 		if i < len(c.TCP) {
@@ -223,19 +223,30 @@ func (r *run) fillEach(h *results.Host, c counter.Change, seconds float64) {
 	}
 }
 
+// share is a share of the window, as far as it can be one: the kernel's times and the window are
+// not read in one moment. Nil: what is far beyond was of another clock (seen in machines that are
+// emulated), and says nothing.
+func share(v float64) *float64 {
+	const most = 1.5
+	if v > most {
+		return nil
+	}
+	return &v
+}
+
 // fillTCP fills what TCP_INFO says of one flow.
 func (r *run) fillTCP(out *results.Flow, t counter.TCPInfo, seconds float64) {
 	if r.end.spec.Role != stream.TX || len(t.Fields) == 0 {
 		return
 	}
-	share := func(field string) *float64 {
+	held := func(field string) *float64 {
 		us, ok := t.Get(field)
 		if !ok {
 			return nil
 		}
-		return new(float64(us) / 1e6 / seconds)
+		return share(float64(us) / 1e6 / seconds)
 	}
-	out.RwndLimited, out.SndbufLimited = share("rwnd_limited_us"), share("sndbuf_limited_us")
+	out.RwndLimited, out.SndbufLimited = held("rwnd_limited_us"), held("sndbuf_limited_us")
 	if n, ok := t.Get("total_retrans"); ok {
 		out.Retrans = &n
 	}

@@ -147,7 +147,7 @@ func TestIntegrationDryRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	// 12 runs with two ramps of 5 s, of them 8 that count with a rest of 15 s, and one rest before.
-	if want := "12 runs, about 4m18s\nin it, to measure idle power and what the CPUs do at rest, 15s of rest"; !strings.Contains(b.String(), want) {
+	if want := "12 runs, about 5m48s\nin it, to measure idle power and what the CPUs do at rest, 15s of rest"; !strings.Contains(b.String(), want) {
 		t.Errorf("no %q in\n%s", want, b.String())
 	}
 }

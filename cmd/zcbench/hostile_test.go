@@ -84,6 +84,13 @@ func hostileFolder(t *testing.T) string {
 		r.SUT.Env.CPUModel, r.SUT.PowerSource, r.SUT.PowerScope = "cpu", "wt310", "wall"
 		r.SUT.PowerW = r.SUT.ThroughputGbps
 		poison(reflect.ValueOf(&r).Elem())
+		for _, h := range []*results.Host{&r.SUT, &r.TG} {
+			for n := range h.Flows { // one that is well has no reason
+				if h.Flows[n].Verdict = results.Invalid; v == results.OK {
+					h.Flows[n].Verdict, h.Flows[n].Reason = results.OK, ""
+				}
+			}
+		}
 		r.RunID, r.SessionID, r.Seq, r.Verdict = r.RunID+string(rune('0'+i)), "s", i, v
 		if err := w.Append(r); err != nil {
 			t.Fatal(err)

@@ -9,5 +9,5 @@ import (
 	"github.com/zcbench/zcbench/zc/labtest"
 )
 
-// TestLabRunFlows runs several flows at the same time.
-func TestLabRunFlows(t *testing.T) { labtest.RunFlows(t, devmem.Mode, "the kernel copied 100.0 %") }
+// TestLabRunFlowsOfTokens runs several flows at the same time.
+func TestLabRunFlowsOfTokens(t *testing.T) { labtest.RunFlows(t, devmem.Mode, "one queue") }

@@ -3,29 +3,28 @@
 package labtest
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results"
 )
 
 // RunFlows runs zcbench with several flows of a receive mode: by a queue each, by one for all, and
-// with one of them steered wrongly, which makes the run invalid and is named.
-func RunFlows(t *testing.T, rx, copied string) {
+// with one of them steered wrongly, which makes the run invalid and is named. The short run has
+// those of the three that are named.
+func RunFlows(t *testing.T, rx string, short ...string) {
 	Need(t)
-	cpus := []string{"--sut-cpu", "1", "--tg-cpu", "0"} // which they share: the guest has two
-	for name, queues := range map[string]int{"a queue each": 2, "one queue": 1} {
-		t.Run(name, func(t *testing.T) {
-			args := append([]string{"--flows", "2"}, cpus...)
-			if queues == 1 {
-				args = append(args, "--queues", "1")
-			}
-			r := measured(t, rx, args...)
-			checkFlows(t, r.SUT.Flows, queues)
-		})
+	cpus := []string{"--flows", "2", "--sut-cpu", "1", "--tg-cpu", "0"} // which they share: the guest has two
+	part := func(name string, of func(t *testing.T)) {
+		if long.Wanted() || slices.Contains(short, name) {
+			t.Run(name, of)
+		}
 	}
-	t.Run("one astray", func(t *testing.T) {
-		r := invalid(t, rx, "flow 1: "+copied, append([]string{"--flows", "2", "--control", results.WrongQueue}, cpus...)...)
-		f := r.SUT.Flows
+	part("a queue each", func(t *testing.T) { checkFlows(t, measured(t, rx, cpus...).SUT.Flows, 2) })
+	part("one queue", func(t *testing.T) { checkFlows(t, measured(t, rx, append(cpus, "--queues", "1")...).SUT.Flows, 1) })
+	part("one astray", func(t *testing.T) {
+		f := invalid(t, rx, "flow 1: the kernel copied 100.0 %", append(cpus, "--control", results.WrongQueue)...).SUT.Flows
 		if len(f) != 2 || f[0].Verdict != results.OK || f[1].Verdict != results.Invalid {
 			t.Errorf("%+v", f)
 		}

@@ -17,28 +17,51 @@ import (
 // the layout of two. On one machine the TG's are the first ones and the SUT's the last. A flow
 // for which there is none has [noCPU].
 func (o *Options) flowCPUs(role stream.Role, flows int, l place.Layout, sameMachine bool) []place.CPUs {
-	chosen, named, near := o.SUTFlows, o.named[0], o.near[0]
+	chosen := o.SUTFlows
 	if role == stream.TX {
-		chosen, named, near = o.TGFlows, o.named[1], o.near[1]
+		chosen = o.TGFlows
 	}
 	if len(chosen) == 0 {
 		chosen = []place.CPUs{place.NoCPUs}
 	}
+	named, may := o.named[index(role)], o.may[index(role)]
 	switch {
 	case flows == 1:
 		return chosen[:1]
-	case len(named) == 0 && !o.fixed(role):
-		return spread(near, o.near[1], role, flows, l, sameMachine)
 	case len(named) == 0:
-		named = []int{chosen[0].App}
+		return spread(may, o.may[index(stream.TX)], role, flows, l, sameMachine)
 	}
+	free := slices.DeleteFunc(slices.Clone(may), func(n int) bool { return slices.Contains(named, n) })
 	all := make([]place.CPUs, flows)
 	for i := range all {
-		if all[i] = (place.CPUs{App: named[i%len(named)], Softirq: chosen[0].Softirq}); l == place.OneCPU {
+		all[i] = place.CPUs{App: named[i%len(named)], Softirq: chosen[0].Softirq} // of a layout that was named
+		switch {
+		case l != place.TwoCPU:
 			all[i].Softirq = all[i].App
+		case o.fixed(role) || all[i].App < 0:
+		case i < len(named):
+			all[i].Softirq, free = last(free)
+		default:
+			all[i].Softirq = all[i%len(named)].Softirq
 		}
 	}
 	return all
+}
+
+// last takes the last CPU of some.
+func last(cpus []int) (cpu int, left []int) {
+	if len(cpus) == 0 {
+		return lackingCPU, nil
+	}
+	return cpus[len(cpus)-1], cpus[:len(cpus)-1]
+}
+
+// index is where lists of both ends have a role.
+func index(role stream.Role) int {
+	if role == stream.TX {
+		return 1
+	}
+	return 0
 }
 
 // nameCPUs takes the CPUs that the user named for the threads of each end, if any.
@@ -54,10 +77,7 @@ func (o *Options) nameCPUs(sut, tg []int) {
 
 // fixed tells that the CPUs of the cell's layout were named.
 func (o *Options) fixed(role stream.Role) bool {
-	if role == stream.TX {
-		return o.layoutNamed[1]
-	}
-	return o.layoutNamed[0]
+	return o.layoutNamed[index(role)]
 }
 
 // noCPU is of a flow for which there is no CPU.
@@ -81,18 +101,10 @@ func spread(near, tgNear []int, role stream.Role, flows int, l place.Layout, sam
 		tg := tgNear[:min(flows, len(tgNear))]
 		left = slices.DeleteFunc(left, func(n int) bool { return slices.Contains(tg, n) })
 	}
-	take := func() int {
-		if len(left) == 0 {
-			return lackingCPU
-		}
-		n := left[len(left)-1]
-		left = left[:len(left)-1]
-		return n
-	}
 	for i := range all {
-		all[i].App = take()
+		all[i].App, left = last(left)
 		if all[i].Softirq = all[i].App; l == place.TwoCPU {
-			all[i].Softirq = take()
+			all[i].Softirq, left = last(left)
 		}
 	}
 	return all

@@ -18,12 +18,11 @@ import (
 // ends have different ones.
 func TestFlowCPUs(t *testing.T) {
 	near := []int{0, 1, 2, 3, 4, 5, 6, 7}
-	plain := Options{near: [2][]int{near, near}, SUTFlows: []place.CPUs{{App: 7, Softirq: 6}}, TGFlows: []place.CPUs{{App: 0, Softirq: 0}}}
-	named, few, layout := plain, plain, plain
+	plain := Options{may: [2][]int{near, near}, SUTFlows: []place.CPUs{{App: 7, Softirq: 6}}, TGFlows: []place.CPUs{{App: 0, Softirq: 0}}}
+	named, few := plain, plain
 	named.SUTFlows, named.TGFlows = slices.Clone(plain.SUTFlows), slices.Clone(plain.TGFlows)
 	named.nameCPUs([]int{5, 4}, []int{-1})
-	few.near = [2][]int{{0, 1, 2}, {0, 1, 2}}
-	layout.layoutNamed[0] = true
+	few.may = [2][]int{{0, 1, 2}, {0, 1, 2}}
 	for _, x := range []struct {
 		name  string
 		o     Options
@@ -41,8 +40,8 @@ func TestFlowCPUs(t *testing.T) {
 		{"too many", few, stream.RX, 2, place.OneCPU, true, "[{2 2} {-2 -2}]"},
 		{"enough alone", few, stream.RX, 2, place.OneCPU, false, "[{2 2} {1 1}]"},
 		{"named", named, stream.RX, 3, place.OneCPU, true, "[{5 5} {4 4} {5 5}]"},
-		{"not pinned", named, stream.TX, 2, place.AsFound, true, "[{-1 0} {-1 0}]"},
-		{"of a layout that was named", layout, stream.RX, 2, place.TwoCPU, true, "[{7 6} {7 6}]"},
+		{"not pinned", named, stream.TX, 2, place.AsFound, true, "[{-1 -1} {-1 -1}]"},
+		{"named, with two", named, stream.RX, 3, place.TwoCPU, true, "[{5 7} {4 6} {5 7}]"},
 	} {
 		got := x.o.flowCPUs(x.role, x.flows, x.l, x.same)
 		if fmt.Sprint(got) != x.want {

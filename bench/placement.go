@@ -46,6 +46,7 @@ func (o *Options) PlaceCPUs(ctx context.Context, sut, tg *host.Host) error {
 			near[i] = onNode(x.h.Topology(), *node, may)
 		}
 	}
+	o.may = near
 	s, t := chooseCPUs(near[0], near[1], sut.SameMachine(tg))
 	o.SUTFlows, o.TGFlows = []place.CPUs{s}, []place.CPUs{t}
 	return nil
@@ -84,6 +85,9 @@ func (r *Runner) cpus(role stream.Role, cell results.Cell) ([]place.CPUs, place.
 	all := make([]place.CPUs, cell.NFlows())
 	for n := range all {
 		all[n] = threads[n%len(threads)]
+		if q := cell.Queues; q > 0 && role == stream.RX && l == place.TwoCPU {
+			all[n].Softirq = all[n%q].Softirq // a queue's softirq has one CPU
+		}
 	}
 	return all, l
 }
@@ -182,6 +186,10 @@ func (r *Runner) crammed(c results.Cell) *Missing {
 		h, l := r.SUT, c.CPULayout
 		if role == stream.TX {
 			h, l = r.TG, c.TGLayout()
+		}
+		if r.Opt.fixed(role) && c.NFlows() > 1 && len(r.Opt.named[index(role)]) == 0 {
+			return &Missing{fmt.Sprintf("the CPUs of the layout %s are those of one flow, and there are %d", l, c.NFlows()),
+				"name those of the threads, such as --sut-cpu 2,3 (--tg-cpu; in files sut.cpu and tg.cpu: [2, 3]), or leave the layout's away: then each flow gets its own"}
 		}
 		cpus, own := r.cpus(role, c)
 		if m := tooFewCPUs(h, c.NFlows(), cpus, l); m != nil {

@@ -76,6 +76,16 @@ func TestPlaceEnd(t *testing.T) {
 	}
 }
 
+// The CPUs of a layout are one flow's: several are not put there in silence.
+func TestLayoutOfSeveralFlows(t *testing.T) {
+	r := &Runner{SUT: &host.Host{}, TG: &host.Host{}, Opt: Options{SUTFlows: []place.CPUs{{App: 3, Softirq: 2}}, layoutNamed: [2]bool{true, false}}}
+	r.SUT.Info.Env.BootID, r.TG.Info.Env.BootID = "a", "b"
+	m := r.crammed(results.Cell{CPULayout: "2cpu", Flows: 2})
+	if m == nil || !strings.Contains(m.Reason, "are those of one flow, and there are 2") || !strings.Contains(m.Fix, "--sut-cpu") {
+		t.Errorf("%+v", m)
+	}
+}
+
 // A layout of the TG's own needs CPUs of the TG alone, and an interface of its own.
 func TestCrammedTG(t *testing.T) {
 	at := func(boot, netns string) *host.Host {

@@ -51,6 +51,7 @@ type Options struct {
 	Rest           time.Duration // between runs, in which the CPUs' background is measured; 0: it is not
 
 	near  [2][]int // the CPUs near the interface of the SUT and the TG
+	may   [2][]int // those of them, or of the NUMA node that was asked for, that flows are given
 	named [2][]int // the CPUs that were named for their threads, for several flows in turn
 	// layoutNamed: the CPUs of the cell's layout were named, of the SUT and the TG.
 	layoutNamed [2]bool

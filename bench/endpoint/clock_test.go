@@ -96,7 +96,7 @@ func exactSchedule(t *testing.T, role stream.Role) {
 	e := newEnd(wire.EndSpec{Role: role, Flows: wire.OneFlow(-1)}, stream.Mode{}, stream.Options{})
 	e.first().Conn, e.first().worker = &stream.Conn{FD: pair[0]}, &worker{tid: os.Getpid(), own: e.flows}
 	r := &run{end: e, sch: sch, startNs: start, left: 1}
-	r.stall = newStallWatch(e.Progress, orDefault(sch.StallNs, defaultStall))
+	r.stall = newStallWatch(e, orDefault(sch.StallNs, defaultStall))
 	go func() { // the data path: a receiver's goes on beyond the stop, until its sender ends
 		for monotonic() < sch.StopNs+20*ms && !r.end.first().Conn.Stopping() {
 			r.end.first().Meter.Bytes(kib)

@@ -44,7 +44,7 @@ func flowsOf(s wire.EndSpec, o stream.Options) (all []*flow) {
 		if f.Queue != nil {
 			own.NIC.Queue = f.Queue
 			if s.Cell.Control == results.WrongQueue {
-				own.NIC.SteerTo = otherQueue(f.Queue)
+				own.NIC.SteerTo = otherQueue(f.Queue, o.NIC.Beside...)
 			}
 		}
 		if n != last {

@@ -11,14 +11,18 @@ import (
 // flowCPUs are those that the flow needs: of its thread, and of its softirq, which a layout
 // names, or which processed the host's packets. Nil: a thread that is not pinned was anywhere.
 func (r *run) flowCPUs(c counter.Change) (cpus []int) {
-	softirqs, _ := counter.ParseCPUList(c.NetRXCPUs)
-	for _, f := range r.end.spec.Flows {
-		if f.CPU < 0 {
+	var softirqs []int
+	for i, f := range r.end.spec.Flows {
+		cpu := r.end.flows[i].CPU
+		if cpu < 0 {
 			return nil
 		}
-		if cpus = append(cpus, f.CPU); f.SoftirqCPU != nil {
-			softirqs = []int{*f.SoftirqCPU}
+		if cpus = append(cpus, cpu); f.SoftirqCPU != nil {
+			softirqs = append(softirqs, *f.SoftirqCPU)
 		}
+	}
+	if len(softirqs) == 0 {
+		softirqs, _ = counter.ParseCPUList(c.NetRXCPUs)
 	}
 	// Of another end on the same machine, which is measured for itself, they are not.
 	if own := r.end.spec.MeasureCPUs; len(own) > 0 {

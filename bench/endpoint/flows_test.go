@@ -4,7 +4,9 @@ package endpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
 )
 
 // several gives a spec so many flows.
@@ -51,8 +54,8 @@ func TestSeveralFlows(t *testing.T) {
 						bytes += *f.Bytes
 					}
 				}
-				if res.Host.Bytes == nil || bytes != *res.Host.Bytes {
-					t.Errorf("%v bytes, and %d of all flows", res.Host.Bytes, bytes)
+				if res.Host.Bytes == nil || bytes != *res.Host.Bytes || bytes != res.Total.Bytes {
+					t.Errorf("%v bytes of %d, and %d of all flows", res.Host.Bytes, res.Total.Bytes, bytes)
 				}
 			}
 			if s.PeerBytes == nil || *s.PeerBytes != r.Total.Bytes || r.Total.Bytes != s.Total.Bytes {
@@ -129,6 +132,74 @@ func TestFlowDies(t *testing.T) {
 	res := within(t, got, 2*slow)
 	if res.Verdict != results.Failed || !strings.HasPrefix(res.Reason, "flow 1: ") {
 		t.Fatalf("%s %q; fix %q", res.Verdict, res.Reason, res.Fix)
+	}
+}
+
+// What is wrong is what one flow found, and not that the others were ended for it, whichever is
+// heard of first.
+func TestCauseOfDeath(t *testing.T) {
+	for _, order := range [][]int{{0, 1}, {1, 0}} {
+		r := &run{end: newEnd(several(wire.EndSpec{Role: stream.RX}, 2), stream.Mode{}, stream.Options{}), left: 2}
+		for _, n := range order {
+			res := flowResult{n: n, err: stream.ErrAborted}
+			if n == 1 {
+				res.err = unix.EFAULT
+			}
+			r.book(res)
+		}
+		if err := r.flowError(); !errors.Is(err, unix.EFAULT) || !strings.HasPrefix(err.Error(), "flow 1: ") {
+			t.Errorf("%v: %v", order, err)
+		}
+	}
+}
+
+// A flow that stands still while others move is noticed, and named.
+func TestOneFlowStalls(t *testing.T) {
+	e := newEnd(several(wire.EndSpec{Role: stream.RX}, 2), stream.Mode{}, stream.Options{})
+	s := newStallWatch(e, time.Millisecond)
+	time.Sleep(2 * time.Millisecond)
+	e.flows[0].Meter.Bytes(5)
+	if err := s.check(); err == nil || err.Error() != "flow 1: no payload byte for 1ms, after 0 bytes" {
+		t.Errorf("%v", err)
+	}
+	e.flows[1].done = true
+	if err := s.check(); err != nil {
+		t.Errorf("one that has ended: %v", err)
+	}
+}
+
+// Copies that must be excuse a run only where nothing else is wrong with any flow.
+func TestExpectedOfFlows(t *testing.T) {
+	copied := stream.Counters{Bytes: 100, CopiedBytes: 100}
+	for _, x := range []struct {
+		wrong uint64 // bytes of flow 0
+		want  bool
+	}{{0, true}, {1, false}} {
+		all := [2]stream.Counters{copied, copied}
+		all[0].Mismatches = x.wrong
+		r, _ := judged("tcp", true, [2]stream.Counters{}, all, stream.Evidence{})
+		r.end.path.CopiedHere = true
+		for i, f := range r.end.flows {
+			f.Meter.Copied(all[i].CopiedBytes)
+			f.Meter.Bytes(int(all[i].Bytes))
+			if all[i].Mismatches > 0 {
+				f.Meter.Mismatch(0, int(all[i].Mismatches))
+			}
+			f.worker = &worker{own: []*flow{f}}
+		}
+		if res := r.judge(nil); res.Verdict != results.Invalid || res.Expected != x.want {
+			t.Errorf("%d bytes wrong: %s %q, expected %v", x.wrong, res.Verdict, res.Reason, res.Expected)
+		}
+	}
+}
+
+// Every path has a P of the Go scheduler, which it keeps while it sleeps, and some are left.
+func TestProcessorsOfFlows(t *testing.T) {
+	const n = 6
+	e := open(t, several(rxSpec("tcp", mib), n))
+	defer e.Close()
+	if got := runtime.GOMAXPROCS(0); got < n+spareProcessors {
+		t.Errorf("%d Ps for %d paths", got, n)
 	}
 }
 

@@ -58,9 +58,14 @@ func (r *run) judge(err error) wire.EndResult {
 			res.Verdict, res.Reason, res.Fix = results.Invalid, reason, fix
 		}
 	}
+	expected := true // of all that are invalid
 	for i, f := range r.end.flows {
-		invalid(r.judgeFlow(f, counters[i], &res))
+		res.Expected = false
+		reason, fix := r.judgeFlow(f, counters[i], &res)
+		expected = expected && (reason == "" || res.Expected)
+		invalid(reason, fix)
 	}
+	res.Expected = expected && res.Verdict == results.Invalid
 	for _, gate := range []func(*wire.EndResult) (string, string){r.gateWindow, r.gatePlacement, r.gateBPFStats} {
 		if res.Verdict == results.OK {
 			invalid(gate(&res))
@@ -86,10 +91,14 @@ func (r *run) blame(res *wire.EndResult) {
 	if r.died == nil {
 		return
 	}
+	called := errors.Is(r.died.err(), stream.ErrAborted) // all were called off
 	for i := range res.Host.Flows {
 		f := &res.Host.Flows[i]
 		f.Verdict, f.Reason = results.Failed, fmt.Sprintf("ended with flow %d", r.died.N)
-		if i == r.died.N {
+		switch {
+		case called:
+			f.Reason = res.Reason
+		case i == r.died.N:
 			f.Reason = fault.Reason(r.died.err())
 		}
 	}

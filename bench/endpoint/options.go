@@ -4,6 +4,7 @@ package endpoint
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/bench/wire"
@@ -44,11 +45,12 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	return o
 }
 
-// otherQueue is one that is not taken over; nil stands for the last, which is never
-// the first: that one is left to everybody else.
-func otherQueue(taken *int) *int {
-	if taken != nil && *taken == 0 {
-		return new(1)
+// otherQueue is one that is not taken over, neither for the flow nor for those beside it; nil
+// stands for the last, which is never the first: that one is left to everybody else.
+func otherQueue(taken *int, beside ...int) *int {
+	for q := 0; ; q++ {
+		if (taken == nil || *taken != q) && !slices.Contains(beside, q) {
+			return &q
+		}
 	}
-	return new(0)
 }

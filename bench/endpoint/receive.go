@@ -89,6 +89,7 @@ func (w *worker) attachAll(path stream.Receiver, o orders) (conns []*stream.Conn
 func (w *worker) attach(path stream.Receiver, f *flow, a arrival) error {
 	w.end.attaching.Lock()
 	defer w.end.attaching.Unlock()
+	a.conn.SteerTo = f.opts.NIC.SteerTo
 	return w.end.named(f, path.Attach(a.conn, a.hello))
 }
 

@@ -155,12 +155,11 @@ func (r *run) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r.stall = newStallWatch(r.end.Progress, orDefault(r.sch.StallNs, defaultStall))
+	r.stall = newStallWatch(r.end, orDefault(r.sch.StallNs, defaultStall))
 	r.congestion, _ = sock.Congestion(r.end.first().Conn.FD)
 	r.usage[0], _ = counter.ReadRusage()
-	// The window of flows that are bounded by their bytes holds them all. Those that are
-	// bounded by time have none to lose to a reading.
-	if r.sch.StopBytes > 0 {
+	// A window without a time of its own holds all bytes of the flows.
+	if r.sch.FromNs == 0 {
 		if err := r.take(&r.from, false); err != nil {
 			return err
 		}
@@ -201,7 +200,7 @@ func (r *run) measure(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.sch.StopBytes == 0 {
+	if r.sch.FromNs > 0 {
 		if err := r.take(&r.from, false); err != nil {
 			return err
 		}
@@ -255,14 +254,21 @@ func (r *run) finish(ctx context.Context) error {
 	return nil
 }
 
-// book notes that a flow has ended. One that died ends all.
+// book notes that a flow has ended. One that died ends all; those that were ended so are not what
+// is wrong.
 func (r *run) book(res flowResult) {
 	f := r.end.flows[res.n]
 	f.done, f.result = true, res
 	r.left--
-	if f.err() != nil && r.died == nil {
-		r.died = f
+	err := f.err()
+	if err == nil {
+		return
+	}
+	if r.died == nil {
 		r.end.abort()
+	}
+	if r.died == nil || errors.Is(r.died.err(), stream.ErrAborted) && !errors.Is(err, stream.ErrAborted) {
+		r.died = f
 	}
 }
 
@@ -438,25 +444,37 @@ func (r *run) awaitEnd() {
 	r.usage[1], _ = counter.ReadRusage()
 }
 
-// stallWatch notices flows without progress.
+// stallWatch notices a flow without progress.
 type stallWatch struct {
-	progress func() uint64
-	limit    time.Duration
-	bytes    uint64
-	since    time.Time
+	end   *End
+	limit time.Duration
+	seen  []progress // by the flows' numbers
 }
 
-func newStallWatch(progress func() uint64, limit time.Duration) *stallWatch {
-	return &stallWatch{progress: progress, limit: limit, bytes: progress(), since: time.Now()}
+// progress is how far a flow had come, and when it came so far.
+type progress struct {
+	bytes uint64
+	since time.Time
+}
+
+func newStallWatch(e *End, limit time.Duration) *stallWatch {
+	s := &stallWatch{end: e, limit: limit}
+	for _, f := range e.flows {
+		s.seen = append(s.seen, progress{f.Meter.Snapshot().Bytes, time.Now()})
+	}
+	return s
 }
 
 func (s *stallWatch) check() error {
-	if b := s.progress(); b != s.bytes {
-		s.bytes, s.since = b, time.Now()
-	}
-	if time.Since(s.since) > s.limit {
-		return &fault.Error{Op: fmt.Sprintf("no payload byte for %v, after %d bytes", s.limit, s.bytes),
-			How: "check the link and the other end; its own message says more if it still lives"}
+	for i, f := range s.end.flows {
+		p := &s.seen[i]
+		if b := f.Meter.Snapshot().Bytes; b != p.bytes || f.done {
+			*p = progress{b, time.Now()}
+		}
+		if time.Since(p.since) > s.limit {
+			return s.end.named(f, &fault.Error{Op: fmt.Sprintf("no payload byte for %v, after %d bytes", s.limit, p.bytes),
+				How: "check the link and the other end; its own message says more if it still lives"})
+		}
 	}
 	return nil
 }

@@ -89,19 +89,35 @@ type flowResult struct {
 	nodes    map[int]int // pages of the payload's memory by NUMA node; nil: not known
 }
 
-// spareProcessors gives the Go scheduler Ps beyond those that data paths keep
-// while they sleep: it is not told of their system calls. With one per CPU a
-// host of one CPU, or a process bound to one, would have none left for the
-// agent.
-var spareProcessors = sync.OnceFunc(func() { runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))) })
+// processors are the Ps of the Go scheduler. Data paths keep theirs while they sleep, for it is
+// not told of their system calls: without spare ones nobody would read counters in time, and with
+// fewer than paths these would take turns.
+var processors struct {
+	sync.Mutex
+	paths int // that live
+}
+
+// spareProcessors is how many Ps are for everything else.
+const spareProcessors = 3
+
+// holdProcessors gives n more data paths their Ps; of paths that end it is told with -n. Ps are
+// never taken away again: that stops all threads.
+func holdProcessors(n int) {
+	processors.Lock()
+	defer processors.Unlock()
+	processors.paths += n
+	if want := processors.paths + spareProcessors; want > runtime.GOMAXPROCS(0) {
+		runtime.GOMAXPROCS(want)
+	}
+}
 
 // newWorker begins the thread of flows.
 func newWorker(e *End, own []*flow) *worker {
-	spareProcessors()
+	holdProcessors(1)
 	w := &worker{end: e, own: own, ready: make(chan error, 1), orders: make(chan orders), came: make(chan arrival, len(own)),
 		quit: make(chan struct{}), finish: make(chan struct{}), gone: make(chan struct{})}
 	for _, f := range own {
-		f.worker = w
+		f.worker, f.CPU = w, own[0].CPU // one thread
 	}
 	go w.run()
 	return w
@@ -115,6 +131,7 @@ func (w *worker) prepared() error { return <-w.ready }
 // run is the life of the thread, which ends with its affinity.
 func (w *worker) run() {
 	defer close(w.gone)
+	defer holdProcessors(-1)
 	defer lease.OnPanic()
 	runtime.LockOSThread()
 	w.tid = unix.Gettid()

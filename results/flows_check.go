@@ -25,7 +25,7 @@ func (f *Flow) Check() error {
 	for _, x := range []struct {
 		what string
 		n    *int
-	}{{"cpu", f.CPU}, {"queue", f.Queue}, {"landed", f.Landed}} {
+	}{{"cpu", f.CPU}, {"softirq_cpu", f.SoftirqCPU}, {"queue", f.Queue}, {"landed", f.Landed}} {
 		if x.n != nil && (*x.n < 0 || *x.n >= mostNumber) {
 			return fmt.Errorf("%s: %d", x.what, *x.n)
 		}

@@ -33,6 +33,7 @@ func TestFlowsAreChecked(t *testing.T) {
 		},
 			"SUT: flow 1: 13 bytes: the sum"},
 		"CPU below zero":    {func(r *Record) { r.SUT.Flows[1].CPU = new(-1) }, "SUT: flow 1: cpu: -1"},
+		"no such softirq":   {func(r *Record) { r.SUT.Flows[1].SoftirqCPU = new(1 << 16) }, "SUT: flow 1: softirq_cpu: 65536"},
 		"queue below zero":  {func(r *Record) { r.TG.Flows[0].Queue = new(-7) }, "TG: flow 0: queue: -7"},
 		"no such queue":     {func(r *Record) { r.SUT.Flows[0].Landed = new(1 << 16) }, "SUT: flow 0: landed: 65536"},
 		"CPU time":          {func(r *Record) { r.SUT.Flows[0].CPUS = new(-.1) }, "SUT: flow 0: cpu_s: -0.1"},

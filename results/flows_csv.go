@@ -43,7 +43,7 @@ var flowColumns = []flowColumn{
 		func(r *flowRow) string { return string(r.flow.Verdict) }},
 	{"reason", "", "why the verdict is not ok", func(r *flowRow) string { return CSVText(r.flow.Reason) }},
 
-	{"limit", "", "in the receiver's row: what kept this flow from being faster (docs/statistics.md): `receiver`, `sender`, `window`; empty = not known",
+	{"limit", "", "in the receiver's row: what kept this flow from being faster (docs/statistics.md): `receiver`, `sender`, `window`, of a run's only flow also `link`, `pace`; empty = not known",
 		func(r *flowRow) string { return string(r.flow.Limit) }},
 	{"landed_queue", "", "RX queue that it came by, where the driver tells", func(r *flowRow) string { return formatInt(r.flow.Landed) }},
 	{"thread_cores", "cores", "of the window, in which its thread ran or waited for its CPU; 1 = no time left",
@@ -52,6 +52,7 @@ var flowColumns = []flowColumn{
 		func(r *flowRow) string { return formatFloat(r.flow.RwndLimited) }},
 	{"sndbuf_limited", "1", "of a sender: share of the window in which it waited for its own socket buffer",
 		func(r *flowRow) string { return formatFloat(r.flow.SndbufLimited) }},
+	{"softirq_cpu", "", "that the flow's softirq ran on; empty = not known", func(r *flowRow) string { return formatInt(r.flow.SoftirqCPU) }},
 }
 
 // WriteFlows writes flows.csv: a header and a row for every flow of every run and host, also

@@ -19,6 +19,7 @@ func flowing(seq int, bytes ...uint64) Record {
 			sum += n
 			f := Flow{CPU: new(2 + i), Bytes: new(n), ThroughputGbps: new(float64(n) * 8 / 1e9 / 1.5), CPUS: new(1.25), Retrans: new(uint64(i)), Verdict: OK, ThreadCores: new(.875)}
 			if role == RoleSUT {
+				f.SoftirqCPU = new(12 + i)
 				f.Queue, f.Landed, f.ZeroCopyBytes, f.CopiedBytes, f.Limit = new(4+i), new(4+i), new(n), new(uint64(0)), BySender
 			} else {
 				f.RwndLimited, f.SndbufLimited = new(.25), new(0.0)
@@ -33,7 +34,7 @@ func flowing(seq int, bytes ...uint64) Record {
 // The columns up to reason are a contract with scripts.
 func TestFlowColumnContract(t *testing.T) {
 	const want = "run_id,host,role,flow,cpu,queue,bytes,throughput_gbps,cpu_s,zero_copy_bytes,copied_bytes,retrans,verdict,reason," +
-		"limit,landed_queue,thread_cores,rwnd_limited,sndbuf_limited\n"
+		"limit,landed_queue,thread_cores,rwnd_limited,sndbuf_limited,softirq_cpu\n"
 	var b strings.Builder
 	if err := WriteFlows(&b, []Record{stopped(0)}); err != nil {
 		t.Fatal(err)
@@ -60,11 +61,11 @@ func TestWriteFlows(t *testing.T) {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
 	for i, want := range []string{
-		"r000,netns:a,sut,0,2,4,3000000000,16,1.25,3000000000,0,0,ok,,sender,4,0.875,,",
-		"r000,netns:b,tg,0,2,,3000000000,16,1.25,,,0,ok,,,,0.875,0.25,0",
+		"r000,netns:a,sut,0,2,4,3000000000,16,1.25,3000000000,0,0,ok,,sender,4,0.875,,,12",
+		"r000,netns:b,tg,0,2,,3000000000,16,1.25,,,0,ok,,,,0.875,0.25,0,",
 		"r001,netns:a,sut,0,2,4,5,",
 		"r001,netns:a,sut,1,3,5,7,",
-		"r001,netns:b,tg,0,,,,,,,,,,,,,,,",
+		"r001,netns:b,tg,0,,,,,,,,,,,,,,,,",
 		"r001,netns:b,tg,1,3,,7,",
 	} {
 		if got := strings.Join(rows[i+1], ","); !strings.HasPrefix(got, want) {
@@ -103,7 +104,7 @@ func TestFlowsRoundTrip(t *testing.T) {
 			t.Fatalf("%s: %+v, %v", name, j.Skipped, err)
 		}
 		got := &j.Records[0]
-		if len(got.SUT.Flows) != 2 || *got.SUT.Flows[1].Queue != 5 || *got.SUT.Flows[1].Bytes != 7 || *got.TG.Flows[0].RwndLimited != .25 || got.Cell.NFlows() != 2 {
+		if len(got.SUT.Flows) != 2 || *got.SUT.Flows[1].Queue != 5 || *got.SUT.Flows[1].Bytes != 7 || *got.SUT.Flows[1].SoftirqCPU != 13 || *got.TG.Flows[0].RwndLimited != .25 || got.Cell.NFlows() != 2 {
 			t.Errorf("%s: %+v", name, got.SUT.Flows)
 		}
 	}

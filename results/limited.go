@@ -5,7 +5,6 @@ package results
 import (
 	"math"
 	"slices"
-	"strings"
 )
 
 // LimitedBy is what kept a run from being faster, by its evidence; "" is not known.
@@ -35,14 +34,15 @@ const (
 // FindLimit sorts a run by its figures in the steady window: the sum of its flows. A sender
 // whose thread never waits, and that the receiver's window did not hold up, could not send more
 // whatever the receiver could take (tcp_chrono_start in net/ipv4/tcp.c counts the times). Of
-// several flows a thread, or a window, is the limit of the sum where it is that of each flow
-// ([Record.FlowLimit]); a CPU, the link and the pace are there for all of them.
+// several flows a thread, its CPUs, or a window, is the limit of the sum where it is that of each
+// flow ([Record.FlowLimit]); the link and the pace are there for all of them, and so is a CPU
+// where no flow says which are its own.
 func (r *Record) FindLimit() LimitedBy {
 	gbps := r.SUT.ThroughputGbps
 	if gbps == nil || *gbps <= 0 {
 		return ""
 	}
-	all := r.flowsLimit()
+	all := r.agreed(r.limitBeforeSendersCPU)
 	switch {
 	case r.Cell.PaceBitsPS > 0 && *r.PaceError() >= -PaceTolerance:
 		return ByPace
@@ -50,11 +50,11 @@ func (r *Record) FindLimit() LimitedBy {
 		return ByLink
 	case all == BySender:
 		return BySender
-	case all == ByReceiver || r.SUT.cpuFull() || r.SUT.pollerFull():
+	case all == ByReceiver || r.anyCPU(&r.SUT) && (r.SUT.cpuFull() || r.SUT.pollerFull()):
 		return ByReceiver
 	case all == ByWindow:
 		return ByWindow
-	case r.TG.cpuFull():
+	case r.anyCPU(&r.TG) && r.TG.cpuFull() || r.agreed(r.limitOfSeveral) == BySender:
 		return BySender
 	}
 	return ""
@@ -76,14 +76,6 @@ func (h *Host) threadFull() bool {
 		wait = 0
 	}
 	return run+wait >= fullThread
-}
-
-// cpuFull tells an end one of whose measured CPUs was never idle.
-func (h *Host) cpuFull() bool {
-	return slices.ContainsFunc(h.Metrics, func(m Metric) bool {
-		n, ok := strings.CutSuffix(m.Name, "_busy_cores")
-		return ok && strings.HasPrefix(n, "cpu") && len(n) > len("cpu") && m.Value >= fullCPU && !h.fullByPolling(n[len("cpu"):])
-	})
 }
 
 // heldUpBy is the share of the window in which the sender's TCP waited for something.

@@ -4,14 +4,36 @@ package results
 
 import "math"
 
-// FlowLimit is what kept one flow from being faster, by the evidence of its two threads and of
-// its sender's TCP; "" is not known. The link and the pace are of all flows together.
+// FlowLimit is what kept one flow from being faster; "" is not known. That of the only flow is
+// the run's. Of several it is judged in the same order, by the evidence of the flow's two threads,
+// of their CPUs and their softirq's, and of its sender's TCP; the link and the pace are of all
+// flows together.
 func (r *Record) FlowLimit(n int) LimitedBy {
+	if r.alone() {
+		return r.FindLimit()
+	}
+	return r.limitOfSeveral(n)
+}
+
+// limitOfSeveral is a flow's limit by what is known of it alone.
+func (r *Record) limitOfSeveral(n int) LimitedBy {
+	if l := r.limitBeforeSendersCPU(n); l != "" {
+		return l
+	}
+	if r.TG.flowCPUFull(n) {
+		return BySender
+	}
+	return ""
+}
+
+// limitBeforeSendersCPU is the same without the last thing that is asked: whether a CPU of the
+// sender was full.
+func (r *Record) limitBeforeSendersCPU(n int) LimitedBy {
 	rwnd, sndbuf := r.flowHeldUp(n)
 	switch {
 	case r.TG.flowFull(n) && rwnd < heldUp:
 		return BySender
-	case r.SUT.flowFull(n):
+	case r.SUT.flowFull(n) || r.SUT.flowCPUFull(n):
 		return ByReceiver
 	case max(rwnd, sndbuf) >= heldUp:
 		return ByWindow
@@ -19,18 +41,18 @@ func (r *Record) FlowLimit(n int) LimitedBy {
 	return ""
 }
 
-// flowsLimit is what all flows that moved payload agree on; "" where they do not, or one of
-// them does not know.
-func (r *Record) flowsLimit() LimitedBy {
+// agreed is the limit of all flows that moved payload; "" where theirs differ, or one's is not
+// known.
+func (r *Record) agreed(limit func(n int) LimitedBy) LimitedBy {
 	if r.alone() {
-		return r.FlowLimit(0)
+		return limit(0)
 	}
 	agreed := LimitedBy("")
 	for i := range r.SUT.Flows {
 		if b := r.SUT.Flows[i].Bytes; b == nil || *b == 0 {
 			continue
 		}
-		l := r.FlowLimit(i)
+		l := limit(i)
 		if l == "" || agreed != "" && agreed != l {
 			return ""
 		}

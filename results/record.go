@@ -109,9 +109,10 @@ type Host struct {
 // Flow is one flow's part of a host's figures, in the steady window. Nil figures were not
 // measured.
 type Flow struct {
-	CPU            *int      `json:"cpu,omitempty"`    // of the thread that moved it; nil: not pinned
-	Queue          *int      `json:"queue,omitempty"`  // RX queue that it was to come by
-	Landed         *int      `json:"landed,omitempty"` // RX queue that it came by, where the driver tells
+	CPU            *int      `json:"cpu,omitempty"`         // of the thread that moved it; nil: not pinned
+	SoftirqCPU     *int      `json:"softirq_cpu,omitempty"` // that the flow's softirq ran on; nil: not known
+	Queue          *int      `json:"queue,omitempty"`       // RX queue that it was to come by
+	Landed         *int      `json:"landed,omitempty"`      // RX queue that it came by, where the driver tells
 	Bytes          *uint64   `json:"bytes,omitempty"`
 	ThroughputGbps *float64  `json:"throughput_gbps,omitempty"`
 	CPUS           *float64  `json:"cpu_s,omitempty"` // CPU time of its thread, user and system, seconds

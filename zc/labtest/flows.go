@@ -73,6 +73,12 @@ func (f Flows) transfers(t *testing.T) (all []Transfer) {
 // leaves no time to others that are to be opened.
 func Together(all []Transfer) ([]Outcome, []error) {
 	outcomes, errs := make([]Outcome, len(all)), make([]error, len(all))
+	payload, err := stream.NewPayload(messageBytes) // one for all: many megabytes, made before any waits
+	if err != nil {
+		errs[0] = err
+		return outcomes, errs
+	}
+	defer payload.Close()
 	opened, ready := newMeeting(len(all)), newMeeting(len(all))
 	// A receiver sleeps without telling the scheduler of it, and keeps one of its Ps.
 	was := runtime.GOMAXPROCS(0)
@@ -87,6 +93,7 @@ func Together(all []Transfer) ([]Outcome, []error) {
 			opened.Wait()
 			return r, err
 		}
+		x.payload = payload
 		x.Ready = func() {
 			attach()
 			ready.Wait()

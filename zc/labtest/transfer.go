@@ -38,6 +38,8 @@ type Transfer struct {
 	Begun func(r stream.Receiver) // called before the first payload byte
 	Ended func()                  // called after the last, before anything is let go
 	Setup func(d *nic.Device) func()
+
+	payload *stream.Payload // of several flows; nil: its own
 }
 
 // Opener adapts a constructor.
@@ -190,11 +192,13 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 
 // send is the sending end.
 func (x Transfer) send(addr string, cookie stream.Cookie, m *stream.Meter) (err error) {
-	p, err := stream.NewPayload(messageBytes)
-	if err != nil {
-		return err
+	p := x.payload
+	if p == nil {
+		if p, err = stream.NewPayload(messageBytes); err != nil {
+			return err
+		}
+		defer p.Close()
 	}
-	defer p.Close()
 	var path stream.Sender
 	if x.TX != nil {
 		if path, err = x.TX(stream.Options{MessageBytes: messageBytes, NIC: stream.NICQueue{Dev: TXDev}}); err != nil {

@@ -71,6 +71,8 @@ func TestRestartsWhileDeferred(t *testing.T) {
 	needLab(t)
 	napi(t, deferred)
 	split(t, splitOn)
+	do(t, rx.NS, func() error { return setRSS(rx.Dev, 0, 1, 2) }) // sockets cannot read what queue 3 receives
+	t.Cleanup(func() { do(t, rx.NS, func() error { return setRSS(rx.Dev) }) })
 	u := newUdmabuf(t, 4<<20)
 	await, stop := traffic(t, listen(t, v4, 5061))
 	for range long.Rounds(2, 10) {

@@ -22,6 +22,7 @@ type Conn struct {
 	FD            int
 	Local, Remote netip.AddrPort
 	Pace          *Pace // of a sender; nil sends as fast as it can
+	SteerTo       *int  // RX queue to steer the flow to instead of its path's, for a control run; nil: none
 
 	stopping atomic.Bool
 	aborted  atomic.Bool

@@ -3,6 +3,7 @@
 package zcrx
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -170,7 +171,7 @@ func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) error {
 	if r.queue == nil {
 		return nil
 	}
-	return r.queue.Steer(c, r.opt.NIC.SteerTo)
+	return r.queue.Steer(c, cmp.Or(c.SteerTo, r.opt.NIC.SteerTo))
 }
 
 // Close frees the queue and restores the device, in reverse order.

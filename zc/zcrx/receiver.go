@@ -44,11 +44,13 @@ type Receiver struct {
 	touch *stream.Toucher
 	held  *held.Queue
 	proof proof
+	pool  pool
 	fd    int
 	ended bool
 
 	members []*member // the flows that were attached
 	grouped bool      // several are received
+	turn    int       // of them, whose share is rounded first
 
 	flushAt int  // entries in the refill ring at which the kernel is told to take them
 	flushes bool // the kernel can be told so (6.19)

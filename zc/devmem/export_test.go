@@ -13,6 +13,3 @@ func Kill(r stream.Receiver) error {
 
 // Looks is how often a receiver looked at its queue's counters, which allocates.
 func Looks(r stream.Receiver) int { return r.(*Receiver).idle.looks }
-
-// SteerNextTo has the next flow that is attached steered to another queue than the receiver's.
-func (r *Receiver) SteerNextTo(queue *int) { r.opt.NIC.SteerTo = queue }

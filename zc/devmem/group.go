@@ -91,8 +91,9 @@ func (r *Receiver) begin(flows []*stream.Flow) (*sock.WaiterOfAll, error) {
 	}
 	w := &sock.WaiterOfAll{}
 	for _, o := range r.all {
-		// Together they gather no more than one flow would: the memory is made for that.
+		// Together they gather and hold no more than one flow would: the memory is made for that.
 		o.tokens.batch = max(o.tokens.batch/len(r.all), 1)
+		o.tokens.hold = r.opt.NIC.HoldBytes / len(r.all)
 		w.Add(o.fd, unix.POLLIN)
 	}
 	return w, nil

@@ -52,6 +52,37 @@ func TestReceiveAll(t *testing.T) {
 	}
 }
 
+// The memory is made for what one flow holds and gathers: flows of one queue share that.
+func TestGroupSharesHold(t *testing.T) {
+	const size = 4096
+	r := &Receiver{opt: stream.Options{NIC: stream.NICQueue{HoldBytes: 40 * size, TokenBatch: 8}}}
+	var flows []*stream.Flow
+	for i := range 4 {
+		o := r.newOwn()
+		o.conn, o.fd = &stream.Conn{FD: i}, i
+		r.all, flows = append(r.all, o), append(flows, &stream.Flow{N: i, Conn: o.conn})
+	}
+	if _, err := r.begin(flows); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range r.all {
+		k := &kernel{t: t, out: map[uint32]bool{}}
+		o.tokens.release = k.release
+		for token := range uint32(102) {
+			k.hand(o.tokens, token, size)
+			if err := o.tokens.give(o.fd, o.meter); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := o.tokens.held.Bytes(); n != 10*size {
+			t.Errorf("flow %d holds %d bytes", o.n, n)
+		}
+	}
+	if pieces, bytes := r.heldAll(); pieces != 40 || bytes != r.opt.NIC.HoldBytes {
+		t.Errorf("all hold %d fragments of %d bytes, of %d", pieces, bytes, r.opt.NIC.HoldBytes)
+	}
+}
+
 // sentTo is a connection by which n bytes have come, and the end.
 func sentTo(t *testing.T, n int) *stream.Conn {
 	t.Helper()

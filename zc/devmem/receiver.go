@@ -3,6 +3,7 @@
 package devmem
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -109,7 +110,7 @@ func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 	if err := r.makeReader(segment); err != nil {
 		return err
 	}
-	return r.queue.Steer(c, r.opt.NIC.SteerTo)
+	return r.queue.Steer(c, cmp.Or(c.SteerTo, r.opt.NIC.SteerTo))
 }
 
 // makeReader makes one for flows of such segments, and longer ones.

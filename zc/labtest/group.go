@@ -34,9 +34,6 @@ func Grouped(t *testing.T, all []Transfer, check func(x Transfer, o Outcome)) {
 	}
 }
 
-// steers is a receiver that can be told where a flow is to go.
-type steers interface{ SteerNextTo(queue *int) }
-
 func group(all []Transfer) (out []Outcome, err error) {
 	r, err := all[0].Open(all[0].options())
 	if err != nil {
@@ -85,7 +82,7 @@ func serveAll(g stream.Group, all []Transfer, sent chan<- error) (out []Outcome,
 			return nil, senders, err
 		}
 		flows = append(flows, &stream.Flow{N: i, CPU: -1, Conn: conn})
-		g.(steers).SteerNextTo(x.NIC.SteerTo)
+		conn.SteerTo = x.NIC.SteerTo
 		if err := g.Attach(conn, hello); err != nil {
 			return nil, senders, err
 		}

@@ -10,6 +10,3 @@ func PretendKernel(f uring.ZcrxFeatures) (undo func()) {
 	queryKernel = func() uring.ZcrxFeatures { return f }
 	return func() { queryKernel = old }
 }
-
-// SteerNextTo has the next flow that is attached steered to another queue than the receiver's.
-func (r *Receiver) SteerNextTo(queue *int) { r.opt.NIC.SteerTo = queue }

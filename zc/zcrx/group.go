@@ -4,6 +4,7 @@ package zcrx
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -24,7 +25,9 @@ type member struct {
 	came      bool   // it has brought something: before that it was seen on its hello's queue
 	ended     bool   // by its sender
 	elsewhere bool   // it was last seen on another queue
-	copied    uint64 // bytes
+	due       uint64 // of got: bytes that were copied, where the kernel counts them
+	taken     uint64 // bytes, in all
+	copied    uint64 // of them
 }
 
 // userMember is the user data of the first flow's request; each next one's is one more.
@@ -188,7 +191,7 @@ func (r *Receiver) judgeMember(m *member, cqe uring.CQE) error {
 
 // accountAll sorts what was taken into copied and not copied. The kernel's count is of the queue,
 // not of a flow: what it copied belongs to those flows that were seen on another queue. Where none
-// was, it is any of those that came; the sum is right in any case.
+// was, nobody tells whose it is, and all that came share it by their bytes.
 func (r *Receiver) accountAll(shared *stream.Meter) {
 	p := &r.proof
 	counted := false
@@ -207,29 +210,69 @@ func (r *Receiver) accountAll(shared *stream.Meter) {
 	if counted || fresh && p.watches() {
 		r.lookAll(shared)
 	}
-	astray := p.counts && !p.copiesAll && slices.ContainsFunc(r.members, func(m *member) bool { return m.elsewhere })
-	for _, m := range r.members {
-		if m.got > 0 && (m.elsewhere || !astray) {
-			m.account(p, m.meter)
+	if p.counts {
+		// What is left when those that came elsewhere have ended is not theirs.
+		if r.shareOwed(true); !slices.ContainsFunc(r.members, func(m *member) bool { return m.elsewhere && !m.ended }) {
+			r.shareOwed(false)
 		}
 	}
-	for _, m := range r.members { // on the queue where they should be: nothing of theirs is left to be copied
+	for _, m := range r.members {
 		if m.got > 0 {
-			p.taken += uint64(m.got)
-			m.meter.ZeroCopy(uint64(m.got))
-			m.got = 0
+			m.book(p)
 		}
 	}
 }
 
-// account is [proof.account] of what a flow has brought.
-func (m *member) account(p *proof, meter *stream.Meter) {
-	before, all := p.copied, p.elsewhere
-	p.elsewhere = m.elsewhere
-	p.account(uint64(m.got), p.seen, meter)
-	p.elsewhere = all
-	m.copied += p.copied - before
-	m.got = 0
+// shareOwed shares the bytes that the kernel counted as copied, and that were not taken before,
+// among the flows that have brought something and were seen elsewhere, or were not: by what each
+// has brought, so that none has more than that. Where it does not come out even, the sum does, and
+// flows take turns at what is over.
+func (r *Receiver) shareOwed(elsewhere bool) {
+	total := uint64(0)
+	for _, m := range r.members {
+		if m.elsewhere == elsewhere {
+			total += uint64(m.got)
+		}
+	}
+	owed := min(r.proof.owed, total)
+	if owed == 0 {
+		return
+	}
+	r.proof.owed -= owed
+	r.turn++
+	upTo := uint64(0)
+	for i := range r.members {
+		if m := r.members[(r.turn+i)%len(r.members)]; m.elsewhere == elsewhere {
+			m.due = part(owed, upTo, uint64(m.got), total)
+			upTo += uint64(m.got)
+		}
+	}
+}
+
+// part is the share in what, of a whole, that n have which come after upTo others: rounded so that
+// the shares of all add up, and no more than n where there is no more than whole to share.
+func part(what, upTo, n, whole uint64) uint64 {
+	if whole == 0 {
+		return 0
+	}
+	to := func(n uint64) uint64 {
+		hi, lo := bits.Mul64(what, n)
+		q, _ := bits.Div64(hi, lo, whole)
+		return q
+	}
+	return to(upTo+n) - to(upTo)
+}
+
+// book is [proof.account] of what a flow has brought.
+func (m *member) book(p *proof) {
+	n, copied := uint64(m.got), m.due
+	if !p.counts && (p.copiesAll || m.elsewhere) {
+		copied = n
+	}
+	p.book(n, copied, m.meter)
+	m.taken += n
+	m.copied += copied
+	m.got, m.due = 0, 0
 }
 
 // lookAll finds out by which queues the flows come.
@@ -251,17 +294,41 @@ func (r *Receiver) lookAll(shared *stream.Meter) {
 }
 
 // EvidenceOf tells what was seen of one of several flows, and of the queue, which is theirs
-// together. What nobody counted as copied is told with the first.
+// together.
 func (r *Receiver) EvidenceOf(f *stream.Flow) stream.Evidence {
 	i := slices.IndexFunc(r.members, func(m *member) bool { return m.conn == f.Conn })
 	if i < 0 {
 		return stream.Evidence{}
 	}
 	r.fd = r.members[i].conn.FD
-	e := r.evidence(r.members[i].copied, i == 0)
-	if r.proof.copied > 0 && r.queue != nil {
-		e.Notes = append(e.Notes, fmt.Sprintf("%d bytes of the %d flows of RX queue %d were copied: the kernel counts them by the queue, and whose they are is told by the queue that each flow was seen on (SO_INCOMING_NAPI_ID)",
-			r.proof.copied, len(r.members), r.queue.ID))
+	e := r.evidence(r.members[i])
+	if r.queue != nil {
+		e.Notes = append(e.Notes, r.sharing()...)
 	}
 	return e
+}
+
+// sharing tells whose the queue's copies are. It is the same of all flows, so that it is told once.
+func (r *Receiver) sharing() (notes []string) {
+	if r.proof.counts && r.proof.copied > 0 {
+		notes = append(notes, fmt.Sprintf("the kernel counted %d bytes of RX queue %d as copied, which it does for the queue's %d flows together: they are shared by bytes, among the flows that were seen on another queue (SO_INCOMING_NAPI_ID) or, where none was, among all",
+			r.proof.copied, r.queue.ID, len(r.members)))
+	}
+	if r.pool.unseen > 0 {
+		notes = append(notes, fmt.Sprintf("at least %d bytes of RX queue %d were copied without being counted, by its page pool, which has the queue's %d flows together: they are shared by bytes that were not counted as copied",
+			r.pool.unseen, r.queue.ID, len(r.members)))
+	}
+	return notes
+}
+
+// unseenOf is a flow's share in what nobody counted as copied: by the bytes that it claims.
+func (r *Receiver) unseenOf(m *member) uint64 {
+	upTo := uint64(0)
+	for _, o := range r.members {
+		if o == m {
+			break
+		}
+		upTo += o.taken - o.copied
+	}
+	return part(r.pool.unseen, upTo, m.taken-m.copied, r.proof.taken-r.proof.copied)
 }

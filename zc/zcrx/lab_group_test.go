@@ -3,6 +3,7 @@
 package zcrx_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,25 @@ func TestLabGroupWrongQueue(t *testing.T) {
 		}
 		if landed := strings.Contains(o.Evidence.Why, "the flow landed on queue 0, the provider is on queue 3"); landed != astray {
 			t.Errorf("steered elsewhere: %v, why %q", astray, o.Evidence.Why)
+		}
+	})
+}
+
+// A NIC that leaves all payload in linear parts is given away by the queue's page pool: every flow
+// has its part of that, and none more than it brought.
+func TestLabGroupLinear(t *testing.T) {
+	labtest.Need(t)
+	defer labtest.CopySmall(t, 8192)(nil)()
+	all := groups(8)
+	all[0].NIC.AreaBytes = 8 << 20
+	labtest.Grouped(t, all, func(x labtest.Transfer, o labtest.Outcome) {
+		c, e := o.Counters, o.Evidence
+		if c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 || e.Uncounted < c.Bytes/2 || e.Uncounted > c.ZeroCopyBytes {
+			t.Errorf("%+v; uncounted %d", c, e.Uncounted)
+		}
+		told := slices.ContainsFunc(e.Notes, func(note string) bool { return strings.Contains(note, "copied without being counted") })
+		if !told || !strings.Contains(e.Why, "linear parts") || e.Fix == "" {
+			t.Errorf("why %q, fix %q, notes %q", e.Why, e.Fix, e.Notes)
 		}
 	})
 }

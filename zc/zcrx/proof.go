@@ -37,6 +37,11 @@ func (p *proof) account(n, counter uint64, m *stream.Meter) {
 	case p.copiesAll, p.elsewhere:
 		copied = n
 	}
+	p.book(n, copied, m)
+}
+
+// book counts n bytes that were taken, of which so many were copied.
+func (p *proof) book(n, copied uint64, m *stream.Meter) {
 	p.copied += copied
 	p.taken += n
 	m.Copied(copied)
@@ -53,6 +58,13 @@ func (p *proof) account(n, counter uint64, m *stream.Meter) {
 func (p *proof) unseen(buffers uint64, n int) uint64 {
 	claimed, most := p.taken-p.copied, buffers*uint64(n)
 	return claimed - min(claimed, most)
+}
+
+// pool is what the queue's page pool told when the flow had ended.
+type pool struct {
+	looked, known bool
+	buffers       uint64 // that it had handed out
+	unseen        uint64 // bytes, see [proof.unseen]
 }
 
 // copying reports whether payload is being copied to the area: then no NIC takes
@@ -83,11 +95,10 @@ func (r *Receiver) look(m *stream.Meter) {
 }
 
 // Evidence tells what was seen of the flow and its queue.
-func (r *Receiver) Evidence() stream.Evidence { return r.evidence(r.proof.copied, true) }
+func (r *Receiver) Evidence() stream.Evidence { return r.evidence(nil) }
 
-// evidence is that of the flow at r.fd, of which so many bytes were counted as copied; pool: also
-// what the queue's page pool tells of bytes that were not.
-func (r *Receiver) evidence(copied uint64, pool bool) stream.Evidence {
+// evidence is that of the flow at r.fd: of several, the one that m is; nil: it is alone.
+func (r *Receiver) evidence(m *member) stream.Evidence {
 	// Linear bytes are what the kernel's count of copied ones leaves out where it
 	// copies all; with a NIC nobody tells them from those it wrote itself.
 	e := stream.Evidence{UringEngine: string(r.ring.Engine()), CountsLinear: r.queue == nil && r.proof.counts,
@@ -110,13 +121,13 @@ func (r *Receiver) evidence(copied uint64, pool bool) stream.Evidence {
 		e.Notes = append(e.Notes, fmt.Sprintf("%d pieces were given back before --hold was reached: no more than %d pieces can be held", r.stats.early, held.Max))
 	}
 	if r.queue != nil {
-		r.testify(&e, figure, copied, pool)
+		r.testify(&e, figure, m)
 	}
 	return e
 }
 
 // testify adds what the device says.
-func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v float64), copied uint64, pool bool) {
+func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v float64), m *member) {
 	figure("zcrx_queue", "1", float64(r.queue.ID))
 	figure("zcrx_alloc_fail_events", "1", float64(r.stats.allocFails))
 	if q, ok := r.queue.Landed(r.fd); ok {
@@ -132,14 +143,16 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 	if !r.proof.counts {
 		e.Notes = append(e.Notes, "this kernel does not count what zero-copy receive copies (Linux 7.2 does): bytes are sorted by the queue that the flow was seen on")
 	}
-	if pool {
-		r.countBuffers(e, figure)
-	}
-	if e.Uncounted == 0 && r.proof.counts && r.proof.copied == 0 && r.stats.noMemory > 0 {
+	r.countBuffers(e, figure, m)
+	if r.pool.unseen == 0 && r.proof.counts && r.proof.copied == 0 && r.stats.noMemory > 0 {
 		e.Notes = append(e.Notes, fmt.Sprintf("the kernel wanted %d times for a buffer to copy to and counted no copy: payload came in packets' linear part, which is not counted; --probe zc counts its pieces", r.stats.noMemory))
 	}
 	if h, err := r.queue.Dev.HeaderSplit(); err == nil && (h.State != nic.SplitOn || h.Threshold > 0) {
 		e.Notes = append(e.Notes, fmt.Sprintf("headers were not split at the end of the flow (%v): payload in the packets' linear part was copied and is not counted", h))
+	}
+	copied := r.proof.copied
+	if m != nil {
+		copied = m.copied
 	}
 	if copied+e.Uncounted > 0 {
 		r.sayWhy(e, copied)
@@ -152,21 +165,34 @@ func (r *Receiver) sayWhy(e *stream.Evidence, copied uint64) {
 	if on, ok := r.queue.Landed(r.fd); e.Uncounted <= copied || ok && on.ID != r.queue.ID {
 		return
 	}
-	e.Why = fmt.Sprintf("the page pool of RX queue %d handed out buffers for no more than %d bytes, so %d bytes were copied without being counted, as payload in packets' linear parts is",
-		r.queue.ID, r.proof.taken-r.proof.copied-e.Uncounted, e.Uncounted)
+	of := ""
+	if r.grouped {
+		of = fmt.Sprintf(" of its %d flows", len(r.members))
+	}
+	e.Why = fmt.Sprintf("the page pool of RX queue %d handed out buffers for no more than %d bytes, so %d bytes%s were copied without being counted, as payload in packets' linear parts is",
+		r.queue.ID, r.proof.taken-r.proof.copied-r.pool.unseen, r.pool.unseen, of)
 	e.Fix = fmt.Sprintf("keep the driver from copying small packets (ethtool --set-tunable %s rx-copybreak 0, or its private flags), and header split on with threshold 0", r.queue.Dev.Name)
 }
 
 // countBuffers compares what is said to have come without a copy with the buffers
 // that the NIC had for it: the kernel's count of copies leaves out payload in
-// packets' linear parts, and before Linux 7.2 there is none.
-func (r *Receiver) countBuffers(e *stream.Evidence, figure func(name, unit string, v float64)) {
-	n, ok := r.queue.Buffers()
-	if !ok {
+// packets' linear parts, and before Linux 7.2 there is none. The pool is looked at once, so that
+// what is told of several flows adds up.
+func (r *Receiver) countBuffers(e *stream.Evidence, figure func(name, unit string, v float64), m *member) {
+	p := &r.pool
+	if !p.looked {
+		p.looked = true
+		if p.buffers, p.known = r.queue.Buffers(); p.known {
+			p.unseen = r.proof.unseen(p.buffers, r.z.BufLen())
+		}
+	}
+	if !p.known {
 		e.Notes = append(e.Notes, "the queue's page pool does not tell how many buffers it handed out (CONFIG_PAGE_POOL_STATS), or was replaced under the flow: payload copied from packets' linear parts would not be noticed")
 		return
 	}
-	e.Uncounted = r.proof.unseen(n, r.z.BufLen())
-	figure("zcrx_pool_buffers", "1", float64(n))
+	if e.Uncounted = p.unseen; m != nil {
+		e.Uncounted = r.unseenOf(m)
+	}
+	figure("zcrx_pool_buffers", "1", float64(p.buffers))
 	figure("zcrx_uncounted_copied_bytes", "bytes", float64(e.Uncounted))
 }

@@ -3,6 +3,7 @@
 package zcrx
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -43,11 +44,13 @@ type Receiver struct {
 	touch *stream.Toucher
 	held  *held.Queue
 	proof proof
+	pool  pool
 	fd    int
 	ended bool
 
 	members []*member // the flows that were attached
 	grouped bool      // several are received
+	turn    int       // of them, whose share is rounded first
 
 	flushAt int  // entries in the refill ring at which the kernel is told to take them
 	flushes bool // the kernel can be told so (6.19)
@@ -170,7 +173,7 @@ func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) error {
 	if r.queue == nil {
 		return nil
 	}
-	return r.queue.Steer(c, r.opt.NIC.SteerTo)
+	return r.queue.Steer(c, cmp.Or(c.SteerTo, r.opt.NIC.SteerTo))
 }
 
 // Close frees the queue and restores the device, in reverse order.

@@ -121,8 +121,8 @@ void sn_mlx5_pflag_strings(u8 *p)
 
 /*
  * mlx5e_set_priv_flags, core/en_ethtool.c:2438: compression
- * (mlx5e_modify_rx_cqe_compression_locked)
- * and the legacy RQ (set_pflag_rx_striding_rq) are refused while rx-gro-hw is on.
+ * (mlx5e_modify_rx_cqe_compression_locked) and the legacy RQ (set_pflag_rx_striding_rq) are
+ * refused while rx-gro-hw is on.
  */
 int sn_mlx5_set_pflags(struct net_device *dev, u32 flags)
 {
@@ -139,8 +139,7 @@ int sn_mlx5_set_pflags(struct net_device *dev, u32 flags)
 	return err;
 }
 
-/* What mlx5e_queue_mem_alloc, core/en_main.c:5707, refuses of a queue that is to have other
- * memory. */
+/* mlx5e_queue_mem_alloc, core/en_main.c:5707, of a queue that is to have other memory */
 int sn_mlx5_queue_alloc(struct sn_dev *sn)
 {
 	if (!mlx5_pflag(sn, MLX5_TX_PORT_TS))

@@ -223,9 +223,14 @@ func (r *rates) recall(recs []results.Record) error {
 	for _, rec := range recs {
 		r.add(rec)
 	}
-	for s, rate := range r.used {
-		if of := r.calibrated(s.family); of == nil || of.Share(s.percent) != rate {
-			return fmt.Errorf("%w: %d%% was %d bit/s; a line of it is lost or was changed: begin anew in another folder", ErrOtherRates, s.percent, rate)
+	for _, rec := range recs { // each: two rates may be of one share, by a plan that was changed
+		c := rec.Cell
+		if c.PacePercent == 0 || c.PaceBitsPS == 0 {
+			continue
+		}
+		if of := r.calibrated(r.familyOf(c)); of == nil || of.Share(c.PacePercent) != c.PaceBitsPS {
+			return fmt.Errorf("%w: %d%% was %d bit/s; a line of it is lost or was changed, or what is compared was, or it is of a zcbench whose shares were of all cells: begin anew in another folder",
+				ErrOtherRates, c.PacePercent, c.PaceBitsPS)
 		}
 	}
 	return nil

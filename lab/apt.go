@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -106,6 +107,9 @@ func (a *apt) run(ctx context.Context, name string, args ...string) ([]byte, err
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // it ended well; only something that it started has not
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()

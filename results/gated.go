@@ -113,7 +113,7 @@ func (r *Record) Mark(flag, warning string) {
 func (r *Record) Flagged() (keys []string) {
 	for _, l := range Limits {
 		for _, flag := range l.Flags() {
-			if l.Class == ByOutcome && slices.Contains(r.Flags, flag) {
+			if l.Marks() && slices.Contains(r.Flags, flag) {
 				keys = append(keys, flag)
 			}
 		}

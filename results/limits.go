@@ -55,8 +55,11 @@ func (l *Limit) Least() bool { return l.Key == FairnessGate }
 
 // Flags are the marks of runs that count and are beyond the limit.
 func (l *Limit) Flags() []string {
-	if l.Key == FairnessGate {
+	switch l.Key {
+	case FairnessGate:
 		return []string{FlagUnfair, FlagStarved}
+	case IdleDriftGate:
+		return []string{FlagIdleDrift}
 	}
 	return []string{l.Key}
 }

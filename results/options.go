@@ -66,7 +66,7 @@ var Options = []Option{
 		Takes: "bytes; 0 leaves the kernel's auto-tuning", value: size(func(c *Cell) *int { return &c.RcvBuf }, 0, maxSocketBuffer)},
 	{Name: "sndbuf", Since: 3, Column: "sndbuf_bytes", Type: "bytes", Help: "SO_SNDBUF in bytes; 0 leaves the kernel's auto-tuning", Kind: OfPath,
 		Takes: "bytes; 0 leaves the kernel's auto-tuning", value: size(func(c *Cell) *int { return &c.SndBuf }, 0, maxSocketBuffer)},
-	{Name: "pace", Since: 3, Column: "pace_bits_ps", Type: "bit/s|N%", Help: "payload bits per second to keep to (suffixes K, M, G: powers of 1000), or N% of what the slowest cell does without; none: as fast as it can", Kind: OfPath, Role: stream.TX,
+	{Name: "pace", Since: 3, Column: "pace_bits_ps", Type: "bit/s|N%", Help: "payload bits per second to keep to (suffixes K, M, G: powers of 1000), or N% of what the slowest of the compared cells does without; none: as fast as it can", Kind: OfPath, Role: stream.TX,
 		Takes: "none; payload bits per second, at least 1M; or N%, 1 to 90, of the unpaced median of the slowest of the compared cells", value: pace},
 	{Name: "uring_engine", Since: 3, Column: "uring_engine_asked", Type: "string", Help: "implementation of the ring: " + strings.Join(uringEngines, ", ") + " (default: " + uringEngines[0] + ")",
 		Kind: OfPath, concerns: stream.Mode.UsesRing,

@@ -229,6 +229,10 @@ func (s Sensitivity) Line() string {
 		}
 	}
 	all, base := len(s.Rankings), s.base()
+	leads, unranked := "leads", s.named(base.Unranked())
+	if len(unranked) > 0 {
+		leads = "leads those that are ranked" // the others may be as good
+	}
 	line := fmt.Sprintf("%s, %s: ", s.Side, s.Cost)
 	switch {
 	case s.lead(base) == "":
@@ -239,15 +243,15 @@ func (s Sensitivity) Line() string {
 	case len(best) > 1:
 		line += fmt.Sprintf("which mode leads depends on n and m (%s)", strings.Join(best, ", "))
 	case tied > 0:
-		line += fmt.Sprintf("%s leads for %d of %d choices of n in 1..3, m in 0.5..2, and is tied for the others", best[0], all-tied, all)
+		line += fmt.Sprintf("%s %s for %d of %d choices of n in 1..3, m in 0.5..2, and is tied for the others", best[0], leads, all-tied, all)
 	default:
-		line += fmt.Sprintf("%s leads for all n in 1..3, m in 0.5..2", best[0])
+		line += fmt.Sprintf("%s %s for all n in 1..3, m in 0.5..2", best[0], leads)
 	}
 	if line += "; no two modes change places"; held < all {
 		line += fmt.Sprintf(" for %d of %d choices", held, all)
 	}
-	if names := s.named(base.Unranked()); len(names) > 0 {
-		line += fmt.Sprintf("; not ranked, because something else may be why they are lower: %s", few(names))
+	if len(unranked) > 0 {
+		line += fmt.Sprintf("; not ranked, because something else may be why they are lower: %s", few(unranked))
 	}
 	return line
 }

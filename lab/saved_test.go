@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/lab/guest"
 )
 
@@ -232,6 +233,7 @@ func moment(t *testing.T, o ExecOptions) (uuid, log string, boots int) {
 // its random numbers and its judgement on the kernel. A state of no use costs a boot.
 func TestIntegrationLabResume(t *testing.T) {
 	needIntegration(t)
+	long.Test(t)
 	o := ExecOptions{MachineOptions: MachineOptions{Resume: true, NoKVM: true}}
 	p, err := newPlan(t.Context(), o.MachineOptions, io.Discard)
 	if err != nil {

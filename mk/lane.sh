@@ -55,7 +55,7 @@ host_only='^TestJournal|^TestCreateBesideFinish$|^TestLockBesideSweep$'
 
 # The longest of those that are about our own code more than about the kernel run on
 # one of the two kernels in the short run: these are left out on the one named.
-not_on_sid='^TestLabKill$|^TestZcrxNoDevice$|^TestLabLayouts$|^TestLabBatches$|^TestLabEngines$|^TestLabSweep$|^TestLabRunFlowsOfTokens$'
+not_on_sid='^TestLabKill$|^TestZcrxNoDevice$|^TestLabLayouts$|^TestLabBatches$|^TestLabEngines$|^TestLabSweep$'
 not_on_sid+='|^TestIntegrationLatencyFilters$|^TestIntegrationPIDNamespace$'
 not_on_backports='^TestLabRunRestores$|^TestMultishotTransfer$|^TestTailWraps$|^TestLabNoDeviceCopies$|^TestLabSend$|^TestIntegrationLatencyOfLateReader$'
 not_on_backports+='|^TestLabSmallRings$|^TestLabSizes$|^TestIntegrationLatencyOfProcess$|^TestLabSteered$|^TestLabRunFlows$'

@@ -29,6 +29,10 @@ import (
 	"time"
 )
 
+// timesEnv, when set, asks for a line on standard error about the time of each lane. gotestsum
+// takes such lines for errors, though it does not fail for them.
+const timesEnv = "ZCBENCH_LANE_TIMES"
+
 // grace is how long lanes that are told to end have before they are killed.
 const grace = 15 * time.Second
 
@@ -59,7 +63,7 @@ func run(ctx context.Context, program string, groups []string, stdout, stderr io
 				if err != nil {
 					failed.Store(true)
 					errs.print(fmt.Appendf(nil, "%s: ended with a failure (%v) %s\n", name, err, took))
-				} else {
+				} else if os.Getenv(timesEnv) != "" {
 					errs.print(fmt.Appendf(nil, "%s: ended %s\n", name, took))
 				}
 			}

@@ -218,9 +218,12 @@ func TestIntegrationRestoreAdopt(t *testing.T) {
 	if all := strings.Join(strings.Fields(table+said), " "); status != 1 || !strings.Contains(all, "is leased to process") || !strings.Contains(all, "of: zcbench run --sut") || strings.Contains(all, "SECRET") {
 		t.Errorf("a second run: exit status %d: %s%s", status, table, said)
 	}
-	for _, pid := range append([]int{run.Process.Pid}, agents...) {
-		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
-			t.Error(err)
+	// Stopped first: an agent whose controller is gone takes back what it can before it is killed.
+	for _, sig := range []unix.Signal{unix.SIGSTOP, unix.SIGKILL} {
+		for _, pid := range append([]int{run.Process.Pid}, agents...) {
+			if err := unix.Kill(pid, sig); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 	run.Wait(10 * time.Second)

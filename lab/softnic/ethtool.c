@@ -324,6 +324,8 @@ static int get_rxnfc(struct net_device *dev, struct ethtool_rxnfc *c, u32 *locs)
 static int rule_check(struct net_device *dev, const struct sn_steer *s, const struct ethtool_rxnfc *c)
 {
 	const struct ethtool_rx_flow_spec *fs = &c->fs;
+	u64 most = 0;
+	int i;
 
 	switch (fs->flow_type & ~FLOW_RSS) {
 	case TCP_V4_FLOW:
@@ -341,9 +343,13 @@ static int rule_check(struct net_device *dev, const struct sn_steer *s, const st
 	}
 	if ((fs->flow_type & FLOW_RSS) && (c->rss_context >= SN_CONTEXTS || !s->ctx_used[c->rss_context]))
 		return -EINVAL;
-	if (fs->ring_cookie != RX_CLS_FLOW_DISC && fs->ring_cookie >= dev->real_num_rx_queues)
-		return -EINVAL;
-	return 0;
+	if (fs->ring_cookie == RX_CLS_FLOW_DISC)
+		return 0;
+	/* The queue of a rule with a context is added to what the context's table says. */
+	if (fs->flow_type & FLOW_RSS)
+		for (i = 0; i < SN_INDIR; i++)
+			most = max_t(u64, most, s->indir[c->rss_context][i]);
+	return fs->ring_cookie + most < dev->real_num_rx_queues ? 0 : -EINVAL;
 }
 
 static int rule_insert(struct net_device *dev, struct ethtool_rxnfc *c)

@@ -107,6 +107,9 @@ func (e *End) stop() {
 	}
 }
 
+// sorts tells a receiver whose path says of all its bytes whether they were copied.
+func (e *End) sorts() bool { return e.spec.Role == stream.RX && e.path.SortsBytes() }
+
 // counters are those of all flows. A receiver's path that sorts its bytes sorts all of them, but
 // not in the moment in which it counts them: where they are read between the two, their kinds
 // say how many there were, so that a window's always add up.
@@ -114,7 +117,7 @@ func (e *End) counters() []stream.Counters {
 	all := make([]stream.Counters, len(e.flows))
 	for i, f := range e.flows {
 		c := f.Meter.Snapshot()
-		if e.spec.Role == stream.RX && e.path.SortsBytes() {
+		if e.sorts() {
 			c.Bytes = c.ZeroCopyBytes + c.CopiedBytes + c.LinearBytes
 		}
 		all[i] = c

@@ -227,10 +227,16 @@ func TestWorstFlowCounts(t *testing.T) {
 		{"copied", true, stream.Counters{Bytes: 100, ZeroCopyBytes: 50, CopiedBytes: 50}, stream.Evidence{}, "flow 1: the kernel copied 50.0 % of the payload of zc (limit 1 %)"},
 		{"astray", false, moved, stream.Evidence{Astray: "the flow landed on queue 0, and was to come by queue 3"}, "flow 1: the flow landed on queue 0, and was to come by queue 3"},
 		{"wrong", false, stream.Counters{Bytes: 100, Mismatches: 1, FirstMismatch: 8}, stream.Evidence{}, "flow 1: 1 payload bytes are wrong, the first at flow position 7"},
+		{"unsorted", true, stream.Counters{Bytes: 90, ZeroCopyBytes: 90}, stream.Evidence{}, "flow 1: the path took 100 bytes, and says of 90 whether they were copied"},
 		{"nothing", false, stream.Counters{}, stream.Evidence{}, "flow 1: no payload byte passed"},
 	} {
 		all := [2]stream.Counters{moved, x.is}
 		r, res := judged("zc", x.zero, [2]stream.Counters{}, all, x.evidence)
+		for i, f := range r.end.flows {
+			if f.Meter.Bytes(int(all[i].Bytes)); x.name == "unsorted" && i == 1 {
+				f.Meter.Bytes(10)
+			}
+		}
 		var got []string
 		for i, f := range r.end.flows {
 			reason, fix := r.judgeFlow(f, all[i], res)

@@ -132,6 +132,9 @@ func verdictOf(err error) results.Verdict {
 
 // gateBytes: something flowed, and the receiver got what the sender sent.
 func (r *run) gateBytes(f *flow, c stream.Counters, _ *wire.EndResult) (reason, fix string) {
+	if taken := f.Meter.Snapshot().Bytes; r.end.sorts() && taken != c.Bytes {
+		return fmt.Sprintf("the path took %d bytes, and says of %d whether they were copied", taken, c.Bytes), "this is a bug of the data path: please report it"
+	}
 	if c.Bytes == 0 {
 		return "no payload byte passed", "check the other end's message"
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/lab/guest"
 )
 
@@ -191,6 +192,7 @@ func TestIntegrationLabTimeout(t *testing.T) {
 
 // A kernel that complains fails the run although the command was content.
 func TestIntegrationLabComplaint(t *testing.T) {
+	long.Test(t)
 	needIntegration(t)
 	exit, _, log, err := execHelper(t, "warn", ExecOptions{})
 	if exit != ExitTrouble || err == nil || !strings.Contains(log, "WARNING: made by a test") {
@@ -199,6 +201,7 @@ func TestIntegrationLabComplaint(t *testing.T) {
 }
 
 func TestIntegrationLabPanic(t *testing.T) {
+	long.Test(t)
 	needIntegration(t)
 	exit, _, log, err := execHelper(t, "panic", ExecOptions{})
 	if exit != ExitTrouble || err == nil || !strings.Contains(log, "sysrq triggered crash") {

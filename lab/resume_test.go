@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/long"
 )
 
 var errFull = errors.New("no space left")
@@ -24,6 +26,7 @@ func (f *full) Write(p []byte) (int, error) {
 
 // A machine whose state cannot be written goes on as if nobody had tried.
 func TestIntegrationLabSaveFails(t *testing.T) {
+	long.Test(t)
 	needIntegration(t)
 	p, err := newPlan(t.Context(), MachineOptions{Resume: true, NoKVM: true}, io.Discard)
 	if err != nil {

@@ -189,6 +189,7 @@ func TestIntegrationLabUpSpoiled(t *testing.T) {
 
 // A machine that a command has changed for good is not given to the next command.
 func TestIntegrationLabUpChanged(t *testing.T) {
+	long.Test(t)
 	needIntegration(t)
 	down := startUp(t, MachineOptions{})
 	for _, what := range []string{"change", "look"} {
@@ -203,6 +204,7 @@ func TestIntegrationLabUpChanged(t *testing.T) {
 
 // An exec with another machine in mind boots its own.
 func TestIntegrationLabUpOwnBoot(t *testing.T) {
+	long.Test(t)
 	needIntegration(t)
 	down := startUp(t, MachineOptions{})
 	o := ExecOptions{}

@@ -13,9 +13,7 @@ status=0
 for nic; do
 	packages=(./machine/nic ./machine/lease ./zc/zcrx ./zc/devmem ./bench/doctor)
 	case $nic${ZCBENCH_TEST_LONG-} in
-	bnxt) packages=(./machine/nic ./machine/lease ./zc/zcrx ./zc/devmem) ;;
 	gve) packages=(./machine/lease ./zc/zcrx) ;;
-	virtio-like) packages=(./zc/zcrx ./zc/devmem) ;;
 	esac
 	go test -tags giouring -ldflags=-checklinkname=0 -vet=off -json -count=1 -timeout 80m -run "$tests" \
 		-exec "$PWD/bin/zcbench lab exec --nic $nic --timeout 10m --" "${packages[@]}" |

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -38,6 +39,7 @@ func inLabWithBMC(t *testing.T, out string, device []string, args ...string) *bu
 
 // QEMU's own BMC knows no DCMI: the refusal comes from the BMC, by the kernel.
 func TestLabIPMIRefused(t *testing.T) {
+	long.Test(t)
 	p := inLabWithBMC(t, t.TempDir(), []string{"-device", "ipmi-bmc-sim,id=bmc"}, "power", "--source", "ipmi")
 	if got := p.Wait(5 * time.Minute); got != 2 || !strings.Contains(p.Err.String(), "completion code 0xc1") || !strings.Contains(p.Err.String(), "fix: ") {
 		t.Errorf("exit status %d: %s", got, &p.Err)

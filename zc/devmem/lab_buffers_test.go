@@ -126,7 +126,7 @@ func TestLabImitatedBuffers(t *testing.T) {
 			if c.q.Area != stream.AreaUdmabuf {
 				labtest.AwaitHugePages(t, c.q.AreaBytes)
 			}
-			_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1, NIC: c.q})
+			_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1, NIC: c.q, Setup: labtest.HWGRO(t, true)})
 			if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || !labtest.Contains(err, c.want) || !strings.Contains(fault.Fix(err), c.fix) {
 				t.Errorf("%v; fix: %s", err, fault.Fix(err))
 			}

@@ -356,9 +356,12 @@ static int rule_insert(struct net_device *dev, struct ethtool_rxnfc *c)
 {
 	struct sn_dev *sn = netdev_priv(dev);
 	struct sn_steer *s = sn_steer_get(sn);
-	int loc = sn_model_rule_place(sn, s, c->fs.location);
+	int twin = sn_rule_twin(s, &c->fs);
+	int loc = sn_model_rule_place(sn, s, c->fs.location, twin);
 	int err = loc < 0 ? loc : rule_check(dev, s, c);
 
+	if (!err && twin >= 0)
+		err = sn_model_rule_twice();
 	if (err)
 		return err;
 	s = sn_steer_edit(sn);

@@ -293,7 +293,8 @@ u32 sn_model_bufs(const struct sn_dev *sn, u32 rx_ring, u32 buf_size);
 void sn_model_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
 int sn_model_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 		       struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
-int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc);
+int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc, int twin);
+int sn_model_rule_twice(void);
 int sn_model_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found);
 int sn_model_pflags(void);
 void sn_model_pflag_strings(u8 *p);
@@ -306,6 +307,7 @@ int sn_set_features(struct net_device *dev, netdev_features_t features);
 const struct ethtool_ops *sn_model_ethtool_ops(void);
 
 int sn_rule_anywhere(const struct sn_steer *s);
+int sn_rule_twin(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs);
 
 /* imitate_mlx5.c */
 void sn_mlx5_init(struct sn_dev *sn);
@@ -327,7 +329,7 @@ u32 sn_bnxt_bufs(const struct sn_dev *sn, u32 rx_ring, u32 buf_size);
 void sn_bnxt_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
 int sn_bnxt_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 		      struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
-int sn_bnxt_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc);
+int sn_bnxt_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc, int twin);
 void sn_bnxt_rule_data(struct ethtool_rxnfc *c, u32 found);
 netdev_features_t sn_bnxt_fix_features(struct net_device *dev, netdev_features_t features);
 int sn_bnxt_set_features(struct net_device *dev, netdev_features_t features);
@@ -361,6 +363,7 @@ const struct ethtool_ops *sn_virtio_ethtool_ops(void);
 int sn_steer_init(struct sn_dev *sn, unsigned int queues);
 void sn_steer_destroy(struct sn_dev *sn);
 void sn_steer_spread(struct sn_dev *sn, unsigned int queues);
+bool sn_same_match(const struct ethtool_rx_flow_spec *a, const struct ethtool_rx_flow_spec *b);
 int sn_steer_queue(struct sn_dev *sn, const struct sn_flow *f, u32 *hash, bool *ports);
 struct sn_steer *sn_steer_edit(struct sn_dev *sn);
 void sn_steer_commit(struct sn_dev *sn, struct sn_steer *s);

@@ -88,6 +88,23 @@ static bool rule_matches(const struct sn_rule *r, const struct sn_flow *f)
 	}
 }
 
+/* Whether two rules are for the same packets: values count under their masks. */
+bool sn_same_match(const struct ethtool_rx_flow_spec *a, const struct ethtool_rx_flow_spec *b)
+{
+	u32 type = a->flow_type & ~FLOW_RSS;
+	bool v6 = type == TCP_V6_FLOW || type == UDP_V6_FLOW;
+	/* what comes after addresses and ports is never matched */
+	size_t i, n = v6 ? offsetof(struct ethtool_tcpip6_spec, tclass) : offsetof(struct ethtool_tcpip4_spec, tos);
+	const u8 *want = a->h_u.hdata, *mask = a->m_u.hdata;
+
+	if (type != (b->flow_type & ~FLOW_RSS))
+		return false;
+	for (i = 0; i < n; i++)
+		if (mask[i] != b->m_u.hdata[i] || (want[i] ^ b->h_u.hdata[i]) & mask[i])
+			return false;
+	return true;
+}
+
 /* Returns the queue, or -1 for a rule that drops; @ports says whether they are in the hash. */
 int sn_steer_queue(struct sn_dev *sn, const struct sn_flow *f, u32 *hash, bool *ports)
 {

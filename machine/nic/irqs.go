@@ -333,6 +333,8 @@ func findFunction(classNet, dev string, drv Driver) (*function, error) {
 		}
 		return nil, f.refuse(none.why, unix.ENOENT, how)
 	}
+	f.others = slices.DeleteFunc(interfacesBelow(at, 3), func(n string) bool { return n == dev })
+	f.shared = len(f.others) > 0 || first == "auxiliary"
 	if bus != "pci" {
 		f.words = wordsFor(dev, filepath.Join(classNet, dev, "device"), first)
 		f.bus, f.line = f.words[0], true
@@ -341,7 +343,6 @@ func findFunction(classNet, dev string, drv Driver) (*function, error) {
 	if err := f.fill(at); err != nil {
 		return nil, err
 	}
-	f.shared = len(f.others) > 0 || first == "auxiliary"
 	return f, nil
 }
 
@@ -356,7 +357,6 @@ func (f *function) fill(at string) error {
 			f.bus = v
 		}
 	}
-	f.others = slices.DeleteFunc(interfacesBelow(at, 3), func(n string) bool { return n == f.dev })
 	entries, err := os.ReadDir(at + "/msi_irqs")
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fileError("list", at+"/msi_irqs", err)

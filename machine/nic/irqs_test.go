@@ -177,6 +177,9 @@ func TestFindFunction(t *testing.T) {
 	x.device("platform/LNRO0005:03", "platform", nil)
 	x.device("platform/LNRO0005:03/virtio3", "virtio", nil)
 	x.netdev("m0", "platform/LNRO0005:03/virtio3")
+	x.device("platform/8000000.ethernet", "platform", nil)
+	x.netdev("port0", "platform/8000000.ethernet")
+	x.netdev("port1", "platform/8000000.ethernet")
 	x.device("vif-0", "xen", nil)
 	x.netdev("xen0", "vif-0")
 	x.device("vmbus/f8615163", "vmbus", nil)
@@ -199,6 +202,7 @@ func TestFindFunction(t *testing.T) {
 		{"pf0", "mlx5_core", "[40 41] 0000:3b:00.0 [sf4] true false []", ""},
 		{"sf4", "mlx5_core.sf", "[40 41] 0000:3b:00.0 [pf0] true false []", ""},
 		{"soc0", "fec", "[] 30be0000.ethernet [] false true [30be0000.ethernet soc0]", ""},
+		{"port0", "am65-cpsw", "[] 8000000.ethernet [port1] true true [8000000.ethernet port0]", ""},
 		{"m0", "virtio_net", "[] virtio3 [] false true [virtio3]", ""},
 		{"xen0", "vif", "[] vif0 [] false true [vif0 xen0]", ""},
 		{"hv0", "hv_netvsc", "", "the channels of Hyper-V's virtual bus have none with numbers"},

@@ -140,17 +140,6 @@ int sn_rule_anywhere(const struct sn_steer *s)
 	return -ENOSPC;
 }
 
-/* The rule that has the match of @fs, or -1. What is done with what matches does not count. */
-int sn_rule_twin(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs)
-{
-	int i;
-
-	for (i = 0; i < SN_RULES; i++)
-		if (s->rule[i].used && sn_same_match(&s->rule[i].fs, fs))
-			return i;
-	return -1;
-}
-
 /* Where a rule goes that asks for @loc and has the match of that at @twin, or an error. */
 int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc, int twin)
 {
@@ -172,13 +161,19 @@ int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc, in
 }
 
 /*
- * What is said of a rule that is right but for its match, which another has: bnxt alone
- * looks (bnxt_add_ntuple_cls_rule, bnxt_ethtool.c). mlx5 and fbnic add it beside the other;
- * with gve the device decides, and no driver tells how.
+ * What is said of a rule for @loc that is right but for its match, which another has. fbnic
+ * does not look; with gve the device decides, and no driver tells how.
  */
-int sn_model_rule_twice(void)
+int sn_model_rule_twice(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs, int loc)
 {
-	return sn_model == SN_BNXT ? -EEXIST : 0;
+	switch (sn_model) {
+	case SN_MLX5:
+		return sn_mlx5_rule_twice(s, fs, loc);
+	case SN_BNXT:
+		return -EEXIST;	/* bnxt_add_ntuple_cls_rule, bnxt_ethtool.c */
+	default:
+		return 0;
+	}
 }
 
 /*

@@ -164,6 +164,7 @@ struct sn_flow {			/* what the parser found */
 
 struct sn_rule {
 	bool	used;
+	bool	waits;	/* mlx5: for the rule to go that it is a duplicate of */
 	struct ethtool_rx_flow_spec fs;
 	u32	context;
 };
@@ -294,7 +295,7 @@ void sn_model_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct k
 int sn_model_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 		       struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
 int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc, int twin);
-int sn_model_rule_twice(void);
+int sn_model_rule_twice(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs, int loc);
 int sn_model_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found);
 int sn_model_pflags(void);
 void sn_model_pflag_strings(u8 *p);
@@ -307,7 +308,6 @@ int sn_set_features(struct net_device *dev, netdev_features_t features);
 const struct ethtool_ops *sn_model_ethtool_ops(void);
 
 int sn_rule_anywhere(const struct sn_steer *s);
-int sn_rule_twin(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs);
 
 /* imitate_mlx5.c */
 void sn_mlx5_init(struct sn_dev *sn);
@@ -316,6 +316,7 @@ void sn_mlx5_get_rings(struct ethtool_ringparam *r, struct kernel_ethtool_ringpa
 int sn_mlx5_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 		      struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
 int sn_mlx5_rule_place(u32 loc);
+int sn_mlx5_rule_twice(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs, int loc);
 int sn_mlx5_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found);
 int sn_mlx5_pflags(void);
 void sn_mlx5_pflag_strings(u8 *p);
@@ -364,6 +365,8 @@ int sn_steer_init(struct sn_dev *sn, unsigned int queues);
 void sn_steer_destroy(struct sn_dev *sn);
 void sn_steer_spread(struct sn_dev *sn, unsigned int queues);
 bool sn_same_match(const struct ethtool_rx_flow_spec *a, const struct ethtool_rx_flow_spec *b);
+int sn_rule_twin(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs);
+void sn_rule_drop(struct sn_steer *s, int loc);
 int sn_steer_queue(struct sn_dev *sn, const struct sn_flow *f, u32 *hash, bool *ports);
 struct sn_steer *sn_steer_edit(struct sn_dev *sn);
 void sn_steer_commit(struct sn_dev *sn, struct sn_steer *s);

@@ -74,8 +74,8 @@ func TestLabImitatedSteer(t *testing.T) {
 	})
 }
 
-// A second rule for one flow: bnxt refuses it and says what to do, the soft NIC as it is has
-// it at the place of the first, as sfc's driver does, and all others have both.
+// A second rule for one flow: bnxt refuses it and says what to do, as mlx5 does a third; the
+// soft NIC as it is has it at the place of the first, as sfc's driver does; others have both.
 func TestLabImitatedSteerTwice(t *testing.T) {
 	inLab(t, func(t *testing.T, d *Device) {
 		m := model(t, d)
@@ -104,6 +104,14 @@ func TestLabImitatedSteerTwice(t *testing.T) {
 		case "softnic":
 			if err != nil || second != first || ours {
 				t.Errorf("at %d, then at %d, %v; the first is there: %v", first, second, err, ours)
+			}
+		case "mlx5_core":
+			if err != nil || second == first || !ours {
+				t.Errorf("at %d, then at %d, %v; the first is there: %v", first, second, err, ours)
+			}
+			if third, err := d.Steer(local, remote, 3); !errors.Is(err, unix.EEXIST) || !strings.Contains(fault.Fix(err), "delete it") {
+				d.DeleteRule(third)
+				t.Errorf("a third: %v; fix: %s", err, fault.Fix(err))
 			}
 		default:
 			// the one at the lower place counts

@@ -20,9 +20,10 @@ import (
 //
 //	virtio3                         virtio_mmio.c: vm_find_vqs; one, of all queues
 //	vif0-q1-rx, vif0-q1-tx          xen-netfront.c: setup_netfront_split, xennet_init_queue
-//	eth0                            xen-netfront.c: setup_netfront_single; macb, ravb and others
+//	eth0                            setup_netfront_single there; macb_main.c: macb_init, mvneta.c: mvneta_open
 //	eth0:rx-0, eth0:tx-0, eth0:mac  stmmac_main.c: stmmac_request_irq_multi_msi
 //	30be0000.ethernet               fec_main.c: fec_probe
+//	8000000.ethernet-tx0            am65-cpsw-nuss.c: am65_cpsw_nuss_init_tx_chns
 
 // noneOfTheirOwn are buses whose devices have no interrupts with numbers: why, and what can be
 // done instead.

@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,6 +147,28 @@ func TestPortless(t *testing.T) {
 	o := Options{SUTUpper: lacp}
 	if m := o.portless(results.Cell{RX: "tcp", TX: "tcp", Queue: new(int)}, none, none); m == nil || !strings.Contains(m.Reason, "the flow is steered to a queue, which belongs to a port") {
 		t.Errorf("a flow that is steered: %+v", m)
+	}
+}
+
+// A record says of each end on what its address was, if not on the port.
+func TestMarkUpper(t *testing.T) {
+	r := &Runner{Opt: Options{SUTDev: "eth0", SUTUpper: &Upper{Name: "eth0.7", Kind: "vlan 7"},
+		TGDev: "bond0", TGUpper: &Upper{Name: "bond0", Kind: "bond 802.3ad", Ports: []string{"eth1", "eth2"}}}}
+	var rec results.Record
+	r.markUpper(&rec)
+	if rec.SUT.Env.Upper != "eth0.7" || rec.TG.Env.Upper != "bond0" || !slices.Equal(rec.Flags, []string{"over-vlan", "over-bond"}) {
+		t.Errorf("%q, %q, flags %q", rec.SUT.Env.Upper, rec.TG.Env.Upper, rec.Flags)
+	}
+	want := []string{
+		"SUT: the flow's address and route are on eth0.7 (vlan 7), its queues and counters on eth0",
+		"TG: which port of bond0 (bond 802.3ad) the flow used is not known: eth1, eth2"}
+	if !slices.Equal(rec.Warnings, want) {
+		t.Errorf("warnings %q", rec.Warnings)
+	}
+	r.Opt.SUTUpper, r.Opt.TGUpper, rec = nil, nil, results.Record{}
+	r.markUpper(&rec)
+	if rec.SUT.Env.Upper != "" || rec.TG.Env.Upper != "" || len(rec.Flags) != 0 {
+		t.Errorf("on the ports themselves: %+v", rec)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -122,14 +121,15 @@ func (u *Upper) noNetmem(mode string) *Missing {
 // markUpper says in a record by what the flow came and went.
 func (r *Runner) markUpper(rec *results.Record) {
 	for _, e := range []struct {
-		h     *host.Host
+		env   *results.Env
 		end   string
 		dev   string
 		upper *Upper
-	}{{r.SUT, "SUT", r.Opt.SUTDev, r.Opt.SUTUpper}, {r.TG, "TG", r.Opt.TGDev, r.Opt.TGUpper}} {
+	}{{&rec.SUT.Env, "SUT", r.Opt.SUTDev, r.Opt.SUTUpper}, {&rec.TG.Env, "TG", r.Opt.TGDev, r.Opt.TGUpper}} {
 		if e.upper == nil {
 			continue
 		}
+		e.env.Upper = e.upper.Name
 		word := wire.Interface{Kind: e.upper.Kind}
 		flag := FlagUpper + strings.ToLower(word.KindWord())
 		if !slices.Contains(rec.Flags, flag) {

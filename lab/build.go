@@ -68,7 +68,7 @@ func Build(ctx context.Context, o BuildOptions, log io.Writer) ([]Built, error) 
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return nil, errorf("check the machine", "use an x86-64 Linux machine", "the lab does not know %s/%s", runtime.GOOS, runtime.GOARCH)
 	}
-	c, unlock, err := lockedCache(ctx, o.Cache)
+	c, unlock, err := lockedCache(ctx, o.Cache, log)
 	if err != nil {
 		return nil, err
 	}

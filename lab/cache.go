@@ -7,14 +7,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/internal/locked"
 	"github.com/zcbench/zcbench/internal/trust"
 )
 
@@ -32,7 +35,8 @@ import (
 // An entry gets its name once it is complete, by rename(2) or linkat(2): what has
 // the name is whole.
 type cache struct {
-	dir string
+	dir      string
+	patience time.Duration // who waits longer for the lock is told for whom
 }
 
 // openCache creates the cache folder: dir, or zcbench/lab under
@@ -50,7 +54,7 @@ func openCache(dir string) (*cache, error) {
 	if err != nil {
 		return nil, &Error{"find the cache folder", err, "name it by its absolute path"}
 	}
-	c := &cache{dir}
+	c := &cache{dir, lockPatience}
 	if err := trust.MkdirAll(dir, 0o700); trust.Untrusted(err) {
 		return nil, c.distrusted(err)
 	} else if err != nil {
@@ -62,10 +66,13 @@ func openCache(dir string) (*cache, error) {
 	return c, wrap("check the cache", c.checkOwned())
 }
 
-// lockedCache is [openCache] with the lock.
-func lockedCache(ctx context.Context, dir string) (c *cache, unlock func(), err error) {
+// lockPatience is how long a wait for the lock may be without a word.
+const lockPatience = time.Second
+
+// lockedCache is [openCache] with the lock. Who waits for it is told so in log.
+func lockedCache(ctx context.Context, dir string, log io.Writer) (c *cache, unlock func(), err error) {
 	if c, err = openCache(dir); err == nil {
-		unlock, err = c.lock(ctx)
+		unlock, err = c.lock(ctx, log)
 	}
 	return c, unlock, err
 }
@@ -82,8 +89,8 @@ func (c *cache) has(elem ...string) bool {
 
 // lock holds off every other process that changes the cache. The kernel
 // releases it when the process ends, however it ends. Another one may have it for minutes,
-// while it builds: that is waited for until ctx ends.
-func (c *cache) lock(ctx context.Context) (unlock func(), err error) {
+// while it builds: that is waited for until ctx ends, and log says who it is.
+func (c *cache) lock(ctx context.Context, log io.Writer) (unlock func(), err error) {
 	f, err := os.OpenFile(c.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, &Error{Op: "open the cache lock", Err: err}
@@ -93,6 +100,9 @@ func (c *cache) lock(ctx context.Context) (unlock func(), err error) {
 		f.Close()
 		return nil, &Error{Op: "chmod the cache lock", Err: err}
 	}
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		return func() { f.Close() }, nil
+	}
 	got := make(chan error, 1)
 	go func() {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
@@ -101,17 +111,21 @@ func (c *cache) lock(ctx context.Context) (unlock func(), err error) {
 		}
 		got <- err
 	}()
-	select {
-	case err = <-got:
-	case <-ctx.Done():
-		go func() { <-got; f.Close() }() // not before: the descriptor's number would be another's
-		return nil, &Error{"wait for the lock of the cache, which another zcbench has", context.Cause(ctx), ""}
+	for late := time.After(c.patience); ; {
+		select {
+		case <-late: // once
+			fmt.Fprintf(log, "lab: waiting for the cache %s, which %s has locked\n", c.dir, locked.Words(locked.By(f)))
+		case err := <-got:
+			if err != nil {
+				f.Close()
+				return nil, &Error{Op: "flock the cache", Err: err}
+			}
+			return func() { f.Close() }, nil
+		case <-ctx.Done():
+			go func() { <-got; f.Close() }() // not before: the descriptor's number would be another's
+			return nil, &Error{"wait for the lock of the cache, which another zcbench has", context.Cause(ctx), ""}
+		}
 	}
-	if err != nil {
-		f.Close()
-		return nil, &Error{Op: "flock the cache", Err: err}
-	}
-	return func() { f.Close() }, nil
 }
 
 // folder makes the entry at elem by running fill in a temporary folder beside

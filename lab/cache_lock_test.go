@@ -3,9 +3,13 @@
 package lab
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -15,7 +19,7 @@ import (
 func TestLockIsNotWaitedForAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	_, unlock, err := lockedCache(t.Context(), dir)
+	_, unlock, err := lockedCache(t.Context(), dir, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,9 +40,43 @@ func TestLockIsNotWaitedForAfterTheEnd(t *testing.T) {
 	}
 	unlock()
 	// Who gave up has not kept it.
-	_, unlock, err = lockedCache(t.Context(), dir)
+	_, unlock, err = lockedCache(t.Context(), dir, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	unlock()
+}
+
+// Who waits is told for whom, and then gets the cache.
+func TestLockSaysWhoHasIt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, unlock, err := lockedCache(t.Context(), dir, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := openCache(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.patience = 0
+	r, w := io.Pipe()
+	waits := make(chan error, 1)
+	go func() {
+		release, err := c.lock(t.Context(), w)
+		if err == nil {
+			release()
+		}
+		w.Close()
+		waits <- err
+	}()
+	said, err := bufio.NewReader(r).ReadString('\n')
+	want := fmt.Sprintf("lab: waiting for the cache %s, which process %d (", dir, os.Getpid())
+	if err != nil || !strings.HasPrefix(said, want) {
+		t.Errorf("%q, %v, want %q", said, err, want)
+	}
+	unlock()
+	if err := <-waits; err != nil {
+		t.Error(err)
+	}
 }

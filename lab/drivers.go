@@ -16,7 +16,7 @@ import (
 // of names. The package that holds all of them, 110 MB, is fetched when one is
 // asked for the first time, and stays in the cache.
 func drivers(ctx context.Context, o BuildOptions, b Built, names []string, log io.Writer) ([]string, error) {
-	c, unlock, err := lockedCache(ctx, o.Cache)
+	c, unlock, err := lockedCache(ctx, o.Cache, log)
 	if err != nil {
 		return nil, err
 	}

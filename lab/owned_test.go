@@ -163,7 +163,7 @@ func TestCacheOfAnEarlierVersion(t *testing.T) {
 	c, err := openCache(dir)
 	must(t, err)
 	must(t, c.checkTree("toolchains", "sid-7.2.13+deb14-amd64"))
-	unlock, err := c.lock(t.Context())
+	unlock, err := c.lock(t.Context(), io.Discard)
 	must(t, err)
 	unlock()
 	if st, err := os.Stat(filepath.Join(dir, "lock")); err != nil || st.Mode().Perm() != 0o600 {

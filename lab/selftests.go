@@ -69,7 +69,7 @@ func Selftests(ctx context.Context, o BuildOptions, log io.Writer) (dir string, 
 	if err != nil {
 		return "", err
 	}
-	c, unlock, err := lockedCache(ctx, o.Cache)
+	c, unlock, err := lockedCache(ctx, o.Cache, log)
 	if err != nil {
 		return "", err
 	}

@@ -10,7 +10,7 @@ import (
 // An entry of another version, or none at all, is built again.
 func TestHasSelftests(t *testing.T) {
 	t.Parallel()
-	c := &cache{t.TempDir()}
+	c := &cache{dir: t.TempDir()}
 	const release = "7.3.4+deb13-amd64"
 	if c.hasSelftests(release) {
 		t.Error("there is none")

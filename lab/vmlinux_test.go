@@ -66,7 +66,7 @@ var (
 // withImage is a cache with the image of one kernel.
 func withImage(t *testing.T, image []byte) *cache {
 	t.Helper()
-	c := &cache{t.TempDir()}
+	c := &cache{dir: t.TempDir()}
 	if err := writeFileAtomic(c.path("kernels", "7.0", "vmlinuz"), image, 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -160,6 +160,7 @@ type Env struct {
 	Driver       string `json:"driver,omitempty"`
 	Firmware     string `json:"firmware,omitempty"`
 	Dev          string `json:"dev,omitempty"`
+	Upper        string `json:"upper,omitempty"` // the interface with the flow's address, where that stands on a port
 	CPUModel     string `json:"cpu_model,omitempty"`
 	CPUs         int    `json:"cpus,omitempty"` // online
 	Governor     string `json:"governor,omitempty"`

@@ -46,7 +46,7 @@ var drivers = map[string]driver{
 		impossible: []string{"zero copy with software GRO (--hw-gro off)"},
 		splitBy:    "ethtool -K DEV rx-gro-hw on && ethtool -G DEV tcp-data-split on hds-thresh 0"},
 	"gve": {nic: "Google virtual NIC", receives: "6.18", sends: "6.16", onlyIf: "queue format DQO-RDA, not queue 0", split: "yes", hwGRO: "7.1, DQO", channels: "rx, tx",
-		notes:      []string{"only the queue format DQO-RDA can", "queue 0 is refused (ERANGE)", "receive buffers of 2048 bytes by default (ethtool -G rx-buf-len)", "no hds-thresh"},
+		notes:      []string{"only the queue format DQO-RDA can", "queue 0 is refused (ERANGE)", "receive buffers of 4096 or 2048 bytes (ethtool -G rx-buf-len)", "no hds-thresh"},
 		impossible: []string{"zero copy on queue 0 (--queue 0)"}},
 	"fbnic": {nic: "Meta", receives: "6.18", sends: "6.18", split: "always", threshold: "yes",
 		notes:      []string{"header split is always on; hds-thresh is 1536 by default: it must be 0", "no hardware GRO", "payload goes to the ring rx-jumbo"},

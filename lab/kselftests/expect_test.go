@@ -37,7 +37,9 @@ func TestParseExpected(t *testing.T) {
 		{"  pass x\n", "f:1: a case before the first test"},
 		{"a.py\n  pass x | because\n", "f:2: a pass needs no reason"},
 		{"a.py\n  fail x\n", "f:2: a reason is missing"},
-		{"a.py\n  good x\n", "f:2: want pass, skip, xfail or fail"},
+		{"a.py\n  good x\n", "f:2: want pass, skip, xfail, fail or pass/fail"},
+		{"a.py\n  pass/fail x | a timer\n", ""},
+		{"a.py\n  pass/fail x\n", "f:2: a reason is missing"},
 		{"a.py\n  pass x\n\n  skip x | y\n", "f:4: this case was there before"},
 		{"a.py\n  pass x\na.py\n", "f:3: this test was there before"},
 	} {
@@ -73,6 +75,40 @@ func TestJudge(t *testing.T) {
 	}
 	if s := Sum(got); s != "2 pass, 3 skip, 2 fail, 1 not on record, which nothing is expected of, 5 otherwise than expected" {
 		t.Error(s)
+	}
+}
+
+// A case that flips may pass or fail, and nothing else. What is recorded of it is that it
+// flips, whatever it did this time.
+func TestJudgeFlips(t *testing.T) {
+	t.Parallel()
+	const text = "a.py\n  pass/fail x | a timer\n  pass y\n"
+	want, err := parseExpected("f", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []Outcome{Pass, Fail} {
+		got := judge(want["a.py"], "a.py", []Case{{"x", o, "said"}, {"y", Pass, ""}})
+		if !AsExpected(got) || got[0].Because != "a timer" || got[0].Outcome != o {
+			t.Errorf("%s: %+v", o, got)
+		}
+		if again := Record("7.3.4", got); !strings.HasSuffix(again, "\n"+text) {
+			t.Errorf("%s is recorded as\n%s", o, again)
+		}
+		var b strings.Builder
+		if Table(&b, got); !strings.Contains(b.String(), "a timer") || strings.Contains(b.String(), "!") {
+			t.Errorf("%s is shown as\n%s", o, b.String())
+		}
+	}
+	for _, all := range [][]Case{{{"x", Skip, "said"}, {"y", Pass, ""}}, {{"y", Pass, ""}}} {
+		got := judge(want["a.py"], "a.py", all)
+		if AsExpected(got) || !strings.Contains(Record("7.3.4", got), " x | ") || strings.Contains(Record("7.3.4", got), "pass/fail") {
+			t.Errorf("%+v", got)
+		}
+	}
+	// It is told apart in the sum, which counts what it did.
+	if got := Sum(judge(want["a.py"], "a.py", []Case{{"x", Pass, ""}, {"y", Pass, ""}})); got != "2 pass, 1 of them may pass or fail" {
+		t.Error(got)
 	}
 }
 

@@ -14,6 +14,8 @@ type Judged struct {
 	Case
 	// Known says that the case is on record.
 	Known bool
+	// Flips says that it may pass or fail, by what is on record.
+	Flips bool
 	// Because is the reason on record for an outcome that is not a pass.
 	Because string
 	// Wrong says how it is otherwise than expected; empty: it is not.
@@ -47,6 +49,8 @@ func judge(want map[string]Case, test string, cases []Case) []Judged {
 			j.Wrong = "not on record"
 		case !known:
 			j.Because = "new: not on record"
+		case w.Outcome == Flips && (c.Outcome == Pass || c.Outcome == Fail):
+			j.Flips, j.Because = true, w.Reason
 		case w.Outcome != c.Outcome:
 			j.Wrong = fmt.Sprintf("expected %s", w.Outcome)
 			if w.Reason != "" {

@@ -18,8 +18,12 @@ func Record(release string, all []Judged) string {
 			test = j.Test
 			fmt.Fprintln(&b, test)
 		}
-		fmt.Fprintf(&b, "  %s %s", j.Outcome, plain(j.Name))
-		if j.Outcome != Pass {
+		outcome := j.Outcome
+		if j.Flips {
+			outcome = Flips
+		}
+		fmt.Fprintf(&b, "  %s %s", outcome, plain(j.Name))
+		if outcome != Pass {
 			reason := plain(j.Reason)
 			if j.Known && j.Wrong == "" {
 				reason = j.Because

@@ -19,9 +19,12 @@ func AsExpected(all []Judged) bool {
 // Sum says how many cases ended how: "4 pass, 1 skip".
 func Sum(all []Judged) string {
 	n := map[Outcome]int{}
-	wrong, unknown := 0, 0
+	wrong, unknown, flips := 0, 0, 0
 	for _, j := range all {
 		n[j.Outcome]++
+		if j.Flips {
+			flips++
+		}
 		if !j.Known && j.Wrong == "" {
 			unknown++
 		}
@@ -34,6 +37,9 @@ func Sum(all []Judged) string {
 		if n[o] > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n[o], o))
 		}
+	}
+	if flips > 0 {
+		words = append(words, fmt.Sprintf("%d of them may pass or fail", flips))
 	}
 	if unknown > 0 {
 		words = append(words, fmt.Sprintf("%d not on record, which nothing is expected of", unknown))

@@ -356,15 +356,20 @@ static int rule_insert(struct net_device *dev, struct ethtool_rxnfc *c)
 {
 	struct sn_dev *sn = netdev_priv(dev);
 	struct sn_steer *s = sn_steer_get(sn);
-	int loc = sn_model_rule_place(sn, s, c->fs.location);
+	int twin = sn_rule_twin(s, &c->fs);
+	int loc = sn_model_rule_place(sn, s, c->fs.location, twin);
 	int err = loc < 0 ? loc : rule_check(dev, s, c);
 
+	if (!err && twin >= 0)
+		err = sn_model_rule_twice(s, &c->fs, loc);
 	if (err)
 		return err;
 	s = sn_steer_edit(sn);
 	if (!s)
 		return -ENOMEM;
 	c->fs.location = loc;
+	sn_rule_drop(s, loc);
+	s->rule[loc].waits = sn_model == SN_MLX5 && sn_rule_twin(s, &c->fs) >= 0;
 	s->rule[loc].used = true;
 	s->rule[loc].fs = c->fs;
 	s->rule[loc].context = c->fs.flow_type & FLOW_RSS ? c->rss_context : 0;
@@ -382,7 +387,7 @@ static int rule_delete(struct net_device *dev, u32 loc)
 	s = sn_steer_edit(sn);
 	if (!s)
 		return -ENOMEM;
-	s->rule[loc].used = false;
+	sn_rule_drop(s, loc);
 	sn_steer_commit(sn, s);
 	return 0;
 }

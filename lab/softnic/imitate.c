@@ -140,22 +140,39 @@ int sn_rule_anywhere(const struct sn_steer *s)
 	return -ENOSPC;
 }
 
-/* Where a rule goes that asks for @loc, or an error. */
-int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc)
+/* Where a rule goes that asks for @loc and has the match of that at @twin, or an error. */
+int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc, int twin)
 {
 	switch (sn_model) {
 	case SN_MLX5:
 		return sn_mlx5_rule_place(loc);
 	case SN_BNXT:
-		return sn_bnxt_rule_place(sn, s, loc);
+		return sn_bnxt_rule_place(sn, s, loc, twin);
 	case SN_FBNIC:
 		return sn_fbnic_rule_place(s, loc);
 	case SN_GVE:
 		return sn_gve_rule_place(sn, s, loc);
 	default:
+		/* efx_ethtool_set_class_rule, sfc/ethtool_common.c: an equal one is replaced */
 		if (loc & RX_CLS_LOC_SPECIAL)
-			return sn_rule_anywhere(s);
+			return twin >= 0 ? twin : sn_rule_anywhere(s);
 		return loc >= SN_RULES ? -ENOSPC : (int)loc;
+	}
+}
+
+/*
+ * What is said of a rule for @loc that is right but for its match, which another has. fbnic
+ * does not look; with gve the device decides, and no driver tells how.
+ */
+int sn_model_rule_twice(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs, int loc)
+{
+	switch (sn_model) {
+	case SN_MLX5:
+		return sn_mlx5_rule_twice(s, fs, loc);
+	case SN_BNXT:
+		return -EEXIST;	/* bnxt_add_ntuple_cls_rule, bnxt_ethtool.c */
+	default:
+		return 0;
 	}
 }
 

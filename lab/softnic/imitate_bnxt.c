@@ -104,13 +104,15 @@ int sn_bnxt_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 /* ---- ntuple rules ---- */
 
 /* bnxt_srxclsrlins, bnxt_ethtool.c:1538 */
-int sn_bnxt_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc)
+int sn_bnxt_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc, int twin)
 {
 	if (!sn->up)
 		return -EAGAIN;
 	if (!(sn->netdev->features & NETIF_F_NTUPLE))
 		return -EPERM;
-	return loc == RX_CLS_LOC_ANY ? sn_rule_anywhere(s) : -EINVAL;
+	if (loc != RX_CLS_LOC_ANY)
+		return -EINVAL;
+	return twin >= 0 ? twin : sn_rule_anywhere(s);	/* refused for its twin: sn_model_rule_twice */
 }
 
 /* bnxt_grxclsrlall: the list says how many there are, not how many can be */

@@ -61,8 +61,18 @@ int sn_fbnic_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 	return 0;
 }
 
-/* fbnic_set_cls_rule_ins, fbnic_ethtool.c */
+/*
+ * fbnic_set_cls_rule_ins and fbnic_cls_rule_any_loc, fbnic_ethtool.c: the last free place, so
+ * that of two rules for a packet the later one counts.
+ */
 int sn_fbnic_rule_place(const struct sn_steer *s, u32 loc)
 {
-	return loc == RX_CLS_LOC_ANY ? sn_rule_anywhere(s) : -EINVAL;
+	int i;
+
+	if (loc != RX_CLS_LOC_ANY)
+		return -EINVAL;
+	for (i = SN_RULES; i--;)
+		if (!s->rule[i].used)
+			return i;
+	return -ENOSPC;
 }

@@ -81,6 +81,21 @@ int sn_mlx5_rule_place(u32 loc)
 }
 
 /*
+ * add_rule_dup_match_fte, core/fs_core.c, of steering by the firmware: of two rules for the
+ * same packets the NIC has the first; the second waits until that is deleted
+ * (sn_rule_drop), and there is no third.
+ */
+int sn_mlx5_rule_twice(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs, int loc)
+{
+	int i, others = 0;
+
+	for (i = 0; i < SN_RULES; i++)
+		if (i != loc && s->rule[i].used && sn_same_match(&s->rule[i].fs, fs))
+			others++;
+	return others < 2 ? 0 : -EEXIST;
+}
+
+/*
  * mlx5e_ethtool_get_rxnfc: the count says nothing of the table. The list
  * (mlx5e_ethtool_get_all_flows) runs off the table's end when fewer are there than were
  * asked for.

@@ -48,10 +48,15 @@ void sn_raise(struct sn_channel *ch)
 	smp_mb();	/* what was posted before the mask; pairs with sn_irq_unmask() */
 	if (test_bit(SN_IRQ_MASKED, &ch->irq_state))
 		return;
-	if (READ_ONCE(sn_inline) || cpu < 0)
+	if (READ_ONCE(sn_inline)) {
 		irq_fire(ch);
-	else if (!test_and_set_bit(SN_IRQ_PENDING, &ch->irq_state))
-		smp_call_function_single_async(cpu, &ch->irq);
+		return;
+	}
+	if (test_and_set_bit(SN_IRQ_PENDING, &ch->irq_state))
+		return;
+	/* A CPU that is offline (-ENXIO) would never come: as of a NIC's, its interrupts move on. */
+	if (smp_call_function_single_async(cpu, &ch->irq))
+		irq_handler(ch);
 }
 
 void sn_irq_init(struct sn_channel *ch)

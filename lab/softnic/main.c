@@ -114,13 +114,12 @@ static const struct kernel_param_ops irq_cpus_ops = { .set = irq_cpus_set, .get 
 module_param_cb(irq_cpus, &irq_cpus_ops, NULL, 0644);
 MODULE_PARM_DESC(irq_cpus, "CPUs that take the queues' interrupts (default: queue modulo CPUs)");
 
+/* It may be offline, now or a moment later. */
 int sn_irq_cpu(unsigned int queue)
 {
 	int cpu = READ_ONCE(irq_cpus[queue]);
 
-	if (cpu < 0)
-		cpu = queue % num_online_cpus();
-	return cpu_online(cpu) ? cpu : -1;
+	return cpu < 0 ? queue % num_online_cpus() : cpu;
 }
 
 int sn_engine_cpu(unsigned int port)

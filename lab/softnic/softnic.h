@@ -164,6 +164,7 @@ struct sn_flow {			/* what the parser found */
 
 struct sn_rule {
 	bool	used;
+	bool	waits;	/* mlx5: for the rule to go that it is a duplicate of */
 	struct ethtool_rx_flow_spec fs;
 	u32	context;
 };
@@ -293,7 +294,8 @@ u32 sn_model_bufs(const struct sn_dev *sn, u32 rx_ring, u32 buf_size);
 void sn_model_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
 int sn_model_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 		       struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
-int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc);
+int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc, int twin);
+int sn_model_rule_twice(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs, int loc);
 int sn_model_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found);
 int sn_model_pflags(void);
 void sn_model_pflag_strings(u8 *p);
@@ -314,6 +316,7 @@ void sn_mlx5_get_rings(struct ethtool_ringparam *r, struct kernel_ethtool_ringpa
 int sn_mlx5_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 		      struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
 int sn_mlx5_rule_place(u32 loc);
+int sn_mlx5_rule_twice(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs, int loc);
 int sn_mlx5_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found);
 int sn_mlx5_pflags(void);
 void sn_mlx5_pflag_strings(u8 *p);
@@ -327,7 +330,7 @@ u32 sn_bnxt_bufs(const struct sn_dev *sn, u32 rx_ring, u32 buf_size);
 void sn_bnxt_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
 int sn_bnxt_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 		      struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
-int sn_bnxt_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc);
+int sn_bnxt_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc, int twin);
 void sn_bnxt_rule_data(struct ethtool_rxnfc *c, u32 found);
 netdev_features_t sn_bnxt_fix_features(struct net_device *dev, netdev_features_t features);
 int sn_bnxt_set_features(struct net_device *dev, netdev_features_t features);
@@ -361,6 +364,9 @@ const struct ethtool_ops *sn_virtio_ethtool_ops(void);
 int sn_steer_init(struct sn_dev *sn, unsigned int queues);
 void sn_steer_destroy(struct sn_dev *sn);
 void sn_steer_spread(struct sn_dev *sn, unsigned int queues);
+bool sn_same_match(const struct ethtool_rx_flow_spec *a, const struct ethtool_rx_flow_spec *b);
+int sn_rule_twin(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs);
+void sn_rule_drop(struct sn_steer *s, int loc);
 int sn_steer_queue(struct sn_dev *sn, const struct sn_flow *f, u32 *hash, bool *ports);
 struct sn_steer *sn_steer_edit(struct sn_dev *sn);
 void sn_steer_commit(struct sn_dev *sn, struct sn_steer *s);

@@ -73,7 +73,7 @@ static bool rule_matches(const struct sn_rule *r, const struct sn_flow *f)
 	bool v6 = type == TCP_V6_FLOW || type == UDP_V6_FLOW;
 	u8 l4 = type == TCP_V4_FLOW || type == TCP_V6_FLOW ? IPPROTO_TCP : IPPROTO_UDP;
 
-	if (!r->used || f->l4 != l4 || f->v6 != v6)
+	if (!r->used || r->waits || f->l4 != l4 || f->v6 != v6)
 		return false;
 	if (v6) {
 		const struct ethtool_tcpip6_spec *h = &fs->h_u.tcp_ip6_spec, *m = &fs->m_u.tcp_ip6_spec;
@@ -86,6 +86,47 @@ static bool rule_matches(const struct sn_rule *r, const struct sn_flow *f)
 		return match4(f->src[0], h->ip4src, m->ip4src) && match4(f->dst[0], h->ip4dst, m->ip4dst) &&
 		       match16(f->sport, h->psrc, m->psrc) && match16(f->dport, h->pdst, m->pdst);
 	}
+}
+
+/* Whether two rules are for the same packets: values count under their masks. */
+bool sn_same_match(const struct ethtool_rx_flow_spec *a, const struct ethtool_rx_flow_spec *b)
+{
+	u32 type = a->flow_type & ~FLOW_RSS;
+	bool v6 = type == TCP_V6_FLOW || type == UDP_V6_FLOW;
+	/* what comes after addresses and ports is never matched */
+	size_t i, n = v6 ? offsetof(struct ethtool_tcpip6_spec, tclass) : offsetof(struct ethtool_tcpip4_spec, tos);
+	const u8 *want = a->h_u.hdata, *mask = a->m_u.hdata;
+
+	if (type != (b->flow_type & ~FLOW_RSS))
+		return false;
+	for (i = 0; i < n; i++)
+		if (mask[i] != b->m_u.hdata[i] || (want[i] ^ b->h_u.hdata[i]) & mask[i])
+			return false;
+	return true;
+}
+
+/* The rule that has the match of @fs, or -1. What is done with what matches does not count. */
+int sn_rule_twin(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs)
+{
+	int i;
+
+	for (i = 0; i < SN_RULES; i++)
+		if (s->rule[i].used && sn_same_match(&s->rule[i].fs, fs))
+			return i;
+	return -1;
+}
+
+/* A rule goes, if there is one. A duplicate that has waited for that counts from now on. */
+void sn_rule_drop(struct sn_steer *s, int loc)
+{
+	int twin;
+
+	if (!s->rule[loc].used)
+		return;
+	s->rule[loc].used = false;
+	twin = sn_rule_twin(s, &s->rule[loc].fs);
+	if (twin >= 0)
+		s->rule[twin].waits = false;
 }
 
 /* Returns the queue, or -1 for a rule that drops; @ports says whether they are in the hash. */

@@ -154,9 +154,10 @@ func deleteRule(dev string, location uint32) error {
 	return ethtoolIoctl(dev, b)
 }
 
-// steer inserts the rule for the length of the test.
-func steer(t testing.TB, r rule) {
+// steer inserts the rule for the length of the test, and returns where.
+func steer(t testing.TB, r rule) uint32 {
 	t.Helper()
 	loc := in(t, rx.NS, func() (uint32, error) { return r.insert(rx.Dev) })
 	t.Cleanup(func() { do(t, rx.NS, func() error { return deleteRule(rx.Dev, loc) }) })
+	return loc
 }

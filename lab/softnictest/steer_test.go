@@ -50,6 +50,33 @@ func TestNtupleRuleDrops(t *testing.T) {
 	}
 }
 
+// A rule for the same packets takes the place of the first, where the driver is to find
+// one: the kernel's rss_ctx.py wants it so (test_rss_context_queue_reconfigure), and sfc's
+// driver does it (efx_ethtool_set_class_rule, Linux 7.3.4). A rule for more packets does not.
+func TestNtupleRuleReplaced(t *testing.T) {
+	needLab(t)
+	for _, f := range []family{v4, v6} {
+		t.Run(fmt.Sprintf("ipv%d", f), func(t *testing.T) {
+			r := rule{dst: f.addr(), port: 5012, queue: 1}
+			at := steer(t, r)
+			for _, other := range []rule{{port: 5012, queue: 2}, {dst: f.addr(), port: 5013, queue: 2}} {
+				if got := steer(t, other); got == at {
+					t.Errorf("%+v took the place of %+v", other, r)
+				}
+			}
+			r.queue = 3
+			got := in(t, rx.NS, func() (uint32, error) { return r.insert(rx.Dev) })
+			if got != at {
+				t.Errorf("the same match is at %d, and was at %d", got, at)
+				t.Cleanup(func() { do(t, rx.NS, func() error { return deleteRule(rx.Dev, got) }) })
+			}
+			c := count(t)
+			transfer(t, listen(t, f, 5012), 1<<20, patience)
+			onlyQueue(t, c, 3, 1<<20)
+		})
+	}
+}
+
 func TestNtupleRuleIsChecked(t *testing.T) {
 	needLab(t)
 	for name, r := range map[string]rule{

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/locked"
 
 	"golang.org/x/sys/unix"
 )
@@ -40,7 +41,7 @@ func gated(dir string, f func() error) error {
 			return f()
 		}
 		who := "a process"
-		if pid := holder(g); pid > 0 {
+		if pid := locked.By(g); pid > 0 {
 			who = fmt.Sprintf("process %d", pid)
 		}
 		g.Close()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/cmdline"
+	"github.com/zcbench/zcbench/internal/locked"
 	"github.com/zcbench/zcbench/internal/trust"
 	"golang.org/x/sys/unix"
 )
@@ -192,7 +193,7 @@ func linkError(path string, err error) error {
 
 // whoHas says who has locked a file.
 func whoHas(f *os.File, s scope) *Busy {
-	b := &Busy{What: s.what, Owner: ownerOf(f), Lock: f.Name(), Holder: holder(f)}
+	b := &Busy{What: s.what, Owner: ownerOf(f), Lock: f.Name(), Holder: locked.By(f)}
 	b.idle = b.Owner.PID <= 0 || b.Owner.gone()
 	return b
 }

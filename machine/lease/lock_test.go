@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/locked"
 
 	"github.com/zcbench/zcbench/internal/long"
 	"golang.org/x/sys/unix"
@@ -273,7 +274,7 @@ func TestLockHeldByStranger(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(10 * time.Second); holder(f) != cmd.Process.Pid && time.Now().Before(end); {
+		for end := time.Now().Add(10 * time.Second); locked.By(f) != cmd.Process.Pid && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
 		}
 		f.Close()

@@ -74,6 +74,54 @@ func TestLabImitatedSteer(t *testing.T) {
 	})
 }
 
+// A second rule for one flow: bnxt refuses it and says what to do, as mlx5 does a third; the
+// soft NIC as it is has it at the place of the first, as sfc's driver does; others have both.
+func TestLabImitatedSteerTwice(t *testing.T) {
+	inLab(t, func(t *testing.T, d *Device) {
+		m := model(t, d)
+		if m == "virtio_net" {
+			return // it has no rules
+		}
+		if err := d.SetFeature(FeatureNTuple, true); err != nil {
+			t.Fatal(err)
+		}
+		local, remote := flow(40000)
+		first, err := d.Steer(local, remote, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.DeleteRule(first)
+		second, err := d.Steer(local, remote, 2)
+		if err == nil && second != first {
+			defer d.DeleteRule(second)
+		}
+		_, ours, _ := d.FindRule(local, remote, 1)
+		switch m {
+		case "bnxt_en":
+			if !errors.Is(err, unix.EEXIST) || !strings.Contains(fault.Fix(err), "delete it") || !ours {
+				t.Errorf("%v; fix: %s; the first is there: %v", err, fault.Fix(err), ours)
+			}
+		case "softnic":
+			if err != nil || second != first || ours {
+				t.Errorf("at %d, then at %d, %v; the first is there: %v", first, second, err, ours)
+			}
+		case "mlx5_core":
+			if err != nil || second == first || !ours {
+				t.Errorf("at %d, then at %d, %v; the first is there: %v", first, second, err, ours)
+			}
+			if third, err := d.Steer(local, remote, 3); !errors.Is(err, unix.EEXIST) || !strings.Contains(fault.Fix(err), "delete it") {
+				d.DeleteRule(third)
+				t.Errorf("a third: %v; fix: %s", err, fault.Fix(err))
+			}
+		default:
+			// the one at the lower place counts
+			if err != nil || second >= first || !ours {
+				t.Errorf("at %d, then at %d, %v; the first is there: %v", first, second, err, ours)
+			}
+		}
+	})
+}
+
 // ruleless is of a driver that has no rules, and cannot be made to.
 func ruleless(t *testing.T, d *Device) {
 	t.Helper()

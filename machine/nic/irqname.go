@@ -45,6 +45,9 @@ type owner struct {
 // notify, event, FWeventq, mgmnt, admin), or the interface's bare name.
 var queueName = lazy.Regexp(`^(?:L\d+-)?(?i:(txrx|tx-rx|rxtx|fp|slice|qp|q|)|(rx|rxq|input|cq)|(tx|txq|txc|xdp|sq|output|txq))[-. \[]?(\d+)\]?$`)
 
+// xenQueue matches what stands behind the device in the names of Xen's (vif0-q1-rx).
+var xenQueue = lazy.Regexp(`^q(\d+)-(rx|tx)$`)
+
 // wholeName matches names of queues' interrupts that say whose they are by their device's place
 // on the bus behind an @. Their numbers are not the queues'.
 //
@@ -85,7 +88,7 @@ func roleOf(name string, o owner) irqRole {
 		at, ok := after(rest, o.bus)
 		switch v := virtioName().FindString(rest); {
 		case ok:
-			rest = at
+			rest, r.bare = at, r.bare || rest == o.bus
 		case v == "":
 			return r // nothing says whose it is
 		default:
@@ -96,15 +99,16 @@ func roleOf(name string, o owner) irqRole {
 		r.rx, r.tx = true, true
 		return r
 	}
-	m := queueName().FindStringSubmatch(strings.TrimLeft(rest, "-_.: "))
-	if m == nil || rest == "" {
-		return r
+	rest = strings.TrimLeft(rest, "-_.: ")
+	rx, tx, number := false, false, ""
+	if m := queueName().FindStringSubmatch(rest); m != nil {
+		rx, tx, number = m[3] == "", m[2] == "", m[4]
+	} else if m := xenQueue().FindStringSubmatch(rest); m != nil {
+		rx, tx, number = m[2] == "rx", m[2] == "tx", m[1]
 	}
-	n, err := strconv.Atoi(m[4])
-	if err != nil {
-		return r
+	if n, err := strconv.Atoi(number); err == nil {
+		r.rx, r.tx, r.queue = rx, tx, n
 	}
-	r.rx, r.tx, r.queue = m[3] == "", m[2] == "", n
 	return r
 }
 

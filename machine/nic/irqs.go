@@ -20,9 +20,10 @@ import (
 // function is the piece of hardware that an interface belongs to.
 type function struct {
 	owner
-	irqs   []int // that belong to it, whoever uses them; in order
-	shared bool  // other interfaces have some of them, or may have
-	line   bool  // irqs is its one line of legacy PCI, which other devices may be on
+	irqs   []int    // that belong to it, whoever uses them; in order
+	shared bool     // other interfaces have some of them, or may have
+	line   bool     // they are lines, which other devices may be on
+	words  []string // what its interrupts are called after, which is not on PCI; none: it is
 }
 
 // IRQs lists the interrupts of the interface's queues, each once, also those of queues that
@@ -102,8 +103,7 @@ func (f *function) queues(table map[int]ProcIRQ) ([]queueIRQ, error) {
 			continue
 		}
 		if f.line && len(x.Actions) > 1 {
-			return nil, f.refuse(fmt.Sprintf("interrupt %d, a line of legacy PCI, is shared by %s", irq, list(x.Actions)), unix.EBUSY,
-				"have the kernel give it interrupts of its own (MSI): boot without pci=nomsi and "+f.driver+"'s options that switch it off")
+			return nil, f.notAlone(irq, x.Actions)
 		}
 		r := roleOf(strings.Join(x.Actions, ", "), f.owner)
 		if r.others {
@@ -128,6 +128,15 @@ func (f *function) queues(table map[int]ProcIRQ) ([]queueIRQ, error) {
 	}
 	return nil, f.refuse(fmt.Sprintf("the names of its device's %d interrupts do not say which are of queues: %s", len(used), list(names)), unix.ENOENT,
 		"if it is down, set it up: ip link set "+f.dev+" up")
+}
+
+// notAlone refuses a line that others are on.
+func (f *function) notAlone(irq int, by []string) error {
+	if f.words != nil {
+		return f.refuse(fmt.Sprintf("interrupt %d is shared by %s", irq, list(by)), unix.EBUSY, "")
+	}
+	return f.refuse(fmt.Sprintf("interrupt %d, a line of legacy PCI, is shared by %s", irq, list(by)), unix.EBUSY,
+		"have the kernel give it interrupts of its own (MSI): boot without pci=nomsi and "+f.driver+"'s options that switch it off")
 }
 
 // list is names as they may be shown: drivers make them of what users have chosen.
@@ -245,6 +254,8 @@ func (f *function) owns(dev string, irq int, table map[int]ProcIRQ) error {
 	switch {
 	case f == nil:
 		return notOurs("it has no device that could have any")
+	case !slices.Contains(f.irqs, irq) && f.words != nil:
+		return notOurs(fmt.Sprintf("name one that is called after its device in /proc/interrupts: %s", numbers(f.irqs)))
 	case !slices.Contains(f.irqs, irq):
 		return notOurs(fmt.Sprintf("name one of its device's (/sys/class/net/%s/device/msi_irqs): %s", dev, numbers(f.irqs)))
 	}
@@ -278,7 +289,18 @@ func (d *Device) function() (*function, error) {
 		return nil, err
 	}
 	drv, _ := d.Driver() // its name is for messages
-	return findFunction(filepath.Join(root, "class/net"), d.Name, drv)
+	f, err := findFunction(filepath.Join(root, "class/net"), d.Name, drv)
+	if err != nil || f == nil || f.words == nil {
+		return f, err
+	}
+	table, err := ReadInterrupts()
+	if err == nil {
+		err = f.called(table, root)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // innerBuses are of what one PCI device is made of; the interrupts are that device's.
@@ -304,13 +326,23 @@ func findFunction(classNet, dev string, drv Driver) (*function, error) {
 			return nil, fileError("read", at+"/subsystem", err)
 		}
 	}
+	if none, ok := noneOfTheirOwn[bus]; ok {
+		how := none.how
+		if how != "" {
+			how = fmt.Sprintf(how, dev)
+		}
+		return nil, f.refuse(none.why, unix.ENOENT, how)
+	}
+	f.others = slices.DeleteFunc(interfacesBelow(at, 3), func(n string) bool { return n == dev })
+	f.shared = len(f.others) > 0 || first == "auxiliary"
 	if bus != "pci" {
-		return nil, f.refuse("the kernel lists those of PCI devices only, and this one is on bus "+bus, unix.ENOENT, "")
+		f.words = wordsFor(dev, filepath.Join(classNet, dev, "device"), first)
+		f.bus, f.line = f.words[0], true
+		return f, nil
 	}
 	if err := f.fill(at); err != nil {
 		return nil, err
 	}
-	f.shared = len(f.others) > 0 || first == "auxiliary"
 	return f, nil
 }
 
@@ -325,7 +357,6 @@ func (f *function) fill(at string) error {
 			f.bus = v
 		}
 	}
-	f.others = slices.DeleteFunc(interfacesBelow(at, 3), func(n string) bool { return n == f.dev })
 	entries, err := os.ReadDir(at + "/msi_irqs")
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fileError("list", at+"/msi_irqs", err)

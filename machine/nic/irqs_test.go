@@ -119,6 +119,20 @@ func (x tree) device(path, bus string, files map[string]string) {
 	}
 }
 
+// onBus puts devices into the list of their bus.
+func (x tree) onBus(bus string, paths ...string) {
+	x.t.Helper()
+	dir := filepath.Join(x.root, "bus", bus, "devices")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		x.t.Fatal(err)
+	}
+	for _, p := range paths {
+		if err := os.Symlink(filepath.Join(x.root, "devices", p), filepath.Join(dir, filepath.Base(p))); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+}
+
 func (x tree) netdev(name, path string) {
 	x.t.Helper()
 	class, at := filepath.Join(x.root, "class/net"), filepath.Join(x.root, "devices", path, "net", name)
@@ -158,8 +172,18 @@ func TestFindFunction(t *testing.T) {
 	x.device("pci/0000:3b:00.0/core.sf.4", "auxiliary", nil)
 	x.device("pci/0000:3b:00.0/core.sf.4/core.eth.4", "auxiliary", nil)
 	x.netdev("sf4", "pci/0000:3b:00.0/core.sf.4/core.eth.4")
-	x.device("platform/eth", "platform", nil)
-	x.netdev("soc0", "platform/eth")
+	x.device("platform/30be0000.ethernet", "platform", nil)
+	x.netdev("soc0", "platform/30be0000.ethernet")
+	x.device("platform/LNRO0005:03", "platform", nil)
+	x.device("platform/LNRO0005:03/virtio3", "virtio", nil)
+	x.netdev("m0", "platform/LNRO0005:03/virtio3")
+	x.device("platform/8000000.ethernet", "platform", nil)
+	x.netdev("port0", "platform/8000000.ethernet")
+	x.netdev("port1", "platform/8000000.ethernet")
+	x.device("vif-0", "xen", nil)
+	x.netdev("xen0", "vif-0")
+	x.device("vmbus/f8615163", "vmbus", nil)
+	x.netdev("hv0", "vmbus/f8615163")
 	x.device("pci/0000:00:14.0", "pci", map[string]string{"uevent": slot("0000:00:14.0"), "msi_irqs/50": "msi"})
 	x.device("pci/0000:00:14.0/usb1", "usb", nil)
 	x.netdev("usb0", "pci/0000:00:14.0/usb1")
@@ -170,15 +194,19 @@ func TestFindFunction(t *testing.T) {
 
 	for _, c := range []struct {
 		dev, driver string
-		want        string // irqs bus others shared line; "": no hardware
+		want        string // irqs bus others shared line words; "": no hardware
 		says        string
 	}{
-		{"v0", "virtio_net", "[26 27] 0000:00:10.0 [] false false", ""},
-		{"old0", "8139too", "[11] 0000:00:11.0 [] false true", ""},
-		{"pf0", "mlx5_core", "[40 41] 0000:3b:00.0 [sf4] true false", ""},
-		{"sf4", "mlx5_core.sf", "[40 41] 0000:3b:00.0 [pf0] true false", ""},
-		{"soc0", "stmmac", "", "is on bus platform"},
-		{"usb0", "r8152", "", "is on bus usb"}, // not those of the USB controller
+		{"v0", "virtio_net", "[26 27] 0000:00:10.0 [] false false []", ""},
+		{"old0", "8139too", "[11] 0000:00:11.0 [] false true []", ""},
+		{"pf0", "mlx5_core", "[40 41] 0000:3b:00.0 [sf4] true false []", ""},
+		{"sf4", "mlx5_core.sf", "[40 41] 0000:3b:00.0 [pf0] true false []", ""},
+		{"soc0", "fec", "[] 30be0000.ethernet [] false true [30be0000.ethernet soc0]", ""},
+		{"port0", "am65-cpsw", "[] 8000000.ethernet [port1] true true [8000000.ethernet port0]", ""},
+		{"m0", "virtio_net", "[] virtio3 [] false true [virtio3]", ""},
+		{"xen0", "vif", "[] vif0 [] false true [vif0 xen0]", ""},
+		{"hv0", "hv_netvsc", "", "the channels of Hyper-V's virtual bus have none with numbers"},
+		{"usb0", "r8152", "", "a device on USB has none of its own"}, // not those of the USB controller
 		{"nsim0", "netdevsim", "", ""},
 		{"sn0", "softnic(mlx5)", "", ""},
 		{"lo", "", "", ""},
@@ -192,7 +220,7 @@ func TestFindFunction(t *testing.T) {
 		}
 		got := ""
 		if f != nil {
-			got = fmt.Sprint(f.irqs, " ", f.bus, " ", f.others, " ", f.shared, " ", f.line)
+			got = fmt.Sprint(f.irqs, " ", f.bus, " ", f.others, " ", f.shared, " ", f.line, " ", f.words)
 		}
 		if err != nil || got != c.want {
 			t.Errorf("%s: %q, %v, want %q", c.dev, got, err, c.want)

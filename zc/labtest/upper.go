@@ -219,8 +219,8 @@ func Upper(t *testing.T, rx string) {
 			if after := mtus(t); after != before {
 				t.Errorf("MTUs are %s, were %s", after, before)
 			}
-			if s := h.SUT; s.Mismatches == nil || *s.Mismatches != 0 || s.ZeroCopyBytes == nil || *s.ZeroCopyBytes == 0 || s.CopiedBytes == nil || *s.CopiedBytes != 0 || s.Env.Dev != RXDev {
-				t.Errorf("on %s: mismatches %v, %v bytes without a copy, %v copied", s.Env.Dev, s.Mismatches, s.ZeroCopyBytes, s.CopiedBytes)
+			if s := h.SUT; s.Mismatches == nil || *s.Mismatches != 0 || s.ZeroCopyBytes == nil || *s.ZeroCopyBytes == 0 || s.CopiedBytes == nil || *s.CopiedBytes != 0 || s.Env.Dev != RXDev || s.Env.Upper == "" {
+				t.Errorf("on %s, over %q: mismatches %v, %v bytes without a copy, %v copied", s.Env.Dev, s.Env.Upper, s.Mismatches, s.ZeroCopyBytes, s.CopiedBytes)
 			}
 			if !slices.Contains(h.Flags, x.flag) || !slices.ContainsFunc(h.Warnings, func(w string) bool { return strings.Contains(w, "its queues and counters on "+RXDev) }) {
 				t.Errorf("flags %q, warnings %q", h.Flags, h.Warnings)

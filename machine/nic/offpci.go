@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+package nic
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A device that is not on PCI has its interrupts listed nowhere: nothing in sysfs ties the one
+// to the other. What does is the name by which the driver asks for an interrupt, where it has
+// the device's name in it, or the interface's (Linux 7.3.4):
+//
+//	virtio3                         virtio_mmio.c: vm_find_vqs; one, of all queues
+//	vif0-q1-rx, vif0-q1-tx          xen-netfront.c: setup_netfront_split, xennet_init_queue
+//	eth0                            setup_netfront_single there; macb_main.c: macb_init, mvneta.c: mvneta_open
+//	eth0:rx-0, eth0:tx-0, eth0:mac  stmmac_main.c: stmmac_request_irq_multi_msi
+//	30be0000.ethernet               fec_main.c: fec_probe
+//	8000000.ethernet-tx0            am65-cpsw-nuss.c: am65_cpsw_nuss_init_tx_chns
+
+// noneOfTheirOwn are buses whose devices have no interrupts with numbers: why, and what can be
+// done instead.
+var noneOfTheirOwn = map[string]struct{ why, how string }{
+	"usb": {"a device on USB has none of its own: its controller's serves all that is plugged in there", ""},
+	"vmbus": {"the channels of Hyper-V's virtual bus have none with numbers",
+		"give each channel a CPU: /sys/class/net/%s/device/channels/N/cpu takes its number"},
+}
+
+// wordsFor are what the interrupts of a device off PCI are called after: dev is the interface,
+// device the link to what it belongs to, which is on bus.
+func wordsFor(dev, device, bus string) []string {
+	target, err := os.Readlink(device)
+	if err != nil {
+		return []string{dev}
+	}
+	name := filepath.Base(target)
+	switch bus {
+	case "virtio":
+		return []string{name}
+	case "xen": // vif-0 in sysfs
+		name = strings.Replace(name, "-", "", 1)
+	}
+	return []string{name, dev}
+}
+
+// called finds the interrupts that are called after the device. Who has chosen the interface's
+// name must not get those of a PCI device by it.
+func (f *function) called(table map[int]ProcIRQ, sysfs string) error {
+	for _, irq := range slices.Sorted(maps.Keys(table)) {
+		if slices.ContainsFunc(table[irq].Actions, f.isCalled) && !onPCI(sysfs, irq) {
+			f.irqs = append(f.irqs, irq)
+		}
+	}
+	if len(f.irqs) > 0 {
+		return nil
+	}
+	return f.refuse(fmt.Sprintf("/proc/interrupts has none that is called after its device (%s), which is not on PCI", list(f.words)), unix.ENOENT,
+		"if it is down, set it up: ip link set "+f.dev+" up")
+}
+
+func (f *function) isCalled(action string) bool {
+	return slices.ContainsFunc(f.words, func(word string) bool {
+		_, ok := after(action, word)
+		return ok
+	})
+}
+
+// onPCI reports whether a PCI device has an interrupt: by message, or by a line.
+func onPCI(sysfs string, irq int) bool {
+	devices := filepath.Join(sysfs, "bus/pci/devices")
+	if by, _ := filepath.Glob(filepath.Join(devices, "*/msi_irqs", strconv.Itoa(irq))); len(by) > 0 {
+		return true
+	}
+	lines, _ := filepath.Glob(filepath.Join(devices, "*/irq"))
+	return slices.ContainsFunc(lines, func(path string) bool {
+		b, err := os.ReadFile(path)
+		return err == nil && strings.TrimSpace(string(b)) == strconv.Itoa(irq)
+	})
+}

@@ -138,8 +138,8 @@ func TestDialToSomethingElseLater(t *testing.T) {
 	}
 }
 
-// A receiver may take its time until it welcomes a flow: others are steered, and a NIC may train its
-// link again for that. The limit of the connection is that of the welcome, however long it is.
+// A receiver may take its time until it welcomes a flow: others are steered, and a NIC may train
+// its link again for that. The limit of the connection is that of the welcome, however long it is.
 func TestDialWaitsForALateWelcome(t *testing.T) {
 	long.Test(t) // it waits for longer than a sender once did
 	t.Parallel()

@@ -138,6 +138,9 @@ func TestIntegrationThreadedNAPI(t *testing.T) {
 			t.Errorf("flags %q, the sender's pollers %v", rec.Flags, rec.TG.CPUPollerCores)
 		}
 		h := &rec.SUT
+		if p := h.Flows[0].PollerCores; p == nil || *p != metricOf(t, h, results.MetricBusiestPoller) {
+			t.Errorf("the flow's poller used %v, and is the only one", p)
+		}
 		wall := metricOf(t, h, "cpu_window_s")
 		used, outside := metricOf(t, h, "poller_cores"), metricOf(t, h, "poller_outside_cores")
 		measured := metricOf(t, h, "cpu_busy_cores")

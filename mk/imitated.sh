@@ -7,7 +7,7 @@ set -euo pipefail
 # In the short run less of some: what zcrx and devmem have in common is tried with one.
 tests='^TestLabImitated'
 if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
-	tests+='|^TestLabKill$|^TestLabRunRestores$|^TestLabChanges$'
+	tests+='|^TestLabKill$|^TestLabRunRestores$|^TestLabChanges$|^TestLabFlows$|^TestLabGroup$'
 fi
 status=0
 for nic; do

@@ -63,7 +63,7 @@ host_only='^TestJournal|^TestCreateBesideFinish$|^TestLockBesideSweep$'
 not_on_sid='^TestLabKill$|^TestZcrxNoDevice$|^TestLabLayouts$|^TestLabBatches$|^TestLabEngines$|^TestLabSweep$'
 not_on_sid+='|^TestIntegrationLatencyFilters$|^TestIntegrationPIDNamespace$'
 not_on_backports='^TestLabRunRestores$|^TestMultishotTransfer$|^TestTailWraps$|^TestLabNoDeviceCopies$|^TestLabSend$|^TestIntegrationLatencyOfLateReader$'
-not_on_backports+='|^TestLabSmallRings$|^TestLabSizes$|^TestIntegrationLatencyOfProcess$|^TestLabSteered$|^TestLabRunFlows$'
+not_on_backports+='|^TestLabSmallRings$|^TestLabSizes$|^TestIntegrationLatencyOfProcess$|^TestLabSteered$|^TestLabSteeredFlows$|^TestLabRunFlows$'
 
 # So many tests of packages with an emulated kernel are too long for the short run on two. The
 # newer one has all others; the older one has one of each kind, and what the newer is spared.

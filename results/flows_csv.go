@@ -53,6 +53,8 @@ var flowColumns = []flowColumn{
 	{"sndbuf_limited", "1", "of a sender: share of the window in which it waited for its own socket buffer",
 		func(r *flowRow) string { return formatFloat(r.flow.SndbufLimited) }},
 	{"softirq_cpu", "", "that the flow's softirq ran on; empty = not known", func(r *flowRow) string { return formatInt(r.flow.SoftirqCPU) }},
+	{"poller_cores", "cores", "of the kernel thread that polls the flow's queue (threaded NAPI); 1 = no time left; empty = there is none, or one that busy-polls and never rests, or the driver does not tell",
+		func(r *flowRow) string { return formatFloat(r.flow.PollerCores) }},
 }
 
 // WriteFlows writes flows.csv: a header and a row for every flow of every run and host, also

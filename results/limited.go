@@ -50,7 +50,7 @@ func (r *Record) FindLimit() LimitedBy {
 		return ByLink
 	case all == BySender:
 		return BySender
-	case all == ByReceiver || r.anyCPU(&r.SUT) && (r.SUT.cpuFull() || r.SUT.pollerFull()):
+	case all == ByReceiver || r.anyCPU(&r.SUT) && r.SUT.cpuFull() || r.anyPoller(&r.SUT) && r.SUT.pollerFull():
 		return ByReceiver
 	case all == ByWindow:
 		return ByWindow

@@ -6,8 +6,8 @@ import "math"
 
 // FlowLimit is what kept one flow from being faster; "" is not known. That of the only flow is
 // the run's. Of several it is judged in the same order, by the evidence of the flow's two threads,
-// of their CPUs and their softirq's, and of its sender's TCP; the link and the pace are of all
-// flows together.
+// of their CPUs and their softirq's, of the thread that polls its queue, and of its sender's TCP;
+// the link and the pace are of all flows together.
 func (r *Record) FlowLimit(n int) LimitedBy {
 	if r.alone() {
 		return r.FindLimit()
@@ -33,7 +33,7 @@ func (r *Record) limitBeforeSendersCPU(n int) LimitedBy {
 	switch {
 	case r.TG.flowFull(n) && rwnd < heldUp:
 		return BySender
-	case r.SUT.flowFull(n) || r.SUT.flowCPUFull(n):
+	case r.SUT.flowFull(n) || r.SUT.flowCPUFull(n) || r.SUT.flowPollerFull(n):
 		return ByReceiver
 	case max(rwnd, sndbuf) >= heldUp:
 		return ByWindow

@@ -16,6 +16,17 @@ func (h *Host) pollerFull() bool {
 	return h.value(MetricBusiestPoller) >= fullThread && h.value(MetricBusyPolls) != 1
 }
 
+// flowPollerFull tells a flow the NAPI thread of whose queue had no time left, wherever it ran.
+func (h *Host) flowPollerFull(n int) bool {
+	return n < len(h.Flows) && h.Flows[n].PollerCores != nil && *h.Flows[n].PollerCores >= fullThread
+}
+
+// anyPoller tells whether any full NAPI thread of an end speaks for the sum, as [Record.anyCPU]
+// of CPUs: none of its flows says which thread polls for it.
+func (r *Record) anyPoller(h *Host) bool {
+	return r.anyCPU(h) && !slices.ContainsFunc(h.Flows, func(f Flow) bool { return f.PollerCores != nil })
+}
+
 // fullByPolling tells a CPU that busy polling alone may have filled.
 func (h *Host) fullByPolling(cpu string) bool {
 	return h.value(MetricBusyPolls) == 1 && slices.ContainsFunc(h.Metrics, func(m Metric) bool {

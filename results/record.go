@@ -127,6 +127,7 @@ type Flow struct {
 	// CPU; and of a sender, the shares in which the receiver's window and its own buffer held
 	// it up.
 	ThreadCores   *float64 `json:"thread_cores,omitempty"`
+	PollerCores   *float64 `json:"poller_cores,omitempty"` // of the NAPI thread of its queue; nil: none, or one that busy-polls
 	RwndLimited   *float64 `json:"rwnd_limited,omitempty"`
 	SndbufLimited *float64 `json:"sndbuf_limited,omitempty"`
 }

@@ -10,19 +10,18 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
-	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
 
 // flow is one flow of an end, and who plays it.
 type flow struct {
 	stream.Flow
-	opts   stream.Options // of its path
-	worker *worker
+	opts    stream.Options // of its path
+	steerTo *int           // RX queue of a control run; nil: its path's
+	worker  *worker
 
 	done   bool
-	result flowResult // when done
-	watch  *place.Watch
+	result flowResult  // when done
 	looks  map[int]int // how often its socket named each CPU
 }
 
@@ -43,14 +42,11 @@ func flowsOf(s wire.EndSpec, o stream.Options) (all []*flow) {
 		own.Socket.PaceBitsPS /= uint64(len(s.Flows))
 		if f.Queue != nil {
 			own.NIC.Queue = f.Queue
-			if s.Cell.Control == results.WrongQueue {
-				own.NIC.SteerTo = otherQueue(f.Queue, o.NIC.Beside...)
-			}
-		}
-		if n != last {
-			own.NIC.SteerTo = nil
 		}
 		all = append(all, &flow{Flow: stream.Flow{N: n, CPU: f.CPU, Queue: own.NIC.Queue}, opts: own})
+	}
+	if last >= 0 && s.Role == stream.RX {
+		all[last].steerTo = steerTo(&s.Cell, all[last].Queue, o.NIC.Beside...)
 	}
 	return all
 }
@@ -61,6 +57,14 @@ func (f *flow) err() error {
 		return f.result.err
 	}
 	return f.result.farewell
+}
+
+// endNs is when the flow ended, also where others of its thread go on; 0: it has not.
+func (f *flow) endNs() int64 {
+	if f.done {
+		return f.result.atNs
+	}
+	return f.EndNs()
 }
 
 // named puts the flow's number before an error, where there are several.
@@ -215,6 +219,9 @@ func (r *run) fillEach(h *results.Host, c counter.Change, seconds float64) {
 			if c.CPU.WallS > 0 { // where the kernel does not tell of waits, as far as it ran
 				out.ThreadCores = share((float64(d.RunNs) + float64(d.WaitNs)) / 1e9 / c.CPU.WallS)
 			}
+		}
+		if i < len(r.to.napis) {
+			out.PollerCores = r.polledBy.pollerCores(r.to.napis[i], c.Polled)
 		}
 		if i < len(c.TCP) {
 			r.fillTCP(&out, c.TCP[i], seconds)

@@ -265,7 +265,7 @@ func TestFlowsOf(t *testing.T) {
 		s.Flows[i].Queue = new(i + 2)
 	}
 	for i, f := range flowsOf(s, stream.Options{Socket: sock.Options{PaceBitsPS: 3e9}}) {
-		if f.N != i || *f.opts.NIC.Queue != i+2 || (f.opts.NIC.SteerTo != nil) != (i == 2) || f.opts.Socket.PaceBitsPS != 1e9 || len(f.opts.NIC.Beside) != 3 {
+		if f.N != i || *f.opts.NIC.Queue != i+2 || (f.steerTo != nil) != (i == 2) || f.opts.Socket.PaceBitsPS != 1e9 || len(f.opts.NIC.Beside) != 3 {
 			t.Errorf("flow %d: %+v", i, f)
 		}
 	}

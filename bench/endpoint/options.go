@@ -36,13 +36,19 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 		o.NIC.Queue = c.Queue
 	}
 	if p.NICQueue {
-		o.NIC = stream.NICQueue{Queue: c.Queue, SteerTo: c.SteerTo, Area: stream.AreaKind(c.Area), AreaBytes: c.AreaBytes, BufLen: c.RXBufLen,
+		o.NIC = stream.NICQueue{Queue: c.Queue, Area: stream.AreaKind(c.Area), AreaBytes: c.AreaBytes, BufLen: c.RXBufLen,
 			RefillEntries: c.RefillEntries, CQEntries: c.CQEntries, HoldBytes: c.HoldBytes, TokenBatch: c.TokenBatch}
 	}
-	if c.Control == results.WrongQueue {
-		o.NIC.SteerTo = otherQueue(c.Queue)
-	}
 	return o
+}
+
+// steerTo is the queue that a control run steers a flow to, instead of the one that is taken over
+// for it; nil: none.
+func steerTo(c *results.Cell, taken *int, beside ...int) *int {
+	if c.Control == results.WrongQueue {
+		return otherQueue(taken, beside...)
+	}
+	return c.SteerTo
 }
 
 // otherQueue is one that is not taken over, neither for the flow nor for those beside it; nil

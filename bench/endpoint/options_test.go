@@ -29,24 +29,30 @@ func TestControlSteers(t *testing.T) {
 		want  int
 	}{{nil, 0}, {&third, 0}, {&first, 1}} {
 		c := results.Cell{RX: "zcrx", TX: "tcp", Control: results.WrongQueue, Queue: x.queue}
-		if to := optionsOf(t, stream.RX, c).NIC.SteerTo; to == nil || *to != x.want {
+		only := func() *flow {
+			return flowsOf(wire.EndSpec{Role: stream.RX, Cell: c, Flows: wire.OneFlow(-1)}, optionsOf(t, stream.RX, c))[0]
+		}
+		if to := only().steerTo; to == nil || *to != x.want {
 			t.Errorf("queue %v: steered to %v, want %d", x.queue, to, x.want)
 		}
 		c.Control = ""
-		if to := optionsOf(t, stream.RX, c).NIC.SteerTo; to != nil {
+		if to := only().steerTo; to != nil {
 			t.Errorf("without a control it is steered to %d", *to)
+		}
+		if c.SteerTo = &third; *only().steerTo != third {
+			t.Errorf("it is steered to %d", *only().steerTo)
 		}
 	}
 }
 
 // Every choice gets to the end that it is of, and to no other.
 func TestPathOptions(t *testing.T) {
-	two, zero, five := 2, 0, 5
+	two, five := 2, 5
 	c := results.Cell{RX: "zcrx", TX: "uring", MessageBytes: 1, ReadBytes: 2, Touch: "verify", Congestion: "cubic", RcvBuf: 3, SndBuf: 4, PaceBitsPS: 1e6,
-		UringEngine: "native", GatherUs: &five, Queue: &two, SteerTo: &zero, Area: "huge", AreaBytes: 32 << 20, RXBufLen: 16 << 10, RefillEntries: 64, CQEntries: 128,
+		UringEngine: "native", GatherUs: &five, Queue: &two, Area: "huge", AreaBytes: 32 << 20, RXBufLen: 16 << 10, RefillEntries: 64, CQEntries: 128,
 		HoldBytes: 1 << 20, TokenBatch: 64}
 	rx, tx := optionsOf(t, stream.RX, c), optionsOf(t, stream.TX, c)
-	want := stream.NICQueue{Queue: &two, SteerTo: &zero, Area: stream.AreaHuge, AreaBytes: 32 << 20, BufLen: 16 << 10, RefillEntries: 64, CQEntries: 128, HoldBytes: 1 << 20, TokenBatch: 64}
+	want := stream.NICQueue{Queue: &two, Area: stream.AreaHuge, AreaBytes: 32 << 20, BufLen: 16 << 10, RefillEntries: 64, CQEntries: 128, HoldBytes: 1 << 20, TokenBatch: 64}
 	if d := cmp.Diff(want, rx.NIC); d != "" {
 		t.Error(d)
 	}

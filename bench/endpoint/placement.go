@@ -50,20 +50,19 @@ func (e *End) noLayout(err error) error {
 
 // watchSoftirq looks where the flows' softirq runs, until unwatch.
 func (r *run) watchSoftirq() {
-	if r.end.place == nil {
-		return
-	}
-	for _, f := range r.end.flows {
-		f.watch = place.StartWatch(f.Conn.FD)
+	if r.end.place != nil {
+		r.watch = place.StartWatch(r.end.sockets()...)
 	}
 }
 
 func (r *run) unwatch() {
-	for _, f := range r.end.flows {
-		if f.watch != nil {
-			f.looks, f.watch = f.watch.Stop(), nil
-		}
+	if r.watch == nil {
+		return
 	}
+	for i, looks := range r.watch.Stop() {
+		r.end.flows[i].looks = looks // all flows are open, in the order of their sockets
+	}
+	r.watch = nil
 }
 
 // placed adds where the softirq ran to the host's figures: of several flows, the one that it

@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
 )
 
 // FlagPolled marks a run in which kernel threads polled an interface of the flow
@@ -20,6 +21,14 @@ const FlagPolled = "threaded-napi"
 type NAPIThreads struct {
 	PIDs     []int // ascending, of the caller's PID namespace
 	BusyPoll bool  // one of them at least never rests
+	of       map[uint32]napiThread
+	queues   map[int]uint32 // the instance of each RX queue
+}
+
+// napiThread polls an instance, which the map has by its number.
+type napiThread struct {
+	pid      int
+	busyPoll bool
 }
 
 // FindNAPIThreads asks the kernel, which tells them by instance (net/core/netdev-genl.c,
@@ -38,20 +47,35 @@ func FindNAPIThreads(dev string) (t NAPIThreads, err error) {
 		return t, err
 	}
 	hidden := 0
+	t.of = map[uint32]napiThread{}
 	for _, n := range all {
 		switch {
 		case n.PID > 0:
-			t.PIDs = append(t.PIDs, n.PID)
-			t.BusyPoll = t.BusyPoll || n.Threaded == "busy-poll"
+			own := napiThread{n.PID, n.Threaded == "busy-poll"}
+			t.PIDs, t.of[n.ID] = append(t.PIDs, n.PID), own
+			t.BusyPoll = t.BusyPoll || own.busyPoll
 		case n.Threaded != "" && n.Threaded != "off":
 			hidden++
 		}
+	}
+	if len(t.of) > 0 {
+		t.queues = instances(d)
 	}
 	slices.Sort(t.PIDs)
 	if t.PIDs = slices.Compact(t.PIDs); hidden > 0 {
 		err = &fault.Error{Op: fmt.Sprintf("%d NAPI threads of %s are not in this PID namespace", hidden, dev), How: "run the agent in the host's (docker --pid=host)"}
 	}
 	return t, err
+}
+
+// instances are those of an interface's RX queues, as far as its driver tells.
+func instances(d *nic.Device) map[int]uint32 {
+	all, _ := d.Queues() // without them sockets tell
+	of := map[int]uint32{}
+	for _, q := range all {
+		of[q.ID] = q.NAPI
+	}
+	return of
 }
 
 // openPollers begins to count what polls for the flow.
@@ -75,4 +99,36 @@ func (r *run) polled(h *results.Host) {
 	if err == nil && (now.BusyPoll != r.polledBy.BusyPoll || !slices.Equal(now.PIDs, r.polledBy.PIDs)) {
 		r.warnings = append(r.warnings, fmt.Sprintf("NAPI of %s was made threaded, or was no longer, while the flow ran: busy may lack some of it", r.end.spec.Dev))
 	}
+}
+
+// napis are the NAPI instances that the flows come by, as their sockets say (SO_INCOMING_NAPI_ID),
+// and where a socket does not, that of the queue that its flow was to come by: of interest where
+// threads poll. Nil: none does.
+func (r *run) napis() (ids []uint32) {
+	if len(r.polledBy.of) == 0 {
+		return nil
+	}
+	for _, f := range r.end.flows {
+		id, err := unix.GetsockoptInt(f.Conn.FD, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID)
+		if err != nil || id == 0 {
+			id = int(r.polledBy.queues[queueOf(f)]) // 0, no instance's number, where that is not known
+		}
+		ids = append(ids, uint32(id))
+	}
+	return ids
+}
+
+// pollerCores is what the thread that polls an instance used in the window: where it has no time
+// left, the flows of its queue have none. Nil: no thread does, or one that busy-polls, which never
+// rests and so says nothing.
+func (t NAPIThreads) pollerCores(napi uint32, p *counter.Polled) *float64 {
+	thread, ok := t.of[napi]
+	if !ok || thread.busyPoll || p == nil {
+		return nil
+	}
+	cores, ok := p.Of[thread.pid]
+	if !ok {
+		return nil
+	}
+	return share(cores)
 }

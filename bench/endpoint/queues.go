@@ -24,6 +24,9 @@ func withQueues(path stream.Mode, s wire.EndSpec, dev string) ([]wire.FlowSpec, 
 		queues = 1
 	}
 	ids, err := nicqueue.Spread(path.Name, dev, s.Cell.Queue, queues, len(s.Flows))
+	if err == nil {
+		err = nicqueue.RoomForRules(path.Name, dev, len(s.Flows))
+	}
 	if err != nil {
 		return nil, err
 	}

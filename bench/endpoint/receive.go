@@ -3,7 +3,9 @@
 package endpoint
 
 import (
+	"cmp"
 	"errors"
+	"io"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -18,35 +20,32 @@ type arrival struct {
 	err   error
 }
 
-// receive is what the thread of a receiver's flows does.
-func (w *worker) receive() {
+// receiving is the thread of a receiver's flows.
+type receiving struct {
+	*worker
+	path  stream.Receiver
+	conns []*stream.Conn // in the order of own
+}
+
+func (w *receiving) build() (path io.Closer, err error) {
 	if err := exactSleeps(w.first().opts); err != nil {
-		w.ready <- err
-		return
+		return nil, err
 	}
-	path, err := newReceiver(w.end.path, w.first().opts, w.end.spec.Cell.Steers())
-	w.ready <- err
-	if err != nil {
-		return
+	w.path, err = newReceiver(w.end.path, w.first().opts, w.end.spec.Cell.Steers())
+	return w.path, err
+}
+
+func (w *receiving) open(o orders) (ok bool) {
+	w.conns, ok = w.attachAll(w.path, o)
+	return ok
+}
+
+func (w *receiving) carry(sch wire.Schedule) []flowResult { return w.receiveAll(w.path, w.conns, sch) }
+
+func (w *receiving) leave() {
+	for _, c := range w.conns {
+		c.Close()
 	}
-	defer func() { w.freed = errors.Join(w.freed, path.Close()) }()
-	o, ok := w.order()
-	if !ok {
-		return
-	}
-	conns, ok := w.attachAll(path, o)
-	defer func() {
-		for _, c := range conns {
-			c.Close()
-		}
-	}()
-	if !ok || !o.begins() {
-		return
-	}
-	for _, res := range w.receiveAll(path, conns, o.sch) {
-		w.end.ended <- res
-	}
-	<-w.finish
 }
 
 // attachAll waits for the thread's flows and prepares the path for each. It says of each that it
@@ -89,7 +88,7 @@ func (w *worker) attachAll(path stream.Receiver, o orders) (conns []*stream.Conn
 func (w *worker) attach(path stream.Receiver, f *flow, a arrival) error {
 	w.end.attaching.Lock()
 	defer w.end.attaching.Unlock()
-	a.conn.SteerTo = f.opts.NIC.SteerTo
+	a.conn.SteerTo = f.steerTo
 	return w.end.named(f, path.Attach(a.conn, a.hello))
 }
 
@@ -102,7 +101,7 @@ func (w *worker) receiveAll(path stream.Receiver, conns []*stream.Conn, sch wire
 	}
 	at, nodes := counter.Monotonic(), nodesOf(path, nil)
 	for i, f := range w.own {
-		all[i] = flowResult{n: f.N, err: errorOf(f, err), atNs: at, evidence: evidenceOf(path, f, len(w.own))}
+		all[i] = flowResult{n: f.N, err: errorOf(f, err), atNs: cmp.Or(f.EndNs(), at), evidence: evidenceOf(path, f, len(w.own))}
 		if i == 0 {
 			all[i].nodes = nodes // of what all share
 		}

@@ -4,7 +4,7 @@ package endpoint
 
 import (
 	"context"
-	"errors"
+	"io"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -20,33 +20,38 @@ func (w *worker) preparePayload() (err error) {
 	return err
 }
 
-func (w *worker) send() {
+// sending is the thread of a sender's flow.
+type sending struct {
+	*worker
+	path stream.Sender
+	conn *stream.Conn
+}
+
+func (w *sending) build() (path io.Closer, err error) {
 	if err := w.preparePayload(); err != nil {
-		w.ready <- err
-		return
+		return nil, err
 	}
-	path, err := w.end.path.NewSender(w.first().opts)
-	w.ready <- err
-	if err != nil {
-		return
-	}
-	defer func() { w.freed = errors.Join(w.freed, path.Close()) }()
-	o, ok := w.order()
-	if !ok {
-		return
-	}
+	w.path, err = w.end.path.NewSender(w.first().opts)
+	return w.path, err
+}
+
+func (w *sending) open(o orders) bool {
 	start := w.connect(o)
-	if start.conn != nil {
-		defer start.conn.Close()
-	}
+	w.conn = start.conn
 	w.end.started <- start
-	if start.err != nil || !o.begins() {
-		return
+	return start.err == nil
+}
+
+func (w *sending) carry(sch wire.Schedule) []flowResult {
+	res := w.sendFlow(w.path, w.conn, sch)
+	res.nodes = nodesOf(w.path, w.end.payload)
+	return []flowResult{res}
+}
+
+func (w *sending) leave() {
+	if w.conn != nil {
+		w.conn.Close()
 	}
-	res := w.sendFlow(path, start.conn, o.sch)
-	res.nodes = nodesOf(path, w.end.payload)
-	w.end.ended <- res
-	<-w.finish
 }
 
 func (w *worker) connect(o orders) flowStart {

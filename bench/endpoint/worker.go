@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"sync"
 
@@ -140,10 +141,41 @@ func (w *worker) run() {
 		return
 	}
 	if w.end.spec.Role == stream.RX {
-		w.receive()
+		w.live(&receiving{worker: w})
 	} else {
-		w.send()
+		w.live(&sending{worker: w})
 	}
+}
+
+// role is what a thread's flows are to it: received or sent.
+type role interface {
+	build() (io.Closer, error)            // the path, and what it needs
+	open(o orders) bool                   // opens the flows, and says of each that it is open, or why not; true: all are
+	carry(sch wire.Schedule) []flowResult // until all have ended
+	leave()                               // closes what was opened
+}
+
+// live is the order in which a thread does its work: connections are closed before the path is
+// freed, and not before the last counters were read.
+func (w *worker) live(as role) {
+	path, err := as.build()
+	w.ready <- err
+	if err != nil {
+		return
+	}
+	defer func() { w.freed = errors.Join(w.freed, path.Close()) }()
+	o, ok := w.order()
+	if !ok {
+		return
+	}
+	defer as.leave()
+	if !as.open(o) || !o.begins() {
+		return
+	}
+	for _, res := range as.carry(o.sch) {
+		w.end.ended <- res
+	}
+	<-w.finish
 }
 
 // begin takes the one run of this end; cancel calls it off.

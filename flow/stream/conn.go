@@ -22,7 +22,10 @@ type Conn struct {
 	FD            int
 	Local, Remote netip.AddrPort
 	Pace          *Pace // of a sender; nil sends as fast as it can
-	SteerTo       *int  // RX queue to steer the flow to instead of its path's, for a control run; nil: none
+
+	// SteerTo is the RX queue to steer the flow to instead of its path's: a control run, which
+	// shows that copying would be noticed. Nil: none.
+	SteerTo *int
 
 	stopping atomic.Bool
 	aborted  atomic.Bool

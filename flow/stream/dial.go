@@ -17,8 +17,9 @@ import (
 )
 
 // Dial opens a flow to the data port at addr: it connects, says h and waits for
-// the receiver's welcome. While nothing listens there it tries again, until ctx
-// ends.
+// the receiver's welcome. While nothing listens there it tries again. ctx is the limit
+// of all that: before the first of several flows is welcome the last one is steered,
+// and a NIC whose link is trained again meanwhile takes its time.
 func Dial(ctx context.Context, addr string, h Hello, o sock.Options) (*Conn, Welcome, error) {
 	var w Welcome
 	c, err := connect(ctx, addr, o)
@@ -84,12 +85,13 @@ func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
 	if err := c.writeAll(b); err != nil {
 		return Welcome{}, fmt.Errorf("send hello: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
 	var in [welcomeSize]byte
 	if err := c.readFull(ctx, in[:]); err != nil {
-		return Welcome{}, &fault.Error{Op: "wait for the receiver's welcome", Err: err, Peer: true,
-			How: "the receiver closes connections with a wrong cookie and every connection beside its flows: check --cookie and --flows on both ends, and that nothing else uses that port"}
+		how := "the receiver closes connections with a wrong cookie and every connection beside its flows: check --cookie and --flows on both ends, and that nothing else uses that port"
+		if errors.Is(err, context.DeadlineExceeded) {
+			how = "a receiver welcomes all flows when the last has come and is steered: give it longer (--connect-timeout); else " + how
+		}
+		return Welcome{}, &fault.Error{Op: "wait for the receiver's welcome", Err: err, Peer: true, How: how}
 	}
 	return ParseWelcome(in[:])
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/long"
 	"golang.org/x/sys/unix"
 )
 
@@ -134,6 +135,42 @@ func TestDialToSomethingElseLater(t *testing.T) {
 	muteAt(t, addr, nil)
 	if err := <-dialed; err == nil || !strings.Contains(err.Error(), "wait for the receiver's welcome") {
 		t.Errorf("%v; fix %q", err, fault.Fix(err))
+	}
+}
+
+// A receiver may take its time until it welcomes a flow: others are steered, and a NIC may train
+// its link again for that. The limit of the connection is that of the welcome, however long it is.
+func TestDialWaitsForALateWelcome(t *testing.T) {
+	long.Test(t) // it waits for longer than a sender once did
+	t.Parallel()
+	const late = 11 * time.Second
+	c := stream.NewCookie()
+	p := listen(t, c)
+	ctx, cancel := context.WithTimeout(t.Context(), 6*late)
+	defer cancel()
+	dialed := make(chan error, 1)
+	go func() {
+		tx, _, err := stream.Dial(ctx, p.Addr().String(), helloOf(c), sock.Options{})
+		if err == nil {
+			tx.Close()
+		}
+		dialed <- err
+	}()
+	rx, _, err := p.Accept(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rx.Close()
+	select {
+	case err := <-dialed:
+		t.Fatalf("it did not wait for its welcome: %v", err)
+	case <-time.After(late):
+	}
+	if err := rx.Welcome(stream.Welcome{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-dialed; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -2,6 +2,12 @@
 
 package stream
 
+import (
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
 // Flow is one flow of payload. A run has one or several; both ends know each by its number.
 // Which thread moves it, and by which path, is up to who plays it (bench/endpoint).
 type Flow struct {
@@ -10,7 +16,20 @@ type Flow struct {
 	Queue *int  // RX queue of its own; nil: its path chooses, or takes none
 	Conn  *Conn // nil until it is open
 	Meter Meter
+
+	endNs int64
 }
+
+// End notes that the flow's sender has ended it, now: for a path that moves several flows, and goes
+// on with the others ([Group]).
+func (f *Flow) End() {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // cannot fail on Linux
+	atomic.StoreInt64(&f.endNs, t.Nano())
+}
+
+// EndNs is when End was called, CLOCK_MONOTONIC in nanoseconds; 0: it was not. Any thread may ask.
+func (f *Flow) EndNs() int64 { return atomic.LoadInt64(&f.endNs) }
 
 // MaxFlows is how many flows a run may have.
 const MaxFlows = 1 << 10

@@ -11,7 +11,8 @@ type Group interface {
 	Receiver
 	// ReceiveAll takes payload of all flows that were attached until their peers have ended all
 	// of them (nil), or an error of one, which names it. Each flow's meter counts its own bytes,
-	// the first's also the calls that are made for all. It does not allocate per call.
+	// the first's also the calls that are made for all; each is told of its own end when that
+	// comes ([Flow.End]). It does not allocate per call.
 	ReceiveAll(flows []*Flow) error
 	// EvidenceOf is [Witness].Evidence of one of the flows.
 	EvidenceOf(f *Flow) Evidence

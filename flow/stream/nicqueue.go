@@ -27,9 +27,6 @@ type NICQueue struct {
 	// Beside are the RX queues of the run's other flows, its own may be one of them: all are kept
 	// free of flows that are not the run's before the first of them is taken over.
 	Beside []int `json:"beside,omitempty"`
-	// SteerTo sends the flow to another queue than the one taken over: a control
-	// run, which shows that copying would be noticed.
-	SteerTo *int `json:"steer_to,omitempty"`
 
 	Area          AreaKind `json:"area,omitempty"`           // "": pages, udmabuf of devmem; huge where BufLen is longer than a page
 	AreaBytes     int      `json:"area_bytes,omitempty"`     // of memory for payload; 0: DefaultAreaBytes, of devmem by the size of the ring

@@ -238,10 +238,11 @@ func (u *PollerUse) outside(measured, allowed []int, same bool) int64 {
 // Polled is what the pollers of a flow used in a window, cores.
 type Polled struct {
 	Threads int
-	Cores   float64 // on all CPUs
-	Outside float64 // of that, on other CPUs than the measured ones
-	Unknown float64 // of that, on CPUs that are not known
-	Busiest float64 // of one thread
+	Cores   float64         // on all CPUs
+	Outside float64         // of that, on other CPUs than the measured ones
+	Unknown float64         // of that, on CPUs that are not known
+	Busiest float64         // of one thread
+	Of      map[int]float64 // each thread, by its number
 	on      map[int]float64
 }
 
@@ -249,10 +250,10 @@ func polled(uses []PollerUse, wall float64) *Polled {
 	if len(uses) == 0 || wall <= 0 {
 		return nil
 	}
-	p := &Polled{Threads: len(uses), on: map[int]float64{}}
+	p := &Polled{Threads: len(uses), Of: map[int]float64{}, on: map[int]float64{}}
 	for _, u := range uses {
 		cores := float64(u.RunNs) / 1e9 / wall
-		p.Cores, p.Busiest = p.Cores+cores, max(p.Busiest, cores)
+		p.Cores, p.Busiest, p.Of[u.PID] = p.Cores+cores, max(p.Busiest, cores), cores
 		if u.OutsideNs < 0 {
 			p.Unknown += cores
 		} else {

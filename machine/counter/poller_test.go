@@ -63,6 +63,9 @@ func TestPollersAreTheFlows(t *testing.T) {
 		if v := metric(t, ms, "poller_cores"); math.Abs(v.Value-used) > 1e-9 {
 			t.Errorf("%s: %+v", name, v)
 		}
+		if len(c.Polled.Of) != 1 || math.Abs(c.Polled.Of[9]-used) > 1e-9 {
+			t.Errorf("%s: threads %v", name, c.Polled.Of)
+		}
 	}
 }
 

@@ -11,21 +11,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchEvery is between two looks at the socket. One costs about a microsecond.
-const watchEvery = 5 * time.Millisecond
+// watchEvery is between two rounds of looks at the sockets. A look costs about a microsecond, so
+// that a round has no more than mostLooks: of more flows each is looked at every few rounds.
+const (
+	watchEvery = 5 * time.Millisecond
+	mostLooks  = 64
+)
 
-// Watch finds out on which CPUs a flow's packets were processed. The kernel
-// keeps the last one with the socket (SO_INCOMING_CPU, set by tcp_v4_rcv).
+// Watch finds out on which CPUs the packets of an end's flows were processed. The kernel
+// keeps the last one with each socket (SO_INCOMING_CPU, set by tcp_v4_rcv).
 type Watch struct {
-	fd   int
+	fds  []int
+	next int // to be looked at
+	seen []map[int]int
+
 	stop chan struct{}
 	done sync.WaitGroup
-	seen map[int]int
 }
 
-// StartWatch looks at a TCP socket until Stop.
-func StartWatch(fd int) *Watch {
-	w := &Watch{fd: fd, stop: make(chan struct{}), seen: map[int]int{}}
+// StartWatch looks at TCP sockets until Stop.
+func StartWatch(fds ...int) *Watch {
+	w := &Watch{fds: fds, seen: make([]map[int]int, len(fds)), stop: make(chan struct{})}
+	for i := range w.seen {
+		w.seen[i] = map[int]int{}
+	}
 	w.done.Go(w.run)
 	return w
 }
@@ -34,9 +43,7 @@ func (w *Watch) run() {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
-		if cpu, err := unix.GetsockoptInt(w.fd, unix.SOL_SOCKET, unix.SO_INCOMING_CPU); err == nil && cpu >= 0 {
-			w.seen[cpu]++
-		}
+		w.round()
 		select {
 		case <-tick.C:
 		case <-w.stop:
@@ -45,9 +52,20 @@ func (w *Watch) run() {
 	}
 }
 
-// Stop ends the watch, before the socket is closed. It returns how often each
-// CPU was found.
-func (w *Watch) Stop() map[int]int {
+// round looks at the next sockets, each once at most.
+func (w *Watch) round() {
+	for range min(len(w.fds), mostLooks) {
+		i := w.next
+		w.next = (i + 1) % len(w.fds)
+		if cpu, err := unix.GetsockoptInt(w.fds[i], unix.SOL_SOCKET, unix.SO_INCOMING_CPU); err == nil && cpu >= 0 {
+			w.seen[i][cpu]++
+		}
+	}
+}
+
+// Stop ends the watch, before the sockets are closed. It returns how often each CPU was found, of
+// each socket.
+func (w *Watch) Stop() []map[int]int {
 	close(w.stop)
 	w.done.Wait()
 	return w.seen

@@ -28,6 +28,18 @@ var benchUnits = []struct {
 	{"tg-ns/kB", "lower", func(r *results.Record) *float64 { return r.TG.NsPerKB() }},
 	{"sut-W", "lower", func(r *results.Record) *float64 { return r.SUT.PowerW }},
 	{"tg-W", "lower", func(r *results.Record) *float64 { return r.TG.PowerW }},
+	{"least-flow-Gbit/s", "higher", spread(func(s *results.FlowSpread) *float64 { return &s.Min })},
+	{"flows-Jain", "higher", spread(func(s *results.FlowSpread) *float64 { return &s.Jain })},
+}
+
+// spread is a figure of how far several flows are apart, which one flow has not.
+func spread(figure func(*results.FlowSpread) *float64) func(*results.Record) *float64 {
+	return func(r *results.Record) *float64 {
+		if s := r.FlowSpread(); s != nil {
+			return figure(s)
+		}
+		return nil
+	}
 }
 
 // Write writes the runs: one line per run that is ok and no warm-up, with the cell as the

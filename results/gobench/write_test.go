@@ -4,6 +4,7 @@ package gobench
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 
@@ -56,5 +57,41 @@ func TestWrite(t *testing.T) {
 	}
 	if found != 1 || units != len(benchUnits) {
 		t.Errorf("%d results, %d units", found, units)
+	}
+}
+
+// Of several flows the least and Jain's index stand beside the sum; one flow has neither.
+func TestWriteFlows(t *testing.T) {
+	run := func(rates ...float64) results.Record {
+		r := results.Record{Verdict: results.OK, Cell: results.Cell{RX: "tcp", TX: "tcp", Flows: len(rates)}}
+		r.SUT.ThroughputGbps = new(10.)
+		for _, v := range rates {
+			r.SUT.Flows = append(r.SUT.Flows, results.Flow{ThroughputGbps: new(v)})
+		}
+		return r
+	}
+	var b bytes.Buffer
+	if err := Write(&b, []results.Record{run(10), run(2, 2, 6)}); err != nil {
+		t.Fatal(err)
+	}
+	want := []struct {
+		least, jain float64
+		ok          bool
+	}{{0, 0, false}, {2, 100. / (3 * 44), true}}
+	found := 0
+	for r := benchfmt.NewReader(&b, "x"); r.Scan(); {
+		rec, ok := r.Result().(*benchfmt.Result)
+		if !ok {
+			continue
+		}
+		least, ok1 := rec.Value("least-flow-Gbit/s")
+		jain, ok2 := rec.Value("flows-Jain")
+		if w := want[found]; ok1 != w.ok || ok2 != w.ok || least != w.least || math.Abs(jain-w.jain) > 1e-12 {
+			t.Errorf("%s: least %v, Jain %v; want %+v", rec.Name, least, jain, w)
+		}
+		found++
+	}
+	if found != len(want) {
+		t.Errorf("%d results", found)
 	}
 }

@@ -17,7 +17,8 @@ import (
 // memory gather and give back apart.
 type own struct {
 	conn   *stream.Conn
-	n      int // number of the flow, of several
+	flow   *stream.Flow // of several
+	n      int          // its number
 	meter  *stream.Meter
 	fd     int
 	touch  *stream.Toucher
@@ -69,6 +70,7 @@ func (r *Receiver) ReceiveAll(flows []*stream.Flow) error {
 			}
 			if o.ended {
 				w.Leave(i)
+				o.flow.End()
 				left--
 			}
 			empty = empty && !more
@@ -87,7 +89,7 @@ func (r *Receiver) begin(flows []*stream.Flow) (*sock.WaiterOfAll, error) {
 	}
 	for _, f := range flows {
 		o := r.of(f.Conn)
-		o.n, o.meter = f.N, &f.Meter
+		o.flow, o.n, o.meter = f, f.N, &f.Meter
 	}
 	w := &sock.WaiterOfAll{}
 	for _, o := range r.all {

@@ -45,6 +45,9 @@ func TestReceiveAll(t *testing.T) {
 		if c := flows[i].Meter.Snapshot(); c.Bytes != n || c.CopiedBytes != n || !r.all[i].ended || r.all[i].copied != n {
 			t.Errorf("flow %d: %+v, want %d bytes", flows[i].N, c, n)
 		}
+		if flows[i].EndNs() == 0 {
+			t.Errorf("flow %d was not told that it has ended", flows[i].N)
+		}
 	}
 	flows[1].Conn.Abort()
 	if err := r.ReceiveAll(flows); !errors.Is(err, stream.ErrAborted) || !strings.HasPrefix(err.Error(), "flow 6: ") {

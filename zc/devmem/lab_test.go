@@ -228,7 +228,7 @@ func TestLabLinear(t *testing.T) {
 func TestLabWrongQueue(t *testing.T) {
 	labtest.Need(t)
 	queue, other := 3, 1
-	o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 16 << 20, NIC: stream.NICQueue{Queue: &queue, SteerTo: &other}})
+	o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 16 << 20, NIC: stream.NICQueue{Queue: &queue}, SteerTo: &other})
 	if err = errors.Join(err, o.Err); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@
 package devmem
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -110,7 +109,7 @@ func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 	if err := r.makeReader(segment); err != nil {
 		return err
 	}
-	return r.queue.Steer(c, cmp.Or(c.SteerTo, r.opt.NIC.SteerTo))
+	return r.queue.Steer(c, c.SteerTo)
 }
 
 // makeReader makes one for flows of such segments, and longer ones.

@@ -32,6 +32,7 @@ type Flows struct {
 // that it is as it was afterwards. check looks at each that ended without an error.
 func (f Flows) Run(t *testing.T, check func(x Transfer, o Outcome)) {
 	t.Helper()
+	splits(t)
 	Channels(t, f.N+2, func() {
 		before := DeviceState(t)
 		all := f.transfers(t)

@@ -16,10 +16,11 @@ import (
 )
 
 // Grouped makes transfers that one receiver moves, on one thread and by one queue: that of the
-// first. A flow that is to go elsewhere has NIC.SteerTo. check looks at each; the device is as it
+// first. A flow that is to go elsewhere has SteerTo. check looks at each; the device is as it
 // was afterwards.
 func Grouped(t *testing.T, all []Transfer, check func(x Transfer, o Outcome)) {
 	t.Helper()
+	splits(t)
 	before := DeviceState(t)
 	out, err := In(RXNS, func() ([]Outcome, error) { return group(all) })
 	if err != nil {
@@ -82,7 +83,7 @@ func serveAll(g stream.Group, all []Transfer, sent chan<- error) (out []Outcome,
 			return nil, senders, err
 		}
 		flows = append(flows, &stream.Flow{N: i, CPU: -1, Conn: conn})
-		conn.SteerTo = x.NIC.SteerTo
+		conn.SteerTo = x.SteerTo
 		if err := g.Attach(conn, hello); err != nil {
 			return nil, senders, err
 		}

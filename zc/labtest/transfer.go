@@ -22,6 +22,7 @@ type Transfer struct {
 	Bytes     int
 	Alone     int // of Bytes: the last of them, sent when all before were acknowledged (TX nil)
 	NIC       stream.NICQueue
+	SteerTo   *int // RX queue to go to instead of the one taken over; nil: that
 	ReadBytes int
 	Touch     stream.Touch // "": verify
 	Engine    string       // of io_uring; "": the default
@@ -159,6 +160,7 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 		return o, err
 	}
 	defer conn.Close()
+	conn.SteerTo = x.SteerTo
 	start := time.Now()
 	if err = r.Attach(conn, hello); err == nil {
 		o.Attached = time.Since(start)

@@ -5,8 +5,16 @@ package tcpmmap_test
 import (
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/zc/labtest"
 )
 
 // What copies can have the NIC of the modes that do not.
 func TestLabSteered(t *testing.T) { labtest.Steered(t, "tcp") }
+
+// Several of their flows come by several queues.
+func TestLabSteeredFlows(t *testing.T) {
+	for _, rx := range []string{"tcp", "uring", "tcp-mmap"}[:long.Rounds(1, 3)] {
+		t.Run(rx, func(t *testing.T) { labtest.SteeredFlows(t, rx) })
+	}
+}

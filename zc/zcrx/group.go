@@ -17,7 +17,8 @@ import (
 type member struct {
 	conn  *stream.Conn
 	touch *stream.Toucher
-	n     int // number of the flow
+	flow  *stream.Flow // of several
+	n     int          // its number
 	meter *stream.Meter
 
 	got       int    // bytes of the walk over completions that goes on
@@ -76,7 +77,7 @@ func (r *Receiver) begin(flows []*stream.Flow) error {
 	r.grouped = true
 	for _, f := range flows {
 		i := of(f.Conn)
-		r.members[i].n, r.members[i].meter = f.N, &f.Meter
+		r.members[i].flow, r.members[i].n, r.members[i].meter = f, f.N, &f.Meter
 		if err := r.armMember(i); err != nil {
 			return stream.OfFlow(f.N, err)
 		}
@@ -184,6 +185,7 @@ func (r *Receiver) judgeMember(m *member, cqe uring.CQE) error {
 	m.again = again
 	if r.ended {
 		m.ended = true
+		m.flow.End()
 		r.ended = !slices.ContainsFunc(r.members, func(m *member) bool { return !m.ended })
 	}
 	return nil

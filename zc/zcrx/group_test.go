@@ -180,3 +180,24 @@ func TestSharingIsTold(t *testing.T) {
 		t.Errorf("a kernel that does not count: %q", r.sharing())
 	}
 }
+
+// A flow that ends while others go on is told so then: its end is its own, and not the last one's.
+func TestEndOfOneOfSeveral(t *testing.T) {
+	r := &Receiver{}
+	flows := []*stream.Flow{{N: 0}, {N: 1}}
+	for _, f := range flows {
+		r.members = append(r.members, &member{conn: &stream.Conn{}, flow: f, meter: &f.Meter})
+	}
+	end := func(i int) {
+		t.Helper()
+		if err := r.judgeMember(r.members[i], uring.CQE{}); err != nil || !r.members[i].ended {
+			t.Fatalf("flow %d: %v, ended: %v", i, err, r.members[i].ended)
+		}
+	}
+	if end(1); r.ended || flows[1].EndNs() == 0 || flows[0].EndNs() != 0 {
+		t.Errorf("all have ended: %v; ends %d, %d", r.ended, flows[0].EndNs(), flows[1].EndNs())
+	}
+	if end(0); !r.ended || flows[0].EndNs() < flows[1].EndNs() {
+		t.Errorf("all have ended: %v; ends %d, %d", r.ended, flows[0].EndNs(), flows[1].EndNs())
+	}
+}

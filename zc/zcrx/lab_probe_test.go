@@ -18,7 +18,7 @@ func TestLabProbes(t *testing.T) {
 		mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 16 << 20, Touch: stream.TouchNone})
 		wantZeroCopy(t, read())
 		queue, other := 3, 1
-		if _, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 4 << 20, Touch: stream.TouchNone, NIC: stream.NICQueue{Queue: &queue, SteerTo: &other}}); err != nil {
+		if _, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 4 << 20, Touch: stream.TouchNone, NIC: stream.NICQueue{Queue: &queue}, SteerTo: &other}); err != nil {
 			t.Fatal(err)
 		}
 		if read().Counts["zcrx_copy_fallbacks"] == 0 {

@@ -131,7 +131,7 @@ func TestLabEngines(t *testing.T) {
 func TestLabWrongQueue(t *testing.T) {
 	labtest.Need(t)
 	queue, other := 3, 1
-	o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue, SteerTo: &other}})
+	o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue}, SteerTo: &other})
 	if err = errors.Join(err, o.Err); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestLabOlderKernels(t *testing.T) {
 	queue, other := 3, 1
 	t.Run("7.0", func(t *testing.T) {
 		defer zcrx.PretendKernel(uring.ZcrxFeatures{Known: true, BufLen: true, DMABuf: true, Ctrl: 2})()
-		o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue, SteerTo: &other}})
+		o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue}, SteerTo: &other})
 		if err = errors.Join(err, o.Err); err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestLabOlderKernels(t *testing.T) {
 			t.Errorf("%v: %+v, notes %q", err, o.Counters, o.Evidence.Notes)
 		}
 		// What was copied to cannot come back: the flow ends with the area.
-		x.NIC.SteerTo, x.NIC.AreaBytes = &other, 4<<20
+		x.SteerTo, x.NIC.AreaBytes = &other, 4<<20
 		if o, err = run(t, x); err != nil || !labtest.Contains(o.Err, "landed on queue 1, the provider is on queue 3") || !labtest.Contains(o.Err, "starved") {
 			t.Errorf("%v; %v after %d bytes", err, o.Err, o.Counters.Bytes)
 		}
@@ -180,7 +180,7 @@ func TestLabOlderKernels(t *testing.T) {
 func TestLabWrongQueueUdmabuf(t *testing.T) {
 	labtest.Need(t)
 	queue, other := 3, 1
-	o, err := run(t, labtest.Transfer{Family: "ipv6", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue, SteerTo: &other, Area: stream.AreaUdmabuf}})
+	o, err := run(t, labtest.Transfer{Family: "ipv6", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue, Area: stream.AreaUdmabuf}, SteerTo: &other})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@
 package zcrx
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -173,7 +172,7 @@ func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) error {
 	if r.queue == nil {
 		return nil
 	}
-	return r.queue.Steer(c, cmp.Or(c.SteerTo, r.opt.NIC.SteerTo))
+	return r.queue.Steer(c, c.SteerTo)
 }
 
 // Close frees the queue and restores the device, in reverse order.

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"sync"
+	"time"
+
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+// guests are the flows that have come to a receiver, whether their threads have prepared for them
+// yet or not. Their senders wait for the last flow to come and to be steered; one that dies
+// meanwhile would be noticed when it is welcome, after as long as that takes.
+type guests struct {
+	end  *End
+	mu   sync.Mutex
+	came []guest
+}
+
+type guest struct {
+	n    int // number of the flow
+	conn *stream.Conn
+}
+
+// lookEvery is between two looks at flows that wait.
+const lookEvery = 20 * time.Millisecond
+
+func (g *guests) add(n int, c *stream.Conn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.came = append(g.came, guest{n, c})
+}
+
+// left is the error of a flow whose sender has gone; nil: all wait.
+func (g *guests) left() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, x := range g.came {
+		if err := x.conn.Left(); err != nil {
+			return g.end.named(g.end.flows[x.n], err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+
+package labtest
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// SteeredFlows runs zcbench with three flows of a receive mode that takes no queue over, which are
+// steered to two queues in turn: each comes by the one that it was to come by, every byte of it
+// arrives, and the device is as it was afterwards.
+func SteeredFlows(t *testing.T, rx string) {
+	Need(t)
+	h := measured(t, rx, "--flows", "3", "--queues", "2", "--queue", "2", "--sut-cpu", "1", "--tg-cpu", "0").SUT
+	if len(h.Flows) != 3 || h.Mismatches == nil || *h.Mismatches != 0 {
+		t.Fatalf("%d flows, mismatches %v", len(h.Flows), h.Mismatches)
+	}
+	for n, f := range h.Flows {
+		if want := 2 + n%2; f.Queue == nil || *f.Queue != want || f.Landed == nil || *f.Landed != want {
+			t.Errorf("flow %d: queue %s, landed on %s, want %d", n, place(f.Queue), place(f.Landed), want)
+		}
+		if f.Verdict != results.OK || f.Bytes == nil || *f.Bytes == 0 {
+			t.Errorf("flow %d: %s %s: %s bytes", n, f.Verdict, f.Reason, count(f.Bytes))
+		}
+	}
+}
+
+// place is a queue, as far as it is known.
+func place(queue *int) string {
+	if queue == nil {
+		return "unknown"
+	}
+	return strconv.Itoa(*queue)
+}

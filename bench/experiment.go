@@ -171,7 +171,7 @@ func options(s *matrix.Spec) Options {
 		rest = *s.Rest
 	}
 	return Options{Duration: s.Duration, Rest: rest, WarmupDuration: s.WarmupDuration, RampUp: s.RampUp, RampDown: s.RampDown, Port: s.Port,
-		SampleInterval: s.Common.SampleInterval, Stall: s.Common.Stall, MaxCopied: s.Gates.Copied,
+		SampleInterval: s.Common.SampleInterval, Stall: s.Common.Stall, MaxCopied: s.Gates.Copied, IdleDrift: s.Gates.IdleDrift,
 		SUTSettings: s.SUT.Settings, TGSettings: s.TG.Settings, SharedWithSSH: s.SharedWithSSH, nodes: [2]*int{s.SUT.Node, s.TG.Node}}
 }
 

@@ -43,17 +43,17 @@ func (p PowerImport) Run(dir, out string) (joined int, skipped []results.Problem
 			return 0, nil, err
 		}
 	}
+	g := results.DefaultGates()
+	if plan := j.Header.Plan; plan != nil {
+		g = plan.Gates
+	}
 	for i := range j.Records {
-		ok, err := p.join(&j.Records[i], logs)
+		ok, err := p.join(&j.Records[i], logs, g.IdleDrift)
 		if err != nil {
 			return 0, nil, err
 		}
 		if ok {
 			joined++
-			g := results.DefaultGates()
-			if plan := j.Header.Plan; plan != nil {
-				g = plan.Gates
-			}
 			// The others have judged it already.
 			gate.Run(results.Gates{IdleDrift: g.IdleDrift, Asked: g.Asked, IgnoreInert: true}, &j.Records[i])
 		}
@@ -76,8 +76,9 @@ func (p PowerImport) Run(dir, out string) (joined int, skipped []results.Problem
 	return joined, j.Skipped, w.Close()
 }
 
-// join enters the logs' figures into one run.
-func (p PowerImport) join(rec *results.Record, logs []power.Trace) (joined bool, err error) {
+// join enters the logs' figures into one run. mostDrift is the limit of its gate for the drift of
+// idle power; nil: it has none.
+func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *float64) (joined bool, err error) {
 	if rec.Warmup || rec.StartUTCNs == 0 {
 		return false, nil
 	}
@@ -88,6 +89,7 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace) (joined bool,
 		if !ok {
 			continue
 		}
+		at.MostDrift = mostDrift
 		free := p.Lead || h.PowerSource == ""
 		for k, s := range p.Logs {
 			if s.Host != "" && s.Host != role {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -70,6 +71,18 @@ func TestImportJudgesIdleDrift(t *testing.T) {
 		if rec.SUT.PowerIdleDrift == nil || *rec.SUT.PowerIdleDrift < .04 || *rec.SUT.PowerIdleDrift > .06 || slices.Contains(rec.Flags, results.FlagIdleDrift) != (beyond && x.asked == nil) {
 			t.Errorf("limit %v, asked %q: drift %v, flags %q", deref(limit), x.asked, deref(rec.SUT.PowerIdleDrift), rec.Flags)
 		}
+		marked := ""
+		if beyond {
+			marked = results.FlagIdleDrift
+		}
+		for _, m := range rec.SUT.Metrics {
+			if m.Name == "power_csv_wt_net_w" && m.Quality != marked {
+				t.Errorf("limit %v: %s is marked %q in metrics.csv, want %q", deref(limit), m.Name, m.Quality, marked)
+			}
+		}
+		if !slices.ContainsFunc(rec.SUT.Metrics, func(m results.Metric) bool { return m.Name == "power_csv_wt_net_w" }) {
+			t.Errorf("no net power: %+v", rec.SUT.Metrics)
+		}
 		invalid := beyond && x.asked != nil
 		if (rec.Verdict == results.Invalid) != invalid || invalid && !strings.Contains(rec.Reason, "SUT: idle power before and after the run differs by 4.9 % (limit 2 %)") {
 			t.Errorf("limit %v: %s %q", deref(limit), rec.Verdict, rec.Reason)
@@ -77,6 +90,15 @@ func TestImportJudgesIdleDrift(t *testing.T) {
 		// 300 W with a limit of 1 %, in energy, and in what is left above idle.
 		if u := rec.SUT.JoulePerGBU(); u == nil || *u < .86 || *u > .87 || *rec.SUT.NetJoulePerGBU() < *u {
 			t.Errorf("J/GB +- %v, net +- %v", deref(u), deref(rec.SUT.NetJoulePerGBU()))
+		}
+	}
+}
+
+// The limit of a file's gate goes with its runs, to whoever measures their power.
+func TestDriftGateGoesWithRuns(t *testing.T) {
+	for _, limit := range []*float64{nil, new(.05)} {
+		if got := options(&matrix.Spec{Gates: results.Gates{IdleDrift: limit}}).IdleDrift; got != limit {
+			t.Errorf("limit %v: runs have %v", deref(limit), deref(got))
 		}
 	}
 }

@@ -66,8 +66,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// after rests after a run and enters the figures of it. A warm-up has none.
-func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome) {
+// after rests after a run and enters the figures of it. A warm-up has none. mostDrift is the
+// limit of the run's gate for the drift of idle power; nil: it has none.
+func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome, mostDrift *float64) {
 	if m == nil {
 		return
 	}
@@ -85,7 +86,7 @@ func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome
 		e := &m.ends[i]
 		h := rec.Host(e.role)
 		at := power.Times{Load: power.Window{FromNs: res.FromNs, ToNs: res.ToNs}.Add(-e.host.OffsetNs), IdleBefore: idleBefore, IdleAfter: m.rested,
-			GuardNs: int64(m.opt.Guard), SkewNs: e.host.UncertaintyNs}
+			GuardNs: int64(m.opt.Guard), SkewNs: e.host.UncertaintyNs, MostDrift: mostDrift}
 		began := time.Now().UnixNano() - (counter.Monotonic() - at.Load.FromNs) // by the wall clock
 		h.Metrics = append(h.Metrics, at.Metrics(began-out.startUTCNs)...)
 		if len(e.order) == 0 {

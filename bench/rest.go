@@ -32,7 +32,14 @@ func autoRest(window time.Duration) time.Duration {
 }
 
 // settle is how long hosts are left alone before a rest is measured: memory of the run
-// before is freed, and its sockets end.
+// before is freed, and its sockets end. Settings that were just changed ask for no more than
+// that. An agent answers when the link is back ([nic.Device.AwaitCarrier]), and a link that is up
+// again is told of at once (net/core/link_watch.c: linkwatch_schedule_work, Linux 7.3.4). Rings
+// are filled while queues are opened (mlx5/core/en_main.c: mlx5e_wait_channels_min_rx_wqes), and
+// what is left of that by NAPI right after it. Page pools whose memory is still out look for it
+// each second (net/core/page_pool.c: page_pool_release_retry), for some microseconds, where a
+// tick has ten milliseconds. A governor and a limit for idle states act on CPUs, and take no time
+// of theirs; power, which falls later, has its guard.
 func settle(rest time.Duration) time.Duration { return max(rest/10, 50*time.Millisecond) }
 
 // restMeter measures what the hosts' CPUs do between runs. The rest after a run is the one
@@ -109,7 +116,7 @@ func (r *Runner) restBefore(ctx context.Context, warmup bool) *[2]wire.Rest {
 // restAfter rests after a run that counts and enters what the CPUs did in both rests.
 func (r *Runner) restAfter(ctx context.Context, rec *results.Record, before *[2]wire.Rest, out outcome) {
 	m := r.resting()
-	r.Power.after(ctx, rec, out)
+	r.Power.after(ctx, rec, out, r.Opt.IdleDrift)
 	if m == nil || rec.Warmup || out.sut.ToNs == 0 && out.tg.ToNs == 0 {
 		return
 	}

@@ -45,6 +45,7 @@ type Options struct {
 	MTU            int      // of the path
 	NoteMTU        bool     // records have it, where a cell says nothing of it
 	MaxCopied      *float64 // fraction; nil is the default
+	IdleDrift      *float64 // the gate's limit for that of idle power, a fraction; nil: none
 	SampleInterval time.Duration
 	Stall          time.Duration
 	WarmupDuration time.Duration // window of a warm-up run; 0: Duration

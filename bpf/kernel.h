@@ -124,6 +124,10 @@ struct socket {
 	struct sock *sk;
 };
 
+struct task_struct {
+	__u64 start_time; /* CLOCK_MONOTONIC, ns */
+};
+
 struct napi_struct {
 	struct net_device *dev;
 };

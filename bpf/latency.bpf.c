@@ -53,13 +53,17 @@ struct {
 	__type(value, struct pending);
 } pendings SEC(".maps");
 
-/* When data became ready on a socket that has not been read since; 0: it has. */
+/* When data that is sampled became ready on a socket that has not been read since; 0: it has. */
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, __u64);
 } ready SEC(".maps");
+
+/* Sockets with such data: without one, who reads has nothing to look up. It may be more than
+ * there are, since of those that are closed unread nobody hears; never less. */
+volatile __u64 awaited;
 
 volatile __s64 tai_offset_ns; /* CLOCK_TAI - CLOCK_REALTIME; refreshed by user space */
 
@@ -340,31 +344,40 @@ int data_ready(__u64 *ctx)
 {
 	struct sock *sk = ARG(struct sock *, 0);
 	__u32 queued = sk->sk_receive_queue.qlen;
+	struct sk_buff *newest;
 	__u64 *since;
 
 	if (!queued || !(is_tcp(sk) ? queued == 1 : is_udp(sk)))
 		return 0;
-	if (!received_matches(sk, sk->sk_receive_queue.prev))
+	newest = sk->sk_receive_queue.prev;
+	if (!sampled(stamp_of(newest)) || !received_matches(sk, newest))
 		return 0;
 	since = bpf_sk_storage_get(&ready, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (since && !*since)
-		*since = bpf_ktime_get_ns();
+	if (!since || *since)
+		return 0;
+	__sync_fetch_and_add(&awaited, 1); /* first, so that it is never too low */
+	if (__sync_val_compare_and_swap(since, 0, bpf_ktime_get_ns()))
+		__sync_fetch_and_add(&awaited, -1);
 	return 0;
 }
 
 __inline int returned(struct sock *sk, int ret)
 {
 	struct hist *h;
-	__u64 *since;
+	__u64 *since, at;
 
-	if (!sk || ret <= 0 || !process_matches())
+	if (!awaited || !sk || ret <= 0 || !process_matches())
 		return 0;
 	since = bpf_sk_storage_get(&ready, sk, 0, 0);
-	h = hist_of(WAKE_RETURN);
-	if (!since || !*since || !h)
+	if (!since || !*since)
 		return 0;
-	hist_add(h, bpf_ktime_get_ns() - *since);
-	*since = 0;
+	at = __sync_lock_test_and_set(since, 0);
+	if (!at)
+		return 0;
+	__sync_fetch_and_add(&awaited, -1);
+	h = hist_of(WAKE_RETURN);
+	if (h)
+		hist_add(h, bpf_ktime_get_ns() - at);
 	return 0;
 }
 

@@ -86,8 +86,8 @@ type LatencyOptions struct {
 	Stamp  Stamp
 	// Sample looks at one packet in so many, a power of two of at most
 	// 1024; 0 and 1: at all. They are picked by their stamp, the same at all
-	// stages; packets without a stamp are all counted. Of softirq-run it is one in
-	// so many runs; wake-return has all. Hist counts are of the sample.
+	// stages, wake-return too; packets without a stamp are all counted. Of softirq-run it
+	// is one in so many runs. Hist counts are of the sample.
 	Sample int
 
 	attachTCX attachTCX             // nil: link.AttachTCX

@@ -47,6 +47,7 @@ const (
 	latencyProgZcrxRead       = "zcrx_read"
 	latencyProgZcrxReturned   = "zcrx_returned"
 	latencyVarAddr            = "addr"
+	latencyVarAwaited         = "awaited"
 	latencyVarOnlyAddr        = "only_addr"
 	latencyVarOnlyCgroup      = "only_cgroup"
 	latencyVarOnlyIfindex     = "only_ifindex"
@@ -148,6 +149,7 @@ type latencyMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type latencyVariableSpecs struct {
 	Addr           *ebpf.VariableSpec `ebpf:"addr"`
+	Awaited        *ebpf.VariableSpec `ebpf:"awaited"`
 	OnlyAddr       *ebpf.VariableSpec `ebpf:"only_addr"`
 	OnlyCgroup     *ebpf.VariableSpec `ebpf:"only_cgroup"`
 	OnlyIfindex    *ebpf.VariableSpec `ebpf:"only_ifindex"`
@@ -204,6 +206,7 @@ func (m *latencyMaps) Close() error {
 // It can be passed to loadLatencyObjects or ebpf.CollectionSpec.LoadAndAssign.
 type latencyVariables struct {
 	Addr           *ebpf.Variable `ebpf:"addr"`
+	Awaited        *ebpf.Variable `ebpf:"awaited"`
 	OnlyAddr       *ebpf.Variable `ebpf:"only_addr"`
 	OnlyCgroup     *ebpf.Variable `ebpf:"only_cgroup"`
 	OnlyIfindex    *ebpf.Variable `ebpf:"only_ifindex"`

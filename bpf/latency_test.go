@@ -227,6 +227,9 @@ func TestIntegrationLatencySample(t *testing.T) {
 		t.Errorf("%.0f of %d packets were picked, want %d +- %.0f", got, n, n/sample, slack)
 	}
 	wantCount(t, m, "tcp-read", int(enqueued.Count()))
+	if h, ok := m["wake-return"]; ok && (h.Count() > enqueued.Count() || h.Count() < enqueued.Count()*4/5) {
+		t.Errorf("wake-return has %d of %d packets that were picked", h.Count(), enqueued.Count())
+	}
 	if h, ok := m["softirq-run"]; ok && h.Count() > uint64(n) {
 		t.Errorf("softirq-run has %d runs, of %d packets one in %d", h.Count(), n, sample)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 type Cost struct {
 	Hook      Hook
 	Runs      uint64
-	Ns        float64 // per run
+	Ns        float64 // per run, the median of some turns
 	FloorNs   float64 // of the empty program
 	Hz        float64
 	Core      float64 // share of one CPU, the floor taken off; 0: no floor, or no run
@@ -41,8 +42,9 @@ const (
 
 // MeasureCost lets the kernel time the probes, empty programs and the reference
 // design in turns, for d in all. They are never attached together: the first to
-// read a packet would pay the others' cache misses. Only what stamps packets stays,
-// because others read its stamps. The probes count nothing more afterwards. The
+// read a packet would pay the others' cache misses. Nor are two of the probes, each of
+// which has a price of its own. Only what stamps packets stays, because others read its
+// stamps. The probes count nothing more afterwards. The
 // kernel's timing slows everything on the machine that runs eBPF programs:
 // throughput measured meanwhile means nothing. The calling thread must be in the
 // network namespace in which the latency probe was opened. It needs CAP_SYS_ADMIN.
@@ -65,7 +67,7 @@ func (p Probes) MeasureCost(ctx context.Context, d time.Duration) (costs []Cost,
 			return nil, fmt.Errorf("filter the reference by interface %d: %w", i, err)
 		}
 	}
-	places, err := p.places(yard)
+	groups, err := p.places(yard)
 	if err != nil {
 		return nil, err
 	}
@@ -76,12 +78,14 @@ func (p Probes) MeasureCost(ctx context.Context, d time.Duration) (costs []Cost,
 	defer stats.Close()
 	for range rounds {
 		for team := range teams {
-			if err := turn(ctx, places, team, d/rounds/teams); err != nil {
-				return nil, err
+			for _, places := range groups {
+				if err := turn(ctx, places, team, d/rounds/teams/time.Duration(len(groups))); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}
-	for _, at := range places {
+	for _, at := range slices.Concat(groups...) {
 		costs = append(costs, at.cost())
 	}
 	return costs, nil
@@ -89,8 +93,28 @@ func (p Probes) MeasureCost(ctx context.Context, d time.Duration) (costs []Cost,
 
 // tally is what the kernel timed of one program.
 type tally struct {
-	runs, ns uint64
-	seconds  float64 // that it was attached and watched
+	runs    uint64
+	turns   []float64 // ns per run in each turn in which it ran
+	seconds float64   // that it was attached and watched
+}
+
+// add takes a turn.
+func (t *tally) add(runs uint64, ns time.Duration, seconds float64) {
+	t.runs += runs
+	t.seconds += seconds
+	if runs > 0 {
+		t.turns = append(t.turns, float64(ns)/float64(runs))
+	}
+}
+
+// perRun is the median of the turns, ns: one in which somebody else had the machine counts for
+// no more than the others. 0: it did not run.
+func (t *tally) perRun() float64 {
+	if len(t.turns) == 0 {
+		return 0
+	}
+	v := slices.Sorted(slices.Values(t.turns))
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
 // place is where a program of ours is attached, and who can be there.
@@ -102,24 +126,28 @@ type place struct {
 	stays  bool // ours is always attached
 }
 
-// places takes our programs from their places and loads the yardsticks for them.
-func (p Probes) places(yard *set) (out []*place, err error) {
-	if l := p.Latency; l != nil && len(l.stamp.links) > 0 {
-		if out, err = l.stamp.place(yard); err != nil {
-			return nil, err
-		}
-	}
+// places takes our programs from their places, those of each probe by themselves, and loads the
+// yardsticks for them.
+func (p Probes) places(yard *set) (groups [][]*place, err error) {
 	for _, pr := range p.sets() {
+		var of []*place
+		if l := p.Latency; l != nil && pr.set == l.set && len(l.stamp.links) > 0 {
+			if of, err = l.stamp.place(yard); err != nil {
+				return nil, err
+			}
+		}
 		more, err := pr.set.places(yard, pr.hooks)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, more...)
+		if of = append(of, more...); len(of) > 0 {
+			groups = append(groups, of)
+		}
 		if err := pr.set.detach(); err != nil {
 			return nil, err
 		}
 	}
-	return out, nil
+	return groups, nil
 }
 
 // references are programs of the reference design that can take the place of
@@ -233,22 +261,14 @@ func turn(ctx context.Context, places []*place, team int, d time.Duration) (err 
 		if err != nil {
 			return fmt.Errorf("read a program's cost: %w", err)
 		}
-		w.tally.runs += now.RunCount - w.before.RunCount
-		w.tally.ns += uint64(now.Runtime - w.before.Runtime)
-		w.tally.seconds += took
+		w.tally.add(now.RunCount-w.before.RunCount, now.Runtime-w.before.Runtime, took)
 	}
 	return nil
 }
 
 // cost is what the turns say.
 func (p *place) cost() Cost {
-	perRun := func(team int) float64 {
-		if p.tally[team].runs == 0 {
-			return 0
-		}
-		return float64(p.tally[team].ns) / float64(p.tally[team].runs)
-	}
-	c := Cost{Hook: p.hook, Runs: p.tally[ours].runs, Ns: perRun(ours), FloorNs: perRun(empty), Reference: perRun(reference)}
+	c := Cost{Hook: p.hook, Runs: p.tally[ours].runs, Ns: p.tally[ours].perRun(), FloorNs: p.tally[empty].perRun(), Reference: p.tally[reference].perRun()}
 	c.Hz = float64(c.Runs) / p.tally[ours].seconds
 	if c.FloorNs > 0 {
 		c.Core = max(c.Ns-c.FloorNs, 0) * c.Hz / 1e9

@@ -89,9 +89,10 @@ func (c *Call) Stddev() float64 {
 
 // rawCall is struct call of syscalls.bpf.c.
 type rawCall struct {
-	Calls, Errors, Sum, Min, Max uint64
-	HiHi, HiLo, LoLo             uint64
-	Window                       uint64
+	Calls, Sum, Min, Max uint64
+	LoLo                 uint64
+	Window               uint64
+	Errors, HiHi, HiLo   uint64
 }
 
 func (c *Call) add(r rawCall) {

@@ -18,6 +18,7 @@ import (
 const (
 	syscallsMapCalls        = "calls"
 	syscallsMapEntries      = "entries"
+	syscallsMapSlots        = "slots"
 	syscallsProgSysEnter    = "sys_enter"
 	syscallsProgSysExit     = "sys_exit"
 	syscallsVarOnlyPidnsDev = "only_pidns_dev"
@@ -78,6 +79,7 @@ type syscallsProgramSpecs struct {
 type syscallsMapSpecs struct {
 	Calls   *ebpf.MapSpec `ebpf:"calls"`
 	Entries *ebpf.MapSpec `ebpf:"entries"`
+	Slots   *ebpf.MapSpec `ebpf:"slots"`
 }
 
 // syscallsVariableSpecs contains global variables before they are loaded into the kernel.
@@ -112,12 +114,14 @@ func (o *syscallsObjects) Close() error {
 type syscallsMaps struct {
 	Calls   *ebpf.Map `ebpf:"calls"`
 	Entries *ebpf.Map `ebpf:"entries"`
+	Slots   *ebpf.Map `ebpf:"slots"`
 }
 
 func (m *syscallsMaps) Close() error {
 	return _SyscallsClose(
 		m.Calls,
 		m.Entries,
+		m.Slots,
 	)
 }
 

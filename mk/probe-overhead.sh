@@ -5,7 +5,7 @@
 set -eu
 file=${1:?usage: mk/probe-overhead.sh FILE}
 port=${PORT:-7797}
-seconds=12
+seconds=18 # each probe by itself, beside an empty program and the common design, four times
 recv= send=
 trap 'kill $recv $send 2>/dev/null || :' EXIT
 bin/zcrecv --mode tcp --listen "127.0.0.1:$port" --duration 60s >/dev/null 2>&1 & recv=$!

@@ -36,6 +36,10 @@ type Times struct {
 	IdleAfter  Window `json:"idle_after"`  // and after it
 	GuardNs    int64  `json:"guard_ns"`    // of load around Load, and of rest before an idle window
 	SkewNs     int64  `json:"skew_ns"`     // by how much the windows can be wrong against the flow's
+
+	// MostDrift is the limit of the run's gate for the drift of idle power, a share: beyond it
+	// figures above idle are marked. Nil: the run has none.
+	MostDrift *float64 `json:"most_idle_drift,omitempty"`
 }
 
 // Add moves all windows to another clock.
@@ -56,7 +60,7 @@ func (t Times) All() Window {
 }
 
 // The gates of SPECpower and MLPerf Power. A figure past one is flagged, not
-// deleted. That for the drift of idle power is [results.IdleDriftGate].
+// deleted. That for the drift of idle power is the run's, [Times.MostDrift].
 const (
 	MostUncertainty = 0.01 // of a reading
 	MostSkew        = 50 * time.Millisecond
@@ -150,19 +154,24 @@ func (f *Figure) idle(t Trace, at Times) Mean {
 	if len(means) == 2 && idle.Watts > 0 {
 		apart := math.Abs(means[0].Watts - means[1].Watts)
 		idle.U = math.Hypot(idle.U, standard(apart/2))
-		f.drift(apart/idle.Watts, means[0].Watts, means[1].Watts)
+		f.drift(apart/idle.Watts, means[0].Watts, means[1].Watts, at)
 	}
 	return idle
 }
 
 // drift says by how much idle power changed over the run; a gate judges it.
-func (f *Figure) drift(share, before, after float64) {
+func (f *Figure) drift(share, before, after float64, at Times) {
+	f.Drift = &share
 	quality := ""
-	if share > *results.DefaultGates().IdleDrift {
+	if f.drifted(at) {
 		quality = fmt.Sprintf("idle power went from %.1f to %.1f W", before, after)
 	}
-	f.Drift = &share
 	f.add("idle_drift", "1", share, quality)
+}
+
+// drifted tells whether idle power changed by more than the run's gate lets it.
+func (f *Figure) drifted(at Times) bool {
+	return f.Drift != nil && at.MostDrift != nil && *f.Drift > *at.MostDrift
 }
 
 // standard is the standard uncertainty that a limit of the error means: nobody says
@@ -275,7 +284,7 @@ func (f *Figure) metrics(t Trace, load Mean, at Times) {
 		if slices.Contains(f.Flags, FlagNoIdle) {
 			quality = FlagNoIdle
 		}
-		if f.Drift != nil && *f.Drift > *results.DefaultGates().IdleDrift {
+		if f.drifted(at) {
 			quality = results.FlagIdleDrift
 		}
 		f.add("idle_w", "W", *f.IdleW, quality)

@@ -162,6 +162,32 @@ func TestMeasureFlags(t *testing.T) {
 	}
 }
 
+// What is above idle is marked where idle power drifted by more than the run's own gate lets it.
+func TestMeasureDriftGate(t *testing.T) {
+	w := []float64{100, 100, 100, 100, 300, 300, 300, 300, 105, 105, 105, 105} // 4.9 % apart
+	at := Times{IdleBefore: Window{0, 3 * second}, Load: Window{4 * second, 7 * second}, IdleAfter: Window{8 * second, 11 * second}, GuardNs: second}
+	for _, x := range []struct {
+		limit       *float64
+		drift, idle string
+	}{
+		{p(.02), "idle power went from 100.0 to 105.0 W", results.FlagIdleDrift},
+		{p(.04), "idle power went from 100.0 to 105.0 W", results.FlagIdleDrift},
+		{p(.05), "", ""},
+		{nil, "", ""},
+	} {
+		at.MostDrift = x.limit
+		f := Measure(meter(w...), at.Add(second).Add(-second))
+		if q := metric(t, f.Metrics, "power_meter_idle_drift").Quality; q != x.drift {
+			t.Errorf("limit %v: the drift is marked %q", x.limit, q)
+		}
+		for _, name := range []string{"power_meter_idle_w", "power_meter_net_w", "power_meter_net_uncertainty_w"} {
+			if q := metric(t, f.Metrics, name).Quality; q != x.idle {
+				t.Errorf("limit %v: %s is marked %q, want %q", x.limit, name, q, x.idle)
+			}
+		}
+	}
+}
+
 func metric(t *testing.T, ms []results.Metric, name string) results.Metric {
 	t.Helper()
 	for _, m := range ms {

@@ -329,12 +329,25 @@ func trimRole(name string, role Role) string {
 // oneLine keeps a row a line: scripts that read CSV by lines are many. What a terminal
 // obeys instead of showing becomes a space too. The journal has the text as it was.
 func oneLine(s string) string {
+	if plain(s) {
+		return s
+	}
 	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || !plaintext.Safe(c) {
 			return ' '
 		}
 		return c
 	}, s)
+}
+
+// plain tells ASCII that is shown, as nearly all texts are.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 var listEscape = strings.NewReplacer(`\`, `\\`, `;`, `\;`)

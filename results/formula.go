@@ -19,6 +19,9 @@ const formulaSigns = "=+-@＝＋－＠"
 // isFormula reports whether a spreadsheet might calculate s, or a text that asText would
 // make of such a one. Tab and carriage return, which some skip, are spaces by now.
 func isFormula(s string) bool {
+	if s == "" || 'a' <= s[0]|0x20 && s[0]|0x20 <= 'z' {
+		return false // as most do
+	}
 	s = strings.TrimLeft(s, "' ")
 	if s == "" || !strings.ContainsRune(formulaSigns, firstRune(s)) {
 		return false

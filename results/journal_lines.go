@@ -4,6 +4,7 @@ package results
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"runtime"
@@ -125,7 +126,7 @@ type line struct {
 	problem    string // why it is not to be used
 
 	rec      Record
-	details  bool // it has but the metrics and series of the next line's record
+	details  bool // it has but the metrics and series of the next line's record, and may not be kept
 	detailed bool // it has a record whose metrics and series are on the line before
 }
 
@@ -134,6 +135,7 @@ type line struct {
 type lineReader struct {
 	r      *bufio.Reader
 	max    int
+	over   []byte // lines of details that begin so are not kept; nil: all are
 	number int
 	off    int64
 }
@@ -142,14 +144,20 @@ type lineReader struct {
 func (lr *lineReader) next(text []byte) (line, []byte, error) {
 	lr.number++
 	l := line{number: lr.number, start: lr.off, from: len(text)}
-	for !l.complete {
+	for held := 0; !l.complete; { // bytes of it, of which no more than max count
 		part, err := lr.r.ReadSlice('\n')
 		lr.off += int64(len(part))
-		if room := lr.max - (len(text) - l.from); len(part) > room {
+		if held == 0 && lr.over != nil {
+			l.details = bytes.HasPrefix(part, lr.over)
+		}
+		if room := lr.max - held; len(part) > room {
 			l.problem = fmt.Sprintf("longer than %d bytes", lr.max)
 			part = part[:room]
 		}
-		text = append(text, part...)
+		held += len(part)
+		if !l.details {
+			text = append(text, part...)
+		}
 		if err == io.EOF {
 			break
 		}
@@ -165,7 +173,7 @@ func (lr *lineReader) next(text []byte) (line, []byte, error) {
 	switch {
 	case !l.complete:
 		l.problem = fmt.Sprintf("torn: %d bytes without an end of line, the writer was stopped in the middle of it", l.end-l.start)
-	case l.problem == "":
+	case l.problem == "" && !l.details:
 		l.to--
 	}
 	return l, text, nil

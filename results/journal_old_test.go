@@ -62,7 +62,7 @@ func TestOldNames(t *testing.T) {
 		}
 		text.Write(line)
 	}
-	for name, parse := range map[string]func() parser{"whole": wholeRecords, "figures": figuresOnly} {
+	for name, parse := range map[string]reading{"whole": wholeRecords, "figures": figuresOnly} {
 		j, err := decode(bytes.NewReader(text.Bytes()), MaxLine, parse)
 		if err != nil || len(j.Records) != 1 {
 			t.Fatal(err, j.Skipped)
@@ -184,7 +184,7 @@ func TestResumeSchema2(t *testing.T) {
 		t.Fatal(err)
 	}
 	newer := bytes.ReplaceAll(data, []byte("{\"schema\":3,\"run_id\""), []byte("{\"schema\":4,\"run_id\""))
-	for _, parse := range []func() parser{wholeRecords, figuresOnly} {
+	for _, parse := range []reading{wholeRecords, figuresOnly} {
 		_, err := decode(bytes.NewReader(newer), MaxLine, parse)
 		if v := (*VersionError)(nil); !errors.As(err, &v) || v.Got != 4 {
 			t.Errorf("%v", err)

@@ -3,7 +3,6 @@
 package results
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 )
@@ -11,31 +10,37 @@ import (
 // parser reads a line of a journal into what it says. It is used by one goroutine.
 type parser func(text []byte, l *line) error
 
-// wholeRecords makes a parser of all that a line says.
-func wholeRecords() parser {
-	return func(text []byte, l *line) error {
-		var in struct {
-			Kind string `json:"kind"`
-			recordLine
-		}
-		err := json.Unmarshal(text, &in)
-		l.rec, l.detailed, l.details = in.Record, in.Detailed, in.Kind == detailsKind
-		if err == nil && l.details && l.rec.RunID == "" {
-			err = errors.New("metrics and series without a run_id")
-		}
-		if !l.details {
-			l.rec.upgrade()
-		}
-		return err
-	}
+// reading is what of a journal is read.
+type reading struct {
+	parser func() parser // makes one
+	over   []byte        // see [lineReader]
 }
 
-// figuresOnly makes a parser that leaves out the hosts' metrics and series. What hardly
-// ever changes from line to line, the cell and the hosts' environments, is parsed once
-// and then known by its text.
-func figuresOnly() parser {
-	k := known{cells: map[string]Cell{}, envs: map[string]Env{}}
-	return k.parse
+var (
+	// wholeRecords is all that a line says.
+	wholeRecords = reading{parser: func() parser { return parseWhole }}
+	// figuresOnly leaves out the hosts' metrics and series. What hardly ever changes from line
+	// to line, the cell and the hosts' environments, is parsed once and then known by its text.
+	figuresOnly = reading{parser: func() parser {
+		k := known{cells: map[string]Cell{}, envs: map[string]Env{}}
+		return k.parse
+	}, over: detailsPrefix}
+)
+
+func parseWhole(text []byte, l *line) error {
+	var in struct {
+		Kind string `json:"kind"`
+		recordLine
+	}
+	err := json.Unmarshal(text, &in)
+	l.rec, l.detailed, l.details = in.Record, in.Detailed, in.Kind == detailsKind
+	if err == nil && l.details && l.rec.RunID == "" {
+		err = errors.New("metrics and series without a run_id")
+	}
+	if !l.details {
+		l.rec.upgrade()
+	}
+	return err
 }
 
 type known struct {
@@ -65,10 +70,14 @@ type ignored struct{}
 func (ignored) UnmarshalJSON([]byte) error { return nil }
 
 func (k *known) parse(text []byte, l *line) error {
-	if bytes.HasPrefix(text, detailsPrefix) {
-		l.details = true
+	if l.details || k.quick(text, l) {
 		return nil
 	}
+	return k.slow(text, l)
+}
+
+// slow reads any line.
+func (k *known) slow(text []byte, l *line) error {
 	var in leanLine
 	err := json.Unmarshal(text, &in)
 	l.rec, l.detailed, l.details = in.Record, in.Detailed, in.Kind == detailsKind

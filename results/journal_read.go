@@ -42,13 +42,13 @@ func (p Problem) String() string {
 // header, or was written by a newer zcbench (*[VersionError]).
 func Read(path string) (Journal, error) { return read(path, wholeRecords) }
 
-func read(path string, parse func() parser) (Journal, error) {
+func read(path string, how reading) (Journal, error) {
 	f, err := openFile(path, os.O_RDONLY)
 	if err != nil {
 		return Journal{}, fmt.Errorf("read journal: %w", err)
 	}
 	defer f.Close()
-	j, err := decode(f, MaxLine, parse)
+	j, err := decode(f, MaxLine, how)
 	if err != nil {
 		return Journal{}, fmt.Errorf("read journal %s: %w", path, err)
 	}
@@ -63,13 +63,13 @@ func ReadFigures(path string) (Journal, error) { return read(path, figuresOnly) 
 // Decode is [Read] on a stream.
 func Decode(r io.Reader) (Journal, error) { return decode(r, MaxLine, wholeRecords) }
 
-func decode(r io.Reader, maxLine int, parse func() parser) (Journal, error) {
-	lines := lineReader{r: bufio.NewReaderSize(r, 256<<10), max: maxLine}
+func decode(r io.Reader, maxLine int, how reading) (Journal, error) {
+	lines := lineReader{r: bufio.NewReaderSize(r, 256<<10), max: maxLine, over: how.over}
 	d := decoder{order: newOrder()}
 	if err := d.header(&lines); err != nil {
 		return Journal{}, err
 	}
-	if err := d.records(&lines, parse); err != nil {
+	if err := d.records(&lines, how.parser); err != nil {
 		return Journal{}, err
 	}
 	if d.before != nil {

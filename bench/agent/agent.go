@@ -158,6 +158,8 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 		return a.survey(req)
 	case wire.OpSet:
 		return a.set(req)
+	case wire.OpOwed:
+		return wire.Owed{SSH: a.owesSSH()}, nil
 	case wire.OpFinish:
 		return finishDead()
 	case wire.OpRestore:
@@ -251,9 +253,7 @@ func (a *Agent) hello(req wire.Request) (any, error) {
 	lease.ServeSession(h.Session, h.Command)
 	a.learn(h)
 	a.inbox.expect(time.Duration(h.SilenceNs))
-	id, err := identity()
-	id.OwesSSH = a.owesSSH()
-	return id, err
+	return identity()
 }
 
 func (a *Agent) open(req wire.Request) (any, error) {

@@ -10,7 +10,8 @@ import (
 )
 
 // owesSSH reports whether dead processes have left settings of an interface by which ssh
-// comes, and [finishDead] would restore them.
+// comes, and [finishDead] would restore them. Those of a process that is just about to end are
+// waited for, a journal after another: that has its own time, and not that of a hello.
 func (a *Agent) owesSSH() bool {
 	if a.ssh == nil {
 		return false

@@ -10,6 +10,24 @@ import (
 	"github.com/zcbench/zcbench/machine/lease"
 )
 
+// A hello does not wait for a look at what the dead left, which may take longer than a
+// controller waits for one: it is asked for by itself.
+func TestHelloLooksAtNoJournals(t *testing.T) {
+	defer func(old func(lease.FinishOptions) ([]lease.Report, error)) { finish = old }(finish)
+	looked := 0
+	finish = func(lease.FinishOptions) ([]lease.Report, error) { looked++; return nil, nil }
+	t.Setenv(sshEnv, "192.0.2.1 50000 192.0.2.2 22")
+	c := serve(t)
+	c.ok(wire.OpHello, wire.Hello{Version: wire.Version, ToolVersion: version.Tool(), SSH: true}, nil)
+	if looked > 0 {
+		t.Error("a hello looks at the journals of the dead")
+	}
+	var owed wire.Owed
+	if c.ok(wire.OpOwed, nil, &owed); owed.SSH || looked != 1 {
+		t.Errorf("%+v after %d looks", owed, looked)
+	}
+}
+
 // What is left of the dead is told beforehand where ssh comes by its interface, and nothing
 // is done for that.
 func TestOwesSSH(t *testing.T) {

@@ -178,7 +178,7 @@ func TestExpectedOfFlows(t *testing.T) {
 		all := [2]stream.Counters{copied, copied}
 		all[0].Mismatches = x.wrong
 		r, _ := judged("tcp", true, [2]stream.Counters{}, all, stream.Evidence{})
-		r.end.path.CopiedHere = true
+		r.end.path.CopiedHere, r.end.spec.Dev = true, "lo"
 		for i, f := range r.end.flows {
 			f.Meter.Copied(all[i].CopiedBytes)
 			f.Meter.Bytes(int(all[i].Bytes))

@@ -3,7 +3,6 @@
 package endpoint
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -218,7 +217,7 @@ func (r *run) gateZeroCopy(f *flow, c stream.Counters, res *wire.EndResult) (rea
 	if frac <= limit {
 		return "", ""
 	}
-	res.Expected = r.end.path.CopiedHere && slices.Contains([]string{"", "lo", "veth"}, cmp.Or(res.Host.Env.Driver, r.end.spec.Dev))
+	res.Expected = r.end.path.CopiedHere && r.copiesHere(f, res.Host.Env)
 	how, why := "allow it with --max-copied, or look for what makes the kernel copy", ""
 	if e := f.result.evidence; e.Why != "" {
 		why, how = ": "+e.Why, e.Fix

@@ -84,9 +84,13 @@ func (h *Host) begin(ctx context.Context) error {
 	if err := h.connect(ctx); err != nil || h.opt.KeepLeases {
 		return err
 	}
-	if h.Info.OwesSSH && !h.Spec.Patient {
-		if err := h.finishPatiently(ctx); err != nil {
+	if h.Spec.Kind == "ssh" && !h.Spec.Patient {
+		var owed wire.Owed
+		if err := h.orEnd(h.Call(ctx, wire.OpOwed, nil, &owed)); err != nil {
 			return err
+		}
+		if owed.SSH {
+			return h.finishPatiently(ctx)
 		}
 	}
 	return h.orEnd(h.finish(ctx))
@@ -116,7 +120,9 @@ func (h *Host) orEnd(err error) error {
 }
 
 // finishPatiently restores what dead processes left on an interface that ssh needs, by a
-// connection that bears the silence: ssh's own patience is set when it starts.
+// connection that bears the silence: ssh's own patience is set when it starts. What it could not
+// restore the usual connection does not try again, which would not bear it: whoever comes next
+// does, as patiently.
 func (h *Host) finishPatiently(ctx context.Context) error {
 	h.Notice("a run that died has left settings on the interface by which ssh comes: they are taken back first, and a silence of %v is borne", silenceShared)
 	if err := h.Close(); err != nil {

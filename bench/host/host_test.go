@@ -136,6 +136,8 @@ func beAgent(how string) int {
 				return 0
 			}
 		}
+	case "owes ssh":
+		oweSSH(os.Stdin, os.Stdout)
 	case "never ends":
 		agent.Serve(context.Background(), os.Stdin, os.Stdout)
 		for {

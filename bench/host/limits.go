@@ -57,7 +57,7 @@ func (l Limits) orUsual(far, shared bool) Limits {
 // [Host.CallWithin].
 func (l Limits) of(op wire.Op) time.Duration {
 	switch op {
-	case wire.OpSet, wire.OpFinish, wire.OpRestore, wire.OpOpen:
+	case wire.OpSet, wire.OpOwed, wire.OpFinish, wire.OpRestore, wire.OpOpen:
 		return l.Change
 	case wire.OpHello:
 		return l.Greet

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zcbench/zcbench/bench/wire"
 )
 
 // A host whose ssh shares the flow's interface is waited for: its link may be away for as
@@ -24,6 +26,9 @@ func TestSharedLimits(t *testing.T) {
 		{true, true, Limits{Silence: time.Second}, time.Second, ""},
 	} {
 		l := x.set.orUsual(x.far, x.shared)
+		if l.of(wire.OpOwed) != l.of(wire.OpFinish) || l.of(wire.OpOwed) < 2*time.Minute {
+			t.Errorf("a look at what is to be restored may take %v, and restoring it %v", l.of(wire.OpOwed), l.of(wire.OpFinish))
+		}
 		if l.Silence != x.silence {
 			t.Errorf("far %v, shared %v: silence of %v, want %v", x.far, x.shared, l.Silence, x.silence)
 		}

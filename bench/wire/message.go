@@ -32,6 +32,7 @@ const (
 	OpSurvey  Op = "survey"  // SurveyParams -> Survey
 	OpRoute   Op = "route"   // RouteParams -> Route
 	OpSet     Op = "set"     // Settings -> SetResult; instead of those before, which are restored
+	OpOwed    Op = "owed"    // nothing -> Owed; what OpFinish would restore
 	OpFinish  Op = "finish"  // nothing -> []string; restores what dead processes left, and says so
 	OpRestore Op = "restore" // RestoreParams -> []lease.Report; as OpFinish, for people who ask
 	OpOpen    Op = "open"    // EndSpec -> Opened; prepares one end of a flow
@@ -140,10 +141,13 @@ type HelloResult struct {
 
 	Cores []string  `json:"cores,omitempty"` // lists of CPUs that are threads of one core
 	Nodes []CPUNode `json:"nodes,omitempty"` // NUMA nodes, where there are several
+}
 
-	// OwesSSH: what dead processes left, and OpFinish would restore, is of an interface by
-	// which ssh comes: it may be quiet for longer than usual meanwhile.
-	OwesSSH bool `json:"owes_ssh,omitempty"`
+// Owed is what dead processes left, and OpFinish would restore.
+type Owed struct {
+	// SSH: it is of an interface by which ssh comes, which may be quiet for longer than usual
+	// meanwhile.
+	SSH bool `json:"ssh,omitempty"`
 }
 
 // CPUNode is a NUMA node with CPUs.

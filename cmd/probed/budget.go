@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -68,12 +70,13 @@ func runs(p *results.Probes) (out []hooked) {
 		if s.Count == nil {
 			continue
 		}
-		n := *s.Count * float64(max(p.Sample, 1))
-		if s.Name == "wake_return" { // is not sampled
-			n = *s.Count
-		}
-		if s.Unstamped != nil {
-			n += *s.Unstamped
+		n := passed(p, s)
+		if s.Name == "wake_return" { // its programs run also where nobody waits, once a packet at most
+			for _, other := range p.Stages {
+				if strings.HasSuffix(other.Name, "_enqueued") {
+					n = max(n, passed(p, other))
+				}
+			}
 		}
 		out = append(out, hooked{"latency", s.Label(), n})
 		if !s.OwnEvent() {
@@ -96,19 +99,46 @@ func runs(p *results.Probes) (out []hooked) {
 	return out
 }
 
-// share is what a probe took of the CPU time of a host's window; ok is false where its hooks
-// have no price, or nothing was counted.
-func (p prices) share(probe string, h *results.Host) (v float64, ok bool) {
-	if h.DurationS == nil || h.CPUBusyCores == nil || *h.DurationS**h.CPUBusyCores <= 0 {
-		return 0, false
+// passed is how many packets came by a stage, as far as the probe's filter knows them.
+func passed(p *results.Probes, s results.Stage) (n float64) {
+	if s.Count != nil {
+		n = *s.Count * float64(max(p.Sample, 1))
 	}
-	ns := 0.0
-	for _, x := range runs(h.Probes) {
-		if price, known := p[x.hook]; known && x.probe == probe {
-			ns, ok = ns+price*x.runs, true
+	if s.Unstamped != nil {
+		n += *s.Unstamped
+	}
+	return n
+}
+
+// bothEnds is whose CPU time counts where softirqs of one end run on CPUs of the other.
+const bothEnds = "both ends"
+
+// payers are the hosts on whose CPUs a probe's programs ran. A system call costs who makes it.
+// On one machine a veth or the loopback delivers packets on the sender's CPU as well as on the
+// receiver's: what probes take there is held against the CPU time of both.
+func payers(r *results.Record, probe string, role results.Role) (hosts []*results.Host, end string) {
+	if slices.Contains(r.Flags, bench.FlagSharedMachine) && probe != "syscalls" {
+		return []*results.Host{&r.SUT, &r.TG}, bothEnds
+	}
+	return []*results.Host{r.Host(role)}, role.Label()
+}
+
+// share is what a probe took of the CPU time of some hosts' windows; ok is false where its hooks
+// have no price, or nothing was counted.
+func (p prices) share(probe string, hosts []*results.Host) (v float64, ok bool) {
+	ns, cpu := 0.0, 0.0
+	for _, h := range hosts {
+		if h.DurationS == nil || h.CPUBusyCores == nil || *h.DurationS**h.CPUBusyCores <= 0 {
+			return 0, false
+		}
+		cpu += *h.DurationS * *h.CPUBusyCores
+		for _, x := range runs(h.Probes) {
+			if price, known := p[x.hook]; known && x.probe == probe {
+				ns, ok = ns+price*x.runs, true
+			}
 		}
 	}
-	return ns / 1e9 / (*h.DurationS * *h.CPUBusyCores), ok
+	return ns / 1e9 / cpu, ok
 }
 
 // budget is what a probe took in the runs of a cell, at one end.
@@ -127,9 +157,15 @@ func budgets(j results.Journal, p prices) (out []budget) {
 			continue
 		}
 		for _, probe := range r.Cell.Probes() {
+			seen := ""
 			for _, role := range results.Roles {
-				if v, ok := p.share(probe, r.Host(role)); ok {
-					k := key{r.Cell.RX + " <- " + r.Cell.TX + ", " + r.Cell.Probe, probe, role.Label()}
+				hosts, end := payers(r, probe, role)
+				if end == seen {
+					continue
+				}
+				seen = end
+				if v, ok := p.share(probe, hosts); ok {
+					k := key{r.Cell.RX + " <- " + r.Cell.TX + ", " + r.Cell.Probe, probe, end}
 					if shares[k] == nil {
 						order = append(order, k)
 					}

@@ -5,12 +5,14 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -70,6 +72,45 @@ func TestBudgets(t *testing.T) {
 		if _, err := readPrices(path); err == nil {
 			t.Errorf("%q is taken for prices", bad)
 		}
+	}
+}
+
+// Where both ends share a machine, packets are delivered on the CPUs of both, and the probe is
+// held against the time of both; a system call is its caller's.
+func TestBudgetOfSharedMachine(t *testing.T) {
+	p := prices{"tcp-read": 100, "syscalls": 100}
+	r := probedRun("latency+syscalls", 16_000, 100_000) // a second of CPU time
+	r.SUT.Probes.Stages = r.SUT.Probes.Stages[:1]
+	r.TG.DurationS, r.TG.CPUBusyCores = new(2.0), new(1.5)
+	r.Flags = []string{bench.FlagSharedMachine}
+	for _, x := range []struct {
+		flags []string
+		want  string
+	}{
+		{r.Flags, "latency of both ends .0004; syscalls of SUT .0100; "},
+		{nil, "latency of SUT .0016; syscalls of SUT .0100; "},
+	} {
+		r.Flags = x.flags
+		got := ""
+		for _, b := range budgets(results.Journal{Records: []results.Record{r}}, p) {
+			got += fmt.Sprintf("%s of %s %s; ", b.Probe, b.End, strings.TrimPrefix(fmt.Sprintf("%.4f", b.Share), "0"))
+		}
+		if got != x.want {
+			t.Errorf("flags %q: %q, want %q", x.flags, got, x.want)
+		}
+	}
+}
+
+// The programs of wake-return run for packets that find nobody waiting, too.
+func TestWakeReturnRunsMoreThanItCounts(t *testing.T) {
+	h := results.Probes{Sample: 16, Stages: []results.Stage{{Name: "tcp_enqueued", Count: new(1000.0)}, {Name: "wake_return", Count: new(10.0), Unstamped: new(1.0)}, {Name: "softirq_run", Count: new(5.0)}}}
+	got := map[string]float64{}
+	for _, x := range runs(&h) {
+		got[x.hook] = x.runs
+	}
+	want := map[string]float64{"tcp-enqueued": 16_000, "wake-return": 16_000, "softirq-run": 80, "stamp": 16_000}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

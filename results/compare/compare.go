@@ -369,13 +369,23 @@ func (r *Row) Mixed() bool { return len(r.Others) > 0 && !r.Whole }
 
 // runsOf are a cell's figures with where their runs stand.
 func runsOf(c *Cell, m Metric) []stat.Run {
-	var out []stat.Run
+	out := make([]stat.Run, 0, len(c.Runs))
 	for _, r := range c.Runs {
 		if v := m.value(r); v != nil {
 			out = append(out, RunOf(r, *v, c.session))
 		}
 	}
-	return out
+	return SameBoots(out)
+}
+
+// SameBoots lets runs of one boot have its name in common, which are then equal at a glance.
+func SameBoots(runs []stat.Run) []stat.Run {
+	for i := 1; i < len(runs); i++ {
+		if runs[i].Boot == runs[i-1].Boot {
+			runs[i].Boot = runs[i-1].Boot
+		}
+	}
+	return runs
 }
 
 // RunOf is a figure of a run with where the run stands among others. journal is the session

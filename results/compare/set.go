@@ -64,17 +64,19 @@ func NewSet(name string, j results.Journal) Set {
 		s.Base, s.Primary, s.About, s.Between = p.Baseline, p.Primary, p.About, p.BetweenBoots
 	}
 	at := map[results.CellKey]int{}
-	find := func(c results.Cell, source string) int {
-		n, ok := at[c.Key()]
+	var keys results.Keys
+	find := func(c *results.Cell, source string) int {
+		k := keys.Of(c)
+		n, ok := at[k]
 		if !ok {
 			n = len(s.Cells)
-			at[c.Key()] = n
-			s.Cells = append(s.Cells, Cell{Cell: c, Source: source, session: j.Header.SessionID, frequency: clockLimit(j.Header.Plan)})
+			at[k] = n
+			s.Cells = append(s.Cells, Cell{Cell: *c, Source: source, session: j.Header.SessionID, frequency: clockLimit(j.Header.Plan)})
 		}
 		return n
 	}
-	for _, c := range j.Header.Cells {
-		find(c, "")
+	for i := range j.Header.Cells {
+		find(&j.Header.Cells[i], "")
 	}
 	tried := make(map[int][]*results.Record)
 	for i := range j.Records {
@@ -82,7 +84,7 @@ func NewSet(name string, j results.Journal) Set {
 		if r.Warmup {
 			continue
 		}
-		n := find(r.Cell, r.Source)
+		n := find(&r.Cell, r.Source)
 		if r.Verdict == results.OK {
 			s.Cells[n].Runs = append(s.Cells[n].Runs, r)
 		} else {

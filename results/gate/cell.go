@@ -41,7 +41,7 @@ func Apply(j *results.Journal) {
 			r.Fail(results.ByEnvironment, f.reason, f.fix)
 			continue
 		}
-		k := r.Cell.Key()
+		k := c.keys.Of(&r.Cell)
 		cells[k] = append(cells[k], r)
 	}
 	for _, runs := range cells {

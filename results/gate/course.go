@@ -9,6 +9,7 @@ import "github.com/zcbench/zcbench/results"
 type Course struct {
 	gates results.Gates
 	cells map[alike]*frequencies
+	keys  results.Keys
 }
 
 // alike are the runs of a cell that can be compared: those of a calibration are shorter, and
@@ -27,7 +28,7 @@ func NewCourse(g results.Gates) *Course {
 func (c *Course) Know(r *results.Record) { c.of(r).add(r) }
 
 func (c *Course) of(r *results.Record) *frequencies {
-	k := alike{r.Cell.Key(), r.Calibrates()}
+	k := alike{c.keys.Of(&r.Cell), r.Calibrates()}
 	if c.cells[k] == nil {
 		c.cells[k] = &frequencies{}
 	}

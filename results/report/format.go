@@ -115,7 +115,7 @@ func settings(cells []Cell, but ...string) []string {
 		for i := range cells {
 			values[i] = f.Value(&cells[i].Cell)
 		}
-		if len(slices.Compact(slices.Sorted(slices.Values(values)))) < 2 {
+		if !slices.ContainsFunc(values, func(v string) bool { return v != values[0] }) {
 			continue
 		}
 		for i, v := range values {

@@ -29,13 +29,20 @@ type Ranked struct {
 	// else than the cell may be why.
 	Rank  []int `json:"rank"`
 	Holds bool  `json:"holds"` // no two cells stand the other way round at n = 2, m = 1
+	// Tested are the best cells that were told apart; the rest stand in their order, with the rank
+	// of the last of these. 0: all were.
+	Tested int `json:"tested,omitempty"`
 	// Caveats are what comparisons would say of each cell's place; nil: of none anything.
 	Caveats []string `json:"caveats,omitempty"`
 }
 
 // Leaders are the cells that no other is better than, beyond doubt.
 func (r Ranked) Leaders() []int {
-	return slices.DeleteFunc(slices.Clone(r.Order), func(i int) bool { return r.Rank[i] != 1 })
+	tested := r.Order
+	if r.Tested > 0 {
+		tested = r.Order[:r.Tested]
+	}
+	return slices.DeleteFunc(slices.Clone(tested), func(i int) bool { return r.Rank[i] != 1 })
 }
 
 // Unranked are those whose place is not known.
@@ -43,8 +50,8 @@ func (r Ranked) Unranked() []int {
 	return slices.DeleteFunc(slices.Clone(r.Order), func(i int) bool { return r.Rank[i] != 0 })
 }
 
-// mostRanked is of how many cells, the best, it is tested which can be told apart. The rest
-// stand in the order of their medians, each tied with the one before.
+// mostRanked is of how many cells, the best, it is tested which can be told apart, where no table
+// has the ranks. The rest stand in the order of their medians, and the report says so.
 const mostRanked = 30
 
 // candidate is a cell's runs that have a throughput and a cost.
@@ -98,13 +105,17 @@ func (c *candidate) to(which int, exponent float64) []float64 {
 }
 
 // rankings orders candidates for all exponents. Two cells are told apart by paired blocks, as
-// in comparisons, corrected for the number of cells.
-func rankings(all []*candidate, between float64) []Ranked {
-	base := rank(all, 2, 1, between)
+// in comparisons, corrected for the number of cells; at n = 2, m = 1 so many, else of the best
+// alone.
+func rankings(all []*candidate, between float64, atBase int) []Ranked {
+	base := rank(all, 2, 1, between, atBase)
 	var out []Ranked
 	for _, n := range SensitivityN {
 		for _, m := range SensitivityM {
-			r := rank(all, n, m, between)
+			r := base
+			if n != 2 || m != 1 {
+				r = rank(all, n, m, between, mostRanked)
+			}
 			r.Holds = agree(base.Rank, r.Rank)
 			out = append(out, r)
 		}
@@ -112,7 +123,7 @@ func rankings(all []*candidate, between float64) []Ranked {
 	return out
 }
 
-func rank(all []*candidate, n, m, between float64) Ranked {
+func rank(all []*candidate, n, m, between float64, most int) Ranked {
 	r := Ranked{N: n, M: m, Order: make([]int, len(all)), Rank: make([]int, len(all)), Holds: true}
 	var v []float64
 	for i, c := range all {
@@ -127,16 +138,19 @@ func rank(all []*candidate, n, m, between float64) Ranked {
 		c.median = (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 	}
 	slices.SortStableFunc(r.Order, func(a, b int) int { return cmp.Compare(all[b].median, all[a].median) })
-	r.rank(all, between)
+	if most < len(all) {
+		r.Tested = most
+	}
+	r.rank(all, between, most)
 	return r
 }
 
 // rank gives the cells in order their ranks, each held against the first of the rank before it.
-func (r *Ranked) rank(all []*candidate, between float64) {
+func (r *Ranked) rank(all []*candidate, between float64, most int) {
 	said := caveats{}
 	first, place, ranked := 0, 1, 0 // of the rank: its first, its number; cells that have one
 	for at, i := range r.Order {
-		if at > 0 && at < mostRanked {
+		if at > 0 && at < most {
 			top := r.Order[first]
 			s := all[i].standing(all[top])
 			said.limit(top, s.AboveLimit)
@@ -225,7 +239,7 @@ func candidates(groups []*cellRuns, side results.Side, cost results.Cost) (out [
 			c.runs = append(c.runs, compare.RunOf(r, 0, g.session))
 			c.gbps, c.costs = append(c.gbps, *t), append(c.costs, 1 / *per)
 		}
-		if len(c.runs) > 0 {
+		if c.runs = compare.SameBoots(c.runs); len(c.runs) > 0 {
 			out = append(out, c)
 		}
 	}

@@ -47,7 +47,7 @@ var (
 // Figures draws what was measured: a plot of which no cell has a figure is left
 // out.
 func Figures(s *Summary) ([]Figure, error) {
-	labels := plotLabels(s.Cells)
+	labels, letters := plotLabels(s.Cells), newLettering(plot.DefaultTextHandler)
 	var out []Figure
 	for _, f := range []struct {
 		Figure
@@ -68,7 +68,7 @@ func Figures(s *Summary) ([]Figure, error) {
 		{Figure{Name: "distribution", Title: "Distribution of the runs", Caption: "Throughput in percent of the cell's median: box from the first to the third quartile, whiskers to the last run within 1.5 boxes, dots beyond."},
 			(*chart).boxes},
 	} {
-		c := newChart(s.Cells, labels)
+		c := newChart(s.Cells, labels, letters)
 		f.draw(c)
 		if c.drawn == 0 {
 			continue
@@ -155,8 +155,9 @@ const (
 	maxAllDots = 2000
 )
 
-func newChart(cells []Cell, labels []string) *chart {
+func newChart(cells []Cell, labels []string, letters *lettering) *chart {
 	p := plot.New()
+	letters.onto(p)
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
 		a.Tick.Label.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Points(9)}
 	}

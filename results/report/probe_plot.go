@@ -74,7 +74,7 @@ func stageChart(stages []results.Stage) *chart {
 	if len(labels) == 0 {
 		return nil
 	}
-	c := newChart(nil, labels)
+	c := newChart(nil, labels, newLettering(plot.DefaultTextHandler))
 	for i := range labels {
 		c.lanes = append(c.lanes, i)
 	}

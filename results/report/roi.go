@@ -166,7 +166,11 @@ func sensitivity(groups []*cellRuns, side results.Side, cost results.Cost, betwe
 	if len(all) < 2 {
 		return nil
 	}
-	s := &Sensitivity{Side: side, Cost: cost, Rankings: rankings(all, between)}
+	atBase := mostRanked
+	if cost == results.CostCPU && side == results.Total {
+		atBase = len(all) // the table of the cells has these ranks
+	}
+	s := &Sensitivity{Side: side, Cost: cost, Rankings: rankings(all, between, atBase)}
 	for _, c := range all {
 		s.Cells = append(s.Cells, c.cell)
 	}
@@ -250,10 +254,26 @@ func (s Sensitivity) Line() string {
 	if line += "; no two modes change places"; held < all {
 		line += fmt.Sprintf(" for %d of %d choices", held, all)
 	}
+	if tested := s.tested(); tested > 0 {
+		line += fmt.Sprintf("; of the %d cells the best %d by each n and m alone were told apart", len(s.Cells), tested)
+		if base.Tested == 0 {
+			line += ", but for n = 2, m = 1"
+		}
+	}
 	if len(unranked) > 0 {
 		line += fmt.Sprintf("; not ranked, because something else may be why they are lower: %s", few(unranked))
 	}
 	return line
+}
+
+// tested is of how many cells, the best, some ranking says which can be told apart; 0: of all.
+func (s Sensitivity) tested() int {
+	for _, r := range s.Rankings {
+		if r.Tested > 0 {
+			return r.Tested
+		}
+	}
+	return 0
 }
 
 // few names some cells, and how many more there are.

@@ -180,22 +180,23 @@ func known(groups []*cellRuns, set *compare.Set) {
 func group(j results.Journal) []*cellRuns {
 	var out []*cellRuns
 	at := map[results.CellKey]*cellRuns{}
-	find := func(c results.Cell) *cellRuns {
-		k := c.Key()
+	var keys results.Keys
+	find := func(c *results.Cell) *cellRuns {
+		k := keys.Of(c)
 		if at[k] == nil {
-			at[k] = &cellRuns{cell: c, session: j.Header.SessionID}
+			at[k] = &cellRuns{cell: *c, session: j.Header.SessionID}
 			out = append(out, at[k])
 		}
 		return at[k]
 	}
-	for _, c := range j.Header.Cells {
-		find(c)
+	for i := range j.Header.Cells {
+		find(&j.Header.Cells[i])
 	}
 	for i := range j.Records {
 		if calibrates(&j.Records[i]) {
 			continue
 		}
-		g := find(j.Records[i].Cell)
+		g := find(&j.Records[i].Cell)
 		g.runs = append(g.runs, &j.Records[i])
 	}
 	return out

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"net/netip"
+
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/results"
+)
+
+// copiesHere tells whether a flow stays on loopback or veth, where some modes cannot but copy.
+// An end that was told no interface, as zcrecv and zcsend are on their own, asks for the route to
+// the flow's other end. What cannot be found out excuses nothing.
+func (r *run) copiesHere(f *flow, env results.Env) bool {
+	dev, driver := r.end.spec.Dev, env.Driver
+	if dev == "" {
+		if f.Conn == nil {
+			return false
+		}
+		var err error
+		if dev, err = devTo(f.Conn.Remote.Addr()); err != nil {
+			return false
+		}
+		driver, _, _ = counter.DriverInfo(dev) // loopback has no ethtool
+	}
+	return driver == "veth" || driver == "" && dev == "lo"
+}
+
+// devTo is the interface by which an address is reached.
+func devTo(a netip.Addr) (string, error) {
+	if a.Zone() != "" {
+		return a.Zone(), nil
+	}
+	return rtnl.RouteDev(a.Unmap())
+}

@@ -24,7 +24,7 @@ status=0
 long=${ZCBENCH_TEST_LONG:+1}
 engines=(-tags giouring -ldflags=-checklinkname=0 -vet=off)
 
-pure=(./cmd/probed ./lab/kselftests ./cmd/versus ./bpf/prom ./internal/pairwise ./internal/plaintext ./results/report ./results/gobench
+pure=(./cmd/probed ./lab/kselftests ./bpf/prom ./internal/pairwise ./internal/plaintext ./results/report ./results/gobench
 	./machine/setting ./internal/units ./bench/wire ./zc/held ./results/environment)
 
 # These simulate experiments by the thousand, or cut journals at every byte. Under the race

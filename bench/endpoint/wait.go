@@ -162,7 +162,7 @@ func (r *run) unended() string {
 	}
 	var which []string
 	for _, f := range r.end.flows {
-		if f.endNs() == 0 {
+		if !f.over() {
 			which = append(which, fmt.Sprint(f.N))
 		}
 	}

@@ -67,6 +67,9 @@ func (f *flow) endNs() int64 {
 	return f.EndNs()
 }
 
+// over tells that the flow has ended, also where others of its thread go on.
+func (f *flow) over() bool { return f.done || f.EndNs() != 0 }
+
 // named puts the flow's number before an error, where there are several.
 func (e *End) named(f *flow, err error) error {
 	if err == nil || len(e.flows) == 1 {

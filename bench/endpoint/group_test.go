@@ -58,13 +58,13 @@ func TestEndsOfOneThread(t *testing.T) {
 // thread goes on with the others; that it brings nothing more is no stall.
 func TestOneOfAThreadEndsEarly(t *testing.T) {
 	e, _ := oneThread()
-	r := &run{end: e, left: 2, stall: newStallWatch(e, time.Nanosecond)}
+	r := &run{end: e, left: 2, stall: newStallWatch(e, time.Millisecond)}
 	e.flows[0].End()
 	err := r.pass(t.Context(), monotonic()+int64(time.Hour))
 	if !errors.Is(err, errEndedEarly) || !strings.HasPrefix(err.Error(), "flow 0: ") {
 		t.Errorf("%v", err)
 	}
-	time.Sleep(time.Millisecond)
+	time.Sleep(2 * time.Millisecond)
 	if err := r.stall.check(); err == nil || !strings.HasPrefix(err.Error(), "flow 1: ") {
 		t.Errorf("a stall of one that goes on: %v", err)
 	}

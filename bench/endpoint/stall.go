@@ -33,7 +33,7 @@ func newStallWatch(e *End, limit time.Duration) *stallWatch {
 func (s *stallWatch) check() error {
 	for i, f := range s.end.flows {
 		p := &s.seen[i]
-		if b := f.Meter.Snapshot().Bytes; b != p.bytes || f.endNs() != 0 {
+		if b := f.Meter.Snapshot().Bytes; b != p.bytes || f.over() {
 			*p = progress{b, time.Now()}
 		}
 		if time.Since(p.since) > s.limit {

@@ -106,7 +106,7 @@ func (r *run) pass(ctx context.Context, ns int64) error {
 		return err
 	}
 	for _, f := range r.end.flows {
-		if end := f.endNs(); end != 0 && end < ns || f.done && f.err() != nil {
+		if f.over() && (f.endNs() < ns || f.done && f.err() != nil) {
 			return r.end.named(f, errEndedEarly)
 		}
 	}
@@ -162,7 +162,7 @@ func (r *run) unended() string {
 	}
 	var which []string
 	for _, f := range r.end.flows {
-		if f.endNs() == 0 {
+		if !f.over() {
 			which = append(which, fmt.Sprint(f.N))
 		}
 	}

@@ -138,8 +138,8 @@ func TestReportWork(t *testing.T) {
 	work(40) // what is made once a process
 	objects := (work(40) - work(10)) / 120
 	t.Logf("a run costs %.0f objects", objects)
-	if objects > 400 {
-		t.Errorf("a run costs %.0f objects, want at most 400", objects)
+	if objects > 240 {
+		t.Errorf("a run costs %.0f objects, want at most 240", objects)
 	}
 }
 

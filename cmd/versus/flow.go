@@ -12,10 +12,12 @@ import (
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
-// Measured is one run.
+// Measured is one run. CPU seconds are per 1e9 bytes of payload that the receiver's interface
+// brought.
 type Measured struct {
 	Gbps     float64 `json:"gbps"`
-	RxCPUPGB float64 `json:"rx_cpu_s_per_gb"` // CPU seconds of the receiver's process per 1e9 bytes
+	CPUPGB   float64 `json:"cpu_s_per_gb"`    // of both ends, with the softirqs outside of both processes
+	RxCPUPGB float64 `json:"rx_cpu_s_per_gb"` // of the receiver's process
 	TxCPUPGB float64 `json:"tx_cpu_s_per_gb"`
 	Foreign  float64 `json:"foreign_cores"` // cores that others kept busy meanwhile
 	softirq  softirqs
@@ -24,65 +26,107 @@ type Measured struct {
 // slack is how much longer than its duration a run may take.
 const slack = 15 * time.Second
 
-// measure runs one flow: receiver in the SUT's namespace, sender in the TG's.
-func measure(ctx context.Context, pair *veth.Pair, c Contender, port, nice int, d time.Duration) (Measured, error) {
-	parent := ctx
-	ctx, cancel := context.WithTimeoutCause(ctx, d+slack, fmt.Errorf("the run did not end within %v", d+slack))
-	defer cancel()
-	addr := pair.SUT.IPv4.String()
-	rx, err := startIn(ctx, pair.SUT.Netns, nice, c.Receiver(addr, port))
+// trial is one run that is to be.
+type trial struct {
+	pair *veth.Pair
+	c    Contender
+	port int
+	nice int
+	d    time.Duration
+}
+
+func (t trial) addr() string { return t.pair.SUT.IPv4.String() }
+
+// measure runs receiver and sender and reads the machine's counters before and after.
+func (t trial) measure(ctx context.Context) (Measured, error) {
+	link, err := readLink(t.pair.SUT)
 	if err != nil {
 		return Measured{}, err
 	}
 	before := readMachine()
-	tx, err := startSender(ctx, pair, c, rx, addr, port, nice)
+	rx, tx, err := t.run(ctx)
+	after := readMachine()
 	if err != nil {
+		return Measured{}, t.failure(ctx, err, rx, tx)
+	}
+	linkAfter, err := readLink(t.pair.SUT)
+	if err != nil {
+		return Measured{}, err
+	}
+	payload := payloadBetween(link, linkAfter)
+	f, err := t.c.Outcome(rx.stdout.Bytes(), tx.stdout.Bytes())
+	if err == nil {
+		err = f.check(payload)
+	}
+	if err == nil {
+		err = errors.Join(before.err, after.err)
+	}
+	if err != nil {
+		return Measured{}, t.failure(ctx, err, rx, tx)
+	}
+	return figures(f, payload, rx.cpu(), tx.cpu(), before, after), nil
+}
+
+func figures(f Flow, payload uint64, rx, tx time.Duration, before, after machine) Measured {
+	gb, l := float64(payload)/1e9, loadOf(before, after, rx+tx)
+	return Measured{Gbps: float64(f.Bytes) * 8 / 1e9 / f.Seconds, CPUPGB: l.total.Seconds() / gb,
+		RxCPUPGB: rx.Seconds() / gb, TxCPUPGB: tx.Seconds() / gb, Foreign: l.foreign,
+		softirq: softirqs{}.add(counter.SoftirqsBetween(before.softirqs, after.softirqs))}
+}
+
+// run starts the receiver in the SUT's namespace and the sender in the TG's, and waits for both.
+func (t trial) run(ctx context.Context) (rx, tx *process, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, t.d+slack, fmt.Errorf("the run did not end within %v", t.d+slack))
+	defer cancel()
+	if rx, err = t.start(ctx, t.pair.SUT.Netns, t.c.ReceiverCPUs, t.c.Receiver(t.addr(), t.port)); err != nil {
+		return nil, nil, err
+	}
+	if tx, err = t.startSender(ctx, rx); err != nil {
 		cancel() // ends the receiver
 		rx.Wait()
-		return Measured{}, failure(parent, c, err, rx, nil)
+		return rx, nil, err
 	}
-	if err = tx.Wait(); err == nil {
+	err = tx.Wait()
+	switch {
+	case err != nil:
+		cancel()
+		rx.Wait()
+	case t.c.Stays:
+		cancel()
+		rx.Wait()
+		return rx, tx, nil
+	default:
 		// The sender is through: a receiver that does not follow will not.
 		stop := time.AfterFunc(5*time.Second, cancel)
 		err = rx.Wait()
 		stop.Stop()
-	} else {
-		cancel()
-		rx.Wait()
 	}
-	after := readMachine()
 	if err != nil {
-		return Measured{}, failure(parent, c, errors.Join(err, context.Cause(ctx)), rx, tx)
+		err = errors.Join(err, context.Cause(ctx))
 	}
-	f, err := c.Outcome(rx.stdout.Bytes(), tx.stdout.Bytes())
-	if err != nil {
-		return Measured{}, failure(parent, c, err, rx, tx)
-	}
-	gb := float64(f.Bytes) / 1e9
-	m := Measured{Gbps: gb * 8 / f.Seconds, RxCPUPGB: rx.cpu().Seconds() / gb, TxCPUPGB: tx.cpu().Seconds() / gb}
-	if before.err == nil && after.err == nil {
-		m.softirq = softirqs{}.add(counter.SoftirqsBetween(before.softirqs, after.softirqs))
-		m.Foreign = foreignCores(before, after, rx.cpu()+tx.cpu())
-	}
-	return m, nil
+	return rx, tx, err
+}
+
+func (t trial) start(ctx context.Context, ns *veth.Netns, cpus []int, line []string) (*process, error) {
+	return startIn(ctx, ns, t.nice, cpus, line)
 }
 
 // startSender starts the sender when the receiver listens. A receiver that ended
 // before may have said why: its outcome is the error.
-func startSender(ctx context.Context, pair *veth.Pair, c Contender, rx *process, addr string, port, nice int) (*process, error) {
-	if err := rx.listening(ctx, port); err != nil {
+func (t trial) startSender(ctx context.Context, rx *process) (*process, error) {
+	if err := rx.listening(ctx, t.port); err != nil {
 		if rx.HasEnded() {
-			if _, oerr := c.Outcome(rx.stdout.Bytes(), rx.stdout.Bytes()); oerr != nil {
+			if _, oerr := t.c.Outcome(rx.stdout.Bytes(), rx.stdout.Bytes()); oerr != nil {
 				err = oerr
 			}
 		}
 		return nil, fmt.Errorf("receiver: %w", err)
 	}
-	return startIn(ctx, pair.TG.Netns, nice, c.Sender(addr, port))
+	return t.start(ctx, t.pair.TG.Netns, t.c.SenderCPUs, t.c.Sender(t.addr(), t.port))
 }
 
 // failure names the run and adds what its processes said.
-func failure(ctx context.Context, c Contender, err error, ps ...*process) error {
+func (t trial) failure(ctx context.Context, err error, ps ...*process) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -91,5 +135,5 @@ func failure(ctx context.Context, c Contender, err error, ps ...*process) error 
 			err = fmt.Errorf("%w; it said: %s", err, p.says())
 		}
 	}
-	return fmt.Errorf("%s: %w", c.Name, err)
+	return fmt.Errorf("%s: %w", t.c.Name, err)
 }

@@ -12,6 +12,7 @@ import (
 type machine struct {
 	softirqs counter.Softirqs
 	cpu      counter.CPUSnapshot
+	tasks    time.Duration // CPU time of all processes
 	err      error
 }
 
@@ -20,21 +21,43 @@ func readMachine() machine {
 	if m.softirqs, m.err = counter.ReadSoftirqs(counter.FS{}); m.err != nil {
 		return m
 	}
+	if m.tasks, m.err = tasksTime("/proc"); m.err != nil {
+		return m
+	}
 	m.cpu, m.err = counter.ReadCPU(counter.FS{})
 	return m
 }
 
-// busyCores is how many cores were busy between two states, on average.
+// busyCores is how many cores were busy between two states, on average, without what a
+// hypervisor took.
 func busyCores(u counter.CPUUsage) float64 {
 	if u.BusyCores == nil {
 		return 0
 	}
-	return *u.BusyCores
+	return *u.BusyCores - *u.StealCores
 }
 
-// foreignCores is how many cores others kept busy during a run whose own
-// processes used cpu: compilers, other tests, kernel threads, the hypervisor.
-func foreignCores(a, b machine, cpu time.Duration) float64 {
+// load is what a run and others used of the machine between two states.
+type load struct {
+	total   time.Duration // of the run: both processes, and the softirqs outside of them
+	foreign float64       // cores that others kept busy: compilers, other tests, kernel threads
+}
+
+// loadOf tells a run, whose own processes used cpu, from others.
+//
+// A softirq runs over the process that is on the CPU then, whose time it is, or over none: in
+// ksoftirqd, or when the CPU was idle. What it takes there is in no process's time. But it is in
+// that of the CPUs, which is exact, other than the column softirq, which is sampled
+// (docs/metrics.md). So the run's total is the time in which the CPUs were busy, less that of the
+// other processes. With CONFIG_IRQ_TIME_ACCOUNTING, where no process has the time of softirqs, it
+// is the same.
+func loadOf(a, b machine, cpu time.Duration) load {
 	u := counter.Usage(a.cpu, b.cpu, nil)
-	return max(0, busyCores(u)-cpu.Seconds()/u.WallS)
+	busy := time.Duration(busyCores(u) * u.WallS * float64(time.Second))
+	others := max(0, b.tasks-a.tasks-cpu)
+	l := load{total: max(cpu, busy-others)}
+	if u.WallS > 0 {
+		l.foreign = others.Seconds() / u.WallS
+	}
+	return l
 }

@@ -10,10 +10,13 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/internal/interrupt"
 	"github.com/zcbench/zcbench/internal/units"
 	"github.com/zcbench/zcbench/machine/veth"
@@ -41,27 +44,40 @@ func status(err error) int {
 
 // options are the flags.
 type options struct {
-	tools       Tools
-	iperf3, bin string
-	against     string
-	rival       Tools // of the folder against
-	mtu, reps   int
-	bufMax      units.Bytes
-	only        string
-	json, gate  bool
+	tools     Tools
+	programs  rivalPrograms
+	bin       string
+	against   string
+	other     Tools // of the folder against
+	mtu, reps int
+	bufMax    units.Bytes
+	only      string
+	json      bool
+	gate      bool
+
+	layouts, rivals []string
+	flows           []int
+	field           Field // what these three say
 
 	maxForeign float64
 	retries    int
 	nice       int
 }
 
+// rivalPrograms are the rivals' programs, by name or path.
+type rivalPrograms struct{ iperf3, neper, netperf string }
+
 func command() *cobra.Command {
-	o := options{tools: Tools{Congestion: "cubic", SenderCPU: 0, ReceiverCPU: 1}}
+	o := options{tools: Tools{Congestion: "cubic", SenderCPUs: cli.CPUList{0}, ReceiverCPUs: cli.CPUList{1}}}
 	cmd := &cobra.Command{
 		Use:   "versus [flags]",
-		Short: "Compare zcrecv and zcsend with iperf3 over a veth pair",
-		Long: `versus runs zcrecv/zcsend and iperf3 in turn over a veth pair of its own and
-prints the ratios of throughput and receiver CPU time with their spread.
+		Short: "Compare zcrecv and zcsend with iperf3, neper and netperf over a veth pair",
+		Long: `versus runs zcrecv/zcsend and another tool in turn over veth pairs of its own and
+prints the ratios of throughput and CPU time with their spread.
+
+In the layout apart the receiver's softirqs run on the sender's CPU, as veth does
+by itself; in the layout together each end's run on its own CPU, by RPS, and the
+receiver is the limit.
 
 It needs root. Exit status: 0 done, 1 a run failed, or with --gate a target is
 not met, 2 wrong usage.`,
@@ -71,25 +87,39 @@ not met, 2 wrong usage.`,
 		},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	f := cmd.Flags()
-	f.StringVar(&o.iperf3, "iperf3", "iperf3", "iperf3, by name or path")
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+func (o *options) addFlags(f *pflag.FlagSet) {
+	f.StringSliceVar(&o.layouts, "layouts", []string{string(Apart), string(Together)}, "where the receive softirqs run: apart, together")
+	f.IntSliceVar(&o.flows, "flows", []int{1}, "numbers of flows, each with a thread, such as 1,2,4")
+	f.StringSliceVar(&o.rivals, "rivals", []string{string(Iperf3)}, "what to compare with: iperf3, neper, netperf (one flow only)")
+	f.StringVar(&o.programs.iperf3, "iperf3", "iperf3", "iperf3, by name or path; several flows take 3.16 or later")
+	f.StringVar(&o.programs.neper, "neper", "tcp_stream", "neper's tcp_stream, by name or path")
+	f.StringVar(&o.programs.netperf, "netperf", "netperf", "netperf, by name or path; netserver is looked for beside it")
 	f.StringVar(&o.bin, "bin", "bin", "folder of zcrecv and zcsend")
-	f.StringVar(&o.against, "against", "", "compare with the zcrecv and zcsend of this folder, such as those of a release, and not with iperf3")
+	f.StringVar(&o.against, "against", "", "compare with the zcrecv and zcsend of this folder, such as those of a release, and not with other tools")
 	f.IntVar(&o.mtu, "mtu", 1500, "MTU of the veth pair")
 	f.IntVar(&o.reps, "reps", 8, "pairs of runs per comparison, after one warm-up; 6 or more give intervals")
 	f.DurationVar(&o.tools.Duration, "duration", 2*time.Second, "length of one run, whole seconds (iperf3 has no others)")
-	f.IntVar(&o.tools.SenderCPU, "sender-cpu", 0, "core of the sender")
-	f.IntVar(&o.tools.ReceiverCPU, "receiver-cpu", 1, "core of the receiver")
+	f.Var(&o.tools.SenderCPUs, "sender-cpu", "CPU of the sender's threads, or several")
+	f.Var(&o.tools.ReceiverCPUs, "receiver-cpu", "CPU of the receiver's threads, or several")
 	f.StringVar(&o.tools.Congestion, "congestion", o.tools.Congestion, "congestion control of both")
 	f.Var(&o.bufMax, "tcp-buf-max", "upper end of the kernel's socket buffer auto-tuning; 0: as this host has it")
-	f.Float64Var(&o.maxForeign, "max-foreign", 0.3, "run a pair again when others kept more than so many cores busy during a run")
+	f.Float64Var(&o.maxForeign, "max-foreign", 0.3, "run a turn again when others kept more than so many cores busy during a run")
 	f.IntVar(&o.retries, "retries", 3, "how often at most")
 	f.IntVar(&o.nice, "nice", -20, "nice value of both tools' processes, so that other work disturbs them less; 0 changes nothing")
 	f.StringVar(&o.only, "only", "", "run only the comparisons whose name matches this regular expression, such as '^tcp '")
 	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
 	f.BoolVar(&o.gate, "gate", false, "exit with 1 when a target is not met")
-	return cmd
 }
+
+// What can be asked for.
+const (
+	maxCPU   = 1023 // that a CPU set has room for (unix.CPUSet)
+	maxFlows = 64
+)
 
 func (o *options) check() error {
 	d := o.tools.Duration
@@ -104,9 +134,20 @@ func (o *options) check() error {
 		return usageError{fmt.Errorf("--nice %d: must be -20 to 19", o.nice)}
 	case o.retries < 0 || o.retries > 100:
 		return usageError{fmt.Errorf("--retries %d: must be 0 to 100", o.retries)}
-	case o.tools.SenderCPU < 0 || o.tools.ReceiverCPU < 0:
-		return usageError{errors.New("--sender-cpu and --receiver-cpu are numbers of cores, from 0")}
+	case slices.Min(o.tools.SenderCPUs) < 0 || slices.Min(o.tools.ReceiverCPUs) < 0 ||
+		slices.Max(o.tools.SenderCPUs) > maxCPU || slices.Max(o.tools.ReceiverCPUs) > maxCPU:
+		return usageError{fmt.Errorf("--sender-cpu and --receiver-cpu are numbers of CPUs, 0 to %d", maxCPU)}
+	case len(o.flows) == 0 || slices.Min(o.flows) < 1 || slices.Max(o.flows) > maxFlows:
+		return usageError{fmt.Errorf("--flows %v: must be numbers from 1 to %d", o.flows, maxFlows)}
 	}
+	var err error
+	if o.field.Layouts, err = parseLayouts(o.layouts); err != nil {
+		return usageError{fmt.Errorf("--layouts: %w", err)}
+	}
+	if o.field.Rivals, err = parseRivals(o.rivals); err != nil {
+		return usageError{fmt.Errorf("--rivals: %w", err)}
+	}
+	o.field.Flows = o.flows
 	if _, err := regexp.Compile(o.only); err != nil {
 		return usageError{fmt.Errorf("--only: %w", err)}
 	}
@@ -120,22 +161,17 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	if err := o.find(); err != nil {
 		return err
 	}
-	outcomes := newOutcomes(o.chosen())
+	groups, outcomes := grouped(o.chosen())
 	if len(outcomes) == 0 {
-		return usageError{fmt.Errorf("--only %s: matches no comparison", o.only)}
+		return usageError{fmt.Errorf("--only %q: matches no comparison of these rivals and flows", o.only)}
 	}
-	pair, err := veth.New(veth.Options{MTU: o.mtu, TCPBufMax: int(o.bufMax)})
+	pairs, err := o.pairs()
+	defer pairs.Close()
 	if err != nil {
 		return err
 	}
-	defer pair.Close()
-	if o.bufMax == 0 {
-		if err := hostAutotuning(pair); err != nil {
-			return err
-		}
-	}
 	rep := newReport(o)
-	runErr := (&performer{pair: pair, opts: o, progress: newProgress(progress)}).perform(ctx, outcomes)
+	runErr := (&performer{pairs: pairs, opts: o, progress: newProgress(progress)}).perform(ctx, groups)
 	rep.finish(outcomes)
 	if err := o.print(out, rep); err != nil {
 		return errors.Join(runErr, fmt.Errorf("write the result: %w", err))
@@ -149,31 +185,65 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	return nil
 }
 
+// pairs are the veth pairs, one for each layout.
+type pairs map[Layout]*veth.Pair
+
+func (o *options) pairs() (pairs, error) {
+	ps := pairs{}
+	for _, l := range o.field.Layouts {
+		p, err := veth.New(veth.Options{MTU: o.mtu, TCPBufMax: int(o.bufMax)})
+		if err != nil {
+			return ps, err
+		}
+		ps[l] = p
+		if o.bufMax == 0 {
+			if err := hostAutotuning(p); err != nil {
+				return ps, err
+			}
+		}
+		if err := l.arrange(p, o.tools.SenderCPUs, o.tools.ReceiverCPUs); err != nil {
+			return ps, err
+		}
+	}
+	return ps, nil
+}
+
+// Close lets go of the pairs.
+func (ps pairs) Close() {
+	for _, p := range ps {
+		p.Close()
+	}
+}
+
 // find finds the programs.
 func (o *options) find() error {
 	if err := o.tools.findZcbench(o.bin); err != nil {
 		return err
 	}
-	if o.against == "" {
-		return o.tools.findIperf3(o.iperf3)
+	if o.against != "" {
+		o.other = o.tools
+		return o.other.findZcbench(o.against)
 	}
-	o.rival = o.tools
-	return o.rival.findZcbench(o.against)
+	for _, r := range o.field.Rivals {
+		if err := o.tools.findRival(r, o.programs); err != nil {
+			return err
+		}
+		if r == Iperf3 && slices.Max(o.flows) > 1 {
+			if err := o.tools.threaded(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (o *options) chosen() []Comparison {
 	re := regexp.MustCompile(o.only) // checked
-	all := comparisons(o.tools)
+	all := comparisons(o.tools, o.field)
 	if o.against != "" {
-		all = builds(o.tools, o.rival)
+		all = builds(o.tools, o.other, o.field)
 	}
-	var cs []Comparison
-	for _, c := range all {
-		if re.MatchString(c.Name) {
-			cs = append(cs, c)
-		}
-	}
-	return cs
+	return slices.DeleteFunc(all, func(c Comparison) bool { return !re.MatchString(c.Name) })
 }
 
 func (o *options) print(out io.Writer, rep *report) error {

@@ -9,14 +9,13 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/bench/matrix"
-	"github.com/zcbench/zcbench/machine/veth"
 )
 
 // errInterrupted ends a plan that Ctrl-C ended; what ran until then is shown.
 var errInterrupted = errors.New("interrupted: the result is of the runs before")
 
-// Data ports: every run has another one, so that no run meets what one before it
-// left in TIME_WAIT.
+// Ports: every run has others, so that no run meets what one before it left in
+// TIME_WAIT; neper and netperf have a second one, dataPorts further up.
 const (
 	firstPort = 5201
 	ports     = 10000
@@ -24,79 +23,109 @@ const (
 
 // performer runs a plan.
 type performer struct {
-	pair     *veth.Pair
+	pairs    pairs
 	opts     *options
 	progress *progress
 	runs     int
-	retries  int // left, of all pairs: a busy machine at most doubles the plan
+	retries  int // left, of all turns: a busy machine at most doubles the plan
 }
 
-// plan orders the runs, in pairs of neighbours: item 2c is ours of comparison c, item
-// 2c+1 theirs. A round goes backwards after one that went forwards, so that a
-// comparison sees ABBA ABBA.
-func plan(comparisons, reps int) [][]matrix.Place {
-	return slices.Collect(slices.Chunk(matrix.Order(2*comparisons, reps, true), 2))
-}
-
-// perform runs the plan. A mode that this kernel does not have takes its
-// comparison out; any other failure ends the plan.
-func (p *performer) perform(ctx context.Context, outcomes []*Outcome) error {
-	pairs := plan(len(outcomes), p.opts.reps)
-	p.retries = len(pairs)
-	p.progress.begin(len(pairs), p.opts.tools.Duration)
-	defer p.progress.end()
-	for _, pair := range pairs {
-		o := outcomes[pair[0].At/2]
-		if o.Unsupported != "" {
-			continue
+// plan orders the runs, in the turns of groups of so many: every round has each run of each
+// group once, and goes backwards after one that went forwards, so that two of a group see
+// ABBA ABBA.
+func plan(sizes []int, reps int) []turn {
+	var of []int // the group of a run
+	var first []int
+	for g, n := range sizes {
+		first = append(first, len(of))
+		of = append(of, slices.Repeat([]int{g}, n)...)
+	}
+	var turns []turn
+	for _, at := range matrix.Order(len(of), reps, true) {
+		g := of[at.At]
+		at.At -= first[g]
+		if n := len(turns); n == 0 || turns[n-1].group != g || turns[n-1].runs[0].Block != at.Block {
+			turns = append(turns, turn{group: g})
 		}
-		p.progress.at++
-		err := p.settle(ctx, o, pair)
-		var u *UnsupportedError
+		t := &turns[len(turns)-1]
+		t.runs = append(t.runs, at)
+	}
+	return turns
+}
+
+// turn is a group's part of a round.
+type turn struct {
+	group int
+	runs  []matrix.Place // At counts within the group
+}
+
+// perform runs the plan. A way that this kernel does not have takes its
+// comparisons out; any other failure ends the plan.
+func (p *performer) perform(ctx context.Context, groups []*group) error {
+	var sizes []int
+	for _, g := range groups {
+		sizes = append(sizes, len(g.ways))
+	}
+	turns := plan(sizes, p.opts.reps)
+	p.retries = len(turns)
+	p.progress.begin(turns, p.opts.tools.Duration)
+	defer p.progress.end()
+	for _, t := range turns {
+		err := p.settle(ctx, groups[t.group], t.runs)
 		switch {
 		case ctx.Err() != nil:
 			return errInterrupted
-		case errors.As(err, &u):
-			o.Unsupported = u.Reason
 		case err != nil:
-			return fmt.Errorf("%s: %w", o.Comparison.Name, err)
+			return err
 		}
 	}
 	return nil
 }
 
-// settle runs a pair, and again when others disturbed it: what it sees of them
+// settle runs a turn, and again when others disturbed it: what it sees of them
 // is their CPU time, never the figures compared, so that nothing is selected. A
-// pair that stays disturbed counts as it is, and is counted.
-func (p *performer) settle(ctx context.Context, o *Outcome, pair []matrix.Place) error {
+// turn that stays disturbed counts as it is, and is counted.
+func (p *performer) settle(ctx context.Context, g *group, runs []matrix.Place) error {
 	for left := p.opts.retries; ; left-- {
-		var got [2]Measured
-		for _, at := range pair {
-			var err error
-			if got[at.At%2], err = p.one(ctx, o.Comparison, at); err != nil {
+		got := map[int]Measured{}
+		var foreign float64
+		for _, at := range runs {
+			if g.lost[at.At] != "" {
+				continue
+			}
+			m, err := p.one(ctx, g, at)
+			if u := (*UnsupportedError)(nil); errors.As(err, &u) {
+				g.lost[at.At] = u.Reason
+				continue
+			}
+			if err != nil {
 				return err
 			}
+			got[at.At], foreign = m, max(foreign, m.Foreign)
 		}
-		if pair[0].Warmup {
+		if runs[0].Warmup || len(got) == 0 {
 			return nil
 		}
-		calm := max(got[0].Foreign, got[1].Foreign) <= p.opts.maxForeign
+		calm := foreign <= p.opts.maxForeign
 		if calm || left == 0 || p.retries == 0 {
-			o.add(got, !calm)
+			g.add(got, !calm)
 			return nil
 		}
-		o.Repeated++
+		g.repeated++
 		p.retries--
 		awaitCalm(ctx, p.opts.maxForeign)
 	}
 }
 
-func (p *performer) one(ctx context.Context, c Comparison, at matrix.Place) (Measured, error) {
-	who := []Contender{c.Ours, c.Theirs}[at.At%2]
-	p.progress.run(c.Name, who.Name, at)
+func (p *performer) one(ctx context.Context, g *group, at matrix.Place) (Measured, error) {
+	who := g.ways[at.At]
+	p.progress.run(g.name, who.Name, at)
 	port := firstPort + p.runs%ports
 	p.runs++
-	m, err := measure(ctx, p.pair, who, port, p.opts.nice, p.opts.tools.Duration)
+	m, err := trial{p.pairs[g.layout], who, port, p.opts.nice, p.opts.tools.Duration}.measure(ctx)
 	p.progress.ran(m, err)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", g.name, err)
+	}
 	return m, err
 }

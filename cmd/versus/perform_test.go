@@ -4,29 +4,37 @@ package main
 
 import "testing"
 
+// Two groups, of three ways and of two: a round forwards, one backwards, after a warm-up.
 func TestPlanIsABBA(t *testing.T) {
-	pairs := plan(3, 4)
-	if len(pairs) != 3*5 {
-		t.Fatalf("%d pairs, want 3 comparisons x (1 warm-up + 4)", len(pairs))
+	turns := plan([]int{3, 2}, 4)
+	if len(turns) != 2*5 {
+		t.Fatalf("%d turns, want 2 groups x (1 warm-up + 4)", len(turns))
 	}
-	order := make([]string, 3)
-	for i, p := range pairs {
-		c := p[0].At / 2
-		if len(p) != 2 || p[1].At != p[0].At^1 || p[0].Rep != p[1].Rep {
-			t.Errorf("pair %d is %+v, want ours and theirs of one comparison", i, p)
+	order := make([]string, 2)
+	for i, turn := range turns {
+		if want := []int{3, 2}[turn.group]; len(turn.runs) != want {
+			t.Errorf("turn %d of group %d has %d runs, want %d", i, turn.group, len(turn.runs), want)
 		}
-		if p[0].Warmup != (i < 3) || p[1].Warmup != p[0].Warmup {
-			t.Errorf("pair %d is %+v: the first round is the warm-up", i, p)
-		}
-		for _, at := range p {
+		for _, at := range turn.runs {
+			if at.Warmup != (i < 2) || at.Rep != turn.runs[0].Rep {
+				t.Errorf("turn %d has %+v: the first round is the warm-up", i, at)
+			}
 			if !at.Warmup {
-				order[c] += string("AB"[at.At%2])
+				order[turn.group] += string("ABC"[at.At])
 			}
 		}
 	}
-	for c, got := range order {
-		if want := "ABBAABBA"; got != want {
-			t.Errorf("comparison %d runs %s, want %s", c, got, want)
+	for g, want := range []string{"ABCCBAABCCBA", "ABBAABBA"} {
+		if order[g] != want {
+			t.Errorf("group %d runs %s, want %s", g, order[g], want)
 		}
+	}
+}
+
+// One group alone has a turn a round, not one for all.
+func TestPlanOfOneGroup(t *testing.T) {
+	turns := plan([]int{2}, 6)
+	if len(turns) != 7 {
+		t.Fatalf("%d turns, want 1 warm-up + 6", len(turns))
 	}
 }

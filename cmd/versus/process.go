@@ -14,24 +14,40 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/program"
+	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/veth"
+	"golang.org/x/sys/unix"
 )
 
 // process is one end of a flow, running inside a namespace.
 type process struct {
 	*program.Program
-	stdout, stderr bytes.Buffer
+	stdout, stderr kept
 }
 
-// startIn starts a command line inside ns. Ending ctx ends the process: asked
-// first, killed after two seconds.
-func startIn(ctx context.Context, ns *veth.Netns, nice int, line []string) (p *process, err error) {
+// maxOutput is how much of what a process writes is kept: an answer is some kilobytes.
+const maxOutput = 1 << 20
+
+// kept is the beginning of what a process writes; the rest is thrown away.
+type kept struct{ b bytes.Buffer }
+
+func (k *kept) Write(p []byte) (int, error) {
+	k.b.Write(p[:min(len(p), maxOutput-k.b.Len())])
+	return len(p), nil
+}
+
+func (k *kept) Bytes() []byte { return k.b.Bytes() }
+
+// startIn starts a command line inside ns, on the CPUs, where any are named. Ending ctx ends
+// the process: asked first, killed after two seconds.
+func startIn(ctx context.Context, ns *veth.Netns, nice int, cpus []int, line []string) (p *process, err error) {
 	p = &process{}
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Stdout, cmd.Stderr = &p.stdout, &p.stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 2 * time.Second
-	if p.Program, err = program.Start(ns, cmd, func() error { return favour(nice) }); err != nil {
+	if p.Program, err = program.Start(ns, cmd, func() error { return errors.Join(favour(nice), confine(cpus)) }); err != nil {
 		return nil, err
 	}
 	favourGroup(cmd.Process.Pid, nice)
@@ -43,6 +59,21 @@ func startIn(ctx context.Context, ns *veth.Netns, nice int, line []string) (p *p
 func favour(nice int) error {
 	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, nice); err != nil {
 		return fmt.Errorf("set nice value %d: %w", nice, err)
+	}
+	return nil
+}
+
+// confine leaves the calling thread these CPUs; nil leaves it what it has.
+func confine(cpus []int) error {
+	if cpus == nil {
+		return nil
+	}
+	var set unix.CPUSet
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("confine it to CPU %s: %w", counter.FormatCPUList(cpus), err)
 	}
 	return nil
 }
@@ -62,7 +93,7 @@ func (p *process) cpu() time.Duration {
 
 // says is what the process wrote to stderr, for an error message.
 func (p *process) says() string {
-	return strings.TrimSpace(p.stderr.String())
+	return plaintext.Line(strings.TrimSpace(p.stderr.b.String()))
 }
 
 // listening waits until the process's namespace has a listener on port.

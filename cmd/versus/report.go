@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/results/stat"
 	"golang.org/x/sys/unix"
 )
@@ -21,8 +22,8 @@ type report struct {
 	Zcbench     string    `json:"zcbench"`
 	MTU         int       `json:"mtu"`
 	DurationS   float64   `json:"duration_s"`
-	SenderCPU   int       `json:"sender_cpu"`
-	ReceiverCPU int       `json:"receiver_cpu"`
+	SenderCPU   []int     `json:"sender_cpu"`
+	ReceiverCPU []int     `json:"receiver_cpu"`
 	Congestion  string    `json:"congestion"`
 	Nice        int       `json:"nice"`
 	Buffers     string    `json:"socket_buffers"`
@@ -32,8 +33,8 @@ type report struct {
 
 func newReport(o *options) *report {
 	t := o.tools
-	r := &report{Kernel: kernel(), Against: t.IperfVersion, Zcbench: version.Tool(), MTU: o.mtu, DurationS: t.Duration.Seconds(),
-		Nice: o.nice, SenderCPU: t.SenderCPU, ReceiverCPU: t.ReceiverCPU, Congestion: t.Congestion, Buffers: "auto-tuned by the kernel, this host's tcp_rmem and tcp_wmem"}
+	r := &report{Kernel: kernel(), Against: o.rivalNames(), Zcbench: version.Tool(), MTU: o.mtu, DurationS: t.Duration.Seconds(),
+		Nice: o.nice, SenderCPU: t.SenderCPUs, ReceiverCPU: t.ReceiverCPUs, Congestion: t.Congestion, Buffers: "auto-tuned by the kernel, this host's tcp_rmem and tcp_wmem"}
 	if o.bufMax > 0 {
 		r.Buffers = fmt.Sprintf("auto-tuned by the kernel, up to %v", &o.bufMax)
 	}
@@ -42,6 +43,19 @@ func newReport(o *options) *report {
 	}
 	r.Load[0] = loadavg()
 	return r
+}
+
+// rivalNames are the rivals with what is known of their versions.
+func (o *options) rivalNames() string {
+	var names []string
+	for _, r := range o.field.Rivals {
+		if r == Iperf3 {
+			names = append(names, o.tools.IperfVersion)
+		} else {
+			names = append(names, string(r))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func (r *report) finish(outcomes []*Outcome) {
@@ -53,12 +67,14 @@ func (r *report) finish(outcomes []*Outcome) {
 
 // missed reports whether a target is not met.
 func (r *report) missed() bool {
-	return slices.ContainsFunc(r.Comparisons, func(s summary) bool { return s.ThroughputVerdict == stat.NotMet || s.CPUVerdict == stat.NotMet })
+	return slices.ContainsFunc(r.Comparisons, func(s summary) bool {
+		return slices.ContainsFunc(s.figures(), func(f *figure) bool { return f.Verdict == stat.NotMet })
+	})
 }
 
 func (r *report) print(out io.Writer) error {
-	fmt.Fprintf(out, "zcbench %s against %s, one flow over veth, MTU %d, kernel %s\n", r.Zcbench, r.Against, r.MTU, r.Kernel)
-	fmt.Fprintf(out, "sender on core %d, receiver on core %d, %s, nice %d, %g s a run, socket buffers %s\n", r.SenderCPU, r.ReceiverCPU, r.Congestion, r.Nice, r.DurationS, r.Buffers)
+	fmt.Fprintf(out, "zcbench %s against %s over veth, MTU %d, kernel %s\n", r.Zcbench, r.Against, r.MTU, r.Kernel)
+	fmt.Fprintf(out, "sender on CPU %s, receiver on CPU %s, %s, nice %d, %g s a run, socket buffers %s\n", counter.FormatCPUList(r.SenderCPU), counter.FormatCPUList(r.ReceiverCPU), r.Congestion, r.Nice, r.DurationS, r.Buffers)
 	fmt.Fprintf(out, "load average before %s, after %s (the comparison itself keeps two cores busy)\n\n", r.Load[0], r.Load[1])
 	return printTable(out, r.Comparisons)
 }

@@ -9,21 +9,19 @@ import (
 	"text/tabwriter"
 )
 
-// printTable writes the outcome for people.
+// printTable writes the outcome for people: a line for each figure of a comparison.
 func printTable(out io.Writer, sums []summary) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "COMPARISON\tOURS\tTHEIRS\tGbit/s\tTHEIRS\tRATIO\tTARGET\tVERDICT\tRX CPU s/GB\tTHEIRS\tRATIO\tTARGET\tVERDICT")
-	for _, s := range sums {
-		if s.Unsupported != "" {
-			fmt.Fprintf(w, "%s\t%s\t%s\tunsupported here: %s\n", s.Comparison, s.Ours, s.Theirs, s.Unsupported)
-			continue
-		}
+	fmt.Fprintln(w, "COMPARISON\tFIGURE\tOURS\tTHEIRS\tRATIO\tTARGET\tVERDICT")
+	for i := range sums {
+		s := &sums[i]
+		fmt.Fprintf(w, "%s\t\t%s\t%s\t%s\t\t\n", s.Comparison, s.Ours, s.Theirs, s.state())
 		if s.Pairs == 0 {
-			fmt.Fprintf(w, "%s\t%s\t%s\tno pair of runs\n", s.Comparison, s.Ours, s.Theirs)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%.1f\t%.1f\t%s\t%s\t%s\t%.3f\t%.3f\t%s\t%s\t%s\n", s.Comparison, s.Ours, s.Theirs,
-			s.OursGbps, s.TheirsGbps, s.Throughput, s.ThroughputTarget, s.ThroughputVerdict, s.OursCPU, s.TheirsCPU, s.CPU, s.CPUTarget, s.CPUVerdict)
+		for n, f := range s.figures() {
+			fmt.Fprintf(w, "\t%s\t%.*f\t%.*f\t%s\t%s\t%s\n", figureNames[n].name, figureNames[n].digits, f.Ours, figureNames[n].digits, f.Theirs, f.Ratio, f.Target, f.Verdict)
+		}
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -32,13 +30,34 @@ func printTable(out io.Writer, sums []summary) error {
 	return err
 }
 
+// figureNames are those of [summary.figures].
+var figureNames = []struct {
+	name   string
+	digits int
+}{{"Gbit/s", 1}, {"CPU s/GB", 3}, {"receiver s/GB", 3}, {"sender s/GB", 3}}
+
+// state is why there are no figures, or what a reader must know about the pairs.
+func (s *summary) state() string {
+	switch {
+	case s.Unsupported != "":
+		return "unsupported here: " + s.Unsupported
+	case s.Pairs == 0:
+		return "no pair of runs"
+	case s.Disturbed > 0:
+		return fmt.Sprintf("%d of %d pairs disturbed", s.Disturbed, s.Pairs)
+	}
+	return ""
+}
+
 func footnotes(sums []summary) string {
 	var b strings.Builder
 	fmt.Fprintln(&b)
 	fmt.Fprintln(&b, "Figures are medians. RATIO is ours / theirs over pairs of neighbouring runs: Hodges-Lehmann estimate")
 	fmt.Fprintln(&b, "[exact interval of the Wilcoxon signed-rank distribution, at least 95 %; it needs 6 pairs].")
-	fmt.Fprintln(&b, "RX CPU is user and system time of the receiver's whole process, start to end, per 1e9 bytes received.")
-	fmt.Fprintln(&b, "A minimum is met when the interval reaches it and stays at or above 0.97; a maximum when the whole interval does.")
+	fmt.Fprintln(&b, "CPU is the time of both processes, start to end, and of the softirqs outside of them, per 1e9 bytes of")
+	fmt.Fprintln(&b, "payload that came in by the receiver's interface; receiver and sender are those of one process.")
+	fmt.Fprintln(&b, "A minimum is met when the interval reaches it and stays at or above its floor (0.97; 0.95 of several")
+	fmt.Fprintln(&b, "flows); a maximum when the whole interval does.")
 	seen := map[string]bool{}
 	for _, s := range sums {
 		if s.Note != "" && !seen[s.Note] {
@@ -49,7 +68,7 @@ func footnotes(sums []summary) string {
 	fmt.Fprintln(&b, "NET_RX softirq ran on (ours | theirs):")
 	for _, s := range sums {
 		if s.Pairs > 0 {
-			fmt.Fprintf(&b, "  %-16s %s | %s\n", s.Comparison, s.OursSoftirq, s.TheirsSoftirq)
+			fmt.Fprintf(&b, "  %-24s %s | %s\n", s.Comparison, s.OursSoftirq, s.TheirsSoftirq)
 		}
 	}
 	return b.String()

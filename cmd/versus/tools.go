@@ -8,9 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // Tools are the programs compared and what they have in common.
@@ -18,18 +20,47 @@ type Tools struct {
 	Iperf3       string // program
 	IperfVersion string // "iperf 3.12"
 	SkipRxCopy   bool   // this iperf3 has it
+	Neper        string // its tcp_stream
+	Netperf      string
+	Netserver    string
 	Zcrecv       string
 	Zcsend       string
 
-	SenderCPU, ReceiverCPU int
-	Congestion             string
-	Duration               time.Duration
+	SenderCPUs, ReceiverCPUs cli.CPUList
+	Congestion               string
+	Duration                 time.Duration
+}
+
+// findRival finds the programs of a rival.
+func (t *Tools) findRival(r Rival, o rivalPrograms) error {
+	switch r {
+	case Iperf3:
+		return t.findIperf3(o.iperf3)
+	case Neper:
+		return find(&t.Neper, o.neper, "neper's tcp_stream", "build it, and name it with --neper")
+	default:
+		if err := find(&t.Netperf, o.netperf, "netperf", "build it, and name it with --netperf"); err != nil {
+			return err
+		}
+		// The two are installed beside each other.
+		return find(&t.Netserver, filepath.Join(filepath.Dir(t.Netperf), "netserver"), "netserver", "it belongs beside netperf")
+	}
+}
+
+func find(path *string, name, what, how string) (err error) {
+	if *path, err = exec.LookPath(name); err == nil {
+		*path, err = filepath.Abs(*path)
+	}
+	if err != nil {
+		return fmt.Errorf("find %s: %w (%s)", what, err, how)
+	}
+	return nil
 }
 
 // findIperf3 finds iperf3 by name or path and asks it what it can.
-func (t *Tools) findIperf3(iperf3 string) (err error) {
-	if t.Iperf3, err = exec.LookPath(iperf3); err != nil {
-		return fmt.Errorf("find iperf3: %w (install it: apt-get install iperf3)", err)
+func (t *Tools) findIperf3(iperf3 string) error {
+	if err := find(&t.Iperf3, iperf3, "iperf3", "install it: apt-get install iperf3"); err != nil {
+		return err
 	}
 	return t.askIperf3()
 }
@@ -61,7 +92,7 @@ func (t *Tools) askIperf3() error {
 		return err
 	}
 	t.IperfVersion, _, _ = strings.Cut(version, " (")
-	t.IperfVersion = strings.TrimSpace(strings.SplitN(t.IperfVersion, "\n", 2)[0])
+	t.IperfVersion = plaintext.Line(strings.TrimSpace(strings.SplitN(t.IperfVersion, "\n", 2)[0]))
 	return nil
 }
 
@@ -76,56 +107,4 @@ func output(program string, args ...string) (string, error) {
 		return "", fmt.Errorf("ask %s %s: %w", program, strings.Join(args, " "), err)
 	}
 	return string(b), nil
-}
-
-// Contender is one way to run a flow.
-type Contender struct {
-	Name     string
-	Receiver func(addr string, port int) []string // command line
-	Sender   func(addr string, port int) []string
-	Outcome  func(receiver, sender []byte) (Flow, error) // of what the two wrote to stdout
-}
-
-// Flow is what a tool says about its flow, seen from the receiver.
-type Flow struct {
-	Bytes   uint64
-	Seconds float64
-}
-
-// iperf3 with buffers of size bytes; extra are further client options. The
-// client's -A pins both of its ends.
-func (t Tools) iperf3(size int, extra ...string) Contender {
-	return Contender{
-		Name: strings.Join(append([]string{"iperf3"}, extra...), " "),
-		Receiver: func(addr string, port int) []string {
-			return []string{t.Iperf3, "-s", "-1", "-B", addr, "-p", strconv.Itoa(port)}
-		},
-		Sender: func(addr string, port int) []string {
-			return append([]string{t.Iperf3, "-c", addr, "-p", strconv.Itoa(port), "-J", "-l", strconv.Itoa(size), "-C", t.Congestion,
-				"-A", fmt.Sprintf("%d,%d", t.SenderCPU, t.ReceiverCPU), "-t", strconv.Itoa(int(t.Duration / time.Second)), "--connect-timeout", "5000"}, extra...)
-		},
-		Outcome: func(_, sender []byte) (Flow, error) { return parseIperf3(sender) },
-	}
-}
-
-// zcbench with messages and reads of size bytes.
-func (t Tools) zcbench(rx, tx string, size int) Contender {
-	common := func(program, mode string, cpu int, more ...string) []string {
-		return append([]string{program, "--mode", mode, "--json", "--message-size", strconv.Itoa(size), "--congestion", t.Congestion,
-			"--cpu", strconv.Itoa(cpu), "--duration", t.Duration.String()}, more...)
-	}
-	return Contender{
-		Name: fmt.Sprintf("zcbench %s -> %s", tx, rx),
-		Receiver: func(addr string, port int) []string {
-			own := []string{"--read-size", strconv.Itoa(size), "--accept-timeout", "10s", "--listen", fmt.Sprintf("%s:%d", addr, port)}
-			if rx == "uring" {
-				own = append(own, "--gather", "50us") // what only a ring has without one call more
-			}
-			return common(t.Zcrecv, rx, t.ReceiverCPU, own...)
-		},
-		Sender: func(addr string, port int) []string {
-			return common(t.Zcsend, tx, t.SenderCPU, fmt.Sprintf("%s:%d", addr, port))
-		},
-		Outcome: func(receiver, _ []byte) (Flow, error) { return parseZcrecv(receiver) },
-	}
 }

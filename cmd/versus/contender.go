@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Contender is one way to run flows.
+type Contender struct {
+	Name     string
+	Receiver func(addr string, port int) []string // command line
+	Sender   func(addr string, port int) []string
+	Outcome  func(receiver, sender []byte) (Flow, error) // of what the two wrote to stdout
+
+	// The CPUs that the two are confined to from outside; nil: they pin their threads themselves.
+	ReceiverCPUs, SenderCPUs []int
+	Stays                    bool // the receiver does not end by itself
+}
+
+// Flow is what a tool says about its flows together, seen from the receiver.
+type Flow struct {
+	Bytes   uint64
+	Seconds float64
+}
+
+// Load is what is moved in which way.
+type Load struct {
+	Size  int // bytes of a message and of a read
+	Flows int
+}
+
+// zcbench in one of its modes.
+func (t Tools) zcbench(rx, tx string, l Load) Contender {
+	common := func(program, mode, cpus string, more ...string) []string {
+		line := []string{program, "--mode", mode, "--json", "--message-size", strconv.Itoa(l.Size), "--congestion", t.Congestion,
+			"--cpu", cpus, "--duration", t.Duration.String()}
+		if l.Flows > 1 { // what is older than flows can be compared where there is one
+			line = append(line, "--flows", strconv.Itoa(l.Flows))
+		}
+		return append(line, more...)
+	}
+	return Contender{
+		Name: fmt.Sprintf("zcbench %s -> %s", tx, rx),
+		Receiver: func(addr string, port int) []string {
+			own := []string{"--read-size", strconv.Itoa(l.Size), "--accept-timeout", "10s", "--listen", fmt.Sprintf("%s:%d", addr, port)}
+			if rx == "uring" {
+				own = append(own, "--gather", "50us") // what only a ring has without one call more
+			}
+			return common(t.Zcrecv, rx, t.ReceiverCPUs.String(), own...)
+		},
+		Sender: func(addr string, port int) []string {
+			return common(t.Zcsend, tx, t.SenderCPUs.String(), fmt.Sprintf("%s:%d", addr, port))
+		},
+		Outcome: func(receiver, _ []byte) (Flow, error) { return parseZcrecv(receiver) },
+	}
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/machine/veth"
+)
+
+// headerBytes are those of Ethernet, IPv4 and TCP with timestamps before the payload of a
+// packet. veth passes packets on as TCP made them, up to 64 KiB long, and counts them so
+// (drivers/net/veth.c: veth_xmit).
+const headerBytes = 14 + 20 + 32
+
+// readLink reads what came in by the receiver's interface.
+func readLink(e veth.End) (s rtnl.Stats, err error) {
+	err = e.Netns.Do(func() error {
+		l, err := counter.ReadLink(e.Dev)
+		s = l.Counters
+		return err
+	})
+	return s, err
+}
+
+// payloadBetween is the payload that came in between two readings, with what was sent
+// again. It is the same yardstick for all tools, whatever they count and from when on.
+func payloadBetween(a, b rtnl.Stats) uint64 {
+	headers := (b.RxPackets - a.RxPackets) * headerBytes
+	return max(b.RxBytes-a.RxBytes, headers) - headers
+}
+
+// How much of the payload that the kernel saw a tool may leave out of its figure, which begins
+// later or ends sooner, and how much more it may say, for the sake of rounding.
+const (
+	leftOut  = 0.15
+	overSaid = 0.005
+)
+
+// check holds what a tool says against what the kernel saw.
+func (f Flow) check(payload uint64) error {
+	said, saw := float64(f.Bytes), float64(payload)
+	if said > saw*(1+overSaid) || said < saw*(1-leftOut) {
+		return fmt.Errorf("it says that it received %d bytes; the interface brought %d", f.Bytes, payload)
+	}
+	return nil
+}

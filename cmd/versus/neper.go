@@ -17,7 +17,8 @@ const dataPorts = ports
 func (t Tools) neper(l Load) Contender {
 	common := func(addr string, port int, more ...string) []string {
 		n, p := strconv.Itoa(l.Flows), strconv.Itoa
-		// A sample each 10 ms: what it received before the first and after the last is in no figure.
+		// A sample each 10 ms: what it received before the first and after the last is in
+		// no figure.
 		return append([]string{t.Neper, "--nolog", "-4", "-H", addr, "-C", p(port), "-P", p(port + dataPorts), "-F", n, "-T", n,
 			"-B", p(l.Size), "-l", p(int(t.Duration / time.Second)), "-I", "0.01", "--congestion-control", t.Congestion}, more...)
 	}

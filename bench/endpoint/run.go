@@ -18,6 +18,7 @@ import (
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -37,6 +38,7 @@ type run struct {
 	pollers    *counter.Pollers // nil: nothing polls for the flows
 	polledBy   NAPIThreads
 	nic        *nicWatch
+	tally      *tally.Reader // nil: the interface cannot be asked
 	congestion string
 	usage      [2]counter.Rusage // of the process, at the flows' beginning and end
 	warnings   []string
@@ -53,6 +55,7 @@ type edge struct {
 	host  counter.Snapshot
 	probe probeReading
 	nic   nicReading
+	tally *tally.Reading
 	timed bpf.Timed // eBPF programs
 }
 
@@ -84,8 +87,9 @@ func (r *run) do(ctx context.Context) error {
 	defer r.pmu.Close()
 	r.openPollers()
 	defer r.pollers.Close()
-	r.nic = r.end.watchNIC()
-	defer r.nic.close()
+	r.openTally()
+	defer r.tally.Close()
+	r.nic = r.end.watchNIC(r.tally.Device())
 	if err := r.open(ctx); err != nil {
 		return err
 	}
@@ -300,7 +304,7 @@ func (r *run) rehearse() int64 {
 	if r.take(&e, false) != nil {
 		return 0
 	}
-	return min(e.host.TookNs+e.probe.tookNs+e.nic.tookNs, (r.sch.FromNs-r.startNs)/2)
+	return min(e.host.TookNs+e.probe.tookNs+e.tallyNs(), (r.sch.FromNs-r.startNs)/2)
 }
 
 // stopNs is when the sender stops: as scheduled, or after the shorter of what
@@ -490,22 +494,24 @@ func (r *run) flowError() error {
 // take reads the counters at an edge. The flow's bytes and the clock are read
 // next to the CPU columns, which lie on the window's side.
 func (r *run) take(e *edge, end bool) error {
-	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, Sockets: r.end.sockets(),
+	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, Sockets: r.end.sockets(), Sends: r.end.spec.Role == stream.TX,
 		Threads: r.end.threads(), End: end, PMU: r.pmu, Pollers: r.pollers}
 	if end {
 		e.flows, e.times, e.atNs = r.end.counters(), r.end.times(), monotonic()
 	}
 	if !end {
-		e.timed, e.probe, e.nic = bpf.ReadTimed(), r.end.probes.read(false), r.nic.read()
+		e.timed, e.probe = bpf.ReadTimed(), r.end.probes.read(false)
+		e.tally = r.tally.Read(cfg.Sockets...)
 	}
 	var err error
 	e.host, err = counter.Take(cfg)
 	if end {
-		e.nic, e.probe, e.timed = r.nic.read(), r.end.probes.read(true), bpf.ReadTimed()
+		e.tally = r.tally.Read(cfg.Sockets...)
+		e.probe, e.timed = r.end.probes.read(true), bpf.ReadTimed()
 	} else {
 		e.flows, e.times, e.atNs = r.end.counters(), r.end.times(), monotonic()
 	}
-	e.taken = err == nil
+	e.nic, e.taken = r.nic.of(e.tally), err == nil
 	return err
 }
 
@@ -566,7 +572,7 @@ func (r *run) host() results.Host {
 	}
 	rows, change := counter.Delta(r.from.host, r.to.host)
 	h.Metrics = slices.Concat(rows, linkSpeed(r.end.spec.Dev), results.PacketSizes(rows), fragments(),
-		r.nic.figures(r.from.nic, r.to.nic, float64(r.to.atNs-r.from.atNs)/1e9), h.Metrics)
+		r.nic.figures(r.from.nic, r.to.nic, float64(r.to.atNs-r.from.atNs)/1e9), r.tallied(&h, change.Idle), h.Metrics)
 	r.warnings = append(r.warnings, change.Warnings...)
 	change.Fill(&h)
 	r.polled(&h)

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/tally"
-	"github.com/zcbench/zcbench/results"
 )
 
 // What netlink, the driver and the link count of a transfer is one thing by three ways, and the
@@ -35,9 +34,6 @@ func TestTally(t *testing.T) {
 		if c.Area == tally.Queue && strings.HasSuffix(c.Metric, "_bytes") && strings.HasPrefix(c.Metric, "qstats_rx") && !strings.Contains(c.Metric, "gro") {
 			perQueue["bytes"] += c.Delta
 		}
-		if err := results.CheckRow(c.Metric, c.Unit, c.Source); err != nil {
-			t.Error(err)
-		}
 	}
 	if got := moved["link_rx_bytes"]; got < bytes {
 		t.Errorf("link: %d bytes of %d", got, bytes)
@@ -64,7 +60,7 @@ func TestTally(t *testing.T) {
 		t.Errorf("protocols: %d segments, %d bytes", moved["netstat_tcp_in_segs"], moved["netstat_ip_ext_in_octets"])
 	}
 	rows, idle, warnings := d.Rows(false)
-	if len(warnings) > 0 || len(rows) < 20 || len(results.Fold(idle)) >= len(idle) {
+	if len(warnings) > 0 || len(rows) < 20 || len(idle) == 0 {
 		t.Errorf("%d rows, %d idle, %q", len(rows), len(idle), warnings)
 	}
 }

@@ -158,7 +158,7 @@ func (s *Session) toReplace(rec *results.Record) bool {
 // outline leaves of a record what a session's course is told by.
 func outline(rec *results.Record) {
 	for _, h := range []*results.Host{&rec.SUT, &rec.TG} {
-		h.Metrics, h.Series, h.Env = nil, nil, results.Env{}
+		h.Metrics, h.Series, h.Idle, h.Env = nil, nil, nil, results.Env{}
 	}
 }
 

@@ -55,19 +55,21 @@ func WriteRuns(w io.Writer, recs []Record) error {
 	return c.Error()
 }
 
-// WriteMetrics writes metrics.csv: a row for every metric of every run and
-// host.
+// WriteMetrics writes metrics.csv: a row for every metric of every run and host. A counter
+// that moved in any of the runs has a row in all that read it, so that a table by metric has no
+// holes where there is a 0; one that moved in none has no row.
 func WriteMetrics(w io.Writer, recs []Record) error {
 	c := csv.NewWriter(w)
-	if err := c.Write([]string{"run_id", "host", "metric", "unit", "value", "source", "quality"}); err != nil {
+	if err := c.Write([]string{"run_id", "host", "metric", "unit", "value", "source", "quality", "per_second", "per_packet"}); err != nil {
 		return err
 	}
+	moved := movedIn(recs)
 	for i := range recs {
 		for _, e := range ends(&recs[i]) {
 			label := hostLabel(&e)
-			for _, m := range recs[i].rows(e.host) {
+			for _, m := range append(recs[i].rows(e.host), moved.zeros(e.host)...) {
 				err := c.Write([]string{CSVText(recs[i].RunID), label, CSVText(m.Name), CSVText(m.Unit),
-					formatFloat(&m.Value), CSVText(m.Source), CSVText(m.Quality)})
+					formatFloat(&m.Value), CSVText(m.Source), CSVText(m.Quality), formatFloat(m.PerSecond), formatFloat(m.PerPacket)})
 				if err != nil {
 					return err
 				}

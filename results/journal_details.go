@@ -18,6 +18,7 @@ type details struct {
 type lists struct {
 	Metrics []Metric `json:"metrics,omitempty"`
 	Series  []Series `json:"series,omitempty"`
+	Idle    []string `json:"idle,omitempty"`
 }
 
 const detailsKind = "details"
@@ -34,13 +35,14 @@ type recordLine struct {
 // take leaves h without its lists.
 func (l *lists) take(h *Host) (any bool) {
 	l.Metrics, l.Series, h.Metrics, h.Series = h.Metrics, h.Series, nil, nil
-	return len(l.Metrics)+len(l.Series) > 0
+	l.Idle, h.Idle = h.Idle, nil
+	return len(l.Metrics)+len(l.Series)+len(l.Idle) > 0
 }
 
 // takeDetails takes the lists of a details line, which was read as a record.
 func (r *Record) takeDetails(d *Record) {
-	r.SUT.Metrics, r.SUT.Series = d.SUT.Metrics, d.SUT.Series
-	r.TG.Metrics, r.TG.Series = d.TG.Metrics, d.TG.Series
+	r.SUT.Metrics, r.SUT.Series, r.SUT.Idle = d.SUT.Metrics, d.SUT.Series, d.SUT.Idle
+	r.TG.Metrics, r.TG.Series, r.TG.Idle = d.TG.Metrics, d.TG.Series, d.TG.Idle
 }
 
 // encodeRun makes the lines of a run, that of the record last.

@@ -29,6 +29,17 @@ func (m *Metric) Named() string {
 	})
 }
 
+// Over is the metric of a counter with its rates.
+func (m Metric) Over(seconds, packets float64) Metric {
+	if seconds > 0 {
+		m.PerSecond = new(m.Value / seconds)
+	}
+	if packets > 0 {
+		m.PerPacket = new(m.Value / packets)
+	}
+	return m
+}
+
 // Rows are the host's rows of metrics.csv, also those of what probes saw.
 func (h *Host) Rows() []Metric {
 	out := make([]Metric, 0, len(h.Metrics))

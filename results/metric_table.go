@@ -210,11 +210,19 @@ var MetricSections = []MetricSection{
 			"counter_snapshot_wall_ns",
 			Units: "cores 1 ns ns", Source: "CLOCK_THREAD_CPUTIME_ID; sampler; CLOCK_MONOTONIC",
 			Meaning: "what measuring itself took"},
+		{Names: "counter_tally_cpu_ns counter_tally_wall_ns counter_rows_cut",
+			Units: "ns ns 1", Source: "CLOCK_THREAD_CPUTIME_ID; CLOCK_MONOTONIC; tally",
+			Meaning: "what reading the counters of docs/counters.md took, before and after the " +
+				"window; of those that moved, how many have no row because there are too many"},
 	}},
 	{"Network", "", []MetricDoc{
 		{Names: "softirq_cpuN_net_rx softirq_cpuN_net_tx",
 			Units: "1", Source: "/proc/softirqs",
 			Meaning: "runs of the softirq"},
+		{Names: "softirq_cpuN_NAME",
+			Units: "1", Source: "/proc/softirqs",
+			Meaning: "of the other kinds (timer, sched, rcu, ...), of the measured CPUs and of those " +
+				"that received or sent"},
 		{Names: "softnet_cpuN_processed softnet_cpuN_dropped softnet_cpuN_time_squeeze " +
 			"softnet_cpuN_received_rps softnet_cpuN_flow_limit softnet_cpuN_backlog",
 			Units: "packets packets 1 1 1 packets", Source: "/proc/net/softnet_stat",
@@ -229,6 +237,39 @@ var MetricSections = []MetricSection{
 				"warning"},
 		{Names: "link_NAME", Units: "packets", Source: "rtnetlink",
 			Meaning: "errors and what else is rarely counted, where it moved"},
+		{Names: "qdisc_NAME", Units: "*", Source: "rtnetlink",
+			Meaning: "of each queueing discipline, by where it is and its kind: " +
+				"`qdisc_root_mq_drops`, `qdisc_1_fq_overlimits`"},
+		{Names: "qstats_NAME qstats_rxN_NAME qstats_txN_NAME", Units: "*", Source: "netdev qstats-get",
+			Meaning: "the interface's and each queue's, as netlink calls them (6.9)"},
+		{Names: "ethtool_NAME", Units: "*", Source: "ethtool -S",
+			Meaning: "the driver's own, as it calls them"},
+		{Names: "page_pool_NAME page_pool_rxN_NAME", Units: "*",
+			Source: "netdev page-pool-stats-get; netdev page-pool-get",
+			Meaning: "buffers that the interface's page pools, and those of an RX queue, handed " +
+				"out and took back (6.8)"},
+		{Names: "page_pool_recycle_rate", Units: "1",
+			Source: "netdev page-pool-stats-get; ethtool -S",
+			Meaning: "of the buffers that they handed out, how many they took back into cache and " +
+				"ring: near 1, the recycler works; above 1, more came back than went out"},
+		{Names: "interrupts_rxN interrupts_irqN", Units: "1",
+			Source: "/sys/kernel/irq/N/per_cpu_count",
+			Meaning: "of an RX queue; of an interrupt, where it is not known of which queue it is, " +
+				"or is of several"},
+		{Names: "sockstat_NAME", Units: "*", Source: "/proc/net/sockstat",
+			Meaning: "sockets of the namespace, and pages and bytes that those of the whole host " +
+				"hold, at the window's end"},
+		{Names: "tcp_mem_low tcp_mem_pressure tcp_mem_high", Units: "pages",
+			Source: "/proc/sys/net/ipv4/tcp_mem",
+			Meaning: "up to how many pages of all TCP sockets the kernel leaves them alone; from how " +
+				"many on it presses for memory; how many they may have. The first network " +
+				"namespace alone shows them"},
+		{Names: "socket_rmem_alloc socket_rcvbuf socket_wmem_alloc socket_sndbuf " +
+			"socket_fwd_alloc socket_wmem_queued socket_optmem socket_backlog",
+			Units: "bytes", Source: "SO_MEMINFO",
+			Meaning: "what the flows' sockets hold at the window's end, added up (skmem of ss -m)"},
+		{Names: "socket_drops", Units: "packets", Source: "SO_MEMINFO",
+			Meaning: "packets that they dropped"},
 		{Names: "link_speed_bits_ps", Units: "bit/s", Source: "/sys/class/net/DEV/speed",
 			Meaning: "what the driver tells; absent where there is no hardware"},
 		{Names: "link_mtu link_gro_max_size link_gro_ipv4_max_size link_gso_max_size " +

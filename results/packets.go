@@ -15,6 +15,8 @@ const (
 	MetricBusiestIRQ       = "nic_busiest_interrupt_per_second"
 	MetricSplitShare       = "nic_split_share"
 	MetricFragsBytes       = "max_skb_frags_bytes"
+	MetricRecycleRate      = "page_pool_recycle_rate"
+	MetricCountersCut      = "counter_rows_cut"
 )
 
 // oneWay is how much more a host must receive than it sends, or the other way, so that its

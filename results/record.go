@@ -104,6 +104,9 @@ type Host struct {
 
 	Metrics []Metric `json:"metrics,omitempty"`
 	Series  []Series `json:"series,omitempty"`
+	// Idle are the names of metrics that would be 0: counters that were read at both edges of the
+	// window and did not move, and levels of nothing; folded ([Fold]).
+	Idle []string `json:"idle,omitempty"`
 }
 
 // Flow is one flow's part of a host's figures, in the steady window. Nil figures were not
@@ -142,6 +145,12 @@ type Metric struct {
 	Value   float64  `json:"value"`
 	Source  string   `json:"source"`            // where it was read: "TCP_INFO", "/proc/net/snmp"
 	Quality string   `json:"quality,omitempty"` // empty is good; else why to doubt it
+
+	// Of a counter, which Value is the growth of: the rate over the time that it was watched, and
+	// that over the packets that the end's interface received in it, at a sender sent. Nil: no
+	// counter, or not known.
+	PerSecond *float64 `json:"per_second,omitempty"`
+	PerPacket *float64 `json:"per_packet,omitempty"`
 }
 
 // Series is one figure over time: rows of samples.csv. T and V have the same

@@ -10,14 +10,13 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/results"
 )
 
-// nicWatch reads at the window's edges what the NIC counts of what was asked of it. A nil one
-// has nothing to read.
+// nicWatch looks up in what was read at the window's edges what the NIC counts of what was asked
+// of it. A nil one has nothing to look up.
 type nicWatch struct {
-	dev   *nic.Device
-	irqs  []int // of its queues
 	rx    bool
 	split *splitCounters // nil: not asked for, or not counted
 }
@@ -42,22 +41,13 @@ var splitting = []splitCounters{
 
 func ratio(a, b uint64) (float64, bool) { return float64(a) / float64(max(b, 1)), b > 0 }
 
-// watchNIC finds what there is to be read of the end's interface. That nothing can be is no
-// failure of the run: what was not measured is not judged.
-func (e *End) watchNIC() *nicWatch {
-	if e.spec.Dev == "" {
+// watchNIC finds what there is to be read of the end's interface; nil: it cannot be asked. That
+// nothing can be is no failure of the run: what was not measured is not judged.
+func (e *End) watchNIC(d *nic.Device) *nicWatch {
+	if d == nil || d.Software() != "" {
 		return nil
 	}
-	d, err := nic.Open(e.spec.Dev)
-	if err != nil {
-		return nil
-	}
-	if d.Software() != "" {
-		d.Close()
-		return nil
-	}
-	w := &nicWatch{dev: d, rx: e.spec.Role == stream.RX}
-	w.irqs, _ = d.IRQs()
+	w := &nicWatch{rx: e.spec.Role == stream.RX}
 	asked := slices.ContainsFunc(e.spec.Cell.Others(), func(o results.Other) bool { return o.Name == "header-split" && o.End != "tg" })
 	if drv, err := d.Driver(); w.rx && asked && err == nil {
 		name, _, _ := strings.Cut(drv.Name, "(") // of the soft NIC, whomever it imitates
@@ -70,41 +60,30 @@ func (e *End) watchNIC() *nicWatch {
 	return w
 }
 
-func (w *nicWatch) close() {
-	if w != nil {
-		w.dev.Close()
-	}
-}
-
 // nicReading is what was read at an edge.
 type nicReading struct {
-	tookNs      int64
 	queues      map[int]nic.QueueStats
 	irqs        map[int]uint64
 	split       []uint64
 	splitCounts bool
 }
 
-func (w *nicWatch) read() (r nicReading) {
-	if w == nil {
+// of takes its part out of what was read.
+func (w *nicWatch) of(t *tally.Reading) (r nicReading) {
+	if w == nil || t == nil {
 		return r
 	}
-	from := monotonic()
 	if w.rx {
-		r.queues, _ = w.dev.QueueStats()
+		r.queues = nic.RXStats(t.QStats)
 	}
-	r.irqs = map[int]uint64{}
-	for _, irq := range w.irqs {
-		if n, err := nic.IRQCount(irq); err == nil {
-			r.irqs[irq] = n
+	r.irqs = t.IRQs
+	if w.split != nil && len(t.Stats) > 0 {
+		all := make(map[string]uint64, len(t.Stats))
+		for _, s := range t.Stats {
+			all[s.Name] = s.Value
 		}
+		r.split, r.splitCounts = summed(all, w.split.of), true
 	}
-	if w.split != nil {
-		if all, err := w.dev.Stats(); err == nil {
-			r.split, r.splitCounts = summed(all, w.split.of), true
-		}
-	}
-	r.tookNs = monotonic() - from
 	return r
 }
 

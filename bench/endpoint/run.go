@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -34,6 +35,7 @@ type run struct {
 	polledBy   NAPIThreads
 	watch      *place.Watch // of the flows' softirq; nil: it is left as found, or was stopped
 	nic        *nicWatch
+	tally      *tally.Reader // nil: the interface cannot be asked
 	congestion string
 	usage      [2]counter.Rusage // of the process, at the flows' beginning and end
 	warnings   []string
@@ -50,7 +52,8 @@ type edge struct {
 	host  counter.Snapshot
 	probe probeReading
 	nic   nicReading
-	napis []uint32  // at the window's end, see napis
+	napis []uint32 // at the window's end, see napis
+	tally *tally.Reading
 	timed bpf.Timed // eBPF programs
 }
 
@@ -82,8 +85,9 @@ func (r *run) do(ctx context.Context) error {
 	defer r.pmu.Close()
 	r.openPollers()
 	defer r.pollers.Close()
-	r.nic = r.end.watchNIC()
-	defer r.nic.close()
+	r.openTally()
+	defer r.tally.Close()
+	r.nic = r.end.watchNIC(r.tally.Device())
 	if err := r.open(ctx); err != nil {
 		return err
 	}
@@ -205,7 +209,7 @@ func (r *run) rehearse() int64 {
 	if r.take(&e, false) != nil {
 		return 0
 	}
-	return min(e.host.TookNs+e.probe.tookNs+e.nic.tookNs, (r.sch.FromNs-r.startNs)/2)
+	return min(e.host.TookNs+e.probe.tookNs+e.tallyNs(), (r.sch.FromNs-r.startNs)/2)
 }
 
 // flowError is what the data paths reported: of several, the one that ended the others.
@@ -219,23 +223,25 @@ func (r *run) flowError() error {
 // take reads the counters at an edge. The flow's bytes and the clock are read
 // next to the CPU columns, which lie on the window's side.
 func (r *run) take(e *edge, end bool) error {
-	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, Sockets: r.end.sockets(),
+	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, Sockets: r.end.sockets(), Sends: r.end.spec.Role == stream.TX,
 		Threads: r.end.threads(), End: end, PMU: r.pmu, Pollers: r.pollers}
 	if end {
 		e.napis = r.napis()
 		e.flows, e.times, e.atNs = r.end.counters(), r.end.times(), monotonic()
 	}
 	if !end {
-		e.timed, e.probe, e.nic = bpf.ReadTimed(), r.end.probes.read(false), r.nic.read()
+		e.timed, e.probe = bpf.ReadTimed(), r.end.probes.read(false)
+		e.tally = r.tally.Read(cfg.Sockets...)
 	}
 	var err error
 	e.host, err = counter.Take(cfg)
 	if end {
-		e.nic, e.probe, e.timed = r.nic.read(), r.end.probes.read(true), bpf.ReadTimed()
+		e.tally = r.tally.Read(cfg.Sockets...)
+		e.probe, e.timed = r.end.probes.read(true), bpf.ReadTimed()
 	} else {
 		e.flows, e.times, e.atNs = r.end.counters(), r.end.times(), monotonic()
 	}
-	e.taken = err == nil
+	e.nic, e.taken = r.nic.of(e.tally), err == nil
 	return err
 }
 
@@ -256,7 +262,7 @@ func (r *run) host() results.Host {
 	}
 	rows, change := counter.Delta(r.from.host, r.to.host)
 	h.Metrics = slices.Concat(rows, linkSpeed(r.end.spec.Dev), results.PacketSizes(rows), fragments(),
-		r.nic.figures(r.from.nic, r.to.nic, float64(r.to.atNs-r.from.atNs)/1e9), h.Metrics)
+		r.nic.figures(r.from.nic, r.to.nic, float64(r.to.atNs-r.from.atNs)/1e9), r.tallied(&h, change.Idle), h.Metrics)
 	r.warnings = append(r.warnings, change.Warnings...)
 	change.Fill(&h)
 	r.polled(&h)

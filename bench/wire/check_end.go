@@ -15,6 +15,7 @@ import (
 // Bounds of what one end has to say of a run. Real ones stay far below.
 const (
 	mostMetrics  = 100_000
+	mostIdle     = 100_000
 	mostSeries   = 10_000
 	mostWarnings = 20_000 // several of each CPU
 	mostFlags    = 100
@@ -45,7 +46,7 @@ func (r *EndResult) Check() error {
 		return errors.New("CPU time below zero")
 	}
 	h := &r.Host
-	if err := errors.Join(checkFlags(r.Flags), checkMetrics(h.Metrics), checkSeries(h.Series), checkHost(h)); err != nil {
+	if err := errors.Join(checkFlags(r.Flags), checkMetrics(h.Metrics), checkIdle(h.Idle), checkSeries(h.Series), checkHost(h)); err != nil {
 		return err
 	}
 	if r.Verdict == results.OK {
@@ -148,6 +149,18 @@ func checkMetrics(ms []results.Metric) error {
 	for _, m := range ms {
 		if m.Name == "" {
 			return errors.New("a metric without a name")
+		}
+	}
+	return nil
+}
+
+func checkIdle(names []string) error {
+	if len(names) > mostIdle {
+		return fmt.Errorf("%d idle counters", len(names))
+	}
+	for _, s := range names {
+		if err := results.CheckFolded(s); err != nil {
+			return fmt.Errorf("idle: %w", err)
 		}
 	}
 	return nil

@@ -74,6 +74,8 @@ func TestEndResultIsChecked(t *testing.T) {
 		"series far off":    func(r *EndResult) { r.Host.Series[0].T[3] = 1 << 62 },
 		"nameless series":   func(r *EndResult) { r.Host.Series[0].Name = "" },
 		"nameless metric":   func(r *EndResult) { r.Host.Metrics[0].Name = "" },
+		"idle name":         func(r *EndResult) { r.Host.Idle = []string{"netstat_a", "a\x1b[2J"} },
+		"many idle":         func(r *EndResult) { r.Host.Idle = make([]string, mostIdle+1) },
 		"many metrics":      func(r *EndResult) { r.Host.Metrics = make([]results.Metric, mostMetrics+1) },
 		"many warnings":     func(r *EndResult) { r.Warnings = make([]string, mostWarnings+1) },
 		"odd flag":          func(r *EndResult) { r.Flags = []string{"a\x1b[2J"} },

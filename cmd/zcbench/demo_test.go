@@ -195,7 +195,7 @@ func TestIntegrationDemo(t *testing.T) {
 			}
 		}
 	}
-	for file, want := range map[string]string{results.MetricsFile: "run_id,host,metric,unit,value,source,quality", results.SamplesFile: "run_id,host,metric,unit,t_ns,value"} {
+	for file, want := range map[string]string{results.MetricsFile: "run_id,host,metric,unit,value,source,quality,per_second,per_packet", results.SamplesFile: "run_id,host,metric,unit,t_ns,value"} {
 		header, rows := table(t, filepath.Join(out, file))
 		if strings.Join(header, ",") != want || len(rows) < 24 {
 			t.Errorf("%s: %d rows, header %v, want %s", file, len(rows), header, want)

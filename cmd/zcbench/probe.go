@@ -17,13 +17,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
-	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/bpf/prom"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
-	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // probeFlags are the flags of `zcbench probe`.
@@ -105,21 +102,14 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 
 // inside runs open in the namespace asked for.
 func (f *probeFlags) inside(open func() error) error {
-	if f.netns == "" {
+	ns, err := openNetns(f.netns)
+	switch {
+	case err != nil:
+		return err
+	case ns == nil:
 		return open()
 	}
-	spec, err := host.ParseSpec("netns:" + f.netns)
-	if err != nil {
-		return cli.UsageError(err)
-	}
-	ns, err := veth.OpenNetns(spec.Netns)
-	if err != nil {
-		return cli.Usagef("--netns: %w", err)
-	}
 	defer ns.Close()
-	if err := ns.Do(func() error { return nil }); errors.Is(err, unix.EINVAL) {
-		return cli.Usagef("--netns: %w", err)
-	}
 	return ns.Do(open)
 }
 

@@ -30,6 +30,8 @@ type Change struct {
 	// Warnings are those of both snapshots and what the window itself shows,
 	// each once.
 	Warnings []string
+	// Idle are the names of rows that would say 0: counters that were read twice and did not move.
+	Idle []string
 
 	dev     string // of the configuration
 	clocks  []cpuClock
@@ -45,7 +47,7 @@ func Delta(before, after Snapshot) ([]results.Metric, Change) {
 	cfg := after.Config
 	c := Change{CPU: Usage(before.CPU, after.CPU, cfg.CPUs), NetRXCPUs: NetRXCPUs(before, after), dev: cfg.Dev, heat: after.Heat}
 	c.Warnings = append(slices.Clone(before.Warnings), after.Warnings...)
-	var rows rows
+	rows := rows{seconds: c.CPU.WallS, packets: packets(cfg, before.Link, after.Link)}
 	rows.cpu(c.CPU)
 	rows.idleStates(IdleStatesBetween(before.IdleStates, after.IdleStates), c.CPU.WallS)
 	if w := rows.throttle(before.Throttle, after.Throttle); w != "" {
@@ -81,9 +83,10 @@ func Delta(before, after Snapshot) ([]results.Metric, Change) {
 	}
 	if before.Netstat != nil && after.Netstat != nil {
 		c.Netstat = NetstatBetween(before.Netstat, after.Netstat)
-		rows.netstat(c.Netstat)
+		rows.netstat(c.Netstat, before.Netstat, after.Netstat)
 	}
 	rows.cost(before, after)
+	c.Idle = rows.idle
 	c.warn()
 	return rows.out, c
 }
@@ -163,7 +166,40 @@ func (c Change) Fill(h *results.Host) {
 }
 
 // rows collects metrics in the order in which they are added.
-type rows struct{ out []results.Metric }
+type rows struct {
+	out     []results.Metric
+	idle    []string // names of counters that did not move and have no row
+	seconds float64  // of the window
+	packets float64  // that rates per packet are of; 0: not known
+}
+
+// packets is how many the interface received in the window, or of a sender sent.
+func packets(cfg Config, before, after *LinkStats) float64 {
+	if before == nil || after == nil || before.Index != after.Index {
+		return 0
+	}
+	b, a := before.Counters.RxPackets, after.Counters.RxPackets
+	if cfg.Sends {
+		b, a = before.Counters.TxPackets, after.Counters.TxPackets
+	}
+	d, _ := since(b, a)
+	return float64(d)
+}
+
+// count adds what a counter grew by, with its rates.
+func (r *rows) count(name, unit string, v float64, source, quality string) {
+	m := results.Metric{Name: name, Unit: unit, Value: v, Source: source, Quality: quality}
+	r.out = append(r.out, m.Over(r.seconds, r.packets))
+}
+
+// moved is count for a counter that has a row only where it moved.
+func (r *rows) moved(name, unit string, v float64, source string) {
+	if v == 0 {
+		r.idle = append(r.idle, name)
+		return
+	}
+	r.count(name, unit, v, source, "")
+}
 
 // of is what stands for the words in capitals in a name that reports ask for them.
 func (r *rows) add(name, unit string, v float64, source, quality string, of ...string) {
@@ -261,29 +297,38 @@ func (r *rows) process(b, a Rusage, wall float64) {
 }
 
 func (r *rows) softirqs(ds []SoftirqDelta, cpus []int) {
+	const source = "/proc/softirqs"
 	for _, d := range ds {
+		prefix := fmt.Sprintf("softirq_cpu%d_", d.CPU)
 		if d.NetRX+d.NetTX == 0 && !slices.Contains(cpus, d.CPU) {
+			r.idle = append(r.idle, prefix+"net_rx", prefix+"net_tx")
 			continue
 		}
-		prefix := fmt.Sprintf("softirq_cpu%d_", d.CPU)
-		r.add(prefix+"net_rx", "1", float64(d.NetRX), "/proc/softirqs", "")
-		r.add(prefix+"net_tx", "1", float64(d.NetTX), "/proc/softirqs", "")
+		r.count(prefix+"net_rx", "1", float64(d.NetRX), source, "")
+		r.count(prefix+"net_tx", "1", float64(d.NetTX), source, "")
+		for _, o := range d.Others {
+			r.moved(prefix+o.Name, "1", float64(o.Runs), source)
+		}
 	}
 }
 
 func (r *rows) softnet(ds []SoftnetDelta, cpus []int) {
+	const source = "/proc/net/softnet_stat"
 	for _, d := range ds {
-		if d.Processed+d.Dropped == 0 && !slices.Contains(cpus, d.CPU) {
-			continue
-		}
-		const source = "/proc/net/softnet_stat"
 		prefix := fmt.Sprintf("softnet_cpu%d_", d.CPU)
-		r.add(prefix+"processed", "packets", float64(d.Processed), source, "")
-		r.add(prefix+"dropped", "packets", float64(d.Dropped), source, "")
-		r.add(prefix+"time_squeeze", "1", float64(d.TimeSqueeze), source, "")
-		r.add(prefix+"received_rps", "1", float64(d.ReceivedRPS), source, "")
-		r.add(prefix+"flow_limit", "1", float64(d.FlowLimit), source, "")
-		r.add(prefix+"backlog", "packets", float64(d.Backlog), source, "")
+		for _, x := range []struct {
+			name, unit string
+			n          uint64
+		}{{"processed", "packets", d.Processed}, {"dropped", "packets", d.Dropped}, {"time_squeeze", "1", d.TimeSqueeze}, {"received_rps", "1", d.ReceivedRPS}, {"flow_limit", "1", d.FlowLimit}} {
+			if d.Processed+d.Dropped == 0 && !slices.Contains(cpus, d.CPU) {
+				r.moved(prefix+x.name, x.unit, float64(x.n), source)
+			} else {
+				r.count(prefix+x.name, x.unit, float64(x.n), source, "")
+			}
+		}
+		if d.Processed+d.Dropped > 0 || slices.Contains(cpus, d.CPU) {
+			r.add(prefix+"backlog", "packets", float64(d.Backlog), source, "")
+		}
 	}
 }
 
@@ -298,12 +343,14 @@ func (c *Change) addLink(r *rows, b, a *LinkStats) {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("not measured: interface %s was replaced in the window", a.Name))
 		return
 	}
-	for _, k := range linkCounters {
+	for _, k := range countersOf(&a.Counters) {
 		switch d, fell := since(k.of(&b.Counters), k.of(&a.Counters)); {
 		case fell:
 			c.Warnings = append(c.Warnings, fmt.Sprintf("not measured: %s of interface %s fell: it was reset in the window", k.name, a.Name))
-		case k.always || d != 0:
-			r.add("link_"+k.name, k.unit, float64(d), source, "")
+		case k.always:
+			r.count("link_"+k.name, k.unit, float64(d), source, "")
+		default:
+			r.moved("link_"+k.name, k.unit, float64(d), source)
 		}
 	}
 	r.add("link_mtu", "bytes", float64(a.MTU), source, "")
@@ -341,15 +388,36 @@ func (r *rows) tcp(t TCPInfo) {
 	}
 }
 
-func (r *rows) netstat(ds []NetstatDelta) {
+func (r *rows) netstat(ds []NetstatDelta, before, after Netstat) {
+	moved := map[string]bool{}
 	for _, d := range ds {
-		unit := "1"
-		if strings.HasSuffix(d.Name, "Octets") {
-			unit = "bytes"
+		moved[d.Name] = true
+		m := results.Metric{Name: NetstatMetric(d.Name), Unit: NetstatUnit(d.Name), Value: float64(d.Delta), Source: d.Source, Quality: d.Flag}
+		if !netstatGauges[d.Name] {
+			m = m.Over(r.seconds, r.packets)
 		}
-		r.add("netstat_"+snake(d.Name), unit, float64(d.Delta), d.Source, d.Flag)
+		r.out = append(r.out, m)
+	}
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if _, both := before[name]; both && !moved[name] {
+			r.idle = append(r.idle, NetstatMetric(name))
+		}
 	}
 }
+
+// NetstatUnit is that of a counter by its name.
+func NetstatUnit(name string) string {
+	if strings.HasSuffix(name, "Octets") {
+		return "bytes"
+	}
+	return "1"
+}
+
+// NetstatGauge tells a value that may fall without anything being wrong.
+func NetstatGauge(name string) bool { return netstatGauges[name] }
+
+// NetstatMetric is the name of a counter's row in metrics.csv.
+func NetstatMetric(name string) string { return "netstat_" + snake(name) }
 
 // cost reports what both snapshots cost. Neither lies in the window of the CPU
 // columns when the second was taken with Config.End.

@@ -40,12 +40,36 @@ func ReadLink(name string) (LinkStats, error) {
 	}, nil
 }
 
-// linkCounters names the counters that Delta reports.
-var linkCounters = []struct {
+// LinkCount is one counter of an interface.
+type LinkCount struct {
+	Name, Unit string
+	Value      uint64
+}
+
+// Counts lists the counters by name.
+func (l *LinkStats) Counts() (out []LinkCount) {
+	for _, k := range countersOf(&l.Counters) {
+		out = append(out, LinkCount{k.name, k.unit, k.of(&l.Counters)})
+	}
+	return out
+}
+
+// countersOf are those that this kernel has: all, or all but the last.
+func countersOf(s *rtnl.Stats) []linkCounter {
+	if s.CountsOtherhost() {
+		return linkCounters
+	}
+	return linkCounters[:len(linkCounters)-1]
+}
+
+type linkCounter struct {
 	name, unit string
 	of         func(*rtnl.Stats) uint64
 	always     bool // also when nothing was counted
-}{
+}
+
+// linkCounters names the counters that Delta reports: all of struct rtnl_link_stats64.
+var linkCounters = []linkCounter{
 	{"rx_bytes", "bytes", func(s *rtnl.Stats) uint64 { return s.RxBytes }, true},
 	{"tx_bytes", "bytes", func(s *rtnl.Stats) uint64 { return s.TxBytes }, true},
 	{"rx_packets", "packets", func(s *rtnl.Stats) uint64 { return s.RxPackets }, true},
@@ -65,4 +89,10 @@ var linkCounters = []struct {
 	{"tx_fifo_errors", "packets", func(s *rtnl.Stats) uint64 { return s.TxFifoErrors }, false},
 	{"collisions", "packets", func(s *rtnl.Stats) uint64 { return s.Collisions }, false},
 	{"multicast", "packets", func(s *rtnl.Stats) uint64 { return s.Multicast }, false},
+	{"tx_heartbeat_errors", "packets", func(s *rtnl.Stats) uint64 { return s.TxHeartbeatErrors }, false},
+	{"tx_window_errors", "packets", func(s *rtnl.Stats) uint64 { return s.TxWindowErrs }, false},
+	{"rx_compressed", "packets", func(s *rtnl.Stats) uint64 { return s.RxCompressed }, false},
+	{"tx_compressed", "packets", func(s *rtnl.Stats) uint64 { return s.TxCompressed }, false},
+	{"rx_nohandler", "packets", func(s *rtnl.Stats) uint64 { return s.RxNohandler }, false},
+	{"rx_otherhost_dropped", "packets", func(s *rtnl.Stats) uint64 { return s.RxOtherhostDropped }, false},
 }

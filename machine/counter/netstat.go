@@ -150,6 +150,20 @@ func NetstatBetween(before, after Netstat) []NetstatDelta {
 	return out
 }
 
+// Grew is by how much a counter grew that is read as 64 bits; flag says why to doubt it.
+func Grew(before, after uint64) (delta int64, flag string) {
+	if after < before {
+		return fallen(before, after)
+	}
+	if delta = int64(after - before); delta < 0 {
+		flag = "the counter leapt: it does not count"
+	}
+	return delta, flag
+}
+
+// Grew32 is by how much a counter grew that the kernel keeps in 32 bits.
+func Grew32(before, after uint64) int64 { return int64(wrap32(before, after)) }
+
 // fallen explains a counter that is lower than before. Only a fall from the top
 // quarter of 32 bits to the bottom one is taken for a wrap.
 func fallen(before, after uint64) (int64, string) {

@@ -18,6 +18,9 @@ type Config struct {
 	CPUs []int
 	// Dev is the interface to read, "" for none.
 	Dev string
+	// Sends: the end sends. Rates per packet are of the packets that Dev sent, not of those that
+	// it received.
+	Sends bool
 	// Sockets are the flows' TCP sockets.
 	Sockets []int
 	// Threads names threads of this process whose own CPU time is reported,

@@ -4,12 +4,18 @@ package counter
 
 import "fmt"
 
-// Softirqs holds the NET_RX and NET_TX columns of /proc/softirqs since boot, by
-// position among the possible CPUs, which is the CPU's number on every machine
-// whose CPUs are numbered without gaps. NET_RX counts softirq runs, not packets,
-// and misses threaded NAPI and busy polling.
+// Softirqs holds /proc/softirqs since boot, by position among the possible CPUs,
+// which is the CPU's number on every machine whose CPUs are numbered without gaps.
+// NET_RX counts softirq runs, not packets, and misses threaded NAPI and busy polling.
 type Softirqs struct {
 	NetRX, NetTX []uint64
+	Others       []SoftirqKind // what else ran
+}
+
+// SoftirqKind is one of the other lines, such as TIMER, whose name here is timer.
+type SoftirqKind struct {
+	Name string
+	Runs []uint64
 }
 
 // ReadSoftirqs reads /proc/softirqs (fs/proc/softirqs.c).
@@ -25,13 +31,22 @@ func ReadSoftirqs(fs FS) (Softirqs, error) {
 	if len(s.NetRx) == 0 {
 		return Softirqs{}, fmt.Errorf("read softirqs: no NET_RX line: the kernel has no network")
 	}
-	return Softirqs{NetRX: s.NetRx, NetTX: s.NetTx}, nil
+	return Softirqs{NetRX: s.NetRx, NetTX: s.NetTx, Others: []SoftirqKind{
+		{"hi", s.Hi}, {"timer", s.Timer}, {"block", s.Block}, {"irq_poll", s.IRQPoll},
+		{"tasklet", s.Tasklet}, {"sched", s.Sched}, {"hrtimer", s.HRTimer}, {"rcu", s.RCU}}}, nil
 }
 
 // SoftirqDelta is one CPU's softirq runs between two readings.
 type SoftirqDelta struct {
 	CPU          int
 	NetRX, NetTX uint64
+	Others       []SoftirqRuns // by name, also those that did not run
+}
+
+// SoftirqRuns is how often a kind of softirq ran.
+type SoftirqRuns struct {
+	Name string
+	Runs uint64
 }
 
 // SoftirqsBetween compares two readings. The kernel's counters are 32 bits wide
@@ -42,6 +57,12 @@ func SoftirqsBetween(before, after Softirqs) []SoftirqDelta {
 		d := SoftirqDelta{CPU: c, NetRX: wrap32(before.NetRX[c], after.NetRX[c])}
 		if c < len(before.NetTX) && c < len(after.NetTX) {
 			d.NetTX = wrap32(before.NetTX[c], after.NetTX[c])
+		}
+		for i := range min(len(before.Others), len(after.Others)) {
+			b, a := before.Others[i], after.Others[i]
+			if b.Name == a.Name && c < len(b.Runs) && c < len(a.Runs) {
+				d.Others = append(d.Others, SoftirqRuns{a.Name, wrap32(b.Runs[c], a.Runs[c])})
+			}
 		}
 		out = append(out, d)
 	}

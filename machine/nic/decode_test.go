@@ -101,14 +101,16 @@ func poolStatsMessage(t testing.TB) []byte {
 			n.Uint32(attrPoolIfindex, 4)
 			return nil
 		})
-		for typ, v := range map[uint16]uint64{attrPoolStatsFast: 630, attrPoolStatsSlow: 0, attrPoolStatsEmpty: 10, attrPoolStatsRefill: 2} {
+		for typ, v := range map[uint16]uint64{attrPoolStatsFast: 630, attrPoolStatsSlow: 0, attrPoolStatsHighOrder: 11, attrPoolStatsEmpty: 10, attrPoolStatsRefill: 2,
+			attrPoolStatsWaive: 3, attrPoolStatsCached: 4, attrPoolStatsCacheFull: 5, attrPoolStatsRing: 1 << 40, attrPoolStatsRingFull: 6, attrPoolStatsReleased: 7} {
 			putUint(ae, typ, v)
 		}
 	})
 }
 
 func TestDecoders(t *testing.T) {
-	if id, index, s, err := decodePoolStats(poolStatsMessage(t)); err != nil || id != 17 || index != 4 || s != (PoolStats{Fast: 630, Refill: 2, Empty: 10}) || s.Buffers() != 642 {
+	if id, index, s, err := decodePoolStats(poolStatsMessage(t)); err != nil || id != 17 || index != 4 || s != (PoolStats{Fast: 630, Refill: 2, Empty: 10, HighOrder: 11, Waive: 3, Cached: 4, CacheFull: 5, Ring: 1 << 40, RingFull: 6, Released: 7}) ||
+		s.Buffers() != 643 || s.Recycled() != 1<<40+4 {
 		t.Errorf("pool %d of %d: %+v, %v", id, index, s, err)
 	}
 	if r, err := decodeRings(ringsMessage(t)); err != nil || r != (Rings{RX: 512, TX: 1024, RXMax: 8192, HDSThreshMax: 1023}) {
@@ -183,6 +185,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(ringsMessage(f))
 	f.Add(napiMessage(f))
 	f.Add(poolStatsMessage(f))
+	f.Add(qstatMessage(f))
 	f.Add([]byte{})
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		_ = decodeFeatures(b, map[string]Feature{})
@@ -194,7 +197,9 @@ func FuzzDecode(f *testing.F) {
 		_, _, _ = decodeQueue(b)
 		_, _, _ = decodePool(b)
 		_, _, _, _ = decodePoolStats(b)
-		_, _, _, _ = decodeQStats(b)
+		_, _ = decodeQStat(b)
+		_ = decodeStats(b, b, len(b))
+		_ = decodeStats(b, b[:len(b)/2], 1<<31-1)
 		msgs := []genetlink.Message{{Data: b}}
 		_ = each(msgs, new(HeaderSplit).decode)
 		_ = each(msgs, new(Binding).decode)

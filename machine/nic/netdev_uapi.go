@@ -56,11 +56,18 @@ const (
 
 // NETDEV_A_PAGE_POOL_STATS_*.
 const (
-	attrPoolStatsInfo   = 1
-	attrPoolStatsFast   = 8
-	attrPoolStatsSlow   = 9
-	attrPoolStatsEmpty  = 11
-	attrPoolStatsRefill = 12
+	attrPoolStatsInfo      = 1
+	attrPoolStatsFast      = 8
+	attrPoolStatsSlow      = 9
+	attrPoolStatsHighOrder = 10
+	attrPoolStatsEmpty     = 11
+	attrPoolStatsRefill    = 12
+	attrPoolStatsWaive     = 13
+	attrPoolStatsCached    = 14
+	attrPoolStatsCacheFull = 15
+	attrPoolStatsRing      = 16
+	attrPoolStatsRingFull  = 17
+	attrPoolStatsReleased  = 18 // RECYCLE_RELEASED_REFCNT
 )
 
 // NETDEV_A_DMABUF_*.
@@ -78,13 +85,21 @@ const (
 	attrQStatsType    = 2
 	attrQStatsID      = 3
 	attrQStatsScope   = 4
-	attrQStatsPackets = 8
-	attrQStatsBytes   = 9
-	attrQStatsAllocs  = 12 // RX_ALLOC_FAIL
-	attrQStatsDrops   = 13 // RX_HW_DROPS
-	attrQStatsGRO     = 19 // RX_HW_GRO_PACKETS
-	attrQStatsGROWire = 21 // RX_HW_GRO_WIRE_PACKETS
+	attrQStatsPackets = 8 // RX_PACKETS, the first counter
 )
+
+// qstatNames are those of NETDEV_A_QSTATS_* from attrQStatsPackets on, in their order, as
+// Documentation/netlink/specs/netdev.yaml calls them.
+var qstatNames = [...]string{
+	"rx-packets", "rx-bytes", "tx-packets", "tx-bytes", "rx-alloc-fail",
+	"rx-hw-drops", "rx-hw-drop-overruns",
+	"rx-csum-complete", "rx-csum-unnecessary", "rx-csum-none", "rx-csum-bad",
+	"rx-hw-gro-packets", "rx-hw-gro-bytes", "rx-hw-gro-wire-packets", "rx-hw-gro-wire-bytes",
+	"rx-hw-drop-ratelimits",
+	"tx-hw-drops", "tx-hw-drop-errors", "tx-csum-none", "tx-needs-csum",
+	"tx-hw-gso-packets", "tx-hw-gso-bytes", "tx-hw-gso-wire-packets", "tx-hw-gso-wire-bytes",
+	"tx-hw-drop-ratelimits", "tx-stop", "tx-wake",
+}
 
 // Values: enum netdev_queue_type, enum netdev_qstats_scope.
 const (

@@ -65,19 +65,32 @@ func decodePool(b []byte) (p PagePool, index int, err error) {
 	return p, index, ad.Err()
 }
 
-// PoolStats is what a pool has handed out since it was made
-// (include/net/page_pool/types.h, struct page_pool_alloc_stats).
+// PoolStats is what a pool has handed out, and taken back, since it was made
+// (include/net/page_pool/types.h, struct page_pool_alloc_stats and page_pool_recycle_stats).
 type PoolStats struct {
-	Fast   uint64 // buffers from the pool's cache
-	Refill uint64 // from its ring of returned buffers
-	Empty  uint64 // looks at that ring in vain: then the memory provider, or the allocator, was asked
-	Slow   uint64 // buffers from the allocator; those of a memory provider are not counted here
+	Fast      uint64 // buffers from the pool's cache
+	Refill    uint64 // from its ring of returned buffers
+	Empty     uint64 // looks at that ring in vain: then the memory provider, or the allocator, was asked
+	Slow      uint64 // buffers from the allocator; those of a memory provider are not counted here
+	HighOrder uint64 // from the allocator, of several pages
+	Waive     uint64 // given back to the allocator, because they were of another NUMA node
+
+	Cached    uint64 // taken back into the cache
+	CacheFull uint64 // not into the cache, which was full
+	Ring      uint64 // into the ring
+	RingFull  uint64 // given back to the allocator: the ring was full
+	Released  uint64 // and because somebody else held them
 }
 
 // Buffers is at most how many buffers the pool handed out. A memory provider is
 // asked when the ring is empty, for a whole cache of buffers of which one is used
 // at once: that one is counted by the vain look alone.
-func (s PoolStats) Buffers() uint64 { return s.Fast + s.Refill + max(s.Empty, s.Slow) }
+func (s PoolStats) Buffers() uint64 {
+	return s.Fast + s.Refill + max(s.Empty, s.Slow+s.HighOrder)
+}
+
+// Recycled is how many buffers the pool took back for itself.
+func (s PoolStats) Recycled() uint64 { return s.Cached + s.Ring }
 
 // PoolStats reads the counters of all page pools of the interface, by the pool's
 // number (netdev page-pool-stats-get, 6.8, CONFIG_PAGE_POOL_STATS).
@@ -105,6 +118,9 @@ func decodePoolStats(b []byte) (id uint64, index int, s PoolStats, err error) {
 	if err != nil {
 		return 0, 0, s, err
 	}
+	counts := map[uint16]*uint64{attrPoolStatsFast: &s.Fast, attrPoolStatsSlow: &s.Slow, attrPoolStatsHighOrder: &s.HighOrder, attrPoolStatsEmpty: &s.Empty,
+		attrPoolStatsRefill: &s.Refill, attrPoolStatsWaive: &s.Waive, attrPoolStatsCached: &s.Cached, attrPoolStatsCacheFull: &s.CacheFull,
+		attrPoolStatsRing: &s.Ring, attrPoolStatsRingFull: &s.RingFull, attrPoolStatsReleased: &s.Released}
 	for ad.Next() {
 		switch ad.Type() {
 		case attrPoolStatsInfo: // the pool: attributes of page-pool-get
@@ -119,14 +135,10 @@ func decodePoolStats(b []byte) (id uint64, index int, s PoolStats, err error) {
 				}
 				return n.Err()
 			})
-		case attrPoolStatsFast:
-			s.Fast = uintOf(ad)
-		case attrPoolStatsSlow:
-			s.Slow = uintOf(ad)
-		case attrPoolStatsEmpty:
-			s.Empty = uintOf(ad)
-		case attrPoolStatsRefill:
-			s.Refill = uintOf(ad)
+		default:
+			if n := counts[ad.Type()]; n != nil {
+				*n = uintOf(ad)
+			}
 		}
 	}
 	return id, index, s, ad.Err()

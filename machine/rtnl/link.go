@@ -42,6 +42,9 @@ type Stats struct {
 	RxMissedErrors                                                                  uint64
 	TxAbortedErrors, TxCarrierErrors, TxFifoErrors, TxHeartbeatErrors, TxWindowErrs uint64
 	RxCompressed, TxCompressed, RxNohandler                                         uint64
+	RxOtherhostDropped                                                              uint64 // 6.0
+
+	Size uint64 // how many bytes of this the kernel has told: fields behind them are not measured
 }
 
 // Links lists the interfaces.
@@ -137,8 +140,15 @@ func parseStats(b []byte) *Stats {
 	if _, err := binary.Decode(full, binary.NativeEndian, s); err != nil {
 		return nil // it has the size it needs
 	}
+	s.Size = uint64(len(b))
 	return s
 }
+
+// otherhostEnd is where rx_otherhost_dropped ends in the kernel's struct.
+const otherhostEnd = 25 * 8
+
+// CountsOtherhost tells that the kernel has RxOtherhostDropped.
+func (s *Stats) CountsOtherhost() bool { return s.Size >= otherhostEnd }
 
 // Change sets attributes of the interface with an index.
 func (c *Conn) Change(index int, fill func(*netlink.AttributeEncoder)) error {

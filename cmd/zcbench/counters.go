@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/machine/tally"
+	"github.com/zcbench/zcbench/machine/veth"
+	"golang.org/x/sys/unix"
+)
+
+// countersFlags are the flags of `zcbench counters`.
+type countersFlags struct {
+	dev, netns string
+	interval   time.Duration
+	count      int
+	json, all  bool
+}
+
+func countersCommand() *cobra.Command {
+	var f countersFlags
+	cmd := &cobra.Command{
+		Use:   "counters [--dev IF]",
+		Short: "Show which counters of the network stack and of a NIC move, live",
+		Long: `counters reads what the network stack counts, as nstat does, and with --dev what
+the interface, its queues, queueing disciplines, page pools, interrupts and its
+driver count, as ethtool -S does. After each interval it prints those that moved:
+by how much, and per second. It changes nothing and needs no root, except for
+--netns. See docs/counters.md for the names.
+
+Exit status: 0 done, 1 nothing could be read, 2 wrong usage or input.`,
+		Example: "  zcbench counters --dev eth0\n  zcbench counters --dev eth0 --interval 10s --count 1 --json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.dev, "dev", "", "the interface (default: the counters of protocols, CPUs and sockets alone)")
+	fs.StringVar(&f.netns, "netns", "", "look inside this network namespace: a name of ip netns, or a path (default: the current one)")
+	fs.DurationVar(&f.interval, "interval", time.Second, "between two tables, at least 100ms")
+	fs.IntVar(&f.count, "count", 0, "end after so many tables (default: on Ctrl-C)")
+	fs.BoolVar(&f.json, "json", false, "print as JSON, an object for each interval")
+	fs.BoolVar(&f.all, "all", false, "also those that did not move")
+	cmd.RegisterFlagCompletionFunc("dev", interfaces)
+	return cmd
+}
+
+// interfaces completes the names of this namespace's.
+func interfaces(*cobra.Command, []string, string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+	all, _ := net.Interfaces() // none is no completion
+	for _, i := range all {
+		names = append(names, i.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (f *countersFlags) run(cmd *cobra.Command) error {
+	switch {
+	case f.interval < 100*time.Millisecond:
+		return cli.Usagef("--interval must be at least 100ms")
+	case f.count < 0:
+		return cli.Usagef("--count must not be negative")
+	}
+	ns, err := openNetns(f.netns)
+	if err != nil {
+		return err
+	}
+	c := &counters{flags: f, ns: ns, out: cmd.OutOrStdout()}
+	defer c.close()
+	err = c.inside(func() (err error) {
+		c.reader, err = tally.Open(tally.Config{Dev: f.dev, Host: true})
+		return err
+	})
+	if errors.Is(err, unix.ENODEV) {
+		return cli.Usagef("--dev %s: there is no such interface here: ip link shows them", f.dev)
+	}
+	if err != nil {
+		return err
+	}
+	return c.watch(cmd.Context(), cmd.ErrOrStderr())
+}
+
+// counters is a running `zcbench counters`.
+type counters struct {
+	flags  *countersFlags
+	ns     *veth.Netns // nil: the current one
+	out    io.Writer
+	reader *tally.Reader
+}
+
+// inside runs f in the namespace asked for.
+func (c *counters) inside(f func() error) error {
+	if c.ns == nil {
+		return f()
+	}
+	return c.ns.Do(f)
+}
+
+func (c *counters) close() {
+	c.reader.Close()
+	if c.ns != nil {
+		c.ns.Close()
+	}
+}
+
+// read fails where the interface is gone, and where nothing is to be had at all.
+func (c *counters) read() (x *tally.Reading, err error) {
+	err = c.inside(func() error {
+		x = c.reader.Read()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range x.Gaps {
+		if g.Area == tally.Link || len(x.Counts) == 0 {
+			return nil, g.Err
+		}
+	}
+	return x, nil
+}
+
+// watch prints a table after each interval. One that is cut short is printed where it is the only
+// one.
+func (c *counters) watch(ctx context.Context, stderr io.Writer) error {
+	last, err := c.read()
+	if err != nil {
+		return err
+	}
+	if lacking := missing(last); len(lacking) > 0 && !c.flags.json {
+		fmt.Fprintf(stderr, "not counted here: %s (--json says why)\n", strings.Join(lacking, ", "))
+	}
+	tick := time.NewTicker(c.flags.interval)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		ended := false
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			if ended = true; n > 1 {
+				return nil
+			}
+		}
+		now, err := c.read()
+		if err != nil {
+			return err
+		}
+		d := tally.Between(last, now)
+		if err := c.show(&d, now); err != nil || ended || n == c.flags.count {
+			return err
+		}
+		last = now
+	}
+}
+
+// missing are the areas that are not counted, each once.
+func missing(x *tally.Reading) (areas []string) {
+	for _, g := range x.Gaps {
+		if !slices.Contains(areas, string(g.Area)) {
+			areas = append(areas, string(g.Area))
+		}
+	}
+	return areas
+}
+
+// show prints what moved, or all.
+func (c *counters) show(d *tally.Diff, now *tally.Reading) error {
+	shown := slices.DeleteFunc(slices.Clone(d.Changes), func(x tally.Change) bool { return x.Delta == 0 && !c.flags.all })
+	if c.flags.json {
+		return json.NewEncoder(c.out).Encode(countersReport(c.flags, d, now, shown))
+	}
+	return c.table(d, shown)
+}
+
+const (
+	mostLines  = 2000 // of a table
+	mostLetter = 48   // of a name
+)
+
+// table prints a line for each change.
+func (c *counters) table(d *tally.Diff, shown []tally.Change) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %.2f s", time.Now().Format(time.TimeOnly), d.Seconds)
+	if c.flags.dev != "" {
+		fmt.Fprintf(&b, ", %s", plaintext.Line(c.flags.dev))
+	}
+	if d.Gone+d.New > 0 {
+		fmt.Fprintf(&b, ", %d counters came, %d went", d.New, d.Gone)
+	}
+	cut := max(len(shown)-mostLines, 0)
+	shown = shown[:len(shown)-cut]
+	width := len("counter")
+	for _, x := range shown {
+		width = max(width, utf8.RuneCountInString(shortName(x.Name)))
+	}
+	fmt.Fprintf(&b, "\n%-10s %-*s %16s %16s unit\n", "area", width, "counter", "delta", "per second")
+	for _, x := range shown {
+		rate, tail := strconv.FormatFloat(float64(x.Delta)/d.Seconds, 'f', 1, 64), []string{}
+		if x.Unit != "1" { // a plain number
+			tail = append(tail, x.Unit)
+		}
+		if x.Kind == tally.Gauge {
+			rate, tail = "", append(tail, fmt.Sprintf("now %d", x.Value))
+		}
+		if x.Flag != "" {
+			rate, tail = "", append(tail, x.Flag)
+		}
+		l := fmt.Sprintf("%-10s %-*s %16d %16s %s", x.Area, width, shortName(x.Name), x.Delta, rate, strings.Join(tail, ", "))
+		fmt.Fprintln(&b, strings.TrimRight(l, " "))
+	}
+	if cut > 0 {
+		fmt.Fprintf(&b, "and %d more: --json has them\n", cut)
+	}
+	b.WriteByte('\n')
+	_, err := io.WriteString(c.out, b.String())
+	return err
+}
+
+// shortName is a counter's name, which a driver may have made of anything, for a table.
+func shortName(name string) string {
+	rs := []rune(plaintext.Line(name))
+	if len(rs) > mostLetter {
+		rs = append(rs[:mostLetter-3], []rune("...")...)
+	}
+	return string(rs)
+}

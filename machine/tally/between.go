@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+package tally
+
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Change is a counter and what became of it between two readings.
+type Change struct {
+	Count        // as it was at last
+	Delta int64  // 0: it did not move
+	Flag  string // why to doubt that; empty is good
+}
+
+// Diff is all that two readings have in common.
+type Diff struct {
+	Seconds float64 // from one to the other
+	Changes []Change
+	Gone    int // counters that only the first reading has: somebody made queues anew
+	New     int // that only the second has
+
+	rx, tx float64 // packets of the interface
+	linked bool    // they are known
+}
+
+// Packets are how many the interface received and sent meanwhile.
+func (d *Diff) Packets() (rx, tx float64, ok bool) { return d.rx, d.tx, d.linked }
+
+// Between compares two readings of one reader. It is empty where one is missing.
+func Between(from, to *Reading) (d Diff) {
+	if from == nil || to == nil {
+		return d
+	}
+	d.Seconds = float64(to.AtNs-from.AtNs) / 1e9
+	before := make(map[string]uint64, len(from.Counts))
+	for _, c := range from.Counts {
+		before[c.Metric] = c.Value
+	}
+	pooled := false
+	for _, c := range to.Counts {
+		if !pooled && (c.Area == Interrupt || c.Area == Queue || c.Area == Ethtool) { // in the order of areas
+			d.Changes, pooled = append(d.Changes, poolChanges(from.Pools, to.Pools)...), true
+		}
+		if v, ok := before[c.Metric]; ok {
+			delete(before, c.Metric)
+			d.Changes = append(d.Changes, changeOf(c, v))
+		} else {
+			d.New++
+		}
+	}
+	if !pooled {
+		d.Changes = append(d.Changes, poolChanges(from.Pools, to.Pools)...)
+	}
+	d.Gone = len(before)
+	if b, a := from.Link, to.Link; b != nil && a != nil && b.Index == a.Index {
+		d.linked = true
+		d.rx, d.tx = grown(b.Counters.RxPackets, a.Counters.RxPackets), grown(b.Counters.TxPackets, a.Counters.TxPackets)
+	}
+	return d
+}
+
+func grown(before, after uint64) float64 {
+	if after < before {
+		return 0
+	}
+	return float64(after - before)
+}
+
+func changeOf(c Count, before uint64) Change {
+	out := Change{Count: c}
+	switch c.Kind {
+	case Counter32:
+		out.Delta = counter.Grew32(before, c.Value)
+	case Gauge:
+		out.Delta = int64(c.Value - before)
+	default:
+		out.Delta, out.Flag = counter.Grew(before, c.Value)
+	}
+	return out
+}
+
+// mostRows is how many rows of a reading metrics.csv gets of an end and run. A NIC of 64 queues
+// moves some 1,000 counters under load on all of them.
+const mostRows = 2000
+
+// Rows are the rows of metrics.csv of a run's window: counters by what they grew by, with rates,
+// and levels as they are at its end. What would say 0 is in idle, by name. Rates per packet are
+// of the packets that the interface sent, or received.
+func (d *Diff) Rows(sends bool) (rows []results.Metric, idle, warnings []string) {
+	packets, cut := d.rx, 0
+	if sends {
+		packets = d.tx
+	}
+	for _, c := range d.Changes {
+		m := results.Metric{Name: c.Metric, Unit: c.Unit, Value: float64(c.Delta), Source: c.Source, Quality: c.Flag}
+		if c.Kind == Gauge {
+			m.Value = float64(c.Value)
+		} else {
+			m = m.Over(d.Seconds, packets)
+		}
+		switch {
+		case m.Value == 0 && m.Quality == "":
+			idle = append(idle, m.Name)
+		case len(rows) >= mostRows:
+			cut++
+		default:
+			rows = append(rows, m)
+		}
+	}
+	if m, ok := d.RecycleRate(); ok {
+		rows = append(rows, m)
+	}
+	if cut > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d counters of the interface moved that metrics.csv has no rows of: it has the first %d (docs/counters.md)", cut, mostRows))
+		rows = append(rows, results.Metric{Name: results.MetricCountersCut, Unit: "1", Value: float64(cut), Source: "tally"})
+	}
+	if d.Gone+d.New > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d counters of the interface came and %d went in the window: its queues were made anew", d.New, d.Gone))
+	}
+	return rows, idle, warnings
+}

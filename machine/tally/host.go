@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+
+package tally
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/zcbench/zcbench/machine/counter"
+)
+
+// readHost reads what a run's snapshots have too, by the same readers.
+func (r *Reader) readHost(x *Reading) {
+	r.readNetstat(x)
+	const softnet, softirqs = "/proc/net/softnet_stat", "/proc/softirqs"
+	cpus, err := counter.ReadSoftnet(r.cfg.FS)
+	if err != nil {
+		x.gap(Softnet, err)
+	}
+	for _, c := range cpus {
+		for _, f := range []struct {
+			name, unit string
+			kind       Kind
+			v          uint32
+		}{{"processed", "packets", Counter32, c.Processed}, {"dropped", "packets", Counter32, c.Dropped}, {"time_squeeze", "1", Counter32, c.TimeSqueezed},
+			{"received_rps", "1", Counter32, c.ReceivedRps}, {"flow_limit", "1", Counter32, c.FlowLimitCount}, {"backlog", "packets", Gauge, c.SoftnetBacklogLen}} {
+			x.add(Count{Area: Softnet, Name: fmt.Sprintf("cpu%d %s", c.Index, f.name), Metric: fmt.Sprintf("softnet_cpu%d_%s", c.Index, f.name),
+				Unit: f.unit, Source: softnet, Kind: f.kind, Value: uint64(f.v)})
+		}
+	}
+	s, err := counter.ReadSoftirqs(r.cfg.FS)
+	if err != nil {
+		x.gap(Softirq, err)
+	}
+	for _, k := range append([]counter.SoftirqKind{{Name: "net_rx", Runs: s.NetRX}, {Name: "net_tx", Runs: s.NetTX}}, s.Others...) {
+		for cpu, n := range k.Runs {
+			x.add(Count{Area: Softirq, Name: fmt.Sprintf("cpu%d %s", cpu, k.Name), Metric: fmt.Sprintf("softirq_cpu%d_%s", cpu, k.Name),
+				Unit: "1", Source: softirqs, Kind: Counter32, Value: n})
+		}
+	}
+}
+
+func (r *Reader) readNetstat(x *Reading) {
+	all, err := counter.ReadNetstat(r.cfg.FS)
+	if err != nil {
+		x.gap(Netstat, err)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		kind := Counter
+		if counter.NetstatGauge(name) {
+			kind = Gauge
+		}
+		x.add(Count{Area: Netstat, Name: name, Metric: counter.NetstatMetric(name), Unit: counter.NetstatUnit(name),
+			Source: all[name].Source, Kind: kind, Value: all[name].Value})
+	}
+}
+
+// readMemory reads what memory sockets have: all, and the flows' own, added up.
+func (r *Reader) readMemory(x *Reading, sockets []int) {
+	levels := func(prefix string, ls []counter.Level) {
+		for _, l := range ls {
+			x.add(Count{Area: Sockets, Name: prefix + " " + l.Name, Metric: prefix + "_" + l.Name, Unit: l.Unit, Source: l.Source, Kind: Gauge, Value: l.Value})
+		}
+	}
+	all, err := counter.ReadSockstat(r.cfg.FS)
+	if err != nil {
+		x.gap(Sockets, err)
+	}
+	levels("sockstat", all)
+	limits, err := counter.ReadTCPMem(r.cfg.FS)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		x.gap(Sockets, err)
+	}
+	levels("tcp_mem", limits)
+	if len(sockets) > 0 {
+		r.readSockets(x, sockets)
+	}
+}
+
+func (r *Reader) readSockets(x *Reading, sockets []int) {
+	var sum [9]uint64
+	for _, fd := range sockets {
+		m, err := counter.ReadMemInfo(fd)
+		if err != nil {
+			x.gap(Socket, err)
+			return
+		}
+		for i, v := range [...]uint32{m.RmemAlloc, m.RcvBuf, m.WmemAlloc, m.SndBuf, m.FwdAlloc, m.WmemQueued, m.OptMem, m.Backlog, m.Drops} {
+			sum[i] += uint64(v)
+		}
+	}
+	for i, name := range [...]string{"rmem_alloc", "rcvbuf", "wmem_alloc", "sndbuf", "fwd_alloc", "wmem_queued", "optmem", "backlog", "drops"} {
+		c := Count{Area: Socket, Name: name, Metric: "socket_" + name, Unit: "bytes", Source: "SO_MEMINFO", Kind: Gauge, Value: sum[i]}
+		if name == "drops" {
+			c.Unit, c.Kind = "packets", Counter32
+		}
+		x.add(c)
+	}
+}

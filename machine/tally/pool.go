@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+
+package tally
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Pool is one page pool of the interface.
+type Pool struct {
+	ID            uint64
+	Queue         int // the RX queue that it serves; -1: none, or not known
+	Inflight      uint64
+	InflightBytes uint64
+	Counted       bool // Stats were read
+	Stats         nic.PoolStats
+}
+
+// readPools reads the interface's page pools. They are no counts of the reading: a queue that is
+// opened anew has another pool, which begins at 0.
+func (r *Reader) readPools(x *Reading) {
+	pools, err := r.dev.PagePools()
+	if err != nil {
+		x.gap(PagePool, err)
+		return
+	}
+	stats, err := r.dev.PoolStats()
+	if err != nil {
+		x.gap(PagePool, err)
+	}
+	of := map[uint32]int{}
+	if queues, err := r.dev.Queues(); err == nil {
+		for _, q := range queues {
+			if q.NAPI != 0 {
+				of[q.NAPI] = q.ID
+			}
+		}
+	}
+	for _, p := range pools {
+		out := Pool{ID: p.ID, Queue: -1, Inflight: p.Inflight, InflightBytes: p.InflightBytes}
+		if q, ok := of[p.NAPI]; ok && p.NAPI != 0 && !p.Detached {
+			out.Queue = q
+		}
+		out.Stats, out.Counted = stats[p.ID]
+		x.Pools = append(x.Pools, out)
+	}
+}
+
+// poolCounts are the counters of a pool, as Documentation/netlink/specs/netdev.yaml calls them.
+var poolCounts = []struct {
+	name string
+	of   func(*nic.PoolStats) uint64
+}{
+	{"alloc-fast", func(s *nic.PoolStats) uint64 { return s.Fast }},
+	{"alloc-slow", func(s *nic.PoolStats) uint64 { return s.Slow }},
+	{"alloc-slow-high-order", func(s *nic.PoolStats) uint64 { return s.HighOrder }},
+	{"alloc-empty", func(s *nic.PoolStats) uint64 { return s.Empty }},
+	{"alloc-refill", func(s *nic.PoolStats) uint64 { return s.Refill }},
+	{"alloc-waive", func(s *nic.PoolStats) uint64 { return s.Waive }},
+	{"recycle-cached", func(s *nic.PoolStats) uint64 { return s.Cached }},
+	{"recycle-cache-full", func(s *nic.PoolStats) uint64 { return s.CacheFull }},
+	{"recycle-ring", func(s *nic.PoolStats) uint64 { return s.Ring }},
+	{"recycle-ring-full", func(s *nic.PoolStats) uint64 { return s.RingFull }},
+	{"recycle-released-refcnt", func(s *nic.PoolStats) uint64 { return s.Released }},
+}
+
+const sourcePool = "netdev page-pool-stats-get"
+
+// poolChanges are what the pools counted between two readings, all of the interface and those of
+// each queue. A pool that is new counted all it has since the first reading; what one counted
+// that is gone nobody knows, and flag says so.
+func poolChanges(from, to []Pool) (out []Change) {
+	before := map[uint64]Pool{}
+	for _, p := range from {
+		before[p.ID] = p
+	}
+	all, counted := &poolSum{}, false
+	by := map[int]*poolSum{}
+	order := []*poolSum{all}
+	prefixes := map[*poolSum]string{all: ""}
+	for _, p := range to {
+		b := before[p.ID]
+		delete(before, p.ID)
+		counted = counted || p.Counted
+		sums := []*poolSum{all}
+		if p.Queue >= 0 {
+			if by[p.Queue] == nil {
+				by[p.Queue] = &poolSum{}
+				order = append(order, by[p.Queue])
+				prefixes[by[p.Queue]] = fmt.Sprintf("rx%d", p.Queue)
+			}
+			sums = append(sums, by[p.Queue])
+		}
+		for _, s := range sums {
+			s.add(b, p)
+		}
+	}
+	if len(to) == 0 {
+		return nil
+	}
+	flag := ""
+	if n := len(before); n > 0 {
+		flag = fmt.Sprintf("without what %d page pools counted that ended meanwhile", n)
+	}
+	for _, p := range before {
+		all.had(p)
+		if s := by[p.Queue]; s != nil {
+			s.had(p)
+		}
+	}
+	for _, s := range order {
+		out = append(out, s.changes(prefixes[s], flag, counted)...)
+	}
+	return out
+}
+
+// poolSum adds pools up.
+type poolSum struct {
+	grown, now              [11]uint64
+	inflight, inflightBytes [2]uint64 // before, now
+}
+
+func (s *poolSum) add(before, now Pool) {
+	for i, c := range poolCounts {
+		b, n := c.of(&before.Stats), c.of(&now.Stats)
+		if n < b { // another pool of that number
+			b = 0
+		}
+		s.grown[i], s.now[i] = s.grown[i]+n-b, s.now[i]+n
+	}
+	s.had(before)
+	s.inflight[1], s.inflightBytes[1] = s.inflight[1]+now.Inflight, s.inflightBytes[1]+now.InflightBytes
+}
+
+// had adds what was out at first.
+func (s *poolSum) had(before Pool) {
+	s.inflight[0], s.inflightBytes[0] = s.inflight[0]+before.Inflight, s.inflightBytes[0]+before.InflightBytes
+}
+
+func (s *poolSum) changes(of, flag string, counted bool) (out []Change) {
+	name := func(n string) (shown, metric string) {
+		if of == "" {
+			return n, "page_pool_" + word(n)
+		}
+		return of + " " + n, "page_pool_" + of + "_" + word(n)
+	}
+	change := func(n, unit string, kind Kind, v uint64, d int64, flag string) {
+		shown, metric := name(n)
+		source := sourcePool
+		if kind == Gauge {
+			source = "netdev page-pool-get"
+		}
+		out = append(out, Change{Count: Count{Area: PagePool, Name: shown, Metric: metric, Unit: unit, Source: source, Kind: kind, Value: v}, Delta: d, Flag: flag})
+	}
+	for i, c := range poolCounts {
+		if counted {
+			change(c.name, "1", Counter, s.now[i], int64(s.grown[i]), flag)
+		}
+	}
+	change("inflight", "1", Gauge, s.inflight[1], int64(s.inflight[1]-s.inflight[0]), "")
+	change("inflight-mem", "bytes", Gauge, s.inflightBytes[1], int64(s.inflightBytes[1]-s.inflightBytes[0]), "")
+	return out
+}
+
+// RecycleRate is the share of the buffers that the interface's page pools handed out which they
+// had taken back before: those put into the cache and the ring, over all that were handed out.
+// Without figures by netlink the driver's own are taken, where it has those of
+// page_pool_ethtool_stats_get (net/core/page_pool.c) or mlx5's: rx_pp_alloc_fast, ...
+func (d *Diff) RecycleRate() (results.Metric, bool) {
+	m := results.Metric{Name: results.MetricRecycleRate, Unit: "1", Source: sourcePool}
+	s, flag, ok := d.poolStats(PagePool, "page_pool_")
+	if !ok {
+		m.Source = sourceStats
+		if s, flag, ok = d.poolStats(Ethtool, "ethtool_rx_pp_"); !ok {
+			return m, false
+		}
+	}
+	if s.Buffers() == 0 {
+		return m, false
+	}
+	m.Value, m.Quality = float64(s.Recycled())/float64(s.Buffers()), flag
+	return m, true
+}
+
+// poolStats are the counters of all pools, by what the rows of an area are called.
+func (d *Diff) poolStats(a Area, prefix string) (s nic.PoolStats, flag string, ok bool) {
+	to := map[string]*uint64{"alloc_fast": &s.Fast, "alloc_slow": &s.Slow, "alloc_slow_high_order": &s.HighOrder, "alloc_slow_ho": &s.HighOrder, "alloc_empty": &s.Empty, "alloc_refill": &s.Refill,
+		"recycle_cached": &s.Cached, "recycle_ring": &s.Ring}
+	found := map[string]bool{}
+	for _, c := range d.Changes {
+		name, is := strings.CutPrefix(c.Metric, prefix)
+		if c.Area != a || !is || to[name] == nil || c.Delta < 0 {
+			continue
+		}
+		*to[name], found[name] = uint64(c.Delta), true
+		flag = cmp.Or(flag, c.Flag)
+	}
+	return s, flag, found["alloc_fast"] && found["recycle_ring"] && found["recycle_cached"]
+}

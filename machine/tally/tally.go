@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+
+// Package tally reads every counter that the network stack, an interface and its driver keep,
+// and says what moved between two readings. A run reads them at the edges of its steady window,
+// and `zcbench counters` as often as it is told to: by the same readers. What a kernel, driver
+// or namespace does not count is not there; what did not move is there and says 0.
+//
+// Names come from drivers, and are any bytes: [Count.Name] is not to be printed as it is,
+// [Count.Metric] has lower-case letters, digits and underscores alone.
+package tally
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"golang.org/x/sys/unix"
+)
+
+// Area is where a counter is kept.
+type Area string
+
+// The areas, in the order in which they are shown.
+const (
+	Netstat   Area = "netstat"   // protocols, of the namespace
+	Softnet   Area = "softnet"   // the backlog of each CPU
+	Softirq   Area = "softirq"   // of each CPU
+	Sockets   Area = "sockets"   // how many there are, and their memory
+	Socket    Area = "socket"    // memory of the flows' own
+	Link      Area = "link"      // the interface
+	Qdisc     Area = "qdisc"     // its queueing disciplines
+	PagePool  Area = "page-pool" // where its receive buffers come from
+	Interrupt Area = "interrupt" // of its queues
+	Queue     Area = "queue"     // its queues, by netlink
+	Ethtool   Area = "ethtool"   // whatever the driver calls them
+)
+
+// Kind is how two values of a counter are compared.
+type Kind int
+
+// The kinds.
+const (
+	Counter   Kind = iota // it grows
+	Counter32             // it grows and begins anew at 2^32
+	Gauge                 // a level: it rises and falls
+)
+
+// Count is one counter.
+type Count struct {
+	Area   Area
+	Name   string // as whoever keeps it calls it
+	Metric string // its row in metrics.csv
+	Unit   string
+	Source string
+	Kind   Kind
+	Value  uint64
+}
+
+// Gap is an area, or a part of it, that could not be read.
+type Gap struct {
+	Area Area
+	Err  error
+}
+
+// Lacking tells that this kernel, driver or namespace does not have it: nothing is wrong.
+func (g Gap) Lacking() bool {
+	return errors.Is(g.Err, unix.EOPNOTSUPP) || errors.Is(g.Err, unix.ENOENT)
+}
+
+// Reading is all counters at a time.
+type Reading struct {
+	AtNs   int64 // CLOCK_MONOTONIC, as it began
+	TookNs int64 // how long it took
+	CostNs int64 // CPU time of the thread that read
+	Counts []Count
+	Pools  []Pool
+	Gaps   []Gap
+
+	// What the counts are made of, for those who look for one of them.
+	Link   *counter.LinkStats // nil: not read
+	Stats  []nic.Stat
+	QStats []nic.QStat
+	IRQs   map[int]uint64 // by number
+
+	names map[string]bool
+}
+
+// Config says what is read.
+type Config struct {
+	FS   counter.FS
+	Dev  string // the interface; "": none
+	Host bool   // also what a run's snapshots have ([counter.Take]): protocols, CPUs, link
+}
+
+// Reader reads counters. It is used by one goroutine at a time, on threads in the network
+// namespace where it was opened. A nil one reads nothing.
+type Reader struct {
+	cfg   Config
+	dev   *nic.Device // nil: none, or it cannot be asked
+	route *rtnl.Conn
+	irqs  []nic.QueueIRQ
+	gaps  []Gap // that stay
+}
+
+// Open finds the interface in the calling thread's network namespace; it fails where there is
+// none of that name.
+func Open(cfg Config) (*Reader, error) {
+	r := &Reader{cfg: cfg}
+	if cfg.Dev == "" {
+		return r, nil
+	}
+	_, err := rtnl.LinkNamed(cfg.Dev)
+	if err != nil {
+		return nil, err
+	}
+	if r.route, err = rtnl.Dial(); err != nil {
+		return nil, err
+	}
+	if r.dev, err = nic.Open(cfg.Dev); err != nil { // a kernel before 6.3: the rest is to be had
+		r.gaps = append(r.gaps, Gap{Queue, err}, Gap{PagePool, err}, Gap{Ethtool, err}, Gap{Interrupt, err})
+		return r, nil
+	}
+	if r.irqs, err = r.dev.QueueIRQs(); err != nil {
+		r.gaps = append(r.gaps, Gap{Interrupt, err})
+	}
+	return r, nil
+}
+
+// Device is the interface; nil: there is none, or it cannot be asked.
+func (r *Reader) Device() *nic.Device {
+	if r == nil {
+		return nil
+	}
+	return r.dev
+}
+
+// Close closes the sockets.
+func (r *Reader) Close() (err error) {
+	if r == nil {
+		return nil
+	}
+	if r.dev != nil {
+		err = r.dev.Close()
+	}
+	if r.route != nil {
+		err = errors.Join(err, r.route.Close())
+	}
+	return err
+}
+
+// Read reads everything once. Sockets are the flows' own, whose memory is read too.
+func (r *Reader) Read(sockets ...int) *Reading {
+	if r == nil {
+		return nil
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	x := &Reading{AtNs: counter.Monotonic(), Gaps: slices.Clone(r.gaps), names: map[string]bool{}}
+	cpu := threadClock()
+	if r.cfg.Host {
+		r.readHost(x)
+	}
+	r.readMemory(x, sockets)
+	r.readLink(x)
+	r.readDevice(x)
+	x.TookNs, x.CostNs = counter.Monotonic()-x.AtNs, threadClock()-cpu
+	return x
+}
+
+func threadClock() int64 {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {
+		return 0 // there always is one
+	}
+	return ts.Nano()
+}
+
+// gap notes what could not be read.
+func (x *Reading) gap(a Area, err error) { x.Gaps = append(x.Gaps, Gap{a, err}) }
+
+// add takes a counter, whose metric nobody else has: a second one of a name is told from the
+// first by a number.
+func (x *Reading) add(c Count) {
+	name := c.Metric
+	for n := 2; x.names[name]; n++ {
+		name = fmt.Sprintf("%s_%d", c.Metric, n)
+	}
+	x.names[name], c.Metric = true, name
+	x.Counts = append(x.Counts, c)
+}

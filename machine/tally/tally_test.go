@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+
+package tally
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
+)
+
+// What this machine counts has a documented name, once, and is what its readers say.
+func TestReadHere(t *testing.T) {
+	r, err := Open(Config{Dev: "lo", Host: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	x := r.Read()
+	areas, seen := map[Area]int{}, map[string]bool{}
+	for _, c := range x.Counts {
+		areas[c.Area]++
+		if !safe.MatchString(c.Metric) || seen[c.Metric] {
+			t.Errorf("%q is called %q", c.Name, c.Metric)
+		}
+		seen[c.Metric] = true
+		if err := results.CheckRow(c.Metric, c.Unit, c.Source); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, a := range []Area{Netstat, Softnet, Softirq, Sockets, Link} {
+		if areas[a] == 0 {
+			t.Errorf("nothing of %s in %v", a, areas)
+		}
+	}
+	for _, g := range x.Gaps {
+		if !g.Lacking() {
+			t.Errorf("%s: %v", g.Area, g.Err)
+		}
+	}
+	if x.TookNs <= 0 || x.CostNs <= 0 || x.Link == nil {
+		t.Errorf("took %d, cost %d", x.TookNs, x.CostNs)
+	}
+	t.Logf("%d counters of %v in %v, %v of CPU time", len(x.Counts), areas, time.Duration(x.TookNs), time.Duration(x.CostNs))
+	if _, err := Open(Config{Dev: "no-such"}); !errors.Is(err, unix.ENODEV) {
+		t.Errorf("no such interface: %v", err)
+	}
+	var none *Reader
+	if none.Read() != nil || none.Device() != nil || none.Close() != nil {
+		t.Error("no reader reads")
+	}
+}
+
+// Of datagrams that nobody listens for, those that a queueing discipline dropped and those that
+// arrived are all that were sent: each side's counters are of its own namespace and interface.
+func TestIntegrationTally(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes network namespaces")
+	}
+	pair, err := veth.New(veth.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pair.Close()
+	readers, first := map[*veth.End]*Reader{}, map[*veth.End]*Reading{}
+	var socket *net.UDPConn
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(pair.TG.Netns.Do(func() (err error) {
+		out, err := exec.Command("tc", "qdisc", "add", "dev", pair.TG.Dev, "root", "tbf", "rate", "1mbit", "burst", "3000", "limit", "20000").CombinedOutput()
+		if err != nil {
+			t.Skipf("no queueing discipline: %s", out)
+		}
+		to, _ := netip.AddrFromSlice(pair.SUT.IPv4.To4())
+		socket, err = net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(to, 9)))
+		return err
+	}))
+	defer socket.Close()
+	// The neighbour is known, and the socket's first error is over, before anything is counted.
+	_, _ = socket.Write(make([]byte, 10))
+	for came := false; !came; time.Sleep(time.Millisecond) {
+		must(pair.SUT.Netns.Do(func() error {
+			all, err := counter.ReadNetstat(counter.FS{})
+			came = all["UdpNoPorts"].Value > 0
+			return err
+		}))
+	}
+	for _, e := range []*veth.End{&pair.SUT, &pair.TG} {
+		must(e.Netns.Do(func() (err error) {
+			if readers[e], err = Open(Config{Dev: e.Dev, Host: true}); err == nil {
+				first[e] = readers[e].Read()
+			}
+			return err
+		}))
+		defer readers[e].Close()
+	}
+	const sent = 200
+	for n := 0; n < sent; {
+		if _, err := socket.Write(make([]byte, 1000)); err == nil { // else what came back of one before
+			n++
+		}
+	}
+	delta := func(e *veth.End, metric string) (v int64) {
+		must(e.Netns.Do(func() error {
+			d := Between(first[e], readers[e].Read())
+			for _, c := range d.Changes {
+				if c.Metric == metric {
+					v = c.Delta
+				}
+			}
+			return nil
+		}))
+		return v
+	}
+	dropped, arrived := int64(0), int64(0)
+	for range 100 { // what waits in the queue leaves it at the rate: 20,000 bytes in 160 ms
+		dropped, arrived = delta(&pair.TG, "qdisc_root_tbf_drops"), delta(&pair.SUT, "netstat_udp_no_ports")
+		if dropped+arrived >= sent {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if dropped+arrived != sent || dropped == 0 || arrived == 0 {
+		t.Errorf("of %d datagrams tbf dropped %d, and %d arrived", sent, dropped, arrived)
+	}
+	if v := delta(&pair.SUT, "link_rx_packets"); v < arrived || v > arrived+50 { // and neighbours' talk
+		t.Errorf("the receiver's interface counts %d packets, UDP %d", v, arrived)
+	}
+	if v := delta(&pair.TG, "netstat_udp_no_ports"); v != 0 {
+		t.Errorf("the sender's namespace counts %d of the receiver's", v)
+	}
+	if v := delta(&pair.TG, "sockstat_udp_inuse"); v != 0 {
+		t.Errorf("a socket that was there is %d more", v)
+	}
+}

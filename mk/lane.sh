@@ -27,7 +27,7 @@ pure=(./cmd/probed ./lab/kselftests ./cmd/versus ./bpf/prom ./internal/pairwise 
 	./machine/setting ./results/stat ./internal/units ./bench/wire ./zc/held ./results/environment)
 
 others=(./bench/agent ./cmd/internal/program ./cmd/field ./cmd/internal/cli ./results/compare ./machine/counter ./bench/doctor ./results/gate ./bench/host ./internal/asleep ./internal/cmdline ./internal/denied
-	./internal/interrupt ./internal/tape ./internal/trust ./lab/guest ./machine/lease ./mk ./mk/lanes ./machine/place ./power ./results ./machine/rtnl ./machine/survey ./machine/tune)
+	./internal/interrupt ./internal/tape ./internal/trust ./lab/guest ./machine/lease ./machine/kallsyms ./machine/ledger ./mk ./mk/lanes ./machine/place ./power ./results ./machine/rtnl ./machine/survey ./machine/tune)
 
 lab_packages=(./lab/softnictest ./bpf ./flow/uring ./machine/nic ./machine/survey ./zc/dmabuf ./machine/lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap)
 

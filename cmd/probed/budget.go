@@ -93,6 +93,15 @@ func runs(p *results.Probes) (out []hooked) {
 			out = append(out, hooked{"zc", c.Name, *c.Value})
 		}
 	}
+	if p.Drops != nil { // its program runs for no packet that is not dropped
+		n := 0.0
+		for i := range p.Drops.Places {
+			if skbs := p.Drops.Places[i].SKBs; skbs != nil {
+				n += *skbs
+			}
+		}
+		out = append(out, hooked{"drops", "drops", n})
+	}
 	return out
 }
 
@@ -102,9 +111,16 @@ func (p prices) share(probe string, h *results.Host) (v float64, ok bool) {
 	if h.DurationS == nil || h.CPUBusyCores == nil || *h.DurationS**h.CPUBusyCores <= 0 {
 		return 0, false
 	}
+	if probe == "tcp" { // is no program in the kernel
+		if h.Probes == nil || h.Probes.FlowCores == nil {
+			return 0, false
+		}
+		return *h.Probes.FlowCores / *h.CPUBusyCores, true
+	}
 	ns := 0.0
 	for _, x := range runs(h.Probes) {
-		if price, known := p[x.hook]; known && x.probe == probe {
+		price, known := p[x.hook]
+		if x.probe == probe && (known || x.runs == 0) { // what did not run has no price, and costs nothing
 			ns, ok = ns+price*x.runs, true
 		}
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 // Package bpf holds zcbench's eBPF programs and reads them: the latency of the
-// receive path by stage, a process's system calls, and counters of the zero-copy
-// path.
+// receive path by stage, a process's system calls, counters of the zero-copy path,
+// and the packets that the kernel drops.
 //
 // Every program is loaded by itself, because kernels differ in what they have
 // and what they allow: a stage names its programs in order of preference
@@ -18,4 +18,5 @@ package bpf
 //go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target bpfel -no-global-types -cflags "-O2 -mcpu=v3 -Wall -Wno-unused-function -Werror" syscalls syscalls.bpf.c
 //go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target bpfel -no-global-types -cflags "-O2 -mcpu=v3 -Wall -Wno-unused-function -Werror" path path.bpf.c
 //go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target bpfel -no-global-types -cflags "-O2 -mcpu=v3 -Wall -Wno-unused-function -Werror" overhead overhead.bpf.c
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target bpfel -no-global-types -cflags "-O2 -mcpu=v3 -Wall -Wno-unused-function -Werror" drops drops.bpf.c
 //go:generate go run ./internal/sysnum

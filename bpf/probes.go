@@ -9,6 +9,7 @@ type Probes struct {
 	Latency  *Latency
 	Path     *Path
 	Syscalls *Syscalls
+	Drops    *Drops
 }
 
 // sets are the loaded objects with what was tried of each.
@@ -21,6 +22,9 @@ func (p Probes) sets() (all []probed) {
 	}
 	if p.Syscalls != nil {
 		all = append(all, probed{p.Syscalls.set, p.Syscalls.Hooks})
+	}
+	if p.Drops != nil {
+		all = append(all, probed{p.Drops.set, p.Drops.Hooks})
 	}
 	return all
 }
@@ -50,6 +54,9 @@ func (p Probes) Missed() (n uint64) {
 // Close detaches everything.
 func (p Probes) Close() error {
 	var errs []error
+	if p.Drops != nil {
+		errs = append(errs, p.Drops.Close())
+	}
 	if p.Syscalls != nil {
 		errs = append(errs, p.Syscalls.Close())
 	}

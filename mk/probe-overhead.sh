@@ -15,4 +15,4 @@ until bin/zcsend --mode tcp --duration "$((seconds + 4))s" "127.0.0.1:$port" >/d
     tries=$((tries - 1))
     [ "$tries" -gt 0 ] || { echo "$0: no flow to 127.0.0.1:$port" >&2; exit 1; }
 done
-bin/zcbench probe --port "$port" --sample 16 --syscalls "$recv" --overhead --json --duration "${seconds}s" >"$file"
+bin/zcbench probe --port "$port" --sample 16 --syscalls "$recv" --drops --overhead --json --duration "${seconds}s" >"$file"

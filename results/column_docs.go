@@ -102,7 +102,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	{"roi_cpu_total roi_power_total", "(Gbit/s)²/core, /W",
 		"receiver's throughput_gbps² / the sum of both hosts' cost; the same in both rows. " +
 			"Power of one scope alone has a sum"},
-	{"probe", "", "eBPF probes that ran with the flow, joined by + (docs/probes.md); empty = none"},
+	{"probe", "", "probes that ran with the flow, joined by + (docs/probes.md); empty = none"},
 	{"power_scope", "",
 		"how much of the machine power_source sees: `device`, `gpu`, `package`, " +
 			"`package-dram`, `board`, `outlet`, `wall`; empty in files of older versions"},

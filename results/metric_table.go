@@ -354,11 +354,36 @@ var MetricSections = []MetricSection{
 		{Names: "probe_NAME",
 			Units: "*", Source: "eBPF",
 			Meaning: "counters of the zero-copy path"},
+		{Names: "drop_packets drop_flow_packets drop_unnamed_packets drop_not_lost_packets",
+			Units: "packets", Source: "eBPF",
+			Meaning: "that the kernel dropped in the end's network namespace, those that GSO or GRO " +
+				"made one of counted one by one; of them to or from the data port; for which there " +
+				"was no row; beside them, freed as dropped though they were delivered"},
+		{Names: "drop_REASON_at_FUNCTION_packets",
+			Units: "packets", Source: "eBPF",
+			Meaning: "of them, by the kernel's reason and the function that dropped them; the source " +
+				"has the place in full and the interfaces"},
+		{Names: "drop_counted_NAME",
+			Units: "packets", Source: "counters",
+			Meaning: "what exact counters of the kernel tell of lost packets meanwhile, each packet " +
+				"once; super-packets are one"},
+		{Names: "drop_unattributed_packets",
+			Units: "packets", Source: "eBPF",
+			Meaning: "of those, how many the probe has not seen to be dropped"},
+		{Names: "tcp_sampler_cores tcp_sampler_samples",
+			Units: "cores 1", Source: "CLOCK_THREAD_CPUTIME_ID; sampler",
+			Meaning: "what the probe tcp took, and how often it asked"},
 	}},
 	{"Over time", "The rows of samples.csv.", []MetricDoc{
 		{Names: "flow_bytes throughput_gbps", Units: "bytes Gbit/s",
 			Meaning: "payload of the flow so far; since the reading before"},
 		{Names: "cpuN_busy_cores", Units: "cores", Meaning: "as above, since the reading before"},
+		{Names: "tcp_cwnd_packets tcp_ssthresh_packets tcp_srtt_us tcp_min_rtt_us " +
+			"tcp_pacing_rate_bytes_ps tcp_delivery_rate_bytes_ps tcp_rcv_window_bytes " +
+			"tcp_snd_window_bytes tcp_in_flight_bytes tcp_retrans_packets tcp_app_limited",
+			Units: "packets packets us us bytes/s bytes/s bytes bytes bytes packets 1",
+			Meaning: "of the probe tcp: the connection's TCP_INFO (docs/probes.md); of several " +
+				"flows each its own, flowN_"},
 		{Names: "power_SOURCE_CHANNEL_w", Units: "W", Meaning: "each reading of each channel"},
 	}},
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// ProbeNames are the eBPF probes that can run with a flow (docs/probes.md).
-var ProbeNames = []string{"latency", "syscalls", "zc"}
+// ProbeNames are the probes that can run with a flow (docs/probes.md).
+var ProbeNames = []string{"latency", "syscalls", "zc", "drops", "tcp"}
 
 // NoProbe is the value of the factor in tables and files where nothing probes.
 const NoProbe = "none"

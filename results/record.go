@@ -100,7 +100,7 @@ type Host struct {
 	Delivery *Delivery `json:"delivery,omitempty"` // of a paced flow's receiver
 
 	Flows  []Flow  `json:"flows,omitempty"`  // in the order of their numbers
-	Probes *Probes `json:"probes,omitempty"` // what eBPF probes saw; nil: none ran
+	Probes *Probes `json:"probes,omitempty"` // what probes saw; nil: none ran
 
 	Metrics []Metric `json:"metrics,omitempty"`
 	Series  []Series `json:"series,omitempty"`

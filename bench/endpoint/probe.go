@@ -22,7 +22,10 @@ import (
 )
 
 // probes are the eBPF probes of one end; nil is none.
-type probes struct{ bpf.Probes }
+type probes struct {
+	bpf.Probes
+	port uint16 // the data port
+}
 
 // probeReading is what the probes had counted at an edge of the window.
 type probeReading struct {
@@ -31,17 +34,18 @@ type probeReading struct {
 	latency []bpf.StageHist
 	calls   []bpf.Call
 	counts  []bpf.Count
+	drops   dropReading
 	missed  uint64
 	err     error
 }
 
 // openProbes loads what the spec asks for: the latency of packets to the data
-// port, this process's calls, and the receive path of this namespace.
+// port, this process's calls, the receive path and the drops of this namespace.
 func openProbes(e *End) (*probes, error) {
 	if len(e.spec.Cell.Probes()) == 0 {
 		return nil, nil
 	}
-	p := &probes{}
+	p := &probes{port: dataPort(e.spec, e.port)}
 	err := p.open(e)
 	if err != nil {
 		return nil, &fault.Error{Op: "load the probes", Err: errors.Join(err, p.close()), How: "run as root, or leave --probe out"}
@@ -64,6 +68,8 @@ func (p *probes) open(e *End) error {
 			p.Syscalls, err = bpf.OpenSyscalls(os.Getpid())
 		case name == "zc":
 			p.Path, err = bpf.OpenPath(inode, 0)
+		case name == "drops":
+			p.Drops, err = bpf.OpenDrops(bpf.DropsOptions{Netns: inode, Flow: p.port})
 		}
 		if err != nil {
 			return err
@@ -85,7 +91,7 @@ func (p *probes) read(end bool) (r probeReading) {
 		}
 		return err
 	}
-	var e1, e2, e3 error
+	var e1, e2, e3, e4 error
 	if end {
 		e1 = calls()
 	}
@@ -95,11 +101,14 @@ func (p *probes) read(end bool) (r probeReading) {
 	if p.Path != nil {
 		r.counts, e3 = p.Path.Read()
 	}
+	if p.Drops != nil {
+		r.drops, e4 = readDrops(p.Drops)
+	}
 	r.missed = p.Missed()
 	if !end {
 		e1 = calls()
 	}
-	r.err, r.tookNs = errors.Join(e1, e2, e3), counter.Monotonic()-began
+	r.err, r.tookNs = errors.Join(e1, e2, e3, e4), counter.Monotonic()-began
 	return r
 }
 
@@ -125,6 +134,12 @@ func (p *probes) figures(from, to probeReading, bytes uint64) (f *results.Probes
 		f.Counters = append(f.Counters, results.Counter{Name: c.Name, Unit: c.Unit, Value: new(float64(c.Value - from.counts[i].Value))})
 	}
 	warnings = p.absent()
+	if p.Drops != nil {
+		var warning string
+		if f.Drops, warning = dropFigures(p.Drops, from.drops, to.drops, p.port); warning != "" {
+			warnings = append(warnings, warning)
+		}
+	}
 	if n := to.missed - from.missed; n > 0 {
 		warnings = append(warnings, fmt.Sprintf("the kernel left out %d runs of probes that had interrupted themselves", n))
 	}

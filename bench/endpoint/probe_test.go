@@ -36,7 +36,7 @@ func TestStageFigures(t *testing.T) {
 // A missing program is told though another of its stage is there, unless one took
 // its place.
 func TestAbsentProbes(t *testing.T) {
-	p := &probes{bpf.Probes{Latency: &bpf.Latency{Hooks: []bpf.Hook{
+	p := &probes{Probes: bpf.Probes{Latency: &bpf.Latency{Hooks: []bpf.Hook{
 		{Stage: "tcp-read", Backend: "fentry", Function: "skb_copy_datagram_iter", Reason: "refused", Replaced: true},
 		{Stage: "tcp-read", Backend: "tp_btf", Function: "skb_copy_datagram_iovec"},
 		{Stage: "udp-read", Backend: "fentry", Function: "skb_consume_udp", Reason: "refused"},
@@ -75,6 +75,19 @@ func TestIntegrationProbedFlow(t *testing.T) {
 		if seen[name].Value <= 0 || !strings.HasPrefix(seen[name].Source, "eBPF") {
 			t.Errorf("%s: %+v", name, seen[name])
 		}
+	}
+	if m, ok := seen["drop_packets"]; !ok || m.Unit != "packets" {
+		t.Errorf("what was dropped: %+v", m)
+	}
+	if m := seen["tcp_sampler_samples"]; m.Value < 30 { // of a second, one each 10 ms
+		t.Errorf("TCP_INFO was asked for so often: %+v", m)
+	}
+	drawn := map[string]int{}
+	for _, s := range res.Host.Series {
+		drawn[s.Name] = len(s.T)
+	}
+	if p := res.Host.Probes; drawn["tcp_rcv_window_bytes"] < 30 || drawn["tcp_cwnd_packets"] < 30 || p == nil || len(p.Flow) < 5 || p.FlowCores == nil {
+		t.Errorf("the connection over time: %v, %+v", drawn, p)
 	}
 	if n := seen["latency_sample_packets"].Value; n != results.DefaultProbeSample {
 		t.Errorf("one packet in %v", n)

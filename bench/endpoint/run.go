@@ -30,6 +30,7 @@ type run struct {
 	from, to   edge
 	stall      *stallWatch
 	sampler    *counter.Sampler
+	tcp        *counter.FlowSampler // nil: the probe is not asked for
 	pmu        *counter.PMU
 	pollers    *counter.Pollers // nil: nothing polls for the flows
 	polledBy   NAPIThreads
@@ -99,6 +100,8 @@ func (r *run) do(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, r.end.abort)
 	defer stop()
 	r.startSampler()
+	r.startFlowSampler()
+	defer r.tcp.Stop() // before the sockets are closed, which finish does
 	calm := hurry()
 	err := r.measure(ctx)
 	if err != nil {
@@ -257,6 +260,7 @@ func (r *run) host() results.Host {
 		h.Series, h.Metrics = s.Series, s.Metrics
 		r.warnings = append(r.warnings, s.Warnings...)
 	}
+	drawn := r.addFlowSamples(&h)
 	if !r.from.taken || !r.to.taken {
 		return h
 	}
@@ -271,5 +275,8 @@ func (r *run) host() results.Host {
 	r.fillFlow(&h, change)
 	h.Probes, warn = r.end.probes.figures(r.from.probe, r.to.probe, *h.Bytes)
 	r.warnings = append(r.warnings, warn...)
+	if h.Probes != nil && drawn != nil {
+		h.Probes.Flow, h.Probes.FlowCores = thinFlow(h.Series), drawn
+	}
 	return h
 }

@@ -96,6 +96,15 @@ func runs(p *results.Probes) (out []hooked) {
 			out = append(out, hooked{"zc", c.Name, *c.Value})
 		}
 	}
+	if p.Drops != nil { // its program runs for no packet that is not dropped
+		n := 0.0
+		for i := range p.Drops.Places {
+			if skbs := p.Drops.Places[i].SKBs; skbs != nil {
+				n += *skbs
+			}
+		}
+		out = append(out, hooked{"drops", "drops", n})
+	}
 	return out
 }
 
@@ -117,7 +126,7 @@ const bothEnds = "both ends"
 // On one machine a veth or the loopback delivers packets on the sender's CPU as well as on the
 // receiver's: what probes take there is held against the CPU time of both.
 func payers(r *results.Record, probe string, role results.Role) (hosts []*results.Host, end string) {
-	if slices.Contains(r.Flags, bench.FlagSharedMachine) && probe != "syscalls" {
+	if slices.Contains(r.Flags, bench.FlagSharedMachine) && probe != "syscalls" && probe != "tcp" {
 		return []*results.Host{&r.SUT, &r.TG}, bothEnds
 	}
 	return []*results.Host{r.Host(role)}, role.Label()
@@ -132,8 +141,16 @@ func (p prices) share(probe string, hosts []*results.Host) (v float64, ok bool) 
 			return 0, false
 		}
 		cpu += *h.DurationS * *h.CPUBusyCores
+		if probe == "tcp" { // is no program in the kernel
+			if h.Probes == nil || h.Probes.FlowCores == nil {
+				return 0, false
+			}
+			ns, ok = ns+1e9**h.Probes.FlowCores**h.DurationS, true
+			continue
+		}
 		for _, x := range runs(h.Probes) {
-			if price, known := p[x.hook]; known && x.probe == probe {
+			price, known := p[x.hook]
+			if x.probe == probe && (known || x.runs == 0) { // what did not run has no price, and costs nothing
 				ns, ok = ns+price*x.runs, true
 			}
 		}

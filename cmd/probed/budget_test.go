@@ -114,6 +114,36 @@ func TestWakeReturnRunsMoreThanItCounts(t *testing.T) {
 	}
 }
 
+// Where nothing was dropped the program did not run: it has no price, and takes nothing.
+func TestNothingDropped(t *testing.T) {
+	r := probedRun("drops", 0, 0)
+	r.SUT.Probes = &results.Probes{Drops: &results.Drops{}}
+	all := budgets(results.Journal{Records: []results.Record{r}}, prices{})
+	if len(all) != 1 || all[0].Share != 0 || (limits{"drops": 1}).within(all) != nil {
+		t.Errorf("%+v", all)
+	}
+	r.SUT.Probes.Drops.Places = []results.Drop{{SKBs: new(100_000.0)}, {}}
+	if all := budgets(results.Journal{Records: []results.Record{r}}, prices{"drops": 200}); len(all) != 1 || math.Abs(all[0].Share-.02) > 1e-9 {
+		t.Errorf("100,000 of 200 ns in a second: %+v", all)
+	}
+	if all := budgets(results.Journal{Records: []results.Record{r}}, prices{}); len(all) != 0 {
+		t.Errorf("what ran has a price: %+v", all)
+	}
+}
+
+// The probe tcp says what its thread took.
+func TestSamplerBudget(t *testing.T) {
+	r := probedRun("tcp", 0, 0)
+	if all := budgets(results.Journal{Records: []results.Record{r}}, prices{}); len(all) != 0 {
+		t.Errorf("nobody said: %+v", all)
+	}
+	r.SUT.Probes = &results.Probes{FlowCores: new(.002)}
+	all := budgets(results.Journal{Records: []results.Record{r}}, prices{})
+	if len(all) != 1 || math.Abs(all[0].Share-.004) > 1e-9 || (limits{"tcp": .5}).within(all) != nil || (limits{"tcp": .3}).within(all) == nil {
+		t.Errorf("0.002 of 0.5 cores: %+v", all)
+	}
+}
+
 // The command fails by the budget, and shows the throughput's interval beside it.
 func TestRunBudget(t *testing.T) {
 	dir := t.TempDir()

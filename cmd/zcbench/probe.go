@@ -32,6 +32,7 @@ type probeFlags struct {
 	stamp, prometheus         string
 	sample                    int
 	json, overhead, plain     bool
+	drops, everywhere         bool
 }
 
 func probeCommand() *cobra.Command {
@@ -41,12 +42,13 @@ func probeCommand() *cobra.Command {
 		Short: "Show where received packets spend their time on the way up, for any traffic",
 		Long: `probe shows how old received packets are at each stage of the network stack, from
 the receive stamp to the application, counts what buffers and polls do, and
-with --syscalls times one process's system calls. It needs root, or CAP_BPF,
+with --syscalls times one process's system calls. With --drops it shows instead
+which packets the kernel drops, why and where, each second. It needs root, or CAP_BPF,
 CAP_PERFMON and CAP_NET_ADMIN (and CAP_SYS_ADMIN for --netns and --overhead), and
 changes nothing that outlives it. See docs/probes.md for the stages.
 
 Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
-		Example: "  zcbench probe --dev eth0 --port 443 --duration 10s\n  zcbench probe --prometheus 127.0.0.1:9435 --duration 0\n  zcbench probe --overhead",
+		Example: "  zcbench probe --dev eth0 --port 443 --duration 10s\n  zcbench probe --prometheus 127.0.0.1:9435 --duration 0\n  zcbench probe --drops --duration 0\n  zcbench probe --overhead",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -67,6 +69,8 @@ Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
 	fs.StringVar(&f.prometheus, "prometheus", "", "serve histograms and counters at http://ADDR:PORT/metrics; without ADDR on loopback only")
 	fs.BoolVar(&f.json, "json", false, "print as JSON, an object for each interval and one for the whole")
 	fs.BoolVar(&f.overhead, "overhead", false, "measure what the programs themselves cost, those of --syscalls too, beside an empty one and a per-CPU hash")
+	fs.BoolVar(&f.drops, "drops", false, "show dropped packets by reason and place alone; with --overhead: measure that program, too")
+	fs.BoolVar(&f.everywhere, "all-netns", false, "of --drops: those of all network namespaces")
 	fs.BoolVar(&f.plain, "no-histograms", false, "print the table alone")
 	for _, nothing := range [][]string{{"overhead", "prometheus"}, {"overhead", "interval"}, {"overhead", "no-histograms"}, {"json", "no-histograms"}} {
 		cmd.MarkFlagsMutuallyExclusive(nothing...)
@@ -87,10 +91,16 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 	if err := results.CheckProbeSample(f.sample); err != nil {
 		return cli.Usagef("--sample: %w", err)
 	}
+	if err := f.checkDrops(cmd); err != nil {
+		return err
+	}
 	if err := bpf.CheckCapabilities(f.overhead || f.netns != ""); errors.Is(err, bpf.ErrCapability) {
 		return cli.Usagef("probe loads eBPF programs: %w (sudo zcbench probe, or grant that)", err)
 	} else if err != nil {
 		return err
+	}
+	if f.drops && !f.overhead {
+		return f.runDrops(cmd.Context(), cmd.OutOrStdout())
 	}
 	p := &prober{flags: f, out: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	if err := f.inside(p.open); err != nil {
@@ -183,7 +193,12 @@ func (p *prober) open() error {
 		return err
 	}
 	if p.flags.syscalls != 0 {
-		p.probes.Syscalls, err = bpf.OpenSyscalls(p.flags.syscalls)
+		if p.probes.Syscalls, err = bpf.OpenSyscalls(p.flags.syscalls); err != nil {
+			return err
+		}
+	}
+	if p.flags.drops {
+		p.probes.Drops, err = bpf.OpenDrops(bpf.DropsOptions{Netns: filter.Netns, Ifindex: filter.Ifindex, Port: filter.Port})
 	}
 	return err
 }

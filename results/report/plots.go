@@ -89,7 +89,11 @@ func Figures(s *Summary) ([]Figure, error) {
 		return nil, err
 	}
 	stages, err := stageFigureList(s.Cells)
-	return slices.Concat(out, rates, flows, stages), err
+	if err != nil {
+		return nil, err
+	}
+	times, err := timeFigureList(s.Cells)
+	return slices.Concat(out, rates, flows, stages, times), err
 }
 
 // powerBy names what measured the SUT's power; figures of several instruments are

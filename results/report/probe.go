@@ -9,13 +9,15 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// Probed is what eBPF probes saw of one end of a cell (docs/probes.md): medians
+// Probed is what probes saw of one end of a cell (docs/probes.md): medians
 // over its ok runs. A nil figure was not measured.
 type Probed struct {
 	Stages   []results.Stage   `json:"stages,omitempty"` // in the order of a packet's way
 	T0       string            `json:"t0,omitempty"`     // where the stages' times begin
 	Calls    []results.Syscall `json:"syscalls,omitempty"`
 	Counters []Counter         `json:"counters,omitempty"`
+	Drops    []results.Drop    `json:"drops,omitempty"` // most packets first
+	Flow     []results.Series  `json:"flow,omitempty"`  // of one run, thinned
 }
 
 // Counter is one counter of the receive path.
@@ -41,11 +43,15 @@ func probed(runs []*results.Record, host func(*results.Record) *results.Host) *P
 		for _, c := range h.Probes.Counters {
 			p.Counters = append(p.Counters, Counter{c, perMB(c.Value, h.Bytes)})
 		}
+		if p.Flow == nil {
+			p.Flow = h.Probes.Flow
+		}
 		if h.Probes.T0 != "" {
 			p.T0 = h.Probes.T0
 		}
 	}
-	if len(p.Stages)+len(p.Calls)+len(p.Counters) == 0 {
+	p.Drops = dropMedians(runs, host)
+	if len(p.Stages)+len(p.Calls)+len(p.Counters)+len(p.Drops)+len(p.Flow) == 0 {
 		return nil
 	}
 	p.Stages = medians(p.Stages, func(s results.Stage) string { return s.Name })
@@ -53,6 +59,41 @@ func probed(runs []*results.Record, host func(*results.Record) *results.Host) *P
 	p.Counters = medians(p.Counters, func(c Counter) string { return c.Name })
 	slices.SortStableFunc(p.Calls, func(a, b results.Syscall) int { return compareDown(a.Total, b.Total) })
 	return &p
+}
+
+// dropMedians are the drops of runs that were looked at for them: one that is not in a run was
+// not dropped.
+func dropMedians(runs []*results.Record, host func(*results.Record) *results.Host) []results.Drop {
+	var each []map[string]results.Drop
+	var all []results.Drop // each once, in the order in which they first came
+	for _, r := range runs {
+		h := host(r)
+		if h.Probes == nil || h.Probes.Drops == nil {
+			continue
+		}
+		in := map[string]results.Drop{}
+		for _, d := range h.Probes.Drops.Places {
+			in[d.Key()] = d
+			if !slices.ContainsFunc(all, func(x results.Drop) bool { return x.Key() == d.Key() }) {
+				all = append(all, d)
+			}
+		}
+		each = append(each, in)
+	}
+	var of []results.Drop
+	for _, d := range all {
+		for _, in := range each {
+			one, dropped := in[d.Key()]
+			if !dropped {
+				one = results.Drop{Reason: d.Reason, Function: d.Function, Packets: new(0.0), SKBs: new(0.0), Flow: new(0.0)}
+			}
+			one.Where = d.Where
+			of = append(of, one)
+		}
+	}
+	of = medians(of, func(d results.Drop) string { return d.Key() })
+	slices.SortStableFunc(of, func(a, b results.Drop) int { return compareDown(a.Packets, b.Packets) })
+	return of
 }
 
 func perMB(v *float64, bytes *uint64) *float64 {

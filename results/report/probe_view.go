@@ -23,8 +23,8 @@ const maxCalls = 8
 // probeView is what the probes saw, as texts. Rows of the same cell and end stand
 // together; the first has their names.
 type probeView struct {
-	Stages, Calls, Counters []probeRow
-	Left                    int // system calls not shown
+	Stages, Calls, Counters, Drops []probeRow
+	Left                           int // system calls not shown
 }
 
 type probeRow struct {
@@ -57,6 +57,9 @@ func newProbeView(cells []Cell) (v probeView) {
 					break
 				}
 				v.Calls = append(v.Calls, row(c.Name, "", number(c.Calls), number(c.Errors), digits(c.Total), digits(c.Min), digits(c.Avg), digits(c.Max), digits(c.Stddev), digits(c.PerSecond), digits(c.PerMB)))
+			}
+			for _, d := range e.p.Drops {
+				v.Drops = append(v.Drops, row(d.Key(), d.Where, number(d.Packets), number(d.SKBs), number(d.Flow)))
 			}
 			for _, c := range e.p.Counters {
 				if shown[c.Name] {
@@ -154,4 +157,5 @@ func writeProbes(b *bufio.Writer, s *Summary) {
 	write("latency by stage, us, medians over the runs", "stage\tcount\tmean\tp50\tp90\tp99\tp99.9\tmax\tnegative\tunstamped\t", v.Stages, 9)
 	write("system calls, ms, medians over the runs", "syscall\tcalls\terrors\ttotal\tmin\tavg\tmax\tstddev %\tper s\tper MB\t", v.Calls, 9)
 	write("receive path, medians over the runs", "counter\tcount\tper MB\t", v.Counters, 2)
+	write("dropped packets, medians over the runs", "reason and place\tpackets\tskbs\tof the flow\t", v.Drops, 3)
 }

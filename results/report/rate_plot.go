@@ -29,6 +29,7 @@ type curve struct {
 	at   plotter.XYs // Gbit/s and the cost, by rate
 
 	dashed bool // a line to hold the others against, without points
+	plain  bool // without points: there are many
 }
 
 // curves are those of the cells that have more than one rate with such a cost.
@@ -114,6 +115,8 @@ func curvesSVG(all []curve) ([]byte, error) {
 		name := html.EscapeString(plaintext.Line(c.name))
 		if c.dashed {
 			line.Color, line.Dashes = ink, []vg.Length{vg.Points(4), vg.Points(3)}
+		}
+		if c.dashed || c.plain {
 			p.Add(line)
 			p.Legend.Add(name, line)
 		} else {

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/results"
+)
+
+// The record has the first flow's series alone, under their own names.
+func TestThinFlow(t *testing.T) {
+	var all []results.Series
+	for _, name := range []string{"throughput_gbps", "flow0_tcp_srtt_us", "flow1_tcp_srtt_us", "tcp_cwnd_packets", "tcp_none"} {
+		s := results.Series{Name: name}
+		for k := range int64(1000) {
+			s.T, s.V = append(s.T, k*1e6), append(s.V, float64(k))
+		}
+		all = append(all, s)
+	}
+	all[4].T, all[4].V = nil, nil
+	got := thinFlow(all)
+	if len(got) != 2 || got[0].Name != "tcp_srtt_us" || got[1].Name != "tcp_cwnd_packets" || len(got[0].T) != plotPoints || len(got[0].V) != plotPoints {
+		t.Errorf("%+v", got)
+	}
+	if len(all[1].T) != 1000 || all[1].Name != "flow0_tcp_srtt_us" {
+		t.Error("what samples.csv has was changed")
+	}
+}
+
+func TestFlowInterval(t *testing.T) {
+	for _, x := range []struct {
+		length time.Duration
+		flows  int
+		want   time.Duration
+		wished bool
+	}{
+		{time.Second, 1, 10 * time.Millisecond, true},
+		{10 * time.Second, 1, 20 * time.Millisecond, true},
+		{time.Minute, 1, 100 * time.Millisecond, true},
+		{10 * time.Minute, 1, 100 * time.Millisecond, true},
+		{10 * time.Second, 64, 71 * time.Millisecond, false},
+		{time.Hour, 8, 3169 * time.Millisecond, false},
+	} {
+		interval, wish := flowInterval(x.length, x.flows)
+		if interval != x.want || (interval == wish) != x.wished {
+			t.Errorf("%v, %d flows: %v, wished %v", x.length, x.flows, interval, wish)
+		}
+		if points := int(x.length/interval) * x.flows * counter.FlowFigures(); points > mostFlowPoints {
+			t.Errorf("%v, %d flows: %d points", x.length, x.flows, points)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+
+package ledger
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/mdlayher/netlink"
+	"github.com/prometheus/procfs"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/rtnl"
+)
+
+func protocols(all map[string]uint64) counter.Netstat {
+	n := counter.Netstat{}
+	for name, v := range all {
+		n[name] = counter.NetstatValue{Value: v}
+	}
+	return n
+}
+
+func counts(lines []Counted) map[string]uint64 {
+	n := map[string]uint64{}
+	for _, l := range lines {
+		if l.Count > 0 {
+			n[l.Name] += l.Count
+		}
+	}
+	return n
+}
+
+// No packet is in two lines, whatever counts it besides.
+func TestBetween(t *testing.T) {
+	link := func(s rtnl.Stats) []rtnl.Link { return []rtnl.Link{{Index: 2, Name: "veth0", Stats: &s}} }
+	for _, x := range []struct {
+		name          string
+		before, after Counters
+		want          map[string]uint64
+	}{
+		{"nothing", Counters{}, Counters{}, map[string]uint64{}},
+		{"a full receive buffer is an error, too",
+			Counters{protocols: protocols(map[string]uint64{"UdpRcvbufErrors": 5, "UdpInErrors": 6})},
+			Counters{protocols: protocols(map[string]uint64{"UdpRcvbufErrors": 105, "UdpInErrors": 109, "UdpInCsumErrors": 1})},
+			map[string]uint64{"udp_rcvbuf_errors": 100, "udp_csum_errors": 1, "udp_in_errors": 2}},
+		{"both address families", Counters{}, Counters{protocols: protocols(map[string]uint64{"UdpNoPorts": 3, "Udp6NoPorts": 4})},
+			map[string]uint64{"udp_no_ports": 7}},
+		{"the socket is told what the qdisc drops",
+			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 50}}},
+			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 150}}, protocols: protocols(map[string]uint64{"UdpSndbufErrors": 100})},
+			map[string]uint64{"qdisc_drops": 100}},
+		{"and what is dropped at tc egress",
+			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 50}}},
+			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 60}}, protocols: protocols(map[string]uint64{"UdpSndbufErrors": 25})},
+			map[string]uint64{"qdisc_drops": 10, "udp_sndbuf_errors": 15}},
+		{"a qdisc that took another's place", Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 50}}}, Counters{qdiscs: qdiscDrops{2: {"fq", 2, 7}}},
+			map[string]uint64{"qdisc_drops": 7}},
+		{"its counter has 32 bits", Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 1<<32 - 1}}}, Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 4}}},
+			map[string]uint64{"qdisc_drops": 5}},
+		{"the backlog is the interface's, too",
+			Counters{links: link(rtnl.Stats{RxDropped: 1}), softnet: []procfs.SoftnetStat{{Index: 1, Dropped: 9}}},
+			Counters{links: link(rtnl.Stats{RxDropped: 31, RxMissedErrors: 2}), softnet: []procfs.SoftnetStat{{Index: 1, Dropped: 29}}},
+			map[string]uint64{"softnet_dropped": 20, "rx_dropped": 10, "rx_missed": 2}},
+		{"the backlog of another namespace",
+			Counters{softnet: []procfs.SoftnetStat{{Index: 1, Dropped: 9}}}, Counters{softnet: []procfs.SoftnetStat{{Index: 1, Dropped: 29}}}, map[string]uint64{}},
+		{"a counter that was reset", Counters{protocols: protocols(map[string]uint64{"UdpNoPorts": 30})}, Counters{protocols: protocols(map[string]uint64{"UdpNoPorts": 4})},
+			map[string]uint64{}},
+		{"an interface that was made meanwhile", Counters{}, Counters{links: link(rtnl.Stats{TxDropped: 3})}, map[string]uint64{"tx_dropped": 3}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			got := counts(Between(x.before, x.after))
+			for name, n := range x.want {
+				if got[name] != n {
+					t.Errorf("%s: %d, want %d", name, got[name], n)
+				}
+				delete(got, name)
+			}
+			if len(got) > 0 {
+				t.Errorf("and %v", got)
+			}
+		})
+	}
+}
+
+func TestIngress(t *testing.T) {
+	at := func(rx, dropped, ip uint64, softnet uint32) Counters {
+		return Counters{links: []rtnl.Link{{Index: 2, Name: "veth0", Stats: &rtnl.Stats{RxPackets: rx, RxDropped: dropped}}},
+			protocols: protocols(map[string]uint64{"IpInReceives": ip}), softnet: []procfs.SoftnetStat{{Dropped: softnet}}}
+	}
+	if c := Ingress(at(10, 0, 10, 0), at(1010, 0, 310, 0)); c.Count != 700 {
+		t.Errorf("%+v", c)
+	}
+	if c := Ingress(at(0, 0, 0, 0), at(1000, 100, 900, 100)); c.Count != 0 {
+		t.Errorf("what the backlog dropped did not come to tc: %+v", c)
+	}
+	if c := Ingress(at(0, 0, 0, 0), at(10, 0, 900, 0)); c.Count != 0 {
+		t.Errorf("more at IP than came: %+v", c)
+	}
+}
+
+// qdiscMessage is the body of an RTM_NEWQDISC message.
+func qdiscMessage(index, parent uint32, kind string, drops uint32) []byte {
+	ae := netlink.NewAttributeEncoder()
+	ae.String(tcaKind, kind)
+	ae.Nested(tcaStats2, func(in *netlink.AttributeEncoder) error {
+		queue := make([]byte, 20)
+		binary.NativeEndian.PutUint32(queue[8:], drops)
+		in.Bytes(1, make([]byte, 16)) // TCA_STATS_BASIC
+		in.Bytes(tcaStatsQueue, queue)
+		return nil
+	})
+	attrs, err := ae.Encode()
+	if err != nil {
+		panic(err)
+	}
+	h := make([]byte, tcmsgLen)
+	binary.NativeEndian.PutUint32(h[4:], index)
+	binary.NativeEndian.PutUint32(h[8:], 0x10000)
+	binary.NativeEndian.PutUint32(h[12:], parent)
+	return append(h, attrs...)
+}
+
+// Only the root is taken: it has what those below it drop.
+func TestDecodeQdisc(t *testing.T) {
+	q := qdiscDrops{}
+	for _, m := range [][]byte{qdiscMessage(3, tcRoot, "tbf", 77), qdiscMessage(3, 0x10001, "bfifo", 77), qdiscMessage(4, tcRoot, "noqueue", 0)} {
+		if err := q.decode(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(q) != 2 || q[3] != (qdiscDrop{"tbf", 0x10000, 77}) || q[4].kind != "noqueue" {
+		t.Errorf("%+v", q)
+	}
+	for _, bad := range [][]byte{nil, make([]byte, 19), append(make([]byte, 20), 0xff, 0xff, 1, 0)} {
+		if err := q.decode(bad); err == nil {
+			t.Errorf("%v is taken for a qdisc", bad)
+		}
+	}
+}
+
+func FuzzDecodeQdisc(f *testing.F) {
+	f.Add(qdiscMessage(3, tcRoot, "tbf", 77))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		q := qdiscDrops{}
+		if err := q.decode(b); err == nil && len(q) > 1 {
+			t.Errorf("one message has %d qdiscs", len(q))
+		}
+	})
+}
+
+// The running kernel's counters are there, and nothing has two lines of a name.
+func TestRead(t *testing.T) {
+	c, err := Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.links) == 0 || len(c.protocols) == 0 || len(c.softnet) == 0 {
+		t.Errorf("%d links, %d protocol counters, %d CPUs", len(c.links), len(c.protocols), len(c.softnet))
+	}
+	seen := map[string]bool{}
+	for _, l := range Between(c, c) {
+		if l.Count != 0 || seen[l.Name] || l.Source == "" {
+			t.Errorf("%+v", l)
+		}
+		seen[l.Name] = true
+	}
+}

@@ -38,7 +38,7 @@ type Cell struct {
 	// [WrongQueue], or empty for none.
 	Control string `json:"control,omitempty"`
 
-	// Probe is eBPF probes that ran with the flow, joined by + in the order of
+	// Probe is probes that ran with the flow, joined by + in the order of
 	// [ProbeNames]; empty: none. ProbeSample is of how many packets the latency probe
 	// looks at one.
 	Probe       string `json:"probe,omitempty"`

@@ -4,7 +4,7 @@ package results
 
 import "strings"
 
-// Probes is what eBPF probes saw of one end (docs/probes.md). Figures that are nil were
+// Probes is what probes saw of one end (docs/probes.md, docs/profile.md). Figures that are nil were
 // not measured.
 type Probes struct {
 	Sample   int       `json:"sample_packets,omitempty"` // of how many packets the latency probe looked at one
@@ -12,6 +12,7 @@ type Probes struct {
 	Stages   []Stage   `json:"stages,omitempty"`         // in the order of a packet's way
 	Calls    []Syscall `json:"syscalls,omitempty"`
 	Counters []Counter `json:"counters,omitempty"`
+	Profile  *Profiled `json:"profile,omitempty"` // samples; nil: none were taken
 }
 
 // Stage is the age of packets at one place of the receive path.
@@ -112,7 +113,7 @@ func (p *Probes) rows() (out []Metric) {
 			out = append(out, Metric{Name: "probe_" + c.Name, Unit: c.Unit, Value: *c.Value, Source: probeSource})
 		}
 	}
-	return out
+	return append(out, p.Profile.rows()...)
 }
 
 func figureRows(name, source string, figures []ProbeFigure) (out []Metric) {

@@ -9,13 +9,14 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// Probed is what eBPF probes saw of one end of a cell (docs/probes.md): medians
+// Probed is what probes saw of one end of a cell (docs/probes.md): medians
 // over its ok runs. A nil figure was not measured.
 type Probed struct {
 	Stages   []results.Stage   `json:"stages,omitempty"` // in the order of a packet's way
 	T0       string            `json:"t0,omitempty"`     // where the stages' times begin
 	Calls    []results.Syscall `json:"syscalls,omitempty"`
 	Counters []Counter         `json:"counters,omitempty"`
+	Profile  *Profile          `json:"profile,omitempty"`
 }
 
 // Counter is one counter of the receive path.
@@ -45,7 +46,8 @@ func probed(runs []*results.Record, host func(*results.Record) *results.Host) *P
 			p.T0 = h.Probes.T0
 		}
 	}
-	if len(p.Stages)+len(p.Calls)+len(p.Counters) == 0 {
+	p.Profile = profileOf(runs, host)
+	if len(p.Stages)+len(p.Calls)+len(p.Counters) == 0 && p.Profile == nil {
 		return nil
 	}
 	p.Stages = medians(p.Stages, func(s results.Stage) string { return s.Name })

@@ -40,7 +40,7 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 		fmt.Fprintf(w, "SUT %s, TG %s, path %s, interface %s, MTU %d\n", st.SUT.Spec.Name, st.TG.Spec.Name, st.opt.Addr, orNone(st.opt.SUTDev), st.opt.MTU)
 	}
 	if probe := e.Spec.Cells[0].Probe; probe != "" && !slices.ContainsFunc(e.Spec.Cells, func(c results.Cell) bool { return c.Probe != probe }) {
-		fmt.Fprintf(w, "eBPF probes with every run: %s\n", strings.Join(e.Spec.Cells[0].Probes(), ", "))
+		fmt.Fprintf(w, "probes with every run: %s\n", strings.Join(e.Spec.Cells[0].Probes(), ", "))
 	}
 	if e.Power.On() {
 		fmt.Fprintf(w, "power: %s\n", e.Power.plan())

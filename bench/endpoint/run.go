@@ -97,6 +97,9 @@ func (r *run) do(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, r.end.abort)
 	defer stop()
 	r.startSampler()
+	if err := r.end.profiler.start(); err != nil {
+		r.warnings = append(r.warnings, err.Error())
+	}
 	calm := hurry()
 	err := r.measure(ctx)
 	if err != nil {

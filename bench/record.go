@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -28,6 +29,7 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 	r.fillEnd(&rec.SUT, r.SUT, out.sut)
 	r.fillEnd(&rec.TG, r.TG, out.tg)
 	rec.Warnings = slices.Concat(named("SUT", out.sut.Warnings), named("TG", out.tg.Warnings), out.warnings)
+	rec.Warnings = slices.Concat(rec.Warnings, named("SUT", takeProfile(&rec.Attached.SUT, out.sut.Profile)), named("TG", takeProfile(&rec.Attached.TG, out.tg.Profile)))
 	rec.Flags = slices.Clone(out.sut.Flags)
 	for _, f := range out.tg.Flags {
 		if !slices.Contains(rec.Flags, f) {
@@ -58,6 +60,18 @@ func (r *Runner) fillEnd(h *results.Host, agent *host.Host, res wire.EndResult) 
 	h.Metrics = append(h.Metrics,
 		results.Metric{Name: "strangers", Unit: "1", Value: float64(res.Strangers), Source: "data port"},
 		results.Metric{Name: "clock_offset_uncertainty_ns", Unit: "ns", Value: float64(agent.UncertaintyNs), Source: "agent round trip"})
+}
+
+// takeProfile takes an end's profile, if it is one: it comes from another machine.
+func takeProfile(to *[]byte, packed []byte) (warnings []string) {
+	if len(packed) == 0 {
+		return nil
+	}
+	if _, err := profile.Parse(packed); err != nil {
+		return []string{"its profile is not kept: " + err.Error()}
+	}
+	*to = packed
+	return nil
 }
 
 // gate is the class of the gates that the ends of an invalid run did not pass: where all of
@@ -134,6 +148,9 @@ func (r *Runner) threadCPUs(role stream.Role, cell results.Cell) (out []int) {
 func dropCPU(h *results.Host) {
 	h.CPUAppCores, h.CPUSysCores, h.CPUSoftCores, h.CPUBusyCores, h.IOWaitCores, h.StatCoverage = nil, nil, nil, nil, nil, nil
 	h.CPUBusyU, h.CPUPollerCores, h.CyclesPerByte = nil, nil, nil
+	if h.Probes != nil {
+		h.Probes.Profile = nil
+	}
 }
 
 // severity orders verdicts: the worse end decides.

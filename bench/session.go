@@ -157,6 +157,7 @@ func (s *Session) toReplace(rec *results.Record) bool {
 
 // outline leaves of a record what a session's course is told by.
 func outline(rec *results.Record) {
+	rec.Attached = results.Attached{}
 	for _, h := range []*results.Host{&rec.SUT, &rec.TG} {
 		h.Metrics, h.Series, h.Idle, h.Env = nil, nil, nil, results.Env{}
 	}
@@ -168,6 +169,9 @@ func outline(rec *results.Record) {
 func (s *Session) keep(rec results.Record) (results.Record, error) {
 	if s.Journal == nil {
 		return rec, nil
+	}
+	if err := s.Journal.Attach(&rec); err != nil {
+		return rec, err
 	}
 	err := s.Journal.Append(rec)
 	if unfit := (*results.UnfitError)(nil); errors.As(err, &unfit) {

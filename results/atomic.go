@@ -21,7 +21,25 @@ import (
 // goes through a temporary file in the same folder. Who may read it is the user's
 // umask to say, as with any tool. It is text, and harmless to the terminal or the browser
 // that shows it: see [plaintext].
-func WriteFile(path string, write func(io.Writer) error) (err error) {
+func WriteFile(path string, write func(io.Writer) error) error {
+	return replace(path, func(w io.Writer) error {
+		text := plaintext.NewWriter(w)
+		if err := write(text); err != nil {
+			return err
+		}
+		return text.Flush()
+	})
+}
+
+// WriteBinary is [WriteFile] of what is no text: bytes as they are.
+func WriteBinary(path string, data []byte) error {
+	return replace(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+func replace(path string, write func(io.Writer) error) (err error) {
 	f, err := createTemp(path)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -34,11 +52,7 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 		}
 	}()
 	b := bufio.NewWriterSize(f, 256<<10)
-	text := plaintext.NewWriter(b)
-	if err := write(text); err != nil {
-		return err
-	}
-	if err := text.Flush(); err != nil {
+	if err := write(b); err != nil {
 		return err
 	}
 	if err := b.Flush(); err != nil {

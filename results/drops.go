@@ -2,8 +2,6 @@
 
 package results
 
-import "strings"
-
 // Drops are the packets of an end's network namespace that the kernel dropped in the window
 // (docs/probes.md). Figures that are nil were not measured.
 type Drops struct {
@@ -74,15 +72,17 @@ func (d *Drops) rows() (out []Metric) {
 	return out
 }
 
-// metricWord makes of a name of the kernel's what stands in the name of a metric.
-func metricWord(s string) string {
-	return strings.Map(func(r rune) rune {
+// metricWord makes of a name of the kernel's, or of a program's, what stands in the name of a
+// metric.
+func metricWord(name string) string {
+	b := []byte(name)
+	for i, c := range b {
 		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r - 'A' + 'a'
+		case c >= 'A' && c <= 'Z':
+			b[i] = c - 'A' + 'a'
+		case c < '0' || c > '9' && c < 'a' || c > 'z':
+			b[i] = '_'
 		}
-		return '_'
-	}, s)
+	}
+	return string(b)
 }

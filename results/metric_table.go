@@ -374,6 +374,24 @@ var MetricSections = []MetricSection{
 			Units: "cores 1", Source: "CLOCK_THREAD_CPUTIME_ID; sampler",
 			Meaning: "what the probe tcp took, and how often it asked"},
 	}},
+	{"Profile", "docs/profile.md says what classes and functions are.", []MetricDoc{
+		{Names: "profile_samples profile_lost_samples", Units: "1", Source: "perf",
+			Meaning: "taken of the measured CPUs in the window, idle ones too; not kept"},
+		{Names: "profile_sampled_busy_cores", Units: "cores", Source: "perf",
+			Meaning: "how busy the CPUs were by the samples; by cycles not known"},
+		{Names: "profile_busy_ns_per_kb profile_busy_ns_per_packet", Units: "ns/KB ns", Source: "perf",
+			Meaning: "busy time of the measured CPUs, which the classes add up to; per KB of 1000 " +
+				"bytes of payload, and per packet that IP took or sent (after GRO)"},
+		{Names: "profile_class_NAME_ns_per_kb profile_class_NAME_ns_per_packet", Units: "ns/KB ns", Source: "perf",
+			Meaning: "its part in a class"},
+		{Names: "profile_function_WHERE_NAME_self_ns_per_kb profile_function_WHERE_NAME_self_ns_per_packet",
+			Units: "ns/KB ns", Source: "perf",
+			Meaning: "its part in a function alone, of the 60 with most; WHERE is thread, softirq " +
+				"or interrupt; characters that metrics do not have are _"},
+		{Names: "profile_function_WHERE_NAME_total_ns_per_kb profile_function_WHERE_NAME_total_ns_per_packet",
+			Units: "ns/KB ns", Source: "perf",
+			Meaning: "its part in the same functions and what they called"},
+	}},
 	{"Over time", "The rows of samples.csv.", []MetricDoc{
 		{Names: "flow_bytes throughput_gbps", Units: "bytes Gbit/s",
 			Meaning: "payload of the flow so far; since the reading before"},

@@ -9,8 +9,12 @@ import (
 	"strings"
 )
 
-// ProbeNames are the probes that can run with a flow (docs/probes.md).
-var ProbeNames = []string{"latency", "syscalls", "zc", "drops", "tcp"}
+// ProbeNames are the probes that can run with a flow: eBPF programs and TCP_INFO
+// (docs/probes.md), and samples (docs/profile.md).
+var ProbeNames = []string{"latency", "syscalls", "zc", "drops", "tcp", ProbeProfile}
+
+// ProbeProfile samples what the measured CPUs execute.
+const ProbeProfile = "profile"
 
 // NoProbe is the value of the factor in tables and files where nothing probes.
 const NoProbe = "none"

@@ -4,7 +4,7 @@ package results
 
 import "strings"
 
-// Probes is what probes saw of one end (docs/probes.md). Figures that are nil were
+// Probes is what probes saw of one end (docs/probes.md, docs/profile.md). Figures that are nil were
 // not measured.
 type Probes struct {
 	Sample   int       `json:"sample_packets,omitempty"` // of how many packets the latency probe looked at one
@@ -15,8 +15,9 @@ type Probes struct {
 	Drops    *Drops    `json:"drops,omitempty"` // nil: nobody looked
 	// Flow are the series of the probe tcp, of the first flow, in as many points as a plot
 	// needs: samples.csv has all.
-	Flow      []Series `json:"flow,omitempty"`
-	FlowCores *float64 `json:"flow_cores,omitempty"` // that drawing them took
+	Flow      []Series  `json:"flow,omitempty"`
+	FlowCores *float64  `json:"flow_cores,omitempty"` // that drawing them took
+	Profile   *Profiled `json:"profile,omitempty"`    // samples; nil: none were taken
 }
 
 // Stage is the age of packets at one place of the receive path.
@@ -117,7 +118,8 @@ func (p *Probes) rows() (out []Metric) {
 			out = append(out, Metric{Name: "probe_" + c.Name, Unit: c.Unit, Value: *c.Value, Source: probeSource})
 		}
 	}
-	return append(out, p.Drops.rows()...)
+	out = append(out, p.Drops.rows()...)
+	return append(out, p.Profile.rows()...)
 }
 
 func figureRows(name, source string, figures []ProbeFigure) (out []Metric) {

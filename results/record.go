@@ -45,6 +45,8 @@ type Record struct {
 	Warnings []string  `json:"warnings,omitempty"`
 	Source   string    `json:"source,omitempty"` // where a published figure was published; empty for runs of our own
 	Flags    []string  `json:"flags,omitempty"`  // short machine-readable marks, such as "shared-machine"
+
+	Attached Attached `json:"-"` // what lies beside the journal, see [Writer.Attach]
 }
 
 // Host is one end's half of a run. Nil figures were not measured.

@@ -36,6 +36,7 @@ type End struct {
 	port      stream.Listener // RX
 	payload   *stream.Payload // TX
 	probes    *probes
+	profiler  *profiler
 
 	workers   []*worker // in the order in which they were begun
 	attaching sync.Mutex
@@ -126,6 +127,9 @@ func (e *End) open() (err error) {
 	if e.probes, err = openProbes(e); err != nil {
 		return err
 	}
+	if e.profiler, err = openProfiler(e.spec); err != nil {
+		return err
+	}
 	for _, own := range e.shares() {
 		w := newWorker(e, own)
 		e.workers = append(e.workers, w)
@@ -164,5 +168,5 @@ func (e *End) Close() error {
 		err = errors.Join(err, e.place.Undo())
 		e.place = nil
 	}
-	return errors.Join(err, e.probes.close())
+	return errors.Join(err, e.probes.close(), e.profiler.close())
 }

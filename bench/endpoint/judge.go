@@ -35,6 +35,7 @@ func (r *run) judge(err error) wire.EndResult {
 		res.FromNs, res.ToNs = r.from.atNs, r.to.atNs
 		res.Window = sum(r.to.flows).Sub(sum(r.from.flows))
 	}
+	r.profiled(&res)
 	if r.end.port != nil {
 		if res.Strangers = r.end.port.Strangers(); res.Strangers > 0 {
 			res.Warnings = append(res.Warnings, fmt.Sprintf("%d connections to the data port were not the flow and were closed", res.Strangers))

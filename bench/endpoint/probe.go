@@ -42,7 +42,7 @@ type probeReading struct {
 // openProbes loads what the spec asks for: the latency of packets to the data
 // port, this process's calls, the receive path and the drops of this namespace.
 func openProbes(e *End) (*probes, error) {
-	if len(e.spec.Cell.Probes()) == 0 {
+	if len(programs(&e.spec.Cell)) == 0 {
 		return nil, nil
 	}
 	p := &probes{port: dataPort(e.spec, e.port)}
@@ -53,12 +53,17 @@ func openProbes(e *End) (*probes, error) {
 	return p, nil
 }
 
+// programs are a cell's probes that are eBPF programs.
+func programs(c *results.Cell) []string {
+	return slices.DeleteFunc(c.Probes(), func(name string) bool { return name == results.ProbeProfile })
+}
+
 func (p *probes) open(e *End) error {
 	inode, err := bpf.NetnsInode()
 	if err != nil {
 		return err
 	}
-	for _, name := range e.spec.Cell.Probes() {
+	for _, name := range programs(&e.spec.Cell) {
 		switch {
 		case name == "latency" && e.spec.Role == stream.RX:
 			port := e.port.Addr().(*net.TCPAddr).Port

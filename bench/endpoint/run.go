@@ -102,6 +102,9 @@ func (r *run) do(ctx context.Context) error {
 	r.startSampler()
 	r.startFlowSampler()
 	defer r.tcp.Stop() // before the sockets are closed, which finish does
+	if err := r.end.profiler.start(); err != nil {
+		r.warnings = append(r.warnings, err.Error())
+	}
 	calm := hurry()
 	err := r.measure(ctx)
 	if err != nil {

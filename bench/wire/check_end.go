@@ -34,6 +34,9 @@ func (r *EndResult) Check() error {
 	if len(r.Warnings) > mostWarnings {
 		return fmt.Errorf("%d warnings", len(r.Warnings))
 	}
+	if len(r.Profile) > MaxProfile {
+		return fmt.Errorf("a profile of %d bytes", len(r.Profile))
+	}
 	for _, x := range []struct {
 		what string
 		ns   int64

@@ -307,4 +307,9 @@ type EndResult struct {
 	ProcSysS  float64         `json:"proc_sys_s"`
 	Warnings  []string        `json:"warnings,omitempty"`
 	Flags     []string        `json:"flags,omitempty"`
+	Profile   []byte          `json:"profile,omitempty"` // of the measured CPUs in the window, as pprof has it; at most MaxProfile
 }
+
+// MaxProfile bounds a run's profile of one end, in bytes: with it and the most points of series, an
+// account stays below [MaxLine]. A minute of two CPUs takes some 100 KB.
+const MaxProfile = 1 << 20

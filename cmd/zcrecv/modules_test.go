@@ -16,6 +16,7 @@ import (
 // everybody who wants to receive a few packets.
 var linked = map[string]string{
 	"github.com/cilium/ebpf":             "eBPF probes of a run (package bpf)",
+	"github.com/google/pprof":            "profiles of a run (package profile), in the form that its tools open",
 	"github.com/gosnmp/gosnmp":           "instruments of an agent (package power), whose messages share its types",
 	"github.com/mdlayher/genetlink":      "netdev and ethtool of the kernel (package nic), links and routes (package rtnl)",
 	"github.com/mdlayher/netlink":        "as above",

@@ -67,6 +67,8 @@ func Figures(s *Summary) ([]Figure, error) {
 			(*chart).proof},
 		{Figure{Name: "distribution", Title: "Distribution of the runs", Caption: "Throughput in percent of the cell's median: box from the first to the third quartile, whiskers to the last run within 1.5 boxes, dots beyond."},
 			(*chart).boxes},
+		{Figure{Name: "profile", Title: "Where the busy time goes", Caption: classCaption()},
+			(*chart).classes},
 	} {
 		c := newChart(s.Cells, labels, letters)
 		f.draw(c)

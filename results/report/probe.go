@@ -18,6 +18,7 @@ type Probed struct {
 	Counters []Counter         `json:"counters,omitempty"`
 	Drops    []results.Drop    `json:"drops,omitempty"` // most packets first
 	Flow     []results.Series  `json:"flow,omitempty"`  // of one run, thinned
+	Profile  *Profile          `json:"profile,omitempty"`
 }
 
 // Counter is one counter of the receive path.
@@ -51,7 +52,8 @@ func probed(runs []*results.Record, host func(*results.Record) *results.Host) *P
 		}
 	}
 	p.Drops = dropMedians(runs, host)
-	if len(p.Stages)+len(p.Calls)+len(p.Counters)+len(p.Drops)+len(p.Flow) == 0 {
+	p.Profile = profileOf(runs, host)
+	if len(p.Stages)+len(p.Calls)+len(p.Counters)+len(p.Drops)+len(p.Flow) == 0 && p.Profile == nil {
 		return nil
 	}
 	p.Stages = medians(p.Stages, func(s results.Stage) string { return s.Name })

@@ -25,6 +25,8 @@ const maxCalls = 8
 type probeView struct {
 	Stages, Calls, Counters, Drops []probeRow
 	Left                           int // system calls not shown
+
+	Classes, Functions []probeRow // of profiles
 }
 
 type probeRow struct {
@@ -61,6 +63,7 @@ func newProbeView(cells []Cell) (v probeView) {
 			for _, d := range e.p.Drops {
 				v.Drops = append(v.Drops, row(d.Key(), d.Where, number(d.Packets), number(d.SKBs), number(d.Flow)))
 			}
+			v.addProfile(e.p.Profile, row)
 			for _, c := range e.p.Counters {
 				if shown[c.Name] {
 					v.Counters = append(v.Counters, row(c.Name, c.Unit, number(c.Value), digits(c.PerMB)))
@@ -132,7 +135,7 @@ func writeProbes(b *bufio.Writer, s *Summary) {
 		}
 	}
 	if n > maxProbedCells {
-		fmt.Fprintf(b, "\nprobes: latency by stage, system calls and receive path of %d cells: see the HTML report\n", n)
+		fmt.Fprintf(b, "\nprobes: figures of %d cells: see the HTML report\n", n)
 		return
 	}
 	v := newProbeView(s.Cells)
@@ -156,6 +159,8 @@ func writeProbes(b *bufio.Writer, s *Summary) {
 	}
 	write("latency by stage, us, medians over the runs", "stage\tcount\tmean\tp50\tp90\tp99\tp99.9\tmax\tnegative\tunstamped\t", v.Stages, 9)
 	write("system calls, ms, medians over the runs", "syscall\tcalls\terrors\ttotal\tmin\tavg\tmax\tstddev %\tper s\tper MB\t", v.Calls, 9)
+	write("where the busy time goes, by class, medians over the runs", "class\tns/KB\tinterval\t%\tns/packet\t", v.Classes, 4)
+	write("where the busy time goes, by function, medians over the runs", "function\tns/KB\tinterval\t%\tns/packet\twith callees ns/KB\twhere\tclass\t", v.Functions, 7)
 	write("receive path, medians over the runs", "counter\tcount\tper MB\t", v.Counters, 2)
 	write("dropped packets, medians over the runs", "reason and place\tpackets\tskbs\tof the flow\t", v.Drops, 3)
 }

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zcbench/zcbench/internal/fault"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/profile"
+	"github.com/zcbench/zcbench/profile/perf"
+	"github.com/zcbench/zcbench/profile/symbol"
+	"github.com/zcbench/zcbench/results"
+)
+
+// profiler samples the measured CPUs while a run's flows flow. Nil: the cell asks for no profile.
+type profiler struct {
+	sampler *perf.Sampler
+	names   *symbol.Namer
+	at      time.Time
+	running bool
+}
+
+// Memory set aside for samples: for two minutes of each CPU, and at most what a host spares.
+const (
+	profileBytesOfCPU = 32 << 20
+	profileBytes      = 64 << 20
+	mostProfileBytes  = 2 << 30
+)
+
+// openProfiler asks for the events and reads the kernel's symbols, before anything flows.
+func openProfiler(s wire.EndSpec) (*profiler, error) {
+	if !slices.Contains(s.Cell.Probes(), results.ProbeProfile) {
+		return nil, nil
+	}
+	cpus := s.MeasureCPUs
+	var err error
+	if len(cpus) == 0 {
+		if cpus, err = counter.OnlineCPUs(counter.FS{}); err != nil {
+			return nil, err
+		}
+	}
+	p := &profiler{}
+	if p.names, err = symbol.New(); err == nil {
+		p.sampler, err = perf.Open(perf.Options{CPUs: cpus, Bytes: min(profileBytes+profileBytesOfCPU*len(cpus), mostProfileBytes)})
+	}
+	if err != nil {
+		return nil, &fault.Error{Op: "sample the measured CPUs", Err: err, How: cmp.Or(fault.Fix(err), "run as root, or leave probe profile out")}
+	}
+	return p, nil
+}
+
+// start begins to sample; what comes before the window is left out later.
+func (p *profiler) start() error {
+	if p == nil {
+		return nil
+	}
+	p.at = time.Now()
+	err := p.sampler.Start()
+	p.running = err == nil
+	return err
+}
+
+// close frees everything.
+func (p *profiler) close() error {
+	if p == nil {
+		return nil
+	}
+	return p.sampler.Close()
+}
+
+// take ends sampling and returns the profile of the window.
+func (p *profiler) take(fromNs, toNs int64) (*profile.Profile, error) {
+	if !p.running {
+		return nil, errors.New("sampling had not begun")
+	}
+	p.running = false
+	r, err := p.sampler.Stop()
+	if err != nil {
+		return nil, err
+	}
+	return profile.FromRecording(r, fromNs, toNs, p.names)
+}
+
+// profiled adds the profile of the window, and what it comes to per KB and per packet.
+func (r *run) profiled(res *wire.EndResult) {
+	p := r.end.profiler
+	if p == nil || !r.from.taken || !r.to.taken {
+		return
+	}
+	got, err := p.take(r.from.atNs, r.to.atNs)
+	if err != nil {
+		res.Warnings = append(res.Warnings, "no profile: "+err.Error())
+		return
+	}
+	h := &res.Host
+	busyNs := 0.0
+	if h.CPUBusyCores != nil && h.DurationS != nil {
+		busyNs = *h.CPUBusyCores * *h.DurationS * 1e9
+		if err := got.Check(busyNs); err != nil {
+			res.Warnings = append(res.Warnings, "profile: "+err.Error())
+			res.Flags = append(res.Flags, results.FlagProfileDiffers)
+		}
+	}
+	for _, text := range got.Losses() {
+		res.Warnings = append(res.Warnings, "profile: "+text)
+	}
+	if h.Probes == nil {
+		h.Probes = &results.Probes{}
+	}
+	h.Probes.Profile = profileFigures(got, busyNs, h)
+	var b bytes.Buffer
+	if err := got.Pprof(busyNs, p.at).Write(&b); err != nil {
+		res.Warnings = append(res.Warnings, "the profile cannot be written: "+err.Error())
+		return
+	}
+	if b.Len() > wire.MaxProfile {
+		res.Warnings = append(res.Warnings, fmt.Sprintf("the profile of %d bytes is too large to be kept; its metrics are there", b.Len()))
+		return
+	}
+	res.Profile = b.Bytes()
+}
+
+// topFunctions is how many functions a record has; the profile has all.
+const topFunctions = 60
+
+// profileFigures are classes' and the top functions' nanoseconds of busy time, per KB of payload
+// and per packet of the kernel's IP.
+func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *results.Profiled {
+	out := &results.Profiled{Event: p.Event.Name, Hz: p.Hz, Samples: new(float64(p.Samples)), Lost: new(float64(p.Tally.Lost + p.Tally.Left + p.LeftOut))}
+	if ns, ok := p.SampledBusyNs(); ok && p.WallNs > 0 {
+		out.SampledBusyCores = new(ns / float64(p.WallNs))
+	}
+	kb, packets := 0.0, ipPackets(h.Metrics)
+	if h.Bytes != nil {
+		kb = float64(*h.Bytes) / 1000
+	}
+	costs := p.Costs(busyNs)
+	per := func(ns, n float64) *float64 {
+		if n <= 0 {
+			return nil
+		}
+		return new(ns / n)
+	}
+	out.Busy = results.ProfiledPart{SelfPerKB: per(costs.BusyNs, kb), SelfPerPacket: per(costs.BusyNs, packets)}
+	for _, c := range costs.Classes {
+		out.Classes = append(out.Classes, results.ProfiledPart{Name: string(c.Class), SelfPerKB: per(c.Ns, kb), SelfPerPacket: per(c.Ns, packets)})
+	}
+	for _, f := range costs.Functions[:min(topFunctions, len(costs.Functions))] {
+		if f.SelfNs == 0 {
+			break
+		}
+		out.Functions = append(out.Functions, results.ProfiledPart{Name: f.String(), Where: string(f.Where), Class: string(f.Class),
+			SelfPerKB: per(f.SelfNs, kb), SelfPerPacket: per(f.SelfNs, packets), TotalPerKB: per(f.TotalNs, kb), TotalPerPacket: per(f.TotalNs, packets)})
+	}
+	return out
+}
+
+// ipPackets are the packets that the kernel's IP took or sent, whichever were more: those of the
+// flow, after GRO.
+func ipPackets(ms []results.Metric) float64 {
+	received, sent := 0.0, 0.0
+	for _, m := range ms {
+		switch m.Name {
+		case "netstat_ip_in_receives", "netstat_ip6_in_receives":
+			received += m.Value
+		case "netstat_ip_out_requests", "netstat_ip6_out_requests":
+			sent += m.Value
+		}
+	}
+	return max(received, sent)
+}

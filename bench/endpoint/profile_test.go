@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"math"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/profile"
+	"github.com/zcbench/zcbench/profile/perf"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Classes and functions are parts of the busy time, which they add up to, per KB and per packet.
+func TestProfileFigures(t *testing.T) {
+	frame := func(name string) profile.Frame { return profile.Frame{Name: name, Kernel: true} }
+	p := &profile.Profile{Event: perf.Event{Name: "cpu-clock", Nanoseconds: true}, Hz: 999, WallNs: 1000, Samples: 9, Stacks: []profile.Stack{
+		{Where: profile.SoftIRQ, Frames: []profile.Frame{frame("tcp_v4_rcv"), frame("ip_rcv")}, Count: 6, Weight: 600, Class: profile.TCP},
+		{Where: profile.Thread, Frames: []profile.Frame{frame("_copy_to_iter")}, Count: 2, Weight: 200, Class: profile.Copy},
+		{Where: profile.Idle, Count: 1, Weight: 100, Class: profile.IdleClass},
+	}}
+	h := &results.Host{Bytes: new(uint64(4000)), Metrics: []results.Metric{{Name: "netstat_ip_in_receives", Value: 2}, {Name: "netstat_ip_out_requests", Value: 1}}}
+	got := profileFigures(p, 1600, h)
+	if *got.Busy.SelfPerKB != 400 || *got.Busy.SelfPerPacket != 800 || *got.SampledBusyCores != .8 || *got.Samples != 9 {
+		t.Errorf("%+v", got)
+	}
+	sum := 0.0
+	for _, c := range got.Classes {
+		sum += *c.SelfPerKB
+	}
+	if math.Abs(sum-400) > 1e-9 || got.Classes[0].Name != "tcp" || *got.Classes[0].SelfPerPacket != 600 {
+		t.Errorf("classes add up to %v: %+v", sum, got.Classes)
+	}
+	if len(got.Functions) != 2 || got.Functions[0].Name != "tcp_v4_rcv" || *got.Functions[0].TotalPerKB != 300 || got.Functions[0].Where != "softirq" {
+		t.Errorf("%+v", got.Functions)
+	}
+	if f := profileFigures(p, 0, &results.Host{}); f.Busy.SelfPerKB != nil || f.Classes[0].SelfPerPacket != nil {
+		t.Errorf("nothing was moved, and it cost %+v", f.Busy)
+	}
+}
+
+// A flow with a profile has it, of the window and of the measured CPUs: the copy is in it, and the
+// classes add up to the CPUs' busy time.
+func TestIntegrationProfiledFlow(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	rx, tx := rxSpec("tcp", 64*kib), txSpec("tcp", 64*kib)
+	rx.Cell.Probe = results.ProbeProfile
+	sch := short(600 * time.Millisecond)
+	res, _ := runBoth(t, rx, tx, sch, sch)
+	if res.Verdict != results.OK {
+		t.Fatalf("%s: %s", res.Verdict, res.Reason)
+	}
+	if res.Host.Probes == nil || res.Host.Probes.Profile == nil {
+		t.Fatalf("no profile: %q", res.Warnings)
+	}
+	p := res.Host.Probes.Profile
+	sum := 0.0
+	for _, c := range p.Classes {
+		sum += *c.SelfPerKB
+	}
+	busy := *res.Host.CPUBusyCores * *res.Host.DurationS * 1e9 / (float64(*res.Host.Bytes) / 1000)
+	if math.Abs(sum-busy) > busy*1e-6 || math.Abs(*p.Busy.SelfPerKB-busy) > busy*1e-6 {
+		t.Errorf("classes %v, busy %v, by accounting %v ns/KB", sum, *p.Busy.SelfPerKB, busy)
+	}
+	if i := slices.IndexFunc(p.Classes, func(c results.ProfiledPart) bool { return c.Name == "copy" && *c.SelfPerKB > 0 }); i < 0 {
+		t.Errorf("nothing was copied: %+v", p.Classes)
+	}
+	got, err := profile.Parse(res.Profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int64
+	for _, s := range got.Sample {
+		n += s.Value[0]
+	}
+	if float64(n) != *p.Samples || n == 0 {
+		t.Errorf("%d samples, told %v", n, *p.Samples)
+	}
+	for _, m := range res.Host.Rows() {
+		if err := results.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+			t.Error(err)
+		}
+	}
+}

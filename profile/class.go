@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+
+package profile
+
+import (
+	"slices"
+	"strings"
+)
+
+// Class is what kind of work a sample met.
+type Class string
+
+// The classes, as they are written in files.
+const (
+	Driver      Class = "driver"
+	Pool        Class = "page-pool"
+	GRO         Class = "gro"
+	IP          Class = "ip"
+	TCP         Class = "tcp"
+	Socket      Class = "socket"
+	Copy        Class = "copy"
+	ZeroCopy    Class = "zero-copy"
+	Syscall     Class = "syscall"
+	Locks       Class = "locks"
+	Scheduler   Class = "scheduler"
+	TX          Class = "ack-tx"
+	Application Class = "application"
+	BPF         Class = "bpf"
+	IRQOffEnd   Class = "irq-off-end"
+	IdleClass   Class = "idle"
+	Other       Class = "other"
+)
+
+// Classes are all of them, in the order of a packet's way, with what they are.
+var Classes = []struct {
+	Class Class
+	Is    string
+}{
+	{Driver, "driver, interrupts, polling, DMA mapping"},
+	{Pool, "page pool and memory providers"},
+	{GRO, "GRO"},
+	{IP, "IP, routes, packet filters"},
+	{TCP, "TCP and UDP"},
+	{Socket, "socket's queue, readiness, wake-up"},
+	{Copy, "copy between kernel and application"},
+	{ZeroCopy, "upkeep of zero copy: cmsgs, tokens, refill, completions, pinned and mapped pages"},
+	{Syscall, "system calls' entry and exit, io_uring's requests"},
+	{Locks, "locks"},
+	{Scheduler, "scheduler, timers, RCU"},
+	{TX, "acknowledgements and sending"},
+	{Application, "application, and the faults of the memory that it touches"},
+	{BPF, "eBPF programs"},
+	{IRQOffEnd, "ends of sections without interrupts: samples by a clock of what lies before them"},
+	{IdleClass, "idle"},
+	{Other, "all else"},
+}
+
+// irqOffEnds are functions that switch interrupts on. What was done before, with interrupts off,
+// is found in them by samples that wait for interrupts.
+var irqOffEnds = []string{"handle_softirqs", "__do_softirq", "_raw_spin_unlock_irq", "_raw_spin_unlock_irqrestore", "finish_task_switch", "__local_bh_enable_ip"}
+
+// classify gives a stack its class: that of the innermost function which has a rule. A function
+// that all use, such as memcpy, has none, and is its caller's. The rules of system calls are
+// of their own work alone, and of such functions: anything may hang below a system call.
+func classify(s *Stack, nmi bool) Class {
+	if s.Where == Idle {
+		return IdleClass
+	}
+	if len(s.Frames) > 0 && !nmi && s.Frames[0].Kernel && slices.Contains(irqOffEnds, base(s.Frames[0].Name)) {
+		return IRQOffEnd
+	}
+	own := true // so far, only functions that all use
+	for _, f := range s.Frames {
+		switch c := rule(f); {
+		case c == Syscall && !own, c == Application && !f.Kernel && !own:
+			return Other
+		case c != "":
+			return c
+		}
+		own = own && shared(f.Name)
+	}
+	return Other
+}
+
+// base is a function's name without what compilers add to it: ".isra.0", ".cold".
+func base(name string) string {
+	if i := strings.IndexByte(name, '.'); i > 0 {
+		return name[:i]
+	}
+	return name
+}
+
+// rule is the class of a function by itself; empty: it is its caller's.
+func rule(f Frame) Class {
+	if !f.Kernel {
+		return Application
+	}
+	name := base(f.Name)
+	if c, ok := exact[name]; ok {
+		return c
+	}
+	for n := len(name); n > 0; n-- {
+		if c, ok := prefixed[name[:n]]; ok {
+			return c
+		}
+	}
+	return modules[f.Module]
+}
+
+// shared tells the functions that all use.
+func shared(name string) bool { return hasPrefix(name, sharedNames...) }
+
+func hasPrefix(name string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// The rules of the table: names, and beginnings of names, of which the longest counts.
+var exact, prefixed = compile(table, armTable)
+
+func compile(tables ...map[Class]string) (exact, prefixed map[string]Class) {
+	exact, prefixed = map[string]Class{}, map[string]Class{}
+	for _, table := range tables {
+		for c, words := range table {
+			for w := range strings.FieldsSeq(words) {
+				if p, ok := strings.CutSuffix(w, "*"); ok {
+					prefixed[p] = c
+				} else {
+					exact[w] = c
+				}
+			}
+		}
+	}
+	return exact, prefixed
+}

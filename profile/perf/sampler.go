@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+
+package perf
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// DefaultHz is beside the beat of timers of 100, 250 and 1000 Hz, so that samples do not always
+// meet them; MaxHz is what the kernel takes without throttling.
+const (
+	DefaultHz = 999
+	MaxHz     = 10_000
+)
+
+const (
+	ringBytes  = 1 << 20
+	spoolBytes = 256 << 20
+	drainEvery = 100 * time.Millisecond
+)
+
+// Options say what is sampled.
+type Options struct {
+	CPUs    []int // at least one
+	Threads []int // only these threads, and what they start, on these CPUs; none: all that runs there
+	Hz      int   // 0: [DefaultHz]
+	Bytes   int   // of memory for samples, taken as it fills; 0: 256 MiB
+	// Clock samples by cpu-clock also where there are cycles.
+	Clock bool
+}
+
+// Sampler takes samples between Start and Stop. It is not for concurrent use.
+type Sampler struct {
+	Event Event
+	hz    int
+	cpus  []int
+	fds   []int
+	rings []*ring
+	spool *spool
+	quit  chan struct{}
+	done  chan struct{}
+	spent time.Duration // reading rings
+}
+
+// Recording is what was sampled. Its memory is the sampler's: it ends with Close.
+type Recording struct {
+	Event Event
+	Hz    int
+	CPUs  []int
+	// Spent is how long the rings' reader was at work. The samples' own cost, some 5 us each,
+	// is part of what they interrupt.
+	Spent time.Duration
+	data  []byte
+	left  uint64
+}
+
+// Open asks the kernel for the events, and sets memory aside. The error of what it refuses has
+// the fix.
+func Open(o Options) (*Sampler, error) {
+	if len(o.CPUs) == 0 {
+		return nil, errors.New("no CPU to sample")
+	}
+	if o.Hz == 0 {
+		o.Hz = DefaultHz
+	}
+	if o.Bytes == 0 {
+		o.Bytes = spoolBytes
+	}
+	s := &Sampler{hz: o.Hz, cpus: o.CPUs}
+	err := s.open(o)
+	if err == nil {
+		s.spool, err = newSpool(o.Bytes)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// open opens all events by cycles or, where there are none, all by the clock.
+func (s *Sampler) open(o Options) error {
+	if !o.Clock {
+		err := s.openAs(cycles, o)
+		if !absent(err) {
+			return err
+		}
+		if err2 := s.closeEvents(); err2 != nil {
+			return err2
+		}
+		cpuClock := cpuClock
+		cpuClock.event.Why = fmt.Sprintf("no cycles can be sampled here: %v", errors.Unwrap(err))
+		return s.openAs(cpuClock, o)
+	}
+	return s.openAs(cpuClock, o)
+}
+
+func (s *Sampler) openAs(k kind, o Options) error {
+	s.Event = k.event
+	attr := k.attr(o.Hz, len(o.Threads) > 0)
+	threads := o.Threads
+	if len(threads) == 0 {
+		threads = []int{-1}
+	}
+	for _, cpu := range o.CPUs {
+		ring := -1 // the event whose ring the CPU's other ones write to
+		for _, tid := range threads {
+			fd, err := unix.PerfEventOpen(&attr, tid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+			if errors.Is(err, unix.ESRCH) && len(threads) > 1 {
+				continue // this thread has ended meanwhile
+			}
+			if err != nil {
+				return refusal(err, place(tid, cpu), o.Hz, kernelSysctl)
+			}
+			s.fds = append(s.fds, fd)
+			if ring >= 0 {
+				if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, ring); err != nil {
+					return fmt.Errorf("let thread %d share the ring of CPU %d: %w", tid, cpu, err)
+				}
+				continue
+			}
+			r, err := mapRing(fd, ringBytes)
+			if err != nil {
+				return mapRefusal(err, cpu, kernelSysctl)
+			}
+			ring, s.rings = fd, append(s.rings, r)
+		}
+		if ring < 0 {
+			return refusal(unix.ESRCH, place(threads[0], cpu), o.Hz, kernelSysctl)
+		}
+	}
+	return nil
+}
+
+func place(tid, cpu int) string {
+	if tid < 0 {
+		return fmt.Sprintf("CPU %d", cpu)
+	}
+	return fmt.Sprintf("thread %d on CPU %d", tid, cpu)
+}
+
+// Start begins to sample.
+func (s *Sampler) Start() error {
+	if err := s.all(unix.PERF_EVENT_IOC_ENABLE, "start"); err != nil {
+		return err
+	}
+	s.quit, s.done = make(chan struct{}), make(chan struct{})
+	go s.drain()
+	return nil
+}
+
+// all switches all events on or off.
+func (s *Sampler) all(request uint, what string) error {
+	for _, fd := range s.fds {
+		if err := unix.IoctlSetInt(fd, request, 0); err != nil {
+			return fmt.Errorf("%s sampling: %w", what, err)
+		}
+	}
+	return nil
+}
+
+// drain empties the rings until Stop, and once after it.
+func (s *Sampler) drain() {
+	defer close(s.done)
+	tick := time.NewTicker(drainEvery)
+	defer tick.Stop()
+	for quit := false; !quit; {
+		select {
+		case <-tick.C:
+		case <-s.quit:
+			quit = true
+		}
+		began := time.Now()
+		for _, r := range s.rings {
+			r.take(s.spool.keep)
+		}
+		s.spent += time.Since(began)
+	}
+}
+
+// Stop ends sampling and returns what there is.
+func (s *Sampler) Stop() (*Recording, error) {
+	if s.quit == nil {
+		return nil, errors.New("sampling has not begun")
+	}
+	err := s.all(unix.PERF_EVENT_IOC_DISABLE, "stop")
+	close(s.quit)
+	<-s.done
+	s.quit = nil
+	return &Recording{s.Event, s.hz, s.cpus, s.spent, s.spool.kept(), s.spool.left}, err
+}
+
+// Each calls f with every sample of a window, both ends in CLOCK_MONOTONIC; 0, 0 is all of
+// them. Samples of a CPU are in the order of time.
+func (r *Recording) Each(fromNs, toNs int64, f func(*Sample)) (Tally, error) {
+	n := uint64(0)
+	t, err := each(r.data, func(s *Sample) {
+		if toNs == 0 || fromNs <= s.AtNs && s.AtNs < toNs {
+			n++
+			f(s)
+		}
+	})
+	t.Samples, t.Left = n, r.left
+	return t, err
+}
+
+// Close gives everything back. A sampler that still runs is stopped.
+func (s *Sampler) Close() error {
+	var err error
+	if s.quit != nil {
+		_, err = s.Stop()
+	}
+	err = errors.Join(err, s.closeEvents())
+	if s.spool != nil {
+		err, s.spool = errors.Join(err, s.spool.free()), nil
+	}
+	return err
+}
+
+func (s *Sampler) closeEvents() error {
+	var errs []error
+	for _, r := range s.rings {
+		errs = append(errs, r.unmap())
+	}
+	for _, fd := range s.fds {
+		errs = append(errs, unix.Close(fd))
+	}
+	s.rings, s.fds = nil, nil
+	return errors.Join(errs...)
+}

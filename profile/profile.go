@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/zcbench/zcbench/profile/perf"
+)
+
+// Profile is what samples of some CPUs, or of some threads, add up to.
+type Profile struct {
+	Event   perf.Event
+	Hz      int
+	CPUs    []int
+	WallNs  int64 // how long it was sampled
+	Samples uint64
+	Tally   perf.Tally
+	LeftOut uint64 // samples of more stacks than are kept
+	Stacks  []Stack
+}
+
+// weights are the samples' periods, of what was work and of all.
+func (p *Profile) weights() (busy, all uint64) {
+	for i := range p.Stacks {
+		all += p.Stacks[i].Weight
+		if p.Stacks[i].Where != Idle {
+			busy += p.Stacks[i].Weight
+		}
+	}
+	return busy, all
+}
+
+// SampledBusyNs is how long the CPUs were busy by the samples alone; false: samples by cycles do
+// not tell.
+func (p *Profile) SampledBusyNs() (float64, bool) {
+	busy, _ := p.weights()
+	return float64(busy), p.Event.Nanoseconds
+}
+
+// Costs is where busy time went. Shares are of the samples that are not idle; times are shares
+// of the busy time, so that all functions' own times add up to it.
+type Costs struct {
+	BusyNs    float64
+	Functions []Function  // by own time, the largest first
+	Classes   []ClassCost // likewise; every class that has any
+}
+
+// Function is what a function cost, alone and with all that it called.
+type Function struct {
+	Frame
+	Where   Where
+	Class   Class // of most of its own time; else the rule's of its name, which may be none
+	SelfNs  float64
+	TotalNs float64
+	Samples uint64 // in which it was the innermost
+}
+
+// ClassCost is what a class cost.
+type ClassCost struct {
+	Class   Class
+	Ns      float64
+	Samples uint64
+}
+
+// Costs divides the time that the CPUs were busy (of the samples, where busyNs is 0) among
+// functions and classes.
+func (p *Profile) Costs(busyNs float64) Costs {
+	busy, _ := p.weights()
+	if busyNs == 0 {
+		busyNs = float64(busy)
+	}
+	c := Costs{BusyNs: busyNs}
+	if busy == 0 {
+		return c
+	}
+	scale := busyNs / float64(busy)
+	functions, classes := map[functionKey]*tally{}, map[Class]*ClassCost{}
+	for i := range p.Stacks {
+		s := &p.Stacks[i]
+		if s.Where == Idle {
+			continue
+		}
+		ns := float64(s.Weight) * scale
+		k := classes[s.Class]
+		if k == nil {
+			k = &ClassCost{Class: s.Class}
+			classes[s.Class] = k
+		}
+		k.Ns, k.Samples = k.Ns+ns, k.Samples+s.Count
+		addFunctions(functions, s, ns)
+	}
+	for k, t := range functions {
+		c.Functions = append(c.Functions, Function{k.Frame, k.Where, cmp.Or(t.mostly(), rule(k.Frame)), t.self, t.total, t.samples})
+	}
+	for _, k := range classes {
+		c.Classes = append(c.Classes, *k)
+	}
+	slices.SortFunc(c.Functions, func(a, b Function) int {
+		return cmp.Or(cmp.Compare(b.SelfNs, a.SelfNs), cmp.Compare(b.TotalNs, a.TotalNs), cmp.Compare(a.String(), b.String()), cmp.Compare(a.Where, b.Where), cmp.Compare(a.Module, b.Module))
+	})
+	slices.SortFunc(c.Classes, func(a, b ClassCost) int { return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(a.Class, b.Class)) })
+	return c
+}
+
+type functionKey struct {
+	Frame
+	Where Where
+}
+
+type tally struct {
+	self, total float64
+	samples     uint64
+	classes     map[Class]float64
+}
+
+func (t *tally) mostly() (best Class) {
+	for c, ns := range t.classes {
+		if best == "" || ns > t.classes[best] || ns == t.classes[best] && c < best {
+			best = c
+		}
+	}
+	return best
+}
+
+// addFunctions adds a stack's time to its functions: to each once, however often it is there.
+func addFunctions(functions map[functionKey]*tally, s *Stack, ns float64) {
+	frames := s.Frames
+	if len(frames) == 0 {
+		frames = []Frame{{Name: "[unknown]"}}
+	}
+	for i, f := range frames {
+		if slices.Contains(frames[:i], f) {
+			continue
+		}
+		key := functionKey{f, s.Where}
+		t := functions[key]
+		if t == nil {
+			t = &tally{classes: map[Class]float64{}}
+			functions[key] = t
+		}
+		t.total += ns
+		if i == 0 {
+			t.self, t.samples = t.self+ns, t.samples+s.Count
+			t.classes[s.Class] += ns
+		}
+	}
+}
+
+// MaxIdlePoints is how many percent of wall time the profile may be off what the CPUs' own
+// accounting says of their idleness.
+const MaxIdlePoints = 2
+
+// Check compares the samples with the time that the CPUs were busy by their accounting, both of
+// WallNs on all CPUs: nil is that they agree, or that nothing can be said.
+func (p *Profile) Check(busyNs float64) error {
+	sampled, ok := p.SampledBusyNs()
+	wall := float64(p.WallNs) * float64(len(p.CPUs))
+	if !ok || wall <= 0 {
+		return nil
+	}
+	if off := 100 * (sampled - busyNs) / wall; math.Abs(off) > MaxIdlePoints {
+		return fmt.Errorf("samples say that the CPUs were busy for %.1f %% of the time, their accounting %.1f %%: samples were lost, or time is accounted otherwise", 100*sampled/wall, 100*busyNs/wall)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+
+package profile
+
+// Frame is one function of a stack.
+type Frame struct {
+	Name   string
+	Module string // of the kernel: empty is the kernel itself, "bpf" an eBPF program; else the file
+	Kernel bool
+}
+
+// String is the name, of a kernel module's function with the module behind it.
+func (f Frame) String() string {
+	if f.Kernel && f.Module != "" {
+		return f.Name + " [" + f.Module + "]"
+	}
+	return f.Name
+}
+
+// Where is on whose account a CPU worked.
+type Where string
+
+// The accounts. A softirq or hard interrupt is not the thread's that it interrupted.
+const (
+	Thread  Where = "thread"
+	SoftIRQ Where = "softirq"
+	HardIRQ Where = "interrupt"
+	Idle    Where = "idle"
+)
+
+// Stack is a number of samples with the same functions.
+type Stack struct {
+	Where  Where
+	Comm   string // the thread's process; empty for interrupts and idle
+	PID    int
+	Frames []Frame // the innermost first
+	Count  uint64
+	Weight uint64 // sum of the samples' periods
+	Class  Class
+}
+
+// Names gives addresses names.
+type Names interface {
+	Kernel(addr uint64, returns bool) Frame
+	User(pid int, addr uint64, returns bool) Frame
+	Comm(pid int) string
+}
+
+// softirqs are the functions that run softirqs: what they call is no longer the caller's.
+var softirqs = map[string]bool{
+	"handle_softirqs": true, "__do_softirq": true, // its name before Linux 6.10
+	"____do_softirq": true, "do_softirq_own_stack": true, "run_ksoftirqd": true,
+}
+
+// hardirq reports whether a function is the entry of an interrupt: of x86 (asm/idtentry.h), or of
+// arm64 (kernel/entry-common.c).
+func hardirq(name string) bool {
+	switch name {
+	case "common_interrupt", "__common_interrupt", "asm_common_interrupt", "spurious_interrupt", "asm_spurious_interrupt",
+		"el1_interrupt", "el0_interrupt", "el1h_64_irq", "el1h_64_irq_handler", "el0t_64_irq", "el0t_64_irq_handler", "__el1_irq", "call_on_irq_stack", "do_interrupt_handler", "gic_handle_irq":
+		return true
+	}
+	return hasPrefix(name, "sysvec_", "__sysvec_", "asm_sysvec_", "fred_sysvec_", "fred_extint")
+}
+
+// account cuts a stack of the kernel where an interrupt came, and says on whose account it is.
+// The innermost one counts: a softirq that an interrupt's end runs is a softirq.
+func account(kernel []Frame) (Where, []Frame) {
+	for i, f := range kernel {
+		var w Where
+		var more func(string) bool
+		switch {
+		case softirqs[f.Name]:
+			w, more = SoftIRQ, func(n string) bool { return softirqs[n] }
+		case hardirq(f.Name):
+			w, more = HardIRQ, hardirq
+		default:
+			continue
+		}
+		for i+1 < len(kernel) && more(kernel[i+1].Name) {
+			i++
+		}
+		return w, kernel[:i+1]
+	}
+	return Thread, kernel
+}
+
+// idle reports whether the idle task idles. A process that this one's PID namespace does not have
+// is told as number 0 too.
+func idle(kernel []Frame) bool {
+	for _, f := range kernel {
+		if f.Name == "do_idle" || f.Name == "cpu_startup_entry" || hasPrefix(f.Name, "cpuidle_", "default_idle", "pv_native_safe_halt", "intel_idle", "mwait_idle", "acpi_idle", "poll_idle", "arch_cpu_idle") {
+			return true
+		}
+	}
+	return len(kernel) == 0
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+// Profiled is where the busy time of an end's measured CPUs went (docs/profile.md). The profile
+// itself lies beside the journal, see [ProfileFile].
+type Profiled struct {
+	Event   string   `json:"event"` // what samples came by: cycles, cpu-clock
+	Hz      int      `json:"hz"`
+	Samples *float64 `json:"samples"`
+	Lost    *float64 `json:"lost_samples"`
+	// SampledBusyCores is how busy the CPUs were by the samples alone; nil: cycles do not tell.
+	SampledBusyCores *float64       `json:"sampled_busy_cores,omitempty"`
+	Busy             ProfiledPart   `json:"busy"`      // of all classes together
+	Classes          []ProfiledPart `json:"classes"`   // the largest first
+	Functions        []ProfiledPart `json:"functions"` // likewise, of those with most time of their own
+}
+
+// ProfiledPart is a part of the busy time, in nanoseconds: per KB of 1000 bytes of payload, and
+// per packet that the kernel's IP took or sent (after GRO). Total has what it called in it; classes
+// have none.
+type ProfiledPart struct {
+	Name           string   `json:"name,omitempty"`
+	Where          string   `json:"where,omitempty"` // of a function: thread, softirq, interrupt
+	Class          string   `json:"class,omitempty"` // of a function
+	SelfPerKB      *float64 `json:"self_ns_per_kb,omitempty"`
+	SelfPerPacket  *float64 `json:"self_ns_per_packet,omitempty"`
+	TotalPerKB     *float64 `json:"total_ns_per_kb,omitempty"`
+	TotalPerPacket *float64 `json:"total_ns_per_packet,omitempty"`
+}
+
+// profileSource is how the source of a profile's metric begins.
+const profileSource = "perf"
+
+// rows are those of metrics.csv.
+func (p *Profiled) rows() (out []Metric) {
+	if p == nil {
+		return nil
+	}
+	add := func(name, unit string, v *float64) {
+		if v != nil {
+			out = append(out, Metric{Name: "profile_" + name, Unit: unit, Value: *v, Source: profileSource + " " + p.Event})
+		}
+	}
+	add("samples", "1", p.Samples)
+	add("lost_samples", "1", p.Lost)
+	add("sampled_busy_cores", "cores", p.SampledBusyCores)
+	add("busy_ns_per_kb", "ns/KB", p.Busy.SelfPerKB)
+	add("busy_ns_per_packet", "ns", p.Busy.SelfPerPacket)
+	for _, c := range p.Classes {
+		name := "class_" + metricWord(c.Name)
+		add(name+"_ns_per_kb", "ns/KB", c.SelfPerKB)
+		add(name+"_ns_per_packet", "ns", c.SelfPerPacket)
+	}
+	seen := map[string]bool{}
+	for _, f := range p.Functions {
+		name := "function_" + metricWord(f.Where) + "_" + metricWord(f.Name)
+		if seen[name] {
+			continue // another module's function of that name, with less
+		}
+		seen[name] = true
+		add(name+"_self_ns_per_kb", "ns/KB", f.SelfPerKB)
+		add(name+"_self_ns_per_packet", "ns", f.SelfPerPacket)
+		add(name+"_total_ns_per_kb", "ns/KB", f.TotalPerKB)
+		add(name+"_total_ns_per_packet", "ns", f.TotalPerPacket)
+	}
+	return out
+}

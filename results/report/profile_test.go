@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// profiledRuns are runs whose SUT had 60 to 65 ns/KB of copy, 40 of tcp, and in one of them 1 of
+// gro.
+func profiledRuns() results.Journal {
+	j := demo()
+	n := 0
+	part := func(name string, ns float64) results.ProfiledPart {
+		return results.ProfiledPart{Name: name, Where: "thread", Class: name, SelfPerKB: new(ns), TotalPerKB: new(2 * ns), SelfPerPacket: new(10 * ns)}
+	}
+	for i := range j.Records {
+		r := &j.Records[i]
+		if r.Verdict != results.OK || r.Warmup || r.Cell.ID != j.Records[0].Cell.ID {
+			continue
+		}
+		copied := 60 + float64(n%6)
+		p := &results.Profiled{Event: "cpu-clock", Busy: part("", copied+40), Classes: []results.ProfiledPart{part("copy", copied), part("tcp", 40)},
+			Functions: []results.ProfiledPart{part("_copy_to_iter", copied), part("tcp_v4_rcv", 40)}}
+		if n == 0 {
+			p.Classes = append(p.Classes, part("gro", 1))
+		}
+		r.SUT.Probes = &results.Probes{Profile: p}
+		n++
+	}
+	return j
+}
+
+// Medians with intervals over the runs; a class that a run did not meet was 0 there.
+func TestProfiles(t *testing.T) {
+	s := Summarize(profiledRuns())
+	var p *Profile
+	for i := range s.Cells {
+		if x := profileIn(&s.Cells[i].SUT); x != nil {
+			p = x
+		}
+	}
+	if p == nil || len(p.Classes) != 3 {
+		t.Fatalf("%+v", p)
+	}
+	runs := p.Busy.N
+	if c := p.Classes[0]; c.Name != "copy" || c.PerKB.N != runs || c.PerKB.Median < 60 || c.PerKB.Median > 65 {
+		t.Errorf("%+v", c)
+	}
+	if c := p.Classes[2]; c.Name != "gro" || c.PerKB.N != runs || c.PerKB.Max != 1 || runs > 2 && c.PerKB.Median != 0 {
+		t.Errorf("%+v", c)
+	}
+	if f := p.Functions[1]; f.Name != "tcp_v4_rcv" || f.TotalKB.Median != 80 || f.PerPacket.Median != 400 {
+		t.Errorf("%+v", f)
+	}
+	text := table(t, s)
+	page := render(t, func(b *bytes.Buffer) error { return writePage(b, s) })
+	for _, want := range []string{"copy", "tcp_v4_rcv"} {
+		if !bytes.Contains(text, []byte(want)) || !bytes.Contains(page, []byte(want)) {
+			t.Errorf("%s is not shown", want)
+		}
+	}
+	figures, err := Figures(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := false
+	for _, f := range figures {
+		drawn = drawn || f.Name == "profile" && strings.Contains(f.Caption, "copy (red)")
+	}
+	if !drawn {
+		t.Error("no stacked bars")
+	}
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+
+package report
+
+// maxFunctions is the most functions of one end that a table shows, those with the most time.
+const maxFunctions = 15
+
+// addProfile adds the rows of an end's profile, if there is one.
+func (v *probeView) addProfile(p *Profile, row func(name, dim string, fields ...string) probeRow) {
+	if p == nil {
+		return
+	}
+	for _, c := range p.Classes {
+		v.Classes = append(v.Classes, row(c.Name, "", partFields(p, &c)...))
+	}
+	for _, f := range p.Functions[:min(maxFunctions, len(p.Functions))] {
+		fields := append(partFields(p, &f), median(f.TotalKB, plain), f.Where, f.Class)
+		v.Functions = append(v.Functions, row(f.Name, "", fields...))
+	}
+}
+
+// partFields are a part's time, its interval, its share of the busy time, and its time a packet.
+func partFields(p *Profile, x *ProfilePart) []string {
+	var share *float64
+	if p.Busy != nil && p.Busy.Median > 0 {
+		share = new(100 * x.PerKB.Median / p.Busy.Median)
+	}
+	return []string{median(x.PerKB, plain), interval(x.PerKB, plain), digits(share), median(x.PerPacket, plain)}
+}
+
+// plain shows about three digits.
+func plain(v float64) string { return digits(&v) }

@@ -20,8 +20,9 @@ type Change struct {
 type Diff struct {
 	Seconds float64 // from one to the other
 	Changes []Change
-	Gone    int // counters that only the first reading has: somebody made queues anew
-	New     int // that only the second has
+	Gone    int    // counters that only the first reading has: somebody made queues anew
+	New     int    // that only the second has
+	came    string // the first of these
 
 	rx, tx float64 // packets of the interface
 	linked bool    // they are known
@@ -48,8 +49,14 @@ func Between(from, to *Reading) (d Diff) {
 		if v, ok := before[c.Metric]; ok {
 			delete(before, c.Metric)
 			d.Changes = append(d.Changes, changeOf(c, v))
+		} else if c.Area == Netstat {
+			// Messages of ICMP are counted by type, and a type is shown from its first message on
+			// (net/ipv6/proc.c: snmp6_seq_show_icmpv6msg; net/ipv4/proc.c: icmpmsg_put).
+			d.Changes = append(d.Changes, changeOf(c, 0))
 		} else {
-			d.New++
+			if d.New++; d.New == 1 {
+				d.came = c.Metric
+			}
 		}
 	}
 	if !pooled {
@@ -119,7 +126,11 @@ func (d *Diff) Rows(sends bool) (rows []results.Metric, idle, warnings []string)
 		rows = append(rows, results.Metric{Name: results.MetricCountersCut, Unit: "1", Value: float64(cut), Source: "tally"})
 	}
 	if d.Gone+d.New > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d counters of the interface came and %d went in the window: its queues were made anew", d.New, d.Gone))
+		what := fmt.Sprintf("%d counters came and %d went in the window: queues of the interface were made anew, or the kernel has begun to count", d.New, d.Gone)
+		if d.came != "" {
+			what += " (" + d.came + ")"
+		}
+		warnings = append(warnings, what)
 	}
 	return rows, idle, warnings
 }

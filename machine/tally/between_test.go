@@ -33,7 +33,8 @@ func TestBetween(t *testing.T) {
 	from := reading(1e9, count("grew", Counter, 10), count("wrapped", Counter32, math.MaxUint32-1), count("idle", Counter, 7), count("level", Gauge, 10),
 		count("reset", Counter, 1000), count("wrapped64", Counter, math.MaxUint32-4), count("leapt", Counter, 1), count("gone", Counter, 3))
 	to := reading(3e9, count("grew", Counter, 1<<40), count("wrapped", Counter32, 3), count("idle", Counter, 7), count("level", Gauge, 4),
-		count("reset", Counter, 1), count("wrapped64", Counter, 5), count("leapt", Counter, math.MaxUint64), count("new", Counter, 3))
+		count("reset", Counter, 1), count("wrapped64", Counter, 5), count("leapt", Counter, math.MaxUint64), count("new", Counter, 3),
+		Count{Area: Netstat, Metric: "first", Value: 2})
 	d := Between(from, to)
 	type got struct {
 		Delta int64
@@ -43,7 +44,7 @@ func TestBetween(t *testing.T) {
 	for _, c := range d.Changes {
 		all[c.Metric] = got{c.Delta, c.Flag}
 	}
-	want := map[string]got{"grew": {1<<40 - 10, ""}, "wrapped": {5, ""}, "idle": {0, ""}, "level": {-6, ""},
+	want := map[string]got{"grew": {1<<40 - 10, ""}, "wrapped": {5, ""}, "idle": {0, ""}, "level": {-6, ""}, "first": {2, ""},
 		"reset": {-999, "the counter fell: it was reset in the window"}, "wrapped64": {10, "wrapped at 32 bits"}, "leapt": {-2, "the counter leapt: it does not count"}}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -111,7 +111,7 @@ func (r *rawStack) stack(names Names) Stack {
 		kernel = append(kernel, names.Kernel(a, i > 0))
 	}
 	s.Where, s.Frames = account(kernel)
-	if s.Where == Thread && r.pid <= 0 && idle(kernel) {
+	if s.Where == Thread && r.pid <= 0 && len(r.user) == 0 && idle(kernel) {
 		s.Where = Idle
 	}
 	if s.Where != Thread {

@@ -34,6 +34,9 @@ func (p *Profile) Pprof(busyNs float64, at time.Time) *profile.Profile {
 	if p.Hz > 0 && p.Event.Nanoseconds {
 		w.out.PeriodType, w.out.Period = w.out.SampleType[1], int64(time.Second)/int64(p.Hz)
 	}
+	if busyNs == 0 && !p.Event.Nanoseconds {
+		busyNs = p.sampledNs()
+	}
 	busy, _ := p.weights()
 	scale := 1.0
 	if busyNs > 0 && busy > 0 {
@@ -132,7 +135,7 @@ func (w *pprofWriter) mapping(file string) *profile.Mapping {
 // Bounds of a profile that is read.
 const (
 	MaxPacked   = 16 << 20
-	maxUnpacked = 256 << 20
+	maxUnpacked = 16 << 20 // a message of two bytes takes some 150 in memory
 )
 
 // Parse reads what Pprof wrote, from wherever it came: sizes are bounded, its parts fit each

@@ -66,12 +66,28 @@ type ClassCost struct {
 	Samples uint64
 }
 
+// sampledNs is the busy time by the samples alone. Cycles are no time: of these each sample is a
+// period of the frequency asked for.
+func (p *Profile) sampledNs() float64 {
+	busy, _ := p.weights()
+	if p.Event.Nanoseconds || p.Hz == 0 {
+		return float64(busy)
+	}
+	n := uint64(0)
+	for i := range p.Stacks {
+		if s := &p.Stacks[i]; s.Where != Idle {
+			n += s.Count
+		}
+	}
+	return float64(n) * 1e9 / float64(p.Hz)
+}
+
 // Costs divides the time that the CPUs were busy (of the samples, where busyNs is 0) among
 // functions and classes.
 func (p *Profile) Costs(busyNs float64) Costs {
 	busy, _ := p.weights()
 	if busyNs == 0 {
-		busyNs = float64(busy)
+		busyNs = p.sampledNs()
 	}
 	c := Costs{BusyNs: busyNs}
 	if busy == 0 {

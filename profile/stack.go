@@ -64,21 +64,31 @@ func hardirq(name string) bool {
 }
 
 // account cuts a stack of the kernel where an interrupt came, and says on whose account it is.
-// The innermost one counts: a softirq that an interrupt's end runs is a softirq.
+// The innermost one counts: a softirq that an interrupt's end runs is a softirq. What is done on
+// the way back from an interrupt, such as giving way to another thread, is the thread's own
+// (kernel/entry/common.c: irqentry_exit, exit_to_user_mode_loop).
 func account(kernel []Frame) (Where, []Frame) {
-	for i, f := range kernel {
+	back := false // on the way back from the interrupt whose entry comes next
+	for i := 0; i < len(kernel); i++ {
+		name := base(kernel[i].Name)
 		var w Where
 		var more func(string) bool
 		switch {
-		case softirqs[f.Name]:
+		case softirqs[name]:
 			w, more = SoftIRQ, func(n string) bool { return softirqs[n] }
-		case hardirq(f.Name):
+		case hardirq(name):
 			w, more = HardIRQ, hardirq
 		default:
+			back = back || i > 0 && hasPrefix(name, "irqentry_exit") ||
+				hasPrefix(name, "exit_to_user_mode_loop", "preempt_schedule_irq", "arm64_preempt_schedule_irq", "do_notify_resume")
 			continue
 		}
-		for i+1 < len(kernel) && more(kernel[i+1].Name) {
+		for i+1 < len(kernel) && more(base(kernel[i+1].Name)) {
 			i++
+		}
+		if back && w == HardIRQ { // whatever it came upon decides
+			back = false
+			continue
 		}
 		return w, kernel[:i+1]
 	}

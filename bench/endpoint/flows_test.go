@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -115,19 +116,15 @@ func TestFlowMissing(t *testing.T) {
 func TestFlowDies(t *testing.T) {
 	r := open(t, several(rxSpec("tcp", mib), 2))
 	got := background(t.Context(), r, short(20*time.Second))
-	conns := make(chan *stream.Conn, 2)
-	for n := range 2 {
-		go func() {
-			c := dial(t, r, n)
-			if n == 1 && c != nil {
-				c.Abort()
-				c.Close() // a reset
-			}
-			conns <- c
-		}()
+	var conns [2]*stream.Conn
+	var welcome sync.WaitGroup
+	for n := range conns {
+		welcome.Go(func() { conns[n] = dial(t, r, n) })
 	}
-	for range 2 {
-		<-conns
+	welcome.Wait()
+	if conns[1] != nil {
+		conns[1].Abort()
+		conns[1].Close() // a reset
 	}
 	res := within(t, got, 2*slow)
 	if res.Verdict != results.Failed || !strings.HasPrefix(res.Reason, "flow 1: ") {

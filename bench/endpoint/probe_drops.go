@@ -60,16 +60,31 @@ func dropFigures(d *bpf.Drops, from, to dropReading, port uint16) (*results.Drop
 // dropTable joins the rows of a reason and a function, and holds them against the counters.
 func dropTable(t bpf.DropTable, counted []ledger.Counted, port uint16) *results.Drops {
 	out := &results.Drops{Packets: new(float64(t.Packets())), Flow: new(0.0), Unnamed: new(float64(t.Unnamed)), NotLost: new(0.0), Missing: new(0.0)}
+	if port == 0 { // the flow's are not told from others
+		out.Flow = nil
+	}
+	if t.Warning != "" { // nor what was delivered from what was lost
+		out.NotLost = nil
+	}
 	var seen []ledger.Drop
 	at := map[string]int{}
 	for _, d := range t.Drops {
 		n := float64(d.Packets)
 		if d.NotLost != "" {
-			*out.NotLost += n
+			if out.NotLost != nil {
+				*out.NotLost += n
+			}
 			continue
 		}
 		seen = append(seen, ledger.Drop{Reason: d.Reason, Function: d.Function, Packets: d.Packets, SKBs: d.SKBs})
-		one := results.Drop{Reason: d.Reason, Function: d.Function, Packets: new(0.0), SKBs: new(0.0), Flow: new(0.0)}
+		mine := port != 0 && d.Port == port
+		if mine {
+			*out.Flow += n
+		}
+		one := results.Drop{Reason: d.Reason, Function: d.Function, Packets: new(0.0), SKBs: new(0.0)}
+		if port != 0 {
+			one.Flow = new(0.0)
+		}
 		i, known := at[one.Key()]
 		if !known {
 			if len(out.Places) == mostPlaces {
@@ -83,9 +98,8 @@ func dropTable(t bpf.DropTable, counted []ledger.Counted, port uint16) *results.
 		p := &out.Places[i]
 		*p.Packets += n
 		*p.SKBs += float64(d.SKBs)
-		if port != 0 && d.Port == port {
+		if mine {
 			*p.Flow += n
-			*out.Flow += n
 		}
 		p.Where = addWord(addWord(p.Where, d.Place), d.Interface)
 	}

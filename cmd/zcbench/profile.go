@@ -225,6 +225,9 @@ func (t *takenProfile) weigh(busyNs float64, flags []string) error {
 	if t.Samples == 0 {
 		return fmt.Errorf("nothing was sampled in %v: nothing ran", time.Duration(t.WallNs).Round(time.Millisecond))
 	}
+	if t.pid > 0 && busyNs > 0 && slices.ContainsFunc(t.Stacks, func(s profile.Stack) bool { return s.PID > 0 && s.PID != t.pid }) {
+		busyNs, flags = 0, append(flags, "it started other processes, which its own CPU time does not have: times are by the samples alone")
+	}
 	t.busyNs, t.warnings = busyNs, flags
 	t.costs = t.Costs(busyNs)
 	if busyNs > 0 && t.pid == 0 {

@@ -146,7 +146,7 @@ func perLink(before, after Counters, of func(*rtnl.Stats) uint64) (n uint64, whi
 		}
 	}
 	for _, l := range after.links {
-		if l.Stats == nil {
+		if l.Stats == nil || l.Kind == "bond" { // whose counters are the sum of its ports' (bond_get_stats)
 			continue
 		}
 		if d := grown(was[l.Index], of(l.Stats)); d > 0 {

@@ -84,7 +84,10 @@ func poolChanges(from, to []Pool) (out []Change) {
 	order := []*poolSum{all}
 	prefixes := map[*poolSum]string{all: ""}
 	for _, p := range to {
-		b := before[p.ID]
+		b, had := before[p.ID]
+		if had && !b.Counted { // what it had counted at first is not known
+			p.Stats, p.Counted = nic.PoolStats{}, false
+		}
 		delete(before, p.ID)
 		counted = counted || p.Counted
 		sums := []*poolSum{all}

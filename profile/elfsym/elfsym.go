@@ -19,11 +19,13 @@ import (
 // Bounds of what is read of a file. A browser, the largest program that there is, has some 700,000
 // functions and 100 MB of their names.
 const (
-	maxSymbols  = 2 << 20
-	maxNames    = 256 << 20
-	maxTable    = 256 << 20
-	maxSegments = 1 << 10
-	maxName     = 1 << 10 // the longer ones of C++ are cut
+	maxSymbols = 2 << 20
+	maxNames   = 64 << 20
+
+	maxSectionNames = 16 << 20
+	maxTable        = 256 << 20
+	maxSegments     = 1 << 10
+	maxName         = 1 << 10 // the longer ones of C++ are cut
 )
 
 // Table is the functions of a file.
@@ -49,6 +51,9 @@ func Read(r io.ReaderAt, size int64) (t *Table, err error) {
 			t, err = nil, fmt.Errorf("the file's tables contradict themselves: %v", p)
 		}
 	}()
+	if err := modest(r); err != nil {
+		return nil, err
+	}
 	f, err := elf.NewFile(io.NewSectionReader(r, 0, size))
 	if err != nil {
 		return nil, err
@@ -70,6 +75,36 @@ func Read(r io.ReaderAt, size int64) (t *Table, err error) {
 	slices.SortStableFunc(t.funcs, func(a, b function) int { return cmp.Compare(a.addr, b.addr) })
 	t.funcs = slices.CompactFunc(t.funcs, func(a, b function) bool { return a.addr == b.addr })
 	return t, nil
+}
+
+// modest refuses what elf.NewFile would grow with before anybody could look: names of sections
+// without end, or packed ones, and more sections than the header can tell.
+func modest(r io.ReaderAt) error {
+	var h, s [64]byte // an ELF64 header, and that of a section
+	if _, err := r.ReadAt(h[:], 0); err != nil {
+		return fmt.Errorf("read the ELF header: %w", err)
+	}
+	if elf.Class(h[elf.EI_CLASS]) != elf.ELFCLASS64 {
+		return errors.New("it is no 64-bit ELF file")
+	}
+	var o binary.ByteOrder = binary.LittleEndian
+	if elf.Data(h[elf.EI_DATA]) == elf.ELFDATA2MSB {
+		o = binary.BigEndian
+	}
+	at, each, n, names := o.Uint64(h[40:]), o.Uint16(h[58:]), o.Uint16(h[60:]), o.Uint16(h[62:])
+	switch {
+	case at == 0: // no sections
+		return nil
+	case each != 64 || n == 0 || names >= n || at > 1<<62:
+		return errTooLarge
+	}
+	if _, err := r.ReadAt(s[:], int64(at)+64*int64(names)); err != nil {
+		return fmt.Errorf("read the header of the section names: %w", err)
+	}
+	if elf.SectionFlag(o.Uint64(s[8:]))&elf.SHF_COMPRESSED != 0 || o.Uint64(s[32:]) > maxSectionNames {
+		return errTooLarge
+	}
+	return nil
 }
 
 // Len is how many functions there are.
@@ -163,6 +198,18 @@ func functions(symbols, names []byte, order binary.ByteOrder) (out []function, e
 	return out, nil
 }
 
+// goFuncs is how many functions a table of Go's says that it has: a word after the header of 8
+// bytes, in all versions (debug/gosym: LineTable.parsePclnTab).
+func goFuncs(data []byte, o binary.ByteOrder) uint64 {
+	switch {
+	case len(data) < 16:
+		return 0
+	case data[7] == 8: // the size of a pointer
+		return o.Uint64(data[8:])
+	}
+	return uint64(o.Uint32(data[8:]))
+}
+
 // gofuncs reads the functions of a Go program that was linked without symbols (-s).
 func gofuncs(f *elf.File, size int64) ([]function, error) {
 	tab, text := f.Section(".gopclntab"), f.Section(".text")
@@ -172,6 +219,9 @@ func gofuncs(f *elf.File, size int64) ([]function, error) {
 	data, err := whole(tab, size)
 	if err != nil || len(data) == 0 {
 		return nil, err
+	}
+	if goFuncs(data, f.ByteOrder) > maxSymbols {
+		return nil, errTooLarge
 	}
 	t, err := gosym.NewTable(nil, gosym.NewLineTable(data, text.Addr))
 	if err != nil {

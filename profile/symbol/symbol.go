@@ -5,6 +5,7 @@
 package symbol
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -15,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/machine/kallsyms"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/profile/elfsym"
+	"golang.org/x/sys/unix"
 )
 
 // Bounds of what is kept of the processes that samples met.
@@ -77,7 +79,7 @@ func commOf(path string) string {
 	if err != nil {
 		return ""
 	}
-	return plaintext.Clean(strings.TrimSuffix(string(b), "\n"))
+	return plaintext.Line(strings.TrimSuffix(string(b), "\n"))
 }
 
 // Comm is a process's name; a thread of the kernel, which is a process of its own, is called as
@@ -120,13 +122,13 @@ func (n *Namer) User(pid int, addr uint64, returns bool) profile.Frame {
 	if !ok {
 		return profile.Frame{Name: "[unknown]"}
 	}
-	f := profile.Frame{Name: "[unknown]", Module: plaintext.Clean(path.Base(m.path))}
+	f := profile.Frame{Name: "[unknown]", Module: plaintext.Line(path.Base(m.path))}
 	switch {
 	case m.path == "":
 		f.Name, f.Module = "[anonymous]", ""
 		return f
 	case m.inode == 0:
-		f.Name, f.Module = plaintext.Clean(m.path), ""
+		f.Name, f.Module = plaintext.Line(m.path), ""
 		return f
 	}
 	f.Name = "[" + f.Module + "]" // the file at least
@@ -136,7 +138,7 @@ func (n *Namer) User(pid int, addr uint64, returns bool) profile.Frame {
 	}
 	if at, ok := t.Addr(addr - m.from + m.offset); ok {
 		if name, ok := t.Find(at); ok {
-			f.Name = plaintext.Clean(name)
+			f.Name = plaintext.Line(name)
 		}
 	}
 	return f
@@ -152,6 +154,9 @@ func (n *Namer) table(pid int, m mapping) *elfsym.Table {
 		return nil
 	}
 	t, err := readFile(pid, m)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return nil // the process has ended: another one may have the file still
+	}
 	if err != nil {
 		t = nil
 	} else {
@@ -162,20 +167,27 @@ func (n *Namer) table(pid int, m mapping) *elfsym.Table {
 }
 
 // readFile reads the very file that is mapped, whatever lies at its path by now (map_files of
-// proc(5); it takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE). What is mapped to be executed is a
-// file: opening it does not wait for anybody, as opening a path could.
+// proc(5); it takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE). A device can be mapped to be
+// executed too, and opening one may act or wait: it is looked at before it is opened. So may a
+// file whose file system is a program of the user's.
 func readFile(pid int, m mapping) (*elfsym.Table, error) {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, m.from, m.to))
+	p, err := unix.Open(fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, m.from, m.to), unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(p)
+	var st unix.Stat_t
+	var fs unix.Statfs_t
+	if err := errors.Join(unix.Fstat(p, &st), unix.Fstatfs(p, &fs)); err != nil {
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || fs.Type == unix.FUSE_SUPER_MAGIC {
+		return nil, fmt.Errorf("%s is no file of the kernel's own file systems", m.path)
+	}
+	f, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", p), os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", m.path)
-	}
-	return elfsym.Read(f, info.Size())
+	return elfsym.Read(f, st.Size)
 }

@@ -5,6 +5,8 @@ package profile
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -135,8 +137,41 @@ func (w *pprofWriter) mapping(file string) *profile.Mapping {
 // Bounds of a profile that is read.
 const (
 	MaxPacked   = 16 << 20
-	maxUnpacked = 16 << 20 // a message of two bytes takes some 150 in memory
+	maxUnpacked = 64 << 20
+	mostParts   = 1 << 18 // samples, places, functions, texts: each takes some 150 bytes in memory
 )
+
+// parts counts the fields of a protobuf message without making anything of them; -1: it is none.
+func parts(b []byte) (n int) {
+	for ; len(b) > 0; n++ {
+		tag, k := binary.Uvarint(b)
+		if k <= 0 {
+			return -1
+		}
+		b = b[k:]
+		switch tag & 7 {
+		case 0:
+			_, k = binary.Uvarint(b)
+		case 1:
+			k = 8
+		case 2:
+			l, m := binary.Uvarint(b)
+			if m <= 0 || l > uint64(len(b)-m) {
+				return -1
+			}
+			k = m + int(l)
+		case 5:
+			k = 4
+		default:
+			return -1
+		}
+		if k <= 0 || k > len(b) {
+			return -1
+		}
+		b = b[k:]
+	}
+	return n
+}
 
 // Parse reads what Pprof wrote, from wherever it came: sizes are bounded, its parts fit each
 // other, and no text in it is more than text.
@@ -154,6 +189,9 @@ func Parse(packed []byte) (*profile.Profile, error) {
 	}
 	if len(data) > maxUnpacked {
 		return nil, fmt.Errorf("a profile of more than %d bytes", maxUnpacked)
+	}
+	if n := parts(data); n < 0 || n > mostParts {
+		return nil, errors.New("read profile: it has too many parts, or is none")
 	}
 	p, err := profile.ParseUncompressed(data)
 	if err != nil {

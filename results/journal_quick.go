@@ -101,7 +101,7 @@ func (q *quick) set(v reflect.Value) bool {
 		case reflect.Int, reflect.Int64:
 			n, err := strconv.ParseInt(string(q.number()), 10, 64)
 			v.SetInt(n)
-			return err == nil
+			return err == nil && !v.OverflowInt(n)
 		case reflect.Bool:
 			b, ok := q.bool()
 			v.SetBool(b)
@@ -232,7 +232,9 @@ func (q *quick) value() ([]byte, bool) {
 			quoted = !quoted
 		case quoted:
 		case c == '{' || c == '[':
-			depth++
+			if depth++; depth > 1000 { // package json has a limit of its own
+				return nil, false
+			}
 		case c == '}' || c == ']':
 			depth--
 		}

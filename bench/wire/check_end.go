@@ -142,7 +142,33 @@ func checkHost(h *results.Host) error {
 			return fmt.Errorf("%s: %g", x.what, *x.v)
 		}
 	}
-	return errors.Join(h.Delivery.Check(), h.CheckFlows())
+	return errors.Join(h.Delivery.Check(), h.CheckFlows(), checkProbes(h.Probes))
+}
+
+// mostProbed are the rows of each table of what probes saw, and the points of a line: ends send
+// some dozens.
+const mostProbed = 1000
+
+func checkProbes(p *results.Probes) error {
+	if p == nil {
+		return nil
+	}
+	n := max(len(p.Stages), len(p.Calls), len(p.Counters), len(p.Flow))
+	if d := p.Drops; d != nil {
+		n = max(n, len(d.Places), len(d.Counted))
+	}
+	if f := p.Profile; f != nil {
+		n = max(n, len(f.Classes), len(f.Functions))
+	}
+	if n > mostProbed {
+		return fmt.Errorf("probes with %d rows", n)
+	}
+	for i := range p.Flow {
+		if len(p.Flow[i].T) > mostProbed {
+			return fmt.Errorf("probes with a series of %d points", len(p.Flow[i].T))
+		}
+	}
+	return checkSeries(p.Flow)
 }
 
 func checkMetrics(ms []results.Metric) error {

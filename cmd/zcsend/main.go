@@ -54,6 +54,6 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 	f := cmd.Flags()
 	f.DurationVar(&end.Duration, "duration", 0, "how long to send (default: as the receiver wishes, else 10s)")
 	f.StringVar(&end.Dev, "dev", "", "interface that the flow leaves by, for its counters, and for devmem (default: the one that the route leaves by)")
-	f.DurationVar(&wait, "connect-timeout", 5*time.Second, "how long to wait for the receiver: to listen at ADDR:PORT, and then to be ready for all flows; 0 waits for ever")
+	f.DurationVar(&wait, "connect-timeout", 15*time.Second, "how long to wait for the receiver: to listen at ADDR:PORT, and then to be ready for all flows; 0 waits for ever")
 	return cmd
 }

@@ -67,8 +67,8 @@ func (f *function) called(table map[int]ProcIRQ, sysfs string) error {
 
 func (f *function) isCalled(action string) bool {
 	return slices.ContainsFunc(f.words, func(word string) bool {
-		_, ok := after(action, word)
-		return ok
+		rest, ok := after(action, word)
+		return ok && !strings.HasPrefix(rest, ".") // vif1.0 is netback's: of the first interface of guest 1
 	})
 }
 

@@ -12,10 +12,12 @@ import (
 )
 
 // watchEvery is between two rounds of looks at the sockets. A look costs about a microsecond, so
-// that a round has no more than mostLooks: of more flows each is looked at every few rounds.
+// that a round has some mostLooks: of more flows each is looked at every few rounds, of very many
+// at least once in mostRounds, which leaves ten looks at each in the shortest window (250 ms).
 const (
 	watchEvery = 5 * time.Millisecond
 	mostLooks  = 64
+	mostRounds = 4
 )
 
 // Watch finds out on which CPUs the packets of an end's flows were processed. The kernel
@@ -54,7 +56,7 @@ func (w *Watch) run() {
 
 // round looks at the next sockets, each once at most.
 func (w *Watch) round() {
-	for range min(len(w.fds), mostLooks) {
+	for range min(len(w.fds), max(mostLooks, (len(w.fds)+mostRounds-1)/mostRounds)) {
 		i := w.next
 		w.next = (i + 1) % len(w.fds)
 		if cpu, err := unix.GetsockoptInt(w.fds[i], unix.SOL_SOCKET, unix.SO_INCOMING_CPU); err == nil && cpu >= 0 {

@@ -59,6 +59,7 @@ bench-probes: build ## what eBPF probes cost a flow: runs with and without, inte
 	@$(call aside,out/probe-cost)
 	bin/zcbench matrix experiments/probe-cost.yaml --out out/probe-cost || [ $$? = 1 ] # invalid runs are left out
 	mk/probe-overhead.sh out/probe-cost/overhead.json
+	CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^BenchmarkCost$$' ./bpf
 	$(GO) run ./cmd/probed --overhead out/probe-cost/overhead.json --budget latency=2,syscalls=1,drops=1,tcp=0.5 out/probe-cost
 
 .PHONY: bench-report

@@ -17,7 +17,7 @@ import (
 )
 
 // connect is a flow from the TG to the SUT.
-func connect(t *testing.T, p *veth.Pair) (rx, tx *net.TCPConn) {
+func connect(t testing.TB, p *veth.Pair) (rx, tx *net.TCPConn) {
 	t.Helper()
 	ln := in(t, p.SUT.Netns, func() (net.Listener, error) { return net.Listen("tcp", addr(p.SUT.IPv4, testPort)) })
 	defer ln.Close()

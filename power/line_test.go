@@ -21,7 +21,7 @@ type lineServer struct {
 	conns atomic.Int32
 }
 
-func serveLines(t *testing.T, ending string, handle func(line string) string) *lineServer {
+func serveLines(t testing.TB, ending string, handle func(line string) string) *lineServer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -61,7 +61,7 @@ func serveLines(t *testing.T, ending string, handle func(line string) string) *l
 	return s
 }
 
-func open(t *testing.T, text string) (Source, error) {
+func open(t testing.TB, text string) (Source, error) {
 	t.Helper()
 	s, err := ParseSpec(text)
 	if err != nil {
@@ -74,7 +74,7 @@ func open(t *testing.T, text string) (Source, error) {
 	return src, err
 }
 
-func mustOpen(t *testing.T, text string) Source {
+func mustOpen(t testing.TB, text string) Source {
 	t.Helper()
 	src, err := open(t, text)
 	if err != nil {
@@ -96,12 +96,12 @@ func readOne(t *testing.T, src Source) (int64, error) {
 const ptdLine = "Time,01-22-2021 15:05:14.313,Watts,%s,Volts,227.370000,Amps,0.204340,PF,0.494400,Mark,zcbench"
 
 // ptd is a PTDaemon whose answer to RL can be set.
-func ptd(t *testing.T, rl *atomic.Value, asked *atomic.Value) *lineServer {
+func ptd(t testing.TB, rl *atomic.Value, asked *atomic.Value) *lineServer {
 	return ptdThatSays(t, rl, asked, func() string { return "Error: Unknown command" })
 }
 
 // ptdThatSays is one that also answers Uncertainty.
-func ptdThatSays(t *testing.T, rl, asked *atomic.Value, uncertainty func() string) *lineServer {
+func ptdThatSays(t testing.TB, rl, asked *atomic.Value, uncertainty func() string) *lineServer {
 	return serveLines(t, "\r\n", func(line string) string {
 		if asked != nil {
 			asked.Store(line)

@@ -46,7 +46,7 @@ func printTicks(line string) {
 }
 
 // meterCommand is what runs the meter of a kind.
-func meterCommand(t *testing.T, kind string) string {
+func meterCommand(t testing.TB, kind string) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // powercap makes a tree as drivers/powercap makes it: two packages with
 // sub-zones, the platform's zone, and the packages again through MMIO.
-func powercap(t *testing.T, limit int64) string {
+func powercap(t testing.TB, limit int64) string {
 	t.Helper()
 	root := t.TempDir()
 	zones := map[string]string{
@@ -37,7 +37,7 @@ func powercap(t *testing.T, limit int64) string {
 	return root
 }
 
-func write(t *testing.T, path, text string) {
+func write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)

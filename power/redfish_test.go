@@ -37,7 +37,7 @@ type bmcMock struct {
 	ca      string
 }
 
-func redfishServer(t *testing.T) *bmcMock {
+func redfishServer(t testing.TB) *bmcMock {
 	b := &bmcMock{}
 	b.hide.Store("")
 	b.replace.Store("")

@@ -17,13 +17,13 @@ import (
 
 // snmpd runs net-snmp's agent with the objects of an APC and a Raritan unit.
 type snmpd struct {
-	t    *testing.T
+	t    testing.TB
 	addr string
 	dir  string
 	cmd  *exec.Cmd
 }
 
-func startSNMPD(t *testing.T) *snmpd {
+func startSNMPD(t testing.TB) *snmpd {
 	t.Helper()
 	path := "/usr/sbin/snmpd"
 	if _, err := os.Stat(path); err != nil {

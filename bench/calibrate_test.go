@@ -228,8 +228,14 @@ func TestIntegrationPace(t *testing.T) {
 		t.Fatal(err)
 	}
 	of, held := results.Calibrate(recs), 0
-	if of == nil || of.Runs != calibrationRuns {
-		t.Fatalf("%+v", of)
+	tooLate := 0
+	for _, rec := range recs {
+		if rec.Calibrates() && late(t, rec) {
+			tooLate++
+		}
+	}
+	if of == nil || of.Runs != calibrationRuns-tooLate {
+		t.Fatalf("%+v, %d late", of, tooLate)
 	}
 	for _, rec := range recs {
 		if rec.SUT.ThroughputGbps == nil {

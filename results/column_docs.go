@@ -67,7 +67,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	{"reason", "", "why the verdict is not ok"},
 	{"flags", "list",
 		"short marks: `shared-machine`; under a CPU layout `softirq-by-irq` or `softirq-by-rps`, " +
-			"and `crowded-cpu` where the SUT's softirq must share a CPU with the TG; " +
+			"and `crowded-cpu` where an end's softirq must share a CPU with the other end, which then has it in its figures; " +
 			"`off-pace`: the delivered rate is more than 1 % from pace_bits_ps; " +
 			"`unfair`, `starved-flow`: of several flows (docs/matrix.md); " +
 			"`calibration`: not paced, to know what shares of a pace are of; " +

@@ -50,10 +50,10 @@ func subjects(a, b *results.Cell) (ends []results.LimitedBy) {
 	return ends
 }
 
-// heldBy is what held most runs of a cell up that is none of what a comparison is about: several
+// HeldBy is what held most runs of a cell up that is none of what a comparison is about: several
 // such things together count, and the one that held up the most gives the name. "" where at least
 // half of the runs show what it is about, or what limited them is not known.
-func (c *Cell) heldBy(about []results.LimitedBy) (by results.LimitedBy) {
+func (c *Cell) HeldBy(about ...results.LimitedBy) (by results.LimitedBy) {
 	n, all := map[results.LimitedBy]int{}, 0
 	for _, r := range c.Runs {
 		if r.Limit != "" && !slices.Contains(about, r.Limit) {
@@ -77,7 +77,7 @@ func (c *Cell) heldBy(about []results.LimitedBy) (by results.LimitedBy) {
 // leaves it the faster one.
 func (r *Row) underLimit() {
 	about := subjects(&r.A, &r.B)
-	a, b := r.cells.a.heldBy(about), r.cells.b.heldBy(about)
+	a, b := r.cells.a.HeldBy(about...), r.cells.b.HeldBy(about...)
 	faster, slower := a, b
 	if r.Verdict == Faster {
 		faster, slower = b, a

@@ -4,6 +4,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/long"
@@ -32,8 +33,9 @@ func TestBestIsOfRankOne(t *testing.T) {
 		if out > n*rounds*5/100 {
 			t.Errorf("%d equal cells: %d of %d are not among the best", n, out, n*rounds)
 		}
-		if any > rounds*20/100 {
-			t.Errorf("%d equal cells: in %d of %d experiments some are not among the best; docs/statistics.md says at most 20 %%", n, any, rounds)
+		told := map[int]float64{4: .06, 10: .09, 20: .11}[n] // by docs/statistics.md; and four standard errors
+		if most := told + 4*math.Sqrt(told*(1-told)/float64(rounds)); float64(any) > most*float64(rounds) {
+			t.Errorf("%d equal cells: in %d of %d experiments some are not among the best; published are %.0f %%", n, any, rounds, 100*told)
 		}
 	}
 }

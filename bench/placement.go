@@ -110,6 +110,7 @@ func (r *Runner) loopback() bool {
 // placeEnd says where the flows of an end, and their softirq, go, and which CPUs are the end's.
 func (r *Runner) placeEnd(s *wire.EndSpec) {
 	cpus, own := r.cpus(s.Role, s.Cell)
+	theirs := r.borrowed(s.Role, s.Cell)
 	s.Flows = nil
 	var measured []int
 	for _, c := range cpus {
@@ -119,7 +120,7 @@ func (r *Runner) placeEnd(s *wire.EndSpec) {
 		}
 		s.Flows = append(s.Flows, f)
 		measured = append(measured, f.CPU)
-		if n := f.SoftirqCPU; n != nil && !r.crowded(s.Cell) {
+		if n := f.SoftirqCPU; n != nil && !slices.Contains(theirs, *n) {
 			measured = append(measured, *n)
 		}
 	}
@@ -137,34 +138,6 @@ func inOrder(cpus []int) (out []int) {
 		}
 	}
 	return out
-}
-
-// crowded reports whether the SUT's softirq must share a CPU with the TG.
-func (r *Runner) crowded(cell results.Cell) bool {
-	if place.Layout(cell.CPULayout) != place.TwoCPU || !r.SUT.SameMachine(r.TG) {
-		return false
-	}
-	sut, _ := r.cpus(stream.RX, cell)
-	tg, _ := r.cpus(stream.TX, cell)
-	return slices.ContainsFunc(sut, func(s place.CPUs) bool {
-		return slices.ContainsFunc(tg, func(t place.CPUs) bool { return s.Softirq == t.App || s.Softirq == t.Softirq })
-	})
-}
-
-// FlagCrowded marks a layout on a machine with too few CPUs.
-const FlagCrowded = "crowded-cpu"
-
-// markPlacement says what a layout means on this machine.
-func (r *Runner) markPlacement(rec *results.Record) {
-	if r.crowded(rec.Cell) {
-		sut, _ := r.cpus(stream.RX, rec.Cell)
-		var soft []int
-		for _, c := range sut {
-			soft = append(soft, c.Softirq)
-		}
-		rec.Flags = append(rec.Flags, FlagCrowded)
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the SUT's softirq shares CPU %s with the TG, and is in the TG's CPU figures: this machine has too few CPUs for %s", counter.FormatCPUList(soft), rec.Cell.CPULayout))
-	}
 }
 
 // usable says which CPUs a host has, and which of them may be used.

@@ -70,8 +70,8 @@ func TestPlaceEnd(t *testing.T) {
 		rx, tx := wire.EndSpec{Role: stream.RX, Cell: cell, Flows: wire.OneFlow(3)}, wire.EndSpec{Role: stream.TX, Cell: cell, Flows: wire.OneFlow(0)}
 		r.placeEnd(&rx)
 		r.placeEnd(&tx)
-		if get(rx.Flows[0].SoftirqCPU) != x.rx || get(tx.Flows[0].SoftirqCPU) != x.tx || !slices.Equal(rx.MeasureCPUs, x.rxMeasure) || r.crowded(cell) != x.crowded {
-			t.Errorf("%s: RX %d, TX %d, measured %v, crowded %v", x.name, get(rx.Flows[0].SoftirqCPU), get(tx.Flows[0].SoftirqCPU), rx.MeasureCPUs, r.crowded(cell))
+		if get(rx.Flows[0].SoftirqCPU) != x.rx || get(tx.Flows[0].SoftirqCPU) != x.tx || !slices.Equal(rx.MeasureCPUs, x.rxMeasure) || r.borrowed(stream.RX, cell) != nil != x.crowded {
+			t.Errorf("%s: RX %d, TX %d, measured %v, borrowed %v", x.name, get(rx.Flows[0].SoftirqCPU), get(tx.Flows[0].SoftirqCPU), rx.MeasureCPUs, r.borrowed(stream.RX, cell))
 		}
 	}
 }

@@ -50,8 +50,12 @@ func TestShippedExperimentsGiveVerdicts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s.Purpose == matrix.Check {
+			if name := filepath.Base(f); name != "lab.yaml" {
+				t.Errorf("%s asks for no verdicts: a new file that is a check belongs in this test", name)
+			}
 			continue
 		}
+		mustForetell(t, s)
 		all, unmatched := reaches(s, able)
 		if len(all) == 0 || len(unmatched) > 0 {
 			t.Errorf("%s: %v, without a partner %q", f, all, unmatched)
@@ -83,6 +87,25 @@ func TestShippedExperimentsGiveVerdicts(t *testing.T) {
 				t.Errorf("%s: %d comparisons, foretold were %s", f, n[c.called()], c.called())
 			}
 		}
+	}
+}
+
+// mustForetell checks that the dry run says of each family of comparisons that counts which
+// difference it finds, with what chance, and warns of none, also where verdicts are required.
+func mustForetell(t *testing.T, s *matrix.Spec) {
+	t.Helper()
+	finds := 0
+	e := &Experiment{Spec: s, RequireVerdict: true}
+	err := e.foretell(able, func(l string) {
+		if strings.Contains(l, "warning") {
+			t.Errorf("%s: %s", s.Name, l)
+		}
+		if strings.Contains(l, "a difference of ") && strings.Contains(l, " % is found with a chance of 80 % where runs vary by 1 % (CV)") {
+			finds++
+		}
+	})
+	if err != nil || finds == 0 {
+		t.Errorf("%s: %v, %d lines say what is found", s.Name, err, finds)
 	}
 }
 

@@ -380,16 +380,6 @@ func (r *Runner) callOff(h *host.Host, ended <-chan struct{}) {
 	}
 }
 
-// offset is how far h's clock is from the controller's. Two ends of one machine have one clock:
-// what their offsets differ by, within what they are known to, is error.
-func (r *Runner) offset(h *host.Host) int64 {
-	d := r.SUT.OffsetNs - r.TG.OffsetNs
-	if bound := r.SUT.UncertaintyNs + r.TG.UncertaintyNs; r.SUT.SameMachine(r.TG) && max(d, -d) <= bound {
-		return r.SUT.OffsetNs
-	}
-	return h.OffsetNs
-}
-
 // schedule translates the run's times from the controller's clock to h's.
 func (r *Runner) schedule(h *host.Host, startNs int64, window time.Duration) wire.Schedule {
 	start := startNs + r.offset(h)

@@ -143,9 +143,9 @@ func (r *Runner) markSiblings(rec *results.Record) {
 
 // cpusOf are the CPUs that an end's flows use in a cell, each once.
 func (r *Runner) cpusOf(role stream.Role, cell results.Cell) (out []int) {
-	cpus, _ := r.cpus(role, cell)
+	cpus, layout := r.cpus(role, cell)
 	for _, c := range cpus {
-		for _, n := range []int{c.App, c.SoftirqOf(place.Layout(cell.CPULayout))} {
+		for _, n := range []int{c.App, c.SoftirqOf(layout)} {
 			if n >= 0 {
 				out = append(out, n)
 			}

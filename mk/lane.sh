@@ -43,14 +43,24 @@ quiet='^TestCPUTruth$'
 upper='^TestUpperInLab$'
 upper_modules=(llc stp garp mrp 8021q bridge tls bonding macvlan)
 
+# This wants two NUMA nodes.
+nodes='^TestNodesInLab$'
+nodes_machine=(--mem 2048 --qemu=-smp --qemu=sockets=2,cores=1,threads=1
+	--qemu=-object --qemu=memory-backend-ram,id=m0,size=1G --qemu=-numa --qemu=node,nodeid=0,cpus=0,memdev=m0
+	--qemu=-object --qemu=memory-backend-ram,id=m1,size=1G --qemu=-numa --qemu=node,nodeid=1,cpus=1,memdev=m1)
+
+# These run on this machine, where its kernel is new enough, and always in the lab: a kernel thread
+# polls NAPI of a veth.
+pollers='^TestIntegrationThreadedNAPI$|^TestIntegrationBusyPollingThread$'
+
 # These run in the lab, or are programs that a test there starts.
-in_lab='^TestLab|^TestKilledReceiver$|^TestUpperInLab$'
+in_lab='^TestLab|^TestKilledReceiver$|^TestUpperInLab$|^TestNodesInLab$'
 
 # These do not: the kernel's selftests have a target of their own, the guest has
 # the soft NIC and neither veth nor flock(1), and one test wants namespaces whose last
 # reference is its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
 # have used, with every socket in it destroyed and the soft NIC at rest.
-not_in_lab='^TestLabQEMU|^TestSelftest|^TestUpperInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$|^TestLockHeldByStranger$'
+not_in_lab='^TestLabQEMU|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$|^TestLockHeldByStranger$'
 own_boot='^TestNamespacesAndModuleComeAndGo$'
 
 # These are of journals and lock files, and ask nothing of the kernel that this one
@@ -121,9 +131,16 @@ lab() {
 	go test -vet=off -json -count=1 -timeout 40m ./lab || status=1
 	go test -vet=off -json -count=1 -timeout 40m -run '^TestLab' ./cmd/zcbench || status=1 # a BMC
 	[ -z "$long" ] || go test -vet=off -json -count=1 -run '^TestLabLockdown$' -exec "$folder/bin/zcbench lab exec --own-boot --" ./bench/doctor || status=1
-	[ -z "$long" ] || [ -n "$ZCBENCH_LAB_WHY" ] ||
-		go test "${engines[@]}" -json -count=1 -timeout 40m -run "$upper" \
-			-exec "$folder/bin/zcbench lab exec --own-boot --timeout 10m $(printf -- '--load %s ' "${upper_modules[@]}")--" ./zc/zcrx || status=1
+	[ -n "$long" ] && [ -z "$ZCBENCH_LAB_WHY" ] || return 0
+	own_machine "$upper" "$(printf -- '--load %s ' "${upper_modules[@]}")" ./zc/zcrx
+	own_machine "$nodes" "${nodes_machine[*]}" ./zc/zcrx
+	own_machine "$pollers" '--load veth' ./bench
+}
+
+# own_machine TESTS FLAGS PACKAGE runs tests on a machine of their own.
+own_machine() {
+	go test "${engines[@]}" -json -count=1 -timeout 40m -run "$1" \
+		-exec "$folder/bin/zcbench lab exec --own-boot --timeout 10m $2 --" "$3" || status=1
 }
 
 # imitated says which drivers the soft NIC imitates on a kernel: one on each in the short

@@ -16,6 +16,9 @@ type Delivery struct {
 	P99Us  float64 `json:"p99_us"`
 	P999Us float64 `json:"p999_us"`
 	MaxUs  float64 `json:"max_us"`
+	// ClockUs is how far all of these may be off, either way, because the clocks of the two hosts
+	// are known to each other no better; 0: they have one. Nil: not known.
+	ClockUs *float64 `json:"clock_us,omitempty"`
 }
 
 // figures are its times.
@@ -35,6 +38,9 @@ func (d *Delivery) Check() error {
 		if !(*v >= 0 && *v <= mostDeliveryUs) {
 			return fmt.Errorf("delivery %s: %g us", name, *v)
 		}
+	}
+	if c := d.ClockUs; c != nil && !(*c >= 0 && *c <= mostDeliveryUs) {
+		return fmt.Errorf("delivery: clocks that agree to %g us", *c)
 	}
 	if d.Early > d.Count {
 		return fmt.Errorf("delivery: %d early of %d", d.Early, d.Count)
@@ -69,5 +75,27 @@ func deliveryCol(name string) column {
 			}
 			*r.host.Delivery.figures()[name], err = parseFloat(s)
 			return err
+		}})
+}
+
+// deliveryClockCol is the column of how well the hosts' clocks agree.
+func deliveryClockCol() column {
+	return optional(column{"delivery_clock_us",
+		func(r *row) string {
+			if r.host.Delivery == nil {
+				return ""
+			}
+			return formatFloat(r.host.Delivery.ClockUs)
+		},
+		func(r *row, s string) error {
+			v, err := parseFloat(s)
+			if err != nil {
+				return err
+			}
+			if r.host.Delivery == nil {
+				r.host.Delivery = &Delivery{}
+			}
+			r.host.Delivery.ClockUs = &v
+			return nil
 		}})
 }

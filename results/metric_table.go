@@ -34,7 +34,7 @@ var MetricSections = []MetricSection{
 			"delivery_p999_us delivery_max_us",
 			Units: "us us us us us us", Source: "due by the pace, to the data path",
 			Meaning: "from when payload was due at the sender to when the receiver's path had " +
-				"taken it, and looked at it where it does (docs/probes.md); right to 6 % and to " +
+				"taken it, and looked at it where it does (docs/probes.md); right to 0.8 % and to " +
 				"clock_offset_uncertainty_ns of both ends"},
 		{Names: "zerocopy_completions zerocopy_completions_copied",
 			Units: "1", Source: "data path",

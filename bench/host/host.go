@@ -121,8 +121,8 @@ func (h *Host) orEnd(err error) error {
 
 // finishPatiently restores what dead processes left on an interface that ssh needs, by a
 // connection that bears the silence: ssh's own patience is set when it starts. What it could not
-// restore the usual connection does not try again, which would not bear it: whoever comes next
-// does, as patiently.
+// restore the usual connection does not try again, which would not bear it: it says so, and
+// whoever comes next tries, as patiently.
 func (h *Host) finishPatiently(ctx context.Context) error {
 	h.Notice("a run that died has left settings on the interface by which ssh comes: they are taken back first, and a silence of %v is borne", silenceShared)
 	if err := h.Close(); err != nil {
@@ -136,7 +136,17 @@ func (h *Host) finishPatiently(ctx context.Context) error {
 	if err := p.Close(); err != nil {
 		return err
 	}
-	return h.connect(ctx)
+	if err := h.connect(ctx); err != nil {
+		return err
+	}
+	var left wire.Owed
+	if err := h.orEnd(h.Call(ctx, wire.OpOwed, nil, &left)); err != nil {
+		return err
+	}
+	if left.SSH {
+		h.Notice("settings of the run that died are still on the interface by which ssh comes: they could not be taken back, and nobody tries again in this session; when what held them is gone: %s", h.link.Load().restore())
+	}
+	return nil
 }
 
 func (h *Host) start(ctx context.Context, o Options) (p *process, err error) {

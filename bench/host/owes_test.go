@@ -65,5 +65,7 @@ func TestIntegrationSSHFinishesItsOwnInterface(t *testing.T) {
 	}
 	if s := notices.String(); !strings.Contains(s, "a silence of 1m0s is borne") || !strings.Contains(s, "mtu") {
 		t.Errorf("notices: %s", s)
+	} else if strings.Contains(s, "still on the interface") {
+		t.Errorf("all was restored: %s", s)
 	}
 }

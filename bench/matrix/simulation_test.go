@@ -9,6 +9,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,7 +21,7 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-var writePower = flag.Bool("power", false, "write docs/statistics.md's table of power anew, which takes minutes")
+var writePower = flag.Bool("power", false, "write the tables of docs/statistics.md anew, which takes minutes")
 
 // noise makes what a machine does to the runs of a plan besides what their cells can: a
 // factor for each, in their order.
@@ -95,14 +97,15 @@ const hot = "hot"
 // compared is how many cells are held against the baseline, one family.
 const compared = 4
 
-// experiment plays a plan in the order that real ones have, on a machine with such noise; of
-// the cells that are compared the first is different by effect. It goes the way of real
-// records: sets, pairs, families, verdicts. It returns the verdicts.
-func (n noise) experiment(t *testing.T, rng *rand.Rand, reps int, effect float64) []compare.Verdict {
+// play plays a plan in the order that real ones have, on a machine with such noise; the cells that
+// are compared are as much faster than the baseline as effects say. It goes the way of real
+// records: sets, pairs, families, verdicts.
+func (n noise) play(t *testing.T, rng *rand.Rand, reps int, effects [compared]float64) *compare.Result {
 	t.Helper()
-	cells := []results.Cell{{ID: "base", RX: "tcp", TX: "tcp"}}
+	cells, effect := []results.Cell{{ID: "base", RX: "tcp", TX: "tcp"}}, map[string]float64{"base": 1}
 	for i := range compared {
 		cells = append(cells, results.Cell{ID: fmt.Sprint("c", i), RX: "tcp", TX: "tcp", MTU: 1500 + i})
+		effect[cells[i+1].ID] = effects[i]
 	}
 	plan := matrix.Interleave(append(cells, results.Cell{ID: hot, RX: "tcp", TX: "tcp", MTU: 9000}), reps, true, rng.Uint64())
 	j := results.Journal{Header: results.Header{Cells: cells}}
@@ -111,10 +114,7 @@ func (n noise) experiment(t *testing.T, rng *rand.Rand, reps int, effect float64
 		if p.Warmup || p.Cell.ID == hot {
 			continue
 		}
-		gbps := 100 * factors[i]
-		if p.Cell.ID == "c0" {
-			gbps *= effect
-		}
+		gbps := 100 * factors[i] * effect[p.Cell.ID]
 		r := results.Record{Cell: p.Cell, Block: p.Block, Rep: p.Rep, SessionID: "s", Verdict: results.OK, Schema: results.SchemaVersion}
 		r.SUT.Env.BootID, r.TG.Env.BootID = "sut", "tg"
 		if n.boots > 0 {
@@ -133,6 +133,14 @@ func (n noise) experiment(t *testing.T, rng *rand.Rand, reps int, effect float64
 	if err != nil || len(r.Rows) != compared {
 		t.Fatalf("%d rows, %v", len(r.Rows), err)
 	}
+	return r
+}
+
+// experiment is one in which the first of the cells that are compared is different by effect. It
+// returns the verdicts.
+func (n noise) experiment(t *testing.T, rng *rand.Rand, reps int, effect float64) []compare.Verdict {
+	t.Helper()
+	r := n.play(t, rng, reps, [compared]float64{effect, 1, 1, 1})
 	out := make([]compare.Verdict, compared)
 	for i := range r.Rows {
 		out[i] = r.Rows[i].Verdict
@@ -140,26 +148,128 @@ func (n noise) experiment(t *testing.T, rng *rand.Rand, reps int, effect float64
 	return out
 }
 
+// mostWrong is how many of so many experiments may say something wrong: 5 %, and two standard
+// errors more, as so many rounds tell it.
+func mostWrong(rounds int) int {
+	return int(float64(rounds) * (.05 + 2*math.Sqrt(.05*.95/float64(rounds))))
+}
+
 // Whatever the noise: of experiments in which all cells are equal at most 5 % call any of them
-// different, and two standard errors more, as so many rounds tell it.
+// different; and of those in which all are 2 % faster or slower than the baseline at most 5 % call
+// any of them equal within 2 %. docs/statistics.md publishes how many (-power writes it).
 func TestFalseVerdicts(t *testing.T) {
-	rounds := long.Rounds(200, 4000)
+	rounds, told := long.Rounds(200, 4000), published(t, "false verdicts")
+	if *writePower {
+		rounds = 4000
+	}
+	var b strings.Builder
+	b.WriteString("| noise | different, 6 runs | different, 8 runs | different, 12 runs | equal, 12 runs |\n|---|---|---|---|---|\n")
 	for _, n := range noises {
-		for _, reps := range []int{6, 8, 12} {
-			rng, wrong := rand.New(rand.NewPCG(18, uint64(reps))), 0
-			for range rounds {
-				for _, v := range n.experiment(t, rng, reps, 1) {
-					if v != compare.Unsure {
-						wrong++
-						break
-					}
-				}
+		fmt.Fprintf(&b, "| %s |", n.name)
+		for i, x := range []struct {
+			reps  int
+			equal bool
+		}{{6, false}, {8, false}, {12, false}, {12, true}} {
+			wrong := n.different(t, x.reps, rounds)
+			what := "call equal cells different"
+			if x.equal {
+				wrong, what = n.equal(t, x.reps, rounds), "call cells equal that are 2 % apart"
 			}
-			t.Logf("%s, %d runs: %d of %d experiments call equal cells different", n.name, reps, wrong, rounds)
-			if most := .05 + 2*math.Sqrt(.05*.95/float64(rounds)); float64(wrong) > most*float64(rounds) {
-				t.Errorf("%s, %d runs: %d of %d experiments call equal cells different", n.name, reps, wrong, rounds)
+			t.Logf("%s, %d runs: %d of %d experiments %s", n.name, x.reps, wrong, rounds, what)
+			if wrong > mostWrong(rounds) {
+				t.Errorf("%s, %d runs: %d of %d experiments %s", n.name, x.reps, wrong, rounds, what)
+			}
+			share := float64(wrong) / float64(rounds)
+			fmt.Fprintf(&b, " %.1f |", 100*share)
+			if *writePower {
+				continue
+			}
+			if row := told[n.name]; len(row) != 4 {
+				t.Errorf("%s: published are %v", n.name, row)
+			} else if far := apart(row[i]/100, 1./4000, rounds) + .0005; math.Abs(share-row[i]/100) > far {
+				t.Errorf("%s, %d runs: %.1f %% %s, published are %.1f %%", n.name, x.reps, 100*share, what, row[i])
 			}
 		}
+		b.WriteString("\n")
+	}
+	if *writePower {
+		publish(t, "false verdicts", b.String())
+	}
+}
+
+// different is how many experiments with equal cells call any of them different.
+func (n noise) different(t *testing.T, reps, rounds int) (wrong int) {
+	rng := rand.New(rand.NewPCG(18, uint64(reps)))
+	for range rounds {
+		if slices.ContainsFunc(n.experiment(t, rng, reps, 1), func(v compare.Verdict) bool { return v != compare.Unsure }) {
+			wrong++
+		}
+	}
+	return wrong
+}
+
+// equal is how many experiments with cells that are 2 % from the baseline call any of them equal
+// within that.
+func (n noise) equal(t *testing.T, reps, rounds int) (wrong int) {
+	rng := rand.New(rand.NewPCG(21, uint64(reps)))
+	for range rounds {
+		r := n.play(t, rng, reps, [compared]float64{1.02, .98, 1.02, .98})
+		r.Within(.02)
+		if slices.ContainsFunc(r.Rows, func(row compare.Row) bool { return row.Equal.Holds() }) {
+			wrong++
+		}
+	}
+	return wrong
+}
+
+// apart is how far two shares may be from each other that are of so many rounds each: four
+// standard errors of both.
+func apart(share, perRound float64, rounds int) float64 {
+	return 4 * math.Sqrt(max(share*(1-share), .01)*(1/float64(rounds)+perRound))
+}
+
+const statistics = "../../docs/statistics.md"
+
+// cutTable cuts docs/statistics.md at a table that tests write.
+func cutTable(t *testing.T, name string) (before, table, after []byte) {
+	t.Helper()
+	text, err := os.ReadFile(statistics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := bytes.Cut(text, []byte("<!-- "+name+" -->\n"))
+	table, after, ok2 := bytes.Cut(rest, []byte("<!-- end of "+name+" -->\n"))
+	if !ok || !ok2 {
+		t.Fatalf("%s has no table of %s", statistics, name)
+	}
+	return before, table, after
+}
+
+// published are the figures of a table by the first field of their row.
+func published(t *testing.T, name string) map[string][]float64 {
+	t.Helper()
+	_, table, _ := cutTable(t, name)
+	out := map[string][]float64{}
+	for line := range strings.Lines(string(table)) {
+		fields := strings.Split(strings.Trim(line, "| \n"), " | ")
+		for _, f := range fields[1:] {
+			v, err := strconv.ParseFloat(f, 64)
+			if err != nil {
+				break // of the head
+			}
+			out[fields[0]] = append(out[fields[0]], v)
+		}
+	}
+	return out
+}
+
+// publish writes a table anew.
+func publish(t *testing.T, name, table string) {
+	t.Helper()
+	before, _, after := cutTable(t, name)
+	text := slices.Concat(before, []byte("<!-- "+name+" -->\n"+table+"<!-- end of "+name+" -->\n"), after)
+	if err := os.WriteFile(statistics, text, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -192,18 +302,8 @@ func TestProposedRepetitions(t *testing.T) {
 // The power that docs/statistics.md publishes is what there is: -power writes it, and takes
 // some minutes; without, some rounds are held against it.
 func TestPowerCurves(t *testing.T) {
-	const doc, begin, end = "../../docs/statistics.md", "<!-- power -->\n", "<!-- end of power -->\n"
-	text, err := os.ReadFile(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, ok := bytes.Cut(text, []byte(begin))
-	table, _, ok2 := bytes.Cut(rest, []byte(end))
-	if !ok || !ok2 {
-		t.Fatalf("%s has no %q", doc, begin)
-	}
 	reps, effects := []int{8, 12, 20}, []float64{.01, .02, .04}
-	rounds := long.Rounds(60, 600)
+	rounds, told := long.Rounds(60, 600), published(t, "power")
 	if *writePower {
 		rounds = 1000
 	}
@@ -215,12 +315,12 @@ func TestPowerCurves(t *testing.T) {
 		}
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(reps)*len(effects)) + "\n")
-	lines := strings.Split(string(table), "\n")
 	for i, n := range noises {
 		fmt.Fprintf(&b, "| %s |", n.name)
-		var told []string
-		if i+2 < len(lines) {
-			told = strings.Split(lines[i+2], " | ")
+		row := told[n.name]
+		if !*writePower && len(row) != len(reps)*len(effects) {
+			t.Errorf("%s: published are %v", n.name, row)
+			continue
 		}
 		for k := range len(reps) * len(effects) {
 			if !*writePower && !long.Wanted() && (i+k)%3 > 0 {
@@ -231,27 +331,14 @@ func TestPowerCurves(t *testing.T) {
 			if *writePower {
 				continue
 			}
-			var want float64
-			if k+1 < len(told) {
-				fmt.Sscan(strings.Trim(told[k+1], " |"), &want)
-			}
-			want /= 100
-			// Four standard errors, of this and of what was published, and what rounding hides.
-			if far := 4*math.Sqrt(max(want*(1-want), .01)*(1/float64(rounds)+.001)) + .005; math.Abs(found-want) > far {
+			// And what rounding hides.
+			if want := row[k] / 100; math.Abs(found-want) > apart(want, 1./1000, rounds)+.005 {
 				t.Errorf("%s, %d runs, %g %%: %.0f %% are found, published are %.0f %%", n.name, reps[k/len(effects)], 100*effects[k%len(effects)], 100*found, 100*want)
 			}
 		}
 		b.WriteString("\n")
 	}
 	if *writePower {
-		text, err := os.ReadFile(doc) // as it is by now
-		if err == nil {
-			before, rest, _ := bytes.Cut(text, []byte(begin))
-			_, after, _ := bytes.Cut(rest, []byte(end))
-			err = os.WriteFile(doc, bytes.Join([][]byte{before, []byte(begin), []byte(b.String()), []byte(end), after}, nil), 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		publish(t, "power", b.String())
 	}
 }

@@ -124,7 +124,8 @@ const bothEnds = "both ends"
 
 // payers are the hosts on whose CPUs a probe's programs ran. A system call costs who makes it.
 // On one machine a veth or the loopback delivers packets on the sender's CPU as well as on the
-// receiver's: what probes take there is held against the CPU time of both.
+// receiver's: what probes take there is held against the CPU time of both. These have a figure
+// where each has CPUs of its own, and none of them in common.
 func payers(r *results.Record, probe string, role results.Role) (hosts []*results.Host, end string) {
 	if slices.Contains(r.Flags, bench.FlagSharedMachine) && probe != "syscalls" && probe != "tcp" {
 		return []*results.Host{&r.SUT, &r.TG}, bothEnds

@@ -101,6 +101,28 @@ func TestBudgetOfSharedMachine(t *testing.T) {
 	}
 }
 
+// Threads of one machine that are not pinned have no CPUs of their own, and no figure: then it is
+// not known what a probe takes of both ends, which is beyond every budget. A system call has its
+// caller's time alone.
+func TestBudgetWithoutMeasuredCPUs(t *testing.T) {
+	p := prices{"tcp-read": 100, "syscalls": 100}
+	r := probedRun("latency+syscalls", 16_000, 100_000)
+	r.SUT.Probes.Stages = r.SUT.Probes.Stages[:1]
+	r.TG.DurationS = new(2.0)
+	r.Flags = []string{bench.FlagSharedMachine, bench.FlagSharedCPU}
+	all := budgets(results.Journal{Records: []results.Record{r}}, p)
+	if len(all) != 1 || all[0].Probe != "syscalls" || all[0].End != "SUT" {
+		t.Errorf("the TG has no figure: %+v", all)
+	}
+	if err := (limits{"latency": 100}).within(all); err == nil || !strings.Contains(err.Error(), "not known what latency takes") {
+		t.Errorf("latency: %v", err)
+	}
+	r.SUT.CPUBusyCores = nil
+	if all := budgets(results.Journal{Records: []results.Record{r}}, p); len(all) != 0 {
+		t.Errorf("neither has a figure: %+v", all)
+	}
+}
+
 // The programs of wake-return run for packets that find nobody waiting, too.
 func TestWakeReturnRunsMoreThanItCounts(t *testing.T) {
 	h := results.Probes{Sample: 16, Stages: []results.Stage{{Name: "tcp_enqueued", Count: new(1000.0)}, {Name: "wake_return", Count: new(10.0), Unstamped: new(1.0)}, {Name: "softirq_run", Count: new(5.0)}}}

@@ -105,10 +105,13 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return cli.UsageError(err)
 	}
+	if err := compare.Jointly(all); err != nil {
+		return err
+	}
+	if margin > 0 {
+		compare.WithinAll(all, margin)
+	}
 	for i, r := range all {
-		if margin > 0 {
-			r.Within(margin)
-		}
 		if i > 0 && !f.json {
 			fmt.Fprintln(cmd.OutOrStdout())
 		}

@@ -161,8 +161,9 @@ func TestIntegrationDemo(t *testing.T) {
 		t.Fatalf("exit status %d, agents %v\n%s%s", got, agents, &p.Out, &p.Err)
 	}
 	mustEnd(t, agents)
-	for _, want := range []string{"RX mode", "Gbit/s", "95 % interval", "busy", "verdict", "tcp      sendfile", "uring    tcp"} {
-		if !strings.Contains(p.Out.String(), want) {
+	for _, want := range []string{"RX mode", "Gbit/s", "95 % interval", "busy", "verdict", "tcp sendfile", "uring tcp"} {
+		// Columns are closer where a verdict is long, as of runs that were spoilt.
+		if !strings.Contains(strings.Join(strings.Fields(p.Out.String()), " "), want) {
 			t.Errorf("the table lacks %q:\n%s", want, &p.Out)
 		}
 	}

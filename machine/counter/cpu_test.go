@@ -3,6 +3,7 @@
 package counter
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -223,4 +224,21 @@ func FuzzParseStat(f *testing.F) {
 			t.Error("more CPUs than bytes")
 		}
 	})
+}
+
+// What a hypervisor took of a busy CPU is in its busy time, and is nobody's work here: the figure
+// is known no better than that.
+func TestStolenTimeIsUncertain(t *testing.T) {
+	for _, x := range []struct {
+		steal uint64
+		want  float64 // of ten seconds
+	}{{0, .01 / 10 / math.Sqrt(3)}, {200, math.Hypot(.01/10, .2) / math.Sqrt(3)}} {
+		before := CPUSnapshot{AtNs: 1e9, CPUs: []CPUTicks{{CPU: 0, User: 100, Idle: 1000}}}
+		after := CPUSnapshot{AtNs: 11e9, CPUs: []CPUTicks{{CPU: 0, User: 700 - x.steal, Idle: 1400, Steal: x.steal}}}
+		u := Usage(before, after, []int{0})
+		value(t, "busy", u.BusyCores, .6)
+		if got := u.StandardUncertainty(); !near(got, x.want) {
+			t.Errorf("%d ticks stolen: known to %g cores, want %g", x.steal, got, x.want)
+		}
+	}
 }

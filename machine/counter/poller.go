@@ -346,11 +346,15 @@ func (c Change) fillPollers(h *results.Host) {
 }
 
 // StandardUncertainty is that of the sum of BusyCores: where in its tick each counter
-// was read is as likely anywhere.
+// was read is as likely anywhere. What a hypervisor took is inside busy as far as the CPU was not
+// idle, which is anything up to all of it.
 func (u CPUUsage) StandardUncertainty() (all float64) {
 	for _, c := range u.PerCPU {
 		if c.BusyCores != nil {
 			all = math.Hypot(all, c.UncertaintyCores/math.Sqrt(3))
+			if c.StealCores != nil {
+				all = math.Hypot(all, *c.StealCores/math.Sqrt(3))
+			}
 		}
 	}
 	return all

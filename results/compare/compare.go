@@ -149,10 +149,17 @@ type Row struct {
 	// Work says that the two delivered different rates, so that a cost has no verdict.
 	Work Work `json:"work,omitempty"`
 
+	// ClockUs is how far times between the two hosts may be off by their clocks, us; 0: there is
+	// one clock, or it is not known. OffClocks: that may be all of the difference.
+	ClockUs   float64 `json:"clock_us,omitempty"`
+	OffClocks bool    `json:"off_clocks,omitempty"`
+
 	// Equal is whether the two are no more than a margin apart, where that was asked.
 	Equal *Equal `json:"equal,omitempty"`
 
 	higherWins   bool
+	unresolved   float64 // by how much the ratio may be off whatever the runs say
+	hidden       float64 // by how much the two may differ while all figures are the same
 	runsA, runsB []stat.Run
 	between      float64 // spread between boots that was declared
 	cells        pairing
@@ -168,6 +175,9 @@ type Result struct {
 
 	// Hosts are in what the hosts of the two differ; nil where both are of one source.
 	Hosts *Surroundings `json:"hosts,omitempty"`
+
+	// With is how many sources A is compared with, where the comparisons are corrected together.
+	With int `json:"with,omitempty"`
 
 	whole [][]Row // of each figure, those of all runs, where gates left any out
 }
@@ -233,31 +243,10 @@ func judged(pairs []pairing, m Metric, primary []string, between float64) []Row 
 	for i := range rows {
 		rows[i].Exploratory = len(primary) > 0 && !slices.Contains(primary, rows[i].B.ID)
 	}
-	for _, family := range families(rows) {
+	for _, family := range families(pointers(rows)) {
 		judge(family, m)
 	}
 	return rows
-}
-
-// families are the rows of a figure that are corrected together: those about one factor, of
-// which the ones that were declared to count are one family, and all others another.
-func families(rows []Row) (out [][]*Row) {
-	type question struct {
-		factor      string
-		exploratory bool
-	}
-	at := map[question]int{}
-	for i := range rows {
-		q := question{rows[i].Factor, rows[i].Exploratory}
-		k, ok := at[q]
-		if !ok {
-			k = len(out)
-			at[q] = k
-			out = append(out, nil)
-		}
-		out[k] = append(out[k], &rows[i])
-	}
-	return out
 }
 
 // judge gives the rows of a family their verdicts.
@@ -275,6 +264,7 @@ func judge(rows []*Row, m Metric) {
 		if m.ofCost() {
 			r.equalWork(r.cells)
 		}
+		r.withinClocks()
 		if r.OtherClock != "" {
 			r.Verdict, r.AtLimit = Unsure, ""
 		}
@@ -291,7 +281,7 @@ func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 		if m.ofReturn() && (paced(&p.a.Cell) || paced(&p.b.Cell)) {
 			continue // it would say how fast the pace was
 		}
-		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins, cells: p, Factor: p.factor, Others: p.others, Whole: p.whole, Forced: p.forced,
+		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins, unresolved: m.unresolved(), hidden: hidden(p, m), cells: p, Factor: p.factor, Others: p.others, Whole: p.whole, Forced: p.forced,
 			SumA: stat.Summarize(values(p.a, m)), SumB: stat.Summarize(values(p.b, m)), LimitA: p.a.limit(), LimitB: p.b.limit(), Unconsumed: unconsumed(&p.a.Cell, &p.b.Cell),
 			runsA: runsOf(p.a, m), runsB: runsOf(p.b, m), between: between}
 		row.Diff = stat.Contrast(row.runsA, row.runsB, between)
@@ -300,7 +290,7 @@ func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 				row.Published = append(row.Published, c.Source)
 			}
 		}
-		row.OfA, row.OfB, row.Inert = p.a.of(), p.b.of(), inertBetween(p.a, p.b)
+		row.OfA, row.OfB, row.Inert, row.ClockUs = p.a.of(), p.b.of(), inertBetween(p.a, p.b), clockUs(p, m)
 		if len(values(p.a.whole(), m))+len(values(p.b.whole(), m)) == 0 {
 			continue
 		}
@@ -378,6 +368,13 @@ func runsOf(c *Cell, m Metric) []stat.Run {
 	return SameBoots(out)
 }
 
+// sessionsApart tells that the two have no session in common.
+func (r *Row) sessionsApart() bool {
+	return !slices.ContainsFunc(r.runsA, func(a stat.Run) bool {
+		return slices.ContainsFunc(r.runsB, func(b stat.Run) bool { return a.Session == b.Session })
+	})
+}
+
 // SameBoots lets runs of one boot have its name in common, which are then equal at a glance.
 func SameBoots(runs []stat.Run) []stat.Run {
 	for i := 1; i < len(runs); i++ {
@@ -422,7 +419,8 @@ func (r *Row) Worse(share float64) bool {
 	if r.Verdict != Slower && r.Verdict != Costlier {
 		return false
 	}
-	return r.loss(r.Diff.Ratio.Value) > share
+	least, _ := r.clockBounds(r.loss(r.Diff.Ratio.Value))
+	return least > share+r.unresolved
 }
 
 // Possible tells whether a row that is not [Row.Worse] may be all the same: its
@@ -432,7 +430,8 @@ func (r *Row) Possible(share float64) bool {
 	if ratio == nil || ratio.Lo == nil {
 		return true
 	}
-	return max(r.loss(*ratio.Lo), r.loss(*ratio.Hi)) > share
+	_, most := r.clockBounds(max(r.loss(*ratio.Lo), r.loss(*ratio.Hi)))
+	return most > share-r.unresolved
 }
 
 // loss is by which share B is worse than A: of the throughput lost, of the cost

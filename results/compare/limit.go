@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/zcbench/zcbench/flow/stream"
@@ -49,26 +50,44 @@ func subjects(a, b *results.Cell) (ends []results.LimitedBy) {
 	return ends
 }
 
+// HeldBy is what held most runs of a cell up that is none of what a comparison is about: several
+// such things together count, and the one that held up the most gives the name. "" where at least
+// half of the runs show what it is about, or what limited them is not known.
+func (c *Cell) HeldBy(about ...results.LimitedBy) (by results.LimitedBy) {
+	n, all := map[results.LimitedBy]int{}, 0
+	for _, r := range c.Runs {
+		if r.Limit != "" && !slices.Contains(about, r.Limit) {
+			n[r.Limit]++
+			all++
+		}
+	}
+	if 2*all <= len(c.Runs) {
+		return ""
+	}
+	for _, l := range results.LimitedBys {
+		if n[l] > n[by] {
+			by = l
+		}
+	}
+	return by
+}
+
 // underLimit takes a verdict back that the limits of the runs do not bear: how fast an end
 // can be is not known where another thing held it up. That the faster one was held up
 // leaves it the faster one.
 func (r *Row) underLimit() {
 	about := subjects(&r.A, &r.B)
-	held := func(l results.LimitedBy) bool { return l != "" && !slices.Contains(about, l) }
-	faster, slower := r.LimitA, r.LimitB
+	a, b := r.cells.a.HeldBy(about...), r.cells.b.HeldBy(about...)
+	faster, slower := a, b
 	if r.Verdict == Faster {
-		faster, slower = r.LimitB, r.LimitA
+		faster, slower = b, a
 	}
 	switch {
-	case r.Verdict == Unsure && (held(r.LimitA) || held(r.LimitB)):
-		r.AtLimit = r.LimitA
-		if !held(r.LimitA) {
-			r.AtLimit = r.LimitB
-		}
 	case r.Verdict == Unsure:
-	case held(slower):
+		r.AtLimit = cmp.Or(a, b)
+	case slower != "":
 		r.Verdict, r.AtLimit = Unsure, slower
-	case held(faster):
+	default:
 		r.AtLimit = faster
 	}
 }

@@ -67,6 +67,43 @@ func TestUnderLimit(t *testing.T) {
 	}
 }
 
+// Runs that were held up by one thing or another, and hardly any by the receiver, show nothing of
+// it, though no one thing held up most of them.
+func TestHeldUpBySeveral(t *testing.T) {
+	slow, fast := []float64{100, 101, 99, 100.5, 99.5, 100.2}, []float64{200, 202, 198, 201, 199, 200.4}
+	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
+	const sender, receiver, window = results.BySender, results.ByReceiver, results.ByWindow
+	for _, c := range []struct {
+		name   string
+		limits []results.LimitedBy // of the runs of the slower one
+		want   string
+	}{
+		{"half and half", []results.LimitedBy{sender, window, sender, window, sender, window}, "at the sender's limit"},
+		{"mostly the window", []results.LimitedBy{sender, window, window, window, receiver, sender}, "at the window's limit"},
+		{"half of them the receiver", []results.LimitedBy{sender, window, receiver, window, receiver, receiver}, "faster"},
+		{"half of them not known", []results.LimitedBy{sender, window, "", window, "", ""}, "faster"},
+	} {
+		s := set("s", map[results.Cell][]float64{tcp: slow, uring: fast})
+		lower, upper := &s.Cells[0], &s.Cells[1]
+		if lower.Cell.ID != tcp.ID {
+			lower, upper = upper, lower
+		}
+		for k := range lower.Runs {
+			lower.Runs[k].Limit, upper.Runs[k].Limit = c.limits[k], receiver
+		}
+		r, err := Within(&s, tcp, metrics(t, "throughput_gbps"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Rows[0].VerdictText(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if st := lower.Standing(upper); st.Borne() != (c.want == "faster") {
+			t.Errorf("%s: its rank: %+v", c.name, st)
+		}
+	}
+}
+
 // The sender's layout follows the receiver's unless it has its own: then a change of the
 // receiver's is about the receiver alone.
 func TestSubjectsOfLayouts(t *testing.T) {
@@ -83,45 +120,6 @@ func TestSubjectsOfLayouts(t *testing.T) {
 		got := subjects(&results.Cell{CPULayout: x.a[0], TGCPULayout: x.a[1]}, &results.Cell{CPULayout: x.b[0], TGCPULayout: x.b[1]})
 		if !slices.Equal(got, x.want) {
 			t.Errorf("%v and %v: about %v, want %v", x.a, x.b, got, x.want)
-		}
-	}
-}
-
-// Equal is a verdict where it is asked for, with its correction, and not of what was held
-// up by something else.
-func TestEqual(t *testing.T) {
-	a := []float64{100, 101, 99, 100.5, 99.5, 100.2}
-	scaled := func(f float64) (out []float64) {
-		for _, v := range a {
-			out = append(out, v*f)
-		}
-		return out
-	}
-	cell := func(id string, mtu int) results.Cell {
-		return results.Cell{ID: id, RX: "tcp", TX: "tcp", Touch: "read", MTU: mtu}
-	}
-	far, near, held, same := cell("far", 4148), cell("near", 1500), cell("held", 2000), cell("same", 9000)
-	s := set("s", map[results.Cell][]float64{tcp: a, far: scaled(1.5), near: scaled(1.03), held: a, same: a})
-	for i := range s.Cells {
-		for _, r := range s.Cells[i].Runs {
-			if s.Cells[i].Cell.ID == "held" {
-				r.Limit = results.ByLink
-			}
-		}
-	}
-	r, err := Within(&s, tcp, metrics(t, "throughput_gbps"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Within(.1)
-	want := map[string]string{"far": "faster", "near": "faster (within 10 %)", "held": "at the link's limit", "same": "equal within 10 %"}
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		if got := row.VerdictText(); got != want[row.B.ID] {
-			t.Errorf("%s: %q, want %q", row.B.ID, got, want[row.B.ID])
-		}
-		if e := row.Equal; e != nil && (e.Adjusted < e.P || e.Holds() != (e.Adjusted < .05)) {
-			t.Errorf("%s: %+v", row.B.ID, e)
 		}
 	}
 }

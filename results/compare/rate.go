@@ -22,6 +22,9 @@ type Work string
 const (
 	AtSaturation Work = "at saturation"   // one of them at least was as fast as it could be
 	AtTwoPaces   Work = "at another pace" // both kept to one, and not to the same
+	// The rates are as near as paces are held, and the difference of the cost is no larger than
+	// theirs: it may be that of delivering so much less.
+	ByTheRates Work = "cannot tell (the rates differ as much)"
 )
 
 // ofCost tells a figure that is a price of what was delivered, not of what could be.
@@ -42,9 +45,22 @@ func deliveryTime(of func(*results.Delivery) *float64) func(*results.Record) *fl
 // equalWork takes the verdict on a cost back where the two delivered different rates.
 func (r *Row) equalWork(p pairing) {
 	r.Work = work(p.a, p.b)
+	if q := r.Diff.Ratio; r.Work == "" && r.Verdict != Unsure && min(math.Abs(math.Log(*q.Lo)), math.Abs(math.Log(*q.Hi))) <= rateGap(p) {
+		r.Work = ByTheRates
+	}
 	if r.Work != "" {
 		r.Verdict = Unsure
 	}
+}
+
+// rateGap is how far apart the rates of two cells are, as a share. A cost moves by so much with
+// them at the most: all of it does where it goes with time, and none where it goes with bytes.
+func rateGap(p pairing) float64 {
+	ra, rb := p.a.rate(), p.b.rate()
+	if ra == nil || rb == nil {
+		return 0
+	}
+	return math.Abs(math.Log(*rb / *ra))
 }
 
 func work(a, b *Cell) Work {
@@ -85,5 +101,5 @@ func (c *Cell) atPace() bool {
 
 // AtRates tells whether any comparison of costs is of unequal work.
 func (r *Result) AtRates() bool {
-	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Work != "" })
+	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Work == AtSaturation || row.Work == AtTwoPaces })
 }

@@ -107,6 +107,40 @@ func TestEqualWork(t *testing.T) {
 	}
 }
 
+// Two cells that each hold a pace may be up to 2 % apart: a cost that differs by no more than their
+// rates is that of delivering so much less, and says nothing of them. Nor does it make them equal.
+func TestCostOfTheRates(t *testing.T) {
+	a := measured{atPace(tcp, 50, 20e9), 20.15, .6, 45}
+	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
+	for name, x := range map[string]struct {
+		b    measured
+		want string // of watts, cores, and joules per gigabyte
+	}{
+		"all of it is idle power":  {measured{atPace(uring, 50, 20e9), 19.85, .6, 45}, "cannot tell; cannot tell; cannot tell (the rates differ as much)"},
+		"all of it goes with load": {measured{atPace(uring, 50, 20e9), 19.85, .591, 44.33}, "cannot tell (the rates differ as much); cannot tell (the rates differ as much); cannot tell"},
+		"more than that":           {measured{atPace(uring, 50, 20e9), 19.85, .55, 41}, "cheaper; cheaper; cheaper"},
+		"the same rate":            {measured{atPace(uring, 50, 20e9), 20.15, .591, 44.33}, "cheaper; cheaper; cheaper"},
+	} {
+		sa, sb := loads(a), loads(x.b)
+		sb.Chosen = []string{"rx"}
+		r, err := Compare(&sa, &sb, metrics(t, "power_w", "cpu_busy_cores", "joule_per_gb"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Within(.01)
+		var got []string
+		for i := range r.Rows {
+			got = append(got, r.Rows[i].VerdictText())
+			if r.Rows[i].Equal.Holds() {
+				t.Errorf("%s: %s is called equal", name, r.Rows[i].Metric)
+			}
+		}
+		if s := strings.Join(got, "; "); s != x.want {
+			t.Errorf("%s: %s\nwant %s", name, s, x.want)
+		}
+	}
+}
+
 // Graduated loads are compared load by load; of a load that the baseline lacks nothing is said.
 func TestAgainstAtItsPace(t *testing.T) {
 	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}

@@ -25,14 +25,7 @@ func (s Standing) Borne() bool { return s.Limit == "" && s.OtherClock == "" }
 // Standing is that of a cell below another.
 func (c *Cell) Standing(above *Cell) (s Standing) {
 	about := subjects(&above.Cell, &c.Cell)
-	for _, x := range []struct {
-		of *Cell
-		to *results.LimitedBy
-	}{{c, &s.Limit}, {above, &s.AboveLimit}} {
-		if l := x.of.limit(); l != "" && !slices.Contains(about, l) {
-			*x.to = l
-		}
-	}
+	s.Limit, s.AboveLimit = c.HeldBy(about...), above.HeldBy(about...)
 	ofClock := func(name string) bool { return slices.Contains(setsClock, name) }
 	if !slices.ContainsFunc(differing(&above.Cell, &c.Cell), ofClock) { // else it is what they are about
 		s.OtherClock = otherClock(pairing{a: above, b: c}, Metric{})

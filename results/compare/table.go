@@ -86,7 +86,11 @@ func (r *Result) Method() (lines []string) {
 		}
 		lines = append(lines, plain)
 	}
-	return append(lines, "p is corrected over all rows of a figure and a factor (Holm). A verdict needs both, and 6 runs of each; \"cannot tell\" does not mean equal.")
+	over := ""
+	if r.With > 1 {
+		over = fmt.Sprintf(" and all %d sources that A is compared with", r.With)
+	}
+	return append(lines, "p is corrected over all rows of a figure and a factor"+over+" (Holm). A verdict needs both, and 6 runs of each; \"cannot tell\" does not mean equal.")
 }
 
 // ForcedLines say what the hardware left no choice of, each once.
@@ -219,6 +223,8 @@ func (r *Row) VerdictText() string {
 		return v + " (" + strings.Join(r.Diff.Warnings, "; ") + ")"
 	case r.Work != "":
 		return string(r.Work)
+	case r.OffClocks:
+		return v + " (" + r.clockText() + ")"
 	case r.Verdict == Unsure && r.Inert == nil && !r.Equal.Holds() && r.Reach != nil && !r.Reach.Attainable():
 		return fmt.Sprintf("%s (p of %d runs in %d comparisons is %.2g at the least)", v, r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)
 	}
@@ -242,6 +248,9 @@ func (r *Row) VerdictText() string {
 	if r.Unconsumed != "" && (r.Verdict != Unsure || r.Equal.Holds()) {
 		more = append(more, r.Unconsumed)
 	}
+	if r.ClockUs > 0 && (r.Verdict != Unsure || r.Equal.Holds()) {
+		more = append(more, r.clockText())
+	}
 	if r.Inert != nil {
 		more = append(more, didNotAct(r.Inert))
 	}
@@ -259,7 +268,11 @@ func (r *Row) levels() (words []string) {
 	d := &r.Diff
 	switch d.Level {
 	case stat.WithinBoot:
-		words = append(words, "within this boot")
+		if r.sessionsApart() { // what else differs between them counts as a difference of the cells
+			words = append(words, "within this boot, of two sessions")
+		} else {
+			words = append(words, "within this boot")
+		}
 	case stat.WithinSession:
 		words = append(words, "within this session")
 	case stat.WithinBoots:

@@ -135,18 +135,22 @@ func (g *cellRuns) sums(times float64) (out []stat.Run) {
 	return out
 }
 
-// ScalingText is "0.912 [0.880..0.940]".
+// ScalingText is "0.912 [0.880..0.940]", and what held the flows up.
 func (c FlowsCell) ScalingText() string {
+	text := none
 	switch q := c.Scaling; {
 	case c.Flows == 1:
-		return "1"
+		text = "1"
 	case q == nil:
-		return none
 	case q.Lo == nil:
-		return fmt.Sprintf("%.3f", q.Value)
+		text = fmt.Sprintf("%.3f", q.Value)
 	default:
-		return fmt.Sprintf("%.3f [%.3f..%.3f]", q.Value, *q.Lo, *q.Hi)
+		text = fmt.Sprintf("%.3f [%.3f..%.3f]", q.Value, *q.Lo, *q.Hi)
 	}
+	if by := c.sum.HeldBy; by != "" { // more flows cannot be faster, whatever the receiver can do
+		text += " " + compare.AtLimit(by)
+	}
+	return text
 }
 
 // QueuesText is the number of queues.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
@@ -101,6 +102,15 @@ func flagged(c *Cell) string {
 		return ""
 	}
 	return "flagged: " + strings.Join(c.Flagged, " ")
+}
+
+// remarks are what stands below a cell's row: what held it up, and what it is flagged with.
+func remarks(c *Cell) string {
+	words := []string{flagged(c)}
+	if c.HeldBy != "" {
+		words = []string{compare.AtLimit(c.HeldBy), flagged(c)}
+	}
+	return strings.TrimSuffix(strings.Join(words, "; "), "; ")
 }
 
 // settings names the factors in which the cells of a summary differ, for each

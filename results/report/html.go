@@ -175,7 +175,7 @@ func newRow(c *Cell, setting string) rowView {
 		ROISUT: median(c.SUT.ROICPU, digits3), ROITG: median(c.TG.ROICPU, digits3),
 		PowerSUT: median(c.SUT.PowerW, digits3), PowerTG: median(c.TG.PowerW, digits3),
 		BySUT: strings.Join(c.SUT.PowerBy, ", "), ByTG: strings.Join(c.TG.PowerBy, ", "),
-		Verdict: strings.TrimSuffix(verdict(c)+"; "+flagged(c), "; "), Good: c.OK > 0 && c.Invalid == c.Replaced && c.Failed+c.Unsupported == 0, Stops: c.Stops,
+		Verdict: strings.TrimSuffix(verdict(c)+"; "+remarks(c), "; "), Good: c.OK > 0 && c.Invalid == c.Replaced && c.Failed+c.Unsupported == 0, Stops: c.Stops,
 	}
 }
 

@@ -57,6 +57,9 @@ type Cell struct {
 	Made     int `json:"made"`
 	// Flagged are the gates whose limits runs that count are beyond.
 	Flagged []string `json:"flagged,omitempty"`
+	// HeldBy is what kept most runs from being faster, where that was not the receiver, nor a pace
+	// that was asked for: what the receiver could do was not measured.
+	HeldBy results.LimitedBy `json:"held_by,omitempty"`
 
 	Stops []int `json:"stops,omitempty"` // numbers of Summary.Stops
 
@@ -228,6 +231,9 @@ func (l *stopList) cell(g *cellRuns) Cell {
 		}
 	}
 	c.replaced(g.runs)
+	if g.set != nil {
+		c.HeldBy = g.set.HeldBy(results.ByReceiver, results.ByPace)
+	}
 	c.Pace = paceOf(ok)
 	c.SUT = end(ok, func(r *results.Record) *results.Host { return &r.SUT })
 	c.TG = end(ok, func(r *results.Record) *results.Host { return &r.TG })

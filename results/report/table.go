@@ -29,7 +29,7 @@ const (
 func Table(w io.Writer, s *Summary) error {
 	b := bufio.NewWriter(w)
 	writeRows(b, s)
-	writeLegend(b)
+	writeLegend(b, s)
 	writeFlows(b, s.Flows)
 	writeROI(b, s.ROI)
 	writeCosts(b, s.Costs)
@@ -102,8 +102,8 @@ func writeRows(b *bufio.Writer, s *Summary) {
 		if i >= 2 && under[i-2] != "" {
 			wrap(b, "  ", "  ", under[i-2])
 		}
-		if i >= 2 && len(s.Cells[i-2].Flagged) > 0 {
-			wrap(b, "  ", "  ", flagged(&s.Cells[i-2]))
+		if i >= 2 && remarks(&s.Cells[i-2]) != "" {
+			wrap(b, "  ", "  ", remarks(&s.Cells[i-2]))
 		}
 	}
 	if len(s.Cells) == 0 {
@@ -148,10 +148,18 @@ func writeRow(b *bufio.Writer, fields []string, widths []int, gap int) {
 	wrap(b, line.String(), strings.Repeat(" ", utf8.RuneCountInString(line.String())), fields[last])
 }
 
-func writeLegend(b *bufio.Writer) {
+func writeLegend(b *bufio.Writer, s *Summary) {
 	b.WriteString("\n")
 	wrap(b, "", "", "SUT = receiver, TG = sender. Gbit/s is payload, 1e9 bits. busy = wall - idle - iowait, 1.00 = one CPU. "+
-		"ns/kB = busy CPU time per 1000 bytes. \"-\" = not measured. Only ok runs are in the numbers, warm-ups are not.")
+		"ns/kB = busy CPU time per 1000 bytes. \"-\" = not measured. Only ok runs are in the numbers, warm-ups are not."+limitLegend(s))
+}
+
+// limitLegend says what it means that a cell was held up, where one was.
+func limitLegend(s *Summary) string {
+	if !slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.HeldBy != "" }) {
+		return ""
+	}
+	return " \"at the sender's limit\" (window's, link's): that kept most runs of the cell from being faster, and not the receiver, whose own limit is not known."
 }
 
 func writeStops(b *bufio.Writer, stops []Stop) {

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/results"
+)
+
+// borrowed are the CPUs of an end's softirq that are the other end's, on one machine: those of its
+// threads, and of the SUT's also those of the TG's softirq. Each CPU is in the figures of one end.
+func (r *Runner) borrowed(role stream.Role, cell results.Cell) (out []int) {
+	if !r.SUT.SameMachine(r.TG) {
+		return nil
+	}
+	peer := stream.TX
+	if role == stream.TX {
+		peer = stream.RX
+	}
+	own, layout := r.cpus(role, cell)
+	other, theirs := r.cpus(peer, cell)
+	for _, c := range own {
+		n := c.SoftirqOf(layout)
+		if n < 0 || slices.ContainsFunc(own, func(o place.CPUs) bool { return o.App == n }) {
+			continue // a thread's of this end, too, is its own
+		}
+		if slices.ContainsFunc(other, func(o place.CPUs) bool { return o.App == n || role == stream.RX && o.SoftirqOf(theirs) == n }) {
+			out = append(out, n)
+		}
+	}
+	return inOrder(out)
+}
+
+// FlagCrowded marks a layout on a machine with too few CPUs.
+const FlagCrowded = "crowded-cpu"
+
+// markPlacement says what a layout means on this machine.
+func (r *Runner) markPlacement(rec *results.Record) {
+	for _, x := range []struct {
+		role        stream.Role
+		end, other  string
+		layout, key string
+	}{
+		{stream.RX, "SUT", "TG", rec.Cell.CPULayout, "--cpus APP,SOFTIRQ"},
+		{stream.TX, "TG", "SUT", rec.Cell.TGLayout(), "--tg-cpus APP,SOFTIRQ"},
+	} {
+		cpus := r.borrowed(x.role, rec.Cell)
+		if len(cpus) == 0 {
+			continue
+		}
+		if !slices.Contains(rec.Flags, FlagCrowded) {
+			rec.Flags = append(rec.Flags, FlagCrowded)
+		}
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the %s's softirq shares CPU %s with the %s, and is in the %s's CPU figures: %s needs CPUs of its own, which %s names where this machine has any",
+			x.end, counter.FormatCPUList(cpus), x.other, x.other, x.layout, x.key))
+	}
+}

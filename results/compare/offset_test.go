@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// timed are runs of times from so many us on, that differ by as many as spread says, with an error
+// of the clocks in them.
+func timed(session string, c results.Cell, us, spread, clock float64) (out []results.Record) {
+	for i := range 12 {
+		r := results.Record{Cell: c, Verdict: results.OK, Rep: i, Block: i, SessionID: session, Schema: results.SchemaVersion}
+		r.SUT.Env.BootID, r.TG.Env.BootID, r.SUT.ThroughputGbps = "sut", "tg", ptr(1.0)
+		r.SUT.Delivery = &results.Delivery{Count: 1, P50Us: us + spread*float64(i*5%12)/10, ClockUs: &clock}
+		out = append(out, r)
+	}
+	return out
+}
+
+// Times between two hosts are no better than their clocks. In the same blocks both cells have the
+// same error, so that one is later all the same; in two sessions the error may be all of the
+// difference; and an error that both have makes unequal times look equal.
+func TestDeliveryBetweenClocks(t *testing.T) {
+	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read", PaceBitsPS: 1e9}
+	base := tcp
+	base.PaceBitsPS = 1e9
+	m := metrics(t, "delivery_p50_us")
+	for _, x := range []struct {
+		name        string
+		a, b, clock float64
+		one, two    string // in one session, and in two
+	}{
+		{"one clock", 100, 120, 0, "costlier (within this boot)", "costlier (within this boot, of two sessions)"},
+		{"clocks that are good enough", 100, 120, 5, "costlier (within this boot; the hosts' clocks agree to 5 us)", "costlier (within this boot, of two sessions; the hosts' clocks agree to 5 us)"},
+		{"clocks that are not", 100, 120, 15, "costlier (within this boot; the hosts' clocks agree to 15 us)", "cannot tell (the hosts' clocks agree to 15 us)"},
+		{"equal, one clock", 100, 100, 0, "equal within 5 % (within this boot)", "equal within 5 % (within this boot, of two sessions)"},
+		{"10 and 12 us, by clocks that are 1 ms apart", 1010, 1012, 1000, "costlier (within this boot; the hosts' clocks agree to 1000 us)", "cannot tell (the hosts' clocks agree to 1000 us)"},
+		{"equal by such clocks", 1010, 1010, 1000, "cannot tell", "cannot tell"},
+	} {
+		in := NewSet("s", results.Journal{Records: append(timed("s", base, x.a, 1, x.clock), timed("s", uring, x.b, 1, x.clock)...)})
+		r, err := Within(&in, base, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := NewSet("a", results.Journal{Records: timed("a", base, x.a, 1, x.clock)}), NewSet("b", results.Journal{Records: timed("b", base, x.b, 1, x.clock)})
+		two, err := Compare(&a, &b, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			r    *Result
+			want string
+		}{{r, x.one}, {two, x.two}} {
+			c.r.Within(.05)
+			if got := c.r.Rows[0].VerdictText(); got != c.want {
+				t.Errorf("%s, %s: %q, want %q", x.name, c.r.NameB, got, c.want)
+			}
+		}
+	}
+}
+
+// What is lost is a share of a time that the clocks may have made shorter or longer, and of times
+// that are sorted into buckets: a regression is one that is more than these may be.
+func TestLossOfTimes(t *testing.T) {
+	base := tcp
+	base.PaceBitsPS = 1e9
+	for _, x := range []struct {
+		name               string
+		a, b, clock, share float64
+		worse, possible    bool
+	}{
+		{"ten per cent, one clock", 100, 110, 0, .05, true, true},
+		{"an edge between two buckets", 100, 101.2, 0, .01, false, true},
+		{"far below", 100, 101.2, 0, .04, false, false},
+		{"a third of a time that is 100 us in truth", 9, 12, 91, .05, false, true},
+		{"more than the clocks can hide", 60, 120, 20, .5, true, true},
+		{"any share, perhaps", 60, 61, 90, .9, false, true},
+	} {
+		uring := base
+		uring.ID, uring.RX = "uring/tcp", "uring"
+		s := NewSet("s", results.Journal{Records: append(timed("s", base, x.a, .01, x.clock), timed("s", uring, x.b, .01, x.clock)...)})
+		r, err := Within(&s, base, metrics(t, "delivery_p50_us"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := &r.Rows[0]
+		if row.Verdict != Costlier || row.Worse(x.share) != x.worse || row.Possible(x.share) != x.possible {
+			t.Errorf("%s: %s, worse by %g: %v, possibly %v", x.name, row.Verdict, x.share, row.Worse(x.share), row.Possible(x.share))
+		}
+	}
+	// Times in one bucket are equal to what a bucket hides, and no better.
+	uring := base
+	uring.ID, uring.RX = "uring/tcp", "uring"
+	for margin, want := range map[float64]bool{.02: true, .01: false} {
+		s := NewSet("s", results.Journal{Records: append(timed("s", base, 100, 0, 0), timed("s", uring, 100, 0, 0)...)})
+		r, err := Within(&s, base, metrics(t, "delivery_p50_us"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Within(margin); r.Rows[0].Equal.Holds() != want {
+			t.Errorf("equal within %g: %+v", margin, r.Rows[0].Equal)
+		}
+	}
+}

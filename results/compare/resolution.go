@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"math"
+
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+// unresolved is by how much the ratio of two figures may be off because each is known no better,
+// whatever the runs say: delivery times are sorted into buckets.
+func (m Metric) unresolved() float64 {
+	if m.ofClocks() {
+		return 2 * stream.TimesError
+	}
+	return 0
+}
+
+// hidden is by how much two cells may differ while all their figures are the same: what is not
+// resolved, of a cost what the rates make of it, and of an instrument its step. Figures of power
+// have that in their own uncertainty, beside what the instrument has in common with itself; the run
+// that is known best has the least else in it.
+func hidden(p pairing, m Metric) float64 {
+	known := m.unresolved()
+	if m.ofCost() {
+		known += rateGap(p)
+	}
+	if m.measured == nil {
+		return known
+	}
+	least := math.Inf(1)
+	for _, c := range []*Cell{p.a, p.b} {
+		for _, r := range c.Runs {
+			own, watts := 0.0, 0.0
+			for _, h := range m.measured(r) {
+				if h.PowerW == nil || h.PowerU == nil || h.PowerSharedU == nil {
+					continue
+				}
+				watts += *h.PowerW
+				own += math.Sqrt(max(0, *h.PowerU**h.PowerU-*h.PowerSharedU**h.PowerSharedU))
+			}
+			if watts > 0 {
+				least = min(least, own/watts)
+			}
+		}
+	}
+	if math.IsInf(least, 1) {
+		return known // nobody declares anything
+	}
+	return known + 2*math.Sqrt(3)*least // a limit, of both
+}

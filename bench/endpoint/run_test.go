@@ -223,17 +223,17 @@ func TestStall(t *testing.T) {
 				t.Parallel() // it waits
 				r := open(t, rxSpec(rx, mib))
 				sch := short(10 * time.Second)
-				sch.StallNs = 400 * ms
+				sch.StallNs = 1500 * ms // the messages are taken before, also where others keep the CPUs
 				res := background(context.Background(), r, sch)
 				p := streamtest.Payload(t, 64*kib)
 				began := time.Now()
 				conn := dialTo(t, r, p, 0)
 				sendMessages(conn, p, c.sends)
 				got := within(t, res, 8*time.Second)
-				if d := time.Since(began); d < 400*time.Millisecond {
+				if d := time.Since(began); d < 1500*time.Millisecond {
 					t.Errorf("noticed after %v", d)
 				}
-				failed(t, got, "no payload byte for 400ms", "check the link")
+				failed(t, got, "no payload byte for 1.5s", "check the link")
 				if got.Total.Bytes != uint64(c.sends*64*kib) {
 					t.Errorf("%d bytes", got.Total.Bytes)
 				}

@@ -16,12 +16,6 @@ import (
 // serves from a ring of provided buffers. The kernel copies, but the
 // application makes no call per buffer.
 //
-// The buffers together are as large as was asked for, or else as one message, but no
-// smaller than smallUringBytes, and no fewer than minUringBuffers. Each is as large as one read
-// of the mode tcp; where a read is most of a message, smaller, for the kernel goes
-// through all of them in turn: more memory than the message would only take the
-// data out of the cache.
-//
 // A wait lets payload gather only when the socket was found empty: while there is
 // more, to wait would bound the flow to one filling of the buffers per wait.
 type UringReceiver struct {
@@ -36,21 +30,13 @@ type UringReceiver struct {
 	ended   bool
 }
 
-const (
-	minUringBuffers = 8
-	smallUringBytes = 128 << 10 // for the cache's sake no buffer is made smaller than this; nor are all together
-	maxUringBuffers = 4096
-	uringGroup      = 0
-)
-
 // NewUringReceiver makes the ring, owned by the calling thread, and its buffers.
 func NewUringReceiver(o stream.Options) (*UringReceiver, error) {
-	n, size := uringLayout(o)
-	return newUringReceiver(o, n, size)
+	return newUringReceiver(o, shapeOf(o))
 }
 
-func newUringReceiver(o stream.Options, n, size int) (*UringReceiver, error) {
-	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8, CQEntries: maxUringBuffers, SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
+func newUringReceiver(o stream.Options, s uringShape) (*UringReceiver, error) {
+	ring, err := uring.NewBest(s.ring)
 	if err != nil {
 		return nil, &fault.Unsupported{Mode: "uring", Op: "make a ring", Err: err, How: fault.Fix(err)}
 	}
@@ -58,29 +44,12 @@ func newUringReceiver(o stream.Options, n, size int) (*UringReceiver, error) {
 		ring.Close()
 		return nil, err
 	}
-	bufs, err := ring.NewBufRing(uring.BufRingOptions{Group: uringGroup, Entries: n, Size: size, Pages: uring.PagesTransparent})
+	bufs, err := ring.NewBufRing(uring.BufRingOptions{Group: uringGroup, Entries: s.buffers, Size: s.size, Incremental: s.incremental, Pages: uring.PagesTransparent})
 	if err != nil {
 		ring.Close()
 		return nil, &fault.Unsupported{Mode: "uring", Op: "register provided buffers", Err: err, How: fault.Fix(err)}
 	}
-	return &UringReceiver{opt: o, ring: ring, bufs: bufs, bundle: true}, nil
-}
-
-// uringLayout is how many buffers there are, a power of two, and of what size.
-func uringLayout(o stream.Options) (n, size int) {
-	all, least := bufferBytes(o), smallUringBytes
-	if o.BufferBytes > 0 {
-		least = 0 // all together are what was asked for
-	}
-	size = min(readBytes(o), max(least, all/minUringBuffers))
-	n = minUringBuffers
-	for n < maxUringBuffers && n*size < max(least, all) {
-		n *= 2
-	}
-	if o.BufferBytes > 0 {
-		size = min(size, all/n)
-	}
-	return n, size
+	return &UringReceiver{opt: o, ring: ring, bufs: bufs, bundle: s.bundle}, nil
 }
 
 // Attach prepares the payload check.
@@ -177,7 +146,10 @@ func (r *UringReceiver) Close() error {
 	return r.ring.Close()
 }
 
-// Evidence says how the ring was made.
+// Evidence says how the ring was made, and its buffers.
 func (r *UringReceiver) Evidence() stream.Evidence {
-	return stream.Evidence{Figures: append(stream.RingFigures(r.ring), stream.GatherFigures(r.ring, r.opt)...), UringEngine: string(r.ring.Engine())}
+	figures := append(stream.RingFigures(r.ring), stream.GatherFigures(r.ring, r.opt)...)
+	figures = append(figures, stream.Figure{Name: "uring_buffers", Unit: "1", Value: float64(r.bufs.Entries())},
+		stream.Figure{Name: "uring_buffer_bytes", Unit: "bytes", Value: float64(r.bufs.Size())})
+	return stream.Evidence{Figures: figures, UringEngine: string(r.ring.Engine())}
 }

@@ -50,6 +50,10 @@ var MetricSections = []MetricSection{
 			Units: "1", Source: "data path, whole flow",
 			Meaning: "completions that the kernel lost; times that it kept some back for want of " +
 				"room"},
+		{Names: "uring_buffers uring_buffer_bytes",
+			Units: "1 bytes", Source: "data path, whole flow",
+			Meaning: "provided buffers of the mode uring, all together what it copies into, and the " +
+				"size of each"},
 		{Names: "gather_us gather_waits uring_gather_us",
 			Units: "us 1 us", Source: "data path, whole flow",
 			Meaning: "for how long a receiver that has taken all lets more come (`--gather`), and " +

@@ -11,6 +11,72 @@ import (
 	"testing"
 )
 
+// toPlot is a folder of results with two cells, of runs with three flows, and a third one that has
+// warm-ups alone.
+func toPlot(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	var recs []Record
+	for i := range 12 {
+		r := flowing(i, 1e9, 2e9, 3e9)
+		r.Cell = Cell{ID: []string{"tcp/tcp gro=on", "uring/tcp gro=off"}[i%2], RX: "tcp", TX: "tcp", Flows: 3}
+		r.Verdict, r.Warmup, r.Reason, r.Warnings = OK, i < 2, "", []string{`a "quoted", word`}
+		r.SUT.ThroughputGbps = ptr(100 + float64(i%2)*50 + float64(i))
+		if r.Warmup {
+			r.Cell.ID = "not to be counted"
+		}
+		for _, h := range []*Host{&r.SUT, &r.TG} {
+			h.Metrics = append(h.Metrics, Metric{Name: "tcp_info_rtt_us", Unit: "us", Value: 25, Source: "TCP_INFO"})
+		}
+		recs = append(recs, r)
+	}
+	if err := WriteCSV(dir, recs); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// The examples in Python work on what we write. They say a figure for each cell, and draw.
+func TestPythonExamples(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err == nil {
+		err = exec.Command(python, "-c", "import matplotlib, pandas").Run()
+	}
+	if err != nil {
+		t.Skipf("python3 with pandas and matplotlib is not installed (Debian: python3-pandas, python3-matplotlib): %v", err)
+	}
+	dir := toPlot(t)
+	for script, figures := range map[string][]string{
+		"throughput.py": {"25.0"},               // the round trip
+		"flows.py":      {"sender", "5.333333"}, // what held the flows up, and what the least one got
+	} {
+		path, err := filepath.Abs("../docs/plotting/" + script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(python, path, dir)
+		cmd.Dir = t.TempDir() // the picture is drawn where it runs
+		cmd.Env = append(os.Environ(), "MPLBACKEND=agg", "MPLCONFIGDIR="+cmd.Dir)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v: %s", script, err, out)
+			continue
+		}
+		for _, want := range append(figures, "tcp/tcp gro=on", "uring/tcp gro=off") {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("%s does not say %q:\n%s", script, want, out)
+			}
+		}
+		if strings.Contains(string(out), "not to be counted") {
+			t.Errorf("%s counts warm-ups:\n%s", script, out)
+		}
+		png, err := os.ReadFile(filepath.Join(cmd.Dir, strings.TrimSuffix(script, ".py")+".png"))
+		if err != nil || !strings.HasPrefix(string(png), "\x89PNG") {
+			t.Errorf("%s drew %d bytes, %v", script, len(png), err)
+		}
+	}
+}
+
 // The gnuplot example of docs/plotting works on what we write, also with commas,
 // quotes and spaces in the texts.
 func TestGnuplotExample(t *testing.T) {
@@ -18,18 +84,7 @@ func TestGnuplotExample(t *testing.T) {
 	if err != nil {
 		t.Skip("gnuplot is not installed (Debian: gnuplot-nox)")
 	}
-	dir := t.TempDir()
-	var recs []Record
-	for i := range 12 {
-		r := sample(i)
-		r.Cell = Cell{ID: []string{"tcp/tcp gro=on", "uring/tcp gro=off"}[i%2], RX: "tcp", TX: "tcp"}
-		r.Verdict, r.Warmup, r.Reason, r.Warnings = OK, i < 2, "", []string{`a "quoted", word`}
-		r.SUT.ThroughputGbps = ptr(100 + float64(i%2)*50 + float64(i))
-		recs = append(recs, r)
-	}
-	if err := WriteCSV(dir, recs); err != nil {
-		t.Fatal(err)
-	}
+	dir := toPlot(t)
 	svg := filepath.Join(dir, "plot.svg")
 	cmd := exec.Command(gnuplot, "-e", fmt.Sprintf("dir='%s'; out='%s'", dir, svg), "../docs/plotting/throughput.gp")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -43,5 +98,8 @@ func TestGnuplotExample(t *testing.T) {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("no %q in the plot", want)
 		}
+	}
+	if strings.Contains(string(b), "counted") {
+		t.Error("warm-ups are in the plot")
 	}
 }

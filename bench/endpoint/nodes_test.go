@@ -5,6 +5,7 @@ package endpoint
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -87,6 +88,8 @@ func TestPayloadIsTheWorkers(t *testing.T) {
 
 // The memory that receivers have for the payload is all there when they are made, and known.
 func TestReceiversMemoryIsThere(t *testing.T) {
+	runtime.LockOSThread() // the contract of paths: an io_uring belongs to the thread that made it
+	defer runtime.UnlockOSThread()
 	for _, mode := range []string{"tcp", "uring"} {
 		m, o, err := resolve(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: mode, MessageBytes: 1 << 20}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)})
 		if err != nil {

@@ -115,6 +115,61 @@ func TestPairs(t *testing.T) {
 	}
 }
 
+// Several flows are one object, with what each had of them; the receiver's buffer is as said.
+func TestFlows(t *testing.T) {
+	for name, x := range map[string]struct {
+		flags  []string
+		buffer int
+	}{
+		"as it is":     {nil, cli.StandaloneBuffer},
+		"uring":        {[]string{"--mode", "uring"}, cli.StandaloneBuffer},
+		"uring, sizes": {[]string{"--mode", "uring", "--message-size", "128K"}, 8 * 128 << 10}, // eight reads
+		"a buffer":     {[]string{"--rx-buffer", "64K"}, 64 << 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			addr := port(t, "127.0.0.1")
+			recv := built.Start(t, "zcrecv", append([]string{"--json", "--flows", "3", "--cpu", "0", "--listen", addr}, x.flags...)...)
+			send := built.Start(t, "zcsend", "--json", "--flows", "3", "--cpu", "0", "--duration", "300ms", "--message-size", "128K", addr)
+			if a, b := send.Wait(30*time.Second), recv.Wait(30*time.Second); a != 0 || b != 0 {
+				t.Fatalf("exit status %d and %d\n%s%s\n%s%s", a, b, &send.Out, &send.Err, &recv.Out, &recv.Err)
+			}
+			r, s := decode(t, recv), decode(t, send)
+			for _, e := range []cli.EndReport{r, s} {
+				sum := uint64(0)
+				for n, f := range e.Flows {
+					if f.N != n || f.Bytes == nil || *f.Bytes == 0 || f.ThroughputGbps == nil || f.CPU == nil || *f.CPU != 0 || f.Verdict != results.OK {
+						t.Errorf("%s: flow %d is %+v", e.Tool, n, f)
+						continue
+					}
+					sum += *f.Bytes
+				}
+				if len(e.Flows) != 3 || sum != e.Bytes || e.Verdict != results.OK {
+					t.Errorf("%s: %d flows with %d bytes of %d, %s", e.Tool, len(e.Flows), sum, e.Bytes, e.Verdict)
+				}
+			}
+			if r.RXBufferBytes != x.buffer || s.RXBufferBytes != 0 || s.MessageBytes != 128<<10 {
+				t.Errorf("a buffer of %d, not %d; the sender's is %d, its messages %d", r.RXBufferBytes, x.buffer, s.RXBufferBytes, s.MessageBytes)
+			}
+		})
+	}
+}
+
+// Two ends that do not agree on how many flows there are say so at once.
+func TestFlowsDiffer(t *testing.T) {
+	addr := port(t, "127.0.0.1")
+	recv := built.Start(t, "zcrecv", "--json", "--flows", "3", "--listen", addr)
+	send := built.Start(t, "zcsend", "--flows", "2", "--duration", "200ms", addr)
+	if a, b := send.Wait(10*time.Second), recv.Wait(10*time.Second); a != 1 || b != 1 {
+		t.Errorf("exit status %d and %d", a, b)
+	}
+	if r := decode(t, recv); r.Verdict != results.Failed || !strings.Contains(r.Reason, "2 flows, and 3 are waited for") || !strings.Contains(r.Fix, "--flows") {
+		t.Errorf("%s: %s; %s", r.Verdict, r.Reason, r.Fix)
+	}
+	if !strings.Contains(send.Err.String(), "--flows") {
+		t.Errorf("the sender says %q", &send.Err)
+	}
+}
+
 // The engine asked for is the one used, on both ends, and without a word the
 // default.
 func TestEngines(t *testing.T) {

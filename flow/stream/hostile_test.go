@@ -63,6 +63,8 @@ func malformed(t *testing.T, c stream.Cookie) map[string][]byte {
 		"a period of odd bytes":            hello(func(h *stream.Hello) { h.PeriodBytes = 4097 }),
 		"a mode that plays with terminals": hello(func(h *stream.Hello) { h.TXMode = "\x1b]0;x\a" }),
 		"a mode with a NUL inside":         hello(func(h *stream.Hello) { h.TXMode = "tcp\x00x" }),
+		"a number beyond the flows":        mended(right, func(b []byte) { b[67] = 1 }),
+		"more flows than there may be":     mended(right, func(b []byte) { b[64] = 0xff }),
 		"an endless duration":              mended(right, func(b []byte) { b[36] = 0xff }),
 		"moved by a byte":                  append([]byte{right[0]}, right[:len(right)-1]...),
 		"backwards":                        func() []byte { b := slices.Clone(right); slices.Reverse(b); return b }(),
@@ -77,7 +79,7 @@ func malformed(t *testing.T, c stream.Cookie) map[string][]byte {
 func TestMalformedHellos(t *testing.T) {
 	cookie := stream.NewCookie()
 	all := malformed(t, cookie)
-	if len(all) < 12 {
+	if len(all) < 18 {
 		t.Fatalf("%d hellos", len(all))
 	}
 	p := listen(t, cookie)

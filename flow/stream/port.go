@@ -28,17 +28,28 @@ var handshakeTime = 3 * time.Second // tests have less patience
 // maxPending is how many connections may be in their handshake at once. One more
 // waits in the backlog until one is done, or the oldest has had its helloTime and
 // is closed: a crowd of silent strangers neither keeps the flow out nor throws it
-// out between its connection and its hello, which comes with it.
-const (
-	maxPending = 512
-	helloTime  = time.Second
-)
+// out between its connection and its hello, which comes with it. They are as many as
+// a backlog holds (net.core.somaxconn), so that who is in it waits for a helloTime.
+var maxPending = 4096 // tests have less room
+
+const helloTime = time.Second
+
+// pendingRoom is how many there may be: a quarter of the process's descriptors at most, because
+// the rest of it must go on.
+func pendingRoom() int {
+	var files unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
+		return maxPending
+	}
+	return int(min(uint64(maxPending), max(files.Cur/4, 16)))
+}
 
 // Port is a data port: it takes the flows that have the cookie and the numbers from 0 on, each
 // once, and closes and counts every other connection, before, during and after them.
 type Port struct {
 	ln        net.Listener
 	cookie    Cookie
+	room      int // for pending ones
 	flow      chan accepted
 	strangers atomic.Uint64
 
@@ -73,7 +84,7 @@ func ListenFor(addr string, cookie Cookie, flows int, o sock.Options) (*Port, er
 	if err != nil {
 		return nil, listenError(addr, err)
 	}
-	p := &Port{ln: ln, cookie: cookie, flow: make(chan accepted, flows), taken: make([]bool, flows), left: flows}
+	p := &Port{ln: ln, cookie: cookie, room: pendingRoom(), flow: make(chan accepted, flows), taken: make([]bool, flows), left: flows}
 	go p.acceptLoop()
 	return p, nil
 }
@@ -133,7 +144,7 @@ func (p *Port) admit(c net.Conn) bool {
 		c.Close()
 		return true
 	}
-	if len(p.pending) == maxPending {
+	if len(p.pending) >= p.room {
 		if time.Since(p.pending[0].since) < helloTime {
 			return false
 		}

@@ -3,6 +3,7 @@
 package uring
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -91,7 +92,7 @@ func (b *BufRing) open(o BufRingOptions) (err error) {
 		reg.flags = pbufRingInc
 	}
 	if _, errno := b.ring.register(registerPbufRing, unsafe.Pointer(&reg), 1); errno != 0 {
-		return bufRingError(o, errno)
+		return b.ring.bufRingError(o, errno)
 	}
 	for i := range o.Entries {
 		b.Add(uint16(i))
@@ -100,11 +101,13 @@ func (b *BufRing) open(o BufRingOptions) (err error) {
 	return nil
 }
 
-func bufRingError(o BufRingOptions, errno unix.Errno) error {
+// bufRingError explains why there is no group. EEXIST has two causes: the kernel looks at the
+// thread first.
+func (r *Ring) bufRingError(o BufRingOptions, errno unix.Errno) error {
 	e := &fault.Error{Op: fmt.Sprintf("register pbuf ring %d", o.Group), Err: errno, How: fixFor(errno)}
 	switch {
 	case errno == unix.EEXIST:
-		e.How = "choose another group, or " + fixThread
+		e.How = cmp.Or(r.elsewhere(), "the ring has such a group: choose another group, or close that one")
 	case errno == unix.EINVAL && o.Incremental:
 		e.How = "use Linux 6.12 or later (IOU_PBUF_RING_INC), or leave out Incremental"
 	case errno == unix.EINVAL:

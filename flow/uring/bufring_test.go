@@ -5,6 +5,7 @@ package uring
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"unsafe"
@@ -28,11 +29,34 @@ func testBufRingRefused(t *testing.T) {
 	}
 	maps := mappings(t)
 	_, err := r.NewBufRing(BufRingOptions{Group: 2, Entries: 4, Size: 64})
-	if !errors.Is(err, unix.EEXIST) || !strings.Contains(told(err), "pbuf ring 2") || !strings.Contains(told(err), "another group") {
-		t.Errorf("error %v", err)
+	if !errors.Is(err, unix.EEXIST) || !strings.Contains(told(err), "pbuf ring 2") || !strings.Contains(told(err), "another group") || strings.Contains(told(err), "thread") {
+		t.Errorf("error %s", told(err))
 	}
 	if n := mappings(t); n > maps+2 {
 		t.Errorf("mappings: %d before, %d after", maps, n)
+	}
+}
+
+// A ring that is another thread's says so, and whose it is: nobody looks for a group then.
+func TestBufRingElsewhere(t *testing.T) { eachEngine(t, testBufRingElsewhere) }
+
+func testBufRingElsewhere(t *testing.T) {
+	o := BufRingOptions{Entries: 4, Size: 64}
+	for name, disabled := range map[string]bool{"made": false, "enabled": true} {
+		r, own := newRing(t, Options{SQEntries: 4, SingleIssuer: true, Disabled: disabled}), unix.Gettid()
+		if disabled {
+			if err := r.Enable(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var err error
+		onDoomedThread(func() { _, err = r.NewBufRing(o) })
+		if !errors.Is(err, unix.EEXIST) || !strings.Contains(told(err), fmt.Sprintf("the ring is thread %d's", own)) || strings.Contains(told(err), "another group") {
+			t.Errorf("%s here, and a group made elsewhere: %s", name, told(err))
+		}
+		if _, err := r.NewBufRing(o); err != nil {
+			t.Errorf("%s here: %v", name, err)
+		}
 	}
 }
 

@@ -36,10 +36,26 @@ func (r *Ring) Enable() error {
 		}
 		return e
 	}
+	r.belong()
 	if r.registerFD {
 		return r.registerRingFD()
 	}
 	return nil
+}
+
+// belong notes that the kernel has given a ring for one issuer to this thread.
+func (r *Ring) belong() {
+	if r.SingleIssuer() {
+		r.issuer = unix.Gettid()
+	}
+}
+
+// elsewhere tells a caller that the ring belongs to another thread; "" where it does not.
+func (r *Ring) elsewhere() string {
+	if tid := unix.Gettid(); r.issuer != 0 && r.issuer != tid {
+		return fmt.Sprintf("this is thread %d, and the ring is thread %d's: %s", tid, r.issuer, fixThread)
+	}
+	return ""
 }
 
 // registerRingFD makes entering cheaper on this thread: no descriptor lookup.

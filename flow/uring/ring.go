@@ -24,6 +24,7 @@ type Ring struct {
 	registerFD bool
 	registered bool
 	owner      int // thread that holds the registered descriptor
+	issuer     int // thread that a ring for one issuer belongs to; 0: to none
 
 	sqEntries, cqEntries int
 

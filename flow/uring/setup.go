@@ -123,6 +123,9 @@ func (r *Ring) open(p *params) error {
 	r.setup, r.features = p.flags, p.features
 	r.gathers = p.features.Has(FeatMinTimeout) && r.made.cannot(lackGather) == nil
 	r.sqEntries, r.cqEntries = int(p.sqEntries), int(p.cqEntries)
+	if p.flags&setupDisabled == 0 {
+		r.belong()
+	}
 	if !p.features.Has(FeatSingleMmap | FeatNoDrop | FeatSubmitStable | FeatExtArg) {
 		return &fault.Error{Op: "io_uring_setup", Err: unix.EOPNOTSUPP, How: "use Linux 5.11 or later (IORING_FEAT_EXT_ARG)"}
 	}

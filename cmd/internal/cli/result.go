@@ -27,7 +27,7 @@ type EndReport struct {
 	Reason         string           `json:"reason,omitempty"`
 	Fix            string           `json:"fix,omitempty"`
 	MessageBytes   int              `json:"message_bytes"`             // that the sender hands over in one call
-	RXBufferBytes  int              `json:"rx_buffer_bytes,omitempty"` // of a receiver that the kernel copies to
+	RXBufferBytes  int              `json:"rx_buffer_bytes,omitempty"` // of a receiver that the kernel copies to, for each flow
 	Bytes          uint64           `json:"bytes"`
 	PeerBytes      *uint64          `json:"peer_bytes,omitempty"`
 	DurationS      *float64         `json:"duration_s"`
@@ -63,7 +63,7 @@ func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) En
 		Calls: r.Total.Calls, Congestion: r.Host.Env.Congestion, UringEngine: r.Host.Env.UringEngine, Strangers: r.Strangers, Warnings: r.Warnings,
 		Retrans: r.Host.Retrans, Metrics: r.Host.Rows()}
 	if m, err := stream.LookupMode(s.Role, s.Mode()); err == nil && m.Buffered {
-		rep.RXBufferBytes = cmp.Or(s.Cell.RXBuffer, s.Cell.MessageBytes)
+		rep.RXBufferBytes = cmp.Or(provided(rep.Metrics), s.Cell.RXBuffer, s.Cell.MessageBytes)
 	}
 	for n, f := range r.Host.Flows {
 		rep.Flows = append(rep.Flows, EndFlow{n, f})
@@ -87,6 +87,21 @@ func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) En
 		rep.Mismatches = &r.Total.Mismatches
 	}
 	return rep
+}
+
+// provided is what the buffers of the mode uring hold together, of one flow; 0: it was another
+// mode.
+func provided(ms []results.Metric) int {
+	buffers, each := 0.0, 0.0
+	for _, m := range ms {
+		switch name := m.Named(); {
+		case name == "uring_buffers", name == results.FlowMetric(0, "uring_buffers"):
+			buffers = m.Value
+		case name == "uring_buffer_bytes", name == results.FlowMetric(0, "uring_buffer_bytes"):
+			each = m.Value
+		}
+	}
+	return int(buffers * each)
 }
 
 // Print writes the report for people, or as JSON, and returns the exit status

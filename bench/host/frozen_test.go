@@ -69,7 +69,11 @@ func TestEndingFlood(t *testing.T) {
 					hold(t, h)
 				}
 				if how == "floods" {
-					time.Sleep(400 * time.Millisecond)
+					if err := unix.Kill(h.PID(), unix.SIGUSR1); err != nil {
+						t.Fatal(err)
+					}
+					for end := time.Now().Add(20 * time.Second); h.Err() == nil && time.Now().Before(end); time.Sleep(time.Millisecond) {
+					}
 				}
 				begin, spent := time.Now(), cpu(t)
 				err := h.Close()

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -125,8 +126,10 @@ func beAgent(how string) int {
 		}
 	case "floods", "floods at its end":
 		if how == "floods" {
+			told := make(chan os.Signal, 1)
+			signal.Notify(told, unix.SIGUSR1)
 			go agent.Serve(context.Background(), os.Stdin, os.Stdout)
-			time.Sleep(300 * time.Millisecond)
+			<-told
 		} else {
 			agent.Serve(context.Background(), os.Stdin, os.Stdout)
 		}

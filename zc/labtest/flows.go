@@ -145,6 +145,7 @@ func (f Flows) Flow(t *testing.T) {
 // what it had set stays when the next flow has ended, which takes the last of them.
 func (f Flows) Killed(t *testing.T, name, env string, next Transfer) {
 	t.Helper()
+	splits(t)
 	Channels(t, f.N+2, func() {
 		before := DeviceState(t)
 		queues := []int{}
@@ -163,28 +164,29 @@ func (f Flows) Killed(t *testing.T, name, env string, next Transfer) {
 	})
 }
 
-// Channels gives the receiving device a number of queues while f runs.
+// Channels gives the receiving device a number of queues while f runs: channels, or as many that
+// receive and that send where the driver counts them apart, as gve's.
 func Channels(t *testing.T, n int, f func()) {
 	t.Helper()
-	set := func(c nic.Channels) (was nic.Channels, err error) {
-		return OnDevice(func(d *nic.Device) (nic.Channels, error) {
-			was, err := d.Channels()
-			if err == nil && c.Combined == 0 {
-				c = was
-				c.Combined = n
-			}
-			if err == nil {
-				err = errors.Join(d.SetChannels(c), d.AwaitCarrier(carrierWithin))
-			}
-			return was, err
-		})
-	}
-	was, err := set(nic.Channels{})
+	was, err := OnDevice((*nic.Device).Channels)
 	if err != nil {
 		t.Fatal(err)
 	}
+	set := func(c nic.Channels) error {
+		_, err := OnDevice(func(d *nic.Device) (struct{}, error) {
+			return struct{}{}, errors.Join(d.SetChannels(c), d.AwaitCarrier(carrierWithin))
+		})
+		return err
+	}
+	more := was
+	if more.Combined = n; was.CombinedMax == 0 {
+		more.RX, more.TX, more.Combined = n, n, 0
+	}
+	if err := set(more); err != nil {
+		t.Fatal(err)
+	}
 	defer func() {
-		if _, err := set(was); err != nil {
+		if err := set(was); err != nil {
 			t.Error(err)
 		}
 	}()

@@ -196,6 +196,7 @@ func TryOpen(open func(stream.Options) (stream.Receiver, error), q stream.NICQue
 func Killed(t *testing.T, name, env string, rounds int, next Transfer) {
 	t.Helper()
 	Need(t)
+	splits(t)
 	before := DeviceState(t)
 	for range rounds {
 		kill(t, name, env+"=1", 3)

@@ -121,9 +121,17 @@ lab() {
 	go test -vet=off -json -count=1 -timeout 40m ./lab || status=1
 	go test -vet=off -json -count=1 -timeout 40m -run '^TestLab' ./cmd/zcbench || status=1 # a BMC
 	[ -z "$long" ] || go test -vet=off -json -count=1 -run '^TestLabLockdown$' -exec "$folder/bin/zcbench lab exec --own-boot --" ./bench/doctor || status=1
-	[ -z "$long" ] || [ -n "$ZCBENCH_LAB_WHY" ] ||
+	[ -z "$long" ] || [ -n "$ZCBENCH_LAB_WHY" ] || over
+}
+
+# over runs the test of interfaces that stand on others, with the soft NIC and with real drivers.
+over() {
+	local nic
+	for nic in '' qemu:virtio qemu:e1000e; do
 		go test "${engines[@]}" -json -count=1 -timeout 40m -run "$upper" \
-			-exec "$folder/bin/zcbench lab exec --own-boot --timeout 10m $(printf -- '--load %s ' "${upper_modules[@]}")--" ./zc/zcrx || status=1
+			-exec "$folder/bin/zcbench lab exec --own-boot --kernel trixie-backports --timeout 10m ${nic:+--nic $nic} $(printf -- '--load %s ' "${upper_modules[@]}")--" ./zc/zcrx |
+			sed -u 's/"Package":"\([^"]*\)"/"Package":"\1'"${nic:+ as ${nic#qemu:}}"'"/' || status=1
+	done
 }
 
 # imitated says which drivers the soft NIC imitates on a kernel: one on each in the short

@@ -8,6 +8,7 @@ set -euo pipefail
 tests='^TestLabImitated'
 if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
 	tests+='|^TestLabKill$|^TestLabRunRestores$|^TestLabChanges$|^TestLabFlows$|^TestLabGroup$'
+	tests+='|^TestLabKilled$|^TestLabFlowsKilled$|^TestLabFlowsWrongQueue$'
 fi
 status=0
 for nic; do

@@ -126,21 +126,25 @@ host() {
 }
 
 lab() {
+	local nic
 	ZCBENCH_LAB_WHY=$(no_lab)
 	export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1 ZCBENCH_LAB_WHY
 	go test -vet=off -json -count=1 -timeout 40m ./lab || status=1
 	go test -vet=off -json -count=1 -timeout 40m -run '^TestLab' ./cmd/zcbench || status=1 # a BMC
 	[ -z "$long" ] || go test -vet=off -json -count=1 -run '^TestLabLockdown$' -exec "$folder/bin/zcbench lab exec --own-boot --" ./bench/doctor || status=1
 	[ -n "$long" ] && [ -z "$ZCBENCH_LAB_WHY" ] || return 0
-	own_machine "$upper" "$(printf -- '--load %s ' "${upper_modules[@]}")" ./zc/zcrx
-	own_machine "$nodes" "${nodes_machine[*]}" ./zc/zcrx
-	own_machine "$pollers" '--load veth' ./bench
+	for nic in '' qemu:virtio qemu:e1000e; do
+		own_machine "$upper" "--kernel trixie-backports ${nic:+--nic $nic} $(printf -- '--load %s ' "${upper_modules[@]}")" ./zc/zcrx |
+			sed -u 's/"Package":"\([^"]*\)"/"Package":"\1'"${nic:+ as ${nic#qemu:}}"'"/' || status=1
+	done
+	own_machine "$nodes" "${nodes_machine[*]}" ./zc/zcrx || status=1
+	own_machine "$pollers" '--load veth' ./bench || status=1
 }
 
 # own_machine TESTS FLAGS PACKAGE runs tests on a machine of their own.
 own_machine() {
 	go test "${engines[@]}" -json -count=1 -timeout 40m -run "$1" \
-		-exec "$folder/bin/zcbench lab exec --own-boot --timeout 10m $2 --" "$3" || status=1
+		-exec "$folder/bin/zcbench lab exec --own-boot --timeout 10m $2 --" "$3"
 }
 
 # imitated says which drivers the soft NIC imitates on a kernel: one on each in the short

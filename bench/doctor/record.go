@@ -48,6 +48,9 @@ func Record(dev string) (*tape.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.Dev != dev && len(dev) > 5 { // a shorter one stands somewhere by chance
+		own = append(own, named(dev))
+	}
 	return f, mustBeAnonymous(f, own)
 }
 
@@ -94,19 +97,21 @@ func Replay(f *tape.File) (*Diagnosis, error) {
 // hidden is a name that has a MAC address in it, such as enx0123456789ab.
 var hidden = regexp.MustCompile(`[0-9a-fA-F]{12}`)
 
-// nameOf is what a record calls an interface.
+// nameOf is what a record calls an interface. One that a shell or a program would take for
+// something else stands in no command.
 func nameOf(dev string) string {
-	if hidden.MatchString(dev) {
+	if hidden.MatchString(dev) || !tape.PlainName(dev) {
 		return "nic0"
 	}
 	return dev
 }
 
-// identity is an address of this host.
+// identity is an address of this host, or a name.
 type identity struct {
 	what string
 	text []string // as it is written
 	raw  []byte   // as the kernel has it; nil: too short, or with too many zeros, to be found by chance alone
+	name bool     // it is a name, which is found in longer words too
 }
 
 // identities are the addresses of all interfaces.
@@ -117,8 +122,11 @@ func identities() ([]identity, error) {
 	}
 	var out []identity
 	for _, i := range all {
+		if hidden.MatchString(i.Name) {
+			out = append(out, named(i.Name))
+		}
 		if mac := i.HardwareAddr; len(mac) > 0 && len(bytes.Trim(mac, "\x00")) > 0 {
-			out = append(out, identity{"a MAC address", []string{mac.String(), strings.ReplaceAll(mac.String(), ":", "-")}, distinct(mac)})
+			out = append(out, identity{what: "a MAC address", text: []string{mac.String(), strings.ReplaceAll(mac.String(), ":", "-")}, raw: distinct(mac)})
 		}
 		addrs, err := i.Addrs()
 		if err != nil {
@@ -126,11 +134,16 @@ func identities() ([]identity, error) {
 		}
 		for _, a := range addrs {
 			if p, ok := a.(*net.IPNet); ok && !p.IP.IsLoopback() {
-				out = append(out, identity{"an IP address", []string{p.IP.String()}, distinct(p.IP)})
+				out = append(out, identity{what: "an IP address", text: []string{p.IP.String()}, raw: distinct(p.IP)})
 			}
 		}
 	}
 	return out, nil
+}
+
+// named is an interface by a name that tells whose it is.
+func named(dev string) identity {
+	return identity{what: "the name of an interface", text: []string{dev}, name: true}
 }
 
 // distinct is an address that stands nowhere by chance; nil: it may.
@@ -141,24 +154,31 @@ func distinct(b []byte) []byte {
 	return b
 }
 
-// mustBeAnonymous refuses a record with an address of this host in it. None can be: this is
-// the second look.
+// mustBeAnonymous refuses a record with an identity of this host in it, also where the kernel's
+// bytes have it as text. None can be: this is the second look.
 func mustBeAnonymous(f *tape.File, own []identity) error {
 	var text bytes.Buffer
 	if err := f.Write(&text); err != nil {
 		return err
 	}
-	low := bytes.ToLower(text.Bytes())
+	low := strings.ToLower(text.String())
 	for _, id := range own {
-		found := len(id.raw) > 0 && bytes.Contains(low, []byte(hex.EncodeToString(id.raw)))
-		for _, s := range id.text {
-			found = found || containsWord(string(low), strings.ToLower(s))
-		}
-		if found {
+		if id.in(low) {
 			return &fault.Error{Op: "make the record", Err: errors.New("it would have " + id.what + " of this host in it"), How: "report it, without a record: it is a bug of zcbench"}
 		}
 	}
 	return nil
+}
+
+// in reports whether text in lower case has the identity, also in hexadecimal.
+func (id identity) in(text string) bool {
+	if len(id.raw) > 0 && strings.Contains(text, hex.EncodeToString(id.raw)) {
+		return true
+	}
+	return slices.ContainsFunc(id.text, func(s string) bool {
+		as := strings.ToLower(s)
+		return containsWord(text, as) || id.name && strings.Contains(text, as) || strings.Contains(text, hex.EncodeToString([]byte(s)))
+	})
 }
 
 // containsWord reports whether s has the address word, not as a part of a longer one.

@@ -25,6 +25,8 @@ type diagnosis struct {
 	Dev         *wire.Interface `json:"dev,omitempty"`
 	Checks      []wire.Check    `json:"checks"`
 	Modes       []wire.Ladder   `json:"modes"`
+
+	replayed bool // from a record: anybody's words
 }
 
 func doctorCommand() *cobra.Command {
@@ -129,7 +131,7 @@ func interfaceOf(ctx context.Context, h *host.Host, spec, dev string) (*wire.Int
 
 func (d *diagnosis) print(w io.Writer) {
 	fmt.Fprintf(w, "host %s, zcbench %s\n", d.Host, d.ToolVersion)
-	if d.RecordedBy != "" {
+	if d.replayed {
 		fmt.Fprintf(w, "recorded by zcbench %s\n", d.RecordedBy)
 	}
 	fmt.Fprintln(w)
@@ -139,7 +141,7 @@ func (d *diagnosis) print(w io.Writer) {
 			state = "up"
 		}
 		addrs := fmt.Sprintf("addresses %v", i.Addrs)
-		if d.RecordedBy != "" {
+		if d.replayed {
 			addrs = "addresses not recorded"
 		}
 		fmt.Fprintf(w, "interface %s: %s, MTU %d, %s\n\n", i.Name, state, i.MTU, addrs)
@@ -198,12 +200,19 @@ func (d *diagnosis) running(role stream.Role) string {
 	return strings.Join(names, " ")
 }
 
-// printFixes prints each fix once: commands as they are, advice as comments.
+// printFixes prints each fix once: commands as they are, advice as comments. A record's commands
+// are comments too: they are for another host, and whoever made the file may have written them.
 func (d *diagnosis) printFixes(w io.Writer) {
 	fmt.Fprintf(w, "# host %s: what would fix what zcbench doctor found lacking. Read before running.\n", d.Host)
+	if d.replayed {
+		fmt.Fprintln(w, "# It is a record: its commands are comments, for anybody may have written them.")
+	}
 	said := map[string]bool{}
 	fix := func(what string, c wire.Check) {
 		text := c.Command
+		if d.replayed && text != "" {
+			text = "# " + strings.ReplaceAll(text, "\n", " ")
+		}
 		if text == "" && c.Fix != "" {
 			text = "# " + strings.ReplaceAll(c.Fix, "\n", " ")
 		}

@@ -94,7 +94,7 @@ func replay(path string) (*diagnosis, error) {
 	if err != nil {
 		return nil, cli.UsageError(fmt.Errorf("%s: %w", path, err))
 	}
-	return &diagnosis{Host: "of the record", ToolVersion: version.Tool(), RecordedBy: f.Tool, Dev: &r.Dev, Checks: r.Checks, Modes: r.Modes}, nil
+	return &diagnosis{Host: "of the record", ToolVersion: version.Tool(), RecordedBy: f.Tool, Dev: &r.Dev, Checks: r.Checks, Modes: r.Modes, replayed: true}, nil
 }
 
 // readRecord reads a file, as much as a record may have.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
@@ -145,7 +146,8 @@ func plainError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the file ends in the middle of the record")
 	}
-	return errors.New(plaintext.Line(strings.TrimPrefix(err.Error(), "json: ")))
+	const most = 200 // it may quote a field of any length
+	return errors.New(plaintext.Line(fmt.Sprintf("%.*s", most, strings.TrimPrefix(err.Error(), "json: "))))
 }
 
 // placeOf is where answer number index begins, of a record that could be decoded.
@@ -196,8 +198,10 @@ func (f *File) Check() error {
 		return fmt.Errorf("it is a record of version %d, and this zcbench reads version %d", f.Version, version)
 	case len(f.Answers) > maxAnswers:
 		return fmt.Errorf("it has %d answers, more than %d", len(f.Answers), maxAnswers)
-	case !plain(f.Tool) || !plain(f.Dev) || len(f.Dev) > 15 || len(f.Tool) > 200:
-		return errors.New("tool_version or dev is no plain text, or too long")
+	case !plain(f.Tool) || strings.ContainsAny(f.Tool, "\n\t") || len(f.Tool) > 200:
+		return errors.New("tool_version is no plain text, or too long")
+	case f.Dev != "" && !PlainName(f.Dev):
+		return fmt.Errorf("dev %.40q is no name that a record has", f.Dev)
 	}
 	asked := map[string]bool{}
 	for i, a := range f.Answers {
@@ -253,6 +257,11 @@ func (f *Failure) check(depth int) error {
 	}
 	return f.Inner.check(depth + 1)
 }
+
+// PlainName reports whether a record may call an interface so: the name stands in commands.
+func PlainName(dev string) bool { return plainName().MatchString(dev) }
+
+var plainName = lazy.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}$`)
 
 // plain reports whether a terminal would obey nothing of s.
 func plain(s string) bool { return plaintext.Clean(s) == s }

@@ -184,13 +184,27 @@ int sn_gve_set_features(struct net_device *dev, netdev_features_t features)
  * rest, without a carrier, which is back before they return (gve_turndown,
  * gve_turnup_and_check_status). Queue 0 cannot be stopped.
  */
-int sn_gve_queue_pause(struct sn_dev *sn, int idx, bool stop)
+int sn_gve_turndown(struct sn_dev *sn, int idx)
 {
-	if (stop && idx == 0)
+	int i;
+
+	if (idx == 0)
 		return -ERANGE;
 	sn_link_lose(sn);
-	sn_link_return(sn, 0);
+	for (i = 0; i < sn->netdev->real_num_rx_queues; i++)
+		if (i != idx)
+			sn_rx_stop(&sn->ch[i]);
 	return 0;
+}
+
+/* In the order of queues, whose NAPIs have other numbers from then on, that of @idx too. */
+void sn_gve_turnup(struct sn_dev *sn)
+{
+	int i;
+
+	for (i = 0; i < sn->netdev->real_num_rx_queues; i++)
+		sn_rx_start(&sn->ch[i]);
+	sn_link_return(sn, 0);
 }
 
 static struct ethtool_ops gve_ops;

@@ -117,11 +117,12 @@ static int queue_start(struct net_device *dev, struct netdev_queue_config *qcfg,
 	struct sn_dev *sn = netdev_priv(dev);
 	struct sn_channel *ch = &sn->ch[idx];
 
-	if (sn_model == SN_GVE)
-		sn_gve_queue_pause(sn, idx, false);
 	ch->rx.mem = *(struct sn_rx_mem *)mem;
 	memset(mem, 0, sizeof(struct sn_rx_mem));
-	sn_rx_start(ch);
+	if (sn_model == SN_GVE)
+		sn_gve_turnup(sn);
+	else
+		sn_rx_start(ch);
 	return 0;
 }
 
@@ -129,7 +130,7 @@ static int queue_stop(struct net_device *dev, void *mem, int idx)
 {
 	struct sn_dev *sn = netdev_priv(dev);
 	struct sn_channel *ch = &sn->ch[idx];
-	int err = sn_model == SN_GVE ? sn_gve_queue_pause(sn, idx, true) : 0;
+	int err = sn_model == SN_GVE ? sn_gve_turndown(sn, idx) : 0;
 
 	if (err)
 		return err;

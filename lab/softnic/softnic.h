@@ -351,7 +351,8 @@ int sn_gve_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 		     struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
 int sn_gve_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc);
 int sn_gve_set_features(struct net_device *dev, netdev_features_t features);
-int sn_gve_queue_pause(struct sn_dev *sn, int idx, bool stop);
+int sn_gve_turndown(struct sn_dev *sn, int idx);
+void sn_gve_turnup(struct sn_dev *sn);
 const struct ethtool_ops *sn_gve_ethtool_ops(void);
 
 /* imitate_virtio.c */

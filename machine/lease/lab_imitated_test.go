@@ -5,11 +5,14 @@ package lease_test
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/machine/lease"
@@ -227,4 +230,61 @@ func TestLabImitatedNAPI(t *testing.T) {
 		err = errors.Join(err, herr, l.Apply(lease.Want{Dev: d.Name, Name: "header-split", Value: nic.SplitAll(was).String()}), kept("split"), l.Restore(), kept("restored"))
 		return errors.Join(err, napi.Set(old))
 	})
+}
+
+// A rule that somebody has made for the flow stays as it is, also where it does what ours would;
+// where it does something else, ours is refused. sfc's driver would put ours into its place, and
+// nothing would be left once ours is taken back.
+func TestLabImitatedForeignRule(t *testing.T) {
+	needLab(t)
+	if model(t) == "virtio_net" {
+		t.Skip("it has no rules")
+	}
+	before := hosts(t)
+	inNS(t, guest.NSReceiver, func() (err error) {
+		d, err := nic.Open(guest.Ends[0].Dev)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		was, err := d.Feature(nic.FeatureNTuple)
+		if err == nil {
+			err = d.SetFeature(nic.FeatureNTuple, true)
+		}
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, d.SetFeature(nic.FeatureNTuple, was.Active)) }()
+		local, remote := netip.MustParseAddrPort("10.77.0.1:7799"), netip.MustParseAddrPort("10.77.0.2:40000")
+		theirs, err := d.Steer(local, remote, 1)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, d.DeleteRule(theirs)) }()
+		var c lease.Changes
+		for queue, refused := range map[int]bool{1: false, 2: true} {
+			serr := c.Steer(d, local, remote, queue)
+			right := serr == nil
+			if refused {
+				right = errors.Is(serr, unix.EEXIST) && strings.Contains(serr.Error(), fmt.Sprintf("rule %d sends it to RX queue 1", theirs))
+			}
+			if !right {
+				err = errors.Join(err, fmt.Errorf("ours, to queue %d: %v", queue, serr))
+			}
+			err = errors.Join(err, c.Undo())
+			at, ok, ferr := d.FindRule(local, remote, 1)
+			if !ok || at != theirs {
+				ferr = errors.Join(ferr, fmt.Errorf("after ours, to queue %d, theirs is at %d, was at %d: %v", queue, at, theirs, ok))
+			}
+			_, left, lerr := d.FindRule(local, remote, 2)
+			if left {
+				lerr = errors.Join(lerr, errors.New("ours is left"))
+			}
+			err = errors.Join(err, ferr, lerr)
+		}
+		return err
+	})
+	if d := cmp.Diff(before, hosts(t)); d != "" {
+		t.Errorf("the hosts are not as they were:\n%s", d)
+	}
 }

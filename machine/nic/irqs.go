@@ -336,7 +336,12 @@ func findFunction(classNet, dev string, drv Driver) (*function, error) {
 	f.others = slices.DeleteFunc(interfacesBelow(at, 3), func(n string) bool { return n == dev })
 	f.shared = len(f.others) > 0 || first == "auxiliary"
 	if bus != "pci" {
-		f.words = wordsFor(dev, filepath.Join(classNet, dev, "device"), first)
+		link := filepath.Join(classNet, dev, "device")
+		target, err := os.Readlink(link)
+		if err != nil {
+			return nil, fileError("read", link, err)
+		}
+		f.words = wordsFor(f.owner, filepath.Base(target), first)
 		f.bus, f.line = f.words[0], true
 		return f, nil
 	}

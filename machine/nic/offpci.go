@@ -16,14 +16,29 @@ import (
 
 // A device that is not on PCI has its interrupts listed nowhere: nothing in sysfs ties the one
 // to the other. What does is the name by which the driver asks for an interrupt, where it has
-// the device's name in it, or the interface's (Linux 7.3.4):
+// the device's name in it (Linux 7.3.4):
 //
 //	virtio3                         virtio_mmio.c: vm_find_vqs; one, of all queues
 //	vif0-q1-rx, vif0-q1-tx          xen-netfront.c: setup_netfront_split, xennet_init_queue
-//	eth0                            setup_netfront_single there; macb_main.c: macb_init, mvneta.c: mvneta_open
-//	eth0:rx-0, eth0:tx-0, eth0:mac  stmmac_main.c: stmmac_request_irq_multi_msi
 //	30be0000.ethernet               fec_main.c: fec_probe
 //	8000000.ethernet-tx0            am65-cpsw-nuss.c: am65_cpsw_nuss_init_tx_chns
+
+// byInterface are the drivers off PCI, as ethtool -i calls them, that ask by the name of the
+// interface, which somebody may have changed to what another device's is called (mmc0, usb1): with
+// all others it does not count. vif, macb, mvneta and stmmac were read in Linux 7.3.4, the others
+// in earlier kernels.
+//
+//	eth0                            xen-netfront.c: setup_netfront_single; macb_main.c: macb_init
+//	eth0                            mvneta.c: mvneta_open; mvpp2_main.c: mvpp2_irqs_init
+//	eth0                            mv643xx_eth.c: mv643xx_eth_open; bcmgenet.c: bcmgenet_open
+//	eth0                            bcmsysport.c: bcm_sysport_open; sh_eth.c: sh_eth_open
+//	eth0                            smsc911x.c: smsc911x_open; xilinx_axienet_main.c: axienet_open
+//	eth0, eth0:rx-0, eth0:tx-0      stmmac_main.c: stmmac_request_irq_single, _multi_msi
+//	eth0:ch0:rx_be                  ravb_main.c: ravb_hook_irq
+//	eth0-rx0, eth0-tx0              hns_enet.c: hns_nic_init_irq
+//	eth0-TxRx-0                     xgbe-drv.c: xgbe_request_irqs
+var byInterface = []string{"vif", "macb", "mvneta", "mvpp2", "mv643xx_eth", "bcmgenet", "bcmsysport", "sh-eth", "smsc911x", "xaxienet",
+	"st_gmac", "st_xgmac", "st_mac100", "ravb", "hns", "amd-xgbe"}
 
 // noneOfTheirOwn are buses whose devices have no interrupts with numbers: why, and what can be
 // done instead.
@@ -33,21 +48,16 @@ var noneOfTheirOwn = map[string]struct{ why, how string }{
 		"give each channel a CPU: /sys/class/net/%s/device/channels/N/cpu takes its number"},
 }
 
-// wordsFor are what the interrupts of a device off PCI are called after: dev is the interface,
-// device the link to what it belongs to, which is on bus.
-func wordsFor(dev, device, bus string) []string {
-	target, err := os.Readlink(device)
-	if err != nil {
-		return []string{dev}
-	}
-	name := filepath.Base(target)
-	switch bus {
-	case "virtio":
-		return []string{name}
-	case "xen": // vif-0 in sysfs
+// wordsFor are what the interrupts of o's device off PCI are called after, the device first: name
+// is its name in sysfs, bus the one that it is on.
+func wordsFor(o owner, name, bus string) []string {
+	if bus == "xen" { // vif-0 in sysfs
 		name = strings.Replace(name, "-", "", 1)
 	}
-	return []string{name, dev}
+	if slices.Contains(byInterface, o.driver) {
+		return []string{name, o.dev}
+	}
+	return []string{name}
 }
 
 // called finds the interrupts that are called after the device. Who has chosen the interface's
@@ -68,7 +78,13 @@ func (f *function) called(table map[int]ProcIRQ, sysfs string) error {
 func (f *function) isCalled(action string) bool {
 	return slices.ContainsFunc(f.words, func(word string) bool {
 		rest, ok := after(action, word)
-		return ok && !strings.HasPrefix(rest, ".") // vif1.0 is netback's: of the first interface of guest 1
+		switch {
+		case !ok, strings.HasPrefix(rest, "."): // vif1.0 is netback's: of the first interface of guest 1
+			return false
+		case word == f.dev: // xhci-hcd:usb1 is no interrupt of an interface usb1
+			return strings.HasPrefix(action, word)
+		}
+		return true
 	})
 }
 

@@ -19,29 +19,35 @@ func TestCalled(t *testing.T) {
 	x.onBus("pci", "pci/0000:00:05.0", "pci/0000:00:06.0")
 	for _, c := range []struct {
 		file, dev, driver string
-		words             []string
+		device, bus       string
 		queues            int
 		want              []int // of queues
 		of                []int // of each RX queue; nil: not told
 		says              string
 	}{
-		{"mmio", "eth0", "virtio_net", []string{"virtio3"}, 1, []int{6}, []int{6}, ""},
-		{"mmio", "eth0", "virtio_net", []string{"virtio4"}, 1, nil, nil, "/proc/interrupts has none that is called after its device (virtio4), which is not on PCI"},
-		{"xen", "eth0", "vif", []string{"vif0", "eth0"}, 2, []int{72, 73, 74, 75}, []int{73, 75}, ""},
-		{"xen", "eth1", "vif", []string{"vif1", "eth1"}, 1, []int{76, 77}, []int{77}, ""},
-		{"xen", "eth2", "vif", []string{"vif2", "eth2"}, 1, []int{78}, []int{78}, ""},
-		{"platform", "eth0", "fec", []string{"30be0000.ethernet", "eth0"}, 1, nil, nil, "do not say which are of queues: 30be0000.ethernet, 30be0000.ethernet"},
-		{"platform", "eth1", "stmmac", []string{"5b050000.ethernet", "eth1"}, 2, []int{51, 52, 53}, []int{51, 52}, ""},
-		{"platform", "eth3", "macb", []string{"ff0e0000.ethernet", "eth3"}, 1, nil, nil, "interrupt 61 is shared by mmc0, eth3"},
-		{"platform", "eth4", "macb", []string{"ff0f0000.ethernet", "eth4"}, 1, nil, nil, "none that is called after its device"}, // a PCI device's
-		{"platform", "eth2", "macb", []string{"ff100000.ethernet", "eth2"}, 1, nil, nil, "none that is called after its device"}, // and its line
+		{"mmio", "eth0", "virtio_net", "virtio3", "virtio", 1, []int{6}, []int{6}, ""},
+		{"mmio", "eth0", "virtio_net", "virtio4", "virtio", 1, nil, nil, "/proc/interrupts has none that is called after its device (virtio4), which is not on PCI"},
+		{"xen", "eth0", "vif", "vif-0", "xen", 2, []int{72, 73, 74, 75}, []int{73, 75}, ""},
+		{"xen", "eth1", "vif", "vif-1", "xen", 1, []int{76, 77}, []int{77}, ""},
+		{"xen", "eth2", "vif", "vif-2", "xen", 1, []int{78}, []int{78}, ""},
+		{"platform", "eth0", "fec", "30be0000.ethernet", "platform", 1, nil, nil, "do not say which are of queues: 30be0000.ethernet, 30be0000.ethernet"},
+		{"platform", "mmc1", "fec", "30be0000.ethernet", "platform", 1, nil, nil, "device's 2 interrupts do not say which are of queues"}, // nor is the card reader's
+		{"platform", "mmc1", "am65-cpsw-nuss", "8000000.ethernet", "platform", 1, nil, nil, "none that is called after its device (8000000.ethernet)"},
+		{"platform", "usb1", "macb", "ff110000.ethernet", "platform", 1, nil, nil, "none that is called after its device"}, // nor a controller's
+		{"platform", "eth5", "macb", "ff120000.ethernet", "platform", 1, []int{65}, []int{65}, ""},
+		{"platform", "eth1", "st_gmac", "5b050000.ethernet", "platform", 2, []int{51, 52, 53}, []int{51, 52}, ""},
+		{"platform", "eth3", "macb", "ff0e0000.ethernet", "platform", 1, nil, nil, "interrupt 61 is shared by mmc0, eth3"},
+		{"platform", "eth4", "macb", "ff0f0000.ethernet", "platform", 1, nil, nil, "none that is called after its device"}, // a PCI device's
+		{"platform", "eth2", "macb", "ff100000.ethernet", "platform", 1, nil, nil, "none that is called after its device"}, // and its line
 	} {
 		t.Run(c.file+" "+c.dev, func(t *testing.T) {
 			table, err := parseInterrupts(fixture(t, c.file))
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := &function{owner: owner{dev: c.dev, driver: c.driver, bus: c.words[0]}, line: true, words: c.words}
+			f := &function{owner: owner{dev: c.dev, driver: c.driver}, line: true}
+			f.words = wordsFor(f.owner, c.device, c.bus)
+			f.bus = f.words[0]
 			var all []queueIRQ
 			if err = f.called(table, x.root); err == nil {
 				all, err = f.queues(table)

@@ -118,14 +118,19 @@ func recordedFile(name string, read func() (string, error)) (string, error) {
 	}
 	return tape.Ask("sysfs "+name, func() (string, error) {
 		text, err := read()
-		if pe := (*os.PathError)(nil); errors.As(err, &pe) { // whose path has the interface's name
-			err = pe.Err
-		}
 		if len(text) > 64 {
 			return "", unix.E2BIG
 		}
-		return text, err
+		return text, errnoOf(err)
 	})
+}
+
+// errnoOf is the error of a file without its path, which has the interface's name.
+func errnoOf(err error) error {
+	if pe := (*os.PathError)(nil); errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
 }
 
 // drvinfo is struct ethtool_drvinfo as text.

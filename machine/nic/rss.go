@@ -17,15 +17,14 @@ func (d *Device) Indirection() ([]uint32, error) {
 	op := d.op("read the RSS indirection table")
 	how := map[unix.Errno]string{unix.EOPNOTSUPP: "the driver has no RSS: no queue can be kept free of other flows"}
 	c := &rxfhIndir{cmd: unix.ETHTOOL_GRXFHINDIR}
-	if err := ioctl(d, c); err != nil {
-		return nil, failed(op, err, how)
-	}
-	if c.size > maxIndirection {
-		return nil, failed(op, unix.E2BIG, map[unix.Errno]string{0: fmt.Sprintf("its table has %d entries: please report it", c.size)})
-	}
-	c.cmd = unix.ETHTOOL_GRXFHINDIR
-	if err := ioctl(d, c); err != nil {
-		return nil, failed(op, err, how)
+	for range 2 { // how long it is, and the table; a record may say otherwise the second time
+		if err := ioctl(d, c); err != nil {
+			return nil, failed(op, err, how)
+		}
+		if c.size > maxIndirection {
+			return nil, failed(op, unix.E2BIG, map[unix.Errno]string{0: fmt.Sprintf("its table has %d entries: please report it", c.size)})
+		}
+		c.cmd = unix.ETHTOOL_GRXFHINDIR
 	}
 	return append([]uint32(nil), c.ring[:c.size]...), nil
 }

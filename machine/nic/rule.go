@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"net/netip"
 	"slices"
 
@@ -21,12 +22,25 @@ type Rule uint32
 // IPv4.
 func (d *Device) Steer(local, remote netip.AddrPort, queue int) (Rule, error) {
 	op := fmt.Sprintf("steer %v -> %v to RX queue %d of %s", remote, local, queue, d.Name)
-	at, err := d.placeForRule(op)
+	t, err := d.rules()
 	if err != nil {
 		return 0, err
 	}
-	c := rxnfc{cmd: unix.ETHTOOL_SRXCLSRLINS, fs: spec(local, remote)}
-	c.fs.cookie, c.fs.location = uint64(queue), at
+	fs := spec(local, remote)
+	if err := d.refuseTwin(op, t, fs); err != nil {
+		return 0, err
+	}
+	at, ok := t.free()
+	if !ok {
+		return 0, failed(op, unix.ENOSPC, map[unix.Errno]string{unix.ENOSPC: fullTable(d.Name)})
+	}
+	fs.cookie, fs.location = uint64(queue), at
+	return d.insert(op, fs)
+}
+
+// insert adds a rule, and says where it is.
+func (d *Device) insert(op string, fs flowSpec) (Rule, error) {
+	c := rxnfc{cmd: unix.ETHTOOL_SRXCLSRLINS, fs: fs}
 	if err := ioctl(d, &c); err != nil {
 		return 0, failed(op, err, map[unix.Errno]string{
 			unix.EOPNOTSUPP: "switch ntuple on (ethtool -K " + d.Name + " ntuple on; gve has no rules without); or the driver does not take a rule of addresses and ports in full, and no other is made: use another NIC; some take rules of one set of fields, so that yours may be in the way (ethtool -n " + d.Name + ")",
@@ -58,37 +72,21 @@ func fullTable(dev string) string {
 	return "the NIC's table of rules is full: delete some (ethtool -N " + dev + " delete N)"
 }
 
-// placeForRule is where a new rule goes: anywhere, where the driver says that it finds
-// a place itself (RX_CLS_LOC_SPECIAL), as bnxt and fbnic do and take no other; else a
-// free one, as mlx5 wants, which would replace a rule that is there
-// (mlx5e_ethtool_flow_replace of en_fs_ethtool.c).
-func (d *Device) placeForRule(op string) (uint32, error) {
-	c, err := d.countRules()
-	if err != nil || c.data&ruleSpecial != 0 {
-		return ruleAnyPlace, err
-	}
-	t, err := d.rules()
-	if err != nil {
-		return 0, err
-	}
-	at, ok := t.free()
-	if !ok {
-		return 0, failed(op, unix.ENOSPC, map[unix.Errno]string{unix.ENOSPC: fullTable(d.Name)})
-	}
-	return at, nil
-}
-
 // ruleTable is a driver's list of rules.
 type ruleTable struct {
-	places []uint32 // that have a rule
-	size   uint64   // places there are; 0: not told
+	places   []uint32 // that have a rule
+	size     uint64   // places there are; 0: not told
+	anywhere bool     // it finds a place itself
 }
 
-// free is a place for another rule: the last, since the first that matches counts, and
-// what others have set goes before.
+// free is where a new rule goes: anywhere, where the driver says that it finds a place itself
+// (RX_CLS_LOC_SPECIAL), as bnxt and fbnic do and take no other; else a free one, as mlx5
+// wants, which would replace a rule that is there (mlx5e_ethtool_flow_replace of
+// en_fs_ethtool.c). That is the last, since the first that matches counts, and what others have
+// set goes before.
 func (t ruleTable) free() (uint32, bool) {
-	if t.size == 0 {
-		return ruleAnyPlace, true // it may find one itself without saying so
+	if t.anywhere || t.size == 0 { // without a size it may find one without saying so
+		return ruleAnyPlace, true
 	}
 	for at := int64(t.size) - 1; at >= 0; at-- {
 		if !slices.Contains(t.places, uint32(at)) {
@@ -137,18 +135,25 @@ func (d *Device) FindRule(local, remote netip.AddrPort, queue int) (at Rule, ok 
 		return 0, false, err
 	}
 	want := spec(local, remote)
-	tuple := 12 // bytes of addresses and ports in the union
-	if want.flowType == tcpV6Flow {
-		tuple = 36
-	}
-	for _, at := range table.places {
-		g := rxnfc{cmd: unix.ETHTOOL_GRXCLSRULE}
-		g.fs.location = at
-		if ioctl(d, &g) == nil && g.fs.flowType == want.flowType && g.fs.cookie == uint64(queue) && bytes.Equal(g.fs.want[:tuple], want.want[:tuple]) {
-			return Rule(at), true, nil
+	for at, fs := range d.specs(table) {
+		if fs.flowType == want.flowType && fs.cookie == uint64(queue) && bytes.Equal(fs.tuple(fs.want), want.tuple(want.want)) {
+			return at, true, nil
 		}
 	}
 	return 0, false, nil
+}
+
+// specs are what the rules of a table are for and do.
+func (d *Device) specs(t ruleTable) iter.Seq2[Rule, flowSpec] {
+	return func(yield func(Rule, flowSpec) bool) {
+		for _, at := range t.places {
+			g := rxnfc{cmd: unix.ETHTOOL_GRXCLSRULE}
+			g.fs.location = at
+			if ioctl(d, &g) == nil && !yield(Rule(at), g.fs) { // it may have gone meanwhile
+				return
+			}
+		}
+	}
 }
 
 // ruleSpecial is RX_CLS_LOC_SPECIAL: the driver finds places itself.
@@ -161,7 +166,7 @@ func (d *Device) rules() (t ruleTable, err error) {
 	if err != nil {
 		return t, err
 	}
-	t.size = c.data &^ ruleSpecial
+	t.size, t.anywhere = c.data&^ruleSpecial, c.data&ruleSpecial != 0
 	n := int(c.ruleCnt)
 	if n == 0 && c.data != 0 {
 		return t, nil

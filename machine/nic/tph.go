@@ -19,7 +19,7 @@ func (d *Device) TPH() bool {
 			return false, err
 		}
 		b, err := os.ReadFile(filepath.Join(root, "class/net", d.Name, "device/config"))
-		return tphOn(b), err
+		return tphOn(b), errnoOf(err)
 	})
 	return on
 }

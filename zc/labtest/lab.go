@@ -78,8 +78,10 @@ func DeviceState(t *testing.T) string {
 		h, e1 := d.HeaderSplit()
 		table, e2 := d.Indirection()
 		rules, e3 := d.HasRules()
-		if errors.Is(e3, unix.EOPNOTSUPP) { // a driver without any
-			e3 = nil
+		for _, e := range []*error{&e2, &e3} { // a driver without any
+			if errors.Is(*e, unix.EOPNOTSUPP) {
+				*e = nil
+			}
 		}
 		queues, e4 := d.Queues()
 		for i := range queues {
@@ -196,6 +198,7 @@ func TryOpen(open func(stream.Options) (stream.Receiver, error), q stream.NICQue
 func Killed(t *testing.T, name, env string, rounds int, next Transfer) {
 	t.Helper()
 	Need(t)
+	splits(t)
 	before := DeviceState(t)
 	for range rounds {
 		kill(t, name, env+"=1", 3)

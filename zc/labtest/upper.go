@@ -237,6 +237,36 @@ func Upper(t *testing.T, rx string) {
 	})
 }
 
+// UpperReal runs zcbench with plain TCP over interfaces that stand on a NIC with a real driver,
+// whose settings are changed under them, the carrier of e1000e for seconds: every byte arrives,
+// and the MTUs of the port and of what stands on it are as before.
+func UpperReal(t *testing.T) {
+	Need(t)
+	for _, x := range []struct {
+		name   string
+		rx, tx []upper
+		dev    string
+		flag   string
+		args   []string
+	}{
+		{"VLAN", []upper{vlan(RXDev, "10.88.0.1/24")}, []upper{vlan(TXDev, "10.88.0.2/24")}, RXDev + ".100", "over-vlan", []string{"--mtu", "2000"}},
+		{"bond", []upper{activeBackup(RXDev, "10.88.0.1/24")}, []upper{activeBackup(TXDev, "10.88.0.2/24")}, "bond0", "over-bond", []string{"--mtu", "2000", "--rx-ring", "512"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			within(t, RXNS, x.rx)
+			within(t, TXNS, x.tx)
+			before := mtus(t)
+			r := measured(t, "tcp", append([]string{"--dev", x.dev}, x.args...)...)
+			if after := mtus(t); after != before {
+				t.Errorf("MTUs are %s, were %s", after, before)
+			}
+			if s := r.SUT; s.Mismatches == nil || *s.Mismatches != 0 || s.Bytes == nil || *s.Bytes == 0 || s.Env.Dev != RXDev || s.Env.Upper == "" || !slices.Contains(r.Flags, x.flag) {
+				t.Errorf("on %s, over %q, flags %q: %v bytes, mismatches %v", s.Env.Dev, s.Env.Upper, r.Flags, s.Bytes, s.Mismatches)
+			}
+		})
+	}
+}
+
 // within makes interfaces in a namespace for the length of a test.
 func within(t *testing.T, ns string, all []upper) {
 	t.Helper()

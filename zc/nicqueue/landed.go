@@ -4,6 +4,7 @@ package nicqueue
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
@@ -17,6 +18,9 @@ func (q *Queue) Landed(fd int) (on nic.Queue, ok bool) {
 		return on, false
 	}
 	on, ok, err = q.Dev.QueueOfNAPI(uint32(id))
+	if !ok && err == nil && slices.Contains(q.napis, uint32(id)) { // a number is given once
+		return q.Queue, true
+	}
 	return on, ok && err == nil
 }
 

@@ -5,6 +5,7 @@ package nicqueue
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -21,8 +22,9 @@ type Queue struct {
 
 	mode    string
 	changes lease.Changes
-	bound   bool   // it is ours
-	pool    uint64 // the page pool that it got with our memory; 0: not known
+	bound   bool     // it is ours
+	napis   []uint32 // numbers that its NAPI instance has had
+	pool    uint64   // the page pool that it got with our memory; 0: not known
 }
 
 // Take prepares a queue of o.Dev. A NIC that cannot is an [*fault.Unsupported]
@@ -81,6 +83,7 @@ func (q *Queue) Bound(by nic.Provider) (err error) {
 
 // Steer sends the flow c to the queue, or to queue number to where that is set.
 func (q *Queue) Steer(c *stream.Conn, to *int) error {
+	q.renumber()
 	id := q.ID
 	if to != nil {
 		id = *to
@@ -89,6 +92,18 @@ func (q *Queue) Steer(c *stream.Conn, to *int) error {
 		return Unsupported(q.mode, err)
 	}
 	return nil
+}
+
+// renumber reads the number of the queue's NAPI instance again, and keeps what it was: with gve
+// who takes another queue, or lets go of it, renews the numbers of all (gve_turnup of gve_main.c,
+// Linux 7.3.4).
+func (q *Queue) renumber() {
+	if now, err := q.Dev.Queue(q.ID); err == nil && now.Provider == q.Provider {
+		q.NAPI = now.NAPI
+	}
+	if q.NAPI != 0 && !slices.Contains(q.napis, q.NAPI) {
+		q.napis = append(q.napis, q.NAPI)
+	}
 }
 
 // Lost is how often the queue wanted for a buffer, by the driver's counters,
@@ -126,6 +141,7 @@ func (q *Queue) findPool() (p nic.PagePool, ok bool) {
 	if err != nil {
 		return p, false
 	}
+	q.renumber()
 	for _, p := range pools {
 		if p.Provider == q.Provider && p.NAPI == q.NAPI && !p.Detached {
 			return p, true

@@ -136,8 +136,8 @@ func (r *run) profiled(res *wire.EndResult) {
 // topFunctions is how many functions a record has; the profile has all.
 const topFunctions = 60
 
-// profileFigures are classes' and the top functions' nanoseconds of busy time, per KB of payload
-// and per packet of the kernel's IP.
+// profileFigures are classes' and the top functions' nanoseconds of busy time, per KB of payload,
+// per packet of the kernel's IP, and per packet of the wire.
 func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *results.Profiled {
 	out := &results.Profiled{Event: p.Event.Name, Hz: p.Hz, Samples: new(float64(p.Samples)), Lost: new(float64(p.Tally.Lost + p.Tally.Left + p.LeftOut))}
 	if ns, ok := p.SampledBusyNs(); ok && p.WallNs > 0 {
@@ -147,6 +147,13 @@ func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *result
 	if h.Bytes != nil {
 		kb = float64(*h.Bytes) / 1000
 	}
+	wire, source := results.WirePackets(h.Metrics)
+	if packets > 0 {
+		out.Packets = &packets
+	}
+	if wire > 0 {
+		out.WirePackets, out.WireSource = &wire, source
+	}
 	costs := p.Costs(busyNs)
 	per := func(ns, n float64) *float64 {
 		if n <= 0 {
@@ -154,16 +161,17 @@ func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *result
 		}
 		return new(ns / n)
 	}
-	out.Busy = results.ProfiledPart{SelfPerKB: per(costs.BusyNs, kb), SelfPerPacket: per(costs.BusyNs, packets)}
+	out.Busy = results.ProfiledPart{SelfPerKB: per(costs.BusyNs, kb), SelfPerPacket: per(costs.BusyNs, packets), SelfPerWire: per(costs.BusyNs, wire)}
 	for _, c := range costs.Classes {
-		out.Classes = append(out.Classes, results.ProfiledPart{Name: string(c.Class), SelfPerKB: per(c.Ns, kb), SelfPerPacket: per(c.Ns, packets)})
+		out.Classes = append(out.Classes, results.ProfiledPart{Name: string(c.Class), SelfPerKB: per(c.Ns, kb), SelfPerPacket: per(c.Ns, packets), SelfPerWire: per(c.Ns, wire)})
 	}
 	for _, f := range costs.Functions[:min(topFunctions, len(costs.Functions))] {
 		if f.SelfNs == 0 {
 			break
 		}
 		out.Functions = append(out.Functions, results.ProfiledPart{Name: f.String(), Where: string(f.Where), Class: string(f.Class),
-			SelfPerKB: per(f.SelfNs, kb), SelfPerPacket: per(f.SelfNs, packets), TotalPerKB: per(f.TotalNs, kb), TotalPerPacket: per(f.TotalNs, packets)})
+			SelfPerKB: per(f.SelfNs, kb), SelfPerPacket: per(f.SelfNs, packets), SelfPerWire: per(f.SelfNs, wire),
+			TotalPerKB: per(f.TotalNs, kb), TotalPerPacket: per(f.TotalNs, packets), TotalPerWire: per(f.TotalNs, wire)})
 	}
 	return out
 }

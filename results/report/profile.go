@@ -11,7 +11,7 @@ import (
 )
 
 // Profile is where an end's busy time went in a cell (docs/profile.md): nanoseconds per KB of
-// payload over its ok runs, with intervals.
+// payload, per packet after GRO and per packet of the wire, over its ok runs, with intervals.
 type Profile struct {
 	Event     string        `json:"event"`
 	Busy      *stat.Summary `json:"busy_ns_per_kb"`
@@ -26,6 +26,7 @@ type ProfilePart struct {
 	Class     string        `json:"class,omitempty"`
 	PerKB     *stat.Summary `json:"ns_per_kb"` // of its own
 	PerPacket *stat.Summary `json:"ns_per_packet,omitempty"`
+	PerWire   *stat.Summary `json:"ns_per_wire_packet,omitempty"`
 	TotalKB   *stat.Summary `json:"total_ns_per_kb,omitempty"` // with what it called
 }
 
@@ -63,6 +64,7 @@ func each(all []*results.Profiled, figure func(*results.Profiled) *float64) (v [
 func parts(all []*results.Profiled, of func(*results.Profiled) []results.ProfiledPart) (out []ProfilePart) {
 	type key struct{ name, where string }
 	seen := map[key]bool{}
+	onWire := !slices.ContainsFunc(all, func(p *results.Profiled) bool { return p.WirePackets == nil })
 	for _, p := range all {
 		for _, part := range of(p) {
 			k := key{part.Name, part.Where}
@@ -82,6 +84,9 @@ func parts(all []*results.Profiled, of func(*results.Profiled) []results.Profile
 			one := ProfilePart{Name: part.Name, Where: part.Where, Class: part.Class, PerKB: figure(func(x *results.ProfiledPart) *float64 { return x.SelfPerKB })}
 			if part.SelfPerPacket != nil {
 				one.PerPacket = figure(func(x *results.ProfiledPart) *float64 { return x.SelfPerPacket })
+			}
+			if onWire {
+				one.PerWire = figure(func(x *results.ProfiledPart) *float64 { return x.SelfPerWire })
 			}
 			if part.TotalPerKB != nil {
 				one.TotalKB = figure(func(x *results.ProfiledPart) *float64 { return x.TotalPerKB })

@@ -19,13 +19,14 @@ func (v *probeView) addProfile(p *Profile, row func(name, dim string, fields ...
 	}
 }
 
-// partFields are a part's time, its interval, its share of the busy time, and its time a packet.
+// partFields are a part's time, its interval, its share of the busy time, and its time a packet,
+// after GRO and of the wire.
 func partFields(p *Profile, x *ProfilePart) []string {
 	var share *float64
 	if p.Busy != nil && p.Busy.Median > 0 {
 		share = new(100 * x.PerKB.Median / p.Busy.Median)
 	}
-	return []string{median(x.PerKB, plain), interval(x.PerKB, plain), digits(share), median(x.PerPacket, plain)}
+	return []string{median(x.PerKB, plain), interval(x.PerKB, plain), digits(share), median(x.PerPacket, plain), median(x.PerWire, plain)}
 }
 
 // plain shows about three digits.

@@ -20,7 +20,7 @@ var pageText string
 
 // The template package escapes every text by where it stands: reasons and
 // names come from other machines.
-var page = template.Must(template.New("report").Parse(pageText + roiText + flowsText + costText + probeText))
+var page = template.Must(template.New("report").Parse(pageText + roiText + flowsText + costText + probeText + flameText))
 
 // HTML writes the summary as one page that needs nothing else: no network, no
 // script, styles and plots inside.

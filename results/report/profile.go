@@ -17,6 +17,8 @@ type Profile struct {
 	Busy      *stat.Summary `json:"busy_ns_per_kb"`
 	Classes   []ProfilePart `json:"classes"`   // the largest first
 	Functions []ProfilePart `json:"functions"` // likewise
+
+	runs []string // that have one, by their ids
 }
 
 // ProfilePart is one class's, or one function's, part of it. A run in which it was not met has 0.
@@ -33,15 +35,16 @@ type ProfilePart struct {
 // profileOf joins the profiles of one end; nil: there are none.
 func profileOf(runs []*results.Record, host func(*results.Record) *results.Host) *Profile {
 	var all []*results.Profiled
+	var ids []string
 	for _, r := range runs {
 		if p := host(r).Probes; p != nil && p.Profile != nil && p.Profile.Busy.SelfPerKB != nil {
-			all = append(all, p.Profile)
+			all, ids = append(all, p.Profile), append(ids, r.RunID)
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	out := &Profile{Event: all[0].Event}
+	out := &Profile{Event: all[0].Event, runs: ids}
 	out.Busy = stat.Summarize(each(all, func(p *results.Profiled) *float64 { return p.Busy.SelfPerKB }))
 	out.Classes = parts(all, func(p *results.Profiled) []results.ProfiledPart { return p.Classes })
 	out.Functions = parts(all, func(p *results.Profiled) []results.ProfiledPart { return p.Functions })

@@ -38,6 +38,8 @@ type Summary struct {
 	Costs        []Costs                `json:"costs,omitempty"` // gross and net; none where only busy cores were measured
 
 	Skipped []results.Problem `json:"skipped,omitempty"` // journal lines not used
+
+	Flames *Flames `json:"-"` // nil: no run has a profile, or nobody has drawn them
 }
 
 // Cell is one row of the table.

@@ -22,8 +22,8 @@ var pageText string
 // names come from other machines.
 var page = template.Must(template.New("report").Parse(pageText + roiText + flowsText + costText + probeText + flameText))
 
-// HTML writes the summary as one page that needs nothing else: no network, no
-// script, styles and plots inside.
+// HTML writes the summary as one page that needs nothing else: no network, styles and plots
+// inside, and no script but that of flame graphs.
 func HTML(w io.Writer, s *Summary, figures []Figure) error {
 	return page.Execute(w, newView(s, figures))
 }

@@ -374,6 +374,15 @@ var MetricSections = []MetricSection{
 		{Names: "drop_unattributed_packets",
 			Units: "packets", Source: "eBPF",
 			Meaning: "of those, how many the probe has not seen to be dropped"},
+		{Names: "drop_segments_sent drop_segments_retransmitted drop_segments_received drop_segments_lost",
+			Units: "packets", Source: "TCP_INFO",
+			Meaning: "of the flow's data, from its first segment to its last: sent, by its sender, and " +
+				"of these sent again; come to its receiver's TCP; the difference, at the sender"},
+		{Names: "drop_segments_named drop_segments_unattributed",
+			Units: "packets", Source: "eBPF",
+			Meaning: "of the lost ones, those that counters and the probe of both ends tell to have " +
+				"been dropped on their way; and the rest, below 0 where more were dropped than lost " +
+				"(docs/probes.md)"},
 		{Names: "tcp_sampler_cores tcp_sampler_samples",
 			Units: "cores 1", Source: "CLOCK_THREAD_CPUTIME_ID; sampler",
 			Meaning: "what the probe tcp took, and how often it asked"},

@@ -46,7 +46,7 @@ func TestIntegrationDropsBalance(t *testing.T) {
 	}
 	var said []byte
 	err = r.pair.TG.Netns.Do(func() (err error) {
-		said, err = exec.Command(tc, "qdisc", "add", "dev", r.pair.TG.Dev, "root", "tbf", "rate", "400mbit", "burst", "100k", "limit", "300k").CombinedOutput()
+		said, err = exec.Command(tc, "qdisc", "add", "dev", r.pair.TG.Dev, "root", "tbf", "rate", "400mbit", "burst", "20k", "limit", "30k").CombinedOutput()
 		return err
 	})
 	if strings.Contains(string(said), "qdisc kind is unknown") { // ENOENT of a kernel without sch_tbf

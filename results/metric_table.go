@@ -392,6 +392,9 @@ var MetricSections = []MetricSection{
 			Meaning: "taken of the measured CPUs in the window, idle ones too; not kept"},
 		{Names: "profile_sampled_busy_cores", Units: "cores", Source: "perf",
 			Meaning: "how busy the CPUs were by the samples; by cycles not known"},
+		{Names: "profile_reader_cores", Units: "cores", Source: "sampler",
+			Meaning: "what emptying the samples' rings took, on whatever CPU; the samples themselves " +
+				"are part of what they interrupt (docs/probes.md)"},
 		{Names: "profile_wire_packets", Units: "packets", Source: "TCP_INFO; /proc/net/netstat; /proc/net/snmp",
 			Meaning: "packets of the wire that the flow was (docs/profile.md)"},
 		{Names: "profile_busy_ns_per_kb profile_busy_ns_per_packet profile_busy_ns_per_wire_packet",

@@ -11,6 +11,9 @@ type Profiled struct {
 	Lost    *float64 `json:"lost_samples"`
 	// SampledBusyCores is how busy the CPUs were by the samples alone; nil: cycles do not tell.
 	SampledBusyCores *float64 `json:"sampled_busy_cores,omitempty"`
+	// ReaderCores is what it took to empty the samples' rings; what samples themselves take is
+	// part of what they interrupt.
+	ReaderCores *float64 `json:"reader_cores,omitempty"`
 	// Packets are those that IP took or sent (after GRO), WirePackets those of the wire that they
 	// were, and WireSource what counted these ([WirePackets]); nil: nothing did.
 	Packets     *float64       `json:"packets,omitempty"`
@@ -53,6 +56,7 @@ func (p *Profiled) rows() (out []Metric) {
 	add("samples", "1", p.Samples)
 	add("lost_samples", "1", p.Lost)
 	add("sampled_busy_cores", "cores", p.SampledBusyCores)
+	from("sampler", "reader_cores", "cores", p.ReaderCores)
 	from(p.WireSource, "wire_packets", "packets", p.WirePackets)
 	add("busy_ns_per_kb", "ns/KB", p.Busy.SelfPerKB)
 	add("busy_ns_per_packet", "ns", p.Busy.SelfPerPacket)

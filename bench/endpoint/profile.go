@@ -26,6 +26,7 @@ type profiler struct {
 	names   *symbol.Namer
 	at      time.Time
 	running bool
+	reader  float64 // cores that emptying the rings took
 }
 
 // Memory set aside for samples: for two minutes of each CPU, and at most what a host spares.
@@ -86,6 +87,7 @@ func (p *profiler) take(fromNs, toNs int64) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.reader = r.Spent.Seconds() / max(time.Since(p.at).Seconds(), 1e-3)
 	return profile.FromRecording(r, fromNs, toNs, p.names)
 }
 
@@ -121,6 +123,7 @@ func (r *run) profiled(res *wire.EndResult) {
 		h.Probes = &results.Probes{}
 	}
 	h.Probes.Profile = profileFigures(got, busyNs, h)
+	h.Probes.Profile.ReaderCores = &p.reader
 	var b bytes.Buffer
 	if err := got.Pprof(busyNs, p.at).Write(&b); err != nil {
 		res.Warnings = append(res.Warnings, "the profile cannot be written: "+err.Error())

@@ -74,6 +74,12 @@ func TestIntegrationProfiledFlow(t *testing.T) {
 	if i := slices.IndexFunc(p.Classes, func(c results.ProfiledPart) bool { return c.Name == "copy" && *c.SelfPerKB > 0 }); i < 0 {
 		t.Errorf("nothing was copied: %+v", p.Classes)
 	}
+	if p.ReaderCores == nil || *p.ReaderCores <= 0 || *p.ReaderCores > .05 {
+		t.Errorf("emptying the rings took %v cores", p.ReaderCores)
+	}
+	if p.WirePackets == nil || p.Packets == nil || *p.WirePackets < *p.Packets/2 || p.Busy.SelfPerWire == nil {
+		t.Errorf("packets %v, of the wire %v", p.Packets, p.WirePackets)
+	}
 	got, err := profile.Parse(res.Profile)
 	if err != nil {
 		t.Fatal(err)

@@ -117,6 +117,15 @@ func TestIntegrationTally(t *testing.T) {
 			return err
 		}))
 		defer readers[e].Close()
+		areas := map[Area]int{}
+		for _, c := range first[e].Counts {
+			areas[c.Area]++
+		}
+		for _, a := range []Area{Link, Ethtool, Qdisc} { // a veth has these of its own
+			if areas[a] == 0 && (a != Qdisc || e == &pair.TG) {
+				t.Errorf("%s: nothing of %s in %v", e.Dev, a, areas)
+			}
+		}
 	}
 	const sent = 200
 	for n := 0; n < sent; {

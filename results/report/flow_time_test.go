@@ -55,6 +55,35 @@ func TestTimeFigures(t *testing.T) {
 	}
 }
 
+// Everything that the probe tcp draws of a connection is in a plot of one of the ends.
+func TestEverySeriesIsDrawn(t *testing.T) {
+	drawn := map[string]bool{}
+	for _, f := range timeFigures {
+		for _, name := range f.order {
+			if f.tg[name] == "" && f.sut[name] == "" {
+				t.Errorf("%s: %s is of neither end", f.name, name)
+			}
+			drawn[name] = true
+		}
+	}
+	n := 0
+	for _, section := range results.MetricSections {
+		for _, m := range section.Metrics {
+			for _, name := range strings.Fields(m.Names) {
+				if section.Title != "Over time" || !strings.HasPrefix(name, "tcp_") {
+					continue
+				}
+				if n++; !drawn[name] {
+					t.Errorf("%s is in no plot", name)
+				}
+			}
+		}
+	}
+	if n != len(drawn) || n < 11 {
+		t.Errorf("%d series, %d drawn", n, len(drawn))
+	}
+}
+
 // Of the runs' drops each has the median over all runs that looked, also those without it.
 func TestProbedDrops(t *testing.T) {
 	run := func(packets ...float64) *results.Record {

@@ -4,6 +4,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"strconv"
@@ -36,7 +37,10 @@ type probeRow struct {
 	Fields    []string
 }
 
-func newProbeView(cells []Cell) (v probeView) {
+func newProbeView(cells []Cell) probeView { return probeViewOf(cells, maxFunctions) }
+
+// probeViewOf has so many functions of each profile.
+func probeViewOf(cells []Cell, functions int) (v probeView) {
 	names := shortNames(cells)
 	shown := liveCounters(cells)
 	for i := range cells {
@@ -63,7 +67,7 @@ func newProbeView(cells []Cell) (v probeView) {
 			for _, d := range e.p.Drops {
 				v.Drops = append(v.Drops, row(d.Key(), d.Where, number(d.Packets), number(d.SKBs), number(d.Flow)))
 			}
-			v.addProfile(e.p.Profile, row)
+			v.addProfile(e.p.Profile, functions, row)
 			for _, c := range e.p.Counters {
 				if shown[c.Name] {
 					v.Counters = append(v.Counters, row(c.Name, c.Unit, number(c.Value), digits(c.PerMB)))
@@ -134,11 +138,11 @@ func writeProbes(b *bufio.Writer, s *Summary) {
 			n++
 		}
 	}
-	if n > maxProbedCells {
-		fmt.Fprintf(b, "\nprobes: figures of %d cells: see the HTML report\n", n)
+	if n > maxProbedCells && s.Top == 0 {
+		fmt.Fprintf(b, "\nprobes: figures of %d cells: see the HTML report, or zcbench report --top N\n", n)
 		return
 	}
-	v := newProbeView(s.Cells)
+	v := probeViewOf(s.Cells, cmp.Or(s.Top, maxFunctions))
 	write := func(title, columns string, rows []probeRow, fields int) {
 		if len(rows) == 0 {
 			return

@@ -76,6 +76,10 @@ func TestProfiles(t *testing.T) {
 			t.Errorf("%s is not shown", want)
 		}
 	}
+	s.Top = 1
+	if top := table(t, s); !bytes.Contains(top, []byte("_copy_to_iter")) || bytes.Contains(top, []byte("tcp_v4_rcv")) {
+		t.Error("of two functions the top one is not alone")
+	}
 	figures, err := Figures(s)
 	if err != nil {
 		t.Fatal(err)

@@ -39,6 +39,8 @@ type Summary struct {
 
 	Skipped []results.Problem `json:"skipped,omitempty"` // journal lines not used
 
+	// Top is how many functions of each profile a terminal shows, of all cells; 0: some, of a few.
+	Top    int     `json:"-"`
 	Flames *Flames `json:"-"` // nil: no run has a profile, or nobody has drawn them
 }
 

@@ -3,6 +3,8 @@
 package bench
 
 import (
+	"encoding/json"
+	"math"
 	"os/exec"
 	"slices"
 	"strings"
@@ -64,8 +66,11 @@ func TestIntegrationDropsBalance(t *testing.T) {
 		t.Fatalf("no account: %q", rec.Warnings)
 	}
 	s := rec.TG.Probes.Drops.Segments
-	if s.Lost == nil || *s.Lost < 10 || *s.Unattributed != 0 || slices.Contains(rec.Flags, results.FlagDropsUnattributed) {
-		t.Errorf("%+v, lost %v, left %v, flags %q", s, s.Lost, s.Unattributed, rec.Flags)
+	// A segment without data may be dropped, too: the last acknowledgement, or the end.
+	if s.Lost == nil || *s.Lost < 10 || math.Abs(*s.Unattributed) > 1 || slices.Contains(rec.Flags, results.FlagDropsUnattributed) {
+		b, _ := json.Marshal(rec.TG.Probes.Drops)
+		t.Errorf("%s, flags %q", b, rec.Flags)
+		return
 	}
-	t.Logf("sent %g, again %g, lost %v, named %v", *s.Sent, *s.Retransmitted, s.Lost, s.Named)
+	t.Logf("sent %g, again %g, lost %g, named %g", *s.Sent, *s.Retransmitted, *s.Lost, *s.Named)
 }

@@ -106,6 +106,18 @@ func TestProbedDrops(t *testing.T) {
 	if len(v.Drops) != 2 || v.Drops[0].Name != "R at a" || v.Drops[0].Fields[0] != "20" || v.Drops[1].Fields[0] != "0" {
 		t.Errorf("%+v", v.Drops)
 	}
+	lost := func(lost, left float64) *results.Record {
+		r := &results.Record{}
+		r.TG.Probes = &results.Probes{Drops: &results.Drops{Segments: &results.DropSegments{Lost: &lost, Unattributed: &left}}}
+		return r
+	}
+	p = probed([]*results.Record{lost(10, 0), lost(30, 2), lost(20, 1), {}}, func(r *results.Record) *results.Host { return &r.TG })
+	if p == nil || p.Lost == nil || *p.Lost != (Lost{20, 1}) {
+		t.Fatalf("%+v", p)
+	}
+	if v := newProbeView([]Cell{{TG: End{Probed: p}}}); len(v.Drops) != 2 || v.Drops[0].Fields[2] != "20" || v.Drops[1].Fields[2] != "1" {
+		t.Errorf("%+v", v.Drops)
+	}
 	if p := probed([]*results.Record{{}}, func(r *results.Record) *results.Host { return &r.SUT }); p != nil {
 		t.Errorf("nobody looked: %+v", p)
 	}

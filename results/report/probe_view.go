@@ -67,6 +67,10 @@ func probeViewOf(cells []Cell, functions int) (v probeView) {
 			for _, d := range e.p.Drops {
 				v.Drops = append(v.Drops, row(d.Key(), d.Where, number(d.Packets), number(d.SKBs), number(d.Flow)))
 			}
+			if l := e.p.Lost; l != nil && (l.Segments != 0 || l.Unattributed != 0) {
+				v.Drops = append(v.Drops, row("the flow's segments: sent and not received", "", none, none, number(&l.Segments)),
+					row("of these, unattributed", "", none, none, number(&l.Unattributed)))
+			}
 			v.addProfile(e.p.Profile, functions, row)
 			for _, c := range e.p.Counters {
 				if shown[c.Name] {

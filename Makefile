@@ -55,12 +55,12 @@ test-long: deps-test build $(GOTESTSUM) ## run all that, with the race detector,
 	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test-long.sh '$(GOTESTSUM)' # the tests say what failed
 
 .PHONY: bench-probes
-bench-probes: build ## what eBPF probes cost a flow: runs with and without, interleaved; and by ns x events / CPU time; fails beyond their budgets (root; three minutes)
+bench-probes: build ## what probes cost a flow: runs with and without, interleaved; and by ns x events / CPU time; fails beyond their budgets (root; four minutes)
 	@$(call aside,out/probe-cost)
 	bin/zcbench matrix experiments/probe-cost.yaml --out out/probe-cost || [ $$? = 1 ] # invalid runs are left out
 	mk/probe-overhead.sh out/probe-cost/overhead.json
 	CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^BenchmarkCost$$' ./bpf
-	$(GO) run ./cmd/probed --overhead out/probe-cost/overhead.json --budget latency=2,syscalls=1,drops=1,tcp=0.5 out/probe-cost
+	$(GO) run ./cmd/probed --overhead out/probe-cost/overhead.json --budget latency=2,syscalls=1,drops=1,tcp=0.5,profile=1 out/probe-cost
 
 .PHONY: bench-report
 bench-report: ## hold the reports of journals of 10,000 runs to 2 s of CPU time, the best of 5 (a minute; 1 GB below /tmp)

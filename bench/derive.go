@@ -49,6 +49,7 @@ func Report(dir string) (*report.Summary, error) {
 func summarize(dir string, j *results.Journal) *report.Summary {
 	s := report.Summarize(*j)
 	s.Environment = compare.AcrossCells(dir, j)
+	addFlames(dir, s)
 	return s
 }
 

@@ -43,6 +43,7 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 	r.markPlacement(rec)
 	r.markSiblings(rec)
 	r.markUpper(rec)
+	markDrops(rec)
 	rec.Verdict, rec.Reason, rec.Fix = verdict(out)
 	countFlows(rec)
 	if rec.Verdict == results.Invalid {
@@ -63,6 +64,26 @@ func (r *Runner) fillEnd(h *results.Host, agent *host.Host, res wire.EndResult) 
 	h.Metrics = append(h.Metrics,
 		results.Metric{Name: "strangers", Unit: "1", Value: float64(res.Strangers), Source: "data port"},
 		results.Metric{Name: "clock_offset_uncertainty_ns", Unit: "ns", Value: float64(agent.UncertaintyNs), Source: "agent round trip"})
+}
+
+// markDrops holds what the receiver received against what the sender sent.
+func markDrops(rec *results.Record) {
+	segments := func(h *results.Host) *results.DropSegments {
+		if h.Probes == nil || h.Probes.Drops == nil {
+			return nil
+		}
+		return h.Probes.Drops.Segments
+	}
+	tx := segments(&rec.TG)
+	if tx.Balance(segments(&rec.SUT)) {
+		return
+	}
+	rec.Flags = append(rec.Flags, results.FlagDropsUnattributed)
+	why := fmt.Sprintf("of %.0f lost segments of the flow %.0f have neither counter nor reason at its ends: they were lost between the hosts, or where nothing counts", *tx.Lost, *tx.Unattributed)
+	if *tx.Unattributed < 0 {
+		why = fmt.Sprintf("%.0f segments of the flow were lost, and %.0f more were dropped: something was dropped twice, or is counted twice", *tx.Lost, -*tx.Unattributed)
+	}
+	rec.Warnings = append(rec.Warnings, why)
 }
 
 // takeProfile takes an end's profile, if it is one: it comes from another machine.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/machine/ledger"
+	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
@@ -31,8 +33,10 @@ const (
 type flood struct {
 	t        *testing.T
 	pair     *veth.Pair
-	from, to int // sockets; to is -1 where nobody listens
-	segments int // that a send has by GSO
+	from, to int  // sockets; to is -1 where nobody listens
+	segments int  // that a send has by GSO
+	split    bool // the interface splits them again: all counters count packets
+	patient  bool // what was received is read when all is sent
 	sent     uint64
 	received uint64
 	probes   [2]*bpf.Drops
@@ -45,7 +49,6 @@ func (f *flood) ends() [2]*veth.Netns { return [2]*veth.Netns{f.pair.SUT.Netns, 
 // newFlood opens the sockets. A datagram has come before it returns: addresses are resolved.
 func newFlood(t *testing.T, listen bool, rcvbuf, segments int) *flood {
 	t.Helper()
-	hostOnly(t)
 	f := &flood{t: t, pair: newPair(t), to: -1, segments: segments}
 	for _, ns := range f.ends() { // whose own packets are in the namespaces' counters, too
 		in(t, ns, func() (any, error) {
@@ -143,7 +146,7 @@ func (f *flood) run(datagrams int) {
 	f.t.Helper()
 	for sends := 0; f.sent < uint64(datagrams); sends++ {
 		f.send(floodPort, max(f.segments, 1))
-		if sends%64 == 63 {
+		if sends%64 == 63 && !f.patient {
 			f.drain()
 		}
 	}
@@ -156,9 +159,8 @@ func (f *flood) balance(ingress bool) (b ledger.Balance, drops []ledger.Drop) {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		f.drain()
 		seen, counted := f.read()
-		l := ledger.Ledger{Sent: f.sent, Received: f.received, SuperPackets: f.segments > 1, MaxSegments: floodSegments}
+		l := ledger.Ledger{Counted: ledger.Across([2]ledger.Counters{f.counted[0], counted[0]}, [2]ledger.Counters{f.counted[1], counted[1]}), Sent: f.sent, Received: f.received, SuperPackets: f.segments > 1 && !f.split, MaxSegments: floodSegments}
 		for i := range f.probes {
-			l.Counted = append(l.Counted, ledger.Between(f.counted[i], counted[i])...)
 			table, err := f.probes[i].Named(seen[i].Sub(f.seen[i]))
 			if err != nil || table.Warning != "" || table.Unnamed > 0 {
 				f.t.Fatalf("%v, %s, %d unnamed", err, table.Warning, table.Unnamed)
@@ -212,7 +214,7 @@ func overflow(t *testing.T, end veth.End) {
 	t.Helper()
 	tc, err := exec.LookPath("tc")
 	if err != nil {
-		t.Skip("tc is not installed: apt-get install iproute2")
+		t.Fatalf("%v: make test installs it: apt-get install iproute2", err)
 	}
 	words := fmt.Sprintf("qdisc add dev %s root tbf rate 8mbit burst 8k limit 4k", end.Dev)
 	out := in(t, end.Netns, func() ([]byte, error) {
@@ -227,10 +229,116 @@ func overflow(t *testing.T, end veth.End) {
 	}
 }
 
+// backlogged has the receiver's packets go through the backlog of another CPU than the sender's,
+// which takes long for each, so that it is full most of the time: net.core.netdev_max_backlog,
+// which is the whole machine's, stays as it is. The sender's packets are split before they reach
+// the backlog, and its receiver's memory is never full.
+func backlogged(t *testing.T, f *flood) {
+	t.Helper()
+	var cpus unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &cpus); err != nil {
+		t.Fatal(err)
+	}
+	var two []int
+	for c := 0; c < 32 && len(two) < 2; c++ { // an RPS mask of one word
+		if cpus.IsSet(c) {
+			two = append(two, c)
+		}
+	}
+	if len(two) < 2 {
+		t.Skip("needs 2 CPUs: a CPU cannot fill its own backlog")
+	}
+	pinned(t, two[0])
+	busy(t, two[1])
+	set(t, f.pair.SUT, "rps 0", fmt.Sprintf("%x", 1<<two[1]))
+	set(t, f.pair.TG, "feature tx-udp-segmentation", "off")
+	f.segments, f.split, f.patient = floodSegments, true, true
+	// A packet is the sender's until IP has it: with a smaller buffer it waits for the backlog.
+	err := errors.Join(unix.SetsockoptInt(f.from, unix.IPPROTO_UDP, unix.UDP_SEGMENT, floodPayload),
+		unix.SetsockoptInt(f.from, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 64<<20), unix.SetsockoptInt(f.to, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 256<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slowly(t, f.to)
+}
+
+// slowly has the kernel think about each packet of a socket for some microseconds, and take it: a
+// filter that multiplies 2000 times.
+func slowly(t *testing.T, fd int) {
+	t.Helper()
+	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_IMM, K: 3}}
+	for range 2000 {
+		filter = append(filter, unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_MUL | unix.BPF_K, K: 5})
+	}
+	filter = append(filter, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18})
+	err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pinned keeps the test's thread on a CPU until it ends.
+func pinned(t *testing.T, cpu int) {
+	t.Helper()
+	runtime.LockOSThread()
+	var before, one unix.CPUSet
+	one.Set(cpu)
+	if err := errors.Join(unix.SchedGetaffinity(0, &before), unix.SchedSetaffinity(0, &one)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.SchedSetaffinity(0, &before); err != nil {
+			t.Error(err)
+		}
+		runtime.UnlockOSThread()
+	})
+}
+
+// busy keeps a CPU from idling until the test ends.
+func busy(t *testing.T, cpu int) {
+	t.Helper()
+	ready, quit, done := make(chan error), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // ends with the goroutine
+		var one unix.CPUSet
+		one.Set(cpu)
+		ready <- unix.SchedSetaffinity(0, &one)
+		for {
+			select {
+			case <-quit:
+				return
+			default:
+			}
+		}
+	}()
+	t.Cleanup(func() { close(quit); <-done })
+	if err := <-ready; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// set sets something of an end's interface, which goes with its namespace.
+func set(t *testing.T, end veth.End, name, value string) {
+	t.Helper()
+	in(t, end.Netns, func() (any, error) {
+		d, err := nic.Open(end.Dev)
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		s, err := d.Setting(name)
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.Set(value)
+	})
+}
+
 // Of 100,000 datagrams the exact counters account for each, and the probe says why nearly
 // all of those were dropped that were: an idle CPU of a virtual machine loses some events.
 func TestIntegrationDropLedger(t *testing.T) {
-	const datagrams = 100_000
+	hostOnly(t)
 	for _, x := range []struct {
 		name     string
 		listen   bool
@@ -238,12 +346,13 @@ func TestIntegrationDropLedger(t *testing.T) {
 		segments int
 		prepare  func(*testing.T, *flood)
 		ingress  bool
-		reasons  string // of which most are, beginnings apart by blanks
+		reasons  string // how most of them begin
 	}{
 		{name: "small receive buffer", listen: true, rcvbuf: 1, reasons: "SOCKET_RCVBUFF"},
 		{name: "super-packets", listen: true, rcvbuf: 1, segments: floodSegments, reasons: "SOCKET_RCVBUFF"},
 		{name: "no socket", reasons: "NO_SOCKET"},
 		{name: "tbf overflow", listen: true, rcvbuf: 1 << 20, prepare: func(t *testing.T, f *flood) { overflow(t, f.pair.TG) }, reasons: "QDISC_"},
+		{name: "full backlog", listen: true, rcvbuf: 1 << 20, prepare: backlogged, reasons: "CPU_BACKLOG"},
 		{name: "loss at tc egress", listen: true, rcvbuf: 1 << 20, prepare: func(t *testing.T, f *flood) { loseSome(t, f.pair.TG, ebpf.AttachTCXEgress) }, reasons: "TC_EGRESS"},
 		{name: "loss at tc ingress", listen: true, rcvbuf: 1 << 20, ingress: true, prepare: func(t *testing.T, f *flood) { loseSome(t, f.pair.SUT, ebpf.AttachTCXIngress) }, reasons: "TC_INGRESS"},
 	} {
@@ -253,31 +362,40 @@ func TestIntegrationDropLedger(t *testing.T) {
 				x.prepare(t, f)
 				f.seen, f.counted = f.read()
 			}
-			f.run(datagrams)
-			b, drops := f.balance(x.ingress)
-			var most ledger.Drop
-			for _, d := range drops {
-				if d.Packets > most.Packets {
-					most = d
-				}
-			}
-			t.Logf("%d sent, %d received, %d lost; left %d to %d; %.2f %% attributed, %d not; most %+v", f.sent, f.received, b.Lost, b.LeftLeast, b.LeftMost, 100*b.Share(), b.Unattributed, most)
-			if exact := x.segments <= 1; exact && !b.Closes() || b.LeftLeast > 0 || b.LeftMost < 0 {
-				t.Errorf("the counters leave %d to %d of %d datagrams: %+v", b.LeftLeast, b.LeftMost, f.sent, b.Rows)
-			}
-			if b.Lost < datagrams/10 || b.Share() < .98 || b.Unattributed < 0 {
-				t.Errorf("of %d lost datagrams %d have a reason: %+v", b.Lost, b.Attributed, drops)
-			}
-			if !strings.HasPrefix(most.Reason, x.reasons) || most.Function == "" {
-				t.Errorf("most were dropped as %+v, want %s", most, x.reasons)
-			}
+			f.closes(x.ingress, x.reasons)
 		})
+	}
+}
+
+// closes sends the datagrams and holds what became of them against the counters.
+func (f *flood) closes(ingress bool, reasons string) {
+	t := f.t
+	t.Helper()
+	const datagrams = 100_000
+	f.run(datagrams)
+	b, drops := f.balance(ingress)
+	var most ledger.Drop
+	for _, d := range drops {
+		if d.Packets > most.Packets {
+			most = d
+		}
+	}
+	t.Logf("%d sent, %d received, %d lost; left %d to %d; %.2f %% attributed, %d not; most %+v", f.sent, f.received, b.Lost, b.LeftLeast, b.LeftMost, 100*b.Share(), b.Unattributed, most)
+	if exact := f.segments <= 1 || f.split; exact && !b.Closes() || b.LeftLeast > 0 || b.LeftMost < 0 {
+		t.Errorf("the counters leave %d to %d of %d datagrams: %+v", b.LeftLeast, b.LeftMost, f.sent, b.Rows)
+	}
+	if b.Lost < datagrams/10 || b.Share() < .98 || b.Unattributed < 0 {
+		t.Errorf("of %d lost datagrams %d have a reason: %+v", b.Lost, b.Attributed, drops)
+	}
+	if !strings.HasPrefix(most.Reason, reasons) || most.Function == "" {
+		t.Errorf("most were dropped as %+v, want %s", most, reasons)
 	}
 }
 
 // A packet is counted in its own namespace, where the filter asks for one, and by the port that
 // the filter asks for.
 func TestIntegrationDropFilters(t *testing.T) {
+	hostOnly(t)
 	f := newFlood(t, false, 0, 0)
 	open := func(ns *veth.Netns, o bpf.DropsOptions) *bpf.Drops {
 		d := in(t, ns, func() (*bpf.Drops, error) { return bpf.OpenDrops(o) })

@@ -26,6 +26,7 @@ type Cost struct {
 	Hz        float64
 	Core      float64 // share of one CPU, the floor taken off; 0: no floor, or no run
 	Reference float64 // ns per run of the per-CPU hash design at the same place with the same filter; 0: not measured
+	Whole     bool    // Ns is what it costs: nothing of it is a clock's. Hz is of one CPU
 }
 
 // rounds is how often each of ours, the empty programs and the reference has its

@@ -103,8 +103,12 @@ func PrintCosts(w io.Writer, costs []Cost) error {
 			fmt.Fprintln(t, "\t\t\t\t\t\t\t")
 			continue
 		}
-		fmt.Fprintf(t, "%.0f\t%s\t", c.Ns, cell(c.FloorNs > 0, "%.0f\t%.0f", c.FloorNs, max(c.Ns-c.FloorNs, 0)))
-		fmt.Fprintf(t, "%s\t%.0f\t%s\t\n", cell(c.Reference > 0, "%.0f\t%.2f", c.Reference, c.Ns/c.Reference), c.Hz, cell(c.FloorNs > 0, "%.2f", 100*c.Core))
+		net := cell(c.FloorNs > 0, "%.0f\t%.0f", c.FloorNs, max(c.Ns-c.FloorNs, 0))
+		if c.Whole {
+			net = fmt.Sprintf("\t%.0f", c.Ns)
+		}
+		fmt.Fprintf(t, "%.0f\t%s\t", c.Ns, net)
+		fmt.Fprintf(t, "%s\t%.0f\t%s\t\n", cell(c.Reference > 0, "%.0f\t%.2f", c.Reference, c.Ns/c.Reference), c.Hz, cell(c.Whole || c.FloorNs > 0, "%.2f", 100*c.Core))
 	}
 	return t.Flush()
 }

@@ -42,6 +42,7 @@ quiet='^TestCPUTruth$'
 # These want modules of Debian's kernel, each after those it depends on.
 upper='^TestUpperInLab$'
 upper_modules=(llc stp garp mrp 8021q bridge tls bonding macvlan)
+netem='^TestNetemInLab$'
 
 # This wants two NUMA nodes.
 nodes='^TestNodesInLab$'
@@ -54,13 +55,13 @@ nodes_machine=(--mem 2048 --qemu=-smp --qemu=sockets=2,cores=1,threads=1
 pollers='^TestIntegrationThreadedNAPI$|^TestIntegrationBusyPollingThread$'
 
 # These run in the lab, or are programs that a test there starts.
-in_lab='^TestLab|^TestKilledReceiver$|^TestUpperInLab$|^TestNodesInLab$'
+in_lab='^TestLab|^TestKilledReceiver$|^TestUpperInLab$|^TestNodesInLab$|^TestNetemInLab$'
 
 # These do not: the kernel's selftests have a target of their own, the guest has
 # the soft NIC and neither veth nor flock(1), and one test wants namespaces whose last
 # reference is its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
 # have used, with every socket in it destroyed and the soft NIC at rest.
-not_in_lab='^TestLabQEMU|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$|^TestLockHeldByStranger$'
+not_in_lab='^TestLabQEMU|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$|^TestLockHeldByStranger$'
 own_boot='^TestNamespacesAndModuleComeAndGo$'
 
 # These are of journals and lock files, and ask nothing of the kernel that this one
@@ -139,6 +140,7 @@ lab() {
 	done
 	own_machine "$nodes" "${nodes_machine[*]}" ./zc/zcrx || status=1
 	own_machine "$pollers" '--load veth' ./bench || status=1
+	own_machine "$netem" '--load sch_netem' ./bpf || status=1
 }
 
 # own_machine TESTS FLAGS PACKAGE runs tests on a machine of their own.

@@ -72,7 +72,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 			"`unfair`, `starved-flow`: of several flows (docs/matrix.md); " +
 			"`calibration`: not paced, to know what shares of a pace are of; " +
 			"`smt-siblings` where CPUs share a core; `over-vlan`, `over-bond`, ... where the flow's address is on what stands on the port; " +
-			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md); `profile-differs`: its samples and the accounting of CPU time disagree on how busy the CPUs were (docs/profile.md); `disturbed`: spoilt by something else on the " +
+			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md); `profile-differs`: its samples and the accounting of CPU time disagree on how busy the CPUs were (docs/profile.md); `drops-unattributed`: segments of the flow were lost, and nothing tells where (docs/probes.md); `disturbed`: spoilt by something else on the " +
 			"hosts; of a run that counts, the gates whose limits it is beyond: `throughput_cv`, " +
 			"`drops_per_gb`, ... (docs/matrix.md)"},
 	{"kernel driver firmware", "", "of this host and its interface"},

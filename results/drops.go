@@ -12,6 +12,8 @@ type Drops struct {
 	Missing *float64      `json:"unattributed_packets"` // that counters tell and nothing has shown, super-packets once
 	Places  []Drop        `json:"places,omitempty"`     // most packets first
 	Counted []DropCounter `json:"counted,omitempty"`    // of the kernel's exact counters, those that counted
+	// Segments are the flow's own, of all of it; nil: not known.
+	Segments *DropSegments `json:"segments,omitempty"`
 }
 
 // Drop is packets that were dropped for a reason by a function.
@@ -66,6 +68,7 @@ func (d *Drops) rows() (out []Metric) {
 		p := &d.Places[i]
 		add("drop_REASON_at_FUNCTION_packets", source+"; "+p.Where, p.Packets, metricWord(p.Reason), metricWord(p.place()))
 	}
+	out = append(out, d.Segments.rows(source)...)
 	for _, c := range d.Counted {
 		add("drop_counted_NAME", "counters: "+c.Source, c.Value, metricWord(c.Name))
 	}

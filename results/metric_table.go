@@ -374,6 +374,15 @@ var MetricSections = []MetricSection{
 		{Names: "drop_unattributed_packets",
 			Units: "packets", Source: "eBPF",
 			Meaning: "of those, how many the probe has not seen to be dropped"},
+		{Names: "drop_segments_sent drop_segments_retransmitted drop_segments_received drop_segments_lost",
+			Units: "packets", Source: "TCP_INFO",
+			Meaning: "of the flow's data, from its first segment to its last: sent, by its sender, and " +
+				"of these sent again; come to its receiver's TCP; the difference, at the sender"},
+		{Names: "drop_segments_named drop_segments_unattributed",
+			Units: "packets", Source: "eBPF",
+			Meaning: "of the lost ones, those that counters and the probe of both ends tell to have " +
+				"been dropped on their way; and the rest, below 0 where more were dropped than lost " +
+				"(docs/probes.md)"},
 		{Names: "tcp_sampler_cores tcp_sampler_samples",
 			Units: "cores 1", Source: "CLOCK_THREAD_CPUTIME_ID; sampler",
 			Meaning: "what the probe tcp took, and how often it asked"},
@@ -383,17 +392,27 @@ var MetricSections = []MetricSection{
 			Meaning: "taken of the measured CPUs in the window, idle ones too; not kept"},
 		{Names: "profile_sampled_busy_cores", Units: "cores", Source: "perf",
 			Meaning: "how busy the CPUs were by the samples; by cycles not known"},
-		{Names: "profile_busy_ns_per_kb profile_busy_ns_per_packet", Units: "ns/KB ns", Source: "perf",
+		{Names: "profile_reader_cores", Units: "cores", Source: "sampler",
+			Meaning: "what emptying the samples' rings took, on whatever CPU; the samples themselves " +
+				"are part of what they interrupt (docs/probes.md)"},
+		{Names: "profile_wire_packets", Units: "packets", Source: "TCP_INFO; /proc/net/netstat; /proc/net/snmp",
+			Meaning: "packets of the wire that the flow was (docs/profile.md)"},
+		{Names: "profile_busy_ns_per_kb profile_busy_ns_per_packet profile_busy_ns_per_wire_packet",
+			Units: "ns/KB ns ns", Source: "perf",
 			Meaning: "busy time of the measured CPUs, which the classes add up to; per KB of 1000 " +
-				"bytes of payload, and per packet that IP took or sent (after GRO)"},
-		{Names: "profile_class_NAME_ns_per_kb profile_class_NAME_ns_per_packet", Units: "ns/KB ns", Source: "perf",
+				"bytes of payload, per packet that IP took or sent (after GRO), and per packet of " +
+				"the wire"},
+		{Names: "profile_class_NAME_ns_per_kb profile_class_NAME_ns_per_packet profile_class_NAME_ns_per_wire_packet",
+			Units: "ns/KB ns ns", Source: "perf",
 			Meaning: "its part in a class"},
-		{Names: "profile_function_WHERE_NAME_self_ns_per_kb profile_function_WHERE_NAME_self_ns_per_packet",
-			Units: "ns/KB ns", Source: "perf",
+		{Names: "profile_function_WHERE_NAME_self_ns_per_kb profile_function_WHERE_NAME_self_ns_per_packet " +
+			"profile_function_WHERE_NAME_self_ns_per_wire_packet",
+			Units: "ns/KB ns ns", Source: "perf",
 			Meaning: "its part in a function alone, of the 60 with most; WHERE is thread, softirq " +
 				"or interrupt; characters that metrics do not have are _"},
-		{Names: "profile_function_WHERE_NAME_total_ns_per_kb profile_function_WHERE_NAME_total_ns_per_packet",
-			Units: "ns/KB ns", Source: "perf",
+		{Names: "profile_function_WHERE_NAME_total_ns_per_kb profile_function_WHERE_NAME_total_ns_per_packet " +
+			"profile_function_WHERE_NAME_total_ns_per_wire_packet",
+			Units: "ns/KB ns ns", Source: "perf",
 			Meaning: "its part in the same functions and what they called"},
 	}},
 	{"Over time", "The rows of samples.csv.", []MetricDoc{

@@ -42,12 +42,42 @@ func PacketSizes(ms []Metric) (out []Metric) {
 	switch {
 	case in > oneWay*sent && received > 0:
 		out = append(out, Metric{Name: MetricRXPacketBytes, Unit: "bytes", Value: in / received, Source: src})
-		if n := sum("netstat_ip_ext_in_no_ect_pkts", "netstat_ip_ext_in_ect0_pkts", "netstat_ip_ext_in_ect1_pkts", "netstat_ip_ext_in_ce_pkts",
-			"netstat_ip6_in_no_ect_pkts", "netstat_ip6_in_ect0_pkts", "netstat_ip6_in_ect1_pkts", "netstat_ip6_in_ce_pkts"); n > 0 {
+		if n := sum(segmentsIn...); n > 0 {
 			out = append(out, Metric{Name: MetricRXPacketSegments, Unit: "packets", Value: n / received, Source: src})
 		}
 	case sent > oneWay*in && packets > 0:
 		out = append(out, Metric{Name: MetricTXPacketBytes, Unit: "bytes", Value: sent / packets, Source: src})
 	}
 	return out
+}
+
+// segmentsIn count what IP received in packets of the wire, by their ECN bits: one that GRO or the
+// NIC made of several counts as so many (net/ipv4/ip_input.c: ip_rcv_core).
+var segmentsIn = []string{"netstat_ip_ext_in_no_ect_pkts", "netstat_ip_ext_in_ect0_pkts", "netstat_ip_ext_in_ect1_pkts", "netstat_ip_ext_in_ce_pkts",
+	"netstat_ip6_in_no_ect_pkts", "netstat_ip6_in_ect0_pkts", "netstat_ip6_in_ect1_pkts", "netstat_ip6_in_ce_pkts"}
+
+// WirePackets are the packets of the wire that a host's flow was, and what counted them: those that
+// its TCP sockets received or sent, whichever were more; of several flows, and where no socket says
+// it, those of the namespace: what IP received, or TCP sent. 0: nothing counted them.
+func WirePackets(ms []Metric) (n float64, source string) {
+	sum := func(names ...string) (v float64) {
+		for i := range ms {
+			if len(ms[i].Of) == 0 && ms[i].Quality == "" && slices.Contains(names, ms[i].Name) {
+				v += ms[i].Value
+			}
+		}
+		return v
+	}
+	if n = max(sum("tcp_info_segs_in"), sum("tcp_info_segs_out")); n > 0 {
+		return n, "TCP_INFO"
+	}
+	// net/ipv4/tcp_output.c: OutSegs is without retransmitted ones.
+	in, out := sum(segmentsIn...), sum("netstat_tcp_out_segs", "netstat_tcp_retrans_segs")
+	switch {
+	case in == 0 && out == 0:
+		return 0, ""
+	case in >= out:
+		return in, "/proc/net/netstat; /proc/net/snmp6"
+	}
+	return out, "/proc/net/snmp"
 }

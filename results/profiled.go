@@ -10,23 +10,33 @@ type Profiled struct {
 	Samples *float64 `json:"samples"`
 	Lost    *float64 `json:"lost_samples"`
 	// SampledBusyCores is how busy the CPUs were by the samples alone; nil: cycles do not tell.
-	SampledBusyCores *float64       `json:"sampled_busy_cores,omitempty"`
-	Busy             ProfiledPart   `json:"busy"`      // of all classes together
-	Classes          []ProfiledPart `json:"classes"`   // the largest first
-	Functions        []ProfiledPart `json:"functions"` // likewise, of those with most time of their own
+	SampledBusyCores *float64 `json:"sampled_busy_cores,omitempty"`
+	// ReaderCores is what it took to empty the samples' rings; what samples themselves take is
+	// part of what they interrupt.
+	ReaderCores *float64 `json:"reader_cores,omitempty"`
+	// Packets are those that IP took or sent (after GRO), WirePackets those of the wire that they
+	// were, and WireSource what counted these ([WirePackets]); nil: nothing did.
+	Packets     *float64       `json:"packets,omitempty"`
+	WirePackets *float64       `json:"wire_packets,omitempty"`
+	WireSource  string         `json:"wire_packets_source,omitempty"`
+	Busy        ProfiledPart   `json:"busy"`      // of all classes together
+	Classes     []ProfiledPart `json:"classes"`   // the largest first
+	Functions   []ProfiledPart `json:"functions"` // likewise, of those with most time of their own
 }
 
-// ProfiledPart is a part of the busy time, in nanoseconds: per KB of 1000 bytes of payload, and
-// per packet that the kernel's IP took or sent (after GRO). Total has what it called in it; classes
-// have none.
+// ProfiledPart is a part of the busy time, in nanoseconds: per KB of 1000 bytes of payload, per
+// packet that the kernel's IP took or sent (after GRO), and per packet of the wire. Total has what
+// it called in it; classes have none.
 type ProfiledPart struct {
 	Name           string   `json:"name,omitempty"`
 	Where          string   `json:"where,omitempty"` // of a function: thread, softirq, interrupt
 	Class          string   `json:"class,omitempty"` // of a function
 	SelfPerKB      *float64 `json:"self_ns_per_kb,omitempty"`
 	SelfPerPacket  *float64 `json:"self_ns_per_packet,omitempty"`
+	SelfPerWire    *float64 `json:"self_ns_per_wire_packet,omitempty"`
 	TotalPerKB     *float64 `json:"total_ns_per_kb,omitempty"`
 	TotalPerPacket *float64 `json:"total_ns_per_packet,omitempty"`
+	TotalPerWire   *float64 `json:"total_ns_per_wire_packet,omitempty"`
 }
 
 // profileSource is how the source of a profile's metric begins.
@@ -37,20 +47,25 @@ func (p *Profiled) rows() (out []Metric) {
 	if p == nil {
 		return nil
 	}
-	add := func(name, unit string, v *float64) {
+	from := func(source, name, unit string, v *float64) {
 		if v != nil {
-			out = append(out, Metric{Name: "profile_" + name, Unit: unit, Value: *v, Source: profileSource + " " + p.Event})
+			out = append(out, Metric{Name: "profile_" + name, Unit: unit, Value: *v, Source: source})
 		}
 	}
+	add := func(name, unit string, v *float64) { from(profileSource+" "+p.Event, name, unit, v) }
 	add("samples", "1", p.Samples)
 	add("lost_samples", "1", p.Lost)
 	add("sampled_busy_cores", "cores", p.SampledBusyCores)
+	from("sampler", "reader_cores", "cores", p.ReaderCores)
+	from(p.WireSource, "wire_packets", "packets", p.WirePackets)
 	add("busy_ns_per_kb", "ns/KB", p.Busy.SelfPerKB)
 	add("busy_ns_per_packet", "ns", p.Busy.SelfPerPacket)
+	add("busy_ns_per_wire_packet", "ns", p.Busy.SelfPerWire)
 	for _, c := range p.Classes {
 		name := "class_" + metricWord(c.Name)
 		add(name+"_ns_per_kb", "ns/KB", c.SelfPerKB)
 		add(name+"_ns_per_packet", "ns", c.SelfPerPacket)
+		add(name+"_ns_per_wire_packet", "ns", c.SelfPerWire)
 	}
 	seen := map[string]bool{}
 	for _, f := range p.Functions {
@@ -61,8 +76,10 @@ func (p *Profiled) rows() (out []Metric) {
 		seen[name] = true
 		add(name+"_self_ns_per_kb", "ns/KB", f.SelfPerKB)
 		add(name+"_self_ns_per_packet", "ns", f.SelfPerPacket)
+		add(name+"_self_ns_per_wire_packet", "ns", f.SelfPerWire)
 		add(name+"_total_ns_per_kb", "ns/KB", f.TotalPerKB)
 		add(name+"_total_ns_per_packet", "ns", f.TotalPerPacket)
+		add(name+"_total_ns_per_wire_packet", "ns", f.TotalPerWire)
 	}
 	return out
 }

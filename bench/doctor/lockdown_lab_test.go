@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is said of a kernel that is locked down is so: transfers run, and of the probes
-// those that read kernel memory do not load. It needs a machine for itself, which nobody can
-// open again.
+// What is said of a kernel that is locked down is so: transfers run, of the probes those that read
+// kernel memory do not load, and CPUs are sampled all the same. It needs a machine for itself,
+// which nobody can open again.
 func TestLabLockdown(t *testing.T) {
 	if os.Getenv(guest.Env) == "" {
 		t.Skip(`needs a machine of its own: go test -exec "$PWD/bin/zcbench lab exec --own-boot --" -run TestLabLockdown ./bench/doctor`)
@@ -37,6 +37,16 @@ func TestLabLockdown(t *testing.T) {
 		if !strings.Contains(out, "zcrx-cqe") || refused != (mode == "confidentiality") {
 			t.Errorf("%s: probes refused: %v", mode, refused)
 		}
+		if out, err := exec.Command("zcbench", "profile", "--duration", "1s").CombinedOutput(); err != nil || !strings.Contains(string(out), "samples in") {
+			t.Errorf("%s: no profile: %v\n%s", mode, err, out)
+		}
+	}
+	if err := os.WriteFile("/proc/sys/kernel/kptr_restrict", []byte("2"), 0); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("zcbench", "profile", "--duration", "100ms").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "kernel.kptr_restrict is 2") || !strings.Contains(string(out), "sysctl -w kernel.kptr_restrict=1") {
+		t.Errorf("with hidden addresses: %v\n%s", err, out)
 	}
 }
 

@@ -24,7 +24,8 @@ import (
 // probes are the eBPF probes of one end; nil is none.
 type probes struct {
 	bpf.Probes
-	port uint16 // the data port
+	port  uint16 // the data port
+	whole wholeFlow
 }
 
 // probeReading is what the probes had counted at an edge of the window.
@@ -47,6 +48,9 @@ func openProbes(e *End) (*probes, error) {
 	}
 	p := &probes{port: dataPort(e.spec, e.port)}
 	err := p.open(e)
+	if err == nil {
+		err = p.openFlow()
+	}
 	if err != nil {
 		return nil, &fault.Error{Op: "load the probes", Err: errors.Join(err, p.close()), How: "run as root, or leave --probe out"}
 	}

@@ -26,6 +26,7 @@ type profiler struct {
 	names   *symbol.Namer
 	at      time.Time
 	running bool
+	reader  float64 // cores that emptying the rings took
 }
 
 // Memory set aside for samples: for two minutes of each CPU, and at most what a host spares.
@@ -86,6 +87,7 @@ func (p *profiler) take(fromNs, toNs int64) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.reader = r.Spent.Seconds() / max(time.Since(p.at).Seconds(), 1e-3)
 	return profile.FromRecording(r, fromNs, toNs, p.names)
 }
 
@@ -121,6 +123,7 @@ func (r *run) profiled(res *wire.EndResult) {
 		h.Probes = &results.Probes{}
 	}
 	h.Probes.Profile = profileFigures(got, busyNs, h)
+	h.Probes.Profile.ReaderCores = &p.reader
 	var b bytes.Buffer
 	if err := got.Pprof(busyNs, p.at).Write(&b); err != nil {
 		res.Warnings = append(res.Warnings, "the profile cannot be written: "+err.Error())
@@ -136,8 +139,8 @@ func (r *run) profiled(res *wire.EndResult) {
 // topFunctions is how many functions a record has; the profile has all.
 const topFunctions = 60
 
-// profileFigures are classes' and the top functions' nanoseconds of busy time, per KB of payload
-// and per packet of the kernel's IP.
+// profileFigures are classes' and the top functions' nanoseconds of busy time, per KB of payload,
+// per packet of the kernel's IP, and per packet of the wire.
 func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *results.Profiled {
 	out := &results.Profiled{Event: p.Event.Name, Hz: p.Hz, Samples: new(float64(p.Samples)), Lost: new(float64(p.Tally.Lost + p.Tally.Left + p.LeftOut))}
 	if ns, ok := p.SampledBusyNs(); ok && p.WallNs > 0 {
@@ -147,6 +150,13 @@ func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *result
 	if h.Bytes != nil {
 		kb = float64(*h.Bytes) / 1000
 	}
+	wire, source := results.WirePackets(h.Metrics)
+	if packets > 0 {
+		out.Packets = &packets
+	}
+	if wire > 0 {
+		out.WirePackets, out.WireSource = &wire, source
+	}
 	costs := p.Costs(busyNs)
 	per := func(ns, n float64) *float64 {
 		if n <= 0 {
@@ -154,16 +164,17 @@ func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *result
 		}
 		return new(ns / n)
 	}
-	out.Busy = results.ProfiledPart{SelfPerKB: per(costs.BusyNs, kb), SelfPerPacket: per(costs.BusyNs, packets)}
+	out.Busy = results.ProfiledPart{SelfPerKB: per(costs.BusyNs, kb), SelfPerPacket: per(costs.BusyNs, packets), SelfPerWire: per(costs.BusyNs, wire)}
 	for _, c := range costs.Classes {
-		out.Classes = append(out.Classes, results.ProfiledPart{Name: string(c.Class), SelfPerKB: per(c.Ns, kb), SelfPerPacket: per(c.Ns, packets)})
+		out.Classes = append(out.Classes, results.ProfiledPart{Name: string(c.Class), SelfPerKB: per(c.Ns, kb), SelfPerPacket: per(c.Ns, packets), SelfPerWire: per(c.Ns, wire)})
 	}
 	for _, f := range costs.Functions[:min(topFunctions, len(costs.Functions))] {
 		if f.SelfNs == 0 {
 			break
 		}
 		out.Functions = append(out.Functions, results.ProfiledPart{Name: f.String(), Where: string(f.Where), Class: string(f.Class),
-			SelfPerKB: per(f.SelfNs, kb), SelfPerPacket: per(f.SelfNs, packets), TotalPerKB: per(f.TotalNs, kb), TotalPerPacket: per(f.TotalNs, packets)})
+			SelfPerKB: per(f.SelfNs, kb), SelfPerPacket: per(f.SelfNs, packets), SelfPerWire: per(f.SelfNs, wire),
+			TotalPerKB: per(f.TotalNs, kb), TotalPerPacket: per(f.TotalNs, packets), TotalPerWire: per(f.TotalNs, wire)})
 	}
 	return out
 }

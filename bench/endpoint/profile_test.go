@@ -22,7 +22,7 @@ func TestProfileFigures(t *testing.T) {
 		{Where: profile.Thread, Frames: []profile.Frame{frame("_copy_to_iter")}, Count: 2, Weight: 200, Class: profile.Copy},
 		{Where: profile.Idle, Count: 1, Weight: 100, Class: profile.IdleClass},
 	}}
-	h := &results.Host{Bytes: new(uint64(4000)), Metrics: []results.Metric{{Name: "netstat_ip_in_receives", Value: 2}, {Name: "netstat_ip_out_requests", Value: 1}}}
+	h := &results.Host{Bytes: new(uint64(4000)), Metrics: []results.Metric{{Name: "netstat_ip_in_receives", Value: 2}, {Name: "netstat_ip_out_requests", Value: 1}, {Name: "tcp_info_segs_in", Value: 8}}}
 	got := profileFigures(p, 1600, h)
 	if *got.Busy.SelfPerKB != 400 || *got.Busy.SelfPerPacket != 800 || *got.SampledBusyCores != .8 || *got.Samples != 9 {
 		t.Errorf("%+v", got)
@@ -37,7 +37,11 @@ func TestProfileFigures(t *testing.T) {
 	if len(got.Functions) != 2 || got.Functions[0].Name != "tcp_v4_rcv" || *got.Functions[0].TotalPerKB != 300 || got.Functions[0].Where != "softirq" {
 		t.Errorf("%+v", got.Functions)
 	}
-	if f := profileFigures(p, 0, &results.Host{}); f.Busy.SelfPerKB != nil || f.Classes[0].SelfPerPacket != nil {
+	if *got.WirePackets != 8 || got.WireSource != "TCP_INFO" || *got.Packets != 2 || *got.Busy.SelfPerWire != 200 || *got.Classes[0].SelfPerWire != 150 ||
+		*got.Functions[0].SelfPerWire != 150 || *got.Functions[0].TotalPerWire != 150 {
+		t.Errorf("of the wire: %+v", got)
+	}
+	if f := profileFigures(p, 0, &results.Host{}); f.Busy.SelfPerKB != nil || f.Classes[0].SelfPerPacket != nil || f.WirePackets != nil || f.Functions[0].SelfPerWire != nil {
 		t.Errorf("nothing was moved, and it cost %+v", f.Busy)
 	}
 }
@@ -69,6 +73,12 @@ func TestIntegrationProfiledFlow(t *testing.T) {
 	}
 	if i := slices.IndexFunc(p.Classes, func(c results.ProfiledPart) bool { return c.Name == "copy" && *c.SelfPerKB > 0 }); i < 0 {
 		t.Errorf("nothing was copied: %+v", p.Classes)
+	}
+	if p.ReaderCores == nil || *p.ReaderCores <= 0 || *p.ReaderCores > .05 {
+		t.Errorf("emptying the rings took %v cores", p.ReaderCores)
+	}
+	if p.WirePackets == nil || p.Packets == nil || *p.WirePackets < *p.Packets/2 || p.Busy.SelfPerWire == nil {
+		t.Errorf("packets %v, of the wire %v", p.Packets, p.WirePackets)
 	}
 	got, err := profile.Parse(res.Profile)
 	if err != nil {

@@ -111,6 +111,7 @@ func (r *run) do(ctx context.Context) error {
 		r.end.abort()
 	}
 	r.awaitEnd()
+	r.end.probes.endFlow(r.end.sockets())
 	r.unwatch()
 	calm()
 	if !r.to.taken && r.from.taken && r.sch.ToNs == 0 {
@@ -278,6 +279,7 @@ func (r *run) host() results.Host {
 	r.fillFlow(&h, change)
 	h.Probes, warn = r.end.probes.figures(r.from.probe, r.to.probe, *h.Bytes)
 	r.warnings = append(r.warnings, warn...)
+	r.addSegments(&h)
 	if h.Probes != nil && drawn != nil {
 		h.Probes.Flow, h.Probes.FlowCores = thinFlow(h.Series), drawn
 	}

@@ -110,7 +110,7 @@ func TestShippedExperiments(t *testing.T) {
 	if s := mustParse(t, file(t, "lab")); len(s.Cells) != 6*6+1+2 {
 		t.Errorf("lab: %d cells", len(s.Cells))
 	}
-	for name, cells := range map[string]int{"probe-cost": 5, "probe-cost-lab": 3} {
+	for name, cells := range map[string]int{"probe-cost": 6, "probe-cost-lab": 3} {
 		if s := mustParse(t, file(t, name)); len(s.Cells) != cells || s.Base == nil || s.Base.Probe != "" || s.Repetitions < 10 {
 			t.Errorf("%s: %+v", name, s)
 		}

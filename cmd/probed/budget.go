@@ -31,6 +31,7 @@ type overhead struct {
 		Runs  uint64   `json:"runs"`
 		Ns    *float64 `json:"ns_per_run"`
 		Empty *float64 `json:"empty_ns_per_run"`
+		Cores *float64 `json:"cores"`
 	} `json:"costs"`
 }
 
@@ -45,8 +46,12 @@ func readPrices(path string) (prices, error) {
 	}
 	p := prices{}
 	for _, c := range o.Costs {
-		if c.Runs > 0 && c.Ns != nil && c.Empty != nil {
+		switch {
+		case c.Runs == 0 || c.Ns == nil:
+		case c.Empty != nil:
 			p[c.Stage] += max(*c.Ns-*c.Empty, 0) // of several programs, such as a call's entry and return
+		case c.Cores != nil: // of samples: there is nothing to take off
+			p[c.Stage] += *c.Ns
 		}
 	}
 	return p, nil
@@ -58,9 +63,9 @@ type hooked struct {
 	runs        float64
 }
 
-// runs are how often a host's probes ran. The latency probe's counts are of a sample of the
-// packets, and its programs run for all. A hook of its own is called for each system call of
-// the machine: those of the end's process are known.
+// runs are how often a host's probes ran: of a profile, samples, also those of an idle CPU. The
+// latency probe's counts are of a sample of the packets, and its programs run for all. A hook of
+// its own is called for each system call of the machine: those of the end's process are known.
 func runs(p *results.Probes) (out []hooked) {
 	if p == nil {
 		return nil
@@ -105,6 +110,9 @@ func runs(p *results.Probes) (out []hooked) {
 		}
 		out = append(out, hooked{"drops", "drops", n})
 	}
+	if f := p.Profile; f != nil && f.Samples != nil && f.Lost != nil {
+		out = append(out, hooked{"profile", "profile", *f.Samples + *f.Lost})
+	}
 	return out
 }
 
@@ -122,12 +130,13 @@ func passed(p *results.Probes, s results.Stage) (n float64) {
 // bothEnds is whose CPU time counts where softirqs of one end run on CPUs of the other.
 const bothEnds = "both ends"
 
-// payers are the hosts on whose CPUs a probe's programs ran. A system call costs who makes it.
+// payers are the hosts on whose CPUs a probe's programs ran. A system call costs who makes it, and
+// a sample whom it interrupts.
 // On one machine a veth or the loopback delivers packets on the sender's CPU as well as on the
 // receiver's: what probes take there is held against the CPU time of both. These have a figure
 // where each has CPUs of its own, and none of them in common.
 func payers(r *results.Record, probe string, role results.Role) (hosts []*results.Host, end string) {
-	if slices.Contains(r.Flags, bench.FlagSharedMachine) && probe != "syscalls" && probe != "tcp" {
+	if slices.Contains(r.Flags, bench.FlagSharedMachine) && probe != "syscalls" && probe != "tcp" && probe != results.ProbeProfile {
 		return []*results.Host{&r.SUT, &r.TG}, bothEnds
 	}
 	return []*results.Host{r.Host(role)}, role.Label()

@@ -153,6 +153,30 @@ func TestNothingDropped(t *testing.T) {
 	}
 }
 
+// A sample costs whom it interrupts: 999 a second of 5 us are half a percent of each busy CPU.
+func TestProfileBudget(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "overhead.json")
+	if err := os.WriteFile(path, []byte(`{"what":"overhead","costs":[{"stage":"profile","runs":9000,"ns_per_run":5000,"cores":0.005},{"stage":"stamp","runs":9000,"ns_per_run":5000}]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := readPrices(path)
+	if err != nil || p["profile"] != 5000 || len(p) != 1 {
+		t.Fatalf("%v, %v", p, err)
+	}
+	r := probedRun("profile", 0, 0)
+	r.SUT.CPUBusyCores = new(1.0)
+	r.SUT.Probes = &results.Probes{Profile: &results.Profiled{Samples: new(1990.0), Lost: new(8.0)}}
+	r.TG.DurationS, r.TG.CPUBusyCores = new(2.0), new(1.0)
+	r.Flags = []string{bench.FlagSharedMachine}
+	all := budgets(results.Journal{Records: []results.Record{r}}, p)
+	if len(all) != 1 || all[0].End != "SUT" || math.Abs(all[0].Share-.004995) > 1e-9 || (limits{"profile": 1}).within(all) != nil || (limits{"profile": .4}).within(all) == nil {
+		t.Errorf("%+v", all)
+	}
+	if all := budgets(results.Journal{Records: []results.Record{r}}, prices{}); len(all) != 0 {
+		t.Errorf("without a price: %+v", all)
+	}
+}
+
 // The probe tcp says what its thread took.
 func TestSamplerBudget(t *testing.T) {
 	r := probedRun("tcp", 0, 0)

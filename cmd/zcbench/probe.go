@@ -33,6 +33,7 @@ type probeFlags struct {
 	sample                    int
 	json, overhead, plain     bool
 	drops, everywhere         bool
+	profile                   bool
 }
 
 func probeCommand() *cobra.Command {
@@ -70,6 +71,7 @@ Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
 	fs.BoolVar(&f.json, "json", false, "print as JSON, an object for each interval and one for the whole")
 	fs.BoolVar(&f.overhead, "overhead", false, "measure what the programs themselves cost, those of --syscalls too, beside an empty one and a per-CPU hash")
 	fs.BoolVar(&f.drops, "drops", false, "show dropped packets by reason and place alone; with --overhead: measure that program, too")
+	fs.BoolVar(&f.profile, "profile", false, "of --overhead: measure what samples of all CPUs take, too, as zcbench profile draws them")
 	fs.BoolVar(&f.everywhere, "all-netns", false, "of --drops: those of all network namespaces")
 	fs.BoolVar(&f.plain, "no-histograms", false, "print the table alone")
 	for _, nothing := range [][]string{{"overhead", "prometheus"}, {"overhead", "interval"}, {"overhead", "no-histograms"}, {"json", "no-histograms"}} {
@@ -84,6 +86,9 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 	}
 	if f.overhead && f.duration < time.Second {
 		return cli.Usagef("--overhead needs a --duration of at least 1s: three kinds of programs take turns")
+	}
+	if f.profile && !f.overhead {
+		return cli.Usagef("--profile goes with --overhead; zcbench profile shows where CPU time goes")
 	}
 	if f.stamp != "" && f.stamp != string(bpf.StampSocket) && f.stamp != string(bpf.StampTCX) {
 		return cli.Usagef("--stamp %q: must be socket or tcx", f.stamp)
@@ -376,6 +381,13 @@ func (p *prober) overhead(ctx context.Context) error {
 	costs, err := p.probes.MeasureCost(ctx, p.flags.duration)
 	if err != nil {
 		return err
+	}
+	if p.flags.profile {
+		more, err := sampleCosts(ctx, p.flags.duration/4, p.stderr)
+		if err != nil {
+			return err
+		}
+		costs = append(costs, more...)
 	}
 	if p.flags.json {
 		return json.NewEncoder(p.out).Encode(costReport(p, costs))

@@ -67,7 +67,7 @@ type probeCost struct {
 	Ns           *float64 `json:"ns_per_run,omitempty"`
 	EmptyNs      *float64 `json:"empty_ns_per_run,omitempty"`       // of an empty program at the same place
 	HashDesignNs *float64 `json:"hash_design_ns_per_run,omitempty"` // of the per-CPU hash
-	Cores        *float64 `json:"cores,omitempty"`                  // less the empty program
+	Cores        *float64 `json:"cores,omitempty"`                  // less the empty program; of samples, of each CPU
 }
 
 func costReport(p *prober, costs []bpf.Cost) overheadOutput {
@@ -79,7 +79,7 @@ func costReport(p *prober, costs []bpf.Cost) overheadOutput {
 				*to = &v
 			}
 		}
-		if r.Ns != nil && r.EmptyNs != nil {
+		if r.Ns != nil && (r.EmptyNs != nil || c.Whole) {
 			r.Cores = &c.Core
 		}
 		o.Costs = append(o.Costs, r)

@@ -193,7 +193,7 @@ func checkStage(t *testing.T, s probeStage) {
 // Everything that is attached is timed.
 func TestIntegrationProbeOverhead(t *testing.T) {
 	p, port := pinged(t)
-	args := []string{"probe", "--netns", p.SUT.Netns.Path(), "--port", port, "--overhead", "--duration", "1s", "--syscalls", strconv.Itoa(os.Getpid())}
+	args := []string{"probe", "--netns", p.SUT.Netns.Path(), "--port", port, "--overhead", "--profile", "--duration", "1s", "--syscalls", strconv.Itoa(os.Getpid())}
 	status, out, stderr := zcbench(t, append(args, "--json")...)
 	if status != 0 || stderr != "" {
 		t.Fatalf("exit status %d: %s", status, stderr)
@@ -217,7 +217,10 @@ func TestIntegrationProbeOverhead(t *testing.T) {
 	if c := seen["tcp-read"]; c.HashDesignNs == nil {
 		t.Errorf("nothing to compare tcp-read with: %+v", c)
 	}
-	if o.What != "overhead" || o.T0 == "" || len(o.Hooks) < len(o.Costs)-1 {
+	if c := seen["profile"]; c.Runs == 0 || c.Ns == nil || c.EmptyNs != nil || c.Cores == nil || *c.Cores <= 0 {
+		t.Errorf("a sample's cost: %+v", c)
+	}
+	if o.What != "overhead" || o.T0 == "" || len(o.Hooks) < len(o.Costs)-3 { // that of stamping, and two of samples
 		t.Errorf("%s, t0 %q, %d hooks, %d costs", o.What, o.T0, len(o.Hooks), len(o.Costs))
 	}
 	status, table, stderr := zcbench(t, args...)

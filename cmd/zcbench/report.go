@@ -20,6 +20,7 @@ import (
 
 func reportCommand() *cobra.Command {
 	var asJSON, idle bool
+	var top int
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Print the table of a results folder and make its report.html, plots and runs.csv anew",
@@ -32,16 +33,21 @@ CPUs did while they had nothing to do, and writes nothing.`,
 			if idle {
 				return idleStates(cmd, args[0])
 			}
+			if top < 0 {
+				return cli.Usagef("--top %d: must be at least 1", top)
+			}
 			s, err := bench.Report(args[0])
 			if s == nil {
 				return journalError(args[0], err)
 			}
+			s.Top = top
 			return errors.Join(printSummary(cmd, s, asJSON), noRoom(err, args[0]))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON")
 	cmd.Flags().BoolVar(&idle, "idle", false, "print the idle states of each CPU instead")
-	cmd.MarkFlagsMutuallyExclusive("json", "idle")
+	cmd.Flags().IntVar(&top, "top", 0, "show so many functions of each profile, and what probes saw of all cells (default 15, of up to 4 cells)")
+	cmd.MarkFlagsMutuallyExclusive("json", "idle", "top")
 	return cmd
 }
 

@@ -110,14 +110,28 @@ func sending(before, after Counters) []Counted {
 		drops += n
 	}
 	told, from := sumOf(before.protocols, after.protocols, "UdpSndbufErrors Udp6SndbufErrors")
-	tx, dev := perLink(before, after, func(s *rtnl.Stats) uint64 { return s.TxDropped + s.TxErrors })
+	tx, dev := perLink(before, after, txLost)
+	direct, _ := perLink(before, Counters{links: withoutQueue(after)}, txLost)
 	return []Counted{
 		{"qdisc_drops", strings.Join(append([]string{"TCA_STATS2"}, kinds...), ", "), drops, []string{"QDISC_*"}},
 		// A packet that a qdisc or a program at tc egress drops is told to the socket as
-		// ENOBUFS, which UDP counts, although send succeeds (net/ipv4/udp.c: udp_send_skb).
-		{"udp_sndbuf_errors", from + ", less qdisc_drops", told - min(told, drops), []string{"TC_EGRESS"}},
+		// ENOBUFS, which UDP counts, although send succeeds (net/ipv4/udp.c: udp_send_skb). So
+		// is one that an interface without a queue refuses (net/core/dev.c: __dev_queue_xmit).
+		{"udp_sndbuf_errors", from + ", less qdisc_drops and tx_dropped", told - min(told, drops+direct), []string{"TC_EGRESS"}},
 		{"tx_dropped", "interfaces" + dev, tx, []string{"*@veth_xmit", "FULL_RING", "DEV_READY"}},
 	}
+}
+
+func txLost(s *rtnl.Stats) uint64 { return s.TxDropped + s.TxErrors }
+
+// withoutQueue are the interfaces whose packets go out by the call that sends them.
+func withoutQueue(c Counters) (out []rtnl.Link) {
+	for _, l := range c.links {
+		if q, ok := c.qdiscs[l.Index]; !ok || q.kind == "noqueue" {
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // receiving are the lines of what came to interfaces and did not come to IP.
@@ -155,6 +169,33 @@ func perLink(before, after Counters, of func(*rtnl.Stats) uint64) (n uint64, whi
 		}
 	}
 	return n, which
+}
+
+// Across are the lines of both ends of a link within one machine, such that no packet is in two
+// of them. Between two veths without NAPI a packet comes to the receiver's backlog by the sender's
+// call: what that has no room for, the sender's interface counts as dropped, too
+// (drivers/net/veth.c: veth_xmit, veth_forward_skb). Where the receiver's veth has NAPI (GRO, XDP)
+// the two are not the same packets.
+func Across(receiver, sender [2]Counters) []Counted {
+	lines, sent := Between(receiver[0], receiver[1]), Between(sender[0], sender[1])
+	var veths []rtnl.Link
+	for _, l := range sender[1].links {
+		if l.Kind == "veth" {
+			veths = append(veths, l)
+		}
+	}
+	refused, _ := perLink(sender[0], Counters{links: veths}, txLost)
+	for _, c := range lines {
+		if c.Name == "softnet_dropped" {
+			refused = min(refused, c.Count)
+		}
+	}
+	for i := range sent {
+		if c := &sent[i]; c.Name == "tx_dropped" && refused > 0 {
+			c.Count, c.Source = c.Count-refused, c.Source+", less softnet_dropped of the other end"
+		}
+	}
+	return append(lines, sent...)
 }
 
 // Ingress is the packets that interfaces passed on and that did not come to IP: those dropped

@@ -4,6 +4,7 @@ package ledger
 
 import (
 	"encoding/binary"
+	"maps"
 	"testing"
 
 	"github.com/mdlayher/netlink"
@@ -53,6 +54,14 @@ func TestBetween(t *testing.T) {
 			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 50}}},
 			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 60}}, protocols: protocols(map[string]uint64{"UdpSndbufErrors": 25})},
 			map[string]uint64{"qdisc_drops": 10, "udp_sndbuf_errors": 15}},
+		{"and what an interface without a queue refuses",
+			Counters{links: link(rtnl.Stats{TxDropped: 1})},
+			Counters{links: link(rtnl.Stats{TxDropped: 31}), qdiscs: qdiscDrops{2: {"noqueue", 0, 0}}, protocols: protocols(map[string]uint64{"UdpSndbufErrors": 30})},
+			map[string]uint64{"tx_dropped": 30}},
+		{"but not what one behind a queue does",
+			Counters{links: link(rtnl.Stats{TxDropped: 1}), qdiscs: qdiscDrops{2: {"fq", 1, 0}}},
+			Counters{links: link(rtnl.Stats{TxDropped: 31}), qdiscs: qdiscDrops{2: {"fq", 1, 0}}, protocols: protocols(map[string]uint64{"UdpSndbufErrors": 5})},
+			map[string]uint64{"tx_dropped": 30, "udp_sndbuf_errors": 5}},
 		{"a qdisc that took another's place", Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 50}}}, Counters{qdiscs: qdiscDrops{2: {"fq", 2, 7}}},
 			map[string]uint64{"qdisc_drops": 7}},
 		{"its counter has 32 bits", Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 1<<32 - 1}}}, Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 4}}},
@@ -79,6 +88,27 @@ func TestBetween(t *testing.T) {
 				t.Errorf("and %v", got)
 			}
 		})
+	}
+}
+
+// What the receiver's backlog refuses, the sender's veth counts, too; what else that drops is its
+// own.
+func TestAcross(t *testing.T) {
+	end := func(kind string, softnet uint32, s rtnl.Stats) Counters {
+		return Counters{links: []rtnl.Link{{Index: 2, Name: "a", Kind: kind, Stats: &s}}, softnet: []procfs.SoftnetStat{{Dropped: softnet}}}
+	}
+	receiver := [2]Counters{end("veth", 5, rtnl.Stats{}), end("veth", 45, rtnl.Stats{RxDropped: 40})}
+	for kind, want := range map[string]map[string]uint64{
+		"veth": {"softnet_dropped": 40, "tx_dropped": 3}, "": {"softnet_dropped": 40, "tx_dropped": 43}} {
+		// The backlog's counters are of the machine; the sender's interface received none of it.
+		got := counts(Across(receiver, [2]Counters{end(kind, 5, rtnl.Stats{TxDropped: 1}), end(kind, 45, rtnl.Stats{TxDropped: 44})}))
+		if !maps.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", kind, got, want)
+		}
+	}
+	quiet := [2]Counters{end("veth", 5, rtnl.Stats{}), end("veth", 5, rtnl.Stats{})}
+	if got := counts(Across(quiet, [2]Counters{end("veth", 5, rtnl.Stats{}), end("veth", 5, rtnl.Stats{TxDropped: 9})})); !maps.Equal(got, map[string]uint64{"tx_dropped": 9}) {
+		t.Errorf("a full ring: %v", got)
 	}
 }
 

@@ -3,6 +3,7 @@
 package tally
 
 import (
+	"bytes"
 	"errors"
 	"net"
 	"net/netip"
@@ -78,11 +79,22 @@ func TestIntegrationTally(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	tc, err := exec.LookPath("tc")
+	if err != nil {
+		t.Fatalf("%v: make test installs it: apt-get install iproute2", err)
+	}
+	var said []byte
+	err = pair.TG.Netns.Do(func() (err error) {
+		said, err = exec.Command(tc, "qdisc", "add", "dev", pair.TG.Dev, "root", "tbf", "rate", "1mbit", "burst", "3000", "limit", "20000").CombinedOutput()
+		return err
+	})
+	if bytes.Contains(said, []byte("qdisc kind is unknown")) { // ENOENT of a kernel without sch_tbf
+		t.Skipf("this kernel has no tbf: %s", said)
+	}
+	if err != nil {
+		t.Fatalf("tc: %v: %s", err, said)
+	}
 	must(pair.TG.Netns.Do(func() (err error) {
-		out, err := exec.Command("tc", "qdisc", "add", "dev", pair.TG.Dev, "root", "tbf", "rate", "1mbit", "burst", "3000", "limit", "20000").CombinedOutput()
-		if err != nil {
-			t.Skipf("no queueing discipline: %s", out)
-		}
 		to, _ := netip.AddrFromSlice(pair.SUT.IPv4.To4())
 		socket, err = net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(to, 9)))
 		return err
@@ -105,6 +117,15 @@ func TestIntegrationTally(t *testing.T) {
 			return err
 		}))
 		defer readers[e].Close()
+		areas := map[Area]int{}
+		for _, c := range first[e].Counts {
+			areas[c.Area]++
+		}
+		for _, a := range []Area{Link, Ethtool, Qdisc} { // a veth has these of its own
+			if areas[a] == 0 && (a != Qdisc || e == &pair.TG) {
+				t.Errorf("%s: nothing of %s in %v", e.Dev, a, areas)
+			}
+		}
 	}
 	const sent = 200
 	for n := 0; n < sent; {

@@ -4,12 +4,14 @@ package symbol
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"reflect"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/kallsyms"
 )
 
@@ -53,6 +55,31 @@ func FuzzMaps(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A kernel that hides its addresses is told from one that cannot be read, with what is set and
+// what to set.
+func TestHidden(t *testing.T) {
+	read := fmt.Errorf("read the kernel's symbols: %w", kallsyms.ErrHidden)
+	for _, x := range []struct {
+		is  string
+		err error
+		how string
+	}{{"0\n", nil, "run as root or with CAP_SYSLOG"}, {"1\n", nil, "run as root or with CAP_SYSLOG"},
+		{"2\n", nil, "sysctl -w kernel.kptr_restrict=1, and run as root or with CAP_SYSLOG"},
+		{"", os.ErrPermission, "run as root or with CAP_SYSLOG; if that is so, sysctl -w kernel.kptr_restrict=1"}} {
+		err := hidden(read, func() ([]byte, error) { return []byte(x.is), x.err })
+		is := strings.TrimSpace(x.is)
+		if is == "" {
+			is = "unknown"
+		}
+		if !errors.Is(err, kallsyms.ErrHidden) || !strings.Contains(err.Error(), "kernel.kptr_restrict is "+is) || fault.Fix(err) != x.how {
+			t.Errorf("%q: %v; fix: %s", x.is, err, fault.Fix(err))
+		}
+	}
+	if err := hidden(os.ErrNotExist, nil); err != os.ErrNotExist {
+		t.Error(err)
+	}
 }
 
 // This process's own functions have their names, and so has a process that ended.

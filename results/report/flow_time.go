@@ -35,6 +35,8 @@ var timeFigures = []struct {
 		[]string{"tcp_delivery_rate_bytes_ps", "tcp_pacing_rate_bytes_ps"}},
 	{"retrans", "Retransmitted", "Packets since the connection began, over seconds, sender.", 1,
 		map[string]string{"tcp_retrans_packets": "retransmitted"}, nil, []string{"tcp_retrans_packets"}},
+	{"app_limited", "Limited by the application", "1 where the newest delivery rate is what the application gave to send, over seconds, sender.", 1,
+		map[string]string{"tcp_app_limited": "limited"}, nil, []string{"tcp_app_limited"}},
 }
 
 // timeFigureList draws the connection of one run of each cell whose runs have the probe tcp.

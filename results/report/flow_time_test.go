@@ -55,6 +55,35 @@ func TestTimeFigures(t *testing.T) {
 	}
 }
 
+// Everything that the probe tcp draws of a connection is in a plot of one of the ends.
+func TestEverySeriesIsDrawn(t *testing.T) {
+	drawn := map[string]bool{}
+	for _, f := range timeFigures {
+		for _, name := range f.order {
+			if f.tg[name] == "" && f.sut[name] == "" {
+				t.Errorf("%s: %s is of neither end", f.name, name)
+			}
+			drawn[name] = true
+		}
+	}
+	n := 0
+	for _, section := range results.MetricSections {
+		for _, m := range section.Metrics {
+			for _, name := range strings.Fields(m.Names) {
+				if section.Title != "Over time" || !strings.HasPrefix(name, "tcp_") {
+					continue
+				}
+				if n++; !drawn[name] {
+					t.Errorf("%s is in no plot", name)
+				}
+			}
+		}
+	}
+	if n != len(drawn) || n < 11 {
+		t.Errorf("%d series, %d drawn", n, len(drawn))
+	}
+}
+
 // Of the runs' drops each has the median over all runs that looked, also those without it.
 func TestProbedDrops(t *testing.T) {
 	run := func(packets ...float64) *results.Record {
@@ -75,6 +104,18 @@ func TestProbedDrops(t *testing.T) {
 	}
 	v := newProbeView([]Cell{{SUT: End{Probed: p}}})
 	if len(v.Drops) != 2 || v.Drops[0].Name != "R at a" || v.Drops[0].Fields[0] != "20" || v.Drops[1].Fields[0] != "0" {
+		t.Errorf("%+v", v.Drops)
+	}
+	lost := func(lost, left float64) *results.Record {
+		r := &results.Record{}
+		r.TG.Probes = &results.Probes{Drops: &results.Drops{Segments: &results.DropSegments{Lost: &lost, Unattributed: &left}}}
+		return r
+	}
+	p = probed([]*results.Record{lost(10, 0), lost(30, 2), lost(20, 1), {}}, func(r *results.Record) *results.Host { return &r.TG })
+	if p == nil || p.Lost == nil || *p.Lost != (Lost{20, 1}) {
+		t.Fatalf("%+v", p)
+	}
+	if v := newProbeView([]Cell{{TG: End{Probed: p}}}); len(v.Drops) != 2 || v.Drops[0].Fields[2] != "20" || v.Drops[1].Fields[2] != "1" {
 		t.Errorf("%+v", v.Drops)
 	}
 	if p := probed([]*results.Record{{}}, func(r *results.Record) *results.Host { return &r.SUT }); p != nil {

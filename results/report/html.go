@@ -20,10 +20,10 @@ var pageText string
 
 // The template package escapes every text by where it stands: reasons and
 // names come from other machines.
-var page = template.Must(template.New("report").Parse(pageText + roiText + flowsText + costText + probeText))
+var page = template.Must(template.New("report").Parse(pageText + roiText + flowsText + costText + probeText + flameText))
 
-// HTML writes the summary as one page that needs nothing else: no network, no
-// script, styles and plots inside.
+// HTML writes the summary as one page that needs nothing else: no network, styles and plots
+// inside, and no script but that of flame graphs.
 func HTML(w io.Writer, s *Summary, figures []Figure) error {
 	return page.Execute(w, newView(s, figures))
 }

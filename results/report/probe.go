@@ -17,8 +17,34 @@ type Probed struct {
 	Calls    []results.Syscall `json:"syscalls,omitempty"`
 	Counters []Counter         `json:"counters,omitempty"`
 	Drops    []results.Drop    `json:"drops,omitempty"` // most packets first
+	Lost     *Lost             `json:"lost_segments,omitempty"`
 	Flow     []results.Series  `json:"flow,omitempty"`  // of one run, thinned
 	Profile  *Profile          `json:"profile,omitempty"`
+}
+
+// Lost are the segments of its flow that a sender sent and that did not come, medians over the
+// runs.
+type Lost struct {
+	Segments     float64 `json:"lost"`
+	Unattributed float64 `json:"unattributed"` // of them, or beyond them where it is below 0
+}
+
+// lostOf joins the runs whose account is known; nil: none is.
+func lostOf(runs []*results.Record, host func(*results.Record) *results.Host) *Lost {
+	var lost, left []float64
+	for _, r := range runs {
+		p := host(r).Probes
+		if p == nil || p.Drops == nil || p.Drops.Segments == nil {
+			continue
+		}
+		if s := p.Drops.Segments; s.Lost != nil && s.Unattributed != nil {
+			lost, left = append(lost, *s.Lost), append(left, *s.Unattributed)
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	return &Lost{*medianOf(lost), *medianOf(left)}
 }
 
 // Counter is one counter of the receive path.
@@ -51,9 +77,9 @@ func probed(runs []*results.Record, host func(*results.Record) *results.Host) *P
 			p.T0 = h.Probes.T0
 		}
 	}
-	p.Drops = dropMedians(runs, host)
+	p.Drops, p.Lost = dropMedians(runs, host), lostOf(runs, host)
 	p.Profile = profileOf(runs, host)
-	if len(p.Stages)+len(p.Calls)+len(p.Counters)+len(p.Drops)+len(p.Flow) == 0 && p.Profile == nil {
+	if len(p.Stages)+len(p.Calls)+len(p.Counters)+len(p.Drops)+len(p.Flow) == 0 && p.Profile == nil && p.Lost == nil {
 		return nil
 	}
 	p.Stages = medians(p.Stages, func(s results.Stage) string { return s.Name })

@@ -4,6 +4,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"strconv"
@@ -36,7 +37,10 @@ type probeRow struct {
 	Fields    []string
 }
 
-func newProbeView(cells []Cell) (v probeView) {
+func newProbeView(cells []Cell) probeView { return probeViewOf(cells, maxFunctions) }
+
+// probeViewOf has so many functions of each profile.
+func probeViewOf(cells []Cell, functions int) (v probeView) {
 	names := shortNames(cells)
 	shown := liveCounters(cells)
 	for i := range cells {
@@ -63,7 +67,11 @@ func newProbeView(cells []Cell) (v probeView) {
 			for _, d := range e.p.Drops {
 				v.Drops = append(v.Drops, row(d.Key(), d.Where, number(d.Packets), number(d.SKBs), number(d.Flow)))
 			}
-			v.addProfile(e.p.Profile, row)
+			if l := e.p.Lost; l != nil && (l.Segments != 0 || l.Unattributed != 0) {
+				v.Drops = append(v.Drops, row("the flow's segments: sent and not received", "", none, none, number(&l.Segments)),
+					row("of these, unattributed", "", none, none, number(&l.Unattributed)))
+			}
+			v.addProfile(e.p.Profile, functions, row)
 			for _, c := range e.p.Counters {
 				if shown[c.Name] {
 					v.Counters = append(v.Counters, row(c.Name, c.Unit, number(c.Value), digits(c.PerMB)))
@@ -134,11 +142,11 @@ func writeProbes(b *bufio.Writer, s *Summary) {
 			n++
 		}
 	}
-	if n > maxProbedCells {
-		fmt.Fprintf(b, "\nprobes: figures of %d cells: see the HTML report\n", n)
+	if n > maxProbedCells && s.Top == 0 {
+		fmt.Fprintf(b, "\nprobes: figures of %d cells: see the HTML report, or zcbench report --top N\n", n)
 		return
 	}
-	v := newProbeView(s.Cells)
+	v := probeViewOf(s.Cells, cmp.Or(s.Top, maxFunctions))
 	write := func(title, columns string, rows []probeRow, fields int) {
 		if len(rows) == 0 {
 			return
@@ -159,8 +167,8 @@ func writeProbes(b *bufio.Writer, s *Summary) {
 	}
 	write("latency by stage, us, medians over the runs", "stage\tcount\tmean\tp50\tp90\tp99\tp99.9\tmax\tnegative\tunstamped\t", v.Stages, 9)
 	write("system calls, ms, medians over the runs", "syscall\tcalls\terrors\ttotal\tmin\tavg\tmax\tstddev %\tper s\tper MB\t", v.Calls, 9)
-	write("where the busy time goes, by class, medians over the runs", "class\tns/KB\tinterval\t%\tns/packet\t", v.Classes, 4)
-	write("where the busy time goes, by function, medians over the runs", "function\tns/KB\tinterval\t%\tns/packet\twith callees ns/KB\twhere\tclass\t", v.Functions, 7)
+	write("where the busy time goes, by class, medians over the runs", "class\tns/KB\tinterval\t%\tns/packet\tns/wire packet\t", v.Classes, 5)
+	write("where the busy time goes, by function, medians over the runs", "function\tns/KB\tinterval\t%\tns/packet\tns/wire packet\twith callees ns/KB\twhere\tclass\t", v.Functions, 8)
 	write("receive path, medians over the runs", "counter\tcount\tper MB\t", v.Counters, 2)
 	write("dropped packets, medians over the runs", "reason and place\tpackets\tskbs\tof the flow\t", v.Drops, 3)
 }

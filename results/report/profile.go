@@ -11,12 +11,14 @@ import (
 )
 
 // Profile is where an end's busy time went in a cell (docs/profile.md): nanoseconds per KB of
-// payload over its ok runs, with intervals.
+// payload, per packet after GRO and per packet of the wire, over its ok runs, with intervals.
 type Profile struct {
 	Event     string        `json:"event"`
 	Busy      *stat.Summary `json:"busy_ns_per_kb"`
 	Classes   []ProfilePart `json:"classes"`   // the largest first
 	Functions []ProfilePart `json:"functions"` // likewise
+
+	runs []string // that have one, by their ids
 }
 
 // ProfilePart is one class's, or one function's, part of it. A run in which it was not met has 0.
@@ -26,21 +28,23 @@ type ProfilePart struct {
 	Class     string        `json:"class,omitempty"`
 	PerKB     *stat.Summary `json:"ns_per_kb"` // of its own
 	PerPacket *stat.Summary `json:"ns_per_packet,omitempty"`
+	PerWire   *stat.Summary `json:"ns_per_wire_packet,omitempty"`
 	TotalKB   *stat.Summary `json:"total_ns_per_kb,omitempty"` // with what it called
 }
 
 // profileOf joins the profiles of one end; nil: there are none.
 func profileOf(runs []*results.Record, host func(*results.Record) *results.Host) *Profile {
 	var all []*results.Profiled
+	var ids []string
 	for _, r := range runs {
 		if p := host(r).Probes; p != nil && p.Profile != nil && p.Profile.Busy.SelfPerKB != nil {
-			all = append(all, p.Profile)
+			all, ids = append(all, p.Profile), append(ids, r.RunID)
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	out := &Profile{Event: all[0].Event}
+	out := &Profile{Event: all[0].Event, runs: ids}
 	out.Busy = stat.Summarize(each(all, func(p *results.Profiled) *float64 { return p.Busy.SelfPerKB }))
 	out.Classes = parts(all, func(p *results.Profiled) []results.ProfiledPart { return p.Classes })
 	out.Functions = parts(all, func(p *results.Profiled) []results.ProfiledPart { return p.Functions })
@@ -63,6 +67,7 @@ func each(all []*results.Profiled, figure func(*results.Profiled) *float64) (v [
 func parts(all []*results.Profiled, of func(*results.Profiled) []results.ProfiledPart) (out []ProfilePart) {
 	type key struct{ name, where string }
 	seen := map[key]bool{}
+	onWire := !slices.ContainsFunc(all, func(p *results.Profiled) bool { return p.WirePackets == nil })
 	for _, p := range all {
 		for _, part := range of(p) {
 			k := key{part.Name, part.Where}
@@ -82,6 +87,9 @@ func parts(all []*results.Profiled, of func(*results.Profiled) []results.Profile
 			one := ProfilePart{Name: part.Name, Where: part.Where, Class: part.Class, PerKB: figure(func(x *results.ProfiledPart) *float64 { return x.SelfPerKB })}
 			if part.SelfPerPacket != nil {
 				one.PerPacket = figure(func(x *results.ProfiledPart) *float64 { return x.SelfPerPacket })
+			}
+			if onWire {
+				one.PerWire = figure(func(x *results.ProfiledPart) *float64 { return x.SelfPerWire })
 			}
 			if part.TotalPerKB != nil {
 				one.TotalKB = figure(func(x *results.ProfiledPart) *float64 { return x.TotalPerKB })

@@ -16,7 +16,7 @@ func profiledRuns() results.Journal {
 	j := demo()
 	n := 0
 	part := func(name string, ns float64) results.ProfiledPart {
-		return results.ProfiledPart{Name: name, Where: "thread", Class: name, SelfPerKB: new(ns), TotalPerKB: new(2 * ns), SelfPerPacket: new(10 * ns)}
+		return results.ProfiledPart{Name: name, Where: "thread", Class: name, SelfPerKB: new(ns), TotalPerKB: new(2 * ns), SelfPerPacket: new(10 * ns), SelfPerWire: new(ns / 2)}
 	}
 	for i := range j.Records {
 		r := &j.Records[i]
@@ -24,7 +24,7 @@ func profiledRuns() results.Journal {
 			continue
 		}
 		copied := 60 + float64(n%6)
-		p := &results.Profiled{Event: "cpu-clock", Busy: part("", copied+40), Classes: []results.ProfiledPart{part("copy", copied), part("tcp", 40)},
+		p := &results.Profiled{Event: "cpu-clock", WirePackets: new(100.0), WireSource: "TCP_INFO", Busy: part("", copied+40), Classes: []results.ProfiledPart{part("copy", copied), part("tcp", 40)},
 			Functions: []results.ProfiledPart{part("_copy_to_iter", copied), part("tcp_v4_rcv", 40)}}
 		if n == 0 {
 			p.Classes = append(p.Classes, part("gro", 1))
@@ -54,15 +54,31 @@ func TestProfiles(t *testing.T) {
 	if c := p.Classes[2]; c.Name != "gro" || c.PerKB.N != runs || c.PerKB.Max != 1 || runs > 2 && c.PerKB.Median != 0 {
 		t.Errorf("%+v", c)
 	}
-	if f := p.Functions[1]; f.Name != "tcp_v4_rcv" || f.TotalKB.Median != 80 || f.PerPacket.Median != 400 {
+	if f := p.Functions[1]; f.Name != "tcp_v4_rcv" || f.TotalKB.Median != 80 || f.PerPacket.Median != 400 || f.PerWire.Median != 20 {
 		t.Errorf("%+v", f)
+	}
+	lacking := profiledRuns() // of one run nobody counted packets of the wire: there is no figure, and no 0
+	for i := range lacking.Records {
+		if p := lacking.Records[i].SUT.Probes; p != nil && p.Profile != nil {
+			p.Profile.WirePackets = nil
+			break
+		}
+	}
+	for _, c := range Summarize(lacking).Cells {
+		if x := profileIn(&c.SUT); x != nil && x.Functions[1].PerWire != nil {
+			t.Errorf("not measured, and yet %+v", x.Functions[1].PerWire)
+		}
 	}
 	text := table(t, s)
 	page := render(t, func(b *bytes.Buffer) error { return writePage(b, s) })
-	for _, want := range []string{"copy", "tcp_v4_rcv"} {
+	for _, want := range []string{"copy", "tcp_v4_rcv", "wire packet"} {
 		if !bytes.Contains(text, []byte(want)) || !bytes.Contains(page, []byte(want)) {
 			t.Errorf("%s is not shown", want)
 		}
+	}
+	s.Top = 1
+	if top := table(t, s); !bytes.Contains(top, []byte("_copy_to_iter")) || bytes.Contains(top, []byte("tcp_v4_rcv")) {
+		t.Error("of two functions the top one is not alone")
 	}
 	figures, err := Figures(s)
 	if err != nil {

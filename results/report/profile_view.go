@@ -2,30 +2,32 @@
 
 package report
 
-// maxFunctions is the most functions of one end that a table shows, those with the most time.
+// maxFunctions is the most functions of one end that a table shows, those with the most time,
+// unless it is told otherwise.
 const maxFunctions = 15
 
 // addProfile adds the rows of an end's profile, if there is one.
-func (v *probeView) addProfile(p *Profile, row func(name, dim string, fields ...string) probeRow) {
+func (v *probeView) addProfile(p *Profile, most int, row func(name, dim string, fields ...string) probeRow) {
 	if p == nil {
 		return
 	}
 	for _, c := range p.Classes {
 		v.Classes = append(v.Classes, row(c.Name, "", partFields(p, &c)...))
 	}
-	for _, f := range p.Functions[:min(maxFunctions, len(p.Functions))] {
+	for _, f := range p.Functions[:min(most, len(p.Functions))] {
 		fields := append(partFields(p, &f), median(f.TotalKB, plain), f.Where, f.Class)
 		v.Functions = append(v.Functions, row(f.Name, "", fields...))
 	}
 }
 
-// partFields are a part's time, its interval, its share of the busy time, and its time a packet.
+// partFields are a part's time, its interval, its share of the busy time, and its time a packet,
+// after GRO and of the wire.
 func partFields(p *Profile, x *ProfilePart) []string {
 	var share *float64
 	if p.Busy != nil && p.Busy.Median > 0 {
 		share = new(100 * x.PerKB.Median / p.Busy.Median)
 	}
-	return []string{median(x.PerKB, plain), interval(x.PerKB, plain), digits(share), median(x.PerPacket, plain)}
+	return []string{median(x.PerKB, plain), interval(x.PerKB, plain), digits(share), median(x.PerPacket, plain), median(x.PerWire, plain)}
 }
 
 // plain shows about three digits.

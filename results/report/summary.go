@@ -38,6 +38,10 @@ type Summary struct {
 	Costs        []Costs                `json:"costs,omitempty"` // gross and net; none where only busy cores were measured
 
 	Skipped []results.Problem `json:"skipped,omitempty"` // journal lines not used
+
+	// Top is how many functions of each profile a terminal shows, of all cells; 0: some, of a few.
+	Top    int     `json:"-"`
+	Flames *Flames `json:"-"` // nil: no run has a profile, or nobody has drawn them
 }
 
 // Cell is one row of the table.

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"html"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/profile"
+	"github.com/zcbench/zcbench/profile/perf"
+	"github.com/zcbench/zcbench/results"
+)
+
+// profiledFolder is a results folder with runs whose SUT has a profile: of all but the third run.
+// Each run's stack has the function that is called for it.
+func profiledFolder(t *testing.T, cells, runs int, function func(cell, run int) string) string {
+	t.Helper()
+	dir := t.TempDir()
+	w, err := results.Create(dir, results.Header{SessionID: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for c := range cells {
+		for i := range runs {
+			p := profile.Profile{Event: perf.Event{Name: "cpu-clock", Nanoseconds: true}, Stacks: []profile.Stack{{Where: profile.SoftIRQ, Class: profile.TCP, Count: 1, Weight: 1000,
+				Frames: []profile.Frame{{Name: function(c, i), Kernel: true}, {Name: "ip_rcv", Kernel: true}}}}}
+			var b bytes.Buffer
+			if err := p.Pprof(1000, time.Unix(1, 0)).Write(&b); err != nil {
+				t.Fatal(err)
+			}
+			r := results.Record{RunID: fmt.Sprintf("s-%d-%d", c, i), SessionID: "s", Seq: c*runs + i, Rep: i, Cell: cell("tcp", "tcp"), Verdict: results.OK}
+			r.Cell.MessageBytes = 4096 * (c + 1)
+			r.Cell.ID = fmt.Sprint("cell", c)
+			r.SUT.Probes = &results.Probes{Profile: &results.Profiled{Event: "cpu-clock", Busy: results.ProfiledPart{SelfPerKB: new(1.0)},
+				Classes: []results.ProfiledPart{{Name: "tcp", SelfPerKB: new(1.0)}}}}
+			if i != 2 {
+				r.Attached.SUT = b.Bytes()
+			}
+			if err := w.Attach(&r); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Append(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
+}
+
+func reportOf(t *testing.T, dir string) string {
+	t.Helper()
+	if _, err := Report(dir); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, results.ReportFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// The report has a graph of each end that was profiled, of all its runs; what is not there is said;
+// the only script that may run is ours, and nothing of elsewhere is loaded.
+func TestReportHasFlames(t *testing.T) {
+	dir := profiledFolder(t, 2, 4, func(c, i int) string { return fmt.Sprintf("f%d_%d", c, i) })
+	page := reportOf(t, dir)
+	for _, want := range []string{`data-n="f0_0"`, `data-n="f0_3"`, `data-n="f1_1"`, "Of 3 of 4 runs.", "there is no profiles/s-0-2-sut.pb.gz", "<details><summary>#2 "} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if n := strings.Count(page, `class="flamegraph"`); n != 2 {
+		t.Errorf("%d graphs", n)
+	}
+	if strings.Contains(page, `data-n="f0_2"`) || strings.Contains(page, "ZgotmplZ") {
+		t.Error("a run without a profile is drawn, or something was left out as unsafe")
+	}
+	policy := regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(page)
+	script := regexp.MustCompile(`(?s)<script>(.*?)</script>`).FindAllStringSubmatch(page, -1)
+	if len(policy) != 2 || len(script) != 1 {
+		t.Fatalf("%d policies, %d scripts", len(policy), len(script))
+	}
+	sum := sha256.Sum256([]byte(script[0][1]))
+	if want := "script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(html.UnescapeString(policy[1]), want) {
+		t.Errorf("the policy is %s, and lets not run %s", html.UnescapeString(policy[1]), want)
+	}
+	for _, bad := range []string{"http://", "https://", "src=", "url(", "@import", "<link"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("has %q", bad)
+		}
+	}
+}
+
+// Files that came from somebody else are no profiles, or have texts that a browser would obey.
+func TestFlamesOfStranger(t *testing.T) {
+	evil := `"><script>alert(1)</script>`
+	dir := profiledFolder(t, 1, 4, func(_, i int) string { return map[bool]string{true: evil, false: "fine"}[i == 0] })
+	if err := os.WriteFile(filepath.Join(dir, results.ProfilesDir, "s-0-1-sut.pb.gz"), []byte("no profile"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	pipe := filepath.Join(dir, results.ProfilesDir, "s-0-3-sut.pb.gz")
+	if err := os.Remove(pipe); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(pipe, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	page := reportOf(t, dir)
+	if strings.Contains(page, "<script>alert") || !strings.Contains(page, "&lt;script&gt;alert") || !strings.Contains(page, "Of 1 of 4 runs.") {
+		t.Error("a name got through unescaped, or is missing")
+	}
+	if err := os.RemoveAll(filepath.Join(dir, results.ProfilesDir)); err != nil {
+		t.Fatal(err)
+	}
+	if page := reportOf(t, dir); !strings.Contains(page, "There is nothing to draw.") || strings.Contains(page, `class="flamegraph"`) {
+		t.Error("a graph of nothing")
+	}
+}
+
+// A large matrix makes no report without end: the bounds are of all graphs together.
+func TestFlamesAreBounded(t *testing.T) {
+	dir := profiledFolder(t, mostGraphs+3, 1, func(c, _ int) string { return fmt.Sprintf("f%d", c) })
+	page := reportOf(t, dir)
+	if n := strings.Count(page, `class="flamegraph"`); n != mostGraphs {
+		t.Errorf("%d graphs", n)
+	}
+	if !strings.Contains(page, "3 more ends of cells have profiles") {
+		t.Error("nobody says that there are more")
+	}
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import "math"
+
+// DropSegments hold what a TCP flow's sender sent against what its receiver received, in data
+// segments from the flow's first to its last: what is missing is what counters and the probe tell
+// to have been dropped on the way, or nobody knows. Each end has its part, the sender the sum.
+type DropSegments struct {
+	Sent          *float64 `json:"sent,omitempty"`          // by a sender, retransmitted ones too
+	Retransmitted *float64 `json:"retransmitted,omitempty"` // of them
+	Received      *float64 `json:"received,omitempty"`      // by a receiver, also what it had already
+	NamedLeast    *float64 `json:"named_least,omitempty"`   // dropped at this end on their way, as was seen
+	NamedMost     *float64 `json:"named_most,omitempty"`    // and with what counters tell that was not seen
+
+	Lost         *float64 `json:"lost,omitempty"`         // sent less received
+	Named        *float64 `json:"named,omitempty"`        // of them at either end
+	Unattributed *float64 `json:"unattributed,omitempty"` // the rest; below 0: more were dropped than lost
+}
+
+// FlagDropsUnattributed marks a run that lost segments of its flow, and nothing tells where; or
+// lost fewer than were dropped.
+const FlagDropsUnattributed = "drops-unattributed"
+
+// Balance holds what the receiver received against what the sender sent; both have their parts.
+// It reports whether the account closes, which one that is not known does.
+func (tx *DropSegments) Balance(rx *DropSegments) (closes bool) {
+	if tx == nil || rx == nil || tx.Sent == nil || tx.Retransmitted == nil || rx.Received == nil || tx.NamedMost == nil || rx.NamedMost == nil ||
+		tx.NamedLeast == nil || rx.NamedLeast == nil {
+		return true
+	}
+	lost, least, most := *tx.Sent-*rx.Received, *tx.NamedLeast+*rx.NamedLeast, *tx.NamedMost+*rx.NamedMost
+	switch again := *tx.Retransmitted + *tx.NamedMost; {
+	case again == 0:
+		lost = 0 // all came, and nothing was sent twice
+	case lost < 0 || lost > again:
+		// What was lost was sent again, or TCP was told at once: a receiver whose driver puts
+		// segments together and does not say how many has too few.
+		return true
+	}
+	tx.Lost, tx.Named = new(lost), new(min(max(lost, least), most))
+	tx.Unattributed = new(lost - *tx.Named)
+	return math.Abs(*tx.Unattributed) <= 1+lost*mostUnattributed
+}
+
+// mostUnattributed is the share of the lost segments that may be left: one that was sent again
+// for nothing and was under way at the end is no loss.
+const mostUnattributed = 1e-4
+
+// rows are those of metrics.csv; probe is the source of what was seen to be dropped.
+func (s *DropSegments) rows(probe string) (out []Metric) {
+	if s == nil {
+		return nil
+	}
+	const flow = "TCP_INFO"
+	for _, x := range []struct {
+		name, source string
+		v            *float64
+	}{{"sent", flow, s.Sent}, {"retransmitted", flow, s.Retransmitted}, {"received", flow, s.Received}, {"lost", flow, s.Lost},
+		{"named", probe, s.Named}, {"unattributed", probe, s.Unattributed}} {
+		if x.v != nil {
+			out = append(out, Metric{Name: "drop_segments_" + x.name, Unit: "packets", Value: *x.v, Source: x.source})
+		}
+	}
+	return out
+}

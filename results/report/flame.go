@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+
+package report
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+)
+
+//go:embed flame.html.tmpl
+var flameText string
+
+// Flames are the flame graphs of a report. Package profile draws them, which is above this one
+// and escapes every name; whoever makes a report of a folder hands them over.
+type Flames struct {
+	Style  template.CSS
+	Script template.JS // makes them answer; nothing else of the page may run
+	Graphs []Flame
+}
+
+// Flame is the graph of one end of a cell, of its runs' profiles together.
+type Flame struct {
+	Number    int // the cell's, from 1
+	Cell, End string
+	SVG       template.HTML // empty: there is none, and Notes say why
+	Notes     []string
+}
+
+// Hash is the script's, as a Content-Security-Policy names it.
+func (f *Flames) Hash() string {
+	h := sha256.Sum256([]byte(f.Script))
+	return "sha256-" + base64.StdEncoding.EncodeToString(h[:])
+}
+
+// ProfiledEnd is an end of a cell whose runs have profiles.
+type ProfiledEnd struct {
+	Number int    // the cell's, from 1
+	Cell   string // its short name
+	End    string // "SUT", "TG"
+	Runs   []string
+}
+
+// ProfiledEnds are those of all cells, in their order.
+func (s *Summary) ProfiledEnds() (out []ProfiledEnd) {
+	names := shortNames(s.Cells)
+	for i := range s.Cells {
+		for _, e := range []struct {
+			name string
+			end  *End
+		}{{"SUT", &s.Cells[i].SUT}, {"TG", &s.Cells[i].TG}} {
+			if p := profileIn(e.end); p != nil {
+				out = append(out, ProfiledEnd{i + 1, names[i], e.name, p.runs})
+			}
+		}
+	}
+	return out
+}

@@ -29,6 +29,9 @@ type ProfiledPart struct {
 	TotalPerPacket *float64 `json:"total_ns_per_packet,omitempty"`
 }
 
+// MostFunctions is how many functions of an end a record has; the profile has all.
+const MostFunctions = 60
+
 // profileSource is how the source of a profile's metric begins.
 const profileSource = "perf"
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/profile/perf"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/report"
+	"github.com/zcbench/zcbench/results/why"
 )
 
 // A profile that an agent sent is kept beside the journal if it is one, and what is none costs the
@@ -70,5 +72,19 @@ func TestClassColors(t *testing.T) {
 	}
 	if len(has) != len(profile.Classes) {
 		t.Errorf("%d colours, %d classes", len(has), len(profile.Classes))
+	}
+}
+
+// The classes that explain nothing are classes that there are.
+func TestVagueClasses(t *testing.T) {
+	for _, name := range why.Vague {
+		if !slices.ContainsFunc(profile.Classes, func(c struct {
+			Class profile.Class
+			Is    string
+		}) bool {
+			return string(c.Class) == name
+		}) {
+			t.Errorf("there is no class %s", name)
+		}
 	}
 }

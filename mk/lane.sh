@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # lane.sh NAME runs one part of the tests; mk/lanes runs several at the same time.
 #
-#   quiet    the test of CPU accounting, which needs a CPU for itself: before all others
+#   quiet    the tests of CPU accounting, which need CPUs for themselves: before all others
 #   pure     packages whose tests depend on nothing but the code and testdata: with the
 #            race detector but for simulations, in parallel; what has passed before is not
 #            run again
@@ -29,7 +29,7 @@ pure=(./cmd/probed ./lab/kselftests ./bpf/prom ./internal/pairwise ./internal/pl
 
 # These simulate experiments by the thousand, or cut journals at every byte. Under the race
 # detector that takes twenty minutes: with it the long run has as many rounds as the short one.
-simulated=(./results ./results/stat ./bench/matrix)
+simulated=(./results ./results/stat ./results/why ./bench/matrix)
 
 others=(./bench/agent ./cmd/versus ./cmd/internal/program ./cmd/field ./cmd/internal/cli ./results/compare ./machine/counter ./bench/doctor ./results/gate ./bench/host ./internal/asleep ./internal/cmdline ./internal/denied
 	./internal/interrupt ./internal/tape ./internal/trust ./lab/guest ./machine/lease ./machine/kallsyms ./machine/ledger ./mk ./mk/lanes ./machine/place ./power ./machine/rtnl ./machine/survey ./machine/tally ./machine/tune)
@@ -37,7 +37,7 @@ others=(./bench/agent ./cmd/versus ./cmd/internal/program ./cmd/field ./cmd/inte
 lab_packages=(./lab/softnictest ./bpf ./flow/uring ./machine/nic ./machine/survey ./zc/dmabuf ./machine/lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap)
 
 # Lane quiet.
-quiet='^TestCPUTruth$'
+quiet='^TestCPUTruth$|^TestIntegrationWhy$'
 
 # These want modules of Debian's kernel, each after those it depends on.
 upper='^TestUpperInLab$'
@@ -111,7 +111,9 @@ here() {
 }
 
 quiet() {
-	CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -run "$quiet" ./machine/counter || status=1
+	local packages=(./machine/counter)
+	[ -z "$long" ] || packages+=(./cmd/zcbench)
+	CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -p 1 -run "$quiet" "${packages[@]}" || status=1
 }
 
 others() {

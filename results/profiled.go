@@ -39,6 +39,9 @@ type ProfiledPart struct {
 	TotalPerWire   *float64 `json:"total_ns_per_wire_packet,omitempty"`
 }
 
+// MostFunctions is how many functions of an end a record has; the profile has all.
+const MostFunctions = 60
+
 // profileSource is how the source of a profile's metric begins.
 const profileSource = "perf"
 

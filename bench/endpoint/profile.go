@@ -136,9 +136,6 @@ func (r *run) profiled(res *wire.EndResult) {
 	res.Profile = b.Bytes()
 }
 
-// topFunctions is how many functions a record has; the profile has all.
-const topFunctions = 60
-
 // profileFigures are classes' and the top functions' nanoseconds of busy time, per KB of payload,
 // per packet of the kernel's IP, and per packet of the wire.
 func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *results.Profiled {
@@ -168,7 +165,7 @@ func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *result
 	for _, c := range costs.Classes {
 		out.Classes = append(out.Classes, results.ProfiledPart{Name: string(c.Class), SelfPerKB: per(c.Ns, kb), SelfPerPacket: per(c.Ns, packets), SelfPerWire: per(c.Ns, wire)})
 	}
-	for _, f := range costs.Functions[:min(topFunctions, len(costs.Functions))] {
+	for _, f := range costs.Functions[:min(results.MostFunctions, len(costs.Functions))] {
 		if f.SelfNs == 0 {
 			break
 		}

@@ -21,6 +21,7 @@ type compareFlags struct {
 	base       string
 	about      []string
 	json       bool
+	why        whyFlags
 }
 
 func compareCommand() *cobra.Command {
@@ -43,6 +44,11 @@ one source, those of its cells are compared that differ in one factor alone, whi
 --equivalent 2% asks whether two cells are the same but for less than 2 %, by two
 one-sided tests: "equal within 2 %" is a verdict of its own.
 
+--why says what makes the difference in CPU time per KB, of cells whose runs were
+profiled (--probe profile): classes of work and functions that differ beyond doubt,
+and what the stack counted otherwise; what no class explains is shown as such. With
+--flame it draws that. See docs/why.md.
+
 --fail-if-slower 2% ends with
   1    if a cell is worse beyond doubt, and by more than 2 %: in throughput, or in
        any --metric that was asked for
@@ -59,7 +65,7 @@ is another boot: x.yaml has to declare how much boots differ, between_boots.
 
 Exit status: 0 done, 1 slower (with --fail-if-slower), 2 wrong usage or input,
 also when no cell of A is in B.`,
-		Example: "  zcbench compare out/before out/after\n  zcbench compare out/x@rx=tcp out/x@rx=zcrx\n  zcbench compare results/reference/battle-of-the-zcs.csv out/battle --metric throughput_gbps",
+		Example: "  zcbench compare out/before out/after\n  zcbench compare out/x@rx=tcp out/x@rx=zcrx\n  zcbench compare --why --flame why.html out/x@rx=tcp out/x@rx=zcrx\n  zcbench compare results/reference/battle-of-the-zcs.csv out/battle --metric throughput_gbps",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -71,6 +77,7 @@ also when no cell of A is in B.`,
 	fs.StringVar(&f.base, "base", "", "with one source: the id of the cell to compare the others with")
 	fs.StringSliceVar(&f.about, "about", nil, "with one source: the factors to compare by, such as rx (default: what the experiment file says, else all that vary)")
 	fs.BoolVar(&f.json, "json", false, "print the comparisons as JSON, one object each")
+	f.why.add(fs)
 	return cmd
 }
 
@@ -90,9 +97,12 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if f.ifUnsure < 0 || f.ifUnsure > 255 {
 		return cli.Usagef("--if-unsure %d: must be 0..255", f.ifUnsure)
 	}
+	if err := f.why.check(); err != nil {
+		return cli.UsageError(err)
+	}
 	var sets []compare.Set
 	for _, a := range args {
-		s, err := compare.Load(a)
+		s, err := f.why.load(a)
 		if err != nil {
 			return cli.UsageError(err)
 		}
@@ -111,17 +121,20 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if margin > 0 {
 		compare.WithinAll(all, margin)
 	}
+	explained, err := f.why.explain(cmd, all)
+	if err != nil {
+		return cli.UsageError(err)
+	}
 	for i, r := range all {
 		if i > 0 && !f.json {
 			fmt.Fprintln(cmd.OutOrStdout())
 		}
-		write := r.Table
-		if f.json {
-			write = r.JSON
-		}
-		if err := write(cmd.OutOrStdout()); err != nil {
+		if err := f.why.write(cmd.OutOrStdout(), r, explained[i], f.json); err != nil {
 			return err
 		}
+	}
+	if err := f.why.draw(cmd, explained); err != nil {
+		return err
 	}
 	if f.failSlower == "" {
 		return nil

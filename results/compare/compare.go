@@ -180,6 +180,8 @@ type Result struct {
 	With int `json:"with,omitempty"`
 
 	whole [][]Row // of each figure, those of all runs, where gates left any out
+
+	couples []Couple
 }
 
 // Alone is a cell that only one of the two has.
@@ -203,6 +205,7 @@ func Compare(a, b *Set, metrics []Metric) (*Result, error) {
 		return nil, fmt.Errorf("%s and %s: %w", a.Name, b.Name, ErrNothing)
 	}
 	r := result(a.Name, b.Name, pairs, metrics, slices.Concat(a.Primary, b.Primary), max(a.Between, b.Between))
+	r.couples = couples(pairs, a, b)
 	r.OnlyA, r.OnlyB = alone(onlyA, metrics[0]), alone(onlyB, metrics[0])
 	r.Hosts = a.surroundings(b)
 	return r, nil
@@ -223,7 +226,9 @@ func Within(s *Set, base results.Cell, metrics []Metric) (*Result, error) {
 	if len(pairs) == 0 {
 		return nil, fmt.Errorf("%s: no cell to compare with %s", s.Name, base.ID)
 	}
-	return result(base.ID, s.Name, pairs, metrics, s.Primary, s.Between), nil
+	r := result(base.ID, s.Name, pairs, metrics, s.Primary, s.Between)
+	r.couples = couples(pairs, s, s)
+	return r, nil
 }
 
 func result(nameA, nameB string, pairs []pairing, metrics []Metric, primary []string, between float64) *Result {

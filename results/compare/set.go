@@ -32,6 +32,8 @@ type Set struct {
 	// Between is the spread between boots that the plan declares, 0.01 = 1 %; 0: none.
 	Between float64
 	Skipped []results.Problem
+	Dir     string // the results folder; "": none is known
+	Table   bool   // of a CSV file, which has figures alone
 
 	folder *environment.Folder // nil: there are no snapshots
 }
@@ -119,19 +121,28 @@ func (s *Set) AskAbout(factors []string) error {
 
 // Load reads a source: a results folder, a runs.csv, or either with a selector
 // behind an @ that chooses cells by their factors: out/quick@rx=tcp,tx=sendfile.
-func Load(source string) (Set, error) {
+func Load(source string) (Set, error) { return loadSource(source, gate.ReadFigures) }
+
+// LoadWhole is [Load] with the metrics of the runs, which are most of a journal's bytes.
+func LoadWhole(source string) (Set, error) { return loadSource(source, gate.Read) }
+
+func loadSource(source string, read func(journal string) (results.Journal, error)) (Set, error) {
 	path, selector := source, ""
 	if _, err := os.Stat(source); err != nil {
 		if i := strings.LastIndexByte(source, '@'); i >= 0 {
 			path, selector = source[:i], source[i+1:]
 		}
 	}
-	j, err := load(path)
+	j, err := load(path, read)
 	if err != nil {
 		return Set{}, err
 	}
 	s := NewSet(source, j)
 	s.folder = environment.Open(path)
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		s.Dir = path
+	}
+	s.Table = j.Header.Kind == "" // a journal says what it is
 	if len(s.Cells) == 0 {
 		return s, fmt.Errorf("%s has no runs", path)
 	}
@@ -141,7 +152,7 @@ func Load(source string) (Set, error) {
 	return s, s.choose(selector)
 }
 
-func load(path string) (j results.Journal, err error) {
+func load(path string, read func(journal string) (results.Journal, error)) (j results.Journal, err error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return j, err
@@ -149,7 +160,7 @@ func load(path string) (j results.Journal, err error) {
 	if !st.IsDir() {
 		return loadCSV(path, os.Open) // that may be a pipe
 	}
-	j, err = gate.ReadFigures(filepath.Join(path, results.JournalFile))
+	j, err = read(filepath.Join(path, results.JournalFile))
 	if errors.Is(err, fs.ErrNotExist) { // a folder of CSVs alone
 		return loadCSV(filepath.Join(path, results.RunsFile), results.Open)
 	}

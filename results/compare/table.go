@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
@@ -171,11 +172,13 @@ func (r *Row) by() string {
 }
 
 // Label names the row's cell, or both where they differ.
-func (r *Row) Label() string {
-	if r.A.ID == r.B.ID {
-		return r.A.ID
+func (r *Row) Label() string { return label(&r.A, &r.B) }
+
+func label(a, b *results.Cell) string {
+	if a.ID == b.ID {
+		return a.ID
 	}
-	return r.B.ID + " : " + r.A.ID
+	return b.ID + " : " + a.ID
 }
 
 // RatioText, Interval, PText and VerdictText are the row's figures as people read
@@ -265,22 +268,10 @@ func (r *Row) VerdictText() string {
 
 // levels say what an answer holds for, and of which factors.
 func (r *Row) levels() (words []string) {
-	d := &r.Diff
-	switch d.Level {
-	case stat.WithinBoot:
-		if r.sessionsApart() { // what else differs between them counts as a difference of the cells
-			words = append(words, "within this boot, of two sessions")
-		} else {
-			words = append(words, "within this boot")
-		}
-	case stat.WithinSession:
-		words = append(words, "within this session")
-	case stat.WithinBoots:
-		words = append(words, fmt.Sprintf("within these %d boots", d.BootsB))
-	case stat.AcrossBoots:
-		words = append(words, fmt.Sprintf("across %d and %d boots", d.BootsA, d.BootsB))
-	case stat.DeclaredBoots:
-		words = append(words, fmt.Sprintf("of %d and %d boots, %.2g %% between boots declared", d.BootsA, d.BootsB, 100*d.Between))
+	if r.Diff.Level == stat.WithinBoot && r.sessionsApart() { // what else differs between them counts as a difference of the cells
+		words = append(words, "within this boot, of two sessions")
+	} else if text := LevelText(&r.Diff); text != "" {
+		words = append(words, text)
 	}
 	if len(r.Others) > 0 {
 		words = append(words, "of "+strings.Join(r.Others, ", ")+" together")
@@ -289,6 +280,23 @@ func (r *Row) levels() (words []string) {
 		words = append(words, f.Factor+"="+f.Value+" forced")
 	}
 	return words
+}
+
+// LevelText is what an answer holds for; "": nothing is known of where the runs stand.
+func LevelText(d *stat.Difference) string {
+	switch d.Level {
+	case stat.WithinBoot:
+		return "within this boot"
+	case stat.WithinSession:
+		return "within this session"
+	case stat.WithinBoots:
+		return fmt.Sprintf("within these %d boots", d.BootsB)
+	case stat.AcrossBoots:
+		return fmt.Sprintf("across %d and %d boots", d.BootsA, d.BootsB)
+	case stat.DeclaredBoots:
+		return fmt.Sprintf("of %d and %d boots, %.2g %% between boots declared", d.BootsA, d.BootsB, 100*d.Between)
+	}
+	return ""
 }
 
 func (r *Row) forcedText() string {

@@ -20,7 +20,7 @@ var pageText string
 
 // The template package escapes every text by where it stands: reasons and
 // names come from other machines.
-var page = template.Must(template.New("report").Parse(pageText + roiText + flowsText + costText + probeText + flameText))
+var page = template.Must(template.New("report").Parse(pageText + roiText + flowsText + costText + probeText + flameText + whyText))
 
 // HTML writes the summary as one page that needs nothing else: no network, styles and plots
 // inside, and no script but that of flame graphs.
@@ -40,6 +40,7 @@ type view struct {
 	Against []againstView
 	Gates   []string
 	Probes  probeView
+	Whys    []whyView
 }
 
 type plotView struct {
@@ -94,6 +95,7 @@ func newView(s *Summary, figures []Figure) view {
 	v.Against = againstRows(s.Compared)
 	v.Gates = gateLines(s.Header.Plan)
 	v.Probes = newProbeView(s.Cells)
+	v.Whys = whyViews(s.Why)
 	return v
 }
 

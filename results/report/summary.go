@@ -9,6 +9,7 @@ import (
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
+	"github.com/zcbench/zcbench/results/why"
 )
 
 // Summary is a journal per cell, in the order of the plan.
@@ -23,6 +24,8 @@ type Summary struct {
 
 	// Compared is every cell beside the baseline; nil without a second cell.
 	Compared *compare.Result `json:"compared,omitempty"`
+	// Why is what makes the difference in CPU time, of each two of these that were profiled.
+	Why []*why.Result `json:"why,omitempty"`
 
 	SUT Machine `json:"sut"` // the receivers' host
 	TG  Machine `json:"tg"`  // the senders' host
@@ -133,6 +136,7 @@ func Summarize(j results.Journal) *Summary {
 	}
 	s.Notes = notes(j.Records, s.Cells)
 	s.Compared = compared(&set)
+	s.Why = whyOf(s.Compared)
 	s.SUT = machine(j.Records, func(r *results.Record) *results.Host { return &r.SUT })
 	s.TG = machine(j.Records, func(r *results.Record) *results.Host { return &r.TG })
 	return s

@@ -50,25 +50,35 @@ const (
 func Diff(a, b []float64) Difference {
 	d := Difference{NA: len(a), NB: len(b), Ratio: MedianRatio(a, b), P: 1, Least: 1}
 	if len(a) > 0 && len(b) > 0 {
-		c := benchmath.AssumeNothing.Compare(
-			benchmath.NewSample(slices.Clone(a), &benchmath.DefaultThresholds),
-			benchmath.NewSample(slices.Clone(b), &benchmath.DefaultThresholds))
-		// The exact distribution doubles a tail that can hold more than half.
-		d.P, d.Least = min(c.P, 1), leastP(len(a), len(b))
+		d.P, d.Least = rankSum(a, b)
 	}
 	d.Adjusted = d.P
 	d.warnFew()
 	return d
 }
 
+// rankSum is the p of Mann-Whitney's U test, and the smallest that so many values could give.
+func rankSum(a, b []float64) (p, least float64) {
+	c := benchmath.AssumeNothing.Compare(
+		benchmath.NewSample(slices.Clone(a), &benchmath.DefaultThresholds),
+		benchmath.NewSample(slices.Clone(b), &benchmath.DefaultThresholds))
+	// The exact distribution doubles a tail that can hold more than half.
+	return min(c.P, 1), leastP(len(a), len(b))
+}
+
 // warnFew says that there is too little for a verdict.
 func (d *Difference) warnFew() {
+	d.Warnings = append(d.Warnings, tooFew(d.NA, d.NB, d.Pairs)...)
+}
+
+func tooFew(na, nb, pairs int) []string {
 	switch {
-	case min(d.NA, d.NB) < MinRuns:
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%d and %d runs: a verdict needs %d of each", d.NA, d.NB, MinRuns))
-	case d.Pairs > 0 && d.Pairs < MinRuns:
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%d blocks have both: a verdict needs %d", d.Pairs, MinRuns))
+	case min(na, nb) < MinRuns:
+		return []string{fmt.Sprintf("%d and %d runs: a verdict needs %d of each", na, nb, MinRuns)}
+	case pairs > 0 && pairs < MinRuns:
+		return []string{fmt.Sprintf("%d blocks have both: a verdict needs %d", pairs, MinRuns)}
 	}
+	return nil
 }
 
 // Family corrects the differences of one question, such as a figure over all

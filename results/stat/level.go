@@ -48,8 +48,7 @@ func (r Run) boot() string {
 // be compared: with six of each, by their medians, or with between, a spread of boots that
 // was declared (0.01 = 1 %; 0: none was).
 func Contrast(a, b []Run, between float64) Difference {
-	boots := [2][]string{bootsOf(a), bootsOf(b)}
-	both := slices.DeleteFunc(slices.Clone(boots[0]), func(s string) bool { return !slices.Contains(boots[1], s) })
+	boots, both := bootsOfBoth(a, b)
 	var d Difference
 	switch {
 	case len(a) == 0 || len(b) == 0:
@@ -64,7 +63,7 @@ func Contrast(a, b []Run, between float64) Difference {
 	default:
 		d = Diff(valuesOf(a), valuesOf(b))
 		if d.Level = TooFewBoots; len(d.Warnings) == 0 {
-			d.Warnings = []string{fmt.Sprintf("%s and %s: a verdict needs %d of each, or a declared spread between boots", counted(len(boots[0])), counted(len(boots[1])), MinRuns)}
+			d.Warnings = fewBoots(boots)
 		}
 		d.P, d.Adjusted = 1, 1
 		if d.Ratio != nil {
@@ -73,6 +72,16 @@ func Contrast(a, b []Run, between float64) Difference {
 	}
 	d.BootsA, d.BootsB = len(boots[0]), len(boots[1])
 	return d
+}
+
+// bootsOfBoth are the boots of each, and those that both have.
+func bootsOfBoth(a, b []Run) (boots [2][]string, both []string) {
+	boots = [2][]string{bootsOf(a), bootsOf(b)}
+	return boots, slices.DeleteFunc(slices.Clone(boots[0]), func(s string) bool { return !slices.Contains(boots[1], s) })
+}
+
+func fewBoots(boots [2][]string) []string {
+	return []string{fmt.Sprintf("%s and %s: a verdict needs %d of each, or a declared spread between boots", counted(len(boots[0])), counted(len(boots[1])), MinRuns)}
 }
 
 func counted(boots int) string {
@@ -98,17 +107,23 @@ func within(a, b []Run, boots int) Difference {
 			d.Adjusted = d.P
 		}
 	}
-	switch {
-	case d.Level != "":
-	case boots > 1:
-		d.Level = WithinBoots
-	case a[0].Boot == "" && a[0].Session == "":
-	case a[0].Boot == "":
-		d.Level = WithinSession
-	default:
-		d.Level = WithinBoot
+	if d.Level == "" {
+		d.Level = levelWithin(a, boots)
 	}
 	return d
+}
+
+// levelWithin is what an answer by runs of so many boots, those of both, is of.
+func levelWithin(a []Run, boots int) Level {
+	switch {
+	case boots > 1:
+		return WithinBoots
+	case a[0].Boot == "" && a[0].Session == "":
+		return ""
+	case a[0].Boot == "":
+		return WithinSession
+	}
+	return WithinBoot
 }
 
 // byBoot are runs in the order of their boots.
@@ -156,18 +171,7 @@ func blocks(a, b []Run) (d Difference, ok bool) {
 	if !okA || !okB {
 		return d, false
 	}
-	ours, theirs := make([]float64, 0, len(b)), make([]float64, 0, len(b))
-	for i, k := 0, 0; i < len(a) && k < len(b); {
-		switch c := place(a[i], b[k]); {
-		case c < 0:
-			i++
-		case c > 0:
-			k++
-		default:
-			ours, theirs = append(ours, b[k].Value), append(theirs, a[i].Value)
-			i, k = i+1, k+1
-		}
-	}
+	theirs, ours := paired(a, b)
 	if len(ours) == 0 {
 		return d, false
 	}
@@ -177,16 +181,40 @@ func blocks(a, b []Run) (d Difference, ok bool) {
 	if pairs.HasInterval() {
 		d.Ratio.Lo, d.Ratio.Hi = &pairs.Lo, &pairs.Hi
 	}
-	d.P, d.Least = permuteBlocks(strataOf(a, b, func(r Run) Run { return Run{Boot: r.Boot, Session: r.Session, Rep: r.Rep / 2} }))
+	d.P, d.Least = permuteBlocks(strataOf(a, b, pairOfBlocks))
 	d.Adjusted = d.P
 	d.warnFew()
 	return d, true
 }
 
+// pairOfBlocks is what tells pairs of blocks apart.
+func pairOfBlocks(r Run) Run { return Run{Boot: r.Boot, Session: r.Session, Rep: r.Rep / 2} }
+
+// paired are the values of the places that two have, which are in the order of places.
+func paired(a, b []Run) (va, vb []float64) {
+	va, vb = make([]float64, 0, len(b)), make([]float64, 0, len(b))
+	for i, k := 0, 0; i < len(a) && k < len(b); {
+		switch c := place(a[i], b[k]); {
+		case c < 0:
+			i++
+		case c > 0:
+			k++
+		default:
+			va, vb = append(va, a[i].Value), append(vb, b[k].Value)
+			i, k = i+1, k+1
+		}
+	}
+	return va, vb
+}
+
 // strataOf sorts logarithms by strata; of tells a run's, and runs of one stratum stand one
 // after another. A stratum of one cell alone says nothing.
 func strataOf(a, b []Run, of func(Run) Run) (out []stratum) {
-	la, lb := logsOf(a), logsOf(b)
+	return strataBy(a, b, logsOf(a), logsOf(b), of)
+}
+
+// strataBy is [strataOf] with other figures of the runs than their logarithms.
+func strataBy(a, b []Run, la, lb []float64, of func(Run) Run) (out []stratum) {
 	out = make([]stratum, 0, max(len(a), len(b)))
 	for i, k := 0, 0; i < len(a) && k < len(b); {
 		x, y := of(a[i]), of(b[k])

@@ -71,7 +71,7 @@ func MaxTests(runs int) int {
 	if runs < MinRuns {
 		return 0
 	}
-	return max(0, int(math.Ceil(min(Alpha/leastBlocked(runs), math.MaxInt32)))-1) // below Alpha, not at it
+	return mostTests(leastBlocked(runs))
 }
 
 // mostRuns is where a search for enough runs ends: more of a cell nobody makes.

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/profile"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+	"github.com/zcbench/zcbench/results/why"
+)
+
+// whyFlags are the flags of `zcbench compare` that ask what makes the difference.
+type whyFlags struct {
+	asked bool
+	flame string
+	end   string
+}
+
+func (f *whyFlags) add(fs *pflag.FlagSet) {
+	fs.BoolVar(&f.asked, "why", false, "say what makes the difference in CPU time: classes, functions and counters that differ beyond doubt; of runs with --probe profile")
+	fs.StringVar(&f.flame, "flame", "", "with --why, of two cells: write a differential flame graph to this file, NAME.html: one page, without network")
+	fs.StringVar(&f.end, "end", "", "with --flame: the end, sut or tg (default: the one whose options differ)")
+}
+
+func (f *whyFlags) check() error {
+	switch {
+	case !f.asked && (f.flame != "" || f.end != ""):
+		return errors.New("--flame and --end go with --why")
+	case f.end != "" && f.flame == "":
+		return errors.New("--end goes with --flame: --why is of both ends that were profiled")
+	case f.end != "" && !slices.Contains(results.Roles[:], results.Role(f.end)):
+		return fmt.Errorf("--end %q: must be sut or tg", f.end)
+	}
+	return nil
+}
+
+// load reads a source, as much of it as is asked for.
+func (f *whyFlags) load(source string) (compare.Set, error) {
+	if f.asked {
+		return compare.LoadWhole(source)
+	}
+	return compare.Load(source)
+}
+
+// explained is a couple of cells with what makes the difference.
+type explained struct {
+	couple *compare.Couple
+	*why.Result
+}
+
+// explain asks of every couple of the comparisons. Couples without profiles are named, where there
+// are others; it is an error where there are none.
+func (f *whyFlags) explain(cmd *cobra.Command, all []*compare.Result) (out [][]explained, err error) {
+	if !f.asked {
+		return make([][]explained, len(all)), nil
+	}
+	n := 0
+	var lacking []error
+	for _, r := range all {
+		var of []explained
+		couples := r.Couples()
+		for i := range couples {
+			w, err := why.Explain(&couples[i], true)
+			if err != nil {
+				lacking = append(lacking, err)
+				continue
+			}
+			of = append(of, explained{&couples[i], w})
+		}
+		n += len(of)
+		out = append(out, of)
+	}
+	switch {
+	case n == 0 && len(lacking) > 0:
+		return nil, fmt.Errorf("--why: %w", lacking[0])
+	case n == 0:
+		return nil, errors.New("--why: there are no two cells to compare")
+	case f.flame != "" && n > 1:
+		return nil, fmt.Errorf("--flame is of two cells, and here are %d pairs: name two, as DIR@rx=tcp DIR@rx=zcrx", n)
+	}
+	if f.flame != "" {
+		if _, err := f.endOf(slices.Concat(out...)[0]); err != nil {
+			return nil, err
+		}
+	}
+	for _, err := range lacking {
+		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: --why: %v\n", err)
+	}
+	return out, nil
+}
+
+// write prints a comparison, and what makes the difference.
+func (f *whyFlags) write(w io.Writer, r *compare.Result, of []explained, asJSON bool) error {
+	switch {
+	case asJSON && f.asked:
+		out := struct {
+			*compare.Result
+			Why []*why.Result `json:"why"`
+		}{r, []*why.Result{}}
+		for _, x := range of {
+			out.Why = append(out.Why, x.Result)
+		}
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(out)
+	case asJSON:
+		return r.JSON(w)
+	}
+	if err := r.Table(w); err != nil {
+		return err
+	}
+	for _, x := range of {
+		if err := x.Table(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// draw writes the differential flame graph of the one couple that there is.
+func (f *whyFlags) draw(cmd *cobra.Command, all [][]explained) error {
+	if f.flame == "" {
+		return nil
+	}
+	x := slices.Concat(all...)[0]
+	end, err := f.endOf(x)
+	if err != nil {
+		return err
+	}
+	d := profile.NewDelta()
+	lacking := 0
+	for side, of := range []struct {
+		dir  string
+		runs []*results.Record
+	}{{x.couple.DirA, end.RunsA}, {x.couple.DirB, end.RunsB}} {
+		n := 0
+		for _, r := range of.runs {
+			err := addKept(d, side, of.dir, r, end.Role)
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				lacking++
+			case err != nil:
+				return fmt.Errorf("--flame: %w", err)
+			default:
+				n++
+			}
+		}
+		if n == 0 {
+			return cli.Usagef("--flame: %s has none of the profiles of %s: it was copied without %s", of.dir, []string{x.A.ID, x.B.ID}[side], results.ProfilesDir)
+		}
+	}
+	if lacking > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: --flame: %d runs have no profile in %s: they are left out\n", lacking, results.ProfilesDir)
+	}
+	title := fmt.Sprintf("%s, %s", x.Title(), end.Role.Label())
+	notes := []string{fmt.Sprintf("means of %d+%d runs, each by its own payload; profiled by %s", len(end.RunsA), len(end.RunsB), end.Event)}
+	notes = append(notes, x.Remarks...)
+	if err := results.WriteFile(f.flame, func(w io.Writer) error { return d.Flame(w, title, notes) }); err != nil {
+		return fmt.Errorf("--flame: %w", err)
+	}
+	return nil
+}
+
+// endOf is the end that is asked for, or that the comparison is about.
+func (f *whyFlags) endOf(x explained) (*why.End, error) {
+	wanted := x.couple.Ends()
+	if f.end != "" {
+		wanted = []results.Role{results.Role(f.end)}
+	}
+	for _, role := range wanted {
+		for i := range x.Ends {
+			if x.Ends[i].Role == role {
+				return &x.Ends[i], nil
+			}
+		}
+	}
+	if f.end != "" {
+		return nil, fmt.Errorf("--end %s: that end has no profiles in both cells", f.end)
+	}
+	return &x.Ends[0], nil
+}
+
+// addKept adds the profile that a results folder keeps of a run's end.
+func addKept(d *profile.Delta, side int, dir string, r *results.Record, role results.Role) error {
+	name, err := results.ProfileFile(r.RunID, string(role))
+	if err != nil {
+		return err
+	}
+	file, err := results.Open(filepath.Join(dir, name))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	packed, err := io.ReadAll(io.LimitReader(file, profile.MaxPacked+1))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	p, err := profile.Parse(packed)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	kb := 0.0
+	if bytes := r.Host(role).Bytes; bytes != nil {
+		kb = float64(*bytes) / 1000
+	}
+	if err := d.Add(side, p, kb); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// Couple is two cells that a comparison sets beside each other, with what is known of the two: for
+// those who ask further than a table of figures does.
+type Couple struct {
+	A, B           *Cell
+	DirA, DirB     string   // the results folders of the two; "": none is known
+	TableA, TableB bool     // of a CSV file, which has figures alone
+	Factor         string   // in which alone they differ; "": none, or Others
+	Others         []string // in which they differ, where they are several
+	// Asked: one factor was asked about, and they differ in several. Of such a couple nothing is
+	// said; else the two are compared as they are.
+	Asked   bool
+	Between float64 // spread between boots that a plan declares, 0.01 = 1 %; 0: none
+
+	pair pairing
+}
+
+// Couples are the cells that were compared, in the order of the rows.
+func (r *Result) Couples() []Couple { return r.couples }
+
+func couples(pairs []pairing, a, b *Set) (out []Couple) {
+	for _, p := range pairs {
+		out = append(out, Couple{A: p.a, B: p.b, DirA: a.Dir, DirB: b.Dir, TableA: a.Table, TableB: b.Table, Factor: p.factor, Others: p.others,
+			Asked: len(p.others) > 0 && !p.whole, Between: max(a.Between, b.Between), pair: p})
+	}
+	return out
+}
+
+// Label names the couple's cell, or both where they differ.
+func (c *Couple) Label() string { return label(&c.A.Cell, &c.B.Cell) }
+
+// Run is a figure of one of a cell's runs with where the run stands among others.
+func (c *Cell) Run(r *results.Record, v float64) stat.Run { return RunOf(r, v, c.session) }
+
+// Remarks say what is to be thought of when the costs of the two are compared, beside the factor
+// that they were to differ in: a line each, mostly none.
+func (c *Couple) Remarks() (lines []string) {
+	if len(c.Others) > 0 {
+		lines = append(lines, "A and B differ in "+strings.Join(c.Others, ", ")+" together: of which of them a difference is, nobody can tell")
+	}
+	switch w := work(c.A, c.B); w {
+	case AtSaturation, AtTwoPaces:
+		lines = append(lines, fmt.Sprintf("A moved %.2f Gbit/s and B %.2f, %s: a price per KB depends on how many there are", *c.A.rate(), *c.B.rate(), w))
+	}
+	if !slices.Contains(setsClock, c.Factor) {
+		if clock := otherClock(c.pair, Metric{}); clock != "" {
+			lines = append(lines, "the CPUs ran at another frequency ("+clock+"): what took time compares the clocks, too")
+		}
+	}
+	if u := unconsumed(&c.A.Cell, &c.B.Cell); u != "" {
+		lines = append(lines, u+": what bringing it into the cache is worth is not in it")
+	}
+	if inert := inertBetween(c.A, c.B); inert != nil {
+		lines = append(lines, didNotAct(inert))
+	}
+	for _, f := range c.pair.forced {
+		lines = append(lines, fmt.Sprintf("%s=%s is forced: %s cannot run: %s", f.Factor, f.Value, f.Cell, f.Reason))
+	}
+	return lines
+}
+
+// Ends are those that a comparison of the two is about: whose options differ.
+func (c *Couple) Ends() (roles []results.Role) {
+	about := subjects(&c.A.Cell, &c.B.Cell)
+	if slices.Contains(about, results.ByReceiver) {
+		roles = append(roles, results.RoleSUT)
+	}
+	if slices.Contains(about, results.BySender) {
+		roles = append(roles, results.RoleTG)
+	}
+	return roles
+}

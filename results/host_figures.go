@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import "strings"
+
+// HostFigures are a host's metrics by their names, with those that were read and did not move.
+type HostFigures struct {
+	rows map[string]*Metric
+	idle []string // folded
+}
+
+// Figures are those of the host. A journal that was read without metrics has none.
+func (h *Host) Figures() *HostFigures {
+	f := &HostFigures{rows: make(map[string]*Metric, len(h.Metrics)), idle: h.Idle}
+	for i := range h.Metrics {
+		f.rows[h.Metrics[i].Named()] = &h.Metrics[i]
+	}
+	return f
+}
+
+// Get is a figure; nil: it was not measured. One that was read and did not move is 0.
+func (f *HostFigures) Get(name string) *Metric {
+	if m := f.rows[name]; m != nil {
+		return m
+	}
+	if f.still(func(folded string) bool { return folded == name || inFolded(folded, name) }) {
+		return &Metric{Name: name}
+	}
+	return nil
+}
+
+// Sum adds up the figures whose names have a number between before and after, such as those of all
+// CPUs; nil: there are none.
+func (f *HostFigures) Sum(before, after string) *float64 {
+	sum, found := 0.0, false
+	for name, m := range f.rows {
+		if numbered(name, before, after) {
+			sum, found = sum+m.Value, true
+		}
+	}
+	if found || f.still(func(folded string) bool {
+		return numbered(folded, before, after) || strings.HasPrefix(folded, before+"[") && strings.HasSuffix(folded, "]"+after)
+	}) {
+		return &sum
+	}
+	return nil
+}
+
+// Words are what stands between before and after in the names of figures, each once.
+func (f *HostFigures) Words(before, after string) (words []string) {
+	for name := range f.rows {
+		if w, ok := strings.CutPrefix(name, before); ok {
+			if w, ok = strings.CutSuffix(w, after); ok && w != "" {
+				words = append(words, w)
+			}
+		}
+	}
+	return words
+}
+
+func (f *HostFigures) still(is func(folded string) bool) bool {
+	for _, name := range f.idle {
+		if is(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// numbered tells a name that is a number between two words.
+func numbered(name, before, after string) bool {
+	n, ok := strings.CutPrefix(name, before)
+	if !ok {
+		return false
+	}
+	n, ok = strings.CutSuffix(n, after)
+	return ok && n != "" && strings.IndexFunc(n, func(c rune) bool { return !isDigit(c) }) < 0
+}
+
+// inFolded tells whether a name is one of those that a folded one stands for.
+func inFolded(folded, name string) bool {
+	k, n, ok := cutNumber(name)
+	if !ok {
+		return false
+	}
+	in, ok := strings.CutPrefix(folded, k.before+"[")
+	if !ok {
+		return false
+	}
+	in, ok = strings.CutSuffix(in, "]"+k.after)
+	return ok && inRanges(in, n)
+}

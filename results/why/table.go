@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+
+package why
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/results/compare"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// Most that a terminal shows of functions, and of the parts where none differs; --json has all.
+const (
+	shownFunctions = 20
+	shownUnsure    = 5
+)
+
+// Table writes it for a terminal: what differs beyond doubt, and what that leaves.
+func (r *Result) Table(w io.Writer) error {
+	for i := range r.Ends {
+		if err := r.Ends[i].table(w, r); err != nil {
+			return err
+		}
+	}
+	for _, line := range r.Remarks {
+		fmt.Fprintf(w, "note: %s\n", plaintext.Line(line))
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(r.Method(), "\n"))
+	return err
+}
+
+// Title says which cells it is about.
+func (r *Result) Title() string {
+	if r.A.ID == r.B.ID {
+		return r.A.ID
+	}
+	return r.B.ID + " (B) beside " + r.A.ID + " (A)"
+}
+
+// Method says how the figures came about, a sentence or two a line.
+func (r *Result) Method() []string {
+	paired, apart := false, false
+	for i := range r.Ends {
+		paired, apart = paired || r.Ends[i].CPU.Pairs > 0, apart || r.Ends[i].CPU.Pairs == 0
+	}
+	lines := []string{"why: A, B and B-A are means, which add up: the classes to the CPU time by accounting."}
+	if paired {
+		lines = append(lines, "They are of the blocks that both have; 95 % interval by the means of all subsets of these, p of ranks permuted within pairs of blocks.")
+	}
+	if apart {
+		lines = append(lines, "Without blocks that both have: Welch's interval, p of Mann-Whitney's U.")
+	}
+	return append(lines, "p is corrected over classes and counters together, and over functions (Holm). What is named has p below 0.05 and an interval without 0 (docs/why.md).")
+}
+
+func (e *End) table(w io.Writer, r *Result) error {
+	fmt.Fprintf(w, "\nwhy, %s: %s\nbusy CPU time in ns per KB (1000 bytes) of payload, by class; profiled by %s, %d+%d runs%s\n", e.Role.Label(), plaintext.Line(r.Title()),
+		plaintext.Line(e.Event), len(e.RunsA), len(e.RunsB), levelText(&e.CPU.Shift))
+	if err := e.classTable(w); err != nil {
+		return err
+	}
+	for _, line := range e.Sentences() {
+		fmt.Fprintln(w, plaintext.Line(line))
+	}
+	if err := e.functionTable(w); err != nil {
+		return err
+	}
+	return e.counterTable(w)
+}
+
+// levelText is what the answer holds for.
+func levelText(s *stat.Shift) string {
+	d := stat.Difference{Level: s.Level, BootsA: s.BootsA, BootsB: s.BootsB, Between: s.Between}
+	if words := compare.LevelText(&d); words != "" {
+		return ", " + words
+	}
+	return ""
+}
+
+func (e *End) classTable(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "class\tA\tB\tB-A\t95 % interval\tof the difference\tp")
+	row := func(name string, l *Line, tested bool) {
+		fmt.Fprintf(tw, "%s\t%s\n", plaintext.Line(name), strings.Join(l.Fields(tested), "\t"))
+	}
+	row("CPU, all classes", &e.CPU, true)
+	shown, vague := e.Shown()
+	for i := range shown {
+		row("  "+shown[i].Name, &shown[i], true)
+	}
+	if e.Explained != nil && len(shown) > 1 {
+		row("explained", e.Explained, false)
+	}
+	row("unexplained", &e.Unexplained, false)
+	for i := range vague {
+		row("  of it "+vague[i].Name, &vague[i], true)
+	}
+	return tw.Flush()
+}
+
+// Shown are the classes that differ beyond doubt: those that name a cause, and those that do not.
+func (e *End) Shown() (named, vague []Line) {
+	for _, c := range e.Classes {
+		switch {
+		case c.Differs && c.Vague:
+			vague = append(vague, c)
+		case c.Differs:
+			named = append(named, c)
+		}
+	}
+	return named, vague
+}
+
+// Sentences are what else there is to say of an end.
+func (e *End) Sentences() (out []string) {
+	if !anyDiffers(e.Classes) {
+		text := "no class differs beyond doubt"
+		if n := min(shownUnsure, len(e.Classes)); n > 0 {
+			var largest []string
+			for _, c := range e.Classes[:n] {
+				largest = append(largest, c.Name+" "+signed(c.Diff))
+			}
+			text += "; the largest differences are " + strings.Join(largest, ", ")
+		}
+		out = append(out, text)
+	}
+	if !e.CPU.Differs {
+		out = append(out, "the CPU time itself: cannot tell, which does not mean equal")
+	}
+	if len(e.CPU.Warnings) > 0 {
+		out = append(out, strings.Join(e.CPU.Warnings, "; "))
+	} else if e.Untested > 0 {
+		all := len(e.Classes) + len(e.Counters)
+		text := fmt.Sprintf("%d of %d classes and counters were not tested: so few runs cannot tell more apart", e.Untested, all)
+		if n, ok := stat.RunsFor(all, 0); ok {
+			text += fmt.Sprintf("; %d of each can", n)
+		}
+		out = append(out, text)
+	}
+	return append(out, e.Notes...)
+}
+
+// Fields are A, B, B-A, its interval, the share of the difference, and p of what was tested.
+func (l *Line) Fields(tested bool) []string {
+	interval, share, p := "-", "-", "-"
+	if l.Lo != nil {
+		interval = signed(*l.Lo) + ".." + signed(*l.Hi)
+	}
+	if l.Share != nil {
+		share = strconv.Itoa(int(math.Round(100**l.Share))) + " %"
+	}
+	if tested && l.Testable() && !l.Untested {
+		p = l.PText()
+	}
+	return []string{plain(l.A), plain(l.B), signed(l.Diff), interval, share, p}
+}
+
+// PText is the corrected p.
+func (l *Line) PText() string {
+	if l.Adjusted < .001 {
+		return "<0.001"
+	}
+	return strconv.FormatFloat(l.Adjusted, 'f', 3, 64)
+}
+
+func (e *End) functionTable(w io.Writer) error {
+	shown := Differing(e.Functions)
+	if len(shown) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "function, own time\tA\tB\tB-A\t95 % interval\tof the difference\tp\twhere\tclass")
+	for _, f := range shown[:min(len(shown), shownFunctions)] {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", plaintext.Line(f.Name), strings.Join(f.Fields(true), "\t"), plaintext.Line(f.Where), plaintext.Line(f.Class))
+	}
+	err := tw.Flush()
+	if n := len(shown) - shownFunctions; n > 0 {
+		fmt.Fprintf(w, "and %d more (--json has all)\n", n)
+	}
+	return err
+}
+
+func (e *End) counterTable(w io.Writer) error {
+	shown := Differing(e.Counters)
+	if len(shown) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "counted\tunit\tA\tB\tB-A\t95 % interval\tB/A\tp")
+	for i := range shown {
+		c := &shown[i]
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", plaintext.Line(c.Name), c.Unit, strings.Join(c.CounterFields(), "\t"))
+	}
+	return tw.Flush()
+}
+
+// CounterFields are A, B, B-A, its interval, B/A and p.
+func (l *Line) CounterFields() []string {
+	f := l.Fields(true)
+	times := "-"
+	if l.A > 0 {
+		times = strconv.FormatFloat(l.B/l.A, 'f', 2, 64)
+	}
+	return []string{f[0], f[1], f[2], f[3], times, f[5]}
+}
+
+// Differing are the lines that differ beyond doubt.
+func Differing(lines []Line) []Line {
+	return slices.DeleteFunc(slices.Clone(lines), func(l Line) bool { return !l.Differs })
+}
+
+// plain shows some four digits and never an exponent, a difference with its sign in front.
+func plain(v float64) string {
+	decimals := 2
+	switch abs := math.Abs(v); {
+	case abs < 5e-5:
+		return "0"
+	case abs >= 1000:
+		decimals = 0
+	case abs >= 100:
+		decimals = 1
+	case abs < .1:
+		decimals = 4
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
+
+func signed(v float64) string {
+	if text := plain(v); v < 0 || text == "0" {
+		return text
+	}
+	return "+" + plain(v)
+}

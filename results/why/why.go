@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+
+package why
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// Result is what makes the difference between two cells, B beside A.
+type Result struct {
+	A       results.Cell `json:"a"`
+	B       results.Cell `json:"b"`
+	Factor  string       `json:"factor,omitempty"` // in which alone they differ
+	Ends    []End        `json:"ends"`
+	Remarks []string     `json:"remarks,omitempty"`
+}
+
+// End is one end's part of it. CPU is what its CPUs were busy by their own accounting; the
+// classes of a run, with what was not sampled, add up to that. So Explained and Unexplained do.
+type End struct {
+	Role    results.Role `json:"end"`
+	Event   string       `json:"event"` // what samples came by
+	CPU     Line         `json:"cpu"`
+	Classes []Line       `json:"classes"` // all, those with the greatest differences first
+	// Explained are the classes together that differ beyond doubt and name a cause; nil: none does.
+	Explained   *Line  `json:"explained,omitempty"`
+	Unexplained Line   `json:"unexplained"`
+	Functions   []Line `json:"functions"` // those that were tested, by their own time
+	Counters    []Line `json:"counters"`  // those that both have, in units of their own
+	// Untested are classes and counters that so few runs could not tell apart, whatever they say.
+	Untested int      `json:"untested,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
+
+	// RunsA and RunsB are the runs that it is of.
+	RunsA []*results.Record `json:"-"`
+	RunsB []*results.Record `json:"-"`
+}
+
+// Line is one part: a class, a function, a counter.
+type Line struct {
+	Name  string `json:"name,omitempty"`
+	Where string `json:"where,omitempty"` // of a function: thread, softirq, interrupt
+	Class string `json:"class,omitempty"` // of a function
+	Unit  string `json:"unit"`
+	stat.Shift
+	// Share is the part's share of the difference in CPU time; nil: it is no part of that, or there
+	// is no difference beyond doubt.
+	Share    *float64 `json:"share,omitempty"`
+	Differs  bool     `json:"differs"`            // beyond doubt
+	Vague    bool     `json:"vague,omitempty"`    // a class that names no cause
+	Untested bool     `json:"untested,omitempty"` // there were too few runs to test it among so many
+}
+
+// unitNs is the unit of CPU, classes and functions.
+const unitNs = "ns/KB"
+
+// leastProfiled is how many runs with a profile each cell needs at the least.
+const leastProfiled = 2
+
+// Explain says what makes the difference between the two of a couple. metrics: the counters of
+// their metrics count too, which a set has that was read whole. It is an error if neither end
+// of the two can be compared.
+func Explain(c *compare.Couple, metrics bool) (*Result, error) {
+	if c.Asked {
+		return nil, fmt.Errorf("%s: they differ in several factors: name the two cells, as DIR@rx=tcp DIR@rx=zcrx", c.Label())
+	}
+	r := &Result{A: c.A.Cell, B: c.B.Cell, Factor: c.Factor}
+	var lacking []error
+	for _, role := range results.Roles {
+		end, err := explainEnd(c, role, metrics)
+		if err != nil {
+			lacking = append(lacking, err)
+			continue
+		}
+		r.Ends = append(r.Ends, *end)
+	}
+	if len(r.Ends) == 0 {
+		return nil, fmt.Errorf("%s: %w", c.Label(), bothAlike(lacking))
+	}
+	for _, err := range lacking {
+		r.Remarks = append(r.Remarks, err.Error())
+	}
+	r.Remarks = append(r.Remarks, c.Remarks()...)
+	return r, nil
+}
+
+// lackError is why an end cannot be compared.
+type lackError struct {
+	role     results.Role
+	why, how string
+}
+
+func (e *lackError) Error() string {
+	return fmt.Sprintf("%s: %s: %s", e.role.Label(), e.why, e.how)
+}
+
+// bothAlike says what two ends have in common once.
+func bothAlike(errs []error) error {
+	x, y := (*lackError)(nil), (*lackError)(nil)
+	if len(errs) == 2 && errors.As(errs[0], &x) && errors.As(errs[1], &y) && x.why == y.why {
+		return fmt.Errorf("%s: %s", x.why, x.how)
+	}
+	if len(errs) == 2 {
+		return fmt.Errorf("%w; %w", errs[0], errs[1])
+	}
+	return errors.Join(errs...)
+}
+
+func explainEnd(c *compare.Couple, role results.Role, metrics bool) (*End, error) {
+	s := &sides{a: profiled(c.A, role, metrics), b: profiled(c.B, role, metrics), between: c.Between}
+	event, err := s.comparable(c, role)
+	if err != nil {
+		return nil, err
+	}
+	e := &End{Role: role, Event: event, RunsA: s.a.records(), RunsB: s.b.records()}
+	e.CPU = s.line("", unitNs, (*run).cpu)
+	e.CPU.Differs = e.CPU.Sign() != stat.Unknown
+	e.Classes = s.classes()
+	e.Counters = s.counters()
+	e.test()
+	if anyDiffers(e.Classes) || anyDiffers(e.Counters) {
+		e.Functions = s.functions(e.CPU)
+		e.testFunctions()
+	}
+	e.sumUp(s)
+	e.Notes = append(e.Notes, s.notes(c)...)
+	return e, nil
+}
+
+// test gives classes and counters their verdicts. They are one family, of as many as the runs can
+// tell apart at all: the classes with the most time, then the counters in their order. How much
+// time a class has in both cells together says nothing of its difference, so that choosing by it
+// makes none.
+func (e *End) test() {
+	slices.SortStableFunc(e.Classes, func(x, y Line) int { return cmp.Compare(y.A+y.B, x.A+x.B) })
+	var family []*stat.Shift
+	room := 0
+	if e.CPU.Testable() {
+		room = e.CPU.Tests()
+	}
+	for _, lines := range [][]Line{e.Classes, e.Counters} {
+		for i := range lines {
+			if lines[i].Untested = len(family) >= room; lines[i].Untested {
+				e.Untested++
+				continue
+			}
+			family = append(family, &lines[i].Shift)
+		}
+	}
+	stat.ShiftFamily(family)
+	called(e.Classes)
+	called(e.Counters)
+	byAmount(e.Classes)
+	slices.SortStableFunc(e.Counters, func(x, y Line) int { return cmp.Compare(y.relative(), x.relative()) })
+}
+
+// testFunctions is asked only where a class or a counter differs: so no function is named in more
+// than 5 % of comparisons of equal cells.
+func (e *End) testFunctions() {
+	var family []*stat.Shift
+	for i := range e.Functions {
+		family = append(family, &e.Functions[i].Shift)
+	}
+	stat.ShiftFamily(family)
+	called(e.Functions)
+	byAmount(e.Functions)
+}
+
+func called(lines []Line) {
+	for i := range lines {
+		lines[i].Differs = !lines[i].Untested && lines[i].Sign() != stat.Unknown
+	}
+}
+
+func anyDiffers(lines []Line) bool {
+	return slices.ContainsFunc(lines, func(l Line) bool { return l.Differs })
+}
+
+// byAmount sorts parts by how much of the difference they are.
+func byAmount(lines []Line) {
+	slices.SortStableFunc(lines, func(x, y Line) int {
+		return cmp.Or(cmp.Compare(math.Abs(y.Diff), math.Abs(x.Diff)), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Where, y.Where))
+	})
+}
+
+// relative is a difference as a share of what both have.
+func (l *Line) relative() float64 {
+	if l.A+l.B == 0 {
+		return 0
+	}
+	return math.Abs(l.Diff / (l.A + l.B))
+}
+
+// sumUp adds what is explained and what is not, and all shares.
+func (e *End) sumUp(s *sides) {
+	var named []string
+	for _, c := range e.Classes {
+		if c.Differs && !c.Vague {
+			named = append(named, c.Name)
+		}
+	}
+	explained := func(r *run) float64 {
+		sum := 0.0
+		for _, name := range named {
+			sum += r.class(name)
+		}
+		return sum
+	}
+	if named != nil {
+		e.Explained = new(s.line("explained", unitNs, explained))
+		e.Explained.Differs = e.Explained.Sign() != stat.Unknown
+	}
+	e.Unexplained = s.line("unexplained", unitNs, func(r *run) float64 { return r.cpu() - explained(r) })
+	e.Unexplained.Differs = e.Unexplained.Sign() != stat.Unknown
+	if e.Explained != nil { // what is left is that exactly, and not only but for rounding
+		e.Unexplained.Diff = e.CPU.Diff - e.Explained.Diff
+	}
+	if !e.CPU.Differs || e.CPU.Diff == 0 {
+		return
+	}
+	share := func(l *Line) { l.Share = new(l.Diff / e.CPU.Diff) }
+	for _, lines := range [][]Line{e.Classes, e.Functions} {
+		for i := range lines {
+			share(&lines[i])
+		}
+	}
+	share(&e.CPU)
+	share(&e.Unexplained)
+	if e.Explained != nil {
+		share(e.Explained)
+	}
+}

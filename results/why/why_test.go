@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: MIT
+
+package why
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+)
+
+// experiment is a simulated session of two cells in blocks.
+type experiment struct {
+	seed    uint64
+	reps    int
+	b       map[string]float64 // what B takes otherwise, ns per KB by class
+	calls   float64            // system calls of B for one of A; 0: as many
+	outside float64            // ns per KB that B's accounting has and its samples have not
+	change  func(*results.Record)
+}
+
+// classesOf are what A takes, ns per KB.
+var classesOf = map[string]float64{"copy": 60, "tcp": 35, "driver": 22, "socket": 14, "ip": 9, "gro": 8, "scheduler": 7, "syscall": 6, "locks": 4, "application": 3, "irq-off-end": 12, "other": 5}
+
+// classNames are in a fixed order, so that equal seeds make equal experiments.
+var classNames = []string{"copy", "tcp", "driver", "socket", "ip", "gro", "scheduler", "syscall", "locks", "application", "irq-off-end", "other"}
+
+var cells = [2]results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}}
+
+// journal plays it: whole blocks are slower or faster than others by a fifth, runs by 3 %, and
+// classes by 5 % and by what a sampler sees of them.
+func (x experiment) journal() results.Journal {
+	rng := rand.New(rand.NewPCG(x.seed, 77))
+	j := results.Journal{Header: results.Header{SessionID: "s", Cells: cells[:], Plan: &results.Plan{Baseline: &cells[0]}}}
+	for rep := range x.reps {
+		block := 1 + .2*rng.NormFloat64()
+		for k := range cells {
+			r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprint(k, "-", rep), SessionID: "s", Cell: cells[k], Rep: rep, Block: rep, Seq: 2*rep + k, Verdict: results.OK}
+			r.SUT.Env.BootID, r.TG.Env.BootID = "sut", "tg"
+			x.host(rng, &r.SUT, k, max(block, .3)*(1+.03*rng.NormFloat64()))
+			if x.change != nil {
+				x.change(&r)
+			}
+			j.Records = append(j.Records, r)
+		}
+	}
+	return j
+}
+
+func (x experiment) host(rng *rand.Rand, h *results.Host, k int, slow float64) {
+	p := &results.Profiled{Event: "cpu-clock", Hz: 999, Samples: new(4000.), Lost: new(0.)}
+	busy := 0.0
+	for _, name := range classNames {
+		ns := classesOf[name]
+		if k == 1 {
+			ns += x.b[name]
+		}
+		ns = max(0, ns*slow*(1+.05*rng.NormFloat64())+.1*math.Sqrt(ns)*rng.NormFloat64())
+		if ns == 0 {
+			continue
+		}
+		busy += ns
+		p.Classes = append(p.Classes, results.ProfiledPart{Name: name, SelfPerKB: new(ns)})
+		for i, share := range []float64{.7, .3} {
+			p.Functions = append(p.Functions, results.ProfiledPart{Name: fmt.Sprint(name, "_function", i), Where: "softirq", Class: name, SelfPerKB: new(share * ns)})
+		}
+	}
+	p.Busy = results.ProfiledPart{SelfPerKB: new(busy)}
+	h.Probes = &results.Probes{Profile: p}
+	if k == 1 {
+		busy += x.outside
+	}
+	const kb = 1e6
+	h.Bytes, h.TotalBytes, h.DurationS = new(uint64(kb*1000)), new(uint64(2*kb*1000)), new(1.0)
+	h.CPUBusyCores, h.ThroughputGbps = new(busy*kb/1e9), new(8.0)
+	times := 1.0
+	if k == 1 && x.calls > 0 {
+		times = x.calls
+	}
+	noisy := func(v float64) float64 { return v * (1 + .05*rng.NormFloat64()) }
+	h.Metrics = []results.Metric{
+		{Name: "flow_calls", Unit: "1", Value: noisy(20000 * times), Source: "data path"}, {Name: "flow_waits", Unit: "1", Value: noisy(3000), Source: "data path"},
+		{Name: "softirq_cpu0_net_rx", Unit: "1", Value: noisy(9000), Source: "/proc/softirqs"}, {Name: "softirq_cpu1_net_rx", Unit: "1", Value: noisy(1000), Source: "/proc/softirqs"},
+		{Name: "ip_rx_packet_bytes", Unit: "bytes", Value: noisy(45000), Source: "/proc/net/snmp"},
+		{Name: "uring_rearms", Unit: "1", Value: noisy(4000), Source: "data path, whole flow"},
+		{Name: results.MetricIdleState, Of: []string{"0", "c6"}, Unit: "cores", Value: noisy(.1), Source: "/sys"}, {Name: "cpuidle_c6_cores", Unit: "cores", Value: noisy(.1), Source: "/sys"},
+		{Name: "cpuidle_cpu0_c6_entries", Unit: "1", Value: noisy(500), Source: "/sys"},
+	}
+	h.Idle = []string{"softnet_cpu[0-1]_time_squeeze"}
+	h.FlowMHz = new(noisy(3000))
+}
+
+func (x experiment) couple(t *testing.T) *compare.Couple {
+	t.Helper()
+	s := compare.NewSet("s", x.journal())
+	s.Dir = "s"
+	metrics, err := compare.Lookup([]string{"ns_per_kb"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := compare.Within(&s, cells[0], metrics)
+	if err != nil || len(r.Couples()) != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	return &r.Couples()[0]
+}
+
+func (x experiment) explain(t *testing.T) (*Result, *End) {
+	t.Helper()
+	r, err := Explain(x.couple(t), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Ends) != 1 || r.Ends[0].Role != results.RoleSUT {
+		t.Fatalf("%+v", r)
+	}
+	mustAddUp(t, &r.Ends[0])
+	return r, &r.Ends[0]
+}
+
+// mustAddUp holds the end to its identities: classes add up to the CPU time, and so does what is
+// explained with what is not.
+func mustAddUp(t *testing.T, e *End) {
+	t.Helper()
+	all, named := 0.0, 0.0
+	for _, c := range e.Classes {
+		all += c.Diff
+		if c.Differs && !c.Vague {
+			named += c.Diff
+		}
+	}
+	tiny := 1e-9 * (math.Abs(e.CPU.A) + math.Abs(e.CPU.B))
+	if math.Abs(all-e.CPU.Diff) > tiny {
+		t.Errorf("classes add up to %v, CPU %v", all, e.CPU.Diff)
+	}
+	if math.Abs(named+e.Unexplained.Diff-e.CPU.Diff) > tiny || e.Explained != nil && math.Abs(e.Explained.Diff-named) > tiny {
+		t.Errorf("%v explained and %v not, CPU %v", named, e.Unexplained.Diff, e.CPU.Diff)
+	}
+}
+
+func anyNamed(e *End) bool {
+	return anyDiffers(e.Classes) || anyDiffers(e.Functions) || anyDiffers(e.Counters)
+}
+
+// Of experiments with two equal cells, in at most 5 % anything at all is named: a class, a
+// function, a counter.
+func TestNothingDiffers(t *testing.T) {
+	rounds := long.Rounds(200, 3000)
+	for _, reps := range []int{6, 8, 11} {
+		wrong := 0
+		for seed := range uint64(rounds) {
+			if _, e := (experiment{seed: seed, reps: reps}).explain(t); anyNamed(e) {
+				wrong++
+			}
+		}
+		t.Logf("%d runs of each: something is named in %d of %d experiments without a difference", reps, wrong, rounds)
+		if wrong > rounds*5/100 {
+			t.Errorf("%d runs of each: something is named in %d of %d experiments without a difference", reps, wrong, rounds)
+		}
+	}
+}
+
+// A class that B does not have is named first, with its functions, and the interval holds what it
+// truly took; others are hardly ever named beside it, and what is left unexplained is about 0.
+func TestKnownDifference(t *testing.T) {
+	rounds, held, left, others, told := long.Rounds(100, 1000), 0, 0, 0, 0
+	for seed := range uint64(rounds) {
+		_, e := experiment{seed: seed, reps: 8, b: map[string]float64{"copy": -60}}.explain(t)
+		first := e.Classes[0]
+		if first.Name != "copy" || !first.Differs || first.Diff > -40 || e.Explained == nil {
+			t.Fatalf("seed %d: %+v, explained %+v", seed, first, e.Explained)
+		}
+		if len(e.Functions) == 0 || e.Functions[0].Name != "copy_function0" || !e.Functions[0].Differs || e.Functions[0].Class != "copy" {
+			t.Fatalf("seed %d: %+v", seed, e.Functions)
+		}
+		if e.CPU.Differs {
+			told++
+			if first.Share == nil || *first.Share < .6 || *first.Share > 1.6 || e.CPU.Share == nil || *e.CPU.Share != 1 {
+				t.Errorf("seed %d: the copy is %v of %v", seed, first.Diff, e.CPU.Diff)
+			}
+		} else if first.Share != nil {
+			t.Errorf("seed %d: a share of a difference that is none", seed)
+		}
+		if *first.Lo <= -60 && -60 <= *first.Hi {
+			held++
+		}
+		if *e.Unexplained.Lo <= 0 && 0 <= *e.Unexplained.Hi {
+			left++
+		}
+		for _, c := range e.Classes[1:] {
+			if c.Differs {
+				others++
+				break
+			}
+		}
+	}
+	t.Logf("of %d experiments the interval of the copy holds it in %d, that of the unexplained part 0 in %d; other classes are named in %d", rounds, held, left, others)
+	if told < rounds*90/100 {
+		t.Errorf("the CPU time is told apart in %d of %d", told, rounds)
+	}
+	if held < rounds*90/100 || left < rounds*90/100 || others > rounds*5/100 {
+		t.Errorf("of %d experiments the interval of the copy holds it in %d, that of the unexplained part 0 in %d; other classes are named in %d", rounds, held, left, others)
+	}
+}
+
+// A difference in classes that name no cause, and in what was not sampled at all, is not explained.
+func TestUnexplained(t *testing.T) {
+	_, e := experiment{seed: 5, reps: 10, b: map[string]float64{"other": 40, "copy": -30}, outside: 25}.explain(t)
+	if e.Explained == nil || e.Explained.Diff > -15 || e.Unexplained.Diff < 45 || !e.Unexplained.Differs || e.Unexplained.Sign() == 0 {
+		t.Errorf("explained %+v, unexplained %+v", e.Explained, e.Unexplained)
+	}
+	named, vague := e.Shown()
+	names := func(lines []Line) (out []string) {
+		for _, l := range lines {
+			out = append(out, l.Name)
+		}
+		slices.Sort(out)
+		return out
+	}
+	if !slices.Equal(names(named), []string{"copy"}) || !slices.Equal(names(vague), []string{notSampled, "other"}) {
+		t.Errorf("named %q, vague %q", names(named), names(vague))
+	}
+}
+
+// Counters are per GB of the payload that they are of, and each in its own unit.
+func TestCounters(t *testing.T) {
+	_, e := experiment{seed: 3, reps: 10, calls: 3}.explain(t)
+	got := map[string]Line{}
+	for _, c := range e.Counters {
+		got[c.Name] = c
+	}
+	for name, want := range map[string][2]float64{"system calls of the data path": {20000, 60000}, "sleeps of the data path": {3000, 3000}, "NET_RX softirqs": {10000, 10000}, "bytes a packet, after GRO": {45000, 45000},
+		"multishot requests issued again": {2000, 2000}, "idle state c6": {.1, .1}, "idle state c6: entries": {500, 500}, "frequency of the flow's CPUs": {3, 3}} {
+		c, ok := got[name]
+		if !ok || math.Abs(c.A/want[0]-1) > .1 || math.Abs(c.B/want[1]-1) > .1 {
+			t.Errorf("%s: %v, %+v", name, ok, c)
+		}
+		if c.Differs != (want[0] != want[1]) {
+			t.Errorf("%s differs: %v", name, c.Differs)
+		}
+	}
+	if e.Counters[0].Name != "system calls of the data path" || e.Counters[0].Unit != "1/GB" {
+		t.Errorf("%+v comes first", e.Counters[0])
+	}
+	if _, ok := got["softirqs that ran out of budget"]; ok {
+		t.Error("what never moved is compared")
+	}
+	r, err := Explain(experiment{seed: 3, reps: 10, calls: 3}.couple(t), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range r.Ends[0].Counters {
+		if c.Name != "frequency of the flow's CPUs" {
+			t.Errorf("without metrics: %s", c.Name)
+		}
+	}
+	for _, m := range []string{"flow_calls", "flow_waits", "thread_data_path_voluntary_switches", "thread_data_path_involuntary_switches", "nic_interrupts", "softirq_cpu0_net_rx", "ip_rx_packet_bytes",
+		"page_pool_alloc_slow", "page_pool_recycle_rate", "devmem_setsockopt_calls", "devmem_tokens_freed", "zcrx_pieces", "uring_rearms", "process_minor_faults", "softnet_cpu0_time_squeeze", "cpuidle_c6_cores",
+		"cpuidle_cpu0_c6_entries", "probe_napi_polls", "probe_napi_packets"} {
+		if d, _ := results.DescribeMetric(m); d == nil {
+			t.Errorf("there is no metric %s any more", m)
+		}
+	}
+}
+
+// With few runs nothing is named, and it is said how many it takes; with six a few classes can be.
+func TestFewRuns(t *testing.T) {
+	gone := map[string]float64{"copy": -60}
+	r, e := experiment{seed: 1, reps: 5, b: gone}.explain(t)
+	if anyNamed(e) || e.Explained != nil || e.CPU.Differs {
+		t.Errorf("named by 5 runs: %+v", e)
+	}
+	text := table(t, r)
+	for _, want := range []string{"no class differs beyond doubt; the largest differences are copy -", "5 and 5 runs: a verdict needs 6 of each"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	r, e = experiment{seed: 1, reps: 6, b: gone}.explain(t)
+	if !e.Classes[0].Differs || e.Classes[0].Name != "copy" || e.Untested != len(e.Classes)+len(e.Counters)-5 {
+		t.Errorf("%d untested of 6 runs: %+v", e.Untested, e.Classes[0])
+	}
+	if text := table(t, r); !strings.Contains(text, "were not tested: so few runs cannot tell more apart; 8 of each can") {
+		t.Errorf("%s", text)
+	}
+}
+
+// What cannot be compared is an error that says what to do.
+func TestExplainRefuses(t *testing.T) {
+	forget := func(keep func(*results.Record) bool) func(*results.Record) {
+		return func(r *results.Record) {
+			if !keep(r) {
+				r.SUT.Probes = nil
+			}
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*results.Record)
+		want   string
+	}{
+		{"no profiles", forget(func(*results.Record) bool { return false }), "uring/tcp : tcp/tcp: neither cell has a profile: run again with --probe profile"},
+		{"none of B", forget(func(r *results.Record) bool { return r.Cell.RX == "tcp" }), "SUT: B, uring/tcp, has no profile: run again with --probe profile"},
+		{"one of A", forget(func(r *results.Record) bool { return r.Cell.RX == "uring" || r.Rep == 3 }), "A, tcp/tcp, has 1 run with a profile: what is chance cannot be told; make 6 of each"},
+		{"other clocks", func(r *results.Record) {
+			if r.Cell.RX == "uring" {
+				r.SUT.Probes.Profile.Event = "cycles"
+			}
+		}, "A was sampled by cpu-clock and B by cycles"},
+	} {
+		if _, err := Explain(experiment{seed: 1, reps: 8, change: c.change}.couple(t), true); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	file := experiment{seed: 1, reps: 8, change: forget(func(*results.Record) bool { return false })}.couple(t)
+	file.TableA = true
+	if _, err := Explain(file, true); err == nil || !strings.Contains(err.Error(), "is of a file of figures, which has no profiles: name the results folder") {
+		t.Errorf("%v", err)
+	}
+	spoilt := experiment{seed: 1, reps: 8}.couple(t)
+	spoilt.B.Runs = nil
+	if _, err := Explain(spoilt, true); err == nil || !strings.Contains(err.Error(), "B, uring/tcp, has no run that counts: zcbench report says what became of them") {
+		t.Errorf("%v", err)
+	}
+	asked := experiment{seed: 1, reps: 8}.couple(t)
+	asked.Asked = true
+	if _, err := Explain(asked, true); err == nil || !strings.Contains(err.Error(), "they differ in several factors") {
+		t.Errorf("%v", err)
+	}
+}
+
+// What is to be thought of is said: runs without a profile, samples that do not agree with the
+// accounting, work that is not equal.
+func TestNotes(t *testing.T) {
+	r, e := experiment{seed: 1, reps: 9, change: func(r *results.Record) {
+		if r.Cell.RX == "tcp" && r.Rep == 2 {
+			r.SUT.Probes = nil
+		}
+		if r.Cell.RX == "uring" {
+			r.Flags = []string{results.FlagProfileDiffers}
+			r.SUT.ThroughputGbps = new(9.0)
+			if r.SUT.Probes != nil {
+				r.SUT.Probes.Profile.Lost = new(100.)
+			}
+		}
+	}}.explain(t)
+	text := table(t, r)
+	for _, want := range []string{"8 of 9 runs of A have a profile", "samples and the CPUs' accounting differ in 9 runs of B (profile-differs)", "more than 1 % of the samples of a run of B were lost",
+		"note: A moved 8.00 Gbit/s and B 9.00, at saturation: a price per KB depends on how many there are", "note: TG: neither cell has a profile: run again with --probe profile"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if e.CPU.Pairs != 8 || len(e.RunsA) != 8 || len(e.RunsB) != 9 {
+		t.Errorf("%d pairs of %d and %d runs", e.CPU.Pairs, len(e.RunsA), len(e.RunsB))
+	}
+}
+
+// A function that is missing in a run's full list had a little time, and not none: what lies about
+// the list's end is not compared.
+func TestFunctionsAtTheEnd(t *testing.T) {
+	_, e := experiment{seed: 2, reps: 10, b: map[string]float64{"copy": -60}, change: func(r *results.Record) {
+		p := r.SUT.Probes.Profile
+		fill := 2.0
+		for i := len(p.Functions); i < results.MostFunctions; i++ {
+			name := fmt.Sprint("small", i)
+			if r.Cell.RX == "uring" {
+				name += "_other"
+			}
+			p.Functions = append(p.Functions, results.ProfiledPart{Name: name, Where: "thread", Class: "other", SelfPerKB: &fill})
+		}
+	}}.explain(t)
+	if len(e.Functions) == 0 || e.Functions[0].Name != "copy_function0" {
+		t.Fatalf("%+v", e.Functions)
+	}
+	for _, f := range e.Functions {
+		if strings.HasPrefix(f.Name, "small") {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func table(t *testing.T, r *Result) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.Table(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// The table has what differs and what that leaves, and JSON has all.
+func TestTable(t *testing.T) {
+	r, _ := experiment{seed: 4, reps: 10, b: map[string]float64{"copy": -60, "socket": 12}, calls: 2}.explain(t)
+	text := table(t, r)
+	flat := strings.Join(strings.Fields(text), " ")
+	for _, want := range []string{"why, SUT: uring/tcp (B) beside tcp/tcp (A)", "profiled by cpu-clock, 10+10 runs, within this boot", "CPU, all classes", "copy", "explained", "unexplained",
+		"function, own time", "copy_function0", "softirq copy", "system calls of the data path 1/GB", "corrected over classes and counters together"} {
+		if !strings.Contains(flat, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Index(text, "  copy") > strings.Index(text, "  socket") {
+		t.Errorf("the copy does not come first:\n%s", text)
+	}
+	out, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back struct {
+		Ends []struct {
+			End     string
+			CPU     struct{ Difference float64 }
+			Classes []struct {
+				Name       string
+				Difference float64
+				Differs    bool
+				PAdjusted  *float64 `json:"p_adjusted"`
+				Lo, Hi     *float64
+			}
+			Unexplained struct{ Difference float64 }
+		}
+	}
+	if err := json.Unmarshal(out, &back); err != nil {
+		t.Fatal(err)
+	}
+	e := back.Ends[0]
+	if e.End != "sut" || len(e.Classes) != len(classNames) || e.Classes[0].Name != "copy" || !e.Classes[0].Differs || e.Classes[0].Lo == nil || e.Classes[0].PAdjusted == nil {
+		t.Errorf("%s", out)
+	}
+	sum := 0.0
+	for _, c := range e.Classes {
+		sum += c.Difference
+	}
+	if math.Abs(sum-e.CPU.Difference) > 1e-6 {
+		t.Errorf("the classes of the JSON add up to %v, CPU %v", sum, e.CPU.Difference)
+	}
+}

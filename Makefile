@@ -49,7 +49,7 @@ test: deps-test build $(GOTESTSUM) ## run what a change can break (root; a quart
 	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test.sh '$(GOTESTSUM)' # the tests say what failed
 
 .PHONY: test-long
-test-long: deps-test build $(GOTESTSUM) ## run all that, with the race detector, and what is too long for it (root; an hour and more): docs/testing.md
+test-long: deps-test deps-long build $(GOTESTSUM) ## run all that, with the race detector, and what is too long for it (root; an hour and more): docs/testing.md
 	@mk/trusted.sh '$(TOOLS)'
 	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true; \
 	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test-long.sh '$(GOTESTSUM)' # the tests say what failed
@@ -106,9 +106,11 @@ $(GOTESTSUM) $(GOLANGCI) $(GOVULNCHECK):
 	umask 022; mkdir -p '$(TOOLS)'; GOBIN='$(TOOLS)' $(GO) -C mk/tools install $(PACKAGE)
 	@mv '$(TOOLS)/$(notdir $(PACKAGE))' '$@'
 
-.PHONY: deps-test deps-bench
+.PHONY: deps-test deps-long deps-bench
 deps-test:
 	@mk/apt.sh gcc:gcc libc6-dev:/usr/include/stdlib.h openssh-server:/usr/sbin/sshd openssh-client:ssh iproute2:ip iputils-ping:ping gnuplot-nox:gnuplot snmpd:/usr/sbin/snmpd busybox-static:busybox mksh:mksh
 	@mk/apt.sh clang-14:clang-14 llvm-14:llvm-strip-14 || echo "no clang-14 here: the test that generates the eBPF objects anew will be skipped"
+deps-long:
+	@mk/apt.sh linux-perf:perf || echo "no perf here: the test that holds profiles against it will be skipped"
 deps-bench:
 	@mk/apt.sh iperf3:iperf3

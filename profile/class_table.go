@@ -30,7 +30,7 @@ var table = map[Class]string{
 	Copy: `_copy_to_iter _copy_from_iter _copy_mc_to_iter copy_page_to_iter* copy_page_from_iter* simple_copy_to_iter skb_copy_datagram_* __skb_datagram_iter skb_copy_and_* csum_and_copy_*
 		_copy_from_iter_nocache skb_copy_bits`,
 	ZeroCopy: `tcp_recvmsg_dmabuf tcp_zerocopy_* tcp_xa_pool_* tcp_mmap put_cmsg* sock_devmem_dontneed msg_zerocopy_* skb_zerocopy* __msg_zerocopy_* __zerocopy_* zerocopy_*
-		io_zcrx_* io_recvzc* zcrx_* io_send_zc* io_sendmsg_zc* io_tx_ubuf_* io_alloc_notif io_notif_* io_sg_from_iter skb_splice_from_iter io_register_zcrx_*
+		io_zcrx_* __io_zcrx_* io_recvzc* zcrx_* io_send_zc* io_sendmsg_zc* io_tx_ubuf_* io_alloc_notif io_notif_* io_sg_from_iter skb_splice_from_iter io_register_zcrx_*
 		iov_iter_get_pages* __iov_iter_get_pages* iov_iter_extract_pages pin_user_pages* get_user_pages* __get_user_pages gup_* vm_insert_page* zap_* madvise_*
 		sock_recv_errqueue __sock_recv_timestamp sock_queue_err_skb ip_recv_error`,
 	Syscall: `entry_SYSCALL_* do_syscall_64 x64_sys_call __x64_sys_* __sys_* ___sys_* ____sys_* __do_sys_* syscall_* exit_to_user_mode* entry_untrain_ret

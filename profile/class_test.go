@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/machine/kallsyms"
 	"golang.org/x/sys/unix"
 )
@@ -19,14 +20,14 @@ import (
 // Functions that packets and the calls that read them pass have the class that they should.
 func TestRules(t *testing.T) {
 	for class, names := range map[Class]string{
-		Driver:      "veth_poll net_rx_action napi_schedule_prep dma_map_page_attrs asm_common_interrupt mlx5e_handle_rx_cqe@mlx5_core",
+		Driver:      "veth_poll net_rx_action napi_schedule_prep dma_map_page_attrs asm_common_interrupt mlx5e_handle_rx_cqe@mlx5_core sn_burn@softnic",
 		Pool:        "page_pool_put_unrefed_netmem __page_pool_alloc_netmems_slow mp_dmabuf_devmem_release_page io_pp_zc_alloc_netmems napi_pp_put_page",
 		GRO:         "dev_gro_receive tcp4_gro_receive skb_gro_receive napi_gro_receive napi_complete_done",
 		IP:          "ip_rcv ip_local_deliver_finish ip6_input __netif_receive_skb_core.constprop.0 nf_hook_slow",
 		TCP:         "tcp_v4_rcv tcp_rcv_established tcp_ack tcp_clean_rtx_queue.constprop.0 cubictcp_cong_avoid udp_queue_rcv_one_skb",
 		Socket:      "tcp_recvmsg_locked sock_def_readable tcp_queue_rcv try_to_wake_up ep_poll_callback __release_sock udp_recvmsg",
 		Copy:        "_copy_to_iter skb_copy_datagram_iter simple_copy_to_iter",
-		ZeroCopy:    "put_cmsg sock_devmem_dontneed tcp_recvmsg_dmabuf io_zcrx_recv_skb msg_zerocopy_callback tcp_zerocopy_receive io_send_zc",
+		ZeroCopy:    "put_cmsg sock_devmem_dontneed tcp_recvmsg_dmabuf io_zcrx_recv_skb __io_zcrx_unmap_area msg_zerocopy_callback tcp_zerocopy_receive io_send_zc",
 		Syscall:     "entry_SYSCALL_64_after_hwframe do_syscall_64 __x64_sys_recvfrom io_issue_sqe syscall_exit_to_user_mode",
 		Locks:       "_raw_spin_lock_bh native_queued_spin_lock_slowpath mutex_lock __local_bh_enable_ip",
 		Scheduler:   "__schedule finish_task_switch.isra.0 update_load_avg hrtimer_interrupt rcu_core",
@@ -75,7 +76,7 @@ func matches(all []string, rule string, most int) []string {
 	return all[i:j]
 }
 
-// record writes the running kernel's list.
+// record writes the running kernel's list; in the lab's guest to where it comes back from.
 func record(t *testing.T) {
 	k, err := kallsyms.Read()
 	if err != nil {
@@ -92,12 +93,19 @@ func record(t *testing.T) {
 			kept = append(kept, matches(all, w, 3)...)
 		}
 	}
+	for _, name := range irqOffEnds {
+		kept = append(kept, matches(all, name, 1)...)
+	}
 	slices.Sort(kept)
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Create("testdata/symbols-" + strings.Join(strings.SplitN(unix.ByteSliceToString(u.Release[:]), ".", 3)[:2], ".") + ".gz")
+	dir := "testdata"
+	if os.Getenv(guest.Env) != "" {
+		dir = os.Getenv("OUT")
+	}
+	f, err := os.Create(filepath.Join(dir, "symbols-"+strings.Join(strings.SplitN(unix.ByteSliceToString(u.Release[:]), ".", 3)[:2], ".")+".gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,8 +144,9 @@ func symbols(t *testing.T) (all []string) {
 	return slices.Compact(all)
 }
 
-// Every rule names a function of a kernel that we run on, and no two say the same. -update, on
-// this machine and in the lab, records a new kernel's.
+// Every rule, and every end of a section without interrupts, names a function of a kernel that we
+// run on, and no two rules say the same. -update, on this machine and in the lab (there with
+// OUT=$PWD/profile/testdata), records a new kernel's.
 func TestTable(t *testing.T) {
 	if *update {
 		record(t)
@@ -153,6 +162,11 @@ func TestTable(t *testing.T) {
 			if len(matches(all, w, 1)) == 0 {
 				t.Errorf("%s: %s names nothing", c, w)
 			}
+		}
+	}
+	for _, name := range irqOffEnds {
+		if len(matches(all, name, 1)) == 0 {
+			t.Errorf("%s: %s names nothing", IRQOffEnd, name)
 		}
 	}
 	if len(Classes) != len(table)+3 { // irq-off-end, idle, other have no rules

@@ -176,6 +176,14 @@ func parts(b []byte) (n int) {
 // Parse reads what Pprof wrote, from wherever it came: sizes are bounded, its parts fit each
 // other, and no text in it is more than text.
 func Parse(packed []byte) (*profile.Profile, error) {
+	data, err := unpack(packed)
+	if err != nil {
+		return nil, err
+	}
+	return parse(data)
+}
+
+func unpack(packed []byte) ([]byte, error) {
 	if len(packed) > MaxPacked {
 		return nil, fmt.Errorf("a profile of %d bytes, at most %d", len(packed), MaxPacked)
 	}
@@ -190,6 +198,10 @@ func Parse(packed []byte) (*profile.Profile, error) {
 	if len(data) > maxUnpacked {
 		return nil, fmt.Errorf("a profile of more than %d bytes", maxUnpacked)
 	}
+	return data, nil
+}
+
+func parse(data []byte) (*profile.Profile, error) {
 	if n := parts(data); n < 0 || n > mostParts {
 		return nil, errors.New("read profile: it has too many parts, or is none")
 	}

@@ -4,12 +4,15 @@ package profile
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/profile/perf"
 )
 
@@ -153,6 +156,7 @@ func TestNMI(t *testing.T) {
 	}{
 		{false, "7 1 _raw_spin_unlock_irqrestore sock_def_readable tcp_data_queue handle_softirqs", IRQOffEnd},
 		{true, "7 1 _raw_spin_unlock_irqrestore sock_def_readable tcp_data_queue handle_softirqs", Locks},
+		{false, "7 1 _raw_spin_unlock_irq_enable futex_wait_queue do_syscall_64", IRQOffEnd},
 		{true, "7 1 handle_softirqs irq_exit_rcu", Driver},
 		{false, "7 1 handle_softirqs irq_exit_rcu", IRQOffEnd},
 	} {
@@ -216,6 +220,68 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if p, err := Parse(data); err == nil && p == nil {
 			t.Fatal("no profile and no error")
+		}
+	})
+}
+
+// What is packed in a profile is fuzzed by itself: whoever damages what packs it gets no further.
+func FuzzUnpacked(f *testing.F) {
+	for _, p := range []*Profile{receiver(), built(clock, "7 100 a@mod b | c main"), {}} {
+		var b bytes.Buffer
+		if err := p.Pprof(0, time.Unix(1, 0)).WriteUncompressed(&b); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := parse(data)
+		if err != nil {
+			return
+		}
+		if n := parts(data); len(p.Sample)+len(p.Location)+len(p.Function) > n {
+			t.Fatalf("%d samples, %d locations, %d functions of %d parts", len(p.Sample), len(p.Location), len(p.Function), n)
+		}
+		for _, text := range texts(p) {
+			if plaintext.Clean(text) != text {
+				t.Fatalf("%+q", text)
+			}
+		}
+	})
+}
+
+// Whatever functions a stack has, it has an account and a class, and its time is somewhere once.
+func FuzzStacks(f *testing.F) {
+	for _, stack := range []string{"rep_movs_alternative _copy_to_iter" + syscallTail, "tcp_v4_rcv handle_softirqs irq_exit_rcu common_interrupt x", "default_idle do_idle",
+		"irqentry_exit asm_sysvec_apic_timer_interrupt", "a@softnic .isra.0 | ", "|", "schedule exit_to_user_mode_loop irqentry_exit asm_sysvec_reschedule_ipi | main"} {
+		f.Add(7, stack)
+		f.Add(0, stack)
+	}
+	known := map[Class]bool{}
+	for _, c := range Classes {
+		known[c.Class] = true
+	}
+	f.Fuzz(func(t *testing.T, pid int, stack string) {
+		s := stacked{b: NewBuilder()}
+		s.add(pid, 100, stack)
+		p := s.b.Build(s.names, clock)
+		if len(p.Stacks) != 1 || p.Stacks[0].Weight != 100 || !known[p.Stacks[0].Class] {
+			t.Fatalf("%+v", p.Stacks)
+		}
+		want := 100.0
+		if p.Stacks[0].Where == Idle {
+			want = 0
+		}
+		c, self := p.Costs(0), 0.0
+		for _, f := range c.Functions {
+			if self += f.SelfNs; f.TotalNs > 100 || f.SelfNs > f.TotalNs {
+				t.Fatalf("%+v", f)
+			}
+		}
+		if c.BusyNs != want || self != want {
+			t.Fatalf("%v ns busy, %v of functions, want %v", c.BusyNs, self, want)
+		}
+		if err := errors.Join(p.Folded(io.Discard), p.Flame(io.Discard, stack), c.Table(io.Discard, 10)); err != nil {
+			t.Fatal(err)
 		}
 	})
 }

@@ -4,7 +4,6 @@ package results
 
 import (
 	"bufio"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -40,31 +39,26 @@ func WriteBinary(path string, data []byte) error {
 }
 
 func replace(path string, write func(io.Writer) error) (err error) {
-	f, err := createTemp(path)
+	d, err := newDraft(path)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
+		if err = errors.Join(err, d.drop()); err != nil {
 			err = fmt.Errorf("write %s: %w", path, err)
 		}
 	}()
-	b := bufio.NewWriterSize(f, 256<<10)
+	b := bufio.NewWriterSize(d.f, 256<<10)
 	if err := write(b); err != nil {
 		return err
 	}
 	if err := b.Flush(); err != nil {
 		return err
 	}
-	if err := f.Sync(); err != nil {
+	if err := d.f.Sync(); err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := d.publish(path); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
@@ -104,18 +98,4 @@ func openFile(path string, flags int) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// createTemp makes a file beside path that nobody has. [os.CreateTemp] makes files that
-// only their owner may read, and the umask that would have applied can only be asked for
-// by changing it, for all threads at once.
-func createTemp(path string) (*os.File, error) {
-	dir, name := filepath.Split(path)
-	for {
-		temp := filepath.Join(dir, "."+name+"."+rand.Text()[:10]+".tmp")
-		f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, fs.ErrExist) {
-			return f, err
-		}
-	}
 }

@@ -31,6 +31,9 @@ unsigned int sn_copybreak;
 module_param_named(copybreak, sn_copybreak, uint, 0644);
 MODULE_PARM_DESC(copybreak, "leave TCP payload of up to so many bytes in a packet's linear part in spite of header split (default 0)");
 
+module_param_named(burn_ns, sn_burn_ns, uint, 0644);
+MODULE_PARM_DESC(burn_ns, "burn so many nanoseconds of CPU time for each packet that a poll takes, at most 1000000 (default 0)");
+
 module_param_named(carrier_ms, sn_carrier_ms, uint, 0644);
 MODULE_PARM_DESC(carrier_ms, "gve: milliseconds until the carrier is back after queues were opened anew (default 100)");
 

@@ -149,6 +149,8 @@ int sn_poll(struct napi_struct *napi, int budget)
 		struct sn_rx_cqe *cqe = &m->cqes[i];
 		struct sk_buff *skb = build(ch, m, cqe, m->hdrs[i]);
 
+		if (unlikely(READ_ONCE(sn_burn_ns)))
+			sn_burn(&ch->rx);
 		if (skb) {
 			describe(ch, skb, cqe);
 			napi_gro_receive(napi, skb);

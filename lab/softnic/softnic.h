@@ -138,6 +138,7 @@ struct sn_rxq {
 	u64		no_buffer, csum_bad;
 	/* counted by NAPI */
 	u64		alloc_fail, interrupts;
+	u64		burnt_packets, burnt_ns;	/* burn.c */
 	u64		starts, stops;	/* of the queue */
 };
 
@@ -276,6 +277,10 @@ static inline bool sn_rx_pending(struct sn_channel *ch)
 {
 	return READ_ONCE(ch->rx.mem.cq_prod) != READ_ONCE(ch->rx.mem.cq_cons);
 }
+
+/* burn.c */
+extern unsigned int sn_burn_ns;
+void sn_burn(struct sn_rxq *rxq);
 
 /* queue.c */
 const struct netdev_queue_mgmt_ops *sn_queue_ops(void);

@@ -21,6 +21,7 @@ static const struct sn_stat rx_stats[] = {
 	RX(packets), RX(bytes), RX(wire_packets), RX(split_packets), RX(hw_gro_packets),
 	RX(kernel_bytes), RX(kernel_bufs), RX(provider_bytes), RX(provider_bufs), RX(linear_bytes),
 	RX(no_buffer), RX(csum_bad), RX(alloc_fail), RX(interrupts), RX(starts), RX(stops),
+	RX(burnt_packets), RX(burnt_ns),
 };
 
 static const struct sn_stat tx_stats[] = {

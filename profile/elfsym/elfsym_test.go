@@ -124,6 +124,75 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
+// goProgram is an ELF file without symbols, with a table of Go's for the code at an address.
+func goProgram(t testing.TB, table []byte, text uint64) []byte {
+	t.Helper()
+	const head = 64
+	names := "\x00.text\x00.gopclntab\x00.shstrtab\x00"
+	var b bytes.Buffer
+	put := func(v any) {
+		if err := binary.Write(&b, binary.LittleEndian, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := uint64(head + len(table))
+	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64), Version: 1, Ehsize: head, Shoff: at + uint64(len(names)), Shentsize: 64, Shnum: 4, Shstrndx: 3}
+	copy(h.Ident[:], elf.ELFMAG+"\x02\x01\x01")
+	put(h)
+	b.Write(table)
+	b.WriteString(names)
+	put(elf.Section64{})
+	put(elf.Section64{Name: 1, Type: uint32(elf.SHT_PROGBITS), Addr: text, Off: head})
+	put(elf.Section64{Name: 7, Type: uint32(elf.SHT_PROGBITS), Off: head, Size: uint64(len(table))})
+	put(elf.Section64{Name: 18, Type: uint32(elf.SHT_STRTAB), Off: at, Size: uint64(len(names))})
+	return b.Bytes()
+}
+
+// goTable is a table of Go 1.20 and later (debug/gosym: LineTable.parsePclnTab) with one function,
+// main.f, of 0x20 bytes.
+func goTable() []byte {
+	const names, functions = 72, 80
+	b := []byte("\xf1\xff\xff\xff\x00\x00\x01\x08")
+	for _, v := range []uint64{1, 0, 0, names, functions, functions, functions, functions} { // functions, files, text, and where names, ... are
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	b = append(b, "\x00main.f\x00"...)
+	for _, v := range []uint32{0, 16, 0x20, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0} { // at 0 the one 16 further on, up to 0x20; its address, its name
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	return b
+}
+
+func TestGoTable(t *testing.T) {
+	data := goProgram(t, goTable(), 0x401000)
+	table, err := Read(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for addr, want := range map[uint64]string{0x400fff: "", 0x401000: "main.f", 0x40101f: "main.f", 0x401020: ""} {
+		if got, ok := table.Find(addr); got != want || ok != (want != "") {
+			t.Errorf("%#x is %q (%v), want %q", addr, got, ok, want)
+		}
+	}
+}
+
+func FuzzGoTable(f *testing.F) {
+	f.Add(goTable(), uint64(0x401000))
+	f.Add(goTable()[:40], uint64(0))
+	f.Fuzz(func(t *testing.T, pclntab []byte, text uint64) {
+		data := goProgram(t, pclntab, text)
+		table, err := Read(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			return
+		}
+		for _, fn := range table.funcs {
+			if fn.name == "" || len(fn.name) > maxName {
+				t.Fatalf("%+v", fn)
+			}
+		}
+	})
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add(small(f, []elf.Sym64{sym(1, elf.STT_FUNC, 0x1000, 0x10)}, "\x00a\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -106,6 +106,38 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// The count of what there is no room for ends, wherever a ring is cut and whatever is in it, and
+// is right where the kernel's records are whole.
+func FuzzRecords(f *testing.F) {
+	whole := slices.Concat(sampled(10, 0xa, modeKernel, markKernel, 0xa), record(unix.PERF_RECORD_LOST, 0, words(1, 42)))
+	for _, cut := range []int{0, 8, 16, len(whole) - 8, len(whole)} {
+		f.Add(whole, cut)
+	}
+	f.Add(whole[:len(whole)-4], 12)
+	f.Fuzz(func(t *testing.T, data []byte, cut int) {
+		cut = min(max(cut, 0), len(data))
+		n, all := records(data[:cut], data[cut:]), records(data, nil)
+		if n > all || all > uint64(len(data)/headerLen) {
+			t.Fatalf("%d records, %d uncut, of %d bytes", n, all, len(data))
+		}
+		if _, err := each(data, func(*Sample) {}); err == nil && cut%8 == 0 && aligned(data) && n != all {
+			t.Fatalf("cut at %d: %d records, want %d", cut, n, all)
+		}
+	})
+}
+
+// aligned tells that all records begin at multiples of 8 bytes, as the kernel's do.
+func aligned(data []byte) bool {
+	for len(data) > 0 {
+		size := binary.NativeEndian.Uint16(data[6:])
+		if size%8 != 0 {
+			return false
+		}
+		data = data[size:]
+	}
+	return true
+}
+
 // A ring that wraps around gives its records in two pieces; the count of what there is no room
 // for is right wherever they are cut.
 func TestSpool(t *testing.T) {

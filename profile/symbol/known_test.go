@@ -4,11 +4,13 @@ package symbol
 
 import (
 	"errors"
+	"math"
 	"os"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/kallsyms"
 	"github.com/zcbench/zcbench/profile"
@@ -26,46 +28,36 @@ func spin(rounds int) (x uint64) {
 	return x
 }
 
+// sampleHz makes enough samples of a second for shares to be right to a percent or so.
+const sampleHz = 2999
+
+// threadClock is how much CPU time this thread has used.
+func threadClock(t *testing.T) int64 {
+	ns, err := counter.ThreadClock(unix.Gettid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ns
+}
+
 // sampled is the profile of this thread while it does something for so much CPU time, and how
 // much that was by its own clock.
 func sampled(t *testing.T, cpuNs int64, do func()) (*profile.Profile, float64) {
 	t.Helper()
-	names, err := New()
-	if errors.Is(err, kallsyms.ErrHidden) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := namer(t)
 	cpus, err := counter.OnlineCPUs(counter.FS{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := perf.Open(perf.Options{CPUs: cpus, Threads: []int{unix.Gettid()}, Clock: true})
-	for _, e := range []unix.Errno{unix.EACCES, unix.EPERM, unix.ENOSYS} {
-		if errors.Is(err, e) {
-			t.Skip(err)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	clock := func() int64 {
-		ns, err := counter.ThreadClock(unix.Gettid())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return ns
-	}
+	s := sampler(t, perf.Options{CPUs: cpus, Threads: []int{unix.Gettid()}, Clock: true, Hz: sampleHz})
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	from := clock()
-	for clock() < from+cpuNs {
+	from := threadClock(t)
+	for threadClock(t) < from+cpuNs {
 		do()
 	}
-	took := clock() - from
+	took := threadClock(t) - from
 	r, err := s.Stop()
 	if err != nil {
 		t.Fatal(err)
@@ -77,13 +69,46 @@ func sampled(t *testing.T, cpuNs int64, do func()) (*profile.Profile, float64) {
 	return p, float64(took)
 }
 
+// namer names addresses, or the test is skipped where the kernel does not.
+func namer(t *testing.T) *Namer {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("map_files needs root")
+	}
+	names, err := New()
+	if errors.Is(err, kallsyms.ErrHidden) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// sampler is opened until the test ends, which is skipped where the kernel refuses.
+func sampler(t *testing.T, o perf.Options) *perf.Sampler {
+	t.Helper()
+	s, err := perf.Open(o)
+	for _, e := range []unix.Errno{unix.EACCES, unix.EPERM, unix.ENOSYS} {
+		if errors.Is(err, e) {
+			t.Skip(err)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
 // A thread that burns CPU time in a function of its own is found there: the samples add up to its
 // clock, which has the interrupts on top of it too, and what is not of interrupts is the
 // application's, in that function.
 func TestIntegrationBurntTime(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("map_files needs root")
-	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	p, took := sampled(t, 400e6, func() { spin(1_000_000) })
@@ -104,43 +129,120 @@ func TestIntegrationBurntTime(t *testing.T) {
 			own += float64(s.Weight)
 		}
 	}
-	if application < .9*thread || own < .9*thread { // the rest is of being preempted, and of reading the clock
+	if application < .95*thread || own < .95*thread { // the rest is of being preempted, and of reading the clock
 		t.Errorf("of %.1f ms of the thread %.1f are of class application, %.1f of the function that burnt them:\n%+v", thread/1e6, application/1e6, own/1e6, c.Functions)
 	}
 }
 
-// Bytes that pass a socket are copied twice: the classes know it, and little has none.
-func TestIntegrationCopies(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("map_files needs root")
+// touches reads every byte.
+//
+//go:noinline
+func touches(b []byte) (sum uint64) {
+	for _, x := range b {
+		sum += uint64(x)
 	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(fds[0])
-	defer unix.Close(fds[1])
-	buf := make([]byte, 64<<10)
-	p, _ := sampled(t, 400e6, func() {
-		n, err := unix.Write(fds[0], buf)
-		for err == nil && n > 0 {
-			var got int
-			got, err = unix.Read(fds[1], buf)
-			n -= got
-		}
+	return sum
+}
+
+// datagrams are sockets with large datagrams in them, which another thread puts there.
+type datagrams struct {
+	fds          []int
+	fill, filled chan struct{}
+}
+
+// So many sockets, that the time in which one thread waits for the other is little; as many
+// datagrams as each takes before its sender waits (net.unix.max_dgram_qlen); and how large.
+const (
+	datagramSockets = 16
+	datagramsAtOnce = 8
+	datagramBytes   = 256 << 10
+)
+
+func newDatagrams(t *testing.T) *datagrams {
+	t.Helper()
+	d := &datagrams{fill: make(chan struct{}), filled: make(chan struct{})}
+	var to []int
+	for range datagramSockets {
+		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { unix.Close(fds[0]); unix.Close(fds[1]) })
+		if err := unix.SetsockoptInt(fds[0], unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 4*datagramsAtOnce*datagramBytes); err != nil {
+			t.Fatal(err)
+		}
+		to, d.fds = append(to, fds[0]), append(d.fds, fds[1])
+	}
+	go func() {
+		defer close(d.filled)
+		runtime.LockOSThread()
+		b := make([]byte, datagramBytes)
+		for range d.fill {
+			for n := range datagramsAtOnce * datagramSockets {
+				if _, err := unix.Write(to[n%datagramSockets], b); err != nil {
+					t.Errorf("send a datagram: %v", err)
+					return
+				}
+			}
+			d.filled <- struct{}{}
+		}
+	}()
+	t.Cleanup(func() {
+		close(d.fill)
+		for range d.filled {
+		}
 	})
-	c := p.Costs(0)
-	by := map[profile.Class]float64{}
+	return d
+}
+
+// take reads all datagrams into b, as much of each as it has room for, and says how much CPU time
+// that took.
+func (d *datagrams) take(t *testing.T, b []byte) int64 {
+	d.fill <- struct{}{}
+	if _, ok := <-d.filled; !ok {
+		t.FailNow()
+	}
+	from := threadClock(t)
+	for n := range datagramsAtOnce * datagramSockets {
+		if n, errno := sock.Recv(d.fds[n%datagramSockets], b, 0); n != len(b) || errno != 0 {
+			t.Fatalf("%d bytes, %v", n, errno)
+		}
+	}
+	return threadClock(t) - from
+}
+
+// Known work is in its class, within 5 % of the time that was burnt: a loop that copies, which is
+// what taking a datagram costs more than taking its first byte, and a reader that touches what
+// was copied. Time in interrupts is nobody's of both.
+func TestIntegrationKnownWork(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	d, b := newDatagrams(t), make([]byte, datagramBytes)
+	var copied, touched int64
+	p, took := sampled(t, 1500e6, func() {
+		copied += d.take(t, b) - d.take(t, b[:1])
+		from := threadClock(t)
+		for range 24 {
+			touches(b)
+		}
+		touched += threadClock(t) - from
+	})
+	var thread, all float64
+	for i := range p.Stacks {
+		if all += float64(p.Stacks[i].Weight); p.Stacks[i].Where == profile.Thread {
+			thread += float64(p.Stacks[i].Weight)
+		}
+	}
+	c := p.Costs(took)
+	got := map[profile.Class]float64{}
 	for _, k := range c.Classes {
-		by[k.Class] = k.Ns / c.BusyNs
+		got[k.Class] = k.Ns
 	}
-	if by[profile.Copy] < .1 {
-		t.Errorf("%v\n%+v", by, c.Functions)
+	for class, burnt := range map[profile.Class]int64{profile.Copy: copied, profile.Application: touched} {
+		want := float64(burnt) * thread / all
+		t.Logf("%s: %.1f ms, burnt %.1f ms of %.1f: %+.1f %%", class, got[class]/1e6, want/1e6, took/1e6, 100*(got[class]/want-1))
+		if burnt < int64(took/10) || math.Abs(got[class]/want-1) > .05 {
+			t.Errorf("class %s has %.1f ms, burnt were %.1f ms of %.1f:\n%+v\n%+v", class, got[class]/1e6, want/1e6, took/1e6, c.Classes, c.Functions[:min(20, len(c.Functions))])
+		}
 	}
-	t.Logf("%v", by)
 }

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/kallsyms"
+	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/profile"
+	sampling "github.com/zcbench/zcbench/profile/perf"
+	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
+)
+
+// share is a function in two profiles of the same time.
+type share struct {
+	name string
+	p    [2]float64 // of the samples: ours, perf's
+	sd   float64    // of p[0]-p[1], where both are samples of one load
+	z    float64    // how many of them p[0]-p[1] is
+}
+
+// shares are the functions that have most of two sets of samples together. Of two independent
+// samples of one load, of n1 and n2, the difference of a function's shares has the standard
+// deviation sqrt(p(1-p)(1/n1+1/n2)), and z is about normal.
+func shares(ours, theirs map[string]int, top int) (out []share) {
+	n := [2]float64{}
+	names := map[string]bool{}
+	for i, m := range []map[string]int{ours, theirs} {
+		for name, k := range m {
+			n[i] += float64(k)
+			names[name] = true
+		}
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(names), func(a, b string) int {
+		return cmp.Or(cmp.Compare(ours[b]+theirs[b], ours[a]+theirs[a]), cmp.Compare(a, b))
+	}) {
+		if len(out) == top {
+			break
+		}
+		s := share{name: name, p: [2]float64{float64(ours[name]) / n[0], float64(theirs[name]) / n[1]}}
+		p := float64(ours[name]+theirs[name]) / (n[0] + n[1])
+		s.sd = math.Sqrt(p * (1 - p) * (1/n[0] + 1/n[1]))
+		s.z = (s.p[0] - s.p[1]) / s.sd
+		out = append(out, s)
+	}
+	return out
+}
+
+// mostZ is what a function's z may be. It is beyond by chance once in 20,000, so that of the ten
+// functions of two ends one is at most once in 1,000 runs; the test fails when two in a row are.
+const mostZ = 4.06
+
+// Two samples of one load differ by as much as they should, and a function that one of them does
+// not see well is found.
+func TestShares(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(20, 3))
+	sample := func(n int, weights ...float64) map[string]int {
+		m := map[string]int{}
+		for range n {
+			x, i := rnd.Float64(), 0
+			for ; i < len(weights)-1 && x >= weights[i]; i++ {
+				x -= weights[i]
+			}
+			m[strconv.Itoa(i)]++
+		}
+		return m
+	}
+	beyond, all := 0, 0
+	for range 400 {
+		for _, s := range shares(sample(1000, .4, .3, .2, .1), sample(2000, .4, .3, .2, .1), 4) {
+			if all++; math.Abs(s.z) > 1.96 {
+				beyond++
+			}
+		}
+	}
+	// 80 of 1600 are expected, with a standard deviation of 9 or, as the four hang together, of
+	// some more.
+	if beyond < 40 || beyond > 120 {
+		t.Errorf("%d of %d are beyond 1.96 standard deviations, about 80 should be", beyond, all)
+	}
+	got := shares(sample(10_000, .4, .3, .3), sample(10_000, .4, .35, .25), 3)
+	if found := slices.ContainsFunc(got, func(s share) bool { return s.name == "2" && s.z > mostZ }); !found || len(got) != 3 {
+		t.Errorf("a function that has 30 %% here and 25 %% there is not found: %+v", got)
+	}
+}
+
+// A profile beside perf record, of the same run: the shares of the ten functions that have most
+// agree within the sampling error, at both ends. It says how they compare. On a machine that has no
+// time for them two samplers get into each other's way: what disagrees is looked at once more.
+func TestIntegrationBesidePerf(t *testing.T) {
+	long.Test(t)
+	event := needPerf(t)
+	pair := newHosts(t)
+	leaseDir(t)
+	apart := besidePerf(t, pair, event)
+	if len(apart) > 0 {
+		t.Logf("%s: once more", strings.Join(apart, "; "))
+		apart = besidePerf(t, pair, event)
+	}
+	for _, text := range apart {
+		t.Error(text)
+	}
+}
+
+// besidePerf runs a flow with a profile below perf, and says which functions disagree.
+func besidePerf(t *testing.T, pair *veth.Pair, event string) (apart []string) {
+	t.Helper()
+	out, data := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "perf.data")
+	run := append([]string{filepath.Join(built.Dir(t), "zcbench"), "run", "--out", out, "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(),
+		"--rx", "tcp", "--tx", "tcp", "--sut-cpu", "0", "--tg-cpu", "1", "--duration", "10s", "--probe", "profile"}, built.Busy...)
+	p := built.StartCommand(t, exec.Command("perf", append([]string{"record", "-e", event, "-F", strconv.Itoa(sampling.DefaultHz), "-a", "-k", "CLOCK_MONOTONIC", "-o", data, "--"}, run...)...))
+	if status := p.Wait(2 * time.Minute); status != 0 && !onlyLate(t, out) {
+		t.Fatalf("exit status %d: %s%s", status, &p.Out, &p.Err)
+	}
+	records := journal(t, out).Records
+	if len(records) != 1 || records[0].StartUTCNs == 0 {
+		t.Fatalf("%+v", records)
+	}
+	all, same := perfSamples(t, data), aliases(t)
+	for end, cpu := range map[string]int{"sut": 0, "tg": 1} {
+		name, err := results.ProfileFile(records[0].RunID, end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, halt, lengthNs := leaves(t, filepath.Join(out, name), same)
+		theirs, fromNs := map[string]int{}, toMonotonic(records[0].StartUTCNs)
+		for _, s := range all {
+			if s.cpu == cpu && s.atNs >= fromNs && s.atNs < fromNs+lengthNs {
+				theirs[same.first(s.name)]++
+			}
+		}
+		title := fmt.Sprintf("%s, CPU %d, %.1f s", end, cpu, float64(lengthNs)/1e9)
+		if halt != "" { // where an idle CPU is: there samples are lost
+			delete(ours, halt)
+			delete(theirs, halt)
+			title += ", without " + halt
+		}
+		apart = append(apart, disagree(t, title, ours, theirs)...)
+	}
+	return apart
+}
+
+// needPerf says what samples come by here, and skips the test where there is no perf that can.
+func needPerf(t *testing.T) (event string) {
+	t.Helper()
+	needRoot(t)
+	if n, err := counter.OnlineCPUs(counter.FS{}); err != nil || len(n) < 2 {
+		t.Skipf("needs two CPUs: %v, %v", n, err)
+	}
+	if _, err := exec.LookPath("perf"); err != nil {
+		t.Skipf("needs perf, of Debian's package linux-perf: %v", err)
+	}
+	s, err := sampling.Open(sampling.Options{CPUs: []int{0}})
+	for _, e := range []unix.Errno{unix.EACCES, unix.EPERM, unix.ENOSYS} {
+		if errors.Is(err, e) {
+			t.Skip(err)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	cmd := exec.Command("perf", "record", "-e", s.Event.Name, "-F", "999", "-a", "-k", "CLOCK_MONOTONIC", "-o", filepath.Join(t.TempDir(), "perf.data"), "--", "true")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("perf does not work here: %v: %s", err, said)
+	}
+	return s.Event.Name
+}
+
+// disagree holds two profiles against each other, prints them, and says which functions have other
+// shares.
+func disagree(t *testing.T, title string, ours, theirs map[string]int) (apart []string) {
+	t.Helper()
+	n := [2]int{}
+	for i, m := range []map[string]int{ours, theirs} {
+		for _, k := range m {
+			n[i] += k
+		}
+	}
+	if n[0] < 2000 || n[1] < 2000 {
+		t.Fatalf("%s: %d samples, perf has %d: too few of a busy CPU", title, n[0], n[1])
+	}
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "%%\tperf %%\tdifference\tsd\tz\tfunction\t\n")
+	for _, s := range shares(ours, theirs, 10) {
+		fmt.Fprintf(w, "%.2f\t%.2f\t%+.2f\t%.2f\t%+.1f\t%s\t\n", 100*s.p[0], 100*s.p[1], 100*(s.p[0]-s.p[1]), 100*s.sd, s.z, s.name)
+		if math.Abs(s.z) > mostZ {
+			apart = append(apart, fmt.Sprintf("%s: %s has %.2f %% of the samples, by perf %.2f %%: %.1f standard deviations apart, at most %v", title, s.name, 100*s.p[0], 100*s.p[1], s.z, mostZ))
+		}
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s: %d samples, perf has %d\n%s", title, n[0], n[1], &text)
+	return apart
+}
+
+// userCode is what all functions of processes are called here: our programs have no symbols that
+// perf can read. With them is the way back to them from an interrupt: where one of the two samplers
+// is due while the other one takes its sample, it finds that.
+const userCode = "[user]"
+
+const backToUser = "irqentry_exit_to_user_mode"
+
+// leaves counts a profile's samples by the function that the CPU was in. halt is where it was most
+// often while it idled, if it did.
+func leaves(t *testing.T, path string, same aliased) (counts map[string]int, halt string, lengthNs int64) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts, idle := map[string]int{}, map[string]int{}
+	n := 0
+	for _, s := range p.Sample {
+		f, name := s.Location[0].Line[0].Function, userCode
+		if strings.HasPrefix(f.Filename, "[") && f.SystemName != backToUser {
+			name = same.first(f.SystemName)
+		}
+		counts[name], n = counts[name]+int(s.Value[0]), n+int(s.Value[0])
+		if s.Label["where"][0] == string(profile.Idle) {
+			if idle[name] += int(s.Value[0]); idle[name] > idle[halt] || halt == "" {
+				halt = name
+			}
+		}
+	}
+	if idle[halt] < n/100 {
+		halt = ""
+	}
+	return counts, halt, p.DurationNanos
+}
+
+// toMonotonic is a time of the wall clock in CLOCK_MONOTONIC.
+func toMonotonic(utcNs int64) int64 { return utcNs - time.Now().UnixNano() + counter.Monotonic() }
+
+// perfSample is a line of perf script.
+type perfSample struct {
+	cpu  int
+	atNs int64
+	name string
+}
+
+// perfSamples are those in a file of perf's.
+func perfSamples(t *testing.T, data string) []perfSample {
+	t.Helper()
+	cmd := exec.Command("perf", "script", "-i", data, "--ns", "--no-demangle", "-F", "cpu,time,ip,sym")
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("perf script: %v: %s", err, &said)
+	}
+	all, err := parsePerf(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// parsePerf reads lines of "[CPU] SECONDS.NANOSECONDS: ADDRESS NAME".
+func parsePerf(r io.Reader) (all []perfSample, err error) {
+	sc := bufio.NewScanner(r)
+	for sc.Scan() {
+		f := strings.Fields(sc.Text())
+		if len(f) == 0 {
+			continue
+		}
+		if len(f) < 4 {
+			return nil, fmt.Errorf("perf script: %q is no sample", sc.Text())
+		}
+		cpu, e1 := strconv.Atoi(strings.Trim(f[0], "[]"))
+		s, ns, _ := strings.Cut(strings.TrimSuffix(f[1], ":"), ".")
+		whole, e2 := strconv.ParseInt(s, 10, 64)
+		part, e3 := strconv.ParseInt(ns, 10, 64)
+		ip, e4 := strconv.ParseUint(f[2], 16, 64)
+		if errors.Join(e1, e2, e3, e4) != nil || len(ns) != 9 {
+			return nil, fmt.Errorf("perf script: %q is no sample", sc.Text())
+		}
+		x := perfSample{cpu, whole*1e9 + part, userCode}
+		if ip >= 1<<63 && f[3] != backToUser {
+			x.name = f[3]
+		}
+		all = append(all, x)
+	}
+	return all, sc.Err()
+}
+
+func TestParsePerf(t *testing.T) {
+	got, err := parsePerf(strings.NewReader("[001]  1234.000000007:  ffffffff81000020 rep_movs_alternative\n\n[000] 2.500000000:           46fd01 a b[...]\n"))
+	want := []perfSample{{1, 1234_000000007, "rep_movs_alternative"}, {0, 2_500000000, userCode}}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, bad := range []string{"x", "[001] 1: 2 c", "[001] 1.000000000: zz c", "[x] 1.000000000: 1 c"} {
+		if _, err := parsePerf(strings.NewReader(bad)); err == nil {
+			t.Errorf("%q is a sample", bad)
+		}
+	}
+}
+
+// aliased has the names of the kernel's functions that are at another one's address.
+type aliased map[string]string
+
+// first is the name that the kernel lists first at the address of this one, which is the one that
+// profiles have; perf may take another.
+func (a aliased) first(name string) string { return cmp.Or(a[name], name) }
+
+func aliases(t *testing.T) aliased {
+	t.Helper()
+	b, err := os.ReadFile(kallsyms.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, several, out := map[string]string{}, map[string]bool{}, aliased{}
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		if len(f) < 3 || !strings.Contains("tTwW", f[1]) || strings.HasPrefix(f[2], "__pfx_") {
+			continue
+		}
+		if first[f[0]] == "" {
+			first[f[0]] = f[2]
+		}
+		if to, ok := out[f[2]]; ok && to != first[f[0]] {
+			several[f[2]] = true
+		}
+		out[f[2]] = first[f[0]]
+	}
+	for name := range several { // functions of this name are at several addresses
+		out[name] = name
+	}
+	return out
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+
+package symbol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/profile"
+	"github.com/zcbench/zcbench/profile/perf"
+	"github.com/zcbench/zcbench/zc/labtest"
+	"golang.org/x/sys/unix"
+)
+
+const patience = 2 * time.Minute
+
+// parameter sets one of the soft NIC's until the test ends.
+func parameter(t *testing.T, name, value string) {
+	t.Helper()
+	path := "/sys/module/softnic/parameters/" + name
+	old, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, []byte(value), 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.WriteFile(path, old, 0); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// keepTo keeps this process to a CPU until the test ends. New threads inherit it.
+func keepTo(t *testing.T, cpu int) {
+	t.Helper()
+	var all, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		t.Fatal(err)
+	}
+	one.Set(cpu)
+	set := func(to *unix.CPUSet) {
+		tasks, err := os.ReadDir("/proc/self/task")
+		for _, e := range tasks {
+			tid, _ := strconv.Atoi(e.Name())
+			if e := unix.SchedSetaffinity(tid, to); e != nil && !errors.Is(e, unix.ESRCH) {
+				err = errors.Join(err, e)
+			}
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	set(&one)
+	t.Cleanup(func() { set(&all) })
+}
+
+// transfer moves so many bytes by TCP from one end of the lab to the other, at most so many a
+// second; 0: as fast as it goes.
+func transfer(t *testing.T, bytes, pace int) {
+	t.Helper()
+	l, err := labtest.In(labtest.RXNS, func() (net.Listener, error) {
+		var lc net.ListenConfig
+		lc.SetMultipathTCP(false)
+		return lc.Listen(context.Background(), "tcp", net.JoinHostPort(labtest.Addrs["ipv4"], "0"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	from, err := labtest.In(labtest.TXNS, func() (net.Conn, error) { return net.DialTimeout("tcp", l.Addr().String(), patience) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	if pace > 0 {
+		mustPace(t, from, pace)
+	}
+	to, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	end := time.Now().Add(patience)
+	if err := errors.Join(from.SetDeadline(end), to.SetDeadline(end)); err != nil {
+		t.Fatal(err)
+	}
+	sent := make(chan error, 1)
+	go func() {
+		var err error
+		b := make([]byte, 256<<10)
+		for left := bytes; left > 0 && err == nil; left -= len(b) {
+			_, err = from.Write(b[:min(left, len(b))])
+		}
+		sent <- errors.Join(err, from.Close())
+	}()
+	got, b := 0, make([]byte, 256<<10)
+	for {
+		n, err := to.Read(b)
+		if got += n; err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("after %d bytes: %v", got, err)
+		}
+	}
+	if err := <-sent; err != nil || got != bytes {
+		t.Fatalf("%d bytes of %d, %v", got, bytes, err)
+	}
+}
+
+func mustPace(t *testing.T, c net.Conn, bytesPerSecond int) {
+	t.Helper()
+	raw, err := c.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set error
+	if err := raw.Control(func(fd uintptr) {
+		set = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, bytesPerSecond)
+	}); err != nil || set != nil {
+		t.Fatal(err, set)
+	}
+}
+
+// counted are the soft NIC's counters of receive queues: of all queues of both ends together.
+func counted(t *testing.T) map[string]uint64 {
+	t.Helper()
+	all := map[string]uint64{}
+	for _, e := range guest.Ends {
+		stats, err := labtest.In(e.NS, func() (map[string]uint64, error) {
+			d, err := nic.Open(e.Dev)
+			if err != nil {
+				return nil, err
+			}
+			defer d.Close()
+			return d.Stats()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, v := range stats {
+			if queue, what, ok := strings.Cut(name, "_"); ok && strings.HasPrefix(queue, "rx") {
+				all[what] += v
+			}
+		}
+	}
+	return all
+}
+
+// profiled is where the time of CPUs went while something was done.
+func profiled(t *testing.T, cpus []int, do func()) (*profile.Profile, profile.Costs) {
+	t.Helper()
+	names, s := namer(t), sampler(t, perf.Options{CPUs: cpus, Clock: true})
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	from, err := counter.ReadCPU(counter.FS{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	do()
+	to, err := counter.ReadCPU(counter.FS{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.FromRecording(r, from.AtNs, to.AtNs, names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := counter.Usage(from, to, cpus)
+	if u.BusyCores == nil {
+		t.Fatalf("how busy the CPUs were is not known: %q", u.Flags)
+	}
+	busyNs := *u.BusyCores * u.WallS * 1e9
+	if err := p.Check(busyNs); err != nil {
+		t.Log(err) // an emulated CPU loses samples while others have the machine: shares are right all the same
+	}
+	return p, p.Costs(busyNs)
+}
+
+func classNs(c profile.Costs, class profile.Class) float64 {
+	for _, k := range c.Classes {
+		if k.Class == class {
+			return k.Ns
+		}
+	}
+	return 0
+}
+
+// A NIC whose poll burns CPU time for each packet has it in class driver, and in the function that
+// burns it, within 5 % of what the NIC itself has counted by the clock: against the same transfer
+// without. It is paced, so that both take as long, in the same packets: whatever else takes time,
+// such as the samples' own interrupts, does so in both.
+func TestLabBurnt(t *testing.T) {
+	labtest.Need(t)
+	long.Test(t)
+	const bytes, pace, burnNs, polls = 12 << 20, 2 << 20, 900_000, 1
+	keepTo(t, 0)
+	parameter(t, "engine_cpus", "0,0")
+	parameter(t, "irq_cpus", strings.TrimSuffix(strings.Repeat(strconv.Itoa(polls)+",", 16), ","))
+	_, without := profiled(t, []int{polls}, func() { transfer(t, bytes, pace) })
+	parameter(t, "burn_ns", fmt.Sprint(burnNs))
+	before, after := counted(t), map[string]uint64{}
+	_, with := profiled(t, []int{polls}, func() {
+		transfer(t, bytes, pace)
+		for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+			if after = counted(t); after["burnt_packets"]-before["burnt_packets"] >= after["packets"]-before["packets"] {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("some packets are not polled: %v, before %v", after, before)
+			}
+		}
+	})
+	burnt, packets := float64(after["burnt_ns"]-before["burnt_ns"]), after["burnt_packets"]-before["burnt_packets"]
+	if least := float64(packets) * burnNs; burnt < .9*least || packets < bytes/9600 || burnt < .5*with.BusyNs {
+		t.Errorf("%.1f ms burnt of %.1f, for %d packets", burnt/1e6, with.BusyNs/1e6, packets)
+	}
+	own := 0.0
+	for _, f := range with.Functions {
+		if f.Name == "sn_burn" && f.Module == "softnic" {
+			own += f.TotalNs
+		}
+	}
+	for what, ns := range map[string]float64{"class driver": classNs(with, profile.Driver) - classNs(without, profile.Driver), "sn_burn": own} {
+		t.Logf("%s: %.1f ms more, burnt for %d packets were %.1f ms: %+.1f %%", what, ns/1e6, packets, burnt/1e6, 100*(ns/burnt-1))
+		if math.Abs(ns/burnt-1) > .05 {
+			t.Errorf("%s has %.1f ms more, burnt were %.1f ms:\n%+v\n%+v\nwithout %+v", what, ns/1e6, burnt/1e6, with.Classes, with.Functions[:min(20, len(with.Functions))], without.Classes)
+		}
+	}
+	for _, f := range without.Functions {
+		if f.Name == "sn_burn" {
+			t.Errorf("%+v, and nothing was to be burnt", f)
+		}
+	}
+}
+
+// On the lab's kernels too little of a transfer's time has no class.
+func TestLabOther(t *testing.T) {
+	labtest.Need(t)
+	p, c := profiled(t, []int{0, 1}, func() { transfer(t, 48<<20, 0) })
+	other := classNs(c, profile.Other) / c.BusyNs
+	t.Logf("%.1f %% of %.1f ms", 100*other, c.BusyNs/1e6)
+	if other > .05 || p.Samples < 200 {
+		t.Errorf("%.1f %% of %d samples have no class, 5 %% may:\n%s", 100*other, p.Samples, unclassed(p))
+	}
+}
+
+// unclassed are the stacks that have no class, the heaviest first.
+func unclassed(p *profile.Profile) string {
+	var out strings.Builder
+	for _, s := range p.Stacks {
+		if s.Class != profile.Other {
+			continue
+		}
+		fmt.Fprintf(&out, "%d %s %s:", s.Count, s.Where, s.Comm)
+		for _, f := range s.Frames {
+			out.WriteString(" " + f.String())
+		}
+		out.WriteByte('\n')
+	}
+	return out.String()
+}

@@ -54,9 +54,6 @@ nodes_machine=(--mem 2048 --qemu=-smp --qemu=sockets=2,cores=1,threads=1
 # polls NAPI of a veth.
 pollers='^TestIntegrationThreadedNAPI$|^TestIntegrationBusyPollingThread$'
 
-# This wants a clock that counts instructions.
-burnt='^TestLabBurnt$'
-
 # These run in the lab, or are programs that a test there starts.
 in_lab='^TestLab|^TestKilledReceiver$|^TestUpperInLab$|^TestNodesInLab$|^TestNetemInLab$'
 
@@ -64,8 +61,7 @@ in_lab='^TestLab|^TestKilledReceiver$|^TestUpperInLab$|^TestNodesInLab$|^TestNet
 # the soft NIC and neither veth nor flock(1), and one test wants namespaces whose last
 # reference is its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
 # have used, with every socket in it destroyed and the soft NIC at rest. Three are about each
-# percent of CPU time, of which an emulated CPU loses much while others have the machine: one of
-# them has a machine whose clock counts instructions.
+# percent of CPU time, of which an emulated CPU loses much while others have the machine.
 not_in_lab='^TestLabQEMU|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$|^TestLabBurnt$'
 own_boot='^TestNamespacesAndModuleComeAndGo$'
 
@@ -148,7 +144,6 @@ lab() {
 	own_machine "$nodes" "${nodes_machine[*]}" ./zc/zcrx || status=1
 	own_machine "$pollers" '--load veth' ./bench || status=1
 	own_machine "$netem" '--load sch_netem' ./bpf || status=1
-	own_machine "$burnt" --count-time ./profile/symbol || status=1
 }
 
 # own_machine TESTS FLAGS PACKAGE runs tests on a machine of their own.

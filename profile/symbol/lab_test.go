@@ -209,7 +209,8 @@ func classNs(c profile.Costs, class profile.Class) float64 {
 // A NIC whose poll burns CPU time for each packet has it in class driver, and in the function that
 // burns it, within 5 % of what the NIC itself has counted by the clock: against the same transfer
 // without. It is paced, so that both take as long, in the same packets: whatever else takes time,
-// such as the samples' own interrupts, does so in both.
+// such as the samples' own interrupts, does so in both. It wants a machine that does nothing else:
+// an emulated CPU from which others take time loses samples where it burns.
 func TestLabBurnt(t *testing.T) {
 	labtest.Need(t)
 	long.Test(t)

@@ -29,7 +29,8 @@ var handshakeTime = 3 * time.Second // tests have less patience
 // waits in the backlog until one is done, or the oldest has had its helloTime and
 // is closed: a crowd of silent strangers neither keeps the flow out nor throws it
 // out between its connection and its hello, which comes with it. They are as many as
-// a backlog holds (net.core.somaxconn), so that who is in it waits for a helloTime.
+// a backlog holds (net.core.somaxconn), so that who is in it waits for a helloTime, where the
+// process may have 16384 descriptors or more; with fewer, as many times longer.
 var maxPending = 4096 // tests have less room
 
 const helloTime = time.Second

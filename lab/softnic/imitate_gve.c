@@ -181,8 +181,9 @@ int sn_gve_set_features(struct net_device *dev, netdev_features_t features)
 
 /*
  * gve_rx_queue_stop and gve_rx_queue_start, gve_main.c: to stop or start one queue all must
- * rest, without a carrier, which is back before they return (gve_turndown,
- * gve_turnup_and_check_status). Queue 0 cannot be stopped.
+ * rest, without a carrier (gve_turndown, gve_turnup_and_check_status). The driver has all but
+ * that one up again before stop returns, and takes them down again to start it; here they rest
+ * from stop to start. Queue 0 cannot be stopped.
  */
 int sn_gve_turndown(struct sn_dev *sn, int idx)
 {

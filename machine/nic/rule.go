@@ -5,6 +5,7 @@ package nic
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"net/netip"
@@ -162,6 +163,19 @@ const ruleSpecial uint64 = 1 << 31
 // rules reads the driver's list. Drivers tell the size of their table with the number of
 // rules (ETHTOOL_GRXCLSRLCNT), or with the list alone (ETHTOOL_GRXCLSRLALL), as mlx5.
 func (d *Device) rules() (t ruleTable, err error) {
+	for range listTries {
+		if t, err = d.listRules(); !errors.Is(err, unix.EMSGSIZE) && !errors.Is(err, unix.EINVAL) {
+			break
+		}
+	}
+	return t, err
+}
+
+// listTries is how often rules are listed that other programs change between two calls of the
+// driver: that of how many there are, and that of where they are.
+const listTries = 4
+
+func (d *Device) listRules() (t ruleTable, err error) {
 	c, err := d.countRules()
 	if err != nil {
 		return t, err

@@ -78,7 +78,8 @@ func deliveryCol(name string) column {
 		}})
 }
 
-// deliveryClockCol is the column of how well the hosts' clocks agree.
+// deliveryClockCol is the column of how well the hosts' clocks agree. Alone it is no delivery: it
+// stands after the columns of the times, which have been read when it is.
 func deliveryClockCol() column {
 	return optional(column{"delivery_clock_us",
 		func(r *row) string {
@@ -92,10 +93,9 @@ func deliveryClockCol() column {
 			if err != nil {
 				return err
 			}
-			if r.host.Delivery == nil {
-				r.host.Delivery = &Delivery{}
+			if r.host.Delivery != nil {
+				r.host.Delivery.ClockUs = &v
 			}
-			r.host.Delivery.ClockUs = &v
 			return nil
 		}})
 }

@@ -17,7 +17,8 @@ type Delivery struct {
 	P999Us float64 `json:"p999_us"`
 	MaxUs  float64 `json:"max_us"`
 	// ClockUs is how far all of these may be off, either way, because the clocks of the two hosts
-	// are known to each other no better; 0: they have one. Nil: not known.
+	// are known to each other no better before and after the run, and part in it; 0: they have
+	// one. Nil: not known.
 	ClockUs *float64 `json:"clock_us,omitempty"`
 }
 

@@ -2,7 +2,11 @@
 
 package bench
 
-import "github.com/zcbench/zcbench/bench/host"
+import (
+	"context"
+
+	"github.com/zcbench/zcbench/bench/host"
+)
 
 // oneClock tells that both ends have one: they are on one machine, and what their offsets differ by
 // is no more than what these are known to.
@@ -20,10 +24,36 @@ func (r *Runner) offset(h *host.Host) int64 {
 	return h.OffsetNs
 }
 
-// clockUs is how far times may be off that begin at one end and end at the other.
-func (r *Runner) clockUs() *float64 {
-	if r.oneClock() {
-		return new(0.)
+// timesClocks finds how far the delivery times of a run that has just ended may be off. What was
+// known of the clocks before it is not enough: they part meanwhile. Where the run is called off
+// now, it stays unknown.
+func (r *Runner) timesClocks(ctx context.Context, out *outcome) {
+	if out.sut.Host.Delivery == nil || out.sutErr != nil || out.tgErr != nil {
+		return
 	}
-	return new(float64(r.SUT.UncertaintyNs+r.TG.UncertaintyNs) / 1e3)
+	var sut, tg host.Drift
+	if !r.oneClock() {
+		var sutErr, tgErr error
+		if sut, sutErr = r.SUT.Drift(ctx); sutErr == nil {
+			tg, tgErr = r.TG.Drift(ctx)
+		}
+		if sutErr != nil || tgErr != nil {
+			if ctx.Err() == nil {
+				out.sutErr, out.tgErr = sutErr, tgErr
+			}
+			return
+		}
+	}
+	out.clockUs = new(r.clockUs(sut, tg))
+}
+
+// clockUs is how far times may be off that begin at one end and end at the other: by what both
+// clocks are known to, and by what they moved against each other. What both moved against the
+// controller's is in no time.
+func (r *Runner) clockUs(sut, tg host.Drift) float64 {
+	if r.oneClock() {
+		return 0
+	}
+	moved := sut.MovedNs - tg.MovedNs
+	return float64(sut.WithinNs+tg.WithinNs+max(moved, -moved)) / 1e3
 }

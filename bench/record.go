@@ -29,7 +29,7 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 	r.fillEnd(&rec.SUT, r.SUT, out.sut)
 	r.fillEnd(&rec.TG, r.TG, out.tg)
 	if d := rec.SUT.Delivery; d != nil {
-		d.ClockUs = r.clockUs()
+		d.ClockUs = out.clockUs // whatever the agent says
 	}
 	rec.Warnings = slices.Concat(named("SUT", out.sut.Warnings), named("TG", out.tg.Warnings), out.warnings)
 	rec.Warnings = slices.Concat(rec.Warnings, named("SUT", takeProfile(&rec.Attached.SUT, out.sut.Profile)), named("TG", takeProfile(&rec.Attached.TG, out.tg.Profile)))

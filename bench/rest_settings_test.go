@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,9 @@ import (
 // lets it. It moves nothing.
 const governedAgentEnv = "ZCBENCH_TEST_GOVERNED_AGENT"
 
+// partingClockEnv is by how many ns its clock moves while a run lasts that times its delivery.
+const partingClockEnv = "ZCBENCH_TEST_PARTING_CLOCK"
+
 // atRest is what such a host does under a governor; "" is as it was found.
 var atRest = map[string]struct{ cores, watts float64 }{"": {.05, 50}, "powersave": {.1, 60}, "performance": {.4, 100}, "halfway": {.7, 200}}
 
@@ -32,6 +36,7 @@ var atRest = map[string]struct{ cores, watts float64 }{"": {.05, 50}, "powersave
 type governed struct {
 	names []string
 	since []int64
+	moved int64 // its clock, ns
 }
 
 func (g *governed) set(name string) {
@@ -58,7 +63,7 @@ func (g *governed) answer(req wire.Request) (result any, err *wire.Error) {
 	case wire.OpFinish:
 		return []string{}, nil
 	case wire.OpClock:
-		return wire.Clock{MonotonicNs: host.Monotonic()}, nil
+		return wire.Clock{MonotonicNs: host.Monotonic() + g.moved}, nil
 	case wire.OpSet:
 		var s wire.Settings
 		req.Decode(&s)
@@ -75,6 +80,9 @@ func (g *governed) answer(req wire.Request) (result any, err *wire.Error) {
 		end := wellEnd()
 		end.FromNs, end.ToNs = sch.FromNs, sch.ToNs
 		end.Host.CPUBusyCores, end.Host.Env.CPUsMeasured = new(.5+atRest[now].cores), "0"
+		if by, err := strconv.ParseInt(os.Getenv(partingClockEnv), 10, 64); err == nil {
+			g.moved, end.Host.Delivery = by, &results.Delivery{Count: 1, P50Us: 20}
+		}
 		return end, nil
 	case wire.OpPowerStart:
 		return []wire.PowerSource{{Name: "rapl", Scope: power.ScopePackage}}, nil
@@ -118,16 +126,18 @@ func beGovernedAgent() {
 // governedRunner runs between two such hosts.
 func governedRunner(t *testing.T) *Runner {
 	t.Helper()
+	return &Runner{Session: "s", Opt: Options{Duration: time.Second, Addr: "127.0.0.1"}, SUT: dialGoverned(t), TG: dialGoverned(t)}
+}
+
+func dialGoverned(t *testing.T) *host.Host {
+	t.Helper()
 	t.Setenv(governedAgentEnv, "1")
-	r := &Runner{Session: "s", Opt: Options{Duration: time.Second, Addr: "127.0.0.1"}}
-	for _, h := range []**host.Host{&r.SUT, &r.TG} {
-		var err error
-		if *h, err = host.Dial(t.Context(), "local", host.Options{ToolVersion: version.Tool()}); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { (*h).Close() })
+	h, err := host.Dial(t.Context(), "local", host.Options{ToolVersion: version.Tool()})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return r
+	t.Cleanup(func() { h.Close() })
+	return h
 }
 
 func governedBy(names ...string) (plan []matrix.Run) {

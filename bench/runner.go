@@ -165,8 +165,9 @@ func (r *Runner) Unsupported(p matrix.Run, reason, fix string) results.Record {
 type outcome struct {
 	sut, tg       wire.EndResult
 	sutErr, tgErr error
-	calledOff     error // why the controller called the run off
-	startUTCNs    int64 // of the steady window
+	calledOff     error    // why the controller called the run off
+	startUTCNs    int64    // of the steady window
+	clockUs       *float64 // how far its delivery times may be off; nil: not known
 	warnings      []string
 }
 
@@ -200,6 +201,7 @@ func (r *Runner) flow(ctx context.Context, p matrix.Run, out *outcome) {
 	}
 	defer r.close(ctx, r.TG, &out.tgErr)
 	r.runBoth(ctx, p, out)
+	r.timesClocks(ctx, out)
 }
 
 // dataPort is where the TG is to connect: to the SUT's address on the path, and to

@@ -134,7 +134,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"flows", "", "asked for: so many at the same time, of which the figures are the sum (flows.csv has each); empty = 1"},
 	ColumnDoc{"queues", "", "asked for: RX queues that the flows were spread over; empty = one a flow of modes that take queues over, of others as found"},
 	ColumnDoc{"upper", "", "the interface with the flow's address and route, where that stands on a port: a VLAN, a bond, a bridge; dev is the port, or upper itself where it is not known which of its ports the flow used (warnings has them); empty = dev has the address"},
-	ColumnDoc{"delivery_clock_us", "us", "how far the three delivery times may be off, either way, because the clocks of the two hosts are known to each other no better; 0 = they have one clock"},
+	ColumnDoc{"delivery_clock_us", "us", "how far the three delivery times may be off, either way, because the clocks of the two hosts are known to each other no better before and after the run, and part in it; 0 = they have one clock"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -17,7 +17,8 @@ type Delivery struct {
 	P999Us float64 `json:"p999_us"`
 	MaxUs  float64 `json:"max_us"`
 	// ClockUs is how far all of these may be off, either way, because the clocks of the two hosts
-	// are known to each other no better; 0: they have one. Nil: not known.
+	// are known to each other no better before and after the run, and part in it; 0: they have
+	// one. Nil: not known.
 	ClockUs *float64 `json:"clock_us,omitempty"`
 }
 
@@ -78,7 +79,8 @@ func deliveryCol(name string) column {
 		}})
 }
 
-// deliveryClockCol is the column of how well the hosts' clocks agree.
+// deliveryClockCol is the column of how well the hosts' clocks agree. Alone it is no delivery: it
+// stands after the columns of the times, which have been read when it is.
 func deliveryClockCol() column {
 	return optional(column{"delivery_clock_us",
 		func(r *row) string {
@@ -92,10 +94,9 @@ func deliveryClockCol() column {
 			if err != nil {
 				return err
 			}
-			if r.host.Delivery == nil {
-				r.host.Delivery = &Delivery{}
+			if r.host.Delivery != nil {
+				r.host.Delivery.ClockUs = &v
 			}
-			r.host.Delivery.ClockUs = &v
 			return nil
 		}})
 }

@@ -35,7 +35,7 @@ var MetricSections = []MetricSection{
 			Units: "us us us us us us", Source: "due by the pace, to the data path",
 			Meaning: "from when payload was due at the sender to when the receiver's path had " +
 				"taken it, and looked at it where it does (docs/probes.md); right to 0.8 % and to " +
-				"clock_offset_uncertainty_ns of both ends"},
+				"delivery_clock_us of runs.csv"},
 		{Names: "zerocopy_completions zerocopy_completions_copied",
 			Units: "1", Source: "data path",
 			Meaning: "a sender's notifications, and those that said that the kernel copied"},
@@ -138,7 +138,7 @@ var MetricSections = []MetricSection{
 			Meaning: "connections to the data port that were not the flow"},
 		{Names: "clock_offset_uncertainty_ns",
 			Units: "ns", Source: "agent round trip",
-			Meaning: "of the clock difference between the hosts' agents"},
+			Meaning: "of the clock difference between the controller and the agent, before the run"},
 	}},
 	{"CPU", "", []MetricDoc{
 		{Names: "cpu_app_cores cpu_sys_cores cpu_soft_cores cpu_busy_cores cpu_iowait_cores " +

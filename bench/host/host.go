@@ -19,7 +19,6 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/cmdline"
-	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/machine/veth"
 )
@@ -218,45 +217,6 @@ func (h *Host) hello(ctx context.Context, o Options) error {
 	go h.link.Load().watch()
 	return h.SyncClock(ctx)
 }
-
-// maxDrift is how fast two machines' clocks may part, as a fraction: quartz is
-// good to 100 ppm, and NTP, which disciplines the clock, to far less.
-const maxDrift = 100e-6
-
-// SyncClock measures the offset of the agent's clock as NTP does: the fastest
-// of some round trips bounds the error by half its length. Clocks of two machines
-// drift apart: a long session repeats it. An older figure is kept while it is the
-// better one. No other call may be under way that needs the figures.
-func (h *Host) SyncClock(ctx context.Context) error {
-	best, offset, at := int64(-1), int64(0), int64(0)
-	var before int64
-	for range 16 {
-		var c wire.Clock
-		t0 := Monotonic()
-		if err := h.Call(ctx, wire.OpClock, nil, &c); err != nil {
-			return err
-		}
-		t1 := Monotonic()
-		if c.MonotonicNs < before {
-			h.Distrust(errors.New("clock: it goes backwards"))
-			return h.Err()
-		}
-		before = c.MonotonicNs
-		if rtt := t1 - t0; best < 0 || rtt < best {
-			best, offset, at = rtt, c.MonotonicNs-(t0+rtt/2), t1
-		}
-	}
-	if old := h.syncedBound + int64(maxDrift*float64(at-h.syncedNs)); h.syncedNs != 0 && old <= best/2 {
-		h.UncertaintyNs = old
-		return nil
-	}
-	h.OffsetNs, h.UncertaintyNs = offset, best/2
-	h.syncedNs, h.syncedBound = at, best/2
-	return nil
-}
-
-// Monotonic is the controller's CLOCK_MONOTONIC, nanoseconds.
-var Monotonic = counter.Monotonic
 
 // Topology is how its CPUs share cores and memory. It is asked for with each run, and read from
 // the agent's lists when it is greeted.

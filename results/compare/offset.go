@@ -5,7 +5,10 @@ package compare
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
+
+	"github.com/zcbench/zcbench/results"
 )
 
 // ofClocks tells a time that begins at one host and ends at the other: what their clocks are wrong
@@ -20,16 +23,36 @@ func clockUs(p pairing, m Metric) (most float64) {
 	}
 	for _, c := range []*Cell{p.a, p.b} {
 		for _, r := range c.Runs {
-			if d := r.SUT.Delivery; d != nil && d.ClockUs != nil {
-				most = max(most, *d.ClockUs)
-			}
+			most = max(most, clockUsOf(r))
 		}
 	}
 	return most
 }
 
-// withinClocks takes a verdict back where the clocks may be all of the difference. Runs of one
-// block have the same error, which their difference does not have; how large their ratio is, is
+// clockUsOf is how far a run's may be off. Older records say only how well the controller knew the
+// clock of each end.
+func clockUsOf(r *results.Record) (us float64) {
+	switch d := r.SUT.Delivery; {
+	case d == nil:
+		return 0
+	case d.ClockUs != nil:
+		return *d.ClockUs
+	case slices.Contains(r.Flags, "shared-machine"):
+		return 0
+	}
+	for _, h := range []*results.Host{&r.SUT, &r.TG} {
+		for _, m := range h.Metrics {
+			if m.Name == "clock_offset_uncertainty_ns" {
+				us += m.Value / 1e3
+			}
+		}
+	}
+	return us
+}
+
+// withinClocks takes a verdict back where the clocks may be all of the difference. Each run has its
+// own error: what is random of it is in the scatter of the runs, what the path makes of it the runs
+// of one block have in common, and their difference does not have it. How large their ratio is, is
 // known no better for that.
 func (r *Row) withinClocks() {
 	r.OffClocks = false
@@ -47,15 +70,19 @@ func (r *Row) clocksTell(margin float64) bool {
 }
 
 // clockBounds are the least and the most that a loss may be in truth, as a share of a time that the
-// clocks may have made longer or shorter.
+// clocks may have made longer or shorter. Times that are not of the same blocks have an error each,
+// so that their difference is open by both.
 func (r *Row) clockBounds(loss float64) (least, most float64) {
 	if r.ClockUs == 0 || r.SumA == nil {
 		return loss, loss
 	}
-	a := r.SumA.Median
-	least, most = loss*a/(a+r.ClockUs), math.Inf(1)
+	a, off := r.SumA.Median, 0.
+	if r.Diff.Pairs == 0 {
+		off = 2 * r.ClockUs
+	}
+	least, most = (loss*a-off)/(a+r.ClockUs), math.Inf(1)
 	if a > r.ClockUs {
-		most = loss * a / (a - r.ClockUs)
+		most = (loss*a + off) / (a - r.ClockUs)
 	}
 	return least, most
 }

@@ -21,8 +21,9 @@ func timed(session string, c results.Cell, us, spread, clock float64) (out []res
 }
 
 // Times between two hosts are no better than their clocks. In the same blocks both cells have the
-// same error, so that one is later all the same; in two sessions the error may be all of the
-// difference; and an error that both have makes unequal times look equal.
+// path's error, and their scatter has the rest, so that one is later all the same; in two sessions
+// the error may be all of the difference; and an error that both have makes unequal times look
+// equal.
 func TestDeliveryBetweenClocks(t *testing.T) {
 	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read", PaceBitsPS: 1e9}
 	base := tcp
@@ -58,6 +59,72 @@ func TestDeliveryBetweenClocks(t *testing.T) {
 			if got := c.r.Rows[0].VerdictText(); got != c.want {
 				t.Errorf("%s, %s: %q, want %q", x.name, c.r.NameB, got, c.want)
 			}
+		}
+	}
+}
+
+// Times of two sessions have an error each. What looks like a quarter more may be a twentieth, and
+// what looks like an eighth, and gets no verdict, may be a third.
+func TestLossOfTimesOfTwoSessions(t *testing.T) {
+	base := tcp
+	base.PaceBitsPS = 1e9
+	for _, x := range []struct {
+		a, b, clock, share float64
+		verdict            Verdict
+		worse, possible    bool
+	}{
+		{100, 125, 0, .2, Costlier, true, true},
+		{100, 125, 10, .2, Costlier, false, true},
+		{100, 125, 10, .02, Costlier, true, true},
+		{100, 112, 10, .15, Unsure, false, true},
+		{100, 112, 10, .4, Unsure, false, false},
+	} {
+		a := NewSet("a", results.Journal{Records: timed("a", base, x.a, .01, x.clock)})
+		b := NewSet("b", results.Journal{Records: timed("b", base, x.b, .01, x.clock)})
+		r, err := Compare(&a, &b, metrics(t, "delivery_p50_us"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := &r.Rows[0]
+		if row.Verdict != x.verdict || row.Worse(x.share) != x.worse || row.Possible(x.share) != x.possible {
+			t.Errorf("%+v: %s, worse: %v, possibly %v", x, row.Verdict, row.Worse(x.share), row.Possible(x.share))
+		}
+	}
+}
+
+// Records of older versions do not say how well the two clocks agree, but how well each was known.
+func TestClocksOfOldRecords(t *testing.T) {
+	base := tcp
+	base.PaceBitsPS = 1e9
+	for _, x := range []struct {
+		name  string
+		flags []string
+		known bool
+		want  float64
+	}{
+		{"two machines", nil, true, 15},
+		{"one machine", []string{"shared-machine"}, true, 0},
+		{"not known", nil, false, 0},
+	} {
+		of := func(session string, us float64) *Set {
+			recs := timed(session, base, us, 1, 0)
+			for i := range recs {
+				r := &recs[i]
+				r.SUT.Delivery.ClockUs, r.Flags = nil, x.flags
+				if x.known {
+					r.SUT.Metrics = []results.Metric{{Name: "clock_offset_uncertainty_ns", Unit: "ns", Value: 5000}}
+					r.TG.Metrics = []results.Metric{{Name: "clock_offset_uncertainty_ns", Unit: "ns", Value: 10000}}
+				}
+			}
+			s := NewSet(session, results.Journal{Records: recs})
+			return &s
+		}
+		r, err := Compare(of("a", 100), of("b", 120), metrics(t, "delivery_p50_us"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row := &r.Rows[0]; row.ClockUs != x.want || row.OffClocks != (x.want > 0) {
+			t.Errorf("%s: clocks agree to %g us, want %g: %s", x.name, row.ClockUs, x.want, row.VerdictText())
 		}
 	}
 }

@@ -44,8 +44,8 @@ func addFlames(dir string, s *report.Summary) {
 	}
 }
 
-// flameOf adds up the profiles of an end's runs, in their order, so many at most and as far as there
-// is room for their bytes, and draws them.
+// flameOf adds up the profiles of an end's runs, in their order, so many at most and as far as
+// there is room for their bytes, and draws them.
 func flameOf(dir string, e report.ProfiledEnd, files, room, boxes int) report.Flame {
 	out := report.Flame{Number: e.Number, Cell: e.Cell, End: e.End}
 	sum, added, lacking := profile.NewSum(), 0, error(nil)
@@ -80,8 +80,8 @@ func flameOf(dir string, e report.ProfiledEnd, files, room, boxes int) report.Fl
 	return out
 }
 
-// addProfile adds the profile of a run's end, of at most room bytes unpacked, and says how many were
-// read or unpacked for it.
+// addProfile adds the profile of a run's end, of at most room bytes unpacked, and says how many
+// were read or unpacked for it.
 func addProfile(sum *profile.Sum, dir, run, end string, room int) (n int, err error) {
 	name, err := results.ProfileFile(run, end)
 	if err != nil {

@@ -17,12 +17,14 @@ import (
 )
 
 // Bounds of the flame graphs of a report, all together: how many there are, their boxes, some 300
-// bytes each, and the bytes of profiles that are read for them, some 50 MB a second.
+// bytes each, the profiles that are looked for, and the bytes that those have unpacked: few packed
+// ones may be a great many.
 const (
 	mostGraphs       = 40
 	mostBoxes        = 6000
 	mostBoxesOfGraph = 1000
-	mostProfileBytes = 64 << 20
+	mostProfiles     = 4000
+	mostProfileBytes = 256 << 20
 )
 
 // addFlames draws the flame graphs of a folder's report.
@@ -34,7 +36,7 @@ func addFlames(dir string, s *report.Summary) {
 	s.Flames = &report.Flames{Style: profile.FlameStyle, Script: template.JS("\n" + profile.FlameScript())}
 	shown := min(len(ends), mostGraphs)
 	for _, e := range ends[:shown] {
-		s.Flames.Graphs = append(s.Flames.Graphs, flameOf(dir, e, mostProfileBytes/shown, min(mostBoxes/shown, mostBoxesOfGraph)))
+		s.Flames.Graphs = append(s.Flames.Graphs, flameOf(dir, e, mostProfiles/shown, mostProfileBytes/shown, min(mostBoxes/shown, mostBoxesOfGraph)))
 	}
 	if left := len(ends) - shown; left > 0 {
 		last := &s.Flames.Graphs[shown-1]
@@ -42,12 +44,16 @@ func addFlames(dir string, s *report.Summary) {
 	}
 }
 
-// flameOf adds up the profiles of an end's runs, in their order, as far as there is room, and draws
-// them.
-func flameOf(dir string, e report.ProfiledEnd, room, boxes int) report.Flame {
+// flameOf adds up the profiles of an end's runs, in their order, so many at most and as far as
+// there is room for their bytes, and draws them.
+func flameOf(dir string, e report.ProfiledEnd, files, room, boxes int) report.Flame {
 	out := report.Flame{Number: e.Number, Cell: e.Cell, End: e.End}
 	sum, added, lacking := profile.NewSum(), 0, error(nil)
-	for _, run := range e.Runs {
+	for i, run := range e.Runs {
+		if i == files || room <= 0 {
+			lacking = errors.New("a report reads no more than were read before them")
+			break
+		}
 		n, err := addProfile(sum, dir, run, strings.ToLower(e.End), room)
 		if room -= n; err != nil {
 			lacking = err
@@ -74,7 +80,8 @@ func flameOf(dir string, e report.ProfiledEnd, room, boxes int) report.Flame {
 	return out
 }
 
-// addProfile adds the profile of a run's end, of at most room bytes, and says how many it had.
+// addProfile adds the profile of a run's end, of at most room bytes unpacked, and says how many
+// were read or unpacked for it.
 func addProfile(sum *profile.Sum, dir, run, end string, room int) (n int, err error) {
 	name, err := results.ProfileFile(run, end)
 	if err != nil {
@@ -88,17 +95,17 @@ func addProfile(sum *profile.Sum, dir, run, end string, room int) (n int, err er
 		return 0, err
 	}
 	defer f.Close()
-	most := min(room, profile.MaxPacked)
-	packed, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
-	if err != nil {
-		return 0, err
-	}
-	if len(packed) > most {
-		return 0, fmt.Errorf("%s is more than a report reads", name)
-	}
-	p, err := profile.Parse(packed)
+	packed, err := io.ReadAll(io.LimitReader(f, int64(min(room, profile.MaxPacked))+1))
 	if err != nil {
 		return len(packed), err
 	}
-	return len(packed), sum.Add(p)
+	p, unpacked, err := profile.ParseWithin(packed, room)
+	n = max(len(packed), unpacked)
+	if n > room {
+		return n, fmt.Errorf("%s is more than a report reads", name)
+	}
+	if err != nil {
+		return n, err
+	}
+	return n, sum.Add(p)
 }

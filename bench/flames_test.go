@@ -4,10 +4,12 @@ package bench
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"html"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,6 +20,7 @@ import (
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/profile/perf"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/report"
 )
 
 // profiledFolder is a results folder with runs whose SUT has a profile: of all but the third run.
@@ -137,4 +140,54 @@ func TestFlamesAreBounded(t *testing.T) {
 	if !strings.Contains(page, "3 more ends of cells have profiles") {
 		t.Error("nobody says that there are more")
 	}
+}
+
+// A small file that has many bytes unpacked takes the room of those, whether it is a profile or
+// not, and no file is looked for after that, nor beyond as many as a graph may have.
+func TestFlamesOfManyBytes(t *testing.T) {
+	dir := profiledFolder(t, 1, 6, func(_, i int) string { return fmt.Sprintf("f%d", i) })
+	whole := filepath.Join(dir, results.ProfilesDir, "s-0-0-sut.pb.gz")
+	packed, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := max(len(plain), len(packed))
+	draw := func(files, room int) report.Flame {
+		e := report.ProfiledEnd{End: "SUT", Runs: []string{"s-0-0", "s-0-1", "s-0-3", "s-0-4", "s-0-5"}}
+		return flameOf(dir, e, files, room, 100)
+	}
+	says := func(what string, f report.Flame, want string) {
+		t.Helper()
+		if !strings.Contains(strings.Join(f.Notes, " "), want) {
+			t.Errorf("%s: %q, not %q", what, f.Notes, want)
+		}
+	}
+	says("as many as there are", draw(5, 10*one), "Of 5 of 5 runs.")
+	says("files", draw(3, 10*one), "Of 3 of 5 runs. Of the others: a report reads no more")
+	says("bytes", draw(5, 2*one), "Of 2 of 5 runs.")
+	says("of one too many", draw(5, one-1), "Of 0 of 5 runs.")
+	var bomb bytes.Buffer
+	w := gzip.NewWriter(&bomb)
+	if _, err := w.Write(make([]byte, 8*one)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if bomb.Len() > one {
+		t.Fatalf("%d bytes packed: no bomb", bomb.Len())
+	}
+	if err := os.WriteFile(whole, bomb.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	says("a bomb", draw(5, 8*one), "Of 0 of 5 runs.")
+	says("a bomb with room beside it", draw(5, 10*one+one/2), "Of 2 of 5 runs.")
 }

@@ -50,9 +50,13 @@ const (
 // OpenSampled begins to watch samples by a clock, or by cycles.
 func OpenSampled(clock bool) (*Sampled, error) {
 	if !clock {
-		return openSampled("profile", "cycles", nmiSample, func(s *Sampled, at uint64, _ int16) error { return s.attach("nmi_handler", s.nmi(at)) })
+		return openSampled("profile", "cycles", nmiSample, func(s *Sampled, at uint64) error { return s.attach("nmi_handler", s.nmi(at)) })
 	}
-	return openSampled("profile", "cpu-clock", clockSample, func(s *Sampled, at uint64, function int16) error {
+	return openSampled("profile", "cpu-clock", clockSample, func(s *Sampled, at uint64) error {
+		function, err := timerFunction()
+		if err != nil {
+			return err
+		}
 		return errors.Join(s.attach("hrtimer_expire_entry", s.expire(at, function, true)), s.attach("hrtimer_expire_exit", s.end()))
 	})
 }
@@ -61,12 +65,16 @@ func OpenSampled(clock bool) (*Sampled, error) {
 // from when the kernel begins with one to when it has set the timer anew: on a virtual machine
 // that may be most of it. Some are the kernel's tick as well. x86 alone tells of them.
 func OpenSampledInterrupt() (*Sampled, error) {
-	return openSampled("profile-interrupt", "cpu-clock", clockSample, func(s *Sampled, at uint64, function int16) error {
+	return openSampled("profile-interrupt", "cpu-clock", clockSample, func(s *Sampled, at uint64) error {
+		function, err := timerFunction()
+		if err != nil {
+			return err
+		}
 		return errors.Join(s.attach("local_timer_entry", s.begin()), s.attach("hrtimer_expire_entry", s.expire(at, function, false)), s.attach("local_timer_exit", s.end()))
 	})
 }
 
-func openSampled(stage, event, handler string, attach func(s *Sampled, at uint64, function int16) error) (_ *Sampled, err error) {
+func openSampled(stage, event, handler string, attach func(s *Sampled, at uint64) error) (_ *Sampled, err error) {
 	s := &Sampled{hook: Hook{Stage: stage, Backend: "perf", Function: event}}
 	defer func() {
 		if err != nil {
@@ -77,14 +85,10 @@ func openSampled(stage, event, handler string, attach func(s *Sampled, at uint64
 	if err != nil {
 		return nil, err
 	}
-	function, err := timerFunction()
-	if err != nil {
-		return nil, err
-	}
 	if s.counts, err = ebpf.NewMap(&ebpf.MapSpec{Name: "sampled", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: atNs + 4*sampledKept, MaxEntries: 1}); err != nil {
 		return nil, err
 	}
-	if err = attach(s, at, function); err != nil {
+	if err = attach(s, at); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -82,6 +82,9 @@ func (d *Delta) add(side int, s *profile.Sample, ns float64) {
 	if class == string(IdleClass) {
 		return
 	}
+	if flameColors[Class(class)] == "" { // a file may say anything
+		class = string(Other)
+	}
 	n, depth := d.root, 0
 	n.count(side, class, ns)
 	for _, l := range slices.Backward(s.Location) {
@@ -209,11 +212,12 @@ func (f *deltaFlame) draw(x *deltaBox, from float64, depth int) {
 	if f.most > 0 {
 		share = (x.b - x.a) / f.most
 	}
-	name := html.EscapeString(x.name)
+	short := shortened(x.name)
+	name := html.EscapeString(short)
 	px := func(v float64) string { return strconv.FormatFloat(v*flameWidth, 'f', 1, 64) }
 	fmt.Fprintf(f.w, `<g data-a="%.4f" data-b="%.4f" data-u="%.4f" data-d="%d" data-n="%s"><rect x="%s" y="%d" width="%s" height="%d" fill="%s"><title>%s: A %s, B %s, B - A %s ns/KB, %s</title></rect><text x="%s" y="%d">%s</text></g>
 `, x.a, x.b, x.wide, depth, name, px(at), depth*flameLine, px(wide), flameLine-1, deltaFill(share), name, perKB(x.a), perKB(x.b), signedPerKB(x.b-x.a), html.EscapeString(x.mostly()),
-		px(at+.0025), depth*flameLine+12, html.EscapeString(fit(x.name, wide)))
+		px(at+.0025), depth*flameLine+12, html.EscapeString(fit(short, wide)))
 	for _, c := range x.calls {
 		f.draw(c, from, depth+1)
 		from += c.wide

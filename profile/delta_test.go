@@ -110,3 +110,30 @@ func TestDeltaOfNothing(t *testing.T) {
 		t.Errorf("%v, %d functions of a stack without end", err, d.nodes)
 	}
 }
+
+// Of a stranger's profile names are shortened wherever they stand, and classes that nobody knows
+// are one.
+func TestDeltaOfStranger(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	p := keptOf(t, 1e6, "7 100 | "+long+" main")
+	for i := range 50 {
+		s := *p.Sample[0]
+		s.Label = map[string][]string{"class": {"<class " + strconv.Itoa(i) + ">"}}
+		p.Sample = append(p.Sample, &s)
+	}
+	d := NewDelta()
+	if err := d.Add(SideA, p, 1); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(d.root.class); n != 2 || d.root.class[string(Other)] == 0 || d.root.class[string(Application)] == 0 {
+		t.Errorf("%d classes: %v", n, d.root.class)
+	}
+	var b strings.Builder
+	if err := d.Flame(&b, "long", nil); err != nil {
+		t.Fatal(err)
+	}
+	short := strings.Repeat("x", longestName-1)
+	if page := b.String(); strings.Contains(page, short+"x") || strings.Count(page, short+"…") < 2 {
+		t.Error("a name without end is drawn in full, or not at all")
+	}
+}

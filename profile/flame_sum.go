@@ -18,7 +18,7 @@ import (
 type Sum struct {
 	root  *node
 	nodes int
-	cut   float64 // time of stacks that were not followed to their end
+	cut   map[*node]float64 // time of stacks that were not followed further than here
 }
 
 // Bounds of a sum, whatever the profiles say: calls one inside the other, and places of functions.
@@ -28,7 +28,9 @@ const (
 )
 
 // NewSum is one of nothing.
-func NewSum() *Sum { return &Sum{root: &node{name: "all", classes: map[Class]float64{}}} }
+func NewSum() *Sum {
+	return &Sum{root: &node{name: "all", classes: map[Class]float64{}}, cut: map[*node]float64{}}
+}
 
 // Add adds a profile that [Parse] has read: its busy time.
 func (s *Sum) Add(p *profile.Profile) error {
@@ -72,7 +74,7 @@ func (s *Sum) add(x *profile.Sample, w float64) {
 			}
 			last = name
 			if depth++; depth > deepest || at.calls[name] == nil && s.nodes >= mostNodes {
-				s.cut += w
+				s.cut[at] += w
 				return
 			}
 			if at.calls[name] == nil {
@@ -86,7 +88,7 @@ func (s *Sum) add(x *profile.Sample, w float64) {
 
 // Drawn says what of a sum a graph shows.
 type Drawn struct {
-	Functions int     // boxes
+	Functions int     // boxes, besides that of all
 	Hidden    int     // of so many others there is none
 	Folded    float64 // the share of all time that is below boxes, and in none of its own
 }
@@ -102,8 +104,8 @@ func (d Drawn) String() string {
 // Empty tells that nothing has been added that was busy.
 func (s *Sum) Empty() bool { return s.root.total <= 0 }
 
-// Draw writes the graph as a part of a page (see [FlameStyle]), with at most so many functions:
-// those with the most time, each with its callers.
+// Draw writes the graph as a part of a page (see [FlameStyle]), with at most so many boxes: of all,
+// and of the functions with the most time, each with its callers.
 func (s *Sum) Draw(w io.Writer, most int) (d Drawn, err error) {
 	shown, d := s.largest(most)
 	b := bufio.NewWriter(w)
@@ -139,12 +141,13 @@ func (s *Sum) largest(most int) (shown map[*node]bool, d Drawn) {
 			shown[r.n] = true
 		}
 	}
-	d = Drawn{Functions: len(shown), Hidden: len(all) - len(shown)}
+	d = Drawn{Functions: len(shown) - 1, Hidden: len(all) - len(shown)}
 	if s.root.total <= 0 {
 		return shown, d
 	}
-	folded := s.cut
-	for n := range shown {
+	folded := 0.
+	for n := range shown { // what was cut below another one is part of that one's time
+		folded += s.cut[n]
 		for _, c := range n.calls {
 			if !shown[c] {
 				folded += c.total

@@ -70,7 +70,7 @@ func TestSum(t *testing.T) {
 			t.Errorf("%s: %+v, want %g", name, got[name], want)
 		}
 	}
-	if len(got) != 8 || d.Functions != 8 || d.Hidden != 0 || d.Folded != 0 || !strings.Contains(d.String(), "All 8 ") {
+	if len(got) != 8 || d.Functions != 7 || d.Hidden != 0 || d.Folded != 0 || !strings.Contains(d.String(), "All 7 ") {
 		t.Errorf("%d boxes, %+v: %s", len(got), d, d)
 	}
 	if !strings.Contains(b.String(), `class="find"`) || strings.Contains(b.String(), "<script") {
@@ -110,7 +110,7 @@ func TestSumFolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := boxesOf(t, b.String())
-	if len(got) != 13 || d.Functions != 13 || d.Hidden != 203-13 {
+	if len(got) != 13 || d.Functions != 12 || d.Hidden != 203-13 {
 		t.Fatalf("%d boxes, %+v", len(got), d)
 	}
 	all, five := 0., 0.
@@ -167,8 +167,11 @@ func TestSumOfStranger(t *testing.T) {
 	if d.Functions > deepest+10 || d.Folded <= 0 {
 		t.Errorf("a stack without end: %+v", d)
 	}
+	if d, err := s.Draw(&b, 1); err != nil || math.Abs(d.Folded-1) > 1e-9 {
+		t.Errorf("a stack that is cut below what is folded counts once: %+v, %v", d, err)
+	}
 	for _, c := range []int{0, 1} {
-		if d, err := s.Draw(&b, c); err != nil || d.Functions != 1 {
+		if d, err := s.Draw(&b, c); err != nil || d.Functions != 0 {
 			t.Errorf("at most %d: %+v, %v", c, d, err)
 		}
 	}

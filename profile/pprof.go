@@ -3,17 +3,10 @@
 package profile
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
-	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // root names the frame that stands below a stack, so that graphs keep accounts apart.
@@ -132,92 +125,6 @@ func (w *pprofWriter) mapping(file string) *profile.Mapping {
 	w.out.Mapping = append(w.out.Mapping, m)
 	w.mappings[file] = m
 	return m
-}
-
-// Bounds of a profile that is read.
-const (
-	MaxPacked   = 16 << 20
-	maxUnpacked = 64 << 20
-	mostParts   = 1 << 18 // samples, places, functions, texts: each takes some 150 bytes in memory
-)
-
-// parts counts the fields of a protobuf message without making anything of them; -1: it is none.
-func parts(b []byte) (n int) {
-	for ; len(b) > 0; n++ {
-		tag, k := binary.Uvarint(b)
-		if k <= 0 {
-			return -1
-		}
-		b = b[k:]
-		switch tag & 7 {
-		case 0:
-			_, k = binary.Uvarint(b)
-		case 1:
-			k = 8
-		case 2:
-			l, m := binary.Uvarint(b)
-			if m <= 0 || l > uint64(len(b)-m) {
-				return -1
-			}
-			k = m + int(l)
-		case 5:
-			k = 4
-		default:
-			return -1
-		}
-		if k <= 0 || k > len(b) {
-			return -1
-		}
-		b = b[k:]
-	}
-	return n
-}
-
-// Parse reads what Pprof wrote, from wherever it came: sizes are bounded, its parts fit each
-// other, and no text in it is more than text.
-func Parse(packed []byte) (*profile.Profile, error) {
-	data, err := unpack(packed)
-	if err != nil {
-		return nil, err
-	}
-	return parse(data)
-}
-
-func unpack(packed []byte) ([]byte, error) {
-	if len(packed) > MaxPacked {
-		return nil, fmt.Errorf("a profile of %d bytes, at most %d", len(packed), MaxPacked)
-	}
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, fmt.Errorf("read profile: %w", err)
-	}
-	data, err := io.ReadAll(io.LimitReader(z, maxUnpacked+1))
-	if err != nil {
-		return nil, fmt.Errorf("read profile: %w", err)
-	}
-	if len(data) > maxUnpacked {
-		return nil, fmt.Errorf("a profile of more than %d bytes", maxUnpacked)
-	}
-	return data, nil
-}
-
-func parse(data []byte) (*profile.Profile, error) {
-	if n := parts(data); n < 0 || n > mostParts {
-		return nil, errors.New("read profile: it has too many parts, or is none")
-	}
-	p, err := profile.ParseUncompressed(data)
-	if err != nil {
-		return nil, fmt.Errorf("read profile: %w", err)
-	}
-	if err := p.CheckValid(); err != nil {
-		return nil, fmt.Errorf("read profile: %w", err)
-	}
-	for _, text := range texts(p) {
-		if plaintext.Clean(text) != text || strings.ContainsRune(text, '\n') {
-			return nil, fmt.Errorf("a profile with a text that is not plain: %+.80q", text)
-		}
-	}
-	return p, nil
 }
 
 // texts are the words in a profile that people are shown.

@@ -22,19 +22,21 @@ const attachEnv = "ZCBENCH_TEST_ATTACH"
 // attachedTo is what the profile of a run's end holds here.
 func attachedTo(runID, end string) []byte { return bytes.Repeat([]byte(runID+"-"+end+"\n"), 20_000) }
 
-// attachUntilKilled keeps runs with profiles, one after another.
+// attachUntilKilled keeps runs with profiles, one after another. Nobody may come to kill it: that
+// fails, and does not fill the disk.
 func attachUntilKilled(t *testing.T, dir string) {
 	w, err := Create(dir, Header{SessionID: "s1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; ; i++ {
+	for i := range 5000 {
 		r := sample(i)
 		r.Attached = Attached{SUT: attachedTo(r.RunID, "sut"), TG: attachedTo(r.RunID, "tg")}
 		if err := errors.Join(w.Attach(&r), w.Append(r)); err != nil {
 			t.Fatal(err)
 		}
 	}
+	t.Fatal("nobody has killed it")
 }
 
 // A process that is killed at any moment leaves each run of its journal with all that is attached

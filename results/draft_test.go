@@ -34,6 +34,66 @@ func withoutUnnamed(t *testing.T) {
 	t.Cleanup(func() { openUnnamed = was })
 }
 
+// withoutLinks is where a file without a name gets none, for the length of the test.
+func withoutLinks(t *testing.T) {
+	t.Helper()
+	was := linkDraft
+	linkDraft = func(*os.File, string) error { return unix.EACCES }
+	t.Cleanup(func() { linkDraft = was })
+}
+
+// closedEarly is a draft that was closed behind its own back, so
+// that to close it fails.
+func closedEarly(t *testing.T, path string) *draft {
+	t.Helper()
+	f, err := createTemp(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return &draft{f: f, name: f.Name()}
+}
+
+// What a file system says only when a file is closed comes before the old one is gone.
+func TestDraftThatDoesNotClose(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := WriteBinary(path, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	d := closedEarly(t, path)
+	if err := d.publish(path); err == nil {
+		t.Error("a file that could not be closed took the old one's place")
+	}
+	if err := d.drop(); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "old" || !slices.Equal(entries(t, filepath.Dir(path)), []string{"file"}) {
+		t.Errorf("%q, %v, in %v", got, err, entries(t, filepath.Dir(path)))
+	}
+}
+
+// A file without a name that nothing could give one is not begun.
+func TestDraftWithoutDescriptors(t *testing.T) {
+	was := openUnnamed
+	t.Cleanup(func() { openUnnamed = was })
+	openUnnamed = func(dir string) (*os.File, error) {
+		f, err := os.CreateTemp(t.TempDir(), "")
+		if err == nil {
+			err = f.Close() // its descriptor leads nowhere, as without /proc
+		}
+		return f, err
+	}
+	path := filepath.Join(t.TempDir(), "file")
+	if err := WriteBinary(path, []byte("text")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "text" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // A file that is being written is not in the folder, so that a kill leaves nothing; one that is
 // whole is, in place of the old one, readable by whom the umask lets. Where the file system
 // cannot do the former, all else is the same.
@@ -42,7 +102,7 @@ func TestDraft(t *testing.T) {
 		name   string
 		hidden int // entries while it is written
 		set    func(*testing.T)
-	}{{"unnamed", 0, func(*testing.T) {}}, {"named", 1, withoutUnnamed}} {
+	}{{"unnamed", 0, func(*testing.T) {}}, {"named", 1, withoutUnnamed}, {"not linked", 0, withoutLinks}} {
 		t.Run(x.name, func(t *testing.T) {
 			dir := t.TempDir()
 			if f, err := openUnnamed(dir); err != nil {

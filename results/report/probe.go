@@ -18,7 +18,7 @@ type Probed struct {
 	Counters []Counter         `json:"counters,omitempty"`
 	Drops    []results.Drop    `json:"drops,omitempty"` // most packets first
 	Lost     *Lost             `json:"lost_segments,omitempty"`
-	Flow     []results.Series  `json:"flow,omitempty"`  // of one run, thinned
+	Flow     []results.Series  `json:"flow,omitempty"` // of one run, thinned
 	Profile  *Profile          `json:"profile,omitempty"`
 }
 

@@ -19,20 +19,31 @@ const mostWhys = 40
 // whyOf says of the comparisons of cells that were profiled what makes the difference, by what
 // records say: the counters of metrics are left to `zcbench compare --why`, so that a report needs
 // not read them.
-func whyOf(r *compare.Result) (out []*why.Result) {
+//
+// more is how many others could be asked about.
+func whyOf(r *compare.Result) (out []*why.Result, more int) {
 	if r == nil {
-		return nil
+		return nil, 0
 	}
 	couples := r.Couples()
 	for i := range couples {
 		if len(out) == mostWhys {
-			break
+			if why.Comparable(&couples[i]) {
+				more++
+			}
+			continue
 		}
 		if w, err := why.Explain(&couples[i], false); err == nil {
 			out = append(out, w)
 		}
 	}
-	return out
+	return out, more
+}
+
+// whySection is all of it. More is how many comparisons have no place in it.
+type whySection struct {
+	Ends []whyView
+	More int
 }
 
 // whyView is an end of a comparison.
@@ -58,7 +69,7 @@ func whyViews(all []*why.Result) (out []whyView) {
 			if i == len(r.Ends)-1 {
 				v.Sentences = append(v.Sentences, r.Remarks...)
 				if k == len(all)-1 {
-					v.Method = r.Method()
+					v.Method = why.MethodOf(all)
 				}
 			}
 			out = append(out, v)

@@ -45,10 +45,15 @@ func (r *Result) Title() string {
 }
 
 // Method says how the figures came about, a sentence or two a line.
-func (r *Result) Method() []string {
+func (r *Result) Method() []string { return MethodOf([]*Result{r}) }
+
+// MethodOf says it of several together.
+func MethodOf(all []*Result) []string {
 	paired, apart := false, false
-	for i := range r.Ends {
-		paired, apart = paired || r.Ends[i].CPU.Pairs > 0, apart || r.Ends[i].CPU.Pairs == 0
+	for _, r := range all {
+		for i := range r.Ends {
+			paired, apart = paired || r.Ends[i].CPU.Pairs > 0, apart || r.Ends[i].CPU.Pairs == 0
+		}
 	}
 	lines := []string{"why: A, B and B-A are means, which add up: the classes to the CPU time by accounting."}
 	if paired {

@@ -92,6 +92,15 @@ func Explain(c *compare.Couple, metrics bool) (*Result, error) {
 	return r, nil
 }
 
+// Comparable tells whether Explain has an answer, and makes none.
+func Comparable(c *compare.Couple) bool {
+	return !c.Asked && slices.ContainsFunc(results.Roles[:], func(role results.Role) bool {
+		s := &sides{a: profiled(c.A, role, false), b: profiled(c.B, role, false)}
+		_, err := s.comparable(c, role)
+		return err == nil
+	})
+}
+
 // lackError is why an end cannot be compared.
 type lackError struct {
 	role     results.Role

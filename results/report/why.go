@@ -80,10 +80,10 @@ func whyViews(all []*why.Result) (out []whyView) {
 
 func newWhyView(r *why.Result, e *why.End) whyView {
 	v := whyView{Title: r.Title(), End: e.Role.Label(), Event: e.Event, RunsA: len(e.RunsA), RunsB: len(e.RunsB), Sentences: e.Sentences()}
-	add := func(name string, l *why.Line, tested bool) {
-		row := whyRow{Name: name, Fields: l.Fields(tested)}
+	add := func(name string, l *why.Line) {
+		row := whyRow{Name: name, Fields: l.Fields(true)}
 		switch {
-		case !l.Differs || l.Vague || name == "unexplained":
+		case !l.Differs || l.Vague:
 		case l.Diff < 0:
 			row.Class = "good"
 		default:
@@ -91,17 +91,17 @@ func newWhyView(r *why.Result, e *why.End) whyView {
 		}
 		v.Classes = append(v.Classes, row)
 	}
-	add("CPU, all classes", &e.CPU, true)
+	add("CPU, all classes", &e.CPU)
 	named, vague := e.Shown()
 	for i := range named {
-		add(named[i].Name, &named[i], true)
+		add(named[i].Name, &named[i])
 	}
 	if e.Explained != nil && len(named) > 1 {
-		add("explained", e.Explained, false)
+		v.Classes = append(v.Classes, whyRow{Name: "explained", Fields: e.Explained.Fields()})
 	}
-	add("unexplained", &e.Unexplained, false)
+	v.Classes = append(v.Classes, whyRow{Name: "unexplained", Fields: e.Unexplained.Fields()})
 	for i := range vague {
-		add("of it "+vague[i].Name, &vague[i], true)
+		add("of it "+vague[i].Name, &vague[i])
 	}
 	functions := why.Differing(e.Functions)
 	for i := range functions[:min(len(functions), maxFunctions)] {

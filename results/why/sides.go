@@ -153,6 +153,12 @@ func (s *sides) line(name, unit string, of func(*run) float64) Line {
 	return l
 }
 
+// sum compares a sum of classes.
+func (s *sides) sum(of func(*run) float64) Sum {
+	l := s.line("", unitNs, of)
+	return Sum{Unit: l.Unit, A: l.A, B: l.B, Diff: l.Diff, Lo: l.Lo, Hi: l.Hi}
+}
+
 // some compares a figure that runs may lack; ok is false where a side has it in no run.
 func (s *sides) some(name, unit string, of func(*run) *float64) (l Line, ok bool) {
 	a, b := s.a.values(of), s.b.values(of)

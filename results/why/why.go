@@ -150,6 +150,9 @@ func explainEnd(c *compare.Couple, role results.Role, metrics bool) (*End, error
 	e := &End{Role: role, Event: event, RunsA: s.a.records(), RunsB: s.b.records()}
 	e.CPU = s.line("", unitNs, (*run).cpu)
 	e.CPU.Differs = e.CPU.Sign() != stat.Unknown
+	if n := s.fold(); n > 0 {
+		e.Notes = append(e.Notes, fmt.Sprintf("%d classes with the least time are in other: a comparison has %d at most", n, mostClasses))
+	}
 	e.Classes = s.classes()
 	e.Counters = s.counters()
 	e.test()

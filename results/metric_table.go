@@ -395,7 +395,7 @@ var MetricSections = []MetricSection{
 		{Names: "profile_reader_cores", Units: "cores", Source: "sampler",
 			Meaning: "what emptying the samples' rings took, on whatever CPU; the samples themselves " +
 				"are part of what they interrupt (docs/probes.md)"},
-		{Names: "profile_wire_packets", Units: "packets", Source: "TCP_INFO; /proc/net/netstat; /proc/net/snmp",
+		{Names: "profile_wire_packets", Units: "packets", Source: "TCP_INFO; /proc/net/netstat; /proc/net/snmp; /proc/net/snmp6",
 			Meaning: "packets of the wire that the flow was (docs/profile.md)"},
 		{Names: "profile_busy_ns_per_kb profile_busy_ns_per_packet profile_busy_ns_per_wire_packet",
 			Units: "ns/KB ns ns", Source: "perf",

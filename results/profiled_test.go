@@ -2,7 +2,11 @@
 
 package results
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
 
 // Every row that a profile makes is a metric that docs/metrics.md has.
 func TestProfiledRows(t *testing.T) {
@@ -53,8 +57,16 @@ func TestWirePackets(t *testing.T) {
 		for name, v := range x.ms {
 			ms = append(ms, Metric{Name: name, Value: v})
 		}
-		if n, source := WirePackets(ms); n != x.want || source != x.source {
+		n, source := WirePackets(ms)
+		if n != x.want || source != x.source {
 			t.Errorf("%s: %g by %q, want %g by %q", x.name, n, source, x.want, x.source)
+		}
+		d, _ := DescribeMetric("profile_wire_packets")
+		described := append(strings.Split(d.Source, "; "), "") // "": nothing counted
+		for one := range strings.SplitSeq(source, "; ") {
+			if !slices.Contains(described, one) {
+				t.Errorf("%s: by %q, which docs/metrics.md does not have: %q", x.name, one, d.Source)
+			}
 		}
 	}
 	if n, _ := WirePackets([]Metric{{Name: "tcp_info_segs_in", Value: 5, Quality: "reset"}}); n != 0 {

@@ -33,7 +33,7 @@ CPUs did while they had nothing to do, and writes nothing.`,
 			if idle {
 				return idleStates(cmd, args[0])
 			}
-			if top < 0 {
+			if cmd.Flags().Changed("top") && top < 1 {
 				return cli.Usagef("--top %d: must be at least 1", top)
 			}
 			s, err := bench.Report(args[0])

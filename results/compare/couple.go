@@ -65,10 +65,29 @@ func (c *Couple) Remarks() (lines []string) {
 	if inert := inertBetween(c.A, c.B); inert != nil {
 		lines = append(lines, didNotAct(inert))
 	}
+	if v := versions(c.A, c.B); len(v) > 1 {
+		lines = append(lines, "the runs are of zcbench "+strings.Join(v, " and ")+": their classes of CPU time may be cut otherwise")
+	}
 	for _, f := range c.pair.forced {
 		lines = append(lines, fmt.Sprintf("%s=%s is forced: %s cannot run: %s", f.Factor, f.Value, f.Cell, f.Reason))
 	}
 	return lines
+}
+
+// versions are those of zcbench that measured some cells, at either end. A run that does not say
+// tells nothing.
+func versions(cells ...*Cell) (out []string) {
+	for _, c := range cells {
+		for _, r := range c.Runs {
+			for _, role := range results.Roles {
+				if v := r.Host(role).Env.ToolVersion; v != "" && !slices.Contains(out, v) {
+					out = append(out, v)
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Ends are those that a comparison of the two is about: whose options differ.

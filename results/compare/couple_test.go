@@ -56,6 +56,29 @@ func TestCouples(t *testing.T) {
 	}
 }
 
+// Of two versions of zcbench it is said that classes may not be the same; of one, or of one and runs
+// that do not say, nothing is.
+func TestRemarksOnVersions(t *testing.T) {
+	for _, x := range []struct{ a, b, want string }{
+		{"v0.1.0", "v0.1.0", ""}, {"v0.1.0", "", ""}, {"v0.2.0", "v0.1.0", "the runs are of zcbench v0.1.0 and v0.2.0: their classes of CPU time may be cut otherwise"},
+	} {
+		six := []float64{1, 2, 3, 4, 5, 6}
+		a, b := set("a", map[results.Cell][]float64{tcp: six}), set("b", map[results.Cell][]float64{tcp: six})
+		for i, s := range []*Set{&a, &b} {
+			for _, r := range s.Cells[0].Runs {
+				r.SUT.Env.ToolVersion = []string{x.a, x.b}[i]
+			}
+		}
+		r, err := Compare(&a, &b, metrics(t, "throughput_gbps"))
+		if err != nil || len(r.Couples()) != 1 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if said := strings.Join(r.Couples()[0].Remarks(), "\n"); said != x.want {
+			t.Errorf("%q and %q: %q, want %q", x.a, x.b, said, x.want)
+		}
+	}
+}
+
 // A set that is read whole has the metrics, another has not, and both know their folder.
 func TestLoadWhole(t *testing.T) {
 	dir := t.TempDir()

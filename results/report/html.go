@@ -40,7 +40,7 @@ type view struct {
 	Against []againstView
 	Gates   []string
 	Probes  probeView
-	Whys    []whyView
+	Whys    whySection
 }
 
 type plotView struct {
@@ -95,7 +95,7 @@ func newView(s *Summary, figures []Figure) view {
 	v.Against = againstRows(s.Compared)
 	v.Gates = gateLines(s.Header.Plan)
 	v.Probes = newProbeView(s.Cells)
-	v.Whys = whyViews(s.Why)
+	v.Whys = whySection{whyViews(s.Why), s.WhyMore}
 	return v
 }
 

@@ -168,7 +168,7 @@ func writeProbes(b *bufio.Writer, s *Summary) {
 	write("latency by stage, us, medians over the runs", "stage\tcount\tmean\tp50\tp90\tp99\tp99.9\tmax\tnegative\tunstamped\t", v.Stages, 9)
 	write("system calls, ms, medians over the runs", "syscall\tcalls\terrors\ttotal\tmin\tavg\tmax\tstddev %\tper s\tper MB\t", v.Calls, 9)
 	write("where the busy time goes, by class, medians over the runs", "class\tns/KB\tinterval\t%\tns/packet\tns/wire packet\t", v.Classes, 5)
-	write("where the busy time goes, by function, medians over the runs", "function\tns/KB\tinterval\t%\tns/packet\tns/wire packet\twith callees ns/KB\twhere\tclass\t", v.Functions, 8)
+	write("where the busy time goes, by function, medians over the runs", "function\tns/KB\tinterval\t%\tns/packet\twith callees ns/KB\twhere\tclass\tns/wire packet\t", v.Functions, 8)
 	write("receive path, medians over the runs", "counter\tcount\tper MB\t", v.Counters, 2)
 	write("dropped packets, medians over the runs", "reason and place\tpackets\tskbs\tof the flow\t", v.Drops, 3)
 }

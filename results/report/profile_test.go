@@ -4,6 +4,8 @@ package report
 
 import (
 	"bytes"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +77,15 @@ func TestProfiles(t *testing.T) {
 		if !bytes.Contains(text, []byte(want)) || !bytes.Contains(page, []byte(want)) {
 			t.Errorf("%s is not shown", want)
 		}
+	}
+	// What was added last stands last: who cut columns out by their number finds them where they were.
+	row := regexp.MustCompile(`(?m)^ *tcp_v4_rcv .*$`).FindString(string(text))
+	if f := strings.Fields(row); len(f) < 4 || !slices.Equal(f[len(f)-4:], []string{"80.0", "thread", "tcp_v4_rcv", "20.0"}) {
+		t.Errorf("%q", row)
+	}
+	if !bytes.Contains(page, []byte(`<th>where</th><th>class</th><th class="n">alone<small>ns/wire packet</small></th></tr>`)) ||
+		!bytes.Contains(page, []byte(`<td class="n">thread</td><td class="n">tcp_v4_rcv</td><td class="n">20.0</td></tr>`)) {
+		t.Error("the page's time per packet of the wire is not the last column")
 	}
 	s.Top = 1
 	if top := table(t, s); !bytes.Contains(top, []byte("_copy_to_iter")) || bytes.Contains(top, []byte("tcp_v4_rcv")) {

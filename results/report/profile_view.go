@@ -15,7 +15,9 @@ func (v *probeView) addProfile(p *Profile, most int, row func(name, dim string, 
 		v.Classes = append(v.Classes, row(c.Name, "", partFields(p, &c)...))
 	}
 	for _, f := range p.Functions[:min(most, len(p.Functions))] {
-		fields := append(partFields(p, &f), median(f.TotalKB, plain), f.Where, f.Class)
+		all := partFields(p, &f)
+		last := len(all) - 1 // per packet of the wire
+		fields := append(all[:last:last], median(f.TotalKB, plain), f.Where, f.Class, all[last])
 		v.Functions = append(v.Functions, row(f.Name, "", fields...))
 	}
 }

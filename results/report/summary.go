@@ -26,6 +26,8 @@ type Summary struct {
 	Compared *compare.Result `json:"compared,omitempty"`
 	// Why is what makes the difference in CPU time, of each two of these that were profiled.
 	Why []*why.Result `json:"why,omitempty"`
+	// WhyMore is how many such comparisons are left out, beyond the first 40.
+	WhyMore int `json:"why_more,omitempty"`
 
 	SUT Machine `json:"sut"` // the receivers' host
 	TG  Machine `json:"tg"`  // the senders' host
@@ -136,7 +138,7 @@ func Summarize(j results.Journal) *Summary {
 	}
 	s.Notes = notes(j.Records, s.Cells)
 	s.Compared = compared(&set)
-	s.Why = whyOf(s.Compared)
+	s.Why, s.WhyMore = whyOf(s.Compared)
 	s.SUT = machine(j.Records, func(r *results.Record) *results.Host { return &r.SUT })
 	s.TG = machine(j.Records, func(r *results.Record) *results.Host { return &r.TG })
 	return s

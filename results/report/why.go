@@ -19,20 +19,31 @@ const mostWhys = 40
 // whyOf says of the comparisons of cells that were profiled what makes the difference, by what
 // records say: the counters of metrics are left to `zcbench compare --why`, so that a report needs
 // not read them.
-func whyOf(r *compare.Result) (out []*why.Result) {
+//
+// more is how many others could be asked about.
+func whyOf(r *compare.Result) (out []*why.Result, more int) {
 	if r == nil {
-		return nil
+		return nil, 0
 	}
 	couples := r.Couples()
 	for i := range couples {
 		if len(out) == mostWhys {
-			break
+			if why.Comparable(&couples[i]) {
+				more++
+			}
+			continue
 		}
 		if w, err := why.Explain(&couples[i], false); err == nil {
 			out = append(out, w)
 		}
 	}
-	return out
+	return out, more
+}
+
+// whySection is all of it. More is how many comparisons have no place in it.
+type whySection struct {
+	Ends []whyView
+	More int
 }
 
 // whyView is an end of a comparison.
@@ -58,7 +69,7 @@ func whyViews(all []*why.Result) (out []whyView) {
 			if i == len(r.Ends)-1 {
 				v.Sentences = append(v.Sentences, r.Remarks...)
 				if k == len(all)-1 {
-					v.Method = r.Method()
+					v.Method = why.MethodOf(all)
 				}
 			}
 			out = append(out, v)
@@ -69,10 +80,10 @@ func whyViews(all []*why.Result) (out []whyView) {
 
 func newWhyView(r *why.Result, e *why.End) whyView {
 	v := whyView{Title: r.Title(), End: e.Role.Label(), Event: e.Event, RunsA: len(e.RunsA), RunsB: len(e.RunsB), Sentences: e.Sentences()}
-	add := func(name string, l *why.Line, tested bool) {
-		row := whyRow{Name: name, Fields: l.Fields(tested)}
+	add := func(name string, l *why.Line) {
+		row := whyRow{Name: name, Fields: l.Fields(true)}
 		switch {
-		case !l.Differs || l.Vague || name == "unexplained":
+		case !l.Differs || l.Vague:
 		case l.Diff < 0:
 			row.Class = "good"
 		default:
@@ -80,17 +91,17 @@ func newWhyView(r *why.Result, e *why.End) whyView {
 		}
 		v.Classes = append(v.Classes, row)
 	}
-	add("CPU, all classes", &e.CPU, true)
+	add("CPU, all classes", &e.CPU)
 	named, vague := e.Shown()
 	for i := range named {
-		add(named[i].Name, &named[i], true)
+		add(named[i].Name, &named[i])
 	}
 	if e.Explained != nil && len(named) > 1 {
-		add("explained", e.Explained, false)
+		v.Classes = append(v.Classes, whyRow{Name: "explained", Fields: e.Explained.Fields()})
 	}
-	add("unexplained", &e.Unexplained, false)
+	v.Classes = append(v.Classes, whyRow{Name: "unexplained", Fields: e.Unexplained.Fields()})
 	for i := range vague {
-		add("of it "+vague[i].Name, &vague[i], true)
+		add("of it "+vague[i].Name, &vague[i])
 	}
 	functions := why.Differing(e.Functions)
 	for i := range functions[:min(len(functions), maxFunctions)] {

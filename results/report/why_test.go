@@ -5,10 +5,13 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/stat"
+	"github.com/zcbench/zcbench/results/why"
 )
 
 // whyRuns are ten blocks of two cells, the second of which copies nothing.
@@ -36,6 +39,38 @@ func whyRuns(profiled bool) results.Journal {
 		}
 	}
 	return j
+}
+
+// A page has 40 comparisons, and says how many more there are.
+func TestWhyMore(t *testing.T) {
+	j := whyRuns(true)
+	for _, r := range slices.Clone(j.Records) {
+		for k := 0; k < mostWhys+2 && r.Cell.RX == "tcp"; k++ {
+			x := r
+			x.Cell.MTU, x.Cell.ID, x.RunID = 2000+k, fmt.Sprint("tcp/tcp mtu=", 2000+k), fmt.Sprint(r.RunID, "-", k)
+			j.Records = append(j.Records, x)
+		}
+	}
+	s := Summarize(j)
+	if len(s.Why) != mostWhys || s.WhyMore != 3 {
+		t.Fatalf("%d comparisons and %d more", len(s.Why), s.WhyMore)
+	}
+	if page := render(t, func(b *bytes.Buffer) error { return writePage(b, s) }); !bytes.Contains(page, []byte("<p>3 more: zcbench compare --why</p>")) {
+		t.Error("what is left out is not said")
+	}
+}
+
+// The method is said once, below all comparisons, and is that of all: also of those without common
+// blocks, where the last one has them.
+func TestWhyMethods(t *testing.T) {
+	of := func(pairs int) *why.Result {
+		return &why.Result{Ends: []why.End{{CPU: why.Line{Shift: stat.Shift{Pairs: pairs}}}}}
+	}
+	views := whyViews([]*why.Result{of(0), of(10)})
+	text := strings.Join(views[1].Method, " ")
+	if len(views) != 2 || views[0].Method != nil || !strings.Contains(text, "Mann-Whitney") || !strings.Contains(text, "permuted within pairs of blocks") {
+		t.Errorf("%+v", views)
+	}
 }
 
 // Where a report compares cells that were profiled, it says what makes the difference, in the page

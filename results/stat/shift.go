@@ -137,8 +137,8 @@ func shiftApart(a, b []float64) Shift {
 	}
 	va, vb := squareOf(deviation(a))/float64(s.NA), squareOf(deviation(b))/float64(s.NB)
 	df := 1.0
-	if va+vb > 0 {
-		df = squareOf(va+vb) / (va*va/float64(s.NA-1) + vb*vb/float64(s.NB-1))
+	if by := va*va/float64(s.NA-1) + vb*vb/float64(s.NB-1); by > 0 { // squares of small ones are 0
+		df = squareOf(va+vb) / by
 	}
 	s.interval(math.Sqrt(va+vb), df)
 	return s
@@ -216,10 +216,10 @@ func scaleOf(a, b []float64) float64 {
 	for _, v := range slices.Concat(a, b) {
 		most = max(most, math.Abs(v))
 	}
-	if most == 0 {
-		return 1
+	if s := 1 / most; !math.IsInf(s, 0) { // that of 0 is, and that of the smallest numbers
+		return s
 	}
-	return 1 / most
+	return 1
 }
 
 // bootMeans are the means of each of some boots.

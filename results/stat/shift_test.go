@@ -3,6 +3,7 @@
 package stat
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -167,6 +168,24 @@ func TestShiftOfZeros(t *testing.T) {
 	}
 	if s := ShiftOf(some, late, 0); s.Pairs != 3 || s.A != 6 || s.B != 2 || s.Testable() {
 		t.Errorf("%+v", s)
+	}
+}
+
+// Figures whose reciprocals or squares no number can hold have shifts that JSON can.
+func TestShiftOfTiny(t *testing.T) {
+	for _, scale := range []float64{1e-310, 1e-100} {
+		for _, boots := range []int{1, 2} { // paired, and apart
+			var a, b []Run
+			for i := range 8 {
+				boot := []string{"x", "y"}
+				a = append(a, Run{Value: scale * float64(1+i%3), Boot: "x", Session: "s", Rep: i})
+				b = append(b, Run{Value: scale * float64(5+i%2), Boot: boot[boots-1], Session: "s", Rep: i})
+			}
+			s := ShiftOf(a, b, 0)
+			if _, err := json.Marshal(s); err != nil || math.IsNaN(s.P) || boots == 1 && scale > 1e-300 && s.P > .01 {
+				t.Errorf("scale %g: %v: %+v", scale, err, s)
+			}
+		}
 	}
 }
 

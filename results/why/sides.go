@@ -27,6 +27,8 @@ type side struct {
 	cell *compare.Cell
 	all  int // runs, with or without a profile
 	runs []*run
+	// unfit are those whose profile is none that zcbench can have made.
+	unfit int
 }
 
 // sides are the two cells'.
@@ -49,7 +51,10 @@ func profiled(c *compare.Cell, role results.Role, metrics bool) side {
 		} else {
 			r.figures = (&results.Host{}).Figures()
 		}
-		r.sort()
+		if r.sort(); !r.fits() {
+			s.unfit++
+			continue
+		}
 		s.runs = append(s.runs, r)
 	}
 	return s
@@ -153,6 +158,12 @@ func (s *sides) line(name, unit string, of func(*run) float64) Line {
 	return l
 }
 
+// sum compares a sum of classes.
+func (s *sides) sum(of func(*run) float64) Sum {
+	l := s.line("", unitNs, of)
+	return Sum{Unit: l.Unit, A: l.A, B: l.B, Diff: l.Diff, Lo: l.Lo, Hi: l.Hi}
+}
+
 // some compares a figure that runs may lack; ok is false where a side has it in no run.
 func (s *sides) some(name, unit string, of func(*run) *float64) (l Line, ok bool) {
 	a, b := s.a.values(of), s.b.values(of)
@@ -161,7 +172,7 @@ func (s *sides) some(name, unit string, of func(*run) *float64) (l Line, ok bool
 
 func (s *side) values(of func(*run) *float64) (out []stat.Run) {
 	for _, r := range s.runs {
-		if v := of(r); v != nil {
+		if v := of(r); v != nil && plausible(*v) {
 			out = append(out, s.cell.Run(r.rec, *v))
 		}
 	}
@@ -171,8 +182,11 @@ func (s *side) values(of func(*run) *float64) (out []stat.Run) {
 // notes say what the runs lack.
 func (s *sides) notes(c *compare.Couple) (out []string) {
 	for k, x := range []*side{&s.a, &s.b} {
-		if len(x.runs) < x.all {
-			out = append(out, fmt.Sprintf("%d of %d runs of %c have a profile", len(x.runs), x.all, 'A'+k))
+		if had := len(x.runs) + x.unfit; had < x.all {
+			out = append(out, fmt.Sprintf("%d of %d runs of %c have a profile", had, x.all, 'A'+k))
+		}
+		if x.unfit > 0 {
+			out = append(out, fmt.Sprintf("the profiles of %d runs of %c are left out: so many names, or so large figures, no profile has", x.unfit, 'A'+k))
 		}
 		if n := x.flagged(); n > 0 {
 			out = append(out, fmt.Sprintf("samples and the CPUs' accounting differ in %d runs of %c (%s)", n, 'A'+k, results.FlagProfileDiffers))

@@ -45,10 +45,15 @@ func (r *Result) Title() string {
 }
 
 // Method says how the figures came about, a sentence or two a line.
-func (r *Result) Method() []string {
+func (r *Result) Method() []string { return MethodOf([]*Result{r}) }
+
+// MethodOf says it of several together.
+func MethodOf(all []*Result) []string {
 	paired, apart := false, false
-	for i := range r.Ends {
-		paired, apart = paired || r.Ends[i].CPU.Pairs > 0, apart || r.Ends[i].CPU.Pairs == 0
+	for _, r := range all {
+		for i := range r.Ends {
+			paired, apart = paired || r.Ends[i].CPU.Pairs > 0, apart || r.Ends[i].CPU.Pairs == 0
+		}
 	}
 	lines := []string{"why: A, B and B-A are means, which add up: the classes to the CPU time by accounting."}
 	if paired {
@@ -87,20 +92,20 @@ func levelText(s *stat.Shift) string {
 func (e *End) classTable(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "class\tA\tB\tB-A\t95 % interval\tof the difference\tp")
-	row := func(name string, l *Line, tested bool) {
-		fmt.Fprintf(tw, "%s\t%s\n", plaintext.Line(name), strings.Join(l.Fields(tested), "\t"))
+	row := func(name string, fields []string) {
+		fmt.Fprintf(tw, "%s\t%s\n", plaintext.Line(name), strings.Join(fields, "\t"))
 	}
-	row("CPU, all classes", &e.CPU, true)
+	row("CPU, all classes", e.CPU.Fields(true))
 	shown, vague := e.Shown()
 	for i := range shown {
-		row("  "+shown[i].Name, &shown[i], true)
+		row("  "+shown[i].Name, shown[i].Fields(true))
 	}
 	if e.Explained != nil && len(shown) > 1 {
-		row("explained", e.Explained, false)
+		row("explained", e.Explained.Fields())
 	}
-	row("unexplained", &e.Unexplained, false)
+	row("unexplained", e.Unexplained.Fields())
 	for i := range vague {
-		row("  of it "+vague[i].Name, &vague[i], true)
+		row("  of it "+vague[i].Name, vague[i].Fields(true))
 	}
 	return tw.Flush()
 }

@@ -31,8 +31,8 @@ type End struct {
 	CPU     Line         `json:"cpu"`
 	Classes []Line       `json:"classes"` // all, those with the greatest differences first
 	// Explained are the classes together that differ beyond doubt and name a cause; nil: none does.
-	Explained   *Line  `json:"explained,omitempty"`
-	Unexplained Line   `json:"unexplained"`
+	Explained   *Sum   `json:"explained,omitempty"`
+	Unexplained Sum    `json:"unexplained"`
 	Functions   []Line `json:"functions"` // those that were tested, by their own time
 	Counters    []Line `json:"counters"`  // those that both have, in units of their own
 	// Untested are classes and counters that so few runs could not tell apart, whatever they say.
@@ -57,6 +57,24 @@ type Line struct {
 	Differs  bool     `json:"differs"`            // beyond doubt
 	Vague    bool     `json:"vague,omitempty"`    // a class that names no cause
 	Untested bool     `json:"untested,omitempty"` // there were too few runs to test it among so many
+}
+
+// Sum is what classes are together that were chosen for what they show. So it has no test and no
+// verdict, and its interval is one after selection: too narrow, and too far from 0.
+type Sum struct {
+	Unit  string   `json:"unit"`
+	A     float64  `json:"a"`
+	B     float64  `json:"b"`
+	Diff  float64  `json:"difference"`
+	Lo    *float64 `json:"lo"`
+	Hi    *float64 `json:"hi"`
+	Share *float64 `json:"share,omitempty"`
+}
+
+// Fields are those of a line that was not tested.
+func (s *Sum) Fields() []string {
+	l := Line{Unit: s.Unit, Share: s.Share, Shift: stat.Shift{A: s.A, B: s.B, Diff: s.Diff, Lo: s.Lo, Hi: s.Hi}}
+	return l.Fields(false)
 }
 
 // unitNs is the unit of CPU, classes and functions.
@@ -92,6 +110,15 @@ func Explain(c *compare.Couple, metrics bool) (*Result, error) {
 	return r, nil
 }
 
+// Comparable tells whether Explain has an answer, and makes none.
+func Comparable(c *compare.Couple) bool {
+	return !c.Asked && slices.ContainsFunc(results.Roles[:], func(role results.Role) bool {
+		s := &sides{a: profiled(c.A, role, false), b: profiled(c.B, role, false)}
+		_, err := s.comparable(c, role)
+		return err == nil
+	})
+}
+
 // lackError is why an end cannot be compared.
 type lackError struct {
 	role     results.Role
@@ -123,6 +150,9 @@ func explainEnd(c *compare.Couple, role results.Role, metrics bool) (*End, error
 	e := &End{Role: role, Event: event, RunsA: s.a.records(), RunsB: s.b.records()}
 	e.CPU = s.line("", unitNs, (*run).cpu)
 	e.CPU.Differs = e.CPU.Sign() != stat.Unknown
+	if n := s.fold(); n > 0 {
+		e.Notes = append(e.Notes, fmt.Sprintf("%d classes with the least time are in other: a comparison has %d at most", n, mostClasses))
+	}
 	e.Classes = s.classes()
 	e.Counters = s.counters()
 	e.test()
@@ -215,26 +245,28 @@ func (e *End) sumUp(s *sides) {
 		return sum
 	}
 	if named != nil {
-		e.Explained = new(s.line("explained", unitNs, explained))
-		e.Explained.Differs = e.Explained.Sign() != stat.Unknown
+		e.Explained = new(s.sum(explained))
 	}
-	e.Unexplained = s.line("unexplained", unitNs, func(r *run) float64 { return r.cpu() - explained(r) })
-	e.Unexplained.Differs = e.Unexplained.Sign() != stat.Unknown
+	e.Unexplained = s.sum(func(r *run) float64 { return r.cpu() - explained(r) })
 	if e.Explained != nil { // what is left is that exactly, and not only but for rounding
 		e.Unexplained.Diff = e.CPU.Diff - e.Explained.Diff
 	}
 	if !e.CPU.Differs || e.CPU.Diff == 0 {
 		return
 	}
-	share := func(l *Line) { l.Share = new(l.Diff / e.CPU.Diff) }
+	share := func(diff float64) *float64 {
+		if v := diff / e.CPU.Diff; !math.IsInf(v, 0) {
+			return &v
+		}
+		return nil
+	}
 	for _, lines := range [][]Line{e.Classes, e.Functions} {
 		for i := range lines {
-			share(&lines[i])
+			lines[i].Share = share(lines[i].Diff)
 		}
 	}
-	share(&e.CPU)
-	share(&e.Unexplained)
+	e.CPU.Share, e.Unexplained.Share = share(e.CPU.Diff), share(e.Unexplained.Diff)
 	if e.Explained != nil {
-		share(e.Explained)
+		e.Explained.Share = share(e.Explained.Diff)
 	}
 }

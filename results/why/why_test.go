@@ -214,7 +214,7 @@ func TestKnownDifference(t *testing.T) {
 // A difference in classes that name no cause, and in what was not sampled at all, is not explained.
 func TestUnexplained(t *testing.T) {
 	_, e := experiment{seed: 5, reps: 10, b: map[string]float64{"other": 40, "copy": -30}, outside: 25}.explain(t)
-	if e.Explained == nil || e.Explained.Diff > -15 || e.Unexplained.Diff < 45 || !e.Unexplained.Differs || e.Unexplained.Sign() == 0 {
+	if e.Explained == nil || e.Explained.Diff > -15 || e.Unexplained.Diff < 45 || *e.Unexplained.Lo <= 0 {
 		t.Errorf("explained %+v, unexplained %+v", e.Explained, e.Unexplained)
 	}
 	named, vague := e.Shown()
@@ -427,6 +427,7 @@ func TestTable(t *testing.T) {
 				Lo, Hi     *float64
 			}
 			Unexplained struct{ Difference float64 }
+			Explained   map[string]any
 		}
 	}
 	if err := json.Unmarshal(out, &back); err != nil {
@@ -435,6 +436,11 @@ func TestTable(t *testing.T) {
 	e := back.Ends[0]
 	if e.End != "sut" || len(e.Classes) != len(classNames) || e.Classes[0].Name != "copy" || !e.Classes[0].Differs || e.Classes[0].Lo == nil || e.Classes[0].PAdjusted == nil {
 		t.Errorf("%s", out)
+	}
+	for _, verdict := range []string{"p", "p_adjusted", "least_p", "differs"} {
+		if v, ok := e.Explained[verdict]; ok || e.Explained["lo"] == nil {
+			t.Errorf("classes that were chosen have %s %v: %v", verdict, v, e.Explained)
+		}
 	}
 	sum := 0.0
 	for _, c := range e.Classes {

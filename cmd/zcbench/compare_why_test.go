@@ -178,7 +178,7 @@ func mustNameCopyFirst(t *testing.T, e why.End) {
 
 // Over veth, tcp beside tcp-trunc: the copy is named first, and the classes that are named explain
 // the difference that the CPUs' accounting shows. What else runs on the CPUs is in that difference,
-// too: runs that it spoilt do not count, and where it spoils most the test fails: it is to run alone.
+// too: runs that it spoilt do not count, and where it spoils most the test fails: it runs alone.
 func TestIntegrationWhy(t *testing.T) {
 	long.Test(t)
 	needRoot(t)

@@ -56,8 +56,8 @@ func TestCouples(t *testing.T) {
 	}
 }
 
-// Of two versions of zcbench it is said that classes may not be the same; of one, or of one and runs
-// that do not say, nothing is.
+// Of two versions of zcbench it is said that classes may not be the same; of one, or of one and
+// runs that do not say, nothing is.
 func TestRemarksOnVersions(t *testing.T) {
 	for _, x := range []struct{ a, b, want string }{
 		{"v0.1.0", "v0.1.0", ""}, {"v0.1.0", "", ""}, {"v0.2.0", "v0.1.0", "the runs are of zcbench v0.1.0 and v0.2.0: their classes of CPU time may be cut otherwise"},

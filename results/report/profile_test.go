@@ -78,7 +78,7 @@ func TestProfiles(t *testing.T) {
 			t.Errorf("%s is not shown", want)
 		}
 	}
-	// What was added last stands last: who cut columns out by their number finds them where they were.
+	// What was added last stands last: columns that are cut out by number stay where they were.
 	row := regexp.MustCompile(`(?m)^ *tcp_v4_rcv .*$`).FindString(string(text))
 	if f := strings.Fields(row); len(f) < 4 || !slices.Equal(f[len(f)-4:], []string{"80.0", "thread", "tcp_v4_rcv", "20.0"}) {
 		t.Errorf("%q", row)

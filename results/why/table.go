@@ -62,7 +62,7 @@ func MethodOf(all []*Result) []string {
 	if apart {
 		lines = append(lines, "Without blocks that both have: Welch's interval, p of Mann-Whitney's U.")
 	}
-	return append(lines, "p is corrected over classes and counters together, and over functions (Holm). What is named has p below 0.05 and an interval without 0 (docs/why.md).")
+	return append(lines, "p is corrected over classes and counters together, and over functions (Holm); that of the CPU time is not. What is named has p below 0.05 and an interval without 0 (docs/why.md).")
 }
 
 func (e *End) table(w io.Writer, r *Result) error {

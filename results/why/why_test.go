@@ -147,11 +147,11 @@ func mustAddUp(t *testing.T, e *End) {
 }
 
 func anyNamed(e *End) bool {
-	return anyDiffers(e.Classes) || anyDiffers(e.Functions) || anyDiffers(e.Counters)
+	return e.CPU.Differs || anyDiffers(e.Classes) || anyDiffers(e.Functions) || anyDiffers(e.Counters)
 }
 
 // Of experiments with two equal cells, in at most 5 % anything at all is named: a class, a
-// function, a counter.
+// function, a counter, the CPU time.
 func TestNothingDiffers(t *testing.T) {
 	rounds := long.Rounds(200, 3000)
 	for _, reps := range []int{6, 8, 11} {

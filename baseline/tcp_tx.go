@@ -3,38 +3,45 @@
 package baseline
 
 import (
+	"time"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"golang.org/x/sys/unix"
 )
 
-// TCPSender is the mode tcp: send(2) of message after message.
-type TCPSender struct{ wait sock.Waiter }
+// mostSend bounds what one call sends: it returns when the socket has taken all of it, and
+// until then nobody counts a byte of it.
+const mostSend = 1 << 20
+
+// TCPSender is the mode tcp: send(2) of message after message. It sleeps in send and not in
+// poll, which would take two more calls whenever the socket's buffer is full.
+type TCPSender struct{}
 
 // NewTCPSender needs no memory of its own.
 func NewTCPSender(stream.Options) (*TCPSender, error) { return &TCPSender{}, nil }
 
 // Send sends until c.Stopping.
 func (s *TCPSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+	if err := sock.BlockingSend(c.FD, waitMs*time.Millisecond); err != nil {
+		return err
+	}
 	for k := uint64(0); ; k++ {
 		for rest := p.Message(k); len(rest) > 0; {
 			if c.Stopping() {
 				return c.Aborted()
 			}
-			part := c.Pace.Allow(m, len(rest))
+			part := c.Pace.Allow(m, min(len(rest), mostSend))
 			if part == 0 {
 				continue
 			}
-			n, errno := sock.Send(c.FD, rest[:part], unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
-			m.Call()
+			n, errno := sock.Send(c.FD, rest[:part], unix.MSG_NOSIGNAL)
+			m.Wait()
 			switch {
 			case errno == 0:
 				m.Bytes(n)
 				rest = rest[n:]
-			case errno == unix.EAGAIN:
-				s.wait.Wait(c.FD, unix.POLLOUT, waitMs)
-				m.Wait()
-			case errno != unix.EINTR:
+			case errno != unix.EINTR && errno != unix.EAGAIN:
 				return stream.SendError(c, "send", errno)
 			}
 		}

@@ -18,9 +18,18 @@ import (
 // One call that sleeps costs less than one that finds nothing, a poll, and
 // another one.
 func Blocking(fd int, limit time.Duration) error {
+	return blocking(fd, unix.SO_RCVTIMEO, "SO_RCVTIMEO", limit)
+}
+
+// BlockingSend is [Blocking] for calls that send: one that the limit ends says how much it sent.
+func BlockingSend(fd int, limit time.Duration) error {
+	return blocking(fd, unix.SO_SNDTIMEO, "SO_SNDTIMEO", limit)
+}
+
+func blocking(fd, option int, name string, limit time.Duration) error {
 	tv := unix.NsecToTimeval(limit.Nanoseconds())
-	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv); err != nil {
-		return &fault.Error{Op: "setsockopt SO_RCVTIMEO", Err: err}
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, option, &tv); err != nil {
+		return &fault.Error{Op: "setsockopt " + name, Err: err}
 	}
 	if err := unix.SetNonblock(fd, false); err != nil {
 		return &fault.Error{Op: "fcntl F_SETFL", Err: err}

@@ -45,6 +45,31 @@ func TestBlocking(t *testing.T) {
 	}
 }
 
+// A send that nobody makes room for ends at its limit, and says what it sent until then.
+func TestBlockingSend(t *testing.T) {
+	_, tx := pair(t, "127.0.0.1:0", Options{})
+	if err := BlockingSend(tx, 20*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 1<<20)
+	sent, errno := 0, unix.Errno(0)
+	for errno == 0 || errno == unix.EINTR {
+		var n int
+		if n, errno = Send(tx, b, unix.MSG_NOSIGNAL); errno == 0 {
+			sent += n
+		}
+		if sent > 1<<30 {
+			t.Fatal("a socket that nobody reads takes a GiB")
+		}
+	}
+	if errno != unix.EAGAIN || sent == 0 {
+		t.Errorf("sent %d bytes: %v", sent, errno)
+	}
+	if err := BlockingSend(-1, time.Second); err == nil {
+		t.Error("no error for a descriptor that is none")
+	}
+}
+
 // The collector must not wait for a receiver that sleeps: with limits this long
 // the test would run into its own.
 func TestBlockingLeavesTheCollectorAlone(t *testing.T) {

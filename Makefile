@@ -112,5 +112,6 @@ deps-test:
 	@mk/apt.sh clang-14:clang-14 llvm-14:llvm-strip-14 || echo "no clang-14 here: the test that generates the eBPF objects anew will be skipped"
 deps-long:
 	@mk/apt.sh linux-perf:perf || echo "no perf here: the test that holds profiles against it will be skipped"
+	@mk/apt.sh chromium:chromium || echo "no Chromium here: the tests that look at reports in a browser will be skipped"
 deps-bench:
 	@mk/apt.sh iperf3:iperf3

@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/answer"
 )
 
 // proofRecord is a record of case c that shows what it has to.
@@ -146,5 +147,20 @@ func TestPlausibleBytes(t *testing.T) {
 	res.Total.Bytes = 999
 	if err := r.Runner.plausible(r.sut, sch, &res); err == nil || !strings.Contains(err.Error(), "999 bytes") {
 		t.Errorf("a byte too few: %v", err)
+	}
+}
+
+// Answers send people to `zcbench lab demo` for the modes that it has without a copy, and for no
+// others.
+func TestAnswersKnowTheDemo(t *testing.T) {
+	shown := map[string]bool{}
+	for _, c := range ProofCases {
+		shown["rx "+c.Cell.RX], shown["tx "+c.Cell.TX] = true, true
+	}
+	for _, m := range stream.Modes {
+		name := string(m.Role) + " " + m.Name
+		if want := shown[name] && m.ZeroCopy; (answer.ShownBy(m.Role, m.Name) == answer.LabDemo) != want {
+			t.Errorf("%s: answers say %q, the demo has it without a copy: %v", name, answer.ShownBy(m.Role, m.Name), want)
+		}
 	}
 }

@@ -129,7 +129,15 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		if i > 0 && !f.json {
 			fmt.Fprintln(cmd.OutOrStdout())
 		}
-		if err := f.why.write(cmd.OutOrStdout(), r, explained[i], f.json); err != nil {
+		var one *compare.Set
+		if len(sets) == 1 {
+			one = &sets[0]
+		}
+		c := newComparison(r, one)
+		if f.why.asked {
+			c.explain(explained[i])
+		}
+		if err := c.write(cmd.OutOrStdout(), f.json); err != nil {
 			return err
 		}
 	}

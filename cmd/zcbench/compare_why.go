@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -98,34 +97,6 @@ func (f *whyFlags) explain(cmd *cobra.Command, all []*compare.Result) (out [][]e
 		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: --why: %v\n", err)
 	}
 	return out, nil
-}
-
-// write prints a comparison, and what makes the difference.
-func (f *whyFlags) write(w io.Writer, r *compare.Result, of []explained, asJSON bool) error {
-	switch {
-	case asJSON && f.asked:
-		out := struct {
-			*compare.Result
-			Why []*why.Result `json:"why"`
-		}{r, []*why.Result{}}
-		for _, x := range of {
-			out.Why = append(out.Why, x.Result)
-		}
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(out)
-	case asJSON:
-		return r.JSON(w)
-	}
-	if err := r.Table(w); err != nil {
-		return err
-	}
-	for _, x := range of {
-		if err := x.Table(w); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // draw writes the differential flame graph of the one couple that there is.

@@ -221,9 +221,9 @@ func (f *rerunFlags) compare(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	if f.json {
-		return r.JSON(cmd.OutOrStdout())
+	if !f.json {
+		fmt.Fprintln(cmd.OutOrStdout())
 	}
-	fmt.Fprintln(cmd.OutOrStdout())
-	return r.Table(cmd.OutOrStdout())
+	c := newComparison(r, nil)
+	return c.write(cmd.OutOrStdout(), f.json)
 }

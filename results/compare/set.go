@@ -51,6 +51,8 @@ type Cell struct {
 	Made int
 	// Unsupported is why the cell cannot run, where that is on record.
 	Unsupported string
+	// Refused is the last run that does not count; nil: all do.
+	Refused *results.Record
 
 	session string // that the journal began with
 
@@ -91,6 +93,7 @@ func NewSet(name string, j results.Journal) Set {
 			s.Cells[n].Runs = append(s.Cells[n].Runs, r)
 		} else {
 			s.Cells[n].Other++
+			s.Cells[n].Refused = r
 		}
 		if r.Verdict == results.Unsupported && s.Cells[n].Unsupported == "" {
 			s.Cells[n].Unsupported = cmp.Or(r.Reason, "no reason given")

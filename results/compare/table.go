@@ -3,7 +3,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -16,10 +15,15 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
+// Sources writes what is compared with what.
+func (r *Result) Sources(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "A = %s\nB = %s\n", plaintext.Line(r.NameA), plaintext.Line(r.NameB))
+	return err
+}
+
 // Table writes a comparison for a terminal: a table per metric, then what is only
 // in one of the two, warnings and the sources of published figures.
 func (r *Result) Table(w io.Writer) error {
-	fmt.Fprintf(w, "A = %s\nB = %s\n", plaintext.Line(r.NameA), plaintext.Line(r.NameB))
 	for from := 0; from < len(r.Rows); {
 		to := from
 		for to < len(r.Rows) && r.Rows[to].Metric == r.Rows[from].Metric && r.Rows[to].Factor == r.Rows[from].Factor {
@@ -122,13 +126,6 @@ func aloneTable(w io.Writer, name string, cells []Alone) error {
 		fmt.Fprintf(tw, "%s\t%s\n", plaintext.Line(c.Cell), medianText(c.Sum))
 	}
 	return tw.Flush()
-}
-
-// JSON writes a comparison as one object.
-func (r *Result) JSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(r)
 }
 
 func metricTable(w io.Writer, rows []Row) error {

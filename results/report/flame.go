@@ -28,9 +28,9 @@ type Flame struct {
 	Notes     []string
 }
 
-// Hash is the script's, as a Content-Security-Policy names it.
-func (f *Flames) Hash() string {
-	h := sha256.Sum256([]byte(f.Script))
+// scriptHash is a script's, as a Content-Security-Policy names it.
+func scriptHash(script template.JS) string {
+	h := sha256.Sum256([]byte(script))
 	return "sha256-" + base64.StdEncoding.EncodeToString(h[:])
 }
 

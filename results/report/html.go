@@ -18,12 +18,18 @@ import (
 //go:embed report.html.tmpl
 var pageText string
 
+//go:embed report.css
+var pageStyle string
+
+//go:embed report.js
+var pageScript string
+
 // The template package escapes every text by where it stands: reasons and
 // names come from other machines.
 var page = template.Must(template.New("report").Parse(pageText + roiText + flowsText + costText + probeText + flameText + whyText))
 
-// HTML writes the summary as one page that needs nothing else: no network, styles and plots
-// inside, and no script but that of flame graphs.
+// HTML writes the summary as one page that needs nothing else: no network, styles, plots and
+// scripts inside. Without scripts it is whole, and does not answer.
 func HTML(w io.Writer, s *Summary, figures []Figure) error {
 	return page.Execute(w, newView(s, figures))
 }
@@ -38,9 +44,14 @@ type view struct {
 	Facts   []factView
 	Plots   []plotView
 	Against []againstView
-	Gates   []string
-	Probes  probeView
-	Whys    whySection
+
+	Told     []toldView    // the answer
+	Decision *decisionView // nil: there is none
+	Style    template.CSS
+	Script   template.JS
+	Gates    []string
+	Probes   probeView
+	Whys     whySection
 }
 
 type plotView struct {
@@ -90,9 +101,14 @@ func newView(s *Summary, figures []Figure) view {
 	}
 	v.Facts = factRows(s.SUT, s.TG)
 	for _, f := range figures {
+		if f.Name == decisionName {
+			continue // it stands above
+		}
 		v.Plots = append(v.Plots, plotView{f.Title, f.Caption, template.HTML(f.Inline())})
 	}
 	v.Against = againstRows(s.Compared)
+	v.Told, v.Decision = toldViews(s.Answer), newDecisionView(s.decision)
+	v.Style, v.Script = template.CSS("\n"+chartStyle+pageStyle), template.JS("\n"+pageScript)
 	v.Gates = gateLines(s.Header.Plan)
 	v.Probes = newProbeView(s.Cells)
 	v.Whys = whySection{whyViews(s.Why), s.WhyMore}
@@ -179,6 +195,21 @@ func newRow(c *Cell, setting string) rowView {
 		BySUT: strings.Join(c.SUT.PowerBy, ", "), ByTG: strings.Join(c.TG.PowerBy, ", "),
 		Verdict: strings.TrimSuffix(verdict(c)+"; "+remarks(c), "; "), Good: c.OK > 0 && c.Invalid == c.Replaced && c.Failed+c.Unsupported == 0, Stops: c.Stops,
 	}
+}
+
+// fewRows is how many rows of comparisons are shown without being asked for.
+const fewRows = 24
+
+// FewAgainst tells whether the comparisons are few enough to be shown at once.
+func (v view) FewAgainst() bool { return len(v.Against) <= fewRows }
+
+// Hashes are those of the scripts that may run in the page: its own, and that of flame graphs.
+func (v view) Hashes() []string {
+	out := []string{scriptHash(v.Script)}
+	if v.Flames != nil {
+		out = append(out, scriptHash(v.Flames.Script))
+	}
+	return out
 }
 
 // Power tells whether any cell has a power figure: the columns are left out

@@ -4,6 +4,8 @@ package report
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"strings"
 	"testing"
 
@@ -23,7 +25,7 @@ func writePage(b *bytes.Buffer, s *Summary) error {
 }
 
 func TestHTML(t *testing.T) {
-	golden(t, "demo.html.golden", []byte(htmlPage(t, demo())))
+	golden(t, "demo.html.golden", bare(t, htmlPage(t, demo())))
 }
 
 func TestHTMLEmpty(t *testing.T) {
@@ -43,13 +45,51 @@ func TestHTMLEscapes(t *testing.T) {
 	})
 	p.add(evil, evil, results.OK, 10)
 	p.j.Skipped = []results.Problem{{Line: 2, Why: evil}}
-	got := htmlPage(t, p.j)
+	got := foreign(t, htmlPage(t, p.j))
 	if strings.Contains(got, "<script") || strings.Contains(got, `"">`) {
 		at := max(strings.Index(got, "<script"), strings.Index(got, `"">`))
 		t.Errorf("a text got through unescaped: %s", got[max(at-80, 0):at+40])
 	}
 	if !strings.Contains(got, "&lt;script&gt;") {
 		t.Error("the text is missing")
+	}
+}
+
+// bare is a page without styles and scripts, which are files of their own.
+func bare(t *testing.T, page string) []byte {
+	t.Helper()
+	for _, x := range [][2]string{{"script-src", "\""}, {"<style>", "</style>"}, {"<script>", "</script>"}} {
+		before, rest, ok := strings.Cut(page, x[0])
+		_, after, closed := strings.Cut(rest, x[1])
+		if !ok || !closed {
+			t.Fatalf("no %s in the page", x[0])
+		}
+		page = before + x[0] + x[1] + after
+	}
+	return []byte(page)
+}
+
+// foreign is a page without its own script, which it has once.
+func foreign(t *testing.T, page string) string {
+	t.Helper()
+	own := "<script>\n" + pageScript + "</script>"
+	if strings.Count(page, own) != 1 {
+		t.Error("the page's own script is not there once")
+	}
+	return strings.Replace(page, own, "", 1)
+}
+
+// What may run is the page's own script alone, and it is the one that the page has.
+func TestScriptPolicy(t *testing.T) {
+	page := htmlPage(t, demo())
+	_, rest, _ := strings.Cut(page, "<script>")
+	script, _, _ := strings.Cut(rest, "</script>")
+	sum := sha256.Sum256([]byte(script))
+	// The template escapes what stands in an attribute.
+	want := strings.ReplaceAll("script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'\"", "+", "&#43;")
+	if !strings.Contains(strings.ReplaceAll(page, "&#39;", "'"), want) {
+		_, policy, _ := strings.Cut(page, "script-src")
+		t.Errorf("the policy is script-src%.80s, want %s", policy, want)
 	}
 }
 

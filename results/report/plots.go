@@ -45,10 +45,14 @@ var (
 )
 
 // Figures draws what was measured: a plot of which no cell has a figure is left
-// out.
+// out. The decision's chart comes first; the page has it in another form.
 func Figures(s *Summary) ([]Figure, error) {
 	labels, letters := plotLabels(s.Cells), newLettering(plot.DefaultTextHandler)
 	var out []Figure
+	if d := s.decision; d != nil {
+		c := d.draw(fileWidth, fileHeight, false)
+		out = append(out, Figure{Name: decisionName, Title: "Throughput against " + d.axis(), Caption: c.caption(), SVG: c.file()})
+	}
 	for _, f := range []struct {
 		Figure
 		draw func(*chart)

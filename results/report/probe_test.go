@@ -25,7 +25,7 @@ func probedRuns(t *testing.T) results.Journal {
 func TestProbed(t *testing.T) {
 	s := Summarize(probedRuns(t))
 	golden(t, "probed.golden", table(t, s))
-	golden(t, "probed.html.golden", render(t, func(b *bytes.Buffer) error { return writePage(b, s) }))
+	golden(t, "probed.html.golden", bare(t, string(render(t, func(b *bytes.Buffer) error { return writePage(b, s) }))))
 	p := s.Cells[0].SUT.Probed
 	if p == nil || len(p.Stages) == 0 || p.Stages[0].Name != "tcp_do_rcv" || p.Stages[0].Hook != "tp_btf/tcp_probe" || !strings.HasPrefix(p.T0, "tcx ingress of ") {
 		t.Fatalf("%+v", p)
@@ -75,7 +75,7 @@ func TestProbedEscapes(t *testing.T) {
 		r.TG.Probes = &results.Probes{Calls: []results.Syscall{{Name: evil, Total: new(1.0)}, {}}, Counters: []results.Counter{{Name: evil, Value: new(1.0)}},
 			Stages: []results.Stage{{P50: new(0.0)}}}
 	})
-	got := htmlPage(t, p.j)
+	got := foreign(t, htmlPage(t, p.j))
 	for _, bad := range []string{"<script", "NaN", "Inf", "ZgotmplZ"} {
 		if strings.Contains(got, bad) {
 			t.Errorf("has %q", bad)

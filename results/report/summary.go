@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/answer"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
 	"github.com/zcbench/zcbench/results/why"
@@ -17,6 +18,9 @@ type Summary struct {
 	Header results.Header `json:"header"`
 	Runs   int            `json:"runs"`    // records used, warm-ups included
 	Warmup int            `json:"warmups"` // of those, warm-ups
+
+	// Answer is what the evidence supports, in sentences; nil: there is nothing to say.
+	Answer *answer.Answer `json:"answer,omitempty"`
 
 	Cells []Cell `json:"cells"`
 	Stops []Stop `json:"stops,omitempty"` // why runs gave no number, each reason once
@@ -47,6 +51,8 @@ type Summary struct {
 	// Top is how many functions of each profile a terminal shows, of all cells; 0: some, of a few.
 	Top    int     `json:"-"`
 	Flames *Flames `json:"-"` // nil: no run has a profile, or nobody has drawn them
+
+	decision *decision // nil: no cell has a cost
 }
 
 // Cell is one row of the table.
@@ -139,6 +145,7 @@ func Summarize(j results.Journal) *Summary {
 	s.Notes = notes(j.Records, s.Cells)
 	s.Compared = compared(&set)
 	s.Why, s.WhyMore = whyOf(s.Compared)
+	s.Answer, s.decision = answerOf(&set, s), decisionOf(groups, s.Cells)
 	s.SUT = machine(j.Records, func(r *results.Record) *results.Host { return &r.SUT })
 	s.TG = machine(j.Records, func(r *results.Record) *results.Host { return &r.TG })
 	return s

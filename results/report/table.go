@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/results/answer"
 )
 
 // Width is the number of columns a table keeps to.
@@ -24,10 +25,16 @@ const (
 	maxLines = 5 // journal lines not used
 )
 
-// Table writes the summary for a terminal: a row per cell, then the reasons
-// and fixes that the rows cite by number, then flags and warnings.
+// Table writes the summary for a terminal: the answer, a row per cell, then the reasons
+// and fixes that both cite by number, then flags and warnings.
 func Table(w io.Writer, s *Summary) error {
 	b := bufio.NewWriter(w)
+	if s.Answer != nil {
+		if err := answer.Text(b, s.Answer); err != nil {
+			return err
+		}
+		b.WriteString("\n")
+	}
 	writeRows(b, s)
 	writeLegend(b, s)
 	writeFlows(b, s.Flows)

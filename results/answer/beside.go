@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+
+package answer
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/results/compare"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// comparisons says, figure by figure, which cells differ from what they are compared with.
+func (w *writer) comparisons() {
+	rows := w.Compared.Rows
+	for from := 0; from < len(rows); {
+		to := from
+		for to < len(rows) && rows[to].Metric == rows[from].Metric {
+			to++
+		}
+		if w.Compare == nil || slices.Contains(w.Compare, rows[from].Metric) {
+			w.figure(rows[from:to])
+		}
+		from = to
+	}
+}
+
+// figure tells the comparisons of one figure.
+func (w *writer) figure(rows []compare.Row) {
+	by := map[Kind][]*compare.Row{}
+	for i := range rows {
+		r := &rows[i]
+		k := kindOf(r)
+		if k == Better && w.told[[3]string{r.A.ID, r.B.ID, r.Metric}] || k == Worse && w.told[[3]string{r.B.ID, r.A.ID, r.Metric}] {
+			continue
+		}
+		by[k] = append(by[k], r)
+	}
+	w.differ(by[Better], Better)
+	w.differ(by[Worse], Worse)
+	w.equal(by[Equal])
+	w.unequal(by[Unequal], len(rows))
+	if w.Compare != nil && rows[0].Metric != w.Compare[0] || !slices.ContainsFunc(by[Unsure], func(r *compare.Row) bool { return !w.open(r) }) {
+		return
+	}
+	w.unsure(by[Unsure], rows)
+}
+
+// open tells whether a contest has said of the two that they cannot be told apart, or of all that
+// there are too few runs.
+func (w *writer) open(r *compare.Row) bool {
+	if why := reason(r); (why == tooFew || why == tooMany || why == noBoots) &&
+		slices.ContainsFunc(w.a.Sentences, func(s Sentence) bool { return s.Kind == Few && s.Figure == r.Metric }) {
+		return true
+	}
+	return w.level[[3]string{r.A.ID, r.B.ID, r.Metric}] || w.level[[3]string{r.B.ID, r.A.ID, r.Metric}]
+}
+
+func kindOf(r *compare.Row) Kind {
+	switch {
+	case r.Verdict == compare.Faster || r.Verdict == compare.Cheaper:
+		return Better
+	case r.Verdict != compare.Unsure:
+		return Worse
+	case r.Equal.Holds():
+		return Equal
+	case r.Work == compare.AtSaturation || r.Work == compare.AtTwoPaces:
+		return Unequal
+	}
+	return Unsure
+}
+
+// differ tells what is faster or cheaper, or the other way round, those that differ most
+// first.
+func (w *writer) differ(rows []*compare.Row, kind Kind) {
+	if len(rows) == 0 {
+		return
+	}
+	slices.SortStableFunc(rows, func(a, b *compare.Row) int {
+		if x, y := w.bound(a), w.bound(b); x != y {
+			return map[bool]int{true: 1, false: -1}[x]
+		}
+		return compareFar(b, a)
+	})
+	s := Sentence{Section: Shown, Kind: kind, Figure: rows[0].Metric}
+	verdict := string(rows[0].Verdict)
+	var told []string
+	for _, r := range rows {
+		s.Cells, s.StandsOn = append(s.Cells, r.B.ID), append(s.StandsOn, ofRow(r))
+		told = append(told, pair(r)+caveats(r))
+	}
+	s.Text = fmt.Sprintf("%s, %s: %s.", head(rows[0].Metric), verdict, list(told))
+	w.say(s)
+}
+
+// bound tells a comparison with a cell that is no way to receive.
+func (w *writer) bound(r *compare.Row) bool {
+	return w.bounds[r.A.ID] || w.bounds[r.B.ID]
+}
+
+// list is few with a semicolon between things that have commas.
+func list(told []string) string {
+	if n := len(told); n > most+1 {
+		told = append(slices.Clone(told[:most]), fmt.Sprintf("and %d more", n-most))
+	}
+	return strings.Join(told, "; ")
+}
+
+// compareFar orders rows by how far the two are apart.
+func compareFar(a, b *compare.Row) int {
+	far := func(r *compare.Row) float64 { return math.Abs(math.Log(r.Diff.Ratio.Value)) }
+	switch x, y := far(a), far(b); {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	}
+	return 0
+}
+
+// pair is a comparison with its ratio: "uring/tcp, 31.2 % less than tcp/tcp [8.2..48.0 %]".
+func pair(r *compare.Row) string {
+	if r.A.ID == r.B.ID {
+		return r.B.ID + " in B, " + byHowMuch(r.Diff.Ratio, "in A")
+	}
+	return r.B.ID + ", " + byHowMuch(r.Diff.Ratio, r.A.ID)
+}
+
+// caveats are what a verdict says beside itself, in brackets.
+func caveats(r *compare.Row) string {
+	_, rest, _ := strings.Cut(r.VerdictText(), " (")
+	if rest == "" {
+		return ""
+	}
+	if r.A.ID != r.B.ID { // they have names
+		rest = strings.NewReplacer("consumed in A", "consumed in "+r.A.ID, "consumed in B", "consumed in "+r.B.ID).Replace(rest)
+	}
+	return " (" + rest
+}
+
+func (w *writer) equal(rows []*compare.Row) {
+	if len(rows) == 0 {
+		return
+	}
+	s := Sentence{Section: Shown, Kind: Equal, Figure: rows[0].Metric}
+	var told []string
+	for _, r := range rows {
+		s.Cells, s.StandsOn = append(s.Cells, r.B.ID), append(s.StandsOn, ofRow(r))
+		told = append(told, r.Label()+caveats(r))
+	}
+	s.Text = fmt.Sprintf("%s, equal within %g %%: %s.", head(rows[0].Metric), 100*rows[0].Equal.Margin, list(told))
+	w.say(s)
+}
+
+// unequal tells that costs are of other rates.
+func (w *writer) unequal(rows []*compare.Row, of int) {
+	if len(rows) == 0 {
+		return
+	}
+	s := Sentence{Section: Open, Kind: Unequal, Figure: rows[0].Metric}
+	for _, r := range rows {
+		s.Cells, s.StandsOn = append(s.Cells, r.B.ID), append(s.StandsOn, ofRow(r))
+	}
+	s.Text = fmt.Sprintf("%s: %s no verdict, because the two did not deliver the same rate (to 2 %%), and a price depends on the rate. One pace for both makes it equal work (--pace).",
+		head(rows[0].Metric), ofAll(len(rows), of, "has", "have"))
+	w.say(s)
+}
+
+// ofAll is "3 of 5 comparisons have".
+func ofAll(n, of int, one, many string) string {
+	switch {
+	case of == 1:
+		return "the comparison " + one
+	case n == of:
+		return fmt.Sprintf("all %d comparisons %s", n, many)
+	case n == 1:
+		return fmt.Sprintf("1 of %d comparisons %s", of, one)
+	}
+	return fmt.Sprintf("%d of %d comparisons %s", n, of, many)
+}
+
+// unsure tells how many comparisons nobody can tell, why, and how many runs would tell the one that
+// looks plainest.
+func (w *writer) unsure(rows []*compare.Row, all []compare.Row) {
+	if len(rows) == 0 {
+		return
+	}
+	s := Sentence{Section: Open, Kind: Unsure, Figure: rows[0].Metric}
+	reasons := map[string]int{}
+	for _, r := range rows {
+		s.Cells, s.StandsOn = append(s.Cells, r.B.ID), append(s.StandsOn, ofRow(r))
+		reasons[reason(r)]++
+	}
+	s.Text = fmt.Sprintf("%s: %s no verdict: %s.", head(rows[0].Metric), ofAll(len(rows), len(all), "has", "have"), counted(reasons))
+	if text, runs := plainest(rows, all); runs > 0 {
+		s.Text += text
+		s.RunsNeeded = runs
+	}
+	w.say(s)
+}
+
+// Reasons why there is no verdict.
+const (
+	tooClose  = "the runs vary too much for a difference so small, if there is one"
+	tooFew    = "too few runs"
+	tooMany   = "no data of so few runs could tell so many comparisons"
+	noBoots   = "too few boots"
+	byClocks  = "the hosts' clocks do not agree well enough"
+	byFactors = "the two differ in several factors"
+)
+
+func reason(r *compare.Row) string {
+	switch {
+	case r.Other != "":
+		return "other instruments"
+	case r.Mixed():
+		return byFactors
+	case r.OtherClock != "":
+		return "other CPU frequencies"
+	case len(r.Published) > 0:
+		return "published figures, which have no runs"
+	case r.Diff.Level == stat.TooFewBoots && min(r.Diff.NA, r.Diff.NB) >= stat.MinRuns:
+		return noBoots
+	case len(r.Diff.Warnings) > 0:
+		return tooFew
+	case r.AtLimit != "":
+		return compare.AtLimit(r.AtLimit)
+	case r.Work == compare.ByTheRates:
+		return "the cost differs no more than the rates do"
+	case r.OffClocks:
+		return byClocks
+	case r.Reach != nil && !r.Reach.Attainable():
+		return tooMany
+	}
+	return tooClose
+}
+
+// counted names reasons, the commonest first, with how often each is one where there are several.
+func counted(reasons map[string]int) string {
+	var names []string
+	for name := range reasons {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if reasons[a] != reasons[b] {
+			return reasons[b] - reasons[a]
+		}
+		return strings.Compare(a, b)
+	})
+	if len(names) == 1 {
+		return names[0]
+	}
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s (%d)", name, reasons[name])
+	}
+	return strings.Join(names, ", ")
+}
+
+// plainest says how many runs would tell the comparison that looks plainest, of those that lack
+// nothing else; all are those of the figure.
+func plainest(rows []*compare.Row, all []compare.Row) (text string, runs int) {
+	var best *compare.Row
+	looks := false // whether it is known how large its difference looks
+	for _, r := range rows {
+		if why := reason(r); why != tooClose && why != tooFew && why != tooMany {
+			continue
+		}
+		tests := 0
+		for i := range all {
+			if all[i].SameQuestion(r) {
+				tests++
+			}
+		}
+		n, least := r.RunsToTell(tests)
+		if n > mostRuns || best != nil && max(n, least) >= runs {
+			continue
+		}
+		best, runs, looks = r, max(n, least), n > 0
+	}
+	switch {
+	case best == nil:
+		return "", 0
+	case !looks:
+		return fmt.Sprintf(" It takes %d runs of each at least.", runs), runs
+	}
+	return fmt.Sprintf(" The plainest, %s, would take about %d runs of each if it is as large as it looks.", besideText(best), runs), runs
+}
+
+func besideText(r *compare.Row) string {
+	if r.A.ID == r.B.ID {
+		return r.B.ID
+	}
+	return r.B.ID + " beside " + r.A.ID
+}
+
+// ofRow is the verdict of a comparison.
+func ofRow(r *compare.Row) Verdict {
+	v := Verdict{Cell: r.B.ID, Beside: r.A.ID, Figure: r.Metric, Verdict: r.VerdictText(), Ratio: r.Diff.Ratio, Runs: r.Runs()}
+	if r.Diff.Testable() {
+		v.Adjusted = &r.Diff.Adjusted
+	}
+	return v
+}

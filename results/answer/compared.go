@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+
+package answer
+
+import (
+	"slices"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+)
+
+// OfComparison is the answer of a comparison: of the cells of a set, or, where that is nil, of two
+// sources.
+func OfComparison(r *compare.Result, s *compare.Set) *Answer {
+	e := Evidence{Set: s, Compared: r}
+	if s != nil {
+		e.Stops = stopsOf(s)
+		for _, row := range r.Rows {
+			if m, err := compare.Lookup([]string{row.Metric}); err == nil && m[0].Ranks() && !slices.ContainsFunc(e.Figures, func(f []string) bool { return f[0] == row.Metric }) {
+				e.Figures = append(e.Figures, []string{row.Metric})
+			}
+		}
+	}
+	return Of(e)
+}
+
+// stopsOf are the reasons of the cells of a set that have no number.
+func stopsOf(s *compare.Set) (out []Stop) {
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		if len(c.Runs) > 0 || c.Refused == nil {
+			continue
+		}
+		stop := Stop{Verdict: c.Refused.Verdict, Reason: c.Refused.Reason, Fix: c.Refused.Fix}
+		if c.Unsupported != "" {
+			stop.Verdict, stop.Reason = results.Unsupported, c.Unsupported
+		}
+		k := slices.IndexFunc(out, func(o Stop) bool { return o.Verdict == stop.Verdict && o.Reason == stop.Reason && o.Fix == stop.Fix })
+		if k < 0 {
+			k = len(out)
+			out = append(out, stop)
+		}
+		out[k].Cells = append(out[k].Cells, c.Cell.ID)
+	}
+	return out
+}

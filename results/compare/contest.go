@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// Contest is which of some cells may be the best by a figure. Each is held against the one with the
+// best median, by blocks and boots as comparisons are, corrected for their number: with 95 % the
+// best in truth is the first, or one that is not beyond doubt below it.
+type Contest struct {
+	Metric Metric
+	First  *Cell
+	Sum    *stat.Summary // of the first
+	Rivals []Rival       // the others, the best median first
+}
+
+// Rival is a cell beside the first.
+type Rival struct {
+	Cell  *Cell
+	Sum   *stat.Summary
+	Diff  stat.Difference // its figures over those of the first
+	Reach stat.Reach      // what so many runs could show
+	// Standing is what else may be why it is below the first.
+	Standing Standing
+	// Instruments are those that measured the two, where they are not one.
+	Instruments string
+	// Caveats are what a verdict about the two holds for, and what it leaves out.
+	Caveats []string
+	// Scatter is by how much runs vary, as a share; nil: there are too few to tell.
+	Scatter *float64
+}
+
+// Best holds the contest of some cells by a figure; nil where none has it. between is the spread
+// between boots that was declared.
+func Best(cells []*Cell, m Metric, between float64) *Contest {
+	type entry struct {
+		cell *Cell
+		sum  *stat.Summary
+	}
+	var all []entry
+	for _, c := range cells {
+		if sum := stat.Summarize(values(c, m)); sum != nil {
+			all = append(all, entry{c, sum})
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b entry) int {
+		if m.HigherWins {
+			a, b = b, a
+		}
+		return cmp.Compare(a.sum.Median, b.sum.Median)
+	})
+	c := &Contest{Metric: m, First: all[0].cell, Sum: all[0].sum}
+	ofFirst := runsOf(c.First, m)
+	for _, e := range all[1:] {
+		c.Rivals = append(c.Rivals, c.rival(e.cell, e.sum, ofFirst, between, len(all)-1))
+	}
+	return c
+}
+
+func (c *Contest) rival(cell *Cell, sum *stat.Summary, ofFirst []stat.Run, between float64, tests int) Rival {
+	runs, p := runsOf(cell, c.Metric), pairing{a: c.First, b: cell}
+	r := Rival{Cell: cell, Sum: sum, Diff: stat.Contrast(ofFirst, runs, between), Instruments: otherInstrument(p, c.Metric)}
+	if r.Instruments != "" {
+		r.Diff.Ratio = nil
+	}
+	r.Diff.Adjusted = min(1, r.Diff.P*float64(tests))
+	r.Reach = stat.ReachOf(&r.Diff, tests)
+	if sd, ok := stat.Scatter(ofFirst, runs); ok {
+		r.Scatter = &sd
+	}
+	if r.Standing = cell.Standing(c.First); !c.Metric.capacity {
+		r.Standing.Limit, r.Standing.AboveLimit = "", ""
+	}
+	if level := LevelText(&r.Diff); level != "" && r.Diff.Testable() {
+		r.Caveats = append(r.Caveats, level)
+	}
+	if u := unconsumed(&cell.Cell, &c.First.Cell); u != "" {
+		r.Caveats = append(r.Caveats, strings.NewReplacer("in A", "in "+cell.Cell.ID, "in B", "in "+c.First.Cell.ID).Replace(u))
+	}
+	if inert := inertBetween(c.First, cell); inert != nil {
+		r.Caveats = append(r.Caveats, didNotAct(inert))
+	}
+	return r
+}
+
+// Below tells whether the runs of a rival are worse than those of the first beyond doubt, whatever
+// the reason.
+func (c *Contest) Below(r *Rival) bool {
+	worse := stat.Less
+	if !c.Metric.HigherWins {
+		worse = stat.Greater
+	}
+	return r.Diff.Sign() == worse
+}
+
+// Why is what else than the cell may be why a rival is where it is; "": nothing is known of.
+func (r *Rival) Why() string {
+	switch s := r.Standing; {
+	case r.Instruments != "":
+		return "other instrument: " + r.Instruments
+	case s.Limit != "":
+		return AtLimit(s.Limit)
+	case s.OtherClock != "":
+		return "other CPU frequency: " + s.OtherClock
+	}
+	return ""
+}
+
+// Contestants are the cells of a set that can be the best at something: own runs that count, that
+// were as fast as they could be, without a fault made on purpose, and whose application gets the
+// payload.
+func (s *Set) Contestants() (out []*Cell) {
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		if len(c.Runs) > 0 && c.Source == "" && c.Cell.Control == "" && !paced(&c.Cell) && !c.Discards() && !c.Runs[0].Calibrates() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Discards tells whether the receiving application of a cell never gets the payload.
+func (c *Cell) Discards() bool {
+	m, err := stream.LookupMode(stream.RX, c.Cell.RX)
+	return err == nil && m.NoPayload
+}
+
+// Paced tells whether a cell was to keep to a rate.
+func (c *Cell) Paced() bool { return paced(&c.Cell) }
+
+// Held is what kept most runs from being faster, where that was not the receiver, nor a pace that
+// was asked for: how fast the receiver could be was not measured.
+func (c *Cell) Held() results.LimitedBy { return c.HeldBy(results.ByReceiver, results.ByPace) }
+
+// Ranks tells whether cells can be the best by a figure, whatever rates they delivered: it is of
+// what they can do, and no price.
+func (m Metric) Ranks() bool { return m.HigherWins && m.capacity }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// Which cells may be the best: those that are lower beyond doubt are not, unless something else may
+// be why.
+func TestBest(t *testing.T) {
+	cells := []results.Cell{{ID: "tcp", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "uring", RX: "uring", TX: "tcp", Touch: "read"}, {ID: "held", RX: "zcrx", TX: "tcp", Touch: "read"},
+		{ID: "near", RX: "near", TX: "tcp"}, {ID: "paced", RX: "tcp", TX: "tcp", PaceBitsPS: 1e9}, {ID: "trunc", RX: "tcp-trunc", TX: "tcp"}, {ID: "control", RX: "zcrx", TX: "tcp", Control: results.WrongQueue}}
+	j := session(2, 10, cells, func(c results.Cell) float64 {
+		return map[string]float64{"tcp": 80, "uring": 100, "held": 90, "near": 99.7, "paced": 500, "trunc": 400, "control": 300}[c.ID]
+	})
+	for i := range j.Records {
+		if r := &j.Records[i]; r.Cell.ID == "held" {
+			r.Limit = results.BySender
+		}
+	}
+	s := NewSet("s", j)
+	c := Best(s.Contestants(), metrics(t, "throughput_gbps")[0], 0)
+	if c == nil {
+		t.Fatal("no contest")
+	}
+	got := ""
+	for i := range c.Rivals {
+		r := &c.Rivals[i]
+		got += fmt.Sprintf("; %s %v %q", r.Cell.Cell.ID, c.Below(r), r.Why())
+		if r.Diff.Ratio == nil || r.Diff.Ratio.Value >= 1.005 || r.Reach.Tests != 3 || r.Scatter == nil {
+			t.Errorf("%s: %+v", r.Cell.Cell.ID, r)
+		}
+	}
+	if want := `uring; near false ""; held true "at the sender's limit"; tcp true ""`; c.First.Cell.ID+got != want {
+		t.Errorf("%s, want %s", c.First.Cell.ID+got, want)
+	}
+	if c := Best(nil, metrics(t, "throughput_gbps")[0], 0); c != nil {
+		t.Errorf("of nothing: %+v", c)
+	}
+	// Of a cost the lowest is the best, and limits do not matter.
+	if c := Best(s.Contestants(), metrics(t, "ns_per_kb")[0], 0); c != nil && c.Rivals[0].Why() != "" {
+		t.Errorf("%+v", c.Rivals[0])
+	}
+}

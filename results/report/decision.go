@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// decision is throughput beside what it costs, a mark a cell: which cells are worth choosing is to
+// be seen by it.
+type decision struct {
+	side  results.Side
+	cost  results.Cost
+	marks []mark
+}
+
+// mark is a cell in it.
+type mark struct {
+	number   int // of the cell, from 1
+	cell     *Cell
+	name     string // as short as the others allow
+	setting  string
+	x, y     *stat.Summary // cost and throughput
+	runs     [][2]float64  // cost and throughput of each
+	discards bool          // the payload: it is a bound and no choice
+	frontier bool          // no other mark has more throughput at no more cost
+}
+
+// axes are the costs that a chart may be against, the first that has most cells. Watts are better
+// than cores where they are there.
+var axes = []struct {
+	side results.Side
+	cost results.Cost
+}{
+	{results.Total, results.CostPower},
+	{results.Receiver, results.CostPower},
+	{results.Total, results.CostCPU},
+	{results.Receiver, results.CostCPU},
+}
+
+// decisionOf is the chart of the cells that were as fast as they could be; nil where none has a
+// cost.
+func decisionOf(groups []*cellRuns, cells []Cell) *decision {
+	var best *decision
+	for _, a := range axes {
+		if a.cost != results.CostCPU && !oneInstrument(groups, a.side) {
+			continue
+		}
+		d := &decision{side: a.side, cost: a.cost}
+		for i, g := range groups {
+			if g.cell.PaceBitsPS == 0 && g.cell.PacePercent == 0 {
+				d.add(i, g, &cells[i])
+			}
+		}
+		if len(d.marks) > 0 && (best == nil || len(d.marks) > len(best.marks)) {
+			best = d
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	best.name(cells)
+	best.find()
+	return best
+}
+
+func (d *decision) add(i int, g *cellRuns, c *Cell) {
+	m := mark{number: i + 1, cell: c, discards: g.set != nil && g.set.Discards()}
+	var x, y []float64
+	for _, r := range g.counted() {
+		t, per := r.SUT.ThroughputGbps, r.ROI(d.side, d.cost, 0, 1) // of the receiver, whoever pays
+		if t == nil || per == nil || *per <= 0 {
+			continue
+		}
+		x, y = append(x, 1 / *per), append(y, *t)
+		m.runs = append(m.runs, [2]float64{1 / *per, *t})
+	}
+	if len(x) == 0 {
+		return
+	}
+	m.x, m.y = stat.Summarize(x), stat.Summarize(y)
+	d.marks = append(d.marks, m)
+}
+
+// name finds the shortest names that tell the cells apart: one end's modes where the other's are
+// all one.
+func (d *decision) name(cells []Cell) {
+	settingOf, long := settings(cells), shortNames(cells)
+	rx, tx, seen := map[string]bool{}, map[string]bool{}, map[string]int{}
+	for _, m := range d.marks {
+		rx[m.cell.Cell.RX], tx[m.cell.Cell.TX] = true, true
+	}
+	short := func(m *mark) string {
+		switch {
+		case len(tx) == 1:
+			return plaintext.Line(m.cell.Cell.RX)
+		case len(rx) == 1:
+			return plaintext.Line(m.cell.Cell.TX)
+		}
+		return long[m.number-1]
+	}
+	for i := range d.marks {
+		seen[short(&d.marks[i])]++
+	}
+	for i := range d.marks {
+		m := &d.marks[i]
+		m.setting = plaintext.Line(settingOf[m.number-1])
+		if m.name = short(m); seen[m.name] > 1 {
+			m.name = fmt.Sprintf("#%d %s", m.number, m.name)
+		}
+	}
+}
+
+// find marks the frontier: of the medians, from the cheapest cell on, each that is faster than all
+// that are cheaper.
+func (d *decision) find() {
+	order := make([]*mark, 0, len(d.marks))
+	for i := range d.marks {
+		if !d.marks[i].discards {
+			order = append(order, &d.marks[i])
+		}
+	}
+	slices.SortFunc(order, func(a, b *mark) int {
+		return cmp.Or(cmp.Compare(a.x.Median, b.x.Median), cmp.Compare(b.y.Median, a.y.Median), cmp.Compare(a.number, b.number))
+	})
+	fastest := 0.0
+	for _, m := range order {
+		if m.y.Median > fastest {
+			fastest, m.frontier = m.y.Median, true
+		}
+	}
+}
+
+// best are the marks of the frontier, the cheapest first.
+func (d *decision) best() (out []*mark) {
+	for i := range d.marks {
+		if d.marks[i].frontier {
+			out = append(out, &d.marks[i])
+		}
+	}
+	slices.SortFunc(out, func(a, b *mark) int { return cmp.Compare(a.x.Median, b.x.Median) })
+	return out
+}
+
+// axis names the cost, and unit is its unit.
+func (d *decision) axis() string {
+	what := "busy cores"
+	if d.cost == results.CostPower {
+		what = "watts"
+	}
+	if d.side == results.Receiver {
+		return what + " of the receiver"
+	}
+	return what + " of both hosts"
+}
+
+func (d *decision) unit() string {
+	if d.cost == results.CostPower {
+		return "W"
+	}
+	return "cores"
+}

@@ -29,7 +29,7 @@ var Options = []Option{
 	{Name: "big_tcp", Column: "big_tcp_bytes", Type: "bytes|off", Help: "largest GSO and GRO packet on both interfaces, IPv4 and IPv6 (off: 65536)",
 		Kind: OfHost, Role: stream.RX, Sets: packetSizes, Also: "tg_big_tcp",
 		Takes: "off, or bytes of the SUT's largest packet", value: bigTCP(func(c *Cell) *int { return &c.BigTCPBytes })},
-	{Name: "tg_big_tcp", Column: "tg_big_tcp_bytes", Type: "bytes|off", Help: "the same for the TG's interface alone",
+	{Name: "tg_big_tcp", Column: "tg_big_tcp_bytes", Type: "bytes|off", Help: "as --big-tcp, for the TG's interface alone",
 		Kind: OfHost, Role: stream.TX, Sets: packetSizes,
 		Takes: "off, or bytes of the TG's largest packet", value: bigTCP(func(c *Cell) *int { return &c.TGBigTCPBytes })},
 	{Name: "cpu_layout", Flag: "layout", Type: "string", Help: "1cpu: softirq and application share a CPU; 2cpu: one CPU each (default: as found)",

@@ -20,7 +20,7 @@ import (
 func WriteManPages(cmd *cobra.Command, dir string) error {
 	err := os.WriteFile(filepath.Join(dir, pageName(cmd)+".1"), []byte(Man(cmd)), 0o644)
 	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() && c.Name() != "help" {
+		if c.IsAvailableCommand() && !ofCobra(c) {
 			err = errors.Join(err, WriteManPages(c, dir))
 		}
 	}
@@ -28,6 +28,9 @@ func WriteManPages(cmd *cobra.Command, dir string) error {
 }
 
 func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
+
+// ofCobra tells the commands that cobra adds: the shell asks for them, and they say themselves how.
+func ofCobra(c *cobra.Command) bool { return c.Name() == "help" || c.Name() == "completion" }
 
 // Man is the manual page of a command, in the macros of man(7). It has no date: the same program
 // always writes the same page.
@@ -104,7 +107,7 @@ func manSeeAlso(b *strings.Builder, cmd *cobra.Command) {
 		names = append(names, "zcbench", "zcrecv", "zcsend")
 	}
 	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() && c.Name() != "help" {
+		if c.IsAvailableCommand() && !ofCobra(c) {
 			names = append(names, pageName(c))
 		}
 	}

@@ -42,12 +42,12 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "", "interface of the TG, for its counters (default: its only one)")
 	fs.StringVar(&f.Spec.SUT.Addr, "addr", "", "IP address of the SUT (default: that of --dev)")
 	fs.Var(&f.sutCPU, "sut-cpu", "CPU of the receiving thread, or a list for several flows; -1: not pinned (default: chosen)")
-	fs.Var(&f.tgCPU, "tg-cpu", "the same for the sending thread")
+	fs.Var(&f.tgCPU, "tg-cpu", "CPU of the sending thread, as --sut-cpu")
 	fs.StringVar(&f.cpus, "cpus", "", "the SUT's CPUs for application and softirq (default: on the NUMA node of its interface)")
-	fs.StringVar(&f.tgCPUs, "tg-cpus", "", "the same for the TG")
+	fs.StringVar(&f.tgCPUs, "tg-cpus", "", "the TG's CPUs, as --cpus")
 	fs.Var(&gateFlag{spec: spec}, "gate", "limit of a gate, or off: what makes runs invalid (repeatable; docs/matrix.md)")
 	fs.StringVar(&f.node, "node", "", "NUMA node of the SUT's CPUs, or any (default: that of its interface)")
-	fs.StringVar(&f.tgNode, "tg-node", "", "the same for the TG")
+	fs.StringVar(&f.tgNode, "tg-node", "", "NUMA node of the TG's CPUs, as --node")
 	fs.Float64Var(&f.maxCopied, "max-copied", 1, "percentage of the payload that the kernel may copy before a zero-copy run is invalid")
 	if many {
 		for _, x := range []struct {

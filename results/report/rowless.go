@@ -56,7 +56,7 @@ func (a rowless) write(b *bufio.Writer) {
 		what  string
 		cells []*Cell
 	}{
-		{"promised zero copy and were copied, as always on this path, so no figures: ", a.copied},
+		{"zero-copy modes that are always copied on this path, so without figures: ", a.copied},
 		{"cannot run here: ", a.cannot},
 	} {
 		if len(x.cells) == 0 {

@@ -38,9 +38,15 @@ build: ## build bin/zcbench, bin/zcrecv and bin/zcsend, static, with both io_uri
 	CGO_ENABLED=0 $(GO) build $(ENGINES) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ $(PROGRAMS:%=./cmd/%)
 
 .PHONY: demo
-demo: build ## run every mode this kernel can run between two namespaces (root; 2 minutes), results in out/demo
+demo: build ## compare every mode this kernel can run between two namespaces (root; 100 seconds), results in out/demo
 	@$(call aside,$(OUT))
 	bin/zcbench demo --out '$(OUT)'
+
+.PHONY: man
+man: build ## write the manual pages to out/man
+	mkdir -p out/man
+	bin/zcbench man out/man
+	for p in zcrecv zcsend; do bin/$$p --man >out/man/$$p.1; done
 
 .PHONY: test
 test: deps-test build $(GOTESTSUM) ## run what a change can break (root; a quarter of an hour); ends with what was skipped and why

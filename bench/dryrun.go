@@ -30,7 +30,9 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 		missing = st.missing
 	}
 	p := preview{spec: e.Spec, missing: remembered(missing), power: e.Power, trusted: e.TrustFile, oneMachine: e.Spec.SUT.Host == ""}
+	uncompared := p.missing
 	if hostErr == nil {
+		p.once, uncompared = e.triedOnce(st), e.uncompared(st)
 		p.stage, p.oneMachine = st, st.SUT.SameMachine(st.TG)
 	}
 	fmt.Fprintf(w, "experiment %s, plan %.12s, seed %d\n", plaintext.Line(e.Spec.Name), e.Spec.Hash(), e.Spec.Seed)
@@ -52,7 +54,7 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	p.order(w)
 	p.time(w)
 	first := "\nwhat the comparisons can show\n"
-	if err := e.foretell(p.missing, func(line string) { fmt.Fprintf(w, "%s  %s\n", first, line); first = "" }); err != nil {
+	if err := e.foretell(uncompared, func(line string) { fmt.Fprintf(w, "%s  %s\n", first, line); first = "" }); err != nil {
 		return err
 	}
 	if hostErr != nil {
@@ -72,11 +74,21 @@ func orNone(s string) string {
 type preview struct {
 	spec    *matrix.Spec
 	missing func(results.Cell) *Missing
+	once    func(results.Cell) bool // nil: of no cell
 	power   PowerOptions
 	trusted bool // the file, by the user
 
 	stage      *stage // nil: the hosts were not asked
 	oneMachine bool   // both ends are one, as far as is known
+}
+
+// plan are the runs that would be made.
+func (p preview) plan() []matrix.Run {
+	plan := planOnce(p.spec.Runs(), p.missing)
+	if p.once == nil {
+		return plan
+	}
+	return planTried(plan, p.once)
 }
 
 // remembered asks once for each cell: a plan has a hundred thousand runs of some.
@@ -127,7 +139,7 @@ func (p preview) order(w io.Writer) {
 		number[c.Key()] = i + 1
 	}
 	blocks := map[int][]string{}
-	plan := planOnce(p.spec.Runs(), p.missing)
+	plan := p.plan()
 	last := 0
 	for _, r := range plan {
 		last = max(last, r.Block)
@@ -168,7 +180,7 @@ func (p preview) time(w io.Writer) {
 		runner.Power = &PowerMeter{opt: p.power}
 	}
 	s := &Session{Runner: runner, Missing: p.missing}
-	plan := slices.Concat(calibration(p.spec, p.missing), planOnce(p.spec.Runs(), p.missing))
+	plan := slices.Concat(calibration(p.spec, p.missing), p.plan())
 	n, enough := 0, leastRuns(p.spec)
 	var least []matrix.Run
 	for _, r := range plan {

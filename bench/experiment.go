@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -43,6 +44,7 @@ type Experiment struct {
 	AbortOnCancel bool // the end of the context calls the run under way off, instead of waiting for it
 	Fit           bool // windows are so short that the whole fits into [DemoTime], as far as the plan does not say; no more than a quarter of its runs is made again
 	Fold          bool // a mode that cannot run is one cell, and not one with each mode of the other end
+	FoldCopied    bool // so is a mode that cannot but copy on this path, and it is run once
 	NoteMTU       bool // the records have the path's MTU, where their cells say nothing of it
 
 	Resume bool // go on where the journal in Dir ends
@@ -105,8 +107,11 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	if e.Fold {
 		s.Cells = st.support.fold(s.Cells, st.prepared)
 	}
+	if e.FoldCopied && st.copiesHere() {
+		s.Cells = foldCopied(s.Cells)
+	}
 	if e.Fit {
-		st.opt.fit(s.Duration, planOnce(s.Runs(), st.missing), st.missing)
+		st.opt.fit(s.Duration, e.plan(st), st.missing)
 	}
 	return st, nil
 }
@@ -223,6 +228,11 @@ func (st *stage) missing(c results.Cell) *Missing {
 	return r.crammed(c)
 }
 
+// plan are the runs to make.
+func (e *Experiment) plan(st *stage) []matrix.Run {
+	return planTried(planOnce(e.Spec.Runs(), st.missing), e.triedOnce(st))
+}
+
 // static says why a cell cannot run, as far as that is known without the hosts.
 func static(c results.Cell) *Missing {
 	if err := Check(c); err != nil {
@@ -235,6 +245,13 @@ func static(c results.Cell) *Missing {
 func (e *Experiment) note(line string) {
 	if e.Note != nil {
 		e.Note("%s", line)
+	}
+}
+
+// foretold tells the user what comparisons can show; of a demo only what is wrong with that.
+func (e *Experiment) foretold(line string) {
+	if !e.Fit || strings.HasPrefix(line, "warning:") {
+		e.note(line)
 	}
 }
 
@@ -258,8 +275,8 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	if err := e.sayBefore(p); err != nil {
 		return nil, err
 	}
-	plan := planOnce(e.Spec.Runs(), p.stage.missing)
-	if err := e.foretell(remembered(p.stage.missing), e.note); err != nil {
+	plan := e.plan(p.stage)
+	if err := e.foretell(e.uncompared(p.stage), e.foretold); err != nil {
 		return nil, err
 	}
 	if err := e.start(p); err != nil {
@@ -270,7 +287,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	}
 	s := &Session{Progress: e.Progress, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: true}
 	if e.Fit {
-		s.MostAgain = len(plan)/4 + 3 // it is to end in time
+		s.MostAgain, s.AgainFor = len(plan)/4+3, DemoTime // it is to end in time
 	}
 	if e.Spec.Adaptive != nil {
 		s.Enough = NewAdaptive(*e.Spec.Adaptive)

@@ -12,7 +12,7 @@ import (
 // A plan that fits its windows takes no longer than DemoTime on a machine
 // that is not slow, as long as no window falls below minDemoWindow.
 const (
-	DemoTime      = 130 * time.Second
+	DemoTime      = 75 * time.Second
 	maxDemoWindow = 800 * time.Millisecond
 	minDemoWindow = 250 * time.Millisecond
 	// demoOverhead is what a run takes beside its window: opening, ramps, closing.

@@ -34,7 +34,7 @@ func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings
 	}
 	sut.Environment, tg.Environment = around.names[results.RoleSUT], around.names[results.RoleTG]
 	s := e.Spec
-	played, err := (&matrix.Played{Spec: s, Fit: e.Fit, Fold: e.Fold, NoteMTU: e.NoteMTU}).Encode()
+	played, err := (&matrix.Played{Spec: s, Fit: e.Fit, Fold: e.Fold, FoldCopied: e.FoldCopied, NoteMTU: e.NoteMTU}).Encode()
 	if err != nil {
 		return results.Header{}, err
 	}

@@ -45,7 +45,7 @@ func TestDemoTimes(t *testing.T) {
 		asked time.Duration
 		runs  int
 		want  time.Duration
-	}{{0, 10, maxDemoWindow}, {0, 104, maxDemoWindow}, {0, 175, 290 * time.Millisecond}, {0, 10000, minDemoWindow}, {time.Second, 10000, time.Second}} {
+	}{{0, 10, maxDemoWindow}, {0, 60, maxDemoWindow}, {0, 100, 300 * time.Millisecond}, {0, 10000, minDemoWindow}, {time.Second, 10000, time.Second}} {
 		var o Options
 		if o.fit(x.asked, make([]matrix.Run, x.runs), none); o.Duration != x.want {
 			t.Errorf("%d runs, %v asked: %v, want %v", x.runs, x.asked, o.Duration, x.want)

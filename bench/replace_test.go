@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/bench/wire"
@@ -82,5 +83,16 @@ func TestIntegrationReplacedInPlace(t *testing.T) {
 	gate.Apply(&j)
 	if o := OutcomeOf(j); o.Spoilt != 2 || o.Invalid != 2 {
 		t.Errorf("%+v", o)
+	}
+}
+
+// Where a plan is to end in time, nothing is made again after that.
+func TestIntegrationReplacedInTime(t *testing.T) {
+	r := newRig(t)
+	never := -1.0
+	r.Gates, r.Again, r.AgainFor = results.Gates{ForeignCores: &never}, true, time.Nanosecond
+	recs, err := r.Play(t.Context(), plan(1, cell("tcp", "tcp")))
+	if err != nil || len(recs) != 1 || !recs[0].Spoilt() {
+		t.Errorf("%d records, %v", len(recs), err)
 	}
 }

@@ -45,6 +45,7 @@ type Session struct {
 	// often as Gates say. MostAgain bounds how many that may be in all; 0: nothing does.
 	Again     bool
 	MostAgain int
+	AgainFor  time.Duration // since the plan's beginning; 0: as long as it takes
 	// Gates judge each run, beside what the ends find.
 	Gates results.Gates
 
@@ -73,7 +74,7 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 	}
 	s.rates.want(plan)
 	s.applyCommon(ctx, plan)
-	again := 0
+	again, begun := 0, time.Now()
 	for i := 0; i < len(plan); i++ {
 		p := plan[i]
 		if err := context.Cause(ctx); err != nil {
@@ -96,7 +97,7 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 		if err != nil {
 			return append(recs, rec), err // the user can still be shown it
 		}
-		if s.toReplace(&rec) && (s.MostAgain == 0 || again < s.MostAgain) {
+		if s.toReplace(&rec) && (s.MostAgain == 0 || again < s.MostAgain) && (s.AgainFor == 0 || time.Since(begun) < s.AgainFor) {
 			i, again = i-1, again+1
 			if s.Progress != nil {
 				s.Progress.Again(p)

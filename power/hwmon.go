@@ -58,7 +58,7 @@ func openHwmon(s Spec) (*hwmon, error) {
 	}
 	if len(h.files) == 0 {
 		if refused != nil {
-			return nil, &Unavailable{fmt.Sprintf("no power sensor can be read: %v", refused), "run as root"}
+			return nil, &Unavailable{fmt.Sprintf("no power sensor can be read: %v", refused), "run as root or with CAP_DAC_READ_SEARCH"}
 		}
 		return nil, &Unavailable{fmt.Sprintf("no power sensor in %s", root), "load the board's sensor driver (acpi_power_meter, ina2xx, ...)"}
 	}

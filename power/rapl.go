@@ -200,7 +200,7 @@ func (r *rapl) add(dir, entry string) (Channel, error) {
 	}
 	f, err := os.Open(filepath.Join(dir, "energy_uj"))
 	if errors.Is(err, fs.ErrPermission) {
-		return c, &Unavailable{fmt.Sprintf("zone %s: energy_uj is for root only", entry), "run as root"}
+		return c, &Unavailable{fmt.Sprintf("zone %s: energy_uj is for root only", entry), "run as root or with CAP_DAC_READ_SEARCH"}
 	}
 	if err != nil {
 		return c, fmt.Errorf("zone %s: %w", entry, err)

@@ -52,7 +52,7 @@ func openProbes(e *End) (*probes, error) {
 		err = p.openFlow()
 	}
 	if err != nil {
-		return nil, &fault.Error{Op: "load the probes", Err: errors.Join(err, p.close()), How: "run as root, or leave --probe out"}
+		return nil, &fault.Error{Op: "load the probes", Err: errors.Join(err, p.close()), How: "run as root or with CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN and CAP_SYS_RESOURCE, or leave --probe out"}
 	}
 	return p, nil
 }

@@ -53,7 +53,7 @@ func openProfiler(s wire.EndSpec) (*profiler, error) {
 		p.sampler, err = perf.Open(perf.Options{CPUs: cpus, Bytes: min(profileBytes+profileBytesOfCPU*len(cpus), mostProfileBytes)})
 	}
 	if err != nil {
-		return nil, &fault.Error{Op: "sample the measured CPUs", Err: err, How: cmp.Or(fault.Fix(err), "run as root, or leave probe profile out")}
+		return nil, &fault.Error{Op: "sample the measured CPUs", Err: err, How: cmp.Or(fault.Fix(err), "run as root or with CAP_PERFMON, or leave probe profile out")}
 	}
 	return p, nil
 }

@@ -20,10 +20,11 @@ import (
 type Played struct {
 	Spec    *Spec  `json:"spec"`
 	Purpose string `json:"purpose,omitempty"`
-	// Fit, Fold and NoteMTU are those of the experiment: the demo's.
-	Fit     bool `json:"fit,omitempty"`
-	Fold    bool `json:"fold,omitempty"`
-	NoteMTU bool `json:"note_mtu,omitempty"`
+	// Fit, Fold, FoldCopied and NoteMTU are those of the experiment: the demo's.
+	Fit        bool `json:"fit,omitempty"`
+	Fold       bool `json:"fold,omitempty"`
+	FoldCopied bool `json:"fold_copied,omitempty"`
+	NoteMTU    bool `json:"note_mtu,omitempty"`
 }
 
 // Encode is the text for the journal.

@@ -22,10 +22,10 @@ func agentCommand() *cobra.Command {
 	var removeUnused bool
 	cmd := &cobra.Command{
 		Use:   "agent",
-		Short: "Serve one end of a flow to a controller on standard input and output",
-		Long: `agent is started by zcbench where an end of the flow lives. It reads requests
-from standard input, one JSON object a line, and ends with its input, and when a
-controller on another host is silent for longer than it promised.`,
+		Short: "Run one end of a flow for a controller (zcbench starts it itself)",
+		Long: `agent is started by zcbench on each host of a flow. It reads requests from standard
+input, one JSON object per line, and exits at the end of its input, or when a
+controller on another host is silent for longer than it announced.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			agent.Arrive()

@@ -28,54 +28,54 @@ func compareCommand() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare A [B...]",
-		Short: "Say which cells are faster, slower or cannot be told apart",
-		Long: `compare sets the cells of B (and C...) beside those of A that have the same
-factors: ratios with intervals, tests of ranks permuted within blocks, corrected for
-the number of cells. Two folders of different boots need six boots each, or a spread
-between boots that the experiment file declares. See docs/statistics.md.
+		Short: "Compare results: what is faster, slower, or cannot be told apart",
+		Long: `compare matches the cells of B (and C ...) with the cells of A that have the same
+factors, and reports ratios with confidence intervals and verdicts from rank tests,
+permuted within blocks and corrected for the number of cells. Two folders from
+different boots need six boots each, or a spread between boots that the experiment
+file declares. See docs/statistics.md.
 
-A source is a results folder, a runs.csv (also of published figures:
-results/reference/*.csv), or either with a selector: out/x@rx=tcp chooses cells by
-their factors, and what a selector names is left out when cells are matched. With
-one source, those of its cells are compared that differ in one factor alone, which
---about can name; the other side has the value of the experiment's baseline, or of
---base.
+A source is a results folder, a runs.csv (published figures, too:
+results/reference/*.csv), or either with a selector: out/x@rx=tcp picks cells by
+their factors, and factors in a selector are ignored when cells are matched. With a
+single source, cells that differ in exactly one factor are compared; --about names
+the factor, and the reference is the experiment's baseline or --base.
 
---equivalent 2% asks whether two cells are the same but for less than 2 %, by two
-one-sided tests: "equal within 2 %" is a verdict of its own.
+--equivalent 2% tests whether two cells differ by less than 2 %, with two one-sided
+tests: "equal within 2 %" is a verdict of its own.
 
---why says what makes the difference in CPU time per KB, of cells whose runs were
-profiled (--probe profile): classes of work and functions that differ beyond doubt,
-and what the stack counted otherwise; what no class explains is shown as such. With
---flame it draws that. See docs/why.md.
+--why explains the difference in CPU time per KB between cells whose runs were
+profiled (--probe profile): classes of work, functions and counters that differ
+beyond doubt, and the part that none of them explains. --flame draws it. See
+docs/why.md.
 
---fail-if-slower 2% ends with
-  1    if a cell is worse beyond doubt, and by more than 2 %: in throughput, or in
-       any --metric that was asked for
+--fail-if-slower 2% exits with
+  1    if a cell is worse beyond doubt by more than 2 %, in throughput or in any
+       --metric that was given
   0    if none is
-and with --if-unsure STATUS with that, if none is but one may be: its interval
-reaches beyond 2 %, or it has fewer than 6 runs. For a kernel bisect:
+and, with --if-unsure STATUS, with that status if none is but one might be: its
+interval reaches beyond 2 %, or it has fewer than 6 runs. For a kernel bisect:
 
   git bisect run sh -c 'build && boot || exit 125; new=$(mktemp -d)/new
     zcbench matrix x.yaml --out $new || [ $? = 1 ] || exit 125
     zcbench compare good $new --fail-if-slower 2% --if-unsure 125'
 
-(matrix ends with 1 where runs are invalid, and compare leaves those out). Each build
-is another boot: x.yaml has to declare how much boots differ, between_boots.
+(matrix exits with 1 if runs are invalid, and compare ignores those). Each build is
+another boot: x.yaml must declare how much boots differ (between_boots).
 
-Exit status: 0 done, 1 slower (with --fail-if-slower), 2 wrong usage or input,
-also when no cell of A is in B.`,
-		Example: "  zcbench compare out/before out/after\n  zcbench compare out/x@rx=tcp out/x@rx=zcrx\n  zcbench compare --why --flame why.html out/x@rx=tcp out/x@rx=zcrx\n  zcbench compare results/reference/battle-of-the-zcs.csv out/battle --metric throughput_gbps",
+Exit status: 0 done, 1 slower (with --fail-if-slower), 2 wrong usage or input, or A
+and B have no cell in common.`,
+		Example: "  zcbench compare out/before out/after\n  zcbench compare out/x@rx=tcp out/x@rx=zcrx\n  zcbench compare --why --flame why.html out/x@rx=tcp out/x@rx=zcrx\n  zcbench compare results/reference/battle-of-the-zcs.csv out/battle",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	fs := cmd.Flags()
-	fs.StringSliceVar(&f.metrics, "metric", compare.DefaultMetrics, "figures to compare, columns of runs.csv; the sender's have tg_ in front")
-	fs.StringVar(&f.failSlower, "fail-if-slower", "", "end with status 1 if a cell is worse by more than this, such as 2%")
-	fs.StringVar(&f.equivalent, "equivalent", "", "ask whether cells are the same but for less than this, such as 2%: \"cannot tell\" does not mean equal, this does")
-	fs.IntVar(&f.ifUnsure, "if-unsure", 0, "with --fail-if-slower: the status where nobody can tell (125 makes git bisect run skip)")
-	fs.StringVar(&f.base, "base", "", "with one source: the id of the cell to compare the others with")
-	fs.StringSliceVar(&f.about, "about", nil, "with one source: the factors to compare by, such as rx (default: what the experiment file says, else all that vary)")
+	fs.StringSliceVar(&f.metrics, "metric", compare.DefaultMetrics, "figures to compare, as columns of runs.csv; tg_ in front means the sender's")
+	fs.StringVar(&f.failSlower, "fail-if-slower", "", "exit with 1 if a cell is worse by more than this, such as 2%")
+	fs.StringVar(&f.equivalent, "equivalent", "", "test whether cells differ by less than this, such as 2% (\"cannot tell\" alone does not mean equal)")
+	fs.IntVar(&f.ifUnsure, "if-unsure", 0, "with --fail-if-slower: exit status if the data cannot tell (125 makes git bisect run skip)")
+	fs.StringVar(&f.base, "base", "", "with one source: id of the reference cell")
+	fs.StringSliceVar(&f.about, "about", nil, "with one source: factors to compare by, such as rx (default: those in the experiment file, else all that vary)")
 	fs.BoolVar(&f.json, "json", false, "print the comparisons as JSON, one object each")
 	f.why.add(fs)
 	return cmd

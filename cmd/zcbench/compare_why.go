@@ -27,9 +27,9 @@ type whyFlags struct {
 }
 
 func (f *whyFlags) add(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.asked, "why", false, "say what makes the difference in CPU time: classes, functions and counters that differ beyond doubt; of runs with --probe profile")
-	fs.StringVar(&f.flame, "flame", "", "with --why, of two cells: write a differential flame graph to this file, NAME.html: one page, without network")
-	fs.StringVar(&f.end, "end", "", "with --flame: the end, sut or tg (default: the one whose options differ)")
+	fs.BoolVar(&f.asked, "why", false, "explain the difference in CPU time by classes of work, functions and counters (needs runs with --probe profile)")
+	fs.StringVar(&f.flame, "flame", "", "with --why and two cells: write a differential flame graph to this file, NAME.html")
+	fs.StringVar(&f.end, "end", "", "with --flame: which end to draw (default: the one whose options differ)")
 }
 
 func (f *whyFlags) check() error {

@@ -35,12 +35,12 @@ func countersCommand() *cobra.Command {
 	var f countersFlags
 	cmd := &cobra.Command{
 		Use:   "counters [--dev IF]",
-		Short: "Show which counters of the network stack and of a NIC move, live",
-		Long: `counters reads what the network stack counts, as nstat does, and with --dev what
-the interface, its queues, queueing disciplines, page pools, interrupts and its
-driver count, as ethtool -S does. After each interval it prints those that moved:
-by how much, and per second. It changes nothing and needs no root, except for
---netns. See docs/counters.md for the names.
+		Short: "Watch which counters of the network stack and of a NIC change",
+		Long: `counters reads the counters of the network stack, as nstat does, and with --dev those
+of the interface, its queues, queueing disciplines, page pools, interrupts and its
+driver, as ethtool -S does. After each interval it prints those that changed: by how
+much, and per second. It changes nothing and needs no root, except for --netns
+(CAP_SYS_ADMIN). See docs/counters.md for the names.
 
 Exit status: 0 done, 1 nothing could be read, 2 wrong usage or input.`,
 		Example: "  zcbench counters --dev eth0\n  zcbench counters --dev eth0 --interval 10s --count 1 --json",
@@ -48,12 +48,12 @@ Exit status: 0 done, 1 nothing could be read, 2 wrong usage or input.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.dev, "dev", "", "the interface (default: the counters of protocols, CPUs and sockets alone)")
-	fs.StringVar(&f.netns, "netns", "", "look inside this network namespace: a name of ip netns, or a path (default: the current one)")
-	fs.DurationVar(&f.interval, "interval", time.Second, "between two tables, at least 100ms")
-	fs.IntVar(&f.count, "count", 0, "end after so many tables (default: on Ctrl-C)")
-	fs.BoolVar(&f.json, "json", false, "print as JSON, an object for each interval")
-	fs.BoolVar(&f.all, "all", false, "also those that did not move")
+	fs.StringVar(&f.dev, "dev", "", "also counters of this interface (default: only protocols, CPUs and sockets)")
+	fs.StringVar(&f.netns, "netns", "", "network namespace to look into: a name from ip netns, or a path (default: the current one)")
+	fs.DurationVar(&f.interval, "interval", time.Second, "time between two tables, at least 100ms")
+	fs.IntVar(&f.count, "count", 0, "number of tables (default: until Ctrl-C)")
+	fs.BoolVar(&f.json, "json", false, "print as JSON, one object per interval")
+	fs.BoolVar(&f.all, "all", false, "also show counters that did not change")
 	cmd.RegisterFlagCompletionFunc("dev", interfaces)
 	return cmd
 }

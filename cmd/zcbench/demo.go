@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,23 +32,24 @@ func demoCommand() *cobra.Command {
 	var f demoFlags
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Make two hosts out of network namespaces and run every mode this kernel can run",
-		Long: `demo makes two network namespaces joined by a veth link, runs every receive mode
-against every send mode that this kernel can run, interleaved, with a discarded
-warm-up of each, prints a table and writes the results to --out. It needs root
-and leaves nothing behind but the results.
+		Short: "Compare every mode that this kernel can run, on this machine alone (100 s, root)",
+		Long: `demo connects two network namespaces of this machine with a veth link and runs each
+receive mode with each send mode that this kernel supports. Runs are interleaved,
+each pair is warmed up first, and the results go to --out. It needs root
+(CAP_SYS_ADMIN and CAP_NET_ADMIN, for the namespaces) and leaves nothing else behind.
 
-With --sut and --tg it runs on two hosts that have a link already, such as
-ssh:root@hosta and ssh:root@hostb. What --gro and the like set there is restored
-at the end (docs/settings.md).
+veth has no hardware, and it copies payload that was sent without a copy when it
+delivers it. Modes that promise zero copy and cannot keep it here are run once, and
+reported as copied.
 
-What veth cannot show: it has no hardware, and it copies payload that was sent
-with zero copy when it delivers it. The table says so; such runs are invalid.
+With --sut and --tg it runs between two hosts that are connected already, such as
+ssh:root@hosta and ssh:root@hostb. Settings that flags change there are restored at
+the end (docs/settings.md).
 
-Exit status: 0 the plan was played, 1 it ended early, or a run failed or is
-invalid, 2 wrong usage or input. Runs that are invalid because veth copies what
-their mode sends do not make it 1, nor those that other work on the measured CPUs
-spoilt each time that they were made; --gate changes what counts (docs/matrix.md).`,
+Exit status: 0 the plan was completed, 1 it ended early, or a run failed or is
+invalid, 2 wrong usage or input. Runs that veth copies do not count as invalid here,
+nor do those that other work on the measured CPUs disturbed every time; --gate
+changes the limits (docs/matrix.md).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -58,12 +60,13 @@ spoilt each time that they were made; --gate changes what counts (docs/matrix.md
 	f.power.AddFlags(cmd, 2*time.Second, time.Second)
 	fs := cmd.Flags()
 	fs.Lookup("duration").DefValue = ""
-	fs.Lookup("congestion").Usage = "congestion control of the flow's socket (default: cubic)"
-	fs.Lookup("duration").Usage = "steady window of each run (default: at most 800ms, less where the demo would take longer than 3 minutes)"
-	fs.StringVar(&f.Spec.SUT.Host, "sut", "", "run on this receiver host instead of a namespace of our own (with --tg)")
-	fs.StringVar(&f.Spec.TG.Host, "tg", "", "run on this sender host instead of a namespace of our own (with --sut)")
-	fs.StringVar(&f.out, "out", "out/demo", "folder for the results; must not have any yet")
+	fs.Lookup("congestion").Usage = "congestion control of the flow (default: cubic)"
+	fs.Lookup("duration").Usage = "length of the measured window (default: at most 800ms, less so that the demo takes at most 100 s)"
+	fs.StringVar(&f.Spec.SUT.Host, "sut", "", "receive on this host instead of in a namespace (with --tg)")
+	fs.StringVar(&f.Spec.TG.Host, "tg", "", "send from this host instead of from a namespace (with --sut)")
+	fs.StringVar(&f.out, "out", "out/demo", "folder for the results; must not hold any yet")
 	fs.BoolVar(&f.json, "json", false, "print the summary as JSON")
+	cli.First(cmd, "rx", "tx", "duration", "repetitions", "flows", "sut", "tg", "probe", "out", "json")
 	return cmd
 }
 
@@ -76,7 +79,7 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 		return cli.Usagef("--sut and --tg go together, and --dev with them")
 	}
 	if spec.SUT.Host == "" && os.Geteuid() != 0 {
-		return cli.Usagef("demo makes network namespaces and must run as root: sudo zcbench demo")
+		return cli.Usagef("demo makes network namespaces, which needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN): sudo zcbench demo; without root, over loopback: zcbench run --sut local --tg local")
 	}
 	watts, err := f.power.Options()
 	if err != nil {
@@ -85,10 +88,45 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 	if i := slices.IndexFunc(spec.Cells, func(c results.Cell) bool { return c.RX == "tcp" && c.TX == "tcp" }); i >= 0 {
 		spec.PrimaryModes(spec.Cells[i])
 	}
-	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(),
+	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.Cells(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(),
 		Power: watts, StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) },
-		Fit: true, Fold: true, NoteMTU: true,
+		Fit: true, Fold: true, FoldCopied: true, NoteMTU: true,
 		Note: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) }}
+	f.begin(cmd)
 	recs, err := e.Run(cmd.Context())
-	return finish(cmd, f.out, recs, err, f.json, true)
+	err = finish(cmd, f.out, recs, err, f.json, true)
+	if len(recs) > 0 && f.Spec.SUT.Host == "" {
+		f.sayNext(cmd)
+	}
+	return err
+}
+
+// begin says what comes, before anything that takes time.
+func (f *demoFlags) begin(cmd *cobra.Command) {
+	where := "between " + f.Spec.SUT.Host + " and " + f.Spec.TG.Host
+	if f.Spec.SUT.Host == "" {
+		where = "between two network namespaces of this machine"
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "TCP flows %s, one after another.\nTrying what this kernel can run ...\n", where)
+}
+
+// sayNext says what to do with the results.
+func (f *demoFlags) sayNext(cmd *cobra.Command) {
+	w, called := cmd.ErrOrStderr(), cmd.Root().Name()
+	if strings.Contains(os.Args[0], "/") {
+		called = os.Args[0] // is not in the path, or need not be
+	}
+	fmt.Fprintln(w, "\nnext:")
+	steps := [][2]string{
+		{called + " compare " + f.out, "which differences are real"},
+		{called + " lab demo", "zero-copy receive, proved in a VM"},
+		{called + " doctor --dev eth0", "what the NIC eth0 can run"},
+	}
+	width := 0
+	for _, x := range steps {
+		width = max(width, len(x[0]))
+	}
+	for _, x := range steps {
+		fmt.Fprintf(w, "  %-*s  %s\n", width, x[0], x[1])
+	}
 }

@@ -34,18 +34,19 @@ func doctorCommand() *cobra.Command {
 	var asJSON, fix bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what a host can run, and what to do about the rest",
-		Long: `doctor tries everything the modes need on a host, by doing it and not by looking at
-version numbers, and changes nothing. It sends some bytes over 127.0.0.1.
+		Short: "Check what a host can run, and how to fix the rest",
+		Long: `doctor tries everything that the modes need, rather than comparing version numbers,
+and changes nothing. It sends a few bytes over 127.0.0.1. Without root it checks
+what it can and says what it could not.
 
-With --dev it climbs a ladder for every mode: what it needs of kernel, host and
-NIC, with what was found, the kernel's answer and the fix. --fix prints the fixes
-as commands; it runs none. What a run itself sets and takes back (header split,
-RSS, rules, and the flags of zcbench run) needs no fixing.
+With --dev it lists what every mode needs from kernel, host and NIC, with what was
+found, the kernel's answer and the fix. --fix prints the fixes as a script, without
+running it. What a run sets and restores by itself (header split, RSS, rules, and
+the flags of zcbench run) needs no fix.
 
---record writes what the host answers about the interface to a file, without
-addresses, names and serial numbers: send it with a report of a NIC that zcbench
-gets wrong. --replay answers from such a file what doctor would say on that host.
+--record writes the host's answers about the interface to a file, without addresses,
+names and serial numbers: attach it when you report that zcbench is wrong about a
+NIC. --replay shows what doctor would say on the host of such a file.
 
 docs/settings.md describes the JSON.`,
 		Args: cobra.NoArgs,
@@ -80,12 +81,12 @@ docs/settings.md describes the JSON.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&hostSpec, "host", "local", "host to look at: "+host.Forms)
-	f.StringVar(&dev, "dev", "", "interface to look at")
+	f.StringVar(&hostSpec, "host", "local", "host to check: "+host.Forms)
+	f.StringVar(&dev, "dev", "", "interface to check")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
-	f.BoolVar(&fix, "fix", false, "print the commands that would fix what is lacking, as a script")
-	f.StringVar(&recordTo, "record", "", "write what the host answers about --dev to this new file, to be sent with a report")
-	f.StringVar(&replayFrom, "replay", "", "answer from such a file, not from a host")
+	f.BoolVar(&fix, "fix", false, "print a script that would fix what is missing")
+	f.StringVar(&recordTo, "record", "", "write the host's answers about --dev to this new file, for a bug report")
+	f.StringVar(&replayFrom, "replay", "", "answer from such a file instead of a host")
 	cmd.MarkFlagsMutuallyExclusive("json", "fix")
 	cmd.MarkFlagsMutuallyExclusive("record", "fix")
 	cmd.MarkFlagsMutuallyExclusive("replay", "record")

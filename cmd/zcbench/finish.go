@@ -38,7 +38,7 @@ func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error,
 	o := bench.OutcomeOf(j)
 	if demo {
 		if o.Spoilt > 0 {
-			fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: something else on the hosts spoilt %d of the runs, each time they were made; the table says what\n", o.Spoilt)
+			fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: other work on the hosts spoilt %d of the runs, every time; see the table\n", o.Spoilt)
 		}
 		o = o.AsDemo()
 	}
@@ -50,8 +50,8 @@ func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error,
 }
 
 func sayFiles(cmd *cobra.Command, dir string) {
-	files := []string{results.JournalFile, results.RunsFile, results.MetricsFile, results.SamplesFile, results.FlowsFile, results.ReportFile}
-	fmt.Fprintf(cmd.ErrOrStderr(), "\nresults: %s (%s)\n", dir, strings.Join(files, ", "))
+	files := []string{results.JournalFile, results.RunsFile, results.MetricsFile, results.SamplesFile, results.FlowsFile}
+	fmt.Fprintf(cmd.ErrOrStderr(), "\nresults: %s (%s)\nreport:  %s\n", dir, strings.Join(files, ", "), filepath.Join(dir, results.ReportFile))
 }
 
 // derive makes the files of a folder's journal. Whatever cannot be written, it returns all

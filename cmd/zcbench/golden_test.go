@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
 )
 
 // What users see is on record in testdata/golden, so that a change of the code's shape
@@ -98,6 +99,9 @@ func TestGoldenHelp(t *testing.T) {
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		lines = append(lines, c.CommandPath()+" --help")
+		if len(cli.FirstOf(c)) > 0 {
+			lines = append(lines, c.CommandPath()+" --help-all")
+		}
 		for _, sub := range c.Commands() {
 			if !sub.Hidden {
 				walk(sub)
@@ -107,7 +111,7 @@ func TestGoldenHelp(t *testing.T) {
 	walk(command())
 	var got []byte
 	dir := t.TempDir()
-	for _, line := range append(lines, "zcrecv --help", "zcsend --help") {
+	for _, line := range append(lines, "zcrecv --help", "zcrecv --help-all", "zcsend --help", "zcsend --help-all") {
 		got = append(got, ran(t, dir, line)...)
 	}
 	golden(t, "help.golden", steady(got, dir))

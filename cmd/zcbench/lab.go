@@ -16,7 +16,7 @@ import (
 func labCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lab",
-		Short: "A virtual machine with a virtual NIC that can do zero-copy receive",
+		Short: "Zero-copy receive without a NIC: a virtual machine with a software NIC",
 		Args:  cobra.NoArgs, // an unknown command is an error
 		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
@@ -28,7 +28,7 @@ func labBuildCommand() *cobra.Command {
 	var o lab.BuildOptions
 	c := &cobra.Command{
 		Use:   "build",
-		Short: "Fetch kernels and toolchain into the cache and build the soft NIC",
+		Short: "Download kernels and a toolchain, and build the software NIC",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			built, err := lab.Build(cmd.Context(), o, cmd.ErrOrStderr())
@@ -42,29 +42,29 @@ func labBuildCommand() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringSliceVar(&o.Kernels, "kernel", nil, "suite or release prefix, or all (default "+lab.Suites[0]+")")
-	f.BoolVar(&o.Refresh, "refresh", false, "look for newer versions although the cache holds some")
-	f.StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")
+	f.StringSliceVar(&o.Kernels, "kernel", nil, "Debian suite or start of a kernel release, or all (default "+lab.Suites[0]+")")
+	f.BoolVar(&o.Refresh, "refresh", false, "look for newer versions even if the cache has some")
+	f.StringVar(&o.Cache, "cache", "", "cache folder (default: zcbench/lab in your cache folder)")
 	f.BoolVar(&o.Install, "install", false, installUsage)
 	return c
 }
 
 // installUsage is of the flag --install.
-const installUsage = "as root on Debian or Ubuntu: install the packages that the lab needs and that are missing; starts no service"
+const installUsage = "as root on Debian or Ubuntu: install missing packages; starts no service"
 
 // vmFlags are the flags of the machine. What none asks for, a machine that is up may
 // be: hence no defaults.
 func vmFlags(c *cobra.Command, o *lab.MachineOptions) {
 	f := c.Flags()
-	f.StringVar(&o.Kernel, "kernel", "", "suite or release prefix (default "+lab.Suites[0]+")")
+	f.StringVar(&o.Kernel, "kernel", "", "Debian suite or start of a kernel release (default "+lab.Suites[0]+")")
 	f.IntVar(&o.CPUs, "cpus", 0, fmt.Sprintf("processors (default %d)", lab.DefaultCPUs))
 	f.IntVar(&o.MemMiB, "mem", 0, fmt.Sprintf("memory, MiB (default %d)", lab.DefaultMemMiB))
-	f.StringVar(&o.Module, "softnic", "", `parameters for the soft NIC, such as "inline_dma=1"`)
-	f.StringVar(&o.NIC, "nic", "", "imitate the control plane of a driver, or have a NIC that QEMU has: "+strings.Join(lab.NICs(), ", "))
+	f.StringVar(&o.Module, "softnic", "", `module parameters of the software NIC, such as "inline_dma=1"`)
+	f.StringVar(&o.NIC, "nic", "", "imitate this driver's control plane, or use a NIC of QEMU's: "+strings.Join(lab.NICs(), ", "))
 	c.RegisterFlagCompletionFunc("nic", cobra.FixedCompletions(lab.NICs(), cobra.ShellCompDirectiveNoFileComp))
-	f.IntVar(&o.MTU, "mtu", 0, "MTU of both ends (default 4148: a page of payload)")
-	f.BoolVar(&o.NoKVM, "no-kvm", false, "emulate even where KVM works")
-	f.StringVar(&o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")
+	f.IntVar(&o.MTU, "mtu", 0, "MTU of both ends (default 4148: one page of payload)")
+	f.BoolVar(&o.NoKVM, "no-kvm", false, "emulate even if KVM works")
+	f.StringVar(&o.Cache, "cache", "", "cache folder (default: zcbench/lab in your cache folder)")
 	f.BoolVar(&o.Install, "install", false, installUsage)
 	c.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		for _, name := range []string{"cpus", "mem", "mtu"} {
@@ -79,29 +79,31 @@ func vmFlags(c *cobra.Command, o *lab.MachineOptions) {
 // deviceFlags are those of machines for programs of the user's own.
 func deviceFlags(c *cobra.Command, o *lab.MachineOptions) {
 	f := c.Flags()
-	f.StringArrayVar(&o.QEMU, "qemu", nil, "one more argument for QEMU (repeatable): --qemu=-device --qemu=ipmi-bmc-sim,id=bmc")
-	f.StringArrayVar(&o.Load, "load", nil, "load this module of Debian's kernel, without .ko, after those it depends on (repeatable; fetches 110 MB once)")
-	f.BoolVar(&o.CountTime, "count-time", false, "the guest's clocks count instructions, one a nanosecond: times do not depend on the host's load (slow)")
+	f.StringArrayVar(&o.QEMU, "qemu", nil, "extra argument for QEMU (repeatable): --qemu=-device --qemu=ipmi-bmc-sim,id=bmc")
+	f.StringArrayVar(&o.Load, "load", nil, "load this module of Debian's kernel and those it depends on (repeatable; downloads 110 MB once)")
+	f.BoolVar(&o.CountTime, "count-time", false, "let the guest's clocks count instructions, so that times do not depend on the host's load (slow)")
 }
 
 func timeoutFlag(c *cobra.Command, o *lab.ExecOptions) {
-	c.Flags().DurationVar(&o.Timeout, "timeout", lab.DefaultTimeout, "time limit, counted from the command's start")
+	c.Flags().DurationVar(&o.Timeout, "timeout", lab.DefaultTimeout, "time limit from the start of the command")
 }
 
 func labExecCommand() *cobra.Command {
 	var o lab.ExecOptions
 	c := &cobra.Command{
 		Use:   "exec [flags] -- CMD [ARG...]",
-		Short: "Boot the lab and run one static program in it",
-		Long: `Boot the lab, run CMD in it and end with CMD's exit status. Emulated, the boot is made
-once: later machines go on from its state. Below "zcbench lab up" CMD runs in the
-machine that is up, unless a flag asks for another. The soft NIC's two
-ends are up in the network namespaces sut (sn0, 10.77.0.1, fd00:77::1) and tg
-(sn1, 10.77.0.2, fd00:77::2). Files that CMD leaves under $OUT come back.
+		Short: "Boot the lab and run a static program in it",
+		Long: `exec boots the lab, runs CMD in it and exits with CMD's status. An emulated machine
+is booted only once; later ones start from its saved state. Inside "zcbench lab up",
+CMD runs in the machine that is up, unless a flag asks for another.
 
-Exit status: CMD's own; 124 when its time is up; 125 when the lab could not be
-built or booted, or the guest's kernel complained; 126 when CMD cannot be run;
-127 when it is not there; 2 for wrong usage or input of this command's own.`,
+The two ends of the software NIC are in the network namespaces sut (sn0, 10.77.0.1,
+fd00:77::1) and tg (sn1, 10.77.0.2, fd00:77::2). Files that CMD leaves under $OUT are
+copied back.
+
+Exit status: CMD's own; 124 it ran out of time, 125 the lab could not be built or
+booted, or the guest's kernel complained, 126 CMD cannot be run, 127 CMD was not
+found, 2 wrong usage or input of zcbench itself.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Args = args
@@ -119,10 +121,10 @@ built or booted, or the guest's kernel complained; 126 when CMD cannot be run;
 	}
 	f := c.Flags()
 	f.SetInterspersed(false)
-	f.StringVar(&o.Out, "out", "", "folder for files left under the guest's $OUT (default $OUT, else "+lab.DefaultOut+")")
-	f.StringArrayVar(&o.Files, "file", nil, "carry this file or folder to the same path in the guest (repeatable)")
-	f.StringArrayVar(&o.Env, "env", nil, "set NAME=VALUE for CMD, or NAME alone: to what it is here (repeatable)")
-	f.BoolVar(&o.OwnBoot, "own-boot", false, "boot a machine although one is up (zcbench lab up) or kept from an earlier boot")
+	f.StringVar(&o.Out, "out", "", "folder for what the guest leaves under its $OUT (default: $OUT, else "+lab.DefaultOut+")")
+	f.StringArrayVar(&o.Files, "file", nil, "copy this file or folder to the same path in the guest (repeatable)")
+	f.StringArrayVar(&o.Env, "env", nil, "set NAME=VALUE for CMD, or pass NAME on as it is here (repeatable)")
+	f.BoolVar(&o.OwnBoot, "own-boot", false, "boot a machine of its own, even if one is up (zcbench lab up) or saved")
 	vmFlags(c, &o.MachineOptions)
 	deviceFlags(c, &o.MachineOptions)
 	timeoutFlag(c, &o)
@@ -134,17 +136,17 @@ func labUpCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "up [flags] -- HOSTCMD [ARG...]",
 		Short: "Keep the lab up while a command of this host runs",
-		Long: `Boot the lab and run HOSTCMD on this host meanwhile. Every "zcbench lab exec" that it
-starts runs its command in that machine, one after another, instead of booting one:
+		Long: `up boots the lab and keeps it up while HOSTCMD runs on this host. Each "zcbench lab
+exec" that HOSTCMD starts runs in that machine, one at a time, instead of booting one:
 
     zcbench lab up -- go test -exec "zcbench lab exec --" ./a ./b
 
-Each command finds a fresh soft NIC and none of another's files or processes. One that
-makes the kernel complain, dies with it, or runs out of time costs that command alone:
-another machine boots for the next. When HOSTCMD has ended, so has the machine.
+Each command gets a fresh software NIC, and no files or processes of others. If one
+makes the kernel complain, crashes it, or runs out of time, only that command fails:
+another machine is booted for the next. The machine ends with HOSTCMD.
 
-Exit status: HOSTCMD's own; 125 when the lab could not be built; 126 when HOSTCMD cannot
-be run; 127 when it is not there; 2 for wrong usage or input of this command's own.`,
+Exit status: HOSTCMD's own; 125 the lab could not be built, 126 HOSTCMD cannot be
+run, 127 HOSTCMD was not found, 2 wrong usage or input of zcbench itself.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Args, o.Log = args, cmd.ErrOrStderr()

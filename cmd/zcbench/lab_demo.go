@@ -37,32 +37,32 @@ func labDemoCommand() *cobra.Command {
 	var d labDemo
 	c := &cobra.Command{
 		Use:   "demo [flags] [-- DEMO-FLAGS...]",
-		Short: "Show zero-copy receive in the lab: a verified run of each way, with the proof",
-		Long: `Boot the lab and make one run each of plain TCP, zcrx, zcrx with long buffers,
-devmem receive, devmem send to zcrx, and tcp-mmap over the soft NIC: 64 MiB, of
-which every byte is compared with what was sent. Last comes a control: its flow is
-steered to another queue than the one with the memory, so the kernel copies, and the
-run must be found invalid. The table shows where the payload went by the NIC's own
-count, and what the kernel copied.
+		Short: "Show zero-copy receive: a verified run of each mode, with proof (90 s)",
+		Long: `demo boots a virtual machine and makes one run each of plain TCP, zcrx, zcrx with
+long buffers, devmem receive, devmem send to zcrx, and tcp-mmap over a software NIC.
+Each run moves 64 MiB, and every byte is compared with what was sent. The last run is
+a negative control: its flow is steered to a queue without the application's memory,
+so the kernel copies, and the run must be reported as copied. The table shows where
+the NIC itself says it put the payload, and what the kernel copied.
 
---all runs "zcbench demo" in the lab instead: every receive mode against every send
-mode. Flags after -- go to it, such as --repetitions 2. Emulated its clocks count
-instructions (--count-time), because reading all counters takes longer than a
-window there.
+--all runs "zcbench demo" in the lab instead, with every receive and send mode. Flags
+after -- are passed to it, such as --repetitions 2. When emulated, its clocks count
+instructions (--count-time), because reading all counters would take longer than a
+window.
 
-The NIC is software, and without KVM the guest is emulated: speeds mean nothing.
+The NIC is software, and without KVM the machine is emulated: speeds mean nothing.
 
-Exit status: 0 every run is as expected, 1 one is not (with --all: the demo's own);
-124 the time is up, 125 the lab could not be built or booted, or the guest's
-kernel complained; 2 wrong usage or input.`,
+Exit status: 0 every run is as expected, 1 one is not (with --all: the demo's own),
+124 it ran out of time, 125 the lab could not be built or booted, or the guest's
+kernel complained, 2 wrong usage or input.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd, args) },
 	}
 	f := c.Flags()
-	f.StringVar(&d.o.Out, "out", "out/lab-demo", "folder for the results; must not have any yet")
-	f.BoolVar(&d.all, "all", false, "every receive mode against every send mode, some 130 runs (10 to 20 minutes emulated)")
-	f.BoolVar(&d.o.CountTime, "count-time", false, "the guest's clocks count instructions, one a nanosecond: times do not depend on the host's load (slower)")
-	f.BoolVar(&d.json, "json", false, "print what was shown as JSON (with --all: the summary)")
-	f.StringArrayVar(&d.only, "only", nil, "only this run, by its name in the table (repeatable)")
+	f.StringVar(&d.o.Out, "out", "out/lab-demo", "folder for the results; must not hold any yet")
+	f.BoolVar(&d.all, "all", false, "every receive mode with every send mode, about 130 runs (10 to 20 minutes emulated)")
+	f.BoolVar(&d.o.CountTime, "count-time", false, "let the guest's clocks count instructions, so that times do not depend on the host's load (slower)")
+	f.BoolVar(&d.json, "json", false, "print the proof as JSON (with --all: the summary)")
+	f.StringArrayVar(&d.only, "only", nil, "make only this run, by its name in the table (repeatable)")
 	vmFlags(c, &d.o.MachineOptions)
 	timeoutFlag(c, &d.o)
 	f.Lookup("timeout").Usage += ", with --all " + allTimeout.String()

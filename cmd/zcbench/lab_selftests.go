@@ -27,29 +27,29 @@ func labSelftestsCommand() *cobra.Command {
 	var s labSelftests
 	c := &cobra.Command{
 		Use:   "selftests",
-		Short: "Run the kernel's own driver tests in Python on the soft NIC",
-		Long: `Run the tests in Python of the kernel's tools/testing/selftests/drivers/net on the soft
-NIC: those of the kernel that the machine boots, from Debian's source package, started
-from a second disk with a Debian of their own. The table says of each case whether it
-passed, was skipped or failed, and why; what is expected of each is on record, with the
-reason, for the kernels of the lab. What a test wrote is in --out.
+		Short: "Run the kernel's own driver tests on the software NIC",
+		Long: `selftests runs the Python tests of the kernel's tools/testing/selftests/drivers/net on
+the software NIC, in the version of the kernel that is booted (Debian's source
+package), from a second disk with its own Debian. The table lists each case as passed,
+skipped or failed, and why. Expected results, with reasons, are recorded for the lab's
+kernels. The output of the tests is in --out.
 
-The first time some 500 MB are fetched and built, which takes minutes; then nothing is.
+The first run downloads and builds about 500 MB, which takes minutes.
 
-Exit status: 0 every case is as expected, 1 one is not; 125 the lab could not be built or
-booted; 2 wrong usage or input.`,
+Exit status: 0 every case is as expected, 1 one is not, 125 the lab could not be built
+or booted, 2 wrong usage or input.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd) },
 	}
 	f := c.Flags()
-	f.StringArrayVar(&s.only, "only", nil, "only this test, by its name (repeatable): rss_ctx")
-	f.StringVar(&s.o.Out, "out", "out/selftests", "folder for what each test writes")
-	f.BoolVar(&s.build, "build", false, "build alone, and print the folder with the programs iou-zcrx and ncdevmem")
-	f.StringVar(&s.save, "record", "", "write what the cases said to this file, in the form of what is on record")
+	f.StringArrayVar(&s.only, "only", nil, "run only this test, such as rss_ctx (repeatable)")
+	f.StringVar(&s.o.Out, "out", "out/selftests", "folder for the tests' output")
+	f.BoolVar(&s.build, "build", false, "only build, and print the folder with the programs iou-zcrx and ncdevmem")
+	f.StringVar(&s.save, "record", "", "write the results to this file, in the format of the recorded ones")
 	f.BoolVar(&s.list, "list", false, "print the names of the tests")
-	f.StringVar(&s.o.Kernel, "kernel", "", "suite or release prefix (default "+lab.Suites[0]+")")
-	f.BoolVar(&s.o.NoKVM, "no-kvm", false, "emulate even where KVM works")
-	f.StringVar(&s.o.Cache, "cache", "", "cache folder (default zcbench/lab in the user's cache folder)")
+	f.StringVar(&s.o.Kernel, "kernel", "", "Debian suite or start of a kernel release (default "+lab.Suites[0]+")")
+	f.BoolVar(&s.o.NoKVM, "no-kvm", false, "emulate even if KVM works")
+	f.StringVar(&s.o.Cache, "cache", "", "cache folder (default: zcbench/lab in your cache folder)")
 	f.BoolVar(&s.o.Install, "install", false, installUsage)
 	c.MarkFlagsMutuallyExclusive("build", "only")
 	c.MarkFlagsMutuallyExclusive("build", "list")

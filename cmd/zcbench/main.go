@@ -22,15 +22,42 @@ func main() {
 
 func command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "zcbench",
-		Short: "Measure zero-copy receive on Linux: which way gives the most throughput per core, and is it really zero copy?",
-		Long: `zcbench runs one TCP flow, or several, between two hosts, the SUT (receiver) and the TG
-(sender), through different receive and send paths, and says what each costs.
+		Use: "zcbench",
+		Short: "Find out which way of receiving TCP data on Linux gives the most throughput per " +
+			"core and per watt, and whether it really was zero copy",
+		Long: `zcbench sends TCP flows from one host, the TG (traffic generator), to another, the
+SUT (system under test), through different receive and send modes, and reports
+throughput, CPU time and power of each, with proof of what was copied.
+
+Without a command it says what this machine can do, and what to try first.
 
 Exit status: 0 done, 1 a run failed or is invalid (demo: failed), 2 wrong usage
 or input.`,
 		Version: version.Tool(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			here(cmd)
+			return nil
+		},
 	}
-	cmd.AddCommand(demoCommand(), runCommand(), matrixCommand(), rerunCommand(), compareCommand(), doctorCommand(), restoreCommand(), reportCommand(), exportCommand(), powerCommand(), probeCommand(), countersCommand(), profileCommand(), labCommand(), agentCommand(), versionCommand())
+	for _, g := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"measure", "Measure", []*cobra.Command{demoCommand(), runCommand(), matrixCommand(), rerunCommand()}},
+		{"results", "Read results", []*cobra.Command{compareCommand(), reportCommand(), exportCommand()}},
+		{"watch", "Look at any traffic and load", []*cobra.Command{probeCommand(), profileCommand(), countersCommand(), powerCommand()}},
+		{"host", "Look after hosts", []*cobra.Command{doctorCommand(), restoreCommand(), agentCommand()}},
+		{"lab", "Zero copy without a NIC", []*cobra.Command{labCommand()}},
+		{"help", "Help", []*cobra.Command{explainCommand(), versionCommand()}},
+	} {
+		cmd.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.id
+			cmd.AddCommand(c)
+		}
+	}
+	cmd.SetHelpCommandGroupID("help")
+	cmd.SetCompletionCommandGroupID("help")
+	cmd.AddCommand(manCommand())
 	return cmd
 }

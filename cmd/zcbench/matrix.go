@@ -22,19 +22,20 @@ func matrixCommand() *cobra.Command {
 	var f matrixFlags
 	cmd := &cobra.Command{
 		Use:   "matrix FILE.yaml",
-		Short: "Run an experiment file: its cells, interleaved, each several times",
-		Long: `matrix runs every cell of an experiment file (docs/matrix.md), in blocks that hold
-each cell once, every second block backwards, so that slow drift hits all cells
-alike. Every run is in DIR/journal.jsonl before the next one starts.
+		Short: "Run an experiment file: many combinations, interleaved and repeated",
+		Long: `matrix runs every cell (combination of factors) of an experiment file, described in
+docs/matrix.md. The cells are run in blocks that contain each cell once, every other
+block in reverse order, so that slow drift affects all cells alike. Each run is in
+DIR/journal.jsonl before the next one starts.
 
-A file can say how power is measured; flags that are given count in place of its
-keys, --power '' measures none. A file from somebody else is not obeyed blindly:
-power sources of it that run a program, or lead to an address or a path, need
---trust-file. --dry-run prints them, and all that is set; it starts none.
+Flags override the keys of the file; --power '' measures no power. A file from
+somebody else is not trusted blindly: power sources in it that run a program, contact
+an address or open a path need --trust-file. --dry-run prints them and everything
+that would be set, and runs nothing.
 
-Ctrl-C ends after the run under way; --resume goes on later, also after kill -9.
+Ctrl-C stops after the current run; --resume continues later, even after kill -9.
 
-Exit status: 0 the plan was played, 1 it ended early, or a run failed or is
+Exit status: 0 the plan was completed, 1 it ended early, or a run failed or is
 invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 2 wrong usage or input. After --resume all runs of the journal count.`,
 		Example: "  zcbench matrix --dry-run experiments/battle-of-the-zcs.yaml\n  zcbench matrix experiments/quick.yaml --out out/quick\n  zcbench matrix experiments/quick.yaml --out out/quick --resume",
@@ -44,18 +45,19 @@ invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 	f.power.AddFlags(cmd, 10*time.Second, power.LeastGuard)
 	fs := cmd.Flags()
 	fs.StringVar(&f.out, "out", "", "folder for the results (default: out/NAME, NAME from the file)")
-	fs.BoolVar(&f.dry, "dry-run", false, "print the plan, what cannot run and why, and how long it takes; run nothing")
-	fs.BoolVar(&f.resume, "resume", false, "go on where the journal in --out ends")
-	fs.BoolVar(&f.force, "resume-changed", false, "resume also where the plan, zcbench or a host has changed since")
-	fs.BoolVar(&f.verdict, "require-verdict", false, "refuse a plan whose comparisons no data could give a verdict (a file with purpose: check is exempt)")
+	fs.BoolVar(&f.dry, "dry-run", false, "print the plan, what cannot run and why, and how long it takes, but run nothing")
+	fs.BoolVar(&f.resume, "resume", false, "continue where the journal in --out ends")
+	fs.BoolVar(&f.force, "resume-changed", false, "resume even if the plan, zcbench or a host has changed since")
+	fs.BoolVar(&f.verdict, "require-verdict", false, "refuse a plan whose comparisons cannot reach a verdict with any data (unless the file says purpose: check)")
 	fs.BoolVar(&f.json, "json", false, "print the summary as JSON")
-	fs.StringVar(&f.sut, "sut", "", "host of the receiver, instead of the file's")
-	fs.StringVar(&f.tg, "tg", "", "host of the sender, instead of the file's")
-	fs.StringVar(&f.dev, "dev", "", "the SUT's interface, instead of the file's")
+	fs.StringVar(&f.sut, "sut", "", "host that receives, instead of the file's")
+	fs.StringVar(&f.tg, "tg", "", "host that sends, instead of the file's")
+	fs.StringVar(&f.dev, "dev", "", "interface of the SUT, instead of the file's")
 	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
-	fs.BoolVar(&f.trust, "trust-file", false, "allow power sources of the file that run a program, or lead to an address or a path: read it first")
+	fs.BoolVar(&f.trust, "trust-file", false, "allow power sources of the file that run a program, contact an address or open a path: read the file first")
 	cli.AddOptions(cmd, &f.chosen, func(o *results.Option) bool { return o.Name == "probe" })
 	f.probe = fs.Lookup("probe")
+	cli.First(cmd, "dry-run", "resume", "out", "sut", "tg", "dev", "power", "probe", "trust-file", "json")
 	return cmd
 }
 

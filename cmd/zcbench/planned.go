@@ -57,7 +57,7 @@ func (p planned) preview(cmd *cobra.Command) error {
 // mayPlay refuses a plan that makes namespaces where that is not allowed.
 func (p planned) mayPlay(cmd *cobra.Command) error {
 	if p.Spec.SUT.Host == "" && os.Geteuid() != 0 {
-		return cli.Usagef("%s names no hosts: two network namespaces are made, which takes root: sudo zcbench %s", p.source, cmd.Name())
+		return cli.Usagef("%s names no hosts: it makes two network namespaces, which needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN): sudo zcbench %s", p.source, cmd.Name())
 	}
 	return nil
 }

@@ -30,27 +30,28 @@ func powerCommand() *cobra.Command {
 	var f powerFlags
 	cmd := &cobra.Command{
 		Use:   "power [--source list | --source NAME...]",
-		Short: "Try power sources: what is there, and what it reads now",
-		Long: `power reads power sources on this host and shows what they say, until Ctrl-C or
-for --duration. --source list says which sources there are and why not. Without
---source it reads all that are here and need no target.
+		Short: "List power sources, and show what they read now",
+		Long: `power reads the power sources of this host and shows their readings, until Ctrl-C or
+for --duration. --source list shows which sources work here, and why others do not.
+Without --source it reads all that work and need no address. RAPL needs root
+(CAP_DAC_READ_SEARCH).
 
-Passwords and SNMP communities are taken from the environment, for example
+Passwords and SNMP communities come from the environment, such as
 ZCBENCH_REDFISH_USER and ZCBENCH_REDFISH_PASSWORD, or from a file that only its
-owner may read (option secrets=FILE). See docs/power.md.
+owner can read (option secrets=FILE). See docs/power.md.
 
 Exit status: 0 done, 1 a source had no reading at all, 2 wrong usage or no such source.`,
-		Example: "  zcbench power --source list\n  zcbench power --source rapl --source 'snmp=apc@pdu.example?outlet=3' --csv watts.csv",
+		Example: "  zcbench power --source list\n  zcbench power --source rapl --source 'snmp=apc@pdu.example?outlet=3' \\\n      --csv watts.csv",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	cmd.AddCommand(powerImportCommand())
 	fs := cmd.Flags()
-	fs.StringSliceVar(&f.sources, "source", nil, "a source (repeat for several), or list")
-	fs.DurationVar(&f.interval, "interval", power.DefaultInterval, "between two readings of a source, where it can be so fast")
-	fs.DurationVar(&f.every, "every", time.Second, "between two tables")
-	fs.DurationVar(&f.duration, "duration", 0, "end after this time (default: on Ctrl-C)")
-	fs.StringVar(&f.csv, "csv", "", "write every reading to this file, - for standard output: t_ns,source,channel,watts")
+	fs.StringSliceVar(&f.sources, "source", nil, "power source (repeatable), or list")
+	fs.DurationVar(&f.interval, "interval", power.DefaultInterval, "time between two readings, where the source is fast enough")
+	fs.DurationVar(&f.every, "every", time.Second, "time between two tables")
+	fs.DurationVar(&f.duration, "duration", 0, "how long to read (default: until Ctrl-C)")
+	fs.StringVar(&f.csv, "csv", "", "write every reading to this file (-: standard output), as t_ns,source,channel,watts")
 	return cmd
 }
 

@@ -19,29 +19,29 @@ func powerImportCommand() *cobra.Command {
 	var lead, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "import DIR --log csv=FILE[?OPTIONS] --out NEW",
-		Short: "Join a meter's log with the runs of a results folder, after they are over",
-		Long: `import reads the runs of DIR and what a meter logged meanwhile, and writes the runs
-with their power, energy and return into the folder NEW: journal, CSV files and
-report. DIR stays as it is.
+		Short: "Add the log of a power meter to the runs of a results folder",
+		Long: `import combines the runs of DIR with what a power meter logged during them, and
+writes the runs with power, energy and return on investment to the folder NEW:
+journal, CSV files and report. DIR is not changed.
 
-A log without a prefix counts for both hosts; sut:csv=FILE and tg:csv=FILE for
-one. Options are those of the power source csv (docs/power.md): offset, what the
-logger's clock shows minus the controller's; uncertainty; zone; time and watts,
-the columns; name. Runs made with --power have rests and guards in which the log
-shows idle power; --power later makes them without any other source.
+A log without a prefix applies to both hosts, sut:csv=FILE and tg:csv=FILE to one.
+The options are those of the power source csv (docs/power.md): offset (the logger's
+clock minus the controller's), uncertainty, zone, the columns time and watts, and
+name. Runs made with --power include idle times in which the log shows idle power;
+--power later adds these without any other source.
 
-Exit status: 0 done, 1 no run has a figure of the logs, 2 wrong usage or input.`,
-		Example: "  zcbench run --sut netns:a --tg netns:b --rx uring --tx tcp --power later --out out/run\n" +
-			"  zcbench power import out/run --log 'sut:csv=wt310.csv?offset=-1.5s&uncertainty=0.1%' --out out/run-watts",
+Exit status: 0 done, 1 the logs cover no run, 2 wrong usage or input.`,
+		Example: "  zcbench run --sut netns:a --tg netns:b --power later --out out/run\n" +
+			"  zcbench power import out/run --out out/run-watts \\\n      --log 'sut:csv=wt310.csv?offset=-1.5s&uncertainty=0.1%'",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return importPower(cmd, args[0], out, logs, lead, asJSON)
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringArrayVar(&logs, "log", nil, "a log (repeatable): [sut:|tg:]csv=FILE[?OPTIONS]")
-	fs.StringVar(&out, "out", "", "folder for the joined results; must not have any yet")
-	fs.BoolVar(&lead, "lead", false, "make the first log power_w also where another source is")
+	fs.StringArrayVar(&logs, "log", nil, "log of a meter (repeatable): [sut:|tg:]csv=FILE[?OPTIONS]")
+	fs.StringVar(&out, "out", "", "folder for the new results; must not hold any yet")
+	fs.BoolVar(&lead, "lead", false, "let the first log fill power_w even where another source did")
 	fs.BoolVar(&asJSON, "json", false, "print the summary as JSON")
 	return cmd
 }

@@ -40,13 +40,14 @@ func probeCommand() *cobra.Command {
 	var f probeFlags
 	cmd := &cobra.Command{
 		Use:   "probe",
-		Short: "Show where received packets spend their time on the way up, for any traffic",
-		Long: `probe shows how old received packets are at each stage of the network stack, from
-the receive stamp to the application, counts what buffers and polls do, and
-with --syscalls times one process's system calls. With --drops it shows instead
-which packets the kernel drops, why and where, each second. It needs root, or CAP_BPF,
-CAP_PERFMON and CAP_NET_ADMIN (and CAP_SYS_ADMIN for --netns and --overhead), and
-changes nothing that outlives it. See docs/probes.md for the stages.
+		Short: "Show where received packets spend their time in the network stack",
+		Long: `probe shows how long received packets take to each stage of the network stack, from
+the receive time stamp to the application, and counts buffers and polls; --syscalls
+also times the system calls of a process. --drops shows instead which packets the
+kernel drops, why and where, every second. It works on any traffic of the host.
+
+It needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN (and CAP_SYS_ADMIN for
+--netns and --overhead), and leaves nothing behind. See docs/probes.md for the stages.
 
 Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
 		Example: "  zcbench probe --dev eth0 --port 443 --duration 10s\n  zcbench probe --prometheus 127.0.0.1:9435 --duration 0\n  zcbench probe --drops --duration 0\n  zcbench probe --overhead",
@@ -55,25 +56,25 @@ Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.dev, "dev", "", "only packets received by this interface")
-	fs.StringVar(&f.netns, "netns", "", "look inside this network namespace: a name of ip netns, or a path (default: the current one)")
+	fs.StringVar(&f.netns, "netns", "", "network namespace to look into: a name from ip netns, or a path (default: the current one)")
 	fs.StringVar(&f.addr, "addr", "", "only packets from or to this IP address")
 	fs.Uint16Var(&f.port, "port", 0, "only packets from or to this port")
 	fs.Uint16Var(&f.localPort, "local-port", 0, "only packets to this port of the receiving host")
 	fs.Uint16Var(&f.peerPort, "remote-port", 0, "only packets from this port")
-	fs.IntVar(&f.pid, "pid", 0, "only stages in which this process reads")
-	fs.StringVar(&f.cgroup, "cgroup", "", "only stages in which a process of this cgroup (its folder), or one below it, reads")
+	fs.IntVar(&f.pid, "pid", 0, "only stages where this process reads")
+	fs.StringVar(&f.cgroup, "cgroup", "", "only stages where a process of this cgroup (a folder), or of one below it, reads")
 	fs.IntVar(&f.syscalls, "syscalls", 0, "also time the system calls of this process")
-	fs.DurationVar(&f.duration, "duration", 10*time.Second, "how long; 0: until Ctrl-C")
-	fs.DurationVar(&f.interval, "interval", 0, "also print what came in each interval")
-	fs.StringVar(&f.stamp, "stamp", "", "where packets are stamped: socket or tcx (default: tcx on veth and lo, else socket)")
-	fs.IntVar(&f.sample, "sample", 1, "look at one packet in so many, a power of two: the same packets at all stages, at less cost")
-	fs.StringVar(&f.prometheus, "prometheus", "", "serve histograms and counters at http://ADDR:PORT/metrics; without ADDR on loopback only")
-	fs.BoolVar(&f.json, "json", false, "print as JSON, an object for each interval and one for the whole")
-	fs.BoolVar(&f.overhead, "overhead", false, "measure what the programs themselves cost, those of --syscalls too, beside an empty one and a per-CPU hash")
-	fs.BoolVar(&f.drops, "drops", false, "show dropped packets by reason and place alone; with --overhead: measure that program, too")
-	fs.BoolVar(&f.profile, "profile", false, "of --overhead: measure what samples of all CPUs take, too, as zcbench profile draws them")
-	fs.BoolVar(&f.everywhere, "all-netns", false, "of --drops: those of all network namespaces")
-	fs.BoolVar(&f.plain, "no-histograms", false, "print the table alone")
+	fs.DurationVar(&f.duration, "duration", 10*time.Second, "how long to look; 0: until Ctrl-C")
+	fs.DurationVar(&f.interval, "interval", 0, "also print a table per interval")
+	fs.StringVar(&f.stamp, "stamp", "", "where packets get their time stamp: socket or tcx (default: tcx on veth and lo, else socket)")
+	fs.IntVar(&f.sample, "sample", 1, "sample 1 in N packets, the same ones at every stage, to lower the cost; N is a power of two")
+	fs.StringVar(&f.prometheus, "prometheus", "", "serve histograms and counters at http://ADDR:PORT/metrics; without ADDR only on loopback")
+	fs.BoolVar(&f.json, "json", false, "print as JSON, one object per interval and one for the whole")
+	fs.BoolVar(&f.overhead, "overhead", false, "measure what the eBPF programs cost, those of --syscalls too, compared with an empty program and a per-CPU hash")
+	fs.BoolVar(&f.drops, "drops", false, "show only dropped packets, by reason and place; with --overhead: measure that program, too")
+	fs.BoolVar(&f.profile, "profile", false, "with --overhead: also measure what sampling all CPUs costs, as zcbench profile does")
+	fs.BoolVar(&f.everywhere, "all-netns", false, "with --drops: in all network namespaces")
+	fs.BoolVar(&f.plain, "no-histograms", false, "print only the table")
 	for _, nothing := range [][]string{{"overhead", "prometheus"}, {"overhead", "interval"}, {"overhead", "no-histograms"}, {"json", "no-histograms"}} {
 		cmd.MarkFlagsMutuallyExclusive(nothing...)
 	}

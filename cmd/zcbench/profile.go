@@ -39,13 +39,14 @@ func profileCommand() *cobra.Command {
 	var f profileFlags
 	cmd := &cobra.Command{
 		Use:   "profile",
-		Short: "Show where CPU time goes, by function and by class of the receive path, for any load",
-		Long: `profile samples what CPUs, or a process's threads, execute, and adds the samples up
-by function and by class (driver, GRO, TCP, copy, ...). Softirqs and interrupts
-stand apart from the thread that they interrupted. Samples come by cycles where
-there is a PMU, else by a clock; the output says which. It needs root, or
-CAP_PERFMON, CAP_SYSLOG and, for names of processes' functions, CAP_SYS_ADMIN, and
-changes nothing. See docs/profile.md.
+		Short: "Show where CPU time goes, by function and by part of the receive path",
+		Long: `profile samples what the CPUs, or the threads of a process, execute, and adds up the
+samples by function and by class (driver, GRO, TCP, copy, ...). Softirqs and
+interrupts are counted apart from the thread that they interrupted. Samples are
+taken by CPU cycles where there is a PMU, else by a clock; the output says which.
+
+It needs root, or CAP_PERFMON, CAP_SYSLOG and, for the names of functions of
+processes, CAP_SYS_ADMIN, and changes nothing. See docs/profile.md.
 
 Exit status: 0 done, 1 nothing could be sampled, 2 wrong usage or input.`,
 		Example: "  zcbench profile --cpu 2,3 --duration 5s\n  zcbench profile --pid 1234 --out app.pb.gz && go tool pprof -http : app.pb.gz",
@@ -53,15 +54,15 @@ Exit status: 0 done, 1 nothing could be sampled, 2 wrong usage or input.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.cpu, "cpu", "", "what runs on these CPUs, such as 0,2-3 (default: on all)")
-	fs.IntVar(&f.pid, "pid", 0, "only this process, and what it starts meanwhile, on whatever CPU")
-	fs.DurationVar(&f.duration, "duration", 10*time.Second, "how long; 0: until Ctrl-C")
-	fs.IntVar(&f.frequency, "frequency", perf.DefaultHz, "samples a second of each CPU; each costs some 5 us")
-	fs.IntVar(&f.top, "top", 20, "how many functions the table has")
-	fs.StringVar(&f.out, "out", "", "write the profile for `go tool pprof` to this file, NAME.pb.gz")
-	fs.StringVar(&f.folded, "folded", "", "write stacks, a line each, for programs that draw flame graphs")
-	fs.StringVar(&f.flame, "flame", "", "write a flame graph to this file, NAME.html: one page, without network")
-	fs.BoolVar(&f.json, "json", false, "print as JSON, all functions")
+	fs.StringVar(&f.cpu, "cpu", "", "sample these CPUs, such as 0,2-3 (default: all)")
+	fs.IntVar(&f.pid, "pid", 0, "sample only this process and the processes it starts, on any CPU")
+	fs.DurationVar(&f.duration, "duration", 10*time.Second, "how long to sample; 0: until Ctrl-C")
+	fs.IntVar(&f.frequency, "frequency", perf.DefaultHz, "samples per second and CPU; each costs about 5 us")
+	fs.IntVar(&f.top, "top", 20, "number of functions in the table")
+	fs.StringVar(&f.out, "out", "", "write a profile for go tool pprof to this file, NAME.pb.gz")
+	fs.StringVar(&f.folded, "folded", "", "write folded stacks to this file, for flame graph programs")
+	fs.StringVar(&f.flame, "flame", "", "write a flame graph to this file, NAME.html")
+	fs.BoolVar(&f.json, "json", false, "print as JSON, with all functions")
 	cmd.MarkFlagsMutuallyExclusive("cpu", "pid")
 	cmd.MarkFlagsMutuallyExclusive("json", "top")
 	return cmd

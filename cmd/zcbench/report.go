@@ -23,11 +23,11 @@ func reportCommand() *cobra.Command {
 	var top int
 	cmd := &cobra.Command{
 		Use:   "report DIR",
-		Short: "Print the table of a results folder and make its report.html, plots and runs.csv anew",
-		Long: `report reads DIR/journal.jsonl, also one whose run was killed: a torn last line is
-skipped and said. It rewrites report.html, plots/*.svg, runs.csv and flows.csv beside it;
-zcbench export --csv makes the other CSV files. With --idle it prints what the
-CPUs did while they had nothing to do, and writes nothing.`,
+		Short: "Print the table of a results folder, and rewrite its report.html and plots",
+		Long: `report reads DIR/journal.jsonl, even if its run was killed: an incomplete last line is
+skipped and reported. It rewrites report.html, plots/*.svg, runs.csv and flows.csv in
+DIR; zcbench export --csv writes the other CSV files. With --idle it prints the idle
+states of the CPUs instead and writes nothing.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if idle {
@@ -46,7 +46,7 @@ CPUs did while they had nothing to do, and writes nothing.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON")
 	cmd.Flags().BoolVar(&idle, "idle", false, "print the idle states of each CPU instead")
-	cmd.Flags().IntVar(&top, "top", 0, "show so many functions of each profile, and what probes saw of all cells (default 15, of up to 4 cells)")
+	cmd.Flags().IntVar(&top, "top", 0, "number of functions to show of each profile, and probe results of all cells (default: 15, of up to 4 cells)")
 	cmd.MarkFlagsMutuallyExclusive("json", "idle", "top")
 	return cmd
 }
@@ -63,15 +63,14 @@ func exportCommand() *cobra.Command {
 	var csv, asJSON, bench bool
 	cmd := &cobra.Command{
 		Use:   "export --csv|--json|--benchfmt DIR",
-		Short: "Make the CSV files, one JSON object or Go benchmark lines of a results folder's journal",
-		Long: `export reads DIR/journal.jsonl, with its gates applied.
+		Short: "Convert a results folder to CSV, JSON or the Go benchmark format",
+		Long: `export reads DIR/journal.jsonl, applies its gates, writes files to DIR and prints
+their names:
 
   --csv       runs.csv, metrics.csv, samples.csv and flows.csv (docs/schema.md)
-  --json      summary.json: medians, intervals, verdicts, as report --json prints them
-  --benchfmt  runs.bench: a line per ok run, for benchstat
-
-Files are written into DIR; their names are printed.`,
-		Example: "  zcbench export --benchfmt out/quick && benchstat -col /rx out/quick/runs.bench",
+  --json      summary.json: what report --json prints
+  --benchfmt  runs.bench: one line per ok run, for benchstat`,
+		Example: "  zcbench export --benchfmt out/quick && \\\n      benchstat -col /rx out/quick/runs.bench",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !csv && !asJSON && !bench {

@@ -36,25 +36,25 @@ func rerunCommand() *cobra.Command {
 	var f rerunFlags
 	cmd := &cobra.Command{
 		Use:   "rerun DIR",
-		Short: "Make the experiment of a results folder again, from the folder alone, and say what differs",
-		Long: `rerun plays the plan that DIR/journal.jsonl has once more: the same cells, settings,
-windows, order and hosts, whatever file and flags they came from. It says first in
-what hosts and program are not those of then (docs/environment.md), and at the end
-how the figures compare: A is DIR, B is what was made now.
+		Short: "Repeat the experiment of a results folder, and compare the results",
+		Long: `rerun repeats the plan in DIR/journal.jsonl with the same cells, settings, windows,
+order and hosts, whatever file and flags they came from. It first reports how hosts
+and program differ from then (docs/environment.md), and at the end compares the
+figures: A is DIR, B is the new results.
 
-A folder from somebody else is not obeyed blindly: it names hosts, and what is set
-there; --dry-run prints that, and runs nothing. Power sources of it that run a
-program, or lead to an address or a path, need --trust-file. Passwords and commands
-are in no folder: name sources that want them with --power, which replaces those of
+A folder from somebody else is not trusted blindly: it names hosts, and settings to
+change there. --dry-run prints them and runs nothing. Power sources in it that run a
+program, contact an address or open a path need --trust-file. Passwords and commands
+are never stored: name sources that need them with --power, which replaces those of
 the folder.
 
-On another host (--sut, --tg) the interface, address, CPUs and NUMA node that the
-folder has of that end are left out: they are chosen as by zcbench run, but for --dev, --tg-dev,
---addr, --cpus, --tg-cpus, --node and --tg-node. Interrupts that were moved by --set are
-left alone where the host has booted since: their numbers are of one boot.
+With --sut or --tg, that end's interface, address, CPUs and NUMA node are not taken
+from the folder, but chosen as zcbench run does, unless --dev, --tg-dev, --addr,
+--cpus, --tg-cpus, --node or --tg-node name them. Interrupts that --set had moved are
+left alone if the host has booted since: their numbers change with each boot.
 
-Exit status: 0 the plan was played, 1 it ended early, or a run failed or is invalid,
-2 wrong usage or input.`,
+Exit status: 0 the plan was completed, 1 it ended early, or a run failed or is
+invalid, 2 wrong usage or input.`,
 		Example: "  zcbench rerun --dry-run out/quick\n  zcbench rerun out/quick --out out/quick-again\n  zcbench rerun out/theirs --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
@@ -66,20 +66,21 @@ Exit status: 0 the plan was played, 1 it ended early, or a run failed or is inva
 func (f *rerunFlags) define(cmd *cobra.Command) {
 	f.power.AddFlags(cmd, 10*time.Second, power.LeastGuard)
 	fs := cmd.Flags()
-	fs.StringVar(&f.out, "out", "", "folder for the results (default: the name of DIR with -again, in the working folder)")
-	fs.BoolVar(&f.dry, "dry-run", false, "print the plan, what cannot run and why, and how long it takes; run nothing")
+	fs.StringVar(&f.out, "out", "", "folder for the results (default: DIR-again, in the working folder)")
+	fs.BoolVar(&f.dry, "dry-run", false, "print the plan, what cannot run and why, and how long it takes, but run nothing")
 	fs.BoolVar(&f.json, "json", false, "print the comparison as JSON")
-	fs.StringVar(&f.sut, "sut", "", "host of the receiver, instead of the folder's")
-	fs.StringVar(&f.tg, "tg", "", "host of the sender, instead of the folder's")
-	fs.StringVar(&f.dev, "dev", "", "the SUT's interface, instead of the folder's")
-	fs.StringVar(&f.tgDev, "tg-dev", "", "the TG's interface, instead of the folder's")
-	fs.StringVar(&f.addr, "addr", "", "the SUT's address, instead of the folder's")
-	fs.StringArrayVar(&f.cpus, "cpus", nil, "the SUT's CPUs, APP,SOFTIRQ, instead of the folder's of that layout: 3,3 is 1cpu, 3,2 is 2cpu (repeatable)")
-	fs.StringArrayVar(&f.tgCPUs, "tg-cpus", nil, "the TG's CPUs, likewise")
-	fs.StringVar(&f.node, "node", "", "the NUMA node of the SUT's CPUs, or any, instead of the folder's")
-	fs.StringVar(&f.tgNode, "tg-node", "", "the NUMA node of the TG's CPUs, likewise")
+	fs.StringVar(&f.sut, "sut", "", "host that receives, instead of the folder's")
+	fs.StringVar(&f.tg, "tg", "", "host that sends, instead of the folder's")
+	fs.StringVar(&f.dev, "dev", "", "interface of the SUT, instead of the folder's")
+	fs.StringVar(&f.tgDev, "tg-dev", "", "interface of the TG, instead of the folder's")
+	fs.StringVar(&f.addr, "addr", "", "IP address of the SUT, instead of the folder's")
+	fs.StringArrayVar(&f.cpus, "cpus", nil, "the SUT's CPUs, instead of the folder's for that layout: 3,3 is 1cpu, 3,2 is 2cpu (repeatable)")
+	fs.StringArrayVar(&f.tgCPUs, "tg-cpus", nil, "the TG's CPUs, as --cpus")
+	fs.StringVar(&f.node, "node", "", "NUMA node of the SUT's CPUs, or any, instead of the folder's")
+	fs.StringVar(&f.tgNode, "tg-node", "", "NUMA node of the TG's CPUs, as --node")
 	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
-	fs.BoolVar(&f.trust, "trust-file", false, "allow power sources of the folder that run a program, or lead to an address or a path: look at them first")
+	cli.First(cmd, "dry-run", "out", "sut", "tg", "dev", "tg-dev", "addr", "power", "trust-file", "json")
+	fs.BoolVar(&f.trust, "trust-file", false, "allow power sources of the folder that run a program, contact an address or open a path: look at them first")
 }
 
 func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
@@ -100,7 +101,7 @@ func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	e.Before, e.Fit, e.Fold, e.NoteMTU, e.TrustFile = dir, played.Fit, played.Fold, played.NoteMTU, f.trust
+	e.Before, e.Fit, e.Fold, e.FoldCopied, e.NoteMTU, e.TrustFile = dir, played.Fit, played.Fold, played.FoldCopied, played.NoteMTU, f.trust
 	if f.dry {
 		return e.preview(cmd)
 	}

@@ -22,23 +22,23 @@ func restoreCommand() *cobra.Command {
 	var p wire.RestoreParams
 	cmd := &cobra.Command{
 		Use:   "restore",
-		Short: "Put back what a run that was killed had set on a host",
-		Long: `restore works off the journals of processes that died before they could restore
-what they had set: on the interface (header split, RSS, rules, MTU...) and on the
-host (sysctls, governor...). Every start of a run does the same. A lease whose
-process lives is left to it.
+		Short: "Undo the settings that a killed run has left on a host",
+		Long: `restore reads the journals (leases) of zcbench processes that died before they could
+undo their settings: of the interface (header split, RSS, rules, MTU ...) and of the
+host (sysctls, governor ...). Every run does the same when it starts. Leases of
+running processes are kept.
 
-A setting that somebody else has changed meanwhile is reported and left; --force
-restores it all the same.
+A setting that somebody else has changed since is reported and left alone; --force
+restores it anyway.
 
-A journal is refused where another user could have written it, where it is damaged,
-or where an older zcbench wrote it without checksums. What it says is shown, and
-nothing of it done. --adopt takes over those that are ours, and restores what can
-be read of them; look first, with --dry-run. What another user owns is never taken
-over: make it yours first (chown), if it can be trusted. The same settings as for
-a run are allowed.
+A journal is refused if another user could have written it, if it is damaged, or if
+an older zcbench wrote it without checksums: it is shown, but not acted on. --adopt
+accepts journals that are yours and restores what can be read of them; look at them
+with --dry-run first. A journal that belongs to another user is never accepted: if
+you trust it, make it yours (chown). Only settings that a run may change are
+restored. Restoring needs root (CAP_NET_ADMIN).
 
-Exit status: 0 all is as it was found, 1 something is left or could not be
+Exit status: 0 everything is as it was found, 1 something is left or could not be
 restored, 2 wrong usage.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -64,9 +64,9 @@ restored, 2 wrong usage.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&hostSpec, "host", "local", "host to restore: "+host.Forms)
-	f.BoolVar(&p.DryRun, "dry-run", false, "only say what would be done")
-	f.BoolVar(&p.Force, "force", false, "restore also what somebody else has changed meanwhile")
-	f.BoolVar(&p.Adopt, "adopt", false, "restore also from journals that are refused: of older versions, damaged, or in a folder that others could write to")
+	f.BoolVar(&p.DryRun, "dry-run", false, "only print what would be done")
+	f.BoolVar(&p.Force, "force", false, "also restore what somebody else has changed since")
+	f.BoolVar(&p.Adopt, "adopt", false, "also use journals that are refused: of older versions, damaged, or in a folder that others can write to")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }

@@ -34,26 +34,32 @@ func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run --sut HOST --tg HOST --rx MODE --tx MODE",
 		Short: "Measure one pair of modes between two hosts",
-		Long: `run measures one flow from the TG (sender) to the SUT (receiver), or several at the
-same time (--flows).
+		Long: `run measures one pair of modes between two hosts: the TG (traffic generator) sends,
+the SUT (system under test) receives, with one flow or several (--flows).
 
-HOST is local, netns:NAME for a network namespace of this machine (as made by ip
-netns add; a NAME with a slash is a path such as /proc/PID/ns/net), or
-ssh:[USER@]HOST for another machine, reached by the system's ssh with its
-configuration, keys and agent; ssh+sudo:USER@HOST runs as root by sudo -n there.
-This program is copied to ~/.cache/zcbench/agent there. See docs/hosts.md.
+A HOST is one of
 
-What flags say that set something on the hosts is restored when the run ends,
-however it ends (docs/settings.md).
+  local              this machine; needs no root for TCP modes
+  netns:NAME         a network namespace of this machine (ip netns add NAME),
+                     or a path such as netns:/proc/PID/ns/net
+  ssh:[USER@]HOST    another machine
+  ssh+sudo:USER@HOST the same, as root by sudo -n there
 
-A run that something else on the hosts spoilt (load on a measured CPU, a window read late)
-is invalid, and made again, at most twice; --gate changes what counts (docs/matrix.md).
+For ssh, zcbench uses your ssh with its configuration, keys and agent, copies itself
+once to ~/.cache/zcbench/agent there, verifies the copy, and exits when the
+connection closes (docs/hosts.md).
 
-Only the steady part of the flow is measured: --ramp-up before and --ramp-down
-after the --duration are cut. Ctrl-C calls the run off.
+Settings that flags change on the hosts are restored when the run ends, also after an
+error; zcbench restore undoes what a kill -9 left (docs/settings.md). They need root
+(CAP_NET_ADMIN).
+
+A run that something else disturbed (load on a measured CPU, a window read late) is
+invalid and repeated, at most twice; --gate changes the limits (docs/matrix.md).
+Only --duration is measured, not --ramp-up before it nor --ramp-down after it.
+Ctrl-C cancels the run.
 
 Exit status: 0 done, 1 a run failed, is invalid or unsupported, 2 wrong usage.`,
-		Example: "  zcbench run --sut netns:a --tg netns:b --rx uring --tx sendfile --duration 10s --out out/first\n  zcbench run --sut local --tg local --rx tcp --tx tcp --json\n  zcbench run --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1 --rx tcp --tx tcp --out out/hosts",
+		Example: "  zcbench run --sut local --tg local --rx tcp --tx tcp --json\n  zcbench run --sut netns:a --tg netns:b --rx uring --out out/first\n  zcbench run --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1 --rx zcrx \\\n      --repetitions 6 --out out/hosts",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -67,11 +73,12 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	f.Add(cmd, spec, false, "port", "ipv6", "shared_with_ssh", "duration", "warmup_duration", "ramp_up", "ramp_down", "repetitions", "warmup", "rest", "sample_interval", "stall")
 	f.power.AddFlags(cmd, 10*time.Second, power.LeastGuard)
 	fs := cmd.Flags()
-	fs.StringVar(&f.Spec.SUT.Host, "sut", "", "host of the receiver")
-	fs.StringVar(&f.Spec.TG.Host, "tg", "", "host of the sender")
-	fs.StringVar(&f.out, "out", "", "folder for the results; must not have any yet (default: only print)")
-	fs.BoolVar(&f.json, "json", false, "print the records as JSON, one a line")
+	fs.StringVar(&f.Spec.SUT.Host, "sut", "", "host that receives")
+	fs.StringVar(&f.Spec.TG.Host, "tg", "", "host that sends")
+	fs.StringVar(&f.out, "out", "", "folder for the results; must not hold any yet (default: only print)")
+	fs.BoolVar(&f.json, "json", false, "print the records as JSON, one per line")
 	fs.BoolVar(&f.verbose, "verbose", false, cli.VerboseUsage)
+	cli.First(cmd, "sut", "tg", "rx", "tx", "dev", "duration", "flows", "repetitions", "out", "json")
 	cmd.MarkFlagRequired("sut")
 	cmd.MarkFlagRequired("tg")
 }

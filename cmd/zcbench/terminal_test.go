@@ -152,3 +152,27 @@ func TestUmask(t *testing.T) {
 		})
 	}
 }
+
+// The demo's lines move and have colours on a terminal that can do so, and its user wants that.
+func TestIntegrationDemoOnTerminal(t *testing.T) {
+	needRoot(t)
+	for _, x := range []struct {
+		env             string
+		moves, coloured bool
+	}{{"NO_COLOR=", true, true}, {"NO_COLOR=1", true, false}, {"TERM=dumb", false, false}} {
+		t.Run(x.env, func(t *testing.T) {
+			t.Parallel()
+			out := filepath.Join(t.TempDir(), "out")
+			line := `exec zcbench demo --rx tcp --tx tcp,msg-zerocopy --repetitions 1 --duration 100ms --message-size 1M ` + strings.Join(built.Busy, " ") + ` --out "$1"`
+			_, shown := onTerminal(t, 80, []string{"TERM=xterm", x.env}, line, out)
+			if strings.Contains(shown, "\x1b[K") != x.moves || colour.MatchString(shown) != x.coloured {
+				t.Errorf("moves %v, coloured %v: %q", strings.Contains(shown, "\x1b[K"), colour.MatchString(shown), shown)
+			}
+			for _, want := range []string{"Ctrl-C ends early", "RX mode", "rx tcp with tx msg-zerocopy [", "results: ", "report: ", "next:", " compare ", " lab demo ", " doctor --dev "} {
+				if !strings.Contains(strings.Join(strings.Fields(shown), " "), strings.TrimSpace(want)) && !(want == "Ctrl-C ends early" && !x.moves) {
+					t.Errorf("no %q in %q", want, shown)
+				}
+			}
+		})
+	}
+}

@@ -34,7 +34,7 @@ func versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Say which build this is and which io_uring engines it has",
+		Short: "Print the version, and which io_uring implementations are built in",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b := thisBuild()

@@ -25,11 +25,13 @@ func command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "zcrecv [flags]",
 		Short: "Receive TCP flows from zcsend and say how fast they were and what they cost",
-		Long: `zcrecv listens, takes a flow from zcsend, or as many as --flows says at both ends, prints
-throughput and CPU time and ends. The receive buffer is 256K, unless --rx-buffer or
+		Long: `zcrecv listens, receives one flow from zcsend (or --flows of them), prints throughput
+and CPU time, and exits. The receive buffer is 256K unless --rx-buffer or
 --message-size says otherwise.
 
-Connections that do not open with the flow's cookie are closed and counted.
+Connections that do not start with the flow's cookie are closed and counted. Any
+user may run it; zcrx, devmem and --queue need root, or CAP_NET_ADMIN.
+
 Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 		Example: "  zcrecv --mode uring --listen 10.0.0.1:5201 --duration 10s\n  zcrecv --listen [::1]:5201 --touch verify --json",
 		Args:    cobra.NoArgs,
@@ -57,10 +59,11 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 		},
 	}
 	end.AddFlags(cmd)
+	cli.First(cmd, "mode", "listen", "duration", "flows", "dev", "rx-buffer", "message-size", "touch", "cpu", "json")
 	f := cmd.Flags()
-	f.StringVar(&listen, "listen", ":5201", "address and port of the data port; port 0 takes a free one")
-	f.DurationVar(&end.Duration, "duration", 0, "how long to receive (default: as long as the sender wishes)")
-	f.StringVar(&end.Dev, "dev", "", "interface that the flow comes in by, for its counters, and for zcrx and devmem (default: the one that has the address)")
-	f.DurationVar(&wait, "accept-timeout", 0, "how long to wait for the sender; 0 waits for ever")
+	f.StringVar(&listen, "listen", ":5201", "address and port to listen on; port 0: any free one")
+	f.DurationVar(&end.Duration, "duration", 0, "how long to receive (default: as long as the sender asks for)")
+	f.StringVar(&end.Dev, "dev", "", "interface that receives the flow, for its counters and for zcrx and devmem (default: the one with the address)")
+	f.DurationVar(&wait, "accept-timeout", 0, "how long to wait for the sender; 0: forever")
 	return cmd
 }

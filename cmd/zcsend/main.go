@@ -23,12 +23,13 @@ func command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "zcsend [flags] ADDR:PORT",
 		Short: "Send TCP flows to zcrecv and say how fast they were and what they cost",
-		Long: `zcsend connects to zcrecv, sends a flow, or as many as --flows says at both ends, prints
-throughput and CPU time and ends.
+		Long: `zcsend connects to zcrecv, sends one flow (or --flows of them), prints throughput and
+CPU time, and exits. Throughput counts what the receiver has confirmed to have read.
 
-Throughput is what the receiver had read when it said so.
+Any user may run it; devmem needs root, or CAP_NET_ADMIN.
+
 Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
-		Example: "  zcsend --mode uring-zc 10.0.0.1:5201\n  zcsend --mode sendfile --duration 5s --congestion cubic --pace 10G [fd00::1]:5201",
+		Example: "  zcsend --mode uring-zc 10.0.0.1:5201\n  zcsend --mode sendfile --duration 5s --pace 10G [fd00::1]:5201",
 		Args:    cobra.ExactArgs(1),
 		Version: version.Tool(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,9 +52,10 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 		},
 	}
 	end.AddFlags(cmd)
+	cli.First(cmd, "mode", "duration", "flows", "message-size", "pace", "congestion", "sndbuf", "dev", "cpu", "json")
 	f := cmd.Flags()
-	f.DurationVar(&end.Duration, "duration", 0, "how long to send (default: as the receiver wishes, else 10s)")
-	f.StringVar(&end.Dev, "dev", "", "interface that the flow leaves by, for its counters, and for devmem (default: the one that the route leaves by)")
-	f.DurationVar(&wait, "connect-timeout", 15*time.Second, "how long to wait for the receiver: to listen at ADDR:PORT, and then to be ready for all flows; 0 waits for ever")
+	f.DurationVar(&end.Duration, "duration", 0, "how long to send (default: as long as the receiver asks for, else 10s)")
+	f.StringVar(&end.Dev, "dev", "", "interface that sends the flow, for its counters and for devmem (default: that of the route)")
+	f.DurationVar(&wait, "connect-timeout", 15*time.Second, "how long to wait for the receiver to listen and be ready; 0: forever")
 	return cmd
 }

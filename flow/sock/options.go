@@ -76,7 +76,7 @@ func setBuffer(fd, opt, force int, name, limit string, n int) error {
 	}
 	if got < 2*n {
 		return &fault.Error{Op: fmt.Sprintf("setsockopt %s %d", name, n), Err: fmt.Errorf("the kernel cut it to %d", got/2),
-			How: fmt.Sprintf("run as root, or: sysctl -w %s=%d", limit, n)}
+			How: fmt.Sprintf("run as root or with CAP_NET_ADMIN, or: sysctl -w %s=%d", limit, n)}
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func setCongestion(fd int, name string) error {
 	}
 	fix := "modprobe tcp_" + name
 	if errors.Is(err, unix.EPERM) {
-		fix = "run as root, or: sysctl -w net.ipv4.tcp_allowed_congestion_control='" + name + " ...'"
+		fix = "run as root or with CAP_NET_ADMIN, or: sysctl -w net.ipv4.tcp_allowed_congestion_control='" + name + " ...'"
 	}
 	if b, rerr := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control"); rerr == nil {
 		fix += "; available now: " + strings.TrimSpace(string(b))

@@ -54,7 +54,7 @@ func fixPermission(file string) string {
 	b, _ := os.ReadFile(file)
 	switch strings.TrimSpace(string(b)) {
 	case "1":
-		return "sysctl kernel.io_uring_disabled is 1: run as root, join the group kernel.io_uring_group, or set kernel.io_uring_disabled=0"
+		return "sysctl kernel.io_uring_disabled is 1: run as root or with CAP_SYS_ADMIN, join the group kernel.io_uring_group, or set kernel.io_uring_disabled=0"
 	case "2":
 		return "sysctl kernel.io_uring_disabled is 2: set kernel.io_uring_disabled=0"
 	}

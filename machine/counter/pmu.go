@@ -102,7 +102,7 @@ func perfReason(err error) string {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.EOPNOTSUPP):
 		return fmt.Sprintf("perf_event_open: %v: this processor, or the virtual machine, has no such counter", err)
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return fmt.Sprintf("perf_event_open: %v: run as root, or sysctl -w kernel.perf_event_paranoid=0", err)
+		return fmt.Sprintf("perf_event_open: %v: run as root or with CAP_PERFMON, or sysctl -w kernel.perf_event_paranoid=0", err)
 	}
 	return fmt.Sprintf("perf_event_open: %v", err)
 }

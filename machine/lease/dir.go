@@ -27,6 +27,9 @@ const runDir = "/run/zcbench"
 func Dir() (string, error) {
 	dirs, why := folders()
 	fix := "name a folder that nobody else may write, for zcbench restore too: " + DirEnv + "=/PATH"
+	if os.Geteuid() != 0 {
+		fix = "what changes a host's settings needs root (CAP_NET_ADMIN for those of a NIC): run as root, or leave the setting out; or " + fix
+	}
 	if len(dirs) > 1 {
 		fix = "mount a tmpfs on /run, or use root's own HOME (sudo -H); or " + fix
 	}

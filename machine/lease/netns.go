@@ -45,7 +45,7 @@ func inNetns(cookie uint64, f func() error) error {
 			return err
 		}
 		if errors.Is(err, unix.EPERM) {
-			return fmt.Errorf("enter network namespace %s: setns: %w: run as root", path, err)
+			return fmt.Errorf("enter network namespace %s: setns: %w: run as root or with CAP_SYS_ADMIN", path, err)
 		}
 	}
 	return errNoNetns

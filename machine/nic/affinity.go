@@ -208,5 +208,5 @@ func fileError(op, path string, err error) error {
 	if pe, ok := err.(*os.PathError); ok {
 		err = pe.Err
 	}
-	return failed(op+" "+path, err, map[unix.Errno]string{unix.ENOENT: "this kernel, or this device, does not have it", unix.EACCES: "run as root"})
+	return failed(op+" "+path, err, map[unix.Errno]string{unix.ENOENT: "this kernel, or this device, does not have it", unix.EACCES: "run as root (the file is root's: CAP_DAC_OVERRIDE)"})
 }

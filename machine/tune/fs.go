@@ -35,7 +35,7 @@ func failed(op string, err error, how string) error {
 		err = pe.Err
 	}
 	if err == unix.EACCES || err == unix.EPERM {
-		how = "run as root"
+		how = "run as root (CAP_DAC_OVERRIDE; for sysctls of net.* CAP_NET_ADMIN)"
 	}
 	return &fault.Error{Op: op, Err: err, How: how}
 }

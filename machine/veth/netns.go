@@ -21,7 +21,7 @@ func NewNetns() (*Netns, error) {
 	var ns *Netns
 	err := onOwnThread(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			return fmt.Errorf("make a network namespace: unshare(CLONE_NEWNET): %w (run as root)", err)
+			return fmt.Errorf("make a network namespace: unshare(CLONE_NEWNET): %w (run as root or with CAP_SYS_ADMIN)", err)
 		}
 		f, err := os.Open("/proc/thread-self/ns/net")
 		if err != nil {
@@ -90,7 +90,7 @@ func (n *Netns) Do(f func() error) error {
 		err := unix.Setns(int(n.f.Fd()), unix.CLONE_NEWNET)
 		switch {
 		case errors.Is(err, unix.EPERM):
-			return fmt.Errorf("enter the network namespace: setns: %w (run as root)", err)
+			return fmt.Errorf("enter the network namespace: setns: %w (run as root or with CAP_SYS_ADMIN)", err)
 		case errors.Is(err, unix.EINVAL):
 			return fmt.Errorf("enter the network namespace: setns: %w (%s is no network namespace)", err, n.f.Name())
 		case err != nil:

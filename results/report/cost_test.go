@@ -35,7 +35,7 @@ func TestCostsGrossAndNet(t *testing.T) {
 		}
 	}
 	for _, line := range strings.Split(table, "\n") {
-		if len([]rune(line)) > Width {
+		if len([]rune(line)) > WidestTable {
 			t.Errorf("%d columns: %s", len([]rune(line)), line)
 		}
 	}

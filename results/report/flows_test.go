@@ -114,7 +114,7 @@ func TestFlowsAreShown(t *testing.T) {
 	text := table(t, s)
 	golden(t, "flows.golden", text)
 	for i, l := range strings.Split(string(text), "\n") {
-		if n := utf8.RuneCountInString(l); n > Width {
+		if n := utf8.RuneCountInString(l); n > WidestTable {
 			t.Errorf("line %d has %d columns", i+1, n)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
@@ -385,14 +386,19 @@ func writeROITable(b *bufio.Writer, r *ROI, cost results.Cost) {
 		rank = "  rank"
 	}
 	fmt.Fprintf(b, "\nROI = throughput^2 / cost, per %s\n", perUnit[cost])
-	fmt.Fprintf(b, "%-36s %9s %9s %9s %18s%s\n", "cell", "receiver", "sender", "total", "95 % interval", rank)
+	const mostName = 36
+	width := 0
+	for _, c := range r.Cells {
+		width = max(width, min(mostName, utf8.RuneCountInString(plaintext.Line(c.Cell))))
+	}
+	fmt.Fprintf(b, "%-*s %9s %9s %9s %18s%s\n", width, "cell", "receiver", "sender", "total", "95 % interval", rank)
 	for i, c := range r.Cells {
 		if i == maxROICells {
 			fmt.Fprintf(b, "... and %d more in the report\n", len(r.Cells)-i)
 			break
 		}
 		f := c.Figures(cost)
-		fmt.Fprintf(b, "%-36.36s %9s %9s %9s %18s", plaintext.Line(c.Cell), f[0], f[1], f[2], f[3])
+		fmt.Fprintf(b, "%-*.*s %9s %9s %9s %18s", width, mostName, plaintext.Line(c.Cell), f[0], f[1], f[2], f[3])
 		if rank != "" {
 			fmt.Fprintf(b, "  %4s", c.RankText())
 			if c.Caveat != "" {

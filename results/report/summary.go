@@ -65,6 +65,8 @@ type Cell struct {
 	Invalid     int `json:"invalid"`
 	Failed      int `json:"failed"`
 	Unsupported int `json:"unsupported"`
+	// Expected are the invalid ones that could not be anything else where they were made.
+	Expected int `json:"expected,omitempty"`
 
 	// Replaced are the invalid ones that something else spoilt and that were made again;
 	// Made are the repetitions, whatever became of them.
@@ -266,6 +268,9 @@ func (c *Cell) count(r *results.Record) {
 		}
 	case results.Invalid:
 		c.Invalid++
+		if r.Expected {
+			c.Expected++
+		}
 	case results.Failed:
 		c.Failed++
 	case results.Unsupported:

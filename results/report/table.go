@@ -15,8 +15,9 @@ import (
 	"github.com/zcbench/zcbench/results/answer"
 )
 
-// Width is the number of columns a table keeps to.
-const Width = 100
+// Width is the number of columns that cells, reasons and notes keep to; the tables of flows and of
+// costs, which few results have, keep to WidestTable.
+const Width, WidestTable = 80, 100
 
 // Most that a terminal shows; the JSON and the HTML have everything.
 const (
@@ -99,27 +100,33 @@ func writeRows(b *bufio.Writer, s *Summary) {
 		top[i], unit[i] = h.top, h.unit
 	}
 	rows := [][]string{top, unit}
-	for i := range s.Cells {
+	shown, rest := part(s.Cells)
+	for _, i := range shown {
 		rows = append(rows, tableRow(&s.Cells[i]))
 	}
 	widths, gap := layout(rows)
 	under := settings(s.Cells)
 	for i, r := range rows {
 		writeRow(b, r, widths, gap)
-		if i >= 2 && under[i-2] != "" {
-			wrap(b, "  ", "  ", under[i-2])
+		if i < 2 {
+			continue
 		}
-		if i >= 2 && remarks(&s.Cells[i-2]) != "" {
-			wrap(b, "  ", "  ", remarks(&s.Cells[i-2]))
+		n := shown[i-2]
+		for _, text := range []string{under[n], remarks(&s.Cells[n])} {
+			if text != "" {
+				wrap(b, "  ", "  ", text)
+			}
 		}
 	}
 	if len(s.Cells) == 0 {
 		b.WriteString("no runs\n")
 	}
+	rest.write(b)
 }
 
-// layout finds the width of each column and of the gap between them. Only the
-// last column may have to be broken to keep to Width.
+// layout finds the width of each column and of the gap between them. Where they do not fit,
+// columns of shares that nothing was measured for have none, then gaps become narrower. A verdict
+// that does not fit stands in a line of its own.
 func layout(rows [][]string) (widths []int, gap int) {
 	widths = make([]int, len(head))
 	total := 0
@@ -129,17 +136,46 @@ func layout(rows [][]string) (widths []int, gap int) {
 		}
 		total += widths[i]
 	}
+	total -= max(widths[len(widths)-1]-longVerdict, 0)
 	gap = 2
-	if total+gap*(len(head)-1) > Width {
+	columns := len(head)
+	if total+gap*(columns-1) > Width && unmeasured(rows) {
+		for _, i := range shares {
+			total, columns = total-widths[i], columns-1
+			widths[i] = 0
+		}
+	}
+	if total+gap*(columns-1) > Width {
 		gap = 1
 	}
 	return widths, gap
+}
+
+// longVerdict is up to which length verdicts have room beside the figures.
+const longVerdict = 14
+
+// shares are the columns of what was copied.
+var shares = []int{7, 8}
+
+// unmeasured tells that no cell has a share of what was copied.
+func unmeasured(rows [][]string) bool {
+	for _, r := range rows[2:] {
+		for _, i := range shares {
+			if r[i] != none {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func writeRow(b *bufio.Writer, fields []string, widths []int, gap int) {
 	var line strings.Builder
 	last := len(fields) - 1
 	for i, f := range fields[:last] {
+		if widths[i] == 0 {
+			continue
+		}
 		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(f))
 		if head[i].align == ">" {
 			line.WriteString(pad + f)
@@ -152,7 +188,12 @@ func writeRow(b *bufio.Writer, fields []string, widths []int, gap int) {
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 		return
 	}
-	wrap(b, line.String(), strings.Repeat(" ", utf8.RuneCountInString(line.String())), fields[last])
+	if utf8.RuneCountInString(line.String()+fields[last]) <= Width {
+		b.WriteString(line.String() + fields[last] + "\n")
+		return
+	}
+	b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	wrap(b, "  ", "  ", fields[last])
 }
 
 func writeLegend(b *bufio.Writer, s *Summary) {

@@ -67,11 +67,12 @@ func run(cmd *cobra.Command, args []string, stdout, stderr *os.File) int {
 	cmd.SetErr(errs)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)
+	SetHelp(cmd)
 	cmd.InitDefaultCompletionCmd() // else it comes when the commands are watched already
 	var began bool
 	watch(cmd, &began)
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return Usagef("%w\nsee: %s --help", err, c.CommandPath())
+		return Usagef("%w%s\nsee: %s --help", err, didYouMean(c, err), c.CommandPath())
 	})
 	ran, err := cmd.ExecuteContextC(ctx)
 	if err != nil && !began && !errors.Is(err, out.raw.first()) { // --version may be lost
@@ -108,7 +109,7 @@ func refused(err error, ran *cobra.Command) error {
 	if s := (*StatusError)(nil); errors.As(err, &s) {
 		return err
 	}
-	return Usagef("%w\nusage: %s\nsee: %s --help", err, ran.UseLine(), ran.CommandPath())
+	return Usagef("%w%s\nusage: %s\nsee: %s --help", err, nearCommands(ran), ran.UseLine(), ran.CommandPath())
 }
 
 // wrongInput is an error that is the caller's mistake. Packages below, which the

@@ -11,7 +11,7 @@ import (
 )
 
 // VerboseUsage is the help of the flag --verbose.
-const VerboseUsage = "print the data paths' own figures too, such as devmem's read sizes"
+const VerboseUsage = "also print figures of the data paths themselves, such as devmem's read sizes"
 
 // DataPath prints the figures that a data path itself counted, one a line. All of
 // them, and more, are in metrics.csv.

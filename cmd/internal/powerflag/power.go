@@ -29,10 +29,10 @@ type Flags struct {
 func (p *Flags) AddFlags(cmd *cobra.Command, idle, guard time.Duration) {
 	f := cmd.Flags()
 	p.flags = f
-	f.StringSliceVar(&p.sources, "power", nil, "power sources, the first makes power_w: auto, later (zcbench power import), or as `zcbench power --source list` shows; sut:NAME and tg:NAME are for one host")
-	f.DurationVar(&p.interval, "power-interval", power.DefaultInterval, "between two readings of a source, where it can be so fast")
-	f.DurationVar(&p.idle, "power-idle", idle, "of rest whose power is measured before the runs and after each; 0 measures none")
-	f.DurationVar(&p.guard, "power-guard", guard, "of load on both sides of the window, and of rest before --power-idle; SPEC asks for 10s")
+	f.StringSliceVar(&p.sources, "power", nil, "power sources (list them: zcbench power --source list), auto, or later (zcbench power import); the first one fills power_w; sut:SOURCE and tg:SOURCE apply to one host")
+	f.DurationVar(&p.interval, "power-interval", power.DefaultInterval, "time between two readings, where the source is fast enough")
+	f.DurationVar(&p.idle, "power-idle", idle, "idle time to measure before the runs and after each; 0: none")
+	f.DurationVar(&p.guard, "power-guard", guard, "load before and after the window, and rest before --power-idle, that is not measured; SPEC asks for 10s")
 }
 
 // Given tells whether the user named the sources, or that there are none.

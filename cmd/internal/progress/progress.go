@@ -47,6 +47,9 @@ func how(r results.Record) string {
 	if r.Verdict == results.OK && r.SUT.ThroughputGbps != nil {
 		return fmt.Sprintf("%.1f Gbit/s", *r.SUT.ThroughputGbps)
 	}
+	if r.Expected {
+		return "copied, as always on this path"
+	}
 	return plaintext.Line(string(r.Verdict))
 }
 
@@ -54,10 +57,11 @@ type lineProgress struct {
 	w       io.Writer
 	n, runs int
 	begun   time.Time
+	cells   map[string]*cellRow // by ID
 }
 
 func (p *lineProgress) Plan(runs int, estimate time.Duration) {
-	p.n, p.runs, p.begun = 0, runs, time.Now()
+	p.n, p.runs, p.begun, p.cells = 0, runs, time.Now(), map[string]*cellRow{}
 	fmt.Fprintf(p.w, "%s, about %v\n", count(runs), estimate.Round(time.Second))
 }
 
@@ -65,7 +69,22 @@ func (p *lineProgress) Begin(matrix.Run) {}
 
 func (p *lineProgress) Done(r results.Record) {
 	p.n++
-	fmt.Fprintf(p.w, "[%3d/%d] %-30s %s%s\n", p.n, p.runs, what(r.Cell, r.Rep, r.Warmup), how(r), p.left())
+	fmt.Fprintf(p.w, "[%3d/%d] %-30s %s%s%s\n", p.n, p.runs, what(r.Cell, r.Rep, r.Warmup), how(r), p.median(r), p.left())
+}
+
+// median is that of the cell's runs so far, from the second one on.
+func (p *lineProgress) median(r results.Record) string {
+	id := r.Cell.ID
+	if p.cells[id] == nil {
+		p.cells[id] = &cellRow{}
+	}
+	c := p.cells[id]
+	c.add(&r)
+	v, _ := c.figure()
+	if len(c.values) < 2 || r.Verdict != results.OK {
+		return ""
+	}
+	return fmt.Sprintf(", median %.1f", v)
 }
 
 func (p *lineProgress) Skip(r matrix.Run) {

@@ -38,23 +38,23 @@ type Flags struct {
 func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...string) {
 	f.Spec = spec
 	fs := cmd.Flags()
-	fs.StringVar(&f.Spec.SUT.Dev, "dev", "", "the SUT's interface (default: its only one)")
-	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "", "the TG's interface, for its counters (default: its only one)")
-	fs.StringVar(&f.Spec.SUT.Addr, "addr", "", "the SUT's address (default: of --dev)")
-	fs.Var(&f.sutCPU, "sut-cpu", "CPU of the receiving thread; of several flows one or more, taken in turn; -1 does not pin (default: chosen)")
-	fs.Var(&f.tgCPU, "tg-cpu", "CPU of the sending thread, likewise (default: chosen)")
-	fs.StringVar(&f.cpus, "cpus", "", "the SUT's CPUs, APP,SOFTIRQ (default: on the NUMA node of its interface)")
-	fs.StringVar(&f.tgCPUs, "tg-cpus", "", "the TG's CPUs, APP,SOFTIRQ (default: likewise)")
-	fs.Var(&gateFlag{spec: spec}, "gate", "KEY=LIMIT or KEY=off: a gate, as in experiment files (repeatable; docs/matrix.md)")
-	fs.StringVar(&f.node, "node", "", "the NUMA node of the SUT's CPUs, or any (default: that of its interface)")
-	fs.StringVar(&f.tgNode, "tg-node", "", "the NUMA node of the TG's CPUs, or any (default: likewise)")
-	fs.Float64Var(&f.maxCopied, "max-copied", 1, "percent of the payload that the kernel may copy before a zero-copy run is invalid")
+	fs.StringVar(&f.Spec.SUT.Dev, "dev", "", "interface of the SUT (default: its only one)")
+	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "", "interface of the TG, for its counters (default: its only one)")
+	fs.StringVar(&f.Spec.SUT.Addr, "addr", "", "IP address of the SUT (default: that of --dev)")
+	fs.Var(&f.sutCPU, "sut-cpu", "CPU of the receiving thread, or a list for several flows; -1: not pinned (default: chosen)")
+	fs.Var(&f.tgCPU, "tg-cpu", "CPU of the sending thread, as --sut-cpu")
+	fs.StringVar(&f.cpus, "cpus", "", "the SUT's CPUs for application and softirq (default: on the NUMA node of its interface)")
+	fs.StringVar(&f.tgCPUs, "tg-cpus", "", "the TG's CPUs, as --cpus")
+	fs.Var(&gateFlag{spec: spec}, "gate", "limit of a gate, or off: what makes runs invalid (repeatable; docs/matrix.md)")
+	fs.StringVar(&f.node, "node", "", "NUMA node of the SUT's CPUs, or any (default: that of its interface)")
+	fs.StringVar(&f.tgNode, "tg-node", "", "NUMA node of the TG's CPUs, as --node")
+	fs.Float64Var(&f.maxCopied, "max-copied", 1, "percentage of the payload that the kernel may copy before a zero-copy run is invalid")
 	if many {
 		for _, x := range []struct {
 			role stream.Role
 			into *[]string
 			help string
-		}{{stream.RX, &f.manyRX, "receive modes to run (default: all)"}, {stream.TX, &f.manyTX, "send modes to run (default: all)"}} {
+		}{{stream.RX, &f.manyRX, "receive modes to run (default: all of TCP)"}, {stream.TX, &f.manyTX, "send modes to run (default: all of TCP)"}} {
 			fs.StringSliceVar(x.into, string(x.role), nil, x.help)
 			cmd.RegisterFlagCompletionFunc(string(x.role), cobra.FixedCompletions(stream.Names(x.role), cobra.ShellCompDirectiveNoFileComp))
 		}
@@ -140,10 +140,10 @@ func (f *Flags) cells() error {
 		}
 	}
 	if len(rx) == 0 {
-		rx = stream.Names(stream.RX)
+		rx = tcpModes(stream.RX)
 	}
 	if len(tx) == 0 {
-		tx = stream.Names(stream.TX)
+		tx = tcpModes(stream.TX)
 	}
 	for _, r := range rx {
 		for _, t := range tx {
@@ -156,6 +156,16 @@ func (f *Flags) cells() error {
 		}
 	}
 	return f.check()
+}
+
+// tcpModes are the modes of a role that a plan has unless it names some.
+func tcpModes(role stream.Role) (names []string) {
+	for _, m := range stream.Modes {
+		if m.Role == role && m.Kind == stream.Stream {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // check refuses options that no cell has left, and values that none can have.

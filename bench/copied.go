@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"slices"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+// copiesHere tells a path on which some modes cannot but copy: loopback, and the veth link that
+// was made for the experiment. Of other links the ends say so, run by run.
+func (st *stage) copiesHere() bool { return st.pair != nil || st.opt.SUTDev == "" }
+
+// triedOnce tells the cells of which one run says all there is to say: their modes promise not to
+// copy, and on this path they always do.
+func (e *Experiment) triedOnce(st *stage) func(results.Cell) bool {
+	return func(c results.Cell) bool { return e.FoldCopied && st.copiesHere() && len(copyingEnds(c)) > 0 }
+}
+
+// uncompared is why a cell is in no comparison: it cannot run, or is tried once.
+func (e *Experiment) uncompared(st *stage) func(results.Cell) *Missing {
+	once := e.triedOnce(st)
+	return remembered(func(c results.Cell) *Missing {
+		if once(c) {
+			return &Missing{"its payload is always copied here", ""}
+		}
+		return st.missing(c)
+	})
+}
+
+// copyingEnd is a mode of one end of a cell.
+type copyingEnd struct {
+	role stream.Role
+	mode string
+}
+
+// copyingEnds are the modes of a cell that cannot but copy over loopback and veth.
+func copyingEnds(c results.Cell) (out []copyingEnd) {
+	for _, role := range []stream.Role{stream.RX, stream.TX} {
+		if m, err := stream.LookupMode(role, c.Mode(role)); err == nil && m.CopiedHere {
+			out = append(out, copyingEnd{role, m.Name})
+		}
+	}
+	return out
+}
+
+// foldCopied leaves one cell of each mode that cannot but copy here, behind all others, and with a
+// mode at its other end that keeps its promise where there is one.
+func foldCopied(cells []results.Cell) (out []results.Cell) {
+	one := map[copyingEnd]results.Cell{}
+	var order []copyingEnd
+	for _, c := range cells {
+		ends := copyingEnds(c)
+		if len(ends) == 0 {
+			out = append(out, c)
+		}
+		for _, e := range ends {
+			old, there := one[e]
+			if !there {
+				order = append(order, e)
+			}
+			if !there || len(ends) < len(copyingEnds(old)) {
+				one[e] = c
+			}
+		}
+	}
+	for _, e := range order {
+		if c := one[e]; !slices.ContainsFunc(out, func(o results.Cell) bool { return o.ID == c.ID }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// planTried keeps of the cells that are tried once one run, without a warm-up.
+func planTried(plan []matrix.Run, once func(results.Cell) bool) []matrix.Run {
+	return slices.DeleteFunc(plan, func(p matrix.Run) bool { return (p.Rep > 0 || p.Warmup) && once(p.Cell) })
+}

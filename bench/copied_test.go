@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/results"
+)
+
+func pairsOf(rx, tx []string) (cells []results.Cell) {
+	for _, r := range rx {
+		for _, t := range tx {
+			cells = append(cells, results.Cell{ID: r + "/" + t, RX: r, TX: t})
+		}
+	}
+	return cells
+}
+
+func idsOf(cells []results.Cell) (ids []string) {
+	for _, c := range cells {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+// Of each mode that cannot but copy on veth one cell is left, with another end that copies by
+// design; where there is none, one all the same.
+func TestFoldCopied(t *testing.T) {
+	for _, x := range []struct{ rx, tx, want []string }{
+		{[]string{"tcp-mmap", "tcp", "uring"}, []string{"msg-zerocopy", "tcp", "uring-zc"},
+			[]string{"tcp/tcp", "uring/tcp", "tcp-mmap/tcp", "tcp/msg-zerocopy", "tcp/uring-zc"}},
+		{[]string{"tcp-mmap"}, []string{"msg-zerocopy"}, []string{"tcp-mmap/msg-zerocopy"}},
+		{[]string{"tcp-mmap"}, []string{"msg-zerocopy", "uring-zc"}, []string{"tcp-mmap/msg-zerocopy", "tcp-mmap/uring-zc"}},
+		{[]string{"tcp"}, []string{"tcp"}, []string{"tcp/tcp"}},
+	} {
+		got := foldCopied(pairsOf(x.rx, x.tx))
+		for name := range map[string]bool{"tcp-mmap": true, "msg-zerocopy": true, "uring-zc": true} {
+			if (slices.Contains(x.rx, name) || slices.Contains(x.tx, name)) && !slices.ContainsFunc(got, func(c results.Cell) bool { return c.RX == name || c.TX == name }) {
+				t.Errorf("%v x %v: %s is gone", x.rx, x.tx, name)
+			}
+		}
+		slices.Sort(x.want)
+		ids := idsOf(got)
+		slices.Sort(ids)
+		if d := cmp.Diff(x.want, ids); d != "" {
+			t.Errorf("%v x %v (-want +got):\n%s", x.rx, x.tx, d)
+		}
+		if d := cmp.Diff(got, foldCopied(got)); d != "" {
+			t.Errorf("folding again changes something:\n%s", d)
+		}
+	}
+}
+
+// They are run once, without a warm-up, where they are folded and the path copies; elsewhere as
+// often as all others.
+func TestTriedOnce(t *testing.T) {
+	cells := pairsOf([]string{"tcp"}, []string{"tcp", "msg-zerocopy"})
+	for _, x := range []struct {
+		name string
+		fold bool
+		st   *stage
+		want int // runs of msg-zerocopy, warm-up included
+	}{
+		{"own link", true, &stage{hosts: &hosts{pair: &veth.Pair{}}, opt: Options{SUTDev: "sut0"}}, 1},
+		{"loopback", true, &stage{hosts: &hosts{}}, 1},
+		{"somebody's link", true, &stage{hosts: &hosts{}, opt: Options{SUTDev: "eth0"}}, 5},
+		{"not folded", false, &stage{hosts: &hosts{pair: &veth.Pair{}}}, 5},
+	} {
+		once := (&Experiment{FoldCopied: x.fold}).triedOnce(x.st)
+		n := map[string]int{}
+		for _, p := range planTried(matrix.Interleave(cells, 4, true, 1), once) {
+			if n[p.Cell.TX]++; p.Warmup && p.Cell.TX != "tcp" && x.want == 1 {
+				t.Errorf("%s: a warm-up of %s", x.name, p.Cell.ID)
+			}
+		}
+		if n["tcp"] != 5 || n["msg-zerocopy"] != x.want {
+			t.Errorf("%s: runs %v, want %d of msg-zerocopy", x.name, n, x.want)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+package doctor
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/nic"
+	"golang.org/x/sys/unix"
+)
+
+// Brief is what can be said of this host at once, by anybody: it sends nothing, and changes
+// nothing.
+type Brief struct {
+	Kernel string
+	CPUs   int
+	Admin  bool  // CAP_NET_ADMIN
+	Ring   error // why there is no io_uring; nil: there is
+	Cards  []Card
+	Left   int // leases of processes that died; -1: nobody knows
+}
+
+// Card is a NIC.
+type Card struct {
+	Dev    string
+	Driver string // "": it does not say
+	Known  bool   // in the table of drivers
+	Since  string // the first kernel in which its queues take an application's memory; "": none
+	Takes  bool   // they do so in this one, as far as the table knows
+}
+
+// Look finds it out.
+func Look() Brief {
+	b := Brief{Kernel: kernelRelease(), CPUs: runtime.NumCPU(), Left: -1}
+	b.Admin, _ = FS{}.capable(unix.CAP_NET_ADMIN)
+	if r, err := uring.New(uring.Options{SQEntries: 4}); err != nil {
+		b.Ring = err
+	} else {
+		b.Ring = r.Close()
+	}
+	b.Cards = cards(b.Kernel)
+	if reports, err := lease.Finish(lease.FinishOptions{DryRun: true, All: true}); err == nil {
+		b.Left = 0
+		for _, r := range reports {
+			if r.State != lease.Rebooted {
+				b.Left++
+			}
+		}
+	}
+	return b
+}
+
+// cards are the interfaces with hardware, or a hypervisor's, behind them.
+func cards(kernel string) (out []Card) {
+	all, err := net.Interfaces()
+	if err != nil {
+		return nil
+	}
+	for _, i := range all {
+		if _, err := os.Stat(filepath.Join("/sys/class/net", i.Name, "device")); err != nil {
+			continue
+		}
+		c := Card{Dev: i.Name}
+		if d, err := nic.Open(i.Name); err == nil {
+			driver, _ := d.Driver()
+			c.Driver = driver.Name
+			c.judge(driver.Model(), kernel)
+			_ = d.Close()
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// judge looks a driver up in the table.
+func (c *Card) judge(model, kernel string) {
+	d, known := drivers[model]
+	c.Known, c.Since = known, d.receives
+	c.Takes = d.receives != "" && !older(kernel, d.receives)
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+
+package doctor
+
+import "testing"
+
+func TestLook(t *testing.T) {
+	b := Look()
+	if b.Kernel == "" || b.CPUs < 1 {
+		t.Errorf("%+v", b)
+	}
+	for _, c := range b.Cards {
+		if c.Dev == "" || c.Dev == "lo" || c.Takes && c.Since == "" {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+func TestCardIsJudged(t *testing.T) {
+	for _, x := range []struct {
+		model, kernel string
+		want          Card
+	}{
+		{"bnxt_en", "6.18.5", Card{Known: true, Since: "6.16", Takes: true}},
+		{"mlx5_core", "6.12.1-cloud", Card{Known: true, Since: "6.17"}},
+		{"virtio_net", "7.3.4", Card{Known: true}},
+		{"nobody", "7.3.4", Card{}},
+	} {
+		var c Card
+		if c.judge(x.model, x.kernel); c != x.want {
+			t.Errorf("%s in %s: %+v, want %+v", x.model, x.kernel, c, x.want)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+	"golang.org/x/sys/unix"
+)
+
+// Entry is one thing that has a name.
+type Entry struct {
+	Kind  string // rx, tx, flag, metric, column, gate, verdict, errno
+	Name  string
+	Lines []string // what the program's own lists say
+	// pages are those that are looked at first for what the docs say of it; nil: all.
+	pages []string
+}
+
+// Title is how the entry is chosen: rx:tcp.
+func (e *Entry) Title() string { return e.Kind + ":" + e.Name }
+
+// Flag is a flag of a command, as it is defined.
+type Flag struct{ Name, Command, Usage string }
+
+// Kinds are the kinds of entries, in their order.
+var Kinds = []string{"rx", "tx", "flag", "metric", "column", "gate", "verdict", "errno"}
+
+// entries are all that have a name, made of the lists that define them.
+func entries(flags []Flag) (out []Entry) {
+	out = append(out, modes()...)
+	out = append(out, flagEntries(flags)...)
+	for _, s := range results.MetricSections {
+		for _, d := range s.Metrics {
+			units := strings.Fields(d.Units)
+			for i, name := range strings.Fields(d.Names) {
+				out = append(out, Entry{"metric", name, lines(d.Meaning, "unit", unitText(units[min(i, len(units)-1)]), "source", d.Source), []string{"metrics.md"}})
+			}
+		}
+	}
+	for _, d := range results.ColumnDocs {
+		for name := range strings.FieldsSeq(d.Names) {
+			out = append(out, Entry{"column", name, lines("of runs.csv: "+d.Meaning, "unit", unitText(d.Unit)), []string{"schema.md"}})
+		}
+	}
+	for _, l := range results.Limits {
+		out = append(out, Entry{"gate", l.Key, lines(l.Name+"; "+l.Judged, "limit", limitText(l)), []string{"matrix.md"}})
+	}
+	out = append(out, verdicts...)
+	for n := 1; n < 200; n++ {
+		for _, name := range errnoNames(unix.Errno(n)) {
+			out = append(out, Entry{"errno", name, []string{fmt.Sprintf("errno %d: %v", n, unix.Errno(n))}, []string{"zcrx.md", "devmem.md", "tcp-mmap.md", "nics.md"}})
+		}
+	}
+	return out
+}
+
+// errnoNames are the names of an error number: two have a second one, which the docs use.
+func errnoNames(e unix.Errno) []string {
+	switch e {
+	case unix.EOPNOTSUPP:
+		return []string{"EOPNOTSUPP", "ENOTSUP"}
+	case unix.EAGAIN:
+		return []string{"EAGAIN", "EWOULDBLOCK"}
+	}
+	if name := unix.ErrnoName(e); name != "" {
+		return []string{name}
+	}
+	return nil
+}
+
+// lines are a text and facts about it, by name, as far as there are any.
+func lines(text string, facts ...string) []string {
+	out := []string{text}
+	for i := 0; i+1 < len(facts); i += 2 {
+		if facts[i+1] != "" {
+			out = append(out, facts[i]+": "+facts[i+1])
+		}
+	}
+	return out
+}
+
+func unitText(unit string) string {
+	switch unit {
+	case "1":
+		return "a number"
+	case results.UnitByName:
+		return "by its name"
+	}
+	return unit
+}
+
+func limitText(l results.Limit) string {
+	switch {
+	case l.Default == 0:
+		return "off, unless it is set"
+	case l.Share:
+		return fmt.Sprintf("%g %%", 100*l.Default)
+	}
+	return fmt.Sprintf("%g%s", l.Default, l.Unit)
+}
+
+func modes() (out []Entry) {
+	for _, m := range stream.Modes {
+		var needs []string
+		for _, n := range m.Needs {
+			needs = append(needs, string(n))
+		}
+		promise := "the kernel copies the payload"
+		if m.ZeroCopy {
+			promise = "zero copy: a run that the kernel copied is invalid"
+		}
+		here := ""
+		if m.CopiedHere {
+			here = "always copied"
+		}
+		kernel := ""
+		if m.Kernel != "" {
+			kernel = "from Linux " + m.Kernel + " on"
+		}
+		what := map[stream.Role]string{stream.RX: "receive mode: ", stream.TX: "send mode: "}[m.Role]
+		out = append(out, Entry{string(m.Role), m.Name, lines(what+m.Summary, "promise", promise, "kernel", kernel,
+			"needs", strings.Join(needs, ", "), "over veth and loopback", here), modePages(m.Name)})
+	}
+	return out
+}
+
+// modePages are the pages about a mode: one that is named after it, and those that compare modes.
+func modePages(name string) []string {
+	return []string{name + ".md", strings.TrimSuffix(name, "-nodev") + ".md", "nics.md", "reference.md", "metrics.md", "statistics.md", "matrix.md"}
+}
+
+// flagEntries are flags by name, with all commands that have them.
+func flagEntries(flags []Flag) (out []Entry) {
+	at := map[string]int{}
+	for _, f := range flags {
+		i, known := at[f.Name]
+		if !known {
+			i, at[f.Name] = len(out), len(out)
+			out = append(out, Entry{"flag", f.Name, nil, []string{"matrix.md", "settings.md", "hosts.md", "power.md", "probes.md", "zcrx.md", "devmem.md"}})
+			if o := optionOf(f.Name); o != nil {
+				out[i].Lines = lines(o.Help, "takes", o.Takes, "default", o.Default, "modes", strings.Join(o.Modes(), ", "),
+					"in experiment files", o.Name, "in runs.csv", o.ColumnName())
+			} else if k := keyOf(f.Name); k != nil {
+				out[i].Lines = lines(k.Help, "in experiment files", k.Name)
+			}
+		}
+		e := &out[i]
+		usage := f.Usage
+		if len(e.Lines) > 0 && strings.HasPrefix(usage, e.Lines[0]) {
+			usage = "as above"
+		}
+		e.Lines = append(e.Lines, f.Command+" --"+f.Name+": "+usage)
+	}
+	for i := range out {
+		out[i].Lines = joined(out[i].Lines)
+	}
+	slices.SortFunc(out, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// joined says once what several commands say alike: "zcbench run, zcbench demo: ...".
+func joined(all []string) (out []string) {
+	at := map[string]int{}
+	for _, l := range all {
+		who, what, ok := strings.Cut(l, ": ")
+		command, _, isFlag := strings.Cut(who, " --")
+		if !ok || !isFlag {
+			out = append(out, l)
+			continue
+		}
+		if i, said := at[what]; said {
+			before, after, _ := strings.Cut(out[i], ": ")
+			out[i] = before + ", " + command + ": " + after
+			continue
+		}
+		at[what] = len(out)
+		out = append(out, command+": "+what)
+	}
+	return out
+}
+
+func optionOf(flag string) *results.Option {
+	for i := range results.Options {
+		if results.Options[i].FlagName() == flag {
+			return &results.Options[i]
+		}
+	}
+	return nil
+}
+
+func keyOf(flag string) *matrix.Key {
+	for i := range matrix.Keys {
+		if matrix.Keys[i].Flag == flag {
+			return &matrix.Keys[i]
+		}
+	}
+	return nil
+}
+
+// verdicts are those of runs, and of comparisons.
+var verdicts = []Entry{
+	{"verdict", string(results.OK), []string{"of a run: it passed every gate, and counts"}, verdictPages},
+	{"verdict", string(results.Unsupported), []string{"of a run: it cannot run here; the reason names the call that was refused, and the fix says what to do"}, verdictPages},
+	{"verdict", string(results.Invalid), []string{"of a run: it ran, and a gate or a proof failed, so its figures do not count; the reason says which"}, verdictPages},
+	{"verdict", string(results.Failed), []string{"of a run: an error ended it, which is the reason"}, verdictPages},
+	{"verdict", string(compare.Faster), []string{"of a comparison: more throughput, beyond doubt"}, comparePages},
+	{"verdict", string(compare.Slower), []string{"of a comparison: less throughput, beyond doubt"}, comparePages},
+	{"verdict", string(compare.Cheaper), []string{"of a comparison: less of a cost, beyond doubt, such as CPU time per byte"}, comparePages},
+	{"verdict", string(compare.Costlier), []string{"of a comparison: more of a cost, beyond doubt"}, comparePages},
+	{"verdict", string(compare.Unsure), []string{"of a comparison: the data do not decide; it does not mean equal"}, comparePages},
+}
+
+var (
+	verdictPages = []string{"matrix.md", "schema.md", "glossary.md", "statistics.md"}
+	comparePages = []string{"statistics.md", "glossary.md"}
+)

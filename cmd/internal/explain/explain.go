@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+
+package explain
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// Book answers what words mean.
+type Book struct {
+	Entries  []Entry
+	passages []Passage
+}
+
+// New makes a book of pages, flags of commands, and the program's own lists.
+func New(pages fs.FS, flags []Flag) (*Book, error) {
+	p, err := read(pages)
+	return &Book{entries(flags), p}, err
+}
+
+// Answer is an entry with what the docs say about it. An entry without a kind is a word that the
+// docs alone know.
+type Answer struct {
+	Entry
+	Passages []Passage
+	More     int // passages that are left out
+}
+
+// most passages are shown that are about an entry, and fewer of those that only mention it.
+const most, mostMentions = 6, 3
+
+// Lookup is everything that has the name, or the one that kind:name picks.
+func (b *Book) Lookup(name string) (out []Answer) {
+	kind := ""
+	if k, rest, ok := strings.Cut(name, ":"); ok && slices.Contains(Kinds, k) {
+		kind, name = k, rest
+	}
+	for _, e := range b.Entries {
+		if (kind == "" || e.Kind == kind) && matches(e, name) {
+			out = append(out, b.answer(e))
+		}
+	}
+	if len(out) == 0 && kind == "" {
+		if a := b.answer(Entry{Name: name}); len(a.Passages) > 0 {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// matches tells that an entry has the name; those of metrics may have a part in capitals that
+// stands for what differs, such as a number.
+func matches(e Entry, name string) bool {
+	if e.Kind != "metric" || e.Name == strings.ToLower(e.Name) {
+		return same(e.Name, name)
+	}
+	return same(e.Name, name) || fits(e.Name, strings.ToLower(name))
+}
+
+// fits tells that a name has the form of one with words in capitals.
+func fits(form, name string) bool {
+	i := strings.IndexFunc(form, func(r rune) bool { return r >= 'A' && r <= 'Z' })
+	if i < 0 {
+		return form == name
+	}
+	if !strings.HasPrefix(name, form[:i]) || i == 0 {
+		return false
+	}
+	rest := strings.TrimLeftFunc(form[i:], func(r rune) bool { return r >= 'A' && r <= 'Z' })
+	for n := i + 1; n <= len(name); n++ {
+		if fits(rest, name[n:]) || rest == "" && n == len(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// answer finds the passages that are about an entry: those that begin with its name; where there
+// are none, those that mention it. Its own pages come first.
+func (b *Book) answer(e Entry) Answer {
+	a := Answer{Entry: e}
+	about := func(p Passage) bool {
+		return slices.ContainsFunc(p.defines, func(w string) bool { return same(w, e.Name) }) || same(p.Section, e.Name)
+	}
+	found, limit := b.find(e, about), most
+	if len(found) == 0 {
+		limit = mostMentions
+		found = b.find(e, func(p Passage) bool { return strings.Contains(p.Text, "`"+e.Name+"`") })
+	}
+	if len(found) == 0 {
+		found = b.find(e, func(p Passage) bool { return mentions(p.Text, e.Name) })
+	}
+	if len(found) > limit {
+		a.More, found = len(found)-limit, found[:limit]
+	}
+	a.Passages = found
+	return a
+}
+
+func (b *Book) find(e Entry, want func(Passage) bool) (out []Passage) {
+	rank := func(p Passage) int {
+		if i := slices.Index(e.pages, p.Page); i >= 0 {
+			return i
+		}
+		return len(e.pages)
+	}
+	for _, p := range b.passages {
+		if want(p) && !slices.Contains(unrelated, p.Page) && !(e.Kind == "flag" && strings.Contains(p.Text, "; flag: `--")) { // that row says what the entry says
+			out = append(out, p)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y Passage) int { return rank(x) - rank(y) })
+	return out
+}
+
+// unrelated are pages for who works on zcbench.
+var unrelated = []string{"hardening.md", "testing.md", "architecture.md"}
+
+// Words are all names, each once, for completion; those that have several kinds also with these.
+func (b *Book) Words() (out []string) {
+	n := map[string]int{}
+	for _, e := range b.Entries {
+		n[e.Name]++
+	}
+	for _, e := range b.Entries {
+		if !slices.Contains(out, e.Name) {
+			out = append(out, e.Name)
+		}
+		if n[e.Name] > 1 && !slices.Contains(out, e.Title()) {
+			out = append(out, e.Title())
+		}
+	}
+	return out
+}
+
+// Named lists the names of a kind.
+func (b *Book) Named(kind string) (out []string) {
+	for _, e := range b.Entries {
+		if e.Kind == kind && !slices.Contains(out, e.Name) {
+			out = append(out, e.Name)
+		}
+	}
+	return out
+}
+
+// String is the place of a passage: "docs/zcrx.md, The proof".
+func (p Passage) String() string {
+	if p.Section == "" {
+		return "docs/" + p.Page
+	}
+	return fmt.Sprintf("docs/%s, %s", p.Page, p.Section)
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench/doctor"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/fault"
+)
+
+// here says what this machine is good for, and what to do on it: zcbench without a command.
+func here(cmd *cobra.Command) {
+	w := cmd.OutOrStdout()
+	fmt.Fprint(w, cli.Indented("", "", cmd.Short+"."))
+	fmt.Fprintln(w)
+	b := doctor.Look()
+	for _, l := range aboutHere(b, kvm()) {
+		fmt.Fprint(w, cli.Indented(fmt.Sprintf("%-12s ", l[0]), strings.Repeat(" ", 13), l[1]))
+	}
+	fmt.Fprintln(w, "\nWhat to do here:")
+	nextHere(w, b)
+	fmt.Fprintf(w, "\n%s --help lists the commands, %s explain WORD explains a word.\n", cmd.CommandPath(), cmd.CommandPath())
+}
+
+// kvm tells whether this process may use KVM.
+func kvm() bool {
+	f, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
+	if err == nil {
+		f.Close()
+	}
+	return err == nil
+}
+
+// aboutHere are five lines about a machine.
+func aboutHere(b doctor.Brief, kvm bool) [][2]string {
+	user := "you have CAP_NET_ADMIN"
+	if !b.Admin {
+		user = "without CAP_NET_ADMIN: TCP modes on hosts and namespaces that are there, nothing is set"
+	}
+	ring := "works"
+	if b.Ring != nil {
+		ring = fault.Reason(b.Ring)
+		if fix := fault.Fix(b.Ring); fix != "" {
+			ring += "; fix: " + fix
+		}
+	}
+	lab := "without KVM it is emulated: minutes, not seconds"
+	if kvm {
+		lab = "KVM works: zero-copy receive can be shown in a virtual machine"
+	}
+	left := "nothing is left set by runs that were killed"
+	switch {
+	case b.Left < 0:
+		left = "what killed runs left set cannot be read"
+	case b.Left > 0:
+		left = fmt.Sprintf("%d runs that were killed left something set: zcbench restore", b.Left)
+	}
+	return [][2]string{
+		{"machine", fmt.Sprintf("Linux %s, %d CPUs; %s", b.Kernel, b.CPUs, user)},
+		{"io_uring", ring},
+		{"NICs", aboutCards(b.Cards)},
+		{"lab", lab},
+		{"settings", left},
+	}
+}
+
+// aboutCards says which NICs could receive without a copy.
+func aboutCards(cards []doctor.Card) string {
+	if len(cards) == 0 {
+		return "none: zcrx and devmem have no hardware here"
+	}
+	var out []string
+	for _, c := range cards {
+		var what string
+		switch {
+		case c.Takes:
+			what = "can do zcrx and devmem, as far as its driver's name tells"
+		case c.Since != "":
+			what = "could do zcrx and devmem from Linux " + c.Since + " on"
+		case c.Known:
+			what = "no zcrx or devmem with this driver"
+		default:
+			what = "a driver that zcbench does not know"
+		}
+		name := c.Driver
+		if name == "" {
+			name = "driver unknown"
+		}
+		out = append(out, fmt.Sprintf("%s (%s): %s", c.Dev, name, what))
+	}
+	const most = 4
+	if len(out) > most {
+		out = append(out[:most], fmt.Sprintf("and %d more", len(out)-most))
+	}
+	return strings.Join(out, "; ")
+}
+
+// nextHere proposes commands that work here.
+func nextHere(w io.Writer, b doctor.Brief) {
+	type step struct{ command, what string }
+	steps := []step{{"zcbench demo", "every mode this kernel can run, compared in 100 s"}}
+	if !b.Admin {
+		steps = []step{
+			{"zcbench run --sut local --tg local", "one pair of TCP modes over loopback"},
+			{"sudo zcbench demo", "every mode this kernel can run, compared in 100 s"},
+		}
+	}
+	dev := ""
+	for _, c := range b.Cards {
+		if dev == "" || c.Takes {
+			dev = c.Dev
+		}
+		if c.Takes {
+			break
+		}
+	}
+	if dev != "" {
+		steps = append(steps, step{"zcbench doctor --dev " + dev, "what this NIC can run, and what to do about the rest"})
+	} else {
+		steps = append(steps, step{"zcbench doctor", "what this host can run, and what to do about the rest"})
+	}
+	steps = append(steps, step{"zcbench lab demo", "zero-copy receive, proved in a virtual machine"})
+	for _, s := range steps {
+		fmt.Fprintf(w, "  %-36s %s\n", s.command, s.what)
+	}
+}

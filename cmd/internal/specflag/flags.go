@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench/host"
@@ -142,8 +141,11 @@ func (f *Flags) cells() error {
 	if len(rx) == 0 {
 		rx = stream.Names(stream.RX)
 	}
-	if len(tx) == 0 {
-		tx = stream.Names(stream.TX)
+	if len(tx) == 0 { // of payload: those of round trips compare with none of them
+		tx = slices.DeleteFunc(stream.Names(stream.TX), func(name string) bool {
+			m, err := stream.LookupMode(stream.TX, name)
+			return err == nil && m.RoundTrips
+		})
 	}
 	for _, r := range rx {
 		for _, t := range tx {
@@ -164,8 +166,8 @@ func (f *Flags) check() error {
 	for i := range results.Factors {
 		o := &results.Factors[i]
 		v := o.Raw(&f.Cell)
-		if v != "" && !slices.ContainsFunc(cells, func(c results.Cell) bool { return o.Raw(&c) == v }) {
-			return cli.Usagef("--%s %s: it concerns %s, and no mode of this run is one of them: leave it out", o.FlagName(), v, strings.Join(o.Modes(), ", "))
+		if o.Given(&f.Cell) && !slices.ContainsFunc(cells, func(c results.Cell) bool { return o.Raw(&c) == v }) {
+			return cli.Usagef("--%s %s: it concerns %s, and no mode of this run is one of them: leave it out", o.FlagName(), v, o.Whom())
 		}
 		if err := matrix.Settable(o, v); v != "" && err != nil {
 			return cli.Usagef("--%s: %w", o.FlagName(), err)

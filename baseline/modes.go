@@ -16,6 +16,8 @@ var (
 
 	TCPSend = stream.Mode{Name: "tcp", Role: stream.TX, Summary: "send from a user buffer",
 		NewSender: stream.MakesSender(NewTCPSender)}
+	RoundTrips = stream.Mode{Name: "rr", Role: stream.TX, Summary: "requests by send, and the receiver's answers to them: round trips", RoundTrips: true,
+		NewSender: stream.MakesSender(NewRRSender)}
 	Sendfile = stream.Mode{Name: "sendfile", Role: stream.TX, Summary: "sendfile from page cache memory",
 		NewSender: stream.MakesSender(NewSendfileSender)}
 	UringSend = stream.Mode{Name: "uring", Role: stream.TX, Summary: "io_uring send", Ring: true,

@@ -44,6 +44,10 @@ func newUringReceiver(o stream.Options, s uringShape) (*UringReceiver, error) {
 		ring.Close()
 		return nil, err
 	}
+	if err := ring.PollBusily(time.Duration(o.Socket.BusyPollUs) * time.Microsecond); err != nil {
+		ring.Close()
+		return nil, &fault.Unsupported{Mode: "uring", Op: "busy polling", Err: err, How: fault.Fix(err)}
+	}
 	bufs, err := ring.NewBufRing(uring.BufRingOptions{Group: uringGroup, Entries: s.buffers, Size: s.size, Incremental: s.incremental, Pages: uring.PagesTransparent})
 	if err != nil {
 		ring.Close()

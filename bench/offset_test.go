@@ -29,7 +29,7 @@ func TestClocksOfDelivery(t *testing.T) {
 	} {
 		r := &Runner{SUT: at("a", 1_000_000, 30_000), TG: x.tg}
 		var rec results.Record
-		out := outcome{sut: wire.EndResult{Verdict: results.OK, Host: results.Host{Delivery: &results.Delivery{Count: 1, ClockUs: new(.001)}}}, tg: wire.EndResult{Verdict: results.OK}}
+		out := outcome{sut: wire.EndResult{Verdict: results.OK, Host: results.Host{Delivery: &results.Delivery{Times: results.Times{Count: 1}, ClockUs: new(.001)}}}, tg: wire.EndResult{Verdict: results.OK}}
 		was := int64(2e6) // by the controller's clock, which no delivery time has in it
 		out.clockUs = new(r.clockUs(host.Drift{MovedNs: was, WithinNs: 40_000}, host.Drift{MovedNs: was + int64(x.moved*1e3), WithinNs: 50_000}))
 		r.fill(&rec, out)

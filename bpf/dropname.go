@@ -172,6 +172,11 @@ func netnsNumber(inode uint32) string {
 	return fmt.Sprint(inode)
 }
 
+// SameNetns tells whether what [Drop].Netns says is the namespace of an inode.
+func SameNetns(netns string, inode uint64) bool {
+	return netns == fmt.Sprint(inode) || netns != "" && namespaces()[inode] == netns
+}
+
 // protocolName is that of an IP header's number; empty: the packet had none that was read.
 func protocolName(number uint8) string {
 	switch number {

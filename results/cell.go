@@ -50,6 +50,15 @@ type Cell struct {
 	PacePercent int    `json:"pace_percent,omitempty"` // share of what the slowest of the compared cells does without; 0: the rate was asked for
 	UringEngine string `json:"uring_engine,omitempty"`
 	GatherUs    *int   `json:"gather_us,omitempty"`
+	BusyPollUs  int    `json:"busy_poll_us,omitempty"` // of both ends' sockets and rings
+
+	// Of round trips: the sizes of a request and its answer, 0: [stream.DefaultTripByte]; how many
+	// requests of a flow may be without one, 0: one; and how many of all flows are to begin per
+	// second, 0: as answers come.
+	Request  int `json:"request_bytes,omitempty"`
+	Response int `json:"response_bytes,omitempty"`
+	InFlight int `json:"in_flight,omitempty"`
+	RRRate   int `json:"rr_rate,omitempty"`
 
 	// Flows is how many flows the run has, each moved by a thread of its own; 0: one. Queues is
 	// how many RX queues they come by, in turn: flow n by queue n mod Queues of them; 0: one
@@ -119,6 +128,12 @@ func (c *Cell) Steers() bool {
 	return (c.Queue != nil || c.Queues > 0) && err == nil && !takesQueue(m)
 }
 
+// RoundTrips tells whether its sender sends requests, and waits for answers.
+func (c *Cell) RoundTrips() bool {
+	m, err := stream.LookupMode(stream.TX, c.TX)
+	return err == nil && m.RoundTrips
+}
+
 // Mode is the name of the mode of an end: "" where the cell has none for it.
 func (c *Cell) Mode(role stream.Role) string {
 	if role == stream.RX {
@@ -166,7 +181,7 @@ func (c *Cell) Check() error {
 			return &OptionError{Option: o, Value: v, Err: err}
 		}
 		if !o.concernsAny(all) {
-			return &OptionError{Option: o, Value: v, Err: fmt.Errorf("it concerns %s, not %s: leave it out", strings.Join(o.Modes(), ", "), c.modeNames())}
+			return &OptionError{Option: o, Value: v, Err: fmt.Errorf("it concerns %s, not %s: leave it out", o.Whom(), c.modeNames())}
 		}
 	}
 	return nil

@@ -135,6 +135,15 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"queues", "", "asked for: RX queues that the flows were spread over; empty = one a flow of modes that take queues over, of others as found"},
 	ColumnDoc{"upper", "", "the interface with the flow's address and route, where that stands on a port: a VLAN, a bond, a bridge; dev is the port, or upper itself where it is not known which of its ports the flow used (warnings has them); empty = dev has the address"},
 	ColumnDoc{"delivery_clock_us", "us", "how far the three delivery times may be off, either way, because the clocks of the two hosts are known to each other no better before and after the run, and part in it; 0 = they have one clock"},
+	ColumnDoc{"busy_poll_us", "us", "asked for: how long a call polls the queue itself before it sleeps, at both ends; empty = as the host's net.core.busy_read"},
+	ColumnDoc{"request_bytes response_bytes", "bytes", "asked for, of round trips: a request, and its answer; empty = 1"},
+	ColumnDoc{"in_flight", "", "asked for: requests of a flow that may be without an answer; empty = 1"},
+	ColumnDoc{"rr_rate", "1/s", "asked for: requests that were to be sent per second, of all flows; empty = the next one when an answer comes"},
+	ColumnDoc{"transactions", "", "requests that were answered in the steady window, of round trips (docs/packets.md)"},
+	ColumnDoc{"transactions_per_s", "1/s", "of those"},
+	ColumnDoc{"cpu_us_per_transaction", "us", "cpu_busy_cores over transactions_per_s"},
+	ColumnDoc{"rtt_p50_us rtt_p90_us rtt_p99_us rtt_p999_us rtt_max_us", "us",
+		"of the end that asks: from when a request was sent, or was due by rr_rate, to when its answer had come; right to 0.8 %"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

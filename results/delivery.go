@@ -2,43 +2,88 @@
 
 package results
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// Delivery is how long the payload of a paced flow took in the steady window, from when it
-// was due by the pace to when the receiver's path had taken it, and looked at it where it
-// does: one end point for all modes. Of steps of the pace, so each time span weighs the same.
-type Delivery struct {
+// Times are how long something took in the steady window, microseconds.
+type Times struct {
 	Count  uint64  `json:"count"`
-	Early  uint64  `json:"early,omitempty"` // of them, those that came before they were due, by the clocks
 	MeanUs float64 `json:"mean_us"`
 	P50Us  float64 `json:"p50_us"`
 	P90Us  float64 `json:"p90_us"`
 	P99Us  float64 `json:"p99_us"`
 	P999Us float64 `json:"p999_us"`
 	MaxUs  float64 `json:"max_us"`
+}
+
+// Delivery is how long the payload of a paced flow took in the steady window, from when it
+// was due by the pace to when the receiver's path had taken it, and looked at it where it
+// does: one end point for all modes. Of steps of the pace, so each time span weighs the same.
+type Delivery struct {
+	Times
+	Early uint64 `json:"early,omitempty"` // of them, those that came before they were due, by the clocks
 	// ClockUs is how far all of these may be off, either way, because the clocks of the two hosts
 	// are known to each other no better before and after the run, and part in it; 0: they have
 	// one. Nil: not known.
 	ClockUs *float64 `json:"clock_us,omitempty"`
 }
 
-// figures are its times.
-func (d *Delivery) figures() map[string]*float64 {
-	return map[string]*float64{"mean": &d.MeanUs, "p50": &d.P50Us, "p90": &d.P90Us, "p99": &d.P99Us, "p999": &d.P999Us, "max": &d.MaxUs}
+// figures are the times by their names.
+func (t *Times) figures() map[string]*float64 {
+	return map[string]*float64{"mean": &t.MeanUs, "p50": &t.P50Us, "p90": &t.P90Us, "p99": &t.P99Us, "p999": &t.P999Us, "max": &t.MaxUs}
 }
 
 // mostDeliveryUs is longer than any flow.
 const mostDeliveryUs = 1e13
+
+// Check refuses times that no flow has; nil has none.
+func (t *Times) Check() error {
+	if t == nil {
+		return nil
+	}
+	for name, v := range t.figures() {
+		if !(*v >= 0 && *v <= mostDeliveryUs) {
+			return fmt.Errorf("%s: %g us", name, *v)
+		}
+	}
+	return nil
+}
+
+// metrics are the rows of metrics.csv of a kind of times.
+func (t *Times) metrics(kind, src string) (ms []Metric) {
+	ms = append(ms, Metric{Name: kind + "_count", Unit: "1", Value: float64(t.Count), Source: src})
+	all := t.figures()
+	for _, name := range []string{"mean", "p50", "p90", "p99", "p999", "max"} {
+		ms = append(ms, Metric{Name: kind + "_" + name + "_us", Unit: "us", Value: *all[name], Source: src})
+	}
+	return ms
+}
+
+// timesCol is a column of one of the times of a kind.
+func timesCol(kind, name string, at func(*Host) *Times, to func(*Host) *Times) column {
+	return optional(column{kind + "_" + name + "_us",
+		func(r *row) string {
+			t := at(r.host)
+			if t == nil {
+				return ""
+			}
+			return formatFloat(t.figures()[name])
+		},
+		func(r *row, s string) (err error) {
+			*to(r.host).figures()[name], err = parseFloat(s)
+			return err
+		}})
+}
 
 // Check refuses times that no flow has.
 func (d *Delivery) Check() error {
 	if d == nil {
 		return nil
 	}
-	for name, v := range d.figures() {
-		if !(*v >= 0 && *v <= mostDeliveryUs) {
-			return fmt.Errorf("delivery %s: %g us", name, *v)
-		}
+	if err := d.Times.Check(); err != nil {
+		return fmt.Errorf("delivery %w", err)
 	}
 	if c := d.ClockUs; c != nil && !(*c >= 0 && *c <= mostDeliveryUs) {
 		return fmt.Errorf("delivery: clocks that agree to %g us", *c)
@@ -50,33 +95,26 @@ func (d *Delivery) Check() error {
 }
 
 // Metrics are its rows of metrics.csv.
-func (d *Delivery) Metrics() (ms []Metric) {
+func (d *Delivery) Metrics() []Metric {
 	const src = "due by the pace, to the data path"
-	ms = append(ms, Metric{Name: "delivery_count", Unit: "1", Value: float64(d.Count), Source: src},
-		Metric{Name: "delivery_early", Unit: "1", Value: float64(d.Early), Source: src})
-	all := d.figures()
-	for _, name := range []string{"mean", "p50", "p90", "p99", "p999", "max"} {
-		ms = append(ms, Metric{Name: "delivery_" + name + "_us", Unit: "us", Value: *all[name], Source: src})
-	}
-	return ms
+	return slices.Insert(d.metrics("delivery", src), 1, Metric{Name: "delivery_early", Unit: "1", Value: float64(d.Early), Source: src})
 }
 
 // deliveryCol is a column of one of its times.
 func deliveryCol(name string) column {
-	return optional(column{"delivery_" + name + "_us",
-		func(r *row) string {
-			if r.host.Delivery == nil {
-				return ""
+	return timesCol("delivery", name,
+		func(h *Host) *Times {
+			if h.Delivery == nil {
+				return nil
 			}
-			return formatFloat(r.host.Delivery.figures()[name])
+			return &h.Delivery.Times
 		},
-		func(r *row, s string) (err error) {
-			if r.host.Delivery == nil {
-				r.host.Delivery = &Delivery{}
+		func(h *Host) *Times {
+			if h.Delivery == nil {
+				h.Delivery = &Delivery{}
 			}
-			*r.host.Delivery.figures()[name], err = parseFloat(s)
-			return err
-		}})
+			return &h.Delivery.Times
+		})
 }
 
 // deliveryClockCol is the column of how well the hosts' clocks agree. Alone it is no delivery: it

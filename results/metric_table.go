@@ -36,6 +36,18 @@ var MetricSections = []MetricSection{
 			Meaning: "from when payload was due at the sender to when the receiver's path had " +
 				"taken it, and looked at it where it does (docs/probes.md); right to 0.8 % and to " +
 				"delivery_clock_us of runs.csv"},
+		{Names: "transactions transactions_per_s cpu_us_per_transaction",
+			Units: "1 1/s us", Source: "data path",
+			Meaning: "of round trips (docs/packets.md): requests that were answered; " +
+				"cpu_busy_cores over transactions_per_s"},
+		{Names: "rtt_count rtt_mean_us rtt_p50_us rtt_p90_us rtt_p99_us rtt_p999_us rtt_max_us",
+			Units: "1 us us us us us us", Source: "request sent, or due by the rate, to its answer",
+			Meaning: "of the end that asks: answers that were timed, and how long they took, right " +
+				"to 0.8 %"},
+		{Names: "rate_late_max_us",
+			Units: "us", Source: "data path, whole flow",
+			Meaning: "by how long the latest request was sent after it was due by --rr-rate, for " +
+				"want of a CPU or of room in flight; pace_late_mean_us is the mean"},
 		{Names: "zerocopy_completions zerocopy_completions_copied",
 			Units: "1", Source: "data path",
 			Meaning: "a sender's notifications, and those that said that the kernel copied"},

@@ -24,7 +24,7 @@ func minus(a, b *float64) *float64 {
 func (h *Host) NetJoulePerGB() *float64 { return h.joulePerGB(h.NetPowerW()) }
 
 func (h *Host) joulePerGB(watts *float64) *float64 {
-	if watts == nil || h.DurationS == nil || h.Bytes == nil {
+	if watts == nil || h.DurationS == nil || h.Bytes == nil || h.Transactions != nil {
 		return nil
 	}
 	return finite(*watts * *h.DurationS / (float64(*h.Bytes) / 1e9))

@@ -31,6 +31,7 @@ type Option struct {
 	Many    string      // joins the values of a flag that may be given several times
 
 	concerns func(stream.Mode) bool // nil: any mode
+	besides  func(stream.Mode) bool // it means nothing where one of the modes is such; nil: none is
 	value    value
 }
 
@@ -89,6 +90,16 @@ func LookupOption(name string) *Option {
 // Raw is what a cell has, as runs.csv has it: plain numbers, true and false; "" where nothing
 // was chosen.
 func (o *Option) Raw(c *Cell) string { return o.value.raw(c) }
+
+// Given tells whether a cell has another value than the one that commands choose.
+func (o *Option) Given(c *Cell) bool {
+	var d Cell
+	if o.Default != "" {
+		_ = o.Set(&d, o.Default)
+	}
+	v := o.Raw(c)
+	return v != "" && v != o.Raw(&d)
+}
 
 // Value is what a cell has, for tables: "as-found" where nothing was chosen.
 func (o *Option) Value(c *Cell) string {
@@ -155,6 +166,9 @@ func (o *Option) Unit() string {
 func (o *Option) Concerns(c *Cell) bool { return o.concernsAny(c.modes()) }
 
 func (o *Option) concernsAny(all []stream.Mode) bool {
+	if o.besides != nil && slices.ContainsFunc(all, o.besides) {
+		return false
+	}
 	return o.concerns == nil || slices.ContainsFunc(all, o.ConcernsMode)
 }
 
@@ -168,6 +182,9 @@ func (o *Option) Choices() []string {
 
 // ConcernsMode tells whether the option means anything to a mode.
 func (o *Option) ConcernsMode(m stream.Mode) bool {
+	if o.besides != nil && o.besides(m) {
+		return false
+	}
 	return o.concerns == nil || (o.Role == "" || o.Role == m.Role) && o.concerns(m)
 }
 
@@ -182,4 +199,21 @@ func (o *Option) Modes() (names []string) {
 		}
 	}
 	return names
+}
+
+// Whom says in words which modes it concerns.
+func (o *Option) Whom() string {
+	if names := o.Modes(); names != nil {
+		return strings.Join(names, ", ")
+	}
+	var not []string
+	for _, m := range stream.Modes {
+		if o.besides != nil && o.besides(m) {
+			not = append(not, string(m.Role)+" "+m.Name)
+		}
+	}
+	if len(not) == 0 {
+		return "all modes"
+	}
+	return "all modes but " + strings.Join(not, ", ")
 }

@@ -142,7 +142,16 @@ func bigTCP(at func(*Cell) *int) value {
 
 // microseconds reads a duration of whole microseconds, or a number of them.
 func microseconds(at func(*Cell) **int, most time.Duration) value {
-	return optionalNumber(at, func(s string) (int, error) {
+	return optionalNumber(at, parseMicroseconds(most))
+}
+
+// plainMicroseconds is such a duration whose zero leaves things as found.
+func plainMicroseconds(at func(*Cell) *int, most time.Duration) value {
+	return number(at, parseMicroseconds(most), nil)
+}
+
+func parseMicroseconds(most time.Duration) func(string) (int, error) {
+	return func(s string) (int, error) {
 		if _, err := strconv.Atoi(s); err == nil {
 			s += "us" // as columns have it
 		}
@@ -156,7 +165,7 @@ func microseconds(at func(*Cell) **int, most time.Duration) value {
 			return 0, fmt.Errorf("%v: the kernel takes whole microseconds", d)
 		}
 		return int(d / time.Microsecond), nil
-	})
+	}
 }
 
 // onOff is a switch that may be left as it is.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
@@ -41,7 +42,7 @@ var Options = []Option{
 	{Name: "mtu", Type: "int", Help: "MTU of both interfaces in bytes; 0: as found", Kind: OfHost, Sets: []string{"mtu"},
 		Takes: "bytes in 1280..65535", value: number(func(c *Cell) *int { return &c.MTU }, orZero(within(1280, 65535)), shortBytes)},
 	{Name: "message", Flag: "message-size", Column: "message_bytes", Type: "bytes", Help: "bytes that the sender passes in one call; suffixes K, M, G (powers of 1024)",
-		Kind: OfPath, Default: "64M", Takes: "bytes that the sender hands over in one call", value: size(func(c *Cell) *int { return &c.MessageBytes }, 1, stream.MaxMessageBytes)},
+		Kind: OfPath, Default: "64M", besides: tripping, Takes: "bytes that the sender hands over in one call", value: size(func(c *Cell) *int { return &c.MessageBytes }, 1, stream.MaxMessageBytes)},
 	{Name: "read", Flag: "read-size", Column: "read_bytes", Type: "bytes", Help: "most bytes that one receive call asks for; 0: the mode's default", Kind: OfPath, Role: stream.RX,
 		Takes: "bytes that the receiver asks for in one call", value: size(func(c *Cell) *int { return &c.ReadBytes }, 0, stream.MaxMessageBytes)},
 	{Name: "rx_buffer", Since: 3, Column: "rx_buffer_bytes", Type: "bytes", Help: "size of the application's receive buffer, which is reused; hot: 256K, cold: 64M; 0: one message", Kind: OfPath, Role: stream.RX, concerns: buffered,
@@ -66,7 +67,7 @@ var Options = []Option{
 		Takes: "bytes; 0 leaves the kernel's auto-tuning", value: size(func(c *Cell) *int { return &c.RcvBuf }, 0, maxSocketBuffer)},
 	{Name: "sndbuf", Since: 3, Column: "sndbuf_bytes", Type: "bytes", Help: "send socket buffer (SO_SNDBUF); 0: kernel auto-tuning", Kind: OfPath,
 		Takes: "bytes; 0 leaves the kernel's auto-tuning", value: size(func(c *Cell) *int { return &c.SndBuf }, 0, maxSocketBuffer)},
-	{Name: "pace", Since: 3, Column: "pace_bits_ps", Type: "bit/s|N%", Help: "payload rate to hold, in bit/s (suffixes K, M, G: powers of 1000), or N% of the unpaced rate of the slowest compared cell; none: as fast as possible", Kind: OfPath, Role: stream.TX,
+	{Name: "pace", Since: 3, Column: "pace_bits_ps", Type: "bit/s|N%", Help: "payload rate to hold, in bit/s (suffixes K, M, G: powers of 1000), or N% of the unpaced rate of the slowest compared cell; none: as fast as possible", Kind: OfPath, Role: stream.TX, besides: tripping,
 		Takes: "none; payload bits per second, at least 1M; or N%, 1 to 90, of the unpaced median of the slowest of the compared cells", value: pace},
 	{Name: "uring_engine", Since: 3, Column: "uring_engine_asked", Type: "string", Help: "io_uring implementation: " + strings.Join(uringEngines, ", ") + " (default: " + uringEngines[0] + ")",
 		Kind: OfPath, concerns: stream.Mode.UsesRing,
@@ -74,12 +75,22 @@ var Options = []Option{
 	{Name: "gather", Since: 3, Column: "gather_us", Type: "duration", Help: "how long a receiver that has drained its queue waits for more data before it looks again; with io_uring from Linux 6.12 on (default: 0, no wait)",
 		Kind: OfPath, Role: stream.RX,
 		Takes: "a duration of whole microseconds", value: microseconds(func(c *Cell) **int { return &c.GatherUs }, stream.MaxGather)},
+	{Name: "busy_poll", Since: 3, Column: "busy_poll_us", Type: "duration", Help: "for how long a call that finds nothing polls the queue itself before it sleeps, at both ends: SO_BUSY_POLL with SO_PREFER_BUSY_POLL, and io_uring's from 6.9 on (default: as the host's net.core.busy_read)",
+		Kind: OfPath, Takes: "a duration of whole microseconds, at most 100ms", value: plainMicroseconds(func(c *Cell) *int { return &c.BusyPollUs }, maxBusyPoll)},
+	{Name: "request", Since: 3, Column: "request_bytes", Type: "bytes", Help: "bytes of a request (default: 1)", Kind: OfPath, Role: stream.TX, concerns: tripping,
+		Takes: "bytes of a request, at most 1M", value: number(func(c *Cell) *int { return &c.Request }, sizeWithin(1, stream.MaxTripBytes), orOne)},
+	{Name: "response", Since: 3, Column: "response_bytes", Type: "bytes", Help: "bytes of the receiver's answer to a request (default: 1)", Kind: OfPath, Role: stream.TX, concerns: tripping,
+		Takes: "bytes of an answer, at most 1M", value: number(func(c *Cell) *int { return &c.Response }, sizeWithin(1, stream.MaxTripBytes), orOne)},
+	{Name: "in_flight", Since: 3, Type: "int", Help: "requests of a flow that may be without an answer (default: 1)", Kind: OfPath, Role: stream.TX, concerns: tripping,
+		Takes: fmt.Sprintf("requests in 1..%d", stream.MaxInFlight), value: number(func(c *Cell) *int { return &c.InFlight }, within(1, stream.MaxInFlight), orOne)},
+	{Name: "rr_rate", Since: 3, Type: "int", Help: "requests that are to be sent per second by all flows; their times count from when they were due (default: the next one when an answer comes)", Kind: OfPath, Role: stream.TX, concerns: tripping,
+		Takes: fmt.Sprintf("requests per second in 1..%d", stream.MaxTripsPerS), value: count(func(c *Cell) *int { return &c.RRRate }, 1, stream.MaxTripsPerS)},
 
 	{Name: "queue", Since: 3, Type: "int", Help: "RX queue of the flow: the one that zero-copy modes take over (default: the last), and to which the flow of other modes is steered (default: as found)",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.Queue }, within(0, 65535))},
 	{Name: "flows", Since: 3, Type: "int", Help: "parallel flows, each with its own thread, measured together (default: 1)", Kind: OfPath,
-		Takes: fmt.Sprintf("flows in 1..%d", stream.MaxFlows), value: number(func(c *Cell) *int { return &c.Flows }, within(1, stream.MaxFlows), func(raw string) string { return cmp.Or(raw, "1") })},
+		Takes: fmt.Sprintf("flows in 1..%d", stream.MaxFlows), value: number(func(c *Cell) *int { return &c.Flows }, within(1, stream.MaxFlows), orOne)},
 	{Name: "queues", Since: 3, Type: "int", Help: "RX queues to spread the flows over, from --queue on or the last ones (default: one per flow for modes that take queues over, else as found)",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: fmt.Sprintf("RX queues in 1..%d, at most as many as flows", stream.MaxFlows), value: count(func(c *Cell) *int { return &c.Queues }, 1, stream.MaxFlows)},
@@ -123,6 +134,9 @@ var Profiles = []string{"reference"}
 // maxSocketBuffer is half of what the kernel can count: it doubles what it is given.
 const maxSocketBuffer = 1 << 30
 
+// maxBusyPoll is as long as data paths sleep at once.
+const maxBusyPoll = 100 * time.Millisecond
+
 var (
 	onOffWords  = []string{"on", "off"}
 	layouts     = []string{"1cpu", "2cpu"}
@@ -130,6 +144,7 @@ var (
 	packetSizes = []string{"gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size"}
 )
 
+func tripping(m stream.Mode) bool      { return m.RoundTrips }
 func buffered(m stream.Mode) bool      { return m.Buffered }
 func leavesHeaders(m stream.Mode) bool { return !m.SplitsHeaders }
 func byTCP(m stream.Mode) bool         { return m.Kind == stream.Stream }
@@ -149,6 +164,9 @@ func mode(role stream.Role, at func(*Cell) *string) value {
 		return err
 	})
 }
+
+// orOne shows a number whose zero is one.
+func orOne(raw string) string { return cmp.Or(raw, "1") }
 
 // orZero lets 0 stand for "as found".
 func orZero(parse func(string) (int, error)) func(string) (int, error) {

@@ -101,6 +101,9 @@ type Host struct {
 
 	Delivery *Delivery `json:"delivery,omitempty"` // of a paced flow's receiver
 
+	Transactions *uint64 `json:"transactions,omitempty"` // requests that were answered, of round trips
+	RoundTrip    *Times  `json:"round_trip,omitempty"`   // of the end that asks: from a request to its answer
+
 	Flows  []Flow  `json:"flows,omitempty"`  // in the order of their numbers
 	Probes *Probes `json:"probes,omitempty"` // what probes saw; nil: none ran
 

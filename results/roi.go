@@ -23,14 +23,16 @@ func ROI(throughputGbps, n, cost, m float64) float64 {
 
 // ROICPU is [ROI] of this host's throughput and busy cores with n = 2, m = 1,
 // in (Gbit/s)^2 per core; nil if either was not measured.
-func (h *Host) ROICPU() *float64 { return roi(h.ThroughputGbps, h.CPUBusyCores) }
+func (h *Host) ROICPU() *float64 { return h.roi(h.CPUBusyCores) }
 
 // ROIPower is [ROI] of this host's throughput and gross power with n = 2,
 // m = 1, in (Gbit/s)^2 per watt; nil if either was not measured.
-func (h *Host) ROIPower() *float64 { return roi(h.ThroughputGbps, h.PowerW) }
+func (h *Host) ROIPower() *float64 { return h.roi(h.PowerW) }
 
-func roi(t, cost *float64) *float64 {
-	if t == nil || cost == nil {
+// roi is of what payload is sent for: of round trips there is none.
+func (h *Host) roi(cost *float64) *float64 {
+	t := h.ThroughputGbps
+	if t == nil || cost == nil || h.Transactions != nil {
 		return nil
 	}
 	return finite(ROI(*t, 2, *cost, 1))
@@ -38,10 +40,11 @@ func roi(t, cost *float64) *float64 {
 
 // NsPerKB is the CPU time this host was busy for each 1000 bytes of payload,
 // in nanoseconds: busy cores x duration / bytes. Nil if not measured or no
-// byte went over. Where only the throughput is known it is used instead.
+// byte went over, nor of round trips, which have [Host.CPUUsPerTransaction]. Where only the
+// throughput is known it is used instead.
 func (h *Host) NsPerKB() *float64 {
 	switch {
-	case h.CPUBusyCores == nil:
+	case h.CPUBusyCores == nil || h.Transactions != nil:
 		return nil
 	case h.DurationS != nil && h.Bytes != nil:
 		return finite(*h.CPUBusyCores * *h.DurationS * 1e9 / (float64(*h.Bytes) / 1000))

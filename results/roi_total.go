@@ -43,7 +43,7 @@ func (r *Record) ROI(side Side, cost Cost, n, m float64) *float64 {
 		}
 		c = sumCost(c, r.TG.cost(cost), cost != CostCPU && slices.Contains(r.Flags, FlagSharedPower))
 	}
-	if t == nil || c == nil {
+	if t == nil || c == nil || r.SUT.Transactions != nil { // round trips are not sent for their payload
 		return nil
 	}
 	return finite(ROI(*t, n, *c, m))

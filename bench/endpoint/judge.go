@@ -146,6 +146,9 @@ func (r *run) gateBytes(f *flow, c stream.Counters, _ *wire.EndResult) (reason, 
 
 // gatePayload: verified payload was right.
 func (r *run) gatePayload(f *flow, c stream.Counters, _ *wire.EndResult) (reason, fix string) {
+	if reason, fix = r.gateTrips(f, c); reason != "" {
+		return reason, fix
+	}
 	const how = "memory was overwritten or misplaced on the way: repeat with --rx tcp to tell the network from the mode"
 	if c.Mismatches > 0 {
 		return fmt.Sprintf("%d payload bytes are wrong, the first at flow position %d", c.Mismatches, c.FirstMismatch-1), how
@@ -246,9 +249,13 @@ func (r *run) fillFlow(h *results.Host, c counter.Change) {
 	if r.end.opts.Touch == stream.TouchVerify {
 		h.Mismatches = &w.Mismatches
 	}
-	if h.Delivery = delivery(r.from.times, r.to.times); h.Delivery != nil {
+	if !r.end.first().trips() {
+		h.Delivery = delivery(r.from.times, r.to.times)
+	}
+	if h.Delivery != nil {
 		h.Metrics = append(h.Metrics, h.Delivery.Metrics()...)
 	}
+	r.fillTrips(h, w)
 	h.Metrics = append(h.Metrics, flowMetrics(w, seconds, r.end.path)...)
 	if ms := cyclesPerByte(h.Metrics, w.Bytes); ms != nil {
 		h.CyclesPerByte = &ms[0].Value

@@ -17,18 +17,27 @@ import (
 func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	c := &s.Cell
 	o := stream.Options{MessageBytes: cmp.Or(c.MessageBytes, stream.DefaultMessageBytes), Touch: stream.TouchNone,
-		Socket: sock.Options{RcvBuf: c.RcvBuf, SndBuf: c.SndBuf, Congestion: c.Congestion, ZeroCopy: p.ZeroCopySocket}}
+		Socket: sock.Options{RcvBuf: c.RcvBuf, SndBuf: c.SndBuf, Congestion: c.Congestion, ZeroCopy: p.ZeroCopySocket, BusyPollUs: c.BusyPollUs}}
 	if p.UsesRing() {
 		o.UringEngine = c.UringEngine
 	}
 	if s.Role == stream.TX {
 		o.Socket.PaceBitsPS = uint64(c.PaceBitsPS)
+		if p.RoundTrips {
+			o.MessageBytes, o.Trips = tripOptions(c)
+		}
 		return o
 	}
 	if p.Buffered {
 		o.BufferBytes = c.RXBuffer
 	}
+	if c.RoundTrips() {
+		o.MessageBytes = answeringBuffer
+	}
 	o.ReadBytes, o.Touch = c.ReadBytes, cmp.Or(stream.Touch(c.Touch), stream.TouchNone)
+	if c.RoundTrips() {
+		o.Touch = stream.TouchVerify // an answer is made of its request's bytes
+	}
 	if g := c.GatherUs; g != nil {
 		o.Gather = time.Duration(*g) * time.Microsecond
 	}

@@ -44,10 +44,14 @@ func delivery(from, to *stream.Times) *results.Delivery {
 		return nil
 	}
 	t := to.Sub(from)
-	n := t.Count()
-	if n == 0 {
+	if t.Count() == 0 {
 		return nil
 	}
-	return &results.Delivery{Count: n, Early: t.Early, MeanUs: t.MeanUs(), P50Us: t.QuantileUs(.5), P90Us: t.QuantileUs(.9),
+	return &results.Delivery{Times: times(t), Early: t.Early}
+}
+
+// times are the figures of a distribution that is not empty.
+func times(t *stream.Times) results.Times {
+	return results.Times{Count: t.Count(), MeanUs: t.MeanUs(), P50Us: t.QuantileUs(.5), P90Us: t.QuantileUs(.9),
 		P99Us: t.QuantileUs(.99), P999Us: t.QuantileUs(.999), MaxUs: t.QuantileUs(1)}
 }

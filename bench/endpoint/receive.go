@@ -65,7 +65,9 @@ func (w *worker) attachAll(path stream.Receiver, o orders) (conns []*stream.Conn
 		case !ok:
 			a.err = stream.ErrAborted // another one was refused
 		default:
-			a.err = w.attach(path, f, a)
+			if a.err = w.attach(path, f, a); a.err == nil {
+				a.err = w.end.named(f, f.answer(w.end, a))
+			}
 		}
 		if a.conn != nil {
 			byNumber[a.n] = a.conn
@@ -98,6 +100,9 @@ func (w *worker) receiveAll(path stream.Receiver, conns []*stream.Conn, sch wire
 	err := w.welcome(conns, sch)
 	if err == nil {
 		err = w.move(path, conns)
+	}
+	if aerr := w.unanswered(); aerr != nil {
+		err = aerr // which ended the path
 	}
 	at, nodes := counter.Monotonic(), nodesOf(path, nil)
 	for i, f := range w.own {

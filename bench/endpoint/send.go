@@ -15,7 +15,7 @@ import (
 // thread, so that the pages come from the NUMA node of its CPU. Workers are started one by one.
 func (w *worker) preparePayload() (err error) {
 	if w.end.payload == nil {
-		w.end.payload, err = stream.NewPayload(w.end.opts.MessageBytes)
+		w.end.payload, err = stream.NewPayload(w.end.messageBytes())
 	}
 	return err
 }
@@ -60,7 +60,10 @@ func (w *worker) connect(o orders) flowStart {
 	}
 	h := stream.Hello{Cookie: w.end.spec.Cookie, TXMode: w.end.spec.Mode(), MessageBytes: uint64(w.end.opts.MessageBytes),
 		PeriodBytes: uint64(w.end.payload.PeriodBytes()), Duration: duration(o.sch.DurationNs),
-		Flow: w.first().N, Flows: len(w.end.flows)}
+		Flow: w.first().N, Flows: len(w.end.flows), ResponseBytes: uint32(w.end.opts.Trips.ResponseBytes)}
+	if w.end.path.RoundTrips {
+		w.first().Meter.Trip(stream.NewTrips(w.end.opts.MessageBytes, w.first().opts.Trips))
+	}
 	ctx, cancel := o.ctx, func() {}
 	if o.sch.PeerWaitNs > 0 {
 		ctx, cancel = context.WithTimeout(o.ctx, duration(o.sch.PeerWaitNs))
@@ -87,5 +90,8 @@ func (w *worker) sendFlow(path stream.Sender, conn *stream.Conn, sch wire.Schedu
 		res.evidence = witness.Evidence()
 	}
 	res.evidence.Figures = append(res.evidence.Figures, conn.Pace.Figures()...)
+	if t := w.first().Meter.Trips(); t != nil {
+		res.evidence.Figures = append(res.evidence.Figures, t.Figures()...)
+	}
 	return res
 }

@@ -140,7 +140,7 @@ func (x *expansion) unused() error {
 		o := &results.Factors[i]
 		n := x.all[o.Name]
 		if n != nil && !slices.Contains(x.ofHost, o.Name) && !x.concerned(o) {
-			return at(n, "%s concerns %s, which no cell has: leave it out", o.Name, strings.Join(o.Modes(), ", "))
+			return at(n, "%s concerns %s, which no cell has: leave it out", o.Name, o.Whom())
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ package matrix
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,21 +17,28 @@ var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split":
 	"message": "64M", "read": "1M", "rx_buffer": "cold", "token_batch": "512", "touch": "read", "congestion": "dctcp", "control": "wrong-queue", "probe": "zc+latency", "probe_sample": "4",
 	"rcvbuf": "1M", "sndbuf": "2M", "pace": "10G", "uring_engine": "native", "gather": "10us", "queue": "0", "steer_queue": "1", "area": "huge", "area_bytes": "32M",
 	"refill_entries": "64", "cq_entries": "128", "hold": "1M", "rx_ring": "512", "tx_ring": "256", "channels": "4", "set": "coalesce rx-usecs=5", "sysctl_profile": "reference",
-	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true", "flows": "4", "queues": "1"}
+	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true", "flows": "4", "queues": "1", "busy_poll": "50us", "request": "128", "response": "1K", "in_flight": "16", "rr_rate": "10000"}
 
-func modeFor(o *results.Option) string {
-	if names := o.Modes(); names != nil {
-		return names[0]
+// modesFor are two modes of which the option concerns one at least.
+func modesFor(o *results.Option) (rx, tx string) {
+	rx, tx = "tcp", "tcp"
+	switch names := o.Modes(); {
+	case names == nil:
+	case slices.Contains(stream.Names(stream.RX), names[0]):
+		rx = names[0]
+	default:
+		tx = names[0]
 	}
-	return "tcp"
+	return rx, tx
 }
 
 // Every option can be said for all cells, and as a factor, but not as both.
 func TestEveryOptionInFiles(t *testing.T) {
 	for i := range results.Factors {
 		o := &results.Factors[i]
-		v, rx := values[o.Name], modeFor(o)
-		head := fmt.Sprintf("name: x\nfactors: {rx: %s, tx: tcp", rx)
+		v := values[o.Name]
+		rx, tx := modesFor(o)
+		head := fmt.Sprintf("name: x\nfactors: {rx: %s, tx: %s", rx, tx)
 		for _, text := range []string{
 			head + "}\n" + o.Name + ": " + v + "\n",
 			head + ", " + o.Name + ": " + v + "}\n",

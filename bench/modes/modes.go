@@ -17,7 +17,7 @@ import (
 // In the order of tables.
 func init() {
 	stream.Register(baseline.TCP, baseline.Trunc, tcpmmap.RX, baseline.Uring, zcrx.RX, zcrx.NoDevice, devmem.RX,
-		baseline.TCPSend, baseline.Sendfile, msgzc.TX, baseline.UringSend, uringzc.TX, devmem.TX)
+		baseline.TCPSend, baseline.Sendfile, msgzc.TX, baseline.UringSend, uringzc.TX, devmem.TX, baseline.RoundTrips)
 }
 
 // All lists every mode in table order.

@@ -15,7 +15,11 @@ func Refuses(p stream.Mode, c *results.Cell) error {
 	area := stream.AreaKind(c.Area)
 	inDMABuf := slices.Contains(stream.DMABufKinds, area)
 	switch {
+	case p.RoundTrips && max(c.Request, 1)*max(c.InFlight, 1) > stream.MaxUnanswered:
+		return fmt.Errorf("%d requests of %d bytes in flight are more than %d bytes: take smaller ones, or fewer", c.InFlight, c.Request, stream.MaxUnanswered)
 	case p.Role == stream.TX:
+	case p.NoPayload && c.RoundTrips():
+		return fmt.Errorf("%s never has a request in its hands, so it cannot answer: take another receive mode, or another send mode than %s", p.Name, c.TX)
 	case p.NoPayload && c.Touch != "" && c.Touch != string(stream.TouchNone):
 		return fmt.Errorf("%s never has the payload in its hands, so touch %q is impossible; use --touch none", p.Name, c.Touch)
 	case p.DMABuf && area != "" && !inDMABuf:

@@ -142,7 +142,7 @@ func checkHost(h *results.Host) error {
 			return fmt.Errorf("%s: %g", x.what, *x.v)
 		}
 	}
-	return errors.Join(h.Delivery.Check(), h.CheckFlows(), checkProbes(h.Probes))
+	return errors.Join(h.Delivery.Check(), h.RoundTrip.Check(), h.CheckFlows(), checkProbes(h.Probes))
 }
 
 // mostProbed are the rows of each table of what probes saw, and the points of a line: ends send

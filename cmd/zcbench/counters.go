@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/machine/hops"
 	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
@@ -29,12 +30,13 @@ type countersFlags struct {
 	interval   time.Duration
 	count      int
 	json, all  bool
+	why        bool // of a path: reasons by the drop probe
 }
 
 func countersCommand() *cobra.Command {
 	var f countersFlags
 	cmd := &cobra.Command{
-		Use:   "counters [--dev IF]",
+		Use:   "counters [--dev IF | --dev IF,IF...]",
 		Short: "Watch which counters of the network stack and of a NIC change",
 		Long: `counters reads the counters of the network stack, as nstat does, and with --dev those
 of the interface, its queues, queueing disciplines, page pools, interrupts and its
@@ -42,13 +44,19 @@ driver, as ethtool -S does. After each interval it prints those that changed: by
 much, and per second. It changes nothing and needs no root, except for --netns
 (CAP_SYS_ADMIN). See docs/counters.md for the names.
 
+With several interfaces, in the order in which packets pass them, it shows packets
+and bytes per second of each, and between which two neighbours packets vanish, in
+both directions: bridges, VLANs, bonds, veths, also in other network namespaces as
+netns:NAME/IF. --why names the reasons that the kernel gives (docs/packets.md).
+
 Exit status: 0 done, 1 nothing could be read, 2 wrong usage or input.`,
-		Example: "  zcbench counters --dev eth0\n  zcbench counters --dev eth0 --interval 10s --count 1 --json",
+		Example: "  zcbench counters --dev eth0\n  zcbench counters --dev eth0 --interval 10s --count 1 --json\n  zcbench counters --dev eth0,br0,vif1,netns:vm1/eth0 --why",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.dev, "dev", "", "also counters of this interface (default: only protocols, CPUs and sockets)")
+	fs.StringVar(&f.dev, "dev", "", "also counters of this interface, or of those of a path, separated by commas (default: only protocols, CPUs and sockets)")
+	fs.BoolVar(&f.why, "why", false, "of a path: also name the reasons for which packets were dropped, by the probe of zcbench probe --drops (root)")
 	fs.StringVar(&f.netns, "netns", "", "network namespace to look into: a name from ip netns, or a path (default: the current one)")
 	fs.DurationVar(&f.interval, "interval", time.Second, "time between two tables, at least 100ms")
 	fs.IntVar(&f.count, "count", 0, "number of tables (default: until Ctrl-C)")
@@ -73,6 +81,12 @@ func (f *countersFlags) run(cmd *cobra.Command) error {
 		return cli.Usagef("--interval must be at least 100ms")
 	case f.count < 0:
 		return cli.Usagef("--count must not be negative")
+	}
+	if hops.Several(f.dev) {
+		return f.follow(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	if f.why {
+		return cli.Usagef("--why is of a path: name its interfaces with --dev, apart by commas")
 	}
 	ns, err := openNetns(f.netns)
 	if err != nil {

@@ -4,6 +4,7 @@ package sock
 
 import (
 	"structs"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -61,8 +62,15 @@ type Waiter struct {
 //
 //go:noinline
 func (w *Waiter) Wait(fd int, events int16, timeoutMs int) (revents int16, errno unix.Errno) {
+	return w.WaitFor(fd, events, time.Duration(timeoutMs)*time.Millisecond)
+}
+
+// WaitFor is Wait with a finer time-out.
+//
+//go:noinline
+func (w *Waiter) WaitFor(fd int, events int16, timeout time.Duration) (revents int16, errno unix.Errno) {
 	w.pfd = pollFd{fd: int32(fd), events: events}
-	w.ts = unix.Timespec{Sec: int64(timeoutMs / 1000), Nsec: int64(timeoutMs%1000) * 1e6}
+	w.ts = unix.NsecToTimespec(timeout.Nanoseconds())
 	_, _, e := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&w.pfd)), 1, uintptr(unsafe.Pointer(&w.ts)), 0, 0, 0)
 	if e == unix.EINTR {
 		return 0, 0

@@ -21,6 +21,7 @@ type Options struct {
 	Congestion string // TCP_CONGESTION, such as "cubic"
 	PaceBitsPS uint64 // of payload, bits per second, which the sender keeps to (stream.Pace)
 	ZeroCopy   bool   // SO_ZEROCOPY, for MSG_ZEROCOPY
+	BusyPollUs int    // SO_BUSY_POLL and SO_PREFER_BUSY_POLL: microseconds for which a call polls the queue
 }
 
 // Apply sets o on fd. It belongs before connect or listen: the window scale is
@@ -46,10 +47,35 @@ func (o Options) Apply(fd int) error {
 			return &fault.Error{Op: "setsockopt TCP_NOTSENT_LOWAT", Err: err, How: "leave --pace out: paced flows need kernel 3.12 or later"}
 		}
 	}
+	if o.BusyPollUs > 0 {
+		if err := setBusyPoll(fd, o.BusyPollUs); err != nil {
+			return err
+		}
+	}
 	if o.ZeroCopy {
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ZEROCOPY, 1); err != nil {
 			return &fault.Error{Op: "setsockopt SO_ZEROCOPY", Err: err, How: "MSG_ZEROCOPY on TCP needs kernel 4.14 or later"}
 		}
+	}
+	return nil
+}
+
+// setBusyPoll lets calls on the socket poll the queue that its packets come by before they sleep
+// (net/core/sock.c), and keeps the interface's interrupts off meanwhile where it defers them.
+func setBusyPoll(fd, us int) error {
+	for _, x := range []struct {
+		name   string
+		opt, v int
+	}{{"SO_BUSY_POLL", unix.SO_BUSY_POLL, us}, {"SO_PREFER_BUSY_POLL", unix.SO_PREFER_BUSY_POLL, 1}} {
+		err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, x.opt, x.v)
+		if err == nil {
+			continue
+		}
+		how := "leave --busy-poll out: it needs Linux 5.11 or later, built with CONFIG_NET_RX_BUSY_POLL"
+		if errors.Is(err, unix.EPERM) {
+			how = "run as root (CAP_NET_ADMIN), or leave --busy-poll out"
+		}
+		return &fault.Error{Op: fmt.Sprintf("setsockopt %s %d", x.name, x.v), Err: err, How: how}
 	}
 	return nil
 }

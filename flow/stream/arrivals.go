@@ -3,8 +3,6 @@
 package stream
 
 import (
-	"cmp"
-	"math/bits"
 	"sync/atomic"
 	"time"
 )
@@ -25,21 +23,8 @@ type Arrivals struct {
 	seen  uint64 // steps
 	next  uint64 // position of the next
 	early uint64
-	sumNs uint64
-	times [timeBuckets]uint64
+	timing
 }
-
-// Buckets of times are a 64th of a power of two wide, and a figure is the middle of its bucket: an
-// eighth, which is enough for plots, calls two modes equal that are 10 % apart, or 10 % apart whose
-// times are on two sides of an edge. What takes nearly five hours is in the last one.
-const (
-	subBits     = 6
-	subBuckets  = 1 << subBits
-	timeBuckets = (44 - subBits + 1) * subBuckets
-)
-
-// TimesError is by which share a figure of times may be off, either way.
-const TimesError = 1. / (2 * subBuckets)
 
 // NewArrivals times a flow that its sender paces to so many bits per second, beginning in
 // begin. It is for one thread, and for others through [Arrivals.Snapshot].
@@ -65,34 +50,8 @@ func (a *Arrivals) pass(to uint64) {
 			bump(&a.early, 1)
 			d = 0
 		}
-		bump(&a.sumNs, uint64(d))
-		bump(&a.times[bucketOf(uint64(d))], 1)
+		a.book(d)
 	}
-}
-
-// bucketOf is the bucket of a time in nanoseconds.
-func bucketOf(ns uint64) int {
-	if ns < subBuckets {
-		return int(ns)
-	}
-	shift := bits.Len64(ns) - subBits - 1 // so that subBuckets and up to twice of it are left
-	return min((shift+1)*subBuckets+int(ns>>shift)-subBuckets, timeBuckets-1)
-}
-
-// middleOf is the time in the middle of a bucket, nanoseconds.
-func middleOf(bucket int) float64 {
-	if bucket < subBuckets {
-		return float64(bucket)
-	}
-	shift := bucket/subBuckets - 1
-	return (float64(bucket%subBuckets+subBuckets) + .5) * float64(uint64(1)<<shift)
-}
-
-// Times is a snapshot of [Arrivals].
-type Times struct {
-	Early uint64 // of all, those that came before they were due: by a wrong clock
-	sumNs uint64
-	times [timeBuckets]uint64
 }
 
 // Snapshot reads what was booked; nil of nil.
@@ -100,61 +59,7 @@ func (a *Arrivals) Snapshot() *Times {
 	if a == nil {
 		return nil
 	}
-	t := &Times{Early: atomic.LoadUint64(&a.early), sumNs: atomic.LoadUint64(&a.sumNs)}
-	for i := range t.times {
-		t.times[i] = atomic.LoadUint64(&a.times[i])
-	}
+	t := a.snapshot()
+	t.Early = atomic.LoadUint64(&a.early)
 	return t
-}
-
-// Add is what was booked of two flows; nil is of none.
-func (t *Times) Add(b *Times) *Times {
-	if t == nil || b == nil {
-		return cmp.Or(t, b)
-	}
-	d := *t
-	d.Early += b.Early
-	d.sumNs += b.sumNs
-	for i := range d.times {
-		d.times[i] += b.times[i]
-	}
-	return &d
-}
-
-// Sub is what was booked since b.
-func (t *Times) Sub(b *Times) *Times {
-	d := *t
-	d.Early -= b.Early
-	d.sumNs -= b.sumNs
-	for i := range d.times {
-		d.times[i] -= b.times[i]
-	}
-	return &d
-}
-
-// Count is of how many steps.
-func (t *Times) Count() (n uint64) {
-	for _, k := range t.times {
-		n += k
-	}
-	return n
-}
-
-// MeanUs is the mean of all, microseconds.
-func (t *Times) MeanUs() float64 { return float64(t.sumNs) / float64(t.Count()) / 1e3 }
-
-// QuantileUs is by when a share of all had come, microseconds; 1 is the last.
-func (t *Times) QuantileUs(share float64) float64 {
-	left := share * float64(t.Count())
-	last := 0
-	for i, k := range t.times {
-		if k == 0 {
-			continue
-		}
-		last = i
-		if left -= float64(k); left <= 0 {
-			break
-		}
-	}
-	return middleOf(last) / 1e3
 }

@@ -33,13 +33,15 @@ type Counters struct {
 	PaceWaits  uint64 `json:"pace_waits,omitempty"`   // of Waits, those until more was due by the [Pace]
 	PacePieces uint64 `json:"pace_pieces,omitempty"`  // times that the pace let something be sent
 	PaceLateNs uint64 `json:"pace_late_ns,omitempty"` // by how long it was late then, in all
+
+	Transactions uint64 `json:"transactions,omitempty"` // requests that were answered, of round trips
 }
 
 // all are the counters: whatever goes over them goes over these.
-func (c *Counters) all() [15]*uint64 {
+func (c *Counters) all() [16]*uint64 {
 	return [...]*uint64{&c.Bytes, &c.Calls, &c.Waits, &c.ZeroCopyBytes, &c.CopiedBytes, &c.LinearBytes,
 		&c.Mismatches, &c.FirstMismatch, &c.Completions, &c.CopiedCompletions, &c.Rearms, &c.Overflows,
-		&c.PaceWaits, &c.PacePieces, &c.PaceLateNs}
+		&c.PaceWaits, &c.PacePieces, &c.PaceLateNs, &c.Transactions}
 }
 
 // Sub returns what was counted since an earlier snapshot b of the same flow.
@@ -61,6 +63,8 @@ type Meter struct {
 	_ [64]byte
 
 	arrivals *Arrivals // of a flow that is timed
+	trips    *Trips    // of a sender of requests
+	answers  *Answers  // of a receiver that answers them
 }
 
 // bump adds n without a locked read-modify-write: there is one writer.
@@ -72,13 +76,40 @@ func (m *Meter) Bytes(n int) {
 	if a := m.arrivals; a != nil && m.c.Bytes >= a.next {
 		a.pass(m.c.Bytes)
 	}
+	if m.answers != nil {
+		m.answers.count(n, m)
+	}
 }
 
 // Time times the payload that is counted from now on; it comes before the first byte.
 func (m *Meter) Time(a *Arrivals) { m.arrivals = a }
 
+// Trip says that the flow is one of round trips, and Answer that requests are to be answered; both
+// come before the first byte.
+func (m *Meter) Trip(t *Trips) { m.trips = t }
+
+// Answer is described at [Meter.Trip].
+func (m *Meter) Answer(a *Answers) { m.answers = a }
+
+// Trips are those of the flow; nil: it has none. Answers likewise.
+func (m *Meter) Trips() *Trips { return m.trips }
+
+// Answers are described at [Meter.Trips].
+func (m *Meter) Answers() *Answers { return m.answers }
+
 // Times are those so far; nil: the flow is not timed.
-func (m *Meter) Times() *Times { return m.arrivals.Snapshot() }
+func (m *Meter) Times() *Times {
+	if m.trips != nil {
+		return m.trips.Snapshot()
+	}
+	return m.arrivals.Snapshot()
+}
+
+// Transaction counts a round trip, and Transactions several.
+func (m *Meter) Transaction() { m.Transactions(1) }
+
+// Transactions is described at [Meter.Transaction].
+func (m *Meter) Transactions(n uint64) { bump(&m.c.Transactions, n) }
 
 // Call counts one system call that does not sleep.
 func (m *Meter) Call() { bump(&m.c.Calls, 1) }

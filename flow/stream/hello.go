@@ -66,6 +66,9 @@ type Hello struct {
 	Duration     time.Duration // that the sender will send; 0: the receiver decides; milliseconds on the wire
 	Flow         int           // its number, from 0
 	Flows        int           // how many the sender has; 0 is 1
+	// ResponseBytes is how long an answer to each message is to be; 0: none. On the wire it is
+	// the upper half of the message size, so that a receiver that knows no answers refuses it.
+	ResponseBytes uint32
 }
 
 // Welcome tells the sender to begin.
@@ -120,6 +123,9 @@ func (h Hello) AppendBinary(b []byte) ([]byte, error) {
 	if len(h.TXMode) > 20 {
 		return nil, fmt.Errorf("hello: mode name %q is longer than 20 bytes", h.TXMode)
 	}
+	if h.MessageBytes >= 1<<32 {
+		return nil, fmt.Errorf("hello: message size %d bytes is outside 1..%d", h.MessageBytes, MaxMessageBytes)
+	}
 	flows := max(h.Flows, 1)
 	if flows > MaxFlows {
 		return nil, fmt.Errorf("hello: %d flows: there are at most %d", flows, MaxFlows)
@@ -130,7 +136,7 @@ func (h Hello) AppendBinary(b []byte) ([]byte, error) {
 	start := len(b)
 	b = append(b, helloMagic[:]...)
 	b = append(b, h.Cookie[:]...)
-	b = binary.BigEndian.AppendUint64(b, h.MessageBytes)
+	b = binary.BigEndian.AppendUint64(b, h.MessageBytes|uint64(h.ResponseBytes)<<32)
 	b = binary.BigEndian.AppendUint64(b, h.PeriodBytes)
 	b = appendDuration(b, h.Duration)
 	var name [20]byte
@@ -145,7 +151,7 @@ func ParseHello(b []byte) (Hello, error) {
 	if err != nil {
 		return Hello{}, err
 	}
-	h := Hello{Cookie: Cookie(body[:16]), MessageBytes: binary.BigEndian.Uint64(body[16:]), PeriodBytes: binary.BigEndian.Uint64(body[24:])}
+	h := Hello{Cookie: Cookie(body[:16]), ResponseBytes: binary.BigEndian.Uint32(body[16:]), MessageBytes: uint64(binary.BigEndian.Uint32(body[20:])), PeriodBytes: binary.BigEndian.Uint64(body[24:])}
 	if h.Duration, err = parseDuration(body[32:]); err != nil {
 		return Hello{}, fmt.Errorf("hello: byte 36: %w", err)
 	}
@@ -160,6 +166,9 @@ func ParseHello(b []byte) (Hello, error) {
 	}
 	if h.TXMode = string(name); h.MessageBytes == 0 || h.MessageBytes > MaxMessageBytes {
 		return Hello{}, fmt.Errorf("hello: message size %d bytes is outside 1..%d", h.MessageBytes, MaxMessageBytes)
+	}
+	if h.ResponseBytes > 0 && (h.ResponseBytes > MaxTripBytes || h.MessageBytes > MaxTripBytes) {
+		return Hello{}, fmt.Errorf("hello: byte 20: answers of %d bytes to messages of %d: both are at most %d", h.ResponseBytes, h.MessageBytes, MaxTripBytes)
 	}
 	if h.PeriodBytes == 0 || h.PeriodBytes > MaxPeriodBytes || h.PeriodBytes%8 != 0 {
 		return Hello{}, fmt.Errorf("hello: payload period of %d bytes is no multiple of 8 in 8..%d", h.PeriodBytes, MaxPeriodBytes)

@@ -67,6 +67,9 @@ type Mode struct {
 	// Buffered: the kernel copies the payload into a buffer of the application's, whose size
 	// is [Options].BufferBytes.
 	Buffered bool
+	// RoundTrips: it sends requests and waits for their answers, which any receive mode that has
+	// the payload in its hands gives ([Answers]).
+	RoundTrips bool
 	// NoPayload: the application never gets the bytes, so it cannot touch them.
 	NoPayload bool
 

@@ -120,6 +120,12 @@ func (p *Payload) Message(k uint64) []byte {
 	return p.mem[off : off+p.size]
 }
 
+// At is n bytes of the flow from a position on, at most as many as a message has.
+func (p *Payload) At(pos uint64, n int) []byte {
+	off := int(pos % uint64(p.period))
+	return p.mem[off : off+n]
+}
+
 // Memory is all of the payload's memory, for registering it with a ring.
 func (p *Payload) Memory() []byte { return p.mem }
 

@@ -38,6 +38,9 @@ func NewToucher(t Touch, period int) *Toucher {
 
 // Next treats p, the bytes that follow those of the last call.
 func (c *Toucher) Next(p []byte, m *Meter) {
+	if m.answers != nil {
+		m.answers.show(p, m)
+	}
 	switch c.touch {
 	case TouchRead:
 		c.read(p)

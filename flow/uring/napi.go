@@ -70,6 +70,15 @@ func (r *Ring) RegisterBusyPoll(p BusyPoll) error {
 	return nil
 }
 
+// PollBusily is RegisterBusyPoll of the queues that the ring's sockets are seen on, where d is
+// above 0.
+func (r *Ring) PollBusily(d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	return r.RegisterBusyPoll(BusyPoll{Time: d, Prefer: true})
+}
+
 // UnregisterBusyPoll undoes RegisterBusyPoll.
 func (r *Ring) UnregisterBusyPoll() error {
 	if r.closed {

@@ -19,6 +19,8 @@ type Link struct {
 	Master         int    // the index of what it is a port of: a bond, team, bridge or VRF; 0: of nothing
 	Lower          int    // the index of what it stands on, as a VLAN on its port; 0: on nothing
 	LowerElsewhere bool   // that is in another network namespace
+	Peer           int    // of a pair, such as veth: the index of the other end; 0: it is none
+	PeerNetns      int    // where that is elsewhere, the namespace's number here ([Conn.NetnsID]); -1: it is here, or none
 	Bond           *Bond  // nil: it is none
 	VLAN           int    // of a VLAN: its number
 	Flags          uint32 // IFF_*
@@ -93,7 +95,7 @@ func ParseLink(b []byte) (Link, error) {
 	if len(b) < unix.SizeofIfInfomsg {
 		return Link{}, fmt.Errorf("the kernel's message of an interface has %d bytes", len(b))
 	}
-	l := Link{Index: int(int32(binary.NativeEndian.Uint32(b[4:]))), Flags: binary.NativeEndian.Uint32(b[8:])}
+	l := Link{Index: int(int32(binary.NativeEndian.Uint32(b[4:]))), Flags: binary.NativeEndian.Uint32(b[8:]), PeerNetns: -1}
 	ad, err := netlink.NewAttributeDecoder(b[unix.SizeofIfInfomsg:])
 	if err != nil {
 		return l, fmt.Errorf("the kernel's message of interface %d: %w", l.Index, err)
@@ -109,7 +111,7 @@ func ParseLink(b []byte) (Link, error) {
 		case unix.IFLA_LINKINFO:
 			ad.Nested(l.parseInfo)
 		case unix.IFLA_LINK_NETNSID:
-			l.LowerElsewhere = true
+			l.LowerElsewhere, l.PeerNetns = true, int(int32(ad.Uint32()))
 		case unix.IFLA_XDP:
 			ad.Nested(func(in *netlink.AttributeDecoder) error {
 				for in.Next() {

@@ -82,7 +82,13 @@ func (l *Link) parseVLAN(in *netlink.AttributeDecoder) error {
 // standAlone takes away what IFLA_LINK says of interfaces that stand on nothing: those
 // that name themselves, and pairs, which name their other end.
 func (l *Link) standAlone() {
-	if l.Lower == l.Index || slices.Contains([]string{"veth", "netkit", "vxcan"}, l.Kind) {
+	pair := slices.Contains([]string{"veth", "netkit", "vxcan"}, l.Kind)
+	if pair {
+		l.Peer = l.Lower
+	} else {
+		l.PeerNetns = -1
+	}
+	if l.Lower == l.Index || pair {
 		l.Lower, l.LowerElsewhere = 0, false
 	}
 	if l.LowerElsewhere {

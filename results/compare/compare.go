@@ -41,6 +41,12 @@ var Metrics = []Metric{
 	{"tg_power_w", "W", false, false, func(r *results.Record) *float64 { return r.TG.PowerW }, tgHost},
 	{"delivery_p50_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return &d.P50Us }), nil},
 	{"delivery_p99_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return &d.P99Us }), nil},
+	{"transactions_per_s", "1/s", true, false, func(r *results.Record) *float64 { return r.TG.TransactionsPerS() }, nil},
+	{"cpu_us_per_transaction", "us", false, false, func(r *results.Record) *float64 { return r.SUT.CPUUsPerTransaction() }, nil},
+	{"tg_cpu_us_per_transaction", "us", false, false, func(r *results.Record) *float64 { return r.TG.CPUUsPerTransaction() }, nil},
+	{"rtt_p50_us", "us", false, false, roundTrip(func(t *results.Times) *float64 { return &t.P50Us }), nil},
+	{"rtt_p99_us", "us", false, false, roundTrip(func(t *results.Times) *float64 { return &t.P99Us }), nil},
+	{"rtt_p999_us", "us", false, false, roundTrip(func(t *results.Times) *float64 { return &t.P999Us }), nil},
 	{"joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.JoulePerGB() }, sutHost},
 	{"net_joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.NetJoulePerGB() }, sutHost},
 	{"joule_per_gb_total", "J/GB", false, false, func(r *results.Record) *float64 { return r.TotalJoulePerGB(false) }, bothHosts},
@@ -56,7 +62,8 @@ func tgHost(r *results.Record) []*results.Host    { return []*results.Host{&r.TG
 func bothHosts(r *results.Record) []*results.Host { return []*results.Host{&r.SUT, &r.TG} }
 
 // ReportMetrics are compared in reports, as far as they were measured.
-var ReportMetrics = []string{"throughput_gbps", "ns_per_kb", "cycles_per_byte", "roi_cpu_total", "roi_power_total", "roi_power_net_total", "joule_per_gb_total", "joule_per_gb_net_total"}
+var ReportMetrics = []string{"throughput_gbps", "ns_per_kb", "cycles_per_byte", "roi_cpu_total", "roi_power_total", "roi_power_net_total", "joule_per_gb_total", "joule_per_gb_net_total",
+	"transactions_per_s", "cpu_us_per_transaction", "rtt_p50_us", "rtt_p99_us"}
 
 // DefaultMetrics are compared when none are asked for.
 var DefaultMetrics = []string{"throughput_gbps", "ns_per_kb"}

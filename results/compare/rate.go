@@ -5,6 +5,7 @@ package compare
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
@@ -28,7 +29,23 @@ const (
 )
 
 // ofCost tells a figure that is a price of what was delivered, not of what could be.
-func (m Metric) ofCost() bool { return !m.capacity }
+func (m Metric) ofCost() bool { return !m.capacity && !m.ofTrips() }
+
+// ofTrips tells a figure of round trips: what one takes and costs is asked for as it is, and how
+// many there are follows from it.
+func (m Metric) ofTrips() bool {
+	return strings.HasPrefix(m.Name, "rtt_") || strings.Contains(m.Name, "transaction")
+}
+
+// roundTrip is a figure of the times of round trips, of the end that asks.
+func roundTrip(of func(*results.Times) *float64) func(*results.Record) *float64 {
+	return func(r *results.Record) *float64 {
+		if t := r.TG.RoundTrip; t != nil {
+			return of(t)
+		}
+		return nil
+	}
+}
 
 // deliveryTime is a figure of the times that payload took: of the one end point that all
 // modes have. Stages of the latency probe mean different things in different modes, and are

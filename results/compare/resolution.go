@@ -4,6 +4,7 @@ package compare
 
 import (
 	"math"
+	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
 )
@@ -11,7 +12,7 @@ import (
 // unresolved is by how much the ratio of two figures may be off because each is known no better,
 // whatever the runs say: delivery times are sorted into buckets.
 func (m Metric) unresolved() float64 {
-	if m.ofClocks() {
+	if m.ofClocks() || strings.HasPrefix(m.Name, "rtt_") {
 		return 2 * stream.TimesError
 	}
 	return 0

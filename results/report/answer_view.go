@@ -19,14 +19,14 @@ type toldView struct {
 }
 
 type sentenceView struct {
-	Parts   []part
+	Parts   []piece
 	Stops   []int
 	Summary string   // of what it stands on
 	On      []string // the verdicts
 }
 
-// part is a piece of a sentence: words, or a command.
-type part struct {
+// piece is a part of a sentence: words, or a command.
+type piece struct {
 	Text string
 	Code bool
 }
@@ -47,12 +47,12 @@ func toldViews(a *answer.Answer) (out []toldView) {
 	return out
 }
 
-func partsOf(s *answer.Sentence) (out []part) {
+func partsOf(s *answer.Sentence) (out []piece) {
 	text := strings.ReplaceAll(plaintext.Line(s.Text), "throughput^2", "throughput²")
 	if before, after, ok := strings.Cut(text, s.Command); s.Command != "" && ok {
-		return []part{{before, false}, {s.Command, true}, {after, false}}
+		return []piece{{before, false}, {s.Command, true}, {after, false}}
 	}
-	return []part{{text, false}}
+	return []piece{{text, false}}
 }
 
 func standsOn(s *answer.Sentence) (out []string) {

@@ -26,7 +26,7 @@ var pageScript string
 
 // The template package escapes every text by where it stands: reasons and
 // names come from other machines.
-var page = template.Must(template.New("report").Parse(pageText + roiText + flowsText + costText + probeText + flameText + whyText))
+var page = template.Must(template.New("report").Parse(pageText + roiText + flowsText + costText + probeText + flameText + whyText + tripsText))
 
 // HTML writes the summary as one page that needs nothing else: no network, styles, plots and
 // scripts inside. Without scripts it is whole, and does not answer.
@@ -184,9 +184,10 @@ func consequence(g *results.Gates, l results.Limit) string {
 }
 
 func newRow(c *Cell, setting string) rowView {
+	gbps, between := c.throughput()
 	return rowView{
 		RX: c.Cell.RX, TX: c.Cell.TX, Setting: setting,
-		Gbps: median(c.SUT.ThroughputGbps, fixed2), Interval: interval(c.SUT.ThroughputGbps, fixed2),
+		Gbps: gbps, Interval: between,
 		BusySUT: median(c.SUT.BusyCores, fixed2), BusyTG: median(c.TG.BusyCores, fixed2),
 		NS:       median(c.SUT.NsPerKB, digits3),
 		CopiedRX: copied(c.SUT.Proof), CopiedTX: copied(c.TG.Proof),

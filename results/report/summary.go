@@ -39,6 +39,7 @@ type Summary struct {
 	ROI *ROI `json:"roi,omitempty"`
 	// Flows are how cells with several flows do by their number; nil: none has.
 	Flows []FlowCurve `json:"flows,omitempty"`
+	Trips []TripsCell `json:"round_trips,omitempty"`
 
 	// Environment is in what the hosts differed between cells, a fact a line.
 	Environment []string `json:"environment,omitempty"`
@@ -103,6 +104,8 @@ type End struct {
 	DeliveryP99Us  *stat.Summary `json:"delivery_p99_us,omitempty"`
 	Proof          *Proof        `json:"zero_copy_proof,omitempty"`
 	Probed         *Probed       `json:"probed,omitempty"` // nil: no probe ran
+
+	trips bool // its throughput is that of requests
 }
 
 // Stop is a reason why runs gave no number, and what to do about it.
@@ -138,7 +141,7 @@ func Summarize(j results.Journal) *Summary {
 		between = j.Header.Plan.BetweenBoots
 	}
 	s.ROI, s.Calibrations = roiOf(unpaced(groups), between), calibrations(&j)
-	s.Costs, s.Flows = costsOf(groups), flowCurves(groups, s.Cells, between)
+	s.Costs, s.Flows, s.Trips = costsOf(groups), flowCurves(groups, s.Cells, between), tripsOf(groups, s.Cells)
 	for i := range j.Records {
 		if j.Records[i].Warmup {
 			s.Warmup++
@@ -311,6 +314,7 @@ func end(runs []*results.Record, host func(*results.Record) *results.Host) End {
 		return stat.Summarize(v)
 	}
 	for _, r := range runs {
+		e.trips = e.trips || host(r).Transactions != nil
 		e.Name = cmp.Or(e.Name, host(r).Name)
 		if h := host(r); h.PowerW != nil && !slices.Contains(e.PowerBy, h.Instrument().String()) {
 			e.PowerBy = append(e.PowerBy, h.Instrument().String())

@@ -38,6 +38,7 @@ func Table(w io.Writer, s *Summary) error {
 	}
 	writeRows(b, s)
 	writeLegend(b, s)
+	writeTrips(b, s.Trips)
 	writeFlows(b, s.Flows)
 	writeROI(b, s.ROI)
 	writeCosts(b, s.Costs)
@@ -71,17 +72,26 @@ var head = []struct{ top, unit, align string }{
 
 func tableRow(c *Cell) []string {
 	v := verdict(c)
+	gbps, between := c.throughput()
 	if len(c.Stops) > 0 {
 		v += " " + cites(c.Stops)
 	}
 	return []string{
 		plaintext.Line(c.Cell.RX), plaintext.Line(c.Cell.TX),
-		median(c.SUT.ThroughputGbps, fixed2), interval(c.SUT.ThroughputGbps, fixed2),
+		gbps, between,
 		median(c.SUT.BusyCores, fixed2), median(c.TG.BusyCores, fixed2),
 		median(c.SUT.NsPerKB, digits3),
 		copied(c.SUT.Proof), copied(c.TG.Proof),
 		v,
 	}
+}
+
+// throughput is the median and its interval; of round trips none, which have a table of their own.
+func (c *Cell) throughput() (middle, between string) {
+	if c.SUT.trips {
+		return none, none
+	}
+	return median(c.SUT.ThroughputGbps, fixed2), interval(c.SUT.ThroughputGbps, fixed2)
 }
 
 // cites is "[1]" or "[1 2 3]"; a cell that stopped for many reasons names a few.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -123,6 +124,9 @@ func (r *Receiver) prepare() (err error) {
 	}
 	if err := stream.CheckGather(r.mode, r.ring, r.opt); err != nil {
 		return err
+	}
+	if err := r.ring.PollBusily(time.Duration(r.opt.Socket.BusyPollUs) * time.Microsecond); err != nil {
+		return &fault.Unsupported{Mode: r.mode, Op: "busy polling", Err: err, How: fault.Fix(err)}
 	}
 	o := r.registration(q, features)
 	if r.z, err = r.ring.NewZcrx(o); err != nil {

@@ -52,6 +52,12 @@ func (e *End) AddFlags(cmd *cobra.Command) {
 func (e *End) Spec(cmd *cobra.Command, addr string) (wire.EndSpec, error) {
 	e.sized = cmd.Flags().Changed(results.LookupOption("message").FlagName())
 	s := wire.EndSpec{Role: e.Role, Cell: e.Cell, Addr: addr, Dev: e.Dev}
+	for i := range results.Options { // defaults of options that mean nothing here
+		o := &results.Options[i]
+		if f := cmd.Flags().Lookup(o.FlagName()); f != nil && !f.Changed && !o.Concerns(&s.Cell) {
+			o.Clear(&s.Cell)
+		}
+	}
 	for n := range s.Cell.NFlows() {
 		s.Flows = append(s.Flows, wire.FlowSpec{CPU: e.CPUs[n%len(e.CPUs)]})
 	}

@@ -40,6 +40,10 @@ type EndReport struct {
 	LinearBytes    *uint64          `json:"linear_bytes,omitempty"`
 	Mismatches     *uint64          `json:"mismatches,omitempty"`
 	Retrans        *uint64          `json:"retrans,omitempty"`
+	Transactions   *uint64          `json:"transactions,omitempty"` // requests that were answered
+	PerSecond      *float64         `json:"transactions_per_s,omitempty"`
+	CPUUsPerTrip   *float64         `json:"cpu_us_per_transaction,omitempty"` // of the process
+	RoundTrip      *results.Times   `json:"round_trip,omitempty"`             // of the end that asks
 	Calls          uint64           `json:"calls"`
 	Congestion     string           `json:"congestion,omitempty"`
 	UringEngine    string           `json:"uring_engine,omitempty"`
@@ -76,6 +80,12 @@ func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) En
 	if rep.Bytes > 0 {
 		c := (r.ProcUserS + r.ProcSysS) / (float64(rep.Bytes) / 1e9)
 		rep.CPUSPerGB = &c
+	}
+	if n := r.Host.Transactions; n != nil {
+		rep.Transactions, rep.PerSecond, rep.RoundTrip = &r.Total.Transactions, new(float64(r.Total.Transactions)/seconds), r.Host.RoundTrip
+		if *n > 0 {
+			rep.CPUUsPerTrip = new((r.ProcUserS + r.ProcSysS) * 1e6 / float64(r.Total.Transactions))
+		}
 	}
 	if sorted {
 		rep.ZeroCopyBytes, rep.CopiedBytes = &r.Total.ZeroCopyBytes, &r.Total.CopiedBytes
@@ -128,8 +138,12 @@ func (r EndReport) Print(out, stderr io.Writer, asJSON bool) error {
 
 func (r EndReport) text(out io.Writer) {
 	fmt.Fprintf(out, "%-12s ", r.Mode)
-	r.speed(out)
-	if r.CPUSPerGB != nil {
+	if r.Transactions != nil {
+		r.trips(out)
+	} else {
+		r.speed(out)
+	}
+	if r.CPUSPerGB != nil && r.Transactions == nil {
 		fmt.Fprintf(out, "  cpu %.3f s/GB (user %.2f s, sys %.2f s)", *r.CPUSPerGB, *r.CPUUserS, *r.CPUSysS)
 	}
 	if r.Retrans != nil && *r.Retrans > 0 {
@@ -177,6 +191,18 @@ func (f EndFlow) text(out io.Writer) {
 		fmt.Fprintf(out, "  retransmits %d", *f.Retrans)
 	}
 	fmt.Fprintf(out, "  %s\n", f.Verdict)
+}
+
+// trips says how many round trips there were, what they cost, and of the end that asks how long
+// they took.
+func (r EndReport) trips(out io.Writer) {
+	fmt.Fprintf(out, "%8.0f transactions/s  %d in %v", *r.PerSecond, *r.Transactions, time.Duration(*r.DurationS*1e9).Round(time.Millisecond))
+	if t := r.RoundTrip; t != nil {
+		fmt.Fprintf(out, "  p50 %.1f us, p90 %.1f us, p99 %.1f us, p99.9 %.1f us, max %.1f us", t.P50Us, t.P90Us, t.P99Us, t.P999Us, t.MaxUs)
+	}
+	if r.CPUUsPerTrip != nil {
+		fmt.Fprintf(out, "  cpu %.2f us each", *r.CPUUsPerTrip)
+	}
 }
 
 func (r EndReport) speed(out io.Writer) {

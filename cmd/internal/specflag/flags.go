@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench/host"
@@ -161,7 +160,7 @@ func (f *Flags) cells() error {
 // tcpModes are the modes of a role that a plan has unless it names some.
 func tcpModes(role stream.Role) (names []string) {
 	for _, m := range stream.Modes {
-		if m.Role == role && m.Kind == stream.Stream {
+		if m.Role == role && m.Kind == stream.Stream && !m.RoundTrips {
 			names = append(names, m.Name)
 		}
 	}
@@ -174,8 +173,8 @@ func (f *Flags) check() error {
 	for i := range results.Factors {
 		o := &results.Factors[i]
 		v := o.Raw(&f.Cell)
-		if v != "" && !slices.ContainsFunc(cells, func(c results.Cell) bool { return o.Raw(&c) == v }) {
-			return cli.Usagef("--%s %s: it concerns %s, and no mode of this run is one of them: leave it out", o.FlagName(), v, strings.Join(o.Modes(), ", "))
+		if o.Given(&f.Cell) && !slices.ContainsFunc(cells, func(c results.Cell) bool { return o.Raw(&c) == v }) {
+			return cli.Usagef("--%s %s: it concerns %s, and no mode of this run is one of them: leave it out", o.FlagName(), v, o.Whom())
 		}
 		if err := matrix.Settable(o, v); v != "" && err != nil {
 			return cli.Usagef("--%s: %w", o.FlagName(), err)

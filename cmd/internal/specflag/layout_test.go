@@ -11,6 +11,30 @@ import (
 	_ "github.com/zcbench/zcbench/bench/modes" // registers them
 )
 
+// All send modes are those of payload: round trips are made where they are asked for.
+func TestAllModes(t *testing.T) {
+	for args, want := range map[string]bool{"": false, "--tx rr": true, "--tx tcp --tx rr --in-flight 4": true} {
+		var f Flags
+		cmd := &cobra.Command{}
+		f.Add(cmd, matrix.New(), true)
+		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := f.Finish("x")
+		if err != nil {
+			t.Fatal(args, err)
+		}
+		for _, c := range s.Cells {
+			if c.RoundTrips() && (!want || c.MessageBytes != 0) || !c.RoundTrips() && c.InFlight != 0 {
+				t.Errorf("%q: %+v", args, c)
+			}
+		}
+		if got := strings.Contains(s.Cells[len(s.Cells)-1].ID, "/rr"); got != want {
+			t.Errorf("%q: round trips %t", args, got)
+		}
+	}
+}
+
 // The TG's CPUs are its own: they say nothing of the SUT's layout.
 func TestLayoutsOfBothEnds(t *testing.T) {
 	for _, x := range []struct{ args, sut, tg, wrong string }{

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+
+package baseline
+
+import (
+	"errors"
+	"time"
+
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+	"golang.org/x/sys/unix"
+)
+
+// RRSender is the send mode rr: it sends requests, and the receiver answers each
+// ([stream.Answers]). Requests that are due together leave by one send; what comes of answers is
+// taken by one recv. With one in flight that is a send and a recv per transaction.
+type RRSender struct {
+	opt   stream.Options
+	buf   *stream.Buffer
+	wait  sock.Waiter
+	sleep sock.Sleeper
+
+	owed    int    // bytes of requests that are begun and not sent
+	pos     uint64 // bytes that were sent
+	blocked bool   // the socket had no room for them
+}
+
+// answerBuffer holds what one recv takes of answers.
+const answerBuffer = 64 << 10
+
+// NewRRSender allocates the buffer.
+func NewRRSender(o stream.Options) (*RRSender, error) {
+	buf, err := stream.NewBuffer(answerBuffer)
+	if err != nil {
+		return nil, err
+	}
+	return &RRSender{opt: o, buf: buf}, nil
+}
+
+// Send makes round trips until c.Stopping, and returns when the last has ended.
+func (s *RRSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+	t := m.Trips()
+	if t == nil {
+		return errors.New("rr: nobody keeps the account of the round trips")
+	}
+	if err := errors.Join(stream.NoDelay(c), sock.Blocking(c.FD, waitMs*time.Millisecond)); err != nil {
+		return err
+	}
+	if s.opt.Trips.PerSecond > 0 {
+		sock.Punctual()
+	}
+	for !c.Stopping() || t.InFlight() > 0 || s.owed > 0 {
+		if err := c.Aborted(); err != nil {
+			return err
+		}
+		if !c.Stopping() {
+			if n, _ := t.Due(); n > 0 {
+				t.Begin(n, m)
+				s.owed += n * s.opt.MessageBytes
+			}
+		}
+		if err := s.send(c, t, p, m); err != nil {
+			return err
+		}
+		if err := s.receive(c, t, p, m); err != nil {
+			return err
+		}
+	}
+	return c.Aborted()
+}
+
+// send sends what is owed, as far as there is room.
+func (s *RRSender) send(c *stream.Conn, t *stream.Trips, p *stream.Payload, m *stream.Meter) error {
+	s.blocked = false
+	for s.owed > 0 {
+		n, errno := sock.Send(c.FD, p.At(s.pos, min(s.owed, p.MessageBytes())), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		m.Call()
+		t.Waited()
+		switch {
+		case errno == 0:
+			m.Bytes(n)
+			s.owed, s.pos = s.owed-n, s.pos+uint64(n)
+		case errno == unix.EAGAIN:
+			s.blocked = true
+			return nil
+		case errno != unix.EINTR:
+			return stream.SendError(c, "send a request", errno)
+		}
+	}
+	return nil
+}
+
+// receive waits for answers, or until more requests are due or there is room for them, and takes
+// what has come.
+func (s *RRSender) receive(c *stream.Conn, t *stream.Trips, p *stream.Payload, m *stream.Meter) error {
+	more := time.Duration(-1) // until another request is due that there is room for
+	if !c.Stopping() {
+		n := 0
+		if n, more = t.Due(); n > 0 {
+			return nil
+		}
+	}
+	flags := 0
+	switch {
+	case s.blocked:
+		s.wait.Wait(c.FD, unix.POLLIN|unix.POLLOUT, waitMs)
+		m.Wait()
+		flags = unix.MSG_DONTWAIT
+	case t.InFlight() == 0:
+		if more > 0 {
+			s.sleep.Sleep(min(more, waitMs*time.Millisecond))
+			m.PaceWait()
+			t.Waited()
+		}
+		return nil
+	case more >= 0:
+		got, _ := s.wait.WaitFor(c.FD, unix.POLLIN, min(more, waitMs*time.Millisecond))
+		m.Wait()
+		t.Waited()
+		if got == 0 {
+			return nil
+		}
+		flags = unix.MSG_DONTWAIT
+	}
+	n, errno := sock.Recv(c.FD, s.buf.Bytes(), flags)
+	m.Wait()
+	switch {
+	case n > 0 && errno == 0:
+		t.Take(s.buf.Bytes()[:n], p, m)
+	case errno == 0:
+		if err := c.Aborted(); err != nil {
+			return err
+		}
+		return &fault.Error{Op: "wait for answers", Err: errors.New("the receiver ended the flow"), Peer: true, How: "its own message says why"}
+	case errno != unix.EINTR && errno != unix.EAGAIN:
+		return stream.SendError(c, "wait for answers", errno)
+	default:
+		t.Waited()
+	}
+	return nil
+}
+
+// Close frees the buffer.
+func (s *RRSender) Close() error { return s.buf.Close() }

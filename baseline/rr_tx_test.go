@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+
+package baseline
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/stream/streamtest"
+	"golang.org/x/sys/unix"
+)
+
+// roundTrips begins a flow of round trips over loopback. The receiver's path answers.
+func roundTrips(t *testing.T, request int, o stream.TripOptions, spoil func(*stream.Conn)) (tx *stream.Conn, asks, answers *stream.Meter, sent, received <-chan error) {
+	t.Helper()
+	payload := streamtest.Payload(t, request*o.InFlight)
+	rx, tx, h := streamtest.Flow(t, payload, sock.Options{})
+	h.MessageBytes, h.ResponseBytes = uint64(request), uint32(o.ResponseBytes)
+	asks, answers = new(stream.Meter), new(stream.Meter)
+	asks.Trip(stream.NewTrips(request, o))
+	a, err := stream.NewAnswers(rx, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers.Answer(a)
+	received = onThread(func() error {
+		r, err := NewTCPReceiver(stream.Options{MessageBytes: 64 << 10, Touch: stream.TouchVerify})
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		if err := r.Attach(rx, h); err != nil {
+			return err
+		}
+		if spoil != nil {
+			spoil(rx)
+		}
+		return errors.Join(r.Receive(rx, answers), a.Err())
+	})
+	sent = onThread(func() error {
+		s, err := NewRRSender(stream.Options{MessageBytes: request, Trips: o})
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return errors.Join(s.Send(tx, payload, asks), tx.EndOfSend())
+	})
+	return tx, asks, answers, sent, received
+}
+
+func onThread(f func() error) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		done <- f()
+	}()
+	return done
+}
+
+func reached(t *testing.T, m *stream.Meter, n uint64) {
+	t.Helper()
+	for limit := time.Now().Add(20 * time.Second); m.Snapshot().Transactions < n; time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("%+v: waited in vain for %d", m.Snapshot(), n)
+		}
+	}
+}
+
+func over(t *testing.T, done <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(20 * time.Second):
+		t.Fatal("the path did not return")
+		return nil
+	}
+}
+
+// Every request is answered by its own bytes, of all sizes, one or many in flight, also where one
+// direction fills before the other is read; and both ends count the same.
+func TestRoundTrips(t *testing.T) {
+	for _, x := range []struct {
+		request  int
+		response int
+		inFlight int
+		rate     float64
+		least    uint64
+	}{{1, 1, 1, 0, 2000}, {1, 1, 64, 0, 20000}, {100, 7, 3, 0, 1000}, {7, 1000, 16, 0, 1000}, {stream.MaxTripBytes, stream.MaxTripBytes, 16, 0, 40},
+		{1, stream.MaxTripBytes, 64, 0, 100}, {1, 1, 8, 5000, 500}} {
+		t.Run(fmt.Sprintf("%d-%d-%d-%g", x.request, x.response, x.inFlight, x.rate), func(t *testing.T) {
+			tx, asks, answers, sent, received := roundTrips(t, x.request, stream.TripOptions{ResponseBytes: x.response, InFlight: x.inFlight, PerSecond: x.rate}, nil)
+			reached(t, asks, x.least)
+			tx.Stop()
+			if err := errors.Join(over(t, sent), over(t, received)); err != nil {
+				t.Fatal(err)
+			}
+			a, b := asks.Snapshot(), answers.Snapshot()
+			if a.Transactions != b.Transactions || a.Bytes != b.Bytes || a.Bytes != a.Transactions*uint64(x.request) || a.Mismatches+b.Mismatches != 0 {
+				t.Errorf("asked %+v, answered %+v", a, b)
+			}
+			if w := asks.Times(); w.Count() != a.Transactions || w.QuantileUs(1) < w.QuantileUs(.5) || w.QuantileUs(.5) <= 0 {
+				t.Errorf("%d times of %d", w.Count(), a.Transactions)
+			}
+			if (a.PacePieces > 0) != (x.rate > 0) {
+				t.Errorf("%+v at a rate of %g", a, x.rate)
+			}
+		})
+	}
+}
+
+// A rate is kept, and not exceeded.
+func TestRoundTripsKeepTheirRate(t *testing.T) {
+	begun := time.Now()
+	tx, asks, _, sent, received := roundTrips(t, 1, stream.TripOptions{ResponseBytes: 1, InFlight: 4, PerSecond: 1000}, nil)
+	reached(t, asks, 300)
+	took := time.Since(begun)
+	tx.Stop()
+	if err := errors.Join(over(t, sent), over(t, received)); err != nil {
+		t.Fatal(err)
+	}
+	if took < 290*time.Millisecond {
+		t.Errorf("300 at 1000 per second took %v", took)
+	}
+}
+
+// A peer that answers wrongly, or more than it was asked, is found out; one that goes ends the
+// flow.
+func TestRoundTripsWithALiar(t *testing.T) {
+	say := func(b string) func(*stream.Conn) {
+		return func(c *stream.Conn) { sock.Send(c.FD, []byte(b), unix.MSG_NOSIGNAL) }
+	}
+	tx, asks, _, sent, received := roundTrips(t, 8, stream.TripOptions{ResponseBytes: 8, InFlight: 1}, say("not it, "))
+	reached(t, asks, 100)
+	tx.Stop()
+	if over(t, sent); asks.Snapshot().Mismatches == 0 {
+		t.Error("an answer to nothing passed")
+	}
+	over(t, received)
+
+	_, _, _, sent, received = roundTrips(t, 8, stream.TripOptions{ResponseBytes: 8, InFlight: 1}, func(c *stream.Conn) { unix.Shutdown(c.FD, unix.SHUT_WR) })
+	if err := over(t, sent); err == nil || !stream.BlamesPeer(err) {
+		t.Errorf("a receiver that went: %v", err)
+	}
+	over(t, received)
+}
+
+// Round trips allocate nothing.
+func TestRoundTripsDoNotAllocate(t *testing.T) {
+	tx, asks, _, sent, received := roundTrips(t, 1, stream.TripOptions{ResponseBytes: 1, InFlight: 4}, nil)
+	reached(t, asks, 500)
+	runtime.GC()
+	var a, b runtime.MemStats
+	runtime.ReadMemStats(&a)
+	from := asks.Snapshot().Transactions
+	reached(t, asks, from+5000)
+	runtime.ReadMemStats(&b)
+	if n := b.Mallocs - a.Mallocs; n > 400 { // waiting for them takes some
+		t.Errorf("%d allocations in 5000 round trips", n)
+	}
+	tx.Stop()
+	if err := errors.Join(over(t, sent), over(t, received)); err != nil {
+		t.Fatal(err)
+	}
+}

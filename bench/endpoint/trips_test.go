@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+// rrSpecs are the two ends of round trips. Both know the whole cell, as agents do.
+func rrSpecs(rx string, c results.Cell) (r, s wire.EndSpec) {
+	c.RX, c.TX = rx, "rr"
+	r, s = rxSpec(rx, 0), txSpec("rr", 0)
+	r.Cell, s.Cell = c, c
+	return r, s
+}
+
+// Every receive mode that has the payload in its hands answers every request with its own bytes,
+// one or many in flight, of one flow or several, and both ends count the same.
+func TestEveryModeAnswers(t *testing.T) {
+	for _, rx := range runnable(t, stream.RX) {
+		m, err := stream.LookupMode(stream.RX, rx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.NoPayload {
+			continue
+		}
+		for name, c := range map[string]results.Cell{"one byte": {}, "many": {Request: 100, Response: 300, InFlight: 16}, "large": {Request: 64 * kib, Response: 1000, InFlight: 2}, "at a rate": {RRRate: 2000, InFlight: 4},
+			"flows": {Flows: 3, InFlight: 2}} {
+			t.Run(rx+"/"+name, func(t *testing.T) {
+				rs, ss := rrSpecs(rx, c)
+				if c.Flows > 0 {
+					rs, ss = several(rs, c.Flows), several(ss, c.Flows)
+				}
+				r, s := runBoth(t, rs, ss, short(150*time.Millisecond), short(0))
+				if r.Verdict != results.OK || s.Verdict != results.OK {
+					t.Fatalf("receiver %s: %s; sender %s: %s", r.Verdict, r.Reason, s.Verdict, s.Reason)
+				}
+				n := s.Total.Transactions
+				if n == 0 || n != r.Total.Transactions || r.Total.Bytes != n*uint64(max(c.Request, 1)) || r.Total.Bytes != s.Total.Bytes || r.Total.Mismatches+s.Total.Mismatches != 0 {
+					t.Errorf("asked %+v, answered %+v", s.Total, r.Total)
+				}
+				a, b := &s.Host, &r.Host
+				if a.Transactions == nil || b.Transactions == nil || a.RoundTrip == nil || b.RoundTrip != nil || a.Delivery != nil || b.Delivery != nil {
+					t.Fatalf("asker %+v, answerer %+v", a.RoundTrip, b.RoundTrip)
+				}
+				rtt := a.RoundTrip
+				if rtt.Count != *a.Transactions || rtt.P50Us <= 0 || rtt.P90Us < rtt.P50Us || rtt.P99Us < rtt.P90Us || rtt.P999Us < rtt.P99Us || rtt.MaxUs < rtt.P999Us || rtt.Check() != nil {
+					t.Errorf("%+v of %d", rtt, *a.Transactions)
+				}
+			})
+		}
+	}
+}
+
+// What cannot be is refused before anything is opened, and says what to do.
+func TestRoundTripsRefused(t *testing.T) {
+	for _, x := range []struct {
+		rx   string
+		c    results.Cell
+		want string
+	}{
+		{"tcp-trunc", results.Cell{}, "cannot answer"},
+		{"tcp", results.Cell{PaceBitsPS: 1e9}, "all modes but tx rr"},
+		{"tcp", results.Cell{MessageBytes: 64 << 20}, "all modes but tx rr"},
+		{"tcp", results.Cell{Request: stream.MaxTripBytes, InFlight: 65}, "in flight"},
+	} {
+		r, s := rrSpecs(x.rx, x.c)
+		rerr, serr := Check(r), Check(s)
+		if rerr == nil && serr == nil {
+			t.Errorf("%s, %+v: taken", x.rx, x.c)
+			continue
+		}
+		if !strings.Contains(errText(rerr)+errText(serr), x.want) {
+			t.Errorf("%s, %+v: %v; %v", x.rx, x.c, rerr, serr)
+		}
+	}
+	if err := Check(wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", InFlight: 4}, Addr: "h:1", Flows: wire.OneFlow(-1)}); err == nil || !strings.Contains(err.Error(), "it concerns rr") {
+		t.Errorf("requests of a stream: %v", err)
+	}
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// A receiver on its own answers whoever asks. A mode that only looks at the payload when told to
+// says so instead of leaving the sender to wait.
+func TestAnswersOnItsOwn(t *testing.T) {
+	alone := func(rx string) (r, s wire.EndSpec) {
+		r, s = rrSpecs(rx, results.Cell{})
+		r.Cell.TX = ""
+		return r, s
+	}
+	r, s := alone("tcp")
+	if a, b := runBoth(t, r, s, short(50*time.Millisecond), short(0)); a.Verdict != results.OK || b.Verdict != results.OK || a.Total.Transactions == 0 || a.Total.Transactions != b.Total.Transactions {
+		t.Errorf("%s %s; %s %s", a.Verdict, a.Reason, b.Verdict, b.Reason)
+	}
+	r, s = alone("tcp-trunc")
+	if a, _ := runBoth(t, r, s, short(50*time.Millisecond), short(0)); a.Verdict != results.Failed || !strings.Contains(a.Reason, "cannot answer") || a.BlamesPeer {
+		t.Errorf("%s %s", a.Verdict, a.Reason)
+	}
+}
+
+// Both ends are of one plan: a sender of payload is no sender of requests.
+func TestPlanOfRoundTripsIsKept(t *testing.T) {
+	rs, _ := rrSpecs("tcp", results.Cell{})
+	a, _ := runBoth(t, rs, txSpec("tcp", 4*kib), short(50*time.Millisecond), short(0))
+	if a.Verdict != results.Failed || !strings.Contains(a.Reason, "not as the plan's rr") {
+		t.Errorf("%s %s", a.Verdict, a.Reason)
+	}
+}
+
+// A receiver that never answers is noticed.
+func TestNobodyAnswers(t *testing.T) {
+	p := peerPort(t)
+	_, ss := rrSpecs("tcp", results.Cell{})
+	ss.Addr = p.Addr().String()
+	sch := short(10 * time.Second)
+	sch.StallNs = 200 * ms
+	res := background(context.Background(), open(t, ss), sch)
+	receiveAt(t, p, stream.Welcome{})
+	failed(t, within(t, res, slow), "no payload byte for 200ms")
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Round trips between two hosts: every answer is its request's, the interfaces carried a packet
+// for each at least, and the cost of each is known of both ends.
+func TestIntegrationRoundTrips(t *testing.T) {
+	r := newRig(t)
+	for _, c := range []results.Cell{
+		{ID: "tcp/rr", RX: "tcp", TX: "rr"},
+		{ID: "uring/rr", RX: "uring", TX: "rr", InFlight: 4, Request: 64, Response: 128},
+		{ID: "rate", RX: "tcp", TX: "rr", RRRate: 1000, InFlight: 8},
+		{ID: "busy", RX: "tcp", TX: "rr", BusyPollUs: 50},
+	} {
+		rec := r.Runner.Run(t.Context(), matrix.Run{Cell: c})
+		if late(t, rec) {
+			continue
+		}
+		if rec.Verdict != results.OK {
+			t.Fatalf("%s: %s: %s; fix %s", c.ID, rec.Verdict, rec.Reason, rec.Fix)
+		}
+		tg, sut := &rec.TG, &rec.SUT
+		if tg.Transactions == nil || sut.Transactions == nil || tg.RoundTrip == nil || tg.RoundTrip.P50Us <= 0 || sut.RoundTrip != nil {
+			t.Fatalf("%s: %+v, %+v", c.ID, tg.RoundTrip, sut.RoundTrip)
+		}
+		asked, answered := float64(*tg.Transactions), float64(*sut.Transactions)
+		// The two windows are read a moment apart.
+		if answered < .8*asked || answered > 1.25*asked {
+			t.Errorf("%s: %g asked, %g answered", c.ID, asked, answered)
+		}
+		if c.InFlight == 0 {
+			packets := 0.0
+			for _, m := range sut.Metrics {
+				if m.Name == "link_rx_packets" {
+					packets = m.Value
+				}
+			}
+			if packets < .8*answered {
+				t.Errorf("%s: %g answers to %g packets", c.ID, answered, packets)
+			}
+		}
+		for _, h := range []*results.Host{tg, sut} {
+			if h.CPUBusyCores != nil && h.CPUUsPerTransaction() == nil {
+				t.Errorf("%s: no cost per transaction: %+v", c.ID, h)
+			}
+		}
+		t.Logf("%s: %.0f per second, p50 %.1f us, p99 %.1f us", c.ID, *tg.TransactionsPerS(), tg.RoundTrip.P50Us, tg.RoundTrip.P99Us)
+	}
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/machine/hops"
+	"github.com/zcbench/zcbench/machine/ledger"
+	"github.com/zcbench/zcbench/machine/veth"
+	"golang.org/x/sys/unix"
+)
+
+// follower is a running `zcbench counters` of several interfaces.
+type follower struct {
+	flags *countersFlags
+	out   io.Writer
+	path  *hops.Path
+	drops *bpf.Drops // nil: not asked for
+}
+
+// pathState is what was counted so far.
+type pathState struct {
+	read hops.Reading
+	seen bpf.DropReading
+}
+
+// follow shows what passes along a path of interfaces.
+func (f *countersFlags) follow(ctx context.Context, out, stderr io.Writer) error {
+	if f.all {
+		return cli.Usagef("--all is of one interface: a path's table has all that is compared")
+	}
+	places, err := hops.Parse(f.dev)
+	if err != nil {
+		return cli.Usagef("--dev: %w", err)
+	}
+	for i := range places {
+		if places[i].Netns == "" {
+			places[i].Netns = f.netns
+		}
+	}
+	x := &follower{flags: f, out: out}
+	x.path, err = hops.Open(places, func(name string) (*veth.Netns, error) { return openNetns(name) })
+	if p := (*hops.PlaceError)(nil); errors.As(err, &p) && !errors.Is(err, unix.EPERM) {
+		return cli.Usagef("--dev: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer x.path.Close()
+	if f.why {
+		if x.drops, err = bpf.OpenDrops(bpf.DropsOptions{}); err != nil {
+			return fmt.Errorf("--why: %w", err)
+		}
+		defer x.drops.Close()
+	}
+	if !f.json {
+		x.sayHow(stderr)
+	}
+	return x.watch(ctx)
+}
+
+// sayHow says of which neighbours the kernel does not say how they are related.
+func (x *follower) sayHow(w io.Writer) {
+	for _, l := range x.path.Links {
+		if l.Sure {
+			continue
+		}
+		taken := "a host's that forwards"
+		if l.Relation == hops.Wire {
+			taken = "the two ends of a link"
+		}
+		fmt.Fprintf(w, "%s and %s: the kernel does not say how packets come from one to the other: taken for %s\n",
+			plaintext.Line(x.path.Hops[l.From].String()), plaintext.Line(x.path.Hops[l.To].String()), taken)
+	}
+}
+
+func (x *follower) read() (s pathState, err error) {
+	if s.read, err = x.path.Read(); err != nil || x.drops == nil {
+		return s, err
+	}
+	s.seen, err = x.drops.Read()
+	return s, err
+}
+
+// watch prints after each interval, as counters.watch does.
+func (x *follower) watch(ctx context.Context) error {
+	last, err := x.read()
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(x.flags.interval)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		ended := false
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			if ended = true; n > 1 {
+				return nil
+			}
+		}
+		now, err := x.read()
+		if err != nil {
+			return err
+		}
+		drops, warning, err := x.dropsBetween(last, now)
+		if err != nil {
+			return err
+		}
+		d := x.path.Between(last.read, now.read, drops)
+		if err := x.show(&d, warning); err != nil || ended || n == x.flags.count {
+			return err
+		}
+		last = now
+	}
+}
+
+// dropsBetween are those of the path's interfaces.
+func (x *follower) dropsBetween(from, to pathState) (_ hops.DropsOf, warning string, _ error) {
+	if x.drops == nil {
+		return nil, "", nil
+	}
+	table, err := x.drops.Named(to.seen.Sub(from.seen))
+	if err != nil {
+		return nil, "", err
+	}
+	return func(h *hops.Hop, sends bool) (out []ledger.Drop) {
+		for _, d := range table.Drops {
+			// Counters of interfaces have what GSO or GRO made one of as one.
+			one := ledger.Drop{Reason: d.Reason, Function: d.Function, Packets: d.SKBs, SKBs: d.SKBs}
+			if d.NotLost == "" && x.of(h, d) && hops.Leaving(one) == sends {
+				out = append(out, one)
+			}
+		}
+		return out
+	}, table.Warning, nil
+}
+
+// of tells whether a drop was of an interface, which has a name only where the probe was loaded.
+func (x *follower) of(h *hops.Hop, d bpf.Drop) bool {
+	return bpf.SameNetns(d.Netns, h.Inode) && (d.Interface == fmt.Sprintf("#%d", h.Index) || d.Interface == h.Dev && h.Netns == "")
+}
+
+// pathOutput is what `zcbench counters --json` prints of a path after each interval.
+type pathOutput struct {
+	At        string           `json:"at"` // the end of the interval, RFC 3339
+	Seconds   float64          `json:"seconds"`
+	Hops      []hopOutput      `json:"interfaces"` // in the order of the path
+	Crossings []crossingOutput `json:"between"`    // neighbours; those of the list's direction first
+	Ends      []endOutput      `json:"ends"`       // what was lost where the path has no neighbour
+	Warning   string           `json:"warning,omitempty"`
+}
+
+type hopOutput struct {
+	Dev                string  `json:"dev"`
+	Kind               string  `json:"kind,omitempty"`
+	RxPacketsPerSecond float64 `json:"rx_packets_per_second"`
+	TxPacketsPerSecond float64 `json:"tx_packets_per_second"`
+	RxBytesPerSecond   float64 `json:"rx_bytes_per_second"`
+	TxBytesPerSecond   float64 `json:"tx_bytes_per_second"`
+	hops.Traffic
+}
+
+type crossingOutput struct {
+	From    string         `json:"from"`
+	To      string         `json:"to"`
+	Left    string         `json:"left"` // the counter of each
+	Came    string         `json:"came"`
+	Sent    uint64         `json:"sent_packets"`
+	Arrived uint64         `json:"arrived_packets"`
+	Lost    int64          `json:"lost_packets"`
+	Told    []lossOutput   `json:"told"`         // by counters
+	Seen    []reasonOutput `json:"seen"`         // to be dropped, and told by none of them
+	Untold  int64          `json:"untold"`       // lost, and neither told nor seen
+	Reset   bool           `json:"reset"`        // a counter fell: the figures tell nothing
+	Sure    bool           `json:"kernel_knows"` // how the two are related
+}
+
+type endOutput struct {
+	Dev  string         `json:"dev"`
+	Way  string         `json:"way"` // tx: before it was sent; rx: after it was received
+	Told []lossOutput   `json:"told"`
+	Seen []reasonOutput `json:"seen"`
+}
+
+type lossOutput struct {
+	Counter string         `json:"counter"`
+	Packets uint64         `json:"packets"`
+	Why     []reasonOutput `json:"why,omitempty"`
+}
+
+type reasonOutput struct {
+	Reason   string `json:"reason"`
+	Function string `json:"function,omitempty"`
+	Packets  uint64 `json:"packets"`
+}
+
+func (x *follower) report(d *hops.Diff, warning string) pathOutput {
+	o := pathOutput{At: time.Now().UTC().Format(time.RFC3339Nano), Seconds: d.Seconds, Ends: []endOutput{}, Warning: plaintext.Line(warning)}
+	dev := func(n int) string { return plaintext.Line(x.path.Hops[n].String()) }
+	rate := func(n uint64) float64 { return float64(n) / d.Seconds }
+	for i, t := range d.Hops {
+		o.Hops = append(o.Hops, hopOutput{dev(i), x.path.Hops[i].Kind, rate(t.RxPackets), rate(t.TxPackets), rate(t.RxBytes), rate(t.TxBytes), t})
+	}
+	for i := range d.Crossings {
+		c := &d.Crossings[i]
+		told, seen, unseen := losses(&c.Account)
+		o.Crossings = append(o.Crossings, crossingOutput{From: dev(c.From), To: dev(c.To), Left: c.Left, Came: c.Came, Sent: c.Sent, Arrived: c.Arrived,
+			Lost: c.Lost(), Told: told, Seen: seen, Untold: c.Account.LeftLeast - int64(unseen), Reset: d.Hops[c.From].Reset || d.Hops[c.To].Reset,
+			Sure: x.path.Links[i%len(x.path.Links)].Sure})
+	}
+	for _, e := range d.Ends {
+		told, seen, _ := losses(&e.Account)
+		way := "rx"
+		if e.Sends {
+			way = "tx"
+		}
+		o.Ends = append(o.Ends, endOutput{dev(e.Hop), way, told, seen})
+	}
+	return o
+}
+
+// losses are those that counters tell of, and those that were seen besides.
+func losses(b *ledger.Balance) (told []lossOutput, seen []reasonOutput, unseen uint64) {
+	told, seen = []lossOutput{}, []reasonOutput{}
+	why := func(drops []ledger.Drop) (out []reasonOutput) {
+		for _, d := range drops {
+			out = append(out, reasonOutput{plaintext.Line(d.Reason), plaintext.Line(d.Function), d.Packets})
+		}
+		return out
+	}
+	for _, r := range b.Rows {
+		told = append(told, lossOutput{plaintext.Line(r.Name), r.Count, why(r.Why)})
+	}
+	seen = append(seen, why(b.Uncounted)...)
+	for _, d := range b.Uncounted {
+		unseen += d.Packets
+	}
+	return told, seen, unseen
+}
+
+func (x *follower) show(d *hops.Diff, warning string) error {
+	o := x.report(d, warning)
+	if x.flags.json {
+		return json.NewEncoder(x.out).Encode(o)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %.2f s\n", time.Now().Format(time.TimeOnly), o.Seconds)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "interface\trx packets/s\ttx packets/s\trx kB/s\ttx kB/s")
+	for _, h := range o.Hops {
+		fmt.Fprintf(w, "%s\t%.1f\t%.1f\t%.1f\t%.1f\n", h.Dev, h.RxPacketsPerSecond, h.TxPacketsPerSecond, h.RxBytesPerSecond/1e3, h.TxBytesPerSecond/1e3)
+	}
+	w.Flush()
+	b.WriteByte('\n')
+	between(&b, o.Crossings)
+	for _, e := range o.Ends {
+		fmt.Fprintf(&b, "%s, %s:\n", e.Dev, map[string]string{"tx": "not sent", "rx": "received, and not passed on"}[e.Way])
+		for _, word := range by(e.Told, e.Seen, 0) {
+			fmt.Fprintf(&b, "    %s\n", word)
+		}
+	}
+	if o.Warning != "" {
+		fmt.Fprintln(&b, o.Warning)
+	}
+	b.WriteByte('\n')
+	_, err := io.WriteString(x.out, b.String())
+	return err
+}
+
+// between is the table of neighbours. What tells of a loss has lines of its own.
+func between(b *strings.Builder, all []crossingOutput) {
+	var rows strings.Builder
+	w := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "between\tpackets\tarrived\tlost\tshare")
+	for i := range all {
+		all[i].line(w)
+	}
+	w.Flush()
+	for i, row := range strings.Split(strings.TrimRight(rows.String(), "\n"), "\n") {
+		fmt.Fprintln(b, strings.TrimRight(row, " "))
+		if i == 0 {
+			continue
+		}
+		for _, word := range all[i-1].remarks() {
+			fmt.Fprintf(b, "    %s\n", word)
+		}
+	}
+}
+
+func (c *crossingOutput) line(w io.Writer) {
+	share := ""
+	if c.Sent > 0 && c.Lost > 0 {
+		share = fmt.Sprintf("%.2f %%", 100*float64(c.Lost)/float64(c.Sent))
+	}
+	fmt.Fprintf(w, "%s %s -> %s %s\t%d\t%d\t%d\t%s\n", c.From, c.Left, c.To, c.Came, c.Sent, c.Arrived, c.Lost, share)
+}
+
+// remarks are what is to be said of a crossing: what lost packets, each in a line.
+func (c *crossingOutput) remarks() []string {
+	switch {
+	case c.Reset:
+		return []string{"a counter was reset: this says nothing"}
+	case c.Lost < 0:
+		return []string{"more arrived than were sent: by another way, or cut into more packets"}
+	}
+	return by(c.Told, c.Seen, c.Untold)
+}
+
+// by says in words what lost packets; nothing where none were.
+func by(told []lossOutput, seen []reasonOutput, untold int64) (words []string) {
+	why := func(all []reasonOutput) (out []string) {
+		for _, r := range all {
+			at := ""
+			if r.Function != "" {
+				at = " at " + r.Function
+			}
+			out = append(out, fmt.Sprintf("%s%s %d", r.Reason, at, r.Packets))
+		}
+		return out
+	}
+	for _, l := range told {
+		word := fmt.Sprintf("%s %d", l.Counter, l.Packets)
+		if len(l.Why) > 0 {
+			word += " (" + strings.Join(why(l.Why), ", ") + ")"
+		}
+		words = append(words, word)
+	}
+	if words = append(words, why(seen)...); untold > 0 {
+		words = append(words, fmt.Sprintf("untold %d", untold))
+	}
+	return words
+}

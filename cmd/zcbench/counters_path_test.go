@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/machine/hops"
+	"github.com/zcbench/zcbench/machine/ledger"
+)
+
+// aPath is a path with losses that are told, seen, and neither, and with what a driver may say.
+func aPath() (*follower, hops.Diff) {
+	x := &follower{flags: &countersFlags{}, path: &hops.Path{
+		Hops:  []hops.Hop{{Place: hops.Place{Dev: "eth0"}}, {Place: hops.Place{Dev: "vif1"}, Kind: "veth"}, {Place: hops.Place{Netns: "vm1", Dev: "eth0"}, Kind: "veth"}},
+		Links: []hops.Link{{From: 0, To: 1, Relation: hops.Across}, {From: 1, To: 2, Relation: hops.Wire, Sure: true}}}}
+	across := ledger.Ledger{Sent: 1000, Received: 700, Counted: []ledger.Counted{{Name: "vif1 qdisc drops", Count: 100, Reasons: []string{"QDISC_*"}}, {Name: "eth0 rx_dropped", Count: 20}},
+		Drops: []ledger.Drop{{Reason: "QDISC_DROP_OVERLIMIT", Packets: 90, SKBs: 90}, {Reason: "NETFILTER_DROP", Function: "nf_hook_slow\x1b[2J", Packets: 150, SKBs: 150}}}
+	wire := ledger.Ledger{Sent: 700, Received: 700}
+	end := ledger.Ledger{Drops: []ledger.Drop{{Reason: "NO_SOCKET", Function: "udp_unicast_rcv_skb", Packets: 7, SKBs: 7}}}
+	more := ledger.Ledger{Sent: 5, Received: 9}
+	d := hops.Diff{Seconds: 2, Hops: []hops.Traffic{{RxPackets: 1000, RxBytes: 64000}, {TxPackets: 700, TxBytes: 44800, QdiscDrops: 100}, {RxPackets: 700, Reset: true}},
+		Crossings: []hops.Crossing{{From: 0, To: 1, Left: "rx", Came: "tx", Sent: 1000, Arrived: 700, Account: across.Add()}, {From: 1, To: 2, Left: "tx", Came: "rx", Sent: 700, Arrived: 700, Account: wire.Add()},
+			{From: 1, To: 0, Left: "rx", Came: "tx", Sent: 5, Arrived: 9, Account: more.Add()}, {From: 2, To: 1, Left: "tx", Came: "rx", Account: wire.Add()}},
+		Ends: []hops.End{{Hop: 2, Account: end.Add()}}}
+	return x, d
+}
+
+func TestCountersPathTable(t *testing.T) {
+	x, d := aPath()
+	var b bytes.Buffer
+	x.out = &b
+	x.sayHow(&b)
+	if err := x.show(&d, "places have no names"); err != nil {
+		t.Fatal(err)
+	}
+	got := regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d`).ReplaceAll(b.Bytes(), []byte("HH:MM:SS"))
+	golden(t, "counters-path.golden", got)
+	if bytes.ContainsAny(got, "\x1b\x07") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestCountersPathJSON(t *testing.T) {
+	x, d := aPath()
+	var b bytes.Buffer
+	x.out, x.flags.json = &b, true
+	if err := x.show(&d, ""); err != nil {
+		t.Fatal(err)
+	}
+	var o pathOutput
+	if err := json.Unmarshal(b.Bytes(), &o); err != nil {
+		t.Fatal(err)
+	}
+	if len(o.Hops) != 3 || o.Hops[0].RxPacketsPerSecond != 500 || o.Hops[0].RxPackets != 1000 || o.Hops[1].TxBytesPerSecond != 22400 || o.Hops[2].Dev != "netns:vm1/eth0" {
+		t.Errorf("%+v", o.Hops)
+	}
+	c := o.Crossings[0]
+	if len(o.Crossings) != 4 || c.Lost != 300 || len(c.Told) != 2 || c.Told[0].Packets != 100 || len(c.Told[0].Why) != 1 || len(c.Seen) != 1 || c.Seen[0].Packets != 150 || c.Untold != 30 || c.Sure || !o.Crossings[1].Sure || !o.Crossings[1].Reset {
+		t.Errorf("%+v", o.Crossings)
+	}
+	if len(o.Ends) != 1 || o.Ends[0].Way != "rx" || o.Ends[0].Seen[0].Reason != "NO_SOCKET" {
+		t.Errorf("%+v", o.Ends)
+	}
+}
+
+// Wrong input is exit status 2, with its place in the list.
+func TestCountersPathUsage(t *testing.T) {
+	for _, x := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--dev", "lo,"}, `--dev: interface 2, "", at byte 4: no interface is named`},
+		{[]string{"--dev", "lo,nosuch0"}, `--dev: interface 2, "nosuch0", at byte 4: there is no such interface there`},
+		{[]string{"--dev", "lo,netns:no-such/x"}, `interface 2, "netns:no-such/x", at byte 4`},
+		{[]string{"--dev", "netns:a/lo"}, "two interfaces at least"},
+		{[]string{"--dev", "lo,lo"}, "it is there already"},
+		{[]string{"--dev", "lo,x", "--all"}, "--all is of one interface"},
+		{[]string{"--dev", "lo", "--why"}, "--why is of a path"},
+	} {
+		status, out, stderr := zcbench(t, append([]string{"counters", "--count", "1"}, x.args...)...)
+		if status != 2 || out != "" || !strings.Contains(stderr, x.want) {
+			t.Errorf("%q: exit status %d, %q, %q", x.args, status, out, stderr)
+		}
+	}
+}
+
+// Packets are followed through a veth link between two namespaces while they pass: the kernel's two
+// counters agree, and those that nobody takes at the end are named with the reason.
+func TestIntegrationCountersPath(t *testing.T) {
+	p, _ := pinged(t)
+	to := &net.UDPAddr{IP: p.SUT.IPv4, Port: 7719}
+	var c *net.UDPConn
+	if err := p.TG.Netns.Do(func() (err error) {
+		c, err = net.ListenUDP("udp4", &net.UDPAddr{IP: p.TG.IPv4})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	quit, gone := make(chan struct{}), make(chan struct{})
+	defer func() { close(quit); <-gone }()
+	go func() {
+		defer close(gone)
+		for {
+			select {
+			case <-quit:
+				return
+			default:
+				c.WriteToUDP([]byte("nobody"), to)
+			}
+		}
+	}()
+	list := "netns:" + p.TG.Netns.Path() + "/" + p.TG.Dev + ",netns:" + p.SUT.Netns.Path() + "/" + p.SUT.Dev
+	status, out, stderr := zcbench(t, "counters", "--dev", list, "--interval", "400ms", "--count", "2", "--why", "--json")
+	if status != 0 || stderr != "" {
+		t.Fatalf("exit status %d: %s", status, stderr)
+	}
+	dec := json.NewDecoder(strings.NewReader(out))
+	for range 2 {
+		var o pathOutput
+		if err := dec.Decode(&o); err != nil {
+			t.Fatal(err)
+		}
+		there := o.Crossings[0]
+		// Read one after another while packets pass: a few are between the two.
+		if !there.Sure || there.Sent == 0 || float64(there.Lost) > .02*float64(there.Sent)+20 || float64(there.Lost) < -.02*float64(there.Sent)-20 {
+			t.Errorf("%+v", there)
+		}
+		seen := uint64(0)
+		for _, e := range o.Ends {
+			for _, r := range e.Seen {
+				if e.Way == "rx" && r.Reason == "NO_SOCKET" {
+					seen += r.Packets
+				}
+			}
+		}
+		if float64(seen) < .9*float64(there.Arrived) || float64(seen) > 1.1*float64(there.Arrived)+20 {
+			t.Errorf("%d packets to nobody, of %d: %+v", seen, there.Arrived, o.Ends)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+
+package stream
+
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/internal/fault"
+
+	"golang.org/x/sys/unix"
+)
+
+// Answers let a receiver's path answer requests, whatever its mode: what the path shows its
+// [Toucher] are the requests, and when it counts them ([Meter.Bytes]) those that are whole are
+// answered, with one send for all that came together. So modes differ in how they receive alone.
+//
+// An answer is made of the request's bytes as they came (see [TripOptions]), so that one to a
+// request that was lost, doubled or overwritten on the way is not the one that was asked for.
+type Answers struct {
+	conn              *Conn
+	request, response int
+
+	at      int    // bytes of the request that is coming
+	head    []byte // its beginning, as much as the answer takes
+	ready   []byte // answers to be sent; it has room for one at least
+	whole   uint64 // answers in ready
+	shown   uint64 // bytes
+	counted uint64
+	err     error
+	wait    sock.Waiter
+}
+
+// answersRoom is how much is sent in one call, unless one answer is longer.
+const answersRoom = 64 << 10
+
+// NewAnswers answers the requests of a flow.
+func NewAnswers(c *Conn, h Hello) (*Answers, error) {
+	request, response := int(h.MessageBytes), int(h.ResponseBytes)
+	if request > MaxTripBytes || response < 1 || response > MaxTripBytes {
+		return nil, fmt.Errorf("the sender wishes answers of %d bytes to requests of %d: both are 1..%d", response, request, MaxTripBytes)
+	}
+	if err := NoDelay(c); err != nil {
+		return nil, err
+	}
+	return &Answers{conn: c, request: request, response: response,
+		head: make([]byte, min(request, response)), ready: make([]byte, 0, max(answersRoom, response))}, nil
+}
+
+// NoDelay lets a request or an answer leave although another one is not acknowledged.
+func NoDelay(c *Conn) error {
+	if err := unix.SetsockoptInt(c.FD, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+		return &fault.Error{Op: "setsockopt TCP_NODELAY", Err: err}
+	}
+	return nil
+}
+
+// show takes payload in the order of the flow.
+func (a *Answers) show(p []byte, m *Meter) {
+	a.shown += uint64(len(p))
+	for len(p) > 0 && a.err == nil {
+		n := min(len(p), a.request-a.at)
+		if a.at < len(a.head) {
+			copy(a.head[a.at:], p[:n])
+		}
+		p = p[n:]
+		if a.at += n; a.at == a.request {
+			a.at = 0
+			a.answer(m)
+		}
+	}
+}
+
+// answer makes the answer to a request that is whole.
+func (a *Answers) answer(m *Meter) {
+	if len(a.ready)+a.response > cap(a.ready) {
+		a.send(m)
+	}
+	for left := a.response; left > 0; {
+		n := min(left, len(a.head))
+		a.ready = append(a.ready, a.head[:n]...)
+		left -= n
+	}
+	a.whole++
+}
+
+// count is called when n bytes were counted: they were shown, or there is no answer to them.
+func (a *Answers) count(n int, m *Meter) {
+	if a.counted += uint64(n); a.counted != a.shown && a.err == nil {
+		a.fail(&fault.Error{Op: fmt.Sprintf("the path counts %d bytes of requests and has shown %d: it cannot answer", a.counted, a.shown),
+			How: "let the receiver look at the payload (--touch verify), with a mode that has it in its hands"})
+	}
+	if len(a.ready) > 0 {
+		a.send(m)
+	}
+}
+
+// send sends what is ready. The peer takes answers while it sends requests, so that there is room
+// at some time.
+func (a *Answers) send(m *Meter) {
+	for rest := a.ready; len(rest) > 0 && a.err == nil; {
+		n, errno := sock.Send(a.conn.FD, rest, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		m.Call()
+		switch {
+		case errno == 0:
+			rest = rest[n:]
+		case errno == unix.EAGAIN:
+			a.wait.Wait(a.conn.FD, unix.POLLOUT, 100)
+			m.Wait()
+			if err := a.conn.Aborted(); err != nil {
+				a.fail(err)
+			}
+		case errno != unix.EINTR:
+			a.fail(flowError(a.conn, "send an answer", errno, "sender"))
+		}
+	}
+	if a.err == nil {
+		m.Transactions(a.whole)
+	}
+	a.whole, a.ready = 0, a.ready[:0]
+}
+
+// fail ends the flow: the path's next call returns.
+func (a *Answers) fail(err error) {
+	a.err = err
+	a.conn.Abort()
+}
+
+// Err is why the flow was ended; nil of nil.
+func (a *Answers) Err() error {
+	if a == nil {
+		return nil
+	}
+	return a.err
+}
+
+// RequestBytes is the size of a request.
+func (a *Answers) RequestBytes() uint64 { return uint64(a.request) }

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+
+package hops
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zcbench/zcbench/machine/ledger"
+)
+
+// Traffic is what an interface counted between two readings.
+type Traffic struct {
+	RxPackets, RxBytes, TxPackets, TxBytes uint64
+	RxDropped, RxErrors, RxMissed          uint64
+	TxDropped, TxErrors                    uint64
+	RxNohandler                            uint64
+	QdiscDrops                             uint64
+	Reset                                  bool // one of its counters fell: it tells nothing
+}
+
+// Crossing is one direction between two neighbours.
+type Crossing struct {
+	From, To int    // numbers of the hops
+	Left     string // the counter of the one: "tx"
+	Came     string // that of the other
+	Sent     uint64 // packets, by these
+	Arrived  uint64
+	Account  ledger.Balance
+}
+
+// Lost is how many did not arrive; below 0 more arrived than were sent: by another way, or cut
+// into more packets.
+func (c *Crossing) Lost() int64 { return c.Account.Lost }
+
+// End is a direction at an end of the path, where there is no neighbour to compare with: what the
+// interface dropped before it counted as sent, or after it counted as received.
+type End struct {
+	Hop     int
+	Sends   bool
+	Account ledger.Balance
+}
+
+// Diff is what passed along the path between two readings.
+type Diff struct {
+	Seconds   float64
+	Hops      []Traffic
+	Crossings []Crossing // those of the list's direction first
+	Ends      []End
+}
+
+// DropsOf gives what was seen to be dropped of an interface's packets, of those that it was to
+// send or those that it received; nil: nobody looked.
+type DropsOf func(h *Hop, sends bool) []ledger.Drop
+
+// Between compares two readings.
+func (p *Path) Between(from, to Reading, drops DropsOf) (d Diff) {
+	if drops == nil {
+		drops = func(*Hop, bool) []ledger.Drop { return nil }
+	}
+	d.Seconds = float64(to.AtNs-from.AtNs) / 1e9
+	for i := range to.Hops {
+		d.Hops = append(d.Hops, traffic(&from.Hops[i], &to.Hops[i]))
+	}
+	for _, back := range []bool{false, true} {
+		for _, l := range p.Links {
+			x, y, r := l.From, l.To, l.Relation
+			if back {
+				x, y, r = y, x, r.mirror()
+			}
+			d.Crossings = append(d.Crossings, d.cross(p, x, y, r, drops))
+		}
+	}
+	last := len(p.Hops) - 1
+	for _, e := range []struct {
+		hop   int
+		sends bool
+	}{{0, true}, {last, false}, {last, true}, {0, false}} {
+		if !d.accounted(e.hop, e.sends) {
+			l := ledger.Ledger{Counted: d.Hops[e.hop].told(p.Hops[e.hop].String(), e.sends), Drops: drops(&p.Hops[e.hop], e.sends)}
+			if b := l.Add(); len(b.Rows) > 0 || b.Attributed > 0 {
+				d.Ends = append(d.Ends, End{e.hop, e.sends, b})
+			}
+		}
+	}
+	return d
+}
+
+func (r Relation) mirror() Relation {
+	switch r {
+	case Up:
+		return Down
+	case Down:
+		return Up
+	}
+	return r
+}
+
+// accounted tells that what a hop dropped in a direction is in a crossing.
+func (d *Diff) accounted(hop int, sends bool) bool {
+	for _, c := range d.Crossings {
+		if sends && c.To == hop && c.Came == "tx" || !sends && c.From == hop && c.Left == "rx" {
+			return true
+		}
+	}
+	return false
+}
+
+// cross compares the counters of two neighbours in one direction.
+func (d *Diff) cross(p *Path, x, y int, r Relation, drops DropsOf) Crossing {
+	c := Crossing{From: x, To: y, Left: "rx", Came: "tx"}
+	switch r {
+	case Wire:
+		c.Left, c.Came = "tx", "rx"
+	case Up:
+		c.Came = "rx"
+	case Down:
+		c.Left = "tx"
+	}
+	a, b := &d.Hops[x], &d.Hops[y]
+	c.Sent, c.Arrived = a.packets(c.Left), b.packets(c.Came)
+	l := ledger.Ledger{Sent: c.Sent, Received: c.Arrived}
+	if c.Left == "rx" { // it was received, and dropped on its way on
+		l.Counted = append(l.Counted, a.told(p.Hops[x].String(), false)...)
+		l.Drops = append(l.Drops, drops(&p.Hops[x], false)...)
+	}
+	if c.Came == "tx" { // it came to be sent, and was not
+		l.Counted = append(l.Counted, b.told(p.Hops[y].String(), true)...)
+		l.Drops = append(l.Drops, drops(&p.Hops[y], true)...)
+	}
+	if r == Wire && p.Hops[y].Kind != "veth" { // whose rx_dropped repeats what its other end could not send
+		l.Counted = append(l.Counted, counted(p.Hops[y].String(), "rx_missed_errors", b.RxMissed), counted(p.Hops[y].String(), "rx_errors", b.RxErrors))
+	}
+	c.Account = l.Add()
+	return c
+}
+
+func counted(dev, name string, n uint64, reasons ...string) ledger.Counted {
+	return ledger.Counted{Name: dev + " " + name, Source: "rtnetlink", Count: n, Reasons: reasons}
+}
+
+// told are the counters of what an interface lost in a direction, such that no packet is in two.
+func (t *Traffic) told(dev string, sends bool) []ledger.Counted {
+	if sends {
+		return []ledger.Counted{counted(dev, "qdisc drops", t.QdiscDrops, "QDISC_*"),
+			counted(dev, "tx_dropped", t.TxDropped, "*@veth_xmit", "FULL_RING", "DEV_READY"), counted(dev, "tx_errors", t.TxErrors)}
+	}
+	return []ledger.Counted{counted(dev, "rx_dropped", t.RxDropped, "CPU_BACKLOG", "UNHANDLED_PROTO"), counted(dev, "rx_nohandler", t.RxNohandler)}
+}
+
+func (t *Traffic) packets(way string) uint64 {
+	if way == "rx" {
+		return t.RxPackets
+	}
+	return t.TxPackets
+}
+
+// traffic is what a hop's counters grew by.
+func traffic(from, to *Counts) (t Traffic) {
+	grew := func(a, b uint64) uint64 {
+		if b < a {
+			t.Reset = true
+			return 0
+		}
+		return b - a
+	}
+	a, b := &from.Stats, &to.Stats
+	t.RxPackets, t.RxBytes = grew(a.RxPackets, b.RxPackets), grew(a.RxBytes, b.RxBytes)
+	t.TxPackets, t.TxBytes = grew(a.TxPackets, b.TxPackets), grew(a.TxBytes, b.TxBytes)
+	t.RxDropped, t.RxErrors, t.RxMissed = grew(a.RxDropped, b.RxDropped), grew(a.RxErrors, b.RxErrors), grew(a.RxMissedErrors, b.RxMissedErrors)
+	t.TxDropped, t.TxErrors, t.RxNohandler = grew(a.TxDropped, b.TxDropped), grew(a.TxErrors, b.TxErrors), grew(a.RxNohandler, b.RxNohandler)
+	if from.qdisc == to.qdisc {
+		t.QdiscDrops = uint64(uint32(to.QdiscDrops - from.QdiscDrops)) // 32 bits wide
+	} else {
+		t.QdiscDrops = to.QdiscDrops
+	}
+	return t
+}
+
+// sendingReasons are those for which a packet is dropped that was to leave.
+var sendingReasons = []string{"QDISC_", "TC_EGRESS", "BPF_CGROUP_EGRESS", "FULL_RING", "DEV_READY"}
+
+// Leaving tells a drop of a packet that was to leave by its interface; any other one's had come by
+// it.
+func Leaving(d ledger.Drop) bool {
+	for _, begin := range sendingReasons {
+		if strings.HasPrefix(d.Reason, begin) {
+			return true
+		}
+	}
+	return d.Function == "veth_xmit"
+}
+
+// Name is a crossing in words: "a tx -> b rx".
+func (p *Path) Name(c *Crossing) string {
+	return fmt.Sprintf("%s %s -> %s %s", p.Hops[c.From].Place, c.Left, p.Hops[c.To].Place, c.Came)
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+
+package hops
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/machine/veth"
+	"golang.org/x/sys/unix"
+)
+
+// Hop is an interface of the path, as it was found.
+type Hop struct {
+	Place
+	Index  int
+	Kind   string // "veth", "bridge", ...; "": an interface of hardware, or loopback
+	Inode  uint64 // of its network namespace
+	master int
+	lower  int
+	peer   int
+	peerNS int // number of the peer's namespace in its own; -1: the same
+	space  *space
+}
+
+// space is a network namespace that hops are in. Its socket stays there, whoever asks.
+type space struct {
+	name  string
+	netns *veth.Netns // a descriptor of the caller's own, too
+	conn  *rtnl.Conn
+	inode uint64
+	ids   map[*space]int // numbers of the others
+}
+
+// Path is a list of interfaces whose packets are followed. It is used by one goroutine at a time.
+type Path struct {
+	Hops   []Hop
+	Links  []Link
+	spaces []*space
+}
+
+// PlaceError says which of the places cannot be had.
+type PlaceError struct {
+	Place Place
+	Err   error
+}
+
+func (e *PlaceError) Error() string { return e.Place.Where() + ": " + e.Err.Error() }
+func (e *PlaceError) Unwrap() error { return e.Err }
+
+// Open finds the interfaces. Namespaces that have a name are opened by enter; the caller's own is
+// that of the process.
+func Open(places []Place, enter func(netns string) (*veth.Netns, error)) (p *Path, err error) {
+	p = &Path{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close())
+		}
+	}()
+	for _, at := range places {
+		s, err := p.enter(at.Netns, enter)
+		if err != nil {
+			return p, &PlaceError{at, err}
+		}
+		l, err := s.conn.Named(at.Dev)
+		if errors.Is(err, unix.ENODEV) {
+			err = fmt.Errorf("there is no such interface there: ip link shows them: %w", unix.ENODEV)
+		}
+		if err != nil {
+			return p, &PlaceError{at, err}
+		}
+		p.Hops = append(p.Hops, Hop{Place: at, Index: l.Index, Kind: l.Kind, Inode: s.inode, master: l.Master, lower: l.Lower, peer: l.Peer, peerNS: l.PeerNetns, space: s})
+	}
+	for _, s := range p.spaces {
+		s.number(p.spaces)
+	}
+	p.Links = links(p.Hops)
+	return p, nil
+}
+
+// enter opens a namespace, each once: also one that has two names.
+func (p *Path) enter(name string, enter func(string) (*veth.Netns, error)) (*space, error) {
+	for _, s := range p.spaces {
+		if s.name == name {
+			return s, nil
+		}
+	}
+	if name == "" {
+		enter = func(string) (*veth.Netns, error) { return veth.OpenNetns("/proc/self/ns/net") }
+	}
+	ns, err := enter(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &space{name: name, netns: ns, ids: map[*space]int{}}
+	p.spaces = append(p.spaces, s)
+	look := func() (err error) {
+		var st unix.Stat_t
+		if err := unix.Stat("/proc/thread-self/ns/net", &st); err != nil {
+			return fmt.Errorf("stat /proc/thread-self/ns/net: %w", err)
+		}
+		s.inode = st.Ino
+		s.conn, err = rtnl.Dial()
+		return err
+	}
+	if name == "" {
+		return s, look() // without root, too
+	}
+	return s, ns.Do(look)
+}
+
+// number asks by which number the namespace knows the others, which is how its interfaces name
+// the place of their other end. Where the kernel does not say, no pair is known to be one.
+func (s *space) number(all []*space) {
+	for _, o := range all {
+		if o == s {
+			continue
+		}
+		if id, err := s.conn.NetnsID(o.netns.Fd()); err == nil && id >= 0 {
+			s.ids[o] = id
+		}
+	}
+}
+
+// Close lets go of the namespaces.
+func (p *Path) Close() (err error) {
+	for _, s := range p.spaces {
+		if s.conn != nil {
+			err = errors.Join(err, s.conn.Close())
+		}
+		if s.netns != nil {
+			err = errors.Join(err, s.netns.Close())
+		}
+	}
+	return err
+}
+
+// Counts are a hop's counters since it was made.
+type Counts struct {
+	rtnl.Stats
+	QdiscDrops uint64 // of its outermost queueing disciplines, 32 bits of them
+	qdisc      uint32 // handle: another one begins anew
+}
+
+// Reading is the counters of all hops, read one after another.
+type Reading struct {
+	AtNs int64 // CLOCK_MONOTONIC
+	Hops []Counts
+}
+
+// Read reads the counters of all hops, in their order.
+func (p *Path) Read() (r Reading, err error) {
+	r.AtNs = counter.Monotonic()
+	for _, h := range p.Hops {
+		l, err := h.space.conn.Link(h.Index)
+		switch {
+		case errors.Is(err, unix.ENODEV) || err == nil && l.Name != h.Dev:
+			return r, &PlaceError{h.Place, errors.New("it is gone, or has another name now")}
+		case err != nil:
+			return r, &PlaceError{h.Place, err}
+		case l.Stats == nil:
+			return r, &PlaceError{h.Place, errors.New("the kernel sent no statistics")}
+		}
+		r.Hops = append(r.Hops, Counts{Stats: *l.Stats})
+	}
+	for i, h := range p.Hops {
+		qs, err := h.space.conn.QdiscStats(h.Index)
+		if err != nil {
+			return r, &PlaceError{h.Place, fmt.Errorf("read its queueing disciplines: %w", err)}
+		}
+		for _, q := range qs {
+			if q.Parent == rtnl.QdiscRoot {
+				r.Hops[i].QdiscDrops, r.Hops[i].qdisc = uint64(q.Drops), q.Handle
+			}
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+// Package hops follows packets along a path of interfaces, through bridges, VLANs, bonds, veths
+// and the network namespaces of one machine: how many each has counted, between which two
+// neighbours they vanish, and which counter tells of it.
+//
+// Nobody tells the path: it is as the caller names it, from one end to the other. Between two
+// neighbours the counters are compared that the same packets pass ([Relation]), in both
+// directions.
+package hops
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Place is an interface and the network namespace that it is in.
+type Place struct {
+	Netns string // as of ip-netns(8), or a path; "": that of the caller
+	Dev   string
+	Item  int // its number in the list, from 1
+	At    int // and at which byte it begins, from 1
+}
+
+func (p Place) String() string {
+	if p.Netns == "" {
+		return p.Dev
+	}
+	return netnsPrefix + p.Netns + "/" + p.Dev
+}
+
+// Where names the place in the list, for errors.
+func (p Place) Where() string {
+	return fmt.Sprintf("interface %d, %q, at byte %d", p.Item, p.String(), p.At)
+}
+
+const (
+	netnsPrefix = "netns:"
+	mostPlaces  = 64
+	mostName    = 15 // IFNAMSIZ less its end
+)
+
+// Several tells that a list has more than one interface, or one elsewhere.
+func Several(list string) bool {
+	return strings.Contains(list, ",") || strings.HasPrefix(list, netnsPrefix)
+}
+
+// Parse reads interfaces apart by commas: DEV, or netns:NAME/DEV. An error names the position.
+func Parse(list string) (all []Place, err error) {
+	at := 1
+	for item := range strings.SplitSeq(list, ",") {
+		p := Place{Dev: item, Item: len(all) + 1, At: at}
+		at += len(item) + 1
+		if rest, ok := strings.CutPrefix(item, netnsPrefix); ok {
+			cut := strings.LastIndexByte(rest, '/')
+			if cut <= 0 {
+				return nil, fmt.Errorf("%s: a network namespace is said as netns:NAME/DEV", p.Where())
+			}
+			p.Netns, p.Dev = rest[:cut], rest[cut+1:]
+		}
+		switch {
+		case p.Dev == "":
+			return nil, fmt.Errorf("%s: no interface is named", p.Where())
+		case !isName(p.Dev):
+			return nil, fmt.Errorf("%s: %q is no name of an interface: at most %d characters, without blanks and slashes", p.Where(), p.Dev, mostName)
+		case len(all) == mostPlaces:
+			return nil, fmt.Errorf("%s: more than %d interfaces", p.Where(), mostPlaces)
+		}
+		for _, q := range all {
+			if q.Netns == p.Netns && q.Dev == p.Dev {
+				return nil, fmt.Errorf("%s: it is there already, as interface %d", p.Where(), q.Item)
+			}
+		}
+		all = append(all, p)
+	}
+	if len(all) < 2 {
+		return nil, fmt.Errorf("%s: a path has two interfaces at least", all[0].Where())
+	}
+	return all, nil
+}
+
+// isName tells a name that the kernel would take (net/core/dev.c: dev_valid_name).
+func isName(s string) bool {
+	return s != "." && s != ".." && len(s) <= mostName && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '/' || r == 0x7f })
+}

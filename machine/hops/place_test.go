@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+
+package hops
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	all, err := Parse("eth0,br-lan:1,netns:vm1/eth0,netns:/proc/7/ns/net/vif1.0")
+	if err != nil || len(all) != 4 {
+		t.Fatal(all, err)
+	}
+	for i, want := range []Place{{"", "eth0", 1, 1}, {"", "br-lan:1", 2, 6}, {"vm1", "eth0", 3, 15}, {"/proc/7/ns/net", "vif1.0", 4, 30}} {
+		if all[i] != want {
+			t.Errorf("%+v, want %+v", all[i], want)
+		}
+	}
+	for list, want := range map[string]string{
+		"eth0":                     "two interfaces at least",
+		"eth0,":                    "interface 2, \"\", at byte 6: no interface is named",
+		",eth0":                    "interface 1, \"\", at byte 1",
+		"a,netns:x":                "interface 2, \"netns:x\", at byte 3: a network namespace is said as netns:NAME/DEV",
+		"a,netns:x/":               "no interface is named",
+		"a,netns:/b":               "netns:NAME/DEV",
+		"a, b":                     "without blanks",
+		"a,b,a":                    "interface 3, \"a\", at byte 5: it is there already, as interface 1",
+		"a,sixteen-letters-x":      "at most 15 characters",
+		"a,b\x1b[2J":               "without blanks",
+		strings.Repeat("x,", 70):   "it is there already",
+		"netns:v/e,netns:v/e":      "it is there already",
+		"..,b":                     "no name of an interface",
+		"a,b" + numbered(",c", 63): "more than 64 interfaces",
+	} {
+		if _, err := Parse(list); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", list, err, want)
+		}
+	}
+}
+
+func numbered(name string, n int) (out string) {
+	for i := range n {
+		out += name + string(rune('0'+i/10)) + string(rune('0'+i%10))
+	}
+	return out
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("eth0,netns:vm1/eth0")
+	f.Add("netns:/run/netns/x/y,,")
+	f.Fuzz(func(t *testing.T, list string) {
+		all, err := Parse(list)
+		if err != nil {
+			return
+		}
+		var again []string
+		for i, p := range all {
+			if p.Item != i+1 || !strings.HasPrefix(list[p.At-1:], p.String()) || !isName(p.Dev) {
+				t.Errorf("%q: %+v", list, p)
+			}
+			again = append(again, p.String())
+		}
+		if strings.Join(again, ",") != list {
+			t.Errorf("%q became %q", list, again)
+		}
+	})
+}

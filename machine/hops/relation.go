@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+
+package hops
+
+// Relation is how packets come from an interface of the path to the next one.
+type Relation string
+
+// The relations. What is said of a direction is of that of the list; the other one is its mirror.
+const (
+	Wire   Relation = "wire"   // what one sends the other receives: a veth link, or a cable
+	Up     Relation = "up"     // the next stands on it: a VLAN, a bond, a bridge on its port
+	Down   Relation = "down"   // it stands on the next
+	Across Relation = "across" // what one receives the other sends: bridged or routed
+)
+
+// Link is two neighbours of the path whose packets are compared: those beside each other, but for
+// a bridge between two of its ports, which does not count what it passes on
+// (net/bridge/br_input.c: br_handle_frame, Linux 7.3.4).
+type Link struct {
+	From, To int // numbers of the hops
+	Relation Relation
+	Sure     bool // the kernel says that the two are related so
+}
+
+// links are those of a path.
+func links(all []Hop) (out []Link) {
+	for i := 0; i+1 < len(all); i++ {
+		from, to := i, i+1
+		if to+1 < len(all) && bridges(&all[to], &all[from], &all[to+1]) {
+			out = append(out, Link{from, to + 1, Across, true})
+			i++
+			continue
+		}
+		r, sure := relate(&all[from], &all[to])
+		out = append(out, Link{from, to, r, sure})
+	}
+	return out
+}
+
+func bridges(b, x, y *Hop) bool {
+	return b.Kind == "bridge" && x.Inode == b.Inode && y.Inode == b.Inode && x.master == b.Index && y.master == b.Index
+}
+
+// relate finds how two interfaces are related. Of two that stand in no relation that the kernel
+// knows, those of one namespace are taken for a host's that forwards, and those of two for the
+// ends of a cable.
+func relate(x, y *Hop) (r Relation, sure bool) {
+	here := x.Inode == y.Inode
+	switch {
+	case paired(x, y) && paired(y, x):
+		return Wire, true
+	case here && (x.master == y.Index || y.lower == x.Index):
+		return Up, true
+	case here && (y.master == x.Index || x.lower == y.Index):
+		return Down, true
+	case here:
+		return Across, x.master != 0 && x.master == y.master
+	}
+	return Wire, false
+}
+
+// paired tells that x names y as its other end.
+func paired(x, y *Hop) bool {
+	if x.peer == 0 || x.peer != y.Index {
+		return false
+	}
+	if x.peerNS < 0 {
+		return x.Inode == y.Inode
+	}
+	id, known := x.space.ids[y.space]
+	return known && id == x.peerNS
+}

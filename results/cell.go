@@ -50,6 +50,8 @@ type Cell struct {
 	PacePercent int    `json:"pace_percent,omitempty"` // share of what the slowest of the compared cells does without; 0: the rate was asked for
 	UringEngine string `json:"uring_engine,omitempty"`
 	GatherUs    *int   `json:"gather_us,omitempty"`
+	UDPBatch    int    `json:"udp_batch,omitempty"`        // datagrams of one call; 0: the mode's default
+	UDPSegment  *bool  `json:"udp_segmentation,omitempty"` // of the sender's interface
 
 	// Flows is how many flows the run has, each moved by a thread of its own; 0: one. Queues is
 	// how many RX queues they come by, in turn: flow n by queue n mod Queues of them; 0: one
@@ -169,7 +171,7 @@ func (c *Cell) Check() error {
 			return &OptionError{Option: o, Value: v, Err: fmt.Errorf("it concerns %s, not %s: leave it out", strings.Join(o.Modes(), ", "), c.modeNames())}
 		}
 	}
-	return nil
+	return c.checkPackets()
 }
 
 // Drop leaves out of c what concerns none of its modes.

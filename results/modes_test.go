@@ -12,10 +12,12 @@ func init() {
 		stream.Mode{Name: "zcrx", Role: stream.RX, Ring: true, NICQueue: true, NeedsDev: true, SplitsHeaders: true},
 		stream.Mode{Name: "zcrx-nodev", Role: stream.RX, Ring: true, NICQueue: true},
 		stream.Mode{Name: "devmem", Role: stream.RX, NICQueue: true, NeedsDev: true, SplitsHeaders: true, DMABuf: true},
-		stream.Mode{Name: "udp", Role: stream.RX, Kind: stream.Datagram},
+		stream.Mode{Name: "udp", Role: stream.RX, Kind: stream.Datagram, Batches: true},
 		stream.Mode{Name: "tcp", Role: stream.TX},
 		stream.Mode{Name: "uring", Role: stream.TX, Ring: true},
 		stream.Mode{Name: "uring-zc", Role: stream.TX, Ring: true},
 		stream.Mode{Name: "devmem", Role: stream.TX, NeedsDev: true},
+		stream.Mode{Name: "udp", Role: stream.TX, Kind: stream.Datagram, Batches: true},
+		stream.Mode{Name: "udp-gso", Role: stream.TX, Kind: stream.Datagram, Batches: true, Segments: true},
 	)
 }

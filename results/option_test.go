@@ -15,7 +15,7 @@ var choices = map[string][2]string{
 	"rx": {"zcrx", "sendfile"}, "tx": {"uring", "zcrx"}, "gro": {"off", "maybe"}, "hw_gro": {"on", "1"}, "header_split": {"off", "auto"}, "big_tcp": {"128K", "100"}, "tg_big_tcp": {"off", "2000000"},
 	"cpu_layout": {"2cpu", "3cpu"}, "tg_cpu_layout": {"1cpu", "0cpu"}, "rx_buf_len": {"16K", "12288"}, "mtu": {"4148", "1279"}, "message": {"1M", "0"}, "read": {"64K", "2G"}, "rx_buffer": {"hot", "8K"}, "token_batch": {"64", "1025"},
 	"touch": {"verify", "lick"}, "congestion": {"bbr", "no/such"}, "control": {"wrong-queue", "right-queue"}, "probe": {"zc+latency", "colour"}, "probe_sample": {"4", "3"},
-	"rcvbuf": {"1M", "4G"}, "sndbuf": {"1M", "-1"}, "pace": {"10G", "4"}, "uring_engine": {"native", "no/such"}, "gather": {"10us", "1s"}, "queue": {"0", "-1"},
+	"rcvbuf": {"1M", "4G"}, "sndbuf": {"1M", "-1"}, "pace": {"10G", "4"}, "uring_engine": {"native", "no/such"}, "gather": {"10us", "1s"}, "udp_batch": {"8", "65"}, "udp_segmentation": {"off", "maybe"}, "queue": {"0", "-1"},
 	"steer_queue": {"7", "last"}, "area": {"huge", "disk"}, "area_bytes": {"32M", "1T"}, "refill_entries": {"64", "40000"}, "cq_entries": {"128", "-4"}, "hold": {"1M", "-1"},
 	"rx_ring": {"512", "-1"}, "tx_ring": {"256", "x"}, "channels": {"4", "-1"}, "set": {"coalesce rx-usecs=5; tg:rss=default", "coalesce"}, "sysctl_profile": {"reference", "mine"},
 	"hugepages": {"512", "-4"}, "governor": {"performance", "../x"}, "max_idle_us": {"0", "-1"}, "stop_irqbalance": {"true", "yes"}, "flows": {"4", "0"}, "queues": {"2", "-1"},
@@ -94,6 +94,15 @@ func TestCellCheck(t *testing.T) {
 		{Cell{RX: "devmem", TX: "devmem", RXBufLen: 16384}, ""},
 		{Cell{RX: "tcp", TX: "devmem", RXBufLen: 16384}, "rx_buf_len 16384: it concerns zcrx, zcrx-nodev, devmem, not rx tcp, tx devmem"},
 		{Cell{RX: "tcp", TX: "uring", GatherUs: &one}, ""},
+		{Cell{RX: "udp", TX: "udp", GatherUs: &one}, "gather 1: it concerns modes of TCP, not rx udp, tx udp: leave it out"},
+		{Cell{RX: "udp", TX: "udp", UDPBatch: 1, MessageBytes: 18}, ""},
+		{Cell{RX: "udp", TX: "udp", MessageBytes: 17}, "message 17: a packet's payload has 18..65507 bytes"},
+		{Cell{RX: "udp", TX: "udp", MessageBytes: 65508}, "message 65508: a packet's payload has 18..65507 bytes"},
+		{Cell{RX: "udp", TX: "udp", Probe: "zc+drops"}, "probe zc+drops: zc is of TCP, and rx udp, tx udp: leave it out"},
+		{Cell{RX: "udp", TX: "udp", Probe: "drops"}, ""},
+		{Cell{RX: "udp", TX: "udp", UDPSegment: new(bool)}, "udp_segmentation false: it concerns udp-gso, not rx udp, tx udp: leave it out"},
+		{Cell{RX: "udp", TX: "udp-gso", UDPSegment: new(bool)}, ""},
+		{Cell{RX: "tcp", TX: "tcp", UDPBatch: 4}, "udp_batch 4: it concerns udp, udp-gso, not rx tcp, tx tcp: leave it out"},
 	} {
 		err := x.c.Check()
 		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {

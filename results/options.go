@@ -42,7 +42,7 @@ var Options = []Option{
 		Takes: "bytes in 1280..65535", value: number(func(c *Cell) *int { return &c.MTU }, orZero(within(1280, 65535)), shortBytes)},
 	{Name: "message", Flag: "message-size", Column: "message_bytes", Type: "bytes", Help: "application message: what the sender hands over in one call (suffixes K, M, G: powers of 1024)",
 		Kind: OfPath, Default: "64M", Takes: "bytes that the sender hands over in one call", value: size(func(c *Cell) *int { return &c.MessageBytes }, 1, stream.MaxMessageBytes)},
-	{Name: "read", Flag: "read-size", Column: "read_bytes", Type: "bytes", Help: "most bytes of one receive call; 0: the mode's default", Kind: OfPath, Role: stream.RX,
+	{Name: "read", Flag: "read-size", Column: "read_bytes", Type: "bytes", Help: "most bytes of one receive call; 0: the mode's default", Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: "bytes that the receiver asks for in one call", value: size(func(c *Cell) *int { return &c.ReadBytes }, 0, stream.MaxMessageBytes)},
 	{Name: "rx_buffer", Since: 3, Column: "rx_buffer_bytes", Type: "bytes", Help: "the application's receive buffer, used again and again; hot: 256K, cold: 64M; 0: as long as a message", Kind: OfPath, Role: stream.RX, concerns: buffered,
 		Takes: "bytes of the receiver's buffer, at least 16K; hot: 256K, which stays in the cache; cold: 64M", value: rxBuffer(func(c *Cell) *int { return &c.RXBuffer })},
@@ -51,7 +51,7 @@ var Options = []Option{
 	{Name: "touch", Type: "string", Help: "what the receiver does with the payload: none, read (every cache line), verify (every byte by its position)",
 		Kind: OfPath, Role: stream.RX, Default: "none",
 		Takes: "none, read or verify", Words: touches, value: oneOf(func(c *Cell) *string { return &c.Touch }, touches...)},
-	{Name: "congestion", Column: "congestion_asked", Type: "string", Help: "congestion control of the flow's socket, such as cubic (default: the host's)", Kind: OfPath,
+	{Name: "congestion", Column: "congestion_asked", Type: "string", Help: "congestion control of the flow's socket, such as cubic (default: the host's)", Kind: OfPath, concerns: byTCP,
 		Takes: "a congestion control such as cubic", value: word(func(c *Cell) *string { return &c.Congestion }, "a congestion control, such as cubic")},
 	{Name: "control", Type: "string", Help: WrongQueue + ": steer the flow to another queue than the mode's, a run that must be found out to copy", Kind: OfRun, Role: stream.RX, concerns: takesQueue,
 		Takes: "none, or " + WrongQueue + ": steer the flow to another queue than the mode's", Words: []string{"none", WrongQueue},
@@ -72,8 +72,14 @@ var Options = []Option{
 		Kind: OfPath, concerns: stream.Mode.UsesRing,
 		Takes: "an implementation of the ring", Words: uringEngines, value: word(func(c *Cell) *string { return &c.UringEngine }, "an implementation of the ring")},
 	{Name: "gather", Since: 3, Column: "gather_us", Type: "duration", Help: "for how long a receiver that has taken all that was there lets more come before it looks again; io_uring's from 6.12 on (default: 0, not at all)",
-		Kind: OfPath, Role: stream.RX,
+		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: "a duration of whole microseconds", value: microseconds(func(c *Cell) **int { return &c.GatherUs }, stream.MaxGather)},
+
+	{Name: "udp_batch", Since: 3, Type: "int", Help: "datagrams that a call moves at most; 1: a call for each (default: 64)", Kind: OfPath, concerns: inBatches,
+		Takes: fmt.Sprintf("datagrams in 1..%d; 0: as many as there can be", stream.MaxBatch), value: count(func(c *Cell) *int { return &c.UDPBatch }, 0, stream.MaxBatch)},
+	{Name: "udp_segmentation", Since: 3, Type: "on|off", Help: "set the sender's offload of UDP segmentation (tx-udp-segmentation) for the run; off: the kernel makes the packets before they are sent, also over veth, which makes none of its own",
+		Kind: OfHost, Role: stream.TX, Sets: []string{"feature tx-udp-segmentation"}, concerns: segments,
+		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.UDPSegment })},
 
 	{Name: "queue", Since: 3, Type: "int", Help: "RX queue that the flow is to come by; modes that take one over take it (default: the last), of others the flow is steered to it (default: as found)",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
@@ -133,6 +139,8 @@ var (
 func buffered(m stream.Mode) bool      { return m.Buffered }
 func leavesHeaders(m stream.Mode) bool { return !m.SplitsHeaders }
 func byTCP(m stream.Mode) bool         { return m.Kind == stream.Stream }
+func inBatches(m stream.Mode) bool     { return m.Batches }
+func segments(m stream.Mode) bool      { return m.Segments }
 func hasNICQueue(m stream.Mode) bool   { return m.NICQueue }
 func ringsPayload(m stream.Mode) bool  { return m.NICQueue && !m.DMABuf }
 func returnsTokens(m stream.Mode) bool { return m.NICQueue && m.DMABuf }

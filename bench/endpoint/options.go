@@ -16,10 +16,13 @@ import (
 // pathOptions are a cell's choices as the data path of one end takes them.
 func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	c := &s.Cell
-	o := stream.Options{MessageBytes: cmp.Or(c.MessageBytes, stream.DefaultMessageBytes), Touch: stream.TouchNone,
+	o := stream.Options{MessageBytes: cmp.Or(c.MessageBytes, stream.DefaultMessage(p.Kind)), Touch: stream.TouchNone,
 		Socket: sock.Options{RcvBuf: c.RcvBuf, SndBuf: c.SndBuf, Congestion: c.Congestion, ZeroCopy: p.ZeroCopySocket}}
 	if p.UsesRing() {
 		o.UringEngine = c.UringEngine
+	}
+	if p.Batches {
+		o.Batch = c.UDPBatch
 	}
 	if s.Role == stream.TX {
 		o.Socket.PaceBitsPS = uint64(c.PaceBitsPS)

@@ -14,23 +14,35 @@ import (
 // values are what files say of options, of cells that they concern.
 var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split": "true", "big_tcp": "128K", "tg_big_tcp": "off", "cpu_layout": "1cpu", "tg_cpu_layout": "2cpu", "rx_buf_len": "8K", "mtu": "9000",
 	"message": "64M", "read": "1M", "rx_buffer": "cold", "token_batch": "512", "touch": "read", "congestion": "dctcp", "control": "wrong-queue", "probe": "zc+latency", "probe_sample": "4",
-	"rcvbuf": "1M", "sndbuf": "2M", "pace": "10G", "uring_engine": "native", "gather": "10us", "queue": "0", "steer_queue": "1", "area": "huge", "area_bytes": "32M",
+	"rcvbuf": "1M", "sndbuf": "2M", "pace": "10G", "uring_engine": "native", "gather": "10us", "udp_batch": "8", "udp_segmentation": "off", "queue": "0", "steer_queue": "1", "area": "huge", "area_bytes": "32M",
 	"refill_entries": "64", "cq_entries": "128", "hold": "1M", "rx_ring": "512", "tx_ring": "256", "channels": "4", "set": "coalesce rx-usecs=5", "sysctl_profile": "reference",
 	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true", "flows": "4", "queues": "1"}
 
-func modeFor(o *results.Option) string {
-	if names := o.Modes(); names != nil {
-		return names[0]
+// modesFor are modes of both ends that an option concerns.
+func modesFor(o *results.Option) (rx, tx string) {
+	for _, m := range stream.Modes {
+		switch {
+		case !o.ConcernsMode(m):
+		case m.Role == stream.TX && m.Kind.Packets():
+			return "udp", m.Name
+		case m.Role == stream.TX:
+			return "tcp", "tcp"
+		case m.Kind.Packets():
+			return m.Name, "udp"
+		default:
+			return m.Name, "tcp"
+		}
 	}
-	return "tcp"
+	return "", ""
 }
 
 // Every option can be said for all cells, and as a factor, but not as both.
 func TestEveryOptionInFiles(t *testing.T) {
 	for i := range results.Factors {
 		o := &results.Factors[i]
-		v, rx := values[o.Name], modeFor(o)
-		head := fmt.Sprintf("name: x\nfactors: {rx: %s, tx: tcp", rx)
+		v := values[o.Name]
+		rx, tx := modesFor(o)
+		head := fmt.Sprintf("name: x\nfactors: {rx: %s, tx: %s", rx, tx)
 		for _, text := range []string{
 			head + "}\n" + o.Name + ": " + v + "\n",
 			head + ", " + o.Name + ": " + v + "}\n",

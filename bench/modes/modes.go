@@ -7,6 +7,7 @@ package modes
 import (
 	"github.com/zcbench/zcbench/baseline"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/packet/datagram"
 	"github.com/zcbench/zcbench/zc/devmem"
 	"github.com/zcbench/zcbench/zc/msgzc"
 	"github.com/zcbench/zcbench/zc/tcpmmap"
@@ -16,8 +17,8 @@ import (
 
 // In the order of tables.
 func init() {
-	stream.Register(baseline.TCP, baseline.Trunc, tcpmmap.RX, baseline.Uring, zcrx.RX, zcrx.NoDevice, devmem.RX,
-		baseline.TCPSend, baseline.Sendfile, msgzc.TX, baseline.UringSend, uringzc.TX, devmem.TX)
+	stream.Register(baseline.TCP, baseline.Trunc, tcpmmap.RX, baseline.Uring, zcrx.RX, zcrx.NoDevice, devmem.RX, datagram.RX, datagram.GRO, datagram.Uring,
+		baseline.TCPSend, baseline.Sendfile, msgzc.TX, baseline.UringSend, uringzc.TX, devmem.TX, datagram.TX, datagram.GSO, datagram.UringSend)
 }
 
 // All lists every mode in table order.

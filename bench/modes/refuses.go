@@ -15,6 +15,8 @@ func Refuses(p stream.Mode, c *results.Cell) error {
 	area := stream.AreaKind(c.Area)
 	inDMABuf := slices.Contains(stream.DMABufKinds, area)
 	switch {
+	case p.Segments && c.UDPBatch == 1:
+		return fmt.Errorf("%s with a call for each datagram has nothing to segment: that is the mode udp", p.Name)
 	case p.Role == stream.TX:
 	case p.NoPayload && c.Touch != "" && c.Touch != string(stream.TouchNone):
 		return fmt.Errorf("%s never has the payload in its hands, so touch %q is impossible; use --touch none", p.Name, c.Touch)

@@ -31,6 +31,6 @@ Exit status: 0 done, 1 a run failed or is invalid (demo: failed), 2 wrong usage
 or input.`,
 		Version: version.Tool(),
 	}
-	cmd.AddCommand(demoCommand(), runCommand(), matrixCommand(), rerunCommand(), compareCommand(), doctorCommand(), restoreCommand(), reportCommand(), exportCommand(), powerCommand(), probeCommand(), countersCommand(), profileCommand(), labCommand(), agentCommand(), versionCommand())
+	cmd.AddCommand(demoCommand(), runCommand(), matrixCommand(), rerunCommand(), compareCommand(), doctorCommand(), restoreCommand(), reportCommand(), exportCommand(), powerCommand(), probeCommand(), countersCommand(), lossFreeCommand(), profileCommand(), labCommand(), agentCommand(), versionCommand())
 	return cmd
 }

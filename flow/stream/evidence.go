@@ -21,6 +21,10 @@ type Evidence struct {
 	// counters call them zero copied: the kernel did not count those copies.
 	Uncounted uint64
 
+	// MostInOne is how many packets of the flow GSO or GRO may have put into one, which the
+	// kernel's counters then count once; 0: each is one.
+	MostInOne uint64
+
 	// UringEngine is the io_uring engine that served the flow; "" for none.
 	UringEngine string
 }

@@ -21,12 +21,16 @@ const (
 // Kind is what a mode moves. Only modes of one kind can be the two ends of a flow.
 type Kind string
 
-// The kinds. Modes of the last two are to come.
+// The kinds.
 const (
 	Stream   Kind = ""          // of bytes, by TCP
 	Datagram Kind = "datagrams" // by UDP
 	Frame    Kind = "frames"    // below the sockets
 )
+
+// Packets tells a kind whose payload is packets that may be lost: how many were is a figure of a
+// run, and none of its faults.
+func (k Kind) Packets() bool { return k != Stream }
 
 func (k Kind) String() string {
 	if k == Stream {
@@ -67,6 +71,10 @@ type Mode struct {
 	// Buffered: the kernel copies the payload into a buffer of the application's, whose size
 	// is [Options].BufferBytes.
 	Buffered bool
+	// Batches: it moves packets, and a call of it moves [Options].Batch of them at most.
+	Batches bool
+	// Segments: the kernel, or the NIC, makes packets of what a call hands over.
+	Segments bool
 	// NoPayload: the application never gets the bytes, so it cannot touch them.
 	NoPayload bool
 

@@ -20,7 +20,7 @@ var pageText string
 
 // The template package escapes every text by where it stands: reasons and
 // names come from other machines.
-var page = template.Must(template.New("report").Parse(pageText + roiText + flowsText + costText + probeText + flameText + whyText))
+var page = template.Must(template.New("report").Parse(pageText + packetsText + roiText + flowsText + costText + probeText + flameText + whyText))
 
 // HTML writes the summary as one page that needs nothing else: no network, styles and plots
 // inside, and no script but that of flame graphs.
@@ -41,6 +41,7 @@ type view struct {
 	Gates   []string
 	Probes  probeView
 	Whys    whySection
+	Packets []packetView // of cells that move such
 }
 
 type plotView struct {
@@ -87,6 +88,9 @@ func newView(s *Summary, figures []Figure) view {
 		row := newRow(&s.Cells[i], under[i])
 		row.Number = i + 1
 		v.Rows = append(v.Rows, row)
+		if s.Cells[i].Cell.MovesPackets() {
+			v.Packets = append(v.Packets, newPacketView(&s.Cells[i], row))
+		}
 	}
 	v.Facts = factRows(s.SUT, s.TG)
 	for _, f := range figures {

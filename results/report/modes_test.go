@@ -4,7 +4,9 @@ package report
 
 import "github.com/zcbench/zcbench/flow/stream"
 
-// A mode of the tests' cells that takes queues over; those there are stand above this package.
+// Modes of the tests' cells that take queues over, or move packets; those there are stand above
+// this package.
 func init() {
-	stream.Register(stream.Mode{Name: "zcrx", Role: stream.RX, Ring: true, NICQueue: true, NeedsDev: true})
+	stream.Register(stream.Mode{Name: "zcrx", Role: stream.RX, Ring: true, NICQueue: true, NeedsDev: true},
+		stream.Mode{Name: "udp", Role: stream.RX, Kind: stream.Datagram}, stream.Mode{Name: "udp", Role: stream.TX, Kind: stream.Datagram})
 }

@@ -93,6 +93,9 @@ type End struct {
 	ROICPU         *stat.Summary `json:"roi_cpu,omitempty"`      // (Gbit/s)^2 per busy core
 	ROIPower       *stat.Summary `json:"roi_power,omitempty"`    // (Gbit/s)^2 per watt
 	DeliveryP99Us  *stat.Summary `json:"delivery_p99_us,omitempty"`
+	PacketsPerS    *stat.Summary `json:"packets_per_s,omitempty"` // of modes that move packets
+	NsPerPacket    *stat.Summary `json:"ns_per_packet,omitempty"`
+	LostShare      *stat.Summary `json:"lost_share,omitempty"` // of the sent packets, of the receiver's half
 	Proof          *Proof        `json:"zero_copy_proof,omitempty"`
 	Probed         *Probed       `json:"probed,omitempty"` // nil: no probe ran
 }
@@ -315,6 +318,9 @@ func end(runs []*results.Record, host func(*results.Record) *results.Host) End {
 	e.ROICPU = stat((*results.Host).ROICPU)
 	e.ROIPower = stat((*results.Host).ROIPower)
 	e.DeliveryP99Us = stat(deliveryP99)
+	e.PacketsPerS = stat(func(h *results.Host) *float64 { return h.PacketsPerS })
+	e.NsPerPacket = stat((*results.Host).NsPerPacket)
+	e.LostShare = stat(func(h *results.Host) *float64 { return h.Packets.LostShare() })
 	e.Proof = proof(runs, host)
 	e.Probed = probed(runs, host)
 	return e

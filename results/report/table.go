@@ -47,8 +47,11 @@ func JSON(w io.Writer, s *Summary) error {
 	return enc.Encode(s)
 }
 
-// head is the two header lines of the table; > aligns to the right.
-var head = []struct{ top, unit, align string }{
+// heading is a column of a table: its two header lines; > aligns to the right.
+type heading struct{ top, unit, align string }
+
+// head is that of the cells that move a stream.
+var head = []heading{
 	{"RX mode", "", "<"},
 	{"TX mode", "", "<"},
 	{"Gbit/s", "median", ">"},
@@ -87,33 +90,47 @@ func cites(numbers []int) string {
 }
 
 func writeRows(b *bufio.Writer, s *Summary) {
-	top, unit := make([]string, len(head)), make([]string, len(head))
-	for i, h := range head {
-		top[i], unit[i] = h.top, h.unit
+	streams, packets := byKind(s.Cells)
+	if len(streams) > 0 || len(packets) == 0 {
+		writeCells(b, head, streams, tableRow)
 	}
-	rows := [][]string{top, unit}
-	for i := range s.Cells {
-		rows = append(rows, tableRow(&s.Cells[i]))
-	}
-	widths, gap := layout(rows)
-	under := settings(s.Cells)
-	for i, r := range rows {
-		writeRow(b, r, widths, gap)
-		if i >= 2 && under[i-2] != "" {
-			wrap(b, "  ", "  ", under[i-2])
+	if len(packets) > 0 {
+		if len(streams) > 0 {
+			b.WriteString("\n")
 		}
-		if i >= 2 && remarks(&s.Cells[i-2]) != "" {
-			wrap(b, "  ", "  ", remarks(&s.Cells[i-2]))
-		}
+		writeCells(b, packetHead, packets, packetRow)
 	}
 	if len(s.Cells) == 0 {
 		b.WriteString("no runs\n")
 	}
 }
 
+// writeCells writes a row of each cell, and below it what is to be said of that.
+func writeCells(b *bufio.Writer, head []heading, cells []Cell, row func(*Cell) []string) {
+	top, unit := make([]string, len(head)), make([]string, len(head))
+	for i, h := range head {
+		top[i], unit[i] = h.top, h.unit
+	}
+	rows := [][]string{top, unit}
+	for i := range cells {
+		rows = append(rows, row(&cells[i]))
+	}
+	widths, gap := layout(head, rows)
+	under := settings(cells)
+	for i, r := range rows {
+		writeRow(b, head, r, widths, gap)
+		if i >= 2 && under[i-2] != "" {
+			wrap(b, "  ", "  ", under[i-2])
+		}
+		if i >= 2 && remarks(&cells[i-2]) != "" {
+			wrap(b, "  ", "  ", remarks(&cells[i-2]))
+		}
+	}
+}
+
 // layout finds the width of each column and of the gap between them. Only the
 // last column may have to be broken to keep to Width.
-func layout(rows [][]string) (widths []int, gap int) {
+func layout(head []heading, rows [][]string) (widths []int, gap int) {
 	widths = make([]int, len(head))
 	total := 0
 	for i := range head {
@@ -129,7 +146,7 @@ func layout(rows [][]string) (widths []int, gap int) {
 	return widths, gap
 }
 
-func writeRow(b *bufio.Writer, fields []string, widths []int, gap int) {
+func writeRow(b *bufio.Writer, head []heading, fields []string, widths []int, gap int) {
 	var line strings.Builder
 	last := len(fields) - 1
 	for i, f := range fields[:last] {
@@ -151,7 +168,7 @@ func writeRow(b *bufio.Writer, fields []string, widths []int, gap int) {
 func writeLegend(b *bufio.Writer, s *Summary) {
 	b.WriteString("\n")
 	wrap(b, "", "", "SUT = receiver, TG = sender. Gbit/s is payload, 1e9 bits. busy = wall - idle - iowait, 1.00 = one CPU. "+
-		"ns/kB = busy CPU time per 1000 bytes. \"-\" = not measured. Only ok runs are in the numbers, warm-ups are not."+limitLegend(s))
+		"ns/kB = busy CPU time per 1000 bytes. \"-\" = not measured. Only ok runs are in the numbers, warm-ups are not."+packetLegend(s)+limitLegend(s))
 }
 
 // limitLegend says what it means that a cell was held up, where one was.

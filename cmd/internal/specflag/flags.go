@@ -30,6 +30,7 @@ type Flags struct {
 	node, tgNode   string
 	maxCopied      float64
 	manyRX, manyTX []string
+	sized          func() bool // the size of a message was given
 }
 
 // Add defines the flags: those of hosts, options and the keys that are named, with the values
@@ -38,6 +39,7 @@ type Flags struct {
 func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...string) {
 	f.Spec = spec
 	fs := cmd.Flags()
+	f.sized = func() bool { return fs.Changed(results.LookupOption("message").FlagName()) }
 	fs.StringVar(&f.Spec.SUT.Dev, "dev", "", "the SUT's interface (default: its only one)")
 	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "", "the TG's interface, for its counters (default: its only one)")
 	fs.StringVar(&f.Spec.SUT.Addr, "addr", "", "the SUT's address (default: of --dev)")
@@ -150,6 +152,9 @@ func (f *Flags) cells() error {
 			c := f.Cell
 			c.ID, c.RX, c.TX = r+"/"+t, r, t
 			c.Drop()
+			if c.MovesPackets() && !f.sized() {
+				c.MessageBytes = stream.DefaultDatagramBytes
+			}
 			if c.OneKind() || len(rx)*len(tx) == 1 {
 				f.Spec.Cells = append(f.Spec.Cells, c)
 			}

@@ -50,6 +50,12 @@ type Cell struct {
 	PacePercent int    `json:"pace_percent,omitempty"` // share of what the slowest of the compared cells does without; 0: the rate was asked for
 	UringEngine string `json:"uring_engine,omitempty"`
 	GatherUs    *int   `json:"gather_us,omitempty"`
+
+	XDPTouch    string `json:"xdp_touch,omitempty"`        // what an XDP program does with a frame; "": what the mode needs
+	XDPAttach   string `json:"xdp_attach,omitempty"`       // where it runs; "": native
+	XDPRedirect string `json:"xdp_redirect,omitempty"`     // where xdp-redirect sends frames; "": cpu
+	Tuples      int    `json:"tuples,omitempty"`           // 5-tuples of generated frames; 0: one
+	Burst       int    `json:"burst,omitempty"`            // frames that leave together at a pace; 0: one
 	UDPBatch    int    `json:"udp_batch,omitempty"`        // datagrams of one call; 0: the mode's default
 	UDPSegment  *bool  `json:"udp_segmentation,omitempty"` // of the sender's interface
 

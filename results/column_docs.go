@@ -139,6 +139,11 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"ns_per_packet", "ns", "cpu_busy_cores / packets_per_s"},
 	ColumnDoc{"udp_batch", "", "asked for: datagrams that a call moves at most; empty = 64"},
 	ColumnDoc{"udp_segmentation", "bool", "asked for, of the sender's interface; empty = left as found"},
+	ColumnDoc{"xdp_touch", "", "asked for: what an XDP program does with a frame's bytes; empty = read, and swap-macs of what goes back"},
+	ColumnDoc{"xdp_attach", "", "asked for: where an XDP program runs; empty = native"},
+	ColumnDoc{"xdp_redirect", "", "asked for: where xdp-redirect sends frames; empty = cpu"},
+	ColumnDoc{"tuples", "", "asked for: 5-tuples of generated frames; empty = 1"},
+	ColumnDoc{"burst", "", "asked for: generated frames that leave together at a pace; empty = 1"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

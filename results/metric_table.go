@@ -47,6 +47,18 @@ var MetricSections = []MetricSection{
 			Units: "packets", Source: "counters",
 			Meaning: "what the kernel's exact counters of lost packets have counted from before the flow " +
 				"until after it, at this end; docs/probes.md has the names"},
+		{Names: "frames_of_others frames_not_redirected",
+			Units: "packets", Source: "eBPF program, whole flow",
+			Meaning: "frames that were not the generator's, and went on; of the generator's, those that " +
+				"the program could not redirect, and dropped"},
+		{Names: "frames_behind_cpumap frames_lost_in_cpumap",
+			Units: "packets", Source: "eBPF program, whole flow",
+			Meaning: "of xdp-redirect: frames that came out on the other CPU, and those that its queue " +
+				"had no room for"},
+		{Names: "frames_refused frames_returned frames_pace_given_up_us",
+			Units: "packets packets us", Source: "eBPF program, whole flow",
+			Meaning: "of the generator: frames that the kernel would not redirect; frames that came back " +
+				"to it; how much of its pace it gave up because it was late"},
 		{Names: "delivery_count delivery_early",
 			Units: "1 1", Source: "due by the pace, to the data path",
 			Meaning: "of a paced flow's receiver: pieces of the pace that were timed; of them, " +

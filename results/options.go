@@ -80,6 +80,19 @@ var Options = []Option{
 	{Name: "udp_segmentation", Since: 3, Type: "on|off", Help: "set the sender's offload of UDP segmentation (tx-udp-segmentation) for the run; off: the kernel makes the packets before they are sent, also over veth, which makes none of its own",
 		Kind: OfHost, Role: stream.TX, Sets: []string{"feature tx-udp-segmentation"}, concerns: segments,
 		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.UDPSegment })},
+	{Name: "xdp_touch", Since: 3, Type: "string", Help: "what an XDP program does with a frame's bytes: " + strings.Join(stream.XDPTouches, ", ") + " (default: read; of what goes back: swap-macs)",
+		Kind: OfPath, Role: stream.RX, concerns: runsXDP,
+		Takes: "what an XDP program does with a frame's bytes", Words: stream.XDPTouches, value: oneOf(func(c *Cell) *string { return &c.XDPTouch }, stream.XDPTouches...)},
+	{Name: "xdp_attach", Since: 3, Type: "string", Help: "where an XDP program runs: native, in the driver, or generic, where the stack begins (default: native)",
+		Kind: OfPath, Role: stream.RX, concerns: runsXDP,
+		Takes: "native or generic", Words: stream.XDPAttaches, value: oneOf(func(c *Cell) *string { return &c.XDPAttach }, stream.XDPAttaches...)},
+	{Name: "xdp_redirect", Since: 3, Type: "string", Help: "where xdp-redirect sends frames: to the CPU of the receiver's thread, or out again by the interface (default: cpu)",
+		Kind: OfPath, Role: stream.RX, concerns: redirects,
+		Takes: "cpu or dev", Words: stream.XDPRedirects, value: oneOf(func(c *Cell) *string { return &c.XDPRedirect }, stream.XDPRedirects...)},
+	{Name: "tuples", Since: 3, Type: "int", Help: "5-tuples that generated frames belong to in turn, told apart by their source ports (default: 1)", Kind: OfPath, concerns: ofFrames,
+		Takes: fmt.Sprintf("5-tuples in 1..%d", stream.MaxTuples), value: number(func(c *Cell) *int { return &c.Tuples }, within(1, stream.MaxTuples), func(raw string) string { return cmp.Or(raw, "1") })},
+	{Name: "burst", Since: 3, Type: "int", Help: "generated frames that leave together at a pace (default: 1)", Kind: OfPath, Role: stream.TX, concerns: ofFrames,
+		Takes: fmt.Sprintf("frames in 1..%d", stream.MaxBurst), value: number(func(c *Cell) *int { return &c.Burst }, within(1, stream.MaxBurst), func(raw string) string { return cmp.Or(raw, "1") })},
 
 	{Name: "queue", Since: 3, Type: "int", Help: "RX queue that the flow is to come by; modes that take one over take it (default: the last), of others the flow is steered to it (default: as found)",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
@@ -138,6 +151,9 @@ var (
 
 func buffered(m stream.Mode) bool      { return m.Buffered }
 func leavesHeaders(m stream.Mode) bool { return !m.SplitsHeaders }
+func runsXDP(m stream.Mode) bool       { return m.XDP }
+func redirects(m stream.Mode) bool     { return m.Redirects }
+func ofFrames(m stream.Mode) bool      { return m.Kind == stream.Frame }
 func byTCP(m stream.Mode) bool         { return m.Kind == stream.Stream }
 func inBatches(m stream.Mode) bool     { return m.Batches }
 func segments(m stream.Mode) bool      { return m.Segments }

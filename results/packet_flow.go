@@ -71,6 +71,9 @@ func (c *Cell) checkPackets() error {
 		o := LookupOption("message")
 		return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("a packet's payload has %d..%d bytes", stream.MinDatagramBytes, stream.MaxDatagramBytes)}
 	}
+	if err := c.checkFrames(); err != nil {
+		return err
+	}
 	for _, name := range c.Probes() {
 		if slices.Contains(streamProbes, name) {
 			return &OptionError{Option: LookupOption("probe"), Value: c.Probe, Err: fmt.Errorf("%s is of TCP, and %s: leave it out", name, c.modeNames())}

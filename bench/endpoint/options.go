@@ -21,6 +21,9 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	if p.UsesRing() {
 		o.UringEngine = c.UringEngine
 	}
+	if p.Kind == stream.Frame {
+		o.Frames = framesOf(c)
+	}
 	if p.Batches {
 		o.Batch = c.UDPBatch
 	}
@@ -43,6 +46,14 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 			RefillEntries: c.RefillEntries, CQEntries: c.CQEntries, HoldBytes: c.HoldBytes, TokenBatch: c.TokenBatch}
 	}
 	return o
+}
+
+// framesOf are a cell's choices of frames.
+func framesOf(c *results.Cell) stream.Frames {
+	f := stream.Frames{Touch: c.XDPTouch, Attach: c.XDPAttach, Redirect: c.XDPRedirect, Tuples: c.Tuples, Burst: c.Burst}
+	rx, err := stream.LookupMode(stream.RX, c.RX)
+	f.Returns = err == nil && (rx.SendsBack || rx.Redirects && c.XDPRedirect == "dev")
+	return f
 }
 
 // steerTo is the queue that a control run steers a flow to, instead of the one that is taken over

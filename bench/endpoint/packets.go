@@ -4,6 +4,7 @@ package endpoint
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -60,11 +61,29 @@ func (r *run) fillPackets(h *results.Host, w stream.Counters, seconds float64) {
 	if !r.ledger.known {
 		return
 	}
+	if of := r.lostByPath(); of != nil {
+		p.Counted = of
+		return
+	}
 	for _, c := range ledger.Between(r.ledger.before, r.ledger.after) {
+		if at := r.end.path.LostAt; at != nil && !slices.Contains(at, c.Name) {
+			continue // what it dropped itself it has received
+		}
 		if c.Count > 0 && ledger.OfPackets(c.Name) {
 			p.Counted = append(p.Counted, results.DropCounter{Name: c.Name, Source: c.Source, Value: new(float64(c.Count))})
 		}
 	}
+}
+
+// lostByPath is what the paths know to be lost, in the place of counters that are also others';
+// nil: they know nothing.
+func (r *run) lostByPath() (of []results.DropCounter) {
+	for _, f := range r.end.flows {
+		for _, x := range f.result.evidence.Lost {
+			of = append(of, results.DropCounter{Name: x.Name, Source: "data path", Value: &x.Value})
+		}
+	}
+	return of
 }
 
 // told is how many packets the senders of all flows say that they sent, and how many of them did

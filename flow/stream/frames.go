@@ -23,4 +23,6 @@ var (
 const (
 	MaxTuples = 4096
 	MaxBurst  = 1 << 16
+	// MaxFramePayload is what a page of the kernel's carries beside headers (net/bpf/test_run.c).
+	MaxFramePayload = 2958
 )

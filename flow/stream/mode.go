@@ -78,6 +78,16 @@ type Mode struct {
 	// NoPayload: the application never gets the bytes, so it cannot touch them.
 	NoPayload bool
 
+	// XDP: its rung is an XDP program; Redirects: which sends frames elsewhere; SendsBack: or back
+	// to their sender, who takes them.
+	XDP, Redirects, SendsBack bool
+	// Above is the mode of the rung above, see docs/packets.md: what this one costs more is the
+	// price of what lies between. "": it is the highest, or none.
+	Above string
+	// LostAt are, of a receive mode that drops packets itself, the counters of lost packets that
+	// tell of packets which it never saw; nil: all of them.
+	LostAt []string
+
 	// Kernel is the first that has it, such as "6.15"; "" for any.
 	Kernel string
 	// Needs are what else it stands on, the lowest first.

@@ -25,6 +25,8 @@ type Options struct {
 	Batch  int
 	Touch  Touch
 	Socket sock.Options
+	// Frames is for paths of the kind [Frame].
+	Frames Frames
 	// NIC is for paths whose mode has NICQueue.
 	NIC NICQueue
 	// UringEngine names the io_uring engine of paths whose mode UsesRing; "" is the

@@ -232,7 +232,7 @@ int prerouting(struct bpf_nf_ctx *ctx)
 
 /* ---- the generator ---- */
 
-/* The first 40 bytes of each frame; the rest of the UDP header is 0, a checksum that there is not. */
+/* The first 40 bytes of each frame; the rest of the UDP header is 0: there is no checksum. */
 volatile const __u64 header[5];
 volatile const __u32 tag;      /* network byte order */
 volatile const __u64 burst_ns; /* how long a burst may take at the wanted rate; 0: no pace */

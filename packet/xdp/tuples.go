@@ -14,9 +14,9 @@ import (
 
 // Sizes of frames, without the checksum that the NIC adds.
 const (
-	HeaderBytes   = 42   // Ethernet, IPv4, UDP
-	MinFrameBytes = 60   // the shortest of Ethernet; number and tag fit
-	MaxFrameBytes = 3000 // what one page carries in the kernel's test runs, with headroom (net/bpf/test_run.c, 6.18)
+	HeaderBytes   = 42 // Ethernet, IPv4, UDP
+	MinFrameBytes = 60 // the shortest of Ethernet; number and tag fit
+	MaxFrameBytes = stream.MaxFramePayload + HeaderBytes
 )
 
 // Tuples are the generator's flows: UDP over IPv4, told apart by their source ports.

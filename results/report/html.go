@@ -20,7 +20,7 @@ var pageText string
 
 // The template package escapes every text by where it stands: reasons and
 // names come from other machines.
-var page = template.Must(template.New("report").Parse(pageText + packetsText + roiText + flowsText + costText + probeText + flameText + whyText))
+var page = template.Must(template.New("report").Parse(pageText + packetsText + ladderText + roiText + flowsText + costText + probeText + flameText + whyText))
 
 // HTML writes the summary as one page that needs nothing else: no network, styles and plots
 // inside, and no script but that of flame graphs.
@@ -42,6 +42,7 @@ type view struct {
 	Probes  probeView
 	Whys    whySection
 	Packets []packetView // of cells that move such
+	Ladders []Ladder
 }
 
 type plotView struct {

@@ -42,6 +42,8 @@ type Summary struct {
 	Calibrations []*results.Calibration `json:"calibrations,omitempty"`
 	Costs        []Costs                `json:"costs,omitempty"` // gross and net; none where only busy cores were measured
 
+	Ladders []Ladder `json:"ladders,omitempty"` // of cells that move frames
+
 	Skipped []results.Problem `json:"skipped,omitempty"` // journal lines not used
 
 	// Top is how many functions of each profile a terminal shows, of all cells; 0: some, of a few.
@@ -133,6 +135,7 @@ func Summarize(j results.Journal) *Summary {
 		between = j.Header.Plan.BetweenBoots
 	}
 	s.ROI, s.Calibrations = roiOf(unpaced(groups), between), calibrations(&j)
+	s.Ladders = ladders(groups, s.Cells)
 	s.Costs, s.Flows = costsOf(groups), flowCurves(groups, s.Cells, between)
 	for i := range j.Records {
 		if j.Records[i].Warmup {

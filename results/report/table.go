@@ -32,6 +32,7 @@ func Table(w io.Writer, s *Summary) error {
 	writeLegend(b, s)
 	writeFlows(b, s.Flows)
 	writeROI(b, s.ROI)
+	writeLadders(b, s.Ladders)
 	writeCosts(b, s.Costs)
 	writeProbes(b, s)
 	writeStops(b, s.Stops)

@@ -22,14 +22,17 @@ func rx(name, above, summary, kernel string, w way) stream.Mode {
 	if w.read {
 		lost = append([]string{"udp_rcvbuf_errors", "udp_mem_errors", "udp_csum_errors"}, lost...)
 	}
+	probe := probeKernel(name, programsOf(w)...)
 	return stream.Mode{Name: name, Role: stream.RX, Kind: stream.Frame, Summary: summary, Kernel: kernel, Needs: needs,
 		NeedsDev: true, NoPayload: true, XDP: w.xdp, Redirects: w.action == ToCPU, SendsBack: w.action == TX, LostAt: lost, Above: above,
-		Probe: probeKernel(name, programsOf(w)...), ProbeDevice: probeDevice(name, w.xdp),
+		Probe: probe, ProbeDevice: probeDevice(stream.RX, name, w.xdp, probe),
 		NewReceiver: stream.MakesReceiver(newReceiver(name, w))}
 }
 
 // pktgen is the generator's name.
 const pktgen = "pktgen-xdp"
+
+var probeGenerator = probeKernel(pktgen, framesProgGenerate)
 
 // The modes of this folder, from the driver up.
 var (
@@ -44,5 +47,5 @@ var (
 
 	Pktgen = stream.Mode{Name: pktgen, Role: stream.TX, Kind: stream.Frame, Summary: "an XDP program makes frames in the kernel (BPF_PROG_TEST_RUN, live frames)",
 		Kernel: "5.18", Needs: needs, NeedsDev: true, NoPayload: true, LostAt: []string{"tx_dropped"},
-		Probe: probeKernel(pktgen, framesProgGenerate), ProbeDevice: probeDevice(pktgen, false), NewSender: stream.MakesSender(newSender)}
+		Probe: probeGenerator, ProbeDevice: probeDevice(stream.TX, pktgen, false, probeGenerator), NewSender: stream.MakesSender(newSender)}
 )

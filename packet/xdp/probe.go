@@ -4,10 +4,13 @@ package xdp
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
-	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/internal/tape"
+	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
 
@@ -40,23 +43,25 @@ func probeKernel(mode string, programs ...string) func() error {
 	}
 }
 
-// probeDevice looks whether a mode can have an interface, without changing it.
-func probeDevice(mode string, xdp bool) func(dev string) error {
+// probeDevice looks whether a mode can have an interface, without changing it, and whether the
+// kernel takes its programs.
+func probeDevice(role stream.Role, mode string, xdp bool, kernel func() error) func(dev string) error {
 	return func(dev string) error {
-		l, err := rtnl.LinkNamed(dev)
-		switch {
-		case err != nil:
+		if dev == "lo" {
+			return &fault.Unsupported{Mode: mode, Op: "no frames come to the loopback", Err: unix.EOPNOTSUPP, How: "frames need two hosts: namespaces joined by a veth, as zcbench demo has them, or two machines"}
+		}
+		d, err := nic.Open(dev)
+		if err != nil {
 			return cannot(mode, err)
-		case mode == pktgen:
-			if _, err := sourceMAC(dev, l); err != nil {
-				return cannot(mode, err)
-			}
-		case l.Flags&unix.IFF_LOOPBACK != 0:
-			return &fault.Unsupported{Mode: mode, Op: "no frames come to " + dev + ", the loopback", Err: unix.EOPNOTSUPP, How: "frames need two hosts: namespaces joined by a veth, as zcbench demo has them, or two machines"}
-		case xdp && l.XDP:
+		}
+		defer d.Close()
+		if xdp && d.HasXDP() {
 			return cannot(mode, taken(dev, unix.EBUSY))
 		}
-		return nil
+		if kernel == nil {
+			return nil
+		}
+		return tape.Try(fmt.Sprintf("kernel for %s %s", role, mode), kernel)
 	}
 }
 

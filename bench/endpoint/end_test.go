@@ -56,6 +56,9 @@ func TestCheckTakesGoodSpecs(t *testing.T) {
 }
 
 func mostMessage(m stream.Mode) int {
+	if m.Kind == stream.Frame {
+		return stream.MaxFramePayload
+	}
 	if m.Kind.Packets() {
 		return stream.MaxDatagramBytes
 	}

@@ -42,7 +42,6 @@ type view struct {
 	Probes  probeView
 	Whys    whySection
 	Packets []packetView // of cells that move such
-	Ladders []Ladder
 }
 
 type plotView struct {

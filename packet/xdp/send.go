@@ -4,10 +4,12 @@ package xdp
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/nic"
 )
 
@@ -59,6 +61,9 @@ func (s *sender) Send(c *stream.Conn, _ *stream.Payload, m *stream.Meter) (err e
 	c.Sent = s.done.Sent
 	if err == nil {
 		err = c.Aborted()
+	}
+	if err == nil && !c.Stopping() {
+		err = &fault.Error{Op: fmt.Sprintf("nothing looked after the generator for %v, so it ended", leash), How: "this process had no CPU: give its threads one beside the generator's, which never rests"}
 	}
 	return err
 }

@@ -27,3 +27,32 @@ func (c *Cell) checkFrames() error {
 	}
 	return nil
 }
+
+// OwnCores is what the threads that receive used of CPUs in the window: those of NAPI, and the
+// data paths' where these read. What others did on the same CPUs is not in it. Nil: softirq, which
+// is nobody's, received, or it was not measured.
+func (h *Host) OwnCores(read bool) *float64 {
+	if h.CPUPollerCores == nil {
+		return nil
+	}
+	own := *h.CPUPollerCores
+	if !read {
+		return &own
+	}
+	for i := range h.Flows {
+		if h.Flows[i].ThreadCores == nil {
+			return nil
+		}
+		own += *h.Flows[i].ThreadCores
+	}
+	return &own
+}
+
+// OwnNsPerPacket is OwnCores for each packet, nanoseconds.
+func (h *Host) OwnNsPerPacket(read bool) *float64 {
+	own := h.OwnCores(read)
+	if own == nil || h.PacketsPerS == nil {
+		return nil
+	}
+	return finite(*own * 1e9 / *h.PacketsPerS)
+}

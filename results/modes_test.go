@@ -19,5 +19,8 @@ func init() {
 		stream.Mode{Name: "devmem", Role: stream.TX, NeedsDev: true},
 		stream.Mode{Name: "udp", Role: stream.TX, Kind: stream.Datagram, Batches: true},
 		stream.Mode{Name: "udp-gso", Role: stream.TX, Kind: stream.Datagram, Batches: true, Segments: true},
+		stream.Mode{Name: "xdp-drop", Role: stream.RX, Kind: stream.Frame, XDP: true},
+		stream.Mode{Name: "xdp-redirect", Role: stream.RX, Kind: stream.Frame, XDP: true, Redirects: true},
+		stream.Mode{Name: "pktgen-xdp", Role: stream.TX, Kind: stream.Frame},
 	)
 }

@@ -50,7 +50,7 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 
 // framesOf are a cell's choices of frames.
 func framesOf(c *results.Cell) stream.Frames {
-	f := stream.Frames{Touch: c.XDPTouch, Attach: c.XDPAttach, Redirect: c.XDPRedirect, Tuples: c.Tuples, Burst: c.Burst}
+	f := stream.Frames{Touch: c.XDPTouch, Attach: c.XDPAttach, Redirect: c.XDPRedirect, Tuples: c.Tuples, Burst: c.Burst, KeepGRO: c.GRO != nil}
 	rx, err := stream.LookupMode(stream.RX, c.RX)
 	f.Returns = err == nil && (rx.SendsBack || rx.Redirects && c.XDPRedirect == "dev")
 	return f

@@ -10,6 +10,7 @@ type Frames struct {
 	Tuples   int    // flows that they belong to; 0: one
 	Burst    int    // that leave together at a pace; 0: one
 	Returns  bool   // of a sender: the receiver sends them back
+	KeepGRO  bool   // the receiver's GRO was chosen: it must not be switched on for want of NAPI
 }
 
 // What can be chosen of [Frames], the first of each is where it is left to most modes.

@@ -81,6 +81,8 @@ type Mode struct {
 	// XDP: its rung is an XDP program; Redirects: which sends frames elsewhere; SendsBack: or back
 	// to their sender, who takes them.
 	XDP, Redirects, SendsBack bool
+	// Reads: of frames, its thread reads them, and does not only look at what was counted.
+	Reads bool
 	// Above is the mode of the rung above, see docs/packets.md: what this one costs more is the
 	// price of what lies between. "": it is the highest, or none.
 	Above string

@@ -24,7 +24,7 @@ func rx(name, above, summary, kernel string, w way) stream.Mode {
 	}
 	probe := probeKernel(name, programsOf(w)...)
 	return stream.Mode{Name: name, Role: stream.RX, Kind: stream.Frame, Summary: summary, Kernel: kernel, Needs: needs,
-		NeedsDev: true, NoPayload: true, XDP: w.xdp, Redirects: w.action == ToCPU, SendsBack: w.action == TX, LostAt: lost, Above: above,
+		NeedsDev: true, NoPayload: true, XDP: w.xdp, Reads: w.read, Redirects: w.action == ToCPU, SendsBack: w.action == TX, LostAt: lost, Above: above,
 		Probe: probe, ProbeDevice: probeDevice(stream.RX, name, w.xdp, probe),
 		NewReceiver: stream.MakesReceiver(newReceiver(name, w))}
 }

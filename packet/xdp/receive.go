@@ -11,6 +11,9 @@ import (
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
 )
 
@@ -46,6 +49,7 @@ type receiver struct {
 	rung    *Rung // the counter, where it is XDP's
 	sock    *Socket
 	sleep   sock.Sleeper
+	lease   *lease.Lease // of what a veth needs; nil: nothing
 
 	counted Counts   // by the program so far
 	got     Received // by the socket
@@ -95,12 +99,37 @@ func (r *receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 		return &fault.Error{Op: fmt.Sprintf("the sender makes packets of %d bytes, and %d are expected", h.MessageBytes, r.o.MessageBytes), How: "give both ends the same --message-size"}
 	}
 	t := tuplesOf(c.Remote, c.Local, r.o.Frames.Tuples)
+	if err := r.giveNAPI(); err != nil {
+		return cannot(r.name, err)
+	}
 	if r.socket {
 		if r.sock, err = OpenSocket(t, r.frameBytes(), r.o.Socket.RcvBuf, uint32(c.Key)); err != nil {
-			return err
+			return cannot(r.name, err)
 		}
 	}
 	return cannot(r.name, r.place(t))
+}
+
+// giveNAPI sees that a veth has NAPI, without which it takes no frames: a native program brings
+// it, and else GRO does, which is put back when the path is closed.
+func (r *receiver) giveNAPI() error {
+	l, err := rtnl.LinkNamed(r.o.NIC.Dev)
+	if err != nil || l.Kind != "veth" || r.xdp && r.at == Native {
+		return err
+	}
+	d, err := nic.Open(l.Name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if f, err := d.Feature("rx-gro"); err != nil || f.Active {
+		return err
+	}
+	if r.o.Frames.KeepGRO {
+		return &fault.Error{Op: l.Name + " has no NAPI with GRO off, and so takes no frames", Err: unix.EOPNOTSUPP, How: "--gro on, or leave --gro out"}
+	}
+	r.lease = lease.New(lease.Options{})
+	return r.lease.Apply(lease.Want{Dev: l.Name, Name: "feature rx-gro", Value: "on"})
 }
 
 // place attaches the program, if the way has one.
@@ -142,12 +171,12 @@ func boundTo() (int, error) {
 
 const (
 	// lookEvery is how old the counts may be: figures of a window of 2 s are off by a
-	// thousandth. To look costs some 10 us.
-	lookEvery = 2 * time.Millisecond
+	// thousandth or two. To look costs some 10 us, on a busy machine far more.
+	lookEvery = 5 * time.Millisecond
 	// settleLimit is how long frames are waited for that were sent and did not come; those that
 	// still come have come when nothing did for quiet.
 	settleLimit = time.Second
-	quiet       = 20 * time.Millisecond
+	quiet       = 150 * time.Millisecond // a thread of NAPI that shares its CPU may wait for it
 	// readsBetween is how many datagrams are read before the flow's end is looked for.
 	readsBetween = 256
 )
@@ -287,6 +316,10 @@ func (r *receiver) Close() (err error) {
 	}
 	if r.sock != nil {
 		err = errors.Join(err, r.sock.Close())
+	}
+	if r.lease != nil {
+		err = errors.Join(err, r.lease.Restore())
+		r.lease = nil
 	}
 	return err
 }

@@ -44,13 +44,13 @@ func (s *sender) Send(c *stream.Conn, _ *stream.Payload, m *stream.Meter) (err e
 	if s.o.Frames.Returns {
 		// A veth takes frames only where a program or GRO gives it NAPI; this one also counts them.
 		if s.back, err = OpenRung(Options{Dev: s.o.NIC.Dev, Tuples: t, FrameBytes: n, Action: Drop, Touch: TouchRead}); err != nil {
-			return err
+			return cannot(pktgen, err)
 		}
 	}
 	s.g, err = NewGenerator(GeneratorOptions{Dev: s.o.NIC.Dev, Tuples: t, FrameBytes: n, CPUs: []int{cpu}, Tag: uint32(c.Key),
 		Rate: float64(s.o.Socket.PaceBitsPS) / 8 / float64(s.o.MessageBytes), Burst: s.o.Frames.Burst, Limit: leash})
 	if err != nil {
-		return err
+		return cannot(pktgen, err)
 	}
 	s.before, s.counts = notTaken(s.o.NIC.Dev)
 	over, watched := make(chan struct{}), make(chan error)

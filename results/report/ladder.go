@@ -27,10 +27,13 @@ type Rung struct {
 	Name  string `json:"rung"`            // mode, and where and how an XDP program has the frames
 	Above string `json:"above,omitempty"` // the name of the rung above; "": there is none
 
-	PacketsPerS *stat.Summary     `json:"packets_per_s,omitempty"`
-	NsPerPacket *stat.Summary     `json:"ns_per_packet,omitempty"` // that the receiver's CPUs were busy
-	RateNs      *stat.Summary     `json:"rate_ns,omitempty"`       // 1/packets_per_s
+	PacketsPerS *stat.Summary `json:"packets_per_s,omitempty"`
+	// NsPerPacket is the time of the threads that received, where threads did, and else that the
+	// receiver's CPUs were busy.
+	NsPerPacket *stat.Summary     `json:"ns_per_packet,omitempty"`
+	RateNs      *stat.Summary     `json:"rate_ns,omitempty"` // 1/packets_per_s
 	Busy        *stat.Summary     `json:"cpu_busy_cores,omitempty"`
+	Own         *stat.Summary     `json:"own_cores,omitempty"` // of those threads
 	HeldBy      results.LimitedBy `json:"held_by,omitempty"`
 	More        *stat.Shift       `json:"more_ns,omitempty"` // ns_per_packet less that of the rung above
 
@@ -70,20 +73,29 @@ func ladders(groups []*cellRuns, cells []Cell) (out []Ladder) {
 }
 
 func (g *cellRuns) rung(m stream.Mode, c *Cell) *Rung {
-	r := &Rung{Cell: g.cell.ID, Name: rungName(m, &g.cell), PacketsPerS: c.SUT.PacketsPerS, NsPerPacket: c.SUT.NsPerPacket, Busy: c.SUT.BusyCores, HeldBy: c.HeldBy, mode: m, cell: g.cell}
-	var rates []float64
+	r := &Rung{Cell: g.cell.ID, Name: rungName(m, &g.cell), PacketsPerS: c.SUT.PacketsPerS, Busy: c.SUT.BusyCores, HeldBy: c.HeldBy, mode: m, cell: g.cell}
+	var rates, own, ns []float64
 	for _, rec := range g.runs {
 		if rec.Warmup || rec.Verdict != results.OK {
 			continue
 		}
-		if v := rec.SUT.NsPerPacket(); v != nil {
-			r.runs = append(r.runs, compare.RunOf(rec, *v, g.session))
+		v := rec.SUT.OwnNsPerPacket(m.Reads)
+		if v == nil {
+			v = rec.SUT.NsPerPacket()
+		} else {
+			own = append(own, *rec.SUT.OwnCores(m.Reads))
+		}
+		if v != nil {
+			ns, r.runs = append(ns, *v), append(r.runs, compare.RunOf(rec, *v, g.session))
 		}
 		if v := rec.SUT.PacketsPerS; v != nil && *v > 0 {
 			rates = append(rates, 1e9 / *v)
 		}
 	}
-	r.runs, r.RateNs = compare.SameBoots(r.runs), stat.Summarize(rates)
+	r.runs, r.RateNs, r.NsPerPacket = compare.SameBoots(r.runs), stat.Summarize(rates), stat.Summarize(ns)
+	if len(own) == len(ns) { // of all runs, or it says nothing of the cell
+		r.Own = stat.Summarize(own)
+	}
 	return r
 }
 
@@ -180,13 +192,20 @@ func (r *Rung) Words() []string {
 	return []string{plaintext.Line(r.Name), median(r.PacketsPerS, kilo), median(r.NsPerPacket, digits3), interval(r.NsPerPacket, digits3), median(r.RateNs, digits3), r.busy(), more, cmp.Or(plaintext.Line(r.Above), none)}
 }
 
-// busy marks a CPU that had time left.
+// busy marks a CPU that had time left, or was others' too.
 func (r *Rung) busy() string {
-	s := median(r.Busy, fixed2)
+	used := r.Own
+	if used == nil {
+		used = r.Busy
+	}
+	s := median(used, fixed2)
 	switch {
 	case r.HeldBy == results.BySender:
 		s += " sender"
-	case r.Busy != nil && r.Busy.Median < restless:
+	case used == nil || used.Median >= restless:
+	case r.Busy != nil && r.Busy.Median >= restless:
+		s += " shared"
+	default:
 		s += " idle"
 	}
 	return s
@@ -203,10 +222,10 @@ func signed(v float64) string {
 var ladderHead = []heading{
 	{"rung", "", "<"},
 	{"kpps", "median", ">"},
-	{"ns/pkt", "busy", ">"},
+	{"ns/pkt", "median", ">"},
 	{"95 % interval", "ns", ">"},
 	{"1/rate", "ns", ">"},
-	{"busy", "SUT", ">"},
+	{"cores", "used", ">"},
 	{"more than above", "ns/pkt", ">"},
 	{"above", "", "<"},
 }
@@ -215,7 +234,7 @@ func writeLadders(b *bufio.Writer, all []Ladder) {
 	for _, l := range all {
 		b.WriteString("\n")
 		wrap(b, "", "", "The ladder: what a frame costs the receiver's CPUs that ends at each rung, and how much more than one that ends at the rung above, with the 95 % interval (docs/packets.md). "+
-			"idle: its CPUs had time left, so 1/rate is not what a frame costs; sender: the generator was the limit.")
+			"cores used: of the threads that receive, where threads do. 1/rate is not what a frame costs where these had time left (idle), or others had the CPU, too (shared). sender: the generator was the limit.")
 		rows := [][]string{{}, {}}
 		for _, h := range ladderHead {
 			rows[0], rows[1] = append(rows[0], h.top), append(rows[1], h.unit)

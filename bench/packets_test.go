@@ -47,23 +47,26 @@ func TestMarkPackets(t *testing.T) {
 		left       float64
 		warns      string
 		oneMachine bool
+
+		oneNamespace bool
 	}{
-		"all came":                         {packetRun(100, 100, 0, nil, nil), 0, 0, "", true},
-		"all came, others were lost":       {packetRun(100, 100, 0, counts("udp_no_ports", 7.), nil), 0, 0, "", true},
-		"lost at the socket":               {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 40.), nil), 40, 0, "", true},
-		"one came twice":                   {packetRun(100, 61, 1, counts("udp_rcvbuf_errors", 40.), nil), 40, 0, "", true},
-		"at both ends":                     {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 30.), counts("qdisc_drops", 10.)), 40, 0, "", true},
-		"in between":                       {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 30.), nil), 40, 10, "of 40 lost packets no counter tells where 10 were lost", true},
-		"others too":                       {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 45.), nil), 40, -5, "40 packets were lost, and counters tell of 5 more", true},
-		"told by both ends of a veth":      {packetRun(100, 60, 0, counts("softnet_dropped", 40.), counts("tx_dropped", 40.)), 40, 0, "", true},
-		"told by two machines":             {packetRun(100, 20, 0, counts("softnet_dropped", 40.), counts("tx_dropped", 40.)), 80, 0, "", false},
-		"of several in one":                {super(packetRun(100, 36, 0, counts("udp_rcvbuf_errors", 2.), nil), 64), 64, 0, "", true},
-		"more than they can have been":     {super(packetRun(1000, 36, 0, counts("udp_rcvbuf_errors", 2.), nil), 64), 964, 836, "of 964 lost packets", true},
-		"fewer than there were at least":   {super(packetRun(100, 99, 0, counts("udp_rcvbuf_errors", 2.), nil), 64), 1, -1, "1 packets were lost, and counters tell of 1 more", true},
-		"what two ends say does not agree": {packetRun(100, 101, 0, nil, nil), 0, 0, "", true},
+		"all came":                         {packetRun(100, 100, 0, nil, nil), 0, 0, "", true, false},
+		"all came, others were lost":       {packetRun(100, 100, 0, counts("udp_no_ports", 7.), nil), 0, 0, "", true, false},
+		"lost at the socket":               {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 40.), nil), 40, 0, "", true, false},
+		"one came twice":                   {packetRun(100, 61, 1, counts("udp_rcvbuf_errors", 40.), nil), 40, 0, "", true, false},
+		"at both ends":                     {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 30.), counts("qdisc_drops", 10.)), 40, 0, "", true, false},
+		"in between":                       {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 30.), nil), 40, 10, "of 40 lost packets no counter tells where 10 were lost", true, false},
+		"others too":                       {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 45.), nil), 40, -5, "40 packets were lost, and counters tell of 5 more", true, false},
+		"told by both ends of a veth":      {packetRun(100, 60, 0, counts("softnet_dropped", 40.), counts("tx_dropped", 40.)), 40, 0, "", true, false},
+		"told by two machines":             {packetRun(100, 20, 0, counts("softnet_dropped", 40.), counts("tx_dropped", 40.)), 80, 0, "", false, false},
+		"in one namespace":                 {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 40.), counts("udp_rcvbuf_errors", 40.)), 40, 0, "", true, true},
+		"of several in one":                {super(packetRun(100, 36, 0, counts("udp_rcvbuf_errors", 2.), nil), 64), 64, 0, "", true, false},
+		"more than they can have been":     {super(packetRun(1000, 36, 0, counts("udp_rcvbuf_errors", 2.), nil), 64), 964, 836, "of 964 lost packets", true, false},
+		"fewer than there were at least":   {super(packetRun(100, 99, 0, counts("udp_rcvbuf_errors", 2.), nil), 64), 1, -1, "1 packets were lost, and counters tell of 1 more", true, false},
+		"what two ends say does not agree": {packetRun(100, 101, 0, nil, nil), 0, 0, "", true, false},
 	} {
 		r := x.rec
-		markPackets(r, x.oneMachine)
+		markPackets(r, x.oneMachine, x.oneNamespace)
 		if name == "what two ends say does not agree" {
 			if r.Verdict != results.Failed || !strings.Contains(r.Reason, "100 packets sent, and 101 received") {
 				t.Errorf("%s: %s, %s", name, r.Verdict, r.Reason)
@@ -81,12 +84,17 @@ func TestMarkPackets(t *testing.T) {
 			t.Errorf("%s: %q, %q", name, r.Flags, r.Warnings)
 		}
 	}
+	long := packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 45.), nil)
+	long.Cell.MessageBytes, long.TG.Metrics = 8000, []results.Metric{{Name: "link_mtu", Value: 1500}}
+	if markPackets(long, true, false); long.SUT.Packets.Unaccounted != nil || len(long.Flags) != 0 || len(long.Warnings) != 1 {
+		t.Errorf("fragments: %v, %q, %q", long.SUT.Packets.Unaccounted, long.Flags, long.Warnings)
+	}
 	for name, r := range map[string]*results.Record{
 		"no account":            {Cell: results.Cell{RX: "udp", TX: "udp"}, Verdict: results.OK},
 		"another number told":   func() *results.Record { r := packetRun(100, 60, 0, nil, nil); *r.SUT.Packets.Sent = 99; return r }(),
 		"the receiver has none": func() *results.Record { r := packetRun(100, 60, 0, nil, nil); r.SUT.Packets = nil; return r }(),
 	} {
-		if markPackets(r, true); r.Verdict != results.Failed {
+		if markPackets(r, true, false); r.Verdict != results.Failed {
 			t.Errorf("%s: %s", name, r.Verdict)
 		}
 	}
@@ -221,7 +229,7 @@ func TestIntegrationLossFree(t *testing.T) {
 	r.Journal.Close()
 	spec := matrix.New()
 	spec.Name, spec.Repetitions, spec.Warmup, spec.Duration, spec.RampUp, spec.RampDown = "loss-free", 1, false, 100*time.Millisecond, 30*time.Millisecond, 10*time.Millisecond
-	spec.Rest = new(time.Duration(0))
+	spec.Rest, spec.Gates = new(time.Duration(0)), results.Gates{} // whatever else this machine does
 	spec.Cells = []results.Cell{{ID: "udp/udp", RX: "udp", TX: "udp", MessageBytes: 64, RcvBuf: 64 << 10}}
 	dir := filepath.Join(t.TempDir(), "out")
 	s := &LossSearch{MaxLoss: 0.05, Resolution: 0.3, Confirm: 2, MostTrials: 12, Least: LeastRate(spec.Cells[0])}

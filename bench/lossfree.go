@@ -12,6 +12,9 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
+// mostInvalid is how many runs in a row may be invalid until the search ends with an error.
+const mostInvalid = 5
+
 // FindLossFree plays the experiment's only cell at one pace after another, until s is over. Each
 // run is in the journal, with its pace. Its error is as that of [Experiment.Run], or a run of which
 // nobody can say what it lost.
@@ -39,7 +42,7 @@ func (e *Experiment) FindLossFree(ctx context.Context, s *LossSearch) (recs []re
 			return nil, err
 		}
 	}
-	cell := e.Spec.Cells[0]
+	cell, invalid := e.Spec.Cells[0], 0
 	for n := 0; ; n++ {
 		rate, more := s.Next()
 		if !more {
@@ -49,6 +52,13 @@ func (e *Experiment) FindLossFree(ctx context.Context, s *LossSearch) (recs []re
 		if recs = append(recs, made...); err != nil {
 			return recs, err
 		}
+		if len(made) > 0 && made[len(made)-1].Verdict == results.Invalid && invalid < mostInvalid {
+			invalid++
+			s.Spoilt()
+			e.note(fmt.Sprintf("trial %d says nothing: %s", n+1, made[len(made)-1].Reason))
+			continue
+		}
+		invalid = 0
 		t, err := trialOf(rate, made)
 		if err != nil {
 			return recs, err

@@ -80,7 +80,7 @@ func (s *LossSearch) Next() (rate float64, more bool) {
 }
 
 // guess is what the receiver took of a flood.
-func (s *LossSearch) guess() float64 { return min(s.free.rate, s.ceiling) }
+func (s *LossSearch) guess() float64 { return max(min(s.free.rate, s.ceiling), s.Least) }
 
 // edges are the highest rate that passed each time, and the lowest that did not.
 func (s *LossSearch) edges() (passed, failed float64) {
@@ -110,6 +110,9 @@ func (s *LossSearch) Passes(t Trial) bool { return t.Loss <= s.MaxLoss && !t.mis
 
 // missed tells a sender that did not keep the pace.
 func (t *Trial) missed() bool { return t.Asked > 0 && t.Sent < t.Asked*(1-paceMissed) }
+
+// Spoilt takes note of a trial that says nothing.
+func (s *LossSearch) Spoilt() { s.trials++ }
 
 // Add takes a trial of the rate that Next told.
 func (s *LossSearch) Add(t Trial) {

@@ -40,7 +40,7 @@ var Options = []Option{
 		Takes: "bytes of a receive buffer, a power of two", value: number(func(c *Cell) *int { return &c.RXBufLen }, bufLen(stream.MaxBufLen), shortBytes)},
 	{Name: "mtu", Type: "int", Help: "set both interfaces' MTU for the run, bytes; 0: as found", Kind: OfHost, Sets: []string{"mtu"},
 		Takes: "bytes in 1280..65535", value: number(func(c *Cell) *int { return &c.MTU }, orZero(within(1280, 65535)), shortBytes)},
-	{Name: "message", Flag: "message-size", Column: "message_bytes", Type: "bytes", Help: "application message: what the sender hands over in one call (suffixes K, M, G: powers of 1024)",
+	{Name: "message", Flag: "message-size", Column: "message_bytes", Type: "bytes", Help: "application message: what the sender hands over in one call (suffixes K, M, G: powers of 1024); of datagrams 64 unless told otherwise",
 		Kind: OfPath, Default: "64M", Takes: "bytes that the sender hands over in one call", value: size(func(c *Cell) *int { return &c.MessageBytes }, 1, stream.MaxMessageBytes)},
 	{Name: "read", Flag: "read-size", Column: "read_bytes", Type: "bytes", Help: "most bytes of one receive call; 0: the mode's default", Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: "bytes that the receiver asks for in one call", value: size(func(c *Cell) *int { return &c.ReadBytes }, 0, stream.MaxMessageBytes)},

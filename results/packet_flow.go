@@ -50,6 +50,13 @@ func (r *Record) PerLinkPacket() *float64 {
 	return new(*r.SUT.PacketsPerS * *r.SUT.DurationS / n)
 }
 
+// Fragmented tells a run whose datagrams were longer than the MTU: what counters then tell to be
+// lost are fragments, any number of one datagram.
+func (r *Record) Fragmented() bool {
+	mtu := r.TG.value("link_mtu")
+	return mtu > 0 && float64(r.Cell.MessageBytes+udpHeaders) > mtu
+}
+
 // mostCounted is how many counters of lost packets there are at most.
 const mostCounted = 100
 
@@ -182,15 +189,18 @@ func (r *Record) packetLimit() LimitedBy {
 // the receiver had no room for (drivers/net/veth.c: veth_xmit).
 func (r *Record) lostBy() LimitedBy {
 	out, in := 0.0, 0.0
+	sending := []string{"tx_dropped", "qdisc_drops", "udp_sndbuf_errors"}
 	for _, c := range r.SUT.Packets.Counted {
-		in += *c.Value
+		if !slices.Contains(sending, c.Name) {
+			in += *c.Value
+		}
 	}
 	if p := r.TG.Packets; p != nil {
 		for _, c := range p.Counted {
 			switch {
 			case c.Name == "tx_dropped" && r.TG.Env.Driver == "veth":
 				in += *c.Value
-			case slices.Contains([]string{"tx_dropped", "qdisc_drops", "udp_sndbuf_errors"}, c.Name):
+			case slices.Contains(sending, c.Name):
 				out += *c.Value
 			}
 		}

@@ -61,7 +61,7 @@ func (r *Receiver) at(i int) []byte { return r.buf.Bytes()[i*r.each:][:r.each:r.
 func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) error {
 	r.open(c, h, r.opt.Touch)
 	if r.gro {
-		return sock.GatherUDP(c.FD)
+		return lacking("udp-gro", sock.GatherUDP(c.FD))
 	}
 	return nil
 }

@@ -97,3 +97,11 @@ func drain(fd int) (n uint64) {
 	}
 	return n
 }
+
+// lacking says that this kernel has no option that a mode needs.
+func lacking(mode string, err error) error {
+	if f := (*fault.Error)(nil); errors.As(err, &f) {
+		return &fault.Unsupported{Mode: mode, Op: f.Op, Err: f.Err, How: f.How}
+	}
+	return err
+}

@@ -49,7 +49,7 @@ func (s *Sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error 
 	call := s.sendBatch
 	switch {
 	case s.gso:
-		if err := sock.SegmentUDP(c.FD, s.size); err != nil {
+		if err := lacking("udp-gso", sock.SegmentUDP(c.FD, s.size)); err != nil {
 			return err
 		}
 		call = s.sendRun

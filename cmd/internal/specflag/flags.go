@@ -30,7 +30,7 @@ type Flags struct {
 	node, tgNode   string
 	maxCopied      float64
 	manyRX, manyTX []string
-	sized          func() bool // the size of a message was given
+	given          func(*results.Option) bool // by a flag
 }
 
 // Add defines the flags: those of hosts, options and the keys that are named, with the values
@@ -39,7 +39,7 @@ type Flags struct {
 func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...string) {
 	f.Spec = spec
 	fs := cmd.Flags()
-	f.sized = func() bool { return fs.Changed(results.LookupOption("message").FlagName()) }
+	f.given = func(o *results.Option) bool { return fs.Changed(o.FlagName()) }
 	fs.StringVar(&f.Spec.SUT.Dev, "dev", "", "the SUT's interface (default: its only one)")
 	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "", "the TG's interface, for its counters (default: its only one)")
 	fs.StringVar(&f.Spec.SUT.Addr, "addr", "", "the SUT's address (default: of --dev)")
@@ -152,7 +152,7 @@ func (f *Flags) cells() error {
 			c := f.Cell
 			c.ID, c.RX, c.TX = r+"/"+t, r, t
 			c.Drop()
-			if c.MovesPackets() && !f.sized() {
+			if c.MovesPackets() && !f.given(results.LookupOption("message")) {
 				c.MessageBytes = stream.DefaultDatagramBytes
 			}
 			if c.OneKind() || len(rx)*len(tx) == 1 {
@@ -169,6 +169,9 @@ func (f *Flags) check() error {
 	for i := range results.Factors {
 		o := &results.Factors[i]
 		v := o.Raw(&f.Cell)
+		if !f.given(o) {
+			v = "" // a default, which is not of all modes
+		}
 		if v != "" && !slices.ContainsFunc(cells, func(c results.Cell) bool { return o.Raw(&c) == v }) {
 			return cli.Usagef("--%s %s: it concerns %s, and no mode of this run is one of them: leave it out", o.FlagName(), v, strings.Join(o.Modes(), ", "))
 		}

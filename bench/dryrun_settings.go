@@ -118,12 +118,12 @@ func (s *collected) ofMode(c results.Cell, o Options) {
 	switch {
 	case err != nil:
 		return
-	case m.NeedsDev:
+	case m.NeedsDev && m.NICQueue:
 		s.add(on("header-split"), "tcp-data-split on")
 	case m.SplitsHeaders:
 		s.add(on("header-split"), "tcp-data-split on, where it can be")
 	}
-	if m.NeedsDev || c.Steers() {
+	if m.NeedsDev && m.NICQueue || c.Steers() {
 		queue := "the last queue"
 		if q := c.Queue; q != nil {
 			queue = fmt.Sprintf("queue %d", *q)

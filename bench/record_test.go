@@ -53,7 +53,7 @@ func TestVerdict(t *testing.T) {
 		{name: "port in use", out: outcome{sutErr: &wire.Error{Message: "listen: in use", How: "another", Verdict: results.Failed}}, v: results.Failed, reason: "SUT: listen: in use", fix: "another"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			v, reason, fix := verdict(x.out)
+			v, reason, fix := verdict(x.out, false)
 			if v != x.v || reason != x.reason || (x.fix == "") != (fix == "") || !strings.Contains(fix, x.fix) {
 				t.Errorf("%s: %q, fix %q\nwant %s: %q, fix %q", v, reason, fix, x.v, x.reason, x.fix)
 			}

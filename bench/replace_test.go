@@ -27,7 +27,7 @@ func TestGateOfEnds(t *testing.T) {
 	}{{late, ok, results.ByEnvironment}, {ok, late, results.ByEnvironment}, {late, late, results.ByEnvironment}, {copied, ok, results.ByProof},
 		{late, copied, results.ByProof}, {ok, other, results.ByProof}} {
 		o := outcome{sut: x.sut, tg: x.tg}
-		if v, _, _ := verdict(o); v != results.Invalid || o.gate() != x.want {
+		if v, _, _ := verdict(o, false); v != results.Invalid || o.gate() != x.want {
 			t.Errorf("%s and %s: %s, gate %q, want %q", x.sut.Reason, x.tg.Reason, v, o.gate(), x.want)
 		}
 	}

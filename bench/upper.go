@@ -75,11 +75,14 @@ func (o *Options) portless(c results.Cell, sut, tg wire.Settings) *Missing {
 		if err != nil {
 			continue
 		}
-		if e.role == stream.TX && m.NeedsDev {
+		if e.role == stream.TX && m.NeedsDev && m.Kind == stream.Stream {
 			return e.upper.noNetmem(m.Name)
 		}
 		if !e.upper.unknown() {
 			continue
+		}
+		if m.Kind == stream.Frame {
+			return e.upper.unnamed(m.Name+" has the frames of a port", e.flag)
 		}
 		if m.NeedsDev {
 			return e.upper.unnamed(m.Name+" takes a queue over, which belongs to a port", e.flag)

@@ -23,7 +23,7 @@ const module = "github.com/zcbench/zcbench/"
 var house = [][]string{
 	{"cmd"},
 	{"bench"},
-	{"zc", "baseline", "power", "bpf", "profile"},
+	{"zc", "baseline", "packet", "power", "bpf", "profile"},
 	{"machine"},
 	{"results"},
 	{"flow"},

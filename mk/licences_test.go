@@ -138,7 +138,8 @@ texts below are those that the modules come with. Where a text offers a choice, 
 FreeType licence.
 
 zcbench also contains, as data, the source of the soft NIC's kernel module (lab/softnic,
-GPL-2.0-only, with its licence) and the objects of the eBPF programs (bpf, MIT OR GPL-2.0-only).
+GPL-2.0-only, with its licence) and the objects of the eBPF programs (bpf and
+packet/xdp, MIT OR GPL-2.0-only).
 
 | module | version | licence | in |
 |---|---|---|---|

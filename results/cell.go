@@ -60,6 +60,14 @@ type Cell struct {
 	InFlight int `json:"in_flight,omitempty"`
 	RRRate   int `json:"rr_rate,omitempty"`
 
+	XDPTouch    string `json:"xdp_touch,omitempty"`        // what an XDP program does with a frame; "": what the mode needs
+	XDPAttach   string `json:"xdp_attach,omitempty"`       // where it runs; "": native
+	XDPRedirect string `json:"xdp_redirect,omitempty"`     // where xdp-redirect sends frames; "": cpu
+	Tuples      int    `json:"tuples,omitempty"`           // 5-tuples of generated frames; 0: one
+	Burst       int    `json:"burst,omitempty"`            // frames that leave together at a pace; 0: one
+	UDPBatch    int    `json:"udp_batch,omitempty"`        // datagrams of one call; 0: the mode's default
+	UDPSegment  *bool  `json:"udp_segmentation,omitempty"` // of the sender's interface
+
 	// Flows is how many flows the run has, each moved by a thread of its own; 0: one. Queues is
 	// how many RX queues they come by, in turn: flow n by queue n mod Queues of them; 0: one
 	// each of modes that take queues over, of others as found.
@@ -184,7 +192,7 @@ func (c *Cell) Check() error {
 			return &OptionError{Option: o, Value: v, Err: fmt.Errorf("it concerns %s, not %s: leave it out", o.Whom(), c.modeNames())}
 		}
 	}
-	return nil
+	return c.checkPackets()
 }
 
 // Drop leaves out of c what concerns none of its modes.

@@ -72,7 +72,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 			"`unfair`, `starved-flow`: of several flows (docs/matrix.md); " +
 			"`calibration`: not paced, to know what shares of a pace are of; " +
 			"`smt-siblings` where CPUs share a core; `over-vlan`, `over-bond`, ... where the flow's address is on what stands on the port; " +
-			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md); `profile-differs`: its samples and the accounting of CPU time disagree on how busy the CPUs were (docs/profile.md); `drops-unattributed`: segments of the flow were lost, and nothing tells where (docs/probes.md); `disturbed`: spoilt by something else on the " +
+			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md); `profile-differs`: its samples and the accounting of CPU time disagree on how busy the CPUs were (docs/profile.md); `drops-unattributed`: segments of the flow were lost, and nothing tells where (docs/probes.md); `packets-unaccounted`: datagrams or frames were lost, and no counter tells where, `super-packets`: a packet of the link carried several of them (docs/packets.md); `disturbed`: spoilt by something else on the " +
 			"hosts; of a run that counts, the gates whose limits it is beyond: `throughput_cv`, " +
 			"`drops_per_gb`, ... (docs/matrix.md)"},
 	{"kernel driver firmware", "", "of this host and its interface"},
@@ -135,6 +135,15 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"queues", "", "asked for: RX queues that the flows were spread over; empty = one a flow of modes that take queues over, of others as found"},
 	ColumnDoc{"upper", "", "the interface with the flow's address and route, where that stands on a port: a VLAN, a bond, a bridge; dev is the port, or upper itself where it is not known which of its ports the flow used (warnings has them); empty = dev has the address"},
 	ColumnDoc{"delivery_clock_us", "us", "how far the three delivery times may be off, either way, because the clocks of the two hosts are known to each other no better before and after the run, and part in it; 0 = they have one clock"},
+	ColumnDoc{"packets_per_s", "1/s", "datagrams or frames in the steady window, of modes that move such (docs/packets.md): received and right, at the sender sent; empty of a stream"},
+	ColumnDoc{"ns_per_packet", "ns", "cpu_busy_cores / packets_per_s"},
+	ColumnDoc{"udp_batch", "", "asked for: datagrams that a call moves at most; empty = 64"},
+	ColumnDoc{"udp_segmentation", "bool", "asked for, of the sender's interface; empty = left as found"},
+	ColumnDoc{"xdp_touch", "", "asked for: what an XDP program does with a frame's bytes; empty = read, and swap-macs of what goes back"},
+	ColumnDoc{"xdp_attach", "", "asked for: where an XDP program runs; empty = native"},
+	ColumnDoc{"xdp_redirect", "", "asked for: where xdp-redirect sends frames; empty = cpu"},
+	ColumnDoc{"tuples", "", "asked for: 5-tuples of generated frames; empty = 1"},
+	ColumnDoc{"burst", "", "asked for: generated frames that leave together at a pace; empty = 1"},
 	ColumnDoc{"busy_poll_us", "us", "asked for: how long a call polls the queue itself before it sleeps, at both ends; empty = as the host's net.core.busy_read"},
 	ColumnDoc{"request_bytes response_bytes", "bytes", "asked for, of round trips: a request, and its answer; empty = 1"},
 	ColumnDoc{"in_flight", "", "asked for: requests of a flow that may be without an answer; empty = 1"},

@@ -132,7 +132,10 @@ var columns = withOptions([]column{
 		floatCol("flow_mhz", func(r *row) **float64 { return &r.host.FlowMHz }),
 		floatCol("cycles_per_byte", func(r *row) **float64 { return &r.host.CyclesPerByte }),
 		deliveryCol("p50"), deliveryCol("p99"), deliveryCol("p999"), chosen("flows"), chosen("queues"),
-		textCol("upper", func(r *row) *string { return &r.host.Env.Upper }), deliveryClockCol()}, tripColumns())...,
+		textCol("upper", func(r *row) *string { return &r.host.Env.Upper }), deliveryClockCol(),
+		floatCol("packets_per_s", func(r *row) **float64 { return &r.host.PacketsPerS }), computedCol("ns_per_packet", (*Host).NsPerPacket),
+		chosen("udp_batch"), chosen("udp_segmentation"),
+		chosen("xdp_touch"), chosen("xdp_attach"), chosen("xdp_redirect"), chosen("tuples"), chosen("burst")}, tripColumns())...,
 )
 
 // withOptions adds the columns of the options that have none yet, in their order, and those

@@ -42,7 +42,7 @@ const (
 // Inert lists the options of a run that did not act, by the evidence of its figures. What was
 // not measured is not listed.
 func (r *Record) Inert() (out []Inert) {
-	for _, check := range []func(*Record) *Inert{(*Record).inertGRO, (*Record).inertHWGRO, (*Record).inertBigTCP, (*Record).inertTGBigTCP, (*Record).inertSet} {
+	for _, check := range []func(*Record) *Inert{(*Record).inertGRO, (*Record).inertHWGRO, (*Record).inertBigTCP, (*Record).inertTGBigTCP, (*Record).inertSegmentation, (*Record).inertSet} {
 		if i := check(r); i != nil {
 			out = append(out, *i)
 		}
@@ -134,6 +134,21 @@ func bigPackets(option string, asked int, h *Host, name string) *Inert {
 		i.Fix = "a kernel with a larger CONFIG_MAX_SKB_FRAGS (45), fragments longer than a page (--tx tcp, memory in huge pages, --rx-buf-len)"
 	}
 	return i
+}
+
+// inertSegmentation: packets are made before the interface, or passed to it in one, as asked for.
+func (r *Record) inertSegmentation() *Inert {
+	on, n := r.Cell.UDPSegment, r.PerLinkPacket()
+	switch {
+	case on == nil, n == nil:
+		return nil
+	case !*on && *n > fewPackets:
+		return &Inert{"udp_segmentation", fmt.Sprintf("udp_segmentation off had no effect: a packet of the link carried %.1f datagrams", *n),
+			"look for what else segments, or puts together: ethtool -k, tx-gso-partial at the sender, rx-udp-gro-forwarding at the receiver"}
+	case *on && *n <= fewPackets && r.TG.Env.Driver == "veth":
+		return &Inert{"udp_segmentation", "udp_segmentation on had no effect: a packet of the link carried one datagram", "one call must send several: --tx udp-gso, a larger --udp-batch"}
+	}
+	return nil
 }
 
 // inertSet: of the settings that say how interrupts come and headers are split.

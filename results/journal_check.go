@@ -68,6 +68,9 @@ func (r *Record) validate() error {
 		return err
 	}
 	for _, h := range []*Host{&r.SUT, &r.TG} {
+		if err := h.Packets.Check(); err != nil {
+			return fmt.Errorf("host %q: %w", h.Name, err)
+		}
 		for i := range h.Series {
 			if s := &h.Series[i]; len(s.T) != len(s.V) {
 				return fmt.Errorf("series %q of host %q has %d times and %d values", s.Name, h.Name, len(s.T), len(s.V))

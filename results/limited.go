@@ -42,6 +42,9 @@ func (r *Record) FindLimit() LimitedBy {
 	if gbps == nil || *gbps <= 0 {
 		return ""
 	}
+	if r.Cell.MovesPackets() {
+		return r.packetLimit()
+	}
 	all := r.agreed(r.limitBeforeSendersCPU)
 	switch {
 	case r.Cell.PaceBitsPS > 0 && *r.PaceError() >= -PaceTolerance:

@@ -2,7 +2,11 @@
 
 package results
 
-import "github.com/zcbench/zcbench/internal/lazy"
+import (
+	"slices"
+
+	"github.com/zcbench/zcbench/internal/lazy"
+)
 
 // Metrics whose words in capitals reports ask for.
 const (
@@ -43,7 +47,7 @@ func (m Metric) Over(seconds, packets float64) Metric {
 // Rows are the host's rows of metrics.csv, also those of what probes saw.
 func (h *Host) Rows() []Metric {
 	out := make([]Metric, 0, len(h.Metrics))
-	for _, m := range append(h.Metrics[:len(h.Metrics):len(h.Metrics)], h.Probes.rows()...) {
+	for _, m := range slices.Concat(h.Metrics, h.Packets.rows(), h.Probes.rows()) {
 		m.Name, m.Of = m.Named(), nil
 		out = append(out, m)
 	}

@@ -26,6 +26,39 @@ var MetricSections = []MetricSection{
 			Units: "us bytes", Source: "data path, whole flow",
 			Meaning: "by how long the latest piece was late; payload that was due for longer than " +
 				"a second, and was not caught up with any more"},
+		{Names: "packets_sent packets_received packets_lost packets_out_of_order packets_duplicated packets_corrupted",
+			Units: "packets", Source: "data path, whole flow",
+			Meaning: "of modes that move datagrams or frames, from the flow's first to its last " +
+				"(docs/packets.md): received and right; sent and never received; of the received, " +
+				"those that came after a later one, and those that had come before; that came, and " +
+				"not as they were sent"},
+		{Names: "packets_most_in_one",
+			Units: "packets", Source: "data path, whole flow",
+			Meaning: "how many of them GSO or GRO may have put into one packet, which counters count " +
+				"once; missing where it is one"},
+		{Names: "udp_batch",
+			Units: "packets", Source: "data path, whole flow",
+			Meaning: "datagrams, of udp-gro pieces of them, that a call could move (`--udp-batch`)"},
+		{Names: "packets_unaccounted",
+			Units: "packets", Source: "data path and counters, whole flow",
+			Meaning: "of the lost, those that no exact counter of either end tells; below 0: these " +
+				"tell of more than were lost"},
+		{Names: "packets_counted_NAME",
+			Units: "packets", Source: "counters",
+			Meaning: "what the kernel's exact counters of lost packets have counted from before the flow " +
+				"until after it, at this end; docs/probes.md has the names"},
+		{Names: "frames_of_others frames_not_redirected",
+			Units: "packets", Source: "eBPF program, whole flow",
+			Meaning: "frames that were not the generator's, and went on; of the generator's, those that " +
+				"the program could not redirect, and dropped"},
+		{Names: "frames_behind_cpumap frames_lost_in_cpumap",
+			Units: "packets", Source: "eBPF program, whole flow",
+			Meaning: "of xdp-redirect: frames that came out on the other CPU, and those that its queue " +
+				"had no room for"},
+		{Names: "frames_refused frames_returned frames_pace_given_up_us",
+			Units: "packets packets us", Source: "eBPF program, whole flow",
+			Meaning: "of the generator: frames that the kernel would not redirect; frames that came back " +
+				"to it; how much of its pace it gave up because it was late"},
 		{Names: "delivery_count delivery_early",
 			Units: "1 1", Source: "due by the pace, to the data path",
 			Meaning: "of a paced flow's receiver: pieces of the pace that were timed; of them, " +

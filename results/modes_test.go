@@ -12,10 +12,15 @@ func init() {
 		stream.Mode{Name: "zcrx", Role: stream.RX, Ring: true, NICQueue: true, NeedsDev: true, SplitsHeaders: true},
 		stream.Mode{Name: "zcrx-nodev", Role: stream.RX, Ring: true, NICQueue: true},
 		stream.Mode{Name: "devmem", Role: stream.RX, NICQueue: true, NeedsDev: true, SplitsHeaders: true, DMABuf: true},
-		stream.Mode{Name: "udp", Role: stream.RX, Kind: stream.Datagram},
+		stream.Mode{Name: "udp", Role: stream.RX, Kind: stream.Datagram, Batches: true},
 		stream.Mode{Name: "tcp", Role: stream.TX},
 		stream.Mode{Name: "uring", Role: stream.TX, Ring: true},
 		stream.Mode{Name: "uring-zc", Role: stream.TX, Ring: true},
 		stream.Mode{Name: "devmem", Role: stream.TX, NeedsDev: true},
+		stream.Mode{Name: "udp", Role: stream.TX, Kind: stream.Datagram, Batches: true},
+		stream.Mode{Name: "udp-gso", Role: stream.TX, Kind: stream.Datagram, Batches: true, Segments: true},
+		stream.Mode{Name: "xdp-drop", Role: stream.RX, Kind: stream.Frame, XDP: true},
+		stream.Mode{Name: "xdp-redirect", Role: stream.RX, Kind: stream.Frame, XDP: true, Redirects: true},
+		stream.Mode{Name: "pktgen-xdp", Role: stream.TX, Kind: stream.Frame},
 	)
 }

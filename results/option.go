@@ -188,10 +188,15 @@ func (o *Option) ConcernsMode(m stream.Mode) bool {
 	return o.concerns == nil || (o.Role == "" || o.Role == m.Role) && o.concerns(m)
 }
 
-// Modes are the names of the modes that it concerns; nil: all.
+// Modes are the names of the modes that it concerns, or all of a kind in a word; nil: all.
 func (o *Option) Modes() (names []string) {
 	if o.concerns == nil {
 		return nil
+	}
+	if !slices.ContainsFunc(stream.Modes, func(m stream.Mode) bool {
+		return (o.Role == "" || o.Role == m.Role) && o.concerns(m) != (m.Kind == stream.Stream)
+	}) {
+		return []string{"modes of TCP"}
 	}
 	for _, m := range stream.Modes {
 		if o.ConcernsMode(m) && !slices.Contains(names, m.Name) {

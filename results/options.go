@@ -41,9 +41,9 @@ var Options = []Option{
 		Takes: "bytes of a receive buffer, a power of two", value: number(func(c *Cell) *int { return &c.RXBufLen }, bufLen(stream.MaxBufLen), shortBytes)},
 	{Name: "mtu", Type: "int", Help: "MTU of both interfaces in bytes; 0: as found", Kind: OfHost, Sets: []string{"mtu"},
 		Takes: "bytes in 1280..65535", value: number(func(c *Cell) *int { return &c.MTU }, orZero(within(1280, 65535)), shortBytes)},
-	{Name: "message", Flag: "message-size", Column: "message_bytes", Type: "bytes", Help: "bytes that the sender passes in one call; suffixes K, M, G (powers of 1024)",
+	{Name: "message", Flag: "message-size", Column: "message_bytes", Type: "bytes", Help: "bytes that the sender passes in one call; suffixes K, M, G (powers of 1024); datagrams default to 64",
 		Kind: OfPath, Default: "64M", besides: tripping, Takes: "bytes that the sender hands over in one call", value: size(func(c *Cell) *int { return &c.MessageBytes }, 1, stream.MaxMessageBytes)},
-	{Name: "read", Flag: "read-size", Column: "read_bytes", Type: "bytes", Help: "most bytes that one receive call asks for; 0: the mode's default", Kind: OfPath, Role: stream.RX,
+	{Name: "read", Flag: "read-size", Column: "read_bytes", Type: "bytes", Help: "most bytes that one receive call asks for; 0: the mode's default", Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: "bytes that the receiver asks for in one call", value: size(func(c *Cell) *int { return &c.ReadBytes }, 0, stream.MaxMessageBytes)},
 	{Name: "rx_buffer", Since: 3, Column: "rx_buffer_bytes", Type: "bytes", Help: "size of the application's receive buffer, which is reused; hot: 256K, cold: 64M; 0: one message", Kind: OfPath, Role: stream.RX, concerns: buffered,
 		Takes: "bytes of the receiver's buffer, at least 16K; hot: 256K, which stays in the cache; cold: 64M", value: rxBuffer(func(c *Cell) *int { return &c.RXBuffer })},
@@ -52,7 +52,7 @@ var Options = []Option{
 	{Name: "touch", Type: "string", Help: "what the receiver does with the payload: none, read (every cache line) or verify (every byte)",
 		Kind: OfPath, Role: stream.RX, Default: "none",
 		Takes: "none, read or verify", Words: touches, value: oneOf(func(c *Cell) *string { return &c.Touch }, touches...)},
-	{Name: "congestion", Column: "congestion_asked", Type: "string", Help: "congestion control of the flow, such as cubic (default: the host's)", Kind: OfPath,
+	{Name: "congestion", Column: "congestion_asked", Type: "string", Help: "congestion control of the flow, such as cubic (default: the host's)", Kind: OfPath, concerns: byTCP,
 		Takes: "a congestion control such as cubic", value: word(func(c *Cell) *string { return &c.Congestion }, "a congestion control, such as cubic")},
 	{Name: "control", Type: "string", Help: WrongQueue + ": negative control that steers the flow to another queue than the mode's; must be reported as copied", Kind: OfRun, Role: stream.RX, concerns: takesQueue,
 		Takes: "none, or " + WrongQueue + ": steer the flow to another queue than the mode's", Words: []string{"none", WrongQueue},
@@ -73,7 +73,7 @@ var Options = []Option{
 		Kind: OfPath, concerns: stream.Mode.UsesRing,
 		Takes: "an implementation of the ring", Words: uringEngines, value: word(func(c *Cell) *string { return &c.UringEngine }, "an implementation of the ring")},
 	{Name: "gather", Since: 3, Column: "gather_us", Type: "duration", Help: "how long a receiver that has drained its queue waits for more data before it looks again; with io_uring from Linux 6.12 on (default: 0, no wait)",
-		Kind: OfPath, Role: stream.RX,
+		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: "a duration of whole microseconds", value: microseconds(func(c *Cell) **int { return &c.GatherUs }, stream.MaxGather)},
 	{Name: "busy_poll", Since: 3, Column: "busy_poll_us", Type: "duration", Help: "for how long a call that finds nothing polls the queue itself before it sleeps, at both ends: SO_BUSY_POLL with SO_PREFER_BUSY_POLL, and io_uring's from 6.9 on (default: as the host's net.core.busy_read)",
 		Kind: OfPath, Takes: "a duration of whole microseconds, at most 100ms", value: plainMicroseconds(func(c *Cell) *int { return &c.BusyPollUs }, maxBusyPoll)},
@@ -85,6 +85,25 @@ var Options = []Option{
 		Takes: fmt.Sprintf("requests in 1..%d", stream.MaxInFlight), value: number(func(c *Cell) *int { return &c.InFlight }, within(1, stream.MaxInFlight), orOne)},
 	{Name: "rr_rate", Since: 3, Type: "int", Help: "requests that are to be sent per second by all flows; their times count from when they were due (default: the next one when an answer comes)", Kind: OfPath, Role: stream.TX, concerns: tripping,
 		Takes: fmt.Sprintf("requests per second in 1..%d", stream.MaxTripsPerS), value: count(func(c *Cell) *int { return &c.RRRate }, 1, stream.MaxTripsPerS)},
+
+	{Name: "udp_batch", Since: 3, Type: "int", Help: "datagrams that a call moves at most; 1: a call for each (default: 64)", Kind: OfPath, concerns: inBatches,
+		Takes: fmt.Sprintf("datagrams in 1..%d; 0: as many as there can be", stream.MaxBatch), value: count(func(c *Cell) *int { return &c.UDPBatch }, 0, stream.MaxBatch)},
+	{Name: "udp_segmentation", Since: 3, Type: "on|off", Help: "set the sender's offload of UDP segmentation (tx-udp-segmentation) for the run; off: the kernel makes the packets before they are sent, also over veth, which makes none of its own",
+		Kind: OfHost, Role: stream.TX, Sets: []string{"feature tx-udp-segmentation"}, concerns: segments,
+		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.UDPSegment })},
+	{Name: "xdp_touch", Since: 3, Type: "string", Help: "what an XDP program does with a frame's bytes: " + strings.Join(stream.XDPTouches, ", ") + " (default: read; of what goes back: swap-macs)",
+		Kind: OfPath, Role: stream.RX, concerns: runsXDP,
+		Takes: "what an XDP program does with a frame's bytes", Words: stream.XDPTouches, value: oneOf(func(c *Cell) *string { return &c.XDPTouch }, stream.XDPTouches...)},
+	{Name: "xdp_attach", Since: 3, Type: "string", Help: "where an XDP program runs: native, in the driver, or generic, where the stack begins (default: native)",
+		Kind: OfPath, Role: stream.RX, concerns: runsXDP,
+		Takes: "native or generic", Words: stream.XDPAttaches, value: oneOf(func(c *Cell) *string { return &c.XDPAttach }, stream.XDPAttaches...)},
+	{Name: "xdp_redirect", Since: 3, Type: "string", Help: "where xdp-redirect sends frames: to the CPU of the receiver's thread, or out again by the interface (default: cpu)",
+		Kind: OfPath, Role: stream.RX, concerns: redirects,
+		Takes: "cpu or dev", Words: stream.XDPRedirects, value: oneOf(func(c *Cell) *string { return &c.XDPRedirect }, stream.XDPRedirects...)},
+	{Name: "tuples", Since: 3, Type: "int", Help: "5-tuples that generated frames belong to in turn, told apart by their source ports (default: 1)", Kind: OfPath, concerns: ofFrames,
+		Takes: fmt.Sprintf("5-tuples in 1..%d", stream.MaxTuples), value: number(func(c *Cell) *int { return &c.Tuples }, within(1, stream.MaxTuples), func(raw string) string { return cmp.Or(raw, "1") })},
+	{Name: "burst", Since: 3, Type: "int", Help: "generated frames that leave together at a pace (default: 1)", Kind: OfPath, Role: stream.TX, concerns: ofFrames,
+		Takes: fmt.Sprintf("frames in 1..%d", stream.MaxBurst), value: number(func(c *Cell) *int { return &c.Burst }, within(1, stream.MaxBurst), func(raw string) string { return cmp.Or(raw, "1") })},
 
 	{Name: "queue", Since: 3, Type: "int", Help: "RX queue of the flow: the one that zero-copy modes take over (default: the last), and to which the flow of other modes is steered (default: as found)",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
@@ -147,7 +166,12 @@ var (
 func tripping(m stream.Mode) bool      { return m.RoundTrips }
 func buffered(m stream.Mode) bool      { return m.Buffered }
 func leavesHeaders(m stream.Mode) bool { return !m.SplitsHeaders }
+func runsXDP(m stream.Mode) bool       { return m.XDP }
+func redirects(m stream.Mode) bool     { return m.Redirects }
+func ofFrames(m stream.Mode) bool      { return m.Kind == stream.Frame }
 func byTCP(m stream.Mode) bool         { return m.Kind == stream.Stream }
+func inBatches(m stream.Mode) bool     { return m.Batches }
+func segments(m stream.Mode) bool      { return m.Segments }
 func hasNICQueue(m stream.Mode) bool   { return m.NICQueue }
 func ringsPayload(m stream.Mode) bool  { return m.NICQueue && !m.DMABuf }
 func returnsTokens(m stream.Mode) bool { return m.NICQueue && m.DMABuf }

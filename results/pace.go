@@ -15,8 +15,9 @@ import (
 // MaxPacePercent is the largest share: above it noise alone makes a cell miss its pace.
 const MaxPacePercent = 90
 
-// leastPace is the slowest pace, by which not even a handshake of less would come through.
-const leastPace = 1e6
+// LeastPace is the slowest pace, bits per second, by which not even a handshake of less would come
+// through.
+const LeastPace = 1e6
 
 // setPace reads none, a rate or a share.
 func setPace(c *Cell, s string) (err error) {
@@ -32,7 +33,7 @@ func setPace(c *Cell, s string) (err error) {
 		return nil
 	}
 	r, err := units.ParseBitRate(s)
-	if err == nil && r != 0 && r < leastPace {
+	if err == nil && r != 0 && r < LeastPace {
 		err = fmt.Errorf("%s is less than 1M bit/s, by which not even the handshake would come through", s)
 	}
 	c.PaceBitsPS = int(r)
@@ -189,7 +190,7 @@ func (c *Calibration) Share(percent int) int {
 	for n/unit >= 1000 {
 		unit *= 10
 	}
-	if n = n / unit * unit; n < leastPace {
+	if n = n / unit * unit; n < LeastPace {
 		return 0
 	}
 	return n

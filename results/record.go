@@ -99,6 +99,11 @@ type Host struct {
 	Retrans       *uint64 `json:"retrans,omitempty"`    // segments, from TCP_INFO
 	RXDrops       *uint64 `json:"rx_drops,omitempty"`   // packets, interface and softnet
 
+	// PacketsPerS is how many packets, datagrams or frames, there were of each second of the steady
+	// window, of modes that move such; Packets is what became of all of them.
+	PacketsPerS *float64 `json:"packets_per_s,omitempty"`
+	Packets     *Packets `json:"packets,omitempty"`
+
 	Delivery *Delivery `json:"delivery,omitempty"` // of a paced flow's receiver
 
 	Transactions *uint64 `json:"transactions,omitempty"` // requests that were answered, of round trips

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
@@ -139,7 +140,15 @@ func (l *sshLink) shares(s rtnl.Stack, dev string) (string, error) {
 // guard refuses to touch an interface that shares a wire with the ssh connection, unless
 // the controller said that it may.
 func (a *Agent) guard(dev string) error {
-	if a.ssh == nil || a.shared || dev == "" {
+	if a.shared {
+		return nil
+	}
+	return a.guardAlways(dev)
+}
+
+// guardAlways is guard whatever the controller said: of what would leave ssh no room.
+func (a *Agent) guardAlways(dev string) error {
+	if a.ssh == nil || dev == "" {
 		return nil
 	}
 	s, err := rtnl.ReadStack()
@@ -154,12 +163,17 @@ func (a *Agent) guard(dev string) error {
 
 // guardEnd is guard of the interface of an end's flow.
 func (a *Agent) guardEnd(s wire.EndSpec) error {
-	if a.ssh == nil || a.shared {
+	m, err := stream.LookupMode(s.Role, s.Mode())
+	floods := err == nil && m.Kind == stream.Frame
+	if a.ssh == nil || a.shared && !floods {
 		return nil
 	}
 	dev := s.Dev
 	if dev == "" {
 		dev = devOf(s)
+	}
+	if floods {
+		return a.guardAlways(dev)
 	}
 	return a.guard(dev)
 }

@@ -127,6 +127,11 @@ func TestGuard(t *testing.T) {
 						t.Errorf("%s: %v", what, err)
 					}
 				}
+				// A flood would leave ssh no room, whatever was said.
+				err := a.guardEnd(wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "pktgen-xdp"}, Addr: "10.77.0.2:1"})
+				if (err != nil) != x.hello.SSH || err != nil && !strings.Contains(err.Error(), "goes by "+dev) {
+					t.Errorf("a flood to the peer: %v", err)
+				}
 				for what, err := range map[string]error{
 					"a sysctl":         a.guardSettings(sysctl),
 					"nothing":          a.guardSettings(wire.Settings{}),

@@ -39,7 +39,7 @@ func Ladders(dev string) []wire.Ladder {
 	for _, p := range modes.All() {
 		err := p.Support(dev)
 		l := wire.Ladder{ModeSupport: support(p, err), Rungs: f.climb(p)}
-		if p.NeedsDev || p.NICQueue || p.ZeroCopy && p.Role == stream.RX {
+		if p.NeedsDev && p.Kind == stream.Stream || p.NICQueue || p.ZeroCopy && p.Role == stream.RX {
 			l.Impossible = drivers[f.driver.Model()].impossible
 		}
 		l.Rungs = append(l.Rungs, attempt(err, l.Rungs))

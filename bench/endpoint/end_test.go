@@ -44,19 +44,28 @@ func TestGiveUpTellsWhatIsLeft(t *testing.T) {
 
 func TestCheckTakesGoodSpecs(t *testing.T) {
 	for _, m := range stream.Modes {
-		size := stream.MaxMessageBytes
-		if m.RoundTrips {
-			size = 0 // it has requests
-		}
 		for _, s := range []wire.EndSpec{
 			{Role: m.Role, Cell: cellOf(m, results.Cell{}), Addr: "[::1]:5201", Flows: wire.OneFlow(-1)},
-			{Role: m.Role, Cell: cellOf(m, results.Cell{MessageBytes: size, RcvBuf: 1 << 30, SndBuf: 1}), Addr: "host:5201", Flows: wire.OneFlow(0)},
+			{Role: m.Role, Cell: cellOf(m, results.Cell{MessageBytes: mostMessage(m), RcvBuf: 1 << 30, SndBuf: 1}), Addr: "host:5201", Flows: wire.OneFlow(0)},
 		} {
 			if err := Check(s); err != nil {
 				t.Errorf("%+v: %v", s, err)
 			}
 		}
 	}
+}
+
+func mostMessage(m stream.Mode) int {
+	if m.RoundTrips {
+		return 0 // it has requests
+	}
+	if m.Kind == stream.Frame {
+		return stream.MaxFramePayload
+	}
+	if m.Kind.Packets() {
+		return stream.MaxDatagramBytes
+	}
+	return stream.MaxMessageBytes
 }
 
 // cellOf is a cell of one end's mode alone.
@@ -104,7 +113,7 @@ func TestCheckRefusesEachMistake(t *testing.T) {
 		"unknown engine":     {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.UringEngine = "uring", "nosuch" }, "unknown io_uring engine"},
 		"gather too long":    {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.GatherUs = "uring", new(1000000) }, "gather 1000000: 1s is outside 0s..100ms"},
 		"gather negative":    {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.GatherUs = "uring", new(-1) }, "gather -1: -1µs is outside"},
-		"engine of no use":   {func(s *wire.EndSpec) { s.Cell.UringEngine = "native" }, "uring_engine native: it concerns uring, zcrx, zcrx-nodev, uring-zc, not rx tcp"},
+		"engine of no use":   {func(s *wire.EndSpec) { s.Cell.UringEngine = "native" }, "uring_engine native: it concerns uring, zcrx, zcrx-nodev, udp-uring, uring-zc, not rx tcp"},
 		"bare IPv6":          {func(s *wire.EndSpec) { s.Addr = "fd00::1:5201" }, "IPv6 in brackets"},
 	} {
 		s := rxSpec("tcp", kib)

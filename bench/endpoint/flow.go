@@ -144,11 +144,19 @@ func (e *End) times() (t *stream.Times) {
 // sockets are those of the flows that are open.
 func (e *End) sockets() (fds []int) {
 	for _, f := range e.flows {
-		if f.Conn != nil {
+		if f.Conn != nil && f.Conn.FD >= 0 {
 			fds = append(fds, f.Conn.FD)
 		}
 	}
 	return fds
+}
+
+// streams are the sockets of flows that are TCP's; nil of others.
+func (e *End) streams() []int {
+	if e.path.Kind.Packets() {
+		return nil
+	}
+	return e.sockets()
 }
 
 // sum adds counters up. The first mismatch is that of the first flow that has one.

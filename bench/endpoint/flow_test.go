@@ -48,15 +48,17 @@ func rxSpec(mode string, size int) wire.EndSpec {
 }
 
 func txSpec(mode string, size int) wire.EndSpec {
-	return wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: mode, MessageBytes: size, Congestion: "reno"}, Addr: "127.0.0.1:1", Cookie: cookie, Flows: wire.OneFlow(-1)}
+	s := wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: mode, MessageBytes: size, Congestion: "reno"}, Addr: "127.0.0.1:1", Cookie: cookie, Flows: wire.OneFlow(-1)}
+	s.Cell.Drop()
+	return s
 }
 
-// runnable are the modes of a role that this kernel has, over loopback: of senders those whose
-// receiver need not answer.
+// runnable are the modes of a role that move a stream and that this kernel has, over loopback: of
+// senders those whose receiver need not answer.
 func runnable(t testing.TB, role stream.Role) []string {
 	var names []string
 	for _, p := range modes.All() {
-		if p.Role != role || p.RoundTrips {
+		if p.Role != role || p.Kind != stream.Stream || p.RoundTrips {
 			continue
 		}
 		if err := p.Support("lo"); err != nil {

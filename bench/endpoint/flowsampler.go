@@ -34,7 +34,7 @@ func flowInterval(length time.Duration, flows int) (interval, wish time.Duration
 }
 
 func (r *run) startFlowSampler() {
-	sockets := r.end.sockets()
+	sockets := r.end.streams()
 	if !slices.Contains(r.end.spec.Cell.Probes(), flowSamplerName) || len(sockets) == 0 {
 		return
 	}

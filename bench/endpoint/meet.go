@@ -37,7 +37,9 @@ func (r *run) open(ctx context.Context) (err error) {
 		return err
 	}
 	r.stall = newStallWatch(r.end, orDefault(r.sch.StallNs, defaultStall))
-	r.congestion, _ = sock.Congestion(r.end.first().Conn.FD)
+	if !r.end.path.Kind.Packets() {
+		r.congestion, _ = sock.Congestion(r.end.first().Conn.FD)
+	}
 	r.usage[0], _ = counter.ReadRusage()
 	// A window without a time of its own holds all bytes of the flows.
 	if r.sch.FromNs == 0 {
@@ -45,6 +47,7 @@ func (r *run) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	r.beginLedger()
 	r.left = len(r.end.flows)
 	close(o.begin)
 	return nil

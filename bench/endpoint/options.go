@@ -16,10 +16,16 @@ import (
 // pathOptions are a cell's choices as the data path of one end takes them.
 func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	c := &s.Cell
-	o := stream.Options{MessageBytes: cmp.Or(c.MessageBytes, stream.DefaultMessageBytes), Touch: stream.TouchNone,
+	o := stream.Options{MessageBytes: cmp.Or(c.MessageBytes, stream.DefaultMessage(p.Kind)), Touch: stream.TouchNone,
 		Socket: sock.Options{RcvBuf: c.RcvBuf, SndBuf: c.SndBuf, Congestion: c.Congestion, ZeroCopy: p.ZeroCopySocket, BusyPollUs: c.BusyPollUs}}
 	if p.UsesRing() {
 		o.UringEngine = c.UringEngine
+	}
+	if p.Kind == stream.Frame {
+		o.Frames = framesOf(c)
+	}
+	if p.Batches {
+		o.Batch = c.UDPBatch
 	}
 	if s.Role == stream.TX {
 		o.Socket.PaceBitsPS = uint64(c.PaceBitsPS)
@@ -49,6 +55,14 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 			RefillEntries: c.RefillEntries, CQEntries: c.CQEntries, HoldBytes: c.HoldBytes, TokenBatch: c.TokenBatch}
 	}
 	return o
+}
+
+// framesOf are a cell's choices of frames.
+func framesOf(c *results.Cell) stream.Frames {
+	f := stream.Frames{Touch: c.XDPTouch, Attach: c.XDPAttach, Redirect: c.XDPRedirect, Tuples: c.Tuples, Burst: c.Burst, KeepGRO: c.GRO != nil}
+	rx, err := stream.LookupMode(stream.RX, c.RX)
+	f.Returns = err == nil && (rx.SendsBack || rx.Redirects && c.XDPRedirect == "dev")
+	return f
 }
 
 // steerTo is the queue that a control run steers a flow to, instead of the one that is taken over

@@ -26,14 +26,18 @@ func paceBegins(s wire.Schedule) int64 {
 // pace paces a sender's flow, if that was asked for.
 func (w *worker) pace(conn *stream.Conn, s wire.Schedule) {
 	conn.Pace = stream.NewPace(w.first().opts.Socket.PaceBitsPS)
+	if w.end.path.Kind.Packets() {
+		conn.Pace.InSmallPieces(w.end.opts.MessageBytes)
+	}
 	if at := paceBegins(s); at != 0 {
 		conn.Pace.BeginIn(duration(at - monotonic()))
 	}
 }
 
-// timeArrivals times the payload of a receiver's flow that is paced.
+// timeArrivals times the payload of a receiver's flow that is paced. Of packets some may be lost,
+// and how much came does not say when it was due.
 func (f *flow) timeArrivals(e *End, s wire.Schedule) {
-	if at, bits := paceBegins(s), e.spec.Cell.PaceBitsPS/len(e.flows); at != 0 && bits > 0 {
+	if at, bits := paceBegins(s), e.spec.Cell.PaceBitsPS/len(e.flows); at != 0 && bits > 0 && !e.path.Kind.Packets() {
 		f.Meter.Time(stream.NewArrivals(uint64(bits), duration(at-monotonic())))
 	}
 }

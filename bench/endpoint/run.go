@@ -38,6 +38,7 @@ type run struct {
 	nic        *nicWatch
 	tally      *tally.Reader // nil: the interface cannot be asked
 	congestion string
+	ledger     packetLedger      // of packets
 	usage      [2]counter.Rusage // of the process, at the flows' beginning and end
 	warnings   []string
 
@@ -111,7 +112,8 @@ func (r *run) do(ctx context.Context) error {
 		r.end.abort()
 	}
 	r.awaitEnd()
-	r.end.probes.endFlow(r.end.sockets())
+	r.end.probes.endFlow(r.end.streams())
+	r.endLedger()
 	r.unwatch()
 	calm()
 	if !r.to.taken && r.from.taken && r.sch.ToNs == 0 {
@@ -230,7 +232,7 @@ func (r *run) flowError() error {
 // take reads the counters at an edge. The flow's bytes and the clock are read
 // next to the CPU columns, which lie on the window's side.
 func (r *run) take(e *edge, end bool) error {
-	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, Sockets: r.end.sockets(), Sends: r.end.spec.Role == stream.TX,
+	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, Sockets: r.end.streams(), Sends: r.end.spec.Role == stream.TX,
 		Threads: r.end.threads(), End: end, PMU: r.pmu, Pollers: r.pollers}
 	if end {
 		e.napis = r.napis()
@@ -238,12 +240,12 @@ func (r *run) take(e *edge, end bool) error {
 	}
 	if !end {
 		e.timed, e.probe = bpf.ReadTimed(), r.end.probes.read(false)
-		e.tally = r.tally.Read(cfg.Sockets...)
+		e.tally = r.tally.Read(r.end.sockets()...)
 	}
 	var err error
 	e.host, err = counter.Take(cfg)
 	if end {
-		e.tally = r.tally.Read(cfg.Sockets...)
+		e.tally = r.tally.Read(r.end.sockets()...)
 		e.probe, e.timed = r.end.probes.read(true), bpf.ReadTimed()
 	} else {
 		e.flows, e.times, e.atNs = r.end.counters(), r.end.times(), monotonic()

@@ -17,7 +17,7 @@ import (
 // Bounds of what any text may cost: many times what was measured, on a busy machine.
 const (
 	mostTime   = 5 * time.Second
-	mostMemory = 256 << 20 // bytes allocated in all, most of them freed again
+	mostMemory = 384 << 20 // bytes allocated in all, most of them freed again
 )
 
 // frugally parses a text and fails where that costs more than it may.

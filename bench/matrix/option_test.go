@@ -4,7 +4,6 @@ package matrix
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,21 +14,31 @@ import (
 // values are what files say of options, of cells that they concern.
 var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split": "true", "big_tcp": "128K", "tg_big_tcp": "off", "cpu_layout": "1cpu", "tg_cpu_layout": "2cpu", "rx_buf_len": "8K", "mtu": "9000",
 	"message": "64M", "read": "1M", "rx_buffer": "cold", "token_batch": "512", "touch": "read", "congestion": "dctcp", "control": "wrong-queue", "probe": "zc+latency", "probe_sample": "4",
-	"rcvbuf": "1M", "sndbuf": "2M", "pace": "10G", "uring_engine": "native", "gather": "10us", "queue": "0", "steer_queue": "1", "area": "huge", "area_bytes": "32M",
+	"rcvbuf": "1M", "sndbuf": "2M", "pace": "10G", "uring_engine": "native", "gather": "10us", "udp_batch": "8", "udp_segmentation": "off", "xdp_touch": "parse", "xdp_attach": "generic", "xdp_redirect": "dev", "tuples": "8", "burst": "4",
+	"queue": "0", "steer_queue": "1", "area": "huge", "area_bytes": "32M",
 	"refill_entries": "64", "cq_entries": "128", "hold": "1M", "rx_ring": "512", "tx_ring": "256", "channels": "4", "set": "coalesce rx-usecs=5", "sysctl_profile": "reference",
 	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true", "flows": "4", "queues": "1", "busy_poll": "50us", "request": "128", "response": "1K", "in_flight": "16", "rr_rate": "10000"}
 
-// modesFor are two modes of which the option concerns one at least.
+// modesFor are modes of both ends that an option concerns.
 func modesFor(o *results.Option) (rx, tx string) {
-	rx, tx = "tcp", "tcp"
-	switch names := o.Modes(); {
-	case names == nil:
-	case slices.Contains(stream.Names(stream.RX), names[0]):
-		rx = names[0]
-	default:
-		tx = names[0]
+	for _, m := range stream.Modes {
+		switch {
+		case !o.ConcernsMode(m):
+		case m.Role == stream.TX && m.Kind == stream.Frame:
+			return "xdp-drop", m.Name
+		case m.Kind == stream.Frame:
+			return m.Name, "pktgen-xdp"
+		case m.Role == stream.TX && m.Kind.Packets():
+			return "udp", m.Name
+		case m.Role == stream.TX:
+			return "tcp", m.Name
+		case m.Kind.Packets():
+			return m.Name, "udp"
+		default:
+			return m.Name, "tcp"
+		}
 	}
-	return rx, tx
+	return "", ""
 }
 
 // Every option can be said for all cells, and as a factor, but not as both.

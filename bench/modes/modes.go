@@ -7,6 +7,8 @@ package modes
 import (
 	"github.com/zcbench/zcbench/baseline"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/packet/datagram"
+	"github.com/zcbench/zcbench/packet/xdp"
 	"github.com/zcbench/zcbench/zc/devmem"
 	"github.com/zcbench/zcbench/zc/msgzc"
 	"github.com/zcbench/zcbench/zc/tcpmmap"
@@ -16,8 +18,9 @@ import (
 
 // In the order of tables.
 func init() {
-	stream.Register(baseline.TCP, baseline.Trunc, tcpmmap.RX, baseline.Uring, zcrx.RX, zcrx.NoDevice, devmem.RX,
-		baseline.TCPSend, baseline.Sendfile, msgzc.TX, baseline.UringSend, uringzc.TX, devmem.TX, baseline.RoundTrips)
+	stream.Register(baseline.TCP, baseline.Trunc, tcpmmap.RX, baseline.Uring, zcrx.RX, zcrx.NoDevice, devmem.RX, datagram.RX, datagram.GRO, datagram.Uring,
+		xdp.DropMode, xdp.TXMode, xdp.RedirectMode, xdp.IngressMode, xdp.NetfilterMode, xdp.SinkMode, xdp.PassMode, xdp.RecvMode,
+		baseline.TCPSend, baseline.Sendfile, msgzc.TX, baseline.UringSend, uringzc.TX, devmem.TX, datagram.TX, datagram.GSO, datagram.UringSend, xdp.Pktgen, baseline.RoundTrips)
 }
 
 // All lists every mode in table order.

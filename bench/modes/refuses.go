@@ -17,6 +17,8 @@ func Refuses(p stream.Mode, c *results.Cell) error {
 	switch {
 	case p.RoundTrips && max(c.Request, 1)*max(c.InFlight, 1) > stream.MaxUnanswered:
 		return fmt.Errorf("%d requests of %d bytes in flight are more than %d bytes: take smaller ones, or fewer", c.InFlight, c.Request, stream.MaxUnanswered)
+	case p.Segments && c.UDPBatch == 1:
+		return fmt.Errorf("%s with a call for each datagram has nothing to segment: that is the mode udp", p.Name)
 	case p.Role == stream.TX:
 	case p.NoPayload && c.RoundTrips():
 		return fmt.Errorf("%s never has a request in its hands, so it cannot answer: take another receive mode, or another send mode than %s", p.Name, c.TX)

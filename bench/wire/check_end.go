@@ -22,6 +22,7 @@ const (
 	mostCores    = mostCPUs
 	mostSeconds  = 1e7
 	mostGbps     = 1e6
+	mostPackets  = 1e12 // a second
 )
 
 // Check refuses an account that contradicts itself: one without a verdict, one
@@ -91,7 +92,31 @@ func (r *EndResult) checkOK() error {
 	case !near(*h.ThroughputGbps, float64(*h.Bytes)*8/1e9 / *h.DurationS):
 		return fmt.Errorf("%d bytes in %g s are not %g Gbit/s", *h.Bytes, *h.DurationS, *h.ThroughputGbps)
 	}
+	if err := r.checkPackets(); err != nil {
+		return err
+	}
 	return checkRates(h)
+}
+
+// checkPackets: where there are packets their figures are those of the counters.
+func (r *EndResult) checkPackets() error {
+	h := &r.Host
+	p := h.Packets
+	switch {
+	case (p == nil) != (h.PacketsPerS == nil):
+		return errors.New("packets without a rate, or a rate without packets")
+	case p == nil:
+		return nil
+	case p.Received == nil && (p.Sent == nil || *p.Sent != r.Total.Packets), p.Received != nil && *p.Received != r.Total.Packets:
+		return fmt.Errorf("%s, and %d counted", p.PacketsText(), r.Total.Packets)
+	case r.Window.Packets > r.Total.Packets:
+		return fmt.Errorf("%d packets in the window of a flow of %d", r.Window.Packets, r.Total.Packets)
+	case !near(*h.PacketsPerS, float64(r.Window.Packets) / *h.DurationS):
+		return fmt.Errorf("%d packets in %g s are not %g a second", r.Window.Packets, *h.DurationS, *h.PacketsPerS)
+	case p.Corrupted != nil && *p.Corrupted > 0:
+		return fmt.Errorf("the verdict ok, and %d corrupted packets", *p.Corrupted)
+	}
+	return nil
 }
 
 // checkRates holds the flows' bytes against their throughput.
@@ -137,12 +162,13 @@ func checkHost(h *results.Host) error {
 		{"cpu_temp_c", h.CPUTempC, -273.15, 1e4},
 		{"flow_mhz", h.FlowMHz, 1, 1e6},
 		{"cycles_per_byte", h.CyclesPerByte, 0, 1e9},
+		{"packets_per_s", h.PacketsPerS, 0, mostPackets},
 	} {
 		if x.v != nil && !(*x.v >= x.least && *x.v <= x.most) {
 			return fmt.Errorf("%s: %g", x.what, *x.v)
 		}
 	}
-	return errors.Join(h.Delivery.Check(), h.RoundTrip.Check(), h.CheckFlows(), checkProbes(h.Probes))
+	return errors.Join(h.Delivery.Check(), h.RoundTrip.Check(), h.Packets.Check(), h.CheckFlows(), checkProbes(h.Probes))
 }
 
 // mostProbed are the rows of each table of what probes saw, and the points of a line: ends send

@@ -50,7 +50,7 @@ func TestSettingsAreChecked(t *testing.T) {
 func TestSettingsOfEveryOption(t *testing.T) {
 	on, idle := true, 5
 	c := results.Cell{GRO: &on, HWGRO: &on, HeaderSplit: &on, BigTCPBytes: 131072, TGBigTCPBytes: 65536, MTU: 4148, RXRing: 512, TXRing: 256, Channels: 4,
-		Set: "coalesce rx-usecs=5; tg:rss=default", SysctlProfile: "reference", HugePages: 3, Governor: "performance", MaxIdleUs: &idle, StopBalance: &on}
+		Set: "coalesce rx-usecs=5; tg:rss=default", SysctlProfile: "reference", HugePages: 3, Governor: "performance", MaxIdleUs: &idle, StopBalance: &on, UDPSegment: &on}
 	for i := range results.Options {
 		if o := &results.Options[i]; o.Kind == results.OfHost && o.Raw(&c) == "" {
 			t.Errorf("the test has no %s", o.Name)
@@ -75,7 +75,7 @@ func TestSettingsOfEveryOption(t *testing.T) {
 	}
 	for role, want := range map[stream.Role][]Setting{
 		stream.RX: join([]Setting{{"feature rx-gro", "on"}, {"feature rx-gro-hw", "on"}, {HeaderSplit, "on"}}, sizes("131072"), both, profile, tail),
-		stream.TX: join(sizes("65536"), both, []Setting{{"rss", "default"}}, profile, tail),
+		stream.TX: join(sizes("65536"), []Setting{{"mtu", "4148"}, {"feature tx-udp-segmentation", "on"}}, both[1:], []Setting{{"rss", "default"}}, profile, tail),
 	} {
 		got := SettingsOf(role, c, map[string]string{"net.ipv4.tcp_sack": "0"})
 		if d := cmp.Diff(want, got.Values); d != "" {

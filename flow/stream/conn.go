@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/zcbench/zcbench/internal/fault"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -19,9 +21,18 @@ var ErrAborted = errors.New("the run was aborted")
 // Conn is the flow's socket: non-blocking, and not known to the Go runtime's
 // poller.
 type Conn struct {
-	FD            int
+	FD            int // -1: closed, or a flow of frames, which has no socket for payload
 	Local, Remote netip.AddrPort
 	Pace          *Pace // of a sender; nil sends as fast as it can
+
+	// Words is the connection by which both ends speak before and after payload, where that
+	// has a socket of its own or none: of packets, which may be lost. Nil: FD.
+	Words *Conn
+	// Key is what the tags of a flow of packets are made of, which both ends know.
+	Key uint64
+	// Sent is how many packets the sender of such a flow has sent: its path says so, before
+	// EndOfSend; at the receiver it is what the sender told.
+	Sent uint64
 
 	// SteerTo is the RX queue to steer the flow to instead of its path's: a control run, which
 	// shows that copying would be noticed. Nil: none.
@@ -70,6 +81,9 @@ func (c *Conn) Stopping() bool { return c.stopping.Load() }
 func (c *Conn) Abort() {
 	c.aborted.Store(true)
 	c.stopping.Store(true)
+	if c.Words != nil {
+		c.Words.Abort()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.FD >= 0 {
@@ -86,9 +100,19 @@ func (c *Conn) Aborted() error {
 	return nil
 }
 
-// EndOfSend tells the peer that no payload follows.
+// EndOfSend tells the peer that no payload follows, and of packets how many there were.
 func (c *Conn) EndOfSend() error {
-	if err := unix.Shutdown(c.FD, unix.SHUT_WR); err != nil {
+	w := c.words()
+	if c.Words != nil {
+		b, err := Ended{Packets: c.Sent}.AppendBinary(nil)
+		if err == nil {
+			err = w.writeAll(b)
+		}
+		if err != nil {
+			return &fault.Error{Op: "tell the receiver that no packet follows", Err: err, Peer: true, How: "the receiver broke off: its own message says why"}
+		}
+	}
+	if err := unix.Shutdown(w.FD, unix.SHUT_WR); err != nil {
 		return fmt.Errorf("shutdown the sending side: %w", err)
 	}
 	return nil
@@ -96,13 +120,24 @@ func (c *Conn) EndOfSend() error {
 
 // Close closes the socket. Data still to be sent is sent first, unless Abort was
 // called.
-func (c *Conn) Close() error {
+func (c *Conn) Close() (err error) {
+	if c.Words != nil {
+		err = c.Words.Close()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.FD < 0 {
-		return nil
+		return err
 	}
 	fd := c.FD
 	c.FD = -1
-	return unix.Close(fd)
+	return errors.Join(err, unix.Close(fd))
+}
+
+// words is the connection by which both ends speak.
+func (c *Conn) words() *Conn {
+	if c.Words != nil {
+		return c.Words
+	}
+	return c
 }

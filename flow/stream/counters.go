@@ -30,6 +30,13 @@ type Counters struct {
 	Rearms            uint64 `json:"rearms"`             // multishot requests issued again
 	Overflows         uint64 `json:"overflows"`          // CQ overflows and -ENOBUFS/-ENOSPC ends
 
+	// Of modes that move packets, datagrams or frames: those that the kernel took from a sender,
+	// or that came to a receiver and were right, also those that had come before.
+	Packets    uint64 `json:"packets,omitempty"`
+	OutOfOrder uint64 `json:"out_of_order,omitempty"` // of a receiver's: came after a later one
+	Duplicated uint64 `json:"duplicated,omitempty"`   // of a receiver's: had come before
+	Corrupted  uint64 `json:"corrupted,omitempty"`    // beside them: not as they were sent
+
 	PaceWaits  uint64 `json:"pace_waits,omitempty"`   // of Waits, those until more was due by the [Pace]
 	PacePieces uint64 `json:"pace_pieces,omitempty"`  // times that the pace let something be sent
 	PaceLateNs uint64 `json:"pace_late_ns,omitempty"` // by how long it was late then, in all
@@ -38,10 +45,10 @@ type Counters struct {
 }
 
 // all are the counters: whatever goes over them goes over these.
-func (c *Counters) all() [16]*uint64 {
+func (c *Counters) all() [20]*uint64 {
 	return [...]*uint64{&c.Bytes, &c.Calls, &c.Waits, &c.ZeroCopyBytes, &c.CopiedBytes, &c.LinearBytes,
 		&c.Mismatches, &c.FirstMismatch, &c.Completions, &c.CopiedCompletions, &c.Rearms, &c.Overflows,
-		&c.PaceWaits, &c.PacePieces, &c.PaceLateNs, &c.Transactions}
+		&c.Packets, &c.OutOfOrder, &c.Duplicated, &c.Corrupted, &c.PaceWaits, &c.PacePieces, &c.PaceLateNs, &c.Transactions}
 }
 
 // Sub returns what was counted since an earlier snapshot b of the same flow.
@@ -139,6 +146,24 @@ func (m *Meter) Rearm() { bump(&m.c.Rearms, 1) }
 
 // Overflow counts a request ended by a full queue or for want of buffers.
 func (m *Meter) Overflow() { bump(&m.c.Overflows, 1) }
+
+// Packets counts n packets.
+func (m *Meter) Packets(n int) { bump(&m.c.Packets, uint64(n)) }
+
+// Came is how many packets have come, each once. It is for the path's own thread.
+func (m *Meter) Came() uint64 { return m.c.Packets - m.c.Duplicated }
+
+// Mismatched is how many payload bytes differed so far. It is for the path's own thread.
+func (m *Meter) Mismatched() uint64 { return m.c.Mismatches }
+
+// OutOfOrder counts a packet that came after a later one.
+func (m *Meter) OutOfOrder() { bump(&m.c.OutOfOrder, 1) }
+
+// Duplicated counts a packet that had come before.
+func (m *Meter) Duplicated() { bump(&m.c.Duplicated, 1) }
+
+// Corrupted counts a packet that is not as it was sent.
+func (m *Meter) Corrupted() { bump(&m.c.Corrupted, 1) }
 
 // PaceWait counts a sleep until more was due.
 func (m *Meter) PaceWait() { m.Wait(); bump(&m.c.PaceWaits, 1) }

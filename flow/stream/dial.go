@@ -21,9 +21,19 @@ import (
 // of all that: before the first of several flows is welcome the last one is steered,
 // and a NIC whose link is trained again meanwhile takes its time.
 func Dial(ctx context.Context, addr string, h Hello, o sock.Options) (*Conn, Welcome, error) {
+	return DialBeside(ctx, addr, h, o, func(*Conn) error { return nil })
+}
+
+// DialBeside is Dial of a flow whose payload goes beside the connection: beside makes ready for
+// it, before the receiver is told of the flow.
+func DialBeside(ctx context.Context, addr string, h Hello, o sock.Options, beside func(*Conn) error) (*Conn, Welcome, error) {
 	var w Welcome
 	c, err := connect(ctx, addr, o)
 	if err == nil {
+		if err = beside(c); err != nil {
+			c.Close()
+			return nil, w, err
+		}
 		if w, err = c.introduce(ctx, h); err != nil {
 			c.Close()
 			c = nil
@@ -102,7 +112,7 @@ func (c *Conn) Welcome(w Welcome) error {
 	if err != nil {
 		return err
 	}
-	if err := c.writeAll(b); err != nil {
+	if err := c.words().writeAll(b); err != nil {
 		return fmt.Errorf("send welcome: %w", err)
 	}
 	return nil
@@ -114,9 +124,9 @@ func (c *Conn) SendFarewell(f Farewell) error {
 	if err != nil {
 		return err
 	}
-	err = c.writeAll(b)
+	err = c.words().writeAll(b)
 	if err == nil {
-		err = c.delivered(time.Second)
+		err = c.words().delivered(time.Second)
 	}
 	if err != nil {
 		return &fault.Error{Op: "the sender ended the flow and did not wait for the receiver's account of it", Err: err, Peer: true,
@@ -152,7 +162,7 @@ func (c *Conn) ReadFarewell(limit time.Time) (Farewell, error) {
 	ctx, cancel := context.WithDeadline(context.Background(), limit)
 	defer cancel()
 	var in [farewellSize]byte
-	if err := c.readFull(ctx, in[:]); err != nil {
+	if err := c.words().readFull(ctx, in[:]); err != nil {
 		return Farewell{}, &fault.Error{Op: "wait for the receiver's account of the flow", Err: err, Peer: true, How: "the receiver ended before it had read everything: its own message says why"}
 	}
 	return ParseFarewell(in[:])

@@ -30,7 +30,7 @@ func flowError(c *Conn, op string, err error, peer string) error {
 	if aborted := c.Aborted(); aborted != nil {
 		return aborted
 	}
-	how, broke := "", errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE)
+	how, broke := "", errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNREFUSED)
 	switch {
 	case broke:
 		how = "the " + peer + " broke off: its own message says why"

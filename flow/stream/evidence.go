@@ -21,6 +21,14 @@ type Evidence struct {
 	// counters call them zero copied: the kernel did not count those copies.
 	Uncounted uint64
 
+	// MostInOne is how many packets of the flow GSO or GRO may have put into one, which the
+	// kernel's counters then count once; 0: each is one.
+	MostInOne uint64
+
+	// Lost are the packets of the flow that the path knows to be lost at its end, by the names of
+	// package ledger, where it can tell them from those of others; nil: it knows of none.
+	Lost []Figure
+
 	// UringEngine is the io_uring engine that served the flow; "" for none.
 	UringEngine string
 }

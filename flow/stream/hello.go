@@ -39,21 +39,24 @@ func (c *Cookie) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// The three fixed-size frames of the data port, all big-endian, each ending in
+// The fixed-size frames of the data port, all big-endian, each ending in
 // the CRC-32C of what precedes it. The sender opens with a Hello, the receiver
 // answers Welcome, then payload flows one way until end of stream, then the
-// receiver answers Farewell. Sizes are fixed so that a stranger can neither
+// receiver answers Farewell. The end of a flow of packets, which go another way,
+// is an Ended and the end of stream. Sizes are fixed so that a stranger can neither
 // make the receiver allocate nor keep it reading.
 const (
 	helloSize    = 72
 	welcomeSize  = 20
 	farewellSize = 36
+	endedSize    = 20
 )
 
 var (
 	helloMagic    = [4]byte{'Z', 'C', 'H', '2'}
 	welcomeMagic  = [4]byte{'Z', 'C', 'W', '1'}
 	farewellMagic = [4]byte{'Z', 'C', 'F', '1'}
+	endedMagic    = [4]byte{'Z', 'C', 'E', '1'}
 	castagnoli    = crc32.MakeTable(crc32.Castagnoli)
 )
 
@@ -203,6 +206,28 @@ func ParseWelcome(b []byte) (Welcome, error) {
 		return Welcome{}, fmt.Errorf("welcome: byte 4: %w", err)
 	}
 	return Welcome{Duration: d}, nil
+}
+
+// Ended is the sender's last word of a flow of packets.
+type Ended struct {
+	Packets uint64 // that it sent
+}
+
+// AppendBinary encodes e.
+func (e Ended) AppendBinary(b []byte) ([]byte, error) {
+	start := len(b)
+	b = binary.BigEndian.AppendUint64(append(b, endedMagic[:]...), e.Packets)
+	b = append(b, 0, 0, 0, 0) // reserved
+	return append(b[:start], seal(b[start:])...), nil
+}
+
+// ParseEnded decodes an end.
+func ParseEnded(b []byte) (Ended, error) {
+	body, err := open(b, "end", endedMagic, endedSize)
+	if err != nil {
+		return Ended{}, err
+	}
+	return Ended{Packets: binary.BigEndian.Uint64(body)}, nil
 }
 
 // AppendBinary encodes f.

@@ -28,7 +28,7 @@ func encode(t testing.TB, v encoding.BinaryAppender) []byte {
 	return b[6:]
 }
 
-// frames are the three frames with their parsers.
+// frames are the frames with their parsers.
 var frames = []struct {
 	name  string
 	value encoding.BinaryAppender
@@ -38,6 +38,7 @@ var frames = []struct {
 	{"hello", someHello, helloSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseHello(b) }},
 	{"welcome", someWelcome, welcomeSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseWelcome(b) }},
 	{"farewell", someFarewell, farewellSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseFarewell(b) }},
+	{"end", Ended{Packets: math.MaxUint64 - 1}, endedSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseEnded(b) }},
 }
 
 func TestFramesRoundTrip(t *testing.T) {
@@ -197,3 +198,4 @@ func fuzzFrame(f *testing.F, i int, magic [4]byte) {
 func FuzzHello(f *testing.F)    { fuzzFrame(f, 0, helloMagic) }
 func FuzzWelcome(f *testing.F)  { fuzzFrame(f, 1, welcomeMagic) }
 func FuzzFarewell(f *testing.F) { fuzzFrame(f, 2, farewellMagic) }
+func FuzzEnded(f *testing.F)    { fuzzFrame(f, 3, endedMagic) }

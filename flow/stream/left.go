@@ -13,6 +13,7 @@ import (
 // in the socket at once (tcp_poll of net/ipv4/tcp.c, Linux 7.3.4). It takes nothing but the error
 // of a socket that broke, and may be called beside the path's thread.
 func (c *Conn) Left() error {
+	c = c.words()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.FD < 0 || c.aborted.Load() {

@@ -21,12 +21,16 @@ const (
 // Kind is what a mode moves. Only modes of one kind can be the two ends of a flow.
 type Kind string
 
-// The kinds. Modes of the last two are to come.
+// The kinds.
 const (
 	Stream   Kind = ""          // of bytes, by TCP
 	Datagram Kind = "datagrams" // by UDP
 	Frame    Kind = "frames"    // below the sockets
 )
+
+// Packets tells a kind whose payload is packets that may be lost: how many were is a figure of a
+// run, and none of its faults.
+func (k Kind) Packets() bool { return k != Stream }
 
 func (k Kind) String() string {
 	if k == Stream {
@@ -70,8 +74,24 @@ type Mode struct {
 	// RoundTrips: it sends requests and waits for their answers, which any receive mode that has
 	// the payload in its hands gives ([Answers]).
 	RoundTrips bool
+	// Batches: it moves packets, and a call of it moves [Options].Batch of them at most.
+	Batches bool
+	// Segments: the kernel, or the NIC, makes packets of what a call hands over.
+	Segments bool
 	// NoPayload: the application never gets the bytes, so it cannot touch them.
 	NoPayload bool
+
+	// XDP: its rung is an XDP program; Redirects: which sends frames elsewhere; SendsBack: or back
+	// to their sender, who takes them.
+	XDP, Redirects, SendsBack bool
+	// Reads: of frames, its thread reads them, and does not only look at what was counted.
+	Reads bool
+	// Above is the mode of the rung above, see docs/packets.md: what this one costs more is the
+	// price of what lies between. "": it is the highest, or none.
+	Above string
+	// LostAt are, of a receive mode that drops packets itself, the counters of lost packets that
+	// tell of packets which it never saw; nil: all of them.
+	LostAt []string
 
 	// Kernel is the first that has it, such as "6.15"; "" for any.
 	Kernel string

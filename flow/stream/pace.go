@@ -25,6 +25,7 @@ type Pace struct {
 	rate  float64 // bytes a nanosecond
 	piece int     // bytes that are worth waking up for
 	most  int     // bytes that can be due at once: more is forgiven
+	unit  int     // bytes that are sent together or not: those of a packet
 	clock func() time.Duration
 	sleep func(time.Duration)
 
@@ -68,10 +69,24 @@ func NewPace(bitsPS uint64) *Pace {
 }
 
 func newPace(bitsPS uint64, clock func() time.Duration, sleep func(time.Duration)) *Pace {
-	p := &Pace{rate: float64(bitsPS) / 8 / 1e9, clock: clock, sleep: sleep}
+	p := &Pace{rate: float64(bitsPS) / 8 / 1e9, unit: 1, clock: clock, sleep: sleep}
 	p.piece = max(min(p.bytes(pieceTime), mostPiece), min(fullPiece, p.bytes(slowPiece)), 1)
 	p.most = max(p.bytes(forgiven), p.piece)
 	return p
+}
+
+// packetPieceTime is how long a piece of a flow of packets is due.
+const packetPieceTime = 50 * time.Microsecond
+
+// InSmallPieces is for packets, of size bytes each. A receiver's socket holds some hundred of the
+// shortest, whatever their bytes: a piece of a stream's would overflow it, and what was lost would
+// say how often the sender wakes up, and not what the receiver can take. From then on what Allow
+// tells is whole packets.
+func (p *Pace) InSmallPieces(size int) {
+	if p != nil {
+		p.unit, p.piece = size, max(p.bytes(packetPieceTime)/size*size, size)
+		p.most = max(p.most, p.piece)
+	}
 }
 
 // BeginIn lets the first byte be due so long from now, and not at the first call, so that
@@ -140,7 +155,7 @@ func (p *Pace) due(m *Meter) int {
 		p.began += p.time(n - p.most)
 		n = p.most
 	}
-	return n
+	return n / p.unit * p.unit
 }
 
 // Figures are how well the pace was kept, over the whole flow.

@@ -133,3 +133,33 @@ func TestPaceAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// The pace of packets lets whole ones through, and few at a time.
+func TestPaceOfPackets(t *testing.T) {
+	for _, rate := range []uint64{1e6, 10e6, 500e6, 10e9} {
+		for _, size := range []int{18, 64, 1472, 65507} {
+			if float64(rate)/8/float64(size) > 1e6 {
+				continue
+			}
+			s := newPacedSender(rate, 2*float64(rate)/8e9, 64*size)
+			s.InSmallPieces(size)
+			const d = time.Second
+			longest := 0
+			for s.now < d {
+				n := s.Allow(&s.meter, 64*size)
+				if n%size != 0 {
+					t.Fatalf("%d bit/s in packets of %d: %d bytes", rate, size, n)
+				}
+				s.meter.Bytes(n)
+				s.now += time.Duration(float64(n) / s.link)
+				longest = max(longest, n)
+			}
+			if got := s.rate(s.meter.Snapshot().Bytes, d); got > 1.01*float64(rate)+2*8*float64(size) || got < .99*float64(rate)-2*8*float64(size) {
+				t.Errorf("%d bit/s in packets of %d: %g", rate, size, got)
+			}
+			if most := 3*int(float64(rate)/8*packetPieceTime.Seconds()) + 2*size; longest > most {
+				t.Errorf("%d bit/s in packets of %d: %d bytes at once, at most %d", rate, size, longest, most)
+			}
+		}
+	}
+}

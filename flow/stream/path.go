@@ -20,8 +20,13 @@ type Options struct {
 	// BufferBytes is the memory that the receiver of a mode that is Buffered has its payload
 	// copied into, again and again. 0: MessageBytes.
 	BufferBytes int
-	Touch       Touch
-	Socket      sock.Options
+	// Batch is how many packets a call of a mode that Batches moves at most, 1 by calls for one; 0:
+	// the mode's default.
+	Batch  int
+	Touch  Touch
+	Socket sock.Options
+	// Frames is for paths of the kind [Frame].
+	Frames Frames
 	// NIC is for paths whose mode has NICQueue.
 	NIC NICQueue
 	// UringEngine names the io_uring engine of paths whose mode UsesRing; "" is the
@@ -39,7 +44,22 @@ const (
 	MaxMessageBytes     = 1 << 30
 	MinBufferBytes      = 16 << 10 // eight provided buffers of io_uring of half a page each
 	MaxGather           = 100 * time.Millisecond
+
+	// Of datagrams: the shortest makes the shortest frame of Ethernet, and IPv4 has room for no
+	// longer one.
+	DefaultDatagramBytes = 64
+	MinDatagramBytes     = 18
+	MaxDatagramBytes     = 65507
+	MaxBatch             = 64 // as many as UDP_SEGMENT takes before Linux 6.10
 )
+
+// DefaultMessage is the size of a message of a kind, unless told otherwise.
+func DefaultMessage(k Kind) int {
+	if k.Packets() {
+		return DefaultDatagramBytes
+	}
+	return DefaultMessageBytes
+}
 
 // Receiver is a receive data path for one flow.
 //

@@ -50,6 +50,12 @@ func (c *Toucher) Next(p []byte, m *Meter) {
 	c.pos += uint64(len(p))
 }
 
+// At treats p, which holds the pattern of that position: of packets, which may be lost.
+func (c *Toucher) At(pos uint64, p []byte, m *Meter) {
+	c.pos = pos
+	c.Next(p, m)
+}
+
 // Skip passes over n bytes that the application cannot see.
 func (c *Toucher) Skip(n int) { c.pos += uint64(n) }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/zcbench/zcbench/flow/sock"
 )
 
-// Transport is how flows of a kind are opened: what lies below a [Conn].
+// Transport is how flows of a kind are opened: what lies below a [Conn]. That of streams is here;
+// folders of modes of other kinds register theirs.
 type Transport interface {
 	// Listen opens the data port at addr for so many flows that know the cookie.
 	Listen(addr string, cookie Cookie, flows int, o sock.Options) (Listener, error)
@@ -39,6 +40,15 @@ func (m Mode) Transport() (Transport, error) {
 
 // transports are those there are.
 var transports = map[Kind]Transport{Stream: tcp{}}
+
+// RegisterTransport says how flows of a kind are opened. It is called while packages are
+// initialised, once of each kind.
+func RegisterTransport(k Kind, t Transport) {
+	if transports[k] != nil {
+		panic(fmt.Sprintf("two transports of %v", k))
+	}
+	transports[k] = t
+}
 
 // tcp opens connections.
 type tcp struct{}

@@ -5,6 +5,8 @@ package uring
 import (
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // The methods of SQE that begin a request assign every field, then return the
@@ -36,6 +38,27 @@ func (s *SQE) RecvMultishot(fd int, group uint16, bundle bool, user uint64) *SQE
 	}
 	*s = SQE{Opcode: opRecv, Flags: sqeBufferSelect, Ioprio: ioprio, FD: int32(fd), UserData: user, BufIndex: group}
 	return s
+}
+
+// RecvMsgMultishot receives datagrams again and again, each into a buffer of a group (6.0), as
+// RecvMultishot does. What it brings goes through [Datagram]. h says how much room name and control
+// have before the payload; the kernel reads it when the request is submitted.
+func (s *SQE) RecvMsgMultishot(fd int, h *unix.Msghdr, group uint16, user uint64) *SQE {
+	*s = SQE{Opcode: opRecvMsg, Flags: sqeBufferSelect, Ioprio: recvMultishot, FD: int32(fd), Addr: uint64(uintptr(unsafe.Pointer(h))), Len: 1, UserData: user, BufIndex: group}
+	return s
+}
+
+// DatagramHeader is how many bytes stand before a datagram without name and control, in the buffer
+// that RecvMsgMultishot has filled: struct io_uring_recvmsg_out.
+const DatagramHeader = 16
+
+// Datagram is what a completion of RecvMsgMultishot brought, without name and control; false where
+// it is none. One that was longer than its buffer is cut.
+func Datagram(b []byte) (p []byte, ok bool) {
+	if len(b) < DatagramHeader {
+		return nil, false
+	}
+	return b[DatagramHeader:], true
 }
 
 // RecvZC reads again and again from a TCP socket into the buffers of the

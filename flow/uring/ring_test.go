@@ -349,6 +349,7 @@ func TestNoStaleFields(t *testing.T) {
 		"nop":    func(s *SQE) { s.Nop(1) },
 		"recv":   func(s *SQE) { s.Recv(3, nil, 0, 1) },
 		"multi":  func(s *SQE) { s.RecvMultishot(3, 4, true, 1) },
+		"msg":    func(s *SQE) { s.RecvMsgMultishot(3, nil, 4, 1) },
 		"send":   func(s *SQE) { s.Send(3, nil, 0, 1) },
 		"sendzc": func(s *SQE) { s.SendZC(3, nil, 0, true, 1) },
 		"fixed":  func(s *SQE) { s.SendZCFixed(3, 2, nil, 0, true, 1) },

@@ -11,6 +11,7 @@ import "structs"
 const (
 	opNop         = 0
 	opPollAdd     = 6
+	opRecvMsg     = 10
 	opTimeout     = 11
 	opAsyncCancel = 14
 	opSend        = 26

@@ -148,3 +148,6 @@ func matches(pattern string, d Drop) bool {
 	}
 	return d.Reason == reason
 }
+
+// OfPackets tells the counters that may be of packets that no TCP sends again: all but TCP's own.
+func OfPackets(name string) bool { return !strings.HasPrefix(name, "tcp_") }

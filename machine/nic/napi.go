@@ -3,8 +3,10 @@
 package nic
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -124,7 +126,27 @@ func (d *Device) NAPIOf(queue int) (NAPI, error) {
 			return n, nil
 		}
 	}
+	if l, err := d.route.Link(d.Index); err == nil && l.Kind == "veth" {
+		return d.vethNAPI(queue, all)
+	}
 	return NAPI{}, &fault.Error{Op: d.op("find the NAPI instance of RX queue %d", queue), Err: unix.ENOENT, How: "set the interface up: ip link set " + d.Name + " up; a driver that does not tell cannot be helped"}
+}
+
+// vethNAPI finds that of a veth, which does not tell it: it adds one for each of its RX queues, in
+// their order (drivers/net/veth.c: __veth_napi_enable_range, 6.18), and takes them away again.
+func (d *Device) vethNAPI(queue int, all []NAPI) (NAPI, error) {
+	op := d.op("find the NAPI instance of RX queue %d", queue)
+	if len(all) == 0 {
+		return NAPI{}, &fault.Error{Op: op + ": a veth has none without GRO or XDP", Err: unix.ENODEV, How: "ethtool -K " + d.Name + " gro on"}
+	}
+	queues, err := d.Queues()
+	if err != nil {
+		return NAPI{}, err
+	}
+	if len(queues) != len(all) || queue >= len(all) {
+		return NAPI{}, &fault.Error{Op: fmt.Sprintf("%s: it has %d queues, and %d instances", op, len(queues), len(all)), Err: unix.ENOENT, How: "this is not the veth that zcbench knows: please report it"}
+	}
+	return slices.SortedFunc(slices.Values(all), func(a, b NAPI) int { return cmp.Compare(a.ID, b.ID) })[queue], nil
 }
 
 // SetNAPI sets what can be set of instance id (netdev napi-set, 6.13; threaded

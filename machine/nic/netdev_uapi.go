@@ -5,6 +5,7 @@ package nic
 // Numbers of include/uapi/linux/netdev.h, generic netlink family netdev
 // (Documentation/netlink/specs/netdev.yaml).
 const (
+	cmdDevGet       = 1  // NETDEV_CMD_DEV_GET, 6.3
 	cmdPagePoolGet  = 5  // NETDEV_CMD_PAGE_POOL_GET, 6.8
 	cmdPoolStatsGet = 9  // NETDEV_CMD_PAGE_POOL_STATS_GET, 6.8
 	cmdQueueGet     = 10 // NETDEV_CMD_QUEUE_GET, 6.8
@@ -13,6 +14,12 @@ const (
 	cmdBindRX       = 13 // NETDEV_CMD_BIND_RX, 6.12
 	cmdNAPISet      = 14 // NETDEV_CMD_NAPI_SET, 6.13
 	cmdBindTX       = 15 // NETDEV_CMD_BIND_TX, 6.16
+)
+
+// NETDEV_A_DEV_*.
+const (
+	attrDevIfindex     = 1
+	attrDevXDPFeatures = 3
 )
 
 // NETDEV_A_QUEUE_*.

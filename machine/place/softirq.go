@@ -20,10 +20,11 @@ type Placement struct {
 	Dev    string
 	CPUs   []int       // on which it is to run, in order
 	Queues map[int]int // the CPU of an RX queue, where it has one of its own
-	By     string      // "irq" or "rps"
+	By     string      // "irq", "rps" or [ByThread]
 
-	dev   *nic.Device
-	lease *lease.Lease
+	dev     *nic.Device
+	lease   *lease.Lease
+	threads []threadOn // of ByThread
 }
 
 // Softirq puts the receive softirq of interface dev, in the calling thread's
@@ -167,8 +168,11 @@ func (l layout) own() (map[int]int, error) {
 
 // String says what was done, for people.
 func (p *Placement) String() string {
-	if p.By == "irq" {
+	switch p.By {
+	case "irq":
 		return fmt.Sprintf("the interrupts of %s go to %s", p.Dev, p.cpus())
+	case ByThread:
+		return fmt.Sprintf("a kernel thread polls each queue of %s, bound to %s", p.Dev, p.cpus())
 	}
 	return fmt.Sprintf("RPS sends the packets of %s, which has no interrupts, to %s", p.Dev, p.cpus())
 }
@@ -196,6 +200,9 @@ func (p *Placement) Check() error {
 	err := p.lease.Verify()
 	if m := (*lease.Moved)(nil); errors.As(err, &m) {
 		return &fault.Error{Op: err.Error(), How: mover}
+	}
+	if err == nil {
+		err = p.checkThreads()
 	}
 	return err
 }

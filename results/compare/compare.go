@@ -39,6 +39,9 @@ var Metrics = []Metric{
 	{"roi_power_net_total", "(Gbit/s)²/W", true, true, totalROI(results.CostNetPower), bothHosts},
 	{"power_w", "W", false, false, func(r *results.Record) *float64 { return r.SUT.PowerW }, sutHost},
 	{"tg_power_w", "W", false, false, func(r *results.Record) *float64 { return r.TG.PowerW }, tgHost},
+	{"packets_per_s", "1/s", true, true, func(r *results.Record) *float64 { return r.SUT.PacketsPerS }, nil},
+	{"ns_per_packet", "ns", false, false, func(r *results.Record) *float64 { return r.SUT.NsPerPacket() }, nil},
+	{"tg_ns_per_packet", "ns", false, false, func(r *results.Record) *float64 { return r.TG.NsPerPacket() }, nil},
 	{"delivery_p50_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return &d.P50Us }), nil},
 	{"delivery_p99_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return &d.P99Us }), nil},
 	{"transactions_per_s", "1/s", true, false, func(r *results.Record) *float64 { return r.TG.TransactionsPerS() }, nil},
@@ -62,7 +65,7 @@ func tgHost(r *results.Record) []*results.Host    { return []*results.Host{&r.TG
 func bothHosts(r *results.Record) []*results.Host { return []*results.Host{&r.SUT, &r.TG} }
 
 // ReportMetrics are compared in reports, as far as they were measured.
-var ReportMetrics = []string{"throughput_gbps", "ns_per_kb", "cycles_per_byte", "roi_cpu_total", "roi_power_total", "roi_power_net_total", "joule_per_gb_total", "joule_per_gb_net_total",
+var ReportMetrics = []string{"throughput_gbps", "packets_per_s", "ns_per_kb", "ns_per_packet", "cycles_per_byte", "roi_cpu_total", "roi_power_total", "roi_power_net_total", "joule_per_gb_total", "joule_per_gb_net_total",
 	"transactions_per_s", "cpu_us_per_transaction", "rtt_p50_us", "rtt_p99_us"}
 
 // DefaultMetrics are compared when none are asked for.

@@ -204,7 +204,7 @@ func TestPublished(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range s.Cells {
-			if c.Source == "" || len(c.Runs) == 0 || c.Runs[0].SUT.ThroughputGbps == nil {
+			if c.Source == "" || len(c.Runs) == 0 || c.Runs[0].SUT.ThroughputGbps == nil && c.Runs[0].SUT.PacketsPerS == nil {
 				t.Errorf("%s: %+v", f, c)
 			}
 		}

@@ -26,7 +26,7 @@ var pageScript string
 
 // The template package escapes every text by where it stands: reasons and
 // names come from other machines.
-var page = template.Must(template.New("report").Parse(pageText + roiText + flowsText + costText + probeText + flameText + whyText + tripsText))
+var page = template.Must(template.New("report").Parse(pageText + packetsText + ladderText + roiText + flowsText + costText + probeText + flameText + whyText + tripsText))
 
 // HTML writes the summary as one page that needs nothing else: no network, styles, plots and
 // scripts inside. Without scripts it is whole, and does not answer.
@@ -52,6 +52,7 @@ type view struct {
 	Gates    []string
 	Probes   probeView
 	Whys     whySection
+	Packets  []packetView // of cells that move such
 }
 
 type plotView struct {
@@ -98,6 +99,9 @@ func newView(s *Summary, figures []Figure) view {
 		row := newRow(&s.Cells[i], under[i])
 		row.Number = i + 1
 		v.Rows = append(v.Rows, row)
+		if s.Cells[i].Cell.MovesPackets() {
+			v.Packets = append(v.Packets, newPacketView(&s.Cells[i], row))
+		}
 	}
 	v.Facts = factRows(s.SUT, s.TG)
 	for _, f := range figures {

@@ -42,7 +42,7 @@ func paceOf(runs []*results.Record) *Pace {
 
 // leaveROI takes it from a cell that was paced.
 func (c *Cell) leaveROI() {
-	if c.Pace == nil {
+	if c.Pace == nil && !c.Cell.MovesPackets() {
 		return
 	}
 	for _, e := range []*End{&c.SUT, &c.TG} {
@@ -50,10 +50,11 @@ func (c *Cell) leaveROI() {
 	}
 }
 
-// unpaced are the cells that have one.
+// unpaced are the cells that have one: not those of a pace, nor of packets, whose bytes say
+// nothing.
 func unpaced(groups []*cellRuns) []*cellRuns {
 	return slices.DeleteFunc(slices.Clone(groups), func(g *cellRuns) bool {
-		return g.cell.PaceBitsPS != 0 || g.cell.PacePercent != 0
+		return g.cell.PaceBitsPS != 0 || g.cell.PacePercent != 0 || g.cell.MovesPackets()
 	})
 }
 

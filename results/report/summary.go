@@ -47,6 +47,8 @@ type Summary struct {
 	Calibrations []*results.Calibration `json:"calibrations,omitempty"`
 	Costs        []Costs                `json:"costs,omitempty"` // gross and net; none where only busy cores were measured
 
+	Ladders []Ladder `json:"ladders,omitempty"` // of cells that move frames
+
 	Skipped []results.Problem `json:"skipped,omitempty"` // journal lines not used
 
 	// Top is how many functions of each profile a terminal shows, of all cells; 0: some, of a few.
@@ -102,6 +104,9 @@ type End struct {
 	ROICPU         *stat.Summary `json:"roi_cpu,omitempty"`      // (Gbit/s)^2 per busy core
 	ROIPower       *stat.Summary `json:"roi_power,omitempty"`    // (Gbit/s)^2 per watt
 	DeliveryP99Us  *stat.Summary `json:"delivery_p99_us,omitempty"`
+	PacketsPerS    *stat.Summary `json:"packets_per_s,omitempty"` // of modes that move packets
+	NsPerPacket    *stat.Summary `json:"ns_per_packet,omitempty"`
+	LostShare      *stat.Summary `json:"lost_share,omitempty"` // of the sent packets, of the receiver's half
 	Proof          *Proof        `json:"zero_copy_proof,omitempty"`
 	Probed         *Probed       `json:"probed,omitempty"` // nil: no probe ran
 
@@ -141,6 +146,7 @@ func Summarize(j results.Journal) *Summary {
 		between = j.Header.Plan.BetweenBoots
 	}
 	s.ROI, s.Calibrations = roiOf(unpaced(groups), between), calibrations(&j)
+	s.Ladders = ladders(groups, s.Cells)
 	s.Costs, s.Flows, s.Trips = costsOf(groups), flowCurves(groups, s.Cells, between), tripsOf(groups, s.Cells)
 	for i := range j.Records {
 		if j.Records[i].Warmup {
@@ -331,6 +337,9 @@ func end(runs []*results.Record, host func(*results.Record) *results.Host) End {
 	e.ROICPU = stat((*results.Host).ROICPU)
 	e.ROIPower = stat((*results.Host).ROIPower)
 	e.DeliveryP99Us = stat(deliveryP99)
+	e.PacketsPerS = stat(func(h *results.Host) *float64 { return h.PacketsPerS })
+	e.NsPerPacket = stat((*results.Host).NsPerPacket)
+	e.LostShare = stat(func(h *results.Host) *float64 { return h.Packets.LostShare() })
 	e.Proof = proof(runs, host)
 	e.Probed = probed(runs, host)
 	return e

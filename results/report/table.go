@@ -41,6 +41,7 @@ func Table(w io.Writer, s *Summary) error {
 	writeTrips(b, s.Trips)
 	writeFlows(b, s.Flows)
 	writeROI(b, s.ROI)
+	writeLadders(b, s.Ladders)
 	writeCosts(b, s.Costs)
 	writeProbes(b, s)
 	writeStops(b, s.Stops)
@@ -56,8 +57,11 @@ func JSON(w io.Writer, s *Summary) error {
 	return enc.Encode(s)
 }
 
-// head is the two header lines of the table; > aligns to the right.
-var head = []struct{ top, unit, align string }{
+// heading is a column of a table: its two header lines; > aligns to the right.
+type heading struct{ top, unit, align string }
+
+// head is that of the cells that move a stream.
+var head = []heading{
 	{"RX mode", "", "<"},
 	{"TX mode", "", "<"},
 	{"Gbit/s", "median", ">"},
@@ -105,28 +109,20 @@ func cites(numbers []int) string {
 }
 
 func writeRows(b *bufio.Writer, s *Summary) {
-	top, unit := make([]string, len(head)), make([]string, len(head))
-	for i, h := range head {
-		top[i], unit[i] = h.top, h.unit
-	}
-	rows := [][]string{top, unit}
 	shown, rest := part(s.Cells)
-	for _, i := range shown {
-		rows = append(rows, tableRow(&s.Cells[i]))
+	cells := make([]Cell, len(shown))
+	for i, n := range shown {
+		cells[i] = s.Cells[n]
 	}
-	widths, gap := layout(rows)
-	under := settings(s.Cells)
-	for i, r := range rows {
-		writeRow(b, r, widths, gap)
-		if i < 2 {
-			continue
+	streams, packets := byKind(cells)
+	if len(streams) > 0 || len(packets) == 0 {
+		writeCells(b, head, streams, tableRow)
+	}
+	if len(packets) > 0 {
+		if len(streams) > 0 {
+			b.WriteString("\n")
 		}
-		n := shown[i-2]
-		for _, text := range []string{under[n], remarks(&s.Cells[n])} {
-			if text != "" {
-				wrap(b, "  ", "  ", text)
-			}
-		}
+		writeCells(b, packetHead, packets, packetRow)
 	}
 	if len(s.Cells) == 0 {
 		b.WriteString("no runs\n")
@@ -134,10 +130,35 @@ func writeRows(b *bufio.Writer, s *Summary) {
 	rest.write(b)
 }
 
+// writeCells writes a row of each cell, and below it what is to be said of that.
+func writeCells(b *bufio.Writer, head []heading, cells []Cell, row func(*Cell) []string) {
+	top, unit := make([]string, len(head)), make([]string, len(head))
+	for i, h := range head {
+		top[i], unit[i] = h.top, h.unit
+	}
+	rows := [][]string{top, unit}
+	for i := range cells {
+		rows = append(rows, row(&cells[i]))
+	}
+	widths, gap := layout(head, rows)
+	under := settings(cells)
+	for i, r := range rows {
+		writeRow(b, head, r, widths, gap)
+		if i < 2 {
+			continue
+		}
+		for _, text := range []string{under[i-2], remarks(&cells[i-2])} {
+			if text != "" {
+				wrap(b, "  ", "  ", text)
+			}
+		}
+	}
+}
+
 // layout finds the width of each column and of the gap between them. Where they do not fit,
 // columns of shares that nothing was measured for have none, then gaps become narrower. A verdict
 // that does not fit stands in a line of its own.
-func layout(rows [][]string) (widths []int, gap int) {
+func layout(head []heading, rows [][]string) (widths []int, gap int) {
 	widths = make([]int, len(head))
 	total := 0
 	for i := range head {
@@ -149,8 +170,8 @@ func layout(rows [][]string) (widths []int, gap int) {
 	total -= max(widths[len(widths)-1]-longVerdict, 0)
 	gap = 2
 	columns := len(head)
-	if total+gap*(columns-1) > Width && unmeasured(rows) {
-		for _, i := range shares {
+	if total+gap*(columns-1) > Width && unmeasured(head, rows) {
+		for _, i := range shares(head) {
 			total, columns = total-widths[i], columns-1
 			widths[i] = 0
 		}
@@ -165,12 +186,19 @@ func layout(rows [][]string) (widths []int, gap int) {
 const longVerdict = 14
 
 // shares are the columns of what was copied.
-var shares = []int{7, 8}
+func shares(head []heading) (columns []int) {
+	for i, h := range head {
+		if strings.HasPrefix(h.unit, "% ") {
+			columns = append(columns, i)
+		}
+	}
+	return columns
+}
 
 // unmeasured tells that no cell has a share of what was copied.
-func unmeasured(rows [][]string) bool {
+func unmeasured(head []heading, rows [][]string) bool {
 	for _, r := range rows[2:] {
-		for _, i := range shares {
+		for _, i := range shares(head) {
 			if r[i] != none {
 				return false
 			}
@@ -179,7 +207,7 @@ func unmeasured(rows [][]string) bool {
 	return true
 }
 
-func writeRow(b *bufio.Writer, fields []string, widths []int, gap int) {
+func writeRow(b *bufio.Writer, head []heading, fields []string, widths []int, gap int) {
 	var line strings.Builder
 	last := len(fields) - 1
 	for i, f := range fields[:last] {
@@ -209,7 +237,7 @@ func writeRow(b *bufio.Writer, fields []string, widths []int, gap int) {
 func writeLegend(b *bufio.Writer, s *Summary) {
 	b.WriteString("\n")
 	wrap(b, "", "", "SUT = receiver, TG = sender. Gbit/s is payload, 1e9 bits. busy = wall - idle - iowait, 1.00 = one CPU. "+
-		"ns/kB = busy CPU time per 1000 bytes. \"-\" = not measured. Only ok runs are in the numbers, warm-ups are not."+limitLegend(s))
+		"ns/kB = busy CPU time per 1000 bytes. \"-\" = not measured. Only ok runs are in the numbers, warm-ups are not."+packetLegend(s)+limitLegend(s))
 }
 
 // limitLegend says what it means that a cell was held up, where one was.

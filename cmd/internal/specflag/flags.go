@@ -29,6 +29,7 @@ type Flags struct {
 	node, tgNode   string
 	maxCopied      float64
 	manyRX, manyTX []string
+	given          func(*results.Option) bool // by a flag
 }
 
 // Add defines the flags: those of hosts, options and the keys that are named, with the values
@@ -37,6 +38,7 @@ type Flags struct {
 func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...string) {
 	f.Spec = spec
 	fs := cmd.Flags()
+	f.given = func(o *results.Option) bool { return fs.Changed(o.FlagName()) }
 	fs.StringVar(&f.Spec.SUT.Dev, "dev", "", "interface of the SUT (default: its only one)")
 	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "", "interface of the TG, for its counters (default: its only one)")
 	fs.StringVar(&f.Spec.SUT.Addr, "addr", "", "IP address of the SUT (default: that of --dev)")
@@ -149,6 +151,9 @@ func (f *Flags) cells() error {
 			c := f.Cell
 			c.ID, c.RX, c.TX = r+"/"+t, r, t
 			c.Drop()
+			if c.MovesPackets() && !f.given(results.LookupOption("message")) {
+				c.MessageBytes = stream.DefaultDatagramBytes
+			}
 			if c.OneKind() || len(rx)*len(tx) == 1 {
 				f.Spec.Cells = append(f.Spec.Cells, c)
 			}
@@ -173,7 +178,10 @@ func (f *Flags) check() error {
 	for i := range results.Factors {
 		o := &results.Factors[i]
 		v := o.Raw(&f.Cell)
-		if o.Given(&f.Cell) && !slices.ContainsFunc(cells, func(c results.Cell) bool { return o.Raw(&c) == v }) {
+		if !f.given(o) {
+			v = "" // a default, which is not of all modes
+		}
+		if v != "" && !slices.ContainsFunc(cells, func(c results.Cell) bool { return o.Raw(&c) == v }) {
 			return cli.Usagef("--%s %s: it concerns %s, and no mode of this run is one of them: leave it out", o.FlagName(), v, o.Whom())
 		}
 		if err := matrix.Settable(o, v); v != "" && err != nil {

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/results"
+)
+
+// frameCell is one rung of the ladder.
+func frameCell(rx string, change ...func(*results.Cell)) results.Cell {
+	c := results.Cell{ID: rx, RX: rx, TX: "pktgen-xdp", MessageBytes: 18, CPULayout: "1cpu", GRO: new(true)}
+	for _, f := range change {
+		f(&c)
+	}
+	return c
+}
+
+// Each rung gets what the generator sent, or a counter tells where it was lost: to the last frame.
+// Afterwards there is nothing left on the interfaces.
+func TestIntegrationFrames(t *testing.T) {
+	t.Setenv(lease.DirEnv, t.TempDir())
+	r := newRig(t)
+	if n := len(r.sut.Info.OnlineCPUs); n < 2 {
+		t.Skipf("needs 2 CPUs, this machine has %d", n)
+	}
+	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 400*time.Millisecond, 200*time.Millisecond
+	generic := func(c *results.Cell) { c.XDPAttach = "generic" }
+	cells := []results.Cell{frameCell("xdp-drop", func(c *results.Cell) { c.XDPTouch, c.Tuples, c.MessageBytes = "parse", 8, 1400 }), frameCell("xdp-tx"), frameCell("udp-recv"),
+		// From here on in make test-long.
+		frameCell("xdp-drop"), frameCell("xdp-drop", generic), frameCell("xdp-redirect"), frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect = "dev" }),
+		frameCell("xdp-pass"), frameCell("drop-ingress"), frameCell("drop-prerouting"), frameCell("udp-sink")}
+	for _, c := range cells[:long.Rounds(3, len(cells))] {
+		rec := r.Runner.Run(t.Context(), matrix.Run{Cell: c})
+		if rec.Verdict != results.OK && !late(t, rec) {
+			t.Errorf("%s %s: %s: %s (%s)", c.RX, c.XDPAttach, rec.Verdict, rec.Reason, rec.Fix)
+			continue
+		}
+		p := rec.SUT.Packets
+		if rec.Verdict != results.OK { // whose packets nobody adds up
+			continue
+		}
+		if p == nil || p.Sent == nil || p.Received == nil || *p.Received == 0 || p.Unaccounted == nil || *p.Unaccounted != 0 || slices.Contains(rec.Flags, results.FlagPacketsUnaccounted) {
+			t.Errorf("%s %s: %s, flags %q, warnings %q", c.RX, c.XDPAttach, p.PacketsText(), rec.Flags, rec.Warnings)
+		}
+		ns := rec.SUT.NsPerPacket()
+		if ns == nil || *ns <= 0 {
+			t.Errorf("%s %s: ns per packet %v", c.RX, c.XDPAttach, ns)
+		}
+		if ns != nil {
+			t.Logf("%s %s: %s; %.0f packets/s, %.0f ns, limit %q", c.RX, c.XDPAttach, p.PacketsText(), *rec.SUT.PacketsPerS, *ns, rec.Limit)
+		}
+	}
+	for _, e := range []veth.End{r.pair.SUT, r.pair.TG} {
+		var l rtnl.Link
+		if err := e.Netns.Do(func() (err error) { l, err = rtnl.LinkNamed(e.Dev); return err }); err != nil || l.XDP {
+			t.Errorf("%s has an XDP program: %v, %v", e.Dev, l.XDP, err)
+		}
+	}
+}
+
+// Without GRO a veth has no NAPI: a rung that is no native program switches it on, and back; where
+// it was chosen to be off, that is why the rung cannot be had.
+func TestIntegrationFramesWithoutGRO(t *testing.T) {
+	t.Setenv(lease.DirEnv, t.TempDir())
+	r := newRig(t)
+	r.Runner.Opt.Duration = 300 * time.Millisecond
+	gro := func() (f nic.Feature) {
+		err := r.pair.SUT.Netns.Do(func() error {
+			d, err := nic.Open(r.pair.SUT.Dev)
+			if err != nil {
+				return err
+			}
+			defer d.Close()
+			f, err = d.Feature("rx-gro")
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	if gro().Active {
+		t.Skip("a veth has GRO on here without being asked")
+	}
+	rec := r.Runner.Run(t.Context(), matrix.Run{Cell: frameCell("drop-ingress", func(c *results.Cell) { c.CPULayout, c.GRO = "", nil })})
+	if p := rec.SUT.Packets; rec.Verdict != results.OK && !late(t, rec) || p == nil || p.Received == nil || *p.Received == 0 {
+		t.Errorf("as found: %s: %s, %s", rec.Verdict, rec.Reason, rec.SUT.Packets.PacketsText())
+	}
+	if gro().Active {
+		t.Error("GRO is on afterwards")
+	}
+	rec = r.Runner.Run(t.Context(), matrix.Run{Cell: frameCell("udp-sink", func(c *results.Cell) { c.CPULayout, c.GRO = "", new(false) })})
+	if rec.Verdict != results.Unsupported || !strings.Contains(rec.Reason, "NAPI") || rec.Fix == "" {
+		t.Errorf("switched off: %s: %s (%s)", rec.Verdict, rec.Reason, rec.Fix)
+	}
+}
+
+// A pace is kept, and said to be the limit.
+func TestIntegrationFramesAtAPace(t *testing.T) {
+	t.Setenv(lease.DirEnv, t.TempDir())
+	r := newRig(t)
+	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 300*time.Millisecond, 50*time.Millisecond
+	const rate = 20_000
+	c := frameCell("xdp-drop", func(c *results.Cell) { c.CPULayout, c.PaceBitsPS, c.Burst = "", rate*8*18, 2 })
+	rec := r.Runner.Run(t.Context(), matrix.Run{Cell: c})
+	if rec.Verdict != results.OK && !late(t, rec) {
+		t.Fatalf("%s: %s", rec.Verdict, rec.Reason)
+	}
+	if got := *rec.TG.PacketsPerS; got > rate*1.1 || got < rate/10 {
+		t.Errorf("%.0f packets a second, wanted %d", got, rate)
+	}
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+// mostInvalid is how many runs in a row may be invalid until the search ends with an error.
+const mostInvalid = 5
+
+// FindLossFree plays the experiment's only cell at one pace after another, until s is over. Each
+// run is in the journal, with its pace. Its error is as that of [Experiment.Run], or a run of which
+// nobody can say what it lost.
+func (e *Experiment) FindLossFree(ctx context.Context, s *LossSearch) (recs []results.Record, err error) {
+	if e.Dir != "" {
+		if err := results.Vacant(e.Dir); err != nil {
+			return nil, &FolderError{err}
+		}
+	}
+	p, err := e.prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	if err := e.start(p); err != nil {
+		return nil, err
+	}
+	play := &Session{Runner: p.runner, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: true, Missing: p.missing}
+	if e.Dir != "" {
+		if play.Journal, err = results.Create(e.Dir, p.head); err != nil {
+			return nil, &FolderError{err}
+		}
+		defer func() { err = errors.Join(err, play.Journal.Close()) }()
+		if err := p.around.keep(e.Dir); err != nil {
+			return nil, err
+		}
+	}
+	cell, invalid := e.Spec.Cells[0], 0
+	for n := 0; ; n++ {
+		rate, more := s.Next()
+		if !more {
+			return recs, nil
+		}
+		made, err := play.Play(ctx, []matrix.Run{{Cell: atRate(cell, rate), Block: n, Rep: n}})
+		if recs = append(recs, made...); err != nil {
+			return recs, err
+		}
+		if len(made) > 0 && made[len(made)-1].Verdict == results.Invalid && invalid < mostInvalid {
+			invalid++
+			s.Spoilt()
+			e.note(fmt.Sprintf("trial %d says nothing: %s", n+1, made[len(made)-1].Reason))
+			continue
+		}
+		invalid = 0
+		t, err := trialOf(rate, made)
+		if err != nil {
+			return recs, err
+		}
+		s.Add(t)
+		e.note(fmt.Sprintf("trial %d: %s", n+1, t.text(s.Passes(t))))
+	}
+}
+
+// atRate is a cell whose sender sends so many packets a second; 0: as many as it can.
+func atRate(c results.Cell, rate float64) results.Cell {
+	c.PaceBitsPS, c.PacePercent = int(rate*float64(messageOf(c))*8+.5), 0
+	return c
+}
+
+func messageOf(c results.Cell) int {
+	if c.MessageBytes > 0 {
+		return c.MessageBytes
+	}
+	return stream.DefaultDatagramBytes
+}
+
+// LeastRate is that of the slowest pace there is, of a cell's packets.
+func LeastRate(c results.Cell) float64 { return results.LeastPace / 8 / float64(messageOf(c)) }
+
+// trialOf is what the last of the runs says, which those before it were spoilt for.
+func trialOf(rate float64, made []results.Record) (t Trial, err error) {
+	if len(made) == 0 {
+		return t, errors.New("no run was made")
+	}
+	r := made[len(made)-1]
+	lost := r.SUT.Packets.LostShare()
+	if r.Verdict != results.OK || lost == nil || r.SUT.PacketsPerS == nil || r.TG.PacketsPerS == nil {
+		return t, fmt.Errorf("a run at %.0f packets/s is %s, and nobody can say what it lost: %s", rate, r.Verdict, r.Reason)
+	}
+	return Trial{Asked: rate, Sent: *r.TG.PacketsPerS, Got: *r.SUT.PacketsPerS, Loss: *lost}, nil
+}
+
+func (t *Trial) text(passed bool) string {
+	asked := "as fast as it can be"
+	if t.Asked > 0 {
+		asked = fmt.Sprintf("%.1f kpps", t.Asked/1e3)
+	}
+	how := "passed"
+	switch {
+	case t.missed():
+		how = "failed, the sender was too slow"
+	case !passed:
+		how = "failed"
+	}
+	return fmt.Sprintf("%s: sent %.1f, received %.1f kpps, lost %.4f %%: %s", asked, t.Sent/1e3, t.Got/1e3, 100*t.Loss, how)
+}

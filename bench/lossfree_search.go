@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// LossSearch looks for the highest rate of packets that loses no more than a share, in the manner
+// of RFC 2544, section 26.1: as fast as it can be, then between what passed and what did not. It
+// says which rate to try next, and is told what became of it.
+type LossSearch struct {
+	MaxLoss    float64 // share of the sent packets
+	Resolution float64 // how near to each other the highest rate that passed and the lowest that failed are at the end, as a share
+	Confirm    int     // so many times in a row the rate that is told has passed
+	Least      float64 // packets a second below which it is not looked for
+	MostTrials int     // after which it is given up
+
+	trials  int
+	tried   []triedRate
+	free    triedRate // as fast as it can be
+	ceiling float64   // the sender can do no more
+	slowest float64   // of the trials in which it did what it can
+}
+
+// triedRate is what trials of one rate came to.
+type triedRate struct {
+	rate           float64 // packets a second
+	passed, failed int
+}
+
+// Trial is what became of one.
+type Trial struct {
+	Asked float64 // packets a second; 0: as fast as it could be
+	Sent  float64 // packets a second that the sender came to
+	Got   float64 // that the receiver came to
+	Loss  float64 // share of the sent ones
+}
+
+// LossFree is what a search found.
+type LossFree struct {
+	PacketsPerS float64 `json:"packets_per_s"`   // the rate that passed; 0: none did
+	Passed      int     `json:"passed"`          // times in a row
+	FailedAt    float64 `json:"failed_at"`       // the lowest rate that did not, packets a second; 0: none was higher
+	BySender    bool    `json:"limit_is_sender"` // the sender could do no more: what the receiver can is not known
+	Trials      int     `json:"trials"`
+	GivenUp     bool    `json:"given_up"` // after MostTrials
+}
+
+// LossyShare is below which share the trials at the rate that lose too much are, with 95 %
+// confidence: none of those that were made did.
+func (f *LossFree) LossyShare() float64 { return 1 - math.Pow(0.05, 1/float64(max(f.Passed, 1))) }
+
+// paceMissed is by which share of what was asked for a sender may be slower.
+const paceMissed = 0.01
+
+// Next is the rate to try, packets a second; 0: as fast as it can be. False: the search is over.
+func (s *LossSearch) Next() (rate float64, more bool) {
+	if s.trials >= s.MostTrials {
+		return 0, false
+	}
+	if s.free.failed == 0 { // never tried, or without loss
+		return 0, s.free.passed < s.Confirm
+	}
+	passed, failed := s.edges()
+	best := s.at(passed)
+	switch {
+	case failed < s.Least:
+		return 0, false
+	case passed == 0 && s.at(s.guess()).failed == 0:
+		return s.guess(), true
+	case passed == 0:
+		return max(failed/2, s.Least), failed > s.Least
+	case failed/passed > 1+s.Resolution:
+		return (passed + failed) / 2, true
+	}
+	return passed, best.passed < s.Confirm
+}
+
+// guess is what the receiver took of a flood.
+func (s *LossSearch) guess() float64 { return max(min(s.free.rate, s.ceiling), s.Least) }
+
+// edges are the highest rate that passed each time, and the lowest that did not.
+func (s *LossSearch) edges() (passed, failed float64) {
+	failed = s.ceiling
+	for _, t := range s.tried {
+		if t.failed > 0 {
+			failed = min(failed, t.rate)
+		}
+	}
+	for _, t := range s.tried {
+		if t.failed == 0 && t.rate < failed {
+			passed = max(passed, t.rate)
+		}
+	}
+	return passed, failed
+}
+
+func (s *LossSearch) at(rate float64) triedRate {
+	if i := slices.IndexFunc(s.tried, func(t triedRate) bool { return t.rate == rate }); i >= 0 {
+		return s.tried[i]
+	}
+	return triedRate{rate: rate}
+}
+
+// Passes tells whether a trial did.
+func (s *LossSearch) Passes(t Trial) bool { return t.Loss <= s.MaxLoss && !t.missed() }
+
+// missed tells a sender that did not keep the pace.
+func (t *Trial) missed() bool { return t.Asked > 0 && t.Sent < t.Asked*(1-paceMissed) }
+
+// Spoilt takes note of a trial that says nothing.
+func (s *LossSearch) Spoilt() { s.trials++ }
+
+// Add takes a trial of the rate that Next told.
+func (s *LossSearch) Add(t Trial) {
+	s.trials++
+	count := func(r *triedRate) {
+		if s.Passes(t) {
+			r.passed++
+		} else {
+			r.failed++
+		}
+	}
+	if t.Asked == 0 {
+		count(&s.free)
+		s.ceiling, s.slowest, s.free.rate = max(s.ceiling, t.Sent), min(cmp.Or(s.slowest, t.Sent), t.Sent), cmp.Or(t.Got, t.Sent)
+		return
+	}
+	i := slices.IndexFunc(s.tried, func(r triedRate) bool { return r.rate == t.Asked })
+	if i < 0 {
+		i, s.tried = len(s.tried), append(s.tried, triedRate{rate: t.Asked})
+	}
+	count(&s.tried[i])
+}
+
+// Found is what the search has come to.
+func (s *LossSearch) Found() LossFree {
+	f := LossFree{Trials: s.trials, GivenUp: s.trials >= s.MostTrials}
+	if s.free.failed == 0 {
+		f.BySender, f.Passed = true, s.free.passed
+		if f.Passed > 0 {
+			f.PacketsPerS = s.slowest
+		}
+		f.GivenUp = f.GivenUp && f.Passed < s.Confirm
+		return f
+	}
+	passed, failed := s.edges()
+	f.PacketsPerS, f.FailedAt, f.Passed = passed, failed, s.at(passed).passed
+	f.GivenUp = f.GivenUp && (f.Passed < s.Confirm || failed/passed > 1+s.Resolution)
+	return f
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/results"
+)
+
+// packetRun is a run of so many packets, with what the counters of its ends told.
+func packetRun(sent, received, twice uint64, rx, tx []results.DropCounter) *results.Record {
+	r := &results.Record{Cell: results.Cell{RX: "udp", TX: "udp"}, Verdict: results.OK}
+	r.SUT.Packets = &results.Packets{Sent: new(sent), Received: new(received), Duplicated: new(twice), Counted: rx}
+	r.TG.Packets = &results.Packets{Sent: new(sent), Counted: tx}
+	r.TG.Env.Driver = "veth"
+	return r
+}
+
+func counts(all ...any) (out []results.DropCounter) {
+	for i := 0; i < len(all); i += 2 {
+		out = append(out, results.DropCounter{Name: all[i].(string), Value: new(all[i+1].(float64))})
+	}
+	return out
+}
+
+// Each packet that was sent is received, or lost where a counter tells; else the run is flagged.
+func TestMarkPackets(t *testing.T) {
+	super := func(r *results.Record, n uint64) *results.Record {
+		r.SUT.Packets.MostInOne = &n
+		return r
+	}
+	for name, x := range map[string]struct {
+		rec        *results.Record
+		lost       uint64
+		left       float64
+		warns      string
+		oneMachine bool
+
+		oneNamespace bool
+	}{
+		"all came":                         {packetRun(100, 100, 0, nil, nil), 0, 0, "", true, false},
+		"all came, others were lost":       {packetRun(100, 100, 0, counts("udp_no_ports", 7.), nil), 0, 0, "", true, false},
+		"lost at the socket":               {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 40.), nil), 40, 0, "", true, false},
+		"one came twice":                   {packetRun(100, 61, 1, counts("udp_rcvbuf_errors", 40.), nil), 40, 0, "", true, false},
+		"at both ends":                     {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 30.), counts("qdisc_drops", 10.)), 40, 0, "", true, false},
+		"in between":                       {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 30.), nil), 40, 10, "of 40 lost packets no counter tells where 10 were lost", true, false},
+		"others too":                       {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 45.), nil), 40, -5, "40 packets were lost, and counters tell of 5 more", true, false},
+		"told by both ends of a veth":      {packetRun(100, 60, 0, counts("softnet_dropped", 40.), counts("tx_dropped", 40.)), 40, 0, "", true, false},
+		"told by two machines":             {packetRun(100, 20, 0, counts("softnet_dropped", 40.), counts("tx_dropped", 40.)), 80, 0, "", false, false},
+		"in one namespace":                 {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 40.), counts("udp_rcvbuf_errors", 40.)), 40, 0, "", true, true},
+		"of several in one":                {super(packetRun(100, 36, 0, counts("udp_rcvbuf_errors", 2.), nil), 64), 64, 0, "", true, false},
+		"more than they can have been":     {super(packetRun(1000, 36, 0, counts("udp_rcvbuf_errors", 2.), nil), 64), 964, 836, "of 964 lost packets", true, false},
+		"fewer than there were at least":   {super(packetRun(100, 99, 0, counts("udp_rcvbuf_errors", 2.), nil), 64), 1, -1, "1 packets were lost, and counters tell of 1 more", true, false},
+		"what two ends say does not agree": {packetRun(100, 101, 0, nil, nil), 0, 0, "", true, false},
+	} {
+		r := x.rec
+		markPackets(r, x.oneMachine, x.oneNamespace)
+		if name == "what two ends say does not agree" {
+			if r.Verdict != results.Failed || !strings.Contains(r.Reason, "100 packets sent, and 101 received") {
+				t.Errorf("%s: %s, %s", name, r.Verdict, r.Reason)
+			}
+			continue
+		}
+		p := r.SUT.Packets
+		if p.Lost == nil || *p.Lost != x.lost || p.Unaccounted == nil || *p.Unaccounted != x.left {
+			b, _ := json.Marshal(p)
+			t.Errorf("%s: %s, want %d lost and %g unaccounted", name, b, x.lost, x.left)
+			continue
+		}
+		flagged := slices.Contains(r.Flags, results.FlagPacketsUnaccounted)
+		if flagged != (x.warns != "") || flagged && (len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], x.warns)) {
+			t.Errorf("%s: %q, %q", name, r.Flags, r.Warnings)
+		}
+	}
+	long := packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 45.), nil)
+	long.Cell.MessageBytes, long.TG.Metrics = 8000, []results.Metric{{Name: "link_mtu", Value: 1500}}
+	if markPackets(long, true, false); long.SUT.Packets.Unaccounted != nil || len(long.Flags) != 0 || len(long.Warnings) != 1 {
+		t.Errorf("fragments: %v, %q, %q", long.SUT.Packets.Unaccounted, long.Flags, long.Warnings)
+	}
+	for name, r := range map[string]*results.Record{
+		"no account":            {Cell: results.Cell{RX: "udp", TX: "udp"}, Verdict: results.OK},
+		"another number told":   func() *results.Record { r := packetRun(100, 60, 0, nil, nil); *r.SUT.Packets.Sent = 99; return r }(),
+		"the receiver has none": func() *results.Record { r := packetRun(100, 60, 0, nil, nil); r.SUT.Packets = nil; return r }(),
+	} {
+		if markPackets(r, true, false); r.Verdict != results.Failed {
+			t.Errorf("%s: %s", name, r.Verdict)
+		}
+	}
+}
+
+// kernelCounts are what the kernel counted of a namespace's datagrams and its interface's packets.
+type kernelCounts struct {
+	inDatagrams, outDatagrams uint64
+	link                      rtnl.Stats
+}
+
+func countsOf(t *testing.T, e veth.End) (k kernelCounts) {
+	t.Helper()
+	err := e.Netns.Do(func() error {
+		n, err := counter.ReadNetstat(counter.FS{})
+		if err != nil {
+			return err
+		}
+		k.inDatagrams, k.outDatagrams = n["UdpInDatagrams"].Value, n["UdpOutDatagrams"].Value
+		l, err := rtnl.LinkNamed(e.Dev)
+		if err == nil && l.Stats != nil {
+			k.link = *l.Stats
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// Datagrams over veth, as fast as they can be, into a small buffer, paced, and really split: each
+// is right, and each that did not come is told by an exact counter. Those that came and that were
+// sent are as many as the kernel counts.
+func TestIntegrationDatagrams(t *testing.T) {
+	r := newRig(t)
+	r.Again = true
+	off, right := false, 0
+	verified := results.Cell{Touch: "verify", MessageBytes: 64}
+	cell := func(rx, tx string, change func(*results.Cell)) results.Cell {
+		c := verified
+		c.RX, c.TX = rx, tx
+		if change != nil {
+			change(&c)
+		}
+		c.ID = fmt.Sprintf("%s/%s %d", rx, tx, c.UDPBatch)
+		return c
+	}
+	for _, c := range []results.Cell{
+		cell("udp", "udp", nil),
+		cell("udp", "udp", func(c *results.Cell) { c.UDPBatch = 1; c.MessageBytes = 18 }),
+		cell("udp", "udp", func(c *results.Cell) { c.RcvBuf = 16 << 10; c.MessageBytes = 1472 }),
+		cell("udp", "udp", func(c *results.Cell) { c.PaceBitsPS = 5e6; c.RcvBuf = 8 << 20 }),
+		cell("udp", "udp-gso", func(c *results.Cell) { c.UDPSegment = &off }),
+		cell("udp-gro", "udp-gso", func(c *results.Cell) { c.UDPSegment = &off }),
+		cell("udp-gro", "udp-gso", nil),
+		cell("udp-uring", "udp-uring", nil),
+	} {
+		sut, tg := countsOf(t, r.pair.SUT), countsOf(t, r.pair.TG)
+		recs, err := r.Play(t.Context(), []matrix.Run{{Cell: c}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec := recs[len(recs)-1]
+		if rec.Verdict == results.Unsupported || late(t, rec) {
+			t.Logf("%s: %s", c.ID, rec.Reason)
+			continue
+		}
+		if rec.Verdict != results.OK {
+			t.Errorf("%s: %s: %s", c.ID, rec.Verdict, rec.Reason)
+			continue
+		}
+		right++
+		p := rec.SUT.Packets
+		t.Logf("%s: %.0f sent, %.0f received a second, %s; limit %q, flags %q", c.ID, *rec.TG.PacketsPerS, *rec.SUT.PacketsPerS, p.PacketsText(), rec.Limit, rec.Flags)
+		checkDatagrams(t, c, &rec)
+		sent, received := uint64(0), uint64(0) // also of runs that were made again
+		for _, made := range recs {
+			if made.SUT.Packets != nil && made.TG.Packets != nil {
+				sent, received = sent+*made.TG.Packets.Sent, received+*made.SUT.Packets.Received
+			}
+		}
+		after, afterTG := countsOf(t, r.pair.SUT), countsOf(t, r.pair.TG)
+		switch split := c.TX != "udp-gso" || c.UDPSegment != nil; {
+		case c.RX == "udp-gro" || !split: // the kernel counts what it has put together once
+		case after.inDatagrams-sut.inDatagrams != received || afterTG.outDatagrams-tg.outDatagrams > sent || c.TX != "udp-gso" && afterTG.outDatagrams-tg.outDatagrams != sent:
+			t.Errorf("%s: the kernel received %d and sent %d datagrams; %s", c.ID, after.inDatagrams-sut.inDatagrams, afterTG.outDatagrams-tg.outDatagrams, p.PacketsText())
+		}
+		if c.TX == "udp-gso" && c.UDPSegment == nil {
+			if !slices.Contains(rec.Flags, results.FlagSuperPackets) {
+				t.Errorf("%s: %v datagrams in a packet of the link, flags %q", c.ID, rec.PerLinkPacket(), rec.Flags)
+			}
+			continue
+		}
+		// Beside the datagrams there are TCP's few packets.
+		links := afterTG.link.TxPackets - tg.link.TxPackets + afterTG.link.TxDropped - tg.link.TxDropped
+		if in := after.link.RxPackets - sut.link.RxPackets; links < sent || links > sent+500 || in < received || in > sent+500 {
+			t.Errorf("%s: %d packets on the link, %d came; %s", c.ID, links, in, p.PacketsText())
+		}
+	}
+	if right == 0 {
+		t.Error("no run was right")
+	}
+}
+
+func checkDatagrams(t *testing.T, c results.Cell, rec *results.Record) {
+	t.Helper()
+	p := rec.SUT.Packets
+	switch {
+	case *p.Sent < 1000 || *p.Received < 100:
+		t.Errorf("%s: %s", c.ID, p.PacketsText())
+	case *p.Corrupted+*p.Duplicated != 0 || *p.Sent != *p.Received+*p.Lost || rec.SUT.Mismatches == nil || *rec.SUT.Mismatches != 0:
+		t.Errorf("%s: %s", c.ID, p.PacketsText())
+	case p.Unaccounted == nil || *p.Unaccounted != 0 || slices.Contains(rec.Flags, results.FlagPacketsUnaccounted):
+		t.Errorf("%s: %s, unaccounted %v: %+v, %+v", c.ID, p.PacketsText(), p.Unaccounted, p.Counted, rec.TG.Packets.Counted)
+	case rec.SUT.Bytes == nil || *rec.SUT.TotalBytes != *p.Received*uint64(c.MessageBytes) || *rec.TG.TotalBytes != *p.Sent*uint64(c.MessageBytes):
+		t.Errorf("%s: %d bytes received, %d sent; %s", c.ID, *rec.SUT.TotalBytes, *rec.TG.TotalBytes, p.PacketsText())
+	}
+	for _, h := range []*results.Host{&rec.SUT, &rec.TG} {
+		for _, m := range h.Rows() {
+			if err := results.CheckRow(m.Named(), m.Unit, m.Source); err != nil {
+				t.Errorf("%s: %v", c.ID, err)
+			}
+		}
+	}
+}
+
+// A search ends with a rate at which each of its runs passed, or says that it did not; all its runs
+// are in the journal.
+func TestIntegrationLossFree(t *testing.T) {
+	r := newRig(t) // for its skips; the experiment makes hosts of its own
+	r.Journal.Close()
+	spec := matrix.New()
+	spec.Name, spec.Repetitions, spec.Warmup, spec.Duration, spec.RampUp, spec.RampDown = "loss-free", 1, false, 100*time.Millisecond, 30*time.Millisecond, 10*time.Millisecond
+	spec.Rest, spec.Gates = new(time.Duration(0)), results.Gates{} // whatever else this machine does
+	spec.Cells = []results.Cell{{ID: "udp/udp", RX: "udp", TX: "udp", MessageBytes: 64, RcvBuf: 64 << 10}}
+	dir := filepath.Join(t.TempDir(), "out")
+	s := &LossSearch{MaxLoss: 0.05, Resolution: 0.3, Confirm: 2, MostTrials: 12, Least: LeastRate(spec.Cells[0])}
+	recs, err := (&Experiment{Spec: spec, Dir: dir, Note: t.Logf, ToolVersion: version.Tool()}).FindLossFree(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := s.Found()
+	t.Logf("%+v", found)
+	j, err := results.Read(filepath.Join(dir, results.JournalFile))
+	if err != nil || len(j.Records) != len(recs) || len(recs) < found.Trials || found.Trials == 0 {
+		t.Fatalf("%d runs in the journal, %d made, %d trials: %v", len(j.Records), len(recs), found.Trials, err)
+	}
+	passed, pace := 0, atRate(spec.Cells[0], found.PacketsPerS).PaceBitsPS
+	if found.BySender {
+		pace = 0
+	}
+	for _, rec := range j.Records {
+		if rec.Verdict == results.OK && rec.Cell.PaceBitsPS == pace && *rec.SUT.Packets.LostShare() <= s.MaxLoss {
+			passed++
+		}
+	}
+	if !found.GivenUp && found.PacketsPerS > 0 && (passed < s.Confirm || found.Passed < s.Confirm) {
+		t.Errorf("%d runs at that rate lost no more, want %d", passed, s.Confirm)
+	}
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/cmd/internal/specflag"
+	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/results"
+)
+
+// lossFreeFlags are the flags of `zcbench loss-free`.
+type lossFreeFlags struct {
+	specflag.Flags
+	out              string
+	json             bool
+	loss, resolution float64
+	confirm, trials  int
+}
+
+func lossFreeCommand() *cobra.Command {
+	var f lossFreeFlags
+	cmd := &cobra.Command{
+		Use:   "loss-free --sut HOST --tg HOST --rx MODE --tx MODE",
+		Short: "Find the highest rate of packets that loses none of them",
+		Long: `loss-free looks for the highest rate of datagrams or frames that loses none of them,
+or no more than --loss, in the manner of RFC 2544: a run as fast as it can be, then
+runs at paces between what passed and what did not, until the two are as near as
+--resolution says. The rate that is told has passed --confirm times in a row: after
+10 runs without loss, fewer than 26 % of such runs lose something, with 95 %
+confidence, after 59 fewer than 5 %.
+
+Each run lasts --duration. All of them are in --out, each a record with its pace.
+docs/packets.md says what the figures are.
+
+Exit status: 0 a rate was found, 1 none was, or a run failed or is invalid, 2 wrong
+usage.`,
+		Example: "  zcbench loss-free --sut netns:a --tg netns:b --rx udp --tx udp --message-size 64\n  zcbench loss-free --sut netns:a --tg netns:b --rx udp --tx udp --loss 0.01 --confirm 59 --out out/loss-free",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	spec := matrix.New()
+	spec.Repetitions, spec.Warmup = 1, false
+	f.Add(cmd, spec, false, "port", "ipv6", "shared_with_ssh", "duration", "ramp_up", "ramp_down", "rest", "stall")
+	fs := cmd.Flags()
+	fs.StringVar(&f.Spec.SUT.Host, "sut", "", "host of the receiver")
+	fs.StringVar(&f.Spec.TG.Host, "tg", "", "host of the sender")
+	fs.StringVar(&f.out, "out", "", "folder for the runs; must not have any yet (default: only print)")
+	fs.BoolVar(&f.json, "json", false, "print what was found as JSON")
+	fs.Float64Var(&f.loss, "loss", 0, "percent of a run's packets that may be lost")
+	fs.Float64Var(&f.resolution, "resolution", 2, "percent by which the rate that is told may be below one that fails")
+	fs.IntVar(&f.confirm, "confirm", 10, "times in a row that the rate has passed")
+	fs.IntVar(&f.trials, "trials", 200, "runs after which the search is given up")
+	cmd.MarkFlagRequired("sut")
+	cmd.MarkFlagRequired("tg")
+	return cmd
+}
+
+func (f *lossFreeFlags) check() error {
+	c := f.Spec.Cells[0]
+	switch {
+	case !c.MovesPackets():
+		return cli.Usagef("--rx %s moves a stream, which loses nothing: take modes that move packets (docs/packets.md)", c.RX)
+	case c.PaceBitsPS != 0 || c.PacePercent != 0:
+		return cli.Usagef("--pace: loss-free chooses the paces: leave it out")
+	case !(f.loss >= 0 && f.loss < 100):
+		return cli.Usagef("--loss %g: must be 0 to 100 percent", f.loss)
+	case !(f.resolution >= 0.1 && f.resolution <= 50):
+		return cli.Usagef("--resolution %g: must be 0.1 to 50 percent", f.resolution)
+	case f.confirm < 1 || f.confirm > 10000:
+		return cli.Usagef("--confirm %d: must be 1 to 10000", f.confirm)
+	case f.trials < f.confirm:
+		return cli.Usagef("--trials %d: fewer than --confirm, %d", f.trials, f.confirm)
+	}
+	if err := bench.Check(c); err != nil {
+		return cli.OptionError(err)
+	}
+	return nil
+}
+
+func (f *lossFreeFlags) run(cmd *cobra.Command) error {
+	spec, err := f.Finish("loss-free")
+	if err == nil {
+		err = f.check()
+	}
+	if err != nil {
+		return err
+	}
+	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Notices: cmd.ErrOrStderr(), AbortOnCancel: true, NoteMTU: true,
+		Note: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) }}
+	s := &bench.LossSearch{MaxLoss: f.loss / 100, Resolution: f.resolution / 100, Confirm: f.confirm, MostTrials: f.trials, Least: bench.LeastRate(spec.Cells[0])}
+	recs, err := e.FindLossFree(cmd.Context(), s)
+	if err != nil && len(recs) == 0 {
+		return folderError(err)
+	}
+	if f.out != "" {
+		_, _, derived := derive(f.out, recs)
+		err = noRoomOr(err, derived, nil, f.out)
+	}
+	if err != nil {
+		return err
+	}
+	found := s.Found()
+	if err := f.print(cmd.OutOrStdout(), spec.Cells[0], found); err != nil {
+		return err
+	}
+	if found.PacketsPerS == 0 || found.GivenUp {
+		return cli.Quiet(cli.Failed)
+	}
+	return nil
+}
+
+// lossFreeReport is what --json prints.
+type lossFreeReport struct {
+	Cell results.Cell `json:"cell"`
+	bench.LossFree
+	MaxLoss    float64 `json:"max_loss"`    // share
+	LossyShare float64 `json:"lossy_share"` // of runs at that rate, below it with 95 % confidence
+}
+
+func (f *lossFreeFlags) print(w io.Writer, c results.Cell, found bench.LossFree) error {
+	if f.json {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(lossFreeReport{c, found, f.loss / 100, found.LossyShare()})
+	}
+	var err error
+	say := func(format string, args ...any) {
+		_, e := fmt.Fprintf(w, format+"\n", args...)
+		err = errors.Join(err, e)
+	}
+	limit := "nothing"
+	if f.loss > 0 {
+		limit = fmt.Sprintf("no more than %g %%", f.loss)
+	}
+	switch {
+	case found.PacketsPerS == 0:
+		say("%s/%s: no rate loses %s: of %d trials the lowest that failed was at %.1f kpps", c.RX, c.TX, limit, found.Trials, found.FailedAt/1e3)
+		return err
+	case found.BySender:
+		say("%s/%s loses %s at %.1f kpps, %.3f Gbit/s, as fast as the sender can: the limit of the receiver is not known", c.RX, c.TX, limit, found.PacketsPerS/1e3, gbps(c, found.PacketsPerS))
+	default:
+		say("%s/%s loses %s at %.1f kpps, %.3f Gbit/s, and failed at %.1f kpps", c.RX, c.TX, limit, found.PacketsPerS/1e3, gbps(c, found.PacketsPerS), found.FailedAt/1e3)
+	}
+	say("passed %d times in a row: fewer than %.0f %% of such runs lose more, with 95 %% confidence; %d trials in all", found.Passed, 100*found.LossyShare(), found.Trials)
+	if found.GivenUp {
+		say("given up after %d trials: the rate is not as near, or did not pass as often, as was asked for", found.Trials)
+	}
+	return err
+}
+
+func gbps(c results.Cell, rate float64) float64 { return rate * float64(c.MessageBytes) * 8 / 1e9 }

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+
+package place
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/nic"
+	"golang.org/x/sys/unix"
+)
+
+// ByThread is the way of [Threads].
+const ByThread = "napi-thread"
+
+// Threads has kernel threads poll interface dev, bound to the CPUs that are wanted: for frames
+// that a program takes from the driver, which RPS never sees, of interfaces without interrupts.
+// A veth gets NAPI by GRO. It needs root, and Linux 6.17. What was changed is restored by Undo,
+// or, when this process dies before, as package lease restores; the threads end with that.
+func Threads(dev string, want Want) (*Placement, error) {
+	cpus := want.all()
+	if len(cpus) == 0 {
+		return nil, fmt.Errorf("have threads poll %s: no CPU is named", dev)
+	}
+	d, err := nic.Open(dev)
+	if err != nil {
+		return nil, err
+	}
+	p := &Placement{Dev: dev, CPUs: cpus, Queues: want.Queues, By: ByThread, dev: d, lease: lease.New(lease.Options{})}
+	if err := p.thread(); err != nil {
+		return nil, errors.Join(err, p.Undo())
+	}
+	return p, nil
+}
+
+func (p *Placement) thread() error {
+	if err := p.lease.Start(); err != nil {
+		return err
+	}
+	p.lease.Use(p.dev)
+	all, err := p.dev.NAPIs()
+	if err == nil && len(all) == 0 { // a veth has none without
+		if err = p.lease.Apply(lease.Want{Dev: p.Dev, Name: "feature rx-gro", Value: "on"}); err == nil {
+			all, err = p.dev.NAPIs()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := p.canThread(all); err != nil {
+		return err
+	}
+	queues, err := p.dev.Queues()
+	if err != nil {
+		return err
+	}
+	for i, q := range queues {
+		cpu, own := p.Queues[q.ID]
+		if !own {
+			cpu = p.CPUs[i%len(p.CPUs)]
+		}
+		if err := p.threadOf(q, cpu); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// canThread refuses what cannot be done, or belongs to somebody else.
+func (p *Placement) canThread(all []nic.NAPI) error {
+	op := "have threads poll " + p.Dev
+	switch {
+	case len(all) == 0:
+		return &fault.Error{Op: op + ": it has no NAPI", Err: unix.EOPNOTSUPP, How: "set it up (ip link set " + p.Dev + " up), or leave the CPU layout out"}
+	case slices.ContainsFunc(all, func(n nic.NAPI) bool { return n.Threaded == "" }):
+		return &fault.Error{Op: op, Err: unix.EOPNOTSUPP, How: "use Linux 6.17 or later, or leave the CPU layout out"}
+	case slices.ContainsFunc(all, func(n nic.NAPI) bool { return n.Threaded != "off" }):
+		return &fault.Error{Op: op + ": threads poll it already", Err: unix.EBUSY, How: "they may be bound to CPUs on purpose: end that (echo 0 > /sys/class/net/" + p.Dev + "/threaded), or leave the CPU layout out"}
+	}
+	return nil
+}
+
+// threadOf gives a queue its thread on a CPU.
+func (p *Placement) threadOf(q nic.Queue, cpu int) error {
+	n, err := p.dev.NAPIOf(q.ID)
+	if err != nil {
+		return err
+	}
+	if n.Threaded != "on" { // another queue may have the same instance
+		s := n.NAPISettings
+		s.Threaded = "on"
+		if err := p.lease.Apply(lease.Want{Dev: p.Dev, Name: fmt.Sprintf("napi %d", q.ID), Value: s.String()}); err != nil {
+			return err
+		}
+		if n, err = p.dev.NAPIOf(q.ID); err != nil {
+			return err
+		}
+	}
+	op := fmt.Sprintf("bind the thread that polls queue %d of %s to CPU %d", q.ID, p.Dev, cpu)
+	if n.PID == 0 {
+		return &fault.Error{Op: op, Err: unix.ESRCH, How: "the thread is not in this PID namespace: run the agent in the host's (docker --pid=host)"}
+	}
+	var set unix.CPUSet
+	set.Set(cpu)
+	if err := unix.SchedSetaffinity(n.PID, &set); err != nil {
+		return &fault.Error{Op: op, Err: err, How: "run as root, and choose a CPU that is online"}
+	}
+	p.threads = append(p.threads, threadOn{n.PID, cpu})
+	return nil
+}
+
+// threadOn is a thread, and the CPU that it was bound to.
+type threadOn struct{ pid, cpu int }
+
+// checkThreads finds threads that are bound elsewhere by now, or gone.
+func (p *Placement) checkThreads() error {
+	for _, t := range p.threads {
+		var set unix.CPUSet
+		if err := unix.SchedGetaffinity(t.pid, &set); err != nil {
+			return &fault.Error{Op: fmt.Sprintf("the thread %d that polled %s is gone", t.pid, p.Dev), Err: err, How: "somebody switched threaded NAPI off meanwhile"}
+		}
+		if set.Count() != 1 || !set.IsSet(t.cpu) {
+			return &fault.Error{Op: fmt.Sprintf("the thread %d that polls %s was bound to CPU %d, and may run on %s now", t.pid, p.Dev, t.cpu, counter.FormatCPUList(cpusOf(&set))), How: "something else moves it: tuned, irqbalance, or somebody's taskset"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+
+package datagram
+
+import "github.com/zcbench/zcbench/flow/stream"
+
+// window is how many numbers back it is known of each whether it came. What is later than that has
+// come out of order, and nobody knows whether for the first time.
+const window = 1 << 16
+
+// mostPackets is more than any flow has: no sum of it overflows.
+const mostPackets = 1 << 62
+
+// account is a receiver's account of its flow's datagrams.
+type account struct {
+	key   uint64
+	size  int
+	slots uint64
+	touch *stream.Toucher // nil: the payload is left alone
+
+	next uint64              // after the highest number that came
+	seen [window / 64]uint64 // a bit for each of the last numbers before next
+}
+
+// open begins the account of a flow.
+func (a *account) open(c *stream.Conn, h stream.Hello, t stream.Touch) {
+	a.key, a.size, a.slots = c.Key, int(h.MessageBytes), uint64(slotsFor(int(h.MessageBytes)))
+	if t == stream.TouchRead || t == stream.TouchVerify {
+		a.touch = stream.NewToucher(t, int(h.PeriodBytes))
+	}
+}
+
+// take books a datagram; false where it is not as it was sent. The caller counts those that are.
+func (a *account) take(p []byte, m *stream.Meter) bool {
+	seq, ok := parse(p, a.key)
+	if !ok || len(p) != a.size || seq > mostPackets {
+		m.Corrupted()
+		return false
+	}
+	if a.touch != nil {
+		wrong := m.Mismatched()
+		a.touch.At(placeOf(seq, a.slots, a.size)+HeaderBytes, p[HeaderBytes:], m)
+		if m.Mismatched() != wrong {
+			m.Corrupted()
+			return false
+		}
+	}
+	switch {
+	case seq >= a.next:
+		a.advance(seq)
+	case a.next-seq > window:
+		m.OutOfOrder()
+		return true
+	case a.has(seq):
+		m.Duplicated()
+		return true
+	default:
+		m.OutOfOrder()
+	}
+	a.seen[seq%window/64] |= 1 << (seq % 64)
+	return true
+}
+
+func (a *account) has(seq uint64) bool { return a.seen[seq%window/64]&(1<<(seq%64)) != 0 }
+
+// advance forgets what stands where the numbers up to seq belong.
+func (a *account) advance(seq uint64) {
+	if seq-a.next >= window {
+		a.seen = [window / 64]uint64{}
+		a.next = seq + 1
+		return
+	}
+	for n := a.next; n <= seq; n = (n | 63) + 1 {
+		if n%64 == 0 {
+			a.seen[n%window/64] = 0
+		}
+	}
+	a.next = seq + 1
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+
+package datagram
+
+import (
+	"time"
+
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+// waitMs bounds one sleep, so that the end of a flow, or of a run, is noticed.
+const waitMs = 100
+
+// quiet is for how long nothing may come after the sender has ended the flow: then what is missing
+// was lost.
+const quiet = waitMs * time.Millisecond
+
+// ending finds the end of a flow. The sender says how many datagrams there were, by a connection
+// which they may overtake and which may overtake them.
+type ending struct {
+	watch stream.EndWatch
+	told  bool
+	came  uint64
+	since time.Time
+}
+
+// idle is called when a call brought no datagram; it tells that none will come.
+func (e *ending) idle(c *stream.Conn, m *stream.Meter) (over bool, err error) {
+	if err := c.Aborted(); err != nil {
+		return false, err
+	}
+	came := m.Came()
+	if !e.told {
+		if e.told, err = e.watch.Look(c); err != nil || !e.told {
+			return false, err
+		}
+		e.came, e.since = came, time.Now()
+	}
+	if came != e.came {
+		e.came, e.since = came, time.Now()
+	}
+	return came >= c.Sent || time.Since(e.since) >= quiet, nil
+}

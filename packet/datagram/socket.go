@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+
+package datagram
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/zcbench/zcbench/internal/fault"
+
+	"github.com/zcbench/zcbench/flow/sock"
+	"golang.org/x/sys/unix"
+)
+
+// bound is a non-blocking socket at an address. Several flows to one data port share its number:
+// by SO_REUSEPORT, which no process of another user can join.
+func bound(at netip.AddrPort, o sock.Options, shared bool) (fd int, err error) {
+	at = plain(at)
+	to, family, err := sockaddr(at)
+	if err != nil {
+		return -1, err
+	}
+	if fd, err = unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0); err != nil {
+		return -1, &fault.Error{Op: "open a socket of UDP", Err: err}
+	}
+	if shared {
+		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
+	}
+	if err == nil {
+		err = o.Apply(fd)
+	}
+	if err == nil {
+		if err = unix.Bind(fd, to); err != nil {
+			err = bindError(at, err)
+		}
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+func bindError(at netip.AddrPort, err error) error {
+	how := ""
+	switch {
+	case errors.Is(err, unix.EADDRINUSE):
+		how = "another program has that port of UDP: choose another one, or 0 for a free one (ss -lunp shows who)"
+	case errors.Is(err, unix.EADDRNOTAVAIL):
+		how = "no interface of this host (or namespace) has that address"
+	}
+	return &fault.Error{Op: fmt.Sprintf("bind a socket of UDP to %v", at), Err: err, How: how}
+}
+
+// connect leaves the socket open for one peer alone.
+func connect(fd int, peer netip.AddrPort) error {
+	to, _, err := sockaddr(plain(peer))
+	if err != nil {
+		return err
+	}
+	if err := unix.Connect(fd, to); err != nil {
+		return &fault.Error{Op: fmt.Sprintf("connect a socket of UDP to %v", peer), Err: err, How: "check addresses, link and routes (ip route get)"}
+	}
+	return nil
+}
+
+// sockaddr is an address as the kernel takes it.
+func sockaddr(a netip.AddrPort) (unix.Sockaddr, int, error) {
+	ip := a.Addr()
+	if ip.Is4() {
+		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: ip.As4()}, unix.AF_INET, nil
+	}
+	out := &unix.SockaddrInet6{Port: int(a.Port()), Addr: ip.As16()}
+	if zone := ip.Zone(); zone != "" {
+		dev, err := net.InterfaceByName(zone)
+		if err != nil {
+			return nil, 0, &fault.Error{Op: "find the interface of " + ip.String(), Err: err}
+		}
+		out.ZoneId = uint32(dev.Index)
+	}
+	return out, unix.AF_INET6, nil
+}
+
+// drainMost bounds what is taken of a socket that is filled as fast as it is emptied.
+const drainMost = 1 << 20
+
+// drain throws away what waits in a socket, and says how many datagrams that was.
+func drain(fd int) (n uint64) {
+	var b [1]byte
+	for range drainMost {
+		if _, errno := sock.Recv(fd, b[:], unix.MSG_DONTWAIT|unix.MSG_TRUNC); errno != 0 {
+			return n
+		}
+		n++
+	}
+	return n
+}
+
+// lacking says that this kernel has no option that a mode needs.
+func lacking(mode string, err error) error {
+	if f := (*fault.Error)(nil); errors.As(err, &f) {
+		return &fault.Unsupported{Mode: mode, Op: f.Op, Err: f.Err, How: f.How}
+	}
+	return err
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+
+package datagram
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/zcbench/zcbench/internal/fault"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
+	"golang.org/x/sys/unix"
+)
+
+// UringSender is the send mode udp-uring: a request for each datagram, a batch of them submitted by
+// one call. The next batch begins when all have completed, so that datagrams keep their order.
+type UringSender struct {
+	*slots
+	ring *uring.Ring
+	n    int
+}
+
+// NewUringSender makes the ring, owned by the calling thread, and the datagrams' memory.
+func NewUringSender(o stream.Options) (*UringSender, error) {
+	n := cmp.Or(o.Batch, DefaultBatch)
+	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: uint32(max(n, 8)), CQEntries: uint32(2 * max(n, 8)),
+		SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
+	if err != nil {
+		return nil, &fault.Unsupported{Mode: "udp-uring", Op: "make a ring", Err: err, How: fault.Fix(err)}
+	}
+	s, err := newSlots(o.MessageBytes)
+	if err != nil {
+		ring.Close()
+		return nil, err
+	}
+	return &UringSender{slots: s, ring: ring, n: n}, nil
+}
+
+// Send sends until c.Stopping.
+func (s *UringSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+	s.fill(c, p)
+	for {
+		if c.Stopping() {
+			return c.Aborted()
+		}
+		n := c.Pace.Allow(m, s.n*s.size) / s.size
+		if n == 0 {
+			continue
+		}
+		if err := s.sendBatch(c, n, m); err != nil {
+			return err
+		}
+	}
+}
+
+// sendBatch sends n datagrams. One that the kernel did not take is sent again with the next batch
+// if none behind it was taken: then it is not lost, and in order.
+func (s *UringSender) sendBatch(c *stream.Conn, n int, m *stream.Meter) error {
+	for i := range n {
+		s.ring.GetSQE().Send(c.FD, s.put(c.Sent+uint64(i)), unix.MSG_NOSIGNAL, uint64(i))
+	}
+	last, failed, why := 0, 0, unix.Errno(0)
+	for done := 0; done < n; {
+		if err := s.enter(n-done, m); err != nil {
+			return stream.SendError(c, "io_uring send of datagrams", err)
+		}
+		ready := s.ring.CQReady()
+		for i := range ready {
+			cqe := s.ring.CQEAt(i)
+			if errno := cqe.Errno(); errno != 0 {
+				failed, why = failed+1, errno
+			} else {
+				last = max(last, int(cqe.UserData)+1)
+			}
+		}
+		s.ring.Advance(ready)
+		done += ready
+	}
+	if failed > 0 && failed != n-last {
+		return stream.SendError(c, "io_uring send of datagrams: some of a batch were refused", why)
+	}
+	c.Sent += uint64(last)
+	m.Packets(last)
+	m.Bytes(last * s.size)
+	switch why {
+	case 0, unix.EAGAIN, unix.EINTR, unix.ENOBUFS:
+		return nil
+	}
+	return stream.SendError(c, "io_uring send of datagrams", why)
+}
+
+// enter brings completions, without sleeping where all can be had so.
+func (s *UringSender) enter(want int, m *stream.Meter) error {
+	if s.ring.CQReady() > 0 {
+		return nil
+	}
+	m.Call()
+	if _, err := s.ring.SubmitAndGetEvents(); err != nil || s.ring.CQReady() > 0 {
+		return err
+	}
+	m.Wait()
+	_, err := s.ring.SubmitAndWait(1, waitMs*time.Millisecond)
+	return err
+}
+
+// Evidence says how the ring was made.
+func (s *UringSender) Evidence() stream.Evidence {
+	return stream.Evidence{UringEngine: string(s.ring.Engine()),
+		Figures: append(stream.RingFigures(s.ring), stream.Figure{Name: "udp_batch", Unit: "packets", Value: float64(s.n)})}
+}
+
+// Close closes the ring and frees the memory.
+func (s *UringSender) Close() error {
+	err := s.ring.Close()
+	if e := s.slots.Close(); err == nil {
+		err = e
+	}
+	return err
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+package xdp
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// The committed objects are what the sources say.
+func TestGenerated(t *testing.T) {
+	for _, tool := range []string{"clang-14", "llvm-strip-14", "go"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed: apt-get install clang-14 llvm-14", tool)
+		}
+	}
+	dir := t.TempDir()
+	cmd := exec.Command("go", "tool", "bpf2go", "-cc", "clang-14", "-strip", "llvm-strip-14", "-target", "bpfel", "-no-global-types",
+		"-cflags", "-O2 -mcpu=v3 -Wall -Wno-unused-function -Werror", "-output-dir", dir, "frames", "frames.bpf.c")
+	cmd.Env = append(os.Environ(), "GOPACKAGE=xdp")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, out)
+	}
+	for _, name := range []string{"frames_bpfel.go", "frames_bpfel.o"} {
+		want, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is not what its source says: go generate ./packet/xdp (%v)", name, err)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+
+package xdp
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/tape"
+	"github.com/zcbench/zcbench/machine/nic"
+	"golang.org/x/sys/unix"
+)
+
+// programsOf are those of a way.
+func programsOf(w way) []string {
+	switch {
+	case w.xdp && w.action == ToCPU:
+		return []string{framesProgRung, framesProgOnCpu}
+	case w.xdp:
+		return []string{framesProgRung}
+	case w.program != "":
+		return []string{w.program}
+	}
+	return nil
+}
+
+// probeKernel tries whether the kernel takes the programs of a mode; nil where it has none.
+func probeKernel(mode string, programs ...string) func() error {
+	if len(programs) == 0 {
+		return nil
+	}
+	return func() error {
+		someones := Tuples{Source: netip.AddrFrom4([4]byte{192, 0, 2, 1}), Dest: netip.AddrFrom4([4]byte{192, 0, 2, 2}), FirstPort: 1, DestPort: 1} // of RFC 5737
+		c, err := load(someones.constants(MinFrameBytes), nil, programs...)
+		if err != nil {
+			return cannot(mode, err)
+		}
+		c.Close()
+		return nil
+	}
+}
+
+// probeDevice looks whether a mode can have an interface, without changing it, and whether the
+// kernel takes its programs.
+func probeDevice(role stream.Role, mode string, xdp bool, kernel func() error) func(dev string) error {
+	return func(dev string) error {
+		if dev == "lo" {
+			return &fault.Unsupported{Mode: mode, Op: "no frames come to the loopback", Err: unix.EOPNOTSUPP, How: "frames need two hosts: namespaces joined by a veth, as zcbench demo has them, or two machines"}
+		}
+		d, err := nic.Open(dev)
+		if err != nil {
+			return cannot(mode, err)
+		}
+		defer d.Close()
+		if xdp && d.HasXDP() {
+			return cannot(mode, taken(dev, unix.EBUSY))
+		}
+		if kernel == nil {
+			return nil
+		}
+		return tape.Try(fmt.Sprintf("kernel for %s %s", role, mode), kernel)
+	}
+}
+
+// cannot says that a mode cannot run here because of err.
+func cannot(mode string, err error) error {
+	if u := (*fault.Unsupported)(nil); err == nil || errors.As(err, &u) {
+		return err
+	}
+	how := fault.Fix(err)
+	if how == "" {
+		how = "see what the kernel says: dmesg"
+	}
+	return &fault.Unsupported{Mode: mode, Op: err.Error(), How: how}
+}

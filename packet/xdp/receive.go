@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+
+package xdp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"golang.org/x/sys/unix"
+)
+
+// way is what becomes of the frames of a receive mode.
+type way struct {
+	xdp     bool // an XDP program has them, which does
+	action  Action
+	filter  func(dev string, t Tuples) (*Filter, error) // a program of the stack has them
+	program string                                      // that one
+	socket  bool                                        // a socket has those that come so far
+	read    bool                                        // and is read
+}
+
+func atIngress(dev string, t Tuples) (*Filter, error)  { return OpenIngress(dev, t) }
+func inPrerouting(_ string, t Tuples) (*Filter, error) { return OpenPrerouting(t) }
+
+// counting is a program that counts frames.
+type counting interface {
+	io.Closer
+	Read() ([]Counts, error)
+}
+
+// receiver is a rung as a data path: it looks at what its program has counted while the flow
+// lasts.
+type receiver struct {
+	way
+	o     stream.Options
+	touch Touch
+	at    Attach
+
+	name    string
+	counter counting
+	rung    *Rung // the counter, where it is XDP's
+	sock    *Socket
+	sleep   sock.Sleeper
+	lease   *lease.Lease // of what a veth needs; nil: nothing
+
+	counted Counts   // by the program so far
+	got     Received // by the socket
+	dropped uint64   // by it
+}
+
+// newReceiver reads the choices: wrong ones are told before a flow is opened.
+func newReceiver(mode string, w way) func(stream.Options) (*receiver, error) {
+	return func(o stream.Options) (*receiver, error) {
+		r := &receiver{way: w, name: mode, o: o}
+		if err := r.choose(); err != nil {
+			return nil, cannot(mode, err)
+		}
+		return r, nil
+	}
+}
+
+func (r *receiver) choose() (err error) {
+	f := r.o.Frames
+	if f.Redirect == "dev" && r.action == ToCPU {
+		r.action = ToDev
+	}
+	r.touch = TouchRead
+	if r.action.sendsBack() {
+		r.touch = TouchSwapMACs
+	}
+	if f.Touch != "" {
+		r.touch, err = ParseTouch(f.Touch)
+	}
+	if f.Attach != "" && err == nil {
+		r.at, err = ParseAttach(f.Attach)
+	}
+	if err == nil && r.xdp {
+		err = checkTouch(r.action, r.touch)
+	}
+	if err == nil {
+		err = checkFrameBytes(r.frameBytes(), MaxFrameBytes)
+	}
+	return err
+}
+
+func (r *receiver) frameBytes() int { return r.o.MessageBytes + HeaderBytes }
+
+// Attach puts the rung where it belongs, for this flow's frames.
+func (r *receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
+	if h.MessageBytes != uint64(r.o.MessageBytes) {
+		return &fault.Error{Op: fmt.Sprintf("the sender makes packets of %d bytes, and %d are expected", h.MessageBytes, r.o.MessageBytes), How: "give both ends the same --message-size"}
+	}
+	t := tuplesOf(c.Remote, c.Local, r.o.Frames.Tuples)
+	if err := r.giveNAPI(); err != nil {
+		return cannot(r.name, err)
+	}
+	if r.socket {
+		if r.sock, err = OpenSocket(t, r.frameBytes(), r.o.Socket.RcvBuf, uint32(c.Key)); err != nil {
+			return cannot(r.name, err)
+		}
+	}
+	return cannot(r.name, r.place(t))
+}
+
+// giveNAPI sees that a veth has NAPI, without which it takes no frames: a native program brings
+// it, and else GRO does, which is put back when the path is closed.
+func (r *receiver) giveNAPI() error {
+	l, err := rtnl.LinkNamed(r.o.NIC.Dev)
+	if err != nil || l.Kind != "veth" || r.xdp && r.at == Native {
+		return err
+	}
+	d, err := nic.Open(l.Name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if f, err := d.Feature("rx-gro"); err != nil || f.Active {
+		return err
+	}
+	if r.o.Frames.KeepGRO {
+		return &fault.Error{Op: l.Name + " has no NAPI with GRO off, and so takes no frames", Err: unix.EOPNOTSUPP, How: "--gro on, or leave --gro out"}
+	}
+	r.lease = lease.New(lease.Options{})
+	return r.lease.Apply(lease.Want{Dev: l.Name, Name: "feature rx-gro", Value: "on"})
+}
+
+// place attaches the program, if the way has one.
+func (r *receiver) place(t Tuples) error {
+	switch {
+	case r.xdp:
+		cpu, err := boundTo()
+		if err != nil {
+			return err
+		}
+		r.rung, err = OpenRung(Options{Dev: r.o.NIC.Dev, Tuples: t, FrameBytes: r.frameBytes(), Action: r.action, Touch: r.touch, Attach: r.at, CPU: cpu})
+		if err != nil {
+			return err
+		}
+		r.counter = r.rung
+	case r.filter != nil:
+		f, err := r.filter(r.o.NIC.Dev, t)
+		if err != nil {
+			return err
+		}
+		r.counter = f
+	}
+	return nil
+}
+
+// boundTo is the CPU that the calling thread is bound to; of several, the first.
+func boundTo() (int, error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return 0, fmt.Errorf("find the CPU of this thread: sched_getaffinity: %w", err)
+	}
+	for cpu := range len(set) * 64 {
+		if set.IsSet(cpu) {
+			return cpu, nil
+		}
+	}
+	return 0, errors.New("this thread may use no CPU")
+}
+
+const (
+	// lookEvery is how old the counts may be: figures of a window of 2 s are off by a
+	// thousandth or two. To look costs some 10 us, on a busy machine far more.
+	lookEvery = 5 * time.Millisecond
+	// settleLimit is how long frames are waited for that were sent and did not come; those that
+	// still come have come when nothing did for quiet.
+	settleLimit = time.Second
+	quiet       = 150 * time.Millisecond // a thread of NAPI that shares its CPU may wait for it
+	// readsBetween is how many datagrams are read before the flow's end is looked for.
+	readsBetween = 256
+)
+
+// Receive looks until the sender has ended the flow.
+func (r *receiver) Receive(c *stream.Conn, m *stream.Meter) error {
+	var end stream.EndWatch
+	for {
+		over, err := end.Look(c)
+		if err != nil {
+			return err
+		}
+		if over {
+			return r.settle(c, m)
+		}
+		if r.read {
+			err = r.take(m)
+		} else {
+			r.sleep.Sleep(lookEvery)
+			m.Wait()
+			err = r.look(m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// look counts what has come since the last look.
+func (r *receiver) look(m *stream.Meter) (err error) {
+	var n uint64
+	switch {
+	case r.counter != nil:
+		all, err := r.counter.Read()
+		if err != nil {
+			return err
+		}
+		now := Sum(all)
+		n, r.counted = now.Frames-r.counted.Frames, now
+	case r.sock != nil:
+		was := r.dropped
+		if r.dropped, err = r.sock.Dropped(); err != nil {
+			return err
+		}
+		n = r.dropped - was
+	}
+	r.count(m, n)
+	return nil
+}
+
+func (r *receiver) count(m *stream.Meter, n uint64) {
+	m.Packets(int(n))
+	m.Bytes(int(n) * r.o.MessageBytes)
+}
+
+// take reads some datagrams.
+func (r *receiver) take(m *stream.Meter) error {
+	for range readsBetween {
+		was := r.got
+		more, err := r.sock.Take(&r.got, 0)
+		if err != nil {
+			return err
+		}
+		if !more {
+			m.Wait()
+			return nil
+		}
+		m.Call()
+		r.count(m, r.got.Packets-was.Packets)
+		if r.got.Corrupted > was.Corrupted {
+			m.Corrupted()
+		}
+	}
+	return nil
+}
+
+// settle waits for what is still on its way. The sender has said how much it sent.
+func (r *receiver) settle(c *stream.Conn, m *stream.Meter) error {
+	last, since := m.Snapshot().Packets, time.Now()
+	for end := since.Add(settleLimit); ; r.sleep.Sleep(lookEvery) {
+		if err := r.rest(m); err != nil {
+			return err
+		}
+		now := time.Now()
+		if n := m.Snapshot().Packets; n != last {
+			last, since = n, now
+		}
+		if last >= c.Sent || now.Sub(since) > quiet || now.After(end) || c.Stopping() {
+			return nil
+		}
+	}
+}
+
+// rest counts what has come, also what waits in a socket that nobody reads.
+func (r *receiver) rest(m *stream.Meter) error {
+	if r.counter != nil {
+		return r.look(m)
+	}
+	was := r.got
+	if err := r.sock.Drain(&r.got); err != nil {
+		return err
+	}
+	r.count(m, r.got.Packets-was.Packets)
+	for range r.got.Corrupted - was.Corrupted {
+		m.Corrupted()
+	}
+	if r.read {
+		return nil
+	}
+	return r.look(m)
+}
+
+// Evidence is what else was counted.
+func (r *receiver) Evidence() (e stream.Evidence) {
+	add := func(name string, n uint64) {
+		e.Figures = append(e.Figures, stream.Figure{Name: name, Unit: "packets", Value: float64(n)})
+	}
+	if r.counter != nil {
+		add("frames_of_others", r.counted.Others)
+		add("frames_not_redirected", r.counted.Missed)
+	}
+	if r.rung != nil && r.action == ToCPU {
+		if all, err := r.rung.Behind(); err == nil {
+			behind := Sum(all).Frames
+			add("frames_behind_cpumap", behind)
+			add("frames_lost_in_cpumap", r.counted.Frames-r.counted.Missed-min(behind, r.counted.Frames-r.counted.Missed))
+		}
+	}
+	return e
+}
+
+// Close takes the rung away.
+func (r *receiver) Close() (err error) {
+	if r.counter != nil {
+		err = r.counter.Close()
+		r.counter = nil
+	}
+	if r.sock != nil {
+		err = errors.Join(err, r.sock.Close())
+	}
+	if r.lease != nil {
+		err = errors.Join(err, r.lease.Restore())
+		r.lease = nil
+	}
+	return err
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+
+package xdp
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"golang.org/x/sys/unix"
+)
+
+// Options of [OpenRung].
+type Options struct {
+	Dev        string // in the calling thread's network namespace
+	Tuples     Tuples
+	FrameBytes int
+	Action     Action
+	Touch      Touch
+	Attach     Attach
+	CPU        int    // of [ToCPU]
+	OutDev     string // of [ToDev]; "": Dev, which sends the frames back
+}
+
+// queueOfCPU is how many frames wait for the CPU that they are redirected to, at most.
+const queueOfCPU = 2048
+
+// Rung is an XDP program at an interface.
+type Rung struct {
+	Options
+	c    *ebpf.Collection
+	link link.Link
+}
+
+// check refuses what would not do what it says.
+func (o Options) check() error {
+	if err := o.Tuples.check(); err != nil {
+		return err
+	}
+	if o.OutDev != "" && o.OutDev != o.Dev {
+		return nil
+	}
+	return checkTouch(o.Action, o.Touch)
+}
+
+func checkTouch(a Action, t Touch) error {
+	switch {
+	case a.sendsBack() && t != TouchSwapMACs:
+		return &fault.Error{Op: fmt.Sprintf("XDP %v with touch %v: frames that go back must be addressed to their sender", a, t), How: "take xdp_touch swap-macs"}
+	case t == TouchSwapMACs && (a == Pass || a == ToSocket):
+		return &fault.Error{Op: fmt.Sprintf("XDP %v with touch %v: the frames would be addressed to their sender, and not be taken", a, t), How: "take xdp_touch none, read, write or parse"}
+	}
+	return nil
+}
+
+// OpenRung attaches the program. A program that is there already is refused, never replaced. It
+// needs root. The program goes when the rung is closed, or with this process.
+func OpenRung(o Options) (_ *Rung, err error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	dev, err := rtnl.LinkNamed(o.Dev)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFrameBytes(o.FrameBytes, dev.MTU); err != nil {
+		return nil, err
+	}
+	if dev.XDP {
+		return nil, taken(o.Dev, unix.EBUSY)
+	}
+	r := &Rung{Options: o}
+	if err := r.open(dev.Index); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func (r *Rung) open(dev int) (err error) {
+	programs, mend := []string{framesProgRung}, (func(*ebpf.CollectionSpec))(nil)
+	if r.Action == ToCPU {
+		cpus, err := ebpf.PossibleCPU()
+		if err != nil {
+			return fmt.Errorf("redirect to a CPU: %w", err)
+		}
+		if r.CPU < 0 || r.CPU >= cpus {
+			return fmt.Errorf("redirect to CPU %d: want 0 to %d", r.CPU, cpus-1)
+		}
+		programs = append(programs, framesProgOnCpu)
+		mend = func(s *ebpf.CollectionSpec) { s.Maps[framesMapCpus].MaxEntries = uint32(cpus) }
+	}
+	r.c, err = load(with(r.Tuples.constants(r.FrameBytes), map[string]any{framesVarAction: uint8(r.Action), framesVarTouch: uint8(r.Touch), framesVarTargetCpu: uint32(r.CPU)}), mend, programs...)
+	if err != nil {
+		return err
+	}
+	if err := r.aim(dev); err != nil {
+		return err
+	}
+	flags := link.XDPDriverMode
+	if r.Attach == Generic {
+		flags = link.XDPGenericMode
+	}
+	if r.link, err = link.AttachXDP(link.XDPOptions{Program: r.c.Programs[framesProgRung], Interface: dev, Flags: flags}); err != nil {
+		return refused(r.Dev, r.Attach, err)
+	}
+	return nil
+}
+
+// aim fills the map that frames are redirected by.
+func (r *Rung) aim(dev int) (err error) {
+	switch r.Action {
+	case ToCPU:
+		v := binary.NativeEndian.AppendUint32(nil, queueOfCPU)
+		v = binary.NativeEndian.AppendUint32(v, uint32(r.c.Programs[framesProgOnCpu].FD()))
+		err = r.c.Maps[framesMapCpus].Put(uint32(r.CPU), v)
+	case ToDev:
+		if r.OutDev != "" {
+			out, err := rtnl.LinkNamed(r.OutDev)
+			if err != nil {
+				return err
+			}
+			dev = out.Index
+		}
+		err = r.c.Maps[framesMapDevs].Put(uint32(0), uint32(dev))
+	}
+	if err != nil {
+		return fmt.Errorf("%v: %w", r.Action, err)
+	}
+	return nil
+}
+
+// Socket has frames of an RX queue go to an AF_XDP socket, which is bound to it.
+func (r *Rung) Socket(queue, fd int) error {
+	if err := r.c.Maps[framesMapSockets].Put(uint32(queue), uint32(fd)); err != nil {
+		return &fault.Error{Op: fmt.Sprintf("redirect queue %d of %s to an AF_XDP socket", queue, r.Dev), Err: err, How: "the socket must be of AF_XDP, and bound to that queue; 64 queues can have one"}
+	}
+	return nil
+}
+
+// Read reads what each CPU has counted, by its number.
+func (r *Rung) Read() ([]Counts, error) { return readCounts(r.c.Maps[framesMapCounts], atRung) }
+
+// Behind reads what arrived behind the redirection to a CPU, by the number of the CPU.
+func (r *Rung) Behind() ([]Counts, error) {
+	return readCounts(r.c.Maps[framesMapCounts], behindCPUMap)
+}
+
+// Close detaches the program. It may be called twice.
+func (r *Rung) Close() error {
+	var err error
+	if r.link != nil {
+		err = r.link.Close()
+	}
+	if r.c != nil {
+		r.c.Close()
+	}
+	r.link, r.c = nil, nil
+	return err
+}
+
+// taken says that somebody else's program is there.
+func taken(dev string, err error) error {
+	return &fault.Error{Op: "attach an XDP program to " + dev + ": another one is there, which is not replaced", Err: err,
+		How: "see whose it is (bpftool net show dev " + dev + "), and end what holds it, or use another interface"}
+}
+
+// refused says why the kernel attached nothing.
+func refused(dev string, a Attach, err error) error {
+	op := fmt.Sprintf("attach an XDP program to %s (%v)", dev, a)
+	errno := unix.Errno(0)
+	errors.As(err, &errno)
+	how := map[unix.Errno]string{
+		unix.EOPNOTSUPP: "its driver has no native XDP: --xdp-attach generic works on any interface",
+		unix.EINVAL:     "its driver cannot do it with the MTU, rings or features that it has: set a smaller MTU, header split and LRO off, or take --xdp-attach generic",
+		unix.ERANGE:     "the MTU of the interface, or on veth of its peer, is too large for its driver",
+		unix.ENOSPC:     "the peer of a veth must not have more TX queues than it has RX queues: ethtool -L",
+		unix.EPERM:      "run as root, or with CAP_NET_ADMIN and CAP_BPF",
+		unix.ENOMEM:     "the driver found no memory for its rings: set smaller ones, or fewer channels",
+	}[errno]
+	switch errno {
+	case unix.EBUSY, unix.EEXIST:
+		return taken(dev, errno)
+	case 0:
+		return &fault.Error{Op: op, Err: err}
+	}
+	return &fault.Error{Op: op, Err: errno, How: how}
+}

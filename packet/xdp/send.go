@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+
+package xdp
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/nic"
+)
+
+// sender is the generator as a data path.
+type sender struct {
+	o    stream.Options
+	back *Rung // takes frames that come back
+	g    *Generator
+
+	done   Generated
+	before uint64 // frames that the interface had not taken before
+	counts bool   // it says how many
+}
+
+func newSender(o stream.Options) (*sender, error) {
+	if err := checkFrameBytes(o.MessageBytes+HeaderBytes, MaxFrameBytes); err != nil {
+		return nil, err
+	}
+	return &sender{o: o}, nil
+}
+
+// leash is how long frames go on when nobody looks after them any more.
+const leash = 2 * time.Second
+
+// Send sends frames until c.Stopping.
+func (s *sender) Send(c *stream.Conn, _ *stream.Payload, m *stream.Meter) (err error) {
+	cpu, err := boundTo()
+	if err != nil {
+		return err
+	}
+	t, n := tuplesOf(c.Local, c.Remote, s.o.Frames.Tuples), s.o.MessageBytes+HeaderBytes
+	if s.o.Frames.Returns {
+		// A veth takes frames only where a program or GRO gives it NAPI; this one also counts them.
+		if s.back, err = OpenRung(Options{Dev: s.o.NIC.Dev, Tuples: t, FrameBytes: n, Action: Drop, Touch: TouchRead}); err != nil {
+			return cannot(pktgen, err)
+		}
+	}
+	s.g, err = NewGenerator(GeneratorOptions{Dev: s.o.NIC.Dev, Tuples: t, FrameBytes: n, CPUs: []int{cpu}, Tag: uint32(c.Key),
+		Rate: float64(s.o.Socket.PaceBitsPS) / 8 / float64(s.o.MessageBytes), Burst: s.o.Frames.Burst, Limit: leash})
+	if err != nil {
+		return cannot(pktgen, err)
+	}
+	s.before, s.counts = notTaken(s.o.NIC.Dev)
+	over, watched := make(chan struct{}), make(chan error)
+	go func() { watched <- s.watch(c, m, over) }()
+	err = s.g.RunHere()
+	close(over)
+	err = errors.Join(err, <-watched)
+	c.Sent = s.done.Sent
+	if err == nil {
+		err = c.Aborted()
+	}
+	if err == nil && !c.Stopping() {
+		err = &fault.Error{Op: fmt.Sprintf("nothing looked after the generator for %v, so it ended", leash), How: "this process had no CPU: give its threads one beside the generator's, which never rests"}
+	}
+	return err
+}
+
+// watch counts what was sent while the thread is in the kernel, and lets it go on.
+func (s *sender) watch(c *stream.Conn, m *stream.Meter, over <-chan struct{}) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		ended := false
+		select {
+		case <-over:
+			ended = true
+		case <-tick.C:
+		}
+		if err := s.count(m); err != nil || ended {
+			s.g.Stop()
+			return err
+		}
+		if c.Stopping() {
+			s.g.Stop()
+		} else if err := s.g.Extend(leash); err != nil {
+			s.g.Stop()
+			return err
+		}
+	}
+}
+
+func (s *sender) count(m *stream.Meter) error {
+	now, err := s.g.Read()
+	if err != nil {
+		return err
+	}
+	n := int(now.Sent - s.done.Sent)
+	m.Packets(n)
+	m.Bytes(n * s.o.MessageBytes)
+	s.done = now
+	return nil
+}
+
+// Evidence is what else was counted.
+func (s *sender) Evidence() (e stream.Evidence) {
+	add := func(name, unit string, v float64) {
+		e.Figures = append(e.Figures, stream.Figure{Name: name, Unit: unit, Value: v})
+	}
+	add("frames_refused", "packets", float64(s.done.Refused))
+	if s.o.Socket.PaceBitsPS > 0 {
+		add("frames_pace_given_up_us", "us", float64(s.done.Late.Microseconds()))
+	}
+	if after, ok := notTaken(s.o.NIC.Dev); ok && s.counts {
+		e.Lost = []stream.Figure{{Name: "tx_dropped", Unit: "packets", Value: float64(after - min(s.before, after))}}
+	}
+	if s.back != nil {
+		if all, err := s.back.Read(); err == nil {
+			add("frames_returned", "packets", float64(Sum(all).Frames))
+		}
+	}
+	return e
+}
+
+// notTaken is how many redirected frames the interface has not taken so far, by its driver's own
+// counters: tx_dropped has packets of the host's stack, too. Of the drivers, veth's is known
+// (drivers/net/veth.c: veth_tq_stats_desc).
+func notTaken(dev string) (n uint64, ok bool) {
+	d, err := nic.Open(dev)
+	if err != nil {
+		return 0, false
+	}
+	defer d.Close()
+	all, err := d.StatList()
+	if err != nil {
+		return 0, false
+	}
+	for _, x := range all {
+		if strings.HasSuffix(x.Name, "_xdp_xmit_errors") {
+			n, ok = n+x.Value, true
+		}
+	}
+	return n, ok
+}
+
+// Close frees the generator, and what took frames back.
+func (s *sender) Close() (err error) {
+	if s.back != nil {
+		err = s.back.Close()
+		s.back = nil
+	}
+	if s.g != nil {
+		err = errors.Join(err, s.g.Close())
+	}
+	return err
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+
+package xdp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+func init() { stream.RegisterTransport(stream.Frame, transport{}) }
+
+// transport opens flows of frames: cookie, hello, welcome, end and farewell go by a TCP connection
+// to the data port. The frames have its addresses and ports, and UDP's number: the kernel has no
+// socket for them, unless the mode opens one.
+type transport struct{}
+
+type listener struct{ *stream.Port }
+
+// Listen opens the data port.
+func (transport) Listen(addr string, cookie stream.Cookie, flows int, _ sock.Options) (stream.Listener, error) {
+	p, err := stream.ListenFor(addr, cookie, flows, sock.Options{})
+	if err != nil {
+		return nil, err // and no listener that has none
+	}
+	return &listener{p}, nil
+}
+
+// Accept waits for the next flow.
+func (l *listener) Accept(ctx context.Context) (*stream.Conn, stream.Hello, error) {
+	words, h, err := l.Port.Accept(ctx)
+	if err != nil {
+		return nil, h, err
+	}
+	return beside(words, h), h, nil
+}
+
+// Dial opens one flow.
+func (transport) Dial(ctx context.Context, addr string, h stream.Hello, _ sock.Options) (*stream.Conn, stream.Welcome, error) {
+	words, w, err := stream.Dial(ctx, addr, h, sock.Options{})
+	if err != nil {
+		return nil, w, err
+	}
+	return beside(words, h), w, nil
+}
+
+func beside(words *stream.Conn, h stream.Hello) *stream.Conn {
+	return &stream.Conn{FD: -1, Local: plain(words.Local), Remote: plain(words.Remote), Words: words, Key: uint64(tagOf(h.Cookie))}
+}
+
+// plain is an address of IPv4 as that.
+func plain(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
+
+// tagOf is what all frames of a run bear. It does not tell the cookie.
+func tagOf(c stream.Cookie) uint32 {
+	sum := sha256.Sum256(c[:])
+	return binary.BigEndian.Uint32(sum[:])
+}
+
+// tuplesOf are the flows of frames from one end of a connection to the other. Their ports begin
+// with the sender's, or so that all have room above it.
+func tuplesOf(sender, receiver netip.AddrPort, n int) Tuples {
+	n = max(n, 1)
+	return Tuples{Source: sender.Addr(), Dest: receiver.Addr(), FirstPort: min(sender.Port(), uint16(1<<16-n)), Ports: n, DestPort: receiver.Port()}
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+// checkFrames refuses what no flow of frames can have.
+func (c *Cell) checkFrames() error {
+	all := c.modes()
+	if len(all) == 0 || all[0].Kind != stream.Frame {
+		return nil
+	}
+	refuse := func(option string, err error) error {
+		o := LookupOption(option)
+		return &OptionError{Option: o, Value: o.Raw(c), Err: err}
+	}
+	switch {
+	case c.MessageBytes > stream.MaxFramePayload:
+		return refuse("message", fmt.Errorf("a generated frame's payload has %d..%d bytes", stream.MinDatagramBytes, stream.MaxFramePayload))
+	case c.NFlows() > 1:
+		return refuse("flows", errors.New("an XDP program has all frames of an interface: take one flow, and several 5-tuples (tuples)"))
+	}
+	return nil
+}
+
+// OwnCores is what the threads that receive used of CPUs in the window: those of NAPI, and the
+// data paths' where these read. What others did on the same CPUs is not in it. Nil: softirq, which
+// is nobody's, received, or it was not measured.
+func (h *Host) OwnCores(read bool) *float64 {
+	if h.CPUPollerCores == nil {
+		return nil
+	}
+	own := *h.CPUPollerCores
+	if !read {
+		return &own
+	}
+	for i := range h.Flows {
+		if h.Flows[i].ThreadCores == nil {
+			return nil
+		}
+		own += *h.Flows[i].ThreadCores
+	}
+	return &own
+}
+
+// OwnNsPerPacket is OwnCores for each packet, nanoseconds.
+func (h *Host) OwnNsPerPacket(read bool) *float64 {
+	own := h.OwnCores(read)
+	if own == nil || h.PacketsPerS == nil {
+		return nil
+	}
+	return finite(*own * 1e9 / *h.PacketsPerS)
+}

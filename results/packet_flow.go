@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+// Packets is what became of the packets of a run whose modes move such, datagrams or frames, from
+// the first to the last of its flows. Nil figures were not measured. Each end has its part, the
+// receiver the sum.
+type Packets struct {
+	Sent       *uint64 `json:"sent,omitempty"`
+	Received   *uint64 `json:"received,omitempty"`     // and right, also those that had come before
+	Lost       *uint64 `json:"lost,omitempty"`         // sent and never received
+	OutOfOrder *uint64 `json:"out_of_order,omitempty"` // of the received: after a later one
+	Duplicated *uint64 `json:"duplicated,omitempty"`   // of the received: had come before
+	Corrupted  *uint64 `json:"corrupted,omitempty"`    // came, and not as they were sent
+
+	// Counted are those of the kernel's exact counters of lost packets that counted meanwhile in
+	// the end's network namespace. MostInOne is how many packets one of them can be, where GSO or
+	// GRO puts them together; nil: one.
+	Counted   []DropCounter `json:"counted,omitempty"`
+	MostInOne *uint64       `json:"most_in_one,omitempty"`
+	// Unaccounted are, of the lost, those that no counter tells; below 0: the counters tell of
+	// more than were lost. Nil: not known.
+	Unaccounted *float64 `json:"unaccounted,omitempty"`
+}
+
+// FlagPacketsUnaccounted marks a run that lost packets, and no counter tells where; or fewer than
+// counters tell.
+const FlagPacketsUnaccounted = "packets-unaccounted"
+
+// FlagSuperPackets marks a run in which a packet of the link carried several of the sender's:
+// they were never packets.
+const FlagSuperPackets = "super-packets"
+
+// PerLinkPacket is how many of the sender's packets one of the receiver's interface carried; nil:
+// not known. Those of UDP_SEGMENT are made by the NIC, or before it, but not by a veth.
+func (r *Record) PerLinkPacket() *float64 {
+	n := r.SUT.value("link_rx_packets")
+	if r.SUT.PacketsPerS == nil || r.SUT.DurationS == nil || !(n > 0) {
+		return nil
+	}
+	return new(*r.SUT.PacketsPerS * *r.SUT.DurationS / n)
+}
+
+// Fragmented tells a run whose datagrams were longer than the MTU: what counters then tell to be
+// lost are fragments, any number of one datagram.
+func (r *Record) Fragmented() bool {
+	mtu := r.TG.value("link_mtu")
+	return mtu > 0 && float64(r.Cell.MessageBytes+udpHeaders) > mtu
+}
+
+// mostCounted is how many counters of lost packets there are at most.
+const mostCounted = 100
+
+// MovesPackets tells a cell whose modes do, and not a stream.
+func (c *Cell) MovesPackets() bool {
+	all := c.modes()
+	return len(all) > 0 && all[0].Kind.Packets()
+}
+
+// streamProbes look at TCP, or at what zero copy does.
+var streamProbes = []string{"latency", "zc", "tcp"}
+
+// checkPackets refuses what no flow of packets can have.
+func (c *Cell) checkPackets() error {
+	if !c.MovesPackets() {
+		return nil
+	}
+	if n := c.MessageBytes; n != 0 && (n < stream.MinDatagramBytes || n > stream.MaxDatagramBytes) {
+		o := LookupOption("message")
+		return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("a packet's payload has %d..%d bytes", stream.MinDatagramBytes, stream.MaxDatagramBytes)}
+	}
+	if err := c.checkFrames(); err != nil {
+		return err
+	}
+	for _, name := range c.Probes() {
+		if slices.Contains(streamProbes, name) {
+			return &OptionError{Option: LookupOption("probe"), Value: c.Probe, Err: fmt.Errorf("%s is of TCP, and %s: leave it out", name, c.modeNames())}
+		}
+	}
+	return nil
+}
+
+// LostShare is the share of the sent packets that were lost; nil: not known.
+func (p *Packets) LostShare() *float64 {
+	if p == nil || p.Lost == nil || p.Sent == nil || *p.Sent == 0 {
+		return nil
+	}
+	return new(float64(*p.Lost) / float64(*p.Sent))
+}
+
+// Check refuses what no run has.
+func (p *Packets) Check() error {
+	if p == nil {
+		return nil
+	}
+	if len(p.Counted) > mostCounted {
+		return fmt.Errorf("%d counters of lost packets", len(p.Counted))
+	}
+	for _, c := range p.Counted {
+		if c.Name == "" || c.Value == nil || *c.Value < 0 {
+			return errors.New("a counter of lost packets without name or value")
+		}
+	}
+	of := func(part, all *uint64) bool { return part == nil || all != nil && *part <= *all }
+	switch {
+	case !of(p.Lost, p.Sent):
+		return errors.New("more packets lost than sent")
+	case !of(p.OutOfOrder, p.Received), !of(p.Duplicated, p.Received):
+		return errors.New("more packets out of order, or twice, than received")
+	}
+	return nil
+}
+
+// rows are those of metrics.csv.
+func (p *Packets) rows() (out []Metric) {
+	if p == nil {
+		return nil
+	}
+	const source = "data path, whole flow"
+	for _, x := range []struct {
+		name string
+		v    *uint64
+	}{{"sent", p.Sent}, {"received", p.Received}, {"lost", p.Lost}, {"out_of_order", p.OutOfOrder}, {"duplicated", p.Duplicated},
+		{"corrupted", p.Corrupted}, {"most_in_one", p.MostInOne}} {
+		if x.v != nil {
+			out = append(out, Metric{Name: "packets_" + x.name, Unit: "packets", Value: float64(*x.v), Source: source})
+		}
+	}
+	if p.Unaccounted != nil {
+		out = append(out, Metric{Name: "packets_unaccounted", Unit: "packets", Value: *p.Unaccounted, Source: "data path and counters, whole flow"})
+	}
+	for _, c := range p.Counted {
+		out = append(out, Metric{Name: "packets_counted_NAME", Of: []string{metricWord(c.Name)}, Unit: "packets", Value: *c.Value, Source: "counters: " + c.Source})
+	}
+	return out
+}
+
+// NsPerPacket is the CPU time that this host was busy for each packet, nanoseconds: of the measured
+// CPUs, whatever of it was the flow's. Nil if not measured, or no packet went over.
+func (h *Host) NsPerPacket() *float64 {
+	if h.CPUBusyCores == nil || h.PacketsPerS == nil {
+		return nil
+	}
+	return finite(*h.CPUBusyCores * 1e9 / *h.PacketsPerS)
+}
+
+// lossy is the share of the packets from which on what was lost says what limited a run: a CPU that
+// others had for a moment loses less.
+const lossy = 0.01
+
+// packetLimit is what kept a run of packets from bringing more of them. There is no window: a
+// sender goes on, whatever the receiver takes, so what was lost, and where, says who was slower.
+func (r *Record) packetLimit() LimitedBy {
+	switch {
+	case r.Cell.PaceBitsPS > 0 && *r.PaceError() >= -PaceTolerance:
+		return ByPace
+	case r.packetLinkShare() >= reached:
+		return ByLink
+	}
+	if lost := r.SUT.Packets.LostShare(); lost != nil && *lost >= lossy {
+		return r.lostBy()
+	}
+	sending := func(n int) LimitedBy {
+		if r.TG.flowFull(n) || r.TG.flowCPUFull(n) {
+			return BySender
+		}
+		return ""
+	}
+	switch {
+	case r.agreed(sending) == BySender, r.anyCPU(&r.TG) && r.TG.cpuFull():
+		return BySender // and nearly all came
+	case r.anyCPU(&r.SUT) && r.SUT.cpuFull():
+		return ByReceiver
+	}
+	return ""
+}
+
+// lostBy is where most packets were lost: on the way out, by a link that takes no more, or where
+// they came to. A veth passes its packets on to the receiver by the sender's call: what it drops,
+// the receiver had no room for (drivers/net/veth.c: veth_xmit).
+func (r *Record) lostBy() LimitedBy {
+	out, in := 0.0, 0.0
+	sending := []string{"tx_dropped", "qdisc_drops", "udp_sndbuf_errors"}
+	for _, c := range r.SUT.Packets.Counted {
+		if !slices.Contains(sending, c.Name) {
+			in += *c.Value
+		}
+	}
+	if p := r.TG.Packets; p != nil {
+		for _, c := range p.Counted {
+			switch {
+			case c.Name == "tx_dropped" && r.TG.Env.Driver == "veth":
+				in += *c.Value
+			case slices.Contains(sending, c.Name):
+				out += *c.Value
+			}
+		}
+	}
+	switch {
+	case out > in:
+		return ByLink
+	case in > 0:
+		return ByReceiver
+	}
+	return ""
+}
+
+// udpHeaders are those of IPv4 and UDP, of each datagram; shortestFrame is that of Ethernet
+// without its checksum.
+const udpHeaders, shortestFrame = 28, 60
+
+// packetLinkShare is how much of the link's speed the packets take with all that is around them.
+func (r *Record) packetLinkShare() float64 {
+	speed := r.SUT.value(MetricLinkSpeed)
+	if !(speed > 0) || r.SUT.PacketsPerS == nil || *r.SUT.PacketsPerS <= 0 {
+		return 0
+	}
+	const ethernet = 14
+	frame := *r.SUT.ThroughputGbps * 1e9 / 8 / *r.SUT.PacketsPerS
+	if all := r.Cell.modes(); len(all) > 0 && all[0].Kind == stream.Datagram {
+		frame += udpHeaders + ethernet
+	}
+	return *r.SUT.PacketsPerS * (max(frame, shortestFrame) + frameBytes - ethernet) * 8 / speed
+}
+
+// PacketsText says in words what became of a run's packets: "sent 10, received 9, lost 1".
+func (p *Packets) PacketsText() string {
+	if p == nil {
+		return ""
+	}
+	var words []string
+	for _, x := range []struct {
+		name string
+		v    *uint64
+		rare bool
+	}{{"sent", p.Sent, false}, {"received", p.Received, false}, {"lost", p.Lost, false}, {"out of order", p.OutOfOrder, true}, {"twice", p.Duplicated, true}, {"corrupted", p.Corrupted, true}} {
+		if x.v != nil && (!x.rare || *x.v > 0) {
+			words = append(words, fmt.Sprintf("%s %d", x.name, *x.v))
+		}
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+)
+
+// packets is a run of 64-byte datagrams.
+func packetsRun(sent, received, lost uint64) *Record {
+	r := &Record{Schema: SchemaVersion, RunID: "r", Cell: Cell{ID: "c", RX: "udp", TX: "udp"}, Verdict: OK}
+	r.SUT = Host{DurationS: new(1.), ThroughputGbps: new(float64(received) * 64 * 8 / 1e9), PacketsPerS: new(float64(received)), CPUBusyCores: new(.5),
+		Packets: &Packets{Sent: &sent, Received: &received, Lost: &lost, Corrupted: new(uint64(0))}}
+	r.TG = Host{DurationS: new(1.), ThroughputGbps: new(float64(sent) * 64 * 8 / 1e9), PacketsPerS: new(float64(sent)), Packets: &Packets{Sent: &sent}}
+	return r
+}
+
+func TestPacketLimit(t *testing.T) {
+	busy := func(h *Host) { h.Metrics = append(h.Metrics, Metric{Name: "thread_data_path_run_cores", Value: .99}) }
+	counted := func(h *Host, name string, n float64) {
+		h.Packets.Counted = append(h.Packets.Counted, DropCounter{Name: name, Value: &n})
+	}
+	speed := func(r *Record, bits float64) {
+		r.SUT.Metrics = append(r.SUT.Metrics, Metric{Name: MetricLinkSpeed, Value: bits})
+	}
+	for name, x := range map[string]struct {
+		lost   uint64
+		change func(*Record)
+		want   LimitedBy
+	}{
+		"all came, the sender's thread is full": {0, func(r *Record) { busy(&r.TG) }, BySender},
+		"both are full, all came":               {0, func(r *Record) { busy(&r.TG); busy(&r.SUT) }, BySender},
+		"hardly any was lost":                   {500, func(r *Record) { busy(&r.TG); counted(&r.SUT, "udp_rcvbuf_errors", 500) }, BySender},
+		"the socket was full":                   {50_000, func(r *Record) { busy(&r.TG); counted(&r.SUT, "udp_rcvbuf_errors", 50_000) }, ByReceiver},
+		"its end of a veth was":                 {50_000, func(r *Record) { counted(&r.TG, "tx_dropped", 50_000); r.TG.Env.Driver = "veth" }, ByReceiver},
+		"a driver refused":                      {50_000, func(r *Record) { counted(&r.TG, "tx_dropped", 50_000); r.TG.Env.Driver = "mlx5_core" }, ByLink},
+		"a queue was full":                      {50_000, func(r *Record) { counted(&r.TG, "qdisc_drops", 50_000) }, ByLink},
+		"both, the queue more":                  {50_000, func(r *Record) { counted(&r.TG, "qdisc_drops", 30_000); counted(&r.SUT, "udp_rcvbuf_errors", 20_000) }, ByLink},
+		"lost, and nobody knows where":          {50_000, func(r *Record) { busy(&r.TG) }, ""},
+		"nothing was full":                      {0, func(*Record) {}, ""},
+		"the receiver's CPU was":                {0, func(r *Record) { r.SUT.Metrics = append(r.SUT.Metrics, Metric{Name: "cpu1_busy_cores", Value: 1}) }, ByReceiver},
+		"the pace":                              {0, func(r *Record) { busy(&r.TG); r.Cell.PaceBitsPS = 512e5 }, ByPace},
+		"the pace was not kept":                 {50_000, func(r *Record) { r.Cell.PaceBitsPS = 512e5; counted(&r.SUT, "udp_rcvbuf_errors", 50_000) }, ByReceiver},
+		// 64 bytes of payload are 130 on the wire.
+		"the link":           {0, func(r *Record) { busy(&r.TG); speed(r, 100_000*130*8) }, ByLink},
+		"a link half filled": {0, func(r *Record) { busy(&r.TG); speed(r, 2*100_000*130*8) }, BySender},
+	} {
+		r := packetsRun(100_000, 100_000-x.lost, x.lost)
+		x.change(r)
+		if got := r.FindLimit(); got != x.want {
+			t.Errorf("%s: %q, want %q", name, got, x.want)
+		}
+	}
+}
+
+// The rate and the cost of packets are columns, written and read back; a stream has neither.
+func TestPacketColumns(t *testing.T) {
+	r := packetsRun(1000, 900, 100)
+	if got := r.SUT.NsPerPacket(); got == nil || math.Abs(*got-.5e9/900) > 1e-6 {
+		t.Errorf("%v ns", got)
+	}
+	var b bytes.Buffer
+	if err := WriteRuns(&b, []Record{*r}); err != nil {
+		t.Fatal(err)
+	}
+	recs, err := ReadRuns(bytes.NewReader(b.Bytes()))
+	if err != nil || recs[0].SUT.PacketsPerS == nil || *recs[0].SUT.PacketsPerS != 900 || *recs[0].TG.PacketsPerS != 1000 {
+		t.Fatalf("%+v, %v", recs, err)
+	}
+	rows := map[string]float64{}
+	for _, m := range r.SUT.Rows() {
+		if err := CheckRow(m.Name, m.Unit, m.Source); err != nil {
+			t.Error(err)
+		}
+		rows[m.Name] = m.Value
+	}
+	if rows["packets_sent"] != 1000 || rows["packets_lost"] != 100 || rows["packets_received"] != 900 {
+		t.Errorf("%v", rows)
+	}
+	if h := (Host{CPUBusyCores: new(1.)}); h.NsPerPacket() != nil || h.Packets.LostShare() != nil || h.Packets.rows() != nil || h.Packets.Check() != nil {
+		t.Error("a stream has figures of packets")
+	}
+}
+
+func TestPacketsCheck(t *testing.T) {
+	n := func(v uint64) *uint64 { return &v }
+	for want, p := range map[string]*Packets{
+		"":                              {Sent: n(10), Received: n(12), Lost: n(1), Duplicated: n(3), OutOfOrder: n(2)},
+		"more packets lost than sent":   {Sent: n(10), Lost: n(11)},
+		"more packets out of order":     {Received: n(10), OutOfOrder: n(11)},
+		"more packets out of order, or": {Duplicated: n(1)},
+		"a counter of lost packets":     {Counted: []DropCounter{{Name: "x"}}},
+		"101 counters of lost packets":  {Counted: make([]DropCounter, 101)},
+	} {
+		if err := p.Check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+	r := packetsRun(10, 10, 0)
+	r.SUT.Packets.Lost = n(11)
+	if err := r.validate(); err == nil {
+		t.Error("a record is taken that lost more than was sent")
+	}
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+
+package report
+
+import (
+	"bufio"
+	"cmp"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+//go:embed ladder.html.tmpl
+var ladderText string
+
+// Rung is a step of the ladder from the driver to the socket: what a frame costs that ends there,
+// and how much more than one that ends a step above.
+type Rung struct {
+	Cell  string `json:"cell"`
+	Name  string `json:"rung"`            // mode, and where and how an XDP program has the frames
+	Above string `json:"above,omitempty"` // the name of the rung above; "": there is none
+
+	PacketsPerS *stat.Summary `json:"packets_per_s,omitempty"`
+	// NsPerPacket is the time of the threads that received, where threads did, and else that the
+	// receiver's CPUs were busy.
+	NsPerPacket *stat.Summary     `json:"ns_per_packet,omitempty"`
+	RateNs      *stat.Summary     `json:"rate_ns,omitempty"` // 1/packets_per_s
+	Busy        *stat.Summary     `json:"cpu_busy_cores,omitempty"`
+	Own         *stat.Summary     `json:"own_cores,omitempty"` // of those threads
+	HeldBy      results.LimitedBy `json:"held_by,omitempty"`
+	More        *stat.Shift       `json:"more_ns,omitempty"` // ns_per_packet less that of the rung above
+
+	runs []stat.Run
+	mode stream.Mode
+	cell results.Cell
+}
+
+// restless is how busy a CPU is that has no time left: below it, 1/rate is not what a frame costs.
+const restless = 0.95
+
+// Ladder is the rungs of cells that differ in nothing else, those above first.
+type Ladder []*Rung
+
+// ladders are those of the cells that move frames; none where no two rungs are of one ladder.
+func ladders(groups []*cellRuns, cells []Cell) (out []Ladder) {
+	byRest := map[results.CellKey]int{}
+	for i, g := range groups {
+		m, err := stream.LookupMode(stream.RX, g.cell.RX)
+		if err != nil || m.Kind != stream.Frame {
+			continue
+		}
+		rest := g.cell
+		rest.ID, rest.RX, rest.XDPAttach, rest.XDPTouch, rest.XDPRedirect = "", "", "", "", ""
+		at, ok := byRest[rest.Key()]
+		if !ok {
+			at = len(out)
+			byRest[rest.Key()], out = at, append(out, nil)
+		}
+		out[at] = append(out[at], g.rung(m, &cells[i]))
+	}
+	out = slices.DeleteFunc(out, func(l Ladder) bool { return len(l) < 2 })
+	for _, l := range out {
+		l.climb()
+	}
+	return out
+}
+
+func (g *cellRuns) rung(m stream.Mode, c *Cell) *Rung {
+	r := &Rung{Cell: g.cell.ID, Name: rungName(m, &g.cell), PacketsPerS: c.SUT.PacketsPerS, Busy: c.SUT.BusyCores, HeldBy: c.HeldBy, mode: m, cell: g.cell}
+	var rates, own, ns []float64
+	for _, rec := range g.runs {
+		if rec.Warmup || rec.Verdict != results.OK {
+			continue
+		}
+		v := rec.SUT.OwnNsPerPacket(m.Reads)
+		if v == nil {
+			v = rec.SUT.NsPerPacket()
+		} else {
+			own = append(own, *rec.SUT.OwnCores(m.Reads))
+		}
+		if v != nil {
+			ns, r.runs = append(ns, *v), append(r.runs, compare.RunOf(rec, *v, g.session))
+		}
+		if v := rec.SUT.PacketsPerS; v != nil && *v > 0 {
+			rates = append(rates, 1e9 / *v)
+		}
+	}
+	r.runs, r.RateNs, r.NsPerPacket = compare.SameBoots(r.runs), stat.Summarize(rates), stat.Summarize(ns)
+	if len(own) == len(ns) { // of all runs, or it says nothing of the cell
+		r.Own = stat.Summarize(own)
+	}
+	return r
+}
+
+// rungName is "xdp-drop native read".
+func rungName(m stream.Mode, c *results.Cell) string {
+	name := m.Name
+	if m.XDP {
+		name += " " + attachOf(c)
+	}
+	for _, more := range []string{c.XDPTouch, c.XDPRedirect} {
+		if more != "" {
+			name += " " + more
+		}
+	}
+	return name
+}
+
+func attachOf(c *results.Cell) string { return cmp.Or(c.XDPAttach, stream.XDPAttaches[0]) }
+
+// climb puts the rungs in order, and says how much more each costs than the one above.
+func (l Ladder) climb() {
+	slices.SortStableFunc(l, func(a, b *Rung) int {
+		return cmp.Or(cmp.Compare(a.level(), b.level()), cmp.Compare(a.place(), b.place()))
+	})
+	for _, r := range l {
+		above := l.above(r)
+		if above == nil {
+			continue
+		}
+		s := stat.ShiftOf(above.runs, r.runs, 0)
+		r.Above, r.More = above.Name, &s
+	}
+}
+
+// level is 0 in the driver, 1 where the stack begins, and 2 in it.
+func (r *Rung) level() int {
+	below, _ := stream.LookupMode(stream.RX, r.mode.Above)
+	switch {
+	case !r.mode.XDP || r.mode.Above != "" && !below.XDP:
+		return 2
+	case attachOf(&r.cell) == stream.XDPAttaches[0]:
+		return 0
+	}
+	return 1
+}
+
+// place is that of the mode in the list.
+func (r *Rung) place() int {
+	return slices.IndexFunc(stream.Modes, func(m stream.Mode) bool { return m.Role == stream.RX && m.Name == r.mode.Name })
+}
+
+// above is the rung above one, as far as there is any: with the same touch if it can be.
+func (l Ladder) above(r *Rung) *Rung {
+	if r.mode.Above == "" && r.level() == 1 {
+		return l.find(r, r.mode.Name, 0)
+	}
+	for name := r.mode.Above; name != ""; {
+		for _, level := range []int{r.level(), 1, 0} {
+			if a := l.find(r, name, level); a != nil {
+				return a
+			}
+		}
+		m, err := stream.LookupMode(stream.RX, name)
+		if err != nil {
+			return nil
+		}
+		name = m.Above
+	}
+	return nil
+}
+
+func (l Ladder) find(r *Rung, name string, level int) (found *Rung) {
+	for _, x := range l {
+		if x == r || x.mode.Name != name || x.level() != level {
+			continue
+		}
+		if x.cell.XDPTouch == r.cell.XDPTouch {
+			return x
+		}
+		found = cmp.Or(found, x)
+	}
+	return found
+}
+
+// Words are the columns of the table.
+func (r *Rung) Words() []string {
+	more := none
+	if s := r.More; s != nil {
+		more = signed(s.Diff)
+		if s.Lo != nil && s.Hi != nil {
+			more += fmt.Sprintf(" [%s..%s]", signed(*s.Lo), signed(*s.Hi))
+		}
+	}
+	return []string{plaintext.Line(r.Name), median(r.PacketsPerS, kilo), median(r.NsPerPacket, digits3), interval(r.NsPerPacket, digits3), median(r.RateNs, digits3), r.busy(), more, cmp.Or(plaintext.Line(r.Above), none)}
+}
+
+// busy marks a CPU that had time left, or was others' too.
+func (r *Rung) busy() string {
+	used := r.Own
+	if used == nil {
+		used = r.Busy
+	}
+	s := median(used, fixed2)
+	switch {
+	case r.HeldBy == results.BySender:
+		s += " sender"
+	case used == nil || used.Median >= restless:
+	case r.Busy != nil && r.Busy.Median >= restless:
+		s += " shared"
+	default:
+		s += " idle"
+	}
+	return s
+}
+
+func signed(v float64) string {
+	s := strconv.FormatFloat(v, 'f', 1, 64)
+	if v > 0 {
+		s = "+" + s
+	}
+	return s
+}
+
+var ladderHead = []heading{
+	{"rung", "", "<"},
+	{"kpps", "median", ">"},
+	{"ns/pkt", "median", ">"},
+	{"95 % interval", "ns", ">"},
+	{"1/rate", "ns", ">"},
+	{"cores", "used", ">"},
+	{"more than above", "ns/pkt", ">"},
+	{"above", "", "<"},
+}
+
+func writeLadders(b *bufio.Writer, all []Ladder) {
+	for _, l := range all {
+		b.WriteString("\n")
+		wrap(b, "", "", "The ladder: what a frame costs the receiver's CPUs that ends at each rung, and how much more than one that ends at the rung above, with the 95 % interval (docs/packets.md). "+
+			"cores used: of the threads that receive, where threads do. 1/rate is not what a frame costs where these had time left (idle), or others had the CPU, too (shared). sender: the generator was the limit.")
+		rows := [][]string{{}, {}}
+		for _, h := range ladderHead {
+			rows[0], rows[1] = append(rows[0], h.top), append(rows[1], h.unit)
+		}
+		for _, r := range l {
+			rows = append(rows, r.Words())
+		}
+		widths, gap := layout(ladderHead, rows)
+		for _, r := range rows {
+			writeRow(b, ladderHead, r, widths, gap)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// frames makes runs of rungs that cost so many ns a packet on a CPU that is so busy.
+func frames(rungs map[string][2]float64, of map[string]results.Cell) results.Journal {
+	j := roiPlan(3, 8, rungs)
+	for i := range j.Records {
+		r := &j.Records[i]
+		ns, busy := rungs[r.Cell.ID][0], rungs[r.Cell.ID][1]
+		c := of[r.Cell.ID]
+		c.ID, c.TX = r.Cell.ID, "gen"
+		r.Cell = c
+		pps := busy * 1e9 / ns
+		r.SUT.CPUBusyCores, r.SUT.PacketsPerS, r.TG.PacketsPerS = new(busy+float64(i%3)*.001), &pps, &pps
+		r.SUT.Env.BootID, r.TG.Env.BootID = "b", "b"
+		n := uint64(pps)
+		r.SUT.Packets, r.TG.Packets = &results.Packets{Sent: &n, Received: &n, Lost: new(uint64(0))}, &results.Packets{Sent: &n}
+	}
+	j.Header.Cells = nil
+	return j
+}
+
+// Each rung is compared with the one above it, and those that are not there are left out.
+func TestLadder(t *testing.T) {
+	j := frames(map[string][2]float64{"a": {500, 1}, "b": {90, 1}, "c": {230, 1}, "d": {250, .5}, "e": {400, 1}, "f": {420, 1}, "g": {130, 1}}, map[string]results.Cell{
+		"a": {RX: "sink"}, "b": {RX: "drop"}, "c": {RX: "drop", XDPAttach: "generic"}, "d": {RX: "ingress"}, "e": {RX: "hook"}, "f": {RX: "pass"}, "g": {RX: "back", XDPAttach: "native", XDPTouch: "swap-macs"},
+	})
+	s := Summarize(j)
+	if len(s.Ladders) != 1 {
+		t.Fatalf("%d ladders", len(s.Ladders))
+	}
+	want := []struct {
+		name, above string
+		more        float64
+	}{{"drop native", "", 0}, {"back native swap-macs", "drop native", 40}, {"drop generic", "drop native", 140}, {"ingress", "drop generic", 20}, {"hook", "ingress", 150}, {"sink", "hook", 100}, {"pass native", "sink", -80}}
+	for i, r := range s.Ladders[0] {
+		w := want[i]
+		if r.Name != w.name || r.Above != w.above || (r.More == nil) != (w.above == "") {
+			t.Errorf("rung %d: %s above %q, %+v; want %+v", i, r.Name, r.Above, r.More, w)
+			continue
+		}
+		if m := r.More; m != nil && (math.Abs(m.Diff-w.more) > 2 || m.Lo == nil || *m.Lo > m.Diff || *m.Hi < m.Diff) {
+			t.Errorf("%s: %+v, want %v", r.Name, m, w.more)
+		}
+	}
+	var table, html, data bytes.Buffer
+	for _, err := range []error{Table(&table, s), HTML(&html, s, nil), JSON(&data, s)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := strings.Join(strings.Fields(table.String()), " ")
+	for _, want := range []string{"drop native 11111 90.1 ", "ingress 2000 25", "0.50 idle +", "drop generic", "The ladder:"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, &table)
+		}
+	}
+	for line := range strings.Lines(table.String()) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > WidestTable {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if !strings.Contains(html.String(), "<h2>The ladder from the driver to the socket</h2>") || !json.Valid(data.Bytes()) || !strings.Contains(data.String(), `"more_ns"`) {
+		t.Error("the page, or JSON, has no ladder")
+	}
+}
+
+// One rung is no ladder, and cells that differ in something else are of several.
+func TestLaddersApart(t *testing.T) {
+	j := frames(map[string][2]float64{"a": {500, 1}, "b": {90, 1}, "c": {95, 1}}, map[string]results.Cell{
+		"a": {RX: "sink", MessageBytes: 18}, "b": {RX: "drop", MessageBytes: 18}, "c": {RX: "drop", MessageBytes: 1400},
+	})
+	if s := Summarize(j); len(s.Ladders) != 1 || len(s.Ladders[0]) != 2 || s.Ladders[0][1].Above != "drop native" {
+		t.Errorf("%+v", s.Ladders)
+	}
+	if s := Summarize(roiPlan(1, 8, map[string][2]float64{"tcp": {10, 1}, "uring": {12, 1}})); s.Ladders != nil {
+		t.Errorf("streams have a ladder: %+v", s.Ladders)
+	}
+}

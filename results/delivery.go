@@ -8,14 +8,15 @@ import "fmt"
 // was due by the pace to when the receiver's path had taken it, and looked at it where it
 // does: one end point for all modes. Of steps of the pace, so each time span weighs the same.
 type Delivery struct {
-	Count  uint64  `json:"count"`
-	Early  uint64  `json:"early,omitempty"` // of them, those that came before they were due, by the clocks
-	MeanUs float64 `json:"mean_us"`
-	P50Us  float64 `json:"p50_us"`
-	P90Us  float64 `json:"p90_us"`
-	P99Us  float64 `json:"p99_us"`
-	P999Us float64 `json:"p999_us"`
-	MaxUs  float64 `json:"max_us"`
+	Count uint64 `json:"count"`           // 0: not known
+	Early uint64 `json:"early,omitempty"` // of them, those that came before they were due, by the clocks
+	// Nil: not known. A runs.csv has three of them, or those that its maker left in it.
+	MeanUs *float64 `json:"mean_us,omitempty"`
+	P50Us  *float64 `json:"p50_us,omitempty"`
+	P90Us  *float64 `json:"p90_us,omitempty"`
+	P99Us  *float64 `json:"p99_us,omitempty"`
+	P999Us *float64 `json:"p999_us,omitempty"`
+	MaxUs  *float64 `json:"max_us,omitempty"`
 	// ClockUs is how far all of these may be off, either way, because the clocks of the two hosts
 	// are known to each other no better before and after the run, and part in it; 0: they have
 	// one. Nil: not known.
@@ -23,8 +24,8 @@ type Delivery struct {
 }
 
 // figures are its times.
-func (d *Delivery) figures() map[string]*float64 {
-	return map[string]*float64{"mean": &d.MeanUs, "p50": &d.P50Us, "p90": &d.P90Us, "p99": &d.P99Us, "p999": &d.P999Us, "max": &d.MaxUs}
+func (d *Delivery) figures() map[string]**float64 {
+	return map[string]**float64{"mean": &d.MeanUs, "p50": &d.P50Us, "p90": &d.P90Us, "p99": &d.P99Us, "p999": &d.P999Us, "max": &d.MaxUs}
 }
 
 // mostDeliveryUs is longer than any flow.
@@ -36,8 +37,8 @@ func (d *Delivery) Check() error {
 		return nil
 	}
 	for name, v := range d.figures() {
-		if !(*v >= 0 && *v <= mostDeliveryUs) {
-			return fmt.Errorf("delivery %s: %g us", name, *v)
+		if us := *v; us != nil && !(*us >= 0 && *us <= mostDeliveryUs) {
+			return fmt.Errorf("delivery %s: %g us", name, *us)
 		}
 	}
 	if c := d.ClockUs; c != nil && !(*c >= 0 && *c <= mostDeliveryUs) {
@@ -52,51 +53,61 @@ func (d *Delivery) Check() error {
 // Metrics are its rows of metrics.csv.
 func (d *Delivery) Metrics() (ms []Metric) {
 	const src = "due by the pace, to the data path"
-	ms = append(ms, Metric{Name: "delivery_count", Unit: "1", Value: float64(d.Count), Source: src},
-		Metric{Name: "delivery_early", Unit: "1", Value: float64(d.Early), Source: src})
+	if d.Count > 0 {
+		ms = append(ms, Metric{Name: "delivery_count", Unit: "1", Value: float64(d.Count), Source: src},
+			Metric{Name: "delivery_early", Unit: "1", Value: float64(d.Early), Source: src})
+	}
 	all := d.figures()
 	for _, name := range []string{"mean", "p50", "p90", "p99", "p999", "max"} {
-		ms = append(ms, Metric{Name: "delivery_" + name + "_us", Unit: "us", Value: *all[name], Source: src})
+		if us := *all[name]; us != nil {
+			ms = append(ms, Metric{Name: "delivery_" + name + "_us", Unit: "us", Value: *us, Source: src})
+		}
 	}
 	return ms
 }
 
+// timed tells whether any of its times is known.
+func (d *Delivery) timed() bool {
+	for _, v := range d.figures() {
+		if *v != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // deliveryCol is a column of one of its times.
 func deliveryCol(name string) column {
-	return optional(column{"delivery_" + name + "_us",
+	return deliveryFigure("delivery_"+name+"_us", func(d *Delivery) **float64 { return d.figures()[name] })
+}
+
+// deliveryClockCol is the column of how well the hosts' clocks agree. Alone it is no delivery: see
+// [row.dropUntimed].
+func deliveryClockCol() column {
+	return deliveryFigure("delivery_clock_us", func(d *Delivery) **float64 { return &d.ClockUs })
+}
+
+func deliveryFigure(name string, of func(*Delivery) **float64) column {
+	return optional(column{name,
 		func(r *row) string {
 			if r.host.Delivery == nil {
 				return ""
 			}
-			return formatFloat(r.host.Delivery.figures()[name])
+			return formatFloat(*of(r.host.Delivery))
 		},
-		func(r *row, s string) (err error) {
+		func(r *row, s string) error {
+			v, err := parseFloat(s)
 			if r.host.Delivery == nil {
 				r.host.Delivery = &Delivery{}
 			}
-			*r.host.Delivery.figures()[name], err = parseFloat(s)
+			*of(r.host.Delivery) = &v
 			return err
 		}})
 }
 
-// deliveryClockCol is the column of how well the hosts' clocks agree. Alone it is no delivery: it
-// stands after the columns of the times, which have been read when it is.
-func deliveryClockCol() column {
-	return optional(column{"delivery_clock_us",
-		func(r *row) string {
-			if r.host.Delivery == nil {
-				return ""
-			}
-			return formatFloat(r.host.Delivery.ClockUs)
-		},
-		func(r *row, s string) error {
-			v, err := parseFloat(s)
-			if err != nil {
-				return err
-			}
-			if r.host.Delivery != nil {
-				r.host.Delivery.ClockUs = &v
-			}
-			return nil
-		}})
+// dropUntimed drops a delivery of a row that says how well the clocks agree and no time.
+func (r *row) dropUntimed() {
+	if d := r.host.Delivery; d != nil && !d.timed() {
+		r.host.Delivery = nil
+	}
 }

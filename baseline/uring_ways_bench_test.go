@@ -152,7 +152,7 @@ func benchWays(b *testing.B, together bool) {
 	defer pair.Close()
 	if together {
 		for cpu, e := range []veth.End{pair.TG, pair.SUT} {
-			if err := e.Netns.Do(func() error { return ontoCPU(e.Dev, cpu) }); err != nil {
+			if err := e.Netns.Do(func() error { return nic.SteerByRPS(e.Dev, cpu) }); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -178,20 +178,6 @@ func benchWays(b *testing.B, together bool) {
 	}
 	fmt.Println(wayTable(ways, all)) // of b.Log ten lines would be seen
 	b.ReportMetric(ratio(all[1], all[0], passage.speed).Estimate, "uring/tcp")
-}
-
-// ontoCPU has RPS send the packets of an interface's one queue to a CPU.
-func ontoCPU(dev string, cpu int) error {
-	d, err := nic.Open(dev)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	rps, err := d.Setting("rps 0")
-	if err != nil {
-		return err
-	}
-	return rps.Set(nic.CPUMask(cpu))
 }
 
 // onCPU runs f on a thread of its own, which ends with it, on a CPU, before what else that CPU

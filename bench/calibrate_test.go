@@ -249,7 +249,7 @@ func TestIntegrationPace(t *testing.T) {
 		if rec.Verdict == results.OK && flagged != rec.OffPace() {
 			t.Errorf("%s: %g Gbit/s at a pace of %d: %v", rec.Cell.ID, *rec.SUT.ThroughputGbps, rec.Cell.PaceBitsPS, rec.Flags)
 		}
-		if d := rec.SUT.Delivery; (d != nil) != (rec.Cell.PaceBitsPS != 0) || rec.TG.Delivery != nil || d != nil && (d.Count == 0 || d.P50Us > 1.1e6) {
+		if d := rec.SUT.Delivery; (d != nil) != (rec.Cell.PaceBitsPS != 0) || rec.TG.Delivery != nil || d != nil && (d.Count == 0 || *d.P50Us > 1.1e6) {
 			t.Errorf("%s: delivery %+v", rec.Cell.ID, d)
 		}
 		if p := rec.Cell.PacePercent; p != 0 {
@@ -259,7 +259,7 @@ func TestIntegrationPace(t *testing.T) {
 			if !rec.OffPace() {
 				held++
 			}
-			t.Logf("%s: %+.2f %%, %+v", rec.Cell.ID, 100**rec.PaceError(), rec.SUT.Delivery)
+			t.Logf("%s: %+.2f %%, %v", rec.Cell.ID, 100**rec.PaceError(), rec.SUT.Delivery.Metrics())
 		}
 		if rec.Cell.PaceBitsPS == pace {
 			// The flow's life: what it took to connect and to end is not paced, and far shorter.

@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"io"
-	"io/fs"
-	"path/filepath"
 	"strings"
 
 	"github.com/zcbench/zcbench/profile"
@@ -16,15 +13,12 @@ import (
 	"github.com/zcbench/zcbench/results/report"
 )
 
-// Bounds of the flame graphs of a report, all together: how many there are, their boxes, some 300
-// bytes each, the profiles that are looked for, and the bytes that those have unpacked: few packed
-// ones may be a great many.
+// Bounds of the flame graphs of a report, all together: how many there are, and their boxes, some
+// 300 bytes each.
 const (
 	mostGraphs       = 40
 	mostBoxes        = 6000
 	mostBoxesOfGraph = 1000
-	mostProfiles     = 4000
-	mostProfileBytes = 256 << 20
 )
 
 // addFlames draws the flame graphs of a folder's report.
@@ -49,17 +43,20 @@ func addFlames(dir string, s *report.Summary) {
 func flameOf(dir string, e report.ProfiledEnd, files, room, boxes int) report.Flame {
 	out := report.Flame{Number: e.Number, Cell: e.Cell, End: e.End}
 	sum, added, lacking := profile.NewSum(), 0, error(nil)
-	for i, run := range e.Runs {
-		if i == files || room <= 0 {
-			lacking = errors.New("a report reads no more than were read before them")
+	kept := KeptProfiles{files, room}
+	for _, run := range e.Runs {
+		p, err := kept.Read(dir, run, results.Role(strings.ToLower(e.End)))
+		if err == nil {
+			err = sum.Add(p)
+		}
+		if err != nil {
+			lacking = err
+		} else {
+			added++
+		}
+		if errors.Is(err, ErrKeptBound) {
 			break
 		}
-		n, err := addProfile(sum, dir, run, strings.ToLower(e.End), room)
-		if room -= n; err != nil {
-			lacking = err
-			continue
-		}
-		added++
 	}
 	out.Notes = []string{fmt.Sprintf("Of %d of %d runs.", added, len(e.Runs))}
 	if lacking != nil {
@@ -78,34 +75,4 @@ func flameOf(dir string, e report.ProfiledEnd, files, room, boxes int) report.Fl
 	out.SVG = template.HTML(b.String())
 	out.Notes = append(out.Notes, drawn.String())
 	return out
-}
-
-// addProfile adds the profile of a run's end, of at most room bytes unpacked, and says how many
-// were read or unpacked for it.
-func addProfile(sum *profile.Sum, dir, run, end string, room int) (n int, err error) {
-	name, err := results.ProfileFile(run, end)
-	if err != nil {
-		return 0, err
-	}
-	f, err := results.Open(filepath.Join(dir, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("there is no %s", name)
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	packed, err := io.ReadAll(io.LimitReader(f, int64(min(room, profile.MaxPacked))+1))
-	if err != nil {
-		return len(packed), err
-	}
-	p, unpacked, err := profile.ParseWithin(packed, room)
-	n = max(len(packed), unpacked)
-	if n > room {
-		return n, fmt.Errorf("%s is more than a report reads", name)
-	}
-	if err != nil {
-		return n, err
-	}
-	return n, sum.Add(p)
 }

@@ -173,7 +173,7 @@ func TestFlamesOfManyBytes(t *testing.T) {
 		}
 	}
 	says("as many as there are", draw(5, 10*one), "Of 5 of 5 runs.")
-	says("files", draw(3, 10*one), "Of 3 of 5 runs. Of the others: a report reads no more")
+	says("files", draw(3, 10*one), "Of 3 of 5 runs. Of the others: profiles/s-0-4-sut.pb.gz: no more profiles are read")
 	says("bytes", draw(5, 2*one), "Of 2 of 5 runs.")
 	says("of one too many", draw(5, one-1), "Of 0 of 5 runs.")
 	var bomb bytes.Buffer

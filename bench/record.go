@@ -76,7 +76,7 @@ func markDrops(rec *results.Record) {
 		return h.Probes.Drops.Segments
 	}
 	tx := segments(&rec.TG)
-	if tx.Balance(segments(&rec.SUT)) {
+	if tx.Balance(segments(&rec.SUT), slices.Contains(rec.Flags, FlagSharedMachine)) {
 		return
 	}
 	rec.Flags = append(rec.Flags, results.FlagDropsUnattributed)

@@ -81,7 +81,7 @@ func (g *governed) answer(req wire.Request) (result any, err *wire.Error) {
 		end.FromNs, end.ToNs = sch.FromNs, sch.ToNs
 		end.Host.CPUBusyCores, end.Host.Env.CPUsMeasured = new(.5+atRest[now].cores), "0"
 		if by, err := strconv.ParseInt(os.Getenv(partingClockEnv), 10, 64); err == nil {
-			g.moved, end.Host.Delivery = by, &results.Delivery{Times: results.Times{Count: 1, P50Us: 20}}
+			g.moved, end.Host.Delivery = by, &results.Delivery{Times: results.Times{Count: 1, P50Us: new(20.)}}
 		}
 		return end, nil
 	case wire.OpPowerStart:

@@ -27,7 +27,7 @@ func TestIntegrationRoundTrips(t *testing.T) {
 			t.Fatalf("%s: %s: %s; fix %s", c.ID, rec.Verdict, rec.Reason, rec.Fix)
 		}
 		tg, sut := &rec.TG, &rec.SUT
-		if tg.Transactions == nil || sut.Transactions == nil || tg.RoundTrip == nil || tg.RoundTrip.P50Us <= 0 || sut.RoundTrip != nil {
+		if tg.Transactions == nil || sut.Transactions == nil || tg.RoundTrip == nil || *tg.RoundTrip.P50Us <= 0 || sut.RoundTrip != nil {
 			t.Fatalf("%s: %+v, %+v", c.ID, tg.RoundTrip, sut.RoundTrip)
 		}
 		asked, answered := float64(*tg.Transactions), float64(*sut.Transactions)

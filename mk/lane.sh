@@ -60,9 +60,9 @@ in_lab='^TestLab|^TestKilledReceiver$|^TestUpperInLab$|^TestNodesInLab$|^TestNet
 # These do not: the kernel's selftests have a target of their own, the guest has
 # the soft NIC and neither veth nor flock(1), and one test wants namespaces whose last
 # reference is its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
-# have used, with every socket in it destroyed and the soft NIC at rest. Three are about each
+# have used, with every socket in it destroyed and the soft NIC at rest. Two are about each
 # percent of CPU time, of which an emulated CPU loses much while others have the machine.
-not_in_lab='^TestLabQEMU|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$|^TestLabBurnt$'
+not_in_lab='^TestLabQEMU|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$'
 own_boot='^TestNamespacesAndModuleComeAndGo$'
 
 # These are of journals and lock files, and ask nothing of the kernel that this one

@@ -70,6 +70,7 @@ func FromRecording(r *perf.Recording, fromNs, toNs int64, names Names) (*Profile
 	}
 	p := b.Build(names, r.Event)
 	p.Tally, p.Hz, p.CPUs, p.WallNs = tally, r.Hz, r.CPUs, toNs-fromNs
+	p.Share, p.RanNs = r.Share, r.RanNs
 	return p, nil
 }
 

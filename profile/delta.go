@@ -3,13 +3,11 @@
 package profile
 
 import (
-	"bufio"
 	"cmp"
-	_ "embed"
 	"errors"
 	"fmt"
-	"html"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -17,16 +15,12 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-//go:embed delta.js
-var deltaScript string
-
 // Delta is where two sets of runs, A and B, spent their time, function by function: what a
 // differential flame graph shows. Times are nanoseconds per KB of payload, means over the runs of
 // each.
 type Delta struct {
-	root  *deltaNode
+	sides [2]*Sum
 	runs  [2]int
-	nodes int
 }
 
 // The two sides of a delta.
@@ -35,122 +29,60 @@ const (
 	SideB = 1
 )
 
-// deltaNode is a function as all callers of one path see it.
-type deltaNode struct {
-	name  string
-	ns    [2]float64 // with all that it called
-	class map[string]float64
-	calls map[string]*deltaNode
-}
-
-// Bounds of a delta: a profile from elsewhere may have any stacks.
-const (
-	deltaNodes = 1 << 18
-	deltaDepth = 256
-)
-
 // NewDelta is one of no runs.
-func NewDelta() *Delta {
-	return &Delta{root: &deltaNode{name: "all", class: map[string]float64{}}}
-}
+func NewDelta() *Delta { return &Delta{sides: [2]*Sum{NewSum(), NewSum()}} }
 
-// Add adds the profile of a run, as [Parse] returns it, that moved kb of payload. What a function
-// calls beyond a bound counts as its own.
+// Add adds the profile of a run, as [Parse] returns it, that moved kb of payload.
 func (d *Delta) Add(side int, p *profile.Profile, kb float64) error {
-	at := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == "cpu" && t.Unit == "nanoseconds" })
-	switch {
-	case at < 0:
-		return errors.New("the profile has no CPU time in nanoseconds")
-	case !(kb > 0):
+	if !(kb > 0) {
 		return errors.New("no payload is known that the profile is of")
 	}
-	d.runs[side]++
-	for _, s := range p.Sample {
-		if ns := s.Value[at]; ns > 0 {
-			d.add(side, s, float64(ns)/kb)
-		}
+	if err := d.sides[side].add(p, 1/kb); err != nil {
+		return err
 	}
+	d.runs[side]++
 	return nil
 }
 
-// add adds a stack, from the outermost function in.
-func (d *Delta) add(side int, s *profile.Sample, ns float64) {
-	class := ""
-	if c := s.Label["class"]; len(c) > 0 {
-		class = c[0]
-	}
-	if class == string(IdleClass) {
-		return
-	}
-	if flameColors[Class(class)] == "" { // a file may say anything
-		class = string(Other)
-	}
-	n, depth := d.root, 0
-	n.count(side, class, ns)
-	for _, l := range slices.Backward(s.Location) {
-		for _, line := range slices.Backward(l.Line) {
-			if line.Function == nil {
-				continue
-			}
-			next := n.calls[line.Function.Name]
-			if next == nil {
-				if d.nodes == deltaNodes || depth == deltaDepth {
-					return
-				}
-				next = &deltaNode{name: line.Function.Name, class: map[string]float64{}}
-				if n.calls == nil {
-					n.calls = map[string]*deltaNode{}
-				}
-				n.calls[next.name] = next
-				d.nodes++
-			}
-			n, depth = next, depth+1
-			n.count(side, class, ns)
-		}
-	}
-}
+// Runs are how many have been added to each side.
+func (d *Delta) Runs() (a, b int) { return d.runs[SideA], d.runs[SideB] }
 
-func (n *deltaNode) count(side int, class string, ns float64) {
-	n.ns[side] += ns
-	n.class[class] += ns
-}
-
-// mostly is the class of most of the time below it.
-func (n *deltaNode) mostly() (best string) {
-	for c, v := range n.class {
-		if best == "" || v > n.class[best] || v == n.class[best] && c < best {
-			best = c
-		}
-	}
-	return best
-}
-
-// box is a function that is drawn: its times a KB, and as much of them as both sides have room
+// deltaBox is a function that is drawn: its times a KB, and as much of them as both sides have room
 // in.
 type deltaBox struct {
-	*deltaNode
+	name       string
+	class      Class
 	a, b, wide float64
 	calls      []*deltaBox
 }
 
-// box sums up a function and those below it, in the order of their names.
-func (d *Delta) box(n *deltaNode) *deltaBox {
-	of := func(side int) float64 {
-		if d.runs[side] == 0 {
-			return 0
+// box sums up a function and those below it, in the order of their names; nil is a side that does
+// not have it.
+func (d *Delta) box(a, b *node) *deltaBox {
+	x := &deltaBox{name: cmp.Or(a, b).name, class: mostly(a, b), a: d.mean(SideA, a), b: d.mean(SideB, b)}
+	var names []string
+	for _, n := range [2]*node{a, b} {
+		if n != nil {
+			names = slices.AppendSeq(names, maps.Keys(n.calls))
 		}
-		return n.ns[side] / float64(d.runs[side])
 	}
-	x := &deltaBox{deltaNode: n, a: of(SideA), b: of(SideB)}
+	slices.Sort(names)
 	ownA, ownB := x.a, x.b
-	for _, c := range n.calls {
-		k := d.box(c)
+	for _, name := range slices.Compact(names) {
+		k := d.box(a.called(name), b.called(name))
 		x.calls = append(x.calls, k)
 		ownA, ownB, x.wide = ownA-k.a, ownB-k.b, x.wide+k.wide
 	}
 	x.wide += max(ownA, ownB, 0)
-	slices.SortFunc(x.calls, func(a, b *deltaBox) int { return cmp.Compare(a.name, b.name) })
 	return x
+}
+
+// mean is a function's time in a run of a side.
+func (d *Delta) mean(side int, n *node) float64 {
+	if n == nil || d.runs[side] == 0 {
+		return 0
+	}
+	return n.total / float64(d.runs[side])
 }
 
 // prune leaves boxes out that are too narrow to be seen, and returns how deep the rest is and the
@@ -169,55 +101,40 @@ func (x *deltaBox) prune(least float64) (depth int, most float64) {
 // wide as the larger of its times in A and in B, or as that in one of them; it is the redder the
 // more it costs in B, and the bluer the less.
 func (d *Delta) Flame(w io.Writer, title string, notes []string) error {
-	root := d.box(d.root)
+	root := d.box(d.sides[SideA].root, d.sides[SideB].root)
 	depth, most := root.prune(root.wide * flameLeast)
-	f := deltaFlame{w: bufio.NewWriter(w), all: root.wide, most: most}
-	f.head(html.EscapeString(title), notes, root, (depth+1)*flameLine)
-	if root.wide > 0 {
-		f.draw(root, 0, 0)
-	}
-	fmt.Fprintf(f.w, "</svg>\n<script>\n%s</script></body></html>\n", deltaScript)
-	return f.w.Flush()
+	return writeFlamePage(w, title, notes, deltaStyle, func(w io.Writer) {
+		fmt.Fprintf(w, `<p>all: A %s, B %s, B - A %s ns of CPU per KB of payload</p>
+<div class="flamegraph"><p class="key"><span><i style="background:%s"></i>costs more in B</span><span><i style="background:%s"></i>costs less in B</span><span><i style="background:%s"></i>no difference</span></p>
+<p>width: <button data-by="u" disabled>the larger of A and B</button> <button data-by="a">A</button> <button data-by="b">B</button></p>
+`, perKB(root.a), perKB(root.b), signedPerKB(root.b-root.a), deltaFill(1), deltaFill(-1), deltaFill(0))
+		writeFlameHead(w, depth)
+		if root.wide > 0 {
+			f := deltaFlame{w, root.wide, most}
+			f.draw(root, 0, 0)
+		}
+		fmt.Fprint(w, flameFoot)
+	})
 }
 
+// deltaStyle: what was found has a colour that no difference has.
+const deltaStyle = `svg.flame rect.found { fill: #e8b100; }`
+
 type deltaFlame struct {
-	w    *bufio.Writer
+	w    io.Writer
 	all  float64
 	most float64 // difference
 }
 
-func (f *deltaFlame) head(title string, notes []string, root *deltaBox, height int) {
-	fmt.Fprintf(f.w, `<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<title>%s</title>
-<style>body { font: 13px system-ui, sans-serif; margin: 1rem; } svg text { font: 11px monospace; pointer-events: none; } rect { stroke: #fff; stroke-width: .5; cursor: pointer; }
-rect.found { fill: #e8b100; } svg.dim rect:not(.found) { opacity: .45; } .key i { display: inline-block; width: .8rem; height: .8rem; margin: 0 .2rem 0 .8rem; }</style></head>
-<body><h1>%s</h1><p>`, title, title)
-	for _, line := range notes {
-		fmt.Fprintf(f.w, "%s<br>", html.EscapeString(line))
-	}
-	fmt.Fprintf(f.w, `</p><p>all: A %s, B %s, B - A %s ns of CPU per KB of payload</p>
-<p class="key"><i style="background:%s"></i>costs more in B<i style="background:%s"></i>costs less in B<i style="background:%s"></i>no difference</p>
-<p>width: <button data-by="u" disabled>the larger of A and B</button> <button data-by="a">A</button> <button data-by="b">B</button>
-<label>find <input id="find" size="30"></label> <span id="told"></span> <button id="reset">all</button></p>
-<svg id="flame" width="%d" height="%d" viewBox="0 0 %d %d">
-`, perKB(root.a), perKB(root.b), signedPerKB(root.b-root.a), deltaFill(1), deltaFill(-1), deltaFill(0), flameWidth, height, flameWidth, height)
-}
-
 // draw draws a function and what it called below it.
 func (f *deltaFlame) draw(x *deltaBox, from float64, depth int) {
-	at, wide := from/f.all, x.wide/f.all
 	share := 0.0
 	if f.most > 0 {
 		share = (x.b - x.a) / f.most
 	}
-	short := shortened(x.name)
-	name := html.EscapeString(short)
-	px := func(v float64) string { return strconv.FormatFloat(v*flameWidth, 'f', 1, 64) }
-	fmt.Fprintf(f.w, `<g data-a="%.4f" data-b="%.4f" data-u="%.4f" data-d="%d" data-n="%s"><rect x="%s" y="%d" width="%s" height="%d" fill="%s"><title>%s: A %s, B %s, B - A %s ns/KB, %s</title></rect><text x="%s" y="%d">%s</text></g>
-`, x.a, x.b, x.wide, depth, name, px(at), depth*flameLine, px(wide), flameLine-1, deltaFill(share), name, perKB(x.a), perKB(x.b), signedPerKB(x.b-x.a), html.EscapeString(x.mostly()),
-		px(at+.0025), depth*flameLine+12, html.EscapeString(fit(short, wide)))
+	graphBox{name: x.name, x: from / f.all, width: x.wide / f.all, depth: depth, fill: deltaFill(share),
+		data: fmt.Sprintf(`data-a="%.4f" data-b="%.4f" data-u="%.4f"`, x.a, x.b, x.wide),
+		says: fmt.Sprintf("A %s, B %s, B - A %s ns/KB, %s", perKB(x.a), perKB(x.b), signedPerKB(x.b-x.a), x.class)}.write(f.w)
 	for _, c := range x.calls {
 		f.draw(c, from, depth+1)
 		from += c.wide

@@ -14,7 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-var deltaBoxes = regexp.MustCompile(`<g data-a="([0-9.]+)" data-b="([0-9.]+)" data-u="([0-9.]+)" data-d="(\d+)" data-n="([^"]*)"><rect x="([0-9.]+)" y="\d+" width="([0-9.]+)" height="\d+" fill="(#[0-9a-f]{6})"><title>([^<]*)</title>`)
+var deltaBoxes = regexp.MustCompile(`<g data-a="([0-9.]+)" data-b="([0-9.]+)" data-u="([0-9.]+)" data-n="([^"]*)"><rect x="([0-9.]+)" y="\d+" width="([0-9.]+)" height="\d+" fill="(#[0-9a-f]{6})"><title>([^<]*)</title>`)
 
 // kept is a profile as a results folder keeps it, of so much busy time.
 func keptOf(t *testing.T, busyNs float64, stacks ...string) *profile.Profile {
@@ -60,7 +60,7 @@ func TestDelta(t *testing.T) {
 		for i := range v {
 			v[i], _ = strconv.ParseFloat(m[i+1], 64)
 		}
-		got[m[5]], fills[m[5]], says[m[5]] = v, m[8], m[9]
+		got[m[4]], fills[m[4]], says[m[4]] = v, m[7], m[8]
 	}
 	want := map[string][3]float64{"all": {100, 80, 120}, "app7": {100, 80, 120}, "main": {100, 80, 120}, "read": {40, 0, 40}, "copy": {40, 0, 40}, "work": {60, 80, 80}}
 	for name, w := range want {
@@ -77,7 +77,7 @@ func TestDelta(t *testing.T) {
 	if fills["copy"] != deltaFill(-1) || fills["work"] != deltaFill(.5) || !strings.HasPrefix(says["work"], "work: A 60.00, B 80.00, B - A +20.00 ns/KB") {
 		t.Errorf("%v, %v", fills, says)
 	}
-	for _, want := range []string{"<title>&lt;B : A&gt;</title>", "2+1 runs &amp; more", "A 100.00, B 80.00, B - A -20.00 ns of CPU per KB", `id="find"`} {
+	for _, want := range []string{"<title>&lt;B : A&gt;</title>", "2+1 runs &amp; more", "A 100.00, B 80.00, B - A -20.00 ns of CPU per KB", `class="find"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q", want)
 		}
@@ -102,12 +102,12 @@ func TestDeltaOfNothing(t *testing.T) {
 	}
 	deep := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
 	s := &profile.Sample{Value: []int64{10}}
-	for i := range 10 * deltaDepth {
+	for i := range 10 * deepest {
 		s.Location = append(s.Location, &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: "f" + strconv.Itoa(i)}}}})
 	}
 	deep.Sample = []*profile.Sample{s}
-	if err := d.Add(SideB, deep, 1); err != nil || d.nodes > deltaDepth {
-		t.Errorf("%v, %d functions of a stack without end", err, d.nodes)
+	if err := d.Add(SideB, deep, 1); err != nil || d.sides[SideB].nodes > deepest {
+		t.Errorf("%v, %d functions of a stack without end", err, d.sides[SideB].nodes)
 	}
 }
 
@@ -125,8 +125,8 @@ func TestDeltaOfStranger(t *testing.T) {
 	if err := d.Add(SideA, p, 1); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(d.root.class); n != 2 || d.root.class[string(Other)] == 0 || d.root.class[string(Application)] == 0 {
-		t.Errorf("%d classes: %v", n, d.root.class)
+	if all := d.sides[SideA].root.classes; len(all) != 2 || all[Other] == 0 || all[Application] == 0 {
+		t.Errorf("%d classes: %v", len(all), all)
 	}
 	var b strings.Builder
 	if err := d.Flame(&b, "long", nil); err != nil {

@@ -32,14 +32,18 @@ func NewSum() *Sum {
 	return &Sum{root: &node{name: "all", classes: map[Class]float64{}}, cut: map[*node]float64{}}
 }
 
-// Add adds a profile that [Parse] has read: its busy time.
-func (s *Sum) Add(p *profile.Profile) error {
-	if len(p.SampleType) != 2 || p.SampleType[1].Unit != "nanoseconds" {
-		return errors.New("add a profile: it does not say nanoseconds")
+// Add adds a profile that [Parse] has read: its busy time, in nanoseconds.
+func (s *Sum) Add(p *profile.Profile) error { return s.add(p, 1) }
+
+// add adds a profile whose times count for so much.
+func (s *Sum) add(p *profile.Profile, scale float64) error {
+	at := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == "cpu" && t.Unit == "nanoseconds" })
+	if at < 0 {
+		return errors.New("add a profile: it has no CPU time in nanoseconds")
 	}
 	for _, x := range p.Sample {
-		if w := float64(x.Value[1]); w > 0 && label(x, "where") != string(Idle) {
-			s.add(x, w)
+		if ns := x.Value[at]; ns > 0 && label(x, "where") != string(Idle) {
+			s.stack(x, float64(ns)*scale)
 		}
 	}
 	return nil
@@ -53,10 +57,10 @@ func label(x *profile.Sample, key string) string {
 	return ""
 }
 
-// add follows a stack from the outermost function in.
-func (s *Sum) add(x *profile.Sample, w float64) {
+// stack follows one from the outermost function in.
+func (s *Sum) stack(x *profile.Sample, w float64) {
 	class := Class(label(x, "class"))
-	if flameColors[class] == "" {
+	if flameColors[class] == "" { // a file may say anything
 		class = Other
 	}
 	at := s.root

@@ -47,7 +47,7 @@ func TestFlame(t *testing.T) {
 	if strings.Contains(page, "<title>&lt;title&gt;</title>") == false || strings.Contains(page, "a<b") || strings.Contains(page, "http://") || strings.Contains(page, "src=") {
 		t.Error("names are not escaped, or the page wants something of elsewhere")
 	}
-	if !strings.Contains(page, "copy, 50.00 %, application") {
+	if !strings.Contains(page, "copy: 50.00 %, application") {
 		t.Error("no share is told")
 	}
 	b.Reset()

@@ -71,6 +71,9 @@ func (p *Profile) Losses() (out []string) {
 			out = append(out, fmt.Sprintf("%d %s", x.n, x.what))
 		}
 	}
+	if p.Share > 0 && p.Share < .999 {
+		out = append(out, fmt.Sprintf("sampled for %.0f %% of the time: other events had the counter of %s besides", 100*p.Share, p.Event.Name))
+	}
 	return out
 }
 

@@ -21,6 +21,13 @@ type Profile struct {
 	Tally   perf.Tally
 	LeftOut uint64 // samples of more stacks than are kept
 	Stacks  []Stack
+
+	// MHz is how fast the CPUs ran while they were not idle, which makes cycles a time; 0: not
+	// known.
+	MHz float64
+	// Share and RanNs are the recording's.
+	Share float64
+	RanNs int64
 }
 
 // weights are the samples' periods, of what was work and of all.
@@ -35,10 +42,24 @@ func (p *Profile) weights() (busy, all uint64) {
 }
 
 // SampledBusyNs is how long the CPUs were busy by the samples alone; false: samples by cycles do
-// not tell.
+// not tell, unless it is known how fast the CPUs ran, or how long the threads. Each sample stands
+// for as many cycles as it says: the kernel has fewer in one where there is less to do. Cycles that
+// passed while other events had the counter were like those that it counted.
 func (p *Profile) SampledBusyNs() (float64, bool) {
-	busy, _ := p.weights()
-	return float64(busy), p.Event.Nanoseconds
+	busy, all := p.weights()
+	switch {
+	case p.Event.Nanoseconds:
+		return float64(busy), true
+	case p.RanNs > 0 && all > 0:
+		return float64(p.RanNs) * float64(busy) / float64(all), true
+	case p.MHz > 0:
+		ns := float64(busy) / p.MHz * 1e3
+		if p.Share > 0 {
+			ns /= p.Share
+		}
+		return ns, true
+	}
+	return 0, false
 }
 
 // Costs is where busy time went. Shares are of the samples that are not idle; times are shares
@@ -66,11 +87,13 @@ type ClassCost struct {
 	Samples uint64
 }
 
-// sampledNs is the busy time by the samples alone. Cycles are no time: of these each sample is a
-// period of the frequency asked for.
+// sampledNs is the busy time by the samples alone. Of cycles at a speed that nobody knows each
+// sample is a period of the frequency asked for, which is too much where CPUs idled.
 func (p *Profile) sampledNs() float64 {
-	busy, _ := p.weights()
-	if p.Event.Nanoseconds || p.Hz == 0 {
+	if ns, ok := p.SampledBusyNs(); ok {
+		return ns
+	}
+	if busy, _ := p.weights(); p.Hz == 0 {
 		return float64(busy)
 	}
 	n := uint64(0)

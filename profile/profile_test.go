@@ -141,9 +141,76 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%v: %v", busy, err)
 		}
 	}
-	p.Event = perf.Event{Name: "cycles", NMI: true}
-	if err := p.Check(100); err != nil {
-		t.Errorf("cycles say nothing of idle time: %v", err)
+}
+
+var cycles = perf.Event{Name: "cycles", NMI: true}
+
+// Cycles are a time where it is known how fast the CPUs ran: each sample by the cycles that it
+// stands for, of which the kernel takes few at first and where there is little to do; and held
+// against the accounting as the clock's samples are. Where it is not known nothing is said.
+func TestCycles(t *testing.T) {
+	p := built(cycles, "7 1 | work main", "7 60 | work main", "7 4000 | work main", "7 2999939 | work main", // 3,004,000 cycles
+		"7 996000 tcp_v4_rcv ip_rcv handle_softirqs | work main", "0 500000 intel_idle do_idle cpu_startup_entry")
+	p.Hz, p.WallNs, p.CPUs, p.Share = 999, 2e6, []int{3}, 1
+	if ns, ok := p.SampledBusyNs(); ok {
+		t.Errorf("%v ns at a speed that nobody knows", ns)
+	}
+	if err := p.Check(1); err != nil {
+		t.Errorf("cycles at no speed say nothing of idle time: %v", err)
+	}
+	p.MHz = 2500 // 4,000,000 cycles are 1.6 ms
+	if ns, ok := p.SampledBusyNs(); !ok || math.Abs(ns-1.6e6) > 1 {
+		t.Errorf("%v ns, %v", ns, ok)
+	}
+	for busy, fits := range map[float64]bool{1.6e6: true, 1.63e6: true, 1.57e6: true, 1.65e6: false, 1.55e6: false} {
+		if err := p.Check(busy); (err == nil) != fits {
+			t.Errorf("%v: %v", busy, err)
+		}
+	}
+	share := func(c Costs) (work float64) {
+		for _, f := range c.Functions {
+			if f.Name == "work" && f.Where == Thread {
+				work = f.SelfNs
+			}
+		}
+		return work
+	}
+	if c := p.Costs(0); math.Abs(c.BusyNs-1.6e6) > 1 || math.Abs(share(c)-1.6e6*.751) > 1 {
+		t.Errorf("%v ns, of them work %v", c.BusyNs, share(c))
+	}
+	if c := p.Costs(1e6); c.BusyNs != 1e6 || math.Abs(share(c)-.751e6) > 1 {
+		t.Errorf("of the accounting's time: %v ns, of them work %v", c.BusyNs, share(c))
+	}
+	var ns int64
+	for _, s := range p.Pprof(0, time.Unix(1, 0)).Sample {
+		ns += s.Value[1]
+	}
+	if math.Abs(float64(ns)-1.6e6) > 2 {
+		t.Errorf("pprof has %d ns", ns)
+	}
+}
+
+// Events that had a counter for a part of the time saw as much of the rest as of that; it is said.
+// Threads have their own time, whatever their CPUs' counters did.
+func TestCyclesInTurn(t *testing.T) {
+	p := built(cycles, "7 1000000 | work main", "7 250000 | rest main")
+	p.Hz, p.WallNs, p.CPUs, p.MHz, p.Share = 999, 2e6, []int{3}, 2500, .5
+	if ns, ok := p.SampledBusyNs(); !ok || math.Abs(ns-1e6) > 1 {
+		t.Errorf("%v ns, %v", ns, ok)
+	}
+	if err := p.Check(1e6); err != nil {
+		t.Error(err)
+	}
+	if got := p.Losses(); len(got) != 1 || !strings.Contains(got[0], "sampled for 50 % of the time") {
+		t.Errorf("%q", got)
+	}
+	p.Tally.Throttled, p.Share = 3, 1
+	if got := p.Losses(); len(got) != 1 || !strings.Contains(got[0], "3 times the kernel paused sampling") {
+		t.Errorf("%q", got)
+	}
+	p.Share, p.RanNs, p.MHz = 0, 8e5, 0
+	if ns, ok := p.SampledBusyNs(); !ok || ns != 8e5 || p.Costs(0).BusyNs != 8e5 {
+		t.Errorf("threads: %v ns, %v", ns, ok)
 	}
 }
 

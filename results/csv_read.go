@@ -109,6 +109,7 @@ func readRow(c *csv.Reader, cols []*column, fields []string) (row, error) {
 		}
 	}
 	e.host.Name = trimRole(e.host.Name, e.role)
+	e.dropUntimed()
 	return e, e.check(c)
 }
 

@@ -7,15 +7,16 @@ import (
 	"slices"
 )
 
-// Times are how long something took in the steady window, microseconds.
+// Times are how long something took in the steady window, microseconds. Nil: not known. A runs.csv
+// has some of them, or those that its maker left in it.
 type Times struct {
-	Count  uint64  `json:"count"`
-	MeanUs float64 `json:"mean_us"`
-	P50Us  float64 `json:"p50_us"`
-	P90Us  float64 `json:"p90_us"`
-	P99Us  float64 `json:"p99_us"`
-	P999Us float64 `json:"p999_us"`
-	MaxUs  float64 `json:"max_us"`
+	Count  uint64   `json:"count"` // 0: not known
+	MeanUs *float64 `json:"mean_us,omitempty"`
+	P50Us  *float64 `json:"p50_us,omitempty"`
+	P90Us  *float64 `json:"p90_us,omitempty"`
+	P99Us  *float64 `json:"p99_us,omitempty"`
+	P999Us *float64 `json:"p999_us,omitempty"`
+	MaxUs  *float64 `json:"max_us,omitempty"`
 }
 
 // Delivery is how long the payload of a paced flow took in the steady window, from when it
@@ -31,8 +32,8 @@ type Delivery struct {
 }
 
 // figures are the times by their names.
-func (t *Times) figures() map[string]*float64 {
-	return map[string]*float64{"mean": &t.MeanUs, "p50": &t.P50Us, "p90": &t.P90Us, "p99": &t.P99Us, "p999": &t.P999Us, "max": &t.MaxUs}
+func (t *Times) figures() map[string]**float64 {
+	return map[string]**float64{"mean": &t.MeanUs, "p50": &t.P50Us, "p90": &t.P90Us, "p99": &t.P99Us, "p999": &t.P999Us, "max": &t.MaxUs}
 }
 
 // mostDeliveryUs is longer than any flow.
@@ -44,8 +45,8 @@ func (t *Times) Check() error {
 		return nil
 	}
 	for name, v := range t.figures() {
-		if !(*v >= 0 && *v <= mostDeliveryUs) {
-			return fmt.Errorf("%s: %g us", name, *v)
+		if us := *v; us != nil && !(*us >= 0 && *us <= mostDeliveryUs) {
+			return fmt.Errorf("%s: %g us", name, *us)
 		}
 	}
 	return nil
@@ -53,10 +54,14 @@ func (t *Times) Check() error {
 
 // metrics are the rows of metrics.csv of a kind of times.
 func (t *Times) metrics(kind, src string) (ms []Metric) {
-	ms = append(ms, Metric{Name: kind + "_count", Unit: "1", Value: float64(t.Count), Source: src})
+	if t.Count > 0 {
+		ms = append(ms, Metric{Name: kind + "_count", Unit: "1", Value: float64(t.Count), Source: src})
+	}
 	all := t.figures()
 	for _, name := range []string{"mean", "p50", "p90", "p99", "p999", "max"} {
-		ms = append(ms, Metric{Name: kind + "_" + name + "_us", Unit: "us", Value: *all[name], Source: src})
+		if us := *all[name]; us != nil {
+			ms = append(ms, Metric{Name: kind + "_" + name + "_us", Unit: "us", Value: *us, Source: src})
+		}
 	}
 	return ms
 }
@@ -69,10 +74,11 @@ func timesCol(kind, name string, at func(*Host) *Times, to func(*Host) *Times) c
 			if t == nil {
 				return ""
 			}
-			return formatFloat(t.figures()[name])
+			return formatFloat(*t.figures()[name])
 		},
-		func(r *row, s string) (err error) {
-			*to(r.host).figures()[name], err = parseFloat(s)
+		func(r *row, s string) error {
+			v, err := parseFloat(s)
+			*to(r.host).figures()[name] = &v
 			return err
 		}})
 }
@@ -97,7 +103,21 @@ func (d *Delivery) Check() error {
 // Metrics are its rows of metrics.csv.
 func (d *Delivery) Metrics() []Metric {
 	const src = "due by the pace, to the data path"
-	return slices.Insert(d.metrics("delivery", src), 1, Metric{Name: "delivery_early", Unit: "1", Value: float64(d.Early), Source: src})
+	ms := d.metrics("delivery", src)
+	if d.Count > 0 {
+		ms = slices.Insert(ms, 1, Metric{Name: "delivery_early", Unit: "1", Value: float64(d.Early), Source: src})
+	}
+	return ms
+}
+
+// timed tells whether any of its times is known.
+func (d *Delivery) timed() bool {
+	for _, v := range d.figures() {
+		if *v != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // deliveryCol is a column of one of its times.
@@ -117,24 +137,33 @@ func deliveryCol(name string) column {
 		})
 }
 
-// deliveryClockCol is the column of how well the hosts' clocks agree. Alone it is no delivery: it
-// stands after the columns of the times, which have been read when it is.
+// deliveryClockCol is the column of how well the hosts' clocks agree. Alone it is no delivery: see
+// [row.dropUntimed].
 func deliveryClockCol() column {
-	return optional(column{"delivery_clock_us",
+	return deliveryFigure("delivery_clock_us", func(d *Delivery) **float64 { return &d.ClockUs })
+}
+
+func deliveryFigure(name string, of func(*Delivery) **float64) column {
+	return optional(column{name,
 		func(r *row) string {
 			if r.host.Delivery == nil {
 				return ""
 			}
-			return formatFloat(r.host.Delivery.ClockUs)
+			return formatFloat(*of(r.host.Delivery))
 		},
 		func(r *row, s string) error {
 			v, err := parseFloat(s)
-			if err != nil {
-				return err
+			if r.host.Delivery == nil {
+				r.host.Delivery = &Delivery{}
 			}
-			if r.host.Delivery != nil {
-				r.host.Delivery.ClockUs = &v
-			}
-			return nil
+			*of(r.host.Delivery) = &v
+			return err
 		}})
+}
+
+// dropUntimed drops a delivery of a row that says how well the clocks agree and no time.
+func (r *row) dropUntimed() {
+	if d := r.host.Delivery; d != nil && !d.timed() {
+		r.host.Delivery = nil
+	}
 }

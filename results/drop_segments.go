@@ -14,6 +14,13 @@ type DropSegments struct {
 	NamedLeast    *float64 `json:"named_least,omitempty"`   // dropped at this end on their way, as was seen
 	NamedMost     *float64 `json:"named_most,omitempty"`    // and with what counters tell that was not seen
 
+	// Of a sender, packets that its veths dropped and nobody saw, and the segments that they may
+	// be, which are in NamedMost; and of a receiver, packets that its backlog refused. On one
+	// machine they are the same packets.
+	Refused     *float64 `json:"refused,omitempty"`
+	RefusedMost *float64 `json:"refused_most,omitempty"`
+	Backlog     *float64 `json:"backlog,omitempty"`
+
 	Lost         *float64 `json:"lost,omitempty"`         // sent less received
 	Named        *float64 `json:"named,omitempty"`        // of them at either end
 	Unattributed *float64 `json:"unattributed,omitempty"` // the rest; below 0: more were dropped than lost
@@ -23,15 +30,20 @@ type DropSegments struct {
 // lost fewer than were dropped.
 const FlagDropsUnattributed = "drops-unattributed"
 
-// Balance holds what the receiver received against what the sender sent; both have their parts.
-// It reports whether the account closes, which one that is not known does.
-func (tx *DropSegments) Balance(rx *DropSegments) (closes bool) {
+// Balance holds what the receiver received against what the sender sent; both have their parts, and
+// are on one machine or not. It reports whether the account closes, which one that is not known
+// does.
+func (tx *DropSegments) Balance(rx *DropSegments, oneMachine bool) (closes bool) {
 	if tx == nil || rx == nil || tx.Sent == nil || tx.Retransmitted == nil || rx.Received == nil || tx.NamedMost == nil || rx.NamedMost == nil ||
 		tx.NamedLeast == nil || rx.NamedLeast == nil {
 		return true
 	}
-	lost, least, most := *tx.Sent-*rx.Received, *tx.NamedLeast+*rx.NamedLeast, *tx.NamedMost+*rx.NamedMost
-	switch again := *tx.Retransmitted + *tx.NamedMost; {
+	txMost := *tx.NamedMost
+	if oneMachine {
+		txMost -= tx.countedTwice(rx)
+	}
+	lost, least, most := *tx.Sent-*rx.Received, *tx.NamedLeast+*rx.NamedLeast, txMost+*rx.NamedMost
+	switch again := *tx.Retransmitted + txMost; {
 	case again == 0:
 		lost = 0 // all came, and nothing was sent twice
 	case lost < 0 || lost > again:
@@ -42,6 +54,15 @@ func (tx *DropSegments) Balance(rx *DropSegments) (closes bool) {
 	tx.Lost, tx.Named = new(lost), new(min(max(lost, least), most))
 	tx.Unattributed = new(lost - *tx.Named)
 	return math.Abs(*tx.Unattributed) <= 1+lost*mostUnattributed
+}
+
+// countedTwice are the segments that both ends' counters tell of: the receiver's backlog refused
+// them, and the sender's veth counts that, too.
+func (tx *DropSegments) countedTwice(rx *DropSegments) float64 {
+	if tx.Refused == nil || tx.RefusedMost == nil || rx.Backlog == nil || *tx.Refused <= 0 {
+		return 0
+	}
+	return *tx.RefusedMost * min(*rx.Backlog / *tx.Refused, 1)
 }
 
 // mostUnattributed is the share of the lost segments that may be left: one that was sent again

@@ -29,7 +29,7 @@ func TestBalanceSegments(t *testing.T) {
 		f := x.f
 		tx := &DropSegments{Sent: &f.sent, Retransmitted: &f.again, NamedLeast: &f.txLeast, NamedMost: &f.txMost}
 		rx := &DropSegments{Received: &f.received, NamedLeast: &f.rxLeast, NamedMost: &f.rxMost}
-		closes := tx.Balance(rx)
+		closes := tx.Balance(rx, false)
 		if closes != x.doesClose || (tx.Lost == nil) != x.unknown {
 			t.Errorf("%s: closes %v, %+v", x.name, closes, tx)
 			continue
@@ -39,8 +39,30 @@ func TestBalanceSegments(t *testing.T) {
 		}
 	}
 	var none *DropSegments
-	if some := (&DropSegments{}); !none.Balance(some) || !some.Balance(none) || !some.Balance(some) || some.Lost != nil || none.rows("") != nil {
+	if some := (&DropSegments{}); !none.Balance(some, true) || !some.Balance(none, true) || !some.Balance(some, true) || some.Lost != nil || none.rows("") != nil {
 		t.Error("what nobody counted does not close")
+	}
+}
+
+// What the receiver's backlog refused, its sender's veth counts once more: on one machine it
+// explains no other loss. Between two machines it is not the same.
+func TestBalanceCountedTwice(t *testing.T) {
+	for _, x := range []struct {
+		name                   string
+		lost, refused, backlog float64
+		oneMachine, closes     bool
+	}{
+		{"refused by the backlog", 40, 40, 40, true, true},
+		{"and lost elsewhere", 80, 40, 40, true, false},
+		{"of which some were not the backlog's", 80, 80, 40, true, true},
+		{"the backlog refused others' besides", 40, 40, 90, true, true},
+		{"between machines", 80, 40, 40, false, true},
+	} {
+		tx := &DropSegments{Sent: new(1000.0), Retransmitted: new(x.lost), NamedLeast: new(0.0), NamedMost: new(x.refused * 44), Refused: &x.refused, RefusedMost: new(x.refused * 44)}
+		rx := &DropSegments{Received: new(1000 - x.lost), NamedLeast: new(min(x.backlog, 40)), NamedMost: new(min(x.backlog, 40)), Backlog: &x.backlog}
+		if closes := tx.Balance(rx, x.oneMachine); closes != x.closes {
+			t.Errorf("%s: closes %v: %g lost, %g named", x.name, closes, *tx.Lost, *tx.Named)
+		}
 	}
 }
 

@@ -248,6 +248,11 @@ var MetricSections = []MetricSection{
 		{Names: "pmu_ghz pmu_cpuN_ghz",
 			Units: "GHz", Source: "",
 			Meaning: "by APERF and MPERF, while not idle"},
+		{Names: "dram_read_bytes dram_write_bytes",
+			Units: "bytes", Source: "perf_event uncore_imc; perf_event amd_umc",
+			Meaning: "by the memory controllers' own counters (uncore_imc of Intel, amd_umc from " +
+				"Zen 4), for all CPUs and devices of the machine, both ends' where they share it; " +
+				"none in most virtual machines"},
 		{Names: "memory_nodeN_share",
 			Units: "1", Source: "move_pages",
 			Meaning: "share of the pages that the payload is in, of a sample, on a NUMA node"},
@@ -436,7 +441,7 @@ var MetricSections = []MetricSection{
 		{Names: "profile_samples profile_lost_samples", Units: "1", Source: "perf",
 			Meaning: "taken of the measured CPUs in the window, idle ones too; not kept"},
 		{Names: "profile_sampled_busy_cores", Units: "cores", Source: "perf",
-			Meaning: "how busy the CPUs were by the samples; by cycles not known"},
+			Meaning: "how busy the CPUs were by the samples; by cycles where their speed is known"},
 		{Names: "profile_reader_cores", Units: "cores", Source: "sampler",
 			Meaning: "what emptying the samples' rings took, on whatever CPU; the samples themselves " +
 				"are part of what they interrupt (docs/probes.md)"},

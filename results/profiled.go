@@ -9,7 +9,8 @@ type Profiled struct {
 	Hz      int      `json:"hz"`
 	Samples *float64 `json:"samples"`
 	Lost    *float64 `json:"lost_samples"`
-	// SampledBusyCores is how busy the CPUs were by the samples alone; nil: cycles do not tell.
+	// SampledBusyCores is how busy the CPUs were by the samples alone; nil: cycles of CPUs at an
+	// unknown speed do not tell.
 	SampledBusyCores *float64 `json:"sampled_busy_cores,omitempty"`
 	// ReaderCores is what it took to empty the samples' rings; what samples themselves take is
 	// part of what they interrupt.

@@ -4,6 +4,7 @@ package results
 
 import (
 	"bytes"
+	"reflect"
 	"testing"
 )
 
@@ -12,7 +13,7 @@ func TestRoundTripColumns(t *testing.T) {
 	r := Record{Schema: SchemaVersion, RunID: "r", Cell: Cell{ID: "c", RX: "tcp", TX: "rr", InFlight: 4}, Verdict: OK}
 	r.SUT = Host{Name: "a", DurationS: new(2.0), Bytes: new(uint64(1000)), ThroughputGbps: new(4e-6), CPUBusyCores: new(.5), PowerW: new(9.0), Transactions: new(uint64(1000))}
 	r.TG = r.SUT
-	r.TG.Name, r.TG.RoundTrip = "b", &Times{Count: 1000, MeanUs: 21, P50Us: 20, P90Us: 30, P99Us: 40, P999Us: 50, MaxUs: 60}
+	r.TG.Name, r.TG.RoundTrip = "b", &Times{Count: 1000, MeanUs: new(21.), P50Us: new(20.), P90Us: new(30.), P99Us: new(40.), P999Us: new(50.), MaxUs: new(60.)}
 	if v := r.SUT.CPUUsPerTransaction(); v == nil || *v != 1000 || *r.SUT.TransactionsPerS() != 500 {
 		t.Errorf("%v", v)
 	}
@@ -30,8 +31,8 @@ func TestRoundTripColumns(t *testing.T) {
 		t.Fatal(back, err)
 	}
 	want := *r.TG.RoundTrip
-	want.Count, want.MeanUs = 0, 0 // metrics.csv has them
-	if got := back[0]; got.TG.RoundTrip == nil || *got.TG.RoundTrip != want || got.SUT.RoundTrip != nil || *got.SUT.Transactions != 1000 || got.Cell.InFlight != 4 {
+	want.Count, want.MeanUs = 0, nil // metrics.csv has them
+	if got := back[0]; got.TG.RoundTrip == nil || !reflect.DeepEqual(*got.TG.RoundTrip, want) || got.SUT.RoundTrip != nil || *got.SUT.Transactions != 1000 || got.Cell.InFlight != 4 {
 		t.Errorf("%+v, %+v", got.TG.RoundTrip, got.SUT.RoundTrip)
 	}
 	names := map[string]bool{}
@@ -43,7 +44,7 @@ func TestRoundTripColumns(t *testing.T) {
 			t.Errorf("no metric %s", name)
 		}
 	}
-	if r.TG.RoundTrip.P50Us = -1; r.TG.RoundTrip.Check() == nil {
+	if r.TG.RoundTrip.P50Us = new(-1.); r.TG.RoundTrip.Check() == nil {
 		t.Error("a time below zero")
 	}
 	if ms := (&Host{}).TripMetrics(); ms != nil {

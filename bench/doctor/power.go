@@ -42,7 +42,18 @@ func pmuChecks() []wire.Check {
 		}
 		out = append(out, c)
 	}
-	return out
+	return append(out, dramCheck(counter.FS{}))
+}
+
+// dramCheck is the memory controllers' counters.
+func dramCheck(fs counter.FS) wire.Check {
+	d := counter.OpenDRAM(fs)
+	defer d.Close()
+	c := wire.Check{Name: "perf DRAM", Status: "ok", Found: "counts", Needed: "PMUs of the memory controllers, for bytes of DRAM"}
+	if d.Missing != "" {
+		c.Status, c.Found = "lacking", d.Missing
+	}
+	return c
 }
 
 // idleChecks are what the kernel counts of idling and of heat.

@@ -44,7 +44,7 @@ func TestDelivery(t *testing.T) {
 	}
 	m.Bytes(100 << 20)
 	d := delivery(from, m.Times())
-	if d == nil || d.Count < 200 || d.Early != 0 || d.P50Us < .8e6 || d.MaxUs < d.P99Us || d.Check() != nil {
+	if d == nil || d.Count < 200 || d.Early != 0 || *d.P50Us < .8e6 || *d.MaxUs < *d.P99Us || d.Check() != nil {
 		t.Errorf("%+v", d)
 	}
 	for _, m := range d.Metrics() {
@@ -52,7 +52,7 @@ func TestDelivery(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	d.P99Us = -1
+	*d.P99Us = -1
 	if d.Check() == nil {
 		t.Error("a time below zero")
 	}

@@ -57,10 +57,12 @@ func (p *probes) segments(sends bool) *results.DropSegments {
 	if err != nil || t.Warning != "" {
 		return nil
 	}
-	return segmentsOf(t, ledger.Between(p.whole.before.counted, p.whole.after.counted), p.whole.sockets, p.port, sends)
+	from, to := p.whole.before.counted, p.whole.after.counted
+	way := ledger.Way{Sends: sends, Counted: ledger.Between(from, to), Refused: ledger.Refused(from, to)}
+	return segmentsOf(t, way, p.whole.sockets, p.port)
 }
 
-func segmentsOf(t bpf.DropTable, counted []ledger.Counted, sockets []counter.TCPInfo, port uint16, sends bool) *results.DropSegments {
+func segmentsOf(t bpf.DropTable, way ledger.Way, sockets []counter.TCPInfo, port uint16) *results.DropSegments {
 	sum := func(name string) *float64 {
 		all := 0.0
 		for i := range sockets {
@@ -73,13 +75,13 @@ func segmentsOf(t bpf.DropTable, counted []ledger.Counted, sockets []counter.TCP
 		return &all
 	}
 	out, mss := &results.DropSegments{}, "rcv_mss"
-	if sends {
+	if way.Sends {
 		mss = "snd_mss"
 		out.Sent, out.Retransmitted = sum("data_segs_out"), sum("total_retrans")
 	} else {
 		out.Received = sum("data_segs_in")
 	}
-	way := ledger.Way{Sends: sends, Counted: counted, Unnamed: t.Unnamed, MaxSegments: longestPacket}
+	way.Unnamed, way.MaxSegments = t.Unnamed, longestPacket
 	if v, ok := sockets[0].Get(mss); ok && v > 0 {
 		way.MaxSegments = longestPacket/v + 1
 	}
@@ -94,8 +96,13 @@ func segmentsOf(t bpf.DropTable, counted []ledger.Counted, sockets []counter.TCP
 			way.Others = append(way.Others, one)
 		}
 	}
-	least, most := way.Lost()
-	out.NamedLeast, out.NamedMost = new(float64(least)), new(float64(most))
+	l := way.Lost()
+	out.NamedLeast, out.NamedMost = new(float64(l.Least)), new(float64(l.Most))
+	if way.Sends {
+		out.Refused, out.RefusedMost = new(float64(l.Refused)), new(float64(l.RefusedMost))
+	} else {
+		out.Backlog = new(float64(l.Backlog))
+	}
 	return out
 }
 

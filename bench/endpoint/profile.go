@@ -102,6 +102,9 @@ func (r *run) profiled(res *wire.EndResult) {
 		res.Warnings = append(res.Warnings, "no profile: "+err.Error())
 		return
 	}
+	if mhz := r.change.FlowMHz(got.CPUs); mhz != nil {
+		got.MHz = *mhz
+	}
 	h := &res.Host
 	busyNs := 0.0
 	if h.CPUBusyCores != nil && h.DurationS != nil {

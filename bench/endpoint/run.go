@@ -32,6 +32,8 @@ type run struct {
 	sampler    *counter.Sampler
 	tcp        *counter.FlowSampler // nil: the probe is not asked for
 	pmu        *counter.PMU
+	change     counter.Change // of the window
+	dram       *counter.DRAM
 	pollers    *counter.Pollers // nil: nothing polls for the flows
 	polledBy   NAPIThreads
 	watch      *place.Watch // of the flows' softirq; nil: it is left as found, or was stopped
@@ -85,6 +87,8 @@ func (e *End) begin(cancel context.CancelCauseFunc) error {
 func (r *run) do(ctx context.Context) error {
 	r.pmu = counter.OpenPMU(counter.FS{}, r.end.spec.MeasureCPUs)
 	defer r.pmu.Close()
+	r.dram = counter.OpenDRAM(counter.FS{})
+	defer r.dram.Close()
 	r.openPollers()
 	defer r.pollers.Close()
 	r.openTally()
@@ -233,7 +237,7 @@ func (r *run) flowError() error {
 // next to the CPU columns, which lie on the window's side.
 func (r *run) take(e *edge, end bool) error {
 	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, Sockets: r.end.streams(), Sends: r.end.spec.Role == stream.TX,
-		Threads: r.end.threads(), End: end, PMU: r.pmu, Pollers: r.pollers}
+		Threads: r.end.threads(), End: end, PMU: r.pmu, DRAM: r.dram, Pollers: r.pollers}
 	if end {
 		e.napis = r.napis()
 		e.flows, e.times, e.atNs = r.end.counters(), r.end.times(), monotonic()
@@ -275,6 +279,7 @@ func (r *run) host() results.Host {
 		r.nic.figures(r.from.nic, r.to.nic, float64(r.to.atNs-r.from.atNs)/1e9), r.tallied(&h, change.Idle), h.Metrics)
 	r.warnings = append(r.warnings, change.Warnings...)
 	change.Fill(&h)
+	r.change = change
 	r.polled(&h)
 	h.FlowMHz = change.FlowMHz(r.flowCPUs(change))
 	r.placed(&h, change)

@@ -52,7 +52,7 @@ func TestEveryModeAnswers(t *testing.T) {
 					t.Fatalf("asker %+v, answerer %+v", a.RoundTrip, b.RoundTrip)
 				}
 				rtt := a.RoundTrip
-				if rtt.Count != *a.Transactions || rtt.P50Us <= 0 || rtt.P90Us < rtt.P50Us || rtt.P99Us < rtt.P90Us || rtt.P999Us < rtt.P99Us || rtt.MaxUs < rtt.P999Us || rtt.Check() != nil {
+				if rtt.Count != *a.Transactions || *rtt.P50Us <= 0 || *rtt.P90Us < *rtt.P50Us || *rtt.P99Us < *rtt.P90Us || *rtt.P999Us < *rtt.P99Us || *rtt.MaxUs < *rtt.P999Us || rtt.Check() != nil {
 					t.Errorf("%+v of %d", rtt, *a.Transactions)
 				}
 			})

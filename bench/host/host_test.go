@@ -3,23 +3,17 @@
 package host_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
-	"github.com/zcbench/zcbench/results"
 
-	"github.com/zcbench/zcbench/bench/agent"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -27,134 +21,6 @@ import (
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
-
-// behaves is what the name begins with by which this test binary is called as an agent
-// of bad manners, which are the rest of it.
-const behaves = "agent that "
-
-// agentThat is a program that is such an agent.
-func agentThat(t *testing.T, how string) string {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(t.TempDir(), behaves+how)
-	if err := os.Symlink(self, name); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
-// TestMain lets this test binary be the agent that Dial starts.
-func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "agent" {
-		agent.Arrive()
-		os.Exit(beAgent(strings.TrimPrefix(filepath.Base(os.Args[0]), behaves)))
-	}
-	if len(os.Args) == 3 && os.Args[2] == "--remove-unused" {
-		if _, err := host.RemoveUnused(".", time.Now()); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	if len(os.Args) == 2 && os.Args[1] == "controller" {
-		os.Exit(beController())
-	}
-	os.Exit(runTests(m))
-}
-
-func runTests(m *testing.M) int {
-	var err error
-	if scratch, err = os.MkdirTemp("", "zcbench-host-test-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(scratch)
-	return m.Run()
-}
-
-// patience is that of a controller which is stopped for longer.
-const patience = time.Second
-
-// beController holds an agent, says so, and says once more whether it still does
-// when it is asked to.
-func beController() int {
-	o := options()
-	o.Limits = host.Limits{Silence: patience, Alive: patience / 10}
-	h, err := host.Dial(context.Background(), "local", o)
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	defer h.Close()
-	fmt.Println("ready")
-	bufio.NewReader(os.Stdin).ReadString('\n')
-	fmt.Println(h.Err())
-	return 0
-}
-
-func beAgent(how string) int {
-	switch how {
-	case "is garbage":
-		fmt.Println("welcome to this host!")
-		io.Copy(io.Discard, os.Stdin)
-	case "is deaf garbage":
-		fmt.Println("welcome to this host!")
-		time.Sleep(time.Minute)
-	case "is silent":
-		io.Copy(io.Discard, os.Stdin)
-	case "is deaf":
-		time.Sleep(time.Minute)
-	case "is dying":
-		bufio.NewReader(os.Stdin).ReadString('\n')
-		fmt.Fprintln(os.Stderr, "out of luck")
-		return 3
-	case "is a stranger":
-		fmt.Println(`{"id":77,"result":{}}`)
-		io.Copy(io.Discard, os.Stdin)
-	case "cannot restore":
-		agent.Serve(context.Background(), os.Stdin, os.Stdout)
-		fmt.Fprintln(os.Stderr, "restore: mtu of eth0: it is stuck")
-		return 1
-	case "restores long":
-		agent.Serve(context.Background(), os.Stdin, os.Stdout)
-		for range 6 {
-			fmt.Println(`{"id":0,"result":{}}`)
-			time.Sleep(500 * time.Millisecond)
-		}
-	case "floods", "floods at its end":
-		if how == "floods" {
-			told := make(chan os.Signal, 1)
-			signal.Notify(told, unix.SIGUSR1)
-			go agent.Serve(context.Background(), os.Stdin, os.Stdout)
-			<-told
-		} else {
-			agent.Serve(context.Background(), os.Stdin, os.Stdout)
-		}
-		flood := bytes.Repeat([]byte(`{"id":0,"result":{}}`+"\n"), 1000)
-		for {
-			if _, err := os.Stdout.Write(flood); err != nil {
-				return 0
-			}
-		}
-	case "owes ssh":
-		oweSSH(os.Stdin, os.Stdout)
-	case "never ends":
-		agent.Serve(context.Background(), os.Stdin, os.Stdout)
-		for {
-			fmt.Println(`{"id":0,"result":{}}`)
-			time.Sleep(wire.EndingEvery)
-		}
-	default:
-		if err := agent.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 2
-		}
-	}
-	return 0
-}
 
 func options() host.Options { return host.Options{ToolVersion: version.Tool()} }
 
@@ -391,127 +257,5 @@ func TestBadAgents(t *testing.T) {
 				t.Errorf("took %v", d)
 			}
 		})
-	}
-}
-
-// An agent that ignores the end of its input is killed.
-func TestCloseKillsTheDeaf(t *testing.T) {
-	t.Parallel() // it waits
-	o := options()
-	o.Binary, o.Limits.End = agentThat(t, "is deaf"), 2*time.Second
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	dialed := make(chan error, 1)
-	go func() { _, err := host.Dial(ctx, "local", o); dialed <- err }()
-	most := 0
-	for {
-		select {
-		case err := <-dialed:
-			if left := processesOf(o.Binary); err == nil || most != 1 || left != 0 {
-				t.Errorf("%v; %d were seen alive, and %d live", err, most, left)
-			}
-			return
-		case <-time.After(10 * time.Millisecond):
-			most = max(most, processesOf(o.Binary))
-		}
-	}
-}
-
-// processesOf are how many have been started by that name, and live.
-func processesOf(name string) (n int) {
-	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, f := range all {
-		if cmdline, _ := os.ReadFile(f); strings.HasPrefix(string(cmdline), name+"\x00agent\x00") {
-			n++
-		}
-	}
-	return n
-}
-
-// What an agent could not restore at its end is said, once.
-func TestCloseTellsLastWords(t *testing.T) {
-	h := dialBad(t, "cannot restore", host.Limits{})
-	if err := h.Close(); err == nil || !strings.Contains(err.Error(), "host local: ") || !strings.Contains(err.Error(), "mtu of eth0: it is stuck") {
-		t.Errorf("%v", err)
-	}
-	if err := h.Close(); err != nil {
-		t.Errorf("second Close: %v", err)
-	}
-}
-
-// hold lets an agent have something that it must give back.
-func hold(t *testing.T, h *host.Host) {
-	t.Helper()
-	spec := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)}
-	if err := h.Call(t.Context(), wire.OpOpen, spec, nil); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// One that takes its time to restore what it has set is not, as long as it says so.
-func TestCloseWaitsForWhoRestores(t *testing.T) {
-	t.Parallel() // it waits
-	h := dialBad(t, "restores long", host.Limits{End: 2500 * time.Millisecond})
-	hold(t, h)
-	begin := time.Now()
-	if err := h.Close(); err != nil {
-		t.Error(err)
-	}
-	if d := time.Since(begin); d < 2900*time.Millisecond {
-		t.Errorf("it ended after %v", d)
-	}
-	if err := h.Err(); err == nil || strings.Contains(err.Error(), "killed") {
-		t.Errorf("%v", err)
-	}
-}
-
-// An agent that is killed ends the calls that wait for it.
-func TestAgentKilled(t *testing.T) {
-	h := dial(t, "local")
-	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)}, nil); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- h.Call(t.Context(), wire.OpRun, wire.Schedule{}, nil) }()
-	time.Sleep(50 * time.Millisecond)
-	unix.Kill(h.PID(), unix.SIGKILL)
-	select {
-	case err := <-ended:
-		if err == nil || !strings.Contains(err.Error(), "host local") || !strings.Contains(err.Error(), "killed") {
-			t.Errorf("call to a killed agent: %v", err)
-		}
-	case <-time.After(2 * time.Second):
-		t.Fatal("the call did not end")
-	}
-	if h.Err() == nil {
-		t.Error("Err is nil after the agent's end")
-	}
-	if err := h.Call(t.Context(), wire.OpClock, nil, nil); err == nil || !strings.Contains(err.Error(), "killed") {
-		t.Errorf("next call: %v", err)
-	}
-	if err := h.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
-}
-
-func TestCallGivesUpWithItsContext(t *testing.T) {
-	h := dial(t, "local")
-	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)}, nil); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("no more time"))
-	if err := h.Call(ctx, wire.OpRun, wire.Schedule{}, nil); err == nil || !strings.Contains(err.Error(), "no more time") {
-		t.Errorf("%v", err)
-	}
-	// The late answer to the forgotten question does no harm.
-	if err := h.Call(t.Context(), wire.OpAbort, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	for range 50 {
-		if err := h.Call(t.Context(), wire.OpClock, nil, nil); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Millisecond)
 	}
 }

@@ -63,23 +63,9 @@ func (l Layout) arrange(p *veth.Pair, sender, receiver []int) error {
 		veth.End
 		cpus []int
 	}{{p.SUT, receiver}, {p.TG, sender}} {
-		if err := end.Netns.Do(func() error { return steer(end.Dev, end.cpus) }); err != nil {
+		if err := end.Netns.Do(func() error { return nic.SteerByRPS(end.Dev, end.cpus...) }); err != nil {
 			return fmt.Errorf("layout %s: %w", l, err)
 		}
 	}
 	return nil
-}
-
-// steer has RPS send the packets of an interface's one queue to CPUs.
-func steer(dev string, cpus []int) error {
-	d, err := nic.Open(dev)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	rps, err := d.Setting("rps 0")
-	if err != nil {
-		return err
-	}
-	return rps.Set(nic.CPUMask(cpus...))
 }

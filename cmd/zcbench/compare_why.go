@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/results"
@@ -109,33 +109,16 @@ func (f *whyFlags) draw(cmd *cobra.Command, all [][]explained) error {
 	if err != nil {
 		return err
 	}
-	d := profile.NewDelta()
-	lacking := 0
-	for side, of := range []struct {
-		dir  string
-		runs []*results.Record
-	}{{x.couple.DirA, end.RunsA}, {x.couple.DirB, end.RunsB}} {
-		n := 0
-		for _, r := range of.runs {
-			err := addKept(d, side, of.dir, r, end.Role)
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				lacking++
-			case err != nil:
-				return fmt.Errorf("--flame: %w", err)
-			default:
-				n++
-			}
-		}
-		if n == 0 {
-			return cli.Usagef("--flame: %s has none of the profiles of %s: it was copied without %s", of.dir, []string{x.A.ID, x.B.ID}[side], results.ProfilesDir)
-		}
+	d, lacking, err := addSides(x, end, bench.NewKeptProfiles())
+	if err != nil {
+		return err
 	}
 	if lacking > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: --flame: %d runs have no profile in %s: they are left out\n", lacking, results.ProfilesDir)
 	}
 	title := fmt.Sprintf("%s, %s", x.Title(), end.Role.Label())
-	notes := []string{fmt.Sprintf("means of %d+%d runs, each by its own payload; profiled by %s", len(end.RunsA), len(end.RunsB), end.Event)}
+	inA, inB := d.Runs()
+	notes := []string{fmt.Sprintf("means of %d+%d runs, each by its own payload; profiled by %s", inA, inB, end.Event)}
 	notes = append(notes, x.Remarks...)
 	if err := results.WriteFile(f.flame, func(w io.Writer) error { return d.Flame(w, title, notes) }); err != nil {
 		return fmt.Errorf("--flame: %w", err)
@@ -162,31 +145,47 @@ func (f *whyFlags) endOf(x explained) (*why.End, error) {
 	return &x.Ends[0], nil
 }
 
+// addSides adds up the profiles of an end's runs, each side's, as far as they may be read, and
+// counts the runs that have none.
+func addSides(x explained, end *why.End, kept *bench.KeptProfiles) (d *profile.Delta, lacking int, err error) {
+	d = profile.NewDelta()
+	for side, of := range []struct {
+		dir  string
+		runs []*results.Record
+	}{{x.couple.DirA, end.RunsA}, {x.couple.DirB, end.RunsB}} {
+		n := 0
+		for _, r := range of.runs {
+			err := addKept(d, side, of.dir, r, end.Role, kept)
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				lacking++
+			case errors.Is(err, bench.ErrKeptBound):
+				return nil, 0, cli.Usagef("--flame: %w: a graph is of at most %s: compare folders of fewer runs", err, bench.KeptBounds())
+			case err != nil:
+				return nil, 0, fmt.Errorf("--flame: %w", err)
+			default:
+				n++
+			}
+		}
+		if n == 0 {
+			return nil, 0, cli.Usagef("--flame: %s has none of the profiles of %s: it was copied without %s", of.dir, []string{x.A.ID, x.B.ID}[side], results.ProfilesDir)
+		}
+	}
+	return d, lacking, nil
+}
+
 // addKept adds the profile that a results folder keeps of a run's end.
-func addKept(d *profile.Delta, side int, dir string, r *results.Record, role results.Role) error {
-	name, err := results.ProfileFile(r.RunID, string(role))
+func addKept(d *profile.Delta, side int, dir string, r *results.Record, role results.Role, kept *bench.KeptProfiles) error {
+	p, err := kept.Read(dir, r.RunID, role)
 	if err != nil {
 		return err
-	}
-	file, err := results.Open(filepath.Join(dir, name))
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	packed, err := io.ReadAll(io.LimitReader(file, profile.MaxPacked+1))
-	if err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
-	p, err := profile.Parse(packed)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
 	}
 	kb := 0.0
 	if bytes := r.Host(role).Bytes; bytes != nil {
 		kb = float64(*bytes) / 1000
 	}
 	if err := d.Add(side, p, kb); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("the profile of %s: %w", r.RunID, err)
 	}
 	return nil
 }

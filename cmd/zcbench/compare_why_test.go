@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -13,11 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/profile/perf"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/why"
 )
 
@@ -159,6 +163,47 @@ func TestWhyJSON(t *testing.T) {
 	}
 	if _, err := os.Stat(flame); err == nil {
 		t.Error("a graph of nothing")
+	}
+}
+
+// A differential graph is made of no more profiles than its bound, and says what to do about it;
+// runs without a profile take their part of it, too.
+func TestWhyIsBounded(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "w")
+	whyFolder(t, dir, 10, true)
+	packed, err := os.ReadFile(filepath.Join(dir, results.ProfilesDir, "r-00-0-sut.pb.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := func(cell string) (runs []*results.Record) {
+		recs := journal(t, dir).Records
+		for i := range recs {
+			if recs[i].Cell.RX == cell {
+				runs = append(runs, &recs[i])
+			}
+		}
+		return runs
+	}
+	end := &why.End{Role: results.RoleSUT, RunsA: lists("tcp"), RunsB: lists("tcp-trunc")}
+	x := explained{&compare.Couple{DirA: dir, DirB: dir}, nil}
+	for name, kept := range map[string]*bench.KeptProfiles{"files": {Files: 19, Bytes: 1 << 30}, "bytes": {Files: 100, Bytes: 10 * len(packed)}} {
+		_, _, err := addSides(x, end, kept)
+		if s := (*cli.StatusError)(nil); !errors.Is(err, bench.ErrKeptBound) || !errors.As(err, &s) || s.Status != cli.Usage || !strings.Contains(err.Error(), "--flame: profiles/r-0") || !strings.Contains(err.Error(), "at most 4000 profiles") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, results.ProfilesDir, "r-03-0-sut.pb.gz")); err != nil {
+		t.Fatal(err)
+	}
+	d, lacking, err := addSides(x, end, &bench.KeptProfiles{Files: 20, Bytes: 1 << 30})
+	if err != nil || lacking != 1 {
+		t.Fatalf("%d lacking, %v", lacking, err)
+	}
+	if a, b := d.Runs(); a != 9 || b != 10 {
+		t.Errorf("%d+%d runs", a, b)
+	}
+	if _, _, err := addSides(x, end, &bench.KeptProfiles{Files: 19, Bytes: 1 << 30}); !errors.Is(err, bench.ErrKeptBound) {
+		t.Errorf("19 of 20, one of which is not there: %v", err)
 	}
 }
 

@@ -76,11 +76,14 @@ func interfaces(*cobra.Command, []string, string) (names []cobra.Completion, _ c
 }
 
 func (f *countersFlags) run(cmd *cobra.Command) error {
-	switch {
-	case f.interval < 100*time.Millisecond:
-		return cli.Usagef("--interval must be at least 100ms")
-	case f.count < 0:
-		return cli.Usagef("--count must not be negative")
+	if err := cli.CheckInterval("interval", f.interval, 100*time.Millisecond); err != nil {
+		return cli.UsageError(err)
+	}
+	if f.count < 0 || f.count == 0 && cmd.Flags().Changed("count") {
+		return cli.Usagef("--count %d: must be at least 1, or left out: until Ctrl-C", f.count)
+	}
+	if err := cli.CheckGiven(cmd, "dev", "netns"); err != nil {
+		return err
 	}
 	if hops.Several(f.dev) {
 		return f.follow(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())

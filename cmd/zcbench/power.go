@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -49,7 +50,7 @@ Exit status: 0 done, 1 a source had no reading at all, 2 wrong usage or no such 
 	fs := cmd.Flags()
 	fs.StringSliceVar(&f.sources, "source", nil, "power source (repeatable), or list")
 	fs.DurationVar(&f.interval, "interval", power.DefaultInterval, "time between two readings, where the source is fast enough")
-	fs.DurationVar(&f.every, "every", time.Second, "time between two tables")
+	fs.DurationVar(&f.every, "every", time.Second, "time between two tables, at least 100ms")
 	fs.DurationVar(&f.duration, "duration", 0, "how long to read (default: until Ctrl-C)")
 	fs.StringVar(&f.csv, "csv", "", "write every reading to this file (-: standard output), as t_ns,source,channel,watts")
 	return cmd
@@ -60,8 +61,8 @@ func (f *powerFlags) run(cmd *cobra.Command) error {
 		listSources(cmd.OutOrStdout())
 		return nil
 	}
-	if f.interval < 10*time.Millisecond || f.every < 100*time.Millisecond || f.duration < 0 {
-		return cli.Usagef("--interval must be at least 10ms, --every at least 100ms, --duration not negative")
+	if err := f.check(cmd); err != nil {
+		return err
 	}
 	specs, auto, err := power.ParseSpecs(f.sources)
 	if err != nil {
@@ -75,6 +76,14 @@ func (f *powerFlags) run(cmd *cobra.Command) error {
 		return cli.Usagef("no power source is here: zcbench power --source list says why")
 	}
 	return f.watch(cmd, sources)
+}
+
+// check finds times and names that are none.
+func (f *powerFlags) check(cmd *cobra.Command) error {
+	if err := cmp.Or(cli.CheckInterval("interval", f.interval, power.LeastInterval), cli.CheckInterval("every", f.every, 100*time.Millisecond), cli.CheckWatched(f.duration)); err != nil {
+		return cli.UsageError(err)
+	}
+	return cli.CheckGiven(cmd, "source", "csv")
 }
 
 func listSources(w io.Writer) {

@@ -65,7 +65,7 @@ Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
 	fs.StringVar(&f.cgroup, "cgroup", "", "only stages where a process of this cgroup (a folder), or of one below it, reads")
 	fs.IntVar(&f.syscalls, "syscalls", 0, "also time the system calls of this process")
 	fs.DurationVar(&f.duration, "duration", 10*time.Second, "how long to look; 0: until Ctrl-C")
-	fs.DurationVar(&f.interval, "interval", 0, "also print a table per interval")
+	fs.DurationVar(&f.interval, "interval", 0, "also print a table per interval, at least 100ms (default: none; --drops: 1s)")
 	fs.StringVar(&f.stamp, "stamp", "", "where packets get their time stamp: socket or tcx (default: tcx on veth and lo, else socket)")
 	fs.IntVar(&f.sample, "sample", 1, "sample 1 in N packets, the same ones at every stage, to lower the cost; N is a power of two")
 	fs.StringVar(&f.prometheus, "prometheus", "", "serve histograms and counters at http://ADDR:PORT/metrics; without ADDR only on loopback")
@@ -82,8 +82,11 @@ Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
 }
 
 func (f *probeFlags) run(cmd *cobra.Command) error {
-	if f.duration < 0 || f.interval < 0 || f.interval > 0 && f.interval < 100*time.Millisecond {
-		return cli.Usagef("--duration must not be negative, and --interval 0 or at least 100ms")
+	if err := f.checkNumbers(cmd); err != nil {
+		return cli.UsageError(err)
+	}
+	if err := cli.CheckGiven(cmd, "dev", "netns", "addr", "cgroup", "port", "local-port", "remote-port", "pid", "syscalls", "prometheus", "stamp"); err != nil {
+		return err
 	}
 	if f.overhead && f.duration < time.Second {
 		return cli.Usagef("--overhead needs a --duration of at least 1s: three kinds of programs take turns")
@@ -114,6 +117,17 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 	}
 	err := p.run(cmd.Context())
 	return errors.Join(err, p.close())
+}
+
+// checkNumbers finds times and processes that are none.
+func (f *probeFlags) checkNumbers(cmd *cobra.Command) error {
+	if f.pid < 0 || f.syscalls < 0 {
+		return fmt.Errorf("--pid %d, --syscalls %d: no process has a number below 0", f.pid, f.syscalls)
+	}
+	if err := cli.CheckWatched(f.duration); err != nil || !cmd.Flags().Changed("interval") {
+		return err
+	}
+	return cli.CheckInterval("interval", f.interval, 100*time.Millisecond)
 }
 
 // inside runs open in the namespace asked for.

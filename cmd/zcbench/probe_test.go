@@ -234,24 +234,12 @@ func TestIntegrationProbeCapabilities(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: gives capabilities away")
 	}
-	dir, err := os.MkdirTemp("", "zcbench-probe-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	binary, err := os.ReadFile(filepath.Join(built.Dir(t), "zcbench"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "zcbench")
-	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(path, binary, 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	path := built.ForAll(t, "zcbench")
 	as := func(caps []uintptr, args ...string) (status int, out, stderr string) {
 		var o, e bytes.Buffer
 		cmd := exec.CommandContext(t.Context(), path, append([]string{"probe", "--duration", "300ms"}, args...)...)
 		cmd.Stdout, cmd.Stderr = &o, &e
-		cmd.Dir = dir
+		cmd.Dir = filepath.Dir(path)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, AmbientCaps: caps}
 		if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 			t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -69,6 +68,9 @@ Exit status: 0 done, 1 nothing could be sampled, 2 wrong usage or input.`,
 }
 
 func (f *profileFlags) run(cmd *cobra.Command) error {
+	if err := cli.CheckGiven(cmd, "cpu", "pid", "out", "folded", "flame"); err != nil {
+		return err
+	}
 	options, err := f.options(counter.FS{})
 	if err != nil {
 		return cli.UsageError(err)
@@ -93,14 +95,15 @@ func (f *profileFlags) run(cmd *cobra.Command) error {
 // options checks the flags.
 func (f *profileFlags) options(fs counter.FS) (o perf.Options, err error) {
 	switch {
-	case f.duration < 0:
-		return o, errors.New("--duration must not be negative")
 	case f.frequency < 1 || f.frequency > perf.MaxHz:
 		return o, fmt.Errorf("--frequency %d: must be 1 to %d", f.frequency, perf.MaxHz)
 	case f.top < 1:
 		return o, fmt.Errorf("--top %d: must be at least 1", f.top)
 	case f.pid < 0:
 		return o, fmt.Errorf("--pid %d: is no process", f.pid)
+	}
+	if err := cli.CheckWatched(f.duration); err != nil {
+		return o, err
 	}
 	o.Hz = f.frequency
 	online, err := counter.OnlineCPUs(fs)
@@ -164,15 +167,17 @@ func (f *profileFlags) take(ctx context.Context, o perf.Options, names *symbol.N
 		defer cancel()
 	}
 	out := &takenProfile{at: time.Now(), pid: f.pid}
+	pmu := counter.OpenPMU(counter.FS{}, o.CPUs)
+	defer pmu.Close()
 	if err := s.Start(); err != nil {
 		return nil, err
 	}
-	before, err := f.busy(o.CPUs)
+	before, err := f.busy(pmu)
 	if err != nil {
 		return nil, err
 	}
 	<-ctx.Done()
-	after, err := f.busy(o.CPUs)
+	after, err := f.busy(pmu)
 	if err != nil && f.pid == 0 {
 		return nil, err
 	}
@@ -183,6 +188,9 @@ func (f *profileFlags) take(ctx context.Context, o perf.Options, names *symbol.N
 	if out.Profile, err = profile.FromRecording(r, before.atNs, max(after.atNs, before.atNs+1), names); err != nil {
 		return nil, err
 	}
+	if mhz := pmu.MHz(before.pmu, after.pmu, float64(after.atNs-before.atNs)/1e9); mhz != nil {
+		out.MHz = *mhz
+	}
 	return out, out.weigh(after.since(before, o.CPUs))
 }
 
@@ -190,11 +198,13 @@ func (f *profileFlags) take(ctx context.Context, o perf.Options, names *symbol.N
 type busyReading struct {
 	atNs  int64
 	cpus  counter.CPUSnapshot
+	pmu   counter.PMUCounts
 	clock int64
 	ended bool
 }
 
-func (f *profileFlags) busy(cpus []int) (r busyReading, err error) {
+func (f *profileFlags) busy(pmu *counter.PMU) (r busyReading, err error) {
+	r.pmu, _ = pmu.Read() // without it cycles are no time
 	r.atNs = counter.Monotonic()
 	if f.pid > 0 {
 		r.clock, err = counter.ProcessClock(f.pid)

@@ -29,8 +29,8 @@ import (
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/profile"
 	sampling "github.com/zcbench/zcbench/profile/perf"
+	"github.com/zcbench/zcbench/profile/perf/perftest"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // share is a function in two profiles of the same time.
@@ -162,7 +162,8 @@ func besidePerf(t *testing.T, pair *veth.Pair, event string) (apart []string) {
 	return apart
 }
 
-// needPerf says what samples come by here, and skips the test where there is no perf that can.
+// needPerf says what samples come by here. It skips the test where there is no perf, or where the
+// kernel lets nobody sample; where we can, perf must.
 func needPerf(t *testing.T) (event string) {
 	t.Helper()
 	needRoot(t)
@@ -172,19 +173,10 @@ func needPerf(t *testing.T) (event string) {
 	if _, err := exec.LookPath("perf"); err != nil {
 		t.Skipf("needs perf, of Debian's package linux-perf: %v", err)
 	}
-	s, err := sampling.Open(sampling.Options{CPUs: []int{0}})
-	for _, e := range []unix.Errno{unix.EACCES, unix.EPERM, unix.ENOSYS} {
-		if errors.Is(err, e) {
-			t.Skip(err)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := perftest.Open(t, func() (*sampling.Sampler, error) { return sampling.Open(sampling.Options{CPUs: []int{0}}) })
 	cmd := exec.Command("perf", "record", "-e", s.Event.Name, "-F", "999", "-a", "-k", "CLOCK_MONOTONIC", "-o", filepath.Join(t.TempDir(), "perf.data"), "--", "true")
 	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("perf does not work here: %v: %s", err, said)
+		t.Fatalf("samples by %s come here, and perf takes none: %v: %s", s.Event.Name, err, said)
 	}
 	return s.Event.Name
 }

@@ -38,22 +38,10 @@ func TestIntegrationProfileRefused(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: gives capabilities away")
 	}
-	dir, err := os.MkdirTemp("", "zcbench-profile-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	binary, err := os.ReadFile(filepath.Join(built.Dir(t), "zcbench"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "zcbench")
-	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(path, binary, 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	path := built.ForAll(t, "zcbench")
 	as := func(lock string, caps ...uintptr) (status int, said string) {
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", "ulimit -l "+lock+`; exec "$0" profile --duration 200ms --top 1`, path)
-		cmd.Dir = dir
+		cmd.Dir = filepath.Dir(path)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, AmbientCaps: caps}
 		out, err := cmd.CombinedOutput()
 		if err != nil && !errors.As(err, new(*exec.ExitError)) {

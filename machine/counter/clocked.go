@@ -29,6 +29,12 @@ func (c Change) FlowMHz(cpus []int) *float64 {
 	return new(aperf / at)
 }
 
+// MHz is how fast the CPUs ran while they were not idle, between two readings so many seconds
+// apart; nil: it is not known of all of them.
+func (p *PMU) MHz(before, after PMUCounts, wallS float64) *float64 {
+	return Change{clocks: clocksOf(p.cpus, before, after, wallS)}.FlowMHz(p.cpus)
+}
+
 // cpuClock is what a CPU's counters of its clock grew by in a window.
 type cpuClock struct {
 	cpu          int
@@ -42,9 +48,9 @@ func clocksOf(cpus []int, b, a PMUCounts, wall float64) (out []cpuClock) {
 		return nil
 	}
 	for i, cpu := range cpus {
-		aperf, ok1 := pmuGrowth(b, a, pmuAPERF, i)
-		mperf, ok2 := pmuGrowth(b, a, pmuMPERF, i)
-		tsc, ok3 := pmuGrowth(b, a, pmuTSC, i)
+		aperf, _, ok1 := pmuGrowth(b, a, pmuAPERF, i)
+		mperf, _, ok2 := pmuGrowth(b, a, pmuMPERF, i)
+		tsc, _, ok3 := pmuGrowth(b, a, pmuTSC, i)
 		if ok1 && ok2 && ok3 && mperf > 0 && tsc > 0 {
 			out = append(out, cpuClock{cpu, aperf, mperf, tsc / wall / 1e6})
 		}
@@ -52,10 +58,11 @@ func clocksOf(cpus []int, b, a PMUCounts, wall float64) (out []cpuClock) {
 	return out
 }
 
-// pmuGrowth is what counter name of the CPU at an index has grown by; false: it is not known.
-func pmuGrowth(b, a PMUCounts, name string, i int) (float64, bool) {
-	if len(a[name]) <= i || len(b[name]) <= i || a[name][i] < b[name][i] {
-		return 0, false
+// pmuGrowth is what counter name of the CPU at an index has grown by, and the share of the time
+// that it counted; false: it is not known.
+func pmuGrowth(b, a PMUCounts, name string, i int) (grown, share float64, ok bool) {
+	if len(a[name]) <= i || len(b[name]) <= i {
+		return 0, 0, false
 	}
-	return float64(a[name][i] - b[name][i]), true
+	return a[name][i].since(b[name][i])
 }

@@ -19,8 +19,8 @@ func fortyEight(slow int) ([]int, PMUCounts, PMUCounts) {
 			ghz = 1
 		}
 		for name, v := range map[string]float64{pmuAPERF: ghz * 1e9 * awake, pmuMPERF: 2e9 * awake, pmuTSC: 2e9} {
-			b[name] = append(b[name], 1000)
-			a[name] = append(a[name], 1000+uint64(v))
+			b[name] = append(b[name], alwaysCounted(5, 1000)...)
+			a[name] = append(a[name], alwaysCounted(1e9+5, 1000+uint64(v))...)
 		}
 	}
 	return cpus, b, a

@@ -144,7 +144,7 @@ func TestPMU(t *testing.T) {
 	for _, name := range []string{pmuCycles, pmuAPERF, pmuMPERF, pmuTSC} {
 		var grown uint64
 		for i := range after[name] {
-			grown += after[name][i] - before[name][i]
+			grown += after[name][i].Value - before[name][i].Value
 		}
 		switch why := p.Missing[name]; {
 		case after[name] == nil && why == "":
@@ -160,8 +160,8 @@ func TestPMU(t *testing.T) {
 
 func TestPMUFigures(t *testing.T) {
 	var r rows
-	r.pmu([]int{4, 5}, PMUCounts{"cycles": {0, 100}, "aperf": {0, 0}, "mperf": {0, 0}, "tsc": {0, 0}},
-		PMUCounts{"cycles": {3e9, 1e9 + 100}, "aperf": {3e9, 1e9}, "mperf": {2e9, 1e9}, "tsc": {2e9, 2e9}}, 1)
+	r.pmu([]int{4, 5}, PMUCounts{"cycles": alwaysCounted(0, 0, 100), "aperf": alwaysCounted(0, 0, 0), "mperf": alwaysCounted(0, 0, 0), "tsc": alwaysCounted(0, 0, 0)},
+		PMUCounts{"cycles": alwaysCounted(1e9, 3e9, 1e9+100), "aperf": alwaysCounted(1e9, 3e9, 1e9), "mperf": alwaysCounted(1e9, 2e9, 1e9), "tsc": alwaysCounted(1e9, 2e9, 2e9)}, 1)
 	want := map[string]float64{"pmu_cpu4_cycles_per_s": 3e9, "pmu_cpu5_cycles_per_s": 1e9, "pmu_cycles": 4e9, "pmu_cpu4_ghz": 3, "pmu_cpu5_ghz": 2, "pmu_ghz": 4. / 3 * 2}
 	for _, m := range r.out {
 		name := m.Named()

@@ -57,6 +57,7 @@ func Delta(before, after Snapshot) ([]results.Metric, Change) {
 		rows.pmu(cfg.PMU.cpus, before.PMU, after.PMU, c.CPU.WallS)
 		c.clocks = clocksOf(cfg.PMU.cpus, before.PMU, after.PMU, c.CPU.WallS)
 	}
+	rows.dram(cfg.DRAM, before.DRAM, after.DRAM)
 	pollers := c.addPollers(&rows, cfg.Pollers, before.Pollers, after.Pollers, cfg.CPUs)
 	if before.Threads != nil && after.Threads != nil {
 		c.Threads = ThreadsBetween(before.Threads, after.Threads)

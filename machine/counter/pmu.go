@@ -3,7 +3,6 @@
 package counter
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -30,8 +29,8 @@ type pmuEvent struct {
 	fds  []int // by position in cpus
 }
 
-// PMUCounts are counter values by event, one per CPU.
-type PMUCounts map[string][]uint64
+// PMUCounts are counts by event, one per CPU.
+type PMUCounts map[string][]EventCount
 
 // The events.
 const (
@@ -83,7 +82,7 @@ func msrEvent(fs FS, name string) (unix.PerfEventAttr, error) {
 
 func (p *PMU) open(name string, attr unix.PerfEventAttr) {
 	attr.Size = unix.PERF_ATTR_SIZE_VER0
-	attr.Read_format = unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING
+	attr.Read_format = CountedFor
 	e := pmuEvent{name: name}
 	for _, c := range p.cpus {
 		fd, err := unix.PerfEventOpen(&attr, -1, c, -1, unix.PERF_FLAG_FD_CLOEXEC)
@@ -107,8 +106,7 @@ func perfReason(err error) string {
 	return fmt.Sprintf("perf_event_open: %v", err)
 }
 
-// Read reads all counters. An event that shared its counter with others of the
-// machine is scaled up by the time it had one, as perf does.
+// Read reads all counters.
 func (p *PMU) Read() (PMUCounts, error) {
 	if p == nil || len(p.events) == 0 {
 		return nil, nil
@@ -116,15 +114,11 @@ func (p *PMU) Read() (PMUCounts, error) {
 	out := PMUCounts{}
 	for _, e := range p.events {
 		for i, fd := range e.fds {
-			var b [24]byte
-			if n, err := unix.Read(fd, b[:]); err != nil || n != len(b) {
-				return nil, fmt.Errorf("read counter %s of CPU %d: %d bytes, %w", e.name, p.cpus[i], n, err)
+			c, err := ReadEvent(fd)
+			if err != nil {
+				return nil, fmt.Errorf("read counter %s of CPU %d: %w", e.name, p.cpus[i], err)
 			}
-			v, enabled, running := binary.NativeEndian.Uint64(b[:]), binary.NativeEndian.Uint64(b[8:]), binary.NativeEndian.Uint64(b[16:])
-			if running > 0 && running < enabled {
-				v = uint64(float64(v) * float64(enabled) / float64(running))
-			}
-			out[e.name] = append(out[e.name], v)
+			out[e.name] = append(out[e.name], c)
 		}
 	}
 	return out, nil
@@ -153,13 +147,16 @@ func (r *rows) pmu(cpus []int, b, a PMUCounts, wall float64) {
 	if wall <= 0 || b == nil || a == nil {
 		return
 	}
-	growth := func(name string, i int) (float64, bool) { return pmuGrowth(b, a, name, i) }
+	growth := func(name string, i int) (float64, bool) { v, _, ok := pmuGrowth(b, a, name, i); return v, ok }
 	var cycles, aperf, mperf, tsc float64
+	whole, least := len(cpus) > 0, 1.
 	for i, c := range cpus {
-		if v, ok := growth(pmuCycles, i); ok {
-			r.add(fmt.Sprintf("pmu_cpu%d_cycles_per_s", c), "1/s", v/wall, "perf_event cycles", "")
-			cycles += v
+		v, share, ok := pmuGrowth(b, a, pmuCycles, i)
+		if ok {
+			r.add(fmt.Sprintf("pmu_cpu%d_cycles_per_s", c), "1/s", v/wall, cyclesSource, sharedQuality(share))
+			cycles, least = cycles+v, min(least, share)
 		}
+		whole = whole && ok
 		x, ok1 := growth(pmuAPERF, i)
 		y, ok2 := growth(pmuMPERF, i)
 		z, ok3 := growth(pmuTSC, i)
@@ -171,12 +168,15 @@ func (r *rows) pmu(cpus []int, b, a PMUCounts, wall float64) {
 			r.add(results.MetricGHz, "GHz", x/y*z/wall/1e9, msrSource, "", strconv.Itoa(c))
 		}
 	}
-	if len(a[pmuCycles]) > 0 {
-		r.add("pmu_cycles", "1", cycles, "perf_event cycles", "")
+	if whole { // of all CPUs: some alone are no sum
+		r.add("pmu_cycles", "1", cycles, cyclesSource, sharedQuality(least))
 	}
 	if mperf > 0 && len(cpus) > 0 {
 		r.add("pmu_ghz", "GHz", aperf/mperf*tsc/float64(len(cpus))/wall/1e9, msrSource, "")
 	}
 }
 
-const msrSource = "perf_event msr: aperf / mperf x tsc"
+const (
+	cyclesSource = "perf_event cycles"
+	msrSource    = "perf_event msr: aperf / mperf x tsc"
+)

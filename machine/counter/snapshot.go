@@ -37,6 +37,8 @@ type Config struct {
 	// PMU is read too, unless it is nil. Both snapshots of a window must have
 	// the same.
 	PMU *PMU
+	// DRAM is read too, in the same way.
+	DRAM *DRAM
 	// Pollers are read too, in the same way.
 	Pollers *Pollers
 }
@@ -58,6 +60,7 @@ type Snapshot struct {
 	IdleStates []IdleState
 	Throttle   []Throttle
 	PMU        PMUCounts
+	DRAM       *DRAMCounts
 	Pollers    []PollerTimes
 
 	CostNs   int64 // CPU time that taking it used on its thread
@@ -135,6 +138,7 @@ func (s *Snapshot) parts() []part {
 	}
 	return append(parts,
 		part{read: func() (err error) { s.Rusage, err = ReadRusage(); return }},
+		part{read: func() (err error) { s.DRAM, err = s.Config.DRAM.Read(); return }},
 		part{read: func() (err error) { s.PMU, err = s.Config.PMU.Read(); return }},
 		part{read: func() (err error) { s.Threads, err = ReadThreads(fs, 0); return }},
 		part{read: func() (err error) { s.Pollers, err = s.Config.Pollers.Read(); return }},

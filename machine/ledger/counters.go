@@ -171,31 +171,19 @@ func perLink(before, after Counters, of func(*rtnl.Stats) uint64) (n uint64, whi
 	return n, which
 }
 
-// Across are the lines of both ends of a link within one machine, such that no packet is in two
-// of them. Between two veths without NAPI a packet comes to the receiver's backlog by the sender's
-// call: what that has no room for, the sender's interface counts as dropped, too
-// (drivers/net/veth.c: veth_xmit, veth_forward_skb). Where the receiver's veth has NAPI (GRO, XDP)
-// the two are not the same packets.
-func Across(receiver, sender [2]Counters) []Counted {
-	lines, sent := Between(receiver[0], receiver[1]), Between(sender[0], sender[1])
+// Refused is how many packets veths counted as dropped when they sent them. Between two veths
+// without NAPI a packet comes to the other end's backlog by the sender's call: what that has no
+// room for is in softnet_dropped there, and here as well (drivers/net/veth.c: veth_xmit,
+// veth_forward_skb). Where the other veth has NAPI (GRO, XDP) these are not the same packets.
+func Refused(before, after Counters) uint64 {
 	var veths []rtnl.Link
-	for _, l := range sender[1].links {
+	for _, l := range after.links {
 		if l.Kind == "veth" {
 			veths = append(veths, l)
 		}
 	}
-	refused, _ := perLink(sender[0], Counters{links: veths}, txLost)
-	for _, c := range lines {
-		if c.Name == "softnet_dropped" {
-			refused = min(refused, c.Count)
-		}
-	}
-	for i := range sent {
-		if c := &sent[i]; c.Name == "tx_dropped" && refused > 0 {
-			c.Count, c.Source = c.Count-refused, c.Source+", less softnet_dropped of the other end"
-		}
-	}
-	return append(lines, sent...)
+	n, _ := perLink(before, Counters{links: veths}, txLost)
+	return n
 }
 
 // Ingress is the packets that interfaces passed on and that did not come to IP: those dropped

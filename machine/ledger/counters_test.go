@@ -4,7 +4,6 @@ package ledger
 
 import (
 	"encoding/binary"
-	"maps"
 	"testing"
 
 	"github.com/mdlayher/netlink"
@@ -91,24 +90,15 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// What the receiver's backlog refuses, the sender's veth counts, too; what else that drops is its
-// own.
-func TestAcross(t *testing.T) {
-	end := func(kind string, softnet uint32, s rtnl.Stats) Counters {
-		return Counters{links: []rtnl.Link{{Index: 2, Name: "a", Kind: kind, Stats: &s}}, softnet: []procfs.SoftnetStat{{Dropped: softnet}}}
+// What veths count as dropped may be the other end's; other interfaces' is not.
+func TestRefused(t *testing.T) {
+	end := func(kind string, s rtnl.Stats) Counters {
+		return Counters{links: []rtnl.Link{{Index: 2, Name: "a", Kind: kind, Stats: &s}}}
 	}
-	receiver := [2]Counters{end("veth", 5, rtnl.Stats{}), end("veth", 45, rtnl.Stats{RxDropped: 40})}
-	for kind, want := range map[string]map[string]uint64{
-		"veth": {"softnet_dropped": 40, "tx_dropped": 3}, "": {"softnet_dropped": 40, "tx_dropped": 43}} {
-		// The backlog's counters are of the machine; the sender's interface received none of it.
-		got := counts(Across(receiver, [2]Counters{end(kind, 5, rtnl.Stats{TxDropped: 1}), end(kind, 45, rtnl.Stats{TxDropped: 44})}))
-		if !maps.Equal(got, want) {
-			t.Errorf("%q: %v, want %v", kind, got, want)
+	for kind, want := range map[string]uint64{"veth": 45, "": 0} {
+		if n := Refused(end(kind, rtnl.Stats{TxDropped: 1}), end(kind, rtnl.Stats{TxDropped: 44, TxErrors: 2})); n != want {
+			t.Errorf("%q: %d, want %d", kind, n, want)
 		}
-	}
-	quiet := [2]Counters{end("veth", 5, rtnl.Stats{}), end("veth", 5, rtnl.Stats{})}
-	if got := counts(Across(quiet, [2]Counters{end("veth", 5, rtnl.Stats{}), end("veth", 5, rtnl.Stats{TxDropped: 9})})); !maps.Equal(got, map[string]uint64{"tx_dropped": 9}) {
-		t.Errorf("a full ring: %v", got)
 	}
 }
 

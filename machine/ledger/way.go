@@ -13,6 +13,17 @@ type Way struct {
 	Flow, Others []Drop
 	Unnamed      uint64
 	MaxSegments  uint64 // of a packet that GSO or GRO has made
+	Refused      uint64 // see [Refused]
+}
+
+// Lost are segments of a flow's data that were dropped at one end: at least those that were seen,
+// and at most all that counters tell of and nobody saw besides.
+type Lost struct {
+	Least, Most uint64
+	// Refused packets, RefusedMost segments at most, are in Most, and the other end's backlog may
+	// be what dropped them, which counts them too: Backlog is what an end's own has dropped.
+	Refused, RefusedMost uint64
+	Backlog              uint64
 }
 
 // The counters of data on its way, before TCP has it. What a sender receives, and a receiver
@@ -30,10 +41,9 @@ var (
 	eitherReason = []string{"NOT_SPECIFIED", "NETFILTER_DROP", "NOMEM", "IP_*", "DEV_*", "NEIGH_*", "SKB_*", "PKT_TOO_SMALL", "UNHANDLED_PROTO"}
 )
 
-// Lost is how many segments of the flow's data were dropped at this end: at least those that were
-// seen, and at most all that counters tell of and nobody saw besides. The counters are of all
-// packets; whose one was is told by those that were seen.
-func (w *Way) Lost() (least, most uint64) {
+// Lost is how much of the flow's data was dropped at this end. The counters are of all packets;
+// whose one was is told by those that were seen.
+func (w *Way) Lost() (l Lost) {
 	lines, sure := inLines, inReasons
 	if w.Sends {
 		lines, sure = outLines, outReasons
@@ -48,14 +58,22 @@ func (w *Way) Lost() (least, most uint64) {
 		theirs, others = claim(c.Reasons, others)
 		packets, skbs := packetsOf(mine)
 		_, rest := packetsOf(theirs)
-		least, most = least+packets, most+packets
-		most += (c.Count - min(c.Count, skbs+rest)) * w.segments(c.Name)
+		unseen := c.Count - min(c.Count, skbs+rest)
+		l.Least, l.Most = l.Least+packets, l.Most+packets+unseen*w.segments(c.Name)
+		switch c.Name {
+		case "tx_dropped":
+			l.Refused = min(unseen, w.Refused)
+			l.RefusedMost = l.Refused * w.segments(c.Name)
+		case "softnet_dropped":
+			l.Backlog = c.Count
+		}
 	}
 	known, flow := claim(sure, flow)
 	n, _ := packetsOf(known)
 	maybe, _ := claim(eitherReason, flow)
 	m, _ := packetsOf(maybe)
-	return least + n, most + n + m + w.Unnamed
+	l.Least, l.Most = l.Least+n, l.Most+n+m+w.Unnamed
+	return l
 }
 
 // segments is how many a packet of a counter may have been: those that the NIC had no room for

@@ -31,8 +31,25 @@ func TestWayLost(t *testing.T) {
 		{"found no room in the probe's table", Way{Sends: true, Unnamed: 4}, 0, 4},
 		{"datagrams", Way{MaxSegments: 44, Counted: []Counted{rcvbuf(9)}}, 0, 0},
 	} {
-		if least, most := x.way.Lost(); least != x.least || most != x.most {
-			t.Errorf("%s: %d to %d, want %d to %d", x.name, least, most, x.least, x.most)
+		if l := x.way.Lost(); l.Least != x.least || l.Most != x.most || l.Refused != 0 {
+			t.Errorf("%s: %+v, want %d to %d", x.name, l, x.least, x.most)
 		}
+	}
+}
+
+// What a veth counts as dropped and nobody saw may be what the other end's backlog refused, and is
+// told apart; what was seen to be dropped at the veth is not.
+func TestWayRefused(t *testing.T) {
+	w := Way{Sends: true, MaxSegments: 44, Refused: 10, Counted: []Counted{{Name: "tx_dropped", Count: 12, Reasons: []string{"*@veth_xmit", "FULL_RING"}}},
+		Flow: []Drop{{"NOT_SPECIFIED", "veth_xmit", 20, 5}}}
+	if l := w.Lost(); l != (Lost{Least: 20, Most: 20 + 7*44, Refused: 7, RefusedMost: 7 * 44}) {
+		t.Errorf("%+v", l)
+	}
+	if w.Refused = 3; w.Lost().Refused != 3 || w.Lost().RefusedMost != 3*44 {
+		t.Errorf("other interfaces' are among them: %+v", w.Lost())
+	}
+	r := Way{MaxSegments: 44, Refused: 10, Counted: []Counted{{Name: "softnet_dropped", Count: 9, Reasons: []string{"CPU_BACKLOG"}}}, Flow: []Drop{{"CPU_BACKLOG", "enqueue_to_backlog", 30, 8}}}
+	if l := r.Lost(); l != (Lost{Least: 30, Most: 30 + 44, Backlog: 9}) {
+		t.Errorf("%+v", l)
 	}
 }

@@ -159,6 +159,22 @@ func (d *Device) writeQueueFile(name, value string) error {
 		unix.EOVERFLOW: noCPU})
 }
 
+// SteerByRPS has RPS send the packets of an interface's first queue to CPUs. It is for an interface
+// that goes with its network namespace, such as a veth of the caller's: what is to be restored is
+// set by a lease.
+func SteerByRPS(dev string, cpus ...int) error {
+	d, err := Open(dev)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	rps, err := d.Setting("rps 0")
+	if err != nil {
+		return err
+	}
+	return rps.Set(CPUMask(cpus...))
+}
+
 // CPUMask is CPUs as the mask of RPS and XPS.
 func CPUMask(cpus ...int) string {
 	words := make([]uint32, slices.Max(cpus)/32+1)

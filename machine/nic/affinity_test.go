@@ -87,3 +87,32 @@ func inNewNetns(t *testing.T, f func() error) {
 		t.Fatal(err)
 	}
 }
+
+// RPS sends the packets of an interface's first queue to the CPUs that are named.
+func TestIntegrationSteerByRPS(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes a network namespace")
+	}
+	inNewNetns(t, func() error {
+		if err := SteerByRPS("lo", 0); err != nil {
+			return err
+		}
+		d, err := Open("lo")
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		s, err := d.Setting("rps 0")
+		if err != nil {
+			return err
+		}
+		got, err := s.Get()
+		if err == nil && got != "1" {
+			t.Errorf("steered by %q", got)
+		}
+		if err := SteerByRPS("no-such", 0); err == nil {
+			t.Error("an interface that is not there is steered")
+		}
+		return err
+	})
+}

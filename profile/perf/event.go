@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime"
 
+	"github.com/zcbench/zcbench/machine/counter"
 	"golang.org/x/sys/unix"
 )
 
@@ -49,7 +50,7 @@ func absent(err error) bool {
 // attr asks for stacks of kernel and user, at hz samples a second, by the clock that the
 // windows of runs are in (CLOCK_MONOTONIC). It begins switched off.
 func (k kind) attr(hz int, inherit bool) unix.PerfEventAttr {
-	a := unix.PerfEventAttr{Type: k.typ, Config: k.conf, Size: unix.PERF_ATTR_SIZE_VER5, Sample: uint64(hz),
+	a := unix.PerfEventAttr{Type: k.typ, Config: k.conf, Size: unix.PERF_ATTR_SIZE_VER5, Sample: uint64(hz), Read_format: counter.CountedFor,
 		Sample_type: sampleType, Bits: unix.PerfBitDisabled | unix.PerfBitFreq | unix.PerfBitUseClockID, Clockid: unix.CLOCK_MONOTONIC}
 	if inherit {
 		a.Bits |= unix.PerfBitInherit

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/machine/counter"
 	"golang.org/x/sys/unix"
 )
 
@@ -39,11 +40,13 @@ type Sampler struct {
 	hz    int
 	cpus  []int
 	fds   []int
-	rings []*ring
-	spool *spool
-	quit  chan struct{}
-	done  chan struct{}
-	spent time.Duration // reading rings
+	// threads were asked for, not all that runs on the CPUs.
+	threads bool
+	rings   []*ring
+	spool   *spool
+	quit    chan struct{}
+	done    chan struct{}
+	spent   time.Duration // reading rings
 }
 
 // Recording is what was sampled. Its memory is the sampler's: it ends with Close.
@@ -51,6 +54,12 @@ type Recording struct {
 	Event Event
 	Hz    int
 	CPUs  []int
+	// Share is for how much of the time the CPUs' events had a counter of the hardware, that of the
+	// CPU with least: where more events want one than there are, they have it in turn. 0: threads
+	// were sampled, which have one while they run.
+	Share float64
+	// RanNs is how long the threads ran while they were sampled; 0: CPUs were.
+	RanNs int64
 	// Spent is how long the rings' reader was at work. The samples' own cost, some 5 us each,
 	// is part of what they interrupt.
 	Spent time.Duration
@@ -70,7 +79,7 @@ func Open(o Options) (*Sampler, error) {
 	if o.Bytes == 0 {
 		o.Bytes = spoolBytes
 	}
-	s := &Sampler{hz: o.Hz, cpus: o.CPUs}
+	s := &Sampler{hz: o.Hz, cpus: o.CPUs, threads: len(o.Threads) > 0}
 	err := s.open(o)
 	if err == nil {
 		s.spool, err = newSpool(o.Bytes)
@@ -190,7 +199,33 @@ func (s *Sampler) Stop() (*Recording, error) {
 	close(s.quit)
 	<-s.done
 	s.quit = nil
-	return &Recording{s.Event, s.hz, s.cpus, s.spent, s.spool.kept(), s.spool.left}, err
+	var counts []counter.EventCount
+	for _, fd := range s.fds {
+		c, rerr := counter.ReadEvent(fd)
+		if err = errors.Join(err, rerr); rerr == nil {
+			counts = append(counts, c)
+		}
+	}
+	r := &Recording{Event: s.Event, Hz: s.hz, CPUs: s.cpus, Spent: s.spent, data: s.spool.kept(), left: s.spool.left}
+	r.counted(counts, s.threads)
+	return r, err
+}
+
+// counted is what the events say of their times. An event of a thread on a CPU runs while the
+// thread is there.
+func (r *Recording) counted(counts []counter.EventCount, threads bool) {
+	if threads {
+		for _, c := range counts {
+			r.RanNs += int64(c.RunningNs)
+		}
+		return
+	}
+	r.Share = 1
+	for _, c := range counts {
+		if c.EnabledNs > 0 {
+			r.Share = min(r.Share, float64(c.RunningNs)/float64(c.EnabledNs))
+		}
+	}
 }
 
 // Each calls f with every sample of a window, both ends in CLOCK_MONOTONIC; 0, 0 is all of

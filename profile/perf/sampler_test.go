@@ -3,12 +3,12 @@
 package perf
 
 import (
-	"errors"
 	"os"
 	"reflect"
 	"runtime"
 	"testing"
 
+	"github.com/zcbench/zcbench/profile/perf/perftest"
 	"golang.org/x/sys/unix"
 )
 
@@ -22,24 +22,10 @@ func burn(rounds int) (x uint64) {
 	return x
 }
 
-// opened is a sampler, or why there can be none on this machine.
+// opened is a sampler until the test ends.
 func opened(t *testing.T, o Options) *Sampler {
 	t.Helper()
-	s, err := Open(o)
-	for _, e := range []unix.Errno{unix.EACCES, unix.EPERM, unix.ENOSYS} {
-		if errors.Is(err, e) {
-			t.Skip(err)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return perftest.Open(t, func() (*Sampler, error) { return Open(o) })
 }
 
 // A thread that burns CPU time is found burning it, wherever it runs: enough CPU time for 200

@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/machine/kallsyms"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/profile/perf"
+	"github.com/zcbench/zcbench/profile/perf/perftest"
 	"golang.org/x/sys/unix"
 )
 
@@ -85,24 +86,10 @@ func namer(t *testing.T) *Namer {
 	return names
 }
 
-// sampler is opened until the test ends, which is skipped where the kernel refuses.
+// sampler is one until the test ends.
 func sampler(t *testing.T, o perf.Options) *perf.Sampler {
 	t.Helper()
-	s, err := perf.Open(o)
-	for _, e := range []unix.Errno{unix.EACCES, unix.EPERM, unix.ENOSYS} {
-		if errors.Is(err, e) {
-			t.Skip(err)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return perftest.Open(t, func() (*perf.Sampler, error) { return perf.Open(o) })
 }
 
 // A thread that burns CPU time in a function of its own is found there: the samples add up to its

@@ -14,7 +14,7 @@ func timed(session string, c results.Cell, us, spread, clock float64) (out []res
 	for i := range 12 {
 		r := results.Record{Cell: c, Verdict: results.OK, Rep: i, Block: i, SessionID: session, Schema: results.SchemaVersion}
 		r.SUT.Env.BootID, r.TG.Env.BootID, r.SUT.ThroughputGbps = "sut", "tg", ptr(1.0)
-		r.SUT.Delivery = &results.Delivery{Times: results.Times{Count: 1, P50Us: us + spread*float64(i*5%12)/10}, ClockUs: &clock}
+		r.SUT.Delivery = &results.Delivery{Times: results.Times{Count: 1, P50Us: new(us + spread*float64(i*5%12)/10)}, ClockUs: &clock}
 		out = append(out, r)
 	}
 	return out

@@ -63,7 +63,7 @@ func deliveryP99(h *results.Host) *float64 {
 	if h.Delivery == nil {
 		return nil
 	}
-	return &h.Delivery.P99Us
+	return h.Delivery.P99Us
 }
 
 // offPace is what a cell's verdict says of the runs that missed their pace; "" where none did.

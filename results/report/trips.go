@@ -41,21 +41,21 @@ func tripsOf(groups []*cellRuns, cells []Cell) (out []TripsCell) {
 			}
 			return stat.Summarize(v)
 		}
-		rtt := func(at func(*results.Times) float64) *stat.Summary {
+		rtt := func(at func(*results.Times) *float64) *stat.Summary {
 			return of(func(r *results.Record) *float64 {
 				if r.TG.RoundTrip == nil {
 					return nil
 				}
-				return new(at(r.TG.RoundTrip))
+				return at(r.TG.RoundTrip)
 			})
 		}
 		c := TripsCell{Cell: joinWords(g.cell.RX+"/"+g.cell.TX, about[i]),
 			PerSecond: of(func(r *results.Record) *float64 { return r.TG.TransactionsPerS() }),
 			SUTCPUUs:  of(func(r *results.Record) *float64 { return r.SUT.CPUUsPerTransaction() }),
 			TGCPUUs:   of(func(r *results.Record) *float64 { return r.TG.CPUUsPerTransaction() }),
-			P50Us:     rtt(func(t *results.Times) float64 { return t.P50Us }), P90Us: rtt(func(t *results.Times) float64 { return t.P90Us }),
-			P99Us: rtt(func(t *results.Times) float64 { return t.P99Us }), P999Us: rtt(func(t *results.Times) float64 { return t.P999Us }),
-			MaxUs: rtt(func(t *results.Times) float64 { return t.MaxUs })}
+			P50Us:     rtt(func(t *results.Times) *float64 { return t.P50Us }), P90Us: rtt(func(t *results.Times) *float64 { return t.P90Us }),
+			P99Us: rtt(func(t *results.Times) *float64 { return t.P99Us }), P999Us: rtt(func(t *results.Times) *float64 { return t.P999Us }),
+			MaxUs: rtt(func(t *results.Times) *float64 { return t.MaxUs })}
 		if c.PerSecond != nil {
 			out = append(out, c)
 		}

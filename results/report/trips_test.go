@@ -19,7 +19,7 @@ func TestRoundTripTable(t *testing.T) {
 		r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprint(i), Seq: i, Rep: i, Cell: c, Verdict: results.OK}
 		r.SUT = results.Host{DurationS: new(1.0), ThroughputGbps: new(4e-4), Bytes: new(uint64(50000)), CPUBusyCores: new(.5), Transactions: new(uint64(50000 + i))}
 		r.TG = r.SUT
-		r.TG.RoundTrip = &results.Times{Count: 50000, P50Us: 17, P90Us: 19, P99Us: 31, P999Us: 94, MaxUs: 2000}
+		r.TG.RoundTrip = &results.Times{Count: 50000, P50Us: new(17.), P90Us: new(19.), P99Us: new(31.), P999Us: new(94.), MaxUs: new(2000.)}
 		if i == 6 {
 			r.Verdict, r.TG.RoundTrip.P50Us = results.Invalid, 1e6
 		}

@@ -42,6 +42,8 @@ var countersKnown = []counter{
 	{"page faults", perGB, metric("process_minor_faults")},
 	{"softirqs that ran out of budget", perGB, sum("softnet_cpu", "_time_squeeze")},
 	{"frequency of the flow's CPUs", "GHz", gigahertz},
+	{"bytes read from DRAM, whole machine", "bytes/GB", metric("dram_read_bytes")},
+	{"bytes written to DRAM, whole machine", "bytes/GB", metric("dram_write_bytes")},
 	{"cycles", "1/byte", func(r *run) *float64 { return r.host.CyclesPerByte }},
 }
 

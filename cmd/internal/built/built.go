@@ -61,6 +61,23 @@ func Dir(t testing.TB) string {
 	return commands.dir
 }
 
+// ForAll is a copy of a command in a folder of its own that every user may read, which goes with
+// the test.
+func ForAll(t testing.TB, name string) (path string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "zcbench-for-all-") // folders of the test itself are root's alone
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	binary, err := os.ReadFile(filepath.Join(Dir(t), name))
+	path = filepath.Join(dir, name)
+	if err := errors.Join(err, os.Chmod(dir, 0o755), os.WriteFile(path, binary, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func build() (string, error) {
 	dir, err := os.MkdirTemp("", "zcbench-test-")
 	if err != nil {

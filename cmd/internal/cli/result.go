@@ -197,8 +197,8 @@ func (f EndFlow) text(out io.Writer) {
 // they took.
 func (r EndReport) trips(out io.Writer) {
 	fmt.Fprintf(out, "%8.0f transactions/s  %d in %v", *r.PerSecond, *r.Transactions, time.Duration(*r.DurationS*1e9).Round(time.Millisecond))
-	if t := r.RoundTrip; t != nil {
-		fmt.Fprintf(out, "  p50 %.1f us, p90 %.1f us, p99 %.1f us, p99.9 %.1f us, max %.1f us", t.P50Us, t.P90Us, t.P99Us, t.P999Us, t.MaxUs)
+	if t := r.RoundTrip; t != nil && t.MaxUs != nil {
+		fmt.Fprintf(out, "  p50 %.1f us, p90 %.1f us, p99 %.1f us, p99.9 %.1f us, max %.1f us", *t.P50Us, *t.P90Us, *t.P99Us, *t.P999Us, *t.MaxUs)
 	}
 	if r.CPUUsPerTrip != nil {
 		fmt.Fprintf(out, "  cpu %.2f us each", *r.CPUUsPerTrip)

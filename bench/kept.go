@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	pprof "github.com/google/pprof/profile"
+	"github.com/zcbench/zcbench/internal/units"
+	"github.com/zcbench/zcbench/profile"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Bounds of the profiles that one graph, or one report, is made of: how many are looked for, and
+// the bytes that they have unpacked: few packed ones may be a great many.
+const (
+	mostProfiles     = 4000
+	mostProfileBytes = 256 << 20
+)
+
+// KeptProfiles reads the profiles that results folders keep, within bounds.
+type KeptProfiles struct {
+	Files, Bytes int // that may still be read
+}
+
+// NewKeptProfiles may read as much as a graph is made of.
+func NewKeptProfiles() *KeptProfiles { return &KeptProfiles{mostProfiles, mostProfileBytes} }
+
+// KeptBounds says how much that is.
+func KeptBounds() string {
+	return fmt.Sprintf("%d profiles, and of %v unpacked", mostProfiles, units.Bytes(mostProfileBytes))
+}
+
+// ErrKeptBound says that a profile was not read because so many were before.
+var ErrKeptBound = errors.New("no more profiles are read than were before it")
+
+// notKept is the name of a file that is not there. Where the folder lies is nobody's business who
+// reads a report.
+type notKept string
+
+func (n notKept) Error() string { return "there is no " + string(n) }
+
+// Is says that it is [fs.ErrNotExist].
+func (notKept) Is(err error) bool { return err == fs.ErrNotExist }
+
+// Read reads the profile of a run's end. What cannot be read counts too, also what is not there,
+// which is [fs.ErrNotExist].
+func (k *KeptProfiles) Read(dir, run string, role results.Role) (*pprof.Profile, error) {
+	name, err := results.ProfileFile(run, string(role))
+	if err != nil {
+		return nil, err
+	}
+	if k.Files <= 0 || k.Bytes <= 0 {
+		return nil, fmt.Errorf("%s: %w", name, ErrKeptBound)
+	}
+	k.Files--
+	f, err := results.Open(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, notKept(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	room := k.Bytes
+	packed, err := io.ReadAll(io.LimitReader(f, int64(min(room, profile.MaxPacked))+1))
+	if err != nil {
+		k.Bytes -= len(packed)
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	p, unpacked, err := profile.ParseWithin(packed, room)
+	k.Bytes -= max(len(packed), unpacked)
+	switch {
+	case k.Bytes < 0:
+		return nil, fmt.Errorf("%s: %w", name, ErrKeptBound)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return p, nil
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// What is watched live is read for at most MostWatched, and at least every MostInterval: more is
+// mistyped, and clocks of nanoseconds overflow.
+const (
+	MostWatched  = 10_000 * time.Hour
+	MostInterval = 24 * time.Hour
+)
+
+// CheckWatched refuses a --duration that is no time to watch for. 0 is until somebody interrupts.
+func CheckWatched(d time.Duration) error {
+	if d < 0 || d > MostWatched {
+		return fmt.Errorf("--duration %v: must be 0, which is until Ctrl-C, to %v", d, MostWatched)
+	}
+	return nil
+}
+
+// CheckInterval refuses a time between two readings, or two tables, that is too short or too long.
+func CheckInterval(flag string, d, least time.Duration) error {
+	if d < least || d > MostInterval {
+		return fmt.Errorf("--%s %v: must be %v to %v", flag, d, least, MostInterval)
+	}
+	return nil
+}
+
+// CheckGiven refuses flags that were given with nothing in them, such as --pid 0 or --dev "": left
+// out they mean all, and who gives them means one.
+func CheckGiven(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		f := cmd.Flags().Lookup(name)
+		if f.Changed && slices.Contains([]string{"", "0", "[]"}, f.Value.String()) {
+			return Usagef("--%s %q: names nothing: leave the flag out, or say which", name, f.Value)
+		}
+	}
+	return nil
+}

@@ -51,6 +51,6 @@ func TestIntegrationRoundTrips(t *testing.T) {
 				t.Errorf("%s: no cost per transaction: %+v", c.ID, h)
 			}
 		}
-		t.Logf("%s: %.0f per second, p50 %.1f us, p99 %.1f us", c.ID, *tg.TransactionsPerS(), tg.RoundTrip.P50Us, tg.RoundTrip.P99Us)
+		t.Logf("%s: %.0f per second, p50 %.1f us, p99 %.1f us", c.ID, *tg.TransactionsPerS(), *tg.RoundTrip.P50Us, *tg.RoundTrip.P99Us)
 	}
 }

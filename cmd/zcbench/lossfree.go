@@ -43,7 +43,7 @@ docs/packets.md says what the figures are.
 
 Exit status: 0 a rate was found, 1 none was, or a run failed or is invalid, 2 wrong
 usage.`,
-		Example: "  zcbench loss-free --sut netns:a --tg netns:b --rx udp --tx udp --message-size 64\n  zcbench loss-free --sut netns:a --tg netns:b --rx udp --tx udp --loss 0.01 --confirm 59 --out out/loss-free",
+		Example: "  zcbench loss-free --sut netns:a --tg netns:b --rx udp --tx udp\n  zcbench loss-free --sut netns:a --tg netns:b --rx udp --tx udp --loss 0.01 --confirm 59",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -57,6 +57,7 @@ usage.`,
 	fs.BoolVar(&f.json, "json", false, "print what was found as JSON")
 	fs.Float64Var(&f.loss, "loss", 0, "percent of a run's packets that may be lost")
 	fs.Float64Var(&f.resolution, "resolution", 2, "percent by which the rate that is told may be below one that fails")
+	cli.First(cmd, "sut", "tg", "rx", "tx", "message-size", "duration", "loss", "confirm", "out", "json")
 	fs.IntVar(&f.confirm, "confirm", 10, "times in a row that the rate has passed")
 	fs.IntVar(&f.trials, "trials", 200, "runs after which the search is given up")
 	cmd.MarkFlagRequired("sut")

@@ -21,7 +21,7 @@ func TestRoundTripTable(t *testing.T) {
 		r.TG = r.SUT
 		r.TG.RoundTrip = &results.Times{Count: 50000, P50Us: new(17.), P90Us: new(19.), P99Us: new(31.), P999Us: new(94.), MaxUs: new(2000.)}
 		if i == 6 {
-			r.Verdict, r.TG.RoundTrip.P50Us = results.Invalid, 1e6
+			r.Verdict, r.TG.RoundTrip.P50Us = results.Invalid, new(1e6)
 		}
 		j.Records = append(j.Records, r)
 	}

@@ -36,7 +36,7 @@ var members = map[Group]string{
 	GroupPower:     "power power-idle power-guard power-interval",
 	GroupProbes:    "probe probe-sample sample-interval",
 	GroupRuns: "repetitions warmup warmup-duration ramp-up ramp-down rest seed gate control " +
-		"dry-run resume resume-changed require-verdict trust-file",
+		"dry-run resume resume-changed require-verdict trust-file loss resolution confirm trials",
 	GroupOutput: "out json verbose help help-all version",
 }
 

@@ -43,7 +43,7 @@ docs/packets.md says what the figures are.
 
 Exit status: 0 a rate was found, 1 none was, or a run failed or is invalid, 2 wrong
 usage.`,
-		Example: "  zcbench loss-free --sut netns:a --tg netns:b --rx udp --tx udp\n  zcbench loss-free --sut netns:a --tg netns:b --rx udp --tx udp --loss 0.01 --confirm 59",
+		Example: "  zcbench loss-free --sut netns:a --tg netns:b --rx udp --tx udp\n  zcbench loss-free --sut netns:a --tg netns:b --rx udp --tx udp --loss 0.01",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}

@@ -329,6 +329,8 @@ func ShownBy(role stream.Role, mode string) string {
 	switch m, err := stream.LookupMode(role, mode); {
 	case err != nil:
 		return ""
+	case m.Kind != stream.Stream: // the lab's demo is about streams
+		return ""
 	case m.NeedsDev, m.SplitsHeaders: // a queue of a NIC, or how it lays payload
 		return LabDemo
 	case m.NICQueue: // a kernel that is new enough

@@ -47,8 +47,8 @@ var axes = []struct {
 	{results.Receiver, results.CostCPU},
 }
 
-// decisionOf is the chart of the streams' cells that were as fast as they could be; nil where none has a
-// cost.
+// decisionOf is the chart of the streams' cells that were as fast as they could be; nil where none
+// has a cost.
 func decisionOf(groups []*cellRuns, cells []Cell) *decision {
 	var best *decision
 	for _, a := range axes {

@@ -393,6 +393,10 @@ func TestNext(t *testing.T) {
 	paced.PaceBitsPS, control.Control = 10e9, results.WrongQueue
 	s = sentence(t, of(8, made("tcp", "tcp", 20, 1), paced, trunc, control), answer.Alone, "throughput_gbps")
 	wants(t, "alone", s.Text, "No other cell can be ranked with it: uring/tcp (paced), tcp-trunc/tcp (its application never gets the payload) and zcrx/tcp (a control).")
+	of4 := made("tcp", "tcp", 70, 4)
+	of4.Flows, of4.ID = 4, "of4"
+	s = sentence(t, of(8, made("tcp", "tcp", 20, 1), one, of4), answer.Alone, "throughput_gbps")
+	wants(t, "one alone of two groups", s.Text, "Throughput, 1 flow: ", "a verdict takes 6 runs, and zcrx/tcp (1 run).")
 	two := made("uring", "tcp", 30, 1)
 	two.Most = 2
 	four := made("tcp", "tcp", 20, 1)

@@ -27,7 +27,7 @@ func (w *writer) contests() {
 				continue
 			}
 			w.about, w.flows = apart(groups, i)
-			if c := w.best(cells, names); c != nil && (len(c.Rivals) > 0 || !first[i] && len(groups) == 1) {
+			if c := w.best(cells, names); c != nil && (len(c.Rivals)+len(c.Short) > 0 || !first[i] && len(groups) == 1) {
 				w.contest(c)
 			}
 			first[i] = true

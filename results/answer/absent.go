@@ -26,6 +26,7 @@ const copiedLimit = 1
 // proofs says of modes that claim zero copy whether the runs that count were.
 func (w *writer) proofs() {
 	worst := map[Kind]map[string]float64{Proved: {}, Copied: {}}
+	in := map[Kind]map[string][]string{Proved: {}, Copied: {}} // cells
 	s := map[Kind]*Sentence{Proved: {Section: Shown, Kind: Proved}, Copied: {Section: Shown, Kind: Copied}}
 	var names [2][]string
 	for _, p := range w.Proofs {
@@ -41,6 +42,7 @@ func (w *writer) proofs() {
 		if !slices.Contains(names[i], name) {
 			names[i] = append(names[i], name)
 		}
+		in[k][name] = append(in[k][name], p.Cell.ID)
 		worst[k][name] = max(worst[k][name], p.Copied)
 		s[k].Cells = append(s[k].Cells, p.Cell.ID)
 		s[k].StandsOn = append(s[k].StandsOn, Verdict{Cell: p.Cell.ID, Verdict: fmt.Sprintf("%s: %s of the payload copied", name, shareText(p.Copied))})
@@ -51,7 +53,11 @@ func (w *writer) proofs() {
 		}
 		var told []string
 		for _, name := range names[i] {
-			told = append(told, fmt.Sprintf("%s (%s copied)", name, shareText(worst[k][name])))
+			text := name
+			if slices.Contains(names[1-i], name) { // only some cells with it are
+				text += " in " + few(in[k][name])
+			}
+			told = append(told, fmt.Sprintf("%s (%s copied)", text, shareText(worst[k][name])))
 		}
 		s[k].Text = "Zero copy, by the kernel's own count of bytes: " + few(told) + "."
 		if k == Copied {
@@ -83,7 +89,7 @@ func shareText(percent float64) string {
 
 // watts says that nothing is known per watt.
 func (w *writer) watts() {
-	cells := w.Set.Contestants()
+	cells := slices.DeleteFunc(w.Set.Contestants(), func(c *compare.Cell) bool { return !fits(&c.Cell, "roi_power_total") })
 	if !w.Power || len(cells) < 2 {
 		return
 	}
@@ -133,6 +139,24 @@ func (w *writer) absent() {
 			w.gone(stop, k.kind, gave)
 		}
 	}
+	w.never(silent, stops)
+}
+
+// never names the cells that no reason is about: nobody made a run of them.
+func (w *writer) never(silent map[string]bool, stops []Stop) {
+	s := Sentence{Section: Absent, Kind: NotRun}
+	for i := range w.Set.Cells {
+		id := w.Set.Cells[i].Cell.ID
+		if silent[id] && !slices.ContainsFunc(stops, func(s Stop) bool { return slices.Contains(s.Cells, id) }) {
+			s.Cells = append(s.Cells, id)
+			s.StandsOn = append(s.StandsOn, Verdict{Cell: id, Verdict: "no run but warm-ups"})
+		}
+	}
+	if s.Cells == nil {
+		return
+	}
+	s.Text = fmt.Sprintf("Planned, and never run but to warm up, if at all: %s.", few(s.Cells))
+	w.say(s)
 }
 
 // gone says that runs of a mode, or of some cells, came to nothing.

@@ -56,6 +56,7 @@ const (
 	Unsupported Kind = "unsupported"
 	Invalid     Kind = "invalid"
 	Failed      Kind = "failed"
+	NotRun      Kind = "not run" // it was planned
 )
 
 // Answer is what the evidence supports.
@@ -167,10 +168,12 @@ type writer struct {
 	// and the figure; level those of which it said that nobody can tell.
 	told, level map[[3]string]bool
 
+	untold []*compare.Row // that nobody can tell, of figures whose doubts are told in one sentence
+
 	bounds map[string]bool // cells whose application never gets the payload
 
 	flows int    // of the cells that a contest is among; 0: all have as many
-	kind  string // what these move; "": all move the same
+	about string // what these move; "": all move the same
 }
 
 func (w *writer) say(s Sentence) { w.a.Sentences = append(w.a.Sentences, s) }

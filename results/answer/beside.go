@@ -15,6 +15,9 @@ import (
 // comparisons says, figure by figure, which cells differ from what they are compared with.
 func (w *writer) comparisons() {
 	rows := w.Compared.Rows
+	if w.Set != nil {
+		rows = slices.DeleteFunc(slices.Clone(rows), func(r compare.Row) bool { return !rivals(&r.A, &r.B) || !fits(&r.B, r.Metric) })
+	}
 	for from := 0; from < len(rows); {
 		to := from
 		for to < len(rows) && rows[to].Metric == rows[from].Metric {
@@ -25,6 +28,27 @@ func (w *writer) comparisons() {
 		}
 		from = to
 	}
+	w.doubts()
+}
+
+// doubts names the figures whose comparisons without a verdict are not told one by one.
+func (w *writer) doubts() {
+	if len(w.untold) == 0 {
+		return
+	}
+	s := Sentence{Section: Open, Kind: Unsure}
+	var figures []string
+	for _, r := range w.untold {
+		if name := brief(r.Metric); !slices.Contains(figures, name) {
+			figures = append(figures, name)
+		}
+		if !slices.Contains(s.Cells, r.B.ID) {
+			s.Cells = append(s.Cells, r.B.ID)
+		}
+		s.StandsOn = append(s.StandsOn, ofRow(r))
+	}
+	s.Text = fmt.Sprintf("No verdict either on %s: %s.", few(figures), few(s.Cells))
+	w.say(s)
 }
 
 // figure tells the comparisons of one figure.
@@ -42,7 +66,11 @@ func (w *writer) figure(rows []compare.Row) {
 	w.differ(by[Worse], Worse)
 	w.equal(by[Equal])
 	w.unequal(by[Unequal], len(rows))
-	if w.Compare != nil && rows[0].Metric != w.Compare[0] || !slices.ContainsFunc(by[Unsure], func(r *compare.Row) bool { return !w.open(r) }) {
+	if !slices.ContainsFunc(by[Unsure], func(r *compare.Row) bool { return !w.open(r) }) {
+		return
+	}
+	if w.Compare != nil && rows[0].Metric != w.Compare[0] {
+		w.untold = append(w.untold, by[Unsure]...)
 		return
 	}
 	w.unsure(by[Unsure], rows)
@@ -274,7 +302,7 @@ func plainest(rows []*compare.Row, all []compare.Row) (text string, runs int) {
 			}
 		}
 		n, least := r.RunsToTell(tests)
-		if n > mostRuns || best != nil && max(n, least) >= runs {
+		if least == 0 || n > mostRuns || best != nil && max(n, least) >= runs {
 			continue
 		}
 		best, runs, looks = r, max(n, least), n > 0

@@ -3,7 +3,6 @@
 package answer
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,52 +20,23 @@ func (w *writer) contests() {
 	w.told, w.level = map[[3]string]bool{}, map[[3]string]bool{}
 	w.a.Baseline = w.base()
 	groups := groupsOf(w.Set.Contestants())
-	for i, names := range w.Figures {
-		if i > 0 && len(groups) > mostGroups {
-			break
-		}
-		for _, cells := range groups {
-			w.flows, w.kind = 0, ""
-			if slices.ContainsFunc(groups, func(g []*compare.Cell) bool { return g[0].Cell.NFlows() != cells[0].Cell.NFlows() }) {
-				w.flows = cells[0].Cell.NFlows()
+	first := make([]bool, len(groups)) // told
+	for _, names := range w.Figures {
+		for i, cells := range groups {
+			if !fits(&cells[0].Cell, names[0]) || first[i] && len(groups) > mostGroups {
+				continue
 			}
-			if slices.ContainsFunc(groups, func(g []*compare.Cell) bool { return kindOfFlow(g[0]) != kindOfFlow(cells[0]) }) {
-				w.kind = cmp.Or(string(kindOfFlow(cells[0])), "streams")
-			}
-			if c := w.best(cells, names); c != nil && (len(c.Rivals) > 0 || i == 0 && len(groups) == 1) {
+			w.about, w.flows = apart(groups, i)
+			if c := w.best(cells, names); c != nil && (len(c.Rivals)+len(c.Short) > 0 || !first[i] && len(groups) == 1) {
 				w.contest(c)
 			}
+			first[i] = true
 		}
 	}
 }
 
 // mostGroups is of how many groups of cells more than the first figure is told.
 const mostGroups = 3
-
-// groupsOf groups cells by what they move and the number of their flows: modes are not compared by
-// cells in which these are others.
-func groupsOf(cells []*compare.Cell) (groups [][]*compare.Cell) {
-	for _, c := range cells {
-		i := slices.IndexFunc(groups, func(g []*compare.Cell) bool {
-			return g[0].Cell.NFlows() == c.Cell.NFlows() && kindOfFlow(g[0]) == kindOfFlow(c)
-		})
-		if i < 0 {
-			i = len(groups)
-			groups = append(groups, nil)
-		}
-		groups[i] = append(groups[i], c)
-	}
-	return groups
-}
-
-// kindOfFlow is what a cell moves: bytes of a stream, where its mode is not known.
-func kindOfFlow(c *compare.Cell) stream.Kind {
-	m, err := stream.LookupMode(stream.RX, c.Cell.RX)
-	if err != nil {
-		return stream.Stream
-	}
-	return m.Kind
-}
 
 // best is the contest by the first of some figures that was measured.
 func (w *writer) best(cells []*compare.Cell, names []string) *compare.Contest {
@@ -88,8 +58,8 @@ func (w *writer) head(c *compare.Contest) string { return head(c.Metric.Name) + 
 func (w *writer) brief(c *compare.Contest) string { return brief(c.Metric.Name) + w.among() }
 
 func (w *writer) among() (text string) {
-	if w.kind != "" {
-		text = ", " + w.kind
+	if w.about != "" {
+		text = ", " + w.about
 	}
 	if w.flows > 0 {
 		text += ", " + plural(w.flows, "flow")
@@ -144,30 +114,33 @@ func (w *writer) contest(c *compare.Contest) {
 	for i := range c.Rivals {
 		s.StandsOn = append(s.StandsOn, ofRival(c, &c.Rivals[i]))
 	}
+	for _, x := range c.Short {
+		s.StandsOn = append(s.StandsOn, w.ofCell(x.Cell, c.Metric.Name))
+	}
 	for _, r := range p.open {
 		w.level[[3]string{r.Cell.Cell.ID, c.First.Cell.ID, c.Metric.Name}] = true
 	}
 	switch {
 	case len(c.Rivals) == 0:
 		s.Kind = Alone
-		s.Text = fmt.Sprintf("%s: %s by %s. No other cell has runs that count, so there is nothing to compare it with.", w.head(c), figure(c.Sum, c.Metric), c.First.Cell.ID)
+		s.Text = fmt.Sprintf("%s: %s by %s. %s", w.head(c), figure(c.Sum, c.Metric), c.First.Cell.ID, w.others(c))
 	case len(p.open) > 0 && !slices.ContainsFunc(p.open, func(r *compare.Rival) bool { return tellable(c, r) }):
 		if len(p.lower) == 0 {
 			w.few(c, p, s)
 			return
 		}
 		s.Kind = Ahead
-		s.Text = w.lead(c, p.lower, "is ahead of "+plural(len(p.lower), "cell")+" with ") + ". Not told from it: " + lacks(c, p.open) + "." + unranked(p)
+		s.Text = w.lead(c, p.lower, "is ahead of "+plural(len(p.lower), "cell")+" with ") + ". Not told from it: " + lacks(c, p.open) + "." + unranked(p) + short(c)
 	case len(p.open) > 0:
 		w.tied(c, p, s)
 		return
 	case len(p.lower) == 0:
 		s.Kind, s.Cells = Unranked, append(s.Cells, idsOf(p.unranked)...)
 		s.Text = fmt.Sprintf("%s: %s is the highest, %s, but nobody can tell that it is the best: something else may be why the others are lower, %s.",
-			w.head(c), c.First.Cell.ID, figure(c.Sum, c.Metric), whys(p.unranked))
-	case len(p.unranked) > 0:
+			w.head(c), c.First.Cell.ID, figure(c.Sum, c.Metric), whys(p.unranked)) + short(c)
+	case len(p.unranked)+len(c.Short) > 0:
 		s.Kind = Ahead
-		s.Text = w.lead(c, p.lower, "is ahead of "+plural(len(p.lower), "cell")+" with ") + "." + unranked(p)
+		s.Text = w.lead(c, p.lower, "is ahead of "+plural(len(p.lower), "cell")+" with ") + "." + unranked(p) + short(c)
 	default:
 		s.Kind = Leads
 		s.Text = w.lead(c, p.lower, "leads with ") + "."
@@ -189,16 +162,19 @@ func (w *writer) lead(c *compare.Contest, lower []*compare.Rival, verb string) s
 		return byHowMuch(invert(r.Diff.Ratio), what+r.Cell.Cell.ID)
 	}
 	var caveats []string
-	next := lower[0]
+	next, the := lower[0], "the next"
+	if next != &c.Rivals[0] || len(c.Short) > 0 {
+		the = "the next that can be ranked"
+	}
 	caveats = append(caveats, next.Caveats...)
 	atLeast := next.Standing.AboveLimit
 	switch {
 	case next.Cell.Cell.ID == base:
-		text += ": " + name(next, "the next and baseline, ")
+		text += ": " + name(next, the+" and baseline, ")
 	case first == base:
-		text += ", and is the baseline: " + name(next, "the next, ")
+		text += ", and is the baseline: " + name(next, the+", ")
 	default:
-		text += ": " + name(next, "the next, ")
+		text += ": " + name(next, the+", ")
 		if i := slices.IndexFunc(lower, func(r *compare.Rival) bool { return r.Cell.Cell.ID == base }); i > 0 {
 			text += ", and " + name(lower[i], "the baseline, ")
 			caveats = append(caveats, lower[i].Caveats...)
@@ -233,7 +209,7 @@ func (w *writer) tied(c *compare.Contest, p places, s Sentence) {
 	if n := len(p.lower); n > 0 {
 		s.Text += fmt.Sprintf(" %s %s lower beyond doubt.", plural(n, "other"), map[bool]string{true: "is", false: "are"}[n == 1])
 	}
-	s.Text += unranked(p)
+	s.Text += unranked(p) + short(c)
 	w.say(s)
 	w.needs(c, p)
 }
@@ -250,7 +226,7 @@ func (w *writer) few(c *compare.Contest, p places, s Sentence) {
 		}
 		s.Kind = Limited
 		s.Text = fmt.Sprintf("%s: none leads. %s has the highest median, %s, and cannot be told from %s. More runs would not tell.",
-			w.head(c), c.First.Cell.ID, figure(c.Sum, c.Metric), few(names))
+			w.head(c), c.First.Cell.ID, figure(c.Sum, c.Metric), few(names)) + unranked(p) + short(c)
 		w.say(s)
 		return
 	}
@@ -258,24 +234,110 @@ func (w *writer) few(c *compare.Contest, p places, s Sentence) {
 	s.Kind = Few
 	s.Text = fmt.Sprintf("%s: nobody can tell which cell leads. The highest median is that of %s, %s, be it by chance.", w.head(c), c.First.Cell.ID, figure(c.Sum, c.Metric))
 	least, _ := stat.RunsFor(len(c.Rivals), 0)
-	switch n := min(r.Diff.NA, r.Diff.NB); {
-	case n < least:
+	switch lacking := tooFewRuns(c, least); {
+	case lacking != "" && r.Diff.Level != stat.TooFewBoots:
 		s.RunsNeeded = max(least, w.wanted(c, p))
-		s.Text += fmt.Sprintf(" %s too few: to tell %d cells apart takes %d of each at least%s.", are(n), len(c.Rivals)+1, least, about(s.RunsNeeded, least))
+		s.Text += fmt.Sprintf(" %s too few: to tell %d cells apart takes %d of each at least%s.", lacking, len(c.Rivals)+1, least, about(s.RunsNeeded, least))
 		if s.RunsNeeded > mostRuns {
 			s.RunsNeeded = least
 		}
 	case len(r.Diff.Warnings) > 0:
 		s.Text += " " + upper(strings.Join(r.Diff.Warnings, "; ")) + "."
+	case !r.Reach.Attainable():
+		s.Text += fmt.Sprintf(" %s, in %s, could not tell whatever they measured: p is %.2g at the least.", sample(r), plural(r.Reach.Tests, "comparison"), r.Reach.LeastP)
 	}
+	s.Text += unranked(p) + short(c)
 	w.say(s)
 }
 
-func are(runs int) string {
-	if runs == 1 {
-		return "1 run of each is"
+// sample is what a rival and the first are compared by.
+func sample(r *compare.Rival) string {
+	switch d := &r.Diff; {
+	case d.Level == stat.AcrossBoots && d.Pairs > 0:
+		return "Runs of " + plural(d.Pairs, "boot")
+	case d.Level == stat.AcrossBoots:
+		return fmt.Sprintf("Runs of %d and %d boots", d.BootsB, d.BootsA)
+	case d.Pairs > 0:
+		return plural(d.Pairs, "block")
 	}
-	return fmt.Sprintf("%d runs of each are", runs)
+	return fmt.Sprintf("%d and %d runs", r.Diff.NB, r.Diff.NA)
+}
+
+// tooFewRuns says which cells of a contest have fewer runs than any verdict takes; "": none has.
+func tooFewRuns(c *compare.Contest, least int) string {
+	counts, lacking := []int{c.Sum.N}, []string(nil)
+	add := func(id string, n int) {
+		if n < least {
+			lacking = append(lacking, fmt.Sprintf("%s (%s)", id, plural(n, "run")))
+		}
+	}
+	add(c.First.Cell.ID, c.Sum.N)
+	for i := range c.Rivals {
+		r := &c.Rivals[i]
+		counts = append(counts, r.Sum.N)
+		add(r.Cell.Cell.ID, r.Sum.N)
+	}
+	switch {
+	case lacking == nil:
+		return ""
+	case slices.Min(counts) == slices.Max(counts) && counts[0] == 1:
+		return "1 run of each is"
+	case slices.Min(counts) == slices.Max(counts):
+		return fmt.Sprintf("%d runs of each are", counts[0])
+	case len(lacking) == 1:
+		return lacking[0] + " has"
+	}
+	return few(lacking) + " have"
+}
+
+// short names the cells that have too few runs for a place.
+func short(c *compare.Contest) string {
+	if len(c.Short) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Not in it, for a verdict takes %d runs: %s.", stat.MinRuns, shorts(c))
+}
+
+func shorts(c *compare.Contest) string {
+	var out []string
+	for _, x := range c.Short {
+		out = append(out, fmt.Sprintf("%s (%s)", x.Cell.Cell.ID, plural(x.Sum.N, "run")))
+	}
+	return few(out)
+}
+
+// others says why there is nothing to compare a cell with.
+func (w *writer) others(c *compare.Contest) string {
+	if len(c.Short) > 0 {
+		return fmt.Sprintf("There is nothing to compare it with: a verdict takes %d runs, and %s.", stat.MinRuns, shorts(c))
+	}
+	var out []string
+	for i := range w.Set.Cells {
+		if x := &w.Set.Cells[i]; len(x.Runs) > 0 && x.Cell.ID != c.First.Cell.ID {
+			out = append(out, x.Cell.ID+" ("+outside(x)+")")
+		}
+	}
+	if out == nil {
+		return "No other cell has runs that count, so there is nothing to compare it with."
+	}
+	return "No other cell can be ranked with it: " + few(out) + "."
+}
+
+// outside is why a cell that has runs is in no contest with others.
+func outside(c *compare.Cell) string {
+	switch {
+	case c.Source != "":
+		return "published"
+	case c.Cell.Control != "":
+		return "a control"
+	case c.Paced() || c.Cell.RRRate > 0:
+		return "paced"
+	case kindOfFlow(&c.Cell) == stream.Frame:
+		return "a step of a ladder"
+	case c.Discards():
+		return "its application never gets the payload"
+	}
+	return "the figure was not measured"
 }
 
 // heldBy is what else than the two cells is why nobody can tell them apart; "": nothing is known
@@ -303,7 +365,7 @@ const mostRuns = 500
 // needs says how many runs would tell the first from the one that is nearest to it.
 func (w *writer) needs(c *compare.Contest, p places) {
 	for _, r := range p.open {
-		if !tellable(c, r) || r.Scatter == nil {
+		if !tellable(c, r) || r.Scatter == nil || r.Diff.ByBoots() {
 			continue
 		}
 		s := Sentence{Section: Open, Kind: Needs, Figure: c.Metric.Name, Flows: w.flows, Cells: []string{c.First.Cell.ID, r.Cell.Cell.ID}, StandsOn: []Verdict{ofRival(c, r)}}
@@ -324,7 +386,7 @@ func (w *writer) needs(c *compare.Contest, p places) {
 // wanted is how many runs would tell the first from the nearest of those it is not told from.
 func (w *writer) wanted(c *compare.Contest, p places) int {
 	for _, r := range p.open {
-		if heldBy(c, r) == "" && r.Scatter != nil && r.Diff.Ratio != nil {
+		if heldBy(c, r) == "" && r.Scatter != nil && r.Diff.Ratio != nil && !r.Diff.ByBoots() {
 			return runsFor(c, r)
 		}
 	}
@@ -341,7 +403,7 @@ func (w *writer) discarded() {
 	var ids []string
 	var on []Verdict
 	for i := range w.Set.Cells {
-		if c := &w.Set.Cells[i]; len(c.Runs) > 0 && c.Discards() {
+		if c := &w.Set.Cells[i]; len(c.Runs) > 0 && c.Discards() && kindOfFlow(&c.Cell) != stream.Frame {
 			ids = append(ids, c.Cell.ID)
 			on = append(on, w.ofCell(c, ""))
 		}

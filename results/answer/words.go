@@ -19,6 +19,8 @@ var heads = map[string]string{
 	"roi_cpu":                "Per core (throughput^2 / busy cores of the receiver)",
 	"roi_power_total":        "Per watt (throughput^2 / watts of both hosts)",
 	"roi_power":              "Per watt (throughput^2 / watts of the receiver)",
+	"packets_per_s":          "Packets per second",
+	"transactions_per_s":     "Round trips per second",
 	"ns_per_kb":              "CPU time per kB, receiver",
 	"tg_ns_per_kb":           "CPU time per kB, sender",
 	"joule_per_gb":           "Energy per GB, receiver",
@@ -42,7 +44,7 @@ func head(metric string) string {
 // figure is a median with its interval.
 func figure(s *stat.Summary, m compare.Metric) string {
 	text := number(s.Median)
-	if !strings.HasPrefix(m.Name, "roi_") { // whose heading says what it is
+	if !strings.HasPrefix(m.Name, "roi_") && m.Unit != "1/s" { // whose heading says what it is
 		text += " " + m.Unit
 	}
 	switch {

@@ -14,12 +14,21 @@ import (
 
 // Contest is which of some cells may be the best by a figure. Each is held against the one with the
 // best median, by blocks and boots as comparisons are, corrected for their number: with 95 % the
-// best in truth is the first, or one that is not beyond doubt below it.
+// best in truth is the first, or one that is not beyond doubt below it, of those with enough runs.
 type Contest struct {
 	Metric Metric
 	First  *Cell
 	Sum    *stat.Summary // of the first
 	Rivals []Rival       // the others, the best median first
+	// Short are cells with too few runs for any verdict, the best median first: they are no rivals
+	// where another has enough.
+	Short []Measured
+}
+
+// Measured is a cell with the figure of a contest.
+type Measured struct {
+	Cell *Cell
+	Sum  *stat.Summary
 }
 
 // Rival is a cell beside the first.
@@ -41,29 +50,35 @@ type Rival struct {
 // Best holds the contest of some cells by a figure; nil where none has it. between is the spread
 // between boots that was declared.
 func Best(cells []*Cell, m Metric, between float64) *Contest {
-	type entry struct {
-		cell *Cell
-		sum  *stat.Summary
-	}
-	var all []entry
+	var all []Measured
 	for _, c := range cells {
 		if sum := stat.Summarize(values(c, m)); sum != nil {
-			all = append(all, entry{c, sum})
+			all = append(all, Measured{c, sum})
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(all, func(a, b entry) int {
+	slices.SortStableFunc(all, func(a, b Measured) int {
 		if m.HigherWins {
 			a, b = b, a
 		}
-		return cmp.Compare(a.sum.Median, b.sum.Median)
+		return cmp.Compare(a.Sum.Median, b.Sum.Median)
 	})
-	c := &Contest{Metric: m, First: all[0].cell, Sum: all[0].sum}
+	c := &Contest{Metric: m}
+	enough := func(e Measured) bool { return e.Sum.N >= stat.MinRuns }
+	if slices.ContainsFunc(all, enough) {
+		all = slices.DeleteFunc(all, func(e Measured) bool {
+			if !enough(e) {
+				c.Short = append(c.Short, e)
+			}
+			return !enough(e)
+		})
+	}
+	c.First, c.Sum = all[0].Cell, all[0].Sum
 	ofFirst := runsOf(c.First, m)
 	for _, e := range all[1:] {
-		c.Rivals = append(c.Rivals, c.rival(e.cell, e.sum, ofFirst, between, len(all)-1))
+		c.Rivals = append(c.Rivals, c.rival(e.Cell, e.Sum, ofFirst, between, len(all)-1))
 	}
 	return c
 }

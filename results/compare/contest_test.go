@@ -4,9 +4,11 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 // Which cells may be the best: those that are lower beyond doubt are not, unless something else may
@@ -44,5 +46,32 @@ func TestBest(t *testing.T) {
 	// Of a cost the lowest is the best, and limits do not matter.
 	if c := Best(s.Contestants(), metrics(t, "ns_per_kb")[0], 0); c != nil && c.Rivals[0].Why() != "" {
 		t.Errorf("%+v", c.Rivals[0])
+	}
+}
+
+// A cell with too few runs for a verdict is neither the first nor a rival, whatever it measured,
+// unless no cell has enough.
+func TestBestHasRuns(t *testing.T) {
+	cells := []results.Cell{{ID: "tcp", RX: "tcp", TX: "tcp"}, {ID: "uring", RX: "uring", TX: "tcp"}, {ID: "once", RX: "zcrx", TX: "tcp"}}
+	j := session(2, 8, cells, func(c results.Cell) float64 { return map[string]float64{"tcp": 80, "uring": 100, "once": 200}[c.ID] })
+	j.Records = slices.DeleteFunc(j.Records, func(r results.Record) bool { return r.Cell.ID == "once" && r.Rep > 0 })
+	s := NewSet("s", j)
+	c := Best(s.Contestants(), metrics(t, "throughput_gbps")[0], 0)
+	if c.First.Cell.ID != "uring" || len(c.Rivals) != 1 || !c.Below(&c.Rivals[0]) || c.Rivals[0].Reach.Tests != 1 || len(c.Short) != 1 || c.Short[0].Cell.Cell.ID != "once" {
+		t.Errorf("%+v", c)
+	}
+	j.Records = slices.DeleteFunc(j.Records, func(r results.Record) bool { return r.Rep > 3 })
+	s = NewSet("s", j)
+	if c := Best(s.Contestants(), metrics(t, "throughput_gbps")[0], 0); c.First.Cell.ID != "once" || len(c.Rivals) != 2 || c.Short != nil {
+		t.Errorf("%+v", c)
+	}
+}
+
+// What boots cannot tell, runs would not.
+func TestRunsToTellOfBoots(t *testing.T) {
+	for level, want := range map[stat.Level]int{stat.WithinBoot: stat.MinRuns, stat.AcrossBoots: 0, stat.DeclaredBoots: 0, stat.TooFewBoots: 0} {
+		if _, least := (&Row{Diff: stat.Difference{Level: level}}).RunsToTell(1); least != want {
+			t.Errorf("%s: %d runs, want %d", level, least, want)
+		}
 	}
 }

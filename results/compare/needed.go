@@ -10,8 +10,11 @@ import (
 
 // RunsToTell is about how many runs of each would tell a row that has no verdict, as one of so many
 // comparisons, if the two differ as they look; above 500: more than anyone makes; 0: it is not
-// known. least is how many any verdict takes.
+// known. least is how many any verdict takes; 0: boots are lacking, and not runs.
 func (r *Row) RunsToTell(tests int) (runs, least int) {
+	if r.Diff.ByBoots() {
+		return 0, 0
+	}
 	least, _ = stat.RunsFor(tests, 0)
 	sd, ok := stat.Scatter(r.runsA, r.runsB)
 	if !ok || r.Diff.Ratio == nil || !(r.Diff.Ratio.Value > 0) {

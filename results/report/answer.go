@@ -8,10 +8,11 @@ import (
 	"github.com/zcbench/zcbench/results/compare"
 )
 
-// leadBy are the figures by which a report says which cell leads, and told those whose comparisons
+// leadBy are the figures by which a report says which cell leads, of those whose flows they are of
+// (datagrams, round trips, or else streams), and told those whose comparisons
 // it tells.
 var (
-	leadBy = [][]string{{"throughput_gbps"}, {"roi_cpu_total", "roi_cpu"}, {"roi_power_total", "roi_power"}}
+	leadBy = [][]string{{"throughput_gbps"}, {"roi_cpu_total", "roi_cpu"}, {"roi_power_total", "roi_power"}, {"packets_per_s"}, {"transactions_per_s"}}
 	told   = []string{"throughput_gbps", "ns_per_kb"}
 )
 

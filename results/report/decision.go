@@ -18,6 +18,9 @@ type decision struct {
 	side  results.Side
 	cost  results.Cost
 	marks []mark
+	// costless are cells without this cost, and others those whose flows are no plain streams:
+	// neither has a mark.
+	costless, others []string
 }
 
 // mark is a cell in it.
@@ -44,8 +47,8 @@ var axes = []struct {
 	{results.Receiver, results.CostCPU},
 }
 
-// decisionOf is the chart of the cells that were as fast as they could be; nil where none has a
-// cost.
+// decisionOf is the chart of the streams' cells that were as fast as they could be; nil where none
+// has a cost.
 func decisionOf(groups []*cellRuns, cells []Cell) *decision {
 	var best *decision
 	for _, a := range axes {
@@ -54,8 +57,12 @@ func decisionOf(groups []*cellRuns, cells []Cell) *decision {
 		}
 		d := &decision{side: a.side, cost: a.cost}
 		for i, g := range groups {
-			if g.cell.PaceBitsPS == 0 && g.cell.PacePercent == 0 {
-				d.add(i, g, &cells[i])
+			switch {
+			case g.cell.PaceBitsPS != 0 || g.cell.PacePercent != 0 || len(g.counted()) == 0:
+			case g.cell.MovesPackets() || g.cell.RoundTrips():
+				d.others = append(d.others, plaintext.Line(g.cell.ID))
+			case !d.add(i, g, &cells[i]):
+				d.costless = append(d.costless, plaintext.Line(g.cell.ID))
 			}
 		}
 		if len(d.marks) > 0 && (best == nil || len(d.marks) > len(best.marks)) {
@@ -70,7 +77,8 @@ func decisionOf(groups []*cellRuns, cells []Cell) *decision {
 	return best
 }
 
-func (d *decision) add(i int, g *cellRuns, c *Cell) {
+// add adds the mark of a cell; false: it has none.
+func (d *decision) add(i int, g *cellRuns, c *Cell) bool {
 	m := mark{number: i + 1, cell: c, discards: g.set != nil && g.set.Discards()}
 	var x, y []float64
 	for _, r := range g.counted() {
@@ -82,10 +90,11 @@ func (d *decision) add(i int, g *cellRuns, c *Cell) {
 		m.runs = append(m.runs, [2]float64{1 / *per, *t})
 	}
 	if len(x) == 0 {
-		return
+		return false
 	}
 	m.x, m.y = stat.Summarize(x), stat.Summarize(y)
 	d.marks = append(d.marks, m)
+	return true
 }
 
 // name finds the shortest names that tell the cells apart: one end's modes where the other's are

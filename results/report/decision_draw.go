@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
@@ -26,6 +27,7 @@ const (
 	mostShapes = 6
 	mostLabels = 40   // marks beyond the frontier that have a name
 	mostPoints = 4000 // runs that are drawn behind the marks
+	mostLeft   = 5    // cells without a mark that are named
 	mostListed = 24   // runs of a mark that are told in words
 	letter     = 6.1  // width of a letter
 )
@@ -130,7 +132,7 @@ func (c *canvas) scales() (x, y scale) {
 			lo, hi = min(lo, s.Min), max(hi, s.Max)
 		}
 		pad := (hi - lo) * .06
-		if pad == 0 {
+		if hi-lo < 1e-9*hi || pad == 0 { // no drawing tells them apart
 			pad = max(hi*.05, 1e-9)
 		}
 		if lo < .5*hi {
@@ -163,8 +165,15 @@ func steps(lo, hi float64, about int) (out []float64) {
 			break
 		}
 	}
-	for i := math.Ceil(lo / unit); i*unit <= hi; i++ {
-		out = append(out, i*unit)
+	first := math.Ceil(lo / unit)
+	for i := range 2*about + 1 { // where hi is next to lo, adding 1 may change nothing
+		v := (first + float64(i)) * unit
+		if !(v <= hi) {
+			break
+		}
+		if n := len(out); n == 0 || v > out[n-1] {
+			out = append(out, v)
+		}
 	}
 	return out
 }
@@ -278,7 +287,7 @@ func shape(kind int, x, y float64) string {
 // words are what is told of a mark when it is pointed at.
 func (c *canvas) words(m *mark) string {
 	var b strings.Builder
-	b.WriteString(m.cell.Cell.RX + " ← " + m.cell.Cell.TX)
+	b.WriteString(plaintext.Line(m.cell.Cell.RX + " ← " + m.cell.Cell.TX))
 	if m.setting != "" {
 		b.WriteString(", " + m.setting)
 	}
@@ -372,6 +381,31 @@ func (c *canvas) caption() string {
 	if slices.ContainsFunc(c.marks, func(m mark) bool { return m.discards }) {
 		text += " Dotted outline: the application never gets the payload, a bound and no choice."
 	}
+	return text + c.left()
+}
+
+// left names the cells that have runs and no mark.
+func (c *canvas) left() (text string) {
+	for _, x := range []struct {
+		cells     []string
+		one, many string
+	}{
+		{c.costless, "has no " + c.axis() + " and is", "have no " + c.axis() + " and are"},
+		{c.others, "moves packets or makes round trips and is", "move packets or make round trips and are"},
+	} {
+		n := len(x.cells)
+		if n == 0 {
+			continue
+		}
+		what, names := x.many, strings.Join(x.cells[:min(n, mostLeft)], ", ")
+		if n == 1 {
+			what = x.one
+		}
+		if n > mostLeft {
+			names += fmt.Sprintf(" and %d more", n-mostLeft)
+		}
+		text += fmt.Sprintf(" %s %s not shown: %s.", plural(n, "cell"), what, names)
+	}
 	return text
 }
 
@@ -436,7 +470,7 @@ func (c *canvas) legend() (out []legendList) {
 			if i == 0 && k > mostColors {
 				break
 			}
-			item := legendItem{Name: v}
+			item := legendItem{Name: plaintext.Line(v)}
 			if i == 0 {
 				item.Color = min(k, mostColors)
 				if k == mostColors && len(d.values) > mostColors+1 {

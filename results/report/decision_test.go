@@ -8,13 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/plantest"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 func made(rx string, gbps, cores float64) plantest.Cell {
@@ -159,6 +162,44 @@ func TestSteps(t *testing.T) {
 	}{{0, 10, 5, "[0 2 4 6 8 10]"}, {0, 99, 4, "[0 50]"}, {98.2, 101.3, 5, "[99 100 101]"}, {0, .013, 6, "[0 0.005 0.01]"}} {
 		if got := fmt.Sprint(steps(x.lo, x.hi, x.about)); got != x.want {
 			t.Errorf("%g..%g: %s, want %s", x.lo, x.hi, got, x.want)
+		}
+	}
+}
+
+// Of values between which there is next to no number, an axis ends.
+func TestStepsOfNothing(t *testing.T) {
+	for _, base := range []float64{1, 42.5, 1e16, 1e300} {
+		hi := base
+		for range 4 {
+			hi = math.Nextafter(hi, math.Inf(1))
+			if n := len(steps(base, hi, 5)); n > 11 {
+				t.Errorf("%g: %d steps", base, n)
+			}
+		}
+		d := &decision{marks: []mark{{x: &stat.Summary{Min: base, Max: hi}, y: &stat.Summary{Min: base, Max: hi}}}}
+		if x, _ := (&canvas{decision: d, width: 400, height: 300}).scales(); x.hi-x.lo < .05*base {
+			t.Errorf("%g: an axis from %g to %g", base, x.lo, x.hi)
+		}
+	}
+}
+
+// Cells without a mark are named, and names of modes are no commands to a terminal.
+func TestDecisionNamesTheRest(t *testing.T) {
+	stream.Register(stream.Mode{Name: "decision-rr", Role: stream.TX, RoundTrips: true})
+	paced, costless, trips, evil := made("paced", 10, 1), made("b", 20, 0), made("c", 1, 1), made("\u202eevil", 30, 1)
+	paced.PaceBitsPS, trips.TX, costless.TGCores = 10e9, "decision-rr", 0
+	c := Summarize(plantest.Journal(1, 6, made("a", 10, 1), evil, paced, costless, trips)).decision.draw(wideWidth, wideHeight, true)
+	for _, want := range []string{"1 cell has no busy cores of both hosts and is not shown: b/tcp.", "1 cell moves packets or makes round trips and is not shown: c/decision-rr."} {
+		if !strings.Contains(c.caption(), want) {
+			t.Errorf("no %q in %q", want, c.caption())
+		}
+	}
+	if len(c.marks) != 2 {
+		t.Errorf("%d marks", len(c.marks))
+	}
+	for what, text := range map[string]string{"drawing": c.b.String(), "legend": fmt.Sprint(c.legend())} {
+		if strings.Contains(text, "\u202e") || !strings.Contains(text, "evil") {
+			t.Errorf("%s: %q", what, text)
 		}
 	}
 }

@@ -39,7 +39,9 @@ func part(cells []Cell) (shown []int, a rowless) {
 }
 
 // copiedHere tells a cell whose runs could not but be invalid where they were made.
-func (c *Cell) copiedHere() bool { return c.Expected > 0 && c.OK+c.Failed+c.Unsupported == 0 }
+func (c *Cell) copiedHere() bool {
+	return c.Expected > 0 && c.Expected == c.Invalid-c.Replaced && c.OK+c.Failed+c.Unsupported == 0
+}
 
 // ofNoPair tells a mode that has no pair, because it cannot run with any.
 func (c *Cell) ofNoPair() bool {

@@ -104,6 +104,12 @@ func (d *Difference) Testable() bool {
 	return min(d.NA, d.NB) >= MinRuns && d.Ratio != nil && d.Ratio.Lo != nil && d.Level != TooFewBoots
 }
 
+// ByBoots tells whether boots are what is compared, or would have to be: more runs of the same
+// boots would not tell what these do not.
+func (d *Difference) ByBoots() bool {
+	return d.Level == AcrossBoots || d.Level == DeclaredBoots || d.Level == TooFewBoots
+}
+
 // Sign calls a difference only where the corrected test and the interval of the
 // ratio agree on it.
 func (d *Difference) Sign() Sign {

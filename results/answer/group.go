@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+)
+
+// work is what a cell moves, and in what pieces, where these make another work of it. Only cells of
+// one work can be rivals.
+type work struct {
+	kind    stream.Kind
+	flows   int
+	message int // of packets
+
+	trips                     bool
+	request, response, flight int // of round trips
+}
+
+// workOf is the work of a cell.
+func workOf(c *results.Cell) work {
+	w := work{flows: c.NFlows(), kind: kindOfFlow(c), trips: c.RoundTrips()}
+	if w.kind.Packets() {
+		w.message = cmp.Or(c.MessageBytes, stream.DefaultMessage(w.kind))
+	}
+	if w.trips {
+		w.request, w.response, w.flight = cmp.Or(c.Request, stream.DefaultTripByte), cmp.Or(c.Response, stream.DefaultTripByte), max(c.InFlight, 1)
+	}
+	return w
+}
+
+// kindOfFlow is what a cell moves: bytes of a stream, where its mode is not known.
+func kindOfFlow(c *results.Cell) stream.Kind {
+	m, err := stream.LookupMode(stream.RX, c.RX)
+	if err != nil {
+		return stream.Stream
+	}
+	return m.Kind
+}
+
+// rivals tells whether one of two cells can be better than the other: not where their work is
+// another, nor where they are steps of a ladder, each of which does more than the one above.
+func rivals(a, b *results.Cell) bool {
+	x, y := workOf(a), workOf(b)
+	x.flows, y.flows = 0, 0 // comparisons may be about it
+	return x == y && (x.kind != stream.Frame || a.RX == b.RX && a.XDPAttach == b.XDPAttach && a.XDPTouch == b.XDPTouch && a.XDPRedirect == b.XDPRedirect)
+}
+
+// Figures that are of packets, and of round trips.
+var (
+	ofPackets = []string{"packets_per_s", "ns_per_packet", "tg_ns_per_packet", "delivery_p50_us", "delivery_p99_us"}
+	ofTrips   = []string{"transactions_per_s", "cpu_us_per_transaction", "tg_cpu_us_per_transaction", "rtt_p50_us", "rtt_p99_us", "rtt_p999_us"}
+)
+
+// fits tells whether a figure says how well a cell did its work: bytes are not what packets and
+// round trips are about.
+func fits(c *results.Cell, figure string) bool {
+	general := strings.HasSuffix(figure, "cpu_busy_cores") || strings.HasSuffix(figure, "power_w")
+	switch {
+	case c.RoundTrips():
+		return general || slices.Contains(ofTrips, figure)
+	case kindOfFlow(c).Packets():
+		return general || slices.Contains(ofPackets, figure)
+	}
+	return !slices.Contains(ofTrips, figure) && !strings.Contains(figure, "packet")
+}
+
+// groupsOf groups cells by their work. Frames are in none: no step of a ladder leads. Nor are round
+// trips at a rate, which is what they were told to do.
+func groupsOf(cells []*compare.Cell) (groups [][]*compare.Cell) {
+	for _, c := range cells {
+		if kindOfFlow(&c.Cell) == stream.Frame || c.Cell.RoundTrips() && c.Cell.RRRate > 0 {
+			continue
+		}
+		i := slices.IndexFunc(groups, func(g []*compare.Cell) bool { return workOf(&g[0].Cell) == workOf(&c.Cell) })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], c)
+	}
+	return groups
+}
+
+// apart is what tells the work of a group from that of others: "" and 0, where nothing does.
+func apart(groups [][]*compare.Cell, i int) (about string, flows int) {
+	own := workOf(&groups[i][0].Cell)
+	differs := func(of func(work) any) bool {
+		return slices.ContainsFunc(groups, func(g []*compare.Cell) bool { return of(workOf(&g[0].Cell)) != of(own) })
+	}
+	if differs(func(w work) any { return w.flows }) {
+		flows = own.flows
+	}
+	if differs(func(w work) any { w.flows = 0; return w }) {
+		switch {
+		case own.trips:
+			about = fmt.Sprintf("%d-byte requests, %d-byte answers, %d in flight", own.request, own.response, own.flight)
+		case own.kind.Packets():
+			about = fmt.Sprintf("%s of %d bytes", own.kind, own.message)
+		default:
+			about = "streams"
+		}
+	}
+	return about, flows
+}

@@ -29,6 +29,7 @@ type LossSearch struct {
 type triedRate struct {
 	rate           float64 // packets a second
 	passed, failed int
+	missed         int // of the failed: the sender did not keep the pace, and nothing was lost but what may be
 }
 
 // Trial is what became of one.
@@ -41,17 +42,22 @@ type Trial struct {
 
 // LossFree is what a search found.
 type LossFree struct {
-	PacketsPerS float64 `json:"packets_per_s"`   // the rate that passed; 0: none did
-	Passed      int     `json:"passed"`          // times in a row
-	FailedAt    float64 `json:"failed_at"`       // the lowest rate that did not, packets a second; 0: none was higher
-	BySender    bool    `json:"limit_is_sender"` // the sender could do no more: what the receiver can is not known
+	PacketsPerS float64 `json:"packets_per_s,omitempty"` // the rate that passed; 0: none did
+	Passed      int     `json:"passed,omitempty"`        // times in a row
+	FailedAt    float64 `json:"failed_at,omitempty"`     // the lowest rate that did not, packets a second; 0: none was higher
+	BySender    bool    `json:"limit_is_sender"`         // the sender could do no more: what the receiver can is not known
 	Trials      int     `json:"trials"`
 	GivenUp     bool    `json:"given_up"` // after MostTrials
 }
 
 // LossyShare is below which share the trials at the rate that lose too much are, with 95 %
-// confidence: none of those that were made did.
-func (f *LossFree) LossyShare() float64 { return 1 - math.Pow(0.05, 1/float64(max(f.Passed, 1))) }
+// confidence: none of those that were made did. Nil: none was made.
+func (f *LossFree) LossyShare() *float64 {
+	if f.Passed == 0 {
+		return nil
+	}
+	return new(1 - math.Pow(0.05, 1/float64(f.Passed)))
+}
 
 // paceMissed is by which share of what was asked for a sender may be slower.
 const paceMissed = 0.01
@@ -120,8 +126,10 @@ func (s *LossSearch) Add(t Trial) {
 	count := func(r *triedRate) {
 		if s.Passes(t) {
 			r.passed++
-		} else {
-			r.failed++
+			return
+		}
+		if r.failed++; t.Loss <= s.MaxLoss {
+			r.missed++
 		}
 	}
 	if t.Asked == 0 {
@@ -149,6 +157,8 @@ func (s *LossSearch) Found() LossFree {
 	}
 	passed, failed := s.edges()
 	f.PacketsPerS, f.FailedAt, f.Passed = passed, failed, s.at(passed).passed
+	edge := s.at(failed)
+	f.BySender = edge.failed > 0 && edge.missed == edge.failed
 	f.GivenUp = f.GivenUp && (f.Passed < s.Confirm || failed/passed > 1+s.Resolution)
 	return f
 }

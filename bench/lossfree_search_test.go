@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -11,6 +12,7 @@ import (
 // path loses what is above a limit, and sometimes a little below it.
 type path struct {
 	sender, limit float64
+	paces         float64 // the fastest pace that the sender keeps; 0: any
 	flaky         float64 // from this share of the limit on a trial may lose something
 	r             *rand.Rand
 }
@@ -19,6 +21,9 @@ func (p *path) try(asked float64) Trial {
 	t := Trial{Asked: asked, Sent: p.sender}
 	if asked > 0 {
 		t.Sent = min(asked, p.sender)
+		if p.paces > 0 {
+			t.Sent = min(t.Sent, p.paces)
+		}
 	}
 	t.Got = min(t.Sent, p.limit)
 	t.Loss = 1 - t.Got/t.Sent
@@ -98,6 +103,21 @@ func TestLossSearchOfSlowSender(t *testing.T) {
 	if s.Passes(Trial{Asked: 1e5, Sent: 0.98e5}) || !s.Passes(Trial{Asked: 1e5, Sent: 0.995e5}) || s.Passes(Trial{Asked: 1e5, Sent: 1e5, Loss: 1e-9}) {
 		t.Error("a pace that was missed, or a loss, passes")
 	}
+	// As fast as it can be it loses much; paced it is slower than what the receiver takes.
+	got := search(&path{sender: 1e6, limit: 4e5, paces: 2e5}, newSearch())
+	if !got.BySender || got.GivenUp || got.PacketsPerS > 2e5/(1-paceMissed) || got.PacketsPerS < 2e5/1.02 {
+		t.Errorf("%+v, and the sender was the limit", got)
+	}
+	if got := search(&path{sender: 1e6, limit: 4e5, paces: 6e5}, newSearch()); got.BySender {
+		t.Errorf("%+v, and the receiver was the limit", got)
+	}
+	// What lost too much as well is the receiver's.
+	s = newSearch()
+	s.Add(Trial{Sent: 1e6, Got: 4e5, Loss: .6})
+	s.Add(Trial{Asked: 4e5, Sent: 3e5, Got: 2e5, Loss: .3})
+	if got := s.Found(); got.BySender {
+		t.Errorf("%+v", got)
+	}
 }
 
 func TestLossSearchGivesUp(t *testing.T) {
@@ -111,8 +131,12 @@ func TestLossSearchGivesUp(t *testing.T) {
 func TestLossyShare(t *testing.T) {
 	for n, want := range map[int]float64{1: .95, 10: .2589, 59: .0495} {
 		f := LossFree{Passed: n}
-		if got := f.LossyShare(); math.Abs(got-want) > 1e-3 {
-			t.Errorf("%d: %g, want %g", n, got, want)
+		if got := f.LossyShare(); math.Abs(*got-want) > 1e-3 {
+			t.Errorf("%d: %g, want %g", n, *got, want)
 		}
+	}
+	b, err := json.Marshal(LossFree{Trials: 3})
+	if none := (&LossFree{}).LossyShare(); none != nil || err != nil || string(b) != `{"limit_is_sender":false,"trials":3,"given_up":false}` {
+		t.Errorf("of none that passed: %v, %s", none, b)
 	}
 }

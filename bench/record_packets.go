@@ -4,10 +4,8 @@ package bench
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/machine/ledger"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -29,19 +27,28 @@ func markPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 	rx.Sent = new(*tx.Sent)
 	came := *rx.Received - orZero(rx.Duplicated)
 	rx.Lost = new(*tx.Sent - came)
-	left := unaccounted(*tx.Sent, came, lostBy(rec, oneMachine, oneNamespace), max(orZero(rx.MostInOne), orZero(tx.MostInOne)))
-	if left != 0 && rec.Fragmented() {
+	least, most := unaccounted(*tx.Sent, came, lostBy(rec, oneMachine, oneNamespace))
+	if (least != 0 || most != 0) && rec.Fragmented() {
 		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d datagrams were lost, and it is not known whether counters tell of all: longer than the MTU, they go in fragments, which counters count", *rx.Lost))
 		return
 	}
-	if rx.Unaccounted = &left; left == 0 {
+	if least == most {
+		rx.Unaccounted = new(float64(least))
+	}
+	atLeast := "" // where it is not known how many packets those of a counter were
+	if least != most {
+		atLeast = "at least "
+	}
+	var why string
+	switch {
+	case least > 0:
+		why = fmt.Sprintf("of %d lost packets no counter tells where %s%d were lost: between the hosts, or where nothing counts (--probe drops shows more)", *rx.Lost, atLeast, least)
+	case most < 0:
+		why = fmt.Sprintf("%d packets were lost, and counters tell of %s%d more: other traffic lost some, or something is counted twice", *rx.Lost, atLeast, -most)
+	default:
 		return
 	}
 	rec.Flags = append(rec.Flags, results.FlagPacketsUnaccounted)
-	why := fmt.Sprintf("of %d lost packets no counter tells where %.0f were lost: between the hosts, or where nothing counts (--probe drops shows more)", *rx.Lost, left)
-	if left < 0 {
-		why = fmt.Sprintf("%d packets were lost, and counters tell of %.0f more: other traffic lost some, or something is counted twice", *rx.Lost, -left)
-	}
 	rec.Warnings = append(rec.Warnings, why)
 }
 
@@ -72,13 +79,13 @@ func orZero(n *uint64) uint64 {
 // without NAPI the receiver's backlog is filled by the sender's call: what it has no room for, the
 // sender's interface counts as well (see ledger.Across). In one namespace both ends have read the
 // same counters, and the receiver longer.
-func lostBy(rec *results.Record, oneMachine, oneNamespace bool) (all []ledger.Counted) {
+func lostBy(rec *results.Record, oneMachine, oneNamespace bool) (all []lossLine) {
 	backlog := 0.0
 	for _, c := range rec.SUT.Packets.Counted {
 		if c.Name == "softnet_dropped" {
 			backlog = *c.Value
 		}
-		all = append(all, ledger.Counted{Name: c.Name, Count: uint64(*c.Value)})
+		all = append(all, lossLine{int64(*c.Value), mostInOne(rec, c.Name)})
 	}
 	if oneNamespace {
 		return all
@@ -88,25 +95,49 @@ func lostBy(rec *results.Record, oneMachine, oneNamespace bool) (all []ledger.Co
 		if c.Name == "tx_dropped" && oneMachine && rec.TG.Env.Driver == "veth" {
 			n -= min(n, backlog)
 		}
-		all = append(all, ledger.Counted{Name: c.Name, Count: uint64(n)})
+		all = append(all, lossLine{int64(n), mostInOne(rec, c.Name)})
 	}
 	return all
 }
 
-// unaccounted are the packets that were lost and that no counter tells; below 0, those that
-// counters tell of beyond that. A counter that counts once what GSO or GRO made of several may
-// stand for any number of these: then what is left over is what cannot be.
-func unaccounted(sent, came uint64, lines []ledger.Counted, mostInOne uint64) float64 {
+// lossLine is what a counter tells to be lost, and how many packets one of these may be.
+type lossLine struct{ count, most int64 }
+
+// mostInOne is how many packets one of a counter's may be. The socket has several in one with
+// UDP_GRO, and else what came so is split before it counts. With UDP_SEGMENT a call's go as one
+// through the qdisc, and over the link unless the interface has them split.
+func mostInOne(rec *results.Record, counter string) int64 {
+	gro, gso := int64(max(orZero(rec.SUT.Packets.MostInOne), 1)), int64(max(orZero(rec.TG.Packets.MostInOne), 1))
+	out, in := gso, gso
+	if split := rec.Cell.UDPSegment; split != nil && !*split {
+		out, in = 1, 1
+	}
+	if n := rec.PerLinkPacket(); n != nil && *n <= mostPerPacket {
+		in = 1
+	}
+	switch counter {
+	case "udp_rcvbuf_errors", "udp_mem_errors", "udp_csum_errors", "udp_in_errors":
+		return gro
+	case "qdisc_drops", "udp_sndbuf_errors":
+		return gso
+	case "tx_dropped":
+		return out
+	case "rx_missed":
+		return in
+	}
+	return max(in, gro) // in the backlog or in IP, before or after GRO
+}
+
+// unaccounted are how many packets at least and at most were lost and no counter tells; below 0,
+// those that counters tell of beyond that.
+func unaccounted(sent, came uint64, lines []lossLine) (least, most int64) {
 	if sent == came {
-		return 0 // all came: what counters tell is of others
+		return 0, 0 // all came: what counters tell is of others
 	}
-	l := ledger.Ledger{Sent: sent, Received: came, Counted: lines, SuperPackets: mostInOne > 1, MaxSegments: mostInOne}
-	b := l.Add()
-	if b.LeftLeast <= 0 && b.LeftMost >= 0 {
-		return 0
+	least = int64(sent - came)
+	most = least
+	for _, l := range lines {
+		least, most = least-l.count*l.most, most-l.count
 	}
-	if math.Abs(float64(b.LeftLeast)) < math.Abs(float64(b.LeftMost)) {
-		return float64(b.LeftLeast)
-	}
-	return float64(b.LeftMost)
+	return least, most
 }

@@ -49,6 +49,16 @@ func (t *Times) Check() error {
 			return fmt.Errorf("%s: %g us", name, *us)
 		}
 	}
+	last := 0.0
+	for _, v := range []*float64{t.P50Us, t.P90Us, t.P99Us, t.P999Us, t.MaxUs} {
+		if v == nil {
+			continue
+		}
+		if *v < last {
+			return fmt.Errorf("a quantile of %g us, and a lower one of %g us", *v, last)
+		}
+		last = *v
+	}
 	return nil
 }
 

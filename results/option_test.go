@@ -95,6 +95,7 @@ func TestCellCheck(t *testing.T) {
 		{Cell{RX: "devmem", TX: "devmem", RXBufLen: 16384}, ""},
 		{Cell{RX: "tcp", TX: "devmem", RXBufLen: 16384}, "rx_buf_len 16384: it concerns zcrx, zcrx-nodev, devmem, not rx tcp, tx devmem"},
 		{Cell{RX: "tcp", TX: "uring", GatherUs: &one}, ""},
+		{Cell{RX: "udp", TX: "udp", BusyPollUs: 50}, "busy_poll 50: it concerns modes of TCP, not rx udp, tx udp: leave it out"},
 		{Cell{RX: "udp", TX: "udp", GatherUs: &one}, "gather 1: it concerns modes of TCP, not rx udp, tx udp: leave it out"},
 		{Cell{RX: "udp", TX: "udp", UDPBatch: 1, MessageBytes: 18}, ""},
 		{Cell{RX: "udp", TX: "udp", MessageBytes: 17}, "message 17: a packet's payload has 18..65507 bytes"},

@@ -76,7 +76,7 @@ var Options = []Option{
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: "a duration of whole microseconds", value: microseconds(func(c *Cell) **int { return &c.GatherUs }, stream.MaxGather)},
 	{Name: "busy_poll", Since: 3, Column: "busy_poll_us", Type: "duration", Help: "for how long a call that finds nothing polls the queue itself before it sleeps, at both ends: SO_BUSY_POLL with SO_PREFER_BUSY_POLL, and io_uring's from 6.9 on (default: as the host's net.core.busy_read)",
-		Kind: OfPath, Takes: "a duration of whole microseconds, at most 100ms", value: plainMicroseconds(func(c *Cell) *int { return &c.BusyPollUs }, maxBusyPoll)},
+		Kind: OfPath, concerns: byTCP, Takes: "a duration of whole microseconds, at most 100ms", value: plainMicroseconds(func(c *Cell) *int { return &c.BusyPollUs }, maxBusyPoll)},
 	{Name: "request", Since: 3, Column: "request_bytes", Type: "bytes", Help: "bytes of a request (default: 1)", Kind: OfPath, Role: stream.TX, concerns: tripping,
 		Takes: "bytes of a request, at most 1M", value: number(func(c *Cell) *int { return &c.Request }, sizeWithin(1, stream.MaxTripBytes), orOne)},
 	{Name: "response", Since: 3, Column: "response_bytes", Type: "bytes", Help: "bytes of the receiver's answer to a request (default: 1)", Kind: OfPath, Role: stream.TX, concerns: tripping,

@@ -5,10 +5,12 @@ package results
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // Packets is what became of the packets of a run whose modes move such, datagrams or frames, from
@@ -57,8 +59,14 @@ func (r *Record) Fragmented() bool {
 	return mtu > 0 && float64(r.Cell.MessageBytes+udpHeaders) > mtu
 }
 
-// mostCounted is how many counters of lost packets there are at most.
-const mostCounted = 100
+// Bounds of an account of packets, so that no sum or product of some of its figures overflows.
+// Of GSO or GRO one packet is of 64 others at most, with a newer kernel's UDP_MAX_SEGMENTS of 128.
+const (
+	mostCounted   = 100     // counters
+	mostCount     = 1 << 47 // of one: those of all, times mostInOne, fit an int64
+	mostInOne     = 128
+	mostPacketsOf = 1 << 60 // of a flow
+)
 
 // MovesPackets tells a cell whose modes do, and not a stream.
 func (c *Cell) MovesPackets() bool {
@@ -106,9 +114,20 @@ func (p *Packets) Check() error {
 		return fmt.Errorf("%d counters of lost packets", len(p.Counted))
 	}
 	for _, c := range p.Counted {
-		if c.Name == "" || c.Value == nil || *c.Value < 0 {
+		switch {
+		case c.Name == "" || c.Value == nil:
 			return errors.New("a counter of lost packets without name or value")
+		case !(*c.Value >= 0 && *c.Value <= mostCount) || *c.Value != math.Trunc(*c.Value):
+			return fmt.Errorf("%s counted %g packets", plaintext.Line(c.Name), *c.Value)
 		}
+	}
+	for _, n := range []*uint64{p.Sent, p.Received, p.Lost, p.Corrupted} {
+		if n != nil && *n > mostPacketsOf {
+			return fmt.Errorf("%d packets", *n)
+		}
+	}
+	if n := p.MostInOne; n != nil && (*n < 1 || *n > mostInOne) {
+		return fmt.Errorf("%d packets in one", *n)
 	}
 	of := func(part, all *uint64) bool { return part == nil || all != nil && *part <= *all }
 	switch {

@@ -94,6 +94,12 @@ func TestPacketsCheck(t *testing.T) {
 		"more packets out of order, or": {Duplicated: n(1)},
 		"a counter of lost packets":     {Counted: []DropCounter{{Name: "x"}}},
 		"101 counters of lost packets":  {Counted: make([]DropCounter, 101)},
+		"x counted 1e+300 packets":      {Counted: []DropCounter{{Name: "x", Value: new(1e300)}}},
+		"x counted 0.5 packets":         {Counted: []DropCounter{{Name: "x", Value: new(.5)}}},
+		"x counted -1 packets":          {Counted: []DropCounter{{Name: "x", Value: new(-1.)}}},
+		"129 packets in one":            {MostInOne: n(129)},
+		"0 packets in one":              {MostInOne: n(0)},
+		"9223372036854775808 packets":   {Sent: n(1 << 63)},
 	} {
 		if err := p.Check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)

@@ -44,6 +44,9 @@ func TestRoundTripColumns(t *testing.T) {
 			t.Errorf("no metric %s", name)
 		}
 	}
+	if r.TG.RoundTrip.P99Us = new(51.); r.TG.RoundTrip.Check() == nil {
+		t.Error("p999 below p99 passes")
+	}
 	if r.TG.RoundTrip.P50Us = new(-1.); r.TG.RoundTrip.Check() == nil {
 		t.Error("a time below zero")
 	}

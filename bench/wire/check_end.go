@@ -92,10 +92,33 @@ func (r *EndResult) checkOK() error {
 	case !near(*h.ThroughputGbps, float64(*h.Bytes)*8/1e9 / *h.DurationS):
 		return fmt.Errorf("%d bytes in %g s are not %g Gbit/s", *h.Bytes, *h.DurationS, *h.ThroughputGbps)
 	}
-	if err := r.checkPackets(); err != nil {
+	if err := errors.Join(r.checkPackets(), r.checkTrips()); err != nil {
 		return err
 	}
 	return checkRates(h)
+}
+
+// checkTrips: round trips are those of the counters. The times of a window are read a moment after
+// its counters.
+func (r *EndResult) checkTrips() error {
+	h, most := &r.Host, r.Total.Transactions
+	told := uint64(0)
+	if h.Transactions != nil {
+		told = *h.Transactions
+	}
+	switch {
+	case h.Transactions == nil && (most > 0 || h.RoundTrip != nil):
+		return errors.New("times or counts of round trips, and none were made")
+	case told != r.Window.Transactions:
+		return fmt.Errorf("%d round trips, and %d counted", told, r.Window.Transactions)
+	case told > most:
+		return fmt.Errorf("%d round trips in the window of a flow of %d", told, most)
+	case h.RoundTrip == nil:
+		return nil
+	case h.RoundTrip.Count > most || math.Abs(float64(h.RoundTrip.Count)-float64(told)) > 0.1*float64(told)+10_000:
+		return fmt.Errorf("times of %d round trips, and %d of %d were made", h.RoundTrip.Count, told, most)
+	}
+	return nil
 }
 
 // checkPackets: where there are packets their figures are those of the counters.

@@ -80,6 +80,24 @@ func TestEndResultIsChecked(t *testing.T) {
 		"many warnings":     func(r *EndResult) { r.Warnings = make([]string, mostWarnings+1) },
 		"odd flag":          func(r *EndResult) { r.Flags = []string{"a\x1b[2J"} },
 		"negative CPUs":     func(r *EndResult) { r.Host.Env.CPUs = -1 },
+		"no round trips":    func(r *EndResult) { r.Host.RoundTrip = &results.Times{Count: 1} },
+		"trips untold":      func(r *EndResult) { r.Window.Transactions, r.Total.Transactions = 7, 7 },
+		"trips uncounted":   func(r *EndResult) { r.Host.Transactions = ptr(uint64(7)) },
+		"more trips in part": func(r *EndResult) {
+			r.Host.Transactions, r.Window.Transactions, r.Total.Transactions = ptr(uint64(7)), 7, 6
+		},
+		"times of other trips": func(r *EndResult) {
+			r.Host.Transactions, r.Window.Transactions, r.Total.Transactions = ptr(uint64(7)), 7, 1e9
+			r.Host.RoundTrip = &results.Times{Count: 1e8}
+		},
+		"quantiles backwards": func(r *EndResult) {
+			r.Host.Transactions, r.Window.Transactions, r.Total.Transactions = ptr(uint64(7)), 7, 7
+			r.Host.RoundTrip = &results.Times{Count: 7, P50Us: ptr(9.0), P99Us: ptr(3.0)}
+		},
+		"drops of no number": func(r *EndResult) {
+			r.Host.PacketsPerS, r.Host.Packets = ptr(7.0), &results.Packets{Sent: ptr(uint64(7)), Counted: []results.DropCounter{{Name: "x", Value: ptr(1e29)}}}
+			r.Window.Packets, r.Total.Packets = 7, 7
+		},
 	} {
 		r := good()
 		spoil(&r)

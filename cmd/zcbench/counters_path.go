@@ -172,6 +172,19 @@ type hopOutput struct {
 	hops.Traffic
 }
 
+// MarshalJSON leaves out the figures of an interface of which a counter was reset.
+func (h hopOutput) MarshalJSON() ([]byte, error) {
+	if h.Reset {
+		return json.Marshal(struct {
+			Dev   string `json:"dev"`
+			Kind  string `json:"kind,omitempty"`
+			Reset bool
+		}{h.Dev, h.Kind, true})
+	}
+	type plain hopOutput
+	return json.Marshal(plain(h))
+}
+
 type crossingOutput struct {
 	From    string         `json:"from"`
 	To      string         `json:"to"`
@@ -180,11 +193,28 @@ type crossingOutput struct {
 	Sent    uint64         `json:"sent_packets"`
 	Arrived uint64         `json:"arrived_packets"`
 	Lost    int64          `json:"lost_packets"`
+	Skew    uint64         `json:"skew_packets"` // passed while the counters were read: lost and untold may be off by so many
 	Told    []lossOutput   `json:"told"`         // by counters
 	Seen    []reasonOutput `json:"seen"`         // to be dropped, and told by none of them
 	Untold  int64          `json:"untold"`       // lost, and neither told nor seen
 	Reset   bool           `json:"reset"`        // a counter fell: the figures tell nothing
 	Sure    bool           `json:"kernel_knows"` // how the two are related
+}
+
+// MarshalJSON leaves out the figures where a counter was reset.
+func (c crossingOutput) MarshalJSON() ([]byte, error) {
+	if c.Reset {
+		return json.Marshal(struct {
+			From  string `json:"from"`
+			To    string `json:"to"`
+			Left  string `json:"left"`
+			Came  string `json:"came"`
+			Reset bool   `json:"reset"`
+			Sure  bool   `json:"kernel_knows"`
+		}{c.From, c.To, c.Left, c.Came, true, c.Sure})
+	}
+	type plain crossingOutput
+	return json.Marshal(plain(c))
 }
 
 type endOutput struct {
@@ -217,7 +247,7 @@ func (x *follower) report(d *hops.Diff, warning string) pathOutput {
 		c := &d.Crossings[i]
 		told, seen, unseen := losses(&c.Account)
 		o.Crossings = append(o.Crossings, crossingOutput{From: dev(c.From), To: dev(c.To), Left: c.Left, Came: c.Came, Sent: c.Sent, Arrived: c.Arrived,
-			Lost: c.Lost(), Told: told, Seen: seen, Untold: c.Account.LeftLeast - int64(unseen), Reset: d.Hops[c.From].Reset || d.Hops[c.To].Reset,
+			Lost: c.Lost(), Skew: c.Skew, Told: told, Seen: seen, Untold: c.Account.LeftLeast - int64(unseen), Reset: d.Hops[c.From].Reset || d.Hops[c.To].Reset,
 			Sure: x.path.Links[i%len(x.path.Links)].Sure})
 	}
 	for _, e := range d.Ends {
@@ -255,14 +285,21 @@ func (x *follower) show(d *hops.Diff, warning string) error {
 	if x.flags.json {
 		return json.NewEncoder(x.out).Encode(o)
 	}
-	var b strings.Builder
+	var b, rows strings.Builder
 	fmt.Fprintf(&b, "%s, %.2f s\n", time.Now().Format(time.TimeOnly), o.Seconds)
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "interface\trx packets/s\ttx packets/s\trx kB/s\ttx kB/s")
 	for _, h := range o.Hops {
+		if h.Reset {
+			fmt.Fprintf(w, "%s\t\t\t\t\n", h.Dev)
+			continue
+		}
 		fmt.Fprintf(w, "%s\t%.1f\t%.1f\t%.1f\t%.1f\n", h.Dev, h.RxPacketsPerSecond, h.TxPacketsPerSecond, h.RxBytesPerSecond/1e3, h.TxBytesPerSecond/1e3)
 	}
 	w.Flush()
+	for row := range strings.Lines(rows.String()) {
+		fmt.Fprintln(&b, strings.TrimRight(row, " \n"))
+	}
 	b.WriteByte('\n')
 	between(&b, o.Crossings)
 	for _, e := range o.Ends {
@@ -304,6 +341,10 @@ func (c *crossingOutput) line(w io.Writer) {
 	if c.Sent > 0 && c.Lost > 0 {
 		share = fmt.Sprintf("%.2f %%", 100*float64(c.Lost)/float64(c.Sent))
 	}
+	if c.Reset {
+		fmt.Fprintf(w, "%s %s -> %s %s\t\t\t\t\n", c.From, c.Left, c.To, c.Came)
+		return
+	}
 	fmt.Fprintf(w, "%s %s -> %s %s\t%d\t%d\t%d\t%s\n", c.From, c.Left, c.To, c.Came, c.Sent, c.Arrived, c.Lost, share)
 }
 
@@ -312,10 +353,20 @@ func (c *crossingOutput) remarks() []string {
 	switch {
 	case c.Reset:
 		return []string{"a counter was reset: this says nothing"}
+	case c.Lost < 0 && uint64(-c.Lost) <= c.Skew:
+		return []string{c.withinSkew()}
 	case c.Lost < 0:
 		return []string{"more arrived than were sent: by another way, or cut into more packets"}
 	}
+	if c.Untold > 0 && uint64(c.Untold) <= c.Skew {
+		return append(by(c.Told, c.Seen, 0), c.withinSkew())
+	}
 	return by(c.Told, c.Seen, c.Untold)
+}
+
+// withinSkew says that it may be that no packet was lost.
+func (c *crossingOutput) withinSkew() string {
+	return fmt.Sprintf("within the reading's skew: up to %d packets passed while the counters were read", c.Skew)
 }
 
 // by says in words what lost packets; nothing where none were.

@@ -46,6 +46,23 @@ func TestCountersPathTable(t *testing.T) {
 	}
 }
 
+// What differs by no more packets than passed while the counters were read is not told as lost.
+func TestCountersPathSkew(t *testing.T) {
+	for _, x := range []struct {
+		c    crossingOutput
+		want string
+	}{
+		{crossingOutput{Lost: 3, Untold: 3, Skew: 5}, "within the reading's skew"},
+		{crossingOutput{Lost: 9, Untold: 9, Skew: 5}, "untold 9"},
+		{crossingOutput{Lost: -5, Untold: -5, Skew: 5}, "within the reading's skew"},
+		{crossingOutput{Lost: -6, Untold: -6, Skew: 5}, "by another way"},
+	} {
+		if got := strings.Join(x.c.remarks(), "; "); !strings.Contains(got, x.want) {
+			t.Errorf("%+v: %q", x.c, got)
+		}
+	}
+}
+
 func TestCountersPathJSON(t *testing.T) {
 	x, d := aPath()
 	var b bytes.Buffer
@@ -63,6 +80,9 @@ func TestCountersPathJSON(t *testing.T) {
 	c := o.Crossings[0]
 	if len(o.Crossings) != 4 || c.Lost != 300 || len(c.Told) != 2 || c.Told[0].Packets != 100 || len(c.Told[0].Why) != 1 || len(c.Seen) != 1 || c.Seen[0].Packets != 150 || c.Untold != 30 || c.Sure || !o.Crossings[1].Sure || !o.Crossings[1].Reset {
 		t.Errorf("%+v", o.Crossings)
+	}
+	if strings.Count(b.String(), `"sent_packets"`) != 2 || strings.Count(b.String(), `"RxPackets"`) != 2 {
+		t.Errorf("figures of what was reset: %s", b.String())
 	}
 	if len(o.Ends) != 1 || o.Ends[0].Way != "rx" || o.Ends[0].Seen[0].Reason != "NO_SOCKET" {
 		t.Errorf("%+v", o.Ends)

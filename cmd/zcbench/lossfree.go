@@ -123,8 +123,8 @@ func (f *lossFreeFlags) run(cmd *cobra.Command) error {
 type lossFreeReport struct {
 	Cell results.Cell `json:"cell"`
 	bench.LossFree
-	MaxLoss    float64 `json:"max_loss"`    // share
-	LossyShare float64 `json:"lossy_share"` // of runs at that rate, below it with 95 % confidence
+	MaxLoss    float64  `json:"max_loss"`              // share
+	LossyShare *float64 `json:"lossy_share,omitempty"` // of runs at that rate, below it with 95 % confidence
 }
 
 func (f *lossFreeFlags) print(w io.Writer, c results.Cell, found bench.LossFree) error {
@@ -143,15 +143,23 @@ func (f *lossFreeFlags) print(w io.Writer, c results.Cell, found bench.LossFree)
 		limit = fmt.Sprintf("no more than %g %%", f.loss)
 	}
 	switch {
+	case found.PacketsPerS == 0 && found.FailedAt == 0:
+		say("%s/%s: given up after %d trials, of which none said anything", c.RX, c.TX, found.Trials)
+		return err
+	case found.PacketsPerS == 0 && found.BySender:
+		say("%s/%s: of %d trials none passed, and the sender did not keep the lowest pace, %.1f kpps", c.RX, c.TX, found.Trials, found.FailedAt/1e3)
+		return err
 	case found.PacketsPerS == 0:
 		say("%s/%s: no rate loses %s: of %d trials the lowest that failed was at %.1f kpps", c.RX, c.TX, limit, found.Trials, found.FailedAt/1e3)
 		return err
+	case found.BySender && found.FailedAt > 0:
+		say("%s/%s loses %s at %.1f kpps, %.3f Gbit/s; the sender did not keep a pace of %.1f kpps: the limit of the receiver is not known", c.RX, c.TX, limit, found.PacketsPerS/1e3, gbps(c, found.PacketsPerS), found.FailedAt/1e3)
 	case found.BySender:
 		say("%s/%s loses %s at %.1f kpps, %.3f Gbit/s, as fast as the sender can: the limit of the receiver is not known", c.RX, c.TX, limit, found.PacketsPerS/1e3, gbps(c, found.PacketsPerS))
 	default:
 		say("%s/%s loses %s at %.1f kpps, %.3f Gbit/s, and failed at %.1f kpps", c.RX, c.TX, limit, found.PacketsPerS/1e3, gbps(c, found.PacketsPerS), found.FailedAt/1e3)
 	}
-	say("passed %d times in a row: fewer than %.0f %% of such runs lose more, with 95 %% confidence; %d trials in all", found.Passed, 100*found.LossyShare(), found.Trials)
+	say("passed %d times in a row: fewer than %.0f %% of such runs lose more, with 95 %% confidence; %d trials in all", found.Passed, 100**found.LossyShare(), found.Trials)
 	if found.GivenUp {
 		say("given up after %d trials: the rate is not as near, or did not pass as often, as was asked for", found.Trials)
 	}

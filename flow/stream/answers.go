@@ -76,10 +76,10 @@ func (a *Answers) answer(m *Meter) {
 	if len(a.ready)+a.response > cap(a.ready) {
 		a.send(m)
 	}
-	for left := a.response; left > 0; {
-		n := min(left, len(a.head))
-		a.ready = append(a.ready, a.head[:n]...)
-		left -= n
+	from := len(a.ready)
+	a.ready = append(a.ready, a.head...)
+	for n := len(a.head); n < a.response; n = len(a.ready) - from { // what is there is whole repetitions
+		a.ready = append(a.ready, a.ready[from:][:min(n, a.response-n)]...)
 	}
 	a.whole++
 }

@@ -137,11 +137,8 @@ func (t *Trips) Take(got []byte, p *Payload, m *Meter) {
 			m.Mismatch(t.ended*uint64(size), len(got))
 			return
 		}
-		in := t.at % t.request
-		n := min(len(got), size-t.at, t.request-in)
-		if want := p.At(t.ended*uint64(t.request)+uint64(in), n); !bytes.Equal(got[:n], want) {
-			countMismatch(got[:n], want, t.ended*uint64(size)+uint64(t.at), m)
-		}
+		n := min(len(got), size-t.at)
+		t.compare(got[:n], p, m)
 		got = got[n:]
 		if t.at += n; t.at == size {
 			t.at = 0
@@ -149,6 +146,29 @@ func (t *Trips) Take(got []byte, p *Payload, m *Meter) {
 			t.ended++
 			m.Transaction()
 		}
+	}
+}
+
+// compare holds what came of the next answer against its request, which it repeats. While all is
+// right the bytes that came are held against those whole requests before them: in few pieces,
+// however short the request is.
+func (t *Trips) compare(got []byte, p *Payload, m *Meter) {
+	right := true
+	for at := 0; at < len(got); {
+		if back := at - at%t.request; right && back > 0 {
+			n := min(back, len(got)-at)
+			if right = bytes.Equal(got[at:][:n], got[at-back:][:n]); right {
+				at += n
+				continue
+			}
+		}
+		in := (t.at + at) % t.request
+		n := min(len(got)-at, t.request-in)
+		if want := p.At(t.ended*uint64(t.request)+uint64(in), n); !bytes.Equal(got[at:][:n], want) {
+			right = false
+			countMismatch(got[at:][:n], want, t.ended*uint64(t.o.ResponseBytes)+uint64(t.at+at), m)
+		}
+		at += n
 	}
 }
 

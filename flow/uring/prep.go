@@ -140,6 +140,10 @@ func (r *Ring) PrepTimeout(s *SQE, d time.Duration, count uint32, user uint64) *
 // FixedFile says that the descriptor given is an index into RegisterFiles.
 func (s *SQE) FixedFile() *SQE { s.Flags |= sqeFixedFile; return s }
 
+// Link has the next entry of the same submission begin when this one has succeeded; else it is
+// cancelled, and what is linked to it (5.3).
+func (s *SQE) Link() *SQE { s.Flags |= sqeLink; return s }
+
 // PollFirst makes send or recv wait for the socket before trying (5.19).
 func (s *SQE) PollFirst() *SQE { s.Ioprio |= recvsendPollFirst; return s }
 

@@ -22,6 +22,7 @@ const (
 // Flags of a submission queue entry: IOSQE_*.
 const (
 	sqeFixedFile    = 1 << 0
+	sqeLink         = 1 << 2
 	sqeBufferSelect = 1 << 5
 )
 

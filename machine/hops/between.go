@@ -4,6 +4,8 @@ package hops
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/machine/ledger"
@@ -27,6 +29,9 @@ type Crossing struct {
 	Sent     uint64 // packets, by these
 	Arrived  uint64
 	Account  ledger.Balance
+	// Skew is how many packets passed, at the average rate, while the counters were read one after
+	// another: by so many the two may differ, and none was lost.
+	Skew uint64
 }
 
 // Lost is how many did not arrive; below 0 more arrived than were sent: by another way, or cut
@@ -47,6 +52,9 @@ type Diff struct {
 	Hops      []Traffic
 	Crossings []Crossing // those of the list's direction first
 	Ends      []End
+
+	own   []Traffic // Hops, each loss at one of them
+	skewS float64   // for how long the two readings went on
 }
 
 // DropsOf gives what was seen to be dropped of an interface's packets, of those that it was to
@@ -62,6 +70,8 @@ func (p *Path) Between(from, to Reading, drops DropsOf) (d Diff) {
 	for i := range to.Hops {
 		d.Hops = append(d.Hops, traffic(&from.Hops[i], &to.Hops[i]))
 	}
+	d.own = p.ownDrops(d.Hops)
+	d.skewS = float64(from.TookNs+to.TookNs) / 1e9
 	for _, back := range []bool{false, true} {
 		for _, l := range p.Links {
 			x, y, r := l.From, l.To, l.Relation
@@ -77,13 +87,34 @@ func (p *Path) Between(from, to Reading, drops DropsOf) (d Diff) {
 		sends bool
 	}{{0, true}, {last, false}, {last, true}, {0, false}} {
 		if !d.accounted(e.hop, e.sends) {
-			l := ledger.Ledger{Counted: d.Hops[e.hop].told(p.Hops[e.hop].String(), e.sends), Drops: drops(&p.Hops[e.hop], e.sends)}
+			l := ledger.Ledger{Counted: d.own[e.hop].told(p.Hops[e.hop].String(), e.sends), Drops: drops(&p.Hops[e.hop], e.sends)}
 			if b := l.Add(); len(b.Rows) > 0 || b.Attributed > 0 {
 				d.Ends = append(d.Ends, End{e.hop, e.sends, b})
 			}
 		}
 	}
 	return d
+}
+
+// ownDrops takes from a veth's rx_dropped what its other end could not send, and counted: these
+// packets were never received (drivers/net/veth.c: veth_forward_skb, net/core/dev.c:
+// enqueue_to_backlog). Of one whose other end is not in the path it is not known which they are:
+// none is told.
+func (p *Path) ownDrops(all []Traffic) []Traffic {
+	own := slices.Clone(all)
+	for i := range own {
+		if p.Hops[i].Kind != "veth" {
+			continue
+		}
+		repeated := own[i].RxDropped
+		for _, l := range p.Links {
+			if l.Relation == Wire && (l.From == i || l.To == i) {
+				repeated = min(repeated, all[l.From+l.To-i].TxDropped)
+			}
+		}
+		own[i].RxDropped -= repeated
+	}
+	return own
 }
 
 func (r Relation) mirror() Relation {
@@ -117,7 +148,7 @@ func (d *Diff) cross(p *Path, x, y int, r Relation, drops DropsOf) Crossing {
 	case Down:
 		c.Left = "tx"
 	}
-	a, b := &d.Hops[x], &d.Hops[y]
+	a, b := &d.own[x], &d.own[y]
 	c.Sent, c.Arrived = a.packets(c.Left), b.packets(c.Came)
 	l := ledger.Ledger{Sent: c.Sent, Received: c.Arrived}
 	if c.Left == "rx" { // it was received, and dropped on its way on
@@ -128,10 +159,13 @@ func (d *Diff) cross(p *Path, x, y int, r Relation, drops DropsOf) Crossing {
 		l.Counted = append(l.Counted, b.told(p.Hops[y].String(), true)...)
 		l.Drops = append(l.Drops, drops(&p.Hops[y], true)...)
 	}
-	if r == Wire && p.Hops[y].Kind != "veth" { // whose rx_dropped repeats what its other end could not send
+	if r == Wire && p.Hops[y].Kind != "veth" {
 		l.Counted = append(l.Counted, counted(p.Hops[y].String(), "rx_missed_errors", b.RxMissed), counted(p.Hops[y].String(), "rx_errors", b.RxErrors))
 	}
 	c.Account = l.Add()
+	if d.Seconds > 0 {
+		c.Skew = uint64(math.Ceil(float64(max(c.Sent, c.Arrived)) * d.skewS / d.Seconds))
+	}
 	return c
 }
 

@@ -3,6 +3,8 @@
 package hops
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/ledger"
@@ -80,7 +82,7 @@ func TestBetween(t *testing.T) {
 		name       string
 		lost, left int64
 		rows       int
-	}{{"a tx -> pa rx", 0, 0, 0}, {"pa rx -> pb tx", 100, 40, 3}, {"pb tx -> b rx", 20, 0, 1},
+	}{{"a tx -> pa rx", 0, 0, 0}, {"pa rx -> pb tx", 100, 45, 3}, {"pb tx -> b rx", 20, 0, 1},
 		{"pa tx -> a rx", 0, 0, 0}, {"pb rx -> pa tx", 10, 7, 1}, {"b tx -> pb rx", 0, 0, 0}} {
 		c := &d.Crossings[i]
 		if p.Name(c) != want.name || c.Lost() != want.lost || c.Account.LeftLeast != want.left || len(c.Account.Rows) != want.rows {
@@ -92,6 +94,22 @@ func TestBetween(t *testing.T) {
 	}
 	if len(d.Ends) != 2 || d.Ends[0].Hop != 0 || !d.Ends[0].Sends || d.Ends[1].Hop != 3 || d.Ends[1].Sends {
 		t.Errorf("%+v", d.Ends)
+	}
+	// Of a's packets pa dropped 25 itself: the other 5 are a's, which could not send them. Of a veth
+	// whose other end is not in the path none is told.
+	if r := d.Crossings[1].Account.Rows[0]; r.Name != "pa rx_dropped" || r.Count != 25 || d.Hops[1].RxDropped != 30 {
+		t.Errorf("%+v, %+v", r, d.Hops[1])
+	}
+	alone := &Path{Hops: p.Hops[:2], Links: []Link{{0, 1, Across, false}}}
+	if d := alone.Between(Reading{Hops: from.Hops[:2]}, Reading{AtNs: 2e9, Hops: to.Hops[:2]}, nil); slices.ContainsFunc(d.Crossings, func(c Crossing) bool {
+		return slices.ContainsFunc(c.Account.Rows, func(r ledger.Row) bool { return strings.HasSuffix(r.Name, "rx_dropped") })
+	}) {
+		t.Errorf("%+v", d.Crossings)
+	}
+	// 1000 packets in 2 s, and 10 ms for both readings: 5 may be on their way.
+	from.TookNs, to.TookNs = 4e6, 6e6
+	if d := p.Between(from, to, drops); d.Crossings[0].Skew != 5 || d.Crossings[3].Skew != 1 {
+		t.Errorf("skew %d, %d", d.Crossings[0].Skew, d.Crossings[3].Skew)
 	}
 	to.Hops[1].RxPackets, from.Hops[1].RxPackets = 5, 6
 	if d := p.Between(from, to, nil); !d.Hops[1].Reset || d.Hops[0].Reset {

@@ -146,8 +146,9 @@ type Counts struct {
 
 // Reading is the counters of all hops, read one after another.
 type Reading struct {
-	AtNs int64 // CLOCK_MONOTONIC
-	Hops []Counts
+	AtNs   int64 // CLOCK_MONOTONIC, when the first was read
+	TookNs int64 // until the last was
+	Hops   []Counts
 }
 
 // Read reads the counters of all hops, in their order.
@@ -165,6 +166,7 @@ func (p *Path) Read() (r Reading, err error) {
 		}
 		r.Hops = append(r.Hops, Counts{Stats: *l.Stats})
 	}
+	r.TookNs = counter.Monotonic() - r.AtNs
 	for i, h := range p.Hops {
 		qs, err := h.space.conn.QdiscStats(h.Index)
 		if err != nil {

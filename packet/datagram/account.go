@@ -2,7 +2,12 @@
 
 package datagram
 
-import "github.com/zcbench/zcbench/flow/stream"
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+)
 
 // window is how many numbers back it is known of each whether it came. What is later than that has
 // come out of order, and nobody knows whether for the first time.
@@ -22,12 +27,17 @@ type account struct {
 	seen [window / 64]uint64 // a bit for each of the last numbers before next
 }
 
-// open begins the account of a flow.
-func (a *account) open(c *stream.Conn, h stream.Hello, t stream.Touch) {
+// open begins the account of a flow, whose datagrams the receiver has made its buffers for.
+func (a *account) open(c *stream.Conn, h stream.Hello, o stream.Options) error {
+	if h.MessageBytes != uint64(o.MessageBytes) {
+		return &fault.Error{Op: fmt.Sprintf("the sender makes datagrams of %d bytes, and %d are expected", h.MessageBytes, o.MessageBytes), How: "give both ends the same --message-size"}
+	}
+	t := o.Touch
 	a.key, a.size, a.slots = c.Key, int(h.MessageBytes), uint64(slotsFor(int(h.MessageBytes)))
 	if t == stream.TouchRead || t == stream.TouchVerify {
 		a.touch = stream.NewToucher(t, int(h.PeriodBytes))
 	}
+	return nil
 }
 
 // take books a datagram; false where it is not as it was sent. The caller counts those that are.

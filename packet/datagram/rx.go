@@ -59,7 +59,9 @@ func (r *Receiver) at(i int) []byte { return r.buf.Bytes()[i*r.each:][:r.each:r.
 
 // Attach begins the account.
 func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) error {
-	r.open(c, h, r.opt.Touch)
+	if err := r.open(c, h, r.opt); err != nil {
+		return err
+	}
 	if r.gro {
 		return lacking("udp-gro", sock.GatherUDP(c.FD))
 	}

@@ -59,8 +59,7 @@ func NewUringReceiver(o stream.Options) (*UringReceiver, error) {
 
 // Attach begins the account.
 func (r *UringReceiver) Attach(c *stream.Conn, h stream.Hello) error {
-	r.open(c, h, r.opt.Touch)
-	return nil
+	return r.open(c, h, r.opt)
 }
 
 // Receive takes completions until the sender ends the flow.

@@ -8,15 +8,20 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"golang.org/x/sys/unix"
 )
 
 // UringSender is the send mode udp-uring: a request for each datagram, a batch of them submitted by
-// one call. The next batch begins when all have completed, so that datagrams keep their order.
+// one call. The next batch begins when all have completed.
+//
+// Datagrams keep their order: the requests are linked, and none waits in the kernel. Where the
+// socket has no room for one, those behind it are cancelled, and the next batch begins with it.
 type UringSender struct {
 	*slots
+	wait sock.Waiter
 	ring *uring.Ring
 	n    int
 }
@@ -54,37 +59,42 @@ func (s *UringSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) e
 	}
 }
 
-// sendBatch sends n datagrams. One that the kernel did not take is sent again with the next batch
-// if none behind it was taken: then it is not lost, and in order.
+// sendBatch sends n datagrams, or the first of them: from one that the kernel did not take on, the
+// next batch sends them again.
 func (s *UringSender) sendBatch(c *stream.Conn, n int, m *stream.Meter) error {
 	for i := range n {
-		s.ring.GetSQE().Send(c.FD, s.put(c.Sent+uint64(i)), unix.MSG_NOSIGNAL, uint64(i))
+		e := s.ring.GetSQE().Send(c.FD, s.put(c.Sent+uint64(i)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, uint64(i))
+		if i < n-1 {
+			e.Link()
+		}
 	}
-	last, failed, why := 0, 0, unix.Errno(0)
+	sent, why := 0, unix.Errno(0)
 	for done := 0; done < n; {
 		if err := s.enter(n-done, m); err != nil {
 			return stream.SendError(c, "io_uring send of datagrams", err)
 		}
 		ready := s.ring.CQReady()
 		for i := range ready {
-			cqe := s.ring.CQEAt(i)
-			if errno := cqe.Errno(); errno != 0 {
-				failed, why = failed+1, errno
-			} else {
-				last = max(last, int(cqe.UserData)+1)
+			switch errno := s.ring.CQEAt(i).Errno(); errno {
+			case 0:
+				sent++
+			case unix.ECANCELED: // behind one that was not taken
+			default:
+				why = errno
 			}
 		}
 		s.ring.Advance(ready)
 		done += ready
 	}
-	if failed > 0 && failed != n-last {
-		return stream.SendError(c, "io_uring send of datagrams: some of a batch were refused", why)
-	}
-	c.Sent += uint64(last)
-	m.Packets(last)
-	m.Bytes(last * s.size)
+	c.Sent += uint64(sent)
+	m.Packets(sent)
+	m.Bytes(sent * s.size)
 	switch why {
-	case 0, unix.EAGAIN, unix.EINTR, unix.ENOBUFS:
+	case unix.EAGAIN:
+		s.wait.Wait(c.FD, unix.POLLOUT, waitMs)
+		m.Wait()
+		return nil
+	case 0, unix.EINTR, unix.ENOBUFS:
 		return nil
 	}
 	return stream.SendError(c, "io_uring send of datagrams", why)

@@ -38,8 +38,11 @@ func TestRun(t *testing.T) {
 		{"nothing measured", results.Gates{RetransPerGB: ptr(0.0), DropsPerGB: ptr(0.0), Coverage: ptr(0.0), ForeignCores: ptr(0.0)}, func(*results.Record) {}, ""},
 		{"retrans", results.Gates{RetransPerGB: ptr(10.0)}, func(r *results.Record) { r.TG.Retrans = ptr(uint64(21)) }, "10.50 retransmitted segments per GB (limit 10)"},
 		{"of round trips", results.Gates{RetransPerGB: ptr(10.0), DropsPerGB: ptr(1.0), Limit: results.ByReceiver}, func(r *results.Record) {
-			r.TG.Retrans, r.SUT.RXDrops, r.TG.Transactions = ptr(uint64(21)), ptr(uint64(3)), ptr(uint64(100))
+			r.TG.Retrans, r.SUT.RXDrops, r.TG.Transactions, r.Cell.TX = ptr(uint64(21)), ptr(uint64(3)), ptr(uint64(100)), "rr"
 		}, ""},
+		{"of a stream that says it made round trips", results.Gates{RetransPerGB: ptr(10.0)}, func(r *results.Record) {
+			r.TG.Retrans, r.TG.Transactions = ptr(uint64(21)), ptr(uint64(0))
+		}, "10.50 retransmitted segments per GB (limit 10)"},
 		{"few retrans", results.Gates{RetransPerGB: ptr(10.0)}, func(r *results.Record) { r.TG.Retrans = ptr(uint64(20)) }, ""},
 		{"drops", results.Gates{DropsPerGB: ptr(1.0)}, func(r *results.Record) { r.SUT.RXDrops = ptr(uint64(3)) }, "1.50 packets dropped"},
 		{"coverage", results.Gates{Coverage: ptr(.1)}, func(r *results.Record) { r.TG.StatCoverage = ptr(.85) }, "TG: the /proc/stat columns cover 0.850"},

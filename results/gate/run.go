@@ -104,5 +104,6 @@ func limit(g results.Gates, r *results.Record) *failure {
 	return f
 }
 
-// trips tells a run of round trips, which is not made for its payload.
-func trips(r *results.Record) bool { return r.TG.Transactions != nil }
+// trips tells a run of round trips, which is not made for its payload: by its cell, whatever its
+// ends say.
+func trips(r *results.Record) bool { return r.Cell.RoundTrips() }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"errors"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/results"
+)
+
+// askedTrips makes a run failed of which an end tells of round trips that its cell has not, or of
+// none where it has: by them figures of payload are left out.
+func askedTrips(rec *results.Record) {
+	for _, role := range results.Roles {
+		h, asked := rec.Host(role), rec.Cell.RoundTrips()
+		if rec.Verdict != results.OK || (h.Transactions != nil) == asked && (h.RoundTrip == nil || asked) {
+			continue
+		}
+		err := errors.New("figures of round trips, and it was asked for a stream")
+		if asked {
+			err = errors.New("no round trips were counted, and it was asked for them")
+		}
+		distrust(rec, role.Label(), &wire.NonsenseError{Err: err, How: "the agent is not what the controller started, or this is a bug of zcbench: please report it"})
+	}
+}

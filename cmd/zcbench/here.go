@@ -58,7 +58,9 @@ func aboutHere(b doctor.Brief, kvm bool) [][2]string {
 	switch {
 	case b.Left < 0:
 		left = "what killed runs left set cannot be read"
-	case b.Left > 0:
+	case b.Left == 1:
+		left = "a run that was killed left something set: zcbench restore"
+	case b.Left > 1:
 		left = fmt.Sprintf("%d runs that were killed left something set: zcbench restore", b.Left)
 	}
 	return [][2]string{
@@ -104,11 +106,11 @@ func aboutCards(cards []doctor.Card) string {
 // nextHere proposes commands that work here.
 func nextHere(w io.Writer, b doctor.Brief) {
 	type step struct{ command, what string }
-	steps := []step{{"zcbench demo", "every mode this kernel can run, compared in 100 s"}}
+	steps := []step{{"zcbench demo", "the TCP modes this kernel can run, compared in 100 s"}}
 	if !b.Admin {
 		steps = []step{
 			{"zcbench run --sut local --tg local", "one pair of TCP modes over loopback"},
-			{"sudo zcbench demo", "every mode this kernel can run, compared in 100 s"},
+			{"sudo zcbench demo", "the TCP modes this kernel can run, compared in 100 s"},
 		}
 	}
 	dev := ""

@@ -88,10 +88,13 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 	if i := slices.IndexFunc(spec.Cells, func(c results.Cell) bool { return c.RX == "tcp" && c.TX == "tcp" }); i >= 0 {
 		spec.PrimaryModes(spec.Cells[i])
 	}
-	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.Cells(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(),
+	course := progress.Cells(cmd.ErrOrStderr())
+	beside := progress.Beside(course, cmd.ErrOrStderr())
+	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: course, Notices: beside,
 		Power: watts, StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) },
 		Fit: true, Fold: true, FoldCopied: true, NoteMTU: true,
-		Note: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) }}
+		SayFolded: cmd.Flags().Changed("rx") || cmd.Flags().Changed("tx"),
+		Note:      func(format string, args ...any) { fmt.Fprintf(beside, "zcbench: "+format+"\n", args...) }}
 	f.begin(cmd)
 	recs, err := e.Run(cmd.Context())
 	err = finish(cmd, f.out, recs, err, f.json, true)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -103,6 +104,18 @@ func aboutCards(cards []doctor.Card) string {
 	return strings.Join(out, "; ")
 }
 
+// cardOf is the NIC to look at: the first that takes an application's memory, else the first;
+// "": there is none.
+func cardOf(cards []doctor.Card) (dev string) {
+	for _, c := range cards {
+		if c.Takes {
+			return c.Dev
+		}
+		dev = cmp.Or(dev, c.Dev)
+	}
+	return dev
+}
+
 // nextHere proposes commands that work here.
 func nextHere(w io.Writer, b doctor.Brief) {
 	type step struct{ command, what string }
@@ -113,16 +126,7 @@ func nextHere(w io.Writer, b doctor.Brief) {
 			{"sudo zcbench demo", "the TCP modes this kernel can run, compared in 100 s"},
 		}
 	}
-	dev := ""
-	for _, c := range b.Cards {
-		if dev == "" || c.Takes {
-			dev = c.Dev
-		}
-		if c.Takes {
-			break
-		}
-	}
-	if dev != "" {
+	if dev := cardOf(b.Cards); dev != "" {
 		steps = append(steps, step{"zcbench doctor --dev " + dev, "what this NIC can run, and what to do about the rest"})
 	} else {
 		steps = append(steps, step{"zcbench doctor", "what this host can run, and what to do about the rest"})

@@ -13,8 +13,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
 
@@ -47,6 +49,36 @@ func TestAboutHere(t *testing.T) {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("%s: no %q in\n%s", x.name, want, &b)
 			}
+		}
+	}
+}
+
+// After a demo nothing is proposed that cannot be done: no comparison of one cell, no NIC that is
+// not there.
+func TestSayNext(t *testing.T) {
+	ran := func(ids ...string) (recs []results.Record) {
+		for _, id := range ids {
+			recs = append(recs, results.Record{Cell: results.Cell{ID: id}, Verdict: results.OK}, results.Record{Cell: results.Cell{ID: "c"}, Verdict: results.Invalid},
+				results.Record{Cell: results.Cell{ID: "w"}, Verdict: results.OK, Warmup: true})
+		}
+		return recs
+	}
+	f := demoFlags{out: "out/demo"}
+	for _, x := range []struct {
+		recs          []results.Record
+		dev           string
+		want, wantNot string
+	}{
+		{ran("a", "b"), "ens3", " compare out/demo ", "eth0"},
+		{ran("a", "a"), "ens3", " doctor --dev ens3 ", " compare "},
+		{ran("a"), "", " doctor ", "--dev"},
+	} {
+		var b bytes.Buffer
+		cmd := &cobra.Command{Use: "zcbench"}
+		cmd.SetErr(&b)
+		f.sayNext(cmd, comparable(x.recs), x.dev)
+		if !strings.Contains(b.String(), x.want) || strings.Contains(b.String(), x.wantNot) {
+			t.Errorf("%q in and %q not in\n%s", x.want, x.wantNot, &b)
 		}
 	}
 }

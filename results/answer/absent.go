@@ -16,7 +16,7 @@ import (
 // Commands that show what did not run here.
 const (
 	LabDemo = "zcbench lab demo"       // the modes that take a NIC of their own kind: zcrx, devmem, tcp-mmap
-	LabAll  = "zcbench lab demo --all" // every mode, on the lab's kernels
+	LabAll  = "zcbench lab demo --all" // every TCP mode, on the lab's kernels
 )
 
 // copiedLimit is how much a zero-copy mode may copy, in percent, before a sentence calls it

@@ -327,7 +327,7 @@ func setOf(names []string) map[string]bool {
 // ShownBy is the command that shows a mode on any machine; "" where it is another's affair.
 func ShownBy(role stream.Role, mode string) string {
 	switch m, err := stream.LookupMode(role, mode); {
-	case err != nil:
+	case err != nil, m.Kind != stream.Stream: // the demos of the lab are of TCP
 		return ""
 	case m.NeedsDev, m.SplitsHeaders: // a queue of a NIC, or how it lays payload
 		return LabDemo

@@ -38,7 +38,7 @@ build: ## build bin/zcbench, bin/zcrecv and bin/zcsend, static, with both io_uri
 	CGO_ENABLED=0 $(GO) build $(ENGINES) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ $(PROGRAMS:%=./cmd/%)
 
 .PHONY: demo
-demo: build ## compare every mode this kernel can run between two namespaces (root; 100 seconds), results in out/demo
+demo: build ## compare the TCP modes this kernel can run between two namespaces (root; 100 seconds), results in out/demo
 	@$(call aside,$(OUT))
 	bin/zcbench demo --out '$(OUT)'
 

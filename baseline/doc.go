@@ -4,5 +4,5 @@
 // between its own memory and the application's: what zero copy is measured
 // against.
 //
-// Receive modes: tcp, tcp-trunc, uring. Send modes: tcp, sendfile, uring.
+// Receive modes: tcp, tcp-trunc, uring. Send modes: tcp, sendfile, uring, rr.
 package baseline

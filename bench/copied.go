@@ -4,6 +4,7 @@ package bench
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -14,10 +15,21 @@ import (
 // was made for the experiment. Of other links the ends say so, run by run.
 func (st *stage) copiesHere() bool { return st.pair != nil || st.opt.SUTDev == "" }
 
+// allCopied is a limit that lets what copies all of the payload count.
+const allCopied = 0.99
+
+// foldsCopied tells whether one run says all there is to say of modes that cannot but copy here:
+// not where the user wants such runs to count.
+func (e *Experiment) foldsCopied(st *stage) bool {
+	limit := e.Spec.Gates.Copied
+	return e.FoldCopied && st.copiesHere() && (limit == nil || *limit < allCopied)
+}
+
 // triedOnce tells the cells of which one run says all there is to say: their modes promise not to
 // copy, and on this path they always do.
 func (e *Experiment) triedOnce(st *stage) func(results.Cell) bool {
-	return func(c results.Cell) bool { return e.FoldCopied && st.copiesHere() && len(copyingEnds(c)) > 0 }
+	folds := e.foldsCopied(st)
+	return func(c results.Cell) bool { return folds && len(copyingEnds(c)) > 0 }
 }
 
 // uncompared is why a cell is in no comparison: it cannot run, or is tried once.
@@ -73,6 +85,20 @@ func foldCopied(cells []results.Cell) (out []results.Cell) {
 		}
 	}
 	return out
+}
+
+// leftOut says which cells folding has left out; "": none.
+func leftOut(before, after []results.Cell) string {
+	var ids []string
+	for _, c := range before {
+		if !slices.ContainsFunc(after, func(a results.Cell) bool { return a.ID == c.ID }) {
+			ids = append(ids, c.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return "left out, since the payload is always copied here and one pair of each such mode shows it (all of them: --max-copied 100): " + strings.Join(ids, ", ")
 }
 
 // planTried keeps of the cells that are tried once one run, without a warm-up.

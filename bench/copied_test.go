@@ -4,6 +4,7 @@ package bench
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,6 +57,17 @@ func TestFoldCopied(t *testing.T) {
 	}
 }
 
+// What is left out is named.
+func TestLeftOut(t *testing.T) {
+	all := pairsOf([]string{"tcp", "uring"}, []string{"tcp", "msg-zerocopy"})
+	if got := leftOut(all, foldCopied(all)); !strings.HasSuffix(got, ": uring/msg-zerocopy") {
+		t.Errorf("%q", got)
+	}
+	if got := leftOut(all, all); got != "" {
+		t.Errorf("nothing was left out: %q", got)
+	}
+}
+
 // They are run once, without a warm-up, where they are folded and the path copies; elsewhere as
 // often as all others.
 func TestTriedOnce(t *testing.T) {
@@ -63,15 +75,18 @@ func TestTriedOnce(t *testing.T) {
 	for _, x := range []struct {
 		name string
 		fold bool
+		most *float64 // that may be copied
 		st   *stage
 		want int // runs of msg-zerocopy, warm-up included
 	}{
-		{"own link", true, &stage{hosts: &hosts{pair: &veth.Pair{}}, opt: Options{SUTDev: "sut0"}}, 1},
-		{"loopback", true, &stage{hosts: &hosts{}}, 1},
-		{"somebody's link", true, &stage{hosts: &hosts{}, opt: Options{SUTDev: "eth0"}}, 5},
-		{"not folded", false, &stage{hosts: &hosts{pair: &veth.Pair{}}}, 5},
+		{"own link", true, nil, &stage{hosts: &hosts{pair: &veth.Pair{}}, opt: Options{SUTDev: "sut0"}}, 1},
+		{"loopback", true, nil, &stage{hosts: &hosts{}}, 1},
+		{"somebody's link", true, nil, &stage{hosts: &hosts{}, opt: Options{SUTDev: "eth0"}}, 5},
+		{"not folded", false, nil, &stage{hosts: &hosts{pair: &veth.Pair{}}}, 5},
+		{"copies may be some", true, new(.5), &stage{hosts: &hosts{pair: &veth.Pair{}}}, 1},
+		{"copies count", true, new(1.), &stage{hosts: &hosts{pair: &veth.Pair{}}}, 5},
 	} {
-		once := (&Experiment{FoldCopied: x.fold}).triedOnce(x.st)
+		once := (&Experiment{FoldCopied: x.fold, Spec: &matrix.Spec{Gates: results.Gates{Copied: x.most}}}).triedOnce(x.st)
 		n := map[string]int{}
 		for _, p := range planTried(matrix.Interleave(cells, 4, true, 1), once) {
 			if n[p.Cell.TX]++; p.Warmup && p.Cell.TX != "tcp" && x.want == 1 {

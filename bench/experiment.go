@@ -44,7 +44,8 @@ type Experiment struct {
 	AbortOnCancel bool // the end of the context calls the run under way off, instead of waiting for it
 	Fit           bool // windows are so short that the whole fits into [DemoTime], as far as the plan does not say; no more than a quarter of its runs is made again
 	Fold          bool // a mode that cannot run is one cell, and not one with each mode of the other end
-	FoldCopied    bool // so is a mode that cannot but copy on this path, and it is run once
+	FoldCopied    bool // so is a mode that cannot but copy on this path, and it is run once, unless Gates let copied payload count
+	SayFolded     bool // which cells that left out is said: the user named their modes
 	NoteMTU       bool // the records have the path's MTU, where their cells say nothing of it
 
 	Resume bool // go on where the journal in Dir ends
@@ -107,8 +108,12 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	if e.Fold {
 		s.Cells = st.support.fold(s.Cells, st.prepared)
 	}
-	if e.FoldCopied && st.copiesHere() {
-		s.Cells = foldCopied(s.Cells)
+	if e.foldsCopied(st) {
+		all := s.Cells
+		s.Cells = foldCopied(all)
+		if line := leftOut(all, s.Cells); line != "" && e.SayFolded {
+			e.note(line)
+		}
 	}
 	if e.Fit {
 		st.opt.fit(s.Duration, e.plan(st), st.missing)
@@ -287,7 +292,8 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	}
 	s := &Session{Progress: e.Progress, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: true}
 	if e.Fit {
-		s.MostAgain, s.AgainFor = len(plan)/4+3, DemoTime // it is to end in time
+		s.MostAgain = len(plan)/4 + 3 // it is to end in time
+		s.AgainFor = againFor(e.Spec.Duration, (&Session{Runner: p.runner, Missing: p.missing}).estimate(plan))
 	}
 	if e.Spec.Adaptive != nil {
 		s.Enough = NewAdaptive(*e.Spec.Adaptive)

@@ -34,7 +34,7 @@ lab: build ## fetch and build what the lab (VM with the soft NIC) needs
 
 # Who asks for the demo wants to see it: without the lab this fails.
 LAB_DEMO_OUT ?= out/lab-demo
-lab-demo: build ## show zero-copy receive in the lab, with the proof, from a fresh clone on (DEMO='--all': every mode), results in out/lab-demo
+lab-demo: build ## show zero-copy receive in the lab, with the proof, from a fresh clone on (DEMO='--all': every TCP mode), results in out/lab-demo
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "make lab-demo: $$why" >&2; exit 1; fi
 	@$(call aside,$(LAB_DEMO_OUT))
 	bin/zcbench lab build >/dev/null

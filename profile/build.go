@@ -64,14 +64,26 @@ func (b *Builder) Add(s *perf.Sample) {
 // 0, 0 is all of it, of which nobody says how long it was.
 func FromRecording(r *perf.Recording, fromNs, toNs int64, names Names) (*Profile, error) {
 	b := NewBuilder()
-	tally, err := r.Each(fromNs, toNs, b.Add)
+	tally, err := r.Each(fromNs, toNs, func(s *perf.Sample) {
+		s.Period = whole(s.Period, r.Shares[s.CPU])
+		b.Add(s)
+	})
 	if err != nil {
 		return nil, err
 	}
 	p := b.Build(names, r.Event)
 	p.Tally, p.Hz, p.CPUs, p.WallNs = tally, r.Hz, r.CPUs, toNs-fromNs
-	p.Share, p.RanNs = r.Share, r.RanNs
+	p.Threads, p.Share, p.RanNs = r.Threads, r.Share, r.RanNs
 	return p, nil
+}
+
+// whole is what a sample stands for on a CPU whose event had a counter for a share of the time
+// (0: nobody says): what passed meanwhile was like what it counted there.
+func whole(period uint64, share float64) uint64 {
+	if share <= 0 || share >= 1 {
+		return period
+	}
+	return uint64(float64(period)/share + .5)
 }
 
 // Build gives all stacks names, accounts and classes, and adds up those that are then the same.

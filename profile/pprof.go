@@ -71,8 +71,13 @@ func (p *Profile) Losses() (out []string) {
 			out = append(out, fmt.Sprintf("%d %s", x.n, x.what))
 		}
 	}
-	if p.Share > 0 && p.Share < .999 {
-		out = append(out, fmt.Sprintf("sampled for %.0f %% of the time: other events had the counter of %s besides", 100*p.Share, p.Event.Name))
+	switch {
+	case p.Threads && p.Share > 0 && p.Share < .999:
+		out = append(out, fmt.Sprintf("sampled for %.0f %% of the time that the threads ran: other events had the counter of %s besides, and samples tell no times", 100*p.Share, p.Event.Name))
+	case p.Share > 0 && p.Share < .999:
+		out = append(out, fmt.Sprintf("sampled for %.0f %% of the time on the CPU with least of it: other events had the counter of %s besides", 100*p.Share, p.Event.Name))
+	case p.Share == 0 && !p.Threads && len(p.CPUs) > 0:
+		out = append(out, "a CPU was never sampled: other events had its counter of "+p.Event.Name+" all the time")
 	}
 	return out
 }

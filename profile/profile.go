@@ -25,9 +25,11 @@ type Profile struct {
 	// MHz is how fast the CPUs ran while they were not idle, which makes cycles a time; 0: not
 	// known.
 	MHz float64
-	// Share and RanNs are the recording's.
-	Share float64
-	RanNs int64
+	// Threads, Share and RanNs are the recording's. The stacks' weights have each CPU's share in
+	// them.
+	Threads bool
+	Share   float64
+	RanNs   int64
 }
 
 // weights are the samples' periods, of what was work and of all.
@@ -43,21 +45,19 @@ func (p *Profile) weights() (busy, all uint64) {
 
 // SampledBusyNs is how long the CPUs were busy by the samples alone; false: samples by cycles do
 // not tell, unless it is known how fast the CPUs ran, or how long the threads. Each sample stands
-// for as many cycles as it says: the kernel has fewer in one where there is less to do. Cycles that
-// passed while other events had the counter were like those that it counted.
+// for as many cycles as it says: the kernel has fewer in one where there is less to do. Of a CPU
+// that never had a counter they say nothing.
 func (p *Profile) SampledBusyNs() (float64, bool) {
 	busy, all := p.weights()
 	switch {
 	case p.Event.Nanoseconds:
 		return float64(busy), true
-	case p.RanNs > 0 && all > 0:
-		return float64(p.RanNs) * float64(busy) / float64(all), true
-	case p.MHz > 0:
-		ns := float64(busy) / p.MHz * 1e3
-		if p.Share > 0 {
-			ns /= p.Share
+	case p.Threads:
+		if p.RanNs > 0 && all > 0 {
+			return float64(p.RanNs) * float64(busy) / float64(all), true
 		}
-		return ns, true
+	case p.MHz > 0 && p.Share > 0:
+		return float64(busy) / p.MHz * 1e3, true
 	}
 	return 0, false
 }

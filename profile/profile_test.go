@@ -190,10 +190,18 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// Events that had a counter for a part of the time saw as much of the rest as of that; it is said.
-// Threads have their own time, whatever their CPUs' counters did.
+// Each CPU's samples stand for what passed while other events had its counter, and those of no
+// other; it is said.
 func TestCyclesInTurn(t *testing.T) {
-	p := built(cycles, "7 1000000 | work main", "7 250000 | rest main")
+	for _, x := range []struct {
+		share float64
+		want  uint64
+	}{{0, 1000}, {1, 1000}, {.5, 2000}, {.25, 4000}} {
+		if got := whole(1000, x.share); got != x.want {
+			t.Errorf("a share of %v: %d, want %d", x.share, got, x.want)
+		}
+	}
+	p := built(cycles, "7 2000000 | work main", "7 500000 | rest main")
 	p.Hz, p.WallNs, p.CPUs, p.MHz, p.Share = 999, 2e6, []int{3}, 2500, .5
 	if ns, ok := p.SampledBusyNs(); !ok || math.Abs(ns-1e6) > 1 {
 		t.Errorf("%v ns, %v", ns, ok)
@@ -208,9 +216,23 @@ func TestCyclesInTurn(t *testing.T) {
 	if got := p.Losses(); len(got) != 1 || !strings.Contains(got[0], "3 times the kernel paused sampling") {
 		t.Errorf("%q", got)
 	}
-	p.Share, p.RanNs, p.MHz = 0, 8e5, 0
-	if ns, ok := p.SampledBusyNs(); !ok || ns != 8e5 || p.Costs(0).BusyNs != 8e5 {
-		t.Errorf("threads: %v ns, %v", ns, ok)
+	p.Tally.Throttled, p.Share = 0, 0
+	if ns, ok := p.SampledBusyNs(); ok || len(p.Losses()) != 1 {
+		t.Errorf("a CPU without samples: %v ns, %q", ns, p.Losses())
+	}
+}
+
+// Threads have their own time, whatever their CPUs' counters did; where other events had those in
+// turn, it is not known.
+func TestCyclesOfThreads(t *testing.T) {
+	p := built(cycles, "7 1000000 | work main", "7 250000 | rest main")
+	p.Hz, p.CPUs, p.MHz, p.Threads, p.Share, p.RanNs = 999, []int{3}, 2500, true, 1, 8e5
+	if ns, ok := p.SampledBusyNs(); !ok || ns != 8e5 || p.Costs(0).BusyNs != 8e5 || len(p.Losses()) > 0 {
+		t.Errorf("%v ns, %v; %q", ns, ok, p.Losses())
+	}
+	p.Share, p.RanNs = .5, 0
+	if ns, ok := p.SampledBusyNs(); ok || len(p.Losses()) != 1 {
+		t.Errorf("in turn: %v ns; %q", ns, p.Losses())
 	}
 }
 

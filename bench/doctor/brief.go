@@ -45,14 +45,21 @@ func Look() Brief {
 	}
 	b.Cards = cards(b.Kernel)
 	if reports, err := lease.Finish(lease.FinishOptions{DryRun: true, All: true}); err == nil {
-		b.Left = 0
-		for _, r := range reports {
-			if r.State != lease.Rebooted {
-				b.Left++
-			}
-		}
+		b.Left = left(reports)
 	}
 	return b
+}
+
+// left counts what `zcbench restore` has something to do about: not what a run that goes on will
+// restore itself, and not what a reboot has restored.
+func left(reports []lease.Report) (n int) {
+	for _, r := range reports {
+		switch r.State {
+		case lease.Owing, lease.Broken, lease.Refused:
+			n++
+		}
+	}
+	return n
 }
 
 // cards are the interfaces with hardware, or a hypervisor's, behind them.

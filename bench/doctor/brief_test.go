@@ -2,7 +2,11 @@
 
 package doctor
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/machine/lease"
+)
 
 func TestLook(t *testing.T) {
 	b := Look()
@@ -12,6 +16,15 @@ func TestLook(t *testing.T) {
 	for _, c := range b.Cards {
 		if c.Dev == "" || c.Dev == "lo" || c.Takes && c.Since == "" {
 			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// A run that goes on is not one that was killed.
+func TestLeft(t *testing.T) {
+	for state, want := range map[lease.State]int{lease.Alive: 0, lease.Finished: 0, lease.Rebooted: 0, lease.Owing: 1, lease.Broken: 1, lease.Refused: 1} {
+		if n := left([]lease.Report{{State: state}}); n != want {
+			t.Errorf("%s: %d, want %d", state, n, want)
 		}
 	}
 }

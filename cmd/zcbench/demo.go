@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/powerflag"
@@ -32,15 +33,16 @@ func demoCommand() *cobra.Command {
 	var f demoFlags
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Compare every mode that this kernel can run, on this machine alone (100 s, root)",
+		Short: "Compare the TCP modes that this kernel can run, on this machine alone (100 s, root)",
 		Long: `demo connects two network namespaces of this machine with a veth link and runs each
-receive mode with each send mode that this kernel supports. Runs are interleaved,
-each pair is warmed up first, and the results go to --out. It needs root
-(CAP_SYS_ADMIN and CAP_NET_ADMIN, for the namespaces) and leaves nothing else behind.
+receive mode of TCP with each send mode of TCP that this kernel supports; --rx and
+--tx name others, such as those of packets. Runs are interleaved, each pair is warmed
+up first, and the results go to --out. It needs root (CAP_SYS_ADMIN and
+CAP_NET_ADMIN, for the namespaces) and leaves nothing else behind.
 
 veth has no hardware, and it copies payload that was sent without a copy when it
 delivers it. Modes that promise zero copy and cannot keep it here are run once, and
-reported as copied.
+reported as copied; with --max-copied 100 they are run as all others.
 
 With --sut and --tg it runs between two hosts that are connected already, such as
 ssh:root@hosta and ssh:root@hostb. Settings that flags change there are restored at
@@ -88,15 +90,18 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 	if i := slices.IndexFunc(spec.Cells, func(c results.Cell) bool { return c.RX == "tcp" && c.TX == "tcp" }); i >= 0 {
 		spec.PrimaryModes(spec.Cells[i])
 	}
-	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.Cells(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(),
+	course := progress.Cells(cmd.ErrOrStderr())
+	beside := progress.Beside(course, cmd.ErrOrStderr())
+	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: course, Notices: beside,
 		Power: watts, StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) },
 		Fit: true, Fold: true, FoldCopied: true, NoteMTU: true,
-		Note: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) }}
+		SayFolded: cmd.Flags().Changed("rx") || cmd.Flags().Changed("tx"),
+		Note:      func(format string, args ...any) { fmt.Fprintf(beside, "zcbench: "+format+"\n", args...) }}
 	f.begin(cmd)
 	recs, err := e.Run(cmd.Context())
 	err = finish(cmd, f.out, recs, err, f.json, true)
 	if len(recs) > 0 && f.Spec.SUT.Host == "" {
-		f.sayNext(cmd)
+		f.sayNext(cmd, comparable(recs), cardOf(doctor.Look().Cards))
 	}
 	return err
 }
@@ -110,17 +115,33 @@ func (f *demoFlags) begin(cmd *cobra.Command) {
 	fmt.Fprintf(cmd.ErrOrStderr(), "TCP flows %s, one after another.\nTrying what this kernel can run ...\n", where)
 }
 
-// sayNext says what to do with the results.
-func (f *demoFlags) sayNext(cmd *cobra.Command) {
+// comparable tells whether runs of more than one cell count.
+func comparable(recs []results.Record) bool {
+	ok := map[string]bool{}
+	for i := range recs {
+		if recs[i].Verdict == results.OK && !recs[i].Warmup {
+			ok[recs[i].Cell.ID] = true
+		}
+	}
+	return len(ok) > 1
+}
+
+// sayNext says what to do with the results, and with this host's NIC, where it has one.
+func (f *demoFlags) sayNext(cmd *cobra.Command, compare bool, dev string) {
 	w, called := cmd.ErrOrStderr(), cmd.Root().Name()
 	if strings.Contains(os.Args[0], "/") {
 		called = os.Args[0] // is not in the path, or need not be
 	}
 	fmt.Fprintln(w, "\nnext:")
-	steps := [][2]string{
-		{called + " compare " + f.out, "which differences are real"},
-		{called + " lab demo", "zero-copy receive, proved in a VM"},
-		{called + " doctor --dev eth0", "what the NIC eth0 can run"},
+	var steps [][2]string
+	if compare {
+		steps = append(steps, [2]string{called + " compare " + f.out, "which differences are real"})
+	}
+	steps = append(steps, [2]string{called + " lab demo", "zero-copy receive, proved in a VM"})
+	if dev != "" {
+		steps = append(steps, [2]string{called + " doctor --dev " + dev, "what the NIC " + dev + " can run"})
+	} else {
+		steps = append(steps, [2]string{called + " doctor", "what this host can run"})
 	}
 	width := 0
 	for _, x := range steps {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -58,7 +59,9 @@ func aboutHere(b doctor.Brief, kvm bool) [][2]string {
 	switch {
 	case b.Left < 0:
 		left = "what killed runs left set cannot be read"
-	case b.Left > 0:
+	case b.Left == 1:
+		left = "a run that was killed left something set: zcbench restore"
+	case b.Left > 1:
 		left = fmt.Sprintf("%d runs that were killed left something set: zcbench restore", b.Left)
 	}
 	return [][2]string{
@@ -101,26 +104,29 @@ func aboutCards(cards []doctor.Card) string {
 	return strings.Join(out, "; ")
 }
 
+// cardOf is the NIC to look at: the first that takes an application's memory, else the first;
+// "": there is none.
+func cardOf(cards []doctor.Card) (dev string) {
+	for _, c := range cards {
+		if c.Takes {
+			return c.Dev
+		}
+		dev = cmp.Or(dev, c.Dev)
+	}
+	return dev
+}
+
 // nextHere proposes commands that work here.
 func nextHere(w io.Writer, b doctor.Brief) {
 	type step struct{ command, what string }
-	steps := []step{{"zcbench demo", "every mode this kernel can run, compared in 100 s"}}
+	steps := []step{{"zcbench demo", "the TCP modes this kernel can run, compared in 100 s"}}
 	if !b.Admin {
 		steps = []step{
 			{"zcbench run --sut local --tg local", "one pair of TCP modes over loopback"},
-			{"sudo zcbench demo", "every mode this kernel can run, compared in 100 s"},
+			{"sudo zcbench demo", "the TCP modes this kernel can run, compared in 100 s"},
 		}
 	}
-	dev := ""
-	for _, c := range b.Cards {
-		if dev == "" || c.Takes {
-			dev = c.Dev
-		}
-		if c.Takes {
-			break
-		}
-	}
-	if dev != "" {
+	if dev := cardOf(b.Cards); dev != "" {
 		steps = append(steps, step{"zcbench doctor --dev " + dev, "what this NIC can run, and what to do about the rest"})
 	} else {
 		steps = append(steps, step{"zcbench doctor", "what this host can run, and what to do about the rest"})

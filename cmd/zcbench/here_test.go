@@ -13,8 +13,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
 
@@ -30,6 +32,7 @@ func TestAboutHere(t *testing.T) {
 			true, []string{"eth1 (mlx5_core): can do zcrx", "a driver that zcbench does not know", "KVM works", "  zcbench demo ", "doctor --dev eth1", "nothing is left"}},
 		{"a laptop", doctor.Brief{Kernel: "6.1.0", CPUs: 4, Ring: unix.EPERM, Left: 2}, false,
 			[]string{"without CAP_NET_ADMIN", "operation not permitted", "none: zcrx", "emulated", "run --sut local --tg local", "sudo zcbench demo", "2 runs that were killed"}},
+		{"one run was killed", doctor.Brief{Kernel: "6.1.0", CPUs: 4, Left: 1}, false, []string{"a run that was killed left something set: zcbench restore"}},
 		{"an older kernel", doctor.Brief{Kernel: "6.12.1", CPUs: 2, Admin: true, Left: -1, Cards: []doctor.Card{{Dev: "ens3", Known: true, Since: "6.16", Driver: "bnxt_en"}}}, true,
 			[]string{"from Linux 6.16 on", "cannot be read", "doctor --dev ens3"}},
 	} {
@@ -46,6 +49,36 @@ func TestAboutHere(t *testing.T) {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("%s: no %q in\n%s", x.name, want, &b)
 			}
+		}
+	}
+}
+
+// After a demo nothing is proposed that cannot be done: no comparison of one cell, no NIC that is
+// not there.
+func TestSayNext(t *testing.T) {
+	ran := func(ids ...string) (recs []results.Record) {
+		for _, id := range ids {
+			recs = append(recs, results.Record{Cell: results.Cell{ID: id}, Verdict: results.OK}, results.Record{Cell: results.Cell{ID: "c"}, Verdict: results.Invalid},
+				results.Record{Cell: results.Cell{ID: "w"}, Verdict: results.OK, Warmup: true})
+		}
+		return recs
+	}
+	f := demoFlags{out: "out/demo"}
+	for _, x := range []struct {
+		recs          []results.Record
+		dev           string
+		want, wantNot string
+	}{
+		{ran("a", "b"), "ens3", " compare out/demo ", "eth0"},
+		{ran("a", "a"), "ens3", " doctor --dev ens3 ", " compare "},
+		{ran("a"), "", " doctor ", "--dev"},
+	} {
+		var b bytes.Buffer
+		cmd := &cobra.Command{Use: "zcbench"}
+		cmd.SetErr(&b)
+		f.sayNext(cmd, comparable(x.recs), x.dev)
+		if !strings.Contains(b.String(), x.want) || strings.Contains(b.String(), x.wantNot) {
+			t.Errorf("%q in and %q not in\n%s", x.want, x.wantNot, &b)
 		}
 	}
 }

@@ -45,7 +45,7 @@ a negative control: its flow is steered to a queue without the application's mem
 so the kernel copies, and the run must be reported as copied. The table shows where
 the NIC itself says it put the payload, and what the kernel copied.
 
---all runs "zcbench demo" in the lab instead, with every receive and send mode. Flags
+--all runs "zcbench demo" in the lab instead, with every receive and send mode of TCP. Flags
 after -- are passed to it, such as --repetitions 2. When emulated, its clocks count
 instructions (--count-time), because reading all counters would take longer than a
 window.
@@ -59,7 +59,7 @@ kernel complained, 2 wrong usage or input.`,
 	}
 	f := c.Flags()
 	f.StringVar(&d.o.Out, "out", "out/lab-demo", "folder for the results; must not hold any yet")
-	f.BoolVar(&d.all, "all", false, "every receive mode with every send mode, about 130 runs (10 to 20 minutes emulated)")
+	f.BoolVar(&d.all, "all", false, "every receive mode of TCP with every send mode of TCP, about 130 runs (10 to 20 minutes emulated)")
 	f.BoolVar(&d.o.CountTime, "count-time", false, "let the guest's clocks count instructions, so that times do not depend on the host's load (slower)")
 	f.BoolVar(&d.json, "json", false, "print the proof as JSON (with --all: the summary)")
 	f.StringArrayVar(&d.only, "only", nil, "make only this run, by its name in the table (repeatable)")

@@ -121,8 +121,11 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 
 // checkNumbers finds times and processes that are none.
 func (f *probeFlags) checkNumbers(cmd *cobra.Command) error {
-	if f.pid < 0 || f.syscalls < 0 {
-		return fmt.Errorf("--pid %d, --syscalls %d: no process has a number below 0", f.pid, f.syscalls)
+	if f.pid < 0 {
+		return fmt.Errorf("--pid %d: no process has a number below 0", f.pid)
+	}
+	if f.syscalls < 0 {
+		return fmt.Errorf("--syscalls %d: no process has a number below 0", f.syscalls)
 	}
 	if err := cli.CheckWatched(f.duration); err != nil || !cmd.Flags().Changed("interval") {
 		return err

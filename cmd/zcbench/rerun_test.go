@@ -28,7 +28,7 @@ ramp_down: 20ms
 repetitions: 2
 seed: 7
 purpose: check
-gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, retrans_per_gb: off, drops_per_gb: off}
+gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, retrans_per_gb: off, drops_per_gb: off, replace: 0}
 `
 
 // An experiment is made again from its folder alone: the file is gone. It is the same plan, and

@@ -40,6 +40,7 @@ type Sampler struct {
 	hz    int
 	cpus  []int
 	fds   []int
+	at    []int // the CPUs of fds
 	// threads were asked for, not all that runs on the CPUs.
 	threads bool
 	rings   []*ring
@@ -54,11 +55,16 @@ type Recording struct {
 	Event Event
 	Hz    int
 	CPUs  []int
-	// Share is for how much of the time the CPUs' events had a counter of the hardware, that of the
-	// CPU with least: where more events want one than there are, they have it in turn. 0: threads
-	// were sampled, which have one while they run.
+	// Threads tells that threads were sampled, and not all that ran on the CPUs.
+	Threads bool
+	// Shares are for how much of the time each CPU's event had a counter of the hardware: where
+	// more events want one than there are, they have it in turn. Of threads there are none.
+	Shares map[int]float64
+	// Share is the least of Shares; of threads, for how much of the time that they ran their
+	// events had a counter. 0: not known.
 	Share float64
-	// RanNs is how long the threads ran while they were sampled; 0: CPUs were.
+	// RanNs is how long the threads ran while they were sampled; 0: CPUs were, or events had a
+	// counter in turn, and nobody knows.
 	RanNs int64
 	// Spent is how long the rings' reader was at work. The samples' own cost, some 5 us each,
 	// is part of what they interrupt.
@@ -124,7 +130,7 @@ func (s *Sampler) openAs(k kind, o Options) error {
 			if err != nil {
 				return refusal(err, place(tid, cpu), o.Hz, kernelSysctl)
 			}
-			s.fds = append(s.fds, fd)
+			s.fds, s.at = append(s.fds, fd), append(s.at, cpu)
 			if ring >= 0 {
 				if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, ring); err != nil {
 					return fmt.Errorf("let thread %d share the ring of CPU %d: %w", tid, cpu, err)
@@ -199,31 +205,44 @@ func (s *Sampler) Stop() (*Recording, error) {
 	close(s.quit)
 	<-s.done
 	s.quit = nil
-	var counts []counter.EventCount
-	for _, fd := range s.fds {
+	counts := map[int]counter.EventCount{}
+	for i, fd := range s.fds {
 		c, rerr := counter.ReadEvent(fd)
 		if err = errors.Join(err, rerr); rerr == nil {
-			counts = append(counts, c)
+			sum := counts[s.at[i]]
+			sum.EnabledNs, sum.RunningNs = sum.EnabledNs+c.EnabledNs, sum.RunningNs+c.RunningNs
+			counts[s.at[i]] = sum
 		}
 	}
-	r := &Recording{Event: s.Event, Hz: s.hz, CPUs: s.cpus, Spent: s.spent, data: s.spool.kept(), left: s.spool.left}
-	r.counted(counts, s.threads)
+	r := &Recording{Event: s.Event, Hz: s.hz, CPUs: s.cpus, Threads: s.threads, Spent: s.spent, data: s.spool.kept(), left: s.spool.left}
+	r.counted(counts)
 	return r, err
 }
 
-// counted is what the events say of their times. An event of a thread on a CPU runs while the
-// thread is there.
-func (r *Recording) counted(counts []counter.EventCount, threads bool) {
-	if threads {
+// nearlyAll is the share of the time that two clocks which are not read at once may differ by.
+const nearlyAll = .98
+
+// counted is what the events say of their times, those of a CPU together. An event of a thread on
+// a CPU is enabled while the thread runs anywhere, and has a counter while it runs there.
+func (r *Recording) counted(counts map[int]counter.EventCount) {
+	if r.Threads {
+		enabled, ran := uint64(0), uint64(0)
 		for _, c := range counts {
-			r.RanNs += int64(c.RunningNs)
+			enabled, ran = max(enabled, c.EnabledNs), ran+c.RunningNs
+		}
+		if enabled == 0 {
+			return
+		}
+		if r.Share = min(float64(ran)/float64(enabled), 1); r.Share >= nearlyAll {
+			r.Share, r.RanNs = 1, int64(ran)
 		}
 		return
 	}
-	r.Share = 1
-	for _, c := range counts {
+	r.Share, r.Shares = 1, map[int]float64{}
+	for cpu, c := range counts {
 		if c.EnabledNs > 0 {
-			r.Share = min(r.Share, float64(c.RunningNs)/float64(c.EnabledNs))
+			r.Shares[cpu] = min(float64(c.RunningNs)/float64(c.EnabledNs), 1)
+			r.Share = min(r.Share, r.Shares[cpu])
 		}
 	}
 }
@@ -263,6 +282,6 @@ func (s *Sampler) closeEvents() error {
 	for _, fd := range s.fds {
 		errs = append(errs, unix.Close(fd))
 	}
-	s.rings, s.fds = nil, nil
+	s.rings, s.fds, s.at = nil, nil, nil
 	return errors.Join(errs...)
 }

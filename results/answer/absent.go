@@ -16,7 +16,7 @@ import (
 // Commands that show what did not run here.
 const (
 	LabDemo = "zcbench lab demo"       // the modes that take a NIC of their own kind: zcrx, devmem, tcp-mmap
-	LabAll  = "zcbench lab demo --all" // every mode, on the lab's kernels
+	LabAll  = "zcbench lab demo --all" // every TCP mode, on the lab's kernels
 )
 
 // copiedLimit is how much a zero-copy mode may copy, in percent, before a sentence calls it
@@ -351,7 +351,7 @@ func setOf(names []string) map[string]bool {
 // ShownBy is the command that shows a mode on any machine; "" where it is another's affair.
 func ShownBy(role stream.Role, mode string) string {
 	switch m, err := stream.LookupMode(role, mode); {
-	case err != nil:
+	case err != nil, m.Kind != stream.Stream: // the demos of the lab are of TCP
 		return ""
 	case m.Kind != stream.Stream: // the lab's demo is about streams
 		return ""

@@ -62,6 +62,34 @@ type cellProgress struct {
 	ended    sync.WaitGroup
 }
 
+// Beside is a writer for lines that come while p shows a plan's course on w: what redraws itself
+// would wipe out what others write there.
+func Beside(p bench.Progress, w io.Writer) io.Writer {
+	if c, ok := p.(*cellProgress); ok {
+		return c
+	}
+	return w
+}
+
+// Write writes whole lines of others above the course.
+func (p *cellProgress) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var b strings.Builder
+	shown := p.drawn > 0
+	if shown {
+		fmt.Fprintf(&b, "\x1b[%dA\r\x1b[J", p.drawn)
+	}
+	for l := range strings.Lines(string(text)) {
+		b.WriteString(plaintext.Line(strings.TrimRight(l, "\r\n")) + "\n")
+	}
+	_, err := io.WriteString(p.w, b.String())
+	if p.drawn = 0; shown {
+		p.draw()
+	}
+	return len(text), err
+}
+
 // cellRow is what is known of a cell so far.
 type cellRow struct {
 	rx, tx  string

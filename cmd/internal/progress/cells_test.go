@@ -5,6 +5,7 @@ package progress
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -83,6 +84,31 @@ func play(p *cellProgress, during func()) {
 	p.Begin(matrix.Run{Cell: results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Rep: 2})
 	during()
 	p.End()
+}
+
+// What others say in mid-plan stays, above the course; it is plain text there.
+func TestCellsNotices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		p := &cellProgress{w: &b, size: func() (int, int) { return 80, 24 }}
+		w := Beside(p, io.Discard)
+		fmt.Fprint(w, "before the plan\n")
+		play(p, func() {
+			fmt.Fprint(w, "host a: \x1b[2J restored\nhost b: lost\n")
+			time.Sleep(2 * time.Second) // it is drawn again
+			synctest.Wait()
+			p.change(func() {})
+		})
+		fmt.Fprint(w, "after it\n")
+		got := strings.Join(screen(t, b.String(), 200), "\n")
+		if want := `(?s)^before the plan\n6 runs, [^\n]*\nhost a: [^\x1b\n]*restored\nhost b: lost\n7 runs in [^\n]*\nafter it\n$`; !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("the screen is\n%s", got)
+		}
+	})
+	var other bytes.Buffer
+	if Beside(&lineProgress{}, &other) != &other {
+		t.Error("lines need no care")
+	}
 }
 
 func TestCells(t *testing.T) {

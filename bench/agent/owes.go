@@ -30,7 +30,7 @@ func (a *Agent) owesSSH() bool {
 	}
 	stack, err := rtnl.ReadStack()
 	return err == nil && slices.ContainsFunc(devs, func(dev string) bool {
-		why, err := a.ssh.shares(stack, dev)
+		why, err := a.ssh.Shares(stack, dev)
 		return err == nil && why != ""
 	})
 }

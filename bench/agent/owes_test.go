@@ -8,6 +8,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/ssh"
 )
 
 // A hello does not wait for a look at what the dead left, which may take longer than a
@@ -16,7 +17,7 @@ func TestHelloLooksAtNoJournals(t *testing.T) {
 	defer func(old func(lease.FinishOptions) ([]lease.Report, error)) { finish = old }(finish)
 	looked := 0
 	finish = func(lease.FinishOptions) ([]lease.Report, error) { looked++; return nil, nil }
-	t.Setenv(sshEnv, "192.0.2.1 50000 192.0.2.2 22")
+	t.Setenv(ssh.Env, "192.0.2.1 50000 192.0.2.2 22")
 	c := serve(t)
 	c.ok(wire.OpHello, wire.Hello{Version: wire.Version, ToolVersion: version.Tool(), SSH: true}, nil)
 	if looked > 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/machine/ssh"
 )
 
 // UsageError is a spec that cannot be run anywhere: the caller's mistake.
@@ -84,6 +85,11 @@ func Open(s wire.EndSpec) (*End, error) {
 	of.NeedsDev = of.NeedsDev || s.Role == stream.RX && s.Cell.Steers()
 	if o.NIC.Dev, err = flowDev(of, s); err != nil {
 		return nil, err
+	}
+	if s.Role == stream.TX && path.Kind == stream.Frame {
+		if err := ssh.Refuse(o.NIC.Dev); err != nil { // whoever began it, and whatever was allowed
+			return nil, err
+		}
 	}
 	if s.Flows, err = withQueues(path, s, o.NIC.Dev); err != nil {
 		return nil, err

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+
+package ssh
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"golang.org/x/sys/unix"
+)
+
+// Refuse refuses to flood an interface of the calling thread's network namespace if that would
+// leave the ssh connection of this process's login no room, or if it cannot be told.
+func Refuse(dev string) error { return refuse(dev, login(os.Getpid())) }
+
+// refuse is Refuse where sshd said so much; "": nobody came by ssh.
+func refuse(dev, said string) error {
+	if said == "" {
+		return nil
+	}
+	l := Learn(said)
+	if l.Err != nil {
+		return floodError(dev, "it is not known by which interface ssh reaches this host", l.Err)
+	}
+	switch _, err := nic.Having(l.Here); {
+	case errors.Is(err, nic.ErrNoInterface):
+		return nil // it ends in another network namespace
+	case err != nil:
+		return floodError(dev, "it is not known by which interface ssh reaches this host", err)
+	}
+	s, err := rtnl.ReadStack()
+	if err != nil {
+		return floodError(dev, "it is not known what it stands on", err)
+	}
+	if _, ok := s.Named(dev); !ok {
+		return floodError(dev, "there is no such interface", unix.ENODEV)
+	}
+	why, err := l.Shares(s, dev)
+	if err != nil {
+		return floodError(dev, "it is not known by which interface ssh reaches this host", err)
+	}
+	if why != "" {
+		return floodError(dev, why, unix.EBUSY)
+	}
+	return nil
+}
+
+func floodError(dev, why string, err error) error {
+	return &fault.Error{Op: fmt.Sprintf("generate frames on %q: they leave ssh no room, and %s", dev, why), Err: err,
+		How: "name an interface that ssh does not need (ip route get ADDRESS), or reach the host by another one or by its console"}
+}
+
+// login is what sshd said to this process, or to the first above it that was told: sudo(8) hands
+// it on to nobody. What cannot be read was told nothing.
+func login(pid int) string {
+	for range 64 { // no login has so many processes above another
+		if pid <= 1 {
+			break
+		}
+		at := "/proc/" + strconv.Itoa(pid)
+		all, _ := os.ReadFile(at + "/environ")
+		for e := range bytes.SplitSeq(all, []byte{0}) {
+			if v, ok := strings.CutPrefix(string(e), Env+"="); ok && v != "" {
+				return v
+			}
+		}
+		stat, err := os.ReadFile(at + "/stat")
+		f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // state, parent
+		if err != nil || len(f) < 2 {
+			break
+		}
+		pid, _ = strconv.Atoi(f[1])
+	}
+	return ""
+}

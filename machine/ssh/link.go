@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+
+// Package ssh knows the connection by which somebody reaches this machine, so that it is not cut
+// or flooded.
+package ssh
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"golang.org/x/sys/unix"
+)
+
+// Env is where sshd says who connected: "CLIENT PORT SERVER PORT" (sshd(8)). What
+// the deploy script hands on past sudo is the same (bench/host/sh/root.sh).
+const Env = "SSH_CONNECTION"
+
+// Link is the ssh connection by which this process was reached.
+type Link struct {
+	Peer, Here netip.Addr
+	Err        error // it is not known
+}
+
+// Learn reads what sshd said. It is data like any other: whoever logs in may have
+// changed it, and who is no network peer (ProxyCommand over a pipe, vsock) is UNKNOWN.
+func Learn(said string) *Link {
+	l := &Link{}
+	l.Peer, l.Here, l.Err = parseConnection(said)
+	return l
+}
+
+func parseConnection(said string) (peer, here netip.Addr, err error) {
+	f := strings.Fields(said)
+	if len(f) != 4 || len(said) > 256 {
+		return peer, here, fmt.Errorf("%s is %.80q, and not two addresses with their ports", Env, said)
+	}
+	for i, to := range []*netip.Addr{&peer, &here} {
+		if *to, err = netip.ParseAddr(f[2*i]); err != nil || to.IsUnspecified() || to.Is4() && to.Zone() != "" {
+			return peer, here, fmt.Errorf("%s names the address %.60q, which is none", Env, f[2*i])
+		}
+		if n, err := strconv.ParseUint(f[2*i+1], 10, 16); err != nil || n == 0 {
+			return peer, here, fmt.Errorf("%s names the port %.20q, which is none", Env, f[2*i+1])
+		}
+	}
+	return peer, here, nil
+}
+
+// devs are the interfaces that the connection goes by, one for either direction where
+// they differ; none if it stays on this machine, or is not known. A route that only the
+// connection's own socket gets (a mark, a VRF) leaves the one with its address.
+func (l *Link) devs(s rtnl.Stack) ([]rtnl.Link, error) {
+	if l == nil || l.Err != nil {
+		return nil, nil
+	}
+	var devs []rtnl.Link
+	out, err := l.leaves(s)
+	switch {
+	case err == nil && out.Flags&unix.IFF_LOOPBACK != 0:
+		return nil, nil
+	case err == nil:
+		devs = append(devs, out)
+	}
+	if name, herr := nic.Having(l.Here); herr == nil {
+		if in, ok := s.Named(name); ok && in.Index != out.Index && in.Flags&unix.IFF_LOOPBACK == 0 {
+			devs = append(devs, in)
+		}
+	}
+	if devs == nil {
+		return nil, &fault.Error{Op: fmt.Sprintf("find the interface of the ssh connection to %v", l.Peer), Err: err, How: "look at the route: ip route get " + l.Peer.String()}
+	}
+	return devs, nil
+}
+
+// leaves is the interface by which packets to the peer leave. That of a link-local
+// address is its zone.
+func (l *Link) leaves(s rtnl.Stack) (rtnl.Link, error) {
+	if z := l.Peer.Zone(); z != "" {
+		if out, ok := s.Named(z); ok {
+			return out, nil
+		}
+		return rtnl.Link{}, unix.ENODEV
+	}
+	c, err := rtnl.Dial()
+	if err != nil {
+		return rtnl.Link{}, err
+	}
+	defer c.Close()
+	index, err := c.RouteFrom(l.Peer, l.Here)
+	if err != nil {
+		return rtnl.Link{}, err
+	}
+	if out, ok := s.At(index); ok {
+		return out, nil
+	}
+	return rtnl.Link{}, unix.ENODEV
+}
+
+// Shares says how an interface shares a wire with the ssh connection; "" where it does
+// not. Those do that have an interface below them in common: what is set there, and
+// what floods it, meets both.
+func (l *Link) Shares(s rtnl.Stack, dev string) (string, error) {
+	own, ok := s.Named(dev)
+	if !ok {
+		return "", nil
+	}
+	devs, err := l.devs(s)
+	if err != nil {
+		return "", err
+	}
+	below := s.Below(own)
+	for _, d := range devs {
+		for _, x := range s.Below(d) {
+			if !slices.ContainsFunc(below, func(y rtnl.Link) bool { return x.Index == y.Index }) {
+				continue
+			}
+			switch {
+			case d.Index == own.Index:
+				return fmt.Sprintf("the ssh connection to %v goes by %s", l.Peer, d.Name), nil
+			case x.Index == own.Index:
+				return fmt.Sprintf("the ssh connection to %v goes by %s, which stands on %s", l.Peer, d.Name, own.Name), nil
+			case x.Index == d.Index:
+				return fmt.Sprintf("the ssh connection to %v goes by %s, on which %s stands", l.Peer, d.Name, own.Name), nil
+			}
+			return fmt.Sprintf("the ssh connection to %v goes by %s, and both it and %s stand on %s", l.Peer, d.Name, own.Name, x.Name), nil
+		}
+	}
+	return "", nil
+}

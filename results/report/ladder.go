@@ -28,19 +28,29 @@ type Rung struct {
 	Above string `json:"above,omitempty"` // the name of the rung above; "": there is none
 
 	PacketsPerS *stat.Summary `json:"packets_per_s,omitempty"`
-	// NsPerPacket is the time of the threads that received, where threads did, and else that the
-	// receiver's CPUs were busy.
+	// NsPerPacket is the time of the threads that received, where these did in all runs, and else
+	// that the receiver's CPUs were busy.
 	NsPerPacket *stat.Summary     `json:"ns_per_packet,omitempty"`
 	RateNs      *stat.Summary     `json:"rate_ns,omitempty"` // 1/packets_per_s
 	Busy        *stat.Summary     `json:"cpu_busy_cores,omitempty"`
 	Own         *stat.Summary     `json:"own_cores,omitempty"` // of those threads
 	HeldBy      results.LimitedBy `json:"held_by,omitempty"`
-	More        *stat.Shift       `json:"more_ns,omitempty"` // ns_per_packet less that of the rung above
+	More        *stat.Shift       `json:"more_ns,omitempty"` // what a frame costs here less what it does at the rung above
+	// MoreOf is what More compares: the time of threads, where both rungs have that, and else that
+	// CPUs were busy, of both.
+	MoreOf string `json:"more_of,omitempty"`
 
-	runs []stat.Run
-	mode stream.Mode
-	cell results.Cell
+	mixed    bool       // it or the one above shows the time of threads, and the other cannot
+	own, all []stat.Run // ns of a frame by threads, and by busy CPUs
+	mode     stream.Mode
+	cell     results.Cell
 }
+
+// What [Rung].MoreOf says.
+const (
+	ofThreads = "threads"
+	ofBusy    = "busy"
+)
 
 // restless is how busy a CPU is that has no time left: below it, 1/rate is not what a frame costs.
 const restless = 0.95
@@ -74,29 +84,36 @@ func ladders(groups []*cellRuns, cells []Cell) (out []Ladder) {
 
 func (g *cellRuns) rung(m stream.Mode, c *Cell) *Rung {
 	r := &Rung{Cell: g.cell.ID, Name: rungName(m, &g.cell), PacketsPerS: c.SUT.PacketsPerS, Busy: c.SUT.BusyCores, HeldBy: c.HeldBy, mode: m, cell: g.cell}
-	var rates, own, ns []float64
+	var rates, cores, own, busy []float64
+	threads := true // of all runs, or it says nothing of the cell
 	for _, rec := range g.runs {
 		if rec.Warmup || rec.Verdict != results.OK {
 			continue
 		}
-		v := rec.SUT.OwnNsPerPacket(m.Reads)
-		if v == nil {
-			v = rec.SUT.NsPerPacket()
-		} else {
-			own = append(own, *rec.SUT.OwnCores(m.Reads))
+		if v := rec.SUT.NsPerPacket(); v != nil {
+			busy, r.all = append(busy, *v), append(r.all, compare.RunOf(rec, *v, g.session))
 		}
-		if v != nil {
-			ns, r.runs = append(ns, *v), append(r.runs, compare.RunOf(rec, *v, g.session))
+		if v := rec.SUT.OwnNsPerPacket(m.Reads); v != nil {
+			cores = append(cores, *rec.SUT.OwnCores(m.Reads))
+			own, r.own = append(own, *v), append(r.own, compare.RunOf(rec, *v, g.session))
+		} else {
+			threads = false
 		}
 		if v := rec.SUT.PacketsPerS; v != nil && *v > 0 {
 			rates = append(rates, 1e9 / *v)
 		}
 	}
-	r.runs, r.RateNs, r.NsPerPacket = compare.SameBoots(r.runs), stat.Summarize(rates), stat.Summarize(ns)
-	if len(own) == len(ns) { // of all runs, or it says nothing of the cell
-		r.Own = stat.Summarize(own)
+	r.RateNs, r.all, r.own = stat.Summarize(rates), compare.SameBoots(r.all), compare.SameBoots(r.own)
+	if r.NsPerPacket = stat.Summarize(busy); threads && !r.leavesThreads() {
+		r.Own, r.NsPerPacket = stat.Summarize(cores), stat.Summarize(own)
 	}
 	return r
+}
+
+// leavesThreads tells a rung whose frames go on to a thread that is none of NAPI's: the one behind
+// a cpumap, whose time is in that of its CPU alone.
+func (r *Rung) leavesThreads() bool {
+	return r.mode.Redirects && cmp.Or(r.cell.XDPRedirect, stream.XDPRedirects[0]) == stream.XDPRedirects[0]
 }
 
 // rungName is "xdp-drop native read".
@@ -125,8 +142,12 @@ func (l Ladder) climb() {
 		if above == nil {
 			continue
 		}
-		s := stat.ShiftOf(above.runs, r.runs, 0)
-		r.Above, r.More = above.Name, &s
+		s := stat.ShiftOf(above.all, r.all, 0)
+		r.MoreOf = ofBusy
+		if above.Own != nil && r.Own != nil {
+			s, r.MoreOf = stat.ShiftOf(above.own, r.own, 0), ofThreads
+		}
+		r.Above, r.More, r.mixed = above.Name, &s, (above.Own != nil) != (r.Own != nil)
 	}
 }
 
@@ -188,6 +209,9 @@ func (r *Rung) Words() []string {
 		if s.Lo != nil && s.Hi != nil {
 			more += fmt.Sprintf(" [%s..%s]", signed(*s.Lo), signed(*s.Hi))
 		}
+		if r.mixed {
+			more += " " + r.MoreOf
+		}
 	}
 	return []string{plaintext.Line(r.Name), median(r.PacketsPerS, kilo), median(r.NsPerPacket, digits3), interval(r.NsPerPacket, digits3), median(r.RateNs, digits3), r.busy(), more, cmp.Or(plaintext.Line(r.Above), none)}
 }
@@ -234,7 +258,7 @@ func writeLadders(b *bufio.Writer, all []Ladder) {
 	for _, l := range all {
 		b.WriteString("\n")
 		wrap(b, "", "", "The ladder: what a frame costs the receiver's CPUs that ends at each rung, and how much more than one that ends at the rung above, with the 95 % interval (docs/packets.md). "+
-			"cores used: of the threads that receive, where threads do. 1/rate is not what a frame costs where these had time left (idle), or others had the CPU, too (shared). sender: the generator was the limit.")
+			"cores used: of the threads that receive, where threads do. busy: not both rungs have the time of threads, so the difference is of busy CPUs. 1/rate is not what a frame costs where these had time left (idle), or others had the CPU, too (shared). sender: the generator was the limit.")
 		rows := [][]string{{}, {}}
 		for _, h := range ladderHead {
 			rows[0], rows[1] = append(rows[0], h.top), append(rows[1], h.unit)

@@ -88,3 +88,40 @@ func TestLaddersApart(t *testing.T) {
 		t.Errorf("streams have a ladder: %+v", s.Ladders)
 	}
 }
+
+// Where one of two rungs has the time of threads and the other not, both are compared by busy CPUs,
+// and that is said.
+func TestLadderComparesOneMeasure(t *testing.T) {
+	j := frames(map[string][2]float64{"a": {130, 1}, "b": {90, 1}, "c": {230, 1}}, map[string]results.Cell{
+		"a": {RX: "back"}, "b": {RX: "drop"}, "c": {RX: "drop", XDPAttach: "generic"},
+	})
+	for i := range j.Records {
+		if r := &j.Records[i]; r.Cell.RX == "drop" {
+			r.SUT.CPUPollerCores = new(*r.SUT.CPUBusyCores / 2) // the rest of the CPU is others'
+		}
+	}
+	l := Summarize(j).Ladders[0]
+	for i, want := range []struct {
+		ns, more float64
+		of       string
+		marked   bool
+	}{{45, 0, "", false}, {130, 40, ofBusy, true}, {115, 70, ofThreads, false}} {
+		r := l[i]
+		if math.Abs(r.NsPerPacket.Median-want.ns) > 1 || r.MoreOf != want.of || r.More != nil && math.Abs(r.More.Diff-want.more) > 2 || strings.HasSuffix(r.Words()[6], " "+ofBusy) != want.marked {
+			t.Errorf("%s: %v ns, %+v of %q, %q; want %+v", r.Name, r.NsPerPacket.Median, r.More, r.MoreOf, r.Words(), want)
+		}
+	}
+}
+
+// The thread behind a cpumap is none of NAPI's: what polls is not all that receives.
+func TestLadderOfACPUMap(t *testing.T) {
+	for redirect, own := range map[string]bool{"": false, "cpu": false, "dev": true} {
+		j := frames(map[string][2]float64{"a": {130, 1}, "b": {90, 1}}, map[string]results.Cell{"a": {RX: "elsewhere", XDPRedirect: redirect}, "b": {RX: "drop"}})
+		for i := range j.Records {
+			j.Records[i].SUT.CPUPollerCores = new(.3)
+		}
+		if r := Summarize(j).Ladders[0][1]; r.mode.Name != "elsewhere" || (r.Own != nil) != own {
+			t.Errorf("redirect %q: %s, threads' cores %v", redirect, r.Name, r.Own)
+		}
+	}
+}

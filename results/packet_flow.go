@@ -225,10 +225,7 @@ func (r *Record) packetLinkShare() float64 {
 		return 0
 	}
 	const ethernet = 14
-	frame := *r.SUT.ThroughputGbps * 1e9 / 8 / *r.SUT.PacketsPerS
-	if all := r.Cell.modes(); len(all) > 0 && all[0].Kind == stream.Datagram {
-		frame += udpHeaders + ethernet
-	}
+	frame := *r.SUT.ThroughputGbps*1e9/8 / *r.SUT.PacketsPerS + udpHeaders + ethernet // throughput is of payload
 	return *r.SUT.PacketsPerS * (max(frame, shortestFrame) + frameBytes - ethernet) * 8 / speed
 }
 

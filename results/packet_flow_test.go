@@ -47,6 +47,7 @@ func TestPacketLimit(t *testing.T) {
 		// 64 bytes of payload are 130 on the wire.
 		"the link":           {0, func(r *Record) { busy(&r.TG); speed(r, 100_000*130*8) }, ByLink},
 		"a link half filled": {0, func(r *Record) { busy(&r.TG); speed(r, 2*100_000*130*8) }, BySender},
+		"frames on a link":   {0, func(r *Record) { r.Cell.RX, r.Cell.TX = "xdp-drop", "pktgen-xdp"; busy(&r.TG); speed(r, 100_000*130*8) }, ByLink},
 	} {
 		r := packetsRun(100_000, 100_000-x.lost, x.lost)
 		x.change(r)

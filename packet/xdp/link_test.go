@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -528,25 +529,26 @@ func TestIntegrationGeneratorEnds(t *testing.T) {
 	}
 }
 
-// A program that came to an skb later costs more than one in the driver.
+// A program that came to an skb later costs more than one in the driver. Of a machine's fast and
+// slow phases both have their part, and the median leaves out what fell into one. Softirq that is
+// put off to another thread is in nobody's time: lane quiet runs it.
 func TestIntegrationGenericIsDearer(t *testing.T) {
 	l := newLadder(t)
-	const pairs = 3
-	dearer := 0
-	for range pairs {
-		var cost [2]float64
-		for i, a := range []Attach{Native, Generic} {
-			r := l.rung(Options{Attach: a, Touch: TouchRead})
-			_, cost[i] = l.send(150_000)
-			r.Close()
-		}
-		t.Logf("native %.0f ns, generic %.0f ns", cost[0], cost[1])
-		if cost[1] > cost[0] {
-			dearer++
-		}
+	const pairs = 7
+	var cost [2][]float64
+	for n := range 2 * pairs {
+		i := (n + n/2) % 2 // native, generic, generic, native
+		r := l.rung(Options{Attach: []Attach{Native, Generic}[i], Touch: TouchRead})
+		_, ns := l.send(60_000)
+		cost[i] = append(cost[i], ns)
+		r.Close()
 	}
-	if dearer < pairs-1 { // one may fall into a slow phase of the machine
-		t.Errorf("generic XDP was dearer in %d of %d pairs", dearer, pairs)
+	for i := range cost {
+		slices.Sort(cost[i])
+	}
+	t.Logf("native %.0f ns, generic %.0f ns", cost[0], cost[1])
+	if native, generic := cost[0][pairs/2], cost[1][pairs/2]; native >= generic {
+		t.Errorf("generic XDP costs %.0f ns, native %.0f", generic, native)
 	}
 }
 

@@ -256,3 +256,31 @@ func TestIntegrationLossFree(t *testing.T) {
 		t.Errorf("%d runs at that rate lost no more, want %d", passed, s.Confirm)
 	}
 }
+
+// Of frames that are sent back, those that came back have been through; and a NIC may refuse frames
+// that it does not count.
+func TestMarkFrames(t *testing.T) {
+	frames := func(driver string, returned float64) *results.Record {
+		r := packetRun(100, 90, 0, nil, counts("tx_dropped", 10.))
+		r.Cell.RX, r.Cell.TX, r.TG.Env.Driver = "xdp-tx", "pktgen-xdp", driver
+		r.TG.Metrics = []results.Metric{{Name: "frames_returned", Value: returned}}
+		return r
+	}
+	for name, x := range map[string]struct {
+		rec            *results.Record
+		received, lost uint64
+		told           bool
+	}{
+		"all came back":          {frames("veth", 90), 90, 10, true},
+		"some were lost then":    {frames("veth", 70), 70, 30, true},
+		"more came than were":    {frames("veth", 95), 90, 10, true},
+		"by a NIC, all counted":  {frames("mlx5_core", 90), 90, 10, true},
+		"by a NIC, some are not": {func() *results.Record { r := frames("mlx5_core", 90); r.TG.Packets.Counted = nil; return r }(), 90, 10, false},
+	} {
+		markPackets(x.rec, false, false)
+		p := x.rec.SUT.Packets
+		if *p.Received != x.received || *p.Lost != x.lost || (p.Unaccounted != nil) != x.told || x.told && *p.Unaccounted != 0 || x.told == (len(x.rec.Warnings) > 0) || len(x.rec.Flags) > 0 {
+			t.Errorf("%s: %s, unaccounted %v, %q, %q", name, p.PacketsText(), p.Unaccounted, x.rec.Flags, x.rec.Warnings)
+		}
+	}
+}

@@ -3,10 +3,14 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/ledger"
 	"github.com/zcbench/zcbench/results"
 )
@@ -27,11 +31,16 @@ func markPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 		rec.Warnings = append(rec.Warnings, fmt.Sprintf("a packet of the link carried %.1f datagrams: none of these was a packet; over veth --udp-segmentation off has the kernel make some", *n))
 	}
 	rx.Sent = new(*tx.Sent)
+	takeReturned(rec)
 	came := *rx.Received - orZero(rx.Duplicated)
 	rx.Lost = new(*tx.Sent - came)
 	left := unaccounted(*tx.Sent, came, lostBy(rec, oneMachine, oneNamespace), max(orZero(rx.MostInOne), orZero(tx.MostInOne)))
 	if left != 0 && rec.Fragmented() {
 		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d datagrams were lost, and it is not known whether counters tell of all: longer than the MTU, they go in fragments, which counters count", *rx.Lost))
+		return
+	}
+	if left != 0 && untold(rec) {
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d frames were lost, and it is not known whether counters tell of all: of drivers, only veth is known to count each frame of XDP that it does not send, and the sender's is %s", *rx.Lost, cmp.Or(plaintext.Line(rec.TG.Env.Driver), "not known")))
 		return
 	}
 	if rx.Unaccounted = &left; left == 0 {
@@ -43,6 +52,24 @@ func markPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 		why = fmt.Sprintf("%d packets were lost, and counters tell of %.0f more: other traffic lost some, or something is counted twice", *rx.Lost, -left)
 	}
 	rec.Warnings = append(rec.Warnings, why)
+}
+
+// untold tells a run whose sender's interface need not count the frames that it did not send.
+func untold(rec *results.Record) bool {
+	m, err := stream.LookupMode(stream.TX, rec.Cell.TX)
+	return err == nil && m.Kind == stream.Frame && rec.TG.Env.Driver != "veth"
+}
+
+// takeReturned holds the frames that the receiver has sent back against those that came back to
+// the sender: those alone have been through.
+func takeReturned(rec *results.Record) {
+	i := slices.IndexFunc(rec.TG.Metrics, func(m results.Metric) bool { return m.Name == stream.FramesReturned })
+	if i < 0 || !(rec.TG.Metrics[i].Value < float64(*rec.SUT.Packets.Received)) {
+		return
+	}
+	rx, back := rec.SUT.Packets, uint64(max(rec.TG.Metrics[i].Value, 0))
+	rx.Counted = append(rx.Counted, results.DropCounter{Name: "frames_not_returned", Source: "data path", Value: new(float64(*rx.Received - back))})
+	rx.Received = &back
 }
 
 // mostPerPacket is from where on packets of the link carried several: what else came by it is less.

@@ -61,13 +61,13 @@ func (r *run) fillPackets(h *results.Host, w stream.Counters, seconds float64) {
 	if !r.ledger.known {
 		return
 	}
-	if of := r.lostByPath(); of != nil {
-		p.Counted = of
-		return
-	}
+	p.Counted = r.lostByPath()
 	for _, c := range ledger.Between(r.ledger.before, r.ledger.after) {
 		if at := r.end.path.LostAt; at != nil && !slices.Contains(at, c.Name) {
 			continue // what it dropped itself it has received
+		}
+		if slices.ContainsFunc(p.Counted, func(x results.DropCounter) bool { return x.Name == c.Name }) {
+			continue // the path knows better
 		}
 		if c.Count > 0 && ledger.OfPackets(c.Name) {
 			p.Counted = append(p.Counted, results.DropCounter{Name: c.Name, Source: c.Source, Value: new(float64(c.Count))})
@@ -75,8 +75,8 @@ func (r *run) fillPackets(h *results.Host, w stream.Counters, seconds float64) {
 	}
 }
 
-// lostByPath is what the paths know to be lost, in the place of counters that are also others';
-// nil: they know nothing.
+// lostByPath is what the paths know to be lost. Of counters that are also others' it stands in the
+// place.
 func (r *run) lostByPath() (of []results.DropCounter) {
 	for _, f := range r.end.flows {
 		for _, x := range f.result.evidence.Lost {

@@ -25,8 +25,8 @@ type Evidence struct {
 	// kernel's counters then count once; 0: each is one.
 	MostInOne uint64
 
-	// Lost are the packets of the flow that the path knows to be lost at its end, by the names of
-	// package ledger, where it can tell them from those of others; nil: it knows of none.
+	// Lost are the packets of the flow that the path knows to be lost at its end. A name of package
+	// ledger stands in the place of that counter, which has packets of others, too.
 	Lost []Figure
 
 	// UringEngine is the io_uring engine that served the flow; "" for none.

@@ -20,6 +20,9 @@ var (
 	XDPRedirects = []string{"cpu", "dev"}
 )
 
+// FramesReturned is the figure of a sender whose frames the receiver sends back: those that came.
+const FramesReturned = "frames_returned"
+
 // Limits of [Frames].
 const (
 	MaxTuples = 4096

@@ -7,8 +7,8 @@
 //
 // Programs are attached by links of the kernel, which end with the process that holds them,
 // also when it is killed: nothing of them has to be undone by others. A program of somebody
-// else is never replaced. All programs but those that look at nothing ([TouchNone]) touch the
-// generator's frames alone, which they know by addresses and ports, and pass all else on.
+// else is never replaced. All programs touch the generator's frames alone, which they know by
+// addresses and ports, and pass all else on.
 //
 // The programs are compiled ahead of time; `go generate ./packet/xdp` makes them again, with
 // clang 14.

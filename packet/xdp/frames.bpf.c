@@ -113,8 +113,6 @@ __inline int parse_match(void *data, void *end)
 
 __inline int matches(void *data, void *end)
 {
-	if (touch == TOUCH_NONE)
-		return end - data == frame_bytes;
 	if (touch == TOUCH_PARSE)
 		return parse_match(data, end);
 	return read_match(data, end);
@@ -153,6 +151,8 @@ int rung(struct xdp_md *ctx)
 	}
 	c->frames++;
 	c->bytes += end - data;
+	if (touch == TOUCH_READ && data + MIN_FRAME_BYTES <= end)
+		(void)*(volatile __u32 *)(data + MARK_OFFSET);
 	if (touch == TOUCH_WRITE) {
 		if (data + MIN_FRAME_BYTES > end)
 			return XDP_ABORTED; /* there is no shorter one */

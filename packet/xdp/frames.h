@@ -51,18 +51,17 @@ struct udp {
 #define IPV4_BYTES 20
 #define UDP_BYTES 8
 #define HEADER_BYTES (ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES)
-#define MARK_OFFSET 54 /* behind number and tag: what touch "write" writes */
+#define MARK_OFFSET 54 /* behind number and tag: what touch "read" reads and "write" writes */
 #define MIN_FRAME_BYTES 60
 
 #define ETH_P_8021Q 0x8100
 #define ETH_P_8021AD 0x88a8
 
 /* Whose frames these are: the generator's 5-tuples. Constants are fixed before a program is
- * loaded. All but the numbers of ports and bytes are in network byte order. */
+ * loaded. All but the numbers of ports are in network byte order. */
 volatile const __u32 tuple_source, tuple_dest; /* IPv4 */
 volatile const __u16 tuple_dest_port;
 volatile const __u16 tuple_first_port, tuple_ports; /* of the source, host byte order */
-volatile const __u32 frame_bytes;
 
 /* ours_udp tells the generator's datagrams, whose IPv4 header has no options. */
 __inline int ours_udp(const struct ipv4 *ip, const struct udp *udp)

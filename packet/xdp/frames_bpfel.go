@@ -31,7 +31,6 @@ const (
 	framesVarAction         = "action"
 	framesVarBurst          = "burst"
 	framesVarBurstNs        = "burst_ns"
-	framesVarFrameBytes     = "frame_bytes"
 	framesVarHeader         = "header"
 	framesVarTag            = "tag"
 	framesVarTargetCpu      = "target_cpu"
@@ -112,7 +111,6 @@ type framesVariableSpecs struct {
 	Action         *ebpf.VariableSpec `ebpf:"action"`
 	Burst          *ebpf.VariableSpec `ebpf:"burst"`
 	BurstNs        *ebpf.VariableSpec `ebpf:"burst_ns"`
-	FrameBytes     *ebpf.VariableSpec `ebpf:"frame_bytes"`
 	Header         *ebpf.VariableSpec `ebpf:"header"`
 	Tag            *ebpf.VariableSpec `ebpf:"tag"`
 	TargetCpu      *ebpf.VariableSpec `ebpf:"target_cpu"`
@@ -172,7 +170,6 @@ type framesVariables struct {
 	Action         *ebpf.Variable `ebpf:"action"`
 	Burst          *ebpf.Variable `ebpf:"burst"`
 	BurstNs        *ebpf.Variable `ebpf:"burst_ns"`
-	FrameBytes     *ebpf.Variable `ebpf:"frame_bytes"`
 	Header         *ebpf.Variable `ebpf:"header"`
 	Tag            *ebpf.Variable `ebpf:"tag"`
 	TargetCpu      *ebpf.Variable `ebpf:"target_cpu"`

@@ -148,7 +148,7 @@ func (g *Generator) open() error {
 	if g.Rate > 0 {
 		c[framesVarBurstNs] = max(uint64(float64(g.Burst)*1e9*float64(len(g.CPUs))/g.Rate), 1)
 	}
-	if g.c, err = load(with(g.Tuples.constants(g.FrameBytes), c), nil, framesProgGenerate); err != nil {
+	if g.c, err = load(with(g.Tuples.constants(), c), nil, framesProgGenerate); err != nil {
 		return err
 	}
 	if err := g.c.Maps[framesMapOut].Put(uint32(0), uint32(dev.Index)); err != nil {

@@ -34,7 +34,7 @@ func probeKernel(mode string, programs ...string) func() error {
 	}
 	return func() error {
 		someones := Tuples{Source: netip.AddrFrom4([4]byte{192, 0, 2, 1}), Dest: netip.AddrFrom4([4]byte{192, 0, 2, 2}), FirstPort: 1, DestPort: 1} // of RFC 5737
-		c, err := load(someones.constants(MinFrameBytes), nil, programs...)
+		c, err := load(someones.constants(), nil, programs...)
 		if err != nil {
 			return cannot(mode, err)
 		}

@@ -52,6 +52,8 @@ type receiver struct {
 	lease   *lease.Lease // of what a veth needs; nil: nothing
 
 	counted Counts   // by the program so far
+	came    uint64   // of these, that got where the rung sends them
+	after   after    // what became of them
 	got     Received // by the socket
 	dropped uint64   // by it
 }
@@ -87,6 +89,9 @@ func (r *receiver) choose() (err error) {
 	}
 	if err == nil {
 		err = checkFrameBytes(r.frameBytes(), MaxFrameBytes)
+	}
+	if err == nil && r.socket && !r.xdp && !r.read && f.Tuples > 1 {
+		err = &fault.Error{Op: fmt.Sprintf("%d 5-tuples to a socket that nobody reads: its drops would have strangers' datagrams in them", f.Tuples), How: "take one 5-tuple, or udp-recv"}
 	}
 	return err
 }
@@ -145,6 +150,7 @@ func (r *receiver) place(t Tuples) error {
 			return err
 		}
 		r.counter = r.rung
+		return r.after.open(r.rung)
 	case r.filter != nil:
 		f, err := r.filter(r.o.NIC.Dev, t)
 		if err != nil {
@@ -214,8 +220,12 @@ func (r *receiver) look(m *stream.Meter) (err error) {
 		if err != nil {
 			return err
 		}
-		now := Sum(all)
-		n, r.counted = now.Frames-r.counted.Frames, now
+		came, err := r.after.came(r.rung, r.counted, Sum(all))
+		if err != nil {
+			return err
+		}
+		came = max(came, r.came)
+		n, r.came, r.counted = came-r.came, came, Sum(all)
 	case r.sock != nil:
 		was := r.dropped
 		if r.dropped, err = r.sock.Dropped(); err != nil {
@@ -298,12 +308,23 @@ func (r *receiver) Evidence() (e stream.Evidence) {
 		add("frames_of_others", r.counted.Others)
 		add("frames_not_redirected", r.counted.Missed)
 	}
-	if r.rung != nil && r.action == ToCPU {
-		if all, err := r.rung.Behind(); err == nil {
-			behind := Sum(all).Frames
-			add("frames_behind_cpumap", behind)
-			add("frames_lost_in_cpumap", r.counted.Frames-r.counted.Missed-min(behind, r.counted.Frames-r.counted.Missed))
+	if r.rung == nil {
+		return e
+	}
+	lost := func(name string, n uint64) {
+		if n > 0 {
+			e.Lost = append(e.Lost, stream.Figure{Name: name, Unit: "packets", Value: float64(n)})
 		}
+	}
+	lost("frames_not_redirected", r.counted.Missed)
+	sent := r.counted.Frames - r.counted.Missed
+	switch {
+	case r.action == ToCPU:
+		add("frames_behind_cpumap", r.came)
+		add("frames_lost_in_cpumap", sent-min(r.came, sent))
+		lost("frames_lost_in_cpumap", sent-min(r.came, sent))
+	case r.action.sendsBack():
+		lost("frames_not_sent_back", r.after.refused)
 	}
 	return e
 }
@@ -314,6 +335,7 @@ func (r *receiver) Close() (err error) {
 		err = r.counter.Close()
 		r.counter = nil
 	}
+	r.after.close()
 	if r.sock != nil {
 		err = errors.Join(err, r.sock.Close())
 	}

@@ -93,7 +93,7 @@ func (r *Rung) open(dev int) (err error) {
 		programs = append(programs, framesProgOnCpu)
 		mend = func(s *ebpf.CollectionSpec) { s.Maps[framesMapCpus].MaxEntries = uint32(cpus) }
 	}
-	r.c, err = load(with(r.Tuples.constants(r.FrameBytes), map[string]any{framesVarAction: uint8(r.Action), framesVarTouch: uint8(r.Touch), framesVarTargetCpu: uint32(r.CPU)}), mend, programs...)
+	r.c, err = load(with(r.Tuples.constants(), map[string]any{framesVarAction: uint8(r.Action), framesVarTouch: uint8(r.Touch), framesVarTargetCpu: uint32(r.CPU)}), mend, programs...)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
 // sender is the generator as a data path.
@@ -52,9 +53,14 @@ func (s *sender) Send(c *stream.Conn, _ *stream.Payload, m *stream.Meter) (err e
 	if err != nil {
 		return cannot(pktgen, err)
 	}
+	far, err := s.g.openFarEnd(c.Words)
+	if err != nil {
+		return err
+	}
+	defer far.close()
 	s.before, s.counts = notTaken(s.o.NIC.Dev)
 	over, watched := make(chan struct{}), make(chan error)
-	go func() { watched <- s.watch(c, m, over) }()
+	go func() { watched <- s.watch(c, m, far, over) }()
 	err = s.g.RunHere()
 	close(over)
 	err = errors.Join(err, <-watched)
@@ -62,14 +68,37 @@ func (s *sender) Send(c *stream.Conn, _ *stream.Payload, m *stream.Meter) (err e
 	if err == nil {
 		err = c.Aborted()
 	}
+	if err == nil && s.back != nil {
+		err = s.awaitReturns()
+	}
 	if err == nil && !c.Stopping() {
 		err = &fault.Error{Op: fmt.Sprintf("nothing looked after the generator for %v, so it ended", leash), How: "this process had no CPU: give its threads one beside the generator's, which never rests"}
 	}
 	return err
 }
 
-// watch counts what was sent while the thread is in the kernel, and lets it go on.
-func (s *sender) watch(c *stream.Conn, m *stream.Meter, over <-chan struct{}) error {
+// awaitReturns waits for frames that are still on their way back.
+func (s *sender) awaitReturns() error {
+	var last uint64
+	since := time.Now()
+	for end := since.Add(settleLimit); ; time.Sleep(lookEvery) {
+		all, err := s.back.Read()
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		if n := Sum(all).Frames; n != last {
+			last, since = n, now
+		}
+		if last >= s.done.Sent || now.Sub(since) > quiet || now.After(end) {
+			return nil
+		}
+	}
+}
+
+// watch counts what was sent while the thread is in the kernel, and lets it go on as long as the
+// receiver is there.
+func (s *sender) watch(c *stream.Conn, m *stream.Meter, far *farEnd, over <-chan struct{}) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
@@ -83,9 +112,15 @@ func (s *sender) watch(c *stream.Conn, m *stream.Meter, over <-chan struct{}) er
 			s.g.Stop()
 			return err
 		}
+		err := far.look(time.Now())
 		if c.Stopping() {
 			s.g.Stop()
-		} else if err := s.g.Extend(leash); err != nil {
+			continue // who stops may have ended the connection
+		}
+		if err == nil {
+			err = s.g.Extend(leash)
+		}
+		if err != nil {
 			s.g.Stop()
 			return err
 		}
@@ -118,7 +153,7 @@ func (s *sender) Evidence() (e stream.Evidence) {
 	}
 	if s.back != nil {
 		if all, err := s.back.Read(); err == nil {
-			add("frames_returned", "packets", float64(Sum(all).Frames))
+			add(stream.FramesReturned, "packets", float64(Sum(all).Frames))
 		}
 	}
 	return e
@@ -126,23 +161,28 @@ func (s *sender) Evidence() (e stream.Evidence) {
 
 // notTaken is how many redirected frames the interface has not taken so far, by its driver's own
 // counters: tx_dropped has packets of the host's stack, too. Of the drivers, veth's is known
-// (drivers/net/veth.c: veth_tq_stats_desc).
+// (drivers/net/veth.c: veth_tq_stats_desc). Of others it is tx_dropped, which need not have them
+// all.
 func notTaken(dev string) (n uint64, ok bool) {
 	d, err := nic.Open(dev)
 	if err != nil {
 		return 0, false
 	}
 	defer d.Close()
-	all, err := d.StatList()
-	if err != nil {
-		return 0, false
-	}
+	all, _ := d.StatList() // a driver need not have any
 	for _, x := range all {
 		if strings.HasSuffix(x.Name, "_xdp_xmit_errors") {
 			n, ok = n+x.Value, true
 		}
 	}
-	return n, ok
+	if ok {
+		return n, ok
+	}
+	l, err := rtnl.LinkNamed(dev)
+	if err != nil || l.Stats == nil {
+		return 0, false
+	}
+	return l.Stats.TxDropped, true
 }
 
 // Close frees the generator, and what took frames back.

@@ -44,7 +44,7 @@ func openFilter(t Tuples, program, op, how string, attach func(*ebpf.Program) (l
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	c, err := load(t.constants(0), nil, program)
+	c, err := load(t.constants(), nil, program)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func TestChoicesOfReceivers(t *testing.T) {
 		{DropMode, stream.Frames{Touch: "look"}, 18, false}, {DropMode, stream.Frames{Attach: "offload"}, 18, false},
 		{TXMode, stream.Frames{}, 18, true}, {TXMode, stream.Frames{Touch: "read"}, 18, false},
 		{RedirectMode, stream.Frames{}, 18, true}, {RedirectMode, stream.Frames{Redirect: "dev"}, 18, true}, {RedirectMode, stream.Frames{Redirect: "dev", Touch: "none"}, 18, false},
-		{PassMode, stream.Frames{Touch: "swap-macs"}, 18, false}, {SinkMode, stream.Frames{}, 1400, true},
+		{PassMode, stream.Frames{Touch: "swap-macs"}, 18, false}, {SinkMode, stream.Frames{}, 1400, true}, {SinkMode, stream.Frames{Tuples: 2}, 18, false}, {RecvMode, stream.Frames{Tuples: 2}, 18, true}, {PassMode, stream.Frames{Tuples: 2}, 18, true},
 	} {
 		r, err := x.mode.NewReceiver(stream.Options{MessageBytes: x.size, Frames: x.f})
 		if (err == nil) != x.ok {

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"golang.org/x/sys/unix"
 )
 
 // Sizes of frames, without the checksum that the NIC adds.
@@ -51,12 +52,11 @@ func (t Tuples) check() error {
 func (t Tuples) ports() int { return max(t.Ports, 1) }
 
 // constants are those of frames.h.
-func (t Tuples) constants(frameBytes int) map[string]any {
+func (t Tuples) constants() map[string]any {
 	return map[string]any{
 		framesVarTupleSource: network32(t.Source), framesVarTupleDest: network32(t.Dest),
 		framesVarTupleDestPort:  binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, t.DestPort)),
 		framesVarTupleFirstPort: t.FirstPort, framesVarTuplePorts: uint16(t.ports()),
-		framesVarFrameBytes: uint32(frameBytes),
 	}
 }
 
@@ -64,6 +64,23 @@ func (t Tuples) constants(frameBytes int) map[string]any {
 func network32(a netip.Addr) uint32 {
 	b := a.Unmap().As4()
 	return binary.NativeEndian.Uint32(b[:])
+}
+
+// filter is a program of a socket of UDP, which sees the datagram from the header of UDP on: by
+// the source's address and port. The rest the socket's own address tells.
+func (t Tuples) filter() *unix.SockFprog {
+	const ipSource = 1<<32 - 0x100000 + 12 // SKF_NET_OFF (include/uapi/linux/filter.h)
+	source := t.Source.Unmap().As4()
+	code := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: ipSource},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: binary.BigEndian.Uint32(source[:]), Jf: 4},
+		{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_ABS, K: 0},
+		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: uint32(t.FirstPort), Jf: 2},
+		{Code: unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K, K: uint32(t.FirstPort) + uint32(t.ports()) - 1, Jt: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18}, // bytes: all of it
+		{Code: unix.BPF_RET | unix.BPF_K, K: 0},
+	}
+	return &unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 }
 
 // frame is a frame of the first flow: its headers, number 0 and tag.

@@ -37,11 +37,11 @@ type Touch uint8
 
 // What can be touched, in the order of frames.bpf.c.
 const (
-	TouchNone     Touch = iota // nothing is read: frames are told by their length alone
-	TouchRead                  // the fields of the headers that tell whose frame it is
-	TouchWrite                 // as TouchRead, and 4 bytes are written
+	TouchNone     Touch = iota // nothing but the fields of the headers that tell whose frame it is
+	TouchRead                  // as TouchNone, and 4 bytes of the payload are read
+	TouchWrite                 // as TouchNone, and 4 bytes of the payload are written
 	TouchParse                 // headers are parsed, with VLAN tags, options and the checksum
-	TouchSwapMACs              // as TouchRead, and the Ethernet addresses are swapped
+	TouchSwapMACs              // as TouchNone, and the Ethernet addresses are swapped
 )
 
 func (t Touch) String() string { return word(stream.XDPTouches, int(t)) }

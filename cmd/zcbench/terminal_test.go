@@ -163,12 +163,12 @@ func TestIntegrationDemoOnTerminal(t *testing.T) {
 		t.Run(x.env, func(t *testing.T) {
 			t.Parallel()
 			out := filepath.Join(t.TempDir(), "out")
-			line := `exec zcbench demo --rx tcp --tx tcp,sendfile,msg-zerocopy --repetitions 1 --duration 100ms --message-size 1M ` + strings.Join(built.Busy, " ") + ` --out "$1"`
+			line := `exec zcbench demo --rx tcp --tx tcp,msg-zerocopy --repetitions 1 --duration 100ms --message-size 1M ` + strings.Join(built.Busy, " ") + ` --out "$1"`
 			_, shown := onTerminal(t, 80, []string{"TERM=xterm", x.env}, line, out)
 			if strings.Contains(shown, "\x1b[K") != x.moves || colour.MatchString(shown) != x.coloured {
 				t.Errorf("moves %v, coloured %v: %q", strings.Contains(shown, "\x1b[K"), colour.MatchString(shown), shown)
 			}
-			for _, want := range []string{"Ctrl-C ends early", "RX mode", "rx tcp with tx msg-zerocopy [", "results: ", "report: ", "next:", " compare ", " lab demo ", " doctor "} {
+			for _, want := range []string{"Ctrl-C ends early", "RX mode", "rx tcp with tx msg-zerocopy [", "results: ", "report: ", "next:", " lab demo ", " doctor "} {
 				if !strings.Contains(strings.Join(strings.Fields(shown), " "), strings.TrimSpace(want)) && !(want == "Ctrl-C ends early" && !x.moves) {
 					t.Errorf("no %q in %q", want, shown)
 				}

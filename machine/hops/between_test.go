@@ -95,8 +95,8 @@ func TestBetween(t *testing.T) {
 	if len(d.Ends) != 2 || d.Ends[0].Hop != 0 || !d.Ends[0].Sends || d.Ends[1].Hop != 3 || d.Ends[1].Sends {
 		t.Errorf("%+v", d.Ends)
 	}
-	// Of a's packets pa dropped 25 itself: the other 5 are a's, which could not send them. Of a veth
-	// whose other end is not in the path none is told.
+	// Of those that pa tells it dropped 25: the other 5 are a's, which could not send them. Of a
+	// veth whose other end is not in the path none is told.
 	if r := d.Crossings[1].Account.Rows[0]; r.Name != "pa rx_dropped" || r.Count != 25 || d.Hops[1].RxDropped != 30 {
 		t.Errorf("%+v, %+v", r, d.Hops[1])
 	}

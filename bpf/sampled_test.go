@@ -5,11 +5,13 @@ package bpf_test
 import (
 	"math"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/profile/perf"
+	"golang.org/x/sys/unix"
 )
 
 // While CPUs are sampled by the clock each sample is timed, at the rate that was asked for; while
@@ -43,6 +45,9 @@ func TestIntegrationSampled(t *testing.T) {
 	if err != nil || quiet.Runs != 0 || quiet.Ns != 0 {
 		t.Errorf("nobody samples, and yet %+v, %v", quiet, err)
 	}
+	for _, c := range cpus { // some virtual machines lose samples of idle CPUs
+		spin(t, c)
+	}
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -72,6 +77,26 @@ func TestIntegrationSampled(t *testing.T) {
 	if c.Ns < 100 || c.Ns > 1e6 || !c.Whole || math.Abs(c.Core-c.Ns*c.Hz/1e9) > 1e-12 || c.Hook.Stage != "profile" || c.Hook.Function != "cpu-clock" {
 		t.Errorf("%+v", c)
 	}
+}
+
+// spin keeps a CPU busy until the test ends.
+func spin(t *testing.T, cpu int) {
+	t.Helper()
+	var stop atomic.Bool
+	pinned, ended := make(chan error), make(chan struct{})
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread() // and never let go: the thread ends with the pin
+		var set unix.CPUSet
+		set.Set(cpu)
+		pinned <- unix.SchedSetaffinity(0, &set)
+		for !stop.Load() {
+		}
+	}()
+	if err := <-pinned; err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop.Store(true); <-ended })
 }
 
 // A kernel without cycles is asked for what it does not have, and says so.

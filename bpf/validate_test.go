@@ -7,12 +7,12 @@ import (
 	"io"
 	"math"
 	"net"
-	"runtime"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/internal/firsttest"
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
@@ -143,7 +143,7 @@ func TestIntegrationStagesAddUp(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	first(t)
+	firsttest.Thread(t)
 	n := packets(40, 20)
 	sleep := plain(8 * time.Millisecond)
 	before := read(t, l)
@@ -179,17 +179,6 @@ func TestIntegrationStagesAddUp(t *testing.T) {
 	}
 	if whole < float64(sleep) {
 		t.Errorf("the application slept %v and saw %.0f ns", sleep, whole)
-	}
-}
-
-// first lets nothing take the CPU from this thread: no probe sees what passes between the end
-// of a system call, where others that wait for the CPU get it, and the next look at the clock.
-func first(t *testing.T) {
-	t.Helper()
-	runtime.LockOSThread() // and never let go: the thread ends with the test
-	a := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK}
-	if err := unix.SchedSetAttr(0, &a, 0); err != nil {
-		t.Fatalf("sched_setattr: %v", err)
 	}
 }
 

@@ -58,7 +58,7 @@ func (o *Options) FindPath(ctx context.Context, sut, tg *host.Host, addr, dev, t
 		t = all[at]
 	}
 	if t.Loopback && !i.Loopback {
-		return inputErrorf("%s has the address %s itself: packets to it stay on the machine and never reach %s: put one of the ports into a network namespace of its own (ip netns add NAME, ip link set DEV netns NAME), or leave --dev and --addr away to measure loopback",
+		return inputErrorf("%s has the address %s itself: packets to it never leave the machine by %s: put one of the ports into its own network namespace (ip netns add NAME, ip link set DEV netns NAME), or leave out --dev and --addr to measure loopback",
 			tg.Spec.Name, o.Addr, i.Name)
 	}
 	if tgDev != "" && !t.StandsOn(tgDev) {
@@ -141,7 +141,7 @@ func spare(all []wire.Interface, ipv6 bool) (rest []wire.Interface, err error) {
 func ownerOf(all []wire.Interface, addr, dev string) (wire.Interface, error) {
 	ip, err := netip.ParseAddr(addr)
 	if err != nil {
-		return wire.Interface{}, fmt.Errorf("no address %q: want an IP address", addr)
+		return wire.Interface{}, fmt.Errorf("not an IP address: %q", addr)
 	}
 	for _, i := range all {
 		switch {

@@ -182,7 +182,7 @@ func TestIntegrationRestoreSaysWhatItWaitsFor(t *testing.T) {
 	r.bad(t, "mute", wire.OpFinish)
 	r.sut.GiveUp("for the test")
 	err := r.Runner.Restore()
-	if err == nil || !strings.Contains(err.Error(), "restore host sut, whose agent was lost") {
+	if err == nil || !strings.Contains(err.Error(), "restore host sut after losing its agent") {
 		t.Errorf("error %v", err)
 	}
 	for _, want := range []string{"host sut: still restores", "another Ctrl-C", "zcbench restore --host"} {
@@ -270,7 +270,7 @@ func TestIntegrationPlayAgentsLostOnEnd(t *testing.T) {
 		time.AfterFunc(200*time.Millisecond, func() { unix.Kill(r.tg.PID(), unix.SIGKILL) })
 	}
 	recs, err := r.Play(t.Context(), plan(9, cell("tcp", "tcp")))
-	if err == nil || !strings.Contains(err.Error(), "3 runs on end lost an agent: host tg") || len(recs) != 3 {
+	if err == nil || !strings.Contains(err.Error(), "3 runs in a row lost an agent: host tg") || len(recs) != 3 {
 		t.Errorf("%d records, %v", len(recs), err)
 	}
 }

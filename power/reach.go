@@ -18,9 +18,9 @@ type Deed string
 
 // The deeds.
 const (
-	Runs  Deed = "runs"  // a program
-	Asks  Deed = "asks"  // an address
-	Opens Deed = "opens" // a file, folder or device; also opening one can do harm, as of a watchdog
+	Runs  Deed = "runs"     // a program
+	Asks  Deed = "contacts" // an address
+	Opens Deed = "opens"    // a file, folder or device; also opening one can do harm, as of a watchdog
 )
 
 func (r Reach) String() string {

@@ -62,7 +62,7 @@ func TestFlux(t *testing.T) {
 		{"other network", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.0.1.1/24")}, nil, ""},
 		{"same network", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.0.0.2/24")}, nil, "eth1 (10.0.0.2/24); arp_ignore 0, arp_announce 0, rp_filter 0"},
 		{"within another", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.9.0.2/8")}, nil, "eth1 (10.9.0.2/8)"},
-		{"what stands on it", []rtnl.Addr{at(2, "10.0.0.1/24"), at(4, "10.0.0.2/24")}, nil, ""},
+		{"the interface on top of it", []rtnl.Addr{at(2, "10.0.0.1/24"), at(4, "10.0.0.2/24")}, nil, ""},
 		{"down", []rtnl.Addr{at(2, "10.0.0.1/24"), at(5, "10.0.0.2/24")}, nil, ""},
 		{"single addresses", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.0.0.2/32")}, nil, ""},
 		{"IPv6", []rtnl.Addr{at(2, "fd00::1/64"), at(3, "fd00::2/64")}, nil, ""},

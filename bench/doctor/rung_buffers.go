@@ -21,11 +21,11 @@ func (f *facts) longBuffers() wire.Check {
 	most, known := f.driver.LongestBuffer()
 	switch {
 	case !f.bufLen[f.mode]:
-		c.Status, c.Found, c.Fix = "warn", "a page only", "use Linux "+since+" or later, or leave --rx-buf-len out"
+		c.Status, c.Found, c.Fix = "warn", "a page only", "use Linux "+since+" or later, or leave out --rx-buf-len"
 	case !known:
-		c.Found = "the kernel knows buffers longer than a page; the driver must, too"
+		c.Found = "the kernel supports buffers longer than a page; the driver must, too"
 	case most <= os.Getpagesize():
-		c.Status, c.Found, c.Fix = "warn", f.driver.Name+" takes buffers of a page only", "leave --rx-buf-len out"
+		c.Status, c.Found, c.Fix = "warn", f.driver.Name+" takes only buffers of one page", "leave out --rx-buf-len"
 	default:
 		c.Found = fmt.Sprintf("%s takes buffers of up to %d KiB", f.driver.Name, most>>10)
 	}

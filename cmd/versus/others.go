@@ -62,7 +62,7 @@ func taskTicks(text []byte) (int64, error) {
 	for _, word := range f[11:15] {
 		n, err := strconv.ParseInt(word, 10, 64)
 		if err != nil || n < 0 || n > 1<<40 {
-			return 0, fmt.Errorf("%q is no number of ticks", word)
+			return 0, fmt.Errorf("%q is not a number of ticks", word)
 		}
 		sum += n
 	}

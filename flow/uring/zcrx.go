@@ -210,11 +210,11 @@ func (o ZcrxOptions) explain(errno unix.Errno) error {
 			e.How += ", or the memory is not contiguous in pieces of BufLen: use huge pages"
 		}
 	case unix.EEXIST:
-		e.How = "the queue has a memory provider already, or an XDP program is attached to the interface; or " + fixThread
+		e.How = "the queue already has a memory provider, or an XDP program is attached to the interface; or " + fixThread
 	case unix.EBUSY:
 		e.How = "AF_XDP uses the queue, or it is leased: choose another"
 	case unix.ENODATA:
-		e.How = "the driver ignored the provider's memory: report it, this is a bug of the driver"
+		e.How = "the driver ignored the provider's memory: this is a driver bug, please report it"
 	case unix.ENOMEM:
 		e.How = fixMemlock
 	case unix.EFAULT:

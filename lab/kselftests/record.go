@@ -29,7 +29,7 @@ func Record(release string, all []Judged) string {
 				reason = j.Because
 			}
 			if reason == "" {
-				reason = "it said nothing"
+				reason = "no output"
 			}
 			fmt.Fprintf(&b, " | %s", reason)
 		}

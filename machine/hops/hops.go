@@ -158,7 +158,7 @@ func (p *Path) Read() (r Reading, err error) {
 		l, err := h.space.conn.Link(h.Index)
 		switch {
 		case errors.Is(err, unix.ENODEV) || err == nil && l.Name != h.Dev:
-			return r, &PlaceError{h.Place, errors.New("it is gone, or has another name now")}
+			return r, &PlaceError{h.Place, errors.New("it is gone or has been renamed")}
 		case err != nil:
 			return r, &PlaceError{h.Place, err}
 		case l.Stats == nil:

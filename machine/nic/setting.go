@@ -19,7 +19,7 @@ import (
 //	channels              rx N tx N other N combined N
 //	ring rx|tx|rx-jumbo   descriptors
 //	rx-buf-len            bytes of a receive buffer
-//	feature NAME          on, off; "wanted on, is off" when the driver does not follow
+//	feature NAME          on, off; "requested on, is off" when the driver does not follow
 //	header-split          tcp-data-split auto|off|on[, hds-thresh BYTES]
 //	coalesce NAME         a number, times in microseconds
 //	napi QUEUE            defer-hard-irqs N, gro-flush-timeout NS, irq-suspend-timeout NS[, threaded off|on|busy-poll]
@@ -36,7 +36,7 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 	switch word {
 	case "channels", "header-split", "rss", "rx-buf-len":
 		if name != word {
-			return s, fmt.Errorf("setting %.80q: %s takes nothing more", name, word)
+			return s, fmt.Errorf("setting %.80q: %s takes no argument", name, word)
 		}
 	case "feature":
 		if !featureName().MatchString(arg) {
@@ -133,7 +133,7 @@ func number(least uint32) func(string) (string, error) {
 	return func(s string) (string, error) {
 		v, err := strconv.ParseUint(s, 10, 31)
 		if err != nil || v < uint64(least) {
-			return "", fmt.Errorf("%q is no whole number from %d to 2147483647", s, least)
+			return "", fmt.Errorf("%q is not a whole number from %d to 2147483647", s, least)
 		}
 		return strconv.FormatUint(v, 10), nil
 	}
@@ -174,7 +174,7 @@ func (d *Device) ringSetting(s *setting.Setting, which string) error {
 }
 
 // unfollowed are the texts of a feature that the driver does not follow.
-var unfollowed = []string{"wanted on, is off", "wanted off, is on"}
+var unfollowed = []string{"requested on, is off", "requested off, is on"}
 
 // setFeatureText asks for what a text of [Feature] wanted.
 func (d *Device) setFeatureText(name, v string) error {

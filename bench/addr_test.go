@@ -185,7 +185,7 @@ func TestOwnerOf(t *testing.T) {
 		{addr: "fd00:0:0::1", want: "eth0"},
 		{addr: "10.1.0.1", dev: "eth1", want: "eth1"},
 		{addr: "10.1.0.1", dev: "eth0", err: "no interface eth0 with the address 10.1.0.1"},
-		{addr: "10.9.0.1", err: "no interface with the address 10.9.0.1; there are: lo, eth0, eth1"},
+		{addr: "10.9.0.1", err: "no interface with the address 10.9.0.1; the interfaces are: lo, eth0, eth1"},
 		{addr: "127.0.0.1"},
 		{addr: "127.0.0.5"},
 		{addr: "::1", dev: "lo", want: "lo"},

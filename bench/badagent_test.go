@@ -292,7 +292,7 @@ func TestIntegrationPlayNonsense(t *testing.T) {
 		"ok, a reason":    {wire.OpRun, `"result":{"verdict":"ok","reason":"it broke","host":{"env":{}},` + figures + `}`, "it broke"},
 		"ok as an error":  {wire.OpRun, `"error":{"message":"m","verdict":"ok"}`, "an error with the verdict"},
 		"both":            {wire.OpRun, `"result":{},"error":{"message":"m","verdict":"failed"}`, "at once"},
-		"another window":  {wire.OpRun, `"result":{"verdict":"ok","host":{"env":{},"duration_s":4e-9,"bytes":5,"total_bytes":5,"throughput_gbps":10},` + figures + `}`, "was asked for"},
+		"another window":  {wire.OpRun, `"result":{"verdict":"ok","host":{"env":{},"duration_s":4e-9,"bytes":5,"total_bytes":5,"throughput_gbps":10},` + figures + `}`, "a window of"},
 		"a bad series":    {wire.OpRun, `"result":{"verdict":"failed","reason":"r","host":{"env":{},"series":[{"metric":"m","unit":"1","t_ns":[1,2],"v":[1]}]},` + figures + `}`, "2 times and 1 values"},
 		"a huge figure":   {wire.OpRun, `"result":{"verdict":"failed","reason":"r","host":{"env":{},"metrics":[{"metric":"m","unit":"1","value":1e308,"source":"s"}]},` + figures + `}`, "no figure"},
 		"another address": {wire.OpOpen, `"result":{"addr":"192.0.2.1:80"}`, "192.0.2.1:80"},

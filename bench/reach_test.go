@@ -144,7 +144,7 @@ func TestForetell(t *testing.T) {
 				return &Missing{"no", "yes"}
 			}
 			return nil
-		}, []string{"warning: 12 cells about which nothing can be said: no cell that can run differs from it in just one factor: tcp-trunc/sendfile mtu=1500, ", "6 comparisons by rx"}, false},
+		}, []string{"warning: 12 cells without any comparison: no cell that can run differs in just one factor: tcp-trunc/sendfile mtu=1500, ", "6 comparisons by rx"}, false},
 		"no baseline": {plan(8, "compare: {about: [rx]}\n"), func(c results.Cell) *Missing {
 			if c.RX == "tcp" {
 				return &Missing{"no", "yes"}

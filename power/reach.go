@@ -37,7 +37,7 @@ func (s Spec) Reaches() []Reach {
 	if k := kinds[s.Name]; k.reaches != nil {
 		return k.reaches(s)
 	}
-	return []Reach{{Does: Runs, What: "what nobody knows, for source " + s.Name}} // no source goes unasked
+	return []Reach{{Does: Runs, What: "something unknown, for source " + s.Name}} // no source goes unasked
 }
 
 // opens are the paths that options name.

@@ -124,6 +124,6 @@ func (fs FS) iommu() wire.Check {
 		c.Found = fmt.Sprintf("%d units, passthrough", len(units))
 		return c
 	}
-	c.Status, c.Fix = "warn", "compare with iommu=pt on the kernel's command line; a device's own mode stands with it (doctor --dev)"
+	c.Status, c.Fix = "warn", "compare with iommu=pt on the kernel's command line; doctor --dev shows a device's own mode"
 	return c
 }

@@ -23,9 +23,9 @@ func TestStackCheck(t *testing.T) {
 		{Index: 7, Name: "eth3", Master: 8}, {Index: 8, Name: "red", Kind: "vrf"}, {Index: 9, Name: "mv0", Kind: "macvlan", LowerElsewhere: true},
 	}
 	for dev, want := range map[string]string{
-		"eth0":   "ok eth0 is a port of bond0 (bond 802.3ad); on it stand bond0 (bond 802.3ad)",
+		"eth0":   "ok eth0 is a port of bond0 (bond 802.3ad); on top of it: bond0 (bond 802.3ad)",
 		"bond0":  "warn bond0 stands on eth0, eth1",
-		"eth2":   "ok on it stand eth2.7 (vlan 7)",
+		"eth2":   "ok on top of it: eth2.7 (vlan 7)",
 		"eth2.7": "ok eth2.7 stands on eth2; a flow uses the queues of eth2",
 		"eth3":   "warn eth3 is in the VRF red",
 		"mv0":    "warn its port is in another namespace",

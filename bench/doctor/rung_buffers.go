@@ -17,7 +17,7 @@ var buffersSince = map[string]string{"zcrx": "7.0", "devmem": "7.3"}
 // longBuffers is what --rx-buf-len needs of kernel and driver.
 func (f *facts) longBuffers() wire.Check {
 	since := buffersSince[f.mode]
-	c := wire.Check{Needed: "Linux " + since + " and a driver that takes them, for --rx-buf-len alone", Status: "ok"}
+	c := wire.Check{Needed: "Linux " + since + " and a driver that supports them; only needed for --rx-buf-len", Status: "ok"}
 	most, known := f.driver.LongestBuffer()
 	switch {
 	case !f.bufLen[f.mode]:

@@ -40,8 +40,8 @@ func stack(s rtnl.Stack, l rtnl.Link) wire.Check {
 		}
 	}
 	say(l.Name+" is a port of", masters(s, l))
-	say("on it stand", s.Above(l)[1:])
-	say(l.Name+" stands on", s.Below(l)[1:])
+	say("on top of it:", s.Above(l)[1:])
+	say(l.Name+" is on top of", s.Below(l)[1:])
 	if c.Found = strings.Join(found, "; "); len(found) == 0 {
 		c.Found = "none: it is a plain port"
 	}

@@ -91,7 +91,7 @@ func (c *Clock) Check() error { return checkTime("monotonic_ns", c.MonotonicNs) 
 
 func checkTime(what string, ns int64) error {
 	if ns <= 0 || ns > mostNs {
-		return fmt.Errorf("%s: %d is no time since a host's start", what, ns)
+		return fmt.Errorf("%s: %d is not a time since a host's start", what, ns)
 	}
 	return nil
 }

@@ -163,7 +163,7 @@ func parseRivals(names []string) ([]Rival, error) {
 			return nil, fmt.Errorf("%q is not a rival: choose from %s", name, list(rivals))
 		}
 		if slices.Contains(out, r) {
-			return nil, fmt.Errorf("%s comes twice", r)
+			return nil, fmt.Errorf("%s is named twice", r)
 		}
 		out = append(out, r)
 	}

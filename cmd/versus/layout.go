@@ -35,7 +35,7 @@ func parseLayouts(names []string) ([]Layout, error) {
 			return nil, fmt.Errorf("%q is not a layout: choose from %s", name, list(layouts))
 		}
 		if slices.Contains(out, l) {
-			return nil, fmt.Errorf("%s comes twice", l)
+			return nil, fmt.Errorf("%s is named twice", l)
 		}
 		out = append(out, l)
 	}

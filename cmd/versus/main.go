@@ -72,7 +72,7 @@ func command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "versus [flags]",
 		Short: "Compare zcrecv and zcsend with iperf3, neper and netperf over a veth pair",
-		Long: `versus runs zcrecv/zcsend and another tool in turn over veth pairs of its own and
+		Long: `versus runs zcrecv/zcsend and another tool in turn over its own veth pairs and
 prints the ratios of throughput and CPU time with their spread.
 
 In the layout apart the receiver's softirqs run on the sender's CPU, as veth does

@@ -102,7 +102,7 @@ func (f *countersFlags) run(cmd *cobra.Command) error {
 		return err
 	})
 	if errors.Is(err, unix.ENODEV) {
-		return cli.Usagef("--dev %s: there is no such interface here: ip link shows them", f.dev)
+		return cli.Usagef("--dev %s: no such interface here: ip link lists them", f.dev)
 	}
 	if err != nil {
 		return err

@@ -96,7 +96,7 @@ func TestCountersPathUsage(t *testing.T) {
 		want string
 	}{
 		{[]string{"--dev", "lo,"}, `--dev: interface 2, "", at byte 4: no interface is named`},
-		{[]string{"--dev", "lo,nosuch0"}, `--dev: interface 2, "nosuch0", at byte 4: there is no such interface there`},
+		{[]string{"--dev", "lo,nosuch0"}, `--dev: interface 2, "nosuch0", at byte 4: no such interface there`},
 		{[]string{"--dev", "lo,netns:no-such/x"}, `interface 2, "netns:no-such/x", at byte 4`},
 		{[]string{"--dev", "netns:a/lo"}, "at least two interfaces"},
 		{[]string{"--dev", "lo,lo"}, "already in the path"},

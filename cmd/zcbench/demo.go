@@ -36,7 +36,7 @@ func demoCommand() *cobra.Command {
 		Short: "Compare the TCP modes that this kernel can run, on this machine alone (100 s, root)",
 		Long: `demo connects two network namespaces of this machine with a veth link and runs each
 receive mode of TCP with each send mode of TCP that this kernel supports; --rx and
---tx name others, such as those of packets. Runs are interleaved, each pair is warmed
+--tx name others, such as packet modes. Runs are interleaved, each pair is warmed
 up first, and the results go to --out. It needs root (CAP_SYS_ADMIN and
 CAP_NET_ADMIN, for the namespaces) and leaves nothing else behind.
 

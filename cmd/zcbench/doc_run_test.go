@@ -47,6 +47,7 @@ func TestDocCommandsRun(t *testing.T) {
 			if strings.HasPrefix(line, "zcbench run ") {
 				line = quicker.Replace(line) + " --ramp-up 100ms --gate foreign_cores=off --gate replace=0 --gate coverage=off"
 			} else {
+				line = strings.ReplaceAll(line, "@rx=zcrx", "@rx=uring") // which the recorded results have
 				for _, f := range folderInDocs.FindAllString(line, -1) {
 					resultsFor(t, filepath.Join(dir, f), strings.Contains(f, "again") || strings.Contains(f, "after") || strings.Contains(f, "new"))
 				}

@@ -126,7 +126,7 @@ func (o ZcrxOptions) check() error {
 	case o.BufLen != 0 && (o.BufLen&(o.BufLen-1) != 0 || o.BufLen < unix.Getpagesize()):
 		return fmt.Errorf("uring: zcrx buffers of %d bytes: must be a power of two of at least %d", o.BufLen, unix.Getpagesize())
 	case len(o.Area.Bytes)%max(o.BufLen, unix.Getpagesize()) != 0:
-		return fmt.Errorf("uring: zcrx area of %d bytes is no multiple of the buffer size", len(o.Area.Bytes))
+		return fmt.Errorf("uring: zcrx area of %d bytes is not a multiple of the buffer size", len(o.Area.Bytes))
 	case o.RefillEntries < 1 || o.RefillEntries > 1<<30:
 		return fmt.Errorf("uring: refill ring of %d entries: must be 1 to %d", o.RefillEntries, maxRefillEntries)
 	}

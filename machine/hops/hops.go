@@ -66,7 +66,7 @@ func Open(places []Place, enter func(netns string) (*veth.Netns, error)) (p *Pat
 		}
 		l, err := s.conn.Named(at.Dev)
 		if errors.Is(err, unix.ENODEV) {
-			err = fmt.Errorf("there is no such interface there: ip link shows them: %w", unix.ENODEV)
+			err = fmt.Errorf("no such interface there: ip link lists them: %w", unix.ENODEV)
 		}
 		if err != nil {
 			return p, &PlaceError{at, err}

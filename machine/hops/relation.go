@@ -42,7 +42,7 @@ func bridges(b, x, y *Hop) bool {
 }
 
 // relate finds how two interfaces are related. Of two that stand in no relation that the kernel
-// knows, those of one namespace are taken for two interfaces of a host that forwards, and those of two for the
+// knows, those of one namespace are taken for a host's that forwards, and those of two for the
 // ends of a cable.
 func relate(x, y *Hop) (r Relation, sure bool) {
 	here := x.Inode == y.Inode

@@ -83,7 +83,7 @@ func (r Report) refusal() []string {
 	}
 	out := []string{fmt.Sprintf("the %s %s %s, and nothing in it was restored: %s", what, cmdline.Printable(r.Journal), how, cmdline.Printable(r.Error))}
 	if r.Owner.PID > 0 {
-		out = append(out, fmt.Sprintf("  it says that it is of %v", r.Owner))
+		out = append(out, fmt.Sprintf("  it claims to be of %v", r.Owner))
 	}
 	for _, s := range r.Steps {
 		out = append(out, "  "+s.String())

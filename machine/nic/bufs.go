@@ -22,7 +22,7 @@ func (d *Device) SetRXBufLen(n int) error {
 	if err != nil {
 		return failed(d.op("set rx-buf-len to %d", n), err, map[unix.Errno]string{
 			unix.EOPNOTSUPP: "the driver fixes the length of its receive buffers: leave it out",
-			unix.EINVAL:     "gve takes 2048 and 4096, and 2048 alone while an XDP program is attached"})
+			unix.EINVAL:     "gve supports 2048 and 4096, but only 2048 while an XDP program is attached"})
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func TestFeatures(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	for name, text := range map[string]string{"rx-gro": "on", "rx-gro-hw": "requested on, is off", "rx-fcs": "requested off, is on", "tx-lockless": "off"} {
+	for name, text := range map[string]string{"rx-gro": "on", "rx-gro-hw": "wanted on, is off", "rx-fcs": "wanted off, is on", "tx-lockless": "off"} {
 		if s := got[name].String(); s != text {
 			t.Errorf("%s: %q, want %q", name, s, text)
 		}

@@ -34,9 +34,9 @@ func (f Feature) String() string {
 	case f.Wanted == f.Active || !f.Hard:
 		return onOff(f.Active)
 	case f.Wanted:
-		return "requested on, is off"
+		return "wanted on, is off"
 	}
-	return "requested off, is on"
+	return "wanted off, is on"
 }
 
 func onOff(on bool) string {

@@ -74,7 +74,7 @@ func TestLabImitatedHWGRODropped(t *testing.T) {
 			if len(flags) != 8 || flags[name] != spoils || err != nil {
 				t.Errorf("flags %v, %v", flags, err)
 			}
-			mustSay(t, apply(t, d, "feature "+FeatureHWGRO, "on"), "reads back requested on, is off: not w", "ethtool --set-priv-flags sn0 "+name+" "+onOff(!spoils))
+			mustSay(t, apply(t, d, "feature "+FeatureHWGRO, "on"), "reads back wanted on, is off: not w", "ethtool --set-priv-flags sn0 "+name+" "+onOff(!spoils))
 			if err := d.SetFeature(FeatureHWGRO, false); err != nil {
 				t.Error(err)
 			}

@@ -19,7 +19,7 @@ import (
 //	channels              rx N tx N other N combined N
 //	ring rx|tx|rx-jumbo   descriptors
 //	rx-buf-len            bytes of a receive buffer
-//	feature NAME          on, off; "requested on, is off" when the driver does not follow
+//	feature NAME          on, off; "wanted on, is off" when the driver does not follow
 //	header-split          tcp-data-split auto|off|on[, hds-thresh BYTES]
 //	coalesce NAME         a number, times in microseconds
 //	napi QUEUE            defer-hard-irqs N, gro-flush-timeout NS, irq-suspend-timeout NS[, threaded off|on|busy-poll]
@@ -174,7 +174,7 @@ func (d *Device) ringSetting(s *setting.Setting, which string) error {
 }
 
 // unfollowed are the texts of a feature that the driver does not follow.
-var unfollowed = []string{"requested on, is off", "requested off, is on"}
+var unfollowed = []string{"wanted on, is off", "wanted off, is on"}
 
 // setFeatureText asks for what a text of [Feature] wanted.
 func (d *Device) setFeatureText(name, v string) error {

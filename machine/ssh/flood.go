@@ -40,7 +40,7 @@ func refuse(dev, said string) error {
 		return floodError(dev, "unknown what is below it", err)
 	}
 	if _, ok := s.Named(dev); !ok {
-		return floodError(dev, "there is no such interface", unix.ENODEV)
+		return floodError(dev, "no such interface", unix.ENODEV)
 	}
 	why, err := l.Shares(s, dev)
 	if err != nil {

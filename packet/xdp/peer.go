@@ -55,7 +55,7 @@ func resolve(dev rtnl.Link, t Tuples) (net.HardwareAddr, error) {
 		case !errors.Is(err, unix.ENOENT):
 			return nil, fmt.Errorf("find the address of %v on its link: %w", to, err)
 		case time.Now().After(end):
-			return nil, &fault.Error{Op: fmt.Sprintf("find the address of %v on the link of %s: nobody answers", to, dev.Name), Err: unix.EHOSTUNREACH, How: "check that the receiver is up: ping, ip neigh"}
+			return nil, &fault.Error{Op: fmt.Sprintf("find the address of %v on the link of %s: no answer", to, dev.Name), Err: unix.EHOSTUNREACH, How: "check that the receiver is up: ping, ip neigh"}
 		}
 		ask(netip.AddrPortFrom(t.Source.Unmap(), 0), netip.AddrPortFrom(to, t.DestPort))
 	}

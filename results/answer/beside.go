@@ -201,6 +201,8 @@ func ofAll(n, of int, one, many string) string {
 	switch {
 	case of == 1:
 		return "the comparison " + one
+	case n == of && n == 2:
+		return "both comparisons " + many
 	case n == of:
 		return fmt.Sprintf("all %d comparisons %s", n, many)
 	case n == 1:

@@ -208,7 +208,7 @@ func (s *Snapshot) Check() error {
 	case s.Base != "" && !IsHash(s.Base):
 		return errors.New("its base is not a hash")
 	case s.Base == "" && len(s.Gone) > 0:
-		return errors.New("facts are removed, but there is no base that had them")
+		return errors.New("facts are removed, but there is no base with them")
 	}
 	before := ""
 	for i, f := range s.Facts {

@@ -140,7 +140,7 @@ func temperature(g results.Gates, runs []*results.Record) *failure {
 		}
 		if lo, hi := slices.Min(v), slices.Max(v); hi-lo > *g.TemperatureC {
 			return &failure{"temperature_c", fmt.Sprintf("%s: the CPU is at %.1f to %.1f degrees C over the cell's runs (limit %g)", role.Label(), lo, hi, *g.TemperatureC),
-				"let the hosts warm up before the first run: a longer warmup_duration"}
+				"let the hosts warm up before the first run: use a longer warmup_duration"}
 		}
 	}
 	return nil

@@ -73,8 +73,8 @@ func (c *ROICell) of(cost results.Cost) *map[results.Side]ROIFigure {
 	return &c.CPU
 }
 
-// streams are the cells whose throughput says how well they did: not those at a pace, nor those that
-// move packets or make round trips.
+// streams are the cells whose throughput says how well they did: not those at a pace, nor those
+// that move packets or make round trips.
 func streams(groups []*cellRuns) []*cellRuns {
 	return slices.DeleteFunc(unpaced(groups), func(g *cellRuns) bool { return g.cell.RoundTrips() })
 }

@@ -98,7 +98,7 @@ func (q question) inconclusive() error {
 	if q.model != "" {
 		driver = "driver " + q.model
 	}
-	op := fmt.Sprintf("whether the queues of %s take memory cannot be told without giving them some: inconclusive, and %s is not known to support it", q.dev, driver)
+	op := fmt.Sprintf("whether the queues of %s take memory cannot be known without giving them some: inconclusive, and %s is not known to support it", q.dev, driver)
 	how := "check again while headers are not split: ethtool -G " + q.dev + " tcp-data-split off; or " + NoQueueOps
 	if before(q.release, 7, 0) {
 		how = "use Linux 7.0 or later, which reports it before changing anything; or " + NoQueueOps

@@ -38,7 +38,7 @@ func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error,
 	o := bench.OutcomeOf(j)
 	if demo {
 		if o.Spoilt > 0 {
-			fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: other work on the hosts disturbed %d of the runs, at every attempt; see the table\n", o.Spoilt)
+			fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: other work disturbed %d runs at every attempt; see the table\n", o.Spoilt)
 		}
 		o = o.AsDemo()
 	}

@@ -34,7 +34,7 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## build bin/zcbench, bin/zcrecv and bin/zcsend, static, with both io_uring engines, and bin/zcnvml, which loads a library
+build: ## build bin/zcbench, bin/zcrecv and bin/zcsend (static, both io_uring engines), and bin/zcnvml, which loads NVIDIA's library
 	CGO_ENABLED=0 $(GO) build $(ENGINES) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ $(PROGRAMS:%=./cmd/%)
 
 .PHONY: demo
@@ -49,19 +49,19 @@ man: build ## write the manual pages to out/man
 	for p in zcrecv zcsend; do bin/$$p --man >out/man/$$p.1; done
 
 .PHONY: test
-test: deps-test build $(GOTESTSUM) ## run what a change can break (root; a quarter of an hour); ends with what was skipped and why
+test: deps-test build $(GOTESTSUM) ## run the tests that every change needs (root; a quarter of an hour); ends with what was skipped and why
 	@mk/trusted.sh '$(TOOLS)'
 	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true; \
 	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test.sh '$(GOTESTSUM)' # the tests say what failed
 
 .PHONY: test-long
-test-long: deps-test deps-long build $(GOTESTSUM) ## run all that, with the race detector, and what is too long for it (root; an hour and more): docs/testing.md
+test-long: deps-test deps-long build $(GOTESTSUM) ## run all tests, the long ones too, with the race detector (root; over an hour): docs/testing.md
 	@mk/trusted.sh '$(TOOLS)'
 	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true; \
 	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test-long.sh '$(GOTESTSUM)' # the tests say what failed
 
 .PHONY: bench-probes
-bench-probes: build ## what probes cost a flow: runs with and without, interleaved; and by ns x events / CPU time; fails beyond their budgets (root; four minutes)
+bench-probes: build ## measure what probes cost a flow, by interleaved runs and by ns x events / CPU time; fails beyond their budgets (root; four minutes)
 	@$(call aside,out/probe-cost)
 	bin/zcbench matrix experiments/probe-cost.yaml --out out/probe-cost || [ $$? = 1 ] # invalid runs are left out
 	mk/probe-overhead.sh out/probe-cost/overhead.json
@@ -69,7 +69,7 @@ bench-probes: build ## what probes cost a flow: runs with and without, interleav
 	$(GO) run ./cmd/probed --overhead out/probe-cost/overhead.json --budget latency=2,syscalls=1,drops=1,tcp=0.5,profile=1 out/probe-cost
 
 .PHONY: bench-report
-bench-report: ## hold the reports of journals of 10,000 runs to 2 s of CPU time, the best of 5 (a minute; 1 GB below /tmp)
+bench-report: ## check that reports of 10,000 runs take at most 2 s of CPU time, best of 5 (a minute; 1 GB below /tmp)
 	mk/bench-report.sh
 
 .PHONY: bench
@@ -77,7 +77,7 @@ bench: deps-bench build ## compare speed and CPU with iperf3 over the same veth 
 	$(GO) run ./cmd/versus
 
 .PHONY: lint
-lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint with the import rule (the first time it is built: 5 minutes)
+lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint with the import rule (first build: 5 minutes)
 	@mk/trusted.sh '$(TOOLS)'
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt would change:"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
@@ -86,7 +86,7 @@ lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint with the import rule (the firs
 	'$(GOLANGCI)' run --build-tags giouring ./...
 
 .PHONY: vuln
-vuln: $(GOVULNCHECK) ## look for known vulnerabilities in what is linked and called; fails where the database cannot be reached
+vuln: $(GOVULNCHECK) ## check linked and called code for known vulnerabilities; fails if the database cannot be reached
 	@mk/trusted.sh '$(TOOLS)'
 	mk/vuln.sh '$(GOVULNCHECK)'
 

@@ -42,7 +42,7 @@ func NewRRSender(o stream.Options) (*RRSender, error) {
 func (s *RRSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
 	t := m.Trips()
 	if t == nil {
-		return errors.New("rr: nobody keeps the account of the round trips")
+		return errors.New("rr: no account of the round trips")
 	}
 	if err := errors.Join(stream.NoDelay(c), sock.Blocking(c.FD, waitMs*time.Millisecond)); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (s *RRSender) receive(c *stream.Conn, t *stream.Trips, p *stream.Payload, m
 		if err := c.Aborted(); err != nil {
 			return err
 		}
-		return &fault.Error{Op: "wait for answers", Err: errors.New("the receiver ended the flow"), Peer: true, How: "its own message says why"}
+		return &fault.Error{Op: "wait for answers", Err: errors.New("the receiver ended the flow"), Peer: true, How: "see its own message"}
 	case errno != unix.EINTR && errno != unix.EAGAIN:
 		return stream.SendError(c, "wait for answers", errno)
 	default:

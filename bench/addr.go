@@ -58,7 +58,7 @@ func (o *Options) FindPath(ctx context.Context, sut, tg *host.Host, addr, dev, t
 		t = all[at]
 	}
 	if t.Loopback && !i.Loopback {
-		return inputErrorf("%s has the address %s itself: packets to it stay on the machine and never reach %s: put one of the ports into a network namespace of its own (ip netns add NAME, ip link set DEV netns NAME), or leave --dev and --addr away to measure loopback",
+		return inputErrorf("%s itself has the address %s: packets to it never leave the machine by %s: put one of the ports into its own network namespace (ip netns add NAME, ip link set DEV netns NAME), or leave out --dev and --addr to measure loopback",
 			tg.Spec.Name, o.Addr, i.Name)
 	}
 	if tgDev != "" && !t.StandsOn(tgDev) {
@@ -141,7 +141,7 @@ func spare(all []wire.Interface, ipv6 bool) (rest []wire.Interface, err error) {
 func ownerOf(all []wire.Interface, addr, dev string) (wire.Interface, error) {
 	ip, err := netip.ParseAddr(addr)
 	if err != nil {
-		return wire.Interface{}, fmt.Errorf("no address %q: want an IP address", addr)
+		return wire.Interface{}, fmt.Errorf("not an IP address: %q", addr)
 	}
 	for _, i := range all {
 		switch {
@@ -159,7 +159,7 @@ func ownerOf(all []wire.Interface, addr, dev string) (wire.Interface, error) {
 	if dev != "" {
 		where += " " + dev
 	}
-	return wire.Interface{}, fmt.Errorf("no %s with the address %s; there are: %s", where, addr, names(all))
+	return wire.Interface{}, fmt.Errorf("no %s with the address %s; the interfaces are: %s", where, addr, names(all))
 }
 
 // chooseAddr is findAddr among all interfaces of the SUT; its error goes on
@@ -189,11 +189,11 @@ func chooseAddr(all []wire.Interface, sameNetns bool, dev string, ipv6 bool) (ad
 	case len(found) > 1 && dev == "":
 		return "", none, fmt.Errorf("several interfaces with addresses: choose one with --dev: %s", names(found))
 	case len(found) > 1 && dev != "":
-		return "", none, fmt.Errorf("several interfaces with addresses that stand on %s: choose one with --dev, or --addr: %s", dev, names(found))
+		return "", none, fmt.Errorf("several interfaces with addresses on top of %s: choose one with --dev, or --addr: %s", dev, names(found))
 	case dev != "":
-		return "", none, fmt.Errorf("no interface %s with %s address; there are: %s", dev, family(ipv6), names(all))
+		return "", none, fmt.Errorf("no interface %s with %s address; the interfaces are: %s", dev, family(ipv6), names(all))
 	}
-	return "", none, fmt.Errorf("no interface that is up with %s address; there are: %s", family(ipv6), names(all))
+	return "", none, fmt.Errorf("no interface that is up with %s address; the interfaces are: %s", family(ipv6), names(all))
 }
 
 func family(ipv6 bool) string {

@@ -100,7 +100,7 @@ func TestChooseAddrAbove(t *testing.T) {
 // What ssh needs is not chosen, and left out where there is another.
 func TestSpare(t *testing.T) {
 	lo := wire.Interface{Name: "lo", Up: true, Loopback: true, Addrs: []string{"127.0.0.1"}}
-	ssh := wire.Interface{Name: "eth0", Up: true, Addrs: []string{"10.0.0.1"}, SSH: "ssh goes by eth0"}
+	ssh := wire.Interface{Name: "eth0", Up: true, Addrs: []string{"10.0.0.1"}, SSH: "ssh uses eth0"}
 	other := wire.Interface{Name: "eth1", Up: true, Addrs: []string{"10.1.0.1", "fd00::1"}}
 	if got, err := spare([]wire.Interface{lo, ssh, other}, false); err != nil || len(got) != 2 {
 		t.Errorf("%v, %v", got, err)
@@ -131,7 +131,7 @@ func TestPortless(t *testing.T) {
 	}{
 		{nil, nil, "zcrx", "devmem", "", ""},
 		{vlan, vlan, "zcrx", "tcp", "ring", ""},
-		{vlan, vlan, "tcp", "devmem", "", "devmem sends by a NIC itself, and the route to the receiver leaves by eth0.7 (vlan 7)"},
+		{vlan, vlan, "tcp", "devmem", "", "devmem sends from the NIC itself, but the route to the receiver leaves by eth0.7 (vlan 7)"},
 		{lacp, nil, "tcp", "tcp", "mtu", ""},
 		{lacp, nil, "zcrx", "tcp", "", "zcrx takes a queue over, which belongs to a port, and bond0 (bond 802.3ad) has several"},
 		{lacp, nil, "devmem", "tcp", "", "--dev eth1"},
@@ -185,13 +185,13 @@ func TestOwnerOf(t *testing.T) {
 		{addr: "fd00:0:0::1", want: "eth0"},
 		{addr: "10.1.0.1", dev: "eth1", want: "eth1"},
 		{addr: "10.1.0.1", dev: "eth0", err: "no interface eth0 with the address 10.1.0.1"},
-		{addr: "10.9.0.1", err: "no interface with the address 10.9.0.1; there are: lo, eth0, eth1"},
+		{addr: "10.9.0.1", err: "no interface with the address 10.9.0.1; the interfaces are: lo, eth0, eth1"},
 		{addr: "127.0.0.1"},
 		{addr: "127.0.0.5"},
 		{addr: "::1", dev: "lo", want: "lo"},
 		{addr: "fe80::1"},
 		{addr: "fe80::1", dev: "eth1", want: "eth1"},
-		{addr: "nonsense", err: `no address "nonsense"`},
+		{addr: "nonsense", err: `not an IP address: "nonsense"`},
 	} {
 		i, err := ownerOf(all, x.addr, x.dev)
 		if i.Name != x.want || (err == nil) != (x.err == "") || err != nil && !strings.Contains(err.Error(), x.err) {

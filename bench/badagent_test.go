@@ -182,7 +182,7 @@ func TestIntegrationRestoreSaysWhatItWaitsFor(t *testing.T) {
 	r.bad(t, "mute", wire.OpFinish)
 	r.sut.GiveUp("for the test")
 	err := r.Runner.Restore()
-	if err == nil || !strings.Contains(err.Error(), "restore host sut, whose agent was lost") {
+	if err == nil || !strings.Contains(err.Error(), "restore host sut after losing its agent") {
 		t.Errorf("error %v", err)
 	}
 	for _, want := range []string{"host sut: still restores", "another Ctrl-C", "zcbench restore --host"} {
@@ -270,7 +270,7 @@ func TestIntegrationPlayAgentsLostOnEnd(t *testing.T) {
 		time.AfterFunc(200*time.Millisecond, func() { unix.Kill(r.tg.PID(), unix.SIGKILL) })
 	}
 	recs, err := r.Play(t.Context(), plan(9, cell("tcp", "tcp")))
-	if err == nil || !strings.Contains(err.Error(), "3 runs on end lost an agent: host tg") || len(recs) != 3 {
+	if err == nil || !strings.Contains(err.Error(), "3 runs in a row lost an agent: host tg") || len(recs) != 3 {
 		t.Errorf("%d records, %v", len(recs), err)
 	}
 }
@@ -292,7 +292,7 @@ func TestIntegrationPlayNonsense(t *testing.T) {
 		"ok, a reason":    {wire.OpRun, `"result":{"verdict":"ok","reason":"it broke","host":{"env":{}},` + figures + `}`, "it broke"},
 		"ok as an error":  {wire.OpRun, `"error":{"message":"m","verdict":"ok"}`, "an error with the verdict"},
 		"both":            {wire.OpRun, `"result":{},"error":{"message":"m","verdict":"failed"}`, "at once"},
-		"another window":  {wire.OpRun, `"result":{"verdict":"ok","host":{"env":{},"duration_s":4e-9,"bytes":5,"total_bytes":5,"throughput_gbps":10},` + figures + `}`, "was asked for"},
+		"another window":  {wire.OpRun, `"result":{"verdict":"ok","host":{"env":{},"duration_s":4e-9,"bytes":5,"total_bytes":5,"throughput_gbps":10},` + figures + `}`, "a window of"},
 		"a bad series":    {wire.OpRun, `"result":{"verdict":"failed","reason":"r","host":{"env":{},"series":[{"metric":"m","unit":"1","t_ns":[1,2],"v":[1]}]},` + figures + `}`, "2 times and 1 values"},
 		"a huge figure":   {wire.OpRun, `"result":{"verdict":"failed","reason":"r","host":{"env":{},"metrics":[{"metric":"m","unit":"1","value":1e308,"source":"s"}]},` + figures + `}`, "no figure"},
 		"another address": {wire.OpOpen, `"result":{"addr":"192.0.2.1:80"}`, "192.0.2.1:80"},

@@ -48,7 +48,7 @@ func (e *Experiment) sayChanged(dir string, was *results.Plan, p *prepared) {
 		}
 		before, err := folder.Get(x.hash)
 		if err != nil {
-			e.note(fmt.Sprintf("%s: what it was like cannot be read: %v", x.role.Label(), err))
+			e.note(fmt.Sprintf("%s: its earlier state cannot be read: %v", x.role.Label(), err))
 			continue
 		}
 		for _, line := range changedFacts(before, p.around.found[x.role]) {
@@ -66,7 +66,7 @@ func changedFacts(before, now *environment.Snapshot) (lines []string) {
 	})
 	for i, d := range all {
 		if i == mostChanged {
-			lines = append(lines, fmt.Sprintf("and %d facts more", len(all)-i))
+			lines = append(lines, fmt.Sprintf("and %d more facts", len(all)-i))
 			break
 		}
 		lines = append(lines, fmt.Sprintf("%s was %s, now %s", d.Name, valueOf(d.A), valueOf(d.B)))

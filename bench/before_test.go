@@ -32,7 +32,7 @@ func TestChangedFacts(t *testing.T) {
 	for i := range 100 {
 		many = append(many, environment.Fact{Name: fmt.Sprintf("sysctl/net.%d", i), Value: "1"})
 	}
-	if got := changedFacts(of(), of(many...)); len(got) != mostChanged+1 || got[mostChanged] != "and 80 facts more" {
+	if got := changedFacts(of(), of(many...)); len(got) != mostChanged+1 || got[mostChanged] != "and 80 more facts" {
 		t.Errorf("%q", got)
 	}
 }

@@ -56,7 +56,7 @@ func (r *Runner) markPlacement(rec *results.Record) {
 		if !slices.Contains(rec.Flags, FlagCrowded) {
 			rec.Flags = append(rec.Flags, FlagCrowded)
 		}
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the %s's softirq shares CPU %s with the %s, and is in the %s's CPU figures: %s needs CPUs of its own, which %s names where this machine has any",
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the %s's softirq shares CPU %s with the %s, and is counted in the %s's CPU figures: %s needs its own CPUs; name them with %s if this machine has any left",
 			x.end, counter.FormatCPUList(cpus), x.other, x.other, x.layout, x.key))
 	}
 }

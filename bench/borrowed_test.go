@@ -26,11 +26,11 @@ func TestEachCPUIsOneEnds(t *testing.T) {
 	}{
 		{"apart", []place.CPUs{{App: 3, Softirq: 2}}, []place.CPUs{{App: 0, Softirq: 1}}, place.TwoCPU, place.TwoCPU, []int{3, 2}, []int{0, 1}, nil},
 		{"softirq on the TG's thread", []place.CPUs{{App: 3, Softirq: 0}}, []place.CPUs{{App: 0, Softirq: 0}}, place.TwoCPU, "", []int{3}, []int{0},
-			[]string{"the SUT's softirq shares CPU 0 with the TG, and is in the TG's CPU figures: 2cpu"}},
+			[]string{"the SUT's softirq shares CPU 0 with the TG, and is counted in the TG's CPU figures: 2cpu"}},
 		{"one CPU for both softirqs", []place.CPUs{{App: 3, Softirq: 2}}, []place.CPUs{{App: 0, Softirq: 2}}, place.TwoCPU, place.TwoCPU, []int{3}, []int{0, 2},
 			[]string{"the SUT's softirq shares CPU 2 with the TG"}},
 		{"the TG's softirq on the SUT's thread", []place.CPUs{{App: 3, Softirq: 3}}, []place.CPUs{{App: 0, Softirq: 3}}, place.OneCPU, place.TwoCPU, []int{3}, []int{0},
-			[]string{"the TG's softirq shares CPU 3 with the SUT, and is in the SUT's CPU figures: 2cpu"}},
+			[]string{"the TG's softirq shares CPU 3 with the SUT, and is counted in the SUT's CPU figures: 2cpu"}},
 		{"crosswise", []place.CPUs{{App: 3, Softirq: 0}}, []place.CPUs{{App: 0, Softirq: 3}}, place.TwoCPU, place.TwoCPU, []int{3}, []int{0},
 			[]string{"the SUT's softirq shares CPU 0", "the TG's softirq shares CPU 3"}},
 	} {

@@ -187,11 +187,11 @@ func (r *rates) settle(c *results.Cell) (*Missing, results.Verdict) {
 	if c.PacePercent == 0 {
 		return nil, ""
 	}
-	const fix = "look at the calibration runs in the journal, and resume (--resume makes what is left of them); or ask for a rate, such as pace: 10G"
+	const fix = "look at the calibration runs in the journal, and resume (--resume makes those that are left); or ask for a rate, such as pace: 10G"
 	of := share{r.familyOf(*c), c.PacePercent}
 	if r.used[of] == 0 {
 		if cell, last := r.lacking(of.family); cell != nil {
-			return &Missing{fmt.Sprintf("pace %d%%: it is not known of what: no calibration run of %s was ok%s", c.PacePercent, cell.ID, lastly(last)), fix}, results.Failed
+			return &Missing{fmt.Sprintf("pace %d%%: unknown base rate: no calibration run of %s was ok%s", c.PacePercent, cell.ID, lastly(last)), fix}, results.Failed
 		}
 	}
 	if c.PaceBitsPS = r.rate(of); c.PaceBitsPS != 0 {
@@ -201,9 +201,9 @@ func (r *rates) settle(c *results.Cell) (*Missing, results.Verdict) {
 		return &Missing{fmt.Sprintf("pace %d%%: that is below 1M bit/s, with %v", c.PacePercent, calibrated), fix}, results.Unsupported
 	}
 	if last := r.lastOf(of.family); last != nil {
-		return &Missing{fmt.Sprintf("pace %d%%: it is not known of what: no cell that it is of can run here%s", c.PacePercent, lastly(last)), fix}, results.Unsupported
+		return &Missing{fmt.Sprintf("pace %d%%: unknown base rate: no cell that it refers to can run here%s", c.PacePercent, lastly(last)), fix}, results.Unsupported
 	}
-	return &Missing{fmt.Sprintf("pace %d%%: it is not known of what: no calibration run was made", c.PacePercent), fix}, results.Failed
+	return &Missing{fmt.Sprintf("pace %d%%: unknown base rate: no calibration run was made", c.PacePercent), fix}, results.Failed
 }
 
 // lastly is why a calibration run was not ok.
@@ -216,7 +216,7 @@ func lastly(rec *results.Record) string {
 
 // ErrOtherRates is a journal whose runs were paced otherwise than its calibration says: what
 // is added would not be at the same rates.
-var ErrOtherRates = errors.New("the journal's runs were paced to other rates than its calibration runs give")
+var ErrOtherRates = errors.New("the journal's runs were paced to rates other than those its calibration runs give")
 
 // recall takes a journal's records into account.
 func (r *rates) recall(recs []results.Record) error {
@@ -229,7 +229,7 @@ func (r *rates) recall(recs []results.Record) error {
 			continue
 		}
 		if of := r.calibrated(r.familyOf(c)); of == nil || of.Share(c.PacePercent) != c.PaceBitsPS {
-			return fmt.Errorf("%w: %d%% was %d bit/s; a line of it is lost or was changed, or what is compared was, or it is of a zcbench whose shares were of all cells: begin anew in another folder",
+			return fmt.Errorf("%w: %d%% was %d bit/s; a line was lost or changed, the comparisons changed, or an older zcbench took its percentages of all cells: start over in another folder",
 				ErrOtherRates, c.PacePercent, c.PaceBitsPS)
 		}
 	}

@@ -33,7 +33,7 @@ func TestCPUsOutsideTheCpuset(t *testing.T) {
 		if (err == nil) != (x.says == "") || err != nil && !strings.Contains(err.Error(), x.says) {
 			t.Errorf("%+v: %v, want %q", x.end, err, x.says)
 		}
-		if err != nil && strings.Contains(x.says, "bound") && !strings.Contains(err.Error(), "has CPUs 0-1") {
+		if err != nil && strings.Contains(x.says, "bound") && !strings.Contains(err.Error(), "allows CPUs 0-1") {
 			t.Errorf("%v does not say which there are", err)
 		}
 	}
@@ -41,7 +41,7 @@ func TestCPUsOutsideTheCpuset(t *testing.T) {
 	if err := st.checkCPUs(); err != nil {
 		t.Errorf("where it is not known: %v", err)
 	}
-	if got, want := usable(h([]int{0, 1}).Info), "online are 0-3, and this process was started on 0-1 of them"; !strings.Contains(got, want) {
+	if got, want := usable(h([]int{0, 1}).Info), "online are 0-3, and this process may use 0-1 of them"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -28,8 +28,8 @@ func TestMarkDrops(t *testing.T) {
 		want string
 	}{
 		{run(0, 0), ""}, {run(50, 50), ""}, {&results.Record{}, ""},
-		{run(50, 20), "of 50 lost segments of the flow 30 have neither counter nor reason"},
-		{run(50, 70), "50 segments of the flow were lost, and 20 more were dropped"},
+		{run(50, 20), "50 segments of the flow were lost; 30 of them have neither counter nor reason"},
+		{run(50, 70), "50 segments of the flow were lost, but 20 more were dropped"},
 	} {
 		markDrops(x.rec)
 		flagged := slices.Contains(x.rec.Flags, results.FlagDropsUnattributed)

@@ -37,7 +37,7 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	}
 	fmt.Fprintf(w, "experiment %s, plan %.12s, seed %d\n", plaintext.Line(e.Spec.Name), e.Spec.Hash(), e.Spec.Seed)
 	if hostErr != nil {
-		fmt.Fprintf(w, "the hosts were not asked what they can run: %v\n", hostErr)
+		fmt.Fprintf(w, "could not ask the hosts what they can run: %v\n", hostErr)
 	} else {
 		fmt.Fprintf(w, "SUT %s, TG %s, path %s, interface %s, MTU %d\n", st.SUT.Spec.Name, st.TG.Spec.Name, st.opt.Addr, orNone(st.opt.SUTDev), st.opt.MTU)
 	}
@@ -109,7 +109,7 @@ func (p preview) cells(w io.Writer) {
 	s := p.spec
 	fmt.Fprintf(w, "\n%d cells", len(s.Cells))
 	if s.Folded > 0 {
-		fmt.Fprintf(w, " (%d combinations more are the same: a factor does not concern their modes)", s.Folded)
+		fmt.Fprintf(w, " (%d more combinations are the same: a factor does not apply to their modes)", s.Folded)
 	}
 	fmt.Fprintln(w)
 	var reasons []Missing
@@ -149,11 +149,11 @@ func (p preview) order(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\norder of the cells, block by block\n")
 	if first := calibration(p.spec, p.missing); first != nil {
-		fmt.Fprintf(w, "  first, without a pace, to know what shares of it are of: %d runs of %v, %d of each cell\n",
+		fmt.Fprintf(w, "  first, unpaced runs that the percentages refer to: %d runs of %v, %d of each cell\n",
 			len(first), options(p.spec).calibrationWindow(), calibrationRuns)
 		r := ratesOf(p.spec, &Options{})
 		if n := r.families(first); n > 1 {
-			fmt.Fprintf(w, "  a share is of the slowest of the cells that it is compared with (compare.about): there are %d such groups\n", n)
+			fmt.Fprintf(w, "  a percentage refers to the slowest of the cells compared with each other (compare.about): %d such groups\n", n)
 		}
 	}
 	const shown = 4
@@ -193,13 +193,13 @@ func (p preview) time(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\n%d runs, about %v", n, s.estimate(plan).Round(time.Second))
 	if least != nil {
-		fmt.Fprintf(w, "; at the least %v, if every interval is narrow enough after %d", s.estimate(least).Round(time.Second), enough)
+		fmt.Fprintf(w, "; at least %v, if every interval is narrow enough after %d", s.estimate(least).Round(time.Second), enough)
 	}
 	fmt.Fprintln(w)
 	_, anew := s.countRests(plan)
 	again := ""
 	if anew > 0 {
-		again = fmt.Sprintf("; %d times again before a run, because it has other settings than the one before it", anew)
+		again = fmt.Sprintf("; %d more times before a run whose settings differ from the previous run's", anew)
 	}
 	if rest := runner.Power.restTime(); rest > 0 {
 		fmt.Fprintf(w, "in it, to measure idle power and what the CPUs do at rest, %v of rest after each run that counts, and before the first%s\n", rest, again)

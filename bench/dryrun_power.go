@@ -37,10 +37,10 @@ func (p preview) powerPrograms() []string {
 // them.
 func (p preview) reached(w io.Writer) {
 	if lines := p.reaches("", power.Asks, power.Opens); len(lines) > 0 {
-		fmt.Fprintf(w, "\nasked and opened to read power\n  %s\n", strings.Join(lines, "\n  "))
+		fmt.Fprintf(w, "\naddresses and paths used to read power\n  %s\n", strings.Join(lines, "\n  "))
 	}
 	if p.spec.Untrusted() != nil && !p.trusted {
-		fmt.Fprintln(w, "\nto run this takes --trust-file: the file names what is marked so")
+		fmt.Fprintln(w, "\nrunning this needs --trust-file, because the file names what is marked so")
 	}
 }
 

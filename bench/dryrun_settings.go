@@ -22,7 +22,7 @@ import (
 // settings prints everything that the plan sets on the hosts. Whoever runs a file is
 // often not who wrote it: this is where they see what it does.
 func (p preview) settings(w io.Writer) {
-	fmt.Fprintln(w, "\nset on the hosts for the runs, and put back")
+	fmt.Fprintln(w, "\nset on the hosts for the runs, and restored")
 	for _, end := range []struct {
 		name string
 		role stream.Role
@@ -195,5 +195,5 @@ func (p preview) programs(w io.Writer) {
 	if len(lines) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nprograms that are started\n  %s\n", strings.Join(lines, "\n  "))
+	fmt.Fprintf(w, "\nprograms to be started\n  %s\n", strings.Join(lines, "\n  "))
 }

@@ -42,7 +42,7 @@ factors: {rx: [tcp, zcrx], tx: tcp, gro: true, hw_gro: [true, false], big_tcp: 1
 	p.settings(&b)
 	p.programs(&b)
 	want := `
-set on the hosts for the runs, and put back
+set on the hosts for the runs, and restored
   SUT:
     eth0: feature rx-gro = on
     eth0: feature rx-gro-hw = on | off
@@ -72,7 +72,7 @@ set on the hosts for the runs, and put back
     sysctl net.core.wmem_max = 1000000
     interface: interrupt or rps of all queues = 1cpu: CPU 1 | 2cpu: chosen near the interface
 
-programs that are started
+programs to be started
   SUT: ssh root@sut, and zcbench's own agent there as that user
   TG: ssh tg, and zcbench's own agent there by sudo
   power: command=curl#XXXX, with the arguments that --power gives
@@ -91,7 +91,7 @@ func TestDryRunOfOneMachine(t *testing.T) {
 	e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\ntg: {settings: {hugepages: 5, governor: performance, sysctl: {net.ipv4.tcp_sack: 0}}}\n")
 	var b bytes.Buffer
 	preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }, oneMachine: true}.settings(&b)
-	if want := "\nset on the hosts for the runs, and put back\n  SUT: nothing\n  TG:\n    sysctl net.ipv4.tcp_sack = 0\n"; b.String() != want {
+	if want := "\nset on the hosts for the runs, and restored\n  SUT: nothing\n  TG:\n    sysctl net.ipv4.tcp_sack = 0\n"; b.String() != want {
 		t.Errorf("%s", b.String())
 	}
 }
@@ -126,7 +126,7 @@ func TestDryRunOfTheReference(t *testing.T) {
 	if err := e.DryRun(context.Background(), &b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"the hosts were not asked", "sysctl net.core.optmem_max = 4194304", "sysctl vm.nr_hugepages = 16384", "eth0: ring tx = 4096", "eth0: mtu = 4148"} {
+	for _, want := range []string{"could not ask the hosts what they can run:", "sysctl net.core.optmem_max = 4194304", "sysctl vm.nr_hugepages = 16384", "eth0: ring tx = 4096", "eth0: mtu = 4148"} {
 		if n := strings.Count(b.String(), want); n < 1 {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
@@ -136,7 +136,7 @@ func TestDryRunOfTheReference(t *testing.T) {
 // A cell's name begins no line of its own: it would pass for a section.
 func TestDryRunOfForgedNames(t *testing.T) {
 	e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\n")
-	e.Spec.Cells[0].ID = "tcp/tcp\n\nset on the hosts for the runs, and put back\n  SUT: nothing\x1b[8m"
+	e.Spec.Cells[0].ID = "tcp/tcp\n\nset on the hosts for the runs, and restored\n  SUT: nothing\x1b[8m"
 	var b bytes.Buffer
 	p := preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}
 	p.cells(&b)

@@ -44,7 +44,7 @@ func (o *Options) survey(ctx context.Context, h *host.Host, role results.Role, l
 	}
 	var s wire.Survey
 	if err := h.Call(ctx, wire.OpSurvey, p, &s); err != nil {
-		return nil, fmt.Errorf("ask %s what it is like: %w", h.Spec.Name, err)
+		return nil, fmt.Errorf("ask %s for its snapshot: %w", h.Spec.Name, err)
 	}
 	return s.Parse()
 }
@@ -87,7 +87,7 @@ func (r *Runner) look(ctx context.Context, c results.Cell) (warnings []string) {
 	now, err := r.Opt.surveys(ctx, r.SUT, r.TG, true)
 	if err != nil {
 		s.cells[c.Key()] = map[results.Role]string{results.RoleSUT: "", results.RoleTG: ""}
-		return []string{fmt.Sprintf("what the hosts are like with the cell's settings is not on record: %v", err)}
+		return []string{fmt.Sprintf("no snapshot of the hosts with the cell's settings: %v", err)}
 	}
 	hashes := map[results.Role]string{}
 	for _, role := range results.Roles {
@@ -102,7 +102,7 @@ func (r *Runner) look(ctx context.Context, c results.Cell) (warnings []string) {
 			continue
 		}
 		if _, err := environment.Write(s.dir, change); err != nil {
-			warnings = append(warnings, fmt.Sprintf("what the host is like is not on record: %v", err))
+			warnings = append(warnings, fmt.Sprintf("no snapshot of the host: %v", err))
 		}
 	}
 	s.cells[c.Key()] = hashes

@@ -138,7 +138,7 @@ func (st *stage) checkCPUs() error {
 		pinned := func(what string, cpu int) error {
 			err := check(what, cpu)
 			if pin := x.h.Info.PinCPUs; err == nil && cpu != -1 && len(pin) > 0 && !slices.Contains(pin, cpu) {
-				err = inputErrorf("%s: no thread can be bound to CPU %d on %s: the cpuset of its control group has CPUs %s (cpuset.cpus.effective below /sys/fs/cgroup): name one of these, or run outside of it",
+				err = inputErrorf("%s: no thread can be bound to CPU %d on %s: the cpuset of its cgroup allows CPUs %s (cpuset.cpus.effective below /sys/fs/cgroup): name one of these, or run outside of it",
 					st.spec.Called(x.name+"."+what), cpu, x.h.Spec.Name, counter.FormatCPUList(pin))
 			}
 			return err
@@ -220,10 +220,10 @@ func (st *stage) missing(c results.Cell) *Missing {
 		return m
 	}
 	if c.MTU != 0 && st.opt.SUTDev == "" && c.MTU != st.opt.MTU {
-		return &Missing{fmt.Sprintf("the cell asks for an MTU of %d, and the path, which is loopback, has %d", c.MTU, st.opt.MTU), "name an interface, or take mtu out of the factors"}
+		return &Missing{fmt.Sprintf("the cell asks for an MTU of %d, but the path is loopback, with %d", c.MTU, st.opt.MTU), "name an interface, or remove mtu from the factors"}
 	}
 	if w := tg.Shared(); st.SUT.SameMachine(st.TG) && len(w) > 0 && !slices.Equal(w, sut.Shared()) {
-		return &Missing{"both ends share a machine, and tg.settings asks for other settings of the machine (governor, huge pages, idle states, irqbalance, sysctls) than sut.settings", "give both the same, or leave out the TG's"}
+		return &Missing{"both ends share a machine, but tg.settings and sut.settings ask for different settings of it (governor, huge pages, idle states, irqbalance, sysctls)", "make them the same, or leave out the TG's"}
 	}
 	for _, x := range []wire.Settings{sut, tg} {
 		if err := x.Check(); err != nil {
@@ -396,7 +396,7 @@ func (e *Experiment) anew(ctx context.Context, p *prepared) error {
 		err = e.start(p)
 	}
 	if err != nil {
-		return fmt.Errorf("begin another replay: %w", err)
+		return fmt.Errorf("start the next replay: %w", err)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func TestIntegrationExperimentResume(t *testing.T) {
 	e.Resume = true
 	other := *e
 	other.Spec = experiment(t, strings.Replace(small, "repetitions: 2", "repetitions: 3", 1)).Spec
-	if _, err := other.Run(t.Context()); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "plan is another") {
+	if _, err := other.Run(t.Context()); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "plan has changed") {
 		t.Errorf("another plan: %v", err)
 	}
 	measured := *e
@@ -158,7 +158,7 @@ func TestStatic(t *testing.T) {
 	if m := static(e.Spec.Cells[0]); m != nil {
 		t.Errorf("%+v", m)
 	}
-	if m := static(e.Spec.Cells[1]); m == nil || !strings.Contains(m.Reason, "never has the payload") {
+	if m := static(e.Spec.Cells[1]); m == nil || !strings.Contains(m.Reason, "never gets the payload") {
 		t.Errorf("%+v", m)
 	}
 }

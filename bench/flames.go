@@ -34,7 +34,7 @@ func addFlames(dir string, s *report.Summary) {
 	}
 	if left := len(ends) - shown; left > 0 {
 		last := &s.Flames.Graphs[shown-1]
-		last.Notes = append(last.Notes, fmt.Sprintf("%d more ends of cells have profiles, and no graph here: go tool pprof opens them.", left))
+		last.Notes = append(last.Notes, fmt.Sprintf("%d more ends of cells have profiles but no graph here: open them with go tool pprof.", left))
 	}
 }
 
@@ -58,12 +58,12 @@ func flameOf(dir string, e report.ProfiledEnd, files, room, boxes int) report.Fl
 			break
 		}
 	}
-	out.Notes = []string{fmt.Sprintf("Of %d of %d runs.", added, len(e.Runs))}
+	out.Notes = []string{fmt.Sprintf("From %d of %d runs.", added, len(e.Runs))}
 	if lacking != nil {
-		out.Notes = append(out.Notes, fmt.Sprintf("Of the others: %v.", lacking))
+		out.Notes = append(out.Notes, fmt.Sprintf("The others: %v.", lacking))
 	}
 	if sum.Empty() {
-		out.Notes = append(out.Notes, "There is nothing to draw.")
+		out.Notes = append(out.Notes, "Nothing to draw.")
 		return out
 	}
 	var b strings.Builder

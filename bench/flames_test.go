@@ -77,7 +77,7 @@ func reportOf(t *testing.T, dir string) string {
 func TestReportHasFlames(t *testing.T) {
 	dir := profiledFolder(t, 2, 4, func(c, i int) string { return fmt.Sprintf("f%d_%d", c, i) })
 	page := reportOf(t, dir)
-	for _, want := range []string{`data-n="f0_0"`, `data-n="f0_3"`, `data-n="f1_1"`, "Of 3 of 4 runs.", "there is no profiles/s-0-2-sut.pb.gz", "<details><summary>#2 "} {
+	for _, want := range []string{`data-n="f0_0"`, `data-n="f0_3"`, `data-n="f1_1"`, "From 3 of 4 runs.", "there is no profiles/s-0-2-sut.pb.gz", "<details><summary>#2 "} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s", want)
 		}
@@ -121,13 +121,13 @@ func TestFlamesOfStranger(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := reportOf(t, dir)
-	if strings.Contains(page, "<script>alert") || !strings.Contains(page, "&lt;script&gt;alert") || !strings.Contains(page, "Of 1 of 4 runs.") {
+	if strings.Contains(page, "<script>alert") || !strings.Contains(page, "&lt;script&gt;alert") || !strings.Contains(page, "From 1 of 4 runs.") {
 		t.Error("a name got through unescaped, or is missing")
 	}
 	if err := os.RemoveAll(filepath.Join(dir, results.ProfilesDir)); err != nil {
 		t.Fatal(err)
 	}
-	if page := reportOf(t, dir); !strings.Contains(page, "There is nothing to draw.") || strings.Contains(page, `class="flamegraph"`) {
+	if page := reportOf(t, dir); !strings.Contains(page, "Nothing to draw.") || strings.Contains(page, `class="flamegraph"`) {
 		t.Error("a graph of nothing")
 	}
 }
@@ -172,10 +172,10 @@ func TestFlamesOfManyBytes(t *testing.T) {
 			t.Errorf("%s: %q, not %q", what, f.Notes, want)
 		}
 	}
-	says("as many as there are", draw(5, 10*one), "Of 5 of 5 runs.")
-	says("files", draw(3, 10*one), "Of 3 of 5 runs. Of the others: profiles/s-0-4-sut.pb.gz: no more profiles are read")
-	says("bytes", draw(5, 2*one), "Of 2 of 5 runs.")
-	says("of one too many", draw(5, one-1), "Of 0 of 5 runs.")
+	says("as many as there are", draw(5, 10*one), "From 5 of 5 runs.")
+	says("files", draw(3, 10*one), "From 3 of 5 runs. The others: profiles/s-0-4-sut.pb.gz: reading stops before this profile")
+	says("bytes", draw(5, 2*one), "From 2 of 5 runs.")
+	says("of one too many", draw(5, one-1), "From 0 of 5 runs.")
 	var bomb bytes.Buffer
 	w := gzip.NewWriter(&bomb)
 	if _, err := w.Write(make([]byte, 8*one)); err != nil {
@@ -190,6 +190,6 @@ func TestFlamesOfManyBytes(t *testing.T) {
 	if err := os.WriteFile(whole, bomb.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	says("a bomb", draw(5, 8*one), "Of 0 of 5 runs.")
-	says("a bomb with room beside it", draw(5, 10*one+one/2), "Of 2 of 5 runs.")
+	says("a bomb", draw(5, 8*one), "From 0 of 5 runs.")
+	says("a bomb with room beside it", draw(5, 10*one+one/2), "From 2 of 5 runs.")
 }

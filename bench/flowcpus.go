@@ -120,6 +120,6 @@ func tooFewCPUs(h *host.Host, flows int, cpus []place.CPUs, layout string) *Miss
 	if layout == string(place.TwoCPU) {
 		each = "two"
 	}
-	return &Missing{fmt.Sprintf("%d flows need %s CPU each of their own, and %s has too few of them near its interface, beside the other end's; %s", flows, each, h.Spec.Name, usable(h.Info)),
-		"ask for fewer flows; or say which CPUs they share: --sut-cpu and --tg-cpu, such as 1 or 0,1, in files sut.cpu and tg.cpu; -1 does not pin them"}
+	return &Missing{fmt.Sprintf("%d flows need %s CPU each, and %s has too few near its interface besides the other end's; %s", flows, each, h.Spec.Name, usable(h.Info)),
+		"ask for fewer flows; or name the CPUs that they share: --sut-cpu and --tg-cpu, such as 1 or 0,1, in files sut.cpu and tg.cpu; -1 does not pin them"}
 }

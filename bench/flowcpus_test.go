@@ -98,7 +98,7 @@ func TestIntegrationFlows(t *testing.T) {
 	}
 	j, _ = kept(t, all.Dir)
 	for _, r := range j.Records {
-		if r.Verdict != results.Unsupported || !strings.Contains(r.Reason, "1024 flows need one CPU each of their own") || !strings.Contains(r.Fix, "--sut-cpu") {
+		if r.Verdict != results.Unsupported || !strings.Contains(r.Reason, "1024 flows need one CPU each") || !strings.Contains(r.Fix, "--sut-cpu") {
 			t.Errorf("%s: %q; fix %q", r.Verdict, r.Reason, r.Fix)
 		}
 	}

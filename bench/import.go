@@ -23,8 +23,8 @@ type PowerImport struct {
 	Lead bool
 }
 
-// ErrApart is that no run has a figure of the logs.
-var ErrApart = errors.New("no run has a figure of the logs")
+// ErrApart is that the logs cover no run.
+var ErrApart = errors.New("the logs cover no run")
 
 // Run reads the runs of dir, which stay as they are, and writes them with the
 // logs' figures into a new folder. It returns how many runs got a figure and
@@ -96,7 +96,7 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *fl
 				continue
 			}
 			if slices.ContainsFunc(h.Metrics, func(m results.Metric) bool { return m.Source == s.String() }) {
-				return false, fmt.Errorf("run %s has figures of power source %s already: give the log another name, ?name=other", rec.RunID, s)
+				return false, fmt.Errorf("run %s already has figures of power source %s: give the log another name, ?name=other", rec.RunID, s)
 			}
 			f := power.Measure(logs[k].Around(at), at)
 			joined = joined || f.GrossW != nil
@@ -133,12 +133,12 @@ func (p PowerImport) apart(recs []results.Record, logs []power.Trace) error {
 		}
 	}
 	if first == 0 {
-		return fmt.Errorf("%w: no run of the journal says when it was", ErrApart)
+		return fmt.Errorf("%w: no run of the journal has a time", ErrApart)
 	}
 	utc := func(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000Z") }
 	text := fmt.Sprintf("the runs' windows begin from %s to %s", utc(first), utc(last))
 	for i, l := range logs {
-		text += fmt.Sprintf("; %s has %d readings, %v apart, from %s to %s (with its offset)", p.Logs[i], len(l.Samples), l.Interval, utc(l.Samples[0].AtNs), utc(l.Samples[len(l.Samples)-1].AtNs))
+		text += fmt.Sprintf("; %s has %d readings, %v apart, from %s to %s (offset applied)", p.Logs[i], len(l.Samples), l.Interval, utc(l.Samples[0].AtNs), utc(l.Samples[len(l.Samples)-1].AtNs))
 	}
 	return fmt.Errorf("%w: %s", ErrApart, text)
 }

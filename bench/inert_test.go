@@ -39,7 +39,7 @@ func TestIntegrationInert(t *testing.T) {
 			said = said && (i.Option == "gro" || strings.Contains(i.Reason, " KB a packet, MAX_SKB_FRAGS"))
 		}
 		if flagged := rec.InertOptions(); rec.Verdict == results.OK && !slices.Equal(flagged, got) {
-			t.Errorf("%s: flagged %q, and %q did not act", rec.Cell.ID, flagged, got)
+			t.Errorf("%s: flagged %q, and %q had no effect", rec.Cell.ID, flagged, got)
 		}
 		if rec.SUT.Bytes == nil || *rec.SUT.Bytes == 0 {
 			continue

@@ -32,11 +32,11 @@ func NewKeptProfiles() *KeptProfiles { return &KeptProfiles{mostProfiles, mostPr
 
 // KeptBounds says how much that is.
 func KeptBounds() string {
-	return fmt.Sprintf("%d profiles, and of %v unpacked", mostProfiles, units.Bytes(mostProfileBytes))
+	return fmt.Sprintf("%d profiles, of %v unpacked", mostProfiles, units.Bytes(mostProfileBytes))
 }
 
 // ErrKeptBound says that a profile was not read because so many were before.
-var ErrKeptBound = errors.New("no more profiles are read than were before it")
+var ErrKeptBound = errors.New("reading stops before this profile")
 
 // notKept is the name of a file that is not there. Where the folder lies is nobody's business who
 // reads a report.

@@ -55,7 +55,7 @@ func (e *Experiment) FindLossFree(ctx context.Context, s *LossSearch) (recs []re
 		if len(made) > 0 && made[len(made)-1].Verdict == results.Invalid && invalid < mostInvalid {
 			invalid++
 			s.Spoilt()
-			e.note(fmt.Sprintf("trial %d says nothing: %s", n+1, made[len(made)-1].Reason))
+			e.note(fmt.Sprintf("trial %d is inconclusive: %s", n+1, made[len(made)-1].Reason))
 			continue
 		}
 		invalid = 0
@@ -92,13 +92,13 @@ func trialOf(rate float64, made []results.Record) (t Trial, err error) {
 	r := made[len(made)-1]
 	lost := r.SUT.Packets.LostShare()
 	if r.Verdict != results.OK || lost == nil || r.SUT.PacketsPerS == nil || r.TG.PacketsPerS == nil {
-		return t, fmt.Errorf("a run at %.0f packets/s is %s, and nobody can say what it lost: %s", rate, r.Verdict, r.Reason)
+		return t, fmt.Errorf("a run at %.0f packets/s is %s, so its loss is unknown: %s", rate, r.Verdict, r.Reason)
 	}
 	return Trial{Asked: rate, Sent: *r.TG.PacketsPerS, Got: *r.SUT.PacketsPerS, Loss: *lost}, nil
 }
 
 func (t *Trial) text(passed bool) string {
-	asked := "as fast as it can be"
+	asked := "as fast as possible"
 	if t.Asked > 0 {
 		asked = fmt.Sprintf("%.1f kpps", t.Asked/1e3)
 	}

@@ -144,7 +144,7 @@ func inOrder(cpus []int) (out []int) {
 func usable(h wire.HelloResult) string {
 	s := "online are " + counter.FormatCPUList(h.OnlineCPUs)
 	if own := online(h.OnlineCPUs, h.OwnCPUs); len(own) < len(h.OnlineCPUs) && len(own) > 0 {
-		s += ", and this process was started on " + counter.FormatCPUList(own) + " of them (taskset, a cpuset)"
+		s += ", and this process may use " + counter.FormatCPUList(own) + " of them (taskset, cpuset)"
 	}
 	return s
 }
@@ -153,7 +153,7 @@ func usable(h wire.HelloResult) string {
 // machine keeps its softirq with its thread.
 func (r *Runner) crammed(c results.Cell) *Missing {
 	if c.TGCPULayout != "" && r.loopback() {
-		return &Missing{"both ends have one interface, loopback: its softirq goes where the SUT's layout says, and tg_cpu_layout has nothing to place", "leave tg_cpu_layout out"}
+		return &Missing{"both ends share one interface, loopback: its softirq runs where the SUT's layout puts it, and tg_cpu_layout has nothing to place", "leave tg_cpu_layout out"}
 	}
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		h, l := r.SUT, c.CPULayout
@@ -161,8 +161,8 @@ func (r *Runner) crammed(c results.Cell) *Missing {
 			h, l = r.TG, c.TGLayout()
 		}
 		if r.Opt.fixed(role) && c.NFlows() > 1 && len(r.Opt.named[index(role)]) == 0 {
-			return &Missing{fmt.Sprintf("the CPUs of the layout %s are those of one flow, and there are %d", l, c.NFlows()),
-				"name those of the threads, such as --sut-cpu 2,3 (--tg-cpu; in files sut.cpu and tg.cpu: [2, 3]), or leave the layout's away: then each flow gets its own"}
+			return &Missing{fmt.Sprintf("the layout %s names the CPUs of one flow, but there are %d", l, c.NFlows()),
+				"name those of the threads, such as --sut-cpu 2,3 (--tg-cpu; in files sut.cpu and tg.cpu: [2, 3]), or leave out the layout's: then each flow gets its own"}
 		}
 		cpus, own := r.cpus(role, c)
 		if m := tooFewCPUs(h, c.NFlows(), cpus, l); m != nil {
@@ -175,9 +175,9 @@ func (r *Runner) crammed(c results.Cell) *Missing {
 			n := f.SoftirqOf(own)
 			switch {
 			case f.App < 0:
-				return &Missing{fmt.Sprintf("the layout %s needs pinned threads, and that of %s is not", l, h.Spec.Name), "leave the CPU -1 away, or name the CPUs of the layout"}
+				return &Missing{fmt.Sprintf("the layout %s needs pinned threads, but that of %s is not", l, h.Spec.Name), "drop the CPU -1, or name the CPUs of the layout"}
 			case own == place.TwoCPU && n == f.App, own != place.AsFound && n < 0:
-				return &Missing{fmt.Sprintf("the layout %s needs two CPUs, and %s has no second one near its interface; %s", l, h.Spec.Name, usable(h.Info)),
+				return &Missing{fmt.Sprintf("the layout %s needs two CPUs, but %s has no second one near its interface; %s", l, h.Spec.Name, usable(h.Info)),
 					"name two: --cpus or --tg-cpus APP,SOFTIRQ, in files sut.layouts or tg.layouts"}
 			}
 		}

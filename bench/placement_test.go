@@ -81,7 +81,7 @@ func TestLayoutOfSeveralFlows(t *testing.T) {
 	r := &Runner{SUT: &host.Host{}, TG: &host.Host{}, Opt: Options{SUTFlows: []place.CPUs{{App: 3, Softirq: 2}}, layoutNamed: [2]bool{true, false}}}
 	r.SUT.Info.Env.BootID, r.TG.Info.Env.BootID = "a", "b"
 	m := r.crammed(results.Cell{CPULayout: "2cpu", Flows: 2})
-	if m == nil || !strings.Contains(m.Reason, "are those of one flow, and there are 2") || !strings.Contains(m.Fix, "--sut-cpu") {
+	if m == nil || !strings.Contains(m.Reason, "names the CPUs of one flow, but there are 2") || !strings.Contains(m.Fix, "--sut-cpu") {
 		t.Errorf("%+v", m)
 	}
 }
@@ -102,7 +102,7 @@ func TestCrammedTG(t *testing.T) {
 		"one machine, 2":  {"a", "m", place.CPUs{App: 0, Softirq: 0}, results.Cell{TGCPULayout: "2cpu"}, "the layout 2cpu needs two CPUs"},
 		"too few":         {"b", "n", place.CPUs{App: 0, Softirq: -1}, results.Cell{CPULayout: "1cpu", TGCPULayout: "2cpu"}, "the layout 2cpu needs two CPUs"},
 		"not pinned":      {"b", "n", place.NoCPUs, results.Cell{TGCPULayout: "1cpu"}, "the layout 1cpu needs pinned threads"},
-		"loopback":        {"a", "n", place.CPUs{App: 0, Softirq: 1}, results.Cell{TGCPULayout: "1cpu"}, "both ends have one interface"},
+		"loopback":        {"a", "n", place.CPUs{App: 0, Softirq: 1}, results.Cell{TGCPULayout: "1cpu"}, "both ends share one interface"},
 		"the SUT's alone": {"b", "n", place.CPUs{App: 0, Softirq: -1}, results.Cell{CPULayout: "2cpu", TGCPULayout: "1cpu"}, ""},
 	} {
 		r := &Runner{SUT: at("a", "n"), TG: at(x.tg, x.tgNet), Opt: Options{SUTFlows: []place.CPUs{{App: 3, Softirq: 2}}, TGFlows: []place.CPUs{x.flow}}}

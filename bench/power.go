@@ -86,13 +86,13 @@ func oneInstrument(sut, tg power.Spec, oneMachine bool) bool {
 }
 
 // ErrOneMachine is a source that sees one machine and is to be read for two.
-var ErrOneMachine = errors.New("it sees one machine, and the ends are on two")
+var ErrOneMachine = errors.New("it sees one machine, but the ends are on two")
 
 // check refuses an instrument of one machine that would be read for two.
 func (o PowerOptions) check(oneMachine bool) error {
 	for _, s := range o.Sources {
 		if s.Host == "" && s.OneMachine() && !oneMachine {
-			return fmt.Errorf("power source %s: %w: say whose it is, sut:%[1]s or tg:%[1]s", s, ErrOneMachine)
+			return fmt.Errorf("power source %s: %w: say whose it is: sut:%[1]s or tg:%[1]s", s, ErrOneMachine)
 		}
 	}
 	return nil

@@ -117,7 +117,7 @@ func distrust(rec *results.Record, end string, err error) {
 func (m *PowerMeter) markShared(rec *results.Record) {
 	if m.shared && rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
 		rec.Flags = append(rec.Flags, results.FlagSharedPower)
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("one instrument (%s) sees both ends: power is that of both together, in each row", rec.SUT.PowerSource))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("one instrument (%s) sees both ends: each row has the power of both together", rec.SUT.PowerSource))
 	}
 }
 
@@ -125,7 +125,7 @@ func (m *PowerMeter) markShared(rec *results.Record) {
 func markMixed(rec *results.Record) {
 	if rec.MixedScopes() {
 		flag(rec, results.FlagMixedScopes)
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the ends' power is not of the same scope, SUT %s, TG %s: it has no total", rec.SUT.Instrument(), rec.TG.Instrument()))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the ends' power differs in scope (SUT %s, TG %s): no total", rec.SUT.Instrument(), rec.TG.Instrument()))
 	}
 }
 

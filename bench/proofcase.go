@@ -147,7 +147,7 @@ func (c ProofCase) wrong(r *ProofRow) (out []string) {
 			return out // it did not run: there is nothing else to look at
 		}
 	} else if !strings.Contains(r.Reason, c.Invalid) {
-		bad("invalid for another reason than the one that was made")
+		bad("invalid, but not for the reason that the control causes")
 	}
 	if r.Bytes == 0 {
 		bad("no payload arrived")
@@ -160,11 +160,11 @@ func (c ProofCase) wrong(r *ProofRow) (out []string) {
 	for place, n := range into {
 		switch {
 		case n == nil:
-			bad("the NIC does not count what it writes into memory of the %s", place)
+			bad("the NIC does not count what it writes into the %s's memory", place)
 		case place == c.Lands && float64(*n) < (1-most)*float64(r.Bytes):
-			bad("the NIC wrote only %d of %d bytes into memory of the %s", *n, r.Bytes, place)
+			bad("the NIC wrote only %d of %d bytes into the %s's memory", *n, r.Bytes, place)
 		case place != c.Lands && float64(*n) > most*float64(r.Bytes):
-			bad("the NIC wrote %d bytes into memory of the %s", *n, place)
+			bad("the NIC wrote %d bytes into the %s's memory", *n, place)
 		}
 	}
 	if c.Netmem && (r.Netmem == nil || *r.Netmem < r.Bytes) {
@@ -181,7 +181,7 @@ func (c ProofCase) wrongCopies(r *ProofRow) (out []string) {
 	case r.Copied == nil:
 		out = append(out, "the kernel gave no evidence of what it copied")
 	case c.Invalid != "" && *r.Copied < 100-most:
-		out = append(out, fmt.Sprintf("only %.1f %% was copied: the fault that was made did not work", *r.Copied))
+		out = append(out, fmt.Sprintf("only %.1f %% was copied: the deliberate fault had no effect", *r.Copied))
 	case c.Invalid == "" && *r.Copied > most:
 		out = append(out, fmt.Sprintf("%.1f %% was copied", *r.Copied))
 	}

@@ -80,31 +80,31 @@ func TestJudgeProofFinds(t *testing.T) {
 		{"unsupported", "devmem", func(r *results.Record) { r.Verdict, r.Reason = results.Unsupported, "no udmabuf" }, "verdict unsupported, expected ok"},
 		{"invalid", "tcp-mmap", func(r *results.Record) { r.Verdict, r.Reason = results.Invalid, "copied" }, "verdict invalid, expected ok"},
 		{"the control is valid", "zcrx, wrong queue", func(r *results.Record) { r.Verdict, r.Reason = results.OK, "" }, "verdict ok, expected invalid"},
-		{"the control is invalid for another reason", "zcrx, wrong queue", func(r *results.Record) { r.Reason = "payload bytes are wrong" }, "another reason"},
+		{"the control is invalid for another reason", "zcrx, wrong queue", func(r *results.Record) { r.Reason = "payload bytes are wrong" }, "not for the reason"},
 		{"the control lost its memory", "zcrx, wrong queue", func(r *results.Record) {
-			r.Reason = "the flow landed on queue 3 as it should, but its memory is not bound any more"
-		}, "another reason"},
+			r.Reason = "the flow landed on queue 3 as it should, but its memory is no longer bound"
+		}, "not for the reason"},
 		{"the control lost header split", "zcrx, wrong queue", func(r *results.Record) {
-			r.Reason = "the flow landed on queue 3 as it should, but headers are not split any more: off"
-		}, "another reason"},
+			r.Reason = "the flow landed on queue 3 as it should, but headers are no longer split: off"
+		}, "not for the reason"},
 		{"the control was not steered", "zcrx, wrong queue", func(r *results.Record) {
-			r.Reason = "the flow landed on queue 3, where the provider is: packets came before it was steered"
-		}, "another reason"},
+			r.Reason = "the flow landed on queue 3, where the provider is: packets arrived before it was steered"
+		}, "not for the reason"},
 		{"the control lands right", "zcrx, wrong queue", func(r *results.Record) {
 			set(&r.SUT, NICProviderBytes, ProofBytes)
-		}, "into memory of the provider"},
+		}, "into the provider's memory"},
 		{"the control is not copied", "zcrx, wrong queue", func(r *results.Record) {
 			r.SUT.ZeroCopyBytes, r.SUT.CopiedBytes = r.SUT.CopiedBytes, r.SUT.ZeroCopyBytes
-		}, "the fault that was made did not work"},
+		}, "was copied: the deliberate fault had no effect"},
 		{"wrong payload", "zcrx", func(r *results.Record) { r.SUT.Mismatches = &one }, "not all verified"},
 		{"not verified", "tcp", func(r *results.Record) { r.SUT.Mismatches = nil }, "not all verified"},
 		{"verified in part", "devmem", func(r *results.Record) { r.SUT.Bytes = &less }, "not all verified"},
 		{"into the kernel", "zcrx, 32K buffers", func(r *results.Record) {
 			set(&r.SUT, NICProviderBytes, 0)
 			set(&r.SUT, NICKernelBytes, ProofBytes)
-		}, "only 0 of 67108864 bytes into memory of the provider"},
-		{"more than a hundredth into the kernel", "devmem", func(r *results.Record) { set(&r.SUT, NICKernelBytes, 0.02*ProofBytes) }, "into memory of the kernel"},
-		{"tcp into a provider", "tcp", func(r *results.Record) { set(&r.SUT, NICProviderBytes, ProofBytes) }, "into memory of the provider"},
+		}, "only 0 of 67108864 bytes into the provider's memory"},
+		{"more than a hundredth into the kernel", "devmem", func(r *results.Record) { set(&r.SUT, NICKernelBytes, 0.02*ProofBytes) }, "into the kernel's memory"},
+		{"tcp into a provider", "tcp", func(r *results.Record) { set(&r.SUT, NICProviderBytes, ProofBytes) }, "into the provider's memory"},
 		{"no counters", "zcrx", func(r *results.Record) { r.SUT.Metrics = nil }, "does not count"},
 		{"no device memory", "devmem TX to zcrx", func(r *results.Record) { set(&r.TG, NICNetmemBytes, 0) }, "did not read all payload from device memory"},
 		{"copied", "tcp-mmap", func(r *results.Record) { r.SUT.CopiedBytes = &less }, "% was copied"},

@@ -81,9 +81,9 @@ func (c comparisons) String() string {
 	s := fmt.Sprintf("%s, %s of each cell: ", c.called(), counted(c.Runs, "run", "runs"))
 	sd, ok := c.Finds()
 	if !ok {
-		return s + fmt.Sprintf("no data can give a verdict: the smallest corrected p is %.3g, and a verdict needs less than %g", c.LeastP, stat.Alpha)
+		return s + fmt.Sprintf("no data can give a verdict: the smallest possible corrected p is %.3g, and a verdict needs less than %g", c.LeastP, stat.Alpha)
 	}
-	return s + fmt.Sprintf("the smallest corrected p is %.2g; a difference of %.1f %% is found with a chance of %.0f %% where runs vary by %.0f %% (CV), of %.1f %% where by %.0f %%",
+	return s + fmt.Sprintf("the smallest possible corrected p is %.2g; a difference of %.1f %% is found with a chance of %.0f %% if runs vary by %.0f %% (CV), one of %.1f %% if by %.0f %%",
 		c.LeastP, 100*sd*usualCV, 100*stat.Power, 100*usualCV, 200*sd*usualCV, 200*usualCV)
 }
 
@@ -104,17 +104,17 @@ func (c comparisons) fix() string {
 	}
 	found, can := stat.RunsFor(c.Tests, worthFinding/usualCV)
 	if !can {
-		return fmt.Sprintf("fewer comparisons: even %d repetitions would not do", found-1)
+		return fmt.Sprintf("fewer comparisons: even %d repetitions would not be enough", found-1)
 	}
-	proposed := fmt.Sprintf("repetitions: %d finds %g %% where runs vary by %g %%", found, 100*worthFinding, 100*usualCV)
+	proposed := fmt.Sprintf("repetitions: %d finds %g %% if runs vary by %g %%", found, 100*worthFinding, 100*usualCV)
 	if ok {
 		return proposed
 	}
 	if least, _ := stat.RunsFor(c.Tests, 0); least < found {
-		proposed = fmt.Sprintf("repetitions: %d makes verdicts possible, %d finds %g %% where runs vary by %g %%", least, found, 100*worthFinding, 100*usualCV)
+		proposed = fmt.Sprintf("repetitions: %d makes verdicts possible, %d finds %g %% if runs vary by %g %%", least, found, 100*worthFinding, 100*usualCV)
 	}
 	if most := stat.MaxTests(c.Runs); most > 0 {
-		proposed += fmt.Sprintf("; or declare at most %s that count: compare: {primary: [...]}", counted(most, "comparison", "comparisons"))
+		proposed += fmt.Sprintf("; or declare at most %s as primary: compare: {primary: [...]}", counted(most, "comparison", "comparisons"))
 	}
 	return proposed
 }
@@ -136,11 +136,11 @@ func (e *Experiment) foretell(missing func(results.Cell) *Missing, say func(stri
 	}
 	all, unmatched := reaches(e.Spec, missing)
 	if len(unmatched) > 0 {
-		say(fmt.Sprintf("warning: %s of which nothing can be said: none that can run differs from it in one factor alone: %s",
+		say(fmt.Sprintf("warning: %s without any comparison: no cell that can run differs in just one factor: %s",
 			counted(len(unmatched), "cell", "cells"), shortList(unmatched)))
 	}
 	if len(all) == 0 && e.RequireVerdict {
-		return inputErrorf("%s: no verdict can be had: there is nothing to compare, as no two cells that can run differ in one factor alone", e.Spec.Name)
+		return inputErrorf("%s: no verdict is possible: no two cells that can run differ in just one factor", e.Spec.Name)
 	}
 	for _, c := range all {
 		line := c.String()

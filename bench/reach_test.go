@@ -100,7 +100,7 @@ func mustForetell(t *testing.T, s *matrix.Spec) {
 		if strings.Contains(l, "warning") {
 			t.Errorf("%s: %s", s.Name, l)
 		}
-		if strings.Contains(l, "a difference of ") && strings.Contains(l, " % is found with a chance of 80 % where runs vary by 1 % (CV)") {
+		if strings.Contains(l, "a difference of ") && strings.Contains(l, " % is found with a chance of 80 % if runs vary by 1 % (CV)") {
 			finds++
 		}
 	})
@@ -126,25 +126,25 @@ func TestForetell(t *testing.T) {
 		lines   []string
 		refused bool
 	}{
-		"too few": {plan(6, ""), able, []string{"warning: 18 comparisons by rx, 6 runs of each cell: no data can give a verdict: the smallest corrected p is 0.167, and a verdict needs less than 0.05. " +
-			"repetitions: 8 makes verdicts possible, 12 finds 2 % where runs vary by 1 %; or declare at most 5 comparisons that count: compare: {primary: [...]}",
+		"too few": {plan(6, ""), able, []string{"warning: 18 comparisons by rx, 6 runs of each cell: no data can give a verdict: the smallest possible corrected p is 0.167, and a verdict needs less than 0.05. " +
+			"repetitions: 8 makes verdicts possible, 12 finds 2 % if runs vary by 1 %; or declare at most 5 comparisons as primary: compare: {primary: [...]}",
 			"warning: 18 comparisons by tx", "warning: 18 comparisons by mtu"}, true},
-		"one question": {plan(8, "compare: {about: [tx]}\n"), able, []string{"18 comparisons by tx, 8 runs of each cell: the smallest corrected p is 0.028; a difference of"}, false},
+		"one question": {plan(8, "compare: {about: [tx]}\n"), able, []string{"18 comparisons by tx, 8 runs of each cell: the smallest possible corrected p is 0.028; a difference of"}, false},
 		"below six": {plan(5, primary), able, []string{"warning: 2 primary comparisons by rx, 5 runs", "16 exploratory comparisons by rx, 5 runs of each cell: no data",
 			"18 exploratory comparisons by tx", "18 exploratory comparisons by mtu"}, true},
-		"declared": {plan(8, primary), able, []string{"2 primary comparisons by rx, 8 runs of each cell: the smallest corrected p is 0.0031; a difference of", "16 exploratory", "18 exploratory", "18 exploratory"}, false},
+		"declared": {plan(8, primary), able, []string{"2 primary comparisons by rx, 8 runs of each cell: the smallest possible corrected p is 0.0031; a difference of", "16 exploratory", "18 exploratory", "18 exploratory"}, false},
 		"fewer can run": {plan(8, ""), func(c results.Cell) *Missing {
 			if c.RX == "uring" {
 				return &Missing{"no", "yes"}
 			}
 			return nil
 		}, []string{"9 comparisons by rx, 8 runs", "12 comparisons by tx, 8 runs", "12 comparisons by mtu"}, false},
-		"no partner": {plan(8, "compare: {about: [rx]}\n"), func(c results.Cell) *Missing {
+		", cells without a counterpart": {plan(8, "compare: {about: [rx]}\n"), func(c results.Cell) *Missing {
 			if c.RX == "tcp" && c.TX != "tcp" {
 				return &Missing{"no", "yes"}
 			}
 			return nil
-		}, []string{"warning: 12 cells of which nothing can be said: none that can run differs from it in one factor alone: tcp-trunc/sendfile mtu=1500, ", "6 comparisons by rx"}, false},
+		}, []string{"warning: 12 cells without any comparison: no cell that can run differs in just one factor: tcp-trunc/sendfile mtu=1500, ", "6 comparisons by rx"}, false},
 		"no baseline": {plan(8, "compare: {about: [rx]}\n"), func(c results.Cell) *Missing {
 			if c.RX == "tcp" {
 				return &Missing{"no", "yes"}
@@ -173,7 +173,7 @@ func TestForetell(t *testing.T) {
 	var out bytes.Buffer
 	e := &Experiment{Spec: plan(6, ""), RequireVerdict: true, Dir: filepath.Join(t.TempDir(), "x")}
 	e.Spec.SUT.Host, e.Spec.TG.Host = "netns:zcbench-none", "netns:zcbench-none"
-	if err := e.DryRun(context.Background(), &out); err == nil || !strings.Contains(err.Error(), "smallest corrected p") {
+	if err := e.DryRun(context.Background(), &out); err == nil || !strings.Contains(err.Error(), "no data can give a verdict: the smallest possible corrected p is") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }

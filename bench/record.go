@@ -81,9 +81,9 @@ func markDrops(rec *results.Record) {
 		return
 	}
 	rec.Flags = append(rec.Flags, results.FlagDropsUnattributed)
-	why := fmt.Sprintf("of %.0f lost segments of the flow %.0f have neither counter nor reason at its ends: they were lost between the hosts, or where nothing counts", *tx.Lost, *tx.Unattributed)
+	why := fmt.Sprintf("%.0f segments of the flow were lost; %.0f of them have neither counter nor reason at its ends: they were lost between the hosts, or where nothing counts", *tx.Lost, *tx.Unattributed)
 	if *tx.Unattributed < 0 {
-		why = fmt.Sprintf("%.0f segments of the flow were lost, and %.0f more were dropped: something was dropped twice, or is counted twice", *tx.Lost, -*tx.Unattributed)
+		why = fmt.Sprintf("%.0f segments of the flow were lost, but %.0f more were dropped: something was dropped or counted twice", *tx.Lost, -*tx.Unattributed)
 	}
 	rec.Warnings = append(rec.Warnings, why)
 }
@@ -152,13 +152,13 @@ func (r *Runner) markSharing(rec *results.Record) {
 	sut, tg := r.threadCPUs(stream.RX, rec.Cell), r.threadCPUs(stream.TX, rec.Cell)
 	if slices.Contains(sut, -1) || slices.Contains(tg, -1) || slices.ContainsFunc(sut, func(n int) bool { return slices.Contains(tg, n) }) {
 		rec.Flags = append(rec.Flags, FlagSharedCPU)
-		rec.Warnings = append(rec.Warnings, "both ends share a machine and are not pinned to different CPUs: CPU figures cannot be told apart and are left out")
+		rec.Warnings = append(rec.Warnings, "both ends share a machine and are not pinned to different CPUs: their CPU figures cannot be separated and are left out")
 		dropCPU(&rec.SUT)
 		dropCPU(&rec.TG)
 		return
 	}
 	if irq := rec.SUT.Env.IRQCPU; irq != "" && rec.Cell.CPULayout == "" && irq != counter.FormatCPUList(sut) {
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the network softirqs of both ends ran on CPU %s: the SUT, measured on CPU %s, did not bear all of its own", irq, counter.FormatCPUList(sut)))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the network softirqs of both ends ran on CPU %s: the SUT, measured on CPU %s, was not charged for all of its own", irq, counter.FormatCPUList(sut)))
 	}
 }
 
@@ -218,7 +218,7 @@ func verdict(out outcome, packets bool) (v results.Verdict, reason, fix string) 
 	}
 	if v == results.OK {
 		if out.sut.Verdict != results.OK || out.tg.Verdict != results.OK {
-			return results.Failed, "an end did not say how it went", "this is a bug of zcbench: please report it"
+			return results.Failed, "an end gave no verdict", "this is a bug of zcbench: please report it"
 		}
 		if s, t := out.sut.Total.Bytes, out.tg.Total.Bytes; s != t && !packets {
 			return results.Invalid, fmt.Sprintf("byte counts differ: %d sent, %d received", t, s), "this is a bug of a data path, or of the kernel: please report it"
@@ -226,7 +226,7 @@ func verdict(out outcome, packets bool) (v results.Verdict, reason, fix string) 
 		return v, "", ""
 	}
 	if v == results.Failed && out.calledOff != nil {
-		return v, "the run was called off: " + out.calledOff.Error(), "" // what the ends say follows from that
+		return v, "the run was aborted: " + out.calledOff.Error(), "" // what the ends say follows from that
 	}
 	var reasons []string
 	for _, e := range ends {

@@ -21,12 +21,12 @@ func markPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 		return
 	}
 	if err := samePackets(rx, tx); err != nil {
-		distrust(rec, "SUT", &wire.NonsenseError{Err: err, How: "the agents are not what the controller started, or this is a bug of zcbench: please report it"})
+		distrust(rec, "SUT", &wire.NonsenseError{Err: err, How: "the agents are not those the controller started, or this is a bug of zcbench: please report it"})
 		return
 	}
 	if n := rec.PerLinkPacket(); n != nil && *n > mostPerPacket {
 		rec.Flags = append(rec.Flags, results.FlagSuperPackets)
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("a packet of the link carried %.1f datagrams: none of these was a packet; over veth --udp-segmentation off has the kernel make some", *n))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("a packet of the link carried %.1f datagrams: none of these was a packet; over veth, --udp-segmentation off makes the kernel segment", *n))
 	}
 	rx.Sent = new(*tx.Sent)
 	takeReturned(rec)
@@ -34,11 +34,11 @@ func markPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 	rx.Lost = new(*tx.Sent - came)
 	least, most := unaccounted(*tx.Sent, came, lostBy(rec, oneMachine, oneNamespace))
 	if (least != 0 || most != 0) && rec.Fragmented() {
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d datagrams were lost, and it is not known whether counters tell of all: longer than the MTU, they go in fragments, which counters count", *rx.Lost))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d datagrams were lost, and counters may not show all of them: longer than the MTU, they travel in fragments, which is what counters count", *rx.Lost))
 		return
 	}
 	if (least != 0 || most != 0) && untold(rec) {
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d frames were lost, and it is not known whether counters tell of all: of drivers, only veth is known to count each frame of XDP that it does not send, and the sender's is %s", *rx.Lost, cmp.Or(plaintext.Line(rec.TG.Env.Driver), "not known")))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d frames were lost, and counters may not show all of them: only veth is known to count every XDP frame that it does not send, and the sender's driver is %s", *rx.Lost, cmp.Or(plaintext.Line(rec.TG.Env.Driver), "not known")))
 		return
 	}
 	if least == most {
@@ -51,9 +51,9 @@ func markPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 	var why string
 	switch {
 	case least > 0:
-		why = fmt.Sprintf("of %d lost packets no counter tells where %s%d were lost: between the hosts, or where nothing counts (--probe drops shows more)", *rx.Lost, atLeast, least)
+		why = fmt.Sprintf("%d packets were lost; no counter shows where %s%d of them went: between the hosts, or where nothing counts (--probe drops shows more)", *rx.Lost, atLeast, least)
 	case most < 0:
-		why = fmt.Sprintf("%d packets were lost, and counters tell of %s%d more: other traffic lost some, or something is counted twice", *rx.Lost, atLeast, -most)
+		why = fmt.Sprintf("%d packets were lost, but counters show %s%d more: other traffic lost some, or something is counted twice", *rx.Lost, atLeast, -most)
 	default:
 		return
 	}
@@ -88,7 +88,7 @@ func samePackets(rx, tx *results.Packets) error {
 	case rx == nil || tx == nil || rx.Received == nil || tx.Sent == nil:
 		return fmt.Errorf("no account of packets: %s; %s", rx.PacketsText(), tx.PacketsText())
 	case rx.Sent != nil && *rx.Sent != *tx.Sent:
-		return fmt.Errorf("the sender sent %d packets, and told the receiver of %d", *tx.Sent, *rx.Sent)
+		return fmt.Errorf("the sender sent %d packets, but told the receiver %d", *tx.Sent, *rx.Sent)
 	case *rx.Received-orZero(rx.Duplicated) > *tx.Sent:
 		return fmt.Errorf("%d packets sent, and %d received, %d of them twice", *tx.Sent, *rx.Received, orZero(rx.Duplicated))
 	}

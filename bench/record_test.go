@@ -38,15 +38,15 @@ func TestVerdict(t *testing.T) {
 		{name: "both invalid", out: outcome{sut: end(results.Invalid, "mapped nothing", "align", 4), tg: end(results.Invalid, "copied", "a NIC", 5)}, v: results.Invalid, reason: "SUT: mapped nothing; TG: copied", fix: "align"},
 		{name: "failed beats invalid", out: outcome{sut: end(results.Invalid, "x", "", 4), tg: end(results.Failed, "stalled", "", 5)}, v: results.Failed, reason: "TG: stalled"},
 		{name: "other called off", out: outcome{sut: aborted, tg: end(results.Failed, "send: no memory", "more", 5)}, v: results.Failed, reason: "TG: send: no memory", fix: "more"},
-		{name: "unsupported while running", out: outcome{sut: blaming(end(results.Failed, "the flow ended before its time", "", 0)), tg: end(results.Unsupported, "register buffers: no memory", "ulimit", 0)}, v: results.Unsupported, reason: "TG: register buffers: no memory", fix: "ulimit"},
+		{name: "unsupported while running", out: outcome{sut: blaming(end(results.Failed, "the flow ended early", "", 0)), tg: end(results.Unsupported, "register buffers: no memory", "ulimit", 0)}, v: results.Unsupported, reason: "TG: register buffers: no memory", fix: "ulimit"},
 		{name: "both called off", out: outcome{sut: aborted, tg: aborted}, v: results.Failed, reason: "SUT: the run was aborted; TG: the run was aborted"},
 		{name: "SUT's agent gone", out: outcome{sutErr: gone, tg: end(results.Failed, "send: broken pipe", "the receiver broke off", 5)}, v: results.Failed, reason: "SUT: host sut: the agent ended: signal: killed"},
-		{name: "TG's agent gone", out: outcome{tgErr: gone, sut: end(results.Failed, "the flow ended before its time", "", 5)}, v: results.Failed, reason: "TG: host sut: the agent ended: signal: killed"},
+		{name: "TG's agent gone", out: outcome{tgErr: gone, sut: end(results.Failed, "the flow ended early", "", 5)}, v: results.Failed, reason: "TG: host sut: the agent ended: signal: killed"},
 		{name: "both agents gone", out: outcome{sutErr: gone, tgErr: gone}, v: results.Failed, reason: "SUT: " + gone.Error() + "; TG: " + gone.Error()},
-		{name: "called off", out: outcome{calledOff: errors.New("enough"), sut: aborted, tg: end(results.Failed, "send: broken pipe", "the receiver broke off", 5)}, v: results.Failed, reason: "the run was called off: enough"},
+		{name: "aborted", out: outcome{calledOff: errors.New("enough"), sut: aborted, tg: end(results.Failed, "send: broken pipe", "the receiver broke off", 5)}, v: results.Failed, reason: "the run was aborted: enough"},
 		{name: "called off too late", out: outcome{calledOff: errors.New("enough"), sut: end(results.OK, "", "", 5), tg: end(results.OK, "", "", 5)}, v: results.OK},
-		{name: "an end said nothing", out: outcome{sut: end(results.OK, "", "", 5)}, v: results.Failed, reason: "an end did not say how it went", fix: "report"},
-		{name: "an unknown verdict", out: outcome{sut: end("splendid", "", "", 5), tg: end(results.OK, "", "", 5)}, v: results.Failed, reason: "an end did not say how it went", fix: "report"},
+		{name: "an end said nothing", out: outcome{sut: end(results.OK, "", "", 5)}, v: results.Failed, reason: "an end gave no verdict", fix: "report"},
+		{name: "an unknown verdict", out: outcome{sut: end("splendid", "", "", 5), tg: end(results.OK, "", "", 5)}, v: results.Failed, reason: "an end gave no verdict", fix: "report"},
 		{name: "an error that is ok", out: outcome{sutErr: &wire.Error{Message: "m", How: "h", Verdict: results.OK}, tg: end(results.OK, "", "", 5)}, v: results.Failed, reason: "SUT: m", fix: "h"},
 		{name: "unsupported", out: outcome{sutErr: &wire.Error{Message: "no queue", How: "a NIC", Verdict: results.Unsupported}}, v: results.Unsupported, reason: "SUT: no queue", fix: "a NIC"},
 		{name: "TG unsupported", out: outcome{tgErr: &wire.Error{Message: "no memory", How: "ulimit", Verdict: results.Unsupported}}, v: results.Unsupported, reason: "TG: no memory", fix: "ulimit"},
@@ -104,7 +104,7 @@ func TestKeepUnfit(t *testing.T) {
 	for i, h := range []results.Host{{Name: "sut", Series: []results.Series{{Name: "m", T: []int64{1}}}}, {Name: "sut", PowerW: &watts}} {
 		rec := results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Rep: i, Cell: cell("tcp", "tcp"), Verdict: results.OK, SUT: h}
 		kept, err := s.keep(rec)
-		if err != nil || kept.Verdict != results.Failed || !strings.Contains(kept.Reason, "cannot be kept: ") || kept.RunID != rec.RunID || kept.SUT.Name != "sut" || kept.Rep != i {
+		if err != nil || kept.Verdict != results.Failed || !strings.Contains(kept.Reason, "its figures cannot be stored:") || kept.RunID != rec.RunID || kept.SUT.Name != "sut" || kept.Rep != i {
 			t.Errorf("%+v, %v", kept, err)
 		}
 	}

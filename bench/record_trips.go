@@ -17,10 +17,10 @@ func askedTrips(rec *results.Record) {
 		if rec.Verdict != results.OK || (h.Transactions != nil) == asked && (h.RoundTrip == nil || asked) {
 			continue
 		}
-		err := errors.New("figures of round trips, and it was asked for a stream")
+		err := errors.New("figures of round trips, but a stream was requested")
 		if asked {
-			err = errors.New("no round trips were counted, and it was asked for them")
+			err = errors.New("no round trips were counted, though they were requested")
 		}
-		distrust(rec, role.Label(), &wire.NonsenseError{Err: err, How: "the agent is not what the controller started, or this is a bug of zcbench: please report it"})
+		distrust(rec, role.Label(), &wire.NonsenseError{Err: err, How: "the agent is not the one the controller started, or this is a bug of zcbench: please report it"})
 	}
 }

@@ -84,7 +84,7 @@ func (m *PowerMeter) unusedRest(asked *time.Duration) string {
 	if asked == nil || m.restTime() == 0 || *asked == m.opt.Idle {
 		return ""
 	}
-	return fmt.Sprintf("rest %v is not used: what the CPUs do at rest is measured together with idle power, for %v after %v of guard (--power-idle, --power-guard; 0 of idle: no idle power, and the rest that you asked for)",
+	return fmt.Sprintf("rest %v is not used: CPU use at rest is measured together with idle power, for %v after %v of guard (--power-idle, --power-guard; --power-idle 0: no idle power, and the rest that you asked for)",
 		*asked, m.opt.Idle, m.opt.Guard)
 }
 
@@ -186,17 +186,17 @@ func (m *restMeter) fill(rec *results.Record, before *[2]wire.Rest) {
 		}
 		if len(rests) == 0 {
 			if m.why != "" {
-				rec.Warnings = append(rec.Warnings, role.Label()+": what the CPUs do at rest is not known: "+m.why)
+				rec.Warnings = append(rec.Warnings, role.Label()+": CPU use at rest is unknown: "+m.why)
 			}
 			continue
 		}
 		b := meanOf(rests)
 		b.enter(h, len(rests))
 		if hidden != "" {
-			rec.Warnings = append(rec.Warnings, role.Label()+": what the CPUs do at rest may have threads in it that poll for the flow, if there are any: "+hidden)
+			rec.Warnings = append(rec.Warnings, role.Label()+": CPU use at rest may include threads that poll for the flow, if there are any: "+hidden)
 		}
 		if b.pollers > polledAtRest && h.PowerIdleW != nil {
-			rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: NAPI threads poll at rest too (%.2f cores): idle power has that in it, and net power and energy lack it", role.Label(), b.pollers))
+			rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: NAPI threads poll at rest too (%.2f cores): idle power includes that, so net power and energy do not", role.Label(), b.pollers))
 		}
 	}
 }
@@ -226,7 +226,7 @@ func backgroundOf(r wire.Rest, cpus []int) (b background, why string) {
 		case !ok:
 			return b, fmt.Sprintf("CPU %d was not online", cpu)
 		case c.PollerCores == nil:
-			return b, "it is not known on which CPUs the NAPI threads ran"
+			return b, "unknown on which CPUs the NAPI threads ran"
 		}
 		b.others += max(c.BusyCores-*c.PollerCores, 0)
 		b.pollers += *c.PollerCores

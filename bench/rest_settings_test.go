@@ -216,12 +216,12 @@ func TestCountRests(t *testing.T) {
 		plan    []matrix.Run
 		n, anew int
 	}{
-		"none":               {nil, 0, 0},
-		"all alike":          {governedBy("a", "a", "a"), 4, 0},
-		"ABBA":               {governedBy("a", "b", "b", "a"), 7, 2},
-		"after warm-ups":     {warm(governedBy("a", "b", "b", "a"), 0, 1), 3 + 1, 1},
-		"one that is missed": {governedBy("a", "missing", "a"), 3, 0},
-		"another replay":     {again, 4, 0},
+		"none":                   {nil, 0, 0},
+		"all alike":              {governedBy("a", "a", "a"), 4, 0},
+		"ABBA":                   {governedBy("a", "b", "b", "a"), 7, 2},
+		"after warm-ups":         {warm(governedBy("a", "b", "b", "a"), 0, 1), 3 + 1, 1},
+		"one that is missed":     {governedBy("a", "missing", "a"), 3, 0},
+		"start the next replay:": {again, 4, 0},
 	} {
 		s := &Session{Runner: &Runner{Opt: Options{Duration: time.Second, Rest: 100 * time.Millisecond}}, Missing: func(c results.Cell) *Missing {
 			if c.Governor == "missing" {
@@ -241,7 +241,7 @@ func TestCountRests(t *testing.T) {
 	e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp, governor: [performance, powersave]}\nrepetitions: 2\nwarmup: false\nrest: 1s\n")
 	var b strings.Builder
 	preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}.time(&b)
-	if want := "and before the first; 2 times again before a run, because it has other settings than the one before it"; !strings.Contains(b.String(), want) {
+	if want := "and before the first; 2 more times before a run whose settings differ from the previous run's"; !strings.Contains(b.String(), want) {
 		t.Errorf("no %q in\n%s", want, b.String())
 	}
 }

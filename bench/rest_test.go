@@ -48,9 +48,9 @@ func TestBackground(t *testing.T) {
 		"a poller":        {rest(0, .95, .9), rest(0, .95, .9), "1", .05, .01 / math.Sqrt(3) / math.Sqrt2, ""},
 		"after alone":     {nil, rest(.1, .2, 0), "1", .2, .01 / math.Sqrt(3), ""},
 		"another CPU":     {rest(.1, .2, 0), rest(.1, .2, 0), "1,7", -1, 0, "CPU 7 was not online"},
-		"poller anywhere": {nil, unknown, "1", -1, 0, "not known on which CPUs the NAPI threads ran"},
+		"poller anywhere": {nil, unknown, "1", -1, 0, "unknown on which CPUs the NAPI threads ran"},
 		"none":            {nil, nil, "1", -1, 0, ""},
-		"pollers hidden":  {hidden, rest(.1, .2, 0), "0-1", .3, math.Hypot(.01, .01) / math.Sqrt(3) / math.Sqrt2, "may have threads in it that poll for the flow, if there are any: napi-get: operation not supported"},
+		"pollers hidden":  {hidden, rest(.1, .2, 0), "0-1", .3, math.Hypot(.01, .01) / math.Sqrt(3) / math.Sqrt2, "may include threads that poll for the flow, if there are any: napi-get: operation not supported"},
 	} {
 		rec := results.Record{}
 		rec.SUT.Env.CPUsMeasured, rec.SUT.CPUBusyCores = x.cpus, new(1.)
@@ -93,7 +93,7 @@ func TestUnusedRest(t *testing.T) {
 		e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\n"+x.rest)
 		var b strings.Builder
 		preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }, power: x.power}.time(&b)
-		const says = " is not used: what the CPUs do at rest is measured together with idle power, for 10s after 4s of guard"
+		const says = " is not used: CPU use at rest is measured together with idle power, for 10s after 4s of guard"
 		if got := strings.Contains(b.String(), strings.Replace(strings.TrimSpace(x.rest), ":", "", 1)+says); got != x.unused || !x.unused && strings.Contains(b.String(), "not used") {
 			t.Errorf("%s: told: %v\n%s", name, got, b.String())
 		}

@@ -13,7 +13,7 @@ import (
 
 // ErrChanged is why an experiment is not resumed: its journal is of something
 // else.
-var ErrChanged = errors.New("what the journal was begun with has changed")
+var ErrChanged = errors.New("what the journal was started with has changed")
 
 // resume opens the journal of s and returns what of the plan is still to be run.
 func (e *Experiment) resume(s *Session, p *prepared, plan []matrix.Run) ([]matrix.Run, error) {
@@ -23,7 +23,7 @@ func (e *Experiment) resume(s *Session, p *prepared, plan []matrix.Run) ([]matri
 		return nil, err
 	}
 	if torn > 0 {
-		e.Note("the journal's last run was torn (%d bytes): cut off, it is made again", torn)
+		e.Note("the journal's last line was incomplete (%d bytes) and was cut off: that run is repeated", torn)
 	}
 	for _, p := range j.Skipped {
 		if p.Offset < j.End {
@@ -48,7 +48,7 @@ func (e *Experiment) resume(s *Session, p *prepared, plan []matrix.Run) ([]matri
 	left, spared := remaining(plan, j.Records, s.Enough, s.Gates.Replacements())
 	known := ""
 	if spared > 0 {
-		known = fmt.Sprintf(", %d are not needed, because their cells are known well enough", spared)
+		known = fmt.Sprintf(", %d are not needed because their cells are known well enough", spared)
 	}
 	e.Note("%d of %d runs are in the journal%s, %d to go", len(plan)-len(left)-spared, len(plan), known, len(left))
 	return left, nil
@@ -70,14 +70,14 @@ func (e *Experiment) saidThen(recs []results.Record) {
 func changes(was results.Header, now *results.Plan) []string {
 	old := was.Plan
 	if old == nil {
-		return []string{"the journal is not of an experiment file"}
+		return []string{"the journal does not belong to an experiment file"}
 	}
 	var out []string
 	if old.Hash != now.Hash && (was.Schema == results.SchemaVersion || old.File != now.File) {
-		out = append(out, fmt.Sprintf("the plan is another (hash %.12s, now %.12s)", old.Hash, now.Hash))
+		out = append(out, fmt.Sprintf("the plan has changed (hash %.12s, now %.12s)", old.Hash, now.Hash))
 	}
 	if old.Binary != now.Binary {
-		out = append(out, "zcbench is another program")
+		out = append(out, "zcbench has changed")
 	}
 	switch {
 	case old.Power == nil:

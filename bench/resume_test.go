@@ -144,7 +144,7 @@ func TestChanges(t *testing.T) {
 	}{
 		{"", func(*results.Plan) {}},
 		{"", func(p *results.Plan) { p.SUT.BootID = "2" }},
-		{"the plan is another", func(p *results.Plan) { p.Hash = "x" }},
+		{"the plan has changed", func(p *results.Plan) { p.Hash = "x" }},
 		{"another program", func(p *results.Plan) { p.Binary = "x" }},
 		{`SUT: the kernel was "6.18", now "6.19"`, func(p *results.Plan) { p.SUT.Kernel = "6.19" }},
 		{`TG: the hostname was "", now "c"`, func(p *results.Plan) { p.TG.Hostname = "c" }},
@@ -170,10 +170,10 @@ func TestChanges(t *testing.T) {
 		t.Errorf("a journal that does not know of power: %q", got)
 	}
 	earlier, other := results.Header{Schema: 2, Plan: &results.Plan{Hash: "made otherwise", File: base.File, Binary: base.Binary, Power: base.Power}}, base
-	if got := changes(earlier, &base); strings.Contains(strings.Join(got, "; "), "the plan is another") {
+	if got := changes(earlier, &base); strings.Contains(strings.Join(got, "; "), "the plan has changed") {
 		t.Errorf("an older journal of the same file: %v", got)
 	}
-	if other.File += "x"; !strings.Contains(strings.Join(changes(earlier, &other), "; "), "the plan is another") {
+	if other.File += "x"; !strings.Contains(strings.Join(changes(earlier, &other), "; "), "the plan has changed") {
 		t.Error("an older journal of another file passes")
 	}
 	if len(changes(headerOf(nil), &base)) != 1 {
@@ -298,7 +298,7 @@ func TestReportFollowsNoLink(t *testing.T) {
 	if err := os.Symlink(other, filepath.Join(dir, results.PlotsDir)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Report(dir); err == nil || !strings.Contains(err.Error(), "it is no folder") {
+	if _, err := Report(dir); err == nil || !strings.Contains(err.Error(), "it is not a folder") {
 		t.Errorf("%v", err)
 	}
 	if files, err := os.ReadDir(other); err != nil || len(files) != 1 {

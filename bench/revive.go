@@ -25,7 +25,7 @@ func (r *Runner) revive(ctx context.Context) error {
 			continue
 		}
 		if r.lost[h]++; r.lost[h] >= mostLost {
-			return fmt.Errorf("%d runs on end lost an agent: %w", r.lost[h], why)
+			return fmt.Errorf("%d runs in a row lost an agent: %w", r.lost[h], why)
 		}
 		r.now.unsure = true // the new one has nothing set
 		if err := h.Revive(ctx); err != nil {

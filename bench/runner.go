@@ -211,7 +211,7 @@ func (r *Runner) dataPort(o wire.Opened) (string, error) {
 	want, werr := netip.ParseAddr(r.Opt.Addr)
 	switch {
 	case err != nil, werr != nil, got.Addr().Unmap().WithZone("") != want.Unmap().WithZone(""), r.Opt.Port != 0 && int(got.Port()) != r.Opt.Port:
-		r.SUT.Distrust(fmt.Errorf("open: it listens on %q, and was asked for %s port %d", o.Addr, r.Opt.Addr, r.Opt.Port))
+		r.SUT.Distrust(fmt.Errorf("open: it listens on %q instead of %s port %d", o.Addr, r.Opt.Addr, r.Opt.Port))
 		return "", r.SUT.Err()
 	}
 	return o.Addr, nil
@@ -233,7 +233,7 @@ func (r *Runner) close(ctx context.Context, h *host.Host, err *error) {
 		select {
 		case <-freed:
 		case <-late.C:
-			h.GiveUp(fmt.Sprintf("the run was called off, and it did not free its end within %v",
+			h.GiveUp(fmt.Sprintf("the run was aborted, but it did not free its end within %v",
 				limit))
 		}
 	})
@@ -344,7 +344,7 @@ func (r *Runner) grace() time.Duration { return cmp.Or(r.Grace, runGrace) }
 // plausible refuses an account of a window that nobody asked for.
 func (r *Runner) plausible(h *host.Host, sch wire.Schedule, res *wire.EndResult) error {
 	if res.Verdict == results.OK && res.Total.Bytes < sch.StopBytes {
-		h.Distrust(fmt.Errorf("run: %d bytes, and %d were asked for", res.Total.Bytes, sch.StopBytes))
+		h.Distrust(fmt.Errorf("run: %d bytes instead of %d", res.Total.Bytes, sch.StopBytes))
 		*res = wire.EndResult{}
 		return h.Err()
 	}
@@ -353,7 +353,7 @@ func (r *Runner) plausible(h *host.Host, sch wire.Schedule, res *wire.EndResult)
 	}
 	asked := sch.ToNs - sch.FromNs
 	if got := res.ToNs - res.FromNs; res.Verdict == results.OK && (got < asked/2 || got > 2*asked) {
-		h.Distrust(fmt.Errorf("run: a window of %v, and %v was asked for", time.Duration(got), time.Duration(asked)))
+		h.Distrust(fmt.Errorf("run: a window of %v instead of %v", time.Duration(got), time.Duration(asked)))
 		*res = wire.EndResult{}
 		return h.Err()
 	}
@@ -378,7 +378,7 @@ func (r *Runner) callOff(h *host.Host, ended <-chan struct{}) {
 	select {
 	case <-ended:
 	case <-late.C:
-		h.GiveUp(fmt.Sprintf("its run was called off, and did not end within %v", r.grace()))
+		h.GiveUp(fmt.Sprintf("its run was aborted, but did not end within %v", r.grace()))
 	}
 }
 

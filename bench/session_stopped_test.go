@@ -103,7 +103,7 @@ func TestIntegrationPlayAborted(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "stopped after 1 of 3 runs") || len(recs) != 1 {
 				t.Fatalf("%d records, %v", len(recs), err)
 			}
-			if rec := r.journal(t)[0]; rec.Verdict != results.Failed || rec.Reason != "the run was called off: enough" {
+			if rec := r.journal(t)[0]; rec.Verdict != results.Failed || rec.Reason != "the run was aborted: enough" {
 				t.Errorf("%s: %q", rec.Verdict, rec.Reason)
 			}
 		})

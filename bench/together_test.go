@@ -11,7 +11,7 @@ import (
 
 // What changes with a factor that the plan names is told, unless it was given a value.
 func TestTogether(t *testing.T) {
-	const buffer, layout = "message changes the receiver's buffer too", "cpu_layout changes the sender's CPUs too"
+	const buffer, layout = "message also changes the receiver's buffer, which is as long as a message: to keep it, set rx_buffer, such as hot or cold", "cpu_layout also changes the sender's CPUs: to keep them, set tg_cpu_layout"
 	for text, want := range map[string][]string{
 		"factors: {rx: [tcp, uring], tx: tcp, message: [64K, 1M]}\n":                                   {buffer},
 		"factors: {rx: [tcp, uring], tx: tcp, message: [64K, 1M]}\nrx_buffer: hot\n":                   nil,

@@ -36,12 +36,12 @@ func TestCPUsThatAreRefused(t *testing.T) {
 		"chosen":                  {end: matrix.End{}},
 		"two cores of the node":   {end: matrix.End{Layouts: two(2, 3)}},
 		"one core":                {end: matrix.End{Layouts: two(6, 2)}, says: "--cpus: CPUs 6 and 2 of ssh:a are threads of one core"},
-		"the other node":          {end: matrix.End{CPU: new(1)}, says: "sut.cpu: CPU 1 is on NUMA node 0 of ssh:a, and not on node 1: its interface is there; node 0 has 0-1,4-5, node 1 has 2-3,6-7"},
+		"the other node":          {end: matrix.End{CPU: new(1)}, says: "sut.cpu: CPU 1 is on NUMA node 0 of ssh:a, not on node 1: its interface is there; node 0 has 0-1,4-5, node 1 has 2-3,6-7"},
 		"softirq on the other":    {end: matrix.End{Layouts: two(2, 1)}, says: "--cpus: CPU 1 is on NUMA node 0"},
 		"any node":                {end: matrix.End{CPU: new(1), Node: new(matrix.AnyNode)}},
 		"any node, one core":      {end: matrix.End{Layouts: two(0, 4), Node: new(matrix.AnyNode)}, says: "threads of one core"},
 		"the node that was asked": {end: matrix.End{CPU: new(1), Node: new(0)}},
-		"not that":                {end: matrix.End{CPU: new(2), Node: new(0)}, says: "and not on node 0: which was asked for"},
+		"not that":                {end: matrix.End{CPU: new(2), Node: new(0)}, says: "not on node 0: which was requested"},
 		"no such node":            {end: matrix.End{Node: new(7)}, says: "--node: ssh:a has no NUMA node 7"},
 		"not pinned":              {end: matrix.End{CPU: new(-1)}},
 		"ends of one machine":     {end: matrix.End{CPU: new(2)}, tg: matrix.End{CPU: new(6), Node: new(1)}, shared: true, says: "sut.cpu and tg.cpu: CPUs 2 and 6 are threads of one core"},
@@ -74,7 +74,7 @@ func TestCPUsOfUnknownTopology(t *testing.T) {
 		t.Error(err)
 	}
 	st.spec.SUT.Node = new(1) // what cannot be kept to is not taken in silence
-	if err := st.checkCPUs(); err == nil || !strings.Contains(err.Error(), "tells no NUMA nodes") {
+	if err := st.checkCPUs(); err == nil || !strings.Contains(err.Error(), "reports no NUMA nodes, so there is no node") {
 		t.Error(err)
 	}
 }

@@ -33,14 +33,14 @@ func TestDryRunOfAFilesPower(t *testing.T) {
 	for _, x := range []struct {
 		state, end string
 		trusted    bool
-	}{{state: "needs --trust-file", end: "\nto run this takes --trust-file: the file names what is marked so\n"}, {state: "allowed by --trust-file", trusted: true}} {
+	}{{state: "needs --trust-file", end: "\nrunning this needs --trust-file, because the file names what is marked so\n"}, {state: "allowed by --trust-file", trusted: true}} {
 		want := strings.ReplaceAll(`
-programs that are started
+programs to be started
   power: SUT: /bin/sh -c '/opt/meter -u admin:SECRET "$HOME"'   (x.yaml:6:5, STATE)
   power: /opt/helper   (x.yaml:9:5, STATE)
 
-asked and opened to read power
-  TG: asks https://bmc.example with the secrets of ZCBENCH_REDFISH_*   (x.yaml:7:5, STATE)
+addresses and paths used to read power
+  TG: contacts https://bmc.example with the secrets of ZCBENCH_REDFISH_*   (x.yaml:7:5, STATE)
   opens meter.csv   (x.yaml:8:5, STATE)
 `, "STATE", x.state) + x.end
 		var b bytes.Buffer
@@ -71,7 +71,7 @@ func TestDryRunOfHarmlessPower(t *testing.T) {
 	p = preview{spec: experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\n").Spec, power: PowerOptions{Sources: []power.Spec{flag}}}
 	p.programs(&b)
 	p.reached(&b)
-	if want := "\nprograms that are started\n  power: /opt/helper\n"; b.String() != want {
+	if want := "\nprograms to be started\n  power: /opt/helper\n"; b.String() != want {
 		t.Errorf("%q", b.String())
 	}
 }

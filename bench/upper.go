@@ -117,8 +117,8 @@ func first0(all []string) string {
 // netdev_nl_bind_tx_doit; dev.c: validate_xmit_unreadable_skb): bnxt, mlx5, fbnic, netkit;
 // no VLAN, bond or bridge (Linux 7.3.4).
 func (u *Upper) noNetmem(mode string) *Missing {
-	return &Missing{fmt.Sprintf("%s sends by a NIC itself, and the route to the receiver leaves by %s (%s), through which the kernel lets no payload of a dmabuf pass (netmem_tx)", mode, u.Name, u.Kind),
-		"give the port itself an address in the receiver's network, and the receiver one that is reached by it: ip route get ADDRESS must name the port"}
+	return &Missing{fmt.Sprintf("%s sends from the NIC itself, but the route to the receiver leaves by %s (%s), through which the kernel passes no dmabuf payload (netmem_tx)", mode, u.Name, u.Kind),
+		"give the port itself an address in the receiver's network, and the receiver an address reached through it: ip route get ADDRESS must name the port"}
 }
 
 // markUpper says in a record by what the flow came and went.

@@ -53,7 +53,7 @@ var notLost = []struct{ reason, function, why string }{
 	// net/core/skbuff.c: skb_release_data frees a frag_list by kfree_skb_list_reason, for
 	// no reason given, also when its head was delivered and consumed. The head, if it is
 	// dropped itself, counts its segments.
-	{"NOT_SPECIFIED", "skb_release_data", "pieces of a packet that GRO made a list of, delivered or counted with their head"},
+	{"NOT_SPECIFIED", "skb_release_data", "fragments of a GRO list, delivered or counted with their head packet"},
 }
 
 // dropNames finds names.
@@ -74,7 +74,7 @@ func (n *dropNames) table(r DropReading) (t DropTable, err error) {
 		n.symbols, n.hidden = kallsyms.Read()
 	}
 	if n.hidden != nil {
-		t.Warning = n.hidden.Error() + ": what the kernel frees as dropped though it was delivered is among the drops"
+		t.Warning = n.hidden.Error() + ": packets freed as dropped though they were delivered are among the drops"
 	}
 	devs, err := n.interfaces()
 	if err != nil {

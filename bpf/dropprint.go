@@ -30,7 +30,7 @@ func PrintDrops(w io.Writer, t DropTable, wall time.Duration, namespaces bool) e
 			plaintext.Line(d.Place), plaintext.Line(d.Interface), d.to(), cell(namespaces, "%s", "\t"+plaintext.Line(d.Netns)))
 	}
 	if t.Unnamed > 0 {
-		fmt.Fprintf(tab, "%d\t%.1f\t\tfor more reasons, places and ports than there was room for\n", t.Unnamed, float64(t.Unnamed)/wall.Seconds())
+		fmt.Fprintf(tab, "%d\t%.1f\t\tfor more reasons, places and ports than fit\n", t.Unnamed, float64(t.Unnamed)/wall.Seconds())
 	}
 	if err := tab.Flush(); err != nil {
 		return err

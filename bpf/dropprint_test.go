@@ -112,7 +112,7 @@ func TestPrintDrops(t *testing.T) {
 packets  per s  skbs  reason          place                        interface  to     netns
 300      150.0  30    SOCKET_RCVBUFF  udp_queue_rcv_one_skb+0x1c4  eth0       -      rx
 20       10.0   6     NO_SOCKET       __udp4_lib_rcv+0x8           eth0       udp 7  rx
-4        2.0          for more reasons, places and ports than there was room for
+4        2.0          for more reasons, places and ports than fit
 not lost: 1000 packets, NOT_SPECIFIED at skb_release_data+0x3: delivered
 `
 	if d := cmp.Diff(want, b.String()); d != "" {

@@ -54,7 +54,7 @@ func (f Filter) vars() (map[string]any, error) {
 func (f Filter) ofProcess() bool { return f.TGID != 0 || f.Cgroup != "" }
 
 // ErrNoCgroup is a filter whose folder is no cgroup.
-var ErrNoCgroup = errors.New("not a folder of the cgroup2 file system")
+var ErrNoCgroup = errors.New("not a folder in the cgroup2 file system")
 
 // load makes the maps of an object, for the filter.
 func (f Filter) load(object func() (*ebpf.CollectionSpec, error), more map[string]any) (*set, error) {
@@ -128,7 +128,7 @@ const readEvery = 15 * time.Second
 // network namespace, and so is a filter that names none. It needs root.
 func OpenLatency(o LatencyOptions) (*Latency, error) {
 	if n := o.Sample; n < 0 || n > maxSample || n&(n-1) != 0 {
-		return nil, fmt.Errorf("look at one packet in %d: must be a power of two of at most %d", n, maxSample)
+		return nil, fmt.Errorf("sample 1 in %d packets: must be a power of two, at most %d", n, maxSample)
 	}
 	s, err := o.Filter.load(loadLatency, map[string]any{latencyVarSampleMask: uint32(max(o.Sample, 1) - 1)})
 	if err != nil {
@@ -153,7 +153,7 @@ func (l *Latency) open(o LatencyOptions) (err error) {
 		return err
 	}
 	if l.T0 = l.stamp.where(); l.Sample > 1 {
-		l.T0 += fmt.Sprintf(", of one packet in %d", l.Sample)
+		l.T0 += fmt.Sprintf(", 1 in %d packets sampled", l.Sample)
 	}
 	for _, s := range stages {
 		l.Hooks = append(l.Hooks, l.hooks(s, o.Filter)...)
@@ -166,13 +166,13 @@ func (l *Latency) open(o LatencyOptions) (err error) {
 		l.stopped.Go(func() { l.keepUp(cmp.Or(o.every, readEvery)) })
 		return nil
 	}
-	return fmt.Errorf("no latency probe can be loaded: %s: %s", l.Hooks[0].Function, l.Hooks[0].Reason)
+	return fmt.Errorf("no latency probe could be loaded: %s: %s", l.Hooks[0].Function, l.Hooks[0].Reason)
 }
 
 // hooks attaches the best programs that a stage can have.
 func (l *Latency) hooks(s stage, f Filter) []Hook {
 	if f.ofProcess() && !s.process {
-		return []Hook{{Stage: s.name, Reason: "runs in softirq, on behalf of no process: the filter of process or cgroup rules it out"}}
+		return []Hook{{Stage: s.name, Reason: "runs in softirq, not on behalf of a process: a process or cgroup filter rules it out"}}
 	}
 	return s.attach(func(program string) Hook { return l.hook(s.name, program) }, l.set.unhook)
 }
@@ -180,7 +180,7 @@ func (l *Latency) hooks(s stage, f Filter) []Hook {
 // hook attaches one program of a stage.
 func (l *Latency) hook(stage, program string) Hook {
 	if program == latencyProgIpReceiveTp && len(l.stamp.links) > 0 {
-		return Hook{Stage: stage, Backend: "tp_btf", Function: "netif_receive_skb", Reason: "it comes before tcx ingress, where t0 is taken"}
+		return Hook{Stage: stage, Backend: "tp_btf", Function: "netif_receive_skb", Reason: "it precedes tcx ingress, where t0 is taken"}
 	}
 	h := l.set.hook(stage, program)
 	if v := enables[stage]; program == latencyProgEnqueuedTp && h.there() {

@@ -121,7 +121,7 @@ func TestIntegrationLatencySample(t *testing.T) {
 	n, sample := packets(2000, 1000), 8
 	p := newPair(t)
 	l := openSampled(t, p.SUT.Netns, bpf.Filter{LocalPort: testPort}, sample)
-	if !strings.HasSuffix(l.T0, "of one packet in 8") {
+	if !strings.HasSuffix(l.T0, "1 in 8 packets sampled") {
 		t.Errorf("t0: %s", l.T0)
 	}
 	pingTCP(t, p, p.SUT.IPv4, n, 0)

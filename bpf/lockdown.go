@@ -24,4 +24,4 @@ func lockedDown(err error) bool {
 }
 
 // lockdownReason is what is said of it.
-const lockdownReason = "the kernel is locked down (confidentiality) and lets no program read its memory: leave it out, or boot with lockdown=integrity"
+const lockdownReason = "the kernel is locked down (confidentiality) and forbids programs to read its memory: leave the probe out, or boot with lockdown=integrity"

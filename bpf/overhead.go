@@ -192,7 +192,7 @@ func attachTracing(p *ebpf.Program) ([]link.Link, error) {
 // place is the stamping program's.
 func (st *stamper) place(yard *set) ([]*place, error) {
 	if now, err := NetnsInode(); err != nil || now != st.netns {
-		return nil, errors.Join(err, errors.New("the cost of stamping is measured from the network namespace of its interfaces only"))
+		return nil, errors.Join(err, errors.New("the cost of time stamping can be measured only from the network namespace of its interfaces"))
 	}
 	p, err := yard.program(overheadProgEmptyTcx, nil)
 	if err != nil {

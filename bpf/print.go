@@ -124,7 +124,7 @@ func cell(there bool, format string, v ...any) string {
 // PrintHooks writes what could not be loaded, a line for each reason.
 func PrintHooks(w io.Writer, hooks []Hook) error {
 	for _, line := range Absent(hooks) {
-		if _, err := fmt.Fprintf(w, "not there: %s\n", line); err != nil {
+		if _, err := fmt.Fprintf(w, "missing: %s\n", line); err != nil {
 			return err
 		}
 	}

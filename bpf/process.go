@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNoProcess is an id that no process has.
-var ErrNoProcess = errors.New("there is no such process")
+var ErrNoProcess = errors.New("no such process")
 
 // initPIDNamespace is the inode of the initial one (PROC_PID_INIT_INO of
 // include/linux/proc_ns.h).

@@ -69,7 +69,7 @@ func (s stage) choose(programs []string, hook func(program string) Hook, unhook 
 	}
 	for i := range hooks {
 		if h := &hooks[i]; missing != "" && h.there() {
-			h.Reason = "of no use without " + missing
+			h.Reason = "useless without " + missing
 			if err := unhook(programs[i]); err != nil {
 				h.Reason += ": " + err.Error()
 			}

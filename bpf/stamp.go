@@ -58,7 +58,7 @@ func newStamper(s *set, kind Stamp, ifindex int, attach attachTCX) (*stamper, er
 
 func (st *stamper) open(s *set, kind Stamp, ifindex int) (err error) {
 	if st.fd, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err != nil {
-		return fmt.Errorf("make a socket that asks for receive stamps: %w", err)
+		return fmt.Errorf("make a socket that requests receive time stamps: %w", err)
 	}
 	const flags = unix.SOF_TIMESTAMPING_RX_SOFTWARE | unix.SOF_TIMESTAMPING_SOFTWARE
 	if err := unix.SetsockoptInt(st.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, flags); err != nil {
@@ -90,7 +90,7 @@ func (st *stamper) open(s *set, kind Stamp, ifindex int) (err error) {
 			h.Reason = reason(h, aerr) + " (tcx needs Linux 6.6)"
 			st.without, st.reasons = append(st.without, name), append(st.reasons, h)
 		default:
-			return s.explain("put the stamping program at tcx ingress of "+name+" (needs Linux 6.6; --stamp socket does without)", aerr)
+			return s.explain("put the stamping program at tcx ingress of "+name+" (needs Linux 6.6; --stamp socket does not)", aerr)
 		}
 	}
 	return nil
@@ -117,7 +117,7 @@ func (st *stamper) where() string {
 		w = "tcx ingress of " + strings.Join(st.names, ", ") + "; elsewhere the " + w
 	}
 	if len(st.without) > 0 {
-		w += "; on " + strings.Join(st.without, ", ") + " it may be late or a sender's, as tcx ingress could not be had"
+		w += "; on " + strings.Join(st.without, ", ") + " it may be late or the sender's, because tcx ingress was not available"
 	}
 	return w
 }

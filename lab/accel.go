@@ -38,7 +38,7 @@ func (c *cache) kvmBoots(ctx context.Context, b Built, init string, log io.Write
 	if boots, ok := known[key]; ok {
 		return boots
 	}
-	fmt.Fprintf(log, "lab: trying whether KVM boots %s here\n", b.Release)
+	fmt.Fprintf(log, "lab: checking whether KVM boots %s here\n", b.Release)
 	boots := probeKVM(ctx, b, init)
 	if ctx.Err() != nil {
 		return false

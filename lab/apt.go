@@ -122,7 +122,7 @@ func (a *apt) run(ctx context.Context, name string, args ...string) ([]byte, err
 // update fetches the suite's package lists.
 func (a *apt) update(ctx context.Context, log io.Writer) error {
 	if a.seesNoExpiry(ctx) {
-		fmt.Fprintf(log, "lab: %s: this system's apt does not mind lists that are out of date "+
+		fmt.Fprintf(log, "lab: %s: this system's apt accepts outdated lists  "+
 			"(Acquire::Check-Valid-Until)\n", a.suite)
 	}
 	// apt-get update ends with 0 although a list failed; Error-Mode makes it say so.
@@ -172,7 +172,7 @@ func (a *apt) closure(ctx context.Context, pkgs []string) ([]archiveFile, error)
 func (a *apt) fetch(ctx context.Context, pkgs []string, files []archiveFile) error {
 	args := append([]string{"install", "--download-only", "-qq", "--yes", "--"}, pkgs...)
 	if _, err := a.run(ctx, "apt-get", args...); err != nil {
-		return &Error{"download the module toolchain", err, "check the network and the free disk space, then run it again"}
+		return &Error{"download the module toolchain", err, "check the network and the free disk space, then try again"}
 	}
 	for _, f := range files {
 		if err := checkSHA256(a.archive(f), f.SHA256); err != nil {
@@ -196,11 +196,11 @@ func (a *apt) download(ctx context.Context, p debPackage, dir string) (string, e
 		return "", &Error{Op: "empty the folder for downloads", Err: err}
 	}
 	if _, err := a.run(ctx, "apt-get", "download", "-qq", "--", p.Name+"="+p.Version); err != nil {
-		return "", &Error{"download " + p.Name, err, "check the network, then run it again"}
+		return "", &Error{"download " + p.Name, err, "check the network, then try again"}
 	}
 	got, err := os.ReadDir(filepath.Join(a.dir, incoming))
 	if err != nil || len(got) != 1 {
-		return "", errorf("download "+p.Name, "run it again", "found %d files (%v), want 1", len(got), err)
+		return "", errorf("download "+p.Name, "try again", "found %d files (%v), want 1", len(got), err)
 	}
 	// Out of the folder of apt's user first: nobody may change it after the check.
 	deb := filepath.Join(dir, p.Name+".deb")
@@ -220,7 +220,7 @@ func checkSHA256(path, want string) error {
 		return &Error{Op: "check " + filepath.Base(path), Err: err}
 	}
 	if sum != want {
-		return errorf("check "+filepath.Base(path), "run it again", "SHA-256 is %s, the package list says %s", sum, want)
+		return errorf("check "+filepath.Base(path), "try again", "SHA-256 is %s, the package list says %s", sum, want)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func findPayload(r io.ReaderAt, total int64) (payload, error) {
 		return payload{}, errors.New("no bzImage")
 	}
 	if v := le.Uint16(h[bootVersion:]); v < 0x208 {
-		return payload{}, fmt.Errorf("boot protocol %d.%02d does not say where the payload is", v>>8, v&0xff)
+		return payload{}, fmt.Errorf("boot protocol %d.%02d does not give the payload's position", v>>8, v&0xff)
 	}
 	setup := int64(h[bootSetupSects])
 	if setup == 0 {
@@ -50,7 +50,7 @@ func findPayload(r io.ReaderAt, total int64) (payload, error) {
 		len: int64(le.Uint32(h[bootPayloadLength:])) - 4,
 	}
 	if p.len < 4 || p.off+p.len+4 > total {
-		return payload{}, fmt.Errorf("the payload, %d bytes at %d, is not in an image of %d", p.len+4, p.off, total)
+		return payload{}, fmt.Errorf("the payload, %d bytes at %d, does not fit an image of %d", p.len+4, p.off, total)
 	}
 	var size [4]byte
 	if _, err := r.ReadAt(size[:], p.off+p.len); err != nil {

@@ -52,7 +52,7 @@ func openCache(dir string) (*cache, error) {
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, &Error{"find the cache folder", err, "name it by its absolute path"}
+		return nil, &Error{"find the cache folder", err, "give its absolute path"}
 	}
 	c := &cache{dir, lockPatience}
 	if err := trust.MkdirAll(dir, 0o700); trust.Untrusted(err) {
@@ -114,7 +114,7 @@ func (c *cache) lock(ctx context.Context, log io.Writer) (unlock func(), err err
 	for late := time.After(c.patience); ; {
 		select {
 		case <-late: // once
-			fmt.Fprintf(log, "lab: waiting for the cache %s, which %s has locked\n", c.dir, locked.Words(locked.By(f)))
+			fmt.Fprintf(log, "lab: waiting for the cache %s, locked by %s\n", c.dir, locked.Words(locked.By(f)))
 		case err := <-got:
 			if err != nil {
 				f.Close()
@@ -123,7 +123,7 @@ func (c *cache) lock(ctx context.Context, log io.Writer) (unlock func(), err err
 			return func() { f.Close() }, nil
 		case <-ctx.Done():
 			go func() { <-got; f.Close() }() // not before: the descriptor's number would be another's
-			return nil, &Error{"wait for the lock of the cache, which another zcbench has", context.Cause(ctx), ""}
+			return nil, &Error{"wait for the cache lock, which another zcbench holds", context.Cause(ctx), ""}
 		}
 	}
 }

@@ -71,7 +71,7 @@ func TestLockSaysWhoHasIt(t *testing.T) {
 		waits <- err
 	}()
 	said, err := bufio.NewReader(r).ReadString('\n')
-	want := fmt.Sprintf("lab: waiting for the cache %s, which process %d (", dir, os.Getpid())
+	want := fmt.Sprintf("lab: waiting for the cache %s, locked by process %d (", dir, os.Getpid())
 	if err != nil || !strings.HasPrefix(said, want) {
 		t.Errorf("%q, %v, want %q", said, err, want)
 	}

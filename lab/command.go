@@ -35,7 +35,7 @@ func newCommand(args []string, self, dir string) (*command, error) {
 			return nil, err
 		}
 		if err := checkStatic(p); err != nil {
-			fix := "give a static x86-64 program"
+			fix := "pass a static x86-64 program"
 			if errors.Is(err, errDynamic) {
 				fix = "build it with CGO_ENABLED=0, or link it with -static: the guest has no libraries"
 			}

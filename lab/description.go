@@ -53,7 +53,7 @@ func (m *Machine) lacks(o *MachineOptions) string {
 		{o.Init != "", m.Init == identity(o.Init), "this build of zcbench", "another"},
 	} {
 		if w.asked && !w.ok {
-			return fmt.Sprintf("%s was asked for, it has %v", w.flag, w.has)
+			return fmt.Sprintf("%s was requested, it has %v", w.flag, w.has)
 		}
 	}
 	return ""

@@ -18,9 +18,9 @@ func TestMachineLacks(t *testing.T) {
 		{MachineOptions{Kernel: "sid", CPUs: 2, MemMiB: 2048, Module: "inline_dma=1", MTU: 4148, QEMU: m.QEMU, Load: m.Load, NoKVM: true, Cache: "/c"}, ""},
 		{MachineOptions{Kernel: "7.2"}, ""},
 		{MachineOptions{Init: "/proc/self/exe"}, ""},
-		{MachineOptions{Kernel: "7.3"}, "kernel 7.3 was asked for, it has 7.2.13+deb14-amd64"},
+		{MachineOptions{Kernel: "7.3"}, "kernel 7.3 was requested, it has 7.2.13+deb14-amd64"},
 		{MachineOptions{Kernel: "trixie-backports"}, "kernel trixie-backports"},
-		{MachineOptions{CPUs: 4}, "cpus 4 was asked for, it has 2"},
+		{MachineOptions{CPUs: 4}, "cpus 4 was requested, it has 2"},
 		{MachineOptions{MemMiB: 4096}, "mem 4096"},
 		{MachineOptions{Module: "queues=2"}, ""}, // the command brings its own
 		{MachineOptions{MTU: 1500}, "mtu 1500"},

@@ -122,12 +122,12 @@ func checkStatic(path string) error {
 	}
 	defer f.Close()
 	if f.Machine != elf.EM_X86_64 {
-		return fmt.Errorf("built for %v, the guest is x86-64", f.Machine)
+		return fmt.Errorf("built for %v, but the guest is x86-64", f.Machine)
 	}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
 			b, _ := io.ReadAll(io.LimitReader(p.Open(), 256))
-			return fmt.Errorf("%w: it wants %s", errDynamic, bytes.TrimRight(b, "\x00"))
+			return fmt.Errorf("%w: it needs %s", errDynamic, bytes.TrimRight(b, "\x00"))
 		}
 	}
 	return nil

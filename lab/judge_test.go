@@ -26,10 +26,10 @@ func TestJudge(t *testing.T) {
 		{"missing", &guest.Result{NotFound: true, Err: "no such file"}, nil, ExitNotFind, "no such file", false},
 		{"no program", &guest.Result{NotExec: true, Err: "exec format error"}, nil, ExitNotExec, "exec format error", false},
 		{"missing, kernel", &guest.Result{NotFound: true, Err: "no", Complaints: bad}, nil, ExitTrouble, "WARNING: x", true},
-		{"kernel", &guest.Result{Exit: 3, Complaints: bad}, nil, ExitTrouble, "the command itself ended with 3", true},
+		{"kernel", &guest.Result{Exit: 3, Complaints: bad}, nil, ExitTrouble, "the command itself exited with 3", true},
 		{"time", &guest.Result{TimedOut: true, Complaints: bad}, nil, ExitTimeout, "still running", true},
 		{"files", &guest.Result{Err: "no space"}, nil, ExitTrouble, "no space", true},
-		{"dead", nil, errors.New("it died"), ExitTrouble, "it died", true},
+		{"dead", nil, errors.New("it exited without a report"), ExitTrouble, "it exited without a report", true},
 		{"slow", nil, errSlow, ExitTimeout, "in time", true},
 	} {
 		out := judge(r, x.res, x.gone)

@@ -60,7 +60,7 @@ func (k *keeper) loop(ctx context.Context) {
 		case v := <-k.queue:
 			b := <-next
 			if b.m != nil && !b.m.alive() && ctx.Err() == nil {
-				fmt.Fprintln(k.log, "lab: the machine ended while it had nothing to do; another boots")
+				fmt.Fprintln(k.log, "lab: the idle machine exited; booting another")
 				b.m.close()
 				b = <-k.start(ctx)
 			}
@@ -94,7 +94,7 @@ func (k *keeper) visit(ctx context.Context, v *visit, m runner) <-chan booted {
 	if ctx.Err() != nil {
 		return already(booted{err: ctx.Err()})
 	}
-	fmt.Fprintf(k.log, "lab: after %s: %s: the machine is thrown away, another boots\n", v.req.name(), out.spoiled)
+	fmt.Fprintf(k.log, "lab: after %s: %s: discarding the machine and booting another\n", v.req.name(), out.spoiled)
 	return k.start(ctx)
 }
 
@@ -115,7 +115,7 @@ func (k *keeper) again(ctx context.Context, m runner, r *request) <-chan booted 
 		}
 		m.close()
 		if ctx.Err() == nil {
-			fmt.Fprintf(k.log, "lab: after %s: the machine cannot be made as it was: %v; another boots\n", r.name(), err)
+			fmt.Fprintf(k.log, "lab: after %s: the machine cannot be reset: %v; booting another\n", r.name(), err)
 		}
 		m, err = k.boot(ctx)
 		return booted{m, err}

@@ -127,7 +127,7 @@ func TestKeeperReplacesUncleaned(t *testing.T) {
 		synctest.Wait()
 		b.again = nil
 		b.ask(t.Context(), "b")
-		if !strings.Contains(b.log.String(), "after a: the machine cannot be made as it was: a file stays") {
+		if !strings.Contains(b.log.String(), "after a: the machine cannot be reset: a file stays") {
 			t.Errorf("told %q", b.log.String())
 		}
 		b.check(t, "1:a 2:b")
@@ -144,7 +144,7 @@ func TestKeeperReplacesDead(t *testing.T) {
 		if out := b.ask(t.Context(), "bb"); out.exit != 2 || out.err != nil {
 			t.Errorf("%+v", out)
 		}
-		if !strings.Contains(b.log.String(), "ended while it had nothing to do") {
+		if !strings.Contains(b.log.String(), "lab: the idle machine exited; booting another") {
 			t.Errorf("told %q", b.log.String())
 		}
 		b.check(t, "1:a 2:bb")

@@ -28,7 +28,7 @@ const (
 )
 
 // errSlow says that the guest had to be killed because it took too long.
-var errSlow = errors.New("it did not answer in time and was killed")
+var errSlow = errors.New("no answer in time; it was killed")
 
 // machine is a guest that takes one command after another.
 type machine struct {
@@ -115,7 +115,7 @@ func (m *machine) readyWithin(patience time.Duration) error {
 	case !ok:
 		return m.death()
 	case rep.Ready == nil:
-		return errors.New("it reports what it was not asked for")
+		return errors.New("it reports what was not requested")
 	case rep.Ready.Err != "":
 		return errors.New(rep.Ready.Err)
 	}
@@ -134,7 +134,7 @@ func (m *machine) death() error {
 	if err := context.Cause(m.ctx); err != nil {
 		return err
 	}
-	return fmt.Errorf("it died without a report (qemu: %v)", status(m.vm.err))
+	return fmt.Errorf("it exited without a report (qemu: %v)", status(m.vm.err))
 }
 
 // run runs one command. The end of ctx ends the machine.
@@ -160,7 +160,7 @@ func (m *machine) run(ctx context.Context, r *request) outcome {
 	if !ok {
 		gone = m.death()
 	} else if rep.Result == nil {
-		gone = errors.New("it reports what it was not asked for")
+		gone = errors.New("it reports what was not requested")
 		m.kill(gone)
 	}
 	if gone == nil {
@@ -174,7 +174,7 @@ func (m *machine) run(ctx context.Context, r *request) outcome {
 		m.tell(r.log, rep.Result)
 	}
 	if out.err == nil && outErr != nil {
-		out = outcome{ExitTrouble, &Error{"fetch the guest's files", outErr, ""}, "its files did not come back"}
+		out = outcome{ExitTrouble, &Error{"fetch the guest's files", outErr, ""}, "its files were not sent back"}
 	}
 	return out
 }

@@ -22,8 +22,8 @@ const (
 )
 
 // expiredFix is for lists whose Valid-Until is past.
-const expiredFix = "whoever hands out old lists holds back the fixes since: name a current mirror with " +
-	mirrorEnv + "; if this state of the archive is meant, set " + snapshotEnv + "=1"
+const expiredFix = "old lists hold back newer fixes: name a current mirror with " +
+	mirrorEnv + "; if you want this state of the archive, set " + snapshotEnv + "=1"
 
 // mirror is where packages come from.
 type mirror struct {
@@ -61,7 +61,7 @@ func findMirror(ctx context.Context) (mirror, error) {
 	case "0", "1":
 		m.snapshot = v == "1"
 	default:
-		return mirror{}, errorf("read "+snapshotEnv, "set it to 1 where the mirror is a past state of the archive, else to 0", "bad value %q", v)
+		return mirror{}, errorf("read "+snapshotEnv, "set it to 1 if the mirror is a past state of the archive, else to 0", "bad value %q", v)
 	}
 	return m, nil
 }
@@ -72,7 +72,7 @@ func debianMirror(ctx context.Context) (string, error) {
 	if m := os.Getenv(mirrorEnv); m != "" {
 		u, err := url.Parse(m)
 		if err != nil || u.Scheme == "" || strings.ContainsFunc(m, unicode.IsSpace) {
-			return "", errorf("read "+mirrorEnv, "give the URL of a Debian mirror, up to and with /debian", "bad URL %q", m)
+			return "", errorf("read "+mirrorEnv, "give the URL of a Debian mirror, up to and including /debian", "bad URL %q", m)
 		}
 		return strings.TrimSuffix(m, "/"), nil
 	}
@@ -83,7 +83,7 @@ func debianMirror(ctx context.Context) (string, error) {
 	}
 	mirror := mirrorFromTargets(string(out))
 	if mirror == "" {
-		return "", errorf("find a Debian mirror", "set "+mirrorEnv+" to the URL of one, up to and with /debian", "this system's package sources name none")
+		return "", errorf("find a Debian mirror", "set "+mirrorEnv+" to the URL of one, up to and including /debian", "this system's package sources name none")
 	}
 	return mirror, nil
 }

@@ -131,7 +131,7 @@ func checkSpace(dir string, want int64) error {
 	}
 	free := int64(st.Bavail) * st.Bsize
 	if free < want {
-		return fmt.Errorf("%d MB of disk space are needed at %s, and %d MB are free: make room, or name another cache with --cache",
+		return fmt.Errorf("%d MB of disk space are needed at %s, but %d MB are free: free space, or name another cache with --cache",
 			want>>20, dir, free>>20)
 	}
 	return nil
@@ -153,7 +153,7 @@ func (n needs) err() error {
 		what = append(what, "missing packages: "+strings.Join(n.packages, ", "))
 		how := n.command()
 		if os.Geteuid() == 0 {
-			how += " (or say --install)"
+			how += " (or pass --install)"
 		}
 		fix = append(fix, "on Debian or Ubuntu: "+how)
 	}

@@ -37,7 +37,7 @@ func (c *cache) checkLinks() error {
 			return err
 		case err != nil:
 		case path != c.dir && d.Type() == fs.ModeSymlink:
-			return errorf("trust the cache "+c.dir, "remove it: what it stands for is made again",
+			return errorf("trust the cache "+c.dir, "remove it: it will be made again",
 				"%s is a symbolic link", path)
 		case d.IsDir() && apart(rel):
 			return fs.SkipDir
@@ -87,12 +87,12 @@ func (c *cache) remedy(te *trust.Error) string {
 	within := te.Path == c.dir || strings.HasPrefix(te.Path, c.dir+"/")
 	switch {
 	case uid != me && me == 0:
-		return "root runs nothing that another user can change: use sudo -H, or set XDG_CACHE_HOME, " +
+		return "root runs nothing that another user could change: use sudo -H, or set XDG_CACHE_HOME, " +
 			"or --cache, to a folder of root's, such as /var/cache"
 	case uid == me && within:
-		return fmt.Sprintf("remove %[1]s: it is made again; or, if nobody else has written there: chmod -R go-w %[1]s", cmdline.Word(c.dir))
+		return fmt.Sprintf("remove %[1]s: it will be made again; or, if nobody else has written there: chmod -R go-w %[1]s", cmdline.Word(c.dir))
 	case uid == 0 && within:
-		return fmt.Sprintf("an earlier run as root left it: sudo chown -R %d %[2]s, or sudo rm -r %[2]s: it is made again",
+		return fmt.Sprintf("an earlier run as root left it: sudo chown -R %d %[2]s, or sudo rm -r %[2]s: it will be made again",
 			me, cmdline.Word(c.dir))
 	case uid == me:
 		return te.How + ", or " + elsewhere
@@ -105,7 +105,7 @@ func (c *cache) remedy(te *trust.Error) string {
 const tagName = "CACHEDIR.TAG"
 
 const tagText = `Signature: 8a477f597d28d172789f06886806bc55
-# The cache of zcbench lab: kernels, modules, toolchains. Removing it is safe: it is made again.
+# The cache of zcbench lab: kernels, modules, toolchains. Removing it is safe: it will be made again.
 `
 
 // older are the names in a cache of a version that made no tag.
@@ -140,8 +140,8 @@ func (c *cache) claim() error {
 }
 
 func (c *cache) notOurs(why string) error {
-	return errorf("use "+c.dir+" as the lab's cache", "name an empty folder, or one that the lab has made",
-		"the lab has not made it: %s", why)
+	return errorf("use "+c.dir+" as the lab's cache", "name an empty folder, or one made by the lab",
+		"it was not made by the lab: %s", why)
 }
 
 func ownerOf(st fs.FileInfo) int { return int(st.Sys().(*syscall.Stat_t).Uid) }

@@ -187,7 +187,7 @@ func TestFoldersThatAreNoCache(t *testing.T) {
 			put(t, "Signature: 8a477f597d28d172789f06886806bc55\n", dir, f)
 		}
 		_, err := Build(context.Background(), BuildOptions{Cache: dir, Refresh: true}, io.Discard)
-		wantDistrust(t, err, "the lab has not made it")
+		wantDistrust(t, err, "not made by the lab")
 		for _, f := range files {
 			if _, err := os.Stat(filepath.Join(dir, f)); err != nil {
 				t.Errorf("%s: %v", name, err)

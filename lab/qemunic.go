@@ -55,7 +55,7 @@ func (o *MachineOptions) checkNIC() error {
 	case o.NIC != "" && !slices.Contains(NICs(), o.NIC):
 		return inputf(op, "", "--nic %s: want one of %s", o.NIC, strings.Join(NICs(), ", "))
 	case o.qemuNIC() != nil && o.Module != "":
-		return inputf(op, "leave one of them out", "--softnic %q: with --nic %s there is no soft NIC", o.Module, o.NIC)
+		return inputf(op, "leave one of them out", "--softnic %q: there is no soft NIC with --nic %s", o.Module, o.NIC)
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (n *qemuNIC) wiring(log io.Writer) int {
 	}
 	t, err := newTaps(n.queues)
 	if err != nil {
-		fmt.Fprintf(log, "lab: %s has one pair of queues and no offloads here, for want of taps: %v\n", n.name, err)
+		fmt.Fprintf(log, "lab: %s has one pair of queues and no offloads here, because taps are not available: %v\n", n.name, err)
 		return 0
 	}
 	t.close()

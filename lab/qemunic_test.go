@@ -44,12 +44,12 @@ func TestMachineLacksNIC(t *testing.T) {
 	}{
 		{soft, MachineOptions{}, ""},
 		{soft, MachineOptions{NIC: "bnxt"}, ""},
-		{soft, MachineOptions{NIC: "qemu:virtio"}, "nic qemu:virtio was asked for, it has soft"},
+		{soft, MachineOptions{NIC: "qemu:virtio"}, "nic qemu:virtio was requested, it has soft"},
 		{virtio, MachineOptions{}, ""},
 		{virtio, MachineOptions{NIC: "qemu:virtio"}, ""},
-		{virtio, MachineOptions{NIC: "qemu:e1000e"}, "nic qemu:e1000e was asked for, it has qemu:virtio"},
+		{virtio, MachineOptions{NIC: "qemu:e1000e"}, "nic qemu:e1000e was requested, it has qemu:virtio"},
 		{virtio, MachineOptions{NIC: "bnxt"}, "nic bnxt"},
-		{virtio, MachineOptions{Module: "queues=2"}, "nic soft was asked for, it has qemu:virtio"},
+		{virtio, MachineOptions{Module: "queues=2"}, "nic soft was requested, it has qemu:virtio"},
 	} {
 		if got := x.m.lacks(&x.o); x.says == "" && got != "" || !strings.Contains(got, x.says) {
 			t.Errorf("%q, asked for %+v: %q, want %q", x.m.NIC, x.o, got, x.says)

@@ -53,7 +53,7 @@ func destination(name, out string, returns []string) (string, error) {
 			return p, nil
 		}
 	}
-	return "", fmt.Errorf("the guest sent %q, which nobody asked for", name)
+	return "", fmt.Errorf("the guest sent %q without being asked", name)
 }
 
 // writeStream replaces the file at path by what r holds. What mode gives to others, our

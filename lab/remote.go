@@ -36,7 +36,7 @@ func findUp(o *ExecOptions) (*remote, error) {
 	}
 	if why := r.what.lacks(&o.MachineOptions); why != "" {
 		r.close()
-		fmt.Fprintf(o.Log, "lab: the machine that is up is another: %s; starting one\n", why)
+		fmt.Fprintf(o.Log, "lab: the running machine does not match: %s; starting another\n", why)
 		return nil, nil
 	}
 	return r, nil
@@ -77,7 +77,7 @@ func checkPeer(conn *net.UnixConn) error {
 	case err != nil:
 		return fmt.Errorf("getsockopt SO_PEERCRED: %w", err)
 	case int(cred.Uid) != os.Geteuid():
-		return fmt.Errorf("the other end belongs to user %d, and this is user %d", cred.Uid, os.Geteuid())
+		return fmt.Errorf("the other end belongs to user %d, but this is user %d", cred.Uid, os.Geteuid())
 	}
 	return nil
 }

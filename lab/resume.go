@@ -39,7 +39,7 @@ func (p *plan) start(ctx context.Context, log io.Writer) (*machine, error) {
 		m.close()
 		return nil, &Error{"boot the guest", context.Cause(ctx), ""}
 	}
-	fmt.Fprintf(log, "lab: the machine cannot be kept for the next time: %v\n", err)
+	fmt.Fprintf(log, "lab: the machine cannot be kept for next time: %v\n", err)
 	if m.monitor == nil || m.monitor.running() {
 		return m, nil
 	}
@@ -59,7 +59,7 @@ func (p *plan) tryResume(ctx context.Context, f *os.File, log io.Writer) (*machi
 	case !errors.As(err, &useless):
 		return nil, err
 	}
-	fmt.Fprintf(log, "lab: the machine kept from an earlier boot is of no use (%v): booting one\n", err)
+	fmt.Fprintf(log, "lab: the saved machine is unusable (%v): booting one\n", err)
 	if !errors.Is(err, errSlow) { // which is this host's fault
 		p.kept.remove(f)
 	}

@@ -266,7 +266,7 @@ func TestIntegrationLabResume(t *testing.T) {
 	if err := os.Truncate(p.kept.path(), 1<<20); err != nil {
 		t.Fatal(err)
 	}
-	if _, log, boots := moment(t, o); boots != 1 || !strings.Contains(log, "is of no use") {
+	if _, log, boots := moment(t, o); boots != 1 || !strings.Contains(log, "is unusable") {
 		t.Errorf("half a state: %d boots; log %q", boots, log)
 	}
 	if _, log, boots := moment(t, o); boots != 0 || log != "" {

@@ -234,5 +234,5 @@ func findSource(ctx context.Context, a *apt, release string) (debPackage, error)
 			return p, nil
 		}
 	}
-	return debPackage{}, fmt.Errorf("%s has no package %s: zcbench lab build --refresh takes the newest kernel", a.suite, name)
+	return debPackage{}, fmt.Errorf("%s has no package %s: zcbench lab build --refresh fetches the newest kernel", a.suite, name)
 }

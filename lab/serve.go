@@ -11,7 +11,7 @@ import (
 )
 
 // errLeft says that lab exec has ended, or was ended, before its command.
-var errLeft = errors.New("who asked for the command has gone")
+var errLeft = errors.New("the client of the command has gone")
 
 // serve lets one lab exec have its command run. It returns when all is done.
 func serve(ctx context.Context, conn *net.UnixConn, what Machine, k *keeper) error {
@@ -81,7 +81,7 @@ func takeFiles(w *wire, files *io.PipeWriter) error {
 		case kind == frameNoFiles:
 			files.CloseWithError(errors.New("the command's files could not be read"))
 		default:
-			return errors.New("it says what nobody understands")
+			return errors.New("unintelligible message")
 		}
 	}
 }

@@ -212,7 +212,7 @@ func TestFindUp(t *testing.T) {
 	}
 	up.close()
 	o.CPUs = 3
-	if up, err := findUp(o); up != nil || err != nil || !strings.Contains(log.String(), "cpus 3 was asked for, it has 2") {
+	if up, err := findUp(o); up != nil || err != nil || !strings.Contains(log.String(), "cpus 3 was requested, it has 2") {
 		t.Errorf("another machine: %v, %v; told %q", up, err, &log)
 	}
 	o.CPUs, o.OwnBoot = 0, true

@@ -182,7 +182,7 @@ func TestIntegrationLabUpSpoiled(t *testing.T) {
 		}
 	}
 	exit, log := down()
-	if n := strings.Count(log, "the machine is thrown away"); exit != hostStatusWanted || n != thrown {
+	if n := strings.Count(log, ": discarding the machine and booting another"); exit != hostStatusWanted || n != thrown {
 		t.Errorf("lab up: %d; it told of %d machines:\n%s", exit, n, log)
 	}
 }
@@ -209,7 +209,7 @@ func TestIntegrationLabUpOwnBoot(t *testing.T) {
 	down := startUp(t, MachineOptions{})
 	o := ExecOptions{}
 	o.CPUs = 1
-	if exit, _, log, err := execHelper(t, "look", o); exit != 0 || err != nil || !strings.Contains(log, "cpus 1 was asked for, it has 2; starting one") {
+	if exit, _, log, err := execHelper(t, "look", o); exit != 0 || err != nil || !strings.Contains(log, "cpus 1 was requested, it has 2; starting one") {
 		t.Errorf("one CPU: %d, %v; log %q", exit, err, log)
 	}
 	if exit, log := down(); exit != hostStatusWanted || log != "" {

@@ -36,7 +36,7 @@ func (c *cache) makeVmlinux(release string, log io.Writer) (path string) {
 		return checkPVH(f)
 	})
 	if err != nil {
-		fmt.Fprintf(log, "lab: %s: unpack vmlinuz: %v; it boots slower, as it is\n", release, err)
+		fmt.Fprintf(log, "lab: %s: unpack vmlinuz: %v; booting it packed, which is slower\n", release, err)
 		return ""
 	}
 	return path
@@ -63,14 +63,14 @@ func unpackVmlinuz(w io.Writer, image string) error {
 // unpack streams the payload of the image r.
 func (p payload) unpack(w io.Writer, r io.ReaderAt) error {
 	if p.size > maxVmlinux {
-		return fmt.Errorf("it says to have %d bytes, more than %d", p.size, maxVmlinux)
+		return fmt.Errorf("it claims %d bytes, more than %d", p.size, maxVmlinux)
 	}
 	var magic [4]byte
 	if _, err := r.ReadAt(magic[:], p.off); err != nil {
 		return err
 	}
 	if !bytes.Equal(magic[:], []byte{0x28, 0xb5, 0x2f, 0xfd}) { // RFC 8878
-		return fmt.Errorf("packed with something else than zstd: it begins with % x", magic)
+		return fmt.Errorf("not packed with zstd: it begins with % x", magic)
 	}
 	d, err := zstd.NewReader(io.NewSectionReader(r, p.off, p.len), zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
@@ -80,7 +80,7 @@ func (p payload) unpack(w io.Writer, r io.ReaderAt) error {
 	defer d.Close()
 	n, err := io.Copy(w, io.LimitReader(d, p.size+1))
 	if err == nil && n != p.size {
-		err = fmt.Errorf("it has %d bytes or more and says to have %d", n, p.size)
+		err = fmt.Errorf("it has at least %d bytes but claims %d", n, p.size)
 	}
 	return err
 }

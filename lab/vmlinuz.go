@@ -26,5 +26,5 @@ func takeVmlinuz(dir, release string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("the package holds no kernel image at any of %v", places)
+	return fmt.Errorf("the package has no kernel image at any of %v", places)
 }

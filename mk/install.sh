@@ -10,7 +10,7 @@
 set -eu
 shims=$(cd "$(dirname "$0")/no-services" && pwd)
 case $shims in
-*:*) echo "cannot install packages: the path $shims has a colon, which PATH cannot; move this folder" >&2; exit 1 ;;
+*:*) echo "cannot install packages: the path $shims has a colon, which PATH does not allow; move this folder" >&2; exit 1 ;;
 esac
 path=$shims:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export DEBIAN_FRONTEND=noninteractive

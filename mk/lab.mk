@@ -34,7 +34,7 @@ lab: build ## fetch and build what the lab (VM with the soft NIC) needs
 
 # Who asks for the demo wants to see it: without the lab this fails.
 LAB_DEMO_OUT ?= out/lab-demo
-lab-demo: build ## show zero-copy receive in the lab, with the proof, from a fresh clone on (DEMO='--all': every TCP mode), results in out/lab-demo
+lab-demo: build ## show zero-copy receive in the lab, with proof, from a fresh clone (DEMO='--all': every TCP mode), results in out/lab-demo
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "make lab-demo: $$why" >&2; exit 1; fi
 	@$(call aside,$(LAB_DEMO_OUT))
 	bin/zcbench lab build >/dev/null
@@ -49,7 +49,7 @@ test-lab: lab ## run the soft NIC's tests in the VM
 		CGO_ENABLED=0 go test -count=1 -run '$(LAB_OWN_BOOT)' -exec "$(CURDIR)/bin/zcbench lab exec --kernel $$k --timeout $(LAB_TIMEOUT) --" ./lab/softnictest || exit 1; \
 	done
 
-lab-selftests: lab ## run the kernel's own selftests of drivers on the soft NIC, on every kernel, results in out/selftests
+lab-selftests: lab ## run the kernel's driver selftests on the soft NIC, on every kernel, results in out/selftests
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make lab-selftests: $$why"; exit 0; fi; \
 	dir=$$(bin/zcbench lab selftests --build) || exit 1; \
 	CGO_ENABLED=0 go test -count=1 -v -run TestSelftest -exec "$(CURDIR)/bin/zcbench lab exec --file $$dir/iou-zcrx --file $$dir/ncdevmem --env ZCBENCH_LAB_SELFTESTS=$$dir --timeout $(LAB_TIMEOUT) --" ./lab/softnictest || exit 1; \
@@ -58,7 +58,7 @@ lab-selftests: lab ## run the kernel's own selftests of drivers on the soft NIC,
 		bin/zcbench lab selftests --kernel $$k --out out/selftests/$$k || bad=1; \
 	done; exit $${bad:-0}
 
-lease-kills: lab ## kill runs in the lab, on every kernel, with -9 at 50 random moments (SEED=1): every setting must come back
+lease-kills: lab ## kill -9 runs in the lab, on every kernel, at 50 random moments (SEED=1): every setting must be restored
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make lease-kills: $$why"; exit 0; fi; \
 	for k in $(LAB_KERNELS); do \
 		echo "== $$k"; \

@@ -24,7 +24,7 @@ check() {
 	*)
 		if printf '%s' "$said" | grep -qiE 'fetching vulnerabilities|vulnerability database|fetching db|(reading|parsing) index|no such host|connection refused|i/o timeout|proxyconnect'; then
 			{
-				echo "NOT CHECKED: the vulnerability database $db cannot be reached, so whether there are known vulnerabilities is not known"
+				echo "NOT CHECKED: the vulnerability database $db cannot be reached, so known vulnerabilities could not be checked"
 				printf '%s\n' "$said" | sed 's/^/  /'
 				echo "  fix: run it where the database can be reached, or set GOVULNDB=file:///DIR to a copy of it"
 			} >&2
@@ -46,5 +46,5 @@ for tags in '' giouring; do
 	[ $status = 2 ] && exit 2
 	[ $status -gt $worst ] && worst=$status
 done
-[ $worst = 0 ] && echo "no known vulnerability in what is called, by the database $db"
+[ $worst = 0 ] && echo "no known vulnerability in called code, by the database $db"
 exit $worst

@@ -138,11 +138,11 @@ func parseWatts(line string, v []int64) error {
 		f = f[:1]
 	}
 	if len(f) != 1 {
-		return fmt.Errorf("it prints %q, which is no number of watts", short(line))
+		return fmt.Errorf("it prints %q, which is not a number of watts", short(line))
 	}
 	w, err := strconv.ParseFloat(f[0], 64)
 	if err != nil {
-		return fmt.Errorf("it prints %q, which is no number of watts", short(line))
+		return fmt.Errorf("it prints %q, which is not a number of watts", short(line))
 	}
 	v[0], err = micro(w)
 	return err
@@ -206,7 +206,7 @@ func (c *command) ended(last *stamped, asked int64, v []int64) (again bool, err 
 	case ch.err != nil:
 		return false, fmt.Errorf("the command failed: %w%s", ch.err, c.words(ch))
 	case last == nil || asked-last.ns >= int64(c.info.MinInterval):
-		return true, errors.New("the command ended and printed nothing" + c.words(ch))
+		return true, errors.New("the command exited without printing anything" + c.words(ch))
 	}
 	return false, c.take(last.text, v)
 }
@@ -306,7 +306,7 @@ func (c *command) take(line string, v []int64) error {
 	if err := c.parse(masked, v); err != nil {
 		return err
 	}
-	return errors.New("it prints no number of watts")
+	return errors.New("it does not print a number of watts")
 }
 
 // hiding replaces the words of a command, and what they are made of, but for the

@@ -59,7 +59,7 @@ func openCSV(s Spec) (*csvLog, error) {
 	}
 	f, err := os.Open(c.path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the logger must have begun the file", err)
+		return nil, fmt.Errorf("%w: the logger must have started the file", err)
 	}
 	f.Close()
 	c.info = c.describe(s)
@@ -78,7 +78,7 @@ func (c *csvLog) describe(s Spec) Info {
 // refers to.
 func ReadLog(s Spec) (Trace, error) {
 	if s.Name != "csv" {
-		return Trace{}, fmt.Errorf("power source %s: only a log can be read afterwards: csv=FILE", s)
+		return Trace{}, fmt.Errorf("power source %s: only a log can be added afterwards: csv=FILE", s)
 	}
 	c, err := parseCSVSpec(s)
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *csvLog) Info() Info { return c.info }
 
 // Read is not used: a log is imported.
 func (c *csvLog) Read(context.Context, []int64) error {
-	return errors.New("a log has no reading of now")
+	return errors.New("a log has no current reading")
 }
 
 func (c *csvLog) Close() error { return nil }
@@ -119,7 +119,7 @@ func (c *csvLog) Import(fromNs, toNs int64) ([]Sample, error) {
 			return nil
 		}
 		if n := len(out); n > 0 && at < out[n-1].AtNs {
-			return errors.New("its time runs backwards")
+			return errors.New("its times run backwards")
 		}
 		uw, err := micro(w)
 		if errors.Is(err, errNoReading) {

@@ -67,9 +67,9 @@ func TestFaultsOfFiles(t *testing.T) {
 	put := func(text string) func() { return func() { write(t, meter, text) } }
 	back := put("143500000\n")
 	survive(t, mustOpen(t, "hwmon?root="+dir), 143_500_000, []mishap{
-		{"garbage", put("on fire\n"), back, "is no count"},
+		{"garbage", put("on fire\n"), back, "is not a count"},
 		{"nothing", put(""), back, "read "},
-		{"negative", put("-1\n"), back, "is no count"},
+		{"negative", put("-1\n"), back, "is not a count"},
 		{"a jump", put("900000000000000\n"), back, "implausible"},
 	})
 
@@ -93,8 +93,8 @@ func TestFaultsOfBMC(t *testing.T) {
 	survive(t, d, 220e6, []mishap{
 		{"busy", answer("c0"), back, "busy"},
 		{"hang", answer(""), back, "in time"},
-		{"another's answer", answer("00 dd"), back, "no DCMI"},
-		{"cut off", answer(strings.TrimSuffix(dcmiFrame, " 00 40")), back, "no DCMI"},
+		{"another's answer", answer("00 dd"), back, "not a DCMI"},
+		{"cut off", answer(strings.TrimSuffix(dcmiFrame, " 00 40")), back, "not a DCMI"},
 		{"switched off", answer(strings.TrimSuffix(dcmiFrame, "40") + "00"), back, "not active"},
 	})
 }

@@ -254,7 +254,7 @@ func (t Trace) doubts(load Mean, at Times) string {
 		out = append(out, fmt.Sprintf("all %d readings are equal: the instrument may be stuck", load.N))
 	}
 	if load.Effective < fewEffective && load.U > 0 {
-		out = append(out, fmt.Sprintf("its %d readings are worth %.1f independent ones: its scatter may be larger than they show", load.N, load.Effective))
+		out = append(out, fmt.Sprintf("its %d readings are worth only %.1f independent ones: the true scatter may be larger", load.N, load.Effective))
 	}
 	if load.Min >= 0 && load.Watts > 0 && load.Max > 5*load.Watts {
 		out = append(out, fmt.Sprintf("a reading jumped to %.1f W", load.Max))

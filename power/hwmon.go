@@ -122,9 +122,9 @@ func (h *hwmon) choose(label string) error {
 	}
 	switch {
 	case label != "" && len(scopes) == 0:
-		return fmt.Errorf("no sensor has the label %q; there are %s", label, strings.Join(h.labels, ", "))
+		return fmt.Errorf("no sensor has the label %q; the labels are %s", label, strings.Join(h.labels, ", "))
 	case len(scopes) > 1:
-		return fmt.Errorf("the label %q is that of the machine's meter and of a part's sensor: name the device too, hwmon=DEVICE?label=LABEL", label)
+		return fmt.Errorf("the label %q belongs to both the machine's meter and a component's sensor: name the device too, hwmon=DEVICE?label=LABEL", label)
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func parseDCMI(b []byte) (dcmiReading, error) {
 		return dcmiReading{}, &Unavailable{fmt.Sprintf("the BMC refuses a DCMI power reading: completion code 0x%02x%s", b[0], completion(b[0])), "the BMC may have none: try redfish, or hwmon"}
 	}
 	if len(b) != 19 || b[1] != dcmiGroup {
-		return dcmiReading{}, fmt.Errorf("the BMC answers % x, which is no DCMI power reading", b[:min(len(b), 24)])
+		return dcmiReading{}, fmt.Errorf("the BMC answers % x, which is not a DCMI power reading", b[:min(len(b), 24)])
 	}
 	le := binary.LittleEndian
 	r := dcmiReading{watts: le.Uint16(b[2:]), min: le.Uint16(b[4:]), max: le.Uint16(b[6:]), avg: le.Uint16(b[8:]),
@@ -109,7 +109,7 @@ func parseDCMI(b []byte) (dcmiReading, error) {
 func completion(code byte) string {
 	switch code {
 	case 0xc1:
-		return " (it does not know the command)"
+		return " (unknown command)"
 	case 0xc0:
 		return " (busy)"
 	case 0xd4:

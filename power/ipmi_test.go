@@ -52,7 +52,7 @@ func TestDCMI(t *testing.T) {
 		t.Errorf("%v, %v, %+v", v, err, d.Info())
 	}
 	for frame, say := range map[string]string{
-		"c1": "does not know the command", "00 dc dc 00": "no DCMI", "": "in time", strings.Replace(dcmiFrame, "00 dc dc", "00 dd dc", 1): "no DCMI",
+		"c1": "(unknown command)", "00 dc dc 00": "not a DCMI", "": "in time", strings.Replace(dcmiFrame, "00 dc dc", "00 dd dc", 1): "not a DCMI",
 		strings.TrimSuffix(dcmiFrame, "40") + "00": "not active", strings.Replace(dcmiFrame, "dc dc 00", "dc ff ff", 1): "no reading",
 	} {
 		bmc.answer = frame

@@ -94,7 +94,7 @@ func (c *lineClient) readLine(ctx context.Context) (string, error) {
 	b, err := c.r.ReadSlice('\n')
 	switch {
 	case errors.Is(err, bufio.ErrBufferFull):
-		return "", fmt.Errorf("a line of more than %d bytes is no answer", mostLine)
+		return "", fmt.Errorf("the answer has a line of more than %d bytes", mostLine)
 	case errors.Is(err, io.EOF):
 		return "", errors.New("the instrument closed the connection")
 	case err != nil:
@@ -139,7 +139,7 @@ func withPort(addr, port string) string {
 func needAddress(what string) func(Spec) error {
 	return func(s Spec) error {
 		if strings.Contains(s.Target, "@") {
-			return errors.New("no user or password in the address: the instrument takes none")
+			return errors.New("no user or password in the address: the instrument does not use them")
 		}
 		return needTarget(what)(s)
 	}
@@ -149,7 +149,7 @@ func needAddress(what string) func(Spec) error {
 func needTarget(what string) func(Spec) error {
 	return func(s Spec) error {
 		if s.Target == "" {
-			return fmt.Errorf("it needs %s, as in %s", what, kinds[s.Name].example)
+			return fmt.Errorf("it needs %s, such as %s", what, kinds[s.Name].example)
 		}
 		return nil
 	}

@@ -147,7 +147,7 @@ func TestPTDaemon(t *testing.T) {
 		t.Errorf("%v, %v", v, err)
 	}
 	for answer, say := range map[string]string{"Last x samples": "Last N samples", "?": "Last N samples", "\x00": "closed", "": "no answer in time",
-		"Last 1 samples\r\nrubbish": "no log line", "Last 1 samples\r\n" + fmt.Sprintf(ptdLine, "-1.000000"): "no reading",
+		"Last 1 samples\r\nrubbish": "not a log line", "Last 1 samples\r\n" + fmt.Sprintf(ptdLine, "-1.000000"): "no reading",
 		"Last 1 samples\r\n" + fmt.Sprintf(ptdLine, "9e99"): "implausible", "Last 2 samples\r\n" + fmt.Sprintf(ptdLine, "1"): "no answer in time"} {
 		rl.Store(answer)
 		if _, err := readOne(t, src); err == nil || !strings.Contains(err.Error(), say) {
@@ -166,7 +166,7 @@ func TestPTDaemon(t *testing.T) {
 		t.Errorf("its last word was %q, not Stop", asked.Load())
 	}
 	other := serveLines(t, "\r\n", func(string) string { return "220 mail.example ESMTP" })
-	if _, err := open(t, "ptdaemon="+other.addr); err == nil || !strings.Contains(err.Error(), "no PTDaemon") {
+	if _, err := open(t, "ptdaemon="+other.addr); err == nil || !strings.Contains(err.Error(), "not a PTDaemon") {
 		t.Errorf("another server: %v", err)
 	}
 }
@@ -229,8 +229,8 @@ func TestSCPI(t *testing.T) {
 	if i := src.Info(); i.Uncertainty != 0.001 || !strings.Contains(i.Device, "WT333E") {
 		t.Errorf("%+v", i)
 	}
-	for text, say := range map[string]string{"NAN": "no reading", "9.91E+37": "no reading", "Error": "no number", "": "no answer in time", "\x00": "closed", "-3": "implausible",
-		strings.Repeat("1", 5000): "no answer"} {
+	for text, say := range map[string]string{"NAN": "no reading", "9.91E+37": "no reading", "Error": "not a number", "": "no answer in time", "\x00": "closed", "-3": "implausible",
+		strings.Repeat("1", 5000): "the answer has a line"} {
 		answer.Store(text)
 		if _, err := readOne(t, src); err == nil || !strings.Contains(err.Error(), say) {
 			t.Errorf("%.20q: %v, want %q", text, err, say)

@@ -76,7 +76,7 @@ func parseLog(r io.Reader, f logFormat, each func(time.Time, float64) error) err
 		case errors.Is(rerr, io.EOF):
 			return nil
 		case errors.Is(rerr, bufio.ErrBufferFull):
-			return fmt.Errorf("%d: a line of more than %d bytes: no meter writes such", n, maxLogLine)
+			return fmt.Errorf("%d: a line of more than %d bytes, too long for a meter's log", n, maxLogLine)
 		case rerr != nil:
 			return fmt.Errorf("%d: %w", n, rerr)
 		}
@@ -130,7 +130,7 @@ func (f logFormat) columns(heading string) (at [2]int, err error) {
 			continue
 		}
 		if at[i] = slices.Index(names, want); at[i] < 0 {
-			return at, fmt.Errorf("there is no column %q; its heading has %q", short(want), short(strings.Join(names, ", ")))
+			return at, fmt.Errorf("no column %q; the heading has %q", short(want), short(strings.Join(names, ", ")))
 		}
 	}
 	return at, nil
@@ -158,7 +158,7 @@ func (f logFormat) parseLine(line string, cols [2]int) (time.Time, float64, erro
 		layout := map[string]string{"mdy": "01-02-2006 15:04:05.000", "dmy": "02-01-2006 15:04:05.000"}[f.date]
 		t, err := time.ParseInLocation(layout, stamp, f.zone)
 		if err != nil {
-			return t, 0, fmt.Errorf("time %q is not of the form that date=%s says", short(stamp), f.date)
+			return t, 0, fmt.Errorf("time %q does not match date=%s", short(stamp), f.date)
 		}
 		w, err := parsePTDLine(line)
 		return t, w, err
@@ -173,7 +173,7 @@ func (f logFormat) parseLine(line string, cols [2]int) (time.Time, float64, erro
 	}
 	w, err := strconv.ParseFloat(all[cols[1]], 64)
 	if err != nil {
-		return t, 0, fmt.Errorf("%q is no number of watts", short(all[cols[1]]))
+		return t, 0, fmt.Errorf("%q is not a number of watts", short(all[cols[1]]))
 	}
 	return t, w, nil
 }
@@ -190,7 +190,7 @@ func parseTime(s string, zone *time.Location) (time.Time, error) {
 	sec, err := strconv.ParseInt(whole, 10, 64)
 	ns, err2 := strconv.ParseInt((part + "000000000")[:9], 10, 64)
 	if err != nil || err2 != nil || sec < 0 || ns < 0 || sec > 1<<33 {
-		return time.Time{}, fmt.Errorf("%q is no time: seconds since 1970, 2026-01-31T12:00:00.5Z, or 2026-01-31 12:00:00", short(s))
+		return time.Time{}, fmt.Errorf("%q is not a time: want seconds since 1970, 2026-01-31T12:00:00.5Z, or 2026-01-31 12:00:00", short(s))
 	}
 	return time.Unix(sec, ns), nil
 }

@@ -50,12 +50,12 @@ func TestLogLines(t *testing.T) {
 		{"date=dmy", ptdLine + "\n", "dmy"}, // month 22
 		{"date=ymd", "", "mdy or dmy"},
 		{"zone=Middle-earth", "", "Europe/Berlin"},
-		{"watts=P", "time,power\n1,2\n", `1: there is no column "P"; its heading has "time, power"`},
-		{"watts=P", "1,2\n", `1: there is no column "P"`},
+		{"watts=P", "time,power\n1,2\n", `1: no column "P"; the heading has "time, power"`},
+		{"watts=P", "1,2\n", `1: no column "P"`},
 		{"watts=4", "1,2\n", "it has 2 fields"},
 		{"", "1,2\nxyz\n", "2: "},
-		{"", "1,volts\n", "no number of watts"},
-		{"", "99999999999,1\n", "no time"},
+		{"", "1,volts\n", "not a number of watts"},
+		{"", "99999999999,1\n", "not a time"},
 	} {
 		if got, err := logOf(t, c.options, c.text); err == nil || !strings.Contains(err.Error(), c.say) {
 			t.Errorf("%s %q: %q, %v; want %q", c.options, c.text, got, err, c.say)

@@ -69,7 +69,7 @@ func listGPUs(s Spec) ([]string, error) {
 	}
 	names := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if names[0] == "" {
-		return nil, &Unavailable{"NVML knows no GPU", "check nvidia-smi"}
+		return nil, &Unavailable{"NVML reports no GPU", "check nvidia-smi"}
 	}
 	return names, nil
 }

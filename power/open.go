@@ -77,7 +77,7 @@ func (s Spec) CheckTwice(others []Spec) error {
 	if slices.ContainsFunc(others, func(o Spec) bool {
 		return o.String() == s.String() && (o.Host == s.Host || o.Host == "" || s.Host == "")
 	}) {
-		return fmt.Errorf("power source %s is named twice: give one a name of its own, ?name=other", s)
+		return fmt.Errorf("power source %s is named twice: give one its own name, ?name=other", s)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-var ptdaemonKind = kind{summary: "SPEC PTDaemon, which speaks to a power analyzer", example: "ptdaemon=meterhost:8888",
+var ptdaemonKind = kind{summary: "SPEC PTDaemon, which talks to a power analyzer", example: "ptdaemon=meterhost:8888",
 	reaches: asks(func(s Spec) string { return withPort(s.Target, ptdaemonPort) }),
 	check:   needAddress("the daemon's address"),
 	open:    func(s Spec) (Source, error) { return openPTDaemon(s) }}
@@ -57,7 +57,7 @@ func (p *ptdaemon) hello(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", p.line.addr, plainTimeout(err))
 	case !strings.HasPrefix(answer, "Hello, PTDaemon"):
-		return fmt.Errorf("%s answers Hello with %q: this is no PTDaemon", p.line.addr, short(answer))
+		return fmt.Errorf("%s answers Hello with %q: not a PTDaemon", p.line.addr, short(answer))
 	}
 	if answer, err = say("Identify"); err != nil {
 		return fmt.Errorf("%s: Identify: %w", p.line.addr, plainTimeout(err))
@@ -164,13 +164,13 @@ func parsePTDLine(s string) (float64, error) {
 		w, err := strconv.ParseFloat(strings.TrimSpace(f[i+1]), 64)
 		switch {
 		case err != nil:
-			return 0, fmt.Errorf("%q is no number of watts", short(f[i+1]))
+			return 0, fmt.Errorf("%q is not a number of watts", short(f[i+1]))
 		case w == -1:
 			return 0, errNoReading
 		}
 		return w, nil
 	}
-	return 0, fmt.Errorf("%q is no log line of PTDaemon", short(s))
+	return 0, fmt.Errorf("%q is not a log line of PTDaemon", short(s))
 }
 
 // Close ends the measurement that this client began.

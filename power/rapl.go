@@ -128,7 +128,7 @@ func openRAPL(root string, uncertainty float64, scope Scope) (*rapl, error) {
 	}
 	if packages == 0 {
 		r.Close()
-		return nil, &Unavailable{fmt.Sprintf("no RAPL package zone in %s", root), "modprobe intel_rapl_msr; a virtual machine has none"}
+		return nil, &Unavailable{fmt.Sprintf("no RAPL package zone in %s", root), "modprobe intel_rapl_msr; virtual machines have none"}
 	}
 	if err := r.sum(scope); err != nil {
 		r.Close()
@@ -145,7 +145,7 @@ func (r *rapl) sum(scope Scope) error {
 	case scope == ScopePackage, scope == "" && why != "":
 		return nil
 	case why != "":
-		return &Unavailable{why, "measure the packages alone, on both hosts: rapl?scope=package"}
+		return &Unavailable{why, "measure only the packages, on both hosts: rapl?scope=package"}
 	}
 	r.info.Scope = ScopeMemory
 	for i, z := range r.zones {
@@ -170,7 +170,7 @@ func (r *rapl) noMemory() string {
 	}
 	for i, z := range r.zones {
 		if c := r.info.Channels[i]; !c.Part && !has[z.number] {
-			return fmt.Sprintf("%s has no zone of its memory (dram)", c.Name)
+			return fmt.Sprintf("%s has no memory zone (dram)", c.Name)
 		}
 	}
 	return ""
@@ -200,7 +200,7 @@ func (r *rapl) add(dir, entry string) (Channel, error) {
 	}
 	f, err := os.Open(filepath.Join(dir, "energy_uj"))
 	if errors.Is(err, fs.ErrPermission) {
-		return c, &Unavailable{fmt.Sprintf("zone %s: energy_uj is for root only", entry), "run as root or with CAP_DAC_READ_SEARCH"}
+		return c, &Unavailable{fmt.Sprintf("zone %s: only root can read energy_uj", entry), "run as root or with CAP_DAC_READ_SEARCH"}
 	}
 	if err != nil {
 		return c, fmt.Errorf("zone %s: %w", entry, err)
@@ -268,7 +268,7 @@ func (z *raplZone) add(value, ns int64) error {
 	// After a pause in which it can have wrapped unseen nobody knows how often.
 	if passed > int64(raplPoll) && float64(z.max)/1e6 < raplMostWatts*float64(passed)/1e9 {
 		z.total += d
-		return fmt.Errorf("not read for %.1f s: a wrap may have been missed", float64(passed)/1e9)
+		return fmt.Errorf("not read for %.1f s: a wrap-around may have been missed", float64(passed)/1e9)
 	}
 	z.total += d
 	return nil
@@ -291,7 +291,7 @@ func preadInt(f *os.File) (int64, error) {
 	}
 	v, err := strconv.ParseInt(strings.TrimSpace(string(b[:n])), 10, 64)
 	if err != nil || v < 0 {
-		return 0, fmt.Errorf("read %s: %q is no count", f.Name(), b[:n])
+		return 0, fmt.Errorf("read %s: %q is not a count", f.Name(), b[:n])
 	}
 	return v, nil
 }

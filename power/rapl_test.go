@@ -115,7 +115,7 @@ func TestRAPLMemory(t *testing.T) {
 		"the packages are asked":     {nil, "&scope=package", ScopePackage, "package_0 package_1", ""},
 		"both are asked":             {nil, "&scope=package-dram", ScopeMemory, "package_0 package_0_dram package_1 package_1_dram", ""},
 		"one package lacks it":       {func(root string) { os.RemoveAll(filepath.Join(root, "intel-rapl:1:1")) }, "", ScopePackage, "package_0 package_1", ""},
-		"one lacks it, and must not": {func(root string) { os.RemoveAll(filepath.Join(root, "intel-rapl:1:1")) }, "&scope=package-dram", "", "", "package_1 has no zone of its memory"},
+		"one lacks it, and must not": {func(root string) { os.RemoveAll(filepath.Join(root, "intel-rapl:1:1")) }, "&scope=package-dram", "", "", "package_1 has no memory zone"},
 		"one has never counted": {func(root string) {
 			os.WriteFile(filepath.Join(root, "intel-rapl:0:1", "energy_uj"), []byte("0\n"), 0o644)
 		}, "", ScopePackage, "package_0 package_1", ""},
@@ -168,7 +168,7 @@ func TestRAPLFaults(t *testing.T) {
 	}{
 		"set back to nothing":  {5, second / 10, "jumped"},
 		"jumps ahead":          {60e9, second, "jumped"},
-		"read too late":        {1000e6 + 500, 100 * second, "a wrap may have been missed"},
+		"read too late":        {1000e6 + 500, 100 * second, "s: a wrap-around may have been missed"},
 		"within what it can":   {1100e6, second, ""},
 		"late but cannot wrap": {1100e6, 15 * second, ""},
 	} {

@@ -18,9 +18,9 @@ type Deed string
 
 // The deeds.
 const (
-	Runs  Deed = "runs"  // a program
-	Asks  Deed = "asks"  // an address
-	Opens Deed = "opens" // a file, folder or device; also opening one can do harm, as of a watchdog
+	Runs  Deed = "runs"     // a program
+	Asks  Deed = "contacts" // an address
+	Opens Deed = "opens"    // a file, folder or device; also opening one can do harm, as of a watchdog
 )
 
 func (r Reach) String() string {
@@ -37,7 +37,7 @@ func (s Spec) Reaches() []Reach {
 	if k := kinds[s.Name]; k.reaches != nil {
 		return k.reaches(s)
 	}
-	return []Reach{{Does: Runs, What: "what nobody knows, for source " + s.Name}} // no source goes unasked
+	return []Reach{{Does: Runs, What: "something unknown, for source " + s.Name}} // no source goes unasked
 }
 
 // opens are the paths that options name.

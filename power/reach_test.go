@@ -23,11 +23,11 @@ func TestReaches(t *testing.T) {
 		"nvml?helper=/x":                {"runs /x"},
 		"tg:command=echo 'a' $B?c":      {`runs /bin/sh -c 'echo '\''a'\'' $B?c'`},
 		"csv=meter.csv?zone=UTC":        {"opens meter.csv"},
-		"scpi=meter":                    {"asks meter:5025"},
-		"ptdaemon=meter:9":              {"asks meter:9"},
-		"snmp=apc@pdu":                  {"asks pdu:161 with the secrets of ZCBENCH_SNMP_*"},
-		"redfish=bmc":                   {"asks https://bmc with the secrets of ZCBENCH_REDFISH_*"},
-		"redfish=https://bmc?secrets=/root/bmc&ca=/ca": {"asks https://bmc with the secrets of /root/bmc", "opens /ca", "opens /root/bmc"},
+		"scpi=meter":                    {"contacts meter:5025"},
+		"ptdaemon=meter:9":              {"contacts meter:9"},
+		"snmp=apc@pdu":                  {"contacts pdu:161 with the secrets of ZCBENCH_SNMP_*"},
+		"redfish=bmc":                   {"contacts https://bmc with the secrets of ZCBENCH_REDFISH_*"},
+		"redfish=https://bmc?secrets=/root/bmc&ca=/ca": {"contacts https://bmc with the secrets of /root/bmc", "opens /ca", "opens /root/bmc"},
 	} {
 		s, err := ParseSpec(text)
 		if err != nil {

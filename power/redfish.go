@@ -30,15 +30,15 @@ func checkRedfish(s Spec) error {
 	u, err := url.Parse(redfishURL(s.Target))
 	switch {
 	case err != nil || u.Host == "":
-		return errors.New("the target is no address such as https://bmc.example") // not repeated: it may hold a password
+		return errors.New("the target is not an address such as https://bmc.example") // not repeated: it may hold a password
 	case u.User != nil:
-		return errors.New("no user or password in the address: set ZCBENCH_REDFISH_USER and ZCBENCH_REDFISH_PASSWORD, or the option secrets=FILE")
+		return errors.New("put no user or password into the address: set ZCBENCH_REDFISH_USER and ZCBENCH_REDFISH_PASSWORD, or the option secrets=FILE")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return fmt.Errorf("scheme %q: must be https", u.Scheme)
 	}
 	insecure, err := redfishInsecure(s)
 	if err == nil && u.Scheme == "http" && !insecure {
-		return errors.New("http sends user and password in the clear: use https, or say insecure=true")
+		return errors.New("http sends user and password in the clear: use https, or set insecure=true")
 	}
 	return err
 }
@@ -147,7 +147,7 @@ func (r *redfish) find(ctx context.Context, want string) error {
 			continue
 		}
 		if asked++; asked > mostChassis {
-			why = errors.Join(why, fmt.Errorf("the other %d chassis were not asked: name one with chassis=ID", len(all.Members)-mostChassis))
+			why = errors.Join(why, fmt.Errorf("the other %d chassis were not read: choose one with chassis=ID", len(all.Members)-mostChassis))
 			break
 		}
 		err := r.findIn(ctx, m.ID)
@@ -157,7 +157,7 @@ func (r *redfish) find(ctx context.Context, want string) error {
 		why = errors.Join(why, err)
 	}
 	if why == nil {
-		why = fmt.Errorf("there is no chassis %s", want)
+		why = fmt.Errorf("no such chassis: %s", want)
 	}
 	return fmt.Errorf("no chassis with a power reading: %w", why)
 }
@@ -205,7 +205,7 @@ func parseEnvironmentMetrics(b []byte) (redfishReading, error) {
 		}
 	}
 	if err := json.Unmarshal(b, &m); err != nil {
-		return redfishReading{}, fmt.Errorf("no JSON: %w", err)
+		return redfishReading{}, fmt.Errorf("not JSON: %w", err)
 	}
 	if m.PowerWatts == nil || m.PowerWatts.Reading == nil {
 		return redfishReading{}, errNoReading
@@ -225,7 +225,7 @@ func parsePower(b []byte) (redfishReading, error) {
 		}
 	}
 	if err := json.Unmarshal(b, &m); err != nil {
-		return redfishReading{}, fmt.Errorf("no JSON: %w", err)
+		return redfishReading{}, fmt.Errorf("not JSON: %w", err)
 	}
 	if len(m.PowerControl) == 0 || m.PowerControl[0].PowerConsumedWatts == nil {
 		return redfishReading{}, errNoReading
@@ -244,7 +244,7 @@ func (r *redfish) decode(ctx context.Context, path string, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(b, v); err != nil {
-		return fmt.Errorf("%s: no JSON: %w", path, err)
+		return fmt.Errorf("%s: not JSON: %w", path, err)
 	}
 	return nil
 }
@@ -254,7 +254,7 @@ const mostBody = 1 << 20
 
 func (r *redfish) get(ctx context.Context, path string) ([]byte, error) {
 	if !strings.HasPrefix(path, "/") {
-		return nil, fmt.Errorf("%q is no path of the BMC's", short(path))
+		return nil, fmt.Errorf("%q is not a path on the BMC", short(path))
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.base+path, nil)
 	if err != nil {
@@ -286,7 +286,7 @@ func redfishError(err error) error {
 	var name x509.HostnameError
 	var bad *tls.CertificateVerificationError
 	if errors.As(err, &unknown) || errors.As(err, &name) || errors.As(err, &bad) {
-		return &Unavailable{"the BMC's certificate is not trusted: " + err.Error(), "give its certificate authority with ca=FILE; insecure=true trusts anybody"}
+		return &Unavailable{"the BMC's certificate is not trusted: " + err.Error(), "give its certificate authority with ca=FILE; insecure=true accepts any certificate"}
 	}
 	return plainTimeout(err)
 }

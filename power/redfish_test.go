@@ -85,7 +85,7 @@ func TestRedfish(t *testing.T) {
 		say        string
 	}{
 		"refuses":     {func() { b.status.Store(503) }, func() { b.status.Store(0) }, "503"},
-		"garbage":     {func() { b.replace.Store("<html>") }, func() { b.replace.Store("") }, "no JSON"},
+		"garbage":     {func() { b.replace.Store("<html>") }, func() { b.replace.Store("") }, "not JSON"},
 		"null":        {func() { b.replace.Store(`{"PowerWatts":{"Reading":null}}`) }, func() { b.replace.Store("") }, "no reading"},
 		"jumps":       {func() { b.replace.Store(`{"PowerWatts":{"Reading":1e9}}`) }, func() { b.replace.Store("") }, "implausible"},
 		"hangs":       {func() { b.hang.Store(true) }, func() { b.hang.Store(false) }, "no answer in time"},

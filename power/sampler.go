@@ -126,7 +126,7 @@ func (r *reader) read(ctx context.Context) {
 		r.fail(from, err)
 	}
 	if len(r.trace.Samples) >= r.most {
-		r.fail(from, fmt.Errorf("%d readings are kept already and none is forgotten", r.most))
+		r.fail(from, fmt.Errorf("%d readings are kept, the limit: no more are recorded", r.most))
 		return
 	}
 	s := Sample{AtNs: from + (to-from)/2, V: v, Gap: gap != nil}
@@ -252,7 +252,7 @@ func (s *Sampler) Close() error {
 		case <-r.done:
 			err = errors.Join(err, r.src.Close())
 		case <-time.After(closeTime):
-			err = errors.Join(err, fmt.Errorf("power source %s hangs in a reading and was left behind", r.trace.Info.Name))
+			err = errors.Join(err, fmt.Errorf("power source %s hangs while reading and was abandoned", r.trace.Info.Name))
 		}
 	}
 	return err

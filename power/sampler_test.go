@@ -69,7 +69,7 @@ func TestSamplerHang(t *testing.T) {
 		t.Errorf("the one that hangs has %v W", m.Watts)
 	}
 	err := s.Close()
-	if err == nil || !strings.Contains(err.Error(), "left behind") {
+	if err == nil || !strings.Contains(err.Error(), "abandoned") {
 		t.Errorf("close: %v", err)
 	}
 }
@@ -148,7 +148,7 @@ func TestCommand(t *testing.T) {
 	if once.(Spender).SpentNs() <= 0 {
 		t.Error("running it costs nothing?")
 	}
-	for text, say := range map[string]string{"echo hello": "no number", "echo NaN": "no reading", "exit 3": "exit status 3", "echo why >&2; exit 1": "why", "true": "printed nothing", "echo -5": "implausible",
+	for text, say := range map[string]string{"echo hello": "not a number", "echo NaN": "no reading", "exit 3": "exit status 3", "echo why >&2; exit 1": "why", "true": "without printing anything", "echo -5": "implausible",
 		"nosuchcommand": "not found"} {
 		if _, err := open(t, "command="+text); err == nil || !strings.Contains(err.Error(), say) {
 			t.Errorf("%s: %v, want %q", text, err, say)
@@ -205,8 +205,8 @@ func TestCSV(t *testing.T) {
 		t.Errorf("%v, %v, interval %v", m, err, tr.Interval)
 	}
 	for name, tt := range map[string]struct{ text, say string }{
-		"garbage":   {"1,2\nxyz\n", "log.csv:2: "},
-		"no number": {"1,volts\n2,x\n", ":1: "},
+		"garbage":      {"1,2\nxyz\n", "log.csv:2: "},
+		"not a number": {"1,volts\n2,x\n", ":1: "},
 	} {
 		write(t, file, tt.text)
 		if tr := s.Traces(0, from)[0]; len(tr.Failures) != 1 || !strings.Contains(tr.Failures[0].Why, tt.say) {

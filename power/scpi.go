@@ -88,7 +88,7 @@ func parseNR3(s string) (float64, error) {
 	w, err := strconv.ParseFloat(s, 64)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("the meter says %q, which is no number", short(s))
+		return 0, fmt.Errorf("the meter says %q, which is not a number", short(s))
 	case math.IsNaN(w), w >= 9.9e37:
 		return 0, errNoReading
 	}

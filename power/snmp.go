@@ -78,17 +78,17 @@ func (p *snmpPlan) checkOptions(s Spec) error {
 		}
 		known = append(known, strings.Join(set, " with "))
 	}
-	return fmt.Errorf("vendor %s does not take %s: it takes %s", p.vendor, strings.Join(given, " with "), strings.Join(known, ", or "))
+	return fmt.Errorf("vendor %s has no option %s: it has %s", p.vendor, strings.Join(given, " with "), strings.Join(known, ", or "))
 }
 
 func parseSNMP(s Spec) (snmpPlan, error) {
 	vendor, addr, ok := strings.Cut(s.Target, "@")
 	p := snmpPlan{vendor: vendor, addr: addr, scale: 1, resolution: 1}
 	if !ok || addr == "" {
-		return p, fmt.Errorf("it needs VENDOR@ADDRESS, as in %s", snmpKindExample)
+		return p, fmt.Errorf("it needs VENDOR@ADDRESS, such as %s", snmpKindExample)
 	}
 	if strings.Contains(addr, "@") {
-		return p, errors.New("no user or community in the address: set ZCBENCH_SNMP_COMMUNITY, or the option secrets=FILE")
+		return p, errors.New("put no user or community into the address: set ZCBENCH_SNMP_COMMUNITY, or the option secrets=FILE")
 	}
 	if err := p.checkOptions(s); err != nil {
 		return p, err
@@ -103,7 +103,7 @@ func parseSNMP(s Spec) (snmpPlan, error) {
 		err = p.generic(s.Options.Get("oid"), cmp.Or(s.Options.Get("scale"), "1"))
 	}
 	if err == nil && len(p.oids) > gosnmp.MaxOids {
-		err = fmt.Errorf("%d objects: a unit is asked for at most %d at once", len(p.oids), gosnmp.MaxOids)
+		err = fmt.Errorf("%d objects: at most %d can be read at once", len(p.oids), gosnmp.MaxOids)
 	}
 	if err == nil {
 		_, err = snmpSecurity(s, secrets{})
@@ -130,7 +130,7 @@ func snmpNumbers(s Spec, name, def string) ([]string, error) {
 			return nil, fmt.Errorf("%s %q: must be a number from 1, or several joined by a semicolon", name, n)
 		}
 		if slices.Contains(list[:i], n) {
-			return nil, fmt.Errorf("%s %s is named twice: it would be counted twice", name, n)
+			return nil, fmt.Errorf("%s %s is named twice and would be counted twice", name, n)
 		}
 	}
 	return list, nil
@@ -231,7 +231,7 @@ func snmpSecurity(s Spec, sec secrets) (*gosnmp.GoSNMP, error) {
 		}
 	}
 	if g.MsgFlags == gosnmp.NoAuthNoPriv && s.Options.Has("auth") || g.MsgFlags != gosnmp.AuthPriv && s.Options.Has("priv") {
-		return nil, fmt.Errorf("level=%s has no use for auth or priv that is given", s.Options.Get("level"))
+		return nil, fmt.Errorf("level=%s does not use auth or priv, which are given", s.Options.Get("level"))
 	}
 	if g.MsgFlags == gosnmp.NoAuthNoPriv {
 		u.AuthenticationProtocol, u.PrivacyProtocol = gosnmp.NoAuth, gosnmp.NoPriv
@@ -295,7 +295,7 @@ func (p *snmp) setUp(ctx context.Context) error {
 		}
 		for i, d := range values {
 			if d < 0 || d > 9 {
-				return fmt.Errorf("%s: %d decimal digits cannot be", p.plan.digits[i], d)
+				return fmt.Errorf("%s: %d decimal digits are too many", p.plan.digits[i], d)
 			}
 			p.scales[i] = math.Pow10(-int(d))
 			p.info.Channels[0].Resolution = p.scales[i]
@@ -360,17 +360,17 @@ func snmpNumber(pdu gosnmp.SnmpPDU) (int64, error) {
 		b, _ := pdu.Value.([]byte)
 		n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("%q is no whole number", short(string(b)))
+			return 0, fmt.Errorf("%q is not a whole number", short(string(b)))
 		}
 		return n, nil
 	}
-	return 0, fmt.Errorf("a value of type %v is no number", pdu.Type)
+	return 0, fmt.Errorf("a value of type %v is not a number", pdu.Type)
 }
 
 // snmpError has nothing of the request in it, which may hold the community.
 func snmpError(err error) error {
 	if strings.Contains(err.Error(), "timeout") || errors.Is(err, context.DeadlineExceeded) {
-		return &Unavailable{"no answer in time", "check the address, and the community or user (environment ZCBENCH_SNMP_COMMUNITY, or the option secrets=FILE): a unit does not answer a wrong one"}
+		return &Unavailable{"no answer in time", "check the address, and the community or user (environment ZCBENCH_SNMP_COMMUNITY, or the option secrets=FILE): units do not answer wrong ones"}
 	}
 	return err
 }

@@ -112,7 +112,7 @@ func TestSNMP(t *testing.T) {
 	}
 	for spec, say := range map[string]string{
 		"snmp=apc@%s?outlet=9":                  "no such object",
-		"snmp=oid@%s?oid=1.3.6.1.4.1.99999.1.2": "no whole number",
+		"snmp=oid@%s?oid=1.3.6.1.4.1.99999.1.2": "is not a whole number",
 		"snmp=oid@%s?oid=1.3.6.1.4.1.99999.1.3": "implausible",
 	} {
 		if _, err := open(t, fmt.Sprintf(spec, d.addr)); err == nil || !strings.Contains(err.Error(), say) {
@@ -159,18 +159,18 @@ func TestSNMPSpecs(t *testing.T) {
 	}
 	// What would count for nothing is refused, with what does count.
 	for bad, say := range map[string]string{
-		"snmp=apc@x?outlet=3&pdu=2":                        "does not take outlet with pdu: it takes outlet, or pdu",
-		"snmp=apc@x?inlet=1":                               "apc does not take inlet",
-		"snmp=apc@x?scale=10":                              "apc does not take scale",
-		"snmp=apc@x?oid=1.2":                               "apc does not take oid",
-		"snmp=raritan@x?outlet=1&inlet=1":                  "it takes outlet with pdu, or inlet with pdu",
-		"snmp=raritan@x?oid=1.2":                           "raritan does not take oid",
-		"snmp=oid@x?oid=1.2&outlet=3":                      "oid does not take outlet with oid: it takes oid with scale",
-		"snmp=oid@x?oid=1.2&pdu=1":                         "oid does not take pdu with oid",
+		"snmp=apc@x?outlet=3&pdu=2":                        "has no option outlet with pdu: it has outlet, or pdu",
+		"snmp=apc@x?inlet=1":                               "apc has no option inlet",
+		"snmp=apc@x?scale=10":                              "apc has no option scale",
+		"snmp=apc@x?oid=1.2":                               "apc has no option oid",
+		"snmp=raritan@x?outlet=1&inlet=1":                  "it has outlet with pdu, or inlet with pdu",
+		"snmp=raritan@x?oid=1.2":                           "raritan has no option oid",
+		"snmp=oid@x?oid=1.2&outlet=3":                      "oid has no option outlet with oid: it has oid with scale",
+		"snmp=oid@x?oid=1.2&pdu=1":                         "oid has no option pdu with oid",
 		"snmp=apc@x?outlet=3;3":                            "counted twice",
 		"snmp=apc@x?outlet=":                               "outlet is empty",
-		"snmp=apc@x?version=3&level=authNoPriv&priv=AES":   "has no use for auth or priv",
-		"snmp=apc@x?version=3&level=noAuthNoPriv&auth=SHA": "has no use for auth or priv",
+		"snmp=apc@x?version=3&level=authNoPriv&priv=AES":   "does not use auth or priv, which are given",
+		"snmp=apc@x?version=3&level=noAuthNoPriv&auth=SHA": "does not use auth or priv, which are given",
 		"snmp=apc@x?outlet=3&auth=SHA":                     "auth is for version=3",
 		"snmp=apc@x?version=2c&level=authPriv":             "level is for version=3",
 		"snmp=raritan@x?outlet=1;2;3;4;5;6;7;8;9;10;11;12;13;14;15;16&pdu=1;2;3;4": "64 objects",

@@ -138,7 +138,7 @@ func (t *Trace) Sum(fromNs, toNs int64) (Mean, error) {
 		n++
 	}
 	if n == 0 {
-		return Mean{}, &Missing{"none of its sensors is known to stand for a whole: name one with the option label"}
+		return Mean{}, &Missing{"none of its sensors is known to measure a whole machine or part: choose one with the option label"}
 	}
 	return sum, nil
 }

@@ -35,7 +35,7 @@ func NewDelta() *Delta { return &Delta{sides: [2]*Sum{NewSum(), NewSum()}} }
 // Add adds the profile of a run, as [Parse] returns it, that moved kb of payload.
 func (d *Delta) Add(side int, p *profile.Profile, kb float64) error {
 	if !(kb > 0) {
-		return errors.New("no payload is known that the profile is of")
+		return errors.New("the payload that the profile covers is unknown")
 	}
 	if err := d.sides[side].add(p, 1/kb); err != nil {
 		return err

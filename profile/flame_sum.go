@@ -100,9 +100,9 @@ type Drawn struct {
 // String is a line below the graph.
 func (d Drawn) String() string {
 	if d.Hidden == 0 && d.Folded == 0 {
-		return fmt.Sprintf("All %d places of functions are drawn.", d.Functions)
+		return fmt.Sprintf("All %d call sites are drawn.", d.Functions)
 	}
-	return fmt.Sprintf("%d places of functions are drawn, those with the most time; %d others, together %.1f %% of the busy time, are folded into their callers.", d.Functions, d.Hidden, 100*d.Folded)
+	return fmt.Sprintf("The %d call sites with the most time are drawn; %d others, together %.1f %% of the busy time, are folded into their callers.", d.Functions, d.Hidden, 100*d.Folded)
 }
 
 // Empty tells that nothing has been added that was busy.

@@ -41,7 +41,7 @@ func ParseWithin(packed []byte, most int) (p *profile.Profile, unpacked int, err
 
 func unpack(packed []byte, most int) ([]byte, error) {
 	if len(packed) > MaxPacked {
-		return nil, fmt.Errorf("a profile of %d bytes, at most %d", len(packed), MaxPacked)
+		return nil, fmt.Errorf("a profile of %d bytes, more than %d", len(packed), MaxPacked)
 	}
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -59,7 +59,7 @@ func unpack(packed []byte, most int) ([]byte, error) {
 
 func parse(data []byte) (*profile.Profile, error) {
 	if n := parts(data); n < 0 || n > mostParts {
-		return nil, errors.New("read profile: it has too many parts, or is none")
+		return nil, errors.New("read profile: it has too many parts, or is not a profile")
 	}
 	p, err := profile.ParseUncompressed(data)
 	if err != nil {
@@ -70,7 +70,7 @@ func parse(data []byte) (*profile.Profile, error) {
 	}
 	for _, text := range texts(p) {
 		if plaintext.Clean(text) != text || strings.ContainsRune(text, '\n') {
-			return nil, fmt.Errorf("a profile with a text that is not plain: %+.80q", text)
+			return nil, fmt.Errorf("a profile with text that is not plain: %+.80q", text)
 		}
 	}
 	return p, nil

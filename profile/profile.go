@@ -202,7 +202,7 @@ func (p *Profile) Check(busyNs float64) error {
 		return nil
 	}
 	if off := 100 * (sampled - busyNs) / wall; math.Abs(off) > MaxIdlePoints {
-		return fmt.Errorf("samples say that the CPUs were busy for %.1f %% of the time, their accounting %.1f %%: samples were lost, or time is accounted otherwise", 100*sampled/wall, 100*busyNs/wall)
+		return fmt.Errorf("samples show the CPUs busy for %.1f %% of the time, CPU accounting for %.1f %%: samples were lost, or time is accounted differently", 100*sampled/wall, 100*busyNs/wall)
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func Subfolder(dir, name string) (string, error) {
 	}
 	st, err := os.Lstat(path)
 	if err == nil && !st.IsDir() {
-		err = fmt.Errorf("write into %s: it is no folder: remove it", path)
+		err = fmt.Errorf("write into %s: it is not a folder: remove it", path)
 	}
 	return path, err
 }
@@ -91,7 +91,7 @@ func openFile(path string, flags int) (*os.File, error) {
 	}
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("open %s: it is no regular file", path)
+		err = fmt.Errorf("open %s: it is not a regular file", path)
 	}
 	if err != nil {
 		f.Close()

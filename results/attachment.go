@@ -22,7 +22,7 @@ var fileWord = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // ProfileFile is where the profile of a run's end is, SUT or TG ("sut", "tg"), in a results folder.
 func ProfileFile(runID, end string) (string, error) {
 	if !fileWord().MatchString(runID) || len(runID) > 200 {
-		return "", fmt.Errorf("no file can be called after run %+.80q", runID)
+		return "", fmt.Errorf("no file can be named after run %+.80q", runID)
 	}
 	return filepath.Join(ProfilesDir, runID+"-"+end+".pb.gz"), nil
 }

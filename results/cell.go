@@ -172,11 +172,11 @@ func (c *Cell) OneKind() bool {
 func (c *Cell) Check() error {
 	all := c.modes()
 	if !c.OneKind() {
-		return fmt.Errorf("rx %s moves %s, and tx %s moves %s: take modes of one kind", c.RX, all[0].Kind, c.TX, all[1].Kind)
+		return fmt.Errorf("rx %s carries %s, but tx %s carries %s: choose modes of one kind", c.RX, all[0].Kind, c.TX, all[1].Kind)
 	}
 	if c.Queues > c.NFlows() {
 		o := LookupOption("queues")
-		return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("more than the flows (%d), and a queue without one has nothing to do: ask for more flows, or fewer queues", c.NFlows())}
+		return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("more than the flows (%d), and a queue without a flow has nothing to do: use more flows, or fewer queues", c.NFlows())}
 	}
 	for i := range Options {
 		o := &Options[i]
@@ -189,7 +189,7 @@ func (c *Cell) Check() error {
 			return &OptionError{Option: o, Value: v, Err: err}
 		}
 		if !o.concernsAny(all) {
-			return &OptionError{Option: o, Value: v, Err: fmt.Errorf("it concerns %s, not %s: leave it out", o.Whom(), c.modeNames())}
+			return &OptionError{Option: o, Value: v, Err: fmt.Errorf("it applies to %s, not to %s: leave it out", o.Whom(), c.modeNames())}
 		}
 	}
 	return c.checkPackets()

@@ -178,7 +178,7 @@ func readLimit(s string) (LimitedBy, error) {
 	if l := LimitedBy(s); s == "" || slices.Contains(LimitedBys, l) {
 		return l, nil
 	}
-	return "", fmt.Errorf("%q is no limit of a run: there are %v", s, LimitedBys)
+	return "", fmt.Errorf("%q is not a limit of a run: want one of %v", s, LimitedBys)
 }
 
 func textCol(name string, at func(*row) *string) column {

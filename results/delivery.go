@@ -24,7 +24,7 @@ type Times struct {
 // does: one end point for all modes. Of steps of the pace, so each time span weighs the same.
 type Delivery struct {
 	Times
-	Early uint64 `json:"early,omitempty"` // of them, those that came before they were due, by the clocks
+	Early uint64 `json:"early,omitempty"` // of them, those that arrived before they were due, by the clocks
 	// ClockUs is how far all of these may be off, either way, because the clocks of the two hosts
 	// are known to each other no better before and after the run, and part in it; 0: they have
 	// one. Nil: not known.

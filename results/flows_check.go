@@ -52,9 +52,9 @@ func (f *Flow) Check() error {
 	}
 	switch well := f.Verdict == OK || f.Verdict == ""; {
 	case well && f.Reason != "":
-		return fmt.Errorf("nothing is wrong with it, and yet a reason: %.100q", f.Reason)
+		return fmt.Errorf("no fault, but a reason: %.100q", f.Reason)
 	case !well && f.Reason == "":
-		return fmt.Errorf("the verdict %s without a reason", f.Verdict)
+		return fmt.Errorf("verdict %s without a reason", f.Verdict)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (f *Flow) Check() error {
 // that no flow has, and bytes that are not the host's together.
 func (h *Host) CheckFlows() error {
 	if n := len(h.Flows); n > stream.MaxFlows {
-		return fmt.Errorf("%d flows, and a run has at most %d", n, stream.MaxFlows)
+		return fmt.Errorf("%d flows, but a run has at most %d", n, stream.MaxFlows)
 	}
 	sum, all := uint64(0), len(h.Flows) > 0
 	for i := range h.Flows {
@@ -76,12 +76,12 @@ func (h *Host) CheckFlows() error {
 			continue
 		}
 		if sum+*f.Bytes < sum {
-			return fmt.Errorf("flow %d: %d bytes: the sum of all flows' is beyond any counter", i, *f.Bytes)
+			return fmt.Errorf("flow %d: %d bytes: the sum of all flows exceeds any counter", i, *f.Bytes)
 		}
 		sum += *f.Bytes
 	}
 	if all && h.Bytes != nil && sum != *h.Bytes {
-		return fmt.Errorf("the %d flows have %d bytes together, and the host %d", len(h.Flows), sum, *h.Bytes)
+		return fmt.Errorf("the %d flows have %d bytes together, but the host %d", len(h.Flows), sum, *h.Bytes)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (r *Record) checkFlows() error {
 			continue
 		}
 		if n := r.Cell.NFlows(); len(h.Flows) != n {
-			return fmt.Errorf("%s: the verdict ok, and %d flows where the cell has %d", role.Label(), len(h.Flows), n)
+			return fmt.Errorf("%s: verdict ok, but %d flows where the cell has %d", role.Label(), len(h.Flows), n)
 		}
 		if err := h.wrongFlow(); err != nil {
 			return fmt.Errorf("%s: %w", role.Label(), err)
@@ -114,7 +114,7 @@ func (h *Host) wrongFlow() error {
 	if i < 0 {
 		return nil
 	}
-	return fmt.Errorf("flow %d is %s in a run with the verdict ok", i, h.Flows[i].Verdict)
+	return fmt.Errorf("flow %d is %s in a run with verdict ok", i, h.Flows[i].Verdict)
 }
 
 // WellFlows refuses flows of an end that is well and that lack the figures which make it worth
@@ -132,7 +132,7 @@ func (h *Host) WellFlows() error {
 			err = errors.New("nothing flowed")
 		}
 		if err != nil {
-			return fmt.Errorf("the verdict ok, and flow %d: %w", i, err)
+			return fmt.Errorf("verdict ok, but flow %d: %w", i, err)
 		}
 	}
 	return nil

@@ -21,12 +21,12 @@ func TestFlowsAreChecked(t *testing.T) {
 		"two flows":         {func(*Record) {}, ""},
 		"not measured":      {func(r *Record) { r.SUT.Flows = []Flow{{}, {}} }, ""},
 		"none, as before":   {func(r *Record) { r.SUT.Flows, r.TG.Flows = nil, nil }, ""},
-		"one of two":        {func(r *Record) { r.TG.Flows, r.TG.Bytes = r.TG.Flows[:1], new(uint64(5)) }, "TG: the verdict ok, and 1 flows where the cell has 2"},
+		"one of two":        {func(r *Record) { r.TG.Flows, r.TG.Bytes = r.TG.Flows[:1], new(uint64(5)) }, "TG: verdict ok, but 1 flows where the cell has 2"},
 		"one of two, ended": {func(r *Record) { r.TG.Flows, r.TG.Bytes, r.Verdict = r.TG.Flows[:1], new(uint64(5)), Failed }, ""},
-		"three of two":      {func(r *Record) { r.SUT.Flows = append(r.SUT.Flows, Flow{}) }, "SUT: the verdict ok, and 3 flows where the cell has 2"},
+		"three of two":      {func(r *Record) { r.SUT.Flows = append(r.SUT.Flows, Flow{}) }, "SUT: verdict ok, but 3 flows where the cell has 2"},
 		"too many": {func(r *Record) { r.Verdict, r.SUT.Flows = Failed, make([]Flow, stream.MaxFlows+1) },
-			"SUT: 1025 flows, and a run has at most 1024"},
-		"more bytes":          {func(r *Record) { r.SUT.Flows[1].Bytes = new(uint64(8)) }, "SUT: the 2 flows have 13 bytes together, and the host 12"},
+			"SUT: 1025 flows, but a run has at most 1024"},
+		"more bytes":          {func(r *Record) { r.SUT.Flows[1].Bytes = new(uint64(8)) }, "SUT: the 2 flows have 13 bytes together, but the host 12"},
 		"more bytes, invalid": {func(r *Record) { r.Verdict, r.SUT.Flows[1].Bytes = Invalid, new(uint64(8)) }, "SUT: the 2 flows have 13"},
 		"bytes that wrap": {func(r *Record) {
 			r.SUT.Flows[0].Bytes, r.SUT.Flows[1].Bytes = new(uint64(math.MaxUint64)), new(uint64(13))
@@ -43,11 +43,11 @@ func TestFlowsAreChecked(t *testing.T) {
 		"the other share":   {func(r *Record) { r.TG.Flows[1].SndbufLimited = new(11.0) }, "TG: flow 1: sndbuf_limited: 11"},
 		"another verdict":   {func(r *Record) { r.TG.Flows[1].Verdict = "fine" }, `TG: flow 1: unknown verdict "fine"`},
 		"another limit":     {func(r *Record) { r.SUT.Flows[1].Limit = "\x1b[2J" }, "SUT: flow 1: "},
-		"ok, and a reason":  {func(r *Record) { r.SUT.Flows[1].Reason = "copied" }, `SUT: flow 1: nothing is wrong with it, and yet a reason: "copied"`},
+		"ok, and a reason":  {func(r *Record) { r.SUT.Flows[1].Reason = "copied" }, `SUT: flow 1: no fault, but a reason: "copied"`},
 		"no reason": {func(r *Record) { r.Verdict, r.SUT.Flows[1].Verdict = Invalid, Invalid },
-			"SUT: flow 1: the verdict invalid without a reason"},
+			"SUT: flow 1: verdict invalid without a reason"},
 		"a wrong flow of a run that is well": {func(r *Record) { r.SUT.Flows[1].Verdict, r.SUT.Flows[1].Reason = Invalid, "copied" },
-			"SUT: flow 1 is invalid in a run with the verdict ok"},
+			"SUT: flow 1 is invalid in a run with verdict ok"},
 		"of one that is not": {func(r *Record) { r.Verdict, r.SUT.Flows[1].Verdict, r.SUT.Flows[1].Reason = Invalid, Invalid, "copied" }, ""},
 	} {
 		r := flowing(0, 5, 7)
@@ -75,7 +75,7 @@ func TestJournalOfHostileFlows(t *testing.T) {
 	if err != nil || len(j.Records) != 1 || len(j.Skipped) != 1 {
 		t.Fatalf("%d records, skipped %v, %v", len(j.Records), j.Skipped, err)
 	}
-	if p := j.Skipped[0]; p.Line != 5 || p.Why != "TG: the 2 flows have 6 bytes together, and the host 12" {
+	if p := j.Skipped[0]; p.Line != 5 || p.Why != "TG: the 2 flows have 6 bytes together, but the host 12" {
 		t.Errorf("%v", p)
 	}
 }

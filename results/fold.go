@@ -87,7 +87,7 @@ var folded = lazy.Regexp(`^[a-z0-9_]{1,200}$|^([a-z_]{1,200})\[([0-9]{1,9}(?:[,-
 // CheckFolded refuses what [Fold] does not write.
 func CheckFolded(s string) error {
 	if !folded().MatchString(s) {
-		return fmt.Errorf("%.60q is no name of a metric, or of several", s)
+		return fmt.Errorf("%.60q is not the name of one or several metrics", s)
 	}
 	return nil
 }

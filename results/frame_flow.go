@@ -23,7 +23,7 @@ func (c *Cell) checkFrames() error {
 	case c.MessageBytes > stream.MaxFramePayload:
 		return refuse("message", fmt.Errorf("a generated frame's payload has %d..%d bytes", stream.MinDatagramBytes, stream.MaxFramePayload))
 	case c.NFlows() > 1:
-		return refuse("flows", errors.New("an XDP program has all frames of an interface: take one flow, and several 5-tuples (tuples)"))
+		return refuse("flows", errors.New("an XDP program gets all frames of an interface: use one flow, and several 5-tuples (tuples)"))
 	}
 	return nil
 }

@@ -128,5 +128,5 @@ func readGate(s string) (GateClass, error) {
 	if c := GateClass(s); s == "" || slices.Contains(GateClasses, c) {
 		return c, nil
 	}
-	return "", fmt.Errorf("%q is no class of gates: there are %v", s, GateClasses)
+	return "", fmt.Errorf("%q is not a class of gates: want one of %v", s, GateClasses)
 }

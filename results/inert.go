@@ -59,10 +59,10 @@ func (r *Record) inertGRO() *Inert {
 	case !*on && hw != nil && *hw: // which puts them together, as asked for
 		return nil
 	case *on:
-		return &Inert{"gro", fmt.Sprintf("gro on had no effect: %.2f segments a packet", n), "look for what the driver does not put together (ethtool -k: rx-checksum, rx-gro), and for tunnels"}
+		return &Inert{"gro", fmt.Sprintf("gro on had no effect: %.2f segments a packet", n), "look for what the driver cannot merge (ethtool -k: rx-checksum, rx-gro), and for tunnels"}
 	}
 	return &Inert{"gro", fmt.Sprintf("gro off had no effect: %.1f segments a packet", n),
-		"the NIC puts them together: --hw-gro off; or they were sent so: veth passes the sender's packets on as they are (ethtool -K DEV tso off there)"}
+		"the NIC merges them: --hw-gro off; or they were sent that way: veth passes on the sender's packets unchanged (ethtool -K DEV tso off there)"}
 }
 
 // inertHWGRO: the NIC puts segments together, or does not, as asked for.
@@ -77,10 +77,10 @@ func (r *Record) inertHWGRO() *Inert {
 	share := wire / segments
 	switch {
 	case *on && share < fewShare:
-		return &Inert{"hw_gro", fmt.Sprintf("hw_gro on had no effect: the NIC put %.1f %% of the flow's segments together", 100*share),
-			"doctor says what the driver needs for it; its ntuple rule, or the queue, may not do it"}
+		return &Inert{"hw_gro", fmt.Sprintf("hw_gro on had no effect: the NIC merged %.1f %% of the flow's segments", 100*share),
+			"zcbench doctor says what the driver needs; its ntuple rule or the queue may prevent it"}
 	case !*on && share > fewShare:
-		return &Inert{"hw_gro", fmt.Sprintf("hw_gro off had no effect: the NIC put %.1f %% of the flow's segments together", 100*share), "ethtool -K DEV rx-gro-hw off, lro off"}
+		return &Inert{"hw_gro", fmt.Sprintf("hw_gro off had no effect: the NIC merged %.1f %% of the flow's segments", 100*share), "ethtool -K DEV rx-gro-hw off, lro off"}
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (r *Record) inertHWGROAlone(on bool) *Inert {
 	if gro == nil || *gro || math.IsNaN(n) || on == (n > fewPackets) {
 		return nil
 	}
-	return &Inert{"hw_gro", fmt.Sprintf("hw_gro %s had no effect: %.2f segments a packet, with gro off", onOffText(on), n), "doctor says what the driver needs for it"}
+	return &Inert{"hw_gro", fmt.Sprintf("hw_gro %s had no effect: %.2f segments a packet, with gro off", onOffText(on), n), "zcbench doctor says what the driver needs"}
 }
 
 func onOffText(on bool) string {
@@ -130,7 +130,7 @@ func bigPackets(option string, asked int, h *Host, name string) *Inert {
 	// each where the payload is not copied into longer ones (net/core/skbuff.c:
 	// skb_zerocopy_iter_stream, skb_splice_from_iter; the NIC's receive buffers).
 	if got > 0.75*most && got < 1.05*most {
-		i.Reason += fmt.Sprintf(", MAX_SKB_FRAGS: fragments of a page hold %.0f KB", most/1e3)
+		i.Reason += fmt.Sprintf(", MAX_SKB_FRAGS: page-sized fragments hold %.0f KB", most/1e3)
 		i.Fix = "a kernel with a larger CONFIG_MAX_SKB_FRAGS (45), fragments longer than a page (--tx tcp, memory in huge pages, --rx-buf-len)"
 	}
 	return i
@@ -144,7 +144,7 @@ func (r *Record) inertSegmentation() *Inert {
 		return nil
 	case !*on && *n > fewPackets:
 		return &Inert{"udp_segmentation", fmt.Sprintf("udp_segmentation off had no effect: a packet of the link carried %.1f datagrams", *n),
-			"look for what else segments, or puts together: ethtool -k, tx-gso-partial at the sender, rx-udp-gro-forwarding at the receiver"}
+			"look for what else segments or merges: ethtool -k, tx-gso-partial at the sender, rx-udp-gro-forwarding at the receiver"}
 	case *on && *n <= fewPackets && r.TG.Env.Driver == "veth":
 		return &Inert{"udp_segmentation", "udp_segmentation on had no effect: a packet of the link carried one datagram", "one call must send several: --tx udp-gso, a larger --udp-batch"}
 	}
@@ -178,8 +178,8 @@ func (r *Record) interruptsTooOften(value string) *Inert {
 	if err != nil || usecs <= 0 || math.IsNaN(rate) || rate <= tooOften*1e6/usecs {
 		return nil
 	}
-	return &Inert{"set", fmt.Sprintf("coalesce rx-usecs=%s had no effect: an interrupt came %.0f times a second, %.0f would be as asked for", value, rate, 1e6/usecs),
-		"set what fires earlier too: coalesce adaptive-rx=off, rx-frames, tx-usecs"}
+	return &Inert{"set", fmt.Sprintf("coalesce rx-usecs=%s had no effect: %.0f interrupts a second, %.0f expected", value, rate, 1e6/usecs),
+		"also set what fires earlier: coalesce adaptive-rx=off, rx-frames, tx-usecs"}
 }
 
 // notSplit: the NIC splits headers off, or does not.
@@ -190,5 +190,5 @@ func (r *Record) notSplit(value string) *Inert {
 	case math.IsNaN(share), state == "on" && share >= mostSplit, state == "off" && share < fewShare, state != "on" && state != "off":
 		return nil
 	}
-	return &Inert{"set", fmt.Sprintf("header-split %s had no effect: the NIC split %.1f %% of its packets", state, 100*share), "doctor says what the driver needs for it; packets shorter than hds-thresh are not split"}
+	return &Inert{"set", fmt.Sprintf("header-split %s had no effect: the NIC split %.1f %% of its packets", state, 100*share), "zcbench doctor says what the driver needs; packets shorter than hds-thresh are not split"}
 }

@@ -37,16 +37,16 @@ func TestInert(t *testing.T) {
 		{"gro off, some", Cell{GRO: off}, ms{MetricRXPacketSegments: 44.8}, nil, "gro off had no effect: 44.8 segments a packet"},
 
 		{"hw_gro on", Cell{HWGRO: on}, ms{MetricHWGROWire: 990, "tcp_info_data_segs_in": 1000}, nil, ""},
-		{"hw_gro on, none", Cell{HWGRO: on}, ms{MetricHWGROWire: 0, "tcp_info_data_segs_in": 1000}, nil, "hw_gro on had no effect: the NIC put 0.0 %"},
+		{"hw_gro on, none", Cell{HWGRO: on}, ms{MetricHWGROWire: 0, "tcp_info_data_segs_in": 1000}, nil, "hw_gro on had no effect: the NIC merged 0.0 %"},
 		{"hw_gro off", Cell{HWGRO: off}, ms{MetricHWGROWire: 0, "tcp_info_data_segs_in": 1000}, nil, ""},
-		{"hw_gro off, some", Cell{HWGRO: off}, ms{MetricHWGROWire: 700, "tcp_info_data_segs_in": 1000}, nil, "hw_gro off had no effect: the NIC put 70.0 %"},
+		{"hw_gro off, some", Cell{HWGRO: off}, ms{MetricHWGROWire: 700, "tcp_info_data_segs_in": 1000}, nil, "hw_gro off had no effect: the NIC merged 70.0 %"},
 		{"hw_gro on, gro off", Cell{HWGRO: on, GRO: off}, ms{MetricHWGROWire: 6892, "tcp_info_data_segs_in": 6634, MetricRXPacketSegments: 14.5}, nil, ""},
 		{"hw_gro on, uncounted", Cell{HWGRO: on}, ms{MetricRXPacketSegments: 1}, nil, ""}, // gro may do it, or not
 		{"hw_gro on, uncounted, alone", Cell{HWGRO: on, GRO: off}, ms{MetricRXPacketSegments: 20}, nil, ""},
 		{"hw_gro on, uncounted, alone, none", Cell{HWGRO: on, GRO: off}, ms{MetricRXPacketSegments: 1}, nil, "hw_gro on had no effect: 1.00 segments a packet, with gro off"},
 
 		{"big_tcp", Cell{BigTCPBytes: 131072}, ms{MetricRXPacketBytes: 123844, MetricFragsBytes: frags}, nil, ""},
-		{"big_tcp of pages", Cell{BigTCPBytes: 131072}, ms{MetricRXPacketBytes: 65100, MetricFragsBytes: frags}, nil, "big_tcp 131072 had no effect: 65 KB a packet, MAX_SKB_FRAGS: fragments of a page hold 70 KB"},
+		{"big_tcp of pages", Cell{BigTCPBytes: 131072}, ms{MetricRXPacketBytes: 65100, MetricFragsBytes: frags}, nil, "big_tcp 131072 had no effect: 65 KB a packet, MAX_SKB_FRAGS: page-sized fragments hold 70 KB"},
 		{"big_tcp of a page more", Cell{BigTCPBytes: 131072}, ms{MetricRXPacketBytes: 69632, MetricFragsBytes: frags}, nil, "big_tcp 131072 had no effect: 70 KB a packet, MAX_SKB_FRAGS"},
 		{"big_tcp, small packets", Cell{BigTCPBytes: 131072}, ms{MetricRXPacketBytes: 9000, MetricFragsBytes: frags}, nil, "big_tcp 131072 had no effect: 9 KB a packet"},
 		{"big_tcp, 45 fragments", Cell{BigTCPBytes: 131072}, ms{MetricRXPacketBytes: 65100, MetricFragsBytes: 45 * 4096}, nil, "big_tcp 131072 had no effect: 65 KB a packet"},
@@ -57,7 +57,7 @@ func TestInert(t *testing.T) {
 
 		{"coalescing", Cell{Set: "coalesce rx-usecs=100"}, ms{MetricBusiestIRQ: 9800}, nil, ""},
 		{"coalescing of sends too", Cell{Set: "coalesce rx-usecs=100"}, ms{MetricBusiestIRQ: 19000}, nil, ""},
-		{"no coalescing", Cell{Set: "tg:rss=default; sut:coalesce rx-usecs=100"}, ms{MetricBusiestIRQ: 61000}, nil, "coalesce rx-usecs=100 had no effect: an interrupt came 61000 times a second, 10000 would be as asked for"},
+		{"no coalescing", Cell{Set: "tg:rss=default; sut:coalesce rx-usecs=100"}, ms{MetricBusiestIRQ: 61000}, nil, "coalesce rx-usecs=100 had no effect: 61000 interrupts a second, 10000 expected"},
 		{"coalescing of the TG", Cell{Set: "tg:coalesce rx-usecs=100"}, ms{MetricBusiestIRQ: 61000}, nil, ""},
 		{"none asked for", Cell{Set: "coalesce rx-usecs=0"}, ms{MetricBusiestIRQ: 61000}, nil, ""},
 

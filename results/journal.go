@@ -181,7 +181,7 @@ func encodeLine(v any) ([]byte, error) {
 		return nil, &UnfitError{err}
 	}
 	if buf.Len() > MaxLine {
-		return nil, &UnfitError{fmt.Errorf("line of %d bytes, the most is %d", buf.Len(), MaxLine)}
+		return nil, &UnfitError{fmt.Errorf("line of %d bytes, more than %d", buf.Len(), MaxLine)}
 	}
 	return buf.Bytes(), nil
 }
@@ -197,7 +197,7 @@ func (w *Writer) write(lines []byte) error {
 	}
 	// A torn line here would swallow the next one.
 	if terr := w.f.Truncate(w.size); terr != nil {
-		w.err = fmt.Errorf("journal is broken: %w; and its torn end could not be cut off: %v", err, terr)
+		w.err = fmt.Errorf("journal is damaged: %w; and its incomplete end could not be cut off: %v", err, terr)
 		return w.err
 	}
 	return err

@@ -34,7 +34,7 @@ func Check(r Record) error {
 // Without is r as a failed run, without the figures that no journal takes for why.
 func (r Record) Without(why error) Record {
 	bare := Record{Schema: SchemaVersion, RunID: r.RunID, SessionID: r.SessionID, Cell: r.Cell, Block: r.Block, Seq: r.Seq, Rep: r.Rep, Warmup: r.Warmup,
-		StartUTCNs: r.StartUTCNs, SUT: Host{Name: r.SUT.Name}, TG: Host{Name: r.TG.Name}, Verdict: Failed, Reason: "its figures cannot be kept: " + why.Error()}
+		StartUTCNs: r.StartUTCNs, SUT: Host{Name: r.SUT.Name}, TG: Host{Name: r.TG.Name}, Verdict: Failed, Reason: "its figures cannot be stored: " + why.Error()}
 	if r.Reason != "" {
 		bare.Reason += "; " + r.Reason
 	}

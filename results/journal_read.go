@@ -92,8 +92,8 @@ type decoder struct {
 
 // Why details are not used.
 const (
-	noRecord = "metrics and series, and no record of their run on the next line"
-	tornRun  = "torn: metrics and series without the record of their run, the writer was stopped before it was whole"
+	noRecord = "metrics and series without a record of their run on the next line"
+	tornRun  = "incomplete: metrics and series without the record of their run; the writer was stopped too early"
 )
 
 func (d *decoder) header(lines *lineReader) error {

@@ -114,7 +114,7 @@ func TestJournalCutAtEveryByte(t *testing.T) {
 		if torn != (len(j.Skipped) == 1) {
 			t.Fatalf("cut at %d: skipped %v", cut, j.Skipped)
 		}
-		if torn && (j.Skipped[0].Line != 6 || j.Skipped[0].Offset != int64(last) || !strings.Contains(j.Skipped[0].Why, "torn")) {
+		if torn && (j.Skipped[0].Line != 6 || j.Skipped[0].Offset != int64(last) || !strings.Contains(j.Skipped[0].Why, "incomplete")) {
 			t.Fatalf("cut at %d: %v", cut, j.Skipped[0])
 		}
 	}
@@ -144,16 +144,16 @@ func TestJournalBadLines(t *testing.T) {
 		{"second header", h + a + h + b, []string{"r000", "r001"}, "4: no run_id"},
 		{"no verdict", h + a + strings.Replace(b, `"verdict":"invalid"`, `"verdict":"fine"`, 1), []string{"r000"}, "5: unknown verdict"},
 		{"series", h + strings.Replace(a, `[-1,5]`, `[-1]`, 1) + b, []string{"r001"}, "3: series \"gbps\""},
-		{"torn", h + a + b[:20], []string{"r000"}, "4: torn"},
-		{"torn between its lines", h + a + l[3], []string{"r000"}, "4: torn: metrics and series"},
-		{"torn in its last line", h + a + l[3] + l[4][:20], []string{"r000"}, "4: torn: metrics and series"},
+		{"torn", h + a + b[:20], []string{"r000"}, "4: incomplete"},
+		{"torn between its lines", h + a + l[3], []string{"r000"}, "4: incomplete: metrics and series"},
+		{"torn in its last line", h + a + l[3] + l[4][:20], []string{"r000"}, "4: incomplete: metrics and series"},
 		{"without metrics", h + plain, []string{"r000"}, ""},
 		{"metrics written otherwise", h + moved + l[2], []string{"r000"}, ""},
 		{"metrics of nobody", h + strings.Replace(m, `"run_id":"r000"`, `"run_id":""`, 1) + l[2], nil, "2: not a record: metrics and series without a run_id; 3: the metrics"},
 		{"metrics lost", h + l[2] + b, []string{"r001"}, "2: the metrics and series of run \"r000\" are not"},
-		{"metrics without their record", h + m + b, []string{"r001"}, "2: metrics and series, and no record"},
-		{"metrics of another run", h + l[3] + l[2], nil, "2: metrics and series, and no record; 3: the metrics and series of run \"r000\" are not"},
-		{"metrics that nobody misses", h + m + plain, []string{"r000"}, "2: metrics and series, and no record"},
+		{"metrics without their record", h + m + b, []string{"r001"}, "2: metrics and series without a record"},
+		{"metrics of another run", h + l[3] + l[2], nil, "2: metrics and series without a record; 3: the metrics and series of run \"r000\" are not"},
+		{"metrics that nobody misses", h + m + plain, []string{"r000"}, "2: metrics and series without a record"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			j, err := Decode(strings.NewReader(tt.text))
@@ -185,7 +185,7 @@ func TestJournalRefused(t *testing.T) {
 	const head = `{"kind":"zcbench-journal","schema":1}` + "\n"
 	for _, tt := range []struct{ name, text, want string }{
 		{"empty", "", "line 1: the file is empty"},
-		{"torn header", head[:10], "line 1: no header: torn"},
+		{"torn header", head[:10], "line 1: no header: incomplete"},
 		{"other JSON", "{\"a\":1}\n", "line 1: not a zcbench journal"},
 		{"not JSON", "hello\n", "line 1: not the header of a zcbench journal"},
 		{"newer header", strings.Replace(head, ":1}", ":99}", 1), "line 1: schema version 99 is newer than 3"},
@@ -327,7 +327,7 @@ func TestAppendAfterFailedWrite(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	w.f = good
-	if err := w.Append(sample(0)); err == nil || !strings.Contains(err.Error(), "journal is broken") {
+	if err := w.Append(sample(0)); err == nil || !strings.Contains(err.Error(), "journal is damaged") {
 		t.Errorf("a broken journal took a record: %v", err)
 	}
 }

@@ -28,21 +28,21 @@ var MetricSections = []MetricSection{
 				"a second, and was not caught up with any more"},
 		{Names: "packets_sent packets_received packets_lost packets_out_of_order packets_duplicated packets_corrupted",
 			Units: "packets", Source: "data path, whole flow",
-			Meaning: "of modes that move datagrams or frames, from the flow's first to its last " +
-				"(docs/packets.md): received and right; sent and never received; of the received, " +
-				"those that came after a later one, and those that had come before; that came, and " +
+			Meaning: "for modes that carry datagrams or frames, from the flow's first to its last " +
+				"(docs/packets.md): received intact; sent but never received; of the received, " +
+				"those that arrived after a later one, and duplicates; those that arrived " +
 				"not as they were sent"},
 		{Names: "packets_most_in_one",
 			Units: "packets", Source: "data path, whole flow",
-			Meaning: "how many of them GSO or GRO may have put into one packet, which counters count " +
+			Meaning: "how many of them GSO or GRO may have merged into one packet, which counters count " +
 				"once; missing where it is one"},
 		{Names: "udp_batch",
 			Units: "packets", Source: "data path, whole flow",
 			Meaning: "datagrams, of udp-gro pieces of them, that a call could move (`--udp-batch`)"},
 		{Names: "packets_unaccounted",
 			Units: "packets", Source: "data path and counters, whole flow",
-			Meaning: "of the lost, those that no exact counter of either end tells; below 0: these " +
-				"tell of more than were lost"},
+			Meaning: "of the lost, those that no exact counter of either end shows; below 0: these " +
+				"show more than were lost"},
 		{Names: "packets_counted_NAME",
 			Units: "packets", Source: "counters",
 			Meaning: "what the kernel's exact counters of lost packets have counted from before the flow " +
@@ -53,16 +53,16 @@ var MetricSections = []MetricSection{
 				"the program could not redirect, and dropped"},
 		{Names: "frames_behind_cpumap frames_lost_in_cpumap",
 			Units: "packets", Source: "eBPF program, whole flow",
-			Meaning: "of xdp-redirect: frames that came out on the other CPU, and those that its queue " +
-				"had no room for"},
+			Meaning: "for xdp-redirect: frames that arrived on the other CPU, and those that its queue " +
+				"had no space for"},
 		{Names: "frames_refused frames_returned frames_pace_given_up_us",
 			Units: "packets packets us", Source: "eBPF program, whole flow",
-			Meaning: "of the generator: frames that the kernel would not redirect; frames that came back " +
+			Meaning: "of the generator: frames that the kernel refused to redirect; frames returned " +
 				"to it; how much of its pace it gave up because it was late"},
 		{Names: "delivery_count delivery_early",
 			Units: "1 1", Source: "due by the pace, to the data path",
 			Meaning: "of a paced flow's receiver: pieces of the pace that were timed; of them, " +
-				"those that came before they were due, by the clocks"},
+				"those that arrived before they were due, by the clocks"},
 		{Names: "delivery_mean_us delivery_p50_us delivery_p90_us delivery_p99_us " +
 			"delivery_p999_us delivery_max_us",
 			Units: "us us us us us us", Source: "due by the pace, to the data path",
@@ -83,7 +83,7 @@ var MetricSections = []MetricSection{
 				"want of a CPU or of room in flight; pace_late_mean_us is the mean"},
 		{Names: "zerocopy_completions zerocopy_completions_copied",
 			Units: "1", Source: "data path",
-			Meaning: "a sender's notifications, and those that said that the kernel copied"},
+			Meaning: "a sender's notifications, and those that reported a copy by the kernel"},
 		{Names: "uring_rearms uring_overflows",
 			Units: "1", Source: "data path",
 			Meaning: "multishot requests issued again; those that ended because the completion " +
@@ -93,7 +93,7 @@ var MetricSections = []MetricSection{
 			Meaning: "1: the ring was made so. Without the first, idle CPU time shows as iowait"},
 		{Names: "uring_cq_lost uring_cq_backlogs",
 			Units: "1", Source: "data path, whole flow",
-			Meaning: "completions that the kernel lost; times that it kept some back for want of " +
+			Meaning: "completions that the kernel lost; times that it deferred some for lack of " +
 				"room"},
 		{Names: "uring_buffers uring_buffer_bytes",
 			Units: "1 bytes", Source: "data path, whole flow",
@@ -101,7 +101,7 @@ var MetricSections = []MetricSection{
 				"size of each"},
 		{Names: "gather_us gather_waits uring_gather_us",
 			Units: "us 1 us", Source: "data path, whole flow",
-			Meaning: "for how long a receiver that has taken all lets more come (`--gather`), and " +
+			Meaning: "how long a receiver that has read everything waits for more (`--gather`), and " +
 				"how often it did; the last name is the first's in older results"},
 		{Names: "steered_queue flow_queue",
 			Units: "1", Source: "data path, whole flow",
@@ -109,10 +109,10 @@ var MetricSections = []MetricSection{
 				"(`--queue`), and the one that it was last seen on"},
 		{Names: "zcrx_queue zcrx_flow_queue",
 			Units: "1", Source: "data path, whole flow",
-			Meaning: "the RX queue with our memory, and the one that the flow was last seen on"},
+			Meaning: "the RX queue with the application's memory, and the one that the flow was last seen on"},
 		{Names: "zcrx_provider_bound",
 			Units: "1", Source: "data path, whole flow",
-			Meaning: "1: the queue had our memory at the end of the flow, too"},
+			Meaning: "1: the queue still had the application's memory at the end of the flow"},
 		{Names: "zcrx_buffers zcrx_buffer_bytes zcrx_refill_entries",
 			Units: "1 bytes 1", Source: "data path, whole flow",
 			Meaning: "buffers of the area, their size, entries of the refill ring"},
@@ -136,13 +136,13 @@ var MetricSections = []MetricSection{
 			Meaning: "times that it found no buffer to copy to"},
 		{Names: "zcrx_alloc_fail_events",
 			Units: "1", Source: "data path, whole flow",
-			Meaning: "times that it told that the NIC found no buffer (7.2)"},
+			Meaning: "times that it reported that the NIC found no buffer (7.2)"},
 		{Names: "devmem_queue devmem_flow_queue devmem_provider_bound devmem_pool_bound",
 			Units: "1", Source: "data path, whole flow",
 			Meaning: "as for zcrx; the last is of the page pool"},
 		{Names: "devmem_memory_bytes devmem_payload_bytes",
 			Units: "bytes", Source: "data path, whole flow",
-			Meaning: "the dmabuf; payload that came in it"},
+			Meaning: "size of the dmabuf; payload received in it"},
 		{Names: "devmem_read_bytes devmem_buffer_bytes devmem_token_batch",
 			Units: "bytes bytes 1", Source: "data path, whole flow",
 			Meaning: "`--read-size`, `--rx-buf-len` and `--token-batch` as they were used"},
@@ -305,7 +305,7 @@ var MetricSections = []MetricSection{
 		{Names: "page_pool_recycle_rate", Units: "1",
 			Source: "netdev page-pool-stats-get; ethtool -S",
 			Meaning: "of the buffers that they handed out, how many they took back into cache and " +
-				"ring: near 1, the recycler works; above 1, more came back than went out"},
+				"ring: near 1, recycling works; above 1, more came back than went out"},
 		{Names: "interrupts_rxN interrupts_irqN", Units: "1",
 			Source: "/sys/kernel/irq/N/per_cpu_count",
 			Meaning: "of an RX queue; of an interrupt, where it is not known of which queue it is, " +
@@ -315,9 +315,9 @@ var MetricSections = []MetricSection{
 				"hold, at the window's end"},
 		{Names: "tcp_mem_low tcp_mem_pressure tcp_mem_high", Units: "pages",
 			Source: "/proc/sys/net/ipv4/tcp_mem",
-			Meaning: "up to how many pages of all TCP sockets the kernel leaves them alone; from how " +
-				"many on it presses for memory; how many they may have. The first network " +
-				"namespace alone shows them"},
+			Meaning: "pages of all TCP sockets up to which the kernel does not intervene; from " +
+				"which it is under memory pressure; and the maximum. Only the first network " +
+				"namespace shows them"},
 		{Names: "socket_rmem_alloc socket_rcvbuf socket_wmem_alloc socket_sndbuf " +
 			"socket_fwd_alloc socket_wmem_queued socket_optmem socket_backlog",
 			Units: "bytes", Source: "SO_MEMINFO",
@@ -325,7 +325,7 @@ var MetricSections = []MetricSection{
 		{Names: "socket_drops", Units: "packets", Source: "SO_MEMINFO",
 			Meaning: "packets that they dropped"},
 		{Names: "link_speed_bits_ps", Units: "bit/s", Source: "/sys/class/net/DEV/speed",
-			Meaning: "what the driver tells; absent where there is no hardware"},
+			Meaning: "what the driver reports; absent where there is no hardware"},
 		{Names: "link_mtu link_gro_max_size link_gro_ipv4_max_size link_gso_max_size " +
 			"link_gso_ipv4_max_size link_tso_max_size",
 			Units: "bytes", Source: "rtnetlink",
@@ -333,22 +333,22 @@ var MetricSections = []MetricSection{
 		{Names: "ip_rx_packet_bytes ip_rx_packet_segments ip_tx_packet_bytes",
 			Units:  "bytes packets bytes",
 			Source: "/proc/net/snmp; /proc/net/netstat; /proc/net/snmp6",
-			Meaning: "how large packets were for IP, mean: received, as GRO made them, in bytes and " +
+			Meaning: "mean packet size as IP sees it: received, as GRO built them, in bytes and " +
 				"in segments of the wire; sent, as TCP made them. Of the namespace, where " +
 				"nearly all of its traffic goes one way"},
 		{Names: "max_skb_frags_bytes", Units: "bytes", Source: "/proc/sys/net/core/max_skb_frags",
-			Meaning: "what a packet has room for in fragments of a page"},
+			Meaning: "how much fits into a packet in fragments of a page"},
 		{Names: "nic_hw_gro_packets nic_hw_gro_wire_packets", Units: "packets",
 			Source:  "netdev qstats-get",
-			Meaning: "packets that the NIC put together, and of how many of the wire (6.9, bnxt, mlx5)"},
+			Meaning: "packets that the NIC merged, and how many on the wire they were (6.9, bnxt, mlx5)"},
 		{Names: "nic_interrupts nic_busiest_interrupt_per_second", Units: "1 1/s",
 			Source:  "/sys/kernel/irq/N/per_cpu_count",
-			Meaning: "of the interface's queues, all; and of the one that came most often"},
+			Meaning: "of all the interface's queues; and of the busiest one"},
 		{Names: "nic_split_share", Units: "1", Source: "ethtool -S",
 			Meaning: "share of packets whose headers the NIC split off, where `--set header-split=` " +
 				"asked for it and the driver counts (mlx5)"},
 	}},
-	{"Power", "docs/power.md says what stands behind them.", []MetricDoc{
+	{"Power", "docs/power.md explains them.", []MetricDoc{
 		{Names: "power_SOURCE_w power_SOURCE_min_w power_SOURCE_max_w power_SOURCE_uncertainty_w",
 			Units: "W", Source: "",
 			Meaning: "mean over the window, least and greatest reading, standard uncertainty of " +
@@ -419,7 +419,7 @@ var MetricSections = []MetricSection{
 				"has the place in full and the interfaces"},
 		{Names: "drop_counted_NAME",
 			Units: "packets", Source: "counters",
-			Meaning: "what exact counters of the kernel tell of lost packets meanwhile, each packet " +
+			Meaning: "packets lost in that time by the kernel's exact counters, each packet counted " +
 				"once; super-packets are one"},
 		{Names: "drop_unattributed_packets",
 			Units: "packets", Source: "eBPF",
@@ -430,14 +430,14 @@ var MetricSections = []MetricSection{
 				"of these sent again; come to its receiver's TCP; the difference, at the sender"},
 		{Names: "drop_segments_named drop_segments_unattributed",
 			Units: "packets", Source: "eBPF",
-			Meaning: "of the lost ones, those that counters and the probe of both ends tell to have " +
+			Meaning: "of the lost ones, those that counters and the probe of both ends show to have " +
 				"been dropped on their way; and the rest, below 0 where more were dropped than lost " +
 				"(docs/probes.md)"},
 		{Names: "tcp_sampler_cores tcp_sampler_samples",
 			Units: "cores 1", Source: "CLOCK_THREAD_CPUTIME_ID; sampler",
 			Meaning: "what the probe tcp took, and how often it asked"},
 	}},
-	{"Profile", "docs/profile.md says what classes and functions are.", []MetricDoc{
+	{"Profile", "docs/profile.md explains classes and functions.", []MetricDoc{
 		{Names: "profile_samples profile_lost_samples", Units: "1", Source: "perf",
 			Meaning: "taken of the measured CPUs in the window, idle ones too; not kept"},
 		{Names: "profile_sampled_busy_cores", Units: "cores", Source: "perf",
@@ -446,7 +446,7 @@ var MetricSections = []MetricSection{
 			Meaning: "what emptying the samples' rings took, on whatever CPU; the samples themselves " +
 				"are part of what they interrupt (docs/probes.md)"},
 		{Names: "profile_wire_packets", Units: "packets", Source: "TCP_INFO; /proc/net/netstat; /proc/net/snmp; /proc/net/snmp6",
-			Meaning: "packets of the wire that the flow was (docs/profile.md)"},
+			Meaning: "packets on the wire of the flow (docs/profile.md)"},
 		{Names: "profile_busy_ns_per_kb profile_busy_ns_per_packet profile_busy_ns_per_wire_packet",
 			Units: "ns/KB ns ns", Source: "perf",
 			Meaning: "busy time of the measured CPUs, which the classes add up to; per KB of 1000 " +

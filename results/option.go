@@ -196,7 +196,7 @@ func (o *Option) Modes() (names []string) {
 	if !slices.ContainsFunc(stream.Modes, func(m stream.Mode) bool {
 		return (o.Role == "" || o.Role == m.Role) && o.concerns(m) != (m.Kind == stream.Stream)
 	}) {
-		return []string{"modes of TCP"}
+		return []string{"TCP modes"}
 	}
 	for _, m := range stream.Modes {
 		if o.ConcernsMode(m) && !slices.Contains(names, m.Name) {

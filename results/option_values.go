@@ -162,7 +162,7 @@ func parseMicroseconds(most time.Duration) func(string) (int, error) {
 		case d < 0 || d > most:
 			return 0, fmt.Errorf("%v is outside 0s..%v", d, most)
 		case d%time.Microsecond != 0:
-			return 0, fmt.Errorf("%v: the kernel takes whole microseconds", d)
+			return 0, fmt.Errorf("%v: the kernel only takes whole microseconds", d)
 		}
 		return int(d / time.Microsecond), nil
 	}
@@ -215,7 +215,7 @@ func oneOf(at func(*Cell) *string, words ...string) value {
 func word(at func(*Cell) *string, of string) value {
 	return text(at, func(s string) error {
 		if s == "" || len(s) > 15 || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
-			return fmt.Errorf("%.40q is no name of %s", s, of)
+			return fmt.Errorf("%.40q is not a name of %s", s, of)
 		}
 		return nil
 	})
@@ -243,7 +243,7 @@ func parseControl(s string) (string, error) {
 	case WrongQueue:
 		return s, nil
 	}
-	return "", fmt.Errorf("%q is not none or %s", s, WrongQueue)
+	return "", fmt.Errorf("%q is neither none nor %s", s, WrongQueue)
 }
 
 // Other is a setting of an interface by name.

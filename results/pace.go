@@ -28,13 +28,13 @@ func setPace(c *Cell, s string) (err error) {
 	if share, ok := strings.CutSuffix(s, "%"); ok {
 		c.PacePercent, err = strconv.Atoi(strings.TrimSpace(share))
 		if err != nil || c.PacePercent < 1 || c.PacePercent > MaxPacePercent {
-			return fmt.Errorf("%.20q is not a whole percentage in 1..%d: above that, noise alone misses it", s, MaxPacePercent)
+			return fmt.Errorf("%.20q is not a whole percentage in 1..%d: above that, noise alone would miss the pace", s, MaxPacePercent)
 		}
 		return nil
 	}
 	r, err := units.ParseBitRate(s)
 	if err == nil && r != 0 && r < LeastPace {
-		err = fmt.Errorf("%s is less than 1M bit/s, by which not even the handshake would come through", s)
+		err = fmt.Errorf("%s is less than 1M bit/s, too slow even for the handshake", s)
 	}
 	c.PaceBitsPS = int(r)
 	return err
@@ -68,7 +68,7 @@ func loadPace(c *Cell, s string) (err error) {
 
 // pace is the option's value; its column has the rate.
 var pace = value{raw: rawPace, set: setPace, load: loadPace, show: showPace, column: paceRate,
-	columnDoc: "payload bits per second that the run was to keep to; empty = as fast as it could",
+	columnDoc: "payload bits per second that the run was paced to; empty = as fast as possible",
 	zero:      func(c *Cell) { c.PaceBitsPS, c.PacePercent = 0, 0 }}
 
 // NoPace is the value of a pace that nobody asked for.

@@ -91,7 +91,7 @@ func (c *Cell) checkPackets() error {
 	}
 	for _, name := range c.Probes() {
 		if slices.Contains(streamProbes, name) {
-			return &OptionError{Option: LookupOption("probe"), Value: c.Probe, Err: fmt.Errorf("%s is of TCP, and %s: leave it out", name, c.modeNames())}
+			return &OptionError{Option: LookupOption("probe"), Value: c.Probe, Err: fmt.Errorf("%s applies to TCP, but %s: leave it out", name, c.modeNames())}
 		}
 	}
 	return nil
@@ -116,7 +116,7 @@ func (p *Packets) Check() error {
 	for _, c := range p.Counted {
 		switch {
 		case c.Name == "" || c.Value == nil:
-			return errors.New("a counter of lost packets without name or value")
+			return errors.New("a counter of lost packets without a name or value")
 		case !(*c.Value >= 0 && *c.Value <= mostCount) || *c.Value != math.Trunc(*c.Value):
 			return fmt.Errorf("%s counted %g packets", plaintext.Line(c.Name), *c.Value)
 		}
@@ -134,7 +134,7 @@ func (p *Packets) Check() error {
 	case !of(p.Lost, p.Sent):
 		return errors.New("more packets lost than sent")
 	case !of(p.OutOfOrder, p.Received), !of(p.Duplicated, p.Received):
-		return errors.New("more packets out of order, or twice, than received")
+		return errors.New("more packets out of order or duplicated than received")
 	}
 	return nil
 }

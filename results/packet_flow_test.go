@@ -89,18 +89,18 @@ func TestPacketColumns(t *testing.T) {
 func TestPacketsCheck(t *testing.T) {
 	n := func(v uint64) *uint64 { return &v }
 	for want, p := range map[string]*Packets{
-		"":                              {Sent: n(10), Received: n(12), Lost: n(1), Duplicated: n(3), OutOfOrder: n(2)},
-		"more packets lost than sent":   {Sent: n(10), Lost: n(11)},
-		"more packets out of order":     {Received: n(10), OutOfOrder: n(11)},
-		"more packets out of order, or": {Duplicated: n(1)},
-		"a counter of lost packets":     {Counted: []DropCounter{{Name: "x"}}},
-		"101 counters of lost packets":  {Counted: make([]DropCounter, 101)},
-		"x counted 1e+300 packets":      {Counted: []DropCounter{{Name: "x", Value: new(1e300)}}},
-		"x counted 0.5 packets":         {Counted: []DropCounter{{Name: "x", Value: new(.5)}}},
-		"x counted -1 packets":          {Counted: []DropCounter{{Name: "x", Value: new(-1.)}}},
-		"129 packets in one":            {MostInOne: n(129)},
-		"0 packets in one":              {MostInOne: n(0)},
-		"9223372036854775808 packets":   {Sent: n(1 << 63)},
+		"":                            {Sent: n(10), Received: n(12), Lost: n(1), Duplicated: n(3), OutOfOrder: n(2)},
+		"more packets lost than sent": {Sent: n(10), Lost: n(11)},
+		"more packets out of order":   {Received: n(10), OutOfOrder: n(11)},
+		"more packets out of order or duplicated than received": {Duplicated: n(1)},
+		"a counter of lost packets":                             {Counted: []DropCounter{{Name: "x"}}},
+		"101 counters of lost packets":                          {Counted: make([]DropCounter, 101)},
+		"x counted 1e+300 packets":                              {Counted: []DropCounter{{Name: "x", Value: new(1e300)}}},
+		"x counted 0.5 packets":                                 {Counted: []DropCounter{{Name: "x", Value: new(.5)}}},
+		"x counted -1 packets":                                  {Counted: []DropCounter{{Name: "x", Value: new(-1.)}}},
+		"129 packets in one":                                    {MostInOne: n(129)},
+		"0 packets in one":                                      {MostInOne: n(0)},
+		"9223372036854775808 packets":                           {Sent: n(1 << 63)},
 	} {
 		if err := p.Check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)

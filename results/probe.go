@@ -53,7 +53,7 @@ func JoinProbes(names []string) (string, error) {
 	var out []string
 	for _, n := range names {
 		if !slices.Contains(ProbeNames, n) {
-			return "", fmt.Errorf("unknown probe %q; there are %s", n, strings.Join(ProbeNames, ", "))
+			return "", fmt.Errorf("unknown probe %q; the probes are %s", n, strings.Join(ProbeNames, ", "))
 		}
 	}
 	for _, n := range ProbeNames {

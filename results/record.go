@@ -89,7 +89,7 @@ type Host struct {
 	PowerU       *float64 `json:"power_uncertainty_w,omitempty"`
 	PowerNetU    *float64 `json:"power_net_uncertainty_w,omitempty"`
 	PowerSharedU *float64 `json:"power_shared_uncertainty_w,omitempty"`
-	// PowerIdleDrift is how far idle power before and after are apart, of their mean.
+	// PowerIdleDrift is difference of idle power before and after, relative to their mean.
 	PowerIdleDrift *float64 `json:"power_idle_drift,omitempty"`
 
 	ZeroCopyBytes *uint64 `json:"zero_copy_bytes,omitempty"`
@@ -125,7 +125,7 @@ type Flow struct {
 	CPU            *int      `json:"cpu,omitempty"`         // of the thread that moved it; nil: not pinned
 	SoftirqCPU     *int      `json:"softirq_cpu,omitempty"` // that the flow's softirq ran on; nil: not known
 	Queue          *int      `json:"queue,omitempty"`       // RX queue that it was to come by
-	Landed         *int      `json:"landed,omitempty"`      // RX queue that it came by, where the driver tells
+	Landed         *int      `json:"landed,omitempty"`      // RX queue that it came by, where the driver reports it
 	Bytes          *uint64   `json:"bytes,omitempty"`
 	ThroughputGbps *float64  `json:"throughput_gbps,omitempty"`
 	CPUS           *float64  `json:"cpu_s,omitempty"` // CPU time of its thread, user and system, seconds

@@ -52,7 +52,7 @@ func (w *Writer) reopen(path string) (j Journal, torn int64, err error) {
 	w.size, torn = j.End, st.Size()-j.End
 	if torn > 0 {
 		if err := w.f.Truncate(j.End); err != nil {
-			return j, 0, fmt.Errorf("resume: cut off the torn end: %w", err)
+			return j, 0, fmt.Errorf("resume: cut off the incomplete end: %w", err)
 		}
 	}
 	return j, torn, nil

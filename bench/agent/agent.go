@@ -119,7 +119,7 @@ const replyTime = 2 * time.Second
 // handle answers one request. Its error is a broken output.
 func (a *Agent) handle(ctx context.Context, req wire.Request) error {
 	if req.Op != wire.OpHello && !a.greeted {
-		return a.refuse(req, errors.New("say hello first"))
+		return a.refuse(req, errors.New("hello must come first"))
 	}
 	if req.Op == wire.OpRun {
 		return a.startRun(ctx, req)
@@ -268,7 +268,7 @@ func (a *Agent) open(req wire.Request) (any, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.end != nil {
-		return nil, errors.New("an end is open already: close it first")
+		return nil, errors.New("an end is already open: close it first")
 	}
 	end, err := endpoint.Open(s)
 	if err != nil {
@@ -291,7 +291,7 @@ func (a *Agent) startRun(ctx context.Context, req wire.Request) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.end == nil || a.used {
-		return a.refuse(req, errors.New("run: no end is open that has not run yet"))
+		return a.refuse(req, errors.New("run: no open end is left to run"))
 	}
 	rctx, cancel := context.WithCancelCause(ctx)
 	a.cancel, a.used = cancel, true
@@ -329,7 +329,7 @@ func (a *Agent) closeEnd() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.cancel != nil {
-		return errors.New("close: the flow still runs: abort it first")
+		return errors.New("close: the flow is still running: abort it first")
 	}
 	if a.end == nil {
 		return nil

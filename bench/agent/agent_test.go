@@ -19,7 +19,7 @@ import (
 func TestHelloComesFirst(t *testing.T) {
 	for _, op := range []wire.Op{wire.OpClock, wire.OpModes, wire.OpOpen, wire.OpRun, wire.OpAbort, wire.OpClose, "nonsense", ""} {
 		c := serve(t)
-		c.refused(op, `{}`, "say hello first")
+		c.refused(op, `{}`, "hello must come first")
 	}
 }
 
@@ -46,7 +46,7 @@ func TestVersionsDiffer(t *testing.T) {
 			t.Errorf("no fix for %+v", h)
 		}
 		// Still a stranger.
-		c.refused(wire.OpClock, nil, "say hello first")
+		c.refused(wire.OpClock, nil, "hello must come first")
 	}
 }
 
@@ -60,7 +60,7 @@ func TestBadRequests(t *testing.T) {
 	c.refused(wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "nosuch"}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)}, "nosuch", "tcp-trunc")
 	c.refused(wire.OpRun, nil, "run", "parameters missing")
 	c.refused(wire.OpRun, `{"nosuch":1}`, "run", "nosuch")
-	c.refused(wire.OpRun, `{}`, "no end is open")
+	c.refused(wire.OpRun, `{}`, "no open end")
 	c.ok(wire.OpAbort, nil, nil) // nothing to abort
 	c.ok(wire.OpClose, nil, nil) // nothing to close
 	c.openRX()                   // and it still works
@@ -89,7 +89,7 @@ func TestUnsupportedModeSaysSo(t *testing.T) {
 func TestOneEndAtATime(t *testing.T) {
 	c := greeted(t)
 	addr := c.openRX()
-	c.refused(wire.OpOpen, rxSpec(), "open already")
+	c.refused(wire.OpOpen, rxSpec(), "already open")
 	c.ok(wire.OpClose, nil, nil)
 	if !free(addr) {
 		t.Errorf("%s still listens after close", addr)
@@ -140,7 +140,7 @@ func TestAbort(t *testing.T) {
 	if r.Verdict != results.Failed || !strings.Contains(r.Reason, stream.ErrAborted.Error()) {
 		t.Errorf("aborted run: %s: %q", r.Verdict, r.Reason)
 	}
-	c.refused(wire.OpRun, wire.Schedule{}, "no end is open") // it has run
+	c.refused(wire.OpRun, wire.Schedule{}, "no open end") // it has run
 	c.ok(wire.OpClose, nil, nil)
 	if !free(addr) {
 		t.Errorf("%s still listens", addr)
@@ -149,9 +149,9 @@ func TestAbort(t *testing.T) {
 
 func (c *client) refusedWhileRunning(run int) {
 	c.t.Helper()
-	c.refused(wire.OpRun, wire.Schedule{}, "no end is open that has not run yet")
-	c.refused(wire.OpClose, nil, "still runs")
-	c.refused(wire.OpOpen, rxSpec(), "open already")
+	c.refused(wire.OpRun, wire.Schedule{}, "run: no open end is left to run")
+	c.refused(wire.OpClose, nil, "still running")
+	c.refused(wire.OpOpen, rxSpec(), "already open")
 }
 
 // A controller that calls a run off may be faster than its own request to run.
@@ -179,11 +179,11 @@ func TestSetIsCheckedAndNotUnderAnEnd(t *testing.T) {
 	c.refused(wire.OpSet, `{"dev":"lo","values":[{"name":"mtu","value":"-1"}]}`, "-1")
 	c.refused(wire.OpSet, `{"nonsense":1}`, "nonsense")
 	c.refused(wire.OpSet, `{"dev":"no-such-if","values":[{"name":"mtu","value":"1500"}]}`, "find interface no-such-if")
-	r := c.refused(wire.OpSet, `{"values":[{"name":"sysctl kernel.core_pattern","value":"|/x %p"}]}`, `sysctl "kernel.core_pattern" is not set by zcbench`)
+	r := c.refused(wire.OpSet, `{"values":[{"name":"sysctl kernel.core_pattern","value":"|/x %p"}]}`, `zcbench does not set sysctl "kernel.core_pattern"`)
 	if r.Verdict != results.Unsupported || !strings.Contains(r.Fix(), "net.*") {
 		t.Errorf("%+v", r)
 	}
-	c.refused(wire.OpSet, `{"values":[{"name":"governor","value":"../x"}]}`, "no name of a governor")
+	c.refused(wire.OpSet, `{"values":[{"name":"governor","value":"../x"}]}`, "not a name of a governor")
 	c.ok(wire.OpSet, wire.Settings{}, nil)
 	c.openRX()
 	c.refused(wire.OpSet, wire.Settings{Values: []wire.Setting{{Name: "sysctl vm.nr_hugepages", Value: "1"}}}, "close it first")

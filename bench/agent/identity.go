@@ -101,7 +101,7 @@ func stand(i *wire.Interface, s rtnl.Stack, l rtnl.Link) {
 func route(addr string) (wire.Route, error) {
 	ip, err := netip.ParseAddr(addr)
 	if err != nil || ip.Zone() != "" {
-		return wire.Route{}, fmt.Errorf("route: %q is no address", addr)
+		return wire.Route{}, fmt.Errorf("route: %q is not an address", addr)
 	}
 	dev, err := rtnl.RouteDev(ip)
 	if err != nil {

@@ -28,7 +28,7 @@ func TestEndOfInputEndsEverything(t *testing.T) {
 			}
 			if state == "waiting" || state == "flowing" {
 				c.send(wire.OpRun, wire.Schedule{})
-				c.refused(wire.OpClose, nil, "still runs")
+				c.refused(wire.OpClose, nil, "still running")
 			}
 			if state == "flowing" {
 				tx := greeted(t)

@@ -35,7 +35,7 @@ func TestRoute(t *testing.T) {
 	if r.Dev != "lo" {
 		t.Errorf("127.0.0.1 is reached by %q", r.Dev)
 	}
-	c.refused(wire.OpRoute, wire.RouteParams{Addr: "hosta"}, `"hosta" is no address`)
+	c.refused(wire.OpRoute, wire.RouteParams{Addr: "hosta"}, `"hosta" is not an address`)
 	c.refused(wire.OpRoute, nil, "parameters missing")
 }
 

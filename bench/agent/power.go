@@ -18,7 +18,7 @@ func (a *Agent) startPower(req wire.Request) (any, error) {
 		return nil, err
 	}
 	if a.power != nil {
-		return nil, errors.New("power is sampled already")
+		return nil, errors.New("power is already being sampled")
 	}
 	sources, err := power.OpenAll(p.Sources, p.Auto)
 	if err != nil {
@@ -39,7 +39,7 @@ func (a *Agent) readPower(req wire.Request) (any, error) {
 		return nil, err
 	}
 	if a.power == nil {
-		return nil, errors.New("power is not sampled: start it first")
+		return nil, errors.New("power is not being sampled: start it first")
 	}
 	var r wire.PowerReading
 	r.Figures, r.Cost = a.power.Measure(p.Times)

@@ -34,7 +34,7 @@ func (a *Agent) beginRest(req wire.Request) (any, error) {
 
 func (a *Agent) takeRest() (any, error) {
 	if a.resting.rest == nil {
-		return nil, errors.New("no rest is measured: begin it first")
+		return nil, errors.New("no rest is being measured: begin one first")
 	}
 	r := wire.Rest{Why: a.resting.why}
 	var err error

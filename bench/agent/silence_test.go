@@ -36,7 +36,7 @@ func TestSilentController(t *testing.T) {
 	c := silentAfter(t, 300*time.Millisecond)
 	addr := c.openRX()
 	c.send(wire.OpRun, wire.Schedule{})
-	if err := c.end(3 * time.Second); err == nil || !strings.Contains(err.Error(), "nothing heard of the controller") || fault.Fix(err) == "" {
+	if err := c.end(3 * time.Second); err == nil || !strings.Contains(err.Error(), "nothing heard from the controller for") || fault.Fix(err) == "" {
 		t.Errorf("%v", err)
 	}
 	if !free(addr) {
@@ -55,7 +55,7 @@ func TestSignsOfLife(t *testing.T) {
 		}
 		c.ok(wire.OpClock, nil, nil)
 		began := time.Now()
-		if err := <-c.ended; err == nil || !strings.Contains(err.Error(), "nothing heard of the controller") {
+		if err := <-c.ended; err == nil || !strings.Contains(err.Error(), "nothing heard from the controller for") {
 			t.Errorf("and then: %v", err)
 		}
 		if d := time.Since(began); d < limit || d > limit+time.Second {

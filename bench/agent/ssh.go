@@ -68,13 +68,13 @@ func devOf(s wire.EndSpec) string {
 
 // checkSSH is what doctor says of an interface and the ssh connection.
 func (a *Agent) checkSSH(s rtnl.Stack, dev string) wire.Check {
-	c := wire.Check{Name: doctor.CheckSSH, Needed: "an interface for the flow that ssh does not need", Status: "ok"}
+	c := wire.Check{Name: doctor.CheckSSH, Needed: "choose an interface that ssh does not use", Status: "ok"}
 	switch {
 	case a.ssh == nil:
 		c.Found = "this host is reached without ssh"
 		return c
 	case a.ssh.Err != nil:
-		c.Status, c.Found, c.Fix = "warn", "not known: "+a.ssh.Err.Error(), "make sure yourself that ssh does not come by "+dev+": ip route get ADDRESS"
+		c.Status, c.Found, c.Fix = "warn", "not known: "+a.ssh.Err.Error(), "check for yourself that ssh does not use "+dev+": ip route get ADDRESS"
 		return c
 	}
 	why, err := a.ssh.Shares(s, dev)

@@ -57,7 +57,7 @@ func TestGuard(t *testing.T) {
 					"a flow without its name": a.guardEnd(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}, Addr: addr + ":0"}),
 					"a flow to the peer":      a.guardEnd(wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp"}, Addr: "10.77.0.2:1"}),
 				} {
-					if (err != nil) != x.refuse || err != nil && !strings.Contains(err.Error(), "the ssh connection to 10.77.0.2 goes by "+dev) {
+					if (err != nil) != x.refuse || err != nil && !strings.Contains(err.Error(), "the ssh connection to 10.77.0.2 uses "+dev) {
 						t.Errorf("%s: %v", what, err)
 					}
 				}

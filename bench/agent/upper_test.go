@@ -61,7 +61,7 @@ func TestDevWants(t *testing.T) {
 			}
 		}
 	}
-	if _, err := l.pathWants(nil, wire.Settings{Dev: "eth0", Upper: "vlan0"}, wire.Setting{Name: "mtu", Value: "1500"}); err == nil || !strings.Contains(err.Error(), "vlan0 does not stand on eth0") {
+	if _, err := l.pathWants(nil, wire.Settings{Dev: "eth0", Upper: "vlan0"}, wire.Setting{Name: "mtu", Value: "1500"}); err == nil || !strings.Contains(err.Error(), "vlan0 is no longer on top of eth0") {
 		t.Error(err)
 	}
 }

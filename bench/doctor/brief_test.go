@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/lease"
@@ -26,6 +27,22 @@ func TestLeft(t *testing.T) {
 		if n := left([]lease.Report{{State: state}}); n != want {
 			t.Errorf("%s: %d, want %d", state, n, want)
 		}
+	}
+}
+
+// Nor does the check of leases warn of it.
+func TestLeasesOf(t *testing.T) {
+	for state, want := range map[lease.State]string{lease.Alive: "ok", lease.Finished: "ok", lease.Rebooted: "ok", lease.Owing: "warn", lease.Broken: "warn", lease.Refused: "warn"} {
+		c := leasesOf([]lease.Report{{State: lease.Alive}, {State: state}, {State: lease.Rebooted}})
+		if c.Status != want || (c.Fix != "") != (want == "warn") {
+			t.Errorf("%s: %+v, want %s", state, c, want)
+		}
+	}
+	if c := leasesOf(nil); c.Status != "ok" || c.Found != "none left" {
+		t.Errorf("%+v", c)
+	}
+	if c := leasesOf([]lease.Report{{State: lease.Alive}, {State: lease.Alive}}); !strings.HasSuffix(c.Found, ": 2") {
+		t.Errorf("%+v", c)
 	}
 }
 

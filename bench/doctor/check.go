@@ -114,7 +114,7 @@ func (fs FS) memlock(limit uint64) wire.Check {
 	case err != nil:
 		c.Status, c.Found, c.Fix = "warn", c.Found+"; "+err.Error(), "mount /proc"
 	case has && fs.firstUsers():
-		c.Found += ", but CAP_IPC_LOCK exempts"
+		c.Found += ", but CAP_IPC_LOCK lifts it"
 	case has:
 		c.Status, c.Found, c.Fix = "warn", c.Found+", and CAP_IPC_LOCK only in a user namespace", "raise the limit outside (ulimit -l unlimited; limits.conf: memlock), or run on the host"
 	default:
@@ -124,7 +124,7 @@ func (fs FS) memlock(limit uint64) wire.Check {
 }
 
 func sysctl(name string, want int64, why string) wire.Check {
-	c := wire.Check{Name: name, Needed: fmt.Sprintf("%d or more is comfortable: %s", want, why), Status: "ok"}
+	c := wire.Check{Name: name, Needed: fmt.Sprintf("at least %d: %s", want, why), Status: "ok"}
 	v, err := readSysctl(name)
 	if err != nil {
 		c.Status, c.Found = "warn", err.Error()
@@ -142,7 +142,7 @@ func sysctl(name string, want int64, why string) wire.Check {
 func tcpMem(name string) wire.Check {
 	const want = 32 << 20
 	full := "net.ipv4." + name
-	c := wire.Check{Name: full, Needed: "the third figure bounds the window: 2 x bandwidth x round trip", Status: "ok"}
+	c := wire.Check{Name: full, Needed: "the third figure limits the window: want 2 x bandwidth x round trip", Status: "ok"}
 	v, err := readSysctl(full)
 	if err != nil {
 		c.Status, c.Found = "warn", err.Error()
@@ -171,17 +171,33 @@ func readSysctl(name string) (string, error) {
 
 // leases looks for what killed runs left.
 func leases() wire.Check {
-	c := wire.Check{Name: "leases", Needed: "nothing left by runs that were killed", Status: "ok", Found: "none left"}
 	reports, err := lease.Finish(lease.FinishOptions{DryRun: true, All: true})
 	if err != nil {
-		c.Status, c.Found = "warn", err.Error()
-		return c
+		return wire.Check{Name: "leases", Needed: noLeases, Status: "warn", Found: err.Error()}
 	}
+	return leasesOf(reports)
+}
+
+const noLeases = "nothing left behind by killed runs"
+
+// leasesOf warns of what there is to restore: not of what a run that goes on will restore itself.
+func leasesOf(reports []lease.Report) wire.Check {
+	c := wire.Check{Name: "leases", Needed: noLeases, Status: "ok", Found: "none left"}
+	alive, found := 0, []string(nil)
 	for _, r := range reports {
-		if r.State != lease.Rebooted {
-			c.Status, c.Found, c.Command = "warn", strings.Join(r.Lines(), "; "), "zcbench restore"
-			c.Fix = c.Command
+		switch {
+		case r.State == lease.Alive:
+			alive++
+		case left([]lease.Report{r}) > 0:
+			found = append(found, r.Lines()...)
 		}
+	}
+	if alive > 0 {
+		c.Found += fmt.Sprintf("; leases of running processes, which will restore them: %d", alive)
+	}
+	if found != nil {
+		c.Status, c.Found, c.Command = "warn", strings.Join(found, "; "), "zcbench restore"
+		c.Fix = c.Command
 	}
 	return c
 }

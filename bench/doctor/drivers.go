@@ -29,19 +29,19 @@ const readIn = "7.3.4"
 var drivers = map[string]driver{
 	"bnxt_en": {nic: "Broadcom NetXtreme-C/E", channels: "combined, or rx, tx", receives: "6.16", sends: "6.17", onlyIf: "physical function, firmware with rules by VNIC and VNIC flush",
 		buffers: "32 KiB, P5 (Thor) and later", split: "yes", threshold: "to 1023", hwGRO: "yes",
-		notes: []string{"tcp-data-split off is refused: auto is its off", "hds-thresh is 256 or more by default: it must be 0", "receive buffers up to 32 KiB (rx_buf_len)",
+		notes: []string{"tcp-data-split off is refused: use auto to turn it off", "hds-thresh must be 0 (default: 256 or more)", "receive buffers up to 32 KiB (rx_buf_len)",
 			"hardware GRO makes packets of at most MAX_SKB_FRAGS pages", "2047 RX descriptors at most with header split or hardware GRO",
-			"with more rings than its firmware steers to it drops ntuple without an error"},
+			"with more rings than its firmware can steer to, it drops ntuple without an error"},
 		// Firmware that cannot has bnxt_queue_mgmt_ops_unsupp (bnxt_init_one, bnxt.c), for which
 		// __netif_mp_open_rxq looks at header split first, as it does for all. That it has no
 		// operation to restart a queue netdev_rx_queue_reconfig finds (net/core/netdev_rx_queue.c),
 		// before it does anything. What else depends on both capabilities (BNXT_SUPPORTS_QUEUE_API)
 		// is TPH alone, which bnxt_request_irq switches on where the platform can, too.
-		bindTells: dropped{"the kernel was asked, and does not say: bnxt with older firmware answers alike until a queue is given memory",
-			"run it once: with firmware that cannot, it is EOPNOTSUPP then, and no queue was touched; newer firmware than ethtool -i DEV shows is the way out"}},
+		bindTells: dropped{"the kernel cannot tell: bnxt with older firmware answers the same until a queue is given memory",
+			"run it once: firmware that cannot do it answers EOPNOTSUPP, with no queue touched; then install newer firmware than ethtool -i DEV shows"}},
 	"mlx5_core": {nic: "NVIDIA ConnectX", receives: "6.17", sends: "6.17", onlyIf: "rx-gro-hw, striding RQ",
 		buffers: "128 KiB", split: "with rx-gro-hw", threshold: "0 alone", hwGRO: "striding RQ, no CQE compression",
-		notes: []string{"header split needs rx-gro-hw on, and then it cannot be turned off", "no XDP together with header split",
+		notes: []string{"header split needs rx-gro-hw on, which then cannot be turned off", "no XDP together with header split",
 			"rx_cqe_compress on, or rx_striding_rq off (private flags), drop rx-gro-hw; tx_port_ts on, or an HTB qdisc, and queues are not restarted"},
 		impossible: []string{"zero copy with software GRO (--hw-gro off)"},
 		splitBy:    "ethtool -K DEV rx-gro-hw on && ethtool -G DEV tcp-data-split on hds-thresh 0"},
@@ -49,13 +49,13 @@ var drivers = map[string]driver{
 		notes:      []string{"only the queue format DQO-RDA can", "queue 0 is refused (ERANGE)", "receive buffers of 4096 or 2048 bytes (ethtool -G rx-buf-len)", "no hds-thresh"},
 		impossible: []string{"zero copy on queue 0 (--queue 0)"}},
 	"fbnic": {nic: "Meta", receives: "6.18", sends: "6.18", split: "always", threshold: "yes",
-		notes:      []string{"header split is always on; hds-thresh is 1536 by default: it must be 0", "no hardware GRO", "payload goes to the ring rx-jumbo"},
+		notes:      []string{"header split is always on; hds-thresh must be 0 (default: 1536)", "no hardware GRO", "payload goes to the rx-jumbo ring"},
 		impossible: []string{"zero copy with hardware GRO (--hw-gro on)"}},
 	"netkit":  {nic: "a container's end of a NIC's queue", receives: "7.1", sends: "7.2", onlyIf: "a queue leased from a physical NIC", channels: "none", virtual: true, notes: []string{"through a queue leased from a physical NIC"}},
-	"softnic": {nic: "the lab's", receives: "7.2", sends: "7.2", buffers: "2 MiB", split: "yes", threshold: "yes", hwGRO: "yes", virtual: true, notes: []string{"the lab's: it checks paths, its speeds mean nothing"}},
+	"softnic": {nic: "the lab's", receives: "7.2", sends: "7.2", buffers: "2 MiB", split: "yes", threshold: "yes", hwGRO: "yes", virtual: true, notes: []string{"the lab's: it tests data paths; its speeds mean nothing"}},
 
 	"ice":        {nic: "Intel E800", hwGRO: "?", split: "yes", notes: []string{"splits headers, but its queues take no memory providers"}},
-	"idpf":       {nic: "Intel and Google IDPF", hwGRO: "yes", split: "yes", notes: []string{"splits headers, but its queues take no memory providers: the reference experiment patched it"}},
+	"idpf":       {nic: "Intel and Google IDPF", hwGRO: "yes", split: "yes", notes: []string{"splits headers, but its queues take no memory providers (the reference experiment patched it)"}},
 	"bnge":       {nic: "Broadcom Thor Ultra", hwGRO: "?"},
 	"ena":        {nic: "Amazon", hwGRO: "?"},
 	"i40e":       {nic: "Intel 700", hwGRO: "?", untold: true},

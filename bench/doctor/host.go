@@ -48,7 +48,7 @@ func (fs FS) hugePages() wire.Check {
 	c.Found = fmt.Sprintf("%d of %d free, of %d KiB", free, total, sizeKB)
 	if free < 32 {
 		c.Status, c.Command = "warn", fmt.Sprintf("sysctl -w vm.nr_hugepages=%d", total-free+32)
-		c.Fix = c.Command + ", or --huge-pages for the time of a run"
+		c.Fix = c.Command + ", or --huge-pages for the run only"
 	}
 	return c
 }
@@ -76,7 +76,7 @@ func (fs FS) readHugePages() (total, free, sizeKB int, err error) {
 }
 
 func (fs FS) governor() wire.Check {
-	c := wire.Check{Name: "frequency governor", Needed: "performance: another one makes short runs depend on what ran before", Status: "ok", Found: "none (a virtual machine, or fixed in the firmware)"}
+	c := wire.Check{Name: "frequency governor", Needed: "performance: with others, short runs depend on what ran before", Status: "ok", Found: "none (a virtual machine, or fixed in the firmware)"}
 	names := map[string]int{}
 	for _, cpu := range (tune.FS{Proc: fs.Proc, Sys: fs.Sys}).Governed() {
 		names[fs.sysLine("devices/system/cpu", fmt.Sprintf("cpu%d", cpu), "cpufreq/scaling_governor")]++
@@ -91,13 +91,13 @@ func (fs FS) governor() wire.Check {
 	c.Found = strings.Join(found, ", ")
 	if len(names) > 1 || names["performance"] == 0 {
 		c.Status, c.Command = "warn", "cpupower frequency-set -g performance"
-		c.Fix = c.Command + ", or --governor performance for the time of a run"
+		c.Fix = c.Command + ", or --governor performance for the run only"
 	}
 	return c
 }
 
 func (fs FS) irqbalance() wire.Check {
-	c := wire.Check{Name: "irqbalance", Needed: "stopped: it moves interrupts away from where they were put", Status: "ok"}
+	c := wire.Check{Name: "irqbalance", Needed: "stopped: it moves interrupts that were placed on purpose", Status: "ok"}
 	s, err := (tune.FS{Proc: fs.Proc, Sys: fs.Sys}).Setting("irqbalance")
 	if err == nil {
 		c.Found, err = s.Get()
@@ -107,13 +107,13 @@ func (fs FS) irqbalance() wire.Check {
 	}
 	if c.Found == tune.Running {
 		c.Status, c.Command = "warn", "systemctl stop irqbalance"
-		c.Fix = c.Command + ", or --stop-irqbalance for the time of a run"
+		c.Fix = c.Command + ", or --stop-irqbalance for the run only"
 	}
 	return c
 }
 
 func (fs FS) iommu() wire.Check {
-	c := wire.Check{Name: "IOMMU", Needed: "none, or passthrough: translation costs per buffer", Status: "ok", Found: "none"}
+	c := wire.Check{Name: "IOMMU", Needed: "none, or passthrough: address translation costs time per buffer", Status: "ok", Found: "none"}
 	units, _ := filepath.Glob(fs.path(fs.Sys, "/sys", "class/iommu/*"))
 	if len(units) == 0 {
 		return c
@@ -124,6 +124,6 @@ func (fs FS) iommu() wire.Check {
 		c.Found = fmt.Sprintf("%d units, passthrough", len(units))
 		return c
 	}
-	c.Status, c.Fix = "warn", "compare with iommu=pt on the kernel's command line; a device's own mode stands with it (doctor --dev)"
+	c.Status, c.Fix = "warn", "compare with iommu=pt on the kernel's command line; doctor --dev shows a device's own mode"
 	return c
 }

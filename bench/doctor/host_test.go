@@ -23,8 +23,8 @@ func TestMemlock(t *testing.T) {
 		want, found   string
 	}{
 		{none, host, unix.RLIM_INFINITY, "ok", "unlimited"},
-		{all, host, 8 << 20, "ok", "8192 KiB, but CAP_IPC_LOCK exempts"},
-		{lock, host, 8 << 20, "ok", "exempts"},
+		{all, host, 8 << 20, "ok", "8192 KiB, but CAP_IPC_LOCK lifts it"},
+		{lock, host, 8 << 20, "ok", "CAP_IPC_LOCK lifts it"},
 		{none, host, 8 << 20, "warn", "without CAP_IPC_LOCK"}, // also of root in a container
 		{all, inside, 8 << 20, "warn", "only in a user namespace"},
 		{"", host, 8 << 20, "warn", "has no CapEff"},

@@ -17,13 +17,13 @@ func (fs FS) lockdown() wire.Check {
 	c := wire.Check{Name: "lockdown", Needed: "none or integrity, for --probe", Status: "ok"}
 	switch mode := fs.lockdownMode(); mode {
 	case "":
-		c.Found = "not told: a kernel without it, or securityfs is not mounted"
+		c.Found = "unknown: a kernel without lockdown, or securityfs is not mounted"
 	case "none":
 		c.Found = mode
 	case "integrity":
-		c.Found = "integrity: nothing of zcbench is refused; the lab's soft NIC, which is not signed, does not load on this machine itself"
+		c.Found = "integrity: zcbench works; only the lab's soft NIC, an unsigned module, does not load on this machine itself"
 	default:
-		c.Status, c.Found = "warn", mode+": of --probe and zcbench probe, the programs that read kernel memory do not load (bpf_probe_read_kernel); the rest works"
+		c.Status, c.Found = "warn", mode+": those programs of --probe and zcbench probe that read kernel memory (bpf_probe_read_kernel) do not load; the rest works"
 		c.Fix = "leave probes out, or boot with lockdown=integrity on the kernel's command line"
 	}
 	return c

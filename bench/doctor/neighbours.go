@@ -35,7 +35,7 @@ const CheckManaged = "link manager"
 // managed looks for daemons that react when the link goes away, or when somebody else sets
 // it: at the interface, what stands on it, and below.
 func managed(fs tune.FS, s rtnl.Stack, l rtnl.Link) wire.Check {
-	c := wire.Check{Name: CheckManaged, Needed: "none: a daemon may take the addresses off while a setting has the link down, or put back what was set", Status: "ok"}
+	c := wire.Check{Name: CheckManaged, Needed: "none: a daemon may remove the addresses while a setting has the link down, or revert settings", Status: "ok"}
 	var found, fixes []string
 	for _, x := range append(s.Below(l), s.Above(l)[1:]...) {
 		for _, m := range fs.Managers(x.Index) {
@@ -56,7 +56,7 @@ func managed(fs tune.FS, s rtnl.Stack, l rtnl.Link) wire.Check {
 		c.Found = "no NetworkManager or systemd-networkd manages it"
 		return c
 	}
-	c.Status, c.Fix = "warn", "for the time of the runs, with addresses set by hand: "+strings.Join(fixes, "; ")
+	c.Status, c.Fix = "warn", "for the duration of the runs, with addresses set by hand: "+strings.Join(fixes, "; ")
 	if len(fixes) == 1 && strings.HasPrefix(fixes[0], "nmcli ") {
 		c.Command = fixes[0]
 	}
@@ -104,12 +104,12 @@ func flux(s rtnl.Stack, l rtnl.Link, addrs []rtnl.Addr, sysctl func(dev, name st
 	// IN_DEV_MAXCONF).
 	of := func(name string) int { return max(sysctl("all", name), sysctl(l.Name, name)) }
 	ignore, announce, filter := of("arp_ignore"), of("arp_announce"), of("rp_filter")
-	c.Found = fmt.Sprintf("in the network of %s is also %s; arp_ignore %d, arp_announce %d, rp_filter %d", l.Name, strings.Join(others, ", "), ignore, announce, filter)
+	c.Found = fmt.Sprintf("%s shares its network with %s; arp_ignore %d, arp_announce %d, rp_filter %d", l.Name, strings.Join(others, ", "), ignore, announce, filter)
 	if ignore >= 1 && announce >= 1 && filter != 1 {
 		return c
 	}
 	c.Status = "warn"
-	c.Fix = "give each port a network of its own; or sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2, rp_filter=2 on both, and a route for each port (ip rule, or network namespaces)"
+	c.Fix = "give each port its own network; or sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2, rp_filter=2 on both, and a route for each port (ip rule, or network namespaces)"
 	return c
 }
 

@@ -23,9 +23,9 @@ func TestStackCheck(t *testing.T) {
 		{Index: 7, Name: "eth3", Master: 8}, {Index: 8, Name: "red", Kind: "vrf"}, {Index: 9, Name: "mv0", Kind: "macvlan", LowerElsewhere: true},
 	}
 	for dev, want := range map[string]string{
-		"eth0":   "ok eth0 is a port of bond0 (bond 802.3ad); on it stand bond0 (bond 802.3ad)",
+		"eth0":   "ok eth0 is a port of bond0 (bond 802.3ad); on top of it: bond0 (bond 802.3ad)",
 		"bond0":  "warn bond0 stands on eth0, eth1",
-		"eth2":   "ok on it stand eth2.7 (vlan 7)",
+		"eth2":   "ok on top of it: eth2.7 (vlan 7)",
 		"eth2.7": "ok eth2.7 stands on eth2; a flow uses the queues of eth2",
 		"eth3":   "warn eth3 is in the VRF red",
 		"mv0":    "warn its port is in another namespace",
@@ -62,7 +62,7 @@ func TestFlux(t *testing.T) {
 		{"other network", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.0.1.1/24")}, nil, ""},
 		{"same network", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.0.0.2/24")}, nil, "eth1 (10.0.0.2/24); arp_ignore 0, arp_announce 0, rp_filter 0"},
 		{"within another", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.9.0.2/8")}, nil, "eth1 (10.9.0.2/8)"},
-		{"what stands on it", []rtnl.Addr{at(2, "10.0.0.1/24"), at(4, "10.0.0.2/24")}, nil, ""},
+		{"the interface on top of it", []rtnl.Addr{at(2, "10.0.0.1/24"), at(4, "10.0.0.2/24")}, nil, ""},
 		{"down", []rtnl.Addr{at(2, "10.0.0.1/24"), at(5, "10.0.0.2/24")}, nil, ""},
 		{"single addresses", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.0.0.2/32")}, nil, ""},
 		{"IPv6", []rtnl.Addr{at(2, "fd00::1/64"), at(3, "fd00::2/64")}, nil, ""},

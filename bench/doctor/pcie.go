@@ -50,11 +50,11 @@ func (s slot) check() (c wire.Check) {
 	if s.mbits > 0 {
 		c.Needed = fmt.Sprintf("the line's %.0f Gbit/s", float64(s.mbits)/1000)
 		if has < float64(s.mbits)/1000 {
-			c.Status, c.Fix = "warn", "the slot is slower than the line: this is the ceiling of every result; use another slot"
+			c.Status, c.Fix = "warn", "the slot is slower than the line and caps every result: use another slot"
 		}
 	}
 	if s.maxSpeed != "" && s.maxSpeed != s.speed || s.maxWidth != "" && s.maxWidth != s.width {
-		c.Status, c.Fix = "warn", fmt.Sprintf("the card can do %s with %s lanes: put it into such a slot, and look for bifurcation in the firmware's settings", s.maxSpeed, s.maxWidth)
+		c.Status, c.Fix = "warn", fmt.Sprintf("the card supports %s with %s lanes: use such a slot, and check the firmware's settings for bifurcation", s.maxSpeed, s.maxWidth)
 	}
 	return c
 }

@@ -73,7 +73,7 @@ func idleChecks(fs counter.FS) []wire.Check {
 		}
 		idle.Status, idle.Found = "ok", strings.Join(names, " ")
 	}
-	heat := wire.Check{Name: "throttling counters", Status: "lacking", Needed: "thermal_throttle, to see CPUs that slow down", Found: "no CPU has any: a virtual machine, or not x86 of Intel's"}
+	heat := wire.Check{Name: "throttling counters", Status: "lacking", Needed: "thermal_throttle, to see CPUs that slow down", Found: "no CPU has any: a virtual machine, or not an Intel x86 CPU"}
 	if t, err := counter.ReadThrottle(fs, nil); err == nil && len(t) > 0 {
 		heat.Status, heat.Found = "ok", "counted"
 	}

@@ -17,15 +17,15 @@ var buffersSince = map[string]string{"zcrx": "7.0", "devmem": "7.3"}
 // longBuffers is what --rx-buf-len needs of kernel and driver.
 func (f *facts) longBuffers() wire.Check {
 	since := buffersSince[f.mode]
-	c := wire.Check{Needed: "Linux " + since + " and a driver that takes them, for --rx-buf-len alone", Status: "ok"}
+	c := wire.Check{Needed: "Linux " + since + " and a driver that supports them; only needed for --rx-buf-len", Status: "ok"}
 	most, known := f.driver.LongestBuffer()
 	switch {
 	case !f.bufLen[f.mode]:
-		c.Status, c.Found, c.Fix = "warn", "a page only", "use Linux "+since+" or later, or leave --rx-buf-len out"
+		c.Status, c.Found, c.Fix = "warn", "a page only", "use Linux "+since+" or later, or leave out --rx-buf-len"
 	case !known:
-		c.Found = "the kernel knows buffers longer than a page; the driver must, too"
+		c.Found = "the kernel supports buffers longer than a page; the driver must, too"
 	case most <= os.Getpagesize():
-		c.Status, c.Found, c.Fix = "warn", f.driver.Name+" takes buffers of a page only", "leave --rx-buf-len out"
+		c.Status, c.Found, c.Fix = "warn", f.driver.Name+" takes only buffers of one page", "leave out --rx-buf-len"
 	default:
 		c.Found = fmt.Sprintf("%s takes buffers of up to %d KiB", f.driver.Name, most>>10)
 	}

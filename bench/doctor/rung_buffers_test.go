@@ -16,7 +16,7 @@ func TestLongBuffers(t *testing.T) {
 	}{
 		{"zcrx", "bnxt_en", true, "ok", "bnxt_en takes buffers of up to 32 KiB", ""},
 		{"devmem", "mlx5_core", true, "ok", "mlx5_core takes buffers of up to 128 KiB", ""},
-		{"devmem", "fbnic", true, "warn", "fbnic takes buffers of a page only", "leave --rx-buf-len out"},
+		{"devmem", "fbnic", true, "warn", "fbnic takes only buffers of one page", "leave out --rx-buf-len"},
 		{"devmem", "new_nic", true, "ok", "the driver must, too", ""},
 		{"devmem", "bnxt_en", false, "warn", "a page only", "use Linux 7.3 or later"},
 		{"zcrx", "bnxt_en", false, "warn", "a page only", "use Linux 7.0 or later"},

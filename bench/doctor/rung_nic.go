@@ -42,9 +42,9 @@ func (f *facts) driverTable() wire.Check {
 	c := wire.Check{Found: f.driver.Name, Needed: "bnxt_en, mlx5_core, gve (DQO-RDA), fbnic or netkit", Status: "ok"}
 	switch {
 	case f.driver.Name == "":
-		c.Status, c.Found = "warn", "it does not say its name"
+		c.Status, c.Found = "warn", "the driver does not give its name"
 	case !known:
-		c.Status, c.Found = "warn", f.driver.Name+", which is not in the table: the rung of memory providers decides"
+		c.Status, c.Found = "warn", f.driver.Name+", which is not in the table: see the memory provider check"
 	case since == "" && older(readIn, f.kernel):
 		c.Status, c.Found = "warn", f.driver.Name+", which could not in Linux "+readIn+": the rungs above decide"
 	case since == "":
@@ -62,11 +62,11 @@ func (f *facts) firmware() wire.Check {
 	if f.driver.Firmware == "" || f.driver.Firmware == "N/A" {
 		return wire.Check{}
 	}
-	return wire.Check{Status: "ok", Found: f.driver.Firmware, Needed: "no version is known to be too old; on an error that nothing here explains, the vendor's newest"}
+	return wire.Check{Status: "ok", Found: f.driver.Firmware, Needed: "no version is known to be too old; if an error remains unexplained, use the vendor's newest"}
 }
 
 func (f *facts) deviceIOMMU() wire.Check {
-	c := wire.Check{Status: "ok", Found: f.iommu, Needed: "none, or identity: translation costs per buffer"}
+	c := wire.Check{Status: "ok", Found: f.iommu, Needed: "none, or identity: address translation costs time per buffer"}
 	switch {
 	case f.iommu == "":
 		return wire.Check{}
@@ -79,16 +79,16 @@ func (f *facts) deviceIOMMU() wire.Check {
 func (f *facts) pcie() wire.Check { return f.slot.check() }
 
 func (f *facts) headerSplit() wire.Check {
-	c := wire.Check{Found: f.split.String(), Needed: "a driver that can switch it on; a run does it", Status: "ok"}
+	c := wire.Check{Found: f.split.String(), Needed: "a driver that can switch it on; a run does so itself", Status: "ok"}
 	if f.splitErr != nil {
 		return answered(c, f.splitErr)
 	}
 	if f.split.State == nic.SplitUnknown && f.split.Threshold < 0 {
-		c.Status, c.Found, c.Fix = "lacking", "the driver does not tell of it", "use a NIC and driver that can split headers from payload"
+		c.Status, c.Found, c.Fix = "lacking", "the driver does not report it", "use a NIC and driver that can split headers from payload"
 		return c
 	}
 	if x, ok := f.dropped[nic.FeatureHWGRO]; ok && f.split.State != nic.SplitOn && drivers[f.driver.Model()].splitBy != "" {
-		c.Status, c.Found, c.Fix = "lacking", "it needs rx-gro-hw, which would not stay on: "+x.why, x.fix
+		c.Status, c.Found, c.Fix = "lacking", "it needs rx-gro-hw, which does not stay on: "+x.why, x.fix
 		return c
 	}
 	if f.split.State != nic.SplitOn {
@@ -128,9 +128,9 @@ func (f *facts) pageMTU() wire.Check {
 		return wire.Check{}
 	}
 	const want = 4096 + 52 // IPv4 and TCP headers with time stamps
-	c := wire.Check{Found: strconv.Itoa(f.link.MTU), Needed: fmt.Sprintf("%d (IPv4; IPv6 20 more) fills a page with every segment; others work", want), Status: "ok"}
+	c := wire.Check{Found: strconv.Itoa(f.link.MTU), Needed: fmt.Sprintf("%d (IPv4; 20 more for IPv6) fills a page with each segment; others work too", want), Status: "ok"}
 	if f.link.MTU < want {
-		c.Status, c.Fix = "warn", fmt.Sprintf("--mtu %d for the time of a run; the switch must let it through", want)
+		c.Status, c.Fix = "warn", fmt.Sprintf("--mtu %d for the run only; the switch must allow it", want)
 	}
 	return c
 }

@@ -30,11 +30,11 @@ func (f *facts) ntuple() wire.Check {
 	c := answered(wire.Check{Found: "supported", Needed: "to steer the flow to the queue"}, f.rulesErr)
 	if n := f.features[nic.FeatureNTuple]; c.Status == "ok" && !n.Active {
 		if !n.Hard {
-			c.Status, c.Found, c.Fix = "lacking", "off, and fixed so", "use a NIC that has rules"
+			c.Status, c.Found, c.Fix = "lacking", "off [fixed]", "use a NIC with ntuple rules"
 			return c
 		}
 		if x, ok := f.dropped[nic.FeatureNTuple]; ok {
-			c.Status, c.Found, c.Fix = "lacking", "wanted, and off: "+x.why, x.fix
+			c.Status, c.Found, c.Fix = "lacking", "requested, but off: "+x.why, x.fix
 			return c
 		}
 		c.Found, c.Command = "off: a run switches them on and back", "ethtool -K "+f.dev+" ntuple on"
@@ -64,5 +64,5 @@ func (f *facts) provider() wire.Check {
 }
 
 func (f *facts) freeQueue() wire.Check {
-	return answered(wire.Check{Found: "the last RX queue is nobody's", Needed: "a queue without a memory provider, AF_XDP or lease"}, f.takes[f.mode].queue)
+	return answered(wire.Check{Found: "the last RX queue is free", Needed: "a queue without a memory provider, AF_XDP or lease"}, f.takes[f.mode].queue)
 }

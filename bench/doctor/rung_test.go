@@ -129,11 +129,11 @@ func TestRungsSayWhatIsLacking(t *testing.T) {
 		"busy queue": {"free queue", "lacking", "EEXIST", "--queue", func(f *facts) {
 			f.takes["zcrx"] = takes{queue: &fault.Unsupported{Op: "RX queue 3 is taken", Err: unix.EEXIST, How: "choose another with --queue"}}
 		}},
-		"pages only":    {"long buffers", "warn", "", "Linux 7.0", func(f *facts) { f.bufLen["zcrx"] = false }},
+		"only pages":    {"long buffers", "warn", "", "Linux 7.0", func(f *facts) { f.bufLen["zcrx"] = false }},
 		"down":          {"interface", "lacking", "", "ip link set eth0 up", func(f *facts) { f.link.Up = false }},
 		"gone":          {"interface", "lacking", "ENODEV", "h", func(f *facts) { f.err = refused(unix.ENODEV, "h") }},
-		"slow slot":     {"PCIe", "warn", "", "ceiling", func(f *facts) { f.slot.width, f.slot.maxWidth = "4", "4" }},
-		"narrow slot":   {"PCIe", "warn", "", "the card can do", func(f *facts) { f.slot.width = "8"; f.slot.mbits = 0 }},
+		"slow slot":     {"PCIe", "warn", "", "caps every result", func(f *facts) { f.slot.width, f.slot.maxWidth = "4", "4" }},
+		"narrow slot":   {"PCIe", "warn", "", "the card supports", func(f *facts) { f.slot.width = "8"; f.slot.mbits = 0 }},
 		"IOMMU":         {"IOMMU of the NIC", "warn", "", "iommu=pt", func(f *facts) { f.iommu = "DMA-FQ" }},
 		"MTU":           {"MTU", "warn", "", "--mtu 4148", func(f *facts) { f.link.MTU = 1500 }},
 		"no huge pages": {"huge pages", "warn", "", "sysctl", func(f *facts) { f.huge = wire.Check{Name: "huge pages", Status: "warn", Found: "0", Fix: "sysctl -w"} }},

@@ -29,7 +29,7 @@ func check(s wire.EndSpec, p stream.Mode) error {
 		return &results.OptionError{Option: results.LookupOption("uring_engine"), Value: s.Cell.UringEngine, Err: err}
 	}
 	if n := len(s.Flows); n != s.Cell.NFlows() {
-		return fmt.Errorf("CPUs of %d flows, and the cell has %d", n, s.Cell.NFlows())
+		return fmt.Errorf("CPUs for %d flows, but the cell has %d", n, s.Cell.NFlows())
 	}
 	for _, f := range s.Flows {
 		if err := checkFlow(f); err != nil {
@@ -37,7 +37,7 @@ func check(s wire.EndSpec, p stream.Mode) error {
 		}
 	}
 	if err := checkAddr(s); err != nil {
-		return fmt.Errorf("address %q: %w; it is ADDR:PORT, IPv6 in brackets", s.Addr, err)
+		return fmt.Errorf("address %q: %w; want ADDR:PORT, with IPv6 in brackets", s.Addr, err)
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func checkFlow(f wire.FlowSpec) error {
 		return err
 	}
 	if a, err := place.AllowedCPUs(); err == nil && f.CPU >= 0 && !a.CanPin(f.CPU) {
-		return fmt.Errorf("no thread can be bound to CPU %d here: the cpuset of this process's control group has CPUs %s (cpuset.cpus.effective below /sys/fs/cgroup)", f.CPU, counter.FormatCPUList(a.Pin))
+		return fmt.Errorf("no thread can be bound to CPU %d here: the cpuset of this process's cgroup allows CPUs %s (cpuset.cpus.effective below /sys/fs/cgroup)", f.CPU, counter.FormatCPUList(a.Pin))
 	}
 	if n := f.SoftirqCPU; n != nil {
 		if *n < 0 {

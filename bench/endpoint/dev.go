@@ -70,7 +70,7 @@ func portOf(p stream.Mode, dev string) (string, error) {
 		ports = append(ports, x.Name)
 	}
 	return "", &fault.Unsupported{Mode: p.Name, Op: fmt.Sprintf("%s (%s) has several ports, or none here: %s; a queue belongs to one", dev, l.Kind, strings.Join(ports, ", ")),
-		How: "name the port that the flow comes by with --dev; address and route stay on " + dev}
+		How: "name the port that the flow arrives by with --dev; address and route stay on " + dev}
 }
 
 // routeDev is the interface by which host, a name or an address, is reached.

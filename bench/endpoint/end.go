@@ -76,7 +76,7 @@ func Open(s wire.EndSpec) (*End, error) {
 		return nil, err
 	}
 	if c := &s.Cell; s.Role == stream.TX && c.PacePercent != 0 && c.PaceBitsPS == 0 {
-		return nil, &UsageError{fmt.Errorf("pace %d%% is a share of what zcbench measures before a plan: ask for a rate, such as 10G", c.PacePercent)}
+		return nil, &UsageError{fmt.Errorf("pace %d%% refers to what zcbench measures before a plan: ask for a rate, such as 10G", c.PacePercent)}
 	}
 	if err := path.Support(""); err != nil {
 		return nil, err

@@ -97,10 +97,10 @@ func TestCheckRefusesEachMistake(t *testing.T) {
 		"read":               {func(s *wire.EndSpec) { s.Cell.ReadBytes = -1 }, "read -1"},
 		"huge read":          {func(s *wire.EndSpec) { s.Cell.ReadBytes = stream.MaxMessageBytes + 1 }, "read 1073741825"},
 		"touch":              {func(s *wire.EndSpec) { s.Cell.Touch = "lick" }, "not one of none, read, verify"},
-		"touch of nothing":   {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Touch = "tcp-trunc", "verify" }, "tcp-trunc never has the payload"},
-		"kind of memory":     {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Area = "devmem", "thp" }, `devmem cannot have memory of the kind "thp"`},
+		"touch of nothing":   {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Touch = "tcp-trunc", "verify" }, "tcp-trunc never gets the payload"},
+		"kind of memory":     {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Area = "devmem", "thp" }, `devmem cannot use memory of kind "thp"`},
 		"dmabuf, no NIC":     {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Area = "zcrx-nodev", "udmabuf" }, "zcrx-nodev has no NIC"},
-		"long buffers":       {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.RXBufLen = "uring", 8192 }, "it concerns zcrx, zcrx-nodev, devmem, not rx uring"},
+		"long buffers":       {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.RXBufLen = "uring", 8192 }, "it applies to zcrx, zcrx-nodev, devmem, not to rx uring"},
 		"token batch":        {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.TokenBatch = "devmem", 1025 }, "token_batch 1025: 1025 is outside 0..1024"},
 		"rcvbuf":             {func(s *wire.EndSpec) { s.Cell.RcvBuf = -1 }, "rcvbuf -1"},
 		"huge rcvbuf":        {func(s *wire.EndSpec) { s.Cell.RcvBuf = 1<<30 + 1 }, "rcvbuf 1073741825: "},
@@ -113,7 +113,7 @@ func TestCheckRefusesEachMistake(t *testing.T) {
 		"unknown engine":     {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.UringEngine = "uring", "nosuch" }, "unknown io_uring engine"},
 		"gather too long":    {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.GatherUs = "uring", new(1000000) }, "gather 1000000: 1s is outside 0s..100ms"},
 		"gather negative":    {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.GatherUs = "uring", new(-1) }, "gather -1: -1µs is outside"},
-		"engine of no use":   {func(s *wire.EndSpec) { s.Cell.UringEngine = "native" }, "uring_engine native: it concerns uring, zcrx, zcrx-nodev, udp-uring, uring-zc, not rx tcp"},
+		"engine of no use":   {func(s *wire.EndSpec) { s.Cell.UringEngine = "native" }, "uring_engine native: it applies to uring, zcrx, zcrx-nodev, udp-uring, uring-zc, not to rx tcp"},
 		"bare IPv6":          {func(s *wire.EndSpec) { s.Addr = "fd00::1:5201" }, "IPv6 in brackets"},
 	} {
 		s := rxSpec("tcp", kib)

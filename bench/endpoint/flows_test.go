@@ -71,7 +71,7 @@ func TestSeveralFlows(t *testing.T) {
 func TestFlowsDiffer(t *testing.T) {
 	for _, x := range []struct{ rx, tx int }{{2, 1}, {1, 2}, {3, 2}} {
 		r, s := runBoth(t, several(rxSpec("tcp", mib), x.rx), several(txSpec("tcp", mib), x.tx), short(100*time.Millisecond), short(0))
-		if want := fmt.Sprintf("the sender has %d flows, and %d are waited for", x.tx, x.rx); r.Verdict != results.Failed || r.Reason != want || !strings.Contains(r.Fix, "--flows") {
+		if want := fmt.Sprintf("the sender has %d flows, but %d are expected", x.tx, x.rx); r.Verdict != results.Failed || r.Reason != want || !strings.Contains(r.Fix, "--flows") {
 			t.Errorf("%d for %d: %s %q; fix %q", x.tx, x.rx, r.Verdict, r.Reason, r.Fix)
 		}
 		if s.Verdict != results.Failed || !s.BlamesPeer {
@@ -107,7 +107,7 @@ func TestFlowMissing(t *testing.T) {
 		t.Error("one flow of two was welcome")
 	}
 	res := within(t, got, 2*slow)
-	if res.Verdict != results.Failed || !strings.Contains(res.Reason, "it did not come within 300ms") || !strings.Contains(res.Fix, "1 of 2 flows came, flow 0 did not") {
+	if res.Verdict != results.Failed || !strings.Contains(res.Reason, "it did not arrive within 300ms") || !strings.Contains(res.Fix, "1 of 2 flows arrived, flow 0 did not") {
 		t.Errorf("%s %q; fix %q", res.Verdict, res.Reason, res.Fix)
 	}
 }
@@ -156,7 +156,7 @@ func TestOneFlowStalls(t *testing.T) {
 	s := newStallWatch(e, time.Millisecond)
 	time.Sleep(2 * time.Millisecond)
 	e.flows[0].Meter.Bytes(5)
-	if err := s.check(); err == nil || err.Error() != "flow 1: no payload byte for 1ms, after 0 bytes" {
+	if err := s.check(); err == nil || err.Error() != "flow 1: no payload for 1ms, after 0 bytes" {
 		t.Errorf("%v", err)
 	}
 	e.flows[1].done = true
@@ -222,10 +222,10 @@ func TestWorstFlowCounts(t *testing.T) {
 	}{
 		{"fine", true, moved, stream.Evidence{}, ""},
 		{"copied", true, stream.Counters{Bytes: 100, ZeroCopyBytes: 50, CopiedBytes: 50}, stream.Evidence{}, "flow 1: the kernel copied 50.0 % of the payload of zc (limit 1 %)"},
-		{"astray", false, moved, stream.Evidence{Astray: "the flow landed on queue 0, and was to come by queue 3"}, "flow 1: the flow landed on queue 0, and was to come by queue 3"},
+		{"astray", false, moved, stream.Evidence{Astray: "the flow landed on queue 0 instead of queue 3"}, "flow 1: the flow landed on queue 0 instead of queue 3"},
 		{"wrong", false, stream.Counters{Bytes: 100, Mismatches: 1, FirstMismatch: 8}, stream.Evidence{}, "flow 1: 1 payload bytes are wrong, the first at flow position 7"},
-		{"unsorted", true, stream.Counters{Bytes: 90, ZeroCopyBytes: 90}, stream.Evidence{}, "flow 1: the path took 100 bytes, and says of 90 whether they were copied"},
-		{"nothing", false, stream.Counters{}, stream.Evidence{}, "flow 1: no payload byte passed"},
+		{"unsorted", true, stream.Counters{Bytes: 90, ZeroCopyBytes: 90}, stream.Evidence{}, "flow 1: the path took 100 bytes, but reports for 90 whether they were copied"},
+		{"nothing", false, stream.Counters{}, stream.Evidence{}, "flow 1: no payload arrived"},
 	} {
 		all := [2]stream.Counters{moved, x.is}
 		r, res := judged("zc", x.zero, [2]stream.Counters{}, all, x.evidence)
@@ -249,7 +249,7 @@ func TestWorstFlowCounts(t *testing.T) {
 	}
 	// It has come, and stood still in the window.
 	r, res := judged("tcp", false, [2]stream.Counters{{Bytes: 1}, {Bytes: 100}}, [2]stream.Counters{{Bytes: 100}, {Bytes: 100}}, stream.Evidence{})
-	if reason, fix := r.judgeFlow(r.end.flows[1], stream.Counters{Bytes: 100}, res); !strings.HasPrefix(reason, "flow 1: no payload byte passed in the window") || fix == "" {
+	if reason, fix := r.judgeFlow(r.end.flows[1], stream.Counters{Bytes: 100}, res); !strings.HasPrefix(reason, "flow 1: no payload arrived in the window") || fix == "" {
 		t.Errorf("%q, fix %q", reason, fix)
 	}
 }

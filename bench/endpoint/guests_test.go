@@ -32,7 +32,7 @@ func TestFlowDiesWhileOthersAreWaitedFor(t *testing.T) {
 	}
 	c.Close() // in good order: a reset could overtake the hello
 	res := within(t, got, 2*slow)
-	if res.Verdict != results.Failed || !strings.HasPrefix(res.Reason, "flow 1: the sender ended the flow before it was welcome") || !res.BlamesPeer || res.Fix == "" {
+	if res.Verdict != results.Failed || !strings.HasPrefix(res.Reason, "flow 1: the sender ended the flow before it was welcomed") || !res.BlamesPeer || res.Fix == "" {
 		t.Errorf("%s %q, blames its peer: %v; fix %q", res.Verdict, res.Reason, res.BlamesPeer, res.Fix)
 	}
 }

@@ -38,7 +38,7 @@ func (r *run) judge(err error) wire.EndResult {
 	r.profiled(&res)
 	if r.end.port != nil {
 		if res.Strangers = r.end.port.Strangers(); res.Strangers > 0 {
-			res.Warnings = append(res.Warnings, fmt.Sprintf("%d connections to the data port were not the flow and were closed", res.Strangers))
+			res.Warnings = append(res.Warnings, fmt.Sprintf("closed %d connections to the data port that were not the flow's", res.Strangers))
 		}
 	}
 	res.Warnings = append(res.Warnings, r.end.notes()...)
@@ -133,10 +133,10 @@ func verdictOf(err error) results.Verdict {
 // gateBytes: something flowed, and the receiver got what the sender sent.
 func (r *run) gateBytes(f *flow, c stream.Counters, _ *wire.EndResult) (reason, fix string) {
 	if taken := f.Meter.Snapshot().Bytes; r.end.sorts() && taken != c.Bytes {
-		return fmt.Sprintf("the path took %d bytes, and says of %d whether they were copied", taken, c.Bytes), "this is a bug of the data path: please report it"
+		return fmt.Sprintf("the path took %d bytes, but reports for %d whether they were copied", taken, c.Bytes), "this is a bug of the data path: please report it"
 	}
 	if c.Bytes == 0 {
-		return "no payload byte passed", "check the other end's message"
+		return "no payload arrived", "check the other end's message"
 	}
 	if p := f.result.peer; p != nil && p.Bytes != c.Bytes && !r.end.path.Kind.Packets() {
 		return fmt.Sprintf("byte counts differ: %d sent, %d received", c.Bytes, p.Bytes), "this is a bug of the data path, or of the kernel: please report it"
@@ -149,7 +149,7 @@ func (r *run) gatePayload(f *flow, c stream.Counters, _ *wire.EndResult) (reason
 	if reason, fix = r.gateTrips(f, c); reason != "" {
 		return reason, fix
 	}
-	const how = "memory was overwritten or misplaced on the way: repeat with --rx tcp to tell the network from the mode"
+	const how = "memory was overwritten or misplaced on the way: repeat with --rx tcp to see whether it is the network or the mode"
 	if c.Mismatches > 0 {
 		return fmt.Sprintf("%d payload bytes are wrong, the first at flow position %d", c.Mismatches, c.FirstMismatch-1), how
 	}
@@ -172,8 +172,8 @@ func (r *run) gateWindow(res *wire.EndResult) (reason, fix string) {
 		return reason, fix
 	}
 	if res.Window.Bytes == 0 {
-		return fmt.Sprintf("no payload byte passed in the window of %v", duration(r.sch.ToNs-r.sch.FromNs).Round(time.Millisecond)),
-			"the flow stalled, or other work kept the CPUs: measure longer, and repeat with --rx tcp to tell the network from the mode"
+		return fmt.Sprintf("no payload arrived in the window of %v", duration(r.sch.ToNs-r.sch.FromNs).Round(time.Millisecond)),
+			"the flow stalled, or other work kept the CPUs busy: measure longer, and repeat with --rx tcp to see whether it is the network or the mode"
 	}
 	return "", ""
 }
@@ -183,22 +183,22 @@ func (r *run) gateMoved(f *flow, _ stream.Counters, res *wire.EndResult) (reason
 	if len(r.end.flows) == 1 || !r.from.taken || !r.to.taken || res.Window.Bytes == 0 || r.to.flows[f.N].Bytes > r.from.flows[f.N].Bytes {
 		return "", ""
 	}
-	return "no payload byte passed in the window, while others moved",
-		"its thread, its queue or its CPU had no time for it: give each flow a CPU of its own, or have fewer"
+	return "no payload arrived in the window, while other flows moved",
+		"its thread, queue or CPU had no time for it: give each flow its own CPU, or use fewer flows"
 }
 
 // windowFault says how the window's edges missed what was asked for.
 func (r *run) windowFault(res *wire.EndResult) (reason, fix string) {
-	const how = "other work keeps the CPUs: end it, give the benchmark CPUs of its own, or measure longer"
+	const how = "other work keeps the CPUs busy: end it, give the benchmark its own CPUs, or measure longer"
 	asked, got := duration(r.sch.ToNs-r.sch.FromNs), duration(res.ToNs-res.FromNs)
 	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 	switch {
 	case r.startNs > r.sch.FromNs && r.sch.StartNs > 0:
-		return fmt.Sprintf("the window of %v began %.1f ms before the flow was open, its edges were read %.1f ms and %.1f ms late: from connecting to the receiver's welcome it took %.1f ms",
+		return fmt.Sprintf("the window of %v began %.1f ms before the flow was open, and its edges were read %.1f ms and %.1f ms late: connecting took %.1f ms until the receiver's welcome",
 				asked.Round(time.Millisecond), ms(r.startNs-r.sch.FromNs), ms(res.FromNs-r.sch.FromNs), ms(res.ToNs-r.sch.ToNs), ms(r.startNs-r.sch.StartNs)),
-			"packets were lost on the way (nstat -az TcpRetransSegs TcpExtTCPTimeouts on both hosts), or other work keeps the CPUs; a longer --ramp-up hides it"
+			"packets were lost on the way (nstat -az TcpRetransSegs TcpExtTCPTimeouts on both hosts), or other work keeps the CPUs busy; a longer --ramp-up hides it"
 	case got < asked-asked/4, got > asked+asked/4:
-		return fmt.Sprintf("the window of %v was read as %.1f ms, its edges %.1f ms and %.1f ms late", asked.Round(time.Millisecond),
+		return fmt.Sprintf("the window of %v lasted %.1f ms, its edges read %.1f ms and %.1f ms late", asked.Round(time.Millisecond),
 			ms(int64(got)), ms(res.FromNs-r.sch.FromNs), ms(res.ToNs-r.sch.ToNs)), how
 	}
 	return "", ""
@@ -222,7 +222,7 @@ func (r *run) gateZeroCopy(f *flow, c stream.Counters, res *wire.EndResult) (rea
 		return "", ""
 	}
 	res.Expected = r.end.path.CopiedHere && r.copiesHere(f, res.Host.Env)
-	how, why := "allow it with --max-copied, or look for what makes the kernel copy", ""
+	how, why := "allow it with --max-copied, or find out what makes the kernel copy", ""
 	if e := f.result.evidence; e.Why != "" {
 		why, how = ": "+e.Why, e.Fix
 	}

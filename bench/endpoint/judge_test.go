@@ -79,7 +79,7 @@ func TestNoPayloadIsInvalid(t *testing.T) {
 	c := dialTo(t, r, p, 20*time.Millisecond)
 	time.Sleep(40 * time.Millisecond)
 	c.EndOfSend()
-	if got := within(t, res, 2*time.Second); got.Verdict != results.Invalid || !strings.Contains(got.Reason, "no payload byte") {
+	if got := within(t, res, 2*time.Second); got.Verdict != results.Invalid || !strings.Contains(got.Reason, "no payload") {
 		t.Errorf("%s %q", got.Verdict, got.Reason)
 	}
 }
@@ -95,16 +95,16 @@ func TestWindowGate(t *testing.T) {
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2001 * ms, 1, ""},
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1240 * ms, 2001 * ms, 1, ""},
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1500 * ms, 2500 * ms, 1, ""}, // both as late
-		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1260 * ms, 2000 * ms, 1, "read as 740.0 ms, its edges 260.0 ms and 0.0 ms late"},
-		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2260 * ms, 1, "read as 1260.0 ms"},
-		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2000 * ms, 0, "no payload byte passed in the window"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1260 * ms, 2000 * ms, 1, "lasted 740.0 ms, its edges read 260.0 ms and 0.0 ms late"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2260 * ms, 1, "lasted 1260.0 ms"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2000 * ms, 0, "no payload arrived in the window"},
 	} {
 		res := wire.EndResult{FromNs: c.from, ToNs: c.to, Window: stream.Counters{Bytes: c.bytes}}
 		reason, fix := (&run{sch: c.sch}).gateWindow(&res)
 		if (c.say == "") != (reason == "") || !strings.Contains(reason, c.say) || (reason != "") != (fix != "") {
 			t.Errorf("%+v: %q; fix %q", c, reason, fix)
 		}
-		if late := strings.Contains(c.say, "read as"); slices.Contains(res.Flags, results.FlagDisturbed) != late {
+		if late := strings.Contains(c.say, "lasted "); slices.Contains(res.Flags, results.FlagDisturbed) != late {
 			t.Errorf("%+v: flags %q", c, res.Flags)
 		}
 	}

@@ -88,7 +88,7 @@ func (r *run) openAll(came *guests, cancel context.CancelCauseFunc) (err error) 
 func (r *run) accept(ctx context.Context, came *guests) {
 	if wait := duration(r.sch.PeerWaitNs); wait > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, wait, fmt.Errorf("it did not come within %v", wait))
+		ctx, cancel = context.WithTimeoutCause(ctx, wait, fmt.Errorf("it did not arrive within %v", wait))
 		defer cancel()
 	}
 	waiting := map[int]*worker{}

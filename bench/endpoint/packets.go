@@ -56,7 +56,7 @@ func (r *run) fillPackets(h *results.Host, w stream.Counters, seconds float64) {
 		}
 	}
 	if r.ledger.err != nil {
-		r.warnings = append(r.warnings, "not measured: where packets were lost: "+r.ledger.err.Error())
+		r.warnings = append(r.warnings, "unknown where packets were lost: "+r.ledger.err.Error())
 	}
 	if !r.ledger.known {
 		return
@@ -107,6 +107,6 @@ func (r *run) gateCorrupted(_ *flow, c stream.Counters, _ *wire.EndResult) (reas
 	if c.Corrupted == 0 {
 		return "", ""
 	}
-	return fmt.Sprintf("%d packets are not as they were sent: their length, their tag or their number is wrong", c.Corrupted),
-		"something changed them on the way, or sends in the sender's name: look at checksum errors (nstat -az UdpInCsumErrors), NIC and cables"
+	return fmt.Sprintf("%d packets differ from what was sent: wrong length, tag or sequence number", c.Corrupted),
+		"something changed them on the way, or another host sends with the sender's address: look at checksum errors (nstat -az UdpInCsumErrors), NIC and cables"
 }

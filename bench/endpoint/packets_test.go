@@ -117,7 +117,7 @@ func TestCorruptedPackets(t *testing.T) {
 		t.Errorf("%+v, %v", f, err)
 	}
 	r := within(t, first, 10*time.Second)
-	if r.Verdict != results.Invalid || !strings.HasPrefix(r.Reason, "1 packets are not as they were sent") || r.Host.Packets == nil || *r.Host.Packets.Lost != 5 {
+	if r.Verdict != results.Invalid || !strings.HasPrefix(r.Reason, "1 packets differ from what was sent") || r.Host.Packets == nil || *r.Host.Packets.Lost != 5 {
 		t.Errorf("%s: %s; %s", r.Verdict, r.Reason, r.Host.Packets.PacketsText())
 	}
 }
@@ -125,9 +125,9 @@ func TestCorruptedPackets(t *testing.T) {
 // What a mode cannot do is refused before anything is opened.
 func TestPacketsRefused(t *testing.T) {
 	for want, s := range map[string]wire.EndSpec{
-		"udp-gso with a call for each datagram": {Role: stream.TX, Cell: results.Cell{TX: "udp-gso", UDPBatch: 1}, Addr: "127.0.0.1:1", Flows: wire.OneFlow(-1)},
-		"a packet's payload has 18..65507":      {Role: stream.RX, Cell: results.Cell{RX: "udp", MessageBytes: 4}, Addr: loop, Flows: wire.OneFlow(-1)},
-		"it concerns modes of TCP":              {Role: stream.RX, Cell: results.Cell{RX: "udp", ReadBytes: 4096}, Addr: loop, Flows: wire.OneFlow(-1)},
+		"udp-gso with one call per datagram": {Role: stream.TX, Cell: results.Cell{TX: "udp-gso", UDPBatch: 1}, Addr: "127.0.0.1:1", Flows: wire.OneFlow(-1)},
+		"a packet's payload has 18..65507":   {Role: stream.RX, Cell: results.Cell{RX: "udp", MessageBytes: 4}, Addr: loop, Flows: wire.OneFlow(-1)},
+		"it applies to TCP modes":            {Role: stream.RX, Cell: results.Cell{RX: "udp", ReadBytes: 4096}, Addr: loop, Flows: wire.OneFlow(-1)},
 	} {
 		if err := Check(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)

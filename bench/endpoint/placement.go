@@ -70,7 +70,7 @@ func (e *End) putSoftirq(want place.Want) (*place.Placement, error) {
 }
 
 func (e *End) noLayout(err error) error {
-	return &fault.Unsupported{Mode: e.spec.Mode(), Op: "the CPU layout cannot be had: " + err.Error(), How: fault.Fix(err)}
+	return &fault.Unsupported{Mode: e.spec.Mode(), Op: "the CPU layout is not possible: " + err.Error(), How: fault.Fix(err)}
 }
 
 // watchSoftirq looks where the flows' softirq runs, until unwatch.

@@ -82,7 +82,7 @@ func instances(d *nic.Device) map[int]uint32 {
 func (r *run) openPollers() {
 	threads, err := FindNAPIThreads(r.end.spec.Dev)
 	if err != nil {
-		r.warnings = append(r.warnings, fmt.Sprintf("busy lacks threads that poll %s, if there are any: %s", r.end.spec.Dev, fault.Reason(err)))
+		r.warnings = append(r.warnings, fmt.Sprintf("busy leaves out threads that poll %s, if there are any: %s", r.end.spec.Dev, fault.Reason(err)))
 	}
 	if r.polledBy = threads; len(threads.PIDs) > 0 {
 		r.pollers = counter.OpenPollers(counter.FS{}, threads.PIDs, r.end.spec.MeasureCPUs)
@@ -97,7 +97,7 @@ func (r *run) polled(h *results.Host) {
 	}
 	now, err := FindNAPIThreads(r.end.spec.Dev)
 	if err == nil && (now.BusyPoll != r.polledBy.BusyPoll || !slices.Equal(now.PIDs, r.polledBy.PIDs)) {
-		r.warnings = append(r.warnings, fmt.Sprintf("NAPI of %s was made threaded, or was no longer, while the flow ran: busy may lack some of it", r.end.spec.Dev))
+		r.warnings = append(r.warnings, fmt.Sprintf("threaded NAPI of %s was switched while the flow ran: busy may leave some of it out", r.end.spec.Dev))
 	}
 }
 

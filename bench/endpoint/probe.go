@@ -52,7 +52,7 @@ func openProbes(e *End) (*probes, error) {
 		err = p.openFlow()
 	}
 	if err != nil {
-		return nil, &fault.Error{Op: "load the probes", Err: errors.Join(err, p.close()), How: "run as root or with CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN and CAP_SYS_RESOURCE, or leave --probe out"}
+		return nil, &fault.Error{Op: "load the probes", Err: errors.Join(err, p.close()), How: "run as root or with CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN and CAP_SYS_RESOURCE, or leave out --probe"}
 	}
 	return p, nil
 }
@@ -127,7 +127,7 @@ func (p *probes) figures(from, to probeReading, bytes uint64) (f *results.Probes
 		return nil, nil
 	}
 	if err := errors.Join(from.err, to.err); err != nil {
-		return nil, []string{"no figures of the probes: " + err.Error()}
+		return nil, []string{"no probe figures: " + err.Error()}
 	}
 	f = &results.Probes{Calls: callFigures(bpf.SubCalls(to.calls, from.calls), time.Duration(to.atNs-from.atNs), bytes)}
 	for i, s := range to.latency {
@@ -150,7 +150,7 @@ func (p *probes) figures(from, to probeReading, bytes uint64) (f *results.Probes
 		}
 	}
 	if n := to.missed - from.missed; n > 0 {
-		warnings = append(warnings, fmt.Sprintf("the kernel left out %d runs of probes that had interrupted themselves", n))
+		warnings = append(warnings, fmt.Sprintf("the kernel skipped %d probe runs that had interrupted themselves", n))
 	}
 	return f, warnings
 }
@@ -160,7 +160,7 @@ func (p *probes) figures(from, to probeReading, bytes uint64) (f *results.Probes
 func (p *probes) absent() (warnings []string) {
 	hooks := slices.DeleteFunc(p.Hooks(), func(h bpf.Hook) bool { return strings.HasPrefix(h.Stage, "udp-") })
 	for _, line := range bpf.Absent(hooks) {
-		warnings = append(warnings, "probes not there: "+line)
+		warnings = append(warnings, "missing probes: "+line)
 	}
 	return warnings
 }
@@ -183,8 +183,8 @@ func (r *run) gateBPFStats(res *wire.EndResult) (reason, fix string) {
 		return "", ""
 	}
 	res.Flags = append(res.Flags, results.FlagDisturbed)
-	return "bpf_stats was on: the kernel timed every run of an eBPF program, and the flow was slowed by that",
-		"sysctl -w kernel.bpf_stats_enabled=0, and end what measures programs, such as zcbench probe --overhead or bpftop"
+	return "bpf_stats was on: the kernel timed every run of an eBPF program, which slowed the flow",
+		"sysctl -w kernel.bpf_stats_enabled=0, and stop what measures programs, such as zcbench probe --overhead or bpftop"
 }
 
 // stageFigures are nothing of a stage that the mode does not have.

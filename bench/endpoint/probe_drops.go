@@ -52,7 +52,7 @@ func dataPort(s wire.EndSpec, port stream.Listener) uint16 {
 func dropFigures(d *bpf.Drops, from, to dropReading, port uint16) (*results.Drops, string) {
 	t, err := d.Named(to.seen.Sub(from.seen))
 	if err != nil {
-		return nil, "no names of drops: " + err.Error()
+		return nil, "drops without names: " + err.Error()
 	}
 	return dropTable(t, ledger.Between(from.counted, to.counted), port), t.Warning
 }

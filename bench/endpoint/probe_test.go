@@ -43,7 +43,7 @@ func TestAbsentProbes(t *testing.T) {
 		{Stage: "wake-return", Backend: "tp_btf", Function: "sk_data_ready"},
 		{Stage: "wake-return", Backend: "fexit", Function: "io_zcrx_recv", Reason: "refused"},
 	}}}}
-	want := []string{"probes not there: refused: wake-return (io_zcrx_recv)"}
+	want := []string{"missing probes: refused: wake-return (io_zcrx_recv)"}
 	if got := p.absent(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -53,7 +53,7 @@ func openProfiler(s wire.EndSpec) (*profiler, error) {
 		p.sampler, err = perf.Open(perf.Options{CPUs: cpus, Bytes: min(profileBytes+profileBytesOfCPU*len(cpus), mostProfileBytes)})
 	}
 	if err != nil {
-		return nil, &fault.Error{Op: "sample the measured CPUs", Err: err, How: cmp.Or(fault.Fix(err), "run as root or with CAP_PERFMON, or leave probe profile out")}
+		return nil, &fault.Error{Op: "sample the measured CPUs", Err: err, How: cmp.Or(fault.Fix(err), "run as root or with CAP_PERFMON, or leave out the probe profile")}
 	}
 	return p, nil
 }
@@ -133,7 +133,7 @@ func (r *run) profiled(res *wire.EndResult) {
 		return
 	}
 	if b.Len() > wire.MaxProfile {
-		res.Warnings = append(res.Warnings, fmt.Sprintf("the profile of %d bytes is too large to be kept; its metrics are there", b.Len()))
+		res.Warnings = append(res.Warnings, fmt.Sprintf("the profile of %d bytes is too large to keep; its metrics are kept", b.Len()))
 		return
 	}
 	res.Profile = b.Bytes()

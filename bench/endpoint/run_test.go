@@ -233,7 +233,7 @@ func TestStall(t *testing.T) {
 				if d := time.Since(began); d < 1500*time.Millisecond {
 					t.Errorf("noticed after %v", d)
 				}
-				failed(t, got, "no payload byte for 1.5s", "check the link")
+				failed(t, got, "no payload for 1.5s", "check the link")
 				if got.Total.Bytes != uint64(c.sends*64*kib) {
 					t.Errorf("%d bytes", got.Total.Bytes)
 				}
@@ -253,7 +253,7 @@ func TestSenderStalls(t *testing.T) {
 			sch.StallNs = 400 * ms
 			res := background(context.Background(), open(t, s), sch)
 			receiveAt(t, p, stream.Welcome{}) // and never reads
-			failed(t, within(t, res, 8*time.Second), "no payload byte for 400ms")
+			failed(t, within(t, res, 8*time.Second), "no payload for 400ms")
 		})
 	}
 }

@@ -23,7 +23,7 @@ func (r *run) startSampler() {
 	interval := sampleInterval(wish, length, cpus)
 	if interval != wish {
 		r.warnings = append(r.warnings, fmt.Sprintf(
-			"a sample every %v instead of %v: those of %d CPUs over %v do not fit",
+			"sampling every %v instead of %v: samples of %d CPUs over %v would not fit",
 			interval, wish, cpus, length))
 	}
 	s, err := counter.StartSampler(counter.SamplerConfig{CPUs: r.end.spec.MeasureCPUs,

@@ -17,7 +17,7 @@ func exactSleeps(o stream.Options) error {
 		return nil
 	}
 	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
-		return &fault.Error{Op: "prctl PR_SET_TIMERSLACK", Err: err, How: "leave --gather out"}
+		return &fault.Error{Op: "prctl PR_SET_TIMERSLACK", Err: err, How: "leave out --gather"}
 	}
 	return nil
 }

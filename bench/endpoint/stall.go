@@ -37,8 +37,8 @@ func (s *stallWatch) check() error {
 			*p = progress{b, time.Now()}
 		}
 		if time.Since(p.since) > s.limit {
-			return s.end.named(f, &fault.Error{Op: fmt.Sprintf("no payload byte for %v, after %d bytes", s.limit, p.bytes),
-				How: "check the link and the other end; its own message says more if it still lives"})
+			return s.end.named(f, &fault.Error{Op: fmt.Sprintf("no payload for %v, after %d bytes", s.limit, p.bytes),
+				How: "check the link and the other end; if it is still running, see its own message"})
 		}
 	}
 	return nil

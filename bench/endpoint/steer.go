@@ -79,12 +79,12 @@ func (s *steered) Evidence() (e stream.Evidence) {
 	e.Figures = append(e.Figures, stream.Figure{Name: "steered_queue", Unit: "1", Value: float64(s.queue.ID())})
 	on, ok := s.queue.Landed(s.fd)
 	if !ok {
-		e.Notes = append(e.Notes, fmt.Sprintf("the flow was steered to RX queue %d; by which it came the driver does not tell (SO_INCOMING_NAPI_ID)", s.queue.ID()))
+		e.Notes = append(e.Notes, fmt.Sprintf("the flow was steered to RX queue %d; the driver does not tell by which one it came (SO_INCOMING_NAPI_ID)", s.queue.ID()))
 		return e
 	}
 	e.Figures = append(e.Figures, stream.Figure{Name: "flow_queue", Unit: "1", Value: float64(on)})
 	if on != s.queue.ID() {
-		e.Astray = fmt.Sprintf("the flow landed on queue %d, and was to come by queue %d", on, s.queue.ID())
+		e.Astray = fmt.Sprintf("the flow landed on queue %d instead of queue %d", on, s.queue.ID())
 	}
 	return e
 }

@@ -78,7 +78,7 @@ func (q fakeQueue) Release() error         { return q.say("release") }
 // A flow that is steered is prepared before, and the queue is let go after the path; where it
 // came by another one, the run is invalid.
 func TestSteered(t *testing.T) {
-	for landed, want := range map[int]string{2: "", 0: "the flow landed on queue 0, and was to come by queue 2", -1: ""} {
+	for landed, want := range map[int]string{2: "", 0: "the flow landed on queue 0 instead of queue 2", -1: ""} {
 		c := &calls{landed: landed}
 		s := &steered{Receiver: fakePath{c}, queue: fakeQueue{c}}
 		conn := &stream.Conn{FD: 7}

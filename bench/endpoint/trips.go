@@ -29,7 +29,7 @@ func (e *End) messageBytes() int {
 func (f *flow) answer(e *End, a arrival) error {
 	asks := a.hello.ResponseBytes > 0
 	if c := &e.spec.Cell; c.TX != "" && c.RoundTrips() != asks {
-		return fmt.Errorf("the sender's mode is %s, which is not as the plan's %s: start it by the plan", a.hello.TXMode, c.TX)
+		return fmt.Errorf("the sender's mode is %s, not the plan's %s: start it as planned", a.hello.TXMode, c.TX)
 	}
 	if !asks {
 		return nil
@@ -63,10 +63,10 @@ func (r *run) gateTrips(f *flow, c stream.Counters) (reason, fix string) {
 	switch {
 	case !f.trips():
 	case f.Meter.Trips() != nil && c.Mismatches > 0:
-		return fmt.Sprintf("%d bytes of answers are not their requests', the first in answer %d: one was lost, doubled or overwritten", c.Mismatches, (c.FirstMismatch-1)/uint64(r.end.opts.Trips.ResponseBytes)),
-			"repeat with --rx tcp to tell the network from the mode"
+		return fmt.Sprintf("%d bytes of answers do not match their requests, the first in answer %d: one was lost, duplicated or overwritten", c.Mismatches, (c.FirstMismatch-1)/uint64(r.end.opts.Trips.ResponseBytes)),
+			"repeat with --rx tcp to see whether it is the network or the mode"
 	case c.Transactions*request != c.Bytes:
-		return fmt.Sprintf("%d bytes of requests, of %d bytes each, and %d answers", c.Bytes, request, c.Transactions), "this is a bug of the data path: please report it"
+		return fmt.Sprintf("%d bytes of requests, %d bytes each, but %d answers", c.Bytes, request, c.Transactions), "this is a bug of the data path: please report it"
 	}
 	return "", ""
 }
@@ -94,6 +94,6 @@ const heldRate = .99
 func (r *run) warnMissedRate(h *results.Host) {
 	rate, got := float64(r.end.spec.Cell.RRRate), h.TransactionsPerS()
 	if r.end.path.RoundTrips && rate > 0 && got != nil && *got < heldRate*rate {
-		r.warnings = append(r.warnings, fmt.Sprintf("%.0f of %.0f transactions per second: the rate was not kept, and the times count from when each request was due, so that they grow while the run lasts; ask for a lower --rr-rate, or more --in-flight", *got, rate))
+		r.warnings = append(r.warnings, fmt.Sprintf("%.0f of %.0f transactions per second: the rate was not kept, and times count from when each request was due, so they grow during the run; ask for a lower --rr-rate, or more --in-flight", *got, rate))
 	}
 }

@@ -82,7 +82,7 @@ func TestRoundTripsRefused(t *testing.T) {
 			t.Errorf("%s, %+v: %v; %v", x.rx, x.c, rerr, serr)
 		}
 	}
-	if err := Check(wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", InFlight: 4}, Addr: "h:1", Flows: wire.OneFlow(-1)}); err == nil || !strings.Contains(err.Error(), "it concerns rr") {
+	if err := Check(wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", InFlight: 4}, Addr: "h:1", Flows: wire.OneFlow(-1)}); err == nil || !strings.Contains(err.Error(), "it applies to rr") {
 		t.Errorf("requests of a stream: %v", err)
 	}
 }
@@ -116,7 +116,7 @@ func TestAnswersOnItsOwn(t *testing.T) {
 func TestPlanOfRoundTripsIsKept(t *testing.T) {
 	rs, _ := rrSpecs("tcp", results.Cell{})
 	a, _ := runBoth(t, rs, txSpec("tcp", 4*kib), short(50*time.Millisecond), short(0))
-	if a.Verdict != results.Failed || !strings.Contains(a.Reason, "not as the plan's rr") {
+	if a.Verdict != results.Failed || !strings.Contains(a.Reason, "not the plan's rr") {
 		t.Errorf("%s %s", a.Verdict, a.Reason)
 	}
 }
@@ -130,5 +130,5 @@ func TestNobodyAnswers(t *testing.T) {
 	sch.StallNs = 200 * ms
 	res := background(context.Background(), open(t, ss), sch)
 	receiveAt(t, p, stream.Welcome{})
-	failed(t, within(t, res, slow), "no payload byte for 200ms")
+	failed(t, within(t, res, slow), "no payload for 200ms")
 }

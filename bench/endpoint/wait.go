@@ -26,7 +26,7 @@ func (r *run) finish(ctx context.Context) error {
 			r.book(res)
 		case <-timer.C:
 			return &fault.Error{Op: fmt.Sprintf("the receiver did not take and confirm the last of the payload within %v of the stop", grace),
-				How: "check the link and the receiver: its own message says more if it still lives"}
+				How: "check the link and the receiver; if it is still running, see its own message"}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -67,7 +67,7 @@ func (r *run) early(stopNs int64) error {
 			continue
 		}
 		return r.end.named(f, &fault.Error{Peer: true, Op: fmt.Sprintf("the sender ended the flow after %v of %v", took.Round(time.Millisecond), planned.Round(time.Millisecond)),
-			How: "it was stopped or killed: its own message says more"})
+			How: "it was stopped or killed: see its own message"})
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (r *run) short(stopNs int64) error {
 	return &fault.Error{Peer: r.end.spec.Role == stream.RX,
 		Op: fmt.Sprintf("the flow ended after %d of %d bytes; it had %v",
 			n, r.sch.StopBytes, duration(stopNs-r.startNs).Round(time.Millisecond)),
-		How: "give it more time, or look at what the sender says"}
+		How: "give it more time, or see the sender's message"}
 }
 
 // sentAll tells that a sender's flow has all the bytes that bound it.
@@ -93,7 +93,7 @@ func (r *run) sentAll() bool {
 // is longer by what passes meanwhile.
 const bytesEvery = 2 * time.Millisecond
 
-var errEndedEarly = &fault.Error{Peer: true, Op: "the flow ended before its time", How: "the other end, most often the sender, broke off: its own message says why"}
+var errEndedEarly = &fault.Error{Peer: true, Op: "the flow ended early", How: "the other end, usually the sender, broke off: see its own message"}
 
 // pass waits until ns; a flow that ends before is an error. One that has ended when
 // this thread gets to look, but after ns, is none: the window's gate says how late
@@ -135,8 +135,8 @@ func (r *run) passOrEnd(ctx context.Context, ns int64, end func() bool, must boo
 			}
 		case <-timer.C:
 			if must {
-				return &fault.Error{Op: fmt.Sprintf("the sender did not end %s within %v of its time", r.unended(), orDefault(r.sch.GraceNs, defaultGrace)),
-					How: "check the sender: its own message says more if it still lives"}
+				return &fault.Error{Op: fmt.Sprintf("the sender did not end %s within %v of its end time", r.unended(), orDefault(r.sch.GraceNs, defaultGrace)),
+					How: "check the sender; if it is still running, see its own message"}
 			}
 			return nil
 		case <-tick.C:

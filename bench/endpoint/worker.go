@@ -186,7 +186,7 @@ func (w *worker) begin(cancel context.CancelCauseFunc) error {
 	case w.closed:
 		return errors.New("this end is closed")
 	case w.cancel != nil:
-		return errors.New("an end runs once: open another one")
+		return errors.New("an end runs only once: open another")
 	}
 	w.cancel = cancel
 	return nil

@@ -32,7 +32,7 @@ func (l *link) watch() {
 		if n := l.heard.Load(); n != last || !asked.Load() {
 			last, silent = n, 0
 		} else if silent += l.limits.Alive; silent >= l.limits.Silence {
-			l.giveUp(l.lost(fmt.Sprintf("it did not answer for %v", l.limits.Silence)), true)
+			l.giveUp(l.lost(fmt.Sprintf("no answer for %v", l.limits.Silence)), true)
 			return
 		}
 		if asked.CompareAndSwap(false, true) {
@@ -48,7 +48,7 @@ func (l *link) watch() {
 // it has heard nothing for quiet; restore is the command for what it left.
 func lostError(words string, quiet time.Duration, restore string) error {
 	return &fault.Error{Op: "the connection is lost: " + words,
-		How: "check network and host; what ran there ends by itself within " + quiet.String() + " and takes back what it set; else: " + restore}
+		How: "check network and host; what ran there stops by itself within " + quiet.String() + " and restores its settings; if not: " + restore}
 }
 
 // farEnd is why the far end of an ssh connection is gone, from what ssh said;

@@ -39,7 +39,7 @@ func (h *Host) Carry(ctx context.Context, path string) error {
 	}
 	helper.home, helper.name = agent.sum, filepath.Base(path)
 	if !ourFile(helper.name) {
-		return fmt.Errorf("host %s: %s is no helper of zcbench's", h.Spec.Name, helper.name)
+		return fmt.Errorf("host %s: %s is not a helper of zcbench", h.Spec.Name, helper.name)
 	}
 	if err := helper.upload(ctx, h.Spec, false); err != nil {
 		return fmt.Errorf("host %s: %s: %w", h.Spec.Name, helper.name, err)
@@ -54,13 +54,13 @@ func sameMachine(agent, helper string) error {
 	for i, p := range []string{agent, helper} {
 		f, err := elf.Open(p)
 		if err != nil {
-			return fmt.Errorf("%s is no Linux program: %w", p, err)
+			return fmt.Errorf("%s is not a Linux program: %w", p, err)
 		}
 		machines[i] = f.Machine
 		f.Close()
 	}
 	if machines[0] != machines[1] {
-		return &fault.Error{Op: fmt.Sprintf("%s is built for %v, and %s for %v", filepath.Base(helper), machines[1], filepath.Base(agent), machines[0]), How: "make build"}
+		return &fault.Error{Op: fmt.Sprintf("%s is built for %v, but %s for %v", filepath.Base(helper), machines[1], filepath.Base(agent), machines[0]), How: "make build"}
 	}
 	return nil
 }

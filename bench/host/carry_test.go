@@ -99,7 +99,7 @@ func TestIntegrationSSHCarry(t *testing.T) {
 	if err := os.WriteFile(helper, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := carry(); err == nil || !strings.Contains(err.Error(), "no Linux program") {
+	if err := carry(); err == nil || !strings.Contains(err.Error(), "not a Linux program") {
 		t.Errorf("a script: %v", err)
 	}
 	if err := dial(t, "local").Carry(t.Context(), "/nonexistent"); err != nil {

@@ -63,7 +63,7 @@ func (h *Host) readClock(ctx context.Context) (best reading, err error) {
 		}
 		t1 := Monotonic()
 		if c.MonotonicNs < before {
-			h.Distrust(errors.New("clock: it goes backwards"))
+			h.Distrust(errors.New("clock: it runs backwards"))
 			return reading{}, h.Err()
 		}
 		before = c.MonotonicNs

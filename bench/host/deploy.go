@@ -47,7 +47,7 @@ func startSSH(ctx context.Context, s Spec, bin string, tidy bool) (*process, err
 			return nil, err
 		}
 		if again {
-			return nil, fmt.Errorf("the program was copied there, but is then %s", far.state)
+			return nil, fmt.Errorf("the program was copied there, but then is %s", far.state)
 		}
 		if err := prog.upload(ctx, s, tidy); err != nil {
 			return nil, err
@@ -134,7 +134,7 @@ func (prog program) upload(ctx context.Context, s Spec, tidy bool) error {
 	}
 	e := explain(p.stderr.String(), string(out), werr)
 	if e.How == "" {
-		e.How = "the folder is ~/.cache/zcbench/agent there, 20 MB are needed: make room, or choose another with " + agentDirEnv + "=/PATH"
+		e.How = "the folder is ~/.cache/zcbench/agent there, and 20 MB are needed: free space, or choose another with " + agentDirEnv + "=/PATH"
 	}
 	e.Op = "copy the program there: " + e.Op
 	return e
@@ -151,7 +151,7 @@ type farHost struct {
 func (f farHost) check(p program) error {
 	if f.system != "Linux" || f.machine != p.machine {
 		return &fault.Error{Op: fmt.Sprintf("it is %s/%s, and this zcbench is built for Linux/%s", f.system, f.machine, p.machine),
-			How: "both hosts need the architecture of this program: start zcbench from a machine like them"}
+			How: "both hosts need this program's architecture: start zcbench from a machine of theirs"}
 	}
 	var v [2]int
 	for i, part := range strings.SplitN(f.kernel, ".", 3) {

@@ -18,7 +18,7 @@ func sshDest(s string) (dest string, port int, err error) {
 	at, host := "", s
 	if user, rest, has := strings.Cut(s, "@"); has {
 		if !plainWord(user, `\`) || strings.HasSuffix(user, `\`) {
-			return "", 0, fmt.Errorf("%q is no user name", user)
+			return "", 0, fmt.Errorf("%q is not a user name", user)
 		}
 		at, host = user+"@", rest
 	}
@@ -43,7 +43,7 @@ func splitPort(s string) (name, port string, hasPort bool, err error) {
 			return "", "", false, errors.New("no ] after the address")
 		}
 		if port, hasPort = strings.CutPrefix(rest, ":"); !hasPort && rest != "" {
-			return "", "", false, fmt.Errorf("%q after the address is no port", rest)
+			return "", "", false, fmt.Errorf("%q after the address is not a port", rest)
 		}
 		return name, port, hasPort, checkAddr(name)
 	}
@@ -51,7 +51,7 @@ func splitPort(s string) (name, port string, hasPort bool, err error) {
 		return s, "", false, checkAddr(s)
 	}
 	if name, port, hasPort = strings.Cut(s, ":"); !plainWord(name, "") {
-		return "", "", false, fmt.Errorf("%q is no host name", name)
+		return "", "", false, fmt.Errorf("%q is not a host name", name)
 	}
 	return name, port, hasPort, nil
 }
@@ -62,10 +62,10 @@ func splitPort(s string) (name, port string, hasPort bool, err error) {
 func checkAddr(s string) error {
 	addr, zone, zoned := strings.Cut(s, "%")
 	if ip, err := netip.ParseAddr(addr); err != nil || ip.Is4() && zoned {
-		return fmt.Errorf("%q is no address", s)
+		return fmt.Errorf("%q is not an address", s)
 	}
 	if zoned && !(plainWord(zone, "") && len(zone) < ifNameSize && zone != "." && zone != "..") {
-		return fmt.Errorf("zone %q after the address is no name of an interface: it has 1 to %d of a-z, A-Z, 0-9 and ._-+",
+		return fmt.Errorf("zone %q after the address is not an interface name: want 1 to %d characters from a-z, A-Z, 0-9 and ._-+",
 			zone, ifNameSize-1)
 	}
 	return nil

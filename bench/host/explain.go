@@ -16,16 +16,16 @@ const sshFailed = 255
 // hints are what to do about the words of ssh, sudo and the far shell, the most
 // telling first. They hold for OpenSSH 7 to 10 and sudo 1.8 to 1.9.
 var hints = []struct{ words, how string }{
-	{"REMOTE HOST IDENTIFICATION HAS CHANGED", "if the host was installed anew: ssh-keygen -R HOST, then log in by hand once and compare the fingerprint; if not, somebody is in between"},
+	{"REMOTE HOST IDENTIFICATION HAS CHANGED", "if the host was reinstalled: ssh-keygen -R HOST, then log in by hand once and compare the fingerprint; if not, somebody may be intercepting the connection"},
 	{"Host key verification failed", "log in by hand once (ssh HOST) and compare the fingerprint: the key is then in known_hosts"},
-	{"Permission denied (", "ssh-copy-id HOST; for a key with a passphrase: eval $(ssh-agent) and ssh-add. No password can be asked for here"},
+	{"Permission denied (", "ssh-copy-id HOST; for a key with a passphrase: eval $(ssh-agent) and ssh-add. zcbench cannot ask for passwords"},
 	{"Too many authentication failures", "name the key in ~/.ssh/config: IdentityFile and IdentitiesOnly yes"},
 	{"Could not resolve hostname", "check the name, or give it an address in /etc/hosts or a HostName in ~/.ssh/config"},
 	{"Connection refused", "start sshd there, or check the port: systemctl start ssh"},
 	{"No route to host", "check address, cable and firewall: ip route get ADDRESS"},
 	{"Network is unreachable", "check address and routes: ip route get ADDRESS"},
-	{"Connection timed out", "the host does not answer: check address, firewall, and that it is on"},
-	{"Operation timed out", "the host does not answer: check address, firewall, and that it is on"},
+	{"Connection timed out", "the host does not answer: check its address, the firewall, and whether it is up"},
+	{"Operation timed out", "the host does not answer: check its address, the firewall, and whether it is up"},
 	{"a password is required", "allow it without one: visudo -f /etc/sudoers.d/zcbench, with USER ALL=(root) NOPASSWD: ALL; or connect as root"},
 	{"a terminal is required", "allow it without a password: visudo -f /etc/sudoers.d/zcbench, with USER ALL=(root) NOPASSWD: ALL; or connect as root"},
 	{"must have a tty", "in sudoers: Defaults:USER !requiretty; or connect as root"},
@@ -37,20 +37,20 @@ var hints = []struct{ words, how string }{
 	{"belongs to user", unsafeFix},
 	{"is writable by", unsafeFix},
 	{"is a link", "find out who put it there, and remove it"},
-	{"is no regular file", "find out who put it there, and remove it"},
+	{"is not a regular file", "find out who put it there, and remove it"},
 	{"cannot be entered", "choose another folder with " + agentDirEnv + "=/PATH"},
 	{"sha256sum: not found", "install coreutils there"},
 	{"sha256sum: command not found", "install coreutils there"},
-	{"No space left on device", "make room there (20 MB), or choose another folder with " + agentDirEnv + "=/PATH"},
-	{"Disk quota exceeded", "make room there (20 MB), or choose another folder with " + agentDirEnv + "=/PATH"},
-	{"Read-only file system", "choose a folder that can be written with " + agentDirEnv + "=/PATH"},
+	{"No space left on device", "free space there (20 MB), or choose another folder with " + agentDirEnv + "=/PATH"},
+	{"Disk quota exceeded", "free space there (20 MB), or choose another folder with " + agentDirEnv + "=/PATH"},
+	{"Read-only file system", "choose a writable folder with " + agentDirEnv + "=/PATH"},
 	{"fd/9: Permission denied", "the folder is mounted noexec: choose another one with " + agentDirEnv + "=/PATH"},
 	{"fd/9: not found", "this zcbench is not static: make build makes one that is"},
 	{"fd/9: No such file or directory", "this zcbench is not static: make build makes one that is"},
 }
 
 // unsafeFix is for a place where another user could change what is run.
-const unsafeFix = "another user of that host could change what is run there: chown it or chmod go-w it once you know why it " +
+const unsafeFix = "another user of that host could change what runs there: chown it or chmod go-w it once you know why it " +
 	"is so, or choose a folder whose parents are yours or root's with " + agentDirEnv + "=/PATH"
 
 // refusal is what the far host said of a place that our program is not run from.
@@ -81,7 +81,7 @@ func explain(stderr, stdout string, exit error) *fault.Error {
 	switch {
 	case errors.As(exit, &x) && x.ExitCode() == sshFailed:
 		if said == "" {
-			said = "ssh ended without a word, exit status 255"
+			said = "ssh exited without a message, exit status 255"
 		}
 		e.Op = "ssh: " + said
 	case exit != nil:
@@ -90,9 +90,9 @@ func explain(stderr, stdout string, exit error) *fault.Error {
 			e.Op += ": " + said
 		}
 	case said != "":
-		e.Op = "the far shell ended: " + said
+		e.Op = "the remote shell exited: " + said
 	default:
-		e.Op = "the far shell ended without a word"
+		e.Op = "the remote shell exited without a message"
 	}
 	return e
 }

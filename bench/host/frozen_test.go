@@ -86,7 +86,7 @@ func TestEndingFlood(t *testing.T) {
 				if how == "floods" {
 					err = h.Err()
 				}
-				if err == nil || !strings.Contains(err.Error(), "without end that it is about to end") && !strings.Contains(err.Error(), "was killed") || fault.Fix(err) == "" {
+				if err == nil || !strings.Contains(err.Error(), "it keeps announcing its end without ending") && !strings.Contains(err.Error(), "was killed") || fault.Fix(err) == "" {
 					t.Errorf("%v", err)
 				}
 			})
@@ -127,7 +127,7 @@ func TestFrozenAgent(t *testing.T) {
 	if took := time.Since(begin); took > 3*time.Second {
 		t.Errorf("took %v", took)
 	}
-	if err == nil || !strings.Contains(err.Error(), "host local: the agent is lost: it did not answer for 600ms") || !strings.Contains(fault.Fix(err), "zcbench restore") {
+	if err == nil || !strings.Contains(err.Error(), "host local: the agent is lost: no answer for 600ms") || !strings.Contains(fault.Fix(err), "zcbench restore") {
 		t.Errorf("%v, fix %q", err, fault.Fix(err))
 	}
 	if err := h.Close(); err != nil {

@@ -123,7 +123,7 @@ func (h *Host) orEnd(err error) error {
 // restore the usual connection does not try again, which would not bear it: it says so, and
 // whoever comes next tries, as patiently.
 func (h *Host) finishPatiently(ctx context.Context) error {
-	h.Notice("a run that died has left settings on the interface by which ssh comes: they are taken back first, and a silence of %v is borne", silenceShared)
+	h.Notice("a killed run left settings on the interface that carries ssh: restoring them first, and tolerating %v of silence", silenceShared)
 	if err := h.Close(); err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (h *Host) finishPatiently(ctx context.Context) error {
 		return err
 	}
 	if left.SSH {
-		h.Notice("settings of the run that died are still on the interface by which ssh comes: they could not be taken back, and nobody tries again in this session; when what held them is gone: %s", h.link.Load().restore())
+		h.Notice("settings of the killed run are still on the interface that carries ssh: they could not be restored, and this session will not try again; once what holds them is gone: %s", h.link.Load().restore())
 	}
 	return nil
 }
@@ -277,7 +277,7 @@ func (h *Host) Revive(ctx context.Context) error {
 		return err
 	}
 	if now := h.Info; now.Env.Kernel != before.Env.Kernel || !slices.Equal(now.OnlineCPUs, before.OnlineCPUs) {
-		return &fault.Error{Op: fmt.Sprintf("host %s is another since its agent was lost: kernel %s, %d CPUs; was %s, %d", h.Spec.Name,
+		return &fault.Error{Op: fmt.Sprintf("host %s has changed since its agent was lost: kernel %s, %d CPUs; was %s, %d", h.Spec.Name,
 			now.Env.Kernel, len(now.OnlineCPUs), before.Env.Kernel, len(before.OnlineCPUs)), How: "begin anew"}
 	}
 	return nil

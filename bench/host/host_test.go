@@ -175,7 +175,7 @@ func TestDialBadSpec(t *testing.T) {
 	}
 	for spec, want := range map[string][]string{
 		"nowhere":                  {`"nowhere"`, "local", "netns:NAME"},
-		"ssh:-oBad":                {"ssh", "no host name"},
+		"ssh:-oBad":                {"ssh", "not a host name"},
 		"netns:no-such-one":        {"netns:no-such-one", "no such network namespace", "ip netns add no-such-one"},
 		"netns:/proc/self/ns/nope": {"/proc/self/ns/nope", "no such file"},
 	} {

@@ -203,7 +203,7 @@ func (l *link) read(r io.Reader) {
 func (l *link) handle(resp wire.Response, pace *pace) error {
 	if resp.ID == wire.Ending {
 		if !pace.take(time.Now()) {
-			return errors.New("it says without end that it is about to end")
+			return errors.New("it keeps announcing its end without ending")
 		}
 		select {
 		case l.ending <- struct{}{}:
@@ -216,7 +216,7 @@ func (l *link) handle(resp wire.Response, pace *pace) error {
 	delete(l.waiting, resp.ID)
 	l.mu.Unlock()
 	if !ok {
-		return fmt.Errorf("answer %d to no question", resp.ID)
+		return fmt.Errorf("answer %d to no request", resp.ID)
 	}
 	if err := resp.Vet(); err != nil {
 		return err
@@ -300,7 +300,7 @@ func (l *link) nonsense(err error) error {
 	if stderr := l.proc.stderr.String(); stderr != "" {
 		err = fmt.Errorf("%w; its last words: %s", err, stderr)
 	}
-	return &wire.NonsenseError{Err: err, How: "find out what answers there before you trust its host again; what it has not taken back: " + l.restore()}
+	return &wire.NonsenseError{Err: err, How: "find out what answers there before you trust its host again; to restore what it has not:  " + l.restore()}
 }
 
 // lost is an agent that says nothing, or not what it was asked.
@@ -308,7 +308,7 @@ func (l *link) lost(words string) error {
 	if l.far {
 		return lostError(words, l.limits.Silence, l.restore())
 	}
-	return &fault.Error{Op: "the agent is lost: " + words, How: "was it stopped (SIGSTOP), or is the machine overloaded? it was ended; what it has not taken back: " + l.restore()}
+	return &fault.Error{Op: "the agent is lost: " + words, How: "was it stopped (SIGSTOP), or is the machine overloaded? it was killed; to restore what it has not:  " + l.restore()}
 }
 
 // restore is the command that finishes what an agent left on its host.
@@ -359,5 +359,5 @@ func (l *link) awaitEnd(silent, enough <-chan time.Time, owes bool) (ended bool,
 	}
 	l.proc.kill()
 	<-l.done
-	return true, &fault.Error{Op: fmt.Sprintf("host %s: the agent did not end by itself and was killed", l.name), How: "what it has not taken back: " + l.restore()}
+	return true, &fault.Error{Op: fmt.Sprintf("host %s: the agent did not exit by itself and was killed", l.name), How: "to restore what it has not: " + l.restore()}
 }

@@ -76,7 +76,7 @@ func oweSSH(in io.Reader, out io.Writer) {
 // all was restored nothing is.
 func TestStuckSettingIsTriedPatientlyAlone(t *testing.T) {
 	for _, x := range []struct{ cure, finished, left string }{
-		{"", "it is stuck", "are still on the interface by which ssh comes: they could not be taken back, and nobody tries again in this session; when what held them is gone: zcbench restore --host ssh:box\n"},
+		{"", "it is stuck", "are still on the interface that carries ssh: they could not be restored, and this session will not try again; once what holds them is gone: zcbench restore --host ssh:box\n"},
 		{"1", "mtu of eth0: restored", ""},
 	} {
 		t.Run(x.finished, func(t *testing.T) {

@@ -63,7 +63,7 @@ func TestIntegrationSSHFinishesItsOwnInterface(t *testing.T) {
 	if got := strings.Join(patience, " "); got != "3 30 3" {
 		t.Errorf("patience of the connections: %q\n%s", got, b)
 	}
-	if s := notices.String(); !strings.Contains(s, "a silence of 1m0s is borne") || !strings.Contains(s, "mtu") {
+	if s := notices.String(); !strings.Contains(s, "tolerating 1m0s of silence") || !strings.Contains(s, "mtu") {
 		t.Errorf("notices: %s", s)
 	} else if strings.Contains(s, "still on the interface") {
 		t.Errorf("all was restored: %s", s)

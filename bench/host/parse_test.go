@@ -67,10 +67,10 @@ func TestExplain(t *testing.T) {
 		op, how        string
 	}{
 		{"Warning: Permanently added 'x' to the list of known hosts.\r\nx: Permission denied (publickey,password).\r\n", "", failed, "ssh: x: Permission denied (publickey,password).", "ssh-copy-id"},
-		{"", "", failed, "ssh: ssh ended without a word, exit status 255", ""},
+		{"", "", failed, "ssh: ssh exited without a message, exit status 255", ""},
 		{"\x1b[31mbad\x07\n", "", one, "ssh: exit status 1: [31mbad", ""},
 		{"", "git only\n", one, "ssh: exit status 1: it printed: git only", ""},
-		{"", "", nil, "the far shell ended without a word", ""},
+		{"", "", nil, "the remote shell exited without a message", ""},
 		{"sudo: a password is required\n", "", one, "ssh: exit status 1: sudo: a password is required", "visudo"},
 		{"a\nb\nc\nd\ne\n", "", failed, "ssh: b; c; d; e", ""},
 	} {

@@ -67,7 +67,7 @@ func agentDir(in string) (string, error) {
 	case slices.Contains(strings.Split(in, "/"), ".."):
 		return "", specErrorf("%s=%q: must be a path without \"..\"", agentDirEnv, in)
 	case path.Clean(in) == "/":
-		return "", specErrorf("%s=%q: is the root folder; name one that is for such things, as /opt or /var/cache: %s is made in it",
+		return "", specErrorf("%s=%q: is the root folder; name a suitable one, such as /opt or /var/cache: %s is made in it",
 			agentDirEnv, in, ownDir)
 	}
 	return path.Join(in, ownDir), nil

@@ -285,7 +285,7 @@ func TestScriptsRefuseStrangers(t *testing.T) {
 		{"the program a pipe", func(h *farHome, _ string) {
 			must(t, os.Remove(h.file()))
 			must(t, unix.Mkfifo(h.file(), 0o700))
-		}, "is no regular file"},
+		}, "is not a regular file"},
 		{"our folder a stranger's link", func(h *farHome, s string) {
 			must(t, os.Rename(h.place(), s+"/real"))
 			must(t, os.Symlink("real", h.place()))

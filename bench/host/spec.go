@@ -60,11 +60,11 @@ func ParseSpec(s string) (Spec, error) {
 	case (kind == "ssh" || kind == "ssh+sudo") && has:
 		dest, port, err := sshDest(rest)
 		if err != nil {
-			return Spec{}, specErrorf("host %q: %w; known are %s", s, err, Forms)
+			return Spec{}, specErrorf("host %q: %w; known: %s", s, err, Forms)
 		}
 		return Spec{Kind: "ssh", Dest: dest, Port: port, Sudo: kind == "ssh+sudo", Name: s}, nil
 	}
-	return Spec{}, specErrorf("host %q: not one of %s", s, Forms)
+	return Spec{}, specErrorf("host %q: want one of %s", s, Forms)
 }
 
 // check gives a good error for a namespace that is not there.

@@ -36,7 +36,7 @@ func RemoveUnused(dir string, now time.Time) (removed []string, err error) {
 		return nil, err
 	}
 	if filepath.Base(dir) != ownDir && !strings.HasSuffix(dir, "/zcbench/agent") {
-		return nil, fmt.Errorf("%s is no folder that zcbench keeps programs in", dir)
+		return nil, fmt.Errorf("%s is not a folder in which zcbench keeps programs", dir)
 	}
 	if err := trust.Dir(dir); err != nil {
 		return nil, err

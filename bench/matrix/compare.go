@@ -39,7 +39,7 @@ func (x *expansion) checkAbout() error {
 	for i, name := range x.spec.About {
 		o := results.LookupOption(name)
 		if !slices.ContainsFunc(x.spec.Cells, func(c results.Cell) bool { return o.Raw(&c) != o.Raw(&x.spec.Cells[0]) }) {
-			return at(x.abouts[i], "comparisons are about %s, and all cells have the same", name)
+			return at(x.abouts[i], "comparisons are about %s, which is the same in all cells", name)
 		}
 	}
 	return nil
@@ -67,7 +67,7 @@ func (x *expansion) choosePrimary() error {
 		return nil
 	}
 	if x.spec.Base == nil {
-		return at(x.primaries[0].node, "compare.primary names cells to compare with the baseline, and the file has none: baseline: {rx: tcp, tx: tcp}")
+		return at(x.primaries[0].node, "compare.primary names cells to compare with the baseline, but the file has none; such as baseline: {rx: tcp, tx: tcp}")
 	}
 	used := make([]bool, len(x.primaries))
 	for i := range x.spec.Cells {
@@ -110,7 +110,7 @@ const (
 
 func parsePurpose(s string) (string, error) {
 	if s != Measure && s != Check {
-		return "", fmt.Errorf("%.40q is no purpose: want %s (comparisons are to give verdicts) or %s (that paths work)", s, Measure, Check)
+		return "", fmt.Errorf("%.40q is not a purpose: want %s (comparisons should give verdicts) or %s (paths should work)", s, Measure, Check)
 	}
 	return s, nil
 }

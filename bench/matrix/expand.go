@@ -95,7 +95,7 @@ func readProduct(n ast.Node, what string) (product, error) {
 		p.axes = append(p.axes, a)
 	}
 	if len(p.axes) == 0 {
-		return p, at(n, "%s names no factor", what)
+		return p, at(n, "%s is not a factor", what)
 	}
 	return p, nil
 }
@@ -137,7 +137,7 @@ func (x *expansion) twice() error {
 	for _, p := range x.products {
 		for _, a := range p.axes {
 			if n, ok := x.all[a.option.Name]; ok {
-				return at(n, "%s is a factor, too: say it in one place", a.option.Name)
+				return at(n, "%s is also a factor: say it in one place", a.option.Name)
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func (x *expansion) twice() error {
 // expand makes the cells of the spec.
 func (x *expansion) expand(root ast.Node) error {
 	if len(x.products) == 0 {
-		return at(root, "the experiment has neither factors nor include: no cells")
+		return at(root, "the experiment has neither factors nor include, so no cells")
 	}
 	if err := x.twice(); err != nil {
 		return err
@@ -196,7 +196,7 @@ func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) 
 			if p.excludable {
 				continue // the product is of all modes of each kind
 			}
-			return at(p.node, "rx %s and tx %s are of different kinds: there is no such flow", c.RX, c.TX)
+			return at(p.node, "rx %s and tx %s are of different kinds and cannot form a flow", c.RX, c.TX)
 		}
 		if p.excludable && x.excluded(c, used) {
 			continue

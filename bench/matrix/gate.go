@@ -45,7 +45,7 @@ func (s *Spec) SetGate(key, text string) error {
 	}
 	i := slices.IndexFunc(results.Limits, func(l results.Limit) bool { return l.Key == key })
 	if i < 0 {
-		return fmt.Errorf("no gate %.40q: there are %s", key, strings.Join(GateKeys(), ", "))
+		return fmt.Errorf("unknown gate %.40q; the gates are %s", key, strings.Join(GateKeys(), ", "))
 	}
 	l := results.Limits[i]
 	off := text == "off" || text == "false"
@@ -77,5 +77,5 @@ func parseLimit(s string) (results.LimitedBy, error) {
 	case slices.Contains(results.LimitedBys, l):
 		return l, nil
 	}
-	return "", fmt.Errorf("%.40q does not limit runs: want off, or one of %v", s, results.LimitedBys)
+	return "", fmt.Errorf("%.40q cannot limit runs: want off, or one of %v", s, results.LimitedBys)
 }

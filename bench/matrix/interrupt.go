@@ -46,7 +46,7 @@ func (s *Spec) LeaveInterrupts(ends ...string) (left []string, err error) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		if other, twice := known[c.Key()]; twice {
-			return left, fmt.Errorf("%.80q and %.80q differ in interrupts alone, whose numbers are of another boot", other, c.ID)
+			return left, fmt.Errorf("%.80q and %.80q differ only in interrupts, whose numbers are of another boot", other, c.ID)
 		}
 		known[c.Key()] = c.ID
 	}

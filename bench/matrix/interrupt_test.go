@@ -37,7 +37,7 @@ func TestLeaveInterrupts(t *testing.T) {
 		}
 	}
 	s := &Spec{Cells: []results.Cell{{ID: "a", RX: "tcp", TX: "tcp", Set: "interrupt 24=3"}, {ID: "b", RX: "tcp", TX: "tcp", Set: "interrupt 24=2"}}}
-	if _, err := s.LeaveInterrupts("sut", "tg"); err == nil || !strings.Contains(err.Error(), "differ in interrupts alone") {
+	if _, err := s.LeaveInterrupts("sut", "tg"); err == nil || !strings.Contains(err.Error(), "differ only in interrupts, whose numbers are of another boot") {
 		t.Error(err)
 	}
 }

@@ -24,7 +24,7 @@ type Key struct {
 
 // Keys are all keys that have one value.
 var Keys = []Key{
-	{Name: "port", Flag: "port", Type: "int", Help: "data port; 0: any free one", set: parsed(func(s *Spec) *int { return &s.Port }, within(0, 65535)),
+	{Name: "port", Flag: "port", Type: "int", Help: "data port; 0: any free port", set: parsed(func(s *Spec) *int { return &s.Port }, within(0, 65535)),
 		get: func(s *Spec) string { return strconv.Itoa(s.Port) }},
 	{Name: "ipv6", Flag: "ipv6", Type: "bool", Help: "use the SUT's IPv6 address", set: parsed(func(s *Spec) *bool { return &s.IPv6 }, parseBool),
 		get: func(s *Spec) string { return strconv.FormatBool(s.IPv6) }},
@@ -40,8 +40,8 @@ var Keys = []Key{
 		get: func(s *Spec) string { return strconv.FormatUint(s.Seed, 10) }},
 	timeKey("duration", "duration", "length of the measured window", 100*time.Millisecond, func(s *Spec) *time.Duration { return &s.Duration }),
 	timeKey("warmup_duration", "warmup-duration", "length of a warm-up's window; 0: the same as --duration", orNone, func(s *Spec) *time.Duration { return &s.WarmupDuration }),
-	timeKey("ramp_up", "ramp-up", "time before the window that is not measured", 0, func(s *Spec) *time.Duration { return &s.RampUp }),
-	timeKey("ramp_down", "ramp-down", "time after the window that is not measured", 0, func(s *Spec) *time.Duration { return &s.RampDown }),
+	timeKey("ramp_up", "ramp-up", "unmeasured time before the window", 0, func(s *Spec) *time.Duration { return &s.RampUp }),
+	timeKey("ramp_down", "ramp-down", "unmeasured time after the window", 0, func(s *Spec) *time.Duration { return &s.RampDown }),
 	restKey,
 	{Name: "sample_interval", Flag: "sample-interval", Type: "duration", Help: "interval of the time series; 0: none",
 		get: func(s *Spec) string { return s.Common.SampleInterval.String() },

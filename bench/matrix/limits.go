@@ -27,16 +27,16 @@ func checkTokens(tokens token.Tokens) error {
 	for _, t := range tokens {
 		switch t.Type {
 		case token.AnchorType, token.AliasType, token.MergeKeyType:
-			return tooMuch(t, "an anchor or alias, which experiment files do not use")
+			return tooMuch(t, "an anchor or alias, which experiment files must not use")
 		case token.TagType:
-			return tooMuch(t, "a tag, which experiment files do not use")
+			return tooMuch(t, "a tag, which experiment files must not use")
 		case token.MappingKeyType, token.MappingValueType:
 			if keys++; keys > MaxKeys {
 				return tooMuch(t, "more than %d keys", MaxKeys)
 			}
 		}
 		if n.add(t); n.depth() > MaxDepth {
-			return tooMuch(t, "more than %d lists and mappings inside each other", MaxDepth)
+			return tooMuch(t, "lists and mappings nested more than %d deep", MaxDepth)
 		}
 	}
 	return nil

@@ -82,36 +82,36 @@ func TestTooMuch(t *testing.T) {
 	}
 	for what, c := range map[string]struct{ text, want string }{
 		"brackets, 60 KB":    {strings.Repeat("[", 60_000), "x.yaml:1:"},
-		"brackets, 200 KB":   {strings.Repeat("[", 200_000), "x.yaml:1:1: the file has more than 128 KiB"},
-		"some brackets":      {"name: " + strings.Repeat("[", 33), "x.yaml:1:38: more than 32 lists and mappings inside each other"},
+		"brackets, 200 KB":   {strings.Repeat("[", 200_000), "x.yaml:1:1: the file exceeds 128 KiB"},
+		"some brackets":      {"name: " + strings.Repeat("[", 33), "x.yaml:1:38: lists and mappings nested more than 32 deep"},
 		"empty lines":        {"name: x\ndescription: |\n" + strings.Repeat("\n", 120_000), "x.yaml:6002:1: more than 6000 lines"},
 		"empty lines, CRLF":  {"name: x\ndescription: |\n" + strings.Repeat("\r\n", 60_000), "more than 6000 lines"},
 		"empty lines, few":   {"name: x\ndescription: |\n" + strings.Repeat("\n", MaxLines-4), "empty"},
 		"empty lines, CR":    {"name: x\ndescription: |\n" + strings.Repeat("\r", 120_000), "more than 6000 lines"},
-		"braces":             {strings.Repeat("{", 20_000), "x.yaml:1:33: more than 32 lists"},
-		"braces with keys":   {strings.Repeat("{a: ", 10_000), "more than 32 lists"},
-		"pairs, odd":         {strings.Repeat("[}", 5_000) + strings.Repeat("]", 4_000), "more than 32 lists"},
-		"dashes":             {strings.Repeat("- ", 20_000), "x.yaml:1:65: more than 32 lists"},
+		"braces":             {strings.Repeat("{", 20_000), "x.yaml:1:33: lists and mappings nested more than 32 deep"},
+		"braces with keys":   {strings.Repeat("{a: ", 10_000), "lists and mappings nested more than 32 deep"},
+		"pairs, odd":         {strings.Repeat("[}", 5_000) + strings.Repeat("]", 4_000), "lists and mappings nested more than 32 deep"},
+		"dashes":             {strings.Repeat("- ", 20_000), "x.yaml:1:65: lists and mappings nested more than 32 deep"},
 		"questions":          {strings.Repeat("? ", 20_000), "more than"},
 		"keys in a line":     {strings.Repeat("a: ", 9_000), "more than"},
 		"stairs":             {stairs(300, "a:"), "x.yaml:33:"},
 		"stairs of dashes":   {stairs(300, "-"), "x.yaml:33:"},
 		"stairs of quotes":   {stairs(300, `"a":`), "x.yaml:33:"},
-		"tags":               {strings.Repeat("!!map ", 4_000), "a tag, which experiment files do not use"},
+		"tags":               {strings.Repeat("!!map ", 4_000), "a tag, which experiment files must not use"},
 		"anchors":            {strings.Repeat("&a ", 8_000), "an anchor"},
 		"aliases":            {strings.Repeat("*a ", 8_000), "alias"},
 		"alias bomb":         {bomb, "x.yaml:1:4: an anchor"},
 		"merge":              {"name: x\n<<: {a: 1}\n", "x.yaml:2:1: an anchor or alias"},
 		"unknown keys":       {keys(5_001), "x.yaml:5001:8: more than 5000 keys"},
 		"fewer unknown keys": {keys(5_000), `x.yaml:1:1: unknown key "k000000"`},
-		"50,000 keys":        {keys(50_000), "more than 128 KiB"},
+		"50,000 keys":        {keys(50_000), "exceeds 128 KiB"},
 		"values":             {"name: [" + strings.Repeat("1,", 20_000) + "1]", "more than 30000 keys, values and signs"},
 		"documents":          {strings.Repeat("---\n", 6_000), "empty"},
 		"a long name":        {"name: " + strings.Repeat("x", 100_000), "is not a name"},
 		"a long quoted text": {"name: \"" + strings.Repeat(`\"`, 60_000) + "\"", "is not a name"},
 		"a long key":         {strings.Repeat("x", 100_000) + ": 1", "unknown key"},
-		"runs":               {head + many + "repetitions: 1000\n", "10000 cells, 1001 times each, are 10010000 runs, more than the 100000"},
-		"runs, no warm-up":   {head + "[" + numbers(1500, 101) + "]}\nrepetitions: 1000\nwarmup: false\n", "are 101000 runs"},
+		"runs":               {head + many + "repetitions: 1000\n", "10000 cells, 1001 times each, make 10010000 runs, more than the 100000"},
+		"runs, no warm-up":   {head + "[" + numbers(1500, 101) + "]}\nrepetitions: 1000\nwarmup: false\n", "make 101000 runs"},
 		"values of a factor": {head + "1500, message: [" + numbers(1, 10_001) + "]}\n", "message has 10001 values"},
 		"combinations": {"name: x\ninclude:\n" + strings.Repeat("- {rx: [tcp, uring], tx: tcp, rx_buf_len: ["+powers()+"], token_batch: ["+numbers(1, 400)+"]}\n", 20),
 			"more than 100000 combinations"},
@@ -210,19 +210,19 @@ func TestNames(t *testing.T) {
 func TestSettingsOnTheList(t *testing.T) {
 	const head = "name: x\nfactors: {rx: tcp, tx: tcp}\nsut:\n  settings:\n"
 	for text, want := range map[string]string{
-		"    sysctl:\n      kernel.core_pattern: \"|/x %p\"\n":                 `x.yaml:6:7: sysctl "kernel.core_pattern" is not set by zcbench: it is not on the list; `,
-		"    sysctl: {kernel.modprobe: /tmp/x}\n":                              `x.yaml:5:14: sysctl "kernel.modprobe"`,
+		"    sysctl:\n      kernel.core_pattern: \"|/x %p\"\n":                 `x.yaml:6:7: zcbench does not set sysctl "kernel.core_pattern": it is not on the list; `,
+		"    sysctl: {kernel.modprobe: /tmp/x}\n":                              `x.yaml:5:14: zcbench does not set sysctl "kernel.modprobe"`,
 		"    sysctl: {vm.drop_caches: 3}\n":                                    "x.yaml:5:14: ",
 		"    sysctl: {fs.suid_dumpable: 1}\n":                                  "zcbench sets net.* ",
-		"    sysctl: {net.core.bpf_jit_harden: 0}\n":                           "guards the kernel",
-		"    sysctl: {net/../kernel/core_pattern: x}\n":                        "is no name such as net.core.rmem_max",
-		"    sysctl: {net.//.kernel.core_pattern: x}\n":                        "is no name",
+		"    sysctl: {net.core.bpf_jit_harden: 0}\n":                           "protects the kernel from its users",
+		"    sysctl: {net/../kernel/core_pattern: x}\n":                        "is not a name such as net.core.rmem_max",
+		"    sysctl: {net.//.kernel.core_pattern: x}\n":                        "is not a name",
 		"    sysctl: {net.core.rmem_max: \"|/x %p\"}\n":                        "x.yaml:5:33: ",
 		"    sysctl: {net.core.rmem_max: \"1\\n2\"}\n":                         "x.yaml:5:33: ",
 		"    sysctl: {net.core.rmem_max: " + strings.Repeat("1", 1025) + "}\n": "1025 bytes",
 		"    sysctl: {net.core.rmem_max: [1]}\n":                               "a list",
 		"    governor: ../performance\n":                                       "x.yaml:5:15: ",
-		"    governor: a_name_that_is_too_long\n":                              "no name of a governor",
+		"    governor: a_name_that_is_too_long\n":                              "not a name of a governor",
 		"    irqbalance: stopped\n":                                            `unknown key "irqbalance" in settings`,
 		"    set: {\"mtu\": 1}\n":                                              "a mapping",
 	} {
@@ -239,7 +239,7 @@ func TestSettingsOnTheList(t *testing.T) {
 
 // A file that has no end is not read to it.
 func TestReadFile(t *testing.T) {
-	if _, err := ReadFile("/dev/zero"); err == nil || !strings.Contains(err.Error(), "more than 128 KiB") {
+	if _, err := ReadFile("/dev/zero"); err == nil || !strings.Contains(err.Error(), "exceeds 128 KiB") {
 		t.Errorf("/dev/zero: %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "x.yaml")

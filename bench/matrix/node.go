@@ -90,7 +90,7 @@ func parseYAML(data []byte) (n ast.Node, err error) {
 	case 1:
 		return docs[0], nil
 	}
-	return nil, at(docs[1], "a second document: an experiment is one")
+	return nil, at(docs[1], "a second document: an experiment file holds one")
 }
 
 func firstLine(s string) string {
@@ -117,7 +117,7 @@ func readMap(n ast.Node, what string, fields []field) error {
 			for _, f := range fields {
 				known = append(known, f.key)
 			}
-			return at(p.node, "unknown key %q in %s; it has %s", p.key, what, strings.Join(known, ", "))
+			return at(p.node, "unknown key %q in %s; the keys are %s", p.key, what, strings.Join(known, ", "))
 		}
 		if err := fields[i].read(p.value); err != nil {
 			return err

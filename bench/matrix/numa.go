@@ -20,7 +20,7 @@ func ParseNode(s string) (*int, error) {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 || n > mostNode {
-		return nil, fmt.Errorf("%.40q is no NUMA node: want its number, or any", s)
+		return nil, fmt.Errorf("%.40q is not a NUMA node: want its number, or any", s)
 	}
 	return &n, nil
 }

@@ -37,7 +37,7 @@ func choose(c *results.Cell, o *results.Option, n ast.Node) (string, error) {
 		err = Settable(o, s)
 	}
 	if err == nil && slices.ContainsFunc(c.Others(), func(x results.Other) bool { return strings.HasPrefix(x.Name, "interrupt ") }) {
-		err = errors.New("a file moves no interrupts but by cpu_layout: their numbers are of one boot of one host")
+		err = errors.New("a file may move interrupts only by cpu_layout: their numbers hold for one boot of one host")
 	}
 	if err != nil {
 		return s, at(n, "%s: %s", o.Name, refusal(err))
@@ -60,7 +60,7 @@ func Settable(o *results.Option, s string) error {
 			return err
 		}
 		if n, err := strconv.Atoi(x.Value); x.Name == "mtu" && err == nil && n < leastMTU {
-			return fmt.Errorf("mtu=%d: below %d the kernel takes the interface's IPv6 addresses away, which nobody would put back", n, leastMTU)
+			return fmt.Errorf("mtu=%d: below %d the kernel removes the interface's IPv6 addresses, which nothing would restore", n, leastMTU)
 		}
 	}
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
@@ -85,7 +85,7 @@ func (s *Spec) forAll(x *expansion) (out []field) {
 func (x *expansion) option(o *results.Option, ofHost bool) field {
 	return field{o.Name, func(n ast.Node) error {
 		if x.all[o.Name] != nil {
-			return at(n, "%s is said twice", o.Name)
+			return at(n, "%s is given twice", o.Name)
 		}
 		x.all[o.Name] = n
 		if ofHost { // says what the host has, whoever uses it
@@ -112,7 +112,7 @@ func (s *Settings) fields() []field {
 		out = append(out, field{o.Name, func(n ast.Node) error {
 			_, err := choose(&s.Host, o, n)
 			if err == nil && slices.ContainsFunc(s.Host.Others(), func(x results.Other) bool { return x.End != "" }) {
-				err = at(n, "%s: the host is said already: leave sut: and tg: out", o.Name)
+				err = at(n, "%s: the host is already given: leave out sut: and tg:", o.Name)
 			}
 			return err
 		}})
@@ -140,7 +140,7 @@ func (x *expansion) unused() error {
 		o := &results.Factors[i]
 		n := x.all[o.Name]
 		if n != nil && !slices.Contains(x.ofHost, o.Name) && !x.concerned(o) {
-			return at(n, "%s concerns %s, which no cell has: leave it out", o.Name, o.Whom())
+			return at(n, "%s applies to %s, which no cell has: leave it out", o.Name, o.Whom())
 		}
 	}
 	return nil

@@ -65,7 +65,7 @@ func TestEveryOptionInFiles(t *testing.T) {
 			}
 		}
 		_, err := Parse("f", []byte(head+", "+o.Name+": "+v+"}\n"+o.Name+": "+v+"\n"))
-		if err == nil || !strings.Contains(err.Error(), o.Name+" is a factor, too") {
+		if err == nil || !strings.Contains(err.Error(), o.Name+" is also a factor: say it in one place") {
 			t.Errorf("%s twice: %v", o.Name, err)
 		}
 	}
@@ -75,7 +75,7 @@ func TestEveryOptionInFiles(t *testing.T) {
 // is a factor.
 func TestOptionOfOtherModes(t *testing.T) {
 	_, err := Parse("f", []byte("name: x\nfactors: {rx: tcp, tx: tcp}\nhold: 3M\n"))
-	if err == nil || !strings.Contains(err.Error(), "f:3:7: hold concerns zcrx, zcrx-nodev, devmem, which no cell has") {
+	if err == nil || !strings.Contains(err.Error(), "f:3:7: hold applies to zcrx, zcrx-nodev, devmem, which no cell has") {
 		t.Error(err)
 	}
 	s := mustParse(t, "name: x\nfactors: {rx: [tcp, zcrx], tx: tcp, rx_buf_len: [4K, 8K]}\nhold: 1M\n")
@@ -104,7 +104,7 @@ sut: {settings: {rx_ring: 512, channels: 4, max_idle_us: 0, stop_irqbalance: tru
 	}
 	for text, want := range map[string]string{
 		"sut: {settings: {gro: true}}\n":                          `unknown key "gro" in settings`,
-		"sut: {settings: {set: \"tg:rss=default\"}}\n":            "leave sut: and tg: out",
+		"sut: {settings: {set: \"tg:rss=default\"}}\n":            ": the host is already given: leave out sut: and tg:",
 		"sut: {settings: {set: nothing=1}}\n":                     `unknown setting "nothing"`,
 		"sut: {settings: {governor: ../x}}\n":                     "governor: ",
 		"set: nothing=1\n":                                        `f:3:6: set: unknown setting "nothing"`,

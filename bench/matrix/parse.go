@@ -68,7 +68,7 @@ func parse(data []byte) (*Spec, error) {
 		return nil, at(root, "the experiment has no name")
 	}
 	if (s.SUT.Host == "") != (s.TG.Host == "") {
-		return nil, at(root, "sut.host and tg.host go together; without both, two network namespaces of this machine are used")
+		return nil, at(root, "sut.host and tg.host must be given together; without them, two network namespaces of this machine are used")
 	}
 	if err := s.checkAdaptive(root); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (s *Spec) runsFit() error {
 	}
 	if blocks *= s.Replays(); int64(blocks)*int64(len(s.Cells)) > MaxRuns {
 		runs := int64(blocks) * int64(len(s.Cells))
-		return fmt.Errorf("%d cells, %d times each, are %d runs, more than the %d that a plan may have", len(s.Cells), blocks, runs, MaxRuns)
+		return fmt.Errorf("%d cells, %d times each, make %d runs, more than the %d that a plan may have", len(s.Cells), blocks, runs, MaxRuns)
 	}
 	return nil
 }
@@ -115,10 +115,10 @@ func (s *Spec) adaptiveFits() error {
 		return err
 	}
 	if s.Again > 0 {
-		return errors.New("adaptive and replays do not go together: a cell that ends early would have no run in the later replays")
+		return errors.New("adaptive and replays cannot be combined: a cell that ends early would have no runs in the later replays")
 	}
 	if s.Adaptive.Min > s.Repetitions {
-		return fmt.Errorf("adaptive.min %d is more than the %d repetitions", s.Adaptive.Min, s.Repetitions)
+		return fmt.Errorf("adaptive.min %d exceeds the %d repetitions", s.Adaptive.Min, s.Repetitions)
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (e *End) layouts(n ast.Node) error {
 	return nil
 }
 
-const unknownLayout = "unknown layout %.40q: there are 1cpu and 2cpu"
+const unknownLayout = "unknown layout %.40q: want 1cpu or 2cpu"
 
 // check refuses a layout that is not what its name says.
 func (l Layout) check(name string) error {
@@ -280,7 +280,7 @@ func (s *Spec) adaptive(n ast.Node) error {
 func (a *Adaptive) check() error {
 	switch {
 	case !(a.Interval > 0 && a.Interval <= 1):
-		return fmt.Errorf("adaptive needs interval, such as 1%%: how far its interval may be from the median for a cell to be done")
+		return fmt.Errorf("adaptive needs interval, such as 1%%: a cell is done when its interval is within this distance of the median")
 	case a.Min < 6:
 		return fmt.Errorf("adaptive.min %d: fewer than 6 runs give no interval", a.Min)
 	}
@@ -307,7 +307,7 @@ func parseAddr(s string) (string, error) {
 func parseFileName(s string) (string, error) {
 	const most = 100
 	if s == "" || len(s) > most || strings.ContainsAny(s, "/\\") || strings.ContainsFunc(s, unicode.IsSpace) || strings.ContainsAny(s[:1], ".-~") {
-		return "", fmt.Errorf("%.*q is not a name: one word of at most %d bytes without slashes, and no dot, - or ~ in front", most, s, most)
+		return "", fmt.Errorf("%.*q is not a name: want one word of at most %d bytes without slashes, not starting with a dot, - or ~", most, s, most)
 	}
 	return s, nil
 }
@@ -375,7 +375,7 @@ func parseFraction(s string) (float64, error) {
 	number, percent := strings.CutSuffix(s, "%")
 	v, err := parseNumber(strings.TrimSpace(number))
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a share such as 2%% or 0.02", s)
+		return 0, fmt.Errorf("%q is not a fraction such as 2%% or 0.02", s)
 	}
 	if percent {
 		v /= 100

@@ -39,16 +39,16 @@ func (p *Played) Encode() (json.RawMessage, error) {
 func Replay(name string, plan *results.Plan) (*Played, error) {
 	switch {
 	case plan == nil:
-		return nil, fmt.Errorf("%s does not say what was run: it is not of zcbench matrix, run or demo", name)
+		return nil, fmt.Errorf("%s does not say what was run: it does not come from zcbench matrix, run or demo", name)
 	case plan.Played == nil && plan.File == "":
-		return nil, fmt.Errorf("%s is of an older zcbench, and does not say what was run", name)
+		return nil, fmt.Errorf("%s comes from an older zcbench, and does not say what was run", name)
 	}
 	p, err := decodePlayed(name, plan)
 	if err == nil {
 		err = p.Spec.checkPlayed(p.Fit)
 	}
 	if err == nil && p.Spec.Hash() != plan.Hash {
-		err = fmt.Errorf("its plan (hash %.12s) is not the one that was played (%.12s): the file was changed, or this zcbench reads it otherwise", p.Spec.Hash(), plan.Hash)
+		err = fmt.Errorf("its plan (hash %.12s) is not the one that was run (%.12s): the file was changed, or this zcbench reads it differently", p.Spec.Hash(), plan.Hash)
 	}
 	if err == nil {
 		p.Spec.Power, err = powerOf(plan.Power)
@@ -72,10 +72,10 @@ func decodePlayed(name string, plan *results.Plan) (*Played, error) {
 	dec := json.NewDecoder(bytes.NewReader(plan.Played))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(p); err != nil {
-		return nil, fmt.Errorf("the plan that was played, at byte %d of it: %w", dec.InputOffset(), short(err))
+		return nil, fmt.Errorf("the plan that was run, at its byte %d: %w", dec.InputOffset(), short(err))
 	}
 	if p.Spec == nil {
-		return nil, errors.New("the plan that was played is empty")
+		return nil, errors.New("the plan that was run is empty")
 	}
 	return p, nil
 }
@@ -115,10 +115,10 @@ func powerOf(plan *results.PowerPlan) (p Power, err error) {
 		if text != power.Auto && text != power.Later {
 			if s.Spec, err = parsePower(text, specs); err == nil && s.Spec.Name == "command" {
 				// See power.Spec.Public: none is on record whole, and NAME#HASH is none to run.
-				err = errors.New("of a command, the program's name and a hash are there")
+				err = errors.New("of a command, only the program's name and a hash are recorded")
 			}
 			if err != nil {
-				return p, fmt.Errorf("power source %.80q cannot be had again as it is on record, where secrets are left out: %w: name the sources with --power, or measure none with --power ''", text, err)
+				return p, fmt.Errorf("power source %.80q cannot be reopened from the record, which leaves secrets out: %w: name the sources with --power, or measure no power with --power ''", text, err)
 			}
 			specs = append(specs, s.Spec)
 		}

@@ -34,7 +34,7 @@ func (s *Spec) checkNames() error {
 		return err
 	}
 	if (s.SUT.Host == "") != (s.TG.Host == "") {
-		return errors.New("one end has a host, and the other one none")
+		return errors.New("only one end has a host")
 	}
 	if len(s.Description) > MaxFile || strings.ContainsFunc(s.Description, isControl) {
 		return errors.New("the description is too long, or has a control character")
@@ -46,7 +46,7 @@ func (s *Spec) checkNames() error {
 // have it either.
 func plainLine(what, text string) error {
 	if len(text) > longest || plaintext.Line(text) != text {
-		return fmt.Errorf("%s %.80q is too long, or no plain text of one line", what, text)
+		return fmt.Errorf("%s %.80q is too long, or not one line of plain text", what, text)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (e *End) checkPlayed() error {
 	}
 	for i := range results.Options {
 		if o := &results.Options[i]; !ofOneHost(o) && o.Raw(&e.Settings.Host) != "" {
-			return fmt.Errorf("%s is no setting of one host", o.Name)
+			return fmt.Errorf("%s is not a setting of one host", o.Name)
 		}
 	}
 	for name, v := range e.Settings.Sysctl {
@@ -113,7 +113,7 @@ func (s *Spec) checkCells() error {
 		return fmt.Errorf("%d cells", n)
 	}
 	if s.Folded < 0 || s.Folded > MaxCombinations {
-		return fmt.Errorf("%d cells that are the same", s.Folded)
+		return fmt.Errorf("%d identical cells", s.Folded)
 	}
 	known := map[string]bool{}
 	for _, c := range append(slices.Clone(s.Cells), s.All, s.SUT.Settings.Host, s.TG.Settings.Host) {
@@ -125,15 +125,15 @@ func (s *Spec) checkCells() error {
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		if !named(c) {
-			return fmt.Errorf("cell %d: %.80q is not the name of %.40s/%.40s and its factors", i+1, c.ID, c.RX, c.TX)
+			return fmt.Errorf("cell %d: %.80q is not the name of %.40s/%.40s with its factors", i+1, c.ID, c.RX, c.TX)
 		}
 		if ids[c.ID] || keys[c.Key()] {
-			return fmt.Errorf("cell %d, %.80q, is there twice", i+1, c.ID)
+			return fmt.Errorf("cell %d, %.80q, occurs twice", i+1, c.ID)
 		}
 		ids[c.ID], keys[c.Key()] = true, true
 	}
 	if s.All.ID+s.SUT.Settings.Host.ID+s.TG.Settings.Host.ID != "" {
-		return errors.New("a name of what is no cell")
+		return errors.New("a name that belongs to no cell")
 	}
 	return nil
 }
@@ -211,7 +211,7 @@ func (s *Spec) checkGates() error {
 	before := ""
 	for _, key := range g.Asked { // in order, as Ask has them
 		if key <= before || !slices.Contains(again.Gates.Asked, key) {
-			return fmt.Errorf("%.40q is no gate that is asked for, or not in its place", key)
+			return fmt.Errorf("%.40q is not a requested gate, or out of place", key)
 		}
 		before = key
 	}
@@ -228,7 +228,7 @@ func (s *Spec) checkQuestions() error {
 		return fmt.Errorf("the baseline %.80q is none of the cells", b.ID)
 	}
 	if len(s.Primary) > len(s.Cells) || len(s.Primary) > 0 && s.Base == nil {
-		return errors.New("comparisons with a baseline that is not there, or more than there are cells")
+		return errors.New("comparisons with a missing baseline, or more comparisons than cells")
 	}
 	for _, id := range s.Primary {
 		if at[id] == nil {
@@ -240,7 +240,7 @@ func (s *Spec) checkQuestions() error {
 	}
 	for _, name := range s.About {
 		if results.LookupOption(name) == nil {
-			return fmt.Errorf("comparisons are about %.40q, which is no factor", name)
+			return fmt.Errorf("comparisons are about %.40q, which is not a factor", name)
 		}
 	}
 	if _, err := parseFraction(strconv.FormatFloat(s.BetweenBoots, 'g', -1, 64)); err != nil {

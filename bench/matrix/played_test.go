@@ -68,7 +68,7 @@ func TestReplayOfOldJournals(t *testing.T) {
 	if err != nil || p.Spec.Hash() != s.Hash() {
 		t.Error(err)
 	}
-	if _, err := Replay("j", &results.Plan{Hash: "another", File: replayed}); err == nil || !strings.Contains(err.Error(), "is not the one that was played") {
+	if _, err := Replay("j", &results.Plan{Hash: "another", File: replayed}); err == nil || !strings.Contains(err.Error(), "is not the one that was run") {
 		t.Error(err)
 	}
 	for _, plan := range []*results.Plan{nil, {}} {
@@ -85,12 +85,12 @@ func TestReplayRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, x := range map[string]struct{ old, new, want string }{
-		"a program of root's": {"net.core.rmem_max", "kernel.core_pattern", "is not set by zcbench"},
+		"a program of root's": {"net.core.rmem_max", "kernel.core_pattern", "zcbench does not set sysctl"},
 		"another interface":   {`"Dev":""`, `"Dev":"../x"`, "not the name of an interface"},
 		"another address":     {`"Addr":""`, `"Addr":"a.example"`, "not an IP address"},
 		"a folder":            {`"Name":"x"`, `"Name":"../x"`, "not a name"},
 		"another MTU":         {`"mtu":1500`, `"mtu":1`, "mtu"},
-		"another repetition":  {`"Repetitions":4`, `"Repetitions":5`, "is not the one that was played"},
+		"another repetition":  {`"Repetitions":4`, `"Repetitions":5`, "is not the one that was run"},
 		"a mode":              {`"rx_mode":"uring"`, `"rx_mode":"shell"`, "rx"},
 		"no cell":             {`"Cells":[`, `"Cells":[],"Folded":0,"cells_":[`, "unknown field"},
 		"a word more":         {`"Cells":`, `"Command":"sh","Cells":`, "unknown field"},
@@ -99,32 +99,32 @@ func TestReplayRefuses(t *testing.T) {
 		"made again for ever":   {`"Gates":{`, `"Gates":{"replace":1000000000000000000,`, "gate replace: 1000000000000000000 is outside 0..2"},
 		"less load than none":   {`"foreign_cores":0.05`, `"foreign_cores":-5`, "gate foreign_cores"},
 		"all copied":            {`"copied":0.01`, `"copied":1000000000`, "gate copied"},
-		"no limit":              {`"Gates":{`, `"Gates":{"limit":"x",`, "gate limit"},
+		"is not a limit":        {`"Gates":{`, `"Gates":{"limit":"x",`, "gate limit"},
 		"off as a limit":        {`"Gates":{`, `"Gates":{"limit":"off",`, "gate limit"},
-		"no gate":               {`"Gates":{`, `"Gates":{"asked":["x"],`, "is no gate that is asked for"},
-		"a gate twice":          {`"Gates":{`, `"Gates":{"asked":["drift","drift"],`, "not in its place"},
+		"unknown gate":          {`"Gates":{`, `"Gates":{"asked":["x"],`, "is not a requested gate, or out of place"},
+		"a gate twice":          {`"Gates":{`, `"Gates":{"asked":["drift","drift"],`, "is not a requested gate, or out of place"},
 		"a forged line":         {`"id":"tcp/tcp"`, `"id":"tcp/tcp\n\nset on the hosts: nothing"`, "is not the name of tcp/tcp"},
 		"another cell's name":   {`"id":"uring/tcp"`, `"id":"tcp/tcp"`, "is not the name of uring/tcp"},
 		"a factor it has not":   {`"id":"uring/tcp"`, `"id":"uring/tcp mtu=9000"`, "is not the name of uring/tcp"},
-		"a cell twice":          {`"id":"uring/tcp","rx_mode":"uring"`, `"id":"tcp/tcp","rx_mode":"tcp"`, "is there twice"},
+		"a cell twice":          {`"id":"uring/tcp","rx_mode":"uring"`, `"id":"tcp/tcp","rx_mode":"tcp"`, "occurs twice"},
 		"a layout":              {`"Dev":""`, `"Dev":"","Layouts":{"x\ny":{"App":1,"IRQ":1}}`, "unknown layout"},
 		"a layout of two":       {`"Dev":""`, `"Dev":"","Layouts":{"1cpu":{"App":1,"IRQ":2}}`, "layout 1cpu has app on CPU 1"},
-		"a setting of both":     {`"Host":{"id":""`, `"Host":{"id":"","mtu":9000`, "mtu is no setting of one host"},
+		"a setting of both":     {`"Host":{"id":""`, `"Host":{"id":"","mtu":9000`, "mtu is not a setting of one host"},
 		"a CPU":                 {`"CPU":null`, `"CPU":99999`, "CPU 99999"},
-		"a host of two lines":   {`"Host":"local"`, `"Host":"netns:a\nb"`, "no plain text of one line"},
-		"an address of two":     {`"Addr":""`, `"Addr":"fe80::1%a\nb"`, "no plain text of one line"},
-		"a baseline":            {`"Cells":[`, `"Base":{"id":"x","rx_mode":"tcp","tx_mode":"tcp"},"Cells":[`, "is none of the cells"},
+		"a host of two lines":   {`"Host":"local"`, `"Host":"netns:a\nb"`, "not one line of plain text"},
+		"an address of two":     {`"Addr":""`, `"Addr":"fe80::1%a\nb"`, "not one line of plain text"},
+		"a missing baseline":    {`"Cells":[`, `"Base":{"id":"x","rx_mode":"tcp","tx_mode":"tcp"},"Cells":[`, "is none of the cells"},
 		"comparisons":           {`"Cells":[`, `"Base":{"id":"tcp/tcp","rx_mode":"tcp","tx_mode":"tcp"},"Primary":["x"],"Cells":[`, "is none of the cells"},
-		"questions":             {`"Cells":[`, `"About":["x"],"Cells":[`, "no factor"},
+		"questions":             {`"Cells":[`, `"About":["x"],"Cells":[`, "not a factor"},
 		"boots":                 {`"Cells":[`, `"BetweenBoots":-1,"Cells":[`, "between_boots"},
-		"adaptive, and again":   {`"Adaptive":null`, `"Adaptive":{"Min":6,"Interval":0.1},"Again":1`, "do not go together"},
+		"adaptive, and again":   {`"Adaptive":null`, `"Adaptive":{"Min":6,"Interval":0.1},"Again":1`, "cannot be combined"},
 		"adaptive, of one run":  {`"Adaptive":null`, `"Adaptive":{"Min":1,"Interval":0.1}`, "fewer than 6 runs"},
 		"too many runs":         {`"Repetitions":4`, `"Repetitions":100000`, "more than the 100000"},
 		"a negative rest":       {`"RampUp":1000000000`, `"RampUp":-5`, "ramp_up"},
 		"fit, and never ending": {`"Duration":10000000000`, `"Duration":-10000000000`, "duration"},
 		"fit, and a stall":      {`"Stall":10000000000`, `"Stall":1`, "stall"},
 		"fit, and no samples":   {`"SampleInterval":100000000`, `"SampleInterval":1`, "sample_interval"},
-		"a purpose":             {`{"spec":`, `{"purpose":"x","spec":`, "no purpose"},
+		"a purpose":             {`{"spec":`, `{"purpose":"x","spec":`, "is not a purpose"},
 	} {
 		plan := recorded(t, s)
 		if strings.HasPrefix(name, "fit") { // leaves the windows to the tool, and nothing else
@@ -201,7 +201,7 @@ func TestReplayPower(t *testing.T) {
 	}
 	for _, text := range []string{command.Public(), "command=meter#ab12", "command=#ab12", "command=/opt/meter"} { // the last was never written
 		plan.Power.Sources = []string{text}
-		if _, err := Replay("j", plan); err == nil || !strings.Contains(err.Error(), "secrets are left out") || !strings.Contains(err.Error(), "name the sources with --power") {
+		if _, err := Replay("j", plan); err == nil || !strings.Contains(err.Error(), "leaves secrets out") || !strings.Contains(err.Error(), "name the sources with --power") {
 			t.Errorf("%s would be run: %v", text, err)
 		}
 	}

@@ -52,11 +52,11 @@ const Trusting = "read the file, then allow it with --trust-file"
 // address, which would get the user's passwords; or to a path. The file's author is
 // often somebody else. Nil: there is none.
 func (s *Spec) Untrusted() error {
-	what := map[power.Deed]string{power.Runs: "runs a program", power.Asks: "asks an address", power.Opens: "opens a path"}
+	what := map[power.Deed]string{power.Runs: "runs a program", power.Asks: "contacts an address", power.Opens: "opens a path"}
 	for _, p := range s.Power.Sources {
 		if r := p.Reaches(); len(r) > 0 {
 			return &Error{File: s.fileName, Line: p.Line, Column: p.Column,
-				Msg: fmt.Sprintf("power source %s %s that the file names: %s (--dry-run shows what)", p.Spec.Name, what[r[0].Does], Trusting)}
+				Msg: fmt.Sprintf("power source %s %s named by the file: %s (--dry-run shows which)", p.Spec.Name, what[r[0].Does], Trusting)}
 		}
 	}
 	return nil
@@ -103,7 +103,7 @@ func (p *Power) sources(n ast.Node) error {
 
 func parsePower(text string, before []power.Spec) (power.Spec, error) {
 	if strings.Contains(text, "\n") {
-		return power.Spec{}, fmt.Errorf("power source %.40q has a line break: put what is longer into a script", text)
+		return power.Spec{}, fmt.Errorf("power source %.40q has a line break: put longer commands into a script", text)
 	}
 	s, err := power.ParseSpec(text)
 	if err == nil {

@@ -68,7 +68,7 @@ func TestReplaysRefused(t *testing.T) {
 	for more, want := range map[string]string{
 		"replays: 0\n":   "x.yaml:5:10",
 		"replays: 101\n": "x.yaml:5:10",
-		"replays: 2\nadaptive: {interval: 1%, min: 6}\n": "adaptive and replays do not go together",
+		"replays: 2\nadaptive: {interval: 1%, min: 6}\n": "adaptive and replays cannot be combined: a cell that ends early would have no runs in the later replays",
 		"replays: 100\nrepetitions: 1000\n":              "",
 	} {
 		_, err := Parse("x.yaml", []byte(strings.Replace(replayed, "repetitions: 4\n", map[bool]string{true: "", false: "repetitions: 4\n"}[strings.Contains(more, "repetitions")], 1)+more))

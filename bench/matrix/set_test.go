@@ -45,7 +45,7 @@ func TestFilesSetAllThatFlagsDo(t *testing.T) {
 	if len(s.Cells) != 4 {
 		t.Errorf("%d cells", len(s.Cells))
 	}
-	if _, err := Parse("f", []byte("name: x\nfactors: {rx: tcp, tx: tcp}\nset: interrupt 24=0-3\n")); err == nil || !strings.Contains(err.Error(), "a file moves no interrupts") {
+	if _, err := Parse("f", []byte("name: x\nfactors: {rx: tcp, tx: tcp}\nset: interrupt 24=0-3\n")); err == nil || !strings.Contains(err.Error(), "a file may move interrupts only by cpu_layout: their numbers hold for one boot of one host") {
 		t.Error(err)
 	}
 }

@@ -141,7 +141,7 @@ func (s *Spec) Runs() (plan []Run) {
 func (s *Spec) SetProbe(probe string) error {
 	for _, c := range s.Cells {
 		if c.Probe != s.Cells[0].Probe {
-			return errors.New("the experiment's cells differ in their probes already, by its factor probe")
+			return errors.New("the experiment's cells already differ in their probes, by its factor probe")
 		}
 	}
 	for i := range s.Cells {

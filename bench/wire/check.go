@@ -25,7 +25,7 @@ const mostCPUs = 1 << 16
 func (r *Response) Check() error {
 	switch {
 	case r.Error != nil && len(r.Result) > 0:
-		return errors.New("a result and an error at once")
+		return errors.New("both a result and an error")
 	case r.Error == nil && len(r.Result) == 0:
 		return errors.New("neither a result nor an error")
 	}
@@ -38,7 +38,7 @@ func (e *Error) Check() error {
 	case e.Verdict != results.Failed && e.Verdict != results.Unsupported:
 		return fmt.Errorf("an error with the verdict %q", e.Verdict)
 	case e.Message == "":
-		return errors.New("an error without words")
+		return errors.New("an error without a message")
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ type seenCPUs map[int]bool
 func (s seenCPUs) add(what string, cpus []int) error {
 	for _, c := range cpus {
 		if c < 0 || c >= mostCPUs || s[c] {
-			return fmt.Errorf("%s: CPU %d, which no host has, or twice", what, c)
+			return fmt.Errorf("%s: CPU %d does not exist, or occurs twice", what, c)
 		}
 		s[c] = true
 	}
@@ -91,7 +91,7 @@ func (c *Clock) Check() error { return checkTime("monotonic_ns", c.MonotonicNs) 
 
 func checkTime(what string, ns int64) error {
 	if ns <= 0 || ns > mostNs {
-		return fmt.Errorf("%s: %d is no time since a host's start", what, ns)
+		return fmt.Errorf("%s: %d is not a time since a host's start", what, ns)
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (i *Interface) Check() error {
 	}
 	for _, a := range i.Addrs {
 		if ip, err := netip.ParseAddr(a); err != nil || ip.Zone() != "" {
-			return fmt.Errorf("interface %s: %q is no address", i.Name, a)
+			return fmt.Errorf("interface %s: %q is not an address", i.Name, a)
 		}
 	}
 	if err := i.checkStack(); err != nil {
@@ -139,7 +139,7 @@ func (r *Route) Check() error { return checkDev(r.Dev) }
 // has become three.
 func checkDev(name string) error {
 	if name == "" || len(name) > 3*15 || name == "." || name == ".." || strings.ContainsAny(name, "/: ") {
-		return fmt.Errorf("%q is no interface", name)
+		return fmt.Errorf("%q is not an interface", name)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (o *Opened) Check() error {
 		return nil
 	}
 	if a, err := netip.ParseAddrPort(o.Addr); err != nil || a.Port() == 0 {
-		return fmt.Errorf("%q is no data port", o.Addr)
+		return fmt.Errorf("%q is not a data port", o.Addr)
 	}
 	return nil
 }

@@ -63,14 +63,14 @@ func (r *EndResult) checkVerdict() error {
 	switch r.Verdict {
 	case results.OK:
 		if r.Reason != "" || r.Fix != "" || r.BlamesPeer {
-			return fmt.Errorf("the verdict ok, and yet a reason: %q", r.Reason+r.Fix)
+			return fmt.Errorf("verdict ok, but with a reason: %q", r.Reason+r.Fix)
 		}
 	case results.Invalid, results.Unsupported, results.Failed:
 		if r.Reason == "" {
-			return fmt.Errorf("the verdict %s without a reason", r.Verdict)
+			return fmt.Errorf("verdict %s without a reason", r.Verdict)
 		}
 	default:
-		return fmt.Errorf("%q is no verdict", r.Verdict)
+		return fmt.Errorf("%q is not a verdict", r.Verdict)
 	}
 	return nil
 }
@@ -80,9 +80,9 @@ func (r *EndResult) checkOK() error {
 	h := &r.Host
 	switch {
 	case h.DurationS == nil || h.Bytes == nil || h.TotalBytes == nil || h.ThroughputGbps == nil:
-		return errors.New("the verdict ok, and no duration, bytes or throughput")
+		return errors.New("verdict ok, but no duration, bytes or throughput")
 	case *h.Bytes == 0 || !(*h.DurationS > 0) || !(*h.ThroughputGbps > 0) || r.FlowNs == 0:
-		return errors.New("the verdict ok, and nothing flowed")
+		return errors.New("verdict ok, but nothing flowed")
 	case *h.TotalBytes != r.Total.Bytes || *h.Bytes != r.Window.Bytes:
 		return fmt.Errorf("byte counts contradict each other: %d and %d, in the window %d and %d", *h.TotalBytes, r.Total.Bytes, *h.Bytes, r.Window.Bytes)
 	case r.Window.Bytes > r.Total.Bytes:
@@ -108,15 +108,15 @@ func (r *EndResult) checkTrips() error {
 	}
 	switch {
 	case h.Transactions == nil && (most > 0 || h.RoundTrip != nil):
-		return errors.New("times or counts of round trips, and none were made")
+		return errors.New("times or counts of round trips, but none were made")
 	case told != r.Window.Transactions:
-		return fmt.Errorf("%d round trips, and %d counted", told, r.Window.Transactions)
+		return fmt.Errorf("%d round trips, but %d counted", told, r.Window.Transactions)
 	case told > most:
 		return fmt.Errorf("%d round trips in the window of a flow of %d", told, most)
 	case h.RoundTrip == nil:
 		return nil
 	case h.RoundTrip.Count > most || math.Abs(float64(h.RoundTrip.Count)-float64(told)) > 0.1*float64(told)+10_000:
-		return fmt.Errorf("times of %d round trips, and %d of %d were made", h.RoundTrip.Count, told, most)
+		return fmt.Errorf("times of %d round trips, but %d of %d were made", h.RoundTrip.Count, told, most)
 	}
 	return nil
 }
@@ -131,13 +131,13 @@ func (r *EndResult) checkPackets() error {
 	case p == nil:
 		return nil
 	case p.Received == nil && (p.Sent == nil || *p.Sent != r.Total.Packets), p.Received != nil && *p.Received != r.Total.Packets:
-		return fmt.Errorf("%s, and %d counted", p.PacketsText(), r.Total.Packets)
+		return fmt.Errorf("%s, but %d counted", p.PacketsText(), r.Total.Packets)
 	case r.Window.Packets > r.Total.Packets:
 		return fmt.Errorf("%d packets in the window of a flow of %d", r.Window.Packets, r.Total.Packets)
 	case !near(*h.PacketsPerS, float64(r.Window.Packets) / *h.DurationS):
 		return fmt.Errorf("%d packets in %g s are not %g a second", r.Window.Packets, *h.DurationS, *h.PacketsPerS)
 	case p.Corrupted != nil && *p.Corrupted > 0:
-		return fmt.Errorf("the verdict ok, and %d corrupted packets", *p.Corrupted)
+		return fmt.Errorf("verdict ok, but %d corrupted packets", *p.Corrupted)
 	}
 	return nil
 }

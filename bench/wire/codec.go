@@ -96,7 +96,7 @@ func (e *CutError) Unwrap() error { return io.ErrUnexpectedEOF }
 // empty line is the end of input and null is any object.
 func decodeObject(b []byte, v any) error {
 	if rest := bytes.TrimSpace(b); len(rest) == 0 || rest[0] != '{' {
-		return errors.New("byte 0: no JSON object")
+		return errors.New("byte 0: not a JSON object")
 	}
 	return decodeStrict(b, v)
 }

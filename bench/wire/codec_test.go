@@ -39,13 +39,13 @@ func TestDecodeIsStrict(t *testing.T) {
 		"trailing object": {`{"id":1} {"id":2}`, "more after the object"},
 		"trailing word":   {`{"id":1}x`, "more after the object"},
 		"wrong type":      {`{"id":"one"}`, "id"},
-		"not an object":   {`[1,2]`, "no JSON object"},
-		"no object":       {`null`, "no JSON object"},
-		"no JSON":         {`hello`, "no JSON object"},
+		"not an object":   {`[1,2]`, "not a JSON object"},
+		"no object":       {`null`, "not a JSON object"},
+		"not JSON":        {`hello`, "not a JSON object"},
 		"no field name":   {`{id:1}`, "invalid character"},
 		"cut object":      {`{"id":1`, "unexpected EOF"},
-		"empty line":      {``, "no JSON object"},
-		"blanks":          {`  `, "no JSON object"},
+		"empty line":      {``, "not a JSON object"},
+		"blanks":          {`  `, "not a JSON object"},
 	} {
 		// The fault is in the second message.
 		d := NewDecoder(strings.NewReader("{\"id\":7}\n" + c.in + "\n"))

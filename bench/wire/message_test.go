@@ -99,7 +99,7 @@ func TestParametersAreStrict(t *testing.T) {
 		{`{"role":"rx","cookie":"00"}`, "cookie"},
 		{`{"role":"rx","oops":1}`, "oops"},
 		{`{} {}`, "more after"},
-		{`null`, "no JSON object"},
+		{`null`, "not a JSON object"},
 	} {
 		err := Request{Op: OpOpen, Params: json.RawMessage(c.params)}.Decode(&EndSpec{})
 		if err == nil || !strings.Contains(err.Error(), c.say) || !strings.HasPrefix(err.Error(), "open: ") {

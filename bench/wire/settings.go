@@ -65,7 +65,7 @@ func (x Setting) check() error {
 	var err error
 	switch n, nerr := strconv.Atoi(x.Value); {
 	case x.Name == Channels && nerr == nil && n < 1, x.Name == Idle && (nerr != nil || n < 0):
-		err = fmt.Errorf("%s: %.40q is no number that it can have", x.Name, x.Value)
+		err = fmt.Errorf("%s: %.40q is not a number that it can have", x.Name, x.Value)
 	case x.Name == Channels && nerr == nil, x.Name == Idle: // else it is the interface's own form
 	case x.splits():
 	case x.Name == Governor:
@@ -168,7 +168,7 @@ func (s Settings) Common(t Settings) Settings {
 func (s Settings) Check() error {
 	for _, x := range s.Values {
 		if s.Dev == "" && !x.OfHost() {
-			return fmt.Errorf("settings of an interface, and no interface: loopback has none to set; name one")
+			return fmt.Errorf("settings of an interface, but no interface: loopback has none to set; name one")
 		}
 		if err := x.check(); err != nil {
 			return err

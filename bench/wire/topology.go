@@ -50,7 +50,7 @@ func (h *HelloResult) topology() (place.Topology, error) {
 	}
 	for _, n := range h.Nodes {
 		if n.Node < 0 || n.Node >= mostNodes || t.Nodes[n.Node] != nil {
-			return t, fmt.Errorf("nodes: node %d, which no host has, or twice", n.Node)
+			return t, fmt.Errorf("nodes: node %d does not exist, or occurs twice", n.Node)
 		}
 		cpus, err := onNode.list("nodes", n.CPUs)
 		if err != nil {

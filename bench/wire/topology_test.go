@@ -50,7 +50,7 @@ func TestTopologyIsBounded(t *testing.T) {
 		"more nodes than there are":    {nil, make([]CPUNode, mostNodes+1), "no host has more"},
 		"small nodes after a huge one": {nil, slices.Concat([]CPUNode{{Node: 1000, CPUs: "1000-" + strconv.Itoa(mostCPUs-1)}}, nodes[:300]), ""},
 		"an empty node":                {nil, []CPUNode{{Node: 1}}, "without CPUs"},
-		"a node twice":                 {nil, []CPUNode{{Node: 1, CPUs: "0"}, {Node: 1, CPUs: "1"}}, "or twice"},
+		"a node twice":                 {nil, []CPUNode{{Node: 1, CPUs: "0"}, {Node: 1, CPUs: "1"}}, "or occurs twice"},
 		"many cores":                   {singles, nil, ""},
 		"as many nodes as can be":      {nil, nodes, ""},
 	} {

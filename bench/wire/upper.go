@@ -11,12 +11,12 @@ import (
 )
 
 // SharedFix is what to do about a flow on the interface that ssh needs.
-const SharedFix = "name another interface with --dev or --tg-dev, or reach the host by another one; if it has only this: --shared-with-ssh"
+const SharedFix = "name another interface with --dev or --tg-dev, or reach the host by another one; if it has only this one: --shared-with-ssh"
 
 // SharedError is a run on the interface by which ssh reaches its host; why says how it is
 // shared.
 func SharedError(dev, why string) error {
-	return &fault.Error{Op: fmt.Sprintf("%s carries zcbench's own ssh: %s: a flow there floods it, and a setting that takes the link down cuts it", dev, why), How: SharedFix}
+	return &fault.Error{Op: fmt.Sprintf("%s carries zcbench's own ssh: %s: a flow there would flood it, and a setting that takes the link down would cut it", dev, why), How: SharedFix}
 }
 
 // StandsOn reports whether an interface is another by name, or stands on that.
@@ -50,7 +50,7 @@ func (i *Interface) checkStack() error {
 		}
 	}
 	if i.Port != "" && !slices.Contains(i.Ports, i.Port) {
-		return fmt.Errorf("interface %s: %q is none of its ports", i.Name, i.Port)
+		return fmt.Errorf("interface %s: %q is not one of its ports", i.Name, i.Port)
 	}
 	return nil
 }

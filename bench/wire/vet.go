@@ -103,7 +103,7 @@ func vetSlice(v reflect.Value) error {
 
 func finite(x float64) error {
 	if math.IsNaN(x) || math.Abs(x) > mostValue {
-		return fmt.Errorf("%g is no figure", x)
+		return fmt.Errorf("%g is not a valid figure", x)
 	}
 	return nil
 }

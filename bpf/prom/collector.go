@@ -32,9 +32,9 @@ type Collector struct {
 
 var (
 	latencyDesc  = prometheus.NewDesc("zcbench_latency_seconds", "Age of received packets at each stage.", []string{"stage"}, nil)
-	sampleDesc   = prometheus.NewDesc("zcbench_latency_sample_packets", "Of how many packets one is in the histograms.", nil, nil)
+	sampleDesc   = prometheus.NewDesc("zcbench_latency_sample_packets", "Sampling ratio: the histograms hold 1 in this many packets.", nil, nil)
 	lostDesc     = prometheus.NewDesc("zcbench_latency_unmeasured_total", "Packets without a usable time.", []string{"stage", "reason"}, nil)
-	missedDesc   = prometheus.NewDesc("zcbench_missed_runs_total", "Runs of programs that the kernel left out, because they had interrupted themselves.", nil, nil)
+	missedDesc   = prometheus.NewDesc("zcbench_missed_runs_total", "Program runs that the kernel skipped because they had interrupted themselves.", nil, nil)
 	callsDesc    = prometheus.NewDesc("zcbench_syscalls_total", "System calls of the process that returned.", []string{"syscall"}, nil)
 	errorsDesc   = prometheus.NewDesc("zcbench_syscall_errors_total", "System calls of the process that failed.", []string{"syscall"}, nil)
 	callTimeDesc = prometheus.NewDesc("zcbench_syscall_seconds_total", "Time that the process spent in system calls.", []string{"syscall"}, nil)

@@ -37,7 +37,7 @@ func command() *cobra.Command {
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if os.Getenv(guest.Env) == "" {
-				return errors.New("runs in the lab's guest only: make bench-lab")
+				return errors.New("this runs only inside the lab's guest: make bench-lab")
 			}
 			if b.window < 100*time.Millisecond || b.blocks < 1 {
 				return errors.New("--window must be at least 100ms and --blocks at least 1")
@@ -58,10 +58,10 @@ func command() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&b.bin, "bin", "", "folder with zcrecv and zcsend")
-	f.StringVar(&b.programs, "programs", "", "folder with the others: zcrx (of liburing), kperf-server and kperf-client, ncdevmem; each may be missing")
-	f.StringVar(&only, "only", "", "compare in this group alone: zcrx, devmem...")
-	f.IntVar(&b.blocks, "blocks", 3, "blocks of runs; each has every program twice")
-	f.DurationVar(&b.window, "window", 250*time.Millisecond, "what is measured of each run")
+	f.StringVar(&b.programs, "programs", "", "folder with the other programs: liburing's zcrx, kperf-server and kperf-client, ncdevmem; any may be missing")
+	f.StringVar(&only, "only", "", "compare only this group: zcrx, devmem...")
+	f.IntVar(&b.blocks, "blocks", 3, "blocks of runs; each runs every program twice")
+	f.DurationVar(&b.window, "window", 250*time.Millisecond, "length of the measured window")
 	cmd.AddCommand(sendCommand())
 	return cmd
 }

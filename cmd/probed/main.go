@@ -41,8 +41,8 @@ func run(args []string, out, stderr io.Writer) (status int) {
 		fmt.Fprintln(stderr, "usage: probed [--overhead FILE [--budget PROBE=PERCENT,...]] [--limit PROBES=PERCENT,...] DIR (results of experiments/probe-cost.yaml)")
 		fs.PrintDefaults()
 	}
-	fs.Var(limits, "limit", "fail unless a flow with these `PROBES=PERCENT,...` loses less than so much of its throughput")
-	fs.Var(most, "budget", "fail if one of these `PROBE=PERCENT,...` takes more than so much of the CPU time")
+	fs.Var(limits, "limit", "fail unless a flow with these `PROBES=PERCENT,...` loses less than this share of its throughput")
+	fs.Var(most, "budget", "fail if one of these `PROBE=PERCENT,...` takes more than this share of the CPU time")
 	fs.StringVar(&file, "overhead", "", "what zcbench probe --overhead --json printed on this machine")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0

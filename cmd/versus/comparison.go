@@ -160,15 +160,15 @@ func parseRivals(names []string) ([]Rival, error) {
 	for _, name := range names {
 		r := Rival(name)
 		if !slices.Contains(rivals, r) {
-			return nil, fmt.Errorf("%q is no rival: one of %s", name, list(rivals))
+			return nil, fmt.Errorf("%q is not a rival: choose from %s", name, list(rivals))
 		}
 		if slices.Contains(out, r) {
-			return nil, fmt.Errorf("%s comes twice", r)
+			return nil, fmt.Errorf("%s is named twice", r)
 		}
 		out = append(out, r)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no rival is named: one or more of %s", list(rivals))
+		return nil, fmt.Errorf("no rival named: choose one or more of %s", list(rivals))
 	}
 	return out, nil
 }

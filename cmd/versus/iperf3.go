@@ -37,7 +37,7 @@ var iperfVersion = regexp.MustCompile(`^iperf (\d{1,4})\.(\d{1,4})`)
 func (t Tools) threaded() error {
 	m := iperfVersion.FindStringSubmatch(t.IperfVersion)
 	if m == nil {
-		return fmt.Errorf("%q is no version of iperf3 that is known", t.IperfVersion)
+		return fmt.Errorf("%q is not a known version of iperf3", t.IperfVersion)
 	}
 	major, _ := strconv.Atoi(m[1])
 	minor, _ := strconv.Atoi(m[2])

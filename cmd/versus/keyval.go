@@ -27,7 +27,7 @@ func parseKeyvals(text []byte) keyvals {
 func (kv keyvals) positive(key string) (float64, error) {
 	text, ok := kv[key]
 	if !ok {
-		return 0, fmt.Errorf("there is no %s in it", key)
+		return 0, fmt.Errorf("it has no %s", key)
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(v) || v <= 0 || v > 1e18 {

@@ -32,15 +32,15 @@ func parseLayouts(names []string) ([]Layout, error) {
 	for _, name := range names {
 		l := Layout(name)
 		if !slices.Contains(layouts, l) {
-			return nil, fmt.Errorf("%q is no layout: one of %s", name, list(layouts))
+			return nil, fmt.Errorf("%q is not a layout: choose from %s", name, list(layouts))
 		}
 		if slices.Contains(out, l) {
-			return nil, fmt.Errorf("%s comes twice", l)
+			return nil, fmt.Errorf("%s is named twice", l)
 		}
 		out = append(out, l)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no layout is named: one or more of %s", list(layouts))
+		return nil, fmt.Errorf("no layout named: choose one or more of %s", list(layouts))
 	}
 	return out, nil
 }

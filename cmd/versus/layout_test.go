@@ -18,7 +18,7 @@ func TestParseLayouts(t *testing.T) {
 	if err != nil || !slices.Equal(got, []Layout{Together, Apart}) {
 		t.Errorf("got %v, %v", got, err)
 	}
-	for in, want := range map[string]string{"1cpu": "apart, together", "apart,apart": "twice", "": "is no layout"} {
+	for in, want := range map[string]string{"1cpu": "apart, together", "apart,apart": "twice", "": "is not a layout"} {
 		if _, err := parseLayouts(strings.Split(in, ",")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", in, err, want)
 		}

@@ -72,7 +72,7 @@ func command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "versus [flags]",
 		Short: "Compare zcrecv and zcsend with iperf3, neper and netperf over a veth pair",
-		Long: `versus runs zcrecv/zcsend and another tool in turn over veth pairs of its own and
+		Long: `versus runs zcrecv/zcsend and another tool in turn over its own veth pairs and
 prints the ratios of throughput and CPU time with their spread.
 
 In the layout apart the receiver's softirqs run on the sender's CPU, as veth does
@@ -107,8 +107,8 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.Var(&o.tools.ReceiverCPUs, "receiver-cpu", "CPU of the receiver's threads, or several")
 	f.StringVar(&o.tools.Congestion, "congestion", o.tools.Congestion, "congestion control of both")
 	f.Var(&o.bufMax, "tcp-buf-max", "upper end of the kernel's socket buffer auto-tuning; 0: as this host has it")
-	f.Float64Var(&o.maxForeign, "max-foreign", 0.3, "run a turn again when others kept more than so many cores busy during a run")
-	f.IntVar(&o.retries, "retries", 3, "how often at most")
+	f.Float64Var(&o.maxForeign, "max-foreign", 0.3, "repeat a turn if other processes kept more than this many cores busy during a run")
+	f.IntVar(&o.retries, "retries", 3, "repeat a turn at most this often")
 	f.IntVar(&o.nice, "nice", -20, "nice value of both tools' processes, so that other work disturbs them less; 0 changes nothing")
 	f.StringVar(&o.only, "only", "", "run only the comparisons whose name matches this regular expression, such as '^tcp '")
 	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")

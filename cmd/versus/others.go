@@ -22,7 +22,7 @@ const userHZ = 100
 func tasksTime(proc string) (time.Duration, error) {
 	paths, err := filepath.Glob(filepath.Join(proc, "[0-9]*", "stat"))
 	if err == nil && len(paths) == 0 {
-		err = errors.New("there are no processes: mount /proc")
+		err = errors.New("no processes: mount /proc")
 	}
 	if err != nil {
 		return 0, fmt.Errorf("read the CPU time of all processes: %w", err)
@@ -48,7 +48,7 @@ func tasksTime(proc string) (time.Duration, error) {
 func taskTicks(text []byte) (int64, error) {
 	from, to := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if from < 0 || to < from {
-		return 0, errors.New("there is no name in it")
+		return 0, errors.New("it has no name")
 	}
 	f := strings.Fields(string(text[to+1:]))
 	if len(f) < 15 {
@@ -62,7 +62,7 @@ func taskTicks(text []byte) (int64, error) {
 	for _, word := range f[11:15] {
 		n, err := strconv.ParseInt(word, 10, 64)
 		if err != nil || n < 0 || n > 1<<40 {
-			return 0, fmt.Errorf("%q is no number of ticks", word)
+			return 0, fmt.Errorf("%q is not a number of ticks", word)
 		}
 		sum += n
 	}

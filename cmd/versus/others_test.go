@@ -48,11 +48,11 @@ func TestTaskTicksFailures(t *testing.T) {
 		"":                                      "no name",
 		"1 )(":                                  "no name",
 		"1 (sh) S 1 2":                          "3 fields",
-		statLine(1, "sh", 0, -1, 0, 0, 0):       `"-1" is no number`,
-		statLine(1, "sh", 0, "x", 0, 0, 0):      `"x" is no number`,
-		statLine(1, "sh", 0, 0, 0, 1<<41, 0):    "is no number",
-		statLine(1, "sh", 0, 0, "1e3", 0, 0):    `"1e3" is no number`,
-		statLine(1, "sh) S", 0, 0, 0, "0x1", 0): `"0x1" is no number`,
+		statLine(1, "sh", 0, -1, 0, 0, 0):       `"-1" is not a number`,
+		statLine(1, "sh", 0, "x", 0, 0, 0):      `"x" is not a number`,
+		statLine(1, "sh", 0, 0, 0, 1<<41, 0):    "is not a number",
+		statLine(1, "sh", 0, 0, "1e3", 0, 0):    `"1e3" is not a number`,
+		statLine(1, "sh) S", 0, 0, 0, "0x1", 0): `"0x1" is not a number`,
 	} {
 		if _, err := taskTicks([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", in, err, want)

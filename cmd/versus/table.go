@@ -55,7 +55,7 @@ func footnotes(sums []summary) string {
 	fmt.Fprintln(&b, "Figures are medians. RATIO is ours / theirs over pairs of neighbouring runs: Hodges-Lehmann estimate")
 	fmt.Fprintln(&b, "[exact interval of the Wilcoxon signed-rank distribution, at least 95 %; it needs 6 pairs].")
 	fmt.Fprintln(&b, "CPU is the time of both processes, start to end, and of the softirqs outside of them, per 1e9 bytes of")
-	fmt.Fprintln(&b, "payload that came in by the receiver's interface; receiver and sender are those of one process.")
+	fmt.Fprintln(&b, "payload received by the receiver's interface; receiver and sender are one process each.")
 	fmt.Fprintln(&b, "A minimum is met when the interval reaches it and stays at or above its floor (0.97; 0.95 of several")
 	fmt.Fprintln(&b, "flows); a maximum when the whole interval does.")
 	seen := map[string]bool{}

@@ -70,7 +70,7 @@ and B have no cell in common.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	fs := cmd.Flags()
-	fs.StringSliceVar(&f.metrics, "metric", compare.DefaultMetrics, "figures to compare, as columns of runs.csv; tg_ in front means the sender's")
+	fs.StringSliceVar(&f.metrics, "metric", compare.DefaultMetrics, "figures to compare, as columns of runs.csv; the prefix tg_ means the sender's")
 	fs.StringVar(&f.failSlower, "fail-if-slower", "", "exit with 1 if a cell is worse by more than this, such as 2%")
 	fs.StringVar(&f.equivalent, "equivalent", "", "test whether cells differ by less than this, such as 2% (\"cannot tell\" alone does not mean equal)")
 	fs.IntVar(&f.ifUnsure, "if-unsure", 0, "with --fail-if-slower: exit status if the data cannot tell (125 makes git bisect run skip)")
@@ -92,7 +92,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	margin, err := percent(f.equivalent)
 	if err != nil || f.equivalent != "" && margin == 0 {
-		return cli.Usagef("--equivalent: %q is not a share above 0, such as 2%%", f.equivalent)
+		return cli.Usagef("--equivalent: %q is not a percentage above 0, such as 2%%", f.equivalent)
 	}
 	if f.ifUnsure < 0 || f.ifUnsure > 255 {
 		return cli.Usagef("--if-unsure %d: must be 0..255", f.ifUnsure)
@@ -174,7 +174,7 @@ func (f *compareFlags) compare(sets []compare.Set, metrics []compare.Metric) ([]
 		return []*compare.Result{r}, err
 	}
 	if f.base != "" || len(f.about) > 0 {
-		return nil, errors.New("--base and --about are for one source")
+		return nil, errors.New("--base and --about take a single source")
 	}
 	var all []*compare.Result
 	for i := range sets[1:] {
@@ -207,7 +207,7 @@ func (f *compareFlags) judge(cmd *cobra.Command, all []*compare.Result, limit fl
 		fmt.Fprintf(out, "zcbench: %d figures are worse by more than %s\n", worse, f.failSlower)
 		return cli.Quiet(cli.Failed)
 	case possible > 0:
-		fmt.Fprintf(out, "zcbench: none is surely worse by more than %s, %d may be\n", f.failSlower, possible)
+		fmt.Fprintf(out, "zcbench: no figure is certainly worse by more than %s, but %d may be\n", f.failSlower, possible)
 		if f.ifUnsure != 0 {
 			return cli.Quiet(f.ifUnsure)
 		}
@@ -226,7 +226,7 @@ func percent(s string) (float64, error) {
 		v /= 100
 	}
 	if err != nil || !(v >= 0 && v < 1) {
-		return 0, fmt.Errorf("%q is not a share such as 2%%", s)
+		return 0, fmt.Errorf("%q is not a percentage such as 2%%", s)
 	}
 	return v, nil
 }

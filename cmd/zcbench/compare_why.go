@@ -35,9 +35,9 @@ func (f *whyFlags) add(fs *pflag.FlagSet) {
 func (f *whyFlags) check() error {
 	switch {
 	case !f.asked && (f.flame != "" || f.end != ""):
-		return errors.New("--flame and --end go with --why")
+		return errors.New("--flame and --end need --why")
 	case f.end != "" && f.flame == "":
-		return errors.New("--end goes with --flame: --why is of both ends that were profiled")
+		return errors.New("--end needs --flame: --why covers every end that was profiled")
 	case f.end != "" && !slices.Contains(results.Roles[:], results.Role(f.end)):
 		return fmt.Errorf("--end %q: must be sut or tg", f.end)
 	}
@@ -84,9 +84,9 @@ func (f *whyFlags) explain(cmd *cobra.Command, all []*compare.Result) (out [][]e
 	case n == 0 && len(lacking) > 0:
 		return nil, fmt.Errorf("--why: %w", lacking[0])
 	case n == 0:
-		return nil, errors.New("--why: there are no two cells to compare")
+		return nil, errors.New("--why: no pair of cells to compare")
 	case f.flame != "" && n > 1:
-		return nil, fmt.Errorf("--flame is of two cells, and here are %d pairs: name two, as DIR@rx=tcp DIR@rx=zcrx", n)
+		return nil, fmt.Errorf("--flame draws one pair of cells, and there are %d pairs: name two cells, such as DIR@rx=tcp DIR@rx=zcrx", n)
 	}
 	if f.flame != "" {
 		if _, err := f.endOf(slices.Concat(out...)[0]); err != nil {
@@ -160,7 +160,7 @@ func addSides(x explained, end *why.End, kept *bench.KeptProfiles) (d *profile.D
 			case errors.Is(err, fs.ErrNotExist):
 				lacking++
 			case errors.Is(err, bench.ErrKeptBound):
-				return nil, 0, cli.Usagef("--flame: %w: a graph is of at most %s: compare folders of fewer runs", err, bench.KeptBounds())
+				return nil, 0, cli.Usagef("--flame: %w: a graph holds at most %s: compare folders with fewer runs", err, bench.KeptBounds())
 			case err != nil:
 				return nil, 0, fmt.Errorf("--flame: %w", err)
 			default:

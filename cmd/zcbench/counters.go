@@ -55,8 +55,8 @@ Exit status: 0 done, 1 nothing could be read, 2 wrong usage or input.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.dev, "dev", "", "also counters of this interface, or of those of a path, separated by commas (default: only protocols, CPUs and sockets)")
-	fs.BoolVar(&f.why, "why", false, "of a path: also name the reasons for which packets were dropped, by the probe of zcbench probe --drops (root)")
+	fs.StringVar(&f.dev, "dev", "", "also read this interface, or several along a path, separated by commas (default: only protocols, CPUs and sockets)")
+	fs.BoolVar(&f.why, "why", false, "for a path: also say why packets were dropped, as zcbench probe --drops does (root)")
 	fs.StringVar(&f.netns, "netns", "", "network namespace to look into: a name from ip netns, or a path (default: the current one)")
 	fs.DurationVar(&f.interval, "interval", time.Second, "time between two tables, at least 100ms")
 	fs.IntVar(&f.count, "count", 0, "number of tables (default: until Ctrl-C)")
@@ -89,7 +89,7 @@ func (f *countersFlags) run(cmd *cobra.Command) error {
 		return f.follow(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
 	if f.why {
-		return cli.Usagef("--why is of a path: name its interfaces with --dev, apart by commas")
+		return cli.Usagef("--why needs a path: name its interfaces with --dev, separated by commas")
 	}
 	ns, err := openNetns(f.netns)
 	if err != nil {
@@ -102,7 +102,7 @@ func (f *countersFlags) run(cmd *cobra.Command) error {
 		return err
 	})
 	if errors.Is(err, unix.ENODEV) {
-		return cli.Usagef("--dev %s: there is no such interface here: ip link shows them", f.dev)
+		return cli.Usagef("--dev %s: no such interface here: ip link lists them", f.dev)
 	}
 	if err != nil {
 		return err
@@ -150,8 +150,7 @@ func (c *counters) read() (x *tally.Reading, err error) {
 	return x, nil
 }
 
-// watch prints a table after each interval. One that is cut short is printed where it is the only
-// one.
+// watch prints a table after each interval.
 func (c *counters) watch(ctx context.Context, stderr io.Writer) error {
 	last, err := c.read()
 	if err != nil {
@@ -160,27 +159,10 @@ func (c *counters) watch(ctx context.Context, stderr io.Writer) error {
 	if lacking := missing(last); len(lacking) > 0 && !c.flags.json {
 		fmt.Fprintf(stderr, "not counted here: %s (--json says why)\n", strings.Join(lacking, ", "))
 	}
-	tick := time.NewTicker(c.flags.interval)
-	defer tick.Stop()
-	for n := 1; ; n++ {
-		ended := false
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			if ended = true; n > 1 {
-				return nil
-			}
-		}
-		now, err := c.read()
-		if err != nil {
-			return err
-		}
+	return everyInterval(ctx, c.flags.interval, c.flags.count, last, c.read, func(last, now *tally.Reading) error {
 		d := tally.Between(last, now)
-		if err := c.show(&d, now); err != nil || ended || n == c.flags.count {
-			return err
-		}
-		last = now
-	}
+		return c.show(&d, now)
+	})
 }
 
 // missing are the areas that are not counted, each once.
@@ -215,7 +197,7 @@ func (c *counters) table(d *tally.Diff, shown []tally.Change) error {
 		fmt.Fprintf(&b, ", %s", plaintext.Line(c.flags.dev))
 	}
 	if d.Gone+d.New > 0 {
-		fmt.Fprintf(&b, ", %d counters came, %d went", d.New, d.Gone)
+		fmt.Fprintf(&b, ", %d counters appeared, %d disappeared", d.New, d.Gone)
 	}
 	cut := max(len(shown)-mostLines, 0)
 	shown = shown[:len(shown)-cut]

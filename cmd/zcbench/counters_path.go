@@ -38,7 +38,7 @@ type pathState struct {
 // follow shows what passes along a path of interfaces.
 func (f *countersFlags) follow(ctx context.Context, out, stderr io.Writer) error {
 	if f.all {
-		return cli.Usagef("--all is of one interface: a path's table has all that is compared")
+		return cli.Usagef("--all takes one interface: a path's table already shows all that is compared")
 	}
 	places, err := hops.Parse(f.dev)
 	if err != nil {
@@ -76,11 +76,11 @@ func (x *follower) sayHow(w io.Writer) {
 		if l.Sure {
 			continue
 		}
-		taken := "a host's that forwards"
+		taken := "two interfaces of a host that forwards"
 		if l.Relation == hops.Wire {
 			taken = "the two ends of a link"
 		}
-		fmt.Fprintf(w, "%s and %s: the kernel does not say how packets come from one to the other: taken for %s\n",
+		fmt.Fprintf(w, "%s and %s: the kernel does not say how packets get from one to the other: assumed to be %s\n",
 			plaintext.Line(x.path.Hops[l.From].String()), plaintext.Line(x.path.Hops[l.To].String()), taken)
 	}
 }
@@ -93,37 +93,20 @@ func (x *follower) read() (s pathState, err error) {
 	return s, err
 }
 
-// watch prints after each interval, as counters.watch does.
+// watch prints a table after each interval.
 func (x *follower) watch(ctx context.Context) error {
 	last, err := x.read()
 	if err != nil {
 		return err
 	}
-	tick := time.NewTicker(x.flags.interval)
-	defer tick.Stop()
-	for n := 1; ; n++ {
-		ended := false
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			if ended = true; n > 1 {
-				return nil
-			}
-		}
-		now, err := x.read()
-		if err != nil {
-			return err
-		}
+	return everyInterval(ctx, x.flags.interval, x.flags.count, last, x.read, func(last, now pathState) error {
 		drops, warning, err := x.dropsBetween(last, now)
 		if err != nil {
 			return err
 		}
 		d := x.path.Between(last.read, now.read, drops)
-		if err := x.show(&d, warning); err != nil || ended || n == x.flags.count {
-			return err
-		}
-		last = now
-	}
+		return x.show(&d, warning)
+	})
 }
 
 // dropsBetween are those of the path's interfaces.
@@ -303,7 +286,7 @@ func (x *follower) show(d *hops.Diff, warning string) error {
 	b.WriteByte('\n')
 	between(&b, o.Crossings)
 	for _, e := range o.Ends {
-		fmt.Fprintf(&b, "%s, %s:\n", e.Dev, map[string]string{"tx": "not sent", "rx": "received, and not passed on"}[e.Way])
+		fmt.Fprintf(&b, "%s, %s:\n", e.Dev, map[string]string{"tx": "not sent", "rx": "received, not passed on"}[e.Way])
 		for _, word := range by(e.Told, e.Seen, 0) {
 			fmt.Fprintf(&b, "    %s\n", word)
 		}
@@ -352,11 +335,11 @@ func (c *crossingOutput) line(w io.Writer) {
 func (c *crossingOutput) remarks() []string {
 	switch {
 	case c.Reset:
-		return []string{"a counter was reset: this says nothing"}
+		return []string{"a counter was reset: no comparison"}
 	case c.Lost < 0 && uint64(-c.Lost) <= c.Skew:
 		return []string{c.withinSkew()}
 	case c.Lost < 0:
-		return []string{"more arrived than were sent: by another way, or cut into more packets"}
+		return []string{"more arrived than were sent: some came another way, or were split into more packets"}
 	}
 	if c.Untold > 0 && uint64(c.Untold) <= c.Skew {
 		return append(by(c.Told, c.Seen, 0), c.withinSkew())

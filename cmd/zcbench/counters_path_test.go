@@ -55,7 +55,7 @@ func TestCountersPathSkew(t *testing.T) {
 		{crossingOutput{Lost: 3, Untold: 3, Skew: 5}, "within the reading's skew"},
 		{crossingOutput{Lost: 9, Untold: 9, Skew: 5}, "untold 9"},
 		{crossingOutput{Lost: -5, Untold: -5, Skew: 5}, "within the reading's skew"},
-		{crossingOutput{Lost: -6, Untold: -6, Skew: 5}, "by another way"},
+		{crossingOutput{Lost: -6, Untold: -6, Skew: 5}, "more arrived than were sent: some came another way, or were split into more packets"},
 	} {
 		if got := strings.Join(x.c.remarks(), "; "); !strings.Contains(got, x.want) {
 			t.Errorf("%+v: %q", x.c, got)
@@ -96,12 +96,12 @@ func TestCountersPathUsage(t *testing.T) {
 		want string
 	}{
 		{[]string{"--dev", "lo,"}, `--dev: interface 2, "", at byte 4: no interface is named`},
-		{[]string{"--dev", "lo,nosuch0"}, `--dev: interface 2, "nosuch0", at byte 4: there is no such interface there`},
+		{[]string{"--dev", "lo,nosuch0"}, `--dev: interface 2, "nosuch0", at byte 4: no such interface there`},
 		{[]string{"--dev", "lo,netns:no-such/x"}, `interface 2, "netns:no-such/x", at byte 4`},
-		{[]string{"--dev", "netns:a/lo"}, "two interfaces at least"},
-		{[]string{"--dev", "lo,lo"}, "it is there already"},
-		{[]string{"--dev", "lo,x", "--all"}, "--all is of one interface"},
-		{[]string{"--dev", "lo", "--why"}, "--why is of a path"},
+		{[]string{"--dev", "netns:a/lo"}, "at least two interfaces"},
+		{[]string{"--dev", "lo,lo"}, "already in the path"},
+		{[]string{"--dev", "lo,x", "--all"}, "--all takes one interface: a path's table already shows all that is compared"},
+		{[]string{"--dev", "lo", "--why"}, "--why needs a path: name its interfaces with --dev, separated by commas"},
 	} {
 		status, out, stderr := zcbench(t, append([]string{"counters", "--count", "1"}, x.args...)...)
 		if status != 2 || out != "" || !strings.Contains(stderr, x.want) {

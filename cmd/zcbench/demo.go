@@ -36,13 +36,13 @@ func demoCommand() *cobra.Command {
 		Short: "Compare the TCP modes that this kernel can run, on this machine alone (100 s, root)",
 		Long: `demo connects two network namespaces of this machine with a veth link and runs each
 receive mode of TCP with each send mode of TCP that this kernel supports; --rx and
---tx name others, such as those of packets. Runs are interleaved, each pair is warmed
+--tx name others, such as packet modes. Runs are interleaved, each pair is warmed
 up first, and the results go to --out. It needs root (CAP_SYS_ADMIN and
 CAP_NET_ADMIN, for the namespaces) and leaves nothing else behind.
 
 veth has no hardware, and it copies payload that was sent without a copy when it
 delivers it. Modes that promise zero copy and cannot keep it here are run once, and
-reported as copied; with --max-copied 100 they are run as all others.
+reported as copied; with --max-copied 100 they are run like all others.
 
 With --sut and --tg it runs between two hosts that are connected already, such as
 ssh:root@hosta and ssh:root@hostb. Settings that flags change there are restored at
@@ -66,7 +66,7 @@ changes the limits (docs/matrix.md).`,
 	fs.Lookup("duration").Usage = "length of the measured window (default: at most 800ms, less so that the demo takes at most 100 s)"
 	fs.StringVar(&f.Spec.SUT.Host, "sut", "", "receive on this host instead of in a namespace (with --tg)")
 	fs.StringVar(&f.Spec.TG.Host, "tg", "", "send from this host instead of from a namespace (with --sut)")
-	fs.StringVar(&f.out, "out", "out/demo", "folder for the results; must not hold any yet")
+	fs.StringVar(&f.out, "out", "out/demo", "folder for the results; must not contain any yet")
 	fs.BoolVar(&f.json, "json", false, "print the summary as JSON")
 	cli.First(cmd, "rx", "tx", "duration", "repetitions", "flows", "sut", "tg", "probe", "out", "json")
 	return cmd
@@ -78,7 +78,7 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if (spec.SUT.Host == "") != (spec.TG.Host == "") || spec.SUT.Dev != "" && spec.SUT.Host == "" {
-		return cli.Usagef("--sut and --tg go together, and --dev with them")
+		return cli.Usagef("--sut and --tg must be given together, and --dev only with them")
 	}
 	if spec.SUT.Host == "" && os.Geteuid() != 0 {
 		return cli.Usagef("demo makes network namespaces, which needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN): sudo zcbench demo; without root, over loopback: zcbench run --sut local --tg local")
@@ -112,7 +112,7 @@ func (f *demoFlags) begin(cmd *cobra.Command) {
 	if f.Spec.SUT.Host == "" {
 		where = "between two network namespaces of this machine"
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "TCP flows %s, one after another.\nTrying what this kernel can run ...\n", where)
+	fmt.Fprintf(cmd.ErrOrStderr(), "TCP flows %s, one after another.\nChecking what this kernel can run ...\n", where)
 }
 
 // comparable tells whether runs of more than one cell count.

@@ -431,11 +431,11 @@ func TestIntegrationRunInterrupted(t *testing.T) {
 	waitForFlow(t, pair, 1<<20)
 	agents := agentsOf(t, p)
 	p.Signal(syscall.SIGINT)
-	if got := p.Wait(20 * time.Second); got != 1 || !strings.Contains(p.Out.String(), "called off: interrupt") {
+	if got := p.Wait(20 * time.Second); got != 1 || !strings.Contains(p.Out.String(), "aborted: interrupt") {
 		t.Errorf("exit status %d: %s", got, &p.Err)
 	}
 	mustEnd(t, agents)
-	if j := journal(t, out); len(j.Records) != 1 || j.Records[0].Verdict != results.Failed || !strings.HasPrefix(j.Records[0].Reason, "the run was called off: interrupt") {
+	if j := journal(t, out); len(j.Records) != 1 || j.Records[0].Verdict != results.Failed || !strings.HasPrefix(j.Records[0].Reason, "the run was aborted: interrupt") {
 		t.Errorf("%+v", j.Records)
 	}
 }

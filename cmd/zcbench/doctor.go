@@ -204,9 +204,9 @@ func (d *diagnosis) running(role stream.Role) string {
 // printFixes prints each fix once: commands as they are, advice as comments. A record's commands
 // are comments too: they are for another host, and whoever made the file may have written them.
 func (d *diagnosis) printFixes(w io.Writer) {
-	fmt.Fprintf(w, "# host %s: what would fix what zcbench doctor found lacking. Read before running.\n", d.Host)
+	fmt.Fprintf(w, "# host %s: fixes for what zcbench doctor found missing. Read before running.\n", d.Host)
 	if d.replayed {
-		fmt.Fprintln(w, "# It is a record: its commands are comments, for anybody may have written them.")
+		fmt.Fprintln(w, "# This comes from a recorded file, which anybody may have written: its commands are comments.")
 	}
 	said := map[string]bool{}
 	fix := func(what string, c wire.Check) {

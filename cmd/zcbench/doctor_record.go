@@ -32,7 +32,7 @@ func record(cmd *cobra.Command, spec, dev, path string, asJSON bool) error {
 		return cli.Usagef("--record needs the interface: --dev")
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return cli.Usagef("%s is there already: choose another name, nothing is overwritten", path)
+		return cli.Usagef("%s already exists: choose another name; nothing is overwritten", path)
 	}
 	f, err := recordOf(cmd, spec, dev)
 	if err != nil {
@@ -44,7 +44,7 @@ func record(cmd *cobra.Command, spec, dev, path string, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(recordMade{path, len(f.Answers)})
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: what %s answers about %s, %d answers, without addresses, names and serial numbers.\nzcbench doctor --replay %s says what this host's doctor says. Read it before you send it.\n",
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: what %s answers about %s, %d answers, without addresses, names or serial numbers.\nzcbench doctor --replay %s repeats this host's report. Read the file before you send it.\n",
 		path, spec, dev, len(f.Answers), path)
 	return err
 }
@@ -105,7 +105,7 @@ func readRecord(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s is no file", path))
+		return nil, errors.Join(err, fmt.Errorf("%s is not a file", path))
 	}
 	return io.ReadAll(io.LimitReader(f, tape.MaxBytes+1))
 }

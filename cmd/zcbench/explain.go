@@ -85,7 +85,7 @@ func explainWord(w io.Writer, book *explain.Book, word string) error {
 		if near := cli.Near(strings.TrimLeft(word, "-"), book.Words()); len(near) > 0 {
 			hint = "did you mean " + strings.Join(near, ", ") + "?"
 		}
-		return cli.Usagef("nothing is known of %.60q\n%s", word, hint)
+		return cli.Usagef("nothing is known about %.60q\n%s", word, hint)
 	}
 	for i, a := range answers {
 		if i > 0 {
@@ -98,7 +98,7 @@ func explainWord(w io.Writer, book *explain.Book, word string) error {
 		for _, a := range answers {
 			titles = append(titles, a.Title())
 		}
-		fmt.Fprintf(w, "\none of them alone: zcbench explain %s\n", strings.Join(titles, " | "))
+		fmt.Fprintf(w, "\njust one of them: zcbench explain %s\n", strings.Join(titles, " | "))
 	}
 	return nil
 }

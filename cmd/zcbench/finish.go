@@ -38,7 +38,7 @@ func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error,
 	o := bench.OutcomeOf(j)
 	if demo {
 		if o.Spoilt > 0 {
-			fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: other work on the hosts spoilt %d of the runs, every time; see the table\n", o.Spoilt)
+			fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: other work disturbed %d runs at every attempt; see the table\n", o.Spoilt)
 		}
 		o = o.AsDemo()
 	}
@@ -84,7 +84,7 @@ func noRoom(err error, dir string) error {
 	if dir == "" || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return err
 	}
-	how := "make room there; the runs in %s are safe, and these make the other files of it: " +
+	how := "free space there; the runs in %s are safe, and these commands make the other files from it: " +
 		"zcbench export --csv %s && zcbench report %s"
 	return &fault.Error{Op: "keep the results", Err: err,
 		How: fmt.Sprintf(how, filepath.Join(dir, results.JournalFile), dir, dir)}
@@ -109,7 +109,7 @@ func outError(err error) error {
 		return cli.Usagef("--out: %w: choose another folder, or move the old results away", err)
 	}
 	if pe := (*os.PathError)(nil); errors.As(err, &pe) {
-		return cli.Usagef("--out: %w: choose a folder that can be written", err)
+		return cli.Usagef("--out: %w: choose a writable folder", err)
 	}
 	return err
 }

@@ -104,7 +104,7 @@ func TestIntegrationFullDisk(t *testing.T) {
 			if table := p.Out.String(); !tcpRow.MatchString(table) || strings.Contains(table, "not run") {
 				t.Errorf("no table of the finished runs: %s", table)
 			}
-			for _, want := range []string{x.want, "no space left on device", "fix: make room", "zcbench export --csv"} {
+			for _, want := range []string{x.want, "no space left on device", "fix: free space", "zcbench export --csv"} {
 				if !strings.Contains(p.Err.String(), want) {
 					t.Errorf("not said: %q in %s", want, &p.Err)
 				}

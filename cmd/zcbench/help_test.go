@@ -119,7 +119,7 @@ func TestDidYouMean(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	for line, want := range map[string][]string{
-		"tcp":          {"rx:tcp\n", "tx:tcp\n", "one of them alone: zcbench explain rx:tcp | tx:tcp"},
+		"tcp":          {"rx:tcp\n", "tx:tcp\n", "just one of them: zcbench explain rx:tcp | tx:tcp"},
 		"tx:tcp":       {"tx:tcp\n  send mode"},
 		"--rx-buf-len": {"flag:rx-buf-len\n", "zcbench run", "docs/matrix.md"},
 		"EOPNOTSUPP":   {"errno:EOPNOTSUPP\n  errno 95", "docs/zcrx.md"},

@@ -42,7 +42,7 @@ func kvm() bool {
 func aboutHere(b doctor.Brief, kvm bool) [][2]string {
 	user := "you have CAP_NET_ADMIN"
 	if !b.Admin {
-		user = "without CAP_NET_ADMIN: TCP modes on hosts and namespaces that are there, nothing is set"
+		user = "no CAP_NET_ADMIN: TCP modes on existing hosts and namespaces, no settings"
 	}
 	ring := "works"
 	if b.Ring != nil {
@@ -51,18 +51,18 @@ func aboutHere(b doctor.Brief, kvm bool) [][2]string {
 			ring += "; fix: " + fix
 		}
 	}
-	lab := "no KVM: an emulated machine shows zero-copy receive, in a minute or two"
+	lab := "no KVM: an emulated machine shows zero-copy receive in a minute or two"
 	if kvm {
-		lab = "KVM is here: a virtual machine shows zero-copy receive, emulated if KVM boots none"
+		lab = "KVM found: a virtual machine shows zero-copy receive (emulated if KVM cannot boot it)"
 	}
-	left := "nothing is left set by runs that were killed"
+	left := "no settings left behind by killed runs"
 	switch {
 	case b.Left < 0:
-		left = "what killed runs left set cannot be read"
+		left = "settings left behind by killed runs cannot be read"
 	case b.Left == 1:
-		left = "a run that was killed left something set: zcbench restore"
+		left = "a killed run left settings behind: zcbench restore"
 	case b.Left > 1:
-		left = fmt.Sprintf("%d runs that were killed left something set: zcbench restore", b.Left)
+		left = fmt.Sprintf("%d killed runs left settings behind: zcbench restore", b.Left)
 	}
 	return [][2]string{
 		{"machine", fmt.Sprintf("Linux %s, %d CPUs; %s", b.Kernel, b.CPUs, user)},
@@ -83,13 +83,13 @@ func aboutCards(cards []doctor.Card) string {
 		var what string
 		switch {
 		case c.Takes:
-			what = "can do zcrx and devmem, as far as its driver's name tells"
+			what = "can do zcrx and devmem, judging by its driver's name"
 		case c.Since != "":
 			what = "could do zcrx and devmem from Linux " + c.Since + " on"
 		case c.Known:
 			what = "no zcrx or devmem with this driver"
 		default:
-			what = "a driver that zcbench does not know"
+			what = "a driver zcbench does not know"
 		}
 		name := c.Driver
 		if name == "" {
@@ -132,7 +132,11 @@ func nextHere(w io.Writer, b doctor.Brief) {
 		steps = append(steps, step{"zcbench doctor", "what this host can run, and what to do about the rest"})
 	}
 	steps = append(steps, step{"zcbench lab demo", "zero-copy receive, proved in a virtual machine"})
+	width := 0
 	for _, s := range steps {
-		fmt.Fprintf(w, "  %-36s %s\n", s.command, s.what)
+		width = max(width, len(s.command))
+	}
+	for _, s := range steps {
+		fmt.Fprint(w, cli.Indented(fmt.Sprintf("  %-*s  ", width, s.command), strings.Repeat(" ", width+4), s.what))
 	}
 }

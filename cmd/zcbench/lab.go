@@ -124,7 +124,7 @@ found, 2 wrong usage or input of zcbench itself.`,
 	f.StringVar(&o.Out, "out", "", "folder for what the guest leaves under its $OUT (default: $OUT, else "+lab.DefaultOut+")")
 	f.StringArrayVar(&o.Files, "file", nil, "copy this file or folder to the same path in the guest (repeatable)")
 	f.StringArrayVar(&o.Env, "env", nil, "set NAME=VALUE for CMD, or pass NAME on as it is here (repeatable)")
-	f.BoolVar(&o.OwnBoot, "own-boot", false, "boot a machine of its own, even if one is up (zcbench lab up) or saved")
+	f.BoolVar(&o.OwnBoot, "own-boot", false, "boot a separate machine, even if one is up (zcbench lab up) or saved")
 	vmFlags(c, &o.MachineOptions)
 	deviceFlags(c, &o.MachineOptions)
 	timeoutFlag(c, &o)

@@ -58,7 +58,7 @@ kernel complained, 2 wrong usage or input.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd, args) },
 	}
 	f := c.Flags()
-	f.StringVar(&d.o.Out, "out", "out/lab-demo", "folder for the results; must not hold any yet")
+	f.StringVar(&d.o.Out, "out", "out/lab-demo", "folder for the results; must not contain any yet")
 	f.BoolVar(&d.all, "all", false, "every receive mode of TCP with every send mode of TCP, about 130 runs (10 to 20 minutes emulated)")
 	f.BoolVar(&d.o.CountTime, "count-time", false, "let the guest's clocks count instructions, so that times do not depend on the host's load (slower)")
 	f.BoolVar(&d.json, "json", false, "print the proof as JSON (with --all: the summary)")
@@ -71,11 +71,11 @@ kernel complained, 2 wrong usage or input.`,
 
 func (d *labDemo) run(cmd *cobra.Command, args []string) error {
 	if d.o.OfQEMU() {
-		return cli.Usagef("--nic %s: the demo is of receiving without a copy, which that NIC cannot: leave it out, or say one of %s", d.o.NIC, strings.Join(lab.Imitated, ", "))
+		return cli.Usagef("--nic %s: the demo shows zero-copy receive, which that NIC cannot do: leave it out, or choose one of %s", d.o.NIC, strings.Join(lab.Imitated, ", "))
 	}
 	switch {
 	case d.all && len(d.only) > 0:
-		return cli.Usagef("--only and --all do not go together: see zcbench demo --rx and --tx, after --")
+		return cli.Usagef("--only and --all cannot be combined: with --all, choose modes by -- --rx MODE --tx MODE")
 	case !d.all && len(args) > 0:
 		return cli.Usagef("%q is for the demo that --all runs: add --all, or leave it out", args[0])
 	}
@@ -105,7 +105,7 @@ func (d *labDemo) runAll(cmd *cobra.Command, args []string) error {
 	d.o.CountEmulated = true
 	exit, err := lab.Exec(cmd.Context(), d.o)
 	if exit == 0 && err == nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "brought back to %s\n", d.o.Out)
+		fmt.Fprintf(cmd.ErrOrStderr(), "results copied to %s\n", d.o.Out)
 		return nil
 	}
 	return &cli.StatusError{Status: exit, Err: err}
@@ -129,7 +129,7 @@ func (d *labDemo) runProof(cmd *cobra.Command) error {
 	fmt.Fprintln(cmd.ErrOrStderr())
 	shown.Seconds = course.since().Seconds()
 	if err == nil && exit != 0 {
-		err = fmt.Errorf("the runs ended early; what was said above tells why")
+		err = fmt.Errorf("the runs ended early; see the messages above")
 	}
 	return d.finish(cmd, cases, &shown, exit, err)
 }
@@ -239,10 +239,10 @@ func (s *demoShown) legend() []string {
 		how = "The guest was emulated"
 	}
 	lines := []string{
-		"verified: every byte was compared with what was sent. provider: memory that the mode gave the NIC; kernel: pages of the kernel. " +
-			"Both are counts of the NIC itself (ethtool -S sn0: rxN_provider_bytes, rxN_kernel_bytes). " +
+		"verified: every byte was compared with what was sent. provider: memory that the mode gave the NIC; kernel: the kernel's own pages. " +
+			"Both are the NIC's own counters (ethtool -S sn0: rxN_provider_bytes, rxN_kernel_bytes). " +
 			"copied: share of the payload that the kernel says it copied; all: this mode always does.",
-		how + ": speeds mean nothing, none is shown.",
+		how + ": speeds would mean nothing, so none are shown.",
 	}
 	if s.AsExpected {
 		lines = append(lines, fmt.Sprintf("Linux %s: %s as expected, and the kernel had no complaint. %.0f s in all, %.1f s of them to boot%s.",

@@ -27,7 +27,7 @@ func TestLabDemoUsage(t *testing.T) {
 		want string
 	}{
 		{[]string{"--only", "zcrz"}, "there are: tcp; zcrx; "},
-		{[]string{"--all", "--only", "zcrx"}, "do not go together"},
+		{[]string{"--all", "--only", "zcrx"}, "cannot be combined"},
 		{[]string{"--", "--repetitions", "3"}, "add --all"},
 		{[]string{"--out", full}, "choose another folder"},
 	} {

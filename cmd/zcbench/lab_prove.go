@@ -60,7 +60,7 @@ func checkCases(names []string) error {
 	all := bench.ProofNames()
 	for _, n := range names {
 		if !slices.Contains(all, n) {
-			return cli.UsageError(fmt.Errorf("--only %q: no such run; there are: %s", n, strings.Join(all, "; ")))
+			return cli.UsageError(fmt.Errorf("--only %q: no such run; choose from: %s", n, strings.Join(all, "; ")))
 		}
 	}
 	return nil

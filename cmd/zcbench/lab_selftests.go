@@ -85,7 +85,7 @@ func (s *labSelftests) run(cmd *cobra.Command) (err error) {
 	release, err := lab.RunSelftests(cmd.Context(), s.o)
 	if len(all) > 0 { // what was run is shown, whatever happened then
 		showSelftests(out, release, all)
-		fmt.Fprintf(log, "what the tests wrote: %s\n", s.o.Out)
+		fmt.Fprintf(log, "test output: %s\n", s.o.Out)
 	}
 	if s.save != "" && err == nil {
 		err = os.WriteFile(s.save, []byte(kselftests.Record(release, all)), 0o644)

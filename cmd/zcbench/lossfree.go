@@ -30,16 +30,16 @@ func lossFreeCommand() *cobra.Command {
 	var f lossFreeFlags
 	cmd := &cobra.Command{
 		Use:   "loss-free --sut HOST --tg HOST --rx MODE --tx MODE",
-		Short: "Find the highest rate of packets that loses none of them",
-		Long: `loss-free looks for the highest rate of datagrams or frames that loses none of them,
-or no more than --loss, in the manner of RFC 2544: a run as fast as it can be, then
-runs at paces between what passed and what did not, until the two are as near as
---resolution says. The rate that is told has passed --confirm times in a row: after
-10 runs without loss, fewer than 26 % of such runs lose something, with 95 %
-confidence, after 59 fewer than 5 %.
+		Short: "Find the highest packet rate without loss",
+		Long: `loss-free searches for the highest rate of datagrams or frames that loses none,
+or no more than --loss, in the manner of RFC 2544: first a run as fast as possible,
+then a bisection between rates that passed and rates that failed, down to
+--resolution. The reported rate has passed --confirm times in a row: after
+10 runs without loss, fewer than 26 % of such runs lose packets, with 95 %
+confidence; after 59, fewer than 5 %.
 
-Each run lasts --duration. All of them are in --out, each a record with its pace.
-docs/packets.md says what the figures are.
+Each run lasts --duration; --out gets a record of each, with its pace.
+docs/packets.md explains the figures.
 
 Exit status: 0 a rate was found, 1 none was, or a run failed or is invalid, 2 wrong
 usage.`,
@@ -53,13 +53,13 @@ usage.`,
 	fs := cmd.Flags()
 	fs.StringVar(&f.Spec.SUT.Host, "sut", "", "host of the receiver")
 	fs.StringVar(&f.Spec.TG.Host, "tg", "", "host of the sender")
-	fs.StringVar(&f.out, "out", "", "folder for the runs; must not have any yet (default: only print)")
-	fs.BoolVar(&f.json, "json", false, "print what was found as JSON")
-	fs.Float64Var(&f.loss, "loss", 0, "percent of a run's packets that may be lost")
-	fs.Float64Var(&f.resolution, "resolution", 2, "percent by which the rate that is told may be below one that fails")
+	fs.StringVar(&f.out, "out", "", "folder for the runs; must not contain any yet (default: only print)")
+	fs.BoolVar(&f.json, "json", false, "print the result as JSON")
+	fs.Float64Var(&f.loss, "loss", 0, "acceptable loss, in percent of a run's packets")
+	fs.Float64Var(&f.resolution, "resolution", 2, "stop when the reported rate is within this percentage of one that failed")
 	cli.First(cmd, "sut", "tg", "rx", "tx", "message-size", "duration", "loss", "confirm", "out", "json")
-	fs.IntVar(&f.confirm, "confirm", 10, "times in a row that the rate has passed")
-	fs.IntVar(&f.trials, "trials", 200, "runs after which the search is given up")
+	fs.IntVar(&f.confirm, "confirm", 10, "how often in a row the reported rate must pass")
+	fs.IntVar(&f.trials, "trials", 200, "give up after this many runs")
 	cmd.MarkFlagRequired("sut")
 	cmd.MarkFlagRequired("tg")
 	return cmd
@@ -69,7 +69,7 @@ func (f *lossFreeFlags) check() error {
 	c := f.Spec.Cells[0]
 	switch {
 	case !c.MovesPackets():
-		return cli.Usagef("--rx %s moves a stream, which loses nothing: take modes that move packets (docs/packets.md)", c.RX)
+		return cli.Usagef("--rx %s carries a stream, which loses nothing: choose modes that carry packets (docs/packets.md)", c.RX)
 	case c.PaceBitsPS != 0 || c.PacePercent != 0:
 		return cli.Usagef("--pace: loss-free chooses the paces: leave it out")
 	case !(f.loss >= 0 && f.loss < 100):
@@ -144,24 +144,24 @@ func (f *lossFreeFlags) print(w io.Writer, c results.Cell, found bench.LossFree)
 	}
 	switch {
 	case found.PacketsPerS == 0 && found.FailedAt == 0:
-		say("%s/%s: given up after %d trials, of which none said anything", c.RX, c.TX, found.Trials)
+		say("%s/%s: gave up after %d trials, none of them conclusive", c.RX, c.TX, found.Trials)
 		return err
 	case found.PacketsPerS == 0 && found.BySender:
-		say("%s/%s: of %d trials none passed, and the sender did not keep the lowest pace, %.1f kpps", c.RX, c.TX, found.Trials, found.FailedAt/1e3)
+		say("%s/%s: none of %d trials passed, and the sender did not keep the lowest pace, %.1f kpps", c.RX, c.TX, found.Trials, found.FailedAt/1e3)
 		return err
 	case found.PacketsPerS == 0:
-		say("%s/%s: no rate loses %s: of %d trials the lowest that failed was at %.1f kpps", c.RX, c.TX, limit, found.Trials, found.FailedAt/1e3)
+		say("%s/%s: no rate found that loses %s: the lowest of %d trials failed at %.1f kpps", c.RX, c.TX, limit, found.Trials, found.FailedAt/1e3)
 		return err
 	case found.BySender && found.FailedAt > 0:
-		say("%s/%s loses %s at %.1f kpps, %.3f Gbit/s; the sender did not keep a pace of %.1f kpps: the limit of the receiver is not known", c.RX, c.TX, limit, found.PacketsPerS/1e3, gbps(c, found.PacketsPerS), found.FailedAt/1e3)
+		say("%s/%s loses %s at %.1f kpps, %.3f Gbit/s; the sender did not keep a pace of %.1f kpps: the receiver's limit is not known", c.RX, c.TX, limit, found.PacketsPerS/1e3, gbps(c, found.PacketsPerS), found.FailedAt/1e3)
 	case found.BySender:
-		say("%s/%s loses %s at %.1f kpps, %.3f Gbit/s, as fast as the sender can: the limit of the receiver is not known", c.RX, c.TX, limit, found.PacketsPerS/1e3, gbps(c, found.PacketsPerS))
+		say("%s/%s loses %s at %.1f kpps, %.3f Gbit/s, as fast as the sender can: the receiver's limit is not known", c.RX, c.TX, limit, found.PacketsPerS/1e3, gbps(c, found.PacketsPerS))
 	default:
 		say("%s/%s loses %s at %.1f kpps, %.3f Gbit/s, and failed at %.1f kpps", c.RX, c.TX, limit, found.PacketsPerS/1e3, gbps(c, found.PacketsPerS), found.FailedAt/1e3)
 	}
 	say("passed %d times in a row: fewer than %.0f %% of such runs lose more, with 95 %% confidence; %d trials in all", found.Passed, 100**found.LossyShare(), found.Trials)
 	if found.GivenUp {
-		say("given up after %d trials: the rate is not as near, or did not pass as often, as was asked for", found.Trials)
+		say("gave up after %d trials: the rate is less exact, or passed less often, than requested", found.Trials)
 	}
 	return err
 }

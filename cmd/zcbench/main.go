@@ -45,8 +45,8 @@ or input.`,
 	}{
 		{"measure", "Measure", []*cobra.Command{demoCommand(), runCommand(), matrixCommand(), lossFreeCommand(), rerunCommand()}},
 		{"results", "Read results", []*cobra.Command{compareCommand(), reportCommand(), exportCommand()}},
-		{"watch", "Look at any traffic and load", []*cobra.Command{probeCommand(), profileCommand(), countersCommand(), powerCommand()}},
-		{"host", "Look after hosts", []*cobra.Command{doctorCommand(), restoreCommand(), agentCommand()}},
+		{"watch", "Observe any traffic and load", []*cobra.Command{probeCommand(), profileCommand(), countersCommand(), powerCommand()}},
+		{"host", "Maintain hosts", []*cobra.Command{doctorCommand(), restoreCommand(), agentCommand()}},
 		{"lab", "Zero copy without a NIC", []*cobra.Command{labCommand()}},
 		{"help", "Help", []*cobra.Command{explainCommand(), versionCommand()}},
 	} {

@@ -95,7 +95,7 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	}
 	err = finish(cmd, f.out, recs, err, f.json, false)
 	if cmd.Context().Err() != nil {
-		e.Note("to go on: zcbench matrix %s --out %s --resume", path, f.out)
+		e.Note("to continue: zcbench matrix %s --out %s --resume", path, f.out)
 	}
 	return err
 }
@@ -129,7 +129,7 @@ func (f *matrixFlags) spec(path string) (*matrix.Spec, error) {
 func (f *matrixFlags) refused(err error) error {
 	switch {
 	case errors.Is(err, bench.ErrChanged):
-		return cli.Usagef("%w: begin anew in another --out, or go on all the same with --resume-changed", err)
+		return cli.Usagef("%w: start over in another --out, or continue anyway with --resume-changed", err)
 	case f.resume && errors.Is(err, os.ErrNotExist):
 		return cli.Usagef("--resume: %s has no journal: %w", f.out, err)
 	case errors.As(err, new(*host.SpecError)):

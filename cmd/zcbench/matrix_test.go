@@ -164,8 +164,8 @@ func TestIntegrationMatrixKilled(t *testing.T) {
 		t.Errorf("exit status %d: %s", got, &p.Err)
 	}
 	mustEnd(t, p2)
-	for _, want := range []string{"torn (40 bytes): cut off", "duplicate run_id", fmt.Sprintf("%d of 20 runs are in the journal", n),
-		"ending after the run under way", "to go on: zcbench matrix " + x.file} {
+	for _, want := range []string{"incomplete (40 bytes) and was cut off", "duplicate run_id", fmt.Sprintf("%d of 20 runs are in the journal", n),
+		"stopping after the current run; interrupt again to stop at once", "to continue: zcbench matrix " + x.file} {
 		if !strings.Contains(p.Err.String(), want) {
 			t.Errorf("no %q in %s", want, &p.Err)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Anybody may measure modes of TCP over loopback: without a capability, and without a home.
+// Anybody may measure TCP modes over loopback: without a capability, and without a home.
 func TestIntegrationNobodyRuns(t *testing.T) {
 	for _, pair := range [][2]string{{"tcp", "tcp"}, {"tcp-trunc", "sendfile"}, {"uring", "uring"}} {
 		cmd := nobody(t, "zcbench", "run", "--sut", "local", "--tg", "local", "--rx", pair[0], "--tx", pair[1], "--json",

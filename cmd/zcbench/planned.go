@@ -64,7 +64,7 @@ func (p planned) mayPlay(cmd *cobra.Command) error {
 
 // play plays it to its end, or until the user wants no more.
 func (p planned) play(cmd *cobra.Command) ([]results.Record, error) {
-	stop := context.AfterFunc(cmd.Context(), func() { p.Note("ending after the run under way; once more ends at once") })
+	stop := context.AfterFunc(cmd.Context(), func() { p.Note("stopping after the current run; interrupt again to stop at once") })
 	defer stop()
 	return p.Run(cmd.Context())
 }
@@ -78,7 +78,7 @@ func checkHosts(spec *matrix.Spec, at, whose string) error {
 		}
 	}
 	if (spec.SUT.Host == "") != (spec.TG.Host == "") {
-		return cli.Usagef("--sut and --tg go together where %s names no hosts", whose)
+		return cli.Usagef("--sut and --tg must be given together, since %s names no hosts", whose)
 	}
 	return nil
 }

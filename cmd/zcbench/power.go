@@ -49,7 +49,7 @@ Exit status: 0 done, 1 a source had no reading at all, 2 wrong usage or no such 
 	cmd.AddCommand(powerImportCommand())
 	fs := cmd.Flags()
 	fs.StringSliceVar(&f.sources, "source", nil, "power source (repeatable), or list")
-	fs.DurationVar(&f.interval, "interval", power.DefaultInterval, "time between two readings, where the source is fast enough")
+	fs.DurationVar(&f.interval, "interval", power.DefaultInterval, "time between readings, if the source is fast enough")
 	fs.DurationVar(&f.every, "every", time.Second, "time between two tables, at least 100ms")
 	fs.DurationVar(&f.duration, "duration", 0, "how long to read (default: until Ctrl-C)")
 	fs.StringVar(&f.csv, "csv", "", "write every reading to this file (-: standard output), as t_ns,source,channel,watts")
@@ -73,7 +73,7 @@ func (f *powerFlags) run(cmd *cobra.Command) error {
 		return cli.UsageError(err)
 	}
 	if len(sources) == 0 {
-		return cli.Usagef("no power source is here: zcbench power --source list says why")
+		return cli.Usagef("no power source found: zcbench power --source list says why")
 	}
 	return f.watch(cmd, sources)
 }

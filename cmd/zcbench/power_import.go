@@ -40,8 +40,8 @@ Exit status: 0 done, 1 the logs cover no run, 2 wrong usage or input.`,
 	}
 	fs := cmd.Flags()
 	fs.StringArrayVar(&logs, "log", nil, "log of a meter (repeatable): [sut:|tg:]csv=FILE[?OPTIONS]")
-	fs.StringVar(&out, "out", "", "folder for the new results; must not hold any yet")
-	fs.BoolVar(&lead, "lead", false, "let the first log fill power_w even where another source did")
+	fs.StringVar(&out, "out", "", "folder for the new results; must not contain any yet")
+	fs.BoolVar(&lead, "lead", false, "let the first log fill power_w even where another source already has")
 	fs.BoolVar(&asJSON, "json", false, "print the summary as JSON")
 	return cmd
 }
@@ -58,7 +58,7 @@ func importPower(cmd *cobra.Command, dir, out string, logs []string, lead, asJSO
 		auto = auto || s.Name != "csv"
 	}
 	if auto {
-		return cli.Usagef("--log: only csv=FILE can be joined afterwards")
+		return cli.Usagef("--log: only csv=FILE can be added afterwards")
 	}
 	joined, skipped, err := bench.PowerImport{Logs: specs, Lead: lead}.Run(dir, out)
 	switch {

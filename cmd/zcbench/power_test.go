@@ -81,7 +81,7 @@ func TestIntegrationMatrixPower(t *testing.T) {
 	if status > 1 {
 		t.Fatalf("exit status %d: %s", status, &p.Err)
 	}
-	if want := "rest 5s is not used: what the CPUs do at rest is measured together with idle power, for 1.2s after 1s of guard"; !strings.Contains(p.Err.String(), want) {
+	if want := "rest 5s is not used: CPU use at rest is measured together with idle power, for 1.2s after 1s of guard"; !strings.Contains(p.Err.String(), want) {
 		t.Errorf("no %q in\n%s", want, &p.Err)
 	}
 	rows := rowsOf(t, filepath.Join(out, results.RunsFile))
@@ -282,7 +282,7 @@ func importLog(t *testing.T, dir, out string) {
 	}
 	// What cannot be joined leaves nothing.
 	none := filepath.Join(dir, "none")
-	if p := join(1, none, "--log", spec+"1h"); !strings.Contains(p.Err.String(), "no run has a figure of the logs: the runs' windows begin from 20") {
+	if p := join(1, none, "--log", spec+"1h"); !strings.Contains(p.Err.String(), "the logs cover no run: the runs' windows begin from 20") {
 		t.Errorf("an hour off: %s", &p.Err)
 	}
 	join(2, none, "--log", "rapl")

@@ -64,7 +64,7 @@ Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
 	fs.IntVar(&f.pid, "pid", 0, "only stages where this process reads")
 	fs.StringVar(&f.cgroup, "cgroup", "", "only stages where a process of this cgroup (a folder), or of one below it, reads")
 	fs.IntVar(&f.syscalls, "syscalls", 0, "also time the system calls of this process")
-	fs.DurationVar(&f.duration, "duration", 10*time.Second, "how long to look; 0: until Ctrl-C")
+	fs.DurationVar(&f.duration, "duration", 10*time.Second, "how long to probe; 0: until Ctrl-C")
 	fs.DurationVar(&f.interval, "interval", 0, "also print a table per interval, at least 100ms (default: none; --drops: 1s)")
 	fs.StringVar(&f.stamp, "stamp", "", "where packets get their time stamp: socket or tcx (default: tcx on veth and lo, else socket)")
 	fs.IntVar(&f.sample, "sample", 1, "sample 1 in N packets, the same ones at every stage, to lower the cost; N is a power of two")
@@ -92,7 +92,7 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 		return cli.Usagef("--overhead needs a --duration of at least 1s: three kinds of programs take turns")
 	}
 	if f.profile && !f.overhead {
-		return cli.Usagef("--profile goes with --overhead; zcbench profile shows where CPU time goes")
+		return cli.Usagef("--profile needs --overhead; zcbench profile shows where CPU time goes")
 	}
 	if f.stamp != "" && f.stamp != string(bpf.StampSocket) && f.stamp != string(bpf.StampTCX) {
 		return cli.Usagef("--stamp %q: must be socket or tcx", f.stamp)
@@ -122,10 +122,10 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 // checkNumbers finds times and processes that are none.
 func (f *probeFlags) checkNumbers(cmd *cobra.Command) error {
 	if f.pid < 0 {
-		return fmt.Errorf("--pid %d: no process has a number below 0", f.pid)
+		return fmt.Errorf("--pid %d: must not be negative", f.pid)
 	}
 	if f.syscalls < 0 {
-		return fmt.Errorf("--syscalls %d: no process has a number below 0", f.syscalls)
+		return fmt.Errorf("--syscalls %d: must not be negative", f.syscalls)
 	}
 	if err := cli.CheckWatched(f.duration); err != nil || !cmd.Flags().Changed("interval") {
 		return err
@@ -174,7 +174,7 @@ func (f *probeFlags) filter() (b bpf.Filter, err error) {
 	}
 	if f.cgroup != "" {
 		if _, err := os.Stat(f.cgroup); err != nil {
-			return b, cli.Usagef("--cgroup: %w (it is a folder such as /sys/fs/cgroup/system.slice)", err)
+			return b, cli.Usagef("--cgroup: %w (want a folder such as /sys/fs/cgroup/system.slice)", err)
 		}
 		b.Cgroup = f.cgroup
 	}
@@ -355,7 +355,7 @@ func (p *prober) print(what string, was, now reading) error {
 		}
 	}
 	if d.missed > 0 {
-		fmt.Fprintf(p.out, "left out by the kernel because a program was interrupted by itself: %d\n", d.missed)
+		fmt.Fprintf(p.out, "skipped by the kernel because a program had interrupted itself: %d\n", d.missed)
 	}
 	if p.probes.Syscalls == nil {
 		return nil
@@ -370,7 +370,7 @@ func (p *prober) listen() error {
 	}
 	host, port, err := net.SplitHostPort(p.flags.prometheus)
 	if err != nil {
-		return cli.Usagef("--prometheus %q: %w; it is ADDR:PORT", p.flags.prometheus, err)
+		return cli.Usagef("--prometheus %q: %w; want ADDR:PORT", p.flags.prometheus, err)
 	}
 	if host == "" {
 		host = "127.0.0.1"

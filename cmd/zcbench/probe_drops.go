@@ -23,14 +23,14 @@ var notOfDrops = []string{"addr", "local-port", "remote-port", "pid", "cgroup", 
 // checkDrops finds flags that do not go together.
 func (f *probeFlags) checkDrops(cmd *cobra.Command) error {
 	if f.everywhere && (!f.drops || f.overhead || f.netns != "" || f.dev != "") {
-		return cli.Usagef("--all-netns goes with --drops, and not with --overhead, --netns or --dev")
+		return cli.Usagef("--all-netns needs --drops, and excludes --overhead, --netns and --dev")
 	}
 	if !f.drops || f.overhead {
 		return nil
 	}
 	for _, name := range notOfDrops {
 		if cmd.Flags().Changed(name) {
-			return cli.Usagef("--%s is not of --drops, which shows dropped packets alone: leave one of them out", name)
+			return cli.Usagef("--%s does not apply to --drops, which shows only dropped packets: leave one of them out", name)
 		}
 	}
 	return nil
@@ -190,7 +190,7 @@ func (d *dropper) print(what string, was, now dropState) error {
 		return err
 	}
 	if missed > 0 {
-		fmt.Fprintf(d.out, "left out by the kernel because the program was interrupted by itself: %d\n", missed)
+		fmt.Fprintf(d.out, "skipped by the kernel because the program had interrupted itself: %d\n", missed)
 	}
 	return printDropCounters(d.out, counters)
 }

@@ -100,7 +100,7 @@ func (f *profileFlags) options(fs counter.FS) (o perf.Options, err error) {
 	case f.top < 1:
 		return o, fmt.Errorf("--top %d: must be at least 1", f.top)
 	case f.pid < 0:
-		return o, fmt.Errorf("--pid %d: is no process", f.pid)
+		return o, fmt.Errorf("--pid %d: not a process ID", f.pid)
 	}
 	if err := cli.CheckWatched(f.duration); err != nil {
 		return o, err
@@ -220,7 +220,7 @@ func (f *profileFlags) busy(pmu *counter.PMU) (r busyReading, err error) {
 func (r busyReading) since(b busyReading, cpus []int) (ns float64, flags []string) {
 	if len(r.cpus.CPUs) == 0 {
 		if r.ended {
-			return 0, []string{"the process ended: times are by the samples alone"}
+			return 0, []string{"the process exited: times come from the samples alone"}
 		}
 		return float64(r.clock - b.clock), nil
 	}
@@ -234,10 +234,10 @@ func (r busyReading) since(b busyReading, cpus []int) (ns float64, flags []strin
 // weigh scales the samples to the busy time, and compares the two.
 func (t *takenProfile) weigh(busyNs float64, flags []string) error {
 	if t.Samples == 0 {
-		return fmt.Errorf("nothing was sampled in %v: nothing ran", time.Duration(t.WallNs).Round(time.Millisecond))
+		return fmt.Errorf("no samples in %v: nothing ran", time.Duration(t.WallNs).Round(time.Millisecond))
 	}
 	if t.pid > 0 && busyNs > 0 && slices.ContainsFunc(t.Stacks, func(s profile.Stack) bool { return s.PID > 0 && s.PID != t.pid }) {
-		busyNs, flags = 0, append(flags, "it started other processes, which its own CPU time does not have: times are by the samples alone")
+		busyNs, flags = 0, append(flags, "it started other processes, which its own CPU time leaves out: times come from the samples alone")
 	}
 	t.busyNs, t.warnings = busyNs, flags
 	t.costs = t.Costs(busyNs)

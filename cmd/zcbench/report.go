@@ -74,7 +74,7 @@ their names:
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !csv && !asJSON && !bench {
-				return cli.Usagef("say what to export: --csv, --json, --benchfmt")
+				return cli.Usagef("choose what to export: --csv, --json, --benchfmt")
 			}
 			return export(cmd, args[0], csv, asJSON, bench)
 		},

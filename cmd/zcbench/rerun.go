@@ -75,9 +75,9 @@ func (f *rerunFlags) define(cmd *cobra.Command) {
 	fs.StringVar(&f.tgDev, "tg-dev", "", "interface of the TG, instead of the folder's")
 	fs.StringVar(&f.addr, "addr", "", "IP address of the SUT, instead of the folder's")
 	fs.StringArrayVar(&f.cpus, "cpus", nil, "the SUT's CPUs, instead of the folder's for that layout: 3,3 is 1cpu, 3,2 is 2cpu (repeatable)")
-	fs.StringArrayVar(&f.tgCPUs, "tg-cpus", nil, "the TG's CPUs, as --cpus")
+	fs.StringArrayVar(&f.tgCPUs, "tg-cpus", nil, "the TG's CPUs, like --cpus")
 	fs.StringVar(&f.node, "node", "", "NUMA node of the SUT's CPUs, or any, instead of the folder's")
-	fs.StringVar(&f.tgNode, "tg-node", "", "NUMA node of the TG's CPUs, as --node")
+	fs.StringVar(&f.tgNode, "tg-node", "", "NUMA node of the TG's CPUs, like --node")
 	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
 	cli.First(cmd, "dry-run", "out", "sut", "tg", "dev", "tg-dev", "addr", "power", "trust-file", "json")
 	fs.BoolVar(&f.trust, "trust-file", false, "allow power sources of the folder that run a program, contact an address or open a path: look at them first")
@@ -85,7 +85,7 @@ func (f *rerunFlags) define(cmd *cobra.Command) {
 
 func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
 	if f.dry && f.json {
-		return cli.Usagef("--json is of the comparison, and --dry-run makes none: leave one out")
+		return cli.Usagef("--json prints the comparison, and --dry-run makes none: leave one of them out")
 	}
 	played, err := f.played(dir, noteTo(cmd))
 	if err != nil {
@@ -133,11 +133,11 @@ func outAgain(dir string) (string, error) {
 	}
 	base := filepath.Base(path)
 	if base == string(filepath.Separator) {
-		return "", cli.Usagef("%s has no name to call the new folder after: say --out", dir)
+		return "", cli.Usagef("%s has no name to derive the new folder's from: give --out", dir)
 	}
 	out := base + "-again"
 	if st, err := os.Lstat(out); err == nil && !st.IsDir() {
-		return "", cli.Usagef("%s, where the results would go, is no folder: remove it, or say --out", out)
+		return "", cli.Usagef("%s, where the results would go, is not a folder: remove it, or give --out", out)
 	}
 	return out, nil
 }
@@ -165,14 +165,14 @@ func (f *rerunFlags) played(dir string, note func(string, ...any)) (*matrix.Play
 			continue
 		}
 		if left := x.end.Move(x.host); len(left) > 0 {
-			note("%s %s: what the folder's host had is left out: %s", x.name, x.host, strings.Join(left, ", "))
+			note("%s %s: not taken from the folder: %s", x.name, x.host, strings.Join(left, ", "))
 		}
 	}
 	p.Spec.SUT.Dev, p.Spec.TG.Dev = cmp.Or(f.dev, p.Spec.SUT.Dev), cmp.Or(f.tgDev, p.Spec.TG.Dev)
 	if f.addr != "" {
 		a, err := netip.ParseAddr(f.addr)
 		if err != nil || p.Spec.IPv6 && !a.Is6() {
-			return nil, cli.Usagef("--addr %q: want an IP address, of IPv6 if the plan is", f.addr)
+			return nil, cli.Usagef("--addr %q: want an IP address (IPv6 if the plan uses IPv6)", f.addr)
 		}
 		p.Spec.SUT.Addr = f.addr
 	}

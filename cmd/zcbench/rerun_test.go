@@ -101,13 +101,13 @@ func TestRerunOutput(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", dir, out, err, want)
 		}
 	}
-	if out, err := outAgain("/"); err == nil || !strings.Contains(err.Error(), "say --out") {
+	if out, err := outAgain("/"); err == nil || !strings.Contains(err.Error(), "give --out") {
 		t.Errorf("%q, %v", out, err)
 	}
 	if err := os.Symlink("/etc", "quick-again"); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := outAgain("quick"); err == nil || !strings.Contains(err.Error(), "is no folder") {
+	if out, err := outAgain("quick"); err == nil || !strings.Contains(err.Error(), "is not a folder") {
 		t.Errorf("%q, %v", out, err)
 	}
 }
@@ -169,7 +169,7 @@ tg: {host: "ssh:b", dev: eth2, cpu: 3}
 	if s := p.Spec.TG; s.Host != "ssh:b" || s.Dev != "eth2" || s.CPU == nil { // the same
 		t.Errorf("TG %+v", s)
 	}
-	if want := "--sut ssh:c: what the folder's host had is left out: interface eth1, address 10.0.0.1, CPUs 5,4 of layout 2cpu, NUMA node 1\n"; notes != want {
+	if want := "--sut ssh:c: not taken from the folder: interface eth1, address 10.0.0.1, CPUs 5,4 of layout 2cpu, NUMA node 1\n"; notes != want {
 		t.Errorf("%q, want %q", notes, want)
 	}
 	if p, _, err := replay("--power=", "--sut=ssh:c", "--addr=10.0.0.9", "--tg-dev=eth8"); err != nil || p.Spec.SUT.Addr != "10.0.0.9" || p.Spec.TG.Dev != "eth8" || p.Spec.SUT.Dev != "" {
@@ -190,7 +190,7 @@ tg: {host: "ssh:b", dev: eth2, cpu: 3}
 	if p.Spec.SUT.Layouts["2cpu"] != (matrix.Layout{App: 7, IRQ: 6}) || p.Spec.TG.Layouts["2cpu"] != (matrix.Layout{App: 2, IRQ: 1}) || p.Spec.Called("tg.layouts.2cpu.app") != "--tg-cpus" {
 		t.Errorf("%+v", p.Spec)
 	}
-	for flag, want := range map[string]string{"--cpus=3,3": "is the layout 1cpu, and no cell of the plan has that", "--tg-cpus=3": "want two numbers", "--node=near": "--node"} {
+	for flag, want := range map[string]string{"--cpus=3,3": "is the layout 1cpu, which no cell of the plan has", "--tg-cpus=3": "want two numbers", "--node=near": "--node"} {
 		if _, _, err := replay("--power=", flag); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", flag, err, want)
 		}

@@ -249,7 +249,7 @@ func TestIntegrationRestoreAdopt(t *testing.T) {
 				t.Errorf("%s does not name %s: %s", what, path, text)
 			}
 		}
-		if !strings.Contains(text, "mtu of zcsut: it says found 4148, set 2000") || !strings.Contains(text, "zcbench restore --adopt") || linkOf(t, pair.SUT)["mtu"] != "2000" {
+		if !strings.Contains(text, "mtu of zcsut: recorded as found 4148, set 2000") || !strings.Contains(text, "zcbench restore --adopt") || linkOf(t, pair.SUT)["mtu"] != "2000" {
 			t.Errorf("%s: MTU %s: %s", what, linkOf(t, pair.SUT)["mtu"], text)
 		}
 	}
@@ -297,7 +297,7 @@ func TestIntegrationRestoreStranger(t *testing.T) {
 	}
 	for _, more := range []string{"--dry-run=false", "--adopt"} {
 		status, text, _ := zcbench(t, "restore", more)
-		if status != 1 || !strings.Contains(text, "belongs to user 4711") || !strings.Contains(text, "sysctl vm.stat_interval of this host: it says found") || !strings.Contains(text, "chown 0 ") {
+		if status != 1 || !strings.Contains(text, "belongs to user 4711") || !strings.Contains(text, "sysctl vm.stat_interval of this host: recorded as found") || !strings.Contains(text, "chown 0 ") {
 			t.Errorf("restore %s: exit status %d: %s", more, status, text)
 		}
 	}

@@ -75,7 +75,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.Spec.SUT.Host, "sut", "", "host that receives")
 	fs.StringVar(&f.Spec.TG.Host, "tg", "", "host that sends")
-	fs.StringVar(&f.out, "out", "", "folder for the results; must not hold any yet (default: only print)")
+	fs.StringVar(&f.out, "out", "", "folder for the results; must not contain any yet (default: only print)")
 	fs.BoolVar(&f.json, "json", false, "print the records as JSON, one per line")
 	fs.BoolVar(&f.verbose, "verbose", false, cli.VerboseUsage)
 	cli.First(cmd, "sut", "tg", "rx", "tx", "dev", "duration", "flows", "repetitions", "out", "json")

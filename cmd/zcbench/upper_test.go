@@ -100,7 +100,7 @@ func TestIntegrationStaysHome(t *testing.T) {
 	inNetns(t, pair.SUT.Netns, "ip link add name p0 type veth peer name p1 && ip addr add 10.77.0.5/24 dev p0 && ip link set p0 up && ip link set p1 up")
 	here := "netns:" + pair.SUT.Netns.Path()
 	p := built.Start(t, "zcbench", "run", "--sut", here, "--tg", here, "--rx", "tcp", "--tx", "tcp", "--dev", "zcsut", "--duration", "300ms")
-	if got := p.Wait(60 * time.Second); got != 2 || !strings.Contains(p.Err.String(), "never reach zcsut") {
+	if got := p.Wait(60 * time.Second); got != 2 || !strings.Contains(p.Err.String(), "never leave the machine by zcsut") {
 		t.Errorf("exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	// The other port answers for the first one's address.

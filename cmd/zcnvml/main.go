@@ -28,7 +28,7 @@ import (
 
 func main() {
 	list := flag.Bool("list", false, "print the GPUs' names")
-	interval := flag.Duration("interval", time.Second, "between two lines")
+	interval := flag.Duration("interval", time.Second, "time between two lines")
 	flag.Parse()
 	if flag.NArg() > 0 || *interval < time.Millisecond {
 		flag.Usage()

@@ -162,7 +162,7 @@ func TestFlowsDiffer(t *testing.T) {
 	if a, b := send.Wait(10*time.Second), recv.Wait(10*time.Second); a != 1 || b != 1 {
 		t.Errorf("exit status %d and %d", a, b)
 	}
-	if r := decode(t, recv); r.Verdict != results.Failed || !strings.Contains(r.Reason, "2 flows, and 3 are waited for") || !strings.Contains(r.Fix, "--flows") {
+	if r := decode(t, recv); r.Verdict != results.Failed || !strings.Contains(r.Reason, "2 flows, but 3 are expected") || !strings.Contains(r.Fix, "--flows") {
 		t.Errorf("%s: %s; %s", r.Verdict, r.Reason, r.Fix)
 	}
 	if !strings.Contains(send.Err.String(), "--flows") {

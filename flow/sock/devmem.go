@@ -40,7 +40,7 @@ func (f *DevmemFrags) Next() (frag DevmemFrag, ok bool) {
 	for len(f.rest) > 0 {
 		b := f.rest
 		if len(b) < unix.SizeofCmsghdr {
-			return frag, f.bad("%d bytes behind the last", len(b))
+			return frag, f.bad("%d bytes after the last", len(b))
 		}
 		// struct cmsghdr of 64-bit machines: a length with the header, level, type.
 		n := binary.NativeEndian.Uint64(b)

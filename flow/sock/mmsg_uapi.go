@@ -96,7 +96,7 @@ func (b *Batch) Segment(i int) int {
 // many, but for the last one (UDP_SEGMENT, 4.18).
 func SegmentUDP(fd, size int) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_UDP, unix.UDP_SEGMENT, size); err != nil {
-		return &fault.Error{Op: "setsockopt UDP_SEGMENT", Err: err, How: "it needs kernel 4.18 or later: use --tx udp"}
+		return &fault.Error{Op: "setsockopt UDP_SEGMENT", Err: err, How: "needs kernel 4.18 or later: use --tx udp"}
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func SegmentUDP(fd, size int) error {
 // (UDP_GRO, 5.0).
 func GatherUDP(fd int) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_UDP, unix.UDP_GRO, 1); err != nil {
-		return &fault.Error{Op: "setsockopt UDP_GRO", Err: err, How: "it needs kernel 5.0 or later: use --rx udp"}
+		return &fault.Error{Op: "setsockopt UDP_GRO", Err: err, How: "needs kernel 5.0 or later: use --rx udp"}
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (o Options) Apply(fd int) error {
 	}
 	if o.PaceBitsPS > 0 {
 		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, unsentBytes(o.PaceBitsPS)); err != nil {
-			return &fault.Error{Op: "setsockopt TCP_NOTSENT_LOWAT", Err: err, How: "leave --pace out: paced flows need kernel 3.12 or later"}
+			return &fault.Error{Op: "setsockopt TCP_NOTSENT_LOWAT", Err: err, How: "leave out --pace: paced flows need kernel 3.12 or later"}
 		}
 	}
 	if o.BusyPollUs > 0 {
@@ -71,9 +71,9 @@ func setBusyPoll(fd, us int) error {
 		if err == nil {
 			continue
 		}
-		how := "leave --busy-poll out: it needs Linux 5.11 or later, built with CONFIG_NET_RX_BUSY_POLL"
+		how := "leave out --busy-poll: it needs Linux 5.11 or later, built with CONFIG_NET_RX_BUSY_POLL"
 		if errors.Is(err, unix.EPERM) {
-			how = "run as root (CAP_NET_ADMIN), or leave --busy-poll out"
+			how = "run as root (CAP_NET_ADMIN), or leave out --busy-poll"
 		}
 		return &fault.Error{Op: fmt.Sprintf("setsockopt %s %d", x.name, x.v), Err: err, How: how}
 	}
@@ -101,7 +101,7 @@ func setBuffer(fd, opt, force int, name, limit string, n int) error {
 		return &fault.Error{Op: "getsockopt " + name, Err: err}
 	}
 	if got < 2*n {
-		return &fault.Error{Op: fmt.Sprintf("setsockopt %s %d", name, n), Err: fmt.Errorf("the kernel cut it to %d", got/2),
+		return &fault.Error{Op: fmt.Sprintf("setsockopt %s %d", name, n), Err: fmt.Errorf("the kernel reduced it to %d", got/2),
 			How: fmt.Sprintf("run as root or with CAP_NET_ADMIN, or: sysctl -w %s=%d", limit, n)}
 	}
 	return nil

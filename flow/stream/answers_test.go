@@ -94,7 +94,7 @@ func TestAnswersOfAPathThatDoesNotLook(t *testing.T) {
 	m := &Meter{}
 	m.Answer(a)
 	m.Bytes(4)
-	if err := a.Err(); err == nil || !strings.Contains(err.Error(), "has shown 0") || a.conn.Aborted() == nil {
+	if err := a.Err(); err == nil || !strings.Contains(err.Error(), "showed 0") || a.conn.Aborted() == nil {
 		t.Errorf("%v", err)
 	}
 }

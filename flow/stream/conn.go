@@ -109,7 +109,7 @@ func (c *Conn) EndOfSend() error {
 			err = w.writeAll(b)
 		}
 		if err != nil {
-			return &fault.Error{Op: "tell the receiver that no packet follows", Err: err, Peer: true, How: "the receiver broke off: its own message says why"}
+			return &fault.Error{Op: "tell the receiver that no more packets follow", Err: err, Peer: true, How: "the receiver broke off: see its own message"}
 		}
 	}
 	if err := unix.Shutdown(w.FD, unix.SHUT_WR); err != nil {

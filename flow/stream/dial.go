@@ -81,7 +81,7 @@ func dialError(addr string, err error) error {
 	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
 		how = "no route to the receiver: check addresses, link and routes (ip route get)"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, unix.ETIMEDOUT):
-		how = "no answer: check the link, the address and firewalls between the hosts"
+		how = "no answer: check link, address and firewalls between the hosts"
 	}
 	return &fault.Error{Op: "connect to " + addr, Err: err, How: how}
 }
@@ -97,9 +97,9 @@ func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
 	}
 	var in [welcomeSize]byte
 	if err := c.readFull(ctx, in[:]); err != nil {
-		how := "the receiver closes connections with a wrong cookie and every connection beside its flows: check --cookie and --flows on both ends, and that nothing else uses that port"
+		how := "the receiver closes connections with a wrong cookie and any beyond its flows: check --cookie and --flows at both ends, and that nothing else uses that port"
 		if errors.Is(err, context.DeadlineExceeded) {
-			how = "a receiver welcomes all flows when the last has come and is steered: give it longer (--connect-timeout); else " + how
+			how = "a receiver welcomes its flows once the last one has arrived and is steered: allow more time (--connect-timeout); otherwise  " + how
 		}
 		return Welcome{}, &fault.Error{Op: "wait for the receiver's welcome", Err: err, Peer: true, How: how}
 	}
@@ -129,8 +129,8 @@ func (c *Conn) SendFarewell(f Farewell) error {
 		err = c.words().delivered(time.Second)
 	}
 	if err != nil {
-		return &fault.Error{Op: "the sender ended the flow and did not wait for the receiver's account of it", Err: err, Peer: true,
-			How: "it was killed or gave up, perhaps before its time: its own message says why"}
+		return &fault.Error{Op: "the sender ended the flow without waiting for the receiver's account of it", Err: err, Peer: true,
+			How: "it was killed or gave up early: see its own message"}
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (c *Conn) ReadFarewell(limit time.Time) (Farewell, error) {
 	defer cancel()
 	var in [farewellSize]byte
 	if err := c.words().readFull(ctx, in[:]); err != nil {
-		return Farewell{}, &fault.Error{Op: "wait for the receiver's account of the flow", Err: err, Peer: true, How: "the receiver ended before it had read everything: its own message says why"}
+		return Farewell{}, &fault.Error{Op: "wait for the receiver's account of the flow", Err: err, Peer: true, How: "the receiver exited before it had read everything: see its own message"}
 	}
 	return ParseFarewell(in[:])
 }

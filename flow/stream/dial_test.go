@@ -109,7 +109,7 @@ func muteAt(t testing.TB, addr string, say []byte) net.Addr {
 
 func TestDialToSomethingElse(t *testing.T) {
 	ssh := []byte("SSH-2.0-OpenSSH_9.9 some server\r\n")
-	if _, _, err := stream.Dial(soon(t), mute(t, ssh).String(), helloOf(stream.Cookie{}), sock.Options{}); err == nil || !strings.Contains(err.Error(), "no zcbench peer") {
+	if _, _, err := stream.Dial(soon(t), mute(t, ssh).String(), helloOf(stream.Cookie{}), sock.Options{}); err == nil || !strings.Contains(err.Error(), "not a zcbench peer of this version") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 150*time.Millisecond)

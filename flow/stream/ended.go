@@ -28,7 +28,7 @@ func (w *EndWatch) Look(c *Conn) (ended bool, err error) {
 		case errno == unix.EAGAIN || errno == unix.EINTR:
 			return false, nil
 		case errno != 0:
-			return false, ReceiveError(c, "wait for the sender's end of the flow", errno)
+			return false, ReceiveError(c, "wait for the sender to end the flow", errno)
 		case n == 0:
 			return false, brokenOff(c)
 		}
@@ -36,7 +36,7 @@ func (w *EndWatch) Look(c *Conn) (ended bool, err error) {
 	}
 	e, err := ParseEnded(w.in[:])
 	if err != nil {
-		return false, &fault.Error{Op: "read the sender's end of the flow", Err: err, Peer: true, How: "both ends must be zcbench of one version"}
+		return false, &fault.Error{Op: "read the sender's end of the flow", Err: err, Peer: true, How: "both ends must run the same version of zcbench"}
 	}
 	c.Sent = e.Packets
 	return true, nil
@@ -47,5 +47,5 @@ func brokenOff(c *Conn) error {
 		return err
 	}
 	return &fault.Error{Op: "the sender broke off before the end of the flow", Err: errors.New("it closed the connection"), Peer: true,
-		How: "it was stopped or killed: its own message says why"}
+		How: "it was stopped or killed: see its own message"}
 }

@@ -33,7 +33,7 @@ func flowError(c *Conn, op string, err error, peer string) error {
 	how, broke := "", errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNREFUSED)
 	switch {
 	case broke:
-		how = "the " + peer + " broke off: its own message says why"
+		how = "the " + peer + " broke off: see its own message"
 	case errors.Is(err, unix.ETIMEDOUT):
 		how = "the " + peer + "'s host no longer answers: check link and host"
 	}

@@ -22,7 +22,7 @@ type Group interface {
 // has whether one was.
 func CheckGroup(flows []*Flow, attached int, has func(*Conn) bool) error {
 	if len(flows) != attached {
-		return fmt.Errorf("%d flows to receive, and %d were attached", len(flows), attached)
+		return fmt.Errorf("%d flows to receive, but %d were attached", len(flows), attached)
 	}
 	for _, f := range flows {
 		if f.Conn == nil || !has(f.Conn) {

@@ -96,7 +96,7 @@ func open(b []byte, name string, magic [4]byte, size int) ([]byte, error) {
 		return nil, fmt.Errorf("%s has %d bytes, not %d", name, len(b), size)
 	}
 	if !bytes.Equal(b[:4], magic[:]) {
-		return nil, fmt.Errorf("%s begins with %q, not %q: no zcbench peer of this version", name, b[:4], magic[:])
+		return nil, fmt.Errorf("%s begins with %q, not %q: not a zcbench peer of this version", name, b[:4], magic[:])
 	}
 	if binary.BigEndian.Uint32(b[size-4:]) != crc32.Checksum(b[:size-4], castagnoli) {
 		return nil, fmt.Errorf("%s: bad checksum at byte %d", name, size-4)
@@ -131,7 +131,7 @@ func (h Hello) AppendBinary(b []byte) ([]byte, error) {
 	}
 	flows := max(h.Flows, 1)
 	if flows > MaxFlows {
-		return nil, fmt.Errorf("hello: %d flows: there are at most %d", flows, MaxFlows)
+		return nil, fmt.Errorf("hello: %d flows: want at most %d", flows, MaxFlows)
 	}
 	if h.Flow < 0 || h.Flow >= flows {
 		return nil, fmt.Errorf("hello: flow %d is outside 0..%d", h.Flow, flows-1)
@@ -174,7 +174,7 @@ func ParseHello(b []byte) (Hello, error) {
 		return Hello{}, fmt.Errorf("hello: byte 20: answers of %d bytes to messages of %d: both are at most %d", h.ResponseBytes, h.MessageBytes, MaxTripBytes)
 	}
 	if h.PeriodBytes == 0 || h.PeriodBytes > MaxPeriodBytes || h.PeriodBytes%8 != 0 {
-		return Hello{}, fmt.Errorf("hello: payload period of %d bytes is no multiple of 8 in 8..%d", h.PeriodBytes, MaxPeriodBytes)
+		return Hello{}, fmt.Errorf("hello: payload period of %d bytes is not a multiple of 8 in 8..%d", h.PeriodBytes, MaxPeriodBytes)
 	}
 	n := binary.BigEndian.Uint32(body[60:])
 	h.Flow, h.Flows = int(n&0xffff), int(n>>16)+1

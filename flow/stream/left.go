@@ -23,8 +23,8 @@ func (c *Conn) Left() error {
 	if n, err := unix.Poll(p, 0); n == 0 || err != nil {
 		return nil
 	}
-	gone := &fault.Error{Op: "the sender ended the flow before it was welcome", Peer: true,
-		How: "it gave up or was killed, while other flows were waited for or steered: its own message says more"}
+	gone := &fault.Error{Op: "the sender ended the flow before it was welcomed", Peer: true,
+		How: "it gave up or was killed while other flows were awaited or steered: see its own message"}
 	if errno, err := unix.GetsockoptInt(c.FD, unix.SOL_SOCKET, unix.SO_ERROR); err == nil && errno != 0 {
 		gone.Err = unix.Errno(errno)
 	}

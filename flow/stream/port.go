@@ -102,7 +102,7 @@ func listenError(addr string, err error) error {
 	how := ""
 	switch {
 	case errors.Is(err, unix.EADDRINUSE):
-		how = "another program listens there: choose another port, or 0 for a free one (ss -ltnp shows who)"
+		how = "another program listens there (see ss -ltnp): choose another port, or 0 for a free one"
 	case errors.Is(err, unix.EADDRNOTAVAIL):
 		how = "no interface of this host (or namespace) has that address"
 	case errors.Is(err, unix.EACCES):
@@ -206,7 +206,7 @@ func (p *Port) Accept(ctx context.Context) (*Conn, Hello, error) {
 	select {
 	case a := <-p.flow:
 		if got, want := a.hello.Flows, len(p.taken); got != want {
-			return nil, Hello{}, errors.Join(&fault.Error{Op: fmt.Sprintf("the sender has %d flows, and %d are waited for", got, want),
+			return nil, Hello{}, errors.Join(&fault.Error{Op: fmt.Sprintf("the sender has %d flows, but %d are expected", got, want),
 				How: "give both ends the same --flows"}, a.conn.Close())
 		}
 		conn, err := Detach(a.conn)
@@ -225,7 +225,7 @@ func (p *Port) missing() string {
 	if len(p.taken) == 1 || first < 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d flows came, flow %d did not; ", len(p.taken)-p.left, len(p.taken), first)
+	return fmt.Sprintf("%d of %d flows arrived, flow %d did not; ", len(p.taken)-p.left, len(p.taken), first)
 }
 
 // Close stops listening and drops what is pending.

@@ -25,7 +25,7 @@ func CheckGather(mode string, r Ring, o Options) error {
 		return nil
 	}
 	return &fault.Unsupported{Mode: mode, Op: "gather for " + o.Gather.String(), Err: errors.ErrUnsupported,
-		How: "leave --gather out, or use Linux 6.12 or later (IORING_FEAT_MIN_TIMEOUT) and --uring-engine native"}
+		How: "leave out --gather, or use Linux 6.12 or later (IORING_FEAT_MIN_TIMEOUT) and --uring-engine native"}
 }
 
 // GatherFigures say for how long a receiver's waits gather, and how many did.

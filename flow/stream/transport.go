@@ -35,7 +35,7 @@ func (m Mode) Transport() (Transport, error) {
 	if t, ok := transports[m.Kind]; ok {
 		return t, nil
 	}
-	return nil, fmt.Errorf("%s %s moves %v, and nothing opens such flows", m.Role, m.Name, m.Kind)
+	return nil, fmt.Errorf("%s %s carries %v, and no transport opens such flows", m.Role, m.Name, m.Kind)
 }
 
 // transports are those there are.

@@ -129,10 +129,10 @@ func TestTripsOfSeveralFlows(t *testing.T) {
 func TestTripsFindWrongAnswers(t *testing.T) {
 	const request, response = 16, 24
 	for name, spoil := range map[string]func([]byte) []byte{
-		"wrong":   func(b []byte) []byte { b[30] ^= 1; return b },
-		"lost":    func(b []byte) []byte { return b[response:] },
-		"doubled": func(b []byte) []byte { return append(append([]byte{}, b[:response]...), b...) },
-		"unasked": func(b []byte) []byte { return append(b, 1, 2, 3) },
+		"wrong":      func(b []byte) []byte { b[30] ^= 1; return b },
+		"lost":       func(b []byte) []byte { return b[response:] },
+		"duplicated": func(b []byte) []byte { return append(append([]byte{}, b[:response]...), b...) },
+		"unasked":    func(b []byte) []byte { return append(b, 1, 2, 3) },
 	} {
 		tr, _, p, m := tripping(t, request, TripOptions{ResponseBytes: response, InFlight: 4})
 		tr.Begin(4, m)

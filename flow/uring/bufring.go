@@ -107,7 +107,7 @@ func (r *Ring) bufRingError(o BufRingOptions, errno unix.Errno) error {
 	e := &fault.Error{Op: fmt.Sprintf("register pbuf ring %d", o.Group), Err: errno, How: fixFor(errno)}
 	switch {
 	case errno == unix.EEXIST:
-		e.How = cmp.Or(r.elsewhere(), "the ring has such a group: choose another group, or close that one")
+		e.How = cmp.Or(r.elsewhere(), "the ring already has this group: choose another, or close it")
 	case errno == unix.EINVAL && o.Incremental:
 		e.How = "use Linux 6.12 or later (IOU_PBUF_RING_INC), or leave out Incremental"
 	case errno == unix.EINVAL:

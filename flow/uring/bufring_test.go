@@ -29,7 +29,7 @@ func testBufRingRefused(t *testing.T) {
 	}
 	maps := mappings(t)
 	_, err := r.NewBufRing(BufRingOptions{Group: 2, Entries: 4, Size: 64})
-	if !errors.Is(err, unix.EEXIST) || !strings.Contains(told(err), "pbuf ring 2") || !strings.Contains(told(err), "another group") || strings.Contains(told(err), "thread") {
+	if !errors.Is(err, unix.EEXIST) || !strings.Contains(told(err), "pbuf ring 2") || !strings.Contains(told(err), "choose another") || strings.Contains(told(err), "thread") {
 		t.Errorf("error %s", told(err))
 	}
 	if n := mappings(t); n > maps+2 {
@@ -51,7 +51,7 @@ func testBufRingElsewhere(t *testing.T) {
 		}
 		var err error
 		onDoomedThread(func() { _, err = r.NewBufRing(o) })
-		if !errors.Is(err, unix.EEXIST) || !strings.Contains(told(err), fmt.Sprintf("the ring is thread %d's", own)) || strings.Contains(told(err), "another group") {
+		if !errors.Is(err, unix.EEXIST) || !strings.Contains(told(err), fmt.Sprintf("the ring is thread %d's", own)) || strings.Contains(told(err), "choose another") {
 			t.Errorf("%s here, and a group made elsewhere: %s", name, told(err))
 		}
 		if _, err := r.NewBufRing(o); err != nil {

@@ -149,7 +149,7 @@ func (m made) cannot(what string) error {
 	if !slices.ContainsFunc(m.lacks, func(l lack) bool { return l.what == what }) {
 		return nil
 	}
-	return &fault.Error{Op: what + " with the engine " + string(m.name), Err: unix.EINVAL, How: "the engine cannot do it: use the engine " + string(Native)}
+	return &fault.Error{Op: what + " with the engine " + string(m.name), Err: unix.EINVAL, How: "the engine does not support it: use the engine " + string(Native)}
 }
 
 // cannotSetup is cannot of the flags of io_uring_setup.

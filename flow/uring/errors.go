@@ -39,7 +39,7 @@ func fixFor(errno unix.Errno) string {
 	case unix.EBADFD:
 		return "the ring is disabled: call Enable on the data thread first"
 	case unix.EBADR:
-		return "completions were lost for want of memory: give the ring more CQ entries"
+		return "completions were lost because memory ran out: give the ring more CQ entries"
 	case unix.ENOSYS:
 		return fixNoRing
 	case unix.EPERM:

@@ -80,7 +80,7 @@ func (f *Features) List() []*Feature {
 }
 
 // errNoLoopback says that a transfer could not be attempted.
-var errNoLoopback = errors.New("no TCP over 127.0.0.1 to try it on")
+var errNoLoopback = errors.New("no TCP over 127.0.0.1 to try it with")
 
 // probes is how each feature is attempted.
 var probes = []struct {

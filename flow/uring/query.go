@@ -31,7 +31,7 @@ func query[T any](op uint32, out *T) error {
 		errno = unix.Errno(-a.hdr.result)
 	}
 	if errno != 0 {
-		return &fault.Error{Op: "IORING_REGISTER_QUERY", Err: errno, How: "use a later kernel"}
+		return &fault.Error{Op: "IORING_REGISTER_QUERY", Err: errno, How: "use a newer kernel"}
 	}
 	*out = a.data
 	return nil

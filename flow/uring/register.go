@@ -32,7 +32,7 @@ func (r *Ring) Enable() error {
 	if _, errno := r.register(registerEnableRings, nil, 0); errno != 0 {
 		e := &fault.Error{Op: "enable ring", Err: errno, How: fixFor(errno)}
 		if errno == unix.EBADFD {
-			e.How = "the ring runs already: set Options.Disabled, and call Enable once"
+			e.How = "the ring is already running: set Options.Disabled, and call Enable once"
 		}
 		return e
 	}
@@ -66,7 +66,7 @@ func (r *Ring) registerRingFD() error {
 		case unix.EINVAL:
 			e.How = "use Linux 5.18 or later, or leave out Options.RegisterFD"
 		case unix.EBUSY:
-			e.How = "this thread has 16 registered rings already: close one on this thread"
+			e.How = "this thread already has 16 registered rings: close one on this thread"
 		}
 		return e
 	}

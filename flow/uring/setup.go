@@ -174,7 +174,7 @@ func (o Options) fixInvalid() string {
 	if len(missing) == 0 {
 		return "the kernel refuses this combination of options"
 	}
-	return "this kernel does not know " + strings.Join(missing, ", ") + ": use a later kernel or leave it out"
+	return "this kernel does not know " + strings.Join(missing, ", ") + ": use a newer kernel or leave it out"
 }
 
 // trySetup makes a ring of one entry with flags and drops it.

@@ -126,7 +126,7 @@ func (o ZcrxOptions) check() error {
 	case o.BufLen != 0 && (o.BufLen&(o.BufLen-1) != 0 || o.BufLen < unix.Getpagesize()):
 		return fmt.Errorf("uring: zcrx buffers of %d bytes: must be a power of two of at least %d", o.BufLen, unix.Getpagesize())
 	case len(o.Area.Bytes)%max(o.BufLen, unix.Getpagesize()) != 0:
-		return fmt.Errorf("uring: zcrx area of %d bytes is no multiple of the buffer size", len(o.Area.Bytes))
+		return fmt.Errorf("uring: zcrx area of %d bytes is not a multiple of the buffer size", len(o.Area.Bytes))
 	case o.RefillEntries < 1 || o.RefillEntries > 1<<30:
 		return fmt.Errorf("uring: refill ring of %d entries: must be 1 to %d", o.RefillEntries, maxRefillEntries)
 	}
@@ -210,11 +210,11 @@ func (o ZcrxOptions) explain(errno unix.Errno) error {
 			e.How += ", or the memory is not contiguous in pieces of BufLen: use huge pages"
 		}
 	case unix.EEXIST:
-		e.How = "the queue has a memory provider already, or an XDP program is attached to the interface; or " + fixThread
+		e.How = "the queue already has a memory provider, or an XDP program is attached to the interface; or " + fixThread
 	case unix.EBUSY:
 		e.How = "AF_XDP uses the queue, or it is leased: choose another"
 	case unix.ENODATA:
-		e.How = "the driver ignored the provider's memory: report it, this is a bug of the driver"
+		e.How = "the driver ignored the provider's memory: this is a driver bug, please report it"
 	case unix.ENOMEM:
 		e.How = fixMemlock
 	case unix.EFAULT:

@@ -29,7 +29,7 @@ func tryZcrx() error {
 	case unix.EFAULT:
 		return nil
 	case 0:
-		return errors.New("the kernel took a garbage registration")
+		return errors.New("the kernel accepted a nonsense registration")
 	case unix.EPERM:
 		e.How = "run as root or with CAP_NET_ADMIN"
 	default: // EINVAL before 6.15, EOPNOTSUPP where it is left out

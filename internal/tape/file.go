@@ -113,7 +113,7 @@ func Parse(name string, text []byte) (*File, error) {
 		return nil, at(offsetOf(text, err), plainError(err))
 	}
 	if rest := bytes.TrimSpace(text[dec.InputOffset():]); len(rest) > 0 {
-		return nil, at(int64(len(text)-len(rest)), errors.New("more after the record"))
+		return nil, at(int64(len(text)-len(rest)), errors.New("data after the record"))
 	}
 	if err := f.Check(); err != nil {
 		var bad *badAnswer
@@ -193,15 +193,15 @@ func (e *badAnswer) Unwrap() error { return e.err }
 func (f *File) Check() error {
 	switch {
 	case f.Format != format:
-		return fmt.Errorf("it is no record of zcbench doctor --record: format %.40q, want %q", f.Format, format)
+		return fmt.Errorf("not a record of zcbench doctor --record: format %.40q, want %q", f.Format, format)
 	case f.Version != version:
-		return fmt.Errorf("it is a record of version %d, and this zcbench reads version %d", f.Version, version)
+		return fmt.Errorf("the record has version %d, but this zcbench reads version %d", f.Version, version)
 	case len(f.Answers) > maxAnswers:
-		return fmt.Errorf("it has %d answers, more than %d", len(f.Answers), maxAnswers)
+		return fmt.Errorf("%d answers, more than %d", len(f.Answers), maxAnswers)
 	case !plain(f.Tool) || strings.ContainsAny(f.Tool, "\n\t") || len(f.Tool) > 200:
-		return errors.New("tool_version is no plain text, or too long")
+		return errors.New("tool_version is not plain text, or too long")
 	case f.Dev != "" && !PlainName(f.Dev):
-		return fmt.Errorf("dev %.40q is no name that a record has", f.Dev)
+		return fmt.Errorf("dev %.40q is not a name that records use", f.Dev)
 	}
 	asked := map[string]bool{}
 	for i, a := range f.Answers {
@@ -209,7 +209,7 @@ func (f *File) Check() error {
 			return &badAnswer{i, err}
 		}
 		if asked[a.Asked] {
-			return &badAnswer{i, errors.New("the question was answered before")}
+			return &badAnswer{i, errors.New("the question has already been answered")}
 		}
 		asked[a.Asked] = true
 	}
@@ -221,9 +221,9 @@ func (a Answer) check() error {
 	case a.Asked == "" || len(a.Asked) > maxAsked:
 		return fmt.Errorf("a question of %d bytes", len(a.Asked))
 	case !plain(a.Asked):
-		return errors.New("the question is no plain text")
+		return errors.New("the question is not plain text")
 	case len(a.Got) > 0 && a.Failed != nil:
-		return errors.New("it has both a value and a failure")
+		return errors.New("both a value and a failure")
 	}
 	if len(a.Got) > 0 {
 		var v any
@@ -242,17 +242,17 @@ func (f *Failure) check(depth int) error {
 	case f == nil:
 		return nil
 	case depth > mostInner+1:
-		return errors.New("failures lie too deep in each other")
+		return errors.New("failures are nested too deep")
 	case f.Kind != "" && f.Kind != "error" && f.Kind != "unsupported" && f.Kind != "netlink":
 		return fmt.Errorf("a failure of kind %.40q", f.Kind)
 	case f.Errno < 0 || f.Errno > 4095:
 		return fmt.Errorf("errno %d", f.Errno)
 	case f.Kind == "" && f.Text == "" && f.Errno == 0:
-		return errors.New("a failure of nothing")
+		return errors.New("an empty failure")
 	}
 	for _, s := range []string{f.Mode, f.Op, f.Ack, f.How, f.Text} {
 		if !plain(s) || len(s) > 16<<10 {
-			return errors.New("a failure's text is not plain, or too long")
+			return errors.New("a failure's text is not plain text, or too long")
 		}
 	}
 	return f.Inner.check(depth + 1)

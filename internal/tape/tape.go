@@ -58,7 +58,7 @@ func (f *File) Replay(call func() error) error {
 
 func (p *player) while(f func() error) error {
 	if !machine.CompareAndSwap(nil, p) {
-		return errors.New("another record is in use by this process")
+		return errors.New("this process is already using another record")
 	}
 	defer machine.Store(nil)
 	return f()
@@ -127,7 +127,7 @@ func (p *player) write(asked string, v any, err error) {
 func answer[T any](p *player, asked string) (v T, err error) {
 	i, ok := p.at[asked]
 	if !ok {
-		return v, &fault.Error{Op: fmt.Sprintf("%.200s", asked), Err: ErrNoAnswer, How: "make the record anew with this zcbench"}
+		return v, &fault.Error{Op: fmt.Sprintf("%.200s", asked), Err: ErrNoAnswer, How: "make a new record with this zcbench"}
 	}
 	a := p.file.Answers[i]
 	if a.Failed != nil {

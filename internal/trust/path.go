@@ -38,7 +38,7 @@ func Dir(path string) error {
 	case err != nil:
 		return err
 	case !st.IsDir():
-		return &Error{real, "is no folder", "name a folder"}
+		return &Error{real, "is not a folder", "name a folder"}
 	}
 	return own(real, st)
 }
@@ -105,7 +105,7 @@ func File(f *os.File) error {
 		return err
 	}
 	if !st.Mode().IsRegular() {
-		return &Error{f.Name(), "is no regular file", "remove it"}
+		return &Error{f.Name(), "is not a regular file", "remove it"}
 	}
 	uid, _ := owner(st)
 	if !mine(uid) {
@@ -229,7 +229,7 @@ func alone(path string, st fs.FileInfo) error {
 	case mode&0o020 != 0 && gid != uid:
 		return &Error{path, fmt.Sprintf("is writable by group %d (mode %04o)", gid, mode), "chmod g-w " + cmdline.Word(path)}
 	case mode&0o020 != 0 && listed(path):
-		return &Error{path, fmt.Sprintf("is writable by others of its access list (mode %04o)", mode),
+		return &Error{path, fmt.Sprintf("is writable by others through its access list (mode %04o)", mode),
 			"setfacl -b " + cmdline.Word(path)}
 	}
 	return nil
@@ -243,8 +243,8 @@ func listed(path string) bool {
 }
 
 func foreign(path string, uid uint32) error {
-	return &Error{path, fmt.Sprintf("belongs to user %d, and this is user %d", uid, os.Geteuid()),
-		fmt.Sprintf("find out who put it there; if it can be trusted: chown %d %s", os.Geteuid(), cmdline.Word(path))}
+	return &Error{path, fmt.Sprintf("belongs to user %d, but this is user %d", uid, os.Geteuid()),
+		fmt.Sprintf("find out who put it there; if you trust it: chown %d %s", os.Geteuid(), cmdline.Word(path))}
 }
 
 func sticky(st fs.FileInfo) bool { return st.Mode()&fs.ModeSticky != 0 }

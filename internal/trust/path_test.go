@@ -78,7 +78,7 @@ func TestDir(t *testing.T) {
 	mkdir(t, 0o777, base, "open")
 	wantErr(t, Dir(mkdir(t, 0o700, base, "open", "mine")), "writable by everybody")
 	wantErr(t, Dir(filepath.Join(base, "none")), "no such file")
-	wantErr(t, Dir(write(t, 0o600, base, "file")), "no folder")
+	wantErr(t, Dir(write(t, 0o600, base, "file")), "not a folder")
 }
 
 func TestDirOfStrangers(t *testing.T) {
@@ -179,7 +179,7 @@ func TestOpen(t *testing.T) {
 	if err := unix.Mkfifo(filepath.Join(base, "fifo"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantErr(t, open(filepath.Join(base, "fifo")), "no regular file")
+	wantErr(t, open(filepath.Join(base, "fifo")), "not a regular file")
 	if f, err := Open(filepath.Join(base, "good"), os.O_RDONLY); err != nil {
 		t.Error(err)
 	} else if b, err := io.ReadAll(f); err != nil || f.Close() != nil || string(b) != "x" {

@@ -49,7 +49,7 @@ func followKmsg(w io.Writer) *kmsg {
 				continue
 			}
 			if err == unix.EPIPE {
-				k.take("WARNING: messages of the kernel were overwritten before they were read")
+				k.take("WARNING: kernel messages were overwritten before they were read")
 				continue
 			}
 			if err != nil {
@@ -100,7 +100,7 @@ func (k *kmsg) pending(mark string) []string {
 		select {
 		case <-seen:
 		case <-time.After(kmsgPatience):
-			err = fmt.Errorf("the kernel's messages were not read to their end in %v", kmsgPatience)
+			err = fmt.Errorf("the kernel's messages could not all be read in %v", kmsgPatience)
 		}
 	}
 	k.mu.Lock()

@@ -109,6 +109,6 @@ func killAll() error {
 	case <-gone:
 		return nil
 	case <-time.After(killPatience):
-		return fmt.Errorf("processes are there %v after they were killed", killPatience)
+		return fmt.Errorf("processes remain %v after they were killed", killPatience)
 	}
 }

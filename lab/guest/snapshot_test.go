@@ -66,7 +66,7 @@ func TestSnapshot(t *testing.T) {
 
 // Nothing is removed but from a file system in memory.
 func TestInMemory(t *testing.T) {
-	if err := inMemory("/proc"); err == nil || !strings.Contains(err.Error(), "no guest of the lab") {
+	if err := inMemory("/proc"); err == nil || !strings.Contains(err.Error(), "not a guest of the lab") {
 		t.Errorf("/proc: %v", err)
 	}
 	if err := inMemory("/dev/shm"); err != nil {

@@ -34,7 +34,7 @@ func unpackOne(r io.Reader, h *tar.Header, path string, base snapshot) error {
 		return os.MkdirAll(path, 0o755)
 	}
 	if _, own := base[path]; own {
-		return fmt.Errorf("%s: the machine has one of its own", path)
+		return fmt.Errorf("%s: the machine already has one", path)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

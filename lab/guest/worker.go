@@ -130,7 +130,7 @@ func (w *worker) work(job *Job) (res Result) {
 // anotherNIC takes the soft NIC down and sets it up with other parameters.
 func (w *worker) anotherNIC(params string) error {
 	if w.spec.NIC != nil {
-		return fmt.Errorf("this machine has %s and no soft NIC to set up anew", w.spec.NIC.Name)
+		return fmt.Errorf("this machine has %s, not a soft NIC to set up again", w.spec.NIC.Name)
 	}
 	if bad := teardown(&w.spec); len(bad) > 0 {
 		return errors.New(bad[0])

@@ -65,7 +65,7 @@ func parseExpected(name, text string) (expectation, error) {
 		case line == "" || line[0] == '#':
 		case line[0] != ' ':
 			if test = line; e[test] != nil {
-				return nil, bad("this test was there before")
+				return nil, bad("duplicate test")
 			}
 			e[test] = map[string]Case{}
 		case test == "":
@@ -73,7 +73,7 @@ func parseExpected(name, text string) (expectation, error) {
 		default:
 			c, why := parseCase(line)
 			if _, twice := e[test][c.Name]; why == "" && twice {
-				why = "this case was there before"
+				why = "duplicate case"
 			}
 			if why != "" {
 				return nil, bad(why)

@@ -12,7 +12,7 @@ import (
 func TestExpected(t *testing.T) {
 	t.Parallel()
 	if len(Known()) == 0 {
-		t.Fatal("nothing is on record")
+		t.Fatal("nothing recorded for this test")
 	}
 	for _, s := range Known() {
 		e, err := expectedOf(s + ".0+test-amd64")
@@ -40,8 +40,8 @@ func TestParseExpected(t *testing.T) {
 		{"a.py\n  good x\n", "f:2: want pass, skip, xfail, fail or pass/fail"},
 		{"a.py\n  pass/fail x | a timer\n", ""},
 		{"a.py\n  pass/fail x\n", "f:2: a reason is missing"},
-		{"a.py\n  pass x\n\n  skip x | y\n", "f:4: this case was there before"},
-		{"a.py\n  pass x\na.py\n", "f:3: this test was there before"},
+		{"a.py\n  pass x\n\n  skip x | y\n", "f:4: duplicate case"},
+		{"a.py\n  pass x\na.py\n", "f:3: duplicate test"},
 	} {
 		_, err := parseExpected("f", tc.text)
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
@@ -65,7 +65,7 @@ func TestJudge(t *testing.T) {
 			wrong[j.Name] = j.Wrong
 		}
 	}
-	for name, w := range map[string]string{"x": "expected pass", "y": "", "z": "expected fail (a gap)", "new": "", "odd": "not on record", "gone": "expected pass"} {
+	for name, w := range map[string]string{"x": "expected pass", "y": "", "z": "expected fail (a gap)", "new": "", "odd": "not recorded", "gone": "expected pass"} {
 		if wrong[name] != w {
 			t.Errorf("%s: %q, want %q", name, wrong[name], w)
 		}
@@ -73,7 +73,7 @@ func TestJudge(t *testing.T) {
 	if got[5].Wrong != "said twice" || AsExpected(got) || !AsExpected(got[1:2]) {
 		t.Errorf("%+v", got)
 	}
-	if s := Sum(got); s != "2 pass, 3 skip, 2 fail, 1 not on record, which nothing is expected of, 5 otherwise than expected" {
+	if s := Sum(got); s != "2 pass, 3 skip, 2 fail, 1 not recorded, so without expectation, 5 not as expected" {
 		t.Error(s)
 	}
 }

@@ -44,11 +44,11 @@ func judge(want map[string]Case, test string, cases []Case) []Judged {
 		case seen[c.Name]:
 			j.Wrong = "said twice"
 		case want == nil:
-			j.Because = "nothing is on record of this test"
+			j.Because = "nothing recorded for this test"
 		case !known && c.Outcome != Pass:
-			j.Wrong = "not on record"
+			j.Wrong = "not recorded"
 		case !known:
-			j.Because = "new: not on record"
+			j.Because = "new: not recorded"
 		case w.Outcome == Flips && (c.Outcome == Pass || c.Outcome == Fail):
 			j.Flips, j.Because = true, w.Reason
 		case w.Outcome != c.Outcome:
@@ -64,7 +64,7 @@ func judge(want map[string]Case, test string, cases []Case) []Judged {
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if !seen[name] {
-			out = append(out, Judged{Test: test, Case: Case{Name: name, Outcome: Fail, Reason: "the test did not say"},
+			out = append(out, Judged{Test: test, Case: Case{Name: name, Outcome: Fail, Reason: "the test gave no reason"},
 				Wrong: fmt.Sprintf("expected %s", want[name].Outcome)})
 		}
 	}

@@ -13,7 +13,7 @@ func TestRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := judge(e["a.py"], "a.py", said)
-	if !AsExpected(got) || got[1].Because != "no Y" || got[2].Because != "it said nothing" {
+	if !AsExpected(got) || got[1].Because != "no Y" || got[2].Because != "no output" {
 		t.Errorf("%+v", got)
 	}
 	if again := Record("7.3.4", got); again != Record("7.3.4", judge(e["a.py"], "a.py", said)) {

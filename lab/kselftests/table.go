@@ -42,10 +42,10 @@ func Sum(all []Judged) string {
 		words = append(words, fmt.Sprintf("%d of them may pass or fail", flips))
 	}
 	if unknown > 0 {
-		words = append(words, fmt.Sprintf("%d not on record, which nothing is expected of", unknown))
+		words = append(words, fmt.Sprintf("%d not recorded, so without expectation", unknown))
 	}
 	if wrong > 0 {
-		words = append(words, fmt.Sprintf("%d otherwise than expected", wrong))
+		words = append(words, fmt.Sprintf("%d not as expected", wrong))
 	}
 	return strings.Join(words, ", ")
 }

@@ -78,7 +78,7 @@ func Select(only []string) ([]Test, error) {
 	for _, o := range only {
 		i := slices.IndexFunc(Tests, func(t Test) bool { return t.called(o) })
 		if i < 0 {
-			return nil, fmt.Errorf("--only %q: no such test; there are: %s", o, strings.Join(names, ", "))
+			return nil, fmt.Errorf("--only %q: no such test; choose from: %s", o, strings.Join(names, ", "))
 		}
 		if !slices.Contains(picked, Tests[i]) {
 			picked = append(picked, Tests[i])

@@ -139,7 +139,7 @@ func Usage(before, after CPUSnapshot, cpus []int) CPUUsage {
 	}
 	u.addUp()
 	if before.SampledIdle || after.SampledIdle {
-		u.Flags = append(u.Flags, "idle time is tick-sampled (nohz or highres is off): busy can be as wrong as the columns")
+		u.Flags = append(u.Flags, "idle time is sampled by ticks (nohz or highres is off): busy is no more exact than the columns")
 	}
 	return u
 }
@@ -186,7 +186,7 @@ func (u *OneCPUUsage) fill(b, a CPUTicks, wall, slack float64) {
 	idle, _ := since(b.Idle, a.Idle)
 	iowait, fell := since(b.IOWait, a.IOWait)
 	if fell {
-		u.flag("iowait fell by %d ticks and counts as 0", b.IOWait-a.IOWait)
+		u.flag("iowait fell by %d ticks and is counted as 0", b.IOWait-a.IOWait)
 	}
 	steal, _ := since(b.Steal, a.Steal)
 	u.UncertaintyCores = 1.0/userHZ/wall + slack/wall
@@ -211,7 +211,7 @@ func (u *OneCPUUsage) split(b, a CPUTicks) {
 	sys, f2 := since(b.System, a.System)
 	soft, f3 := since(b.IRQ+b.SoftIRQ, a.IRQ+a.SoftIRQ)
 	if f1 || f2 || f3 {
-		u.flag("a cpu column fell and counts as 0")
+		u.flag("a cpu column fell and is counted as 0")
 	}
 	u.SplitTicks = user + sys + soft
 	busy := *u.BusyCores
@@ -222,19 +222,19 @@ func (u *OneCPUUsage) split(b, a CPUTicks) {
 	case busy == 0:
 		u.AppCores, u.SysCores, u.SoftCores = ptr(0.0), ptr(0.0), ptr(0.0)
 	case busy > u.UncertaintyCores+1e-6: // less is rounding, not a load
-		u.flag("app/sys/soft unknown: no tick fell into the busy time")
+		u.flag("app/sys/soft unknown: no tick hit the busy time")
 	}
 }
 
 func (u *OneCPUUsage) judge() {
 	if u.UncertaintyCores > uncertaintyLimit {
-		u.flag("right to %.3f cores only: 1/%d s ticks in a short window", u.UncertaintyCores, userHZ)
+		u.flag("accurate only to %.3f cores: 1/%d s ticks in a short window", u.UncertaintyCores, userHZ)
 	}
 	if d := *u.Coverage - 1; d > coverageLimit+u.UncertaintyCores || d < -coverageLimit-u.UncertaintyCores {
-		u.flag("columns cover %.2f of the wall clock: the split is an estimate", *u.Coverage)
+		u.flag("the columns cover %.2f of the wall clock: the split is an estimate", *u.Coverage)
 	}
 	if *u.StealCores > stealLimit {
-		u.flag("%.3f cores were stolen by the hypervisor, inside busy as far as the CPU was not idle", *u.StealCores)
+		u.flag("%.3f cores were stolen by the hypervisor; they count as busy while the CPU was not idle", *u.StealCores)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestUsageFooledColumns(t *testing.T) {
 	if !near(u.UncertaintyCores, 0.01) || u.SplitTicks != 20 || u.WallS != 2 {
 		t.Errorf("uncertainty %v, ticks %d, wall %v; want 0.01, 20, 2", u.UncertaintyCores, u.SplitTicks, u.WallS)
 	}
-	if want := "CPU 0: columns cover 0.60 of the wall clock: the split is an estimate"; u.Quality() != want {
+	if want := "CPU 0: the columns cover 0.60 of the wall clock: the split is an estimate"; u.Quality() != want {
 		t.Errorf("quality %q, want %q", u.Quality(), want)
 	}
 }
@@ -132,7 +132,7 @@ func TestUsageShortWindow(t *testing.T) {
 	b := CPUTicks{Idle: 100}
 	a := CPUTicks{Idle: 105, User: 5}
 	u := Usage(CPUSnapshot{AtNs: 0, CPUs: []CPUTicks{b}}, CPUSnapshot{AtNs: 1e8, CPUs: []CPUTicks{a}}, nil)
-	if !near(u.UncertaintyCores, 0.1) || !strings.Contains(u.Quality(), "right to 0.100 cores only") {
+	if !near(u.UncertaintyCores, 0.1) || !strings.Contains(u.Quality(), "accurate only to 0.100 cores") {
 		t.Errorf("uncertainty %v, quality %q", u.UncertaintyCores, u.Quality())
 	}
 	if u := Usage(CPUSnapshot{AtNs: 5}, CPUSnapshot{AtNs: 5}, nil); u.BusyCores != nil || u.Quality() == "" {
@@ -174,7 +174,7 @@ func TestReadCPU(t *testing.T) {
 	if s, err = ReadCPU(fixture(t, "after")); err != nil || !s.SampledIdle {
 		t.Errorf("nohz=off was not seen (%v)", err)
 	}
-	if u := Usage(s, CPUSnapshot{AtNs: s.AtNs + 1e9, CPUs: s.CPUs}, nil); !strings.Contains(u.Quality(), "idle time is tick-sampled") {
+	if u := Usage(s, CPUSnapshot{AtNs: s.AtNs + 1e9, CPUs: s.CPUs}, nil); !strings.Contains(u.Quality(), "idle time is sampled by ticks (nohz or highres is off): busy is no more exact than the columns") {
 		t.Errorf("quality %q", u.Quality())
 	}
 	if _, err := ReadCPU(FS{proc: "testdata", sys: "testdata"}); err == nil {

@@ -63,7 +63,7 @@ func readCount(path string) (uint64, error) {
 	}
 	v, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %q is no count", path, strings.TrimSpace(string(b)))
+		return 0, fmt.Errorf("%s: %q is not a count", path, strings.TrimSpace(string(b)))
 	}
 	return v, nil
 }
@@ -107,7 +107,7 @@ func (r *rows) idleStates(ds []IdleState, wall float64) {
 		sums[name] += cores
 		quality := ""
 		if cores > 1+1e-3 {
-			quality = "more than the window: a sleep that began before it"
+			quality = "longer than the window: a sleep that began before it"
 		}
 		r.add(results.MetricIdleState, "cores", cores, cpuidleSource, quality, strconv.Itoa(d.CPU), name)
 		r.add(fmt.Sprintf("cpuidle_cpu%d_%s_entries", d.CPU, name), "1", float64(d.Usage), cpuidleSource, "")
@@ -200,7 +200,7 @@ func (r *rows) throttle(before, after []Throttle) (warning string) {
 		}
 		r.add("throttle_"+k.name, k.unit, float64(total), "/sys/devices/system/cpu/cpuN/thermal_throttle", "")
 		if total > 0 {
-			warning = "the measured CPUs slowed down in the window because they were too hot"
+			warning = "the measured CPUs were throttled in the window because they were too hot"
 		}
 	}
 	return warning

@@ -77,18 +77,18 @@ func openDRAM(fs FS, calls eventCalls) *DRAM {
 	return d
 }
 
-var errNoController = errors.New("no PMU of memory controllers (uncore_imc, amd_umc) is here, as in most virtual machines")
+var errNoController = errors.New("no memory controller PMU (uncore_imc, amd_umc) here, as in most virtual machines")
 
 // open opens the first kind of controllers whose events there are.
 func (d *DRAM) open(root string) error {
 	entries, err := os.ReadDir(root)
 	if err != nil {
-		return fmt.Errorf("no PMU of memory controllers: %w", err)
+		return fmt.Errorf("no memory controller PMU: %w", err)
 	}
 	var names []string
 	for _, e := range entries {
 		if uncounted().MatchString(e.Name()) {
-			return fmt.Errorf("%s: this machine has memory that is not counted", e.Name())
+			return fmt.Errorf("%s: this machine has memory that it does not count", e.Name())
 		}
 		names = append(names, e.Name())
 	}
@@ -159,7 +159,7 @@ func dramEvent(dir, event string, bytes float64) (attr unix.PerfEventAttr, _ flo
 		scale, err := strconv.ParseFloat(line(filepath.Join(dir, "events", event+".scale")), 64)
 		unit := line(filepath.Join(dir, "events", event+".unit"))
 		if err != nil || !(scale > 0) || math.IsInf(scale, 0) || unit != "MiB" {
-			return attr, 0, fmt.Errorf("event %s: nobody says how many bytes a count is: unit %q", event, unit)
+			return attr, 0, fmt.Errorf("event %s: unknown number of bytes per count: unit %q", event, unit)
 		}
 		bytes = scale * mebibyte
 	}
@@ -179,7 +179,7 @@ func eventConfig(formats, terms string) (config uint64, err error) {
 			}
 		}
 		if !termName().MatchString(name) {
-			return 0, fmt.Errorf("event %q has a term that is none", terms)
+			return 0, fmt.Errorf("event %q has a malformed term", terms)
 		}
 		format := line(filepath.Join(formats, name))
 		bits, ok := strings.CutPrefix(format, "config:")
@@ -195,7 +195,7 @@ func eventConfig(formats, terms string) (config uint64, err error) {
 			value >>= 1
 		}
 		if value != 0 {
-			return 0, fmt.Errorf("event %q: %s has no room in %q", terms, name, format)
+			return 0, fmt.Errorf("event %q: %s does not fit %q", terms, name, format)
 		}
 	}
 	return config, nil

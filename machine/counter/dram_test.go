@@ -108,7 +108,7 @@ func TestDRAMOfIntel(t *testing.T) {
 	after["21:0x304 on 24"] = EventCount{1000, 2e9, 1.5e9} // half of the time
 	const src = "bytes perf_event uncore_imc: cas_count_read, cas_count_write;"
 	got := dramOf(t, d, f, before, after)
-	want := map[string]string{"dram_read_bytes": "256000 " + src + " scaled up: other events had the counter for 50 % of the time", "dram_write_bytes": fmt.Sprintf("%d %s", 64*(2+3+6+7), src)}
+	want := map[string]string{"dram_read_bytes": "256000 " + src + " scaled up: other events used the counter 50 % of the time", "dram_write_bytes": fmt.Sprintf("%d %s", 64*(2+3+6+7), src)}
 	for name, text := range want {
 		if got[name] != text {
 			t.Errorf("%s: %q, want %q", name, got[name], text)
@@ -171,13 +171,13 @@ func TestDRAMMissing(t *testing.T) {
 		change func(files map[string]string, f map[string]error)
 		want   string
 	}{
-		{"no PMU", func(files map[string]string, _ map[string]error) { clear(files) }, "most virtual machines"},
+		{"no memory controller PMU", func(files map[string]string, _ map[string]error) { clear(files) }, "most virtual machines"},
 		{"no scale", func(files map[string]string, _ map[string]error) {
 			delete(files, "uncore_imc_1/events/cas_count_read.scale")
-		}, "how many bytes a count is"},
+		}, ": unknown number of bytes per count: unit"},
 		{"a scale that is no number", func(files map[string]string, _ map[string]error) {
 			files["uncore_imc_1/events/cas_count_write.scale"] = "NaN"
-		}, "how many bytes a count is"},
+		}, ": unknown number of bytes per count: unit"},
 		{"another unit", func(files map[string]string, _ map[string]error) {
 			files["uncore_imc_0/events/cas_count_read.unit"] = "Joules"
 		}, `unit "Joules"`},
@@ -185,10 +185,10 @@ func TestDRAMMissing(t *testing.T) {
 		{"a term without a format", func(files map[string]string, _ map[string]error) { delete(files, "uncore_imc_0/format/umask") }, `format of umask is ""`},
 		{"a term too large", func(files map[string]string, _ map[string]error) {
 			files["uncore_imc_0/events/cas_count_read"] = "event=0x104,umask=0x03"
-		}, "event has no room"},
+		}, "event does not fit"},
 		{"a path for a term", func(files map[string]string, _ map[string]error) {
 			files["uncore_imc_0/events/cas_count_read"] = "../type=1"
-		}, "a term that is none"},
+		}, "has a malformed term"},
 		{"HBM beside it", func(files map[string]string, _ map[string]error) { files["uncore_hbm_3/type"] = "50" }, "uncore_hbm_3"},
 		{"refused", func(_ map[string]string, f map[string]error) { f["21:0xc04 on 24"] = unix.EACCES }, "perf_event_paranoid"},
 		{"no counter", func(_ map[string]string, f map[string]error) { f["20:0x304 on 0"] = unix.ENODEV }, "no such counter"},

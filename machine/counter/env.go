@@ -130,7 +130,7 @@ func DriverInfo(dev string) (driver, firmware string, err error) {
 	defer unix.Close(fd)
 	info, err := unix.IoctlGetEthtoolDrvinfo(fd, dev)
 	if err != nil {
-		return "", "", fmt.Errorf("read driver of %s: %w: name an interface that has ethtool support", dev, err)
+		return "", "", fmt.Errorf("read driver of %s: %w: name an interface with ethtool support", dev, err)
 	}
 	firmware = unix.ByteSliceToString(info.Fw_version[:])
 	if firmware == "N/A" {

@@ -55,5 +55,5 @@ func sharedQuality(share float64) string {
 	if share > .999 {
 		return ""
 	}
-	return fmt.Sprintf("scaled up: other events had the counter for %.0f %% of the time", 100*(1-share))
+	return fmt.Sprintf("scaled up: other events used the counter %.0f %% of the time", 100*(1-share))
 }

@@ -156,7 +156,7 @@ func Grew(before, after uint64) (delta int64, flag string) {
 		return fallen(before, after)
 	}
 	if delta = int64(after - before); delta < 0 {
-		flag = "the counter leapt: it does not count"
+		flag = "the counter jumped: not used"
 	}
 	return delta, flag
 }

@@ -57,7 +57,7 @@ func OpenPollers(fs FS, pids, cpus []int) *Pollers {
 		p.threads = append(p.threads, poller{pid: pid, total: -1})
 	}
 	if n := len(pids) * (1 + len(p.cpus)); n > mostPollerEvents {
-		p.missing = fmt.Sprintf("%d threads on %d CPUs are too many to tell apart", len(pids), len(p.cpus))
+		p.missing = fmt.Sprintf("%d threads on %d CPUs are too many to count separately", len(pids), len(p.cpus))
 		return p
 	}
 	for i := range p.threads {
@@ -306,7 +306,7 @@ func (c *Change) addPollers(r *rows, p *Pollers, before, after []PollerTimes, me
 		}
 	}
 	if c.Polled.Unknown > DefaultForeignThreshold {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("busy may lack up to %.3f cores: it is not known on which CPUs the interface's NAPI threads (%s) ran: %s",
+		c.Warnings = append(c.Warnings, fmt.Sprintf("busy may be up to %.3f cores too low: unknown on which CPUs the interface's NAPI threads (%s) ran: %s",
 			c.Polled.Unknown, pollerNames(uses), p.missing))
 	}
 	return asOwn(uses)

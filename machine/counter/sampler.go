@@ -71,7 +71,7 @@ func StartSampler(cfg SamplerConfig) (*Sampler, error) {
 		cfg.Interval = DefaultInterval
 	}
 	if cfg.Interval < MinInterval {
-		return nil, fmt.Errorf("start sampler: interval %v is finer than the kernel's columns: use %v or more", cfg.Interval, MinInterval)
+		return nil, fmt.Errorf("start sampler: interval %v is shorter than the resolution of the kernel's columns: use %v or more", cfg.Interval, MinInterval)
 	}
 	if cfg.Expect <= 0 {
 		cfg.Expect = time.Minute

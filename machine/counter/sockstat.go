@@ -63,7 +63,7 @@ func parseSockstat(r io.Reader, source string) (out []Level, err error) {
 		}
 		area, ok := strings.CutSuffix(f[0], ":")
 		if !ok || len(f)%2 != 1 || !isWord(area) {
-			return nil, fmt.Errorf("parse %s: %.60q is no area with names and numbers", source, sc.Text())
+			return nil, fmt.Errorf("parse %s: %.60q is not an area with names and numbers", source, sc.Text())
 		}
 		for i := 1; i < len(f); i += 2 {
 			v, err := strconv.ParseUint(f[i+1], 10, 64)
@@ -71,7 +71,7 @@ func parseSockstat(r io.Reader, source string) (out []Level, err error) {
 				_, err = strconv.ParseInt(f[i+1], 10, 64)
 			}
 			if err != nil || !isWord(f[i]) || len(out) == mostLevels {
-				return nil, fmt.Errorf("parse %s: %.60q: %.40q is no number of a name", source, sc.Text(), f[i+1])
+				return nil, fmt.Errorf("parse %s: %.60q: %.40q is not a name with a number", source, sc.Text(), f[i+1])
 			}
 			out = append(out, Level{strings.ToLower(area + "_" + f[i]), unitOfLevel(f[i]), v, source})
 		}

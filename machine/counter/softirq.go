@@ -29,7 +29,7 @@ func ReadSoftirqs(fs FS) (Softirqs, error) {
 		return Softirqs{}, fmt.Errorf("read softirqs: %w", err)
 	}
 	if len(s.NetRx) == 0 {
-		return Softirqs{}, fmt.Errorf("read softirqs: no NET_RX line: the kernel has no network")
+		return Softirqs{}, fmt.Errorf("read softirqs: no NET_RX line: the kernel has no networking")
 	}
 	return Softirqs{NetRX: s.NetRx, NetTX: s.NetTx, Others: []SoftirqKind{
 		{"hi", s.Hi}, {"timer", s.Timer}, {"block", s.Block}, {"irq_poll", s.IRQPoll},

@@ -73,13 +73,13 @@ func waitedTicks(text []byte) (int64, error) {
 	end := bytes.LastIndexByte(text, ')')
 	f := strings.Fields(string(text[end+1:]))
 	if end < 0 || len(f) < 15 {
-		return 0, fmt.Errorf("%q is no line of /proc/PID/stat", text)
+		return 0, fmt.Errorf("%q is not a line of /proc/PID/stat", text)
 	}
 	var sum int64
 	for _, word := range f[13:15] {
 		v, err := strconv.ParseInt(word, 10, 64)
 		if err != nil || v < 0 || v > 1<<40 {
-			return 0, fmt.Errorf("%q in /proc/PID/stat is no number of ticks", word)
+			return 0, fmt.Errorf("%q in /proc/PID/stat is not a number of ticks", word)
 		}
 		sum += v
 	}

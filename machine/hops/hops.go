@@ -66,7 +66,7 @@ func Open(places []Place, enter func(netns string) (*veth.Netns, error)) (p *Pat
 		}
 		l, err := s.conn.Named(at.Dev)
 		if errors.Is(err, unix.ENODEV) {
-			err = fmt.Errorf("there is no such interface there: ip link shows them: %w", unix.ENODEV)
+			err = fmt.Errorf("no such interface there: ip link lists them: %w", unix.ENODEV)
 		}
 		if err != nil {
 			return p, &PlaceError{at, err}
@@ -158,7 +158,7 @@ func (p *Path) Read() (r Reading, err error) {
 		l, err := h.space.conn.Link(h.Index)
 		switch {
 		case errors.Is(err, unix.ENODEV) || err == nil && l.Name != h.Dev:
-			return r, &PlaceError{h.Place, errors.New("it is gone, or has another name now")}
+			return r, &PlaceError{h.Place, errors.New("it is gone or has been renamed")}
 		case err != nil:
 			return r, &PlaceError{h.Place, err}
 		case l.Stats == nil:

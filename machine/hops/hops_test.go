@@ -213,7 +213,7 @@ func TestIntegrationPathThatIsNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	enter := func(name string) (*veth.Netns, error) { return veth.OpenNetns(x.names[name].Path()) }
-	if _, err := Open(places, enter); !errors.Is(err, unix.ENODEV) || !strings.Contains(err.Error(), `interface 2, "netns:r/nosuch", at byte 12: there is no such interface there`) {
+	if _, err := Open(places, enter); !errors.Is(err, unix.ENODEV) || !strings.Contains(err.Error(), `interface 2, "netns:r/nosuch", at byte 12: no such interface there`) {
 		t.Error(err)
 	}
 	p := x.open(t, "netns:a/a0,netns:r/pa")

@@ -54,7 +54,7 @@ func Parse(list string) (all []Place, err error) {
 		if rest, ok := strings.CutPrefix(item, netnsPrefix); ok {
 			cut := strings.LastIndexByte(rest, '/')
 			if cut <= 0 {
-				return nil, fmt.Errorf("%s: a network namespace is said as netns:NAME/DEV", p.Where())
+				return nil, fmt.Errorf("%s: write a network namespace as netns:NAME/DEV", p.Where())
 			}
 			p.Netns, p.Dev = rest[:cut], rest[cut+1:]
 		}
@@ -62,19 +62,19 @@ func Parse(list string) (all []Place, err error) {
 		case p.Dev == "":
 			return nil, fmt.Errorf("%s: no interface is named", p.Where())
 		case !isName(p.Dev):
-			return nil, fmt.Errorf("%s: %q is no name of an interface: at most %d characters, without blanks and slashes", p.Where(), p.Dev, mostName)
+			return nil, fmt.Errorf("%s: %q is not an interface name: want at most %d characters, without blanks or slashes", p.Where(), p.Dev, mostName)
 		case len(all) == mostPlaces:
 			return nil, fmt.Errorf("%s: more than %d interfaces", p.Where(), mostPlaces)
 		}
 		for _, q := range all {
 			if q.Netns == p.Netns && q.Dev == p.Dev {
-				return nil, fmt.Errorf("%s: it is there already, as interface %d", p.Where(), q.Item)
+				return nil, fmt.Errorf("%s: already in the path, as interface %d", p.Where(), q.Item)
 			}
 		}
 		all = append(all, p)
 	}
 	if len(all) < 2 {
-		return nil, fmt.Errorf("%s: a path has two interfaces at least", all[0].Where())
+		return nil, fmt.Errorf("%s: a path needs at least two interfaces", all[0].Where())
 	}
 	return all, nil
 }

@@ -18,19 +18,19 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for list, want := range map[string]string{
-		"eth0":                     "two interfaces at least",
+		"eth0":                     "at least two interfaces",
 		"eth0,":                    "interface 2, \"\", at byte 6: no interface is named",
 		",eth0":                    "interface 1, \"\", at byte 1",
-		"a,netns:x":                "interface 2, \"netns:x\", at byte 3: a network namespace is said as netns:NAME/DEV",
+		"a,netns:x":                "interface 2, \"netns:x\", at byte 3: write a network namespace as netns:NAME/DEV",
 		"a,netns:x/":               "no interface is named",
 		"a,netns:/b":               "netns:NAME/DEV",
 		"a, b":                     "without blanks",
-		"a,b,a":                    "interface 3, \"a\", at byte 5: it is there already, as interface 1",
+		"a,b,a":                    "interface 3, \"a\", at byte 5: already in the path, as interface 1",
 		"a,sixteen-letters-x":      "at most 15 characters",
 		"a,b\x1b[2J":               "without blanks",
-		strings.Repeat("x,", 70):   "it is there already",
-		"netns:v/e,netns:v/e":      "it is there already",
-		"..,b":                     "no name of an interface",
+		strings.Repeat("x,", 70):   "already in the path",
+		"netns:v/e,netns:v/e":      "already in the path",
+		"..,b":                     "not an interface name",
 		"a,b" + numbered(",c", 63): "more than 64 interfaces",
 	} {
 		if _, err := Parse(list); err == nil || !strings.Contains(err.Error(), want) {

@@ -70,7 +70,7 @@ func Read() (*Table, error) {
 	defer f.Close()
 	t, err := Parse(f)
 	if errors.Is(err, ErrHidden) {
-		err = fmt.Errorf("%w: it takes root, or CAP_SYSLOG, and kernel.kptr_restrict below 2", err)
+		err = fmt.Errorf("%w: this needs root, or CAP_SYSLOG, and kernel.kptr_restrict below 2", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the kernel's symbols: %w", err)

@@ -44,7 +44,7 @@ func (j *Journal) adopt(damaged bool, boot string) (f *file, kept string, err er
 	}
 	if err != nil {
 		to.Close()
-		return nil, "", errors.Join(fmt.Errorf("write the journal anew: %w: nothing was restored", err), os.Remove(tmp))
+		return nil, "", errors.Join(fmt.Errorf("rewrite the journal: %w: nothing was restored", err), os.Remove(tmp))
 	}
 	return f, kept, syncDir(dir)
 }

@@ -49,7 +49,7 @@ func (c *Changes) SplitHeaders(d *nic.Device) error {
 func (c *Changes) AllowRules(d *nic.Device) error {
 	all, err := d.Features()
 	if f := all[nic.FeatureNTuple]; err == nil && f.Known && !f.Active && !f.Hard {
-		return &fault.Error{Op: "switch ntuple rules of " + d.Name + " on: they are off, and fixed so", Err: unix.EOPNOTSUPP, How: "use a NIC that has rules"}
+		return &fault.Error{Op: "turn on ntuple rules of " + d.Name + " on: they are off, and fixed so", Err: unix.EOPNOTSUPP, How: "use a NIC with ntuple rules"}
 	}
 	return c.Set(d, "feature "+nic.FeatureNTuple, "on")
 }

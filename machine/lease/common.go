@@ -83,7 +83,7 @@ func (c *common) open(dev string) (*nic.Device, error) {
 	}
 	netns, err := d.Netns()
 	if err == nil && (place{netns, d.Index}) != c.at {
-		err = fmt.Errorf("interface %s is another one now", dev)
+		err = fmt.Errorf("interface %s has been replaced", dev)
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.Close())

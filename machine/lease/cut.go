@@ -26,7 +26,7 @@ func (l *Lease) uncut(first int) error {
 		if err != nil || now == s.Before {
 			return err
 		}
-		e := &fault.Error{Op: fmt.Sprintf("set %s of %s: it cuts the %s to %s, and %s was asked for", l.shrinker(first), s.where(), ringRX, now, s.Before)}
+		e := &fault.Error{Op: fmt.Sprintf("set %s of %s: it cuts the %s to %s, but %s was requested", l.shrinker(first), s.where(), ringRX, now, s.Before)}
 		if set.Why != nil {
 			why, fix := set.Why(s.Before, now)
 			e.Op, e.How = e.Op+": "+why, fix

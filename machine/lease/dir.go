@@ -26,9 +26,9 @@ const runDir = "/run/zcbench"
 // could change is refused.
 func Dir() (string, error) {
 	dirs, why := folders()
-	fix := "name a folder that nobody else may write, for zcbench restore too: " + DirEnv + "=/PATH"
+	fix := "name a folder that nobody else can write to, for zcbench restore too: " + DirEnv + "=/PATH"
 	if os.Geteuid() != 0 {
-		fix = "what changes a host's settings needs root (CAP_NET_ADMIN for those of a NIC): run as root, or leave the setting out; or " + fix
+		fix = "changing a host's settings needs root (CAP_NET_ADMIN for a NIC's): run as root, or leave the setting out; or " + fix
 	}
 	if len(dirs) > 1 {
 		fix = "mount a tmpfs on /run, or use root's own HOME (sudo -H); or " + fix
@@ -121,7 +121,7 @@ func ownsDir(dir string) bool {
 func bootID() (string, error) {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return "", fmt.Errorf("tell this boot from others: %w: mount /proc", err)
+		return "", fmt.Errorf("identify this boot: %w: mount /proc", err)
 	}
 	return strings.TrimSpace(string(b)), nil
 }

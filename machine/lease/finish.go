@@ -50,13 +50,13 @@ type Report struct {
 func (r Report) Lines() []string {
 	switch r.State {
 	case Alive:
-		return []string{fmt.Sprintf("the lease of %v: it lives and will restore what it set", r.Owner)}
+		return []string{fmt.Sprintf("the lease of %v: it is running and will restore what it set", r.Owner)}
 	case Rebooted:
-		return []string{fmt.Sprintf("the lease of %v: the machine was rebooted since, its settings are gone", r.Owner)}
+		return []string{fmt.Sprintf("the lease of %v: the machine has rebooted since, so its settings are gone", r.Owner)}
 	case Broken, Refused:
 		return r.refusal()
 	}
-	out := []string{fmt.Sprintf("the lease of %v, which is dead:", r.Owner)}
+	out := []string{fmt.Sprintf("the lease of %v, which has ended:", r.Owner)}
 	for _, s := range r.Steps {
 		out = append(out, "  "+s.String())
 		if s.Result == Failure && s.Fix != "" {
@@ -67,7 +67,7 @@ func (r Report) Lines() []string {
 		out = append(out, "  nothing was left to restore")
 	}
 	if r.Kept != "" {
-		out = append(out, "  what could not be read is kept in "+cmdline.Printable(r.Kept))
+		out = append(out, "  the unreadable part is kept in "+cmdline.Printable(r.Kept))
 	}
 	return out
 }
@@ -81,9 +81,9 @@ func (r Report) refusal() []string {
 	if r.State == Broken {
 		how = "cannot be used"
 	}
-	out := []string{fmt.Sprintf("the %s %s %s, and nothing of it restored: %s", what, cmdline.Printable(r.Journal), how, cmdline.Printable(r.Error))}
+	out := []string{fmt.Sprintf("the %s %s %s, and nothing in it was restored: %s", what, cmdline.Printable(r.Journal), how, cmdline.Printable(r.Error))}
 	if r.Owner.PID > 0 {
-		out = append(out, fmt.Sprintf("  it says that it is of %v", r.Owner))
+		out = append(out, fmt.Sprintf("  it claims to be of %v", r.Owner))
 	}
 	for _, s := range r.Steps {
 		out = append(out, "  "+s.String())
@@ -148,7 +148,7 @@ func Finish(o FinishOptions) ([]Report, error) {
 // noFolder says what to do where there is no folder of journals, or it cannot be
 // looked into.
 func noFolder(op string, err error) error {
-	return &fault.Error{Op: op, Err: err, How: "set HOME to a folder of yours, or name one that nobody else may write: " + DirEnv + "=/PATH"}
+	return &fault.Error{Op: op, Err: err, How: "set HOME to a folder of yours, or name one that nobody else can write to:  " + DirEnv + "=/PATH"}
 }
 
 // finishIn works off one folder, if it is there and ours.
@@ -250,7 +250,7 @@ func finishOne(path, boot string, o FinishOptions) *Report {
 	bad := j.distrust(path, err)
 	switch {
 	case !mine && err != nil:
-		bad.Fix = "wait until the process ends that has it locked: lslocks shows which"
+		bad.Fix = "wait for the process that has it locked (lslocks shows which)"
 		return bad
 	case !mine && (!o.All || j.Owner.PID == os.Getpid()):
 		return nil

@@ -199,9 +199,9 @@ func (j *Journal) line(raw []byte, whole bool) error {
 func (j *Journal) head(l line) error {
 	switch {
 	case l.Kind != journalKind:
-		return fmt.Errorf("kind %q is not %q: no journal of a lease", l.Kind, journalKind)
+		return fmt.Errorf("kind %q is not %q: not a lease's journal", l.Kind, journalKind)
 	case l.Version < 1 || l.Version > Version:
-		return fmt.Errorf("version %d: this zcbench knows up to %d: use the one that wrote it (%s)", l.Version, Version, cmdline.Printable(l.Tool))
+		return fmt.Errorf("version %d: this zcbench reads up to %d: use the one that wrote it (%s)", l.Version, Version, cmdline.Printable(l.Tool))
 	case l.Owner == nil || l.BootID == "":
 		return errors.New("owner or boot_id is missing")
 	}

@@ -164,7 +164,7 @@ func TestFailureRestoresAll(t *testing.T) {
 		want   string
 	}{
 		"refused":  {func(m *machine) { m.refuse["header-split"] = unix.EOPNOTSUPP }, "operation not supported"},
-		"reverted": {func(m *machine) { m.after["header-split"] = func(m *machine) { m.values["header-split"] = "off" } }, "set header-split of eth0 to on: it was taken without an error but reads back off"},
+		"reverted": {func(m *machine) { m.after["header-split"] = func(m *machine) { m.values["header-split"] = "off" } }, "set header-split of eth0 to on: it was accepted without an error, but reads back off"},
 		"other": {func(m *machine) {
 			m.after["header-split"] = func(m *machine) { m.values["header-split"] = "half"; delete(m.after, "header-split") }
 		}, "reads back half"},

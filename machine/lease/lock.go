@@ -31,9 +31,9 @@ type Busy struct {
 func (e *Busy) Error() string {
 	switch {
 	case e.Owner.PID <= 0:
-		return fmt.Sprintf("%s is leased to a process that does not say who it is in %s", e.What, e.Lock)
+		return fmt.Sprintf("%s is leased to an unidentified process, by %s", e.What, e.Lock)
 	case e.idle:
-		return fmt.Sprintf("%s was leased to %v, which is no more, but %s is still locked", e.What, e.Owner, e.Lock)
+		return fmt.Sprintf("%s was leased to %v, which has ended, but %s is still locked", e.What, e.Owner, e.Lock)
 	}
 	return fmt.Sprintf("%s is leased to %v", e.What, e.Owner)
 }
@@ -43,9 +43,9 @@ func (e *Busy) Error() string {
 func (e *Busy) Fix() string {
 	switch {
 	case e.idle && e.Holder > 0:
-		return fmt.Sprintf("try again; process %d has the file locked (lslocks): if that is no zcbench, rm %s", e.Holder, cmdline.Word(e.Lock))
+		return fmt.Sprintf("try again; process %d has the file locked (lslocks): if it is not zcbench, rm %s", e.Holder, cmdline.Word(e.Lock))
 	case e.idle:
-		return "try again; lslocks shows which process has the file locked: if that is no zcbench, rm " + cmdline.Word(e.Lock)
+		return "try again; lslocks shows which process has the file locked: if it is not zcbench, rm  " + cmdline.Word(e.Lock)
 	case e.Owner.surely() || e.Owner.StartTicks == 0 && e.Holder == e.Owner.PID:
 		return fmt.Sprintf("wait until it ends, or end it: kill %d (it restores what it set)", e.Owner.PID)
 	}

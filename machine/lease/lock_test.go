@@ -65,7 +65,7 @@ func ownerIn(path string) Owner {
 	return ownerOf(f)
 }
 
-// dead is what the lock file of a process that is no more says.
+// dead is what the lock file of a process that has ended says.
 func dead(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$") // the lab has no other program
@@ -107,7 +107,7 @@ func TestBusy(t *testing.T) {
 		kill           bool
 	}{
 		{string(alive), "(zcbench agent, session night-1 of zcbench run) since 2001-09-09 01:46:40 UTC", "kill ", true},
-		{"", "does not say who it is", "lslocks", false},
+		{"", "is leased to an unidentified process, by", "lslocks", false},
 	} {
 		bubble(t, c.err, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "host.lock")
@@ -190,7 +190,7 @@ func TestNoLock(t *testing.T) {
 	if err := errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	try("no regular file")
+	try("not a regular file")
 	if os.Geteuid() != 0 {
 		return
 	}
@@ -235,7 +235,7 @@ func TestRecycledPID(t *testing.T) {
 		hold(t, path, string(says), time.Minute)
 		_, err := take(path, scope{"host.lock", "this machine"}, me)
 		var busy *Busy
-		if !errors.As(err, &busy) || !busy.idle || busy.Holder != os.Getpid() || !strings.Contains(err.Error(), "is no more") || !strings.Contains(busy.Fix(), "rm "+path) {
+		if !errors.As(err, &busy) || !busy.idle || busy.Holder != os.Getpid() || !strings.Contains(err.Error(), "has ended") || !strings.Contains(busy.Fix(), "rm "+path) {
 			t.Errorf("%v: %+v", err, busy)
 		}
 	})

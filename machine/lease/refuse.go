@@ -34,7 +34,7 @@ func openJournal(path string, o FinishOptions) (*os.File, error) {
 	if st, err := os.Lstat(path); err != nil {
 		return nil, err
 	} else if !st.Mode().IsRegular() && st.Mode()&fs.ModeSymlink == 0 {
-		return nil, &trust.Error{Path: path, Why: "is no regular file", How: "find out who put it there, and remove it: rm " + cmdline.Word(path)}
+		return nil, &trust.Error{Path: path, Why: "is not a regular file", How: "find out who put it there, and remove it: rm " + cmdline.Word(path)}
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -74,7 +74,7 @@ func refused(path string, why error) *Report {
 	if j := peek(path); j != nil {
 		r.Owner, r.Steps = j.Owner, j.told()
 	}
-	r.Fix = "see whether what it says can be right; " + makeOurs(path, why)
+	r.Fix = "check whether its contents can be right; " + makeOurs(path, why)
 	return r
 }
 
@@ -144,15 +144,15 @@ func (j *Journal) distrust(path string, err error) *Report {
 	case err != nil:
 		r.State, r.Error = Broken, err.Error()
 	case !j.trusted:
-		r.State, r.Error = Refused, fmt.Sprintf("it is of version %d, which has no checksums: it may be damaged", j.Version)
+		r.State, r.Error = Refused, fmt.Sprintf("it has version %d, without checksums: it may be damaged", j.Version)
 	default:
 		return nil
 	}
 	switch {
 	case len(r.Steps) > 0 || err == nil:
-		r.Fix = "if that is right: " + adoptCommand()
+		r.Fix = "if so: " + adoptCommand()
 	default:
-		r.Fix = "look at the file, set what it names by hand, and remove it: rm " + cmdline.Word(path)
+		r.Fix = "look at the file, restore what it names by hand, and remove it: rm " + cmdline.Word(path)
 	}
 	return r
 }

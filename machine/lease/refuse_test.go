@@ -71,7 +71,7 @@ func refuses(t *testing.T, dir string, m *machine, state State, why, fix string)
 		if r.State != state || !r.Failed() || !strings.Contains(r.Error, why) || !strings.Contains(r.Fix, fix) {
 			t.Errorf("%+v: state %s, error %q, fix %q; want %s, %q, %q", o, r.State, r.Error, r.Fix, state, why, fix)
 		}
-		for _, want := range []string{r.Journal, "mtu of eth0: it says found 1500, set 4148", "irqbalance of this host: it says found running, set stopped", "fix: "} {
+		for _, want := range []string{r.Journal, "mtu of eth0: recorded as found 1500, set 4148", "irqbalance of this host: recorded as found running, set stopped", "fix: "} {
 			if !strings.Contains(said, want) {
 				t.Errorf("%q is not in\n%s", want, said)
 			}
@@ -110,7 +110,7 @@ func TestOlderJournalIsAdopted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refuses(t, dir, m, Refused, "version 2, which has no checksums", adopt)
+	refuses(t, dir, m, Refused, "version 2, without checksums", adopt)
 	adopts(t, dir, m)
 	if e, _ := os.ReadDir(dir); len(e) != 0 {
 		t.Errorf("left %v", e)
@@ -282,7 +282,7 @@ func TestNoJournal(t *testing.T) {
 	if err := errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if r := finishDir(t, FinishOptions{Dir: dir, All: true, Adopt: true}); r.State != Refused || !strings.Contains(r.Error, "is no regular file") {
+	if r := finishDir(t, FinishOptions{Dir: dir, All: true, Adopt: true}); r.State != Refused || !strings.Contains(r.Error, "is not a regular file") {
 		t.Errorf("a pipe: %+v", r)
 	}
 }
@@ -309,10 +309,10 @@ func TestFixesAreSafeInAShell(t *testing.T) {
 	path := filepath.Join(dir, bad)
 	file, up := &trust.Error{Path: path, How: "x"}, &trust.Error{Path: filepath.Dir(dir), How: "x"}
 	for name, fix := range map[string]string{
-		"no file":    openFix(t, dir, bad),
-		"far above":  refused(path, up).Fix,
-		"of version": (&Journal{Version: 2}).distrust(path, errors.New("x")).Fix,
-		"a lock":     (&Busy{Lock: path, idle: true}).Fix(),
+		"no file":     openFix(t, dir, bad),
+		"far above":   refused(path, up).Fix,
+		"has version": (&Journal{Version: 2}).distrust(path, errors.New("x")).Fix,
+		"a lock":      (&Busy{Lock: path, idle: true}).Fix(),
 	} {
 		if !strings.Contains(fix, "'"+path+"'") {
 			t.Errorf("%s: %s", name, fix)

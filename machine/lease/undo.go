@@ -55,13 +55,13 @@ func (r StepReport) String() string {
 	case Would:
 		return fmt.Sprintf("%s of %s: would be restored to %s (is %s)", r.Setting, r.where(), short(r.Before), short(r.Now))
 	case Changed:
-		return fmt.Sprintf("%s of %s: left at %s, which somebody else has set meanwhile (found %s, set %s)", r.Setting, r.where(), short(r.Now), short(r.Before), short(r.Set))
+		return fmt.Sprintf("%s of %s: left at %s, which something else has set since (found %s, set %s)", r.Setting, r.where(), short(r.Now), short(r.Before), short(r.Set))
 	case Failure:
 		return fmt.Sprintf("%s of %s: not restored to %s: %s", r.Setting, r.where(), short(r.Before), r.Error)
 	case Gone:
-		return fmt.Sprintf("%s of %s: gone with what had it", r.Setting, r.where())
+		return fmt.Sprintf("%s of %s: gone together with its device", r.Setting, r.where())
 	case Told:
-		return fmt.Sprintf("%s of %s: it says found %s, set %s", r.Setting, r.where(), short(r.Before), short(r.Set))
+		return fmt.Sprintf("%s of %s: recorded as found %s, set %s", r.Setting, r.where(), short(r.Before), short(r.Set))
 	}
 	return fmt.Sprintf("%s of %s: %s (%s)", r.Setting, r.where(), r.Result, short(r.Before))
 }
@@ -70,7 +70,7 @@ func (r StepReport) String() string {
 func (r StepReport) err() error {
 	switch r.Result {
 	case Changed:
-		return &fault.Error{Op: "restore: " + r.String(), How: "if it should be as it was found: zcbench restore --force"}
+		return &fault.Error{Op: "restore: " + r.String(), How: "to restore it anyway: zcbench restore --force"}
 	case Failure:
 		return &fault.Error{Op: fmt.Sprintf("restore: %s of %s to %s", r.Setting, r.where(), short(r.Before)), Err: r.cause, How: fault.Fix(r.cause)}
 	}
@@ -199,7 +199,7 @@ func (u *undoing) byHand(s Step) string {
 	if name, ok := strings.CutPrefix(s.Name, "sysctl "); ok && simple().MatchString(name) && simple().MatchString(s.Before) {
 		command = fmt.Sprintf(": sysctl -w %s='%s'", name, s.Before)
 	}
-	return "if what the journal says is right, set it by hand" + command + "; then, if nothing else is left of it: rm " + cmdline.Word(u.journal.Path)
+	return "if the journal is right, set it by hand" + command + "; then, if nothing else in it is left: rm " + cmdline.Word(u.journal.Path)
 }
 
 // fail notes an error, unless what had the setting is gone.
@@ -281,7 +281,7 @@ func (u *undoing) back(s Step, r *StepReport) {
 		now, err = set.Get()
 	}
 	if err == nil && !set.Reads(s.Before, now) {
-		err = fmt.Errorf("it was taken without an error but reads back %s", now)
+		err = fmt.Errorf("it was accepted without an error, but reads back %s", now)
 	}
 	if err != nil {
 		r.fail(err)

@@ -36,19 +36,19 @@ func IRQAffinity(irq int) (string, error) {
 // manages the interrupt.
 func SetIRQAffinity(irq int, cpus string) error {
 	return writeFile(irqPath(irq), cpus, map[unix.Errno]string{
-		unix.EIO:       "the kernel or the driver manages this interrupt's CPUs itself: make fewer queues (ethtool -L), or move the application instead",
+		unix.EIO:       "the kernel or driver manages this interrupt's CPUs: use fewer queues (ethtool -L), or move the application instead",
 		unix.EOVERFLOW: noCPU,
 		unix.EINVAL:    "none of the CPUs is online",
 		unix.EROFS:     "/proc is mounted read-only, as in a container: run on the host"})
 }
 
-const noCPU = "no such CPU: /sys/devices/system/cpu/online lists those there are"
+const noCPU = "no such CPU: /sys/devices/system/cpu/online lists the CPUs"
 
 // canonicalCPUs writes a CPU list as the kernel prints it: ascending, in ranges.
 func canonicalCPUs(v string) (string, error) {
 	cpus, err := counter.ParseCPUList(v)
 	if err == nil && len(cpus) == 0 {
-		err = fmt.Errorf("CPU list %q names none: want such as 0-3,8", v)
+		err = fmt.Errorf("CPU list %q is empty: want one such as 0-3,8", v)
 	}
 	return counter.FormatCPUList(cpus), err
 }
@@ -154,8 +154,8 @@ func (d *Device) writeQueueFile(name, value string) error {
 		return err
 	}
 	return writeFile(path, value, map[unix.Errno]string{
-		unix.ENOENT:    "a device with one queue has no XPS, and a kernel may lack XPS or RPS (CONFIG_XPS, CONFIG_RPS)",
-		unix.EINVAL:    "the CPU is kept apart (isolcpus, nohz_full): choose another one",
+		unix.ENOENT:    "a device with one queue has no XPS, or the kernel lacks XPS or RPS (CONFIG_XPS, CONFIG_RPS)",
+		unix.EINVAL:    "the CPU is isolated (isolcpus, nohz_full): choose another",
 		unix.EOVERFLOW: noCPU})
 }
 
@@ -198,7 +198,7 @@ func canonicalMask(v string) (string, error) {
 		n, err := strconv.ParseUint(word, 16, 32)
 		switch {
 		case err != nil || len(word) > 8:
-			return "", fmt.Errorf("CPU mask %q: want hexadecimal words of up to 8 digits with commas between them, such as 3 or 1,00000000", v)
+			return "", fmt.Errorf("CPU mask %q: want hexadecimal words of up to 8 digits separated by commas, such as 3 or 1,00000000", v)
 		case out == "" || out == "0":
 			out = fmt.Sprintf("%x", n)
 		default:

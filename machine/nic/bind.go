@@ -57,12 +57,12 @@ func (d *Device) BindRXBuffers(fd, id, bufLen int) (*Binding, error) {
 		op += fmt.Sprintf(" in buffers of %d bytes", bufLen)
 	}
 	return d.bind(cmdBindRX, op+" (netdev bind-rx)", map[unix.Errno]string{
-		unix.EOPNOTSUPP: "the driver has no queue operations for memory providers, or the kernel no CONFIG_NET_DEVMEM (6.12): use a NIC and driver that have them (bnxt, mlx5, gve DQO-RDA, fbnic)",
+		unix.EOPNOTSUPP: "the driver has no queue operations for memory providers, or the kernel lacks CONFIG_NET_DEVMEM (6.12): use a NIC and driver that have them (bnxt, mlx5, gve DQO-RDA, fbnic)",
 		unix.EINVAL:     "ethtool -g " + d.Name + " must show TCP data split on and HDS thresh 0, ethtool -l " + d.Name + " the queue",
-		unix.EEXIST:     "end the program that holds the queue, or detach XDP: ip link set dev " + d.Name + " xdp off",
-		unix.EBUSY:      "choose another with --queue, or end the program that holds it",
-		unix.ENODATA:    "report it: the driver took the binding and does not use it",
-		unix.E2BIG:      "set the driver's receive buffers to the length of --rx-buf-len, or to a page without it",
+		unix.EEXIST:     "stop the program that holds the queue, or detach XDP: ip link set dev " + d.Name + " xdp off",
+		unix.EBUSY:      "choose another with --queue, or stop the program that holds it",
+		unix.ENODATA:    "the driver accepted the binding but does not use it: please report it",
+		unix.E2BIG:      "set the driver's receive buffers to the length of --rx-buf-len, or to one page without it",
 	}, fd, func(ae *netlink.AttributeEncoder, fd int) {
 		ae.Uint32(attrDMABufIfindex, uint32(d.Index))
 		ae.Uint32(attrDMABufFD, uint32(fd))
@@ -116,7 +116,7 @@ func (d *Device) TakesMemory(id int) error {
 	b, err := d.BindRX(-1, id)
 	switch {
 	case err == nil:
-		return errors.Join(fmt.Errorf("%s was bound to a file that is none", d.Name), b.Close())
+		return errors.Join(fmt.Errorf("%s was bound to something that is not a file", d.Name), b.Close())
 	case errors.Is(err, unix.EBADF):
 		return nil
 	}

@@ -21,8 +21,8 @@ func (d *Device) SetRXBufLen(n int) error {
 	})
 	if err != nil {
 		return failed(d.op("set rx-buf-len to %d", n), err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "the driver's receive buffers have a length of their own: leave it out",
-			unix.EINVAL:     "gve takes 2048 and 4096, and 2048 alone while an XDP program is attached"})
+			unix.EOPNOTSUPP: "the driver fixes the length of its receive buffers: leave it out",
+			unix.EINVAL:     "gve supports 2048 and 4096, but only 2048 while an XDP program is attached"})
 	}
 	return nil
 }
@@ -33,7 +33,7 @@ func (d *Device) rxBufLenSetting(s *setting.Setting) {
 		r, err := d.Rings()
 		if err == nil && r.RXBufLen == 0 {
 			err = failed(d.op("read rx-buf-len"), unix.EOPNOTSUPP, map[unix.Errno]string{
-				unix.EOPNOTSUPP: "the driver does not tell the length of its receive buffers: leave it out"})
+				unix.EOPNOTSUPP: "the driver does not report the length of its receive buffers: leave it out"})
 		}
 		return strconv.Itoa(r.RXBufLen), err
 	}

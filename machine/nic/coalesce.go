@@ -47,7 +47,7 @@ func (d *Device) Coalescing() (map[string]uint32, error) {
 		}
 	}
 	if err != nil {
-		return nil, failed(d.op("read interrupt coalescing"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "the driver has none: leave it out"})
+		return nil, failed(d.op("read interrupt coalescing"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "the driver does not support it: leave it out"})
 	}
 	return out, nil
 }
@@ -87,8 +87,8 @@ func (d *Device) SetCoalescing(name string, v uint32) error {
 	})
 	if err != nil {
 		return failed(d.op("set coalescing %s to %d", name, v), err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "the driver does not have this parameter: ethtool -c " + d.Name + " shows those it has",
-			unix.EINVAL:     "the driver refuses the value: ethtool -c " + d.Name + " shows the present ones; adaptive moderation may have to be off"})
+			unix.EOPNOTSUPP: "the driver does not have this parameter: ethtool -c " + d.Name + " shows its parameters",
+			unix.EINVAL:     "the driver refuses the value: ethtool -c " + d.Name + " shows the present values; adaptive moderation may have to be off"})
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (d *Device) coalescingText(name string) (string, error) {
 	v, ok := all[name]
 	if !ok {
 		return "", failed(d.op("read coalescing %s", name), unix.EOPNOTSUPP, map[unix.Errno]string{
-			0: "the driver does not have this parameter: ethtool -c " + d.Name + " shows those it has"})
+			0: "the driver does not have this parameter: ethtool -c " + d.Name + " shows its parameters"})
 	}
 	return strconv.FormatUint(uint64(v), 10), nil
 }

@@ -72,8 +72,8 @@ func (d *Device) NewContext(queues []uint32) (uint32, error) {
 	}
 	if err := ioctlBytes(d, b); err != nil {
 		return 0, failed(d.op("make an RSS context over the queues %v", queues), err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "the driver has no RSS contexts: keep the queue free of other flows instead",
-			unix.EINVAL:     "it names a queue that is not there, or one with a memory provider"})
+			unix.EOPNOTSUPP: "the driver has no RSS contexts: keep other flows off the queue instead",
+			unix.EINVAL:     "it names a missing queue, or one with a memory provider"})
 	}
 	return binary.NativeEndian.Uint32(b[rxfhContextAt:]), nil
 }

@@ -31,7 +31,7 @@ func failed(op string, err error, how map[unix.Errno]string) error {
 	case errno == unix.EPERM:
 		e.How = needAdmin
 	case errno == unix.ENODEV:
-		e.How = "no such interface in this network namespace: ip link shows them"
+		e.How = "no such interface in this network namespace: ip link lists them"
 	default:
 		e.How = how[0]
 	}

@@ -39,7 +39,7 @@ func ExampleCheckSetting() {
 	fmt.Println(nic.CheckSetting("colour", "red"))
 	// Output:
 	// <nil>
-	// setting "mtu": "large" is no whole number from 1 to 2147483647
+	// setting "mtu": "large" is not a whole number from 1 to 2147483647
 	// unknown setting "colour" of an interface
 }
 

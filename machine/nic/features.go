@@ -134,7 +134,7 @@ func (d *Device) Feature(name string) (Feature, error) {
 	}
 	f := all[name]
 	if !f.Known {
-		return f, &fault.Error{Op: d.op("read the feature %s", name), Err: unix.EINVAL, How: "the kernel names no such feature: ethtool -k " + d.Name + " lists them"}
+		return f, &fault.Error{Op: d.op("read the feature %s", name), Err: unix.EINVAL, How: "the kernel has no such feature: ethtool -k " + d.Name + " lists them"}
 	}
 	return f, nil
 }

@@ -31,7 +31,7 @@ func TestQueueIRQs(t *testing.T) {
 	}{
 		{"virtio", "eth0", "virtio_net", "0000:00:10.0", []int{26, 27, 28, 29, 30, 31, 32, 33, 34}, nil, false, 2, []int{27, 28, 29, 30, 31, 32, 33, 34}, []int{27, 29}, ""},
 		{"virtio", "eth0", "virtio_net", "0000:00:02.0", []int{24, 25}, nil, false, 2, []int{25}, []int{25, 25}, ""},
-		{"virtio", "eth0", "virtio_net", "0000:00:10.0", []int{26}, nil, false, 2, nil, nil, "do not say which are of queues: virtio1-config"},
+		{"virtio", "eth0", "virtio_net", "0000:00:10.0", []int{26}, nil, false, 2, nil, nil, "do not show which belong to queues: virtio1-config"},
 		{"i40e", "eth0", "i40e", "0000:3b:00.0", []int{101, 102, 103, 104, 105, 106, 107}, nil, false, 4, []int{102, 103, 104, 105}, []int{102, 103, 104, 105}, ""},
 		{"i40e", "eth0", "i40e", "0000:3b:00.0", []int{101, 102, 103, 104, 105, 106, 107}, nil, false, 8, []int{102, 103, 104, 105}, nil, ""}, // two queues an interrupt
 		{"ixgbe", "eth0", "ixgbe", "0000:01:00.0", []int{55, 56, 57}, nil, false, 2, []int{55, 56}, []int{55, 56}, ""},
@@ -42,13 +42,13 @@ func TestQueueIRQs(t *testing.T) {
 		{"enic", "eth0", "enic", "0000:b5:00.0", []int{64, 65, 66, 67, 68}, nil, false, 2, []int{64, 65, 66}, []int{64, 65}, ""},
 		{"hns3", "eth0", "hns3", "0000:bd:00.0", []int{64, 65, 66, 67}, nil, false, 2, []int{65, 66}, nil, ""},
 		{"vmxnet3", "ens160", "vmxnet3", "0000:03:00.0", []int{56, 57, 58}, nil, false, 2, []int{56, 57}, []int{56, 57}, ""},
-		{"atlantic", "eth0", "atlantic", "0000:01:00.0", []int{64, 65, 66}, nil, false, 2, nil, nil, "do not say which are of queues: eth0, eth0, eth0"},
+		{"atlantic", "eth0", "atlantic", "0000:01:00.0", []int{64, 65, 66}, nil, false, 2, nil, nil, "do not show which belong to queues: eth0, eth0, eth0"},
 		{"r8169", "eth0", "r8169", "0000:04:00.0", []int{35}, nil, false, 1, []int{35}, []int{35}, ""},
-		{"r8169", "eth0", "r8169", "0000:04:00.0", []int{36}, nil, false, 1, nil, nil, "has asked for none"},
+		{"r8169", "eth0", "r8169", "0000:04:00.0", []int{36}, nil, false, 1, nil, nil, "its device requested none"},
 		{"intx", "eth1", "virtio_net", "0000:00:03.0", []int{10}, nil, true, 1, []int{10}, []int{10}, ""},
 		{"intx", "eth0", "8139too", "0000:00:04.0", []int{11}, nil, true, 1, nil, nil, "shared by uhci_hcd:usb1, eth0"},
 		{"twins", "port0", "nfp", "0000:05:00.0", []int{64, 65, 66}, []string{"port1"}, false, 1, []int{64}, []int{64}, ""},
-		{"twins", "port", "nfp", "0000:05:00.0", []int{64, 65, 66}, []string{"port1"}, false, 1, nil, nil, "do not say which are whose"},
+		{"twins", "port", "nfp", "0000:05:00.0", []int{64, 65, 66}, []string{"port1"}, false, 1, nil, nil, "interrupts do not show which belongs to which:"},
 	} {
 		t.Run(x.file+" "+x.dev, func(t *testing.T) {
 			table, err := parseInterrupts(fixture(t, x.file))
@@ -206,8 +206,8 @@ func TestFindFunction(t *testing.T) {
 		{"port0", "am65-cpsw", "[] 8000000.ethernet [port1] true true [8000000.ethernet]", ""},
 		{"m0", "virtio_net", "[] virtio3 [] false true [virtio3]", ""},
 		{"xen0", "vif", "[] vif0 [] false true [vif0 xen0]", ""},
-		{"hv0", "hv_netvsc", "", "the channels of Hyper-V's virtual bus have none with numbers"},
-		{"usb0", "r8152", "", "a device on USB has none of its own"}, // not those of the USB controller
+		{"hv0", "hv_netvsc", "", "the channels of Hyper-V's virtual bus have no numbered interrupts"},
+		{"usb0", "r8152", "", "a USB device has none of its own: it shares the controller's with everything plugged in there"}, // not those of the USB controller
 		{"nsim0", "netdevsim", "", ""},
 		{"sn0", "softnic(mlx5)", "", ""},
 		{"lo", "", "", ""},

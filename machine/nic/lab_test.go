@@ -165,7 +165,7 @@ func TestLabTableWithout(t *testing.T) {
 		if table, err := d.TableWithout(3, 1, 2); err != nil || strings.Trim(table, "0 ") != "" {
 			t.Errorf("all but the first: table %s, %v", table, err)
 		}
-		if table, err := d.TableWithout(3, 1, 2, 0); err == nil || !strings.Contains(err.Error(), "keep RX queues 0, 1, 2, 3 free") || !strings.Contains(fault.Fix(err), "combined 5; or take fewer: --queues") {
+		if table, err := d.TableWithout(3, 1, 2, 0); err == nil || !strings.Contains(err.Error(), "keep RX queues 0, 1, 2, 3 free") || !strings.Contains(fault.Fix(err), "combined 5; or use fewer: --queues") {
 			t.Errorf("all: table %s, %v; fix: %s", table, err, fault.Fix(err))
 		}
 	})

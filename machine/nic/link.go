@@ -53,7 +53,7 @@ type linkNumber struct {
 
 var linkNumbers = map[string]linkNumber{
 	"mtu": {func(l Link) int { return l.MTU }, unix.IFLA_MTU,
-		"the driver's limits: ip -d link show DEV (minmtu, maxmtu); a page of payload over IPv4 is 4148"},
+		"the driver's limits: ip -d link show DEV (minmtu, maxmtu); one page of payload over IPv4 needs 4148"},
 	"gso-max-size": {func(l Link) int { return l.GSOMaxSize }, unix.IFLA_GSO_MAX_SIZE,
 		"the driver's limit: ip -d link show DEV (tso_max_size)"},
 	"gro-max-size": {func(l Link) int { return l.GROMaxSize }, unix.IFLA_GRO_MAX_SIZE, "the kernel's limit is 524280"},

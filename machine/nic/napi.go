@@ -129,7 +129,7 @@ func (d *Device) NAPIOf(queue int) (NAPI, error) {
 	if l, err := d.route.Link(d.Index); err == nil && l.Kind == "veth" {
 		return d.vethNAPI(queue, all)
 	}
-	return NAPI{}, &fault.Error{Op: d.op("find the NAPI instance of RX queue %d", queue), Err: unix.ENOENT, How: "set the interface up: ip link set " + d.Name + " up; a driver that does not tell cannot be helped"}
+	return NAPI{}, &fault.Error{Op: d.op("find the NAPI instance of RX queue %d", queue), Err: unix.ENOENT, How: "bring the interface up: ip link set " + d.Name + " up; some drivers do not report it"}
 }
 
 // vethNAPI finds that of a veth, which does not tell it: it adds one for each of its RX queues, in
@@ -144,7 +144,7 @@ func (d *Device) vethNAPI(queue int, all []NAPI) (NAPI, error) {
 		return NAPI{}, err
 	}
 	if len(queues) != len(all) || queue >= len(all) {
-		return NAPI{}, &fault.Error{Op: fmt.Sprintf("%s: it has %d queues, and %d instances", op, len(queues), len(all)), Err: unix.ENOENT, How: "this is not the veth that zcbench knows: please report it"}
+		return NAPI{}, &fault.Error{Op: fmt.Sprintf("%s: it has %d queues, and %d instances", op, len(queues), len(all)), Err: unix.ENOENT, How: "zcbench does not know this kind of veth: please report it"}
 	}
 	return slices.SortedFunc(slices.Values(all), func(a, b NAPI) int { return cmp.Compare(a.ID, b.ID) })[queue], nil
 }
@@ -164,8 +164,8 @@ func (d *Device) SetNAPI(id uint32, s NAPISettings) error {
 	if err != nil {
 		return failed(d.op("set NAPI %d: %v", id, s), err, map[unix.Errno]string{
 			unix.EOPNOTSUPP: "use Linux 6.13 or later",
-			unix.EINVAL:     "the kernel refuses a value (times are nanoseconds), or does not know threaded yet (6.17)",
-			unix.ERANGE:     "defer-hard-irqs goes up to 2147483647, times are nanoseconds"})
+			unix.EINVAL:     "the kernel refuses a value (times are nanoseconds), or lacks threaded (6.17)",
+			unix.ERANGE:     "defer-hard-irqs is at most 2147483647, and times are nanoseconds"})
 	}
 	return nil
 }

@@ -43,8 +43,8 @@ var byInterface = []string{"vif", "macb", "mvneta", "mvpp2", "mv643xx_eth", "bcm
 // noneOfTheirOwn are buses whose devices have no interrupts with numbers: why, and what can be
 // done instead.
 var noneOfTheirOwn = map[string]struct{ why, how string }{
-	"usb": {"a device on USB has none of its own: its controller's serves all that is plugged in there", ""},
-	"vmbus": {"the channels of Hyper-V's virtual bus have none with numbers",
+	"usb": {"a USB device has none of its own: it shares the controller's with everything plugged in there", ""},
+	"vmbus": {"the channels of Hyper-V's virtual bus have no numbered interrupts",
 		"give each channel a CPU: /sys/class/net/%s/device/channels/N/cpu takes its number"},
 }
 
@@ -71,8 +71,8 @@ func (f *function) called(table map[int]ProcIRQ, sysfs string) error {
 	if len(f.irqs) > 0 {
 		return nil
 	}
-	return f.refuse(fmt.Sprintf("/proc/interrupts has none that is called after its device (%s), which is not on PCI", list(f.words)), unix.ENOENT,
-		"if it is down, set it up: ip link set "+f.dev+" up")
+	return f.refuse(fmt.Sprintf("/proc/interrupts has none with its device's name (%s), which is not on PCI", list(f.words)), unix.ENOENT,
+		"if it is down, bring it up: ip link set "+f.dev+" up")
 }
 
 func (f *function) isCalled(action string) bool {

@@ -70,7 +70,7 @@ func (d *Device) Queue(id int) (Queue, error) {
 		}
 	}
 	return Queue{}, failed(fmt.Sprintf("find RX queue %d of %s", id, d.Name), unix.ENOENT, map[unix.Errno]string{
-		unix.ENOENT: fmt.Sprintf("%s has %d RX queues, from 0: choose one, or make more (%s)", d.Name, len(all), d.MoreQueues("N"))})
+		unix.ENOENT: fmt.Sprintf("%s has %d RX queues, from 0: choose one of them, or make more (%s)", d.Name, len(all), d.MoreQueues("N"))})
 }
 
 // QueueOfNAPI finds the RX queue that a NAPI instance serves: where the packets

@@ -111,7 +111,7 @@ func TestLabImitatedRulesDropped(t *testing.T) {
 			t.Error(err)
 		}
 		_, err = d.Steer(local, remote, 1)
-		mustSay(t, err, "operation not permitted", "switch ntuple on: ethtool -K sn0 ntuple on")
+		mustSay(t, err, "operation not permitted", "turn ntuple on: ethtool -K sn0 ntuple on")
 		if strings.Contains(fault.Fix(err), "root") {
 			t.Errorf("root is told to be root: %s", fault.Fix(err))
 		}
@@ -133,9 +133,9 @@ func TestLabImitatedRingTooLong(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.SetFeature(FeatureHWGRO, false)
-		most := map[string]string{"bnxt_en": "2047 is the most now (bnxt has room", "mlx5_core": "8192 is the most now"}[drv.Model()]
+		most := map[string]string{"bnxt_en": "2047 is the present maximum (bnxt allows", "mlx5_core": "8192 is the present maximum"}[drv.Model()]
 		if most == "" {
-			most = "is the most now"
+			most = "is the present maximum"
 		}
 		mustSay(t, apply(t, d, "ring rx", "16384"), "set the ring rx to 16384", most)
 		if drv.Model() == "bnxt_en" {

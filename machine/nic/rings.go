@@ -120,7 +120,7 @@ func (d *Device) Channels() (c Channels, err error) {
 		}
 	}
 	if err != nil {
-		return c, failed(d.op("read the channels"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "the driver cannot tell or change its number of queues: leave it out"})
+		return c, failed(d.op("read the channels"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "the driver cannot report or change its number of queues: leave it out"})
 	}
 	return c, nil
 }
@@ -167,7 +167,7 @@ func (d *Device) SetChannels(c Channels) error {
 	if err != nil {
 		return failed(d.op("set the channels %v", c), err, map[unix.Errno]string{
 			unix.EOPNOTSUPP: "the driver cannot change its number of queues: leave it out",
-			unix.EINVAL:     fmt.Sprintf("ethtool -l %s shows the most; a queue that RSS (ethtool -X %s default), a rule or a memory provider uses cannot go", d.Name, d.Name)})
+			unix.EINVAL:     fmt.Sprintf("ethtool -l %s shows the maximum; a queue used by RSS (ethtool -X %s default), a rule or a memory provider cannot be removed", d.Name, d.Name)})
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 // hash of a flow picks an entry (ETHTOOL_GRXFHINDIR, ioctl).
 func (d *Device) Indirection() ([]uint32, error) {
 	op := d.op("read the RSS indirection table")
-	how := map[unix.Errno]string{unix.EOPNOTSUPP: "the driver has no RSS: no queue can be kept free of other flows"}
+	how := map[unix.Errno]string{unix.EOPNOTSUPP: "the driver has no RSS: other flows cannot be kept off a queue"}
 	c := &rxfhIndir{cmd: unix.ETHTOOL_GRXFHINDIR}
 	for range 2 { // how long it is, and the table; a record may say otherwise the second time
 		if err := ioctl(d, c); err != nil {
@@ -36,8 +36,8 @@ func (d *Device) SetIndirection(table []uint32) error {
 	copy(c.ring[:], table)
 	if err := ioctl(d, c); err != nil {
 		return failed(d.op("set the RSS indirection table"), err, map[unix.Errno]string{
-			unix.EINVAL:     "it names a queue that is not there, or one that a rule or provider keeps",
-			unix.EOPNOTSUPP: "the driver cannot set RSS: no queue can be kept free of other flows"})
+			unix.EINVAL:     "it names a missing queue, or one that a rule or provider uses",
+			unix.EOPNOTSUPP: "the driver cannot set RSS: other flows cannot be kept off a queue"})
 	}
 	return nil
 }

@@ -44,11 +44,11 @@ func (d *Device) insert(op string, fs flowSpec) (Rule, error) {
 	c := rxnfc{cmd: unix.ETHTOOL_SRXCLSRLINS, fs: fs}
 	if err := ioctl(d, &c); err != nil {
 		return 0, failed(op, err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "switch ntuple on (ethtool -K " + d.Name + " ntuple on; gve has no rules without); or the driver does not take a rule of addresses and ports in full, and no other is made: use another NIC; some take rules of one set of fields, so that yours may be in the way (ethtool -n " + d.Name + ")",
-			unix.EINVAL:     "there is no such queue, or the driver does not take such a rule: some take rules of one set of fields, so that yours may be in the way (ethtool -n " + d.Name + ")",
+			unix.EOPNOTSUPP: "turn ntuple on (ethtool -K " + d.Name + " ntuple on; gve has no rules without it); or the driver does not accept rules that match addresses and ports in full, and zcbench makes no others: use another NIC; some drivers accept only one set of fields, so an existing rule may be in the way (ethtool -n " + d.Name + ")",
+			unix.EINVAL:     "there is no such queue, or the driver does not accept such a rule: some accept only one set of fields, so an existing rule may be in the way (ethtool -n " + d.Name + ")",
 			unix.ENOSPC:     fullTable(d.Name),
 			unix.EPERM:      d.whyNotPermitted(),
-			unix.EEXIST:     "there is such a rule already: delete it (ethtool -n " + d.Name + " shows it)"})
+			unix.EEXIST:     "such a rule already exists: delete it (ethtool -n " + d.Name + " shows it)"})
 	}
 	return Rule(c.fs.location), nil
 }
@@ -66,7 +66,7 @@ func (d *Device) whyNotPermitted() string {
 			return why + ": " + fix
 		}
 	}
-	return "switch ntuple on: ethtool -K " + d.Name + " ntuple on"
+	return "turn ntuple on: ethtool -K " + d.Name + " ntuple on"
 }
 
 func fullTable(dev string) string {
@@ -192,8 +192,8 @@ func (d *Device) listRules() (t ruleTable, err error) {
 		return t, nil // nothing to list, and no word on the table's size
 	} else if err != nil {
 		return t, failed(d.op("list the ntuple rules"), err, map[unix.Errno]string{
-			unix.EINVAL:   "another program changes them now: try again",
-			unix.EMSGSIZE: "another program adds some now: try again"})
+			unix.EINVAL:   "another program is changing them: try again",
+			unix.EMSGSIZE: "another program is adding some: try again"})
 	}
 	for i := range min(n, int(ne.Uint32(buf[ruleCountAt:]))) {
 		t.places = append(t.places, ne.Uint32(buf[ruleCountAt+4+4*i:]))
@@ -214,7 +214,7 @@ func (d *Device) countRules() (c rxnfc, err error) {
 	c.cmd = unix.ETHTOOL_GRXCLSRLCNT
 	if err := ioctl(d, &c); err != nil {
 		return c, failed(d.op("count the ntuple rules"), err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "the driver has no ntuple rules: use a NIC that has"})
+			unix.EOPNOTSUPP: "the driver has no ntuple rules: use a NIC with them"})
 	}
 	return c, nil
 }

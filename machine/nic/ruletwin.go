@@ -22,7 +22,7 @@ func (d *Device) refuseTwin(op string, t ruleTable, fs flowSpec) error {
 			continue
 		}
 		return &fault.Error{Op: fmt.Sprintf("%s: rule %d %s", op, at, other.does()), Err: unix.EEXIST,
-			How: fmt.Sprintf("it is not of this run, and stays: delete it if nobody needs it (ethtool -N %s delete %d), or take another data port (--port)", d.Name, at)}
+			How: fmt.Sprintf("it does not belong to this run, and is kept: delete it if nobody needs it (ethtool -N %s delete %d), or use another data port (--port)", d.Name, at)}
 	}
 	return nil
 }

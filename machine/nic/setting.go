@@ -36,7 +36,7 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 	switch word {
 	case "channels", "header-split", "rss", "rx-buf-len":
 		if name != word {
-			return s, fmt.Errorf("setting %.80q: %s takes nothing more", name, word)
+			return s, fmt.Errorf("setting %.80q: %s takes no argument", name, word)
 		}
 	case "feature":
 		if !featureName().MatchString(arg) {
@@ -133,7 +133,7 @@ func number(least uint32) func(string) (string, error) {
 	return func(s string) (string, error) {
 		v, err := strconv.ParseUint(s, 10, 31)
 		if err != nil || v < uint64(least) {
-			return "", fmt.Errorf("%q is no whole number from %d to 2147483647", s, least)
+			return "", fmt.Errorf("%q is not a whole number from %d to 2147483647", s, least)
 		}
 		return strconv.FormatUint(v, 10), nil
 	}

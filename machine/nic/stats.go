@@ -54,7 +54,7 @@ func (d *Device) StatList() ([]Stat, error) {
 		case n == 0:
 			return nil, failed(op, unix.EOPNOTSUPP, how)
 		case n < 0 || n > mostStats:
-			return nil, failed(op, unix.E2BIG, map[unix.Errno]string{0: fmt.Sprintf("the driver says that it has %d, and %d are read at the most", info.count, mostStats)})
+			return nil, failed(op, unix.E2BIG, map[unix.Errno]string{0: fmt.Sprintf("the driver reports %d, and zcbench reads at most %d", info.count, mostStats)})
 		}
 		names := make([]byte, 12+(n+statsSlack)*gstringLen) // struct ethtool_gstrings
 		ne.PutUint32(names, unix.ETHTOOL_GSTRINGS)
@@ -73,7 +73,7 @@ func (d *Device) StatList() ([]Stat, error) {
 			return decodeStats(names[12:], values[8:], n), nil
 		}
 	}
-	return nil, failed(op, unix.EAGAIN, map[unix.Errno]string{0: "how many it has changes all the time: leave its queues alone"})
+	return nil, failed(op, unix.EAGAIN, map[unix.Errno]string{0: "their number keeps changing: leave its queues alone"})
 }
 
 // decodeStats reads n names of a fixed length, which end with a zero byte or fill it, and

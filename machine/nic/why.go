@@ -49,7 +49,7 @@ func (c circumstances) whyFeature(name string, on bool) (why, fix string) {
 	case name == FeatureHWGRO && on:
 		return c.whyNoHWGRO()
 	case name == FeatureHWGRO && c.model == "mlx5_core" && c.split == SplitOn:
-		return "mlx5 keeps it on as long as header split is asked for (mlx5e_fix_features)", "--hw-gro on; or ethtool -G " + c.dev + " tcp-data-split off"
+		return "mlx5 keeps it on as long as header split is requested (mlx5e_fix_features)", "--hw-gro on; or ethtool -G " + c.dev + " tcp-data-split off"
 	}
 	return "", ""
 }
@@ -61,8 +61,8 @@ func (c circumstances) whyNoRules() (why, fix string) {
 	if c.model != "bnxt_en" {
 		return "", ""
 	}
-	return fmt.Sprintf("bnxt has no rules with %d RX rings: its firmware steers to fewer (bnxt_rfs_capable)", c.queues),
-		fmt.Sprintf("fewer queues: --channels N, or ethtool -L %s combined N; the kernel's log (dmesg) says for how many it is enough: up to N rx rings", c.dev)
+	return fmt.Sprintf("bnxt has no rules with %d RX rings: its firmware can steer to fewer only (bnxt_rfs_capable)", c.queues),
+		fmt.Sprintf("fewer queues: --channels N, or ethtool -L %s combined N; the kernel's log (dmesg) says how many it supports: up to N rx rings", c.dev)
 }
 
 // whyNoHWGRO looks for what the kernel and drivers want with it, or not with it.
@@ -83,7 +83,7 @@ func (c circumstances) whyNoHWGRO() (why, fix string) {
 	case c.model == "bnxt_en" && c.off(FeatureGRO):
 		return "not without rx-gro (bnxt_fix_features)", "--gro on; or ethtool -K " + c.dev + " gro on"
 	case c.model == "mlx5_core":
-		return "", "look for an AF_XDP socket on " + c.dev + ", and at the kernel's log (dmesg): mlx5 says why"
+		return "", "look for an AF_XDP socket on " + c.dev + ", and see the kernel's log (dmesg): mlx5 says why"
 	}
 	return "", ""
 }
@@ -95,25 +95,25 @@ func (c circumstances) off(feature string) bool {
 
 // whyRing says why a ring has another size than it was set to.
 func whyRing(model, ring string, want, got int) (why, fix string) {
-	use := fmt.Sprintf("ask for %d (--%s-ring %d), or leave it out", got, ring, got)
+	use := fmt.Sprintf("request %d (--%s-ring %d), or leave it out", got, ring, got)
 	switch {
 	case got > want:
 		return "the driver rounds it up", use
 	case model == "bnxt_en" && ring == "rx" && got == bnxtMaxRX:
 		return bnxtRingReason, use
 	}
-	return "the driver takes no more", use
+	return "the driver's maximum", use
 }
 
 // bnxtRingReason is why its ring is short (bnxt_set_ring_params).
-const bnxtRingReason = "bnxt has room for 2047 RX descriptors with rings for payload, which header split, rx-gro-hw, LRO and an MTU above a page bring"
+const bnxtRingReason = "bnxt allows 2047 RX descriptors while it has payload rings, which header split, rx-gro-hw, LRO and an MTU above a page require"
 
 // ringLimit is the fix for a ring that was refused, by what the driver says is the most.
 func (d *Device) ringLimit(ring string, n int) string {
 	r, err := d.Rings()
 	most := map[string]int{"rx": r.RXMax, "tx": r.TXMax, "rx-jumbo": r.RXJumboMax}[ring]
 	if err != nil || n <= most || most == 0 {
-		return fmt.Sprintf("ethtool -g %s shows the most; some drivers want powers of two", d.Name)
+		return fmt.Sprintf("ethtool -g %s shows the maximum; some drivers want powers of two", d.Name)
 	}
 	because := ""
 	if drv, _ := d.Driver(); drv.Model() == "bnxt_en" && ring == "rx" && most == bnxtMaxRX {
@@ -123,7 +123,7 @@ func (d *Device) ringLimit(ring string, n int) string {
 	if ring == "rx-jumbo" {
 		flag = ""
 	}
-	return fmt.Sprintf("%d is the most now%s: ask for that%s or less, or leave it out", most, because, flag)
+	return fmt.Sprintf("%d is the present maximum%s: request that%s or less, or leave it out", most, because, flag)
 }
 
 // WhyNotRestarted says why a driver that has queue operations may have refused to restart
@@ -137,13 +137,13 @@ func (c circumstances) whyNotRestarted() (why, fix string) {
 	}
 	switch {
 	case c.model == "bnxt_en":
-		return "this function of bnxt has no queue operations: they are the physical function's, with firmware that has VNICs for rules and can flush one (BNXT_SUPPORTS_QUEUE_API)",
-			"name the physical function, not a virtual one; else newer firmware (ethtool -i " + c.dev + " shows which there is)"
+		return "this bnxt function has no queue operations: only physical functions do, with firmware that has VNICs for rules and can flush one (BNXT_SUPPORTS_QUEUE_API)",
+			"name the physical function, not a virtual one; otherwise install newer firmware (ethtool -i " + c.dev + " shows the present one)"
 	case c.model == "mlx5_core" && c.flags["rx_cqe_compress"]:
-		return "mlx5 restarts no queue that stamps the time of what it receives while it compresses completions (private flag rx_cqe_compress; mlx5e_queue_mem_alloc)",
+		return "mlx5 does not restart a queue that time-stamps received packets while it compresses completions (private flag rx_cqe_compress; mlx5e_queue_mem_alloc)",
 			"ethtool --set-priv-flags " + c.dev + " rx_cqe_compress off"
 	case c.model == "mlx5_core":
-		return "mlx5 restarts no queue with time stamps by PTP, XDP or HTB (mlx5e_queue_mem_alloc), and none at all before Linux 6.17",
+		return "mlx5 does not restart a queue with PTP time stamps, XDP or HTB (mlx5e_queue_mem_alloc), and none at all before Linux 6.17",
 			"look at the kernel's log (dmesg), ethtool --show-priv-flags " + c.dev + " and tc qdisc show dev " + c.dev
 	}
 	return "", ""
@@ -157,10 +157,10 @@ func (c circumstances) blocked() (why, fix string) {
 	switch {
 	case c.model != "mlx5_core":
 	case c.flags["tx_port_ts"]:
-		return "mlx5 restarts no queue with time stamps of its port on what it sends (private flag tx_port_ts; mlx5e_queue_mem_alloc)",
+		return "mlx5 does not restart a queue with port time stamps on sent packets (private flag tx_port_ts; mlx5e_queue_mem_alloc)",
 			"ethtool --set-priv-flags " + c.dev + " tx_port_ts off"
 	case c.htb:
-		return "mlx5 restarts no queue with an HTB qdisc that it has taken over (mlx5e_queue_mem_alloc)", "tc qdisc del dev " + c.dev + " root"
+		return "mlx5 does not restart a queue with an offloaded HTB qdisc (mlx5e_queue_mem_alloc)", "tc qdisc del dev " + c.dev + " root"
 	}
 	return "", ""
 }

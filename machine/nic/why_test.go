@@ -49,7 +49,7 @@ func TestWhyNotRestarted(t *testing.T) {
 	}{
 		{circumstances{model: "mlx5_core", flags: map[string]bool{"tx_port_ts": true}}, "tx_port_ts", "ethtool --set-priv-flags eth0 tx_port_ts off"},
 		{circumstances{model: "mlx5_core", htb: true}, "HTB", "tc qdisc del dev eth0 root"},
-		{circumstances{model: "mlx5_core", flags: map[string]bool{"rx_cqe_compress": true}}, "receives while it compresses", "rx_cqe_compress off"},
+		{circumstances{model: "mlx5_core", flags: map[string]bool{"rx_cqe_compress": true}}, "mlx5 does not restart a queue that time-stamps received packets while it compresses completions", "rx_cqe_compress off"},
 		{circumstances{model: "mlx5_core"}, "before Linux 6.17", "dmesg"},
 		{circumstances{model: "bnxt_en"}, "physical function", "firmware"},
 		{circumstances{model: "ice"}, "", ""},
@@ -67,9 +67,9 @@ func TestWhyRing(t *testing.T) {
 		want, got   int
 		why, fix    string
 	}{
-		{"bnxt_en", "rx", 4096, 2047, "rings for payload", "--rx-ring 2047"},
+		{"bnxt_en", "rx", 4096, 2047, "payload rings", "--rx-ring 2047"},
 		{"mlx5_core", "rx", 1000, 1024, "rounds it up", "--rx-ring 1024"},
-		{"ice", "tx", 9000, 8160, "takes no more", "--tx-ring 8160"},
+		{"ice", "tx", 9000, 8160, "the driver's maximum", "--tx-ring 8160"},
 	} {
 		if why, fix := whyRing(x.model, x.ring, x.want, x.got); !says(why, x.why) || !says(fix, x.fix) {
 			t.Errorf("%+v: why %q, fix %q", x, why, fix)

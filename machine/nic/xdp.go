@@ -33,7 +33,7 @@ func (d *Device) XDPFeatures() (f XDPFeatures, err error) {
 		})
 	}
 	if err != nil {
-		return 0, failed(d.op("ask what the driver can do with XDP"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "use Linux 6.3 or later"})
+		return 0, failed(d.op("read the driver's XDP features"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "use Linux 6.3 or later"})
 	}
 	return f, nil
 }

@@ -60,7 +60,7 @@ func (p *Placement) place() error {
 		return err
 	}
 	if len(queues) == 0 {
-		return &fault.Error{Op: fmt.Sprintf("place the softirq of %s: it has no receive queues", p.Dev), How: "set it up, use another interface, or the layout as found"}
+		return &fault.Error{Op: fmt.Sprintf("place the softirq of %s: it has no receive queues", p.Dev), How: "bring it up, use another interface, or leave out the layout"}
 	}
 	for _, q := range queuesOf(p.Queues) {
 		if _, err := p.dev.Queue(q); err != nil {
@@ -158,8 +158,8 @@ func (l layout) own() (map[int]int, error) {
 		}
 		cpu := l.queues[q]
 		if was, ok := own[irq]; ok && was != cpu {
-			return nil, &fault.Error{Op: fmt.Sprintf("place the softirq of %s: RX queues %d and %d share interrupt %d, and are wanted on CPUs %d and %d", l.dev, of[irq], q, irq, was, cpu), Err: unix.EBUSY,
-				How: "take queues that share none (--queue), give both flows one CPU for their softirq (--cpus), or leave --layout out"}
+			return nil, &fault.Error{Op: fmt.Sprintf("place the softirq of %s: RX queues %d and %d share interrupt %d but should be on CPUs %d and %d", l.dev, of[irq], q, irq, was, cpu), Err: unix.EBUSY,
+				How: "use queues that share none (--queue), give both flows the same softirq CPU (--cpus), or leave out --layout"}
 		}
 		own[irq], of[irq] = cpu, q
 	}

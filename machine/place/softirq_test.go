@@ -51,7 +51,7 @@ func TestWanted(t *testing.T) {
 func TestSharedQueue(t *testing.T) {
 	l := layout{dev: "eth0", cpus: []int{2, 3}, queues: map[int]int{0: 2, 5: 3}, irqOf: func(int) (int, error) { return 24, nil }}
 	_, _, err := l.wanted([]int{24, 25}, nil)
-	if err == nil || !strings.Contains(err.Error(), "RX queues 0 and 5 share interrupt 24, and are wanted on CPUs 2 and 3") || fault.Fix(err) == "" {
+	if err == nil || !strings.Contains(err.Error(), "RX queues 0 and 5 share interrupt 24 but should be on CPUs 2 and 3") || fault.Fix(err) == "" {
 		t.Errorf("%v; fix: %s", err, fault.Fix(err))
 	}
 	l.queues[5] = 2
@@ -157,7 +157,7 @@ func TestIntegrationMovedBySomebodyElse(t *testing.T) {
 		if m := (*lease.Moved)(nil); errors.As(err, &m) {
 			t.Errorf("%v has no fix of ours", err)
 		}
-		if err == nil || !strings.Contains(err.Error(), "rps 0 of "+dev+" was set to 1 and is now 0") || !strings.Contains(fault.Fix(err), "irqbalance") {
+		if err == nil || !strings.Contains(err.Error(), "rps 0 of "+dev+" was set to 1 but is now 0") || !strings.Contains(fault.Fix(err), "irqbalance") {
 			t.Errorf("%v", err)
 		}
 		rps(t, dev, "2")
@@ -204,11 +204,11 @@ func TestEvidence(t *testing.T) {
 	}{
 		{"right", Evidence{[]int{2}, map[int]int{2: 100}, map[int]uint64{2: 5000, 0: 10}}, ""},
 		{"nearly", Evidence{[]int{2}, map[int]int{2: 96, 1: 4}, nil}, ""},
-		{"elsewhere", Evidence{[]int{2}, map[int]int{1: 70, 2: 30}, nil}, "ran on CPU 2 in 30 % of 100 looks only, and on CPUs 1-2 in all"},
+		{"elsewhere", Evidence{[]int{2}, map[int]int{1: 70, 2: 30}, nil}, "ran on CPU 2 in only 30 % of 100 samples, and on CPUs 1-2 in all"},
 		{"nowhere", Evidence{[]int{2}, nil, nil}, "too few packets to tell"},
-		{"few", Evidence{[]int{2}, map[int]int{2: 9}, nil}, "9 looks"},
+		{"few", Evidence{[]int{2}, map[int]int{2: 9}, nil}, "9 samples"},
 		{"any of them", Evidence{[]int{0, 2}, map[int]int{0: 50, 2: 50}, map[int]uint64{0: 5000}}, ""},
-		{"none of them", Evidence{[]int{0, 2}, map[int]int{1: 90, 2: 10}, nil}, "ran on CPUs 0,2 in 10 % of 100 looks only, and on CPUs 1-2 in all"},
+		{"none of them", Evidence{[]int{0, 2}, map[int]int{1: 90, 2: 10}, nil}, "ran on CPUs 0,2 in only 10 % of 100 samples, and on CPUs 1-2 in all"},
 		{"contradicted", Evidence{[]int{2}, map[int]int{2: 100}, map[int]uint64{1: 5000}}, "processed no packet"},
 	} {
 		if got := x.e.Fault(); !strings.Contains(got, x.fault) || x.fault == "" && got != "" {

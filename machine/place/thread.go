@@ -79,7 +79,7 @@ func (p *Placement) canThread(all []nic.NAPI) error {
 	case slices.ContainsFunc(all, func(n nic.NAPI) bool { return n.Threaded == "" }):
 		return &fault.Error{Op: op, Err: unix.EOPNOTSUPP, How: "use Linux 6.17 or later, or leave the CPU layout out"}
 	case slices.ContainsFunc(all, func(n nic.NAPI) bool { return n.Threaded != "off" }):
-		return &fault.Error{Op: op + ": threads poll it already", Err: unix.EBUSY, How: "they may be bound to CPUs on purpose: end that (echo 0 > /sys/class/net/" + p.Dev + "/threaded), or leave the CPU layout out"}
+		return &fault.Error{Op: op + ": threads already poll it", Err: unix.EBUSY, How: "they may be bound to CPUs on purpose: turn that off (echo 0 > /sys/class/net/" + p.Dev + "/threaded), or leave the CPU layout out"}
 	}
 	return nil
 }
@@ -121,10 +121,10 @@ func (p *Placement) checkThreads() error {
 	for _, t := range p.threads {
 		var set unix.CPUSet
 		if err := unix.SchedGetaffinity(t.pid, &set); err != nil {
-			return &fault.Error{Op: fmt.Sprintf("the thread %d that polled %s is gone", t.pid, p.Dev), Err: err, How: "somebody switched threaded NAPI off meanwhile"}
+			return &fault.Error{Op: fmt.Sprintf("the thread %d that polled %s is gone", t.pid, p.Dev), Err: err, How: "something has switched threaded NAPI off since"}
 		}
 		if set.Count() != 1 || !set.IsSet(t.cpu) {
-			return &fault.Error{Op: fmt.Sprintf("the thread %d that polls %s was bound to CPU %d, and may run on %s now", t.pid, p.Dev, t.cpu, counter.FormatCPUList(cpusOf(&set))), How: "something else moves it: tuned, irqbalance, or somebody's taskset"}
+			return &fault.Error{Op: fmt.Sprintf("the thread %d that polls %s was bound to CPU %d, but may now run on %s", t.pid, p.Dev, t.cpu, counter.FormatCPUList(cpusOf(&set))), How: "something else moves it: tuned, irqbalance, or taskset"}
 		}
 	}
 	return nil

@@ -27,8 +27,8 @@ func On(cpus ...int) Want { return Want{CPUs: cpus} }
 func (w *Want) Add(cpu int, queue *int) error {
 	if queue != nil {
 		if was, ok := w.Queues[*queue]; ok && was != cpu {
-			return &fault.Error{Op: fmt.Sprintf("RX queue %d has several flows, and their softirqs are wanted on CPUs %d and %d: a queue has one", *queue, was, cpu),
-				How: "give flows of one queue one CPU for their softirq (--cpus), or each a queue of its own (--queues)"}
+			return &fault.Error{Op: fmt.Sprintf("RX queue %d has several flows whose softirqs should run on CPUs %d and %d, but a queue has one CPU", *queue, was, cpu),
+				How: "give flows of one queue the same softirq CPU (--cpus), or each flow its own queue (--queues)"}
 		}
 		if w.Queues == nil {
 			w.Queues = map[int]int{}

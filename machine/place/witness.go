@@ -120,13 +120,13 @@ func (e Evidence) Fault() string {
 	share, ok := e.FlowShare()
 	switch host, counted := e.HostShare(); {
 	case !ok:
-		return fmt.Sprintf("too few packets to tell where the flow's softirq ran: %d looks at its socket", e.looks())
+		return fmt.Sprintf("too few packets to tell where the flow's softirq ran: %d samples of its socket", e.looks())
 	case share < minShare:
 		var cpus []int
 		for c := range e.Looks {
 			cpus = append(cpus, c)
 		}
-		return fmt.Sprintf("the flow's softirq ran on %s in %.0f %% of %d looks only, and on CPUs %s in all", e.asked(), 100*share, e.looks(), counter.FormatCPUList(cpus))
+		return fmt.Sprintf("the flow's softirq ran on %s in only %.0f %% of %d samples, and on CPUs %s in all", e.asked(), 100*share, e.looks(), counter.FormatCPUList(cpus))
 	case counted && host == 0:
 		return fmt.Sprintf("%s processed no packet in the window (/proc/net/softnet_stat)", e.asked())
 	}

@@ -126,7 +126,7 @@ func eachAttr(b []byte, f func(kind uint16, value []byte) error) error {
 		}
 		n := int(binary.NativeEndian.Uint16(b))
 		if n < unix.SizeofNlAttr || n > len(b) {
-			return fmt.Errorf("a netlink attribute says that it has %d bytes, of %d", n, len(b))
+			return fmt.Errorf("a netlink attribute claims %d bytes of %d", n, len(b))
 		}
 		if err := f(binary.NativeEndian.Uint16(b[2:]), b[unix.SizeofNlAttr:n]); err != nil {
 			return err

@@ -81,7 +81,7 @@ type Reverted struct {
 }
 
 func (e *Reverted) Error() string {
-	s := fmt.Sprintf("set %s of %s to %s: it was taken without an error but reads back %s", e.Name, e.Where, e.Want, e.Got)
+	s := fmt.Sprintf("set %s of %s to %s: it was accepted without an error, but reads back %s", e.Name, e.Where, e.Want, e.Got)
 	if e.Why != "" {
 		s += ": " + e.Why
 	}
@@ -93,7 +93,7 @@ func (e *Reverted) Fix() string {
 	if e.How != "" {
 		return e.How
 	}
-	return "the driver or kernel cannot do it together with the other settings: leave it out, or change what it depends on"
+	return "the driver or kernel cannot combine it with the other settings: leave it out, or change what it depends on"
 }
 
 // Apply sets s to want unless it is so, and reads it back. where names its owner

@@ -27,24 +27,24 @@ func refuse(dev, said string) error {
 	}
 	l := Learn(said)
 	if l.Err != nil {
-		return floodError(dev, "it is not known by which interface ssh reaches this host", l.Err)
+		return floodError(dev, "unknown by which interface ssh reaches this host", l.Err)
 	}
 	switch _, err := nic.Having(l.Here); {
 	case errors.Is(err, nic.ErrNoInterface):
 		return nil // it ends in another network namespace
 	case err != nil:
-		return floodError(dev, "it is not known by which interface ssh reaches this host", err)
+		return floodError(dev, "unknown by which interface ssh reaches this host", err)
 	}
 	s, err := rtnl.ReadStack()
 	if err != nil {
-		return floodError(dev, "it is not known what it stands on", err)
+		return floodError(dev, "unknown what is below it", err)
 	}
 	if _, ok := s.Named(dev); !ok {
-		return floodError(dev, "there is no such interface", unix.ENODEV)
+		return floodError(dev, "no such interface", unix.ENODEV)
 	}
 	why, err := l.Shares(s, dev)
 	if err != nil {
-		return floodError(dev, "it is not known by which interface ssh reaches this host", err)
+		return floodError(dev, "unknown by which interface ssh reaches this host", err)
 	}
 	if why != "" {
 		return floodError(dev, why, unix.EBUSY)
@@ -53,8 +53,8 @@ func refuse(dev, said string) error {
 }
 
 func floodError(dev, why string, err error) error {
-	return &fault.Error{Op: fmt.Sprintf("generate frames on %q: they leave ssh no room, and %s", dev, why), Err: err,
-		How: "name an interface that ssh does not need (ip route get ADDRESS), or reach the host by another one or by its console"}
+	return &fault.Error{Op: fmt.Sprintf("generate frames on %q: they would starve ssh, and %s", dev, why), Err: err,
+		How: "name an interface that ssh does not use (ip route get ADDRESS), or reach the host by another one or by its console"}
 }
 
 // login is what sshd said to this process, or to the first above it that was told: sudo(8) hands

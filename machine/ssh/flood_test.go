@@ -14,17 +14,17 @@ func TestRefuse(t *testing.T) {
 	inHost(t, func(dev, addr string) error {
 		for what, x := range map[string]struct{ dev, said, want string }{
 			"nobody came by ssh":             {dev, "", ""},
-			"ssh by it":                      {dev, "10.77.0.2 50000 " + addr + " 22", "goes by " + dev},
-			"ssh from behind a rule":         {dev, "203.0.113.9 50000 " + addr + " 22", "goes by " + dev},
+			"ssh by it":                      {dev, "10.77.0.2 50000 " + addr + " 22", "uses " + dev},
+			"ssh from behind a rule":         {dev, "203.0.113.9 50000 " + addr + " 22", "uses " + dev},
 			"ssh from this host":             {dev, addr + " 50000 " + addr + " 22", ""},
 			"ssh in another namespace":       {dev, "203.0.113.9 50000 203.0.113.1 22", ""},
-			"ssh by no network":              {dev, "UNKNOWN 65535 UNKNOWN 65535", "not known by which"},
-			"not what sshd says":             {dev, "me", "not known by which"},
-			"from nowhere":                   {dev, "203.0.113.9 50000 127.0.0.1 22", "not known by which"},
+			"ssh by no network":              {dev, "UNKNOWN 65535 UNKNOWN 65535", "unknown by which"},
+			"not what sshd says":             {dev, "me", "unknown by which"},
+			"from nowhere":                   {dev, "203.0.113.9 50000 127.0.0.1 22", "unknown by which"},
 			"an interface that is none":      {"zcnone", "10.77.0.2 50000 " + addr + " 22", "no such interface"},
 			"an interface without name":      {"", "10.77.0.2 50000 " + addr + " 22", "no such interface"},
 			"another one than that":          {"lo", "10.77.0.2 50000 " + addr + " 22", ""},
-			"a terminal that is played with": {dev, "\x1b[2J 1 2 3", "not known by which"},
+			"a terminal that is played with": {dev, "\x1b[2J 1 2 3", "unknown by which"},
 		} {
 			err := refuse(x.dev, x.said)
 			if (err == nil) != (x.want == "") || err != nil && (!strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "\x1b")) {

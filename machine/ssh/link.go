@@ -38,14 +38,14 @@ func Learn(said string) *Link {
 func parseConnection(said string) (peer, here netip.Addr, err error) {
 	f := strings.Fields(said)
 	if len(f) != 4 || len(said) > 256 {
-		return peer, here, fmt.Errorf("%s is %.80q, and not two addresses with their ports", Env, said)
+		return peer, here, fmt.Errorf("%s is %.80q, not two addresses with ports", Env, said)
 	}
 	for i, to := range []*netip.Addr{&peer, &here} {
 		if *to, err = netip.ParseAddr(f[2*i]); err != nil || to.IsUnspecified() || to.Is4() && to.Zone() != "" {
-			return peer, here, fmt.Errorf("%s names the address %.60q, which is none", Env, f[2*i])
+			return peer, here, fmt.Errorf("%s: %.60q is not an address", Env, f[2*i])
 		}
 		if n, err := strconv.ParseUint(f[2*i+1], 10, 16); err != nil || n == 0 {
-			return peer, here, fmt.Errorf("%s names the port %.20q, which is none", Env, f[2*i+1])
+			return peer, here, fmt.Errorf("%s: %.20q is not a port", Env, f[2*i+1])
 		}
 	}
 	return peer, here, nil
@@ -72,7 +72,7 @@ func (l *Link) devs(s rtnl.Stack) ([]rtnl.Link, error) {
 		}
 	}
 	if devs == nil {
-		return nil, &fault.Error{Op: fmt.Sprintf("find the interface of the ssh connection to %v", l.Peer), Err: err, How: "look at the route: ip route get " + l.Peer.String()}
+		return nil, &fault.Error{Op: fmt.Sprintf("find the interface of the ssh connection to %v", l.Peer), Err: err, How: "check the route: ip route get " + l.Peer.String()}
 	}
 	return devs, nil
 }
@@ -121,13 +121,13 @@ func (l *Link) Shares(s rtnl.Stack, dev string) (string, error) {
 			}
 			switch {
 			case d.Index == own.Index:
-				return fmt.Sprintf("the ssh connection to %v goes by %s", l.Peer, d.Name), nil
+				return fmt.Sprintf("the ssh connection to %v uses %s", l.Peer, d.Name), nil
 			case x.Index == own.Index:
-				return fmt.Sprintf("the ssh connection to %v goes by %s, which stands on %s", l.Peer, d.Name, own.Name), nil
+				return fmt.Sprintf("the ssh connection to %v uses %s, which is on top of %s", l.Peer, d.Name, own.Name), nil
 			case x.Index == d.Index:
-				return fmt.Sprintf("the ssh connection to %v goes by %s, on which %s stands", l.Peer, d.Name, own.Name), nil
+				return fmt.Sprintf("the ssh connection to %v uses %s, below %s", l.Peer, d.Name, own.Name), nil
 			}
-			return fmt.Sprintf("the ssh connection to %v goes by %s, and both it and %s stand on %s", l.Peer, d.Name, own.Name, x.Name), nil
+			return fmt.Sprintf("the ssh connection to %v uses %s: it and %s are both on top of %s", l.Peer, d.Name, own.Name, x.Name), nil
 		}
 	}
 	return "", nil

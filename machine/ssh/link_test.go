@@ -54,13 +54,13 @@ func TestShares(t *testing.T) {
 		{Index: 8, Name: "eth3", Master: 9}, {Index: 9, Name: "red", Kind: "vrf"}, {Index: 10, Name: "eth4", Master: 9},
 	}
 	for _, x := range []struct{ ssh, dev, want string }{
-		{"eth2", "eth2", "goes by eth2"},
+		{"eth2", "eth2", "uses eth2"},
 		{"eth2", "eth0", ""},
-		{"bond0", "eth1", "goes by bond0, which stands on eth1"},
-		{"bond0.7", "eth0", "goes by bond0.7, which stands on eth0"},
-		{"bond0.7", "bond0.8", "both it and bond0.8 stand on bond0"},
+		{"bond0", "eth1", "uses bond0, which is on top of eth1"},
+		{"bond0.7", "eth0", "uses bond0.7, which is on top of eth0"},
+		{"bond0.7", "bond0.8", "it and bond0.8 are both on top of bond0"},
 		{"eth2", "bond0.8", ""},
-		{"bond0", "bond0.8", "goes by bond0, on which bond0.8 stands"},
+		{"bond0", "bond0.8", "uses bond0, below bond0.8"},
 		{"eth3", "eth4", ""}, // ports of a VRF share no wire
 		{"eth3", "nope", ""},
 	} {
@@ -89,7 +89,7 @@ func TestGuardOfNobody(t *testing.T) {
 			t.Errorf("from this host: %q, %v", why, err)
 		}
 		l = Learn("203.0.113.9 50000 " + addr + " 22") // its route is the socket's own
-		if why, err := l.Shares(s, dev); !strings.Contains(why, "goes by "+dev) || err != nil {
+		if why, err := l.Shares(s, dev); !strings.Contains(why, "uses "+dev) || err != nil {
 			t.Errorf("from behind a rule: %q, %v", why, err)
 		}
 		l = Learn("203.0.113.9 50000 203.0.113.1 22")

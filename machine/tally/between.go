@@ -122,11 +122,11 @@ func (d *Diff) Rows(sends bool) (rows []results.Metric, idle, warnings []string)
 		rows = append(rows, m)
 	}
 	if cut > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d counters of the interface moved that metrics.csv has no rows of: it has the first %d (docs/counters.md)", cut, mostRows))
+		warnings = append(warnings, fmt.Sprintf("%d more counters of the interface changed: metrics.csv has the first %d (docs/counters.md)", cut, mostRows))
 		rows = append(rows, results.Metric{Name: results.MetricCountersCut, Unit: "1", Value: float64(cut), Source: "tally"})
 	}
 	if d.Gone+d.New > 0 {
-		what := fmt.Sprintf("%d counters came and %d went in the window: queues of the interface were made anew, or the kernel has begun to count", d.New, d.Gone)
+		what := fmt.Sprintf("%d counters appeared and %d disappeared in the window: the interface's queues were recreated, or the kernel started counting", d.New, d.Gone)
 		if d.came != "" {
 			what += " (" + d.came + ")"
 		}

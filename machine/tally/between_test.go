@@ -31,9 +31,9 @@ func TestBetween(t *testing.T) {
 		return Count{Area: Ethtool, Metric: name, Kind: k, Value: v}
 	}
 	from := reading(1e9, count("grew", Counter, 10), count("wrapped", Counter32, math.MaxUint32-1), count("idle", Counter, 7), count("level", Gauge, 10),
-		count("reset", Counter, 1000), count("wrapped64", Counter, math.MaxUint32-4), count("leapt", Counter, 1), count("gone", Counter, 3))
+		count("reset", Counter, 1000), count("wrapped64", Counter, math.MaxUint32-4), count("jumped", Counter, 1), count("gone", Counter, 3))
 	to := reading(3e9, count("grew", Counter, 1<<40), count("wrapped", Counter32, 3), count("idle", Counter, 7), count("level", Gauge, 4),
-		count("reset", Counter, 1), count("wrapped64", Counter, 5), count("leapt", Counter, math.MaxUint64), count("new", Counter, 3),
+		count("reset", Counter, 1), count("wrapped64", Counter, 5), count("jumped", Counter, math.MaxUint64), count("new", Counter, 3),
 		Count{Area: Netstat, Metric: "first", Value: 2})
 	d := Between(from, to)
 	type got struct {
@@ -45,7 +45,7 @@ func TestBetween(t *testing.T) {
 		all[c.Metric] = got{c.Delta, c.Flag}
 	}
 	want := map[string]got{"grew": {1<<40 - 10, ""}, "wrapped": {5, ""}, "idle": {0, ""}, "level": {-6, ""}, "first": {2, ""},
-		"reset": {-999, "the counter fell: it was reset in the window"}, "wrapped64": {10, "wrapped at 32 bits"}, "leapt": {-2, "the counter leapt: it does not count"}}
+		"reset": {-999, "the counter fell: it was reset in the window"}, "wrapped64": {10, "wrapped at 32 bits"}, "jumped": {-2, "the counter jumped: not used"}}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -99,7 +99,7 @@ func TestRowsAreBounded(t *testing.T) {
 	if len(rows) != mostRows+1 || last.Name != results.MetricCountersCut || last.Value != 100 || len(idle) != 0 {
 		t.Errorf("%d rows, last %+v; %d idle", len(rows), last, len(idle))
 	}
-	if len(warnings) != 1 || !strings.Contains(warnings[0], "100 counters") {
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "100 more counters") {
 		t.Errorf("%q", warnings)
 	}
 }

@@ -108,7 +108,7 @@ func poolChanges(from, to []Pool) (out []Change) {
 	}
 	flag := ""
 	if n := len(before); n > 0 {
-		flag = fmt.Sprintf("without what %d page pools counted that ended meanwhile", n)
+		flag = fmt.Sprintf("without the counts of %d page pools that ended in the window", n)
 	}
 	for _, p := range before {
 		all.had(p)

@@ -31,33 +31,33 @@ var vmSysctls = []string{
 
 // never are the exceptions from net.*, as patterns of their files.
 var never = []struct{ file, why string }{
-	{"net/core/bpf_jit_*", "guards the kernel against its users"},
-	{"net/ipv4/ip_unprivileged_port_start", "lets other users take the ports of services"},
-	{"net/ipv[46]/conf/*/accept_redirects", "lets others on the wire change routes"},
-	{"net/ipv[46]/conf/*/accept_source_route", "lets others on the wire choose routes"},
-	{"net/ipv4/conf/*/route_localnet", "opens the loopback network to the wire"},
-	{"net/ipv4/tcp_fastopen_key", "is a secret, and would be in a journal"},
-	{"net/ipv6/conf/*/stable_secret", "is a secret, and would be in a journal"},
-	{"net/netfilter/nf_log/*", "names a module of the kernel"},
-	{"net/netfilter/nf_log_all_netns", "concerns other namespaces"},
-	{"net/netfilter/nf_hooks_lwtunnel", "cannot be put back"},
-	{"net/ipv4/ip_forward", "changes other settings, which nobody would put back"},
-	{"net/ipv[46]/conf/*/forwarding", "changes other settings, which nobody would put back"},
-	{"net/ipv6/conf/*/disable_ipv6", "removes addresses, which nobody would put back"},
-	{"net/ipv6/conf/*/addr_gen_mode", "changes addresses, which nobody would put back"},
-	{"net/ipv[46]/route/flush", "is an act and no setting"},
+	{"net/core/bpf_jit_*", "protects the kernel from its users"},
+	{"net/ipv4/ip_unprivileged_port_start", "lets other users use service ports"},
+	{"net/ipv[46]/conf/*/accept_redirects", "lets others on the network change routes"},
+	{"net/ipv[46]/conf/*/accept_source_route", "lets others on the network choose routes"},
+	{"net/ipv4/conf/*/route_localnet", "exposes the loopback network"},
+	{"net/ipv4/tcp_fastopen_key", "is a secret that would end up in a journal"},
+	{"net/ipv6/conf/*/stable_secret", "is a secret that would end up in a journal"},
+	{"net/netfilter/nf_log/*", "names a kernel module"},
+	{"net/netfilter/nf_log_all_netns", "affects other namespaces"},
+	{"net/netfilter/nf_hooks_lwtunnel", "cannot be restored"},
+	{"net/ipv4/ip_forward", "changes other settings, which would not be restored"},
+	{"net/ipv[46]/conf/*/forwarding", "changes other settings, which would not be restored"},
+	{"net/ipv6/conf/*/disable_ipv6", "removes addresses, which would not be restored"},
+	{"net/ipv6/conf/*/addr_gen_mode", "changes addresses, which would not be restored"},
+	{"net/ipv[46]/route/flush", "is an action, not a setting"},
 }
 
 // SysctlRule says in words which sysctls may be set.
 func SysctlRule() string {
-	return "net.* but for what guards, leaks or cannot be put back, and " + strings.Join(vmSysctls, ", ")
+	return "net.* except what protects, leaks or cannot be restored, and " + strings.Join(vmSysctls, ", ")
 }
 
 // Refused is a sysctl that zcbench does not set, whoever asks.
 type Refused struct{ Name, Why string }
 
 func (e *Refused) Error() string {
-	return fmt.Sprintf("sysctl %q is not set by zcbench: it %s", e.Name, e.Why)
+	return fmt.Sprintf("zcbench does not set sysctl %q: it %s", e.Name, e.Why)
 }
 
 // Fix says what the user can do about it.
@@ -84,7 +84,7 @@ func sysctlFile(name string) (string, error) {
 	}, name)
 	hidden := slices.ContainsFunc(strings.Split(file, "/"), func(s string) bool { return strings.HasPrefix(s, ".") })
 	if len(name) > maxSysctlName || hidden || !sysctlName.MatchString(name) {
-		return "", fmt.Errorf("sysctl %.*q is no name such as net.core.rmem_max", maxSysctlName, name)
+		return "", fmt.Errorf("sysctl %.*q is not a name such as net.core.rmem_max", maxSysctlName, name)
 	}
 	return file, nil
 }
@@ -124,17 +124,17 @@ const maxSysctlValue = 1024
 func canonicalWords(v string) (string, error) {
 	v = strings.ReplaceAll(v, "\t", " ")
 	if len(v) > maxSysctlValue {
-		return "", fmt.Errorf("a value of %d bytes, the most is %d", len(v), maxSysctlValue)
+		return "", fmt.Errorf("a value of %d bytes, more than %d", len(v), maxSysctlValue)
 	}
 	if !sysctlValue.MatchString(v) {
-		return "", fmt.Errorf("%q is no value such as 4096 or cubic: letters, digits, blanks and ,._:+- in one line", v)
+		return "", fmt.Errorf("%q is not a value such as 4096 or cubic: want letters, digits, blanks and ,._:+- on one line", v)
 	}
 	return strings.Join(strings.Fields(v), " "), nil
 }
 
 func canonicalGovernor(v string) (string, error) {
 	if !governorName.MatchString(v) {
-		return "", fmt.Errorf("%.40q is no name of a governor, such as performance", v)
+		return "", fmt.Errorf("%.40q is not a governor's name, such as performance", v)
 	}
 	return v, nil
 }

@@ -79,7 +79,7 @@ func (fs FS) governor(name string, cpu int) setting.Setting {
 		},
 		Set: func(v string) error {
 			if err := os.WriteFile(path, []byte(v), 0); err != nil {
-				return failed("write "+v+" to "+path, err, "scaling_available_governors beside it lists those there are")
+				return failed("write "+v+" to "+path, err, "scaling_available_governors in the same folder lists them")
 			}
 			return nil
 		}}

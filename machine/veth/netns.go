@@ -55,7 +55,7 @@ func openNetns(path string) (*os.File, error) {
 		return nil, &os.PathError{Op: "fstatfs", Path: path, Err: err}
 	}
 	if st.Type != unix.NSFS_MAGIC {
-		return nil, fmt.Errorf("%s is no network namespace, such as /run/netns/NAME or /proc/PID/ns/net", path)
+		return nil, fmt.Errorf("%s is not a network namespace such as /run/netns/NAME or /proc/PID/ns/net", path)
 	}
 	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", at.Fd()), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -92,7 +92,7 @@ func (n *Netns) Do(f func() error) error {
 		case errors.Is(err, unix.EPERM):
 			return fmt.Errorf("enter the network namespace: setns: %w (run as root or with CAP_SYS_ADMIN)", err)
 		case errors.Is(err, unix.EINVAL):
-			return fmt.Errorf("enter the network namespace: setns: %w (%s is no network namespace)", err, n.f.Name())
+			return fmt.Errorf("enter the network namespace: setns: %w (%s is not a network namespace)", err, n.f.Name())
 		case err != nil:
 			return fmt.Errorf("enter the network namespace: setns: %w", err)
 		}

@@ -30,7 +30,7 @@ type account struct {
 // open begins the account of a flow, whose datagrams the receiver has made its buffers for.
 func (a *account) open(c *stream.Conn, h stream.Hello, o stream.Options) error {
 	if h.MessageBytes != uint64(o.MessageBytes) {
-		return &fault.Error{Op: fmt.Sprintf("the sender makes datagrams of %d bytes, and %d are expected", h.MessageBytes, o.MessageBytes), How: "give both ends the same --message-size"}
+		return &fault.Error{Op: fmt.Sprintf("the sender sends datagrams of %d bytes, but %d are expected", h.MessageBytes, o.MessageBytes), How: "give both ends the same --message-size"}
 	}
 	t := o.Touch
 	a.key, a.size, a.slots = c.Key, int(h.MessageBytes), uint64(slotsFor(int(h.MessageBytes)))

@@ -13,7 +13,7 @@ import (
 var (
 	RX = stream.Mode{Name: "udp", Role: stream.RX, Kind: stream.Datagram, Summary: "recvmmsg of datagrams", Batches: true,
 		NewReceiver: stream.MakesReceiver(NewReceiver)}
-	GRO = stream.Mode{Name: "udp-gro", Role: stream.RX, Kind: stream.Datagram, Summary: "recvmmsg with UDP_GRO: many datagrams in one piece", Batches: true,
+	GRO = stream.Mode{Name: "udp-gro", Role: stream.RX, Kind: stream.Datagram, Summary: "recvmmsg with UDP_GRO: many datagrams in one buffer", Batches: true,
 		Kernel: "5.0", NewReceiver: stream.MakesReceiver(NewGROReceiver)}
 	Uring = stream.Mode{Name: "udp-uring", Role: stream.RX, Kind: stream.Datagram, Summary: "io_uring multishot recvmsg of datagrams with a provided-buffer ring", Ring: true,
 		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},
@@ -21,7 +21,7 @@ var (
 
 	TX = stream.Mode{Name: "udp", Role: stream.TX, Kind: stream.Datagram, Summary: "sendmmsg of datagrams", Batches: true,
 		NewSender: stream.MakesSender(NewSender)}
-	GSO = stream.Mode{Name: "udp-gso", Role: stream.TX, Kind: stream.Datagram, Summary: "send with UDP_SEGMENT: many datagrams in one piece", Batches: true, Segments: true,
+	GSO = stream.Mode{Name: "udp-gso", Role: stream.TX, Kind: stream.Datagram, Summary: "send with UDP_SEGMENT: many datagrams in one buffer", Batches: true, Segments: true,
 		Kernel: "4.18", NewSender: stream.MakesSender(NewGSOSender)}
 	UringSend = stream.Mode{Name: "udp-uring", Role: stream.TX, Kind: stream.Datagram, Summary: "io_uring send of datagrams", Ring: true, Batches: true,
 		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},

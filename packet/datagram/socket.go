@@ -23,7 +23,7 @@ func bound(at netip.AddrPort, o sock.Options, shared bool) (fd int, err error) {
 		return -1, err
 	}
 	if fd, err = unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0); err != nil {
-		return -1, &fault.Error{Op: "open a socket of UDP", Err: err}
+		return -1, &fault.Error{Op: "open a UDP socket", Err: err}
 	}
 	if shared {
 		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
@@ -47,11 +47,11 @@ func bindError(at netip.AddrPort, err error) error {
 	how := ""
 	switch {
 	case errors.Is(err, unix.EADDRINUSE):
-		how = "another program has that port of UDP: choose another one, or 0 for a free one (ss -lunp shows who)"
+		how = "another program has that UDP port (see ss -lunp): choose another, or 0 for a free one"
 	case errors.Is(err, unix.EADDRNOTAVAIL):
 		how = "no interface of this host (or namespace) has that address"
 	}
-	return &fault.Error{Op: fmt.Sprintf("bind a socket of UDP to %v", at), Err: err, How: how}
+	return &fault.Error{Op: fmt.Sprintf("bind a UDP socket to %v", at), Err: err, How: how}
 }
 
 // connect leaves the socket open for one peer alone.
@@ -61,7 +61,7 @@ func connect(fd int, peer netip.AddrPort) error {
 		return err
 	}
 	if err := unix.Connect(fd, to); err != nil {
-		return &fault.Error{Op: fmt.Sprintf("connect a socket of UDP to %v", peer), Err: err, How: "check addresses, link and routes (ip route get)"}
+		return &fault.Error{Op: fmt.Sprintf("connect a UDP socket to %v", peer), Err: err, How: "check addresses, link and routes (ip route get)"}
 	}
 	return nil
 }

@@ -108,15 +108,15 @@ func (o *GeneratorOptions) check() error {
 	slices.Sort(o.CPUs)
 	switch {
 	case len(o.CPUs) == 0 || o.CPUs[0] < 0 || o.CPUs[len(o.CPUs)-1] >= cpus || len(slices.Compact(slices.Clone(o.CPUs))) != len(o.CPUs):
-		return fmt.Errorf("CPUs %v to generate frames: want one or several of 0 to %d, each once", o.CPUs, cpus-1)
+		return fmt.Errorf("CPUs %v to generate frames: want one or more of 0 to %d, each once", o.CPUs, cpus-1)
 	case o.Batch < 1 || o.Batch > MaxBatch:
 		return fmt.Errorf("batches of %d frames: want 1 to %d", o.Batch, MaxBatch)
 	case o.Burst < 1 || o.Burst > stream.MaxBurst:
 		return fmt.Errorf("bursts of %d frames: want 1 to %d", o.Burst, stream.MaxBurst)
 	case !(o.Rate >= 0 && o.Rate <= 1e9) || o.Rate > 0 && o.Rate < 1:
-		return fmt.Errorf("%v frames a second: want 1 to 1e9, or 0 for as many as it goes", o.Rate)
+		return fmt.Errorf("%v frames a second: want 1 to 1e9, or 0 for as many as possible", o.Rate)
 	case o.Limit <= 0 || o.Limit > MaxLimit:
-		return fmt.Errorf("frames for %v: want more than nothing, and at most %v", o.Limit, MaxLimit)
+		return fmt.Errorf("frames for %v: must be above 0 and at most %v", o.Limit, MaxLimit)
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (g *Generator) open() error {
 		return err
 	}
 	if err := g.c.Maps[framesMapOut].Put(uint32(0), uint32(dev.Index)); err != nil {
-		return &fault.Error{Op: "redirect frames to " + g.Dev, Err: err, How: "its driver must take frames that XDP redirects"}
+		return &fault.Error{Op: "redirect frames to " + g.Dev, Err: err, How: "its driver must accept frames redirected by XDP"}
 	}
 	return nil
 }
@@ -345,7 +345,7 @@ func liveError(errno unix.Errno) error {
 	how := map[unix.Errno]string{
 		unix.EINVAL: "this needs Linux 5.18 (BPF_PROG_TEST_RUN with live frames), and frames that fit into a page",
 		unix.EPERM:  "run as root, or with CAP_BPF and CAP_NET_ADMIN",
-		unix.ENOMEM: "the kernel found no memory for the frames",
+		unix.ENOMEM: "the kernel had no memory for the frames",
 	}[errno]
 	return &fault.Error{Op: "generate frames (BPF_PROG_TEST_RUN)", Err: errno, How: how}
 }

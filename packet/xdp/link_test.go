@@ -394,7 +394,7 @@ func TestIntegrationForeignProgram(t *testing.T) {
 				return nil, r.Close()
 			})
 			for _, err := range []error{refusal, raced} {
-				if err == nil || !strings.Contains(err.Error(), "not replaced") || fault.Fix(err) == "" {
+				if err == nil || !strings.Contains(err.Error(), "does not replace it") || fault.Fix(err) == "" {
 					t.Errorf("%v over %v: %v", ours, theirs, err)
 				}
 			}
@@ -420,7 +420,7 @@ func mustInfo(t *testing.T, p *ebpf.Program) *ebpf.ProgramInfo {
 func TestIntegrationGeneratorIsRefused(t *testing.T) {
 	l := newLadder(t)
 	for what, change := range map[string]func(*GeneratorOptions){
-		"nobody answers":         func(o *GeneratorOptions) { o.Tuples.Dest = netip.MustParseAddr("10.77.0.9") },
+		"no answer":         func(o *GeneratorOptions) { o.Tuples.Dest = netip.MustParseAddr("10.77.0.9") },
 		"whole network":          func(o *GeneratorOptions) { o.Tuples.Dest = netip.MustParseAddr("10.77.0.255") },
 		"find the route":         func(o *GeneratorOptions) { o.Tuples.Dest = netip.MustParseAddr("192.0.2.1") },
 		"elsewhere":              func(o *GeneratorOptions) { o.Tuples.Source, o.Tuples.Dest = l.Dest, l.Source },
@@ -428,7 +428,7 @@ func TestIntegrationGeneratorIsRefused(t *testing.T) {
 		"MTU":                    func(o *GeneratorOptions) { o.FrameBytes = 2900 },
 		"CPUs [4096]":            func(o *GeneratorOptions) { o.CPUs = []int{4096} },
 		"CPUs []":                func(o *GeneratorOptions) { o.CPUs = nil },
-		"more than nothing":      func(o *GeneratorOptions) { o.Limit = 0 },
+		"must be above 0":        func(o *GeneratorOptions) { o.Limit = 0 },
 		"frames a second":        func(o *GeneratorOptions) { o.Rate = -1 },
 		"batches of 257":         func(o *GeneratorOptions) { o.Batch = 257 },
 		"bursts of -1":           func(o *GeneratorOptions) { o.Burst = -1 },

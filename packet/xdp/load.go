@@ -54,9 +54,9 @@ func explainLoad(program, kernel string, err error) error {
 	how := "this needs Linux " + kernel + " or later"
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
-		how = "run as root, or with CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN; a locked-down kernel may refuse it to all (/sys/kernel/security/lockdown)"
+		how = "run as root, or with CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN; a locked-down kernel may refuse everyone (/sys/kernel/security/lockdown)"
 	case errors.Is(err, btf.ErrNotFound), errors.Is(err, btf.ErrNotSupported):
-		how = "the kernel must tell its types: CONFIG_DEBUG_INFO_BTF=y (/sys/kernel/btf/vmlinux)"
+		how = "the kernel must describe its types: CONFIG_DEBUG_INFO_BTF=y (/sys/kernel/btf/vmlinux)"
 	case errors.Is(err, unix.ENOSYS):
 		how = "the kernel was built without CONFIG_BPF_SYSCALL"
 	}

@@ -77,7 +77,7 @@ func TestIntegrationNeighbourForgotten(t *testing.T) {
 		if err := f.neighbour(); err != nil {
 			t.Errorf("at the first look: %v", err)
 		}
-		if err := f.neighbour(); err == nil || !strings.Contains(err.Error(), "does not answer") {
+		if err := f.neighbour(); err == nil || !strings.Contains(err.Error(), "no longer answers") {
 			t.Errorf("at the second: %v", err)
 		}
 		return nil, nil

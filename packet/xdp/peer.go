@@ -18,7 +18,7 @@ import (
 // sourceMAC is the interface's own address.
 func sourceMAC(name string, l rtnl.Link) (net.HardwareAddr, error) {
 	if l.Flags&unix.IFF_LOOPBACK != 0 {
-		return nil, &fault.Error{Op: "generate frames on " + name + ": it is the loopback", Err: unix.EOPNOTSUPP, How: "frames need two hosts: namespaces joined by a veth, as zcbench demo has them, or two machines"}
+		return nil, &fault.Error{Op: "generate frames on " + name + ": it is the loopback", Err: unix.EOPNOTSUPP, How: "frames need two hosts: namespaces joined by a veth, as zcbench demo makes them, or two machines"}
 	}
 	i, err := net.InterfaceByIndex(l.Index)
 	if err != nil {
@@ -51,11 +51,11 @@ func resolve(dev rtnl.Link, t Tuples) (net.HardwareAddr, error) {
 		case err == nil && mac[0]&1 == 0:
 			return mac, nil
 		case err == nil:
-			return nil, &fault.Error{Op: fmt.Sprintf("generate frames for %v: its address on the link, %v, is that of a group", to, mac), Err: unix.EINVAL, How: "look at ip neigh: a flood must have one receiver"}
+			return nil, &fault.Error{Op: fmt.Sprintf("generate frames for %v: its address on the link, %v, is a multicast address", to, mac), Err: unix.EINVAL, How: "see ip neigh: a flood must have a single receiver"}
 		case !errors.Is(err, unix.ENOENT):
 			return nil, fmt.Errorf("find the address of %v on its link: %w", to, err)
 		case time.Now().After(end):
-			return nil, &fault.Error{Op: fmt.Sprintf("find the address of %v on the link of %s: nobody answers", to, dev.Name), Err: unix.EHOSTUNREACH, How: "see that the receiver is up: ping, ip neigh"}
+			return nil, &fault.Error{Op: fmt.Sprintf("find the address of %v on the link of %s: no answer", to, dev.Name), Err: unix.EHOSTUNREACH, How: "check that the receiver is up: ping, ip neigh"}
 		}
 		ask(netip.AddrPortFrom(t.Source.Unmap(), 0), netip.AddrPortFrom(to, t.DestPort))
 	}
@@ -126,6 +126,6 @@ func transmits(name string) error {
 	if err != nil || f&nic.XDPTransmits != 0 {
 		return nil
 	}
-	return &fault.Error{Op: "generate frames on " + name + ": it takes none that XDP redirects", Err: unix.EOPNOTSUPP,
-		How: "on veth its peer must have NAPI: GRO on (ethtool -K PEER gro on), or a native XDP program; a NIC needs a driver with XDP redirect, some of them a program of their own"}
+	return &fault.Error{Op: "generate frames on " + name + ": it accepts none redirected by XDP", Err: unix.EOPNOTSUPP,
+		How: "on veth its peer must have NAPI: GRO on (ethtool -K PEER gro on), or a native XDP program; a NIC needs a driver with XDP redirect; some need an XDP program attached, too"}
 }

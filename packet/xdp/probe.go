@@ -48,7 +48,7 @@ func probeKernel(mode string, programs ...string) func() error {
 func probeDevice(role stream.Role, mode string, xdp bool, kernel func() error) func(dev string) error {
 	return func(dev string) error {
 		if dev == "lo" {
-			return &fault.Unsupported{Mode: mode, Op: "no frames come to the loopback", Err: unix.EOPNOTSUPP, How: "frames need two hosts: namespaces joined by a veth, as zcbench demo has them, or two machines"}
+			return &fault.Unsupported{Mode: mode, Op: "no frames arrive at the loopback", Err: unix.EOPNOTSUPP, How: "frames need two hosts: namespaces joined by a veth, as zcbench demo makes them, or two machines"}
 		}
 		d, err := nic.Open(dev)
 		if err != nil {
@@ -72,7 +72,7 @@ func cannot(mode string, err error) error {
 	}
 	how := fault.Fix(err)
 	if how == "" {
-		how = "see what the kernel says: dmesg"
+		how = "see the kernel's messages: dmesg"
 	}
 	return &fault.Unsupported{Mode: mode, Op: err.Error(), How: how}
 }

@@ -91,7 +91,7 @@ func (r *receiver) choose() (err error) {
 		err = checkFrameBytes(r.frameBytes(), MaxFrameBytes)
 	}
 	if err == nil && r.socket && !r.xdp && !r.read && f.Tuples > 1 {
-		err = &fault.Error{Op: fmt.Sprintf("%d 5-tuples to a socket that nobody reads: its drops would have strangers' datagrams in them", f.Tuples), How: "take one 5-tuple, or udp-recv"}
+		err = &fault.Error{Op: fmt.Sprintf("%d 5-tuples to a socket that nobody reads: its drops would include other senders' datagrams", f.Tuples), How: "use one 5-tuple, or udp-recv"}
 	}
 	return err
 }
@@ -101,7 +101,7 @@ func (r *receiver) frameBytes() int { return r.o.MessageBytes + HeaderBytes }
 // Attach puts the rung where it belongs, for this flow's frames.
 func (r *receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 	if h.MessageBytes != uint64(r.o.MessageBytes) {
-		return &fault.Error{Op: fmt.Sprintf("the sender makes packets of %d bytes, and %d are expected", h.MessageBytes, r.o.MessageBytes), How: "give both ends the same --message-size"}
+		return &fault.Error{Op: fmt.Sprintf("the sender sends packets of %d bytes, but %d are expected", h.MessageBytes, r.o.MessageBytes), How: "give both ends the same --message-size"}
 	}
 	t := tuplesOf(c.Remote, c.Local, r.o.Frames.Tuples)
 	if err := r.giveNAPI(); err != nil {
@@ -131,7 +131,7 @@ func (r *receiver) giveNAPI() error {
 		return err
 	}
 	if r.o.Frames.KeepGRO {
-		return &fault.Error{Op: l.Name + " has no NAPI with GRO off, and so takes no frames", Err: unix.EOPNOTSUPP, How: "--gro on, or leave --gro out"}
+		return &fault.Error{Op: l.Name + " has no NAPI with GRO off, so it accepts no frames", Err: unix.EOPNOTSUPP, How: "--gro on, or leave out --gro"}
 	}
 	r.lease = lease.New(lease.Options{})
 	return r.lease.Apply(lease.Want{Dev: l.Name, Name: "feature rx-gro", Value: "on"})

@@ -50,9 +50,9 @@ func (o Options) check() error {
 func checkTouch(a Action, t Touch) error {
 	switch {
 	case a.sendsBack() && t != TouchSwapMACs:
-		return &fault.Error{Op: fmt.Sprintf("XDP %v with touch %v: frames that go back must be addressed to their sender", a, t), How: "take xdp_touch swap-macs"}
+		return &fault.Error{Op: fmt.Sprintf("XDP %v with touch %v: frames sent back must be addressed to their sender", a, t), How: "use xdp_touch swap-macs"}
 	case t == TouchSwapMACs && (a == Pass || a == ToSocket):
-		return &fault.Error{Op: fmt.Sprintf("XDP %v with touch %v: the frames would be addressed to their sender, and not be taken", a, t), How: "take xdp_touch none, read, write or parse"}
+		return &fault.Error{Op: fmt.Sprintf("XDP %v with touch %v: the frames would be addressed to their sender and not accepted", a, t), How: "use xdp_touch none, read, write or parse"}
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (r *Rung) aim(dev int) (err error) {
 // Socket has frames of an RX queue go to an AF_XDP socket, which is bound to it.
 func (r *Rung) Socket(queue, fd int) error {
 	if err := r.c.Maps[framesMapSockets].Put(uint32(queue), uint32(fd)); err != nil {
-		return &fault.Error{Op: fmt.Sprintf("redirect queue %d of %s to an AF_XDP socket", queue, r.Dev), Err: err, How: "the socket must be of AF_XDP, and bound to that queue; 64 queues can have one"}
+		return &fault.Error{Op: fmt.Sprintf("redirect queue %d of %s to an AF_XDP socket", queue, r.Dev), Err: err, How: "want an AF_XDP socket bound to that queue; at most 64 queues can have one"}
 	}
 	return nil
 }
@@ -164,8 +164,8 @@ func (r *Rung) Close() error {
 
 // taken says that somebody else's program is there.
 func taken(dev string, err error) error {
-	return &fault.Error{Op: "attach an XDP program to " + dev + ": another one is there, which is not replaced", Err: err,
-		How: "see whose it is (bpftool net show dev " + dev + "), and end what holds it, or use another interface"}
+	return &fault.Error{Op: "attach an XDP program to " + dev + ": another one is attached, and zcbench does not replace it", Err: err,
+		How: "see whose it is (bpftool net show dev " + dev + "), and stop what holds it, or use another interface"}
 }
 
 // refused says why the kernel attached nothing.
@@ -175,11 +175,11 @@ func refused(dev string, a Attach, err error) error {
 	errors.As(err, &errno)
 	how := map[unix.Errno]string{
 		unix.EOPNOTSUPP: "its driver has no native XDP: --xdp-attach generic works on any interface",
-		unix.EINVAL:     "its driver cannot do it with the MTU, rings or features that it has: set a smaller MTU, header split and LRO off, or take --xdp-attach generic",
-		unix.ERANGE:     "the MTU of the interface, or on veth of its peer, is too large for its driver",
+		unix.EINVAL:     "its driver cannot do it with the present MTU, rings or features: set a smaller MTU, turn header split and LRO off, or use --xdp-attach generic",
+		unix.ERANGE:     "the MTU of the interface (on veth, of its peer) is too large for its driver",
 		unix.ENOSPC:     "the peer of a veth must not have more TX queues than it has RX queues: ethtool -L",
 		unix.EPERM:      "run as root, or with CAP_NET_ADMIN and CAP_BPF",
-		unix.ENOMEM:     "the driver found no memory for its rings: set smaller ones, or fewer channels",
+		unix.ENOMEM:     "the driver had no memory for its rings: set smaller ones, or fewer channels",
 	}[errno]
 	switch errno {
 	case unix.EBUSY, unix.EEXIST:

@@ -72,7 +72,7 @@ func (s *sender) Send(c *stream.Conn, _ *stream.Payload, m *stream.Meter) (err e
 		err = s.awaitReturns()
 	}
 	if err == nil && !c.Stopping() {
-		err = &fault.Error{Op: fmt.Sprintf("nothing looked after the generator for %v, so it ended", leash), How: "this process had no CPU: give its threads one beside the generator's, which never rests"}
+		err = &fault.Error{Op: fmt.Sprintf("the generator was not attended for %v, so it stopped", leash), How: "this process got no CPU time: give its threads a CPU other than the generator's, which never rests"}
 	}
 	return err
 }

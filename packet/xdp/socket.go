@@ -41,7 +41,7 @@ func OpenSocket(t Tuples, frameBytes, rcvBuf int, tag uint32) (*Socket, error) {
 	}
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, &fault.Error{Op: "open a socket of UDP", Err: err}
+		return nil, &fault.Error{Op: "open a UDP socket", Err: err}
 	}
 	s := &Socket{FD: fd, tag: tag, bytes: frameBytes - HeaderBytes, buf: make([]byte, MaxFrameBytes)}
 	if err := s.open(t, rcvBuf); err != nil {
@@ -63,15 +63,15 @@ func (s *Socket) open(t Tuples, rcvBuf int) error {
 	}
 	if t.ports() > 1 { // before it is bound: nothing comes unfiltered
 		if err := unix.SetsockoptSockFprog(s.FD, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, t.filter()); err != nil {
-			return &fault.Error{Op: "have a socket of UDP take the generator's datagrams alone (SO_ATTACH_FILTER)", Err: err, How: "take one 5-tuple (tuples)"}
+			return &fault.Error{Op: "limit a UDP socket to the generator's datagrams (SO_ATTACH_FILTER)", Err: err, How: "use one 5-tuple (tuples)"}
 		}
 	}
 	if err := unix.Bind(s.FD, sockaddr(t.Dest, t.DestPort)); err != nil {
-		return &fault.Error{Op: fmt.Sprintf("bind a socket of UDP to %v port %d", t.Dest, t.DestPort), Err: err, How: "another program has that port of UDP (ss -lunp shows who): choose another one with --port"}
+		return &fault.Error{Op: fmt.Sprintf("bind a UDP socket to %v port %d", t.Dest, t.DestPort), Err: err, How: "another program has that UDP port (see ss -lunp): choose another with --port"}
 	}
 	if t.ports() == 1 {
 		if err := unix.Connect(s.FD, sockaddr(t.Source, t.FirstPort)); err != nil {
-			return &fault.Error{Op: fmt.Sprintf("connect a socket of UDP to %v", t.Source), Err: err}
+			return &fault.Error{Op: fmt.Sprintf("connect a UDP socket to %v", t.Source), Err: err}
 		}
 	}
 	m, err := counter.ReadMemInfo(s.FD)

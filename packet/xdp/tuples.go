@@ -40,11 +40,11 @@ func (t Tuples) check() error {
 	}
 	switch {
 	case t.Source.Unmap() == t.Dest.Unmap():
-		return fmt.Errorf("frames from %v to itself would never leave", t.Source)
+		return fmt.Errorf("frames from %v to itself would never leave the host", t.Source)
 	case t.FirstPort == 0 || t.DestPort == 0:
-		return errors.New("frames from or to port 0: want other ones")
+		return errors.New("frames from or to port 0: want another port")
 	case t.Ports < 0 || t.Ports > stream.MaxTuples || int(t.FirstPort)+t.ports()-1 > 0xffff:
-		return fmt.Errorf("%d flows from port %d on: want 1 to %d, and none above port 65535", t.Ports, t.FirstPort, stream.MaxTuples)
+		return fmt.Errorf("%d flows from port %d on: want 1 to %d, and no port above 65535", t.Ports, t.FirstPort, stream.MaxTuples)
 	}
 	return nil
 }

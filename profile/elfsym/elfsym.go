@@ -48,7 +48,7 @@ func Read(r io.ReaderAt, size int64) (t *Table, err error) {
 	defer func() {
 		// The library's readers check what they read; gosym's do so by recovering, mostly.
 		if p := recover(); p != nil {
-			t, err = nil, fmt.Errorf("the file's tables contradict themselves: %v", p)
+			t, err = nil, fmt.Errorf("the file's tables are inconsistent: %v", p)
 		}
 	}()
 	if err := modest(r); err != nil {
@@ -85,7 +85,7 @@ func modest(r io.ReaderAt) error {
 		return fmt.Errorf("read the ELF header: %w", err)
 	}
 	if elf.Class(h[elf.EI_CLASS]) != elf.ELFCLASS64 {
-		return errors.New("it is no 64-bit ELF file")
+		return errors.New("not a 64-bit ELF file")
 	}
 	var o binary.ByteOrder = binary.LittleEndian
 	if elf.Data(h[elf.EI_DATA]) == elf.ELFDATA2MSB {

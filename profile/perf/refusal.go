@@ -23,9 +23,9 @@ func refusal(err error, at string, hz int, sysctl func(string) string) error {
 		f.Op += " (kernel.perf_event_paranoid is " + sysctl("perf_event_paranoid") + ")"
 		f.How = "run as root or with CAP_PERFMON, or sysctl -w kernel.perf_event_paranoid=0"
 	case errors.Is(err, unix.EPERM):
-		f.How = "a security module or a container's seccomp filter refuses it: run outside of the container, or allow perf_event_open and CAP_PERFMON there"
+		f.How = "a security module or a container's seccomp filter refuses it: run outside the container, or allow perf_event_open and CAP_PERFMON there"
 	case errors.Is(err, unix.ENOSYS):
-		f.How = "the kernel was built without CONFIG_PERF_EVENTS: boot another one"
+		f.How = "the kernel was built without CONFIG_PERF_EVENTS: boot another"
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
 		f.How = "raise the limit of open files (ulimit -n): each thread needs one for each CPU"
 	case errors.Is(err, unix.ESRCH):
@@ -33,7 +33,7 @@ func refusal(err error, at string, hz int, sysctl func(string) string) error {
 	case errors.Is(err, unix.ENODEV):
 		f.How = "the CPU is offline: name one that is online"
 	case errors.Is(err, unix.EINVAL):
-		f.How = fmt.Sprintf("if kernel.perf_event_max_sample_rate (%s; the kernel lowers it by itself) is below %d, ask for less or raise it", sysctl("perf_event_max_sample_rate"), hz)
+		f.How = fmt.Sprintf("if kernel.perf_event_max_sample_rate (%s; the kernel lowers it by itself) is below %d, use a lower --frequency or raise it", sysctl("perf_event_max_sample_rate"), hz)
 	}
 	return f
 }

@@ -36,7 +36,7 @@ func parseMaps(r io.Reader) (out []mapping, err error) {
 			continue
 		}
 		if len(out) == maxMappings {
-			return nil, fmt.Errorf("maps, line %d: more than %d pieces of code", n, maxMappings)
+			return nil, fmt.Errorf("maps, line %d: more than %d mappings of code", n, maxMappings)
 		}
 		out = append(out, m)
 	}

@@ -202,7 +202,7 @@ func readFile(pid int, m mapping) (*elfsym.Table, error) {
 		return nil, err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || fs.Type == unix.FUSE_SUPER_MAGIC {
-		return nil, fmt.Errorf("%s is no file of the kernel's own file systems", m.path)
+		return nil, fmt.Errorf("%s is not a file of the kernel's own file systems", m.path)
 	}
 	f, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", p), os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {

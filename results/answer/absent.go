@@ -61,7 +61,7 @@ func (w *writer) proofs() {
 		}
 		s[k].Text = "Zero copy, by the kernel's own count of bytes: " + few(told) + "."
 		if k == Copied {
-			s[k].Text = "Not zero copy here, though the mode claims it: " + few(told) + ". These runs say how fast it is when it copies."
+			s[k].Text = "Not zero copy here, though the mode claims it: " + few(told) + ". These runs show how fast it is when it copies."
 		}
 		w.say(*s[k])
 	}
@@ -94,7 +94,7 @@ func (w *writer) watts() {
 		return
 	}
 	s := Sentence{Section: Open, Kind: NoFigure, Figure: "roi_power_total", Command: "zcbench power --source list",
-		Text: "Per watt: power was not measured. zcbench power --source list names what can measure it here; --power takes it along."}
+		Text: "Per watt: power was not measured. zcbench power --source list shows what can measure it here; --power records it."}
 	for _, c := range cells {
 		for _, r := range c.Runs {
 			if r.SUT.PowerW != nil || r.TG.PowerW != nil {
@@ -155,7 +155,7 @@ func (w *writer) never(silent map[string]bool, stops []Stop) {
 	if s.Cells == nil {
 		return
 	}
-	s.Text = fmt.Sprintf("Planned, and never run but to warm up, if at all: %s.", few(s.Cells))
+	s.Text = fmt.Sprintf("Planned but not run, except perhaps as warm-ups: %s.", few(s.Cells))
 	w.say(s)
 }
 
@@ -177,7 +177,7 @@ func (w *writer) gone(stop Stop, kind Kind, gave map[end]bool) {
 	s.Text = strings.Join(strings.Fields(fmt.Sprintf("%s %s %s: %s.", name, is, kind, strings.TrimSuffix(cmp.Or(stop.Reason, "no reason given"), "."))), " ")
 	if m, err := stream.LookupMode(role, mode); err == nil && m.CopiedHere && ShownBy(role, mode) != "" {
 		s.Command = ShownBy(role, mode)
-		s.Text += fmt.Sprintf(" %s shows it with its proof.", s.Command)
+		s.Text += fmt.Sprintf(" %s shows it, with proof.", s.Command)
 	}
 	w.say(s)
 }
@@ -210,7 +210,7 @@ func names(text, mode string) bool {
 
 // nothing says that no run counts at all.
 func (w *writer) nothing(stops []Stop) {
-	s := Sentence{Section: Shown, Kind: Nothing, Text: "Nothing: no run gave a number that counts, and of no mode anything is known."}
+	s := Sentence{Section: Shown, Kind: Nothing, Text: "Nothing: no run gave a number that counts, so nothing is known about any mode."}
 	for _, stop := range stops {
 		s.StandsOn = append(s.StandsOn, ofStop(stop)...)
 	}
@@ -271,7 +271,7 @@ func (w *writer) unsupported(stops []Stop) {
 		s.Text = fmt.Sprintf("Cannot run here: %s.", few(g.names))
 		switch {
 		case g.command == LabDemo:
-			s.Text += " " + LabDemo + " shows them with their proof, on this machine, without a special NIC."
+			s.Text += " " + LabDemo + " shows them, with proof, on this machine, without a special NIC."
 		case g.command == LabAll:
 			s.Text += " " + LabAll + " runs them on a newer kernel, on this machine."
 		default:

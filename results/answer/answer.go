@@ -16,7 +16,7 @@ type Section string
 const (
 	Shown  Section = "shown"  // what the runs show; ties are something that they show
 	Open   Section = "open"   // what they cannot tell, and what would
-	Absent Section = "absent" // what gave no number here
+	Absent Section = "absent" // what could not be measured here
 )
 
 // Sections in their order, with their headings.
@@ -26,7 +26,7 @@ var Sections = []struct {
 }{
 	{Shown, "what these runs show"},
 	{Open, "what these runs cannot tell"},
-	{Absent, "what gave no number here"},
+	{Absent, "what could not be measured here"},
 }
 
 // Kind is what a sentence says.

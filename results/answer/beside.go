@@ -191,7 +191,7 @@ func (w *writer) unequal(rows []*compare.Row, of int) {
 	for _, r := range rows {
 		s.Cells, s.StandsOn = append(s.Cells, r.B.ID), append(s.StandsOn, ofRow(r))
 	}
-	s.Text = fmt.Sprintf("%s: %s no verdict, because the two did not deliver the same rate (to 2 %%), and a price depends on the rate. One pace for both makes it equal work (--pace).",
+	s.Text = fmt.Sprintf("%s: %s no verdict, because the two did not deliver the same rate (within 2 %%), and a cost depends on the rate. Pace both alike for equal work (--pace).",
 		head(rows[0].Metric), ofAll(len(rows), of, "has", "have"))
 	w.say(s)
 }
@@ -201,6 +201,8 @@ func ofAll(n, of int, one, many string) string {
 	switch {
 	case of == 1:
 		return "the comparison " + one
+	case n == of && n == 2:
+		return "both comparisons " + many
 	case n == of:
 		return fmt.Sprintf("all %d comparisons %s", n, many)
 	case n == 1:
@@ -231,9 +233,9 @@ func (w *writer) unsure(rows []*compare.Row, all []compare.Row) {
 
 // Reasons why there is no verdict.
 const (
-	tooClose  = "the runs vary too much for a difference so small, if there is one"
+	tooClose  = "the runs vary too much for so small a difference, if there is one"
 	tooFew    = "too few runs"
-	tooMany   = "no data of so few runs could tell so many comparisons"
+	tooMany   = "so few runs cannot decide so many comparisons, whatever the data"
 	noBoots   = "too few boots"
 	byClocks  = "the hosts' clocks do not agree well enough"
 	byFactors = "the two differ in several factors"
@@ -256,7 +258,7 @@ func reason(r *compare.Row) string {
 	case r.AtLimit != "":
 		return compare.AtLimit(r.AtLimit)
 	case r.Work == compare.ByTheRates:
-		return "the cost differs no more than the rates do"
+		return "the costs differ no more than the rates do"
 	case r.OffClocks:
 		return byClocks
 	case r.Reach != nil && !r.Reach.Attainable():
@@ -311,9 +313,9 @@ func plainest(rows []*compare.Row, all []compare.Row) (text string, runs int) {
 	case best == nil:
 		return "", 0
 	case !looks:
-		return fmt.Sprintf(" It takes %d runs of each at least.", runs), runs
+		return fmt.Sprintf(" That takes at least %d runs of each.", runs), runs
 	}
-	return fmt.Sprintf(" The plainest, %s, would take about %d runs of each if it is as large as it looks.", besideText(best), runs), runs
+	return fmt.Sprintf(" The clearest, %s, would take about %d runs of each if its difference is as large as it appears.", besideText(best), runs), runs
 }
 
 func besideText(r *compare.Row) string {

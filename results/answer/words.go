@@ -86,7 +86,7 @@ func invert(q *stat.Ratio) *stat.Ratio {
 func byHowMuch(q *stat.Ratio, than string) string {
 	switch {
 	case q == nil:
-		return "by an unknown amount beside " + than
+		return "by an unknown margin over " + than
 	case q.Value >= 2 || q.Value <= .5:
 		text := fmt.Sprintf("%.2f times %s", q.Value, than)
 		if q.Lo != nil {

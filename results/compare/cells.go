@@ -28,7 +28,7 @@ func AcrossCells(dir string, j *results.Journal) (lines []string) {
 			}
 		}
 		if n > mostVarying {
-			lines = append(lines, fmt.Sprintf("%s: and %d facts more", role.Label(), n-mostVarying))
+			lines = append(lines, fmt.Sprintf("%s: and %d more facts", role.Label(), n-mostVarying))
 		}
 	}
 	return lines
@@ -58,7 +58,7 @@ func (u *unread) lines(role results.Role) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s: a snapshot cannot be read: %v", role.Label(), u.first))
 	}
 	if u.n > 1 {
-		lines = append(lines, fmt.Sprintf("%s: nor can %d snapshots more", role.Label(), u.n-1))
+		lines = append(lines, fmt.Sprintf("%s: nor can %d more snapshots", role.Label(), u.n-1))
 	}
 	return lines
 }
@@ -132,7 +132,7 @@ func said(all []found, name string) string {
 	var parts []string
 	for i, v := range values {
 		if i == mostValues {
-			parts = append(parts, fmt.Sprintf("%d values more", len(values)-i))
+			parts = append(parts, fmt.Sprintf("%d more values", len(values)-i))
 			break
 		}
 		with := fmt.Sprintf("%d cells", len(cells[v]))

@@ -81,7 +81,7 @@ func Lookup(names []string) ([]Metric, error) {
 			for _, m := range Metrics {
 				known = append(known, m.Name)
 			}
-			return nil, fmt.Errorf("unknown metric %q; there are %s", n, strings.Join(known, ", "))
+			return nil, fmt.Errorf("unknown metric %q; the metrics are %s", n, strings.Join(known, ", "))
 		}
 		out = append(out, Metrics[i])
 	}
@@ -204,7 +204,7 @@ type Alone struct {
 }
 
 // ErrNothing is a comparison without a pair of cells.
-var ErrNothing = errors.New("no cell of one is also in the other")
+var ErrNothing = errors.New("they have no cell in common")
 
 // Compare compares the cells of b with those of a that are alike. Without any it
 // is [ErrNothing], unless one of the two is published figures, which are worth

@@ -270,7 +270,7 @@ func TestPrimary(t *testing.T) {
 		}
 		return n
 	}
-	if got, want := verdicts(), (map[string]int{"cannot tell (p of 6 runs in 24 comparisons is 0.052 at the least)": 24}); !maps.Equal(got, want) {
+	if got, want := verdicts(), (map[string]int{"cannot tell (with 6 runs in 24 comparisons, p is at least 0.052)": 24}); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	s.Primary = []string{"c0", "c1"}

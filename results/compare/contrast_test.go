@@ -138,7 +138,7 @@ func TestContrasts(t *testing.T) {
 		{"the baseline's mode has it", []results.Cell{zcrx(4096), zcrx(32768), tcp}, nil, "rx: tcp/tcp : zcrx 4096; rx_buf_len: zcrx 32768 : zcrx 4096"},
 		{"two factors", []results.Cell{tcp, tcp9000, uring, both}, nil, "rx: uring : tcp/tcp; rx: uring 9000 : tcp 9000; mtu: tcp 9000 : tcp/tcp; mtu: uring 9000 : uring"},
 		{"one is asked about", []results.Cell{tcp, tcp9000, uring, both}, []string{"rx"}, "rx: uring : tcp/tcp; rx: uring 9000 : tcp 9000"},
-		{"no partner", []results.Cell{tcp, both}, []string{"rx"}, "[rx mtu]: uring 9000 : tcp/tcp"},
+		{", cells without a counterpart", []results.Cell{tcp, both}, []string{"rx"}, "[rx mtu]: uring 9000 : tcp/tcp"},
 		{"one cell", []results.Cell{tcp}, nil, ""},
 	} {
 		var got []string

@@ -48,25 +48,25 @@ func (c *Cell) Run(r *results.Record, v float64) stat.Run { return RunOf(r, v, c
 // that they were to differ in: a line each, mostly none.
 func (c *Couple) Remarks() (lines []string) {
 	if len(c.Others) > 0 {
-		lines = append(lines, "A and B differ in "+strings.Join(c.Others, ", ")+" together: of which of them a difference is, nobody can tell")
+		lines = append(lines, "A and B differ in "+strings.Join(c.Others, ", ")+" together: a difference cannot be attributed to one of them")
 	}
 	switch w := work(c.A, c.B); w {
 	case AtSaturation, AtTwoPaces:
-		lines = append(lines, fmt.Sprintf("A moved %.2f Gbit/s and B %.2f, %s: a price per KB depends on how many there are", *c.A.rate(), *c.B.rate(), w))
+		lines = append(lines, fmt.Sprintf("A carried %.2f Gbit/s and B %.2f, %s: a cost per KB depends on the rate", *c.A.rate(), *c.B.rate(), w))
 	}
 	if !slices.Contains(setsClock, c.Factor) {
 		if clock := otherClock(c.pair, Metric{}); clock != "" {
-			lines = append(lines, "the CPUs ran at another frequency ("+clock+"): what took time compares the clocks, too")
+			lines = append(lines, "the CPUs ran at different frequencies ("+clock+"): times compare the clocks, too")
 		}
 	}
 	if u := unconsumed(&c.A.Cell, &c.B.Cell); u != "" {
-		lines = append(lines, u+": what bringing it into the cache is worth is not in it")
+		lines = append(lines, u+": the benefit of having it in the cache is not included")
 	}
 	if inert := inertBetween(c.A, c.B); inert != nil {
 		lines = append(lines, didNotAct(inert))
 	}
 	if v := versions(c.A, c.B); len(v) > 1 {
-		lines = append(lines, "the runs are of zcbench "+strings.Join(v, " and ")+": their classes of CPU time may be cut otherwise")
+		lines = append(lines, "the runs come from zcbench "+strings.Join(v, " and ")+": their classes of CPU time may be defined differently")
 	}
 	for _, f := range c.pair.forced {
 		lines = append(lines, fmt.Sprintf("%s=%s is forced: %s cannot run: %s", f.Factor, f.Value, f.Cell, f.Reason))

@@ -43,7 +43,7 @@ func TestCouples(t *testing.T) {
 	}
 	c := r.Couples()[0]
 	said := strings.Join(c.Remarks(), "\n")
-	for _, want := range []string{"A and B differ in rx, mtu together: of which of them a difference is, nobody can tell", "A moved 3.50 Gbit/s and B 7.00, at saturation"} {
+	for _, want := range []string{"A and B differ in rx, mtu together: a difference cannot be attributed to one of them", "A carried 3.50 Gbit/s and B 7.00, at saturation"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in\n%s", want, said)
 		}
@@ -60,7 +60,7 @@ func TestCouples(t *testing.T) {
 // runs that do not say, nothing is.
 func TestRemarksOnVersions(t *testing.T) {
 	for _, x := range []struct{ a, b, want string }{
-		{"v0.1.0", "v0.1.0", ""}, {"v0.1.0", "", ""}, {"v0.2.0", "v0.1.0", "the runs are of zcbench v0.1.0 and v0.2.0: their classes of CPU time may be cut otherwise"},
+		{"v0.1.0", "v0.1.0", ""}, {"v0.1.0", "", ""}, {"v0.2.0", "v0.1.0", "the runs come from zcbench v0.1.0 and v0.2.0: their classes of CPU time may be defined differently"},
 	} {
 		six := []float64{1, 2, 3, 4, 5, 6}
 		a, b := set("a", map[results.Cell][]float64{tcp: six}), set("b", map[results.Cell][]float64{tcp: six})

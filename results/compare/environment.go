@@ -198,9 +198,9 @@ func (s *Surroundings) Table(w io.Writer) error {
 		return nil
 	}
 	if len(s.Differ) == 0 {
-		fmt.Fprintf(w, "\nthe hosts of A and B do not differ in the %d facts that both have on record\n", s.Facts)
+		fmt.Fprintf(w, "\nthe hosts of A and B do not differ in the %d facts recorded for both\n", s.Facts)
 	} else {
-		fmt.Fprintf(w, "\nthe hosts of A and B differ in %d facts of %d:\n", len(s.Differ), s.Facts)
+		fmt.Fprintf(w, "\nthe hosts of A and B differ in %d of %d facts:\n", len(s.Differ), s.Facts)
 	}
 	for _, role := range results.Roles {
 		n := 0

@@ -79,7 +79,7 @@ func TestHostsDiffer(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if !strings.Contains(text, "the hosts of A and B differ in 3 facts") || !strings.Contains(text, "  SUT  kernel: 7.2.13 in A, 7.3.4 in B\n") {
+	if !strings.Contains(text, "the hosts of A and B differ in 3 of") || !strings.Contains(text, "  SUT  kernel: 7.2.13 in A, 7.3.4 in B\n") {
 		t.Error(text)
 	}
 }

@@ -35,7 +35,7 @@ func TestInertFactor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"big_tcp": "cannot tell (big_tcp did not act)", "tx": "faster"}
+	want := map[string]string{"big_tcp": "cannot tell (big_tcp had no effect)", "tx": "faster"}
 	for _, base := range []results.Cell{plain, big} {
 		r, err := Within(&s, base, metrics)
 		if err != nil {
@@ -48,7 +48,7 @@ func TestInertFactor(t *testing.T) {
 		}
 		r.Within(.02)
 		for _, row := range r.Rows {
-			if v := row.VerdictText(); row.Factor == "big_tcp" && !strings.Contains(v, "did not act") {
+			if v := row.VerdictText(); row.Factor == "big_tcp" && !strings.Contains(v, "had no effect") {
 				t.Errorf("equal, and not a word of it: %s", v)
 			}
 		}

@@ -28,7 +28,7 @@ func TestUnderLimit(t *testing.T) {
 		{"receivers at the sender's", uring, sender, sender, fast, "at the sender's limit"},
 		{"and equal", uring, sender, sender, slow, "at the sender's limit"},
 		{"the slower one held up", uring, sender, receiver, fast, "at the sender's limit"},
-		{"the faster one held up", uring, receiver, sender, fast, "faster (at the sender's limit: by so much at the least)"},
+		{"the faster one held up", uring, receiver, sender, fast, "faster (at the sender's limit: at least this much)"},
 		{"and equal, one held up", uring, receiver, link, slow, "at the link's limit"},
 		{"senders at their limits", sendfile, sender, sender, fast, "faster"},
 		{"senders at the receiver's", sendfile, receiver, receiver, fast, "at the receiver's limit"},

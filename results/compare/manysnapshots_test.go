@@ -56,7 +56,7 @@ func TestManySnapshotsAreNoWholes(t *testing.T) {
 		all := AcrossCells(dir, &j)
 		lines, text = len(all), strings.Join(all, "\n")
 	})
-	if lines != mostVarying+1 || !strings.HasSuffix(text, fmt.Sprintf("SUT: and %d facts more", ownFacts*cells-mostVarying)) {
+	if lines != mostVarying+1 || !strings.HasSuffix(text, fmt.Sprintf("SUT: and %d more facts", ownFacts*cells-mostVarying)) {
 		t.Errorf("%d lines: ...%s", lines, text[max(0, len(text)-100):])
 	}
 	if !strings.HasPrefix(text, "SUT sysctl/net.0000: 1 with cell0; nothing with 59 cells\n") || strings.Contains(text, "ring rx") {
@@ -96,7 +96,7 @@ func TestManyProblemsAreFew(t *testing.T) {
 		j.Records = append(j.Records, r)
 	}
 	got := AcrossCells(t.TempDir(), &j)
-	if len(got) != 2 || !strings.HasPrefix(got[0], "SUT: a snapshot cannot be read: ") || got[1] != "SUT: nor can 99 snapshots more" {
+	if len(got) != 2 || !strings.HasPrefix(got[0], "SUT: a snapshot cannot be read: ") || got[1] != "SUT: nor can 99 more snapshots" {
 		t.Errorf("%q", got)
 	}
 	var all []found
@@ -104,7 +104,7 @@ func TestManyProblemsAreFew(t *testing.T) {
 		s := environment.New([]environment.Fact{{Name: "nic/ring rx", Value: fmt.Sprint(i)}})
 		all = append(all, found{snapshot: environment.Found{Base: s}, cells: []string{"c"}})
 	}
-	if text := said(all, "nic/ring rx"); !strings.HasSuffix(text, "19 with c; 80 values more") {
+	if text := said(all, "nic/ring rx"); !strings.HasSuffix(text, "19 with c; 80 more values") {
 		t.Error(text)
 	}
 }

@@ -75,7 +75,7 @@ func TestOneModeAtTwoRates(t *testing.T) {
 			}
 		}
 		var out bytes.Buffer
-		if err := r.Table(&out); err != nil || !strings.Contains(out.String(), "not of equal work") {
+		if err := r.Table(&out); err != nil || !strings.Contains(out.String(), "not for equal work") {
 			t.Errorf("%v\n%s", err, &out)
 		}
 	}

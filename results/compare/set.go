@@ -115,7 +115,7 @@ func NewSet(name string, j results.Journal) Set {
 func (s *Set) AskAbout(factors []string) error {
 	for _, name := range factors {
 		if !slices.Contains(factorNames(), name) {
-			return fmt.Errorf("unknown factor %q; there are %s", name, strings.Join(factorNames(), ", "))
+			return fmt.Errorf("unknown factor %q; the factors are %s", name, strings.Join(factorNames(), ", "))
 		}
 	}
 	s.About = factors

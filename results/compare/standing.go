@@ -37,7 +37,7 @@ func (c *Cell) Standing(above *Cell) (s Standing) {
 func AtLimit(l results.LimitedBy) string { return "at " + l.Whose() + " limit" }
 
 // didNotAct says of options that they made no difference.
-func didNotAct(names []string) string { return strings.Join(names, ", ") + " did not act" }
+func didNotAct(names []string) string { return strings.Join(names, ", ") + " had no effect" }
 
 // Idle says which options of a cell that not all of some cells have alike did not act in it; ""
 // where all did.

@@ -56,13 +56,13 @@ func (r *Result) Table(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(r.Method(), "\n"))
 	if err == nil && r.AtRates() {
-		_, err = fmt.Fprintln(w, "at saturation, at another pace: the two did not deliver the same rate (to 2 %), so their costs are not of equal work; measure at one pace (--pace).")
+		_, err = fmt.Fprintln(w, "at saturation, at another pace: the two did not deliver the same rate (within 2 %), so their costs are not for equal work; measure at one pace (--pace).")
 	}
 	if err == nil && r.LeftOut() {
-		_, err = fmt.Fprintln(w, "with all runs: what the verdict would be with the runs that gates left out (B/A, runs); k of n: so many repetitions of those made count.")
+		_, err = fmt.Fprintln(w, "with all runs: the verdict if the runs that gates left out were included (B/A, runs); k of n: k of the n repetitions made count.")
 	}
 	if err == nil && r.Exploratory() {
-		_, err = fmt.Fprintln(w, "exploratory: the plan did not declare that it counts. Such comparisons are corrected among themselves; measure again what matters.")
+		_, err = fmt.Fprintln(w, "exploratory: the plan did not declare it as primary. Such comparisons are corrected among themselves; repeat the measurements that matter.")
 	}
 	return err
 }
@@ -78,14 +78,14 @@ func (r *Result) Method() (lines []string) {
 		return slices.ContainsFunc(r.Rows, func(row Row) bool { return is(&row) })
 	}
 	if !has(func(row *Row) bool { return row.Whole }) {
-		lines = append(lines, "Two cells of a row differ in the one factor alone that they are compared by.")
+		lines = append(lines, "The two cells of a row differ only in the factor by which they are compared.")
 	}
 	blocked := has(func(row *Row) bool { return row.Diff.Pairs > 0 })
 	if blocked {
-		lines = append(lines, "B/A and its 95 % interval are of runs of the same block (Hodges-Lehmann; Wilcoxon's signed ranks); p is of ranks permuted within pairs of blocks.")
+		lines = append(lines, "B/A and its 95 % interval come from runs of the same block (Hodges-Lehmann; Wilcoxon's signed ranks); p comes from ranks permuted within pairs of blocks.")
 	}
 	if has(func(row *Row) bool { return row.Diff.Pairs == 0 }) {
-		plain := "B/A is of the medians, its 95 % interval by bootstrap; p is Mann-Whitney's U."
+		plain := "B/A is the ratio of medians, its 95 % interval a bootstrap; p comes from Mann-Whitney's U."
 		if blocked {
 			plain = "Where no blocks are shared: " + plain
 		}
@@ -163,7 +163,7 @@ func (r *Row) by() string {
 	case r.Factor != "":
 		return " by " + r.Factor
 	case r.Mixed():
-		return ", cells that have no partner"
+		return ", cells without a counterpart"
 	}
 	return ""
 }
@@ -226,7 +226,7 @@ func (r *Row) VerdictText() string {
 	case r.OffClocks:
 		return v + " (" + r.clockText() + ")"
 	case r.Verdict == Unsure && r.Inert == nil && !r.Equal.Holds() && r.Reach != nil && !r.Reach.Attainable():
-		return fmt.Sprintf("%s (p of %d runs in %d comparisons is %.2g at the least)", v, r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)
+		return fmt.Sprintf("%s (with %d runs in %d comparisons, p is at least %.2g)", v, r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)
 	}
 	var more []string
 	if r.Equal.Holds() {
@@ -240,7 +240,7 @@ func (r *Row) VerdictText() string {
 	if r.AtLimit != "" && r.Verdict == Unsure {
 		v = AtLimit(r.AtLimit)
 	} else if r.AtLimit != "" {
-		more = append(more, AtLimit(r.AtLimit)+": by so much at the least")
+		more = append(more, AtLimit(r.AtLimit)+": at least this much")
 	}
 	if v != string(Unsure) && r.AtLimit == "" || r.Verdict != Unsure {
 		more = append(more, r.levels()...)

@@ -46,7 +46,7 @@ func (s *Snapshot) On(base *Snapshot) (*Snapshot, error) {
 }
 
 func noChange(hash, base string) error {
-	return fmt.Errorf("snapshot %.12s is no change of snapshot %.12s", hash, base)
+	return fmt.Errorf("snapshot %.12s is not a change of snapshot %.12s", hash, base)
 }
 
 // over is s over its base, which the caller knows to be that.

@@ -156,7 +156,7 @@ func Parse(text []byte) (*Snapshot, error) {
 		return nil, at(MaxBytes, fmt.Errorf("longer than %d bytes", MaxBytes))
 	}
 	if rest := bytes.TrimSpace(text); len(rest) == 0 || rest[0] != '{' {
-		return nil, at(0, errors.New("it is no snapshot of a host"))
+		return nil, at(0, errors.New("not a snapshot of a host"))
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -165,7 +165,7 @@ func Parse(text []byte) (*Snapshot, error) {
 		return nil, at(offsetOf(text, err), plain(err))
 	}
 	if rest := bytes.TrimSpace(text[dec.InputOffset():]); len(rest) > 0 {
-		return nil, at(len(text)-len(rest), errors.New("more after the snapshot"))
+		return nil, at(len(text)-len(rest), errors.New("data after the snapshot"))
 	}
 	if err := s.Check(); err != nil {
 		return nil, at(0, err)
@@ -200,31 +200,31 @@ func plain(err error) error {
 func (s *Snapshot) Check() error {
 	switch {
 	case s.Format != format:
-		return fmt.Errorf("it is no snapshot of a host: format %.40q, want %q", s.Format, format)
+		return fmt.Errorf("not a snapshot of a host: format %.40q, want %q", s.Format, format)
 	case s.Version != version:
-		return fmt.Errorf("it is a snapshot of version %d, and this zcbench reads version %d", s.Version, version)
+		return fmt.Errorf("the snapshot has version %d, but this zcbench reads version %d", s.Version, version)
 	case len(s.Facts) > MaxFacts || len(s.Gone) > MaxFacts:
 		return fmt.Errorf("it has %d facts, more than %d", max(len(s.Facts), len(s.Gone)), MaxFacts)
 	case s.Base != "" && !IsHash(s.Base):
-		return errors.New("its base is no hash")
+		return errors.New("its base is not a hash")
 	case s.Base == "" && len(s.Gone) > 0:
-		return errors.New("facts are gone, and there is no base that had them")
+		return errors.New("facts are removed, but there is no base with them")
 	}
 	before := ""
 	for i, f := range s.Facts {
 		switch {
 		case !named(f.Name) || !oneLine(f.Name):
-			return fmt.Errorf("fact %d: %.80q is no name", i+1, f.Name)
+			return fmt.Errorf("fact %d: %.80q is not a name", i+1, f.Name)
 		case f.Name <= before:
 			return fmt.Errorf("fact %d: %.80q does not come after %.80q", i+1, f.Name, before)
 		case len(f.Value) > MaxValue || !oneLine(f.Value):
-			return fmt.Errorf("fact %d: the value of %.80q is too long, or no plain text of one line", i+1, f.Name)
+			return fmt.Errorf("fact %d: the value of %.80q is too long, or not one line of plain text", i+1, f.Name)
 		}
 		before = f.Name
 	}
 	for i, name := range s.Gone {
 		if !named(name) || !oneLine(name) || i > 0 && name <= s.Gone[i-1] {
-			return fmt.Errorf("gone %d: %.80q is no name, or not in its place", i+1, name)
+			return fmt.Errorf("gone %d: %.80q is not a name, or out of place", i+1, name)
 		}
 	}
 	return nil

@@ -65,10 +65,10 @@ func Open(dir string) *Folder {
 }
 
 // ErrChanged is a file that is not the one that the records name.
-var ErrChanged = errors.New("it is not the file that the runs name: it was changed since")
+var ErrChanged = errors.New("it is not the file that the runs name: it has changed since")
 
 // ErrMany is what is left of a folder that has more than anybody looks at.
-var ErrMany = fmt.Errorf("the folder has more than %d snapshots, or than %d MiB of them: this one is not looked at", mostFiles, mostBytes>>20)
+var ErrMany = fmt.Errorf("the folder has more than %d snapshots or %d MiB of them: this one is not read", mostFiles, mostBytes>>20)
 
 // Find is the snapshot that a hash names, as a record has it.
 func (f *Folder) Find(hash string) (Found, error) {
@@ -112,7 +112,7 @@ func (f *Folder) file(hash string) (*Snapshot, error) {
 // readFile reads the snapshot of a folder that a hash names, a file of n bytes.
 func readFile(dir, hash string) (s *Snapshot, n int, err error) {
 	if !IsHash(hash) {
-		return nil, 0, fmt.Errorf("%.80q is no hash of a snapshot", hash)
+		return nil, 0, fmt.Errorf("%.80q is not a hash of a snapshot", hash)
 	}
 	path := filepath.Join(dir, Dir, fileOf(hash))
 	defer func() {

@@ -103,7 +103,7 @@ func spreadGate(runs []*results.Record, key, what string, limit *float64, of fun
 	}
 	if cv := stat.CV(v); cv != nil && *cv > *limit {
 		return &failure{key, fmt.Sprintf("the %s of the cell's %d runs varies by %.1f %% (CV, limit %g %%)", what, len(v), 100**cv, 100**limit),
-			"quiet the hosts (governor, other load, IRQ balance), measure longer, or leave the gate away: then the runs are flagged, and count"}
+			"quiet the hosts (governor, other load, irqbalance), measure longer, or leave the gate out: then the runs count, but are flagged"}
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func temperature(g results.Gates, runs []*results.Record) *failure {
 		}
 		if lo, hi := slices.Min(v), slices.Max(v); hi-lo > *g.TemperatureC {
 			return &failure{"temperature_c", fmt.Sprintf("%s: the CPU is at %.1f to %.1f degrees C over the cell's runs (limit %g)", role.Label(), lo, hi, *g.TemperatureC),
-				"let the hosts warm up before the first run: a longer warmup_duration"}
+				"let the hosts warm up before the first run: use a longer warmup_duration"}
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ func counters(g results.Gates, r *results.Record) *failure {
 		}
 		if share := h.Metrics[i].Value / *h.CPUBusyCores; share > *g.Counters {
 			return &failure{"counters", fmt.Sprintf("%s: the time series took %.2f %% of the measured CPU time (limit %g %%)", role.Label(), 100*share, 100**g.Counters),
-				"a longer --sample-interval, or 0 for none"}
+				"use a longer --sample-interval, or 0 for none"}
 		}
 	}
 	return nil

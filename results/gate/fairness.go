@@ -9,7 +9,7 @@ import (
 )
 
 // howFair is what to do about flows that are not alike.
-const howFair = "look at flows.csv: queues and CPUs that flows share, a flow that lost packets (retrans), one that another host's NUMA node is far from; or gates.fairness: off"
+const howFair = "see flows.csv: flows that share queues or CPUs, lost packets (retrans), or run on a distant NUMA node; or gates.fairness: off"
 
 // unfair: the flows of a run had about as much each.
 func unfair(g results.Gates, r *results.Record) *failure {
@@ -38,6 +38,6 @@ func starved(g results.Gates, r *results.Record) *failure {
 	if rates[least] >= results.StarvedShare*fair {
 		return nil
 	}
-	return &failure{results.FlagStarved, fmt.Sprintf("flow %d starved: %.3f Gbit/s, and its fair share of the %d flows' is %.2f",
+	return &failure{results.FlagStarved, fmt.Sprintf("flow %d starved: %.3f Gbit/s, while the fair share of %d flows is %.2f",
 		least, rates[least], len(rates), fair), howFair}
 }

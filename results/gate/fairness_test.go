@@ -42,7 +42,7 @@ func TestFairness(t *testing.T) {
 		{"one has twice the other's", results.DefaultGates(), []float64{10, 20}, nil, ""},
 		{"and a little more", results.DefaultGates(), []float64{10, 20.5}, []string{"unfair"}, "the 2 flows are unfair: 10.00 to 20.50 Gbit/s, Jain's index 0.894 (limit 0.9)"},
 		{"one of two starves", results.DefaultGates(), []float64{.5, 19.5}, []string{"unfair", "starved-flow"}, "the 2 flows are unfair"},
-		{"one of sixteen starves", results.DefaultGates(), append(slices.Clone(fifteen), .9), []string{"starved-flow"}, "flow 15 starved: 0.900 Gbit/s, and its fair share of the 16 flows' is 9.43"},
+		{"one of sixteen starves", results.DefaultGates(), append(slices.Clone(fifteen), .9), []string{"starved-flow"}, "flow 15 starved: 0.900 Gbit/s, while the fair share of 16 flows is 9.43"},
 		{"it has a tenth of its share", results.DefaultGates(), append(slices.Clone(fifteen), 1), nil, ""},
 		{"asked for", asked(.9), []float64{10, 20.5}, nil, "the 2 flows are unfair"},
 		{"asked for more", asked(.99), []float64{10, 14}, nil, "Jain's index 0.973 (limit 0.99)"},

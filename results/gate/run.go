@@ -96,10 +96,10 @@ func limit(g results.Gates, r *results.Record) *failure {
 	if g.Limit == "" || r.Limit == g.Limit || kept || trips(r) {
 		return nil
 	}
-	f := &failure{results.LimitGate, fmt.Sprintf("limited by the %s, and the limit must be the %s", r.Limit, g.Limit),
-		"give the other end more: another send mode, larger messages (--message-size), hardware GSO, BIG TCP, a layout with two CPUs; or gates.limit: off"}
+	f := &failure{results.LimitGate, fmt.Sprintf("limited by the %s, but the limit must be the %s", r.Limit, g.Limit),
+		"relieve the other end: another send mode, larger messages (--message-size), hardware GSO, BIG TCP, a layout with two CPUs; or gates.limit: off"}
 	if r.Limit == "" {
-		f.reason, f.fix = "it is not known what limited it, and the limit must be "+string(g.Limit), "measure longer, with both ends pinned; or gates.limit: off"
+		f.reason, f.fix = "unknown what limited it, but the limit must be "+string(g.Limit), "measure longer, with both ends pinned; or gates.limit: off"
 	}
 	return f
 }

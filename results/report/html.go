@@ -158,7 +158,7 @@ func gateLines(p *results.Plan) []string {
 	if p.Gates.Asks(results.ActedGate) {
 		acted = "invalid"
 	}
-	out = append(out, "options that did not act: "+acted)
+	out = append(out, "options without effect: "+acted)
 	for _, l := range results.Limits {
 		limit := "not looked at"
 		if v := *l.At(&p.Gates); v != nil {
@@ -182,7 +182,7 @@ func consequence(g *results.Gates, l results.Limit) string {
 	case l.Marks() && !g.Asks(l.Key):
 		return "flagged"
 	case l.Class == results.ByEnvironment:
-		return fmt.Sprintf("made again, at most %d times", g.Replacements())
+		return fmt.Sprintf("repeated, at most %d times", g.Replacements())
 	}
 	return "invalid"
 }

@@ -43,7 +43,7 @@ func Idle(w io.Writer, j results.Journal) error {
 		}
 	}
 	if !any {
-		fmt.Fprintln(b, "no run has idle states: the hosts have no cpuidle, as most virtual machines, or there is no ok run")
+		fmt.Fprintln(b, "no run has idle states: the hosts have no cpuidle, like most virtual machines, or there is no ok run")
 	}
 	return b.Flush()
 }

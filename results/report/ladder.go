@@ -257,8 +257,8 @@ var ladderHead = []heading{
 func writeLadders(b *bufio.Writer, all []Ladder) {
 	for _, l := range all {
 		b.WriteString("\n")
-		wrap(b, "", "", "The ladder: what a frame costs the receiver's CPUs that ends at each rung, and how much more than one that ends at the rung above, with the 95 % interval (docs/packets.md). "+
-			"cores used: of the threads that receive, where threads do. busy: not both rungs have the time of threads, so the difference is of busy CPUs. 1/rate is not what a frame costs where these had time left (idle), or others had the CPU, too (shared). sender: the generator was the limit.")
+		wrap(b, "", "", "The ladder: what a frame that ends at each rung costs the receiver's CPUs, and how much more than at the rung above, with the 95 % interval (docs/packets.md). "+
+			"cores used: by the receiving threads, where threads receive. busy: not both rungs have thread times, so the difference is of busy CPUs. 1/rate is not a frame's cost where these CPUs had time left (idle) or were shared with others (shared). sender: the generator was the limit.")
 		rows := [][]string{{}, {}}
 		for _, h := range ladderHead {
 			rows[0], rows[1] = append(rows[0], h.top), append(rows[1], h.unit)

@@ -37,17 +37,17 @@ func TestRanksSayWhatComparisonsSay(t *testing.T) {
 			map[string]string{"trunc": "1", "copy": "2", "slow": "3"}, ""},
 		{"nothing is known", func(*results.Record) {}, map[string]string{"trunc": "1", "copy": "2", "slow": "3"}, ""},
 		{"receivers at the sender's", limit(map[string]results.LimitedBy{"trunc": sender, "copy": sender, "slow": receiver}),
-			map[string]string{"trunc": "1 at the sender's limit", "copy": "- at the sender's limit", "slow": "2"}, "; not ranked, because something else may be why they are lower: copy"},
+			map[string]string{"trunc": "1 at the sender's limit", "copy": "- at the sender's limit", "slow": "2"}, "; not ranked, because something else may explain why they are lower: copy"},
 		{"senders at their own", func(r *results.Record) { r.Cell.RX, r.Cell.TX, r.Limit = "tcp", r.Cell.ID, sender },
 			map[string]string{"trunc": "1", "copy": "2", "slow": "3"}, ""},
 		{"one slow CPU", clock(""), map[string]string{"trunc": "1", "copy": "- other CPU frequency: SUT at 3000 and 1500 MHz, more than 2 % apart", "slow": "2"},
-			"; not ranked, because something else may be why they are lower: copy"},
+			"; not ranked, because something else may explain why they are lower: copy"},
 		{"by its governor", clock("powersave"), map[string]string{"trunc": "1", "copy": "2", "slow": "3"}, ""},
-		{"it did not act", func(r *results.Record) {
+		{"it had no effect", func(r *results.Record) {
 			if r.Cell.ID == "copy" {
 				r.Cell.BigTCPBytes, r.Flags = 131072, []string{"inert-big_tcp"}
 			}
-		}, map[string]string{"trunc": "1", "copy": "2 big_tcp did not act", "slow": "3"}, ""},
+		}, map[string]string{"trunc": "1", "copy": "2 big_tcp had no effect", "slow": "3"}, ""},
 		{"nor in any", func(r *results.Record) { r.Cell.BigTCPBytes, r.Flags = 131072, []string{"inert-big_tcp"} },
 			map[string]string{"trunc": "1", "copy": "2", "slow": "3"}, ""},
 	} {
@@ -62,7 +62,7 @@ func TestRanksSayWhatComparisonsSay(t *testing.T) {
 			}
 		}
 		line := total(t, s).Line()
-		if !strings.Contains(line, map[bool]string{true: "trunc leads for ", false: "trunc leads those that are ranked for "}[x.line == ""]) || !strings.HasSuffix(line, x.line) || strings.Contains(line, "not ranked") != (x.line != "") {
+		if !strings.Contains(line, map[bool]string{true: "trunc leads for ", false: "trunc leads the ranked cells for "}[x.line == ""]) || !strings.HasSuffix(line, x.line) || strings.Contains(line, "not ranked") != (x.line != "") {
 			t.Errorf("%s: %s", x.name, line)
 		}
 		page := render(t, func(b *bytes.Buffer) error { return HTML(b, s, nil) })

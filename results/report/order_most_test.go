@@ -22,9 +22,9 @@ func TestRanksOfManyCells(t *testing.T) {
 			t.Errorf("%s has rank %s, want %s", c.Cell, c.RankText(), want)
 		}
 	}
-	const said = "; of the 36 cells the best 30 by each n and m alone were told apart"
+	const said = "; only the best 30 of 36 cells by each n and m were compared"
 	for _, x := range s.ROI.Sensitivity {
-		if line := x.Line(); !strings.Contains(line, said) || strings.Contains(line, ", but for n = 2, m = 1") != (x.Side == "total") {
+		if line := x.Line(); !strings.Contains(line, said) || strings.Contains(line, ", except for n = 2, m = 1") != (x.Side == "total") {
 			t.Error(line)
 		}
 	}
@@ -38,7 +38,7 @@ func TestRanksOfManyCells(t *testing.T) {
 		}
 	}
 	few := Summarize(roiPlan(1, 8, map[string][2]float64{"a": {100, 1}, "b": {50, 1}}))
-	if line := total(t, few).Line(); strings.Contains(line, "told apart") {
+	if line := total(t, few).Line(); strings.Contains(line, "were compared") {
 		t.Error(line)
 	}
 }

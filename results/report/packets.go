@@ -73,7 +73,7 @@ func packetLegend(s *Summary) string {
 	if !slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Cell.MovesPackets() }) {
 		return ""
 	}
-	return " kpps = thousands of packets a second, datagrams or frames: received and right. lost = of those sent, over the whole flow. " +
+	return " kpps = thousands of packets a second, datagrams or frames, received intact. lost = of those sent, over the whole flow. " +
 		"ns/pkt = busy CPU time of the SUT per packet."
 }
 

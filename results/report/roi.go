@@ -73,6 +73,12 @@ func (c *ROICell) of(cost results.Cost) *map[results.Side]ROIFigure {
 	return &c.CPU
 }
 
+// streams are the cells whose throughput says how well they did: not those at a pace, nor those
+// that move packets or make round trips.
+func streams(groups []*cellRuns) []*cellRuns {
+	return slices.DeleteFunc(unpaced(groups), func(g *cellRuns) bool { return g.cell.RoundTrips() })
+}
+
 // roiOf sums up the ok runs of cells that are no warm-ups; nil if nothing has a
 // return. between is the spread between boots that the plan declares.
 func roiOf(groups []*cellRuns, between float64) *ROI {
@@ -236,12 +242,12 @@ func (s Sensitivity) Line() string {
 	all, base := len(s.Rankings), s.base()
 	leads, unranked := "leads", s.named(base.Unranked())
 	if len(unranked) > 0 {
-		leads = "leads those that are ranked" // the others may be as good
+		leads = "leads the ranked cells" // the others may be as good
 	}
 	line := fmt.Sprintf("%s, %s: ", s.Side, s.Cost)
 	switch {
 	case s.lead(base) == "":
-		line += fmt.Sprintf("none leads at n = 2, m = 1: %s cannot be told apart", few(s.Leaders(base)))
+		line += fmt.Sprintf("no clear leader at n = 2, m = 1: %s cannot be told apart", few(s.Leaders(base)))
 		if len(best) > 0 {
 			line += fmt.Sprintf("; with other n and m %s", strings.Join(best, " or "))
 		}
@@ -252,17 +258,17 @@ func (s Sensitivity) Line() string {
 	default:
 		line += fmt.Sprintf("%s %s for all n in 1..3, m in 0.5..2", best[0], leads)
 	}
-	if line += "; no two modes change places"; held < all {
+	if line += "; no two modes swap ranks"; held < all {
 		line += fmt.Sprintf(" for %d of %d choices", held, all)
 	}
 	if tested := s.tested(); tested > 0 {
-		line += fmt.Sprintf("; of the %d cells the best %d by each n and m alone were told apart", len(s.Cells), tested)
+		line += fmt.Sprintf("; only the best %d of %d cells by each n and m were compared", tested, len(s.Cells))
 		if base.Tested == 0 {
-			line += ", but for n = 2, m = 1"
+			line += ", except for n = 2, m = 1"
 		}
 	}
 	if len(unranked) > 0 {
-		line += fmt.Sprintf("; not ranked, because something else may be why they are lower: %s", few(unranked))
+		line += fmt.Sprintf("; not ranked, because something else may explain why they are lower: %s", few(unranked))
 	}
 	return line
 }

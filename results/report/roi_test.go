@@ -86,8 +86,8 @@ func total(t *testing.T, s *Summary) Sensitivity {
 func TestROI(t *testing.T) {
 	s := Summarize(roiPlan(1, 8, map[string][2]float64{"frugal": {50, .25}, "fast": {100, 1}, "slow": {10, .5}}))
 	x := total(t, s)
-	if !strings.Contains(x.Line(), "none leads at n = 2, m = 1: frugal, fast cannot be told apart; with other n and m ") {
-		if !strings.Contains(x.Line(), "none leads at n = 2, m = 1: fast, frugal cannot be told apart; with other n and m ") {
+	if !strings.Contains(x.Line(), "no clear leader at n = 2, m = 1: frugal, fast cannot be told apart; with other n and m ") {
+		if !strings.Contains(x.Line(), "no clear leader at n = 2, m = 1: fast, frugal cannot be told apart; with other n and m ") {
 			t.Errorf("both have 10000 at n = 2, m = 1: %s", x.Line())
 		}
 	}
@@ -96,7 +96,7 @@ func TestROI(t *testing.T) {
 		t.Errorf("%v", grid)
 	}
 	s = Summarize(roiPlan(1, 8, map[string][2]float64{"frugal": {50, .25}, "fast": {110, 1}, "slow": {10, .5}}))
-	if x = total(t, s); !strings.Contains(x.Line(), "which mode leads depends on n and m (fast, frugal); no two modes change places for ") {
+	if x = total(t, s); !strings.Contains(x.Line(), "which mode leads depends on n and m (fast, frugal); no two modes swap ranks for ") {
 		t.Errorf("%s", x.Line())
 	}
 	for _, c := range s.ROI.Cells {

@@ -245,7 +245,7 @@ func limitLegend(s *Summary) string {
 	if !slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.HeldBy != "" }) {
 		return ""
 	}
-	return " \"at the sender's limit\" (window's, link's): that kept most runs of the cell from being faster, and not the receiver, whose own limit is not known."
+	return " \"at the sender's limit\" (window's, link's): that limited most runs of the cell, not the receiver, whose own limit is not known."
 }
 
 func writeStops(b *bufio.Writer, stops []Stop) {

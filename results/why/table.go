@@ -57,12 +57,12 @@ func MethodOf(all []*Result) []string {
 	}
 	lines := []string{"why: A, B and B-A are means, which add up: the classes to the CPU time by accounting."}
 	if paired {
-		lines = append(lines, "They are of the blocks that both have; 95 % interval by the means of all subsets of these, p of ranks permuted within pairs of blocks.")
+		lines = append(lines, "They cover the blocks that both have; the 95 % interval comes from the means of all their subsets, p from ranks permuted within pairs of blocks.")
 	}
 	if apart {
-		lines = append(lines, "Without blocks that both have: Welch's interval, p of Mann-Whitney's U.")
+		lines = append(lines, "Without shared blocks: Welch's interval, p from Mann-Whitney's U.")
 	}
-	return append(lines, "p is corrected over classes and counters together, and over functions (Holm); that of the CPU time is not. What is named has p below 0.05 and an interval without 0 (docs/why.md).")
+	return append(lines, "p is corrected over classes and counters together, and over functions (Holm); that of the CPU time is not. What is named has p below 0.05 and an interval that excludes 0 (docs/why.md).")
 }
 
 func (e *End) table(w io.Writer, r *Result) error {

@@ -88,7 +88,7 @@ const leastProfiled = 2
 // of the two can be compared.
 func Explain(c *compare.Couple, metrics bool) (*Result, error) {
 	if c.Asked {
-		return nil, fmt.Errorf("%s: they differ in several factors: name the two cells, as DIR@rx=tcp DIR@rx=zcrx", c.Label())
+		return nil, fmt.Errorf("%s: they differ in several factors: name the two cells, such as DIR@rx=tcp DIR@rx=zcrx", c.Label())
 	}
 	r := &Result{A: c.A.Cell, B: c.B.Cell, Factor: c.Factor}
 	var lacking []error
@@ -150,7 +150,7 @@ func explainEnd(c *compare.Couple, role results.Role, metrics bool) (*End, error
 	e := &End{Role: role, Event: event, RunsA: s.a.records(), RunsB: s.b.records()}
 	e.CPU = s.line("", unitNs, (*run).cpu)
 	if n := s.fold(); n > 0 {
-		e.Notes = append(e.Notes, fmt.Sprintf("%d classes with the least time are in other: a comparison has %d at most", n, mostClasses))
+		e.Notes = append(e.Notes, fmt.Sprintf("the %d classes with the least time are in other: a comparison has at most %d", n, mostClasses))
 	}
 	e.Classes = s.classes()
 	e.Counters = s.counters()

@@ -309,7 +309,7 @@ func TestExplainRefuses(t *testing.T) {
 	}{
 		{"no profiles", forget(func(*results.Record) bool { return false }), "uring/tcp : tcp/tcp: neither cell has a profile: run again with --probe profile"},
 		{"none of B", forget(func(r *results.Record) bool { return r.Cell.RX == "tcp" }), "SUT: B, uring/tcp, has no profile: run again with --probe profile"},
-		{"one of A", forget(func(r *results.Record) bool { return r.Cell.RX == "uring" || r.Rep == 3 }), "A, tcp/tcp, has 1 run with a profile: what is chance cannot be told; make 6 of each"},
+		{"one of A", forget(func(r *results.Record) bool { return r.Cell.RX == "uring" || r.Rep == 3 }), "A, tcp/tcp, has 1 run with a profile: chance cannot be ruled out; make 6 of each"},
 		{"other clocks", func(r *results.Record) {
 			if r.Cell.RX == "uring" {
 				r.SUT.Probes.Profile.Event = "cycles"
@@ -327,7 +327,7 @@ func TestExplainRefuses(t *testing.T) {
 	}
 	spoilt := experiment{seed: 1, reps: 8}.couple(t)
 	spoilt.B.Runs = nil
-	if _, err := Explain(spoilt, true); err == nil || !strings.Contains(err.Error(), "B, uring/tcp, has no run that counts: zcbench report says what became of them") {
+	if _, err := Explain(spoilt, true); err == nil || !strings.Contains(err.Error(), "B, uring/tcp, has no run that counts: zcbench report shows what happened to them") {
 		t.Errorf("%v", err)
 	}
 	asked := experiment{seed: 1, reps: 8}.couple(t)
@@ -354,7 +354,7 @@ func TestNotes(t *testing.T) {
 	}}.explain(t)
 	text := table(t, r)
 	for _, want := range []string{"8 of 9 runs of A have a profile", "samples and the CPUs' accounting differ in 9 runs of B (profile-differs)", "more than 1 % of the samples of a run of B were lost",
-		"note: A moved 8.00 Gbit/s and B 9.00, at saturation: a price per KB depends on how many there are", "note: TG: neither cell has a profile: run again with --probe profile"} {
+		"note: A carried 8.00 Gbit/s and B 9.00, at saturation: a cost per KB depends on the rate", "note: TG: neither cell has a profile: run again with --probe profile"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -30,7 +30,7 @@ func canSize(bytes int) error {
 	}
 	u := nicqueue.Unsupported(Mode, err).(*fault.Unsupported)
 	u.Op = fmt.Sprintf("receive buffers of %d bytes (netdev bind-rx with rx-page-size)", bytes)
-	u.How = "leave --rx-buf-len out, or use Linux 7.3 or later"
+	u.How = "leave out --rx-buf-len, or use Linux 7.3 or later"
 	return u
 }
 
@@ -73,16 +73,16 @@ func (r *Receiver) longBuffers(e *fault.Error) (why, fix string) {
 		}
 		return "", "use --area huge"
 	case errors.Is(e.Err, unix.EOPNOTSUPP) && strings.Contains(e.Ack, "rx_page_size"): // __netif_mp_open_rxq
-		return "", "leave --rx-buf-len out: this driver takes pages only"
+		return "", "leave out --rx-buf-len: this driver supports only pages"
 	case errors.Is(e.Err, unix.ERANGE), errors.Is(e.Err, unix.EINVAL) && e.Ack == "": // bnxt_validate_qcfg
-		fix = "leave --rx-buf-len out, or choose a smaller one"
+		fix = "leave out --rx-buf-len, or choose a smaller one"
 		d, _ := r.queue.Dev.Driver() // one without a name has no limit that is known
 		if most, known := d.LongestBuffer(); known {
-			fix = fmt.Sprintf("choose --rx-buf-len %d at most, or leave it out", most)
+			fix = fmt.Sprintf("choose at most --rx-buf-len %d, or leave it out", most)
 		}
-		return fmt.Sprintf("the driver takes no receive buffers of %d bytes", r.bufLen), fix
+		return fmt.Sprintf("the driver does not support receive buffers of %d bytes", r.bufLen), fix
 	case errors.Is(e.Err, unix.EINVAL) && strings.Contains(e.Ack, "rx_page_size"): // a driver's own text
-		return "", "leave --rx-buf-len out, or choose another"
+		return "", "leave out --rx-buf-len, or choose another"
 	}
 	return "", ""
 }

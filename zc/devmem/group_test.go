@@ -35,7 +35,7 @@ func TestReceiveAll(t *testing.T) {
 	if _, _, _, errno := r.reader.Recv(flows[2].Conn.FD, 0); errno == unix.EOPNOTSUPP || errno == unix.EINVAL {
 		t.Skipf("this kernel has no MSG_SOCK_DEVMEM: %v", errno)
 	}
-	if err := r.ReceiveAll(flows[:2]); err == nil || !strings.Contains(err.Error(), "2 flows to receive, and 3 were attached") {
+	if err := r.ReceiveAll(flows[:2]); err == nil || !strings.Contains(err.Error(), "2 flows to receive, but 3 were attached") {
 		t.Errorf("fewer flows than were attached: %v", err)
 	}
 	if err := r.ReceiveAll(flows); err != nil {

@@ -120,9 +120,9 @@ func TestLabImitatedBuffers(t *testing.T) {
 	}
 	switch model, _ := os.ReadFile("/sys/module/softnic/parameters/imitate"); strings.TrimSpace(string(model)) {
 	case "bnxt":
-		cases["too long"] = refusal{stream.NICQueue{BufLen: 64 << 10, AreaBytes: 64 << 20}, "the driver takes no receive buffers of 65536 bytes", "choose --rx-buf-len 32768 at most"}
+		cases["too long"] = refusal{stream.NICQueue{BufLen: 64 << 10, AreaBytes: 64 << 20}, "the driver does not support receive buffers of 65536 bytes", "choose at most --rx-buf-len 32768"}
 	case "fbnic":
-		cases["pages only"] = refusal{stream.NICQueue{BufLen: 8 << 10, AreaBytes: 32 << 20}, "device does not support: rx_page_size", "leave --rx-buf-len out: this driver takes pages only"}
+		cases["only pages"] = refusal{stream.NICQueue{BufLen: 8 << 10, AreaBytes: 32 << 20}, "device does not support: rx_page_size", "leave out --rx-buf-len: this driver supports only pages"}
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -127,7 +127,7 @@ func TestLabBindingKilled(t *testing.T) {
 	if c.Bytes != 32<<20 || c.Mismatches != 0 || c.CopiedBytes == 0 || c.CopiedBytes+c.ZeroCopyBytes+c.LinearBytes != c.Bytes {
 		t.Errorf("%+v", c)
 	}
-	if !strings.Contains(o.Evidence.Why, "its memory is not bound any more") || len(o.Evidence.Notes) == 0 || o.Figure("devmem_provider_bound") != 0 {
+	if !strings.Contains(o.Evidence.Why, "as it should, but its memory is no longer bound") || len(o.Evidence.Notes) == 0 || o.Figure("devmem_provider_bound") != 0 {
 		t.Errorf("why %q, notes %q", o.Evidence.Why, o.Evidence.Notes)
 	}
 	t.Logf("%d bytes in the memory, %d copied: %s", c.ZeroCopyBytes, c.CopiedBytes, o.Evidence.Why)

@@ -102,7 +102,7 @@ func TestLabTaken(t *testing.T) {
 		try(&beside, open, stream.NICQueue{Queue: &other})()
 	}})
 	for _, err := range []error{second, ring} {
-		if !errors.Is(err, unix.EEXIST) || !labtest.Contains(err, "RX queue 3 with memory of dmabuf of sn0 is taken already") || !strings.Contains(fault.Fix(err), "--queue") {
+		if !errors.Is(err, unix.EEXIST) || !labtest.Contains(err, "RX queue 3 with memory of dmabuf of sn0 is already taken") || !strings.Contains(fault.Fix(err), "--queue") {
 			t.Errorf("a second receiver: %v", err)
 		}
 	}

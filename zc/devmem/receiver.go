@@ -80,7 +80,7 @@ func (r *Receiver) takeOver() (err error) {
 	}
 	if r.queue.DMABuf != r.binding.ID {
 		return &fault.Unsupported{Mode: Mode, Op: fmt.Sprintf("RX %v of %s has binding %d, not %d", r.queue.Queue, r.queue.Dev.Name, r.queue.DMABuf, r.binding.ID),
-			Err: unix.EEXIST, How: "end the other program that binds the queue"}
+			Err: unix.EEXIST, How: "stop the other program that binds the queue"}
 	}
 	return nil
 }
@@ -182,8 +182,8 @@ func (r *Receiver) drained() error {
 			return err
 		}
 		if time.Now().After(end) {
-			return &fault.Error{Op: fmt.Sprintf("%d buffers of RX queue %d have not come back to their pool %v after the flow", n, r.queue.ID, drainedWithin),
-				How: "report it: kernel or driver has lost them"}
+			return &fault.Error{Op: fmt.Sprintf("%d buffers of RX queue %d had not returned to their pool %v after the flow", n, r.queue.ID, drainedWithin),
+				How: "the kernel or driver has lost them: please report it"}
 		}
 	}
 }

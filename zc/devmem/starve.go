@@ -42,11 +42,11 @@ func (r *Receiver) idleTick(c *stream.Conn, m *stream.Meter) error {
 		return nil
 	}
 	pieces, bytes := r.heldAll()
-	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d fragments of %d bytes in all, of memory of %d bytes",
+	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d fragments, %d bytes in all, of %d bytes of memory",
 		r.queue.ID, pieces, bytes, r.mem.Size())
 	if pieces == 0 {
 		return &fault.Error{Op: op + "; the rest is in the socket, behind packets that were lost",
-			How: "give the NIC more memory (--area-size), or let less be on its way (--rcvbuf)"}
+			How: "give the NIC more memory (--area-size), or allow less data in flight (--rcvbuf)"}
 	}
 	return &fault.Error{Op: op, How: "hold less (--hold), or give the NIC more memory (--area-size)"}
 }

@@ -150,8 +150,8 @@ func (r *Receiver) sort(n int, frags sock.DevmemFrags, m *stream.Meter) (got int
 		m.Copied(uint64(n))
 		r.copied += uint64(n)
 	case uint64(at)+inside != uint64(n):
-		return got, &fault.Error{Op: fmt.Sprintf("recvmsg told of %d bytes by its return value, and of %d by control messages", n, uint64(at)+inside),
-			How: "report it: control messages were lost, and payload with them"}
+		return got, &fault.Error{Op: fmt.Sprintf("recvmsg returned %d bytes, but its control messages describe %d", n, uint64(at)+inside),
+			How: "control messages were lost, and payload with them: please report it"}
 	}
 	m.ZeroCopy(inside)
 	m.Linear(uint64(at))

@@ -91,7 +91,7 @@ func TestTakeRefuses(t *testing.T) {
 		b    []byte
 		want string
 	}{
-		"lost":    {8192, control(sock.DevmemFrag{Size: 4096, DMABuf: binding}), "8192 bytes by its return value, and of 4096 by control messages"},
+		"lost":    {8192, control(sock.DevmemFrag{Size: 4096, DMABuf: binding}), "recvmsg returned 8192 bytes, but its control messages describe 4096"},
 		"outside": {4096, control(sock.DevmemFrag{Offset: 64<<10 - 1, Size: 4096, DMABuf: binding}), "fragment of 4096 bytes at 65535, in memory of 65536"},
 		"wrapped": {4096, control(sock.DevmemFrag{Offset: 1<<64 - 1, Size: 4096, DMABuf: binding}), "in memory of 65536"},
 		"linear":  {5000, control(sock.DevmemFrag{Linear: true, Size: 5000}), "5000 linear bytes"},

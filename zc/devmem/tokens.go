@@ -115,11 +115,11 @@ func (t *tokens) giveSome(fd int, m *stream.Meter) error {
 	t.calls++
 	t.ranges += uint64(ranges)
 	if errno != 0 {
-		return &fault.Error{Op: fmt.Sprintf("setsockopt SO_DEVMEM_DONTNEED of %d fragments", n), Err: errno, How: "report it: the kernel takes so many"}
+		return &fault.Error{Op: fmt.Sprintf("setsockopt SO_DEVMEM_DONTNEED of %d fragments", n), Err: errno, How: "the kernel accepts this many: please report it"}
 	}
 	t.freed += uint64(max(freed, 0))
 	if freed != n {
-		return &fault.Error{Op: fmt.Sprintf("setsockopt SO_DEVMEM_DONTNEED freed %d of %d fragments", freed, n), How: "report it: fragments were given back that the kernel does not know"}
+		return &fault.Error{Op: fmt.Sprintf("setsockopt SO_DEVMEM_DONTNEED freed %d of %d fragments", freed, n), How: "fragments were returned that the kernel does not know: please report it"}
 	}
 	for range n {
 		t.ripeBytes -= int(t.held.Oldest().Len)

@@ -95,7 +95,7 @@ func (u *Udmabuf) export(op string, size int) error {
 	defer unix.Close(dev)
 	fd, errno := createUdmabuf(dev, &udmabufCreate{memfd: uint32(u.memfd), flags: udmabufCloexec, size: uint64(size)})
 	if errno != 0 {
-		return &fault.Error{Op: op + ": ioctl UDMABUF_CREATE", Err: errno, How: "the size must be a multiple of the page size and at most what " + limitFile + " says, in MiB; huge pages want Linux 6.0 or later"}
+		return &fault.Error{Op: op + ": ioctl UDMABUF_CREATE", Err: errno, How: "the size must be a multiple of the page size and at most what " + limitFile + " says, in MiB; huge pages need Linux 6.0 or later"}
 	}
 	u.fd = fd
 	return nil
@@ -135,7 +135,7 @@ func (u *Udmabuf) End(a Access) error { return u.sync(uint64(a) | syncEnd) }
 
 func (u *Udmabuf) sync(flags uint64) error {
 	if errno := syncDMABuf(u.fd, flags); errno != 0 {
-		return &fault.Error{Op: "ioctl DMA_BUF_IOCTL_SYNC", Err: errno, How: "report it: this kernel refuses access to its own udmabuf"}
+		return &fault.Error{Op: "ioctl DMA_BUF_IOCTL_SYNC", Err: errno, How: "this kernel refuses access to its own udmabuf: please report it"}
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (f Flows) WrongQueue(t *testing.T, isZeroCopy func(*testing.T, Transfer, Ou
 		if c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 || c.CopiedBytes < c.Bytes/100*99 {
 			t.Errorf("%+v", c)
 		}
-		if want := fmt.Sprintf("the flow landed on queue 0, the provider is on queue %d", *x.NIC.Queue); o.Evidence.Why != want || o.Evidence.Fix == "" {
+		if want := fmt.Sprintf("the flow landed on queue 0, but the provider is on queue %d", *x.NIC.Queue); o.Evidence.Why != want || o.Evidence.Fix == "" {
 			t.Errorf("why %q, want %q; fix %q", o.Evidence.Why, want, o.Evidence.Fix)
 		}
 	})
@@ -86,7 +86,7 @@ func GroupWrongQueue(t *testing.T, all []Transfer) {
 		if c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 || astray && c.CopiedBytes < c.Bytes/100*99 || !astray && c.ZeroCopyBytes != c.Bytes {
 			t.Errorf("steered elsewhere: %v, %+v", astray, c)
 		}
-		if landed := strings.Contains(o.Evidence.Why, "the flow landed on queue 0, the provider is on queue 3"); landed != astray {
+		if landed := strings.Contains(o.Evidence.Why, "the flow landed on queue 0, but the provider is on queue 3"); landed != astray {
 			t.Errorf("steered elsewhere: %v, why %q", astray, o.Evidence.Why)
 		}
 	})

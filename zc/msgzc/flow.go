@@ -96,7 +96,7 @@ func (f *Flow) sendOne(c *stream.Conn, off, want int, m *stream.Meter) (int, err
 			return 0, f.await(c, unix.POLLERR, m)
 		}
 		return 0, &fault.Error{Op: f.Op, Err: errno,
-			How: "no memory for a notification or no right to pin pages: sysctl -w net.core.optmem_max=4194304, raise ulimit -l, or run as root"}
+			How: "no memory for a notification, or no permission to pin pages: sysctl -w net.core.optmem_max=4194304, raise ulimit -l, or run as root"}
 	}
 	if f.Explain != nil {
 		if err := f.Explain(c, errno); err != nil {

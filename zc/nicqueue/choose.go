@@ -60,12 +60,12 @@ func awaitFree(mode string, d *nic.Device, q nic.Queue) (nic.Queue, error) {
 func available(mode string, d *nic.Device, q nic.Queue) error {
 	switch {
 	case q.Provider == nic.ProviderXSK:
-		return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("RX queue %d of %s is used by AF_XDP", q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue, or end the program that holds it"}
+		return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("RX queue %d of %s is used by AF_XDP", q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue, or stop the program that holds it"}
 	case q.Leased:
 		return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("RX queue %d of %s is leased to a virtual interface", q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue"}
 	case q.Provider != nic.ProviderNone:
-		return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("RX %v of %s is taken already", q, d.Name), Err: unix.EEXIST,
-			How: "choose another with --queue, or end the program that holds it"}
+		return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("RX %v of %s is already taken", q, d.Name), Err: unix.EEXIST,
+			How: "choose another with --queue, or stop the program that holds it"}
 	}
 	return nil
 }

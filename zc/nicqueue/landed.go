@@ -29,22 +29,22 @@ func (q *Queue) Landed(fd int) (on nic.Queue, ok bool) {
 func (q *Queue) Whereabouts(fd int) (where, fix string) {
 	on, ok := q.Landed(fd)
 	if !ok {
-		return fmt.Sprintf("which queue the flow landed on cannot be told (no SO_INCOMING_NAPI_ID); the provider is on queue %d", q.ID),
-			"check that the driver tells its NAPI instances (ethtool -S " + q.Dev.Name + " shows bytes per queue) and its ntuple rules (ethtool -n " + q.Dev.Name + ")"
+		return fmt.Sprintf("unknown which queue the flow landed on (no SO_INCOMING_NAPI_ID); the provider is on queue %d", q.ID),
+			"check that the driver reports its NAPI instances (ethtool -S " + q.Dev.Name + " shows bytes per queue) and its ntuple rules (ethtool -n " + q.Dev.Name + ")"
 	}
 	if on.ID != q.ID {
-		return fmt.Sprintf("the flow landed on queue %d, the provider is on queue %d", on.ID, q.ID),
-			"look for a rule that steers it elsewhere (ethtool -n " + q.Dev.Name + "), leave --steer-queue out, or choose --queue " + fmt.Sprint(on.ID)
+		return fmt.Sprintf("the flow landed on queue %d, but the provider is on queue %d", on.ID, q.ID),
+			"look for a rule that steers it elsewhere (ethtool -n " + q.Dev.Name + "), leave out --steer-queue, or choose --queue " + fmt.Sprint(on.ID)
 	}
 	if on.Provider != q.Provider {
-		return fmt.Sprintf("the flow landed on queue %d as it should, but its memory is not bound any more", on.ID),
+		return fmt.Sprintf("the flow landed on queue %d as it should, but its memory is no longer bound", on.ID),
 			"keep others from resetting " + q.Dev.Name + ", and look at the kernel's messages (dmesg)"
 	}
 	h, err := q.Dev.HeaderSplit()
 	if err != nil || h.State != nic.SplitOn || h.Threshold > 0 {
-		return fmt.Sprintf("the flow landed on queue %d as it should, but headers are not split any more: %v", on.ID, h),
+		return fmt.Sprintf("the flow landed on queue %d as it should, but headers are no longer split: %v", on.ID, h),
 			"keep others from changing the rings of " + q.Dev.Name
 	}
-	return fmt.Sprintf("the flow landed on queue %d, where the provider is: packets came before it was steered, or the driver pulled payload out of the provider's memory", on.ID),
+	return fmt.Sprintf("the flow landed on queue %d, where the provider is: packets arrived before it was steered, or the driver pulled payload out of the provider's memory", on.ID),
 		"look at the driver's counters: ethtool -S " + q.Dev.Name
 }

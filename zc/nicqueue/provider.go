@@ -80,7 +80,7 @@ func (q question) answer(err error) error {
 	}
 	if q.model == "bnxt_en" && q.virtual {
 		// BNXT_SUPPORTS_QUEUE_API of bnxt.h; it has other operations (bnxt_queue_mgmt_ops_unsupp)
-		return q.unsupported(fmt.Errorf("%w: bnxt has queue operations for memory providers on physical functions alone", unix.EOPNOTSUPP), NoQueueOps)
+		return q.unsupported(fmt.Errorf("%w: bnxt has queue operations for memory providers only on physical functions", unix.EOPNOTSUPP), NoQueueOps)
 	}
 	if slices.Contains(takers, q.model) || !q.blind && !before(q.release, 7, 0) {
 		return nil
@@ -98,10 +98,10 @@ func (q question) inconclusive() error {
 	if q.model != "" {
 		driver = "driver " + q.model
 	}
-	op := fmt.Sprintf("whether the queues of %s take memory cannot be told without giving them some: inconclusive, and %s is not known to let them", q.dev, driver)
-	how := "look again while headers are not split: ethtool -G " + q.dev + " tcp-data-split off; or " + NoQueueOps
+	op := fmt.Sprintf("whether the queues of %s take memory cannot be known without giving them some: inconclusive, and %s is not known to support it", q.dev, driver)
+	how := "check again while headers are not split: ethtool -G " + q.dev + " tcp-data-split off; or " + NoQueueOps
 	if before(q.release, 7, 0) {
-		how = "use Linux 7.0 or later, which tells before it changes anything; or " + NoQueueOps
+		how = "use Linux 7.0 or later, which reports it before changing anything; or " + NoQueueOps
 	}
 	return &fault.Unsupported{Mode: q.mode, Op: op, How: how}
 }

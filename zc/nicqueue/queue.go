@@ -73,8 +73,8 @@ func (q *Queue) Bound(by nic.Provider) (err error) {
 		return err
 	}
 	if q.Provider != by {
-		return &fault.Unsupported{Mode: q.mode, Op: fmt.Sprintf("%s took the registration, but its %v does not use it", q.Dev.Name, q.Queue),
-			How: "report it: this is a bug of the driver"}
+		return &fault.Unsupported{Mode: q.mode, Op: fmt.Sprintf("%s accepted the registration, but its %v does not use it", q.Dev.Name, q.Queue),
+			How: "this is a driver bug: please report it"}
 	}
 	p, _ := q.findPool()
 	q.pool = p.ID
@@ -187,8 +187,8 @@ func (q *Queue) awaitUnbound() error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return &fault.Error{Op: fmt.Sprintf("RX %v of %s is still bound %v after it was let go", now, q.Dev.Name, unboundWithin),
-				How: "if no process holds it, this is a bug of the kernel: ip link set " + q.Dev.Name + " down and up frees it"}
+			return &fault.Error{Op: fmt.Sprintf("RX %v of %s is still bound %v after it was released", now, q.Dev.Name, unboundWithin),
+				How: "if no process holds it, this is a kernel bug: ip link set " + q.Dev.Name + " down and up frees it"}
 		}
 	}
 }

@@ -25,7 +25,7 @@ func RoomForRules(mode, dev string, flows int) error {
 		switch {
 		case errors.Is(err, unix.EOPNOTSUPP):
 			return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("steer %d flows of %s: the driver has no ntuple rules", flows, dev), Err: unix.EOPNOTSUPP,
-				How: "use a NIC that has; RSS contexts would not do, since a flow gets into one by a rule"}
+				How: "use a NIC with them; RSS contexts do not help, since a flow enters one by a rule"}
 		case err != nil:
 			return Unsupported(mode, err)
 		case known:
@@ -40,6 +40,6 @@ func fits(mode, dev string, flows, room int) error {
 	if flows <= room {
 		return nil
 	}
-	return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("steer %d flows of %s, each by an ntuple rule: its table has room for %d more", flows, dev, room), Err: unix.ENOSPC,
-		How: "delete rules that nobody needs (ethtool -n " + dev + " shows them; zcbench restore deletes those of a run that was killed), or ask for fewer flows: --flows"}
+	return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("steer %d flows of %s, each by an ntuple rule: its table has room for only %d more", flows, dev, room), Err: unix.ENOSPC,
+		How: "delete rules that nobody needs (ethtool -n " + dev + " shows them; zcbench restore deletes those of a killed run), or use fewer flows: --flows"}
 }

@@ -65,14 +65,14 @@ func (s spread) over(first *int, queues, flows int) (out []int, err error) {
 		return nil, noQueues(s.mode, s.dev)
 	}
 	if queues >= len(s.has) {
-		return nil, s.refuse(fmt.Sprintf("take %d of its %d RX queues, and one at least must be left for others", queues, len(s.has)), queues+1)
+		return nil, s.refuse(fmt.Sprintf("take %d of its %d RX queues, but at least one must be left for other flows", queues, len(s.has)), queues+1)
 	}
 	from := len(s.has) - queues
 	if first != nil {
 		from = *first
 	}
 	if from < 0 || from+queues > len(s.has) {
-		return nil, s.refuse(fmt.Sprintf("take %d RX queues from queue %d on: it has %d", queues, from, len(s.has)), max(from+queues, len(s.has)))
+		return nil, s.refuse(fmt.Sprintf("take %d RX queues from queue %d on, but it has %d", queues, from, len(s.has)), max(from+queues, len(s.has)))
 	}
 	for n := range flows {
 		out = append(out, s.has[from+n%queues])
@@ -84,7 +84,7 @@ func (s spread) over(first *int, queues, flows int) (out []int, err error) {
 func (s spread) refuse(what string, enough int) error {
 	fewer := ""
 	if enough > 2 { // one flow needs a queue in any case
-		fewer = "; or ask for fewer: --queues, or --flows; or take them from another one on: --queue"
+		fewer = "; or use fewer: --queues, or --flows; or start at another: --queue"
 	}
 	return &fault.Unsupported{Mode: s.mode, Op: s.dev + ": " + what, Err: unix.ENOSPC, How: "make more queues: " + s.more(fmt.Sprint(enough)) + fewer}
 }

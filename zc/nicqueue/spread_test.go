@@ -20,17 +20,17 @@ func TestSpread(t *testing.T) {
 		want          []int
 		why, fix      string
 	}{
-		"one flow":            {nil, 0, 1, []int{3}, "", ""},
-		"each its own":        {nil, 0, 3, []int{1, 2, 3}, "", ""},
-		"asked for":           {nil, 2, 2, []int{2, 3}, "", ""},
-		"in turn":             {nil, 2, 5, []int{2, 3, 2, 3, 2}, "", ""},
-		"all on one":          {at(2), 1, 4, []int{2, 2, 2, 2}, "", ""},
-		"from the first on":   {at(0), 3, 3, []int{0, 1, 2}, "", ""},
-		"more than flows":     {at(1), 3, 2, []int{1, 2}, "", ""},
-		"all":                 {nil, 0, 4, nil, "take 4 of its 4 RX queues, and one at least must be left", "ethtool -L eth0 combined 5; or ask for fewer: --queues, or --flows"},
-		"more than there are": {nil, 9, 9, nil, "take 9 of its 4 RX queues", "combined 10"},
-		"beyond the last":     {at(3), 2, 2, nil, "take 2 RX queues from queue 3 on: it has 4", "combined 5"},
-		"not there":           {at(-1), 1, 1, nil, "from queue -1 on", ""},
+		"one flow":          {nil, 0, 1, []int{3}, "", ""},
+		"each its own":      {nil, 0, 3, []int{1, 2, 3}, "", ""},
+		"asked for":         {nil, 2, 2, []int{2, 3}, "", ""},
+		"in turn":           {nil, 2, 5, []int{2, 3, 2, 3, 2}, "", ""},
+		"all on one":        {at(2), 1, 4, []int{2, 2, 2, 2}, "", ""},
+		"from the first on": {at(0), 3, 3, []int{0, 1, 2}, "", ""},
+		"more than flows":   {at(1), 3, 2, []int{1, 2}, "", ""},
+		"all":               {nil, 0, 4, nil, "take 4 of its 4 RX queues, but at least one must be left", "ethtool -L eth0 combined 5; or use fewer: --queues, or --flows"},
+		", but it has":      {nil, 9, 9, nil, "take 9 of its 4 RX queues", "combined 10"},
+		"beyond the last":   {at(3), 2, 2, nil, "take 2 RX queues from queue 3 on, but it has 4", "combined 5"},
+		"not there":         {at(-1), 1, 1, nil, "from queue -1 on", ""},
 	} {
 		got, err := s.over(x.first, x.queues, x.flows)
 		if !slices.Equal(got, x.want) || (err == nil) != (x.why == "") {

@@ -57,7 +57,7 @@ func (r *Receiver) notSupported(o uring.ZcrxOptions) (why, fix string) {
 		return why, fix
 	}
 	if o.BufLen > 0 && nicqueue.ProbeRegister(Mode, d) == nil {
-		return fmt.Sprintf("the driver takes no receive buffers of %d bytes", o.BufLen), "leave --rx-buf-len out, or choose a smaller one"
+		return fmt.Sprintf("the driver does not support receive buffers of %d bytes", o.BufLen), "leave out --rx-buf-len, or choose a smaller one"
 	}
 	return "the driver has no queue operations for memory providers", nicqueue.NoQueueOps
 }
@@ -74,9 +74,9 @@ func (r *Receiver) length(o uring.ZcrxOptions, errno unix.Errno) (why, fix strin
 	whole := r.area.kind == stream.AreaHuge && o.BufLen <= contiguous
 	switch {
 	case known && o.BufLen > most:
-		return fmt.Sprintf("the driver takes receive buffers of %d bytes at most, not of %d", most, o.BufLen), fmt.Sprintf("--rx-buf-len %d, or less", most)
+		return fmt.Sprintf("the driver supports receive buffers of at most %d bytes, not %d", most, o.BufLen), fmt.Sprintf("--rx-buf-len %d, or less", most)
 	case errno == unix.EINVAL || whole:
-		return fmt.Sprintf("the driver takes no receive buffers of %d bytes", o.BufLen), "leave --rx-buf-len out, or choose a smaller one"
+		return fmt.Sprintf("the driver does not support receive buffers of %d bytes", o.BufLen), "leave out --rx-buf-len, or choose a smaller one"
 	}
 	return fmt.Sprintf("the area of %s is not contiguous in pieces of %d bytes", r.area.kind, o.BufLen), "use --area huge, or thp"
 }

@@ -313,11 +313,11 @@ func (r *Receiver) EvidenceOf(f *stream.Flow) stream.Evidence {
 // sharing tells whose the queue's copies are. It is the same of all flows, so that it is told once.
 func (r *Receiver) sharing() (notes []string) {
 	if r.proof.counts && r.proof.copied > 0 {
-		notes = append(notes, fmt.Sprintf("the kernel counted %d bytes of RX queue %d as copied, which it does for the queue's %d flows together: they are shared by bytes, among the flows that were seen on another queue (SO_INCOMING_NAPI_ID) or, where none was, among all",
+		notes = append(notes, fmt.Sprintf("the kernel counted %d bytes of RX queue %d as copied, for the queue's %d flows together: they are divided by bytes among the flows seen on another queue (SO_INCOMING_NAPI_ID), or among all if none was",
 			r.proof.copied, r.queue.ID, len(r.members)))
 	}
 	if r.pool.unseen > 0 {
-		notes = append(notes, fmt.Sprintf("at least %d bytes of RX queue %d were copied without being counted, by its page pool, which has the queue's %d flows together: they are shared by bytes that were not counted as copied",
+		notes = append(notes, fmt.Sprintf("by its page pool, at least %d bytes of RX queue %d were copied without being counted, for the queue's %d flows together: they are divided by bytes that were not counted as copied",
 			r.pool.unseen, r.queue.ID, len(r.members)))
 	}
 	return notes

@@ -172,7 +172,7 @@ func TestSharingIsTold(t *testing.T) {
 		t.Fatalf("%q", notes)
 	}
 	for _, note := range notes {
-		if !strings.Contains(note, "the queue's 4 flows together") || !strings.Contains(note, "shared by bytes") {
+		if !strings.Contains(note, "the queue's 4 flows together") || !strings.Contains(note, "divided by bytes") {
 			t.Errorf("%q", note)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestLabControls(t *testing.T) {
-	labtest.Controls(t, zcrx.Mode, "handed out buffers for no more than")
+	labtest.Controls(t, zcrx.Mode, "handed out buffers for at most")
 }
 
 func TestLabLayouts(t *testing.T) { labtest.Layouts(t, zcrx.Mode) }

@@ -35,7 +35,7 @@ func TestLabImitatedTooLong(t *testing.T) {
 	}
 	labtest.AwaitHugePages(t, 16<<20)
 	_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, NIC: stream.NICQueue{BufLen: 2 * most, Area: stream.AreaHuge, AreaBytes: 16 << 20}, Setup: labtest.HWGRO(t, true)})
-	labtest.MustSay(t, err, unix.ERANGE, fmt.Sprintf("of %d bytes at most, not of %d", most, 2*most), fmt.Sprintf("--rx-buf-len %d", most))
+	labtest.MustSay(t, err, unix.ERANGE, fmt.Sprintf("of at most %d bytes, not %d", most, 2*most), fmt.Sprintf("--rx-buf-len %d", most))
 }
 
 // A ring that was asked for and cannot be with header split is refused with the most, and

@@ -118,7 +118,7 @@ func (r *Receiver) evidence(m *member) stream.Evidence {
 		figure("zcrx_copied_bytes", "bytes", float64(bytes))
 	}
 	if r.stats.early > 0 {
-		e.Notes = append(e.Notes, fmt.Sprintf("%d pieces were given back before --hold was reached: no more than %d pieces can be held", r.stats.early, held.Max))
+		e.Notes = append(e.Notes, fmt.Sprintf("%d fragments were returned before --hold was reached: no more than %d can be held", r.stats.early, held.Max))
 	}
 	if r.queue != nil {
 		r.testify(&e, figure, m)
@@ -141,14 +141,14 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 	}
 	figure("zcrx_provider_bound", "1", bound)
 	if !r.proof.counts {
-		e.Notes = append(e.Notes, "this kernel does not count what zero-copy receive copies (Linux 7.2 does): bytes are sorted by the queue that the flow was seen on")
+		e.Notes = append(e.Notes, "this kernel does not count what zero-copy receive copies (Linux 7.2 does): bytes are classified by the queue that the flow was seen on")
 	}
 	r.countBuffers(e, figure, m)
 	if r.pool.unseen == 0 && r.proof.counts && r.proof.copied == 0 && r.stats.noMemory > 0 {
-		e.Notes = append(e.Notes, fmt.Sprintf("the kernel wanted %d times for a buffer to copy to and counted no copy: payload came in packets' linear part, which is not counted; --probe zc counts its pieces", r.stats.noMemory))
+		e.Notes = append(e.Notes, fmt.Sprintf("the kernel lacked a buffer to copy to %d times but counted no copy: payload came in packets' linear part, which is not counted; --probe zc counts it", r.stats.noMemory))
 	}
 	if h, err := r.queue.Dev.HeaderSplit(); err == nil && (h.State != nic.SplitOn || h.Threshold > 0) {
-		e.Notes = append(e.Notes, fmt.Sprintf("headers were not split at the end of the flow (%v): payload in the packets' linear part was copied and is not counted", h))
+		e.Notes = append(e.Notes, fmt.Sprintf("headers were not split at the end of the flow (%v): payload in packets' linear part was copied without being counted", h))
 	}
 	copied := r.proof.copied
 	if m != nil {
@@ -169,7 +169,7 @@ func (r *Receiver) sayWhy(e *stream.Evidence, copied uint64) {
 	if r.grouped {
 		of = fmt.Sprintf(" of its %d flows", len(r.members))
 	}
-	e.Why = fmt.Sprintf("the page pool of RX queue %d handed out buffers for no more than %d bytes, so %d bytes%s were copied without being counted, as payload in packets' linear parts is",
+	e.Why = fmt.Sprintf("the page pool of RX queue %d handed out buffers for at most %d bytes, so %d bytes%s were copied without being counted, as happens with payload in packets' linear part",
 		r.queue.ID, r.proof.taken-r.proof.copied-r.pool.unseen, r.pool.unseen, of)
 	e.Fix = fmt.Sprintf("keep the driver from copying small packets (ethtool --set-tunable %s rx-copybreak 0, or its private flags), and header split on with threshold 0", r.queue.Dev.Name)
 }
@@ -187,7 +187,7 @@ func (r *Receiver) countBuffers(e *stream.Evidence, figure func(name, unit strin
 		}
 	}
 	if !p.known {
-		e.Notes = append(e.Notes, "the queue's page pool does not tell how many buffers it handed out (CONFIG_PAGE_POOL_STATS), or was replaced under the flow: payload copied from packets' linear parts would not be noticed")
+		e.Notes = append(e.Notes, "the queue's page pool does not report how many buffers it handed out (CONFIG_PAGE_POOL_STATS), or was replaced during the flow: payload copied from packets' linear part would go unnoticed")
 		return
 	}
 	if e.Uncounted = p.unseen; m != nil {

@@ -107,7 +107,7 @@ func (r *Receiver) prepare() (err error) {
 	}
 	if q.BufLen > 0 && !features.BufLen {
 		return &fault.Unsupported{Mode: r.mode, Op: fmt.Sprintf("receive buffers of %d bytes", q.BufLen), Err: errors.ErrUnsupported,
-			How: "leave --rx-buf-len out, or use Linux 7.0 or later"}
+			How: "leave out --rx-buf-len, or use Linux 7.0 or later"}
 	}
 	if err := r.makeArea(q); err != nil {
 		return nicqueue.Unsupported(r.mode, err)

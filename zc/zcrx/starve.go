@@ -53,11 +53,11 @@ func (r *Receiver) idleTick(c *stream.Conn) error {
 	if time.Since(r.idle.since) < nicqueue.StarvedAfter || !r.wanted() {
 		return nil
 	}
-	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d pieces of %d bytes in all, of an area of %d buffers of %d bytes",
+	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d fragments, %d bytes in all, of an area of %d buffers of %d bytes",
 		r.queue.ID, r.held.Count(), r.held.Bytes(), r.z.Buffers(), r.z.BufLen())
 	if r.held.Count() == 0 {
 		return &fault.Error{Op: op + "; the rest is in the socket, behind packets that were lost",
-			How: "give the NIC a larger area (--area-size), or let less be on its way (--rcvbuf)"}
+			How: "give the NIC a larger area (--area-size), or allow less data in flight (--rcvbuf)"}
 	}
 	return &fault.Error{Op: op, How: "hold less (--hold), or give the NIC a larger area (--area-size)"}
 }
@@ -100,14 +100,14 @@ func (r *Receiver) copyStarved() error {
 		}
 		return nil
 	}
-	op := fmt.Sprintf("starved: the kernel copies, and finds no buffer to copy to: the application holds %d pieces of %d bytes in all, of an area of %d buffers of %d bytes",
+	op := fmt.Sprintf("starved: the kernel copies, but finds no buffer to copy to: the application holds %d fragments, %d bytes in all, of an area of %d buffers of %d bytes",
 		r.held.Count(), r.held.Bytes(), r.z.Buffers(), r.z.BufLen())
 	how := "hold less (--hold), or choose a larger area (--area-size)"
 	if r.queue != nil {
 		where, fix := r.queue.Whereabouts(r.fd)
 		op += "; " + where
 		if !r.flushes {
-			fix += "; before Linux 6.19 buffers that were copied to never come back"
+			fix += "; before Linux 6.19, buffers that were copied to are never returned"
 		}
 		how = fix
 	}

@@ -36,7 +36,7 @@ alone() {
 		*[2367]?,"$gid") ;;
 		*[2367]?,*) refuse "$what is writable by group $gid (mode $mode)" ;;
 	esac;
-	case $mode,$list in *[2367]?,??????????+*) refuse "$what is writable by others of its access list (mode $mode)" ;; esac;
+	case $mode,$list in *[2367]?,??????????+*) refuse "$what is writable by others through its access list (mode $mode)" ;; esac;
 };
 
 # Goes to a folder from "/", step by step: what a step finds stays, because the
@@ -62,7 +62,7 @@ enter() {
 	case $dir,${XDG_CACHE_HOME:-},${HOME:-} in
 		,/*) dir=$XDG_CACHE_HOME/zcbench/agent ;;
 		,*,/*) dir=$HOME/.cache/zcbench/agent ;;
-		,*) refuse "no folder for the program: HOME is no path" ;;
+		,*) refuse "no folder for the program: HOME is not a path" ;;
 	esac;
 	walk "$dir/$home"; walk "$(pwd -P)";
 	[ "$(pwd -P)" = "$at" ] || refuse "$at changes while it is looked at";
@@ -74,7 +74,7 @@ take() {
 	s=missing; p=$at/$name;
 	[ -h "./$name" ] && refuse "$p is a link";
 	[ -e "./$name" ] || return 0;
-	[ -f "./$name" ] || refuse "$p is no regular file";
+	[ -f "./$name" ] || refuse "$p is not a regular file";
 	s=damaged; [ -r "./$name" ] || return 0;
 	exec 9<"./$name";
 	look "$p" -L /proc/self/fd/0 <&9; ours; alone;

@@ -27,12 +27,12 @@ func (l *CPUList) Set(s string) error {
 	for one := range strings.SplitSeq(s, ",") {
 		n, err := strconv.Atoi(one)
 		if err != nil || n < -1 {
-			return fmt.Errorf("%q is not the number of a CPU, or -1", one)
+			return fmt.Errorf("%q: must be a CPU number, or -1", one)
 		}
 		all = append(all, n)
 	}
 	if len(all) > 1 && slices.Contains(all, -1) {
-		return fmt.Errorf("%q: of several threads all are pinned, or none", s)
+		return fmt.Errorf("%q: pin all threads, or none", s)
 	}
 	*l = all
 	return nil

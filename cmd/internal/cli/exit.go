@@ -72,7 +72,7 @@ func run(cmd *cobra.Command, args []string, stdout, stderr *os.File) int {
 	var began bool
 	watch(cmd, &began)
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return Usagef("%w%s\nsee: %s --help", err, didYouMean(c, err), c.CommandPath())
+		return Usagef("%w%s\nsee: %s --help", plainly(err, c), didYouMean(c, err), c.CommandPath())
 	})
 	ran, err := cmd.ExecuteContextC(ctx)
 	if err != nil && !began && !errors.Is(err, out.raw.first()) { // --version may be lost
@@ -109,7 +109,7 @@ func refused(err error, ran *cobra.Command) error {
 	if s := (*StatusError)(nil); errors.As(err, &s) {
 		return err
 	}
-	return Usagef("%w%s\nusage: %s\nsee: %s --help", err, nearCommands(ran), ran.UseLine(), ran.CommandPath())
+	return Usagef("%w%s\nusage: %s\nsee: %s --help", plainly(err, ran), nearCommands(ran), ran.UseLine(), ran.CommandPath())
 }
 
 // wrongInput is an error that is the caller's mistake. Packages below, which the

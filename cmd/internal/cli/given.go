@@ -20,7 +20,7 @@ const (
 // CheckWatched refuses a --duration that is no time to watch for. 0 is until somebody interrupts.
 func CheckWatched(d time.Duration) error {
 	if d < 0 || d > MostWatched {
-		return fmt.Errorf("--duration %v: must be 0, which is until Ctrl-C, to %v", d, MostWatched)
+		return fmt.Errorf("--duration %v: must be 0 (until Ctrl-C) to %v", d, MostWatched)
 	}
 	return nil
 }
@@ -39,7 +39,7 @@ func CheckGiven(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		f := cmd.Flags().Lookup(name)
 		if f.Changed && slices.Contains([]string{"", "0", "[]"}, f.Value.String()) {
-			return Usagef("--%s %q: names nothing: leave the flag out, or say which", name, f.Value)
+			return Usagef("--%s %q: is empty: leave the flag out, or give it a value", name, f.Value)
 		}
 	}
 	return nil

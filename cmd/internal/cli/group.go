@@ -17,7 +17,7 @@ type Group string
 const (
 	GroupFlow      Group = "Flow"
 	GroupHosts     Group = "Hosts"
-	GroupSettings  Group = "NIC and host settings (put back after the run)"
+	GroupSettings  Group = "NIC and host settings (restored after the run)"
 	GroupPlacement Group = "Placement"
 	GroupPower     Group = "Power"
 	GroupProbes    Group = "Probes"

@@ -55,7 +55,7 @@ func Help(cmd *cobra.Command, all bool) string {
 	commands(&b, cmd)
 	flags(&b, cmd, all)
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n%s COMMAND --help says more about a command.\n", cmd.CommandPath())
+		fmt.Fprintf(&b, "\nFor details of a command: %s COMMAND --help\n", cmd.CommandPath())
 	}
 	return b.String()
 }

@@ -72,7 +72,7 @@ func (d *descriptor) keep(err error) error {
 		e.Err = p.Err // the name of a descriptor says nothing
 	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		e.How = "make room where standard output goes, or send it elsewhere"
+		e.How = "free space where standard output goes, or redirect it"
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -100,7 +100,7 @@ func unitText(unit string) string {
 func limitText(l results.Limit) string {
 	switch {
 	case l.Default == 0:
-		return "off, unless it is set"
+		return "off unless set"
 	case l.Share:
 		return fmt.Sprintf("%g %%", 100*l.Default)
 	}
@@ -113,9 +113,12 @@ func modes() (out []Entry) {
 		for _, n := range m.Needs {
 			needs = append(needs, string(n))
 		}
-		promise := "the kernel copies the payload"
-		if m.ZeroCopy {
-			promise = "zero copy: a run that the kernel copied is invalid"
+		promise := "none: the kernel may copy the payload"
+		switch {
+		case m.ZeroCopy:
+			promise = "zero copy: a run whose payload the kernel copied is invalid"
+		case m.Kind == stream.Frame || m.NoPayload:
+			promise = "" // no application gets the payload
 		}
 		here := ""
 		if m.CopiedHere {
@@ -134,7 +137,7 @@ func modes() (out []Entry) {
 
 // modePages are the pages about a mode: one that is named after it, and those that compare modes.
 func modePages(name string) []string {
-	return []string{name + ".md", strings.TrimSuffix(name, "-nodev") + ".md", "nics.md", "reference.md", "metrics.md", "statistics.md", "matrix.md"}
+	return []string{name + ".md", strings.TrimSuffix(name, "-nodev") + ".md", "packets.md", "nics.md", "reference.md", "metrics.md", "statistics.md", "matrix.md"}
 }
 
 // flagEntries are flags by name, with all commands that have them.
@@ -207,10 +210,10 @@ func keyOf(flag string) *matrix.Key {
 
 // verdicts are those of runs, and of comparisons.
 var verdicts = []Entry{
-	{"verdict", string(results.OK), []string{"of a run: it passed every gate, and counts"}, verdictPages},
+	{"verdict", string(results.OK), []string{"of a run: it passed every gate, so it counts"}, verdictPages},
 	{"verdict", string(results.Unsupported), []string{"of a run: it cannot run here; the reason names the call that was refused, and the fix says what to do"}, verdictPages},
-	{"verdict", string(results.Invalid), []string{"of a run: it ran, and a gate or a proof failed, so its figures do not count; the reason says which"}, verdictPages},
-	{"verdict", string(results.Failed), []string{"of a run: an error ended it, which is the reason"}, verdictPages},
+	{"verdict", string(results.Invalid), []string{"of a run: it ran, but a gate or a proof failed, so its figures do not count; the reason says which"}, verdictPages},
+	{"verdict", string(results.Failed), []string{"of a run: an error ended it; the reason is that error"}, verdictPages},
 	{"verdict", string(compare.Faster), []string{"of a comparison: more throughput, beyond doubt"}, comparePages},
 	{"verdict", string(compare.Slower), []string{"of a comparison: less throughput, beyond doubt"}, comparePages},
 	{"verdict", string(compare.Cheaper), []string{"of a comparison: less of a cost, beyond doubt, such as CPU time per byte"}, comparePages},

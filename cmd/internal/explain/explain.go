@@ -93,6 +93,9 @@ func (b *Book) answer(e Entry) Answer {
 	if len(found) == 0 {
 		found = b.find(e, func(p Passage) bool { return mentions(p.Text, e.Name) })
 	}
+	if own := e.own(found); len(own) > 0 && (e.Kind == "rx" || e.Kind == "tx") {
+		found = own // on other pages, the word means a probe, a class of functions or a row of a table
+	}
 	if len(found) > limit {
 		a.More, found = len(found)-limit, found[:limit]
 	}
@@ -100,8 +103,24 @@ func (b *Book) answer(e Entry) Answer {
 	return a
 }
 
+// own are the passages of an entry's own pages, and of the glossary.
+func (e Entry) own(passages []Passage) (out []Passage) {
+	for _, p := range passages {
+		if p.Page == glossary || slices.Contains(e.pages, p.Page) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// glossary is the page that says what words mean, which comes first.
+const glossary = "glossary.md"
+
 func (b *Book) find(e Entry, want func(Passage) bool) (out []Passage) {
 	rank := func(p Passage) int {
+		if p.Page == glossary {
+			return -1
+		}
 		if i := slices.Index(e.pages, p.Page); i >= 0 {
 			return i
 		}

@@ -30,9 +30,9 @@ func (p *Flags) AddFlags(cmd *cobra.Command, idle, guard time.Duration) {
 	f := cmd.Flags()
 	p.flags = f
 	f.StringSliceVar(&p.sources, "power", nil, "power sources (list them: zcbench power --source list), auto, or later (zcbench power import); the first one fills power_w; sut:SOURCE and tg:SOURCE apply to one host")
-	f.DurationVar(&p.interval, "power-interval", power.DefaultInterval, "time between two readings, where the source is fast enough")
+	f.DurationVar(&p.interval, "power-interval", power.DefaultInterval, "time between readings, if the source is fast enough")
 	f.DurationVar(&p.idle, "power-idle", idle, "idle time to measure before the runs and after each; 0: none")
-	f.DurationVar(&p.guard, "power-guard", guard, "load before and after the window, and rest before --power-idle, that is not measured; SPEC asks for 10s")
+	f.DurationVar(&p.guard, "power-guard", guard, "unmeasured time: load before and after the window, and rest before --power-idle; SPEC requires 10s")
 }
 
 // Given tells whether the user named the sources, or that there are none.
@@ -92,7 +92,7 @@ func (p *Flags) Start(cmd *cobra.Command, r *bench.Runner) (*bench.PowerMeter, e
 		fmt.Fprintln(cmd.ErrOrStderr(), "power: "+s)
 	}
 	if len(m.Sources) == 0 && o.Later {
-		fmt.Fprintln(cmd.ErrOrStderr(), "power: none is read; the hosts rest for a log that zcbench power import joins")
+		fmt.Fprintln(cmd.ErrOrStderr(), "power: not read now; the hosts rest between runs, for a log that zcbench power import adds later")
 	} else if len(m.Sources) == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "power: no source found; zcbench doctor says why")
 	}

@@ -43,12 +43,12 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "", "interface of the TG, for its counters (default: its only one)")
 	fs.StringVar(&f.Spec.SUT.Addr, "addr", "", "IP address of the SUT (default: that of --dev)")
 	fs.Var(&f.sutCPU, "sut-cpu", "CPU of the receiving thread, or a list for several flows; -1: not pinned (default: chosen)")
-	fs.Var(&f.tgCPU, "tg-cpu", "CPU of the sending thread, as --sut-cpu")
+	fs.Var(&f.tgCPU, "tg-cpu", "CPU of the sending thread, like --sut-cpu")
 	fs.StringVar(&f.cpus, "cpus", "", "the SUT's CPUs for application and softirq (default: on the NUMA node of its interface)")
-	fs.StringVar(&f.tgCPUs, "tg-cpus", "", "the TG's CPUs, as --cpus")
-	fs.Var(&gateFlag{spec: spec}, "gate", "limit of a gate, or off: what makes runs invalid (repeatable; docs/matrix.md)")
+	fs.StringVar(&f.tgCPUs, "tg-cpus", "", "the TG's CPUs, like --cpus")
+	fs.Var(&gateFlag{spec: spec}, "gate", "change a gate's limit, or turn it off; runs beyond it are invalid (repeatable; docs/matrix.md)")
 	fs.StringVar(&f.node, "node", "", "NUMA node of the SUT's CPUs, or any (default: that of its interface)")
-	fs.StringVar(&f.tgNode, "tg-node", "", "NUMA node of the TG's CPUs, as --node")
+	fs.StringVar(&f.tgNode, "tg-node", "", "NUMA node of the TG's CPUs, like --node")
 	fs.Float64Var(&f.maxCopied, "max-copied", 1, "percentage of the payload that the kernel may copy before a zero-copy run is invalid")
 	if many {
 		for _, x := range []struct {
@@ -122,7 +122,7 @@ func (f *Flags) checkAddr() error {
 	case err != nil:
 		return cli.Usagef("--addr %q: want an IP address", addr)
 	case f.Spec.IPv6 && !a.Is6():
-		return cli.Usagef("--ipv6 and --addr %s do not go together", addr)
+		return cli.Usagef("--ipv6 and --addr %s cannot be combined", addr)
 	}
 	return nil
 }
@@ -182,7 +182,7 @@ func (f *Flags) check() error {
 			v = "" // a default, which is not of all modes
 		}
 		if v != "" && !slices.ContainsFunc(cells, func(c results.Cell) bool { return o.Raw(&c) == v }) {
-			return cli.Usagef("--%s %s: it concerns %s, and no mode of this run is one of them: leave it out", o.FlagName(), v, o.Whom())
+			return cli.Usagef("--%s %s: it applies to %s, and this run has no such mode: leave it out", o.FlagName(), v, o.Whom())
 		}
 		if err := matrix.Settable(o, v); v != "" && err != nil {
 			return cli.Usagef("--%s: %w", o.FlagName(), err)
@@ -223,7 +223,7 @@ func (f *Flags) place() error {
 		}
 		if x.text == "" {
 			if *layout != "" && slices.Contains(x.cpus, -1) {
-				return cli.Usagef("%s %s needs pinned threads: leave -1 away, or name the CPUs with %s", named, *layout, x.flag)
+				return cli.Usagef("%s %s needs pinned threads: drop the -1, or name the CPUs with %s", named, *layout, x.flag)
 			}
 			continue
 		}
@@ -232,7 +232,7 @@ func (f *Flags) place() error {
 			return cli.Usagef("%s: %w", x.flag, err)
 		}
 		if len(x.cpus) > 0 {
-			return cli.Usagef("%s names the thread's CPU already: leave --sut-cpu and --tg-cpu away", x.flag)
+			return cli.Usagef("%s already names the thread's CPU: leave out --sut-cpu and --tg-cpu", x.flag)
 		}
 		own := string(c.Layout())
 		if *layout != "" && own != *layout {

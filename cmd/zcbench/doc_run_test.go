@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// folderInDocs is a results folder that a page names.
+var folderInDocs = regexp.MustCompile(`\bout/[a-z0-9-]+`)
+
+// quicker makes the pages' measurements short, and keeps other work from ending them.
+var quicker = strings.NewReplacer("--duration 3s", "--duration 300ms", "--repetitions 6", "--repetitions 1", "--warmup ", "")
+
+// The pages' commands that need no other host, no NIC and no time do what the pages say, in a
+// folder where the results that the pages speak of are there.
+func TestDocCommandsRun(t *testing.T) {
+	dir := t.TempDir()
+	repo, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"experiments", "results"} {
+		if err := os.Symlink(filepath.Join(repo, name), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := map[string]bool{}
+	for _, c := range docCommands(t) {
+		for _, line := range shellParts(c.text) {
+			if seen[line] || !runHere.MatchString(line) || reason(line) != "" {
+				continue
+			}
+			seen[line] = true
+			if strings.Contains(line, "matrix --dry-run") && os.Geteuid() != 0 {
+				t.Logf("%s: %s: needs root", c.at, line)
+				continue
+			}
+			status := "\nexit status 0\n"
+			if strings.HasPrefix(line, "zcbench run ") {
+				line = quicker.Replace(line) + " --ramp-up 100ms --gate foreign_cores=off --gate replace=0 --gate coverage=off"
+			} else {
+				line = strings.ReplaceAll(line, "@rx=zcrx", "@rx=uring") // which the recorded results have
+				for _, f := range folderInDocs.FindAllString(line, -1) {
+					resultsFor(t, filepath.Join(dir, f), strings.Contains(f, "again") || strings.Contains(f, "after") || strings.Contains(f, "new"))
+				}
+			}
+			got := string(ran(t, dir, line))
+			if ok := strings.Contains(got, status) || strings.Contains(line, "--fail-if-slower") && !strings.Contains(got, "\nexit status 2\n"); !ok {
+				t.Errorf("%s: %s", c.at, got)
+			}
+			t.Logf("%s: %s", c.at, line)
+		}
+	}
+	if len(seen) < 10 {
+		t.Errorf("%d commands ran", len(seen))
+	}
+}
+
+// resultsFor puts recorded results where a page has them.
+func resultsFor(t *testing.T, dir string, later bool) {
+	t.Helper()
+	name := "journal-v2-a.jsonl.gz"
+	if later {
+		name = "journal-v2-b.jsonl.gz"
+	}
+	if _, err := os.Stat(filepath.Join(dir, "journal.jsonl")); err == nil {
+		return
+	}
+	in, err := os.Open(filepath.Join("testdata/golden", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(z)
+	if err = errors.Join(err, os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "journal.jsonl"), b, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+
+package answer
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+)
+
+// heldBy is what else than the two cells is why nobody can tell them apart; "": nothing is known
+// of.
+func heldBy(c *compare.Contest, r *compare.Rival) string {
+	if why := r.Why(); why != "" {
+		return why
+	}
+	if l := r.Standing.AboveLimit; l != "" {
+		return c.First.Cell.ID + " was " + compare.AtLimit(l)
+	}
+	return ""
+}
+
+// discarded says which cells had no part in it.
+func (w *writer) discarded() {
+	var ids []string
+	var on []Verdict
+	for i := range w.Set.Cells {
+		if c := &w.Set.Cells[i]; len(c.Runs) > 0 && c.Discards() && kindOfFlow(&c.Cell) != stream.Frame {
+			ids = append(ids, c.Cell.ID)
+			on = append(on, w.ofCell(c, ""))
+		}
+	}
+	w.bounds = setOf(ids)
+	if ids != nil {
+		w.say(Sentence{Section: Open, Kind: Unranked, Cells: ids, StandsOn: on,
+			Text: fmt.Sprintf("Not ranked: %s, whose application never gets the payload: a bound, not a way to receive.", few(ids))})
+	}
+}
+
+// limits says of which cells the throughput says nothing of the receiver.
+func (w *writer) limits() {
+	by := map[results.LimitedBy][]*compare.Cell{}
+	for _, c := range w.Set.Contestants() {
+		if l := c.Held(); l != "" {
+			by[l] = append(by[l], c)
+		}
+	}
+	for _, l := range results.LimitedBys {
+		if by[l] == nil {
+			continue
+		}
+		s := Sentence{Section: Open, Kind: Limited}
+		for _, c := range by[l] {
+			s.Cells = append(s.Cells, c.Cell.ID)
+			v := w.ofCell(c, "throughput_gbps")
+			v.Verdict = compare.AtLimit(l)
+			s.StandsOn = append(s.StandsOn, v)
+		}
+		whose := "they"
+		if len(s.Cells) == 1 {
+			whose = "it"
+		}
+		s.Text = fmt.Sprintf("%s: %s. How fast %s could receive was not measured: throughput says nothing about the receiver here. %s", upper(compare.AtLimit(l)), few(s.Cells), whose, lift[l])
+		w.say(s)
+	}
+}
+
+// lift is what takes a limit away.
+var lift = map[results.LimitedBy]string{
+	results.BySender: "That takes a faster sender, or a comparison of costs at one pace (--pace).",
+	results.ByWindow: "That takes larger buffers (--rcvbuf, --sndbuf), or a comparison of costs at one pace (--pace).",
+	results.ByLink:   "That takes a faster link, or a comparison of costs at one pace (--pace).",
+}
+
+// lacks names rivals with what is lacking to tell them from the first.
+func lacks(c *compare.Contest, rivals []*compare.Rival) string {
+	var out []string
+	for _, r := range rivals {
+		why := heldBy(c, r)
+		if why == "" {
+			_, why, _ = strings.Cut(strings.TrimSuffix(ofRival(c, r).Verdict, ")"), " (")
+		}
+		out = append(out, r.Cell.Cell.ID+" ("+why+")")
+	}
+	return few(out)
+}
+
+// unranked says which rivals have no place.
+func unranked(p places) string {
+	if len(p.unranked) == 0 {
+		return ""
+	}
+	return " Not ranked, because something else may explain why they are lower: " + whys(p.unranked) + "."
+}
+
+// whys names rivals with what else may be why they are lower.
+func whys(rivals []*compare.Rival) string {
+	var out []string
+	for _, r := range rivals {
+		out = append(out, r.Cell.Cell.ID+" ("+r.Why()+")")
+	}
+	return few(out)
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+
+package answer_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/answer"
+	plan "github.com/zcbench/zcbench/results/plantest"
+	"github.com/zcbench/zcbench/results/report"
+)
+
+// Of runs that the sender held up, no sentence says that a receiver is faster, slower or as fast.
+func TestNothingOfHeldReceivers(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var cells []plan.Cell
+		for _, rx := range []string{"tcp", "uring", "zcrx"} {
+			c := made(rx, "tcp", 10+20*rng.Float64(), .5+rng.Float64())
+			c.Limit = results.BySender
+			cells = append(cells, c)
+		}
+		a := of(8, cells...)
+		for _, s := range a.Sentences {
+			switch s.Kind {
+			case answer.Leads, answer.Ahead, answer.Better, answer.Worse, answer.Equal:
+				if s.Figure != "ns_per_kb" {
+					t.Errorf("%d: %s: %s", seed, s.Kind, s.Text)
+				}
+			}
+		}
+		s := sentence(t, a, answer.Limited, "")
+		wants(t, "limit", s.Text, "throughput says nothing about the receiver")
+		if len(s.Cells) != 3 || s.StandsOn[0].Verdict != "at the sender's limit" {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// counted gives cells, by their names, packets per second and round trips per second.
+func counted(j results.Journal, packets, trips map[string]float64) results.Journal {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range j.Records {
+		r := &j.Records[i]
+		vary := 1 + .005*rng.NormFloat64()
+		if n := packets[r.Cell.ID]; n > 0 {
+			r.SUT.PacketsPerS, r.TG.PacketsPerS = new(n*vary), new(n*vary)
+		}
+		if n := trips[r.Cell.ID]; n > 0 {
+			r.SUT.Transactions, r.TG.Transactions = new(uint64(n*vary)), new(uint64(n*vary))
+			r.TG.RoundTrip = &results.Times{P50Us: new(1e6 / n / vary)}
+		}
+	}
+	return j
+}
+
+// No step of a ladder leads, nor is one faster than another.
+func TestFramesAreNoRivals(t *testing.T) {
+	frame := func(rx string, gbps float64) plan.Cell { return made(rx, "frames-x", gbps, 1) }
+	a := report.Summarize(counted(plan.Journal(1, 8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1), frame("xdp-x", 90), frame("xdp-y", 80)),
+		map[string]float64{"xdp-x/frames-x": 9e6, "xdp-y/frames-x": 8e6}, nil)).Answer
+	bears(t, "frames", a)
+	sentence(t, a, answer.Leads, "throughput_gbps")
+	for _, s := range a.Sentences {
+		if s.Kind != answer.NoFigure && strings.Contains(fmt.Sprint(s.Text, s.Cells, s.StandsOn), "xdp-") {
+			t.Errorf("%s: %s", s.Kind, s.Text)
+		}
+	}
+	alone := report.Summarize(counted(plan.Journal(1, 8, frame("xdp-x", 90), frame("xdp-y", 80)), map[string]float64{"xdp-x/frames-x": 9e6, "xdp-y/frames-x": 8e6}, nil)).Answer
+	if got := said(alone); got != nil {
+		t.Errorf("of frames alone: %q", got)
+	}
+}
+
+// Datagrams are ranked by their packets, among those of one size.
+func TestDatagramsByPackets(t *testing.T) {
+	datagrams := func(rx string, gbps float64, bytes int) plan.Cell {
+		c := made(rx, "udp-z", gbps, 1)
+		c.MessageBytes, c.ID = bytes, fmt.Sprint(rx, " ", bytes)
+		return c
+	}
+	// By their bytes, those of 1400 are far ahead, and of 64 the slow one is.
+	a := report.Summarize(counted(plan.Journal(1, 8, datagrams("udp-x", .5, 64), datagrams("udp-y", .4, 64), datagrams("udp-x", 9, 1400), datagrams("udp-y", 8, 1400)),
+		map[string]float64{"udp-x 64": 1e6, "udp-y 64": 1.2e6, "udp-x 1400": .8e6, "udp-y 1400": .7e6}, nil)).Answer
+	want := []string{"leads packets_per_s udp-y 64", "leads packets_per_s udp-x 1400"}
+	if diff := cmp.Diff(want, said(a)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	wants(t, "datagrams", a.Sentences[0].Text, "Packets per second, datagrams of 64 bytes: udp-y 64 leads with ", "more than the next and baseline, udp-x 64 [")
+	if strings.Contains(a.Sentences[0].Text, "1400") || len(a.Sentences[0].StandsOn) != 1 {
+		t.Error(a.Sentences[0])
+	}
+}
+
+// Round trips are ranked by how many there are, among those of one size, and never by bytes, nor
+// those of a rate, nor beside streams.
+func TestTripsAmongThemselves(t *testing.T) {
+	trips := func(rx string, gbps float64, request, rate int) plan.Cell {
+		c := made(rx, "rr-x", gbps, 1)
+		c.Request, c.RRRate, c.ID = request, rate, fmt.Sprint(rx, "-rr ", request, " ", rate)
+		return c
+	}
+	a := report.Summarize(counted(plan.Journal(1, 8, made("tcp", "tcp", 20, 1), trips("tcp", .02, 64, 0), trips("uring", .01, 64, 0), trips("tcp", .2, 1000, 0), trips("uring", .01, 64, 100)),
+		nil, map[string]float64{"tcp-rr 64 0": 20000, "uring-rr 64 0": 30000, "tcp-rr 1000 0": 90000, "uring-rr 64 100": 100})).Answer
+	if diff := cmp.Diff([]string{"leads transactions_per_s uring-rr 64 0"}, said(a)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	wants(t, "trips", a.Sentences[0].Text, "Round trips per second, 64-byte requests, 1-byte answers, 1 in flight: uring-rr 64 0 leads with 3", "more than the next, tcp-rr 64 0 [")
+}

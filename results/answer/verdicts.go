@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+
+package answer
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zcbench/zcbench/results/compare"
+)
+
+// ofCell is the verdict of a cell's runs.
+func (w *writer) ofCell(c *compare.Cell, figure string) Verdict {
+	v := Verdict{Cell: c.Cell.ID, Figure: figure, Verdict: plural(len(c.Runs), "run") + " ok", Runs: fmt.Sprint(len(c.Runs))}
+	if c.Other > 0 {
+		v.Verdict += fmt.Sprintf(", %d not", c.Other)
+	}
+	return v
+}
+
+// ofRival is what was found out about a rival beside the first.
+func ofRival(c *compare.Contest, r *compare.Rival) Verdict {
+	v := Verdict{Cell: r.Cell.Cell.ID, Beside: c.First.Cell.ID, Figure: c.Metric.Name, Ratio: r.Diff.Ratio, Runs: fmt.Sprintf("%d+%d", r.Diff.NB, r.Diff.NA)}
+	switch {
+	case c.Below(r) && r.Why() == "":
+		v.Verdict = "lower"
+		if !c.Metric.HigherWins {
+			v.Verdict = "higher"
+		}
+	case len(r.Diff.Warnings) > 0:
+		v.Verdict = "cannot tell (" + strings.Join(r.Diff.Warnings, "; ") + ")"
+	case r.Why() != "":
+		v.Verdict = "cannot tell (" + r.Why() + ")"
+	case !r.Reach.Attainable():
+		v.Verdict = fmt.Sprintf("cannot tell (with %d runs in %d comparisons, p is at least %.2g)", r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)
+	default:
+		v.Verdict = "cannot tell"
+	}
+	if r.Diff.Testable() {
+		v.Adjusted = &r.Diff.Adjusted
+	}
+	return v
+}

@@ -86,7 +86,7 @@ func TestChooseAddrAbove(t *testing.T) {
 			t.Errorf("%s: port %s below %+v, want %s below %s", x.dev, p, u, x.port, x.upper)
 		}
 	}
-	if _, _, err := chooseAddr(append(all, onBond), false, "eth1", false); err == nil || !strings.Contains(err.Error(), "stand on eth1") || !strings.Contains(err.Error(), "bond0, bond0.9") {
+	if _, _, err := chooseAddr(append(all, onBond), false, "eth1", false); err == nil || !strings.Contains(err.Error(), "on top of eth1") || !strings.Contains(err.Error(), "bond0, bond0.9") {
 		t.Errorf("two with addresses: %v", err)
 	}
 	if i, err := ownerOf(append(all, onBond), "10.0.9.1", "eth1"); err != nil || i.Name != "bond0.9" {
@@ -117,7 +117,7 @@ func TestSpare(t *testing.T) {
 	}
 }
 
-// What cannot be done over interfaces that stand on others is said before a run.
+// What cannot be done over interfaces on top of others is said before a run.
 func TestPortless(t *testing.T) {
 	lacp := &Upper{Name: "bond0", Kind: "bond 802.3ad", Ports: []string{"eth1", "eth2"}}
 	vlan := &Upper{Name: "eth0.7", Kind: "vlan 7"}

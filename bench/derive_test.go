@@ -40,7 +40,7 @@ func TestDeriveFromTornJournal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(j.Records) != 2 || len(j.Skipped) != 1 || j.Skipped[0].Line != 4 || !strings.Contains(j.Skipped[0].Why, "torn") {
+		if len(j.Records) != 2 || len(j.Skipped) != 1 || j.Skipped[0].Line != 4 || !strings.Contains(j.Skipped[0].Why, "incomplete") {
 			t.Errorf("%d records, skipped %v", len(j.Records), j.Skipped)
 		}
 	}
@@ -56,7 +56,7 @@ func TestDeriveFromTornJournal(t *testing.T) {
 		t.Error("the journal was changed")
 	}
 	html, _ := os.ReadFile(filepath.Join(dir, results.ReportFile))
-	if !strings.Contains(string(html), "torn") {
+	if !strings.Contains(string(html), "incomplete") {
 		t.Error("report.html does not say that a line was torn")
 	}
 }

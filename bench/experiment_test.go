@@ -104,7 +104,7 @@ func TestIntegrationExperimentResume(t *testing.T) {
 	if _, err := e.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(notes.String(), "torn") {
+	if !strings.Contains(notes.String(), "incomplete") {
 		t.Errorf("the torn line is not told: %s", notes.String())
 	}
 	j, n := kept(t, e.Dir)

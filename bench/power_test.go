@@ -244,7 +244,7 @@ func TestOneInstrument(t *testing.T) {
 func TestOneBMCForTwoMachines(t *testing.T) {
 	r := newRig(t).apart()
 	bmc := []power.Spec{{Name: "redfish", Target: "https://127.0.0.1:1"}}
-	if _, err := StartPower(t.Context(), PowerOptions{Sources: bmc}, r.Runner); !errors.Is(err, ErrOneMachine) || !strings.Contains(err.Error(), "say whose it is, sut:redfish=") {
+	if _, err := StartPower(t.Context(), PowerOptions{Sources: bmc}, r.Runner); !errors.Is(err, ErrOneMachine) || !strings.Contains(err.Error(), "say whose it is: sut:redfish=") {
 		t.Errorf("%v", err)
 	}
 }

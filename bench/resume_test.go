@@ -145,7 +145,7 @@ func TestChanges(t *testing.T) {
 		{"", func(*results.Plan) {}},
 		{"", func(p *results.Plan) { p.SUT.BootID = "2" }},
 		{"the plan has changed", func(p *results.Plan) { p.Hash = "x" }},
-		{"another program", func(p *results.Plan) { p.Binary = "x" }},
+		{"zcbench has changed", func(p *results.Plan) { p.Binary = "x" }},
 		{`SUT: the kernel was "6.18", now "6.19"`, func(p *results.Plan) { p.SUT.Kernel = "6.19" }},
 		{`TG: the hostname was "", now "c"`, func(p *results.Plan) { p.TG.Hostname = "c" }},
 		{`SUT: the interface was "eth0", now "eth1"`, func(p *results.Plan) { p.SUT.Dev = "eth1" }},

@@ -46,7 +46,7 @@ func TestCPUsThatAreRefused(t *testing.T) {
 		"not pinned":              {end: matrix.End{CPU: new(-1)}},
 		"ends of one machine":     {end: matrix.End{CPU: new(2)}, tg: matrix.End{CPU: new(6), Node: new(1)}, shared: true, says: "sut.cpu and tg.cpu: CPUs 2 and 6 are threads of one core"},
 		"of two machines":         {end: matrix.End{CPU: new(2)}, tg: matrix.End{CPU: new(6), Node: new(1)}},
-		"by a flag":               {end: matrix.End{CPU: new(1)}, says: "another one: --node any"},
+		"by a flag":               {end: matrix.End{CPU: new(1)}, says: "allow others: --node any"},
 	} {
 		boots := [2]string{"a", "b"}
 		if x.shared {

@@ -183,7 +183,7 @@ func TestSetIsCheckedAndNotUnderAnEnd(t *testing.T) {
 	if r.Verdict != results.Unsupported || !strings.Contains(r.Fix(), "net.*") {
 		t.Errorf("%+v", r)
 	}
-	c.refused(wire.OpSet, `{"values":[{"name":"governor","value":"../x"}]}`, "not a name of a governor")
+	c.refused(wire.OpSet, `{"values":[{"name":"governor","value":"../x"}]}`, "not a governor's name")
 	c.ok(wire.OpSet, wire.Settings{}, nil)
 	c.openRX()
 	c.refused(wire.OpSet, wire.Settings{Values: []wire.Setting{{Name: "sysctl vm.nr_hugepages", Value: "1"}}}, "close it first")

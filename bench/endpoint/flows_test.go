@@ -225,7 +225,7 @@ func TestWorstFlowCounts(t *testing.T) {
 		{"astray", false, moved, stream.Evidence{Astray: "the flow landed on queue 0 instead of queue 3"}, "flow 1: the flow landed on queue 0 instead of queue 3"},
 		{"wrong", false, stream.Counters{Bytes: 100, Mismatches: 1, FirstMismatch: 8}, stream.Evidence{}, "flow 1: 1 payload bytes are wrong, the first at flow position 7"},
 		{"unsorted", true, stream.Counters{Bytes: 90, ZeroCopyBytes: 90}, stream.Evidence{}, "flow 1: the path took 100 bytes, but reports for 90 whether they were copied"},
-		{"nothing", false, stream.Counters{}, stream.Evidence{}, "flow 1: no payload arrived"},
+		{"nothing", false, stream.Counters{}, stream.Evidence{}, "flow 1: no payload was transferred"},
 	} {
 		all := [2]stream.Counters{moved, x.is}
 		r, res := judged("zc", x.zero, [2]stream.Counters{}, all, x.evidence)
@@ -249,7 +249,7 @@ func TestWorstFlowCounts(t *testing.T) {
 	}
 	// It has come, and stood still in the window.
 	r, res := judged("tcp", false, [2]stream.Counters{{Bytes: 1}, {Bytes: 100}}, [2]stream.Counters{{Bytes: 100}, {Bytes: 100}}, stream.Evidence{})
-	if reason, fix := r.judgeFlow(r.end.flows[1], stream.Counters{Bytes: 100}, res); !strings.HasPrefix(reason, "flow 1: no payload arrived in the window") || fix == "" {
+	if reason, fix := r.judgeFlow(r.end.flows[1], stream.Counters{Bytes: 100}, res); !strings.HasPrefix(reason, "flow 1: no payload was transferred in the window") || fix == "" {
 		t.Errorf("%q, fix %q", reason, fix)
 	}
 }

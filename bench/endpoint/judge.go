@@ -136,7 +136,7 @@ func (r *run) gateBytes(f *flow, c stream.Counters, _ *wire.EndResult) (reason, 
 		return fmt.Sprintf("the path took %d bytes, but reports for %d whether they were copied", taken, c.Bytes), "this is a bug of the data path: please report it"
 	}
 	if c.Bytes == 0 {
-		return "no payload arrived", "check the other end's message"
+		return "no payload was transferred", "check the other end's message"
 	}
 	if p := f.result.peer; p != nil && p.Bytes != c.Bytes && !r.end.path.Kind.Packets() {
 		return fmt.Sprintf("byte counts differ: %d sent, %d received", c.Bytes, p.Bytes), "this is a bug of the data path, or of the kernel: please report it"
@@ -172,7 +172,7 @@ func (r *run) gateWindow(res *wire.EndResult) (reason, fix string) {
 		return reason, fix
 	}
 	if res.Window.Bytes == 0 {
-		return fmt.Sprintf("no payload arrived in the window of %v", duration(r.sch.ToNs-r.sch.FromNs).Round(time.Millisecond)),
+		return fmt.Sprintf("no payload was transferred in the window of %v", duration(r.sch.ToNs-r.sch.FromNs).Round(time.Millisecond)),
 			"the flow stalled, or other work kept the CPUs busy: measure longer, and repeat with --rx tcp to see whether it is the network or the mode"
 	}
 	return "", ""
@@ -183,7 +183,7 @@ func (r *run) gateMoved(f *flow, _ stream.Counters, res *wire.EndResult) (reason
 	if len(r.end.flows) == 1 || !r.from.taken || !r.to.taken || res.Window.Bytes == 0 || r.to.flows[f.N].Bytes > r.from.flows[f.N].Bytes {
 		return "", ""
 	}
-	return "no payload arrived in the window, while other flows moved",
+	return "no payload was transferred in the window, while other flows moved",
 		"its thread, queue or CPU had no time for it: give each flow its own CPU, or use fewer flows"
 }
 

@@ -97,7 +97,7 @@ func TestWindowGate(t *testing.T) {
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1500 * ms, 2500 * ms, 1, ""}, // both as late
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1260 * ms, 2000 * ms, 1, "lasted 740.0 ms, its edges read 260.0 ms and 0.0 ms late"},
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2260 * ms, 1, "lasted 1260.0 ms"},
-		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2000 * ms, 0, "no payload arrived in the window"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2000 * ms, 0, "no payload was transferred in the window"},
 	} {
 		res := wire.EndResult{FromNs: c.from, ToNs: c.to, Window: stream.Counters{Bytes: c.bytes}}
 		reason, fix := (&run{sch: c.sch}).gateWindow(&res)

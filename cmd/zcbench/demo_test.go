@@ -292,14 +292,14 @@ func TestIntegrationDemoKilled(t *testing.T) {
 	f.WriteString(`{"schema":1,"run_id":"torn`)
 	f.Close()
 	export := built.Start(t, "zcbench", "export", "--csv", out)
-	if got := export.Wait(10 * time.Second); got != 0 || !strings.Contains(export.Err.String(), "torn") {
+	if got := export.Wait(10 * time.Second); got != 0 || !strings.Contains(export.Err.String(), "incomplete") {
 		t.Errorf("export: exit status %d: %s%s", got, &export.Out, &export.Err)
 	}
 	if _, rows := table(t, filepath.Join(out, results.RunsFile)); len(rows) != 2*n {
 		t.Errorf("%d rows of %d runs", len(rows), n)
 	}
 	report := built.Start(t, "zcbench", "report", out)
-	if got := report.Wait(10 * time.Second); got != 0 || !strings.Contains(report.Out.String(), "torn") || !strings.Contains(report.Out.String(), "RX mode") {
+	if got := report.Wait(10 * time.Second); got != 0 || !strings.Contains(report.Out.String(), "incomplete") || !strings.Contains(report.Out.String(), "RX mode") {
 		t.Errorf("report: exit status %d: %s%s", got, &report.Out, &report.Err)
 	}
 }

@@ -26,7 +26,7 @@ func TestLabDemoUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--only", "zcrz"}, "there are: tcp; zcrx; "},
+		{[]string{"--only", "zcrz"}, "choose from: tcp; zcrx; "},
 		{[]string{"--all", "--only", "zcrx"}, "cannot be combined"},
 		{[]string{"--", "--repetitions", "3"}, "add --all"},
 		{[]string{"--out", full}, "choose another folder"},
@@ -87,7 +87,7 @@ func TestLabDemoTable(t *testing.T) {
 		"100 % yes invalid as expected of this control: the kernel copied 100.0 %",
 		"> 99 % NO invalid NOT AS EXPECTED: verdict invalid, expected ok; the payload was not all verified reason: why fix: how",
 		"gone 0 - - - NO failed NOT AS EXPECTED: it was not run",
-		"emulated: speeds mean nothing",
+		"emulated: speeds would mean nothing",
 	} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("want %q in\n%s", want, got)

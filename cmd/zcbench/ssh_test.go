@@ -218,7 +218,7 @@ func (h *twoHosts) waitForConnection(t *testing.T) {
 // CPUs in time: they were late, or had none of a short window and others did.
 func heldUp(reason, warnings string) bool {
 	return strings.Contains(reason, "its edges ") ||
-		strings.Contains(reason, "no payload arrived in the window") && strings.Contains(warnings, "foreign load")
+		strings.Contains(reason, "no payload was transferred in the window") && strings.Contains(warnings, "foreign load")
 }
 
 // onlyLate reports whether all that is bad in a session's runs is that other work kept

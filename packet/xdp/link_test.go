@@ -420,7 +420,7 @@ func mustInfo(t *testing.T, p *ebpf.Program) *ebpf.ProgramInfo {
 func TestIntegrationGeneratorIsRefused(t *testing.T) {
 	l := newLadder(t)
 	for what, change := range map[string]func(*GeneratorOptions){
-		"no answer":         func(o *GeneratorOptions) { o.Tuples.Dest = netip.MustParseAddr("10.77.0.9") },
+		"no answer":              func(o *GeneratorOptions) { o.Tuples.Dest = netip.MustParseAddr("10.77.0.9") },
 		"whole network":          func(o *GeneratorOptions) { o.Tuples.Dest = netip.MustParseAddr("10.77.0.255") },
 		"find the route":         func(o *GeneratorOptions) { o.Tuples.Dest = netip.MustParseAddr("192.0.2.1") },
 		"elsewhere":              func(o *GeneratorOptions) { o.Tuples.Source, o.Tuples.Dest = l.Dest, l.Source },

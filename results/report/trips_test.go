@@ -29,6 +29,9 @@ func TestRoundTripTable(t *testing.T) {
 	if len(s.Trips) != 1 || s.Trips[0].PerSecond.N != 6 || s.Trips[0].P50Us.Median != 17 || s.Trips[0].SUTCPUUs.Median > 10.01 {
 		t.Fatalf("%+v", s.Trips)
 	}
+	if s.ROI != nil {
+		t.Errorf("round trips are ranked by their throughput: %+v", s.ROI)
+	}
 	var table, page bytes.Buffer
 	if err := Table(&table, s); err != nil {
 		t.Fatal(err)

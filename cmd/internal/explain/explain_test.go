@@ -127,3 +127,34 @@ func TestFits(t *testing.T) {
 		}
 	}
 }
+
+// Of a mode only pages about modes are shown, where its name is also that of a probe or a class; of
+// any word the glossary comes first.
+func TestOwnPagesAndGlossary(t *testing.T) {
+	b, err := New(fstest.MapFS{
+		"glossary.md": {Data: []byte("**tcp**: the protocol.\n")},
+		"matrix.md":   {Data: []byte("| mode | what |\n|---|---|\n| `tcp` | the mode |\n")},
+		"probes.md":   {Data: []byte("| probe | what |\n|---|---|\n| `tcp` | the probe |\n")},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := func(word string) (out []string) {
+		for _, a := range b.Lookup(word) {
+			for _, p := range a.Passages {
+				out = append(out, p.Page)
+			}
+		}
+		return out
+	}
+	if got := pages("rx:tcp"); !slices.Equal(got, []string{"glossary.md", "matrix.md"}) {
+		t.Errorf("rx:tcp: %q", got)
+	}
+	for word, want := range map[string]string{"tcp-trunc": "", "xdp-drop": "", "zcrx": "promise: zero copy", "tcp": "promise: none"} {
+		for _, a := range b.Lookup("rx:" + word) {
+			if text := strings.Join(a.Lines, "\n"); !strings.Contains(text, want) || want == "" && strings.Contains(text, "promise") {
+				t.Errorf("%s: %s", word, text)
+			}
+		}
+	}
+}

@@ -135,8 +135,8 @@ func (b *Book) find(e Entry, want func(Passage) bool) (out []Passage) {
 	return out
 }
 
-// unrelated are pages for who works on zcbench.
-var unrelated = []string{"hardening.md", "testing.md", "architecture.md"}
+// unrelated are the index, and pages for people who work on zcbench.
+var unrelated = []string{"README.md", "hardening.md", "testing.md", "architecture.md"}
 
 // Words are all names, each once, for completion; those that have several kinds also with these.
 func (b *Book) Words() (out []string) {

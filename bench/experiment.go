@@ -63,6 +63,9 @@ type Experiment struct {
 	// Until is when all has to be over but for the restoring: no run begins that would not be, and
 	// the end is [ErrTime]. Zero: whenever.
 	Until time.Time
+	// InOrder plays the cells in their order, as often as they are repeated, and not in one that
+	// chance has made.
+	InOrder bool
 	// TGAddr is an address that the TG must have on the interface by which it reaches the SUT; "":
 	// any.
 	TGAddr string
@@ -246,7 +249,11 @@ func (st *stage) missing(c results.Cell) *Missing {
 
 // plan are the runs to make.
 func (e *Experiment) plan(st *stage) []matrix.Run {
-	return planTried(planOnce(e.Spec.Runs(), st.missing), e.triedOnce(st))
+	all := e.Spec.Runs()
+	if e.InOrder {
+		inTurn(all, e.Spec.Cells)
+	}
+	return planTried(planOnce(all, st.missing), e.triedOnce(st))
 }
 
 // static says why a cell cannot run, as far as that is known without the hosts.

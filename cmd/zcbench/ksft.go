@@ -153,7 +153,7 @@ func (k *ksft) run(cmd *cobra.Command) error {
 
 // play makes the runs. Whatever ends them, each mode has its line at the end.
 func (k *ksft) play(ctx context.Context, c *ksftCourse) {
-	e := &bench.Experiment{Spec: k.spec, Dir: k.out, ToolVersion: version.Tool(), Progress: c, AbortOnCancel: true, NoteMTU: true,
+	e := &bench.Experiment{Spec: k.spec, Dir: k.out, ToolVersion: version.Tool(), Progress: c, AbortOnCancel: true, NoteMTU: true, InOrder: true,
 		TGAddr: k.remote, Notices: c, Note: func(format string, args ...any) { c.t.Note(fmt.Sprintf(format, args...)) }}
 	if k.limit > 0 {
 		end := k.began.Add(k.limit - k.reserve())

@@ -29,6 +29,7 @@ type ksft struct {
 	minRuns  int
 	limit    time.Duration
 	dir, out string
+	netns    string
 	veth     bool
 	ipv4     bool
 
@@ -95,6 +96,7 @@ func (k *ksft) define(cmd *cobra.Command) {
 	fs.DurationVar(&k.limit, "timeout", 0, "time for everything (default: what the runner allows, or 600 s)")
 	fs.DurationVar(&k.spec.Duration, "duration", 0, "length of the measured window of a run (default: at most 2 s, less where the time is short)")
 	fs.StringVar(&k.dir, "dir", "", "folder of the test, with net.config and settings (default: the working directory)")
+	fs.StringVar(&k.netns, "netns", "", "network namespace that has NETIF, by its name or path (default: that of this process)")
 	fs.BoolVar(&k.veth, "veth", false, "test a veth link between two network namespaces, made for this, instead of NETIF")
 	fs.BoolVar(&k.ipv4, "ipv4", false, "use LOCAL_V4 and REMOTE_V4 although there are addresses of IPv6")
 	fs.StringVar(&k.out, "out", "", "folder for the results, for zcbench compare --ktap; must not hold any yet (default: none are kept)")
@@ -105,6 +107,7 @@ func (k *ksft) define(cmd *cobra.Command) {
 	}
 	specflag.AddGate(fs, k.spec)
 	fs.BoolVar(&k.spec.SharedWithSSH, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
+	cmd.MarkFlagsMutuallyExclusive("veth", "netns")
 	k.given = func(o *results.Option) bool { return fs.Changed(o.FlagName()) }
 	cli.AddOptions(cmd, &k.cell, func(o *results.Option) bool { return o.Kind == results.OfPath || o.Kind == results.OfHost })
 	touch := fs.Lookup("touch")

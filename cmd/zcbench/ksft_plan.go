@@ -176,7 +176,7 @@ func (k *ksft) where() error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	if c.RemoteType == "netns" && os.Geteuid() != 0 {
+	if (c.RemoteType == "netns" || k.netns != "") && os.Geteuid() != 0 {
 		return errRoot
 	}
 	s := k.spec
@@ -186,6 +186,9 @@ func (k *ksft) where() error {
 		return fmt.Errorf("--ipv4: there is no LOCAL_V4")
 	}
 	s.SUT.Host, s.SUT.Dev, s.SUT.Addr, k.remote = "local", c.Dev, local, remote
+	if k.netns != "" {
+		s.SUT.Host = "netns:" + k.netns
+	}
 	s.TG.Host, err = c.Remote()
 	return err
 }

@@ -31,7 +31,7 @@ var Groups = []Group{GroupFlow, GroupHosts, GroupSettings, GroupPlacement, Group
 // members are the flags of each group that are no options of a run: those follow from their kind.
 var members = map[Group]string{
 	GroupFlow:      "mode listen duration accept-timeout connect-timeout cookie stall max-copied",
-	GroupHosts:     "sut tg dev tg-dev addr port ipv6 ipv4 veth dir shared-with-ssh",
+	GroupHosts:     "sut tg dev tg-dev addr port ipv6 ipv4 veth netns dir shared-with-ssh",
 	GroupPlacement: "sut-cpu tg-cpu cpu cpus tg-cpus node tg-node layout tg-layout",
 	GroupPower:     "power power-idle power-guard power-interval",
 	GroupProbes:    "probe probe-sample sample-interval",

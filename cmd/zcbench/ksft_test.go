@@ -21,6 +21,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/ktap"
 	"github.com/zcbench/zcbench/cmd/internal/ktap/ktaptest"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
 )
@@ -197,7 +198,12 @@ func TestIntegrationKsft(t *testing.T) {
 // What a signal ends is restored, and each mode has its line, unless nobody could write it.
 func TestIntegrationKsftStopped(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		t.Run(signal.String(), func(t *testing.T) { ksftStopped(t, signal) })
+		t.Run(signal.String(), func(t *testing.T) {
+			if signal == syscall.SIGKILL {
+				long.Test(t)
+			}
+			ksftStopped(t, signal)
+		})
 	}
 }
 
@@ -232,17 +238,18 @@ func ksftStopped(t *testing.T, signal syscall.Signal) {
 // A runner that allows little time gets a line for each mode within it.
 func TestIntegrationKsftTime(t *testing.T) {
 	pair, sut, tg := named(t)
-	cmd := exec.Command(filepath.Join(built.Dir(t), "zcbench"), "ksft", "--netns", sut, "--duration", "1500ms", "--modes", "zcrx,tcp,uring,tcp/sendfile,tcp/uring")
-	cmd.Env = append(append(os.Environ(), netVariables(pair, tg)...), "kselftest_timeout=4")
+	cmd := exec.Command(filepath.Join(built.Dir(t), "zcbench"), "ksft", "--netns", sut, "--duration", "1s", "--modes", "zcrx,tcp,uring,tcp/sendfile,tcp/uring")
+	cmd.Env = append(append(os.Environ(), netVariables(pair, tg)...), "kselftest_timeout=3.5")
 	begun := time.Now()
 	p := built.StartCommand(t, cmd)
 	status := p.Wait(20 * time.Second)
 	took := time.Since(begun)
 	all, err := ktaptest.Parse(p.Out.String())
-	if err != nil || len(all) != 5 || status != ktap.ExitPass && status != ktap.ExitSkip || took > 4*time.Second {
+	if err != nil || len(all) != 5 || status != ktap.ExitPass && status != ktap.ExitSkip || took > 3500*time.Millisecond {
 		t.Fatalf("%v, exit status %d, %v\n%s%s", took, status, err, &p.Out, &p.Err)
 	}
-	if s := all[0]; s.Status() != "SKIP" || strings.HasPrefix(s.Reason, "no time") {
+	// On a busy machine there may be no time for anything.
+	if s := all[0]; status == ktap.ExitPass && (s.Status() != "SKIP" || strings.HasPrefix(s.Reason, "no time")) {
 		t.Errorf("zcrx over veth: %s %s", s.Status(), s.Reason)
 	}
 	if s := all[4]; s.Status() != "SKIP" || !strings.HasPrefix(s.Reason, "no time: 0 of 1 run ") {

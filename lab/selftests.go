@@ -51,7 +51,6 @@ const selftestSpace = 3 << 30
 const (
 	selftestDisk   = "disk.img"
 	selftestRecipe = "recipe"
-	selftestKUnit  = "kunit" // the kernel's parser of KTAP, in Python
 )
 
 // selftestPrograms are the kernel's own zero-copy programs, static.
@@ -59,9 +58,9 @@ var selftestPrograms = []string{"iou-zcrx", "ncdevmem"}
 
 // Selftests builds the kernel's own selftests from the source package of a kernel, by
 // default of the default one, and returns the folder that holds them: the programs
-// iou-zcrx and ncdevmem, static, tools/testing/kunit, and a disk with a Debian, the tests
-// in Python of tools/testing/selftests/drivers/net and the programs that these start. To
-// fetch are some 500 MB, once.
+// iou-zcrx and ncdevmem, static, and a disk with a Debian, the tests in Python of
+// tools/testing/selftests/drivers/net and the programs that these start. To fetch are
+// some 500 MB, once.
 func Selftests(ctx context.Context, o BuildOptions, log io.Writer) (dir string, err error) {
 	if len(o.Kernels) == 0 {
 		o.Kernels = Suites[:1]
@@ -142,7 +141,7 @@ func (k *kit) build(ctx context.Context) error {
 	if err := inRoot(ctx, root, work, &out, "/bin/bash", "-c", buildSelftests, "build", k.of.Release); err != nil {
 		return fmt.Errorf("%w: %s", err, lastLines(out.String(), 10))
 	}
-	kept := append([]string{selftestDisk, selftestKUnit}, selftestPrograms...)
+	kept := append([]string{selftestDisk}, selftestPrograms...)
 	for _, name := range kept {
 		if err := os.Rename(filepath.Join(work, "out", name), filepath.Join(k.tmp, name)); err != nil {
 			return err

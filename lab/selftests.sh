@@ -40,7 +40,6 @@ for c in "$self"/net/lib/*.bpf.c "$self"/drivers/net/*.bpf.c "$self"/drivers/net
 		-idirafter /usr/include/x86_64-linux-gnu -c "$c" -o "${c%.c}.o"
 done
 cp "$self/drivers/net/hw/iou-zcrx" "$self/drivers/net/hw/ncdevmem" /mnt/out/
-cp -r /mnt/linux/tools/testing/kunit /mnt/out/
 
 # The tests find each other, the specifications and the netlink library by their places
 # in the source.

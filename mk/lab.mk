@@ -53,7 +53,6 @@ lab-selftests: lab ## run the kernel's own selftests of drivers on the soft NIC,
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make lab-selftests: $$why"; exit 0; fi; \
 	dir=$$(bin/zcbench lab selftests --build) || exit 1; \
 	CGO_ENABLED=0 go test -count=1 -v -run TestSelftest -exec "$(CURDIR)/bin/zcbench lab exec --file $$dir/iou-zcrx --file $$dir/ncdevmem --env ZCBENCH_LAB_SELFTESTS=$$dir --timeout $(LAB_TIMEOUT) --" ./lab/softnictest || exit 1; \
-	ZCBENCH_KUNIT=$$dir/kunit go test -count=1 -v -run 'TestKernelsParser|TestIntegrationKsft$$' ./cmd/zcbench || exit 1; \
 	for k in $(LAB_KERNELS); do \
 		echo "== the kernel's Python tests on $$k"; \
 		bin/zcbench lab selftests --kernel $$k --out out/selftests/$$k || bad=1; \

@@ -17,16 +17,10 @@ import (
 // kunitEnv names the folder tools/testing/kunit of a kernel's source.
 const kunitEnv = "ZCBENCH_KUNIT"
 
-// kunit finds the kernel's parser: where the variable says, in a source below /usr/src, or beside
-// the selftests that the lab has built.
+// kunit finds the kernel's parser: where the variable says, or in a source below /usr/src.
 func kunit() string {
-	cache, _ := os.UserCacheDir()
-	dirs := []string{os.Getenv(kunitEnv)}
-	for _, pattern := range []string{"/usr/src/*/tools/testing/kunit", filepath.Join(cache, "zcbench/lab/selftests/*/kunit")} {
-		found, _ := filepath.Glob(pattern)
-		dirs = append(dirs, found...)
-	}
-	for _, d := range dirs {
+	found, _ := filepath.Glob("/usr/src/*/tools/testing/kunit")
+	for _, d := range append([]string{os.Getenv(kunitEnv)}, found...) {
 		if _, err := os.Stat(filepath.Join(d, "kunit_parser.py")); d != "" && err == nil {
 			return d
 		}
@@ -58,7 +52,7 @@ func kernelsParser(t *testing.T, output string, all []ktaptest.Subtest) {
 		dir := kunit()
 		python, err := exec.LookPath("python3")
 		if dir == "" || err != nil {
-			t.Skip("no kunit_parser.py of the kernel's source, or no python3: unpack linux-source below /usr/src, name tools/testing/kunit by " + kunitEnv + ", or zcbench lab selftests --build")
+			t.Skip("no kunit_parser.py of the kernel's source, or no python3: unpack linux-source below /usr/src, or name tools/testing/kunit of one by " + kunitEnv)
 		}
 		cmd := exec.Command(python, "-c", drive, dir)
 		cmd.Stdin = strings.NewReader(output)

@@ -116,7 +116,7 @@ func (k *ksft) define(cmd *cobra.Command) {
 }
 
 func (k *ksft) run(cmd *cobra.Command) error {
-	k.began, k.timed = time.Now(), cmd.Flags().Changed("timeout")
+	k.began, k.timed = processStart(), cmd.Flags().Changed("timeout")
 	if k.dir == "" {
 		k.folder = netconfig.Folder{Path: "."}
 	} else {

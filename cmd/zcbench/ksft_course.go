@@ -108,12 +108,11 @@ func (c *ksftCourse) Done(r results.Record) {
 	c.print()
 }
 
-// calledOff judges a mode whose run was under way when all had to end: one that ought to have been
-// over for long hangs.
+// calledOff ends a mode whose run was under way when the time was up. One that hangs ends by limits
+// of its own, and has failed; this one may be slow.
 func (c *ksftCourse) calledOff(m *ksftMode) {
-	took := time.Since(c.begun)
-	if errors.Is(context.Cause(c.ctx), bench.ErrTime) && took > 3*c.length+5*time.Second {
-		m.end(ktap.Fail, fmt.Sprintf("its run of %.1f s was not over after %.1f s, and the time was up", c.length.Seconds(), took.Seconds()))
+	if errors.Is(context.Cause(c.ctx), bench.ErrTime) {
+		m.end(ktap.Skip, fmt.Sprintf("no time: its run of %.1f s was not over after %.1f s, when the time of %v was up", c.length.Seconds(), time.Since(c.begun).Seconds(), c.limit))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/netconfig"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
 )
 
 // ksftLimit is the time where nobody says one; ksftWindow the longest window of a run unless
@@ -156,6 +158,26 @@ func (k *ksft) allow() (err error) {
 
 // reserve is the time that is kept for freeing and restoring.
 func (k *ksft) reserve() time.Duration { return min(max(k.limit/20, time.Second), 10*time.Second) }
+
+// processStart is when the process began: a runner's time counts from then, and on a busy machine
+// a program takes a while to come to its first line.
+func processStart() time.Time {
+	now := time.Now()
+	var boot unix.Timespec
+	b, err := os.ReadFile("/proc/self/stat")
+	_, rest, ok := strings.Cut(string(b), ") ") // the name may have spaces
+	fields := strings.Fields(rest)
+	if err != nil || !ok || len(fields) < 20 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil {
+		return now
+	}
+	const ticks = 100 // USER_HZ, of every architecture
+	started, err := strconv.ParseUint(fields[19], 10, 63)
+	age := time.Duration(boot.Nano()) - time.Duration(started)*(time.Second/ticks)
+	if err != nil || age < 0 || age > time.Hour { // a time namespace has another boot
+		return now
+	}
+	return now.Add(-age)
+}
 
 // where fills in the ends of the flow.
 func (k *ksft) where() error {

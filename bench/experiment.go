@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -59,6 +60,16 @@ type Experiment struct {
 	// another boot.
 	InterruptsLeft bool
 
+	// Until is when all has to be over but for the restoring: no run begins that would not be, and
+	// the end is [ErrTime]. Zero: whenever.
+	Until time.Time
+	// InOrder plays the cells in their order, as often as they are repeated, and not in one that
+	// chance has made.
+	InOrder bool
+	// TGAddr is an address that the TG must have on the interface by which it reaches the SUT; "":
+	// any.
+	TGAddr string
+
 	Notices io.Writer // what agents say of leases that they finished; nil: nowhere
 }
 
@@ -95,6 +106,9 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 		return nil, err
 	}
 	if err := st.opt.FindPath(ctx, h.SUT, h.TG, s.SUT.Addr, s.SUT.Dev, s.TG.Dev, s.IPv6); err != nil {
+		return nil, err
+	}
+	if err := e.checkTGAddr(ctx, st); err != nil {
 		return nil, err
 	}
 	if err := st.opt.PlaceCPUs(ctx, h.SUT, h.TG); err != nil {
@@ -235,7 +249,11 @@ func (st *stage) missing(c results.Cell) *Missing {
 
 // plan are the runs to make.
 func (e *Experiment) plan(st *stage) []matrix.Run {
-	return planTried(planOnce(e.Spec.Runs(), st.missing), e.triedOnce(st))
+	all := e.Spec.Runs()
+	if e.InOrder {
+		inTurn(all, e.Spec.Cells)
+	}
+	return planTried(planOnce(all, st.missing), e.triedOnce(st))
 }
 
 // static says why a cell cannot run, as far as that is known without the hosts.
@@ -290,7 +308,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	if line := p.runner.Power.unusedRest(e.Spec.Rest); line != "" {
 		e.note(line)
 	}
-	s := &Session{Progress: e.Progress, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: true}
+	s := &Session{Progress: e.Progress, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: true, Until: e.Until}
 	if e.Fit {
 		s.MostAgain = len(plan)/4 + 3 // it is to end in time
 		s.AgainFor = againFor(e.Spec.Duration, (&Session{Runner: p.runner, Missing: p.missing}).estimate(plan))

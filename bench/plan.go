@@ -3,7 +3,9 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
@@ -23,6 +25,17 @@ func planOnce(plan []matrix.Run, missing func(results.Cell) *Missing) []matrix.R
 		}
 	}
 	return out
+}
+
+// inTurn puts runs of one replay into the order of their cells, round by round.
+func inTurn(plan []matrix.Run, cells []results.Cell) {
+	at := map[string]int{}
+	for i, c := range cells {
+		at[c.ID] = i
+	}
+	slices.SortStableFunc(plan, func(a, b matrix.Run) int {
+		return cmp.Or(cmp.Compare(a.Replay, b.Replay), cmp.Compare(a.Rep, b.Rep), cmp.Compare(at[a.Cell.ID], at[b.Cell.ID]))
+	})
 }
 
 // NewSession names a session after the time, to the millisecond, in UTC.

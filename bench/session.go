@@ -48,10 +48,15 @@ type Session struct {
 	AgainFor  time.Duration // since the plan's beginning; 0: as long as it takes
 	// Gates judge each run, beside what the ends find.
 	Gates results.Gates
+	// Until is when the plan has to be over: no run begins that would not be. Zero: whenever.
+	Until time.Time
 
 	course *gate.Course
 	spoilt map[slot]int // tries that something else spoilt
 	rates  rates        // what shares of a pace come to
+
+	longest time.Duration // that a run took so far
+	unmade  int           // runs for which there was no time
 }
 
 // Missing is why a cell cannot run on these hosts, and what to do about it.
@@ -86,12 +91,16 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 			}
 			continue
 		}
+		if s.tooLate(p) {
+			s.unmade++
+			continue
+		}
 		if s.missing(p.Cell) == nil {
 			if err := s.Runner.revive(ctx); err != nil {
 				return recs, err
 			}
 		}
-		rec := s.one(ctx, p)
+		rec := s.timed(ctx, p)
 		s.judge(&rec)
 		rec, err := s.keep(rec)
 		if err != nil {
@@ -113,7 +122,7 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 		}
 		recs = append(recs, rec)
 	}
-	return recs, errors.Join(s.Runner.SUT.Err(), s.Runner.TG.Err())
+	return recs, errors.Join(s.Runner.SUT.Err(), s.Runner.TG.Err(), s.outOfTime())
 }
 
 // slot is one repetition of a cell.

@@ -21,7 +21,10 @@ type compareFlags struct {
 	base       string
 	about      []string
 	json       bool
+	asKTAP     bool
 	why        whyFlags
+
+	asked []string // the metrics that were asked for by name
 }
 
 func compareCommand() *cobra.Command {
@@ -63,8 +66,14 @@ interval reaches beyond 2 %, or it has fewer than 6 runs. For a kernel bisect:
 (matrix exits with 1 if runs are invalid, and compare ignores those). Each build is
 another boot: x.yaml must declare how much boots differ (between_boots).
 
+--ktap prints a subtest for each cell of A, as the kernel's test runners read it: not
+ok where it ran in A and does not in B, or is worse as --fail-if-slower says; skipped
+where that cannot be told (docs/bisect.md). It exits with 0 if there are subtests that
+pass and none that is not ok, 1 if one is not ok, and 4 if all were skipped; with
+--if-unsure STATUS, and none that is not ok, with STATUS if one cannot be told.
+
 Exit status: 0 done, 1 slower (with --fail-if-slower), 2 wrong usage or input, or A
-and B have no cell in common.`,
+and B have no cell in common; with --ktap see there.`,
 		Example: "  zcbench compare out/before out/after\n  zcbench compare out/x@rx=tcp out/x@rx=zcrx\n  zcbench compare --why --flame why.html out/x@rx=tcp out/x@rx=zcrx\n  zcbench compare results/reference/battle-of-the-zcs.csv out/battle",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -77,7 +86,10 @@ and B have no cell in common.`,
 	fs.StringVar(&f.base, "base", "", "with one source: id of the reference cell")
 	fs.StringSliceVar(&f.about, "about", nil, "with one source: factors to compare by, such as rx (default: those in the experiment file, else all that vary)")
 	fs.BoolVar(&f.json, "json", false, "print the comparisons as JSON, one object each")
+	fs.BoolVar(&f.asKTAP, "ktap", false, "print KTAP, a subtest for each cell of A: does B run it, and is it worse (--fail-if-slower)?")
 	f.why.add(fs)
+	cmd.MarkFlagsMutuallyExclusive("ktap", "json")
+	cmd.MarkFlagsMutuallyExclusive("ktap", "why")
 	return cmd
 }
 
@@ -100,6 +112,12 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.why.check(); err != nil {
 		return cli.UsageError(err)
 	}
+	if f.asKTAP && len(args) < 2 {
+		return cli.Usagef("--ktap: want two sources, A from before and B from after")
+	}
+	if cmd.Flags().Changed("metric") {
+		f.asked = f.metrics
+	}
 	var sets []compare.Set
 	for _, a := range args {
 		s, err := f.why.load(a)
@@ -120,6 +138,9 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	if margin > 0 {
 		compare.WithinAll(all, margin)
+	}
+	if f.asKTAP {
+		return f.ktap(cmd, sets, all, limit)
 	}
 	explained, err := f.why.explain(cmd, all)
 	if err != nil {

@@ -43,7 +43,7 @@ or input.`,
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"measure", "Measure", []*cobra.Command{demoCommand(), runCommand(), matrixCommand(), lossFreeCommand(), rerunCommand()}},
+		{"measure", "Measure", []*cobra.Command{demoCommand(), runCommand(), matrixCommand(), lossFreeCommand(), ksftCommand(), rerunCommand()}},
 		{"results", "Read results", []*cobra.Command{compareCommand(), reportCommand(), exportCommand()}},
 		{"watch", "Observe any traffic and load", []*cobra.Command{probeCommand(), profileCommand(), countersCommand(), powerCommand()}},
 		{"host", "Maintain hosts", []*cobra.Command{doctorCommand(), restoreCommand(), agentCommand()}},

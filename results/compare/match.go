@@ -103,3 +103,15 @@ func against(s *Set, base results.Cell) (pairs []pairing) {
 	}
 	return pairs
 }
+
+// Like is the cell of s that is like one of another set, of which chosen factors were picked apart;
+// nil: there is none.
+func (s *Set) Like(c *Cell, chosen []string) *Cell {
+	chosen = slices.Concat(chosen, s.Chosen)
+	for k := range s.Cells {
+		if alike(c, &s.Cells[k], chosen) {
+			return &s.Cells[k]
+		}
+	}
+	return nil
+}

@@ -31,12 +31,12 @@ var Groups = []Group{GroupFlow, GroupHosts, GroupSettings, GroupPlacement, Group
 // members are the flags of each group that are no options of a run: those follow from their kind.
 var members = map[Group]string{
 	GroupFlow:      "mode listen duration accept-timeout connect-timeout cookie stall max-copied",
-	GroupHosts:     "sut tg dev tg-dev addr port ipv6 shared-with-ssh",
+	GroupHosts:     "sut tg dev tg-dev addr port ipv6 ipv4 veth netns dir shared-with-ssh",
 	GroupPlacement: "sut-cpu tg-cpu cpu cpus tg-cpus node tg-node layout tg-layout",
 	GroupPower:     "power power-idle power-guard power-interval",
 	GroupProbes:    "probe probe-sample sample-interval",
 	GroupRuns: "repetitions warmup warmup-duration ramp-up ramp-down rest seed gate control " +
-		"dry-run resume resume-changed require-verdict trust-file loss resolution confirm trials",
+		"dry-run resume resume-changed require-verdict trust-file loss resolution confirm trials modes min-runs timeout",
 	GroupOutput: "out json verbose help help-all version",
 }
 
@@ -110,7 +110,7 @@ var placeholders = map[string]string{
 	"prometheus": "ADDR:PORT", "cgroup": "DIR", "pid": "PID", "syscalls": "PID", "log": "LOG", "only": "NAME", "env": "NAME=VALUE",
 	"file": "PATH", "load": "MODULE", "qemu": "ARG", "nic": "DRIVER", "softnic": "PARAMS", "cookie": "HEX", "uring-engine": "ENGINE",
 	"control": "FAULT", "sysctl-profile": "NAME", "max-idle-us": "US", "cpu": "CPU", "sut-cpu": "CPU", "tg-cpu": "CPU", "mem": "MIB",
-	"stamp": "WHERE",
+	"stamp": "WHERE", "modes": "MODES", "dir": "DIR",
 }
 
 // ofTypes are what stands for values of a type.

@@ -46,7 +46,7 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 	fs.Var(&f.tgCPU, "tg-cpu", "CPU of the sending thread, like --sut-cpu")
 	fs.StringVar(&f.cpus, "cpus", "", "the SUT's CPUs for application and softirq (default: on the NUMA node of its interface)")
 	fs.StringVar(&f.tgCPUs, "tg-cpus", "", "the TG's CPUs, like --cpus")
-	fs.Var(&gateFlag{spec: spec}, "gate", "change a gate's limit, or turn it off; runs beyond it are invalid (repeatable; docs/matrix.md)")
+	addGate(fs, &gateFlag{spec: spec, not: map[string]string{"copied": "--max-copied"}})
 	fs.StringVar(&f.node, "node", "", "NUMA node of the SUT's CPUs, or any (default: that of its interface)")
 	fs.StringVar(&f.tgNode, "tg-node", "", "NUMA node of the TG's CPUs, like --node")
 	fs.Float64Var(&f.maxCopied, "max-copied", 1, "percentage of the payload that the kernel may copy before a zero-copy run is invalid")

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/results"
+)
+
+// ErrTime is a plan that was not over when it had to be: runs of it were not made.
+var ErrTime = errors.New("the time was up")
+
+// tooLate tells a run that would not be over in time: it would take as long as the plan says, or
+// as the longest so far. One whose cell cannot run takes none.
+func (s *Session) tooLate(p matrix.Run) bool {
+	if s.Until.IsZero() || s.missing(p.Cell) != nil {
+		return false
+	}
+	takes := max(s.Runner.Opt.length(p)+2*s.Runner.restTime()+overhead, s.longest)
+	return time.Until(s.Until) < takes
+}
+
+// timed makes a run and takes note of how long it took.
+func (s *Session) timed(ctx context.Context, p matrix.Run) results.Record {
+	begun := time.Now()
+	rec := s.one(ctx, p)
+	if rec.Verdict == results.OK || rec.Verdict == results.Invalid { // what hung says nothing of the others
+		s.longest = max(s.longest, time.Since(begun))
+	}
+	return rec
+}
+
+// outOfTime is the error of a plan of which runs were not made.
+func (s *Session) outOfTime() error {
+	if s.unmade == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s not made", ErrTime, counted(s.unmade, "run was", "runs were"))
+}

@@ -5,6 +5,7 @@ package fleet
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -85,12 +86,17 @@ func (f *Fleet) sum() {
 	}
 }
 
-// Measured tells whether any pair has a figure.
-func (f *Fleet) Measured() bool {
-	for _, c := range f.Cells {
-		if c.Pairs > 0 {
-			return true
+// Readable tells whether any folder has a journal.
+func (f *Fleet) Readable() bool {
+	return slices.ContainsFunc(f.Pairs, func(p *Pair) bool { return p.State != Unreadable })
+}
+
+// Beyond is how many pairs are off by more than a share beyond doubt, as a whole or in a cell.
+func (f *Fleet) Beyond(share float64) (n int) {
+	for _, p := range f.Pairs {
+		if slices.ContainsFunc(p.offs(), func(o *Off) bool { return o.Beyond(share) }) {
+			n++
 		}
 	}
-	return false
+	return n
 }

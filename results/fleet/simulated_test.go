@@ -211,7 +211,7 @@ func TestFactIsNamed(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	d := f.Pairs[4].Differs
-	if len(d) != 2 || d[0].Name != "firmware" || d[0].Value != "22.31" || d[0].Usual != "22.36" || d[0].Have != 17 || d[0].Of != 20 || d[1].Name != "sysctl/net.x" {
+	if len(d) != 3 || d[0].Name != "firmware" || d[0].Value != "22.31" || d[0].Usual != "22.36" || d[0].Have != 17 || d[0].Of != 20 || d[2].Name != "sysctl/net.x" {
 		t.Errorf("%+v", d)
 	}
 	if w := strings.Join(f.Pairs[4].Because, ""); !strings.Contains(w, "22.31") {

@@ -24,7 +24,7 @@ const File = "runs.prom"
 // how many runs there are of each verdict, and when the last one began. folder tells results apart
 // that are on one host. What was not measured has no sample. All units are base units.
 func Write(w io.Writer, folder string, j results.Journal) error {
-	e := exporter{at: map[string]*dto.MetricFamily{}, folder: label("folder", folder)}
+	e := exporter{at: map[string]*dto.MetricFamily{}, used: map[string]int{}, folder: label("folder", folder)}
 	e.journal(&j)
 	for _, g := range groups(&j) {
 		e.cell(g)
@@ -44,6 +44,7 @@ type exporter struct {
 	families []*dto.MetricFamily
 	at       map[string]*dto.MetricFamily
 	folder   *dto.LabelPair
+	used     map[string]int // cells by their labels
 }
 
 // add adds a sample to a family, which comes into being with the first one.
@@ -54,6 +55,7 @@ func (e *exporter) add(name, help string, value float64, labels ...*dto.LabelPai
 		e.at[name] = f
 		e.families = append(e.families, f)
 	}
+	labels = slices.DeleteFunc(labels, func(l *dto.LabelPair) bool { return l.GetValue() == "" }) // the same as none
 	f.Metric = append(f.Metric, &dto.Metric{Label: append([]*dto.LabelPair{e.folder}, labels...), Gauge: &dto.Gauge{Value: &value}})
 }
 
@@ -127,8 +129,19 @@ func groups(j *results.Journal) (out []*group) {
 	return out
 }
 
+// labels name a cell. Of several that would have the same ones, which Prometheus refuses, the later
+// ones are numbered.
+func (e *exporter) labels(c *results.Cell) []*dto.LabelPair {
+	id, rx, tx := label("cell", c.ID), label("rx_mode", c.RX), label("tx_mode", c.TX)
+	key := id.GetValue() + "\n" + rx.GetValue() + "\n" + tx.GetValue()
+	if e.used[key]++; e.used[key] > 1 {
+		id.Value = new(fmt.Sprintf("%s #%d", id.GetValue(), e.used[key]))
+	}
+	return []*dto.LabelPair{id, rx, tx}
+}
+
 func (e *exporter) cell(g *group) {
-	of := []*dto.LabelPair{label("cell", g.cell.ID), label("rx_mode", g.cell.RX), label("tx_mode", g.cell.TX)}
+	of := e.labels(&g.cell)
 	counts := map[results.Verdict]int{}
 	var ok []*results.Record
 	for _, r := range g.runs {
@@ -137,7 +150,7 @@ func (e *exporter) cell(g *group) {
 		}
 	}
 	for _, v := range []results.Verdict{results.OK, results.Invalid, results.Failed, results.Unsupported} {
-		e.add("zcbench_runs", "Runs by verdict, without warm-ups.", float64(counts[v]), append(slices.Clip(of), label("verdict", string(v)))...)
+		e.add("zcbench_runs", "Runs by verdict, without warm-ups.", float64(counts[v]), append(slices.Clone(of), label("verdict", string(v)))...)
 	}
 	for i := range figures {
 		f := &figures[i]
@@ -152,11 +165,11 @@ func (e *exporter) cell(g *group) {
 			if s == nil {
 				continue
 			}
-			labels := append(slices.Clip(of), label("role", string(role)))
+			labels := append(slices.Clone(of), label("role", string(role)))
 			name := func(which string) string { return "zcbench_" + f.name + "_" + which + "_" + f.unit }
-			e.add(name("median"), f.help+", median of the ok runs.", s.Median, labels...)
+			e.add(name("median"), f.help+", median of the ok runs.", s.Median, slices.Clone(labels)...)
 			if s.Lo != nil {
-				e.add(name("lower"), f.help+", lower end of the 95 % interval of the median.", *s.Lo, labels...)
+				e.add(name("lower"), f.help+", lower end of the 95 % interval of the median.", *s.Lo, slices.Clone(labels)...)
 				e.add(name("upper"), f.help+", upper end of the 95 % interval of the median.", *s.Hi, labels...)
 			}
 		}

@@ -111,4 +111,13 @@ func (f *Fleet) Word(v Verdict) string {
 	return string(v)
 }
 
-func percent(share float64) string { return fmt.Sprintf("%+.1f %%", 100*share) }
+func percent(share float64) string { return signed(share) + " %" }
+
+// signed is a share in percent. What rounds to 0 has no sign.
+func signed(share float64) string {
+	s := fmt.Sprintf("%+.1f", 100*share)
+	if s == "+0.0" || s == "-0.0" {
+		return "0.0"
+	}
+	return s
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
+	"golang.org/x/sys/unix"
 )
 
 // madeFolders are results folders as sessions leave them, through the journal's own writer.
@@ -144,6 +145,12 @@ func BenchmarkFleet(b *testing.B) {
 			return 0
 		}}.write(b, dir)
 	}
+	from := usage(b)
+	defer func() {
+		to := usage(b)
+		b.ReportMetric(float64(to.Utime.Nano()+to.Stime.Nano()-from.Utime.Nano()-from.Stime.Nano())/1e9/float64(b.N), "cpu-s/op")
+		b.ReportMetric(float64(to.Maxrss), "peak-kB")
+	}()
 	for b.Loop() {
 		began := time.Now()
 		dirs, err := Find([]string{dir})
@@ -156,4 +163,11 @@ func BenchmarkFleet(b *testing.B) {
 			b.Fatal(f.Summary())
 		}
 	}
+}
+
+func usage(b *testing.B) (u unix.Rusage) {
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return u
 }

@@ -266,7 +266,7 @@ func (o *Off) Interval() string {
 	if o == nil || o.Lo == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%+.1f to %+.1f %%", 100**o.Lo, 100**o.Hi)
+	return signed(*o.Lo) + " to " + signed(*o.Hi) + " %"
 }
 
 // Chance is the corrected p.

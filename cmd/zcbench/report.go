@@ -73,7 +73,7 @@ their names:
   --json        summary.json: what report --json prints
   --benchfmt    runs.bench: one line per ok run, for benchstat
   --prometheus  runs.prom: gauges of each cell for node_exporter's textfile
-                collector (docs/fleet.md); --to writes them elsewhere, all or nothing`,
+                collector (docs/fleet.md); --to writes elsewhere`,
 		Example: "  zcbench export --benchfmt out/quick && \\\n      benchstat -col /rx out/quick/runs.bench\n  zcbench export --prometheus out/quick \\\n      --to /var/lib/node_exporter/textfile/zcbench.prom",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -69,7 +69,7 @@ func exportCommand() *cobra.Command {
 		Long: `export reads DIR/journal.jsonl, applies its gates, writes files to DIR and prints
 their names:
 
-  --csv         runs.csv, metrics.csv, samples.csv and flows.csv (docs/schema.md)
+  --csv         runs.csv, metrics.csv, samples.csv, flows.csv (docs/schema.md)
   --json        summary.json: what report --json prints
   --benchfmt    runs.bench: one line per ok run, for benchstat
   --prometheus  runs.prom: gauges of each cell for node_exporter's textfile

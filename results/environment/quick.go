@@ -19,7 +19,8 @@ const (
 )
 
 // quick reads a snapshot in the form that we write, and nothing else: of any other text it says
-// nil, and [Parse] reads that. What the two make of a text is the same. It is there because thousands
+// nil, and [Parse] reads that. What the two make of a text is the same. It is there because
+// thousands
 // of hosts have thousands of facts each.
 func quick(text string) *Snapshot {
 	body, ok := strings.CutPrefix(text, quickHead)

@@ -151,7 +151,8 @@ type fact struct {
 const mostFacts, mostAlike = 2000, 20
 
 // factors tests the facts in which hosts differ: whether those that have a value are off together.
-// Hosts are what is counted, of each the median of its pairs: pairs of one host are not new evidence.
+// Hosts are what is counted, of each the median of its pairs: pairs of one host are not new
+// evidence.
 // The value that most hosts have is what the others are held against.
 func (j *judge) factors() {
 	known := map[string]*fact{}
@@ -257,7 +258,8 @@ func at(v []float64, places []int) []float64 {
 	return out
 }
 
-// nameFacts names the facts of hosts that are off together, the clearest first. What one explains is
+// nameFacts names the facts of hosts that are off together, the clearest first. What one
+// explains is
 // taken out before the next one is looked for.
 func (j *judge) nameFacts() {
 	y := j.deviations()

@@ -21,7 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// sampleFleet is a fleet with all that can become of a pair, in the folder out below a folder of the
+// sampleFleet is a fleet with all that can become of a pair, in the folder out below a folder
+// of the
 // test's own. One journal is being written until the test ends.
 func sampleFleet(t *testing.T) *Fleet {
 	t.Helper()

@@ -110,7 +110,8 @@ func (j *judge) columns() {
 	}
 }
 
-// column sums up a cell, and returns the middle of the pairs' logarithms and how far they are apart.
+// column sums up a cell, and returns the middle of the pairs' logarithms and how far they are
+// apart.
 func (j *judge) column(c *Column, points []point) (middle, spread float64) {
 	c.Pairs = len(points)
 	if c.Pairs == 0 {
@@ -164,7 +165,8 @@ func typical(v []float64) float64 {
 	return stat.Median(some)
 }
 
-// manyOthers is from how many on the spread of all stands for that of all but one, which takes long.
+// manyOthers is from how many on the spread of all stands for that of all but one, which takes
+// long.
 const manyOthers = 100
 
 // against holds each point against the others. Nobody is his own measure.

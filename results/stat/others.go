@@ -64,7 +64,8 @@ func (o Others) P(x, variance float64) float64 {
 	}
 	t := math.Abs(x-o.Center) / o.Scale
 	if o.N > simulatedOthers {
-		// The median's variance is pi/2n, and Qn is as good as the standard deviation of .82 n values.
+		// The median's variance is pi/2n, and Qn is as good as the standard deviation of .82 n
+		// values.
 		t /= math.Sqrt(variance + math.Pi/(2*float64(o.N)))
 		return min(1, 2*stats.TDist{V: .82 * float64(o.N-1)}.CDF(-t))
 	}

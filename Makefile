@@ -72,6 +72,10 @@ bench-probes: build ## measure what probes cost a flow, by interleaved runs and 
 bench-report: ## check that reports of 10,000 runs take at most 2 s of CPU time, best of 5 (a minute; 1 GB below /tmp)
 	mk/bench-report.sh
 
+.PHONY: bench-fleet
+bench-fleet: ## hold zcbench fleet of 1,000 folders of 36 runs to 10 s on two CPUs and 1 GB (some minutes; 2 GB below /dev/shm)
+	mk/bench-fleet.sh
+
 .PHONY: bench
 bench: deps-bench build ## compare speed and CPU with iperf3 over the same veth pair, interleaved (root; some minutes)
 	$(GO) run ./cmd/versus

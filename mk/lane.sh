@@ -24,12 +24,12 @@ status=0
 long=${ZCBENCH_TEST_LONG:+1}
 engines=(-tags giouring -ldflags=-checklinkname=0 -vet=off)
 
-pure=(./cmd/probed ./lab/kselftests ./bpf/prom ./internal/pairwise ./internal/plaintext ./results/report ./results/gobench
+pure=(./cmd/probed ./lab/kselftests ./bpf/prom ./internal/pairwise ./internal/plaintext ./results/report ./results/gobench ./results/promtext
 	./machine/setting ./internal/units ./bench/wire ./zc/held ./results/environment)
 
 # These simulate experiments by the thousand, or cut journals at every byte. Under the race
 # detector that takes twenty minutes: with it the long run has as many rounds as the short one.
-simulated=(./results ./results/answer ./results/stat ./results/why ./bench/matrix)
+simulated=(./results ./results/answer ./results/fleet ./results/stat ./results/why ./bench/matrix)
 
 others=(./bench/agent ./cmd/versus ./cmd/internal/program ./cmd/field ./cmd/internal/cli ./results/compare ./machine/counter ./bench/doctor ./results/gate ./bench/host ./internal/asleep ./internal/cmdline ./internal/denied
 	./internal/interrupt ./internal/tape ./internal/trust ./lab/guest ./machine/lease ./machine/kallsyms ./machine/ledger ./mk ./mk/lanes ./machine/place ./power ./results/report/browsertest ./machine/rtnl ./machine/survey ./machine/tally ./machine/tune)

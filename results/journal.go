@@ -216,6 +216,9 @@ func existsError(path string) error {
 	return fmt.Errorf("%w: %s; choose another folder or move this one away", ErrExists, path)
 }
 
+// Live tells whether a process is writing the journal of the folder dir.
+func Live(dir string) bool { return locked(filepath.Join(dir, JournalFile)) }
+
 func locked(path string) bool {
 	f, err := Open(path)
 	if err != nil {

@@ -14,6 +14,7 @@ type parser func(text []byte, l *line) error
 type reading struct {
 	parser func() parser // makes one
 	over   []byte        // see [lineReader]
+	most   int           // records that are read; of a file with more nothing is used. 0: all
 }
 
 var (

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 // Journal is what was read from a journal: the records that can be trusted and
@@ -31,6 +32,9 @@ type Problem struct {
 	Offset int64  `json:"offset"` // of the line's first byte
 	Why    string `json:"why"`
 }
+
+// Torn tells a line whose writer was stopped in the middle of a run.
+func (p Problem) Torn() bool { return strings.HasPrefix(p.Why, "torn: ") }
 
 func (p Problem) String() string {
 	return fmt.Sprintf("line %d (byte %d): %s", p.Line, p.Offset, p.Why)
@@ -60,12 +64,20 @@ func read(path string, how reading) (Journal, error) {
 // a look: unsound ones are not noticed.
 func ReadFigures(path string) (Journal, error) { return read(path, figuresOnly) }
 
+// ReadFiguresUpTo is [ReadFigures] of a journal that may be anybody's: one with more than so many
+// runs is an error, found before they fill the memory.
+func ReadFiguresUpTo(path string, runs int) (Journal, error) {
+	how := figuresOnly
+	how.most = runs
+	return read(path, how)
+}
+
 // Decode is [Read] on a stream.
 func Decode(r io.Reader) (Journal, error) { return decode(r, MaxLine, wholeRecords) }
 
 func decode(r io.Reader, maxLine int, how reading) (Journal, error) {
 	lines := lineReader{r: bufio.NewReaderSize(r, 256<<10), max: maxLine, over: how.over}
-	d := decoder{order: newOrder()}
+	d := decoder{order: newOrder(), most: how.most}
 	if err := d.header(&lines); err != nil {
 		return Journal{}, err
 	}
@@ -86,6 +98,7 @@ type decoder struct {
 	order order
 	j     Journal
 	more  int // problems beyond maxProblems
+	most  int // records that are read; 0: all
 
 	before *line // the line before, where that has a record's details
 }
@@ -161,6 +174,9 @@ func (d *decoder) record(l *line) error {
 	if err != nil {
 		d.skip(l, err.Error())
 		return nil
+	}
+	if d.most > 0 && len(d.j.Records) == d.most {
+		return fmt.Errorf("the journal has more than %d runs", d.most)
 	}
 	d.order.add(&l.rec)
 	d.j.Records = append(d.j.Records, l.rec)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/gate"
 	"github.com/zcbench/zcbench/results/gobench"
+	"github.com/zcbench/zcbench/results/promtext"
 	"github.com/zcbench/zcbench/results/report"
 )
 
@@ -60,35 +62,48 @@ func idleStates(cmd *cobra.Command, dir string) error {
 }
 
 func exportCommand() *cobra.Command {
-	var csv, asJSON, bench bool
+	var x exportFlags
 	cmd := &cobra.Command{
-		Use:   "export --csv|--json|--benchfmt DIR",
-		Short: "Convert a results folder to CSV, JSON or the Go benchmark format",
+		Use:   "export --csv|--json|--benchfmt|--prometheus DIR",
+		Short: "Convert a results folder to CSV, JSON, benchmark lines or Prometheus's text",
 		Long: `export reads DIR/journal.jsonl, applies its gates, writes files to DIR and prints
 their names:
 
-  --csv       runs.csv, metrics.csv, samples.csv and flows.csv (docs/schema.md)
-  --json      summary.json: what report --json prints
-  --benchfmt  runs.bench: one line per ok run, for benchstat`,
-		Example: "  zcbench export --benchfmt out/quick && \\\n      benchstat -col /rx out/quick/runs.bench",
+  --csv         runs.csv, metrics.csv, samples.csv, flows.csv (docs/schema.md)
+  --json        summary.json: what report --json prints
+  --benchfmt    runs.bench: one line per ok run, for benchstat
+  --prometheus  runs.prom: gauges of each cell for node_exporter's textfile
+                collector (docs/fleet.md); --to writes elsewhere`,
+		Example: "  zcbench export --benchfmt out/quick && \\\n      benchstat -col /rx out/quick/runs.bench\n  zcbench export --prometheus out/quick \\\n      --to /var/lib/node_exporter/textfile/zcbench.prom",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !csv && !asJSON && !bench {
-				return cli.Usagef("choose what to export: --csv, --json, --benchfmt")
+			if !x.csv && !x.json && !x.bench && !x.prometheus {
+				return cli.Usagef("choose what to export: --csv, --json, --benchfmt, --prometheus")
 			}
-			return export(cmd, args[0], csv, asJSON, bench)
+			if x.to != "" && !x.prometheus {
+				return cli.Usagef("--to is for --prometheus; the other files are written to DIR")
+			}
+			return x.run(cmd, args[0])
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&csv, "csv", false, "write runs.csv, metrics.csv, samples.csv and flows.csv")
-	f.BoolVar(&asJSON, "json", false, "write summary.json")
-	f.BoolVar(&bench, "benchfmt", false, "write runs.bench in the Go benchmark format")
+	f.BoolVar(&x.csv, "csv", false, "write runs.csv, metrics.csv, samples.csv and flows.csv")
+	f.BoolVar(&x.json, "json", false, "write summary.json")
+	f.BoolVar(&x.bench, "benchfmt", false, "write runs.bench in the Go benchmark format")
+	f.BoolVar(&x.prometheus, "prometheus", false, "write runs.prom in Prometheus's text format")
+	f.StringVar(&x.to, "to", "", "with --prometheus: the file to write instead, such as one of the collector's folder")
 	return cmd
 }
 
-func export(cmd *cobra.Command, dir string, csv, asJSON, bench bool) error {
+type exportFlags struct {
+	csv, json, bench, prometheus bool
+
+	to string // where Prometheus's text goes; empty: into the folder
+}
+
+func (x *exportFlags) run(cmd *cobra.Command, dir string) error {
 	read := gate.ReadFigures
-	if csv {
+	if x.csv {
 		read = gate.Read
 	}
 	j, err := read(filepath.Join(dir, results.JournalFile))
@@ -98,33 +113,44 @@ func export(cmd *cobra.Command, dir string, csv, asJSON, bench bool) error {
 	for _, p := range j.Skipped {
 		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: journal line %d (byte %d) not used: %s\n", p.Line, p.Offset, p.Why)
 	}
-	var names []string
-	if csv {
+	var paths []string
+	if x.csv {
 		if err := results.WriteCSV(dir, j.Records); err != nil {
 			return err
 		}
-		names = append(names, results.RunsFile, results.MetricsFile, results.SamplesFile, results.FlowsFile)
+		for _, name := range []string{results.RunsFile, results.MetricsFile, results.SamplesFile, results.FlowsFile} {
+			paths = append(paths, filepath.Join(dir, name))
+		}
 	}
-	for _, x := range []struct {
+	for _, file := range []struct {
 		wanted bool
-		name   string
+		path   string
 		write  func(io.Writer) error
 	}{
-		{asJSON, results.SummaryFile, func(w io.Writer) error { return report.JSON(w, report.Summarize(j)) }},
-		{bench, gobench.File, func(w io.Writer) error { return gobench.Write(w, j.Records) }},
+		{x.json, filepath.Join(dir, results.SummaryFile), func(w io.Writer) error { return report.JSON(w, report.Summarize(j)) }},
+		{x.bench, filepath.Join(dir, gobench.File), func(w io.Writer) error { return gobench.Write(w, j.Records) }},
+		{x.prometheus, cmp.Or(x.to, filepath.Join(dir, promtext.File)), func(w io.Writer) error { return promtext.Write(w, folderName(dir), j) }},
 	} {
-		if !x.wanted {
+		if !file.wanted {
 			continue
 		}
-		if err := results.WriteFile(filepath.Join(dir, x.name), x.write); err != nil {
+		if err := results.WriteFile(file.path, file.write); err != nil {
 			return err
 		}
-		names = append(names, x.name)
+		paths = append(paths, file.path)
 	}
-	for _, n := range names {
-		fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(dir, n))
+	for _, path := range paths {
+		fmt.Fprintln(cmd.OutOrStdout(), path)
 	}
 	return nil
+}
+
+// folderName is the name of a folder, also of "." and the like.
+func folderName(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	return filepath.Base(dir)
 }
 
 func journalError(dir string, err error) error {

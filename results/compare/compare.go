@@ -22,6 +22,9 @@ type Metric struct {
 	measured   func(*results.Record) []*results.Host // whose instruments count; nil: no figure of power
 }
 
+// Of is the figure of a run; nil: it was not measured.
+func (m Metric) Of(r *results.Record) *float64 { return m.value(r) }
+
 // Metrics are all of them, by their names in runs.csv, where they are there; a tg_ in front is
 // the sender's, a _total behind both ends'.
 var Metrics = []Metric{

@@ -129,6 +129,9 @@ func readFile(dir, hash string) (s *Snapshot, n int, err error) {
 	if err != nil {
 		return nil, len(text), err
 	}
+	if s := quickNamed(text, hash); s != nil {
+		return s, len(text), nil
+	}
 	s, err = Parse(text)
 	if err == nil && s.Hash() != hash {
 		s, err = nil, ErrChanged

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+
+package fleet
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// Limits of what is read. A journal of the largest plan has 10,000 cells; memory is for the figures
+// of the cells, and not for the records, of which two folders' are held at a time.
+const (
+	MaxFolders = 20_000
+	MaxRuns    = 50_000    // of a journal
+	MaxCells   = 2_000     // different ones, over all folders
+	MaxFigures = 2_000_000 // cells with figures, over all folders
+)
+
+// Find lists the results folders that arguments name: each is one, or a folder of such. What has a
+// journal is a results folder, and so is an argument that has neither a journal nor folders: that
+// nothing is there is a result too.
+func Find(args []string) ([]string, error) {
+	var out []string
+	seen := map[string]bool{}
+	add := func(dir string) {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			real = dir
+		}
+		if real, err = filepath.Abs(real); err != nil {
+			real = dir
+		}
+		if !seen[real] {
+			seen[real] = true
+			out = append(out, filepath.Clean(dir))
+		}
+	}
+	for _, arg := range args {
+		st, err := os.Stat(arg)
+		if err != nil {
+			return nil, err
+		}
+		if !st.IsDir() {
+			return nil, fmt.Errorf("%s is no folder", arg)
+		}
+		below, err := foldersOf(arg)
+		if err != nil {
+			return nil, err
+		}
+		if len(below) == 0 {
+			add(arg)
+		}
+		for _, dir := range below {
+			add(dir)
+		}
+		if len(out) > MaxFolders {
+			return nil, fmt.Errorf("more than %d folders", MaxFolders)
+		}
+	}
+	return out, nil
+}
+
+// foldersOf are the folders in dir, in the order of their names, if dir has no journal and one of
+// them has; links are not followed.
+func foldersOf(dir string) ([]string, error) {
+	if hasJournal(dir) {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	any := false
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		if len(out) == MaxFolders {
+			return nil, fmt.Errorf("%s has more than %d folders", dir, MaxFolders)
+		}
+		path := filepath.Join(dir, e.Name())
+		out, any = append(out, path), any || hasJournal(path)
+	}
+	if !any {
+		return nil, nil
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+func hasJournal(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, results.JournalFile))
+	return err == nil
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+
+package fleet
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/zcbench/zcbench/results/compare"
+)
+
+// Fleet is what many pairs of hosts measured.
+type Fleet struct {
+	Metric     string   `json:"metric"`
+	Unit       string   `json:"unit"`
+	HigherWins bool     `json:"higher_wins"`
+	Cells      []Column `json:"cells"`
+	Pairs      []*Pair  `json:"pairs"` // in the order of their folders
+	Tests      int      `json:"tests"` // figures, hosts and facts that were tested together
+
+	Hosts   []Common `json:"hosts"`   // hosts and ports that are off in all their pairs
+	Factors []Common `json:"factors"` // facts that hosts which are off have in common
+	Notes   []string `json:"notes,omitempty"`
+
+	metric compare.Metric
+	known  known
+	cells  cells
+}
+
+// Column is a cell over all pairs.
+type Column struct {
+	ID     string   `json:"id"`
+	RX     string   `json:"rx_mode"`
+	TX     string   `json:"tx_mode"`
+	Pairs  int      `json:"pairs"`  // that have a figure
+	Median *float64 `json:"median"` // of the pairs' medians
+	// Spread is how far pairs are apart, as a standard deviation over the median, by Qn; null where
+	// there are fewer than two.
+	Spread *float64 `json:"spread"`
+}
+
+// Read reads results folders and sums them up by a figure.
+func Read(dirs []string, m compare.Metric) *Fleet {
+	f := &Fleet{Metric: m.Name, Unit: m.Unit, HigherWins: m.HigherWins, metric: m, Hosts: []Common{}, Factors: []Common{}}
+	f.Pairs = make([]*Pair, len(dirs))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(dirs)) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(dirs) {
+					return
+				}
+				f.Pairs[i] = f.read(i, dirs[i])
+			}
+		})
+	}
+	wg.Wait()
+	f.sum()
+	return f
+}
+
+// sum makes of the pairs what they say together.
+func (f *Fleet) sum() {
+	f.Cells = make([]Column, 0, len(f.cells.known))
+	for _, s := range f.cells.inOrder() {
+		f.Cells = append(f.Cells, Column{ID: s.cell.ID, RX: s.cell.RX, TX: s.cell.TX})
+	}
+	for _, p := range f.Pairs {
+		for i := range p.Figures {
+			p.Figures[i].Cell = p.Figures[i].of.number
+		}
+	}
+	j := newJudge(f)
+	j.columns()
+	j.hosts()
+	j.factors()
+	j.decide()
+	f.differ()
+	if f.known.full {
+		f.Notes = append(f.Notes, fmt.Sprintf("the hosts have more than %d MiB of different facts: some are left out", maxKnown>>20))
+	}
+}
+
+// Readable tells whether any folder has a journal.
+func (f *Fleet) Readable() bool {
+	return slices.ContainsFunc(f.Pairs, func(p *Pair) bool { return p.State != Unreadable })
+}
+
+// Beyond is how many pairs are off by more than a share beyond doubt, as a whole or in a cell.
+func (f *Fleet) Beyond(share float64) (n int) {
+	for _, p := range f.Pairs {
+		if slices.ContainsFunc(p.offs(), func(o *Off) bool { return o.Beyond(share) }) {
+			n++
+		}
+	}
+	return n
+}

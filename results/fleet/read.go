@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+
+package fleet
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+	"github.com/zcbench/zcbench/results/environment"
+	"github.com/zcbench/zcbench/results/gate"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// read makes a pair of a results folder, that of this number. What cannot be read is a pair too.
+func (f *Fleet) read(number int, dir string) *Pair {
+	p := &Pair{Dir: dir, Name: short(filepath.Base(filepath.Clean(dir)), 80), State: Complete}
+	path := filepath.Join(dir, results.JournalFile)
+	live := results.Live(dir) // asked before it is read: a run that ends meanwhile is whole
+	j, err := results.ReadFiguresUpTo(path, MaxRuns)
+	if err != nil {
+		p.State, p.Problem = Unreadable, short(err.Error(), 300)
+		if errors.Is(err, fs.ErrNotExist) {
+			p.Problem = "there is no journal: no run was begun, or it is elsewhere"
+		}
+		return p
+	}
+	gate.Apply(&j)
+	p.StartUTCNs, p.ToolVersion = j.Header.CreatedUTCNs, short(j.Header.ToolVersion, 60)
+	p.Skipped = len(j.Skipped)
+	p.ends(&j)
+	f.sumUp(p, number, &j)
+	p.state(&j, live)
+	f.facts(p, &j)
+	return p
+}
+
+// ends names the hosts, by what they say of themselves, or else as they were asked for.
+func (p *Pair) ends(j *results.Journal) {
+	var names [2]string // as they were asked for
+	for i, role := range results.Roles {
+		e := [2]*End{&p.SUT, &p.TG}[i]
+		take := func(env results.Env, name string) {
+			e.Host, e.Dev, names[i] = cmp.Or(e.Host, env.Hostname), cmp.Or(e.Dev, env.Dev), cmp.Or(names[i], name)
+		}
+		for k := range j.Records {
+			h := j.Records[k].Host(role)
+			take(h.Env, h.Name)
+			if e.Host != "" && e.Dev != "" && names[i] != "" {
+				break
+			}
+		}
+		if pl := j.Header.Plan; pl != nil {
+			take([2]results.Env{pl.SUT, pl.TG}[i], "")
+		}
+	}
+	same := p.SUT.Host == p.TG.Host // two namespaces of one machine
+	for i, e := range []*End{&p.SUT, &p.TG} {
+		switch {
+		case e.Host == "":
+			e.Host = names[i]
+		case same && names[i] != "":
+			e.Host += " " + names[i]
+		}
+		e.Host, e.Dev = short(e.Host, 80), short(e.Dev, 40)
+	}
+}
+
+// sumUp makes figures of the runs of each cell.
+func (f *Fleet) sumUp(p *Pair, number int, j *results.Journal) {
+	at := map[*shared]int{}
+	values := [][]float64{}
+	var keys results.Keys
+	find := func(c *results.Cell) int {
+		of := f.cells.find(c, &keys, place{number, len(p.Figures)})
+		n, ok := at[of]
+		if of == nil || !ok && !f.cells.room() {
+			p.Problem = fmt.Sprintf("some of its cells are left out: a fleet has at most %d different ones, and %d figures", MaxCells, MaxFigures)
+			return -1
+		}
+		if !ok {
+			n = len(p.Figures)
+			at[of] = n
+			p.Figures, values = append(p.Figures, Figure{of: of}), append(values, nil)
+		}
+		return n
+	}
+	for i := range j.Header.Cells {
+		find(&j.Header.Cells[i])
+	}
+	for i := range j.Records {
+		r := &j.Records[i]
+		if r.Warmup {
+			continue
+		}
+		p.Runs.add(r.Verdict)
+		n := find(&r.Cell)
+		if n < 0 {
+			continue
+		}
+		c := &p.Figures[n]
+		c.Runs.add(r.Verdict)
+		if r.Verdict != results.OK {
+			c.Reason, c.Fix = short(cmp.Or(r.Reason, "no reason given"), 300), short(r.Fix, 300)
+		} else if v := f.metric.Of(r); v != nil && *v > 0 && !math.IsInf(*v, 0) {
+			values[n] = append(values[n], *v)
+		}
+	}
+	for i := range p.Figures {
+		p.Figures[i].take(values[i])
+	}
+	if p.Runs.OK == 0 && p.Problem == "" {
+		for i := range p.Figures {
+			if c := &p.Figures[i]; c.Reason != "" {
+				p.Problem, p.Fix = c.Reason, c.Fix
+			}
+		}
+	}
+}
+
+func (c *Figure) take(values []float64) {
+	s := stat.Summarize(values)
+	if s == nil {
+		return
+	}
+	c.N, c.Median, c.Lo, c.Hi = s.N, &s.Median, s.Lo, s.Hi
+	c.logs = make([]float64, len(values))
+	for i, v := range values {
+		c.logs[i] = math.Log(v)
+	}
+	slices.Sort(c.logs)
+}
+
+// played is what of a plan says how many runs there should be.
+type played struct {
+	Spec struct {
+		Adaptive *struct{}
+		Again    int
+	} `json:"spec"`
+}
+
+// state tells whether the journal came to the end of its plan.
+func (p *Pair) state(j *results.Journal, live bool) {
+	torn := slices.ContainsFunc(j.Skipped, results.Problem.Torn)
+	unfinished := p.plan(j)
+	switch {
+	case live:
+		p.State = Live
+	case torn:
+		p.State = Torn
+	case len(j.Records) == 0:
+		p.State = NoRuns
+	case unfinished:
+		p.State = Killed
+	}
+	if p.State == NoRuns && p.Problem == "" {
+		p.Problem = "the journal has no run: it ended before the first one did"
+	}
+}
+
+// plan counts the runs that were planned, and tells whether some are missing. A cell that cannot
+// run is not tried again, and one of an adaptive plan may end early.
+func (p *Pair) plan(j *results.Journal) (unfinished bool) {
+	if j.Header.Plan == nil || j.Header.Plan.Repetitions < 1 || len(j.Header.Cells) == 0 {
+		return false
+	}
+	var more played
+	if len(j.Header.Plan.Played) > 0 {
+		_ = json.Unmarshal(j.Header.Plan.Played, &more) // of another form: then only what the header says counts
+	}
+	reps := min(j.Header.Plan.Repetitions, 1_000_000) * (1 + max(0, min(more.Spec.Again, 1000)))
+	type tries struct {
+		reps map[int]bool
+		none bool // it cannot run
+	}
+	made := map[results.CellKey]*tries{}
+	var keys results.Keys
+	for i := range j.Records {
+		r := &j.Records[i]
+		if r.Warmup {
+			continue
+		}
+		k := keys.Of(new(planned(r.Cell)))
+		if made[k] == nil {
+			made[k] = &tries{reps: map[int]bool{}}
+		}
+		made[k].reps[r.Rep], made[k].none = true, made[k].none || r.Verdict == results.Unsupported
+	}
+	p.Planned = reps * len(j.Header.Cells)
+	if more.Spec.Adaptive != nil {
+		p.Planned = 0
+	}
+	for i := range j.Header.Cells {
+		switch t := made[keys.Of(new(planned(j.Header.Cells[i])))]; {
+		case t == nil:
+			return true
+		case more.Spec.Adaptive == nil && !t.none && len(t.reps) < reps:
+			unfinished = true
+		}
+	}
+	return unfinished
+}
+
+// planned is a cell without what its rate came to on these hosts, where a share was asked for.
+func planned(c results.Cell) results.Cell {
+	if c.PacePercent > 0 {
+		c.PaceBitsPS = 0
+	}
+	return c
+}
+
+// said are the facts of snapshots that records say too, or that are each host's own.
+var said = map[string]bool{"kernel/release": true, "nic/driver": true, "nic/firmware": true, "cpu/model name": true, "cpufreq/governor": true}
+
+// facts collects what the journal says of the hosts.
+func (f *Fleet) facts(p *Pair, j *results.Journal) {
+	folder := environment.Open(p.Dir)
+	for i, role := range results.Roles {
+		values := map[string][]string{}
+		seen := map[results.Env]bool{}
+		hash := ""
+		for k := range j.Records {
+			e := j.Records[k].Host(role).Env
+			hash = cmp.Or(hash, e.Environment)
+			e.Environment = ""
+			if seen[e] {
+				continue
+			}
+			seen[e] = true
+			for _, x := range compare.EnvFacts(e) {
+				if x.Value != "" && !x.PerRun && x.Name != "hostname" && x.Name != "boot id" && !slices.Contains(values[x.Name], x.Value) {
+					values[x.Name] = append(values[x.Name], x.Value)
+				}
+			}
+		}
+		var found environment.Found
+		if hash != "" {
+			var err error
+			if found, err = folder.Find(hash); err != nil {
+				p.Unread = append(p.Unread, short(role.Label()+": "+err.Error(), 200))
+			}
+		}
+		p.facts[i] = f.known.take(values, found.Base)
+	}
+}
+
+// short cuts a text to about n bytes.
+func short(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	s = s[:n-3]
+	for len(s) > 0 && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) && !utf8.RuneStart(s[len(s)-1]) {
+		s = s[:len(s)-1]
+	}
+	if r, size := utf8.DecodeLastRuneInString(s); r == utf8.RuneError && size == 1 {
+		s = s[:len(s)-1]
+	}
+	return s + "..."
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT
+
+package fleet
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
+)
+
+// What a terminal shows at most; JSON, CSV and HTML have everything.
+const (
+	mostRows     = 40 // of pairs that are off or failed, and else of all
+	mostFewFacts = 4  // of a pair
+	mostLines    = 12
+)
+
+// Table writes the fleet for a terminal: what was found, then the pairs, those first that are off
+// or failed. With all, every pair has a row.
+func (f *Fleet) Table(w io.Writer, all bool) error {
+	b := bufio.NewWriter(w)
+	f.head(b)
+	f.named(b, "hosts that are off in all their pairs", f.Hosts)
+	f.named(b, "what hosts that are off have in common", f.Factors)
+	f.columns(b)
+	f.rows(b, all)
+	for _, n := range f.Notes {
+		fmt.Fprintf(b, "note: %s\n", plaintext.Line(n))
+	}
+	return b.Flush()
+}
+
+// Summary is the fleet in a line.
+func (f *Fleet) Summary() string {
+	worse, better, failed, untested := 0, 0, 0, 0
+	for _, p := range f.Pairs {
+		switch {
+		case p.Failed():
+			failed++
+		case p.worst() == Worse:
+			worse++
+		case p.worst() == Better:
+			better++
+		case p.Overall == nil || p.Overall.P == nil:
+			untested++
+		}
+	}
+	s := fmt.Sprintf("%s: %d %s beyond doubt, %d %s, %d without a figure", count(len(f.Pairs), "pair"), worse, f.Word(Worse), better, f.Word(Better), failed)
+	if untested > 0 {
+		s += fmt.Sprintf(", %d with too few runs or pairs for a verdict", untested)
+	}
+	return s
+}
+
+// Failed tells whether the pair has no figure at all.
+func (p *Pair) Failed() bool {
+	return !slices.ContainsFunc(p.Figures, func(c Figure) bool { return c.N > 0 })
+}
+
+// worst is the verdict of the pair: worse if anything of it is.
+func (p *Pair) worst() Verdict {
+	v := Unsure
+	if p.Overall != nil {
+		v = p.Overall.Verdict
+	}
+	for i := range p.Figures {
+		switch o := p.Figures[i].Off; {
+		case o.Sure() && (o.Verdict == Worse || v != Worse):
+			v = o.Verdict
+		}
+	}
+	return v
+}
+
+func (f *Fleet) head(b *bufio.Writer) {
+	fmt.Fprintf(b, "%s, %s in %s\n", f.Summary(), f.Metric, f.Unit)
+	states := map[State]int{}
+	for _, p := range f.Pairs {
+		states[p.State]++
+	}
+	for _, s := range []State{Live, Killed, Torn, NoRuns, Unreadable} {
+		if states[s] > 0 {
+			fmt.Fprintf(b, "%s: %s\n", count(states[s], "journal"), s.says())
+		}
+	}
+}
+
+// says is a state in words.
+func (s State) says() string {
+	switch s {
+	case Live:
+		return "being written; the runs so far count"
+	case Killed:
+		return "ended before the plan did; the runs that are there count"
+	case Torn:
+		return "cut off in the middle of a run; the runs before it count"
+	case NoRuns:
+		return "without a run"
+	case Unreadable:
+		return "missing, or cannot be read"
+	}
+	return string(s)
+}
+
+func (f *Fleet) named(b *bufio.Writer, title string, all []Common) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s:\n", title)
+	for i := range all {
+		if i == mostLines {
+			fmt.Fprintf(b, "  and %d more (--json has all)\n", len(all)-i)
+			break
+		}
+		wrapped(b, "  ", plaintext.Line(all[i].Says(f)))
+	}
+}
+
+// columns lists the cells, so that the rows of pairs can name them by a number.
+func (f *Fleet) columns(b *bufio.Writer) {
+	if len(f.Cells) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%4s  %9s  %8s  %5s  %s\n", "cell", "median", "spread", "pairs", "")
+	for i, c := range f.Cells {
+		if i == mostRows {
+			fmt.Fprintf(b, "      and %d more cells\n", len(f.Cells)-i)
+			break
+		}
+		spread := "-"
+		if c.Spread != nil {
+			spread = strconv.FormatFloat(100**c.Spread, 'f', 2, 64) + " %"
+		}
+		fmt.Fprintf(b, "%4d  %9s  %8s  %5d  %s\n", i+1, figure(c.Median), spread, c.Pairs, plaintext.Line(c.ID))
+	}
+}
+
+// inOrder has the pairs that are off first, the worst at the top, then those that failed, then the
+// others.
+func (f *Fleet) inOrder() []*Pair {
+	rank := func(p *Pair) int {
+		switch {
+		case p.Failed():
+			return 1
+		case p.Off():
+			return 0
+		}
+		return 2
+	}
+	out := slices.Clone(f.Pairs)
+	slices.SortStableFunc(out, func(a, b *Pair) int {
+		if c := cmp.Compare(rank(a), rank(b)); c != 0 || rank(a) != 0 {
+			return c
+		}
+		return compareFloat(f.loss(b), f.loss(a))
+	})
+	return out
+}
+
+// loss is by how much a pair is worse than the others, by its worst verdict.
+func (f *Fleet) loss(p *Pair) float64 {
+	sign := -1.0
+	if !f.HigherWins {
+		sign = 1
+	}
+	most := 0.0
+	for _, o := range p.offs() {
+		if l := sign * o.Share; o.Sure() && (most == 0 || l > most) {
+			most = l
+		}
+	}
+	return most
+}
+
+// offs are all deviations of the pair.
+func (p *Pair) offs() (out []*Off) {
+	if p.Overall != nil {
+		out = append(out, p.Overall)
+	}
+	for i := range p.Figures {
+		if o := p.Figures[i].Off; o != nil {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func (f *Fleet) rows(b *bufio.Writer, all bool) {
+	fmt.Fprintf(b, "\n%-24s %-9s %8s  %-18s %7s  %s\n", "pair", "runs ok", "off", "95 % interval", "p", "verdict")
+	shown := 0
+	for _, p := range f.inOrder() {
+		notable := p.Off() || p.Failed() || p.State != Complete
+		if !all && shown >= mostRows && !notable {
+			fmt.Fprintf(b, "and %d more pairs (--all shows them)\n", len(f.Pairs)-shown)
+			break
+		}
+		if !all && shown >= 4*mostRows {
+			fmt.Fprintf(b, "and %d more pairs (--all shows them)\n", len(f.Pairs)-shown)
+			break
+		}
+		shown++
+		f.row(b, p)
+	}
+}
+
+func (f *Fleet) row(b *bufio.Writer, p *Pair) {
+	runs := fmt.Sprintf("%d of %d", p.Runs.OK, p.Runs.All())
+	share, interval, chance, verdict := "-", "-", "-", "no figure"
+	if o := p.Overall; o != nil {
+		share, interval, chance, verdict = percent(o.Share), o.Interval(), o.Chance(), o.Words(f)
+	} else if !p.Failed() {
+		verdict = "nothing to hold it against"
+	}
+	if p.State != Complete {
+		verdict += "; " + string(p.State)
+	}
+	fmt.Fprintf(b, "%-24s %-9s %8s  %-18s %7s  %s\n", cut(plaintext.Line(p.Name), 24), runs, share, interval, chance, verdict)
+	if p.Problem != "" {
+		wrapped(b, "    ", plaintext.Line(p.Problem))
+	}
+	if p.Fix != "" {
+		wrapped(b, "    ", "fix: "+plaintext.Line(p.Fix))
+	}
+	for i := range p.Figures {
+		if c := &p.Figures[i]; c.Off.Sure() {
+			fmt.Fprintf(b, "    cell %d: %s (%s), p %s, %s\n", c.Cell+1, percent(c.Off.Share), c.Off.Interval(), c.Off.Chance(), f.Word(c.Off.Verdict))
+		} else if c.N == 0 && c.Reason != "" && !p.Failed() {
+			wrapped(b, "    ", plaintext.Line(fmt.Sprintf("cell %d: no figure: %s", c.Cell+1, c.Reason)))
+		}
+	}
+	if !p.Off() && !p.Failed() {
+		return
+	}
+	if p.SUT.Host+p.TG.Host != "" {
+		wrapped(b, "    ", plaintext.Line("from "+p.TG.String()+" to "+p.SUT.String()))
+	}
+	for _, why := range p.Because {
+		wrapped(b, "    ", plaintext.Line(why))
+	}
+	for i, d := range p.Differs {
+		if i == mostFewFacts {
+			fmt.Fprintf(b, "    and %d more facts (--json, --html)\n", len(p.Differs)-i)
+			break
+		}
+		wrapped(b, "    ", plaintext.Line(d.String()))
+	}
+}
+
+// String is "HOST DEV".
+func (e End) String() string { return strings.TrimSpace(e.Host + " " + e.Dev) }
+
+// String is "SUT firmware: 22.31; 998 of 1000 hosts have 22.36".
+func (d Fact) String() string {
+	return fmt.Sprintf("%s %s: %s; %d of %s have %s", d.Role.Label(), d.Name, d.Value, d.Have, count(d.Of, "host"), d.Usual)
+}
+
+// Interval is "-5.4 to -4.6 %".
+func (o *Off) Interval() string {
+	if o == nil || o.Lo == nil {
+		return "-"
+	}
+	return signed(*o.Lo) + " to " + signed(*o.Hi) + " %"
+}
+
+// Chance is the corrected p.
+func (o *Off) Chance() string {
+	switch {
+	case o == nil || o.Adjust == nil:
+		return "-"
+	case *o.Adjust < .001:
+		return "<0.001"
+	}
+	return strconv.FormatFloat(*o.Adjust, 'f', 3, 64)
+}
+
+// Words are the verdict, or why there is none.
+func (o *Off) Words(f *Fleet) string {
+	switch {
+	case o == nil:
+		return "-"
+	case o.Verdict == TooFewRuns:
+		return fmt.Sprintf("too few runs (%d < 6)", o.Runs)
+	case o.Verdict == TooFewPairs:
+		return fmt.Sprintf("too few pairs (%d < 7)", o.Others+1)
+	}
+	return f.Word(o.Verdict)
+}
+
+// figure shows about four digits, and never an exponent.
+func figure(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	decimals := 3
+	for limit := 9.9995; decimals > 0 && *v >= limit; limit *= 10 {
+		decimals--
+	}
+	return strconv.FormatFloat(*v, 'f', decimals, 64)
+}
+
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-3]) + "..."
+	}
+	return s
+}
+
+// width is what lines of words keep to.
+const width = 80
+
+// wrapped writes a text in lines that begin alike; what follows the first stands further in.
+func wrapped(w io.Writer, indent, text string) {
+	at := 0
+	for word := range strings.FieldsSeq(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case at == 0:
+			io.WriteString(w, indent)
+			at = len(indent)
+		case at+1+n > width:
+			io.WriteString(w, "\n"+indent+"  ")
+			at = len(indent) + 2
+		default:
+			io.WriteString(w, " ")
+			at++
+		}
+		io.WriteString(w, word)
+		at += n
+	}
+	io.WriteString(w, "\n")
+}

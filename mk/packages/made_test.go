@@ -30,9 +30,13 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// packages is the folder of the packages of this checkout.
+// packages is the folder of the packages of this checkout, or of those that ZCBENCH_PACKAGES names,
+// for who works on these tests.
 func packages(t *testing.T) string {
 	t.Helper()
+	if dir := os.Getenv("ZCBENCH_PACKAGES"); dir != "" {
+		return dir
+	}
 	made.Do(func() {
 		if made.dir, made.err = os.MkdirTemp("", "zcbench-made-"); made.err == nil {
 			made.err = os.Chmod(made.dir, 0o755) // apt's user reads them
@@ -102,6 +106,7 @@ func unpacked(t *testing.T, arch string) string {
 // Two builds of one checkout make the same bytes: another folder, umask, time and builder.
 func TestReproducible(t *testing.T) {
 	long.Test(t)
+	t.Setenv("ZCBENCH_PACKAGES", "")
 	first, second := packages(t), t.TempDir()
 	elsewhere := filepath.Join(t.TempDir(), "a", "longer path", "zcbench")
 	copyCheckout(t, elsewhere)

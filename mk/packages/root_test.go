@@ -36,7 +36,7 @@ func minimalRoot(t *testing.T) string {
 		if mirror := os.Getenv("ZCBENCH_DEBIAN_MIRROR"); mirror != "" {
 			args = append(args, mirror)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 		defer cancel()
 		if said, err := exec.CommandContext(ctx, "mmdebstrap", args...).CombinedOutput(); err != nil {
 			os.Remove(part)

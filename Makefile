@@ -9,13 +9,14 @@ GO      ?= go
 OUT     ?= out/demo
 CACHE   ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zcbench
 TOOLS   := $(CACHE)/tools
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+VERSION := $(shell mk/version.sh 2>/dev/null || echo devel)
 LDFLAGS := -s -w -X github.com/zcbench/zcbench/internal/version.tool=$(VERSION)
 
 # The engine giouring reaches into package syscall, which the linker of Go 1.23
 # and later allows only so. A plain go build is without it.
 ENGINES := -tags giouring
 LDFLAGS += -checklinkname=0
+BUILD   := $(ENGINES) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 
 # The developers' tools: mk/tools/go.mod has their versions, go.sum beside it their checksums.
 # They are installed, not run by go tool, so that there is one folder whose owner is checked.
@@ -35,7 +36,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build bin/zcbench, bin/zcrecv and bin/zcsend (static, both io_uring engines), and bin/zcnvml, which loads NVIDIA's library
-	CGO_ENABLED=0 $(GO) build $(ENGINES) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ $(PROGRAMS:%=./cmd/%)
+	CGO_ENABLED=0 $(GO) build $(BUILD) -o bin/ $(PROGRAMS:%=./cmd/%)
 
 .PHONY: demo
 demo: build ## compare the TCP modes this kernel can run between two namespaces (root; 100 seconds), results in out/demo
@@ -55,7 +56,7 @@ test: deps-test build $(GOTESTSUM) ## run the tests that every change needs (roo
 	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test.sh '$(GOTESTSUM)' # the tests say what failed
 
 .PHONY: test-long
-test-long: deps-test deps-long build $(GOTESTSUM) ## run all tests, the long ones too, with the race detector (root; over an hour): docs/testing.md
+test-long: deps-test deps-long build $(GOTESTSUM) $(NFPM) ## run all tests, the long ones too, with the race detector (root; over an hour): docs/testing.md
 	@mk/trusted.sh '$(TOOLS)'
 	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true; \
 	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test-long.sh '$(GOTESTSUM)' # the tests say what failed
@@ -86,6 +87,7 @@ lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint with the import rule (first bu
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt would change:"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) vet $(ENGINES) ./...
+	GOARCH=arm64 $(GO) vet $(ENGINES) ./...
 	'$(GOLANGCI)' run ./...
 	'$(GOLANGCI)' run --build-tags giouring ./...
 
@@ -100,18 +102,19 @@ fuzz: ## run every fuzz target for FUZZTIME (10s) each
 
 .PHONY: clean
 clean: ## remove what was built; results in out/ stay
-	rm -f $(PROGRAMS:%=bin/%)
-	[ ! -d bin ] || rmdir --ignore-fail-on-non-empty bin
+	rm -f $(PROGRAMS:%=bin/%) $(foreach a,amd64 arm64,bin/agents/linux-$a/zcbench bin/agents/linux-$a/zcnvml) bin/agents/SHA256SUMS
+	for d in bin/agents/linux-amd64 bin/agents/linux-arm64 bin/agents bin; do [ ! -d $$d ] || rmdir --ignore-fail-on-non-empty $$d; done
 
 include mk/lab.mk
 include mk/field.mk
+include mk/package.mk
 
 # Tools and packages: installed once, then everything works offline.
 
 $(GOTESTSUM):   PACKAGE := gotest.tools/gotestsum
 $(GOLANGCI):    PACKAGE := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 $(GOVULNCHECK): PACKAGE := golang.org/x/vuln/cmd/govulncheck
-$(GOTESTSUM) $(GOLANGCI) $(GOVULNCHECK):
+$(GOTESTSUM) $(GOLANGCI) $(GOVULNCHECK) $(NFPM):
 	@mk/trusted.sh '$(TOOLS)'
 	umask 022; mkdir -p '$(TOOLS)'; GOBIN='$(TOOLS)' $(GO) -C mk/tools install $(PACKAGE)
 	@mv '$(TOOLS)/$(notdir $(PACKAGE))' '$@'
@@ -122,6 +125,7 @@ deps-test:
 	@mk/apt.sh clang-14:clang-14 llvm-14:llvm-strip-14 || echo "no clang-14 here: the test that generates the eBPF objects anew will be skipped"
 deps-long:
 	@mk/apt.sh linux-perf:perf || echo "no perf here: the test that holds profiles against it will be skipped"
+	@mk/apt.sh lintian:lintian rpm:rpm mmdebstrap:mmdebstrap qemu-user-static:qemu-aarch64-static || echo "the tests of packages that need one of these will be skipped"
 	@mk/apt.sh chromium:chromium || echo "no Chromium here: the tests that look at reports in a browser will be skipped"
 deps-bench:
 	@mk/apt.sh iperf3:iperf3

@@ -34,7 +34,7 @@ var house = [][]string{
 // lab and the docs, and only the lab may import mk.
 var aside = map[string][]string{
 	"lab":  {"machine", "internal", "mk"},
-	"mk":   {},
+	"mk":   {"internal"},
 	"docs": {},
 }
 

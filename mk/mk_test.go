@@ -169,6 +169,7 @@ func TestMakeRunsNothingOfOthers(t *testing.T) {
 	must(t, err)
 	for name, module := range map[string]string{
 		"golangci-lint": "github.com/golangci/golangci-lint/v2", "gotestsum": "gotest.tools/gotestsum", "govulncheck": "golang.org/x/vuln",
+		"nfpm": "github.com/goreleaser/nfpm/v2",
 	} {
 		version := regexp.MustCompile(`(?m)^\s` + regexp.QuoteMeta(module) + ` (v\S+)`).FindSubmatch(versions)
 		if version == nil {
@@ -176,7 +177,7 @@ func TestMakeRunsNothingOfOthers(t *testing.T) {
 		}
 		write(t, 0o755, "#!/bin/sh\ntouch "+mark+"\n", dir, "zcbench", "tools", name+"-"+string(version[1]))
 	}
-	for _, target := range []string{"lint", "vuln"} {
+	for _, target := range []string{"lint", "vuln", "package"} {
 		cmd := exec.Command("make", "-C", "..", target, "GO=true", "XDG_CACHE_HOME="+dir, "CACHE="+dir+"/zcbench")
 		said, err := cmd.CombinedOutput()
 		if err == nil || !strings.Contains(string(said), "writable by everybody") {

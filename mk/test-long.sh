@@ -15,6 +15,7 @@ export GOFLAGS="-trimpath ${GOFLAGS:-}" CGO_ENABLED=0
 status=0
 go vet ./... >&2 || status=1
 go vet -tags giouring ./... >&2 || status=1
+GOARCH=arm64 go vet -tags giouring ./... >&2 || status=1
 
 # Lane others comes before host: tests there look for minutes at all mounts of the machine.
 export ZCBENCH_TEST_LONG=1 ZCBENCH_LEASE_KILLS=${ZCBENCH_LEASE_KILLS:-10} ZCBENCH_LEASE_SEED=${SEED:-1}

@@ -32,20 +32,22 @@ func nvmlHelper(s Spec) (string, error) {
 	}
 	p, err := FindNVMLHelper()
 	if p == "" && err == nil {
-		err = &Unavailable{NVMLHelper + ", which loads NVIDIA's library, is neither next to zcbench nor in PATH",
+		err = &Unavailable{NVMLHelper + ", which loads NVIDIA's library, is neither next to zcbench nor in ../lib/zcbench from there nor in PATH",
 			"make build, and keep bin/" + NVMLHelper + " next to the zcbench that you start: it is copied to ssh hosts too"}
 	}
 	return p, err
 }
 
-// FindNVMLHelper is where the helper lies on this host, beside this program or in
-// PATH; "" if nowhere. One that another user could change is an error.
+// FindNVMLHelper is where the helper lies on this host, beside this program, where a
+// package has it or in PATH; "" if nowhere. One that another user could change is an error.
 func FindNVMLHelper() (string, error) {
 	self, err := os.Executable()
 	if err == nil {
-		p := filepath.Join(filepath.Dir(self), NVMLHelper)
-		if _, err := os.Stat(p); err == nil {
-			return p, runnable(p, self)
+		for _, dir := range []string{".", "../lib/zcbench"} {
+			p := filepath.Join(filepath.Dir(self), dir, NVMLHelper)
+			if _, err := os.Stat(p); err == nil {
+				return p, runnable(p, self)
+			}
 		}
 	}
 	p, err := exec.LookPath(NVMLHelper)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"debug/elf"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -19,28 +18,22 @@ func (h *Host) Carry(ctx context.Context, path string) error {
 	if h.Spec.Kind != "ssh" {
 		return nil
 	}
-	bin := h.opt.Binary
-	if bin == "" {
-		var err error
-		if bin, err = os.Executable(); err != nil {
-			return err
-		}
-	}
-	agent, err := readProgram(bin)
-	if err != nil {
-		return err
+	agent, own := h.link.Load().proc.prog, h.link.Load().proc.own
+	name := filepath.Base(path)
+	if !ourFile(name) {
+		return fmt.Errorf("host %s: %s is not a helper of zcbench", h.Spec.Name, name)
 	}
 	helper, err := readProgram(path)
-	if err != nil {
-		return err
+	if err == nil && agent.machine != own.machine {
+		helper, err = agent.beside(own, name)
 	}
-	if err := sameMachine(bin, path); err != nil {
+	if err == nil {
+		err = sameMachine(agent.path, helper.path)
+	}
+	if err != nil {
 		return fmt.Errorf("host %s: %w", h.Spec.Name, err)
 	}
-	helper.home, helper.name = agent.sum, filepath.Base(path)
-	if !ourFile(helper.name) {
-		return fmt.Errorf("host %s: %s is not a helper of zcbench", h.Spec.Name, helper.name)
-	}
+	helper.home, helper.name = agent.sum, name
 	if err := helper.upload(ctx, h.Spec, false); err != nil {
 		return fmt.Errorf("host %s: %s: %w", h.Spec.Name, helper.name, err)
 	}

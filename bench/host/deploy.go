@@ -35,23 +35,30 @@ func startSSH(ctx context.Context, s Spec, bin string, tidy bool) (*process, err
 	if err != nil {
 		return nil, err
 	}
-	for again := false; ; again = true {
+	for own, copied := prog, false; ; {
 		p, far, err := prog.knock(ctx, s)
 		switch {
 		case err != nil:
 			return nil, err
 		case p != nil:
+			p.own, p.prog = own, prog
 			return p, nil
+		case far.system == "Linux" && far.machine != prog.machine && prog.machine == own.machine:
+			if prog, err = own.onMachine(far.machine); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if err := far.check(prog); err != nil {
 			return nil, err
 		}
-		if again {
+		if copied {
 			return nil, fmt.Errorf("the program was copied there, but then is %s", far.state)
 		}
 		if err := prog.upload(ctx, s, tidy); err != nil {
 			return nil, err
 		}
+		copied = true
 	}
 }
 

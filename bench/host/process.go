@@ -27,6 +27,8 @@ type process struct {
 	stdin  io.WriteCloser
 	stdout *bufio.Reader
 	stderr *tail
+
+	own, prog program // behind ssh: this program, and the one of the same build that runs there
 }
 
 // startProcess starts cmd by start, in a process group of its own: the agent

@@ -45,13 +45,20 @@ func readProgram(path string) (p program, err error) {
 		return p, err
 	}
 	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	if p.sum, err = sumOf(f); err != nil {
 		return p, err
 	}
-	p.sum = hex.EncodeToString(h.Sum(nil))
 	p.home = p.sum
 	return p, nil
+}
+
+// sumOf is the SHA-256 of what is read, hexadecimal.
+func sumOf(r io.Reader) (string, error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, r); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // plainPath is a path that is itself within double quotes of any shell.

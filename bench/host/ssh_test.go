@@ -83,8 +83,13 @@ func (f *far) mustDialWith(spec string, o host.Options) *host.Host {
 // refused dials, which must fail, and checks the words and that there is a fix.
 func (f *far) refused(spec string, words ...string) {
 	f.t.Helper()
+	f.refusedWith(spec, options(), words...)
+}
+
+func (f *far) refusedWith(spec string, o host.Options, words ...string) {
+	f.t.Helper()
 	began := time.Now()
-	_, err := f.dial(spec, options())
+	_, err := f.dial(spec, o)
 	if err == nil {
 		f.t.Fatalf("%s: dialled", spec)
 	}

@@ -119,5 +119,7 @@ deps-test:
 deps-long:
 	@mk/apt.sh linux-perf:perf || echo "no perf here: the test that holds profiles against it will be skipped"
 	@mk/apt.sh chromium:chromium || echo "no Chromium here: the tests that look at reports in a browser will be skipped"
+	@mk/apt.sh munge:munged slurmctld:slurmctld slurmd:slurmd slurm-client:srun || echo "no Slurm here: its tests will be skipped"
+	@mk/apt.sh podman:podman runc:runc || echo "no podman here: its test will be skipped"
 deps-bench:
 	@mk/apt.sh iperf3:iperf3

@@ -132,11 +132,11 @@ func (r *Runner) Restore() error {
 
 func (r *Runner) restore(ctx context.Context, h *host.Host) error {
 	defer time.AfterFunc(slowRestore, func() {
-		h.Notice("still restores what was set there: that may take %v; another Ctrl-C does not wait, then: zcbench restore --host %s", restoreTime, h.Spec.Name)
+		h.Notice("still restores what was set there: that may take %v; another Ctrl-C does not wait, then: zcbench restore --host %s", restoreTime, host.Shell(h.Spec.Name))
 	}).Stop()
 	if h.Err() != nil {
 		if err := h.Revive(ctx); err != nil {
-			return &fault.Error{Op: fmt.Sprintf("restore host %s, whose agent was lost", h.Spec.Name), Err: err, How: "zcbench restore --host " + h.Spec.Name}
+			return &fault.Error{Op: fmt.Sprintf("restore host %s, whose agent was lost", h.Spec.Name), Err: err, How: "zcbench restore --host " + host.Shell(h.Spec.Name)}
 		}
 		return nil
 	}

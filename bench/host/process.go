@@ -27,6 +27,8 @@ type process struct {
 	stdin  io.WriteCloser
 	stdout *bufio.Reader
 	stderr *tail
+
+	found bool // it runs a program that was there already, and not our copy
 }
 
 // startProcess starts cmd by start, in a process group of its own: the agent

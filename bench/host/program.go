@@ -5,6 +5,7 @@ package host
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"os"
 	"path"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/lazy"
 )
 
@@ -33,6 +35,16 @@ type program struct {
 	home      string // the folder in dir: the sum of the agent's program
 	name      string // the file there
 	machine   string
+}
+
+// programFor is the program for a host whose uname -m is machine: which file is sent there.
+// own is this one, which is for machines like this.
+func programFor(own, machine string) (program, error) {
+	if machine == machines[runtime.GOARCH] {
+		return readProgram(own)
+	}
+	return program{}, &fault.Error{Op: fmt.Sprintf("it is Linux/%s, and this zcbench is built for Linux/%s", machine, machines[runtime.GOARCH]),
+		How: "both hosts need the architecture of this program: start zcbench from a machine like them"}
 }
 
 func readProgram(path string) (p program, err error) {

@@ -127,5 +127,7 @@ deps-long:
 	@mk/apt.sh linux-perf:perf || echo "no perf here: the test that holds profiles against it will be skipped"
 	@mk/apt.sh lintian:lintian rpm:rpm mmdebstrap:mmdebstrap qemu-user-static:qemu-aarch64-static || echo "the tests of packages that need one of these will be skipped"
 	@mk/apt.sh chromium:chromium || echo "no Chromium here: the tests that look at reports in a browser will be skipped"
+	@mk/apt.sh munge:munged slurmctld:slurmctld slurmd:slurmd slurm-client:srun || echo "no Slurm here: its tests will be skipped"
+	@mk/apt.sh podman:podman runc:runc || echo "no podman here: its test will be skipped"
 deps-bench:
 	@mk/apt.sh iperf3:iperf3

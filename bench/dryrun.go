@@ -21,7 +21,7 @@ import (
 // takes. It asks the hosts where it can reach them, and says so where it cannot.
 func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	missing := func(c results.Cell) *Missing { return static(c) }
-	st, hostErr := e.open(ctx, "", true)
+	st, hostErr := e.look(ctx)
 	if hostErr == nil {
 		defer func() { err = errors.Join(err, st.Close()) }()
 		if err := e.Power.check(st.SUT.SameMachine(st.TG)); err != nil {
@@ -61,6 +61,15 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 		return nil
 	}
 	return st.checkCPUs()
+}
+
+// look reaches the hosts, unless a program of the file's would have to run for that which
+// nobody has read yet.
+func (e *Experiment) look(ctx context.Context) (*stage, error) {
+	if err := e.Spec.UntrustedHost(); err != nil && !e.TrustFile {
+		return nil, err
+	}
+	return e.open(ctx, "", true)
 }
 
 func orNone(s string) string {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -42,6 +43,17 @@ func (p preview) reached(w io.Writer) {
 	if p.spec.Untrusted() != nil && !p.trusted {
 		fmt.Fprintln(w, "\nrunning this needs --trust-file, because the file names what is marked so")
 	}
+}
+
+// word says of a host that the file has a program lead to what that takes.
+func (p preview) word(e matrix.End) string {
+	switch {
+	case !e.RunsProgram():
+		return ""
+	case p.trusted:
+		return fmt.Sprintf("   (%s, allowed by --trust-file)", p.spec.PlaceOfHost(e))
+	}
+	return fmt.Sprintf("   (%s, needs --trust-file)", p.spec.PlaceOfHost(e))
 }
 
 // reaches are the lines of what the file's power sources do of some deeds.

@@ -182,6 +182,9 @@ func (p preview) programs(w io.Writer) {
 		end  matrix.End
 	}{{"SUT", p.spec.SUT}, {"TG", p.spec.TG}} {
 		spec, err := host.ParseSpec(x.end.Host)
+		if err == nil && spec.Kind == "exec" {
+			lines = append(lines, fmt.Sprintf("%s: %s, and zcbench's own agent where that leads%s", x.name, strings.TrimPrefix(x.end.Host, host.Exec), p.word(x.end)))
+		}
 		if err != nil || spec.Kind != "ssh" {
 			continue
 		}

@@ -36,7 +36,7 @@ type Experiment struct {
 	Power      PowerOptions // of StartPower, for DryRun's estimate and the journal's header
 
 	// TrustFile is the user's word that they have read the file. Without it a file
-	// whose power sources lead elsewhere than to the hosts' sensors is not run.
+	// whose hosts or power sources lead to a program, an address or a path is not run.
 	TrustFile bool
 
 	// RequireVerdict refuses a plan whose comparisons no data could give a verdict.

@@ -22,7 +22,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	{"seq", "", "position in the session, from 0; grows"},
 	{"rep", "", "repetition of the cell, from 0; warm-ups count apart"},
 	{"warmup", "bool", "`true`: left out of statistics"},
-	{"host", "", "where the end lived: `local`, `netns:NAME`, `ssh:USER@HOST`"},
+	{"host", "", "where the end lived: `local`, `netns:NAME`, `ssh:USER@HOST`, `exec:COMMAND`"},
 	{"role", "", "`sut` = receiver, system under test; `tg` = sender, traffic generator"},
 	{"rx_mode tx_mode", "", "the data paths"},
 	{"gro hw_gro", "bool", "requested; empty = left as found"},

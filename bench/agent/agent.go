@@ -37,10 +37,10 @@ type Agent struct {
 	replying sync.WaitGroup // to runs that have ended
 	power    *power.Sampler // nil until asked for
 	resting  resting
-	leased   leased    // what is set on the host
-	ssh      *ssh.Link // by which the controller came; nil: not by ssh
-	around   around    // what was found around the interface of the end
-	shared   bool      // what ssh needs may be set and flooded, too
+	leased   leased      // what is set on the host
+	ways     []*ssh.Link // by which the controller came, or may have; nil: not by a network
+	around   around      // what was found around the interface of the end
+	shared   bool        // what they need may be set and flooded, too
 
 	processes survey.Processes // of the host, when the agent was greeted
 	began     time.Time        // then

@@ -7,13 +7,14 @@ import (
 
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/machine/ssh"
 )
 
-// owesSSH reports whether dead processes have left settings of an interface by which ssh
-// comes, and [finishDead] would restore them. Those of a process that is just about to end are
-// waited for, a journal after another: that has its own time, and not that of a hello.
+// owesSSH reports whether dead processes have left settings of an interface by which the
+// controller comes, and [finishDead] would restore them. Those of a process that is just about to
+// end are waited for, a journal after another: that has its own time, and not that of a hello.
 func (a *Agent) owesSSH() bool {
-	if a.ssh == nil {
+	if a.ways == nil {
 		return false
 	}
 	reports, _ := finish(lease.FinishOptions{DryRun: true}) // the same error comes again
@@ -30,7 +31,7 @@ func (a *Agent) owesSSH() bool {
 	}
 	stack, err := rtnl.ReadStack()
 	return err == nil && slices.ContainsFunc(devs, func(dev string) bool {
-		why, err := a.ssh.Shares(stack, dev)
+		why, err := ssh.Shares(a.ways, stack, dev)
 		return err == nil && why != ""
 	})
 }

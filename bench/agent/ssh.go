@@ -3,6 +3,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -17,17 +18,17 @@ import (
 	"github.com/zcbench/zcbench/machine/ssh"
 )
 
-// guard refuses to touch an interface that shares a wire with the ssh connection, unless
-// the controller said that it may.
+// guard refuses to touch an interface that shares a wire with the connection that the
+// controller came by, unless that said that it may.
 func (a *Agent) guard(dev string) error {
-	if a.ssh == nil || a.shared || dev == "" {
+	if a.ways == nil || a.shared || dev == "" {
 		return nil
 	}
 	s, err := rtnl.ReadStack()
 	if err != nil {
 		return err
 	}
-	if why, err := a.ssh.Shares(s, dev); err == nil && why != "" {
+	if why, err := ssh.Shares(a.ways, s, dev); why != "" && err == nil {
 		return wire.SharedError(dev, why)
 	}
 	return nil // where it cannot be told, doctor says so
@@ -37,7 +38,7 @@ func (a *Agent) guard(dev string) error {
 // package endpoint.
 func (a *Agent) guardEnd(s wire.EndSpec) error {
 	dev := s.Dev
-	if dev == "" && a.ssh != nil && !a.shared {
+	if dev == "" && a.ways != nil && !a.shared {
 		dev = devOf(s)
 	}
 	return a.guard(dev)
@@ -66,25 +67,25 @@ func devOf(s wire.EndSpec) string {
 	return dev
 }
 
-// checkSSH is what doctor says of an interface and the ssh connection.
+// checkSSH is what doctor says of an interface and the connection that the controller came by.
 func (a *Agent) checkSSH(s rtnl.Stack, dev string) wire.Check {
 	c := wire.Check{Name: doctor.CheckSSH, Needed: "choose an interface that ssh does not use", Status: "ok"}
 	switch {
-	case a.ssh == nil:
+	case a.ways == nil:
 		c.Found = "this host is reached without ssh"
 		return c
-	case a.ssh.Err != nil:
-		c.Status, c.Found, c.Fix = "warn", "not known: "+a.ssh.Err.Error(), "check for yourself that ssh does not use "+dev+": ip route get ADDRESS"
+	case a.ways[0].Err != nil:
+		c.Status, c.Found, c.Fix = "warn", "not known: "+a.ways[0].Err.Error(), "check for yourself that "+cmp.Or(a.ways[0].By, "ssh")+" does not use "+dev+": ip route get ADDRESS"
 		return c
 	}
-	why, err := a.ssh.Shares(s, dev)
+	why, err := ssh.Shares(a.ways, s, dev)
 	switch {
 	case err != nil:
 		c.Status, c.Found, c.Fix = "warn", fault.Reason(err), fault.Fix(err)
 	case why != "":
 		c.Status, c.Found, c.Fix = "warn", why, wire.SharedFix
 	default:
-		c.Found = fmt.Sprintf("the ssh connection to %v goes another way", a.ssh.Peer)
+		c.Found = fmt.Sprintf("%s goes another way", a.ways[0].What())
 	}
 	return c
 }
@@ -93,16 +94,19 @@ func (a *Agent) checkSSH(s rtnl.Stack, dev string) wire.Check {
 // told.
 func (a *Agent) sshOf(s rtnl.Stack, all []wire.Interface) {
 	for i := range all {
-		if why, err := a.ssh.Shares(s, all[i].Name); err == nil {
+		if why, err := ssh.Shares(a.ways, s, all[i].Name); err == nil {
 			all[i].SSH = why
 		}
 	}
 }
 
-// learn begins to mind the ssh connection of a controller that came by one.
+// learn begins to mind the connection of a controller that came by one.
 func (a *Agent) learn(h wire.Hello) {
-	a.ssh, a.shared = nil, h.SharedWithSSH
-	if h.SSH {
-		a.ssh = ssh.Learn(os.Getenv(ssh.Env))
+	a.ways, a.shared = nil, h.SharedWithSSH
+	switch {
+	case h.SSH:
+		a.ways = []*ssh.Link{ssh.Learn(os.Getenv(ssh.Env))}
+	case h.Exec != "":
+		a.ways = ssh.Above(h.Exec)
 	}
 }

@@ -51,13 +51,17 @@ func lostError(words string, quiet time.Duration, restore string) error {
 		How: "check network and host; what ran there stops by itself within " + quiet.String() + " and restores its settings; if not: " + restore}
 }
 
-// farEnd is why the far end of an ssh connection is gone, from what ssh said;
-// restore is the command for what it left.
-func farEnd(stderr string, exit error, quiet time.Duration, restore string) error {
-	e := explain(stderr, "", exit)
-	if exit == nil {
+// farEnd is why the far end of a connection is gone, from what the program by said that leads
+// there; restore is the command for what it left. Only ssh's exit status tells whether it was
+// ssh that failed, or the agent. An agent that ended well without a word, heard of nothing.
+func farEnd(by, stderr string, exit error, heard bool, quiet time.Duration, restore string) error {
+	e := explain(by, stderr, "", exit)
+	switch {
+	case exit == nil && !heard && by != "ssh":
+		e.Op, e.How = "the agent ended at once: it was given no input", passInput
+	case exit == nil:
 		e.Op = "the agent ended"
-	} else if e.How == "" && !exitedItself(exit) {
+	case e.How == "" && (by != "ssh" || !exitedItself(by, exit)):
 		return lostError(e.Op, quiet, restore)
 	}
 	return e

@@ -13,9 +13,10 @@ import (
 
 // Carry brings a program that the agent needs beside the agent's own, under its
 // own name, unless it is there unchanged. On this machine it lies beside ours
-// already, and nothing is done.
+// already, and where the agent is a program of the host it is that host's, too: then nothing
+// is done.
 func (h *Host) Carry(ctx context.Context, path string) error {
-	if h.Spec.Kind != "ssh" {
+	if !h.Spec.far() || h.Spec.agentItself() || h.link.Load().proc.found {
 		return nil
 	}
 	agent, own := h.link.Load().proc.prog, h.link.Load().proc.own

@@ -3,6 +3,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -27,10 +28,17 @@ const (
 // each mode needs beyond it, the mode's own probe says.
 var oldestKernel = [2]int{3, 2}
 
-// startSSH makes the agent run on a host behind ssh, copying this program there
-// if it has not got it. With tidy, what was copied there and not used for long is
+// startFar makes the agent run on a host behind ssh or a command, copying this program
+// there if it has not got it. With tidy, what was copied there and not used for long is
 // removed then.
-func startSSH(ctx context.Context, s Spec, bin string, tidy bool) (*process, error) {
+func startFar(ctx context.Context, s Spec, bin string, tidy bool) (*process, error) {
+	if s.agentItself() {
+		cmd, err := startable(s.Command)
+		if err != nil {
+			return nil, err
+		}
+		return startProcess(cmd, startHere)
+	}
 	prog, err := readProgram(bin)
 	if err != nil {
 		return nil, err
@@ -41,7 +49,7 @@ func startSSH(ctx context.Context, s Spec, bin string, tidy bool) (*process, err
 		case err != nil:
 			return nil, err
 		case p != nil:
-			p.own, p.prog = own, prog
+			p.own, p.prog, p.found = own, prog, far.state == "found"
 			return p, nil
 		case far.system == "Linux" && far.machine != prog.machine && prog.machine == own.machine:
 			if prog, err = own.onMachine(far.machine); err != nil {
@@ -49,8 +57,11 @@ func startSSH(ctx context.Context, s Spec, bin string, tidy bool) (*process, err
 			}
 			continue
 		}
-		if err := far.check(prog); err != nil {
+		if err := far.check(); err != nil {
 			return nil, err
+		}
+		if far.machine != prog.machine {
+			return nil, fmt.Errorf("it was Linux/%s at first, and then Linux/%s", prog.machine, far.machine)
 		}
 		if copied {
 			return nil, fmt.Errorf("the program was copied there, but then is %s", far.state)
@@ -66,7 +77,7 @@ func startSSH(ctx context.Context, s Spec, bin string, tidy bool) (*process, err
 // cannot run yet.
 func (prog program) knock(ctx context.Context, s Spec) (*process, farHost, error) {
 	mark := markWord + " " + strings.ToLower(rand.Text())
-	cmd, err := sshCommand(s, prog.knockScript(mark, s.Sudo), rootScript)
+	cmd, err := farCommand(s, prog.knockScript(mark, s.Sudo), rootScript)
 	if err != nil {
 		return nil, farHost{}, err
 	}
@@ -75,13 +86,13 @@ func (prog program) knock(ctx context.Context, s Spec) (*process, farHost, error
 		return nil, farHost{}, err
 	}
 	var far farHost
-	err = p.within(ctx, answerTime, func() (err error) { far, err = readMark(p.stdout, mark); return err })
-	if err == nil && far.check(prog) == nil && far.state == "ready" {
+	err = p.within(ctx, answerTime, func() (err error) { far, err = readMark(p.stdout, mark, s.Kind == "exec"); return err })
+	if err == nil && (far.state == "ready" || far.state == "found") {
 		return p, far, nil
 	}
 	if err == nil && far.state == "refused" {
 		p.end()
-		return nil, far, refusal(p.stderr.String())
+		return nil, far, refusal(s.by(), p.stderr.String())
 	}
 	var silent *noMarkError
 	if err != nil && !errors.As(err, &silent) {
@@ -92,7 +103,13 @@ func (prog program) knock(ctx context.Context, s Spec) (*process, farHost, error
 	case err == nil:
 		return nil, far, nil
 	case errors.As(err, &silent):
-		return nil, far, explain(p.stderr.String(), silent.said, werr)
+		return nil, far, explain(s.by(), p.stderr.String(), silent.said, werr)
+	}
+	if said := strings.Join(farWords(p.stderr.String()), "; "); said != "" {
+		err = &fault.Error{Op: fault.Reason(err) + "; " + s.by() + " said: " + said, How: cmp.Or(fault.Fix(err), hintFor(said))}
+	}
+	if s.Kind == "exec" && fault.Fix(err) == "" {
+		err = &fault.Error{Op: fault.Reason(err), How: "see whether the command waits for something, a queue or an answer: have it run hostname"}
 	}
 	return nil, far, err
 }
@@ -112,7 +129,7 @@ func (p *process) within(ctx context.Context, limit time.Duration, f func() erro
 
 // upload copies the program.
 func (prog program) upload(ctx context.Context, s Spec, tidy bool) error {
-	cmd, err := sshCommand(s, prog.uploadScript(tidy))
+	cmd, err := farCommand(s, prog.uploadScript(tidy))
 	if err != nil {
 		return err
 	}
@@ -139,7 +156,7 @@ func (prog program) upload(ctx context.Context, s Spec, tidy bool) error {
 	if werr == nil || ctx.Err() != nil {
 		return fmt.Errorf("copy the program there: %w", err)
 	}
-	e := explain(p.stderr.String(), string(out), werr)
+	e := explain(s.by(), p.stderr.String(), string(out), werr)
 	if e.How == "" {
 		e.How = "the folder is ~/.cache/zcbench/agent there, and 20 MB are needed: free space, or choose another with " + agentDirEnv + "=/PATH"
 	}
@@ -149,16 +166,15 @@ func (prog program) upload(ctx context.Context, s Spec, tidy bool) error {
 
 // farHost is what the far host said of itself.
 type farHost struct {
-	state                   string // of the program there: ready, missing, damaged; refused: it is not safe there
+	state                   string // of the program there: ready, found (one of its own), missing, damaged; refused: it is not safe there
 	uid                     int
 	system, machine, kernel string
 }
 
-// check refuses a host on which this program cannot run.
-func (f farHost) check(p program) error {
-	if f.system != "Linux" || f.machine != p.machine {
-		return &fault.Error{Op: fmt.Sprintf("it is %s/%s, and this zcbench is built for Linux/%s", f.system, f.machine, p.machine),
-			How: "both hosts need this program's architecture: start zcbench from a machine of theirs"}
+// check refuses a host on which no build of zcbench can run.
+func (f farHost) check() error {
+	if f.system != "Linux" {
+		return &fault.Error{Op: fmt.Sprintf("it is %s/%s, and zcbench is built for Linux", f.system, f.machine), How: "use a host with Linux"}
 	}
 	var v [2]int
 	for i, part := range strings.SplitN(f.kernel, ".", 3) {

@@ -5,9 +5,11 @@ package host
 import (
 	"errors"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // sshFailed is ssh's exit status for its own failures.
@@ -54,38 +56,42 @@ const unsafeFix = "another user of that host could change what runs there: chown
 	"is so, or choose a folder whose parents are yours or root's with " + agentDirEnv + "=/PATH"
 
 // refusal is what the far host said of a place that our program is not run from.
-func refusal(stderr string) error {
-	e := explain(stderr, "", nil)
-	if said := sshWords(stderr); len(said) > 0 {
+func refusal(by, stderr string) error {
+	e := explain(by, stderr, "", nil)
+	if said := farWords(stderr); len(said) > 0 {
 		e.Op = said[len(said)-1]
 	}
 	return e
 }
 
-// explain makes an error of what a child of ssh said on its way out: its own
-// words, and what to do about them.
-func explain(stderr, stdout string, exit error) *fault.Error {
-	e := &fault.Error{}
-	for _, h := range hints {
-		if strings.Contains(stderr, h.words) {
-			e.How = h.how
-			break
+// hintFor is what to do about what a program said; "" where that is not known.
+func hintFor(said string) string {
+	for _, h := range slices.Concat(hints, execHints) {
+		if strings.Contains(said, h.words) {
+			return h.how
 		}
 	}
-	words := sshWords(stderr)
+	return ""
+}
+
+// explain makes an error of what was said on its way out by ssh, or the program by that leads
+// to the host: its own words, and what to do about them.
+func explain(by, stderr, stdout string, exit error) *fault.Error {
+	e := &fault.Error{How: hintFor(stderr)}
+	words := farWords(stderr)
 	if stdout != "" {
 		words = append(words, "it printed: "+firstLines(stdout))
 	}
 	said := strings.Join(words, "; ")
 	x := (*exec.ExitError)(nil)
 	switch {
-	case errors.As(exit, &x) && x.ExitCode() == sshFailed:
+	case by == "ssh" && errors.As(exit, &x) && x.ExitCode() == sshFailed:
 		if said == "" {
 			said = "ssh exited without a message, exit status 255"
 		}
 		e.Op = "ssh: " + said
 	case exit != nil:
-		e.Op = "ssh: " + exit.Error()
+		e.Op = by + ": " + exit.Error()
 		if said != "" {
 			e.Op += ": " + said
 		}
@@ -98,18 +104,18 @@ func explain(stderr, stdout string, exit error) *fault.Error {
 }
 
 // exitedItself reports whether the far command came to an end of its own: neither
-// ssh failed nor was killed.
-func exitedItself(exit error) bool {
+// ssh failed nor was killed. Of other commands every exit status may be the far one's.
+func exitedItself(by string, exit error) bool {
 	x := (*exec.ExitError)(nil)
-	return errors.As(exit, &x) && x.ExitCode() >= 0 && x.ExitCode() != sshFailed
+	return errors.As(exit, &x) && x.ExitCode() >= 0 && (by != "ssh" || x.ExitCode() != sshFailed)
 }
 
-// sshWords are the lines that matter among what ssh and the far side printed,
+// farWords are the lines that matter among what ssh, or a command, and the far side printed,
 // not more than four.
-func sshWords(s string) []string {
+func farWords(s string) []string {
 	var out []string
 	for line := range strings.Lines(s) {
-		line = strings.TrimSpace(strings.ToValidUTF8(strings.Map(printable, line), ""))
+		line = strings.TrimSpace(plaintext.Line(strings.ToValidUTF8(strings.Map(printable, line), "")))
 		switch {
 		case line == "", strings.Trim(line, "@ ") == "", strings.HasPrefix(line, "Warning: Permanently added"), strings.HasPrefix(line, "debug"):
 			continue

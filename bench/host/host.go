@@ -20,6 +20,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/machine/ssh"
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
@@ -51,7 +52,7 @@ type Options struct {
 	KeepLeases bool
 	Notices    io.Writer // nil: nobody is told
 	Limits     Limits    // of the controller's patience
-	// SharedWithSSH lets the flow share the interface by which ssh reaches the host, and
+	// SharedWithSSH lets the flow share the interface by which the host is reached, and
 	// what is set there take it away for up to a minute.
 	SharedWithSSH bool
 	// Patient only bears the silence.
@@ -83,7 +84,7 @@ func (h *Host) begin(ctx context.Context) error {
 	if err := h.connect(ctx); err != nil || h.opt.KeepLeases {
 		return err
 	}
-	if h.Spec.Kind == "ssh" && !h.Spec.Patient {
+	if h.Spec.far() && !h.Spec.Patient {
 		var owed wire.Owed
 		if err := h.orEnd(h.Call(ctx, wire.OpOwed, nil, &owed)); err != nil {
 			return err
@@ -118,12 +119,12 @@ func (h *Host) orEnd(err error) error {
 	return fmt.Errorf("host %s: %w", h.Spec.Name, err)
 }
 
-// finishPatiently restores what dead processes left on an interface that ssh needs, by a
-// connection that bears the silence: ssh's own patience is set when it starts. What it could not
-// restore the usual connection does not try again, which would not bear it: it says so, and
-// whoever comes next tries, as patiently.
+// finishPatiently restores what dead processes left on an interface that ssh, or a command,
+// needs, by a connection that bears the silence: ssh's own patience is set when it starts. What
+// it could not restore the usual connection does not try again, which would not bear it: it says
+// so, and whoever comes next tries, as patiently.
 func (h *Host) finishPatiently(ctx context.Context) error {
-	h.Notice("a killed run left settings on the interface that carries ssh: restoring them first, and tolerating %v of silence", silenceShared)
+	h.Notice("a killed run left settings on the interface that carries %s: restoring them first, and tolerating %v of silence", h.Spec.by(), silenceShared)
 	if err := h.Close(); err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func (h *Host) finishPatiently(ctx context.Context) error {
 		return err
 	}
 	if left.SSH {
-		h.Notice("settings of the killed run are still on the interface that carries ssh: they could not be restored, and this session will not try again; once what holds them is gone: %s", h.link.Load().restore())
+		h.Notice("settings of the killed run are still on the interface that carries %s: they could not be restored, and this session will not try again; once what holds them is gone: %s", h.Spec.by(), h.link.Load().restore())
 	}
 	return nil
 }
@@ -155,8 +156,8 @@ func (h *Host) start(ctx context.Context, o Options) (p *process, err error) {
 			return nil, err
 		}
 	}
-	if h.Spec.Kind == "ssh" {
-		return startSSH(ctx, h.Spec, bin, !o.KeepLeases)
+	if h.Spec.far() {
+		return startFar(ctx, h.Spec, bin, !o.KeepLeases)
 	}
 	return startProcess(exec.Command(bin, "agent"), func(cmd *exec.Cmd) error { return startIn(h.Spec, cmd) })
 }
@@ -201,9 +202,12 @@ func (h *Host) Notice(format string, args ...any) {
 
 func (h *Host) hello(ctx context.Context, o Options) error {
 	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, Session: o.Session, Command: cmdline.Public(os.Args)}
-	if h.Spec.Kind == "ssh" {
+	if h.Spec.far() {
 		hello.SilenceNs = int64(h.link.Load().limits.Silence)
-		hello.SSH, hello.SharedWithSSH = true, o.SharedWithSSH
+		hello.SSH, hello.SharedWithSSH = h.Spec.Kind == "ssh", o.SharedWithSSH
+	}
+	if h.Spec.Kind == "exec" {
+		hello.Exec = ssh.Self()
 	}
 	if err := h.Call(ctx, wire.OpHello, hello, &h.Info); err != nil {
 		return err
@@ -306,7 +310,7 @@ func CloseAll(hosts ...*Host) error {
 }
 
 // PID is the process on this machine through which the agent is reached: the
-// agent's own, or that of ssh.
+// agent's own, or that of ssh or the command.
 func (h *Host) PID() int { return h.link.Load().proc.cmd.Process.Pid }
 
 // SameMachine reports whether two agents share a kernel, and so its CPUs.

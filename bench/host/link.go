@@ -22,7 +22,7 @@ import (
 // up once, for one reason, and then every call ends with that.
 type link struct {
 	name, spec string // the host's, for errors
-	far        bool
+	by         string // the program that leads to it; "": it is here
 	limits     Limits
 	proc       *process
 	enc        *wire.Encoder
@@ -44,8 +44,11 @@ type link struct {
 }
 
 func (h *Host) newLink(p *process) *link {
-	far := h.Spec.Kind == "ssh"
-	l := &link{name: h.Spec.Name, spec: h.spec, far: far, limits: h.opt.Limits.orUsual(far, h.Spec.Patient), proc: p, enc: wire.NewEncoder(p.stdin),
+	far, by := h.Spec.far(), ""
+	if far {
+		by = h.Spec.by()
+	}
+	l := &link{name: h.Spec.Name, spec: h.spec, by: by, limits: h.opt.Limits.orUsual(far, h.Spec.Patient), proc: p, enc: wire.NewEncoder(p.stdin),
 		waiting: map[int]chan wire.Response{}, holds: map[wire.Op]bool{}, closing: make(chan struct{}), ending: make(chan struct{}, 1),
 		gone: make(chan struct{}), done: make(chan struct{})}
 	go l.read(p.stdout)
@@ -279,8 +282,8 @@ func (l *link) endInput() {
 // ended is why the agent's process is gone, when nobody sent it away.
 func (l *link) ended(exit error) error {
 	stderr := l.proc.stderr.String()
-	if l.far {
-		return farEnd(stderr, exit, l.limits.Silence, l.restore())
+	if l.by != "" {
+		return farEnd(l.by, stderr, exit, l.heard.Load() > 0, l.limits.Silence, l.restore())
 	}
 	err := errors.New("the agent ended")
 	if exit != nil {
@@ -305,7 +308,7 @@ func (l *link) nonsense(err error) error {
 
 // lost is an agent that says nothing, or not what it was asked.
 func (l *link) lost(words string) error {
-	if l.far {
+	if l.by != "" {
 		return lostError(words, l.limits.Silence, l.restore())
 	}
 	return &fault.Error{Op: "the agent is lost: " + words, How: "was it stopped (SIGSTOP), or is the machine overloaded? it was killed; to restore what it has not:  " + l.restore()}
@@ -316,7 +319,7 @@ func (l *link) restore() string {
 	if l.spec == "local" || l.spec == "" || strings.HasPrefix(l.spec, "netns:/proc/") { // which is gone by then
 		return "zcbench restore"
 	}
-	return "zcbench restore --host " + l.spec
+	return "zcbench restore --host " + Shell(l.spec)
 }
 
 // close ends the agent: see [Host.Close].
@@ -350,7 +353,7 @@ func (l *link) awaitEnd(silent, enough <-chan time.Time, owes bool) (ended bool,
 	case <-ending:
 		return false, nil
 	case <-l.done:
-		if exitedItself(l.exit) || !l.itself {
+		if exitedItself(l.by, l.exit) || !l.itself {
 			return true, l.dead
 		}
 		return true, nil

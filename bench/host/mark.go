@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // markWord begins the line in which a far host says what it is.
@@ -23,14 +26,23 @@ func (e *noMarkError) Error() string {
 }
 
 // readMark skips what a login shell prints, up to the line "MARK STATE UID
-// SYSTEM MACHINE KERNEL". What follows the line stays in r.
-func readMark(r *bufio.Reader, mark string) (farHost, error) {
+// SYSTEM MACHINE KERNEL". What follows the line stays in r. With alone, nothing may come
+// before it: what a command prints there it may print again later, in the middle of what
+// the agent says.
+func readMark(r *bufio.Reader, mark string, alone bool) (farHost, error) {
 	var noise []byte
 	for len(noise) < maxNoise {
 		line, err := r.ReadSlice('\n')
 		text := strings.TrimSpace(string(line))
 		if rest, ok := strings.CutPrefix(text, mark+" "); ok && err == nil {
+			if said := firstLines(string(noise)); alone && said != "" {
+				return farHost{}, &fault.Error{Op: fmt.Sprintf("its standard output has something before our program's words: %q", said),
+					How: "that is the agent's alone: have the command print nothing there (a banner, a profile, -v), or print to standard error"}
+			}
 			return parseFar(rest)
+		}
+		if before, _, ok := strings.Cut(text, mark+" "); ok && alone {
+			return farHost{}, &fault.Error{Op: fmt.Sprintf("the command puts %q before each line of the agent's", firstLines(before)), How: "leave -l and --label away from the command"}
 		}
 		noise = append(noise, line...)
 		if err != nil && err != bufio.ErrBufferFull {
@@ -50,7 +62,9 @@ func parseFar(s string) (farHost, error) {
 		return farHost{}, fmt.Errorf("its id -u says %q", w[1])
 	}
 	switch w[0] {
-	case "ready", "missing", "damaged", "refused":
+	case "terminal":
+		return farHost{}, &fault.Error{Op: "its standard input is a terminal, which changes what is sent", How: "leave -t, --tty and --pty away from the command"}
+	case "ready", "found", "missing", "damaged", "refused":
 		return farHost{state: w[0], uid: uid, system: w[2], machine: w[3], kernel: w[4]}, nil
 	}
 	return farHost{}, fmt.Errorf("it described itself as %q", s)
@@ -59,7 +73,7 @@ func parseFar(s string) (farHost, error) {
 // firstLines is the beginning of what somebody printed, on one line.
 func firstLines(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
-	s = strings.Map(printable, s)
+	s = plaintext.Line(strings.Map(printable, s))
 	const most = 200
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "..."

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -31,7 +32,7 @@ func TestReadMark(t *testing.T) {
 		{in: strings.Repeat("motd\n", maxNoise), err: "and no end"},
 	} {
 		r := bufio.NewReader(strings.NewReader(c.in))
-		got, err := readMark(r, mark)
+		got, err := readMark(r, mark, false)
 		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%.60q: %+v, %v", c.in, got, err)
 		}
@@ -42,10 +43,51 @@ func TestReadMark(t *testing.T) {
 }
 
 func TestKernelTooOld(t *testing.T) {
-	p := program{machine: "x86_64"}
 	for kernel, ok := range map[string]bool{"6.18.1-amd64": true, "3.2": true, "3.10.0-1160.el7": true, "3.1.9": false, "2.6.32": false, "4": true, "": false, "7.2-rc1": true, "5.x": true} {
-		if err := (farHost{system: "Linux", machine: "x86_64", kernel: kernel}).check(p); (err == nil) != ok {
+		if err := (farHost{system: "Linux", machine: "x86_64", kernel: kernel}).check(); (err == nil) != ok {
 			t.Errorf("%q: %v", kernel, err)
+		}
+	}
+}
+
+// A command that prints on its standard output before our program's words is refused, and so is
+// one whose standard input is a terminal; an empty line is none of its words.
+func TestReadMarkAlone(t *testing.T) {
+	const mark = markWord + " abc"
+	for in, want := range map[string]string{
+		"\r\n" + mark + " ready 0 Linux x86_64 6.18.1\n":                           "",
+		"Defaulted container\x1b[2J x\n" + mark + " ready 0 Linux x86_64 6.18.1\n": `something before our program's words: "Defaulted container[2J x"`,
+		"0: " + mark + " ready 0 Linux x86_64 6.18.1\n":                            `puts "0:" before each line`,
+		"\n" + mark + " terminal 0 Linux x86_64 6.18.1\n":                          "its standard input is a terminal",
+	} {
+		_, err := readMark(bufio.NewReader(strings.NewReader(in)), mark, true)
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || fault.Fix(err) == "") {
+			t.Errorf("%q: %v, want %q", in, err, want)
+		}
+	}
+}
+
+// What commands say on their way out: their own words, whatever the exit status, and what to do.
+func TestExplainCommands(t *testing.T) {
+	for _, c := range []struct{ by, stderr, exit, op, how string }{
+		{"srun", "srun: error: Unable to create step for job 7: Invalid node name specified\n", "1", "srun: exit status 1: srun: error: Unable to create step", "-w a node of it"},
+		{"kubectl", "Error from server (NotFound): pods \"x\" not found\n", "1", "kubectl: exit status 1: Error from server (NotFound): pods \"x\" not found", "kubectl get pods"},
+		{"kubectl", "error: Internal error occurred: exec: \"/bin/sh\": stat /bin/sh: no such file or directory\n", "1", "kubectl: exit status 1", "zcbench agent"},
+		{"podman", "Error: no container with name or ID \"c\" found: no such container\n", "125", "podman: exit status 125: Error: no container", "podman ps"},
+		{"env", "", "255", "env: exit status 255", ""},
+	} {
+		e := explain(c.by, c.stderr, "", exitStatus(t, c.exit))
+		if !strings.HasPrefix(e.Op, c.op) || !strings.Contains(e.How, c.how) || c.how == "" && e.How != "" {
+			t.Errorf("%q: %q, fix %q", c.stderr, e.Op, e.How)
+		}
+	}
+	for _, c := range []struct {
+		exit  string
+		heard bool
+		want  string
+	}{{"1", true, "the connection is lost: kubectl: exit status 1"}, {"0", true, "the agent ended"}, {"0", false, "the agent ended at once: it was given no input"}} {
+		if e := farEnd("kubectl", "", exitStatus(t, c.exit), c.heard, silence, "zcbench restore"); e.Error() != c.want {
+			t.Errorf("%+v: %v", c, e)
 		}
 	}
 }
@@ -74,16 +116,16 @@ func TestExplain(t *testing.T) {
 		{"sudo: a password is required\n", "", one, "ssh: exit status 1: sudo: a password is required", "visudo"},
 		{"a\nb\nc\nd\ne\n", "", failed, "ssh: b; c; d; e", ""},
 	} {
-		e := explain(c.stderr, c.stdout, c.exit)
+		e := explain("ssh", c.stderr, c.stdout, c.exit)
 		if e.Op != c.op || !strings.Contains(e.How, c.how) || c.how == "" && e.How != "" {
 			t.Errorf("%q: %q, fix %q", c.stderr, e.Op, e.How)
 		}
 	}
 	// What breaks in the middle is a lost link; what ends by itself is not.
-	if e := farEnd("Timeout, server box not responding.\n", failed, silence, "zcbench restore"); e.Error() != "the connection is lost: ssh: Timeout, server box not responding." || fault.Fix(e) == "" {
+	if e := farEnd("ssh", "Timeout, server box not responding.\n", failed, true, silence, "zcbench restore"); e.Error() != "the connection is lost: ssh: Timeout, server box not responding." || fault.Fix(e) == "" {
 		t.Errorf("%v", e)
 	}
-	if e := farEnd("zcbench: nothing heard\n", one, silence, ""); strings.Contains(e.Error(), "lost") {
+	if e := farEnd("ssh", "zcbench: nothing heard\n", one, true, silence, ""); strings.Contains(e.Error(), "lost") {
 		t.Errorf("%v", e)
 	}
 }
@@ -97,7 +139,7 @@ func FuzzReadMark(f *testing.F) {
 	f.Add(mark+" ready\n", "\n")
 	f.Fuzz(func(t *testing.T, noise, rest string) {
 		r := bufio.NewReader(strings.NewReader(noise + "\n" + mark + rest + "\n{}\n"))
-		far, err := readMark(r, mark)
+		far, err := readMark(r, mark, len(noise)%2 == 1)
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\n\x1b") {
 				t.Errorf("%q", err)
@@ -116,7 +158,7 @@ func FuzzReadMark(f *testing.F) {
 // FuzzExplain: what ssh and the far side print becomes one line that cannot play
 // with a terminal.
 func FuzzExplain(f *testing.F) {
-	for _, h := range hints {
+	for _, h := range slices.Concat(hints, execHints) {
 		f.Add(h.words, "", 255)
 	}
 	f.Add("\x1b]0;x\x07\r\n@@@@\n", "\x00\xff", 1)
@@ -125,7 +167,8 @@ func FuzzExplain(f *testing.F) {
 		if status %= 3; exits[status] == nil && status != 0 {
 			exits[status] = exitStatus(t, []string{"0", "1", "255"}[max(status, -status)])
 		}
-		for _, e := range []error{explain(stderr, stdout, exits[status]), farEnd(stderr, exits[status], silence, "")} {
+		for _, e := range []error{explain("ssh", stderr, stdout, exits[status]), explain("srun", stderr, stdout, exits[status]),
+			farEnd("ssh", stderr, exits[status], true, silence, ""), farEnd("kubectl", stderr, exits[status], len(stdout) > 0, silence, "")} {
 			s := e.Error()
 			if s == "" || len(s) > 20000 || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\t' && r < 0x80 }) {
 				t.Errorf("%q", s)
@@ -136,11 +179,14 @@ func FuzzExplain(f *testing.F) {
 
 // FuzzParseSpec: no host becomes an option of ssh, or words of a shell.
 func FuzzParseSpec(f *testing.F) {
-	for _, s := range []string{"local", "netns:a", "ssh:root@b", "ssh+sudo:me@[fd00::1]:22", "ssh://b:1", "ssh:-oX=y", "ssh:a b", "ssh:[fe80::1%eth0]:22", "ssh:fe80::1%$(x)"} {
+	for _, s := range []string{"local", "netns:a", "ssh:root@b", "ssh+sudo:me@[fd00::1]:22", "ssh://b:1", "ssh:-oX=y", "ssh:a b", "ssh:[fe80::1%eth0]:22", "ssh:fe80::1%$(x)", "exec:srun -w 'n1' -N1", "exec:-x", "exec:\"\" a"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
 		s, err := ParseSpec(in)
+		if err == nil && s.Kind == "exec" && (len(s.Command) == 0 || s.Command[0] == "" || s.Command[0][0] == '-' || strings.ContainsFunc(in, unicode.IsControl)) {
+			t.Errorf("%q: command %q", in, s.Command)
+		}
 		if err != nil || s.Kind != "ssh" {
 			return
 		}

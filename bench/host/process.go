@@ -28,7 +28,9 @@ type process struct {
 	stdout *bufio.Reader
 	stderr *tail
 
-	own, prog program // behind ssh: this program, and the one of the same build that runs there
+	// On a far host: this program, and the one of the same build that runs there.
+	own, prog program
+	found     bool // it runs a program that was there already, and not our copy
 }
 
 // startProcess starts cmd by start, in a process group of its own: the agent

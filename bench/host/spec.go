@@ -8,19 +8,23 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // Spec says where an end lives.
 type Spec struct {
-	Kind  string // "local", "netns" or "ssh"
+	Kind  string // "local", "netns", "ssh" or "exec"
 	Netns string // path of the namespace, for netns
 	Dest  string // [USER@]HOST as ssh(1) takes it, for ssh
 	Port  int    // 0: the one of ssh's configuration
 	Sudo  bool   // the agent runs under sudo, for ssh
 	Name  string // what results call it
 
-	// Patient: for ssh, a silence of a minute is borne: the flow, or what is restored, may
-	// share the interface of ssh.
+	Command []string // that joins our input and output to the agent, for exec
+
+	// Patient: for ssh and exec, a silence of a minute is borne: the flow, or what is restored, may
+	// share the interface of the connection.
 	Patient bool
 }
 
@@ -40,11 +44,11 @@ func specErrorf(format string, args ...any) error { return &SpecError{fmt.Errorf
 const netnsDir = "/run/netns"
 
 // Forms are the hosts that [ParseSpec] knows, for help texts.
-const Forms = "local, netns:NAME, ssh:[USER@]HOST, ssh+sudo:[USER@]HOST"
+const Forms = "local, netns:NAME, ssh:[USER@]HOST, ssh+sudo:[USER@]HOST, exec:COMMAND"
 
 // ParseSpec reads "local", "netns:NAME" (a name as of ip-netns(8)),
-// "netns:/PATH" (a namespace file, such as /proc/PID/ns/net), "ssh:DEST" or
-// "ssh+sudo:DEST", where DEST is [USER@]HOST as ssh(1) takes it, with an optional
+// "netns:/PATH" (a namespace file, such as /proc/PID/ns/net), "exec:COMMAND", "ssh:DEST"
+// or "ssh+sudo:DEST", where DEST is [USER@]HOST as ssh(1) takes it, with an optional
 // port after it, or //[USER@]HOST[:PORT].
 func ParseSpec(s string) (Spec, error) {
 	kind, rest, has := strings.Cut(s, ":")
@@ -63,8 +67,26 @@ func ParseSpec(s string) (Spec, error) {
 			return Spec{}, specErrorf("host %q: %w; known: %s", s, err, Forms)
 		}
 		return Spec{Kind: "ssh", Dest: dest, Port: port, Sudo: kind == "ssh+sudo", Name: s}, nil
+	case strings.HasPrefix(s, Exec):
+		command, err := parseCommand(rest)
+		if err != nil {
+			return Spec{}, specErrorf("host %.200q: exec: %w; known are %s", s, err, Forms)
+		}
+		return Spec{Kind: "exec", Command: command, Name: s}, nil
 	}
 	return Spec{}, specErrorf("host %q: want one of %s", s, Forms)
+}
+
+// far reports whether the agent is reached by a connection that may be lost, and its program
+// copied to where that leads.
+func (s Spec) far() bool { return s.Kind == "ssh" || s.Kind == "exec" }
+
+// by is the program that leads to a far host, for messages.
+func (s Spec) by() string {
+	if s.Kind == "exec" {
+		return plaintext.Line(filepath.Base(s.Command[0]))
+	}
+	return "ssh"
 }
 
 // check gives a good error for a namespace that is not there.

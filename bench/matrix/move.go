@@ -31,6 +31,7 @@ func (e *End) Move(host string) (left []string) {
 	if e.Node != nil && *e.Node != AnyNode {
 		left, e.Node = append(left, fmt.Sprintf("NUMA node %d", *e.Node)), nil
 	}
-	e.Host, e.Dev, e.Addr, e.Layouts = host, "", "", nil
+	e.NameHost(host)
+	e.Dev, e.Addr, e.Layouts = "", "", nil
 	return left
 }

@@ -142,7 +142,7 @@ func (s *Spec) fields(x *expansion) []field {
 
 func (e *End) fields(sut *expansion) []field {
 	out := []field{
-		{"host", read(&e.Host, parseText)},
+		{"host", e.host},
 		{"dev", read(&e.Dev, parseDev)},
 		{"cpu", e.cpus},
 		{"node", read(&e.Node, ParseNode)},
@@ -157,6 +157,14 @@ func (e *End) fields(sut *expansion) []field {
 	}
 	return out
 }
+
+func (e *End) host(n ast.Node) error {
+	e.HostAt.Line, e.HostAt.Column = position(n.GetToken())
+	return read(&e.Host, parseText)(n)
+}
+
+// NameHost has a flag name the host.
+func (e *End) NameHost(host string) { e.Host, e.HostAt = host, At{} }
 
 // cpus reads one CPU, or a list of them for the threads of several flows.
 func (e *End) cpus(n ast.Node) error {

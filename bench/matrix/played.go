@@ -60,6 +60,7 @@ func Replay(name string, plan *results.Plan) (*Played, error) {
 		return nil, fmt.Errorf("%s: %w", name, short(err))
 	}
 	p.Spec.Purpose, p.Spec.File, p.Spec.fileName = p.Purpose, plan.File, name
+	p.Spec.SUT.HostAt, p.Spec.TG.HostAt = At{1, 1}, At{1, 1}
 	return p, nil
 }
 

@@ -47,11 +47,14 @@ func (s *Spec) Place(p PowerSource) string {
 // Trusting is the fix of [Spec.Untrusted].
 const Trusting = "read the file, then allow it with --trust-file"
 
-// Untrusted is the first power source that leads elsewhere than to the sensors of the
-// hosts: to a program, which would run as whoever runs the file, often as root; to an
-// address, which would get the user's passwords; or to a path. The file's author is
-// often somebody else. Nil: there is none.
+// Untrusted is the first host or power source of the file that leads elsewhere than to
+// zcbench's agents and the sensors of the hosts: to a program, which would run as whoever
+// runs the file, often as root; to an address, which would get the user's passwords; or to
+// a path. The file's author is often somebody else. Nil: there is none.
 func (s *Spec) Untrusted() error {
+	if err := s.UntrustedHost(); err != nil {
+		return err
+	}
 	what := map[power.Deed]string{power.Runs: "runs a program", power.Asks: "contacts an address", power.Opens: "opens a path"}
 	for _, p := range s.Power.Sources {
 		if r := p.Reaches(); len(r) > 0 {

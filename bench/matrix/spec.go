@@ -54,6 +54,9 @@ type Spec struct {
 // End is one end of the flow and what is set on its host for all cells.
 type End struct {
 	Host string
+	// HostAt is where the file names the host, for [Spec.Untrusted]; zero: flags named it.
+	HostAt At `json:"-"`
+
 	Dev  string
 	Addr string // SUT only
 	CPU  *int   // of the data-path thread where the cell says nothing of it; nil: chosen
@@ -65,6 +68,9 @@ type End struct {
 
 	Settings Settings
 }
+
+// At is a place in a file.
+type At struct{ Line, Column int }
 
 // Layout is which CPU does what.
 type Layout struct {

@@ -126,6 +126,10 @@ type Hello struct {
 	// unless SharedWithSSH: the user said that the flow may share it.
 	SSH           bool `json:"ssh,omitempty"`
 	SharedWithSSH bool `json:"shared_with_ssh,omitempty"`
+	// Exec: the agent was started by a command that the controller runs, which names itself so
+	// (package ssh, Self). The agent minds the interfaces by which that comes, as far as it sees
+	// them.
+	Exec string `json:"exec,omitempty"`
 }
 
 // HelloResult is who the agent is.

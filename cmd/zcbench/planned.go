@@ -72,9 +72,16 @@ func (p planned) play(cmd *cobra.Command) ([]results.Record, error) {
 // checkHosts refuses hosts of a plan, after what flags put in their place, that are none. at is the
 // place of the plan, "" is none; whose is what names the hosts where no flags do.
 func checkHosts(spec *matrix.Spec, at, whose string) error {
-	for _, x := range []struct{ end, host string }{{"sut", spec.SUT.Host}, {"tg", spec.TG.Host}} {
-		if _, err := host.ParseSpec(x.host); x.host != "" && err != nil {
-			return cli.Usagef("%s%s: %w", at, x.end, err)
+	for _, x := range []struct {
+		name string
+		end  matrix.End
+	}{{"sut", spec.SUT}, {"tg", spec.TG}} {
+		if _, err := host.ParseSpec(x.end.Host); x.end.Host != "" && err != nil {
+			where := at
+			if at != "" && x.end.HostAt != (matrix.At{}) {
+				where = spec.PlaceOfHost(x.end) + ": "
+			}
+			return cli.Usagef("%s%s: %w", where, x.name, err)
 		}
 	}
 	if (spec.SUT.Host == "") != (spec.TG.Host == "") {

@@ -43,10 +43,10 @@ and program differ from then (docs/environment.md), and at the end compares the
 figures: A is DIR, B is the new results.
 
 A folder from somebody else is not trusted blindly: it names hosts, and settings to
-change there. --dry-run prints them and runs nothing. Power sources in it that run a
-program, contact an address or open a path need --trust-file. Passwords and commands
-are never stored: name sources that need them with --power, which replaces those of
-the folder.
+change there. --dry-run prints them and runs nothing. Hosts in it that are commands
+(exec:), and power sources that run a program, contact an address or open a path need
+--trust-file. Passwords and commands of power sources are never stored: name sources
+that need them with --power, which replaces those of the folder.
 
 With --sut or --tg, that end's interface, address, CPUs and NUMA node are not taken
 from the folder, but chosen as zcbench run does, unless --dev, --tg-dev, --addr,
@@ -80,7 +80,7 @@ func (f *rerunFlags) define(cmd *cobra.Command) {
 	fs.StringVar(&f.tgNode, "tg-node", "", "NUMA node of the TG's CPUs, like --node")
 	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
 	cli.First(cmd, "dry-run", "out", "sut", "tg", "dev", "tg-dev", "addr", "power", "trust-file", "json")
-	fs.BoolVar(&f.trust, "trust-file", false, "allow power sources of the folder that run a program, contact an address or open a path: look at them first")
+	fs.BoolVar(&f.trust, "trust-file", false, "allow hosts and power sources of the folder that run a program, contact an address or open a path: look at them first")
 }
 
 func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
@@ -161,7 +161,11 @@ func (f *rerunFlags) played(dir string, note func(string, ...any)) (*matrix.Play
 		name, host string
 		end        *matrix.End
 	}{{"--sut", f.sut, &p.Spec.SUT}, {"--tg", f.tg, &p.Spec.TG}} {
-		if x.host == "" || x.host == x.end.Host {
+		if x.host == "" {
+			continue
+		}
+		if x.host == x.end.Host {
+			x.end.NameHost(x.host)
 			continue
 		}
 		if left := x.end.Move(x.host); len(left) > 0 {

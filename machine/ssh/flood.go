@@ -71,12 +71,7 @@ func login(pid int) string {
 				return v
 			}
 		}
-		stat, err := os.ReadFile(at + "/stat")
-		f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // state, parent
-		if err != nil || len(f) < 2 {
-			break
-		}
-		pid, _ = strconv.Atoi(f[1])
+		pid = parent(pid)
 	}
 	return ""
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-// Package ssh knows the connection by which somebody reaches this machine, so that it is not cut
-// or flooded.
+// Package ssh knows the connections by which somebody reaches this machine, by ssh or by another
+// command, so that they are not cut or flooded.
 package ssh
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -21,10 +22,11 @@ import (
 // the deploy script hands on past sudo is the same (bench/host/sh/root.sh).
 const Env = "SSH_CONNECTION"
 
-// Link is the ssh connection by which this process was reached.
+// Link is the connection by which this process was reached.
 type Link struct {
 	Peer, Here netip.Addr
-	Err        error // it is not known
+	By         string // what it is, for messages; "": an ssh connection
+	Err        error  // it is not known
 }
 
 // Learn reads what sshd said. It is data like any other: whoever logs in may have
@@ -51,6 +53,11 @@ func parseConnection(said string) (peer, here netip.Addr, err error) {
 	return peer, here, nil
 }
 
+// What names the connection.
+func (l *Link) What() string {
+	return fmt.Sprintf("%s to %v", cmp.Or(l.By, "the ssh connection"), l.Peer)
+}
+
 // devs are the interfaces that the connection goes by, one for either direction where
 // they differ; none if it stays on this machine, or is not known. A route that only the
 // connection's own socket gets (a mark, a VRF) leaves the one with its address.
@@ -72,7 +79,7 @@ func (l *Link) devs(s rtnl.Stack) ([]rtnl.Link, error) {
 		}
 	}
 	if devs == nil {
-		return nil, &fault.Error{Op: fmt.Sprintf("find the interface of the ssh connection to %v", l.Peer), Err: err, How: "check the route: ip route get " + l.Peer.String()}
+		return nil, &fault.Error{Op: "find the interface of " + l.What(), Err: err, How: "check the route: ip route get " + l.Peer.String()}
 	}
 	return devs, nil
 }
@@ -101,7 +108,7 @@ func (l *Link) leaves(s rtnl.Stack) (rtnl.Link, error) {
 	return rtnl.Link{}, unix.ENODEV
 }
 
-// Shares says how an interface shares a wire with the ssh connection; "" where it does
+// Shares says how an interface shares a wire with the connection; "" where it does
 // not. Those do that have an interface below them in common: what is set there, and
 // what floods it, meets both.
 func (l *Link) Shares(s rtnl.Stack, dev string) (string, error) {
@@ -121,14 +128,27 @@ func (l *Link) Shares(s rtnl.Stack, dev string) (string, error) {
 			}
 			switch {
 			case d.Index == own.Index:
-				return fmt.Sprintf("the ssh connection to %v uses %s", l.Peer, d.Name), nil
+				return fmt.Sprintf("%s uses %s", l.What(), d.Name), nil
 			case x.Index == own.Index:
-				return fmt.Sprintf("the ssh connection to %v uses %s, which is on top of %s", l.Peer, d.Name, own.Name), nil
+				return fmt.Sprintf("%s uses %s, which is on top of %s", l.What(), d.Name, own.Name), nil
 			case x.Index == d.Index:
-				return fmt.Sprintf("the ssh connection to %v uses %s, below %s", l.Peer, d.Name, own.Name), nil
+				return fmt.Sprintf("%s uses %s, below %s", l.What(), d.Name, own.Name), nil
 			}
-			return fmt.Sprintf("the ssh connection to %v uses %s: it and %s are both on top of %s", l.Peer, d.Name, own.Name, x.Name), nil
+			return fmt.Sprintf("%s uses %s: it and %s are both on top of %s", l.What(), d.Name, own.Name, x.Name), nil
 		}
 	}
 	return "", nil
+}
+
+// Shares is [Link.Shares] of the first of several connections that does.
+func Shares(links []*Link, s rtnl.Stack, dev string) (string, error) {
+	var unknown error
+	for _, l := range links {
+		why, err := l.Shares(s, dev)
+		if why != "" {
+			return why, nil
+		}
+		unknown = cmp.Or(unknown, err)
+	}
+	return "", unknown
 }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/bench/host"
+)
+
+// manifest is what the test reads of a Kubernetes object.
+type manifest struct {
+	Kind, APIVersion string
+	Spec             struct {
+		SuccessPolicy  struct{ TargetReplicatedJobs []string }
+		ReplicatedJobs []struct {
+			Name     string
+			Replicas int
+			Template struct {
+				Spec struct {
+					Template struct {
+						Spec struct {
+							HostNetwork        bool
+							ServiceAccountName string
+							Containers         []struct {
+								Name          string
+								Command, Args []string
+								Env           []struct{ Name, Value string }
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// read reads the objects of a file, by the names that JSON has for them.
+func readManifests(t *testing.T, path string) (all []manifest) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, doc := range bytes.Split(text, []byte("\n---\n")) {
+		plain, err := yaml.YAMLToJSON(doc)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		var m manifest
+		if err := json.Unmarshal(plain, &m); err != nil {
+			t.Fatalf("%s: %v: %s", path, err, plain)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// The JobSet is YAML with as many receivers as senders, and its driver runs the matrix for each
+// pair: played here with a kubectl and a zcbench that write down what they are asked.
+func TestJobSet(t *testing.T) {
+	all := readManifests(t, "../../examples/kubernetes/zcbench-pairs.yaml")
+	set := all[len(all)-1]
+	if len(all) != 4 || set.Kind != "JobSet" || set.APIVersion != "jobset.x-k8s.io/v1alpha2" || len(set.Spec.ReplicatedJobs) != 3 {
+		t.Fatalf("%+v", all)
+	}
+	jobs := set.Spec.ReplicatedJobs
+	sut, tg, driver := jobs[0], jobs[1], jobs[2]
+	pod := driver.Template.Spec.Template.Spec
+	if sut.Name != "sut" || tg.Name != "tg" || sut.Replicas != tg.Replicas || !tg.Template.Spec.Template.Spec.HostNetwork ||
+		pod.ServiceAccountName != "zcbench" || cmp.Diff(set.Spec.SuccessPolicy.TargetReplicatedJobs, []string{driver.Name}) != "" {
+		t.Errorf("%+v", set.Spec)
+	}
+	c := pod.Containers[0]
+	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
+	for name, script := range map[string]string{
+		// Of a role and a pair it knows one pod, and nothing at the first question.
+		"kubectl": `for last; do :; done; f=$LOG.asked.$(echo "$last" | tr -dc a-z0-9); [ -e "$f" ] || { : >"$f"; exit 0; }
+echo "$last" | sed 's/.*jobset-name=zcbench,.*name=\([a-z]*\),.*index=\([0-9]*\)/pod\/zcbench-\1-\2-0-abcde/'`,
+		"zcbench": `for a; do printf '<%s>' "$a"; done >>"$LOG"; echo >>"$LOG"; case $* in *sut-0*) exit 1 ;; esac`,
+		"sleep":   "exit 0",
+	} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(c.Command[0], append(c.Command[1:], c.Args...)...)
+	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "LOG=" + log, "WAIT="}
+	for _, e := range c.Env {
+		cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
+	}
+	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 1 { // that of the pair that failed
+		t.Fatalf("%v: %s", err, out)
+	}
+	b, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ""
+	for _, pair := range []string{"0", "1"} {
+		s, g := "zcbench-sut-"+pair+"-0-abcde", "zcbench-tg-"+pair+"-0-abcde"
+		want += "<matrix></plan/plan.yaml><--out></out/" + s + "-" + g + "><--dev><eth1><--sut><exec:kubectl exec -i " + s + " -c zcbench --><--tg><exec:kubectl exec -i " + g + " -c zcbench -->\n"
+	}
+	if d := cmp.Diff(want, string(b)); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+}
+
+// The job array's script asks for the pair of its line, and its hosts are hosts.
+func TestSlurmExample(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("no bash here")
+	}
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "zcbench"), []byte("#!/bin/sh\nprintf '%s\\n' \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run := func(task string) (string, error) {
+		cmd := exec.Command("bash", "../../examples/slurm/zcbench-pairs.sbatch", "../../examples/slurm/pairs.txt", "plan.yaml", "out", "--dev", "eth1")
+		cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "SLURM_ARRAY_TASK_ID=" + task}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	got, err := run("1")
+	want := "matrix\nplan.yaml\n--out\nout/n2-n1\n--sut\nexec:srun -w n2 -N1 -n1 --overlap -u\n--tg\nexec:srun -w n1 -N1 -n1 --overlap -u\n--dev\neth1\n"
+	if err != nil || got != want {
+		t.Errorf("%v: %s", err, got)
+	}
+	for word := range strings.Lines(got) {
+		if word = strings.TrimSpace(word); strings.HasPrefix(word, host.Exec) {
+			if _, err := host.ParseSpec(word); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if got, err := run("2"); err == nil || !strings.Contains(got, "names no pair") {
+		t.Errorf("a line that is not there: %v: %s", err, got)
+	}
+}

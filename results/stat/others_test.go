@@ -32,7 +32,7 @@ func TestQn(t *testing.T) {
 func TestOthersP(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for _, n := range []int{6, 9, 20, simulatedOthers, simulatedOthers + 1, 80} {
-		rounds := long.Rounds(300_000, 4_000_000) / n
+		rounds := long.Rounds(80_000, 4_000_000) / n
 		least := .8
 		if n > simulatedOthers {
 			least = .4

@@ -24,9 +24,9 @@ func TestStackCheck(t *testing.T) {
 	}
 	for dev, want := range map[string]string{
 		"eth0":   "ok eth0 is a port of bond0 (bond 802.3ad); on top of it: bond0 (bond 802.3ad)",
-		"bond0":  "warn bond0 stands on eth0, eth1",
+		"bond0":  "warn bond0 is on top of eth0, eth1",
 		"eth2":   "ok on top of it: eth2.7 (vlan 7)",
-		"eth2.7": "ok eth2.7 stands on eth2; a flow uses the queues of eth2",
+		"eth2.7": "ok eth2.7 is on top of eth2; a flow uses the queues of eth2",
 		"eth3":   "warn eth3 is in the VRF red",
 		"mv0":    "warn its port is in another namespace",
 	} {

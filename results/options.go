@@ -95,11 +95,11 @@ var Options = []Option{
 		Kind: OfPath, Role: stream.RX, concerns: runsXDP,
 		Takes: "what an XDP program does with a frame's bytes", Words: stream.XDPTouches, value: oneOf(func(c *Cell) *string { return &c.XDPTouch }, stream.XDPTouches...)},
 	{Name: "xdp_attach", Since: 3, Type: "string", Help: "where an XDP program runs: native, in the driver, or generic, where the stack begins (default: native)",
-		Kind: OfPath, Role: stream.RX, concerns: runsXDP,
+		Kind: OfPath, Role: stream.RX, concerns: attachesXDP,
 		Takes: "native or generic", Words: stream.XDPAttaches, value: oneOf(func(c *Cell) *string { return &c.XDPAttach }, stream.XDPAttaches...)},
-	{Name: "xdp_redirect", Since: 3, Type: "string", Help: "where xdp-redirect sends frames: to the CPU of the receiver's thread, or out again by the interface (default: cpu)",
+	{Name: "xdp_redirect", Since: 3, Type: "string", Help: "where xdp-redirect sends frames: to the CPU of the receiver's thread (cpu), out again by the interface (dev), or to sockets of AF_XDP, copied (xsk) or without a copy (xsk-zc) (default: cpu)",
 		Kind: OfPath, Role: stream.RX, concerns: redirects,
-		Takes: "cpu or dev", Words: stream.XDPRedirects, value: oneOf(func(c *Cell) *string { return &c.XDPRedirect }, stream.XDPRedirects...)},
+		Takes: strings.Join(stream.XDPRedirects, ", "), Words: stream.XDPRedirects, value: oneOf(func(c *Cell) *string { return &c.XDPRedirect }, stream.XDPRedirects...)},
 	{Name: "tuples", Since: 3, Type: "int", Help: "5-tuples that generated frames belong to in turn, told apart by their source ports (default: 1)", Kind: OfPath, concerns: ofFrames,
 		Takes: fmt.Sprintf("5-tuples in 1..%d", stream.MaxTuples), value: number(func(c *Cell) *int { return &c.Tuples }, within(1, stream.MaxTuples), func(raw string) string { return cmp.Or(raw, "1") })},
 	{Name: "burst", Since: 3, Type: "int", Help: "generated frames that leave together at a pace (default: 1)", Kind: OfPath, Role: stream.TX, concerns: ofFrames,
@@ -167,6 +167,7 @@ func tripping(m stream.Mode) bool      { return m.RoundTrips }
 func buffered(m stream.Mode) bool      { return m.Buffered }
 func leavesHeaders(m stream.Mode) bool { return !m.SplitsHeaders }
 func runsXDP(m stream.Mode) bool       { return m.XDP }
+func attachesXDP(m stream.Mode) bool   { return m.XDP || m.AFXDP }
 func redirects(m stream.Mode) bool     { return m.Redirects }
 func ofFrames(m stream.Mode) bool      { return m.Kind == stream.Frame }
 func byTCP(m stream.Mode) bool         { return m.Kind == stream.Stream }

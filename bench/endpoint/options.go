@@ -21,7 +21,7 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	if p.UsesRing() {
 		o.UringEngine = c.UringEngine
 	}
-	if p.Kind == stream.Frame {
+	if p.Kind == stream.Frame || p.AFXDP {
 		o.Frames = framesOf(c)
 	}
 	if p.Batches {

@@ -17,7 +17,7 @@ type Frames struct {
 var (
 	XDPTouches   = []string{"none", "read", "write", "parse", "swap-macs"}
 	XDPAttaches  = []string{"native", "generic"}
-	XDPRedirects = []string{"cpu", "dev"}
+	XDPRedirects = []string{"cpu", "dev", "xsk", "xsk-zc"}
 )
 
 // FramesReturned is the figure of a sender whose frames the receiver sends back: those that came.

@@ -47,7 +47,7 @@ func (g *Generator) openFarEnd(words *stream.Conn) (f *farEnd, err error) {
 		return nil, err
 	}
 	from, to := netip.AddrPortFrom(g.Tuples.Source.Unmap(), 0), netip.AddrPortFrom(f.to, discard)
-	if f.asking, err = net.DialUDP("udp4", net.UDPAddrFromAddrPort(from), net.UDPAddrFromAddrPort(to)); err != nil {
+	if f.asking, err = net.DialUDP("udp", net.UDPAddrFromAddrPort(from), net.UDPAddrFromAddrPort(to)); err != nil {
 		f.route.Close()
 		return nil, fmt.Errorf("see whether %v answers: %w", f.to, err)
 	}

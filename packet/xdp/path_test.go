@@ -126,7 +126,7 @@ func TestIntegrationStrangersAtASocket(t *testing.T) {
 		t.Run(fmt.Sprint(ports), func(t *testing.T) {
 			l := newLadder(t)
 			l.Ports = ports
-			s := in(t, l.pair.SUT.Netns, func() (*Socket, error) { return OpenSocket(l.Tuples, MinFrameBytes, 0, 0x7a6362) })
+			s := in(t, l.pair.SUT.Netns, func() (*Socket, error) { return OpenSocket(l.Tuples, MinFrameBytes, 0, Tagged(0x7a6362)) })
 			defer s.Close()
 			in(t, l.pair.TG.Netns, func() (any, error) {
 				for port := int(l.FirstPort) - 1; port <= int(l.FirstPort)+ports; port++ {

@@ -26,7 +26,7 @@ type sender struct {
 }
 
 func newSender(o stream.Options) (*sender, error) {
-	if err := checkFrameBytes(o.MessageBytes+HeaderBytes, MaxFrameBytes); err != nil {
+	if err := (Tuples{}).checkFrameBytes(o.MessageBytes+HeaderBytes, MaxFrameBytes); err != nil {
 		return nil, err
 	}
 	return &sender{o: o}, nil
@@ -41,7 +41,8 @@ func (s *sender) Send(c *stream.Conn, _ *stream.Payload, m *stream.Meter) (err e
 	if err != nil {
 		return err
 	}
-	t, n := tuplesOf(c.Local, c.Remote, s.o.Frames.Tuples), s.o.MessageBytes+HeaderBytes
+	t := TuplesOf(c.Local, c.Remote, s.o.Frames.Tuples)
+	n := s.o.MessageBytes + t.HeaderBytes()
 	if s.o.Frames.Returns {
 		// A veth takes frames only where a program or GRO gives it NAPI; this one also counts them.
 		if s.back, err = OpenRung(Options{Dev: s.o.NIC.Dev, Tuples: t, FrameBytes: n, Action: Drop, Touch: TouchRead}); err != nil {

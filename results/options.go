@@ -105,6 +105,9 @@ var Options = []Option{
 	{Name: "burst", Since: 3, Type: "int", Help: "generated frames that leave together at a pace (default: 1)", Kind: OfPath, Role: stream.TX, concerns: ofFrames,
 		Takes: fmt.Sprintf("frames in 1..%d", stream.MaxBurst), value: number(func(c *Cell) *int { return &c.Burst }, within(1, stream.MaxBurst), func(raw string) string { return cmp.Or(raw, "1") })},
 
+	{Name: "generator_cpus", Since: 3, Type: "CPUs", Help: "CPUs of the TG that generate frames, each by itself, such as 2-5 (default: that of the sender's thread)", Kind: OfPath, Role: stream.TX, concerns: ofFrames,
+		Takes: "a list of CPUs, such as 2-5 or 2,3", value: cpus(func(c *Cell) *string { return &c.GenCPUs })},
+
 	{Name: "queue", Since: 3, Type: "int", Help: "RX queue of the flow: the one that zero-copy modes take over (default: the last), and to which the flow of other modes is steered (default: as found)",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.Queue }, within(0, 65535))},

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -132,7 +133,7 @@ func TestIntegrationFramesOfIPv6(t *testing.T) {
 		s := in(t, l.pair.SUT.Netns, func() (*Socket, error) { return OpenSocket(l.Tuples, n, 4<<20, Tagged(0x7a6362)) })
 		defer s.Close()
 		const frames = 2000
-		g := l.generator(GeneratorOptions{Frames: frames, FrameBytes: n, Rate: 100_000, Burst: 8})
+		g := l.generator(GeneratorOptions{Frames: frames, FrameBytes: n, Rate: 100_000, Burst: 8, Limit: 300 * time.Millisecond})
 		before, _ := inSender(l)
 		in(t, l.pair.TG.Netns, func() (any, error) { return nil, g.Run() })
 		after, _ := inSender(l)

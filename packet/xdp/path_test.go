@@ -158,8 +158,8 @@ func TestIntegrationStrangersAtASocket(t *testing.T) {
 
 // What was lost behind a rung has not come, and is told: with what came, all frames of the rung.
 func TestIntegrationLostBehindARung(t *testing.T) {
-	for _, f := range []stream.Frames{{}, {Redirect: "dev"}} {
-		t.Run(f.Redirect, func(t *testing.T) {
+	for _, f := range []stream.Frames{{}, {Redirect: "dev"}, {Redirect: "xsk"}, {Redirect: "xsk", Attach: "generic"}} {
+		t.Run(f.Redirect+f.Attach, func(t *testing.T) {
 			l := newLadder(t)
 			r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18, Frames: f, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev}})
 			if err != nil {
@@ -173,6 +173,7 @@ func TestIntegrationLostBehindARung(t *testing.T) {
 				})
 				defer back.Close()
 			}
+			r.frameBytes = l.shortest()
 			in(t, l.pair.SUT.Netns, func() (any, error) { return nil, r.place(l.Tuples) })
 			g, m := l.generator(GeneratorOptions{Frames: someFrames}), &stream.Meter{}
 			in(t, l.pair.TG.Netns, func() (any, error) { return nil, g.Run() })
@@ -184,6 +185,9 @@ func TestIntegrationLostBehindARung(t *testing.T) {
 				lost += uint64(x.Value)
 			}
 			there := l.framesOf(r.rung.Behind)
+			if r.sockets != nil {
+				there = func() uint64 { return r.came }
+			}
 			if back != nil {
 				there = l.framesOf(back.Read)
 			}

@@ -37,7 +37,7 @@ const leash = 2 * time.Second
 
 // Send sends frames until c.Stopping.
 func (s *sender) Send(c *stream.Conn, _ *stream.Payload, m *stream.Meter) (err error) {
-	cpu, err := boundTo()
+	cpus, run, err := s.cpus()
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *sender) Send(c *stream.Conn, _ *stream.Payload, m *stream.Meter) (err e
 			return cannot(pktgen, err)
 		}
 	}
-	s.g, err = NewGenerator(GeneratorOptions{Dev: s.o.NIC.Dev, Tuples: t, FrameBytes: n, CPUs: []int{cpu}, Tag: uint32(c.Key),
+	s.g, err = NewGenerator(GeneratorOptions{Dev: s.o.NIC.Dev, Tuples: t, FrameBytes: n, CPUs: cpus, Tag: uint32(c.Key),
 		Rate: float64(s.o.Socket.PaceBitsPS) / 8 / float64(s.o.MessageBytes), Burst: s.o.Frames.Burst, Limit: leash})
 	if err != nil {
 		return cannot(pktgen, err)
@@ -62,7 +62,7 @@ func (s *sender) Send(c *stream.Conn, _ *stream.Payload, m *stream.Meter) (err e
 	s.before, s.counts = notTaken(s.o.NIC.Dev)
 	over, watched := make(chan struct{}), make(chan error)
 	go func() { watched <- s.watch(c, m, far, over) }()
-	err = s.g.RunHere()
+	err = run(s.g)
 	close(over)
 	err = errors.Join(err, <-watched)
 	c.Sent = s.done.Sent
@@ -76,6 +76,15 @@ func (s *sender) Send(c *stream.Conn, _ *stream.Payload, m *stream.Meter) (err e
 		err = &fault.Error{Op: fmt.Sprintf("nothing looked after the generator for %v, so it ended", leash), How: "this process had no CPU: give its threads one beside the generator's, which never rests"}
 	}
 	return err
+}
+
+// cpus are those that make frames, and how: this thread's own, or each by a thread of its own.
+func (s *sender) cpus() (cpus []int, run func(*Generator) error, err error) {
+	if cpus = s.o.Frames.CPUs; len(cpus) > 0 {
+		return cpus, (*Generator).Run, nil
+	}
+	cpu, err := boundTo()
+	return []int{cpu}, (*Generator).RunHere, err
 }
 
 // awaitReturns waits for frames that are still on their way back.

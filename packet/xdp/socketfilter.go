@@ -17,10 +17,10 @@ func (t Tuples) filter() *unix.SockFprog {
 		at = network + 8
 	}
 	words := len(source) / 4
-	rest := uint8(2*words + 5) // instructions before the last, which refuses
+	last := uint8(2*words + 4) // instruction, which refuses
 	var code []unix.SockFilter
 	add := func(c unix.SockFilter) { code = append(code, c) }
-	refuse := func() uint8 { return rest - uint8(len(code)) - 1 }
+	refuse := func() uint8 { return last - uint8(len(code)) - 1 }
 	for i := range words {
 		add(unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at + uint32(4*i)})
 		add(unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: binary.BigEndian.Uint32(source[4*i:]), Jf: refuse()})

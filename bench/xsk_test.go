@@ -15,16 +15,6 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// valueOf is a metric of a host; -1 where there is none.
-func valueOf(h *results.Host, name string) float64 {
-	for _, m := range h.Metrics {
-		if m.Name == name {
-			return m.Value
-		}
-	}
-	return -1
-}
-
 // Datagrams by AF_XDP: each is right to its last byte, and each that did not come is told by an
 // exact counter, of AF_XDP or of the link. What the kernel says of copying is what was asked for,
 // and where a driver has no zero copy the mode says so instead. No program is left.
@@ -77,7 +67,7 @@ func TestIntegrationDatagramsByAFXDP(t *testing.T) {
 		if c.RX == "udp-xsk-zc" {
 			zero = 1
 		}
-		if got := valueOf(&rec.SUT, "xsk_zero_copy"); got != zero {
+		if got := metricOf(t, &rec.SUT, "xsk_zero_copy"); got != zero {
 			t.Errorf("%s: the kernel's word on copying is %v, want %v", c.ID, got, zero)
 		}
 	}

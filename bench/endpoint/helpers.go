@@ -42,5 +42,9 @@ func (r *run) helped(h *results.Host, p *counter.Polled) {
 		}
 		cores += v
 	}
-	h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricHelperCores, Unit: "cores", Value: cores, Source: "perf_event task-clock, or schedstat"})
+	i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "poller_cores" })
+	if i < 0 {
+		return
+	}
+	h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricHelperCores, Unit: "cores", Value: cores, Source: h.Metrics[i].Source}) // they were counted together
 }

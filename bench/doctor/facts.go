@@ -46,6 +46,7 @@ type facts struct {
 	takes     map[string]takes // by mode
 	bufLen    map[string]bool  // by mode: the kernel knows buffers of other lengths than a page
 	udmabuf   error
+	pktgenErr error           // the kernel's generator is not loaded
 	afXDPErr  error           // sockets of AF_XDP cannot be opened
 	xdp       nic.XDPFeatures // of the driver
 	xdpErr    error
@@ -86,6 +87,7 @@ func gather(dev string) *facts {
 			return sysctl("net.core.optmem_max", 1<<20, "MSG_ZEROCOPY notifications are charged to it")
 		})}
 	f.udmabuf = tape.Try("/dev/udmabuf", func() error { return unix.Access("/dev/udmabuf", unix.R_OK|unix.W_OK) })
+	f.pktgenErr = tape.Try("pktgen", nic.PktgenLoaded)
 	f.afXDPErr = tape.Try("AF_XDP", xsk.Probe)
 	if dev == "" {
 		return f

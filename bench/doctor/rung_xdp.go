@@ -13,6 +13,10 @@ func (f *facts) afXDP() wire.Check {
 	return answered(wire.Check{Found: "sockets of AF_XDP can be opened", Needed: "CONFIG_XDP_SOCKETS"}, f.afXDPErr)
 }
 
+func (f *facts) pktgen() wire.Check {
+	return answered(wire.Check{Found: "/proc/net/pktgen", Needed: "the kernel's module pktgen"}, f.pktgenErr)
+}
+
 // xdpWords name what drivers say of XDP, as the kernel's netdev family does.
 var xdpWords = []struct {
 	bit  nic.XDPFeatures

@@ -310,6 +310,11 @@ func (g *Generator) interrupt() bool {
 	return len(g.threads) > 0
 }
 
+// Peer is the receiver's address on the link.
+func (g *Generator) Peer() net.HardwareAddr { return g.peer }
+
+func (g *Generator) notTaken() (uint64, bool) { return notTaken(g.Dev) }
+
 // Read is what was done so far.
 func (g *Generator) Read() (all Generated, err error) {
 	states, err := g.states()

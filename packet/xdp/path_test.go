@@ -65,7 +65,7 @@ func TestIntegrationNeighbourForgotten(t *testing.T) {
 	l := newLadder(t)
 	g := l.generator(GeneratorOptions{})
 	in(t, l.pair.TG.Netns, func() (any, error) {
-		f, err := g.openFarEnd(nil)
+		f, err := openFarEnd(g.Dev, g.Tuples, g.peer, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func (l *ladder) address(mac net.HardwareAddr) error {
 func (l *ladder) sendTo(c *stream.Conn, m *stream.Meter) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	s, err := newSender(stream.Options{MessageBytes: 18, NIC: stream.NICQueue{Dev: l.pair.TG.Dev}})
+	s, err := newSender(xdpMaker)(stream.Options{MessageBytes: 18, NIC: stream.NICQueue{Dev: l.pair.TG.Dev}})
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,9 @@ func flood(paths []string) error {
 				held, err = OpenRung(Options{Dev: dev, Tuples: t, FrameBytes: MinFrameBytes, Touch: TouchRead})
 				return err
 			}
+			if len(paths) > 2 {
+				return floodByKernel(GeneratorOptions{Dev: dev, Tuples: t, FrameBytes: MinFrameBytes, CPUs: []int{0}, Limit: time.Minute})
+			}
 			if g, err = NewGenerator(GeneratorOptions{Dev: dev, Tuples: t, FrameBytes: MinFrameBytes, CPUs: []int{0}, Limit: time.Minute}); err != nil {
 				return err
 			}
@@ -55,6 +58,15 @@ func flood(paths []string) error {
 		}
 	}
 	return errors.New("it ended")
+}
+
+func floodByKernel(o GeneratorOptions) error {
+	g, err := NewKernelGenerator(o)
+	if err != nil {
+		return err
+	}
+	fmt.Println("floods")
+	return g.Run()
 }
 
 // What is killed sends nothing more, and leaves no program.

@@ -97,22 +97,38 @@ func (l *ladder) onEach(t *testing.T, at Attach) {
 			}
 		})
 	}
-	t.Run("AF_XDP", func(t *testing.T) {
-		r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: stream.MinDatagramBytes, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev}, Frames: stream.Frames{Redirect: "xsk", Attach: at.String()}})
-		if err != nil {
-			t.Fatal(err)
+	t.Run("AF_XDP", func(t *testing.T) { l.bySockets(t, at, "xsk") })
+}
+
+// bySockets has sockets of AF_XDP take them. It reports whether they could be had.
+func (l *ladder) bySockets(t *testing.T, at Attach, redirect string) bool {
+	r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: stream.MinDatagramBytes, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev}, Frames: stream.Frames{Redirect: redirect, Attach: at.String()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	r.frameBytes = MinFrameBytes
+	if err := l.pair.SUT.Netns.Do(func() error { return r.place(l.Tuples) }); err != nil {
+		if fault.Fix(err) == "" {
+			t.Errorf("no fix: %v", err)
 		}
-		defer r.Close()
-		r.frameBytes = MinFrameBytes
-		in(t, l.pair.SUT.Netns, func() (any, error) { return nil, r.place(l.Tuples) })
-		l.again()
-		m := &stream.Meter{}
-		l.datagrams(labFrames, func() uint64 { r.takeFrames(m, 0); return m.Snapshot().Packets })
-		waitFor(t, "all frames", func() bool { r.takeFrames(m, 0); return m.Snapshot().Packets == labFrames })
-		if e := r.Evidence(); len(e.Lost) != 0 {
-			t.Errorf("lost: %+v", e.Lost)
+		t.Logf("%v (%s)", err, fault.Fix(err))
+		return false
+	}
+	l.again()
+	m := &stream.Meter{}
+	l.datagrams(labFrames, func() uint64 { r.takeFrames(m, 0); return m.Snapshot().Packets })
+	waitFor(t, "all frames", func() bool { r.takeFrames(m, 0); return m.Snapshot().Packets == labFrames })
+	e := r.Evidence()
+	if len(e.Lost) != 0 {
+		t.Errorf("lost: %+v", e.Lost)
+	}
+	for _, f := range e.Figures {
+		if f.Name == "xsk_zero_copy" && (f.Value == 1) != (redirect == "xsk-zc") {
+			t.Errorf("by %s the kernel says that zero copy is %v", redirect, f.Value)
 		}
-	})
+	}
+	return true
 }
 
 // again waits until the link carries: some drivers begin anew for a program.
@@ -183,4 +199,42 @@ func TestLabQEMUXDP(t *testing.T) {
 		return
 	}
 	l.onEach(t, Native)
+	t.Run("zero copy", func(t *testing.T) {
+		for _, e := range []veth.End{l.pair.TG, l.pair.SUT} {
+			l.mtuOf(t, e, 1500)
+		}
+		says := in(t, l.pair.SUT.Netns, func() (nic.XDPFeatures, error) {
+			d, err := nic.Open(l.pair.SUT.Dev)
+			if err != nil {
+				return 0, err
+			}
+			defer d.Close()
+			return d.XDPFeatures()
+		})
+		if had := l.bySockets(t, Native, "xsk-zc"); had && says&nic.XDPZeroCopy == 0 {
+			t.Errorf("its driver says %b, and does it", says)
+		}
+		t.Logf("the driver says %b", says)
+	})
+}
+
+// mtuOf sets an MTU for the test.
+func (l *ladder) mtuOf(t *testing.T, e veth.End, n int) {
+	set := func(v string) (was string) {
+		return in(t, e.Netns, func() (string, error) {
+			d, err := nic.Open(e.Dev)
+			if err != nil {
+				return "", err
+			}
+			defer d.Close()
+			s, err := d.Setting("mtu")
+			if err != nil {
+				return "", err
+			}
+			was, err := s.Get()
+			return was, errors.Join(err, s.Set(v))
+		})
+	}
+	was := set(fmt.Sprint(n))
+	t.Cleanup(func() { set(was) })
 }

@@ -37,6 +37,7 @@ func (s *Socket) bindError(err error) error {
 		unix.ENOBUFS:  "raise the limit of locked memory (ulimit -l)",
 	}
 	if s.ZeroCopy {
+		how[unix.EINVAL] += "; virtio_net does it only behind an IOMMU (QEMU: iommu_platform=on)"
 		how[unix.EOPNOTSUPP] = "its driver has no zero copy for AF_XDP: take copy mode (udp-xsk, xdp_redirect xsk)"
 	}
 	return s.failed("bind it for "+copyWord(s.ZeroCopy), err, how)

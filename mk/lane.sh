@@ -45,6 +45,9 @@ upper_modules=(llc stp garp mrp 8021q bridge tls bonding macvlan)
 netem='^TestNetemInLab$'
 pktgen='^TestPktgenInLab$'
 
+# virtio_net has zero copy for AF_XDP where it maps memory itself.
+behind_iommu='--nic qemu:virtio --qemu=-global --qemu=virtio-net-pci.iommu_platform=on --qemu=-global --qemu=virtio-net-pci.disable-legacy=on'
+
 # This wants two NUMA nodes.
 nodes='^TestNodesInLab$'
 nodes_machine=(--mem 2048 --qemu=-smp --qemu=sockets=2,cores=1,threads=1
@@ -147,6 +150,7 @@ lab() {
 	own_machine "$netem" '--load sch_netem' ./bpf || status=1
 	own_machine "$pktgen" '--load veth --load pktgen' ./packet/xdp || status=1
 	own_machine '^TestLabXDPGeneric$' '' ./packet/xdp || status=1
+	own_machine '^TestLabQEMUXDP$' "$behind_iommu" ./packet/xdp || status=1
 }
 
 # own_machine TESTS FLAGS PACKAGE runs tests on a machine of their own.

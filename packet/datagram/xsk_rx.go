@@ -74,12 +74,16 @@ func (r *XSKReceiver) Attach(c *stream.Conn, h stream.Hello) error {
 	if err := r.fits(); err != nil {
 		return err
 	}
+	queues, err := xsk.Queues(r.opt.NIC.Dev)
+	if err != nil {
+		return lacking(xskMode(r.zero), err)
+	}
 	rung, err := xdp.OpenRung(xdp.Options{Dev: r.opt.NIC.Dev, Tuples: t, FrameBytes: max(r.headers+r.size, xdp.MinFrameBytes), Action: xdp.ToSocket, Touch: xdp.TouchNone, Attach: r.at})
 	if err != nil {
 		return lacking(xskMode(r.zero), err)
 	}
 	r.rung = rung
-	r.sockets, err = xsk.OpenSet(xsk.Options{Dev: r.opt.NIC.Dev, ZeroCopy: r.zero, Longest: max(r.headers+r.size, xdp.MinFrameBytes) + vlanBytes}, rung)
+	r.sockets, err = xsk.OpenSet(xsk.Options{Dev: r.opt.NIC.Dev, ZeroCopy: r.zero, Longest: max(r.headers+r.size, xdp.MinFrameBytes) + vlanBytes}, queues, rung)
 	return lacking(xskMode(r.zero), err)
 }
 

@@ -211,10 +211,22 @@ func TestLabQEMUXDP(t *testing.T) {
 			defer d.Close()
 			return d.XDPFeatures()
 		})
-		if had := l.bySockets(t, Native, "xsk-zc"); had && says&nic.XDPZeroCopy == 0 {
+		had := l.bySockets(t, Native, "xsk-zc")
+		if had && says&nic.XDPZeroCopy == 0 {
 			t.Errorf("its driver says %b, and does it", says)
 		}
-		t.Logf("the driver says %b", says)
+		bits := in(t, l.pair.SUT.Netns, func() (string, error) {
+			d, err := nic.Open(l.pair.SUT.Dev)
+			if err != nil {
+				return "", err
+			}
+			defer d.Close()
+			return d.SysFile("device/features")
+		})
+		const platform = 33 // VIRTIO_F_ACCESS_PLATFORM: it is behind an IOMMU, and asks for addresses
+		if can := len(bits) > platform && bits[platform] == '1'; can != had {
+			t.Errorf("zero copy %v, and the NIC is behind an IOMMU: %v", had, can)
+		}
 	})
 }
 

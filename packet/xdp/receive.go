@@ -165,13 +165,17 @@ func (r *receiver) place(t Tuples) error {
 		if err != nil {
 			return err
 		}
+		queues, err := r.queues()
+		if err != nil {
+			return err
+		}
 		r.rung, err = OpenRung(Options{Dev: r.o.NIC.Dev, Tuples: t, FrameBytes: r.frameBytes, Action: r.action, Touch: r.touch, Attach: r.at, CPU: cpu})
 		if err != nil {
 			return err
 		}
 		r.counter = r.rung
 		if r.action == ToSocket {
-			r.sockets, err = xsk.OpenSet(xsk.Options{Dev: r.o.NIC.Dev, ZeroCopy: r.zero, Longest: r.frameBytes}, r.rung)
+			r.sockets, err = xsk.OpenSet(xsk.Options{Dev: r.o.NIC.Dev, ZeroCopy: r.zero, Longest: r.frameBytes}, queues, r.rung)
 			return err
 		}
 		return r.after.open(r.rung)
@@ -183,6 +187,14 @@ func (r *receiver) place(t Tuples) error {
 		r.counter = f
 	}
 	return nil
+}
+
+// queues is how many sockets of AF_XDP the rung wants.
+func (r *receiver) queues() (int, error) {
+	if r.action != ToSocket {
+		return 0, nil
+	}
+	return xsk.Queues(r.o.NIC.Dev)
 }
 
 // boundTo is the CPU that the calling thread is bound to; of several, the first.

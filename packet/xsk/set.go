@@ -27,12 +27,9 @@ type Set struct {
 // redirects is who has frames of a queue go to a socket: an XDP program.
 type redirects interface{ Socket(queue, fd int) error }
 
-// OpenSet opens a socket for each RX queue, and has the program redirect to it.
-func OpenSet(o Options, program redirects) (_ *Set, err error) {
-	queues, err := queuesOf(o.Dev)
-	if err != nil {
-		return nil, err
-	}
+// OpenSet opens a socket for each of so many RX queues, see [Queues], and has the program redirect
+// to it.
+func OpenSet(o Options, queues int, program redirects) (_ *Set, err error) {
 	s := &Set{}
 	for o.Queue = range queues {
 		x, err := Open(o)
@@ -48,8 +45,11 @@ func OpenSet(o Options, program redirects) (_ *Set, err error) {
 	return s, nil
 }
 
-// queuesOf is how many RX queues an interface has.
-func queuesOf(dev string) (int, error) {
+// Queues is how many RX queues an interface has. It is asked before a program is attached: while
+// one is, virtio_net has queues for what is sent back in the count, too, which go with the program,
+// and the kernel cannot take a socket's memory back from a queue that is gone (virtnet_xdp_set and
+// virtnet_xsk_pool_disable of drivers/net/virtio_net.c, 7.2).
+func Queues(dev string) (int, error) {
 	d, err := nic.Open(dev)
 	if err != nil {
 		return 0, err

@@ -252,7 +252,7 @@ int ingress(struct __sk_buff *skb)
 	return TCX_DROP;
 }
 
-/* is_ours reads the headers of a packet that IP has: they need not be in the linear part's beginning. */
+/* is_ours reads the headers of a packet that IP has. */
 __inline int is_ours(struct sk_buff *skb, __u32 *bytes)
 {
 	void *at = skb->head + skb->network_header;

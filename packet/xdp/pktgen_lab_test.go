@@ -22,8 +22,8 @@ func (l *ladder) kernelOptions(frames uint64) GeneratorOptions {
 }
 
 // The kernel's generator on two CPUs: its count, the interface's and the rung's agree to the last
-// packet, with IPv4 and IPv6; its packets are what sockets take; nothing of it is left, and one that
-// somebody uses is refused.
+// packet, with IPv4 and IPv6; its packets are what sockets take; nothing of it is left, and one
+// that somebody uses is refused.
 func TestPktgenInLab(t *testing.T) {
 	if os.Getenv(guest.Env) == "" {
 		t.Skip(`needs a kernel with pktgen: go test -exec "$PWD/bin/zcbench lab exec --own-boot --load veth --load pktgen --" -run TestPktgenInLab ./packet/xdp`)

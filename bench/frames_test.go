@@ -39,6 +39,7 @@ func TestIntegrationFrames(t *testing.T) {
 	cells := []results.Cell{frameCell("xdp-drop", func(c *results.Cell) { c.XDPTouch, c.Tuples, c.MessageBytes = "parse", 8, 1400 }), frameCell("xdp-tx"), frameCell("udp-recv"),
 		// From here on in make test-long.
 		frameCell("xdp-drop"), frameCell("xdp-drop", generic), frameCell("xdp-redirect"), frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect = "dev" }),
+		frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect = "xsk" }), frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect, c.XDPAttach = "xsk", "generic" }),
 		frameCell("xdp-pass"), frameCell("drop-ingress"), frameCell("drop-prerouting"), frameCell("udp-sink")}
 	for _, c := range cells[:long.Rounds(3, len(cells))] {
 		rec := r.Runner.Run(t.Context(), matrix.Run{Cell: c})
@@ -52,6 +53,9 @@ func TestIntegrationFrames(t *testing.T) {
 		}
 		if p == nil || p.Sent == nil || p.Received == nil || *p.Received == 0 || p.Unaccounted == nil || *p.Unaccounted != 0 || slices.Contains(rec.Flags, results.FlagPacketsUnaccounted) {
 			t.Errorf("%s %s: %s, flags %q, warnings %q", c.RX, c.XDPAttach, p.PacketsText(), rec.Flags, rec.Warnings)
+		}
+		if c.RX == "xdp-redirect" && c.XDPRedirect == "" && !rec.SUT.HasHelpers() {
+			t.Errorf("%s: the time of the thread behind the cpumap is not told", c.RX)
 		}
 		ns := rec.SUT.NsPerPacket()
 		if ns == nil || *ns <= 0 {

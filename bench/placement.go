@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
@@ -124,10 +125,36 @@ func (r *Runner) placeEnd(s *wire.EndSpec) {
 			measured = append(measured, *n)
 		}
 	}
+	measured = append(measured, generating(s.Role, s.Cell)...)
 	if !r.SUT.SameMachine(r.TG) || slices.Contains(measured, -1) {
 		return
 	}
 	s.MeasureCPUs = inOrder(measured) // the rest of the machine is not this end's alone
+}
+
+// generating are the CPUs that make an end's frames beside those of its thread.
+func generating(role stream.Role, c results.Cell) []int {
+	if role != stream.TX {
+		return nil
+	}
+	list, _ := cpulist.Parse(c.GenCPUs) // it was read when it was set
+	return list
+}
+
+// generators says why a cell's generator cannot have its CPUs: the host has no such ones, or on
+// one machine the receiver has them.
+func (r *Runner) generators(c results.Cell) *Missing {
+	list := generating(stream.TX, c)
+	sut, layout := r.cpus(stream.RX, c)
+	for _, n := range list {
+		if !slices.Contains(r.TG.Info.OnlineCPUs, n) {
+			return &Missing{fmt.Sprintf("frames are to be generated on CPU %d, and %s has no such CPU; %s", n, r.TG.Spec.Name, usable(r.TG.Info)), "name other ones (generator_cpus)"}
+		}
+		if r.SUT.SameMachine(r.TG) && slices.ContainsFunc(sut, func(s place.CPUs) bool { return s.App == n || s.SoftirqOf(layout) == n }) {
+			return &Missing{fmt.Sprintf("frames are to be generated on CPU %d, and the receiver on this machine has it", n), "name other ones (generator_cpus), or other ones of the receiver (--sut-cpu)"}
+		}
+	}
+	return nil
 }
 
 // inOrder leaves out what comes a second time.
@@ -154,6 +181,9 @@ func usable(h wire.HelloResult) string {
 func (r *Runner) crammed(c results.Cell) *Missing {
 	if c.TGCPULayout != "" && r.loopback() {
 		return &Missing{"both ends share one interface, loopback: its softirq runs where the SUT's layout puts it, and tg_cpu_layout has nothing to place", "leave tg_cpu_layout out"}
+	}
+	if m := r.generators(c); m != nil {
+		return m
 	}
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		h, l := r.SUT, c.CPULayout

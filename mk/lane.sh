@@ -43,6 +43,10 @@ quiet='^TestCPUTruth$|^TestIntegrationKnownWork$|^TestIntegrationWhy$|^TestInteg
 upper='^TestUpperInLab$'
 upper_modules=(llc stp garp mrp 8021q bridge tls bonding macvlan)
 netem='^TestNetemInLab$'
+pktgen='^TestPktgenInLab$'
+
+# virtio_net has zero copy for AF_XDP where it maps memory itself.
+behind_iommu='--nic qemu:virtio --qemu=-global --qemu=virtio-net-pci.iommu_platform=on --qemu=-global --qemu=virtio-net-pci.disable-legacy=on'
 
 # This wants two NUMA nodes.
 nodes='^TestNodesInLab$'
@@ -55,7 +59,7 @@ nodes_machine=(--mem 2048 --qemu=-smp --qemu=sockets=2,cores=1,threads=1
 pollers='^TestIntegrationThreadedNAPI$|^TestIntegrationBusyPollingThread$'
 
 # These run in the lab, or are programs that a test there starts.
-in_lab='^TestLab|^TestKilledReceiver$|^TestUpperInLab$|^TestNodesInLab$|^TestNetemInLab$'
+in_lab='^TestLab|^TestKilledReceiver$|^TestUpperInLab$|^TestNodesInLab$|^TestNetemInLab$|^TestPktgenInLab$'
 
 # These do not: the kernel's selftests have a target of their own, the guest has
 # the soft NIC and neither veth nor flock(1), and one test wants namespaces whose last
@@ -144,6 +148,9 @@ lab() {
 	own_machine "$nodes" "${nodes_machine[*]}" ./zc/zcrx || status=1
 	own_machine "$pollers" '--load veth' ./bench || status=1
 	own_machine "$netem" '--load sch_netem' ./bpf || status=1
+	own_machine "$pktgen" '--load veth --load pktgen' ./packet/xdp || status=1
+	own_machine '^TestLabXDPGeneric$' '' ./packet/xdp || status=1
+	own_machine '^TestLabQEMUXDP$' "$behind_iommu" ./packet/xdp || status=1
 }
 
 # own_machine TESTS FLAGS PACKAGE runs tests on a machine of their own.

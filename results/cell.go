@@ -65,6 +65,7 @@ type Cell struct {
 	XDPRedirect string `json:"xdp_redirect,omitempty"`     // where xdp-redirect sends frames; "": cpu
 	Tuples      int    `json:"tuples,omitempty"`           // 5-tuples of generated frames; 0: one
 	Burst       int    `json:"burst,omitempty"`            // frames that leave together at a pace; 0: one
+	GenCPUs     string `json:"generator_cpus,omitempty"`   // that make frames, as a list; "": the sender's thread's
 	UDPBatch    int    `json:"udp_batch,omitempty"`        // datagrams of one call; 0: the mode's default
 	UDPSegment  *bool  `json:"udp_segmentation,omitempty"` // of the sender's interface
 

@@ -5,6 +5,8 @@ package results
 import (
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
 )
@@ -26,6 +28,19 @@ func (c *Cell) checkFrames() error {
 		return refuse("flows", errors.New("an XDP program gets all frames of an interface: use one flow, and several 5-tuples (tuples)"))
 	}
 	return nil
+}
+
+// MetricHelperCores is what kernel threads used that work for a path and are none of NAPI's: the
+// one behind a cpumap. They are in CPUPollerCores.
+const MetricHelperCores = "cpumap_thread_cores"
+
+// HasHelpers tells that these were counted.
+func (h *Host) HasHelpers() bool { return !math.IsNaN(h.value(MetricHelperCores)) }
+
+// ReadsFrames tells whether the data path's thread takes the frames of a cell itself, and not only
+// looks at what was counted.
+func (c *Cell) ReadsFrames(m stream.Mode) bool {
+	return m.Reads || m.Redirects && strings.HasPrefix(c.XDPRedirect, "xsk")
 }
 
 // OwnCores is what the threads that receive used of CPUs in the window: those of NAPI, and the

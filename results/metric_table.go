@@ -48,15 +48,27 @@ var MetricSections = []MetricSection{
 			Meaning: "what the kernel's exact counters of lost packets have counted from before the flow " +
 				"until after it, at this end; docs/probes.md has the names"},
 		{Names: "frames_of_others frames_not_redirected",
-			Units: "packets", Source: "eBPF program, whole flow",
+			Units: "packets", Source: "data path, whole flow",
 			Meaning: "frames that were not the generator's, and went on; of the generator's, those that " +
 				"the program could not redirect, and dropped"},
 		{Names: "frames_behind_cpumap frames_lost_in_cpumap",
-			Units: "packets", Source: "eBPF program, whole flow",
+			Units: "packets", Source: "data path, whole flow",
 			Meaning: "for xdp-redirect: frames that arrived on the other CPU, and those that its queue " +
 				"had no space for"},
+		{Names: "cpumap_thread_cores",
+			Units: "cores", Source: "perf_event task-clock; /proc/PID/task/TID/schedstat",
+			Meaning: "for xdp-redirect to a CPU: what the kernel thread behind the cpumap used, which " +
+				"poller_cores includes, too"},
+		{Names: "xsk_zero_copy xsk_queues xsk_frames xsk_frame_bytes",
+			Units: "1 1 1 bytes", Source: "data path, whole flow",
+			Meaning: "for AF_XDP sockets: 1 if the kernel says that the NIC writes into their " +
+				"memory itself; RX queues with a socket; frames of all their memory, and the size of each"},
+		{Names: "xsk_rx_ring_full xsk_fill_ring_empty xsk_rx_dropped",
+			Units: "packets", Source: "data path, whole flow",
+			Meaning: "frames for which the RX ring had no room; for which there was no memory (with zero " +
+				"copy attempts of the driver's to get some); that were dropped for another reason"},
 		{Names: "frames_refused frames_returned frames_pace_given_up_us",
-			Units: "packets packets us", Source: "eBPF program, whole flow",
+			Units: "packets packets us", Source: "data path, whole flow",
 			Meaning: "of the generator: frames that the kernel refused to redirect; frames returned " +
 				"to it; how much of its pace it gave up because it was late"},
 		{Names: "delivery_count delivery_early",

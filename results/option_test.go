@@ -15,7 +15,7 @@ var choices = map[string][2]string{
 	"rx": {"zcrx", "sendfile"}, "tx": {"uring", "zcrx"}, "gro": {"off", "maybe"}, "hw_gro": {"on", "1"}, "header_split": {"off", "auto"}, "big_tcp": {"128K", "100"}, "tg_big_tcp": {"off", "2000000"},
 	"cpu_layout": {"2cpu", "3cpu"}, "tg_cpu_layout": {"1cpu", "0cpu"}, "rx_buf_len": {"16K", "12288"}, "mtu": {"4148", "1279"}, "message": {"1M", "0"}, "read": {"64K", "2G"}, "rx_buffer": {"hot", "8K"}, "token_batch": {"64", "1025"},
 	"touch": {"verify", "lick"}, "congestion": {"bbr", "no/such"}, "control": {"wrong-queue", "right-queue"}, "probe": {"zc+latency", "colour"}, "probe_sample": {"4", "3"},
-	"rcvbuf": {"1M", "4G"}, "sndbuf": {"1M", "-1"}, "pace": {"10G", "4"}, "uring_engine": {"native", "no/such"}, "gather": {"10us", "1s"}, "udp_batch": {"8", "65"}, "udp_segmentation": {"off", "maybe"}, "xdp_touch": {"parse", "swap"}, "xdp_attach": {"generic", "offload"}, "xdp_redirect": {"dev", "nic"}, "tuples": {"8", "4097"}, "burst": {"4", "65537"},
+	"rcvbuf": {"1M", "4G"}, "sndbuf": {"1M", "-1"}, "pace": {"10G", "4"}, "uring_engine": {"native", "no/such"}, "gather": {"10us", "1s"}, "udp_batch": {"8", "65"}, "udp_segmentation": {"off", "maybe"}, "xdp_touch": {"parse", "swap"}, "xdp_attach": {"generic", "offload"}, "xdp_redirect": {"dev", "nic"}, "tuples": {"8", "4097"}, "burst": {"4", "65537"}, "generator_cpus": {"1-2,4", "2-1"},
 	"queue":       {"0", "-1"},
 	"steer_queue": {"7", "last"}, "area": {"huge", "disk"}, "area_bytes": {"32M", "1T"}, "refill_entries": {"64", "40000"}, "cq_entries": {"128", "-4"}, "hold": {"1M", "-1"},
 	"rx_ring": {"512", "-1"}, "tx_ring": {"256", "x"}, "channels": {"4", "-1"}, "set": {"coalesce rx-usecs=5; tg:rss=default", "coalesce"}, "sysctl_profile": {"reference", "mine"},

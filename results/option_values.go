@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/internal/units"
 )
 
@@ -219,6 +220,29 @@ func word(at func(*Cell) *string, of string) value {
 		}
 		return nil
 	})
+}
+
+// mostGenerators bounds the CPUs of a generator.
+const mostGenerators = 256
+
+// cpus is a list of CPUs, as the kernel writes it.
+func cpus(at func(*Cell) *string) value {
+	return value{
+		raw: func(c *Cell) string { return *at(c) },
+		set: func(c *Cell, s string) error {
+			list, err := cpulist.Parse(s)
+			switch {
+			case err != nil:
+				return err
+			case len(list) == 0 || len(list) > mostGenerators:
+				return fmt.Errorf("%.40q names %d CPUs: want 1 to %d", s, len(list), mostGenerators)
+			}
+			*at(c) = cpulist.Format(list)
+			return nil
+		},
+		load: func(c *Cell, s string) error { *at(c) = s; return nil },
+		zero: func(c *Cell) { *at(c) = "" },
+	}
 }
 
 // noneOr is a text that is chosen by leaving it out, too.

@@ -95,15 +95,18 @@ var Options = []Option{
 		Kind: OfPath, Role: stream.RX, concerns: runsXDP,
 		Takes: "what an XDP program does with a frame's bytes", Words: stream.XDPTouches, value: oneOf(func(c *Cell) *string { return &c.XDPTouch }, stream.XDPTouches...)},
 	{Name: "xdp_attach", Since: 3, Type: "string", Help: "where an XDP program runs: native (in the driver) or generic (at the start of the stack) (default: native)",
-		Kind: OfPath, Role: stream.RX, concerns: runsXDP,
+		Kind: OfPath, Role: stream.RX, concerns: attachesXDP,
 		Takes: "native or generic", Words: stream.XDPAttaches, value: oneOf(func(c *Cell) *string { return &c.XDPAttach }, stream.XDPAttaches...)},
-	{Name: "xdp_redirect", Since: 3, Type: "string", Help: "where xdp-redirect sends frames: cpu, to that of the receiver's thread, or dev, back out of the interface (default: cpu)",
+	{Name: "xdp_redirect", Since: 3, Type: "string", Help: "where xdp-redirect sends frames: to the CPU of the receiver's thread (cpu), back out of the interface (dev), or to AF_XDP sockets, copied (xsk) or zero copy (xsk-zc) (default: cpu)",
 		Kind: OfPath, Role: stream.RX, concerns: redirects,
-		Takes: "cpu or dev", Words: stream.XDPRedirects, value: oneOf(func(c *Cell) *string { return &c.XDPRedirect }, stream.XDPRedirects...)},
+		Takes: strings.Join(stream.XDPRedirects, ", "), Words: stream.XDPRedirects, value: oneOf(func(c *Cell) *string { return &c.XDPRedirect }, stream.XDPRedirects...)},
 	{Name: "tuples", Since: 3, Type: "int", Help: "5-tuples that generated frames rotate through, by source port (default: 1)", Kind: OfPath, concerns: ofFrames,
 		Takes: fmt.Sprintf("5-tuples in 1..%d", stream.MaxTuples), value: number(func(c *Cell) *int { return &c.Tuples }, within(1, stream.MaxTuples), func(raw string) string { return cmp.Or(raw, "1") })},
 	{Name: "burst", Since: 3, Type: "int", Help: "burst length: paced frames sent back to back (default: 1)", Kind: OfPath, Role: stream.TX, concerns: ofFrames,
 		Takes: fmt.Sprintf("frames in 1..%d", stream.MaxBurst), value: number(func(c *Cell) *int { return &c.Burst }, within(1, stream.MaxBurst), func(raw string) string { return cmp.Or(raw, "1") })},
+
+	{Name: "generator_cpus", Since: 3, Type: "CPUs", Help: "CPUs of the TG that generate frames independently, such as 2-5 (default: that of the sender's thread)", Kind: OfPath, Role: stream.TX, concerns: ofFrames,
+		Takes: "a list of CPUs, such as 2-5 or 2,3", value: cpus(func(c *Cell) *string { return &c.GenCPUs })},
 
 	{Name: "queue", Since: 3, Type: "int", Help: "RX queue of the flow: zero-copy modes take it over (default: the last); flows of other modes are steered to it (default: not steered)",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
@@ -167,6 +170,7 @@ func tripping(m stream.Mode) bool      { return m.RoundTrips }
 func buffered(m stream.Mode) bool      { return m.Buffered }
 func leavesHeaders(m stream.Mode) bool { return !m.SplitsHeaders }
 func runsXDP(m stream.Mode) bool       { return m.XDP }
+func attachesXDP(m stream.Mode) bool   { return m.XDP || m.AFXDP }
 func redirects(m stream.Mode) bool     { return m.Redirects }
 func ofFrames(m stream.Mode) bool      { return m.Kind == stream.Frame }
 func byTCP(m stream.Mode) bool         { return m.Kind == stream.Stream }

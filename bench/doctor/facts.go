@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/tape"
 	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/packet/xsk"
 	"golang.org/x/sys/unix"
 )
 
@@ -45,6 +46,10 @@ type facts struct {
 	takes     map[string]takes // by mode
 	bufLen    map[string]bool  // by mode: the kernel knows buffers of other lengths than a page
 	udmabuf   error
+	pktgenErr error           // the kernel's generator is not loaded
+	afXDPErr  error           // sockets of AF_XDP cannot be opened
+	xdp       nic.XDPFeatures // of the driver
+	xdpErr    error
 }
 
 // takes is what a mode that takes a queue over finds at the interface.
@@ -82,6 +87,8 @@ func gather(dev string) *facts {
 			return sysctl("net.core.optmem_max", 1<<20, "MSG_ZEROCOPY notifications are charged to it")
 		})}
 	f.udmabuf = tape.Try("/dev/udmabuf", func() error { return unix.Access("/dev/udmabuf", unix.R_OK|unix.W_OK) })
+	f.pktgenErr = tape.Try("pktgen", nic.PktgenLoaded)
+	f.afXDPErr = tape.Try("AF_XDP", xsk.Probe)
 	if dev == "" {
 		return f
 	}
@@ -109,6 +116,7 @@ func gather(dev string) *facts {
 	if s, err := d.SysFile("speed"); err == nil {
 		f.slot.mbits, _ = strconv.Atoi(s)
 	}
+	f.xdp, f.xdpErr = d.XDPFeatures()
 	f.takes = map[string]takes{}
 	for _, p := range modes.All() {
 		if p.ProbeProvider != nil {

@@ -33,4 +33,8 @@ var rungs = map[stream.Need]func(*facts) wire.Check{
 	stream.NeedRules:          (*facts).ntuple,
 	stream.NeedNoXDP:          (*facts).noXDP,
 	stream.NeedProviders:      (*facts).provider,
+	stream.NeedPktgen:         (*facts).pktgen,
+	stream.NeedAFXDP:          (*facts).afXDP,
+	stream.NeedNativeXDP:      (*facts).nativeXDP,
+	stream.NeedXSKZeroCopy:    (*facts).xskZeroCopy,
 }

@@ -86,7 +86,7 @@ func Open(s wire.EndSpec) (*End, error) {
 	if o.NIC.Dev, err = flowDev(of, s); err != nil {
 		return nil, err
 	}
-	if s.Role == stream.TX && path.Kind == stream.Frame {
+	if floods(path, o) {
 		if err := ssh.Refuse(o.NIC.Dev); err != nil { // whoever began it, and whatever was allowed
 			return nil, err
 		}
@@ -102,6 +102,12 @@ func Open(s wire.EndSpec) (*End, error) {
 		return nil, e.giveUp(err)
 	}
 	return e, nil
+}
+
+// floods tells an end that sends frames as fast as it can: a generator, and a receiver that sends
+// them back.
+func floods(p stream.Mode, o stream.Options) bool {
+	return p.Kind == stream.Frame && (p.Role == stream.TX || p.SendsBack || p.Redirects && o.Frames.Redirect == "dev")
 }
 
 // newEnd is an end that nothing was opened of.

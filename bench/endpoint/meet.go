@@ -36,6 +36,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	if err := r.openAll(came, cancel); err != nil {
 		return err
 	}
+	r.countHelpers()
 	r.stall = newStallWatch(r.end, orDefault(r.sch.StallNs, defaultStall))
 	if !r.end.path.Kind.Packets() {
 		r.congestion, _ = sock.Congestion(r.end.first().Conn.FD)
@@ -73,6 +74,7 @@ func (r *run) openAll(came *guests, cancel context.CancelCauseFunc) (err error) 
 			if f.Conn = s.conn; s.err != nil {
 				f.Conn = nil // its thread closes it
 			}
+			r.helpers = append(r.helpers, s.helps...)
 			if r.startNs = max(r.startNs, s.atNs); s.n == 0 {
 				r.start = s
 			}

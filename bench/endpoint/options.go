@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -21,7 +22,7 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	if p.UsesRing() {
 		o.UringEngine = c.UringEngine
 	}
-	if p.Kind == stream.Frame {
+	if p.Kind == stream.Frame || p.AFXDP {
 		o.Frames = framesOf(c)
 	}
 	if p.Batches {
@@ -60,6 +61,7 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 // framesOf are a cell's choices of frames.
 func framesOf(c *results.Cell) stream.Frames {
 	f := stream.Frames{Touch: c.XDPTouch, Attach: c.XDPAttach, Redirect: c.XDPRedirect, Tuples: c.Tuples, Burst: c.Burst, KeepGRO: c.GRO != nil}
+	f.CPUs, _ = cpulist.Parse(c.GenCPUs) // it was read when it was set
 	rx, err := stream.LookupMode(stream.RX, c.RX)
 	f.Returns = err == nil && (rx.SendsBack || rx.Redirects && c.XDPRedirect == "dev")
 	return f

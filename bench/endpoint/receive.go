@@ -75,7 +75,7 @@ func (w *worker) attachAll(path stream.Receiver, o orders) (conns []*stream.Conn
 		if ok = ok && a.err == nil; a.err == nil {
 			f.timeArrivals(w.end, o.sch)
 		}
-		w.end.started <- flowStart{n: a.n, conn: a.conn, hello: a.hello, atNs: counter.Monotonic(), err: a.err} // not after the sender's
+		w.end.started <- flowStart{n: a.n, conn: a.conn, hello: a.hello, helps: helpersOf(path, a.err), atNs: counter.Monotonic(), err: a.err} // not after the sender's
 	}
 	for _, f := range w.own {
 		if c := byNumber[f.N]; c != nil {

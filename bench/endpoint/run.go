@@ -36,6 +36,7 @@ type run struct {
 	dram       *counter.DRAM
 	pollers    *counter.Pollers // nil: nothing polls for the flows
 	polledBy   NAPIThreads
+	helpers    []int        // kernel threads that work for the paths, see countHelpers
 	watch      *place.Watch // of the flows' softirq; nil: it is left as found, or was stopped
 	nic        *nicWatch
 	tally      *tally.Reader // nil: the interface cannot be asked
@@ -90,7 +91,7 @@ func (r *run) do(ctx context.Context) error {
 	r.dram = counter.OpenDRAM(counter.FS{})
 	defer r.dram.Close()
 	r.openPollers()
-	defer r.pollers.Close()
+	defer func() { r.pollers.Close() }()
 	r.openTally()
 	defer r.tally.Close()
 	r.nic = r.end.watchNIC(r.tally.Device())
@@ -281,6 +282,7 @@ func (r *run) host() results.Host {
 	change.Fill(&h)
 	r.change = change
 	r.polled(&h)
+	r.helped(&h, change.Polled)
 	h.FlowMHz = change.FlowMHz(r.flowCPUs(change))
 	r.placed(&h, change)
 	r.fillFlow(&h, change)

@@ -76,6 +76,7 @@ type flowStart struct {
 	atNs  int64        // when payload could begin
 	hello stream.Hello // RX
 	wish  int64        // TX: the duration that the receiver wishes, ns
+	helps []int        // kernel threads that work for its path, by their numbers
 	err   error
 }
 

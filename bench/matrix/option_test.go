@@ -14,7 +14,7 @@ import (
 // values are what files say of options, of cells that they concern.
 var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split": "true", "big_tcp": "128K", "tg_big_tcp": "off", "cpu_layout": "1cpu", "tg_cpu_layout": "2cpu", "rx_buf_len": "8K", "mtu": "9000",
 	"message": "64M", "read": "1M", "rx_buffer": "cold", "token_batch": "512", "touch": "read", "congestion": "dctcp", "control": "wrong-queue", "probe": "zc+latency", "probe_sample": "4",
-	"rcvbuf": "1M", "sndbuf": "2M", "pace": "10G", "uring_engine": "native", "gather": "10us", "udp_batch": "8", "udp_segmentation": "off", "xdp_touch": "parse", "xdp_attach": "generic", "xdp_redirect": "dev", "tuples": "8", "burst": "4",
+	"rcvbuf": "1M", "sndbuf": "2M", "pace": "10G", "uring_engine": "native", "gather": "10us", "udp_batch": "8", "udp_segmentation": "off", "xdp_touch": "parse", "xdp_attach": "generic", "xdp_redirect": "dev", "tuples": "8", "burst": "4", "generator_cpus": "1-2",
 	"queue": "0", "steer_queue": "1", "area": "huge", "area_bytes": "32M",
 	"refill_entries": "64", "cq_entries": "128", "hold": "1M", "rx_ring": "512", "tx_ring": "256", "channels": "4", "set": "coalesce rx-usecs=5", "sysctl_profile": "reference",
 	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true", "flows": "4", "queues": "1", "busy_poll": "50us", "request": "128", "response": "1K", "in_flight": "16", "rr_rate": "10000"}

@@ -40,6 +40,10 @@ type Figure struct {
 	Value float64
 }
 
+// Helped is a receive path for which kernel threads of its own work, once it is attached: none of
+// NAPI's, and none of this process. They are by their numbers in this PID namespace.
+type Helped interface{ Threads() []int }
+
 // Witness is a data path that can give evidence.
 type Witness interface {
 	// Evidence is called on the data path's thread when Receive or Send has

@@ -9,6 +9,7 @@ type Frames struct {
 	Redirect string // where it sends frames
 	Tuples   int    // flows that they belong to; 0: one
 	Burst    int    // that leave together at a pace; 0: one
+	CPUs     []int  // of a sender, that make frames; nil: its thread's
 	Returns  bool   // of a sender: the receiver sends them back
 	KeepGRO  bool   // the receiver's GRO was chosen: it must not be switched on for want of NAPI
 }
@@ -17,7 +18,7 @@ type Frames struct {
 var (
 	XDPTouches   = []string{"none", "read", "write", "parse", "swap-macs"}
 	XDPAttaches  = []string{"native", "generic"}
-	XDPRedirects = []string{"cpu", "dev"}
+	XDPRedirects = []string{"cpu", "dev", "xsk", "xsk-zc"}
 )
 
 // FramesReturned is the figure of a sender whose frames the receiver sends back: those that came.

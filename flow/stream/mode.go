@@ -89,6 +89,8 @@ type Mode struct {
 	// Above is the mode of the rung above, see docs/packets.md: what this one costs more is the
 	// price of what lies between. "": it is the highest, or none.
 	Above string
+	// AFXDP: an XDP program redirects its packets to sockets of AF_XDP.
+	AFXDP bool
 	// LostAt are, of a receive mode that drops packets itself, the counters of lost packets that
 	// tell of packets which it never saw; nil: all of them.
 	LostAt []string

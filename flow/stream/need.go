@@ -32,6 +32,10 @@ const (
 	NeedRules          Need = "ntuple rules"
 	NeedNoXDP          Need = "XDP"
 	NeedProviders      Need = "memory providers"
+	NeedPktgen         Need = "pktgen"
+	NeedAFXDP          Need = "AF_XDP"
+	NeedNativeXDP      Need = "native XDP"
+	NeedXSKZeroCopy    Need = "AF_XDP zero copy"
 )
 
 // NeedsOfQueue is what taking over a queue of a NIC stands on, the lowest first.

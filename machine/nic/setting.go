@@ -29,6 +29,7 @@ import (
 //	rss                   default, or the queue of each entry of the indirection table
 //	rss-context Q,Q...    present, absent: an RSS context over these queues in turn
 //	rule REMOTE > LOCAL queue N    present, absent: an ntuple rule for one TCP flow
+//	pktgen CPU            present, absent: the kernel's generator pktgen has the interface there
 func (d *Device) Setting(name string) (setting.Setting, error) {
 	word, arg, _ := strings.Cut(name, " ")
 	s := setting.Setting{Name: name}
@@ -74,6 +75,8 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 		s.Canon = oneOf(present, absent)
 	case "rule":
 		err = d.ruleSetting(&s, arg)
+	case "pktgen":
+		err = d.pktgenSetting(&s, arg)
 	default:
 		if _, ok := linkNumbers[name]; !ok {
 			return s, fmt.Errorf("unknown setting %.80q of an interface", name)

@@ -18,6 +18,10 @@ var (
 	Uring = stream.Mode{Name: "udp-uring", Role: stream.RX, Kind: stream.Datagram, Summary: "io_uring multishot recvmsg of datagrams with a provided-buffer ring", Ring: true,
 		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},
 		NewReceiver: stream.MakesReceiver(NewUringReceiver), Probe: probeUringReceiver}
+	XSK = xskOf(stream.Mode{Name: "udp-xsk", Summary: "sockets of AF_XDP: the kernel copies frames into the application's memory",
+		NewReceiver: stream.MakesReceiver(NewXSKReceiver)})
+	XSKZeroCopy = xskOf(stream.Mode{Name: "udp-xsk-zc", Summary: "sockets of AF_XDP with zero copy: the NIC writes frames into the application's memory", ZeroCopy: true,
+		NewReceiver: stream.MakesReceiver(NewXSKZeroCopyReceiver)})
 
 	TX = stream.Mode{Name: "udp", Role: stream.TX, Kind: stream.Datagram, Summary: "sendmmsg of datagrams", Batches: true,
 		NewSender: stream.MakesSender(NewSender)}

@@ -38,16 +38,16 @@ const discard = 9
 const neighbourEvery = time.Second
 
 // openFarEnd begins to look, in the calling thread's network namespace.
-func (g *Generator) openFarEnd(words *stream.Conn) (f *farEnd, err error) {
-	f = &farEnd{words: words, to: g.Tuples.Dest.Unmap(), mac: g.peer}
-	if f.dev, err = rtnl.LinkNamed(g.Dev); err != nil {
+func openFarEnd(dev string, t Tuples, peer net.HardwareAddr, words *stream.Conn) (f *farEnd, err error) {
+	f = &farEnd{words: words, to: t.Dest.Unmap(), mac: peer}
+	if f.dev, err = rtnl.LinkNamed(dev); err != nil {
 		return nil, err
 	}
 	if f.route, err = rtnl.Dial(); err != nil {
 		return nil, err
 	}
-	from, to := netip.AddrPortFrom(g.Tuples.Source.Unmap(), 0), netip.AddrPortFrom(f.to, discard)
-	if f.asking, err = net.DialUDP("udp4", net.UDPAddrFromAddrPort(from), net.UDPAddrFromAddrPort(to)); err != nil {
+	from, to := netip.AddrPortFrom(t.Source.Unmap(), 0), netip.AddrPortFrom(f.to, discard)
+	if f.asking, err = net.DialUDP("udp", net.UDPAddrFromAddrPort(from), net.UDPAddrFromAddrPort(to)); err != nil {
 		f.route.Close()
 		return nil, fmt.Errorf("see whether %v answers: %w", f.to, err)
 	}

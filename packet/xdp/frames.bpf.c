@@ -57,38 +57,26 @@ struct {
 __inline int read_match(void *data, void *end)
 {
 	struct ethernet *eth = data;
-	struct ipv4 *ip = data + ETHERNET_BYTES;
-	struct udp *udp = data + ETHERNET_BYTES + IPV4_BYTES;
+	void *ip = data + ETHERNET_BYTES;
 
-	if (data + HEADER_BYTES > end)
+	if (tuple_v6) {
+		if (ip + IPV6_BYTES + UDP_BYTES > end)
+			return 0;
+		return eth->type == bswap16(ETH_P_IPV6) && plain_ipv6(ip) && ours_ipv6(ip) && ours_udp(ip + IPV6_BYTES);
+	}
+	if (ip + IPV4_BYTES + UDP_BYTES > end)
 		return 0;
-	return eth->type == bswap16(ETH_P_IP) && plain_ipv4(ip) && ours_udp(ip, udp);
+	return eth->type == bswap16(ETH_P_IP) && plain_ipv4(ip) && ours_ipv4(ip) && ours_udp(ip + IPV4_BYTES);
 }
 
-/* parse_match goes through the headers as a router or a firewall would: tags of VLANs, options
- * of IPv4, its lengths and its checksum. */
-__inline int parse_match(void *data, void *end)
+/* parse_ipv4 looks at options, lengths and the header's checksum. */
+__inline int parse_ipv4(struct ipv4 *ip, void *end)
 {
-	struct ethernet *eth = data;
-	void *at = data + ETHERNET_BYTES;
+	void *at = ip;
 	__u32 sum = 0, bytes;
-	struct ipv4 *ip;
 	struct udp *udp;
-	__u16 type;
 
-	if (at > end)
-		return 0;
-	type = eth->type;
-	for (int i = 0; i < 2; i++) {
-		if (type != bswap16(ETH_P_8021Q) && type != bswap16(ETH_P_8021AD))
-			break;
-		if (at + 4 > end)
-			return 0;
-		type = *(__u16 *)(at + 2);
-		at += 4;
-	}
-	ip = at;
-	if (type != bswap16(ETH_P_IP) || at + IPV4_BYTES > end)
+	if (at + IPV4_BYTES > end)
 		return 0;
 	bytes = (ip->version_ihl & 15) << 2;
 	if (ip->version_ihl >> 4 != 4 || bytes < IPV4_BYTES || ip->protocol != IPPROTO_UDP)
@@ -108,7 +96,60 @@ __inline int parse_match(void *data, void *end)
 	udp = at + bytes;
 	if ((void *)(udp + 1) > end || bswap16(udp->length) + bytes > bswap16(ip->length))
 		return 0;
-	return ours_udp(ip, udp);
+	return ours_ipv4(ip) && ours_udp(udp);
+}
+
+/* parse_ipv6 goes through up to two extension headers that say how long they are. */
+__inline int parse_ipv6(struct ipv6 *ip, void *end)
+{
+	void *at = (void *)ip + IPV6_BYTES;
+	__u32 bytes = 0;
+	struct udp *udp;
+	__u8 next;
+
+	if (at > end || ip->version >> 4 != 6)
+		return 0;
+	next = ip->next;
+	for (int i = 0; i < 2; i++) {
+		__u8 *h = at;
+
+		if (next != IPPROTO_HOPOPTS && next != IPPROTO_ROUTING && next != IPPROTO_DSTOPTS)
+			break;
+		if (at + 2 > end)
+			return 0;
+		next = h[0];
+		bytes += (h[1] + 1) << 3;
+		at += (h[1] + 1) << 3;
+		if (at > end)
+			return 0;
+	}
+	udp = at;
+	if (next != IPPROTO_UDP || (void *)(udp + 1) > end || bswap16(udp->length) + bytes > bswap16(ip->length))
+		return 0;
+	return ours_ipv6(ip) && ours_udp(udp);
+}
+
+/* parse_match goes through the headers as a router or a firewall would, also tags of VLANs. */
+__inline int parse_match(void *data, void *end)
+{
+	struct ethernet *eth = data;
+	void *at = data + ETHERNET_BYTES;
+	__u16 type;
+
+	if (at > end)
+		return 0;
+	type = eth->type;
+	for (int i = 0; i < 2; i++) {
+		if (type != bswap16(ETH_P_8021Q) && type != bswap16(ETH_P_8021AD))
+			break;
+		if (at + 4 > end)
+			return 0;
+		type = *(__u16 *)(at + 2);
+		at += 4;
+	}
+	if (tuple_v6)
+		return type == bswap16(ETH_P_IPV6) && parse_ipv6(at, end);
+	return type == bswap16(ETH_P_IP) && parse_ipv4(at, end);
 }
 
 __inline int matches(void *data, void *end)
@@ -142,6 +183,7 @@ int rung(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct counts *c = counts_of(0);
+	void *mark;
 
 	if (!c)
 		return XDP_PASS;
@@ -151,12 +193,13 @@ int rung(struct xdp_md *ctx)
 	}
 	c->frames++;
 	c->bytes += end - data;
-	if (touch == TOUCH_READ && data + MIN_FRAME_BYTES <= end)
-		(void)*(volatile __u32 *)(data + MARK_OFFSET);
+	mark = data + header_bytes() + TAG_BYTES;
+	if (touch == TOUCH_READ && mark + 4 <= end)
+		(void)*(volatile __u32 *)mark;
 	if (touch == TOUCH_WRITE) {
-		if (data + MIN_FRAME_BYTES > end)
+		if (mark + 4 > end)
 			return XDP_ABORTED; /* there is no shorter one */
-		*(__u32 *)(data + MARK_OFFSET) = 0x5a43; /* nobody reads it */
+		*(__u32 *)mark = 0x5a43; /* nobody reads it */
 	}
 	if (touch == TOUCH_SWAP_MACS && data + ETHERNET_BYTES <= end)
 		swap_macs(data);
@@ -196,8 +239,8 @@ int ingress(struct __sk_buff *skb)
 
 	if (!c)
 		return TCX_NEXT;
-	if ((void *)(long)skb->data + HEADER_BYTES > (void *)(long)skb->data_end)
-		bpf_skb_pull_data(skb, HEADER_BYTES); /* some drivers leave headers in fragments */
+	if ((void *)(long)skb->data + header_bytes() > (void *)(long)skb->data_end)
+		bpf_skb_pull_data(skb, header_bytes()); /* some drivers leave headers in fragments */
 	data = (void *)(long)skb->data;
 	end = (void *)(long)skb->data_end;
 	if (!read_match(data, end)) {
@@ -209,31 +252,57 @@ int ingress(struct __sk_buff *skb)
 	return TCX_DROP;
 }
 
+/* is_ours reads the headers of a packet that IP has. */
+__inline int is_ours(struct sk_buff *skb, __u32 *bytes)
+{
+	void *at = skb->head + skb->network_header;
+
+	if (tuple_v6) {
+		struct {
+			struct ipv6 ip;
+			struct udp udp;
+		} h;
+
+		if (bpf_probe_read_kernel(&h, sizeof(h), at) || !plain_ipv6(&h.ip) || !ours_ipv6(&h.ip) || !ours_udp(&h.udp))
+			return 0;
+		*bytes = ETHERNET_BYTES + IPV6_BYTES + bswap16(h.ip.length);
+		return 1;
+	} else {
+		struct {
+			struct ipv4 ip;
+			struct udp udp;
+		} h;
+
+		if (bpf_probe_read_kernel(&h, sizeof(h), at) || !plain_ipv4(&h.ip) || !ours_ipv4(&h.ip) || !ours_udp(&h.udp))
+			return 0;
+		*bytes = ETHERNET_BYTES + bswap16(h.ip.length);
+		return 1;
+	}
+}
+
 SEC("netfilter")
 int prerouting(struct bpf_nf_ctx *ctx)
 {
 	struct counts *c = counts_of(0);
-	struct sk_buff *skb = ctx->skb;
-	struct {
-		struct ipv4 ip;
-		struct udp udp;
-	} h;
+	__u32 bytes = 0;
 
 	if (!c)
 		return NF_ACCEPT;
-	if (bpf_probe_read_kernel(&h, sizeof(h), skb->head + skb->network_header) || !plain_ipv4(&h.ip) || !ours_udp(&h.ip, &h.udp)) {
+	if (!is_ours(ctx->skb, &bytes)) {
 		c->others++;
 		return NF_ACCEPT;
 	}
 	c->frames++;
-	c->bytes += ETHERNET_BYTES + bswap16(h.ip.length);
+	c->bytes += bytes;
 	return NF_DROP;
 }
 
 /* ---- the generator ---- */
 
-/* The first 40 bytes of each frame; the rest of the UDP header is 0: there is no checksum. */
-volatile const __u64 header[5];
+/* The beginning of each frame: 40 bytes of IPv4, where the rest of the UDP header is 0: there is
+ * no checksum; 64 of IPv6, which must have one. */
+volatile const __u64 header[8];
+volatile const __u32 base_sum; /* of IPv6: the checksum's sum of all that is the same in each */
 volatile const __u32 tag;      /* network byte order */
 volatile const __u64 burst_ns; /* how long a burst may take at the wanted rate; 0: no pace */
 volatile const __u32 burst;    /* frames */
@@ -308,25 +377,45 @@ __inline int due(struct line *l)
 	return 1;
 }
 
+/* finish_ipv6 writes the checksum, of what differs from frame to frame: the port and the number. */
+__inline void finish_ipv6(void *data, __u16 port, __u64 number)
+{
+	__u32 sum = base_sum + port + (number & 0xffff) + (number >> 16 & 0xffff) + (number >> 32 & 0xffff) + (number >> 48);
+
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = ~sum & 0xffff;
+	*(__u16 *)(data + ETHERNET_BYTES + IPV6_BYTES + 6) = sum ? sum : 0xffff; /* RFC 8200, 8.1 */
+}
+
 /* Frames come back here with what was written into them, so all of it is written anew. */
 SEC("xdp")
 int generate(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	__u32 zero = 0;
+	__u32 zero = 0, headers = header_bytes();
 	struct line *l = bpf_map_lookup_elem(&lines, &zero);
-	__u64 *to = data;
+	__u64 *to = data, number;
+	__u16 port;
 
-	if (!l || data + MIN_FRAME_BYTES > end)
+	if (!l || data + headers + TAG_BYTES > end || data + MIN_FRAME_BYTES > end)
 		return XDP_DROP;
 	if (l->sent >= l->most || !due(l))
 		return XDP_DROP;
 	for (int i = 0; i < 5; i++)
 		to[i] = header[i];
-	*(__u16 *)(data + ETHERNET_BYTES + IPV4_BYTES) = bswap16((__u16)(tuple_first_port + l->port));
-	*(__u16 *)(data + HEADER_BYTES - 2) = 0;
-	*(__u64 *)(data + HEADER_BYTES) = __builtin_bswap64(l->number);
-	*(__u32 *)(data + HEADER_BYTES + 8) = tag;
+	if (tuple_v6)
+		for (int i = 5; i < 8; i++)
+			to[i] = header[i];
+	port = bswap16((__u16)(tuple_first_port + l->port));
+	number = __builtin_bswap64(l->number);
+	*(__u16 *)(data + headers - UDP_BYTES) = port;
+	*(__u64 *)(data + headers) = number;
+	*(__u32 *)(data + headers + 8) = tag;
+	if (tuple_v6)
+		finish_ipv6(data, port, number);
+	else
+		*(__u16 *)(data + headers - 2) = 0;
 	if (bpf_redirect_map(&out, 0, XDP_DROP) != XDP_REDIRECT) {
 		l->refused++;
 		return XDP_DROP;

@@ -43,15 +43,26 @@ struct ipv4 {
 	__u32 source, dest;
 };
 
+struct ipv6 {
+	__u8 version, flow[3];
+	__u16 length;
+	__u8 next, hops;
+	__u32 source[4], dest[4];
+};
+
 struct udp {
 	__u16 source, dest, length, check;
 };
 
+#define IPPROTO_HOPOPTS 0
+#define IPPROTO_ROUTING 43
+#define IPPROTO_DSTOPTS 60
+
 #define ETHERNET_BYTES 14
 #define IPV4_BYTES 20
+#define IPV6_BYTES 40
 #define UDP_BYTES 8
-#define HEADER_BYTES (ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES)
-#define MARK_OFFSET 54 /* behind number and tag: what touch "read" reads and "write" writes */
+#define TAG_BYTES 12 /* number and tag, behind the headers */
 #define MIN_FRAME_BYTES 60
 
 #define ETH_P_8021Q 0x8100
@@ -59,21 +70,36 @@ struct udp {
 
 /* Whose frames these are: the generator's 5-tuples. Constants are fixed before a program is
  * loaded. All but the numbers of ports are in network byte order. */
-volatile const __u32 tuple_source, tuple_dest; /* IPv4 */
+volatile const __u8 tuple_v6;
+volatile const __u32 tuple_source[4], tuple_dest[4]; /* of IPv4 the first */
 volatile const __u16 tuple_dest_port;
 volatile const __u16 tuple_first_port, tuple_ports; /* of the source, host byte order */
 
-/* ours_udp tells the generator's datagrams, whose IPv4 header has no options. */
-__inline int ours_udp(const struct ipv4 *ip, const struct udp *udp)
+__inline __u32 header_bytes(void) { return ETHERNET_BYTES + (tuple_v6 ? IPV6_BYTES : IPV4_BYTES) + UDP_BYTES; }
+
+/* ours_udp tells the ports of the generator's datagrams. */
+__inline int ours_udp(const struct udp *udp)
 {
-	if (ip->source != tuple_source || ip->dest != tuple_dest || udp->dest != tuple_dest_port)
-		return 0;
-	return (__u16)(bswap16(udp->source) - tuple_first_port) < tuple_ports;
+	return udp->dest == tuple_dest_port && (__u16)(bswap16(udp->source) - tuple_first_port) < tuple_ports;
 }
 
+__inline int ours_ipv4(const struct ipv4 *ip) { return ip->source == tuple_source[0] && ip->dest == tuple_dest[0]; }
+
+__inline int ours_ipv6(const struct ipv6 *ip)
+{
+	for (int i = 0; i < 4; i++)
+		if (ip->source[i] != tuple_source[i] || ip->dest[i] != tuple_dest[i])
+			return 0;
+	return 1;
+}
+
+/* plain_ipv4 tells a datagram of UDP, in one piece, whose IPv4 header has no options. */
 __inline int plain_ipv4(const struct ipv4 *ip)
 {
 	return ip->version_ihl == 0x45 && ip->protocol == IPPROTO_UDP && !(ip->fragment & bswap16(0x3fff));
 }
+
+/* plain_ipv6 tells the same without extension headers. */
+__inline int plain_ipv6(const struct ipv6 *ip) { return ip->version >> 4 == 6 && ip->next == IPPROTO_UDP; }
 
 #endif

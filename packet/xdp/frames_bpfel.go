@@ -29,6 +29,7 @@ const (
 	framesProgPrerouting    = "prerouting"
 	framesProgRung          = "rung"
 	framesVarAction         = "action"
+	framesVarBaseSum        = "base_sum"
 	framesVarBurst          = "burst"
 	framesVarBurstNs        = "burst_ns"
 	framesVarHeader         = "header"
@@ -40,6 +41,7 @@ const (
 	framesVarTupleFirstPort = "tuple_first_port"
 	framesVarTuplePorts     = "tuple_ports"
 	framesVarTupleSource    = "tuple_source"
+	framesVarTupleV6        = "tuple_v6"
 )
 
 // loadFrames returns the embedded CollectionSpec for frames.
@@ -109,6 +111,7 @@ type framesMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type framesVariableSpecs struct {
 	Action         *ebpf.VariableSpec `ebpf:"action"`
+	BaseSum        *ebpf.VariableSpec `ebpf:"base_sum"`
 	Burst          *ebpf.VariableSpec `ebpf:"burst"`
 	BurstNs        *ebpf.VariableSpec `ebpf:"burst_ns"`
 	Header         *ebpf.VariableSpec `ebpf:"header"`
@@ -120,6 +123,7 @@ type framesVariableSpecs struct {
 	TupleFirstPort *ebpf.VariableSpec `ebpf:"tuple_first_port"`
 	TuplePorts     *ebpf.VariableSpec `ebpf:"tuple_ports"`
 	TupleSource    *ebpf.VariableSpec `ebpf:"tuple_source"`
+	TupleV6        *ebpf.VariableSpec `ebpf:"tuple_v6"`
 }
 
 // framesObjects contains all objects after they have been loaded into the kernel.
@@ -168,6 +172,7 @@ func (m *framesMaps) Close() error {
 // It can be passed to loadFramesObjects or ebpf.CollectionSpec.LoadAndAssign.
 type framesVariables struct {
 	Action         *ebpf.Variable `ebpf:"action"`
+	BaseSum        *ebpf.Variable `ebpf:"base_sum"`
 	Burst          *ebpf.Variable `ebpf:"burst"`
 	BurstNs        *ebpf.Variable `ebpf:"burst_ns"`
 	Header         *ebpf.Variable `ebpf:"header"`
@@ -179,6 +184,7 @@ type framesVariables struct {
 	TupleFirstPort *ebpf.Variable `ebpf:"tuple_first_port"`
 	TuplePorts     *ebpf.Variable `ebpf:"tuple_ports"`
 	TupleSource    *ebpf.Variable `ebpf:"tuple_source"`
+	TupleV6        *ebpf.Variable `ebpf:"tuple_v6"`
 }
 
 // framesPrograms contains all programs after they have been loaded into the kernel.

@@ -130,7 +130,7 @@ func (g *Generator) open() error {
 	if err != nil {
 		return err
 	}
-	if err := checkFrameBytes(g.FrameBytes, dev.MTU); err != nil {
+	if err := g.Tuples.checkFrameBytes(g.FrameBytes, dev.MTU); err != nil {
 		return err
 	}
 	if g.peer, err = resolve(dev, g.Tuples); err != nil {
@@ -140,11 +140,12 @@ func (g *Generator) open() error {
 		return err
 	}
 	g.frame = g.Tuples.frame(source, g.peer, g.FrameBytes, g.Tag)
-	var header [5]uint64
-	for i := range header {
+	var header [8]uint64
+	for i := range min(len(header), len(g.frame)/8) { // of the shortest the rest is number and tag
 		header[i] = binary.NativeEndian.Uint64(g.frame[8*i:])
 	}
-	c := map[string]any{framesVarHeader: header, framesVarTag: binary.NativeEndian.Uint32(g.frame[50:]), framesVarBurst: uint32(g.Burst)}
+	tag := g.frame[g.Tuples.HeaderBytes()+8:]
+	c := map[string]any{framesVarHeader: header, framesVarBaseSum: g.Tuples.baseSum(g.frame), framesVarTag: binary.NativeEndian.Uint32(tag), framesVarBurst: uint32(g.Burst)}
 	if g.Rate > 0 {
 		c[framesVarBurstNs] = max(uint64(float64(g.Burst)*1e9*float64(len(g.CPUs))/g.Rate), 1)
 	}
@@ -308,6 +309,11 @@ func (g *Generator) interrupt() bool {
 	}
 	return len(g.threads) > 0
 }
+
+// Peer is the receiver's address on the link.
+func (g *Generator) Peer() net.HardwareAddr { return g.peer }
+
+func (g *Generator) notTaken() (uint64, bool) { return notTaken(g.Dev) }
 
 // Read is what was done so far.
 func (g *Generator) Read() (all Generated, err error) {

@@ -109,7 +109,7 @@ func TestParseFindsHeaders(t *testing.T) {
 	options[14] = 0x46
 	binary.BigEndian.PutUint16(options[16:], uint16(len(options)-14))
 	options[24], options[25] = 0, 0
-	binary.BigEndian.PutUint16(options[24:], checksum(options[14:38]))
+	binary.BigEndian.PutUint16(options[24:], ^uint16(onesSum(options[14:38])))
 	for what, x := range map[string]struct {
 		frame []byte
 		want  uint32

@@ -47,5 +47,8 @@ var (
 
 	Pktgen = stream.Mode{Name: pktgen, Role: stream.TX, Kind: stream.Frame, Summary: "an XDP program makes frames in the kernel (BPF_PROG_TEST_RUN, live frames)",
 		Kernel: "5.18", Needs: needs, NeedsDev: true, NoPayload: true, LostAt: []string{"tx_dropped"},
-		Probe: probeGenerator, ProbeDevice: probeDevice(stream.TX, pktgen, false, probeGenerator), NewSender: stream.MakesSender(newSender)}
+		Probe: probeGenerator, ProbeDevice: probeDevice(stream.TX, pktgen, false, probeGenerator), NewSender: stream.MakesSender(newSender(xdpMaker))}
+	KernelPktgen = stream.Mode{Name: kernelPktgen, Role: stream.TX, Kind: stream.Frame, Summary: "the kernel's own generator of packets, where its module is loaded (pktgen)",
+		Needs: append([]stream.Need{stream.NeedPktgen}, needs...), NeedsDev: true, NoPayload: true, LostAt: []string{"tx_dropped"},
+		Probe: probePktgen, ProbeDevice: probeDevice(stream.TX, kernelPktgen, false, probePktgen), NewSender: stream.MakesSender(newSender(kernelMaker))}
 )

@@ -65,7 +65,7 @@ func TestIntegrationNeighbourForgotten(t *testing.T) {
 	l := newLadder(t)
 	g := l.generator(GeneratorOptions{})
 	in(t, l.pair.TG.Netns, func() (any, error) {
-		f, err := g.openFarEnd(nil)
+		f, err := openFarEnd(g.Dev, g.Tuples, g.peer, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func (l *ladder) address(mac net.HardwareAddr) error {
 func (l *ladder) sendTo(c *stream.Conn, m *stream.Meter) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	s, err := newSender(stream.Options{MessageBytes: 18, NIC: stream.NICQueue{Dev: l.pair.TG.Dev}})
+	s, err := newSender(xdpMaker)(stream.Options{MessageBytes: 18, NIC: stream.NICQueue{Dev: l.pair.TG.Dev}})
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func TestIntegrationStrangersAtASocket(t *testing.T) {
 		t.Run(fmt.Sprint(ports), func(t *testing.T) {
 			l := newLadder(t)
 			l.Ports = ports
-			s := in(t, l.pair.SUT.Netns, func() (*Socket, error) { return OpenSocket(l.Tuples, MinFrameBytes, 0, 0x7a6362) })
+			s := in(t, l.pair.SUT.Netns, func() (*Socket, error) { return OpenSocket(l.Tuples, MinFrameBytes, 0, Tagged(0x7a6362)) })
 			defer s.Close()
 			in(t, l.pair.TG.Netns, func() (any, error) {
 				for port := int(l.FirstPort) - 1; port <= int(l.FirstPort)+ports; port++ {
@@ -158,8 +158,8 @@ func TestIntegrationStrangersAtASocket(t *testing.T) {
 
 // What was lost behind a rung has not come, and is told: with what came, all frames of the rung.
 func TestIntegrationLostBehindARung(t *testing.T) {
-	for _, f := range []stream.Frames{{}, {Redirect: "dev"}} {
-		t.Run(f.Redirect, func(t *testing.T) {
+	for _, f := range []stream.Frames{{}, {Redirect: "dev"}, {Redirect: "xsk"}, {Redirect: "xsk", Attach: "generic"}} {
+		t.Run(f.Redirect+f.Attach, func(t *testing.T) {
 			l := newLadder(t)
 			r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18, Frames: f, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev}})
 			if err != nil {
@@ -173,6 +173,7 @@ func TestIntegrationLostBehindARung(t *testing.T) {
 				})
 				defer back.Close()
 			}
+			r.frameBytes = l.shortest()
 			in(t, l.pair.SUT.Netns, func() (any, error) { return nil, r.place(l.Tuples) })
 			g, m := l.generator(GeneratorOptions{Frames: someFrames}), &stream.Meter{}
 			in(t, l.pair.TG.Netns, func() (any, error) { return nil, g.Run() })
@@ -184,6 +185,9 @@ func TestIntegrationLostBehindARung(t *testing.T) {
 				lost += uint64(x.Value)
 			}
 			there := l.framesOf(r.rung.Behind)
+			if r.sockets != nil {
+				there = func() uint64 { return r.came }
+			}
 			if back != nil {
 				there = l.framesOf(back.Read)
 			}

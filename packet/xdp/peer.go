@@ -85,7 +85,7 @@ func onLink(c *rtnl.Conn, dev rtnl.Link, to netip.Addr) error {
 		}
 		if a.Index == dev.Index && a.Prefix.Masked().Contains(to) && a.Prefix.Bits() > 0 {
 			near = true
-			if p := a.Prefix; p.Bits() < 31 && (to == p.Masked().Addr() || to == broadcast(p)) {
+			if ofAll(a.Prefix, to) {
 				return refuse("it is the address of the whole network")
 			}
 		}
@@ -96,7 +96,16 @@ func onLink(c *rtnl.Conn, dev rtnl.Link, to netip.Addr) error {
 	return nil
 }
 
-// broadcast is the last address of a network.
+// ofAll tells an address that belongs to no one host of a network: its first one, which with IPv6
+// is that of all its routers (RFC 4291, 2.6.1), and with IPv4 the last one.
+func ofAll(p netip.Prefix, a netip.Addr) bool {
+	if p.Bits() >= p.Addr().BitLen()-1 {
+		return false
+	}
+	return a == p.Masked().Addr() || p.Addr().Is4() && a == broadcast(p)
+}
+
+// broadcast is the last address of a network of IPv4.
 func broadcast(p netip.Prefix) netip.Addr {
 	b := p.Masked().Addr().As4()
 	for i := p.Bits(); i < 32; i++ {
@@ -107,7 +116,7 @@ func broadcast(p netip.Prefix) netip.Addr {
 
 // ask makes the kernel look for the peer: a datagram to where frames will go does.
 func ask(from, to netip.AddrPort) {
-	c, err := net.DialUDP("udp4", net.UDPAddrFromAddrPort(from), net.UDPAddrFromAddrPort(to))
+	c, err := net.DialUDP("udp", net.UDPAddrFromAddrPort(from), net.UDPAddrFromAddrPort(to))
 	if err != nil {
 		return // nobody answers then
 	}

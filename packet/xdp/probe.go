@@ -33,14 +33,27 @@ func probeKernel(mode string, programs ...string) func() error {
 		return nil
 	}
 	return func() error {
-		someones := Tuples{Source: netip.AddrFrom4([4]byte{192, 0, 2, 1}), Dest: netip.AddrFrom4([4]byte{192, 0, 2, 2}), FirstPort: 1, DestPort: 1} // of RFC 5737
-		c, err := load(someones.constants(), nil, programs...)
+		c, err := load(someones().constants(), nil, programs...)
 		if err != nil {
 			return cannot(mode, err)
 		}
 		c.Close()
 		return nil
 	}
+}
+
+// ProbeRung tries whether the kernel takes the program of a rung.
+func ProbeRung() error {
+	c, err := load(someones().constants(), nil, framesProgRung)
+	if err == nil {
+		c.Close()
+	}
+	return err
+}
+
+// someones are tuples of nobody (RFC 5737).
+func someones() Tuples {
+	return Tuples{Source: netip.AddrFrom4([4]byte{192, 0, 2, 1}), Dest: netip.AddrFrom4([4]byte{192, 0, 2, 2}), FirstPort: 1, DestPort: 1}
 }
 
 // probeDevice looks whether a mode can have an interface, without changing it, and whether the
@@ -56,7 +69,7 @@ func probeDevice(role stream.Role, mode string, xdp bool, kernel func() error) f
 		}
 		defer d.Close()
 		if xdp && d.HasXDP() {
-			return cannot(mode, taken(dev, unix.EBUSY))
+			return cannot(mode, Taken(dev, unix.EBUSY))
 		}
 		if kernel == nil {
 			return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/packet/xsk"
 	"golang.org/x/sys/unix"
 )
 
@@ -40,14 +41,17 @@ type counting interface {
 // lasts.
 type receiver struct {
 	way
-	o     stream.Options
-	touch Touch
-	at    Attach
+	o          stream.Options
+	frameBytes int // with the flow's headers
+	touch      Touch
+	at         Attach
 
 	name    string
 	counter counting
 	rung    *Rung // the counter, where it is XDP's
 	sock    *Socket
+	sockets *xsk.Set // of AF_XDP, where the rung sends frames there
+	zero    bool     // these get them without a copy
 	sleep   sock.Sleeper
 	lease   *lease.Lease // of what a veth needs; nil: nothing
 
@@ -71,8 +75,8 @@ func newReceiver(mode string, w way) func(stream.Options) (*receiver, error) {
 
 func (r *receiver) choose() (err error) {
 	f := r.o.Frames
-	if f.Redirect == "dev" && r.action == ToCPU {
-		r.action = ToDev
+	if r.action == ToCPU {
+		r.action, r.zero = redirectTo(f.Redirect)
 	}
 	r.touch = TouchRead
 	if r.action.sendsBack() {
@@ -88,7 +92,10 @@ func (r *receiver) choose() (err error) {
 		err = checkTouch(r.action, r.touch)
 	}
 	if err == nil {
-		err = checkFrameBytes(r.frameBytes(), MaxFrameBytes)
+		err = Tuples{}.checkFrameBytes(r.o.MessageBytes+HeaderBytes, MaxFrameBytes)
+	}
+	if err == nil && r.zero && r.at == Generic {
+		err = &fault.Error{Op: "zero copy behind generic XDP: the NIC's driver has to do it", How: "take xdp_attach native, or xdp_redirect xsk"}
 	}
 	if err == nil && r.socket && !r.xdp && !r.read && f.Tuples > 1 {
 		err = &fault.Error{Op: fmt.Sprintf("%d 5-tuples to a socket that nobody reads: its drops would include other senders' datagrams", f.Tuples), How: "use one 5-tuple, or udp-recv"}
@@ -96,19 +103,32 @@ func (r *receiver) choose() (err error) {
 	return err
 }
 
-func (r *receiver) frameBytes() int { return r.o.MessageBytes + HeaderBytes }
+// redirectTo is where xdp-redirect sends frames, and whether sockets of AF_XDP get them without a
+// copy.
+func redirectTo(word string) (a Action, zero bool) {
+	switch word {
+	case "dev":
+		return ToDev, false
+	case "xsk":
+		return ToSocket, false
+	case "xsk-zc":
+		return ToSocket, true
+	}
+	return ToCPU, false
+}
 
 // Attach puts the rung where it belongs, for this flow's frames.
 func (r *receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 	if h.MessageBytes != uint64(r.o.MessageBytes) {
 		return &fault.Error{Op: fmt.Sprintf("the sender sends packets of %d bytes, but %d are expected", h.MessageBytes, r.o.MessageBytes), How: "give both ends the same --message-size"}
 	}
-	t := tuplesOf(c.Remote, c.Local, r.o.Frames.Tuples)
+	t := TuplesOf(c.Remote, c.Local, r.o.Frames.Tuples)
+	r.frameBytes = r.o.MessageBytes + t.HeaderBytes()
 	if err := r.giveNAPI(); err != nil {
 		return cannot(r.name, err)
 	}
 	if r.socket {
-		if r.sock, err = OpenSocket(t, r.frameBytes(), r.o.Socket.RcvBuf, uint32(c.Key)); err != nil {
+		if r.sock, err = OpenSocket(t, r.frameBytes, r.o.Socket.RcvBuf, payloadOf(h.TXMode, uint32(c.Key))); err != nil {
 			return cannot(r.name, err)
 		}
 	}
@@ -145,11 +165,19 @@ func (r *receiver) place(t Tuples) error {
 		if err != nil {
 			return err
 		}
-		r.rung, err = OpenRung(Options{Dev: r.o.NIC.Dev, Tuples: t, FrameBytes: r.frameBytes(), Action: r.action, Touch: r.touch, Attach: r.at, CPU: cpu})
+		queues, err := r.queues()
+		if err != nil {
+			return err
+		}
+		r.rung, err = OpenRung(Options{Dev: r.o.NIC.Dev, Tuples: t, FrameBytes: r.frameBytes, Action: r.action, Touch: r.touch, Attach: r.at, CPU: cpu})
 		if err != nil {
 			return err
 		}
 		r.counter = r.rung
+		if r.action == ToSocket {
+			r.sockets, err = xsk.OpenSet(xsk.Options{Dev: r.o.NIC.Dev, ZeroCopy: r.zero, Longest: r.frameBytes}, queues, r.rung)
+			return err
+		}
 		return r.after.open(r.rung)
 	case r.filter != nil:
 		f, err := r.filter(r.o.NIC.Dev, t)
@@ -159,6 +187,14 @@ func (r *receiver) place(t Tuples) error {
 		r.counter = f
 	}
 	return nil
+}
+
+// queues is how many sockets of AF_XDP the rung wants.
+func (r *receiver) queues() (int, error) {
+	if r.action != ToSocket {
+		return 0, nil
+	}
+	return xsk.Queues(r.o.NIC.Dev)
 }
 
 // boundTo is the CPU that the calling thread is bound to; of several, the first.
@@ -198,9 +234,12 @@ func (r *receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		if over {
 			return r.settle(c, m)
 		}
-		if r.read {
+		switch {
+		case r.sockets != nil:
+			r.takeFrames(m, lookEvery)
+		case r.read:
 			err = r.take(m)
-		} else {
+		default:
 			r.sleep.Sleep(lookEvery)
 			m.Wait()
 			err = r.look(m)
@@ -235,6 +274,43 @@ func (r *receiver) look(m *stream.Meter) (err error) {
 	}
 	r.count(m, n)
 	return nil
+}
+
+// sum reads what the program has counted.
+func (r *receiver) sum() error {
+	all, err := r.counter.Read()
+	if err == nil {
+		r.counted = Sum(all)
+	}
+	return err
+}
+
+// takeFrames takes what waits in the sockets of AF_XDP: the descriptors, and not the bytes. False:
+// nothing did, within limit.
+func (r *receiver) takeFrames(m *stream.Meter, limit time.Duration) (some bool) {
+	for range readsBetween {
+		n := 0
+		for _, s := range r.sockets.Sockets {
+			ready := s.Ready()
+			if ready == 0 {
+				continue
+			}
+			if n += ready; s.Give(ready) {
+				m.Call()
+			}
+		}
+		if n == 0 {
+			if limit > 0 {
+				m.Wait()
+				r.sockets.Wait(limit)
+			}
+			return some
+		}
+		some = true
+		r.came += uint64(n)
+		r.count(m, uint64(n))
+	}
+	return some
 }
 
 func (r *receiver) count(m *stream.Meter, n uint64) {
@@ -282,6 +358,11 @@ func (r *receiver) settle(c *stream.Conn, m *stream.Meter) error {
 
 // rest counts what has come, also what waits in a socket that nobody reads.
 func (r *receiver) rest(m *stream.Meter) error {
+	if r.sockets != nil {
+		for r.takeFrames(m, 0) {
+		}
+		return r.sum()
+	}
 	if r.counter != nil {
 		return r.look(m)
 	}
@@ -323,10 +404,25 @@ func (r *receiver) Evidence() (e stream.Evidence) {
 		add("frames_behind_cpumap", r.came)
 		add("frames_lost_in_cpumap", sent-min(r.came, sent))
 		lost("frames_lost_in_cpumap", sent-min(r.came, sent))
+	case r.action == ToSocket:
+		r.evidenceOfSockets(&e, lost)
 	case r.action.sendsBack():
 		lost("frames_not_sent_back", r.after.refused)
 	}
 	return e
+}
+
+// evidenceOfSockets is what AF_XDP lost of the frames that were redirected there.
+func (r *receiver) evidenceOfSockets(e *stream.Evidence, lost func(string, uint64)) {
+	l, err := r.sockets.Lost()
+	if err != nil {
+		e.Notes = append(e.Notes, "not measured: what AF_XDP lost: "+err.Error())
+		return
+	}
+	for _, x := range l.Lines(r.zero) {
+		lost(x.Name, uint64(x.Value))
+	}
+	e.Figures = append(e.Figures, r.sockets.Figures(l)...)
 }
 
 // Close takes the rung away.
@@ -335,6 +431,8 @@ func (r *receiver) Close() (err error) {
 		err = r.counter.Close()
 		r.counter = nil
 	}
+	err = errors.Join(err, r.sockets.Close())
+	r.sockets = nil
 	r.after.close()
 	if r.sock != nil {
 		err = errors.Join(err, r.sock.Close())

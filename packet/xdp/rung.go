@@ -44,6 +44,9 @@ func (o Options) check() error {
 	if o.OutDev != "" && o.OutDev != o.Dev {
 		return nil
 	}
+	if o.Action == Pass && o.Touch == TouchWrite && o.Tuples.v6() {
+		return &fault.Error{Op: "XDP pass with touch write: what is written spoils the UDP checksum, without which IPv6 takes no datagram", How: "take IPv4, whose frames have none, or xdp_touch none, read or parse"}
+	}
 	return checkTouch(o.Action, o.Touch)
 }
 
@@ -67,11 +70,11 @@ func OpenRung(o Options) (_ *Rung, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFrameBytes(o.FrameBytes, dev.MTU); err != nil {
+	if err := o.Tuples.checkFrameBytes(o.FrameBytes, dev.MTU); err != nil {
 		return nil, err
 	}
 	if dev.XDP {
-		return nil, taken(o.Dev, unix.EBUSY)
+		return nil, Taken(o.Dev, unix.EBUSY)
 	}
 	r := &Rung{Options: o}
 	if err := r.open(dev.Index); err != nil {
@@ -162,8 +165,8 @@ func (r *Rung) Close() error {
 	return err
 }
 
-// taken says that somebody else's program is there.
-func taken(dev string, err error) error {
+// Taken says that somebody else's program is there.
+func Taken(dev string, err error) error {
 	return &fault.Error{Op: "attach an XDP program to " + dev + ": another one is attached, and zcbench does not replace it", Err: err,
 		How: "see whose it is (bpftool net show dev " + dev + "), and stop what holds it, or use another interface"}
 }
@@ -183,7 +186,7 @@ func refused(dev string, a Attach, err error) error {
 	}[errno]
 	switch errno {
 	case unix.EBUSY, unix.EEXIST:
-		return taken(dev, errno)
+		return Taken(dev, errno)
 	case 0:
 		return &fault.Error{Op: op, Err: err}
 	}

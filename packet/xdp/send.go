@@ -5,6 +5,7 @@ package xdp
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -14,22 +15,55 @@ import (
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
-// sender is the generator as a data path.
+// generates is what makes frames: a [Generator], or a [KernelGenerator].
+type generates interface {
+	Peer() net.HardwareAddr
+	Read() (Generated, error)
+	Extend(time.Duration) error
+	Stop()
+	notTaken() (n uint64, ok bool) // frames that the interface has not taken, since it was made
+	Close() error
+}
+
+// maker makes one of a mode, and says how it is run on the thread that called it.
+type maker struct {
+	mode string
+	make func(o GeneratorOptions, cpus []int) (generates, func() error, error)
+}
+
+var xdpMaker = maker{pktgen, func(o GeneratorOptions, cpus []int) (generates, func() error, error) {
+	if o.CPUs = cpus; len(cpus) > 0 {
+		g, err := NewGenerator(o)
+		return g, func() error { return g.Run() }, err
+	}
+	cpu, err := boundTo()
+	if err != nil {
+		return nil, nil, err
+	}
+	o.CPUs = []int{cpu}
+	g, err := NewGenerator(o)
+	return g, func() error { return g.RunHere() }, err
+}}
+
+// sender is a generator as a data path.
 type sender struct {
+	maker
 	o    stream.Options
 	back *Rung // takes frames that come back
-	g    *Generator
+	g    generates
 
 	done   Generated
 	before uint64 // frames that the interface had not taken before
 	counts bool   // it says how many
 }
 
-func newSender(o stream.Options) (*sender, error) {
-	if err := checkFrameBytes(o.MessageBytes+HeaderBytes, MaxFrameBytes); err != nil {
-		return nil, err
+func newSender(by maker) func(stream.Options) (*sender, error) {
+	return func(o stream.Options) (*sender, error) {
+		if err := (Tuples{}).checkFrameBytes(o.MessageBytes+HeaderBytes, MaxFrameBytes); err != nil {
+			return nil, err
+		}
+		return &sender{maker: by, o: o}, nil
 	}
-	return &sender{o: o}, nil
 }
 
 // leash is how long frames go on when nobody looks after them any more.
@@ -37,31 +71,29 @@ const leash = 2 * time.Second
 
 // Send sends frames until c.Stopping.
 func (s *sender) Send(c *stream.Conn, _ *stream.Payload, m *stream.Meter) (err error) {
-	cpu, err := boundTo()
-	if err != nil {
-		return err
-	}
-	t, n := tuplesOf(c.Local, c.Remote, s.o.Frames.Tuples), s.o.MessageBytes+HeaderBytes
+	t := TuplesOf(c.Local, c.Remote, s.o.Frames.Tuples)
+	n := s.o.MessageBytes + t.HeaderBytes()
 	if s.o.Frames.Returns {
 		// A veth takes frames only where a program or GRO gives it NAPI; this one also counts them.
 		if s.back, err = OpenRung(Options{Dev: s.o.NIC.Dev, Tuples: t, FrameBytes: n, Action: Drop, Touch: TouchRead}); err != nil {
-			return cannot(pktgen, err)
+			return cannot(s.mode, err)
 		}
 	}
-	s.g, err = NewGenerator(GeneratorOptions{Dev: s.o.NIC.Dev, Tuples: t, FrameBytes: n, CPUs: []int{cpu}, Tag: uint32(c.Key),
-		Rate: float64(s.o.Socket.PaceBitsPS) / 8 / float64(s.o.MessageBytes), Burst: s.o.Frames.Burst, Limit: leash})
+	g, run, err := s.make(GeneratorOptions{Dev: s.o.NIC.Dev, Tuples: t, FrameBytes: n, Tag: uint32(c.Key),
+		Rate: float64(s.o.Socket.PaceBitsPS) / 8 / float64(s.o.MessageBytes), Burst: s.o.Frames.Burst, Limit: leash}, s.o.Frames.CPUs)
 	if err != nil {
-		return cannot(pktgen, err)
+		return cannot(s.mode, err)
 	}
-	far, err := s.g.openFarEnd(c.Words)
+	s.g = g
+	far, err := openFarEnd(s.o.NIC.Dev, t, g.Peer(), c.Words)
 	if err != nil {
 		return err
 	}
 	defer far.close()
-	s.before, s.counts = notTaken(s.o.NIC.Dev)
+	s.before, s.counts = g.notTaken()
 	over, watched := make(chan struct{}), make(chan error)
 	go func() { watched <- s.watch(c, m, far, over) }()
-	err = s.g.RunHere()
+	err = run()
 	close(over)
 	err = errors.Join(err, <-watched)
 	c.Sent = s.done.Sent
@@ -148,7 +180,10 @@ func (s *sender) Evidence() (e stream.Evidence) {
 	if s.o.Socket.PaceBitsPS > 0 {
 		add("frames_pace_given_up_us", "us", float64(s.done.Late.Microseconds()))
 	}
-	if after, ok := notTaken(s.o.NIC.Dev); ok && s.counts {
+	if s.g == nil {
+		return e
+	}
+	if after, ok := s.g.notTaken(); ok && s.counts {
 		e.Lost = []stream.Figure{{Name: "tx_dropped", Unit: "packets", Value: float64(after - min(s.before, after))}}
 	}
 	if s.back != nil {

@@ -18,13 +18,22 @@ import (
 // reads is full soon, and then the kernel carries each datagram up to it and drops it there.
 type Socket struct {
 	FD    int
-	tag   uint32
+	is    Payload
 	bytes int // of a datagram
 
 	drops uint64 // of the socket, which counts them in 32 bits
 	last  uint32
 	buf   []byte
 }
+
+// Payload is how a generator's payload is told: by four bytes at a place in it.
+type Payload struct {
+	At   int
+	Mark uint32
+}
+
+// Tagged is the payload of [Generator].
+func Tagged(tag uint32) Payload { return Payload{At: 8, Mark: tag} }
 
 // Received is what came to a socket.
 type Received struct {
@@ -35,15 +44,19 @@ type Received struct {
 // OpenSocket opens it at the tuples' end. Others' datagrams do not come: of one tuple it is
 // connected, and of several it has a filter. What that refuses the kernel counts as dropped.
 // rcvBuf is in bytes; 0: the host's default.
-func OpenSocket(t Tuples, frameBytes, rcvBuf int, tag uint32) (*Socket, error) {
+func OpenSocket(t Tuples, frameBytes, rcvBuf int, is Payload) (*Socket, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	family := unix.AF_INET
+	if t.v6() {
+		family = unix.AF_INET6
+	}
+	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, &fault.Error{Op: "open a UDP socket", Err: err}
 	}
-	s := &Socket{FD: fd, tag: tag, bytes: frameBytes - HeaderBytes, buf: make([]byte, MaxFrameBytes)}
+	s := &Socket{FD: fd, is: is, bytes: frameBytes - t.HeaderBytes(), buf: make([]byte, MaxFrameBytes)}
 	if err := s.open(t, rcvBuf); err != nil {
 		s.Close()
 		return nil, err
@@ -80,7 +93,10 @@ func (s *Socket) open(t Tuples, rcvBuf int) error {
 }
 
 func sockaddr(a netip.Addr, port uint16) unix.Sockaddr {
-	return &unix.SockaddrInet4{Addr: a.Unmap().As4(), Port: int(port)}
+	if a = a.Unmap(); a.Is4() {
+		return &unix.SockaddrInet4{Addr: a.As4(), Port: int(port)}
+	}
+	return &unix.SockaddrInet6{Addr: a.As16(), Port: int(port)}
 }
 
 // Dropped is how many datagrams came to the socket and found no room. It must be asked before
@@ -105,7 +121,7 @@ func (s *Socket) Take(r *Received, flags int) (bool, error) {
 	default:
 		return false, &fault.Error{Op: "read a datagram", Err: errno}
 	}
-	if n != s.bytes || binary.BigEndian.Uint32(s.buf[8:]) != s.tag {
+	if n != s.bytes || binary.BigEndian.Uint32(s.buf[s.is.At:]) != s.is.Mark {
 		r.Corrupted++
 		return true, nil
 	}

@@ -34,9 +34,13 @@ func OpenIngress(dev string, t Tuples) (*Filter, error) {
 // OpenPrerouting drops them in netfilter's prerouting hook of the calling thread's network
 // namespace, before connection tracking and all tables.
 func OpenPrerouting(t Tuples) (*Filter, error) {
+	family := link.NetfilterProtoIPv4
+	if t.v6() {
+		family = link.NetfilterProtoIPv6
+	}
 	return openFilter(t, framesProgPrerouting, "put a program into netfilter's prerouting hook", "this needs Linux 6.4 with CONFIG_NETFILTER_BPF_LINK; another program of that priority may be there", func(p *ebpf.Program) (link.Link, error) {
 		// The first priorities are not for programs (net/netfilter/nf_bpf_link.c, 6.18).
-		return link.AttachNetfilter(link.NetfilterOptions{Program: p, ProtocolFamily: link.NetfilterProtoIPv4, Hook: link.NetfilterInetPreRouting, Priority: math.MinInt32 + 1000})
+		return link.AttachNetfilter(link.NetfilterOptions{Program: p, ProtocolFamily: family, Hook: link.NetfilterInetPreRouting, Priority: math.MinInt32 + 1000})
 	})
 }
 

@@ -55,15 +55,17 @@ func beside(words *stream.Conn, h stream.Hello) *stream.Conn {
 // plain is an address of IPv4 as that.
 func plain(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
 
+func bare(a netip.AddrPort) netip.Addr { return a.Addr().Unmap().WithZone("") }
+
 // tagOf is what all frames of a run bear. It does not tell the cookie.
 func tagOf(c stream.Cookie) uint32 {
 	sum := sha256.Sum256(c[:])
 	return binary.BigEndian.Uint32(sum[:])
 }
 
-// tuplesOf are the flows of frames from one end of a connection to the other. Their ports begin
+// TuplesOf are the flows of frames from one end of a connection to the other. Their ports begin
 // with the sender's, or so that all have room above it.
-func tuplesOf(sender, receiver netip.AddrPort, n int) Tuples {
+func TuplesOf(sender, receiver netip.AddrPort, n int) Tuples {
 	n = max(n, 1)
-	return Tuples{Source: sender.Addr(), Dest: receiver.Addr(), FirstPort: min(sender.Port(), uint16(1<<16-n)), Ports: n, DestPort: receiver.Port()}
+	return Tuples{Source: bare(sender), Dest: bare(receiver), FirstPort: min(sender.Port(), uint16(1<<16-n)), Ports: n, DestPort: receiver.Port()}
 }

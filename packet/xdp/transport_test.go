@@ -17,7 +17,7 @@ func TestTuplesOfAConnection(t *testing.T) {
 		n     int
 		first uint16
 	}{{40000, 0, 40000}, {40000, 8, 40000}, {65535, 1, 65535}, {65535, 8, 65528}, {1, stream.MaxTuples, 1}} {
-		got := tuplesOf(netip.AddrPortFrom(netip.MustParseAddr("10.77.0.2"), x.port), receiver, x.n)
+		got := TuplesOf(netip.AddrPortFrom(netip.MustParseAddr("10.77.0.2"), x.port), receiver, x.n)
 		if err := got.check(); err != nil || got.FirstPort != x.first || got.ports() != max(x.n, 1) || got.DestPort != 7719 {
 			t.Errorf("%+v: %+v, %v", x, got, err)
 		}

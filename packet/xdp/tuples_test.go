@@ -23,11 +23,11 @@ func TestTuplesAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, change := range map[string]func(*Tuples){
-		"IPv4":           func(x *Tuples) { x.Source = netip.MustParseAddr("fd00::1") },
+		"two addresses":  func(x *Tuples) { x.Source = netip.MustParseAddr("fd00::1") },
 		"two hosts":      func(x *Tuples) { x.Dest = netip.MustParseAddr("224.0.0.1") },
 		"two hosts ":     func(x *Tuples) { x.Dest = netip.MustParseAddr("127.0.0.1") },
 		"two hosts  ":    func(x *Tuples) { x.Dest = netip.MustParseAddr("255.255.255.255") },
-		"IPv4 ":          func(x *Tuples) { x.Dest = netip.Addr{} },
+		"two addresses ": func(x *Tuples) { x.Dest = netip.Addr{} },
 		"to itself":      func(x *Tuples) { x.Dest = x.Source },
 		"port 0":         func(x *Tuples) { x.DestPort = 0 },
 		"65535":          func(x *Tuples) { x.FirstPort = 65533 },
@@ -54,7 +54,7 @@ func TestFrame(t *testing.T) {
 			t.Errorf("%d bytes: % x", n, b[:14])
 		}
 		// The sum of a whole IPv4 header is 0 (RFC 1071).
-		if checksum(b[14:34]) != 0 || int(binary.BigEndian.Uint16(b[16:])) != n-14 || int(binary.BigEndian.Uint16(b[38:])) != n-34 {
+		if onesSum(b[14:34]) != 0xffff || int(binary.BigEndian.Uint16(b[16:])) != n-14 || int(binary.BigEndian.Uint16(b[38:])) != n-34 {
 			t.Errorf("%d bytes: headers % x", n, b[14:HeaderBytes])
 		}
 		if binary.BigEndian.Uint32(b[50:]) != 0xdeadbeef {
@@ -65,7 +65,7 @@ func TestFrame(t *testing.T) {
 
 func TestFrameBytes(t *testing.T) {
 	for n, ok := range map[int]bool{59: false, 60: true, 1514: true, 1515: false, 3001: false} {
-		if err := checkFrameBytes(n, 1500); (err == nil) != ok {
+		if err := tuples().checkFrameBytes(n, 1500); (err == nil) != ok {
 			t.Errorf("%d bytes with MTU 1500: %v", n, err)
 		}
 	}

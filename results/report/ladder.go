@@ -85,7 +85,7 @@ func ladders(groups []*cellRuns, cells []Cell) (out []Ladder) {
 func (g *cellRuns) rung(m stream.Mode, c *Cell) *Rung {
 	r := &Rung{Cell: g.cell.ID, Name: rungName(m, &g.cell), PacketsPerS: c.SUT.PacketsPerS, Busy: c.SUT.BusyCores, HeldBy: c.HeldBy, mode: m, cell: g.cell}
 	var rates, cores, own, busy []float64
-	threads := true // of all runs, or it says nothing of the cell
+	threads, reads := true, g.cell.ReadsFrames(m) // of all runs, or it says nothing of the cell
 	for _, rec := range g.runs {
 		if rec.Warmup || rec.Verdict != results.OK {
 			continue
@@ -93,8 +93,8 @@ func (g *cellRuns) rung(m stream.Mode, c *Cell) *Rung {
 		if v := rec.SUT.NsPerPacket(); v != nil {
 			busy, r.all = append(busy, *v), append(r.all, compare.RunOf(rec, *v, g.session))
 		}
-		if v := rec.SUT.OwnNsPerPacket(m.Reads); v != nil {
-			cores = append(cores, *rec.SUT.OwnCores(m.Reads))
+		if v := rec.SUT.OwnNsPerPacket(reads); v != nil && (!r.leavesThreads() || rec.SUT.HasHelpers()) {
+			cores = append(cores, *rec.SUT.OwnCores(reads))
 			own, r.own = append(own, *v), append(r.own, compare.RunOf(rec, *v, g.session))
 		} else {
 			threads = false
@@ -104,14 +104,14 @@ func (g *cellRuns) rung(m stream.Mode, c *Cell) *Rung {
 		}
 	}
 	r.RateNs, r.all, r.own = stat.Summarize(rates), compare.SameBoots(r.all), compare.SameBoots(r.own)
-	if r.NsPerPacket = stat.Summarize(busy); threads && !r.leavesThreads() {
+	if r.NsPerPacket = stat.Summarize(busy); threads {
 		r.Own, r.NsPerPacket = stat.Summarize(cores), stat.Summarize(own)
 	}
 	return r
 }
 
 // leavesThreads tells a rung whose frames go on to a thread that is none of NAPI's: the one behind
-// a cpumap, whose time is in that of its CPU alone.
+// a cpumap, which has to be counted, too.
 func (r *Rung) leavesThreads() bool {
 	return r.mode.Redirects && cmp.Or(r.cell.XDPRedirect, stream.XDPRedirects[0]) == stream.XDPRedirects[0]
 }

@@ -113,15 +113,25 @@ func TestLadderComparesOneMeasure(t *testing.T) {
 	}
 }
 
-// The thread behind a cpumap is none of NAPI's: what polls is not all that receives.
+// The thread behind a cpumap is none of NAPI's: what polls is not all that receives, unless that
+// one was counted, too. Of AF_XDP the application's thread is part of it.
 func TestLadderOfACPUMap(t *testing.T) {
-	for redirect, own := range map[string]bool{"": false, "cpu": false, "dev": true} {
+	for redirect, want := range map[string]float64{"": -1, "cpu": -1, "cpu counted": .3, "dev": .3, "xsk": -1, "xsk read": .5} {
+		redirect, more, _ := strings.Cut(redirect, " ")
 		j := frames(map[string][2]float64{"a": {130, 1}, "b": {90, 1}}, map[string]results.Cell{"a": {RX: "elsewhere", XDPRedirect: redirect}, "b": {RX: "drop"}})
 		for i := range j.Records {
-			j.Records[i].SUT.CPUPollerCores = new(.3)
+			h := &j.Records[i].SUT
+			h.CPUPollerCores = new(.3)
+			switch more {
+			case "counted":
+				h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricHelperCores, Unit: "cores", Value: .1})
+			case "read":
+				h.Flows = []results.Flow{{ThreadCores: new(.2)}}
+			}
 		}
-		if r := Summarize(j).Ladders[0][1]; r.mode.Name != "elsewhere" || (r.Own != nil) != own {
-			t.Errorf("redirect %q: %s, threads' cores %v", redirect, r.Name, r.Own)
+		r := Summarize(j).Ladders[0][1]
+		if r.mode.Name != "elsewhere" || (r.Own != nil) != (want >= 0) || r.Own != nil && math.Abs(r.Own.Median-want) > 1e-9 {
+			t.Errorf("redirect %q %s: %s, threads' cores %v, want %v", redirect, more, r.Name, r.Own, want)
 		}
 	}
 }

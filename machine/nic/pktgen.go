@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+
+package nic
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/setting"
+	"golang.org/x/sys/unix"
+)
+
+// pktgenRoot is where the kernel's packet generator is, of the calling thread's network namespace
+// (net/core/pktgen.c: PG_PROC_DIR). /proc/net is that of the process's first thread.
+var pktgenRoot = "/proc/thread-self/net/pktgen"
+
+// mostPktgen bounds what is read of one of its files: a line has the names of all devices.
+const mostPktgen = 64 << 10
+
+// PktgenFile is a file of the generator's, of those that this program uses: pgctrl, a thread's, or
+// a device's.
+func PktgenFile(name string) string { return filepath.Join(pktgenRoot, name) }
+
+func pktgenThread(cpu int) string { return "kpktgend_" + strconv.Itoa(cpu) }
+
+// PktgenName is what a device is called there that the thread of a CPU sends by.
+func PktgenName(dev string, cpu int) string { return dev + "@" + strconv.Itoa(cpu) }
+
+// ReadPktgen reads one of the files.
+func ReadPktgen(name string) ([]byte, error) {
+	f, err := os.Open(PktgenFile(name))
+	if err != nil {
+		return nil, pktgenError("open", name, err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, mostPktgen))
+	if err != nil {
+		return nil, pktgenError("read", name, err)
+	}
+	return b, nil
+}
+
+// WritePktgen gives a command to one of them, and tells the kernel's words where it is refused.
+func WritePktgen(name, command string) error {
+	f, err := os.OpenFile(PktgenFile(name), os.O_WRONLY, 0)
+	if err != nil {
+		return pktgenError("open", name, err)
+	}
+	defer f.Close()
+	if _, err := f.Write([]byte(command)); err != nil {
+		said := ""
+		if b, rerr := ReadPktgen(name); rerr == nil {
+			said = pktgenResult(b)
+		}
+		return &fault.Error{Op: fmt.Sprintf("pktgen %s: %s%s", name, command, said), Err: errnoIn(err)}
+	}
+	return nil
+}
+
+// pktgenResult is what it says of the last command: ": ..." or nothing.
+func pktgenResult(b []byte) string {
+	for line := range strings.Lines(string(b)) {
+		if r, ok := strings.CutPrefix(strings.TrimSpace(line), "Result: "); ok && r != "NA" {
+			return fmt.Sprintf(": %.120q", r)
+		}
+	}
+	return ""
+}
+
+func pktgenError(what, name string, err error) error {
+	how := ""
+	switch {
+	case errors.Is(err, unix.ENOENT) && strings.HasPrefix(name, "kpktgend_"):
+		how = "modprobe pktgen; where it is loaded, that CPU is not online"
+	case errors.Is(err, unix.ENOENT):
+		how = "modprobe pktgen (CONFIG_NET_PKTGEN)"
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+		how = "run as root"
+	}
+	return &fault.Error{Op: what + " the kernel's generator pktgen (" + name + ")", Err: errnoIn(err), How: how}
+}
+
+func errnoIn(err error) error {
+	if errno := unix.Errno(0); errors.As(err, &errno) {
+		return errno
+	}
+	return err
+}
+
+// PktgenLoaded tells whether the kernel has the generator.
+func PktgenLoaded() error {
+	if err := unix.Access(PktgenFile("pgctrl"), unix.F_OK); err != nil {
+		return pktgenError("open", "pgctrl", err)
+	}
+	return nil
+}
+
+// parsePktgenThread reads the devices of a thread: those that run, and those that do not.
+func parsePktgenThread(b []byte) (devs []string, err error) {
+	found := 0
+	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
+		word, rest, _ := strings.Cut(s.Text(), ":")
+		if word == "Running" || word == "Stopped" {
+			found++
+			devs = append(devs, strings.Fields(rest)...)
+		}
+	}
+	if found != 2 {
+		return nil, fmt.Errorf("pktgen's list of a thread's devices: %.80q", b)
+	}
+	return devs, nil
+}
+
+// PktgenDevices are the devices of a CPU's thread.
+func PktgenDevices(cpu int) ([]string, error) {
+	b, err := ReadPktgen(pktgenThread(cpu))
+	if err != nil {
+		return nil, err
+	}
+	return parsePktgenThread(b)
+}
+
+// PktgenBusy refuses a generator that somebody uses: any device of any thread of this network
+// namespace is somebody's. Who starts it starts all of them.
+func PktgenBusy() error {
+	all, err := os.ReadDir(pktgenRoot)
+	if err != nil {
+		return pktgenError("open", "", err)
+	}
+	for _, e := range all {
+		n, ok := strings.CutPrefix(e.Name(), "kpktgend_")
+		cpu, err := strconv.Atoi(n)
+		if !ok || err != nil {
+			continue
+		}
+		devs, err := PktgenDevices(cpu)
+		if err != nil {
+			return err
+		}
+		if len(devs) > 0 {
+			return &fault.Error{Op: fmt.Sprintf("use the kernel's generator pktgen: its thread of CPU %d has %.60q, which is somebody's", cpu, devs[0]), Err: unix.EBUSY,
+				How: fmt.Sprintf("see whose it is; if nobody's any more: echo rem_device_all > /proc/net/pktgen/%s", pktgenThread(cpu))}
+		}
+	}
+	return nil
+}
+
+// pktgenSetting is whether the thread of a CPU has the interface. The kernel can take all of a
+// thread's devices away, and not one: with another one beside it ours stays, and is told.
+func (d *Device) pktgenSetting(s *setting.Setting, arg string) error {
+	cpu, err := strconv.Atoi(arg)
+	if err != nil || cpu < 0 || cpu > 8191 || strconv.Itoa(cpu) != arg {
+		return fmt.Errorf("setting pktgen %q: want the number of a CPU", arg)
+	}
+	name := PktgenName(d.Name, cpu)
+	s.Get = func() (string, error) {
+		devs, err := PktgenDevices(cpu)
+		if slices.Contains(devs, name) {
+			return present, err
+		}
+		return absent, err
+	}
+	s.Set = func(v string) error {
+		if v == present {
+			return WritePktgen(pktgenThread(cpu), "add_device "+name)
+		}
+		devs, err := PktgenDevices(cpu)
+		switch {
+		case err != nil:
+			return err
+		case !slices.Equal(devs, []string{name}):
+			return &fault.Error{Op: fmt.Sprintf("take %s from pktgen: its thread has %.80q, and the kernel takes all away or none", name, devs), Err: unix.EBUSY, How: "end what uses the others, then: zcbench restore"}
+		}
+		return WritePktgen(pktgenThread(cpu), "rem_device_all")
+	}
+	s.Canon = oneOf(present, absent)
+	return nil
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+
+package xdp
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/nic"
+)
+
+// Floods go to a neighbour alone.
+func TestIntegrationGeneratorIsRefused(t *testing.T) {
+	l := newLadder(t)
+	for what, change := range map[string]func(*GeneratorOptions){
+		"no answer":              func(o *GeneratorOptions) { o.Tuples.Dest = netip.MustParseAddr("10.77.0.9") },
+		"whole network":          func(o *GeneratorOptions) { o.Tuples.Dest = netip.MustParseAddr("10.77.0.255") },
+		"find the route":         func(o *GeneratorOptions) { o.Tuples.Dest = netip.MustParseAddr("192.0.2.1") },
+		"elsewhere":              func(o *GeneratorOptions) { o.Tuples.Source, o.Tuples.Dest = l.Dest, l.Source },
+		"loopback":               func(o *GeneratorOptions) { o.Dev = "lo" },
+		"MTU":                    func(o *GeneratorOptions) { o.FrameBytes = 2900 },
+		"CPUs [4096]":            func(o *GeneratorOptions) { o.CPUs = []int{4096} },
+		"CPUs []":                func(o *GeneratorOptions) { o.CPUs = nil },
+		"must be above 0":        func(o *GeneratorOptions) { o.Limit = 0 },
+		"frames a second":        func(o *GeneratorOptions) { o.Rate = -1 },
+		"batches of 257":         func(o *GeneratorOptions) { o.Batch = 257 },
+		"bursts of -1":           func(o *GeneratorOptions) { o.Burst = -1 },
+		"find interface zcnone:": func(o *GeneratorOptions) { o.Dev = "zcnone" },
+	} {
+		if what == "MTU" {
+			l.mtu(1500)
+		}
+		in(t, l.pair.TG.Netns, func() (any, error) {
+			o := GeneratorOptions{Dev: l.pair.TG.Dev, Tuples: l.Tuples, FrameBytes: MinFrameBytes, CPUs: []int{0}, Limit: time.Second}
+			change(&o)
+			g, err := NewGenerator(o)
+			if err == nil {
+				g.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), what) {
+				t.Errorf("%s: %v", what, err)
+			}
+			return nil, nil
+		})
+	}
+}
+
+func (l *ladder) mtu(n int) {
+	l.t.Helper()
+	in(l.t, l.pair.TG.Netns, func() (any, error) {
+		d, err := nic.Open(l.pair.TG.Dev)
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		s, err := d.Setting("mtu")
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.Set(fmt.Sprint(n))
+	})
+}
+
+// Without NAPI at the peer, a veth would count every frame as sent and drop it: that is said.
+func TestIntegrationPeerWithoutNAPI(t *testing.T) {
+	l := newLadder(t)
+	l.feature(l.pair.SUT, "rx-gro", false)
+	in(t, l.pair.TG.Netns, func() (any, error) {
+		g, err := NewGenerator(GeneratorOptions{Dev: l.pair.TG.Dev, Tuples: l.Tuples, FrameBytes: MinFrameBytes, CPUs: []int{0}, Limit: time.Second})
+		if err == nil {
+			g.Close()
+		}
+		if err == nil || !strings.Contains(fault.Fix(err), "NAPI") {
+			t.Errorf("it is taken: %v (%s)", err, fault.Fix(err))
+		}
+		return nil, nil
+	})
+}
+
+// A pace is never exceeded, and kept where the machine can.
+func TestIntegrationPacedFrames(t *testing.T) {
+	l := newLadder(t)
+	r := l.rung(Options{Touch: TouchRead})
+	const rate, burst = 20_000, 4
+	g := l.generator(GeneratorOptions{Rate: rate, Burst: burst, Limit: 300 * time.Millisecond})
+	began := time.Now()
+	in(t, l.pair.TG.Netns, func() (any, error) { return nil, g.Run() })
+	took := time.Since(began)
+	d, err := g.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := rate*took.Seconds() + burst; float64(d.Sent) > most || d.Sent < rate/100 {
+		t.Errorf("sent %d in %v, want at most %.0f", d.Sent, took, most)
+	}
+	if got := l.framesOf(r.Read)(); got > d.Sent {
+		t.Errorf("%d sent and %d received", d.Sent, got)
+	}
+}
+
+// It ends by itself, and when it is told to.
+func TestIntegrationGeneratorEnds(t *testing.T) {
+	l := newLadder(t)
+	l.rung(Options{Touch: TouchRead})
+	for _, stopped := range []bool{false, true} {
+		o := GeneratorOptions{Limit: 100 * time.Millisecond}
+		if stopped {
+			o.Limit = time.Hour
+		}
+		g := l.generator(o)
+		if stopped {
+			time.AfterFunc(50*time.Millisecond, g.Stop)
+		}
+		began := time.Now()
+		in(t, l.pair.TG.Netns, func() (any, error) { return nil, g.Run() })
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("stopped %v: it ran for %v", stopped, took)
+		}
+		if d, err := g.Read(); err != nil || d.Sent == 0 {
+			t.Errorf("stopped %v: %+v, %v", stopped, d, err)
+		}
+	}
+}
+
+// A program that came to an skb later costs more than one in the driver. Of a machine's fast and
+// slow phases both have their part, and the median leaves out what fell into one. Softirq that is
+// put off to another thread is in nobody's time: lane quiet runs it.
+func TestIntegrationGenericIsDearer(t *testing.T) {
+	l := newLadder(t)
+	const pairs = 7
+	var cost [2][]float64
+	for n := range 2 * pairs {
+		i := (n + n/2) % 2 // native, generic, generic, native
+		r := l.rung(Options{Attach: []Attach{Native, Generic}[i], Touch: TouchRead})
+		_, ns := l.send(60_000)
+		cost[i] = append(cost[i], ns)
+		r.Close()
+	}
+	for i := range cost {
+		slices.Sort(cost[i])
+	}
+	t.Logf("native %.0f ns, generic %.0f ns", cost[0], cost[1])
+	if native, generic := cost[0][pairs/2], cost[1][pairs/2]; native >= generic {
+		t.Errorf("generic XDP costs %.0f ns, native %.0f", generic, native)
+	}
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+
+package xdp
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"golang.org/x/sys/unix"
+)
+
+// KernelGenerator is the kernel's own generator, pktgen (Documentation/networking/pktgen.rst): a
+// kernel thread on each CPU, which makes packets and hands them to the interface's driver. Its
+// packets go through neither sockets nor queueing disciplines.
+//
+// It runs as long as a write to its control file lasts, which any signal to the writing thread
+// ends: what is killed or stopped sends nothing more. What it was given of an interface is under a
+// lease. It is for one network namespace: the calling thread's.
+type KernelGenerator struct {
+	GeneratorOptions
+	peer  net.HardwareAddr
+	lease *lease.Lease
+	files []string // of the devices
+
+	stopping atomic.Bool
+	mu       sync.Mutex
+	tid      int // that writes now; 0: none
+	end      *time.Timer
+}
+
+func probePktgen() error { return cannot(kernelPktgen, nic.PktgenLoaded()) }
+
+var kernelMaker = maker{kernelPktgen, func(o GeneratorOptions, cpus []int) (generates, func() error, error) {
+	if o.CPUs = cpus; len(cpus) == 0 {
+		cpu, err := boundTo()
+		if err != nil {
+			return nil, nil, err
+		}
+		o.CPUs = []int{cpu}
+	}
+	g, err := NewKernelGenerator(o)
+	return g, func() error { return g.Run() }, err
+}}
+
+// NewKernelGenerator finds the peer, and tells the generator what to make. One that somebody else
+// uses is refused.
+func NewKernelGenerator(o GeneratorOptions) (_ *KernelGenerator, err error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	g := &KernelGenerator{GeneratorOptions: o}
+	if err := g.open(); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	return g, nil
+}
+
+func (g *KernelGenerator) open() error {
+	dev, err := rtnl.LinkNamed(g.Dev)
+	if err != nil {
+		return err
+	}
+	source, err := sourceMAC(g.Dev, dev)
+	if err != nil {
+		return err
+	}
+	if err := g.Tuples.checkFrameBytes(g.FrameBytes, dev.MTU); err != nil {
+		return err
+	}
+	if int(g.Tuples.FirstPort)+g.Tuples.ports() > math.MaxUint16 {
+		return fmt.Errorf("%d 5-tuples from port %d on: pktgen has no port 65535: take fewer (tuples)", g.Tuples.ports(), g.Tuples.FirstPort)
+	}
+	if g.peer, err = resolve(dev, g.Tuples); err != nil {
+		return err
+	}
+	if err := nic.PktgenBusy(); err != nil {
+		return err
+	}
+	var want []lease.Want
+	for _, cpu := range g.CPUs {
+		want = append(want, lease.Want{Dev: g.Dev, Name: fmt.Sprintf("pktgen %d", cpu), Value: "present"})
+		g.files = append(g.files, nic.PktgenName(g.Dev, cpu))
+	}
+	g.lease = lease.New(lease.Options{})
+	if err := g.lease.Apply(want...); err != nil {
+		return err
+	}
+	for _, file := range g.files {
+		for _, command := range g.commands(source) {
+			if err := nic.WritePktgen(file, command); err != nil {
+				return pktgenRefused(err, command)
+			}
+		}
+	}
+	return nil
+}
+
+func pktgenRefused(err error, command string) error {
+	if f := (*fault.Error)(nil); errors.As(err, &f) && strings.HasPrefix(command, "burst") {
+		f.How = "its driver takes no packet twice: take a burst of 1, or tx pktgen-xdp"
+	}
+	return err
+}
+
+// commands are what one of its devices is told.
+func (g *KernelGenerator) commands(source net.HardwareAddr) []string {
+	t, last := g.Tuples, int(g.Tuples.FirstPort)
+	if t.ports() > 1 {
+		last += t.ports() // the first port that is not used (mod_cur_headers)
+	}
+	out := []string{fmt.Sprintf("count %d", g.Frames), "clone_skb 0", fmt.Sprintf("pkt_size %d", g.FrameBytes), "delay 0",
+		"src_mac " + source.String(), "dst_mac " + g.peer.String(),
+		fmt.Sprintf("udp_src_min %d", t.FirstPort), fmt.Sprintf("udp_src_max %d", last), fmt.Sprintf("udp_dst_min %d", t.DestPort), fmt.Sprintf("udp_dst_max %d", t.DestPort), "flag QUEUE_MAP_CPU"}
+	if t.v6() {
+		out = append(out, "flag UDPCSUM", "src6 "+t.Source.Unmap().String(), "dst6 "+t.Dest.Unmap().String())
+	} else {
+		out = append(out, "src_min "+t.Source.Unmap().String(), "src_max "+t.Source.Unmap().String(), "dst "+t.Dest.Unmap().String())
+	}
+	if g.Burst > 1 {
+		out = append(out, fmt.Sprintf("burst %d", g.Burst))
+	}
+	if g.Rate > 0 {
+		out = append(out, fmt.Sprintf("ratep %d", max(int(g.Rate/float64(len(g.CPUs))), 1)))
+	}
+	return out
+}
+
+// Peer is the receiver's address on the link.
+func (g *KernelGenerator) Peer() net.HardwareAddr { return g.peer }
+
+// Run sends until Stop, Limit, or each CPU has sent Frames. The calling thread must stay in the
+// network namespace. It may be called once.
+func (g *KernelGenerator) Run() error {
+	runtime.LockOSThread() // the signal that ends it is for this thread
+	defer runtime.UnlockOSThread()
+	f, err := os.OpenFile(nic.PktgenFile("pgctrl"), os.O_WRONLY, 0)
+	if err != nil {
+		return &fault.Error{Op: "start pktgen", Err: err, How: "modprobe pktgen"}
+	}
+	defer f.Close()
+	g.mu.Lock()
+	g.tid, g.end = unix.Gettid(), time.AfterFunc(g.Limit, g.Stop)
+	g.mu.Unlock()
+	defer func() {
+		g.mu.Lock()
+		g.tid = 0
+		g.mu.Unlock()
+	}()
+	if g.stopping.Load() {
+		return nil
+	}
+	// It returns when all have sent what they were to send, or a signal came.
+	if _, err := unix.Write(int(f.Fd()), []byte("start")); err != nil && !errors.Is(err, unix.EINTR) {
+		return &fault.Error{Op: "start pktgen", Err: err}
+	}
+	if all, err := g.Read(); err != nil || g.stopping.Load() || g.Frames > 0 && all.Sent >= g.Frames*uint64(len(g.CPUs)) {
+		return err
+	}
+	return &fault.Error{Op: "pktgen ended before it was told to", Err: unix.EINTR, How: "somebody stopped it (/proc/net/pktgen/pgctrl), or a signal did: run it again"}
+}
+
+// Stop ends Run. It may be called at any time, and does not wait.
+func (g *KernelGenerator) Stop() {
+	if g.stopping.Swap(true) {
+		return
+	}
+	go func() {
+		for g.interrupt() {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+}
+
+// interrupt signals the thread that writes, and reports whether there is any: with a signal that
+// the Go runtime makes nothing of.
+func (g *KernelGenerator) interrupt() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.tid != 0 {
+		_ = unix.Tgkill(unix.Getpid(), g.tid, unix.SIGURG)
+	}
+	return g.tid != 0
+}
+
+// Extend lets it go on for so long from now.
+func (g *KernelGenerator) Extend(d time.Duration) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.end != nil {
+		g.end.Reset(d)
+	}
+	return nil
+}
+
+// Read is what was done so far: packets that the driver took, and that it did not.
+func (g *KernelGenerator) Read() (all Generated, err error) {
+	for _, file := range g.files {
+		b, err := nic.ReadPktgen(file)
+		if err != nil {
+			return all, err
+		}
+		sent, refused, err := parsePktgen(b)
+		if err != nil {
+			return all, err
+		}
+		all.Sent, all.Refused = all.Sent+sent, all.Refused+refused
+	}
+	return all, nil
+}
+
+// notTaken is how many of the sent the interface dropped. A driver that tells pktgen so at once,
+// as veth does from Linux 6.15 on, has counted them, and they were not sent.
+func (g *KernelGenerator) notTaken() (uint64, bool) {
+	l, err := rtnl.LinkNamed(g.Dev)
+	if err != nil || l.Stats == nil {
+		return 0, false
+	}
+	all, err := g.Read()
+	return l.Stats.TxDropped - min(l.Stats.TxDropped, all.Refused), err == nil
+}
+
+// Close takes the interface away from the generator. Run must have ended. It may be called twice.
+func (g *KernelGenerator) Close() (err error) {
+	if g.end != nil {
+		g.end.Stop()
+	}
+	if g.lease != nil {
+		err = g.lease.Restore()
+		g.lease = nil
+	}
+	return err
+}

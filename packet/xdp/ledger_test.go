@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+
+package xdp
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+const someFrames = 60_000
+
+// Every frame that the generator sent is counted by the interface, and by the program that it
+// came to or as dropped by the link.
+func TestIntegrationLedgerOfXDP(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		Options
+	}{
+		{"native drop, no touch", Options{}},
+		{"native drop, read", Options{Touch: TouchRead}},
+		{"native drop, write", Options{Touch: TouchWrite}},
+		{"native drop, parse", Options{Touch: TouchParse, FrameBytes: 1514}},
+		{"generic drop", Options{Attach: Generic, Touch: TouchRead}},
+		{"native pass", Options{Action: Pass, Touch: TouchRead}},
+		{"redirect to a CPU", Options{Action: ToCPU, Touch: TouchRead}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			l := newLadder(t)
+			r := l.rung(x.Options)
+			g := l.generator(GeneratorOptions{Frames: someFrames, FrameBytes: x.FrameBytes})
+			before := l.stats(l.pair.TG)
+			in(t, l.pair.TG.Netns, func() (any, error) { return nil, g.Run() })
+			d, err := g.Read()
+			if err != nil || d.Sent != someFrames || d.Refused != 0 {
+				t.Fatalf("%+v, %v", d, err)
+			}
+			lost := l.balanced(d.Sent, before, l.framesOf(r.Read))
+			if lost == d.Sent {
+				t.Fatal("nothing came")
+			}
+			c, err := r.Read()
+			if all := Sum(c); err != nil || all.Bytes != all.Frames*uint64(max(x.FrameBytes, MinFrameBytes)) || all.Missed != 0 {
+				t.Errorf("%+v, %v", all, err)
+			}
+			if x.Action == ToCPU {
+				behind, err := r.Behind()
+				if n := Sum(behind).Frames; err != nil || n == 0 || n > Sum(c).Frames || n != behind[0].Frames {
+					t.Errorf("behind the map: %+v of %d, %v", behind, Sum(c).Frames, err)
+				}
+			}
+		})
+	}
+}
+
+// Frames that are sent back come back: the generator's host drops and counts them.
+func TestIntegrationFramesComeBack(t *testing.T) {
+	for _, a := range []Action{TX, ToDev} {
+		t.Run(a.String(), func(t *testing.T) {
+			l := newLadder(t)
+			r := l.rung(Options{Action: a, Touch: TouchSwapMACs})
+			back := in(t, l.pair.TG.Netns, func() (*Rung, error) {
+				return OpenRung(Options{Dev: l.pair.TG.Dev, Tuples: l.Tuples, FrameBytes: MinFrameBytes, Touch: TouchRead})
+			})
+			defer back.Close()
+			g := l.generator(GeneratorOptions{Frames: someFrames})
+			before := l.stats(l.pair.TG)
+			in(t, l.pair.TG.Netns, func() (any, error) { return nil, g.Run() })
+			d, err := g.Read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.balanced(d.Sent, before, l.framesOf(r.Read))
+			came := l.framesOf(r.Read)()
+			// What found no room on the way back, the generator's interface counts as dropped.
+			waitFor(t, "all frames to come back", func() bool {
+				return l.framesOf(back.Read)()+l.stats(l.pair.TG).RxDropped-before.RxDropped == came
+			})
+			if n := l.framesOf(back.Read)(); n == 0 {
+				t.Error("nothing came back")
+			}
+		})
+	}
+}
+
+// The stack's own rungs drop all of them, and nothing else.
+func TestIntegrationStackDrops(t *testing.T) {
+	for name, open := range map[string]func(l *ladder) (*Filter, error){
+		"ingress":    func(l *ladder) (*Filter, error) { return OpenIngress(l.pair.SUT.Dev, l.Tuples) },
+		"prerouting": func(l *ladder) (*Filter, error) { return OpenPrerouting(l.Tuples) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLadder(t)
+			l.Ports = 3
+			f := in(t, l.pair.SUT.Netns, func() (*Filter, error) { return open(l) })
+			defer f.Close()
+			l.talk()
+			g := l.generator(GeneratorOptions{Frames: someFrames})
+			before := l.stats(l.pair.TG)
+			in(t, l.pair.TG.Netns, func() (any, error) { return nil, g.Run() })
+			l.balanced(someFrames, before, l.framesOf(f.Read))
+			l.talk()
+			c, err := f.Read()
+			if all := Sum(c); err != nil || all.Bytes != all.Frames*MinFrameBytes || all.Others == 0 {
+				t.Errorf("%+v, %v", all, err)
+			}
+		})
+	}
+}
+
+// While a program drops frames, the hosts go on speaking.
+func TestIntegrationOthersPass(t *testing.T) {
+	for _, a := range []Attach{Native, Generic} {
+		l := newLadder(t)
+		r := l.rung(Options{Attach: a, Touch: TouchRead})
+		l.talk()
+		if n := l.framesOf(r.Read)(); n != 0 {
+			t.Errorf("%v: %d frames of a connection are taken for the generator's", a, n)
+		}
+		if c, err := r.Read(); err != nil || Sum(c).Others == 0 {
+			t.Errorf("%v: it saw nothing: %+v, %v", a, c, err)
+		}
+	}
+}
+
+// A socket that nobody reads gets each datagram or drops it, and one that is read gets it as sent.
+func TestIntegrationSockets(t *testing.T) {
+	for _, read := range []bool{false, true} {
+		t.Run(fmt.Sprintf("read %v", read), func(t *testing.T) {
+			l := newLadder(t)
+			s := in(t, l.pair.SUT.Netns, func() (*Socket, error) { return OpenSocket(l.Tuples, l.shortest(), 0, Tagged(0x7a6362)) })
+			defer s.Close()
+			g := l.generator(GeneratorOptions{Frames: someFrames})
+			before, beforeRX := l.stats(l.pair.TG), l.stats(l.pair.SUT).RxPackets
+			var got Received
+			done, ended := make(chan struct{}), make(chan error, 1)
+			go func() {
+				for read {
+					select {
+					case <-done:
+						ended <- nil
+						return
+					default:
+					}
+					if _, err := s.Take(&got, 0); err != nil {
+						ended <- err
+						return
+					}
+				}
+				ended <- nil
+			}()
+			in(t, l.pair.TG.Netns, func() (any, error) { return nil, g.Run() })
+			l.balanced(someFrames, before, func() uint64 { return l.stats(l.pair.SUT).RxPackets - beforeRX })
+			close(done)
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+			passed := l.stats(l.pair.TG).TxPackets - before.TxPackets
+			var dropped uint64
+			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+				if err := s.Drain(&got); err != nil {
+					t.Fatal(err)
+				}
+				var err error
+				if dropped, err = s.Dropped(); err != nil {
+					t.Fatal(err)
+				}
+				if dropped+got.Packets == passed {
+					break
+				}
+			}
+			if dropped+got.Packets != passed || got.Corrupted != 0 || got.Packets == 0 || got.Bytes != 18*got.Packets {
+				t.Errorf("passed on %d; dropped %d, read %+v", passed, dropped, got)
+			}
+		})
+	}
+}

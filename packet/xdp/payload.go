@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+
+package xdp
+
+// payloadOf is how the payload of a flow is told whose sender is of a mode, and whose tag is so.
+func payloadOf(mode string, tag uint32) Payload {
+	if mode == kernelPktgen {
+		return Payload{At: 0, Mark: pktgenMagic}
+	}
+	return Tagged(tag)
+}
+
+// kernelPktgen is the mode of the kernel's own generator, and pktgenMagic what its packets begin
+// with (PKTGEN_MAGIC of net/core/pktgen.c).
+const (
+	kernelPktgen = "pktgen"
+	pktgenMagic  = 0xbe9be955
+)

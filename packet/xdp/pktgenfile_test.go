@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+
+package xdp
+
+import (
+	"net"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// of Linux 7.3.4, shortened.
+const pktgenText = `Params: count 1000  min_pkt_size: 60  max_pkt_size: 60
+     frags: 0  delay: 0  clone_skb: 0  ifname: zctg@0
+     flows: 0 flowlen: 0
+Current:
+     pkts-sofar: 958  errors: 42
+     started: 11us  stopped: 99us idle: 3us
+Result: OK: 88(c85+d3) usec, 958 (60byte,0frags)
+`
+
+func TestParsePktgen(t *testing.T) {
+	if sent, refused, err := parsePktgen([]byte(pktgenText)); err != nil || sent != 958 || refused != 42 {
+		t.Errorf("%d, %d, %v", sent, refused, err)
+	}
+	for _, bad := range []string{"", "Params: count 5\n", "     pkts-sofar: -1  errors: 0\n", "pkts-sofar: 1 errors: 99999999999999999999999\n", "\x1b[2J"} {
+		if _, _, err := parsePktgen([]byte(bad)); err == nil || strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func FuzzParsePktgen(f *testing.F) {
+	f.Add([]byte(pktgenText))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		sent, refused, err := parsePktgen(b)
+		if err != nil && (sent != 0 || refused != 0) {
+			t.Errorf("%d and %d with %v", sent, refused, err)
+		}
+	})
+}
+
+// What pktgen is told makes the frames that rungs know.
+func TestPktgenCommands(t *testing.T) {
+	mac := net.HardwareAddr{2, 0, 0, 0, 0, 1}
+	g := &KernelGenerator{GeneratorOptions: GeneratorOptions{Dev: "eth0", Tuples: tuples(), FrameBytes: 60, CPUs: []int{1, 3}, Rate: 5000, Burst: 1}, peer: mac}
+	for _, want := range []string{"count 0", "pkt_size 60", "udp_src_min 40000", "udp_src_max 40004", "udp_dst_min 7719", "udp_dst_max 7719", "dst 10.77.0.1", "src_min 10.77.0.2", "ratep 2500", "dst_mac 02:00:00:00:00:01"} {
+		if !slices.Contains(g.commands(mac), want) {
+			t.Errorf("no %q in %q", want, g.commands(mac))
+		}
+	}
+	if slices.ContainsFunc(g.commands(mac), func(s string) bool { return strings.HasPrefix(s, "burst") || strings.HasPrefix(s, "flag UDPCSUM") }) {
+		t.Errorf("%q", g.commands(mac))
+	}
+	g.Tuples, g.Burst, g.Rate = tuples6(), 8, 0
+	g.Tuples.Ports = 1
+	for _, want := range []string{"flag UDPCSUM", "src6 fd00:77::2", "dst6 fd00:77::1", "burst 8", "udp_src_max 40000"} {
+		if !slices.Contains(g.commands(mac), want) {
+			t.Errorf("no %q in %q", want, g.commands(mac))
+		}
+	}
+	last := tuples()
+	last.FirstPort, last.Ports = 65535, 1
+	if err := (&KernelGenerator{GeneratorOptions: GeneratorOptions{Dev: "lo", Tuples: last, FrameBytes: 60}}).open(); err == nil {
+		t.Error("loopback is taken")
+	}
+}

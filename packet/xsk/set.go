@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+
+package xsk
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/nic"
+	"golang.org/x/sys/unix"
+)
+
+// MaxQueues is how many RX queues can have a socket: as many as the program's map has entries.
+const MaxQueues = 64
+
+// Set is a socket for each RX queue of an interface: whichever queue a frame comes by, it comes
+// to one of them.
+type Set struct {
+	Sockets []*Socket
+	wait    sock.WaiterOfAll
+}
+
+// redirects is who has frames of a queue go to a socket: an XDP program.
+type redirects interface{ Socket(queue, fd int) error }
+
+// OpenSet opens a socket for each of so many RX queues, see [Queues], and has the program redirect
+// to it.
+func OpenSet(o Options, queues int, program redirects) (_ *Set, err error) {
+	s := &Set{}
+	for o.Queue = range queues {
+		x, err := Open(o)
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		s.Sockets = append(s.Sockets, x)
+		s.wait.Add(x.FD, unix.POLLIN)
+		if err := program.Socket(o.Queue, x.FD); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return s, nil
+}
+
+// Queues is how many RX queues an interface has. It is asked before a program is attached: while
+// one is, virtio_net has queues for what is sent back in the count, too, which go with the program,
+// and the kernel cannot take a socket's memory back from a queue that is gone (virtnet_xdp_set and
+// virtnet_xsk_pool_disable of drivers/net/virtio_net.c, 7.2).
+func Queues(dev string) (int, error) {
+	d, err := nic.Open(dev)
+	if err != nil {
+		return 0, err
+	}
+	defer d.Close()
+	all, err := d.Queues()
+	if err != nil {
+		return 0, err
+	}
+	n := len(all)
+	if n > MaxQueues {
+		return 0, &fault.Error{Op: fmt.Sprintf("AF_XDP sockets for %d RX queues of %s: %d can have one", n, dev, MaxQueues), Err: unix.E2BIG, How: "set fewer: --channels, or ethtool -L " + dev}
+	}
+	return n, nil
+}
+
+// Wait sleeps until one of them has a frame, or limit has passed.
+func (s *Set) Wait(limit time.Duration) { _, _ = s.wait.Wait(limit) }
+
+// Lost is what the kernel could not deliver to any of them.
+func (s *Set) Lost() (all Lost, err error) {
+	for _, x := range s.Sockets {
+		l, err := x.Lost()
+		if err != nil {
+			return all, err
+		}
+		all.RingFull, all.FillEmpty, all.Dropped = all.RingFull+l.RingFull, all.FillEmpty+l.FillEmpty, all.Dropped+l.Dropped
+	}
+	return all, nil
+}
+
+// Lines are the frames that were lost, by why. A driver that writes into the UMEM itself counts
+// those for which it had no memory, if anybody does.
+func (l Lost) Lines(zero bool) (all []stream.Figure) {
+	add := func(name string, n uint64) {
+		if n > 0 {
+			all = append(all, stream.Figure{Name: name, Unit: "packets", Value: float64(n)})
+		}
+	}
+	add("xsk_rx_ring_full", l.RingFull)
+	add("xsk_rx_dropped", l.Dropped)
+	if !zero {
+		add("xsk_fill_ring_empty", l.FillEmpty)
+	}
+	return all
+}
+
+// Figures say how the sockets were made, and what the kernel counted.
+func (s *Set) Figures(l Lost) []stream.Figure {
+	chunk, zero := 0, 0.0
+	for _, x := range s.Sockets {
+		if chunk = x.ChunkBytes(); x.ZeroCopy {
+			zero = 1
+		}
+	}
+	return []stream.Figure{{Name: "xsk_zero_copy", Unit: "1", Value: zero}, {Name: "xsk_queues", Unit: "1", Value: float64(len(s.Sockets))},
+		{Name: "xsk_frames", Unit: "1", Value: float64(Frames * len(s.Sockets))}, {Name: "xsk_frame_bytes", Unit: "bytes", Value: float64(chunk)},
+		{Name: "xsk_rx_ring_full", Unit: "packets", Value: float64(l.RingFull)}, {Name: "xsk_fill_ring_empty", Unit: "packets", Value: float64(l.FillEmpty)},
+		{Name: "xsk_rx_dropped", Unit: "packets", Value: float64(l.Dropped)}}
+}
+
+// Close closes all. It may be called twice.
+func (s *Set) Close() (err error) {
+	if s == nil {
+		return nil
+	}
+	for _, x := range s.Sockets {
+		err = errors.Join(err, x.Close())
+	}
+	s.Sockets = nil
+	return err
+}

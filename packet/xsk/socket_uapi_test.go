@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+
+package xsk
+
+import (
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/zcbench/zcbench/internal/fault"
+	"golang.org/x/sys/unix"
+)
+
+// What the kernel counts twice is in one line; what a driver could not get is no frame.
+func TestLost(t *testing.T) {
+	st := unix.XDPStatistics{Rx_dropped: 10, Rx_ring_full: 3, Rx_fill_ring_empty_descs: 7}
+	if got, want := lostOf(st, false), (Lost{RingFull: 3, FillEmpty: 7, Dropped: 3}); got != want {
+		t.Errorf("copied: %+v, want %+v", got, want)
+	}
+	if got, want := lostOf(st, true), (Lost{RingFull: 3, FillEmpty: 7, Dropped: 10}); got != want {
+		t.Errorf("not copied: %+v, want %+v", got, want)
+	}
+	st.Rx_dropped = 2 // read before the other
+	if got := lostOf(st, false).Dropped; got != 0 {
+		t.Errorf("fewer dropped than without memory: %d", got)
+	}
+	sum := func(zero bool) (n float64) {
+		for _, x := range (Lost{1, 2, 4}).Lines(zero) {
+			n += x.Value
+		}
+		return n
+	}
+	if sum(false) != 7 || sum(true) != 5 {
+		t.Errorf("lines: %v and %v", sum(false), sum(true))
+	}
+}
+
+// The memory of a frame is as small as the longest frame allows: that of the datagrams where the
+// kernel copies, of the MTU where the driver writes.
+func TestChunkFor(t *testing.T) {
+	for _, x := range []struct {
+		o    Options
+		mtu  int
+		want int
+	}{
+		{Options{Longest: 60}, 9000, 2048}, {Options{Longest: 1792}, 9000, 2048}, {Options{Longest: 1793}, 9000, 4096}, {Options{Longest: 3840}, 9000, 4096}, {Options{Longest: 3841}, 9000, 0},
+		{Options{Longest: 60, ZeroCopy: true}, 1500, 2048}, {Options{Longest: 60, ZeroCopy: true}, 3000, 4096}, {Options{Longest: 60, ZeroCopy: true}, 9000, 0}, {Options{}, 1500, 2048},
+	} {
+		got, err := chunkFor(x.o, x.mtu)
+		if got != x.want || (err != nil) != (x.want == 0) || err != nil && fault.Fix(err) == "" {
+			t.Errorf("%+v, MTU %d: %d, %v; want %d", x.o, x.mtu, got, err, x.want)
+		}
+	}
+}
+
+// pretend is a ring in memory that both ends of are here.
+func pretend(n int) (r *ring, entries []unix.XDPDesc) {
+	entries = make([]unix.XDPDesc, n)
+	return &ring{producer: new(uint32), consumer: new(uint32), flags: new(uint32), entries: unsafe.Pointer(&entries[0]), mask: uint32(n - 1)}, entries
+}
+
+// Indices only count up, also past 2^32; entries are found modulo the ring's size.
+func TestRingGoesRound(t *testing.T) {
+	r, entries := pretend(8)
+	*r.producer, *r.consumer, r.own = 1<<32-3, 1<<32-3, 1<<32-3
+	for i := range uint32(100) {
+		entries[*r.producer&r.mask].Addr = uint64(i)
+		*r.producer++
+		if i%3 != 2 {
+			continue
+		}
+		if n := r.ready(); n != 3 {
+			t.Fatalf("after %d: %d are ready", i, n)
+		}
+		for k := range uint32(3) {
+			if got := r.desc(k).Addr; got != uint64(i-2+k) {
+				t.Fatalf("entry %d is %d", i-2+k, got)
+			}
+		}
+		if r.consumed(3); *r.consumer != *r.producer {
+			t.Fatalf("consumed up to %d of %d", *r.consumer, *r.producer)
+		}
+	}
+}
+
+// A ring that is filled has room again for what was taken.
+func TestRingHasRoom(t *testing.T) {
+	r, _ := pretend(8)
+	if r.room() != 8 {
+		t.Fatalf("an empty ring has room for %d", r.room())
+	}
+	for i := range uint32(5) {
+		r.set(i, uint64(i))
+	}
+	r.produced(5)
+	*r.consumer = 2
+	if r.room() != 5 || r.wants() {
+		t.Errorf("room for %d, wants to be told %v", r.room(), r.wants())
+	}
+	if *r.flags = unix.XDP_RING_NEED_WAKEUP; !r.wants() {
+		t.Error("does not want to be told")
+	}
+}
+
+// What the kernel refuses is explained.
+func TestBindError(t *testing.T) {
+	for errno, want := range map[unix.Errno]string{unix.EBUSY: "ss --xdp", unix.EOPNOTSUPP: "copy mode", unix.ENETDOWN: "up", unix.EINVAL: "ethtool -l"} {
+		s := &Socket{Options: Options{Dev: "eth0", Queue: 3, ZeroCopy: true}}
+		err := s.bindError(errno)
+		if !strings.Contains(fault.Fix(err), want) || !strings.Contains(err.Error(), "queue 3 of eth0") {
+			t.Errorf("%v: %v (%s), want %q", errno, err, fault.Fix(err), want)
+		}
+	}
+}

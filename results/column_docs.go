@@ -153,6 +153,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"cpu_us_per_transaction", "us", "cpu_busy_cores over transactions_per_s"},
 	ColumnDoc{"rtt_p50_us rtt_p90_us rtt_p99_us rtt_p999_us rtt_max_us", "us",
 		"of the end that asks: from when a request was sent, or was due by rr_rate, to when its answer had come; right to 0.8 %"},
+	ColumnDoc{"rr_timeout_us", "us", "asked for: how long a sender of requests by datagrams waits for an answer; empty = 200 ms"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

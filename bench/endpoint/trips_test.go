@@ -16,7 +16,10 @@ import (
 // rrSpecs are the two ends of round trips. Both know the whole cell, as agents do.
 func rrSpecs(rx string, c results.Cell) (r, s wire.EndSpec) {
 	c.RX, c.TX = rx, "rr"
-	r, s = rxSpec(rx, 0), txSpec("rr", 0)
+	if m, err := stream.LookupMode(stream.RX, rx); err == nil && m.Kind == stream.Datagram {
+		c.TX = "udp-rr"
+	}
+	r, s = rxSpec(rx, 0), txSpec(c.TX, 0)
 	r.Cell, s.Cell = c, c
 	return r, s
 }
@@ -29,7 +32,7 @@ func TestEveryModeAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.NoPayload {
+		if m.NoPayload || m.Kind == stream.Frame {
 			continue
 		}
 		for name, c := range map[string]results.Cell{"one byte": {}, "many": {Request: 100, Response: 300, InFlight: 16}, "large": {Request: 64 * kib, Response: 1000, InFlight: 2}, "at a rate": {RRRate: 2000, InFlight: 4},
@@ -71,6 +74,9 @@ func TestRoundTripsRefused(t *testing.T) {
 		{"tcp", results.Cell{PaceBitsPS: 1e9}, "all modes but tx rr"},
 		{"tcp", results.Cell{MessageBytes: 64 << 20}, "all modes but tx rr"},
 		{"tcp", results.Cell{Request: stream.MaxTripBytes, InFlight: 65}, "in flight"},
+		{"tcp", results.Cell{RRTimeoutUs: 1000}, "it concerns udp-rr"},
+		{"udp", results.Cell{Request: 17}, "18..65507"},
+		{"udp", results.Cell{Response: 65508}, "18..65507"},
 	} {
 		r, s := rrSpecs(x.rx, x.c)
 		rerr, serr := Check(r), Check(s)

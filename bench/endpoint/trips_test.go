@@ -42,7 +42,7 @@ func TestEveryModeAnswers(t *testing.T) {
 				if c.Flows > 0 {
 					rs, ss = several(rs, c.Flows), several(ss, c.Flows)
 				}
-				r, s := runBoth(t, rs, ss, short(150*time.Millisecond), short(0))
+				r, s := runBoth(t, rs, ss, short(250*time.Millisecond), short(0))
 				if r.Verdict != results.OK || s.Verdict != results.OK {
 					t.Fatalf("receiver %s: %s; sender %s: %s", r.Verdict, r.Reason, s.Verdict, s.Reason)
 				}
@@ -57,6 +57,47 @@ func TestEveryModeAnswers(t *testing.T) {
 				rtt := a.RoundTrip
 				if rtt.Count != *a.Transactions || *rtt.P50Us <= 0 || *rtt.P90Us < *rtt.P50Us || *rtt.P99Us < *rtt.P90Us || *rtt.P999Us < *rtt.P99Us || *rtt.MaxUs < *rtt.P999Us || rtt.Check() != nil {
 					t.Errorf("%+v of %d", rtt, *a.Transactions)
+				}
+			})
+		}
+	}
+}
+
+// Of datagrams the same: each request is answered or given up, and both ends' accounts fit together.
+func TestDatagramModesAnswer(t *testing.T) {
+	for _, rx := range []string{"udp", "udp-gro", "udp-uring"} {
+		if m, err := stream.LookupMode(stream.RX, rx); err != nil || m.Support("lo") != nil {
+			t.Logf("without %s", rx)
+			continue
+		}
+		for name, c := range map[string]results.Cell{"shortest": {}, "many": {Request: 100, Response: 300, InFlight: 16}, "fragments": {Request: 20_000, Response: 40_000, InFlight: 2}, "at a rate": {RRRate: 2000, InFlight: 4},
+			"single calls": {UDPBatch: 1, InFlight: 3}, "flows": {Flows: 2, InFlight: 2}, "shorter": {Request: 500, Response: 18}} {
+			t.Run(rx+"/"+name, func(t *testing.T) {
+				if rx == "udp-gro" && c.UDPBatch == 1 {
+					t.Skip("udp-gro takes pieces")
+				}
+				rs, ss := rrSpecs(rx, c)
+				if c.Flows > 0 {
+					rs, ss = several(rs, c.Flows), several(ss, c.Flows)
+				}
+				r, s := runBoth(t, rs, ss, short(300*time.Millisecond), short(0))
+				if r.Verdict != results.OK || s.Verdict != results.OK {
+					t.Fatalf("receiver %s: %s; sender %s: %s", r.Verdict, r.Reason, s.Verdict, s.Reason)
+				}
+				asked, answered := s.Total, r.Total
+				if asked.Transactions == 0 || asked.Transactions+asked.TripsLost != asked.Packets || asked.Transactions+asked.AnswersLate > answered.Transactions ||
+					answered.Transactions > answered.Packets || answered.Packets > asked.Packets || asked.Corrupted+answered.Corrupted != 0 {
+					t.Errorf("asked %+v, answered %+v", asked, answered)
+				}
+				a, b := &s.Host, &r.Host
+				if a.Transactions == nil || b.Transactions == nil || a.RoundTrip == nil || b.RoundTrip != nil || a.TransactionsLost == nil || b.TransactionsLost != nil {
+					t.Fatalf("asker %+v, answerer %+v", a.RoundTrip, b.RoundTrip)
+				}
+				if rtt := a.RoundTrip; rtt.Count != *a.Transactions+*a.TransactionsLost || *rtt.P50Us <= 0 || rtt.Check() != nil {
+					t.Errorf("%+v of %d and %d", rtt, *a.Transactions, *a.TransactionsLost)
+				}
+				if *a.Packets.Answers != asked.Transactions+asked.AnswersLate || *b.Packets.Answers != answered.Transactions {
+					t.Errorf("%s; %s", a.Packets.PacketsText(), b.Packets.PacketsText())
 				}
 			})
 		}
@@ -109,11 +150,11 @@ func TestAnswersOnItsOwn(t *testing.T) {
 		return r, s
 	}
 	r, s := alone("tcp")
-	if a, b := runBoth(t, r, s, short(50*time.Millisecond), short(0)); a.Verdict != results.OK || b.Verdict != results.OK || a.Total.Transactions == 0 || a.Total.Transactions != b.Total.Transactions {
+	if a, b := runBoth(t, r, s, short(300*time.Millisecond), short(0)); a.Verdict != results.OK || b.Verdict != results.OK || a.Total.Transactions == 0 || a.Total.Transactions != b.Total.Transactions {
 		t.Errorf("%s %s; %s %s", a.Verdict, a.Reason, b.Verdict, b.Reason)
 	}
 	r, s = alone("tcp-trunc")
-	if a, _ := runBoth(t, r, s, short(50*time.Millisecond), short(0)); a.Verdict != results.Failed || !strings.Contains(a.Reason, "cannot answer") || a.BlamesPeer {
+	if a, _ := runBoth(t, r, s, short(300*time.Millisecond), short(0)); a.Verdict != results.Failed || !strings.Contains(a.Reason, "cannot answer") || a.BlamesPeer {
 		t.Errorf("%s %s", a.Verdict, a.Reason)
 	}
 }

@@ -205,6 +205,7 @@ func (s *TripSender) take(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter
 		return stream.SendError(c, "wait for answers", errno)
 	}
 	t.Came()
+	t.Expire(m) // also what came too late just now
 	for i := range got {
 		if !one {
 			length = s.in.Len(i)

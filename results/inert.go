@@ -151,8 +151,8 @@ func (r *Record) inertSegmentation() *Inert {
 	return nil
 }
 
-// MetricBusyPolled counts packets that a call which waited took of the NIC's queue itself, of sockets
-// and of rings (LINUX_MIB_BUSYPOLLRXPACKETS: net/core/dev.c, __napi_busy_loop).
+// MetricBusyPolled counts packets that a call which waited took of the NIC's queue itself, of
+// sockets and of rings (LINUX_MIB_BUSYPOLLRXPACKETS: net/core/dev.c, __napi_busy_loop).
 const MetricBusyPolled = "netstat_tcp_ext_busy_poll_rx_packets"
 
 // inertBusyPoll: packets were taken by polling, at one end at least. Of an end at which they were

@@ -63,7 +63,8 @@ func TestEveryModeAnswers(t *testing.T) {
 	}
 }
 
-// Of datagrams the same: each request is answered or given up, and both ends' accounts fit together.
+// Of datagrams the same: each request is answered or given up, and both ends' accounts fit
+// together.
 func TestDatagramModesAnswer(t *testing.T) {
 	for _, rx := range []string{"udp", "udp-gro", "udp-uring"} {
 		if m, err := stream.LookupMode(stream.RX, rx); err != nil || m.Support("lo") != nil {

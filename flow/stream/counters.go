@@ -41,8 +41,9 @@ type Counters struct {
 	PacePieces uint64 `json:"pace_pieces,omitempty"`  // times that the pace let something be sent
 	PaceLateNs uint64 `json:"pace_late_ns,omitempty"` // by how long it was late then, in all
 
-	// Of round trips: requests that were answered; of those by packets also requests that were given
-	// up, because no answer came in time, and answers that came for such, or for the second time.
+	// Of round trips: requests that were answered; of those by packets also requests that were
+	// given up, because no answer came in time, and answers that came for such, or for the second
+	// time.
 	Transactions uint64 `json:"transactions,omitempty"`
 	TripsLost    uint64 `json:"trips_lost,omitempty"`
 	AnswersLate  uint64 `json:"answers_late,omitempty"`

@@ -57,8 +57,8 @@ func (t *PacketTrips) Timeout() time.Duration { return t.o.Timeout }
 // Due is [Trips.Due].
 func (t *PacketTrips) Due() (n int, wait time.Duration) { return t.dueOf(t.most) }
 
-// Now looks at the clock, if time may have passed: before a call that sends what [PacketTrips.Begin]
-// books when the kernel has taken it.
+// Now looks at the clock, if time may have passed: before a call that sends what
+// [PacketTrips.Begin] books when the kernel has taken it.
 func (t *PacketTrips) Now() { t.read() }
 
 // Begin books n requests that were sent, no more than [PacketTrips.Due] let.
@@ -81,9 +81,9 @@ func (t *PacketTrips) Begin(n int, m *Meter) {
 // Came tells that answers have just come: one reading of the clock is for all of them.
 func (t *PacketTrips) Came() { t.now, t.fresh = t.clock(), true }
 
-// Take books the answer to a request. One to a request that was given up, or that had been answered,
-// counts as late and ends nothing. Answers mostly come in the order of their requests, so that the
-// first that is looked at is the one.
+// Take books the answer to a request. One to a request that was given up, or that had been
+// answered, counts as late and ends nothing. Answers mostly come in the order of their requests, so
+// that the first that is looked at is the one.
 func (t *PacketTrips) Take(seq uint64, m *Meter) {
 	for i := t.head; i >= 0 && t.open[i].seq <= seq; i = t.open[i].next {
 		if t.open[i].seq == seq {
@@ -95,8 +95,8 @@ func (t *PacketTrips) Take(seq uint64, m *Meter) {
 	m.LateAnswer()
 }
 
-// Expire gives up the requests whose answers have not come in time. It looks at the clock only where
-// it was not read since something was waited for.
+// Expire gives up the requests whose answers have not come in time. It looks at the clock only
+// where it was not read since something was waited for.
 func (t *PacketTrips) Expire(m *Meter) {
 	for t.head >= 0 && t.read()-t.open[t.head].sent >= t.o.Timeout {
 		t.end(t.head)

@@ -26,8 +26,8 @@ const (
 	MaxTripsPerS    = 10_000_000
 	DefaultTripByte = 1 // of requests and answers, as netperf's TCP_RR
 
-	// Of datagrams: an answer that has not come by then does not come. The default is TCP's shortest
-	// time until it sends again (TCP_RTO_MIN).
+	// Of datagrams: an answer that has not come by then does not come. The default is TCP's
+	// shortest time until it sends again (TCP_RTO_MIN).
 	DefaultTripTimeout = 200 * time.Millisecond
 	MaxTripTimeout     = 10 * time.Second
 )

@@ -64,8 +64,8 @@ func answering(t *testing.T, rx *stream.Conn, h stream.Hello, done *bool, answer
 
 func reply(c *stream.Conn, p []byte) { sock.Send(c.FD, p, unix.MSG_NOSIGNAL) }
 
-// Of requests some are answered, some are not, some twice and some too late: each is counted as what
-// it is, none is sent again, and the flow ends.
+// Of requests some are answered, some are not, some twice and some too late: each is counted as
+// what it is, none is sent again, and the flow ends.
 func TestTripsThatAreLost(t *testing.T) {
 	for _, inFlight := range []int{1, 8} {
 		o := stream.TripOptions{ResponseBytes: 40, InFlight: inFlight, Timeout: 10 * time.Millisecond}

@@ -91,7 +91,8 @@ func (s *TripSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) er
 	return s.late(c, t, m)
 }
 
-// late takes answers that are late, so that none is taken for lost: until none has come for a while.
+// late takes answers that are late, so that none is taken for lost: until none has come for a
+// while.
 func (s *TripSender) late(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter) error {
 	came := ^uint64(0)
 	for end := time.Now().Add(time.Second); m.Snapshot().TripsLost > 0 && came != m.Snapshot().AnswersLate && time.Now().Before(end); {

@@ -20,7 +20,7 @@ func markPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 	if !rec.Cell.MovesPackets() || rec.Verdict != results.OK {
 		return
 	}
-	if err := samePackets(rx, tx); err != nil {
+	if err := samePackets(rec, rx, tx); err != nil {
 		distrust(rec, "SUT", &wire.NonsenseError{Err: err, How: "the agents are not those the controller started, or this is a bug of zcbench: please report it"})
 		return
 	}
@@ -32,7 +32,7 @@ func markPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 	takeReturned(rec)
 	came := *rx.Received - orZero(rx.Duplicated)
 	rx.Lost = new(*tx.Sent - came)
-	least, most := unaccounted(*tx.Sent, came, lostBy(rec, oneMachine, oneNamespace))
+	least, most := unaccounted(*tx.Sent+orZero(rx.Answers), came+orZero(tx.Answers), lostBy(rec, oneMachine, oneNamespace))
 	if (least != 0 || most != 0) && rec.Fragmented() {
 		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d datagrams were lost, and counters may not show all of them: longer than the MTU, they travel in fragments, which is what counters count", *rx.Lost))
 		return
@@ -44,6 +44,10 @@ func markPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 	if least == most {
 		rx.Unaccounted = new(float64(least))
 	}
+	lost := *rx.Lost
+	if tx.Answers != nil { // of both directions
+		lost += orZero(rx.Answers) - min(orZero(tx.Answers), orZero(rx.Answers))
+	}
 	atLeast := "" // where it is not known how many packets those of a counter were
 	if least != most {
 		atLeast = "at least "
@@ -51,9 +55,9 @@ func markPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 	var why string
 	switch {
 	case least > 0:
-		why = fmt.Sprintf("%d packets were lost; no counter shows where %s%d of them went: between the hosts, or where nothing counts (--probe drops shows more)", *rx.Lost, atLeast, least)
+		why = fmt.Sprintf("%d packets were lost; no counter shows where %s%d of them went: between the hosts, or where nothing counts (--probe drops shows more)", lost, atLeast, least)
 	case most < 0:
-		why = fmt.Sprintf("%d packets were lost, but counters show %s%d more: other traffic lost some, or something is counted twice", *rx.Lost, atLeast, -most)
+		why = fmt.Sprintf("%d packets were lost, but counters show %s%d more: other traffic lost some, or something is counted twice", lost, atLeast, -most)
 	default:
 		return
 	}
@@ -83,12 +87,14 @@ func takeReturned(rec *results.Record) {
 const mostPerPacket = 1.05
 
 // samePackets refuses accounts of two ends that do not fit together.
-func samePackets(rx, tx *results.Packets) error {
+func samePackets(rec *results.Record, rx, tx *results.Packets) error {
 	switch {
 	case rx == nil || tx == nil || rx.Received == nil || tx.Sent == nil:
 		return fmt.Errorf("no account of packets: %s; %s", rx.PacketsText(), tx.PacketsText())
 	case rx.Sent != nil && *rx.Sent != *tx.Sent:
 		return fmt.Errorf("the sender sent %d packets, but told the receiver %d", *tx.Sent, *rx.Sent)
+	case (rx.Answers != nil) != rec.Cell.RoundTrips(), (tx.Answers != nil) != rec.Cell.RoundTrips():
+		return fmt.Errorf("answers without round trips, or round trips without answers: %s; %s", rx.PacketsText(), tx.PacketsText())
 	case *rx.Received-orZero(rx.Duplicated) > *tx.Sent:
 		return fmt.Errorf("%d packets sent, and %d received, %d of them twice", *tx.Sent, *rx.Received, orZero(rx.Duplicated))
 	}

@@ -18,6 +18,8 @@ func TestIntegrationRoundTrips(t *testing.T) {
 		{ID: "uring/rr", RX: "uring", TX: "rr", InFlight: 4, Request: 64, Response: 128},
 		{ID: "rate", RX: "tcp", TX: "rr", RRRate: 1000, InFlight: 8},
 		{ID: "busy", RX: "tcp", TX: "rr", BusyPollUs: 50},
+		{ID: "udp/rr", RX: "udp", TX: "udp-rr"},
+		{ID: "udp-uring/rr", RX: "udp-uring", TX: "udp-rr", InFlight: 4, Request: 64, Response: 128},
 	} {
 		rec := r.Runner.Run(t.Context(), matrix.Run{Cell: c})
 		if late(t, rec) {
@@ -29,6 +31,16 @@ func TestIntegrationRoundTrips(t *testing.T) {
 		tg, sut := &rec.TG, &rec.SUT
 		if tg.Transactions == nil || sut.Transactions == nil || tg.RoundTrip == nil || *tg.RoundTrip.P50Us <= 0 || sut.RoundTrip != nil {
 			t.Fatalf("%s: %+v, %+v", c.ID, tg.RoundTrip, sut.RoundTrip)
+		}
+		if tg.Packets != nil {
+			if u := sut.Packets.Unaccounted; u == nil || *u != 0 || *tg.Packets.Sent != *sut.Packets.Received+*sut.Packets.Lost {
+				t.Errorf("%s: the account does not close: %s; %s; %v", c.ID, tg.Packets.PacketsText(), sut.Packets.PacketsText(), rec.Warnings)
+			}
+		}
+		if c.BusyPollUs > 0 { // a veth without GRO has no queue to poll, and the counter says so
+			if i := rec.Inert(); len(i) != 1 || i[0].Option != "busy_poll" {
+				t.Errorf("%s: %+v", c.ID, i)
+			}
 		}
 		asked, answered := float64(*tg.Transactions), float64(*sut.Transactions)
 		// The two windows are read a moment apart.

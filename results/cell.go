@@ -52,13 +52,15 @@ type Cell struct {
 	GatherUs    *int   `json:"gather_us,omitempty"`
 	BusyPollUs  int    `json:"busy_poll_us,omitempty"` // of both ends' sockets and rings
 
-	// Of round trips: the sizes of a request and its answer, 0: [stream.DefaultTripByte]; how many
+	// Of round trips: the sizes of a request and its answer, 0: [stream.DefaultTrip]; how many
 	// requests of a flow may be without one, 0: one; and how many of all flows are to begin per
 	// second, 0: as answers come.
 	Request  int `json:"request_bytes,omitempty"`
 	Response int `json:"response_bytes,omitempty"`
 	InFlight int `json:"in_flight,omitempty"`
 	RRRate   int `json:"rr_rate,omitempty"`
+	// By datagrams: for how long an answer is waited for, 0: [stream.DefaultTripTimeout].
+	RRTimeoutUs int `json:"rr_timeout_us,omitempty"`
 
 	XDPTouch    string `json:"xdp_touch,omitempty"`        // what an XDP program does with a frame; "": what the mode needs
 	XDPAttach   string `json:"xdp_attach,omitempty"`       // where it runs; "": native
@@ -173,7 +175,11 @@ func (c *Cell) OneKind() bool {
 func (c *Cell) Check() error {
 	all := c.modes()
 	if !c.OneKind() {
-		return fmt.Errorf("rx %s carries %s, but tx %s carries %s: choose modes of one kind", c.RX, all[0].Kind, c.TX, all[1].Kind)
+		hint := ""
+		if all[1].RoundTrips && all[0].Kind == stream.Datagram {
+			hint = " (round trips by datagrams are tx udp-rr)"
+		}
+		return fmt.Errorf("rx %s carries %s, but tx %s carries %s: choose modes of one kind%s", c.RX, all[0].Kind, c.TX, all[1].Kind, hint)
 	}
 	if c.Queues > c.NFlows() {
 		o := LookupOption("queues")

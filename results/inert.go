@@ -42,7 +42,7 @@ const (
 // Inert lists the options of a run that did not act, by the evidence of its figures. What was
 // not measured is not listed.
 func (r *Record) Inert() (out []Inert) {
-	for _, check := range []func(*Record) *Inert{(*Record).inertGRO, (*Record).inertHWGRO, (*Record).inertBigTCP, (*Record).inertTGBigTCP, (*Record).inertSegmentation, (*Record).inertSet} {
+	for _, check := range []func(*Record) *Inert{(*Record).inertGRO, (*Record).inertHWGRO, (*Record).inertBigTCP, (*Record).inertTGBigTCP, (*Record).inertSegmentation, (*Record).inertBusyPoll, (*Record).inertSet} {
 		if i := check(r); i != nil {
 			out = append(out, *i)
 		}
@@ -149,6 +149,22 @@ func (r *Record) inertSegmentation() *Inert {
 		return &Inert{"udp_segmentation", "udp_segmentation on had no effect: a packet of the link carried one datagram", "one call must send several: --tx udp-gso, a larger --udp-batch"}
 	}
 	return nil
+}
+
+// MetricBusyPolled counts packets that a call which waited took of the NIC's queue itself, of
+// sockets and of rings (LINUX_MIB_BUSYPOLLRXPACKETS: net/core/dev.c, __napi_busy_loop).
+const MetricBusyPolled = "netstat_tcp_ext_busy_poll_rx_packets"
+
+// inertBusyPoll: packets were taken by polling, at one end at least. Of an end at which they were
+// not, because its queue cannot be polled, or something else always took them before, the warning
+// says so.
+func (r *Record) inertBusyPoll() *Inert {
+	sut, tg := r.SUT.counted(MetricBusyPolled), r.TG.counted(MetricBusyPolled)
+	if r.Cell.BusyPollUs == 0 || math.IsNaN(sut) && math.IsNaN(tg) || sut > 0 || tg > 0 {
+		return nil
+	}
+	return &Inert{"busy_poll", fmt.Sprintf("busy_poll %dus had no effect: no packet was taken by polling at either end", r.Cell.BusyPollUs),
+		"the socket must know a queue to poll: a NIC's, or that of a veth with GRO on (not loopback); on a NIC defer its interrupts: napi_defer_hard_irqs, gro_flush_timeout"}
 }
 
 // inertSet: of the settings that say how interrupts come and headers are split.

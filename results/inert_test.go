@@ -12,6 +12,10 @@ func with(c Cell, sut, tg map[string]float64) *Record {
 	r := &Record{Cell: c, Verdict: OK}
 	for h, ms := range map[*Host]map[string]float64{&r.SUT: sut, &r.TG: tg} {
 		for name, v := range ms {
+			if v == 0 && name == MetricBusyPolled { // as counters are kept that did not move
+				h.Idle = append(h.Idle, name)
+				continue
+			}
 			h.Metrics = append(h.Metrics, Metric{Name: name, Value: v})
 		}
 	}
@@ -60,6 +64,13 @@ func TestInert(t *testing.T) {
 		{"no coalescing", Cell{Set: "tg:rss=default; sut:coalesce rx-usecs=100"}, ms{MetricBusiestIRQ: 61000}, nil, "coalesce rx-usecs=100 had no effect: 61000 interrupts a second, 10000 expected"},
 		{"coalescing of the TG", Cell{Set: "tg:coalesce rx-usecs=100"}, ms{MetricBusiestIRQ: 61000}, nil, ""},
 		{"none asked for", Cell{Set: "coalesce rx-usecs=0"}, ms{MetricBusiestIRQ: 61000}, nil, ""},
+
+		{"polled", Cell{BusyPollUs: 50}, ms{MetricBusyPolled: 12}, ms{MetricBusyPolled: 0}, ""},
+		{"polled by the TG", Cell{BusyPollUs: 50}, ms{MetricBusyPolled: 0}, ms{MetricBusyPolled: 12}, ""},
+		{"polled, uncounted", Cell{BusyPollUs: 50}, nil, nil, ""},
+		{"not polled", Cell{BusyPollUs: 50}, ms{MetricBusyPolled: 0}, ms{MetricBusyPolled: 0}, "busy_poll 50us had no effect: no packet was taken by polling at either end"},
+		{"not polled, one end uncounted", Cell{BusyPollUs: 50}, ms{MetricBusyPolled: 0}, nil, "busy_poll 50us had no effect"},
+		{"not asked to poll", Cell{}, ms{MetricBusyPolled: 0}, ms{MetricBusyPolled: 0}, ""},
 
 		{"split", Cell{Set: "header-split=tcp-data-split on, hds-thresh 0"}, ms{MetricSplitShare: .999}, nil, ""},
 		{"not split", Cell{Set: "header-split=tcp-data-split on, hds-thresh 0"}, ms{MetricSplitShare: .1}, nil, "header-split on had no effect: the NIC split 10.0 %"},

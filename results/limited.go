@@ -72,6 +72,15 @@ func (h *Host) value(name string) float64 {
 	return h.Metrics[i].Value
 }
 
+// counted is the value of a counter's metric, whose name has no number; 0 where it was read and did
+// not move; NaN if it was not read.
+func (h *Host) counted(name string) float64 {
+	if v := h.value(name); !math.IsNaN(v) || !slices.Contains(h.Idle, name) {
+		return v
+	}
+	return 0
+}
+
 // threadFull tells a data-path thread that ran, or wanted to, all the time.
 func (h *Host) threadFull() bool {
 	run, wait := h.value("thread_data_path_run_cores"), h.value("thread_data_path_wait_cores")

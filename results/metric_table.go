@@ -32,6 +32,10 @@ var MetricSections = []MetricSection{
 				"(docs/packets.md): received intact; sent but never received; of the received, " +
 				"those that arrived after a later one, and duplicates; those that arrived " +
 				"not as they were sent"},
+		{Names: "packets_answers",
+			Units: "packets", Source: "data path, whole flow",
+			Meaning: "of round trips by datagrams: answers that the receiver sent, or that came to the " +
+				"sender, also late"},
 		{Names: "packets_most_in_one",
 			Units: "packets", Source: "data path, whole flow",
 			Meaning: "how many of them GSO or GRO may have merged into one packet, which counters count " +
@@ -85,6 +89,10 @@ var MetricSections = []MetricSection{
 			Units: "1 1/s us", Source: "data path",
 			Meaning: "of round trips (docs/packets.md): requests that were answered; " +
 				"cpu_busy_cores over transactions_per_s"},
+		{Names: "transactions_lost answers_late",
+			Units: "1", Source: "data path",
+			Meaning: "of the end that asks by datagrams: requests that were given up, because no " +
+				"answer came within --rr-timeout; answers that came for such, or for the second time"},
 		{Names: "rtt_count rtt_mean_us rtt_p50_us rtt_p90_us rtt_p99_us rtt_p999_us rtt_max_us",
 			Units: "1 us us us us us us", Source: "request sent, or due by the rate, to its answer",
 			Meaning: "of the end that asks: answers that were timed, and how long they took, right " +

@@ -19,7 +19,7 @@ var choices = map[string][2]string{
 	"queue":       {"0", "-1"},
 	"steer_queue": {"7", "last"}, "area": {"huge", "disk"}, "area_bytes": {"32M", "1T"}, "refill_entries": {"64", "40000"}, "cq_entries": {"128", "-4"}, "hold": {"1M", "-1"},
 	"rx_ring": {"512", "-1"}, "tx_ring": {"256", "x"}, "channels": {"4", "-1"}, "set": {"coalesce rx-usecs=5; tg:rss=default", "coalesce"}, "sysctl_profile": {"reference", "mine"},
-	"hugepages": {"512", "-4"}, "governor": {"performance", "../x"}, "max_idle_us": {"0", "-1"}, "stop_irqbalance": {"true", "yes"}, "flows": {"4", "0"}, "busy_poll": {"50us", "1s"}, "request": {"128", "0"}, "response": {"1K", "2M"}, "in_flight": {"16", "0"}, "rr_rate": {"10000", "0"}, "queues": {"2", "-1"},
+	"hugepages": {"512", "-4"}, "governor": {"performance", "../x"}, "max_idle_us": {"0", "-1"}, "stop_irqbalance": {"true", "yes"}, "flows": {"4", "0"}, "busy_poll": {"50us", "1s"}, "request": {"128", "0"}, "response": {"1K", "2M"}, "in_flight": {"16", "0"}, "rr_rate": {"10000", "0"}, "rr_timeout": {"50ms", "11s"}, "queues": {"2", "-1"},
 }
 
 // Every option takes a value, keeps it, writes it as runs.csv has it, reads that again, and
@@ -95,7 +95,8 @@ func TestCellCheck(t *testing.T) {
 		{Cell{RX: "devmem", TX: "devmem", RXBufLen: 16384}, ""},
 		{Cell{RX: "tcp", TX: "devmem", RXBufLen: 16384}, "rx_buf_len 16384: it applies to zcrx, zcrx-nodev, devmem, not to rx tcp, tx devmem"},
 		{Cell{RX: "tcp", TX: "uring", GatherUs: &one}, ""},
-		{Cell{RX: "udp", TX: "udp", BusyPollUs: 50}, "busy_poll 50: it applies to TCP modes, not to rx udp, tx udp: leave it out"},
+		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", BusyPollUs: 50}, "busy_poll 50: it applies to"},
+		{Cell{RX: "udp", TX: "udp", BusyPollUs: 50}, ""},
 		{Cell{RX: "udp", TX: "udp", GatherUs: &one}, "gather 1: it applies to TCP modes, not to rx udp, tx udp: leave it out"},
 		{Cell{RX: "udp", TX: "udp", UDPBatch: 1, MessageBytes: 18}, ""},
 		{Cell{RX: "udp", TX: "udp", MessageBytes: 17}, "message 17: a packet's payload has 18..65507 bytes"},

@@ -76,15 +76,17 @@ var Options = []Option{
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: "a duration of whole microseconds", value: microseconds(func(c *Cell) **int { return &c.GatherUs }, stream.MaxGather)},
 	{Name: "busy_poll", Since: 3, Column: "busy_poll_us", Type: "duration", Help: "how long a call that finds no data busy-polls the queue before it sleeps, at both ends: SO_BUSY_POLL with SO_PREFER_BUSY_POLL; io_uring from Linux 6.9 (default: the host's net.core.busy_read)",
-		Kind: OfPath, concerns: byTCP, Takes: "a duration of whole microseconds, at most 100ms", value: plainMicroseconds(func(c *Cell) *int { return &c.BusyPollUs }, maxBusyPoll)},
-	{Name: "request", Since: 3, Column: "request_bytes", Type: "bytes", Help: "bytes of a request (default: 1)", Kind: OfPath, Role: stream.TX, concerns: tripping,
+		Kind: OfPath, concerns: bySocket, Takes: "a duration of whole microseconds, at most 100ms", value: plainMicroseconds(func(c *Cell) *int { return &c.BusyPollUs }, maxBusyPoll)},
+	{Name: "request", Since: 3, Column: "request_bytes", Type: "bytes", Help: "bytes of a request (default: 1; for datagrams 18, the minimum)", Kind: OfPath, Role: stream.TX, concerns: tripping,
 		Takes: "bytes of a request, at most 1M", value: number(func(c *Cell) *int { return &c.Request }, sizeWithin(1, stream.MaxTripBytes), orOne)},
-	{Name: "response", Since: 3, Column: "response_bytes", Type: "bytes", Help: "bytes of the receiver's answer to a request (default: 1)", Kind: OfPath, Role: stream.TX, concerns: tripping,
+	{Name: "response", Since: 3, Column: "response_bytes", Type: "bytes", Help: "bytes of the receiver's answer to a request (default: 1; for datagrams 18, the minimum)", Kind: OfPath, Role: stream.TX, concerns: tripping,
 		Takes: "bytes of an answer, at most 1M", value: number(func(c *Cell) *int { return &c.Response }, sizeWithin(1, stream.MaxTripBytes), orOne)},
 	{Name: "in_flight", Since: 3, Type: "int", Help: "outstanding requests per flow (default: 1)", Kind: OfPath, Role: stream.TX, concerns: tripping,
 		Takes: fmt.Sprintf("requests in 1..%d", stream.MaxInFlight), value: number(func(c *Cell) *int { return &c.InFlight }, within(1, stream.MaxInFlight), orOne)},
 	{Name: "rr_rate", Since: 3, Type: "int", Help: "requests per second of all flows together, timed from when each was due (default: send the next when an answer arrives)", Kind: OfPath, Role: stream.TX, concerns: tripping,
 		Takes: fmt.Sprintf("requests per second in 1..%d", stream.MaxTripsPerS), value: count(func(c *Cell) *int { return &c.RRRate }, 1, stream.MaxTripsPerS)},
+	{Name: "rr_timeout", Since: 3, Column: "rr_timeout_us", Type: "duration", Help: "how long a sender of requests by datagrams waits for an answer before it counts the request as lost (default: 200ms)",
+		Kind: OfPath, Role: stream.TX, concerns: trippingPackets, Takes: "a duration of whole microseconds, at most 10s", value: plainMicroseconds(func(c *Cell) *int { return &c.RRTimeoutUs }, stream.MaxTripTimeout)},
 
 	{Name: "udp_batch", Since: 3, Type: "int", Help: "most datagrams per call; 1: one call each (default: 64)", Kind: OfPath, concerns: inBatches,
 		Takes: fmt.Sprintf("datagrams in 1..%d; 0: as many as possible", stream.MaxBatch), value: count(func(c *Cell) *int { return &c.UDPBatch }, 0, stream.MaxBatch)},
@@ -166,19 +168,21 @@ var (
 	packetSizes = []string{"gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size"}
 )
 
-func tripping(m stream.Mode) bool      { return m.RoundTrips }
-func buffered(m stream.Mode) bool      { return m.Buffered }
-func leavesHeaders(m stream.Mode) bool { return !m.SplitsHeaders }
-func runsXDP(m stream.Mode) bool       { return m.XDP }
-func attachesXDP(m stream.Mode) bool   { return m.XDP || m.AFXDP }
-func redirects(m stream.Mode) bool     { return m.Redirects }
-func ofFrames(m stream.Mode) bool      { return m.Kind == stream.Frame }
-func byTCP(m stream.Mode) bool         { return m.Kind == stream.Stream }
-func inBatches(m stream.Mode) bool     { return m.Batches }
-func segments(m stream.Mode) bool      { return m.Segments }
-func hasNICQueue(m stream.Mode) bool   { return m.NICQueue }
-func ringsPayload(m stream.Mode) bool  { return m.NICQueue && !m.DMABuf }
-func returnsTokens(m stream.Mode) bool { return m.NICQueue && m.DMABuf }
+func tripping(m stream.Mode) bool        { return m.RoundTrips }
+func trippingPackets(m stream.Mode) bool { return m.RoundTrips && m.Kind.Packets() }
+func bySocket(m stream.Mode) bool        { return m.Kind != stream.Frame }
+func buffered(m stream.Mode) bool        { return m.Buffered }
+func leavesHeaders(m stream.Mode) bool   { return !m.SplitsHeaders }
+func runsXDP(m stream.Mode) bool         { return m.XDP }
+func attachesXDP(m stream.Mode) bool     { return m.XDP || m.AFXDP }
+func redirects(m stream.Mode) bool       { return m.Redirects }
+func ofFrames(m stream.Mode) bool        { return m.Kind == stream.Frame }
+func byTCP(m stream.Mode) bool           { return m.Kind == stream.Stream }
+func inBatches(m stream.Mode) bool       { return m.Batches }
+func segments(m stream.Mode) bool        { return m.Segments }
+func hasNICQueue(m stream.Mode) bool     { return m.NICQueue }
+func ringsPayload(m stream.Mode) bool    { return m.NICQueue && !m.DMABuf }
+func returnsTokens(m stream.Mode) bool   { return m.NICQueue && m.DMABuf }
 
 // takesQueue: the mode takes a queue over, so that a flow can miss it.
 func takesQueue(m stream.Mode) bool { return m.NICQueue && m.NeedsDev }

@@ -23,6 +23,7 @@ type Packets struct {
 	OutOfOrder *uint64 `json:"out_of_order,omitempty"` // of the received: after a later one
 	Duplicated *uint64 `json:"duplicated,omitempty"`   // of the received: had come before
 	Corrupted  *uint64 `json:"corrupted,omitempty"`    // came, and not as they were sent
+	Answers    *uint64 `json:"answers,omitempty"`      // of round trips: sent by the receiver; come to the sender
 
 	// Counted are those of the kernel's exact counters of lost packets that counted meanwhile in
 	// the end's network namespace. MostInOne is how many packets one of them can be, where GSO or
@@ -86,6 +87,17 @@ func (c *Cell) checkPackets() error {
 		o := LookupOption("message")
 		return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("a packet's payload has %d..%d bytes", stream.MinDatagramBytes, stream.MaxDatagramBytes)}
 	}
+	if c.RoundTrips() {
+		for _, x := range []struct {
+			name string
+			n    int
+		}{{"request", c.Request}, {"response", c.Response}} {
+			if x.n != 0 && (x.n < stream.MinDatagramBytes || x.n > stream.MaxDatagramBytes) {
+				o := LookupOption(x.name)
+				return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("a datagram has %d..%d bytes", stream.MinDatagramBytes, stream.MaxDatagramBytes)}
+			}
+		}
+	}
 	if err := c.checkFrames(); err != nil {
 		return err
 	}
@@ -121,7 +133,7 @@ func (p *Packets) Check() error {
 			return fmt.Errorf("%s counted %g packets", plaintext.Line(c.Name), *c.Value)
 		}
 	}
-	for _, n := range []*uint64{p.Sent, p.Received, p.Lost, p.Corrupted} {
+	for _, n := range []*uint64{p.Sent, p.Received, p.Lost, p.Corrupted, p.Answers} {
 		if n != nil && *n > mostPacketsOf {
 			return fmt.Errorf("%d packets", *n)
 		}
@@ -149,7 +161,7 @@ func (p *Packets) rows() (out []Metric) {
 		name string
 		v    *uint64
 	}{{"sent", p.Sent}, {"received", p.Received}, {"lost", p.Lost}, {"out_of_order", p.OutOfOrder}, {"duplicated", p.Duplicated},
-		{"corrupted", p.Corrupted}, {"most_in_one", p.MostInOne}} {
+		{"corrupted", p.Corrupted}, {"answers", p.Answers}, {"most_in_one", p.MostInOne}} {
 		if x.v != nil {
 			out = append(out, Metric{Name: "packets_" + x.name, Unit: "packets", Value: float64(*x.v), Source: source})
 		}
@@ -258,7 +270,7 @@ func (p *Packets) PacketsText() string {
 		name string
 		v    *uint64
 		rare bool
-	}{{"sent", p.Sent, false}, {"received", p.Received, false}, {"lost", p.Lost, false}, {"out of order", p.OutOfOrder, true}, {"twice", p.Duplicated, true}, {"corrupted", p.Corrupted, true}} {
+	}{{"sent", p.Sent, false}, {"received", p.Received, false}, {"lost", p.Lost, false}, {"out of order", p.OutOfOrder, true}, {"twice", p.Duplicated, true}, {"corrupted", p.Corrupted, true}, {"answers", p.Answers, false}} {
 		if x.v != nil && (!x.rare || *x.v > 0) {
 			words = append(words, fmt.Sprintf("%s %d", x.name, *x.v))
 		}

@@ -107,7 +107,11 @@ type Host struct {
 	Delivery *Delivery `json:"delivery,omitempty"` // of a paced flow's receiver
 
 	Transactions *uint64 `json:"transactions,omitempty"` // requests that were answered, of round trips
-	RoundTrip    *Times  `json:"round_trip,omitempty"`   // of the end that asks: from a request to its answer
+	// Of the end that asks by packets: requests that were given up for want of an answer, and
+	// answers that came for such, or came again.
+	TransactionsLost *uint64 `json:"transactions_lost,omitempty"`
+	AnswersLate      *uint64 `json:"answers_late,omitempty"`
+	RoundTrip        *Times  `json:"round_trip,omitempty"` // of the end that asks: from a request to its answer
 
 	Flows  []Flow  `json:"flows,omitempty"`  // in the order of their numbers
 	Probes *Probes `json:"probes,omitempty"` // what probes saw; nil: none ran

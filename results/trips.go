@@ -29,6 +29,14 @@ func (h *Host) TripMetrics() (ms []Metric) {
 	if n := h.Transactions; n != nil {
 		ms = append(ms, Metric{Name: "transactions", Unit: "1", Value: float64(*n), Source: src})
 	}
+	for _, x := range []struct {
+		name string
+		v    *uint64
+	}{{"transactions_lost", h.TransactionsLost}, {"answers_late", h.AnswersLate}} {
+		if x.v != nil {
+			ms = append(ms, Metric{Name: x.name, Unit: "1", Value: float64(*x.v), Source: src})
+		}
+	}
 	if v := h.TransactionsPerS(); v != nil {
 		ms = append(ms, Metric{Name: "transactions_per_s", Unit: "1/s", Value: *v, Source: src})
 	}

@@ -20,6 +20,7 @@ type flow struct {
 	steerTo *int           // RX queue of a control run; nil: its path's
 	worker  *worker
 
+	asked  bool // of a receiver: its requests are answered
 	done   bool
 	result flowResult  // when done
 	looks  map[int]int // how often its socket named each CPU

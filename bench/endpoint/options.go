@@ -31,7 +31,7 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	if s.Role == stream.TX {
 		o.Socket.PaceBitsPS = uint64(c.PaceBitsPS)
 		if p.RoundTrips {
-			o.MessageBytes, o.Trips = tripOptions(c)
+			o.MessageBytes, o.Trips = tripOptions(c, p.Kind)
 		}
 		return o
 	}
@@ -39,7 +39,7 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 		o.BufferBytes = c.RXBuffer
 	}
 	if c.RoundTrips() {
-		o.MessageBytes = answeringBuffer
+		o.MessageBytes = requestBytes(c, p.Kind)
 	}
 	o.ReadBytes, o.Touch = c.ReadBytes, cmp.Or(stream.Touch(c.Touch), stream.TouchNone)
 	if c.RoundTrips() {

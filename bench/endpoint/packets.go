@@ -50,6 +50,9 @@ func (r *run) fillPackets(h *results.Host, w stream.Counters, seconds float64) {
 		p.Received, p.OutOfOrder, p.Duplicated, p.Corrupted = &all.Packets, &all.OutOfOrder, &all.Duplicated, &all.Corrupted
 		p.Sent, p.Lost = r.told(all)
 	}
+	if r.end.first().trips() {
+		p.Answers = new(all.Transactions + all.AnswersLate) // those of the sender that came
+	}
 	for _, f := range r.end.flows {
 		if n := f.result.evidence.MostInOne; n > 1 && (p.MostInOne == nil || *p.MostInOne < n) {
 			p.MostInOne = &n

@@ -61,9 +61,7 @@ func (w *worker) connect(o orders) flowStart {
 	h := stream.Hello{Cookie: w.end.spec.Cookie, TXMode: w.end.spec.Mode(), MessageBytes: uint64(w.end.opts.MessageBytes),
 		PeriodBytes: uint64(w.end.payload.PeriodBytes()), Duration: duration(o.sch.DurationNs),
 		Flow: w.first().N, Flows: len(w.end.flows), ResponseBytes: uint32(w.end.opts.Trips.ResponseBytes)}
-	if w.end.path.RoundTrips {
-		w.first().Meter.Trip(stream.NewTrips(w.end.opts.MessageBytes, w.first().opts.Trips))
-	}
+	w.first().beginTrips(w.end.path, w.end.opts.MessageBytes)
 	ctx, cancel := o.ctx, func() {}
 	if o.sch.PeerWaitNs > 0 {
 		ctx, cancel = context.WithTimeout(o.ctx, duration(o.sch.PeerWaitNs))
@@ -90,8 +88,6 @@ func (w *worker) sendFlow(path stream.Sender, conn *stream.Conn, sch wire.Schedu
 		res.evidence = witness.Evidence()
 	}
 	res.evidence.Figures = append(res.evidence.Figures, conn.Pace.Figures()...)
-	if t := w.first().Meter.Trips(); t != nil {
-		res.evidence.Figures = append(res.evidence.Figures, t.Figures()...)
-	}
+	res.evidence.Figures = append(res.evidence.Figures, w.first().tripFigures()...)
 	return res
 }

@@ -5,6 +5,7 @@ package endpoint
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
@@ -15,13 +16,50 @@ import (
 const answeringBuffer = 256 << 10
 
 // tripOptions are a cell's choices of round trips, and the size of a request.
-func tripOptions(c *results.Cell) (request int, o stream.TripOptions) {
-	return cmp.Or(c.Request, stream.DefaultTripByte), stream.TripOptions{ResponseBytes: cmp.Or(c.Response, stream.DefaultTripByte),
-		InFlight: max(c.InFlight, 1), PerSecond: float64(c.RRRate)}
+func tripOptions(c *results.Cell, k stream.Kind) (request int, o stream.TripOptions) {
+	o = stream.TripOptions{ResponseBytes: cmp.Or(c.Response, stream.DefaultTrip(k)), InFlight: max(c.InFlight, 1), PerSecond: float64(c.RRRate)}
+	if k.Packets() {
+		o.Timeout = cmp.Or(time.Duration(c.RRTimeoutUs)*time.Microsecond, stream.DefaultTripTimeout)
+	}
+	return cmp.Or(c.Request, stream.DefaultTrip(k)), o
+}
+
+// requestBytes is the size of what a receiver that answers has at once: of datagrams a request, of
+// a stream as much as stays in the cache.
+func requestBytes(c *results.Cell, k stream.Kind) int {
+	if k.Packets() {
+		return cmp.Or(c.Request, stream.DefaultTrip(k))
+	}
+	return answeringBuffer
+}
+
+// beginTrips begins a sender's account of its round trips.
+func (f *flow) beginTrips(m stream.Mode, request int) {
+	switch {
+	case !m.RoundTrips:
+	case m.Kind.Packets():
+		f.Meter.TripPackets(stream.NewPacketTrips(request, f.opts.Trips))
+	default:
+		f.Meter.Trip(stream.NewTrips(request, f.opts.Trips))
+	}
+}
+
+// tripFigures are how well a sender kept its rate.
+func (f *flow) tripFigures() []stream.Figure {
+	if t := f.Meter.Trips(); t != nil {
+		return t.Figures()
+	}
+	if t := f.Meter.PacketTrips(); t != nil {
+		return t.Figures()
+	}
+	return nil
 }
 
 // messageBytes is the size of the payload's message: all requests in flight may leave by one send.
 func (e *End) messageBytes() int {
+	if e.path.Kind.Packets() {
+		return e.opts.MessageBytes
+	}
 	return e.opts.MessageBytes * max(e.opts.Trips.InFlight, 1)
 }
 
@@ -31,7 +69,7 @@ func (f *flow) answer(e *End, a arrival) error {
 	if c := &e.spec.Cell; c.TX != "" && c.RoundTrips() != asks {
 		return fmt.Errorf("the sender's mode is %s, not the plan's %s: start it as planned", a.hello.TXMode, c.TX)
 	}
-	if !asks {
+	if f.asked = asks; !asks || e.path.Kind.Packets() { // whose path has begun to answer
 		return nil
 	}
 	answers, err := stream.NewAnswers(a.conn, a.hello)
@@ -52,7 +90,9 @@ func (w *worker) unanswered() error {
 }
 
 // trips tells that a flow is one of round trips.
-func (f *flow) trips() bool { return f.Meter.Trips() != nil || f.Meter.Answers() != nil }
+func (f *flow) trips() bool {
+	return f.Meter.Trips() != nil || f.Meter.PacketTrips() != nil || f.asked
+}
 
 // gateTrips: every request was answered, and every answer was its request's.
 func (r *run) gateTrips(f *flow, c stream.Counters) (reason, fix string) {
@@ -62,11 +102,26 @@ func (r *run) gateTrips(f *flow, c stream.Counters) (reason, fix string) {
 	}
 	switch {
 	case !f.trips():
+	case r.end.path.Kind.Packets():
+		return gatePacketTrips(f, c)
 	case f.Meter.Trips() != nil && c.Mismatches > 0:
 		return fmt.Sprintf("%d bytes of answers do not match their requests, the first in answer %d: one was lost, duplicated or overwritten", c.Mismatches, (c.FirstMismatch-1)/uint64(r.end.opts.Trips.ResponseBytes)),
 			"repeat with --rx tcp to see whether it is the network or the mode"
 	case c.Transactions*request != c.Bytes:
 		return fmt.Sprintf("%d bytes of requests, %d bytes each, but %d answers", c.Bytes, request, c.Transactions), "this is a bug of the data path: please report it"
+	}
+	return "", ""
+}
+
+// gatePacketTrips: every request has ended, answered or given up, and nothing was answered that did
+// not come.
+func gatePacketTrips(f *flow, c stream.Counters) (reason, fix string) {
+	const how = "this is a bug of the data path: please report it"
+	switch asks := f.Meter.PacketTrips() != nil; {
+	case asks && c.Transactions+c.TripsLost != c.Packets:
+		return fmt.Sprintf("%d requests, of which %d were answered and %d given up", c.Packets, c.Transactions, c.TripsLost), how
+	case !asks && c.Transactions > c.Packets:
+		return fmt.Sprintf("%d requests came, and %d answers went", c.Packets, c.Transactions), how
 	}
 	return "", ""
 }
@@ -77,6 +132,9 @@ func (r *run) fillTrips(h *results.Host, w stream.Counters) {
 		return
 	}
 	h.Transactions = &w.Transactions
+	if asks := r.end.path.RoundTrips; asks && r.end.path.Kind.Packets() {
+		h.TransactionsLost, h.AnswersLate = &w.TripsLost, &w.AnswersLate
+	}
 	if t := r.to.times; r.end.path.RoundTrips && t != nil && r.from.times != nil {
 		if d := t.Sub(r.from.times); d.Count() > 0 {
 			h.RoundTrip = new(times(d))

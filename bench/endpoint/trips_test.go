@@ -16,7 +16,10 @@ import (
 // rrSpecs are the two ends of round trips. Both know the whole cell, as agents do.
 func rrSpecs(rx string, c results.Cell) (r, s wire.EndSpec) {
 	c.RX, c.TX = rx, "rr"
-	r, s = rxSpec(rx, 0), txSpec("rr", 0)
+	if m, err := stream.LookupMode(stream.RX, rx); err == nil && m.Kind == stream.Datagram {
+		c.TX = "udp-rr"
+	}
+	r, s = rxSpec(rx, 0), txSpec(c.TX, 0)
 	r.Cell, s.Cell = c, c
 	return r, s
 }
@@ -29,7 +32,7 @@ func TestEveryModeAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.NoPayload {
+		if m.NoPayload || m.Kind == stream.Frame {
 			continue
 		}
 		for name, c := range map[string]results.Cell{"one byte": {}, "many": {Request: 100, Response: 300, InFlight: 16}, "large": {Request: 64 * kib, Response: 1000, InFlight: 2}, "at a rate": {RRRate: 2000, InFlight: 4},
@@ -39,7 +42,7 @@ func TestEveryModeAnswers(t *testing.T) {
 				if c.Flows > 0 {
 					rs, ss = several(rs, c.Flows), several(ss, c.Flows)
 				}
-				r, s := runBoth(t, rs, ss, short(150*time.Millisecond), short(0))
+				r, s := runBoth(t, rs, ss, short(250*time.Millisecond), short(0))
 				if r.Verdict != results.OK || s.Verdict != results.OK {
 					t.Fatalf("receiver %s: %s; sender %s: %s", r.Verdict, r.Reason, s.Verdict, s.Reason)
 				}
@@ -60,6 +63,48 @@ func TestEveryModeAnswers(t *testing.T) {
 	}
 }
 
+// Of datagrams the same: each request is answered or given up, and both ends' accounts fit
+// together.
+func TestDatagramModesAnswer(t *testing.T) {
+	for _, rx := range []string{"udp", "udp-gro", "udp-uring"} {
+		if m, err := stream.LookupMode(stream.RX, rx); err != nil || m.Support("lo") != nil {
+			t.Logf("without %s", rx)
+			continue
+		}
+		for name, c := range map[string]results.Cell{"shortest": {}, "many": {Request: 100, Response: 300, InFlight: 16}, "fragments": {Request: 20_000, Response: 40_000, InFlight: 2}, "at a rate": {RRRate: 2000, InFlight: 4},
+			"single calls": {UDPBatch: 1, InFlight: 3}, "flows": {Flows: 2, InFlight: 2}, "shorter": {Request: 500, Response: 18}} {
+			t.Run(rx+"/"+name, func(t *testing.T) {
+				if rx == "udp-gro" && c.UDPBatch == 1 {
+					t.Skip("udp-gro takes pieces")
+				}
+				rs, ss := rrSpecs(rx, c)
+				if c.Flows > 0 {
+					rs, ss = several(rs, c.Flows), several(ss, c.Flows)
+				}
+				r, s := runBoth(t, rs, ss, short(300*time.Millisecond), short(0))
+				if r.Verdict != results.OK || s.Verdict != results.OK {
+					t.Fatalf("receiver %s: %s; sender %s: %s", r.Verdict, r.Reason, s.Verdict, s.Reason)
+				}
+				asked, answered := s.Total, r.Total
+				if asked.Transactions == 0 || asked.Transactions+asked.TripsLost != asked.Packets || asked.Transactions+asked.AnswersLate > answered.Transactions ||
+					answered.Transactions > answered.Packets || answered.Packets > asked.Packets || asked.Corrupted+answered.Corrupted != 0 {
+					t.Errorf("asked %+v, answered %+v", asked, answered)
+				}
+				a, b := &s.Host, &r.Host
+				if a.Transactions == nil || b.Transactions == nil || a.RoundTrip == nil || b.RoundTrip != nil || a.TransactionsLost == nil || b.TransactionsLost != nil {
+					t.Fatalf("asker %+v, answerer %+v", a.RoundTrip, b.RoundTrip)
+				}
+				if rtt := a.RoundTrip; rtt.Count != *a.Transactions+*a.TransactionsLost || *rtt.P50Us <= 0 || rtt.Check() != nil {
+					t.Errorf("%+v of %d and %d", rtt, *a.Transactions, *a.TransactionsLost)
+				}
+				if *a.Packets.Answers != asked.Transactions+asked.AnswersLate || *b.Packets.Answers != answered.Transactions {
+					t.Errorf("%s; %s", a.Packets.PacketsText(), b.Packets.PacketsText())
+				}
+			})
+		}
+	}
+}
+
 // What cannot be is refused before anything is opened, and says what to do.
 func TestRoundTripsRefused(t *testing.T) {
 	for _, x := range []struct {
@@ -71,6 +116,9 @@ func TestRoundTripsRefused(t *testing.T) {
 		{"tcp", results.Cell{PaceBitsPS: 1e9}, "all modes but tx rr"},
 		{"tcp", results.Cell{MessageBytes: 64 << 20}, "all modes but tx rr"},
 		{"tcp", results.Cell{Request: stream.MaxTripBytes, InFlight: 65}, "in flight"},
+		{"tcp", results.Cell{RRTimeoutUs: 1000}, "it concerns udp-rr"},
+		{"udp", results.Cell{Request: 17}, "18..65507"},
+		{"udp", results.Cell{Response: 65508}, "18..65507"},
 	} {
 		r, s := rrSpecs(x.rx, x.c)
 		rerr, serr := Check(r), Check(s)
@@ -103,11 +151,11 @@ func TestAnswersOnItsOwn(t *testing.T) {
 		return r, s
 	}
 	r, s := alone("tcp")
-	if a, b := runBoth(t, r, s, short(50*time.Millisecond), short(0)); a.Verdict != results.OK || b.Verdict != results.OK || a.Total.Transactions == 0 || a.Total.Transactions != b.Total.Transactions {
+	if a, b := runBoth(t, r, s, short(300*time.Millisecond), short(0)); a.Verdict != results.OK || b.Verdict != results.OK || a.Total.Transactions == 0 || a.Total.Transactions != b.Total.Transactions {
 		t.Errorf("%s %s; %s %s", a.Verdict, a.Reason, b.Verdict, b.Reason)
 	}
 	r, s = alone("tcp-trunc")
-	if a, _ := runBoth(t, r, s, short(50*time.Millisecond), short(0)); a.Verdict != results.Failed || !strings.Contains(a.Reason, "cannot answer") || a.BlamesPeer {
+	if a, _ := runBoth(t, r, s, short(300*time.Millisecond), short(0)); a.Verdict != results.Failed || !strings.Contains(a.Reason, "cannot answer") || a.BlamesPeer {
 		t.Errorf("%s %s", a.Verdict, a.Reason)
 	}
 }

@@ -102,6 +102,9 @@ func (r *EndResult) checkOK() error {
 // its counters.
 func (r *EndResult) checkTrips() error {
 	h, most := &r.Host, r.Total.Transactions
+	if lost := h.TransactionsLost; lost != nil && (*lost != r.Window.TripsLost || *lost > r.Total.TripsLost) {
+		return fmt.Errorf("%d round trips lost, and %d of %d counted", *lost, r.Window.TripsLost, r.Total.TripsLost)
+	}
 	told := uint64(0)
 	if h.Transactions != nil {
 		told = *h.Transactions
@@ -115,7 +118,7 @@ func (r *EndResult) checkTrips() error {
 		return fmt.Errorf("%d round trips in the window of a flow of %d", told, most)
 	case h.RoundTrip == nil:
 		return nil
-	case h.RoundTrip.Count > most || math.Abs(float64(h.RoundTrip.Count)-float64(told)) > 0.1*float64(told)+10_000:
+	case h.RoundTrip.Count > most+r.Total.TripsLost || math.Abs(float64(h.RoundTrip.Count)-float64(told+r.Window.TripsLost)) > 0.1*float64(told)+10_000:
 		return fmt.Errorf("times of %d round trips, but %d of %d were made", h.RoundTrip.Count, told, most)
 	}
 	return nil

@@ -87,7 +87,8 @@ not met, 2 wrong usage.`,
 		},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	o.addFlags(cmd.Flags())
+	o.addFlags(cmd.PersistentFlags())
+	cmd.AddCommand(smallCommand(&o))
 	return cmd
 }
 

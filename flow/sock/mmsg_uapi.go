@@ -55,7 +55,12 @@ func (b *Batch) Set(i int, p []byte) {
 // Send is sendmmsg(2) of the first n messages. sent is how many the kernel took; it is valid when
 // errno is 0, and may be less than n.
 func (b *Batch) Send(fd, n, flags int) (sent int, errno unix.Errno) {
-	r, _, e := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b.msgs))), uintptr(n), uintptr(flags), 0, 0)
+	return b.SendFrom(fd, 0, n, flags)
+}
+
+// SendFrom is [Batch.Send] of the messages from one on, up to n.
+func (b *Batch) SendFrom(fd, from, n, flags int) (sent int, errno unix.Errno) {
+	r, _, e := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&b.msgs[from])), uintptr(n-from), uintptr(flags), 0, 0)
 	return int(r), e
 }
 

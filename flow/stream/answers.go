@@ -111,7 +111,7 @@ func (a *Answers) send(m *Meter) {
 				a.fail(err)
 			}
 		case errno != unix.EINTR:
-			a.fail(flowError(a.conn, "send an answer", errno, "sender"))
+			a.fail(AnswerError(a.conn, errno))
 		}
 	}
 	if a.err == nil {

@@ -41,14 +41,20 @@ type Counters struct {
 	PacePieces uint64 `json:"pace_pieces,omitempty"`  // times that the pace let something be sent
 	PaceLateNs uint64 `json:"pace_late_ns,omitempty"` // by how long it was late then, in all
 
-	Transactions uint64 `json:"transactions,omitempty"` // requests that were answered, of round trips
+	// Of round trips: requests that were answered; of those by packets also requests that were
+	// given up, because no answer came in time, and answers that came for such, or for the second
+	// time.
+	Transactions uint64 `json:"transactions,omitempty"`
+	TripsLost    uint64 `json:"trips_lost,omitempty"`
+	AnswersLate  uint64 `json:"answers_late,omitempty"`
 }
 
 // all are the counters: whatever goes over them goes over these.
-func (c *Counters) all() [20]*uint64 {
+func (c *Counters) all() [22]*uint64 {
 	return [...]*uint64{&c.Bytes, &c.Calls, &c.Waits, &c.ZeroCopyBytes, &c.CopiedBytes, &c.LinearBytes,
 		&c.Mismatches, &c.FirstMismatch, &c.Completions, &c.CopiedCompletions, &c.Rearms, &c.Overflows,
-		&c.Packets, &c.OutOfOrder, &c.Duplicated, &c.Corrupted, &c.PaceWaits, &c.PacePieces, &c.PaceLateNs, &c.Transactions}
+		&c.Packets, &c.OutOfOrder, &c.Duplicated, &c.Corrupted, &c.PaceWaits, &c.PacePieces, &c.PaceLateNs,
+		&c.Transactions, &c.TripsLost, &c.AnswersLate}
 }
 
 // Sub returns what was counted since an earlier snapshot b of the same flow.
@@ -69,9 +75,10 @@ type Meter struct {
 	c Counters // stored and, by others, loaded atomically
 	_ [64]byte
 
-	arrivals *Arrivals // of a flow that is timed
-	trips    *Trips    // of a sender of requests
-	answers  *Answers  // of a receiver that answers them
+	arrivals *Arrivals    // of a flow that is timed
+	trips    *Trips       // of a sender of requests
+	packets  *PacketTrips // of one whose requests are packets
+	answers  *Answers     // of a receiver that answers them
 }
 
 // bump adds n without a locked read-modify-write: there is one writer.
@@ -95,6 +102,12 @@ func (m *Meter) Time(a *Arrivals) { m.arrivals = a }
 // come before the first byte.
 func (m *Meter) Trip(t *Trips) { m.trips = t }
 
+// TripPackets is [Meter.Trip] of a flow of packets.
+func (m *Meter) TripPackets(t *PacketTrips) { m.packets = t }
+
+// PacketTrips are described at [Meter.Trips].
+func (m *Meter) PacketTrips() *PacketTrips { return m.packets }
+
 // Answer is described at [Meter.Trip].
 func (m *Meter) Answer(a *Answers) { m.answers = a }
 
@@ -106,8 +119,11 @@ func (m *Meter) Answers() *Answers { return m.answers }
 
 // Times are those so far; nil: the flow is not timed.
 func (m *Meter) Times() *Times {
-	if m.trips != nil {
+	switch {
+	case m.trips != nil:
 		return m.trips.Snapshot()
+	case m.packets != nil:
+		return m.packets.Snapshot()
 	}
 	return m.arrivals.Snapshot()
 }
@@ -117,6 +133,12 @@ func (m *Meter) Transaction() { m.Transactions(1) }
 
 // Transactions is described at [Meter.Transaction].
 func (m *Meter) Transactions(n uint64) { bump(&m.c.Transactions, n) }
+
+// LostTrip counts a request that was given up, and LateAnswer an answer that no request waits for.
+func (m *Meter) LostTrip() { bump(&m.c.TripsLost, 1) }
+
+// LateAnswer is described at [Meter.LostTrip].
+func (m *Meter) LateAnswer() { bump(&m.c.AnswersLate, 1) }
 
 // Call counts one system call that does not sleep.
 func (m *Meter) Call() { bump(&m.c.Calls, 1) }

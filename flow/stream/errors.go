@@ -39,3 +39,6 @@ func flowError(c *Conn, op string, err error, peer string) error {
 	}
 	return &fault.Error{Op: op, Err: err, How: how, Peer: broke}
 }
+
+// AnswerError names what a failed call that sends an answer on c means.
+func AnswerError(c *Conn, err error) error { return flowError(c, "send an answer", err, "sender") }

@@ -15,6 +15,7 @@ type TripOptions struct {
 	InFlight      int           // requests at most whose answers have not come
 	PerSecond     float64       // requests that are to be sent per second; 0: as answers come
 	Phase         time.Duration // then, when the first is due
+	Timeout       time.Duration // of datagrams: for how long an answer is waited for; 0: [DefaultTripTimeout]
 }
 
 // Limits of [TripOptions]. A receiver that answers keeps a request and an answer in memory.
@@ -24,7 +25,21 @@ const (
 	MaxUnanswered   = 64 << 20 // bytes of requests in flight
 	MaxTripsPerS    = 10_000_000
 	DefaultTripByte = 1 // of requests and answers, as netperf's TCP_RR
+
+	// Of datagrams: an answer that has not come by then does not come. The default is TCP's
+	// shortest time until it sends again (TCP_RTO_MIN).
+	DefaultTripTimeout = 200 * time.Millisecond
+	MaxTripTimeout     = 10 * time.Second
 )
+
+// DefaultTrip is the size of requests and answers of a kind, unless told otherwise: of datagrams
+// the shortest.
+func DefaultTrip(k Kind) int {
+	if k.Packets() {
+		return MinDatagramBytes
+	}
+	return DefaultTripByte
+}
 
 // Of is one flow's part of them: the flows share the rate, and take turns.
 func (o TripOptions) Of(n, flows int) TripOptions {
@@ -42,35 +57,20 @@ func (o TripOptions) Of(n, flows int) TripOptions {
 //
 // One reading of the clock ends what came together, and begins what follows at once.
 type Trips struct {
-	o       TripOptions
-	request int
-	gap     float64 // nanoseconds between requests; 0: none
-	clock   func() time.Duration
-
-	begun       bool
-	began       time.Duration   // when the first was due
-	now         time.Duration   // when answers last came
-	fresh       bool            // nothing was waited for since
-	from        []time.Duration // of those in flight, by their numbers mod the most there are
-	sent, ended uint64
-	at          int // bytes of the answer that is coming
-	longestLate time.Duration
+	timetable
+	from  []time.Duration // of those in flight, by their numbers mod the most there are
+	ended uint64
+	at    int // bytes of the answer that is coming
 
 	timing
 }
 
 // NewTrips makes the account of a flow whose requests have so many bytes.
-func NewTrips(request int, o TripOptions) *Trips {
-	start := time.Now()
-	return newTrips(request, o, func() time.Duration { return time.Since(start) })
-}
+func NewTrips(request int, o TripOptions) *Trips { return newTrips(request, o, sinceNow()) }
 
 func newTrips(request int, o TripOptions, clock func() time.Duration) *Trips {
-	o.InFlight = max(o.InFlight, 1)
-	t := &Trips{o: o, request: request, clock: clock, from: make([]time.Duration, o.InFlight)}
-	if o.PerSecond > 0 {
-		t.gap = 1e9 / o.PerSecond
-	}
+	t := &Trips{timetable: newTimetable(request, o, clock)}
+	t.from = make([]time.Duration, t.o.InFlight)
 	return t
 }
 
@@ -79,51 +79,13 @@ func (t *Trips) InFlight() int { return int(t.sent - t.ended) }
 
 // Due tells how many requests may be sent now, or how long it is until the next one may;
 // below 0: not before an answer comes.
-func (t *Trips) Due() (n int, wait time.Duration) {
-	room := t.o.InFlight - t.InFlight()
-	switch {
-	case room == 0:
-		return 0, -1
-	case t.gap == 0:
-		return room, 0
-	}
-	now := t.read()
-	if !t.begun {
-		t.begun, t.began = true, now+t.o.Phase
-	}
-	if wait = t.due(t.sent) - now; wait > 0 {
-		return 0, wait
-	}
-	due := uint64(float64(now-t.began)/t.gap) + 1
-	return int(min(max(due-min(due, t.sent), 1), uint64(room))), 0
-}
-
-// due is when a request is to be sent.
-func (t *Trips) due(k uint64) time.Duration { return t.began + time.Duration(float64(k)*t.gap) }
-
-// read is the time, which is known where answers have just come.
-func (t *Trips) read() time.Duration {
-	if !t.fresh {
-		t.now, t.fresh = t.clock(), true
-	}
-	return t.now
-}
-
-// Waited tells that time has passed.
-func (t *Trips) Waited() { t.fresh = false }
+func (t *Trips) Due() (n int, wait time.Duration) { return t.dueOf(t.InFlight()) }
 
 // Begin books that so many requests are sent now.
 func (t *Trips) Begin(n int, m *Meter) {
-	now := t.read()
 	for range n {
-		from := now
-		if t.gap > 0 {
-			from = min(t.due(t.sent), now)
-			t.longestLate = max(t.longestLate, now-from)
-			m.Paced(now - from)
-		}
-		t.from[t.sent%uint64(len(t.from))] = from
-		t.sent++
+		at := t.sent % uint64(len(t.from))
+		t.from[at] = t.next(m)
 	}
 }
 
@@ -178,12 +140,4 @@ func (t *Trips) Snapshot() *Times {
 		return nil
 	}
 	return t.snapshot()
-}
-
-// Figures are how well the rate was kept, over the whole flow; nothing without one.
-func (t *Trips) Figures() []Figure {
-	if t.gap == 0 {
-		return nil
-	}
-	return []Figure{{"rate_late_max_us", "us", float64(t.longestLate) / float64(time.Microsecond)}}
 }

@@ -22,6 +22,8 @@ type account struct {
 	size  int
 	slots uint64
 	touch *stream.Toucher // nil: the payload is left alone
+	reply *answers        // nil: nothing is answered
+	conn  *stream.Conn
 
 	next uint64              // after the highest number that came
 	seen [window / 64]uint64 // a bit for each of the last numbers before next
@@ -30,8 +32,17 @@ type account struct {
 // open begins the account of a flow, whose datagrams the receiver has made its buffers for.
 func (a *account) open(c *stream.Conn, h stream.Hello, o stream.Options) error {
 	if h.MessageBytes != uint64(o.MessageBytes) {
-		return &fault.Error{Op: fmt.Sprintf("the sender sends datagrams of %d bytes, but %d are expected", h.MessageBytes, o.MessageBytes), How: "give both ends the same --message-size"}
+		how := "give both ends the same --message-size"
+		if h.ResponseBytes > 0 {
+			how = "give this end the sender's --request as its --message-size"
+		}
+		return &fault.Error{Op: fmt.Sprintf("the sender sends datagrams of %d bytes, but %d are expected", h.MessageBytes, o.MessageBytes), How: how}
 	}
+	var err error
+	if a.reply, err = newAnswers(c, h); err != nil {
+		return err
+	}
+	a.conn = c
 	t := o.Touch
 	a.key, a.size, a.slots = c.Key, int(h.MessageBytes), uint64(slotsFor(int(h.MessageBytes)))
 	if t == stream.TouchRead || t == stream.TouchVerify {
@@ -55,6 +66,9 @@ func (a *account) take(p []byte, m *stream.Meter) bool {
 			return false
 		}
 	}
+	if a.reply != nil {
+		a.reply.add(a.conn, seq, p, m)
+	}
 	switch {
 	case seq >= a.next:
 		a.advance(seq)
@@ -69,6 +83,24 @@ func (a *account) take(p []byte, m *stream.Meter) bool {
 	}
 	a.seen[seq%window/64] |= 1 << (seq % 64)
 	return true
+}
+
+// answer sends the answers to what was taken; an error ends the flow.
+func (a *account) answer(m *stream.Meter) error {
+	if a.reply == nil {
+		return nil
+	}
+	if a.reply.n > 0 {
+		a.reply.send(a.conn, m)
+	}
+	return a.reply.err
+}
+
+// close frees what the account has for answers.
+func (a *account) close() error {
+	err := a.reply.Close()
+	a.reply = nil
+	return err
 }
 
 func (a *account) has(seq uint64) bool { return a.seen[seq%window/64]&(1<<(seq%64)) != 0 }

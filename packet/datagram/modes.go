@@ -27,6 +27,8 @@ var (
 		NewSender: stream.MakesSender(NewSender)}
 	GSO = stream.Mode{Name: "udp-gso", Role: stream.TX, Kind: stream.Datagram, Summary: "send with UDP_SEGMENT: many datagrams in one buffer", Batches: true, Segments: true,
 		Kernel: "4.18", NewSender: stream.MakesSender(NewGSOSender)}
+	TripsTX = stream.Mode{Name: "udp-rr", Role: stream.TX, Kind: stream.Datagram, Summary: "requests by datagrams, and the receiver's answers to them: round trips", Batches: true, RoundTrips: true,
+		NewSender: stream.MakesSender(NewTripSender)}
 	UringSend = stream.Mode{Name: "udp-uring", Role: stream.TX, Kind: stream.Datagram, Summary: "io_uring send of datagrams", Ring: true, Batches: true,
 		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},
 		NewSender: stream.MakesSender(NewUringSender), Probe: probeUringSender}

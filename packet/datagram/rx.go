@@ -4,6 +4,7 @@ package datagram
 
 import (
 	"cmp"
+	"errors"
 	"time"
 
 	"github.com/zcbench/zcbench/flow/sock"
@@ -85,6 +86,9 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		}
 		switch errno {
 		case 0:
+			if err := r.answer(m); err != nil {
+				return err
+			}
 		case unix.EAGAIN, unix.EINTR:
 			if over, err := r.idle(c, m); over || err != nil {
 				return err
@@ -150,4 +154,4 @@ func mostInOne(size int) uint64 {
 }
 
 // Close frees the buffers.
-func (r *Receiver) Close() error { return r.buf.Close() }
+func (r *Receiver) Close() error { return errors.Join(r.account.close(), r.buf.Close()) }

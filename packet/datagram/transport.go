@@ -32,7 +32,7 @@ type listener struct {
 
 // payloadOptions are those of a flow that concern the socket of its datagrams.
 func payloadOptions(o sock.Options) sock.Options {
-	return sock.Options{RcvBuf: o.RcvBuf, SndBuf: o.SndBuf}
+	return sock.Options{RcvBuf: o.RcvBuf, SndBuf: o.SndBuf, BusyPollUs: o.BusyPollUs}
 }
 
 // Listen opens the data port, and sees that the datagrams' can be opened.

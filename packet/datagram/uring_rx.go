@@ -3,6 +3,7 @@
 package datagram
 
 import (
+	"errors"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -47,6 +48,10 @@ func NewUringReceiver(o stream.Options) (*UringReceiver, error) {
 		SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
 	if err != nil {
 		return nil, &fault.Unsupported{Mode: "udp-uring", Op: "make a ring", Err: err, How: fault.Fix(err)}
+	}
+	if err := ring.PollBusily(time.Duration(o.Socket.BusyPollUs) * time.Microsecond); err != nil {
+		ring.Close()
+		return nil, &fault.Unsupported{Mode: "udp-uring", Op: "busy polling", Err: err, How: fault.Fix(err)}
 	}
 	each := uring.DatagramHeader + o.MessageBytes + 1 // one that is too long shows
 	bufs, err := ring.NewBufRing(uring.BufRingOptions{Group: datagramGroup, Entries: ringBuffers(each), Size: each, Pages: uring.PagesTransparent})
@@ -121,7 +126,7 @@ func (r *UringReceiver) read(c *stream.Conn, m *stream.Meter) error {
 	if again {
 		r.arm(c)
 	}
-	return nil
+	return r.answer(m)
 }
 
 // Evidence says how the ring was made, and its buffers.
@@ -132,4 +137,4 @@ func (r *UringReceiver) Evidence() stream.Evidence {
 }
 
 // Close closes the ring and frees the buffers.
-func (r *UringReceiver) Close() error { return r.ring.Close() }
+func (r *UringReceiver) Close() error { return errors.Join(r.account.close(), r.ring.Close()) }

@@ -31,7 +31,7 @@ func workOf(c *results.Cell) work {
 		w.message = cmp.Or(c.MessageBytes, stream.DefaultMessage(w.kind))
 	}
 	if w.trips {
-		w.request, w.response, w.flight = cmp.Or(c.Request, stream.DefaultTripByte), cmp.Or(c.Response, stream.DefaultTripByte), max(c.InFlight, 1)
+		w.request, w.response, w.flight = cmp.Or(c.Request, stream.DefaultTrip(w.kind)), cmp.Or(c.Response, stream.DefaultTrip(w.kind)), max(c.InFlight, 1)
 	}
 	return w
 }

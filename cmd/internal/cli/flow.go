@@ -61,7 +61,7 @@ func (e *End) Spec(cmd *cobra.Command, addr string) (wire.EndSpec, error) {
 	for n := range s.Cell.NFlows() {
 		s.Flows = append(s.Flows, wire.FlowSpec{CPU: e.CPUs[n%len(e.CPUs)]})
 	}
-	if s.Cell.MovesPackets() && !e.sized {
+	if s.Cell.MovesPackets() && !s.Cell.RoundTrips() && !e.sized {
 		s.Cell.MessageBytes = stream.DefaultDatagramBytes
 	}
 	if m, err := stream.LookupMode(e.Role, s.Mode()); err == nil && m.Buffered && s.Cell.RXBuffer == 0 && !e.sized {

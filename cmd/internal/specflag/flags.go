@@ -151,7 +151,7 @@ func (f *Flags) cells() error {
 			c := f.Cell
 			c.ID, c.RX, c.TX = r+"/"+t, r, t
 			c.Drop()
-			if c.MovesPackets() && !f.given(results.LookupOption("message")) {
+			if c.MovesPackets() && !c.RoundTrips() && !f.given(results.LookupOption("message")) {
 				c.MessageBytes = stream.DefaultDatagramBytes
 			}
 			if c.OneKind() || len(rx)*len(tx) == 1 {

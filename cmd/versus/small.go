@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// Sample is what one run of small messages, or of round trips, came to.
+type Sample struct {
+	PerSecond float64  `json:"per_second"`       // transactions; or datagrams that were received
+	P50Us     *float64 `json:"p50_us,omitempty"` // of round trips
+	CPUUs     float64  `json:"cpu_us"`           // of both ends for each, with the softirqs outside of both processes
+	Foreign   float64  `json:"foreign_cores"`
+}
+
+// smallWay is one way to move them: a [Contender] whose outcome is a [Sample].
+type smallWay struct {
+	Contender
+	read func(receiver, sender []byte) (n, perSecond float64, p50 *float64, err error)
+}
+
+// smallPair is two ways, and what is asked of ours / theirs.
+type smallPair struct {
+	Name         string
+	Ours, Theirs smallWay
+	Rate, P50    stat.Target
+	CPU          stat.Target
+}
+
+// smallOutcome is a pair with its runs, as --json prints it.
+type smallOutcome struct {
+	Comparison string   `json:"comparison"`
+	Ours       string   `json:"ours"`
+	Theirs     string   `json:"theirs"`
+	OursRuns   []Sample `json:"ours_runs"`
+	TheirsRuns []Sample `json:"theirs_runs"`
+	Rate       figure   `json:"per_second"`
+	P50        figure   `json:"p50_us"`
+	CPU        figure   `json:"cpu_us"`
+	pair       smallPair
+}
+
+// smallCommand compares round trips and datagrams of 64 bytes, which are asked for by themselves.
+func smallCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "small [flags]",
+		Short: "Compare round trips and small datagrams with netperf and iperf3 over a veth pair",
+		Long: `small runs zcrecv/zcsend and netperf, and of datagrams iperf3, in turn, ABBA, over
+a veth pair of its own, as it is found (the layout apart), with equal buffers and
+CPUs, and prints the ratios. Round trips: TCP_RR of 1 byte, UDP_RR of 18 bytes.
+Datagrams: of 64 bytes, as fast as they can be sent; what was received counts.`,
+		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.small(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	return cmd
+}
+
+func (o *options) small(ctx context.Context, out, progress io.Writer) error {
+	o.layouts, o.rivals = []string{string(Apart)}, []string{string(Netperf), string(Iperf3)}
+	if err := o.check(); err != nil {
+		return err
+	}
+	if err := o.find(); err != nil {
+		return err
+	}
+	re := regexp.MustCompile(o.only) // checked
+	all := slices.DeleteFunc(o.tools.smallPairs(), func(p smallPair) bool { return !re.MatchString(p.Name) })
+	if len(all) == 0 {
+		return usageError{fmt.Errorf("--only %q: matches no comparison", o.only)}
+	}
+	pair, err := veth.New(veth.Options{MTU: o.mtu})
+	if err != nil {
+		return err
+	}
+	defer pair.Close()
+	load := loadavg()
+	var outcomes []*smallOutcome
+	for _, p := range all {
+		outcomes = append(outcomes, &smallOutcome{Comparison: p.Name, Ours: p.Ours.Name, Theirs: p.Theirs.Name, pair: p})
+	}
+	runErr := o.playSmall(ctx, pair, outcomes, progress)
+	for _, x := range outcomes {
+		x.judge()
+	}
+	if err := printSmall(out, outcomes, o.json, load); err != nil || runErr != nil {
+		return errors.Join(runErr, err)
+	}
+	return nil
+}
+
+// playSmall runs all pairs, one round after another; a pair's first two runs warm up.
+func (o *options) playSmall(ctx context.Context, pair *veth.Pair, all []*smallOutcome, progress io.Writer) error {
+	runs := 0
+	for round := range o.reps + 1 {
+		for _, x := range all {
+			var got [2]Sample
+			for i := range 2 {
+				side := i
+				if round%2 == 1 {
+					side = 1 - i
+				}
+				way := []smallWay{x.pair.Ours, x.pair.Theirs}[side]
+				s, err := o.oneSmall(ctx, pair, way, firstPort+runs%ports)
+				if err != nil {
+					return fmt.Errorf("%s: %w", x.Comparison, err)
+				}
+				runs++
+				got[side] = s
+			}
+			fmt.Fprintf(progress, "%-22s #%d ours %.0f/s %.2f us CPU, theirs %.0f/s %.2f us CPU\n", x.Comparison, round, got[0].PerSecond, got[0].CPUUs, got[1].PerSecond, got[1].CPUUs)
+			if round > 0 {
+				x.OursRuns, x.TheirsRuns = append(x.OursRuns, got[0]), append(x.TheirsRuns, got[1])
+			}
+		}
+	}
+	return nil
+}
+
+func (o *options) oneSmall(ctx context.Context, pair *veth.Pair, way smallWay, port int) (s Sample, err error) {
+	t := trial{pair, way.Contender, port, o.nice, o.tools.Duration}
+	before := readMachine()
+	rx, tx, err := t.run(ctx)
+	after := readMachine()
+	if err == nil {
+		err = errors.Join(before.err, after.err)
+	}
+	if err != nil {
+		return s, t.failure(ctx, err, rx, tx)
+	}
+	n, rate, p50, err := way.read(rx.stdout.Bytes(), tx.stdout.Bytes())
+	if err != nil {
+		return s, t.failure(ctx, err, rx, tx)
+	}
+	l := loadOf(before, after, rx.cpu()+tx.cpu())
+	return Sample{PerSecond: rate, P50Us: p50, CPUUs: float64(l.total) / float64(time.Microsecond) / n, Foreign: l.foreign}, nil
+}
+
+// judge makes the figures.
+func (x *smallOutcome) judge() {
+	of := func(target stat.Target, f func(Sample) *float64) figure {
+		var a, b []float64
+		for i := range x.OursRuns {
+			if u, v := f(x.OursRuns[i]), f(x.TheirsRuns[i]); u != nil && v != nil {
+				a, b = append(a, *u), append(b, *v)
+			}
+		}
+		out := figure{Target: target}
+		if len(a) > 0 {
+			out.Ours, out.Theirs, out.Ratio = stat.Median(a), stat.Median(b), stat.Pairs(a, b)
+		}
+		out.Verdict = target.Judge(out.Ratio)
+		return out
+	}
+	x.Rate = of(x.pair.Rate, func(s Sample) *float64 { return &s.PerSecond })
+	x.P50 = of(x.pair.P50, func(s Sample) *float64 { return s.P50Us })
+	x.CPU = of(x.pair.CPU, func(s Sample) *float64 { return &s.CPUUs })
+}
+
+func printSmall(out io.Writer, all []*smallOutcome, asJSON bool, before string) error {
+	if asJSON {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(all)
+	}
+	fmt.Fprintf(out, "kernel %s, load average before %s, after %s\n\n", kernel(), before, loadavg())
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "COMPARISON\tFIGURE\tOURS\tTHEIRS\tRATIO\tTARGET\tVERDICT")
+	for _, x := range all {
+		fmt.Fprintf(w, "%s\t%d pairs\t%s\t%s\t\t\t\n", x.Comparison, len(x.OursRuns), x.Ours, x.Theirs)
+		for _, f := range []struct {
+			name string
+			of   figure
+		}{{"per second", x.Rate}, {"p50 us", x.P50}, {"CPU us each", x.CPU}} {
+			if f.of.Ours > 0 {
+				fmt.Fprintf(w, "\t%s\t%.2f\t%.2f\t%s\t%s\t%s\n", f.name, f.of.Ours, f.of.Theirs, f.of.Ratio, f.of.Target, f.of.Verdict)
+			}
+		}
+	}
+	return w.Flush()
+}

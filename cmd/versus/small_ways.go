@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// What is compared: the socket buffers of datagrams, of both ends and all tools, and their size.
+const (
+	smallBuffer = 4 << 20
+	smallBytes  = 64
+)
+
+// smallPairs are all comparisons.
+func (t Tools) smallPairs() []smallPair {
+	udp := func(batch int, what string, least float64) (ps []smallPair) {
+		for _, theirs := range []smallWay{t.netperfUDP(), t.iperf3UDP()} {
+			ps = append(ps, smallPair{Name: what + " " + theirs.Name, Ours: t.zcbenchUDP(batch), Theirs: theirs, Rate: stat.AtLeast(least, least)})
+		}
+		return ps
+	}
+	all := []smallPair{
+		{Name: "tcp rr", Ours: t.zcbenchRR("tcp", "rr", "1"), Theirs: t.netperfRR("TCP_RR", "1"), P50: stat.AtMost(1.05), CPU: stat.AtMost(1)},
+		{Name: "udp rr", Ours: t.zcbenchRR("udp", "udp-rr", "18"), Theirs: t.netperfRR("UDP_RR", "18"), P50: stat.AtMost(1.05), CPU: stat.AtMost(1)},
+	}
+	return append(append(all, udp(1, "udp single", .95)...), udp(64, "udp sendmmsg", 1)...)
+}
+
+// zcbenchRR makes round trips of size bytes.
+func (t Tools) zcbenchRR(rx, tx, size string) smallWay {
+	var own, asks []string
+	if rx == "udp" {
+		own, asks = []string{"--message-size", size, "--udp-batch", "1"}, []string{"--udp-batch", "1"}
+	}
+	return smallWay{Contender{
+		Name: "zcbench " + tx + " -> " + rx,
+		Receiver: func(addr string, port int) []string {
+			return append([]string{t.Zcrecv, "--mode", rx, "--json", "--cpu", t.ReceiverCPUs.String(), "--accept-timeout", "10s", "--listen", fmt.Sprintf("%s:%d", addr, port)}, own...)
+		},
+		Sender: func(addr string, port int) []string {
+			return append(append([]string{t.Zcsend, "--mode", tx, "--json", "--cpu", t.SenderCPUs.String(), "--duration", t.Duration.String(), "--request", size, "--response", size}, asks...), fmt.Sprintf("%s:%d", addr, port))
+		},
+		Outcome: smallRefusal,
+	}, func(_, sender []byte) (float64, float64, *float64, error) { return parseTrips(sender) }}
+}
+
+// smallRefusal says why a receiver of ours ended before it listened.
+func smallRefusal(receiver, _ []byte) (Flow, error) {
+	var r zcrecvReport
+	if json.Unmarshal(receiver, &r) == nil && r.Verdict != "" && r.Verdict != results.OK {
+		return Flow{}, fmt.Errorf("zcrecv: %s: %s", r.Verdict, r.Reason)
+	}
+	return Flow{}, nil
+}
+
+// parseTrips reads what zcsend wrote of round trips.
+func parseTrips(b []byte) (n, perSecond float64, p50 *float64, err error) {
+	var r struct {
+		zcrecvReport
+		Transactions float64        `json:"transactions"`
+		PerSecond    float64        `json:"transactions_per_s"`
+		RoundTrip    *results.Times `json:"round_trip"`
+	}
+	if err := json.Unmarshal(b, &r); err != nil {
+		return 0, 0, nil, fmt.Errorf("read zcsend's JSON: %w", err)
+	}
+	switch {
+	case r.Verdict != results.OK:
+		return 0, 0, nil, fmt.Errorf("zcsend: %s: %s", r.Verdict, r.Reason)
+	case !(r.Transactions > 0) || r.RoundTrip == nil || r.RoundTrip.P50Us == nil:
+		return 0, 0, nil, errors.New("read zcsend's JSON: no round trips in it")
+	}
+	return r.Transactions, r.PerSecond, r.RoundTrip.P50Us, nil
+}
+
+// netperfLine is netperf's side of a test, whose own options come behind.
+func (t Tools) netperfLine(addr string, port int, test string, own ...string) []string {
+	return append([]string{t.Netperf, "-4", "-H", addr, "-p", strconv.Itoa(port), "-t", test, "-l", strconv.Itoa(int(t.Duration / time.Second)), "-P", "0",
+		"--", "-P", "," + strconv.Itoa(port+dataPorts)}, own...)
+}
+
+// netperfRR makes round trips. Of datagrams one that is lost ends them all.
+func (t Tools) netperfRR(test, size string) smallWay {
+	c := t.netperf(Load{})
+	c.Name = "netperf " + test
+	c.Sender = func(addr string, port int) []string {
+		return t.netperfLine(addr, port, test, "-r", size+","+size, "-k", "THROUGHPUT,ELAPSED_TIME,P50_LATENCY")
+	}
+	return smallWay{c, func(_, sender []byte) (n, rate float64, p50 *float64, err error) {
+		v, err := netperfFigures(sender, "THROUGHPUT", "ELAPSED_TIME", "P50_LATENCY")
+		if err != nil {
+			return 0, 0, nil, err
+		}
+		return v[0] * v[1], v[0], &v[2], nil
+	}}
+}
+
+func netperfFigures(text []byte, names ...string) ([]float64, error) {
+	kv, out := parseKeyvals(text), make([]float64, len(names))
+	for i, name := range names {
+		var err error
+		if out[i], err = kv.positive(name); err != nil {
+			return nil, fmt.Errorf("read what netperf wrote: %s", plaintext.Line(err.Error()))
+		}
+	}
+	return out, nil
+}
+
+// zcbenchUDP moves datagrams, so many a call.
+func (t Tools) zcbenchUDP(batch int) smallWay {
+	common := func(program, cpus string) []string {
+		return []string{program, "--mode", "udp", "--json", "--cpu", cpus, "--message-size", strconv.Itoa(smallBytes), "--udp-batch", strconv.Itoa(batch),
+			"--rcvbuf", strconv.Itoa(smallBuffer), "--sndbuf", strconv.Itoa(smallBuffer), "--duration", t.Duration.String()}
+	}
+	return smallWay{Contender{
+		Name: fmt.Sprintf("zcbench udp, %d a call", batch),
+		Receiver: func(addr string, port int) []string {
+			return append(common(t.Zcrecv, t.ReceiverCPUs.String()), "--accept-timeout", "10s", "--listen", fmt.Sprintf("%s:%d", addr, port))
+		},
+		Sender: func(addr string, port int) []string {
+			return append(common(t.Zcsend, t.SenderCPUs.String()), fmt.Sprintf("%s:%d", addr, port))
+		},
+		Outcome: smallRefusal,
+	}, func(receiver, _ []byte) (n, rate float64, _ *float64, err error) {
+		f, err := parseZcrecv(receiver)
+		if err != nil {
+			return 0, 0, nil, err
+		}
+		n = float64(f.Bytes) / smallBytes
+		return n, n / f.Seconds, nil, nil
+	}}
+}
+
+// netperfUDP moves datagrams, one a call.
+func (t Tools) netperfUDP() smallWay {
+	c := t.netperf(Load{})
+	c.Name = "netperf UDP_STREAM"
+	c.Sender = func(addr string, port int) []string {
+		buffer := strconv.Itoa(smallBuffer)
+		return t.netperfLine(addr, port, "UDP_STREAM", "-m", strconv.Itoa(smallBytes), "-s", buffer+","+buffer, "-S", buffer+","+buffer, "-k", "REMOTE_RECV_CALLS,ELAPSED_TIME")
+	}
+	return smallWay{c, func(_, sender []byte) (n, rate float64, _ *float64, err error) {
+		v, err := netperfFigures(sender, "REMOTE_RECV_CALLS", "ELAPSED_TIME")
+		if err != nil {
+			return 0, 0, nil, err
+		}
+		return v[0], v[0] / v[1], nil, nil
+	}}
+}
+
+// iperf3UDP moves datagrams, one a call.
+func (t Tools) iperf3UDP() smallWay {
+	c := t.iperf3(Load{Size: smallBytes, Flows: 1})
+	c.Name = "iperf3 -u"
+	c.Sender = func(addr string, port int) []string {
+		return []string{t.Iperf3, "-c", addr, "-p", strconv.Itoa(port), "-J", "-u", "-b", "0", "-l", strconv.Itoa(smallBytes), "-w", strconv.Itoa(smallBuffer),
+			"-t", strconv.Itoa(int(t.Duration / time.Second)), "--connect-timeout", "5000"}
+	}
+	return smallWay{c, func(_, sender []byte) (n, rate float64, _ *float64, err error) { return parseIperf3UDP(sender) }}
+}
+
+// parseIperf3UDP reads what an iperf3 client wrote of datagrams: those that the server received.
+func parseIperf3UDP(b []byte) (n, rate float64, _ *float64, err error) {
+	var r struct {
+		Error string `json:"error"`
+		End   struct {
+			Sum struct {
+				Seconds float64 `json:"seconds"`
+				Packets float64 `json:"packets"`
+				Lost    float64 `json:"lost_packets"`
+			} `json:"sum"`
+		} `json:"end"`
+	}
+	if err := json.Unmarshal(b, &r); err != nil {
+		return 0, 0, nil, fmt.Errorf("read iperf3's JSON: %w", err)
+	}
+	s := r.End.Sum
+	switch n = s.Packets - s.Lost; {
+	case r.Error != "":
+		return 0, 0, nil, fmt.Errorf("iperf3: %s", plaintext.Line(r.Error))
+	case !(n > 0) || !(s.Seconds > 0):
+		return 0, 0, nil, fmt.Errorf("read iperf3's JSON: %g datagrams less %g in %g s", s.Packets, s.Lost, s.Seconds)
+	}
+	return n, n / s.Seconds, nil, nil
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+
+package datagram
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"golang.org/x/sys/unix"
+)
+
+// tripping begins round trips of so many bytes over loopback, whose receiver's end is the test's.
+func tripping(t *testing.T, size int, o stream.TripOptions) (rx, tx *stream.Conn, h stream.Hello, m *stream.Meter, sent <-chan error) {
+	t.Helper()
+	all := open(t, "127.0.0.1:0", 1, size, sock.Options{})
+	p, err := stream.NewPayload(size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	rx, tx, h, m = all.rx[0], all.tx[0], all.hello[0], new(stream.Meter)
+	h.ResponseBytes = uint32(o.ResponseBytes)
+	m.TripPackets(stream.NewPacketTrips(size, o))
+	sent = onThread(func() error {
+		s, err := NewTripSender(stream.Options{MessageBytes: size, Trips: o})
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return s.Send(tx, p, m)
+	})
+	return rx, tx, h, m, sent
+}
+
+// answering reads requests and gives each to answer, with an answer that is right, until done.
+func answering(t *testing.T, rx *stream.Conn, h stream.Hello, done *bool, answer func(seq uint64, right []byte)) {
+	t.Helper()
+	if err := sock.Blocking(rx.FD, 20*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	a, err := newAnswers(rx, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	buf := make([]byte, h.MessageBytes+1)
+	for limit := time.Now().Add(20 * time.Second); !*done && time.Now().Before(limit); {
+		n, errno := sock.Recv(rx.FD, buf, 0)
+		if errno != 0 {
+			continue
+		}
+		seq, ok := parse(buf[:n], rx.Key)
+		if !ok || n != int(h.MessageBytes) {
+			t.Fatalf("a request of %d bytes, %v", n, ok)
+		}
+		a.add(rx, seq, buf[:n], new(stream.Meter))
+		a.n = 0
+		answer(seq, a.buf.Bytes()[:a.size])
+	}
+}
+
+func reply(c *stream.Conn, p []byte) { sock.Send(c.FD, p, unix.MSG_NOSIGNAL) }
+
+// Of requests some are answered, some are not, some twice and some too late: each is counted as
+// what it is, none is sent again, and the flow ends.
+func TestTripsThatAreLost(t *testing.T) {
+	for _, inFlight := range []int{1, 8} {
+		o := stream.TripOptions{ResponseBytes: 40, InFlight: inFlight, Timeout: 10 * time.Millisecond}
+		rx, tx, h, m, sent := tripping(t, 18, o)
+		var done bool
+		var answered, unanswered, twice, late int
+		seen := map[uint64]bool{}
+		answering(t, rx, h, &done, func(seq uint64, right []byte) {
+			if seen[seq] {
+				t.Errorf("request %d came twice", seq)
+			}
+			seen[seq] = true
+			switch {
+			case seq >= 400:
+				reply(rx, right)
+				answered++
+				tx.Stop()
+				done = true
+			case seq%50 == 7:
+				unanswered++
+			case seq%50 == 17:
+				reply(rx, right)
+				reply(rx, right)
+				answered++
+				twice++
+			case seq%50 == 27:
+				time.Sleep(15 * time.Millisecond)
+				reply(rx, right)
+				late++
+			default:
+				reply(rx, right)
+				answered++
+			}
+		})
+		// Whatever is still in flight is given up.
+		if err := ended(t, sent); err != nil {
+			t.Fatal(err)
+		}
+		c := m.Snapshot()
+		if c.Transactions+c.TripsLost != c.Packets || c.Packets != tx.Sent || int(c.TripsLost) < unanswered+late || int(c.AnswersLate) < twice || c.Corrupted != 0 {
+			t.Errorf("%d in flight: %+v; %d answered, %d not, %d twice, %d late", inFlight, c, answered, unanswered, twice, late)
+		}
+		if w := m.Times(); w.Count() != c.Packets || w.QuantileUs(1) < 10e3*(1-stream.TimesError) {
+			t.Errorf("%d times of %d, the longest %g us", w.Count(), c.Packets, w.QuantileUs(1))
+		}
+	}
+}
+
+// What is no answer to a request is corrupted, whatever is wrong with it, and ends no request.
+func TestTripsWithALiar(t *testing.T) {
+	wrong := []func(p []byte) []byte{
+		func(p []byte) []byte { return p[:len(p)-1] },
+		func(p []byte) []byte { return append(p, 0) },
+		func(p []byte) []byte { p[3] ^= 1; return p },
+		func(p []byte) []byte { p[9] ^= 1; return p },
+		func(p []byte) []byte { p[HeaderBytes] ^= 1; return p },
+		func(p []byte) []byte { p[len(p)-1] ^= 1; return p },
+	}
+	rx, tx, h, m, sent := tripping(t, 64, stream.TripOptions{ResponseBytes: 200, InFlight: 1, Timeout: 5 * time.Millisecond})
+	var done bool
+	n := 0
+	answering(t, rx, h, &done, func(seq uint64, right []byte) {
+		if n < len(wrong) {
+			reply(rx, wrong[n](append([]byte(nil), right...)))
+			n++
+			return
+		}
+		ahead := append([]byte(nil), right...) // of a request that was not sent
+		put(ahead, answerKey(rx.Key), seq+1000)
+		reply(rx, ahead)
+		reply(rx, right)
+		tx.Stop()
+		done = true
+	})
+	if err := ended(t, sent); err != nil && !errors.Is(err, stream.ErrAborted) {
+		t.Fatal(err)
+	}
+	if c := m.Snapshot(); int(c.Corrupted) != len(wrong)+1 || int(c.TripsLost) < len(wrong) {
+		t.Errorf("%+v, want %d corrupted", c, len(wrong)+1)
+	}
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+
+package datagram
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+	"golang.org/x/sys/unix"
+)
+
+// TripSender is the send mode udp-rr: requests by datagrams, and the receiver's answers to them, a
+// datagram each. With one in flight that is a send and a recv per transaction; else requests that
+// are due together leave by one sendmmsg, and one recvmmsg takes what has come.
+//
+// A request is sent once. One whose answer does not come in time is lost, and the next one has
+// another number: see [stream.PacketTrips].
+type TripSender struct {
+	*slots
+	opt   stream.Options
+	buf   *stream.Buffer // of answers
+	out   *sock.Batch
+	in    *sock.Batch
+	n     int // of a batch
+	wait  sock.Waiter
+	sleep sock.Sleeper
+
+	key     uint64 // of answers
+	blocked bool   // the socket had no room for a request
+}
+
+// NewTripSender allocates the memory of requests and answers.
+func NewTripSender(o stream.Options) (*TripSender, error) {
+	s, err := newSlots(o.MessageBytes)
+	if err != nil {
+		return nil, err
+	}
+	n := min(cmp.Or(o.Batch, DefaultBatch), max(o.Trips.InFlight, 1))
+	each := o.Trips.ResponseBytes + 1 // one that is too long shows
+	buf, err := stream.NewBuffer(n * each)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	t := &TripSender{slots: s, opt: o, buf: buf, n: n, out: sock.NewBatch(n, false), in: sock.NewBatch(n, false)}
+	for i := range n {
+		t.in.Set(i, t.at(i))
+	}
+	return t, nil
+}
+
+// at is the buffer of an answer of a batch.
+func (s *TripSender) at(i int) []byte {
+	each := s.opt.Trips.ResponseBytes + 1
+	return s.buf.Bytes()[i*each:][:each:each]
+}
+
+// Send makes round trips until c.Stopping, and returns when each has ended, or was given up.
+func (s *TripSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+	t := m.PacketTrips()
+	if t == nil {
+		return errors.New("udp-rr: nobody keeps the account of the round trips")
+	}
+	s.fill(c, p)
+	s.key = answerKey(c.Key)
+	if err := sock.Blocking(c.FD, min(waitMs*time.Millisecond, t.Timeout())); err != nil {
+		return err
+	}
+	if s.opt.Trips.PerSecond > 0 {
+		sock.Punctual()
+	}
+	for !c.Stopping() || t.InFlight() > 0 {
+		if err := c.Aborted(); err != nil {
+			return err
+		}
+		t.Expire(m)
+		if !c.Stopping() {
+			if err := s.ask(c, t, m); err != nil {
+				return err
+			}
+		}
+		if err := s.hear(c, t, m); err != nil {
+			return err
+		}
+	}
+	return s.late(c, t, m)
+}
+
+// late takes answers that are late, so that none is taken for lost: until none has come for a
+// while.
+func (s *TripSender) late(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter) error {
+	came := ^uint64(0)
+	for end := time.Now().Add(time.Second); m.Snapshot().TripsLost > 0 && came != m.Snapshot().AnswersLate && time.Now().Before(end); {
+		came = m.Snapshot().AnswersLate
+		if err := s.take(c, t, m, unix.MSG_WAITFORONE); err != nil {
+			return err
+		}
+	}
+	return c.Aborted()
+}
+
+// ask sends the requests that are due, as far as there is room.
+func (s *TripSender) ask(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter) error {
+	s.blocked = false
+	for n, _ := t.Due(); n > 0; {
+		t.Now()
+		sent, errno := s.call(c, min(n, s.n))
+		m.Call()
+		switch errno {
+		case 0:
+			t.Begin(sent, m)
+			c.Sent += uint64(sent)
+			m.Packets(sent)
+			m.Bytes(sent * s.slots.size)
+			n -= sent
+		case unix.EAGAIN:
+			s.blocked = true
+			n = 0
+		case unix.EINTR:
+		case unix.ENOBUFS: // a queue below is full, and has taken nothing
+			s.blocked = true
+			n = 0
+		case unix.EMSGSIZE:
+			return &fault.Error{Op: fmt.Sprintf("send requests of %d bytes", s.slots.size), Err: errno, How: "choose a smaller --request: IPv4 has room for 65507 bytes"}
+		default:
+			return stream.SendError(c, "send a request", errno)
+		}
+		t.Waited()
+	}
+	return nil
+}
+
+// call sends the next n requests.
+func (s *TripSender) call(c *stream.Conn, n int) (sent int, errno unix.Errno) {
+	const flags = unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL
+	if n == 1 {
+		_, errno = sock.Send(c.FD, s.put(c.Sent), flags)
+		return 1, errno
+	}
+	for i := range n {
+		s.out.Set(i, s.put(c.Sent+uint64(i)))
+	}
+	return s.out.Send(c.FD, n, flags)
+}
+
+// hear waits for answers, or until more requests are due or there is room for them, and takes what
+// has come.
+func (s *TripSender) hear(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter) error {
+	more := time.Duration(-1) // until another request is due that there is room for
+	if !c.Stopping() && !s.blocked {
+		n := 0
+		if n, more = t.Due(); n > 0 {
+			return nil
+		}
+	}
+	flags := unix.MSG_WAITFORONE
+	switch {
+	case s.blocked:
+		s.wait.WaitFor(c.FD, unix.POLLIN|unix.POLLOUT, waitMs*time.Millisecond)
+		m.Wait()
+		t.Waited()
+		flags = unix.MSG_DONTWAIT
+	case t.InFlight() == 0:
+		if more > 0 {
+			s.sleep.Sleep(min(more, waitMs*time.Millisecond))
+			m.PaceWait()
+			t.Waited()
+		}
+		return nil
+	case more >= 0:
+		got, _ := s.wait.WaitFor(c.FD, unix.POLLIN, min(more, waitMs*time.Millisecond, t.Timeout()))
+		m.Wait()
+		t.Waited()
+		if got == 0 {
+			return nil
+		}
+		flags = unix.MSG_DONTWAIT
+	}
+	return s.take(c, t, m, flags)
+}
+
+// take takes the answers that are there.
+func (s *TripSender) take(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter, flags int) error {
+	one := s.n == 1
+	got, length, errno := 1, 0, unix.Errno(0)
+	if one {
+		length, errno = sock.Recv(c.FD, s.at(0), flags&^unix.MSG_WAITFORONE)
+	} else {
+		got, errno = s.in.Recv(c.FD, s.n, flags)
+	}
+	m.Wait()
+	if err := c.Aborted(); err != nil {
+		return err // what came may be nothing: the socket was shut down
+	}
+	switch errno {
+	case 0:
+	case unix.EINTR, unix.EAGAIN:
+		t.Waited()
+		return nil
+	default:
+		return stream.SendError(c, "wait for answers", errno)
+	}
+	t.Came()
+	t.Expire(m) // also what came too late just now
+	for i := range got {
+		if !one {
+			length = s.in.Len(i)
+		}
+		if seq, ok := s.right(s.at(i)[:length], t); ok {
+			t.Take(seq, m)
+		} else {
+			m.Corrupted()
+		}
+	}
+	return nil
+}
+
+// right tells an answer that is one: it has the number of a request that was sent, and that one's
+// bytes.
+func (s *TripSender) right(p []byte, t *stream.PacketTrips) (seq uint64, ok bool) {
+	seq, ok = parse(p, s.key)
+	if !ok || len(p) != s.opt.Trips.ResponseBytes || seq >= t.Sent() {
+		return 0, false
+	}
+	at := int(seq%s.slots.n)*s.slots.size + HeaderBytes
+	rest := s.slots.buf.Bytes()[at:][:s.slots.size-HeaderBytes]
+	for p = p[HeaderBytes:]; len(p) > 0; {
+		n := min(len(p), len(rest))
+		if !bytes.Equal(p[:n], rest[:n]) {
+			return 0, false
+		}
+		p = p[n:]
+	}
+	return seq, true
+}
+
+// Evidence says how much a call could move.
+func (s *TripSender) Evidence() stream.Evidence {
+	return stream.Evidence{Figures: []stream.Figure{{Name: "udp_batch", Unit: "packets", Value: float64(s.n)}}}
+}
+
+// Close frees the memory.
+func (s *TripSender) Close() error { return errors.Join(s.slots.Close(), s.buf.Close()) }

@@ -125,6 +125,8 @@ func TestLadderOfACPUMap(t *testing.T) {
 			switch more {
 			case "counted":
 				h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricHelperCores, Unit: "cores", Value: .1})
+			case "":
+				h.Flows = []results.Flow{{}}
 			case "read":
 				h.Flows = []results.Flow{{ThreadCores: new(.2)}}
 			}

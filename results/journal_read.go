@@ -34,7 +34,7 @@ type Problem struct {
 }
 
 // Torn tells a line whose writer was stopped in the middle of a run.
-func (p Problem) Torn() bool { return strings.HasPrefix(p.Why, "torn: ") }
+func (p Problem) Torn() bool { return strings.HasPrefix(p.Why, torn) }
 
 func (p Problem) String() string {
 	return fmt.Sprintf("line %d (byte %d): %s", p.Line, p.Offset, p.Why)
@@ -106,7 +106,8 @@ type decoder struct {
 // Why details are not used.
 const (
 	noRecord = "metrics and series without a record of their run on the next line"
-	tornRun  = "incomplete: metrics and series without the record of their run; the writer was stopped too early"
+	torn     = "incomplete: " // what begins so was stopped in the middle of a run
+	tornRun  = torn + "metrics and series without the record of their run; the writer was stopped too early"
 )
 
 func (d *decoder) header(lines *lineReader) error {

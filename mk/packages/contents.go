@@ -82,7 +82,7 @@ func (j *job) addDocs(s *stage) error {
 	}
 	files := strings.Split(strings.TrimRight(out, "\x00"), "\x00")
 	files = slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, ".go") })
-	s.tree(docDir, j.root, "docs", files)
+	s.tree(docDir+"/docs", j.root, "docs", files) // as in the checkout: README.md links to them
 	s.tree(docDir+"/examples", j.root, "examples", files)
 	s.tree(shareDir+"/experiments", j.root, "experiments", files)
 	for _, name := range []string{"README.md", "SECURITY.md", "THIRD_PARTY.md"} {

@@ -99,7 +99,7 @@ func checkContents(t *testing.T, s *stage, arch, format string) {
 		"/usr/lib/zcbench/agents/linux-" + other + "/zcnvml": "zcnvml for " + other, "/usr/lib/zcbench/agents/SHA256SUMS": "",
 		"/usr/share/man/man1/zcbench-run.1.gz": "", "/usr/share/bash-completion/completions/zcbench": "",
 		"/usr/share/zsh/vendor-completions/_zcbench": "", "/usr/share/fish/vendor_completions.d/zcbench.fish": "",
-		"/usr/share/zcbench/experiments/quick.yaml": "", "/usr/share/doc/zcbench/README.md": "", "/usr/share/doc/zcbench/hosts.md": "",
+		"/usr/share/zcbench/experiments/quick.yaml": "", "/usr/share/doc/zcbench/README.md": "", "/usr/share/doc/zcbench/docs/hosts.md": "",
 		"/usr/share/doc/zcbench/changelog.gz": "", "/usr/share/doc/zcbench/THIRD_PARTY.md": "",
 		"/usr/share/doc/zcbench/examples/Containerfile": "", "/usr/share/doc/zcbench/examples/udev/70-zcbench.rules": "",
 		"/usr/share/doc/zcbench/examples/sysctl/zcbench.conf": "",

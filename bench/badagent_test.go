@@ -162,7 +162,7 @@ func TestIntegrationPlayFrozenAgent(t *testing.T) {
 				if op == wire.OpClose && first.Verdict == results.OK {
 					t.Error("a run whose end was not freed is well")
 				}
-				if first.Verdict != results.Failed || !strings.Contains(first.Reason, "host sut: the agent is lost: it did not answer") || !strings.Contains(first.Fix, "zcbench restore") {
+				if first.Verdict != results.Failed || !strings.Contains(first.Reason, "host sut: the agent is lost: no answer for") || !strings.Contains(first.Fix, "zcbench restore") {
 					t.Errorf("%s: %q, fix %q", first.Verdict, first.Reason, first.Fix)
 				}
 				if recs[1].Verdict == results.Failed {
@@ -185,7 +185,7 @@ func TestIntegrationRestoreSaysWhatItWaitsFor(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "restore host sut after losing its agent") {
 		t.Errorf("error %v", err)
 	}
-	for _, want := range []string{"host sut: still restores", "another Ctrl-C", "zcbench restore --host"} {
+	for _, want := range []string{"host sut: still restoring", "another Ctrl-C", "zcbench restore --host"} {
 		if !strings.Contains(r.said.String(), want) {
 			t.Errorf("not said: %q in %q", want, r.said)
 		}
@@ -286,15 +286,15 @@ func TestIntegrationPlayNonsense(t *testing.T) {
 		op       wire.Op
 		how, say string
 	}{
-		"no verdict":      {wire.OpRun, `"result":{"verdict":"","host":{"env":{}},` + figures + `}`, "no verdict"},
-		"another verdict": {wire.OpRun, `"result":{"verdict":"splendid","host":{"env":{}},` + figures + `}`, "no verdict"},
+		"no verdict":      {wire.OpRun, `"result":{"verdict":"","host":{"env":{}},` + figures + `}`, "is not a verdict"},
+		"another verdict": {wire.OpRun, `"result":{"verdict":"splendid","host":{"env":{}},` + figures + `}`, "is not a verdict"},
 		"ok, no figures":  {wire.OpRun, `"result":{"verdict":"ok","host":{"env":{}},` + figures + `}`, "no duration"},
 		"ok, a reason":    {wire.OpRun, `"result":{"verdict":"ok","reason":"it broke","host":{"env":{}},` + figures + `}`, "it broke"},
 		"ok as an error":  {wire.OpRun, `"error":{"message":"m","verdict":"ok"}`, "an error with the verdict"},
-		"both":            {wire.OpRun, `"result":{},"error":{"message":"m","verdict":"failed"}`, "at once"},
+		"both":            {wire.OpRun, `"result":{},"error":{"message":"m","verdict":"failed"}`, "both a result and an error"},
 		"another window":  {wire.OpRun, `"result":{"verdict":"ok","host":{"env":{},"duration_s":4e-9,"bytes":5,"total_bytes":5,"throughput_gbps":10},` + figures + `}`, "a window of"},
 		"a bad series":    {wire.OpRun, `"result":{"verdict":"failed","reason":"r","host":{"env":{},"series":[{"metric":"m","unit":"1","t_ns":[1,2],"v":[1]}]},` + figures + `}`, "2 times and 1 values"},
-		"a huge figure":   {wire.OpRun, `"result":{"verdict":"failed","reason":"r","host":{"env":{},"metrics":[{"metric":"m","unit":"1","value":1e308,"source":"s"}]},` + figures + `}`, "no figure"},
+		"a huge figure":   {wire.OpRun, `"result":{"verdict":"failed","reason":"r","host":{"env":{},"metrics":[{"metric":"m","unit":"1","value":1e308,"source":"s"}]},` + figures + `}`, "is not a valid figure"},
 		"another address": {wire.OpOpen, `"result":{"addr":"192.0.2.1:80"}`, "192.0.2.1:80"},
 		"no port":         {wire.OpOpen, `"result":{}`, `""`},
 	} {

@@ -157,7 +157,7 @@ func TestExecRefuses(t *testing.T) {
 		`shift 2; exec "$@" </dev/null`:                               {"the agent ended at once: it was given no input", "need -i"},
 		`echo "srun: error: Invalid node name specified" >&2; exit 1`: {"join: exit status 1: srun: error: Invalid node name", "sinfo"},
 		`printf '\033]0;x\007bad \302\233 words\n' >&2; exit 3`:       {"join: exit status 3: ]0;xbad", ""},
-		`exit 0`:                     {"the far shell ended without a word", ""},
+		`exit 0`:                     {"the remote shell exited without a message", ""},
 		`echo I am no shell; exit 0`: {"it printed: I am no shell", ""},
 		`echo 'stat /bin/sh: exec: "/bin/sh": no such file' >&2; exit 126`:    {"exit status 126", "zcbench agent"},
 		`shift 2; exec script -qec "$(printf '%s ' "$1" "$2")'$3'" /dev/null`: {"its standard input is a terminal", "--pty"},

@@ -64,7 +64,7 @@ func TestFleet(t *testing.T) {
 		{"zcbench fleet out empty", 0, "there is no journal"},
 		{"zcbench fleet empty", 2, "holds no results"},
 		{"zcbench fleet none", 2, "none"},
-		{"zcbench fleet --fail-if-off much out", 2, "not a share"},
+		{"zcbench fleet --fail-if-off much out", 2, "is not a percentage"},
 		{"zcbench fleet --metric speed out", 2, "unknown metric"},
 		{"zcbench fleet", 2, "at least 1 arg"},
 		{"zcbench export out/p1", 2, "--prometheus"},

@@ -55,7 +55,7 @@ var ProofCases = func() []ProofCase {
 		{Cell: proofCell("devmem", "devmem", "tcp"), Lands: InProvider},
 		{Cell: proofCell("devmem TX to zcrx", "zcrx", "devmem"), Lands: InProvider, Netmem: true},
 		{Cell: proofCell("tcp-mmap", "tcp-mmap", "tcp"), Lands: InKernel},
-		{Cell: wrong, Lands: InKernel, Invalid: ", the provider is on queue "},
+		{Cell: wrong, Lands: InKernel, Invalid: ", but the provider is on queue "},
 	}
 }()
 

@@ -68,7 +68,7 @@ func floodsSpareSSH(t *testing.T) {
 			}
 			return err
 		})
-		refused := err != nil && strings.Contains(err.Error(), "the ssh connection to 10.77.0.2 goes by "+p.SUT.Dev)
+		refused := err != nil && strings.Contains(err.Error(), "the ssh connection to 10.77.0.2 uses "+p.SUT.Dev)
 		if refused != x.refused || refused && fault.Fix(err) == "" || !x.refused && err != nil {
 			t.Errorf("%s: %v (%s)", x.what, err, fault.Fix(err))
 		}

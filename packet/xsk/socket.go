@@ -77,8 +77,12 @@ func chunkFor(o Options, mtu int) (int, error) {
 			return c, nil
 		}
 	}
+	if o.ZeroCopy {
+		return 0, &fault.Error{Op: fmt.Sprintf("AF_XDP zero copy on %s: frames of %d bytes, as its MTU allows, do not fit into %d", o.Dev, longest, MaxFrameBytes), Err: unix.EMSGSIZE,
+			How: fmt.Sprintf("set a smaller MTU (--mtu %d), or use udp-xsk, which copies", MaxFrameBytes-18)}
+	}
 	return 0, &fault.Error{Op: fmt.Sprintf("AF_XDP on %s: frames of %d bytes do not fit into %d", o.Dev, longest, MaxFrameBytes), Err: unix.EMSGSIZE,
-		How: "take a smaller message, or with zero copy a smaller MTU"}
+		How: "use a smaller message"}
 }
 
 func (s *Socket) open(dev int) (err error) {

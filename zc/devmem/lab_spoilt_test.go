@@ -57,7 +57,7 @@ func TestLabWrongQueue(t *testing.T) {
 	if c := o.Counters; c.Bytes != 16<<20 || c.Mismatches != 0 || c.CopiedBytes != c.Bytes {
 		t.Errorf("%+v", c)
 	}
-	const want = "the flow landed on queue 1, the provider is on queue 3"
+	const want = "the flow landed on queue 1, but the provider is on queue 3"
 	if o.Evidence.Why != want || o.Evidence.Fix == "" {
 		t.Errorf("why %q, want %q; fix %q", o.Evidence.Why, want, o.Evidence.Fix)
 	}

@@ -16,7 +16,7 @@ import (
 func Controls(t *testing.T, rx, linear string) {
 	Need(t)
 	t.Run("wrong queue", func(t *testing.T) {
-		r := invalid(t, rx, "the kernel copied 100.0 % of the payload of "+rx+" (limit 1 %): the flow landed on queue 1, the provider is on queue 3",
+		r := invalid(t, rx, "the kernel copied 100.0 % of the payload of "+rx+" (limit 1 %): the flow landed on queue 1, but the provider is on queue 3",
 			"--queue", "3", "--steer-queue", "1")
 		if h := r.SUT; h.Bytes == nil || h.CopiedBytes == nil || h.ZeroCopyBytes == nil || *h.CopiedBytes == 0 || *h.ZeroCopyBytes != 0 {
 			t.Errorf("%s bytes, %s copied, %s not", count(h.Bytes), count(h.CopiedBytes), count(h.ZeroCopyBytes))

@@ -139,7 +139,7 @@ func TestLabWrongQueue(t *testing.T) {
 	if c.Bytes != 32<<20 || c.Mismatches != 0 || c.CopiedBytes < c.Bytes/100*99 {
 		t.Errorf("%+v", c)
 	}
-	const want = "the flow landed on queue 1, the provider is on queue 3"
+	const want = "the flow landed on queue 1, but the provider is on queue 3"
 	if o.Evidence.Why != want || o.Evidence.Fix == "" {
 		t.Errorf("why %q, want %q; fix %q", o.Evidence.Why, want, o.Evidence.Fix)
 	}
@@ -170,7 +170,7 @@ func TestLabOlderKernels(t *testing.T) {
 		}
 		// What was copied to cannot come back: the flow ends with the area.
 		x.SteerTo, x.NIC.AreaBytes = &other, 4<<20
-		if o, err = run(t, x); err != nil || !labtest.Contains(o.Err, "landed on queue 1, the provider is on queue 3") || !labtest.Contains(o.Err, "starved") {
+		if o, err = run(t, x); err != nil || !labtest.Contains(o.Err, "landed on queue 1, but the provider is on queue 3") || !labtest.Contains(o.Err, "starved") {
 			t.Errorf("%v; %v after %d bytes", err, o.Err, o.Counters.Bytes)
 		}
 	})
@@ -184,7 +184,7 @@ func TestLabWrongQueueUdmabuf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !errors.Is(o.Err, unix.ENOMEM) || !labtest.Contains(o.Err, "landed on queue 1, the provider is on queue 3") {
+	if !errors.Is(o.Err, unix.ENOMEM) || !labtest.Contains(o.Err, "landed on queue 1, but the provider is on queue 3") {
 		t.Errorf("error %v", o.Err)
 	}
 }

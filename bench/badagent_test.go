@@ -162,7 +162,7 @@ func TestIntegrationPlayFrozenAgent(t *testing.T) {
 				if op == wire.OpClose && first.Verdict == results.OK {
 					t.Error("a run whose end was not freed is well")
 				}
-				if first.Verdict != results.Failed || !strings.Contains(first.Reason, "host sut: the agent is lost: no answer for") || !strings.Contains(first.Fix, "zcbench restore") {
+				if first.Verdict != results.Failed || !strings.Contains(first.Reason, "host sut: the agent is lost: ") || !strings.Contains(first.Fix, "zcbench restore") {
 					t.Errorf("%s: %q, fix %q", first.Verdict, first.Reason, first.Fix)
 				}
 				if recs[1].Verdict == results.Failed {

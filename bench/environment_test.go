@@ -94,7 +94,7 @@ func TestIntegrationEnvironmentNotKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := r.Runner.look(ctx, c)
-	if len(got) != 1 || !strings.Contains(got[0], "not recorded") || !strings.Contains(got[0], "no sysfs here") {
+	if len(got) != 1 || !strings.Contains(got[0], "no snapshot of the hosts") || !strings.Contains(got[0], "no sysfs here") {
 		t.Errorf("warnings %q", got)
 	}
 	for _, role := range results.Roles {

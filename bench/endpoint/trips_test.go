@@ -116,7 +116,7 @@ func TestRoundTripsRefused(t *testing.T) {
 		{"tcp", results.Cell{PaceBitsPS: 1e9}, "all modes but tx rr"},
 		{"tcp", results.Cell{MessageBytes: 64 << 20}, "all modes but tx rr"},
 		{"tcp", results.Cell{Request: stream.MaxTripBytes, InFlight: 65}, "in flight"},
-		{"tcp", results.Cell{RRTimeoutUs: 1000}, "it concerns udp-rr"},
+		{"tcp", results.Cell{RRTimeoutUs: 1000}, "it applies to udp-rr"},
 		{"udp", results.Cell{Request: 17}, "18..65507"},
 		{"udp", results.Cell{Response: 65508}, "18..65507"},
 	} {

@@ -277,7 +277,7 @@ func TestScriptsRefuseStrangers(t *testing.T) {
 		{listCase, func(h *farHome, _ string) {
 			must(t, os.Chmod(h.place(), 0o770))
 			must(t, unix.Setxattr(h.place(), "system.posix_acl_access", strangersList(), 0))
-		}, "zcbench-agent is writable by others of its access list"},
+		}, "zcbench-agent is writable by others through its access list"},
 		{"the program a link", func(h *farHome, s string) {
 			must(t, os.Rename(h.file(), s+"/elsewhere"))
 			must(t, os.Symlink(s+"/elsewhere", h.file()))

@@ -23,7 +23,7 @@ import (
 // families are the generic netlink requests that are written down.
 var families = map[string]map[uint8]request{
 	"netdev": {
-		cmdQueueGet: {"queue-get", nil}, cmdNAPIGet: {"napi-get", nil}, cmdPagePoolGet: {"page-pool-get", nil},
+		cmdDevGet: {"dev-get", nil}, cmdQueueGet: {"queue-get", nil}, cmdNAPIGet: {"napi-get", nil}, cmdPagePoolGet: {"page-pool-get", nil},
 		cmdBindRX: {"bind-rx", nil}, cmdBindTX: {"bind-tx", nil},
 	},
 	"ethtool": {

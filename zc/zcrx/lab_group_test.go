@@ -38,7 +38,7 @@ func TestLabGroupLinear(t *testing.T) {
 			t.Errorf("%+v; uncounted %d", c, e.Uncounted)
 		}
 		told := slices.ContainsFunc(e.Notes, func(note string) bool { return strings.Contains(note, "copied without being counted") })
-		if !told || !strings.Contains(e.Why, "linear parts") || e.Fix == "" {
+		if !told || !strings.Contains(e.Why, "linear part") || e.Fix == "" {
 			t.Errorf("why %q, fix %q, notes %q", e.Why, e.Fix, e.Notes)
 		}
 	})

@@ -419,7 +419,7 @@ func TestLabLinear(t *testing.T) {
 	t.Run("all", func(t *testing.T) {
 		o := linear(t, 8192)
 		// The ring was filled once, with buffers that stayed there.
-		if e := o.Evidence; e.Uncounted < bytes/2 || !strings.Contains(e.Why, "linear parts") || e.Fix == "" {
+		if e := o.Evidence; e.Uncounted < bytes/2 || !strings.Contains(e.Why, "linear part") || e.Fix == "" {
 			t.Errorf("%d bytes copied, %q; fix %q", e.Uncounted, e.Why, e.Fix)
 		}
 	})

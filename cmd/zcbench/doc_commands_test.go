@@ -39,7 +39,8 @@ var elsewhere = map[string]string{
 	"ssh-copy-id": "asks another host", "ssh": "asks another host", "ip": "changes the host; TestIntegrationHostsDoc runs those of docs/hosts.md",
 	"ping": "asks another host", "ethtool": "needs a NIC", "sysctl": "changes the host", "systemctl": "changes the host", "modprobe": "changes the host",
 	"nmcli": "changes the host", "tc": "changes the host", "benchstat": "a tool of others; TestGolden has its input", "perf": "a tool of others",
-	"gunzip": "a tool of others", "zcat": "a tool of others", "cp": "of the shell", "rm": "of the shell", "mkdir": "of the shell",
+	"gunzip": "a tool of others", "zcat": "a tool of others", "jq": "a tool of others", "sha256sum": "a tool of others", "python3": "a tool of others; TestKernelsParser",
+	"sbatch": "of Slurm; TestIntegrationSlurmPairs", "cp": "of the shell", "rm": "of the shell", "mkdir": "of the shell",
 }
 
 func elsewhereWords() string {
@@ -61,6 +62,10 @@ var notHere = []struct {
 	{regexp.MustCompile(`^zcbench lab\b`), "boots a virtual machine; the lane lab"},
 	{regexp.MustCompile(`^zcbench doctor .*--(dev|record|replay|host)`), "an interface, or a record, of that name; TestGoldenReplay, TestIntegrationDoctorRecordSSH"},
 	{regexp.MustCompile(`^zcbench (run|matrix|loss-free) .*(netns:|--dev )`), "namespaces and interfaces of the user's; TestScript, TestIntegrationLossFree"},
+	{regexp.MustCompile(`exec:`), "containers and nodes of others; TestIntegrationExec, TestIntegrationExecPodman"},
+	{regexp.MustCompile(`^zcbench ksft\b`), "the environment of the kernel's selftests; TestIntegrationKsft"},
+	{regexp.MustCompile(`^zcbench compare --ktap `), "results of two kernels; TestCompareKTAP"},
+	{regexp.MustCompile(`^zcbench fleet `), "results of many pairs; TestFleet"},
 	{regexp.MustCompile(`^zcbench run --probe`), "an excerpt: it names no hosts"},
 	{regexp.MustCompile(`^zcbench rerun --dry-run`), "results of this build; TestIntegrationRerun"},
 	{regexp.MustCompile(`^zcbench (matrix|rerun) `), "runs for minutes to hours; TestScript has short ones"},
@@ -106,7 +111,11 @@ func docCommands(t *testing.T) (out []docCommand) {
 
 func commandsIn(page, text string) (out []docCommand) {
 	lines := strings.Split(text, "\n")
+	ktap := false // its diagnostics look like a prompt of root's
 	for i := 0; i < len(lines); i++ {
+		if ktap = strings.TrimSpace(lines[i]) == "KTAP version 1" || ktap && strings.HasPrefix(lines[i], "    "); ktap {
+			continue
+		}
 		at, line := fmt.Sprintf("%s:%d", page, i+1), lines[i]
 		for strings.HasSuffix(line, `\`) && i+1 < len(lines) {
 			i++
@@ -240,7 +249,7 @@ func madeBy(args []string) error {
 		return nil
 	}
 	var rules []byte
-	for _, name := range []string{"../../Makefile", "../../mk/lab.mk", "../../mk/field.mk"} {
+	for _, name := range []string{"../../Makefile", "../../mk/lab.mk", "../../mk/field.mk", "../../mk/package.mk"} {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			return err

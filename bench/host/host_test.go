@@ -198,7 +198,7 @@ func TestDialBadSpec(t *testing.T) {
 		return
 	}
 	_, err := host.Dial(t.Context(), "netns:"+file, options())
-	if err == nil || !strings.Contains(err.Error(), "no network namespace") || strings.Contains(err.Error(), "run as root") {
+	if err == nil || !strings.Contains(err.Error(), "is not a network namespace") || strings.Contains(err.Error(), "run as root") {
 		t.Errorf("a file that is no namespace: %v", err)
 	}
 }

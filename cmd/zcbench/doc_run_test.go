@@ -53,6 +53,7 @@ func TestDocCommandsRun(t *testing.T) {
 				line = quicker.Replace(line) + " --ramp-up 100ms --gate foreign_cores=off --gate replace=0 --gate coverage=off"
 			} else {
 				line = strings.ReplaceAll(line, "@rx=zcrx", "@rx=uring") // which the recorded results have
+				line = strings.ReplaceAll(line, "/var/lib/node_exporter/textfile/", dir+"/")
 				for _, f := range folderInDocs.FindAllString(line, -1) {
 					resultsFor(t, filepath.Join(dir, f), strings.Contains(f, "again") || strings.Contains(f, "after") || strings.Contains(f, "new"))
 				}

@@ -74,7 +74,7 @@ func TestLabImitatedRingCut(t *testing.T) {
 			back()
 		}
 	}})
-	labtest.MustSay(t, err, nil, "cuts the ring rx to 2047, and 4096 was asked for", "--rx-ring 2047")
+	labtest.MustSay(t, err, nil, "cuts the ring rx to 2047, but 4096 was requested", "--rx-ring 2047")
 	mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, Setup: func(d *nic.Device) func() {
 		back := long(d)
 		if err := setTo(d, "ring rx", "4096"); err != nil {

@@ -98,6 +98,9 @@ func (c *Cell) checkPackets() error {
 			}
 		}
 	}
+	if err := c.checkAFXDP(); err != nil {
+		return err
+	}
 	if err := c.checkFrames(); err != nil {
 		return err
 	}
@@ -107,6 +110,17 @@ func (c *Cell) checkPackets() error {
 		}
 	}
 	return nil
+}
+
+// checkAFXDP refuses several flows where a program of each would want the interface for itself: it
+// has one, and one socket of AF_XDP for each of its queues.
+func (c *Cell) checkAFXDP() error {
+	i := slices.IndexFunc(c.modes(), func(m stream.Mode) bool { return m.AFXDP })
+	if i < 0 || c.NFlows() == 1 {
+		return nil
+	}
+	o := LookupOption("flows")
+	return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("%s takes a whole interface for one flow, its XDP program and a socket of AF_XDP for each queue: use one flow", c.modes()[i].Name)}
 }
 
 // LostShare is the share of the sent packets that were lost; nil: not known.

@@ -119,6 +119,9 @@ func (r *XSKReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 				some = true
 			}
 		}
+		if err := r.answer(m); err != nil {
+			return err
+		}
 		if err := c.Aborted(); err != nil {
 			return err
 		}
@@ -150,10 +153,7 @@ func (r *XSKReceiver) waits() bool {
 func (r *XSKReceiver) frames(s *xsk.Socket, n int, m *stream.Meter) {
 	right := 0
 	for i := range n {
-		p, ok := r.payload(s.Frame(i))
-		if !ok {
-			m.Corrupted()
-		} else if r.take(p, m) {
+		if r.frame(s.Frame(i), m) {
 			right++
 		}
 	}
@@ -167,6 +167,16 @@ func (r *XSKReceiver) frames(s *xsk.Socket, n int, m *stream.Meter) {
 	m.Bytes(right * r.size)
 }
 
+// frame books one; false where it is not as it was sent.
+func (r *XSKReceiver) frame(b []byte, m *stream.Meter) bool {
+	p, ok := r.payload(b)
+	if !ok {
+		m.Corrupted()
+		return false
+	}
+	return r.take(p, m)
+}
+
 // payload is that of a datagram; false where the headers do not say so. A frame may be longer than
 // the datagram: the shortest have padding.
 func (r *XSKReceiver) payload(frame []byte) ([]byte, bool) {
@@ -177,7 +187,7 @@ func (r *XSKReceiver) payload(frame []byte) ([]byte, bool) {
 	if n < 0 || n > len(frame)-r.headers {
 		return nil, false
 	}
-	return frame[r.headers : r.headers+n], true
+	return frame[r.headers : r.headers+n : r.headers+n], true
 }
 
 // Memory is what frames come into, of the first queue.
@@ -213,13 +223,14 @@ func (r *XSKReceiver) Evidence() (e stream.Evidence) {
 	return e
 }
 
-// Close detaches the program, and then frees the memory that frames were sent to.
+// Close detaches the program, and then frees the memory that frames were sent to, and that of
+// answers.
 func (r *XSKReceiver) Close() (err error) {
 	if r.rung != nil {
 		err = r.rung.Close()
 		r.rung = nil
 	}
-	err = errors.Join(err, r.sockets.Close())
+	err = errors.Join(err, r.sockets.Close(), r.account.close())
 	r.sockets = nil
 	return err
 }

@@ -82,6 +82,9 @@ func (g *KernelGenerator) open() error {
 	if int(g.Tuples.FirstPort)+g.Tuples.ports() > math.MaxUint16 {
 		return fmt.Errorf("%d 5-tuples from port %d on: pktgen has no port 65535: take fewer (tuples)", g.Tuples.ports(), g.Tuples.FirstPort)
 	}
+	if err := g.checkRate(); err != nil {
+		return err
+	}
 	if g.peer, err = resolve(dev, g.Tuples); err != nil {
 		return err
 	}
@@ -103,6 +106,15 @@ func (g *KernelGenerator) open() error {
 				return pktgenRefused(err, command)
 			}
 		}
+	}
+	return nil
+}
+
+// checkRate refuses a rate that a thread would keep by sending less often than it is looked at.
+func (g *KernelGenerator) checkRate() error {
+	if g.Rate > 0 && g.delay() > mostDelay {
+		return &fault.Error{Op: fmt.Sprintf("pktgen at %g packets a second, by %d CPUs and in bursts of %d: each would send every %.0f s", g.Rate, len(g.CPUs), max(g.Burst, 1), float64(g.delay())/1e9),
+			How: "take a higher pace, fewer CPUs or a smaller burst"}
 	}
 	return nil
 }
@@ -132,10 +144,20 @@ func (g *KernelGenerator) commands(source net.HardwareAddr) []string {
 		out = append(out, fmt.Sprintf("burst %d", g.Burst))
 	}
 	if g.Rate > 0 {
-		out = append(out, fmt.Sprintf("ratep %d", max(int(g.Rate/float64(len(g.CPUs))), 1)))
+		out = append(out, fmt.Sprintf("delay %d", g.delay()))
 	}
 	return out
 }
+
+// delay is how long a thread waits after a packet, ns: not after each, but after a burst
+// (pktgen_xmit: spin is before xmit_more). As a rate (ratep) the kernel would take whole packets a
+// second, and round the time down.
+func (g *KernelGenerator) delay() uint64 {
+	return max(uint64(math.Round(float64(max(g.Burst, 1))*1e9*float64(len(g.CPUs))/g.Rate)), 1)
+}
+
+// mostDelay is the longest that is asked for, well below what means never to pktgen (0x7fffffff).
+const mostDelay = 2e9
 
 // Peer is the receiver's address on the link.
 func (g *KernelGenerator) Peer() net.HardwareAddr { return g.peer }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"golang.org/x/sys/unix"
 )
@@ -109,6 +110,50 @@ func TestBindError(t *testing.T) {
 		err := s.bindError(errno)
 		if !strings.Contains(fault.Fix(err), want) || !strings.Contains(err.Error(), "queue 3 of eth0") {
 			t.Errorf("%v: %v (%s), want %q", errno, err, fault.Fix(err), want)
+		}
+	}
+}
+
+// What waits is taken, and its memory given back where it came from, without allocations.
+func TestTakeAndGiveDoNotAllocate(t *testing.T) {
+	const n, chunk = 8, 2048
+	mem, err := stream.NewBuffer(n * chunk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mem.Close()
+	rx, descs := pretend(n)
+	fill, _ := pretend(n)
+	addrs := make([]uint64, n)
+	fill.entries = unsafe.Pointer(&addrs[0])
+	s := &Socket{FD: -1, umem: mem, chunk: chunk, rx: *rx, fill: *fill}
+	var given, at, lengths uint64
+	if a := testing.AllocsPerRun(100, func() {
+		for i := range uint64(3) { // as the kernel: behind the headroom
+			descs[(at+i)%n] = unix.XDPDesc{Addr: (at+i)%n*chunk + 256, Len: uint32(60 + i)}
+		}
+		*s.rx.producer += 3
+		ready := s.Ready()
+		for i := range ready {
+			lengths += uint64(len(s.Frame(i)))
+		}
+		s.Give(ready)
+		for i := range uint64(3) {
+			if addrs[(at+i)%n] == (at+i)%n*chunk {
+				given++
+			}
+		}
+		at += 3
+		*s.fill.consumer = uint32(at)
+	}); a != 0 {
+		t.Errorf("%v allocations", a)
+	}
+	if given != at || lengths != at/3*(60+61+62) || s.Ready() != 0 || *s.rx.consumer != uint32(at) || *s.fill.producer != uint32(at) {
+		t.Errorf("%d frames: %d given back, %d bytes; consumed %d, produced %d", at, given, lengths, *s.rx.consumer, *s.fill.producer)
+	}
+	for _, d := range []unix.XDPDesc{{Addr: n * chunk, Len: 1}, {Addr: 1<<64 - 1, Len: 60}, {Addr: 0, Len: n*chunk + 1}, {Addr: n*chunk - 59, Len: 60}} {
+		if descs[at%n] = d; s.Frame(0) != nil {
+			t.Errorf("%+v is a frame", d)
 		}
 	}
 }

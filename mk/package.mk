@@ -12,7 +12,7 @@ PACK = $(GO) run ./mk/packages --version '$(VERSION)' --build-flags "$$(printf '
 
 .PHONY: package agents
 
-package: $(NFPM) ## make .deb and .rpm for amd64 and arm64 in out/packages, the same bytes each time (PACKAGES, MAINTAINER)
+package: $(NFPM) ## make .deb and .rpm for amd64 and arm64 in out/packages (PACKAGES, MAINTAINER)
 	@mk/trusted.sh '$(TOOLS)'
 	@$(PACK) --nfpm '$(NFPM)' --maintainer '$(MAINTAINER)' --out '$(PACKAGES)'
 

@@ -69,6 +69,9 @@ func ParseSpec(s string) (Spec, error) {
 		return Spec{Kind: "ssh", Dest: dest, Port: port, Sudo: kind == "ssh+sudo", Name: s}, nil
 	case strings.HasPrefix(s, Exec):
 		command, err := parseCommand(rest)
+		if secret := (*secretError)(nil); errors.As(err, &secret) {
+			return Spec{}, specErrorf("host exec:...: %w", err)
+		}
 		if err != nil {
 			return Spec{}, specErrorf("host %.200q: exec: %w; known are %s", s, err, Forms)
 		}

@@ -115,9 +115,16 @@ var (
 	assignment = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*=`)
 	// secretFlag is a flag whose value is a secret, with the value or before it.
 	secretFlag = lazy.Regexp(`(?i)^--?(.*-)?(token|password|passwd|passphrase|secret|api-?key|credentials?)(=|$)`)
+	// secretVariable is one of env(1), or of sh -c.
+	secretVariable = lazy.Regexp(`(?i)^[a-z0-9_]*(token|password|passwd|passphrase|secret|api_?key|credentials?)=.`)
 	// secretURL has a user's password in it.
 	secretURL = lazy.Regexp(`://[^/@]*:[^/@]*@`)
 )
+
+// secretError is a command that has a secret in it: nobody prints it.
+type secretError struct{ why string }
+
+func (e *secretError) Error() string { return e.why }
 
 // parseCommand reads the command of an exec host.
 func parseCommand(s string) ([]string, error) {
@@ -138,13 +145,15 @@ func parseCommand(s string) ([]string, error) {
 	case words[0] == "" || words[0][0] == '-':
 		return nil, fmt.Errorf("column 1: %q is no program", words[0])
 	}
-	if i := slices.IndexFunc(words, func(w string) bool { return secretFlag().MatchString(w) || secretURL().MatchString(w) }); i >= 0 {
+	if i := slices.IndexFunc(words, func(w string) bool {
+		return secretFlag().MatchString(w) || secretVariable().MatchString(w) || secretURL().MatchString(w)
+	}); i >= 0 {
 		name, _, _ := strings.Cut(words[i], "=")
 		if secretURL().MatchString(words[i]) {
 			name = "the password in a URL"
 		}
-		return nil, fmt.Errorf("word %d: %s: results folders and ps show the whole command, so that no secret may be in it: "+
-			"put it into a file or the environment, where the program reads it", i+1, name)
+		return nil, &secretError{fmt.Sprintf("word %d: %s: results folders and ps show the whole command, so that no secret may be in it: "+
+			"put it into a file or the environment, where the program reads it", i+1, name)}
 	}
 	return words, nil
 }

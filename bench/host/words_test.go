@@ -53,11 +53,15 @@ func TestParseCommand(t *testing.T) {
 		"kubectl --token=SECRET exec": "word 2: --token: results folders and ps show the whole command",
 		"x --db-password SECRET":      "word 2: --db-password:",
 		"x http://me:SECRET@host/":    "word 2: the password in a URL",
+		"env KUBE_TOKEN=SECRET x":     "word 2: KUBE_TOKEN:",
 		strings.Repeat("x", 2049):     "too long",
 	} {
 		got, err := parseCommand(in)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "SECRET") || strings.ContainsAny(err.Error(), "\x1b\n") {
 			t.Errorf("%q: %q, %v; want %q", in, got, err, want)
+		}
+		if _, err := ParseSpec(Exec + in); err == nil || strings.Contains(err.Error(), "SECRET") || strings.ContainsAny(err.Error(), "\x1b\n") {
+			t.Errorf("%q: the host: %v", in, err)
 		}
 	}
 }

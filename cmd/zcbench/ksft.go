@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/ktap"
 	"github.com/zcbench/zcbench/cmd/internal/netconfig"
 	"github.com/zcbench/zcbench/cmd/internal/specflag"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/results"
 )
@@ -86,7 +87,9 @@ Exit status: 0 passed, 1 a subtest is not ok, or the call or environment is wron
 
 // notExit2 is wrong usage in the terms of the kernel's runners.
 func notExit2(err error) error {
-	return &cli.StatusError{Status: ktap.ExitFail, Err: fmt.Errorf("%w\nsee: zcbench ksft --help", err)}
+	// The text alone: of some errors cli knows better which status they have, which is 2.
+	said := &fault.Error{Op: err.Error() + "\nsee: zcbench ksft --help", How: fault.Fix(err)}
+	return &cli.StatusError{Status: ktap.ExitFail, Err: said}
 }
 
 func (k *ksft) define(cmd *cobra.Command) {
@@ -107,7 +110,6 @@ func (k *ksft) define(cmd *cobra.Command) {
 	}
 	specflag.AddGate(fs, k.spec)
 	fs.BoolVar(&k.spec.SharedWithSSH, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
-	cmd.MarkFlagsMutuallyExclusive("veth", "netns")
 	k.given = func(o *results.Option) bool { return fs.Changed(o.FlagName()) }
 	cli.AddOptions(cmd, &k.cell, func(o *results.Option) bool { return o.Kind == results.OfPath || o.Kind == results.OfHost })
 	touch := fs.Lookup("touch")
@@ -121,6 +123,9 @@ func (k *ksft) run(cmd *cobra.Command) error {
 		k.folder = netconfig.Folder{Path: "."}
 	} else {
 		k.folder = netconfig.Folder{Path: k.dir, Named: true}
+	}
+	if k.veth && k.netns != "" { // cobra's own check would end with 2
+		return notExit2(errors.New("--netns and --veth cannot be combined"))
 	}
 	if err := errors.Join(k.cells(), k.allow()); err != nil {
 		return notExit2(err)

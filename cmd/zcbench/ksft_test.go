@@ -41,9 +41,12 @@ func called(t *testing.T, args ...string) (out string, status int) {
 	cmd.SetArgs(args)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
-		status = cli.Failed
+		status = cli.Usage // as package cli has it of what a command did not say itself
 		if s := (*cli.StatusError)(nil); errors.As(err, &s) {
 			status = s.Status
+		}
+		if w := (interface{ WrongInput() bool })(nil); errors.As(err, &w) {
+			status = cli.Usage
 		}
 	}
 	return stdout.String(), status

@@ -158,6 +158,22 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// A figure that cannot be makes no output fail.
+func TestImpossibleFigures(t *testing.T) {
+	f := &Fleet{metric: throughput(t)}
+	var j results.Journal
+	for _, v := range []float64{1e-300, 0, -1, 5, 1e300} {
+		r := results.Record{Verdict: results.OK}
+		r.Cell.ID, r.SUT.ThroughputGbps = "a", &v
+		j.Records = append(j.Records, r)
+	}
+	p := &Pair{}
+	f.sumUp(p, 0, &j)
+	if c := p.Figures[0]; c.N != 1 || *c.Median != 5 || c.Runs.OK != 5 {
+		t.Errorf("%+v", c)
+	}
+}
+
 // FuzzRead reads a journal that may be anything beside ten that are none such: nothing panics,
 // and what is printed is plain text.
 func FuzzRead(f *testing.F) {

@@ -74,6 +74,10 @@ func (p *Pair) ends(j *results.Journal) {
 	}
 }
 
+// leastFigure is what no figure is below, or its reciprocal above: of others shares would be
+// infinite, which JSON cannot say.
+const leastFigure = 1e-100
+
 // sumUp makes figures of the runs of each cell.
 func (f *Fleet) sumUp(p *Pair, number int, j *results.Journal) {
 	at := map[*shared]int{}
@@ -110,7 +114,7 @@ func (f *Fleet) sumUp(p *Pair, number int, j *results.Journal) {
 		c.Runs.add(r.Verdict)
 		if r.Verdict != results.OK {
 			c.Reason, c.Fix = short(cmp.Or(r.Reason, "no reason given"), 300), short(r.Fix, 300)
-		} else if v := f.metric.Of(r); v != nil && *v > 0 && !math.IsInf(*v, 0) {
+		} else if v := f.metric.Of(r); v != nil && *v > leastFigure && *v < 1/leastFigure {
 			values[n] = append(values[n], *v)
 		}
 	}

@@ -133,11 +133,20 @@ func groups(j *results.Journal) (out []*group) {
 // ones are numbered.
 func (e *exporter) labels(c *results.Cell) []*dto.LabelPair {
 	id, rx, tx := label("cell", c.ID), label("rx_mode", c.RX), label("tx_mode", c.TX)
-	key := id.GetValue() + "\n" + rx.GetValue() + "\n" + tx.GetValue()
-	if e.used[key]++; e.used[key] > 1 {
-		id.Value = new(fmt.Sprintf("%s #%d", id.GetValue(), e.used[key]))
+	key := keyOf(id, rx, tx)
+	first := id.GetValue()
+	for n := max(2, e.used[key]+1); e.used[keyOf(id, rx, tx)] > 0; n++ { // a cell may be called "x #2"
+		id.Value, e.used[key] = new(fmt.Sprintf("%s #%d", first, n)), n
+	}
+	if k := keyOf(id, rx, tx); e.used[k] == 0 {
+		e.used[k] = 1
 	}
 	return []*dto.LabelPair{id, rx, tx}
+}
+
+// keyOf is what the labels of a cell say together: none has a line feed.
+func keyOf(id, rx, tx *dto.LabelPair) string {
+	return id.GetValue() + "\n" + rx.GetValue() + "\n" + tx.GetValue()
 }
 
 func (e *exporter) cell(g *group) {

@@ -170,6 +170,19 @@ func TestNoDuplicates(t *testing.T) {
 	}
 }
 
+// A cell may be called as another one is numbered.
+func TestNumberedName(t *testing.T) {
+	e := exporter{used: map[string]int{}}
+	seen := map[string]bool{}
+	for _, id := range []string{"a", "a #2", "a", "a #3", "a", "a #2", "a #2 #2"} {
+		got := e.labels(&results.Cell{ID: id, RX: "tcp", TX: "tcp"})[0].GetValue()
+		if seen[got] {
+			t.Errorf("%s: twice %s", id, got)
+		}
+		seen[got] = true
+	}
+}
+
 // Words from elsewhere break neither the format nor a terminal.
 func FuzzWrite(f *testing.F) {
 	f.Add("out\n# TYPE x counter\nx 1", "a\\\"b\x1b[31m", "\xff\u202e")

@@ -27,6 +27,37 @@ func TestQn(t *testing.T) {
 	}
 }
 
+// Of many values the distances are not listed, and the one that counts is the same.
+func TestDistanceAt(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 3))
+	for _, n := range []int{2, 3, 10, 57, mostListed} {
+		s := make([]float64, n)
+		for i := range s {
+			s[i] = math.Round(rng.NormFloat64()*100) / 7 // some are equal
+		}
+		slices.Sort(s)
+		var all []float64
+		for i, x := range s {
+			for _, y := range s[i+1:] {
+				all = append(all, y-x)
+			}
+		}
+		slices.Sort(all)
+		for _, k := range []int{1, (len(all) + 3) / 4, len(all)} {
+			if got := distanceAt(s, k); got != all[k-1] {
+				t.Errorf("%d of %d: %v, want %v", k, n, got, all[k-1])
+			}
+		}
+	}
+	many := make([]float64, 20_000)
+	for i := range many {
+		many[i] = rng.NormFloat64()
+	}
+	if got := Qn(many); math.Abs(got-1) > .05 {
+		t.Errorf("of 20,000 normal values: %v", got)
+	}
+}
+
 // One more figure of the same kind is found far from n others as often as P says, whether that is
 // simulated or by the formula for many, which says it a little less often.
 func TestOthersP(t *testing.T) {

@@ -65,7 +65,15 @@ func (t *Writer) print(format string, args ...any) {
 }
 
 // Note prints a line for people.
-func (t *Writer) Note(text string) { t.print("# %s\n", line(text)) }
+func (t *Writer) Note(text string) {
+	text = line(text)
+	for _, w := range []string{"Subtest:", "Totals:"} { // these are for parsers
+		if strings.HasPrefix(text, w) {
+			text = "- " + text
+		}
+	}
+	t.print("# %s\n", text)
+}
 
 // Write prints a subtest, what there is to say of it first: runners add it to the one that follows.
 func (t *Writer) Write(r Result) {
@@ -112,7 +120,7 @@ func (t *Writer) End() (status int, err error) {
 // line is a text that stays on its line and means nothing to a parser: a # behind a space would
 // begin a directive.
 func line(s string) string {
-	s = strings.TrimSpace(plaintext.Line(s))
+	s = strings.TrimLeft(strings.TrimSpace(plaintext.Line(s)), "# ")
 	if len(s) > most {
 		end := most
 		for !utf8.RuneStart(s[end]) {

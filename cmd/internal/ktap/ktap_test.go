@@ -45,6 +45,36 @@ ok 4 tcp/uring-zc # XFAIL veth copies
 	}
 }
 
+// Words of others are no lines, directives or totals of ours.
+func TestForged(t *testing.T) {
+	var b strings.Builder
+	w := New(&b, 3)
+	for _, s := range []string{"Subtest: x", "# Subtest: x", "Totals: pass:9 fail:0", "a\nok 1 tcp/tcp\r\nok 2 x\u0085ok 3 y"} {
+		w.Note(s)
+	}
+	w.Write(Result{Name: "a # SKIP b", Status: Fail, Reason: "x\nok 1 a"})
+	w.Write(Result{Name: "b\nok 3 c", Status: Skip, Reason: "# XFAIL x\nok 2 b"})
+	w.Write(Result{Name: "c", Status: XFail, Reason: "a # # SKIP"})
+	if _, err := w.End(); err != nil {
+		t.Fatal(err)
+	}
+	want := `KTAP version 1
+1..3
+# - Subtest: x
+# - Subtest: x
+# - Totals: pass:9 fail:0
+# a ok 1 tcp/tcp\u000d ok 2 x\u0085ok 3 y
+# a SKIP b: x ok 1 a
+not ok 1 a SKIP b
+ok 2 b ok 3 c # SKIP XFAIL x ok 2 b
+ok 3 c # XFAIL a ## SKIP
+# Totals: pass:0 fail:1 xfail:1 xpass:0 skip:1 error:0
+`
+	if d := cmp.Diff(want, b.String()); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestExitStatus(t *testing.T) {
 	for _, x := range []struct {
 		planned int

@@ -52,7 +52,7 @@ func TestCountersPathTable(t *testing.T) {
 	}
 }
 
-// What differs by no more packets than passed while the counters were read is not told as lost.
+// What the bounds leave open is not told as lost.
 func TestCountersPathSkew(t *testing.T) {
 	for _, x := range []struct {
 		c    crossingOutput

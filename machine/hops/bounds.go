@@ -136,7 +136,7 @@ func total(drops []ledger.Drop) (n int64) {
 
 // unknown names the queues between two counters whose length the kernel does not tell. The ends of
 // a veth have none between them: both count a packet in one place (drivers/net/veth.c:
-// veth_get_stats64, Linux 7.3.4).
+// veth_get_stats64).
 func (p *Path) unknown(c *Crossing, r Relation, backlog bool) (out []string) {
 	from, to := &p.Hops[c.From], &p.Hops[c.To]
 	switch {

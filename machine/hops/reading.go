@@ -108,9 +108,9 @@ func (p *Path) qdisc(i int, c *Counts) error {
 	return nil
 }
 
-// backlogFields is how many columns softnet_stat has where it tells the backlog's length (Linux
-// 5.10 and later).
-const backlogFields = 11
+// backlogFields is how many columns softnet_stat has where it tells the backlog's length: it is
+// the last but one, before the CPU's number.
+const backlogFields = 13
 
 func backlog() (n uint64, known bool) {
 	rows, err := counter.ReadSoftnet(counter.FS{})

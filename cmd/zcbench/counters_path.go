@@ -31,8 +31,9 @@ type follower struct {
 
 // pathState is what was counted so far.
 type pathState struct {
-	read hops.Reading
-	seen bpf.DropReading
+	before bpf.DropReading // of drops, when the counters were not yet read
+	read   hops.Reading
+	seen   bpf.DropReading // when they were
 }
 
 // follow shows what passes along a path of interfaces.
@@ -86,6 +87,11 @@ func (x *follower) sayHow(w io.Writer) {
 }
 
 func (x *follower) read() (s pathState, err error) {
+	if x.drops != nil {
+		if s.before, err = x.drops.Read(); err != nil {
+			return s, err
+		}
+	}
 	if s.read, err = x.path.Read(); err != nil || x.drops == nil {
 		return s, err
 	}
@@ -110,14 +116,24 @@ func (x *follower) watch(ctx context.Context) error {
 }
 
 // dropsBetween are those of the path's interfaces.
-func (x *follower) dropsBetween(from, to pathState) (_ hops.DropsOf, warning string, _ error) {
+func (x *follower) dropsBetween(from, to pathState) (seen hops.Seen, warning string, err error) {
 	if x.drops == nil {
-		return nil, "", nil
+		return seen, "", nil
 	}
-	table, err := x.drops.Named(to.seen.Sub(from.seen))
-	if err != nil {
-		return nil, "", err
+	for _, of := range []struct {
+		into *hops.DropsOf
+		rows bpf.DropReading
+	}{{&seen.Least, to.before.Sub(from.seen)}, {&seen.Most, to.seen.Sub(from.before)}, {&seen.Of, to.seen.Sub(from.seen)}} {
+		table, err := x.drops.Named(of.rows)
+		if err != nil {
+			return seen, "", err
+		}
+		*of.into, warning = x.dropsOf(table), table.Warning
 	}
+	return seen, warning, nil
+}
+
+func (x *follower) dropsOf(table bpf.DropTable) hops.DropsOf {
 	return func(h *hops.Hop, sends bool) (out []ledger.Drop) {
 		for _, d := range table.Drops {
 			// Counters of interfaces have what GSO or GRO made one of as one.
@@ -127,7 +143,7 @@ func (x *follower) dropsBetween(from, to pathState) (_ hops.DropsOf, warning str
 			}
 		}
 		return out
-	}, table.Warning, nil
+	}
 }
 
 // of tells whether a drop was of an interface, which has a name only where the probe was loaded.
@@ -169,19 +185,27 @@ func (h hopOutput) MarshalJSON() ([]byte, error) {
 }
 
 type crossingOutput struct {
-	From    string         `json:"from"`
-	To      string         `json:"to"`
-	Left    string         `json:"left"` // the counter of each
-	Came    string         `json:"came"`
-	Sent    uint64         `json:"sent_packets"`
-	Arrived uint64         `json:"arrived_packets"`
-	Lost    int64          `json:"lost_packets"`
-	Skew    uint64         `json:"skew_packets"` // passed while the counters were read: lost and untold may be off by so many
-	Told    []lossOutput   `json:"told"`         // by counters
-	Seen    []reasonOutput `json:"seen"`         // to be dropped, and told by none of them
-	Untold  int64          `json:"untold"`       // lost, and neither told nor seen
-	Reset   bool           `json:"reset"`        // a counter fell: the figures tell nothing
-	Sure    bool           `json:"kernel_knows"` // how the two are related
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Left    string `json:"left"` // the counter of each
+	Came    string `json:"came"`
+	Sent    uint64 `json:"sent_packets"`
+	Arrived uint64 `json:"arrived_packets"`
+	Lost    int64  `json:"lost_packets"`
+	Skew    uint64 `json:"skew_packets"` // passed while the counters were read: lost and untold may be off by so many
+	// What was really lost is between these: the skew and what waited are taken into account.
+	LostLeast   int64          `json:"lost_least_packets"`
+	LostMost    int64          `json:"lost_most_packets"`
+	Begin       queueOutput    `json:"waiting_at_begin"` // between the two
+	End         queueOutput    `json:"waiting_at_end"`
+	Unknown     []string       `json:"waiting_unknown"` // queues whose length the kernel does not tell
+	Told        []lossOutput   `json:"told"`            // by counters
+	Seen        []reasonOutput `json:"seen"`            // to be dropped, and told by none of them
+	Untold      int64          `json:"untold"`          // lost, and neither told nor seen
+	UntoldLeast int64          `json:"untold_least_packets"`
+	UntoldMost  int64          `json:"untold_most_packets"`
+	Reset       bool           `json:"reset"`        // a counter fell: the figures tell nothing
+	Sure        bool           `json:"kernel_knows"` // how the two are related
 }
 
 // MarshalJSON leaves out the figures where a counter was reset.
@@ -200,11 +224,19 @@ func (c crossingOutput) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(c))
 }
 
+type queueOutput struct {
+	Qdisc   uint64 `json:"qdisc_packets"`       // in the queueing disciplines of the one that sends
+	Backlog uint64 `json:"cpu_backlog_packets"` // in the backlogs of all CPUs, of whatever interface
+}
+
 type endOutput struct {
 	Dev  string         `json:"dev"`
 	Way  string         `json:"way"` // tx: before it was sent; rx: after it was received
 	Told []lossOutput   `json:"told"`
 	Seen []reasonOutput `json:"seen"`
+	// Drops are read before and after the counters are.
+	SeenLeast uint64 `json:"seen_least_packets"`
+	SeenMost  uint64 `json:"seen_most_packets"`
 }
 
 type lossOutput struct {
@@ -230,7 +262,8 @@ func (x *follower) report(d *hops.Diff, warning string) pathOutput {
 		c := &d.Crossings[i]
 		told, seen, unseen := losses(&c.Account)
 		o.Crossings = append(o.Crossings, crossingOutput{From: dev(c.From), To: dev(c.To), Left: c.Left, Came: c.Came, Sent: c.Sent, Arrived: c.Arrived,
-			Lost: c.Lost(), Skew: c.Skew, Told: told, Seen: seen, Untold: c.Account.LeftLeast - int64(unseen), Reset: d.Hops[c.From].Reset || d.Hops[c.To].Reset,
+			Lost: c.Lost(), Skew: c.Skew, LostLeast: c.LostLeast, LostMost: c.LostMost,
+			Begin: queueOutput(c.Begin), End: queueOutput(c.End), Unknown: plainAll(c.Unknown), UntoldLeast: c.UntoldLeast, UntoldMost: c.UntoldMost, Told: told, Seen: seen, Untold: c.Account.LeftLeast - int64(unseen), Reset: d.Hops[c.From].Reset || d.Hops[c.To].Reset,
 			Sure: x.path.Links[i%len(x.path.Links)].Sure})
 	}
 	for _, e := range d.Ends {
@@ -239,9 +272,17 @@ func (x *follower) report(d *hops.Diff, warning string) pathOutput {
 		if e.Sends {
 			way = "tx"
 		}
-		o.Ends = append(o.Ends, endOutput{dev(e.Hop), way, told, seen})
+		o.Ends = append(o.Ends, endOutput{dev(e.Hop), way, told, seen, e.SeenLeast, e.SeenMost})
 	}
 	return o
+}
+
+func plainAll(all []string) []string {
+	out := []string{}
+	for _, s := range all {
+		out = append(out, plaintext.Line(s))
+	}
+	return out
 }
 
 // losses are those that counters tell of, and those that were seen besides.
@@ -336,20 +377,32 @@ func (c *crossingOutput) remarks() []string {
 	switch {
 	case c.Reset:
 		return []string{"a counter was reset: no comparison"}
-	case c.Lost < 0 && uint64(-c.Lost) <= c.Skew:
+	case c.Lost < 0 && c.LostMost >= 0:
 		return []string{c.withinSkew()}
 	case c.Lost < 0:
 		return []string{"more arrived than were sent: some came another way, or were split into more packets"}
-	}
-	if c.Untold > 0 && uint64(c.Untold) <= c.Skew {
+	case c.Untold <= 0:
+		return by(c.Told, c.Seen, 0)
+	case c.UntoldLeast <= 0:
 		return append(by(c.Told, c.Seen, 0), c.withinSkew())
 	}
-	return by(c.Told, c.Seen, c.Untold)
+	words := by(c.Told, c.Seen, c.Untold)
+	if c.UntoldLeast < c.Untold {
+		words[len(words)-1] += fmt.Sprintf(", at least %d: the others may have passed while the counters were read, or wait", c.UntoldLeast)
+	}
+	for _, queue := range c.Unknown {
+		words = append(words, "unless they wait where nobody counts them: "+queue)
+	}
+	return words
 }
 
 // withinSkew says that it may be that no packet was lost.
 func (c *crossingOutput) withinSkew() string {
-	return fmt.Sprintf("within the reading's skew: up to %d packets passed while the counters were read", c.Skew)
+	word := fmt.Sprintf("within the reading's skew: up to %d packets passed while the counters were read", c.Skew)
+	if begin, end := c.Begin.Qdisc+c.Begin.Backlog, c.End.Qdisc+c.End.Backlog; begin+end > 0 {
+		word += fmt.Sprintf(", and up to %d waited between the two at the beginning, %d at the end", begin, end)
+	}
+	return word
 }
 
 // by says in words what lost packets; nothing where none were.

@@ -4,7 +4,6 @@ package hops
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -29,9 +28,17 @@ type Crossing struct {
 	Sent     uint64 // packets, by these
 	Arrived  uint64
 	Account  ledger.Balance
-	// Skew is how many packets passed, at the average rate, while the counters were read one after
-	// another: by so many the two may differ, and none was lost.
+	// Skew is how many packets passed, as the counters themselves tell, while they were read at
+	// the beginning and at the end: by so many the two may differ, and none was lost.
 	Skew uint64
+	// Begin and End are the packets that waited between the two.
+	Begin, End Queue
+	// LostLeast and LostMost bound what was lost by the skew and by what waited. Untold is what is
+	// left of it when all that is told and seen is taken away.
+	LostLeast, LostMost     int64
+	UntoldLeast, UntoldMost int64
+	// Unknown are the queues between the two whose length nobody tells.
+	Unknown []string
 }
 
 // Lost is how many did not arrive; below 0 more arrived than were sent: by another way, or cut
@@ -44,6 +51,8 @@ type End struct {
 	Hop     int
 	Sends   bool
 	Account ledger.Balance
+	// SeenLeast and SeenMost bound what was seen to be dropped between the two readings.
+	SeenLeast, SeenMost uint64
 }
 
 // Diff is what passed along the path between two readings.
@@ -53,8 +62,7 @@ type Diff struct {
 	Crossings []Crossing // those of the list's direction first
 	Ends      []End
 
-	own   []Traffic // Hops, each loss at one of them
-	skewS float64   // for how long the two readings went on
+	own []Traffic // Hops, each loss at one of them
 }
 
 // DropsOf gives what was seen to be dropped of an interface's packets, of those that it was to
@@ -62,23 +70,22 @@ type Diff struct {
 type DropsOf func(h *Hop, sends bool) []ledger.Drop
 
 // Between compares two readings.
-func (p *Path) Between(from, to Reading, drops DropsOf) (d Diff) {
-	if drops == nil {
-		drops = func(*Hop, bool) []ledger.Drop { return nil }
-	}
+func (p *Path) Between(from, to Reading, seen Seen) (d Diff) {
+	seen = seen.orNone()
 	d.Seconds = float64(to.AtNs-from.AtNs) / 1e9
 	for i := range to.Hops {
 		d.Hops = append(d.Hops, traffic(&from.Hops[i], &to.Hops[i]))
 	}
 	d.own = p.ownDrops(d.Hops)
-	d.skewS = float64(from.TookNs+to.TookNs) / 1e9
 	for _, back := range []bool{false, true} {
 		for _, l := range p.Links {
 			x, y, r := l.From, l.To, l.Relation
 			if back {
 				x, y, r = y, x, r.mirror()
 			}
-			d.Crossings = append(d.Crossings, d.cross(p, x, y, r, drops))
+			c := d.cross(p, x, y, r, seen.Of)
+			c.bound(p, r, &from, &to, seen)
+			d.Crossings = append(d.Crossings, c)
 		}
 	}
 	last := len(p.Hops) - 1
@@ -87,9 +94,10 @@ func (p *Path) Between(from, to Reading, drops DropsOf) (d Diff) {
 		sends bool
 	}{{0, true}, {last, false}, {last, true}, {0, false}} {
 		if !d.accounted(e.hop, e.sends) {
-			l := ledger.Ledger{Counted: d.own[e.hop].told(p.Hops[e.hop].String(), e.sends), Drops: drops(&p.Hops[e.hop], e.sends)}
+			l := ledger.Ledger{Counted: d.own[e.hop].told(p.Hops[e.hop].String(), e.sends), Drops: seen.Of(&p.Hops[e.hop], e.sends)}
 			if b := l.Add(); len(b.Rows) > 0 || b.Attributed > 0 {
-				d.Ends = append(d.Ends, End{e.hop, e.sends, b})
+				h := &p.Hops[e.hop]
+				d.Ends = append(d.Ends, End{e.hop, e.sends, b, uint64(total(seen.Least(h, e.sends))), uint64(total(seen.Most(h, e.sends)))})
 			}
 		}
 	}
@@ -163,9 +171,6 @@ func (d *Diff) cross(p *Path, x, y int, r Relation, drops DropsOf) Crossing {
 		l.Counted = append(l.Counted, counted(p.Hops[y].String(), "rx_missed_errors", b.RxMissed), counted(p.Hops[y].String(), "rx_errors", b.RxErrors))
 	}
 	c.Account = l.Add()
-	if d.Seconds > 0 {
-		c.Skew = uint64(math.Ceil(float64(max(c.Sent, c.Arrived)) * d.skewS / d.Seconds))
-	}
 	return c
 }
 
@@ -203,6 +208,12 @@ func traffic(from, to *Counts) (t Traffic) {
 	t.TxPackets, t.TxBytes = grew(a.TxPackets, b.TxPackets), grew(a.TxBytes, b.TxBytes)
 	t.RxDropped, t.RxErrors, t.RxMissed = grew(a.RxDropped, b.RxDropped), grew(a.RxErrors, b.RxErrors), grew(a.RxMissedErrors, b.RxMissedErrors)
 	t.TxDropped, t.TxErrors, t.RxNohandler = grew(a.TxDropped, b.TxDropped), grew(a.TxErrors, b.TxErrors), grew(a.RxNohandler, b.RxNohandler)
+	for _, c := range []*Counts{from, to} { // also while it was read
+		grew(c.RxPackets, c.Again.RxPackets)
+		grew(c.TxPackets, c.Again.TxPackets)
+	}
+	grew(from.Again.RxPackets, b.RxPackets)
+	grew(from.Again.TxPackets, b.TxPackets)
 	if from.qdisc == to.qdisc {
 		t.QdiscDrops = uint64(uint32(to.QdiscDrops - from.QdiscDrops)) // 32 bits wide
 	} else {

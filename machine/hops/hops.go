@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
@@ -135,48 +134,4 @@ func (p *Path) Close() (err error) {
 		}
 	}
 	return err
-}
-
-// Counts are a hop's counters since it was made.
-type Counts struct {
-	rtnl.Stats
-	QdiscDrops uint64 // of its outermost queueing disciplines, 32 bits of them
-	qdisc      uint32 // handle: another one begins anew
-}
-
-// Reading is the counters of all hops, read one after another.
-type Reading struct {
-	AtNs   int64 // CLOCK_MONOTONIC, when the first was read
-	TookNs int64 // until the last was
-	Hops   []Counts
-}
-
-// Read reads the counters of all hops, in their order.
-func (p *Path) Read() (r Reading, err error) {
-	r.AtNs = counter.Monotonic()
-	for _, h := range p.Hops {
-		l, err := h.space.conn.Link(h.Index)
-		switch {
-		case errors.Is(err, unix.ENODEV) || err == nil && l.Name != h.Dev:
-			return r, &PlaceError{h.Place, errors.New("it is gone or has been renamed")}
-		case err != nil:
-			return r, &PlaceError{h.Place, err}
-		case l.Stats == nil:
-			return r, &PlaceError{h.Place, errors.New("the kernel sent no statistics")}
-		}
-		r.Hops = append(r.Hops, Counts{Stats: *l.Stats})
-	}
-	r.TookNs = counter.Monotonic() - r.AtNs
-	for i, h := range p.Hops {
-		qs, err := h.space.conn.QdiscStats(h.Index)
-		if err != nil {
-			return r, &PlaceError{h.Place, fmt.Errorf("read its queueing disciplines: %w", err)}
-		}
-		for _, q := range qs {
-			if q.Parent == rtnl.QdiscRoot {
-				r.Hops[i].QdiscDrops, r.Hops[i].qdisc = uint64(q.Drops), q.Handle
-			}
-		}
-	}
-	return r, nil
 }

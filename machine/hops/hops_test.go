@@ -153,7 +153,7 @@ func (x *bridged) passed(t *testing.T, p *Path, n, size int, arrived func(*Diff)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := p.Between(from, to, nil); arrived(&d) || time.Now().After(limit) {
+		if d := p.Between(from, to, Seen{}); arrived(&d) || time.Now().After(limit) {
 			return d
 		}
 	}

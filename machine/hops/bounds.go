@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+
+package hops
+
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/machine/ledger"
+	"github.com/zcbench/zcbench/machine/rtnl"
+)
+
+// Seen is what was seen to be dropped between two readings. Drops are read before and after the
+// counters are: Least are those of the shortest time, Most those of the longest. Where a function
+// is nil nobody looked.
+type Seen struct{ Of, Least, Most DropsOf }
+
+func (s Seen) orNone() Seen {
+	none := func(*Hop, bool) []ledger.Drop { return nil }
+	for _, f := range []*DropsOf{&s.Of, &s.Least, &s.Most} {
+		if *f == nil {
+			*f = none
+		}
+	}
+	return s
+}
+
+// Queue is how many packets waited between two counters, when it was read.
+type Queue struct {
+	Qdisc   uint64 // in the queueing disciplines of the one that sends
+	Backlog uint64 // in those of the CPUs, of this path or not
+}
+
+// span is how much a counter grew between a moment within the first reading and one within the
+// second.
+type span struct{ first, least, most int64 }
+
+func grown(from, to *Counts, of func(*rtnl.Stats) uint64) span {
+	a, b, x, y := of(&from.Stats), of(&from.Again), of(&to.Stats), of(&to.Again)
+	return span{int64(x - a), int64(x - b), int64(y - a)}
+}
+
+// pinned is the span at the very moment of the readings on the way there.
+func (s span) pinned() span { return span{s.first, s.first, s.first} }
+
+func (s span) width() int64 { return s.most - s.least }
+
+// bound finds between which numbers of packets the crossing lost. No rate is assumed: what passed
+// while the counters were read is known from the counters themselves.
+func (c *Crossing) bound(p *Path, r Relation, from, to *Reading, seen Seen) {
+	left := grown(&from.Hops[c.From], &to.Hops[c.From], packetsOf(c.Left))
+	came := grown(&from.Hops[c.To], &to.Hops[c.To], packetsOf(c.Came))
+	if r == Wire { // no queue that was read in the middle: the inner one's own moment will do
+		if c.From < c.To {
+			came = came.pinned()
+		} else {
+			left = left.pinned()
+		}
+	}
+	c.Skew = uint64(left.width() + came.width())
+	c.Begin, c.End = c.queue(from), c.queue(to)
+	q := int64(c.End.Qdisc) - int64(c.Begin.Qdisc)
+	c.LostLeast = left.least - came.most - q - int64(c.End.Backlog)
+	c.LostMost = left.most - came.least - q + int64(c.Begin.Backlog)
+
+	told, off := int64(0), int64(0)
+	for _, row := range c.Account.Rows {
+		told += int64(row.Count)
+	}
+	least, most := int64(0), int64(0)
+	look := func(hop int, sends bool) {
+		off += p.lossWidth(hop, sends, from, to)
+		h := &p.Hops[hop]
+		now := total(seen.Of(h, sends))
+		least, most = least+total(seen.Least(h, sends))-now, most+total(seen.Most(h, sends))-now
+	}
+	if c.Left == "rx" {
+		look(c.From, false)
+	}
+	if c.Came == "tx" {
+		look(c.To, true)
+	}
+	if r == Wire && p.Hops[c.To].Kind != "veth" {
+		for _, of := range []func(*rtnl.Stats) uint64{func(s *rtnl.Stats) uint64 { return s.RxMissedErrors }, func(s *rtnl.Stats) uint64 { return s.RxErrors }} {
+			off += grown(&from.Hops[c.To], &to.Hops[c.To], of).width()
+		}
+	}
+	uncounted := total(c.Account.Uncounted)
+	c.UntoldLeast = c.LostLeast - told - off - uncounted - most
+	c.UntoldMost = c.LostMost - told + off - uncounted - least
+	c.Unknown = p.unknown(c, r, from.BacklogKnown && to.BacklogKnown)
+}
+
+func packetsOf(way string) func(*rtnl.Stats) uint64 {
+	if way == "rx" {
+		return func(s *rtnl.Stats) uint64 { return s.RxPackets }
+	}
+	return func(s *rtnl.Stats) uint64 { return s.TxPackets }
+}
+
+func (c *Crossing) queue(r *Reading) (q Queue) {
+	if c.Came == "tx" {
+		q.Qdisc = r.Hops[c.To].QLen
+	}
+	if c.Left == "rx" {
+		q.Backlog = r.Backlog
+	}
+	return q
+}
+
+// lossWidth is by how many packets the counters of what a hop lost grew while they were read, and
+// for a veth that of its other end, which is taken from them.
+func (p *Path) lossWidth(hop int, sends bool, from, to *Reading) (w int64) {
+	add := func(i int, of func(*rtnl.Stats) uint64) { w += grown(&from.Hops[i], &to.Hops[i], of).width() }
+	dropped := func(s *rtnl.Stats) uint64 { return s.TxDropped }
+	if sends {
+		add(hop, dropped)
+		add(hop, func(s *rtnl.Stats) uint64 { return s.TxErrors })
+		return w
+	}
+	add(hop, func(s *rtnl.Stats) uint64 { return s.RxDropped })
+	add(hop, func(s *rtnl.Stats) uint64 { return s.RxNohandler })
+	for _, l := range p.Links {
+		if l.Relation == Wire && (l.From == hop || l.To == hop) && p.Hops[hop].Kind == "veth" {
+			add(l.From+l.To-hop, dropped)
+		}
+	}
+	return w
+}
+
+func total(drops []ledger.Drop) (n int64) {
+	for _, d := range drops {
+		n += int64(d.Packets)
+	}
+	return n
+}
+
+// unknown names the queues between two counters whose length the kernel does not tell. The ends of
+// a veth have none between them: both count a packet in one place (drivers/net/veth.c:
+// veth_get_stats64).
+func (p *Path) unknown(c *Crossing, r Relation, backlog bool) (out []string) {
+	from, to := &p.Hops[c.From], &p.Hops[c.To]
+	switch {
+	case r == Wire && to.Kind != "veth":
+		out = append(out, fmt.Sprintf("the rings of %s and %s", from, to))
+	case c.Came == "tx" && to.Kind == "veth":
+		out = append(out, fmt.Sprintf("the ring of %s's other end (if it has GRO or XDP on: 256 packets for each queue)", to))
+	case c.Came == "tx" && to.Kind == "":
+		out = append(out, fmt.Sprintf("the transmit ring of %s", to))
+	}
+	if c.Left == "rx" && !backlog {
+		out = append(out, "the CPUs' backlogs")
+	}
+	return out
+}

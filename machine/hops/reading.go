@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+
+package hops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"golang.org/x/sys/unix"
+)
+
+// Counts are a hop's counters since it was made.
+type Counts struct {
+	rtnl.Stats            // read on the way there
+	Again      rtnl.Stats // read once more on the way back
+	QdiscDrops uint64     // of its outermost queueing disciplines, 32 bits of them
+	QLen       uint64     // packets that waited there
+	qdisc      uint32     // handle: another one begins anew
+}
+
+// Reading is the counters of all hops, read there and back: first, second, ..., last, last, ...,
+// second, first. So at each moment in the middle a counter was between its two readings, however
+// fast packets passed and however long the reader was kept waiting.
+type Reading struct {
+	AtNs   int64 // CLOCK_MONOTONIC, when the first was read
+	TookNs int64 // until it was read again
+	Hops   []Counts
+	// Backlog is the packets in the backlogs of all CPUs, of whatever interface, in the middle.
+	Backlog      uint64
+	BacklogKnown bool // no: the kernel does not tell it, or nobody asked as no queue is between
+}
+
+// Read reads the counters of all hops, there and back, and in the middle the queues that packets
+// wait in between two of them.
+func (p *Path) Read() (r Reading, err error) {
+	r.AtNs, r.Hops = counter.Monotonic(), make([]Counts, len(p.Hops))
+	for i := range p.Hops {
+		if r.Hops[i].Stats, err = p.stats(i); err != nil {
+			return r, err
+		}
+	}
+	queued := p.queued()
+	if slices.Contains(queued, true) {
+		// Before the queues behind them: what comes in between was not counted by the first reading.
+		r.Backlog, r.BacklogKnown = backlog()
+	}
+	for i := range p.Hops {
+		if queued[i] {
+			if err := p.qdisc(i, &r.Hops[i]); err != nil {
+				return r, err
+			}
+		}
+	}
+	for i := len(p.Hops) - 1; i >= 0; i-- {
+		if r.Hops[i].Again, err = p.stats(i); err != nil {
+			return r, err
+		}
+	}
+	r.TookNs = counter.Monotonic() - r.AtNs
+	for i := range p.Hops {
+		if !queued[i] {
+			if err := p.qdisc(i, &r.Hops[i]); err != nil {
+				return r, err
+			}
+		}
+	}
+	return r, nil
+}
+
+func (p *Path) stats(i int) (s rtnl.Stats, err error) {
+	h := &p.Hops[i]
+	l, err := h.space.conn.Link(h.Index)
+	switch {
+	case errors.Is(err, unix.ENODEV) || err == nil && l.Name != h.Dev:
+		return s, &PlaceError{h.Place, errors.New("it is gone or has been renamed")}
+	case err != nil:
+		return s, &PlaceError{h.Place, err}
+	case l.Stats == nil:
+		return s, &PlaceError{h.Place, errors.New("the kernel sent no statistics")}
+	}
+	return *l.Stats, nil
+}
+
+// queued tells the hops whose queueing disciplines are between two counters that are compared.
+func (p *Path) queued() []bool {
+	out := make([]bool, len(p.Hops))
+	for _, l := range p.Links {
+		out[l.From] = out[l.From] || l.Relation == Across || l.Relation == Up
+		out[l.To] = out[l.To] || l.Relation == Across || l.Relation == Down
+	}
+	return out
+}
+
+func (p *Path) qdisc(i int, c *Counts) error {
+	h := &p.Hops[i]
+	qs, err := h.space.conn.QdiscStats(h.Index)
+	if err != nil {
+		return &PlaceError{h.Place, fmt.Errorf("read its queueing disciplines: %w", err)}
+	}
+	for _, q := range qs {
+		if q.Parent == rtnl.QdiscRoot {
+			c.QdiscDrops, c.QLen, c.qdisc = uint64(q.Drops), uint64(q.QLen), q.Handle
+		}
+	}
+	return nil
+}
+
+// backlogFields is how many columns softnet_stat has where it tells the backlog's length: it is
+// the last but one, before the CPU's number.
+const backlogFields = 13
+
+func backlog() (n uint64, known bool) {
+	rows, err := counter.ReadSoftnet(counter.FS{})
+	for _, r := range rows {
+		if r.Width < backlogFields {
+			return 0, false
+		}
+		n += uint64(r.SoftnetBacklogLen)
+	}
+	return n, err == nil && len(rows) > 0
+}

@@ -29,7 +29,7 @@ func TestAboutHere(t *testing.T) {
 		want  []string
 	}{
 		{"a server", doctor.Brief{Kernel: "7.0.1", CPUs: 64, Admin: true, Cards: []doctor.Card{{Dev: "eth0", Driver: "igb"}, {Dev: "eth1", Driver: "mlx5_core", Known: true, Since: "6.17", Takes: true}}},
-			true, []string{"eth1 (mlx5_core): can do zcrx", "a driver zcbench does not know", "KVM found", "  zcbench demo ", "doctor --dev eth1", "nothing is left"}},
+			true, []string{"eth1 (mlx5_core): can do zcrx", "a driver zcbench does not know", "KVM found", "  zcbench demo ", "doctor --dev eth1", "no settings left behind"}},
 		{"a laptop", doctor.Brief{Kernel: "6.1.0", CPUs: 4, Ring: unix.EPERM, Left: 2}, false,
 			[]string{"no CAP_NET_ADMIN", "operation not permitted", "none: zcrx", "emulated", "run --sut local --tg local", "sudo zcbench demo", "2 killed runs"}},
 		{"one run was killed", doctor.Brief{Kernel: "6.1.0", CPUs: 4, Left: 1}, false, []string{"a killed run left settings behind: zcbench restore"}},

@@ -44,13 +44,15 @@ A HOST is one of
                      or a path such as netns:/proc/PID/ns/net
   ssh:[USER@]HOST    another machine
   ssh+sudo:USER@HOST the same, as root by sudo -n there
-  exec:COMMAND       where COMMAND leads to, which runs the words after it there, such
-                     as exec:'srun -w n1 -N1 -n1 --overlap -u', exec:'podman exec -i C',
-                     exec:'kubectl exec -i POD --' (docs/exec.md)
+  exec:COMMAND       any command that runs the words after it there, such as
+                     exec:'srun -w n1 -N1 -n1 --overlap -u',
+                     exec:'podman exec -i C', exec:'kubectl exec -i POD --'
+                     (docs/exec.md)
 
-For ssh, zcbench uses your ssh with its configuration, keys and agent. There, and for
-commands, it copies itself once to ~/.cache/zcbench/agent, unless the same build is in
-PATH, verifies the copy, and exits when the connection closes (docs/hosts.md).
+For ssh, zcbench uses your ssh with its configuration, keys and agent. There,
+and for commands, it copies itself once to ~/.cache/zcbench/agent, unless the
+same build is in PATH, verifies the copy, and exits when the connection closes
+(docs/hosts.md).
 
 Settings that flags change on the hosts are restored when the run ends, also after an
 error; zcbench restore undoes what a kill -9 left (docs/settings.md). They need root

@@ -44,7 +44,8 @@ func (p *Path) Read() (r Reading, err error) {
 	}
 	queued := p.queued()
 	if slices.Contains(queued, true) {
-		// Before the queues behind them: what comes in between was not counted by the first reading.
+		// Before the queues behind them: what comes in between was not counted by the first
+		// reading.
 		r.Backlog, r.BacklogKnown = backlog()
 	}
 	for i := range p.Hops {

@@ -158,14 +158,10 @@ func pair(r *compare.Row) string {
 
 // caveats are what a verdict says beside itself, in brackets.
 func caveats(r *compare.Row) string {
-	_, rest, _ := strings.Cut(r.VerdictText(), " (")
-	if rest == "" {
-		return ""
+	if all := r.Caveats(); all != nil {
+		return " (" + strings.Join(all, "; ") + ")"
 	}
-	if r.A.ID != r.B.ID { // they have names
-		rest = strings.NewReplacer("consumed in A", "consumed in "+r.A.ID, "consumed in B", "consumed in "+r.B.ID).Replace(rest)
-	}
-	return " (" + rest
+	return ""
 }
 
 func (w *writer) equal(rows []*compare.Row) {

@@ -3,8 +3,8 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
@@ -79,11 +79,7 @@ var lift = map[results.LimitedBy]string{
 func lacks(c *compare.Contest, rivals []*compare.Rival) string {
 	var out []string
 	for _, r := range rivals {
-		why := heldBy(c, r)
-		if why == "" {
-			_, why, _ = strings.Cut(strings.TrimSuffix(ofRival(c, r).Verdict, ")"), " (")
-		}
-		out = append(out, r.Cell.Cell.ID+" ("+why+")")
+		out = append(out, r.Cell.Cell.ID+" ("+cmp.Or(heldBy(c, r), lacking(r), "too close")+")")
 	}
 	return few(out)
 }

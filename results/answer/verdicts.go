@@ -18,21 +18,30 @@ func (w *writer) ofCell(c *compare.Cell, figure string) Verdict {
 	return v
 }
 
+// lacking is why nothing could be told of a rival; "" where the two are too close.
+func lacking(r *compare.Rival) string {
+	switch {
+	case len(r.Diff.Warnings) > 0:
+		return strings.Join(r.Diff.Warnings, "; ")
+	case r.Why() != "":
+		return r.Why()
+	case !r.Reach.Attainable():
+		return fmt.Sprintf("with %d runs in %d comparisons, p is at least %.2g", r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)
+	}
+	return ""
+}
+
 // ofRival is what was found out about a rival beside the first.
 func ofRival(c *compare.Contest, r *compare.Rival) Verdict {
 	v := Verdict{Cell: r.Cell.Cell.ID, Beside: c.First.Cell.ID, Figure: c.Metric.Name, Ratio: r.Diff.Ratio, Runs: fmt.Sprintf("%d+%d", r.Diff.NB, r.Diff.NA)}
-	switch {
+	switch why := lacking(r); {
 	case c.Below(r) && r.Why() == "":
 		v.Verdict = "lower"
 		if !c.Metric.HigherWins {
 			v.Verdict = "higher"
 		}
-	case len(r.Diff.Warnings) > 0:
-		v.Verdict = "cannot tell (" + strings.Join(r.Diff.Warnings, "; ") + ")"
-	case r.Why() != "":
-		v.Verdict = "cannot tell (" + r.Why() + ")"
-	case !r.Reach.Attainable():
-		v.Verdict = fmt.Sprintf("cannot tell (with %d runs in %d comparisons, p is at least %.2g)", r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)
+	case why != "":
+		v.Verdict = "cannot tell (" + why + ")"
 	default:
 		v.Verdict = "cannot tell"
 	}

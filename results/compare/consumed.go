@@ -12,7 +12,9 @@ import (
 // Unconsumed says in which cells of a comparison of receivers nobody looks at the payload.
 // Copying brings it into the reader's cache, and zero copy does not: who never reads it does
 // not see what that is worth. "" where both read it, or the comparison is of senders alone.
-func unconsumed(a, b *results.Cell) string {
+func unconsumed(a, b *results.Cell) string { return unconsumedIn(a, b, "A", "B") }
+
+func unconsumedIn(a, b *results.Cell, nameA, nameB string) string {
 	if !slices.Contains(subjects(a, b), results.ByReceiver) {
 		return ""
 	}
@@ -20,9 +22,9 @@ func unconsumed(a, b *results.Cell) string {
 	case !x && !y:
 		return "payload not consumed"
 	case !x:
-		return "payload not consumed in A"
+		return "payload not consumed in " + nameA
 	case !y:
-		return "payload not consumed in B"
+		return "payload not consumed in " + nameB
 	}
 	return ""
 }

@@ -209,58 +209,78 @@ func (r *Row) PText() string {
 
 // VerdictText is the verdict with why there is none.
 func (r *Row) VerdictText() string {
-	v := string(r.Verdict)
+	v, beside := r.verdict("A", "B")
+	if beside != nil {
+		v += " (" + strings.Join(beside, "; ") + ")"
+	}
+	if r.Other == "" && r.Mixed() {
+		v += r.forcedText()
+	}
+	return v
+}
+
+// Caveats are what [Row.VerdictText] says beside the verdict; cells of different ids have them for
+// names.
+func (r *Row) Caveats() []string {
+	a, b := "A", "B"
+	if r.A.ID != r.B.ID {
+		a, b = r.A.ID, r.B.ID
+	}
+	_, beside := r.verdict(a, b)
+	return beside
+}
+
+// verdict is the verdict in few words, and what there is to say beside it. The cells go by these
+// names.
+func (r *Row) verdict(nameA, nameB string) (v string, beside []string) {
+	v = string(r.Verdict)
 	switch {
 	case r.Other != "":
-		return v + " (other instrument: " + plaintext.Line(r.Other) + ")"
+		return v, []string{"other instrument: " + plaintext.Line(r.Other)}
 	case r.Mixed():
-		return v + " (differs in " + strings.Join(r.Others, ", ") + ")" + r.forcedText()
+		return v, []string{"differs in " + strings.Join(r.Others, ", ")}
 	case r.OtherClock != "":
-		return v + " (other CPU frequency: " + r.OtherClock + ")"
+		return v, []string{"other CPU frequency: " + r.OtherClock}
 	case len(r.Published) > 0:
-		return v + " (published figure)"
+		return v, []string{"published figure"}
 	case len(r.Diff.Warnings) > 0:
-		return v + " (" + strings.Join(r.Diff.Warnings, "; ") + ")"
+		return v, r.Diff.Warnings
 	case r.Work != "":
-		return string(r.Work)
+		return string(r.Work), nil
 	case r.OffClocks:
-		return v + " (" + r.clockText() + ")"
+		return v, []string{r.clockText()}
 	case r.Verdict == Unsure && r.Inert == nil && !r.Equal.Holds() && r.Reach != nil && !r.Reach.Attainable():
-		return fmt.Sprintf("%s (with %d runs in %d comparisons, p is at least %.2g)", v, r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)
+		return v, []string{fmt.Sprintf("with %d runs in %d comparisons, p is at least %.2g", r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)}
 	}
-	var more []string
 	if r.Equal.Holds() {
 		within := fmt.Sprintf("within %g %%", 100*r.Equal.Margin)
 		if r.Verdict == Unsure {
 			v = "equal " + within
 		} else {
-			more = append(more, within)
+			beside = append(beside, within)
 		}
 	}
 	if r.AtLimit != "" && r.Verdict == Unsure {
 		v = AtLimit(r.AtLimit)
 	} else if r.AtLimit != "" {
-		more = append(more, AtLimit(r.AtLimit)+": at least this much")
+		beside = append(beside, AtLimit(r.AtLimit)+": at least this much")
 	}
 	if v != string(Unsure) && r.AtLimit == "" || r.Verdict != Unsure {
-		more = append(more, r.levels()...)
+		beside = append(beside, r.levels()...)
 	}
 	if r.Unconsumed != "" && (r.Verdict != Unsure || r.Equal.Holds()) {
-		more = append(more, r.Unconsumed)
+		beside = append(beside, unconsumedIn(&r.A, &r.B, nameA, nameB))
 	}
 	if r.ClockUs > 0 && (r.Verdict != Unsure || r.Equal.Holds()) {
-		more = append(more, r.clockText())
+		beside = append(beside, r.clockText())
 	}
 	if r.Inert != nil {
-		more = append(more, didNotAct(r.Inert))
+		beside = append(beside, didNotAct(r.Inert))
 	}
 	if r.Exploratory {
-		more = append(more, "exploratory")
+		beside = append(beside, "exploratory")
 	}
-	if more != nil {
-		v += " (" + strings.Join(more, "; ") + ")"
-	}
-	return v
+	return v, beside
 }
 
 // levels say what an answer holds for, and of which factors.

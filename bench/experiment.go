@@ -271,9 +271,12 @@ func (e *Experiment) note(line string) {
 	}
 }
 
+// warns begins what is wrong with what comparisons can show.
+const warns = "warning: "
+
 // foretold tells the user what comparisons can show; of a demo only what is wrong with that.
 func (e *Experiment) foretold(line string) {
-	if !e.Fit || strings.HasPrefix(line, "warning:") {
+	if !e.Fit || strings.HasPrefix(line, warns) {
 		e.note(line)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/zc/nicqueue"
 )
 
 // Place is where payload has to land.
@@ -55,7 +56,7 @@ var ProofCases = func() []ProofCase {
 		{Cell: proofCell("devmem", "devmem", "tcp"), Lands: InProvider},
 		{Cell: proofCell("devmem TX to zcrx", "zcrx", "devmem"), Lands: InProvider, Netmem: true},
 		{Cell: proofCell("tcp-mmap", "tcp-mmap", "tcp"), Lands: InKernel},
-		{Cell: wrong, Lands: InKernel, Invalid: ", but the provider is on queue "},
+		{Cell: wrong, Lands: InKernel, Invalid: nicqueue.NotOnQueue},
 	}
 }()
 

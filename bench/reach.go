@@ -136,7 +136,7 @@ func (e *Experiment) foretell(missing func(results.Cell) *Missing, say func(stri
 	}
 	all, unmatched := reaches(e.Spec, missing)
 	if len(unmatched) > 0 {
-		say(fmt.Sprintf("warning: %s without any comparison: no cell that can run differs in just one factor: %s",
+		say(warns + fmt.Sprintf("%s without any comparison: no cell that can run differs in just one factor: %s",
 			counted(len(unmatched), "cell", "cells"), shortList(unmatched)))
 	}
 	if len(all) == 0 && e.RequireVerdict {
@@ -155,7 +155,7 @@ func (e *Experiment) foretell(missing func(results.Cell) *Missing, say func(stri
 			if e.RequireVerdict {
 				return inputErrorf("%s: %s", e.Spec.Name, line)
 			}
-			line = "warning: " + line
+			line = warns + line
 		}
 		say(line)
 	}

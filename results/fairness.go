@@ -80,7 +80,7 @@ func (r *Record) FlowSpread() *FlowSpread {
 
 // metrics are its rows of metrics.csv.
 func (s *FlowSpread) metrics() []Metric {
-	const src = "data path"
+	const src = DataPath
 	return []Metric{{Name: MetricJain, Unit: "1", Value: s.Jain, Source: src},
 		{Name: MetricFlowMin, Unit: "Gbit/s", Value: s.Min, Source: src},
 		{Name: MetricFlowMedian, Unit: "Gbit/s", Value: s.Median, Source: src},

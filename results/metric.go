@@ -17,6 +17,9 @@ const (
 	MetricForeignCores = "foreign_cpuN_low_cores"   // load of others, at least
 )
 
+// DataPath begins the sources of figures that a data path itself counted.
+const DataPath = "data path"
+
 var capitals = lazy.Regexp("[A-Z]+")
 
 // Named is the metric's name with the words of Of in it.

@@ -170,7 +170,7 @@ func (p *Packets) rows() (out []Metric) {
 	if p == nil {
 		return nil
 	}
-	const source = "data path, whole flow"
+	const source = DataPath + ", whole flow"
 	for _, x := range []struct {
 		name string
 		v    *uint64
@@ -181,7 +181,7 @@ func (p *Packets) rows() (out []Metric) {
 		}
 	}
 	if p.Unaccounted != nil {
-		out = append(out, Metric{Name: "packets_unaccounted", Unit: "packets", Value: *p.Unaccounted, Source: "data path and counters, whole flow"})
+		out = append(out, Metric{Name: "packets_unaccounted", Unit: "packets", Value: *p.Unaccounted, Source: DataPath + " and counters, whole flow"})
 	}
 	for _, c := range p.Counted {
 		out = append(out, Metric{Name: "packets_counted_NAME", Of: []string{metricWord(c.Name)}, Unit: "packets", Value: *c.Value, Source: "counters: " + c.Source})

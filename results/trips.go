@@ -25,7 +25,7 @@ func (h *Host) CPUUsPerTransaction() *float64 {
 
 // TripMetrics are the rows of metrics.csv of round trips; nothing where there were none.
 func (h *Host) TripMetrics() (ms []Metric) {
-	const src = "data path"
+	const src = DataPath
 	if n := h.Transactions; n != nil {
 		ms = append(ms, Metric{Name: "transactions", Unit: "1", Value: float64(*n), Source: src})
 	}

@@ -37,12 +37,14 @@ const CheckManaged = "link manager"
 func managed(fs tune.FS, s rtnl.Stack, l rtnl.Link) wire.Check {
 	c := wire.Check{Name: CheckManaged, Needed: "none: a daemon may remove the addresses while a setting has the link down, or revert settings", Status: "ok"}
 	var found, fixes []string
+	var command string
 	for _, x := range append(s.Below(l), s.Above(l)[1:]...) {
 		for _, m := range fs.Managers(x.Index) {
 			text, fix := m.Name+" manages "+x.Name, ""
 			switch {
 			case m.Name == "NetworkManager":
-				fix = "nmcli device set " + x.Name + " managed no"
+				command = "nmcli device set " + x.Name + " managed no"
+				fix = command
 			case m.File != "":
 				text += " by " + m.File
 				fix = "Unmanaged=yes in section [Link] of " + m.File + ", or IgnoreCarrierLoss=yes in [Network]; then networkctl reload"
@@ -57,8 +59,8 @@ func managed(fs tune.FS, s rtnl.Stack, l rtnl.Link) wire.Check {
 		return c
 	}
 	c.Status, c.Fix = "warn", "for the duration of the runs, with addresses set by hand: "+strings.Join(fixes, "; ")
-	if len(fixes) == 1 && strings.HasPrefix(fixes[0], "nmcli ") {
-		c.Command = fixes[0]
+	if len(fixes) == 1 {
+		c.Command = command
 	}
 	return c
 }

@@ -36,7 +36,7 @@ func choose(c *results.Cell, o *results.Option, n ast.Node) (string, error) {
 	if err == nil {
 		err = Settable(o, s)
 	}
-	if err == nil && slices.ContainsFunc(c.Others(), func(x results.Other) bool { return strings.HasPrefix(x.Name, "interrupt ") }) {
+	if err == nil && slices.ContainsFunc(c.Others(), isInterrupt) {
 		err = errors.New("a file may move interrupts only by cpu_layout: their numbers hold for one boot of one host")
 	}
 	if err != nil {

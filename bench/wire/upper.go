@@ -16,11 +16,7 @@ const SharedFix = "name another interface with --dev or --tg-dev, or reach the h
 // SharedError is a run on the interface by which its host is reached; why says how it is
 // shared.
 func SharedError(dev, why string) error {
-	own := "ssh"
-	if strings.HasPrefix(why, "the connection of ") { // package ssh, Above
-		own = "connection"
-	}
-	return &fault.Error{Op: fmt.Sprintf("%s carries zcbench's own %s: %s: a flow there would flood it, and a setting that takes the link down would cut it", dev, own, why), How: SharedFix}
+	return &fault.Error{Op: fmt.Sprintf("%s carries zcbench's own connection: %s: a flow there would flood it, and a setting that takes the link down would cut it", dev, why), How: SharedFix}
 }
 
 // StandsOn reports whether an interface is another by name, or stands on that.

@@ -92,20 +92,20 @@ func (l limits) Set(s string) error {
 	return nil
 }
 
-// verdict says what a cost's interval tells of its limit; empty: it has none.
-func (l limits) verdict(c cost) string {
+// verdict says what a cost's interval tells of its limit, and whether that is kept; empty: it has none.
+func (l limits) verdict(c cost) (text string, kept bool) {
 	percent, ok := l[c.Probes]
 	if !ok || c.Figure != throughput {
-		return ""
+		return "", true
 	}
-	kept := 1 - percent/100
-	switch a := stat.AtLeast(kept, kept).Judge(c.Ratio); a {
+	left := 1 - percent/100
+	switch a := stat.AtLeast(left, left).Judge(c.Ratio); a {
 	case stat.Met:
-		return fmt.Sprintf("loses less than %g %%", percent)
+		return fmt.Sprintf("loses less than %g %%", percent), true
 	case stat.NotMet:
-		return fmt.Sprintf("loses more than %g %%", percent)
+		return fmt.Sprintf("loses more than %g %%", percent), false
 	default:
-		return string(a)
+		return string(a), false
 	}
 }
 
@@ -114,9 +114,9 @@ func (l limits) check(all []cost) error {
 	var errs []error
 	seen := map[string]bool{}
 	for _, c := range all {
-		v := l.verdict(c)
+		v, kept := l.verdict(c)
 		seen[c.Probes] = seen[c.Probes] || v != ""
-		if v != "" && !strings.HasPrefix(v, "loses less") {
+		if !kept {
 			errs = append(errs, fmt.Errorf("%s: a loss of less than %g %% is not shown: %s", c.Cell, l[c.Probes], v))
 		}
 	}
@@ -197,7 +197,8 @@ func printTable(w io.Writer, all []cost, l limits, budgets string) error {
 		if c.Ratio.HasInterval() {
 			interval, conf = fmt.Sprintf("%.4f..%.4f", c.Ratio.Lo, c.Ratio.Hi), fmt.Sprintf("%.1f %%", 100*c.Ratio.Confidence)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%.4f\t%s\t%s\t%s\n", c.Cell, c.Figure, c.Ratio.N, c.Ratio.Estimate, interval, conf, l.verdict(c))
+		verdict, _ := l.verdict(c)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%.4f\t%s\t%s\t%s\n", c.Cell, c.Figure, c.Ratio.N, c.Ratio.Estimate, interval, conf, verdict)
 	}
 	fmt.Fprint(t, budgets)
 	return t.Flush()

@@ -72,7 +72,7 @@ func TestLimits(t *testing.T) {
 		{cost{"", "syscalls", throughput, ratio(.5, .6)}, ""},
 		{cost{"", "latency", "CPU time per byte, SUT", ratio(.5, .6)}, ""},
 	} {
-		if got := l.verdict(c.cost); got != c.want {
+		if got, _ := l.verdict(c.cost); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.cost, got, c.want)
 		}
 		kept := c.want == "" || strings.HasPrefix(c.want, "loses less")

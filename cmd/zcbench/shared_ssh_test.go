@@ -61,7 +61,7 @@ func TestIntegrationSharedWithSSH(t *testing.T) {
 	} {
 		p := h.start(t, h.run(more...)...)
 		got := p.Wait(60 * time.Second)
-		for _, want := range []string{h.pair.SUT.Dev + " carries zcbench's own ssh: the ssh connection to " + h.pair.TG.IPv4.String() + " uses " + h.pair.SUT.Dev, "--shared-with-ssh"} {
+		for _, want := range []string{h.pair.SUT.Dev + " carries zcbench's own connection: the ssh connection to " + h.pair.TG.IPv4.String() + " uses " + h.pair.SUT.Dev, "--shared-with-ssh"} {
 			if got != 2 || !strings.Contains(p.Err.String(), want) {
 				t.Errorf("%v: exit status %d, lacks %q\n%s%s", more, got, want, &p.Out, &p.Err)
 			}

@@ -24,6 +24,10 @@ func (q *Queue) Landed(fd int) (on nic.Queue, ok bool) {
 	return on, ok && err == nil
 }
 
+// NotOnQueue are the words between two queues by which [Queue.Whereabouts] is known to tell that a
+// flow came by another one than the provider's.
+const NotOnQueue = ", but the provider is on queue "
+
 // Whereabouts says of a flow that was copied where it came in, other than where
 // it should have, and what to do about it.
 func (q *Queue) Whereabouts(fd int) (where, fix string) {
@@ -33,7 +37,7 @@ func (q *Queue) Whereabouts(fd int) (where, fix string) {
 			"check that the driver reports its NAPI instances (ethtool -S " + q.Dev.Name + " shows bytes per queue) and its ntuple rules (ethtool -n " + q.Dev.Name + ")"
 	}
 	if on.ID != q.ID {
-		return fmt.Sprintf("the flow landed on queue %d, but the provider is on queue %d", on.ID, q.ID),
+		return fmt.Sprintf("the flow landed on queue %d%s%d", on.ID, NotOnQueue, q.ID),
 			"look for a rule that steers it elsewhere (ethtool -n " + q.Dev.Name + "), leave out --steer-queue, or choose --queue " + fmt.Sprint(on.ID)
 	}
 	if on.Provider != q.Provider {

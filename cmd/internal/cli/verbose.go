@@ -17,7 +17,7 @@ const VerboseUsage = "also print figures of the data paths themselves, such as d
 // them, and more, are in metrics.csv.
 func DataPath(w io.Writer, end string, metrics []results.Metric) {
 	for _, m := range metrics {
-		if !strings.HasPrefix(m.Source, "data path") {
+		if !strings.HasPrefix(m.Source, results.DataPath) {
 			continue
 		}
 		unit := ""

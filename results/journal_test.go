@@ -412,3 +412,32 @@ func FuzzJournal(f *testing.F) {
 		}
 	})
 }
+
+// A journal of anybody's is read up to so many runs, and one with more is refused by that number.
+func TestReadFiguresUpTo(t *testing.T) {
+	dir := t.TempDir()
+	w, err := Create(dir, Header{ToolVersion: "t", SessionID: "s1", CreatedUTCNs: 1, Cells: []Cell{flowing(1).Cell}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		r := flowing(1)
+		r.RunID, r.SessionID, r.Seq, r.Rep = fmt.Sprint("r", i), "s1", i, i
+		if err := w.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, JournalFile)
+	for most, want := range map[int]string{2: "the journal has more than 2 runs", 3: "", 4: ""} {
+		j, err := ReadFiguresUpTo(path, most)
+		switch {
+		case want == "" && (err != nil || len(j.Records) != 3 || len(j.Skipped) != 0):
+			t.Errorf("at most %d: %d records, skipped %v, %v", most, len(j.Records), j.Skipped, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("at most %d: %d records, %v", most, len(j.Records), err)
+		}
+	}
+}

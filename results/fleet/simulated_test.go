@@ -33,7 +33,7 @@ func TestNobodyIsNamed(t *testing.T) {
 		"runs of heavy tails": {pairs: 20, cells: 4, runs: 6, cv: .005, between: .005, tail: true, hosts: twoEach},
 		"many pairs":          {pairs: 120, cells: 2, runs: 6, cv: .01, between: .005, hosts: twoEach},
 	} {
-		rounds, named := long.Rounds(60, 600), 0
+		rounds, named := long.Rounds(30, 600), 0
 		if m.pairs > 100 {
 			rounds /= 5
 		}
@@ -71,7 +71,7 @@ func TestSlowPairIsFound(t *testing.T) {
 			}
 			return 0
 		}
-		rounds, found, wrong := long.Rounds(20, 500), 0, 0
+		rounds, found, wrong := long.Rounds(15, 500), 0, 0
 		if x.pairs > 100 {
 			rounds /= 5
 		}

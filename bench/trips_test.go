@@ -20,6 +20,8 @@ func TestIntegrationRoundTrips(t *testing.T) {
 		{ID: "busy", RX: "tcp", TX: "rr", BusyPollUs: 50},
 		{ID: "udp/rr", RX: "udp", TX: "udp-rr"},
 		{ID: "udp-uring/rr", RX: "udp-uring", TX: "udp-rr", InFlight: 4, Request: 64, Response: 128},
+		{ID: "udp-xsk/rr", RX: "udp-xsk", TX: "udp-rr"},
+		{ID: "udp-xsk/rr, many", RX: "udp-xsk", TX: "udp-rr", InFlight: 16, Request: 100, Response: 40},
 	} {
 		rec := r.Runner.Run(t.Context(), matrix.Run{Cell: c})
 		if late(t, rec) {

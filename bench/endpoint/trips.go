@@ -66,8 +66,8 @@ func (e *End) messageBytes() int {
 // answer lets a flow's requests be answered, where its sender waits for that.
 func (f *flow) answer(e *End, a arrival) error {
 	asks := a.hello.ResponseBytes > 0
-	if c := &e.spec.Cell; c.TX != "" && c.RoundTrips() != asks {
-		return fmt.Errorf("the sender's mode is %s, not the plan's %s: start it as planned", a.hello.TXMode, c.TX)
+	if err := e.asPlanned(&a.hello); err != nil {
+		return err
 	}
 	if f.asked = asks; !asks || e.path.Kind.Packets() { // whose path has begun to answer
 		return nil
@@ -77,6 +77,25 @@ func (f *flow) answer(e *End, a arrival) error {
 		f.Meter.Answer(answers)
 	}
 	return err
+}
+
+// asPlanned refuses a sender that asks for something else than the plan has, if there is a plan.
+func (e *End) asPlanned(h *stream.Hello) error {
+	c := &e.spec.Cell
+	switch {
+	case c.TX == "":
+		return nil
+	case c.RoundTrips() != (h.ResponseBytes > 0):
+		return fmt.Errorf("the sender's mode is %s, not the plan's %s: start it as planned", h.TXMode, c.TX)
+	case !c.RoundTrips():
+		return nil
+	}
+	request, o := tripOptions(c, e.path.Kind)
+	if uint64(request) != h.MessageBytes || uint64(o.ResponseBytes) != uint64(h.ResponseBytes) {
+		return fmt.Errorf("the sender's requests have %d bytes and want answers of %d, but the plan's have %d and want %d: start it as planned (request, response)",
+			h.MessageBytes, h.ResponseBytes, request, o.ResponseBytes)
+	}
+	return nil
 }
 
 // unanswered is the error of the first of the flows whose requests could not be answered.

@@ -54,6 +54,16 @@ func (t *PacketTrips) Sent() uint64 { return t.sent }
 // Timeout is for how long an answer is waited for.
 func (t *PacketTrips) Timeout() time.Duration { return t.o.Timeout }
 
+// Left is how long the oldest request in flight may still be waited for; without one, as for one
+// that is sent now. It does not look at the clock: what has passed since that was last read is
+// not in it.
+func (t *PacketTrips) Left() time.Duration {
+	if t.head < 0 {
+		return t.o.Timeout
+	}
+	return max(t.o.Timeout-(t.now-t.open[t.head].sent), 0)
+}
+
 // Due is [Trips.Due].
 func (t *PacketTrips) Due() (n int, wait time.Duration) { return t.dueOf(t.most) }
 

@@ -78,6 +78,32 @@ func TestPacketTripsLost(t *testing.T) {
 }
 
 // At a rate what waits behind lost requests counts from when it was due.
+// The oldest request in flight says how long may still be waited.
+func TestPacketTripsLeft(t *testing.T) {
+	tr, now, m := trippingPackets(TripOptions{InFlight: 2, Timeout: 50 * time.Millisecond})
+	left := func(want time.Duration, when string) {
+		t.Helper()
+		if got := tr.Left(); got != want {
+			t.Errorf("%s: %v left, want %v", when, got, want)
+		}
+	}
+	pass := func(d time.Duration) { *now += d; tr.Waited(); tr.Now() }
+	left(50*time.Millisecond, "before the first request")
+	tr.Now()
+	tr.Begin(1, m)
+	left(50*time.Millisecond, "sent just now")
+	pass(20 * time.Millisecond)
+	tr.Begin(1, m)
+	left(30*time.Millisecond, "of two the older one")
+	tr.Came()
+	tr.Take(0, m)
+	left(50*time.Millisecond, "the older one was answered")
+	pass(60 * time.Millisecond)
+	left(0, "too late")
+	tr.Expire(m)
+	left(50*time.Millisecond, "none is left")
+}
+
 func TestPacketTripsAtARate(t *testing.T) {
 	tr, now, m := trippingPackets(TripOptions{InFlight: 1, PerSecond: 1000, Timeout: 100 * time.Millisecond})
 	for sent := 0; sent < 1000; {

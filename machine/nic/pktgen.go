@@ -130,8 +130,9 @@ func PktgenDevices(cpu int) ([]string, error) {
 }
 
 // PktgenBusy refuses a generator that somebody uses: any device of any thread of this network
-// namespace is somebody's. Who starts it starts all of them.
-func PktgenBusy() error {
+// namespace is somebody's, but for those of the names in ours (as [PktgenName] has them). Who starts
+// it starts all of them.
+func PktgenBusy(ours ...string) error {
 	all, err := os.ReadDir(pktgenRoot)
 	if err != nil {
 		return pktgenError("open", "", err)
@@ -146,10 +147,33 @@ func PktgenBusy() error {
 		if err != nil {
 			return err
 		}
+		devs = slices.DeleteFunc(devs, func(dev string) bool { return slices.Contains(ours, dev) })
 		if len(devs) > 0 {
 			return &fault.Error{Op: fmt.Sprintf("use the kernel's generator pktgen: its thread of CPU %d has %.60q, which is somebody's", cpu, devs[0]), Err: unix.EBUSY,
 				How: fmt.Sprintf("see whose it is; if nobody's any more: echo rem_device_all > /proc/net/pktgen/%s", pktgenThread(cpu))}
 		}
+	}
+	return nil
+}
+
+// takeFromPktgen takes a device away from a CPU's thread. The kernel has no command for one alone, so
+// the list is looked at once more with the thread's file already open: what somebody adds between
+// that and the next call would go, too.
+func takeFromPktgen(cpu int, name string) error {
+	f, err := os.OpenFile(PktgenFile(pktgenThread(cpu)), os.O_WRONLY, 0)
+	if err != nil {
+		return pktgenError("open", pktgenThread(cpu), err)
+	}
+	defer f.Close()
+	devs, err := PktgenDevices(cpu)
+	switch {
+	case err != nil:
+		return err
+	case !slices.Equal(devs, []string{name}):
+		return &fault.Error{Op: fmt.Sprintf("take %s from pktgen: its thread has %.80q, and the kernel takes all away or none", name, devs), Err: unix.EBUSY, How: "end what uses the others, then: zcbench restore"}
+	}
+	if _, err := f.Write([]byte("rem_device_all")); err != nil {
+		return &fault.Error{Op: "take " + name + " from pktgen: rem_device_all", Err: errnoIn(err)}
 	}
 	return nil
 }
@@ -173,14 +197,7 @@ func (d *Device) pktgenSetting(s *setting.Setting, arg string) error {
 		if v == present {
 			return WritePktgen(pktgenThread(cpu), "add_device "+name)
 		}
-		devs, err := PktgenDevices(cpu)
-		switch {
-		case err != nil:
-			return err
-		case !slices.Equal(devs, []string{name}):
-			return &fault.Error{Op: fmt.Sprintf("take %s from pktgen: its thread has %.80q, and the kernel takes all away or none", name, devs), Err: unix.EBUSY, How: "end what uses the others, then: zcbench restore"}
-		}
-		return WritePktgen(pktgenThread(cpu), "rem_device_all")
+		return takeFromPktgen(cpu, name)
 	}
 	s.Canon = oneOf(present, absent)
 	return nil

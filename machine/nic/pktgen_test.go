@@ -68,6 +68,12 @@ func TestPktgenIsSomebodys(t *testing.T) {
 	if err := PktgenBusy(); err == nil || !strings.Contains(err.Error(), "eth7@1") || !strings.Contains(fault.Fix(err), "kpktgend_1") {
 		t.Errorf("somebody does: %v (%s)", err, fault.Fix(err))
 	}
+	if err := PktgenBusy(PktgenName("eth7", 1)); err != nil {
+		t.Errorf("ours is taken for somebody's: %v", err)
+	}
+	if err := PktgenBusy(PktgenName("eth7", 0)); err == nil {
+		t.Error("that of another CPU is taken for ours")
+	}
 	pktgenRoot = filepath.Join(pktgenRoot, "gone")
 	for _, err := range []error{PktgenBusy(), PktgenLoaded()} {
 		if err == nil || !strings.Contains(fault.Fix(err), "modprobe pktgen") {

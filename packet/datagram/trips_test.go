@@ -4,6 +4,11 @@ package datagram
 
 import (
 	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -146,4 +151,63 @@ func TestTripsWithALiar(t *testing.T) {
 	if c := m.Snapshot(); int(c.Corrupted) != len(wrong)+1 || int(c.TripsLost) < len(wrong) {
 		t.Errorf("%+v, want %d corrupted", c, len(wrong)+1)
 	}
+}
+
+// A request without an answer is waited for once, although other datagrams come meanwhile and end
+// calls that wait, with one in flight and with two. A machine that is busy may make one wait longer,
+// not each of several. The runtime's preemption, which ends calls, too, is off.
+func TestTripsAreWaitedForOnce(t *testing.T) {
+	const off = "asyncpreemptoff=1"
+	if os.Getenv("GODEBUG") != off {
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), "GODEBUG="+off)
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "PASS") {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	const timeout = 100 * time.Millisecond
+	for _, inFlight := range []int{1, 2} {
+		least := math.Inf(1)
+		for range 6 {
+			if least = min(least, longestTrip(t, inFlight, timeout)); least <= 1.3 {
+				break
+			}
+		}
+		if least < 1-stream.TimesError || least > 1.3 {
+			t.Errorf("%d in flight: an answer that was to be given up after %v was waited for %.2f times as long", inFlight, timeout, least)
+		}
+	}
+}
+
+// longestTrip makes round trips whose first request is not answered, with junk instead near the end
+// of its time, and is for how long that one was waited for, in timeouts.
+func longestTrip(t *testing.T, inFlight int, timeout time.Duration) float64 {
+	t.Helper()
+	rx, tx, h, m, sent := tripping(t, 18, stream.TripOptions{ResponseBytes: 18, InFlight: inFlight, Timeout: timeout})
+	var done bool
+	var ends sync.WaitGroup
+	answering(t, rx, h, &done, func(seq uint64, right []byte) {
+		if seq == 0 {
+			junk := append([]byte(nil), right[:len(right)-1]...)
+			ends.Go(func() {
+				time.Sleep(timeout * 3 / 4)
+				reply(rx, junk)
+			})
+			return
+		}
+		if m.Snapshot().TripsLost > 0 {
+			tx.Stop()
+			done = true
+		}
+		reply(rx, right)
+	})
+	ends.Wait()
+	if err := ended(t, sent); err != nil {
+		t.Fatal(err)
+	}
+	if c := m.Snapshot(); c.TripsLost == 0 || c.Corrupted == 0 {
+		t.Errorf("%d in flight: %+v", inFlight, c)
+	}
+	return m.Times().QuantileUs(1) / float64(timeout.Microseconds())
 }

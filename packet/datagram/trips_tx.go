@@ -31,8 +31,9 @@ type TripSender struct {
 	wait  sock.Waiter
 	sleep sock.Sleeper
 
-	key     uint64 // of answers
-	blocked bool   // the socket had no room for a request
+	key     uint64        // of answers
+	blocked bool          // the socket had no room for a request
+	plain   time.Duration // a recv without a poll before it is over within this time
 }
 
 // NewTripSender allocates the memory of requests and answers.
@@ -68,9 +69,11 @@ func (s *TripSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) er
 	}
 	s.fill(c, p)
 	s.key = answerKey(c.Key)
-	if err := sock.Blocking(c.FD, min(waitMs*time.Millisecond, t.Timeout())); err != nil {
+	wait := min(waitMs*time.Millisecond, t.Timeout()/2)
+	if err := sock.Blocking(c.FD, wait); err != nil {
 		return err
 	}
+	s.plain = wait + 2*tick()
 	if s.opt.Trips.PerSecond > 0 {
 		sock.Punctual()
 	}
@@ -97,7 +100,8 @@ func (s *TripSender) late(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter
 	came := ^uint64(0)
 	for end := time.Now().Add(time.Second); m.Snapshot().TripsLost > 0 && came != m.Snapshot().AnswersLate && time.Now().Before(end); {
 		came = m.Snapshot().AnswersLate
-		if err := s.take(c, t, m, unix.MSG_WAITFORONE); err != nil {
+		s.wait.WaitFor(c.FD, unix.POLLIN, min(waitMs*time.Millisecond, t.Timeout()))
+		if err := s.take(c, t, m, unix.MSG_DONTWAIT); err != nil {
 			return err
 		}
 	}
@@ -149,7 +153,9 @@ func (s *TripSender) call(c *stream.Conn, n int) (sent int, errno unix.Errno) {
 }
 
 // hear waits for answers, or until more requests are due or there is room for them, and takes what
-// has come.
+// has come. It waits no longer than until the oldest request is to be given up. A recv alone is the
+// cheapest way to wait, but has one time limit for all of its calls, in the kernel's ticks: near
+// the end of that time a poll comes before it.
 func (s *TripSender) hear(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter) error {
 	more := time.Duration(-1) // until another request is due that there is room for
 	if !c.Stopping() && !s.blocked {
@@ -158,13 +164,11 @@ func (s *TripSender) hear(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter
 			return nil
 		}
 	}
-	flags := unix.MSG_WAITFORONE
+	left := t.Left()
+	events, limit := int16(unix.POLLIN), min(waitMs*time.Millisecond, left)
 	switch {
 	case s.blocked:
-		s.wait.WaitFor(c.FD, unix.POLLIN|unix.POLLOUT, waitMs*time.Millisecond)
-		m.Wait()
-		t.Waited()
-		flags = unix.MSG_DONTWAIT
+		events |= unix.POLLOUT
 	case t.InFlight() == 0:
 		if more > 0 {
 			s.sleep.Sleep(min(more, waitMs*time.Millisecond))
@@ -173,15 +177,26 @@ func (s *TripSender) hear(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter
 		}
 		return nil
 	case more >= 0:
-		got, _ := s.wait.WaitFor(c.FD, unix.POLLIN, min(more, waitMs*time.Millisecond, t.Timeout()))
-		m.Wait()
-		t.Waited()
-		if got == 0 {
-			return nil
-		}
-		flags = unix.MSG_DONTWAIT
+		limit = min(limit, more)
+	case left >= s.plain:
+		return s.take(c, t, m, unix.MSG_WAITFORONE)
 	}
-	return s.take(c, t, m, flags)
+	got, _ := s.wait.WaitFor(c.FD, events, limit)
+	m.Wait()
+	t.Waited()
+	if got == 0 {
+		return nil
+	}
+	return s.take(c, t, m, unix.MSG_DONTWAIT)
+}
+
+// tick is how coarse the kernel's time limit of a recv is: it may be two of these late.
+func tick() time.Duration {
+	var ts unix.Timespec
+	if err := unix.ClockGetres(unix.CLOCK_MONOTONIC_COARSE, &ts); err != nil {
+		return 10 * time.Millisecond // the longest there is
+	}
+	return time.Duration(ts.Nano())
 }
 
 // take takes the answers that are there.

@@ -83,12 +83,9 @@ func (r *XSKReceiver) Attach(c *stream.Conn, h stream.Hello) error {
 		return lacking(xskMode(r.zero), err)
 	}
 	r.rung = rung
-	r.sockets, err = xsk.OpenSet(xsk.Options{Dev: r.opt.NIC.Dev, ZeroCopy: r.zero, Longest: max(r.headers+r.size, xdp.MinFrameBytes) + vlanBytes}, queues, rung)
+	r.sockets, err = xsk.OpenSet(xsk.Options{Dev: r.opt.NIC.Dev, ZeroCopy: r.zero, Longest: max(r.headers+r.size, xdp.MinFrameBytes)}, queues, rung)
 	return lacking(xskMode(r.zero), err)
 }
-
-// vlanBytes is a VLAN's tag, which a NIC may leave in a frame.
-const vlanBytes = 4
 
 // fits refuses datagrams that would come in fragments: those have no ports, so they go to the
 // stack.

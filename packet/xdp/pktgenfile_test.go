@@ -89,3 +89,15 @@ func TestPktgenPace(t *testing.T) {
 		t.Error("without a pace it waits")
 	}
 }
+
+// What pktgen has as errors is in tx_dropped where the driver is known to count it there.
+func TestDroppedOfSent(t *testing.T) {
+	for _, x := range []struct {
+		driver                 string
+		dropped, refused, want uint64
+	}{{"veth", 100, 30, 70}, {"veth", 100, 0, 100}, {"veth", 20, 30, 0}, {"virtio_net", 100, 30, 100}, {"", 100, 30, 100}} {
+		if got := droppedOfSent(x.driver, x.dropped, x.refused); got != x.want {
+			t.Errorf("%+v: %d", x, got)
+		}
+	}
+}

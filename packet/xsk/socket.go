@@ -34,7 +34,7 @@ type Options struct {
 	Dev      string // in the calling thread's network namespace
 	Queue    int    // RX queue that frames come by
 	ZeroCopy bool   // the NIC writes frames into the UMEM; else the kernel copies them there
-	Longest  int    // bytes of the longest frame that is to come; 0: as the interface's MTU says
+	Longest  int    // bytes of the longest frame that is to come, without a VLAN's tag; 0: as the interface's MTU says
 }
 
 // Socket is one of AF_XDP, bound to an RX queue, with a UMEM of its own. Its methods are for one
@@ -65,12 +65,15 @@ func Open(o Options) (_ *Socket, err error) {
 	return s, nil
 }
 
+// vlanBytes is a VLAN's tag.
+const vlanBytes = 4
+
 // chunkFor is the size of a frame's memory. A driver that writes there itself takes frames as
 // long as the MTU; where the kernel copies, no longer ones than come.
 func chunkFor(o Options, mtu int) (int, error) {
-	longest := o.Longest
-	if o.ZeroCopy || longest == 0 {
-		longest = mtu + 18 // Ethernet's header, and a VLAN's tag
+	longest := o.Longest + vlanBytes // a NIC may leave the tag in the frame
+	if o.ZeroCopy || o.Longest == 0 {
+		longest = mtu + 14 + vlanBytes // 14: Ethernet's header
 	}
 	for _, c := range chunks {
 		if longest <= c-headers {

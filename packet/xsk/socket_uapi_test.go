@@ -44,7 +44,7 @@ func TestChunkFor(t *testing.T) {
 		mtu  int
 		want int
 	}{
-		{Options{Longest: 60}, 9000, 2048}, {Options{Longest: 1792}, 9000, 2048}, {Options{Longest: 1793}, 9000, 4096}, {Options{Longest: 3840}, 9000, 4096}, {Options{Longest: 3841}, 9000, 0},
+		{Options{Longest: 60}, 9000, 2048}, {Options{Longest: 1788}, 9000, 2048}, {Options{Longest: 1789}, 9000, 4096}, {Options{Longest: 3836}, 9000, 4096}, {Options{Longest: 3837}, 9000, 0},
 		{Options{Longest: 60, ZeroCopy: true}, 1500, 2048}, {Options{Longest: 60, ZeroCopy: true}, 3000, 4096}, {Options{Longest: 60, ZeroCopy: true}, 9000, 0}, {Options{}, 1500, 2048},
 	} {
 		got, err := chunkFor(x.o, x.mtu)

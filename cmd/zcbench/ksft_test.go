@@ -45,9 +45,6 @@ func called(t *testing.T, args ...string) (out string, status int) {
 		if s := (*cli.StatusError)(nil); errors.As(err, &s) {
 			status = s.Status
 		}
-		if w := (interface{ WrongInput() bool })(nil); errors.As(err, &w) {
-			status = cli.Usage
-		}
 	}
 	return stdout.String(), status
 }

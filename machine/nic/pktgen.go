@@ -130,8 +130,8 @@ func PktgenDevices(cpu int) ([]string, error) {
 }
 
 // PktgenBusy refuses a generator that somebody uses: any device of any thread of this network
-// namespace is somebody's, but for those of the names in ours (as [PktgenName] has them). Who starts
-// it starts all of them.
+// namespace is somebody's, but for those of the names in ours (as [PktgenName] has them). Who
+// starts it starts all of them.
 func PktgenBusy(ours ...string) error {
 	all, err := os.ReadDir(pktgenRoot)
 	if err != nil {
@@ -156,9 +156,9 @@ func PktgenBusy(ours ...string) error {
 	return nil
 }
 
-// takeFromPktgen takes a device away from a CPU's thread. The kernel has no command for one alone, so
-// the list is looked at once more with the thread's file already open: what somebody adds between
-// that and the next call would go, too.
+// takeFromPktgen takes a device away from a CPU's thread. The kernel has no command for one alone,
+// so the list is looked at once more with the thread's file already open: what somebody adds
+// between that and the next call would go, too.
 func takeFromPktgen(cpu int, name string) error {
 	f, err := os.OpenFile(PktgenFile(pktgenThread(cpu)), os.O_WRONLY, 0)
 	if err != nil {

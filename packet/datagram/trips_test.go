@@ -154,13 +154,17 @@ func TestTripsWithALiar(t *testing.T) {
 }
 
 // A request without an answer is waited for once, although other datagrams come meanwhile and end
-// calls that wait, with one in flight and with two. A machine that is busy may make one wait longer,
-// not each of several. The runtime's preemption, which ends calls, too, is off.
+// calls that wait, with one in flight and with two. A busy machine may make one of the waits
+// longer, not each of several. The runtime's preemption, which ends calls, too, is off.
 func TestTripsAreWaitedForOnce(t *testing.T) {
 	const off = "asyncpreemptoff=1"
 	if os.Getenv("GODEBUG") != off {
-		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
-		cmd.Env = append(os.Environ(), "GODEBUG="+off)
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(self, "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), "GODEBUG="+off, "GOMAXPROCS=8") // so many that timers do not wait for those that sleep
 		if out, err := cmd.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "PASS") {
 			t.Errorf("%v: %s", err, out)
 		}
@@ -206,8 +210,12 @@ func longestTrip(t *testing.T, inFlight int, timeout time.Duration) float64 {
 	if err := ended(t, sent); err != nil {
 		t.Fatal(err)
 	}
-	if c := m.Snapshot(); c.TripsLost == 0 || c.Corrupted == 0 {
+	c := m.Snapshot()
+	if c.TripsLost == 0 {
 		t.Errorf("%d in flight: %+v", inFlight, c)
+	}
+	if c.Corrupted == 0 { // the junk came when all was over, and has ended no call
+		return math.Inf(1)
 	}
 	return m.Times().QuantileUs(1) / float64(timeout.Microseconds())
 }

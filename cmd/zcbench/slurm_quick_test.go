@@ -85,14 +85,15 @@ func TestIntegrationSlurmQuick(t *testing.T) {
 	s.untouched(t, found)
 }
 
-// The same with a layout, cancelled after some runs of the first pair, and once of the second: 20 of
-// 20 times all is restored, and the runs until then are kept.
+// The same with a layout, cancelled after some runs of the first pair, and once of the second: each
+// time all is restored, and the runs until then are kept.
 func TestIntegrationSlurmQuickCancelled(t *testing.T) {
 	long.Test(t)
 	s := newInSlurm(t)
 	plan := s.quickPlan(t)
-	for i := range 20 {
-		second := i == 19 // once, since all of the first pair's runs come before
+	const rounds = 6
+	for i := range rounds {
+		second := i == rounds-1 // once, since all of the first pair's runs come before
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			found := (&twoHosts{pair: s.pair}).settings(t)
 			out := filepath.Join(t.TempDir(), "out")

@@ -5,7 +5,6 @@ package browsertest_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,6 +45,9 @@ func fleetPage(t *testing.T, pairs, cells int) string {
 			j.Records = nil
 		}
 		w, err := results.Create(out, j.Header)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, r := range j.Records {
 			r.SessionID, r.RunID = fmt.Sprint("s", i), fmt.Sprint(i, r.RunID)
 			for _, e := range []struct {

@@ -28,7 +28,7 @@ pure=(./cmd/probed ./lab/kselftests ./bpf/prom ./internal/pairwise ./internal/pl
 	./machine/setting ./internal/units ./bench/wire ./zc/held ./results/environment)
 
 # These have few lines, and no goroutines to race.
-small=(./cmd/internal/explain ./cmd/internal/ktap ./cmd/internal/ktap/ktaptest ./cmd/internal/netconfig ./cmd/internal/specflag
+small=(./cmd/internal/explain ./cmd/internal/ktap ./cmd/internal/ktap/ktaptest ./cmd/internal/specflag
 	./internal/cpulist ./internal/lazy ./profile/elfsym ./profile/perf/perftest)
 
 # These simulate experiments by the thousand, or cut journals at every byte. Under the race
@@ -37,7 +37,7 @@ simulated=(./results ./results/answer ./results/fleet ./results/stat ./results/w
 
 others=(./bench/agent ./cmd/versus ./cmd/internal/program ./cmd/field ./cmd/internal/cli ./results/compare ./machine/counter ./bench/doctor ./results/gate ./bench/host ./internal/asleep ./internal/cmdline ./internal/denied
 	./internal/interrupt ./internal/tape ./internal/trust ./lab/guest ./machine/lease ./machine/kallsyms ./machine/ledger ./mk ./mk/lanes ./mk/packages ./machine/place ./power ./results/report/browsertest ./machine/rtnl ./machine/survey ./machine/tally ./machine/tune
-	./baseline ./bench/modes ./cmd/zcrecv ./flow/sock ./flow/stream ./cmd/internal/progress ./internal/fault ./internal/firsttest ./internal/locked ./machine/hops ./machine/ssh ./machine/veth
+	./baseline ./bench/modes ./cmd/zcrecv ./flow/sock ./flow/stream ./cmd/internal/netconfig ./cmd/internal/progress ./internal/fault ./internal/firsttest ./internal/locked ./machine/hops ./machine/ssh ./machine/veth
 	./packet/datagram ./packet/xsk ./zc/devmem ./zc/dmabuf ./zc/msgzc ./zc/nicqueue ./zc/tcpmmap ./zc/uringzc ./zc/zcrx)
 
 lab_packages=(./lab/softnictest ./bpf ./flow/uring ./machine/nic ./machine/survey ./zc/dmabuf ./machine/lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap ./profile/symbol)

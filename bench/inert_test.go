@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -15,6 +16,7 @@ import (
 // copied into long fragments, and not where a page of the sender's memory is one. GRO that is
 // off joins nothing there, and packets are of many segments all the same.
 func TestIntegrationInert(t *testing.T) {
+	long.Test(t)
 	r := newRig(t)
 	r.Runner.Opt.Duration = 400 * time.Millisecond
 	off := false

@@ -69,11 +69,7 @@ func (e *powerEnd) carry(ctx context.Context, req wire.PowerStart) error {
 	if !named && !req.Auto {
 		return nil
 	}
-	path, err := power.FindNVMLHelper()
-	if path != "" && err == nil { // if it is nowhere at all, the agent says so
-		err = e.host.Carry(ctx, path)
-	}
-	if named {
+	if err := e.host.Carry(ctx, power.NVMLHelper, power.FindNVMLHelper); named {
 		return err
 	}
 	return nil

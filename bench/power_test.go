@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/power/powertest"
 	"github.com/zcbench/zcbench/results"
@@ -110,6 +111,7 @@ func TestIntegrationPower(t *testing.T) {
 // A source that stops in the middle of a session leaves the figure empty and
 // says why; the runs go on.
 func TestIntegrationPowerStops(t *testing.T) {
+	long.Test(t)
 	t.Parallel() // most of it is rest
 	r := newRig(t)
 	flag := filepath.Join(t.TempDir(), "stop")
@@ -141,6 +143,7 @@ func TestIntegrationPowerStops(t *testing.T) {
 // Packages at one end and the wall at the other have no total, and the run says
 // so.
 func TestIntegrationMixedScopes(t *testing.T) {
+	long.Test(t)
 	t.Parallel() // most of it is rest
 	r := newRig(t)
 	r.withPower(t, "sut:rapl?root="+powertest.Powercap(t, 80), "tg:scpi="+powertest.Meter(t, 150).Addr)
@@ -181,6 +184,7 @@ func (r *rig) apart() *rig {
 // One meter that is named once sees both ends also where they are two machines:
 // it is opened once, and its watts are counted once.
 func TestIntegrationOneMeterTwoMachines(t *testing.T) {
+	long.Test(t)
 	t.Parallel()
 	r := newRig(t).apart()
 	meter := powertest.Meter(t, 150)
@@ -267,6 +271,7 @@ func deref(v *float64) any {
 // A run that rests for a log has no power and says nothing of it; the log gives
 // it some. What a log does not cover has none, and says so.
 func TestIntegrationPowerLater(t *testing.T) {
+	long.Test(t)
 	t.Parallel() // most of it is rest
 	r := newRig(t)
 	m, err := StartPower(t.Context(), PowerOptions{Later: true, Idle: 500 * time.Millisecond, Guard: time.Second}, r.Runner)

@@ -197,7 +197,7 @@ func TestIntegrationLabUpChanged(t *testing.T) {
 			t.Errorf("%s: %d, %v; %s", what, exit, err, stdout)
 		}
 	}
-	if exit, log := down(); exit != hostStatusWanted || !strings.Contains(log, "/etc/hosts has changed; another boots") {
+	if exit, log := down(); exit != hostStatusWanted || !strings.Contains(log, "/etc/hosts has changed; booting another") {
 		t.Errorf("lab up: %d; it said %q", exit, log)
 	}
 }
@@ -209,7 +209,7 @@ func TestIntegrationLabUpOwnBoot(t *testing.T) {
 	down := startUp(t, MachineOptions{})
 	o := ExecOptions{}
 	o.CPUs = 1
-	if exit, _, log, err := execHelper(t, "look", o); exit != 0 || err != nil || !strings.Contains(log, "cpus 1 was requested, it has 2; starting one") {
+	if exit, _, log, err := execHelper(t, "look", o); exit != 0 || err != nil || !strings.Contains(log, "cpus 1 was requested, it has 2; starting another") {
 		t.Errorf("one CPU: %d, %v; log %q", exit, err, log)
 	}
 	if exit, log := down(); exit != hostStatusWanted || log != "" {

@@ -6,7 +6,7 @@
 #   pure     packages whose tests depend on nothing but the code and testdata: with the
 #            race detector but for simulations, in parallel; what has passed before is not
 #            run again
-#   others   packages that move no flows over this machine, one after another
+#   others   packages whose flows, if any, have no probes, one after another
 #   host     all other packages, on this machine, one after another: the kernel's count
 #            of what eBPF programs cost is on or off for all flows of a machine
 #   lab      the lab's own tests, and those that need a machine of their own
@@ -27,12 +27,18 @@ engines=(-tags giouring -ldflags=-checklinkname=0 -vet=off)
 pure=(./cmd/probed ./lab/kselftests ./bpf/prom ./internal/pairwise ./internal/plaintext ./results/report ./results/gobench ./results/promtext
 	./machine/setting ./internal/units ./bench/wire ./zc/held ./results/environment)
 
+# These have few lines, and no goroutines to race.
+small=(./cmd/internal/explain ./cmd/internal/ktap ./cmd/internal/ktap/ktaptest ./cmd/internal/specflag
+	./internal/cpulist ./internal/lazy ./profile/elfsym ./profile/perf/perftest)
+
 # These simulate experiments by the thousand, or cut journals at every byte. Under the race
 # detector that takes twenty minutes: with it the long run has as many rounds as the short one.
 simulated=(./results ./results/answer ./results/fleet ./results/stat ./results/why ./bench/matrix)
 
 others=(./bench/agent ./cmd/versus ./cmd/internal/program ./cmd/field ./cmd/internal/cli ./results/compare ./machine/counter ./bench/doctor ./results/gate ./bench/host ./internal/asleep ./internal/cmdline ./internal/denied
-	./internal/interrupt ./internal/tape ./internal/trust ./lab/guest ./machine/lease ./machine/kallsyms ./machine/ledger ./mk ./mk/lanes ./mk/packages ./machine/place ./power ./results/report/browsertest ./machine/rtnl ./machine/survey ./machine/tally ./machine/tune)
+	./internal/interrupt ./internal/tape ./internal/trust ./lab/guest ./machine/lease ./machine/kallsyms ./machine/ledger ./mk ./mk/lanes ./mk/packages ./machine/place ./power ./results/report/browsertest ./machine/rtnl ./machine/survey ./machine/tally ./machine/tune
+	./baseline ./bench/modes ./cmd/zcrecv ./flow/sock ./flow/stream ./cmd/internal/netconfig ./cmd/internal/progress ./internal/fault ./internal/firsttest ./internal/locked ./machine/hops ./machine/ssh ./machine/veth
+	./packet/datagram ./packet/xsk ./zc/devmem ./zc/dmabuf ./zc/msgzc ./zc/nicqueue ./zc/tcpmmap ./zc/uringzc ./zc/zcrx)
 
 lab_packages=(./lab/softnictest ./bpf ./flow/uring ./machine/nic ./machine/survey ./zc/dmabuf ./machine/lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap ./profile/symbol)
 
@@ -103,9 +109,9 @@ no_lab() {
 }
 
 pure() {
-	CGO_ENABLED=0 go test "${engines[@]}" -json -timeout 20m "${simulated[@]}" || status=1
+	CGO_ENABLED=0 go test "${engines[@]}" -json -timeout 20m "${small[@]}" "${simulated[@]}" || status=1
 	CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m "${pure[@]}" || status=1
-	[ -z "$long" ] || ZCBENCH_TEST_LONG='' CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m "${simulated[@]}" || status=1
+	[ -z "$long" ] || ZCBENCH_TEST_LONG='' CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m "${small[@]}" "${simulated[@]}" || status=1
 }
 
 # here PACKAGE... runs packages on this machine.
@@ -128,7 +134,7 @@ others() {
 host() {
 	local packages elsewhere
 	CGO_ENABLED=0 go test -vet=off -json -count=1 -run '^TestEngines$|^TestScript$/^engines$' ./flow/uring ./cmd/zcbench || status=1
-	elsewhere=$(go list "${pure[@]}" "${simulated[@]}" "${others[@]}")
+	elsewhere=$(go list "${pure[@]}" "${small[@]}" "${simulated[@]}" "${others[@]}")
 	mapfile -t packages < <(go list ./... | grep -v '/lab$\|/lab/softnictest$' | grep -vxF "$elsewhere")
 	here "${packages[@]}"
 }

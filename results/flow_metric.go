@@ -4,13 +4,14 @@ package results
 
 import (
 	"fmt"
-	"regexp"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // FlowMetric is the name of a metric of one of several flows: "flow3_zcrx_pieces".
 func FlowMetric(flow int, name string) string { return fmt.Sprintf("flow%d_%s", flow, name) }
 
-var ofFlow = regexp.MustCompile(`^flow[0-9]+_`)
+var ofFlow = lazy.Regexp(`^flow[0-9]+_`)
 
 // withoutFlow is a metric's name as that of the only flow.
-func withoutFlow(name string) string { return ofFlow.ReplaceAllString(name, "") }
+func withoutFlow(name string) string { return ofFlow().ReplaceAllString(name, "") }

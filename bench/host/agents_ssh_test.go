@@ -4,6 +4,7 @@ package host_test
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,12 +13,14 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/host/sshtest"
+	"github.com/zcbench/zcbench/internal/long"
 )
 
 // A host of another architecture gets the program of the same build that is for it, and its
 // helper, and what was copied is used again. The other program is this one here, with a byte
 // more: what a processor of that kind does with it, mk/packages tests by emulation.
 func TestIntegrationSSHAgentOfMachine(t *testing.T) {
+	long.Test(t)
 	arch, machine := "arm64", "aarch64"
 	if runtime.GOARCH == arch {
 		arch, machine = "amd64", "x86_64"
@@ -47,19 +50,19 @@ func TestIntegrationSSHAgentOfMachine(t *testing.T) {
 		fmt.Sprintf("%x  linux-%s/zcbench\n", put("agents/linux-"+arch+"/zcbench", theirs), arch),
 		fmt.Sprintf("%x  linux-%s/zcnvml\n", put("agents/linux-"+arch+"/zcnvml", helper), arch),
 	}
-	put("zcnvml", ours)
 	o := options()
 	o.Binary = filepath.Join(base, "zcbench")
 	f.refusedWith("ssh:box", o, "it is Linux/"+machine, "no SHA256SUMS in")
 	put("agents/SHA256SUMS", []byte(strings.Join(sums, "")))
 
+	nowhere := func() (string, error) { return "", errors.New("this machine's helper is looked for") }
 	var first os.FileInfo
 	for range 2 {
 		h := f.mustDialWith("ssh:box", o)
 		if h.Info.PID == h.PID() {
 			t.Errorf("no agent over ssh: %+v", h.Info)
 		}
-		if err := f.pair.TG.Netns.Do(func() error { return h.Carry(t.Context(), filepath.Join(base, "zcnvml")) }); err != nil {
+		if err := f.pair.TG.Netns.Do(func() error { return h.Carry(t.Context(), "zcnvml", nowhere) }); err != nil {
 			t.Error(err)
 		}
 		if err := h.Close(); err != nil {

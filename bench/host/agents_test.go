@@ -3,7 +3,11 @@
 package host
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -89,6 +93,39 @@ func TestAgents(t *testing.T) {
 			t.Errorf("%s: helper %+v, %v", dir, helper, err)
 		}
 	}
+}
+
+// A far end of another architecture gets the helper for that. Whether this machine has one of its
+// own is not asked.
+func TestAgentsHelper(t *testing.T) {
+	arch, machine := foreign()
+	a := newAgents(t, agentsDirs[0])
+	ours, theirs := elfHeader(machines[runtime.GOARCH]), elfHeader(machine)
+	a.put(a.bin, ours)
+	a.put(a.at("zcbench"), theirs)
+	a.put(a.at("zcnvml"), theirs+"helper")
+	a.sums(a.line(ours, "linux-"+runtime.GOARCH+"/zcbench"), a.line(theirs, "linux-"+arch+"/zcbench"), a.line(theirs+"helper", "linux-"+arch+"/zcnvml"))
+	own, err := readProgram(a.bin)
+	must(t, err)
+	agent, err := own.onMachine(machine)
+	must(t, err)
+	helper, err := agent.helper(own, "zcnvml", func() (string, error) { return "", errors.New("this machine's helper is read") })
+	if err != nil || helper.path != a.at("zcnvml") || helper.home != agent.sum || helper.name != "zcnvml" {
+		t.Errorf("%+v, %v", helper, err)
+	}
+	if _, err := own.helper(own, "zcnvml", func() (string, error) { return a.at("zcnvml"), nil }); err == nil || !strings.Contains(err.Error(), "is built for") {
+		t.Errorf("a helper for another machine: %v", err)
+	}
+}
+
+// elfHeader is as much of a program as says what machine it is for.
+func elfHeader(machine string) string {
+	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(map[string]elf.Machine{"x86_64": elf.EM_X86_64, "aarch64": elf.EM_AARCH64}[machine]), Version: 1, Ehsize: 64}
+	copy(h.Ident[:], elf.ELFMAG)
+	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA], h.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)
+	var b bytes.Buffer
+	binary.Write(&b, binary.LittleEndian, h)
+	return b.String()
 }
 
 // What is not of this build, or could be another user's, is not sent to a host.

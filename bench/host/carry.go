@@ -11,34 +11,49 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 )
 
-// Carry brings a program that the agent needs beside the agent's own, under its
-// own name, unless it is there unchanged. On this machine it lies beside ours
-// already, and where the agent is a program of the host it is that host's, too: then nothing
-// is done.
-func (h *Host) Carry(ctx context.Context, path string) error {
+// Carry brings the program name that the agent needs beside the agent's own, unless it is there
+// unchanged. On this machine it lies beside ours already, and where the agent is a program of
+// the host it is that host's, too: then nothing is done. find says where this machine's lies,
+// "" if nowhere, which is left to the agent to say; it is not asked where the far end needs one
+// for another architecture, which lies beside the agent.
+func (h *Host) Carry(ctx context.Context, name string, find func() (string, error)) error {
 	if !h.Spec.far() || h.Spec.agentItself() || h.link.Load().proc.found {
 		return nil
 	}
-	agent, own := h.link.Load().proc.prog, h.link.Load().proc.own
-	name := filepath.Base(path)
-	if !ourFile(name) {
-		return fmt.Errorf("host %s: %s is not a helper of zcbench", h.Spec.Name, name)
-	}
-	helper, err := readProgram(path)
-	if err == nil && agent.machine != own.machine {
-		helper, err = agent.beside(own, name)
-	}
-	if err == nil {
-		err = sameMachine(agent.path, helper.path)
-	}
+	agent := h.link.Load().proc.prog
+	helper, err := agent.helper(h.link.Load().proc.own, name, find)
 	if err != nil {
 		return fmt.Errorf("host %s: %w", h.Spec.Name, err)
 	}
-	helper.home, helper.name = agent.sum, name
+	if helper.path == "" {
+		return nil
+	}
 	if err := helper.upload(ctx, h.Spec, false); err != nil {
 		return fmt.Errorf("host %s: %s: %w", h.Spec.Name, helper.name, err)
 	}
 	return nil
+}
+
+// helper is the one that this program, the agent, needs: this machine's, or where the agent is for
+// another machine than own what lies beside it. Its path is "" where there is none.
+func (p program) helper(own program, name string, find func() (string, error)) (helper program, err error) {
+	if !ourFile(name) {
+		return helper, fmt.Errorf("%s is not a helper of zcbench", name)
+	}
+	if p.machine != own.machine {
+		helper, err = p.beside(own, name)
+	} else {
+		var path string
+		if path, err = find(); err != nil || path == "" {
+			return helper, err
+		}
+		helper, err = readProgram(path)
+	}
+	if err == nil {
+		err = sameMachine(p.path, helper.path)
+	}
+	helper.home, helper.name = p.sum, name
+	return helper, err
 }
 
 // sameMachine refuses a helper for another machine than the agent's: the far

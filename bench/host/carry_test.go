@@ -59,7 +59,10 @@ func TestIntegrationSSHCarry(t *testing.T) {
 		t.Fatal(err)
 	}
 	carry := func() (got error) {
-		if err := f.pair.TG.Netns.Do(func() error { got = h.Carry(t.Context(), helper); return nil }); err != nil {
+		if err := f.pair.TG.Netns.Do(func() error {
+			got = h.Carry(t.Context(), "zcnvml", func() (string, error) { return helper, nil })
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 		return got
@@ -102,7 +105,15 @@ func TestIntegrationSSHCarry(t *testing.T) {
 	if err := carry(); err == nil || !strings.Contains(err.Error(), "not a Linux program") {
 		t.Errorf("a script: %v", err)
 	}
-	if err := dial(t, "local").Carry(t.Context(), "/nonexistent"); err != nil {
+	nowhere := func() (string, error) { return "", nil }
+	if err := h.Carry(t.Context(), "zcnvml", nowhere); err != nil {
+		t.Errorf("a helper that is nowhere: %v", err)
+	}
+	if err := h.Carry(t.Context(), "bash", nowhere); err == nil || !strings.Contains(err.Error(), "bash is not a helper") {
+		t.Errorf("what is no helper: %v", err)
+	}
+	asked := func() (string, error) { t.Error("this machine's helper is looked for"); return "", nil }
+	if err := dial(t, "local").Carry(t.Context(), "zcnvml", asked); err != nil {
 		t.Errorf("this machine: %v", err)
 	}
 }

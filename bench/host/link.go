@@ -114,10 +114,10 @@ func (l *link) send(op wire.Op, params any) (<-chan wire.Response, int, error) {
 	l.owe(op, params)
 	l.mu.Unlock()
 	if err := l.enc.Encode(req); err != nil {
-		select { // the agent's last words say more than our broken pipe
+		select { // the agent's last words say more than our broken pipe, and may take as long as an answer
 		case <-l.gone:
 			return nil, 0, l.dead
-		case <-time.After(time.Second):
+		case <-time.After(l.limits.Silence):
 			return nil, 0, fmt.Errorf("%s: %w", op, err)
 		}
 	}

@@ -92,7 +92,8 @@ func (l limits) Set(s string) error {
 	return nil
 }
 
-// verdict says what a cost's interval tells of its limit, and whether that is kept; empty: it has none.
+// verdict says what a cost's interval tells of its limit, and whether that is kept; empty: it has
+// none.
 func (l limits) verdict(c cost) (text string, kept bool) {
 	percent, ok := l[c.Probes]
 	if !ok || c.Figure != throughput {

@@ -61,7 +61,10 @@ func smallCommand(o *options) *cobra.Command {
 		Long: `small runs zcrecv/zcsend and netperf, and of datagrams iperf3, in turn, ABBA, over
 a veth pair of its own, as it is found (the layout apart), with equal buffers and
 CPUs, and prints the ratios. Round trips: TCP_RR of 1 byte, UDP_RR of 18 bytes.
-Datagrams: of 64 bytes, as fast as they can be sent; what was received counts.`,
+Datagrams: of 64 bytes, as fast as they can be sent; what was received counts. The
+sender's kernel splits what udp-gso hands over (tx-udp-segmentation is off), so that
+each datagram crosses the link as a packet: the interface's counter is held against
+what was received.`,
 		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.small(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -89,6 +92,9 @@ func (o *options) small(ctx context.Context, out, progress io.Writer) error {
 		return err
 	}
 	defer pair.Close()
+	if err := splitBeforeLink(pair.TG); err != nil {
+		return err
+	}
 	load := loadavg()
 	var outcomes []*smallOutcome
 	for _, p := range all {
@@ -134,17 +140,25 @@ func (o *options) playSmall(ctx context.Context, pair *veth.Pair, all []*smallOu
 
 func (o *options) oneSmall(ctx context.Context, pair *veth.Pair, way smallWay, port int) (s Sample, err error) {
 	t := trial{pair, way.Contender, port, o.nice, o.tools.Duration}
+	linkBefore, err := readLink(pair.SUT)
+	if err != nil {
+		return s, err
+	}
 	before := readMachine()
 	rx, tx, err := t.run(ctx)
 	after := readMachine()
+	linkAfter, lerr := readLink(pair.SUT)
 	if err == nil {
-		err = errors.Join(before.err, after.err)
+		err = errors.Join(before.err, after.err, lerr)
 	}
 	if err != nil {
 		return s, t.failure(ctx, err, rx, tx)
 	}
 	n, rate, p50, err := way.read(rx.stdout.Bytes(), tx.stdout.Bytes())
 	if err != nil {
+		return s, t.failure(ctx, err, rx, tx)
+	}
+	if err := eachAPacket(n, linkAfter.RxPackets-linkBefore.RxPackets); err != nil {
 		return s, t.failure(ctx, err, rx, tx)
 	}
 	l := loadOf(before, after, rx.cpu()+tx.cpu())

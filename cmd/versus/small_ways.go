@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -22,9 +23,9 @@ const (
 
 // smallPairs are all comparisons.
 func (t Tools) smallPairs() []smallPair {
-	udp := func(batch int, what string, least float64) (ps []smallPair) {
+	udp := func(tx string, batch int, what string, least float64) (ps []smallPair) {
 		for _, theirs := range []smallWay{t.netperfUDP(), t.iperf3UDP()} {
-			ps = append(ps, smallPair{Name: what + " " + theirs.Name, Ours: t.zcbenchUDP(batch), Theirs: theirs, Rate: stat.AtLeast(least, least)})
+			ps = append(ps, smallPair{Name: what + " " + theirs.Name, Ours: t.zcbenchUDP(tx, batch), Theirs: theirs, Rate: stat.AtLeast(least, least)})
 		}
 		return ps
 	}
@@ -32,7 +33,7 @@ func (t Tools) smallPairs() []smallPair {
 		{Name: "tcp rr", Ours: t.zcbenchRR("tcp", "rr", "1"), Theirs: t.netperfRR("TCP_RR", "1"), P50: stat.AtMost(1.05), CPU: stat.AtMost(1)},
 		{Name: "udp rr", Ours: t.zcbenchRR("udp", "udp-rr", "18"), Theirs: t.netperfRR("UDP_RR", "18"), P50: stat.AtMost(1.05), CPU: stat.AtMost(1)},
 	}
-	return append(append(all, udp(1, "udp single", .95)...), udp(64, "udp sendmmsg", 1)...)
+	return slices.Concat(all, udp("udp", 1, "udp single", .95), udp("udp", 64, "udp sendmmsg", 1), udp("udp-gso", 64, "udp gso", 1.3))
 }
 
 // zcbenchRR makes round trips of size bytes.
@@ -116,18 +117,18 @@ func netperfFigures(text []byte, names ...string) ([]float64, error) {
 }
 
 // zcbenchUDP moves datagrams, so many a call.
-func (t Tools) zcbenchUDP(batch int) smallWay {
-	common := func(program, cpus string) []string {
-		return []string{program, "--mode", "udp", "--json", "--cpu", cpus, "--message-size", strconv.Itoa(smallBytes), "--udp-batch", strconv.Itoa(batch),
+func (t Tools) zcbenchUDP(tx string, batch int) smallWay {
+	common := func(program, mode, cpus string) []string {
+		return []string{program, "--mode", mode, "--json", "--cpu", cpus, "--message-size", strconv.Itoa(smallBytes), "--udp-batch", strconv.Itoa(batch),
 			"--rcvbuf", strconv.Itoa(smallBuffer), "--sndbuf", strconv.Itoa(smallBuffer), "--duration", t.Duration.String()}
 	}
 	return smallWay{Contender{
-		Name: fmt.Sprintf("zcbench udp, %d a call", batch),
+		Name: fmt.Sprintf("zcbench %s, %d a call", tx, batch),
 		Receiver: func(addr string, port int) []string {
-			return append(common(t.Zcrecv, t.ReceiverCPUs.String()), "--accept-timeout", "10s", "--listen", fmt.Sprintf("%s:%d", addr, port))
+			return append(common(t.Zcrecv, "udp", t.ReceiverCPUs.String()), "--accept-timeout", "10s", "--listen", fmt.Sprintf("%s:%d", addr, port))
 		},
 		Sender: func(addr string, port int) []string {
-			return append(common(t.Zcsend, t.SenderCPUs.String()), fmt.Sprintf("%s:%d", addr, port))
+			return append(common(t.Zcsend, tx, t.SenderCPUs.String()), fmt.Sprintf("%s:%d", addr, port))
 		},
 		Outcome: smallRefusal,
 	}, func(receiver, _ []byte) (n, rate float64, _ *float64, err error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
 )
@@ -44,6 +45,29 @@ func (f Flow) check(payload uint64) error {
 	said, saw := float64(f.Bytes), float64(payload)
 	if said > saw*(1+overSaid) || said < saw*(1-leftOut) {
 		return fmt.Errorf("it says that it received %d bytes; the interface brought %d", f.Bytes, payload)
+	}
+	return nil
+}
+
+// splitBeforeLink has the kernel of e split what UDP_SEGMENT hands over before it enters the link.
+// veth takes it whole otherwise, and it would never be packets. What comes as one datagram, or by
+// TCP, is not concerned.
+func splitBeforeLink(e veth.End) error {
+	return e.Netns.Do(func() error {
+		d, err := nic.Open(e.Dev)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		return d.SetFeature("tx-udp-segmentation", false)
+	})
+}
+
+// eachAPacket holds how many messages came against the packets that the receiver's interface
+// counted: where several came in one, a figure of packets is none.
+func eachAPacket(messages float64, packets uint64) error {
+	if messages > float64(packets)*(1+overSaid) {
+		return fmt.Errorf("%.0f messages came in %d packets: they were not split before the link", messages, packets)
 	}
 	return nil
 }

@@ -28,3 +28,16 @@ func TestFlowCheck(t *testing.T) {
 		}
 	}
 }
+
+// Datagrams that came in fewer packets were not split; a tool's figure may be rounded.
+func TestEachAPacket(t *testing.T) {
+	for _, x := range []struct {
+		messages float64
+		packets  uint64
+		ok       bool
+	}{{1000, 1000, true}, {1000, 5000, true}, {1004, 1000, true}, {64000, 1000, false}, {1, 0, false}} {
+		if err := eachAPacket(x.messages, x.packets); (err == nil) != x.ok {
+			t.Errorf("%+v: %v", x, err)
+		}
+	}
+}

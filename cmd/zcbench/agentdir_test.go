@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/long"
 )
 
 // ZCBENCH_AGENT_DIR is a folder of the user's: what lies there stays, and what lies
 // in ours stays where a command only looks.
 func TestIntegrationSSHAgentDir(t *testing.T) {
+	long.Test(t)
 	h := newTwoHosts(t)
 	dir := t.TempDir()
 	t.Setenv("ZCBENCH_AGENT_DIR", dir)

@@ -65,7 +65,8 @@ func readManifests(t *testing.T, path string) (all []manifest) {
 }
 
 // The JobSet is YAML with as many receivers as senders, and its driver runs the matrix for each
-// pair: played here with a kubectl and a zcbench that write down what they are asked.
+// pair: played here with a kubectl and a zcbench that write down what they are asked. A pair that
+// has no pod is left out, and said.
 func TestJobSet(t *testing.T) {
 	all := readManifests(t, "../../examples/kubernetes/zcbench-pairs.yaml")
 	set := all[len(all)-1]
@@ -82,10 +83,12 @@ func TestJobSet(t *testing.T) {
 	c := pod.Containers[0]
 	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
 	for name, script := range map[string]string{
-		// Of a role and a pair it knows one pod, and nothing at the first question.
-		"kubectl": `for last; do :; done; f=$LOG.asked.$(echo "$last" | tr -dc a-z0-9); [ -e "$f" ] || { : >"$f"; exit 0; }
+		// Of a role and a pair it knows one pod, and nothing at the first question; the third
+		// pair has no sender.
+		"kubectl": `case $* in *=tg,*index=2*) exit 1 ;; esac
+for last; do :; done; f=$LOG.asked.$(echo "$last" | tr -dc a-z0-9); [ -e "$f" ] || { : >"$f"; exit 0; }
 echo "$last" | sed 's/.*jobset-name=zcbench,.*name=\([a-z]*\),.*index=\([0-9]*\)/pod\/zcbench-\1-\2-0-abcde/'`,
-		"zcbench": `for a; do printf '<%s>' "$a"; done >>"$LOG"; echo >>"$LOG"; case $* in *sut-0*) exit 1 ;; esac`,
+		"zcbench": `for a; do printf '<%s>' "$a"; done >>"$LOG"; echo >>"$LOG"; case $* in *sut-0*) exit 3 ;; esac`,
 		"sleep":   "exit 0",
 	} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
@@ -97,15 +100,17 @@ echo "$last" | sed 's/.*jobset-name=zcbench,.*name=\([a-z]*\),.*index=\([0-9]*\)
 	for _, e := range c.Env {
 		cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
 	}
-	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 1 { // that of the pair that failed
-		t.Fatalf("%v: %s", err, out)
+	cmd.Env = append(cmd.Env, "PAIRS=4", "POD_WAIT=1")
+	out, err := cmd.CombinedOutput()
+	if want := "pair 2 is left out: its tg does not run after 1 s: kubectl describe pods -l "; cmd.ProcessState.ExitCode() != 1 || strings.Count(string(out), want) != 1 {
+		t.Fatalf("%v: %s", err, out) // the status is that of the last pair that failed
 	}
 	b, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := ""
-	for _, pair := range []string{"0", "1"} {
+	for _, pair := range []string{"0", "1", "3"} {
 		s, g := "zcbench-sut-"+pair+"-0-abcde", "zcbench-tg-"+pair+"-0-abcde"
 		want += "<matrix></plan/plan.yaml><--out></out/" + s + "-" + g + "><--dev><eth1><--sut><exec:kubectl exec -i " + s + " -c zcbench --><--tg><exec:kubectl exec -i " + g + " -c zcbench -->\n"
 	}

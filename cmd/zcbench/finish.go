@@ -106,7 +106,7 @@ func folderError(err error) error {
 // outError adds what to do about a folder that cannot take results.
 func outError(err error) error {
 	if errors.Is(err, results.ErrExists) || errors.Is(err, results.ErrLocked) {
-		return cli.Usagef("--out: %w: choose another folder, or move the old results away", err)
+		return cli.Usagef("--out: %w", err) // says what to do
 	}
 	if pe := (*os.PathError)(nil); errors.As(err, &pe) {
 		return cli.Usagef("--out: %w: choose a writable folder", err)

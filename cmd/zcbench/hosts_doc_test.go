@@ -14,6 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host/sshtest"
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
@@ -38,6 +39,7 @@ var quick = []struct {
 // The commands of docs/hosts.md work as they stand there, between two namespaces
 // with an sshd each, whose interfaces are called eth1.
 func TestIntegrationHostsDoc(t *testing.T) {
+	long.Test(t)
 	needRoot(t)
 	text, err := os.ReadFile("../../docs/hosts.md")
 	if err != nil {

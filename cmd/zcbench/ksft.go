@@ -16,7 +16,6 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/ktap"
 	"github.com/zcbench/zcbench/cmd/internal/netconfig"
 	"github.com/zcbench/zcbench/cmd/internal/specflag"
-	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/results"
 )
@@ -87,9 +86,7 @@ Exit status: 0 passed, 1 a subtest is not ok, or the call or environment is wron
 
 // notExit2 is wrong usage in the terms of the kernel's runners.
 func notExit2(err error) error {
-	// The text alone: of some errors cli knows better which status they have, which is 2.
-	said := &fault.Error{Op: err.Error() + "\nsee: zcbench ksft --help", How: fault.Fix(err)}
-	return &cli.StatusError{Status: ktap.ExitFail, Err: said}
+	return &cli.StatusError{Status: ktap.ExitFail, Err: fmt.Errorf("%w\nsee: zcbench ksft --help", err)}
 }
 
 func (k *ksft) define(cmd *cobra.Command) {

@@ -24,6 +24,7 @@ import (
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/plantest"
 )
 
 // netVariables are those of the kernel's selftests, for two named namespaces.
@@ -44,9 +45,6 @@ func called(t *testing.T, args ...string) (out string, status int) {
 		status = cli.Usage // as package cli has it of what a command did not say itself
 		if s := (*cli.StatusError)(nil); errors.As(err, &s) {
 			status = s.Status
-		}
-		if w := (interface{ WrongInput() bool })(nil); errors.As(err, &w) {
-			status = cli.Usage
 		}
 	}
 	return stdout.String(), status
@@ -85,6 +83,20 @@ func TestKsftNothingToRun(t *testing.T) {
 		if out, status := called(t, append(args, "--dir", t.TempDir())...); status != ktap.ExitFail || strings.Contains(out, "KTAP") {
 			t.Errorf("%q: exit status %d: %s", args, status, out)
 		}
+	}
+}
+
+// A folder that has results is refused before anything else, with one sentence on what to do.
+func TestKsftOut(t *testing.T) {
+	dir := folder(t, "full", plantest.Journal(1, 1, made("tcp", 20)))
+	var stderr strings.Builder
+	cmd := ksftCommand()
+	cmd.SetArgs([]string{"--veth", "--out", dir})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetErr(&stderr)
+	err := cmd.ExecuteContext(t.Context())
+	if s := (*cli.StatusError)(nil); !errors.As(err, &s) || s.Status != ktap.ExitFail || strings.Count(err.Error(), "choose another folder") != 1 {
+		t.Errorf("%v\n%s", err, &stderr)
 	}
 }
 

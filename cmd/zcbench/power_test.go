@@ -60,6 +60,7 @@ func number(t *testing.T, text string) float64 {
 // An experiment with power, from its file to CSV, table and report; then a log
 // of a meter is joined with it.
 func TestIntegrationMatrixPower(t *testing.T) {
+	long.Test(t)
 	needRoot(t)
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "watts.yaml"), filepath.Join(dir, "out")

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
@@ -34,6 +35,7 @@ gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, retrans
 // An experiment is made again from its folder alone: the file is gone. It is the same plan, and
 // what is another one is named: the sysctl that was changed meanwhile, the boot that was not.
 func TestIntegrationRerun(t *testing.T) {
+	long.Test(t)
 	needRoot(t)
 	dir := t.TempDir()
 	file, first, second := filepath.Join(dir, "again.yaml"), filepath.Join(dir, "first"), filepath.Join(dir, "second")

@@ -52,6 +52,7 @@ func (h *oneNIC) run(more ...string) []string {
 // The only interface of a host is neither chosen nor taken from ssh, in whatever way it is
 // asked for, unless the user says so.
 func TestIntegrationSharedWithSSH(t *testing.T) {
+	long.Test(t)
 	h := newOneNIC(t)
 	for _, more := range [][]string{
 		nil,

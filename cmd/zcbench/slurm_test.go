@@ -57,17 +57,25 @@ warmup: false
 repetitions: 2
 gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, replace: 0}
 `, duration)
-	for name, text := range map[string]string{"plan.yaml": plan, "pairs.txt": "# a note\n" + pairs} {
-		if err := os.WriteFile(filepath.Join(s.Dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	file := filepath.Join(s.Dir, "plan.yaml")
+	if err := os.WriteFile(file, []byte(plan), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return s.submitPlan(t, pairs, file, out)
+}
+
+// submitPlan submits the script of the examples for pairs of nodes.
+func (s *inSlurm) submitPlan(t *testing.T, pairs, plan, out string) (job string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(s.Dir, "pairs.txt"), []byte("# a note\n"+pairs), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	script, err := filepath.Abs("../../examples/slurm/zcbench-pairs.sbatch")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s.Run("sbatch", "--parsable", "--nodelist=n[1-2]", fmt.Sprintf("--array=0-%d%%1", strings.Count(pairs, "\n")-1), "--output="+s.Dir+"/job-%a.log",
-		script, s.Dir+"/pairs.txt", s.Dir+"/plan.yaml", out, "--dev", s.pair.SUT.Dev)
+		script, s.Dir+"/pairs.txt", plan, out, "--dev", s.pair.SUT.Dev)
 }
 
 // said is what the array's tasks printed.

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/internal/tape"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
@@ -51,12 +51,12 @@ const attrRSSKey = 5
 var ioctls = map[uint32]string{unix.ETHTOOL_GRXFHINDIR: "ETHTOOL_GRXFHINDIR", unix.ETHTOOL_GRXCLSRLCNT: "ETHTOOL_GRXCLSRLCNT", unix.ETHTOOL_GRXCLSRLALL: "ETHTOOL_GRXCLSRLALL"}
 
 // files are the files below /sys/class/net/DEV that are written down.
-var files = regexp.MustCompile(`^(speed|duplex|carrier|carrier_changes|operstate|device/(numa_node|physfn/vendor|vendor|device|subsystem_vendor|subsystem_device|revision|class|` +
+var files = lazy.Regexp(`^(speed|duplex|carrier|carrier_changes|operstate|device/(numa_node|physfn/vendor|vendor|device|subsystem_vendor|subsystem_device|revision|class|` +
 	`sriov_numvfs|sriov_totalvfs|(current|max)_link_(speed|width)|iommu_group/type))$`)
 
 // places are where a NIC sits, as PCI numbers it. Other busses may name a device by a number
 // that only it has.
-var places = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+var places = lazy.Regexp(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
 // recorded is the answer to a generic netlink request.
 func recorded(family string, cmd uint8, flags netlink.HeaderFlags, asked []byte, f func() ([]genetlink.Message, error)) ([]genetlink.Message, error) {
@@ -113,7 +113,7 @@ func withoutZeros(b []byte) []byte {
 
 // recordedFile is the text of a file of the interface.
 func recordedFile(name string, read func() (string, error)) (string, error) {
-	if !tape.Replaying() && !(files.MatchString(name) && tape.Recording()) {
+	if !tape.Replaying() && !(tape.Recording() && files().MatchString(name)) {
 		return read()
 	}
 	return tape.Ask("sysfs "+name, func() (string, error) {
@@ -139,7 +139,7 @@ type drvinfo struct{ Driver, Version, Firmware, Bus string }
 func drvinfoOf(i *unix.EthtoolDrvinfo) drvinfo {
 	d := drvinfo{Driver: unix.ByteSliceToString(i.Driver[:]), Version: unix.ByteSliceToString(i.Version[:]),
 		Firmware: unix.ByteSliceToString(i.Fw_version[:]), Bus: unix.ByteSliceToString(i.Bus_info[:])}
-	if tape.Recording() && !places.MatchString(d.Bus) {
+	if tape.Recording() && !places().MatchString(d.Bus) {
 		d.Bus = ""
 	}
 	return d

@@ -5,11 +5,11 @@ package tune
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/machine/setting"
 )
 
@@ -67,7 +67,7 @@ func (e *Refused) Fix() string {
 
 // sysctlName is a name as of sysctl(8): a slash stands for a dot in the name of an
 // interface, as in net.ipv4.conf.eth0/100.rp_filter.
-var sysctlName = regexp.MustCompile(`^[a-z0-9_]+(\.[A-Za-z0-9_@+:/-]+)+$`)
+var sysctlName = lazy.Regexp(`^[a-z0-9_]+(\.[A-Za-z0-9_@+:/-]+)+$`)
 
 const maxSysctlName = 128
 
@@ -83,7 +83,7 @@ func sysctlFile(name string) (string, error) {
 		return r
 	}, name)
 	hidden := slices.ContainsFunc(strings.Split(file, "/"), func(s string) bool { return strings.HasPrefix(s, ".") })
-	if len(name) > maxSysctlName || hidden || !sysctlName.MatchString(name) {
+	if len(name) > maxSysctlName || hidden || !sysctlName().MatchString(name) {
 		return "", fmt.Errorf("sysctl %.*q is not a name such as net.core.rmem_max", maxSysctlName, name)
 	}
 	return file, nil
@@ -113,8 +113,8 @@ func CheckSysctl(name string) error {
 // What a value may look like: numbers, words, lists and masks. No sysctl of the list
 // needs more, and none of the rest could be given a path or a command line.
 var (
-	sysctlValue  = regexp.MustCompile(`^[A-Za-z0-9 ,._:+-]*$`)
-	governorName = regexp.MustCompile(`^[a-z0-9_-]{1,15}$`) // CPUFREQ_NAME_LEN is 16
+	sysctlValue  = lazy.Regexp(`^[A-Za-z0-9 ,._:+-]*$`)
+	governorName = lazy.Regexp(`^[a-z0-9_-]{1,15}$`) // CPUFREQ_NAME_LEN is 16
 )
 
 const maxSysctlValue = 1024
@@ -126,14 +126,14 @@ func canonicalWords(v string) (string, error) {
 	if len(v) > maxSysctlValue {
 		return "", fmt.Errorf("a value of %d bytes, more than %d", len(v), maxSysctlValue)
 	}
-	if !sysctlValue.MatchString(v) {
+	if !sysctlValue().MatchString(v) {
 		return "", fmt.Errorf("%q is not a value such as 4096 or cubic: want letters, digits, blanks and ,._:+- on one line", v)
 	}
 	return strings.Join(strings.Fields(v), " "), nil
 }
 
 func canonicalGovernor(v string) (string, error) {
-	if !governorName.MatchString(v) {
+	if !governorName().MatchString(v) {
 		return "", fmt.Errorf("%.40q is not a governor's name, such as performance", v)
 	}
 	return v, nil

@@ -36,7 +36,7 @@ func (w *writer) discarded() {
 	w.bounds = setOf(ids)
 	if ids != nil {
 		w.say(Sentence{Section: Open, Kind: Unranked, Cells: ids, StandsOn: on,
-			Text: fmt.Sprintf("Not ranked: %s, whose application never gets the payload: a bound, not a way to receive.", few(ids))})
+			Text: fmt.Sprintf("Not ranked: %s, whose application never gets the payload: a control, not a way to receive.", few(ids))})
 	}
 }
 

@@ -27,7 +27,7 @@ func (w *writer) needs(c *compare.Contest, p places) {
 			continue
 		}
 		s := Sentence{Section: Open, Kind: Needs, Figure: c.Metric.Name, Flows: w.flows, Cells: []string{c.First.Cell.ID, r.Cell.Cell.ID}, StandsOn: []Verdict{ofRival(c, r)}}
-		apart, runs := math.Abs(math.Log(r.Diff.Ratio.Value)), runsFor(c, r)
+		apart, runs := math.Abs(1-r.Diff.Ratio.Value), runsFor(c, r) // as in [ofIt], which stands beside it
 		looks := fmt.Sprintf("if they differ by %s %%, as it appears (runs vary by %s %%)", percent(100*apart), percent(100**r.Scatter))
 		if runs > mostRuns {
 			s.Command = "zcbench compare --equivalent 2%"

@@ -23,7 +23,7 @@ var packetHead = []heading{
 	{"sent", "kpps", ">"},
 	{"lost", "%", ">"},
 	{"busy", "SUT", ">"},
-	{"cores", "TG", ">"},
+	{"busy", "TG", ">"},
 	{"ns/pkt", "SUT", ">"},
 	{"verdict", "", "<"},
 }

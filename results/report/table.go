@@ -68,7 +68,7 @@ var head = []heading{
 	{"Gbit/s", "median", ">"},
 	{"95 % interval", "Gbit/s", ">"},
 	{"busy", "SUT", ">"},
-	{"cores", "TG", ">"},
+	{"busy", "TG", ">"},
 	{"ns/kB", "SUT", ">"},
 	{"copied", "% RX", ">"},
 	{"", "% TX", ">"},

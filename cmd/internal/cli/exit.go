@@ -125,13 +125,13 @@ func report(err error, name string, stderr io.Writer) int {
 		return Done
 	}
 	status := Failed
-	if s := (*StatusError)(nil); errors.As(err, &s) {
+	if w := (wrongInput)(nil); errors.As(err, &w) && w.WrongInput() {
+		status = Usage
+	}
+	if s := (*StatusError)(nil); errors.As(err, &s) { // the command knows whom it speaks to
 		if status = s.Status; s.Err == nil {
 			return status
 		}
-	}
-	if w := (wrongInput)(nil); errors.As(err, &w) && w.WrongInput() {
-		status = Usage
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)
 	if fix := fault.Fix(err); fix != "" {

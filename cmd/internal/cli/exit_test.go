@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,6 +36,28 @@ func program() *cobra.Command {
 	odd.Args = func(*cobra.Command, []string) error { return fmt.Errorf("in words of no known beginning") }
 	root.AddCommand(sub, odd)
 	return root
+}
+
+// mistake is the caller's.
+type mistake struct{ error }
+
+func (mistake) WrongInput() bool { return true }
+
+// The caller's mistake is 2, unless the command says another status: to some callers 2 means
+// something else.
+func TestStatusOfMistakes(t *testing.T) {
+	wrong := mistake{errors.New("wrong")}
+	for _, x := range []struct {
+		err  error
+		want int
+	}{
+		{wrong, Usage}, {fmt.Errorf("more of it: %w", wrong), Usage}, {errors.Join(errors.New("other"), wrong), Usage}, {errors.New("other"), Failed},
+		{&StatusError{125, wrong}, 125}, {fmt.Errorf("more of it: %w", &StatusError{Failed, wrong}), Failed}, {errors.Join(wrong, &StatusError{125, nil}), 125},
+	} {
+		if got := report(x.err, "prog", io.Discard); got != x.want {
+			t.Errorf("%v: exit status %d, want %d", x.err, got, x.want)
+		}
+	}
 }
 
 // What is refused before a command begins is wrong usage, whatever it says; what a

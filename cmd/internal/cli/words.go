@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // reworded is an error in other words.
@@ -21,41 +22,41 @@ func (e *reworded) Unwrap() error { return e.err }
 
 // The messages of cobra and pflag, and what users get instead.
 var cobraWords = []struct {
-	is  *regexp.Regexp
+	is  func() *regexp.Regexp
 	say func(m []string, c *cobra.Command) string
 }{
-	{regexp.MustCompile(`^accepts (\d+) arg\(s\), received (\d+)$`), func(m []string, _ *cobra.Command) string {
+	{lazy.Regexp(`^accepts (\d+) arg\(s\), received (\d+)$`), func(m []string, _ *cobra.Command) string {
 		return "want " + arguments(m[1]) + ", got " + m[2]
 	}},
-	{regexp.MustCompile(`^requires at least (\d+) arg\(s\), only received (\d+)$`), func(m []string, _ *cobra.Command) string {
+	{lazy.Regexp(`^requires at least (\d+) arg\(s\), only received (\d+)$`), func(m []string, _ *cobra.Command) string {
 		return "want at least " + arguments(m[1]) + ", got " + m[2]
 	}},
-	{regexp.MustCompile(`^accepts at most (\d+) arg\(s\), received (\d+)$`), func(m []string, _ *cobra.Command) string {
+	{lazy.Regexp(`^accepts at most (\d+) arg\(s\), received (\d+)$`), func(m []string, _ *cobra.Command) string {
 		return "want at most " + arguments(m[1]) + ", got " + m[2]
 	}},
-	{regexp.MustCompile(`^unknown command (".*") for ("[^"]*")$`), func(m []string, c *cobra.Command) string {
+	{lazy.Regexp(`^unknown command (".*") for ("[^"]*")$`), func(m []string, c *cobra.Command) string {
 		if c.HasAvailableSubCommands() {
 			return m[0]
 		}
 		return c.CommandPath() + " takes no arguments: " + m[1]
 	}},
-	{regexp.MustCompile(`^required flag\(s\) (.+) not set$`), func(m []string, _ *cobra.Command) string {
+	{lazy.Regexp(`^required flag\(s\) (.+) not set$`), func(m []string, _ *cobra.Command) string {
 		names := strings.Split(strings.ReplaceAll(m[1], `"`, ""), ", ")
 		if len(names) == 1 {
 			return "--" + names[0] + " is required"
 		}
 		return flagList(names, "and") + " are required"
 	}},
-	{regexp.MustCompile(`^if any flags in the group \[[^]]*\] are set none of the others can be; \[([^]]*)\] were all set$`), func(m []string, _ *cobra.Command) string {
+	{lazy.Regexp(`^if any flags in the group \[[^]]*\] are set none of the others can be; \[([^]]*)\] were all set$`), func(m []string, _ *cobra.Command) string {
 		return flagList(strings.Fields(m[1]), "and") + " cannot be combined"
 	}},
-	{regexp.MustCompile(`^if any flags in the group \[([^]]*)\] are set they must all be set; missing \[[^]]*\]$`), func(m []string, _ *cobra.Command) string {
+	{lazy.Regexp(`^if any flags in the group \[([^]]*)\] are set they must all be set; missing \[[^]]*\]$`), func(m []string, _ *cobra.Command) string {
 		return flagList(strings.Fields(m[1]), "and") + " must be given together"
 	}},
-	{regexp.MustCompile(`^at least one of the flags in the group \[([^]]*)\] is required$`), func(m []string, _ *cobra.Command) string {
+	{lazy.Regexp(`^at least one of the flags in the group \[([^]]*)\] is required$`), func(m []string, _ *cobra.Command) string {
 		return "want " + flagList(strings.Fields(m[1]), "or")
 	}},
-	{regexp.MustCompile(`(?s)^invalid argument (".*") for "(?:-\w, )?(--[\w-]+)" flag: (?:strconv\.\w+: parsing "[^"]*": (invalid syntax|value out of range)|(.*))$`), func(m []string, _ *cobra.Command) string {
+	{lazy.Regexp(`(?s)^invalid argument (".*") for "(?:-\w, )?(--[\w-]+)" flag: (?:strconv\.\w+: parsing "[^"]*": (invalid syntax|value out of range)|(.*))$`), func(m []string, _ *cobra.Command) string {
 		if m[3] != "" {
 			return m[2] + " " + m[1] + ": " + m[3]
 		}
@@ -69,7 +70,7 @@ func plainly(err error, c *cobra.Command) error {
 		return err
 	}
 	for _, w := range cobraWords {
-		if m := w.is.FindStringSubmatch(err.Error()); m != nil {
+		if m := w.is().FindStringSubmatch(err.Error()); m != nil {
 			if text := w.say(m, c); text != err.Error() {
 				return &reworded{text, err}
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 // environ is an environment of these variables.
@@ -107,6 +108,24 @@ func TestLoadStranger(t *testing.T) {
 	}
 }
 
+// A FIFO that nobody writes to is refused, and not waited for.
+func TestLoadFIFO(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{configFile, settingsFile} {
+		if err := unix.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, named := range []bool{true, false} {
+		if _, err := Load(Folder{dir, named}, environ(complete)); err == nil || !strings.Contains(err.Error(), "regular file") {
+			t.Errorf("named %v: %v", named, err)
+		}
+		if _, _, err := Limit(Folder{dir, named}, environ(nil)); err == nil || !strings.Contains(err.Error(), "regular file") {
+			t.Errorf("named %v, settings: %v", named, err)
+		}
+	}
+}
+
 func TestLimit(t *testing.T) {
 	dir := t.TempDir()
 	settings := filepath.Join(dir, settingsFile)
@@ -118,6 +137,8 @@ func TestLimit(t *testing.T) {
 		{"", "", 0, false}, {"45", "timeout=600", 45 * time.Second, false}, {"", "# slow\ntimeout=600\n", 600 * time.Second, false}, {"", "timeout=0", 0, false},
 		{"", "args=x\ntimeout=5m", 5 * time.Minute, false}, {"", "timeout=1d", 24 * time.Hour, false}, {"", "timeout=1.5", 1500 * time.Millisecond, false},
 		{"", "timeout=soon", 0, true}, {"-1", "", 0, true}, {"", "timeout=", 0, true}, {"9999999999", "", 0, true},
+		{"7d", "", maxLimit, false}, {"7.1d", "", 0, true}, {"900000d", "", 0, true}, {"1d1h", "", 0, true}, {"1h1d", "", 0, true}, {"d", "", 0, true},
+		{"5ms", "", 0, true}, {"Inf", "", 0, true}, {"NaN", "", 0, true}, {"0x10", "", 0, true}, {"1e3", "", 0, true}, {".5m", "", 30 * time.Second, false},
 	} {
 		write(t, settings, x.file)
 		got, says, err := Limit(Folder{dir, true}, environ(map[string]string{"kselftest_timeout": x.variable}))

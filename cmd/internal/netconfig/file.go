@@ -12,10 +12,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/trust"
+
+	"golang.org/x/sys/unix"
 )
 
 // The files, as the selftests call them.
@@ -77,7 +80,7 @@ func unquote(s string) (string, error) {
 // read reads such a file of a folder; "" where there is none. A folder that nobody named is only
 // believed where nobody else could have put the file there.
 func read(path string, named bool) (text string, err error) {
-	open := os.Open
+	open := func(p string) (*os.File, error) { return os.OpenFile(p, os.O_RDONLY|unix.O_NONBLOCK, 0) } // may be a FIFO
 	if !named {
 		open = func(p string) (*os.File, error) {
 			if _, err := os.Lstat(p); err != nil {
@@ -131,18 +134,18 @@ func Limit(f Folder, getenv func(string) string) (limit time.Duration, says stri
 // maxLimit keeps times within what can be reckoned with.
 const maxLimit = 7 * 24 * time.Hour
 
+// units are those of timeout(1), by their letter.
+var units = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}
+
 // seconds reads a duration of timeout(1): a number, of seconds unless a letter follows.
 func seconds(s string) (time.Duration, error) {
-	word := strings.TrimSpace(s)
-	if word != "" && word[len(word)-1] >= '0' && word[len(word)-1] <= '9' {
-		word += "s"
+	number, unit := strings.TrimSpace(s), time.Second
+	if n := len(number); n > 0 && units[number[n-1]] > 0 {
+		number, unit = number[:n-1], units[number[n-1]]
 	}
-	d, err := time.ParseDuration(strings.Replace(word, "d", "h", 1))
-	if strings.HasSuffix(word, "d") {
-		d *= 24
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || strings.Trim(number, "0123456789.") != "" || v > float64(maxLimit)/float64(unit) {
+		return 0, fmt.Errorf("timeout=%.40q: want at most %d days, in seconds, such as 600", s, maxLimit/units['d'])
 	}
-	if err != nil || d < 0 || d > maxLimit || strings.ContainsAny(word, "uµn+-") {
-		return 0, fmt.Errorf("timeout=%.40q: want seconds, such as 600", s)
-	}
-	return d, nil
+	return time.Duration(v * float64(unit)), nil
 }

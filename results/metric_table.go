@@ -457,8 +457,7 @@ var MetricSections = []MetricSection{
 			Units: "cores 1", Source: "CLOCK_THREAD_CPUTIME_ID; sampler",
 			Meaning: "what the probe tcp took, and how often it asked"},
 	}},
-	{"Along the path", "Of the interfaces of the option path, by their numbers in it from 1 on, in the " +
-		"steady window; at the receiver. docs/packets.md explains them.", []MetricDoc{
+	{"Along the path", "Of the interfaces of the option path, by number from 1 on; at the receiver (docs/packets.md).", []MetricDoc{
 		{Names: "path_N_rx_packets path_N_tx_packets path_N_rx_bytes path_N_tx_bytes",
 			Units: "packets packets bytes bytes", Source: "rtnetlink",
 			Meaning: "what the interface received and sent, of whatever traffic"},

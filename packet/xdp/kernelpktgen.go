@@ -268,7 +268,7 @@ func (g *KernelGenerator) notTaken() (uint64, bool) {
 // wherever the driver's send function returns something other than that it has the packet
 // (net/core/pktgen.c: pktgen_xmit), and looks at no counter: whether that one is in tx_dropped,
 // too, is the driver's choice. veth counts each that it drops there, and newer kernels' veth_xmit
-// also returns NET_XMIT_DROP; that of older ones returns NETDEV_TX_OK, so that pktgen counts no error
+// also returns NET_XMIT_DROP; that of older ones returns NETDEV_TX_OK, so that pktgen has no error
 // and nothing is taken off. Of other drivers it is not known: nothing is taken off, either.
 func droppedOfSent(driver string, dropped, refused uint64) uint64 {
 	if driver != "veth" {

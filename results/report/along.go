@@ -130,6 +130,9 @@ func (s AlongStep) Why() string {
 	for _, l := range s.Told {
 		words = append(words, plaintext.Line(l.Counter)+" "+median(l.Packets, whole))
 	}
+	if s.Most != nil && s.Most.Median < 0 {
+		words = append(words, "more arrived than were sent: some came another way, or were split into more packets")
+	}
 	if s.Untold != nil && s.Untold.Median > 0 {
 		words = append(words, "at least "+whole(s.Untold.Median)+" that no counter tells")
 		for _, q := range s.Unknown {

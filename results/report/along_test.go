@@ -34,6 +34,10 @@ func TestAlongThePath(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}
 	}
+	more := alongSteps([]*results.AlongPath{path(-5, 0)})
+	if why := more[1].Why(); !strings.Contains(why, "more arrived than were sent") {
+		t.Errorf("of -5 lost: %q", why)
+	}
 	if strings.Contains(b.String(), "\x1b") {
 		t.Errorf("%q", b.String())
 	}

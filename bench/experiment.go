@@ -102,6 +102,9 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 			err = errors.Join(err, h.Close())
 		}
 	}()
+	if err := st.checkPaths(); err != nil {
+		return nil, err
+	}
 	if err := e.leaveInterrupts(h.SUT, h.TG); err != nil {
 		return nil, err
 	}

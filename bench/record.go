@@ -28,6 +28,7 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 	rec.StartUTCNs = out.startUTCNs
 	r.fillEnd(&rec.SUT, r.SUT, out.sut)
 	r.fillEnd(&rec.TG, r.TG, out.tg)
+	rec.SUT.Path, rec.TG.Path = out.path, nil // whatever the agents say
 	if d := rec.SUT.Delivery; d != nil {
 		d.ClockUs = out.clockUs // whatever the agent says
 	}

@@ -165,8 +165,9 @@ func (r *Runner) Unsupported(p matrix.Run, reason, fix string) results.Record {
 type outcome struct {
 	sut, tg       wire.EndResult
 	sutErr, tgErr error
-	calledOff     error    // why the controller called the run off
-	startUTCNs    int64    // of the steady window
+	calledOff     error // why the controller called the run off
+	startUTCNs    int64 // of the steady window
+	path          *results.AlongPath
 	clockUs       *float64 // how far its delivery times may be off; nil: not known
 	warnings      []string
 }
@@ -290,6 +291,8 @@ func (o Options) noted(c results.Cell) results.Cell {
 // other is called off: it would only wait for nothing. One that does not answer
 // long after its schedule is given up.
 func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
+	follow := r.along(p.Cell)
+	defer func() { follow.end(out) }()
 	delay := r.delay()
 	startNs := host.Monotonic() + int64(delay)
 	window := r.Opt.window(p)
@@ -300,6 +303,7 @@ func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 		res wire.EndResult
 		err error
 	}
+	follow.begin(ctx, startNs+int64(r.Opt.RampUp), window, r.Opt.Bytes > 0)
 	answers := make(chan answer, 2)
 	var calling sync.WaitGroup // off: none may reach the next run
 	ended := map[*host.Host]chan struct{}{r.SUT: make(chan struct{}), r.TG: make(chan struct{})}

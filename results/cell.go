@@ -71,6 +71,10 @@ type Cell struct {
 	UDPBatch    int    `json:"udp_batch,omitempty"`        // datagrams of one call; 0: the mode's default
 	UDPSegment  *bool  `json:"udp_segmentation,omitempty"` // of the sender's interface
 
+	// Path are interfaces that packets pass one after another, apart by commas, whose counters
+	// are read in the window (package ifpath); "": none.
+	Path string `json:"path,omitempty"`
+
 	// Flows is how many flows the run has, each moved by a thread of its own; 0: one. Queues is
 	// how many RX queues they come by, in turn: flow n by queue n mod Queues of them; 0: one
 	// each of modes that take queues over, of others as found.

@@ -155,6 +155,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 		"of the requesting end: from when a request was sent, or was due by rr_rate, to when its answer had arrived; accurate to 0.8 %"},
 	ColumnDoc{"generator_cpus", "", "requested: CPUs of the sender's host that generated frames; empty = that of its thread"},
 	ColumnDoc{"rr_timeout_us", "us", "requested: how long a sender of requests by datagrams waits for a response; empty = 200 ms"},
+	ColumnDoc{"path", "", "requested: the interfaces whose counters were read in the window, in the packets' order (docs/packets.md)"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -68,6 +68,9 @@ func (r *Record) validate() error {
 		return err
 	}
 	for _, h := range []*Host{&r.SUT, &r.TG} {
+		if err := h.Path.Check(); err != nil {
+			return err
+		}
 		if err := h.Packets.Check(); err != nil {
 			return fmt.Errorf("host %q: %w", h.Name, err)
 		}

@@ -50,7 +50,7 @@ func (m Metric) Over(seconds, packets float64) Metric {
 // Rows are the host's rows of metrics.csv, also those of what probes saw.
 func (h *Host) Rows() []Metric {
 	out := make([]Metric, 0, len(h.Metrics))
-	for _, m := range slices.Concat(h.Metrics, h.Packets.rows(), h.Probes.rows()) {
+	for _, m := range slices.Concat(h.Metrics, h.Packets.rows(), h.Path.rows(), h.Probes.rows()) {
 		m.Name, m.Of = m.Named(), nil
 		out = append(out, m)
 	}

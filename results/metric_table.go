@@ -457,6 +457,25 @@ var MetricSections = []MetricSection{
 			Units: "cores 1", Source: "CLOCK_THREAD_CPUTIME_ID; sampler",
 			Meaning: "what the probe tcp took, and how often it asked"},
 	}},
+	{"Along the path", "Of the interfaces of the option path, by number from 1 on; at the receiver (docs/packets.md).", []MetricDoc{
+		{Names: "path_N_rx_packets path_N_tx_packets path_N_rx_bytes path_N_tx_bytes",
+			Units: "packets packets bytes bytes", Source: "rtnetlink",
+			Meaning: "what the interface received and sent, of whatever traffic"},
+		{Names: "path_N_to_N_sent_packets path_N_to_N_arrived_packets path_N_to_N_lost_packets",
+			Units: "packets", Source: "rtnetlink",
+			Meaning: "what the one counted and the next one counted of the same packets, and the " +
+				"difference"},
+		{Names: "path_N_to_N_lost_least_packets path_N_to_N_lost_most_packets path_N_to_N_skew_packets",
+			Units: "packets", Source: "rtnetlink",
+			Meaning: "bounds of what was really lost between the two, by the packets that passed while " +
+				"the counters were read (the last name), and by those that waited"},
+		{Names: "path_N_to_N_untold_least_packets path_N_to_N_untold_most_packets",
+			Units: "packets", Source: "rtnetlink",
+			Meaning: "bounds of what was lost between the two and no counter tells"},
+		{Names: "path_N_to_N_told_NAME_packets path_N_rx_told_NAME_packets path_N_tx_told_NAME_packets",
+			Units: "packets", Source: "rtnetlink",
+			Meaning: "what a counter tells of a loss between two, and at the two ends of the path"},
+	}},
 	{"Profile", "docs/profile.md explains classes and functions.", []MetricDoc{
 		{Names: "profile_samples profile_lost_samples", Units: "1", Source: "perf",
 			Meaning: "taken of the measured CPUs in the window, idle ones too; not kept"},

@@ -19,7 +19,7 @@ var choices = map[string][2]string{
 	"queue":       {"0", "-1"},
 	"steer_queue": {"7", "last"}, "area": {"huge", "disk"}, "area_bytes": {"32M", "1T"}, "refill_entries": {"64", "40000"}, "cq_entries": {"128", "-4"}, "hold": {"1M", "-1"},
 	"rx_ring": {"512", "-1"}, "tx_ring": {"256", "x"}, "channels": {"4", "-1"}, "set": {"coalesce rx-usecs=5; tg:rss=default", "coalesce"}, "sysctl_profile": {"reference", "mine"},
-	"hugepages": {"512", "-4"}, "governor": {"performance", "../x"}, "max_idle_us": {"0", "-1"}, "stop_irqbalance": {"true", "yes"}, "flows": {"4", "0"}, "busy_poll": {"50us", "1s"}, "request": {"128", "0"}, "response": {"1K", "2M"}, "in_flight": {"16", "0"}, "rr_rate": {"10000", "0"}, "rr_timeout": {"50ms", "11s"}, "queues": {"2", "-1"},
+	"hugepages": {"512", "-4"}, "governor": {"performance", "../x"}, "max_idle_us": {"0", "-1"}, "stop_irqbalance": {"true", "yes"}, "flows": {"4", "0"}, "busy_poll": {"50us", "1s"}, "request": {"128", "0"}, "response": {"1K", "2M"}, "in_flight": {"16", "0"}, "rr_rate": {"10000", "0"}, "rr_timeout": {"50ms", "11s"}, "path": {"tg:eth0,netns:r/br0,sut:eth0", "tg:eth0"}, "queues": {"2", "-1"},
 }
 
 // Every option takes a value, keeps it, writes it as runs.csv has it, reads that again, and

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/ifpath"
 )
 
 // Options are all options, in the order in which tables show them. A new one is a field of
@@ -62,6 +63,9 @@ var Options = []Option{
 		value: noneOr(func(c *Cell) *string { return &c.Probe }, ParseProbe, NoProbe)},
 	{Name: "probe_sample", Since: 3, Type: "int", Help: "latency probe: sample 1 in N packets, the same ones at every stage; N is a power of two; 0: 16", Kind: OfRun,
 		Takes: "a power of two, 1 to 1024; 0: 16", value: number(func(c *Cell) *int { return &c.ProbeSample }, orZero(ParseProbeSample), nil)},
+
+	{Name: "path", Since: 3, Type: "IFS", Help: "interfaces that the packets pass, in order, separated by commas, to find where some are lost: tg:IF, sut:IF, IF, or netns:NAME/IF (docs/packets.md)", Kind: OfRun,
+		Takes: "interfaces, such as tg:eth0,vif1,br0,vif2,sut:eth0", value: text(func(c *Cell) *string { return &c.Path }, checkPath)},
 
 	{Name: "rcvbuf", Since: 3, Column: "rcvbuf_bytes", Type: "bytes", Help: "receive socket buffer (SO_RCVBUF); 0: kernel auto-tuning", Kind: OfPath,
 		Takes: "bytes; 0 leaves the kernel's auto-tuning", value: size(func(c *Cell) *int { return &c.RcvBuf }, 0, maxSocketBuffer)},
@@ -150,6 +154,18 @@ var Options = []Option{
 		Takes: "microseconds", value: optionalNumber(func(c *Cell) **int { return &c.MaxIdleUs }, within(0, 1<<30))},
 	{Name: "stop_irqbalance", Since: 3, Type: "bool", Help: "stop irqbalance on both hosts for the run", Kind: OfHost, Sets: []string{"irqbalance"},
 		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.StopBalance })},
+}
+
+// checkPath refuses a list of interfaces that none can be. Files come from anybody: a namespace has
+// a name there, as of ip netns, and not the path of a file.
+func checkPath(list string) error {
+	all, err := ifpath.ParseRun(list)
+	for _, p := range all {
+		if strings.Contains(p.Netns, "/") || p.Netns == "." || p.Netns == ".." {
+			return fmt.Errorf("%s: a run's path takes namespaces by their names (ip netns): netns:NAME/DEV", p.Where())
+		}
+	}
+	return err
 }
 
 // Profiles are the groups of sysctls that package tune knows.

@@ -104,6 +104,8 @@ type Host struct {
 	PacketsPerS *float64 `json:"packets_per_s,omitempty"`
 	Packets     *Packets `json:"packets,omitempty"`
 
+	Path *AlongPath `json:"along_path,omitempty"` // at the receiver's, where the cell names a path
+
 	Delivery *Delivery `json:"delivery,omitempty"` // of a paced flow's receiver
 
 	Transactions *uint64 `json:"transactions,omitempty"` // requests that were answered, of round trips

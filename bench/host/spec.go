@@ -40,8 +40,8 @@ func (e *SpecError) WrongInput() bool { return true }
 
 func specErrorf(format string, args ...any) error { return &SpecError{fmt.Errorf(format, args...)} }
 
-// netnsDir is where ip-netns(8) keeps named namespaces.
-const netnsDir = "/run/netns"
+// NetnsDir is where ip-netns(8) keeps named namespaces.
+const NetnsDir = "/run/netns"
 
 // Forms are the hosts that [ParseSpec] knows, for help texts.
 const Forms = "local, netns:NAME, ssh:[USER@]HOST, ssh+sudo:[USER@]HOST, exec:COMMAND"
@@ -58,7 +58,7 @@ func ParseSpec(s string) (Spec, error) {
 	case kind == "netns" && has && rest != "" && rest != "." && rest != "..":
 		path := rest
 		if !strings.Contains(rest, "/") {
-			path = filepath.Join(netnsDir, rest)
+			path = filepath.Join(NetnsDir, rest)
 		}
 		return Spec{Kind: "netns", Netns: path, Name: s}, nil
 	case (kind == "ssh" || kind == "ssh+sudo") && has:
@@ -98,7 +98,7 @@ func (s Spec) check() error {
 		return nil
 	}
 	_, err := os.Stat(s.Netns)
-	if errors.Is(err, os.ErrNotExist) && filepath.Dir(s.Netns) == netnsDir {
+	if errors.Is(err, os.ErrNotExist) && filepath.Dir(s.Netns) == NetnsDir {
 		return specErrorf("host %s: no such network namespace: %s (make it with: ip netns add %s)", s.Name, s.Netns, filepath.Base(s.Netns))
 	}
 	if err != nil {

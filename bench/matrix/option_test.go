@@ -17,7 +17,7 @@ var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split":
 	"rcvbuf": "1M", "sndbuf": "2M", "pace": "10G", "uring_engine": "native", "gather": "10us", "udp_batch": "8", "udp_segmentation": "off", "xdp_touch": "parse", "xdp_attach": "generic", "xdp_redirect": "dev", "tuples": "8", "burst": "4", "generator_cpus": "1-2",
 	"queue": "0", "steer_queue": "1", "area": "huge", "area_bytes": "32M",
 	"refill_entries": "64", "cq_entries": "128", "hold": "1M", "rx_ring": "512", "tx_ring": "256", "channels": "4", "set": "coalesce rx-usecs=5", "sysctl_profile": "reference",
-	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true", "flows": "4", "queues": "1", "busy_poll": "50us", "request": "128", "response": "1K", "in_flight": "16", "rr_rate": "10000", "rr_timeout": "50ms"}
+	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true", "flows": "4", "queues": "1", "busy_poll": "50us", "request": "128", "response": "1K", "in_flight": "16", "rr_rate": "10000", "rr_timeout": "50ms", "path": `"tg:eth0,br0,sut:eth0"`}
 
 // modesFor are modes of both ends that an option concerns.
 func modesFor(o *results.Option) (rx, tx string) {
@@ -55,7 +55,7 @@ func TestEveryOptionInFiles(t *testing.T) {
 		} {
 			s := mustParse(t, text)
 			var want results.Cell
-			if err := o.Set(&want, v); err != nil || len(s.Cells) != 1 || o.Raw(&s.Cells[0]) != o.Raw(&want) {
+			if err := o.Set(&want, strings.Trim(v, `"`)); err != nil || len(s.Cells) != 1 || o.Raw(&s.Cells[0]) != o.Raw(&want) {
 				t.Errorf("%s: %+v, %v", text, s.Cells, err)
 			}
 			for j := range results.Factors {

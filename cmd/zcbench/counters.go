@@ -17,8 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/ifpath"
 	"github.com/zcbench/zcbench/internal/plaintext"
-	"github.com/zcbench/zcbench/machine/hops"
 	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
@@ -85,7 +85,7 @@ func (f *countersFlags) run(cmd *cobra.Command) error {
 	if err := cli.CheckGiven(cmd, "dev", "netns"); err != nil {
 		return err
 	}
-	if hops.Several(f.dev) {
+	if ifpath.Several(f.dev) {
 		return f.follow(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
 	if f.why {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/ifpath"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/hops"
 	"github.com/zcbench/zcbench/machine/ledger"
@@ -41,7 +42,7 @@ func (f *countersFlags) follow(ctx context.Context, out, stderr io.Writer) error
 	if f.all {
 		return cli.Usagef("--all takes one interface: a path's table already shows all that is compared")
 	}
-	places, err := hops.Parse(f.dev)
+	places, err := ifpath.Parse(f.dev)
 	if err != nil {
 		return cli.Usagef("--dev: %w", err)
 	}

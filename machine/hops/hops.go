@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: MIT
 
+// Package hops follows packets along a path of interfaces, through bridges, VLANs, bonds, veths
+// and the network namespaces of one machine: how many each has counted, between which two
+// neighbours they vanish, and which counter tells of it.
+//
+// Nobody tells the path: it is as the caller names it, from one end to the other. Between two
+// neighbours the counters are compared that the same packets pass ([Relation]), in both
+// directions.
 package hops
 
 import (
 	"errors"
 	"fmt"
 
+	"github.com/zcbench/zcbench/internal/ifpath"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
+
+// Place is an interface and the network namespace that it is in.
+type Place = ifpath.Place
 
 // Hop is an interface of the path, as it was found.
 type Hop struct {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/ifpath"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
@@ -128,7 +129,7 @@ func (x *bridged) send(t *testing.T, n, size int) {
 
 func (x *bridged) open(t *testing.T, list string) *Path {
 	t.Helper()
-	places, err := Parse(list)
+	places, err := ifpath.Parse(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func TestIntegrationAlongABridge(t *testing.T) {
 // What is not there is said with its place in the list, and what goes away later too.
 func TestIntegrationPathThatIsNotThere(t *testing.T) {
 	x := newBridged(t)
-	places, err := Parse("netns:a/a0,netns:r/nosuch")
+	places, err := ifpath.Parse("netns:a/a0,netns:r/nosuch")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -267,9 +267,9 @@ func (g *KernelGenerator) notTaken() (uint64, bool) {
 // droppedOfSent is how many of the sent are in an interface's tx_dropped. pktgen counts an error
 // wherever the driver's send function returns something other than that it has the packet
 // (net/core/pktgen.c: pktgen_xmit), and looks at no counter: whether that one is in tx_dropped,
-// too, is the driver's choice. veth counts each that it refuses so (drivers/net/veth.c: veth_xmit
-// returns NET_XMIT_DROP from Linux 6.15 on); of other drivers it is not known, so that nothing is
-// taken off.
+// too, is the driver's choice. veth counts each that it drops there, and newer kernels' veth_xmit
+// also returns NET_XMIT_DROP; that of older ones returns NETDEV_TX_OK, so that pktgen has no error
+// and nothing is taken off. Of other drivers it is not known: nothing is taken off, either.
 func droppedOfSent(driver string, dropped, refused uint64) uint64 {
 	if driver != "veth" {
 		return dropped

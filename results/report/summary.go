@@ -40,6 +40,8 @@ type Summary struct {
 	// Flows are how cells with several flows do by their number; nil: none has.
 	Flows []FlowCurve `json:"flows,omitempty"`
 	Trips []TripsCell `json:"round_trips,omitempty"`
+	// Along are the cells with a path of interfaces.
+	Along []AlongCell `json:"along_path,omitempty"`
 
 	// Environment is in what the hosts differed between cells, a fact a line.
 	Environment []string `json:"environment,omitempty"`
@@ -148,6 +150,7 @@ func Summarize(j results.Journal) *Summary {
 	s.ROI, s.Calibrations = roiOf(streams(groups), between), calibrations(&j)
 	s.Ladders = ladders(groups, s.Cells)
 	s.Costs, s.Flows, s.Trips = costsOf(groups), flowCurves(groups, s.Cells, between), tripsOf(groups, s.Cells)
+	s.Along = alongOf(groups, s.Cells)
 	for i := range j.Records {
 		if j.Records[i].Warmup {
 			s.Warmup++

@@ -39,6 +39,7 @@ func Table(w io.Writer, s *Summary) error {
 	writeRows(b, s)
 	writeLegend(b, s)
 	writeTrips(b, s.Trips)
+	writeAlong(b, s.Along)
 	writeFlows(b, s.Flows)
 	writeROI(b, s.ROI)
 	writeLadders(b, s.Ladders)

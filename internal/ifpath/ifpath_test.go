@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package hops
+package ifpath
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ func TestParse(t *testing.T) {
 	if err != nil || len(all) != 4 {
 		t.Fatal(all, err)
 	}
-	for i, want := range []Place{{"", "eth0", 1, 1}, {"", "br-lan:1", 2, 6}, {"vm1", "eth0", 3, 15}, {"/proc/7/ns/net", "vif1.0", 4, 30}} {
+	for i, want := range []Place{{"", "", "eth0", 1, 1}, {"", "", "br-lan:1", 2, 6}, {"", "vm1", "eth0", 3, 15}, {"", "/proc/7/ns/net", "vif1.0", 4, 30}} {
 		if all[i] != want {
 			t.Errorf("%+v, want %+v", all[i], want)
 		}
@@ -36,6 +36,32 @@ func TestParse(t *testing.T) {
 		if _, err := Parse(list); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", list, err, want)
 		}
+	}
+}
+
+// A run's list also names its hosts.
+func TestParseRun(t *testing.T) {
+	all, err := ParseRun("tg:eth0,vif1,netns:r/br0,sut:eth0")
+	if err != nil || len(all) != 4 {
+		t.Fatal(all, err)
+	}
+	for i, want := range []Place{{"tg", "", "eth0", 1, 1}, {"", "", "vif1", 2, 9}, {"", "r", "br0", 3, 14}, {"sut", "", "eth0", 4, 26}} {
+		if all[i] != want {
+			t.Errorf("%+v, want %+v", all[i], want)
+		}
+	}
+	for list, want := range map[string]string{
+		"tg:eth0":         "at least two interfaces",
+		"tg:,sut:eth0":    `interface 1, "tg:", at byte 1: no interface is named`,
+		"tg:a,sut:a,tg:a": `interface 3, "tg:a", at byte 12: already in the path, as interface 1`,
+		"tg:a b,sut:a":    "without blanks",
+	} {
+		if _, err := ParseRun(list); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", list, err, want)
+		}
+	}
+	if all, err := Parse("tg:eth0,sut:eth0"); err != nil || all[0].Host != "" || all[0].Dev != "tg:eth0" {
+		t.Errorf("%+v, %v", all, err)
 	}
 }
 

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package hops follows packets along a path of interfaces, through bridges, VLANs, bonds, veths
-// and the network namespaces of one machine: how many each has counted, between which two
-// neighbours they vanish, and which counter tells of it.
-//
-// Nobody tells the path: it is as the caller names it, from one end to the other. Between two
-// neighbours the counters are compared that the same packets pass ([Relation]), in both
-// directions.
-package hops
+// Package ifpath reads the list of interfaces that packets pass one after another: of `zcbench
+// counters`, and of the option path of a run.
+package ifpath
 
 import (
 	"fmt"
@@ -16,6 +11,7 @@ import (
 
 // Place is an interface and the network namespace that it is in.
 type Place struct {
+	Host  string // of a run: "sut", "tg"; "": the namespace of Netns
 	Netns string // as of ip-netns(8), or a path; "": that of the caller
 	Dev   string
 	Item  int // its number in the list, from 1
@@ -23,6 +19,9 @@ type Place struct {
 }
 
 func (p Place) String() string {
+	if p.Host != "" {
+		return p.Host + ":" + p.Dev
+	}
 	if p.Netns == "" {
 		return p.Dev
 	}
@@ -45,8 +44,17 @@ func Several(list string) bool {
 	return strings.Contains(list, ",") || strings.HasPrefix(list, netnsPrefix)
 }
 
+// Hosts are the names of a run's two hosts in a list.
+var Hosts = []string{"sut", "tg"}
+
 // Parse reads interfaces apart by commas: DEV, or netns:NAME/DEV. An error names the position.
-func Parse(list string) (all []Place, err error) {
+func Parse(list string) ([]Place, error) { return parse(list, nil) }
+
+// ParseRun is Parse of a run's list, which may also have sut:DEV and tg:DEV, interfaces of its
+// hosts.
+func ParseRun(list string) ([]Place, error) { return parse(list, Hosts) }
+
+func parse(list string, hosts []string) (all []Place, err error) {
 	at := 1
 	for item := range strings.SplitSeq(list, ",") {
 		p := Place{Dev: item, Item: len(all) + 1, At: at}
@@ -58,6 +66,11 @@ func Parse(list string) (all []Place, err error) {
 			}
 			p.Netns, p.Dev = rest[:cut], rest[cut+1:]
 		}
+		for _, h := range hosts {
+			if dev, ok := strings.CutPrefix(item, h+":"); ok {
+				p.Host, p.Dev = h, dev
+			}
+		}
 		switch {
 		case p.Dev == "":
 			return nil, fmt.Errorf("%s: no interface is named", p.Where())
@@ -67,7 +80,7 @@ func Parse(list string) (all []Place, err error) {
 			return nil, fmt.Errorf("%s: more than %d interfaces", p.Where(), mostPlaces)
 		}
 		for _, q := range all {
-			if q.Netns == p.Netns && q.Dev == p.Dev {
+			if q.Host == p.Host && q.Netns == p.Netns && q.Dev == p.Dev {
 				return nil, fmt.Errorf("%s: already in the path, as interface %d", p.Where(), q.Item)
 			}
 		}

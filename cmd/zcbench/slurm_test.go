@@ -36,6 +36,9 @@ func newInSlurm(t *testing.T) *inSlurm {
 	}
 	t.Cleanup(func() { pair.Close() })
 	manage(t, pair)
+	// As on nodes of one kind, --dev is the same name on both, whichever is the SUT.
+	inNetns(t, pair.TG.Netns, fmt.Sprintf("ip link set %[1]s down && ip link set %[1]s name %[2]s && ip link set %[2]s up", pair.TG.Dev, pair.SUT.Dev))
+	pair.TG.Dev = pair.SUT.Dev
 	s := &inSlurm{pair: pair, home: t.TempDir()}
 	t.Setenv("HOME", s.home)
 	t.Setenv("XDG_CACHE_HOME", "")

@@ -100,7 +100,7 @@ func step(t *testing.T, p *results.AlongPath, name string) *results.PathStep {
 	return nil
 }
 
-// What a bridge's port drops during a run is found between its two ports, to the packet, and
+// What a bridge's port drops during a run is found between its two ports, within the bounds, and
 // nowhere else: the interfaces' counters, the queueing discipline's own, and what the two ends
 // counted tell the same.
 func TestIntegrationAlongThePath(t *testing.T) {

@@ -65,7 +65,7 @@ var Options = []Option{
 		Takes: "a power of two, 1 to 1024; 0: 16", value: number(func(c *Cell) *int { return &c.ProbeSample }, orZero(ParseProbeSample), nil)},
 
 	{Name: "path", Since: 3, Type: "IFS", Help: "interfaces that the packets pass, in order, separated by commas, to find where some are lost: tg:IF, sut:IF, IF, or netns:NAME/IF (docs/packets.md)", Kind: OfRun,
-		Takes: "interfaces, such as tg:eth0,vif1,br0,vif2,sut:eth0", value: text(func(c *Cell) *string { return &c.Path }, checkPath)},
+		Takes: "interfaces in one word, such as \"tg:eth0,vif1,br0,vif2,sut:eth0\"", value: text(func(c *Cell) *string { return &c.Path }, checkPath)},
 
 	{Name: "rcvbuf", Since: 3, Column: "rcvbuf_bytes", Type: "bytes", Help: "receive socket buffer (SO_RCVBUF); 0: kernel auto-tuning", Kind: OfPath,
 		Takes: "bytes; 0 leaves the kernel's auto-tuning", value: size(func(c *Cell) *int { return &c.RcvBuf }, 0, maxSocketBuffer)},

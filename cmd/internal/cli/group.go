@@ -34,7 +34,7 @@ var members = map[Group]string{
 	GroupHosts:     "sut tg dev tg-dev addr port ipv6 ipv4 veth netns dir shared-with-ssh",
 	GroupPlacement: "sut-cpu tg-cpu cpu cpus tg-cpus node tg-node layout tg-layout",
 	GroupPower:     "power power-idle power-guard power-interval",
-	GroupProbes:    "probe probe-sample sample-interval",
+	GroupProbes:    "probe probe-sample path sample-interval",
 	GroupRuns: "repetitions warmup warmup-duration ramp-up ramp-down rest seed gate control " +
 		"dry-run resume resume-changed require-verdict trust-file loss resolution confirm trials modes min-runs timeout",
 	GroupOutput: "out json verbose help help-all version",

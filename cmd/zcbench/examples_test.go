@@ -89,7 +89,9 @@ func TestJobSet(t *testing.T) {
 for last; do :; done; f=$LOG.asked.$(echo "$last" | tr -dc a-z0-9); [ -e "$f" ] || { : >"$f"; exit 0; }
 echo "$last" | sed 's/.*jobset-name=zcbench,.*name=\([a-z]*\),.*index=\([0-9]*\)/pod\/zcbench-\1-\2-0-abcde/'`,
 		"zcbench": `for a; do printf '<%s>' "$a"; done >>"$LOG"; echo >>"$LOG"; case $* in *sut-0*) exit 3 ;; esac`,
-		"sleep":   "exit 0",
+		// Time passes by sleeping alone.
+		"sleep": `echo "$1" >>"$LOG.slept"`,
+		"date":  `n=0; [ ! -e "$LOG.slept" ] || while read -r s; do n=$((n + s)); done <"$LOG.slept"; echo "$n"`,
 	} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 			t.Fatal(err)
@@ -100,9 +102,9 @@ echo "$last" | sed 's/.*jobset-name=zcbench,.*name=\([a-z]*\),.*index=\([0-9]*\)
 	for _, e := range c.Env {
 		cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
 	}
-	cmd.Env = append(cmd.Env, "PAIRS=4", "POD_WAIT=1")
+	cmd.Env = append(cmd.Env, "PAIRS=4", "POD_WAIT=5")
 	out, err := cmd.CombinedOutput()
-	if want := "pair 2 is left out: its tg does not run after 1 s: kubectl describe pods -l "; cmd.ProcessState.ExitCode() != 1 || strings.Count(string(out), want) != 1 {
+	if want := "pair 2 is left out: its tg does not run after 5 s: kubectl describe pods -l "; cmd.ProcessState.ExitCode() != 1 || strings.Count(string(out), want) != 1 {
 		t.Fatalf("%v: %s", err, out) // the status is that of the last pair that failed
 	}
 	b, err := os.ReadFile(log)

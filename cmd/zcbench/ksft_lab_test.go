@@ -40,15 +40,20 @@ func ksftInLab(t *testing.T, kernel string, args ...string) (status int, all []k
 	return status, all, filepath.Join(out, "ksft")
 }
 
-// All modes on a NIC that has queues for them, on both kernels: the modes of zero copy are ok. Then
-// the kernels beside each other, as a bisect has them: all that ran with the older one runs with
-// the newer, and long buffers of devmem are found to be what the older one has not.
+// The lab's kernels, by which of them is newer: 7.2 and 7.3.
+const older, newer = "sid", "trixie-backports"
+
+// All modes on a NIC that has queues for them, on both kernels: the modes of zero copy are ok, but
+// for uring-zc, of whose payload the kernel copies a little, which is what is said of it. Then
+// the kernels beside each other, as a bisect has them: all that counted with the older one does so
+// with the newer, and long buffers of devmem are found to be what the older one has not.
 func TestLabKsft(t *testing.T) {
 	needLabHere(t)
 	long.Test(t)
 	found := map[string]string{}
-	for _, kernel := range []string{"trixie-backports", "sid"} {
+	for _, kernel := range []string{older, newer} {
 		status, all, dir := ksftInLab(t, kernel)
+		want := 0
 		found[kernel] = dir
 		var names []string
 		for _, s := range all {
@@ -57,29 +62,33 @@ func TestLabKsft(t *testing.T) {
 			if slices.Contains([]string{"tcp/tcp", "zcrx/tcp", "devmem/tcp", "tcp/devmem", "tcp-mmap/tcp"}, s.Name) {
 				allowed = allowed[:1]
 			}
+			if s.Name == "tcp/uring-zc" && s.Status() == "not ok" && strings.Contains(strings.Join(s.Notes, "\n"), "the kernel copied ") {
+				want = 1
+				continue
+			}
 			if !slices.Contains(allowed, s.Status()) || strings.HasPrefix(s.Reason, "no time") {
 				t.Errorf("%s: %s is %s (%s), want one of %q", kernel, s.Name, s.Status(), s.Reason, allowed)
 			}
 		}
-		if d := cmp.Diff(ksftModes(), names); d != "" || status != 0 {
-			t.Errorf("%s: exit status %d\n%s", kernel, status, d)
+		if d := cmp.Diff(ksftModes(), names); d != "" || status != want {
+			t.Errorf("%s: exit status %d, want %d\n%s", kernel, status, want, d)
 		}
 	}
-	out, said, status := compared(t, "--ktap", found["trixie-backports"], found["sid"], "--if-unsure", "125")
+	out, said, status := compared(t, "--ktap", found[older], found[newer], "--if-unsure", "125")
 	t.Logf("exit status %d\n%s", status, out)
 	if all, err := ktaptest.Parse(out); err != nil || status != 0 || len(all) == 0 {
 		t.Errorf("exit status %d, %v\n%s%s", status, err, out, said)
 	}
 
 	buffers := map[string]string{}
-	for kernel, want := range map[string]string{"trixie-backports": "SKIP", "sid": "ok"} {
+	for kernel, want := range map[string]string{older: "SKIP", newer: "ok"} {
 		_, all, dir := ksftInLab(t, kernel, "--modes", "devmem", "--rx-buf-len", "32K")
 		buffers[kernel] = dir
 		if len(all) != 1 || all[0].Status() != want {
 			t.Errorf("%s: %+v, want %s", kernel, all, want)
 		}
 	}
-	out, said, status = compared(t, "--ktap", buffers["sid"], buffers["trixie-backports"], "--if-unsure", "125")
+	out, said, status = compared(t, "--ktap", buffers[newer], buffers[older], "--if-unsure", "125")
 	t.Logf("exit status %d\n%s", status, out)
 	if all, err := ktaptest.Parse(out); err != nil || status != 1 || len(all) != 1 || all[0].Status() != "not ok" {
 		t.Errorf("exit status %d, %v\n%s%s", status, err, out, said)

@@ -228,6 +228,7 @@ func (c crossingOutput) MarshalJSON() ([]byte, error) {
 type queueOutput struct {
 	Qdisc   uint64 `json:"qdisc_packets"`       // in the queueing disciplines of the one that sends
 	Backlog uint64 `json:"cpu_backlog_packets"` // in the backlogs of all CPUs, of whatever interface
+	InHand  uint64 `json:"cpu_in_hand_packets"` // at most, taken out of a queue by a CPU
 }
 
 type endOutput struct {
@@ -400,7 +401,7 @@ func (c *crossingOutput) remarks() []string {
 // withinSkew says that it may be that no packet was lost.
 func (c *crossingOutput) withinSkew() string {
 	word := fmt.Sprintf("within the reading's skew: up to %d packets passed while the counters were read", c.Skew)
-	if begin, end := c.Begin.Qdisc+c.Begin.Backlog, c.End.Qdisc+c.End.Backlog; begin+end > 0 {
+	if begin, end := c.Begin.Qdisc+c.Begin.Backlog+c.Begin.InHand, c.End.Qdisc+c.End.Backlog+c.End.InHand; begin+end > 0 {
 		word += fmt.Sprintf(", and up to %d waited between the two at the beginning, %d at the end", begin, end)
 	}
 	return word

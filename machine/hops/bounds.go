@@ -28,6 +28,7 @@ func (s Seen) orNone() Seen {
 type Queue struct {
 	Qdisc   uint64 // in the queueing disciplines of the one that sends
 	Backlog uint64 // in those of the CPUs, of this path or not
+	InHand  uint64 // at most: one that each CPU was just taking from the one to the other
 }
 
 // span is how much a counter grew between a moment within the first reading and one within the
@@ -58,9 +59,13 @@ func (c *Crossing) bound(p *Path, r Relation, from, to *Reading, seen Seen) {
 	}
 	c.Skew = uint64(left.width() + came.width())
 	c.Begin, c.End = c.queue(from), c.queue(to)
+	if c.Left == "rx" {
+		c.Begin.InHand = inHand(from, to)
+		c.End.InHand = c.Begin.InHand
+	}
 	q := int64(c.End.Qdisc) - int64(c.Begin.Qdisc)
-	c.LostLeast = left.least - came.most - q - int64(c.End.Backlog)
-	c.LostMost = left.most - came.least - q + int64(c.Begin.Backlog)
+	c.LostLeast = left.least - came.most - q - int64(c.End.Backlog+c.End.InHand)
+	c.LostMost = left.most - came.least - q + int64(c.Begin.Backlog+c.Begin.InHand)
 
 	told, off := int64(0), int64(0)
 	for _, row := range c.Account.Rows {
@@ -88,6 +93,19 @@ func (c *Crossing) bound(p *Path, r Relation, from, to *Reading, seen Seen) {
 	c.UntoldLeast = c.LostLeast - told - off - uncounted - most
 	c.UntoldMost = c.LostMost - told + off - uncounted - least
 	c.Unknown = p.unknown(c, r, from.BacklogKnown && to.BacklogKnown)
+}
+
+// inHand is how many packets at most were on their way through the stack at one moment: no queue
+// has one that a CPU has taken out, and each CPU that processed packets takes one at a time
+// (net/core/dev.c: process_backlog, __netif_receive_skb).
+func inHand(from, to *Reading) uint64 {
+	busy := uint64(0)
+	for cpu, n := range to.Processed {
+		if n != from.Processed[cpu] {
+			busy++
+		}
+	}
+	return max(busy, 1)
 }
 
 func packetsOf(way string) func(*rtnl.Stats) uint64 {

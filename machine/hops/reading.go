@@ -31,6 +31,8 @@ type Reading struct {
 	// Backlog is the packets in the backlogs of all CPUs, of whatever interface, in the middle.
 	Backlog      uint64
 	BacklogKnown bool // no: the kernel does not tell it, or nobody asked as no queue is between
+	// Processed is how many packets each CPU has received, by its number; it wraps at 32 bits.
+	Processed map[uint32]uint32
 }
 
 // Read reads the counters of all hops, there and back, and in the middle the queues that packets
@@ -46,7 +48,7 @@ func (p *Path) Read() (r Reading, err error) {
 	if slices.Contains(queued, true) {
 		// Before the queues behind them: what comes in between was not counted by the first
 		// reading.
-		r.Backlog, r.BacklogKnown = backlog()
+		r.backlog()
 	}
 	for i := range p.Hops {
 		if queued[i] {
@@ -113,13 +115,16 @@ func (p *Path) qdisc(i int, c *Counts) error {
 // the last but one, before the CPU's number.
 const backlogFields = 13
 
-func backlog() (n uint64, known bool) {
+func (r *Reading) backlog() {
 	rows, err := counter.ReadSoftnet(counter.FS{})
-	for _, r := range rows {
-		if r.Width < backlogFields {
-			return 0, false
-		}
-		n += uint64(r.SoftnetBacklogLen)
+	r.BacklogKnown = err == nil && len(rows) > 0
+	r.Processed = make(map[uint32]uint32, len(rows))
+	for _, row := range rows {
+		r.Processed[row.Index] = row.Processed
+		r.Backlog += uint64(row.SoftnetBacklogLen)
+		r.BacklogKnown = r.BacklogKnown && row.Width >= backlogFields
 	}
-	return n, err == nil && len(rows) > 0
+	if !r.BacklogKnown {
+		r.Backlog = 0
+	}
 }

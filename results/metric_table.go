@@ -115,6 +115,10 @@ var MetricSections = []MetricSection{
 			Units: "1", Source: "data path, whole flow",
 			Meaning: "completions that the kernel lost; times that it deferred some for lack of " +
 				"room"},
+		{Names: "uring_zc_untold_bytes",
+			Units: "bytes", Source: "data path, whole flow",
+			Meaning: "payload sent by uring-zc of which the kernel does not tell whether it was " +
+				"copied, because it joined a packet of the message before"},
 		{Names: "uring_buffers uring_buffer_bytes",
 			Units: "1 bytes", Source: "data path, whole flow",
 			Meaning: "provided buffers of the mode uring, all together what it copies into, and the " +

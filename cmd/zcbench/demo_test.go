@@ -20,6 +20,7 @@ import (
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
@@ -267,6 +268,7 @@ func again(t *testing.T, out string) {
 }
 
 func TestIntegrationDemoKilled(t *testing.T) {
+	long.Test(t)
 	before := whatIsThere(t)
 	p, out := demo(t, "--repetitions", "30")
 	waitForRuns(t, out, 3)

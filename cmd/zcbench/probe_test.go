@@ -24,6 +24,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
@@ -192,6 +193,7 @@ func checkStage(t *testing.T, s probeStage) {
 
 // Everything that is attached is timed.
 func TestIntegrationProbeOverhead(t *testing.T) {
+	long.Test(t)
 	p, port := pinged(t)
 	args := []string{"probe", "--netns", p.SUT.Netns.Path(), "--port", port, "--overhead", "--profile", "--duration", "1s", "--syscalls", strconv.Itoa(os.Getpid())}
 	status, out, stderr := zcbench(t, append(args, "--json")...)

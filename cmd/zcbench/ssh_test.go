@@ -14,6 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host/sshtest"
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
@@ -140,6 +141,7 @@ func TestIntegrationRunSSH(t *testing.T) {
 // A source that needs the helper finds it on a host that never had it: there the
 // helper says what only it can say.
 func TestIntegrationSSHHelper(t *testing.T) {
+	long.Test(t)
 	h := newTwoHosts(t)
 	helper := filepath.Join(built.Dir(t), "zcnvml")
 	cmd := exec.Command("go", "build", "-o", helper, "github.com/zcbench/zcbench/cmd/zcnvml")
@@ -260,7 +262,7 @@ func (h *twoHosts) settings(t *testing.T) string {
 // if it lives, says what happened and has it in the journal. What was set on the
 // hosts is as it was.
 func TestIntegrationRunSSHKilled(t *testing.T) {
-	for _, who := range []string{"SUT's ssh", "TG's ssh", "controller"} {
+	for _, who := range []string{"controller", "SUT's ssh", "TG's ssh"}[:long.Rounds(1, 3)] {
 		t.Run(who, func(t *testing.T) {
 			h := newTwoHosts(t)
 			out := filepath.Join(t.TempDir(), "out")

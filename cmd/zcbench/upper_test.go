@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
 )
@@ -58,6 +59,7 @@ func TestIntegrationUpper(t *testing.T) {
 
 // A bridge of several ports: what belongs to a port is refused until one is named.
 func TestIntegrationUpperUnknown(t *testing.T) {
+	long.Test(t)
 	needRoot(t)
 	pair, err := veth.New(veth.Options{})
 	if err != nil {

@@ -104,7 +104,7 @@ func listenError(addr string, err error) error {
 	case errors.Is(err, unix.EADDRINUSE):
 		how = "another program listens there (see ss -ltnp): choose another port, or 0 for a free one"
 	case errors.Is(err, unix.EADDRNOTAVAIL):
-		how = "no interface of this host (or namespace) has that address"
+		how = "no interface of this host (or namespace) has that address; that of a VRF needs --sut or --tg 'exec:ip vrf exec NAME'"
 	case errors.Is(err, unix.EACCES):
 		how = "ports below 1024 need root"
 	default:

@@ -49,7 +49,7 @@ func bindError(at netip.AddrPort, err error) error {
 	case errors.Is(err, unix.EADDRINUSE):
 		how = "another program has that UDP port (see ss -lunp): choose another, or 0 for a free one"
 	case errors.Is(err, unix.EADDRNOTAVAIL):
-		how = "no interface of this host (or namespace) has that address"
+		how = "no interface of this host (or namespace) has that address; that of a VRF needs --sut or --tg 'exec:ip vrf exec NAME'"
 	}
 	return &fault.Error{Op: fmt.Sprintf("bind a UDP socket to %v", at), Err: err, How: how}
 }

@@ -41,7 +41,8 @@ type Sender struct {
 	size    [window]uint32 // bytes of the request in a slot
 	pending int            // notifications owed
 
-	sent   int // result of the request in flight
+	fate   fates
+	moved  int // result of the request in flight
 	errno  unix.Errno
 	flying bool
 }
@@ -105,8 +106,8 @@ func (s *Sender) sendOne(c *stream.Conn, index int, p []byte, m *stream.Meter) (
 	}
 	switch s.errno {
 	case 0:
-		m.Bytes(s.sent)
-		return s.sent, nil
+		m.Bytes(s.moved)
+		return s.moved, nil
 	case unix.EINTR, unix.EAGAIN:
 		return 0, nil
 	}
@@ -140,20 +141,23 @@ func (s *Sender) handle(cqe uring.CQE, m *stream.Meter) {
 	slot := uint16(cqe.UserData)
 	if !cqe.Notif() {
 		s.flying = false
-		s.sent, s.errno = int(max(cqe.Res, 0)), cqe.Errno()
-		s.size[slot] = uint32(s.sent)
+		s.moved, s.errno = int(max(cqe.Res, 0)), cqe.Errno()
+		s.size[slot] = uint32(s.moved)
 		if cqe.More() {
 			s.pending++
 			return // the slot is free with its notification
 		}
 	} else {
 		s.pending--
-		if cqe.Copied() {
-			m.Copied(uint64(s.size[slot]))
-		} else {
-			m.ZeroCopy(uint64(s.size[slot]))
+		size := uint64(s.size[slot])
+		was := s.fate.of(size, cqe.Copied())
+		switch was {
+		case copied:
+			m.Copied(size)
+		case sent:
+			m.ZeroCopy(size)
 		}
-		m.Completion(1, cqe.Copied())
+		m.Completion(1, was == copied)
 	}
 	s.free[s.nfree] = slot
 	s.nfree++
@@ -181,5 +185,6 @@ func (s *Sender) Close() error { return s.ring.Close() }
 
 // Evidence says how the ring was made.
 func (s *Sender) Evidence() stream.Evidence {
-	return stream.Evidence{Figures: stream.RingFigures(s.ring), UringEngine: string(s.ring.Engine())}
+	figures := append(stream.RingFigures(s.ring), stream.Figure{Name: "uring_zc_untold_bytes", Unit: "bytes", Value: float64(s.fate.untoldBytes)})
+	return stream.Evidence{Figures: figures, Notes: s.fate.notes(), UringEngine: string(s.ring.Engine())}
 }

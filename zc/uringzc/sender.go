@@ -150,14 +150,13 @@ func (s *Sender) handle(cqe uring.CQE, m *stream.Meter) {
 	} else {
 		s.pending--
 		size := uint64(s.size[slot])
-		was := s.fate.of(size, cqe.Copied())
-		switch was {
+		switch s.fate.of(size, cqe.Copied()) {
 		case copied:
 			m.Copied(size)
 		case sent:
 			m.ZeroCopy(size)
 		}
-		m.Completion(1, was == copied)
+		m.Completion(1, cqe.Copied())
 	}
 	s.free[s.nfree] = slot
 	s.nfree++

@@ -23,30 +23,32 @@ const mostInPacket = 8 * 65535
 // when a packet is freed, and on behalf of the first request in it alone: of one all of whose bytes
 // joined the last packet of the request before, it says copied whatever happened (io_uring/notif.c:
 // io_link_skb, io_tx_ubuf_complete; since Linux 6.10). So most messages of 4 KiB are "copied" on a
-// NIC that copies nothing. The notifications of requests that share packets come in one go, the
-// first request's at their head, and that one is told truly: a copy of a packet is booked on it.
-// Hence what follows one that left without a copy, and fits into a packet, is untold.
+// NIC that copies nothing. The request that began the packet is told truly, and its notification
+// comes first, in one go with those that joined, so all of them are among the few that may be
+// owed at a time. Hence what fits into a packet is untold if fewer notifications than that came
+// since one that left without a copy. From a path that begins to copy no more than those are
+// untold, and then all is copied.
 type fates struct {
-	last        fate
-	begun       bool
+	near        int // of the next so many a packet's first request may have left without a copy
 	untoldBytes uint64
 	toldBytes   uint64
 }
 
 func (f *fates) of(size uint64, flagged bool) fate {
-	was := sent
+	f.near--
 	switch {
-	case flagged && f.begun && f.last != copied && size <= mostInPacket:
-		was = untold
+	case !flagged:
+		f.near = window
+	case f.near > 0 && size <= mostInPacket:
 		f.untoldBytes += size
-	case flagged:
-		was = copied
+		return untold
 	}
-	if was != untold {
-		f.toldBytes += size
+	f.near = max(f.near, 0)
+	f.toldBytes += size
+	if flagged {
+		return copied
 	}
-	f.last, f.begun = was, true
-	return was
+	return sent
 }
 
 // notes says how much is untold.

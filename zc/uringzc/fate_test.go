@@ -20,6 +20,7 @@ func TestFates(t *testing.T) {
 		{"it begins to copy: what fits into a packet may have joined", "..C", 4096, "ssu"},
 		{"it begins to copy: this cannot have joined", "..CC", mostInPacket + 1, "sscc"},
 		{"it stops to copy", "CC.C", 4096, "ccsu"},
+		{"it begins to copy for good", "." + strings.Repeat("C", 1000), 4096, "s" + strings.Repeat("u", window-1) + strings.Repeat("c", 1000-window+1)},
 	} {
 		var f fates
 		got := ""

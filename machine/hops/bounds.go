@@ -28,7 +28,7 @@ func (s Seen) orNone() Seen {
 type Queue struct {
 	Qdisc   uint64 // in the queueing disciplines of the one that sends
 	Backlog uint64 // in those of the CPUs, of this path or not
-	InHand  uint64 // at most: one that each CPU was just taking from the one to the other
+	InHand  uint64 // at most: what CPUs were just taking from the one to the other
 }
 
 // span is how much a counter grew between a moment within the first reading and one within the
@@ -59,10 +59,8 @@ func (c *Crossing) bound(p *Path, r Relation, from, to *Reading, seen Seen) {
 	}
 	c.Skew = uint64(left.width() + came.width())
 	c.Begin, c.End = c.queue(from), c.queue(to)
-	if c.Left == "rx" {
-		c.Begin.InHand = inHand(from, to)
-		c.End.InHand = c.Begin.InHand
-	}
+	c.Begin.InHand = p.inHand(c, r, from, to)
+	c.End.InHand = c.Begin.InHand
 	q := int64(c.End.Qdisc) - int64(c.Begin.Qdisc)
 	c.LostLeast = left.least - came.most - q - int64(c.End.Backlog+c.End.InHand)
 	c.LostMost = left.most - came.least - q + int64(c.Begin.Backlog+c.Begin.InHand)
@@ -95,15 +93,31 @@ func (c *Crossing) bound(p *Path, r Relation, from, to *Reading, seen Seen) {
 	c.Unknown = p.unknown(c, r, from.BacklogKnown && to.BacklogKnown)
 }
 
-// inHand is how many packets at most were on their way through the stack at one moment: no queue
-// has one that a CPU has taken out, and each CPU that processed packets takes one at a time
-// (net/core/dev.c: process_backlog, __netif_receive_skb).
-func inHand(from, to *Reading) uint64 {
+// pollWeight is what a driver takes from a ring in one poll, at most (include/linux/netdevice.h:
+// NAPI_POLL_WEIGHT).
+const pollWeight = 64
+
+// inHand is how many packets at most were on their way through the stack at one moment, counted by
+// one of the two and not yet by the other: no queue has what a CPU has taken out. Of what was
+// received, a CPU that processed packets takes one at a time (net/core/dev.c: process_backlog,
+// __netif_receive_skb), or a poll's, which some drivers count as they come and some at its
+// end. Of what is sent on to a lower interface any CPU may have one, and which of the two counts it
+// first depends on the driver (net/8021q/vlan_dev.c: vlan_dev_hard_start_xmit counts last).
+func (p *Path) inHand(c *Crossing, r Relation, from, to *Reading) uint64 {
+	switch {
+	case r == Wire: // both count it in one place, or a ring is between them, which is told
+		return 0
+	case c.Left == "tx":
+		return uint64(max(len(to.Processed), 1))
+	}
 	busy := uint64(0)
 	for cpu, n := range to.Processed {
 		if n != from.Processed[cpu] {
 			busy++
 		}
+	}
+	if p.Hops[c.From].Kind == "" { // a NIC
+		return max(busy, 1) * pollWeight
 	}
 	return max(busy, 1)
 }

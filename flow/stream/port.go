@@ -98,13 +98,18 @@ func control(o sock.Options) func(string, string, syscall.RawConn) error {
 	}
 }
 
+// NoSuchAddress is what to do where an address cannot be bound: that of a VRF is only for what
+// runs in it.
+const NoSuchAddress = "no interface of this host (or namespace) has that address; " +
+	"if it belongs to a VRF, run the program in it: ip vrf exec NAME (as a host: exec:ip vrf exec NAME)"
+
 func listenError(addr string, err error) error {
 	how := ""
 	switch {
 	case errors.Is(err, unix.EADDRINUSE):
 		how = "another program listens there (see ss -ltnp): choose another port, or 0 for a free one"
 	case errors.Is(err, unix.EADDRNOTAVAIL):
-		how = "no interface of this host (or namespace) has that address; that of a VRF needs --sut or --tg 'exec:ip vrf exec NAME'"
+		how = NoSuchAddress
 	case errors.Is(err, unix.EACCES):
 		how = "ports below 1024 need root"
 	default:

@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
 	"golang.org/x/sys/unix"
 )
 
@@ -49,7 +50,7 @@ func bindError(at netip.AddrPort, err error) error {
 	case errors.Is(err, unix.EADDRINUSE):
 		how = "another program has that UDP port (see ss -lunp): choose another, or 0 for a free one"
 	case errors.Is(err, unix.EADDRNOTAVAIL):
-		how = "no interface of this host (or namespace) has that address; that of a VRF needs --sut or --tg 'exec:ip vrf exec NAME'"
+		how = stream.NoSuchAddress
 	}
 	return &fault.Error{Op: fmt.Sprintf("bind a UDP socket to %v", at), Err: err, How: how}
 }

@@ -26,6 +26,7 @@ const copiedLimit = 1
 // proofs says of modes that claim zero copy whether the runs that count were.
 func (w *writer) proofs() {
 	worst := map[Kind]map[string]float64{Proved: {}, Copied: {}}
+	untold := map[string]float64{}
 	in := map[Kind]map[string][]string{Proved: {}, Copied: {}} // cells
 	s := map[Kind]*Sentence{Proved: {Section: Shown, Kind: Proved}, Copied: {Section: Shown, Kind: Copied}}
 	var names [2][]string
@@ -44,6 +45,7 @@ func (w *writer) proofs() {
 		}
 		in[k][name] = append(in[k][name], p.Cell.ID)
 		worst[k][name] = max(worst[k][name], p.Copied)
+		untold[name] = max(untold[name], p.Untold)
 		s[k].Cells = append(s[k].Cells, p.Cell.ID)
 		s[k].StandsOn = append(s[k].StandsOn, Verdict{Cell: p.Cell.ID, Verdict: fmt.Sprintf("%s: %s of the payload copied", name, shareText(p.Copied))})
 	}
@@ -57,7 +59,7 @@ func (w *writer) proofs() {
 			if slices.Contains(names[1-i], name) { // only some cells with it are
 				text += " in " + few(in[k][name])
 			}
-			told = append(told, fmt.Sprintf("%s (%s copied)", text, shareText(worst[k][name])))
+			told = append(told, fmt.Sprintf("%s (%s copied%s)", text, shareText(worst[k][name]), untoldText(untold[name])))
 		}
 		s[k].Text = "Zero copy, by the kernel's own count of bytes: " + few(told) + "."
 		if k == Copied {
@@ -65,6 +67,14 @@ func (w *writer) proofs() {
 		}
 		w.say(*s[k])
 	}
+}
+
+// untoldText qualifies a share where the kernel does not tell of all payload.
+func untoldText(percent float64) string {
+	if percent == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; of up to %s the kernel does not tell", shareText(percent))
 }
 
 func ofRole(role stream.Role) string {

@@ -75,6 +75,10 @@ func TestProofs(t *testing.T) {
 	a := of(6, zc, copied)
 	wants(t, "zero copy", sentence(t, a, answer.Proved, "").Text, "by the kernel's own count of bytes: receiver zcrx (less than 0.1 % copied).")
 	wants(t, "copied", sentence(t, a, answer.Copied, "").Text, "Not zero copy here", "sender msg-zerocopy (100 % copied)")
+	untold := made("tcp", "uring-zc", 20, 1)
+	untold.TXCopied, untold.TXUntold = new(0.0), 64
+	a = of(6, zc, untold)
+	wants(t, "untold", sentence(t, a, answer.Proved, "").Text, "sender uring-zc (0 % copied; of up to 64.0 % the kernel does not tell).")
 	other := zc
 	other.MTU, other.ID, other.RXCopied = 9000, "zcrx/tcp mtu=9000", new(40.0)
 	a = of(6, zc, other)

@@ -105,7 +105,8 @@ type Stop struct {
 type Proof struct {
 	Cell   results.Cell
 	Role   stream.Role
-	Copied float64 // percent
+	Copied float64 // percent, of what the kernel tells
+	Untold float64 // percent of which it does not tell, at most
 }
 
 // Evidence is what an answer is made of.

@@ -31,7 +31,7 @@ func init() {
 		stream.Mode{Name: "zcrx-nodev", Role: stream.RX, NICQueue: true},
 		stream.Mode{Name: "devmem", Role: stream.RX, ZeroCopy: true, NICQueue: true, NeedsDev: true},
 		stream.Mode{Name: "devmem", Role: stream.TX, ZeroCopy: true, NeedsDev: true},
-		stream.Mode{Name: "msg-zerocopy", Role: stream.TX, ZeroCopy: true, CopiedHere: true})
+		stream.Mode{Name: "msg-zerocopy", Role: stream.TX, ZeroCopy: true, CopiedHere: true}, stream.Mode{Name: "uring-zc", Role: stream.TX, ZeroCopy: true, CopiedHere: true})
 }
 
 func made(rx, tx string, gbps, cores float64) plan.Cell {

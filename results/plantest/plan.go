@@ -28,6 +28,8 @@ type Cell struct {
 	// RXCopied and TXCopied are the percent of the payload that an end copied by its own count;
 	// nil: nobody counted.
 	RXCopied, TXCopied *float64
+	// TXUntold is of how many percent of its payload the sender was not told.
+	TXUntold float64
 }
 
 // Journal plays cells in blocks of one session on one boot, the first of them the baseline. Equal
@@ -89,6 +91,10 @@ func (c *Cell) run(rng *rand.Rand) results.Record {
 		if p := []*float64{c.RXCopied, c.TXCopied}[i]; p != nil {
 			copied := uint64(float64(*h.Bytes) * *p / 100)
 			h.CopiedBytes, h.ZeroCopyBytes = new(copied), new(*h.Bytes-copied)
+		}
+		if i == 1 && c.TXUntold > 0 {
+			h.TotalBytes = h.Bytes
+			h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricUntold, Unit: "bytes", Value: float64(*h.Bytes) * c.TXUntold / 100})
 		}
 	}
 	return r

@@ -29,7 +29,7 @@ func answerOf(set *compare.Set, s *Summary) *answer.Answer {
 			proof *Proof
 		}{{stream.RX, c.SUT.Proof}, {stream.TX, c.TG.Proof}} {
 			if end.proof != nil && c.OK > 0 {
-				e.Proofs = append(e.Proofs, answer.Proof{Cell: c.Cell, Role: end.role, Copied: end.proof.CopiedPercent()})
+				e.Proofs = append(e.Proofs, answer.Proof{Cell: c.Cell, Role: end.role, Copied: end.proof.CopiedPercent(), Untold: end.proof.Untold})
 			}
 		}
 	}

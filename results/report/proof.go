@@ -9,6 +9,8 @@ type Proof struct {
 	ZeroCopy uint64  `json:"zero_copy_bytes"`
 	Copied   uint64  `json:"copied_bytes"`
 	Linear   *uint64 `json:"linear_bytes,omitempty"` // copied too: it came in the packet's head; nil where the kernel does not tell it apart
+	// Untold is in what percent of the payload at most the kernel tells none of them, of the runs.
+	Untold float64 `json:"untold_percent,omitempty"`
 }
 
 // CopiedPercent is the share of the payload that was copied, 0 to 100.
@@ -24,6 +26,9 @@ func proof(runs []*results.Record, host func(*results.Record) *results.Host) *Pr
 		h := host(r)
 		p.ZeroCopy += value(h.ZeroCopyBytes)
 		p.Copied += value(h.CopiedBytes)
+		if untold := h.UntoldPercent(); untold > p.Untold { // NaN is not
+			p.Untold = untold
+		}
 		if h.LinearBytes != nil {
 			sum := value(p.Linear) + *h.LinearBytes
 			p.Linear = &sum

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import "math"
+
+// MetricUntold is payload of the whole flow of which the kernel does not tell whether it was copied
+// (package uringzc).
+const MetricUntold = "uring_zc_untold_bytes"
+
+// UntoldPercent is the share of that payload; NaN where nobody looked.
+func (h *Host) UntoldPercent() float64 {
+	if h.TotalBytes == nil || *h.TotalBytes == 0 {
+		return math.NaN()
+	}
+	return 100 * h.value(MetricUntold) / float64(*h.TotalBytes)
+}

@@ -16,7 +16,7 @@ for nic; do
 	case $nic${ZCBENCH_TEST_LONG-} in
 	gve) packages=(./machine/lease ./zc/zcrx) ;;
 	esac
-	go test -tags giouring -ldflags=-checklinkname=0 -vet=off -json -count=1 -timeout 80m -run "$tests" \
+	go test -tags giouring -ldflags='-checklinkname=0 -w' -vet=off -json -count=1 -timeout 80m -run "$tests" \
 		-exec "$PWD/bin/zcbench lab exec --nic $nic --timeout 10m --" "${packages[@]}" |
 		sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 as '"$nic"'"/' || status=1
 done

@@ -22,7 +22,8 @@ unset ZCBENCH_LAB_UP # what wants a boot of its own gets one, also below zcbench
 folder=$PWD
 status=0
 long=${ZCBENCH_TEST_LONG:+1}
-engines=(-tags giouring -ldflags=-checklinkname=0 -vet=off)
+# What is for debuggers takes a third of a link's time, and there are some 150 links.
+engines=(-tags giouring '-ldflags=-checklinkname=0 -w' -vet=off)
 
 pure=(./cmd/probed ./lab/kselftests ./bpf/prom ./internal/pairwise ./internal/plaintext ./results/report ./results/gobench ./results/promtext
 	./machine/setting ./internal/units ./bench/wire ./zc/held ./results/environment)
@@ -144,7 +145,7 @@ lab() {
 	ZCBENCH_LAB_WHY=$(no_lab)
 	export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1 ZCBENCH_LAB_WHY
 	go test -vet=off -json -count=1 -timeout 40m ./lab || status=1
-	go test -vet=off -json -count=1 -timeout 40m -run '^TestLab' ./cmd/zcbench || status=1 # a BMC
+	go test -vet=off -json -count=1 -timeout 40m -run '^TestLab' ./cmd/zcbench || status=1 # the lab's demo
 	[ -z "$long" ] || go test -vet=off -json -count=1 -run '^TestLabLockdown$' -exec "$folder/bin/zcbench lab exec --own-boot --" ./bench/doctor || status=1
 	[ -n "$long" ] && [ -z "$ZCBENCH_LAB_WHY" ] || return 0
 	for nic in '' qemu:virtio qemu:e1000e; do

@@ -49,6 +49,7 @@ func TestLabIPMIRefused(t *testing.T) {
 // A run in the lab whose power a BMC says, through the kernel's driver. Half of
 // its readings are 200 W, half 160 W, and every eighth is refused as busy.
 func TestLabIPMI(t *testing.T) {
+	long.Test(t)
 	bmc := startVMBMC(t)
 	bmc.answer = func(data []byte) []byte {
 		switch {

@@ -11,15 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results"
 )
 
-// Layouts runs zcbench with a receive mode once with softirq and data path on one
-// CPU and once on two: every byte arrives, none of it copied, and the flow's
+// Layouts runs zcbench with a receive mode once with softirq and data path on two
+// CPUs, and in the long run once on one: every byte arrives, none of it copied, and the flow's
 // packets were processed on the CPU that the layout names.
 func Layouts(t *testing.T, rx string) {
 	Need(t)
-	for _, layout := range []string{"1cpu", "2cpu"} {
+	for _, layout := range []string{"2cpu", "1cpu"}[:long.Rounds(1, 2)] {
 		t.Run(layout, func(t *testing.T) {
 			h := measured(t, rx, "--layout", layout).SUT
 			if h.Mismatches == nil || *h.Mismatches != 0 || h.ZeroCopyBytes == nil || *h.ZeroCopyBytes == 0 || h.CopiedBytes == nil || *h.CopiedBytes != 0 {

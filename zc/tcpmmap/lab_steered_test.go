@@ -10,7 +10,10 @@ import (
 )
 
 // What copies can have the NIC of the modes that do not.
-func TestLabSteered(t *testing.T) { labtest.Steered(t, "tcp") }
+func TestLabSteered(t *testing.T) {
+	long.Test(t) // several flows, each by a queue of its own, are in the short run
+	labtest.Steered(t, "tcp")
+}
 
 // Several of their flows come by several queues.
 func TestLabSteeredFlows(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -78,8 +79,9 @@ func beSlowAgent() {
 	<-said
 }
 
-// byCommand is a host that a command leads to, in a namespace, whose agent takes its time.
-func byCommand(t *testing.T, ns *veth.Netns, lateMs int) string {
+// byCommand is a host that a command leads to, in a namespace, whose agent takes its time, and
+// whose clock is ahead of ours where the kernel can do that.
+func byCommand(t *testing.T, ns *veth.Netns, lateMs, aheadS int) string {
 	t.Helper()
 	bin, err := os.Executable()
 	name := filepath.Join(t.TempDir(), "zcbench")
@@ -89,7 +91,11 @@ func byCommand(t *testing.T, ns *veth.Netns, lateMs int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("exec:nsenter --net=%s env %s=%d %s agent", ns.Path(), slowAgentEnv, lateMs, name)
+	clock := ""
+	if aheadS > 0 && exec.Command("unshare", "--time", "--monotonic", "1", "--fork", "true").Run() == nil { // Linux 5.6
+		clock = fmt.Sprintf("unshare --time --monotonic %d --fork --kill-child ", aheadS)
+	}
+	return fmt.Sprintf("exec:nsenter --net=%s %senv %s=%d %s agent", ns.Path(), clock, slowAgentEnv, lateMs, name)
 }
 
 // within tells that a step has figures, and that nothing which was not lost is taken for a loss,
@@ -99,11 +105,18 @@ func within(s *results.PathStep, wait int64) bool {
 	return s.Sent != nil && *s.LostLeast <= wait && *s.LostMost >= -own && *s.UntoldLeast <= wait && len(s.Told) == 0
 }
 
-// Both hosts are reached by a command, and answer late, each time another time. Between them a
+// Both hosts are reached by a command, and answer late, each time another time; their clocks are
+// an hour apart. Between them a
 // bridge is read here. What its port drops is found there, and without the bridge's interfaces
 // between the two hosts; where nothing is dropped nothing is said to be.
 func TestIntegrationAlongThePathOfExec(t *testing.T) {
-	r, between := bridgedRigOf(t, func(ns *veth.Netns, _ string) string { return byCommand(t, ns, 4) })
+	r, between := bridgedRigOf(t, func(ns *veth.Netns, name string) string {
+		return byCommand(t, ns, 4, map[string]int{"tg": 5000}[name])
+	})
+	t.Logf("the clocks are %v apart", time.Duration(r.TG.OffsetNs-r.SUT.OffsetNs).Round(time.Second))
+	if ahead := r.TG.OffsetNs - r.SUT.OffsetNs; r.TG.Spec.Command[2] == "unshare" && ahead < 4000e9 {
+		t.Errorf("the TG's clock is %d ns ahead", ahead)
+	}
 	r.Opt.Duration = 500 * time.Millisecond
 	namedNetns(t, "between", between)
 	const bridge = 50 // packets that wait there for a CPU, at most: 25 ms of them

@@ -20,36 +20,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errFar: what the controller cannot read itself.
-var errFar = errors.New("its host is reached by a connection, and a run reads only what this machine has: leave it out, or look there beside the run (zcbench counters --dev)")
-
 // openNamed opens a namespace by its path. Tests have others.
 var openNamed = veth.OpenNetns
 
-// openAlong opens the interfaces of a cell's path, in the namespaces of the hosts and in others of
-// this machine.
-func openAlong(list string, sut, tg host.Spec) (*hops.Path, error) {
+// openAlong opens the interfaces of a cell's path: those of a host that is reached by a connection
+// by its agent, the others here, in the namespaces of the hosts and in others of this machine.
+func openAlong(ctx context.Context, list string, sut, tg *host.Host) (*hops.Path, error) {
 	places, err := ifpath.ParseRun(list)
 	if err != nil {
 		return nil, err
 	}
 	for i := range places {
-		p := &places[i]
-		if p.Host == "" {
-			continue
+		if h := map[string]*host.Host{"sut": sut, "tg": tg}[places[i].Host]; h != nil {
+			places[i].Netns = h.Spec.Netns // "" of one that its agent reads
 		}
-		spec := map[string]host.Spec{"sut": sut, "tg": tg}[p.Host]
-		if spec.Kind != "netns" && spec.Kind != "local" {
-			return nil, &hops.PlaceError{Place: *p, Err: errFar}
-		}
-		p.Netns = spec.Netns
 	}
-	path, err := hops.Open(places, func(netns string) (*veth.Netns, error) {
+	path, err := hops.OpenFar(places, func(netns string) (*veth.Netns, error) {
 		if !strings.Contains(netns, "/") { // a name; of a host it is a path
 			netns = filepath.Join(host.NetnsDir, netns)
 		}
 		return openNamed(netns)
-	})
+	}, farPaths(ctx, sut, tg))
 	if err != nil {
 		return nil, err // it is closed
 	}
@@ -57,23 +48,25 @@ func openAlong(list string, sut, tg host.Spec) (*hops.Path, error) {
 }
 
 // checkPaths refuses a path that cannot be followed, before anything is set on a host.
-func (st *stage) checkPaths() error {
+func (st *stage) checkPaths(ctx context.Context) error {
 	known := map[string]bool{"": true}
 	for _, c := range st.spec.Cells {
 		if known[c.Path] {
 			continue
 		}
 		known[c.Path] = true
-		p, err := openAlong(c.Path, st.SUT.Spec, st.TG.Spec)
-		if err != nil && !errors.Is(err, unix.EPERM) {
-			return inputErrorf("%s: %w", st.spec.Called("path"), err)
+		p, err := openAlong(ctx, c.Path, st.SUT, st.TG)
+		if err == nil {
+			_, err = p.Read() // what only the reading shows
+			err = errors.Join(err, p.Close())
 		}
-		if err != nil {
+		if err == nil {
+			continue
+		}
+		if lost := errors.Join(st.SUT.Err(), st.TG.Err()); lost != nil || errors.Is(err, unix.EPERM) {
 			return fmt.Errorf("%s: %w", st.spec.Called("path"), err)
 		}
-		if err := p.Close(); err != nil {
-			return err
-		}
+		return inputErrorf("%s: %w", st.spec.Called("path"), err)
 	}
 	return nil
 }
@@ -89,39 +82,47 @@ type along struct {
 }
 
 // along opens the path of a cell; nil: it names none.
-func (r *Runner) along(c results.Cell) *along {
+func (r *Runner) along(ctx context.Context, c results.Cell) *along {
 	if c.Path == "" {
 		return nil
 	}
 	a := &along{done: make(chan struct{}), over: make(chan struct{})}
-	a.path, a.err = openAlong(c.Path, r.SUT.Spec, r.TG.Spec)
+	a.path, a.err = openAlong(ctx, c.Path, r.SUT, r.TG)
 	return a
 }
 
-// begin reads the counters at the edges of the window, which begins at a time of CLOCK_MONOTONIC;
-// of a whole flow now, and when the run is over.
-func (a *along) begin(ctx context.Context, from int64, window time.Duration, whole bool) {
+// read reads the counters, and reports whether all was well so far.
+func (a *along) read(into *hops.Reading) bool {
+	if a.err == nil {
+		*into, a.err = a.path.Read()
+	}
+	return a.err == nil
+}
+
+// beginWhole reads the counters now, and when the run is over.
+func (a *along) beginWhole() {
 	if a == nil {
 		return
 	}
-	read := func(into *hops.Reading) bool {
-		if a.err == nil {
-			*into, a.err = a.path.Read()
-		}
-		return a.err == nil
-	}
-	if whole && !read(&a.from) {
+	if !a.read(&a.from) {
 		close(a.done)
 		return
 	}
 	go func() {
 		defer close(a.done)
-		if whole {
-			<-a.over
-			a.both = read(&a.to)
-			return
-		}
-		a.both = a.await(ctx, from) && read(&a.from) && a.await(ctx, from+int64(window)) && read(&a.to)
+		<-a.over
+		a.both = a.read(&a.to)
+	}()
+}
+
+// begin reads the counters at the edges of the window, which begins at a time of CLOCK_MONOTONIC.
+func (a *along) begin(ctx context.Context, from int64, window time.Duration) {
+	if a == nil {
+		return
+	}
+	go func() {
+		defer close(a.done)
+		a.both = a.await(ctx, from) && a.read(&a.from) && a.await(ctx, from+int64(window)) && a.read(&a.to)
 	}()
 }
 

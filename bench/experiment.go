@@ -102,7 +102,7 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 			err = errors.Join(err, h.Close())
 		}
 	}()
-	if err := st.checkPaths(); err != nil {
+	if err := st.checkPaths(ctx); err != nil {
 		return nil, err
 	}
 	if err := e.leaveInterrupts(h.SUT, h.TG); err != nil {

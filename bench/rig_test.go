@@ -32,6 +32,10 @@ func TestMain(m *testing.M) {
 			beGovernedAgent()
 			os.Exit(0)
 		}
+		if os.Getenv(slowAgentEnv) != "" {
+			beSlowAgent()
+			os.Exit(0)
+		}
 		if file, err := badFile(); err == nil {
 			if how, err := os.ReadFile(file); err == nil {
 				beBadAgent(file, string(how))

@@ -291,8 +291,11 @@ func (o Options) noted(c results.Cell) results.Cell {
 // other is called off: it would only wait for nothing. One that does not answer
 // long after its schedule is given up.
 func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
-	follow := r.along(p.Cell)
+	follow := r.along(ctx, p.Cell)
 	defer func() { follow.end(out) }()
+	if r.Opt.Bytes > 0 {
+		follow.beginWhole() // before the start is told: far hosts take their time
+	}
 	delay := r.delay()
 	startNs := host.Monotonic() + int64(delay)
 	window := r.Opt.window(p)
@@ -303,7 +306,9 @@ func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 		res wire.EndResult
 		err error
 	}
-	follow.begin(ctx, startNs+int64(r.Opt.RampUp), window, r.Opt.Bytes > 0)
+	if r.Opt.Bytes == 0 {
+		follow.begin(ctx, startNs+int64(r.Opt.RampUp), window)
+	}
 	answers := make(chan answer, 2)
 	var calling sync.WaitGroup // off: none may reach the next run
 	ended := map[*host.Host]chan struct{}{r.SUT: make(chan struct{}), r.TG: make(chan struct{})}

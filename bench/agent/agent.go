@@ -19,6 +19,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/hops"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/ssh"
@@ -37,6 +38,7 @@ type Agent struct {
 	replying sync.WaitGroup // to runs that have ended
 	power    *power.Sampler // nil until asked for
 	resting  resting
+	path     *hops.Path  // nil: no interfaces are followed
 	leased   leased      // what is set on the host
 	ways     []*ssh.Link // by which the controller came, or may have; nil: not by a network
 	around   around      // what was found around the interface of the end
@@ -83,7 +85,7 @@ func (a *Agent) shutdown() error {
 	done := make(chan struct{})
 	defer close(done)
 	go a.sayEnding(done)
-	err := errors.Join(a.closeEnd(), a.leased.restore())
+	err := errors.Join(a.closeEnd(), a.leased.restore(), a.closePath())
 	a.inbox.close()
 	answered := make(chan struct{})
 	go func() { a.replying.Wait(); close(answered) }()
@@ -181,6 +183,10 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 		return a.beginRest(req)
 	case wire.OpRestEnd:
 		return a.takeRest()
+	case wire.OpPathOpen:
+		return a.openPath(req)
+	case wire.OpPathRead:
+		return a.readPath()
 	case wire.OpAbort:
 		a.abort()
 		return struct{}{}, nil

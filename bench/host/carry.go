@@ -17,7 +17,7 @@ import (
 // "" if nowhere, which is left to the agent to say; it is not asked where the far end needs one
 // for another architecture, which lies beside the agent.
 func (h *Host) Carry(ctx context.Context, name string, find func() (string, error)) error {
-	if !h.Spec.far() || h.Spec.agentItself() || h.link.Load().proc.found {
+	if !h.Spec.Far() || h.Spec.agentItself() || h.link.Load().proc.found {
 		return nil
 	}
 	agent := h.link.Load().proc.prog

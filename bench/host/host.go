@@ -84,7 +84,7 @@ func (h *Host) begin(ctx context.Context) error {
 	if err := h.connect(ctx); err != nil || h.opt.KeepLeases {
 		return err
 	}
-	if h.Spec.far() && !h.Spec.Patient {
+	if h.Spec.Far() && !h.Spec.Patient {
 		var owed wire.Owed
 		if err := h.orEnd(h.Call(ctx, wire.OpOwed, nil, &owed)); err != nil {
 			return err
@@ -156,7 +156,7 @@ func (h *Host) start(ctx context.Context, o Options) (p *process, err error) {
 			return nil, err
 		}
 	}
-	if h.Spec.far() {
+	if h.Spec.Far() {
 		return startFar(ctx, h.Spec, bin, !o.KeepLeases)
 	}
 	return startProcess(exec.Command(bin, "agent"), func(cmd *exec.Cmd) error { return startIn(h.Spec, cmd) })
@@ -202,7 +202,7 @@ func (h *Host) Notice(format string, args ...any) {
 
 func (h *Host) hello(ctx context.Context, o Options) error {
 	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, Session: o.Session, Command: cmdline.Public(os.Args)}
-	if h.Spec.far() {
+	if h.Spec.Far() {
 		hello.SilenceNs = int64(h.link.Load().limits.Silence)
 		hello.SSH, hello.SharedWithSSH = h.Spec.Kind == "ssh", o.SharedWithSSH
 	}

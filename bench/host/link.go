@@ -44,7 +44,7 @@ type link struct {
 }
 
 func (h *Host) newLink(p *process) *link {
-	far, by := h.Spec.far(), ""
+	far, by := h.Spec.Far(), ""
 	if far {
 		by = h.Spec.by()
 	}

@@ -80,9 +80,9 @@ func ParseSpec(s string) (Spec, error) {
 	return Spec{}, specErrorf("host %q: want one of %s", s, Forms)
 }
 
-// far reports whether the agent is reached by a connection that may be lost, and its program
+// Far reports whether the agent is reached by a connection that may be lost, and its program
 // copied to where that leads.
-func (s Spec) far() bool { return s.Kind == "ssh" || s.Kind == "exec" }
+func (s Spec) Far() bool { return s.Kind == "ssh" || s.Kind == "exec" }
 
 // by is the program that leads to a far host, for messages.
 func (s Spec) by() string {

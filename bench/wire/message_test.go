@@ -57,7 +57,7 @@ func fill(v reflect.Value, n *int) {
 // Every field of every message arrives.
 func TestMessagesRoundTrip(t *testing.T) {
 	for _, m := range []any{&Request{}, &Response{}, &Error{}, &Hello{}, &HelloResult{}, &Owed{}, &Clock{}, &ModeSupport{}, &Check{}, &Interface{},
-		&EndSpec{}, &Opened{}, &Schedule{}, &EndResult{}, &PowerSource{}, &PowerRead{}, &PowerReading{}, &RestParams{}, &Rest{}} {
+		&EndSpec{}, &Opened{}, &Schedule{}, &EndResult{}, &PowerSource{}, &PowerRead{}, &PowerReading{}, &RestParams{}, &Rest{}, &PathParams{}, &PathOpened{}, &PathReading{}} {
 		for name, full := range map[string]bool{"empty": false, "full": true} {
 			v := reflect.New(reflect.TypeOf(m).Elem())
 			if n := 0; full {

@@ -87,11 +87,13 @@ func TestIntegrationExec(t *testing.T) {
 	}
 	found := h.settings(t)
 	out := filepath.Join(t.TempDir(), "out")
-	p := built.Start(t, "zcbench", args(out, "400ms")...)
+	path := "tg:" + pair.TG.Dev + ",sut:" + pair.SUT.Dev
+	p := built.Start(t, "zcbench", append(args(out, "400ms"), "--path", path)...)
 	if got := p.Wait(90 * time.Second); got != 0 && (got != 1 || !onlyLate(t, out)) {
 		t.Fatalf("exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	r := journal(t, out).Records[0]
+	followed(t, r, path)
 	if r.SUT.Name != sut || r.TG.Name != tg || r.SUT.Mismatches == nil || *r.SUT.Mismatches != 0 || *r.SUT.TotalBytes == 0 || *r.SUT.TotalBytes != *r.TG.TotalBytes {
 		t.Errorf("%s: %s; SUT %s, TG %s", r.Verdict, r.Reason, r.SUT.Name, r.TG.Name)
 	}
@@ -101,6 +103,10 @@ func TestIntegrationExec(t *testing.T) {
 		}
 	}
 	out = filepath.Join(t.TempDir(), "out")
+	p = built.Start(t, "zcbench", append(args(out, "400ms"), "--path", path+",sut:nosuch9")...)
+	if got, says := p.Wait(30*time.Second), p.Err.String(); got != 2 || !strings.Contains(says, `path: host exec:`) || !strings.Contains(says, `interface 3, "sut:nosuch9"`) || h.settings(t) != found {
+		t.Errorf("exit status %d: %s; settings %s, had %s", got, says, h.settings(t), found)
+	}
 	p = built.Start(t, "zcbench", args(out, "60s")...)
 	waitForFlow(t, pair, 50<<20)
 	if h.settings(t) == found {

@@ -101,7 +101,8 @@ func (h *twoHosts) run(out, duration string) []string {
 func TestIntegrationRunSSH(t *testing.T) {
 	h := newTwoHosts(t)
 	out := filepath.Join(t.TempDir(), "out")
-	p := h.start(t, append(h.run(out, "400ms"), "--repetitions", "2")...)
+	path := "tg:" + h.pair.TG.Dev + ",sut:" + h.pair.SUT.Dev
+	p := h.start(t, append(h.run(out, "400ms"), "--repetitions", "2", "--path", path)...)
 	if got := p.Wait(60 * time.Second); got != 0 && (got != 1 || !onlyLate(t, out)) {
 		t.Fatalf("exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
@@ -113,6 +114,7 @@ func TestIntegrationRunSSH(t *testing.T) {
 		if r.SUT.Mismatches == nil || *r.SUT.Mismatches != 0 || *r.SUT.TotalBytes == 0 || *r.SUT.TotalBytes != *r.TG.TotalBytes {
 			t.Errorf("%s: %s", r.Verdict, r.Reason)
 		}
+		followed(t, r, path)
 		if r.SUT.Name != h.sut || r.TG.Name != h.tg || r.SUT.Env.Dev != h.pair.SUT.Dev || r.TG.Env.Dev != h.pair.TG.Dev {
 			t.Errorf("SUT %s %s, TG %s %s", r.SUT.Name, r.SUT.Env.Dev, r.TG.Name, r.TG.Env.Dev)
 		}
@@ -135,6 +137,24 @@ func TestIntegrationRunSSH(t *testing.T) {
 	}
 	if kept, _ := filepath.Glob(h.Home + "/.cache/zcbench/agent/*/*"); len(kept) != 1 {
 		t.Errorf("the hosts keep %v", kept)
+	}
+}
+
+// followed holds that a run read the interfaces of its path, of two hosts with a link between them,
+// and took nothing for lost there.
+func followed(t *testing.T, r results.Record, path string) {
+	t.Helper()
+	p := r.SUT.Path
+	if p == nil || len(p.Between) != 2 || p.Interfaces[0].Name+","+p.Interfaces[1].Name != path {
+		t.Errorf("path %+v; %v", p, r.Warnings)
+		return
+	}
+	for i := range p.Between {
+		if s := &p.Between[i]; s.Sent == nil || *s.Sent == 0 || *s.LostLeast > 0 || *s.LostMost < 0 || *s.UntoldLeast > 0 {
+			t.Errorf("%s: %+v", p.Step(s), s)
+		} else {
+			t.Logf("%s: %d sent, skew %d, lost %d to %d", p.Step(s), *s.Sent, *s.Skew, *s.LostLeast, *s.LostMost)
+		}
 	}
 }
 

@@ -74,7 +74,9 @@ func (p *Path) Between(from, to Reading, seen Seen) (d Diff) {
 	seen = seen.orNone()
 	d.Seconds = float64(to.AtNs-from.AtNs) / 1e9
 	for i := range to.Hops {
-		d.Hops = append(d.Hops, traffic(&from.Hops[i], &to.Hops[i]))
+		t := traffic(&from.Hops[i], &to.Hops[i])
+		t.Reset = t.Reset || fellMeanwhile(&from, &to, i)
+		d.Hops = append(d.Hops, t)
 	}
 	d.own = p.ownDrops(d.Hops)
 	for _, back := range []bool{false, true} {
@@ -84,7 +86,7 @@ func (p *Path) Between(from, to Reading, seen Seen) (d Diff) {
 				x, y, r = y, x, r.mirror()
 			}
 			c := d.cross(p, x, y, r, seen.Of)
-			c.bound(p, r, &from, &to, seen)
+			c.bound(p, r, l.Sure, &from, &to, seen)
 			d.Crossings = append(d.Crossings, c)
 		}
 	}
@@ -106,8 +108,8 @@ func (p *Path) Between(from, to Reading, seen Seen) (d Diff) {
 
 // ownDrops takes from a veth's rx_dropped what its other end could not send, and counted: these
 // packets were never received (drivers/net/veth.c: veth_forward_skb, net/core/dev.c:
-// enqueue_to_backlog). Of one whose other end is not in the path it is not known which they are:
-// none is told.
+// enqueue_to_backlog). Of one whose other end is not in the path, or read by another process at
+// another moment, it is not known which they are: none is told.
 func (p *Path) ownDrops(all []Traffic) []Traffic {
 	own := slices.Clone(all)
 	for i := range own {
@@ -116,7 +118,7 @@ func (p *Path) ownDrops(all []Traffic) []Traffic {
 		}
 		repeated := own[i].RxDropped
 		for _, l := range p.Links {
-			if l.Relation == Wire && (l.From == i || l.To == i) {
+			if l.Relation == Wire && (l.From == i || l.To == i) && !p.apart(l.From, l.To) {
 				repeated = min(repeated, all[l.From+l.To-i].TxDropped)
 			}
 		}
@@ -214,7 +216,7 @@ func traffic(from, to *Counts) (t Traffic) {
 	}
 	grew(from.Again.RxPackets, b.RxPackets)
 	grew(from.Again.TxPackets, b.TxPackets)
-	if from.qdisc == to.qdisc {
+	if from.Qdisc == to.Qdisc {
 		t.QdiscDrops = uint64(uint32(to.QdiscDrops - from.QdiscDrops)) // 32 bits wide
 	} else {
 		t.QdiscDrops = to.QdiscDrops

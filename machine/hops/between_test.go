@@ -18,19 +18,19 @@ func TestRelate(t *testing.T) {
 	in := func(s *space, h Hop) Hop {
 		h.space, h.Inode = s, map[*space]uint64{a: 1, b: 2}[s]
 		if h.Kind != "veth" {
-			h.peerNS = -1
+			h.PeerNetns = -1
 		}
 		return h
 	}
 	eth := in(a, Hop{Index: 2})
-	vlan := in(a, Hop{Index: 3, Kind: "vlan", lower: 2})
+	vlan := in(a, Hop{Index: 3, Kind: "vlan", Lower: 2})
 	bridge := in(a, Hop{Index: 4, Kind: "bridge"})
-	port := in(a, Hop{Index: 5, Kind: "veth", master: 4, peer: 9, peerNS: 4})
-	other := in(a, Hop{Index: 6, master: 4})
-	there := in(b, Hop{Index: 9, Kind: "veth", peer: 5, peerNS: 0})
-	stranger := in(b, Hop{Index: 9, Kind: "veth", peer: 5, peerNS: 7})
+	port := in(a, Hop{Index: 5, Kind: "veth", Master: 4, Peer: 9, PeerNetns: 4})
+	other := in(a, Hop{Index: 6, Master: 4})
+	there := in(b, Hop{Index: 9, Kind: "veth", Peer: 5, PeerNetns: 0})
+	stranger := in(b, Hop{Index: 9, Kind: "veth", Peer: 5, PeerNetns: 7})
 	far := in(b, Hop{Index: 2})
-	one, two := in(a, Hop{Index: 7, Kind: "veth", peer: 8, peerNS: -1}), in(a, Hop{Index: 8, Kind: "veth", peer: 7, peerNS: -1})
+	one, two := in(a, Hop{Index: 7, Kind: "veth", Peer: 8, PeerNetns: -1}), in(a, Hop{Index: 8, Kind: "veth", Peer: 7, PeerNetns: -1})
 	for name, x := range map[string]struct {
 		x, y Hop
 		want Relation

@@ -47,10 +47,18 @@ func (s span) width() int64 { return s.most - s.least }
 
 // bound finds between which numbers of packets the crossing lost. No rate is assumed: what passed
 // while the counters were read is known from the counters themselves.
-func (c *Crossing) bound(p *Path, r Relation, from, to *Reading, seen Seen) {
-	left := grown(&from.Hops[c.From], &to.Hops[c.From], packetsOf(c.Left))
-	came := grown(&from.Hops[c.To], &to.Hops[c.To], packetsOf(c.Came))
-	if r == Wire { // no queue that was read in the middle: the inner one's own moment will do
+func (c *Crossing) bound(p *Path, r Relation, sure bool, from, to *Reading, seen Seen) {
+	apart := p.apart(c.From, c.To)
+	left := grown(from.of(c.From, apart), to.of(c.From, apart), packetsOf(c.Left))
+	came := grown(from.of(c.To, apart), to.of(c.To, apart), packetsOf(c.Came))
+	switch {
+	case apart: // a hop of this process is read between the others' two readings
+		if p.Hops[c.From].reader == 0 {
+			left = left.pinned()
+		} else if p.Hops[c.To].reader == 0 {
+			came = came.pinned()
+		}
+	case r == Wire: // no queue that was read in the middle: the inner one's own moment will do
 		if c.From < c.To {
 			came = came.pinned()
 		} else {
@@ -58,7 +66,7 @@ func (c *Crossing) bound(p *Path, r Relation, from, to *Reading, seen Seen) {
 		}
 	}
 	c.Skew = uint64(left.width() + came.width())
-	c.Begin, c.End = c.queue(from), c.queue(to)
+	c.Begin, c.End = p.queue(c, from), p.queue(c, to)
 	c.Begin.InHand = p.inHand(c, r, from, to)
 	c.End.InHand = c.Begin.InHand
 	q := int64(c.End.Qdisc) - int64(c.Begin.Qdisc)
@@ -84,13 +92,13 @@ func (c *Crossing) bound(p *Path, r Relation, from, to *Reading, seen Seen) {
 	}
 	if r == Wire && p.Hops[c.To].Kind != "veth" {
 		for _, of := range []func(*rtnl.Stats) uint64{func(s *rtnl.Stats) uint64 { return s.RxMissedErrors }, func(s *rtnl.Stats) uint64 { return s.RxErrors }} {
-			off += grown(&from.Hops[c.To], &to.Hops[c.To], of).width()
+			off += grown(from.of(c.To, apart), to.of(c.To, apart), of).width()
 		}
 	}
 	uncounted := total(c.Account.Uncounted)
 	c.UntoldLeast = c.LostLeast - told - off - uncounted - most
 	c.UntoldMost = c.LostMost - told + off - uncounted - least
-	c.Unknown = p.unknown(c, r, from.BacklogKnown && to.BacklogKnown)
+	c.Unknown = p.unknown(c, r, sure, p.stack(c, from).BacklogKnown && p.stack(c, to).BacklogKnown)
 }
 
 // pollWeight is what a driver takes from a ring in one poll, at most (include/linux/netdevice.h:
@@ -104,15 +112,16 @@ const pollWeight = 64
 // end. Of what is sent on to a lower interface any CPU may have one, and which of the two counts it
 // first depends on the driver (net/8021q/vlan_dev.c: vlan_dev_hard_start_xmit counts last).
 func (p *Path) inHand(c *Crossing, r Relation, from, to *Reading) uint64 {
+	begin, end := p.stack(c, from).Processed, p.stack(c, to).Processed
 	switch {
 	case r == Wire: // both count it in one place, or a ring is between them, which is told
 		return 0
 	case c.Left == "tx":
-		return uint64(max(len(to.Processed), 1))
+		return uint64(max(len(end), 1))
 	}
 	busy := uint64(0)
-	for cpu, n := range to.Processed {
-		if n != from.Processed[cpu] {
+	for cpu, n := range end {
+		if n != begin[cpu] {
 			busy++
 		}
 	}
@@ -129,12 +138,12 @@ func packetsOf(way string) func(*rtnl.Stats) uint64 {
 	return func(s *rtnl.Stats) uint64 { return s.TxPackets }
 }
 
-func (c *Crossing) queue(r *Reading) (q Queue) {
+func (p *Path) queue(c *Crossing, r *Reading) (q Queue) {
 	if c.Came == "tx" {
 		q.Qdisc = r.Hops[c.To].QLen
 	}
 	if c.Left == "rx" {
-		q.Backlog = r.Backlog
+		q.Backlog = p.stack(c, r).Backlog
 	}
 	return q
 }
@@ -152,7 +161,7 @@ func (p *Path) lossWidth(hop int, sends bool, from, to *Reading) (w int64) {
 	add(hop, func(s *rtnl.Stats) uint64 { return s.RxDropped })
 	add(hop, func(s *rtnl.Stats) uint64 { return s.RxNohandler })
 	for _, l := range p.Links {
-		if l.Relation == Wire && (l.From == hop || l.To == hop) && p.Hops[hop].Kind == "veth" {
+		if l.Relation == Wire && (l.From == hop || l.To == hop) && p.Hops[hop].Kind == "veth" && !p.apart(l.From, l.To) {
 			add(l.From+l.To-hop, dropped)
 		}
 	}
@@ -166,14 +175,16 @@ func total(drops []ledger.Drop) (n int64) {
 	return n
 }
 
-// unknown names the queues between two counters whose length the kernel does not tell. The ends of
-// a veth have none between them: both count a packet in one place (drivers/net/veth.c:
-// veth_get_stats64).
-func (p *Path) unknown(c *Crossing, r Relation, backlog bool) (out []string) {
+// unknown names what is between two counters, and how much of it waits the kernel does not tell.
+// The ends of a veth have nothing between them: both count a packet in one place
+// (drivers/net/veth.c: veth_get_stats64).
+func (p *Path) unknown(c *Crossing, r Relation, sure, backlog bool) (out []string) {
 	from, to := &p.Hops[c.From], &p.Hops[c.To]
 	switch {
+	case r == Wire && to.Kind == "veth" && !sure:
+		out = append(out, fmt.Sprintf("what is between %s and %s", from, to))
 	case r == Wire && to.Kind != "veth":
-		out = append(out, fmt.Sprintf("the rings of %s and %s", from, to))
+		out = append(out, fmt.Sprintf("the rings of %s and %s, and what their drivers count late", from, to))
 	case c.Came == "tx" && to.Kind == "veth":
 		out = append(out, fmt.Sprintf("the ring of %s's other end (if it has GRO or XDP on: 256 packets for each queue)", to))
 	case c.Came == "tx" && to.Kind == "":

@@ -129,8 +129,8 @@ func TestBoundsOfTheUntold(t *testing.T) {
 // What CPUs have in hand: of a veth's packets one each, of a NIC's a poll's, where one of 4 CPUs
 // processed some; of what goes down any CPU may send; a cable has a ring instead.
 func TestInHand(t *testing.T) {
-	from := Reading{Processed: map[uint32]uint32{0: 5, 1: 5, 2: 5, 3: 5}}
-	to := Reading{Processed: map[uint32]uint32{0: 5, 1: 9, 2: 5, 3: 5}}
+	from := Reading{Stack: Stack{Processed: map[uint32]uint32{0: 5, 1: 5, 2: 5, 3: 5}}}
+	to := Reading{Stack: Stack{Processed: map[uint32]uint32{0: 5, 1: 9, 2: 5, 3: 5}}}
 	for _, x := range []struct {
 		kind, left string
 		r          Relation

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 // Package hops follows packets along a path of interfaces, through bridges, VLANs, bonds, veths
-// and the network namespaces of one machine: how many each has counted, between which two
-// neighbours they vanish, and which counter tells of it.
+// and network namespaces, of one machine or, with a process on each other one ([Far]), of several:
+// how many each has counted, between which two neighbours they vanish, and which counter tells of
+// it.
 //
 // Nobody tells the path: it is as the caller names it, from one end to the other. Between two
 // neighbours the counters are compared that the same packets pass ([Relation]), in both
@@ -25,14 +26,15 @@ type Place = ifpath.Place
 // Hop is an interface of the path, as it was found.
 type Hop struct {
 	Place
-	Index  int
-	Kind   string // "veth", "bridge", ...; "": an interface of hardware, or loopback
-	Inode  uint64 // of its network namespace
-	master int
-	lower  int
-	peer   int
-	peerNS int // number of the peer's namespace in its own; -1: the same
-	space  *space
+	Index     int
+	Kind      string // "veth", "bridge", ...; "": an interface of hardware, or loopback
+	Inode     uint64 // of its network namespace, if that is of this machine
+	Master    int
+	Lower     int
+	Peer      int
+	PeerNetns int    // number of the peer's namespace in its own; -1: the same
+	space     *space // nil: it is far
+	reader    int    // who reads it: 0 this process, n the path's n-th Far
 }
 
 // space is a network namespace that hops are in. Its socket stays there, whoever asks.
@@ -49,6 +51,7 @@ type Path struct {
 	Hops   []Hop
 	Links  []Link
 	spaces []*space
+	far    []farHops
 }
 
 // PlaceError says which of the places cannot be had.
@@ -62,32 +65,56 @@ func (e *PlaceError) Unwrap() error { return e.Err }
 
 // Open finds the interfaces. Namespaces that have a name are opened by enter; the caller's own is
 // that of the process.
-func Open(places []Place, enter func(netns string) (*veth.Netns, error)) (p *Path, err error) {
+func Open(places []Place, enter func(netns string) (*veth.Netns, error)) (*Path, error) {
+	return OpenFar(places, enter, nil)
+}
+
+// OpenFar is Open of a path that leads through other hosts: of places whose host has a Far, that
+// reads them. Nil: none has.
+func OpenFar(places []Place, enter func(netns string) (*veth.Netns, error), farOf func(host string) Far) (p *Path, err error) {
 	p = &Path{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
 		}
 	}()
-	for _, at := range places {
-		s, err := p.enter(at.Netns, enter)
+	for i, at := range places {
+		if farOf != nil && at.Host != "" {
+			if f := farOf(at.Host); f != nil {
+				p.Hops = append(p.Hops, Hop{Place: at, reader: p.reads(f, i)})
+				continue
+			}
+		}
+		h, err := p.find(at, enter)
 		if err != nil {
 			return p, &PlaceError{at, err}
 		}
-		l, err := s.conn.Named(at.Dev)
-		if errors.Is(err, unix.ENODEV) {
-			err = fmt.Errorf("no such interface there: ip link lists them: %w", unix.ENODEV)
-		}
-		if err != nil {
-			return p, &PlaceError{at, err}
-		}
-		p.Hops = append(p.Hops, Hop{Place: at, Index: l.Index, Kind: l.Kind, Inode: s.inode, master: l.Master, lower: l.Lower, peer: l.Peer, peerNS: l.PeerNetns, space: s})
+		p.Hops = append(p.Hops, h)
+	}
+	if err := p.openFar(); err != nil {
+		return p, err
 	}
 	for _, s := range p.spaces {
 		s.number(p.spaces)
 	}
 	p.Links = links(p.Hops)
 	return p, nil
+}
+
+// find looks for an interface of this machine.
+func (p *Path) find(at Place, enter func(netns string) (*veth.Netns, error)) (Hop, error) {
+	s, err := p.enter(at.Netns, enter)
+	if err != nil {
+		return Hop{}, err
+	}
+	l, err := s.conn.Named(at.Dev)
+	if errors.Is(err, unix.ENODEV) {
+		err = fmt.Errorf("no such interface there: ip link lists them: %w", unix.ENODEV)
+	}
+	if err != nil {
+		return Hop{}, err
+	}
+	return Hop{Place: at, Index: l.Index, Kind: l.Kind, Inode: s.inode, Master: l.Master, Lower: l.Lower, Peer: l.Peer, PeerNetns: l.PeerNetns, space: s}, nil
 }
 
 // enter opens a namespace, each once: also one that has two names.
@@ -136,6 +163,9 @@ func (s *space) number(all []*space) {
 
 // Close lets go of the namespaces.
 func (p *Path) Close() (err error) {
+	for _, f := range p.far {
+		err = errors.Join(err, f.by.Close())
+	}
 	for _, s := range p.spaces {
 		if s.conn != nil {
 			err = errors.Join(err, s.conn.Close())

@@ -18,7 +18,16 @@ type Counts struct {
 	Again      rtnl.Stats // read once more on the way back
 	QdiscDrops uint64     // of its outermost queueing disciplines, 32 bits of them
 	QLen       uint64     // packets that waited there
-	qdisc      uint32     // handle: another one begins anew
+	Qdisc      uint32     // handle: another one begins anew
+}
+
+// Stack is what the CPUs of a machine have received, when the counters were read.
+type Stack struct {
+	// Backlog is the packets in the backlogs of all CPUs, of whatever interface, in the middle.
+	Backlog      uint64
+	BacklogKnown bool // no: the kernel does not tell it, or nobody asked as no queue is between
+	// Processed is how many packets each CPU has received, by its number; it wraps at 32 bits.
+	Processed map[uint32]uint32
 }
 
 // Reading is the counters of all hops, read there and back: first, second, ..., last, last, ...,
@@ -28,42 +37,61 @@ type Reading struct {
 	AtNs   int64 // CLOCK_MONOTONIC, when the first was read
 	TookNs int64 // until it was read again
 	Hops   []Counts
-	// Backlog is the packets in the backlogs of all CPUs, of whatever interface, in the middle.
-	Backlog      uint64
-	BacklogKnown bool // no: the kernel does not tell it, or nobody asked as no queue is between
-	// Processed is how many packets each CPU has received, by its number; it wraps at 32 bits.
-	Processed map[uint32]uint32
+	Stack
+	far farReading
 }
 
 // Read reads the counters of all hops, there and back, and in the middle the queues that packets
-// wait in between two of them.
-func (p *Path) Read() (r Reading, err error) {
+// wait in between two of them. Those of other hosts it has read before that and after it.
+func (p *Path) Read() (Reading, error) {
+	if len(p.far) == 0 {
+		return p.read()
+	}
+	first, err := p.askFar()
+	if err != nil {
+		return Reading{}, err
+	}
+	r, err := p.read()
+	if err != nil {
+		return r, err
+	}
+	again, err := p.askFar()
+	if err != nil {
+		return r, err
+	}
+	p.join(&r, first, again)
+	return r, nil
+}
+
+// read reads the hops that this process reads; those of others stay as they are.
+func (p *Path) read() (r Reading, err error) {
+	own := p.own()
 	r.AtNs, r.Hops = counter.Monotonic(), make([]Counts, len(p.Hops))
-	for i := range p.Hops {
+	for _, i := range own {
 		if r.Hops[i].Stats, err = p.stats(i); err != nil {
 			return r, err
 		}
 	}
 	queued := p.queued()
-	if slices.Contains(queued, true) {
+	if slices.ContainsFunc(own, func(i int) bool { return queued[i] }) {
 		// Before the queues behind them: what comes in between was not counted by the first
 		// reading.
-		r.backlog()
+		r.Stack.read()
 	}
-	for i := range p.Hops {
+	for _, i := range own {
 		if queued[i] {
 			if err := p.qdisc(i, &r.Hops[i]); err != nil {
 				return r, err
 			}
 		}
 	}
-	for i := len(p.Hops) - 1; i >= 0; i-- {
+	for _, i := range slices.Backward(own) {
 		if r.Hops[i].Again, err = p.stats(i); err != nil {
 			return r, err
 		}
 	}
 	r.TookNs = counter.Monotonic() - r.AtNs
-	for i := range p.Hops {
+	for _, i := range own {
 		if !queued[i] {
 			if err := p.qdisc(i, &r.Hops[i]); err != nil {
 				return r, err
@@ -71,6 +99,16 @@ func (p *Path) Read() (r Reading, err error) {
 		}
 	}
 	return r, nil
+}
+
+// own are the hops that this process reads.
+func (p *Path) own() (out []int) {
+	for i := range p.Hops {
+		if p.Hops[i].reader == 0 {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 func (p *Path) stats(i int) (s rtnl.Stats, err error) {
@@ -105,7 +143,7 @@ func (p *Path) qdisc(i int, c *Counts) error {
 	}
 	for _, q := range qs {
 		if q.Parent == rtnl.QdiscRoot {
-			c.QdiscDrops, c.QLen, c.qdisc = uint64(q.Drops), uint64(q.QLen), q.Handle
+			c.QdiscDrops, c.QLen, c.Qdisc = uint64(q.Drops), uint64(q.QLen), q.Handle
 		}
 	}
 	return nil
@@ -115,7 +153,7 @@ func (p *Path) qdisc(i int, c *Counts) error {
 // the last but one, before the CPU's number.
 const backlogFields = 13
 
-func (r *Reading) backlog() {
+func (r *Stack) read() {
 	rows, err := counter.ReadSoftnet(counter.FS{})
 	r.BacklogKnown = err == nil && len(rows) > 0
 	r.Processed = make(map[uint32]uint32, len(rows))

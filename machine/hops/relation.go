@@ -38,35 +38,43 @@ func links(all []Hop) (out []Link) {
 }
 
 func bridges(b, x, y *Hop) bool {
-	return b.Kind == "bridge" && x.Inode == b.Inode && y.Inode == b.Inode && x.master == b.Index && y.master == b.Index
+	return b.Kind == "bridge" && together(x, b) && together(y, b) && x.Master == b.Index && y.Master == b.Index
 }
+
+// together tells that two interfaces are in one namespace. Those of two readers never are, also
+// where the numbers are the same: each machine gives its first namespace the same one
+// (include/linux/proc_ns.h: PROC_NET_INIT_INO).
+func together(x, y *Hop) bool { return x.reader == y.reader && x.Inode == y.Inode }
 
 // relate finds how two interfaces are related. Of two that stand in no relation that the kernel
 // knows, those of one namespace are taken for a host's that forwards, and those of two for the
 // ends of a cable.
 func relate(x, y *Hop) (r Relation, sure bool) {
-	here := x.Inode == y.Inode
+	here := together(x, y)
 	switch {
 	case paired(x, y) && paired(y, x):
 		return Wire, true
-	case here && (x.master == y.Index || y.lower == x.Index):
+	case here && (x.Master == y.Index || y.Lower == x.Index):
 		return Up, true
-	case here && (y.master == x.Index || x.lower == y.Index):
+	case here && (y.Master == x.Index || x.Lower == y.Index):
 		return Down, true
 	case here:
-		return Across, x.master != 0 && x.master == y.master
+		return Across, x.Master != 0 && x.Master == y.Master
 	}
 	return Wire, false
 }
 
 // paired tells that x names y as its other end.
 func paired(x, y *Hop) bool {
-	if x.peer == 0 || x.peer != y.Index {
+	if x.Peer == 0 || x.Peer != y.Index || x.reader != y.reader {
 		return false
 	}
-	if x.peerNS < 0 {
-		return x.Inode == y.Inode
+	if x.PeerNetns < 0 {
+		return together(x, y)
+	}
+	if x.space == nil { // a far host's, all of which are in one namespace
+		return false
 	}
 	id, known := x.space.ids[y.space]
-	return known && id == x.peerNS
+	return known && id == x.PeerNetns
 }

@@ -32,6 +32,7 @@ type Option struct {
 
 	concerns func(stream.Mode) bool // nil: any mode
 	besides  func(stream.Mode) bool // it means nothing where one of the modes is such; nil: none is
+	instead  []string               // then: the options that say the same of such modes
 	value    value
 }
 
@@ -204,6 +205,21 @@ func (o *Option) Modes() (names []string) {
 		}
 	}
 	return names
+}
+
+// Instead says what to do where it concerns none of a cell's modes; flags is how options are called.
+func (o *Option) Instead(flags bool) string {
+	var names []string
+	for _, name := range o.instead {
+		if flags {
+			name = "--" + LookupOption(name).FlagName()
+		}
+		names = append(names, name)
+	}
+	if names == nil {
+		return "leave it out"
+	}
+	return "leave it out; for round trips there is " + strings.Join(names, ", ")
 }
 
 // Whom says in words which modes it concerns.

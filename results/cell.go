@@ -5,6 +5,7 @@ package results
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
@@ -190,6 +191,23 @@ func matching(role stream.Role, m, so stream.Mode) string {
 	return strings.Join(append(trips, names...), ", ")
 }
 
+// Unpaired is a cell of a mode that none of the other role's carries the same as; nil: each has a
+// partner. Its [Cell.Check] says which would be one.
+func Unpaired(rx, tx []string) *Cell {
+	pair := func(r, t string) *Cell { return &Cell{RX: r, TX: t} }
+	for _, r := range rx {
+		if len(tx) > 0 && !slices.ContainsFunc(tx, func(t string) bool { return pair(r, t).OneKind() }) {
+			return pair(r, tx[0])
+		}
+	}
+	for _, t := range tx {
+		if len(rx) > 0 && !slices.ContainsFunc(rx, func(r string) bool { return pair(r, t).OneKind() }) {
+			return pair(rx[0], t)
+		}
+	}
+	return nil
+}
+
 // Check refuses what no run could have: values out of range, and what was chosen but
 // concerns none of the cell's modes, which would be ignored in silence.
 func (c *Cell) Check() error {
@@ -213,7 +231,7 @@ func (c *Cell) Check() error {
 			return &OptionError{Option: o, Value: v, Err: err}
 		}
 		if !o.concernsAny(all) {
-			return &OptionError{Option: o, Value: v, Err: fmt.Errorf("it applies to %s, not to %s: %s", o.Whom(), c.modeNames(), o.Instead(false))}
+			return &OptionError{Option: o, Value: v, Whose: c.modeNames()}
 		}
 	}
 	return c.checkPackets()

@@ -64,10 +64,17 @@ type OptionError struct {
 	Option *Option
 	Value  string
 	Err    error
+	Whose  string // it concerns none of these modes; "": something else is wrong
 }
 
-func (e *OptionError) Error() string {
-	return fmt.Sprintf("%s %s: %v", e.Option.Name, e.Value, e.Err)
+func (e *OptionError) Error() string { return e.Option.Name + " " + e.Reason(false) }
+
+// Reason is the value and what is wrong with it; flags is how options are called.
+func (e *OptionError) Reason(flags bool) string {
+	if e.Whose != "" {
+		return fmt.Sprintf("%s: it applies to %s, not to %s: %s", e.Value, e.Option.Whom(), e.Whose, e.Option.Instead(flags))
+	}
+	return fmt.Sprintf("%s: %v", e.Value, e.Err)
 }
 
 func (e *OptionError) Unwrap() error { return e.Err }

@@ -148,6 +148,9 @@ func (f *Flags) cells() error {
 	if len(tx) == 0 {
 		tx = tcpModes(stream.TX)
 	}
+	if c := results.Unpaired(rx, tx); c != nil {
+		return cli.UsageError(c.Check())
+	}
 	for _, r := range rx {
 		for _, t := range tx {
 			c := f.Cell
@@ -156,7 +159,7 @@ func (f *Flags) cells() error {
 			if c.MovesPackets() && !c.RoundTrips() && !f.given(results.LookupOption("message")) {
 				c.MessageBytes = stream.DefaultDatagramBytes
 			}
-			if c.OneKind() || len(rx)*len(tx) == 1 {
+			if c.OneKind() {
 				f.Spec.Cells = append(f.Spec.Cells, c)
 			}
 		}

@@ -214,7 +214,8 @@ func (o *Option) Modes() (names []string) {
 	return names
 }
 
-// Instead says what to do where it concerns none of a cell's modes; flags is how options are called.
+// Instead says what to do where it concerns none of a cell's modes; flags is how options are
+// called.
 func (o *Option) Instead(flags bool) string {
 	var names []string
 	for _, name := range o.instead {

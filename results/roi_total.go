@@ -29,9 +29,9 @@ const (
 	Total    Side = "total"
 )
 
-// Returns tells whether a cell's throughput says what it can do, so that it has a return on cost: not
-// at a pace, where that would say how fast the pace was and a mode at two paces would look like two,
-// and not of packets and round trips, which are not sent for their bytes.
+// Returns tells whether a cell's throughput says what it can do, so that it has a return on cost:
+// not at a pace, where that would say how fast the pace was and a mode at two paces would look like
+// two, and not of packets and round trips, which are not sent for their bytes.
 func (c *Cell) Returns() bool {
 	return c.PaceBitsPS == 0 && c.PacePercent == 0 && !c.MovesPackets() && !c.RoundTrips()
 }

@@ -5,6 +5,7 @@ package results
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
@@ -174,16 +175,46 @@ func (c *Cell) OneKind() bool {
 	return len(all) < 2 || all[0].Kind == all[1].Kind
 }
 
+// matching are the modes of a role that carry what m does. Where its partner so far made round
+// trips, they come first that make these, too.
+func matching(role stream.Role, m, so stream.Mode) string {
+	var trips, names []string
+	for _, x := range stream.Modes {
+		switch {
+		case x.Role != role || x.Kind != m.Kind:
+		case x.RoundTrips && so.RoundTrips:
+			trips = append(trips, x.Name)
+		default:
+			names = append(names, x.Name)
+		}
+	}
+	return strings.Join(append(trips, names...), ", ")
+}
+
+// Unpaired is a cell of a mode that none of the other role's carries the same as; nil: each has a
+// partner. Its [Cell.Check] says which would be one.
+func Unpaired(rx, tx []string) *Cell {
+	pair := func(r, t string) *Cell { return &Cell{RX: r, TX: t} }
+	for _, r := range rx {
+		if len(tx) > 0 && !slices.ContainsFunc(tx, func(t string) bool { return pair(r, t).OneKind() }) {
+			return pair(r, tx[0])
+		}
+	}
+	for _, t := range tx {
+		if len(rx) > 0 && !slices.ContainsFunc(rx, func(r string) bool { return pair(r, t).OneKind() }) {
+			return pair(rx[0], t)
+		}
+	}
+	return nil
+}
+
 // Check refuses what no run could have: values out of range, and what was chosen but
 // concerns none of the cell's modes, which would be ignored in silence.
 func (c *Cell) Check() error {
 	all := c.modes()
 	if !c.OneKind() {
-		hint := ""
-		if all[1].RoundTrips && all[0].Kind == stream.Datagram {
-			hint = " (round trips by datagrams are tx udp-rr)"
-		}
-		return fmt.Errorf("rx %s carries %s, but tx %s carries %s: choose modes of one kind%s", c.RX, all[0].Kind, c.TX, all[1].Kind, hint)
+		return fmt.Errorf("rx %s carries %s, but tx %s carries %s: choose modes of one kind: with rx %s one of tx %s; with tx %s one of rx %s",
+			c.RX, all[0].Kind, c.TX, all[1].Kind, c.RX, matching(stream.TX, all[0], all[1]), c.TX, matching(stream.RX, all[1], all[0]))
 	}
 	if c.Queues > c.NFlows() {
 		o := LookupOption("queues")
@@ -200,7 +231,7 @@ func (c *Cell) Check() error {
 			return &OptionError{Option: o, Value: v, Err: err}
 		}
 		if !o.concernsAny(all) {
-			return &OptionError{Option: o, Value: v, Err: fmt.Errorf("it applies to %s, not to %s: leave it out", o.Whom(), c.modeNames())}
+			return &OptionError{Option: o, Value: v, Whose: c.modeNames()}
 		}
 	}
 	return c.checkPackets()

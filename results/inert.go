@@ -155,15 +155,24 @@ func (r *Record) inertSegmentation() *Inert {
 // sockets and of rings (LINUX_MIB_BUSYPOLLRXPACKETS: net/core/dev.c, __napi_busy_loop).
 const MetricBusyPolled = "netstat_tcp_ext_busy_poll_rx_packets"
 
-// inertBusyPoll: packets were taken by polling, at one end at least. Of an end at which they were
-// not, because its queue cannot be polled, or something else always took them before, the warning
-// says so.
+// inertBusyPoll: packets were taken by polling, at one end at least; of round trips that follow on
+// each other, where both ends wait for packets and nothing else, at both.
 func (r *Record) inertBusyPoll() *Inert {
 	sut, tg := r.SUT.counted(MetricBusyPolled), r.TG.counted(MetricBusyPolled)
-	if r.Cell.BusyPollUs == 0 || math.IsNaN(sut) && math.IsNaN(tg) || sut > 0 || tg > 0 {
+	where := ""
+	switch both := r.Cell.RoundTrips() && r.Cell.RRRate == 0; {
+	case r.Cell.BusyPollUs == 0 || math.IsNaN(sut) && math.IsNaN(tg) || sut > 0 && tg > 0:
+		return nil
+	case !(sut > 0) && !(tg > 0):
+		where = "at either end"
+	case both && sut == 0:
+		where = "at the SUT, only at the TG"
+	case both && tg == 0:
+		where = "at the TG, only at the SUT"
+	default:
 		return nil
 	}
-	return &Inert{"busy_poll", fmt.Sprintf("busy_poll %dus had no effect: no packet was taken by polling at either end", r.Cell.BusyPollUs),
+	return &Inert{"busy_poll", fmt.Sprintf("busy_poll %dus had no effect: no packet was taken by polling %s", r.Cell.BusyPollUs, where),
 		"the socket must know a queue to poll: a NIC's, or that of a veth with GRO on (not loopback); on a NIC defer its interrupts: napi_defer_hard_irqs, gro_flush_timeout"}
 }
 

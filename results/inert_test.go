@@ -70,6 +70,11 @@ func TestInert(t *testing.T) {
 		{"polled, uncounted", Cell{BusyPollUs: 50}, nil, nil, ""},
 		{"not polled", Cell{BusyPollUs: 50}, ms{MetricBusyPolled: 0}, ms{MetricBusyPolled: 0}, "busy_poll 50us had no effect: no packet was taken by polling at either end"},
 		{"not polled, one end uncounted", Cell{BusyPollUs: 50}, ms{MetricBusyPolled: 0}, nil, "busy_poll 50us had no effect"},
+		{"polled by one end of round trips", Cell{BusyPollUs: 50, RX: "tcp", TX: "rr"}, ms{MetricBusyPolled: 0}, ms{MetricBusyPolled: 12}, "busy_poll 50us had no effect: no packet was taken by polling at the SUT, only at the TG"},
+		{"polled by the other end", Cell{BusyPollUs: 50, RX: "udp", TX: "udp-rr"}, ms{MetricBusyPolled: 12}, ms{MetricBusyPolled: 0}, "busy_poll 50us had no effect: no packet was taken by polling at the TG, only at the SUT"},
+		{"polled by both ends of round trips", Cell{BusyPollUs: 50, RX: "tcp", TX: "rr"}, ms{MetricBusyPolled: 9}, ms{MetricBusyPolled: 12}, ""},
+		{"the other end uncounted", Cell{BusyPollUs: 50, RX: "tcp", TX: "rr"}, ms{MetricBusyPolled: 9}, nil, ""},
+		{"round trips at a rate", Cell{BusyPollUs: 50, RX: "tcp", TX: "rr", RRRate: 100}, ms{MetricBusyPolled: 9}, ms{MetricBusyPolled: 0}, ""},
 		{"not asked to poll", Cell{}, ms{MetricBusyPolled: 0}, ms{MetricBusyPolled: 0}, ""},
 
 		{"split", Cell{Set: "header-split=tcp-data-split on, hds-thresh 0"}, ms{MetricSplitShare: .999}, nil, ""},

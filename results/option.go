@@ -32,6 +32,7 @@ type Option struct {
 
 	concerns func(stream.Mode) bool // nil: any mode
 	besides  func(stream.Mode) bool // it means nothing where one of the modes is such; nil: none is
+	instead  []string               // then: the options that say the same of such modes
 	value    value
 }
 
@@ -63,10 +64,17 @@ type OptionError struct {
 	Option *Option
 	Value  string
 	Err    error
+	Whose  string // it concerns none of these modes; "": something else is wrong
 }
 
-func (e *OptionError) Error() string {
-	return fmt.Sprintf("%s %s: %v", e.Option.Name, e.Value, e.Err)
+func (e *OptionError) Error() string { return e.Option.Name + " " + e.Reason(false) }
+
+// Reason is the value and what is wrong with it; flags is how options are called.
+func (e *OptionError) Reason(flags bool) string {
+	if e.Whose != "" {
+		return fmt.Sprintf("%s: it applies to %s, not to %s: %s", e.Value, e.Option.Whom(), e.Whose, e.Option.Instead(flags))
+	}
+	return fmt.Sprintf("%s: %v", e.Value, e.Err)
 }
 
 func (e *OptionError) Unwrap() error { return e.Err }
@@ -204,6 +212,22 @@ func (o *Option) Modes() (names []string) {
 		}
 	}
 	return names
+}
+
+// Instead says what to do where it concerns none of a cell's modes; flags is how options are
+// called.
+func (o *Option) Instead(flags bool) string {
+	var names []string
+	for _, name := range o.instead {
+		if flags {
+			name = "--" + LookupOption(name).FlagName()
+		}
+		names = append(names, name)
+	}
+	if names == nil {
+		return "leave it out"
+	}
+	return "leave it out; for round trips there is " + strings.Join(names, ", ")
 }
 
 // Whom says in words which modes it concerns.

@@ -86,7 +86,10 @@ func TestCellCheck(t *testing.T) {
 		{Cell{RX: "tcp", TX: "tcp"}, ""},
 		{Cell{RX: "zcrx", TX: "tcp", RXBufLen: 16384, Queue: &one}, ""},
 		{Cell{RX: "tcp", TX: "uring", UringEngine: "native"}, ""},
-		{Cell{RX: "udp", TX: "tcp"}, "rx udp carries datagrams, but tx tcp carries a stream: choose modes of one kind"},
+		{Cell{RX: "udp", TX: "tcp"}, "rx udp carries datagrams, but tx tcp carries a stream: choose modes of one kind: with rx udp one of tx udp, udp-gso"},
+		{Cell{RX: "udp", TX: "rr"}, "with rx udp one of tx udp-rr, udp, udp-gso"},
+		{Cell{RX: "tcp", TX: "udp-rr"}, "with rx tcp one of tx rr, tcp"},
+		{Cell{RX: "tcp", TX: "rr", PaceBitsPS: 1e9}, "not to rx tcp, tx rr: leave it out; for round trips there is rr_rate"},
 		{Cell{RX: "nosuch", TX: "tcp"}, `unknown rx mode "nosuch"`},
 		{Cell{RX: "tcp", TX: "tcp", MTU: 20}, "mtu 20: 20 is outside 1280..65535"},
 		{Cell{RX: "tcp", TX: "tcp", Queue: &one}, ""},
@@ -105,7 +108,7 @@ func TestCellCheck(t *testing.T) {
 		{Cell{RX: "udp", TX: "udp", Probe: "drops"}, ""},
 		{Cell{RX: "udp", TX: "udp", UDPSegment: new(bool)}, "udp_segmentation false: it applies to udp-gso, not to rx udp, tx udp: leave it out"},
 		{Cell{RX: "udp", TX: "udp-gso", UDPSegment: new(bool)}, ""},
-		{Cell{RX: "tcp", TX: "tcp", UDPBatch: 4}, "udp_batch 4: it applies to udp, udp-gso, not to rx tcp, tx tcp: leave it out"},
+		{Cell{RX: "tcp", TX: "tcp", UDPBatch: 4}, "udp_batch 4: it applies to udp, udp-gso, udp-rr, not to rx tcp, tx tcp: leave it out"},
 	} {
 		err := x.c.Check()
 		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {

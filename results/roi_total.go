@@ -29,6 +29,13 @@ const (
 	Total    Side = "total"
 )
 
+// Returns tells whether a cell's throughput says what it can do, so that it has a return on cost:
+// not at a pace, where that would say how fast the pace was and a mode at two paces would look like
+// two, and not of packets and round trips, which are not sent for their bytes.
+func (c *Cell) Returns() bool {
+	return c.PaceBitsPS == 0 && c.PacePercent == 0 && !c.MovesPackets() && !c.RoundTrips()
+}
+
 // ROI is [ROI] of a run: n and m are the exponents of throughput and cost. Nil
 // if a figure was not measured. The total of power counts one that both ends
 // share once; there is none of figures that have no sum ([Record.MixedScopes]).

@@ -32,6 +32,7 @@ type product struct {
 }
 
 type axis struct {
+	node   ast.Node // its name
 	option *results.Option
 	at     int             // its place in results.Options
 	values []string        // as they are written
@@ -108,7 +109,7 @@ func optionNames() (names []string) {
 }
 
 func readAxis(o *results.Option, kv pair) (axis, error) {
-	a := axis{option: o, at: slices.Index(optionNames(), o.Name), has: map[string]bool{}}
+	a := axis{node: kv.node, option: o, at: slices.Index(optionNames(), o.Name), has: map[string]bool{}}
 	values := list(kv.value)
 	if len(values) > MaxCells {
 		return a, at(kv.node, "%s has %d values: there can be no more than %d cells", o.Name, len(values), MaxCells)
@@ -191,12 +192,15 @@ func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) 
 			return at(p.node, "no %s: cells need both modes, rx and tx", need)
 		}
 	}
+	if c := results.Unpaired(p.values("rx"), p.values("tx")); c != nil {
+		return at(p.node, "%v", c.Check())
+	}
 	for _, c := range p.cells(x.spec.All) {
 		if !c.OneKind() {
 			if p.excludable {
 				continue // the product is of all modes of each kind
 			}
-			return at(p.node, "rx %s and tx %s are of different kinds and cannot form a flow", c.RX, c.TX)
+			return at(p.node, "%v", c.Check())
 		}
 		if p.excludable && x.excluded(c, used) {
 			continue
@@ -226,6 +230,16 @@ func (x *expansion) excluded(c results.Cell, used []bool) bool {
 		}
 	}
 	return out
+}
+
+// values are those of a factor, as they are written.
+func (p product) values(name string) []string {
+	for _, a := range p.axes {
+		if a.option.Name == name {
+			return a.values
+		}
+	}
+	return nil
 }
 
 // count is how many combinations there are; once they are too many it stops, far from

@@ -134,8 +134,16 @@ func (x *expansion) concerned(o *results.Option) bool {
 	return false
 }
 
-// unused names an option for all cells that concerns none of them.
+// unused names an option that concerns none of the cells: one for all of them, or a factor, which
+// would be compared and is not there.
 func (x *expansion) unused() error {
+	for _, p := range x.products {
+		for _, a := range p.axes {
+			if !x.concerned(a.option) {
+				return at(a.node, "%s applies to %s, which no cell has: leave it out", a.option.Name, a.option.Whom())
+			}
+		}
+	}
 	for i := range results.Factors {
 		o := &results.Factors[i]
 		n := x.all[o.Name]

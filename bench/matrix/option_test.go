@@ -71,13 +71,26 @@ func TestEveryOptionInFiles(t *testing.T) {
 	}
 }
 
-// What concerns no mode of the file is an error where it is for all cells, and folded where it
-// is a factor.
+// What concerns no mode of the file is an error, for all cells and as a factor; a factor that
+// concerns some of them is folded in the others.
 func TestOptionOfOtherModes(t *testing.T) {
 	_, err := Parse("f", []byte("name: x\nfactors: {rx: tcp, tx: tcp}\nhold: 3M\n"))
 	if err == nil || !strings.Contains(err.Error(), "f:3:7: hold applies to zcrx, zcrx-nodev, devmem, which no cell has") {
 		t.Error(err)
 	}
+	for file, want := range map[string]string{
+		"factors: {rx: udp, tx: udp, rr_rate: [10, 20]}": "f:2:29: rr_rate applies to rr, udp-rr, which no cell has: leave it out",
+		"factors: {rx: tcp, tx: rr, message: [4K, 8K]}":  "f:2:28: message applies to all modes but tx rr, tx udp-rr, which no cell has: leave it out",
+		"factors: {rx: udp, tx: tcp}":                    "f:2:10: rx udp carries datagrams, but tx tcp carries a stream: choose modes of one kind: with rx udp",
+		"factors: {rx: [tcp, udp], tx: tcp}":             "f:2:10: rx udp carries datagrams, but tx tcp",
+		"factors: {rx: tcp, tx: [tcp, udp]}":             "f:2:10: rx tcp carries a stream, but tx udp",
+		"include: [{rx: [tcp, udp], tx: [tcp, udp]}]":    "rx tcp carries a stream, but tx udp",
+	} {
+		if _, err := Parse("f", []byte("name: x\n"+file+"\n")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", file, err, want)
+		}
+	}
+	mustParse(t, "name: x\nfactors: {rx: [tcp, udp], tx: [tcp, udp]}\n")
 	s := mustParse(t, "name: x\nfactors: {rx: [tcp, zcrx], tx: tcp, rx_buf_len: [4K, 8K]}\nhold: 1M\n")
 	if len(s.Cells) != 3 || s.Folded != 1 || s.Cells[0].HoldBytes != 0 || s.Cells[1].HoldBytes != 1<<20 {
 		t.Errorf("%d folded, %+v", s.Folded, s.Cells)

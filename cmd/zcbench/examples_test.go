@@ -4,12 +4,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
@@ -85,7 +87,8 @@ func TestJobSet(t *testing.T) {
 	for name, script := range map[string]string{
 		// Of a role and a pair it knows one pod, and nothing at the first question; the third
 		// pair has no sender.
-		"kubectl": `case $* in *=tg,*index=2*) exit 1 ;; esac
+		"kubectl": `case $* in exec*) ;; *--request-timeout=*) ;; *) exit 1 ;; esac
+case $* in *=tg,*index=2*) exit 1 ;; esac
 for last; do :; done; f=$LOG.asked.$(echo "$last" | tr -dc a-z0-9); [ -e "$f" ] || { : >"$f"; exit 0; }
 echo "$last" | sed 's/.*jobset-name=zcbench,.*name=\([a-z]*\),.*index=\([0-9]*\)/pod\/zcbench-\1-\2-0-abcde/'`,
 		"zcbench": `for a; do printf '<%s>' "$a"; done >>"$LOG"; echo >>"$LOG"; case $* in *sut-0*) exit 3 ;; esac`,
@@ -97,15 +100,21 @@ echo "$last" | sed 's/.*jobset-name=zcbench,.*name=\([a-z]*\),.*index=\([0-9]*\)
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(c.Command[0], append(c.Command[1:], c.Args...)...)
-	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "LOG=" + log, "WAIT="}
+	keep := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.Command[0], append(c.Command[1:], c.Args...)...)
+	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "LOG=" + log}
 	for _, e := range c.Env {
 		cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
 	}
-	cmd.Env = append(cmd.Env, "PAIRS=4", "POD_WAIT=5")
+	cmd.Env = append(cmd.Env, "PAIRS=4", "POD_WAIT=5", "KEEP=100", "OUT="+keep)
 	out, err := cmd.CombinedOutput()
 	if want := "pair 2 is left out: its tg does not run after 5 s: kubectl describe pods -l "; cmd.ProcessState.ExitCode() != 1 || strings.Count(string(out), want) != 1 {
 		t.Fatalf("%v: %s", err, out) // the status is that of the last pair that failed
+	}
+	if !strings.HasSuffix(string(out), "nobody took the results within 100 s: they go with this pod\n") {
+		t.Errorf("the driver's end: %s", out)
 	}
 	b, err := os.ReadFile(log)
 	if err != nil {
@@ -114,7 +123,7 @@ echo "$last" | sed 's/.*jobset-name=zcbench,.*name=\([a-z]*\),.*index=\([0-9]*\)
 	want := ""
 	for _, pair := range []string{"0", "1", "3"} {
 		s, g := "zcbench-sut-"+pair+"-0-abcde", "zcbench-tg-"+pair+"-0-abcde"
-		want += "<matrix></plan/plan.yaml><--out></out/" + s + "-" + g + "><--dev><eth1><--sut><exec:kubectl exec -i " + s + " -c zcbench --><--tg><exec:kubectl exec -i " + g + " -c zcbench -->\n"
+		want += "<matrix></plan/plan.yaml><--out><" + keep + "/" + s + "-" + g + "><--dev><eth1><--sut><exec:kubectl exec -i " + s + " -c zcbench --><--tg><exec:kubectl exec -i " + g + " -c zcbench -->\n"
 	}
 	if d := cmp.Diff(want, string(b)); d != "" {
 		t.Errorf("-want +got\n%s", d)

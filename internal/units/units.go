@@ -36,6 +36,9 @@ func split(s string, base float64) (number string, factor float64) {
 func parse(s string, base float64) (float64, error) {
 	number, factor := split(s, base)
 	f, err := strconv.ParseFloat(number, 64)
+	if err == nil && f < 0 && !math.IsInf(f, 0) {
+		return 0, fmt.Errorf("%q is below 0", s)
+	}
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || strings.ContainsAny(number, "xXpP_+-nN") {
 		return 0, fmt.Errorf("%q is not a number with an optional suffix of %s", s, strings.Join(strings.Split(suffixes, ""), ", "))
 	}

@@ -40,6 +40,11 @@ func TestRefused(t *testing.T) {
 			t.Errorf("bit rate %q became %d: %v", s, n, err)
 		}
 	}
+	for _, s := range []string{"-1", "-4K"} {
+		if _, err := ParseBytes(s); err == nil || !strings.Contains(err.Error(), "is below 0") {
+			t.Errorf("size %q: %v", s, err)
+		}
+	}
 	for _, s := range []string{"1025T", "0.1K", "1.1K"} {
 		if n, err := ParseBytes(s); err == nil {
 			t.Errorf("size %q became %d", s, n)

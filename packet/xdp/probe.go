@@ -61,7 +61,7 @@ func someones() Tuples {
 func probeDevice(role stream.Role, mode string, xdp bool, kernel func() error) func(dev string) error {
 	return func(dev string) error {
 		if dev == "lo" {
-			return &fault.Unsupported{Mode: mode, Op: "no frames arrive at the loopback", Err: unix.EOPNOTSUPP, How: "frames need two hosts: namespaces joined by a veth, as zcbench demo makes them, or two machines"}
+			return &fault.Unsupported{Mode: mode, Op: "no frames arrive at the loopback", Err: unix.EOPNOTSUPP, How: twoHosts}
 		}
 		d, err := nic.Open(dev)
 		if err != nil {
@@ -84,7 +84,7 @@ func cannot(mode string, err error) error {
 		return err
 	}
 	how := fault.Fix(err)
-	if how == "" {
+	if errno := unix.Errno(0); how == "" && errors.As(err, &errno) {
 		how = "see the kernel's messages: dmesg"
 	}
 	return &fault.Unsupported{Mode: mode, Op: err.Error(), How: how}

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 )
 
 // Sizes of frames, without the checksum that the NIC adds.
@@ -31,21 +32,24 @@ type Tuples struct {
 	DestPort     uint16
 }
 
+// twoHosts is what frames need.
+const twoHosts = "frames need two hosts: namespaces joined by a veth, as zcbench demo makes them, or two machines"
+
 // check refuses what is no such flow, or none that one host sends to another.
 func (t Tuples) check() error {
 	for _, a := range []netip.Addr{t.Source, t.Dest} {
 		switch {
 		case !a.IsValid() || a.Unmap().Is4() == t.v6():
-			return fmt.Errorf("frames from %v to %v: want two addresses of IPv4, or two of IPv6", t.Source, t.Dest)
+			return &fault.Error{Op: fmt.Sprintf("frames from %v to %v: want two addresses of IPv4, or two of IPv6", t.Source, t.Dest), How: "give both hosts addresses of one family"}
 		case t.v6() && a.IsLinkLocalUnicast():
-			return fmt.Errorf("frames from %v to %v: addresses of a link alone are those of any of a host's interfaces: give them global or unique local ones", t.Source, t.Dest)
+			return &fault.Error{Op: fmt.Sprintf("frames from %v to %v: addresses of a link alone are those of any of a host's interfaces", t.Source, t.Dest), How: "give them global or unique local ones"}
 		case a.IsUnspecified(), a.IsMulticast(), a.IsLoopback(), a.Unmap() == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
-			return fmt.Errorf("frames from %v to %v: want the addresses of two hosts", t.Source, t.Dest)
+			return &fault.Error{Op: fmt.Sprintf("frames from %v to %v: want the addresses of two hosts", t.Source, t.Dest), How: twoHosts}
 		}
 	}
 	switch {
 	case t.Source.Unmap() == t.Dest.Unmap():
-		return fmt.Errorf("frames from %v to itself would never leave the host", t.Source)
+		return &fault.Error{Op: fmt.Sprintf("frames from %v to itself would never leave the host", t.Source), How: twoHosts}
 	case t.FirstPort == 0 || t.DestPort == 0:
 		return errors.New("frames from or to port 0: want another port")
 	case t.Ports < 0 || t.Ports > stream.MaxTuples || int(t.FirstPort)+t.ports()-1 > 0xffff:
@@ -100,9 +104,9 @@ func (t Tuples) checkFrameBytes(n, mtu int) error {
 	}
 	switch {
 	case n < least || n > MaxFrameBytes:
-		return fmt.Errorf("frames of %d bytes: want %d to %d", n, least, MaxFrameBytes)
+		return &fault.Error{Op: fmt.Sprintf("frames of %d bytes: want %d to %d", n, least, MaxFrameBytes), How: "take another --message-size: the headers come to it"}
 	case n-ethernetBytes > mtu:
-		return fmt.Errorf("frames of %d bytes: the interface's MTU %d carries %d", n, mtu, mtu+ethernetBytes)
+		return &fault.Error{Op: fmt.Sprintf("frames of %d bytes: the interface's MTU %d carries %d", n, mtu, mtu+ethernetBytes), How: "take a smaller --message-size, or a larger --mtu"}
 	}
 	return nil
 }

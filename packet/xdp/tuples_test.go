@@ -4,12 +4,14 @@ package xdp
 
 import (
 	"encoding/binary"
+	"errors"
 	"net"
 	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 )
 
 var here, there = netip.MustParseAddr("10.77.0.2"), netip.MustParseAddr("10.77.0.1")
@@ -37,6 +39,11 @@ func TestTuplesAreChecked(t *testing.T) {
 		change(&x)
 		if err := x.check(); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(what)) {
 			t.Errorf("%s: %v", what, err)
+		}
+		if strings.Contains(what, "two ") || strings.Contains(what, "itself") {
+			if u := (*fault.Unsupported)(nil); !errors.As(cannot("xdp-drop", x.check()), &u) || !strings.Contains(u.How, "hosts") {
+				t.Errorf("%s: fix %+v", what, u)
+			}
 		}
 	}
 	mapped := tuples()

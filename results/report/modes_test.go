@@ -12,5 +12,6 @@ func init() {
 		stream.Mode{Name: "drop", Role: stream.RX, Kind: stream.Frame, XDP: true}, stream.Mode{Name: "back", Role: stream.RX, Kind: stream.Frame, XDP: true, Above: "drop"},
 		stream.Mode{Name: "elsewhere", Role: stream.RX, Kind: stream.Frame, XDP: true, Redirects: true, Above: "drop"}, stream.Mode{Name: "ingress", Role: stream.RX, Kind: stream.Frame, Above: "drop"}, stream.Mode{Name: "hook", Role: stream.RX, Kind: stream.Frame, Above: "ingress"},
 		stream.Mode{Name: "sink", Role: stream.RX, Kind: stream.Frame, Above: "hook"}, stream.Mode{Name: "pass", Role: stream.RX, Kind: stream.Frame, XDP: true, Above: "sink"},
+		stream.Mode{Name: "rr", Role: stream.TX, RoundTrips: true},
 		stream.Mode{Name: "gen", Role: stream.TX, Kind: stream.Frame})
 }

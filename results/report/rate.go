@@ -5,6 +5,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
@@ -37,12 +38,9 @@ func paceOf(runs []*results.Record) *Pace {
 	return p
 }
 
-// ROI is of what a mode can do: of a paced cell it would say how fast the pace was, and a
-// mode at two paces would look like two.
-
-// leaveROI takes it from a cell that was paced.
+// leaveROI takes the returns from a cell that has none: see [results.Cell.Returns].
 func (c *Cell) leaveROI() {
-	if c.Pace == nil && !c.Cell.MovesPackets() {
+	if c.Pace == nil && c.Cell.Returns() {
 		return
 	}
 	for _, e := range []*End{&c.SUT, &c.TG} {
@@ -50,12 +48,32 @@ func (c *Cell) leaveROI() {
 	}
 }
 
-// unpaced are the cells that have one: not those of a pace, nor of packets, whose bytes say
-// nothing.
+// unpaced are the cells whose sums of several flows were not asked for, and not of packets.
 func unpaced(groups []*cellRuns) []*cellRuns {
 	return slices.DeleteFunc(slices.Clone(groups), func(g *cellRuns) bool {
 		return g.cell.PaceBitsPS != 0 || g.cell.PacePercent != 0 || g.cell.MovesPackets()
 	})
+}
+
+// returning are the cells that have a return.
+func returning(groups []*cellRuns) []*cellRuns {
+	return slices.DeleteFunc(slices.Clone(groups), func(g *cellRuns) bool { return !g.cell.Returns() })
+}
+
+// returnless says which cells have none, and why; "" where all have one.
+func (s *Summary) returnless() string {
+	var of []string
+	add := func(what string, is func(*Cell) bool) {
+		if slices.ContainsFunc(s.Cells, func(c Cell) bool { return is(&c) }) {
+			of = append(of, what)
+		}
+	}
+	add("of paced cells: it would say how fast their pace was", func(c *Cell) bool { return c.Pace != nil })
+	add("of packets and round trips: it is of bytes", func(c *Cell) bool { return c.Cell.MovesPackets() || c.Cell.RoundTrips() })
+	if of == nil {
+		return ""
+	}
+	return "no ROI " + strings.Join(of, "; nor ")
 }
 
 // deliveryP99 is by when 99 of 100 pieces of a paced flow had come; nil: they were not timed.

@@ -73,12 +73,6 @@ func (c *ROICell) of(cost results.Cost) *map[results.Side]ROIFigure {
 	return &c.CPU
 }
 
-// streams are the cells whose throughput says how well they did: not those at a pace, nor those
-// that move packets or make round trips.
-func streams(groups []*cellRuns) []*cellRuns {
-	return slices.DeleteFunc(unpaced(groups), func(g *cellRuns) bool { return g.cell.RoundTrips() })
-}
-
 // roiOf sums up the ok runs of cells that are no warm-ups; nil if nothing has a
 // return. between is the spread between boots that the plan declares.
 func roiOf(groups []*cellRuns, between float64) *ROI {

@@ -147,7 +147,7 @@ func Summarize(j results.Journal) *Summary {
 	if j.Header.Plan != nil {
 		between = j.Header.Plan.BetweenBoots
 	}
-	s.ROI, s.Calibrations = roiOf(streams(groups), between), calibrations(&j)
+	s.ROI, s.Calibrations = roiOf(returning(groups), between), calibrations(&j)
 	s.Ladders = ladders(groups, s.Cells)
 	s.Costs, s.Flows, s.Trips = costsOf(groups), flowCurves(groups, s.Cells, between), tripsOf(groups, s.Cells)
 	s.Along = alongOf(groups, s.Cells)

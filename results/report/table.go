@@ -306,8 +306,8 @@ func noteLines(s *Summary) []string {
 	for _, c := range s.Calibrations {
 		out = append(out, c.String())
 	}
-	if slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Pace != nil }) {
-		out = append(out, "no ROI of paced cells: it would say how fast their pace was")
+	if text := s.returnless(); text != "" {
+		out = append(out, text)
 	}
 	for _, n := range s.Notes {
 		out = append(out, fmt.Sprintf("%s (%s)", n.Text, plural(n.Count, n.Unit)))

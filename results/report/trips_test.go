@@ -40,6 +40,9 @@ func TestRoundTripTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(table.String()), " ")
+	if !strings.Contains(text, "no ROI of packets and round trips") {
+		t.Errorf("nothing says why the ranking lacks round trips:\n%s", &table)
+	}
 	if !strings.Contains(text, "Round trips: per second") || !strings.Contains(text, "17.0 19.0 31.0 94.0 2000 10.0 10.0") || strings.Contains(text, "rr 0.00") {
 		t.Errorf("%s", &table)
 	}

@@ -84,7 +84,7 @@ func (f *optionFlag) Set(s string) error {
 // OptionError is the usage error of an option that a run cannot have.
 func OptionError(err error) error {
 	if e := (*results.OptionError)(nil); errors.As(err, &e) {
-		return Usagef("--%s %s: %w", e.Option.FlagName(), e.Value, e.Err)
+		return Usagef("--%s %s", e.Option.FlagName(), e.Reason(true))
 	}
 	return UsageError(err)
 }

@@ -30,6 +30,7 @@ type Flags struct {
 	maxCopied      float64
 	manyRX, manyTX []string
 	given          func(*results.Option) bool // by a flag
+	typed          func(*results.Option) string
 }
 
 // Add defines the flags: those of hosts, options and the keys that are named, with the values
@@ -39,6 +40,7 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 	f.Spec = spec
 	fs := cmd.Flags()
 	f.given = func(o *results.Option) bool { return fs.Changed(o.FlagName()) }
+	f.typed = func(o *results.Option) string { return fs.Lookup(o.FlagName()).Value.String() }
 	fs.StringVar(&f.Spec.SUT.Dev, "dev", "", "interface of the SUT (default: its only one)")
 	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "", "interface of the TG, for its counters (default: its only one)")
 	fs.StringVar(&f.Spec.SUT.Addr, "addr", "", "IP address of the SUT (default: that of --dev)")
@@ -146,6 +148,9 @@ func (f *Flags) cells() error {
 	if len(tx) == 0 {
 		tx = tcpModes(stream.TX)
 	}
+	if c := results.Unpaired(rx, tx); c != nil {
+		return cli.UsageError(c.Check())
+	}
 	for _, r := range rx {
 		for _, t := range tx {
 			c := f.Cell
@@ -154,7 +159,7 @@ func (f *Flags) cells() error {
 			if c.MovesPackets() && !c.RoundTrips() && !f.given(results.LookupOption("message")) {
 				c.MessageBytes = stream.DefaultDatagramBytes
 			}
-			if c.OneKind() || len(rx)*len(tx) == 1 {
+			if c.OneKind() {
 				f.Spec.Cells = append(f.Spec.Cells, c)
 			}
 		}
@@ -182,7 +187,7 @@ func (f *Flags) check() error {
 			v = "" // a default, which is not of all modes
 		}
 		if v != "" && !slices.ContainsFunc(cells, func(c results.Cell) bool { return o.Raw(&c) == v }) {
-			return cli.Usagef("--%s %s: it applies to %s, and this run has no such mode: leave it out", o.FlagName(), v, o.Whom())
+			return cli.Usagef("--%s %s: it applies to %s, and this run has no such mode: %s", o.FlagName(), f.typed(o), o.Whom(), o.Instead(true))
 		}
 		if err := matrix.Settable(o, v); v != "" && err != nil {
 			return cli.Usagef("--%s: %w", o.FlagName(), err)

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+
+package specflag
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench/matrix"
+)
+
+// What a run cannot have is named as it was typed, with what to do instead.
+func TestWrongFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"--rx tcp --tx rr --pace 1G":             "--pace 1G: it applies to all modes but tx rr, tx udp-rr, and this run has no such mode: leave it out; for round trips there is --rr-rate",
+		"--rx udp --tx udp-rr --message-size 4K": "--message-size 4K: it applies to all modes but tx rr, tx udp-rr, and this run has no such mode: leave it out; for round trips there is --request, --response",
+		"--rx tcp --tx rr --rr-timeout 1s":       "--rr-timeout 1s: it applies to udp-rr, and this run has no such mode: leave it out",
+		"--rx udp --rx udp-gro --tx tcp":         "rx udp carries datagrams, but tx tcp carries a stream: choose modes of one kind: with rx udp one of tx udp, udp-gso, udp-uring, udp-rr; with tx tcp one of rx tcp, tcp-trunc, tcp-mmap, uring, zcrx, zcrx-nodev, devmem",
+		"--rx tcp --tx tcp --request 1K":         "--request 1K: it applies to rr, udp-rr, and this run has no such mode: leave it out",
+	} {
+		var f Flags
+		cmd := &cobra.Command{}
+		f.Add(cmd, matrix.New(), true)
+		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Finish("x"); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %q", args, err, want)
+		}
+	}
+}

@@ -72,7 +72,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 			"`unfair`, `starved-flow`: of several flows (docs/matrix.md); " +
 			"`calibration`: unpaced, the base rate of paces given in percent; " +
 			"`smt-siblings` where CPUs share a core; `over-vlan`, `over-bond`, ... where the flow's address is on an interface on top of the port; " +
-			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md); `profile-differs`: its samples and the accounting of CPU time disagree on how busy the CPUs were (docs/profile.md); `drops-unattributed`: segments of the flow were lost, and nothing shows where (docs/probes.md); `packets-unaccounted`: datagrams or frames were lost, and no counter shows where,  `super-packets`: a packet of the link carried several of them (docs/packets.md); `disturbed`: disturbed by something else on the " +
+			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md); `profile-differs`: its samples and the accounting of CPU time disagree on how busy the CPUs were (docs/profile.md); `drops-unattributed`: segments of the flow were lost, and nothing shows where (docs/probes.md); `packets-unaccounted`: datagrams or frames were lost, and no counter shows where,  `super-packets`: a packet of the link carried several of them, `not-quiet`: of packets, where a hypervisor took 0.5 % or more of a measured CPU, or other work 1 % (docs/packets.md); `disturbed`: disturbed by something else on the " +
 			"hosts; of a run that counts, the gates whose limits it exceeds:  `throughput_cv`, " +
 			"`drops_per_gb`, ... (docs/matrix.md)"},
 	{"kernel driver firmware", "", "of this host and its interface"},

@@ -29,6 +29,10 @@ var GateClasses = []GateClass{ByProof, ByEnvironment, ByOutcome}
 // what was measured.
 const FlagDisturbed = "disturbed"
 
+// FlagNotQuiet marks a run of packets that counts, on CPUs of which a hypervisor or other work took
+// more than it does on a quiet machine.
+const FlagNotQuiet = "not-quiet"
+
 // DefaultReplace is how often a run is made again in its place that something else spoilt.
 const DefaultReplace = 2
 

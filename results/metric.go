@@ -15,6 +15,7 @@ const (
 	MetricLinkSpeed    = "link_speed_bits_ps"       // what the driver says of the link
 	MetricPollerCores  = "poller_cpuN_cores"        // of NAPI threads on a CPU
 	MetricForeignCores = "foreign_cpuN_low_cores"   // load of others, at least
+	MetricForeignMost  = "foreign_cpuN_high_cores"  // and at most
 )
 
 // DataPath begins the sources of figures that a data path itself counted.

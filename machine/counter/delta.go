@@ -280,7 +280,7 @@ func (r *rows) foreign(fs []ForeignLoad) {
 	for _, f := range fs {
 		cpu := strconv.Itoa(f.CPU)
 		r.maybe(results.MetricForeignCores, "cores", f.LowCores, source, f.Quality, cpu)
-		r.maybe("foreign_cpuN_high_cores", "cores", f.HighCores, source, f.Quality, cpu)
+		r.maybe(results.MetricForeignMost, "cores", f.HighCores, source, f.Quality, cpu)
 	}
 }
 

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// What a quiet machine has less of, on each of the measured CPUs: ns per packet repeat there.
+const (
+	quietSteal   = .005
+	quietForeign = .01
+)
+
+// quiet flags a run of packets on CPUs that were not only the flow's: a packet costs some tens of
+// nanoseconds, which a hypervisor or other work changes by more than runs differ otherwise.
+func quiet(r *results.Record) {
+	if r.SUT.PacketsPerS == nil {
+		return
+	}
+	for _, role := range results.Roles {
+		h := r.Host(role)
+		for _, m := range h.Metrics {
+			cpu := strings.Join(m.Of, "")
+			switch {
+			case stolenFrom(m.Name) != "" && m.Value >= quietSteal:
+				r.Mark(results.FlagNotQuiet, fmt.Sprintf("%s: not quiet: %.2f %% of CPU %s was stolen by the hypervisor (quiet: below %g %%)", role.Label(), 100*m.Value, stolenFrom(m.Name), 100*quietSteal))
+			case m.Name == foreignOf(h) && m.Value >= quietForeign+inDoubt(h, cpu):
+				r.Mark(results.FlagNotQuiet, fmt.Sprintf("%s: not quiet: others kept CPU %s busy for %.2f %% of the time (quiet: below %g %%)", role.Label(), cpu, 100*m.Value, 100*quietForeign))
+			}
+		}
+	}
+}
+
+// stolenFrom is the CPU that a metric says the stolen time of; "" of others, and of the sum.
+func stolenFrom(name string) string {
+	cpu, ok := strings.CutPrefix(name, "cpu")
+	cpu, of := strings.CutSuffix(cpu, "_steal_cores")
+	if !ok || !of || cpu == "" || strings.Trim(cpu, "0123456789") != "" {
+		return ""
+	}
+	return cpu
+}
+
+// foreignOf is the metric that says most of others' load. Where threads of NAPI receive, all of the
+// flow's time is some thread's, and what is left of the busy time is others'. Else softirqs of the
+// flow may be in that, too.
+func foreignOf(h *results.Host) string {
+	if h.CPUPollerCores != nil {
+		return results.MetricForeignMost
+	}
+	return results.MetricForeignCores
+}
+
+// inDoubt is by how much that may seem more than it was: of a CPU that always worked, by nothing.
+func inDoubt(h *results.Host, cpu string) float64 {
+	if h.CPUPollerCores == nil {
+		return unknown(h, cpu)
+	}
+	i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "cpu"+cpu+"_busy_cores" })
+	j := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "cpu"+cpu+"_uncertainty_cores" })
+	if i < 0 || j < 0 || h.Metrics[i].Value == 1 {
+		return 0
+	}
+	return h.Metrics[j].Value
+}

@@ -64,7 +64,7 @@ CPUs, and prints the ratios. Round trips: TCP_RR of 1 byte, UDP_RR of 18 bytes.
 Datagrams: of 64 bytes, as fast as they can be sent; what was received counts. The
 sender's kernel splits what udp-gso hands over (tx-udp-segmentation is off), so that
 each datagram crosses the link as a packet: the interface's counter is held against
-what was received.`,
+what was received. With --against the other side is that build of zcbench.`,
 		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.small(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -83,7 +83,11 @@ func (o *options) small(ctx context.Context, out, progress io.Writer) error {
 		return err
 	}
 	re := regexp.MustCompile(o.only) // checked
-	all := slices.DeleteFunc(o.tools.smallPairs(), func(p smallPair) bool { return !re.MatchString(p.Name) })
+	all := o.tools.smallPairs()
+	if o.against != "" {
+		all = smallBuilds(o.tools, o.other)
+	}
+	all = slices.DeleteFunc(all, func(p smallPair) bool { return !re.MatchString(p.Name) })
 	if len(all) == 0 {
 		return usageError{fmt.Errorf("--only %q: matches no comparison", o.only)}
 	}

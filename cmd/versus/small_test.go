@@ -3,6 +3,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -64,6 +65,23 @@ func TestSmallPairs(t *testing.T) {
 			if !strings.Contains(line, " "+size+" ") && !strings.Contains(line, " "+size+","+size+" ") {
 				t.Errorf("%s: no size %s in %s", p.Name, size, line)
 			}
+		}
+	}
+}
+
+// Of two builds each is asked to do the same, and each comparison with a rival has its like.
+func TestSmallBuilds(t *testing.T) {
+	ours, theirs := Tools{Zcsend: "/new/zcsend", ReceiverCPUs: []int{1}, SenderCPUs: []int{0}}, Tools{Zcsend: "/old/zcsend", ReceiverCPUs: []int{1}, SenderCPUs: []int{0}}
+	builds := smallBuilds(ours, theirs)
+	for _, p := range builds {
+		a, b := p.Ours.Sender("10.0.0.1", 5201), p.Theirs.Sender("10.0.0.1", 5201)
+		if a[0] != "/new/zcsend" || b[0] != "/old/zcsend" || !slices.Equal(a[1:], b[1:]) || p.Ours.Name == p.Theirs.Name {
+			t.Errorf("%s: %s %q, %s %q", p.Name, p.Ours.Name, a, p.Theirs.Name, b)
+		}
+	}
+	for _, p := range ours.smallPairs() {
+		if !slices.ContainsFunc(builds, func(b smallPair) bool { return strings.HasPrefix(p.Name, b.Name) && b.Ours.Name == p.Ours.Name }) {
+			t.Errorf("%s: no such comparison of builds", p.Name)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
@@ -34,6 +35,25 @@ func (t Tools) smallPairs() []smallPair {
 		{Name: "udp rr", Ours: t.zcbenchRR("udp", "udp-rr", "18"), Theirs: t.netperfRR("UDP_RR", "18"), P50: stat.AtMost(1.05), CPU: stat.AtMost(1)},
 	}
 	return slices.Concat(all, udp("udp", 1, "udp single", .95), udp("udp", 64, "udp sendmmsg", 1), udp("udp-gso", 64, "udp gso", 1.3))
+}
+
+// smallBuilds are all ways of ours, by two builds; nothing is asked of them.
+func smallBuilds(ours, theirs Tools) (ps []smallPair) {
+	for _, of := range []struct {
+		name string
+		way  func(Tools) smallWay
+	}{
+		{"tcp rr", func(t Tools) smallWay { return t.zcbenchRR("tcp", "rr", "1") }},
+		{"udp rr", func(t Tools) smallWay { return t.zcbenchRR("udp", "udp-rr", "18") }},
+		{"udp single", func(t Tools) smallWay { return t.zcbenchUDP("udp", 1) }},
+		{"udp sendmmsg", func(t Tools) smallWay { return t.zcbenchUDP("udp", stream.MaxBatch) }},
+		{"udp gso", func(t Tools) smallWay { return t.zcbenchUDP("udp-gso", stream.MaxBatch) }},
+	} {
+		p := smallPair{Name: of.name, Ours: of.way(ours), Theirs: of.way(theirs)}
+		p.Theirs.Name = "the other build"
+		ps = append(ps, p)
+	}
+	return ps
 }
 
 // zcbenchRR makes round trips of size bytes.

@@ -69,10 +69,10 @@ func (c Counters) Sub(b Counters) Counters {
 }
 
 // Meter is the live form of [Counters]. The data-path thread is the only
-// writer; anybody may read. Adding costs a plain load and one store.
+// writer; anybody may read. Adding costs a plain load and one plain store.
 type Meter struct {
 	_ [64]byte // keep the writer's lines apart from whatever lies beside
-	c Counters // stored and, by others, loaded atomically
+	c Counters // others load them atomically; its Calls are those that could not sleep
 	_ [64]byte
 
 	arrivals *Arrivals    // of a flow that is timed
@@ -82,7 +82,7 @@ type Meter struct {
 }
 
 // bump adds n without a locked read-modify-write: there is one writer.
-func bump(c *uint64, n uint64) { atomic.StoreUint64(c, *c+n) }
+func bump(c *uint64, n uint64) { store(c, *c+n) }
 
 // Bytes counts n payload bytes.
 func (m *Meter) Bytes(n int) {
@@ -144,7 +144,7 @@ func (m *Meter) LateAnswer() { bump(&m.c.AnswersLate, 1) }
 func (m *Meter) Call() { bump(&m.c.Calls, 1) }
 
 // Wait counts one system call that may sleep.
-func (m *Meter) Wait() { bump(&m.c.Calls, 1); bump(&m.c.Waits, 1) }
+func (m *Meter) Wait() { bump(&m.c.Waits, 1) }
 
 // ZeroCopy counts n bytes that the kernel says were not copied.
 func (m *Meter) ZeroCopy(n uint64) { bump(&m.c.ZeroCopyBytes, n) }
@@ -211,5 +211,6 @@ func (m *Meter) Snapshot() (c Counters) {
 	for i, n := range m.c.all() {
 		*to[i] = atomic.LoadUint64(n)
 	}
+	c.Calls += c.Waits
 	return c
 }

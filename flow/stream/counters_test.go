@@ -14,9 +14,10 @@ func TestCounters(t *testing.T) {
 	for i := range v.NumField() {
 		v.Field(i).SetUint(uint64(100 + i))
 	}
-	got := m.Snapshot()
-	if got != m.c {
-		t.Errorf("snapshot %+v of %+v", got, m.c)
+	got, all := m.Snapshot(), m.c
+	all.Calls += all.Waits // those that can sleep are calls, too
+	if got != all {
+		t.Errorf("snapshot %+v of %+v", got, all)
 	}
 	var before Counters
 	for i, n := range before.all() {
@@ -25,12 +26,46 @@ func TestCounters(t *testing.T) {
 	d := reflect.ValueOf(got.Sub(before))
 	for i := range d.NumField() {
 		name, want := d.Type().Field(i).Name, uint64(99)
-		if name == "FirstMismatch" {
+		switch name {
+		case "FirstMismatch":
 			want = got.FirstMismatch
+		case "Calls":
+			want += m.c.Waits
 		}
 		if d.Field(i).Uint() != want {
 			t.Errorf("%s: %d, want %d", name, d.Field(i).Uint(), want)
 		}
+	}
+}
+
+// Others see each count while the path goes on, each counter only grow, and in the end all of it.
+func TestMeterIsSeenByOthers(t *testing.T) {
+	var m Meter
+	const n = 1 << 20
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range n {
+			m.Bytes(3)
+			m.Wait()
+			m.Call()
+		}
+	}()
+	seen := Counters{}
+	for ended := false; !ended; {
+		select {
+		case <-done:
+			ended = true
+		default:
+		}
+		c := m.Snapshot()
+		if c.Bytes < seen.Bytes || c.Calls < seen.Calls || c.Waits < seen.Waits || c.Bytes%3 != 0 || c.Waits > c.Calls {
+			t.Fatalf("%+v after %+v", c, seen)
+		}
+		seen = c
+	}
+	if seen.Bytes != 3*n || seen.Calls != 2*n || seen.Waits != n {
+		t.Errorf("%+v", seen)
 	}
 }
 

@@ -4,8 +4,8 @@
 
 package stream
 
-// store sets a counter that others load atomically. A store of sync/atomic would be an exchange on
-// x86, which waits until all stores before it are done: 8 ns for each of a dozen counters of a round
+// store sets a counter that others load atomically. A store of sync/atomic is an exchange on x86,
+// which waits until all stores before it are done: 8 ns for each of a dozen counters of a round
 // trip. That is an order which nobody needs here: no reader concludes from one counter that another
 // was set. A plain store of a word is never seen in halves (go.dev/ref/mem, "Implementation
 // Restrictions"), and the system call behind it, which the compiler cannot look into, leaves it no

@@ -306,6 +306,7 @@ volatile const __u32 base_sum; /* of IPv6: the checksum's sum of all that is the
 volatile const __u32 tag;      /* network byte order */
 volatile const __u64 burst_ns; /* how long a burst may take at the wanted rate; 0: no pace */
 volatile const __u32 burst;    /* frames */
+volatile const __u32 ahead;    /* bytes that each begins with that do not leave */
 
 /* Same as lineState in generator.go: what the generator on one CPU does and has done. */
 struct line {
@@ -392,16 +393,21 @@ __inline void finish_ipv6(void *data, __u16 port, __u64 number)
 SEC("xdp")
 int generate(struct xdp_md *ctx)
 {
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__u32 zero = 0, headers = header_bytes();
 	struct line *l = bpf_map_lookup_elem(&lines, &zero);
-	__u64 *to = data, number;
+	void *data, *end;
+	__u64 *to, number;
 	__u16 port;
 
-	if (!l || data + headers + TAG_BYTES > end || data + MIN_FRAME_BYTES > end)
+	if (!l || l->sent >= l->most || !due(l))
 		return XDP_DROP;
-	if (l->sent >= l->most || !due(l))
+	if (ahead && bpf_xdp_adjust_head(ctx, ahead))
 		return XDP_DROP;
+	data = (void *)(long)ctx->data;
+	end = (void *)(long)ctx->data_end;
+	if (data + headers + TAG_BYTES > end || data + MIN_FRAME_BYTES > end)
+		return XDP_DROP;
+	to = data;
 	for (int i = 0; i < 5; i++)
 		to[i] = header[i];
 	if (tuple_v6)

@@ -23,6 +23,8 @@ struct xdp_md {
 	__u32 data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex;
 };
 
+static long (*const bpf_xdp_adjust_head)(struct xdp_md *ctx, int delta) = (void *)44;
+
 /* include/linux/bpf.h; the verifier knows what the pointers point to. */
 struct bpf_nf_ctx {
 	const void *state;

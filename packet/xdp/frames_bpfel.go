@@ -29,6 +29,7 @@ const (
 	framesProgPrerouting    = "prerouting"
 	framesProgRung          = "rung"
 	framesVarAction         = "action"
+	framesVarAhead          = "ahead"
 	framesVarBaseSum        = "base_sum"
 	framesVarBurst          = "burst"
 	framesVarBurstNs        = "burst_ns"
@@ -111,6 +112,7 @@ type framesMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type framesVariableSpecs struct {
 	Action         *ebpf.VariableSpec `ebpf:"action"`
+	Ahead          *ebpf.VariableSpec `ebpf:"ahead"`
 	BaseSum        *ebpf.VariableSpec `ebpf:"base_sum"`
 	Burst          *ebpf.VariableSpec `ebpf:"burst"`
 	BurstNs        *ebpf.VariableSpec `ebpf:"burst_ns"`
@@ -172,6 +174,7 @@ func (m *framesMaps) Close() error {
 // It can be passed to loadFramesObjects or ebpf.CollectionSpec.LoadAndAssign.
 type framesVariables struct {
 	Action         *ebpf.Variable `ebpf:"action"`
+	Ahead          *ebpf.Variable `ebpf:"ahead"`
 	BaseSum        *ebpf.Variable `ebpf:"base_sum"`
 	Burst          *ebpf.Variable `ebpf:"burst"`
 	BurstNs        *ebpf.Variable `ebpf:"burst_ns"`

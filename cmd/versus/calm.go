@@ -33,3 +33,27 @@ func awaitCalm(ctx context.Context, limit float64) {
 		}
 	}
 }
+
+// patience is how often turns are run again that others disturbed. What it sees of these is their
+// CPU time, never the figures that are compared, so that nothing is selected.
+type patience struct {
+	limit float64 // cores that others may keep busy
+	each  int     // times that a turn is run again, at most
+	left  int     // of all turns: a busy machine at most doubles the plan
+}
+
+// settle runs a turn, and again when others disturbed it: the turn says how many cores they kept
+// busy. One that stays disturbed is not calm.
+func (p *patience) settle(ctx context.Context, turn func() (foreign float64, err error)) (again int, calm bool, err error) {
+	for ; ; again++ {
+		foreign, err := turn()
+		if err != nil {
+			return again, false, err
+		}
+		if calm = foreign <= p.limit; calm || again == p.each || p.left == 0 {
+			return again, calm, nil
+		}
+		p.left--
+		awaitCalm(ctx, p.limit)
+	}
+}

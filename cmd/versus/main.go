@@ -88,7 +88,7 @@ not met, 2 wrong usage.`,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	o.addFlags(cmd.PersistentFlags())
-	cmd.AddCommand(smallCommand(&o))
+	cmd.AddCommand(smallCommand(&o), xdpCommand(&o))
 	return cmd
 }
 

@@ -26,8 +26,8 @@ type performer struct {
 	pairs    pairs
 	opts     *options
 	progress *progress
+	patience patience
 	runs     int
-	retries  int // left, of all turns: a busy machine at most doubles the plan
 }
 
 // plan orders the runs, in the turns of groups of so many: every round has each run of each
@@ -67,7 +67,7 @@ func (p *performer) perform(ctx context.Context, groups []*group) error {
 		sizes = append(sizes, len(g.ways))
 	}
 	turns := plan(sizes, p.opts.reps)
-	p.retries = len(turns)
+	p.patience = patience{limit: p.opts.maxForeign, each: p.opts.retries, left: len(turns)}
 	p.progress.begin(turns, p.opts.tools.Duration)
 	defer p.progress.end()
 	for _, t := range turns {
@@ -82,13 +82,12 @@ func (p *performer) perform(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// settle runs a turn, and again when others disturbed it: what it sees of them
-// is their CPU time, never the figures compared, so that nothing is selected. A
-// turn that stays disturbed counts as it is, and is counted.
+// settle runs a turn, and again when others disturbed it. A turn that stays disturbed counts as it
+// is, and is counted.
 func (p *performer) settle(ctx context.Context, g *group, runs []matrix.Place) error {
-	for left := p.opts.retries; ; left-- {
-		got := map[int]Measured{}
-		var foreign float64
+	var got map[int]Measured
+	turn := func() (foreign float64, err error) {
+		got = map[int]Measured{}
 		for _, at := range runs {
 			if g.lost[at.At] != "" {
 				continue
@@ -99,22 +98,23 @@ func (p *performer) settle(ctx context.Context, g *group, runs []matrix.Place) e
 				continue
 			}
 			if err != nil {
-				return err
+				return 0, err
 			}
 			got[at.At], foreign = m, max(foreign, m.Foreign)
 		}
-		if runs[0].Warmup || len(got) == 0 {
-			return nil
-		}
-		calm := foreign <= p.opts.maxForeign
-		if calm || left == 0 || p.retries == 0 {
-			g.add(got, !calm)
-			return nil
-		}
-		g.repeated++
-		p.retries--
-		awaitCalm(ctx, p.opts.maxForeign)
+		return foreign, nil
 	}
+	if runs[0].Warmup {
+		_, err := turn()
+		return err
+	}
+	again, calm, err := p.patience.settle(ctx, turn)
+	if err != nil {
+		return err
+	}
+	g.repeated += again
+	g.add(got, !calm)
+	return nil
 }
 
 func (p *performer) one(ctx context.Context, g *group, at matrix.Place) (Measured, error) {

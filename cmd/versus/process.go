@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -29,15 +30,26 @@ type process struct {
 // maxOutput is how much of what a process writes is kept: an answer is some kilobytes.
 const maxOutput = 1 << 20
 
-// kept is the beginning of what a process writes; the rest is thrown away.
-type kept struct{ b bytes.Buffer }
+// kept is the beginning of what a process writes; the rest is thrown away. It may be read while
+// the process runs.
+type kept struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
 
 func (k *kept) Write(p []byte) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.b.Write(p[:min(len(p), maxOutput-k.b.Len())])
 	return len(p), nil
 }
 
-func (k *kept) Bytes() []byte { return k.b.Bytes() }
+// Bytes is what was kept so far.
+func (k *kept) Bytes() []byte {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return bytes.Clone(k.b.Bytes())
+}
 
 // startIn starts a command line inside ns, on the CPUs, where any are named. Ending ctx ends
 // the process: asked first, killed after two seconds.
@@ -93,7 +105,7 @@ func (p *process) cpu() time.Duration {
 
 // says is what the process wrote to stderr, for an error message.
 func (p *process) says() string {
-	return plaintext.Line(strings.TrimSpace(p.stderr.b.String()))
+	return plaintext.Line(strings.TrimSpace(string(p.stderr.Bytes())))
 }
 
 // listening waits until the process's namespace has a listener on port.

@@ -208,7 +208,8 @@ func (c *xdpOutcome) judge() {
 	}
 	c.Rate = of(stat.AtLeast(.97, .97), func(s xdpSample) float64 { return s.PerSecond })
 	c.Ns = of(stat.Target{}, func(s xdpSample) float64 { return s.NsEach })
-	if slices.ContainsFunc(slices.Concat(c.OursRuns, c.TheirsRuns), func(s xdpSample) bool { return s.Cores < restless }) {
+	cores := of(stat.Target{}, func(s xdpSample) float64 { return s.Cores })
+	if min(cores.Ours, cores.Theirs) < restless {
 		c.Rate.Verdict = stat.CannotTell
 	}
 }

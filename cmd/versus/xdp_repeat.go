@@ -83,6 +83,7 @@ func (t *xdpTry) judge() {
 			*of = *cv
 		}
 	}
+	t.Others = max(t.Others, 0)
 	t.Quiet = t.Stolen < quietSteal && t.Others < quietOthers
 }
 

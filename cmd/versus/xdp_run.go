@@ -32,12 +32,12 @@ type xdpReceiver interface {
 
 // xdpSample is one run. The interface's counters decide, and not what a tool says of itself.
 type xdpSample struct {
-	PerSecond float64 `json:"per_second"` // frames that the receiver took
-	NsEach    float64 `json:"ns_each"`    // time of the NAPI thread for each
-	Cores     float64 `json:"cores"`      // that it kept busy
-	Lost      float64 `json:"lost"`       // share of the generator's frames that found no room
-	Frames    uint64  `json:"frames"`     // that came in all, by the interface, and by the tool
-	Others    float64 `json:"foreign_cores"`
+	PerSecond float64 `json:"per_second"`    // frames that the receiver took
+	NsEach    float64 `json:"ns_each"`       // time of the NAPI thread for each
+	Cores     float64 `json:"cores"`         // that it kept busy
+	Lost      float64 `json:"lost"`          // share of the generator's frames that found no room
+	Frames    uint64  `json:"frames"`        // that came in all, by the interface, and by the tool
+	Others    float64 `json:"foreign_cores"` // of ticks of 10 ms: rounding may make it a little less than 0
 	Stolen    float64 `json:"stolen_cores"`
 }
 
@@ -185,7 +185,7 @@ func between(a, b moment) (s xdpSample, err error) {
 	u := counter.Usage(a.cpu, b.cpu, nil)
 	thread := b.thread - a.thread
 	s = xdpSample{PerSecond: frames / wall.Seconds(), NsEach: float64(thread) / frames, Cores: thread.Seconds() / wall.Seconds(),
-		Others: max(0, (b.tasks-a.tasks)-(b.ours-a.ours)-thread).Seconds() / wall.Seconds()}
+		Others: ((b.tasks - a.tasks) - (b.ours - a.ours) - thread).Seconds() / wall.Seconds()}
 	if u.StealCores != nil {
 		s.Stolen = *u.StealCores
 	}

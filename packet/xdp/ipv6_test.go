@@ -5,6 +5,7 @@ package xdp
 import (
 	"bytes"
 	"encoding/binary"
+	"maps"
 	"net"
 	"net/netip"
 	"strings"
@@ -90,6 +91,8 @@ func TestOnlyTuplesOfIPv6Match(t *testing.T) {
 		if v, _ := run(ours); v != xdpDrop {
 			t.Errorf("touch %v: verdict %d on ours", touch, v)
 		}
+		others := maps.Clone(others)
+		unseen(touch, others, "IPv4", "version 4")
 		for what, f := range others {
 			if v, after := run(f); v != xdpPass || !bytes.Equal(after, f) {
 				t.Errorf("touch %v: %s: verdict %d", touch, what, v)

@@ -37,7 +37,7 @@ type Touch uint8
 
 // What can be touched, in the order of frames.bpf.c.
 const (
-	TouchNone     Touch = iota // nothing but the fields of the headers that tell whose frame it is
+	TouchNone     Touch = iota // nothing but protocol, addresses and ports, where they are in ours
 	TouchRead                  // as TouchNone, and 4 bytes of the payload are read
 	TouchWrite                 // as TouchNone, and 4 bytes of the payload are written
 	TouchParse                 // headers are parsed, with VLAN tags, options and the checksum

@@ -49,6 +49,7 @@ func TestXDPBenchLine(t *testing.T) {
 		want  string
 	}{
 		{xdpBench{path: "/b", operation: "read-data"}, xdpCase{xdp.Drop, xdp.Native, xdp.TouchRead}, "env LC_ALL=C LIBXDP_SKIP_DISPATCHER=1 /b drop -m native -p read-data -i 1 zcsut"},
+		{xdpBench{path: "/b", operation: loadIP}, xdpCase{xdp.Drop, xdp.Generic, xdp.TouchNone}, "env LC_ALL=C LIBXDP_SKIP_DISPATCHER=1 /b drop -m skb -p parse-ip -l load-bytes -i 1 zcsut"},
 		{xdpBench{path: "/b", operation: "parse-ip", dispatcher: true}, xdpCase{xdp.TX, xdp.Generic, xdp.TouchSwapMACs}, "env LC_ALL=C LIBXDP_SKIP_DISPATCHER=0 /b tx -m skb -p swap-macs -i 1 zcsut"},
 		{xdpBench{path: "/b", operation: "parse-ip"}, xdpCase{xdp.Pass, xdp.Native, xdp.TouchParse}, "env LC_ALL=C LIBXDP_SKIP_DISPATCHER=1 /b pass -m native -p parse-ip -i 1 zcsut"},
 	} {

@@ -33,16 +33,24 @@ func (b xdpBench) line(c xdpCase, dev string) []string {
 	if c.attach == xdp.Generic {
 		mode = "skb"
 	}
-	operation := b.operation
-	if c.action == xdp.TX {
-		operation = "swap-macs"
+	operation := []string{"-p", b.operation}
+	switch {
+	case c.action == xdp.TX:
+		operation = []string{"-p", "swap-macs"}
+	case b.operation == loadIP:
+		operation = []string{"-p", "parse-ip", "-l", "load-bytes"}
 	}
-	return []string{"env", "LC_ALL=C", skip, b.path, c.action.String(), "-m", mode, "-p", operation, "-i", "1", dev}
+	return append(append([]string{"env", "LC_ALL=C", skip, b.path, c.action.String(), "-m", mode}, operation...), "-i", "1", dev)
 }
 
-// operations are its words for what a program does with a frame. Each program of ours looks at the
-// IP header, as parse-ip does; the others look at less.
-var operations = []string{"parse-ip", "read-data", "no-touch"}
+// operations are its words for what a program does with a frame, and loadIP. Each program of ours
+// looks at the addresses of IP. Of parse-ip the compiler leaves no more than a look at the first
+// byte of that header; the others look at less.
+var operations = []string{"parse-ip", loadIP, "read-data", "no-touch"}
+
+// loadIP is parse-ip which copies the two headers out of the frame, by a helper of the kernel: so
+// it reads as much of a frame as ours does, addresses too.
+const loadIP = "load-ip"
 
 // runningBench is one that has its program at the interface.
 type runningBench struct{ p *process }

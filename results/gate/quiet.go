@@ -50,15 +50,34 @@ func stolenFrom(name string) string {
 // flow's time is some thread's, and what is left of the busy time is others'. Else softirqs of the
 // flow may be in that, too.
 func foreignOf(h *results.Host) string {
-	if h.CPUPollerCores != nil {
+	if byThreads(h) {
 		return results.MetricForeignMost
 	}
 	return results.MetricForeignCores
 }
 
+// scattered is how much of the threads' time, cores, may be on CPUs that nobody knows.
+const scattered = .001
+
+// byThreads tells that threads received, and how much each measured CPU gave them. Without perf
+// that is known of pinned threads alone, which no metric tells: a thread's time would be taken for
+// that of others.
+func byThreads(h *results.Host) bool {
+	if h.CPUPollerCores == nil {
+		return false
+	}
+	left := *h.CPUPollerCores
+	for _, m := range h.Metrics {
+		if m.Name == results.MetricPollerCores || m.Name == results.MetricPollerOutside {
+			left -= m.Value
+		}
+	}
+	return left < scattered
+}
+
 // inDoubt is by how much that may seem more than it was: of a CPU that always worked, by nothing.
 func inDoubt(h *results.Host, cpu string) float64 {
-	if h.CPUPollerCores == nil {
+	if !byThreads(h) {
 		return unknown(h, cpu)
 	}
 	i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "cpu"+cpu+"_busy_cores" })

@@ -21,6 +21,7 @@ func TestNotQuiet(t *testing.T) {
 		metrics  []results.Metric
 		stream   bool // bytes, and no packets
 		softirq  bool // no thread polls
+		anywhere bool // one does, and nobody knows on which CPUs
 		want     string
 		atSender bool
 	}{
@@ -35,6 +36,8 @@ func TestNotQuiet(t *testing.T) {
 		"others on a CPU that rested":     {metrics: foreign(0, .016, .99), want: "others kept CPU 1 busy"},
 		"softirqs may be the flow's":      {metrics: foreign(.002, .9, .99), softirq: true},
 		"others, beside softirqs":         {metrics: foreign(.1, .9, .99), softirq: true, want: "others kept CPU 1 busy for 10.00 %"},
+		"a thread that is anywhere":       {metrics: foreign(0, .95, .99), anywhere: true},
+		"others, beside one":              {metrics: foreign(.1, .95, .99), anywhere: true, want: "others kept CPU 1 busy for 10.00 %"},
 	} {
 		r := ok(1)
 		h := &r.SUT
@@ -46,6 +49,9 @@ func TestNotQuiet(t *testing.T) {
 		}
 		if !x.softirq {
 			h.CPUPollerCores = ptr(.9)
+			if !x.anywhere {
+				h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricPollerCores, Of: []string{"1"}, Value: .8999}, results.Metric{Name: results.MetricPollerOutside})
+			}
 		}
 		Run(results.Gates{}, &r)
 		if r.Verdict != results.OK || slices.Contains(r.Flags, results.FlagNotQuiet) != (x.want != "") || !strings.Contains(strings.Join(r.Warnings, ""), x.want) {

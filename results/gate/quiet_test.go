@@ -3,6 +3,7 @@
 package gate
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,10 +25,13 @@ func TestNotQuiet(t *testing.T) {
 		anywhere bool // one does, and nobody knows on which CPUs
 		want     string
 		atSender bool
+		window   float64 // s; 0: 10
 	}{
 		"quiet":                           {metrics: append(foreign(.002, .009, 1), stolen("cpu1_steal_cores", .004)...)},
 		"nothing measured":                {},
-		"stolen":                          {metrics: stolen("cpu1_steal_cores", .005), want: "SUT: not quiet: 0.50 % of CPU 1 was stolen"},
+		"stolen":                          {metrics: stolen("cpu1_steal_cores", .007), want: "SUT: not quiet: 0.70 % of CPU 1 was stolen"},
+		"a tick of a short window":        {metrics: stolen("cpu1_steal_cores", .01), window: 1},
+		"two ticks of it":                 {metrics: stolen("cpu1_steal_cores", .02), window: 1, want: "2.00 % of CPU 1 was stolen"},
 		"stolen at the sender":            {metrics: stolen("cpu0_steal_cores", .02), want: "TG: not quiet: 2.00 % of CPU 0 was stolen", atSender: true},
 		"of a stream":                     {metrics: stolen("cpu1_steal_cores", .02), stream: true},
 		"the sum of all CPUs":             {metrics: stolen("cpu_steal_cores", .006)},
@@ -44,7 +48,7 @@ func TestNotQuiet(t *testing.T) {
 		if x.atSender {
 			h = &r.TG
 		}
-		if h.Metrics = append(x.metrics, results.Metric{Name: "cpu_window_s", Value: 10}); !x.stream {
+		if h.Metrics = append(x.metrics, results.Metric{Name: "cpu_window_s", Value: cmp.Or(x.window, 10)}); !x.stream {
 			r.SUT.PacketsPerS = ptr(1e6)
 		}
 		if !x.softirq {

@@ -46,8 +46,8 @@ func stolenFrom(name string) string {
 	return cpu
 }
 
-// oneTick is by how much stolen time may seem more than it was: the kernel tells it in ticks, and one
-// that ends in a window may have begun long before. In a second a tick is twice of what a quiet
+// oneTick is by how much stolen time may seem more than it was: the kernel tells it in ticks, and
+// one that ends in a window may have begun long before. In a second a tick is twice of what a quiet
 // machine has.
 func oneTick(h *results.Host) float64 {
 	for _, m := range h.Metrics {

@@ -63,7 +63,7 @@ func (st *stage) checkPaths(ctx context.Context) error {
 		if err == nil {
 			continue
 		}
-		if lost := errors.Join(st.SUT.Err(), st.TG.Err()); lost != nil || errors.Is(err, unix.EPERM) {
+		if lost := errors.Join(st.SUT.Err(), st.TG.Err()); lost != nil || ctx.Err() != nil || errors.Is(err, unix.EPERM) {
 			return fmt.Errorf("%s: %w", st.spec.Called("path"), err)
 		}
 		return inputErrorf("%s: %w", st.spec.Called("path"), err)

@@ -24,7 +24,6 @@ type farPath struct {
 
 // farPaths gives each far host's reader. Two in one namespace have one: the first's.
 func farPaths(ctx context.Context, sut, tg *host.Host) func(name string) hops.Far {
-	ctx = context.WithoutCancel(ctx) // a question that is asked is answered
 	all := map[string]*farPath{}
 	for name, h := range map[string]*host.Host{"sut": sut, "tg": tg} {
 		if h.Spec.Far() {
@@ -84,9 +83,9 @@ func (f *farPath) Inode() uint64 {
 	return n
 }
 
-// Close has the agent let go of them. One that is gone has.
+// Close has the agent let go of them. One that is gone has, and after an interrupt they go with it.
 func (f *farPath) Close() error {
-	if f.h.Err() != nil {
+	if f.h.Err() != nil || f.ctx.Err() != nil {
 		return nil
 	}
 	return f.call(wire.OpPathOpen, wire.PathParams{}, nil)

@@ -216,6 +216,32 @@ func TestIntegrationAlongThePathOfALiar(t *testing.T) {
 	}
 }
 
+// Ctrl-C ends what waits for a far host that only says that it lives, at once: it is not asked for
+// anything else, and not taken for lost.
+func TestIntegrationAlongThePathInterrupted(t *testing.T) {
+	r := newRigOf(t, impatient, host.Limits{})
+	r.restartBad(t, "mute", wire.OpPathRead)
+	places, err := ifpath.ParseRun("sut:lo,tg:lo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	f := farPath{ctx: ctx, h: r.sut}
+	p, err := hops.OpenFar(places[:1], nil, func(string) hops.Far { return &f })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := errors.New("Ctrl-C")
+	time.AfterFunc(300*time.Millisecond, func() { cancel(ended) })
+	from := time.Now()
+	if _, err := p.Read(); !errors.Is(err, ended) {
+		t.Error(err)
+	}
+	if err := p.Close(); err != nil || time.Since(from) > 3*time.Second || r.sut.Err() != nil {
+		t.Errorf("%v, after %v; the host: %v", err, time.Since(from), r.sut.Err())
+	}
+}
+
 // Whatever a far host tells that passes as counters, a journal takes what is made of it.
 func TestAlongOfMutatedReadings(t *testing.T) {
 	const well = `{"hops":[{"first":{"rx_packets":10,"tx_packets":20,"rx_bytes":5},"again":{"rx_packets":11,"tx_packets":20},"qdisc_drops":3,"qlen":1,"qdisc":8},
@@ -290,11 +316,15 @@ func TestFarPaths(t *testing.T) {
 		"one far":       {at("netns", "a", "4:1"), at("ssh", "a", "4:1"), 1, 1},
 		"none":          {at("netns", "a", "4:1"), at("local", "a", "4:1"), 0, 0},
 	} {
-		of := farPaths(t.Context(), x.sut, x.tg)
+		ctx, cancel := context.WithCancel(t.Context())
+		of := farPaths(ctx, x.sut, x.tg)
+		cancel()
 		fars, readers := 0, map[hops.Far]bool{}
 		for _, name := range ifpath.Hosts {
 			if f := of(name); f != nil {
-				fars++
+				if fars++; f.(*farPath).ctx.Err() == nil {
+					t.Errorf("Ctrl-C does not reach the reader of %s", name)
+				}
 				readers[f] = true
 			}
 		}

@@ -10,12 +10,13 @@ import (
 
 // Metrics whose words in capitals reports ask for.
 const (
-	MetricIdleState    = "cpuidle_cpuN_STATE_cores" // time in an idle state
-	MetricGHz          = "pmu_cpuN_ghz"             // the frequency while not idle
-	MetricLinkSpeed    = "link_speed_bits_ps"       // what the driver says of the link
-	MetricPollerCores  = "poller_cpuN_cores"        // of NAPI threads on a CPU
-	MetricForeignCores = "foreign_cpuN_low_cores"   // load of others, at least
-	MetricForeignMost  = "foreign_cpuN_high_cores"  // and at most
+	MetricIdleState     = "cpuidle_cpuN_STATE_cores" // time in an idle state
+	MetricGHz           = "pmu_cpuN_ghz"             // the frequency while not idle
+	MetricLinkSpeed     = "link_speed_bits_ps"       // what the driver says of the link
+	MetricPollerCores   = "poller_cpuN_cores"        // of NAPI threads on a CPU
+	MetricPollerOutside = "poller_outside_cores"     // and on CPUs that are not measured
+	MetricForeignCores  = "foreign_cpuN_low_cores"   // load of others, at least
+	MetricForeignMost   = "foreign_cpuN_high_cores"  // and at most
 )
 
 // DataPath begins the sources of figures that a data path itself counted.

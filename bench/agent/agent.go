@@ -19,7 +19,6 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/counter"
-	"github.com/zcbench/zcbench/machine/hops"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/ssh"
@@ -38,7 +37,7 @@ type Agent struct {
 	replying sync.WaitGroup // to runs that have ended
 	power    *power.Sampler // nil until asked for
 	resting  resting
-	path     *hops.Path  // nil: no interfaces are followed
+	path     followed    // for packets
 	leased   leased      // what is set on the host
 	ways     []*ssh.Link // by which the controller came, or may have; nil: not by a network
 	around   around      // what was found around the interface of the end
@@ -85,7 +84,7 @@ func (a *Agent) shutdown() error {
 	done := make(chan struct{})
 	defer close(done)
 	go a.sayEnding(done)
-	err := errors.Join(a.closeEnd(), a.leased.restore(), a.closePath())
+	err := errors.Join(a.closeEnd(), a.leased.restore(), a.path.close())
 	a.inbox.close()
 	answered := make(chan struct{})
 	go func() { a.replying.Wait(); close(answered) }()
@@ -125,6 +124,10 @@ func (a *Agent) handle(ctx context.Context, req wire.Request) error {
 	}
 	if req.Op == wire.OpRun {
 		return a.startRun(ctx, req)
+	}
+	if req.Op == wire.OpPathRead {
+		a.startPathRead(req)
+		return nil
 	}
 	result, err := a.answer(req)
 	if err != nil {
@@ -184,9 +187,7 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 	case wire.OpRestEnd:
 		return a.takeRest()
 	case wire.OpPathOpen:
-		return a.openPath(req)
-	case wire.OpPathRead:
-		return a.readPath()
+		return a.path.open(req)
 	case wire.OpAbort:
 		a.abort()
 		return struct{}{}, nil

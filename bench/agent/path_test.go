@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/hops"
 )
 
 // An agent reads the interfaces that it was told, until it is told of others, or of none; what it
@@ -30,4 +31,22 @@ func TestPath(t *testing.T) {
 	c.ok(wire.OpPathOpen, wire.PathParams{}, nil)
 	c.refused(wire.OpPathRead, nil, "no interfaces of a path are open")
 	c.ok(wire.OpPathOpen, wire.PathParams{Places: []wire.PathPlace{{Host: "tg", Dev: "lo", Item: 1, At: 1}}}, nil) // its end closes it
+}
+
+// A reading that the kernel holds up does not hold up an abort, nor what else is asked meanwhile.
+func TestPathReadIsNotWaitedFor(t *testing.T) {
+	held := make(chan struct{})
+	readHops = func(p *hops.Path) (hops.Reading, error) { <-held; return p.Read() }
+	defer func() { readHops = (*hops.Path).Read }()
+	c := greeted(t)
+	c.ok(wire.OpPathOpen, wire.PathParams{Places: []wire.PathPlace{{Host: "tg", Dev: "lo", Item: 1, At: 1}}}, nil)
+	reading := c.send(wire.OpPathRead, nil)
+	c.ok(wire.OpAbort, nil, nil)
+	c.ok(wire.OpClock, nil, nil)
+	close(held)
+	var r wire.PathReading
+	if a := c.answer(reading); a.Error != nil || a.Decode(&r) != nil || len(r.Hops) != 1 {
+		t.Errorf("%s %v", a.Result, a.Error)
+	}
+	c.ok(wire.OpPathOpen, wire.PathParams{}, nil)
 }

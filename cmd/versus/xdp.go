@@ -104,6 +104,8 @@ func (o *options) xdp(ctx context.Context, x *xdpOptions, out, progress io.Write
 	switch {
 	case len(all) == 0:
 		return usageError{fmt.Errorf("--only %q: matches no comparison", o.only)}
+	case o.against != "":
+		return usageError{fmt.Errorf("--against %s: xdp compares with xdp-bench alone: leave it out", o.against)}
 	case !slices.Contains(operations, x.bench.operation):
 		return usageError{fmt.Errorf("--operation %q: choose from %s", x.bench.operation, strings.Join(operations, ", "))}
 	case !(x.pace.rate >= 0 && x.pace.rate <= 1e9):

@@ -101,7 +101,8 @@ func spinOn(cpus []int) (ns float64, err error) {
 		}
 		done <- err
 	}()
-	return ns, <-done
+	err = <-done // before ns is looked at
+	return ns, err
 }
 
 const spins = 100_000_000 // some tenths of a second

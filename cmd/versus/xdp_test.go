@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/packet/xdp"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -132,13 +134,52 @@ func TestXDPTry(t *testing.T) {
 
 // Wrong usage of xdp is told before anything is made.
 func TestXDPWrongUsage(t *testing.T) {
-	for _, line := range []string{"xdp --touch write", "xdp --touch x", "xdp --tries -1", "xdp --burst 257", "xdp --rate -1", "xdp --operation x", "xdp --only nothing", "xdp --receiver-cpu 0,1"} {
+	for _, line := range []string{"xdp --touch write", "xdp --touch x", "xdp --tries -1", "xdp --burst 257", "xdp --rate -1", "xdp --operation x", "xdp --only nothing", "xdp --receiver-cpu 0,1", "xdp --against old"} {
 		cmd := command()
 		cmd.SetArgs(strings.Fields(line))
 		cmd.SetOut(io.Discard)
 		cmd.SetErr(io.Discard)
 		if err := cmd.Execute(); err == nil || status(err) != 2 || !strings.Contains(err.Error(), strings.Fields(line)[1]) {
 			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+// However a run ends, xdp-bench is asked before it is killed: libxdp pins its dispatcher in a file
+// system that is all namespaces', and only xdp-bench takes it away again.
+func TestIntegrationXDPBenchIsAsked(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("entering a network namespace needs root")
+	}
+	ns, err := veth.OpenNetns("/proc/self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	for name, x := range map[string]struct {
+		says    string
+		refused bool
+	}{"after a run": {"1 rx/s", false}, "that never counts": {"", true}} {
+		dir := t.TempDir()
+		script, pin := filepath.Join(dir, "xdp-bench"), filepath.Join(dir, "pin")
+		if err := os.WriteFile(script, []byte("#!/bin/sh\ntrap 'sleep .1; rm "+pin+"; exit' INT TERM\n: >"+pin+"\necho "+x.says+"\nwhile :; do sleep .02; done\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		l := &xdpLink{pair: &veth.Pair{SUT: veth.End{Netns: ns, Dev: "lo"}}}
+		ctx, cancel := context.WithCancel(t.Context())
+		if x.refused {
+			time.AfterFunc(200*time.Millisecond, cancel)
+		}
+		r, err := xdpBench{path: script, operation: "no-touch"}.start(ctx, l, xdpCase{})
+		if (err != nil) != x.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel() // Ctrl-C
+		if r != nil {
+			r.close()
+		}
+		if _, err := os.Stat(pin); err == nil {
+			t.Errorf("%s: its pin is left", name)
 		}
 	}
 }

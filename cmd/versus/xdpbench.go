@@ -68,7 +68,7 @@ func (b xdpBench) start(ctx context.Context, l *xdpLink, c xdpCase) (xdpReceiver
 	}
 	for end := time.Now().Add(benchCounts); !bytes.Contains(p.stdout.Bytes(), []byte("rx/s")); time.Sleep(5 * time.Millisecond) {
 		if p.HasEnded() || time.Now().After(end) || ctx.Err() != nil {
-			p.Kill()
+			(&runningBench{p}).ask()
 			return nil, fmt.Errorf("xdp-bench does not count frames; it said: %s %s", p.says(), plaintext.Line(string(p.stdout.Bytes())))
 		}
 	}
@@ -77,22 +77,27 @@ func (b xdpBench) start(ctx context.Context, l *xdpLink, c xdpCase) (xdpReceiver
 
 // end has it take its program away, and returns how many frames it says it has seen.
 func (r *runningBench) end() (uint64, error) {
-	if err := r.p.Cmd.Process.Signal(os.Interrupt); err != nil {
-		return 0, fmt.Errorf("end xdp-bench: %w", err)
-	}
-	select {
-	case <-r.p.Ended:
-	case <-time.After(benchEnds):
-		r.p.Kill()
-		return 0, errors.New("xdp-bench does not end")
+	if err := r.ask(); err != nil {
+		return 0, err
 	}
 	return parseXDPBench(r.p.stdout.Bytes())
 }
 
-func (r *runningBench) close() error {
-	if !r.p.HasEnded() {
+// ask has it end, which takes its program away, and libxdp's dispatcher: that is pinned in a file
+// system which outlives the namespace. One that does not is killed.
+func (r *runningBench) ask() error {
+	_ = r.p.Cmd.Process.Signal(os.Interrupt) // it has ended, if it is not there
+	select {
+	case <-r.p.Ended:
+		return nil
+	case <-time.After(benchEnds):
 		r.p.Kill()
+		return errors.New("xdp-bench does not end")
 	}
+}
+
+func (r *runningBench) close() error {
+	_ = r.ask() // what it said of the run is what counts
 	return nil
 }
 

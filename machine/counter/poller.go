@@ -298,7 +298,7 @@ func (c *Change) addPollers(r *rows, p *Pollers, before, after []PollerTimes, me
 	r.add("poller_cores", "cores", c.Polled.Cores, source, "")
 	r.add(results.MetricBusiestPoller, "cores", c.Polled.Busiest, source, "")
 	if c.Polled.Unknown == 0 {
-		r.add("poller_outside_cores", "cores", c.Polled.Outside, source, "")
+		r.add(results.MetricPollerOutside, "cores", c.Polled.Outside, source, "")
 	}
 	for _, cpu := range p.cpus {
 		if v := c.Polled.on[cpu]; v > 0 {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/cilium/ebpf/btf"
+	"github.com/zcbench/zcbench/internal/fault"
 )
 
 const (
@@ -16,19 +17,25 @@ const (
 // beforeLine is how many bytes are between where the kernel begins a live frame and the next line
 // of the cache. There frames begin that a NIC writes; the kernel's begin 16 bytes before (6.18), so
 // that the headers lie in two lines, and who looks at them on another CPU waits for both. Frames
-// lie in a page behind a struct whose size differs by kernel (net/bpf/test_run.c: xdp_page_head);
-// where it does not tell, they stay where they are.
-var beforeLine = sync.OnceValue(func() int {
+// lie in a page behind a struct whose size differs by kernel (net/bpf/test_run.c: xdp_page_head).
+var beforeLine = sync.OnceValues(func() (int, error) {
 	spec, err := btf.LoadKernelSpec()
-	if err != nil {
-		return 0
-	}
-	var head *btf.Struct
-	if err := spec.TypeByName("xdp_page_head", &head); err != nil {
-		return 0
-	}
-	return toLine(int(head.Size) + headroom)
+	return beforeLineOf(spec, err)
 })
+
+// beforeLineOf is beforeLine by the types of a kernel. One that does not tell has frames that begin
+// who knows where: none are sent that would not be as they were asked for.
+func beforeLineOf(kernel *btf.Spec, err error) (int, error) {
+	var head *btf.Struct
+	if err == nil {
+		err = kernel.TypeByName("xdp_page_head", &head)
+	}
+	if err != nil {
+		return 0, &fault.Error{Op: "frames that begin at a line of the cache: where this kernel begins frames is in its type information (BTF), which does not tell", Err: err,
+			How: "take a kernel with CONFIG_DEBUG_INFO_BTF, or leave the frames where the kernel puts them"}
+	}
+	return toLine(int(head.Size) + headroom), nil
+}
 
 // toLine is how far it is from a place to the next line.
 func toLine(at int) int { return (cacheLine - at%cacheLine) % cacheLine }

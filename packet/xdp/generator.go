@@ -148,7 +148,9 @@ func (g *Generator) open() error {
 	tag := frame[g.Tuples.HeaderBytes()+8:]
 	ahead := 0
 	if g.AtLine {
-		ahead = beforeLine()
+		if ahead, err = beforeLine(); err != nil {
+			return err
+		}
 	}
 	g.frame = append(make([]byte, ahead), frame...)
 	c := map[string]any{framesVarHeader: header, framesVarBaseSum: g.Tuples.baseSum(frame), framesVarTag: binary.NativeEndian.Uint32(tag), framesVarBurst: uint32(g.Burst), framesVarAhead: uint32(ahead)}

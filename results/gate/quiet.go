@@ -27,7 +27,7 @@ func quiet(r *results.Record) {
 		for _, m := range h.Metrics {
 			cpu := strings.Join(m.Of, "")
 			switch {
-			case stolenFrom(m.Name) != "" && m.Value >= quietSteal:
+			case stolenFrom(m.Name) != "" && m.Value >= quietSteal+oneTick(h):
 				r.Mark(results.FlagNotQuiet, fmt.Sprintf("%s: not quiet: %.2f %% of CPU %s was stolen by the hypervisor (quiet: below %g %%)", role.Label(), 100*m.Value, stolenFrom(m.Name), 100*quietSteal))
 			case m.Name == foreignOf(h) && m.Value >= quietForeign+inDoubt(h, cpu):
 				r.Mark(results.FlagNotQuiet, fmt.Sprintf("%s: not quiet: others kept CPU %s busy for %.2f %% of the time (quiet: below %g %%)", role.Label(), cpu, 100*m.Value, 100*quietForeign))
@@ -46,19 +46,50 @@ func stolenFrom(name string) string {
 	return cpu
 }
 
+// oneTick is by how much stolen time may seem more than it was: the kernel tells it in ticks, and
+// one that ends in a window may have begun long before. In a second a tick is twice of what a quiet
+// machine has.
+func oneTick(h *results.Host) float64 {
+	for _, m := range h.Metrics {
+		if m.Name == "cpu_window_s" && m.Value > 0 {
+			return 1 / m.Value / ticksPerSecond
+		}
+	}
+	return 0
+}
+
 // foreignOf is the metric that says most of others' load. Where threads of NAPI receive, all of the
 // flow's time is some thread's, and what is left of the busy time is others'. Else softirqs of the
 // flow may be in that, too.
 func foreignOf(h *results.Host) string {
-	if h.CPUPollerCores != nil {
+	if byThreads(h) {
 		return results.MetricForeignMost
 	}
 	return results.MetricForeignCores
 }
 
+// scattered is how much of the threads' time, cores, may be on CPUs that nobody knows.
+const scattered = .001
+
+// byThreads tells that threads received, and how much each measured CPU gave them. Without perf
+// that is known of pinned threads alone, which no metric tells: a thread's time would be taken for
+// that of others.
+func byThreads(h *results.Host) bool {
+	if h.CPUPollerCores == nil {
+		return false
+	}
+	left := *h.CPUPollerCores
+	for _, m := range h.Metrics {
+		if m.Name == results.MetricPollerCores || m.Name == results.MetricPollerOutside {
+			left -= m.Value
+		}
+	}
+	return left < scattered
+}
+
 // inDoubt is by how much that may seem more than it was: of a CPU that always worked, by nothing.
 func inDoubt(h *results.Host, cpu string) float64 {
-	if h.CPUPollerCores == nil {
+	if !byThreads(h) {
 		return unknown(h, cpu)
 	}
 	i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "cpu"+cpu+"_busy_cores" })

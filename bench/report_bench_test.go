@@ -12,7 +12,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -117,30 +116,6 @@ func cpuTime(b *testing.B) time.Duration {
 
 func perCPU(b *testing.B, from time.Duration) {
 	b.ReportMetric((cpuTime(b)-from).Seconds()/float64(b.N), "cpu-s/op")
-}
-
-// What a run more costs a report does not depend on the machine: its metrics and series
-// are not parsed, which would make more than 1,000 objects of them. `make
-// bench-report` holds the time.
-func TestReportWork(t *testing.T) {
-	work := func(reps int) float64 {
-		dir := bigJournal(t, 4, reps, results.SchemaVersion)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		s, err := Report(dir)
-		runtime.ReadMemStats(&after)
-		if err != nil || s.Runs != 4*reps {
-			t.Fatal(s.Runs, err)
-		}
-		return float64(after.Mallocs - before.Mallocs)
-	}
-	work(10)
-	work(40) // what is made once a process
-	objects := (work(40) - work(10)) / 120
-	t.Logf("a run costs %.0f objects", objects)
-	if objects > 240 {
-		t.Errorf("a run costs %.0f objects, want at most 240", objects)
-	}
 }
 
 // BenchmarkReport makes the reports of journals of 10,000 runs.

@@ -156,7 +156,7 @@ func ruleless(t *testing.T, d *Device) {
 	_, steer := d.Steer(local, remote, 1)
 	_, count := d.HasRules()
 	for what, err := range map[string]error{"steer": steer, "count": count} {
-		if !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(fault.Fix(err), "use a NIC with ntuple rules") {
+		if !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(fault.Fix(err), "the driver has no ntuple rules") {
 			t.Errorf("%s: %v; fix: %s", what, err, fault.Fix(err))
 		}
 	}

@@ -134,9 +134,6 @@ func TestLabQueues(t *testing.T) {
 			if q.ID != i || q.NAPI == 0 || q.Provider != ProviderNone {
 				t.Errorf("queue %d: %+v", i, q)
 			}
-			if got, ok, err := d.QueueOfNAPI(q.NAPI); !ok || err != nil || got.ID != q.ID {
-				t.Errorf("NAPI %d: %+v %v %v", q.NAPI, got, ok, err)
-			}
 		}
 		if _, err := d.Queue(len(all)); err == nil {
 			t.Error("found a queue beyond the last")

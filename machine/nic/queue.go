@@ -73,18 +73,6 @@ func (d *Device) Queue(id int) (Queue, error) {
 		unix.ENOENT: fmt.Sprintf("%s has %d RX queues, from 0: choose one of them, or make more (%s)", d.Name, len(all), d.MoreQueues("N"))})
 }
 
-// QueueOfNAPI finds the RX queue that a NAPI instance serves: where the packets
-// of a socket with that SO_INCOMING_NAPI_ID came from. ok is false when none is.
-func (d *Device) QueueOfNAPI(napi uint32) (q Queue, ok bool, err error) {
-	all, err := d.Queues()
-	for _, q := range all {
-		if napi != 0 && q.NAPI == napi {
-			return q, true, nil
-		}
-	}
-	return Queue{}, false, err
-}
-
 func decodeQueue(b []byte) (q Queue, rx bool, err error) {
 	ad, err := netlink.NewAttributeDecoder(b)
 	if err != nil {

@@ -4,7 +4,6 @@ package nicqueue
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
@@ -17,11 +16,17 @@ func (q *Queue) Landed(fd int) (on nic.Queue, ok bool) {
 	if err != nil || id == 0 {
 		return on, false
 	}
-	on, ok, err = q.Dev.QueueOfNAPI(uint32(id))
-	if !ok && err == nil && slices.Contains(q.napis, uint32(id)) { // a number is given once
-		return q.Queue, true
+	all, err := q.lookAgain()
+	if err != nil {
+		return on, false
 	}
-	return on, ok && err == nil
+	if q.NAPI == uint32(id) { // of several that it may serve
+		return numbered(all, q.ID)
+	}
+	if is, ok := seen.queue(q.Dev.Index, uint32(id)); ok {
+		return numbered(all, is)
+	}
+	return on, false
 }
 
 // NotOnQueue are the words between two queues by which [Queue.Whereabouts] is known to tell that a

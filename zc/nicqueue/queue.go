@@ -22,9 +22,8 @@ type Queue struct {
 
 	mode    string
 	changes lease.Changes
-	bound   bool     // it is ours
-	napis   []uint32 // numbers that its NAPI instance has had
-	pool    uint64   // the page pool that it got with our memory; 0: not known
+	bound   bool   // it is ours
+	pool    uint64 // the page pool that it got with our memory; 0: not known
 }
 
 // Take prepares a queue of o.Dev. A NIC that cannot is an [*fault.Unsupported]
@@ -83,7 +82,7 @@ func (q *Queue) Bound(by nic.Provider) (err error) {
 
 // Steer sends the flow c to the queue, or to queue number to where that is set.
 func (q *Queue) Steer(c *stream.Conn, to *int) error {
-	q.renumber()
+	_, _ = q.lookAgain() // who cannot tell here says so when it is asked (Landed)
 	id := q.ID
 	if to != nil {
 		id = *to
@@ -92,18 +91,6 @@ func (q *Queue) Steer(c *stream.Conn, to *int) error {
 		return Unsupported(q.mode, err)
 	}
 	return nil
-}
-
-// renumber reads the number of the queue's NAPI instance again, and keeps what it was: with gve
-// who takes another queue, or lets go of it, renews the numbers of all (gve_turnup of gve_main.c,
-// Linux 7.3.4).
-func (q *Queue) renumber() {
-	if now, err := q.Dev.Queue(q.ID); err == nil && now.Provider == q.Provider {
-		q.NAPI = now.NAPI
-	}
-	if q.NAPI != 0 && !slices.Contains(q.napis, q.NAPI) {
-		q.napis = append(q.napis, q.NAPI)
-	}
 }
 
 // Lost is how often the queue wanted for a buffer, by the driver's counters,
@@ -135,16 +122,39 @@ func (q *Queue) Inflight() (n uint64, ok bool) {
 	return p.Inflight, ok
 }
 
-// findPool finds the page pool of the queue's provider.
+// findPool finds the page pool of the queue's provider: the one that it had at first, while that is
+// in use, or else that of its NAPI instance.
 func (q *Queue) findPool() (p nic.PagePool, ok bool) {
-	pools, err := q.Dev.PagePools()
-	if err != nil {
-		return p, false
-	}
-	q.renumber()
-	for _, p := range pools {
-		if p.Provider == q.Provider && p.NAPI == q.NAPI && !p.Detached {
+	for range renewals {
+		_, _ = q.lookAgain() // what cannot be read has not changed
+		before := q.NAPI
+		pools, err := q.Dev.PagePools()
+		if err != nil {
+			return p, false
+		}
+		if p, ok = poolOf(pools, q.Queue, q.pool); ok {
 			return p, true
+		}
+		if _, err = q.lookAgain(); err != nil || q.NAPI == before {
+			return p, false
+		}
+	}
+	return p, false
+}
+
+// renewals is how often in a row the numbers of NAPI instances are looked at, where others renew
+// them between one look and the next (see [napis]).
+const renewals = 10
+
+// poolOf is the page pool of q's provider: number id, or where that is gone, q's by its NAPI
+// instance.
+func poolOf(pools []nic.PagePool, q nic.Queue, id uint64) (p nic.PagePool, ok bool) {
+	for _, is := range []func(nic.PagePool) bool{
+		func(p nic.PagePool) bool { return id != 0 && p.ID == id },
+		func(p nic.PagePool) bool { return p.NAPI == q.NAPI },
+	} {
+		if i := slices.IndexFunc(pools, func(p nic.PagePool) bool { return p.Provider == q.Provider && !p.Detached && is(p) }); i >= 0 {
+			return pools[i], true
 		}
 	}
 	return p, false
@@ -179,10 +189,11 @@ func (q *Queue) awaitUnbound() error {
 		return nil
 	}
 	for end := time.Now().Add(unboundWithin); ; time.Sleep(5 * time.Millisecond) {
-		now, err := q.Dev.Queue(q.ID)
+		all, err := q.lookAgain()
 		if err != nil {
 			return err
 		}
+		now, _ := numbered(all, q.ID) // one that is gone is nobody's
 		if now.Provider == nic.ProviderNone {
 			return nil
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/zc/held"
+	"github.com/zcbench/zcbench/zc/nicqueue"
 	"golang.org/x/sys/unix"
 )
 
@@ -75,10 +76,10 @@ func (p *proof) copying() bool { return p.copiesAll || p.copied > 0 || p.elsewhe
 func (p *proof) watches() bool { return !p.counts && !p.copiesAll }
 
 // look finds out, where the kernel does not count, whether the flow comes by the
-// queue of NAPI instance napi. It is a system call, made before a sleep.
-func (p *proof) look(fd int, napi uint32) {
+// queue that is taken over. It is a system call, made before a sleep.
+func (p *proof) look(fd int, q *nicqueue.Queue) {
 	if id, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID); err == nil && id != 0 {
-		p.elsewhere = uint32(id) != napi
+		p.elsewhere = !q.Serves(uint32(id))
 	}
 }
 
@@ -90,7 +91,7 @@ func (r *Receiver) look(m *stream.Meter) {
 			return
 		}
 		m.Call()
-		r.proof.look(r.fd, r.queue.NAPI)
+		r.proof.look(r.fd, r.queue)
 	}
 }
 

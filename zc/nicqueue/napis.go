@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+package nicqueue
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/zcbench/zcbench/machine/nic"
+)
+
+// Who takes a queue of gve over, or lets go of it, renews the numbers of the NAPI instances of all
+// queues (gve_turndown and gve_turnup of gve_main.c, Linux 7.3.4). A socket keeps the number that
+// its last packet came by (SO_INCOMING_NAPI_ID), which no queue may have any more when it is asked
+// for. So what any flow of this process saw is kept for all of them.
+
+// napis are the numbers that NAPI instances were seen with, and which RX queue each served. The
+// kernel counts them for all namespaces together, and gives none a second time (napi_hash_add of
+// net/core/dev.c) but to the same queue.
+type napis struct {
+	mu     sync.Mutex
+	served map[uint32]served
+}
+
+// served is an RX queue of the interface with that index.
+type served struct{ index, queue int }
+
+// seen are those of this process.
+var seen napis
+
+// keep notes the numbers that all queues of an interface have now.
+func (n *napis) keep(index int, all []nic.Queue) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.served == nil {
+		n.served = map[uint32]served{}
+	}
+	for _, q := range slices.Backward(all) { // the first of those that one NAPI instance serves
+		if q.NAPI != 0 {
+			n.served[q.NAPI] = served{index, q.ID}
+		}
+	}
+}
+
+// queue is the one of an interface that the NAPI instance with that number served when it was
+// last seen.
+func (n *napis) queue(index int, napi uint32) (id int, ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s, ok := n.served[napi]
+	return s.queue, ok && s.index == index
+}
+
+// lookAgain reads all queues, and keeps the numbers of their NAPI instances. That of q is renewed.
+func (q *Queue) lookAgain() ([]nic.Queue, error) {
+	all, err := q.Dev.Queues()
+	if err != nil {
+		return nil, err
+	}
+	seen.keep(q.Dev.Index, all)
+	if now, ok := numbered(all, q.ID); ok && now.Provider == q.Provider {
+		q.NAPI = now.NAPI
+	}
+	return all, nil
+}
+
+// numbered is the queue with that number, if there is one.
+func numbered(all []nic.Queue, id int) (q nic.Queue, ok bool) {
+	i := slices.IndexFunc(all, func(q nic.Queue) bool { return q.ID == id })
+	if i < 0 {
+		return q, false
+	}
+	return all[i], true
+}
+
+// Serves reports whether the NAPI instance with that number is, or was, the queue's. Only a number
+// that nobody has seen yet costs more than a look at a table.
+func (q *Queue) Serves(napi uint32) bool {
+	if napi == q.NAPI {
+		return true
+	}
+	id, known := seen.queue(q.Dev.Index, napi)
+	if !known {
+		if _, err := q.lookAgain(); err != nil {
+			return false
+		}
+		id, known = seen.queue(q.Dev.Index, napi)
+	}
+	return known && id == q.ID
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -109,6 +110,29 @@ func (x *interrupted) start(n int, flags ...string) *built.Process {
 	return p
 }
 
+// waitForFlowOf waits until a flow of an agent begins, so that what is done to it hits a run. Between
+// two runs a lost agent spoils none.
+func waitForFlowOf(t *testing.T, agent int) {
+	t.Helper()
+	flows := func() bool {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", agent))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return established.Match(b)
+	}
+	for _, want := range []bool{false, true} {
+		for end := time.Now().Add(20 * time.Second); flows() != want; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("flows of agent %d: not %v within 20 s", agent, want)
+			}
+		}
+	}
+}
+
+// established is a connection in /proc/net/tcp, by its fourth column (net/ipv4/tcp_ipv4.c, get_tcp4_sock).
+var established = regexp.MustCompile(`(?m)^ *\d+: \S+ \S+ 01 `)
+
 // An experiment whose controller is killed, then one of whose agents is, and which
 // is then interrupted, has in the end each run of the plan once.
 func TestIntegrationMatrixKilled(t *testing.T) {
@@ -152,6 +176,7 @@ func TestIntegrationMatrixKilled(t *testing.T) {
 		t.Fatalf("agents %v: %s", p2, &p.Err)
 	}
 	_, lines, _ := x.counted()
+	waitForFlowOf(t, p2[0])
 	if err := syscall.Kill(p2[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

@@ -514,10 +514,10 @@ var MetricSections = []MetricSection{
 		{Names: "cpuN_busy_cores", Units: "cores", Meaning: "as above, since the reading before"},
 		{Names: "tcp_cwnd_packets tcp_ssthresh_packets tcp_srtt_us tcp_min_rtt_us " +
 			"tcp_pacing_rate_bytes_ps tcp_delivery_rate_bytes_ps tcp_rcv_window_bytes " +
-			"tcp_snd_window_bytes tcp_in_flight_bytes tcp_retrans_packets tcp_app_limited",
-			Units: "packets packets us us bytes/s bytes/s bytes bytes bytes packets 1",
-			Meaning: "of the probe tcp: the connection's TCP_INFO (docs/probes.md); of several " +
-				"flows each its own, flowN_"},
+			"tcp_snd_window_bytes tcp_in_flight_bytes tcp_retrans_packets tcp_app_limited tcp_rmem_alloc_bytes",
+			Units: "packets packets us us bytes/s bytes/s bytes bytes bytes packets 1 bytes",
+			Meaning: "of the probe tcp: the connection's TCP_INFO, and SO_MEMINFO's rmem_alloc " +
+				"(docs/probes.md); of several flows each its own, flowN_"},
 		{Names: "power_SOURCE_CHANNEL_w", Units: "W", Meaning: "each reading of each channel"},
 	}},
 }

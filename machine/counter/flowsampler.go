@@ -12,41 +12,56 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// flowFigures are what a [FlowSampler] draws of TCP_INFO, by their names in samples.csv. of is
-// false where the kernel has none, or none yet; n is how many bytes it answered.
+// flowReading is what the kernel told of a socket: TCP_INFO, n bytes of it, and SO_MEMINFO.
+type flowReading struct {
+	info   tcpInfo
+	n      uintptr
+	mem    MemInfo
+	hasMem bool
+}
+
+// flowFigures are what a [FlowSampler] draws of a socket, by their names in samples.csv. of is
+// false where the kernel has none, or none yet.
 var flowFigures = []struct {
 	name, unit string
-	of         func(t *tcpInfo, n uintptr) (float64, bool)
+	of         func(r *flowReading) (float64, bool)
 }{
-	{"tcp_cwnd_packets", "packets", func(t *tcpInfo, n uintptr) (float64, bool) { return float64(t.SndCwnd), end(t, &t.SndCwnd) <= n }},
+	{"tcp_cwnd_packets", "packets", func(r *flowReading) (float64, bool) { return float64(r.info.SndCwnd), told(r, &r.info.SndCwnd) }},
 	// include/net/tcp.h: TCP_INFINITE_SSTHRESH, until a loss has set one.
-	{"tcp_ssthresh_packets", "packets", func(t *tcpInfo, n uintptr) (float64, bool) {
-		return float64(t.SndSsthresh), end(t, &t.SndSsthresh) <= n && t.SndSsthresh < math.MaxInt32
+	{"tcp_ssthresh_packets", "packets", func(r *flowReading) (float64, bool) {
+		return float64(r.info.SndSsthresh), told(r, &r.info.SndSsthresh) && r.info.SndSsthresh < math.MaxInt32
 	}},
-	{"tcp_srtt_us", "us", func(t *tcpInfo, n uintptr) (float64, bool) { return float64(t.RTT), end(t, &t.RTT) <= n && t.RTT > 0 }},
+	{"tcp_srtt_us", "us", func(r *flowReading) (float64, bool) {
+		return float64(r.info.RTT), told(r, &r.info.RTT) && r.info.RTT > 0
+	}},
 	// net/ipv4/tcp.c: ~0 before the first.
-	{"tcp_min_rtt_us", "us", func(t *tcpInfo, n uintptr) (float64, bool) {
-		return float64(t.MinRTT), end(t, &t.MinRTT) <= n && t.MinRTT != math.MaxUint32
+	{"tcp_min_rtt_us", "us", func(r *flowReading) (float64, bool) {
+		return float64(r.info.MinRTT), told(r, &r.info.MinRTT) && r.info.MinRTT != math.MaxUint32
 	}},
 	// ~0 is without a limit.
-	{"tcp_pacing_rate_bytes_ps", "bytes/s", func(t *tcpInfo, n uintptr) (float64, bool) {
-		return float64(t.PacingRate), end(t, &t.PacingRate) <= n && t.PacingRate != math.MaxUint64
+	{"tcp_pacing_rate_bytes_ps", "bytes/s", func(r *flowReading) (float64, bool) {
+		return float64(r.info.PacingRate), told(r, &r.info.PacingRate) && r.info.PacingRate != math.MaxUint64
 	}},
-	{"tcp_delivery_rate_bytes_ps", "bytes/s", func(t *tcpInfo, n uintptr) (float64, bool) {
-		return float64(t.DeliveryRate), end(t, &t.DeliveryRate) <= n && t.DeliveryRate > 0
+	{"tcp_delivery_rate_bytes_ps", "bytes/s", func(r *flowReading) (float64, bool) {
+		return float64(r.info.DeliveryRate), told(r, &r.info.DeliveryRate) && r.info.DeliveryRate > 0
 	}},
-	{"tcp_rcv_window_bytes", "bytes", func(t *tcpInfo, n uintptr) (float64, bool) { return float64(t.RcvWnd), end(t, &t.RcvWnd) <= n }},
-	{"tcp_snd_window_bytes", "bytes", func(t *tcpInfo, n uintptr) (float64, bool) { return float64(t.SndWnd), end(t, &t.SndWnd) <= n }},
+	{"tcp_rcv_window_bytes", "bytes", func(r *flowReading) (float64, bool) { return float64(r.info.RcvWnd), told(r, &r.info.RcvWnd) }},
+	{"tcp_snd_window_bytes", "bytes", func(r *flowReading) (float64, bool) { return float64(r.info.SndWnd), told(r, &r.info.SndWnd) }},
 	// include/net/tcp.h: tcp_packets_in_flight, of segments that are taken for full.
-	{"tcp_in_flight_bytes", "bytes", func(t *tcpInfo, n uintptr) (float64, bool) {
-		packets := float64(t.Unacked) + float64(t.Retrans) - float64(t.Sacked) - float64(t.Lost)
-		return max(packets, 0) * float64(t.SndMSS), end(t, &t.Retrans) <= n
+	{"tcp_in_flight_bytes", "bytes", func(r *flowReading) (float64, bool) {
+		packets := float64(r.info.Unacked) + float64(r.info.Retrans) - float64(r.info.Sacked) - float64(r.info.Lost)
+		return max(packets, 0) * float64(r.info.SndMSS), told(r, &r.info.Retrans)
 	}},
-	{"tcp_retrans_packets", "packets", func(t *tcpInfo, n uintptr) (float64, bool) {
-		return float64(t.TotalRetrans), end(t, &t.TotalRetrans) <= n
+	{"tcp_retrans_packets", "packets", func(r *flowReading) (float64, bool) {
+		return float64(r.info.TotalRetrans), told(r, &r.info.TotalRetrans)
 	}},
-	{"tcp_app_limited", "1", func(t *tcpInfo, n uintptr) (float64, bool) { return float64(t.Bits & 1), n > 7 }},
+	{"tcp_app_limited", "1", func(r *flowReading) (float64, bool) { return float64(r.info.Bits & 1), r.n > 7 }},
+	// What waits here for the application leaves the cache, where it is more than the cache holds.
+	{"tcp_rmem_alloc_bytes", "bytes", func(r *flowReading) (float64, bool) { return float64(r.mem.RmemAlloc), r.hasMem }},
 }
+
+// told reports whether the kernel's answer reached as far as a field of TCP_INFO.
+func told[T any](r *flowReading, field *T) bool { return end(&r.info, field) <= r.n }
 
 // FlowFigures is how many series a [FlowSampler] draws of a socket.
 func FlowFigures() int { return len(flowFigures) }
@@ -60,8 +75,8 @@ type FlowSamplerConfig struct {
 	Expect time.Duration
 }
 
-// FlowSampler draws how TCP connections fare, by getsockopt(TCP_INFO) at an interval, in its
-// own thread, without allocating while it runs. A call takes 1 to 2 us.
+// FlowSampler draws how TCP connections fare, by getsockopt(TCP_INFO) and (SO_MEMINFO) at an interval,
+// in its own thread, without allocating while it runs. The two calls take 1 to 3 us.
 type FlowSampler struct {
 	cfg  FlowSamplerConfig
 	quit chan struct{}
@@ -69,6 +84,7 @@ type FlowSampler struct {
 	once sync.Once
 
 	// Owned by the thread until done.
+	read   flowReading
 	at     []int64     // CLOCK_MONOTONIC
 	v      [][]float64 // by socket x figure; NaN: there was none
 	fromNs int64
@@ -117,18 +133,27 @@ func (s *FlowSampler) sample() {
 	}
 	s.at = append(s.at, Monotonic())
 	for i, fd := range s.cfg.Sockets {
-		t, n, err := getTCPInfo(fd)
-		if err != nil {
-			s.failed, n = s.failed+1, 0
+		if err := s.read.ask(fd); err != nil {
+			s.failed++
 		}
-		s.take(i, &t, n)
+		s.take(i, &s.read)
 	}
 }
 
+// ask reads a socket. Of what could not be read there are no figures.
+func (r *flowReading) ask(fd int) (err error) {
+	if r.info, r.n, err = getTCPInfo(fd); err != nil {
+		r.n = 0
+	}
+	mem, merr := ReadMemInfo(fd)
+	r.mem, r.hasMem = mem, merr == nil
+	return err
+}
+
 // take keeps the figures of a socket.
-func (s *FlowSampler) take(socket int, t *tcpInfo, n uintptr) {
+func (s *FlowSampler) take(socket int, r *flowReading) {
 	for k := range flowFigures {
-		v, ok := flowFigures[k].of(t, n)
+		v, ok := flowFigures[k].of(r)
 		if !ok {
 			v = math.NaN()
 		}

@@ -5,6 +5,7 @@ package counter
 import (
 	"math"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +16,13 @@ import (
 
 // What the kernel does not know yet is a gap, and no figure.
 func TestFlowFigures(t *testing.T) {
-	figures := func(ti tcpInfo, n uintptr) map[string]float64 {
+	figures := func(info tcpInfo, n uintptr, mem ...MemInfo) map[string]float64 {
 		s := &FlowSampler{cfg: FlowSamplerConfig{Sockets: []int{-1}}, v: make([][]float64, len(flowFigures)), at: []int64{0}, quit: make(chan struct{})}
-		s.take(0, &ti, n)
+		r := flowReading{info: info, n: n, hasMem: len(mem) > 0}
+		if r.hasMem {
+			r.mem = mem[0]
+		}
+		s.take(0, &r)
 		got := map[string]float64{}
 		for _, one := range s.Samples(0).Series {
 			got[one.Name] = one.V[0]
@@ -35,9 +40,9 @@ func TestFlowFigures(t *testing.T) {
 		t.Errorf("%v", fresh)
 	}
 	busy := figures(tcpInfo{Bits: 1, SndSsthresh: 7, RTT: 90, MinRTT: 80, PacingRate: 1e9, DeliveryRate: 2e9, RcvWnd: 65536, SndWnd: 4096,
-		Unacked: 20, Retrans: 2, Sacked: 5, Lost: 1, SndMSS: 1000, TotalRetrans: 3}, all)
+		Unacked: 20, Retrans: 2, Sacked: 5, Lost: 1, SndMSS: 1000, TotalRetrans: 3}, all, MemInfo{RmemAlloc: 5000})
 	for name, want := range map[string]float64{"tcp_ssthresh_packets": 7, "tcp_srtt_us": 90, "tcp_min_rtt_us": 80, "tcp_pacing_rate_bytes_ps": 1e9,
-		"tcp_delivery_rate_bytes_ps": 2e9, "tcp_rcv_window_bytes": 65536, "tcp_snd_window_bytes": 4096, "tcp_in_flight_bytes": 16_000, "tcp_retrans_packets": 3, "tcp_app_limited": 1} {
+		"tcp_delivery_rate_bytes_ps": 2e9, "tcp_rcv_window_bytes": 65536, "tcp_snd_window_bytes": 4096, "tcp_in_flight_bytes": 16_000, "tcp_retrans_packets": 3, "tcp_app_limited": 1, "tcp_rmem_alloc_bytes": 5000} {
 		if busy[name] != want {
 			t.Errorf("%s is %g, want %g", name, busy[name], want)
 		}
@@ -48,7 +53,7 @@ func TestFlowFigures(t *testing.T) {
 	} else if _, ok := old["tcp_rcv_window_bytes"]; ok {
 		t.Errorf("the kernel did not answer so far: %v", old)
 	}
-	if none := figures(tcpInfo{RTT: 9}, 0); len(none) > 0 {
+	if none := figures(tcpInfo{RTT: 9}, 0); len(none) > 0 { // SO_MEMINFO failed, too
 		t.Errorf("%v", none)
 	}
 }
@@ -82,6 +87,9 @@ func TestFlowSampler(t *testing.T) {
 	}
 	s := StartFlowSampler(FlowSamplerConfig{Sockets: fds, Interval: time.Millisecond, Expect: time.Second})
 	buf := make([]byte, 1000)
+	if _, err := a.Write(buf); err != nil { // one stays unread
+		t.Fatal(err)
+	}
 	for range 20 {
 		if _, err := a.Write(buf); err != nil {
 			t.Fatal(err)
@@ -99,6 +107,9 @@ func TestFlowSampler(t *testing.T) {
 	seen := map[string]bool{}
 	for _, one := range got.Series {
 		seen[one.Name] = true
+		if one.Name == "flow1_tcp_rmem_alloc_bytes" && slices.Max(one.V) < 1000 {
+			t.Errorf("%s: what waits unread is not in %v", one.Name, one.V)
+		}
 		if len(one.T) != len(one.V) || one.T[0] < 0 {
 			t.Errorf("%s: %d times, %d values, from %d", one.Name, len(one.T), len(one.V), one.T[0])
 		}
@@ -111,7 +122,7 @@ func TestFlowSampler(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, name := range []string{"flow0_tcp_cwnd_packets", "flow1_tcp_rcv_window_bytes", "flow0_tcp_srtt_us", "flow1_tcp_app_limited"} {
+	for _, name := range []string{"flow0_tcp_cwnd_packets", "flow1_tcp_rcv_window_bytes", "flow0_tcp_srtt_us", "flow1_tcp_app_limited", "flow1_tcp_rmem_alloc_bytes"} {
 		if !seen[name] {
 			t.Errorf("there is no %s: %v", name, seen)
 		}

@@ -28,6 +28,8 @@ var timeFigures = []struct {
 	{"window", "Bytes in flight and windows", "10⁶ bytes over seconds: in flight and the window that the receiver gave, by the sender; the window by the receiver.", 1e6,
 		map[string]string{"tcp_in_flight_bytes": "in flight", "tcp_snd_window_bytes": "send window"}, map[string]string{"tcp_rcv_window_bytes": "receive window"},
 		[]string{"tcp_in_flight_bytes", "tcp_snd_window_bytes", "tcp_rcv_window_bytes"}},
+	{"unread", "Received, not read yet", "10⁶ bytes of memory over seconds, receiver. A copy of more than the CPU's cache holds reads it from memory.", 1e6,
+		nil, map[string]string{"tcp_rmem_alloc_bytes": "waits for the application"}, []string{"tcp_rmem_alloc_bytes"}},
 	{"rtt", "Round trip", "µs over seconds, sender.", 1,
 		map[string]string{"tcp_srtt_us": "smoothed", "tcp_min_rtt_us": "least"}, nil, []string{"tcp_srtt_us", "tcp_min_rtt_us"}},
 	{"tcp_rate", "Pacing and delivery rate", "Gbit/s over seconds, sender.", 1e9 / 8,

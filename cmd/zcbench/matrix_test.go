@@ -110,8 +110,8 @@ func (x *interrupted) start(n int, flags ...string) *built.Process {
 	return p
 }
 
-// waitForFlowOf waits until a flow of an agent begins, so that what is done to it hits a run. Between
-// two runs a lost agent spoils none.
+// waitForFlowOf waits until a flow of an agent begins, so that what is done to it hits a run.
+// Between two runs a lost agent spoils none.
 func waitForFlowOf(t *testing.T, agent int) {
 	t.Helper()
 	flows := func() bool {
@@ -130,7 +130,8 @@ func waitForFlowOf(t *testing.T, agent int) {
 	}
 }
 
-// established is a connection in /proc/net/tcp, by its fourth column (net/ipv4/tcp_ipv4.c, get_tcp4_sock).
+// established is a connection in /proc/net/tcp, by its fourth column (net/ipv4/tcp_ipv4.c,
+// get_tcp4_sock).
 var established = regexp.MustCompile(`(?m)^ *\d+: \S+ \S+ 01 `)
 
 // An experiment whose controller is killed, then one of whose agents is, and which

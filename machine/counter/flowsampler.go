@@ -75,8 +75,8 @@ type FlowSamplerConfig struct {
 	Expect time.Duration
 }
 
-// FlowSampler draws how TCP connections fare, by getsockopt(TCP_INFO) and (SO_MEMINFO) at an interval,
-// in its own thread, without allocating while it runs. The two calls take 1 to 3 us.
+// FlowSampler draws how TCP connections fare, by getsockopt(TCP_INFO) and (SO_MEMINFO) at an
+// interval, in its own thread, without allocating while it runs. The two calls take 1 to 3 us.
 type FlowSampler struct {
 	cfg  FlowSamplerConfig
 	quit chan struct{}

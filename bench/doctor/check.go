@@ -22,7 +22,7 @@ const CheckSSH = "ssh's interface"
 // Checks looks at what the modes depend on, beside the modes themselves.
 func Checks() []wire.Check {
 	system, measures := publicChecks()
-	return slices.Concat(system, []wire.Check{leases()}, measures, powerChecks())
+	return slices.Concat(system, []wire.Check{leases(), copying()}, measures, powerChecks())
 }
 
 // publicChecks are those that tell nothing of whose host it is, which a record may have:

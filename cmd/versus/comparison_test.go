@@ -60,7 +60,7 @@ func TestCommandLines(t *testing.T) {
 		{tools().neper(l), "tcp_stream --nolog -4 -H 10.0.0.1 -C 5201 -P 15201 -F 2 -T 2 -B 131072 -l 2 -I 0.01 --congestion-control cubic",
 			"tcp_stream --nolog -4 -H 10.0.0.1 -C 5201 -P 15201 -F 2 -T 2 -B 131072 -l 2 -I 0.01 --congestion-control cubic -c"},
 		{tools().netperf(l), "netserver -D -f -N -4 -L 10.0.0.1 -p 5201",
-			"netperf -4 -H 10.0.0.1 -p 5201 -t TCP_STREAM -l 2 -P 0 -f m -- -m 131072 -M 131072 -P ,15201 -K cubic -k THROUGHPUT,THROUGHPUT_UNITS,REMOTE_BYTES_RECVD"},
+			"netperf -4 -H 10.0.0.1 -p 5201 -t TCP_STREAM -l 2 -P 0 -f m -a 4096,4096 -A 4096,4096 -- -m 131072 -M 131072 -P ,15201 -K cubic -k THROUGHPUT,THROUGHPUT_UNITS,REMOTE_BYTES_RECVD"},
 		{tools().zcbench("tcp", "sendfile", l), "zcrecv --mode tcp --json --message-size 131072 --congestion cubic --cpu 1 --duration 2s --flows 2 --read-size 131072 --accept-timeout 10s --listen 10.0.0.1:5201",
 			"zcsend --mode sendfile --json --message-size 131072 --congestion cubic --cpu 0 --duration 2s --flows 2 10.0.0.1:5201"},
 	} {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench/matrix"
@@ -36,6 +37,7 @@ type xdpOptions struct {
 	bench xdpBench
 	touch string
 	tries int
+	turns time.Duration // within one flood; 0: a flood each
 	pace  xdpPace
 }
 
@@ -48,7 +50,7 @@ func xdpCommand(o *options) *cobra.Command {
 		Long: `xdp has the generator of pktgen-xdp send frames of 60 bytes over a veth pair of its
 own, whose receiving end is polled by a NAPI thread on the receiver's CPU, to the
 program of the modes xdp-drop, xdp-tx and xdp-pass and to that of xdp-bench (xdp-tools),
-in turn, ABBA. What the receiver's interface counted decides, for both. What a tool
+in turn, ABBA, within one flood: what the machine does meanwhile is the same for both. What the receiver's interface counted decides, for both. What a tool
 counted must be the same, to the last frame.
 
 With --tries there is no other tool: the time of a frame is measured ten times, and
@@ -63,6 +65,7 @@ said how much it varies, so many times, beside that of a loop that only computes
 	f.StringVar(&x.bench.operation, "operation", operations[0], "what xdp-bench does with a frame that it drops or passes: "+strings.Join(operations, ", "))
 	f.BoolVar(&x.bench.dispatcher, "dispatcher", false, "leave libxdp's program there, which calls xdp-bench's: slower, and what xdp-bench does unless told otherwise")
 	f.StringVar(&x.touch, "touch", "none", "what ours does with one: none, read, parse, as xdp_touch")
+	f.DurationVar(&x.turns, "turns", 20*time.Millisecond, "how long each program has the interface, in turns within one flood; 0: a flood each, and xdp-bench's own attachment")
 	f.IntVar(&x.tries, "tries", 0, "measure how well ns per frame repeats, so many times")
 	f.Float64Var(&x.pace.rate, "rate", 0, "frames per second of the generator; 0: as many as it can")
 	f.BoolVar(&x.pace.lined, "at-line", false, "frames begin at a line of the cache, as those do that a NIC writes; the generator is slower then")
@@ -112,6 +115,10 @@ func (o *options) xdp(ctx context.Context, x *xdpOptions, out, progress io.Write
 		return usageError{fmt.Errorf("--rate %g: must be 0 to 1e9", x.pace.rate)}
 	case x.pace.burst < 1 || x.pace.burst > 256:
 		return usageError{fmt.Errorf("--burst %d: must be 1 to 256, which is what a veth's queue holds", x.pace.burst)}
+	case x.turns != 0 && (x.turns < 2*time.Millisecond || x.turns > time.Second):
+		return usageError{fmt.Errorf("--turns %v: must be 0, or 2ms to 1s", x.turns)}
+	case x.turns != 0 && x.bench.dispatcher:
+		return usageError{fmt.Errorf("--turns %v: the dispatcher is of one interface: with --dispatcher take --turns 0", x.turns)}
 	case x.tries < 0 || x.tries > 1000:
 		return usageError{fmt.Errorf("--tries %d: must be 0 to 1000", x.tries)}
 	case len(o.tools.ReceiverCPUs) != 1:
@@ -131,7 +138,7 @@ func (o *options) xdp(ctx context.Context, x *xdpOptions, out, progress io.Write
 		return o.repeatXDP(ctx, l, x.tries, all[0].what, out, progress)
 	}
 	load := loadavg()
-	runErr := o.playXDP(ctx, l, x.bench, all, progress)
+	runErr := o.playXDP(ctx, l, x, all, progress)
 	for _, c := range all {
 		c.judge()
 	}
@@ -145,21 +152,14 @@ func (o *options) xdp(ctx context.Context, x *xdpOptions, out, progress io.Write
 }
 
 // playXDP runs all pairs, one round after another; a pair's first two runs warm up.
-func (o *options) playXDP(ctx context.Context, l *xdpLink, bench xdpBench, all []*xdpOutcome, progress io.Writer) error {
+func (o *options) playXDP(ctx context.Context, l *xdpLink, x *xdpOptions, all []*xdpOutcome, progress io.Writer) error {
 	p := patience{limit: o.maxForeign, each: o.retries, left: len(all) * o.reps}
 	for _, round := range rounds(o.reps) {
 		for _, c := range all {
 			var got [2]xdpSample
 			turn := func() (foreign float64, err error) {
-				for _, at := range round {
-					start := []func(context.Context, *xdpLink, xdpCase) (xdpReceiver, error){startOurs, bench.start}[at.At]
-					s, err := l.run(ctx, c.what, start, o.tools.Duration)
-					if err != nil {
-						return 0, fmt.Errorf("%s, %s: %w", c.Comparison, []string{"zcbench", "xdp-bench"}[at.At], err)
-					}
-					got[at.At], foreign = s, max(foreign, s.Others)
-				}
-				return foreign, nil
+				got, err = x.pair(ctx, l, c, round, o.tools.Duration)
+				return max(got[0].Others, got[1].Others), err
 			}
 			again, calm, err := p.settle(ctx, turn)
 			if ctx.Err() != nil {
@@ -175,6 +175,23 @@ func (o *options) playXDP(ctx context.Context, l *xdpLink, bench xdpBench, all [
 		}
 	}
 	return nil
+}
+
+// pair is a run of ours and one of theirs, in turns or one after the other.
+func (x *xdpOptions) pair(ctx context.Context, l *xdpLink, c *xdpOutcome, round []matrix.Place, d time.Duration) (got [2]xdpSample, err error) {
+	if x.turns > 0 {
+		if got, err = l.swapped(ctx, c.what, x.bench, d, x.turns); err != nil {
+			err = fmt.Errorf("%s: %w", c.Comparison, err)
+		}
+		return got, err
+	}
+	for _, at := range round {
+		start := []func(context.Context, *xdpLink, xdpCase) (xdpReceiver, error){startOurs, x.bench.start}[at.At]
+		if got[at.At], err = l.run(ctx, c.what, start, d); err != nil {
+			return got, fmt.Errorf("%s, %s: %w", c.Comparison, []string{"zcbench", "xdp-bench"}[at.At], err)
+		}
+	}
+	return got, nil
 }
 
 // rounds are the two runs of each pair, ABBA, after one that warms up.

@@ -23,6 +23,7 @@ import (
 // over it but what a run sends: its ends know each other for longer than that.
 type xdpLink struct {
 	pair     *veth.Pair
+	spare    *veth.Pair // where nothing comes; nil until xdp-bench is started there
 	tuples   xdp.Tuples
 	from, to []int // CPUs of the generator and of the thread
 	placed   *place.Placement
@@ -49,12 +50,10 @@ func newXDPLink(t Tools, mtu int, pace xdpPace) (_ *xdpLink, err error) {
 	if l.pair, err = veth.New(veth.Options{MTU: mtu}); err != nil {
 		return l, err
 	}
-	l.tuples = xdp.Tuples{Source: v4(l.pair.TG), Dest: v4(l.pair.SUT), FirstPort: 40000, DestPort: 7719}
-	for _, e := range []veth.End{l.pair.SUT, l.pair.TG} {
-		if err := e.Netns.Do(func() error { return quiet(e.Dev) }); err != nil {
-			return l, err
-		}
+	if err := silence(l.pair); err != nil {
+		return l, err
 	}
+	l.tuples = xdp.Tuples{Source: v4(l.pair.TG), Dest: v4(l.pair.SUT), FirstPort: 40000, DestPort: 7719}
 	if err := l.pair.SUT.Netns.Do(l.receive); err != nil {
 		return l, err
 	}
@@ -64,6 +63,16 @@ func newXDPLink(t Tools, mtu int, pace xdpPace) (_ *xdpLink, err error) {
 func v4(e veth.End) netip.Addr {
 	a, _ := netip.AddrFromSlice(e.IPv4)
 	return a.Unmap()
+}
+
+// silence has both ends say nothing by themselves.
+func silence(p *veth.Pair) error {
+	for _, e := range []veth.End{p.SUT, p.TG} {
+		if err := e.Netns.Do(func() error { return quiet(e.Dev) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // quiet has an end's kernel say nothing by itself: no IPv6, and no question for an hour whether the
@@ -141,8 +150,10 @@ func (l *xdpLink) close() error {
 	if l.placed != nil {
 		err = l.pair.SUT.Netns.Do(l.placed.Undo)
 	}
-	if l.pair != nil {
-		err = errors.Join(err, l.pair.Close())
+	for _, p := range []*veth.Pair{l.pair, l.spare} {
+		if p != nil {
+			err = errors.Join(err, p.Close())
+		}
 	}
 	return err
 }

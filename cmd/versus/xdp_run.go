@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/zcbench/zcbench/machine/counter"
@@ -129,24 +130,29 @@ type moment struct {
 }
 
 func (l *xdpLink) moment() (m moment, err error) {
-	var s rtnl.Stats
-	m.at = time.Now()
-	if s, err = l.received(); err != nil {
+	if m, err = l.instant(); err != nil {
 		return m, err
-	}
-	m.frames = s.RxPackets
-	threads, err := l.threads.Read()
-	if err != nil {
-		return m, err
-	}
-	for _, t := range threads {
-		m.thread += time.Duration(t.RunNs)
 	}
 	if m.cpu, err = counter.ReadCPU(counter.FS{}); err != nil {
 		return m, err
 	}
 	m.ours = ownTime()
 	m.tasks, err = tasksTime("/proc")
+	return m, err
+}
+
+// instant is the state of the link alone, which is read sooner.
+func (l *xdpLink) instant() (m moment, err error) {
+	m.at = time.Now()
+	s, err := l.received()
+	if err != nil {
+		return m, err
+	}
+	m.frames = s.RxPackets
+	threads, err := l.threads.Read()
+	for _, t := range threads {
+		m.thread += time.Duration(t.RunNs)
+	}
 	return m, err
 }
 
@@ -205,6 +211,7 @@ func pause(ctx context.Context, d time.Duration) error {
 // it reads the program's counters every few milliseconds, on the receiver's CPU.
 type ourRung struct {
 	rung *xdp.Rung
+	rest atomic.Bool // another program has its place
 	stop chan struct{}
 	done chan error
 }
@@ -213,6 +220,14 @@ type ourRung struct {
 const lookEvery = 5 * time.Millisecond
 
 func startOurs(_ context.Context, l *xdpLink, c xdpCase) (xdpReceiver, error) {
+	r, err := l.attachOurs(c)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (l *xdpLink) attachOurs(c xdpCase) (*ourRung, error) {
 	r := &ourRung{stop: make(chan struct{}), done: make(chan error, 1)}
 	if err := l.pair.SUT.Netns.Do(func() (err error) {
 		r.rung, err = xdp.OpenRung(xdp.Options{Dev: l.pair.SUT.Dev, Tuples: l.tuples, FrameBytes: xdp.MinFrameBytes, Action: c.action, Touch: c.touch, Attach: c.attach})
@@ -238,6 +253,9 @@ func (r *ourRung) look(cpus []int) {
 			r.done <- nil
 			return
 		case <-tick.C:
+		}
+		if r.rest.Load() {
+			continue
 		}
 		if _, err := r.rung.Read(); err != nil {
 			r.done <- err

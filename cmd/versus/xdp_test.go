@@ -134,7 +134,7 @@ func TestXDPTry(t *testing.T) {
 
 // Wrong usage of xdp is told before anything is made.
 func TestXDPWrongUsage(t *testing.T) {
-	for _, line := range []string{"xdp --touch write", "xdp --touch x", "xdp --tries -1", "xdp --burst 257", "xdp --rate -1", "xdp --operation x", "xdp --only nothing", "xdp --receiver-cpu 0,1", "xdp --against old"} {
+	for _, line := range []string{"xdp --touch write", "xdp --touch x", "xdp --tries -1", "xdp --turns 1ms", "xdp --turns 2s", "xdp --turns 20ms --dispatcher", "xdp --burst 257", "xdp --rate -1", "xdp --operation x", "xdp --only nothing", "xdp --receiver-cpu 0,1", "xdp --against old"} {
 		cmd := command()
 		cmd.SetArgs(strings.Fields(line))
 		cmd.SetOut(io.Discard)

@@ -25,9 +25,10 @@ type Link struct {
 	VLAN           int    // of a VLAN: its number
 	Flags          uint32 // IFF_*
 	MTU            int
-	XDP            bool // a program is attached
-	GSOMaxSize     int  // largest packet that TCP hands down, IPv6
-	GROMaxSize     int  // largest that GRO makes
+	XDP            bool   // a program is attached
+	XDPProgram     uint32 // its number (BPF_PROG_GET_FD_BY_ID); 0: none, several, or not told
+	GSOMaxSize     int    // largest packet that TCP hands down, IPv6
+	GROMaxSize     int    // largest that GRO makes
 	GSOIPv4MaxSize int
 	GROIPv4MaxSize int
 	TSOMaxSize     int    // what the driver takes
@@ -115,8 +116,11 @@ func ParseLink(b []byte) (Link, error) {
 		case unix.IFLA_XDP:
 			ad.Nested(func(in *netlink.AttributeDecoder) error {
 				for in.Next() {
-					if in.Type() == unix.IFLA_XDP_ATTACHED {
+					switch in.Type() {
+					case unix.IFLA_XDP_ATTACHED:
 						l.XDP = in.Uint8() != 0 // XDP_ATTACHED_NONE
+					case unix.IFLA_XDP_PROG_ID:
+						l.XDPProgram = in.Uint32()
 					}
 				}
 				return nil

@@ -100,3 +100,22 @@ func TestAnonymousQdisc(t *testing.T) {
 		t.Error("a message that is cut off")
 	}
 }
+
+// Which program is attached is told, where there is one.
+func TestXDPProgram(t *testing.T) {
+	ae := netlink.NewAttributeEncoder()
+	ae.Nested(unix.IFLA_XDP, func(in *netlink.AttributeEncoder) error {
+		in.Uint8(unix.IFLA_XDP_ATTACHED, 1)
+		in.Uint32(unix.IFLA_XDP_PROG_ID, 77)
+		return nil
+	})
+	attrs, err := ae.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for program, b := range map[uint32][]byte{77: append(ifinfo(7, unix.IFF_UP, 0), attrs...), 0: ifinfo(7, unix.IFF_UP, 0)} {
+		if l, err := ParseLink(b); err != nil || l.XDPProgram != program || l.XDP != (program > 0) {
+			t.Errorf("program %d, not %d, %v", l.XDPProgram, program, err)
+		}
+	}
+}

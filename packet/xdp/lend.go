@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+
+package xdp
+
+import (
+	"github.com/cilium/ebpf"
+	"github.com/zcbench/zcbench/internal/fault"
+)
+
+// Lend has another program take the place of the rung's, with the next frame, or with nil its own
+// again. It must have been loaded for XDP (expected_attach_type BPF_XDP), and goes with the rung.
+// So two programs can be compared in one flood, where all else is the same for both
+// (BPF_LINK_UPDATE, bpf_xdp_link_update of net/core/dev.c, Linux 5.9).
+func (r *Rung) Lend(p *ebpf.Program) error {
+	if p == nil {
+		p = r.c.Programs[framesProgRung]
+	}
+	if err := r.link.Update(p); err != nil {
+		return &fault.Error{Op: "replace the XDP program of " + r.Dev, Err: err, How: "lend a program that was loaded for XDP (BPF_XDP), and takes frames in several buffers if ours does"}
+	}
+	return nil
+}

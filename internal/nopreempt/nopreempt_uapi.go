@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+// Package nopreempt keeps the Go runtime from taking a data path's thread away every 10 ms.
+//
+// The runtime asks each goroutine that has run for so long to let others run (retake of
+// runtime/proc.go, Go 1.26), also where nobody waits. One that is bound to its thread pays dearly:
+// it hands its P, the right to run Go code, to another thread, and sleeps until that one hands it
+// back (stoplockedm, startlockedm). These are two wake-ups, often between CPUs, some 50 times a
+// second; on a busy machine the flow stands still for milliseconds. GODEBUG=asyncpreemptoff=1 does
+// not help: it is asked all the same, where a function begins.
+//
+// Each data path has a P of its own beside those of everything else, so nobody waits for it.
+package nopreempt
+
+import _ "unsafe" // for go:linkname
+
+// Keeper belongs to a thread of a data path. The zero value is ready.
+type Keeper struct{ calls uint32 }
+
+// every is how many calls a request of the runtime's waits for, at most. A collection of garbage
+// needs all threads for a moment: it asks again and again (stopTheWorldWithSema, suspendG), and has
+// each within so many system calls, some milliseconds. What comes once in 10 ms gets through once
+// in so many times.
+const every = 16
+
+// Absorb forgets that the runtime has asked this goroutine to let others run. It comes right after
+// each system call of a data path, where it nearly always has been asked, before any function that
+// may notice. It costs some 3 ns. Where a later runtime does not forget, the goroutine lets others
+// run, as any does.
+//
+//go:nosplit
+//go:norace
+func (k *Keeper) Absorb() {
+	if k.calls++; k.calls%every == 0 {
+		return
+	}
+	// A goroutine that must not be stopped is not, and where a function begins it forgets that it
+	// was to be (newstack of runtime/stack.go: canPreemptM).
+	procPin()
+	forget()
+}
+
+// forget begins as any function does that calls another one: by looking whether it is to stop.
+//
+//go:noinline
+//go:norace
+func forget() { procUnpin() }
+
+//go:linkname procPin runtime.procPin
+func procPin() int
+
+//go:linkname procUnpin runtime.procUnpin
+func procUnpin()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -122,13 +123,27 @@ func TestXDPTry(t *testing.T) {
 		stolen, others float64
 		quiet          bool
 	}{"quiet": {.004, .009, true}, "stolen": {.006, 0, false}, "others": {0, .011, false}} {
-		y := &xdpTry{SpinNs: []float64{1, 1, 1, 1}}
+		y := &xdpTry{SpinNs: []float64{1, 1, 1, 1}, LineNs: []float64{100, 110, 100, 110}}
 		for i := range 4 {
 			y.Runs = append(y.Runs, xdpSample{NsEach: 100 + 10*float64(i%2), Stolen: x.stolen, Others: x.others})
 		}
-		if y.judge(); y.Quiet != x.quiet || y.SpinCV != 0 || y.CV < .0549 || y.CV > .0551 {
+		if y.judge(); y.Quiet != x.quiet || y.SpinCV != 0 || y.LineCV < .0549 || y.LineCV > .0551 || y.CV < .0549 || y.CV > .0551 {
 			t.Errorf("%s: %+v", name, y)
 		}
+	}
+}
+
+// A line of the cache goes to and fro between two CPUs, wherever there are two.
+func TestToAndFro(t *testing.T) {
+	cpus := []int{0, runtime.NumCPU() - 1}
+	if cpus[0] == cpus[1] {
+		t.Skip("this machine has one CPU")
+	}
+	if ns, err := toAndFro(cpus[:1], cpus[1:]); err != nil || ns < 1 {
+		t.Errorf("%g ns, %v", ns, err)
+	}
+	if _, err := toAndFro(cpus[:1], []int{maxCPU}); err == nil {
+		t.Error("a CPU that is not there was used")
 	}
 }
 

@@ -50,13 +50,16 @@ func xdpCommand(o *options) *cobra.Command {
 		Long: `xdp has the generator of pktgen-xdp send frames of 60 bytes over a veth pair of its
 own, whose receiving end is polled by a NAPI thread on the receiver's CPU, to the
 program of the modes xdp-drop, xdp-tx and xdp-pass and to that of xdp-bench (xdp-tools),
-in turn, ABBA, within one flood: what the machine does meanwhile is the same for both. What the receiver's interface counted decides, for both. What a tool
-counted must be the same, to the last frame.
+in turn, ABBA, within one flood: what the machine does meanwhile is the same for both. What the receiver's interface counted decides, for both. What
+the two counted must add up to that, to the last frame; with --turns 0 what each counted.
 
 With --tries there is no other tool: the time of a frame is measured ten times, and
 said how much it varies, so many times, beside that of a loop that only computes.`,
 		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if x.bench.dispatcher && !cmd.Flags().Changed("turns") {
+				x.turns = 0
+			}
 			return o.xdp(cmd.Context(), x, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -117,8 +120,8 @@ func (o *options) xdp(ctx context.Context, x *xdpOptions, out, progress io.Write
 		return usageError{fmt.Errorf("--burst %d: must be 1 to 256, which is what a veth's queue holds", x.pace.burst)}
 	case x.turns != 0 && (x.turns < 2*time.Millisecond || x.turns > time.Second):
 		return usageError{fmt.Errorf("--turns %v: must be 0, or 2ms to 1s", x.turns)}
-	case x.turns != 0 && x.bench.dispatcher:
-		return usageError{fmt.Errorf("--turns %v: the dispatcher is of one interface: with --dispatcher take --turns 0", x.turns)}
+	case x.turns != 0 && x.bench.dispatcher && x.tries == 0:
+		return usageError{fmt.Errorf("--turns %v: xdp-bench's dispatcher is of one interface: with --dispatcher both have a flood each (--turns 0)", x.turns)}
 	case x.tries < 0 || x.tries > 1000:
 		return usageError{fmt.Errorf("--tries %d: must be 0 to 1000", x.tries)}
 	case len(o.tools.ReceiverCPUs) != 1:
@@ -254,6 +257,6 @@ func printXDP(out io.Writer, all []*xdpOutcome, asJSON bool, before string) erro
 		return err
 	}
 	_, err := fmt.Fprintf(out, "\nRates are of frames that the receiver's interface counted; ns are those of the NAPI thread.\n"+
-		"In each run the tool counted as many frames as the interface, and the generator as many as came or were dropped.\n")
+		"The tools counted as many frames as the interface, and the generator as many as came or were dropped.\n")
 	return err
 }

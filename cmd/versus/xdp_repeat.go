@@ -127,6 +127,9 @@ func toAndFro(a, b []int) (ns float64, err error) {
 		n atomic.Uint32
 		_ [128]byte
 	}
+	if runtime.GOMAXPROCS(0) < 3 { // two wait without a word to the scheduler
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	}
 	errs := make(chan error, 2)
 	each := make([]float64, batches)
 	end := func(cpus []int, do func(n uint32)) {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"github.com/zcbench/zcbench/machine/counter"
@@ -211,7 +210,7 @@ func pause(ctx context.Context, d time.Duration) error {
 // it reads the program's counters every few milliseconds, on the receiver's CPU.
 type ourRung struct {
 	rung *xdp.Rung
-	rest atomic.Bool // another program has its place
+	rest chan bool // another program has its place, or it has it again
 	stop chan struct{}
 	done chan error
 }
@@ -228,7 +227,7 @@ func startOurs(_ context.Context, l *xdpLink, c xdpCase) (xdpReceiver, error) {
 }
 
 func (l *xdpLink) attachOurs(c xdpCase) (*ourRung, error) {
-	r := &ourRung{stop: make(chan struct{}), done: make(chan error, 1)}
+	r := &ourRung{rest: make(chan bool), stop: make(chan struct{}), done: make(chan error, 1)}
 	if err := l.pair.SUT.Netns.Do(func() (err error) {
 		r.rung, err = xdp.OpenRung(xdp.Options{Dev: l.pair.SUT.Dev, Tuples: l.tuples, FrameBytes: xdp.MinFrameBytes, Action: c.action, Touch: c.touch, Attach: c.attach})
 		return err
@@ -252,10 +251,12 @@ func (r *ourRung) look(cpus []int) {
 		case <-r.stop:
 			r.done <- nil
 			return
-		case <-tick.C:
-		}
-		if r.rest.Load() {
+		case rests := <-r.rest: // then it does not disturb the other's CPU
+			if tick.Stop(); !rests {
+				tick.Reset(lookEvery)
+			}
 			continue
+		case <-tick.C:
 		}
 		if _, err := r.rung.Read(); err != nil {
 			r.done <- err

@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/packet/xdp"
 )
 
 // In one flood the two programs take turns of some milliseconds each, ABBA: what a machine does
@@ -23,7 +25,7 @@ const swapSettles = time.Millisecond
 
 // swapped runs both for d each, in turns.
 func (l *xdpLink) swapped(ctx context.Context, c xdpCase, b xdpBench, d, each time.Duration) (got [2]xdpSample, err error) {
-	g, err := l.generator(xdpRamp + 3*d + xdpSlack)
+	g, err := l.generator(xdpRamp + xdpSlack)
 	if err != nil {
 		return got, err
 	}
@@ -44,13 +46,24 @@ func (l *xdpLink) swapped(ctx context.Context, c xdpCase, b xdpBench, d, each ti
 	}
 	defer theirs.close()
 	defer program.Close()
+	// The kernel's XDP dispatcher knows all programs that are attached anywhere: both, in all turns.
+	var also io.Closer
+	if err := l.spare.TG.Netns.Do(func() (err error) { also, err = ours.rung.Also(l.spare.TG.Dev); return err }); err != nil {
+		return got, err
+	}
+	defer also.Close()
 	before, err := l.edges()
 	if err != nil {
 		return got, err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- g.Run() }()
-	got, err = l.takeTurns(ctx, ours, program, d, each)
+	got, err = l.takeTurns(ctx, g, ours, program, d, each)
+	select {
+	case early := <-ended:
+		return got, errors.Join(err, errors.New("the generator ended before it was stopped"), early)
+	default:
+	}
 	g.Stop()
 	if err = errors.Join(err, <-ended); err != nil {
 		return got, err
@@ -74,12 +87,14 @@ func (l *xdpLink) swapped(ctx context.Context, c xdpCase, b xdpBench, d, each ti
 // lent starts xdp-bench where nothing comes, and gets its program.
 func (l *xdpLink) lent(ctx context.Context, c xdpCase, b xdpBench) (r xdpReceiver, p *ebpf.Program, err error) {
 	if l.spare == nil {
-		if l.spare, err = veth.New(veth.Options{}); err == nil {
-			err = silence(l.spare)
-		}
+		p, err := veth.New(veth.Options{})
 		if err != nil {
 			return nil, nil, err
 		}
+		if err := silence(p); err != nil {
+			return nil, nil, errors.Join(err, p.Close())
+		}
+		l.spare = p
 	}
 	if r, err = b.start(ctx, &xdpLink{pair: l.spare, from: l.from}, c); err != nil {
 		return nil, nil, err
@@ -107,7 +122,7 @@ type turns struct {
 }
 
 // takeTurns measures while frames come, until both had time d, in whole ABBA.
-func (l *xdpLink) takeTurns(ctx context.Context, ours *ourRung, program *ebpf.Program, d, each time.Duration) (got [2]xdpSample, err error) {
+func (l *xdpLink) takeTurns(ctx context.Context, g *xdp.Generator, ours *ourRung, program *ebpf.Program, d, each time.Duration) (got [2]xdpSample, err error) {
 	if err := pause(ctx, xdpRamp); err != nil {
 		return got, err
 	}
@@ -117,6 +132,9 @@ func (l *xdpLink) takeTurns(ctx context.Context, ours *ourRung, program *ebpf.Pr
 		return got, err
 	}
 	for sum[0].wall < d || sum[1].wall < d {
+		if err := g.Extend(4*each + xdpSlack); err != nil { // a swap may take some tens of ms
+			return got, err
+		}
 		for _, side := range []int{0, 1, 1, 0} {
 			if err := l.turn(ctx, ours, program, side, each, &sum[side]); err != nil {
 				return got, err
@@ -129,9 +147,6 @@ func (l *xdpLink) takeTurns(ctx context.Context, ours *ourRung, program *ebpf.Pr
 	}
 	all, err := between(from, to) // what others did was beside both
 	for i, t := range sum {
-		if err == nil && t.frames == 0 {
-			err = errors.New("no frame came")
-		}
 		got[i] = xdpSample{PerSecond: t.frames / t.wall.Seconds(), NsEach: float64(t.thread) / t.frames, Cores: t.thread.Seconds() / t.wall.Seconds(), Others: all.Others, Stolen: all.Stolen}
 	}
 	return got, err
@@ -139,7 +154,12 @@ func (l *xdpLink) takeTurns(ctx context.Context, ours *ourRung, program *ebpf.Pr
 
 // turn gives a side its place, and measures it.
 func (l *xdpLink) turn(ctx context.Context, ours *ourRung, program *ebpf.Program, side int, each time.Duration, sum *turns) error {
-	ours.rest.Store(side == 1)
+	select {
+	case ours.rest <- side == 1:
+	case err := <-ours.done:
+		ours.done <- err // for who ends it
+		return errors.Join(errors.New("the counters of ours are not read any more"), err)
+	}
 	if side == 0 {
 		program = nil
 	}
@@ -159,6 +179,9 @@ func (l *xdpLink) turn(ctx context.Context, ours *ourRung, program *ebpf.Program
 	b, err := l.instant()
 	if err != nil {
 		return err
+	}
+	if b.frames == a.frames {
+		return errors.New("no frame came in a turn")
 	}
 	sum.frames += float64(b.frames - a.frames)
 	sum.wall += b.at.Sub(a.at)

@@ -176,8 +176,8 @@ func TestIntegrationMatrixKilled(t *testing.T) {
 		p.Wait(20 * time.Second)
 		t.Fatalf("agents %v: %s", p2, &p.Err)
 	}
-	_, lines, _ := x.counted()
 	waitForFlowOf(t, p2[0])
+	_, lines, _ := x.counted()
 	if err := syscall.Kill(p2[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

@@ -143,8 +143,8 @@ func (m *Meter) LostTrip() { bump(&m.c.TripsLost, 1) }
 // LateAnswer is described at [Meter.LostTrip].
 func (m *Meter) LateAnswer() { bump(&m.c.AnswersLate, 1) }
 
-// Call counts one system call that does not sleep. It comes right after it: no function that is
-// not inlined may begin before (see package nopreempt).
+// Call counts one system call that does not sleep. Where it comes right after it, before any
+// function that is not inlined, the runtime leaves the thread where it is (package nopreempt).
 //
 //go:nosplit
 func (m *Meter) Call() {

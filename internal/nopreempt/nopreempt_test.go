@@ -43,6 +43,9 @@ func TestKept(t *testing.T) {
 		taken += calling(250*time.Millisecond, false)
 		kept += calling(250*time.Millisecond, true)
 	}
+	if taken < 20 {
+		t.Skipf("this machine is so busy that no thread ran for 10 ms %d times in half a minute: there was nothing to keep it from", 20)
+	}
 	if t.Logf("slept %d times, and %d times", taken, kept); kept > taken/2 {
 		t.Errorf("the thread slept %d times, without Absorb %d times", kept, taken)
 	}

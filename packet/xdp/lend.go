@@ -3,8 +3,12 @@
 package xdp
 
 import (
+	"io"
+
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
 // Lend has another program take the place of the rung's, with the next frame, or with nil its own
@@ -19,4 +23,18 @@ func (r *Rung) Lend(p *ebpf.Program) error {
 		return &fault.Error{Op: "replace the XDP program of " + r.Dev, Err: err, How: "lend a program that was loaded for XDP (BPF_XDP), and takes frames in several buffers if ours does"}
 	}
 	return nil
+}
+
+// Also attaches the rung's program at another interface of the calling thread's network namespace,
+// until what it returns is closed.
+func (r *Rung) Also(dev string) (io.Closer, error) {
+	at, err := rtnl.LinkNamed(dev)
+	if err != nil {
+		return nil, err
+	}
+	l, err := link.AttachXDP(link.XDPOptions{Program: r.c.Programs[framesProgRung], Interface: at.Index, Flags: r.flags()})
+	if err != nil {
+		return nil, refused(dev, r.Attach, err)
+	}
+	return l, nil
 }

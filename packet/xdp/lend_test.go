@@ -3,6 +3,7 @@
 package xdp
 
 import (
+	"io"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -37,6 +38,16 @@ func TestIntegrationLend(t *testing.T) {
 		if got := attached(); got != uint32(step.want) {
 			t.Errorf("program %d is there, not %d (ours is %d)", got, step.want, own)
 		}
+	}
+	peer := func() uint32 {
+		return in(t, l.pair.TG.Netns, func() (rtnl.Link, error) { return rtnl.LinkNamed(l.pair.TG.Dev) }).XDPProgram
+	}
+	also := in(t, l.pair.TG.Netns, func() (io.Closer, error) { return r.Also(l.pair.TG.Dev) })
+	if got := peer(); got != uint32(own) {
+		t.Errorf("program %d is at the other interface, not ours, %d", got, own)
+	}
+	if err := also.Close(); err != nil || peer() != 0 {
+		t.Errorf("program %d is left there, %v", peer(), err)
 	}
 	if err := r.Close(); err != nil || attached() != 0 {
 		t.Errorf("after the end: program %d, %v", attached(), err)

@@ -103,14 +103,18 @@ func (r *Rung) open(dev int) (err error) {
 	if err := r.aim(dev); err != nil {
 		return err
 	}
-	flags := link.XDPDriverMode
-	if r.Attach == Generic {
-		flags = link.XDPGenericMode
-	}
-	if r.link, err = link.AttachXDP(link.XDPOptions{Program: r.c.Programs[framesProgRung], Interface: dev, Flags: flags}); err != nil {
+	if r.link, err = link.AttachXDP(link.XDPOptions{Program: r.c.Programs[framesProgRung], Interface: dev, Flags: r.flags()}); err != nil {
 		return refused(r.Dev, r.Attach, err)
 	}
 	return nil
+}
+
+// flags are how it is attached.
+func (r *Rung) flags() link.XDPAttachFlags {
+	if r.Attach == Generic {
+		return link.XDPGenericMode
+	}
+	return link.XDPDriverMode
 }
 
 // aim fills the map that frames are redirected by.

@@ -73,18 +73,24 @@ func numbered(all []nic.Queue, id int) (q nic.Queue, ok bool) {
 	return all[i], true
 }
 
-// Serves reports whether the NAPI instance with that number is, or was, the queue's. Only a number
-// that nobody has seen yet costs more than a look at a table.
-func (q *Queue) Serves(napi uint32) bool {
-	if napi == q.NAPI {
-		return true
+// Serves reports whether the NAPI instance with that number is, or was, the queue's. That of another
+// interface is not. ok is false where it could not be found out. Only a number that is seen for the
+// first time costs more than a look at a table.
+func (q *Queue) Serves(napi uint32) (serves, ok bool) {
+	switch napi {
+	case q.NAPI:
+		return true, true
+	case q.stranger:
+		return false, true
 	}
 	id, known := seen.queue(q.Dev.Index, napi)
 	if !known {
 		if _, err := q.lookAgain(); err != nil {
-			return false
+			return false, false
 		}
-		id, known = seen.queue(q.Dev.Index, napi)
+		if id, known = seen.queue(q.Dev.Index, napi); !known {
+			q.stranger = napi
+		}
 	}
-	return known && id == q.ID
+	return known && id == q.ID, true
 }

@@ -24,6 +24,8 @@ type Queue struct {
 	changes lease.Changes
 	bound   bool   // it is ours
 	pool    uint64 // the page pool that it got with our memory; 0: not known
+
+	stranger uint32 // the last NAPI instance that was none of the interface's
 }
 
 // Take prepares a queue of o.Dev. A NIC that cannot is an [*fault.Unsupported]
@@ -189,11 +191,11 @@ func (q *Queue) awaitUnbound() error {
 		return nil
 	}
 	for end := time.Now().Add(unboundWithin); ; time.Sleep(5 * time.Millisecond) {
-		all, err := q.lookAgain()
+		_, _ = q.lookAgain() // for others: the numbers may be new
+		now, err := q.Dev.Queue(q.ID)
 		if err != nil {
 			return err
 		}
-		now, _ := numbered(all, q.ID) // one that is gone is nobody's
 		if now.Provider == nic.ProviderNone {
 			return nil
 		}

@@ -289,7 +289,9 @@ func (r *Receiver) lookAll(shared *stream.Meter) {
 		}
 		shared.Call()
 		if id, err := unix.GetsockoptInt(m.conn.FD, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID); err == nil && id != 0 {
-			m.elsewhere = !r.queue.Serves(uint32(id))
+			if serves, ok := r.queue.Serves(uint32(id)); ok {
+				m.elsewhere = !serves
+			}
 		}
 		r.proof.elsewhere = r.proof.elsewhere || m.elsewhere
 	}

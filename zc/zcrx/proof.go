@@ -79,7 +79,9 @@ func (p *proof) watches() bool { return !p.counts && !p.copiesAll }
 // queue that is taken over. It is a system call, made before a sleep.
 func (p *proof) look(fd int, q *nicqueue.Queue) {
 	if id, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID); err == nil && id != 0 {
-		p.elsewhere = !q.Serves(uint32(id))
+		if serves, ok := q.Serves(uint32(id)); ok {
+			p.elsewhere = !serves
+		}
 	}
 }
 

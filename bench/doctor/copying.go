@@ -40,7 +40,7 @@ func judgeCopying(even, odd time.Duration) wire.Check {
 	if ratio >= dearCopy {
 		c.Status = "warn"
 		c.Needed = "copies that take the same wherever memory begins: else plain TCP may be slow by chance"
-		c.Fix = "begin receive buffers at a page, as zcbench does, also those of tools that it is compared with (netperf -a 4096,4096 -A 4096,4096)"
+		c.Fix = "where payload fills pages (MSS 4096, header split) let receive buffers begin at a page, as zcbench's do, also those of tools that it is compared with (netperf -a 4096,4096 -A 4096,4096)"
 	}
 	return c
 }

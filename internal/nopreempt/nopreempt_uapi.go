@@ -5,7 +5,7 @@
 // The runtime asks each goroutine that has run for so long to let others run (retake of
 // runtime/proc.go, Go 1.26), also where nobody waits. One that is bound to its thread pays dearly:
 // it hands its P, the right to run Go code, to another thread, and sleeps until that one hands it
-// back (stoplockedm, startlockedm). These are two wake-ups, often between CPUs, some 50 times a
+// back (stoplockedm, startlockedm). These are two wake-ups, often between CPUs, up to 50 times a
 // second; on a busy machine the flow stands still for milliseconds. Round trips show it: p99.9 over
 // veth was 0.70 of what it is without this package, the longest half. GODEBUG=asyncpreemptoff=1 does
 // not help: it is asked all the same, where a function begins.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/zcbench/zcbench/machine/counter"
@@ -42,6 +43,9 @@ type xdpPace struct {
 
 func newXDPLink(t Tools, mtu int, pace xdpPace) (_ *xdpLink, err error) {
 	l := &xdpLink{from: t.SenderCPUs, to: t.ReceiverCPUs, pace: pace}
+	if runtime.GOMAXPROCS(0) < 4 { // what reads the counters sleeps without a word to the scheduler
+		runtime.GOMAXPROCS(4)
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/internal/nopreempt"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/packet/xdp"
@@ -244,20 +246,26 @@ func (r *ourRung) look(cpus []int) {
 		r.done <- err
 		return
 	}
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
+	var sleep sock.Sleeper
+	var kept nopreempt.Keeper
 	for {
 		select {
 		case <-r.stop:
 			r.done <- nil
 			return
 		case rests := <-r.rest: // then it does not disturb the other's CPU
-			if tick.Stop(); !rests {
-				tick.Reset(lookEvery)
+			for rests {
+				select {
+				case <-r.stop:
+					r.done <- nil
+					return
+				case rests = <-r.rest:
+				}
 			}
-			continue
-		case <-tick.C:
+		default:
 		}
+		sleep.Sleep(lookEvery)
+		kept.Absorb()
 		if _, err := r.rung.Read(); err != nil {
 			r.done <- err
 			return

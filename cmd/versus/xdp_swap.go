@@ -46,7 +46,8 @@ func (l *xdpLink) swapped(ctx context.Context, c xdpCase, b xdpBench, d, each ti
 	}
 	defer theirs.close()
 	defer program.Close()
-	// The kernel's XDP dispatcher knows all programs that are attached anywhere: both, in all turns.
+	// The kernel's XDP dispatcher knows all programs that are attached anywhere: both, in all
+	// turns.
 	var also io.Closer
 	if err := l.spare.TG.Netns.Do(func() (err error) { also, err = ours.rung.Also(l.spare.TG.Dev); return err }); err != nil {
 		return got, err

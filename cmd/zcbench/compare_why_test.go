@@ -221,8 +221,8 @@ func mustNameCopyFirst(t *testing.T, e why.End) {
 	}
 }
 
-// unplaced is the difference that a clock gives to the ends of sections without interrupts: of which
-// class that is it cannot say, so it is in what stays unexplained. Cycles are sampled there.
+// unplaced is the difference that a clock gives to the ends of sections without interrupts: of
+// which class that is it cannot say, so it is in what stays unexplained. Cycles are sampled there.
 func unplaced(e why.End) float64 {
 	for _, l := range e.Classes {
 		if l.Name == string(profile.IRQOffEnd) && e.Event == "cpu-clock" {

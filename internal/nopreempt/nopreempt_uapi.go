@@ -7,8 +7,8 @@
 // it hands its P, the right to run Go code, to another thread, and sleeps until that one hands it
 // back (stoplockedm, startlockedm). These are two wake-ups, often between CPUs, up to 50 times a
 // second; on a busy machine the flow stands still for milliseconds. Round trips show it: p99.9 over
-// veth was 0.70 of what it is without this package, the longest half. GODEBUG=asyncpreemptoff=1 does
-// not help: it is asked all the same, where a function begins.
+// veth was 0.70 of what it is without this package, the longest half. GODEBUG=asyncpreemptoff=1
+// does not help: it is asked all the same, where a function begins.
 //
 // Each data path has a P of its own beside those of everything else, so nobody waits for it.
 package nopreempt
@@ -20,9 +20,9 @@ type Keeper struct{ calls uint32 }
 
 // every is how many calls a request of the runtime's waits for, at most. A collection of garbage
 // needs all threads for a moment: it asks each 100 us or more often (stopTheWorldWithSema,
-// suspendG), with a signal that ends a sleep, and so has each thread within some milliseconds. (With
-// GODEBUG=asyncpreemptoff=1 there is no signal: then it waits for as many sleeps.) What comes once
-// in 10 ms gets through once in so many times.
+// suspendG), with a signal that ends a sleep, and so has each thread within some milliseconds.
+// (With GODEBUG=asyncpreemptoff=1 there is no signal: then it waits for as many sleeps.) What comes
+// once in 10 ms gets through once in so many times.
 const every = 16
 
 // Absorb passes over that the runtime has asked this goroutine to let others run. It comes right

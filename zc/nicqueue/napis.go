@@ -73,9 +73,9 @@ func numbered(all []nic.Queue, id int) (q nic.Queue, ok bool) {
 	return all[i], true
 }
 
-// Serves reports whether the NAPI instance with that number is, or was, the queue's. That of another
-// interface is not. ok is false where it could not be found out. Only a number that is seen for the
-// first time costs more than a look at a table.
+// Serves reports whether the NAPI instance with that number is, or was, the queue's. That of
+// another interface is not. ok is false where it could not be found out. Only a number that is seen
+// for the first time costs more than a look at a table.
 func (q *Queue) Serves(napi uint32) (serves, ok bool) {
 	switch napi {
 	case q.NAPI:

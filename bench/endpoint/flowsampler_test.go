@@ -41,8 +41,8 @@ func TestFlowInterval(t *testing.T) {
 		{10 * time.Second, 1, 20 * time.Millisecond, true},
 		{time.Minute, 1, 100 * time.Millisecond, true},
 		{10 * time.Minute, 1, 100 * time.Millisecond, true},
-		{10 * time.Second, 64, 71 * time.Millisecond, false},
-		{time.Hour, 8, 3169 * time.Millisecond, false},
+		{10 * time.Second, 64, 77 * time.Millisecond, false},
+		{time.Hour, 8, 3457 * time.Millisecond, false},
 	} {
 		interval, wish := flowInterval(x.length, x.flows)
 		if interval != x.want || (interval == wish) != x.wished {

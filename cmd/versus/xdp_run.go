@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/flow/sock"
-	"github.com/zcbench/zcbench/internal/nopreempt"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/packet/xdp"
@@ -247,7 +246,6 @@ func (r *ourRung) look(cpus []int) {
 		return
 	}
 	var sleep sock.Sleeper
-	var kept nopreempt.Keeper
 	for {
 		select {
 		case <-r.stop:
@@ -265,7 +263,6 @@ func (r *ourRung) look(cpus []int) {
 		default:
 		}
 		sleep.Sleep(lookEvery)
-		kept.Absorb()
 		if _, err := r.rung.Read(); err != nil {
 			r.done <- err
 			return

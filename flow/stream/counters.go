@@ -5,8 +5,6 @@ package stream
 import (
 	"sync/atomic"
 	"time"
-
-	"github.com/zcbench/zcbench/internal/nopreempt"
 )
 
 // Counters is a snapshot of what a data path has done since the flow began.
@@ -77,7 +75,6 @@ type Meter struct {
 	c Counters // others load them atomically; its Calls are those that could not sleep
 	_ [64]byte
 
-	thread   nopreempt.Keeper
 	arrivals *Arrivals    // of a flow that is timed
 	trips    *Trips       // of a sender of requests
 	packets  *PacketTrips // of one whose requests are packets
@@ -143,22 +140,11 @@ func (m *Meter) LostTrip() { bump(&m.c.TripsLost, 1) }
 // LateAnswer is described at [Meter.LostTrip].
 func (m *Meter) LateAnswer() { bump(&m.c.AnswersLate, 1) }
 
-// Call counts one system call that does not sleep. Where it comes right after it, before any
-// function that is not inlined, the runtime leaves the thread where it is (package nopreempt).
-//
-//go:nosplit
-func (m *Meter) Call() {
-	m.thread.Absorb()
-	bump(&m.c.Calls, 1)
-}
+// Call counts one system call that does not sleep.
+func (m *Meter) Call() { bump(&m.c.Calls, 1) }
 
-// Wait is [Meter.Call] of one that may sleep.
-//
-//go:nosplit
-func (m *Meter) Wait() {
-	m.thread.Absorb()
-	bump(&m.c.Waits, 1)
-}
+// Wait counts one system call that may sleep.
+func (m *Meter) Wait() { bump(&m.c.Waits, 1) }
 
 // ZeroCopy counts n bytes that the kernel says were not copied.
 func (m *Meter) ZeroCopy(n uint64) { bump(&m.c.ZeroCopyBytes, n) }

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/zcbench/zcbench/internal/nopreempt"
 	"golang.org/x/sys/unix"
 )
 
@@ -19,7 +18,6 @@ type native struct {
 	enterFD    uintptr // fd, or its index once registered
 	enterFlags uintptr // IORING_ENTER_REGISTERED_RING once registered
 	waitFlags  uintptr // of an enter that may sleep
-	thread     nopreempt.Keeper
 
 	sq      submissionQueue
 	cq      *completionQueue // the Ring's
@@ -150,7 +148,6 @@ func (e *native) enterNow(getEvents bool) (int, unix.Errno) {
 		flags |= enterGetEvents
 	}
 	n, _, errno := unix.RawSyscall6(unix.SYS_IO_URING_ENTER, e.enterFD, uintptr(e.sq.flush()), 0, flags, 0, 0)
-	e.thread.Absorb()
 	if errno != 0 {
 		return 0, errno
 	}
@@ -163,7 +160,6 @@ func (e *native) enterNow(getEvents bool) (int, unix.Errno) {
 func (e *native) enterWait(n int, w *waitArg) (int, unix.Errno) {
 	k, _, errno := unix.RawSyscall6(unix.SYS_IO_URING_ENTER, e.enterFD, uintptr(e.sq.flush()), uintptr(min(n, math.MaxUint32)), e.waitFlags|e.enterFlags,
 		uintptr(unsafe.Pointer(&w.arg)), unsafe.Sizeof(w.arg))
-	e.thread.Absorb()
 	if errno != 0 {
 		return 0, errno
 	}

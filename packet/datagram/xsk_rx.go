@@ -125,8 +125,8 @@ func (r *XSKReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		if some {
 			continue
 		}
-		r.sockets.Wait(waitMs * time.Millisecond)
 		m.Wait()
+		r.sockets.Wait(waitMs * time.Millisecond)
 		if r.waits() {
 			continue
 		}

@@ -301,8 +301,8 @@ func (r *receiver) takeFrames(m *stream.Meter, limit time.Duration) (some bool) 
 		}
 		if n == 0 {
 			if limit > 0 {
-				r.sockets.Wait(limit)
 				m.Wait()
+				r.sockets.Wait(limit)
 			}
 			return some
 		}

@@ -216,7 +216,8 @@ func (l *ladder) talk() {
 
 func waitFor(t *testing.T, what string, there func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !there(); time.Sleep(2 * time.Millisecond) {
+	// A flood's first frames have taken 4 to 20 s on a virtual machine, in the kernel.
+	for end := time.Now().Add(90 * time.Second); !there(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain for %s", what)
 		}

@@ -50,11 +50,13 @@ func xdpCommand(o *options) *cobra.Command {
 		Long: `xdp has the generator of pktgen-xdp send frames of 60 bytes over a veth pair of its
 own, whose receiving end is polled by a NAPI thread on the receiver's CPU, to the
 program of the modes xdp-drop, xdp-tx and xdp-pass and to that of xdp-bench (xdp-tools),
-in turn, ABBA, within one flood: what the machine does meanwhile is the same for both. What the receiver's interface counted decides, for both. What
-the two counted must add up to that, to the last frame; with --turns 0 what each counted.
+in turns, ABBA, within one flood: what the machine does meanwhile is the same for both.
+What the receiver's interface counted decides, for both. What the two counted must add
+up to that, to the last frame; with --turns 0 what each counted.
 
 With --tries there is no other tool: the time of a frame is measured ten times, and
-said how much it varies, so many times, beside that of a loop that only computes.`,
+said how much it varies, so many times, beside a loop that only computes and one that
+hands a line of the cache to and fro between the two CPUs.`,
 		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if x.bench.dispatcher && !cmd.Flags().Changed("turns") {

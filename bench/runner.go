@@ -97,6 +97,9 @@ var (
 	endGrace = 10 * time.Second
 )
 
+// usualStall is what an end takes when nobody says, and what files and flags have by themselves.
+const usualStall = 10 * time.Second
+
 // startDelay is how far ahead of the controller's clock a run starts, so that
 // both agents know of it in time. A slow link adds to it, see [Runner.delay].
 const startDelay = 20 * time.Millisecond
@@ -300,7 +303,7 @@ func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 	startNs := host.Monotonic() + int64(delay)
 	window := r.Opt.window(p)
 	out.startUTCNs = time.Now().Add(delay + r.Opt.RampUp).UnixNano()
-	limit := delay + r.Opt.RampUp + window + r.Opt.RampDown + r.wait(peerWait) + r.wait(endGrace) + r.grace()
+	limit := delay + r.Opt.RampUp + window + r.Opt.RampDown + r.wait(peerWait) + r.endWait() + r.grace()
 	type answer struct {
 		h   *host.Host
 		res wire.EndResult
@@ -347,6 +350,15 @@ func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 }
 
 func (r *Runner) wait(usual time.Duration) time.Duration { return cmp.Or(r.Wait, usual) }
+
+// endWait is how long the last of the flow is waited for: what may stall for longer than usual may
+// end as late.
+func (r *Runner) endWait() time.Duration {
+	if r.Opt.Stall > usualStall {
+		return max(r.Opt.Stall, r.wait(endGrace))
+	}
+	return r.wait(endGrace)
+}
 
 func (r *Runner) grace() time.Duration { return cmp.Or(r.Grace, runGrace) }
 
@@ -397,7 +409,7 @@ func (r *Runner) schedule(h *host.Host, startNs int64, window time.Duration) wir
 	from := start + int64(r.Opt.RampUp)
 	to := from + int64(window)
 	s := wire.Schedule{StartNs: start, FromNs: from, ToNs: to, StopNs: to + int64(r.Opt.RampDown),
-		PeerWaitNs: int64(r.wait(peerWait)), GraceNs: int64(r.wait(endGrace)), StallNs: int64(r.Opt.Stall), MaxCopiedFrac: r.Opt.MaxCopied}
+		PeerWaitNs: int64(r.wait(peerWait)), GraceNs: int64(r.endWait()), StallNs: int64(r.Opt.Stall), MaxCopiedFrac: r.Opt.MaxCopied}
 	if r.Opt.Bytes > 0 {
 		s.FromNs, s.ToNs, s.StopBytes = 0, 0, r.Opt.Bytes
 	}

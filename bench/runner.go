@@ -303,7 +303,7 @@ func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 	startNs := host.Monotonic() + int64(delay)
 	window := r.Opt.window(p)
 	out.startUTCNs = time.Now().Add(delay + r.Opt.RampUp).UnixNano()
-	limit := delay + r.Opt.RampUp + window + r.Opt.RampDown + r.wait(peerWait) + r.endWait() + r.grace()
+	limit := delay + r.Opt.RampUp + window + r.Opt.RampDown + r.wait(peerWait) + r.wait(endGrace) + r.grace()
 	type answer struct {
 		h   *host.Host
 		res wire.EndResult
@@ -349,15 +349,14 @@ func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 	}
 }
 
-func (r *Runner) wait(usual time.Duration) time.Duration { return cmp.Or(r.Wait, usual) }
-
-// endWait is how long the last of the flow is waited for: what may stall for longer than usual may
-// end as late.
-func (r *Runner) endWait() time.Duration {
+// wait is how long the other end is waited for, or the last of the flow. A run whose payload may
+// stay away for longer than usual may be as late in these.
+func (r *Runner) wait(usual time.Duration) time.Duration {
+	usual = cmp.Or(r.Wait, usual)
 	if r.Opt.Stall > usualStall {
-		return max(r.Opt.Stall, r.wait(endGrace))
+		return max(usual, r.Opt.Stall)
 	}
-	return r.wait(endGrace)
+	return usual
 }
 
 func (r *Runner) grace() time.Duration { return cmp.Or(r.Grace, runGrace) }
@@ -409,7 +408,7 @@ func (r *Runner) schedule(h *host.Host, startNs int64, window time.Duration) wir
 	from := start + int64(r.Opt.RampUp)
 	to := from + int64(window)
 	s := wire.Schedule{StartNs: start, FromNs: from, ToNs: to, StopNs: to + int64(r.Opt.RampDown),
-		PeerWaitNs: int64(r.wait(peerWait)), GraceNs: int64(r.endWait()), StallNs: int64(r.Opt.Stall), MaxCopiedFrac: r.Opt.MaxCopied}
+		PeerWaitNs: int64(r.wait(peerWait)), GraceNs: int64(r.wait(endGrace)), StallNs: int64(r.Opt.Stall), MaxCopiedFrac: r.Opt.MaxCopied}
 	if r.Opt.Bytes > 0 {
 		s.FromNs, s.ToNs, s.StopBytes = 0, 0, r.Opt.Bytes
 	}

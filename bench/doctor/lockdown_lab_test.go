@@ -58,7 +58,7 @@ func latencyRun(t *testing.T, mode string) string {
 	t.Helper()
 	for d := 2 * time.Second; ; d *= 4 {
 		out, err := exec.Command("zcbench", "run", "--sut", "netns:sut", "--tg", "netns:tg", "--rx", "zcrx", "--tx", "tcp", "--pace", "80M",
-			"--sndbuf", "256K", "--rcvbuf", "1M", "--message-size", "1M", "--ramp-up", "3s", "--duration", d.String(),
+			"--stall", "1m", "--sndbuf", "256K", "--rcvbuf", "1M", "--message-size", "1M", "--ramp-up", "3s", "--duration", d.String(),
 			"--probe", "latency", "--layout", "1cpu", "--gate", "foreign_cores=off", "--gate", "replace=0").CombinedOutput()
 		t.Logf("%s: %v\n%s", mode, err, out)
 		said := strings.Join(strings.Fields(string(out)), " ")

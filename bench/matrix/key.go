@@ -46,7 +46,7 @@ var Keys = []Key{
 	{Name: "sample_interval", Flag: "sample-interval", Type: "duration", Help: "interval of the time series; 0: none",
 		get: func(s *Spec) string { return s.Common.SampleInterval.String() },
 		set: parsed(func(s *Spec) *time.Duration { return &s.Common.SampleInterval }, zeroOr(duration(20*time.Millisecond)))},
-	timeKey("stall", "stall", "fail if no payload arrives for this long, or the flow does not end; 0: 10s", orNone, func(s *Spec) *time.Duration { return &s.Common.Stall }),
+	timeKey("stall", "stall", "fail if nothing comes for this long: the other end, payload, or the end of the flow; 0: 10s", orNone, func(s *Spec) *time.Duration { return &s.Common.Stall }),
 }
 
 // orNone is the least of a time that may be 0, too.

@@ -76,17 +76,35 @@ func figures(f Flow, payload uint64, rx, tx time.Duration, before, after machine
 
 // run starts the receiver in the SUT's namespace and the sender in the TG's, and waits for both.
 func (t trial) run(ctx context.Context) (rx, tx *process, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, t.d+slack, fmt.Errorf("the run did not end within %v", t.d+slack))
+	ctx, cancel := t.within(ctx)
 	defer cancel()
+	if rx, tx, err = t.begin(ctx); err != nil {
+		cancel() // ends the receiver
+		if rx != nil {
+			rx.Wait()
+		}
+		return rx, tx, err
+	}
+	return rx, tx, t.end(ctx, cancel, rx, tx)
+}
+
+// within is ctx for as long as the run may take.
+func (t trial) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, t.d+slack, fmt.Errorf("the run did not end within %v", t.d+slack))
+}
+
+// begin starts both. A receiver without a sender is for the caller to end, by ctx.
+func (t trial) begin(ctx context.Context) (rx, tx *process, err error) {
 	if rx, err = t.start(ctx, t.pair.SUT.Netns, t.c.ReceiverCPUs, t.c.Receiver(t.addr(), t.port)); err != nil {
 		return nil, nil, err
 	}
-	if tx, err = t.startSender(ctx, rx); err != nil {
-		cancel() // ends the receiver
-		rx.Wait()
-		return rx, nil, err
-	}
-	err = tx.Wait()
+	tx, err = t.startSender(ctx, rx)
+	return rx, tx, err
+}
+
+// end waits for both. cancel is that of ctx, which they run by.
+func (t trial) end(ctx context.Context, cancel context.CancelFunc, rx, tx *process) error {
+	err := tx.Wait()
 	switch {
 	case err != nil:
 		cancel()
@@ -94,7 +112,7 @@ func (t trial) run(ctx context.Context) (rx, tx *process, err error) {
 	case t.c.Stays:
 		cancel()
 		rx.Wait()
-		return rx, tx, nil
+		return nil
 	default:
 		// The sender is through: a receiver that does not follow will not.
 		stop := time.AfterFunc(5*time.Second, cancel)
@@ -104,7 +122,7 @@ func (t trial) run(ctx context.Context) (rx, tx *process, err error) {
 	if err != nil {
 		err = errors.Join(err, context.Cause(ctx))
 	}
-	return rx, tx, err
+	return err
 }
 
 func (t trial) start(ctx context.Context, ns *veth.Netns, cpus []int, line []string) (*process, error) {

@@ -50,6 +50,8 @@ type options struct {
 	against   string
 	other     Tools // of the folder against
 	mtu, reps int
+	duration  time.Duration
+	turns     time.Duration // of flows that are all under way; 0: one run after the other
 	bufMax    units.Bytes
 	only      string
 	json      bool
@@ -79,6 +81,9 @@ In the layout apart the receiver's softirqs run on the sender's CPU, as veth doe
 by itself; in the layout together each end's run on its own CPU, by RPS, and the
 receiver is the limit.
 
+With --turns all flows of a round are under way at once, and all but one are
+stopped (SIGSTOP): what the machine does meanwhile is the same for all.
+
 It needs root. Exit status: 0 done, 1 a run failed, or with --gate a target is
 not met, 2 wrong usage.`,
 		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
@@ -88,6 +93,7 @@ not met, 2 wrong usage.`,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	o.addFlags(cmd.PersistentFlags())
+	cmd.Flags().DurationVar(&o.turns, "turns", 0, "all flows of a round are under way at once, all but one stopped, each for so long in turn, such as 60ms; 0: one run after the other")
 	cmd.AddCommand(smallCommand(&o), xdpCommand(&o))
 	return cmd
 }
@@ -103,7 +109,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.against, "against", "", "compare with the zcrecv and zcsend of this folder, such as those of a release, and not with other tools")
 	f.IntVar(&o.mtu, "mtu", 1500, "MTU of the veth pair")
 	f.IntVar(&o.reps, "reps", 8, "pairs of runs per comparison, after one warm-up; 6 or more give intervals")
-	f.DurationVar(&o.tools.Duration, "duration", 2*time.Second, "length of one run, whole seconds (iperf3 has no others)")
+	f.DurationVar(&o.duration, "duration", 2*time.Second, "length of one run, whole seconds (iperf3 has no others)")
 	f.Var(&o.tools.SenderCPUs, "sender-cpu", "CPU of the sender's threads, or several")
 	f.Var(&o.tools.ReceiverCPUs, "receiver-cpu", "CPU of the receiver's threads, or several")
 	f.StringVar(&o.tools.Congestion, "congestion", o.tools.Congestion, "congestion control of both")
@@ -123,12 +129,14 @@ const (
 )
 
 func (o *options) check() error {
-	d := o.tools.Duration
+	d := o.duration
 	switch {
 	case d < time.Second || d%time.Second != 0 || d > time.Hour:
 		return usageError{fmt.Errorf("--duration %v: must be whole seconds, 1s to 1h", d)}
 	case o.reps < 1 || o.reps > 1000:
 		return usageError{fmt.Errorf("--reps %d: must be 1 to 1000", o.reps)}
+	case o.turns != 0 && (o.turns < 20*time.Millisecond || o.turns > time.Second):
+		return usageError{fmt.Errorf("--turns %v: must be 0, or 20ms to 1s", o.turns)}
 	case o.mtu < 1280 || o.mtu > 65535:
 		return usageError{fmt.Errorf("--mtu %d: must be 1280 to 65535", o.mtu)}
 	case o.nice < -20 || o.nice > 19:
@@ -149,6 +157,7 @@ func (o *options) check() error {
 		return usageError{fmt.Errorf("--rivals: %w", err)}
 	}
 	o.field.Flows = o.flows
+	o.last(d)
 	if _, err := regexp.Compile(o.only); err != nil {
 		return usageError{fmt.Errorf("--only: %w", err)}
 	}
@@ -162,11 +171,11 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	if err := o.find(); err != nil {
 		return err
 	}
-	groups, outcomes := grouped(o.chosen())
+	groups, outcomes := o.planned()
 	if len(outcomes) == 0 {
 		return usageError{fmt.Errorf("--only %q: matches no comparison of these rivals and flows", o.only)}
 	}
-	pairs, err := o.pairs()
+	pairs, err := o.pairs(groups)
 	defer pairs.Close()
 	if err != nil {
 		return err
@@ -186,24 +195,27 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	return nil
 }
 
-// pairs are the veth pairs, one for each layout.
-type pairs map[Layout]*veth.Pair
+// pairs are the veth pairs of each layout: one, or in turns one for each way, so that what comes
+// late is in nobody else's count.
+type pairs map[Layout][]*veth.Pair
 
-func (o *options) pairs() (pairs, error) {
+func (o *options) pairs(groups []*group) (pairs, error) {
 	ps := pairs{}
-	for _, l := range o.field.Layouts {
-		p, err := veth.New(veth.Options{MTU: o.mtu, TCPBufMax: int(o.bufMax)})
-		if err != nil {
-			return ps, err
-		}
-		ps[l] = p
-		if o.bufMax == 0 {
-			if err := hostAutotuning(p); err != nil {
+	for _, g := range groups {
+		for n := len(ps[g.layout]); n == 0 || o.turns > 0 && n < len(g.ways); n++ {
+			p, err := veth.New(veth.Options{MTU: o.mtu, TCPBufMax: int(o.bufMax)})
+			if err != nil {
 				return ps, err
 			}
-		}
-		if err := l.arrange(p, o.tools.SenderCPUs, o.tools.ReceiverCPUs); err != nil {
-			return ps, err
+			ps[g.layout] = append(ps[g.layout], p)
+			if o.bufMax == 0 {
+				if err := hostAutotuning(p); err != nil {
+					return ps, err
+				}
+			}
+			if err := g.layout.arrange(p, o.tools.SenderCPUs, o.tools.ReceiverCPUs); err != nil {
+				return ps, err
+			}
 		}
 	}
 	return ps, nil
@@ -211,8 +223,10 @@ func (o *options) pairs() (pairs, error) {
 
 // Close lets go of the pairs.
 func (ps pairs) Close() {
-	for _, p := range ps {
-		p.Close()
+	for _, of := range ps {
+		for _, p := range of {
+			p.Close()
+		}
 	}
 }
 
@@ -246,6 +260,20 @@ func (o *options) chosen() []Comparison {
 	}
 	return slices.DeleteFunc(all, func(c Comparison) bool { return !re.MatchString(c.Name) })
 }
+
+// planned is what is to be compared. In turns the tools are told to last until all had theirs.
+func (o *options) planned() ([]*group, []*Outcome) {
+	groups, outcomes := grouped(o.chosen())
+	if o.turns == 0 || len(groups) == 0 {
+		return groups, outcomes
+	}
+	most := slices.MaxFunc(groups, func(a, b *group) int { return len(a.ways) - len(b.ways) })
+	o.last(stretch(len(most.ways), o.duration, o.turns))
+	return grouped(o.chosen())
+}
+
+// last is how long the tools are told to run.
+func (o *options) last(d time.Duration) { o.tools.Duration, o.other.Duration = d, d }
 
 func (o *options) print(out io.Writer, rep *report) error {
 	if o.json {

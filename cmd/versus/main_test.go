@@ -12,7 +12,7 @@ import (
 func TestWrongUsage(t *testing.T) {
 	for _, line := range []string{
 		"--layouts 1cpu", "--layouts apart,apart", "--flows 0", "--flows 1,65", "--flows x", "--flows 99999999999999999999", "--rivals kperf",
-		"--sender-cpu 1024", "--receiver-cpu -1", "--receiver-cpu 0,x", "--duration 1500ms", "--duration 0s", "--reps 0", "--mtu 600", "--nice 20", "--only (", "--no-such",
+		"--sender-cpu 1024", "--receiver-cpu -1", "--receiver-cpu 0,x", "--duration 1500ms", "--duration 0s", "--reps 0", "--turns 5ms", "--turns 2s", "--turns x", "--mtu 600", "--nice 20", "--only (", "--no-such",
 	} {
 		cmd := command()
 		cmd.SetArgs(strings.Fields(line))

@@ -53,7 +53,7 @@ func TestSummaryWithoutPairs(t *testing.T) {
 		t.Errorf("verdicts %v and %v of nothing", s.Throughput.Verdict, s.CPU.Verdict)
 	}
 	var out bytes.Buffer
-	if err := printTable(&out, []summary{s}); err != nil || !strings.Contains(out.String(), "unsupported here: no io_uring") {
+	if err := printTable(&out, []summary{s}, false); err != nil || !strings.Contains(out.String(), "unsupported here: no io_uring") {
 		t.Errorf("%v, printed\n%s", err, out.String())
 	}
 	if _, err := json.Marshal(s); err != nil {
@@ -63,7 +63,7 @@ func TestSummaryWithoutPairs(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	var out bytes.Buffer
-	if err := printTable(&out, []summary{outcome().summary()}); err != nil {
+	if err := printTable(&out, []summary{outcome().summary()}, true); err != nil {
 		t.Fatal(err)
 	}
 	var rows []string

@@ -68,7 +68,7 @@ func (p *performer) perform(ctx context.Context, groups []*group) error {
 	}
 	turns := plan(sizes, p.opts.reps)
 	p.patience = patience{limit: p.opts.maxForeign, each: p.opts.retries, left: len(turns)}
-	p.progress.begin(turns, p.opts.tools.Duration)
+	p.progress.begin(turns, p.opts.duration, p.opts.turns)
 	defer p.progress.end()
 	for _, t := range turns {
 		err := p.settle(ctx, groups[t.group], t.runs)
@@ -88,6 +88,13 @@ func (p *performer) settle(ctx context.Context, g *group, runs []matrix.Place) e
 	var got map[int]Measured
 	turn := func() (foreign float64, err error) {
 		got = map[int]Measured{}
+		if p.opts.turns > 0 {
+			got, err = p.together(ctx, g, runs)
+			for _, m := range got {
+				foreign = max(foreign, m.Foreign)
+			}
+			return foreign, err
+		}
 		for _, at := range runs {
 			if g.lost[at.At] != "" {
 				continue
@@ -118,14 +125,18 @@ func (p *performer) settle(ctx context.Context, g *group, runs []matrix.Place) e
 }
 
 func (p *performer) one(ctx context.Context, g *group, at matrix.Place) (Measured, error) {
-	who := g.ways[at.At]
-	p.progress.run(g.name, who.Name, at)
-	port := firstPort + p.runs%ports
-	p.runs++
-	m, err := trial{p.pairs[g.layout], who, port, p.opts.nice, p.opts.tools.Duration}.measure(ctx)
+	p.progress.run(g.name, g.ways[at.At].Name, at)
+	m, err := p.trial(g, at, 0).measure(ctx)
 	p.progress.ran(m, err)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", g.name, err)
 	}
 	return m, err
+}
+
+// trial is a run that is to be, over a pair of the layout, on a port of its own.
+func (p *performer) trial(g *group, at matrix.Place, pair int) trial {
+	port := firstPort + p.runs%ports
+	p.runs++
+	return trial{p.pairs[g.layout][pair], g.ways[at.At], port, p.opts.nice, p.opts.tools.Duration}
 }

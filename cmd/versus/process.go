@@ -57,7 +57,9 @@ func startIn(ctx context.Context, ns *veth.Netns, nice int, cpus []int, line []s
 	p = &process{}
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Stdout, cmd.Stderr = &p.stdout, &p.stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.Cancel = func() error {
+		return errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Process.Signal(syscall.SIGCONT)) // one that is stopped hears it, too
+	}
 	cmd.WaitDelay = 2 * time.Second
 	if p.Program, err = program.Start(ns, cmd, func() error { return errors.Join(favour(nice), confine(cpus)) }); err != nil {
 		return nil, err

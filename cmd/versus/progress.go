@@ -21,12 +21,17 @@ type progress struct {
 
 func newProgress(w io.Writer) *progress { return &progress{w: w} }
 
-func (p *progress) begin(turns []turn, d time.Duration) {
+// begin shows what is ahead: runs of d each, one after the other or in turns of each.
+func (p *progress) begin(turns []turn, d, each time.Duration) {
+	cost := d + startCost
+	if each > 0 {
+		cost = startTakes + 2*time.Duration(turnsOf(d, each))*(each+turnSettles+turnEnds)
+	}
 	for _, t := range turns {
 		p.all += len(t.runs)
 	}
 	fmt.Fprintf(p.w, "%d runs, about %v, longer when others disturb; Ctrl-C shows what there is until then\n",
-		p.all, (time.Duration(p.all) * (d + startCost)).Round(time.Second))
+		p.all, (time.Duration(p.all) * cost).Round(time.Second))
 }
 
 func (p *progress) run(group, way string, at matrix.Place) {

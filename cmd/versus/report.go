@@ -22,6 +22,7 @@ type report struct {
 	Zcbench     string    `json:"zcbench"`
 	MTU         int       `json:"mtu"`
 	DurationS   float64   `json:"duration_s"`
+	TurnsS      float64   `json:"turns_s,omitempty"` // all under way at once, each so long in turn
 	SenderCPU   []int     `json:"sender_cpu"`
 	ReceiverCPU []int     `json:"receiver_cpu"`
 	Congestion  string    `json:"congestion"`
@@ -33,7 +34,7 @@ type report struct {
 
 func newReport(o *options) *report {
 	t := o.tools
-	r := &report{Kernel: kernel(), Against: o.rivalNames(), Zcbench: version.Tool(), MTU: o.mtu, DurationS: t.Duration.Seconds(),
+	r := &report{Kernel: kernel(), Against: o.rivalNames(), Zcbench: version.Tool(), MTU: o.mtu, DurationS: o.duration.Seconds(), TurnsS: o.turns.Seconds(),
 		Nice: o.nice, SenderCPU: t.SenderCPUs, ReceiverCPU: t.ReceiverCPUs, Congestion: t.Congestion, Buffers: "auto-tuned by the kernel, this host's tcp_rmem and tcp_wmem"}
 	if o.bufMax > 0 {
 		r.Buffers = fmt.Sprintf("auto-tuned by the kernel, up to %v", &o.bufMax)
@@ -74,9 +75,17 @@ func (r *report) missed() bool {
 
 func (r *report) print(out io.Writer) error {
 	fmt.Fprintf(out, "zcbench %s against %s over veth, MTU %d, kernel %s\n", r.Zcbench, r.Against, r.MTU, r.Kernel)
-	fmt.Fprintf(out, "sender on CPU %s, receiver on CPU %s, %s, nice %d, %g s a run, socket buffers %s\n", counter.FormatCPUList(r.SenderCPU), counter.FormatCPUList(r.ReceiverCPU), r.Congestion, r.Nice, r.DurationS, r.Buffers)
+	fmt.Fprintf(out, "sender on CPU %s, receiver on CPU %s, %s, nice %d, %s, socket buffers %s\n", counter.FormatCPUList(r.SenderCPU), counter.FormatCPUList(r.ReceiverCPU), r.Congestion, r.Nice, r.lengths(), r.Buffers)
 	fmt.Fprintf(out, "load average before %s, after %s (the comparison itself keeps two cores busy)\n\n", r.Load[0], r.Load[1])
-	return printTable(out, r.Comparisons)
+	return printTable(out, r.Comparisons, r.TurnsS > 0)
+}
+
+// lengths says how long runs are, and how they take turns.
+func (r *report) lengths() string {
+	if r.TurnsS > 0 {
+		return fmt.Sprintf("%g s each in turns of %g ms, all under way", r.DurationS, 1000*r.TurnsS)
+	}
+	return fmt.Sprintf("%g s a run", r.DurationS)
 }
 
 func kernel() string {

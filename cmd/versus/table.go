@@ -9,8 +9,9 @@ import (
 	"text/tabwriter"
 )
 
-// printTable writes the outcome for people: a line for each figure of a comparison.
-func printTable(out io.Writer, sums []summary) error {
+// printTable writes the outcome for people: a line for each figure of a comparison. inTurns says
+// that all were under way at once.
+func printTable(out io.Writer, sums []summary, inTurns bool) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "COMPARISON\tFIGURE\tOURS\tTHEIRS\tRATIO\tTARGET\tVERDICT")
 	for i := range sums {
@@ -26,7 +27,7 @@ func printTable(out io.Writer, sums []summary) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := io.WriteString(out, footnotes(sums))
+	_, err := io.WriteString(out, footnotes(sums, inTurns))
 	return err
 }
 
@@ -49,12 +50,16 @@ func (s *summary) state() string {
 	return ""
 }
 
-func footnotes(sums []summary) string {
+func footnotes(sums []summary, inTurns bool) string {
 	var b strings.Builder
 	fmt.Fprintln(&b)
 	fmt.Fprintln(&b, "Figures are medians. RATIO is ours / theirs over pairs of neighbouring runs: Hodges-Lehmann estimate")
 	fmt.Fprintln(&b, "[exact interval of the Wilcoxon signed-rank distribution, at least 95 %; it needs 6 pairs].")
-	fmt.Fprintln(&b, "CPU is the time of both processes, start to end, and of the softirqs outside of them, per 1e9 bytes of")
+	when := "start to end"
+	if inTurns {
+		when = "in their turns"
+	}
+	fmt.Fprintf(&b, "CPU is the time of both processes, %s, and of the softirqs outside of them, per 1e9 bytes of\n", when)
 	fmt.Fprintln(&b, "payload received by the receiver's interface; receiver and sender are one process each.")
 	fmt.Fprintln(&b, "A minimum is met when the interval reaches it and stays at or above its floor (0.97; 0.95 of several")
 	fmt.Fprintln(&b, "flows); a maximum when the whole interval does.")

@@ -90,7 +90,7 @@ func once(t *testing.T, rx string, unit time.Duration, args ...string) (r result
 	before := DeviceState(t)
 	cmd := exec.Command("zcbench", append([]string{"run", "--sut", "netns:" + RXNS, "--tg", "netns:" + TXNS, "--rx", rx, "--tx", "tcp",
 		"--touch", "verify", "--ramp-up", (8 * unit).String(), "--duration", (8 * unit).String(), "--ramp-down", (2 * unit).String(),
-		"--sample-interval", "0", "--sndbuf", "256K", "--rcvbuf", "1M", "--json", "--gate", "foreign_cores=off", "--gate", "replace=0"}, args...)...)
+		"--stall", "1m", "--sample-interval", "0", "--sndbuf", "256K", "--rcvbuf", "1M", "--json", "--gate", "foreign_cores=off", "--gate", "replace=0"}, args...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

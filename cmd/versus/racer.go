@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"golang.org/x/sys/unix"
+)
+
+// racer is a way that is under way, and stopped but for its turns.
+type racer struct {
+	trial
+	whole  context.Context // the comparison
+	ctx    context.Context // what its processes live by
+	cancel context.CancelFunc
+	rx, tx *process
+
+	from rtnl.Stats // of the interface, which nobody else has
+	used used
+}
+
+// used is what a way's turns used, each from before it went on until it was at rest. Its pace is
+// of the time between.
+type used struct {
+	payload  uint64
+	rx, tx   time.Duration // CPU time of its processes
+	busy     time.Duration // of all CPUs
+	wall     time.Duration
+	softirqs softirqs
+
+	paceBytes uint64
+	paced     time.Duration
+}
+
+// measured are the figures, where others kept so many cores busy.
+func (u used) measured(foreign float64) Measured {
+	gb, cpu := float64(u.payload)/1e9, u.rx+u.tx
+	total := max(cpu, u.busy-time.Duration(foreign*float64(u.wall)))
+	return Measured{Gbps: float64(u.paceBytes) * 8 / 1e9 / u.paced.Seconds(), CPUPGB: total.Seconds() / gb,
+		RxCPUPGB: u.rx.Seconds() / gb, TxCPUPGB: u.tx.Seconds() / gb, Foreign: foreign, softirq: u.softirqs}
+}
+
+// How one gets under way.
+const (
+	underWay    = 32 << 20 // bytes after which it is at its pace
+	beginsLimit = 8 * time.Second
+	beginsLook  = 10 * time.Millisecond
+)
+
+// How one is stopped.
+const (
+	stopLimit = 10 * time.Second
+	stopLook  = 200 * time.Microsecond
+)
+
+// beginRacer starts both ends, lets them get under way, and stops them.
+func beginRacer(ctx context.Context, t trial) (*racer, error) {
+	r := &racer{whole: ctx, trial: t, used: used{softirqs: softirqs{}}}
+	r.ctx, r.cancel = t.within(ctx)
+	var err error
+	if r.from, err = readLink(t.pair.SUT); err == nil {
+		r.rx, r.tx, err = t.begin(r.ctx)
+	}
+	if err == nil {
+		err = r.getUnderWay()
+	}
+	if err != nil {
+		err = r.failed(err)
+		r.giveUp()
+		return nil, err
+	}
+	return r, nil
+}
+
+// getUnderWay waits until the flow is at its pace, and stops it.
+func (r *racer) getUnderWay() error {
+	for end := time.Now().Add(beginsLimit); ; {
+		if err := sleep(r.ctx, beginsLook); err != nil {
+			return err
+		}
+		now, err := readLink(r.pair.SUT)
+		if err != nil {
+			return err
+		}
+		switch came := payloadBetween(r.from, now); {
+		case r.tx.HasEnded() || r.rx.HasEnded():
+			return r.endedEarly()
+		case came >= underWay:
+			return r.stop()
+		case time.Now().After(end):
+			return fmt.Errorf("%d bytes came in %v, want %d", came, beginsLimit, underWay)
+		}
+	}
+}
+
+// endedEarly is why a way is not there for its turns: what the tool says, if it says so.
+func (r *racer) endedEarly() error {
+	if _, err := r.c.Outcome(r.rx.stdout.Bytes(), r.tx.stdout.Bytes()); err != nil && r.rx.HasEnded() {
+		return fmt.Errorf("it ended before its turns were over: %w", err)
+	}
+	return errors.New("it ended before its turns were over: it must go on after it was stopped (SIGSTOP), also from the middle of a call")
+}
+
+// failed names the way and adds what its processes said, or why all was ended.
+func (r *racer) failed(err error) error { return r.failure(r.whole, err, r.rx, r.tx) }
+
+// stop stops both ends, the sender first, and gives what is under way the time to arrive.
+func (r *racer) stop() error {
+	if err := r.signal(unix.SIGSTOP, r.tx, r.rx); err != nil {
+		return err
+	}
+	for end := time.Now().Add(stopLimit); !stopped(r.tx) || !stopped(r.rx); {
+		if err := sleep(r.ctx, stopLook); err != nil {
+			return err
+		}
+		switch {
+		case r.tx.HasEnded() || r.rx.HasEnded():
+			return r.endedEarly()
+		case time.Now().After(end):
+			return fmt.Errorf("it did not stop within %v (SIGSTOP)", stopLimit)
+		}
+	}
+	return sleep(r.ctx, turnEnds)
+}
+
+// stopped says whether all threads of a process are: each does so when it is next about to return
+// to the program.
+func stopped(p *process) bool {
+	var is unix.Siginfo
+	err := unix.Waitid(unix.P_PID, p.Cmd.Process.Pid, &is, unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err == nil && is.Signo != 0
+}
+
+func (r *racer) signal(sig unix.Signal, ps ...*process) error {
+	for _, p := range ps {
+		switch err := p.Cmd.Process.Signal(sig); {
+		case p.HasEnded():
+			return r.endedEarly()
+		case err != nil:
+			return fmt.Errorf("send it %s: %w", unix.SignalName(sig), err)
+		}
+	}
+	return nil
+}
+
+// instant is a moment of a way.
+type instant struct {
+	link     rtnl.Stats
+	rx, tx   int64 // CPU time, ns
+	cpu      counter.CPUSnapshot
+	softirqs counter.Softirqs
+}
+
+func (r *racer) instant() (i instant, err error) {
+	if i.rx, err = counter.ProcessClock(r.rx.Cmd.Process.Pid); err != nil {
+		return i, err
+	}
+	if i.tx, err = counter.ProcessClock(r.tx.Cmd.Process.Pid); err != nil {
+		return i, err
+	}
+	if i.softirqs, err = counter.ReadSoftirqs(counter.FS{}); err != nil {
+		return i, err
+	}
+	if i.cpu, err = counter.ReadCPU(counter.FS{}); err != nil {
+		return i, err
+	}
+	i.link, err = readLink(r.pair.SUT)
+	return i, err
+}
+
+// turn lets the way go on for a time, and adds what it did.
+func (r *racer) turn(each time.Duration) error {
+	from, err := r.instant()
+	if err != nil {
+		return r.failed(err)
+	}
+	if err := r.goOn(each); err != nil {
+		return r.failed(err)
+	}
+	to, err := r.instant()
+	if err != nil {
+		return r.failed(err)
+	}
+	u, payload, busy := &r.used, payloadBetween(from.link, to.link), counter.Usage(from.cpu, to.cpu, nil)
+	u.payload += payload
+	u.rx += time.Duration(to.rx - from.rx)
+	u.tx += time.Duration(to.tx - from.tx)
+	u.wall += time.Duration(busy.WallS * float64(time.Second))
+	u.busy += time.Duration(busyCores(busy) * busy.WallS * float64(time.Second))
+	u.softirqs.add(counter.SoftirqsBetween(from.softirqs, to.softirqs))
+	return nil
+}
+
+// goOn lets the way go on, measures its pace, and stops it.
+func (r *racer) goOn(each time.Duration) error {
+	if err := r.signal(unix.SIGCONT, r.rx, r.tx); err != nil {
+		return err
+	}
+	var at [2]time.Time
+	var link [2]rtnl.Stats
+	for n, d := range []time.Duration{turnSettles, each} {
+		err := sleep(r.ctx, d)
+		if err == nil {
+			link[n], err = readLink(r.pair.SUT)
+		}
+		if err != nil {
+			return err
+		}
+		at[n] = time.Now()
+	}
+	r.used.paceBytes += payloadBetween(link[0], link[1])
+	r.used.paced += at[1].Sub(at[0])
+	return r.stop()
+}
+
+// finish lets both ends go on until they end by themselves, and holds what they say against what
+// the interface brought.
+func (r *racer) finish() error {
+	if r.used.payload == 0 {
+		return r.failed(errors.New("nothing came in its turns"))
+	}
+	err := r.signal(unix.SIGCONT, r.rx, r.tx)
+	if err == nil {
+		err = r.end(r.ctx, r.cancel, r.rx, r.tx)
+	}
+	if err != nil {
+		return r.failed(err)
+	}
+	to, err := readLink(r.pair.SUT)
+	if err != nil {
+		return err
+	}
+	f, err := r.c.Outcome(r.rx.stdout.Bytes(), r.tx.stdout.Bytes())
+	if err == nil {
+		err = f.check(payloadBetween(r.from, to))
+	}
+	if err != nil {
+		return r.failed(err)
+	}
+	return nil
+}
+
+// giveUp ends what is still there.
+func (r *racer) giveUp() {
+	r.cancel()
+	for _, p := range []*process{r.rx, r.tx} {
+		if p != nil {
+			p.Wait()
+		}
+	}
+}
+
+// sleep sleeps in the kernel: a timer of the Go runtime is heard by a thread that waits for a CPU
+// behind the flows.
+func sleep(ctx context.Context, d time.Duration) error {
+	for left := unix.NsecToTimespec(int64(d)); unix.Nanosleep(&left, &left) != nil; {
+	}
+	return context.Cause(ctx)
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"golang.org/x/sys/unix"
+)
+
+// In turns, all ways of a group are under way at once, and all but one are stopped (SIGSTOP): each
+// goes on for some milliseconds, ABBA, so that what a machine does meanwhile is the same for all.
+// What differs from start to start of a process, such as where its memory lies, stays in the
+// figures: each pair has its own starts.
+
+const (
+	turnSettles = 4 * time.Millisecond    // after which a flow that goes on again is at its pace
+	turnEnds    = 2 * time.Millisecond    // in which most of what is under way arrives
+	startTakes  = 1500 * time.Millisecond // roughly
+)
+
+// turnsOf is how often each way goes on, forwards and backwards, so that it has the time d.
+func turnsOf(d, each time.Duration) int { return max(1, int(math.Round(float64(d)/float64(2*each)))) }
+
+// stretch is how long the tools are told to last, so that n ways have d each in turns.
+func stretch(n int, d, each time.Duration) time.Duration {
+	turn := each + turnSettles + turnEnds
+	all := time.Duration(n) * (startTakes + 2*time.Duration(turnsOf(d, each))*turn)
+	return (all*5/4 + 2*time.Second).Truncate(time.Second)
+}
+
+// together measures a group's ways in turns. A way that this kernel does not have is lost.
+func (p *performer) together(ctx context.Context, g *group, runs []matrix.Place) (got map[int]Measured, err error) {
+	back, err := favourSelf(p.opts.nice)
+	if err != nil {
+		return nil, err
+	}
+	defer back()
+	var racers []*racer
+	var places []matrix.Place
+	defer func() {
+		for _, r := range racers {
+			r.giveUp()
+		}
+	}()
+	for _, at := range runs {
+		if g.lost[at.At] != "" {
+			continue
+		}
+		r, err := beginRacer(ctx, p.trial(g, at, len(racers)))
+		if u := (*UnsupportedError)(nil); errors.As(err, &u) {
+			g.lost[at.At] = u.Reason
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", g.name, err)
+		}
+		racers, places = append(racers, r), append(places, at)
+	}
+	ms, err := race(racers, turnsOf(p.opts.duration, p.opts.turns), p.opts.turns)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", g.name, err)
+	}
+	got = map[int]Measured{}
+	for i, at := range places {
+		p.progress.run(g.name, racers[i].c.Name, at)
+		p.progress.ran(ms[i], nil)
+		got[at.At] = ms[i]
+	}
+	return got, nil
+}
+
+// favourSelf gives the calling thread a nice value, until back is called: who ends a turn must get
+// a CPU beside flows that have it too.
+func favourSelf(nice int) (back func(), err error) {
+	runtime.LockOSThread()
+	was, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	if err == nil {
+		err = favour(nice)
+	}
+	if err != nil {
+		runtime.UnlockOSThread()
+		return nil, err
+	}
+	return func() {
+		if favour(20-was) == nil { // the call returns 20 less the value; else the thread ends with its goroutine
+			runtime.UnlockOSThread()
+		}
+	}, nil
+}
+
+// race gives each its turns, lets all end and returns what was measured.
+func race(racers []*racer, rounds int, each time.Duration) ([]Measured, error) {
+	before := readMachine()
+	for range rounds {
+		for i := range 2 * len(racers) {
+			if err := racers[min(i, 2*len(racers)-1-i)].turn(each); err != nil {
+				return nil, err
+			}
+		}
+	}
+	after := readMachine()
+	if err := errors.Join(before.err, after.err); err != nil {
+		return nil, err
+	}
+	var ours time.Duration
+	for _, r := range racers {
+		if err := r.finish(); err != nil {
+			return nil, err
+		}
+		ours += r.used.rx + r.used.tx
+	}
+	foreign := loadOf(before, after, ours).foreign
+	var ms []Measured
+	for _, r := range racers {
+		ms = append(ms, r.used.measured(foreign))
+	}
+	return ms, nil
+}

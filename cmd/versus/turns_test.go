@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/machine/veth"
+)
+
+// Each way has its time in whole ABBA, and the tools last until all had theirs.
+func TestStretch(t *testing.T) {
+	for _, c := range []struct {
+		d, each time.Duration
+		turns   int
+	}{{time.Second, 50 * time.Millisecond, 10}, {time.Second, 60 * time.Millisecond, 8}, {time.Second, time.Second, 1}, {2 * time.Second, 20 * time.Millisecond, 50}} {
+		if got := turnsOf(c.d, c.each); got != c.turns {
+			t.Errorf("%v in turns of %v: %d there and back, want %d", c.d, c.each, got, c.turns)
+		}
+		for _, n := range []int{1, 2, 9} {
+			least := time.Duration(n*2*c.turns) * c.each
+			if got := stretch(n, c.d, c.each); got < least || got%time.Second != 0 {
+				t.Errorf("%d ways of %v in turns of %v last %v, want whole seconds, %v or more", n, c.d, c.each, got, least)
+			}
+		}
+	}
+}
+
+// What others did beside is no time of the way's; that of its own processes is, at the least.
+func TestUsedMeasured(t *testing.T) {
+	u := used{payload: 2e9, rx: time.Second, tx: 2 * time.Second, busy: 4 * time.Second, wall: 2 * time.Second, paceBytes: 1e9, paced: time.Second}
+	got := u.measured(0.25)
+	want := Measured{Gbps: 8, CPUPGB: 1.75, RxCPUPGB: 0.5, TxCPUPGB: 1, Foreign: 0.25}
+	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := u.measured(2).CPUPGB; got != 1.5 {
+		t.Errorf("CPU %v s/GB, want that of the processes, 1.5", got)
+	}
+}
+
+const fakeEnd = "VERSUS_FAKE_END"
+
+// TestFakeEnd is the tool that moves a flow below: "rx ADDR", or "tx ADDR SECONDS", where the
+// one with "dies" cannot go on after it was stopped.
+func TestFakeEnd(t *testing.T) {
+	f := strings.Fields(os.Getenv(fakeEnd))
+	if len(f) == 0 {
+		return // it is no test
+	}
+	start := time.Now()
+	var n int64
+	if f[0] == "rx" {
+		l, err := net.Listen("tcp", f[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, _ = io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{c}, make([]byte, 128<<10))
+	} else {
+		c, err := net.Dial("tcp", f[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := time.ParseDuration(f[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 128<<10)
+		for time.Since(start) < d {
+			before := time.Now()
+			m, err := c.Write(b)
+			if len(f) > 3 && n > 64<<20 && time.Since(before) > 15*time.Millisecond {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += int64(m)
+		}
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(Flow{uint64(n), time.Since(start).Seconds()}); err != nil {
+		t.Fatal(err)
+	}
+	os.Exit(0)
+}
+
+// fake is a contender of the tool above.
+func fake(t *testing.T, name string, d time.Duration, more string) Contender {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := exec.LookPath("env")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := func(what string) []string {
+		return []string{env, fakeEnd + "=" + what, self, "-test.run", "^TestFakeEnd$"}
+	}
+	at := func(addr string, port int) string { return net.JoinHostPort(addr, strconv.Itoa(port)) }
+	return Contender{Name: name,
+		Receiver: func(addr string, port int) []string { return line("rx " + at(addr, port)) },
+		Sender:   func(addr string, port int) []string { return line("tx " + at(addr, port) + " " + d.String() + more) },
+		Outcome: func(receiver, _ []byte) (f Flow, err error) {
+			return f, json.Unmarshal(receiver, &f)
+		}}
+}
+
+// racing begins flows of these, which take turns.
+func racing(t *testing.T, cs ...Contender) (rs []*racer, err error) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("making network namespaces needs root")
+	}
+	for i, c := range cs {
+		pair, err := veth.New(veth.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := pair.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		r, err := beginRacer(t.Context(), trial{pair: pair, c: c, port: firstPort + i, d: time.Minute})
+		if err != nil {
+			return rs, err
+		}
+		t.Cleanup(r.giveUp)
+		rs = append(rs, r)
+	}
+	return rs, nil
+}
+
+// Flows that are all under way take turns: each moves bytes in its own, and together they say
+// what the interface brought.
+func TestIntegrationTurns(t *testing.T) {
+	rs, err := racing(t, fake(t, "a", 3*time.Second, ""), fake(t, "b", 3*time.Second, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rs {
+		for _, p := range []*process{r.rx, r.tx} {
+			if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Cmd.Process.Pid)); err != nil || !strings.Contains(string(b), ") T ") {
+				t.Errorf("%s is not stopped outside of its turns: %v %s", r.c.Name, err, b)
+			}
+		}
+	}
+	ms, err := race(rs, 4, 20*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range ms {
+		if m.Gbps <= 0 || m.CPUPGB < 0.999*(m.RxCPUPGB+m.TxCPUPGB) || m.RxCPUPGB <= 0 || m.TxCPUPGB <= 0 || rs[i].used.paced < 8*20*time.Millisecond {
+			t.Errorf("%s: %+v, paced %v", rs[i].c.Name, m, rs[i].used.paced)
+		}
+	}
+}
+
+// A tool that does not go on after it was stopped is named, and what is there of others is ended.
+func TestIntegrationTurnsOfOneThatDies(t *testing.T) {
+	rs, err := racing(t, fake(t, "lasting", time.Minute, ""), fake(t, "dying", time.Minute, " dies"))
+	for end := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(end); {
+		for _, r := range rs {
+			err = cmp.Or(err, r.turn(20*time.Millisecond))
+		}
+	}
+	if err == nil || !strings.Contains(err.Error(), "dying: it ended before its turns were over") {
+		t.Fatalf("error %v, want one that names it", err)
+	}
+	if errors.Is(err, t.Context().Err()) {
+		t.Error("it is no interruption")
+	}
+}

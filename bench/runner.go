@@ -74,7 +74,7 @@ type Runner struct {
 	// the record.
 	Around func() func(*results.Record)
 	Power  *PowerMeter   // nil: power is not measured
-	Wait   time.Duration // how long an end waits for the other, and for the last of the flow; 0: [peerWait] and [endGrace]
+	Wait   time.Duration // how long an end waits for the other, and for the last of the flow; 0: [peerWait] and [endGrace]; no less than Opt.Stall, where that is long
 	Grace  time.Duration // how much longer than its schedule a run may take to be answered; 0: [runGrace]
 	Close  time.Duration // how long an end may take to be freed once nobody wants its run; 0: [closeGrace]
 

@@ -28,3 +28,15 @@ func hostAutotuning(p *veth.Pair) error {
 	}
 	return nil
 }
+
+// noSlowStart lets a flow that was stopped go on where it was: others' turns may last longer than
+// its retransmission timeout, after which TCP begins anew (net/ipv4/tcp_output.c:
+// tcp_cwnd_restart).
+func noSlowStart(p *veth.Pair) error {
+	for _, e := range []veth.End{p.SUT, p.TG} {
+		if err := e.Netns.Do(func() error { return os.WriteFile("/proc/sys/net/ipv4/tcp_slow_start_after_idle", []byte("0"), 0o644) }); err != nil {
+			return fmt.Errorf("set tcp_slow_start_after_idle in the namespace: %w", err)
+		}
+	}
+	return nil
+}

@@ -213,6 +213,11 @@ func (o *options) pairs(groups []*group) (pairs, error) {
 					return ps, err
 				}
 			}
+			if o.turns > 0 {
+				if err := noSlowStart(p); err != nil {
+					return ps, err
+				}
+			}
 			if err := g.layout.arrange(p, o.tools.SenderCPUs, o.tools.ReceiverCPUs); err != nil {
 				return ps, err
 			}
@@ -270,6 +275,18 @@ func (o *options) planned() ([]*group, []*Outcome) {
 	most := slices.MaxFunc(groups, func(a, b *group) int { return len(a.ways) - len(b.ways) })
 	o.last(stretch(len(most.ways), o.duration, o.turns))
 	return grouped(o.chosen())
+}
+
+// takes is how long turns take, roughly.
+func (o *options) takes(turns []turn) (all time.Duration) {
+	for _, t := range turns {
+		runs := len(t.runs)
+		if o.turns > 0 {
+			runs = 1 // all at once
+		}
+		all += time.Duration(runs) * (o.tools.Duration + startCost)
+	}
+	return all
 }
 
 // last is how long the tools are told to run.

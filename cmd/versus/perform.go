@@ -68,7 +68,7 @@ func (p *performer) perform(ctx context.Context, groups []*group) error {
 	}
 	turns := plan(sizes, p.opts.reps)
 	p.patience = patience{limit: p.opts.maxForeign, each: p.opts.retries, left: len(turns)}
-	p.progress.begin(turns, p.opts.duration, p.opts.turns)
+	p.progress.begin(turns, p.opts.takes(turns))
 	defer p.progress.end()
 	for _, t := range turns {
 		err := p.settle(ctx, groups[t.group], t.runs)

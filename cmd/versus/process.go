@@ -58,7 +58,7 @@ func startIn(ctx context.Context, ns *veth.Netns, nice int, cpus []int, line []s
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Stdout, cmd.Stderr = &p.stdout, &p.stderr
 	cmd.Cancel = func() error {
-		return errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Process.Signal(syscall.SIGCONT)) // one that is stopped hears it, too
+		return errors.Join(cmd.Process.Signal(syscall.SIGTERM), p.signal(unix.SIGCONT)) // one that is stopped hears it, too
 	}
 	cmd.WaitDelay = 2 * time.Second
 	if p.Program, err = program.Start(ns, cmd, func() error { return errors.Join(favour(nice), confine(cpus)) }); err != nil {
@@ -67,6 +67,9 @@ func startIn(ctx context.Context, ns *veth.Netns, nice int, cpus []int, line []s
 	favourGroup(cmd.Process.Pid, nice)
 	return p, nil
 }
+
+// signal sends a signal to the process and what it started: they are a session of their own.
+func (p *process) signal(sig unix.Signal) error { return unix.Kill(-p.Cmd.Process.Pid, sig) }
 
 // favour sets the nice value of the calling thread: an end of a flow is to run
 // when it can, whatever else the machine does.

@@ -21,17 +21,17 @@ type progress struct {
 
 func newProgress(w io.Writer) *progress { return &progress{w: w} }
 
-// begin shows what is ahead: runs of d each, one after the other or in turns of each.
-func (p *progress) begin(turns []turn, d, each time.Duration) {
-	cost := d + startCost
-	if each > 0 {
-		cost = startTakes + 2*time.Duration(turnsOf(d, each))*(each+turnSettles+turnEnds)
-	}
+// begin shows what is ahead, which takes so long.
+func (p *progress) begin(turns []turn, all time.Duration) {
 	for _, t := range turns {
 		p.all += len(t.runs)
 	}
-	fmt.Fprintf(p.w, "%d runs, about %v, longer when others disturb; Ctrl-C shows what there is until then\n",
-		p.all, (time.Duration(p.all) * cost).Round(time.Second))
+	fmt.Fprintf(p.w, "%d runs, about %v, longer when others disturb; Ctrl-C shows what there is until then\n", p.all, all.Round(time.Second))
+}
+
+// together shows that n flows begin, which take turns.
+func (p *progress) together(group string, n int) {
+	fmt.Fprintf(p.w, "%s: %d flows in turns\n", group, n)
 }
 
 func (p *progress) run(group, way string, at matrix.Place) {

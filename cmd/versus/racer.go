@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/units"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
@@ -21,27 +22,31 @@ type racer struct {
 	cancel context.CancelFunc
 	rx, tx *process
 
-	from rtnl.Stats // of the interface, which nobody else has
-	used used
+	link    *linkReader // of the interface, which nobody else has
+	from    rtnl.Stats  // before it began
+	began   time.Time
+	stopped bool // at least once
+	used    used
 }
 
 // used is what a way's turns used, each from before it went on until it was at rest. Its pace is
 // of the time between.
 type used struct {
-	payload  uint64
-	rx, tx   time.Duration // CPU time of its processes
-	busy     time.Duration // of all CPUs
-	wall     time.Duration
-	softirqs softirqs
+	turns       int
+	first, last rtnl.Stats    // what came between turns is the way's, too: it was on its way
+	rx, tx      time.Duration // CPU time of its processes
+	cpus        counter.CPUSum
+	softirqs    softirqs
 
 	paceBytes uint64
 	paced     time.Duration
 }
 
 // measured are the figures, where others kept so many cores busy.
-func (u used) measured(foreign float64) Measured {
-	gb, cpu := float64(u.payload)/1e9, u.rx+u.tx
-	total := max(cpu, u.busy-time.Duration(foreign*float64(u.wall)))
+func (u *used) measured(foreign float64) Measured {
+	gb, cpu := float64(payloadBetween(u.first, u.last))/1e9, u.rx+u.tx
+	all := u.cpus.Usage()
+	total := max(cpu, time.Duration((busyCores(all)-foreign)*all.WallS*float64(time.Second)))
 	return Measured{Gbps: float64(u.paceBytes) * 8 / 1e9 / u.paced.Seconds(), CPUPGB: total.Seconds() / gb,
 		RxCPUPGB: u.rx.Seconds() / gb, TxCPUPGB: u.tx.Seconds() / gb, Foreign: foreign, softirq: u.softirqs}
 }
@@ -57,14 +62,21 @@ const (
 const (
 	stopLimit = 10 * time.Second
 	stopLook  = 200 * time.Microsecond
+	// drained is the most that comes of what was under way: no socket's buffers hold more.
+	drained = 64 << 20
+	// bothEnd is how long after one end of a tool the other takes to say why.
+	bothEnd = time.Second
 )
 
 // beginRacer starts both ends, lets them get under way, and stops them.
 func beginRacer(ctx context.Context, t trial) (*racer, error) {
-	r := &racer{whole: ctx, trial: t, used: used{softirqs: softirqs{}}}
+	r := &racer{whole: ctx, trial: t, used: used{softirqs: softirqs{}}, began: time.Now()}
 	r.ctx, r.cancel = t.within(ctx)
 	var err error
-	if r.from, err = readLink(t.pair.SUT); err == nil {
+	if r.link, err = newLinkReader(t.pair.SUT); err == nil {
+		r.from, err = r.link.read()
+	}
+	if err == nil {
 		r.rx, r.tx, err = t.begin(r.ctx)
 	}
 	if err == nil {
@@ -84,7 +96,7 @@ func (r *racer) getUnderWay() error {
 		if err := sleep(r.ctx, beginsLook); err != nil {
 			return err
 		}
-		now, err := readLink(r.pair.SUT)
+		now, err := r.link.read()
 		if err != nil {
 			return err
 		}
@@ -101,10 +113,22 @@ func (r *racer) getUnderWay() error {
 
 // endedEarly is why a way is not there for its turns: what the tool says, if it says so.
 func (r *racer) endedEarly() error {
-	if _, err := r.c.Outcome(r.rx.stdout.Bytes(), r.tx.stdout.Bytes()); err != nil && r.rx.HasEnded() {
-		return fmt.Errorf("it ended before its turns were over: %w", err)
+	for _, p := range []*process{r.rx, r.tx} {
+		select {
+		case <-p.Ended:
+		case <-time.After(bothEnd):
+		}
 	}
-	return errors.New("it ended before its turns were over: it must go on after it was stopped (SIGSTOP), also from the middle of a call")
+	_, err := r.c.Outcome(r.rx.stdout.Bytes(), r.tx.stdout.Bytes())
+	switch {
+	case time.Since(r.began) > r.d:
+		return fmt.Errorf("its turns took longer than the %v that it was told to last: this machine is slow now; --turns longer, or fewer tools", r.d)
+	case err != nil && !r.c.Stays:
+		return fmt.Errorf("it ended before its turns were over: %w", err)
+	case r.stopped:
+		return errors.New("it ended before its turns were over: it must go on after it was stopped (SIGSTOP), also from the middle of a call")
+	}
+	return errors.New("it ended before its turns began")
 }
 
 // failed names the way and adds what its processes said, or why all was ended.
@@ -115,6 +139,7 @@ func (r *racer) stop() error {
 	if err := r.signal(unix.SIGSTOP, r.tx, r.rx); err != nil {
 		return err
 	}
+	r.stopped = true
 	for end := time.Now().Add(stopLimit); !stopped(r.tx) || !stopped(r.rx); {
 		if err := sleep(r.ctx, stopLook); err != nil {
 			return err
@@ -137,9 +162,10 @@ func stopped(p *process) bool {
 	return err == nil && is.Signo != 0
 }
 
+// signal sends a signal to ends, with all that they started.
 func (r *racer) signal(sig unix.Signal, ps ...*process) error {
 	for _, p := range ps {
-		switch err := p.Cmd.Process.Signal(sig); {
+		switch err := p.signal(sig); {
 		case p.HasEnded():
 			return r.endedEarly()
 		case err != nil:
@@ -170,7 +196,7 @@ func (r *racer) instant() (i instant, err error) {
 	if i.cpu, err = counter.ReadCPU(counter.FS{}); err != nil {
 		return i, err
 	}
-	i.link, err = readLink(r.pair.SUT)
+	i.link, err = r.link.read()
 	return i, err
 }
 
@@ -187,12 +213,17 @@ func (r *racer) turn(each time.Duration) error {
 	if err != nil {
 		return r.failed(err)
 	}
-	u, payload, busy := &r.used, payloadBetween(from.link, to.link), counter.Usage(from.cpu, to.cpu, nil)
-	u.payload += payload
+	u := &r.used
+	if strays := payloadBetween(u.last, from.link); u.turns > 0 && strays > drained {
+		return r.failed(fmt.Errorf("%v came while it was stopped: is its program a wrapper around another session?", units.Bytes(strays)))
+	}
+	if u.turns == 0 {
+		u.first = from.link
+	}
+	u.turns, u.last = u.turns+1, to.link
 	u.rx += time.Duration(to.rx - from.rx)
 	u.tx += time.Duration(to.tx - from.tx)
-	u.wall += time.Duration(busy.WallS * float64(time.Second))
-	u.busy += time.Duration(busyCores(busy) * busy.WallS * float64(time.Second))
+	u.cpus.Add(from.cpu, to.cpu)
 	u.softirqs.add(counter.SoftirqsBetween(from.softirqs, to.softirqs))
 	return nil
 }
@@ -206,13 +237,14 @@ func (r *racer) goOn(each time.Duration) error {
 	var link [2]rtnl.Stats
 	for n, d := range []time.Duration{turnSettles, each} {
 		err := sleep(r.ctx, d)
+		before := time.Now()
 		if err == nil {
-			link[n], err = readLink(r.pair.SUT)
+			link[n], err = r.link.read()
 		}
 		if err != nil {
 			return err
 		}
-		at[n] = time.Now()
+		at[n] = before.Add(time.Since(before) / 2)
 	}
 	r.used.paceBytes += payloadBetween(link[0], link[1])
 	r.used.paced += at[1].Sub(at[0])
@@ -222,7 +254,7 @@ func (r *racer) goOn(each time.Duration) error {
 // finish lets both ends go on until they end by themselves, and holds what they say against what
 // the interface brought.
 func (r *racer) finish() error {
-	if r.used.payload == 0 {
+	if r.used.paceBytes == 0 {
 		return r.failed(errors.New("nothing came in its turns"))
 	}
 	err := r.signal(unix.SIGCONT, r.rx, r.tx)
@@ -232,7 +264,7 @@ func (r *racer) finish() error {
 	if err != nil {
 		return r.failed(err)
 	}
-	to, err := readLink(r.pair.SUT)
+	to, err := r.link.read()
 	if err != nil {
 		return err
 	}
@@ -253,6 +285,10 @@ func (r *racer) giveUp() {
 		if p != nil {
 			p.Wait()
 		}
+	}
+	if r.link != nil {
+		r.link.close()
+		r.link = nil
 	}
 }
 

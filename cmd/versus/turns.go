@@ -6,8 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"os"
 	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
@@ -20,13 +23,13 @@ import (
 // figures: each pair has its own starts.
 
 const (
-	turnSettles = 4 * time.Millisecond    // after which a flow that goes on again is at its pace
-	turnEnds    = 2 * time.Millisecond    // in which most of what is under way arrives
-	startTakes  = 1500 * time.Millisecond // roughly
+	turnSettles = 4 * time.Millisecond // after which a flow that goes on again is at its pace
+	turnEnds    = 2 * time.Millisecond // in which most of what is under way arrives
+	startTakes  = time.Second          // roughly
 )
 
-// turnsOf is how often each way goes on, forwards and backwards, so that it has the time d.
-func turnsOf(d, each time.Duration) int { return max(1, int(math.Round(float64(d)/float64(2*each)))) }
+// turnsOf is how often each way goes on, forwards and backwards, so that it has the time d or more.
+func turnsOf(d, each time.Duration) int { return int((d + 2*each - 1) / (2 * each)) }
 
 // stretch is how long the tools are told to last, so that n ways have d each in turns.
 func stretch(n int, d, each time.Duration) time.Duration {
@@ -42,6 +45,7 @@ func (p *performer) together(ctx context.Context, g *group, runs []matrix.Place)
 		return nil, err
 	}
 	defer back()
+	p.progress.together(g.name, len(runs))
 	var racers []*racer
 	var places []matrix.Place
 	defer func() {
@@ -76,8 +80,8 @@ func (p *performer) together(ctx context.Context, g *group, runs []matrix.Place)
 	return got, nil
 }
 
-// favourSelf gives the calling thread a nice value, until back is called: who ends a turn must get
-// a CPU beside flows that have it too.
+// favourSelf gives the calling thread a nice value, and its scheduler's group, until back is
+// called: who ends a turn must get a CPU beside flows that have it too.
 func favourSelf(nice int) (back func(), err error) {
 	runtime.LockOSThread()
 	was, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
@@ -88,19 +92,33 @@ func favourSelf(nice int) (back func(), err error) {
 		runtime.UnlockOSThread()
 		return nil, err
 	}
+	group := groupNice()
+	favourGroup(os.Getpid(), nice)
 	return func() {
-		if favour(20-was) == nil { // the call returns 20 less the value; else the thread ends with its goroutine
+		favourGroup(os.Getpid(), group)
+		// The call returns 20 less the value. Where it cannot be had back, the thread ends with its
+		// goroutine.
+		if favour(20-was) == nil {
 			runtime.UnlockOSThread()
 		}
 	}, nil
 }
 
+// groupNice is the nice value of this process's autogroup: "/autogroup-12 nice 0" (kernel/sched/
+// autogroup.c: proc_sched_autogroup_show_task).
+func groupNice() (nice int) {
+	b, _ := os.ReadFile("/proc/self/autogroup")
+	_, value, _ := strings.Cut(string(b), " nice ")
+	nice, _ = strconv.Atoi(strings.TrimSpace(value))
+	return nice
+}
+
 // race gives each its turns, lets all end and returns what was measured.
 func race(racers []*racer, rounds int, each time.Duration) ([]Measured, error) {
 	before := readMachine()
-	for range rounds {
-		for i := range 2 * len(racers) {
-			if err := racers[min(i, 2*len(racers)-1-i)].turn(each); err != nil {
+	for round := range rounds {
+		for _, i := range thereAndBack(len(racers), round) {
+			if err := racers[i].turn(each); err != nil {
 				return nil, err
 			}
 		}
@@ -122,4 +140,15 @@ func race(racers []*racer, rounds int, each time.Duration) ([]Measured, error) {
 		ms = append(ms, r.used.measured(foreign))
 	}
 	return ms, nil
+}
+
+// thereAndBack is the order of turns in a round: who is first, and so has two turns with the fewest
+// between them, changes from round to round.
+func thereAndBack(n, round int) (order []int) {
+	for i := range n {
+		order = append(order, (i+round)%n)
+	}
+	back := slices.Clone(order)
+	slices.Reverse(back)
+	return append(order, back...)
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,11 +12,14 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
@@ -24,7 +28,7 @@ func TestStretch(t *testing.T) {
 	for _, c := range []struct {
 		d, each time.Duration
 		turns   int
-	}{{time.Second, 50 * time.Millisecond, 10}, {time.Second, 60 * time.Millisecond, 8}, {time.Second, time.Second, 1}, {2 * time.Second, 20 * time.Millisecond, 50}} {
+	}{{time.Second, 50 * time.Millisecond, 10}, {time.Second, 60 * time.Millisecond, 9}, {time.Second, time.Second, 1}, {2 * time.Second, 20 * time.Millisecond, 50}} {
 		if got := turnsOf(c.d, c.each); got != c.turns {
 			t.Errorf("%v in turns of %v: %d there and back, want %d", c.d, c.each, got, c.turns)
 		}
@@ -37,9 +41,24 @@ func TestStretch(t *testing.T) {
 	}
 }
 
-// What others did beside is no time of the way's; that of its own processes is, at the least.
+// Who is first changes from round to round, and there and back each has two turns.
+func TestThereAndBack(t *testing.T) {
+	for round, want := range [][]int{{0, 1, 2, 2, 1, 0}, {1, 2, 0, 0, 2, 1}, {2, 0, 1, 1, 0, 2}, {0, 1, 2, 2, 1, 0}} {
+		if got := thereAndBack(3, round); !slices.Equal(got, want) {
+			t.Errorf("round %d: %v, want %v", round, got, want)
+		}
+	}
+}
+
+// What others did beside is no time of the way's; that of its own processes is, at the least. The
+// payload is all from the first turn to the last.
 func TestUsedMeasured(t *testing.T) {
-	u := used{payload: 2e9, rx: time.Second, tx: 2 * time.Second, busy: 4 * time.Second, wall: 2 * time.Second, paceBytes: 1e9, paced: time.Second}
+	u := used{first: rtnl.Stats{RxBytes: 500}, last: rtnl.Stats{RxBytes: 2e9 + 500}, rx: time.Second, tx: 2 * time.Second, paceBytes: 1e9, paced: time.Second}
+	at := func(ns int64, idle uint64) counter.CPUSnapshot {
+		return counter.CPUSnapshot{AtNs: ns, CPUs: []counter.CPUTicks{{CPU: 0}, {CPU: 1}, {CPU: 2, Idle: idle}}}
+	}
+	u.cpus.Add(at(0, 0), at(1e9, 100))
+	u.cpus.Add(at(3e9, 700), at(4e9, 800))
 	got := u.measured(0.25)
 	want := Measured{Gbps: 8, CPUPGB: 1.75, RxCPUPGB: 0.5, TxCPUPGB: 1, Foreign: 0.25}
 	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
@@ -122,7 +141,12 @@ func fake(t *testing.T, name string, d time.Duration, more string) Contender {
 }
 
 // racing begins flows of these, which take turns.
-func racing(t *testing.T, cs ...Contender) (rs []*racer, err error) {
+func racing(t *testing.T, cs ...Contender) ([]*racer, error) {
+	t.Helper()
+	return racingIn(t.Context(), t, cs...)
+}
+
+func racingIn(ctx context.Context, t *testing.T, cs ...Contender) (rs []*racer, err error) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("making network namespaces needs root")
@@ -137,7 +161,7 @@ func racing(t *testing.T, cs ...Contender) (rs []*racer, err error) {
 				t.Error(err)
 			}
 		})
-		r, err := beginRacer(t.Context(), trial{pair: pair, c: c, port: firstPort + i, d: time.Minute})
+		r, err := beginRacer(ctx, trial{pair: pair, c: c, port: firstPort + i, d: time.Minute})
 		if err != nil {
 			return rs, err
 		}
@@ -183,7 +207,52 @@ func TestIntegrationTurnsOfOneThatDies(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "dying: it ended before its turns were over") {
 		t.Fatalf("error %v, want one that names it", err)
 	}
-	if errors.Is(err, t.Context().Err()) {
-		t.Error("it is no interruption")
+}
+
+// A program that escapes from its session goes on while it should be stopped: that is noticed.
+func TestIntegrationTurnsOfOneThatEscapes(t *testing.T) {
+	c := fake(t, "escaping", 10*time.Second, "")
+	setsid, err := exec.LookPath("setsid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sender := c.Sender
+	c.Sender = func(addr string, port int) []string {
+		return append([]string{setsid, "--wait"}, sender(addr, port)...)
+	}
+	recv := c.Receiver
+	c.Receiver = func(addr string, port int) []string {
+		return append([]string{setsid, "--wait"}, recv(addr, port)...)
+	}
+	rs, err := racing(t, c)
+	for end := time.Now().Add(10 * time.Second); err == nil && time.Now().Before(end); {
+		if err = rs[0].turn(20 * time.Millisecond); err == nil {
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	if err == nil || !strings.Contains(err.Error(), "came while it was stopped") {
+		t.Fatalf("error %v, want one that says that it went on", err)
+	}
+}
+
+// An interrupted comparison ends processes that are stopped, too.
+func TestIntegrationTurnsInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	rs, err := racingIn(ctx, t, fake(t, "a", time.Minute, ""), fake(t, "b", time.Minute, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	interrupt()
+	if _, err := race(rs, 1, 20*time.Millisecond); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the interruption", err)
+	}
+	for _, r := range rs {
+		for _, p := range []*process{r.rx, r.tx} {
+			select {
+			case <-p.Ended:
+			case <-time.After(30 * time.Second):
+				t.Errorf("%s: process %d is still there", r.c.Name, p.Cmd.Process.Pid)
+			}
+		}
 	}
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/zcbench/zcbench/machine/counter"
@@ -25,6 +26,38 @@ func readLink(e veth.End) (s rtnl.Stats, err error) {
 	})
 	return s, err
 }
+
+// linkReader reads what came in by an interface of another namespace, from any thread.
+type linkReader struct {
+	conn  *rtnl.Conn
+	index int
+}
+
+func newLinkReader(e veth.End) (r *linkReader, err error) {
+	r = &linkReader{}
+	if err = e.Netns.Do(func() (err error) { r.conn, err = rtnl.Dial(); return err }); err != nil {
+		return nil, err
+	}
+	l, err := r.conn.Named(e.Dev)
+	if err != nil {
+		return nil, errors.Join(err, r.conn.Close())
+	}
+	r.index = l.Index
+	return r, nil
+}
+
+func (r *linkReader) read() (rtnl.Stats, error) {
+	l, err := r.conn.Link(r.index)
+	if err == nil && l.Stats == nil {
+		err = fmt.Errorf("read interface %s: the kernel sent no statistics", l.Name)
+	}
+	if err != nil {
+		return rtnl.Stats{}, err
+	}
+	return *l.Stats, nil
+}
+
+func (r *linkReader) close() { r.conn.Close() }
 
 // payloadBetween is the payload that came in between two readings, with what was sent
 // again. It is the same yardstick for all tools, whatever they count and from when on.

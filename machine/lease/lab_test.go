@@ -326,7 +326,7 @@ func TestLabKill(t *testing.T) {
 			good++
 		}
 	}
-	if kills >= 20 && left == 0 {
+	if kills >= 10 && left == 0 {
 		t.Errorf("none of %d kills left anything to restore: they came at moments that test nothing", kills)
 	}
 	t.Logf("seed %d: %d of %d rounds are good, in %d something was killed, in %d of them something was left to zcbench restore", seed, good, rounds, kills, left)
@@ -410,7 +410,7 @@ func kill(t *testing.T, controller int, agents []int, who string, second bool, d
 	}
 	select {
 	case <-done:
-	case <-time.After(3 * time.Minute): // an agent that died early is started again, and the run made
+	case <-time.After(6 * time.Minute): // an agent that died early is started again, and the run made
 		t.Fatalf("the run did not end: %s", said.String())
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {

@@ -61,7 +61,7 @@ func TestSenderBelievesTheReceiversAccount(t *testing.T) {
 		s.Addr = p.Addr().String()
 		res := background(context.Background(), open(t, s), short(50*time.Millisecond))
 		receiveSaying(t, p, c.f)
-		got := within(t, res, 2*time.Second)
+		got := within(t, res, 30*time.Second)
 		if got.Verdict != c.want || !strings.Contains(got.Reason, c.say) || (c.say != "") != (got.Fix != "") {
 			t.Errorf("%s %q; fix %q; want %s %q", got.Verdict, got.Reason, got.Fix, c.want, c.say)
 		}
@@ -79,7 +79,7 @@ func TestNoPayloadIsInvalid(t *testing.T) {
 	c := dialTo(t, r, p, 20*time.Millisecond)
 	time.Sleep(40 * time.Millisecond)
 	c.EndOfSend()
-	if got := within(t, res, 2*time.Second); got.Verdict != results.Invalid || !strings.Contains(got.Reason, "no payload") {
+	if got := within(t, res, 30*time.Second); got.Verdict != results.Invalid || !strings.Contains(got.Reason, "no payload") {
 		t.Errorf("%s %q", got.Verdict, got.Reason)
 	}
 }

@@ -291,7 +291,7 @@ func TestOneWrongByteIsFoundByEveryMode(t *testing.T) {
 			r := open(t, rxSpec(rx, mib))
 			res := background(context.Background(), r, short(0))
 			f := sendBad(t, r, n, bad, 50*time.Millisecond)
-			got := within(t, res, 2*time.Second)
+			got := within(t, res, 30*time.Second)
 			if bad < 0 {
 				if got.Verdict != results.OK || f != (stream.Farewell{Bytes: n, Verified: true}) {
 					t.Errorf("%s: nothing wrong: %s %q, %+v", rx, got.Verdict, got.Reason, f)

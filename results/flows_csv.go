@@ -34,7 +34,7 @@ var flowColumns = []flowColumn{
 	{"bytes", "bytes", "payload in the steady window; all flows' sum is the host's in runs.csv",
 		func(r *flowRow) string { return formatCount(r.flow.Bytes) }},
 	{"throughput_gbps", "1e9 bit/s", "payload, steady window", func(r *flowRow) string { return formatFloat(r.flow.ThroughputGbps) }},
-	{"cpu_s", "s", "CPU time of its thread in the window, user and system, without softirqs that interrupted it",
+	{"cpu_s", "s", "CPU time of its thread in the window, user and system, without softirqs that interrupted it; empty = other flows share the thread",
 		func(r *flowRow) string { return formatFloat(r.flow.CPUS) }},
 	{"zero_copy_bytes", "bytes", "as in runs.csv", func(r *flowRow) string { return formatCount(r.flow.ZeroCopyBytes) }},
 	{"copied_bytes", "bytes", "as in runs.csv", func(r *flowRow) string { return formatCount(r.flow.CopiedBytes) }},
@@ -45,7 +45,7 @@ var flowColumns = []flowColumn{
 
 	{"limit", "", "in the receiver's row: what limited this flow (docs/statistics.md): `receiver`, `sender`, `window`, of a run's only flow also `link`, `pace`; empty = not known",
 		func(r *flowRow) string { return string(r.flow.Limit) }},
-	{"landed_queue", "", "RX queue that it came by, where the driver reports it", func(r *flowRow) string { return formatInt(r.flow.Landed) }},
+	{"landed_queue", "", "RX queue that it came by, where the driver reports it: of modes that take queues over, and of flows that were steered", func(r *flowRow) string { return formatInt(r.flow.Landed) }},
 	{"thread_cores", "cores", "share of the window in which its thread ran or waited for its CPU; 1 = no time left",
 		func(r *flowRow) string { return formatFloat(r.flow.ThreadCores) }},
 	{"rwnd_limited", "1", "of a sender: share of the window in which it waited for the receiver's window",

@@ -117,7 +117,7 @@ var Options = []Option{
 	{Name: "queue", Since: 3, Type: "int", Help: "RX queue of the flow: zero-copy modes take it over (default: the last); flows of other modes are steered to it (default: not steered)",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.Queue }, within(0, 65535))},
-	{Name: "flows", Since: 3, Type: "int", Help: "parallel flows, each with its own thread, measured together (default: 1)", Kind: OfPath,
+	{Name: "flows", Since: 3, Type: "int", Help: "parallel flows, measured together, each with its own thread, or that of its queue where the mode takes queues over (default: 1)", Kind: OfPath,
 		Takes: fmt.Sprintf("flows in 1..%d", stream.MaxFlows), value: number(func(c *Cell) *int { return &c.Flows }, within(1, stream.MaxFlows), orOne)},
 	{Name: "queues", Since: 3, Type: "int", Help: "number of RX queues to spread the flows over, starting at --queue, else the last ones (default: one per flow for modes that take queues over, else as found)",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,

@@ -194,8 +194,12 @@ func (r *run) windowFault(res *wire.EndResult) (reason, fix string) {
 	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 	switch {
 	case r.startNs > r.sch.FromNs && r.sch.StartNs > 0:
-		return fmt.Sprintf("the window of %v began %.1f ms before the flow was open, and its edges were read %.1f ms and %.1f ms late: connecting took %.1f ms until the receiver's welcome",
-				asked.Round(time.Millisecond), ms(r.startNs-r.sch.FromNs), ms(res.FromNs-r.sch.FromNs), ms(res.ToNs-r.sch.ToNs), ms(r.startNs-r.sch.StartNs)),
+		which := "the flow"
+		if r.lastOpen != nil && len(r.end.flows) > 1 {
+			which = fmt.Sprintf("flow %d, the last one,", r.lastOpen.N)
+		}
+		return fmt.Sprintf("the window of %v began %.1f ms before %s was open, and its edges were read %.1f ms and %.1f ms late: connecting took %.1f ms until the receiver's welcome",
+				asked.Round(time.Millisecond), ms(r.startNs-r.sch.FromNs), which, ms(res.FromNs-r.sch.FromNs), ms(res.ToNs-r.sch.ToNs), ms(r.startNs-r.sch.StartNs)),
 			"packets were lost on the way (nstat -az TcpRetransSegs TcpExtTCPTimeouts on both hosts), or other work keeps the CPUs busy; a longer --ramp-up hides it"
 	case got < asked-asked/4, got > asked+asked/4:
 		return fmt.Sprintf("the window of %v lasted %.1f ms, its edges read %.1f ms and %.1f ms late", asked.Round(time.Millisecond),

@@ -75,7 +75,10 @@ func (r *run) openAll(came *guests, cancel context.CancelCauseFunc) (err error) 
 				f.Conn = nil // its thread closes it
 			}
 			r.helpers = append(r.helpers, s.helps...)
-			if r.startNs = max(r.startNs, s.atNs); s.n == 0 {
+			if s.atNs > r.startNs {
+				r.startNs, r.lastOpen = s.atNs, f
+			}
+			if s.n == 0 {
 				r.start = s
 			}
 		case <-look.C:

@@ -25,6 +25,7 @@ type run struct {
 	start flowStart // of the first flow
 
 	startNs    int64 // all flows were open
+	lastOpen   *flow // who was the last
 	left       int   // flows that have not ended
 	died       *flow // the first that ended with an error, by which all end; nil: none
 	from, to   edge

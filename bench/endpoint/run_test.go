@@ -339,6 +339,12 @@ func TestLateLookIsNoEarlyEnd(t *testing.T) {
 	if reason, fix := r.gateWindow(&res); !strings.Contains(reason, "began 5900.0 ms before the flow was open") || !strings.Contains(reason, "took 5990.0 ms") || fix == "" {
 		t.Errorf("%q, %q", reason, fix)
 	}
+	// Of several flows, the last one is named.
+	r.end = newEnd(wire.EndSpec{Flows: []wire.FlowSpec{{CPU: -1}, {CPU: -1}}}, stream.Mode{}, stream.Options{})
+	r.lastOpen = r.end.flows[1]
+	if reason, _ := r.gateWindow(&res); !strings.Contains(reason, "before flow 1, the last one, was open") {
+		t.Errorf("%q", reason)
+	}
 }
 
 // The series of a long run on many CPUs fit into an answer.

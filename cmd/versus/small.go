@@ -111,7 +111,15 @@ func (o *options) small(ctx context.Context, out, progress io.Writer) error {
 	if err := printSmall(out, outcomes, o.json, load); err != nil || runErr != nil {
 		return errors.Join(runErr, err)
 	}
+	if o.gate && slices.ContainsFunc(outcomes, (*smallOutcome).missed) {
+		return errors.New("a target is not met")
+	}
 	return nil
+}
+
+// missed reports whether a target is not met.
+func (x *smallOutcome) missed() bool {
+	return slices.ContainsFunc([]figure{x.Rate, x.P50, x.CPU}, func(f figure) bool { return f.Verdict == stat.NotMet })
 }
 
 // playSmall runs all pairs, one round after another; a pair's first two runs warm up.

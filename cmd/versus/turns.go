@@ -23,9 +23,9 @@ import (
 // figures: each pair has its own starts.
 
 const (
-	turnSettles = 4 * time.Millisecond // after which a flow that goes on again is at its pace
-	turnEnds    = 2 * time.Millisecond // in which most of what is under way arrives
-	startTakes  = time.Second          // roughly
+	turnSettles = 4 * time.Millisecond   // after which a flow that goes on again is at its pace
+	turnEnds    = 2 * time.Millisecond   // in which most of what is under way arrives
+	startTakes  = 600 * time.Millisecond // roughly
 )
 
 // turnsOf is how often each way goes on, forwards and backwards, so that it has the time d or more.

@@ -123,7 +123,9 @@ $(GOTESTSUM) $(GOLANGCI) $(GOVULNCHECK) $(NFPM):
 deps-test:
 	@mk/apt.sh gcc:gcc libc6-dev:/usr/include/stdlib.h openssh-server:/usr/sbin/sshd openssh-client:ssh iproute2:ip iputils-ping:ping gnuplot-nox:gnuplot snmpd:/usr/sbin/snmpd busybox-static:busybox mksh:mksh
 	@mk/apt.sh clang-14:clang-14 llvm-14:llvm-strip-14 || echo "no clang-14 here: the test that generates the eBPF objects anew will be skipped"
+	@mk/apt.sh fish:fish tcsh:tcsh || echo "no fish or tcsh here: those that log in with them are not tested"
 deps-long:
+	@mk/apt.sh zsh:zsh ksh93u+m:ksh || echo "no zsh or ksh here: those that log in with them are not tested"
 	@mk/apt.sh linux-perf:perf || echo "no perf here: the test that holds profiles against it will be skipped"
 	@mk/apt.sh lintian:lintian rpm:rpm mmdebstrap:mmdebstrap qemu-user-static:qemu-aarch64-static || echo "the tests of packages that need one of these will be skipped"
 	@mk/apt.sh chromium:chromium || echo "no Chromium here: the tests that look at reports in a browser will be skipped"

@@ -311,22 +311,23 @@ func TestIntegrationSSHShells(t *testing.T) {
 		shells = shells[:3]
 	}
 	for _, sh := range shells {
-		p, err := exec.LookPath(sh)
-		if err != nil {
-			continue
-		}
-		if sh == "busybox" {
-			p += " sh"
-		}
-		f.Write("authorized_keys", fmt.Sprintf("command=\"exec %s -c \\\"$SSH_ORIGINAL_COMMAND\\\"\" %s", p, f.public()))
-		os.RemoveAll(f.Home + "/.cache")
-		h, err := f.dial("ssh:box", options())
-		if err != nil {
-			t.Errorf("%s: %v", sh, err)
-			continue
-		}
-		t.Logf("%s works", sh)
-		h.Close()
+		t.Run(sh, func(t *testing.T) {
+			p, err := exec.LookPath(sh)
+			if err != nil {
+				t.Skipf("%s is not installed", sh)
+			}
+			if sh == "busybox" {
+				p += " sh"
+			}
+			f := f.on(t)
+			f.Write("authorized_keys", fmt.Sprintf("command=\"exec %s -c \\\"$SSH_ORIGINAL_COMMAND\\\"\" %s", p, f.public()))
+			os.RemoveAll(f.Home + "/.cache")
+			h, err := f.dial("ssh:box", options())
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.Close()
+		})
 	}
 }
 

@@ -58,7 +58,9 @@ func startIn(ctx context.Context, ns *veth.Netns, nice int, cpus []int, line []s
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Stdout, cmd.Stderr = &p.stdout, &p.stderr
 	cmd.Cancel = func() error {
-		return errors.Join(cmd.Process.Signal(syscall.SIGTERM), p.signal(unix.SIGCONT)) // one that is stopped hears it, too
+		err := cmd.Process.Signal(syscall.SIGTERM)
+		_ = unix.Kill(-cmd.Process.Pid, unix.SIGCONT) // one that is stopped hears it, too
+		return err
 	}
 	cmd.WaitDelay = 2 * time.Second
 	if p.Program, err = program.Start(ns, cmd, func() error { return errors.Join(favour(nice), confine(cpus)) }); err != nil {

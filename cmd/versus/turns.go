@@ -6,11 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
@@ -80,8 +77,9 @@ func (p *performer) together(ctx context.Context, g *group, runs []matrix.Place)
 	return got, nil
 }
 
-// favourSelf gives the calling thread a nice value, and its scheduler's group, until back is
-// called: who ends a turn must get a CPU beside flows that have it too.
+// favourSelf gives the calling thread a nice value until back is called: who ends a turn must get a
+// CPU beside flows that have it too. Its autogroup stays as it is: that is of the whole session,
+// the user's shell included, and would stay so after kill -9.
 func favourSelf(nice int) (back func(), err error) {
 	runtime.LockOSThread()
 	was, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
@@ -92,25 +90,13 @@ func favourSelf(nice int) (back func(), err error) {
 		runtime.UnlockOSThread()
 		return nil, err
 	}
-	group := groupNice()
-	favourGroup(os.Getpid(), nice)
 	return func() {
-		favourGroup(os.Getpid(), group)
 		// The call returns 20 less the value. Where it cannot be had back, the thread ends with its
 		// goroutine.
 		if favour(20-was) == nil {
 			runtime.UnlockOSThread()
 		}
 	}, nil
-}
-
-// groupNice is the nice value of this process's autogroup: "/autogroup-12 nice 0" (kernel/sched/
-// autogroup.c: proc_sched_autogroup_show_task).
-func groupNice() (nice int) {
-	b, _ := os.ReadFile("/proc/self/autogroup")
-	_, value, _ := strings.Cut(string(b), " nice ")
-	nice, _ = strconv.Atoi(strings.TrimSpace(value))
-	return nice
 }
 
 // race gives each its turns, lets all end and returns what was measured.

@@ -34,16 +34,21 @@ type linkReader struct {
 }
 
 func newLinkReader(e veth.End) (r *linkReader, err error) {
-	r = &linkReader{}
-	if err = e.Netns.Do(func() (err error) { r.conn, err = rtnl.Dial(); return err }); err != nil {
+	err = e.Netns.Do(func() (err error) { r, err = linkReaderHere(e.Dev); return err })
+	return r, err
+}
+
+// linkReaderHere is one of the calling thread's namespace.
+func linkReaderHere(dev string) (*linkReader, error) {
+	conn, err := rtnl.Dial()
+	if err != nil {
 		return nil, err
 	}
-	l, err := r.conn.Named(e.Dev)
+	l, err := conn.Named(dev)
 	if err != nil {
-		return nil, errors.Join(err, r.conn.Close())
+		return nil, errors.Join(err, conn.Close())
 	}
-	r.index = l.Index
-	return r, nil
+	return &linkReader{conn, l.Index}, nil
 }
 
 func (r *linkReader) read() (rtnl.Stats, error) {

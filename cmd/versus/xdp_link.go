@@ -29,8 +29,7 @@ type xdpLink struct {
 	from, to []int // CPUs of the generator and of the thread
 	placed   *place.Placement
 	threads  *counter.Pollers
-	route    *rtnl.Conn // of the receiver's namespace
-	index    int        // of the receiver's interface
+	link     *linkReader // of the receiver's interface
 	pace     xdpPace
 }
 
@@ -112,11 +111,7 @@ func (l *xdpLink) receive() (err error) {
 		pids = append(pids, n.PID)
 	}
 	l.threads = counter.OpenPollers(counter.FS{}, pids, l.to)
-	if l.route, err = rtnl.Dial(); err != nil {
-		return err
-	}
-	link, err := l.route.Named(dev)
-	l.index = link.Index
+	l.link, err = linkReaderHere(dev)
 	return err
 }
 
@@ -147,8 +142,8 @@ func (l *xdpLink) meet() error {
 
 func (l *xdpLink) close() error {
 	var err error
-	if l.route != nil {
-		l.route.Close()
+	if l.link != nil {
+		l.link.close()
 	}
 	l.threads.Close()
 	if l.placed != nil {
@@ -197,16 +192,7 @@ func (l *xdpLink) beyond(c xdpCase) (end io.Closer, err error) {
 }
 
 // received are the counters of the receiver's interface.
-func (l *xdpLink) received() (rtnl.Stats, error) {
-	link, err := l.route.Link(l.index)
-	if err == nil && link.Stats == nil {
-		err = fmt.Errorf("the kernel does not say what %s has counted", link.Name)
-	}
-	if err != nil {
-		return rtnl.Stats{}, err
-	}
-	return *link.Stats, nil
-}
+func (l *xdpLink) received() (rtnl.Stats, error) { return l.link.read() }
 
 // sent are those of the generator's.
 func (l *xdpLink) sent() (rtnl.Stats, error) { return readLink(l.pair.TG) }

@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
-	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/packet/xdp"
@@ -207,17 +205,9 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// ourRung is the program that the modes of zcbench use, with what their data path does meanwhile:
-// it reads the program's counters every few milliseconds, on the receiver's CPU.
-type ourRung struct {
-	rung *xdp.Rung
-	rest chan bool // another program has its place, or it has it again
-	stop chan struct{}
-	done chan error
-}
-
-// lookEvery is how often the modes do (packet/xdp/receive.go).
-const lookEvery = 5 * time.Millisecond
+// ourRung is the program that the modes of zcbench use. Nothing else of them runs while frames
+// come: their thread sleeps, and whoever wants to know maps the counters.
+type ourRung struct{ rung *xdp.Rung }
 
 func startOurs(_ context.Context, l *xdpLink, c xdpCase) (xdpReceiver, error) {
 	r, err := l.attachOurs(c)
@@ -228,68 +218,16 @@ func startOurs(_ context.Context, l *xdpLink, c xdpCase) (xdpReceiver, error) {
 }
 
 func (l *xdpLink) attachOurs(c xdpCase) (*ourRung, error) {
-	r := &ourRung{rest: make(chan bool), stop: make(chan struct{}), done: make(chan error, 1)}
-	if err := l.pair.SUT.Netns.Do(func() (err error) {
+	r := &ourRung{}
+	return r, l.pair.SUT.Netns.Do(func() (err error) {
 		r.rung, err = xdp.OpenRung(xdp.Options{Dev: l.pair.SUT.Dev, Tuples: l.tuples, FrameBytes: xdp.MinFrameBytes, Action: c.action, Touch: c.touch, Attach: c.attach})
 		return err
-	}); err != nil {
-		return nil, err
-	}
-	go r.look(l.to)
-	return r, nil
-}
-
-func (r *ourRung) look(cpus []int) {
-	runtime.LockOSThread() // never unlocked: it is bound to CPUs
-	if err := confine(cpus); err != nil {
-		r.done <- err
-		return
-	}
-	var sleep sock.Sleeper
-	for {
-		select {
-		case <-r.stop:
-			r.done <- nil
-			return
-		case rests := <-r.rest: // then it does not disturb the other's CPU
-			for rests {
-				select {
-				case <-r.stop:
-					r.done <- nil
-					return
-				case rests = <-r.rest:
-				}
-			}
-		default:
-		}
-		sleep.Sleep(lookEvery)
-		if _, err := r.rung.Read(); err != nil {
-			r.done <- err
-			return
-		}
-	}
+	})
 }
 
 func (r *ourRung) end() (uint64, error) {
-	close(r.stop)
-	err := <-r.done
-	r.stop = nil
-	if err != nil {
-		return 0, err
-	}
-	all, err := r.rung.Read()
-	if err != nil {
-		return 0, err
-	}
-	n := xdp.Sum(all)
+	n := xdp.Sum(r.rung.Read())
 	return n.Frames + n.Others, r.rung.Close()
 }
 
-func (r *ourRung) close() error {
-	if r.stop != nil {
-		close(r.stop)
-		<-r.done
-		r.stop = nil
-	}
-	return r.rung.Close()
-}
+func (r *ourRung) close() error { return r.rung.Close() }

@@ -155,12 +155,6 @@ func (l *xdpLink) takeTurns(ctx context.Context, g *xdp.Generator, ours *ourRung
 
 // turn gives a side its place, and measures it.
 func (l *xdpLink) turn(ctx context.Context, ours *ourRung, program *ebpf.Program, side int, each time.Duration, sum *turns) error {
-	select {
-	case ours.rest <- side == 1:
-	case err := <-ours.done:
-		ours.done <- err // for who ends it
-		return errors.Join(errors.New("the counters of ours are not read any more"), err)
-	}
 	if side == 0 {
 		program = nil
 	}

@@ -69,11 +69,13 @@ func (c Counters) Sub(b Counters) Counters {
 }
 
 // Meter is the live form of [Counters]. The data-path thread is the only
-// writer; anybody may read. Adding costs a plain load and one plain store.
+// writer, but see [Meter.ReadBy]; anybody may read. Adding costs a plain load and one plain store.
 type Meter struct {
 	_ [64]byte // keep the writer's lines apart from whatever lies beside
 	c Counters // others load them atomically; its Calls are those that could not sleep
 	_ [64]byte
+
+	read atomic.Pointer[func()] // brings c up to date; nil: it is
 
 	arrivals *Arrivals    // of a flow that is timed
 	trips    *Trips       // of a sender of requests
@@ -204,9 +206,24 @@ func (m *Meter) Mismatch(pos uint64, n int) {
 	bump(&m.c.Mismatches, uint64(n))
 }
 
+// ReadBy has each [Meter.Snapshot] call read first, which adds what something else has counted, as
+// an eBPF program does: so no thread need look at it all the time. Whoever takes a snapshot calls
+// read, and several may at once; writers take turns by a lock of their own. nil: nobody else counts
+// from now on, though a call may still be under way.
+func (m *Meter) ReadBy(read func()) {
+	if read == nil {
+		m.read.Store(nil)
+		return
+	}
+	m.read.Store(&read)
+}
+
 // Snapshot reads all counters. They are read one after another, so two of
 // them may lie one call apart.
 func (m *Meter) Snapshot() (c Counters) {
+	if read := m.read.Load(); read != nil {
+		(*read)()
+	}
 	to := c.all()
 	for i, n := range m.c.all() {
 		*to[i] = atomic.LoadUint64(n)

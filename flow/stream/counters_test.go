@@ -84,3 +84,16 @@ func BenchmarkMeter(b *testing.B) {
 		m.Wait()
 	}
 }
+
+// What something else counts is read before each snapshot, and no longer than it is asked for.
+func TestMeterReadBy(t *testing.T) {
+	var m Meter
+	m.ReadBy(func() { m.Packets(7) })
+	if a, b := m.Snapshot().Packets, m.Snapshot().Packets; a != 7 || b != 14 {
+		t.Errorf("%d and %d packets, want 7 and 14", a, b)
+	}
+	m.ReadBy(nil)
+	if n := m.Snapshot().Packets; n != 14 {
+		t.Errorf("%d packets, want 14", n)
+	}
+}

@@ -4,6 +4,7 @@ package stream
 
 import (
 	"errors"
+	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -14,6 +15,7 @@ import (
 // EndWatch looks for the end of a flow of packets, which its sender says by the connection
 // beside it ([Conn].Words). It does not allocate.
 type EndWatch struct {
+	wait sock.Waiter
 	in   [endedSize]byte
 	have int
 }
@@ -40,6 +42,11 @@ func (w *EndWatch) Look(c *Conn) (ended bool, err error) {
 	}
 	c.Sent = e.Packets
 	return true, nil
+}
+
+// Wait sleeps until the sender has said something, or limit has passed, or a signal came.
+func (w *EndWatch) Wait(c *Conn, limit time.Duration) {
+	_, _ = w.wait.WaitFor(c.words().FD, unix.POLLIN, limit) // Look tells what is wrong
 }
 
 func brokenOff(c *Conn) error {

@@ -31,6 +31,9 @@ func (a *after) open(r *Rung) error {
 	return err
 }
 
+// looks tells whether frames that are sent back may be refused.
+func (a *after) looks() bool { return a.route != nil }
+
 func (a *after) dropped() (uint64, error) {
 	l, err := a.route.Link(a.index)
 	if err != nil || l.Stats == nil {
@@ -39,26 +42,25 @@ func (a *after) dropped() (uint64, error) {
 	return l.Stats.TxDropped, nil
 }
 
-// came is how many frames got to where the rung sends them, of those that it had at the last look
-// and at this one. r is nil where the program is none of XDP's.
-func (a *after) came(r *Rung, last, now Counts) (uint64, error) {
+// came is how many frames got to where the rung sends them, of those that it has now. Of those that
+// it sends back, only the ones that it had at sentBy have been sent by now, or are counted as
+// refused. r is nil where the program is none of XDP's.
+func (a *after) came(r *Rung, sentBy, now Counts) (uint64, error) {
 	switch {
 	case r == nil:
 		return now.Frames, nil
 	case r.Action == ToCPU:
-		all, err := r.Behind()
-		return Sum(all).Frames, err
+		return Sum(r.Behind()).Frames, nil
 	case !r.Action.sendsBack():
 		return now.Frames, nil
-	case a.route != nil:
+	case a.looks():
 		n, err := a.dropped()
 		if err != nil {
 			return 0, err
 		}
 		a.refused = n - min(a.before, n)
 	}
-	// What was not yet sent at the last look is by now, or is counted as refused.
-	sent := last.Frames - last.Missed
+	sent := sentBy.Frames - sentBy.Missed
 	return sent - min(a.refused, sent), nil
 }
 

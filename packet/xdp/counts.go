@@ -2,12 +2,6 @@
 
 package xdp
 
-import (
-	"fmt"
-
-	"github.com/cilium/ebpf"
-)
-
 // Counts is what a program has counted. It is struct counts of frames.bpf.c.
 type Counts struct {
 	Frames, Bytes uint64 // the generator's
@@ -32,17 +26,9 @@ func Sum(of []Counts) (all Counts) {
 	return all
 }
 
-// Places of a map of counts.
+// Places of each CPU in a map of counts.
 const (
-	atRung uint32 = iota
+	atRung = iota
 	behindCPUMap
+	places
 )
-
-// readCounts reads what each CPU has counted at a place, by its number.
-func readCounts(m *ebpf.Map, place uint32) ([]Counts, error) {
-	var of []Counts
-	if err := m.Lookup(place, &of); err != nil {
-		return nil, fmt.Errorf("read the counts of an eBPF program: %w", err)
-	}
-	return of, nil
-}

@@ -17,12 +17,17 @@ struct counts {
 	__u64 frames, bytes; /* the generator's */
 	__u64 others;        /* frames that are not, and went on */
 	__u64 missed;        /* the generator's that could not be redirected: they were dropped */
+	__u64 rest[4];       /* of a cache line: no other CPU's counts are in it */
 };
 
-/* Of each program that may run: 0 the rung, 1 behind a cpumap. */
+/* PLACES of each CPU, one for each program that may run: 0 the rung, 1 behind a cpumap. Users map
+ * it, as they cannot an array per CPU, so they read it without a system call. How many CPUs there
+ * may be is set when it is made. */
+#define PLACES 2
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, PLACES);
 	__type(key, __u32);
 	__type(value, struct counts);
 } counts SEC(".maps");
@@ -194,7 +199,13 @@ __inline void swap_macs(struct ethernet *eth)
 	}
 }
 
-__inline struct counts *counts_of(__u32 which) { return bpf_map_lookup_elem(&counts, &which); }
+/* counts_of is the calling CPU's. All programs run in softirq, which nothing moves to another. */
+__inline struct counts *counts_of(__u32 place)
+{
+	__u32 at = bpf_get_smp_processor_id() * PLACES + place;
+
+	return bpf_map_lookup_elem(&counts, &at);
+}
 
 __inline int redirected(struct counts *c, long verdict)
 {

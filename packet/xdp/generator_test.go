@@ -98,7 +98,7 @@ func TestIntegrationPacedFrames(t *testing.T) {
 	if most := rate*took.Seconds() + burst; float64(d.Sent) > most || d.Sent < rate/100 {
 		t.Errorf("sent %d in %v, want at most %.0f", d.Sent, took, most)
 	}
-	if got := l.framesOf(r.Read)(); got > d.Sent {
+	if got := framesOf(r.Read)(); got > d.Sent {
 		t.Errorf("%d sent and %d received", d.Sent, got)
 	}
 }

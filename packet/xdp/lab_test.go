@@ -87,13 +87,13 @@ func (l *ladder) onEach(t *testing.T, at Attach) {
 			r := in(t, l.pair.SUT.Netns, func() (*Rung, error) { return OpenRung(o) })
 			defer r.Close()
 			l.again()
-			l.datagrams(labFrames, l.framesOf(r.Read))
-			waitFor(t, "all datagrams", func() bool { return l.framesOf(r.Read)() == labFrames })
+			l.datagrams(labFrames, framesOf(r.Read))
+			waitFor(t, "all datagrams", func() bool { return framesOf(r.Read)() == labFrames })
 			if o.Action == ToCPU {
-				waitFor(t, "them on the other CPU", func() bool { return l.framesOf(r.Behind)() == labFrames })
+				waitFor(t, "them on the other CPU", func() bool { return framesOf(r.Behind)() == labFrames })
 			}
-			if c, err := r.Read(); err != nil || Sum(c).Missed != 0 || Sum(c).Bytes != labFrames*MinFrameBytes {
-				t.Errorf("%+v, %v", Sum(c), err)
+			if all := Sum(r.Read()); all.Missed != 0 || all.Bytes != labFrames*MinFrameBytes {
+				t.Errorf("%+v", all)
 			}
 		})
 	}
@@ -170,8 +170,8 @@ func TestLabXDPGeneric(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := in(t, l.pair.SUT.Netns, open)
 			defer f.Close()
-			l.datagrams(labFrames, l.framesOf(f.Read))
-			waitFor(t, "all datagrams", func() bool { return l.framesOf(f.Read)() == labFrames })
+			l.datagrams(labFrames, framesOf(f.Read))
+			waitFor(t, "all datagrams", func() bool { return framesOf(f.Read)() == labFrames })
 		})
 	}
 	t.Run("socket", func(t *testing.T) {

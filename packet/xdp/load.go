@@ -38,6 +38,9 @@ func load(constants map[string]any, mend func(*ebpf.CollectionSpec), programs ..
 	if mend != nil {
 		mend(spec)
 	}
+	if err := sizeCounts(spec.Maps[framesMapCounts]); err != nil {
+		return nil, err
+	}
 	// Kernels before 5.11 charge maps to RLIMIT_MEMLOCK; later ones need nothing.
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return nil, fmt.Errorf("lift RLIMIT_MEMLOCK for eBPF maps: %w", err)

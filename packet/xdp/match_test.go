@@ -120,9 +120,8 @@ func TestOnlyTuplesMatch(t *testing.T) {
 				t.Errorf("touch %v: %s: verdict %d, and % x of % x", touch, what, v, after, f)
 			}
 		}
-		counts, err := readCounts(c.Maps[framesMapCounts], atRung)
-		if all := Sum(counts); err != nil || all.Frames != 4 || all.Bytes != 4*MinFrameBytes || all.Others != uint64(len(others)) {
-			t.Errorf("touch %v: %+v, %v; want 4 frames and %d others", touch, all, err, len(others))
+		if all := countsIn(t, c); all.Frames != 4 || all.Bytes != 4*MinFrameBytes || all.Others != uint64(len(others)) {
+			t.Errorf("touch %v: %+v; want 4 frames and %d others", touch, all, len(others))
 		}
 	}
 }
@@ -201,4 +200,15 @@ func TestActionsThatCannotBe(t *testing.T) {
 	if err := (Options{Tuples: tuples(), Action: ToDev, Dev: "a", OutDev: "b"}).check(); err != nil {
 		t.Error(err)
 	}
+}
+
+// countsIn is what the programs of a collection have counted.
+func countsIn(t *testing.T, c *ebpf.Collection) Counts {
+	t.Helper()
+	m, err := mapCounts(c.Maps[framesMapCounts])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.close()
+	return Sum(m.read(atRung))
 }

@@ -184,12 +184,12 @@ func TestIntegrationLostBehindARung(t *testing.T) {
 			for _, x := range r.Evidence().Lost {
 				lost += uint64(x.Value)
 			}
-			there := l.framesOf(r.rung.Behind)
+			there := framesOf(r.rung.Behind)
 			if r.sockets != nil {
 				there = func() uint64 { return r.came }
 			}
 			if back != nil {
-				there = l.framesOf(back.Read)
+				there = framesOf(back.Read)
 			}
 			if n := there(); came == 0 || came != n || came+lost != r.counted.Frames {
 				t.Errorf("%d came, %d are there, %d lost, of %d", came, n, lost, r.counted.Frames)

@@ -53,7 +53,7 @@ func TestPktgenInLab(t *testing.T) {
 					return nil, err
 				}
 				after, ok := g.notTaken()
-				got := l.framesOf(r.Read)
+				got := framesOf(r.Read)
 				waitFor(t, "all packets", func() bool { return got()+after-before == d.Sent })
 				if !ok || d.Sent+d.Refused != 2*frames || got() == 0 {
 					t.Errorf("%+v, %d came, %d dropped", d, got(), after-before)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/zcbench/zcbench/flow/sock"
@@ -34,11 +35,10 @@ func inPrerouting(_ string, t Tuples) (*Filter, error) { return OpenPrerouting(t
 // counting is a program that counts frames.
 type counting interface {
 	io.Closer
-	Read() ([]Counts, error)
+	Read() []Counts
 }
 
-// receiver is a rung as a data path: it looks at what its program has counted while the flow
-// lasts.
+// receiver is a rung as a data path.
 type receiver struct {
 	way
 	o          stream.Options
@@ -55,6 +55,9 @@ type receiver struct {
 	sleep   sock.Sleeper
 	lease   *lease.Lease // of what a veth needs; nil: nothing
 
+	mu      sync.Mutex // of all below, and of what is read for it
+	err     error      // why that could not be read
+	closed  bool
 	counted Counts   // by the program so far
 	came    uint64   // of these, that got where the rung sends them
 	after   after    // what became of them
@@ -212,8 +215,8 @@ func boundTo() (int, error) {
 }
 
 const (
-	// lookEvery is how old the counts may be: figures of a window of 2 s are off by a
-	// thousandth or two. To look costs some 10 us, on a busy machine far more.
+	// lookEvery is how often it is looked whether a flow has ended that is being read, or
+	// whether frames still come.
 	lookEvery = 5 * time.Millisecond
 	// settleLimit is how long frames are waited for that were sent and did not come; those that
 	// still come have come when nothing did for quiet.
@@ -223,8 +226,11 @@ const (
 	readsBetween = 256
 )
 
-// Receive looks until the sender has ended the flow.
+// Receive reads what is to be read, until the sender has ended the flow.
 func (r *receiver) Receive(c *stream.Conn, m *stream.Meter) error {
+	if r.sockets == nil && !r.read {
+		return r.watch(c, m)
+	}
 	var end stream.EndWatch
 	for {
 		over, err := end.Look(c)
@@ -234,55 +240,12 @@ func (r *receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		if over {
 			return r.settle(c, m)
 		}
-		switch {
-		case r.sockets != nil:
+		if r.sockets != nil {
 			r.takeFrames(m, lookEvery)
-		case r.read:
-			err = r.take(m)
-		default:
-			r.sleep.Sleep(lookEvery)
-			m.Wait()
-			err = r.look(m)
-		}
-		if err != nil {
+		} else if err = r.take(m); err != nil {
 			return err
 		}
 	}
-}
-
-// look counts what has come since the last look.
-func (r *receiver) look(m *stream.Meter) (err error) {
-	var n uint64
-	switch {
-	case r.counter != nil:
-		all, err := r.counter.Read()
-		if err != nil {
-			return err
-		}
-		came, err := r.after.came(r.rung, r.counted, Sum(all))
-		if err != nil {
-			return err
-		}
-		came = max(came, r.came)
-		n, r.came, r.counted = came-r.came, came, Sum(all)
-	case r.sock != nil:
-		was := r.dropped
-		if r.dropped, err = r.sock.Dropped(); err != nil {
-			return err
-		}
-		n = r.dropped - was
-	}
-	r.count(m, n)
-	return nil
-}
-
-// sum reads what the program has counted.
-func (r *receiver) sum() error {
-	all, err := r.counter.Read()
-	if err == nil {
-		r.counted = Sum(all)
-	}
-	return err
 }
 
 // takeFrames takes what waits in the sockets of AF_XDP: the descriptors, and not the bytes. False:
@@ -358,13 +321,16 @@ func (r *receiver) settle(c *stream.Conn, m *stream.Meter) error {
 
 // rest counts what has come, also what waits in a socket that nobody reads.
 func (r *receiver) rest(m *stream.Meter) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.sockets != nil {
 		for r.takeFrames(m, 0) {
 		}
-		return r.sum()
+		r.counted = Sum(r.counter.Read())
+		return nil
 	}
 	if r.counter != nil {
-		return r.look(m)
+		return r.look(m, r.counted)
 	}
 	was := r.got
 	if err := r.sock.Drain(&r.got); err != nil {
@@ -377,7 +343,7 @@ func (r *receiver) rest(m *stream.Meter) error {
 	if r.read {
 		return nil
 	}
-	return r.look(m)
+	return r.look(m, Counts{})
 }
 
 // Evidence is what else was counted.
@@ -427,6 +393,9 @@ func (r *receiver) evidenceOfSockets(e *stream.Evidence, lost func(string, uint6
 
 // Close takes the rung away.
 func (r *receiver) Close() (err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
 	if r.counter != nil {
 		err = r.counter.Close()
 		r.counter = nil

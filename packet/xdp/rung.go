@@ -32,8 +32,9 @@ const queueOfCPU = 2048
 // Rung is an XDP program at an interface.
 type Rung struct {
 	Options
-	c    *ebpf.Collection
-	link link.Link
+	c      *ebpf.Collection
+	counts *countMap
+	link   link.Link
 }
 
 // check refuses what would not do what it says.
@@ -100,6 +101,9 @@ func (r *Rung) open(dev int) (err error) {
 	if err != nil {
 		return err
 	}
+	if r.counts, err = mapCounts(r.c.Maps[framesMapCounts]); err != nil {
+		return err
+	}
 	if err := r.aim(dev); err != nil {
 		return err
 	}
@@ -148,13 +152,12 @@ func (r *Rung) Socket(queue, fd int) error {
 	return nil
 }
 
-// Read reads what each CPU has counted, by its number.
-func (r *Rung) Read() ([]Counts, error) { return readCounts(r.c.Maps[framesMapCounts], atRung) }
+// Read is what each CPU has counted, by its number. It needs no system call. It must not be called
+// during or after Close, nor must Behind.
+func (r *Rung) Read() []Counts { return r.counts.read(atRung) }
 
-// Behind reads what arrived behind the redirection to a CPU, by the number of the CPU.
-func (r *Rung) Behind() ([]Counts, error) {
-	return readCounts(r.c.Maps[framesMapCounts], behindCPUMap)
-}
+// Behind is what arrived behind the redirection to a CPU, by the number of the CPU.
+func (r *Rung) Behind() []Counts { return r.counts.read(behindCPUMap) }
 
 // Close detaches the program. It may be called twice.
 func (r *Rung) Close() error {
@@ -162,6 +165,7 @@ func (r *Rung) Close() error {
 	if r.link != nil {
 		err = r.link.Close()
 	}
+	r.counts.close()
 	if r.c != nil {
 		r.c.Close()
 	}

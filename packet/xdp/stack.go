@@ -15,8 +15,9 @@ import (
 // Filter is a program of the stack that drops the generator's frames: at tcx ingress, or in
 // netfilter. All else goes on.
 type Filter struct {
-	c    *ebpf.Collection
-	link link.Link
+	c      *ebpf.Collection
+	counts *countMap
+	link   link.Link
 }
 
 // OpenIngress drops them where an interface hands them to the stack, behind generic XDP. Other
@@ -53,20 +54,24 @@ func openFilter(t Tuples, program, op, how string, attach func(*ebpf.Program) (l
 		return nil, err
 	}
 	f := &Filter{c: c}
+	if f.counts, err = mapCounts(c.Maps[framesMapCounts]); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	if f.link, err = attach(c.Programs[program]); err != nil {
 		return nil, errors.Join(&fault.Error{Op: op, Err: err, How: how}, f.Close())
 	}
 	return f, nil
 }
 
-// Read reads what each CPU has counted, by its number.
-func (f *Filter) Read() ([]Counts, error) { return readCounts(f.c.Maps[framesMapCounts], atRung) }
+// Read is as [Rung.Read].
+func (f *Filter) Read() []Counts { return f.counts.read(atRung) }
 
 // Close detaches the program. It may be called twice.
 func (f *Filter) Close() (err error) {
 	if f.link != nil {
 		err = f.link.Close()
 	}
+	f.counts.close()
 	if f.c != nil {
 		f.c.Close()
 	}

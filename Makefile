@@ -61,6 +61,11 @@ test-long: deps-test deps-long build $(GOTESTSUM) $(NFPM) ## run all tests, the 
 	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true; \
 	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test-long.sh '$(GOTESTSUM)' # the tests say what failed
 
+.PHONY: test-busy
+test-busy: deps-test build $(GOTESTSUM) ## run the packages that depend on time ROUNDS (20) times beside busy loops (root; hours); PACKAGES chooses some
+	@mk/trusted.sh '$(TOOLS)'
+	mk/test-busy.sh '$(or $(ROUNDS),20)' '$(GOTESTSUM)'
+
 .PHONY: bench-probes
 bench-probes: build ## measure what probes cost a flow, by interleaved runs and by ns x events / CPU time; fails beyond their budgets (root; four minutes)
 	@$(call aside,out/probe-cost)

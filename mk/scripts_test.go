@@ -3,6 +3,8 @@
 package mk
 
 import (
+	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -74,4 +76,41 @@ func TestDocsAreFilledIn(t *testing.T) {
 			t.Errorf("%s has %s", name, found)
 		}
 	}
+}
+
+// timed is what tests do that take their time from the machine's clock.
+var timed = regexp.MustCompile(`\btime\.(Sleep|After|AfterFunc|NewTimer|NewTicker|Tick|Since)\b`)
+
+// Packages whose tests depend on time are those that test-busy.sh runs beside busy loops. What runs
+// in the lab, or asks how long something takes on purpose, does not.
+func TestBusyPackagesAreAll(t *testing.T) {
+	b, err := os.ReadFile("test-busy.sh")
+	must(t, err)
+	m := regexp.MustCompile(`(?s)\ntimely=\(([^)]*)\)`).FindSubmatch(b)
+	if m == nil {
+		t.Fatal("test-busy.sh has no list")
+	}
+	listed := map[string]bool{"./lab": true, "./lab/softnictest": true, // boot machines
+		"./profile/symbol": true, // its tests are those of lane quiet
+		"./mk/packages":    true} // builds packages
+	for _, dir := range strings.Fields(string(m[1])) {
+		listed[dir] = true
+		if files, err := filepath.Glob(filepath.Join("..", dir, "*_test.go")); err != nil || len(files) == 0 {
+			t.Errorf("%s has no tests", dir)
+		}
+	}
+	must(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		dir := "./" + strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../")
+		if timed.Match(b) && !bytes.Contains(b, []byte("testing/synctest")) && !listed[dir] {
+			t.Errorf("%s depends on time, and test-busy.sh does not run %s", path, dir)
+		}
+		return nil
+	}))
 }

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# test-busy.sh ROUNDS GOTESTSUM runs the packages whose tests depend on time so many times in a row,
+# in random order, beside as many loops that do nothing but compute as there are CPUs. It ends with a
+# summary like that of test.sh.
+set -euo pipefail
+
+# Those that sleep, wait or look at the clock. Tests of CPU accounting (lane quiet) need the CPUs
+# for themselves.
+timely=(./bench ./bench/agent ./bench/endpoint ./bench/host ./bench/modes ./baseline ./bpf ./cmd/internal/program
+	./cmd/internal/progress ./cmd/versus ./cmd/zcbench ./cmd/zcrecv ./flow/sock ./flow/stream ./flow/uring ./internal/interrupt
+	./machine/counter ./machine/hops ./machine/lease ./machine/place ./machine/tally ./machine/tune ./machine/veth ./mk/lanes
+	./packet/datagram ./packet/xdp ./power ./results ./results/compare ./results/fleet ./zc/msgzc ./zc/tcpmmap ./zc/uringzc)
+not='^TestLab|^TestUpperInLab$|^TestNodesInLab$|^TestNetemInLab$|^TestPktgenInLab$|^TestKilledReceiver$'
+not+='|^TestCPUTruth$|^TestIntegrationKnownWork$|^TestIntegrationWhy$|^TestIntegrationGenericIsDearer$|^TestIntegrationPaceIsKept$'
+
+rounds=$1
+if [ $# = 2 ]; then
+	exec "$2" --format pkgname-and-test-fails --format-hide-empty-pkg --raw-command -- "$0" "$rounds"
+fi
+
+export GOFLAGS="-trimpath ${GOFLAGS:-}" CGO_ENABLED=0
+unset ZCBENCH_TEST_LONG
+read -r -a packages <<<"${PACKAGES:-${timely[*]}}"
+loops=()
+end() { [ ${#loops[@]} = 0 ] || kill "${loops[@]}"; }
+trap end EXIT
+for _ in $(seq "$(nproc)"); do
+	timeout 6h sh -c 'while :; do :; done' &
+	loops+=($!)
+done
+go test -tags giouring '-ldflags=-checklinkname=0 -w' -vet=off -json -p 2 -shuffle on -timeout 6h \
+	-count "$rounds" -skip "$not" $(shuf -e "${packages[@]}")

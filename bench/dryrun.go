@@ -49,6 +49,7 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	}
 	p.cells(w)
 	p.settings(w)
+	p.threads(w)
 	p.programs(w)
 	p.reached(w)
 	p.order(w)

@@ -89,7 +89,7 @@ func (p preview) collect(role stream.Role) *collected {
 			s.ofMode(c, o)
 		}
 		cpus, layout := p.cpus(role, c, o)
-		s.ofLayout(cpus, dev, layout)
+		s.ofLayout(placed{role, c, cpus, layout}, dev, o)
 	}
 	return s
 }
@@ -123,33 +123,60 @@ func (s *collected) ofMode(c results.Cell, o Options) {
 	case m.SplitsHeaders:
 		s.add(on("header-split"), "tcp-data-split on, where it can be")
 	}
-	if m.NeedsDev && m.NICQueue || c.Steers() {
-		queue := "the last queue"
-		if q := c.Queue; q != nil {
-			queue = fmt.Sprintf("queue %d", *q)
-		}
-		s.add(on("rss"), "without "+queue)
+	if c.NQueues() > 0 {
+		ids, _ := o.flowQueues(c) // a cell that cannot have them is not run
+		queues, rules := steering(c, ids)
+		s.add(on("rss"), "without "+queues)
 		s.add(on("feature rx-ntuple-filter"), "on")
-		s.add(on("rule"), "the flow to "+queue)
+		s.add(on("rule"), rules)
 	}
 }
 
+// placed is where the flows of an end are to run in a cell.
+type placed struct {
+	role   stream.Role
+	cell   results.Cell
+	cpus   []place.CPUs
+	layout place.Layout
+}
+
 // ofLayout is where the receive softirq of the end goes.
-func (s *collected) ofLayout(cpus []place.CPUs, dev string, l place.Layout) {
-	if l == place.AsFound {
+func (s *collected) ofLayout(p placed, dev string, o Options) {
+	if p.layout == place.AsFound {
 		return
 	}
 	var known []int
-	for _, c := range cpus {
-		if n := c.SoftirqOf(l); n >= 0 {
+	for _, c := range p.cpus {
+		if n := c.SoftirqOf(p.layout); n >= 0 {
 			known = append(known, n)
 		}
 	}
+	known = slices.Compact(slices.Sorted(slices.Values(known)))
 	where := "chosen near the interface"
-	if len(known) > 0 {
+	switch {
+	case len(known) == 1:
 		where = "CPU " + counter.FormatCPUList(known)
+	case len(known) > 1:
+		where = "CPUs " + counter.FormatCPUList(known) + p.ofQueues(o)
 	}
-	s.add(cmp.Or(dev, "lo")+": interrupt or rps of all queues", string(l)+": "+where)
+	s.add(cmp.Or(dev, "lo")+": interrupt or rps of all queues", string(p.layout)+": "+where)
+}
+
+// ofQueues says which queues have a CPU of their own.
+func (p placed) ofQueues(o Options) string {
+	n := p.cell.NQueues()
+	if p.role != stream.RX || n == 0 {
+		return ", in turn"
+	}
+	ids, _ := o.flowQueues(p.cell)
+	if ids == nil || n > mostRules {
+		return ", one for each queue of the flows, and the other queues in turn"
+	}
+	var each []string
+	for i := range n {
+		each = append(each, fmt.Sprintf("queue %d to CPU %d", ids[i], p.cpus[i].SoftirqOf(p.layout)))
+	}
+	return ": " + strings.Join(each, ", ") + ", others in turn"
 }
 
 // cpus are those of an end and its layout, see [Runner.cpus].
@@ -157,10 +184,10 @@ func (p preview) cpus(role stream.Role, c results.Cell, o Options) ([]place.CPUs
 	if p.stage != nil {
 		return (&Runner{SUT: p.stage.SUT, TG: p.stage.TG, Opt: o}).cpus(role, c)
 	}
-	if role == stream.TX {
-		return []place.CPUs{first(o.TGFlows)}, place.Layout(c.TGLayout())
-	}
-	return []place.CPUs{first(o.SUTFlows)}, place.Layout(c.CPULayout)
+	o.nameCPUs(p.spec.SUT.ThreadCPUs(), p.spec.TG.ThreadCPUs())
+	layouts := [2]place.Layout{place.Layout(c.CPULayout), place.Layout(c.TGLayout())}
+	all := o.allot([2]need{needOf(stream.RX, c, layouts[0]), needOf(stream.TX, c, layouts[1])}, p.oneMachine)
+	return all[index(role)], layouts[index(role)]
 }
 
 // forCell are the options of a cell's runs: on the hosts that were asked, else as far
@@ -171,6 +198,7 @@ func (p preview) forCell(c results.Cell) Options {
 	}
 	o := options(p.spec)
 	o.SUTDev, o.TGDev = cmp.Or(p.spec.SUT.Dev, "interface"), cmp.Or(p.spec.TG.Dev, "interface")
+	o.SUTFlows, o.TGFlows = []place.CPUs{place.NoCPUs}, []place.CPUs{place.NoCPUs}
 	return (&stage{spec: p.spec}).forCell(c, o)
 }
 

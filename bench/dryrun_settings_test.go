@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -83,6 +84,59 @@ programs to be started
 	}
 	if strings.Contains(got, "SECRET") {
 		t.Error("the dry run tells a secret")
+	}
+}
+
+// Of several flows the dry run says which queues they come by, by what rules, and which CPU each
+// queue has, with the numbers that are known: those of the NIC, or those that were asked for.
+func TestDryRunOfSeveralFlows(t *testing.T) {
+	for name, x := range map[string]struct {
+		factors string
+		queues  []int // of the NIC
+		want    []string
+	}{
+		"one flow": {"rx: zcrx", []int{0, 1, 2, 3}, []string{"eth0: rss = without queue 3\n", "eth0: rule = the flow to queue 3\n"}},
+		"a queue each": {"rx: devmem, flows: 2", []int{0, 1, 2, 3},
+			[]string{"eth0: rss = without queues 2-3\n", "eth0: rule = an ntuple rule for each of 2 flows: flow 0 to queue 2, flow 1 to queue 3\n"}},
+		"two queues": {"rx: zcrx, flows: 4, queues: 2, cpu_layout: 2cpu", []int{0, 1, 2, 3}, []string{"eth0: rss = without queues 2-3\n",
+			"rule = an ntuple rule for each of 4 flows: flow 0 to queue 2, flow 1 to queue 3, flow 2 to queue 2, flow 3 to queue 3\n",
+			"eth0: interrupt or rps of all queues = 2cpu: CPUs 12,14: queue 2 to CPU 14, queue 3 to CPU 12, others in turn\n",
+			"SUT: 4 flows: 2 threads, one for each RX queue, on CPUs 13,15\n", "TG: 4 flows: a thread each, on CPUs 9,11,13,15\n"}},
+		"steered": {"rx: tcp, flows: 2, queues: 2, cpu_layout: 1cpu", []int{0, 1, 2, 3}, []string{"rule = an ntuple rule for each of 2 flows: flow 0 to queue 2, flow 1 to queue 3\n",
+			"= 1cpu: CPUs 14-15: queue 2 to CPU 15, queue 3 to CPU 14, others in turn\n", "SUT: 2 flows: a thread each, on CPUs 14-15\n"}},
+		"by the first": {"rx: tcp, flows: 3, queues: 2, queue: 1", nil, []string{"without queues 1-2\n", "flow 0 to queue 1, flow 1 to queue 2, flow 2 to queue 1\n"}},
+		"by one":       {"rx: tcp, flows: 3, queue: 1", nil, []string{"without queue 1\n", "for each of 3 flows: all to queue 1\n"}},
+		"not known": {"rx: zcrx, flows: 4, queues: 2", nil, []string{"without the last 2 queues, whose numbers are looked up for each run\n",
+			"an ntuple rule for each of 4 flows: flow n to number n mod 2 of these\n"}},
+		"channels": {"rx: zcrx, flows: 2, channels: 8", []int{0, 1}, []string{"eth0: channels = ", "without queues 6-7\n"}},
+		"many":     {"rx: zcrx, flows: 12, queues: 3", []int{0, 1, 2, 3}, []string{"without queues 1-3\n", "for each of 12 flows: flow n to queue 1 + n mod 3\n", "SUT: 12 flows: 3 threads, one for each RX queue, on CPUs 13-15\n"}},
+		"a control": {"rx: zcrx, flows: 2, control: wrong-queue", []int{0, 1, 2, 3},
+			[]string{"for each of 2 flows: flow 0 to queue 2, but flow 1 to another queue, on purpose (control)\n"}},
+		"as found":     {"rx: tcp, flows: 2", []int{0, 1, 2, 3}, []string{"  SUT: nothing\n", "SUT: 2 flows: a thread each"}},
+		"not enough":   {"rx: zcrx, flows: 4", []int{0, 1, 2, 3}, []string{"eth0: take 4 of its 4 RX queues, but at least one must be left for other flows", "fix: make more queues: --channels 5"}},
+		"beyond them":  {"rx: tcp, flows: 2, queues: 2, queue: 3", []int{0, 1, 2, 3}, []string{"eth0: take 2 RX queues from queue 3 on, but it has 4"}},
+		"no such host": {"rx: tcp, flows: 2, cpu_layout: 1cpu}\nsut: {cpu: [4, 6]", nil, []string{"interface: interrupt or rps of all queues = 1cpu: CPUs 4,6, in turn\n", "SUT: 2 flows: a thread each, on CPUs 4,6\n"}},
+	} {
+		e := experiment(t, "name: x\nfactors: {tx: tcp, "+x.factors+"}\n")
+		p := preview{spec: e.Spec, missing: static}
+		if name != "no such host" {
+			o := options(e.Spec)
+			o.SUTDev, o.TGDev, o.rxQueues[0] = "eth0", "eth0", x.queues
+			o.may = [2][]int{upTo(16), upTo(16)}
+			o.SUTFlows, o.TGFlows = []place.CPUs{{App: 15, Softirq: 14}}, []place.CPUs{{App: 15, Softirq: 14}}
+			r := between("a", "b", o)
+			p.stage = &stage{hosts: &hosts{SUT: r.SUT, TG: r.TG}, opt: o, spec: e.Spec}
+			p.missing = func(c results.Cell) *Missing { return (&Runner{SUT: r.SUT, TG: r.TG, Opt: o}).crammed(c) }
+		}
+		var b bytes.Buffer
+		p.cells(&b)
+		p.settings(&b)
+		p.threads(&b)
+		for _, want := range x.want {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, b.String())
+			}
+		}
 	}
 }
 

@@ -3,57 +3,181 @@
 package bench
 
 import (
-	"fmt"
 	"slices"
 
-	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/results"
 )
 
-// flowCPUs are the CPUs of each of an end's flows under a layout. One flow has those that were
-// chosen for it. Several have those that the user named, in turn, which is also how flows are
-// asked to share them; else each has its own out of those near the interface, two of them under
-// the layout of two. On one machine the TG's are the first ones and the SUT's the last. A flow
-// for which there is none has [noCPU].
-func (o *Options) flowCPUs(role stream.Role, flows int, l place.Layout, sameMachine bool) []place.CPUs {
-	chosen := o.SUTFlows
-	if role == stream.TX {
-		chosen = o.TGFlows
+// need is what the flows of an end need CPUs for.
+type need struct {
+	flows, threads int
+	queues         int // RX queues that the flows are known to come by; 0: as found
+	layout         place.Layout
+}
+
+// need is that of an end in a cell.
+func (r *Runner) need(role stream.Role, cell results.Cell) need {
+	return needOf(role, cell, r.layout(role, cell))
+}
+
+func needOf(role stream.Role, cell results.Cell, l place.Layout) need {
+	n := need{flows: cell.NFlows(), threads: cell.NThreads(role), layout: l}
+	if role == stream.RX {
+		n.queues = cell.NQueues()
 	}
-	if len(chosen) == 0 {
-		chosen = []place.CPUs{place.NoCPUs}
-	}
-	named, may := o.named[index(role)], o.may[index(role)]
+	return n
+}
+
+// softirqs is how many CPUs of their own softirqs are to have: one for each queue that is known,
+// else one for each thread's flow.
+func (n need) softirqs() int {
 	switch {
-	case flows == 1:
-		return chosen[:1]
-	case len(named) == 0:
-		return spread(may, o.may[index(stream.TX)], role, flows, l, sameMachine)
+	case n.layout != place.TwoCPU:
+		return 0
+	case n.queues > 0:
+		return min(n.queues, n.flows)
 	}
-	free := slices.DeleteFunc(slices.Clone(may), func(n int) bool { return slices.Contains(named, n) })
-	all := make([]place.CPUs, flows)
+	return n.threads
+}
+
+// allot gives the flows of both ends, SUT and TG, their CPUs under the ends' layouts. One flow has
+// those that were chosen for it. Several have those that the user named, in turn, which is also
+// how flows are asked to share them; else each thread has its own out of those near the interface,
+// and under the layout of two each softirq. On one machine the TG's are the first ones and the
+// SUT's the last. A flow for which there is none has [lackingCPU].
+func (o *Options) allot(needs [2]need, sameMachine bool) (all [2][]place.CPUs) {
+	if needs[0].flows <= 1 {
+		return [2][]place.CPUs{{first(o.SUTFlows)}, {first(o.TGFlows)}}
+	}
+	free := [2]pool{o.pool(0, sameMachine), o.pool(1, sameMachine)}
+	if sameMachine {
+		free[0].taken = free[1].taken
+	}
+	for i := range needs {
+		for _, c := range o.asked(i) {
+			free[i].taken[c] = true
+		}
+	}
+	for _, i := range []int{1, 0} { // the TG first, so that there are first ones
+		all[i] = o.seat(i, needs[i], free[i])
+	}
+	return all
+}
+
+// asked are the CPUs that the user named for an end.
+func (o *Options) asked(end int) []int {
+	out := slices.Clone(o.named[end])
+	if o.layoutNamed[end] {
+		c := o.chosen(end)
+		out = append(out, c.App, c.Softirq)
+	}
+	return out
+}
+
+// chosen are the CPUs of an end's only flow.
+func (o *Options) chosen(end int) place.CPUs {
+	if end == index(stream.TX) {
+		return first(o.TGFlows)
+	}
+	return first(o.SUTFlows)
+}
+
+// pool is CPUs that threads and softirqs get one after another.
+type pool struct {
+	cpus  []int        // in the order in which they are taken
+	taken map[int]bool // of the machine
+}
+
+// pool are an end's CPUs.
+func (o *Options) pool(end int, sameMachine bool) pool {
+	cpus := o.candidates(end, sameMachine)
+	if end == 0 || !sameMachine {
+		cpus = o.lastFirst(end)
+		slices.Reverse(cpus)
+	}
+	return pool{cpus, map[int]bool{}}
+}
+
+// take takes the next one that nobody has.
+func (p pool) take() int {
+	for _, c := range p.cpus {
+		if !p.taken[c] {
+			p.taken[c] = true
+			return c
+		}
+	}
+	return lackingCPU
+}
+
+// seat gives the flows of an end their CPUs.
+func (o *Options) seat(end int, n need, free pool) []place.CPUs {
+	if named := o.named[end]; len(named) > 0 {
+		return o.seatNamed(end, n, free)
+	}
+	if o.layoutNamed[end] && n.threads == 1 && n.softirqs() <= 1 {
+		return slices.Repeat([]place.CPUs{o.chosen(end)}, n.flows)
+	}
+	var apps, soft []int
+	for i := range n.threads {
+		apps = append(apps, free.take())
+		if i < n.softirqs() {
+			soft = append(soft, free.take())
+		}
+	}
+	all := make([]place.CPUs, n.flows)
 	for i := range all {
-		all[i] = place.CPUs{App: named[i%len(named)], Softirq: chosen[0].Softirq} // of a layout that was named
+		c := place.CPUs{App: apps[i%len(apps)]}
+		if c.Softirq = c.App; len(soft) > 0 {
+			c.Softirq = soft[i%len(soft)]
+		}
+		all[i] = c
+	}
+	return all
+}
+
+// seatNamed gives them the CPUs that were named for the threads. Their softirqs get CPUs that
+// nobody has, where there are any; they may be those of the other end, of which records tell.
+func (o *Options) seatNamed(end int, n need, free pool) []place.CPUs {
+	named := o.named[end]
+	different := inOrder(named)
+	want := len(different)
+	if n.queues > 0 {
+		want = min(want, n.queues)
+	}
+	var soft []int
+	if n.layout == place.TwoCPU && !o.layoutNamed[end] && named[0] >= 0 {
+		soft = free.softirqs(min(want, n.softirqs()), named)
+	}
+	all := make([]place.CPUs, n.flows)
+	for i := range all {
+		app := named[i%n.threads%len(named)]
+		all[i] = place.CPUs{App: app, Softirq: app}
 		switch {
-		case l != place.TwoCPU:
-			all[i].Softirq = all[i].App
-		case o.fixed(role) || all[i].App < 0:
-		case i < len(named):
-			all[i].Softirq, free = last(free)
+		case n.layout != place.TwoCPU:
+		case len(soft) == 0:
+			all[i].Softirq = o.chosen(end).Softirq // of a layout that was named
+		case n.queues > 0:
+			all[i].Softirq = soft[i%n.queues%len(soft)]
 		default:
-			all[i].Softirq = all[i%len(named)].Softirq
+			all[i].Softirq = soft[slices.Index(different, app)%len(soft)]
 		}
 	}
 	return all
 }
 
-// last takes the last CPU of some.
-func last(cpus []int) (cpu int, left []int) {
-	if len(cpus) == 0 {
-		return lackingCPU, nil
+// softirqs takes CPUs for so many of them, if need be those of the other end, but none of own.
+func (p pool) softirqs(n int, own []int) (out []int) {
+	others := slices.DeleteFunc(slices.Clone(p.cpus), func(c int) bool { return slices.Contains(own, c) })
+	for len(out) < n {
+		c := p.take()
+		if left := slices.DeleteFunc(slices.Clone(others), func(c int) bool { return slices.Contains(out, c) }); c == lackingCPU && len(left) > 0 {
+			c = left[0]
+		}
+		out = append(out, c)
 	}
-	return cpus[len(cpus)-1], cpus[:len(cpus)-1]
+	return out
 }
 
 // index is where lists of both ends have a role.
@@ -80,46 +204,5 @@ func (o *Options) fixed(role stream.Role) bool {
 	return o.layoutNamed[index(role)]
 }
 
-// noCPU is of a flow for which there is no CPU.
-var noCPU = place.CPUs{App: lackingCPU, Softirq: lackingCPU}
-
+// lackingCPU is of a thread or softirq for which there is no CPU.
 const lackingCPU = -2
-
-// spread gives each flow CPUs of its own.
-func spread(near, tgNear []int, role stream.Role, flows int, l place.Layout, sameMachine bool) []place.CPUs {
-	all := make([]place.CPUs, flows)
-	if role == stream.TX && sameMachine {
-		for i := range all {
-			if all[i] = noCPU; i < len(near) {
-				all[i] = place.CPUs{App: near[i], Softirq: near[i]}
-			}
-		}
-		return all
-	}
-	left := slices.Clone(near)
-	if sameMachine {
-		tg := tgNear[:min(flows, len(tgNear))]
-		left = slices.DeleteFunc(left, func(n int) bool { return slices.Contains(tg, n) })
-	}
-	for i := range all {
-		all[i].App, left = last(left)
-		if all[i].Softirq = all[i].App; l == place.TwoCPU {
-			all[i].Softirq, left = last(left)
-		}
-	}
-	return all
-}
-
-// tooFewCPUs says that a host has too few CPUs for its flows to have each their own; nil: it has
-// enough.
-func tooFewCPUs(h *host.Host, flows int, cpus []place.CPUs, layout string) *Missing {
-	if !slices.ContainsFunc(cpus, func(c place.CPUs) bool { return c.App == lackingCPU || c.Softirq == lackingCPU }) {
-		return nil
-	}
-	each := "one"
-	if layout == string(place.TwoCPU) {
-		each = "two"
-	}
-	return &Missing{fmt.Sprintf("%d flows need %s CPU each, and %s has too few near its interface besides the other end's; %s", flows, each, h.Spec.Name, usable(h.Info)),
-		"ask for fewer flows; or name the CPUs that they share: --sut-cpu and --tg-cpu, such as 1 or 0,1, in files sut.cpu and tg.cpu; -1 does not pin them"}
-}

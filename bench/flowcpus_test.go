@@ -9,43 +9,110 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
 
-// Each of several flows has CPUs of its own, unless the user named fewer; on one machine the two
-// ends have different ones.
-func TestFlowCPUs(t *testing.T) {
+// Each of several flows has CPUs of its own, unless the user named fewer, or one thread moves all
+// of a queue; a queue's softirq has one; and on one machine the two ends have different ones.
+func TestAllot(t *testing.T) {
 	near := []int{0, 1, 2, 3, 4, 5, 6, 7}
 	plain := Options{may: [2][]int{near, near}, SUTFlows: []place.CPUs{{App: 7, Softirq: 6}}, TGFlows: []place.CPUs{{App: 0, Softirq: 0}}}
-	named, few := plain, plain
-	named.SUTFlows, named.TGFlows = slices.Clone(plain.SUTFlows), slices.Clone(plain.TGFlows)
-	named.nameCPUs([]int{5, 4}, []int{-1})
-	few.may = [2][]int{{0, 1, 2}, {0, 1, 2}}
+	with := func(change func(*Options)) Options {
+		o := plain
+		o.SUTFlows, o.TGFlows = slices.Clone(plain.SUTFlows), slices.Clone(plain.TGFlows)
+		change(&o)
+		return o
+	}
+	named := with(func(o *Options) { o.nameCPUs([]int{5, 4}, []int{-1}) })
+	few := with(func(o *Options) { o.may = [2][]int{{0, 1, 2}, {0, 1, 2}} })
+	both := with(func(o *Options) { o.may = [2][]int{{0, 1}, {0, 1}}; o.nameCPUs([]int{1, 1}, []int{0, 0}) })
+	far := with(func(o *Options) { o.may = [2][]int{{0, 1}, {0, 1}}; o.far = [2][]int{{4, 5}, {4, 5}} })
+	any := with(func(o *Options) { *o = far; o.nodes = [2]*int{new(matrix.AnyNode), new(matrix.AnyNode)} })
+	layout := with(func(o *Options) { o.layoutNamed[0] = true })
 	for _, x := range []struct {
-		name  string
-		o     Options
-		role  stream.Role
-		flows int
-		l     place.Layout
-		same  bool
-		want  string
+		name    string
+		o       Options
+		cell    results.Cell
+		same    bool
+		sut, tg string
 	}{
-		{"one", plain, stream.RX, 1, place.TwoCPU, true, "[{7 6}]"},
-		{"two", plain, stream.RX, 2, place.AsFound, true, "[{7 7} {6 6}]"},
-		{"two of the TG", plain, stream.TX, 2, place.OneCPU, true, "[{0 0} {1 1}]"},
-		{"two of a TG of its own", plain, stream.TX, 2, place.OneCPU, false, "[{7 7} {6 6}]"},
-		{"two with two", plain, stream.RX, 2, place.TwoCPU, true, "[{7 6} {5 4}]"},
-		{"too many", few, stream.RX, 2, place.OneCPU, true, "[{2 2} {-2 -2}]"},
-		{"enough alone", few, stream.RX, 2, place.OneCPU, false, "[{2 2} {1 1}]"},
-		{"named", named, stream.RX, 3, place.OneCPU, true, "[{5 5} {4 4} {5 5}]"},
-		{"not pinned", named, stream.TX, 2, place.AsFound, true, "[{-1 -1} {-1 -1}]"},
-		{"named, with two", named, stream.RX, 3, place.TwoCPU, true, "[{5 7} {4 6} {5 7}]"},
+		{"one", plain, results.Cell{RX: "tcp", CPULayout: "2cpu"}, true, "[{7 6}]", "[{0 0}]"},
+		{"two", plain, results.Cell{RX: "tcp", Flows: 2}, true, "[{7 7} {6 6}]", "[{0 0} {1 1}]"},
+		{"two of a TG of its own", plain, results.Cell{RX: "tcp", Flows: 2, CPULayout: "1cpu"}, false, "[{7 7} {6 6}]", "[{7 7} {6 6}]"},
+		{"two with two", plain, results.Cell{RX: "tcp", Flows: 2, CPULayout: "2cpu"}, true, "[{7 6} {5 4}]", "[{0 0} {1 1}]"},
+		{"two of the TG with two", plain, results.Cell{RX: "tcp", Flows: 2, TGCPULayout: "2cpu"}, true, "[{7 7} {6 6}]", "[{0 1} {2 3}]"},
+		{"too many", few, results.Cell{RX: "tcp", Flows: 2, CPULayout: "1cpu"}, true, "[{2 2} {-2 -2}]", "[{0 0} {1 1}]"},
+		{"enough alone", few, results.Cell{RX: "tcp", Flows: 2, CPULayout: "1cpu"}, false, "[{2 2} {1 1}]", "[{2 2} {1 1}]"},
+		{"named", named, results.Cell{RX: "tcp", Flows: 3, CPULayout: "1cpu"}, true, "[{5 5} {4 4} {5 5}]", "[{-1 -1} {-1 -1} {-1 -1}]"},
+		{"named, with two", named, results.Cell{RX: "tcp", Flows: 3, CPULayout: "2cpu"}, true, "[{5 7} {4 6} {5 7}]", "[{-1 -1} {-1 -1} {-1 -1}]"},
+		{"all named, with two", both, results.Cell{RX: "tcp", Flows: 2, CPULayout: "2cpu"}, true, "[{1 0} {1 0}]", "[{0 0} {0 0}]"},
+
+		{"softirqs of one queue", plain, results.Cell{RX: "tcp", Flows: 3, Queues: 1, CPULayout: "2cpu"}, true, "[{7 6} {5 6} {4 6}]", "[{0 0} {1 1} {2 2}]"},
+		{"softirqs of the queue named", plain, results.Cell{RX: "tcp", Flows: 2, Queue: new(3), CPULayout: "2cpu"}, true, "[{7 6} {5 6}]", "[{0 0} {1 1}]"},
+		{"softirqs of two queues", plain, results.Cell{RX: "uring", Flows: 3, Queues: 2, CPULayout: "2cpu"}, true, "[{7 6} {5 4} {3 6}]", "[{0 0} {1 1} {2 2}]"},
+		{"named, of one queue", named, results.Cell{RX: "tcp", Flows: 3, Queues: 1, CPULayout: "2cpu"}, true, "[{5 7} {4 7} {5 7}]", "[{-1 -1} {-1 -1} {-1 -1}]"},
+
+		{"thread of a queue", plain, results.Cell{RX: "zcrx", Flows: 4, Queues: 1, CPULayout: "2cpu"}, true, "[{7 6} {7 6} {7 6} {7 6}]", "[{0 0} {1 1} {2 2} {3 3}]"},
+		{"thread of a queue, too many senders", few, results.Cell{RX: "devmem", Flows: 3, Queues: 1}, true, "[{-2 -2} {-2 -2} {-2 -2}]", "[{0 0} {1 1} {2 2}]"},
+		{"thread of a queue, its layout named", layout, results.Cell{RX: "zcrx", Flows: 2, Queues: 1, CPULayout: "2cpu"}, true, "[{7 6} {7 6}]", "[{0 0} {1 1}]"},
+
+		{"other nodes have some", far, results.Cell{RX: "tcp", Flows: 2}, false, "[{1 1} {0 0}]", "[{1 1} {0 0}]"},
+		{"other nodes are not asked", far, results.Cell{RX: "tcp", Flows: 3}, false, "[{1 1} {0 0} {-2 -2}]", "[{1 1} {0 0} {-2 -2}]"},
+		{"any node", any, results.Cell{RX: "tcp", Flows: 3}, false, "[{1 1} {0 0} {5 5}]", "[{1 1} {0 0} {5 5}]"},
+		{"any node, one machine", any, results.Cell{RX: "tcp", Flows: 2}, true, "[{5 5} {4 4}]", "[{0 0} {1 1}]"},
 	} {
-		got := x.o.flowCPUs(x.role, x.flows, x.l, x.same)
-		if fmt.Sprint(got) != x.want {
-			t.Errorf("%s: %v, want %s", x.name, got, x.want)
+		r := between("a", map[bool]string{true: "a", false: "b"}[x.same], x.o)
+		sut, _ := r.cpus(stream.RX, x.cell)
+		tg, _ := r.cpus(stream.TX, x.cell)
+		if fmt.Sprint(sut) != x.sut || fmt.Sprint(tg) != x.tg {
+			t.Errorf("%s: %v and %v, want %s and %s", x.name, sut, tg, x.sut, x.tg)
+		}
+	}
+}
+
+// between is a runner between two namespaces of machines with the CPUs that may be used.
+func between(sut, tg string, o Options) *Runner {
+	at := func(boot, netns string, cpus []int) *host.Host {
+		return &host.Host{Spec: host.Spec{Name: "netns:" + netns}, Info: wire.HelloResult{NetNS: netns, OnlineCPUs: cpus, Env: results.Env{BootID: boot}}}
+	}
+	return &Runner{SUT: at(sut, "s", o.may[0]), TG: at(tg, "t", o.may[1]), Opt: o}
+}
+
+// A host with too few CPUs is told by what its threads and softirqs need, and what it has; and
+// each fix that is named is one: with it the cell can run.
+func TestTooFewCPUs(t *testing.T) {
+	two := Options{may: [2][]int{{0, 1}, {0, 1}}, SUTFlows: []place.CPUs{{App: 1, Softirq: 0}}, TGFlows: []place.CPUs{{App: 0, Softirq: 0}}}
+	far := two
+	far.far = [2][]int{{4, 5, 6, 7}, {}}
+	all := two
+	all.may = [2][]int{{0, 1, 2, 3}, {0, 1, 2, 3}}
+	for _, x := range []struct {
+		name    string
+		o       Options
+		tg      string
+		cell    results.Cell
+		reason  string
+		fix, no string
+	}{
+		{"threads", two, "b", results.Cell{RX: "tcp", Flows: 4}, "4 flows need 4 CPUs for threads, but netns:s has 2 near its interface (0-1); ", "ask for fewer flows: 2 fit; or name the CPUs", "any"},
+		{"of one machine", two, "a", results.Cell{RX: "tcp", Flows: 2}, "2 flows need 2 CPUs for threads, but netns:s has 2 near its interface (0-1); the other end needs 2 of the same machine", "only 1 fits", "any"},
+		{"with softirqs", all, "b", results.Cell{RX: "tcp", Flows: 4, CPULayout: "2cpu"}, "4 flows need 4 CPUs for threads and 4 for softirqs, but netns:s has 4", "2 fit", "-1"},
+		{"with those of queues", all, "b", results.Cell{RX: "tcp", Flows: 4, Queues: 2, CPULayout: "2cpu"}, "4 flows need 4 CPUs for threads and 2 for softirqs (one for each RX queue), but netns:s has 4", "fewer flows: 2 fit", "--queues"},
+		{"with those of fewer queues", all, "b", results.Cell{RX: "tcp", TX: "tcp", Flows: 3, Queues: 2, CPULayout: "2cpu", TGCPULayout: "1cpu"}, "3 flows need 3 CPUs for threads and 2 for softirqs (one for each RX queue), but", "fewer flows: 2 fit; or let the flows share RX queues: --queues 1", ""},
+		{"threads of queues", two, "b", results.Cell{RX: "zcrx", Flows: 2, Queues: 2, CPULayout: "2cpu", TGCPULayout: "1cpu"}, "2 flows need 2 CPUs for threads and 2 for softirqs, but", "--queues 1", ""},
+		{"threads of two queues", two, "b", results.Cell{RX: "zcrx", Flows: 4, Queues: 3, TGCPULayout: "1cpu"}, "4 flows need 3 CPUs for threads (one for each RX queue), but", "fewer flows: 2 fit", ""},
+		{"a queue's thread", two, "a", results.Cell{RX: "devmem", Flows: 2, Queues: 1}, "2 flows need 1 CPU for their thread, but netns:s has 2 near its interface (0-1); the other end needs 2 of", "only 1 fits", ""},
+		{"other nodes", far, "b", results.Cell{RX: "tcp", TX: "tcp", Flows: 6}, "6 flows need 6 CPUs for threads, but netns:s has 2", "allow CPUs of other NUMA nodes: --node any (in files sut.node: any)", "--tg-node"},
+		{"too few on all nodes", far, "b", results.Cell{RX: "tcp", Flows: 7}, "7 flows need 7 CPUs", "", "any"},
+	} {
+		m := between("a", x.tg, x.o).crammed(x.cell)
+		if m == nil || !strings.Contains(m.Reason, x.reason) || !strings.Contains(m.Fix, x.fix) || x.no != "" && strings.Contains(m.Fix, x.no) {
+			t.Errorf("%s: %+v\nwant %q, %q", x.name, m, x.reason, x.fix)
 		}
 	}
 }
@@ -83,6 +150,9 @@ func TestIntegrationFlows(t *testing.T) {
 				}
 				sum += *f.Bytes
 			}
+			if h.Threads != n {
+				t.Errorf("%s: %d threads", r.Cell.ID, h.Threads)
+			}
 			if len(h.Flows) != n || sum != *h.Bytes || h.CPUBusyCores == nil || *h.CPUBusyCores > 1.05 {
 				t.Errorf("%s: %d flows of %d; %d bytes of %d; %v cores of one CPU", r.Cell.ID, len(h.Flows), n, sum, *h.Bytes, h.CPUBusyCores)
 			}
@@ -98,7 +168,7 @@ func TestIntegrationFlows(t *testing.T) {
 	}
 	j, _ = kept(t, all.Dir)
 	for _, r := range j.Records {
-		if r.Verdict != results.Unsupported || !strings.Contains(r.Reason, "1024 flows need one CPU each") || !strings.Contains(r.Fix, "--sut-cpu") {
+		if r.Verdict != results.Unsupported || !strings.Contains(r.Reason, "1024 flows need 1024 CPUs for threads") || !strings.Contains(r.Fix, "--sut-cpu") {
 			t.Errorf("%s: %q; fix %q", r.Verdict, r.Reason, r.Fix)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
@@ -20,37 +21,63 @@ import (
 // PlaceCPUs chooses the CPUs of both ends, on the NUMA nodes of their
 // interfaces: see [chooseCPUs].
 func (o *Options) PlaceCPUs(ctx context.Context, sut, tg *host.Host) error {
-	var near [2][]int
 	for i, x := range []struct {
 		h   *host.Host
 		dev string
 	}{{sut, o.SUTDev}, {tg, o.TGDev}} {
-		near[i] = x.h.Info.OnlineCPUs
-		if own := online(x.h.Info.OwnCPUs, x.h.Info.OnlineCPUs); len(own) > 0 {
-			near[i] = own
-		}
 		var all []wire.Interface
 		if err := x.h.Call(ctx, wire.OpAddrs, nil, &all); err != nil {
 			return fmt.Errorf("ask %s for its interfaces: %w", x.h.Spec.Name, err)
 		}
-		for _, f := range all {
-			if cpus := online(f.NearCPUs, x.h.Info.OnlineCPUs); f.Name == cmp.Or(x.dev, "lo") && len(cpus) > 0 {
-				near[i] = cpus
-			}
-		}
-		o.near[i] = near[i]
-		if node := o.nodes[i]; node != nil && *node >= 0 {
-			may := x.h.Info.OnlineCPUs
-			if own := online(x.h.Info.OwnCPUs, may); len(own) > 0 {
-				may = own
-			}
-			near[i] = onNode(x.h.Topology(), *node, may)
-		}
+		o.lookAround(i, x.h, cmp.Or(x.dev, "lo"), all)
 	}
-	o.may = near
-	s, t := chooseCPUs(near[0], near[1], sut.SameMachine(tg))
+	same := sut.SameMachine(tg)
+	s, t := chooseCPUs(o.lastFirst(0), o.candidates(1, same), same)
 	o.SUTFlows, o.TGFlows = []place.CPUs{s}, []place.CPUs{t}
 	return nil
+}
+
+// lookAround learns which CPUs an end has: near its interface, or on the NUMA node that was asked
+// for, and elsewhere.
+func (o *Options) lookAround(end int, h *host.Host, dev string, all []wire.Interface) {
+	may := h.Info.OnlineCPUs
+	if own := online(h.Info.OwnCPUs, may); len(own) > 0 {
+		may = own
+	}
+	near := may
+	for _, f := range all {
+		if f.Name != dev {
+			continue
+		}
+		if cpus := online(f.NearCPUs, h.Info.OnlineCPUs); len(cpus) > 0 {
+			near = cpus
+		}
+		o.rxQueues[end] = f.RXQueues
+	}
+	o.near[end] = near
+	if node := o.nodes[end]; node != nil && *node >= 0 {
+		near = onNode(h.Topology(), *node, may)
+	}
+	o.may[end], o.far[end] = near, elsewhere(h.Topology(), near, may)
+}
+
+// candidates are the CPUs of which the TG takes the first ones on one machine, else the last.
+func (o *Options) candidates(end int, sameMachine bool) []int {
+	if sameMachine {
+		return slices.Concat(o.may[end], o.beyond(end))
+	}
+	return o.lastFirst(end)
+}
+
+// lastFirst are the CPUs that an end takes the last ones of.
+func (o *Options) lastFirst(end int) []int { return slices.Concat(o.beyond(end), o.may[end]) }
+
+// beyond are the CPUs on other NUMA nodes, if the end may use such.
+func (o *Options) beyond(end int) []int {
+	if node := o.nodes[end]; node == nil || *node != matrix.AnyNode {
+		return nil
+	}
+	return o.far[end]
 }
 
 // online leaves out the CPUs that a host does not have.
@@ -58,49 +85,39 @@ func online(cpus, have []int) []int {
 	return slices.DeleteFunc(slices.Clone(cpus), func(c int) bool { return !slices.Contains(have, c) })
 }
 
-// chooseCPUs chooses out of the CPUs near to each end's interface. On one
+// chooseCPUs chooses out of the CPUs of each end, the SUT's the last ones. On one
 // machine the TG gets the first one, so that the ends are as far apart as they
 // are numbered, for its softirq too.
-func chooseCPUs(sutNear, tgNear []int, sameMachine bool) (sut, tg place.CPUs) {
-	if !sameMachine || len(tgNear) == 0 {
-		return place.Choose(sutNear, 1)[0], place.Choose(tgNear, 1)[0]
+func chooseCPUs(sut, tg []int, sameMachine bool) (s, t place.CPUs) {
+	if !sameMachine || len(tg) == 0 || len(sut) == 0 {
+		return place.Choose(sut, 1)[0], place.Choose(tg, 1)[0]
 	}
-	return place.Choose(sutNear, 1, tgNear[0])[0], place.CPUs{App: tgNear[0], Softirq: tgNear[0]}
+	app := sut[len(sut)-1]
+	other := max(0, slices.IndexFunc(tg, func(n int) bool { return n != app }))
+	return place.Choose(sut, 1, tg[other])[0], place.CPUs{App: tg[other], Softirq: tg[other]}
 }
 
-// cpus are the CPUs of each flow of an end, and its layout in a cell: the TG of a shared machine
-// keeps to one CPU a flow, out of the SUT's way, unless it was given a layout of its own. Where
-// both ends have one interface, loopback, it is the SUT that says where its softirq goes.
+// cpus are the CPUs of each flow of an end, and its layout in a cell.
 func (r *Runner) cpus(role stream.Role, cell results.Cell) ([]place.CPUs, place.Layout) {
-	l := place.Layout(cell.CPULayout)
-	if role == stream.TX {
-		l = place.Layout(cell.TGLayout())
-		switch {
-		case r.loopback():
-			l = place.AsFound
-		case r.SUT.SameMachine(r.TG) && l != place.AsFound && cell.TGCPULayout == "":
-			l = place.OneCPU
-		}
-	}
-	threads := r.Opt.flowCPUs(role, threadsOf(role, cell), l, r.SUT.SameMachine(r.TG))
-	all := make([]place.CPUs, cell.NFlows())
-	for n := range all {
-		all[n] = threads[n%len(threads)]
-		if q := cell.Queues; q > 0 && role == stream.RX && l == place.TwoCPU {
-			all[n].Softirq = all[n%q].Softirq // a queue's softirq has one CPU
-		}
-	}
-	return all, l
+	all := r.Opt.allot([2]need{r.need(stream.RX, cell), r.need(stream.TX, cell)}, r.SUT.SameMachine(r.TG))
+	return all[index(role)], r.layout(role, cell)
 }
 
-// threadsOf is how many threads move the flows of an end: one each, but where the receive mode
-// takes queues over one for all flows of a queue.
-func threadsOf(role stream.Role, cell results.Cell) int {
-	m, err := stream.LookupMode(role, cell.Mode(role))
-	if err == nil && role == stream.RX && m.NICQueue && m.NeedsDev && cell.Queues > 0 {
-		return min(cell.Queues, cell.NFlows())
+// layout is that of an end in a cell: the TG of a shared machine keeps to one CPU a flow, out of
+// the SUT's way, unless it was given a layout of its own. Where both ends have one interface,
+// loopback, it is the SUT that says where its softirq goes.
+func (r *Runner) layout(role stream.Role, cell results.Cell) place.Layout {
+	if role == stream.RX {
+		return place.Layout(cell.CPULayout)
 	}
-	return cell.NFlows()
+	l := place.Layout(cell.TGLayout())
+	switch {
+	case r.loopback():
+		return place.AsFound
+	case r.SUT.SameMachine(r.TG) && l != place.AsFound && cell.TGCPULayout == "":
+		return place.OneCPU
+	}
+	return l
 }
 
 // loopback tells that both ends have one interface.
@@ -174,43 +191,4 @@ func usable(h wire.HelloResult) string {
 		s += ", and this process may use " + counter.FormatCPUList(own) + " of them (taskset, cpuset)"
 	}
 	return s
-}
-
-// crammed says why a cell's layout cannot be had: an end has too few CPUs. The TG of a shared
-// machine keeps its softirq with its thread.
-func (r *Runner) crammed(c results.Cell) *Missing {
-	if c.TGCPULayout != "" && r.loopback() {
-		return &Missing{"both ends share one interface, loopback: its softirq runs where the SUT's layout puts it, and tg_cpu_layout has nothing to place", "leave tg_cpu_layout out"}
-	}
-	if m := r.generators(c); m != nil {
-		return m
-	}
-	for _, role := range []stream.Role{stream.RX, stream.TX} {
-		h, l := r.SUT, c.CPULayout
-		if role == stream.TX {
-			h, l = r.TG, c.TGLayout()
-		}
-		if r.Opt.fixed(role) && c.NFlows() > 1 && len(r.Opt.named[index(role)]) == 0 {
-			return &Missing{fmt.Sprintf("the layout %s names the CPUs of one flow, but there are %d", l, c.NFlows()),
-				"name those of the threads, such as --sut-cpu 2,3 (--tg-cpu; in files sut.cpu and tg.cpu: [2, 3]), or leave out the layout's: then each flow gets its own"}
-		}
-		cpus, own := r.cpus(role, c)
-		if m := tooFewCPUs(h, c.NFlows(), cpus, l); m != nil {
-			return m
-		}
-		if l == "" {
-			continue
-		}
-		for _, f := range cpus {
-			n := f.SoftirqOf(own)
-			switch {
-			case f.App < 0:
-				return &Missing{fmt.Sprintf("the layout %s needs pinned threads, but that of %s is not", l, h.Spec.Name), "drop the CPU -1, or name the CPUs of the layout"}
-			case own == place.TwoCPU && n == f.App, own != place.AsFound && n < 0:
-				return &Missing{fmt.Sprintf("the layout %s needs two CPUs, but %s has no second one near its interface; %s", l, h.Spec.Name, usable(h.Info)),
-					"name two: --cpus or --tg-cpus APP,SOFTIRQ, in files sut.layouts or tg.layouts"}
-			}
-		}
-	}
-	return nil
 }

@@ -81,7 +81,7 @@ func TestLayoutOfSeveralFlows(t *testing.T) {
 	r := &Runner{SUT: &host.Host{}, TG: &host.Host{}, Opt: Options{SUTFlows: []place.CPUs{{App: 3, Softirq: 2}}, layoutNamed: [2]bool{true, false}}}
 	r.SUT.Info.Env.BootID, r.TG.Info.Env.BootID = "a", "b"
 	m := r.crammed(results.Cell{CPULayout: "2cpu", Flows: 2})
-	if m == nil || !strings.Contains(m.Reason, "names the CPUs of one flow, but there are 2") || !strings.Contains(m.Fix, "--sut-cpu") {
+	if m == nil || !strings.Contains(m.Reason, "are those of one thread, but  has 2, of 2 flows") || !strings.Contains(m.Fix, "--sut-cpu") {
 		t.Errorf("%+v", m)
 	}
 }

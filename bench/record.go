@@ -43,6 +43,7 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 	r.markSharing(rec)
 	r.markPlacement(rec)
 	r.markSiblings(rec)
+	r.markNodes(rec)
 	r.markUpper(rec)
 	markDrops(rec)
 	rec.Verdict, rec.Reason, rec.Fix = verdict(out, rec.Cell.MovesPackets())

@@ -53,10 +53,12 @@ type Options struct {
 
 	near  [2][]int // the CPUs near the interface of the SUT and the TG
 	may   [2][]int // those of them, or of the NUMA node that was asked for, that flows are given
+	far   [2][]int // those on other NUMA nodes, one of each core
 	named [2][]int // the CPUs that were named for their threads, for several flows in turn
 	// layoutNamed: the CPUs of the cell's layout were named, of the SUT and the TG.
 	layoutNamed [2]bool
-	nodes       [2]*int // the NUMA nodes that were asked for, of the SUT and the TG; nil: none
+	nodes       [2]*int  // the NUMA nodes that were asked for, of the SUT and the TG; nil: none
+	rxQueues    [2][]int // those of the interfaces, as they were found; nil: not known
 
 	// SUTSettings and TGSettings are set on the hosts while they measure; see
 	// Runner.Settings for what a cell adds.

@@ -112,6 +112,43 @@ func onNode(t place.Topology, node int, cpus []int) []int {
 	return here
 }
 
+// elsewhere are the CPUs on other NUMA nodes than the near ones, one of each core.
+func elsewhere(t place.Topology, near, cpus []int) []int {
+	return slices.DeleteFunc(slices.Clone(cpus), func(c int) bool {
+		node := t.NodeOf(c)
+		return node < 0 || slices.ContainsFunc(near, func(n int) bool { return t.NodeOf(n) == node }) ||
+			slices.ContainsFunc(cpus, func(o int) bool { return o < c && t.Siblings(o, c) })
+	})
+}
+
+// strayed are the CPUs that an end's flows have in a cell on other NUMA nodes than its interface's,
+// because that one has too few, and nobody named them.
+func (r *Runner) strayed(role stream.Role, cell results.Cell) []int {
+	i := index(role)
+	return slices.DeleteFunc(r.cpusOf(role, cell), func(c int) bool {
+		return !slices.Contains(r.Opt.beyond(i), c) || slices.Contains(r.Opt.asked(i), c)
+	})
+}
+
+// FlagOtherNode marks a run with CPUs on another NUMA node than the interface, which nobody named.
+const FlagOtherNode = "other-node"
+
+// markNodes says in a record that an end had such CPUs.
+func (r *Runner) markNodes(rec *results.Record) {
+	for _, role := range []stream.Role{stream.RX, stream.TX} {
+		h, _ := r.hostOf(role, rec.Cell)
+		far := r.strayed(role, rec.Cell)
+		if len(far) == 0 {
+			continue
+		}
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: its interface's NUMA node has too few CPUs, so %s of another node serve the flows (%s any): %v",
+			flagsOf[index(role)].name, cpuList(far), flagsOf[index(role)].node, h.Topology()))
+		if !slices.Contains(rec.Flags, FlagOtherNode) {
+			rec.Flags = append(rec.Flags, FlagOtherNode)
+		}
+	}
+}
+
 // FlagSiblings marks a run of which two CPUs are threads of one core.
 const FlagSiblings = "smt-siblings"
 

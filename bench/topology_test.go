@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
@@ -111,6 +112,71 @@ func TestMarkSiblings(t *testing.T) {
 		r.markSiblings(&rec)
 		if got := slices.Contains(rec.Flags, FlagSiblings); got != x.marked || (len(rec.Warnings) > 0) != x.marked {
 			t.Errorf("%s: flags %v, warnings %v", name, rec.Flags, rec.Warnings)
+		}
+	}
+}
+
+// The CPUs of other nodes are those that an end may use once it is allowed any; what it has of
+// them for want of others is said, and what was named is not.
+func TestOtherNodes(t *testing.T) {
+	all := []wire.Interface{{Name: "eth0", NearCPUs: []int{2, 3}, RXQueues: []int{0, 1}}}
+	for name, x := range map[string]struct {
+		node   *int
+		cpus   []int
+		cell   results.Cell
+		far    []int
+		app    []int
+		marked bool
+		says   string
+	}{
+		"enough":       {node: new(matrix.AnyNode), cell: results.Cell{RX: "tcp", Flows: 2}, far: []int{0, 1}, app: []int{3, 2}},
+		"too few":      {node: new(matrix.AnyNode), cell: results.Cell{RX: "tcp", Flows: 3}, far: []int{0, 1}, app: []int{3, 2, 1}, marked: true},
+		"not allowed":  {cell: results.Cell{RX: "tcp", Flows: 3}, far: []int{0, 1}, app: []int{3, 2, lackingCPU}, says: "--node any"},
+		"another node": {node: new(0), cell: results.Cell{RX: "tcp", Flows: 3}, far: []int{2, 3}, app: []int{1, 0, lackingCPU}, says: "3 CPUs for threads, but ssh:a has 2 on NUMA node 0 (0-1)"},
+		"named":        {node: new(matrix.AnyNode), cpus: []int{0, 1}, cell: results.Cell{RX: "tcp", Flows: 2}, far: []int{0, 1}, app: []int{0, 1}},
+	} {
+		r := &Runner{SUT: twoSockets("a"), TG: twoSockets("b"), Opt: Options{SUTDev: "eth0", nodes: [2]*int{x.node, x.node}}}
+		for i := range 2 {
+			r.Opt.lookAround(i, twoSockets("a"), "eth0", all)
+		}
+		r.Opt.SUTFlows, r.Opt.TGFlows = []place.CPUs{place.NoCPUs}, []place.CPUs{place.NoCPUs}
+		r.Opt.nameCPUs(x.cpus, x.cpus)
+		var app []int
+		cpus, _ := r.cpus(stream.RX, x.cell)
+		for _, c := range cpus {
+			app = append(app, c.App)
+		}
+		rec := results.Record{Cell: x.cell}
+		r.markNodes(&rec)
+		if !slices.Equal(r.Opt.far[0], x.far) || !slices.Equal(app, x.app) || slices.Contains(rec.Flags, FlagOtherNode) != x.marked {
+			t.Errorf("%s: beyond %v, threads on %v, flags %v", name, r.Opt.far[0], app, rec.Flags)
+		}
+		if x.marked && !(len(rec.Warnings) == 2 && strings.Contains(rec.Warnings[0], "SUT: its interface's NUMA node has too few CPUs, so CPU 1 of another node serve")) {
+			t.Errorf("%s: %q", name, rec.Warnings)
+		}
+		if m := r.crammed(x.cell); (m == nil) != (x.says == "") || m != nil && !strings.Contains(m.Reason+m.Fix, x.says) {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+}
+
+// One flow gets its softirq's CPU from another node where its interface's has but one; otherwise
+// the refusal says with what it would.
+func TestOneFlowOnOtherNodes(t *testing.T) {
+	all := []wire.Interface{{Name: "eth0", NearCPUs: []int{3}}}
+	for _, allowed := range []bool{true, false} {
+		r := &Runner{SUT: twoSockets("a"), TG: twoSockets("b")}
+		if allowed {
+			r.Opt.nodes[0] = new(matrix.AnyNode)
+		}
+		for i := range 2 {
+			r.Opt.lookAround(i, twoSockets("a"), "eth0", all)
+		}
+		s, g := chooseCPUs(r.Opt.lastFirst(0), r.Opt.candidates(1, false), false)
+		r.Opt.SUTFlows, r.Opt.TGFlows = []place.CPUs{s}, []place.CPUs{g}
+		m := r.crammed(results.Cell{RX: "tcp", CPULayout: "2cpu", TGCPULayout: "1cpu"})
+		if allowed && (m != nil || s != place.CPUs{App: 3, Softirq: 1}) || !allowed && (m == nil || !strings.Contains(m.Fix, "--node any")) {
+			t.Errorf("allowed %v: %v, %+v", allowed, s, m)
 		}
 	}
 }

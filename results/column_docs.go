@@ -71,7 +71,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 			"`off-pace`: the delivered rate is more than 1 % from pace_bits_ps; " +
 			"`unfair`, `starved-flow`: of several flows (docs/matrix.md); " +
 			"`calibration`: unpaced, the base rate of paces given in percent; " +
-			"`smt-siblings` where CPUs share a core; `over-vlan`, `over-bond`, ... where the flow's address is on an interface on top of the port; " +
+			"`smt-siblings` where CPUs share a core; `other-node` where those of another NUMA node than the interface's had to do; `over-vlan`, `over-bond`, ... where the flow's address is on an interface on top of the port; " +
 			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md); `profile-differs`: its samples and the accounting of CPU time disagree on how busy the CPUs were (docs/profile.md); `drops-unattributed`: segments of the flow were lost, and nothing shows where (docs/probes.md); `packets-unaccounted`: datagrams or frames were lost, and no counter shows where,  `super-packets`: a packet of the link carried several of them, `not-quiet`: of packets, where a hypervisor took 0.5 % or more of a measured CPU, or other work 1 % (docs/packets.md); `disturbed`: disturbed by something else on the " +
 			"hosts; of a run that counts, the gates whose limits it exceeds:  `throughput_cv`, " +
 			"`drops_per_gb`, ... (docs/matrix.md)"},
@@ -156,6 +156,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"generator_cpus", "", "requested: CPUs of the sender's host that generated frames; empty = that of its thread"},
 	ColumnDoc{"rr_timeout_us", "us", "requested: how long a sender of requests by datagrams waits for a response; empty = 200 ms"},
 	ColumnDoc{"path", "", "requested: the interfaces whose counters were read in the window, in the packets' order (docs/packets.md)"},
+	ColumnDoc{"threads", "", "data-path threads that moved the flows: one for each; of modes that take queues over, at the receiver one for each queue"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -102,7 +102,7 @@ func TestColumnContract(t *testing.T) {
 func TestRunsRoundTrip(t *testing.T) {
 	same := sample(1)
 	same.TG.Name = same.SUT.Name
-	same.TG.Env.Upper = "bond0.7"
+	same.TG.Env.Upper, same.TG.Threads = "bond0.7", 4
 	same.RunID = "same"
 	recs := []Record{sample(0), same, stopped(2)}
 	var b bytes.Buffer

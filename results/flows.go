@@ -6,10 +6,24 @@ import "github.com/zcbench/zcbench/flow/stream"
 
 // NQueues is how many RX queues the cell's flows come by; 0: as found.
 func (c *Cell) NQueues() int {
-	if c.Queues == 0 && c.takesQueues() {
+	switch {
+	case c.Queues > 0:
+		return c.Queues
+	case c.takesQueues():
 		return c.NFlows()
+	case c.Steers():
+		return 1 // the one that is named
 	}
-	return c.Queues
+	return 0
+}
+
+// NThreads is how many threads move the flows at an end: one each, but where the receive mode
+// takes queues over one for all flows of a queue, which share its memory.
+func (c *Cell) NThreads(role stream.Role) int {
+	if role == stream.RX && c.takesQueues() {
+		return min(c.NQueues(), c.NFlows())
+	}
+	return c.NFlows()
 }
 
 // OneFlow is the cell with one flow, by which it is known how well c scales. Flows that are

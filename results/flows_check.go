@@ -62,6 +62,13 @@ func (f *Flow) Check() error {
 // CheckFlows refuses flows that cannot be those of one host: more than a run may have, figures
 // that no flow has, and bytes that are not the host's together.
 func (h *Host) CheckFlows() error {
+	most := stream.MaxFlows // rows of runs.csv have no flows
+	if len(h.Flows) > 0 {
+		most = len(h.Flows)
+	}
+	if h.Threads < 0 || h.Threads > most {
+		return fmt.Errorf("%d threads of %d flows", h.Threads, len(h.Flows))
+	}
 	if n := len(h.Flows); n > stream.MaxFlows {
 		return fmt.Errorf("%d flows, but a run has at most %d", n, stream.MaxFlows)
 	}

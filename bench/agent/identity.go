@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
@@ -69,6 +71,7 @@ func interfacesOf(s rtnl.Stack) ([]wire.Interface, error) {
 		if i.NearCPUs, err = place.Near(l.Name); err != nil {
 			return nil, err
 		}
+		i.RXQueues = rxQueues(l.Name)
 		i.Driver, i.Firmware, _ = counter.DriverInfo(l.Name) // not every interface has ethtool
 		for _, a := range addrs {
 			if ip := a.Prefix.Addr(); a.Index == l.Index && !ip.IsLinkLocalUnicast() {
@@ -78,6 +81,21 @@ func interfacesOf(s rtnl.Stack) ([]wire.Interface, error) {
 		out = append(out, i)
 	}
 	return out, nil
+}
+
+// rxQueues are the numbers of an interface's RX queues; nil: not known.
+func rxQueues(dev string) (ids []int) {
+	d, err := nic.Open(dev)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	all, _ := d.Queues() // a kernel before 6.8 does not tell
+	for _, q := range all {
+		ids = append(ids, q.ID)
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // stand says what an interface stands on.

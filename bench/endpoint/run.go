@@ -264,7 +264,7 @@ func (r *run) take(e *edge, end bool) error {
 func (r *run) host() results.Host {
 	env, warn := counter.ReadEnv(counter.FS{}, r.end.spec.Dev)
 	r.warnings = append(r.warnings, warn...)
-	h := results.Host{Env: env}
+	h := results.Host{Env: env, Threads: len(r.end.workers)}
 	h.Env.Congestion, h.Env.UringEngine = r.congestion, r.end.first().result.evidence.UringEngine
 	h.Env.AppCPU = counter.FormatCPUList(r.end.cpus())
 	if r.sampler != nil {

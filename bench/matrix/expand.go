@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -209,6 +210,9 @@ func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) 
 			wrong := c // or else each cell would be on the heap
 			return at(p.node, "flows and queues: %v; or leave the combination out (exclude)", wrong.Check())
 		}
+		if err := x.sharedQueues(p, c); err != nil {
+			return err
+		}
 		if known[c.Key()] {
 			x.spec.Folded++
 			continue
@@ -217,6 +221,24 @@ func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) 
 		x.spec.Cells = append(x.spec.Cells, c)
 	}
 	return nil
+}
+
+// sharedQueues refuses a cell of which SharedQueues knows that it runs on no host.
+func (x *expansion) sharedQueues(p product, c results.Cell) error {
+	err := SharedQueues(&c, x.spec.SUT.ThreadCPUs())
+	if err == nil {
+		return nil
+	}
+	where := p.node
+	if n := x.all["cpu_layout"]; n != nil {
+		where = n
+	}
+	for _, a := range p.axes {
+		if a.option.Name == "cpu_layout" {
+			where = a.node
+		}
+	}
+	return at(where, "%v: %s; or leave the combination out (exclude)", err, fault.Fix(err))
 }
 
 func (x *expansion) excluded(c results.Cell, used []bool) bool {

@@ -129,6 +129,13 @@ func (i *Interface) Check() error {
 	if err := i.checkStack(); err != nil {
 		return err
 	}
+	last := -1
+	for _, q := range i.RXQueues {
+		if q <= last || q >= mostCPUs {
+			return fmt.Errorf("interface %s: rx_queues: %d after %d", i.Name, q, last)
+		}
+		last = q
+	}
 	return checkCPUs("interface "+i.Name+": near_cpus", i.NearCPUs)
 }
 

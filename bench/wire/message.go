@@ -216,6 +216,8 @@ type Interface struct {
 	Below []string `json:"below,omitempty"` // what it stands on, the nearest first
 	Ports []string `json:"ports,omitempty"` // those at the bottom, which have queues of their own
 	Port  string   `json:"port,omitempty"`  // the one of them that a flow uses; "": not known
+
+	RXQueues []int `json:"rx_queues,omitempty"` // their numbers; none: not known
 }
 
 // RouteParams asks how a peer is reached.

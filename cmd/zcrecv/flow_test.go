@@ -143,6 +143,9 @@ func TestFlows(t *testing.T) {
 					}
 					sum += *f.Bytes
 				}
+				if e.Threads != 3 {
+					t.Errorf("%s: %d threads", e.Tool, e.Threads)
+				}
 				if len(e.Flows) != 3 || sum != e.Bytes || e.Verdict != results.OK {
 					t.Errorf("%s: %d flows with %d bytes of %d, %s", e.Tool, len(e.Flows), sum, e.Bytes, e.Verdict)
 				}

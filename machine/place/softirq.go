@@ -159,7 +159,7 @@ func (l layout) own() (map[int]int, error) {
 		cpu := l.queues[q]
 		if was, ok := own[irq]; ok && was != cpu {
 			return nil, &fault.Error{Op: fmt.Sprintf("place the softirq of %s: RX queues %d and %d share interrupt %d but should be on CPUs %d and %d", l.dev, of[irq], q, irq, was, cpu), Err: unix.EBUSY,
-				How: "use queues that share none (--queue), give both flows the same softirq CPU (--cpus), or leave out --layout"}
+				How: "use queues that share none (--queue), name one CPU for all threads, whose softirqs then share one, too (--sut-cpu), or leave out --layout"}
 		}
 		own[irq], of[irq] = cpu, q
 	}

@@ -179,10 +179,10 @@ func writeFlows(b *bufio.Writer, all []FlowCurve) {
 		return
 	}
 	b.WriteString("\n")
-	wrap(b, "", "", "Flows: Gbit/s of all together, and of one the least, the median and the most; Jain's index of fairness; busy cores. "+
+	wrap(b, "", "", "Flows: Gbit/s of all together, with its 95 % interval, and of one the least, the median and the most; Jain's index of fairness; busy cores. "+
 		"Medians over the runs. scaling = (sum at N) / (N x sum at 1), with its 95 % interval")
-	const format = "%5s %6s %8s %8s %8s %8s %6s %6s %6s %7s  %s\n"
-	fmt.Fprintf(b, format, "flows", "queues", "sum", "min", "median", "max", "Jain", "SUT", "TG", "ns/kB", "scaling")
+	const format = "%5s %6s %5s %14s %6s %6s %6s %5s %5s %5s %5s  %s\n"
+	fmt.Fprintf(b, format, "flows", "queues", "sum", "95 % interval", "min", "median", "max", "Jain", "SUT", "TG", "ns/kB", "scaling")
 	rows, left := 0, 0
 	for _, c := range all {
 		if rows+1+len(c.Cells) > maxFlowRows && rows > 0 {
@@ -193,7 +193,7 @@ func writeFlows(b *bufio.Writer, all []FlowCurve) {
 		wrap(b, "", "  ", plaintext.Line(c.Name))
 		for _, x := range c.Cells {
 			f := x.Figures()
-			fmt.Fprintf(b, format, strconv.Itoa(x.Flows), x.QueuesText(), f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], x.ScalingText())
+			fmt.Fprintf(b, format, strconv.Itoa(x.Flows), x.QueuesText(), f[0], x.Interval(), f[1], f[2], f[3], f[4], f[5], f[6], f[7], x.ScalingText())
 		}
 	}
 	if left > 0 {

@@ -21,8 +21,8 @@ func RunFlows(t *testing.T, rx string, short ...string) {
 			t.Run(name, of)
 		}
 	}
-	part("a queue each", func(t *testing.T) { checkFlows(t, measured(t, rx, cpus...).SUT.Flows, 2) })
-	part("one queue", func(t *testing.T) { checkFlows(t, measured(t, rx, append(cpus, "--queues", "1")...).SUT.Flows, 1) })
+	part("a queue each", func(t *testing.T) { checkFlows(t, measured(t, rx, cpus...), 2) })
+	part("one queue", func(t *testing.T) { checkFlows(t, measured(t, rx, append(cpus, "--queues", "1")...), 1) })
 	part("one astray", func(t *testing.T) {
 		f := invalid(t, rx, "flow 1: the kernel copied 100.0 %", append(cpus, "--control", results.WrongQueue)...).SUT.Flows
 		if len(f) != 2 || f[0].Verdict != results.OK || f[1].Verdict != results.Invalid {
@@ -31,10 +31,14 @@ func RunFlows(t *testing.T, rx string, short ...string) {
 	})
 }
 
-// checkFlows holds two flows against what they must be: none of their payload copied, and each
-// where it belongs.
-func checkFlows(t *testing.T, all []results.Flow, queues int) {
+// checkFlows holds two flows against what they must be: none of their payload copied, each where it
+// belongs, and moved by as many threads as there are queues.
+func checkFlows(t *testing.T, r results.Record, queues int) {
 	t.Helper()
+	all := r.SUT.Flows
+	if r.SUT.Threads != queues || r.TG.Threads != 2 {
+		t.Errorf("%d threads received, and %d sent, by %d queues", r.SUT.Threads, r.TG.Threads, queues)
+	}
 	seen := map[int]bool{}
 	for n, f := range all {
 		if f.Verdict != results.OK || f.ZeroCopyBytes == nil || *f.ZeroCopyBytes == 0 || f.CopiedBytes == nil || *f.CopiedBytes != 0 {

@@ -49,6 +49,12 @@ func Spread(mode, dev string, first *int, queues, flows int) ([]int, error) {
 	return out, nil
 }
 
+// Among chooses as [Spread] does, out of the RX queues that interface dev is known to have.
+func Among(mode, dev string, has []int, first *int, queues, flows int) ([]int, error) {
+	s := spread{mode: mode, dev: dev, has: has, more: func(n string) string { return "--channels " + n }}
+	return s.over(first, queues, flows)
+}
+
 // spread is what flows are spread over.
 type spread struct {
 	mode, dev string

@@ -49,6 +49,7 @@ type EndReport struct {
 	UringEngine    string           `json:"uring_engine,omitempty"`
 	Strangers      uint64           `json:"strangers"`
 	Warnings       []string         `json:"warnings,omitempty"`
+	Threads        int              `json:"threads,omitempty"` // that moved the flows
 	Flows          []EndFlow        `json:"flows,omitempty"`
 	Metrics        []results.Metric `json:"metrics,omitempty"`
 }
@@ -65,7 +66,7 @@ func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) En
 	rep := EndReport{Tool: tool, Version: version.Tool(), Role: s.Role, Mode: s.Mode(), Verdict: r.Verdict, Reason: r.Reason, Fix: r.Fix,
 		MessageBytes: s.Cell.MessageBytes, Bytes: r.Total.Bytes, PeerBytes: r.PeerBytes,
 		Calls: r.Total.Calls, Congestion: r.Host.Env.Congestion, UringEngine: r.Host.Env.UringEngine, Strangers: r.Strangers, Warnings: r.Warnings,
-		Retrans: r.Host.Retrans, Metrics: r.Host.Rows()}
+		Retrans: r.Host.Retrans, Threads: r.Host.Threads, Metrics: r.Host.Rows()}
 	if m, err := stream.LookupMode(s.Role, s.Mode()); err == nil && m.Buffered {
 		rep.RXBufferBytes = cmp.Or(provided(rep.Metrics), s.Cell.RXBuffer, s.Cell.MessageBytes)
 	}
@@ -164,6 +165,7 @@ func (r EndReport) text(out io.Writer) {
 	}
 	fmt.Fprintf(out, "  %s\n", r.Verdict)
 	if len(r.Flows) > 1 {
+		fmt.Fprintf(out, "  %d flows, moved by %d thread%s\n", len(r.Flows), r.Threads, map[bool]string{false: "s"}[r.Threads == 1])
 		for _, f := range r.Flows {
 			f.text(out)
 		}

@@ -112,7 +112,15 @@ func (f *Flags) Finish(name string) (*matrix.Spec, error) {
 	if err := f.place(); err != nil {
 		return nil, err
 	}
-	return s, f.cells()
+	if err := f.cells(); err != nil {
+		return nil, err
+	}
+	for i := range s.Cells {
+		if err := matrix.SharedQueues(&s.Cells[i], s.SUT.ThreadCPUs()); err != nil {
+			return nil, cli.UsageError(err)
+		}
+	}
+	return s, nil
 }
 
 func (f *Flags) checkAddr() error {

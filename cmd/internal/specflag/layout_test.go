@@ -3,12 +3,14 @@
 package specflag
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench/matrix"
 	_ "github.com/zcbench/zcbench/bench/modes" // registers them
+	"github.com/zcbench/zcbench/cmd/internal/cli"
 )
 
 // All send modes are those of payload: round trips are made where they are asked for.
@@ -67,6 +69,32 @@ func TestLayoutsOfBothEnds(t *testing.T) {
 			t.Errorf("%s: %v", x.args, err)
 		case s.Cells[0].CPULayout != x.sut || s.Cells[0].TGCPULayout != x.tg:
 			t.Errorf("%s: %+v", x.args, s.Cells[0])
+		}
+	}
+}
+
+// Flows of one queue with a thread each cannot have the layout of one CPU: that is known before any
+// host is asked.
+func TestLayoutOfSharedQueues(t *testing.T) {
+	for args, wrong := range map[string]string{
+		"--rx tcp --tx tcp --layout 1cpu --flows 2 --queues 1":             "2 flows of tcp share one RX queue",
+		"--rx tcp --tx tcp --layout 1cpu --flows 2 --queue 3":              "2 flows of tcp share one RX queue",
+		"--rx tcp --tx tcp --cpus 3,3 --flows 2 --queues 1":                "2 flows of tcp share one RX queue",
+		"--rx tcp --tx tcp --layout 1cpu --flows 2 --queues 1 --sut-cpu 2": "",
+		"--rx tcp --tx tcp --layout 2cpu --flows 2 --queues 1":             "",
+		"--rx tcp --tx tcp --layout 1cpu --flows 2 --queues 2":             "",
+		"--rx zcrx --tx tcp --layout 1cpu --flows 2 --queues 1":            "",
+	} {
+		var f Flags
+		cmd := &cobra.Command{}
+		f.Add(cmd, matrix.New(), false)
+		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
+			t.Fatal(args, err)
+		}
+		_, err := f.Finish("x")
+		var s *cli.StatusError
+		if (err == nil) != (wrong == "") || err != nil && (!strings.Contains(err.Error(), wrong) || !errors.As(err, &s) || s.Status != cli.Usage) {
+			t.Errorf("%q: %v", args, err)
 		}
 	}
 }

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/internal/fault"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/zc/nicqueue"
+)
+
+// flowQueues are the RX queues by which the flows of a receiver will come, flow by flow, and why
+// that cannot be; nil: that is not known before its end is opened, or they come as found. The end
+// chooses in the same way (package endpoint, withQueues).
+func (o *Options) flowQueues(c results.Cell) ([]int, error) {
+	n := c.NQueues()
+	if n == 0 {
+		return nil, nil
+	}
+	has := o.rxQueues[index(stream.RX)]
+	switch set := c.Over(o.SUTSettings.Host); {
+	case set.Channels > 0:
+		has = upTo(set.Channels)
+	case set.Set != "" || has == nil: // which may be another number of queues
+		return o.from(c), nil
+	}
+	if c.NFlows() == 1 && c.Queues == 0 { // which its path chooses, and refuses, by itself
+		return []int{*cmp.Or(c.Queue, &has[len(has)-1])}, nil
+	}
+	return nicqueue.Among(c.RX, o.SUTDev, has, c.Queue, n, c.NFlows())
+}
+
+// from are the queues of flows that begin with the one that was named.
+func (o *Options) from(c results.Cell) (ids []int) {
+	if c.Queue == nil {
+		return nil
+	}
+	for n := range c.NFlows() {
+		ids = append(ids, *c.Queue+n%c.NQueues())
+	}
+	return ids
+}
+
+func upTo(n int) (ids []int) {
+	for i := range n {
+		ids = append(ids, i)
+	}
+	return ids
+}
+
+// tooFewQueues says that a cell asks for RX queues that the interface does not have.
+func (o *Options) tooFewQueues(c results.Cell) *Missing {
+	if o.SUTDev == "" || c.Over(o.SUTSettings.Host).Channels > 0 {
+		return nil
+	}
+	if _, err := o.flowQueues(c); err != nil {
+		return &Missing{fault.Reason(err), fault.Fix(err)}
+	}
+	return nil
+}
+
+// steering is what keeps queues free for flows and steers these to them, in words: the queues that
+// RSS leaves out, and the rules.
+func steering(c results.Cell, ids []int) (queues, rules string) {
+	flows, n := c.NFlows(), c.NQueues()
+	switch {
+	case flows == 1 && ids == nil:
+		queues = "the last queue"
+	case ids == nil && n == 1:
+		queues = "the last queue, whose number is looked up for each run"
+	case ids == nil:
+		queues = fmt.Sprintf("the last %d queues, whose numbers are looked up for each run", n)
+	default:
+		queues = queueList(ids)
+	}
+	if flows == 1 {
+		to := queues
+		if elsewhere := astray(c); elsewhere != "" {
+			to = elsewhere
+		}
+		return queues, "the flow to " + to
+	}
+	return queues, fmt.Sprintf("an ntuple rule for each of %d flows: %s", flows, ofFlows(c, ids))
+}
+
+// queueList is "queue 2" or "queues 2-3".
+func queueList(ids []int) string {
+	one := slices.Compact(slices.Sorted(slices.Values(ids)))
+	word := "queue "
+	if len(one) > 1 {
+		word = "queues "
+	}
+	return word + counter.FormatCPUList(one)
+}
+
+// mostRules is how many rules are listed one by one.
+const mostRules = 8
+
+// ofFlows says of each flow to which queue it is steered.
+func ofFlows(c results.Cell, ids []int) string {
+	flows, n := c.NFlows(), c.NQueues()
+	elsewhere := astray(c)
+	var s string
+	switch {
+	case n == 1 && ids == nil:
+		s = "all to that queue"
+	case n == 1:
+		s = "all to " + queueList(ids)
+	case ids == nil:
+		s = fmt.Sprintf("flow n to number n mod %d of these", n)
+	case flows > mostRules:
+		s = fmt.Sprintf("flow n to queue %d + n mod %d", ids[0], n)
+	default:
+		var each []string
+		for i, q := range ids {
+			if i == flows-1 && elsewhere != "" {
+				break
+			}
+			each = append(each, fmt.Sprintf("flow %d to queue %d", i, q))
+		}
+		s = strings.Join(each, ", ")
+	}
+	if elsewhere != "" {
+		s += fmt.Sprintf(", but flow %d to %s", flows-1, elsewhere)
+	}
+	return s
+}
+
+// astray is where the last flow of a control run is steered; "" where all go to their queues.
+func astray(c results.Cell) string {
+	switch {
+	case c.Control == results.WrongQueue:
+		return "another queue, on purpose (control)"
+	case c.SteerTo != nil:
+		return fmt.Sprintf("queue %d, on purpose", *c.SteerTo)
+	}
+	return ""
+}

@@ -24,6 +24,9 @@ type flow struct {
 	done   bool
 	result flowResult  // when done
 	looks  map[int]int // how often its socket named each CPU
+
+	steered *steered    // its path, where that takes no queue over and yet has one
+	seenOn  map[int]int // then, how often its socket named each queue in the window
 }
 
 // flowsOf are the flows of a spec, with the options of their paths. Each keeps to its part of

@@ -7,14 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
@@ -28,41 +31,91 @@ func several(s wire.EndSpec, n int) wire.EndSpec {
 	return s
 }
 
+// Modes of TCP flows. Those that take a queue of a NIC over have none on loopback: several of
+// their flows run in the lab (labtest.RunFlows).
+var (
+	overLoopback = map[stream.Role][]string{
+		stream.RX: {"tcp", "tcp-mmap", "tcp-trunc", "uring", "zcrx-nodev"},
+		stream.TX: {"msg-zerocopy", "sendfile", "tcp", "uring", "uring-zc"},
+	}
+	overNICs = map[stream.Role][]string{stream.RX: {"devmem", "zcrx"}, stream.TX: {"devmem"}}
+)
+
+// A mode that goes, or comes, is seen: TestSeveralFlows has each that there is.
+func TestModesOfSeveralFlows(t *testing.T) {
+	for role, here := range overLoopback {
+		var all []string
+		for _, m := range modes.All() {
+			if m.Role == role && m.Kind == stream.Stream && !m.RoundTrips {
+				all = append(all, m.Name)
+			}
+		}
+		want := slices.Concat(here, overNICs[role])
+		slices.Sort(all)
+		slices.Sort(want)
+		if !slices.Equal(all, want) {
+			t.Errorf("%s modes %q, and tried with several flows %q", role, all, want)
+		}
+	}
+}
+
 // Several flows of every mode move verified payload, each by itself, and their figures add up.
 func TestSeveralFlows(t *testing.T) {
+	for _, rx := range overLoopback[stream.RX] {
+		t.Run(rx+"/tcp", func(t *testing.T) { moveSeveral(t, rx, "tcp") })
+	}
+	for _, tx := range overLoopback[stream.TX] {
+		if tx != "tcp" {
+			t.Run("tcp/"+tx, func(t *testing.T) { moveSeveral(t, "tcp", tx) })
+		}
+	}
+}
+
+// moveSeveral runs flows of two modes, where the kernel has both.
+func moveSeveral(t *testing.T, rx, tx string) {
+	needMode(t, stream.RX, rx)
+	needMode(t, stream.TX, tx)
 	const n = 3
-	pairs := map[string]string{}
-	for _, rx := range runnable(t, stream.RX) {
-		pairs[rx] = "tcp"
+	r, s := runBoth(t, several(rxSpec(rx, mib), n), several(txSpec(tx, mib), n), short(300*time.Millisecond), short(0))
+	checkMoved(t, r, s, tx)
+	for _, res := range []wire.EndResult{r, s} {
+		checkSum(t, res, n)
 	}
-	for _, tx := range runnable(t, stream.TX) {
-		pairs["tcp "+tx] = tx
+	if s.PeerBytes == nil || *s.PeerBytes != r.Total.Bytes || r.Total.Bytes != s.Total.Bytes {
+		t.Errorf("received %d, sent %d, the receiver says %v", r.Total.Bytes, s.Total.Bytes, s.PeerBytes)
 	}
-	for name, tx := range pairs {
-		rx, _, _ := strings.Cut(name, " ")
-		t.Run(rx+"/"+tx, func(t *testing.T) {
-			r, s := runBoth(t, several(rxSpec(rx, mib), n), several(txSpec(tx, mib), n), short(300*time.Millisecond), short(0))
-			checkMoved(t, r, s, tx)
-			for _, res := range []wire.EndResult{r, s} {
-				if len(res.Host.Flows) != n {
-					t.Fatalf("figures of %d flows", len(res.Host.Flows))
-				}
-				var bytes uint64
-				for i, f := range res.Host.Flows {
-					if f.Verdict != results.OK || f.Reason != "" || f.Bytes == nil || *f.Bytes == 0 || f.ThroughputGbps == nil || *f.ThroughputGbps <= 0 || f.CPUS == nil || *f.CPUS <= 0 {
-						t.Errorf("flow %d: %+v", i, f)
-					} else {
-						bytes += *f.Bytes
-					}
-				}
-				if res.Host.Bytes == nil || bytes != *res.Host.Bytes || bytes != res.Total.Bytes {
-					t.Errorf("%v bytes of %d, and %d of all flows", res.Host.Bytes, res.Total.Bytes, bytes)
-				}
-			}
-			if s.PeerBytes == nil || *s.PeerBytes != r.Total.Bytes || r.Total.Bytes != s.Total.Bytes {
-				t.Errorf("received %d, sent %d, the receiver says %v", r.Total.Bytes, s.Total.Bytes, s.PeerBytes)
-			}
-		})
+}
+
+// checkSum holds the figures of n flows against those of their end.
+func checkSum(t *testing.T, res wire.EndResult, n int) {
+	t.Helper()
+	if len(res.Host.Flows) != n {
+		t.Fatalf("figures of %d flows", len(res.Host.Flows))
+	}
+	var bytes uint64
+	for i, f := range res.Host.Flows {
+		if f.Verdict != results.OK || f.Reason != "" || f.Bytes == nil || *f.Bytes == 0 || f.ThroughputGbps == nil || *f.ThroughputGbps <= 0 || f.CPUS == nil || *f.CPUS <= 0 {
+			t.Errorf("flow %d: %+v", i, f)
+		} else {
+			bytes += *f.Bytes
+		}
+	}
+	if res.Host.Bytes == nil || bytes != *res.Host.Bytes || bytes != res.Total.Bytes {
+		t.Errorf("%v bytes of %d, and %d of all flows", res.Host.Bytes, res.Total.Bytes, bytes)
+	}
+}
+
+// needMode skips a test of a mode that this kernel does not have.
+func needMode(t *testing.T, role stream.Role, name string) {
+	t.Helper()
+	m, err := stream.LookupMode(role, name)
+	if err == nil {
+		err = m.Support("lo")
+	}
+	if u := (*fault.Unsupported)(nil); errors.As(err, &u) {
+		t.Skipf("%v; %s", err, fault.Fix(err))
+	} else if err != nil {
+		t.Fatal(err)
 	}
 }
 

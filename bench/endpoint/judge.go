@@ -268,6 +268,7 @@ func (r *run) fillFlow(h *results.Host, c counter.Change) {
 	}
 	r.fillNodes(h)
 	h.Metrics = append(h.Metrics, r.end.figures()...)
+	h.Metrics = append(h.Metrics, r.end.queueShares()...)
 }
 
 // fillNodes says on which NUMA nodes the payload's memory is, of all flows together, and warns of

@@ -32,6 +32,7 @@ func (w *receiving) build() (path io.Closer, err error) {
 		return nil, err
 	}
 	w.path, err = newReceiver(w.end.path, w.first().opts, w.end.spec.Cell.Steers())
+	w.first().steered, _ = w.path.(*steered) // which has one flow
 	return w.path, err
 }
 

@@ -39,6 +39,7 @@ type run struct {
 	polledBy   NAPIThreads
 	helpers    []int        // kernel threads that work for the paths, see countHelpers
 	watch      *place.Watch // of the flows' softirq; nil: it is left as found, or was stopped
+	queues     *queueWatch  // of steered flows; nil: there are none, or it was stopped
 	nic        *nicWatch
 	tally      *tally.Reader // nil: the interface cannot be asked
 	congestion string
@@ -121,6 +122,7 @@ func (r *run) do(ctx context.Context) error {
 	r.end.probes.endFlow(r.end.streams())
 	r.endLedger()
 	r.unwatch()
+	r.unwatchQueues()
 	calm()
 	if !r.to.taken && r.from.taken && r.sch.ToNs == 0 {
 		err = errors.Join(err, r.take(&r.to, true))
@@ -148,11 +150,13 @@ func (r *run) measure(ctx context.Context) error {
 		}
 	}
 	r.watchSoftirq()
+	r.watchQueues()
 	if r.sch.ToNs > 0 {
 		if err := r.pass(ctx, r.sch.ToNs); err != nil {
 			return err
 		}
 		r.unwatch()
+		r.unwatchQueues()
 		if err := r.take(&r.to, true); err != nil {
 			return err
 		}

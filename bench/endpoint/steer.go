@@ -5,6 +5,7 @@ package endpoint
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -18,12 +19,14 @@ type steered struct {
 	stream.Receiver
 	queue queue
 	fd    int
+	mu    sync.Mutex // of queue, while the flow is watched: its own thread may have come to its end
 }
 
 // queue is what is asked of a [nicqueue.Queue].
 type queue interface {
 	Steer(c *stream.Conn, to *int) error
 	Landed(fd int) (id int, ok bool)
+	SeenOn(fd int) (id int, ok bool)
 	ID() int
 	Release() error
 }
@@ -63,6 +66,20 @@ func (s *steered) Attach(c *stream.Conn, h stream.Hello) error {
 	return s.queue.Steer(c, nil)
 }
 
+// on is the queue that the flow was last seen on. It costs little: see [nicqueue.Queue.SeenOn].
+func (s *steered) on() (id int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue.SeenOn(s.fd)
+}
+
+// landed is the same at the end of the flow, for which all queues are read once more.
+func (s *steered) landed() (id int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue.Landed(s.fd)
+}
+
 // Memory is the path's: what is embedded has only what every receiver has.
 func (s *steered) Memory() []byte {
 	if h, ok := s.Receiver.(stream.Holder); ok {
@@ -77,7 +94,7 @@ func (s *steered) Evidence() (e stream.Evidence) {
 		e = w.Evidence()
 	}
 	e.Figures = append(e.Figures, stream.Figure{Name: "steered_queue", Unit: "1", Value: float64(s.queue.ID())})
-	on, ok := s.queue.Landed(s.fd)
+	on, ok := s.landed()
 	if !ok {
 		e.Notes = append(e.Notes, fmt.Sprintf("the flow was steered to RX queue %d; the driver does not tell by which one it came (SO_INCOMING_NAPI_ID)", s.queue.ID()))
 		return e
@@ -92,10 +109,14 @@ func (s *steered) Evidence() (e stream.Evidence) {
 // Close frees the path, then the queue.
 func (s *steered) Close() error { return errors.Join(s.Receiver.Close(), s.queue.Release()) }
 
-// gateQueue: the flow came by the queue that was asked for.
+// gateQueue: the flow came by the queue that was asked for, all the time.
 func (r *run) gateQueue(f *flow, _ stream.Counters, _ *wire.EndResult) (reason, fix string) {
-	if f.result.evidence.Astray == "" {
-		return "", ""
+	dev := r.end.opts.NIC.Dev
+	if f.result.evidence.Astray != "" {
+		return f.result.evidence.Astray, "look for a rule that steers it elsewhere (ethtool -n " + dev + "), or leave the queue out"
 	}
-	return f.result.evidence.Astray, "look for a rule that steers it elsewhere (ethtool -n " + r.end.opts.NIC.Dev + "), or leave the queue out"
+	if reason = strayed(f); reason != "" {
+		fix = "something moved it while it flowed: look for who changes rules (ethtool -n " + dev + ") or the indirection table (ethtool -x " + dev + "), switch accelerated RFS off (sysctl -w net.core.rps_sock_flow_entries=0), or leave the queue out"
+	}
+	return reason, fix
 }

@@ -71,9 +71,10 @@ func (q fakeQueue) Steer(_ *stream.Conn, to *int) error {
 	}
 	return q.say("steer")
 }
-func (q fakeQueue) Landed(int) (int, bool) { return q.landed, q.landed >= 0 }
-func (q fakeQueue) ID() int                { return 2 }
-func (q fakeQueue) Release() error         { return q.say("release") }
+func (q fakeQueue) Landed(int) (int, bool)    { return q.landed, q.landed >= 0 }
+func (q fakeQueue) SeenOn(fd int) (int, bool) { return q.Landed(fd) }
+func (q fakeQueue) ID() int                   { return 2 }
+func (q fakeQueue) Release() error            { return q.say("release") }
 
 // A flow that is steered is prepared before, and the queue is let go after the path; where it
 // came by another one, the run is invalid.

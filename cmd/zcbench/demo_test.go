@@ -21,6 +21,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/internal/pinned"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
@@ -45,17 +46,7 @@ func demo(t *testing.T, flags ...string) (p *built.Process, out string) {
 // agentsOf are the processes that p started.
 func agentsOf(t *testing.T, p *built.Process) []int {
 	t.Helper()
-	var out []int
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.Process.Pid))
-	for _, task := range tasks {
-		b, _ := os.ReadFile(task)
-		for _, f := range strings.Fields(string(b)) {
-			pid := 0
-			fmt.Sscan(f, &pid)
-			out = append(out, pid)
-		}
-	}
-	return out
+	return pinned.Children(p.Process.Pid)
 }
 
 // mustEnd waits up to 20 s for processes to be gone, and with them what they hold.

@@ -107,6 +107,10 @@ func hosts(t testing.TB) map[string]string {
 var everything = slices.Concat(plain, []string{"--mtu", "1500", "--gro", "off", "--hw-gro", "on", "--big-tcp", "131072", "--rx-ring", "1024", "--channels", "3",
 	"--sysctl-profile", "reference", "--set", "napi 1=defer-hard-irqs 7, gro-flush-timeout 30000, irq-suspend-timeout 0", "--set", "sut:rps 0=2", "--layout", "2cpu"})
 
+// twoFlows are what makes it one of two flows, each with a queue, a ring and a rule of its own,
+// whose threads share the guest's two CPUs.
+var twoFlows = []string{"--flows", "2", "--queues", "2", "--sut-cpu", "1", "--tg-cpu", "0"}
+
 // plain are those of a run that sets what zcrx needs, and nothing else.
 var plain = []string{"run", "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender, "--rx", "zcrx", "--tx", "tcp",
 	"--duration", "300ms", "--ramp-up", "50ms", "--ramp-down", "500ms", "--sample-interval", "0", "--sndbuf", "256K", "--gate", "foreign_cores=off", "--gate", "replace=0",
@@ -151,6 +155,9 @@ func suited(t testing.TB, args []string) []string {
 	case "virtio_net":
 		if at := slices.Index(args, "zcrx"); at >= 0 {
 			args[at] = "tcp"
+		}
+		if at := slices.Index(args, "--queues"); at >= 0 {
+			args = slices.Delete(args, at, at+2) // it has no rules that steer
 		}
 		if at := slices.Index(args, "--big-tcp"); at >= 0 {
 			args = slices.Delete(args, at, at+2)
@@ -254,8 +261,9 @@ const (
 )
 
 // Kill -9 of the controller, of agents or of all, at a random moment of a run that
-// sets everything: after zcbench restore both hosts are as before, and the next
-// run, made after every other kill, works.
+// sets everything, of one flow and of two: after zcbench restore both hosts are as
+// before, and the next run, made after every other kill, works. The first kill comes
+// when both of two flows are steered.
 func TestLabKill(t *testing.T) {
 	needLab(t)
 	rounds := long.Rounds(1, 50)
@@ -274,23 +282,28 @@ func TestLabKill(t *testing.T) {
 		seed = n
 	}
 	rnd := rand.New(rand.NewPCG(seed, seed))
-	start := time.Now()
-	if out, err := run(t, everything...); !worked(out, err) {
-		t.Fatalf("an undisturbed run: %v\n%s", err, out)
-	}
-	length := time.Since(start)
+	kinds := []*kind{{name: "two flows", args: slices.Concat(everything, twoFlows)}, {name: "one flow", args: everything}}
+	kinds[0].undisturbed(t)
 	before := hosts(t)
 	good, left, kills := 0, 0, 0
 	for i := range rounds {
 		share := rnd.Float64()
 		who := victims[i%len(victims)]
-		ok := t.Run(fmt.Sprintf("%02d %s at %.0f %%", i, who, 100*share), func(t *testing.T) {
-			killed, after := 0, time.Duration(share*float64(length))
+		k := kinds[(i/2+i/len(victims))%2] // both of each victim, and of those after which it goes on
+		k.undisturbed(t)
+		ok := t.Run(fmt.Sprintf("%02d %s, %s at %.0f %%", i, k.name, who, 100*share), func(t *testing.T) {
+			killed, after := 0, time.Duration(share*float64(k.length))
+			if i == 0 && steers(t) {
+				killed = killSteered(t, k.args, who)
+				if cmp.Equal(before, hosts(t)) {
+					t.Error("with two rules set nothing was left to restore")
+				}
+			}
 			for killed == 0 {
 				var took time.Duration
-				if killed, took = killRun(t, who, after); killed == 0 {
+				if killed, took = killRun(t, k.args, who, after); killed == 0 {
 					// It had ended: the moment was its last, or the machine slower before.
-					length = min(length, took)
+					k.length = min(k.length, took)
 					after = min(after, took) * 9 / 10
 				}
 			}
@@ -332,6 +345,26 @@ func TestLabKill(t *testing.T) {
 	t.Logf("seed %d: %d of %d rounds are good, in %d something was killed, in %d of them something was left to zcbench restore", seed, good, rounds, kills, left)
 }
 
+// kind is a run that is killed, and how long it takes.
+type kind struct {
+	name   string
+	args   []string
+	length time.Duration // 0: not known yet
+}
+
+// undisturbed finds out how long it takes.
+func (k *kind) undisturbed(t *testing.T) {
+	t.Helper()
+	if k.length > 0 {
+		return
+	}
+	start := time.Now()
+	if out, err := run(t, k.args...); !worked(out, err) {
+		t.Fatalf("an undisturbed run of %s: %v\n%s", k.name, err, out)
+	}
+	k.length = time.Since(start)
+}
+
 // counters are what both hosts' kernels counted of packets, for when a run fails.
 func counters(t testing.TB) string {
 	t.Helper()
@@ -354,37 +387,83 @@ func counters(t testing.TB) string {
 // victims are who is killed.
 var victims = []string{"all", "controller", "an agent", "both agents"}
 
-// killRun starts a run, kills who after a time and waits for the rest of it. took
-// is how long the run was there.
-func killRun(t *testing.T, who string, after time.Duration) (killed int, took time.Duration) {
+// victim is a run that is to be killed.
+type victim struct {
+	cmd   *exec.Cmd
+	start time.Time
+	said  bytes.Buffer
+	done  chan struct{}
+	took  time.Duration // how long it was there, when done
+}
+
+func startVictim(t *testing.T, args []string) *victim {
 	t.Helper()
-	start := time.Now()
-	cmd := exec.Command("zcbench", suited(t, everything)...)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
+	v := &victim{cmd: exec.Command("zcbench", suited(t, args)...), start: time.Now(), done: make(chan struct{})}
+	v.cmd.Stdout, v.cmd.Stderr = &v.said, &v.said
+	if err := v.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan struct{})
-	go func() { _ = cmd.Wait(); took = time.Since(start); close(done) }()
-	ended := func(d time.Duration) bool {
-		select {
-		case <-done:
-			return true
-		case <-time.After(d):
-			return false
+	go func() { _ = v.cmd.Wait(); v.took = time.Since(v.start); close(v.done) }()
+	return v
+}
+
+// ended reports whether the run ends within a time.
+func (v *victim) ended(d time.Duration) bool {
+	select {
+	case <-v.done:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}
+
+// killRun starts a run, kills who after a time and waits for the rest of it. took
+// is how long the run was there.
+func killRun(t *testing.T, args []string, who string, after time.Duration) (killed int, took time.Duration) {
+	t.Helper()
+	v := startVictim(t, args)
+	if v.ended(after) {
+		return 0, v.took
+	}
+	agents := children(v.cmd.Process.Pid)
+	for who != "controller" && len(agents) == 0 && !v.ended(time.Millisecond) { // too early for any
+		agents = children(v.cmd.Process.Pid)
+	}
+	killed = kill(t, v.cmd.Process.Pid, agents, who, after.Microseconds()%2 == 0, v.done, &v.said)
+	return killed, v.took
+}
+
+// killSteered starts a run of two flows, and kills who when both have their rules.
+func killSteered(t *testing.T, args []string, who string) (killed int) {
+	t.Helper()
+	v := startVictim(t, args)
+	for rules(t) < 2 {
+		if v.ended(5 * time.Millisecond) {
+			t.Fatalf("it ended, and two flows were never steered: %s", v.said.String())
 		}
 	}
-	if ended(after) {
-		return 0, took
-	}
-	agents := children(cmd.Process.Pid)
-	for who != "controller" && len(agents) == 0 && !ended(time.Millisecond) { // too early for any
-		agents = children(cmd.Process.Pid)
-	}
-	killed = kill(t, cmd.Process.Pid, agents, who, after.Microseconds()%2 == 0, done, &said)
-	return killed, took
+	return kill(t, v.cmd.Process.Pid, children(v.cmd.Process.Pid), who, false, v.done, &v.said)
 }
+
+// rules is how many ntuple rules the receiver's interface has.
+func rules(t *testing.T) (n int) {
+	t.Helper()
+	inNS(t, guest.NSReceiver, func() error {
+		d, err := nic.Open(guest.Ends[0].Dev)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		if n, err = d.HasRules(); errors.Is(err, unix.EOPNOTSUPP) { // gve, while ntuple is off
+			err = nil
+		}
+		return err
+	})
+	return n
+}
+
+// steers tells that the driver has rules.
+func steers(t *testing.T) bool { return model(t) != "virtio_net" }
 
 // kill kills who of a run, waits for the rest of it, and returns how many processes it killed.
 func kill(t *testing.T, controller int, agents []int, who string, second bool, done <-chan struct{}, said *bytes.Buffer) (killed int) {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/zcbench/zcbench/machine/nic"
+	"golang.org/x/sys/unix"
 )
 
 // Who takes a queue of gve over, or lets go of it, renews the numbers of the NAPI instances of all
@@ -77,20 +78,42 @@ func numbered(all []nic.Queue, id int) (q nic.Queue, ok bool) {
 // another interface is not. ok is false where it could not be found out. Only a number that is seen
 // for the first time costs more than a look at a table.
 func (q *Queue) Serves(napi uint32) (serves, ok bool) {
+	id, known, err := q.served(napi)
+	return known && id == q.ID, err == nil
+}
+
+// SeenOn is the RX queue that the last packet of socket fd came by, as [Queue.Landed] has it, for
+// who asks again and again: it costs a system call and a look at a table, and more only when the
+// socket names a NAPI instance for the first time. ok is false when it cannot be told.
+func (q *Queue) SeenOn(fd int) (id int, ok bool) {
+	napi, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID)
+	if err != nil || napi == 0 {
+		return 0, false
+	}
+	id, known, err := q.served(uint32(napi))
+	return id, known && err == nil
+}
+
+// served is the queue that the NAPI instance with that number serves, or did: q where it serves
+// that among others. It is not known of one of another interface.
+func (q *Queue) served(napi uint32) (id int, known bool, err error) {
 	switch napi {
 	case q.NAPI:
-		return true, true
+		return q.ID, true, nil
 	case q.stranger:
-		return false, true
+		return 0, false, nil
 	}
-	id, known := seen.queue(q.Dev.Index, napi)
-	if !known {
-		if _, err := q.lookAgain(); err != nil {
-			return false, false
-		}
-		if id, known = seen.queue(q.Dev.Index, napi); !known {
-			q.stranger = napi
-		}
+	if id, known = seen.queue(q.Dev.Index, napi); known {
+		return id, true, nil
 	}
-	return known && id == q.ID, true
+	if _, err := q.lookAgain(); err != nil {
+		return 0, false, err
+	}
+	if napi == q.NAPI { // as it is now
+		return q.ID, true, nil
+	}
+	if id, known = seen.queue(q.Dev.Index, napi); !known {
+		q.stranger = napi
+	}
+	return id, known, nil
 }

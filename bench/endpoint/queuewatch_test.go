@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
+)
+
+// steeredFlows is a run of flows that are steered to queue 2, whose payload has begun, and which
+// come by it as long as nobody sets landed.
+func steeredFlows(n int) (r *run, queues []*calls) {
+	r = &run{end: newEnd(several(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}}, n), stream.Mode{Name: "tcp", Role: stream.RX}, stream.Options{})}
+	for _, f := range r.end.flows {
+		c := &calls{landed: 2}
+		f.Queue, f.steered = new(2), &steered{Receiver: fakePath{c}, queue: fakeQueue{c}}
+		f.Meter.Bytes(1)
+		queues = append(queues, c)
+	}
+	return r, queues
+}
+
+// looks are rounds of looks at all flows, without a clock.
+func (r *run) looks(rounds int) {
+	if r.queues == nil {
+		r.queues = &queueWatch{flows: r.end.flows}
+		for _, f := range r.end.flows {
+			f.seenOn = map[int]int{}
+		}
+	}
+	for range rounds {
+		r.queues.round()
+	}
+}
+
+// A flow that comes by another queue for a while, and is back in the end, makes the run invalid:
+// it is named, with the queues.
+func TestFlowStrays(t *testing.T) {
+	for _, x := range []struct {
+		name  string
+		where []int // of flow 1, four looks each
+		want  string
+		share float64
+	}{
+		{"never", []int{2, 2}, "", 1},
+		{"once", []int{2, 0, 2}, "flow 1: the flow was seen on queue 0 in 4 of 12 looks, and was to come by queue 2", 2. / 3},
+		{"twice", []int{3, 2, 0, 2}, "flow 1: the flow was seen on queues 0, 3 in 8 of 16 looks, and was to come by queue 2", .5},
+		{"not told for a while", []int{2, -1, 2}, "", 1},
+	} {
+		r, queues := steeredFlows(2)
+		for _, on := range x.where {
+			queues[1].landed = on
+			r.looks(4)
+		}
+		moved := stream.Counters{Bytes: 1}
+		res := &wire.EndResult{Host: results.Host{Flows: make([]results.Flow, 2)}}
+		for i, f := range r.end.flows {
+			f.result.evidence = f.steered.Evidence()
+			reason, fix := r.judgeFlow(f, moved, res)
+			if want := map[int]string{1: x.want}[i]; reason != want || (fix == "") != (want == "") {
+				t.Errorf("%s: flow %d: %q, fix %q; want %q", x.name, i, reason, fix, want)
+			}
+		}
+		ms := r.end.queueShares()
+		if len(ms) != 2 || ms[0].Name != "flow0_steered_share" || ms[0].Value != 1 || ms[1].Value != x.share {
+			t.Errorf("%s: %+v", x.name, ms)
+		}
+		for _, m := range ms {
+			if err := results.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// What was seen at the end is said first: the flow is elsewhere for good.
+func TestStraysForGood(t *testing.T) {
+	r, queues := steeredFlows(1)
+	r.looks(3)
+	queues[0].landed = 0
+	r.looks(3)
+	f := r.end.flows[0]
+	f.result.evidence = f.steered.Evidence()
+	if reason, _ := r.gateQueue(f, stream.Counters{}, nil); reason != "the flow landed on queue 0 instead of queue 2" {
+		t.Errorf("%q", reason)
+	}
+}
+
+// Before its payload begins a flow says nothing: its hello may have come by any queue.
+func TestHelloIsNotLookedAt(t *testing.T) {
+	r, queues := steeredFlows(1)
+	f := r.end.flows[0]
+	f.Meter = stream.Meter{}
+	queues[0].landed = 0
+	r.looks(5)
+	if len(f.seenOn) > 0 || strayed(f) != "" || len(r.end.queueShares()) > 0 {
+		t.Errorf("seen on %v", f.seenOn)
+	}
+}
+
+// One watch has a goroutine, however many flows it looks at, in turn; without steered flows there
+// is none, and it may be ended twice.
+func TestQueueWatch(t *testing.T) {
+	const n = queueLooks + 10
+	r, _ := steeredFlows(n)
+	before := runtime.NumGoroutine()
+	r.watchQueues()
+	if more := runtime.NumGoroutine() - before; more > 1 {
+		t.Errorf("%d goroutines", more)
+	}
+	time.Sleep(4 * queueEvery)
+	r.unwatchQueues()
+	r.unwatchQueues()
+	for i, f := range r.end.flows {
+		if i < queueLooks && f.seenOn[2] == 0 || strayed(f) != "" {
+			t.Errorf("flow %d: seen on %v", i, f.seenOn)
+		}
+	}
+	r, _ = steeredFlows(n)
+	r.looks(2)
+	total := 0
+	for i, f := range r.end.flows {
+		if f.seenOn[2] < 1 || f.seenOn[2] > 2 {
+			t.Errorf("flow %d: seen on %v", i, f.seenOn)
+		}
+		total += f.seenOn[2]
+	}
+	if total != 2*queueLooks {
+		t.Errorf("%d looks in two rounds", total)
+	}
+	r.queues = nil
+	for _, f := range r.end.flows {
+		f.steered = nil
+	}
+	if r.watchQueues(); r.queues != nil {
+		t.Error("flows that are not steered are watched")
+	}
+}
+
+// Looks beside a path that comes to its end do not disturb it.
+func TestQueueWatchBesideEnd(t *testing.T) {
+	r, queues := steeredFlows(1)
+	r.watchQueues()
+	for range 50 {
+		_ = r.end.flows[0].steered.Evidence()
+	}
+	r.unwatchQueues()
+	if err := r.end.flows[0].steered.Close(); err != nil || !strings.HasSuffix(strings.Join(queues[0].all, " "), "close release") {
+		t.Errorf("%v, %q", err, queues[0].all)
+	}
+}

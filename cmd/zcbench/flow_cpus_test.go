@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/pinned"
+	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/results"
+)
+
+// The threads of two flows sit on the CPUs that were named for them while they run, one on each or
+// both on one where that was asked for; the record says the same, and where their softirq was to
+// be. (The lab's TestFlowLayoutsInLab has CPUs enough for flows that share none.)
+func TestIntegrationFlowsOnTheirCPUs(t *testing.T) {
+	leaseDir(t)
+	pair := newHosts(t)
+	may, err := place.AllowedCPUs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(may.Pin) < 2 {
+		t.Skipf("needs two CPUs, and may use %v", may.Pin)
+	}
+	a, b := may.Pin[0], may.Pin[1]
+	list := fmt.Sprintf("%d,%d", b, a)
+	for _, x := range []struct {
+		layout  string
+		sut, tg string
+		threads [2][]int // of the SUT's flows and the TG's
+		softirq []int    // of the SUT's
+	}{
+		{layout: "1cpu", sut: list, tg: list, threads: [2][]int{{b, a}, {b, a}}, softirq: []int{b, a}},
+		{layout: "2cpu", sut: fmt.Sprint(b), tg: fmt.Sprint(a), threads: [2][]int{{b, b}, {a, a}}, softirq: []int{a, a}},
+	} {
+		t.Run(x.layout, func(t *testing.T) {
+			args := []string{"run", "--json", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(), "--flows", "2", "--layout", x.layout,
+				"--sut-cpu", x.sut, "--tg-cpu", x.tg, "--duration", "800ms", "--ramp-up", "300ms", "--ramp-down", "100ms", "--pace", "400M", "--sndbuf", "256K",
+				"--gate", "foreign_cores=off", "--gate", "replace=0"}
+			p := built.Start(t, "zcbench", args...)
+			seen := seenThreads(t, p, x.threads[:])
+			p.Wait(time.Minute)
+			var r results.Record
+			if err := json.Unmarshal(p.Out.Bytes(), &r); err != nil {
+				t.Fatalf("%v: %s%s", err, &p.Out, &p.Err)
+			}
+			// A window that was read late shows where the threads were all the same.
+			if r.Verdict != results.OK && !strings.Contains(r.Reason, "its edges") && !strings.Contains(r.Reason, "too few packets to tell") {
+				t.Errorf("%s: %s", r.Verdict, r.Reason)
+			}
+			if !seen {
+				t.Errorf("no two agents had threads on %v while it ran", x.threads)
+			}
+			for i, h := range []*results.Host{&r.SUT, &r.TG} {
+				if len(h.Flows) != 2 {
+					t.Fatalf("%d flows", len(h.Flows))
+				}
+				for n, f := range h.Flows {
+					if f.CPU == nil || *f.CPU != x.threads[i][n] {
+						t.Errorf("end %d, flow %d: CPU %s, want %d", i, n, onCPU(f.CPU), x.threads[i][n])
+					}
+					if i == 0 && (f.SoftirqCPU == nil || *f.SoftirqCPU != x.softirq[n]) {
+						t.Errorf("flow %d: softirq on CPU %s, want %d", n, onCPU(f.SoftirqCPU), x.softirq[n])
+					}
+				}
+			}
+		})
+	}
+}
+
+// onCPU is a CPU, as far as it is known.
+func onCPU(cpu *int) string {
+	if cpu == nil {
+		return "unknown"
+	}
+	return fmt.Sprint(*cpu)
+}
+
+// seenThreads reports whether at one moment of a run one of its agents had threads bound to the
+// first list of CPUs and another one to the second, and to no others.
+func seenThreads(t *testing.T, p *built.Process, want [][]int) bool {
+	t.Helper()
+	var last [][]int
+	for end := time.Now().Add(time.Minute); time.Now().Before(end) && running(p.Process.Pid); time.Sleep(10 * time.Millisecond) {
+		var all [][]int
+		for _, pid := range agentsOf(t, p) {
+			if cpus := pinned.Threads(pid); len(cpus) > 0 {
+				all = append(all, cpus)
+			}
+		}
+		if sameLists(all, want) {
+			return true
+		}
+		if len(all) > 0 {
+			last = all
+		}
+	}
+	t.Logf("last seen: threads on %v", last)
+	return false
+}
+
+// sameLists compares lists of CPUs, in whatever order they are.
+func sameLists(a, b [][]int) bool {
+	text := func(lists [][]int) (out []string) {
+		for _, l := range lists {
+			l = slices.Clone(l)
+			slices.Sort(l)
+			out = append(out, fmt.Sprint(l))
+		}
+		slices.Sort(out)
+		return out
+	}
+	return slices.Equal(text(a), text(b))
+}

@@ -104,6 +104,34 @@ func holdLink(rec *results.Record) (more int64) {
 	return 0
 }
 
+// markReassembly says where datagrams were lost because fragments had no room. Those whose datagram
+// lacks one wait for it, and meanwhile hold the namespace's memory for all (net/ipv4/
+// inet_fragment.c: inet_frag_alloc): with some 40 of 64 KB nothing is put together any more.
+func markReassembly(rec *results.Record) {
+	if !rec.Cell.MovesPackets() || !rec.Fragmented() {
+		return
+	}
+	for i, h := range []*results.Host{&rec.SUT, &rec.TG} {
+		for ip, x := range map[string]string{"ip": "net.ipv4.ipfrag", "ip6": "net.ipv6.ip6frag"} {
+			dropped := metric(h, "netstat_"+ip+"_reasm_fails") - metric(h, "netstat_"+ip+"_reasm_timeout")
+			if dropped > 0 {
+				rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: the kernel dropped %.0f fragments (ReasmFails): those of datagrams that lost one wait for it (%s_time, 30 s) and fill the memory of all (%s_high_thresh, 4 MB). "+
+					"Meanwhile every longer datagram is lost, in the next runs, too: use a --pace at which none is lost, or raise the limit", []string{"SUT", "TG"}[i], dropped, x, x))
+			}
+		}
+	}
+}
+
+// metric is one of a host's; 0 where it has none.
+func metric(h *results.Host, name string) float64 {
+	for _, m := range h.Metrics {
+		if m.Name == name {
+			return m.Value
+		}
+	}
+	return 0
+}
+
 // untold tells a run whose sender's interface need not count the frames that it did not send.
 func untold(rec *results.Record) bool {
 	m, err := stream.LookupMode(stream.TX, rec.Cell.TX)

@@ -54,6 +54,7 @@ func TestIntegrationFrames(t *testing.T) {
 		if p == nil || p.Sent == nil || p.Received == nil || *p.Received == 0 || p.Unaccounted == nil || *p.Unaccounted != 0 || slices.Contains(rec.Flags, results.FlagPacketsUnaccounted) {
 			t.Errorf("%s %s: %s, flags %q, warnings %q", c.RX, c.XDPAttach, p.PacketsText(), rec.Flags, rec.Warnings)
 		}
+		checkOnLink(t, &rec)
 		if c.RX == "xdp-redirect" && c.XDPRedirect == "" && !rec.SUT.HasHelpers() {
 			t.Errorf("%s: the time of the thread behind the cpumap is not told", c.RX)
 		}
@@ -70,6 +71,66 @@ func TestIntegrationFrames(t *testing.T) {
 		if err := e.Netns.Do(func() (err error) { l, err = rtnl.LinkNamed(e.Dev); return err }); err != nil || l.XDP {
 			t.Errorf("%s has an XDP program: %v, %v", e.Dev, l.XDP, err)
 		}
+	}
+}
+
+// checkOnLink holds what the sender's interface counted against what the generator sent.
+func checkOnLink(t *testing.T, rec *results.Record) {
+	t.Helper()
+	passed, dropped, sent := metricOf(t, &rec.TG, "frames_passed_on"), 0.0, float64(*rec.TG.Packets.Sent)
+	for _, c := range rec.TG.Packets.Counted {
+		if c.Name == "tx_dropped" {
+			dropped = *c.Value
+		}
+	}
+	if passed+dropped != sent || passed == 0 {
+		t.Errorf("%s: %.0f frames sent; the interface counts %.0f as passed on and %.0f as not taken", rec.Cell.RX, sent, passed, dropped)
+	}
+}
+
+// CPUs that generate frames are those that are named. On one machine a plan with the receiver's
+// is refused, and so is one with CPUs that the host does not have.
+func TestIntegrationGeneratorCPUs(t *testing.T) {
+	t.Setenv(lease.DirEnv, t.TempDir())
+	r := newRig(t)
+	if n := len(r.sut.Info.OnlineCPUs); n != 2 {
+		t.Skipf("is about 2 CPUs, one for each end; this machine has %d", n)
+	}
+	on := func(list string, channels int) results.Cell {
+		return frameCell("xdp-drop", func(c *results.Cell) { c.GenCPUs, c.Channels, c.CPULayout = list, channels, "" })
+	}
+	const theirs = "the receiver on this machine has it"
+	refused := 0
+	for list, want := range map[string]string{"0": theirs, "1": theirs, "0-1": theirs, "4000": "no such CPU"} {
+		m := r.Runner.crammed(on(list, 0))
+		if m != nil {
+			refused++
+		}
+		if m == nil && len(list) > 1 || m != nil && (!strings.Contains(m.Reason, want) || !strings.Contains(m.Fix, "generator_cpus")) {
+			t.Errorf("%s: %+v, want %q", list, m, want)
+		}
+	}
+	if refused != 3 {
+		t.Errorf("%d of 4 lists are refused, want 3: one of the two CPUs is the sender's", refused)
+	}
+	// All the same: the account of several closes, with a queue each to the last frame, and else
+	// but for what veth did not count, which is said.
+	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 300*time.Millisecond, 200*time.Millisecond
+	for _, channels := range []int{1, 2} {
+		rec := r.Runner.Run(t.Context(), matrix.Run{Cell: on("0-1", channels)})
+		if rec.Verdict != results.OK && late(t, rec) {
+			continue
+		}
+		p := rec.SUT.Packets
+		said := slices.ContainsFunc(rec.Warnings, func(w string) bool { return strings.Contains(w, "veth loses counts") })
+		if rec.Verdict != results.OK || *p.Received == 0 || slices.Contains(rec.Flags, results.FlagPacketsUnaccounted) || p.Unaccounted == nil && !said || p.Unaccounted != nil && *p.Unaccounted != 0 {
+			t.Errorf("%d queues: %s: %s, %s, %q, %q", channels, rec.Verdict, rec.Reason, p.PacketsText(), rec.Flags, rec.Warnings)
+			continue
+		}
+		if channels > 1 {
+			checkOnLink(t, &rec)
+		}
+		t.Logf("%d queues: %s; %.0f packets/s; counts lost: %v", channels, p.PacketsText(), *rec.SUT.PacketsPerS, said)
 	}
 }
 

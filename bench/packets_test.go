@@ -297,3 +297,41 @@ func TestMarkFrames(t *testing.T) {
 		}
 	}
 }
+
+// What the generator says that it sent is what its interface counted, or the run is flagged. Only
+// several CPUs that send to one queue make a veth lose counts.
+func TestMarkFramesOnLink(t *testing.T) {
+	for name, x := range map[string]struct {
+		cpus            string
+		passed, dropped float64
+		left            float64
+		told, flagged   bool
+		warns           string
+	}{
+		"as it was":                       {"", 90, 10, 0, true, false, ""},
+		"passed on, and not counted":      {"", 80, 10, 0, true, true, "the generator handed 100 frames to its interface, which counts 80 as passed on and 10 as not taken"},
+		"more than the generator sent":    {"", 95, 10, 0, true, true, "which counts 95 as passed on"},
+		"two CPUs":                        {"0-1", 90, 10, 0, true, false, ""},
+		"two CPUs, passed on short":       {"0-1", 86, 10, 0, true, false, "veth loses counts"},
+		"two CPUs, not taken short":       {"0-1", 90, 7, 0, false, false, "veth loses counts"},
+		"two CPUs, both, and one is lost": {"0-1", 88, 1, 0, false, false, "veth loses counts"},
+		"one CPU, not taken short":        {"3", 90, 7, 3, true, true, "counts 90 as passed on and 7 as not taken"},
+	} {
+		r := packetRun(100, 90, 0, nil, counts("tx_dropped", x.dropped))
+		r.Cell.RX, r.Cell.TX, r.Cell.GenCPUs = "xdp-drop", "pktgen-xdp", x.cpus
+		r.TG.Metrics = []results.Metric{{Name: "frames_passed_on", Value: x.passed}}
+		markPackets(r, false, false)
+		p := r.SUT.Packets
+		if *p.Lost != 10 || (p.Unaccounted != nil) != x.told || x.told && *p.Unaccounted != x.left || slices.Contains(r.Flags, results.FlagPacketsUnaccounted) != x.flagged ||
+			len(slices.Compact(r.Flags)) != len(r.Flags) || (len(r.Warnings) > 0) != (x.warns != "") || x.warns != "" && !strings.Contains(r.Warnings[0], x.warns) {
+			t.Errorf("%s: %s, unaccounted %v, %q, %q", name, p.PacketsText(), p.Unaccounted, r.Flags, r.Warnings)
+		}
+	}
+	// More is missing than the interface can have failed to count.
+	r := packetRun(100, 50, 0, nil, counts("tx_dropped", 7.))
+	r.Cell.RX, r.Cell.TX, r.Cell.GenCPUs = "xdp-drop", "pktgen-xdp", "0-1"
+	r.TG.Metrics = []results.Metric{{Name: "frames_passed_on", Value: 90}}
+	if markPackets(r, false, false); len(r.Flags) != 1 || len(r.Warnings) != 2 || !strings.HasPrefix(r.Warnings[1], "50 packets were lost; no counter shows where at least 40 of them went") {
+		t.Errorf("%q, %q", r.Flags, r.Warnings)
+	}
+}

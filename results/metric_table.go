@@ -71,9 +71,10 @@ var MetricSections = []MetricSection{
 			Units: "packets", Source: "data path, whole flow",
 			Meaning: "frames for which the RX ring had no room; for which there was no memory (with zero " +
 				"copy attempts of the driver's to get some); that were dropped for another reason"},
-		{Names: "frames_refused frames_returned frames_pace_given_up_us",
-			Units: "packets packets us", Source: "data path, whole flow",
-			Meaning: "of the generator: frames that the kernel refused to redirect; frames returned " +
+		{Names: "frames_refused frames_passed_on frames_returned frames_pace_given_up_us",
+			Units: "packets packets packets us", Source: "data path, whole flow",
+			Meaning: "of the generator: frames that the kernel refused to redirect; frames that its " +
+				"interface counts as passed on (veth: `tx_queue_N_xdp_xmit`); frames returned " +
 				"to it; how much of its pace it gave up because it was late"},
 		{Names: "delivery_count delivery_early",
 			Units: "1 1", Source: "due by the pace, to the data path",

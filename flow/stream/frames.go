@@ -24,6 +24,9 @@ var (
 // FramesReturned is the figure of a sender whose frames the receiver sends back: those that came.
 const FramesReturned = "frames_returned"
 
+// FramesPassedOn is the figure of a sender whose interface counts the frames that it passed on.
+const FramesPassedOn = "frames_passed_on"
+
 // Limits of [Frames].
 const (
 	MaxTuples = 4096

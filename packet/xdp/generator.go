@@ -321,7 +321,7 @@ func (g *Generator) interrupt() bool {
 // Peer is the receiver's address on the link.
 func (g *Generator) Peer() net.HardwareAddr { return g.peer }
 
-func (g *Generator) notTaken() (uint64, bool) { return notTaken(g.Dev) }
+func (g *Generator) link() linkCounts { return redirected(g.Dev) }
 
 // Read is what was done so far.
 func (g *Generator) Read() (all Generated, err error) {

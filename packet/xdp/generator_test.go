@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
-	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
@@ -52,18 +51,7 @@ func TestIntegrationGeneratorIsRefused(t *testing.T) {
 
 func (l *ladder) mtu(n int) {
 	l.t.Helper()
-	in(l.t, l.pair.TG.Netns, func() (any, error) {
-		d, err := nic.Open(l.pair.TG.Dev)
-		if err != nil {
-			return nil, err
-		}
-		defer d.Close()
-		s, err := d.Setting("mtu")
-		if err != nil {
-			return nil, err
-		}
-		return nil, s.Set(fmt.Sprint(n))
-	})
+	l.set(l.pair.TG, "mtu", fmt.Sprint(n))
 }
 
 // Without NAPI at the peer, a veth would count every frame as sent and drop it: that is said.

@@ -160,7 +160,7 @@ func TestIntegrationFramesOfIPv6(t *testing.T) {
 // inSender is how many frames the sender's interface has refused.
 func inSender(l *ladder) (n uint64, ok bool) {
 	l.t.Helper()
-	_ = l.pair.TG.Netns.Do(func() error { n, ok = notTaken(l.pair.TG.Dev); return nil })
+	_ = l.pair.TG.Netns.Do(func() error { c := redirected(l.pair.TG.Dev); n, ok = c.notTaken, c.countsNotTaken; return nil })
 	return n, ok
 }
 

@@ -245,15 +245,16 @@ func (g *KernelGenerator) Read() (all Generated, err error) {
 	return all, nil
 }
 
-// notTaken is how many of the sent the interface dropped, by its tx_dropped.
-func (g *KernelGenerator) notTaken() (uint64, bool) {
+// link is how many of the sent the interface dropped, by its tx_dropped. Which of its tx_packets
+// are the generator's no driver tells.
+func (g *KernelGenerator) link() linkCounts {
 	l, err := rtnl.LinkNamed(g.Dev)
 	if err != nil || l.Stats == nil {
-		return 0, false
+		return linkCounts{}
 	}
 	all, err := g.Read()
 	if err != nil {
-		return 0, false
+		return linkCounts{}
 	}
 	driver := ""
 	if d, err := nic.Open(g.Dev); err == nil {
@@ -261,7 +262,7 @@ func (g *KernelGenerator) notTaken() (uint64, bool) {
 		driver = drv.Name
 		d.Close()
 	}
-	return droppedOfSent(driver, l.Stats.TxDropped, all.Refused), true
+	return linkCounts{notTaken: droppedOfSent(driver, l.Stats.TxDropped, all.Refused), countsNotTaken: true}
 }
 
 // droppedOfSent is how many of the sent are in an interface's tx_dropped. pktgen counts an error

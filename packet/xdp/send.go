@@ -21,7 +21,7 @@ type generates interface {
 	Read() (Generated, error)
 	Extend(time.Duration) error
 	Stop()
-	notTaken() (n uint64, ok bool) // frames that the interface has not taken, since it was made
+	link() linkCounts
 	Close() error
 }
 
@@ -53,8 +53,7 @@ type sender struct {
 	g    generates
 
 	done   Generated
-	before uint64 // frames that the interface had not taken before
-	counts bool   // it says how many
+	before linkCounts
 }
 
 func newSender(by maker) func(stream.Options) (*sender, error) {
@@ -90,7 +89,7 @@ func (s *sender) Send(c *stream.Conn, _ *stream.Payload, m *stream.Meter) (err e
 		return err
 	}
 	defer far.close()
-	s.before, s.counts = g.notTaken()
+	s.before = g.link()
 	over, watched := make(chan struct{}), make(chan error)
 	go func() { watched <- s.watch(c, m, far, over) }()
 	err = run()
@@ -179,8 +178,12 @@ func (s *sender) Evidence() (e stream.Evidence) {
 	if s.g == nil {
 		return e
 	}
-	if after, ok := s.g.notTaken(); ok && s.counts {
-		e.Lost = []stream.Figure{{Name: "tx_dropped", Unit: "packets", Value: float64(after - min(s.before, after))}}
+	after := s.g.link()
+	if after.countsNotTaken && s.before.countsNotTaken {
+		e.Lost = []stream.Figure{{Name: "tx_dropped", Unit: "packets", Value: float64(after.notTaken - min(s.before.notTaken, after.notTaken))}}
+	}
+	if after.countsPassed && s.before.countsPassed {
+		add(stream.FramesPassedOn, "packets", float64(after.passed-min(s.before.passed, after.passed)))
 	}
 	if s.back != nil {
 		add(stream.FramesReturned, "packets", float64(Sum(s.back.Read()).Frames))
@@ -188,30 +191,39 @@ func (s *sender) Evidence() (e stream.Evidence) {
 	return e
 }
 
-// notTaken is how many redirected frames the interface has not taken so far, by its driver's own
-// counters: tx_dropped has packets of the host's stack, too. Of the drivers, veth's is known
+// linkCounts are what an interface counted of the generator's frames, since it was made.
+type linkCounts struct {
+	passed, notTaken             uint64 // frames that it passed on; that it did not
+	countsPassed, countsNotTaken bool   // it tells
+}
+
+// redirected is what an interface counts of redirected frames, by its driver's own counters:
+// tx_packets and tx_dropped have packets of the host's stack, too. Of the drivers, veth's is known
 // (drivers/net/veth.c: veth_tq_stats_desc). Of others it is tx_dropped, which need not have them
 // all.
-func notTaken(dev string) (n uint64, ok bool) {
+func redirected(dev string) (c linkCounts) {
 	d, err := nic.Open(dev)
 	if err != nil {
-		return 0, false
+		return c
 	}
 	defer d.Close()
 	all, _ := d.StatList() // a driver need not have any
 	for _, x := range all {
-		if strings.HasSuffix(x.Name, "_xdp_xmit_errors") {
-			n, ok = n+x.Value, true
+		switch {
+		case strings.HasSuffix(x.Name, "_xdp_xmit_errors"):
+			c.notTaken, c.countsNotTaken = c.notTaken+x.Value, true
+		case strings.HasPrefix(x.Name, "tx_queue_") && strings.HasSuffix(x.Name, "_xdp_xmit"):
+			c.passed, c.countsPassed = c.passed+x.Value, true
 		}
 	}
-	if ok {
-		return n, ok
+	if c.countsNotTaken {
+		return c
 	}
 	l, err := rtnl.LinkNamed(dev)
 	if err != nil || l.Stats == nil {
-		return 0, false
+		return linkCounts{}
 	}
-	return l.Stats.TxDropped, true
+	return linkCounts{notTaken: l.Stats.TxDropped, countsNotTaken: true}
 }
 
 // Close frees the generator, and what took frames back.

@@ -198,6 +198,14 @@ func (h *Host) NsPerPacket() *float64 {
 	return finite(*h.CPUBusyCores * 1e9 / *h.PacketsPerS)
 }
 
+// RateNs is the time between two packets, nanoseconds; nil: not measured, or none came.
+func (h *Host) RateNs() *float64 {
+	if h.PacketsPerS == nil {
+		return nil
+	}
+	return finite(1e9 / *h.PacketsPerS)
+}
+
 // lossy is the share of the packets from which on what was lost says what limited a run: a CPU that
 // others had for a moment loses less.
 const lossy = 0.01

@@ -79,7 +79,7 @@ func TestMarkPackets(t *testing.T) {
 		"what two ends say does not agree": {packetRun(100, 101, 0, nil, nil), 0, 0, "", true, false},
 	} {
 		r := x.rec
-		markPackets(r, x.oneMachine, x.oneNamespace)
+		AccountPackets(r, x.oneMachine, x.oneNamespace)
 		if name == "what two ends say does not agree" {
 			if r.Verdict != results.Failed || !strings.Contains(r.Reason, "100 packets sent, and 101 received") {
 				t.Errorf("%s: %s, %s", name, r.Verdict, r.Reason)
@@ -99,7 +99,7 @@ func TestMarkPackets(t *testing.T) {
 	}
 	long := packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 45.), nil)
 	long.Cell.MessageBytes, long.TG.Metrics = 8000, []results.Metric{{Name: "link_mtu", Value: 1500}}
-	if markPackets(long, true, false); long.SUT.Packets.Unaccounted != nil || len(long.Flags) != 0 || len(long.Warnings) != 1 {
+	if AccountPackets(long, true, false); long.SUT.Packets.Unaccounted != nil || len(long.Flags) != 0 || len(long.Warnings) != 1 {
 		t.Errorf("fragments: %v, %q, %q", long.SUT.Packets.Unaccounted, long.Flags, long.Warnings)
 	}
 	for name, r := range map[string]*results.Record{
@@ -107,7 +107,7 @@ func TestMarkPackets(t *testing.T) {
 		"another number told":   func() *results.Record { r := packetRun(100, 60, 0, nil, nil); *r.SUT.Packets.Sent = 99; return r }(),
 		"the receiver has none": func() *results.Record { r := packetRun(100, 60, 0, nil, nil); r.SUT.Packets = nil; return r }(),
 	} {
-		if markPackets(r, true, false); r.Verdict != results.Failed {
+		if AccountPackets(r, true, false); r.Verdict != results.Failed {
 			t.Errorf("%s: %s", name, r.Verdict)
 		}
 	}
@@ -290,7 +290,7 @@ func TestMarkFrames(t *testing.T) {
 		"by a NIC, all counted":  {frames("mlx5_core", 90), 90, 10, true},
 		"by a NIC, some are not": {func() *results.Record { r := frames("mlx5_core", 90); r.TG.Packets.Counted = nil; return r }(), 90, 10, false},
 	} {
-		markPackets(x.rec, false, false)
+		AccountPackets(x.rec, false, false)
 		p := x.rec.SUT.Packets
 		if *p.Received != x.received || *p.Lost != x.lost || (p.Unaccounted != nil) != x.told || x.told && *p.Unaccounted != 0 || x.told == (len(x.rec.Warnings) > 0) || len(x.rec.Flags) > 0 {
 			t.Errorf("%s: %s, unaccounted %v, %q, %q", name, p.PacketsText(), p.Unaccounted, x.rec.Flags, x.rec.Warnings)

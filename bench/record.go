@@ -48,7 +48,7 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 	markDrops(rec)
 	rec.Verdict, rec.Reason, rec.Fix = verdict(out, rec.Cell.MovesPackets())
 	markReassembly(rec)
-	markPackets(rec, r.SUT.SameMachine(r.TG), r.SUT.SameMachine(r.TG) && r.SUT.Info.NetNS == r.TG.Info.NetNS)
+	AccountPackets(rec, r.SUT.SameMachine(r.TG), r.SUT.SameMachine(r.TG) && r.SUT.Info.NetNS == r.TG.Info.NetNS)
 	countFlows(rec)
 	askedTrips(rec)
 	if rec.Verdict == results.Invalid {

@@ -14,9 +14,9 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// markPackets holds the packets that the receiver got against those that the sender sent: each is
-// received, or lost where a counter of one of the ends tells it. The receiver has the sum.
-func markPackets(rec *results.Record, oneMachine, oneNamespace bool) {
+// AccountPackets holds the packets that the receiver got against those that the sender sent: each
+// is received, or lost where a counter of one of the ends tells it. The receiver has the sum.
+func AccountPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 	rx, tx := rec.SUT.Packets, rec.TG.Packets
 	if !rec.Cell.MovesPackets() || rec.Verdict != results.OK {
 		return

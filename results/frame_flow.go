@@ -62,12 +62,3 @@ func (h *Host) OwnCores(read bool) *float64 {
 	}
 	return &own
 }
-
-// OwnNsPerPacket is OwnCores for each packet, nanoseconds.
-func (h *Host) OwnNsPerPacket(read bool) *float64 {
-	own := h.OwnCores(read)
-	if own == nil || h.PacketsPerS == nil {
-		return nil
-	}
-	return finite(*own * 1e9 / *h.PacketsPerS)
-}

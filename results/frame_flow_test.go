@@ -7,18 +7,19 @@ import "testing"
 // What receives is NAPI's threads, and the data path's where it reads; others on the CPU are not.
 func TestOwnCores(t *testing.T) {
 	pps := 2e6
-	h := Host{CPUBusyCores: new(1.), CPUPollerCores: new(.2), PacketsPerS: &pps, Flows: []Flow{{ThreadCores: new(.3)}}}
-	for read, want := range map[bool]float64{false: 100, true: 250} {
-		if got := h.OwnNsPerPacket(read); got == nil || *got < want-1e-6 || *got > want+1e-6 {
-			t.Errorf("reads %v: %v ns, want %v", read, got, want)
+	r := Record{SUT: Host{CPUBusyCores: new(1.), CPUPollerCores: new(.2), PacketsPerS: &pps, Flows: []Flow{{ThreadCores: new(.3)}}}}
+	for rx, want := range map[string]float64{"xdp-drop": 100, "udp-recv": 250, "udp": 250} {
+		r.Cell.RX = rx
+		if got := r.OwnNsPerPacket(); got == nil || *got < want-1e-6 || *got > want+1e-6 {
+			t.Errorf("%s: %v ns, want %v", rx, got, want)
 		}
 	}
-	h.Flows[0].ThreadCores = nil
-	if got := h.OwnNsPerPacket(true); got != nil {
+	r.SUT.Flows[0].ThreadCores, r.Cell.RX = nil, "udp-recv"
+	if got := r.OwnNsPerPacket(); got != nil {
 		t.Errorf("without the thread's time: %v", *got)
 	}
-	h.CPUPollerCores = nil
-	if got := h.OwnNsPerPacket(false); got != nil {
+	r.SUT.CPUPollerCores, r.Cell.RX = nil, "xdp-drop"
+	if got := r.OwnNsPerPacket(); got != nil {
 		t.Errorf("where softirq receives: %v", *got)
 	}
 }

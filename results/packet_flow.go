@@ -189,6 +189,28 @@ func (p *Packets) rows() (out []Metric) {
 	return out
 }
 
+// PacketsIn reads what rows wrote, of an end's figures; nil: there are none.
+func PacketsIn(rows []Metric) *Packets {
+	p, some := &Packets{}, false
+	fields := map[string]**uint64{"sent": &p.Sent, "received": &p.Received, "lost": &p.Lost, "out_of_order": &p.OutOfOrder, "duplicated": &p.Duplicated,
+		"corrupted": &p.Corrupted, "answers": &p.Answers, "most_in_one": &p.MostInOne}
+	for _, m := range rows {
+		name, ok := strings.CutPrefix(m.Named(), "packets_")
+		if !ok || !(m.Value >= 0 && m.Value <= mostPacketsOf) {
+			continue
+		}
+		if at := fields[name]; at != nil {
+			*at, some = new(uint64(m.Value)), true
+		} else if name, ok := strings.CutPrefix(name, "counted_"); ok {
+			p.Counted = append(p.Counted, DropCounter{Name: name, Source: strings.TrimPrefix(m.Source, "counters: "), Value: new(m.Value)})
+		}
+	}
+	if !some {
+		return nil
+	}
+	return p
+}
+
 // NsPerPacket is the CPU time that this host was busy for each packet, nanoseconds: of the measured
 // CPUs, whatever of it was the flow's. Nil if not measured, or no packet went over.
 func (h *Host) NsPerPacket() *float64 {
@@ -196,6 +218,14 @@ func (h *Host) NsPerPacket() *float64 {
 		return nil
 	}
 	return finite(*h.CPUBusyCores * 1e9 / *h.PacketsPerS)
+}
+
+// RateNs is the time between two packets, nanoseconds; nil: not measured, or none came.
+func (h *Host) RateNs() *float64 {
+	if h.PacketsPerS == nil {
+		return nil
+	}
+	return finite(1e9 / *h.PacketsPerS)
 }
 
 // lossy is the share of the packets from which on what was lost says what limited a run: a CPU that

@@ -5,6 +5,7 @@ package results
 import (
 	"bytes"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -110,5 +111,17 @@ func TestPacketsCheck(t *testing.T) {
 	r.SUT.Packets.Lost = n(11)
 	if err := r.validate(); err == nil {
 		t.Error("a record is taken that lost more than was sent")
+	}
+}
+
+// What an account's rows say is read again.
+func TestPacketsIn(t *testing.T) {
+	p := &Packets{Sent: new(uint64(10)), Received: new(uint64(7)), Lost: new(uint64(3)), OutOfOrder: new(uint64(1)), Duplicated: new(uint64(0)), Corrupted: new(uint64(0)),
+		Answers: new(uint64(7)), MostInOne: new(uint64(64)), Counted: []DropCounter{{Name: "udp_rcvbuf_errors", Source: "/proc/net/snmp", Value: new(3.)}}}
+	if got := PacketsIn(append(p.rows(), Metric{Name: "strangers"})); !reflect.DeepEqual(got, p) {
+		t.Errorf("%+v, want %+v", got, p)
+	}
+	if got := PacketsIn([]Metric{{Name: "strangers", Value: 1}, {Name: "packets_sent", Value: -1}, {Name: "packets_received", Value: math.NaN()}}); got != nil {
+		t.Errorf("%+v", got)
 	}
 }

@@ -67,7 +67,7 @@ type options struct {
 }
 
 // rivalPrograms are the rivals' programs, by name or path.
-type rivalPrograms struct{ iperf3, neper, netperf string }
+type rivalPrograms struct{ iperf3, neper, netperf, ping string }
 
 func command() *cobra.Command {
 	o := options{tools: Tools{Congestion: "cubic", SenderCPUs: cli.CPUList{0}, ReceiverCPUs: cli.CPUList{1}}}
@@ -120,6 +120,16 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.only, "only", "", "run only the comparisons whose name matches this regular expression, such as '^tcp '")
 	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
 	f.BoolVar(&o.gate, "gate", false, "exit with 1 when a target is not met")
+}
+
+// refuseFlags refuses flags that were given and of which a command makes nothing.
+func refuseFlags(cmd *cobra.Command, with string, names []string) error {
+	for _, name := range names {
+		if cmd.Flags().Changed(name) {
+			return usageError{fmt.Errorf("--%s: has no effect with %s: leave it out", name, with)}
+		}
+	}
+	return nil
 }
 
 // What can be asked for.

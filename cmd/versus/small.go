@@ -38,6 +38,7 @@ type smallPair struct {
 	Ours, Theirs smallWay
 	Rate, P50    stat.Target
 	CPU          stat.Target
+	trips        bool // ping stands beside them
 }
 
 // smallOutcome is a pair with its runs, as --json prints it.
@@ -50,6 +51,8 @@ type smallOutcome struct {
 	Rate       figure   `json:"per_second"`
 	P50        figure   `json:"p50_us"`
 	CPU        figure   `json:"cpu_us"`
+	PingRuns   []Echoes `json:"ping_runs,omitempty"` // a reference: the kernel's echo
+	Ping       *Echoes  `json:"ping,omitempty"`      // medians of these
 	pair       smallPair
 }
 
@@ -64,12 +67,26 @@ CPUs, and prints the ratios. Round trips: TCP_RR of 1 byte, UDP_RR of 18 bytes.
 Datagrams: of 64 bytes, as fast as they can be sent; what was received counts. The
 sender's kernel splits what udp-gso hands over (tx-udp-segmentation is off), so that
 each datagram crosses the link as a packet: the interface's counter is held against
-what was received. With --against the other side is that build of zcbench.`,
+what was received. Of zcbench's own datagrams each that was sent must be received or
+in a counter of lost ones: else the run is invalid, and the comparison ends. With
+--against the other side is that build of zcbench.
+
+Beside round trips stands ping, in turn with them: the far end's kernel answers its
+echoes, without a process, so it is a reference and no rival. --ping '' leaves it out.`,
 		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := refuseFlags(cmd, "small", notOfSmall); err != nil {
+				return err
+			}
+			if o.against != "" {
+				if err := refuseFlags(cmd, "small --against", []string{"iperf3", "netperf"}); err != nil {
+					return err
+				}
+			}
 			return o.small(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
+	cmd.Flags().StringVar(&o.programs.ping, "ping", "ping", "ping of iputils, by name or path; '' leaves it out")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	return cmd
 }
@@ -90,6 +107,11 @@ func (o *options) small(ctx context.Context, out, progress io.Writer) error {
 	all = slices.DeleteFunc(all, func(p smallPair) bool { return !re.MatchString(p.Name) })
 	if len(all) == 0 {
 		return usageError{fmt.Errorf("--only %q: matches no comparison", o.only)}
+	}
+	if o.programs.ping != "" && slices.ContainsFunc(all, func(p smallPair) bool { return p.trips }) {
+		if err := find(&o.tools.Ping, o.programs.ping, "ping", "install it: apt-get install iputils-ping; --ping '' leaves it out"); err != nil {
+			return err
+		}
 	}
 	pair, err := veth.New(veth.Options{MTU: o.mtu})
 	if err != nil {
@@ -117,6 +139,9 @@ func (o *options) small(ctx context.Context, out, progress io.Writer) error {
 	return nil
 }
 
+// notOfSmall are the flags of versus that say nothing of small messages.
+var notOfSmall = []string{"layouts", "rivals", "flows", "neper", "tcp-buf-max", "congestion", "max-foreign", "retries"}
+
 // missed reports whether a target is not met.
 func (x *smallOutcome) missed() bool {
 	return slices.ContainsFunc([]figure{x.Rate, x.P50, x.CPU}, func(f figure) bool { return f.Verdict == stat.NotMet })
@@ -142,12 +167,26 @@ func (o *options) playSmall(ctx context.Context, pair *veth.Pair, all []*smallOu
 				got[side] = s
 			}
 			fmt.Fprintf(progress, "%-22s #%d ours %.0f/s %.2f us CPU, theirs %.0f/s %.2f us CPU\n", x.Comparison, round, got[0].PerSecond, got[0].CPUUs, got[1].PerSecond, got[1].CPUUs)
+			echoes, err := o.echoes(ctx, pair, x)
+			if err != nil {
+				return fmt.Errorf("%s: %w", x.Comparison, err)
+			}
 			if round > 0 {
+				x.PingRuns = append(x.PingRuns, echoes...)
 				x.OursRuns, x.TheirsRuns = append(x.OursRuns, got[0]), append(x.TheirsRuns, got[1])
 			}
 		}
 	}
 	return nil
+}
+
+// echoes are a run of ping beside round trips; none beside others, or without ping.
+func (o *options) echoes(ctx context.Context, pair *veth.Pair, x *smallOutcome) ([]Echoes, error) {
+	if !x.pair.trips || o.tools.Ping == "" {
+		return nil, nil
+	}
+	e, err := o.ping(ctx, pair)
+	return []Echoes{e}, err
 }
 
 func (o *options) oneSmall(ctx context.Context, pair *veth.Pair, way smallWay, port int) (s Sample, err error) {
@@ -196,6 +235,9 @@ func (x *smallOutcome) judge() {
 	x.Rate = of(x.pair.Rate, func(s Sample) *float64 { return &s.PerSecond })
 	x.P50 = of(x.pair.P50, func(s Sample) *float64 { return s.P50Us })
 	x.CPU = of(x.pair.CPU, func(s Sample) *float64 { return &s.CPUUs })
+	if len(x.PingRuns) > 0 {
+		x.Ping = new(medianEchoes(x.PingRuns))
+	}
 }
 
 func printSmall(out io.Writer, all []*smallOutcome, asJSON bool, before string) error {
@@ -217,6 +259,15 @@ func printSmall(out io.Writer, all []*smallOutcome, asJSON bool, before string) 
 				fmt.Fprintf(w, "\t%s\t%.2f\t%.2f\t%s\t%s\t%s\n", f.name, f.of.Ours, f.of.Theirs, f.of.Ratio, f.of.Target, f.of.Verdict)
 			}
 		}
+		if e := x.Ping; e != nil {
+			fmt.Fprintf(w, "\tping us\tmin %.1f\tavg %.1f\tp50 %.1f\t\t\n", e.MinUs, e.AvgUs, e.P50Us)
+		}
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(x *smallOutcome) bool { return x.Ping != nil }) {
+		pingNote(out)
+	}
+	return nil
 }

@@ -31,8 +31,8 @@ func (t Tools) smallPairs() []smallPair {
 		return ps
 	}
 	all := []smallPair{
-		{Name: "tcp rr", Ours: t.zcbenchRR("tcp", "rr", "1"), Theirs: t.netperfRR("TCP_RR", "1"), P50: stat.AtMost(1.05), CPU: stat.AtMost(1)},
-		{Name: "udp rr", Ours: t.zcbenchRR("udp", "udp-rr", "18"), Theirs: t.netperfRR("UDP_RR", "18"), P50: stat.AtMost(1.05), CPU: stat.AtMost(1)},
+		{Name: "tcp rr", Ours: t.zcbenchRR("tcp", "rr", "1"), Theirs: t.netperfRR("TCP_RR", "1"), P50: stat.AtMost(1.05), CPU: stat.AtMost(1), trips: true},
+		{Name: "udp rr", Ours: t.zcbenchRR("udp", "udp-rr", "18"), Theirs: t.netperfRR("UDP_RR", "18"), P50: stat.AtMost(1.05), CPU: stat.AtMost(1), trips: true},
 	}
 	return slices.Concat(all, udp("udp", 1, "udp single", .95), udp("udp", 64, "udp sendmmsg", 1), udp("udp-gso", 64, "udp gso", 1.3))
 }
@@ -40,16 +40,17 @@ func (t Tools) smallPairs() []smallPair {
 // smallBuilds are all ways of ours, by two builds; nothing is asked of them.
 func smallBuilds(ours, theirs Tools) (ps []smallPair) {
 	for _, of := range []struct {
-		name string
-		way  func(Tools) smallWay
+		name  string
+		way   func(Tools) smallWay
+		trips bool
 	}{
-		{"tcp rr", func(t Tools) smallWay { return t.zcbenchRR("tcp", "rr", "1") }},
-		{"udp rr", func(t Tools) smallWay { return t.zcbenchRR("udp", "udp-rr", "18") }},
-		{"udp single", func(t Tools) smallWay { return t.zcbenchUDP("udp", 1) }},
-		{"udp sendmmsg", func(t Tools) smallWay { return t.zcbenchUDP("udp", stream.MaxBatch) }},
-		{"udp gso", func(t Tools) smallWay { return t.zcbenchUDP("udp-gso", stream.MaxBatch) }},
+		{"tcp rr", func(t Tools) smallWay { return t.zcbenchRR("tcp", "rr", "1") }, true},
+		{"udp rr", func(t Tools) smallWay { return t.zcbenchRR("udp", "udp-rr", "18") }, true},
+		{"udp single", func(t Tools) smallWay { return t.zcbenchUDP("udp", 1) }, false},
+		{"udp sendmmsg", func(t Tools) smallWay { return t.zcbenchUDP("udp", stream.MaxBatch) }, false},
+		{"udp gso", func(t Tools) smallWay { return t.zcbenchUDP("udp-gso", stream.MaxBatch) }, false},
 	} {
-		p := smallPair{Name: of.name, Ours: of.way(ours), Theirs: of.way(theirs)}
+		p := smallPair{Name: of.name, Ours: of.way(ours), Theirs: of.way(theirs), trips: of.trips}
 		p.Theirs.Name = "the other build"
 		ps = append(ps, p)
 	}
@@ -71,7 +72,13 @@ func (t Tools) zcbenchRR(rx, tx, size string) smallWay {
 			return append(append([]string{t.Zcsend, "--mode", tx, "--json", "--cpu", t.SenderCPUs.String(), "--duration", t.Duration.String(), "--request", size, "--response", size}, asks...), fmt.Sprintf("%s:%d", addr, port))
 		},
 		Outcome: smallRefusal,
-	}, func(_, sender []byte) (float64, float64, *float64, error) { return parseTrips(sender) }}
+	}, func(receiver, sender []byte) (n, rate float64, p50 *float64, err error) {
+		n, rate, p50, err = parseTrips(sender)
+		if err == nil && rx == "udp" {
+			err = checkLedger(results.Cell{RX: rx, TX: tx}, receiver, sender)
+		}
+		return n, rate, p50, err
+	}}
 }
 
 // smallRefusal says why a receiver of ours ended before it listened.
@@ -151,8 +158,11 @@ func (t Tools) zcbenchUDP(tx string, batch int) smallWay {
 			return append(common(t.Zcsend, tx, t.SenderCPUs.String()), fmt.Sprintf("%s:%d", addr, port))
 		},
 		Outcome: smallRefusal,
-	}, func(receiver, _ []byte) (n, rate float64, _ *float64, err error) {
+	}, func(receiver, sender []byte) (n, rate float64, _ *float64, err error) {
 		f, err := parseZcrecv(receiver)
+		if err == nil {
+			err = checkLedger(results.Cell{RX: "udp", TX: tx, MessageBytes: smallBytes, UDPBatch: batch, UDPSegment: new(false)}, receiver, sender)
+		}
 		if err != nil {
 			return 0, 0, nil, err
 		}

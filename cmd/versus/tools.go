@@ -25,6 +25,7 @@ type Tools struct {
 	Netserver    string
 	Zcrecv       string
 	Zcsend       string
+	Ping         string // "": is not asked
 
 	SenderCPUs, ReceiverCPUs cli.CPUList
 	Congestion               string

@@ -133,6 +133,28 @@ func TestXDPTry(t *testing.T) {
 	}
 }
 
+// The target is of tries on a quiet machine alone.
+func TestXDPTriesJudged(t *testing.T) {
+	tries := func(quiet bool, cvs ...float64) (all []*xdpTry) {
+		for _, cv := range cvs {
+			all = append(all, &xdpTry{CV: cv, Quiet: quiet})
+		}
+		return all
+	}
+	for want, all := range map[stat.Answer][]*xdpTry{
+		stat.CannotTell: tries(false, .01, .01),
+		stat.Met:        append(tries(true, .01, .02, .03, .01, .04), tries(false, .5, .5)...),
+		stat.NotMet:     append(tries(true, .01, .02, .03, .04), tries(false, .01, .01, .01)...),
+	} {
+		if got := triesJudged(all); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if got := triesJudged(nil); got != stat.CannotTell {
+		t.Errorf("of none: %s", got)
+	}
+}
+
 // A line of the cache goes to and fro between two CPUs, wherever there are two.
 func TestToAndFro(t *testing.T) {
 	cpus := []int{0, runtime.NumCPU() - 1}
@@ -149,7 +171,9 @@ func TestToAndFro(t *testing.T) {
 
 // Wrong usage of xdp is told before anything is made.
 func TestXDPWrongUsage(t *testing.T) {
-	for _, line := range []string{"xdp --touch write", "xdp --touch x", "xdp --tries -1", "xdp --turns 1ms", "xdp --turns 2s", "xdp --turns 20ms --dispatcher", "xdp --burst 257", "xdp --rate -1", "xdp --operation x", "xdp --only nothing", "xdp --receiver-cpu 0,1", "xdp --against old"} {
+	for _, line := range []string{"xdp --touch write", "xdp --touch x", "xdp --tries -1", "xdp --turns 1ms", "xdp --turns 2s", "xdp --turns 20ms --dispatcher", "xdp --burst 257", "xdp --rate -1", "xdp --operation x", "xdp --only nothing", "xdp --receiver-cpu 0,1", "xdp --against old",
+		"xdp --layouts apart", "xdp --nice 0", "xdp --netperf x", "xdp --reps 3 --tries 1", "xdp --max-foreign 1 --tries 1", "xdp --turns 20ms --tries 1", "xdp --only drop --tries 1",
+		"small --layouts apart", "small --rivals iperf3", "small --flows 2", "small --retries 1"} {
 		cmd := command()
 		cmd.SetArgs(strings.Fields(line))
 		cmd.SetOut(io.Discard)

@@ -43,6 +43,9 @@ func (p *Placement) thread() error {
 	}
 	p.lease.Use(p.dev)
 	all, err := p.dev.NAPIs()
+	if errors.Is(err, unix.EOPNOTSUPP) { // before 6.8
+		return tooOld(p.Dev)
+	}
 	if err == nil && len(all) == 0 { // a veth has none without
 		if err = p.lease.Apply(lease.Want{Dev: p.Dev, Name: "feature rx-gro", Value: "on"}); err == nil {
 			all, err = p.dev.NAPIs()
@@ -77,11 +80,19 @@ func (p *Placement) canThread(all []nic.NAPI) error {
 	case len(all) == 0:
 		return &fault.Error{Op: op + ": it has no NAPI", Err: unix.EOPNOTSUPP, How: "set it up (ip link set " + p.Dev + " up), or leave the CPU layout out"}
 	case slices.ContainsFunc(all, func(n nic.NAPI) bool { return n.Threaded == "" }):
-		return &fault.Error{Op: op, Err: unix.EOPNOTSUPP, How: "use Linux 6.17 or later, or leave the CPU layout out"}
+		return tooOld(p.Dev)
 	case slices.ContainsFunc(all, func(n nic.NAPI) bool { return n.Threaded != "off" }):
 		return &fault.Error{Op: op + ": threads already poll it", Err: unix.EBUSY, How: "they may be bound to CPUs on purpose: turn that off (echo 0 > /sys/class/net/" + p.Dev + "/threaded), or leave the CPU layout out"}
 	}
 	return nil
+}
+
+// tooOld says that the kernel has no threads for single instances of NAPI.
+func tooOld(dev string) error {
+	var u unix.Utsname
+	_ = unix.Uname(&u) // cannot fail
+	return &fault.Error{Op: fmt.Sprintf("have threads poll %s: it has no interrupts to move, as a veth has none, so a CPU layout for frames needs threads of NAPI that are set one by one (napi-set threaded, Linux 6.17), and this is Linux %s", dev, unix.ByteSliceToString(u.Release[:])),
+		Err: unix.EOPNOTSUPP, How: "use Linux 6.17 or later, leave the CPU layout out (the figures are then of both ends on one CPU), or take NICs, whose interrupts are moved"}
 }
 
 // threadOf gives a queue its thread on a CPU.

@@ -88,3 +88,26 @@ func TestIntegrationThreads(t *testing.T) {
 		t.Skip(lacks)
 	}
 }
+
+// A kernel that does not tell how NAPI is polled is too old, and the error says which it takes.
+func TestKernelWithoutThreads(t *testing.T) {
+	p := &Placement{Dev: "veth0"}
+	for name, x := range map[string]struct {
+		all  []nic.NAPI
+		want error
+		fix  string
+	}{
+		"6.17":    {[]nic.NAPI{{NAPISettings: nic.NAPISettings{Threaded: "off"}}}, nil, ""},
+		"older":   {[]nic.NAPI{{}}, unix.EOPNOTSUPP, "Linux 6.17"},
+		"no NAPI": {nil, unix.EOPNOTSUPP, "ip link set veth0 up"},
+		"another": {[]nic.NAPI{{NAPISettings: nic.NAPISettings{Threaded: "on"}}}, unix.EBUSY, "/sys/class/net/veth0/threaded"},
+	} {
+		err := p.canThread(x.all)
+		if !errors.Is(err, x.want) || !strings.Contains(fault.Fix(err), x.fix) {
+			t.Errorf("%s: %v; fix %q", name, err, fault.Fix(err))
+		}
+		if name == "older" && !strings.Contains(err.Error(), "this is Linux ") {
+			t.Errorf("%v: the kernel is not named", err)
+		}
+	}
+}

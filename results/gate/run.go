@@ -15,9 +15,10 @@ type failure struct{ flag, reason, fix string }
 // Run judges one run by the gates that need no other: foreign load and the drift of idle
 // power, which leave it out, then retransmits, drops, coverage, what limited it, how even its
 // flows were and options that did not act, which flag it, or leave it out where that was asked
-// for, and last whether the machine was quiet, which flags it. A run that is not ok, and a
-// warm-up, are left as they are; of a calibration's run only what left it out is asked, because
-// shares of a pace are of it. Proofs (g.Copied among them) are judged by the ends themselves.
+// for, and last whether the machine was quiet and the receiver saturated. A run that is not ok,
+// and a warm-up, are left as they are; of a calibration's run only what left it out is asked,
+// because shares of a pace are of it. Proofs (g.Copied among them) are judged by the ends
+// themselves.
 func Run(g results.Gates, r *results.Record) {
 	if r.Verdict != results.OK || r.Warmup && !r.Calibrates() {
 		return
@@ -38,6 +39,7 @@ func Run(g results.Gates, r *results.Record) {
 	}
 	inert(g, r)
 	quiet(r)
+	r.MarkSlack()
 }
 
 // outcome flags runs that count, or leaves them out where the limit was asked for.

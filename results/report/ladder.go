@@ -35,6 +35,7 @@ type Rung struct {
 	Busy        *stat.Summary     `json:"cpu_busy_cores,omitempty"`
 	Own         *stat.Summary     `json:"own_cores,omitempty"` // of those threads
 	HeldBy      results.LimitedBy `json:"held_by,omitempty"`
+	Slack       results.Slack     `json:"slack,omitempty"`   // why RateNs is not what a frame costs
 	More        *stat.Shift       `json:"more_ns,omitempty"` // what a frame costs here less what it does at the rung above
 	// MoreOf is what More compares: the time of threads, where both rungs have that, and else that
 	// CPUs were busy, of both.
@@ -51,9 +52,6 @@ const (
 	ofThreads = "threads"
 	ofBusy    = "busy"
 )
-
-// restless is how busy a CPU is that has no time left: below it, 1/rate is not what a frame costs.
-const restless = 0.95
 
 // Ladder is the rungs of cells that differ in nothing else, those above first.
 type Ladder []*Rung
@@ -83,9 +81,9 @@ func ladders(groups []*cellRuns, cells []Cell) (out []Ladder) {
 }
 
 func (g *cellRuns) rung(m stream.Mode, c *Cell) *Rung {
-	r := &Rung{Cell: g.cell.ID, Name: rungName(m, &g.cell), PacketsPerS: c.SUT.PacketsPerS, Busy: c.SUT.BusyCores, HeldBy: c.HeldBy, mode: m, cell: g.cell}
+	r := &Rung{Cell: g.cell.ID, Name: rungName(m, &g.cell), PacketsPerS: c.SUT.PacketsPerS, Busy: c.SUT.BusyCores, HeldBy: c.HeldBy, Slack: c.Slack, mode: m, cell: g.cell}
 	var rates, cores, own, busy []float64
-	threads, reads := true, g.cell.ReadsFrames(m) // of all runs, or it says nothing of the cell
+	threads := true // of all runs, or it says nothing of the cell
 	for _, rec := range g.runs {
 		if rec.Warmup || rec.Verdict != results.OK {
 			continue
@@ -93,8 +91,8 @@ func (g *cellRuns) rung(m stream.Mode, c *Cell) *Rung {
 		if v := rec.SUT.NsPerPacket(); v != nil {
 			busy, r.all = append(busy, *v), append(r.all, compare.RunOf(rec, *v, g.session))
 		}
-		if v := rec.SUT.OwnNsPerPacket(reads); v != nil && (!r.leavesThreads() || rec.SUT.HasHelpers()) {
-			cores = append(cores, *rec.SUT.OwnCores(reads))
+		if v := rec.OwnNsPerPacket(); v != nil {
+			cores = append(cores, *rec.OwnCores())
 			own, r.own = append(own, *v), append(r.own, compare.RunOf(rec, *v, g.session))
 		} else {
 			threads = false
@@ -108,12 +106,6 @@ func (g *cellRuns) rung(m stream.Mode, c *Cell) *Rung {
 		r.Own, r.NsPerPacket = stat.Summarize(cores), stat.Summarize(own)
 	}
 	return r
-}
-
-// leavesThreads tells a rung whose frames go on to a thread that is none of NAPI's: the one behind
-// a cpumap, which has to be counted, too.
-func (r *Rung) leavesThreads() bool {
-	return r.mode.Redirects && cmp.Or(r.cell.XDPRedirect, stream.XDPRedirects[0]) == stream.XDPRedirects[0]
 }
 
 // rungName is "xdp-drop native read".
@@ -223,14 +215,8 @@ func (r *Rung) busy() string {
 		used = r.Busy
 	}
 	s := median(used, fixed2)
-	switch {
-	case r.HeldBy == results.BySender:
-		s += " sender"
-	case used == nil || used.Median >= restless:
-	case r.Busy != nil && r.Busy.Median >= restless:
-		s += " shared"
-	default:
-		s += " idle"
+	if r.Slack != "" {
+		s += " " + string(r.Slack)
 	}
 	return s
 }

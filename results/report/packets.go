@@ -25,6 +25,7 @@ var packetHead = []heading{
 	{"busy", "SUT", ">"},
 	{"busy", "TG", ">"},
 	{"ns/pkt", "SUT", ">"},
+	{"1/rate", "ns", ">"},
 	{"verdict", "", "<"},
 }
 
@@ -48,9 +49,18 @@ func packetRow(c *Cell) []string {
 	return []string{
 		plaintext.Line(c.Cell.RX), plaintext.Line(c.Cell.TX),
 		median(c.SUT.PacketsPerS, kilo), interval(c.SUT.PacketsPerS, kilo), median(c.TG.PacketsPerS, kilo), lost(c.SUT.LostShare),
-		median(c.SUT.BusyCores, fixed2), median(c.TG.BusyCores, fixed2), median(c.SUT.NsPerPacket, digits3),
+		median(c.SUT.BusyCores, fixed2), median(c.TG.BusyCores, fixed2), median(c.SUT.NsPerPacket, digits3), rateNs(c),
 		v,
 	}
+}
+
+// rateNs is the time between two packets, and why that is not what one costs.
+func rateNs(c *Cell) string {
+	s := median(c.SUT.RateNs, digits3)
+	if c.Slack != "" {
+		s += " " + string(c.Slack)
+	}
+	return s
 }
 
 func kilo(v float64) string { return digits3(v / 1e3) }
@@ -74,7 +84,8 @@ func packetLegend(s *Summary) string {
 		return ""
 	}
 	return " kpps = thousands of packets a second, datagrams or frames, received intact. lost = of those sent, over the whole flow. " +
-		"ns/pkt = busy CPU time of the SUT per packet."
+		"ns/pkt = busy CPU time of the SUT per packet. " +
+		"1/rate = time between two packets; it is not what one costs where what received had time left (idle), shared its CPU (shared), or waited for the sender (sender)."
 }
 
 // packetView is a row of the page's table of packets.
@@ -86,5 +97,5 @@ type packetView struct {
 
 func newPacketView(c *Cell, r rowView) packetView {
 	return packetView{r.Number, r.RX, r.TX, r.Setting, []string{median(c.SUT.PacketsPerS, kilo), interval(c.SUT.PacketsPerS, kilo),
-		median(c.TG.PacketsPerS, kilo), lost(c.SUT.LostShare), median(c.SUT.NsPerPacket, digits3), interval(c.SUT.NsPerPacket, digits3)}}
+		median(c.TG.PacketsPerS, kilo), lost(c.SUT.LostShare), median(c.SUT.NsPerPacket, digits3), interval(c.SUT.NsPerPacket, digits3), rateNs(c)}}
 }

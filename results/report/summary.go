@@ -82,6 +82,8 @@ type Cell struct {
 	// HeldBy is what kept most runs from being faster, where that was not the receiver, nor a pace
 	// that was asked for: what the receiver could do was not measured.
 	HeldBy results.LimitedBy `json:"held_by,omitempty"`
+	// Slack is why 1/packets_per_s is not what a packet costs the receiver, in most runs.
+	Slack results.Slack `json:"slack,omitempty"`
 
 	Stops []int `json:"stops,omitempty"` // numbers of Summary.Stops
 
@@ -108,6 +110,7 @@ type End struct {
 	DeliveryP99Us  *stat.Summary `json:"delivery_p99_us,omitempty"`
 	PacketsPerS    *stat.Summary `json:"packets_per_s,omitempty"` // of modes that move packets
 	NsPerPacket    *stat.Summary `json:"ns_per_packet,omitempty"`
+	RateNs         *stat.Summary `json:"rate_ns,omitempty"`    // 1/packets_per_s
 	LostShare      *stat.Summary `json:"lost_share,omitempty"` // of the sent packets, of the receiver's half
 	Proof          *Proof        `json:"zero_copy_proof,omitempty"`
 	Probed         *Probed       `json:"probed,omitempty"` // nil: no probe ran
@@ -265,7 +268,7 @@ func (l *stopList) cell(g *cellRuns) Cell {
 	if g.set != nil {
 		c.HeldBy = g.set.HeldBy(results.ByReceiver, results.ByPace)
 	}
-	c.Pace = paceOf(ok)
+	c.Pace, c.Slack = paceOf(ok), results.SlackOf(ok)
 	c.SUT = end(ok, func(r *results.Record) *results.Host { return &r.SUT })
 	c.TG = end(ok, func(r *results.Record) *results.Host { return &r.TG })
 	c.leaveROI()
@@ -342,6 +345,7 @@ func end(runs []*results.Record, host func(*results.Record) *results.Host) End {
 	e.DeliveryP99Us = stat(deliveryP99)
 	e.PacketsPerS = stat(func(h *results.Host) *float64 { return h.PacketsPerS })
 	e.NsPerPacket = stat((*results.Host).NsPerPacket)
+	e.RateNs = stat((*results.Host).RateNs)
 	e.LostShare = stat(func(h *results.Host) *float64 { return h.Packets.LostShare() })
 	e.Proof = proof(runs, host)
 	e.Probed = probed(runs, host)

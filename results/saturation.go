@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+// Slack is why 1/packets_per_s of a run is not what a packet cost its receiver: the time between
+// two packets is that only where what received had nothing else to do and no time left. "": that
+// was so, or it is not known.
+type Slack string
+
+// The kinds of slack, in the order in which they count.
+const (
+	SlackSender Slack = "sender" // it was slower than the receiver, so the rate is its
+	SlackIdle   Slack = "idle"   // the receiver's CPUs had time left
+	SlackShared Slack = "shared" // they had none, but what received had only a part of theirs
+)
+
+// FlagUnsaturated marks a run of packets with slack.
+const FlagUnsaturated = "unsaturated"
+
+// Saturated is how busy a CPU or thread is that has no time left.
+const Saturated = 0.95
+
+// Slack tells it of a run; that of round trips is none: they wait for answers.
+func (r *Record) Slack() Slack {
+	if r.SUT.PacketsPerS == nil || r.Cell.RoundTrips() {
+		return ""
+	}
+	used, busy := r.received()
+	switch {
+	case r.Limit == BySender:
+		return SlackSender
+	case used == nil || *used >= Saturated:
+		return ""
+	case busy != nil && *busy >= Saturated:
+		return SlackShared
+	}
+	return SlackIdle
+}
+
+// received is how busy the busiest of the threads was that received, where threads did, and the
+// busiest of the CPUs. What cannot be told apart is taken together.
+func (r *Record) received() (used, busy *float64) {
+	h := &r.SUT
+	busy = h.CPUBusyCores
+	if v := h.busiestCPU(); busy != nil && v != nil {
+		busy = v
+	}
+	used = r.OwnCores()
+	if used == nil {
+		return busy, busy
+	}
+	if v := h.value(MetricBusiestPoller); v > 0 && v < *used { // else there is no other
+		used = new(v)
+		for i := range h.Flows {
+			if t := h.Flows[i].ThreadCores; t != nil && r.readsItself() {
+				used = new(max(*used, *t))
+			}
+		}
+	}
+	return used, busy
+}
+
+// busiestCPU is how busy that of the measured CPUs was; nil: none was told apart.
+func (h *Host) busiestCPU() (most *float64) {
+	for i := range h.Metrics {
+		n, ok := strings.CutSuffix(h.Metrics[i].Name, "_busy_cores")
+		if n, cpu := strings.CutPrefix(n, "cpu"); ok && cpu && n != "" && strings.Trim(n, "0123456789") == "" {
+			if v := h.Metrics[i].Value; most == nil || v > *most {
+				most = &v
+			}
+		}
+	}
+	return most
+}
+
+// OwnCores is [Host.OwnCores] of a run's receiver; nil also where its packets went on to a thread
+// that was not counted.
+func (r *Record) OwnCores() *float64 {
+	if r.Cell.leavesThreads() && !r.SUT.HasHelpers() {
+		return nil
+	}
+	return r.SUT.OwnCores(r.readsItself())
+}
+
+// OwnNsPerPacket is OwnCores for each packet, nanoseconds.
+func (r *Record) OwnNsPerPacket() *float64 {
+	own := r.OwnCores()
+	if own == nil || r.SUT.PacketsPerS == nil {
+		return nil
+	}
+	return finite(*own * 1e9 / *r.SUT.PacketsPerS)
+}
+
+// readsItself tells whether the data path's thread takes packets, and not only looks at what was
+// counted.
+func (r *Record) readsItself() bool {
+	m, err := stream.LookupMode(stream.RX, r.Cell.RX)
+	return err == nil && (m.Kind != stream.Frame || r.Cell.ReadsFrames(m))
+}
+
+// leavesThreads tells a cell whose frames go on to a thread that is none of NAPI's: the one behind
+// a cpumap.
+func (c *Cell) leavesThreads() bool {
+	m, err := stream.LookupMode(stream.RX, c.RX)
+	return err == nil && m.Redirects && cmp.Or(c.XDPRedirect, stream.XDPRedirects[0]) == stream.XDPRedirects[0]
+}
+
+// SlackOf is that of most of some runs; "": most have none.
+func SlackOf(runs []*Record) Slack {
+	n := map[Slack]int{}
+	for _, r := range runs {
+		n[r.Slack()]++
+	}
+	for _, s := range []Slack{SlackSender, SlackIdle, SlackShared} {
+		if 2*n[s] > len(runs) {
+			return s
+		}
+	}
+	if n[""]*2 >= len(runs) {
+		return ""
+	}
+	return slices.MaxFunc([]Slack{SlackSender, SlackIdle, SlackShared}, func(a, b Slack) int { return n[a] - n[b] })
+}
+
+// MarkSlack flags a run with slack, and says what it is.
+func (r *Record) MarkSlack() {
+	s := r.Slack()
+	if s == "" || slices.Contains(r.Flags, FlagUnsaturated) || !(*r.SUT.PacketsPerS > 0) {
+		return
+	}
+	used, _ := r.received()
+	why := map[Slack]string{SlackSender: "the sender was slower than the receiver", SlackIdle: "what received had time left", SlackShared: "what received shared its CPU with others"}[s]
+	if used != nil {
+		why += fmt.Sprintf(" (%.2f cores used)", *used)
+	}
+	r.Mark(FlagUnsaturated, fmt.Sprintf("1/packets_per_s, %.1f ns, is not what a packet costs: %s: %s", 1e9 / *r.SUT.PacketsPerS, s, why))
+}

@@ -42,15 +42,12 @@ func TestIntegrationFrames(t *testing.T) {
 		frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect = "xsk" }), frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect, c.XDPAttach = "xsk", "generic" }),
 		frameCell("xdp-pass"), frameCell("drop-ingress"), frameCell("drop-prerouting"), frameCell("udp-sink")}
 	for _, c := range cells[:long.Rounds(3, len(cells))] {
-		rec := r.Runner.Run(t.Context(), matrix.Run{Cell: c})
-		if rec.Verdict != results.OK && !late(t, rec) {
+		rec := r.inTime(t, matrix.Run{Cell: c})
+		if rec.Verdict != results.OK {
 			t.Errorf("%s %s: %s: %s (%s)", c.RX, c.XDPAttach, rec.Verdict, rec.Reason, rec.Fix)
 			continue
 		}
 		p := rec.SUT.Packets
-		if rec.Verdict != results.OK { // whose packets nobody adds up
-			continue
-		}
 		if p == nil || p.Sent == nil || p.Received == nil || *p.Received == 0 || p.Unaccounted == nil || *p.Unaccounted != 0 || slices.Contains(rec.Flags, results.FlagPacketsUnaccounted) {
 			t.Errorf("%s %s: %s, flags %q, warnings %q", c.RX, c.XDPAttach, p.PacketsText(), rec.Flags, rec.Warnings)
 		}
@@ -158,8 +155,8 @@ func TestIntegrationFramesWithoutGRO(t *testing.T) {
 	if gro().Active {
 		t.Skip("a veth has GRO on here without being asked")
 	}
-	rec := r.Runner.Run(t.Context(), matrix.Run{Cell: frameCell("drop-ingress", func(c *results.Cell) { c.CPULayout, c.GRO = "", nil })})
-	if p := rec.SUT.Packets; rec.Verdict != results.OK && !late(t, rec) || p == nil || p.Received == nil || *p.Received == 0 {
+	rec := r.inTime(t, matrix.Run{Cell: frameCell("drop-ingress", func(c *results.Cell) { c.CPULayout, c.GRO = "", nil })})
+	if p := rec.SUT.Packets; rec.Verdict != results.OK || p == nil || p.Received == nil || *p.Received == 0 {
 		t.Errorf("as found: %s: %s, %s", rec.Verdict, rec.Reason, rec.SUT.Packets.PacketsText())
 	}
 	if gro().Active {
@@ -178,8 +175,8 @@ func TestIntegrationFramesAtAPace(t *testing.T) {
 	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 300*time.Millisecond, 50*time.Millisecond
 	const rate = 20_000
 	c := frameCell("xdp-drop", func(c *results.Cell) { c.CPULayout, c.PaceBitsPS, c.Burst = "", rate*8*18, 2 })
-	rec := r.Runner.Run(t.Context(), matrix.Run{Cell: c})
-	if rec.Verdict != results.OK && !late(t, rec) {
+	rec := r.inTime(t, matrix.Run{Cell: c})
+	if rec.Verdict != results.OK {
 		t.Fatalf("%s: %s", rec.Verdict, rec.Reason)
 	}
 	if got := *rec.TG.PacketsPerS; got > rate*1.1 || got < rate/10 {

@@ -36,6 +36,9 @@ small=(./cmd/internal/explain ./cmd/internal/ktap ./cmd/internal/ktap/ktaptest .
 # detector that takes twenty minutes: with it the long run has as many rounds as the short one.
 simulated=(./results ./results/answer ./results/fleet ./results/stat ./results/why ./bench/matrix)
 
+# These of them start programs. What those read, go test does not see: these tests run each time.
+started='^TestAttachKilled$|^TestPythonExamples$|^TestGnuplotExample$'
+
 others=(./bench/agent ./cmd/versus ./cmd/internal/program ./cmd/field ./cmd/internal/cli ./results/compare ./machine/counter ./bench/doctor ./results/gate ./bench/host ./internal/asleep ./internal/cmdline ./internal/denied
 	./internal/interrupt ./internal/tape ./internal/trust ./lab/guest ./machine/lease ./machine/kallsyms ./machine/ledger ./mk ./mk/lanes ./mk/packages ./machine/place ./power ./results/report/browsertest ./machine/rtnl ./machine/survey ./machine/tally ./machine/tune
 	./baseline ./bench/modes ./cmd/zcrecv ./flow/sock ./flow/stream ./cmd/internal/netconfig ./cmd/internal/progress ./internal/fault ./internal/firsttest ./internal/locked ./machine/hops ./machine/ssh ./machine/veth
@@ -110,9 +113,11 @@ no_lab() {
 }
 
 pure() {
-	CGO_ENABLED=0 go test "${engines[@]}" -json -timeout 20m "${small[@]}" "${simulated[@]}" || status=1
+	CGO_ENABLED=0 go test "${engines[@]}" -json -timeout 20m -skip "$started" "${small[@]}" "${simulated[@]}" || status=1
+	CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -run "$started" ./results || status=1
 	CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m "${pure[@]}" || status=1
-	[ -z "$long" ] || ZCBENCH_TEST_LONG='' CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m "${small[@]}" "${simulated[@]}" || status=1
+	[ -z "$long" ] || ZCBENCH_TEST_LONG='' CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m -skip "$started" "${small[@]}" "${simulated[@]}" || status=1
+	[ -z "$long" ] || ZCBENCH_TEST_LONG='' CGO_ENABLED=1 go test "${engines[@]}" -json -race -count=1 -run "$started" ./results || status=1
 }
 
 # here PACKAGE... runs packages on this machine.

@@ -18,20 +18,67 @@ var impure = regexp.MustCompile(`\b(exec\.(Command|LookPath)|net\.(Listen|Dial)|
 // What has passed in the lane pure is not run again, so it must depend on nothing that
 // go test cannot see.
 func TestPurePackagesArePure(t *testing.T) {
+	for name, b := range testsOf(t, append(lanePackages(t, "pure"), lanePackages(t, "small")...)) {
+		if found := impure.Find(b); found != nil {
+			t.Errorf("%s says %s: the package belongs to the lane host", name, found)
+		}
+	}
+}
+
+// Nor is what has passed in simulated packages, but for the tests that start programs: go test does
+// not see what those read.
+func TestStartedEachTime(t *testing.T) {
 	b, err := os.ReadFile("lane.sh")
 	must(t, err)
-	var dirs []string
-	for _, list := range []string{"pure", "small"} {
-		m := regexp.MustCompile(`(?m)^` + list + `=\(([^)]*)\)$`).FindSubmatch(b)
-		if m == nil {
-			t.Fatalf("lane.sh has no list %q", list)
-		}
-		in := strings.Fields(string(m[1]))
-		if len(in) < 5 {
-			t.Errorf("%s: only %v", list, in)
-		}
-		dirs = append(dirs, in...)
+	m := regexp.MustCompile(`(?m)^started='(.*)'$`).FindSubmatch(b)
+	if m == nil {
+		t.Fatal("lane.sh does not say which tests start programs")
 	}
+	started := map[string]bool{}
+	for _, name := range strings.Split(string(m[1]), "|") {
+		started[strings.Trim(name, "^$")] = false
+	}
+	for name, b := range testsOf(t, lanePackages(t, "simulated")) {
+		if !starts.Match(b) {
+			continue
+		}
+		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllSubmatch(b, -1) {
+			if _, known := started[string(m[1])]; !known {
+				t.Errorf("%s of %s starts programs: it belongs into the list started of lane.sh", m[1], name)
+			}
+			started[string(m[1])] = true
+		}
+	}
+	for name, found := range started {
+		if !found {
+			t.Errorf("lane.sh: no test %s starts a program", name)
+		}
+	}
+}
+
+// starts is what a test file says that starts programs.
+var starts = regexp.MustCompile(`\b(exec\.(Command|LookPath)|os\.StartProcess|built\.|program\.)`)
+
+// lanePackages are those of a list of lane.sh.
+func lanePackages(t *testing.T, list string) []string {
+	t.Helper()
+	b, err := os.ReadFile("lane.sh")
+	must(t, err)
+	m := regexp.MustCompile(`(?m)^` + list + `=\(([^)]*)\)$`).FindSubmatch(b)
+	if m == nil {
+		t.Fatalf("lane.sh has no list %q", list)
+	}
+	in := strings.Fields(string(m[1]))
+	if len(in) < 5 {
+		t.Errorf("%s: only %v", list, in)
+	}
+	return in
+}
+
+// testsOf are the test files of packages.
+func testsOf(t *testing.T, dirs []string) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
 	for _, dir := range dirs {
 		files, err := filepath.Glob(filepath.Join("..", dir, "*_test.go"))
 		must(t, err)
@@ -39,13 +86,11 @@ func TestPurePackagesArePure(t *testing.T) {
 			t.Errorf("%s has no tests", dir)
 		}
 		for _, name := range files {
-			b, err := os.ReadFile(name)
+			all[name], err = os.ReadFile(name)
 			must(t, err)
-			if found := impure.Find(b); found != nil {
-				t.Errorf("%s says %s: the package belongs to the lane host", name, found)
-			}
 		}
 	}
+	return all
 }
 
 // No function of a script is defined twice: the later one would win, in silence.

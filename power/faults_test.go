@@ -23,8 +23,8 @@ type mishap struct {
 // the right one again after it.
 func survive(t *testing.T, src Source, want int64, faults []mishap) {
 	t.Helper()
-	read := func() (int64, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	read := func(limit time.Duration) (int64, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
 		v := make([]int64, len(src.Info().Channels))
 		for i := range v {
@@ -33,23 +33,23 @@ func survive(t *testing.T, src Source, want int64, faults []mishap) {
 		err := src.Read(ctx, v)
 		return v[0], err
 	}
-	if v, err := read(); err != nil || v != want {
+	if v, err := read(enough); err != nil || v != want {
 		t.Fatalf("before all: %v, %v; want %v", v, err, want)
 	}
 	for _, f := range faults {
 		f.set()
-		begun := time.Now()
-		if v, err := read(); err == nil || !strings.Contains(err.Error(), f.say) {
+		limit, begun := patience(f.say), time.Now()
+		if v, err := read(limit); err == nil || !strings.Contains(err.Error(), f.say) {
 			t.Errorf("%s: reads %v, %v; want %q", f.name, v, err, f.say)
 		}
-		if d := time.Since(begun); d > 4*time.Second {
-			t.Errorf("%s: a reading took %v", f.name, d)
+		if d := time.Since(begun); d > limit+4*time.Second {
+			t.Errorf("%s: a reading took %v, and had %v", f.name, d, limit)
 		}
 		f.reset()
 		var v int64
 		var err error
-		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); { // what is run anew needs a moment
-			if v, err = read(); err == nil && v == want {
+		for end := time.Now().Add(enough); time.Now().Before(end); { // what is run anew needs a moment
+			if v, err = read(enough); err == nil && v == want {
 				break
 			}
 		}
@@ -117,7 +117,7 @@ while :; do
 	read line <%[1]s
 	case $line in
 	die) echo "GPU is lost" >&2; exit 1;;
-	hang) sleep 60;;
+	hang) echo hangs; sleep 60;;
 	*) echo "$line";;
 	esac
 	sleep 0.02
@@ -130,10 +130,13 @@ done
 	if i := src.Info(); i.Device != "NVIDIA H200, NVIDIA L4" || len(i.Channels) != 2 || i.Scope != ScopeGPU {
 		t.Errorf("%+v", i)
 	}
+	// become waits until all lines from before are read: what comes next is of what it is now.
 	become := func(text string) func() {
 		return func() {
 			put(text + "\n")
-			time.Sleep(300 * time.Millisecond) // older lines are no readings of now then
+			if c := src.(*command); c.child != nil {
+				awaitLine(t, c.child.lines, strings.Replace(text, "hang", "hangs", 1))
+			}
 		}
 	}
 	back := become("65000 70500")
@@ -148,6 +151,21 @@ done
 	write(t, helper, "#!/bin/sh\necho 'dlopen libnvidia-ml.so.1: cannot open shared object file' >&2\nexit 1\n")
 	if _, err := open(t, "nvml?helper="+helper); err == nil || !strings.Contains(err.Error(), "libnvidia-ml") || !strings.Contains(fixOf(err), "driver") {
 		t.Errorf("without a driver: %v", err)
+	}
+}
+
+// awaitLine takes lines until the one that says text, or the last.
+func awaitLine(t *testing.T, lines <-chan stamped, text string) {
+	t.Helper()
+	for end := time.After(enough); ; {
+		select {
+		case l, ok := <-lines:
+			if !ok || l.text == text {
+				return
+			}
+		case <-end:
+			t.Fatalf("it does not print %q", text)
+		}
 	}
 }
 

@@ -92,7 +92,7 @@ func TestRedfish(t *testing.T) {
 		"disconnects": {func() { b.CloseClientConnections(); b.status.Store(500) }, func() { b.status.Store(0) }, "500"},
 	} {
 		tt.set()
-		if _, err := readOne(t, src); err == nil || !strings.Contains(err.Error(), tt.say) || strings.Contains(err.Error(), "s3cret") {
+		if _, err := readWithin(t, src, patience(tt.say)); err == nil || !strings.Contains(err.Error(), tt.say) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v, want %q", name, err, tt.say)
 		}
 		tt.reset()

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/host/sshtest"
 	"github.com/zcbench/zcbench/bench/wire"
@@ -257,10 +259,9 @@ func TestExecGuard(t *testing.T) {
 		if err := h.Call(t.Context(), wire.OpCheck, wire.ModesParams{Dev: "lo"}, &checks); err != nil {
 			t.Fatal(err)
 		}
-		for _, k := range checks {
-			if k.Name == "ssh's interface" && k.Status != want {
-				t.Errorf("%s: %+v, want %s", script, k, want)
-			}
+		at := slices.IndexFunc(checks, func(k wire.Check) bool { return k.Name == doctor.CheckSSH })
+		if at < 0 || checks[at].Status != want {
+			t.Errorf("%s: want %s of check %d of %+v", script, want, at, checks)
 		}
 		h.Close()
 	}

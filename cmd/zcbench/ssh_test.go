@@ -261,6 +261,21 @@ func onlyLate(t *testing.T, out string) bool {
 	return lates > 0
 }
 
+// mustBeInTime wants so many runs of a session that nothing kept from their CPUs: what a test sees
+// in windows is seen in those.
+func mustBeInTime(t *testing.T, out string, least int) {
+	t.Helper()
+	inTime := 0
+	for _, r := range journal(t, out).Records {
+		if r.Verdict == results.OK {
+			inTime++
+		}
+	}
+	if inTime < least {
+		t.Errorf("%d runs were in time, and at least %d must be", inTime, least)
+	}
+}
+
 // settings are what a layout sets on both hosts.
 func (h *twoHosts) settings(t *testing.T) string {
 	t.Helper()

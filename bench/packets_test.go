@@ -320,7 +320,7 @@ func TestMarkFramesOnLink(t *testing.T) {
 		r := packetRun(100, 90, 0, nil, counts("tx_dropped", x.dropped))
 		r.Cell.RX, r.Cell.TX, r.Cell.GenCPUs = "xdp-drop", "pktgen-xdp", x.cpus
 		r.TG.Metrics = []results.Metric{{Name: "frames_passed_on", Value: x.passed}}
-		markPackets(r, false, false)
+		AccountPackets(r, false, false)
 		p := r.SUT.Packets
 		if *p.Lost != 10 || (p.Unaccounted != nil) != x.told || x.told && *p.Unaccounted != x.left || slices.Contains(r.Flags, results.FlagPacketsUnaccounted) != x.flagged ||
 			len(slices.Compact(r.Flags)) != len(r.Flags) || (len(r.Warnings) > 0) != (x.warns != "") || x.warns != "" && !strings.Contains(r.Warnings[0], x.warns) {
@@ -331,7 +331,7 @@ func TestMarkFramesOnLink(t *testing.T) {
 	r := packetRun(100, 50, 0, nil, counts("tx_dropped", 7.))
 	r.Cell.RX, r.Cell.TX, r.Cell.GenCPUs = "xdp-drop", "pktgen-xdp", "0-1"
 	r.TG.Metrics = []results.Metric{{Name: "frames_passed_on", Value: 90}}
-	if markPackets(r, false, false); len(r.Flags) != 1 || len(r.Warnings) != 2 || !strings.HasPrefix(r.Warnings[1], "50 packets were lost; no counter shows where at least 40 of them went") {
+	if AccountPackets(r, false, false); len(r.Flags) != 1 || len(r.Warnings) != 2 || !strings.HasPrefix(r.Warnings[1], "50 packets were lost; no counter shows where at least 40 of them went") {
 		t.Errorf("%q, %q", r.Flags, r.Warnings)
 	}
 }

@@ -49,6 +49,6 @@ func apart(flows, queues int) string {
 	if queues > 1 {
 		name, file = fmt.Sprintf("name %d CPUs, one for the flows of each queue", queues), "["+strings.Join(example, ", ")+"]"
 	}
-	return fmt.Sprintf("%s (such as --sut-cpu %s; in files sut.cpu: %s), or use the layout 2cpu, or a queue for each flow (queues: %d), if the NIC has %d",
+	return fmt.Sprintf("%s (such as --sut-cpu %s; in files sut.cpu: %s), or use the layout 2cpu, or a queue for each flow (--queues %d), if the NIC has %d",
 		name, strings.Join(example, ","), file, flows, flows+1)
 }

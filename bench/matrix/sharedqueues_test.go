@@ -21,7 +21,7 @@ func TestSharedQueues(t *testing.T) {
 		"a queue each":                {cell: results.Cell{RX: "tcp", Flows: 2, Queues: 2}},
 		"as found":                    {cell: results.Cell{RX: "tcp", Flows: 2}},
 		"one flow":                    {cell: results.Cell{RX: "tcp", Queues: 1}},
-		"one queue":                   {cell: results.Cell{RX: "tcp", Flows: 2, Queues: 1}, says: "2 flows of tcp share one RX queue, whose softirq has one CPU, and each has a thread on a CPU of its own: name one CPU for all threads (such as --sut-cpu 2; in files sut.cpu: 2), or use the layout 2cpu, or a queue for each flow (queues: 2), if the NIC has 3"},
+		"one queue":                   {cell: results.Cell{RX: "tcp", Flows: 2, Queues: 1}, says: "2 flows of tcp share one RX queue, whose softirq has one CPU, and each has a thread on a CPU of its own: name one CPU for all threads (such as --sut-cpu 2; in files sut.cpu: 2), or use the layout 2cpu, or a queue for each flow (--queues 2), if the NIC has 3"},
 		"the queue named":             {cell: results.Cell{RX: "uring", Flows: 2, Queue: new(1)}, says: "share one RX queue"},
 		"two queues":                  {cell: results.Cell{RX: "tcp", Flows: 4, Queues: 2}, says: "share 2 RX queues, whose softirq has one CPU, and each has a thread on a CPU of its own: name 2 CPUs, one for the flows of each queue (such as --sut-cpu 2,3; in files sut.cpu: [2, 3])"},
 		"one queue, one CPU":          {cell: results.Cell{RX: "tcp", Flows: 2, Queues: 1}, cpus: []int{2}},

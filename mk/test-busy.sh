@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # test-busy.sh ROUNDS GOTESTSUM runs the packages whose tests depend on time so many times in a row,
-# in random order, beside as many loops that do nothing but compute as there are CPUs. It ends with a
+# in random order, beside as many loops that only compute as there are CPUs. It ends with a
 # summary like that of test.sh.
 set -euo pipefail
 

@@ -58,20 +58,26 @@ func TestIntegrationFlowsOnTheirCPUs(t *testing.T) {
 			if !seen {
 				t.Errorf("no two agents had threads on %v while it ran", x.threads)
 			}
-			for i, h := range []*results.Host{&r.SUT, &r.TG} {
-				if len(h.Flows) != 2 {
-					t.Fatalf("%d flows", len(h.Flows))
-				}
-				for n, f := range h.Flows {
-					if f.CPU == nil || *f.CPU != x.threads[i][n] {
-						t.Errorf("end %d, flow %d: CPU %s, want %d", i, n, onCPU(f.CPU), x.threads[i][n])
-					}
-					if i == 0 && (f.SoftirqCPU == nil || *f.SoftirqCPU != x.softirq[n]) {
-						t.Errorf("flow %d: softirq on CPU %s, want %d", n, onCPU(f.SoftirqCPU), x.softirq[n])
-					}
-				}
-			}
+			checkCPUs(t, &r.SUT, x.threads[0], x.softirq)
+			checkCPUs(t, &r.TG, x.threads[1], nil)
 		})
+	}
+}
+
+// checkCPUs holds the CPUs that a record has of an end's flows against what they must be; nil:
+// those of softirq are not looked at.
+func checkCPUs(t *testing.T, h *results.Host, threads, softirq []int) {
+	t.Helper()
+	if len(h.Flows) != len(threads) {
+		t.Fatalf("%d flows", len(h.Flows))
+	}
+	for n, f := range h.Flows {
+		if f.CPU == nil || *f.CPU != threads[n] {
+			t.Errorf("%s, flow %d: CPU %s, want %d", h.Name, n, onCPU(f.CPU), threads[n])
+		}
+		if softirq != nil && (f.SoftirqCPU == nil || *f.SoftirqCPU != softirq[n]) {
+			t.Errorf("%s, flow %d: softirq on CPU %s, want %d", h.Name, n, onCPU(f.SoftirqCPU), softirq[n])
+		}
 	}
 }
 

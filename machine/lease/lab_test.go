@@ -291,9 +291,13 @@ func TestLabKill(t *testing.T) {
 		who := victims[i%len(victims)]
 		k := kinds[(i/2+i/len(victims))%2] // both of each victim, and of those after which it goes on
 		k.undisturbed(t)
-		ok := t.Run(fmt.Sprintf("%02d %s, %s at %.0f %%", i, k.name, who, 100*share), func(t *testing.T) {
+		moment, steered := fmt.Sprintf("at %.0f %%", 100*share), i == 0 && steers(t)
+		if steered {
+			moment = "when steered"
+		}
+		ok := t.Run(fmt.Sprintf("%02d %s, %s %s", i, k.name, who, moment), func(t *testing.T) {
 			killed, after := 0, time.Duration(share*float64(k.length))
-			if i == 0 && steers(t) {
+			if steered {
 				killed = killSteered(t, k.args, who)
 				if cmp.Equal(before, hosts(t)) {
 					t.Error("with two rules set nothing was left to restore")
@@ -438,7 +442,7 @@ func killSteered(t *testing.T, args []string, who string) (killed int) {
 	t.Helper()
 	v := startVictim(t, args)
 	for rules(t) < 2 {
-		if v.ended(5 * time.Millisecond) {
+		if v.ended(20 * time.Millisecond) {
 			t.Fatalf("it ended, and two flows were never steered: %s", v.said.String())
 		}
 	}

@@ -67,14 +67,19 @@ func program(t *testing.T, rx, why string, args ...string) (r results.Record, st
 	}
 	for _, unit := range units {
 		r, status = once(t, rx, unit, args...)
-		late := strings.Contains(r.Reason, "its edges") || strings.Contains(r.Reason, "too few packets to tell") ||
-			strings.Contains(r.Reason, "no payload was transferred in the window, while other flows moved")
+		late := isLate(r)
 		told := why != "" && strings.Contains(r.Reason, why) && r.SUT.CopiedBytes != nil && *r.SUT.CopiedBytes > 0
 		if !late || told {
 			break
 		}
 	}
 	return r, status
+}
+
+// isLate tells of a run that it has measured nothing, see [program].
+func isLate(r results.Record) bool {
+	return strings.Contains(r.Reason, "its edges") || strings.Contains(r.Reason, "too few packets to tell") ||
+		strings.Contains(r.Reason, "no payload was transferred in the window, while other flows moved")
 }
 
 // once is one run, of 18 units. The device is as it was afterwards.

@@ -13,12 +13,15 @@ import (
 // SteeredFlows runs zcbench with three flows (two where not much is asked for) of a receive mode
 // that takes no queue over, which are steered to two queues in turn: each comes by the one that it
 // was to come by, every byte of it arrives, and the device is as it was afterwards.
-func SteeredFlows(t *testing.T, rx string) {
+func SteeredFlows(t *testing.T, rx string) { steeredFlows(t, rx) }
+
+func steeredFlows(t *testing.T, rx string) []results.Flow {
+	t.Helper()
 	Need(t)
 	// Flows that ask for more than a busy machine emulates lose packets, and one of them may then
 	// be silent for seconds, or not be through at the end.
 	flows := long.Rounds(2, 3)
-	more := []string{"--pace", strconv.Itoa(10*(flows-1)) + "M", "--flows", strconv.Itoa(flows), "--queues", "2", "--queue", "2", "--sut-cpu", "1", "--tg-cpu", "0"}
+	more := append(flowArgs(flows), "--pace", strconv.Itoa(10*(flows-1))+"M", "--queues", "2", "--queue", "2")
 	if rx == "tcp-mmap" { // a slow sender's writes end inside pages, and what part of a page came is copied
 		more = append(more, "--max-copied", "100")
 	}
@@ -32,6 +35,21 @@ func SteeredFlows(t *testing.T, rx string) {
 		}
 		if f.Verdict != results.OK || f.Bytes == nil || *f.Bytes == 0 {
 			t.Errorf("flow %d: %s %s: %s bytes", n, f.Verdict, f.Reason, count(f.Bytes))
+		}
+	}
+	for name, want := range map[string]float64{"flow0_steered_share": 1, results.FlowMetric(flows-1, "steered_share"): 1} {
+		if got := metric(h, name); got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	return h.Flows
+}
+
+// CopiedFlows is the same of a mode that says of every byte that it was copied.
+func CopiedFlows(t *testing.T, rx string) {
+	for n, f := range steeredFlows(t, rx) {
+		if f.ZeroCopyBytes == nil || *f.ZeroCopyBytes != 0 || f.CopiedBytes == nil || *f.CopiedBytes == 0 || *f.CopiedBytes > *f.Bytes {
+			t.Errorf("flow %d: %s bytes, %s without a copy, %s copied", n, count(f.Bytes), count(f.ZeroCopyBytes), count(f.CopiedBytes))
 		}
 	}
 }

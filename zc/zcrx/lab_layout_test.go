@@ -5,6 +5,7 @@ package zcrx_test
 import (
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
 )
@@ -15,4 +16,11 @@ func TestLabControls(t *testing.T) {
 
 func TestLabLayouts(t *testing.T) { labtest.Layouts(t, zcrx.Mode) }
 
-func TestLabNoDeviceCopies(t *testing.T) { labtest.Copies(t, zcrx.ModeNoDevice) }
+// Where there is no queue of the NIC's, all is copied: of several flows, which are steered, and of
+// one.
+func TestLabNoDeviceCopies(t *testing.T) {
+	t.Run("several flows", func(t *testing.T) { labtest.CopiedFlows(t, zcrx.ModeNoDevice) })
+	if long.Wanted() {
+		t.Run("one flow", func(t *testing.T) { labtest.Copies(t, zcrx.ModeNoDevice) })
+	}
+}

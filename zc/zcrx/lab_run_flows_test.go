@@ -9,6 +9,6 @@ import (
 	"github.com/zcbench/zcbench/zc/zcrx"
 )
 
-// TestLabRunFlows runs several flows at the same time. Where one goes astray the other comes by a
-// queue of its own, as it should.
+// TestLabRunFlows runs several flows at the same time. Where one goes astray the others come by
+// their queues, as they should.
 func TestLabRunFlows(t *testing.T) { labtest.RunFlows(t, zcrx.Mode, "one astray") }

@@ -201,8 +201,9 @@ func TestLabQEMUXDP(t *testing.T) {
 	l.onEach(t, Native)
 	t.Run("zero copy", func(t *testing.T) {
 		for _, e := range []veth.End{l.pair.TG, l.pair.SUT} {
-			l.mtuOf(t, e, 1500)
+			l.borrow(t, e, "mtu", "1500")
 		}
+		l.allChannels(t)
 		says := in(t, l.pair.SUT.Netns, func() (nic.XDPFeatures, error) {
 			d, err := nic.Open(l.pair.SUT.Dev)
 			if err != nil {
@@ -230,8 +231,27 @@ func TestLabQEMUXDP(t *testing.T) {
 	})
 }
 
-// mtuOf sets an MTU for the test.
-func (l *ladder) mtuOf(t *testing.T, e veth.End, n int) {
+// allChannels has the receiver's NIC have as many as it can, so that none is there for programs
+// alone, without a socket.
+func (l *ladder) allChannels(t *testing.T) {
+	t.Helper()
+	c := in(t, l.pair.SUT.Netns, func() (nic.Channels, error) {
+		d, err := nic.Open(l.pair.SUT.Dev)
+		if err != nil {
+			return nic.Channels{}, err
+		}
+		defer d.Close()
+		return d.Channels()
+	})
+	if c.Combined < c.CombinedMax {
+		c.Combined = c.CombinedMax
+		l.borrow(t, l.pair.SUT, "channels", c.String())
+	}
+}
+
+// borrow sets what may be set of an end for the test.
+func (l *ladder) borrow(t *testing.T, e veth.End, name, value string) {
+	t.Helper()
 	set := func(v string) (was string) {
 		return in(t, e.Netns, func() (string, error) {
 			d, err := nic.Open(e.Dev)
@@ -239,7 +259,7 @@ func (l *ladder) mtuOf(t *testing.T, e veth.End, n int) {
 				return "", err
 			}
 			defer d.Close()
-			s, err := d.Setting("mtu")
+			s, err := d.Setting(name)
 			if err != nil {
 				return "", err
 			}
@@ -247,6 +267,6 @@ func (l *ladder) mtuOf(t *testing.T, e veth.End, n int) {
 			return was, errors.Join(err, s.Set(v))
 		})
 	}
-	was := set(fmt.Sprint(n))
+	was := set(value)
 	t.Cleanup(func() { set(was) })
 }

@@ -27,9 +27,12 @@ type Set struct {
 // redirects is who has frames of a queue go to a socket: an XDP program.
 type redirects interface{ Socket(queue, fd int) error }
 
-// OpenSet opens a socket for each of so many RX queues, see [Queues], and has the program redirect
-// to it.
+// OpenSet opens a socket for each RX queue, and has the program redirect to it, which is attached;
+// there were so many queues before it was, see [Queues].
 func OpenSet(o Options, queues int, program redirects) (_ *Set, err error) {
+	if queues, err = withProgram(o, queues); err != nil {
+		return nil, err
+	}
 	s := &Set{}
 	for o.Queue = range queues {
 		x, err := Open(o)
@@ -64,6 +67,32 @@ func Queues(dev string) (int, error) {
 		return 0, &fault.Error{Op: fmt.Sprintf("AF_XDP sockets for %d RX queues of %s: %d can have one", n, dev, MaxQueues), Err: unix.E2BIG, How: "set fewer: --channels, or ethtool -L " + dev}
 	}
 	return n, nil
+}
+
+// withProgram is how many RX queues there are now that a program is attached. The flow may come by
+// one that is there for the program alone: virtio_net's device spreads packets over all of them. In
+// copy mode its socket has nothing of the driver's, so it does not matter that the queue goes first.
+func withProgram(o Options, before int) (int, error) {
+	now, err := Queues(o.Dev)
+	if err != nil || now <= before || !o.ZeroCopy {
+		return max(now, before), err
+	}
+	c := nic.Channels{}
+	if d, err := nic.Open(o.Dev); err == nil {
+		c, _ = d.Channels() // it is for the fix alone
+		d.Close()
+	}
+	return 0, moreQueues(o.Dev, before, now, c)
+}
+
+// moreQueues says that frames would come by queues that have no socket.
+func moreQueues(dev string, before, now int, c nic.Channels) error {
+	how := "take copy mode (udp-xsk, xdp_redirect xsk)"
+	if c.CombinedMax > before {
+		how = fmt.Sprintf("set as many channels as it can have, which leaves none for the program: --channels %d; or %s", c.CombinedMax, how)
+	}
+	return &fault.Error{Op: fmt.Sprintf("AF_XDP zero copy on %s: with an XDP program it has %d RX queues, and without %d; frames may come by the others, whose memory the kernel could not take back from a socket", dev, now, before),
+		Err: unix.EOPNOTSUPP, How: how}
 }
 
 // Wait sleeps until one of them has a frame, or limit has passed.

@@ -3,12 +3,14 @@
 package xsk
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"unsafe"
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
 
@@ -51,6 +53,19 @@ func TestChunkFor(t *testing.T) {
 		if got != x.want || (err != nil) != (x.want == 0) || err != nil && fault.Fix(err) == "" {
 			t.Errorf("%+v, MTU %d: %d, %v; want %d", x.o, x.mtu, got, err, x.want)
 		}
+	}
+}
+
+// Queues that a driver has for the program alone are told, with the channels that leave none.
+func TestMoreQueues(t *testing.T) {
+	for most, want := range map[int]string{4: "--channels 4", 2: "copy mode", 0: "copy mode"} {
+		err := moreQueues("eth0", 2, 4, nic.Channels{Combined: 2, CombinedMax: most})
+		if !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(err.Error(), "it has 4 RX queues, and without 2") || !strings.Contains(fault.Fix(err), want) || most <= 2 && strings.Contains(fault.Fix(err), "channels") {
+			t.Errorf("at most %d: %v (%s)", most, err, fault.Fix(err))
+		}
+	}
+	if n, err := withProgram(Options{Dev: "lo"}, 1); n < 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
 	}
 }
 

@@ -131,6 +131,74 @@ func TestIntegrationGeneratorCPUs(t *testing.T) {
 	}
 }
 
+// Frames that leave by a third veth have come where its tx counters say so, and the account closes.
+func TestIntegrationFramesLeave(t *testing.T) {
+	t.Setenv(lease.DirEnv, t.TempDir())
+	r := newRig(t)
+	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 300*time.Millisecond, 100*time.Millisecond
+	far, err := veth.NewNetns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	const out, end = "zcout", "zcfar"
+	up := func(ns *veth.Netns, dev string, before func(c *rtnl.Conn) error, after func() error) {
+		t.Helper()
+		err := ns.Do(func() error {
+			c, err := rtnl.Dial()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if err := before(c); err != nil {
+				return err
+			}
+			l, err := c.Named(dev)
+			if err != nil {
+				return err
+			}
+			if err := c.SetUp(l.Index, true); err != nil {
+				return err
+			}
+			return after()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	up(r.pair.SUT.Netns, out, func(c *rtnl.Conn) error {
+		return c.AddVeth(rtnl.VethEnd{Name: out, MTU: 1500}, rtnl.VethEnd{Name: end, MTU: 1500}, far.Fd())
+	}, func() error { return nil })
+	up(far, end, func(*rtnl.Conn) error { return nil }, func() error { // set before it is up, its peer does not hear of it
+		d, err := nic.Open(end)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		return d.SetFeature("rx-gro", true)
+	})
+	rec := r.Runner.Run(t.Context(), matrix.Run{Cell: frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect, c.CPULayout, c.PaceBitsPS = "dev:"+out, "", 100_000*8*18 })})
+	if rec.Verdict != results.OK {
+		if !late(t, rec) {
+			t.Errorf("%s: %s (%s)", rec.Verdict, rec.Reason, rec.Fix)
+		}
+		return
+	}
+	p, left := rec.SUT.Packets, 0.
+	for _, m := range rec.SUT.Metrics {
+		if m.Name == "redirect_dev_tx_packets" {
+			left = m.Value
+		}
+	}
+	if *p.Received == 0 || p.Unaccounted == nil || *p.Unaccounted != 0 || left < float64(*p.Received) || left > float64(*p.Received)+100 {
+		t.Errorf("%s, unaccounted %v, the interface sent %g; %q", p.PacketsText(), p.Unaccounted, left, rec.Warnings)
+	}
+	rec = r.Runner.Run(t.Context(), matrix.Run{Cell: frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect, c.CPULayout = "dev:nothere", "" })})
+	if rec.Verdict != results.Unsupported || !strings.Contains(rec.Reason, "redirect to nothere") || rec.Fix == "" {
+		t.Errorf("an interface that is not there: %s: %s (%s)", rec.Verdict, rec.Reason, rec.Fix)
+	}
+}
+
 // Without GRO a veth has no NAPI: a rung that is no native program switches it on, and back; where
 // it was chosen to be off, that is why the rung cannot be had.
 func TestIntegrationFramesWithoutGRO(t *testing.T) {

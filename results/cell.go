@@ -65,7 +65,7 @@ type Cell struct {
 
 	XDPTouch    string `json:"xdp_touch,omitempty"`        // what an XDP program does with a frame; "": what the mode needs
 	XDPAttach   string `json:"xdp_attach,omitempty"`       // where it runs; "": native
-	XDPRedirect string `json:"xdp_redirect,omitempty"`     // where xdp-redirect sends frames; "": cpu
+	XDPRedirect string `json:"xdp_redirect,omitempty"`     // where xdp-redirect sends frames, see [stream.RedirectDev]; "": cpu
 	Tuples      int    `json:"tuples,omitempty"`           // 5-tuples of generated frames; 0: one
 	Burst       int    `json:"burst,omitempty"`            // frames that leave together at a pace; 0: one
 	GenCPUs     string `json:"generator_cpus,omitempty"`   // that make frames, as a list; "": the sender's thread's

@@ -55,6 +55,10 @@ var MetricSections = []MetricSection{
 			Units: "packets", Source: "data path, whole flow",
 			Meaning: "frames that were not the generator's, and went on; of the generator's, those that " +
 				"the program could not redirect, and dropped"},
+		{Names: "redirect_dev_tx_packets",
+			Units: "packets", Source: "data path, whole flow",
+			Meaning: "for xdp-redirect to dev:NAME: packets that the interface's tx_packets counted " +
+				"meanwhile, those of others too"},
 		{Names: "frames_behind_cpumap frames_lost_in_cpumap",
 			Units: "packets", Source: "data path, whole flow",
 			Meaning: "for xdp-redirect: frames that arrived on the other CPU, and those that its queue " +

@@ -86,8 +86,8 @@ func Open(s wire.EndSpec) (*End, error) {
 	if o.NIC.Dev, err = flowDev(of, s); err != nil {
 		return nil, err
 	}
-	if floods(path, o) {
-		if err := ssh.Refuse(o.NIC.Dev); err != nil { // whoever began it, and whatever was allowed
+	if dev := floods(path, o); dev != "" {
+		if err := ssh.Refuse(dev); err != nil { // whoever began it, and whatever was allowed
 			return nil, err
 		}
 	}
@@ -104,10 +104,19 @@ func Open(s wire.EndSpec) (*End, error) {
 	return e, nil
 }
 
-// floods tells an end that sends frames as fast as it can: a generator, and a receiver that sends
-// them back.
-func floods(p stream.Mode, o stream.Options) bool {
-	return p.Kind == stream.Frame && (p.Role == stream.TX || p.SendsBack || p.Redirects && o.Frames.Redirect == "dev")
+// floods is the interface by which an end sends frames as fast as it can: that of a generator, and
+// of a receiver that sends them back, or on by another one; "": there is none.
+func floods(p stream.Mode, o stream.Options) string {
+	out, toDev := stream.RedirectDev(o.Frames.Redirect)
+	switch {
+	case p.Kind != stream.Frame:
+		return ""
+	case p.Role == stream.TX, p.SendsBack, p.Redirects && toDev && out == "":
+		return o.NIC.Dev
+	case p.Redirects && toDev:
+		return out
+	}
+	return ""
 }
 
 // newEnd is an end that nothing was opened of.

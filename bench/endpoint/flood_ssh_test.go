@@ -59,6 +59,7 @@ func floodsSpareSSH(t *testing.T) {
 		refused bool
 	}{
 		{"a generator", tx, true}, {"xdp-tx", rx("xdp-tx", ""), true}, {"xdp-redirect out again", rx("xdp-redirect", "dev"), true},
+		{"xdp-redirect out by another", rx("xdp-redirect", "dev:"+p.SUT.Dev), true}, {"xdp-redirect by one that ssh does not use", rx("xdp-redirect", "dev:lo"), false},
 		{"xdp-drop", rx("xdp-drop", ""), false}, {"xdp-redirect to a CPU", rx("xdp-redirect", ""), false}, {"xdp-redirect to AF_XDP", rx("xdp-redirect", "xsk"), false},
 	} {
 		err := p.SUT.Netns.Do(func() error {

@@ -63,7 +63,8 @@ func framesOf(c *results.Cell) stream.Frames {
 	f := stream.Frames{Touch: c.XDPTouch, Attach: c.XDPAttach, Redirect: c.XDPRedirect, Tuples: c.Tuples, Burst: c.Burst, KeepGRO: c.GRO != nil}
 	f.CPUs, _ = cpulist.Parse(c.GenCPUs) // it was read when it was set
 	rx, err := stream.LookupMode(stream.RX, c.RX)
-	f.Returns = err == nil && (rx.SendsBack || rx.Redirects && c.XDPRedirect == "dev")
+	out, toDev := stream.RedirectDev(c.XDPRedirect)
+	f.Returns = err == nil && (rx.SendsBack || rx.Redirects && toDev && out == "")
 	return f
 }
 

@@ -2,11 +2,18 @@
 
 package stream
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
 // Frames are the choices of modes of [Frame]; zero values leave them to the mode.
 type Frames struct {
 	Touch    string // what an XDP program does with a frame's bytes
 	Attach   string // where it runs
-	Redirect string // where it sends frames
+	Redirect string // where it sends frames: one of XDPRedirects, or dev:NAME
 	Tuples   int    // flows that they belong to; 0: one
 	Burst    int    // that leave together at a pace; 0: one
 	CPUs     []int  // of a sender, that make frames; nil: its thread's
@@ -20,6 +27,35 @@ var (
 	XDPAttaches  = []string{"native", "generic"}
 	XDPRedirects = []string{"cpu", "dev", "xsk", "xsk-zc"}
 )
+
+// toDev is the redirection to an interface; with a colon and a name, to that one.
+const toDev = "dev"
+
+// RedirectDev tells a redirection to an interface, and to which: "" is the one by which the frames
+// came, which sends them back.
+func RedirectDev(redirect string) (name string, to bool) {
+	name, named := strings.CutPrefix(redirect, toDev+":")
+	if named {
+		return name, true
+	}
+	return "", redirect == toDev
+}
+
+// CheckRedirect refuses what is none of [XDPRedirects], nor dev with the name of an interface
+// (dev_valid_name of net/core/dev.c).
+func CheckRedirect(redirect string) error {
+	name, to := RedirectDev(redirect)
+	if slices.Contains(XDPRedirects, redirect) {
+		return nil
+	}
+	if !to {
+		return fmt.Errorf("%.40q is not one of %s, nor dev:NAME, an interface", redirect, strings.Join(XDPRedirects, ", "))
+	}
+	if name == "" || len(name) > 15 || name == "." || name == ".." || strings.ContainsAny(name, "/:;") || strings.ContainsFunc(name, func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsPrint(c) }) {
+		return fmt.Errorf("%.40q is not the name of an interface", name)
+	}
+	return nil
+}
 
 // FramesReturned is the figure of a sender whose frames the receiver sends back: those that came.
 const FramesReturned = "frames_returned"

@@ -2,44 +2,50 @@
 
 package xdp
 
-import "github.com/zcbench/zcbench/machine/rtnl"
+import (
+	"cmp"
+
+	"github.com/zcbench/zcbench/machine/rtnl"
+)
 
 // after looks at what becomes of the frames that a rung sends on: those have come that got there.
 type after struct {
-	route   *rtnl.Conn // of a veth that sends frames back; nil: its losses are not known here
+	route   *rtnl.Conn // of an interface that frames leave by; nil: what it loses is not known here
 	index   int
-	before  uint64 // frames that it had not sent before
-	refused uint64 // and has not since
+	before  rtnl.Stats
+	refused uint64 // frames that it has not sent since
+	left    uint64 // packets that it has
 }
 
-// open begins to look. Of the drivers, only veth is known to count in tx_dropped each frame for
-// which there was no room (drivers/net/veth.c: veth_get_stats64); the sender's host counts what
-// comes back on any.
+// open begins to look. Of the drivers, only veth is known to count in tx_dropped each frame that it
+// sends back and for which there was no room (drivers/net/veth.c: veth_get_stats64); the sender's
+// host counts what comes back on any. What leaves by another interface nobody else counts: there
+// the interface's tx_packets say what left, and its tx_dropped what did not.
 func (a *after) open(r *Rung) error {
-	if !r.Action.sendsBack() {
+	if !r.sendsBack() && r.Action != ToDev {
 		return nil
 	}
-	l, err := rtnl.LinkNamed(r.Dev)
-	if err != nil || l.Kind != "veth" {
+	l, err := rtnl.LinkNamed(cmp.Or(r.OutDev, r.Dev))
+	if err != nil || r.sendsBack() && l.Kind != "veth" {
 		return err
 	}
 	a.index = l.Index
 	if a.route, err = rtnl.Dial(); err != nil {
 		return err
 	}
-	a.before, err = a.dropped()
+	a.before, err = a.stats()
 	return err
 }
 
-// looks tells whether frames that are sent back may be refused.
+// looks tells whether the interface that frames leave by is looked at.
 func (a *after) looks() bool { return a.route != nil }
 
-func (a *after) dropped() (uint64, error) {
+func (a *after) stats() (s rtnl.Stats, err error) {
 	l, err := a.route.Link(a.index)
 	if err != nil || l.Stats == nil {
-		return 0, err
+		return s, err
 	}
-	return l.Stats.TxDropped, nil
+	return *l.Stats, nil
 }
 
 // came is how many frames got to where the rung sends them, of those that it has now. Of those that
@@ -51,14 +57,17 @@ func (a *after) came(r *Rung, sentBy, now Counts) (uint64, error) {
 		return now.Frames, nil
 	case r.Action == ToCPU:
 		return Sum(r.Behind()).Frames, nil
-	case !r.Action.sendsBack():
+	case !r.sendsBack() && r.Action != ToDev:
 		return now.Frames, nil
 	case a.looks():
-		n, err := a.dropped()
+		s, err := a.stats()
 		if err != nil {
 			return 0, err
 		}
-		a.refused = n - min(a.before, n)
+		a.refused, a.left = s.TxDropped-min(a.before.TxDropped, s.TxDropped), s.TxPackets-min(a.before.TxPackets, s.TxPackets)
+	}
+	if !r.sendsBack() { // others' packets are in what left, too
+		return min(a.left, now.Frames-now.Missed), nil
 	}
 	sent := sentBy.Frames - sentBy.Missed
 	return sent - min(a.refused, sent), nil

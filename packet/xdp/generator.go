@@ -137,7 +137,7 @@ func (g *Generator) open() error {
 	if g.peer, err = resolve(dev, g.Tuples); err != nil {
 		return err
 	}
-	if err := transmits(g.Dev); err != nil {
+	if err := transmits("generate frames on", g.Dev); err != nil {
 		return err
 	}
 	frame := g.Tuples.frame(source, g.peer, g.FrameBytes, g.Tag)

@@ -125,7 +125,7 @@ func ask(from, to netip.AddrPort) {
 }
 
 // transmits refuses an interface that takes no redirected frames. Kernels before 6.3 do not tell.
-func transmits(name string) error {
+func transmits(op, name string) error {
 	d, err := nic.Open(name)
 	if err != nil {
 		return err
@@ -135,6 +135,6 @@ func transmits(name string) error {
 	if err != nil || f&nic.XDPTransmits != 0 {
 		return nil
 	}
-	return &fault.Error{Op: "generate frames on " + name + ": it accepts none redirected by XDP", Err: unix.EOPNOTSUPP,
-		How: "on veth its peer must have NAPI: GRO on (ethtool -K PEER gro on), or a native XDP program; a NIC needs a driver with XDP redirect; some need an XDP program attached, too"}
+	return &fault.Error{Op: op + " " + name + ": it accepts no frames redirected by XDP", Err: unix.EOPNOTSUPP,
+		How: "on veth its peer must have NAPI: GRO on (ethtool -K PEER gro on, when PEER is up), or a native XDP program; a NIC needs a driver with XDP redirect; some need an XDP program attached, too"}
 }

@@ -52,6 +52,7 @@ type receiver struct {
 	sock    *Socket
 	sockets *xsk.Set // of AF_XDP, where the rung sends frames there
 	zero    bool     // these get them without a copy
+	out     string   // the interface that the rung sends frames on by; "": none
 	sleep   sock.Sleeper
 	lease   *lease.Lease // of what a veth needs; nil: nothing
 
@@ -80,9 +81,14 @@ func (r *receiver) choose() (err error) {
 	f := r.o.Frames
 	if r.action == ToCPU {
 		r.action, r.zero = redirectTo(f.Redirect)
+		r.out, _ = stream.RedirectDev(f.Redirect)
 	}
+	if r.out != "" && r.out == r.o.NIC.Dev {
+		return &fault.Error{Op: "redirect to " + r.out + ": that is the interface by which the frames come", How: "take xdp_redirect dev, which sends them back"}
+	}
+	back := Options{Action: r.action, OutDev: r.out}.sendsBack()
 	r.touch = TouchRead
-	if r.action.sendsBack() {
+	if back {
 		r.touch = TouchSwapMACs
 	}
 	if f.Touch != "" {
@@ -92,7 +98,7 @@ func (r *receiver) choose() (err error) {
 		r.at, err = ParseAttach(f.Attach)
 	}
 	if err == nil && r.xdp {
-		err = checkTouch(r.action, r.touch)
+		err = checkTouch(r.action, r.touch, back)
 	}
 	if err == nil {
 		err = Tuples{}.checkFrameBytes(r.o.MessageBytes+HeaderBytes, MaxFrameBytes)
@@ -109,9 +115,10 @@ func (r *receiver) choose() (err error) {
 // redirectTo is where xdp-redirect sends frames, and whether sockets of AF_XDP get them without a
 // copy.
 func redirectTo(word string) (a Action, zero bool) {
-	switch word {
-	case "dev":
+	if _, to := stream.RedirectDev(word); to {
 		return ToDev, false
+	}
+	switch word {
 	case "xsk":
 		return ToSocket, false
 	case "xsk-zc":
@@ -172,7 +179,7 @@ func (r *receiver) place(t Tuples) error {
 		if err != nil {
 			return err
 		}
-		r.rung, err = OpenRung(Options{Dev: r.o.NIC.Dev, Tuples: t, FrameBytes: r.frameBytes, Action: r.action, Touch: r.touch, Attach: r.at, CPU: cpu})
+		r.rung, err = OpenRung(Options{Dev: r.o.NIC.Dev, Tuples: t, FrameBytes: r.frameBytes, Action: r.action, Touch: r.touch, Attach: r.at, CPU: cpu, OutDev: r.out})
 		if err != nil {
 			return err
 		}
@@ -372,7 +379,10 @@ func (r *receiver) Evidence() (e stream.Evidence) {
 		lost("frames_lost_in_cpumap", sent-min(r.came, sent))
 	case r.action == ToSocket:
 		r.evidenceOfSockets(&e, lost)
-	case r.action.sendsBack():
+	case r.out != "":
+		add("redirect_dev_tx_packets", r.after.left)
+		lost("redirect_dev_tx_dropped", r.after.refused)
+	case r.rung.sendsBack():
 		lost("frames_not_sent_back", r.after.refused)
 	}
 	return e

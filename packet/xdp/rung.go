@@ -42,18 +42,21 @@ func (o Options) check() error {
 	if err := o.Tuples.check(); err != nil {
 		return err
 	}
-	if o.OutDev != "" && o.OutDev != o.Dev {
-		return nil
-	}
 	if o.Action == Pass && o.Touch == TouchWrite && o.Tuples.v6() {
 		return &fault.Error{Op: "XDP pass with touch write: what is written spoils the UDP checksum, without which IPv6 takes no datagram", How: "take IPv4, whose frames have none, or xdp_touch none, read or parse"}
 	}
-	return checkTouch(o.Action, o.Touch)
+	return checkTouch(o.Action, o.Touch, o.sendsBack())
 }
 
-func checkTouch(a Action, t Touch) error {
+// sendsBack reports whether frames leave again by the interface by which they came: their addresses
+// must be swapped, or a NIC or a switch may not take them back.
+func (o Options) sendsBack() bool {
+	return o.Action == TX || o.Action == ToDev && (o.OutDev == "" || o.OutDev == o.Dev)
+}
+
+func checkTouch(a Action, t Touch, back bool) error {
 	switch {
-	case a.sendsBack() && t != TouchSwapMACs:
+	case back && t != TouchSwapMACs:
 		return &fault.Error{Op: fmt.Sprintf("XDP %v with touch %v: frames sent back must be addressed to their sender", a, t), How: "use xdp_touch swap-macs"}
 	case t == TouchSwapMACs && (a == Pass || a == ToSocket):
 		return &fault.Error{Op: fmt.Sprintf("XDP %v with touch %v: the frames would be addressed to their sender and not accepted", a, t), How: "use xdp_touch none, read, write or parse"}
@@ -129,12 +132,10 @@ func (r *Rung) aim(dev int) (err error) {
 		v = binary.NativeEndian.AppendUint32(v, uint32(r.c.Programs[framesProgOnCpu].FD()))
 		err = r.c.Maps[framesMapCpus].Put(uint32(r.CPU), v)
 	case ToDev:
-		if r.OutDev != "" {
-			out, err := rtnl.LinkNamed(r.OutDev)
-			if err != nil {
+		if r.OutDev != "" && r.OutDev != r.Dev {
+			if dev, err = wayOut(r.OutDev); err != nil {
 				return err
 			}
-			dev = out.Index
 		}
 		err = r.c.Maps[framesMapDevs].Put(uint32(0), uint32(dev))
 	}

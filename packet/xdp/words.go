@@ -28,10 +28,6 @@ var actionNames = [numActions]string{"drop", "pass", "tx", "redirect to a CPU", 
 
 func (a Action) String() string { return word(actionNames[:], int(a)) }
 
-// sendsBack reports whether frames leave again: their addresses must be swapped, or a NIC or
-// a switch may not take them back.
-func (a Action) sendsBack() bool { return a == TX || a == ToDev }
-
 // Touch is what a program does with a frame's bytes before the action.
 type Touch uint8
 

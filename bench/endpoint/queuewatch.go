@@ -17,7 +17,7 @@ import (
 // them a round has: of more flows each is looked at every few rounds. A look costs less than a
 // microsecond.
 const (
-	queueEvery = 5 * time.Millisecond
+	queueEvery = 20 * time.Millisecond
 	queueLooks = 256
 )
 

@@ -18,11 +18,11 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Wanders runs zcbench with two flows of a receive mode that takes no queue over, and has
-// another rule for the last one in the middle of the window, for a quarter of it: at the end it comes
-// by its queue again, as the other did all the time. The run is invalid, and says which flow came
-// by which queue instead of which. Where the window was over before, or not yet, the machine was
-// busy: it gets more time.
+// Wanders runs zcbench with two flows of a receive mode that takes no queue over, and has another
+// rule for the last one in the middle of the window, for a quarter of it: at the end it comes by
+// its queue again, as the other did all the time. The run is invalid, and says which flow came by
+// which queue instead of which. Where the window was over before, or not yet, the machine was busy:
+// it gets more time.
 func Wanders(t *testing.T, rx string) {
 	Need(t)
 	const queue, elsewhere = 3, 0

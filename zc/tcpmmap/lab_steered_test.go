@@ -15,6 +15,14 @@ func TestLabSteered(t *testing.T) {
 	labtest.Steered(t, "tcp")
 }
 
+// One of two flows that comes by another queue for a while is not where it should be.
+func TestLabWanders(t *testing.T) {
+	long.Test(t) // what is judged is in the short run, of queues that are none
+	for _, rx := range []string{"tcp", "uring"} {
+		t.Run(rx, func(t *testing.T) { labtest.Wanders(t, rx) })
+	}
+}
+
 // Several of their flows come by several queues.
 func TestLabSteeredFlows(t *testing.T) {
 	for _, rx := range []string{"tcp", "uring", "tcp-mmap"}[:long.Rounds(1, 3)] {

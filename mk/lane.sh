@@ -36,7 +36,7 @@ small=(./cmd/internal/explain ./cmd/internal/ktap ./cmd/internal/ktap/ktaptest .
 # detector that takes twenty minutes: with it the long run has as many rounds as the short one.
 simulated=(./results ./results/answer ./results/fleet ./results/stat ./results/why ./bench/matrix)
 
-others=(./bench/agent ./cmd/versus ./cmd/internal/program ./cmd/field ./cmd/internal/cli ./results/compare ./machine/counter ./bench/doctor ./results/gate ./bench/host ./internal/asleep ./internal/cmdline ./internal/denied
+others=(./bench/agent ./cmd/versus ./cmd/internal/program ./cmd/field ./cmd/internal/cli ./results/compare ./machine/counter ./bench/doctor ./results/gate ./bench/host ./internal/asleep ./internal/pinned ./internal/cmdline ./internal/denied
 	./internal/interrupt ./internal/tape ./internal/trust ./lab/guest ./machine/lease ./machine/kallsyms ./machine/ledger ./mk ./mk/lanes ./mk/packages ./machine/place ./power ./results/report/browsertest ./machine/rtnl ./machine/survey ./machine/tally ./machine/tune
 	./baseline ./bench/modes ./cmd/zcrecv ./flow/sock ./flow/stream ./cmd/internal/netconfig ./cmd/internal/progress ./internal/fault ./internal/firsttest ./internal/locked ./machine/hops ./machine/ssh ./machine/veth
 	./packet/datagram ./packet/xsk ./zc/devmem ./zc/dmabuf ./zc/msgzc ./zc/nicqueue ./zc/tcpmmap ./zc/uringzc ./zc/zcrx)
@@ -61,19 +61,22 @@ nodes_machine=(--mem 2048 --qemu=-smp --qemu=sockets=2,cores=1,threads=1
 	--qemu=-object --qemu=memory-backend-ram,id=m0,size=1G --qemu=-numa --qemu=node,nodeid=0,cpus=0,memdev=m0
 	--qemu=-object --qemu=memory-backend-ram,id=m1,size=1G --qemu=-numa --qemu=node,nodeid=1,cpus=1,memdev=m1)
 
+# This wants CPUs of its own for each of two flows, thread and softirq, and for their senders.
+flow_layouts='^TestFlowLayoutsInLab$'
+
 # These run on this machine, where its kernel is new enough, and always in the lab: a kernel thread
 # polls NAPI of a veth.
 pollers='^TestIntegrationThreadedNAPI$|^TestIntegrationBusyPollingThread$'
 
 # These run in the lab, or are programs that a test there starts.
-in_lab='^TestLab|^TestKilledReceiver$|^TestUpperInLab$|^TestNodesInLab$|^TestNetemInLab$|^TestPktgenInLab$'
+in_lab='^TestLab|^TestKilledReceiver$|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestNetemInLab$|^TestPktgenInLab$'
 
 # These do not: the kernel's selftests have a target of their own, the guest has
 # the soft NIC and neither veth nor flock(1), and one test wants namespaces whose last
 # reference is its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
 # have used, with every socket in it destroyed and the soft NIC at rest. Two are about each
 # percent of CPU time, of which an emulated CPU loses much while others have the machine.
-not_in_lab='^TestLabQEMU|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$'
+not_in_lab='^TestLabQEMU|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestIntegrationCost$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$'
 own_boot='^TestNamespacesAndModuleComeAndGo$'
 
 # These are of journals and lock files, and ask nothing of the kernel that this one
@@ -153,6 +156,7 @@ lab() {
 			sed -u 's/"Package":"\([^"]*\)"/"Package":"\1'"${nic:+ as ${nic#qemu:}}"'"/' || status=1
 	done
 	own_machine "$nodes" "${nodes_machine[*]}" ./zc/zcrx || status=1
+	own_machine "$flow_layouts" '--cpus 6' ./zc/zcrx || status=1
 	own_machine "$pollers" '--load veth' ./bench || status=1
 	own_machine "$netem" '--load sch_netem' ./bpf || status=1
 	own_machine "$pktgen" '--load veth --load pktgen' ./packet/xdp || status=1

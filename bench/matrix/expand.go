@@ -209,6 +209,9 @@ func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) 
 			wrong := c // or else each cell would be on the heap
 			return at(p.node, "flows and queues: %v; or leave the combination out (exclude)", wrong.Check())
 		}
+		if err := c.CheckLossFree(); err != nil {
+			return at(x.paceAt(p), "%v; or leave the combination out (exclude)", err)
+		}
 		if known[c.Key()] {
 			x.spec.Folded++
 			continue
@@ -217,6 +220,19 @@ func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) 
 		x.spec.Cells = append(x.spec.Cells, c)
 	}
 	return nil
+}
+
+// paceAt is where the pace of a product's cells is said.
+func (x *expansion) paceAt(p product) ast.Node {
+	for _, a := range p.axes {
+		if a.option.Name == "pace" {
+			return a.node
+		}
+	}
+	if n := x.all["pace"]; n != nil {
+		return n
+	}
+	return p.node
 }
 
 func (x *expansion) excluded(c results.Cell, used []bool) bool {

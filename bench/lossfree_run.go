@@ -20,9 +20,9 @@ func newLossSearch(l matrix.LossFree, c results.Cell) *LossSearch {
 	return &LossSearch{MaxLoss: l.Limit, Resolution: l.Resolution, Confirm: l.Confirm, MostTrials: l.Trials, Least: LeastRate(c)}
 }
 
-// search makes one run of a cell that looks for its rate: trials at one rate after another, of which
-// the last, at the rate that was found, is the run. The others are in the journal as trials, which
-// are warm-ups to all statistics. Its error is as that of [Session.Play].
+// search makes one run of a cell that looks for its rate: trials at one rate after another, of
+// which the last, at the rate that was found, is the run. The others are in the journal as trials,
+// which are warm-ups to all statistics. Its error is as that of [Session.Play].
 func (s *Session) search(ctx context.Context, p matrix.Run) (run results.Record, trials []results.Record, err error) {
 	l, spoilt := newLossSearch(s.LossFree, p.Cell), 0
 	for {

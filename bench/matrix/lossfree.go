@@ -46,9 +46,9 @@ func (l LossFree) Check() error {
 	return nil
 }
 
-// Usual is about how many trials a search takes where nothing fails by chance: one as fast as it can be,
-// those that halve what is between the rates that passed and that failed, one at what the receiver
-// then took and one at half of it to begin with, and those that confirm.
+// Usual is about how many trials a search takes where nothing fails by chance: one as fast as it
+// can be, one at what the receiver then took and one at half of it to begin with, those that halve
+// what is between the rates that passed and that failed, and those that confirm.
 func (l LossFree) Usual() int {
 	return min(3+int(math.Ceil(math.Log2(1/l.Resolution)))+l.Confirm, l.Trials)
 }
